@@ -1,0 +1,178 @@
+#include "base/buf.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SMALLEST = 256, KEPT_WHEN_EMPTY = 64 * 1024 };
+
+void buf_init(struct buf *b, size_t limit)
+{
+	assert(limit > 0);
+	*b = (struct buf){.limit = limit};
+}
+
+void buf_release(struct buf *b)
+{
+	free(b->bytes);
+	*b = (struct buf){.limit = b->limit};
+}
+
+static void rewind_empty(struct buf *b)
+{
+	b->head = b->tail = 0;
+	if (b->capacity > KEPT_WHEN_EMPTY) {
+		free(b->bytes);
+		b->bytes = NULL;
+		b->capacity = 0;
+	}
+}
+
+void buf_clear(struct buf *b)
+{
+	rewind_empty(b);
+	b->failed = false;
+}
+
+static void move_to_front(struct buf *b)
+{
+	if (b->head == 0)
+		return;
+	memmove(b->bytes, b->bytes + b->head, buf_len(b));
+	b->tail -= b->head;
+	b->head = 0;
+}
+
+/* At least need bytes, and twice what there was. */
+static size_t next_capacity(const struct buf *b, size_t need)
+{
+	size_t capacity = b->capacity ? b->capacity : SMALLEST;
+	if (b->capacity && b->capacity <= SIZE_MAX / 2)
+		capacity = b->capacity * 2;
+	while (capacity < need && capacity <= SIZE_MAX / 2)
+		capacity *= 2;
+	return capacity < need ? need : capacity;
+}
+
+/* Room for len bytes at the tail, whatever the limit says. Moving costs as much as there is to
+ * move: it is done only where at least as much was consumed since the last time, else the room is
+ * doubled, so that every byte is moved a bounded number of times. */
+static bool make_room(struct buf *b, size_t len)
+{
+	if (b->bytes && b->capacity - b->tail >= len)
+		return true;
+	if (len > SIZE_MAX - buf_len(b))
+		return false;
+	size_t need = buf_len(b) + len;
+	if (b->bytes && b->head >= buf_len(b) && b->capacity >= need) {
+		move_to_front(b);
+		return true;
+	}
+	move_to_front(b);
+	size_t capacity = next_capacity(b, need);
+	uint8_t *bytes = realloc(b->bytes, capacity);
+	if (!bytes)
+		return false;
+	b->bytes = bytes;
+	b->capacity = capacity;
+	return true;
+}
+
+uint8_t *buf_room(struct buf *b, size_t len)
+{
+	if (buf_len(b) > b->limit || len > b->limit - buf_len(b) || !make_room(b, len)) {
+		b->failed = true;
+		return NULL;
+	}
+	return b->bytes + b->tail;
+}
+
+void buf_added(struct buf *b, size_t len)
+{
+	assert(len <= b->capacity - b->tail);
+	b->tail += len;
+}
+
+void buf_append(struct buf *b, const void *bytes, size_t len)
+{
+	if (len == 0)
+		return;
+	uint8_t *room = buf_room(b, len);
+	if (!room)
+		return;
+	memcpy(room, bytes, len);
+	buf_added(b, len);
+}
+
+void buf_append_text(struct buf *b, struct text t)
+{
+	buf_append(b, t.ptr, t.len);
+}
+
+void buf_append_byte(struct buf *b, uint8_t byte)
+{
+	buf_append(b, &byte, 1);
+}
+
+void buf_append_be16(struct buf *b, uint16_t value)
+{
+	uint8_t bytes[] = {value >> 8, value & 0xff};
+	buf_append(b, bytes, sizeof bytes);
+}
+
+void buf_append_be32(struct buf *b, uint32_t value)
+{
+	uint8_t bytes[] = {value >> 24, value >> 16 & 0xff, value >> 8 & 0xff, value & 0xff};
+	buf_append(b, bytes, sizeof bytes);
+}
+
+void buf_append_be64(struct buf *b, uint64_t value)
+{
+	uint8_t bytes[8];
+	for (int i = 0; i < 8; i++)
+		bytes[i] = value >> (56 - 8 * i) & 0xff;
+	buf_append(b, bytes, sizeof bytes);
+}
+
+static int print_into(struct buf *b, const char *format, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	size_t room = b->bytes ? b->capacity - b->tail : 0;
+	int len = vsnprintf(room ? (char *)b->bytes + b->tail : NULL, room, format, again);
+	va_end(again);
+	return len;
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int len = print_into(b, format, args);
+	size_t count = len < 0 ? 0 : (size_t)len;
+	/* The NUL that vsnprintf writes is room but never content, so the limit does not see it. */
+	if (len < 0 || !buf_room(b, count) || !make_room(b, count + 1)) {
+		b->failed = true;
+	} else {
+		print_into(b, format, args);
+		buf_added(b, count);
+	}
+	va_end(args);
+}
+
+void buf_consume(struct buf *b, size_t len)
+{
+	assert(len <= buf_len(b));
+	b->head += len;
+	if (b->head == b->tail)
+		rewind_empty(b);
+}
+
+void buf_truncate(struct buf *b, size_t len)
+{
+	assert(len <= buf_len(b));
+	b->tail = b->head + len;
+	if (len == 0)
+		rewind_empty(b);
+}

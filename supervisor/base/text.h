@@ -1,0 +1,42 @@
+/* Counted bytes that somebody else owns. Layer: base.
+ * A text is borrowed: it points into a buffer, a message or a literal, and whoever hands it out
+ * says until when. It holds any byte, NUL included, and is not NUL-terminated. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct text {
+	const char *ptr;
+	size_t len;
+};
+
+#define TEXT_NONE     ((struct text){NULL, 0})
+#define TEXT(literal) ((struct text){literal, sizeof(literal) - 1})
+/* For printf's "%.*s". */
+#define TEXT_ARGS(t) (int)(t).len, (t).len ? (t).ptr : ""
+
+static inline struct text text_of(const void *ptr, size_t len)
+{
+	return (struct text){ptr, len};
+}
+
+static inline struct text text_from(const char *string)
+{
+	return (struct text){string, string ? strlen(string) : 0};
+}
+
+static inline bool text_is(struct text a, struct text b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool text_starts(struct text t, struct text prefix)
+{
+	return t.len >= prefix.len && text_is(text_of(t.ptr, prefix.len), prefix);
+}
+
+#endif

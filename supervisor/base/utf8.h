@@ -1,0 +1,22 @@
+/* UTF-8 as RFC 3629 has it: no surrogates, no overlong forms, at most U+10FFFF. Layer: base. */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include "base/buf.h"
+
+/* The replacement character, U+FFFD. */
+#define UTF8_REPLACEMENT TEXT("\xef\xbf\xbd")
+
+/* How many bytes at the start of t are ASCII. */
+size_t utf8_ascii_prefix(struct text);
+/* Looks at the first character of t, which is not empty. True: it is well formed and *ret_len bytes
+ * long; false: *ret_len bytes are one maximal ill-formed part (Unicode 15, 3.9, D93b). */
+bool utf8_first(struct text, size_t *ret_len);
+bool utf8_is_valid(struct text);
+/* Appends t with every maximal ill-formed part replaced by U+FFFD. */
+void utf8_append_repaired(struct buf *, struct text t);
+/* The same, and what a terminal would obey (C0, DEL, C1; a tab excepted) becomes visible: "\n",
+ * "\r", "\x1b". */
+void utf8_append_harmless(struct buf *, struct text t);
+
+#endif
