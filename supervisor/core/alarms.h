@@ -1,0 +1,22 @@
+/* One alarm a slot, the earliest first. Layer: core. A binary heap, sized once for all slots. */
+#ifndef CORE_ALARMS_H
+#define CORE_ALARMS_H
+
+#include "base/rc.h"
+#include "core/slot.h"
+
+struct alarms {
+	struct slot **heap; /* owned; heap[1] is the earliest */
+	uint16_t count;
+};
+
+/* RC_MEMORY. */
+enum rc alarms_init(struct alarms *, uint16_t slots) MUST_CHECK;
+void alarms_release(struct alarms *);
+/* Replaces the slot's alarm; MTIME_NEVER takes it off. */
+void alarms_set(struct alarms *, struct slot *, mtime when);
+/* The slot whose alarm is earliest, or NULL. */
+struct slot *alarms_first(const struct alarms *);
+mtime alarms_deadline(const struct alarms *);
+
+#endif

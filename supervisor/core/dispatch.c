@@ -1,0 +1,239 @@
+#include "core/dispatch.h"
+
+#include <assert.h>
+
+void dispatch_init(struct dispatch *dispatch, const struct effects *effects, void *io)
+{
+	*dispatch = (struct dispatch){.effects = effects, .io = io};
+	list_init(&dispatch->open.waiting);
+	list_init(&dispatch->running);
+	for (int load = 0; load < POOL_PIPELINE_MAX; load++)
+		list_init(&dispatch->by_load[load]);
+}
+
+void dispatch_add_slot(struct slot *slot)
+{
+	list_init(&slot->by_load);
+	list_init(&slot->running);
+	list_init(&slot->pipe);
+}
+
+/* A full slot stands in no list; one that is not open neither. */
+static void enlist(struct dispatch *dispatch, struct slot *slot)
+{
+	if (!slot->open || slot->load == POOL_PIPELINE_MAX)
+		return;
+	list_append(&dispatch->by_load[slot->load], &slot->by_load);
+	dispatch->loads |= UINT64_C(1) << slot->load;
+}
+
+static void delist(struct dispatch *dispatch, struct slot *slot)
+{
+	if (list_is_empty(&slot->by_load))
+		return;
+	list_remove(&slot->by_load);
+	if (list_is_empty(&dispatch->by_load[slot->load]))
+		dispatch->loads &= ~(UINT64_C(1) << slot->load);
+}
+
+static void count(struct dispatch *dispatch, struct slot *slot, uint16_t load)
+{
+	dispatch->in_pipes += (uint32_t)load - slot->load;
+	dispatch->is_alone = dispatch->is_alone && dispatch->in_pipes > 0;
+	slot->load = load;
+}
+
+static void set_load(struct dispatch *dispatch, struct slot *slot, uint16_t load)
+{
+	delist(dispatch, slot);
+	count(dispatch, slot, load);
+	enlist(dispatch, slot);
+}
+
+static struct slot *least_loaded(const struct dispatch *dispatch, uint32_t depth)
+{
+	if (!dispatch->loads)
+		return NULL;
+	uint32_t load = (uint32_t)__builtin_ctzll(dispatch->loads);
+	if (load >= depth)
+		return NULL;
+	return CONTAINER_OF(list_first(&dispatch->by_load[load]), struct slot, by_load);
+}
+
+static void leave_session(struct dispatch *dispatch, struct delivery *delivery)
+{
+	list_remove(&delivery->place);
+	dispatch->open.backlog--;
+}
+
+void dispatch_offer(struct dispatch *dispatch, struct delivery *delivery)
+{
+	delivery->state = DELIVERY_QUEUED;
+	list_append(&dispatch->open.waiting, &delivery->place);
+	dispatch->open.backlog++;
+}
+
+void dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery)
+{
+	delivery->state = DELIVERY_QUEUED;
+	list_prepend(&dispatch->open.waiting, &delivery->place);
+	dispatch->open.backlog++;
+}
+
+static bool may_be_sent(const struct dispatch *dispatch, const struct delivery *delivery)
+{
+	if (dispatch->in_pipes == 0)
+		return true;
+	return !dispatch->is_alone && !settle_is_alone(delivery);
+}
+
+static struct delivery *first_waiting(const struct dispatch *dispatch)
+{
+	struct link *first = list_first(&dispatch->open.waiting);
+	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+}
+
+struct delivery *dispatch_take(struct dispatch *dispatch)
+{
+	struct delivery *delivery = first_waiting(dispatch);
+	if (delivery)
+		leave_session(dispatch, delivery);
+	return delivery;
+}
+
+static void start_clock(struct dispatch *dispatch, struct slot *slot, mtime now)
+{
+	list_remove(&slot->running);
+	slot->since = now;
+	list_append(&dispatch->running, &slot->running);
+}
+
+static void into_pipe(
+	struct dispatch *dispatch, struct delivery *delivery, struct slot *slot, mtime now)
+{
+	leave_session(dispatch, delivery);
+	delivery->state = DELIVERY_SENT;
+	if (slot->load == 0)
+		start_clock(dispatch, slot, now);
+	list_append(&slot->pipe, &delivery->place);
+	set_load(dispatch, slot, (uint16_t)(slot->load + 1));
+	dispatch->is_alone = settle_is_alone(delivery);
+}
+
+enum dispatch_stop dispatch_run(
+	struct dispatch *dispatch, uint32_t depth, mtime now, struct delivery **ret_unfit)
+{
+	struct delivery *delivery;
+	struct slot *slot;
+	while ((delivery = first_waiting(dispatch)) && may_be_sent(dispatch, delivery) &&
+		(slot = least_loaded(dispatch, depth))) {
+		uint16_t attempt = (uint16_t)(delivery->attempt + 1);
+		switch (dispatch->effects->send(dispatch->io, slot->number, delivery, attempt)) {
+		case SEND_OK:
+			into_pipe(dispatch, delivery, slot, now);
+			break;
+		case SEND_TOO_LARGE:
+			leave_session(dispatch, delivery);
+			*ret_unfit = delivery;
+			return DISPATCH_TOO_LARGE;
+		case SEND_NO_MEMORY:
+			return DISPATCH_NO_MEMORY;
+		}
+	}
+	return DISPATCH_DONE;
+}
+
+static struct delivery *out_of_pipe(struct dispatch *dispatch, struct slot *slot)
+{
+	struct delivery *head = slot_head(slot);
+	list_remove(&head->place);
+	set_load(dispatch, slot, (uint16_t)(slot->load - 1));
+	return head;
+}
+
+struct delivery *dispatch_end(struct dispatch *dispatch, struct slot *slot, mtime now)
+{
+	struct delivery *head = out_of_pipe(dispatch, slot);
+	/* A slot that was stopped is alone, and stays so: nothing in its pipe is judged. */
+	if (slot->load == 0)
+		list_remove(&slot->running);
+	else if (!list_is_empty(&slot->running))
+		start_clock(dispatch, slot, now);
+	return head;
+}
+
+void dispatch_done(struct dispatch *dispatch, struct delivery *delivery)
+{
+	(void)dispatch; /* today no session waits for the end of one of its tasks */
+	source_release(delivery);
+}
+
+void dispatch_slot_up(struct dispatch *dispatch, struct slot *slot)
+{
+	assert(!slot->open && slot->load == 0);
+	slot->open = true;
+	enlist(dispatch, slot);
+}
+
+void dispatch_slot_room(struct dispatch *dispatch, struct slot *slot, bool room)
+{
+	delist(dispatch, slot);
+	slot->open = room;
+	enlist(dispatch, slot);
+}
+
+void dispatch_slot_stop(struct dispatch *dispatch, struct slot *slot)
+{
+	delist(dispatch, slot);
+	slot->open = false;
+	list_remove(&slot->running);
+}
+
+/* From the last to the second, each before all that wait: so they keep their order. */
+static void requeue_unstarted(struct dispatch *dispatch, struct slot *slot)
+{
+	while (slot->load > 1) {
+		struct delivery *last = CONTAINER_OF(slot->pipe.prev, struct delivery, place);
+		list_remove(&last->place);
+		count(dispatch, slot, (uint16_t)(slot->load - 1));
+		if (last->source)
+			dispatch_requeue(dispatch, last);
+		else
+			delivery_free(last);
+	}
+}
+
+struct delivery *dispatch_slot_gone(struct dispatch *dispatch, struct slot *slot)
+{
+	dispatch_slot_stop(dispatch, slot);
+	requeue_unstarted(dispatch, slot);
+	return slot->load ? out_of_pipe(dispatch, slot) : NULL;
+}
+
+void dispatch_source_down(struct dispatch *dispatch, struct source *source)
+{
+	struct link *next;
+	for (struct link *link = source->unacked.next; link != &source->unacked; link = next) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		next = link->next;
+		if (delivery->state == DELIVERY_SENT) {
+			source_forget(delivery);
+		} else if (delivery->state == DELIVERY_QUEUED) {
+			source_forget(delivery);
+			leave_session(dispatch, delivery);
+			delivery_free(delivery);
+		}
+	}
+}
+
+struct slot *dispatch_longest_running(const struct dispatch *dispatch)
+{
+	struct link *first = list_first(&dispatch->running);
+	return first ? CONTAINER_OF(first, struct slot, running) : NULL;
+}
+
+mtime dispatch_deadline(const struct dispatch *dispatch, mtime hard_limit)
+{
+	const struct slot *slot = dispatch_longest_running(dispatch);
+	return slot ? mtime_after(slot->since, hard_limit) : MTIME_NEVER;
+}

@@ -1,0 +1,48 @@
+/* All that a pool can do to the world. Layer: core.
+ * Given at pool_new, called only from within pool_step. An effect never calls back into the pool,
+ * never blocks and, but for send, never fails: what goes wrong comes back as an event of a later
+ * step. send alone answers at once, because a task that cannot be written down must be judged
+ * before the next one is sent behind it. */
+#ifndef CORE_EFFECTS_H
+#define CORE_EFFECTS_H
+
+#include "core/event.h"
+#include "core/notice.h"
+
+enum send_result {
+	SEND_OK,
+	SEND_TOO_LARGE, /* its frame would be over max_frame: the task is unfit */
+	SEND_NO_MEMORY, /* nothing was written; try again in a later turn */
+};
+
+enum reject {
+	REJECT_DEAD_LETTER, /* basic.reject, requeue off: the queue's own policy decides */
+	REJECT_UNSTARTED,   /* basic.nack, requeue on: it goes back as if never sent */
+};
+
+enum source_wish {
+	SOURCE_CONSUME, /* with this window (prefetch); also on every later channel */
+	SOURCE_REST,    /* cancel the consumer, keep the channel; answered by SOURCE_RESTED */
+	SOURCE_CLOSE,   /* barrier, then close the channel for good; answered by SOURCE_DOWN */
+};
+
+enum slot_wish {
+	SLOT_SPAWN,     /* start a process; its life is the number given */
+	SLOT_QUIT,      /* "__quit__", then the end of both of our sending sides */
+	SLOT_TERM,      /* SIGTERM to the process group */
+	SLOT_KILL,      /* SIGKILL to the process group */
+	SLOT_INTERRUPT, /* "__context_switch__": its task is over its soft limit */
+};
+
+struct effects {
+	enum send_result (*send)(
+		void *io, uint16_t slot, const struct delivery *, uint16_t attempt);
+	void (*ack)(void *io, uint16_t source, uint64_t tag, bool multiple);
+	void (*reject)(void *io, uint16_t source, uint64_t tag, enum reject);
+	void (*publish)(void *io, const struct parcel *); /* parcel->seq is the number it gets */
+	void (*source)(void *io, uint16_t source, enum source_wish, uint32_t window);
+	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_wish);
+	void (*tell)(void *io, const struct notice *);
+};
+
+#endif

@@ -1,0 +1,68 @@
+/* What a pool is told. Layer: core.
+ * A fact per event; a run is a sequence of events, so it can be recorded and replayed. Deliveries
+ * and outputs move in: the pool frees them, whatever it decides. Nothing points into io.
+ * An event of an older epoch (source, publish) or life (slot) is dropped, with its payload freed.
+ */
+#ifndef CORE_EVENT_H
+#define CORE_EVENT_H
+
+#include "core/delivery.h"
+#include "core/exit.h"
+#include "core/output.h"
+
+#define EVENT_KINDS(X)                                                                             \
+	X(SOURCE_UP)     /* a fresh channel consumes; its tags start at 1 */                       \
+	X(SOURCE_RESTED) /* the wish REST is carried out: no delivery follows on this channel */   \
+	X(SOURCE_DOWN)   /* channel or connection is gone: all its tags are void */                \
+	X(DELIVERY)                                                                                \
+	X(OUTBOX_UP)   /* a fresh publish channel in confirm mode; numbers start at 1 */           \
+	X(OUTBOX_DOWN) /* it is gone; what is unconfirmed is sent again after the next UP */       \
+	X(CONFIRMED)   /* basic.ack by the broker */                                               \
+	X(REFUSED)     /* basic.nack by the broker */                                              \
+	X(RETURNED)    /* basic.return; the confirm of the same number follows */                  \
+	X(SLOT_READY)  /* its process has opened the pipe */                                       \
+	X(SLOT_ROOM)   /* its output buffer crossed the high (room = false) or low mark */         \
+	X(SLOT_OUTPUT) /* one good frame */                                                        \
+	X(SLOT_BROKEN) /* protocol error or closed pipe; no output follows in this life */         \
+	X(SLOT_GONE)   /* exit is known and the pipe was read to its end (also: never started) */  \
+	X(COMMAND)                                                                                 \
+	X(TURN_END) /* all that could be read was told: dispatch, then flush acks */
+
+enum event_kind {
+#define X(kind) kind,
+	EVENT_KINDS(X)
+#undef X
+};
+
+enum command {
+	COMMAND_DRAIN, /* stop taking, finish what is in hand, hand back the rest, leave */
+	COMMAND_FORCE, /* the deadline is over: kill, hand back, leave */
+};
+
+struct event {
+	enum event_kind kind;
+	union {
+		struct {
+			uint16_t source;
+			uint32_t epoch;
+			struct delivery *delivery; /* DELIVERY only; moves in, tag filled */
+		} source;
+		struct {
+			uint32_t epoch;
+			uint64_t seq;
+			bool multiple;         /* CONFIRMED, REFUSED */
+			enum outbox_loss loss; /* OUTBOX_DOWN */
+		} outbox;
+		struct {
+			uint16_t slot;
+			uint32_t life;
+			bool room;             /* SLOT_ROOM */
+			struct exit_info exit; /* SLOT_GONE */
+			struct output *output; /* SLOT_OUTPUT; SLOT_GONE: last words; moves in */
+			const char *what;      /* SLOT_BROKEN: static words for the log */
+		} slot;
+		enum command command;
+	};
+};
+
+#endif

@@ -1,0 +1,20 @@
+/* How a worker process ended. Layer: core, plain data; filled by io. */
+#ifndef CORE_EXIT_H
+#define CORE_EXIT_H
+
+#include <stdint.h>
+
+enum exit_kind {
+	EXIT_NONE,        /* it did not end */
+	EXIT_STATUS,      /* number: exit status */
+	EXIT_SIGNAL,      /* number: signal */
+	EXIT_NOT_STARTED, /* number: errno; stage says which step of the start failed */
+};
+
+struct exit_info {
+	enum exit_kind kind;
+	int32_t number;
+	const char *stage; /* static words, EXIT_NOT_STARTED only: "exec", "fork", "pipe", ... */
+};
+
+#endif

@@ -1,0 +1,53 @@
+/* What a pool tells people: log lines and counters come from these. Layer: core, plain data.
+ * Borrowed for the length of the call. */
+#ifndef CORE_NOTICE_H
+#define CORE_NOTICE_H
+
+#include "base/mtime.h"
+#include "core/exit.h"
+#include "core/reason.h"
+
+#define NOTICE_KINDS(X)                                                                            \
+	X(NOTICE_TASK_DONE)        /* 200, or 201 confirmed: duration is set */                    \
+	X(NOTICE_TASK_PROGRESS)    /* status -1: output is set */                                  \
+	X(NOTICE_TASK_RETRIED)     /* reason; attempt: of how many; in duration, 0: at once */     \
+	X(NOTICE_TASK_GIVEN_UP)    /* reason; goes to the dead letters */                          \
+	X(NOTICE_TASK_RENEWED)     /* came back too often: published as new */                     \
+	X(NOTICE_TASK_HANDED_BACK) /* 201 to its own queue */                                      \
+	X(NOTICE_TASK_UNSTARTED)   /* back to the broker (a stop) */                               \
+	X(NOTICE_TASK_ORPHANED) /* answered after its channel was lost: dropped, it comes again */ \
+	X(NOTICE_REPLY_IGNORED) /* 200 with a ReplyQueueName; once a pool */                       \
+	X(NOTICE_REPLY_UNASKED) /* 201 with nowhere to send it; once a pool */                     \
+	X(NOTICE_REPLY_DROPPED) /* unroutable: drop */                                             \
+	X(NOTICE_PARCEL_REFUSED) /* what delivery->parcel met; published again in duration */      \
+	X(NOTICE_WORKER_READY)                                                                     \
+	X(NOTICE_WORKER_LEFT)    /* as asked; exit is set */                                       \
+	X(NOTICE_WORKER_DIED)    /* exit is set; again in duration, NEVER: not */                  \
+	X(NOTICE_WORKER_BROKEN)  /* protocol error; what is set; killed */                         \
+	X(NOTICE_WORKER_OVERDUE) /* boot, hard limit or grace, duration long: what says which */   \
+	X(NOTICE_SOURCE_RESTS)   /* no worker lives: the pool stops consuming */                   \
+	X(NOTICE_SOURCE_RESUMES)                                                                   \
+	X(NOTICE_DRAINED) /* quiet, nothing is left */
+
+enum notice_kind {
+#define X(kind) kind,
+	NOTICE_KINDS(X)
+#undef X
+};
+
+struct delivery;
+struct output;
+
+struct notice {
+	enum notice_kind kind;
+	int slot;                        /* -1: none */
+	const struct delivery *delivery; /* or NULL */
+	const struct output *output;     /* or NULL */
+	enum reason reason;
+	uint32_t attempt, attempts;
+	struct exit_info exit;
+	mtime duration;
+	const char *what; /* static words, or NULL */
+};
+
+#endif

@@ -1,0 +1,120 @@
+#include "core/pace.h"
+
+/* Work in a pipe that lasts this long hides any round trip, and is soon over when a worker dies. */
+#define FILL_NS INT64_C(5000000)
+/* A task slower than this counts as this: so the memory of one slow task fades in some ten turns.
+ */
+#define SLOWEST_NS   INT64_C(20000000)
+#define MEASURE_TIME (100 * MTIME_MS)
+#define SLACK_TIME   (20 * MTIME_MS)
+/* A window that is too wide costs little, and narrowing it costs redeliveries: a queue takes back
+ * what is on its way to a consumer that is cancelled. */
+#define GROW_AFTER   MTIME_SECOND
+#define SHRINK_AFTER MTIME_MINUTE
+
+void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
+{
+	*pace = (struct pace){
+		.workers = config->workers,
+		.pipeline = config->pipeline,
+		.prefetch = config->prefetch,
+		.estimate_ns = SLOWEST_NS,
+		.measured_at = now,
+		.slack = config->workers,
+		.changed_at = now,
+	};
+	list_init(&pace->answered);
+}
+
+void pace_answered(struct pace *pace, struct slot *slot, mtime took)
+{
+	if (slot->batch++ == 0)
+		list_append(&pace->answered, &slot->answered);
+	slot->batch_time += took;
+}
+
+void pace_settled(struct pace *pace)
+{
+	pace->settled++;
+}
+
+/* Slower tasks count at once, faster ones little by little: a pipe that is too full holds tasks
+ * behind a slow one, a pipe that is too empty only costs a little speed. */
+static void sample(struct pace *pace, int64_t task_ns)
+{
+	if (task_ns >= FILL_NS)
+		pace->estimate_ns = task_ns < SLOWEST_NS ? task_ns : SLOWEST_NS;
+	else if (task_ns > pace->estimate_ns)
+		pace->estimate_ns += (task_ns - pace->estimate_ns + 1) / 2;
+	else
+		pace->estimate_ns -= (pace->estimate_ns - task_ns) / 8;
+}
+
+static void sample_slots(struct pace *pace)
+{
+	struct link *link;
+	while ((link = list_first(&pace->answered))) {
+		struct slot *slot = CONTAINER_OF(link, struct slot, answered);
+		mtime time = mtime_min(slot->batch_time, MTIME_SECOND);
+		sample(pace, time * 1000 / slot->batch);
+		list_remove(link);
+		slot->batch = 0;
+		slot->batch_time = 0;
+	}
+}
+
+/* Enough for 20 ms at the rate seen, and room for twice what waits for confirms: where they are
+ * slow the window would otherwise hold the rate down, and the rate the window. */
+static void measure(struct pace *pace, mtime span, mtime now)
+{
+	uint64_t slack = (uint64_t)pace->settled * SLACK_TIME / (uint64_t)span;
+	if (pace->settled)
+		slack += 2 * (uint64_t)pace->held;
+	if (slack < pace->workers)
+		slack = pace->workers;
+	pace->slack = slack < POOL_WINDOW_MAX ? (uint32_t)slack : POOL_WINDOW_MAX;
+	pace->measured_at = now;
+	pace->settled = 0;
+	pace->held = 0;
+}
+
+void pace_turn(struct pace *pace, uint32_t unconfirmed, mtime now)
+{
+	sample_slots(pace);
+	if (unconfirmed > pace->held)
+		pace->held = unconfirmed;
+	mtime span = now - pace->measured_at;
+	if (span >= MEASURE_TIME)
+		measure(pace, span, now);
+}
+
+uint32_t pace_depth(const struct pace *pace)
+{
+	if (pace->pipeline)
+		return pace->pipeline;
+	if (pace->estimate_ns * POOL_PIPELINE_MAX <= FILL_NS)
+		return POOL_PIPELINE_MAX;
+	int64_t depth = FILL_NS / pace->estimate_ns;
+	return depth ? (uint32_t)depth : 1;
+}
+
+uint32_t pace_window(const struct pace *pace)
+{
+	if (pace->prefetch)
+		return pace->prefetch;
+	uint32_t window = pace->workers * pace_depth(pace) + pace->slack;
+	return window < POOL_WINDOW_MAX ? window : POOL_WINDOW_MAX;
+}
+
+bool pace_changes_window(const struct pace *pace, uint32_t present, mtime now)
+{
+	uint32_t wanted = pace_window(pace);
+	if (wanted >= 2 * present)
+		return now - pace->changed_at >= GROW_AFTER;
+	return 2 * wanted <= present && now - pace->changed_at >= SHRINK_AFTER;
+}
+
+void pace_window_set(struct pace *pace, mtime now)
+{
+	pace->changed_at = now;
+}

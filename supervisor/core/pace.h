@@ -1,0 +1,40 @@
+/* How much at once: tasks per pipe (pipeline: auto) and deliveries in hand (prefetch: auto), from
+ * what was measured. Layer: core. Decides numbers only; sends nothing. */
+#ifndef CORE_PACE_H
+#define CORE_PACE_H
+
+#include "core/pool.h"
+#include "core/slot.h"
+
+struct pace {
+	uint16_t workers, pipeline, prefetch; /* as configured; 0: auto */
+	/* depth */
+	struct link answered; /* slots with answers in this turn */
+	int64_t estimate_ns;  /* a task's time in its worker, smoothed */
+	/* window */
+	mtime measured_at; /* the present measure began */
+	uint32_t settled;  /* in the present measure */
+	uint32_t held;     /* most deliveries that waited for confirms in it */
+	uint32_t slack;    /* the result of the last measure */
+	mtime changed_at;  /* the window was last changed */
+};
+
+void pace_init(struct pace *, const struct pool_config *, mtime now);
+/* The slot's head was answered after it ran for so long. */
+void pace_answered(struct pace *, struct slot *, mtime took);
+/* One more task is settled. */
+void pace_settled(struct pace *);
+/* The turn ends: several answers of one slot in it share the time they took together. unconfirmed:
+ * deliveries that wait for confirms now. */
+void pace_turn(struct pace *, uint32_t unconfirmed, mtime now);
+/* Tasks a pipe may hold, 1 to POOL_PIPELINE_MAX. */
+uint32_t pace_depth(const struct pace *);
+/* Deliveries wanted in hand, 1 to POOL_WINDOW_MAX. */
+uint32_t pace_window(const struct pace *);
+/* True when the present window is so wrong that changing it pays: half of what is wanted, and the
+ * last change a second ago; or twice of it, and the last change a minute ago. */
+bool pace_changes_window(const struct pace *, uint32_t present, mtime now);
+/* A window was wished now. */
+void pace_window_set(struct pace *, mtime now);
+
+#endif

@@ -1,0 +1,86 @@
+/* The pool's inside, shared by its pool_*.c files alone. Layer: core.
+ * Each file has one kind of event: pool_source.c, pool_outbox.c, pool_slots.c, pool_command.c,
+ * pool_turn.c; pool_settle.c carries out what settle.h decides. */
+#ifndef CORE_POOL_PARTS_H
+#define CORE_POOL_PARTS_H
+
+#include "core/alarms.h"
+#include "core/dispatch.h"
+#include "core/pace.h"
+
+enum pool_phase {
+	POOL_RUNS,
+	POOL_DRAINS, /* takes nothing new, finishes what is in pipes, waits for confirms */
+	POOL_FORCED, /* killed its workers, gives everything back */
+};
+
+struct pool {
+	struct pool_config config;
+	const struct effects *effects;
+	void *io;
+	mtime now; /* of the present step */
+	enum pool_phase phase;
+	bool was_forced;
+	bool told_drained, told_ignored, told_unasked;
+	bool has_rested;    /* for want of workers */
+	mtime rests_since;  /* good when has_rested */
+	mtime send_again;   /* a send found no memory; MTIME_NEVER */
+	struct slot *slots; /* owned; config.workers of them */
+	uint16_t ready;     /* slots in LIFE_READY */
+	uint16_t failing;   /* slots whose last lives came to nothing */
+	uint16_t retired;   /* slots in LIFE_RETIRED */
+	struct source source;
+	struct outbox outbox;
+	struct dispatch dispatch;
+	struct alarms alarms;
+	struct pace pace;
+};
+
+/* How an attempt ended. */
+struct ending {
+	enum outcome outcome;
+	enum reason reason;    /* OUTCOME_UNROUTABLE */
+	struct exit_info exit; /* where a process ended */
+};
+
+/* One handler an event kind. */
+void pool_on_source_up(struct pool *, const struct event *);
+void pool_on_source_rested(struct pool *, const struct event *);
+void pool_on_source_down(struct pool *, const struct event *);
+void pool_on_delivery(struct pool *, const struct event *);
+void pool_on_outbox_up(struct pool *, const struct event *);
+void pool_on_outbox_down(struct pool *, const struct event *);
+void pool_on_confirmed(struct pool *, const struct event *);
+void pool_on_refused(struct pool *, const struct event *);
+void pool_on_returned(struct pool *, const struct event *);
+void pool_on_slot_ready(struct pool *, const struct event *);
+void pool_on_slot_room(struct pool *, const struct event *);
+void pool_on_slot_output(struct pool *, const struct event *);
+void pool_on_slot_broken(struct pool *, const struct event *);
+void pool_on_slot_gone(struct pool *, const struct event *);
+void pool_on_command(struct pool *, const struct event *);
+void pool_on_turn_end(struct pool *, const struct event *);
+
+/* pool_slots.c: a fact of the pool's own, carried out by the table of life.h. */
+void pool_slot_fact(struct pool *, struct slot *, enum life_fact);
+/* The pool drains and nothing is open in the slot: ask it to leave. */
+void pool_slot_leave(struct pool *, struct slot *);
+/* Its time is over: the alarm of its state, or the hard limit. */
+void pool_slot_overdue(struct pool *, struct slot *, enum life_fact, const char *what);
+
+/* The soft limits of the tasks that were sent in this turn. */
+void pool_slots_started(struct pool *);
+
+/* pool_settle.c */
+/* A delivery is in the ledger: it waits for a worker, or is settled before any sees it. */
+void pool_arrive(struct pool *, struct delivery *);
+/* The attempt is over; moves in. An orphan is dropped. */
+void pool_finish(struct pool *, struct delivery *, struct ending);
+/* No further try, whatever is left of them; moves in. */
+void pool_give_up(struct pool *, struct delivery *, enum reason);
+/* All that waits for a worker goes back to the broker, as if never sent. */
+void pool_hand_back(struct pool *);
+
+void pool_tell(struct pool *, struct notice);
+
+#endif

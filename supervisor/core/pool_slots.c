@@ -1,0 +1,312 @@
+/* What the worker processes tell, and what becomes of their slots. */
+#include "core/pool_parts.h"
+
+#include <assert.h>
+
+/* A life this long is a success even without an answer. */
+#define LIFE_IS_LONG (10 * MTIME_SECOND)
+
+static void tell_slot(
+	struct pool *pool, enum notice_kind kind, const struct slot *slot, struct notice notice)
+{
+	notice.kind = kind;
+	notice.slot = slot->number;
+	pool_tell(pool, notice);
+}
+
+static void wish(struct pool *pool, const struct slot *slot, enum slot_wish wish)
+{
+	pool->effects->slot(pool->io, slot->number, slot->life, wish);
+}
+
+static void set_alarm(struct pool *pool, struct slot *slot, mtime span)
+{
+	alarms_set(&pool->alarms, slot, mtime_after(pool->now, span));
+}
+
+static void act_nothing(struct pool *pool, struct slot *slot)
+{
+	(void)pool;
+	(void)slot;
+}
+
+static void act_spawn(struct pool *pool, struct slot *slot)
+{
+	slot->blame = OUTCOME_CRASHED;
+	slot->deaf = false;
+	slot->has_answered = false;
+	slot->is_timed = false;
+	slot->ready_at = MTIME_NEVER;
+	set_alarm(pool, slot, pool->config.boot_limit);
+	wish(pool, slot, SLOT_SPAWN);
+}
+
+static void act_welcome(struct pool *pool, struct slot *slot)
+{
+	slot->ready_at = pool->now;
+	pool->ready++;
+	set_alarm(pool, slot, MTIME_NEVER);
+	dispatch_slot_up(&pool->dispatch, slot);
+	tell_slot(pool, NOTICE_WORKER_READY, slot, (struct notice){0});
+}
+
+/* Asked once: what it makes of that is its own affair, until the hard limit. */
+static void act_interrupt(struct pool *pool, struct slot *slot)
+{
+	set_alarm(pool, slot, MTIME_NEVER);
+	wish(pool, slot, SLOT_INTERRUPT);
+}
+
+static void act_quit(struct pool *pool, struct slot *slot)
+{
+	dispatch_slot_stop(&pool->dispatch, slot);
+	set_alarm(pool, slot, pool->config.grace);
+	wish(pool, slot, SLOT_QUIT);
+}
+
+static void act_term(struct pool *pool, struct slot *slot)
+{
+	dispatch_slot_stop(&pool->dispatch, slot);
+	set_alarm(pool, slot, pool->config.grace);
+	wish(pool, slot, SLOT_TERM);
+}
+
+static void act_kill(struct pool *pool, struct slot *slot)
+{
+	dispatch_slot_stop(&pool->dispatch, slot);
+	set_alarm(pool, slot, MTIME_NEVER);
+	wish(pool, slot, SLOT_KILL);
+}
+
+static void judge_life(struct pool *pool, struct slot *slot)
+{
+	bool was_long = slot->ready_at != MTIME_NEVER && pool->now - slot->ready_at >= LIFE_IS_LONG;
+	if (slot->has_answered || was_long) {
+		pool->failing -= slot->failures > 0;
+		slot->failures = 0;
+	} else if (slot->failures < UINT32_MAX) {
+		pool->failing += slot->failures == 0;
+		slot->failures++;
+	}
+}
+
+static void act_bury(struct pool *pool, struct slot *slot)
+{
+	judge_life(pool, slot);
+	slot->life++;
+	set_alarm(pool, slot, slot->failures ? backoff_wait(backoff_step(slot->failures)) : 0);
+}
+
+static void act_retire(struct pool *pool, struct slot *slot)
+{
+	pool->retired++;
+	set_alarm(pool, slot, MTIME_NEVER);
+}
+
+void pool_slot_fact(struct pool *pool, struct slot *slot, enum life_fact fact)
+{
+	static void (*const actions[])(struct pool *, struct slot *) = {
+		[ACTION_IGNORE] = act_nothing,
+		[ACTION_SPAWN] = act_spawn,
+		[ACTION_WELCOME] = act_welcome,
+		[ACTION_INTERRUPT] = act_interrupt,
+		[ACTION_QUIT] = act_quit,
+		[ACTION_TERM] = act_term,
+		[ACTION_KILL] = act_kill,
+		[ACTION_BURY] = act_bury,
+		[ACTION_RETIRE] = act_retire,
+	};
+	struct life_step step = life_next(slot->state, fact);
+	if (slot->state == LIFE_READY && step.next != LIFE_READY)
+		pool->ready--;
+	slot->state = step.next;
+	actions[step.action](pool, slot);
+}
+
+void pool_slot_leave(struct pool *pool, struct slot *slot)
+{
+	slot->asked = true;
+	pool_slot_fact(pool, slot, FACT_LEAVE);
+}
+
+static mtime soft_limit_of(const struct pool *pool, const struct delivery *head)
+{
+	if (head->soft_ms < 0)
+		return pool->config.soft_limit;
+	return head->soft_ms < MTIME_NEVER / MTIME_MS ? head->soft_ms * MTIME_MS : MTIME_NEVER;
+}
+
+/* Every task is a head when it is sent, since a pool that interrupts has one in a pipe; those sent
+ * last stand at the end of the list of the running ones. */
+void pool_slots_started(struct pool *pool)
+{
+	struct link *running = &pool->dispatch.running;
+	if (!pool->config.interrupt)
+		return;
+	for (struct link *link = running->prev; link != running; link = link->prev) {
+		struct slot *slot = CONTAINER_OF(link, struct slot, running);
+		if (slot->is_timed)
+			break;
+		slot->is_timed = true;
+		set_alarm(pool, slot, soft_limit_of(pool, slot_head(slot)));
+	}
+}
+
+/* A READY slot's alarm is the soft limit of its head; that of another state stays. */
+static void forget_soft_limit(struct pool *pool, struct slot *slot)
+{
+	slot->is_timed = false;
+	if (slot->state == LIFE_READY)
+		set_alarm(pool, slot, MTIME_NEVER);
+}
+
+static mtime limit_of(const struct pool *pool, const struct slot *slot, enum life_fact fact)
+{
+	if (fact == FACT_HARD)
+		return pool->config.hard_limit;
+	return slot->state == LIFE_STARTING ? pool->config.boot_limit : pool->config.grace;
+}
+
+void pool_slot_overdue(struct pool *pool, struct slot *slot, enum life_fact fact, const char *what)
+{
+	tell_slot(pool, NOTICE_WORKER_OVERDUE, slot,
+		(struct notice){.delivery = slot_head(slot),
+			.duration = limit_of(pool, slot, fact),
+			.what = what});
+	if (fact == FACT_HARD)
+		slot->blame = OUTCOME_TIMED_OUT;
+	pool_slot_fact(pool, slot, fact);
+}
+
+/* NULL: the event is of a life that is over. */
+static struct slot *slot_of(struct pool *pool, const struct event *event)
+{
+	assert(event->slot.slot < pool->config.workers);
+	struct slot *slot = &pool->slots[event->slot.slot];
+	return slot->life == event->slot.life ? slot : NULL;
+}
+
+void pool_on_slot_ready(struct pool *pool, const struct event *event)
+{
+	struct slot *slot = slot_of(pool, event);
+	if (slot)
+		pool_slot_fact(pool, slot, FACT_READY);
+}
+
+void pool_on_slot_room(struct pool *pool, const struct event *event)
+{
+	struct slot *slot = slot_of(pool, event);
+	if (slot && slot->state == LIFE_READY)
+		dispatch_slot_room(&pool->dispatch, slot, event->slot.room);
+}
+
+static void leave_if_empty(struct pool *pool, struct slot *slot)
+{
+	if (pool->phase != POOL_RUNS && slot->load == 0)
+		pool_slot_leave(pool, slot);
+}
+
+/* Which of the reasons came first counts; a worker that is on its way out breaks nothing. */
+static void break_slot(struct pool *pool, struct slot *slot, const char *what)
+{
+	slot->deaf = true;
+	if (slot->blame == OUTCOME_CRASHED)
+		slot->blame = OUTCOME_BROKEN;
+	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
+		tell_slot(pool, NOTICE_WORKER_BROKEN, slot,
+			(struct notice){.delivery = slot_head(slot), .what = what});
+	pool_slot_fact(pool, slot, FACT_BROKEN);
+}
+
+static void end_attempt(
+	struct pool *pool, struct slot *slot, enum outcome outcome, struct output *output)
+{
+	mtime took = pool->now - slot->since;
+	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
+	slot->has_answered = true;
+	forget_soft_limit(pool, slot);
+	/* It answered though we had given it up: those behind are nobody's fault. */
+	if (slot->state != LIFE_READY)
+		slot->blame = OUTCOME_UNSTARTED;
+	pace_answered(&pool->pace, slot, took);
+	head->took = took;
+	head->parcel.output = output;
+	pool_finish(pool, head, (struct ending){.outcome = outcome});
+	leave_if_empty(pool, slot);
+}
+
+static void tell_progress(struct pool *pool, struct slot *slot, struct output *output)
+{
+	tell_slot(pool, NOTICE_TASK_PROGRESS, slot,
+		(struct notice){.delivery = slot_head(slot), .output = output});
+	output_free(output);
+}
+
+void pool_on_slot_output(struct pool *pool, const struct event *event)
+{
+	struct slot *slot = slot_of(pool, event);
+	struct output *output = event->slot.output;
+	enum outcome outcome;
+	if (!slot || slot->deaf) {
+		output_free(output);
+	} else if (slot->load == 0) {
+		output_free(output);
+		break_slot(pool, slot, "an answer with no task open");
+	} else if (output->status == STATUS_PROGRESS) {
+		tell_progress(pool, slot, output);
+	} else if (settle_outcome(output->status, &outcome)) {
+		end_attempt(pool, slot, outcome, output);
+	} else {
+		output_free(output);
+		break_slot(pool, slot, "an unknown status");
+	}
+}
+
+void pool_on_slot_broken(struct pool *pool, const struct event *event)
+{
+	struct slot *slot = slot_of(pool, event);
+	if (slot && !slot->deaf)
+		break_slot(pool, slot, event->slot.what);
+}
+
+static void tell_gone(struct pool *pool, const struct slot *slot, struct exit_info exit)
+{
+	bool again = pool->phase == POOL_RUNS;
+	tell_slot(pool, slot->asked ? NOTICE_WORKER_LEFT : NOTICE_WORKER_DIED, slot,
+		(struct notice){
+			.delivery = slot_head(slot),
+			.exit = exit,
+			.duration = again ? slot->alarm - pool->now : MTIME_NEVER,
+		});
+}
+
+/* Moves words in: they are kept where a failed attempt is told of. */
+static void end_pipe(
+	struct pool *pool, struct slot *slot, struct exit_info exit, struct output *words)
+{
+	mtime took = pool->now - slot->since;
+	struct delivery *head = dispatch_slot_gone(&pool->dispatch, slot);
+	if (!head || slot->blame == OUTCOME_UNSTARTED)
+		output_free(words);
+	else
+		head->parcel.output = words;
+	if (!head)
+		return;
+	head->took = took;
+	pool_finish(pool, head, (struct ending){.outcome = slot->blame, .exit = exit});
+}
+
+void pool_on_slot_gone(struct pool *pool, const struct event *event)
+{
+	struct slot *slot = slot_of(pool, event);
+	if (!slot) {
+		output_free(event->slot.output);
+		return;
+	}
+	pool_slot_fact(pool, slot, FACT_GONE);
+	tell_gone(pool, slot, event->slot.exit);
+	end_pipe(pool, slot, event->slot.exit, event->slot.output);
+	leave_if_empty(pool, slot);
+	if (pool->phase == POOL_DRAINS && pool->source.state == SOURCE_IS_RESTED)
+		pool_hand_back(pool);
+}

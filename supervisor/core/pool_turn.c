@@ -1,0 +1,135 @@
+/* The end of a turn: everything that could be read was told. Deadlines are judged here and only
+ * here, so that after a suspension of the machine the sockets were read before. */
+#include "core/pool_parts.h"
+
+#define RESTING_LIMIT   (60 * MTIME_SECOND)
+#define MEMORY_WAIT     (10 * MTIME_MS)
+#define ALARMS_PER_TURN 16
+
+static void judge_hard_limits(struct pool *pool)
+{
+	while (dispatch_deadline(&pool->dispatch, pool->config.hard_limit) <= pool->now)
+		pool_slot_overdue(
+			pool, dispatch_longest_running(&pool->dispatch), FACT_HARD, "hard limit");
+}
+
+/* A start takes about a millisecond: a thousand workers that are due together are started over many
+ * turns, so that the broker and the workers there are do not wait for them. */
+static void judge_alarms(struct pool *pool)
+{
+	for (int left = ALARMS_PER_TURN; left > 0 && alarms_deadline(&pool->alarms) <= pool->now;
+		left--) {
+		struct slot *slot = alarms_first(&pool->alarms);
+		const char *what = life_overdue_words(slot->state);
+		if (what)
+			pool_slot_overdue(pool, slot, FACT_ALARM, what);
+		else
+			pool_slot_fact(pool, slot, FACT_ALARM);
+	}
+}
+
+static void tell_source(struct pool *pool, enum notice_kind kind)
+{
+	pool_tell(pool, (struct notice){.kind = kind, .slot = -1});
+}
+
+static void consume(struct pool *pool)
+{
+	source_consume(&pool->source, pace_window(&pool->pace));
+	pace_window_set(&pool->pace, pool->now);
+	if (pool->has_rested)
+		tell_source(pool, NOTICE_SOURCE_RESUMES);
+	pool->has_rested = false;
+}
+
+static void rest(struct pool *pool)
+{
+	source_rest(&pool->source);
+	pool->has_rested = true;
+	pool->rests_since = pool->now;
+	tell_source(pool, NOTICE_SOURCE_RESTS);
+}
+
+/* A slot that is not ready is on its way to be, unless its last life came to nothing: while all
+ * are, a worker that died in mid-task and starts again does not make the pool rest. */
+static void decide_consuming(struct pool *pool)
+{
+	bool consumes = source_wishes(&pool->source, SOURCE_CONSUME);
+	if (pool->ready && !consumes)
+		consume(pool);
+	else if (!pool->ready && pool->failing && consumes)
+		rest(pool);
+	else if (consumes && pace_changes_window(&pool->pace, pool->source.window, pool->now))
+		consume(pool);
+}
+
+/* When what is buffered is given back for want of workers. */
+static mtime stale_deadline(const struct pool *pool)
+{
+	if (!pool->has_rested || pool->source.state != SOURCE_IS_RESTED)
+		return MTIME_NEVER;
+	return pool->dispatch.open.backlog ? pool->rests_since + RESTING_LIMIT : MTIME_NEVER;
+}
+
+static enum dispatch_stop dispatch_once(struct pool *pool)
+{
+	struct delivery *unfit = NULL;
+	enum dispatch_stop stop =
+		dispatch_run(&pool->dispatch, pace_depth(&pool->pace), pool->now, &unfit);
+	if (unfit) {
+		unfit->unfit = REASON_TOO_LARGE;
+		pool_finish(pool, unfit, (struct ending){.outcome = OUTCOME_UNFIT});
+	}
+	return stop;
+}
+
+static void dispatch_tasks(struct pool *pool)
+{
+	enum dispatch_stop stop = DISPATCH_TOO_LARGE;
+	while (stop == DISPATCH_TOO_LARGE && pool->outbox.bytes <= pool->config.outbox_limit)
+		stop = dispatch_once(pool);
+	if (stop == DISPATCH_NO_MEMORY)
+		pool->send_again = mtime_after(pool->now, MEMORY_WAIT);
+	pool_slots_started(pool);
+}
+
+static void run(struct pool *pool)
+{
+	decide_consuming(pool);
+	if (stale_deadline(pool) <= pool->now)
+		pool_hand_back(pool);
+	dispatch_tasks(pool);
+}
+
+static void close_if_done(struct pool *pool)
+{
+	const struct source *source = &pool->source;
+	if (pool->phase == POOL_RUNS || source_wishes(source, SOURCE_CLOSE))
+		return;
+	bool is_done = source->state == SOURCE_IS_ABSENT ||
+		       (source->state == SOURCE_IS_RESTED && source->open == 0);
+	if (is_done || pool->phase == POOL_FORCED)
+		source_close(&pool->source);
+}
+
+void pool_on_turn_end(struct pool *pool, const struct event *event)
+{
+	(void)event;
+	pool->send_again = MTIME_NEVER;
+	outbox_tick(&pool->outbox, pool->now);
+	judge_hard_limits(pool);
+	judge_alarms(pool);
+	pace_turn(&pool->pace, (uint32_t)pool->outbox.count, pool->now);
+	if (pool->phase == POOL_RUNS)
+		run(pool);
+	source_flush(&pool->source);
+	close_if_done(pool);
+}
+
+mtime pool_deadline(const struct pool *pool)
+{
+	mtime deadline = mtime_min(alarms_deadline(&pool->alarms), pool->send_again);
+	deadline = mtime_min(deadline, outbox_deadline(&pool->outbox));
+	deadline = mtime_min(deadline, stale_deadline(pool));
+	return mtime_min(deadline, dispatch_deadline(&pool->dispatch, pool->config.hard_limit));
+}

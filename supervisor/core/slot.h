@@ -1,0 +1,47 @@
+/* A slot: the place of one worker in a pool, whichever process fills it. Layer: core, plain data.
+ * Who writes what: dispatch the pipe and its place in the lists, pool_slots the life, alarms the
+ * alarm, pace the batch. */
+#ifndef CORE_SLOT_H
+#define CORE_SLOT_H
+
+#include "core/life.h"
+#include "core/settle.h"
+
+struct slot {
+	/* dispatch */
+	struct link by_load; /* open: among the slots with the same load; else alone */
+	struct link running; /* its head is under the hard limit: by since; else alone */
+	struct link pipe;    /* deliveries, oldest first; only the head counts as started */
+	mtime since;         /* the head runs since the answer before it, or its own send */
+	uint16_t load;       /* deliveries in the pipe */
+	bool open;           /* may be given tasks */
+
+	/* life */
+	uint16_t number;
+	uint32_t life; /* of the present process, or the next one; rises when one is gone */
+	enum life_state state;
+	enum outcome blame; /* what becomes of the head if the process ends now */
+	bool deaf;          /* nothing it says counts any more */
+	bool asked;         /* we asked it to leave for good */
+	bool has_answered;
+	bool is_timed;     /* its head's soft limit is set, or was over already */
+	uint32_t failures; /* lives in a row that came to nothing */
+	mtime ready_at;    /* MTIME_NEVER: not yet */
+
+	/* alarms */
+	mtime alarm;         /* end of this state's time; MTIME_NEVER: none */
+	uint16_t heap_place; /* from 1; 0: not in the heap */
+
+	/* pace */
+	struct link answered; /* answered in this turn; else alone */
+	uint32_t batch;       /* answers of this turn */
+	mtime batch_time;     /* and the time they took together */
+};
+
+static inline struct delivery *slot_head(const struct slot *slot)
+{
+	struct link *first = list_first(&slot->pipe);
+	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+}
+
+#endif

@@ -1,0 +1,181 @@
+#include "core/source.h"
+
+#include <assert.h>
+
+void source_init(struct source *source, uint16_t number, const struct effects *effects, void *io)
+{
+	/* The epoch before 0, so that io may count from 0 or from 1. */
+	*source = (struct source){
+		.effects = effects, .io = io, .number = number, .epoch = UINT32_MAX};
+	list_init(&source->unacked);
+	list_init(&source->released);
+}
+
+static void tell_wish(struct source *source)
+{
+	source->effects->source(source->io, source->number, source->wish, source->window);
+}
+
+static void wish(struct source *source, enum source_wish wish)
+{
+	assert(!source_wishes(source, SOURCE_CLOSE));
+	source->has_wish = true;
+	source->wish = wish;
+	tell_wish(source);
+}
+
+void source_consume(struct source *source, uint32_t window)
+{
+	source->window = window;
+	wish(source, SOURCE_CONSUME);
+	if (source->state == SOURCE_IS_RESTED)
+		source->state = SOURCE_IS_CONSUMING;
+}
+
+void source_rest(struct source *source)
+{
+	wish(source, SOURCE_REST);
+}
+
+void source_close(struct source *source)
+{
+	wish(source, SOURCE_CLOSE);
+	if (source->state != SOURCE_IS_ABSENT)
+		source->state = SOURCE_IS_CLOSING;
+}
+
+bool source_wishes(const struct source *source, enum source_wish wish)
+{
+	return source->has_wish && source->wish == wish;
+}
+
+bool source_is_current(const struct source *source, uint32_t epoch)
+{
+	return source->state != SOURCE_IS_ABSENT && source->epoch == epoch;
+}
+
+bool source_is_newer(const struct source *source, uint32_t epoch)
+{
+	return (int32_t)(epoch - source->epoch) > 0;
+}
+
+void source_up(struct source *source, uint32_t epoch)
+{
+	assert(source->state == SOURCE_IS_ABSENT && source_is_newer(source, epoch));
+	source->epoch = epoch;
+	source->last_tag = 0;
+	source->has_gap = false;
+	source->state = SOURCE_IS_CONSUMING;
+	/* The channel was on its way when the wish changed. */
+	if (source_wishes(source, SOURCE_CLOSE))
+		source->state = SOURCE_IS_CLOSING;
+	if (source->has_wish && source->wish != SOURCE_CONSUME)
+		tell_wish(source);
+}
+
+void source_rested(struct source *source)
+{
+	/* An answer that was overtaken by a newer wish says nothing. */
+	if (source_wishes(source, SOURCE_REST) && source->state == SOURCE_IS_CONSUMING)
+		source->state = SOURCE_IS_RESTED;
+}
+
+void source_down(struct source *source)
+{
+	assert(list_is_empty(&source->unacked) && list_is_empty(&source->released));
+	assert(source->open == 0);
+	source->state = SOURCE_IS_ABSENT;
+}
+
+bool source_open(struct source *source, struct delivery *delivery)
+{
+	assert(source->state != SOURCE_IS_ABSENT);
+	if (source->state == SOURCE_IS_CLOSING || delivery->tag <= source->last_tag)
+		return false;
+	if (delivery->tag != source->last_tag + 1)
+		source->has_gap = true;
+	source->last_tag = delivery->tag;
+	delivery->source = source;
+	list_append(&source->unacked, &delivery->unacked);
+	source->open++;
+	return true;
+}
+
+void source_release(struct delivery *delivery)
+{
+	assert(delivery->source && delivery->state != DELIVERY_RELEASED);
+	delivery->state = DELIVERY_RELEASED;
+	list_append(&delivery->source->released, &delivery->released);
+}
+
+void source_forget(struct delivery *delivery)
+{
+	list_remove(&delivery->released);
+	list_remove(&delivery->unacked);
+	delivery->source->open--;
+	delivery->source = NULL;
+}
+
+void source_reject(struct delivery *delivery, enum reject how)
+{
+	struct source *source = delivery->source;
+	assert(source->state == SOURCE_IS_CONSUMING || source->state == SOURCE_IS_RESTED);
+	assert(delivery->state != DELIVERY_RELEASED);
+	source->effects->reject(source->io, source->number, delivery->tag, how);
+	source_forget(delivery);
+	delivery_free(delivery);
+}
+
+static void ack(struct source *source, uint64_t tag, bool multiple)
+{
+	assert(tag > 0);
+	source->effects->ack(source->io, source->number, tag, multiple);
+}
+
+static void end(struct delivery *delivery)
+{
+	source_forget(delivery);
+	delivery_free(delivery);
+}
+
+static struct delivery *first_if_released(const struct source *source)
+{
+	struct link *link = list_first(&source->unacked);
+	struct delivery *first = link ? CONTAINER_OF(link, struct delivery, unacked) : NULL;
+	return first && first->state == DELIVERY_RELEASED ? first : NULL;
+}
+
+/* A `multiple` settles every tag below its own that is still open at the broker; with a gap in the
+ * tags there may be one that we were never shown. */
+static void flush_prefix(struct source *source)
+{
+	struct delivery *delivery;
+	uint64_t highest = 0;
+	uint32_t count = 0;
+	while ((delivery = first_if_released(source))) {
+		highest = delivery->tag;
+		count++;
+		end(delivery);
+	}
+	if (count)
+		ack(source, highest, count > 1);
+}
+
+static void flush_singly(struct source *source)
+{
+	struct link *link;
+	while ((link = list_first(&source->released))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
+		ack(source, delivery->tag, false);
+		end(delivery);
+	}
+}
+
+void source_flush(struct source *source)
+{
+	if (source->state != SOURCE_IS_CONSUMING && source->state != SOURCE_IS_RESTED)
+		return;
+	if (!source->has_gap)
+		flush_prefix(source);
+	flush_singly(source);
+}
