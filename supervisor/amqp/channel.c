@@ -1,0 +1,290 @@
+#include "amqp/channel.h"
+#include "amqp/method.h"
+#include <stdlib.h>
+
+#define SLOTS_AT_FIRST  8
+#define SHORT_MAX       255
+#define REPLY_SUCCESS   200
+#define METHOD_ID_SIZE  4
+#define CONTENT_HEAD    12 /* class, weight, body size */
+#define ACK_SIZE        (FRAME_OVERHEAD + METHOD_ID_SIZE + 8 + 1)
+#define CLASS_BASIC     60
+#define BIT_MULTIPLE    1
+#define BIT_NACKREQUEUE 2
+#define BIT_REQUEUE     1
+
+/* The channel, if commands may be sent on it. */
+static struct channel *channel_ready(const struct connection *c, uint16_t number)
+{
+	struct channel *ch = connection_channel(c, number);
+
+	return c->state == CONNECTION_OPEN && ch && ch->state == CHANNEL_OPEN ? ch : NULL;
+}
+
+bool channel_is_open(const struct connection *c, uint16_t channel)
+{
+	return channel_ready(c, channel) != NULL;
+}
+
+static bool slots_grow(struct connection *c, uint16_t number)
+{
+	size_t wanted = c->channel_slots ? c->channel_slots * 2 : SLOTS_AT_FIRST;
+	struct channel **grown;
+
+	if (number < c->channel_slots)
+		return true;
+	if (wanted <= number)
+		wanted = (size_t)number + 1;
+	grown = realloc(c->channels, wanted * sizeof *grown);
+	if (grown == NULL)
+		return false;
+	memset(grown + c->channel_slots, 0, (wanted - c->channel_slots) * sizeof *grown);
+	c->channels = grown;
+	c->channel_slots = wanted;
+	return true;
+}
+
+static struct channel *channel_make(struct connection *c, uint16_t number)
+{
+	if (!slots_grow(c, number))
+		return NULL;
+	if (c->channels[number] == NULL)
+		c->channels[number] = calloc(1, sizeof(struct channel));
+	return c->channels[number];
+}
+
+void channel_open(struct connection *c, uint16_t channel)
+{
+	struct channel *ch;
+
+	if (c->state != CONNECTION_OPEN || channel == 0 || channel > c->channel_max)
+		return;
+	ch = channel_make(c, channel);
+	if (ch == NULL) {
+		c->has_failed = true;
+		return;
+	}
+	if (ch->state != CHANNEL_CLOSED)
+		return;
+	ch->number = channel;
+	ch->state = CHANNEL_OPENING;
+	memset(ch->awaited, 0, sizeof ch->awaited);
+	ch->is_confirming = false;
+	ch->published = 0;
+	method_send(c, channel, AMQP_CHANNEL_OPEN_METHOD, &(amqp_channel_open_t){{0, NULL}});
+}
+
+void channel_close(struct connection *c, uint16_t channel)
+{
+	struct channel *ch = connection_channel(c, channel);
+	amqp_channel_close_t close = {
+		.reply_code = REPLY_SUCCESS,
+		.reply_text = amqp_cstring_bytes("done"),
+	};
+
+	if (c->state != CONNECTION_OPEN || ch == NULL || ch->state == CHANNEL_CLOSED ||
+		ch->state == CHANNEL_CLOSING)
+		return;
+	ch->state = CHANNEL_CLOSING;
+	method_send(c, channel, AMQP_CHANNEL_CLOSE_METHOD, &close);
+	content_drop(c, ch);
+}
+
+/* Sends what the peer answers by a method of its own. */
+static void request(
+	struct connection *c, uint16_t channel, enum awaited answer, uint32_t id, void *fields)
+{
+	struct channel *ch = channel_ready(c, channel);
+
+	if (ch == NULL)
+		return;
+	ch->awaited[answer]++;
+	method_send(c, channel, id, fields);
+}
+
+void channel_qos(struct connection *c, uint16_t channel, uint16_t prefetch)
+{
+	amqp_basic_qos_t qos = {.prefetch_count = prefetch};
+
+	request(c, channel, AWAITED_QOS, AMQP_BASIC_QOS_METHOD, &qos);
+}
+
+void channel_consume(struct connection *c, uint16_t channel, struct text queue,
+	struct text consumer, bool no_ack)
+{
+	amqp_basic_consume_t consume = {
+		.queue = method_bytes(queue),
+		.consumer_tag = method_bytes(consumer),
+		.no_ack = no_ack,
+	};
+
+	request(c, channel, AWAITED_CONSUME, AMQP_BASIC_CONSUME_METHOD, &consume);
+}
+
+void channel_cancel(struct connection *c, uint16_t channel, struct text consumer)
+{
+	amqp_basic_cancel_t cancel = {.consumer_tag = method_bytes(consumer)};
+
+	request(c, channel, AWAITED_CANCEL, AMQP_BASIC_CANCEL_METHOD, &cancel);
+}
+
+/* basic.ack, .nack and .reject have the same shape, and are sent by the thousand: written by hand
+ * in one piece. */
+static void settle(struct connection *c, uint16_t channel, uint32_t id, uint64_t tag, unsigned bits)
+{
+	uint8_t *at = channel_ready(c, channel) ? connection_room(c, ACK_SIZE) : NULL;
+
+	if (at == NULL)
+		return;
+	at = frame_begin(at, AMQP_FRAME_METHOD, channel, ACK_SIZE - FRAME_OVERHEAD);
+	at = octets_put64(octets_put32(at, id), tag);
+	frame_end(octets_put8(at, (uint8_t)bits));
+}
+
+void channel_ack(struct connection *c, uint16_t channel, uint64_t tag, bool multiple)
+{
+	settle(c, channel, AMQP_BASIC_ACK_METHOD, tag, multiple ? BIT_MULTIPLE : 0);
+}
+
+void channel_nack(struct connection *c, uint16_t channel, uint64_t tag, bool multiple, bool requeue)
+{
+	settle(c, channel, AMQP_BASIC_NACK_METHOD, tag,
+		(multiple ? BIT_MULTIPLE : 0u) | (requeue ? BIT_NACKREQUEUE : 0u));
+}
+
+void channel_reject(struct connection *c, uint16_t channel, uint64_t tag, bool requeue)
+{
+	settle(c, channel, AMQP_BASIC_REJECT_METHOD, tag, requeue ? BIT_REQUEUE : 0);
+}
+
+void channel_confirm_select(struct connection *c, uint16_t channel)
+{
+	struct channel *ch = channel_ready(c, channel);
+
+	if (ch == NULL)
+		return;
+	ch->is_confirming = true;
+	request(c, channel, AWAITED_CONFIRM_SELECT, AMQP_CONFIRM_SELECT_METHOD,
+		&(amqp_confirm_select_t){0});
+}
+
+static size_t publish_method_len(const struct amqp_publish *p)
+{
+	/* ticket, two short strings, bits */
+	return METHOD_ID_SIZE + 2 + 1 + p->exchange.len + 1 + p->routing_key.len + 1;
+}
+
+static uint8_t *put_publish_method(uint8_t *at, uint16_t channel, const struct amqp_publish *p)
+{
+	at = frame_begin(at, AMQP_FRAME_METHOD, channel, publish_method_len(p));
+	at = octets_put16(octets_put32(at, AMQP_BASIC_PUBLISH_METHOD), 0);
+	at = octets_put_short(octets_put_short(at, p->exchange), p->routing_key);
+	return frame_end(octets_put8(at, p->mandatory));
+}
+
+static uint8_t *put_publish_header(uint8_t *at, uint16_t channel, const struct amqp_publish *p)
+{
+	at = frame_begin(at, AMQP_FRAME_HEADER, channel, CONTENT_HEAD + p->properties.len);
+	at = octets_put16(octets_put16(at, CLASS_BASIC), 0);
+	at = octets_put_text(octets_put64(at, p->body.len), p->properties);
+	return frame_end(at);
+}
+
+static uint8_t *put_publish_body(
+	uint8_t *at, uint16_t channel, struct text body, size_t payload_max)
+{
+	while (body.len > 0) {
+		size_t len = body.len < payload_max ? body.len : payload_max;
+
+		at = frame_begin(at, AMQP_FRAME_BODY, channel, len);
+		at = frame_end(octets_put_text(at, text_of(body.ptr, len)));
+		body = text_of(body.ptr + len, body.len - len);
+	}
+	return at;
+}
+
+/* Room is taken once for all frames, so that a publish is in the output whole or not at all. */
+void channel_publish(struct connection *c, uint16_t channel, const struct amqp_publish *p)
+{
+	struct channel *ch = channel_ready(c, channel);
+	size_t payload_max = c->frame_max - FRAME_OVERHEAD;
+	size_t body_frames = (p->body.len + payload_max - 1) / payload_max;
+	uint8_t *at;
+
+	if (ch == NULL)
+		return;
+	if (p->exchange.len > SHORT_MAX || p->routing_key.len > SHORT_MAX ||
+		p->properties.len > payload_max - CONTENT_HEAD) {
+		c->has_failed = true;
+		return;
+	}
+	at = connection_room(c, publish_method_len(p) + CONTENT_HEAD + p->properties.len +
+					p->body.len + (2 + body_frames) * FRAME_OVERHEAD);
+	if (at == NULL)
+		return;
+	at = put_publish_method(at, channel, p);
+	at = put_publish_header(at, channel, p);
+	put_publish_body(at, channel, p->body, payload_max);
+	if (ch->is_confirming)
+		ch->published++;
+}
+
+static amqp_table_entry_t argument_entry(const struct amqp_argument *argument)
+{
+	amqp_table_entry_t entry = {.key = amqp_cstring_bytes(argument->key)};
+
+	if (argument->string) {
+		entry.value.kind = AMQP_FIELD_KIND_UTF8;
+		entry.value.value.bytes = amqp_cstring_bytes(argument->string);
+	} else {
+		entry.value.kind = AMQP_FIELD_KIND_I64;
+		entry.value.value.i64 = argument->number;
+	}
+	return entry;
+}
+
+void channel_declare_queue(struct connection *c, uint16_t channel, const struct amqp_queue *queue)
+{
+	amqp_table_entry_t entries[AMQP_ARGUMENTS_MAX];
+	amqp_queue_declare_t declare = {
+		.queue = method_bytes(queue->name),
+		.passive = queue->passive,
+		.durable = queue->durable,
+		.exclusive = queue->exclusive,
+		.auto_delete = queue->auto_delete,
+		.arguments = {(int)queue->argument_count, entries},
+	};
+
+	if (queue->argument_count > AMQP_ARGUMENTS_MAX) {
+		c->has_failed = true;
+		return;
+	}
+	for (size_t i = 0; i < queue->argument_count; i++)
+		entries[i] = argument_entry(&queue->arguments[i]);
+	request(c, channel, AWAITED_QUEUE, AMQP_QUEUE_DECLARE_METHOD, &declare);
+}
+
+void channel_declare_exchange(struct connection *c, uint16_t channel, struct text name,
+	struct text type, bool passive, bool durable)
+{
+	amqp_exchange_declare_t declare = {
+		.exchange = method_bytes(name),
+		.type = method_bytes(type),
+		.passive = passive,
+		.durable = durable,
+	};
+
+	request(c, channel, AWAITED_EXCHANGE, AMQP_EXCHANGE_DECLARE_METHOD, &declare);
+}
+
+void channel_bind_queue(struct connection *c, uint16_t channel, struct text queue,
+	struct text exchange, struct text routing_key)
+{
+	amqp_queue_bind_t bind = {
+		.queue = method_bytes(queue),
+		.exchange = method_bytes(exchange),
+		.routing_key = method_bytes(routing_key),
+	};
+
+	request(c, channel, AWAITED_BIND, AMQP_QUEUE_BIND_METHOD, &bind);
+}

@@ -1,0 +1,54 @@
+/* Commands on one channel of a connection. Layer: amqp.
+ * Each appends to the connection's output and cannot fail by itself: see connection_has_failed.
+ * A command on a channel that is not open (the peer closed it in this very turn) does nothing. */
+#ifndef AMQP_CHANNEL_H
+#define AMQP_CHANNEL_H
+
+#include "amqp/connection.h"
+
+#define AMQP_ARGUMENTS_MAX 16 /* of one queue */
+
+/* A queue argument. */
+struct amqp_argument {
+	const char *key;
+	const char *string; /* NULL: the value is number, a signed 64-bit integer */
+	int64_t number;
+};
+
+struct amqp_queue {
+	struct text name; /* empty: the broker names it */
+	bool passive, durable, exclusive, auto_delete;
+	const struct amqp_argument *arguments;
+	size_t argument_count;
+};
+
+struct amqp_publish {
+	struct text exchange; /* at most 255 bytes, like routing_key */
+	struct text routing_key;
+	bool mandatory;
+	struct text properties; /* raw: flags word and values; at most frame_max - 8 - 12 bytes */
+	struct text body;
+};
+
+/* channel: 1 to connection_channel_max, which the caller looks at; beyond it nothing happens. */
+void channel_open(struct connection *, uint16_t channel);
+void channel_close(struct connection *, uint16_t channel);
+bool channel_is_open(const struct connection *, uint16_t channel);
+/* basic.qos, per consumer: the prefetch of consumers started after it. */
+void channel_qos(struct connection *, uint16_t channel, uint16_t prefetch);
+void channel_consume(struct connection *, uint16_t channel, struct text queue, struct text consumer,
+	bool no_ack);
+void channel_cancel(struct connection *, uint16_t channel, struct text consumer);
+/* tag is never 0. */
+void channel_ack(struct connection *, uint16_t channel, uint64_t tag, bool multiple);
+void channel_nack(struct connection *, uint16_t channel, uint64_t tag, bool multiple, bool requeue);
+void channel_reject(struct connection *, uint16_t channel, uint64_t tag, bool requeue);
+void channel_confirm_select(struct connection *, uint16_t channel);
+void channel_publish(struct connection *, uint16_t channel, const struct amqp_publish *);
+void channel_declare_queue(struct connection *, uint16_t channel, const struct amqp_queue *);
+void channel_declare_exchange(struct connection *, uint16_t channel, struct text name,
+	struct text type, bool passive, bool durable);
+void channel_bind_queue(struct connection *, uint16_t channel, struct text queue,
+	struct text exchange, struct text routing_key);
+
+#endif

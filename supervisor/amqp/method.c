@@ -1,0 +1,119 @@
+#include "amqp/method.h"
+#include "amqp/table.h"
+
+#define METHOD_ID_SIZE 4
+
+static enum rc layout_check(const char *layout, struct text arguments)
+{
+	struct cursor c = cursor_of(arguments);
+
+	for (; *layout; layout++) {
+		enum rc rc = RC_OK;
+
+		switch (*layout) {
+		case 'o':
+			cursor_take(&c, 1);
+			break;
+		case 'h':
+			cursor_take(&c, 2);
+			break;
+		case 'i':
+			cursor_take(&c, 4);
+			break;
+		case 'l':
+			cursor_take(&c, 8);
+			break;
+		case 's':
+			cursor_take_short(&c);
+			break;
+		case 'S':
+			cursor_take_long(&c);
+			break;
+		case 'F':
+			rc = table_check(cursor_take_long(&c));
+			break;
+		}
+		if (rc != RC_OK)
+			return rc;
+	}
+	return cursor_is_done(&c) ? RC_OK : RC_MALFORMED;
+}
+
+static const struct method_row *row_find(const struct method_table *table, uint32_t id)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		if (table->rows[i].id == id)
+			return &table->rows[i];
+	}
+	return NULL;
+}
+
+/* "60.40", as the specification numbers them. */
+#define ID_ARGS(id) (unsigned)(id) >> 16, (unsigned)(id)&0xffff
+
+static void decode_and_take(struct connection *c, struct channel *ch, const struct method_row *row,
+	struct text arguments)
+{
+	void *fields = NULL;
+	enum rc rc = layout_check(row->layout, arguments);
+	int status;
+
+	if (rc != RC_OK) {
+		connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR, "arguments of method %u.%u: %s",
+			ID_ARGS(row->id), rc_words(rc));
+		return;
+	}
+	status = amqp_decode_method(row->id, &c->pool, method_bytes(arguments), &fields);
+	if (status == AMQP_STATUS_OK)
+		row->take(c, ch, fields);
+	else if (status == AMQP_STATUS_NO_MEMORY)
+		connection_fail(c, RC_MEMORY, AMQP_RESOURCE_ERROR, "no memory for a method");
+	else
+		connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR, "arguments of method %u.%u: %s",
+			ID_ARGS(row->id), amqp_error_string2(status));
+	recycle_amqp_pool(&c->pool);
+}
+
+void method_take(struct connection *c, struct channel *ch, const struct method_table *table,
+	unsigned state, struct text payload)
+{
+	uint32_t id = method_id(payload);
+	const struct method_row *row = row_find(table, id);
+	struct text arguments;
+
+	if (payload.len < METHOD_ID_SIZE) {
+		connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR, "method without its number");
+		return;
+	}
+	c->method = id;
+	arguments = text_of(payload.ptr + METHOD_ID_SIZE, payload.len - METHOD_ID_SIZE);
+	if (row == NULL)
+		connection_fail(c, RC_MALFORMED, AMQP_COMMAND_INVALID,
+			"method %u.%u is not for a client on this channel", ID_ARGS(id));
+	else if (!(row->states & IN(state)))
+		connection_fail(c, RC_MALFORMED, AMQP_COMMAND_INVALID, "method %u.%u out of order",
+			ID_ARGS(id));
+	else if (row->take_raw)
+		row->take_raw(c, ch, arguments);
+	else
+		decode_and_take(c, ch, row, arguments);
+	c->method = 0;
+}
+
+void method_send(struct connection *c, uint16_t channel, uint32_t id, void *fields)
+{
+	uint8_t arguments[AMQP_FRAME_MIN_SIZE - FRAME_OVERHEAD - METHOD_ID_SIZE];
+	int len = amqp_encode_method(id, fields, (amqp_bytes_t){sizeof arguments, arguments});
+	uint8_t *at;
+
+	if (len < 0) {
+		c->has_failed = true;
+		return;
+	}
+	at = connection_room(c, FRAME_OVERHEAD + METHOD_ID_SIZE + (size_t)len);
+	if (at == NULL)
+		return;
+	at = frame_begin(at, AMQP_FRAME_METHOD, channel, METHOD_ID_SIZE + (size_t)len);
+	at = octets_put32(at, id);
+	frame_end(octets_put_text(at, text_of(arguments, (size_t)len)));
+}

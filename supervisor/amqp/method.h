@@ -1,0 +1,46 @@
+/* Methods: checked, decoded and dispatched by a table; encoded by rabbitmq-c. Layer: amqp, private
+ * to it. rabbitmq-c's table decoder recurses as deep as the peer says, so the arguments are walked
+ * on the raw bytes first; what passes is then decoded without surprise. */
+#ifndef AMQP_METHOD_H
+#define AMQP_METHOD_H
+
+#include "amqp/state.h"
+
+/* A method of the peer. layout: one letter an argument: o octet (or up to eight bits), h 16 bits,
+ * i 32 bits, l 64 bits, s short string, S long string, F table. */
+struct method_row {
+	uint32_t id;
+	unsigned states;    /* of the connection (channel 0) or of the channel: a set of IN() */
+	const char *layout; /* for take; NULL: take_raw looks at the bytes itself */
+	void (*take)(struct connection *, struct channel *, const void *fields);
+	void (*take_raw)(struct connection *, struct channel *, struct text arguments);
+};
+
+struct method_table {
+	const struct method_row *rows;
+	size_t count;
+};
+
+/* One method frame's payload, on a channel (NULL: channel 0) that is in this state. */
+void method_take(struct connection *, struct channel *, const struct method_table *, unsigned state,
+	struct text payload);
+/* Appends a method frame; fields is rabbitmq-c's struct for it. What does not fit into the
+ * smallest frame of AMQP (4096 bytes) makes the connection fail. */
+void method_send(struct connection *, uint16_t channel, uint32_t id, void *fields);
+
+static inline uint32_t method_id(struct text payload)
+{
+	return payload.len >= 4 ? octets_get32(payload.ptr) : 0;
+}
+
+static inline struct text method_text(amqp_bytes_t bytes)
+{
+	return text_of(bytes.bytes, bytes.len);
+}
+
+static inline amqp_bytes_t method_bytes(struct text text)
+{
+	return (amqp_bytes_t){text.len, (void *)(uintptr_t)text.ptr};
+}
+
+#endif

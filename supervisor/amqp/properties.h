@@ -1,0 +1,55 @@
+/* The basic class's properties on the raw bytes. Layer: amqp.
+ * A content header's property part is a flags word and the values that it announces; here they are
+ * slices into those bytes, so that a copy can be made by splicing. */
+#ifndef AMQP_PROPERTIES_H
+#define AMQP_PROPERTIES_H
+
+#include "base/buf.h"
+
+/* In the order of the wire (AMQP 0-9-1, basic class). */
+#define PROPERTIES(X)                                                                              \
+	X(PROPERTY_CONTENT_TYPE, 's')                                                              \
+	X(PROPERTY_CONTENT_ENCODING, 's')                                                          \
+	X(PROPERTY_HEADERS, 'F')                                                                   \
+	X(PROPERTY_DELIVERY_MODE, 'o')                                                             \
+	X(PROPERTY_PRIORITY, 'o')                                                                  \
+	X(PROPERTY_CORRELATION_ID, 's')                                                            \
+	X(PROPERTY_REPLY_TO, 's')                                                                  \
+	X(PROPERTY_EXPIRATION, 's')                                                                \
+	X(PROPERTY_MESSAGE_ID, 's')                                                                \
+	X(PROPERTY_TIMESTAMP, 'T')                                                                 \
+	X(PROPERTY_TYPE, 's')                                                                      \
+	X(PROPERTY_USER_ID, 's')                                                                   \
+	X(PROPERTY_APP_ID, 's')                                                                    \
+	X(PROPERTY_CLUSTER_ID, 's')
+
+enum property {
+#define X(property, type) property,
+	PROPERTIES(X)
+#undef X
+		PROPERTY_COUNT
+};
+
+struct properties {
+	uint16_t present; /* bit (1 << property) for each one there is */
+	struct text
+		value[PROPERTY_COUNT]; /* content of strings, entries of the table, raw octets */
+};
+
+static inline bool properties_has(const struct properties *p, enum property property)
+{
+	return p->present & (1u << property);
+}
+
+/* Slices raw; the header table's inside is not looked at (see table_check). RC_MALFORMED: lengths
+ * or flags that do not fit. ret points into raw. */
+enum rc properties_parse(struct text raw, struct properties *ret) MUST_CHECK;
+/* Sets one property; value is borrowed. A string over 255 bytes is the caller's bug. */
+void properties_set(struct properties *, enum property, struct text value);
+void properties_clear(struct properties *, enum property);
+/* Appends the flags word and the values, as a content header carries them. */
+void properties_write(const struct properties *, struct buf *);
+uint64_t properties_timestamp(const struct properties *);           /* 0 when absent */
+uint8_t properties_octet(const struct properties *, enum property); /* 0 when absent */
+
+#endif
