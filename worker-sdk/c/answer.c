@@ -1,0 +1,236 @@
+#include "task.h"
+
+#include "wire/frame.h"
+#include <errno.h>
+#include <string.h>
+
+/* What goes into one output frame. */
+struct output {
+	int status;
+	const char *queue; /* NULL: the task's reply_to */
+	const void *body;
+	size_t len;
+	bool has_body;
+	bool inherits; /* the task's own headers go with it */
+};
+
+static int refuse(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static struct reply_header *find_reply_header(const struct wpool_task *task, struct wpool_text name)
+{
+	struct reply_header *header = task->reply_headers;
+	while (header &&
+		(strlen(header->name) != name.len || memcmp(header->name, name.data, name.len)))
+		header = header->next;
+	return header;
+}
+
+static size_t count_headers(const struct wpool_task *task, bool inherits)
+{
+	size_t count = 0;
+	for (const struct reply_header *at = task->reply_headers; at; at = at->next)
+		count++;
+	for (uint32_t i = 0; inherits && i < task->headers.size; i++)
+		count += !find_reply_header(task, value_text(&task->headers.ptr[i].key));
+	return count;
+}
+
+static int pack_text(msgpack_packer *packer, const char *text)
+{
+	size_t len = strlen(text);
+	return msgpack_pack_str(packer, len) | msgpack_pack_str_body(packer, text, len);
+}
+
+static int pack_inherited(msgpack_packer *packer, const struct wpool_task *task)
+{
+	int bad = 0;
+	for (uint32_t i = 0; i < task->headers.size; i++) {
+		const msgpack_object_kv *header = &task->headers.ptr[i];
+		if (find_reply_header(task, value_text(&header->key)))
+			continue;
+		bad |= msgpack_pack_object(packer, header->key);
+		bad |= msgpack_pack_object(packer, header->val);
+	}
+	return bad;
+}
+
+static int pack_headers(
+	msgpack_packer *packer, const struct wpool_task *task, size_t count, bool inherits)
+{
+	int bad = pack_text(packer, "2") | msgpack_pack_map(packer, count);
+	for (const struct reply_header *at = task->reply_headers; at; at = at->next) {
+		bad |= pack_text(packer, at->name);
+		bad |= at->text ? pack_text(packer, at->text)
+				: msgpack_pack_int64(packer, at->integer);
+	}
+	return inherits ? bad | pack_inherited(packer, task) : bad;
+}
+
+/* All but the body, which stays where the handler has it and is therefore the last key. */
+static int pack(struct wpool_task *task, const struct output *output)
+{
+	msgpack_packer packer;
+	msgpack_sbuffer_clear(&task->answer);
+	msgpack_packer_init(&packer, &task->answer, msgpack_sbuffer_write);
+	size_t headers =
+		output->status == STATUS_PROGRESS ? 0 : count_headers(task, output->inherits);
+	int bad = msgpack_sbuffer_write(&task->answer, "\0\0\0", WIRE_LENGTH_BYTES);
+	bad |= msgpack_pack_map(
+		&packer, 1u + (headers > 0) + (output->queue != NULL) + output->has_body);
+	bad |= pack_text(&packer, "1") | msgpack_pack_int(&packer, output->status);
+	if (headers > 0)
+		bad |= pack_headers(&packer, task, headers, output->inherits);
+	if (output->queue)
+		bad |= pack_text(&packer, "3") | pack_text(&packer, output->queue);
+	if (output->has_body)
+		bad |= pack_text(&packer, "0") | msgpack_pack_bin(&packer, output->len);
+	return bad;
+}
+
+static int write_output(struct wpool_task *task, const struct output *output)
+{
+	if (task->write_error)
+		return refuse(task->write_error);
+	if (output->len > UINT32_MAX / 2)
+		return refuse(EMSGSIZE);
+	if (pack(task, output))
+		return refuse(ENOMEM);
+	size_t prefix = task->answer.size;
+	size_t whole = prefix - WIRE_LENGTH_BYTES + output->len;
+	if (whole > UINT32_MAX)
+		return refuse(EMSGSIZE);
+	wire_put_length((uint8_t *)task->answer.data, (uint32_t)whole);
+	struct iovec parts[] = {{task->answer.data, prefix}, {(void *)output->body, output->len}};
+	if (data_pipe_write(task->pipe, parts, output->len ? 2 : 1) < 0) {
+		task->write_error = errno;
+		return -1;
+	}
+	return 0;
+}
+
+static int answer(struct wpool_task *task, const struct output *output)
+{
+	if (task->answered)
+		return refuse(EALREADY);
+	if (output->status == STATUS_REPLY && task->lost_header)
+		return refuse(ENOMEM);
+	int result = write_output(task, output);
+	task->answered = result == 0;
+	return result;
+}
+
+int wpool_done(struct wpool_task *task)
+{
+	return answer(task, &(struct output){.status = STATUS_DONE});
+}
+
+int wpool_reply(struct wpool_task *task, const void *body, size_t len)
+{
+	return answer(
+		task, &(struct output){
+			      .status = STATUS_REPLY, .body = body, .len = len, .has_body = true});
+}
+
+int wpool_reply_to(struct wpool_task *task, const char *queue, const void *body, size_t len)
+{
+	return answer(task, &(struct output){.status = STATUS_REPLY,
+				    .queue = queue,
+				    .body = body,
+				    .len = len,
+				    .has_body = true});
+}
+
+int wpool_hand_back(struct wpool_task *task, const void *body, size_t len)
+{
+	return answer(task, &(struct output){.status = STATUS_REPLY,
+				    .queue = task->queue.data,
+				    .body = body,
+				    .len = len,
+				    .has_body = true,
+				    .inherits = true});
+}
+
+int wpool_reject(struct wpool_task *task, int code)
+{
+	if (code < STATUS_REJECTED || code >= STATUS_FAILED)
+		return refuse(EINVAL);
+	return answer(task, &(struct output){.status = code});
+}
+
+int wpool_fail(struct wpool_task *task, int code)
+{
+	if (code < STATUS_FAILED || code > STATUS_FAILED_LAST)
+		return refuse(EINVAL);
+	return answer(task, &(struct output){.status = code});
+}
+
+int wpool_fail_after(struct wpool_task *task, int code, int64_t delay_ms)
+{
+	if (delay_ms < 0)
+		return refuse(EINVAL);
+	if (wpool_reply_header_integer(task, "RetryAfterMilliseconds", delay_ms) < 0)
+		return -1;
+	return wpool_fail(task, code);
+}
+
+int wpool_progress(struct wpool_task *task, const void *note, size_t len)
+{
+	if (task->answered)
+		return refuse(EALREADY);
+	return write_output(task,
+		&(struct output){
+			.status = STATUS_PROGRESS, .body = note, .len = len, .has_body = true});
+}
+
+static char *keep(struct wpool_task *task, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = msgpack_zone_malloc_no_align(&task->zone, size);
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* The header of that name, new or as it was before; NULL: out of memory. */
+static struct reply_header *reply_header(struct wpool_task *task, const char *name)
+{
+	struct reply_header *header =
+		find_reply_header(task, (struct wpool_text){name, strlen(name)});
+	if (header)
+		return header;
+	header = msgpack_zone_malloc(&task->zone, sizeof *header);
+	char *copy = keep(task, name);
+	if (!header || !copy)
+		return NULL;
+	*header = (struct reply_header){.next = task->reply_headers, .name = copy};
+	task->reply_headers = header;
+	return header;
+}
+
+static int set_reply_header(
+	struct wpool_task *task, const char *name, const char *text, int64_t integer)
+{
+	if (task->answered)
+		return refuse(EALREADY);
+	char *copy = text ? keep(task, text) : NULL;
+	struct reply_header *header = text && !copy ? NULL : reply_header(task, name);
+	if (!header) {
+		task->lost_header = true;
+		return refuse(ENOMEM);
+	}
+	header->text = copy;
+	header->integer = integer;
+	return 0;
+}
+
+int wpool_reply_header(struct wpool_task *task, const char *name, const char *value)
+{
+	return set_reply_header(task, name, value, 0);
+}
+
+int wpool_reply_header_integer(struct wpool_task *task, const char *name, int64_t value)
+{
+	return set_reply_header(task, name, NULL, value);
+}

@@ -1,0 +1,90 @@
+#include "frames.h"
+
+#include "wire/frame.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_USUAL (64u << 10)
+#define ROOM_KEPT  (1u << 20)
+
+void frames_release(struct frames *frames)
+{
+	free(frames->bytes);
+	*frames = (struct frames){0};
+}
+
+static size_t waiting(const struct frames *frames)
+{
+	return frames->end - frames->start;
+}
+
+/* The room that the frame at the start needs, one byte behind it included; at most twice what has
+ * arrived of it, so that a false length costs nothing. */
+static size_t room_wanted(const struct frames *frames)
+{
+	size_t wanted = ROOM_USUAL;
+	if (waiting(frames) >= WIRE_LENGTH_BYTES) {
+		size_t whole = wire_get_length(frames->bytes + frames->start);
+		whole += WIRE_LENGTH_BYTES + 1;
+		size_t doubled = 2 * waiting(frames) + ROOM_USUAL;
+		if (whole > wanted)
+			wanted = whole < doubled ? whole : doubled;
+	}
+	return wanted;
+}
+
+static bool resize(struct frames *frames, size_t room)
+{
+	uint8_t *bytes = realloc(frames->bytes, room);
+	if (!bytes)
+		return false;
+	frames->bytes = bytes;
+	frames->room = room;
+	return true;
+}
+
+uint8_t *frames_room(struct frames *frames, size_t *ret_len)
+{
+	if (frames->start > 0) {
+		memmove(frames->bytes, frames->bytes + frames->start, waiting(frames));
+		frames->end -= frames->start;
+		frames->start = 0;
+	}
+	size_t wanted = room_wanted(frames);
+	bool is_wasteful =
+		frames->room > ROOM_KEPT && wanted <= ROOM_USUAL && frames->end < ROOM_USUAL;
+	if ((frames->room < wanted || is_wasteful) && !resize(frames, wanted))
+		return NULL;
+	*ret_len = frames->room - frames->end - 1;
+	return frames->bytes + frames->end;
+}
+
+void frames_added(struct frames *frames, size_t len)
+{
+	frames->end += len;
+}
+
+enum frames_result frames_next(struct frames *frames, uint8_t **ret_frame, size_t *ret_len)
+{
+	if (frames->borrowed)
+		frames->bytes[frames->start] = frames->behind;
+	frames->borrowed = false;
+	if (waiting(frames) < WIRE_LENGTH_BYTES)
+		return FRAMES_MORE;
+	size_t len = wire_get_length(frames->bytes + frames->start);
+	if (len == 0 || len > FRAMES_LENGTH_MAX)
+		return FRAMES_BAD_LENGTH;
+	if (waiting(frames) - WIRE_LENGTH_BYTES < len)
+		return FRAMES_MORE;
+	*ret_frame = frames->bytes + frames->start + WIRE_LENGTH_BYTES;
+	*ret_len = len;
+	frames->start += WIRE_LENGTH_BYTES + len;
+	frames->borrowed = true;
+	frames->behind = frames->bytes[frames->start];
+	return FRAMES_ONE;
+}
+
+bool frames_is_cut(const struct frames *frames)
+{
+	return waiting(frames) > 0;
+}
