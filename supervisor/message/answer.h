@@ -1,0 +1,23 @@
+/* A worker's output frame, read. Layer: message.
+ * Implements protocol.md 4 and the lenience of its section 9: any integer width, str or bin, nil or
+ * missing tail keys, a bare str as status 500. */
+#ifndef MESSAGE_ANSWER_H
+#define MESSAGE_ANSWER_H
+
+#include "base/rc.h"
+#include "core/output.h"
+
+struct answer_limits {
+	uint32_t header_bytes;    /* most bytes of a reply's AMQP header table: what a header frame
+				     bears */
+	uint64_t body_bytes;      /* most bytes of a reply's body */
+	bool bare_str_is_failure; /* pipe: corefx; elsewhere a bare str is a protocol error */
+};
+
+/* frame: one frame without its length. RC_OK: *ret is owned by the caller, and its unfit says why
+ * it cannot be published, if it cannot. RC_MALFORMED: a protocol error, *ret_what static words for
+ * the log. RC_MEMORY. */
+enum rc answer_read(struct text frame, const struct answer_limits *, struct output **ret,
+	const char **ret_what) MUST_CHECK;
+
+#endif

@@ -1,0 +1,179 @@
+#include "message/copy.h"
+
+#include "amqp/table.h"
+#include "core/settle.h"
+#include "message/copy_headers.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PERSISTENT         TEXT("\2")
+#define FRAME_OVERHEAD     8  /* type, channel, length and end octet of a frame */
+#define HEADER_FRAME_FIXED 12 /* class, weight and body size, in front of the properties */
+#define SHORT_STRING_MAX   255
+#define DIGITS_MAX         20 /* of a 64-bit number */
+/* RabbitMQ's name for "this channel's own replies": publishing it as reply_to from a channel that
+ * has no such consumer closes the channel. */
+#define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
+/* How the names begin that the broker makes of it, each one requester's. */
+#define DIRECT_REPLY_PREFIX TEXT("amq.rabbitmq.reply-to.")
+
+typedef uint32_t property_set;
+#define BIT(property) (UINT32_C(1) << (property))
+
+static const property_set kept_in_reply = BIT(PROPERTY_CONTENT_TYPE) |
+					  BIT(PROPERTY_CORRELATION_ID) | BIT(PROPERTY_TYPE) |
+					  BIT(PROPERTY_PRIORITY);
+
+static const property_set kept_in_hand_back =
+	BIT(PROPERTY_CONTENT_TYPE) | BIT(PROPERTY_CONTENT_ENCODING) | BIT(PROPERTY_PRIORITY) |
+	BIT(PROPERTY_CORRELATION_ID) | BIT(PROPERTY_REPLY_TO) | BIT(PROPERTY_MESSAGE_ID) |
+	BIT(PROPERTY_TIMESTAMP) | BIT(PROPERTY_TYPE) | BIT(PROPERTY_APP_ID);
+
+static const property_set kept_in_copy = ~UINT32_C(0);
+
+static property_set kept_in(enum parcel_kind kind)
+{
+	switch (kind) {
+	case PARCEL_REPLY:
+		return kept_in_reply;
+	case PARCEL_HAND_BACK:
+		return kept_in_hand_back;
+	case PARCEL_RETRY:
+	case PARCEL_RENEW:
+	case PARCEL_DEAD_LETTER:
+		break;
+	}
+	return kept_in_copy;
+}
+
+void copy_make_safe(struct properties *properties)
+{
+	properties_clear(properties, PROPERTY_EXPIRATION);
+	properties_clear(properties, PROPERTY_USER_ID);
+	if (text_is(properties->value[PROPERTY_REPLY_TO], DIRECT_REPLY_TO))
+		properties_clear(properties, PROPERTY_REPLY_TO);
+}
+
+/* The delivery's properties as far as this parcel keeps them; headers come later. Says what could
+ * not be read. */
+static struct text inherit(const struct parcel *parcel, struct properties *ret)
+{
+	struct text lost = TEXT_NONE;
+	if (properties_parse(parcel->delivery->properties, ret) != RC_OK) {
+		*ret = (struct properties){0};
+		lost = TEXT("(all properties)");
+	} else if (ret->value[PROPERTY_HEADERS].len > 0 && parcel->delivery->headers.len == 0) {
+		lost = TEXT("(all headers)");
+	}
+	property_set kept = kept_in(parcel->kind);
+	for (int property = 0; property < PROPERTY_COUNT; property++) {
+		if (!(kept & BIT(property)))
+			properties_clear(ret, (enum property)property);
+	}
+	properties_clear(ret, PROPERTY_HEADERS);
+	copy_make_safe(ret);
+	return parcel_is_answer(parcel) ? TEXT_NONE : lost;
+}
+
+static bool waits(const struct parcel *parcel, const struct copy_options *options)
+{
+	return parcel->kind == PARCEL_RETRY && parcel->delay > 0 && options->retry_queue.len > 0;
+}
+
+static void set_own(const struct parcel *parcel, const struct copy_options *options,
+	struct text seq, struct properties *properties)
+{
+	properties_set(properties, PROPERTY_DELIVERY_MODE, PERSISTENT);
+	properties_set(properties, PROPERTY_CLUSTER_ID, seq);
+	if (parcel_is_answer(parcel) && parcel->output->content_type.len > 0)
+		properties_set(properties, PROPERTY_CONTENT_TYPE, parcel->output->content_type);
+	if (waits(parcel, options))
+		properties_set(properties, PROPERTY_EXPIRATION, options->expiration);
+}
+
+/* Bytes that a header table may have beside these properties. scratch is used and cleared. */
+static size_t table_room(
+	const struct properties *properties, uint32_t frame_max, struct buf *scratch)
+{
+	properties_write(properties, scratch);
+	size_t taken = FRAME_OVERHEAD + HEADER_FRAME_FIXED + buf_len(scratch) + sizeof(uint32_t);
+	bool has_failed = scratch->failed;
+	buf_clear(scratch);
+	scratch->failed = has_failed;
+	if (frame_max == 0)
+		return UINT32_MAX;
+	return frame_max > taken ? frame_max - taken : 0;
+}
+
+static void write_properties(const struct parcel *parcel, const struct copy_options *options,
+	struct buf *table, struct buf *scratch)
+{
+	char digits[DIGITS_MAX + 1];
+	int len = snprintf(digits, sizeof digits, "%" PRIu64, parcel->seq);
+	struct properties properties;
+	struct text lost = inherit(parcel, &properties);
+	set_own(parcel, options, text_of(digits, (size_t)len), &properties);
+	size_t room = table_room(&properties, options->frame_max, scratch);
+	copy_write_headers(parcel, options, lost, room, table);
+	if (buf_len(table) > 0)
+		properties_set(&properties, PROPERTY_HEADERS, buf_text(table));
+	properties_write(&properties, scratch);
+}
+
+static struct text target_of(const struct parcel *parcel, const struct copy_options *options)
+{
+	switch (parcel->kind) {
+	case PARCEL_REPLY:
+	case PARCEL_HAND_BACK:
+		return settle_reply_target(parcel->delivery, parcel->output);
+	case PARCEL_RETRY:
+		return waits(parcel, options) ? options->retry_queue : options->queue;
+	case PARCEL_RENEW:
+		return options->queue;
+	case PARCEL_DEAD_LETTER:
+		break;
+	}
+	return options->dead_letter;
+}
+
+enum rc copy_build(const struct parcel *parcel, const struct copy_options *options,
+	struct buf *scratch, struct amqp_publish *ret_publish)
+{
+	struct text target = target_of(parcel, options);
+	assert(target.len <= SHORT_STRING_MAX); /* an answer that names more is unfit */
+	struct buf table;
+	buf_init(&table, SIZE_MAX);
+	buf_clear(scratch);
+	write_properties(parcel, options, &table, scratch);
+	bool has_failed = table.failed || scratch->failed;
+	buf_release(&table);
+	if (has_failed)
+		return RC_MEMORY;
+	*ret_publish = (struct amqp_publish){
+		.exchange = TEXT_NONE,
+		.routing_key = target,
+		/* The broker delivers a mandatory direct reply and returns it as well. */
+		.mandatory = !text_starts(target, DIRECT_REPLY_PREFIX),
+		.properties = buf_text(scratch),
+		.body = parcel_is_answer(parcel) ? parcel->output->body : parcel->delivery->body,
+	};
+	return RC_OK;
+}
+
+uint64_t copy_returned_seq(struct text raw)
+{
+	struct properties properties;
+	if (properties_parse(raw, &properties) != RC_OK)
+		return 0;
+	struct text digits = properties.value[PROPERTY_CLUSTER_ID];
+	uint64_t seq = 0;
+	for (size_t i = 0; i < digits.len; i++) {
+		unsigned digit = (unsigned)(digits.ptr[i] - '0');
+		if (digit > 9 || seq > (UINT64_MAX - digit) / 10)
+			return 0;
+		seq = seq * 10 + digit;
+	}
+	return seq;
+}

@@ -1,0 +1,396 @@
+#include "message/copy_headers.h"
+
+#include "amqp/table.h"
+#include "base/utf8.h"
+#include "message/names.h"
+
+#include <stdio.h>
+
+#define CUT_NAMES_MAX 255
+/* Of x-wpool-stderr: bytes, and the share of a header frame that it has at most. */
+#define LAST_WORDS_MAX   1024
+#define LAST_WORDS_SHARE 8
+/* What x-wpool-cut takes at most: key, type, length and names. */
+#define CUT_ROOM (1 + HEADER_CUT.len + 1 + 4 + CUT_NAMES_MAX)
+
+struct work {
+	const struct parcel *parcel;
+	const struct copy_options *options;
+	struct text earlier; /* what former copies left out, by their x-wpool-cut */
+	bool has_cc;
+	bool sets_trace, sets_state; /* the worker's own headers do */
+	size_t largest;              /* fields over this size are left out */
+	size_t count;                /* and those beyond so many, nested ones counted */
+};
+
+/* Says whether a header goes on into this copy, and under which name. */
+typedef bool (*keep_fn)(const struct work *, struct table_field *);
+
+struct origin {
+	struct text table;
+	keep_fn keep;
+};
+
+#define ORIGINS_MAX 2
+
+static bool keep_all(const struct work *work, struct table_field *field)
+{
+	(void)work;
+	(void)field;
+	return true;
+}
+
+/* The caller's trace goes on where the worker did not continue it itself. */
+static bool keep_trace(const struct work *work, struct table_field *field)
+{
+	if (text_is(field->key, HEADER_TRACEPARENT))
+		return !work->sets_trace;
+	return text_is(field->key, HEADER_TRACESTATE) && !work->sets_trace && !work->sets_state;
+}
+
+/* Written anew into each copy that tells of an attempt. */
+static bool is_rewritten(const struct table_field *field)
+{
+	const struct text names[] = {HEADER_ATTEMPT, HEADER_REASON, HEADER_QUEUE, HEADER_EXIT,
+		HEADER_STATUS, HEADER_STDERR, HEADER_CUT};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (text_is(field->key, names[i]))
+			return true;
+	}
+	int64_t when;
+	return text_is(field->key, HEADER_FIRST_FAILED) && !table_field_integer(field, &when);
+}
+
+/* CC and BCC would be routed again, or close the channel; they stay readable under another name. */
+static bool keep_own(const struct work *work, struct table_field *field)
+{
+	bool is_renewed = work->parcel->kind == PARCEL_RENEW;
+	if (name_is_brokers(field->key))
+		return false;
+	if (is_renewed ? text_is(field->key, HEADER_RENEWED) || text_is(field->key, HEADER_CUT)
+		       : is_rewritten(field))
+		return false;
+	if (text_is(field->key, HEADER_KEPT_CC) && work->has_cc)
+		return false;
+	if (text_is(field->key, HEADER_CC))
+		field->key = HEADER_KEPT_CC;
+	if (text_is(field->key, HEADER_BCC))
+		field->key = HEADER_KEPT_BCC;
+	return true;
+}
+
+static size_t list_origins(const struct parcel *parcel, struct origin origins[ORIGINS_MAX])
+{
+	if (!parcel_is_answer(parcel)) {
+		origins[0] = (struct origin){parcel->delivery->headers, keep_own};
+		return 1;
+	}
+	origins[0] = (struct origin){parcel->output->headers, keep_all};
+	origins[1] = (struct origin){parcel->delivery->headers, keep_trace};
+	return 2;
+}
+
+/* Over the headers that go on, of all origins. */
+struct walk {
+	const struct work *work;
+	struct origin origins[ORIGINS_MAX];
+	size_t at, count;
+	size_t fields_left;
+};
+
+static void walk_init(struct walk *walk, const struct work *work)
+{
+	walk->work = work;
+	walk->at = 0;
+	walk->fields_left = work->count;
+	walk->count = list_origins(work->parcel, walk->origins);
+}
+
+static bool walk_next(struct walk *walk, struct table_field *ret)
+{
+	for (; walk->at < walk->count; walk->at++) {
+		struct origin *origin = &walk->origins[walk->at];
+		while (table_next(&origin->table, true, ret)) {
+			if (origin->keep(walk->work, ret))
+				return true;
+		}
+	}
+	return false;
+}
+
+static size_t field_size(const struct table_field *field)
+{
+	bool has_length = strchr("SxAF", field->type) != NULL;
+	return 1 + field->key.len + 1 + (has_length ? 4 : 0) + field->value.len;
+}
+
+static size_t fields_in(const struct table_field *field)
+{
+	bool is_nested = field->type == 'A' || field->type == 'F';
+	return 1 + (is_nested ? table_count(field->value, field->type == 'F') : 0);
+}
+
+/* For each field of a walk, in order, once. */
+static bool goes_on(struct walk *walk, const struct table_field *field)
+{
+	size_t fields = fields_in(field);
+	if (field_size(field) > walk->work->largest || fields > walk->fields_left)
+		return false;
+	walk->fields_left -= fields;
+	return true;
+}
+
+/* The table's size if no field over largest goes on. */
+static size_t size_up_to(const struct work *work, size_t largest)
+{
+	struct walk walk;
+	struct table_field field;
+	size_t total = 0;
+	walk_init(&walk, work);
+	while (walk_next(&walk, &field)) {
+		if (field_size(&field) <= largest)
+			total += field_size(&field);
+	}
+	return total;
+}
+
+static bool is_too_much(const struct work *work, size_t room)
+{
+	struct walk walk;
+	struct table_field field;
+	walk_init(&walk, work);
+	while (walk_next(&walk, &field)) {
+		if (!goes_on(&walk, &field) || field_size(&field) > room)
+			return true;
+		room -= field_size(&field);
+	}
+	return false;
+}
+
+/* The greatest size of a single field with which all up to that size fit into room. */
+static size_t find_largest(const struct work *work, size_t room)
+{
+	size_t fits = 0, too_large = room + 1;
+	while (too_large - fits > 1) {
+		size_t middle = fits + (too_large - fits) / 2;
+		if (size_up_to(work, middle) <= room)
+			fits = middle;
+		else
+			too_large = middle;
+	}
+	return fits;
+}
+
+static void put_kept(const struct work *work, struct buf *out)
+{
+	struct walk walk;
+	struct table_field field;
+	walk_init(&walk, work);
+	while (walk_next(&walk, &field)) {
+		if (goes_on(&walk, &field))
+			table_put_field(out, &field);
+	}
+}
+
+static uint16_t attempts_so_far(const struct parcel *parcel)
+{
+	uint16_t before = parcel->delivery->attempt;
+	bool was_started = parcel->reason != REASON_TOO_LARGE &&
+			   parcel->reason != REASON_BAD_HEADERS &&
+			   parcel->reason != REASON_COMES_BACK;
+	return before + (was_started && before < UINT16_MAX);
+}
+
+static void put_exit(struct buf *out, const struct exit_info *exit)
+{
+	char words[96];
+	switch (exit->kind) {
+	case EXIT_NONE:
+		return;
+	case EXIT_STATUS:
+		snprintf(words, sizeof words, "exit status %d", (int)exit->number);
+		break;
+	case EXIT_SIGNAL:
+		snprintf(words, sizeof words, "signal %d", (int)exit->number);
+		break;
+	case EXIT_NOT_STARTED:
+		snprintf(words, sizeof words, "not started: %s, errno %d",
+			exit->stage ? exit->stage : "unknown", (int)exit->number);
+		break;
+	}
+	table_put_string(out, HEADER_EXIT, text_from(words));
+}
+
+static void put_first_failed(const struct work *work, struct buf *out)
+{
+	struct table_field before;
+	int64_t when;
+	if (table_find(work->parcel->delivery->headers, HEADER_FIRST_FAILED, &before) &&
+		table_field_integer(&before, &when))
+		return;
+	uint8_t seconds[8];
+	for (int i = 0; i < 8; i++)
+		seconds[i] = work->options->now_s >> (56 - 8 * i) & 0xff;
+	table_put_field(out,
+		&(struct table_field){HEADER_FIRST_FAILED, 'T', text_of(seconds, sizeof seconds)});
+}
+
+static void put_queue(const struct work *work, struct buf *out)
+{
+	struct text origin = work->parcel->delivery->origin;
+	table_put_string(out, HEADER_QUEUE, origin.len > 0 ? origin : work->options->queue);
+}
+
+/* Whole characters of t, at most limit bytes of them; t is UTF-8. */
+static struct text cut_to(struct text t, size_t limit)
+{
+	if (t.len <= limit)
+		return t;
+	while (limit > 0 && ((uint8_t)t.ptr[limit] & 0xc0) == 0x80)
+		limit--;
+	return text_of(t.ptr, limit);
+}
+
+/* What the worker wrote last to stderr. The smallest header frame must still have room for the
+ * task's own headers. */
+static void put_last_words(const struct work *work, struct buf *out)
+{
+	const struct output *words = work->parcel->output;
+	size_t share = work->options->frame_max / LAST_WORDS_SHARE;
+	bool is_small = work->options->frame_max > 0 && share < LAST_WORDS_MAX;
+	struct buf line;
+	if (!words || words->status != 0 || words->body.len == 0)
+		return;
+	buf_init(&line, SIZE_MAX);
+	utf8_append_repaired(&line, words->body);
+	out->failed |= line.failed;
+	table_put_string(
+		out, HEADER_STDERR, cut_to(buf_text(&line), is_small ? share : LAST_WORDS_MAX));
+	buf_release(&line);
+}
+
+/* Ours, in a retry copy or a dead letter. */
+static void put_account(const struct work *work, struct buf *out)
+{
+	const struct parcel *parcel = work->parcel;
+	bool has_answered = parcel->reason == REASON_FAILED || parcel->reason == REASON_REJECTED;
+	table_put_integer(out, HEADER_ATTEMPT, attempts_so_far(parcel));
+	table_put_string(out, HEADER_REASON, text_from(reason_words(parcel->reason)));
+	put_queue(work, out);
+	put_first_failed(work, out);
+	if (parcel->kind == PARCEL_DEAD_LETTER) {
+		put_exit(out, &parcel->exit);
+		put_last_words(work, out);
+	}
+	if (has_answered && parcel->output)
+		table_put_integer(out, HEADER_STATUS, parcel->output->status);
+}
+
+static void put_ours(const struct work *work, struct buf *out)
+{
+	const struct delivery *delivery = work->parcel->delivery;
+	switch (work->parcel->kind) {
+	case PARCEL_REPLY:
+		break;
+	case PARCEL_RENEW:
+		table_put_integer(out, HEADER_RENEWED, (int64_t)delivery->renewed + 1);
+		break;
+	case PARCEL_HAND_BACK:
+		table_put_integer(out, HEADER_SLICE, (int64_t)delivery->slice + 1);
+		if (delivery->origin.len > 0)
+			put_queue(work, out);
+		break;
+	case PARCEL_RETRY:
+	case PARCEL_DEAD_LETTER:
+		put_account(work, out);
+		break;
+	}
+}
+
+/* Adds a name to the list; the first that finds no room any more leaves three dots in its place,
+ * and whatever follows it nothing. */
+static void add_name(struct buf *names, struct text name, bool *is_full)
+{
+	size_t before = buf_len(names);
+	if (*is_full)
+		return;
+	if (before > 0)
+		buf_append_text(names, TEXT(", "));
+	utf8_append_repaired(names, name);
+	if (buf_len(names) + TEXT(", ...").len <= CUT_NAMES_MAX)
+		return;
+	*is_full = true;
+	buf_truncate(names, before);
+	buf_append_text(names, before > 0 ? TEXT(", ...") : TEXT("..."));
+}
+
+/* The list of a former copy; a full one ends with three dots and is as long as a list may be. */
+static void add_earlier(struct buf *names, struct text earlier, bool *is_full)
+{
+	struct text dots = TEXT("...");
+	bool was_full = earlier.len >= dots.len && earlier.len <= CUT_NAMES_MAX &&
+			text_is(text_of(earlier.ptr + earlier.len - dots.len, dots.len), dots);
+	if (!was_full || !utf8_is_valid(earlier)) {
+		add_name(names, earlier, is_full);
+		return;
+	}
+	buf_append_text(names, earlier);
+	*is_full = true;
+}
+
+static void put_cut(const struct work *work, struct text lost, struct buf *out)
+{
+	struct buf names;
+	struct walk walk;
+	struct table_field field;
+	bool is_full = false;
+	buf_init(&names, SIZE_MAX);
+	if (lost.len > 0)
+		add_name(&names, lost, &is_full);
+	if (work->earlier.len > 0)
+		add_earlier(&names, work->earlier, &is_full);
+	walk_init(&walk, work);
+	while (walk_next(&walk, &field)) {
+		if (!goes_on(&walk, &field))
+			add_name(&names, field.key, &is_full);
+	}
+	out->failed |= names.failed;
+	table_put_string(out, HEADER_CUT, buf_text(&names));
+	buf_release(&names);
+}
+
+static struct work work_of(const struct parcel *parcel, const struct copy_options *options)
+{
+	struct work work = {.parcel = parcel, .options = options, .largest = SIZE_MAX};
+	struct table_field found;
+	if (parcel_is_answer(parcel)) {
+		struct text own = parcel->output->headers;
+		work.sets_trace = table_find(own, HEADER_TRACEPARENT, &found);
+		work.sets_state = table_find(own, HEADER_TRACESTATE, &found);
+	} else {
+		struct text before = parcel->delivery->headers;
+		work.has_cc = table_find(before, HEADER_CC, &found);
+		if (table_find(before, HEADER_CUT, &found) && found.type == 'S')
+			work.earlier = found.value;
+	}
+	return work;
+}
+
+void copy_write_headers(const struct parcel *parcel, const struct copy_options *options,
+	struct text lost, size_t room, struct buf *out)
+{
+	struct work work = work_of(parcel, options);
+	put_ours(&work, out);
+	bool is_cut = lost.len > 0 || work.earlier.len > 0;
+	work.count = COPY_FIELDS_MAX - table_count(buf_text(out), true) - 1; /* x-wpool-cut */
+	size_t used = buf_len(out) + (is_cut ? CUT_ROOM : 0);
+	size_t left = room > used ? room - used : 0;
+	if (is_too_much(&work, left)) {
+		left = is_cut || left < CUT_ROOM ? left : left - CUT_ROOM;
+		is_cut = true;
+		work.largest = find_largest(&work, left);
+	}
+	put_kept(&work, out);
+	if (is_cut)
+		put_cut(&work, lost, out);
+}

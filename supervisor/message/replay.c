@@ -1,0 +1,59 @@
+#include "message/replay.h"
+
+#include "amqp/table.h"
+#include "message/copy.h"
+#include "message/names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PERSISTENT       TEXT("\2")
+#define FRAME_FIXED      (8 + 12) /* frame, and the content header in front of the properties */
+#define SHORT_STRING_MAX 255
+
+struct text replay_target(struct text headers)
+{
+	struct table_field field;
+	if (!table_find(headers, HEADER_QUEUE, &field) || field.type != 'S' ||
+		field.value.len > SHORT_STRING_MAX)
+		return TEXT_NONE;
+	return field.value;
+}
+
+static void write_headers(struct text headers, struct buf *out)
+{
+	struct table_field field, own;
+	bool has_cc = table_find(headers, HEADER_CC, &own);
+	bool has_bcc = table_find(headers, HEADER_BCC, &own);
+	while (table_next(&headers, true, &field)) {
+		bool gives_way = (has_cc && text_is(field.key, HEADER_KEPT_CC)) ||
+				 (has_bcc && text_is(field.key, HEADER_KEPT_BCC));
+		if (!gives_way && !name_is_account(field.key) && name_for_copy(&field.key))
+			table_put_field(out, &field);
+	}
+}
+
+enum rc replay_write(const struct properties *given, struct text headers, uint64_t seq,
+	uint32_t frame_max, struct buf *out)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof digits, "%" PRIu64, seq);
+	struct properties properties = *given;
+	struct buf table;
+
+	buf_clear(out);
+	buf_init(&table, SIZE_MAX);
+	write_headers(headers, &table);
+	copy_make_safe(&properties);
+	properties_clear(&properties, PROPERTY_HEADERS);
+	properties_set(&properties, PROPERTY_DELIVERY_MODE, PERSISTENT);
+	properties_set(&properties, PROPERTY_CLUSTER_ID, text_of(digits, (size_t)len));
+	if (buf_len(&table) > 0)
+		properties_set(&properties, PROPERTY_HEADERS, buf_text(&table));
+	properties_write(&properties, out);
+	bool has_failed = table.failed || out->failed;
+	buf_release(&table);
+	if (has_failed)
+		return RC_MEMORY;
+	return frame_max == 0 || buf_len(out) + FRAME_FIXED <= frame_max ? RC_OK : RC_LIMIT;
+}

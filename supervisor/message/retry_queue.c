@@ -1,0 +1,50 @@
+#include "message/retry_queue.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define INFIX TEXT(".retry.")
+
+struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t room)
+{
+	bool is_seconds = delay % MTIME_SECOND == 0;
+	int len =
+		snprintf(buffer, room, "%.*s%.*s%" PRId64 "%s", TEXT_ARGS(queue), TEXT_ARGS(INFIX),
+			delay / (is_seconds ? MTIME_SECOND : MTIME_MS), is_seconds ? "s" : "ms");
+	if (len < 0 || (size_t)len >= room || len > RETRY_QUEUE_NAME_MAX)
+		return TEXT_NONE;
+	return text_of(buffer, (size_t)len);
+}
+
+/* "10s" or "1500ms": the number, and what its unit is. */
+static bool read_delay(struct text t, mtime *ret)
+{
+	mtime number = 0;
+	size_t i = 0;
+	for (; i < t.len && t.ptr[i] >= '0' && t.ptr[i] <= '9'; i++)
+		if (__builtin_mul_overflow(number, 10, &number) ||
+			__builtin_add_overflow(number, t.ptr[i] - '0', &number))
+			return false;
+	struct text unit = text_of(t.ptr + i, t.len - i);
+	if (!text_is(unit, TEXT("s")) && !text_is(unit, TEXT("ms")))
+		return false;
+	return !__builtin_mul_overflow(number, unit.len == 1 ? MTIME_SECOND : MTIME_MS, ret);
+}
+
+bool retry_queue_delay(struct text queue, struct text name, mtime *ret_delay)
+{
+	char buffer[RETRY_QUEUE_NAME_MAX + 1];
+	mtime delay;
+	if (!text_starts(name, queue))
+		return false;
+	struct text rest = text_of(name.ptr + queue.len, name.len - queue.len);
+	if (!text_starts(rest, INFIX))
+		return false;
+	rest = text_of(rest.ptr + INFIX.len, rest.len - INFIX.len);
+	/* "010s" and "1000ms" are not how we write it. */
+	if (!read_delay(rest, &delay) || delay == 0 ||
+		!text_is(retry_queue_name(queue, delay, buffer, sizeof buffer), name))
+		return false;
+	*ret_delay = delay;
+	return true;
+}

@@ -1,0 +1,20 @@
+/* Names of the queues in which a task waits for its next try. Layer: message. Pure.
+ * One for each delay, because RabbitMQ lets a message expire only at the head of its queue:
+ * "<queue>.retry.10s", and "<queue>.retry.1500ms" where it is no whole number of seconds. The names
+ * are an interface: people see them, give rights to them and declare them by hand. */
+#ifndef MESSAGE_RETRY_QUEUE_H
+#define MESSAGE_RETRY_QUEUE_H
+
+#include "base/mtime.h"
+#include "base/rc.h"
+#include "base/text.h"
+
+#define RETRY_QUEUE_NAME_MAX 255
+
+/* Writes the name into buffer, with a NUL behind it. delay: whole milliseconds, above 0. Empty: it
+ * would be over RETRY_QUEUE_NAME_MAX bytes, or does not fit room. */
+struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t room);
+/* The delay of which name is the queue's retry queue. False: it is none of them. */
+bool retry_queue_delay(struct text queue, struct text name, mtime *ret_delay) MUST_CHECK;
+
+#endif

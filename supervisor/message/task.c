@@ -1,0 +1,181 @@
+#include "message/task.h"
+
+#include "amqp/properties.h"
+#include "base/utf8.h"
+#include "message/names.h"
+#include "message/pack.h"
+#include "message/shown.h"
+#include "wire/frame.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Levels that the frame's map and its map of headers use up of WIRE_DEPTH_MAX. */
+#define OUTER_LEVELS 2
+
+static void pack_key(msgpack_packer *packer, const char *key)
+{
+	pack_valid_text(packer, text_from(key));
+}
+
+static void pack_soft_limit(msgpack_packer *packer, enum task_headers how, int64_t soft_ms)
+{
+	char digits[24];
+	pack_valid_text(packer, HEADER_TIMEOUT);
+	snprintf(digits, sizeof digits, "%" PRId64, soft_ms);
+	if (how == TASK_HEADERS_TEXT)
+		pack_key(packer, digits);
+	else
+		msgpack_pack_int64(packer, soft_ms);
+}
+
+static void pack_headers(
+	msgpack_packer *packer, const struct task_options *options, struct text table)
+{
+	enum task_headers how = options->headers;
+	struct shown shown;
+	struct table_field found;
+	shown_find(&shown, table, how == TASK_HEADERS_TYPED);
+	bool adds_soft = options->soft_ms > 0 && !table_find(table, HEADER_TIMEOUT, &found);
+	msgpack_pack_map(packer, shown.count + adds_soft);
+	if (adds_soft)
+		pack_soft_limit(packer, how, options->soft_ms);
+	for (size_t i = 0; i < shown.count; i++) {
+		struct table_field field = shown_field(&shown, i);
+		pack_text(packer, field.key);
+		if (how == TASK_HEADERS_TEXT)
+			pack_field_text(packer, &field);
+		else
+			pack_field_typed(packer, &field, WIRE_DEPTH_MAX - OUTER_LEVELS);
+	}
+}
+
+static void pack_number(msgpack_packer *packer, const char *key, uint64_t number)
+{
+	pack_key(packer, key);
+	msgpack_pack_uint64(packer, number);
+}
+
+static const struct {
+	const char *key;
+	enum property property;
+} text_properties[] = {
+	{"message_id", PROPERTY_MESSAGE_ID},
+	{"type", PROPERTY_TYPE},
+	{"app_id", PROPERTY_APP_ID},
+	{"content_type", PROPERTY_CONTENT_TYPE},
+	{"content_encoding", PROPERTY_CONTENT_ENCODING},
+	{"reply_to", PROPERTY_REPLY_TO},
+};
+
+#define TEXT_PROPERTIES (sizeof text_properties / sizeof *text_properties)
+
+static size_t count_properties(const struct properties *properties, bool has_deadline)
+{
+	size_t count = 4; /* exchange, routing_key, redelivered, attempt */
+	for (size_t i = 0; i < TEXT_PROPERTIES; i++)
+		count += properties_has(properties, text_properties[i].property);
+	count += properties_has(properties, PROPERTY_TIMESTAMP);
+	count += properties_has(properties, PROPERTY_PRIORITY);
+	return count + has_deadline;
+}
+
+static void pack_properties(msgpack_packer *packer, const struct delivery *delivery,
+	uint16_t attempt, int64_t deadline_ms)
+{
+	struct properties properties;
+	if (properties_parse(delivery->properties, &properties) != RC_OK)
+		properties = (struct properties){0};
+	msgpack_pack_map(packer, count_properties(&properties, deadline_ms > 0));
+	for (size_t i = 0; i < TEXT_PROPERTIES; i++) {
+		if (!properties_has(&properties, text_properties[i].property))
+			continue;
+		pack_key(packer, text_properties[i].key);
+		pack_text(packer, properties.value[text_properties[i].property]);
+	}
+	if (properties_has(&properties, PROPERTY_TIMESTAMP))
+		pack_number(packer, "timestamp", properties_timestamp(&properties));
+	if (properties_has(&properties, PROPERTY_PRIORITY))
+		pack_number(packer, "priority", properties_octet(&properties, PROPERTY_PRIORITY));
+	pack_key(packer, "exchange");
+	pack_text(packer, delivery->exchange);
+	pack_key(packer, "routing_key");
+	pack_text(packer, delivery->routing_key);
+	pack_key(packer, "redelivered");
+	if (delivery->redelivered)
+		msgpack_pack_true(packer);
+	else
+		msgpack_pack_false(packer);
+	pack_number(packer, "attempt", attempt);
+	if (deadline_ms > 0)
+		pack_number(packer, "deadline_ms", (uint64_t)deadline_ms);
+}
+
+/* How the body goes out, judged once. */
+struct body_plan {
+	bool is_str, is_valid;
+	size_t len;
+};
+
+static struct body_plan plan_body(const struct delivery *delivery, enum task_body how)
+{
+	struct body_plan plan = {.len = delivery->body.len};
+	if (how == TASK_BODY_BIN)
+		return plan;
+	plan.is_valid = utf8_is_valid(delivery->body);
+	plan.is_str = plan.is_valid || how == TASK_BODY_STR;
+	if (plan.is_str && !plan.is_valid)
+		plan.len = pack_repaired_len(delivery->body);
+	return plan;
+}
+
+static void pack_body(msgpack_packer *packer, struct text body, struct body_plan plan)
+{
+	if (!plan.is_str) {
+		pack_bytes(packer, body);
+	} else if (plan.is_valid) {
+		pack_valid_text(packer, body);
+	} else {
+		msgpack_pack_str(packer, plan.len);
+		utf8_append_repaired(packer->data, body);
+	}
+}
+
+static void pack_task(msgpack_packer *packer, const struct delivery *delivery,
+	const struct task_options *options, struct body_plan body)
+{
+	msgpack_pack_map(packer, options->properties ? 5 : 4);
+	pack_key(packer, "0");
+	pack_body(packer, delivery->body, body);
+	pack_key(packer, "1");
+	pack_text(packer, delivery->correlation_id);
+	pack_key(packer, "2");
+	pack_text(packer, delivery->origin.len ? delivery->origin : options->queue);
+	pack_key(packer, "3");
+	pack_headers(packer, options, delivery->headers);
+}
+
+enum rc task_write(const struct delivery *delivery, const struct task_options *options,
+	uint16_t attempt, int64_t deadline_ms, struct buf *out)
+{
+	struct body_plan body = plan_body(delivery, options->body);
+	if (body.len > options->frame_limit)
+		return RC_LIMIT;
+	size_t before = buf_len(out);
+	buf_append_be32(out, 0);
+	msgpack_packer packer;
+	pack_init(&packer, out);
+	pack_task(&packer, delivery, options, body);
+	if (options->properties) {
+		pack_key(&packer, "6");
+		pack_properties(&packer, delivery, attempt, deadline_ms);
+	}
+	size_t len = buf_len(out) - before - (out->failed ? 0 : WIRE_LENGTH_BYTES);
+	if (out->failed || len > options->frame_limit) {
+		enum rc rc = out->failed ? RC_MEMORY : RC_LIMIT;
+		buf_truncate(out, before);
+		out->failed = false;
+		return rc;
+	}
+	wire_put_length(out->bytes + out->head + before, (uint32_t)len);
+	return RC_OK;
+}

@@ -1,0 +1,32 @@
+/* A delivery, written as a task frame for a worker. Layer: message.
+ * Implements protocol.md 3: body as str or bin, headers as text or typed, properties by option. */
+#ifndef MESSAGE_TASK_H
+#define MESSAGE_TASK_H
+
+#include "base/buf.h"
+#include "core/delivery.h"
+
+enum task_body { TASK_BODY_AUTO, TASK_BODY_STR, TASK_BODY_BIN };
+enum task_headers { TASK_HEADERS_TEXT, TASK_HEADERS_TYPED };
+
+struct task_options {
+	enum task_body body;
+	enum task_headers headers;
+	bool properties;
+	size_t frame_limit; /* bytes of a frame without its length */
+	int64_t soft_ms;    /* TimeoutMilliseconds of a task that brings none; 0: none */
+	struct text queue;  /* the pool's: OriginalQueueName unless the delivery names another */
+};
+
+/* Reads what the pool must know of a delivery out of its raw properties (delivery->properties is
+ * set): headers, reply_to, correlation_id, origin, attempt, slice, renewed, returns, soft_ms,
+ * unfit. body_limit: a larger body makes it unfit. Never fails: what cannot be read makes the
+ * delivery unfit. */
+void task_read_facts(struct delivery *, uint64_t body_limit);
+
+/* Appends length and frame to out. attempt: this try's number, from 1. deadline_ms: the hard limit,
+ * 0 for none. RC_LIMIT: over frame_limit, RC_MEMORY; then out is as before (and not failed). */
+enum rc task_write(const struct delivery *, const struct task_options *, uint16_t attempt,
+	int64_t deadline_ms, struct buf *out) MUST_CHECK;
+
+#endif
