@@ -1,0 +1,35 @@
+/* The live consumers of one channel, whose windows add up. Layer: broker.
+ * basic.qos does not touch a live consumer, and cancelling one makes a quorum queue take back, and
+ * count, what is on its way: so a wider window is one more consumer beside those there are. */
+#ifndef BROKER_SUBSCRIPTIONS_H
+#define BROKER_SUBSCRIPTIONS_H
+
+#include "amqp/channel.h"
+
+/* Each widening doubles the window at least, and the widest is 65,535. */
+#define SUBSCRIPTIONS_MAX 20
+
+struct subscription {
+	uint32_t generation; /* in its tag: no tag is used twice */
+	uint16_t window;
+};
+
+struct subscriptions {
+	struct subscription live[SUBSCRIPTIONS_MAX]; /* in order of age */
+	unsigned count;
+	uint32_t generation; /* of the latest */
+};
+
+/* The channel is gone, and they with it. */
+void subscriptions_clear(struct subscriptions *);
+uint32_t subscriptions_window(const struct subscriptions *);
+/* basic.consume for what the window lacks; there is room for one more and window is above the
+ * present one. Counts as live at once. */
+void subscriptions_widen(struct subscriptions *, struct connection *, uint16_t channel,
+	struct text queue, uint16_t window);
+/* basic.cancel of the latest; it counts as live until subscriptions_drop. There is one. */
+void subscriptions_narrow(const struct subscriptions *, struct connection *, uint16_t channel);
+/* The one with that tag is over. False: it was not live. */
+bool subscriptions_drop(struct subscriptions *, struct text tag);
+
+#endif
