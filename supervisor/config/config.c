@@ -1,0 +1,263 @@
+#include "config/config.h"
+
+#include "config/addresses.h"
+#include "config/check.h"
+#include "config/doubts.h"
+#include "config/file.h"
+#include "config/values.h"
+#include "config/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { POOLS_MOST = 1000 };
+
+/* ---------- flags ---------- */
+
+struct flag {
+	const char *key;
+	const char *value;
+};
+
+/* The flags that are for one pool, but for the command. */
+struct pool_flags {
+	struct flag list[6];
+};
+
+static struct pool_flags pool_flags_of(const struct config_flags *flags)
+{
+	return (struct pool_flags){{
+		{"queue", flags->queue},
+		{"workers", flags->workers},
+		{"prefetch", flags->prefetch},
+		{"pipeline", flags->pipeline},
+		{"pipe", flags->pipe},
+		{"declare", flags->declare},
+	}};
+}
+
+#define POOL_FLAGS (sizeof(struct pool_flags) / sizeof(struct flag))
+
+static void add_flag(struct draft *draft, struct flag flag)
+{
+	const struct setting *setting = settings_find(draft->scope, flag.key);
+	if (flag.value)
+		draft_set(draft, setting, text_from(flag.value), text_from(flag.value),
+			place_typed(setting->flag));
+}
+
+static void add_command(struct draft *draft, char *const *command)
+{
+	struct config_pool *pool = draft->base;
+	struct place place = place_typed("the command after --");
+	const struct setting *setting = settings_find(SETTING_POOL, "command");
+	char **words = NULL;
+	enum rc rc = RC_OK;
+	for (size_t i = 0; command[i] && rc == RC_OK; i++)
+		rc = words_append(&words, text_from(command[i]));
+	draft_note(draft, setting, place);
+	if (rc == RC_OK && words) {
+		words_free(pool->command);
+		pool->command = words;
+		return;
+	}
+	words_free(words);
+	if (rc == RC_MEMORY)
+		draft->problems->memory = true;
+	else
+		draft_wrong(draft, setting, rc == RC_OK ? "empty" : "too long", place);
+}
+
+static void add_pool_flags(struct draft *draft, const struct config_flags *flags)
+{
+	struct pool_flags given = pool_flags_of(flags);
+	for (size_t i = 0; i < POOL_FLAGS; i++)
+		add_flag(draft, given.list[i]);
+	if (flags->command)
+		add_command(draft, flags->command);
+}
+
+static void refuse_one(struct problems *problems, const char *name, const char *file)
+{
+	problems_add(problems, place_typed(name),
+		"not together with a file, which has the pools; %s is the place for it", file);
+}
+
+/* With a file, the file has the pools: which of them a flag would be for could only be guessed. */
+static void refuse_pool_flags(const struct config_flags *flags, struct problems *problems)
+{
+	struct pool_flags given = pool_flags_of(flags);
+	for (size_t i = 0; i < POOL_FLAGS; i++)
+		if (given.list[i].value)
+			refuse_one(problems, settings_find(SETTING_POOL, given.list[i].key)->flag,
+				flags->file);
+	if (flags->command)
+		refuse_one(problems, "the command after --", flags->file);
+}
+
+/* ---------- one load ---------- */
+
+struct load {
+	const struct config_flags *flags;
+	char *const *environment;
+	struct config *config;
+	struct problems problems;
+	struct draft root;
+};
+
+/* A pool more, zeroed; NULL: out of memory. */
+static struct config_pool *new_pool(struct load *load)
+{
+	struct config *config = load->config;
+	struct config_pool *pools =
+		realloc(config->pools, (config->pool_count + 1) * sizeof *pools);
+	if (!pools) {
+		load->problems.memory = true;
+		return NULL;
+	}
+	config->pools = pools;
+	pools[config->pool_count] = (struct config_pool){0};
+	return &pools[config->pool_count++];
+}
+
+static void load_pool(struct load *load, const struct tree *node, size_t index)
+{
+	struct draft draft;
+	struct config_pool *pool = new_pool(load);
+	if (!pool)
+		return;
+	draft_init(&draft, SETTING_POOL, pool, &load->problems,
+		place_line(load->flags->file, node->line));
+	snprintf(draft.prefix, sizeof draft.prefix, "pools[%zu].", index);
+	file_read_pool(&draft, node);
+	check_pool(&draft);
+	check_name_is_new(&draft, load->config->pools, load->config->pool_count);
+}
+
+static void load_pools(struct load *load, const struct tree *pools)
+{
+	size_t index = 0;
+	if (!pools || pools->kind != TREE_LIST || !pools->first) {
+		problems_add(&load->problems,
+			place_line(load->flags->file, pools ? pools->line : 0),
+			"pools is %s; a list of pools is needed, each with queue and command",
+			pools ? "no list, or empty" : "missing");
+		return;
+	}
+	for (const struct tree *node = pools->first; node; node = node->next) {
+		if (index >= POOLS_MOST) {
+			problems_add(&load->problems, place_line(load->flags->file, node->line),
+				"there are more than %d pools", POOLS_MOST);
+			return;
+		}
+		load_pool(load, node, index++);
+	}
+}
+
+static enum rc load_file(struct load *load)
+{
+	struct tree *root;
+	const struct tree *pools;
+	enum rc rc = file_read(load->flags->file, load->environment, &root, &load->problems);
+	if (rc != RC_OK)
+		return rc;
+	load->root.place = place_named(load->flags->file);
+	file_read_root(&load->root, root, &pools);
+	load_pools(load, pools);
+	tree_free(root);
+	refuse_pool_flags(load->flags, &load->problems);
+	return RC_OK;
+}
+
+static void load_one_pool(struct load *load)
+{
+	struct draft draft;
+	struct config_pool *pool = new_pool(load);
+	if (!pool)
+		return;
+	draft_init(&draft, SETTING_POOL, pool, &load->problems, place_typed(NULL));
+	draft_add_environment(&draft, load->environment);
+	add_pool_flags(&draft, load->flags);
+	check_pool(&draft);
+}
+
+static void load_addresses(struct load *load)
+{
+	struct addresses addresses = {0};
+	bool good = false;
+	if (load->flags->broker)
+		good = addresses_add(&addresses, text_from(load->flags->broker), "the value",
+			place_typed("--broker"), &load->problems);
+	else if (!draft_given(&load->root, "broker.url"))
+		good = addresses_add_from_environment(
+			&addresses, load->environment, &load->problems);
+	if (good)
+		addresses_install(&addresses, load->config);
+	addresses_release(&addresses);
+}
+
+/* Heartbeats are whole seconds on the wire. */
+static mtime whole_seconds(mtime span)
+{
+	return (span + MTIME_SECOND - 1) / MTIME_SECOND * MTIME_SECOND;
+}
+
+static enum rc load_all(struct load *load)
+{
+	enum rc rc = RC_OK;
+	draft_init(&load->root, SETTING_ROOT, load->config, &load->problems, place_named("wpool"));
+	draft_add_environment(&load->root, load->environment);
+	if (load->flags->file)
+		rc = load_file(load);
+	else
+		load_one_pool(load);
+	if (rc != RC_OK)
+		return rc;
+	add_flag(&load->root, (struct flag){"log.level", load->flags->log_level});
+	add_flag(&load->root, (struct flag){"log.format", load->flags->log_format});
+	load_addresses(load);
+	load->config->heartbeat = whole_seconds(load->config->heartbeat);
+	return RC_OK;
+}
+
+static void add_doubts(const struct load *load, struct buf *out)
+{
+	doubts_add_names(load->environment, out);
+	if (!load->flags->broker && !draft_given(&load->root, "broker.url"))
+		doubts_add_broker(load->environment, out);
+}
+
+enum rc config_load(const struct config_flags *flags, char *const *environment, struct config **ret,
+	struct buf *problems)
+{
+	struct load load = {.flags = flags,
+		.environment = environment,
+		.config = calloc(1, sizeof *load.config),
+		.problems = {.out = problems}};
+	enum rc rc = load.config ? load_all(&load) : RC_MEMORY;
+	if (rc == RC_MEMORY)
+		load.problems.memory = true;
+	if (rc != RC_NOT_FOUND)
+		rc = problems_verdict(&load.problems);
+	if (rc == RC_OK) {
+		add_doubts(&load, problems);
+		*ret = load.config;
+	} else {
+		config_free(load.config);
+	}
+	return rc;
+}
+
+void config_free(struct config *config)
+{
+	size_t count;
+	const struct setting *settings = settings_of(SETTING_POOL, &count);
+	if (!config)
+		return;
+	for (size_t i = 0; i < config->pool_count; i++)
+		for (size_t j = 0; j < count; j++)
+			value_release(&settings[j], &config->pools[i]);
+	free(config->pools);
+	broker_urls_free(config->hosts, config->host_count);
+	free(config);
+}

@@ -1,0 +1,53 @@
+#include "config/doubts.h"
+
+#include "config/environment.h"
+#include "config/nearest.h"
+#include "config/settings.h"
+
+/* Beyond that many letters it is another name, not a wrong one. */
+enum { WRONG_MOST = 2 };
+
+static const struct text prefix = {"WPOOL_", 6};
+
+/* What follows the prefix in the names of the settings' variables. */
+struct names {
+	const char *list[2 * SETTINGS_MOST + 1];
+	size_t count;
+};
+
+static void collect(struct names *names)
+{
+	for (enum setting_scope scope = SETTING_ROOT; scope <= SETTING_POOL; scope++) {
+		size_t count;
+		const struct setting *setting = settings_of(scope, &count);
+		for (; count > 0; count--, setting++)
+			if (setting->variable && text_starts(text_from(setting->variable), prefix))
+				names->list[names->count++] = setting->variable + prefix.len;
+	}
+}
+
+void doubts_add_names(char *const *environment, struct buf *out)
+{
+	struct names names = {0};
+	collect(&names);
+	for (; environment && *environment; environment++) {
+		struct text name = text_of(*environment, strcspn(*environment, "="));
+		if (!text_starts(name, prefix))
+			continue;
+		struct text rest = text_of(name.ptr + prefix.len, name.len - prefix.len);
+		const char *nearest = nearest_name(rest, names.list);
+		size_t distance = nearest ? nearest_distance(rest, text_from(nearest)) : 0;
+		if (distance > 0 && distance <= WRONG_MOST)
+			buf_printf(out,
+				"%.*s: no variable of wpool, so it is not used; the nearest is WPOOL_%s\n",
+				TEXT_ARGS(name), nearest);
+	}
+}
+
+void doubts_add_broker(char *const *environment, struct buf *out)
+{
+	if (environment_value(environment, "AMQP_URL") &&
+		environment_value(environment, "RABBITMQ_HOSTNAME"))
+		buf_append_text(out,
+			TEXT("RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins\n"));
+}

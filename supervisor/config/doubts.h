@@ -1,0 +1,15 @@
+/* What is odd about an environment, but no mistake. Layer: config. Pure: the environment is an
+ * argument ("NAME=value" strings, NULL-terminated; NULL: none). No value is ever told. */
+#ifndef CONFIG_DOUBTS_H
+#define CONFIG_DOUBTS_H
+
+#include "base/buf.h"
+
+/* A line for each variable WPOOL_* that is no setting's, but nearly. Others of that name belong to
+ * somebody: a worker may have its own. */
+void doubts_add_names(char *const *environment, struct buf *out);
+/* A line where both AMQP_URL and RABBITMQ_HOSTNAME say where the broker is. For an environment that
+ * was asked for it. */
+void doubts_add_broker(char *const *environment, struct buf *out);
+
+#endif

@@ -1,0 +1,93 @@
+#include "config/draft.h"
+
+#include "config/environment.h"
+#include "config/values.h"
+
+#include <assert.h>
+
+void draft_init(struct draft *draft, enum setting_scope scope, void *base,
+	struct problems *problems, struct place place)
+{
+	size_t count;
+	const struct setting *settings = settings_of(scope, &count);
+	*draft = (struct draft){.scope = scope, .base = base, .problems = problems, .place = place};
+	for (size_t i = 0; i < count; i++) {
+		enum rc rc = settings[i].fallback ? value_set(&settings[i], base,
+							    text_from(settings[i].fallback))
+						  : RC_OK;
+		assert(rc != RC_MALFORMED);
+		if (rc != RC_OK)
+			problems->memory = true;
+	}
+}
+
+static size_t index_of(const struct draft *draft, const struct setting *setting)
+{
+	size_t count;
+	return (size_t)(setting - settings_of(draft->scope, &count));
+}
+
+const struct place *draft_given(const struct draft *draft, const char *key)
+{
+	const struct place *place =
+		&draft->places[index_of(draft, settings_find(draft->scope, key))];
+	return place->name ? place : NULL;
+}
+
+void draft_note(struct draft *draft, const struct setting *setting, struct place place)
+{
+	draft->places[index_of(draft, setting)] = place;
+}
+
+void draft_wrong(
+	struct draft *draft, const struct setting *setting, const char *is, struct place place)
+{
+	struct buf needed;
+	buf_init(&needed, 1024);
+	value_append_needed(setting, &needed);
+	draft_note(draft, setting, place);
+	if (needed.failed)
+		draft->problems->memory = true;
+	else if (place.line)
+		problems_add(draft->problems, place, "%s%s is %s; %.*s is needed", draft->prefix,
+			setting->key, is, TEXT_ARGS(buf_text(&needed)));
+	else
+		problems_add(draft->problems, place, "the value is %s; %.*s is needed", is,
+			TEXT_ARGS(buf_text(&needed)));
+	buf_release(&needed);
+}
+
+void draft_set(struct draft *draft, const struct setting *setting, struct text value,
+	struct text shown, struct place place)
+{
+	enum rc rc = value_set(setting, draft->base, value);
+	draft_note(draft, setting, place);
+	if (rc == RC_OK)
+		return;
+	struct buf is;
+	buf_init(&is, 256);
+	if (setting->type == SETTING_WORDS) /* a command may hold a password */
+		buf_append_text(&is, TEXT("not a command"));
+	else
+		problems_quote(&is, shown);
+	buf_append_byte(&is, '\0');
+	if (rc == RC_MEMORY || is.failed)
+		draft->problems->memory = true;
+	else
+		draft_wrong(draft, setting, buf_text(&is).ptr, place);
+	buf_release(&is);
+}
+
+void draft_add_environment(struct draft *draft, char *const *environment)
+{
+	size_t count;
+	const struct setting *setting = settings_of(draft->scope, &count);
+	for (; count > 0; count--, setting++) {
+		const char *value = setting->variable && setting->type != SETTING_ADDRESSES
+					    ? environment_value(environment, setting->variable)
+					    : NULL;
+		if (value)
+			draft_set(draft, setting, text_from(value), text_from(value),
+				place_named(setting->variable));
+	}
+}

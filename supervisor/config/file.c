@@ -1,0 +1,282 @@
+#include "config/file.h"
+
+#include "config/addresses.h"
+#include "config/keys.h"
+#include "config/words.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *kind_of(const struct tree *node)
+{
+	static const char *const kinds[] = {
+		[TREE_TEXT] = "a text", [TREE_LIST] = "a list", [TREE_MAP] = "a map"};
+	return tree_is_nothing(node) ? "empty" : kinds[node->kind];
+}
+
+static struct place place_of(const struct draft *draft, const struct tree *node)
+{
+	return place_line(draft->place.name, node->line);
+}
+
+static struct text shown(const struct tree *node)
+{
+	return text_from(node->written ? node->written : node->text);
+}
+
+/* ---------- settings that may be lists ---------- */
+
+static bool is_list_of_texts(const struct tree *node)
+{
+	for (const struct tree *member = node->first; member; member = member->next)
+		if (member->kind != TREE_TEXT)
+			return false;
+	return node->kind == TREE_LIST && node->first;
+}
+
+static bool is_empty_list(const struct tree *node)
+{
+	return node->kind == TREE_LIST && !node->first;
+}
+
+static bool is_listed(const struct setting *setting)
+{
+	return setting->type == SETTING_DELAYS || setting->type == SETTING_SET;
+}
+
+static void read_addresses(
+	struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	struct config *config = draft->base;
+	struct addresses addresses = {0};
+	const struct tree *member = node->kind == TREE_LIST ? node->first : node;
+	bool good = true;
+	draft_note(draft, setting, place_of(draft, node));
+	if (node->kind != TREE_TEXT && !is_list_of_texts(node)) {
+		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
+		return;
+	}
+	for (; member; member = node->kind == TREE_LIST ? member->next : NULL)
+		good &= !member->bad &&
+			addresses_add(&addresses, text_from(member->text), setting->key,
+				place_of(draft, member), draft->problems);
+	if (good)
+		addresses_install(&addresses, config);
+	addresses_release(&addresses);
+}
+
+/* A command as a list: its texts are the words, and nothing is split. */
+static void read_words(struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	struct config_pool *pool = draft->base;
+	char **words = NULL;
+	enum rc rc = RC_OK;
+	for (const struct tree *member = node->first; member && rc == RC_OK; member = member->next)
+		rc = member->bad ? RC_REFUSED : words_append(&words, text_from(member->text));
+	draft_note(draft, setting, place_of(draft, node));
+	if (rc == RC_OK) {
+		words_free(pool->command);
+		pool->command = words;
+		return;
+	}
+	words_free(words);
+	if (rc == RC_MEMORY)
+		draft->problems->memory = true;
+	else if (rc == RC_LIMIT)
+		draft_wrong(draft, setting, "too long", place_of(draft, node));
+}
+
+/* Its members with commas between, as they would stand in one text. */
+static void append_members(struct buf *out, const struct tree *node, bool as_written)
+{
+	buf_append_byte(out, '[');
+	for (const struct tree *member = node->first; member; member = member->next) {
+		buf_append_text(out, member == node->first ? TEXT_NONE : TEXT(", "));
+		buf_append_text(out, as_written ? shown(member) : text_from(member->text));
+	}
+	buf_append_byte(out, ']');
+}
+
+static void read_list(struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	struct buf value, written;
+	for (const struct tree *member = node->first; member; member = member->next) {
+		if (member->bad) {
+			draft_note(draft, setting, place_of(draft, node));
+			return;
+		}
+	}
+	buf_init(&value, SIZE_MAX);
+	buf_init(&written, SIZE_MAX);
+	append_members(&value, node, false);
+	append_members(&written, node, true);
+	if (value.failed || written.failed)
+		draft->problems->memory = true;
+	else
+		draft_set(draft, setting, buf_text(&value), buf_text(&written),
+			place_of(draft, node));
+	buf_release(&value);
+	buf_release(&written);
+}
+
+static void read_setting(
+	struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	if (tree_is_nothing(node))
+		draft_wrong(draft, setting, "empty", place_of(draft, node));
+	else if (setting->type == SETTING_ADDRESSES)
+		read_addresses(draft, setting, node);
+	else if (setting->type == SETTING_WORDS && is_list_of_texts(node))
+		read_words(draft, setting, node);
+	else if (is_listed(setting) && (is_list_of_texts(node) || is_empty_list(node)))
+		read_list(draft, setting, node);
+	else if (node->kind != TREE_TEXT)
+		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
+	else
+		draft_set(
+			draft, setting, text_from(node->text), shown(node), place_of(draft, node));
+}
+
+/* ---------- keys ---------- */
+
+static void tell_unknown(struct draft *draft, const struct tree *member, const char *section)
+{
+	struct buf meant;
+	buf_init(&meant, 1024);
+	keys_append_meant(draft->scope, section, member->key, &meant);
+	if (keys_is_presentable(member->key))
+		problems_add(draft->problems, place_of(draft, member), "%s%s%s is unknown; %.*s",
+			draft->prefix, section, member->key, TEXT_ARGS(buf_text(&meant)));
+	else
+		problems_add(draft->problems, place_of(draft, member),
+			"a key here is unknown, and no name; %.*s", TEXT_ARGS(buf_text(&meant)));
+	buf_release(&meant);
+}
+
+/* "pools[0].retry", "pools[0]", "the file": the draft's prefix and a section, without the last dot.
+ */
+static void append_name(struct buf *out, const struct draft *draft, const char *section)
+{
+	buf_printf(out, "%s%s", draft->prefix, section);
+	if (buf_len(out) == 0)
+		buf_append_text(out, TEXT("the file"));
+	else
+		buf_truncate(out, buf_len(out) - 1);
+}
+
+static bool has_members(struct draft *draft, const struct tree *node, const char *section)
+{
+	struct buf words;
+	if (node->kind == TREE_MAP)
+		return true;
+	if (tree_is_nothing(node))
+		return false;
+	buf_init(&words, 1024);
+	append_name(&words, draft, section);
+	buf_printf(&words, " is %s; keys are needed: ", kind_of(node));
+	keys_append(draft->scope, section, &words);
+	problems_add(draft->problems, place_of(draft, node), "%.*s", TEXT_ARGS(buf_text(&words)));
+	buf_release(&words);
+	return false;
+}
+
+static void read_members(struct draft *, const struct tree *map, const char *section);
+
+/* section: that of the map around member, "" or "limits.". */
+static void read_member(struct draft *draft, const struct tree *member, const char *section)
+{
+	char key[KEYS_LONGEST + 2];
+	int len = snprintf(key, KEYS_LONGEST + 1, "%s%s", section, member->key);
+	const struct setting *setting =
+		strchr(member->key, '.') ? NULL : settings_find(draft->scope, key);
+	if (setting && member->bad) {
+		draft_note(draft, setting, place_of(draft, member)); /* given, though of no use */
+	} else if (setting) {
+		read_setting(draft, setting, member);
+	} else if (len < KEYS_LONGEST && keys_is_section(draft->scope, key)) {
+		strcat(key, ".");
+		if (has_members(draft, member, key))
+			read_members(draft, member, key);
+	} else {
+		tell_unknown(draft, member, section);
+	}
+}
+
+/* No deeper than the keys of the table are. */
+static void read_members(struct draft *draft, const struct tree *map, const char *section)
+{
+	bool is_root = draft->scope == SETTING_ROOT && !*section;
+	for (const struct tree *member = map->first; member; member = member->next)
+		if (!is_root || strcmp(member->key, "pools") != 0)
+			read_member(draft, member, section);
+}
+
+/* ---------- the file ---------- */
+
+static enum rc read_bytes(int fd, struct buf *bytes)
+{
+	ssize_t count;
+	do {
+		uint8_t *room = buf_room(bytes, 16 * 1024);
+		if (!room)
+			return bytes->limit - buf_len(bytes) < 16 * 1024 ? RC_LIMIT : RC_MEMORY;
+		count = read(fd, room, 16 * 1024);
+		if (count > 0)
+			buf_added(bytes, (size_t)count);
+	} while (count > 0 || (count < 0 && errno == EINTR));
+	return count < 0 ? RC_SYSTEM : RC_OK;
+}
+
+static enum rc read_file(const char *file, struct buf *bytes)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return RC_SYSTEM;
+	enum rc rc = read_bytes(fd, bytes);
+	int saved = errno;
+	close(fd);
+	errno = saved;
+	return rc;
+}
+
+enum rc file_read(
+	const char *file, char *const *environment, struct tree **ret, struct problems *problems)
+{
+	struct buf bytes;
+	struct tree *root = NULL;
+	/* Room for one byte too many: tree_read tells what is too large. */
+	buf_init(&bytes, TREE_SOURCE_MAX + 32 * 1024);
+	enum rc rc = read_file(file, &bytes);
+	if (rc == RC_SYSTEM) {
+		problems_add(problems, place_named(file), "%s", strerror(errno));
+		rc = RC_NOT_FOUND;
+	}
+	if (rc == RC_OK || rc == RC_LIMIT)
+		rc = tree_read(buf_text(&bytes), file, &root, problems);
+	buf_release(&bytes);
+	if (rc != RC_OK)
+		return rc;
+	tree_expand(root, file, environment, problems);
+	*ret = root;
+	return RC_OK;
+}
+
+void file_read_root(struct draft *draft, const struct tree *root, const struct tree **ret_pools)
+{
+	*ret_pools = NULL;
+	if (!has_members(draft, root, ""))
+		return;
+	read_members(draft, root, "");
+	for (const struct tree *member = root->first; member; member = member->next)
+		if (strcmp(member->key, "pools") == 0 && !member->bad)
+			*ret_pools = member;
+}
+
+void file_read_pool(struct draft *draft, const struct tree *pool)
+{
+	if (has_members(draft, pool, ""))
+		read_members(draft, pool, "");
+}

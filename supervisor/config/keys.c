@@ -1,0 +1,95 @@
+#include "config/keys.h"
+
+#include "config/nearest.h"
+
+#include <stdio.h>
+
+/* The keys of one section, as nearest_name wants them. */
+struct keys {
+	char bytes[SETTINGS_MOST + 1][KEYS_LONGEST];
+	const char *list[SETTINGS_MOST + 2];
+	size_t count;
+};
+
+bool keys_is_section(enum setting_scope scope, const char *key)
+{
+	char section[KEYS_LONGEST + 2];
+	size_t count;
+	const struct setting *setting = settings_of(scope, &count);
+	snprintf(section, sizeof section, "%s.", key);
+	for (; count > 0; count--, setting++)
+		if (text_starts(text_from(setting->key), text_from(section)))
+			return true;
+	return false;
+}
+
+bool keys_is_presentable(const char *key)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_.-";
+	return strlen(key) < KEYS_LONGEST && key[strspn(key, allowed)] == '\0';
+}
+
+static void add(struct keys *keys, struct text key)
+{
+	for (size_t i = 0; i < keys->count; i++)
+		if (text_is(key, text_from(keys->bytes[i])))
+			return;
+	snprintf(keys->bytes[keys->count], KEYS_LONGEST, "%.*s", TEXT_ARGS(key));
+	keys->list[keys->count] = keys->bytes[keys->count];
+	keys->count++;
+}
+
+/* Of "limits.hard", in the section "limits.": "hard"; in "": "limits". */
+static void collect(struct keys *keys, enum setting_scope scope, const char *section)
+{
+	size_t count, len = strlen(section);
+	const struct setting *setting = settings_of(scope, &count);
+	*keys = (struct keys){0};
+	for (; count > 0; count--, setting++)
+		if (text_starts(text_from(setting->key), text_from(section)))
+			add(keys, text_of(setting->key + len, strcspn(setting->key + len, ".")));
+	if (scope == SETTING_ROOT && len == 0)
+		add(keys, TEXT("pools"));
+}
+
+void keys_append(enum setting_scope scope, const char *section, struct buf *out)
+{
+	struct keys keys;
+	collect(&keys, scope, section);
+	for (size_t i = 0; i < keys.count; i++)
+		buf_printf(out, "%s%s", i > 0 ? ", " : "", keys.list[i]);
+}
+
+/* The setting whose last part is key: "hard" belongs to limits.hard. */
+static const char *setting_named(enum setting_scope scope, const char *key)
+{
+	size_t count;
+	const struct setting *setting = settings_of(scope, &count);
+	for (; count > 0; count--, setting++) {
+		const char *dot = strrchr(setting->key, '.');
+		if (strcmp(key, dot ? dot + 1 : setting->key) == 0)
+			return setting->key;
+	}
+	return NULL;
+}
+
+void keys_append_meant(
+	enum setting_scope scope, const char *section, const char *key, struct buf *out)
+{
+	struct keys keys;
+	collect(&keys, scope, section);
+	const char *nearest = nearest_name(text_from(key), keys.list);
+	const char *elsewhere = setting_named(scope, key);
+	const char *dot = settings_find(scope, key) ? strrchr(key, '.') : NULL;
+	if (dot) {
+		buf_printf(out, "the key is %s, under %.*s", dot + 1, (int)(dot - key), key);
+	} else if (elsewhere) {
+		buf_printf(out, "the key is %s", elsewhere);
+	} else if (nearest) {
+		buf_printf(out, "the nearest is %s", nearest);
+	} else {
+		buf_append_text(out, TEXT("there are "));
+		keys_append(scope, section, out);
+	}
+}

@@ -1,0 +1,202 @@
+#include "config/config.h"
+
+#include "base/utf8.h"
+#include "config/values.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+/* Where the printing of one scope stands. */
+struct page {
+	struct buf *out;
+	const char *indent;
+	char section[64]; /* that of the last line, "limits"; or "" */
+	bool first;       /* no line yet: a pool's first one carries its dash */
+};
+
+/* ---------- texts ---------- */
+
+/* Words that some reader of YAML takes for something else than a text. */
+static bool is_special(struct text t)
+{
+	static const char *const words[] = {
+		"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strlen(words[i]) == t.len && strncasecmp(words[i], t.ptr, t.len) == 0)
+			return true;
+	return false;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/';
+}
+
+static bool is_plain(struct text t)
+{
+	for (size_t i = 0; i < t.len; i++) {
+		char c = t.ptr[i];
+		bool inside = (c >= '0' && c <= '9') || c == '-' || c == '.';
+		if (!is_letter(c) && (i == 0 || !inside))
+			return false;
+	}
+	return t.len > 0 && !is_special(t);
+}
+
+/* The code point of a well-formed character. */
+static uint32_t code_of(struct text t)
+{
+	static const uint8_t masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+	uint32_t code = (uint8_t)t.ptr[0] & masks[t.len];
+	for (size_t i = 1; i < t.len; i++)
+		code = code << 6 | ((uint8_t)t.ptr[i] & 0x3f);
+	return code;
+}
+
+/* YAML 1.1, 5.1: what may stand in a file as it is; the byte order mark and line ends excepted. */
+static bool is_printable(uint32_t code)
+{
+	return (code >= 0x20 && code < 0x7f) ||
+	       (code >= 0xa0 && code < 0xd800 && code != 0x2028 && code != 0x2029) ||
+	       (code >= 0xe000 && code < 0xfffe && code != 0xfeff) || code >= 0x10000;
+}
+
+static void append_character(struct buf *out, struct text t)
+{
+	uint32_t code = code_of(t);
+	if (code == '"' || code == '\\')
+		buf_append_byte(out, '\\');
+	if (code == '$') /* variables are replaced in quotes, too */
+		buf_append_byte(out, '$');
+	if (is_printable(code))
+		buf_append_text(out, t);
+	else
+		buf_printf(out, "\\U%08x", (unsigned)code);
+}
+
+static void append_quoted(struct buf *out, struct text t)
+{
+	buf_append_byte(out, '"');
+	while (t.len > 0 && !out->failed) {
+		size_t len;
+		if (utf8_first(t, &len))
+			append_character(out, text_of(t.ptr, len));
+		else
+			buf_append_text(out, UTF8_REPLACEMENT);
+		t = text_of(t.ptr + len, t.len - len);
+	}
+	buf_append_byte(out, '"');
+}
+
+static void append_text(struct buf *out, struct text t)
+{
+	if (is_plain(t))
+		buf_append_text(out, t);
+	else
+		append_quoted(out, t);
+}
+
+/* ---------- values ---------- */
+
+/* A worker is often given the address that we have, too. */
+static void append_word(struct buf *out, struct text word)
+{
+	struct text password = broker_url_password(word);
+	struct buf shown;
+	if (password.len == 0 || !memmem(word.ptr, word.len, "://", 3)) {
+		append_text(out, word);
+		return;
+	}
+	const char *behind = password.ptr + password.len;
+	buf_init(&shown, word.len + 3);
+	buf_append(&shown, word.ptr, (size_t)(password.ptr - word.ptr));
+	buf_append_text(&shown, TEXT("***"));
+	buf_append(&shown, behind, (size_t)(word.ptr + word.len - behind));
+	append_text(out, buf_text(&shown));
+	out->failed |= shown.failed;
+	buf_release(&shown);
+}
+
+static void append_words(struct buf *out, char *const *words)
+{
+	buf_append_byte(out, '[');
+	for (size_t i = 0; words[i]; i++) {
+		buf_append_text(out, i > 0 ? TEXT(", ") : TEXT_NONE);
+		append_word(out, text_from(words[i]));
+	}
+	buf_append_byte(out, ']');
+}
+
+static void append_addresses(struct page *page, const struct config *config)
+{
+	for (size_t i = 0; i < config->host_count; i++) {
+		buf_printf(page->out, "\n%s    - \"", page->indent);
+		broker_url_print(&config->hosts[i], page->out);
+		buf_append_byte(page->out, '"');
+	}
+}
+
+static void append_value(struct page *page, const struct setting *setting, const void *base)
+{
+	const char *member = (const char *)base + setting->offset;
+	switch (setting->type) {
+	case SETTING_ADDRESSES:
+		append_addresses(page, base);
+		break;
+	case SETTING_WORDS:
+		buf_append_byte(page->out, ' ');
+		append_words(page->out, *(char **const *)(const void *)member);
+		break;
+	case SETTING_TEXT:
+		buf_append_byte(page->out, ' ');
+		append_text(page->out, text_from(*(char *const *)(const void *)member));
+		break;
+	default:
+		buf_append_byte(page->out, ' ');
+		value_append(setting, base, page->out);
+	}
+}
+
+/* ---------- the page ---------- */
+
+static void append_indent(struct page *page)
+{
+	if (page->first && *page->indent)
+		buf_append_text(page->out, TEXT("  - "));
+	else
+		buf_append_text(page->out, text_from(page->indent));
+	page->first = false;
+}
+
+static void append_setting(struct page *page, const struct setting *setting, const void *base)
+{
+	const char *dot = strchr(setting->key, '.');
+	struct text section = text_of(setting->key, dot ? (size_t)(dot - setting->key) : 0);
+	if (dot && !text_is(section, text_from(page->section))) {
+		append_indent(page);
+		buf_printf(page->out, "%.*s:\n", TEXT_ARGS(section));
+	}
+	snprintf(page->section, sizeof page->section, "%.*s", TEXT_ARGS(section));
+	append_indent(page);
+	buf_printf(page->out, "%s%s:", dot ? "  " : "", dot ? dot + 1 : setting->key);
+	append_value(page, setting, base);
+	buf_append_byte(page->out, '\n');
+}
+
+static void append_scope(
+	struct buf *out, enum setting_scope scope, const void *base, const char *indent)
+{
+	size_t count;
+	const struct setting *settings = settings_of(scope, &count);
+	struct page page = {.out = out, .indent = indent, .first = true};
+	for (size_t i = 0; i < count; i++)
+		append_setting(&page, &settings[i], base);
+}
+
+void config_print(const struct config *config, struct buf *out)
+{
+	append_scope(out, SETTING_ROOT, config, "");
+	buf_append_text(out, TEXT("pools:\n"));
+	for (size_t i = 0; i < config->pool_count; i++)
+		append_scope(out, SETTING_POOL, &config->pools[i], "    ");
+}

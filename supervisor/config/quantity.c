@@ -1,0 +1,124 @@
+#include "config/quantity.h"
+
+#include "base/mtime.h"
+
+#include <inttypes.h>
+
+struct unit {
+	struct text name;
+	int64_t factor;
+};
+
+/* The largest first; the first name of a factor is the one that is written. */
+static const struct unit durations[] = {
+	{TEXT("d"), 24 * 60 * MTIME_MINUTE},
+	{TEXT("h"), 60 * MTIME_MINUTE},
+	{TEXT("min"), MTIME_MINUTE},
+	{TEXT("m"), MTIME_MINUTE},
+	{TEXT("s"), MTIME_SECOND},
+	{TEXT("ms"), MTIME_MS},
+	{TEXT("us"), 1},
+	{TEXT_NONE, 0},
+};
+static const struct unit sizes[] = {
+	{TEXT("GiB"), 1 << 30},
+	{TEXT("MiB"), 1 << 20},
+	{TEXT("KiB"), 1 << 10},
+	{TEXT("B"), 1},
+	{TEXT("GB"), 1000000000},
+	{TEXT("MB"), 1000000},
+	{TEXT("kB"), 1000},
+	{TEXT_NONE, 0},
+};
+
+static size_t count_digits(struct text t)
+{
+	size_t count = 0;
+	while (count < t.len && t.ptr[count] >= '0' && t.ptr[count] <= '9')
+		count++;
+	return count;
+}
+
+bool quantity_read_integer(struct text t, int64_t *ret)
+{
+	int64_t number = 0;
+	if (t.len == 0 || t.len > 18 || count_digits(t) != t.len)
+		return false;
+	for (size_t i = 0; i < t.len; i++)
+		number = number * 10 + (t.ptr[i] - '0');
+	*ret = number;
+	return true;
+}
+
+static int64_t factor_of(const struct unit *units, struct text name)
+{
+	while (units->factor && !text_is(units->name, name))
+		units++;
+	return units->factor;
+}
+
+/* The digits after the point, as a part of factor; what is finer than 1 is dropped. */
+static int64_t fraction_of(struct text digits, int64_t factor)
+{
+	int64_t sum = 0, scale = 1;
+	for (size_t i = 0; i < digits.len && i < 6; i++) {
+		sum = sum * 10 + (digits.ptr[i] - '0');
+		scale *= 10;
+	}
+	return sum * factor / scale; /* at most 10^6 times a day in microseconds: far below 2^63 */
+}
+
+static bool read_quantity(struct text t, const struct unit *units, int64_t *ret)
+{
+	int64_t number;
+	struct text fraction = TEXT_NONE;
+	size_t len = count_digits(t);
+	if (!quantity_read_integer(text_of(t.ptr, len), &number))
+		return false;
+	t = text_of(t.ptr + len, t.len - len);
+	if (t.len > 0 && t.ptr[0] == '.') {
+		t = text_of(t.ptr + 1, t.len - 1);
+		fraction = text_of(t.ptr, count_digits(t));
+		t = text_of(t.ptr + fraction.len, t.len - fraction.len);
+		if (fraction.len == 0)
+			return false;
+	}
+	int64_t factor = factor_of(units, t);
+	if (factor == 0 || __builtin_mul_overflow(number, factor, &number) ||
+		__builtin_add_overflow(number, fraction_of(fraction, factor), &number))
+		return false;
+	*ret = number;
+	return true;
+}
+
+bool quantity_read_duration(struct text t, int64_t *ret)
+{
+	return read_quantity(t, durations, ret);
+}
+
+bool quantity_read_size(struct text t, int64_t *ret)
+{
+	return read_quantity(t, sizes, ret);
+}
+
+static void append_quantity(
+	struct buf *out, int64_t number, const struct unit *units, const char *zero)
+{
+	if (number == 0) {
+		buf_append_text(out, text_from(zero));
+		return;
+	}
+	while (number % units->factor != 0)
+		units++;
+	buf_printf(out, "%" PRId64 "%.*s", number / units->factor, TEXT_ARGS(units->name));
+}
+
+void quantity_append_duration(struct buf *out, int64_t duration)
+{
+	append_quantity(out, duration, durations, "0s");
+}
+
+void quantity_append_size(struct buf *out, int64_t size)
+{
+	append_quantity(out, size, sizes, "0B");
+}

@@ -1,0 +1,194 @@
+#include "config/config.h"
+
+#include "config/values.h"
+
+static const char introduction[] =
+	"# Configuration\n"
+	"\n"
+	"<!-- Made by `wpool check-config --reference` from the table of settings. -->\n"
+	"\n"
+	"`wpool serve --config FILE` takes everything from a YAML file. For one pool no file is "
+	"needed:\n"
+	"`wpool serve --queue NAME -- COMMAND [ARG...]`, with the other settings from flags or "
+	"from the\n"
+	"environment. `wpool check-config FILE` says what is wrong, or prints the settings that "
+	"would be\n"
+	"in force.\n"
+	"\n"
+	"- A flag wins over the file, the file over the environment, the environment over the "
+	"default.\n"
+	"  With a file, the variables and flags of pools do not count: the file has the pools, and "
+	"such a\n"
+	"  flag beside it is an error. A variable that is set to nothing counts as not set.\n"
+	"- In the file, `${NAME}` stands for a variable of the environment and `${NAME:-default}` "
+	"for one\n"
+	"  that may be unset or empty; `$$` is a dollar. They are replaced after the YAML was "
+	"read, so that\n"
+	"  a password may hold any character.\n"
+	"- Durations carry a unit: `us`, `ms`, `s`, `min` (or `m`), `h`, `d`. So do sizes: `B`, "
+	"`kB`, `MB`,\n"
+	"  `GB`, `KiB`, `MiB`, `GiB`. Both may have a fraction: `1.5s`.\n"
+	"- Keys are never ignored: an unknown one, or one that is there twice, is an error. "
+	"Anchors, aliases\n"
+	"  and tags of YAML are not supported.\n"
+	"\n"
+	"```yaml\n"
+	"broker:\n"
+	"  url: ${AMQP_URL:-amqp://guest:guest@localhost:5672/%2f}\n"
+	"pools:\n"
+	"  - queue: fibonacci\n"
+	"    command: [python3, samples/python/fibonacci.py]\n"
+	"    workers: 4\n"
+	"  - name: reports\n"
+	"    queue: reports\n"
+	"    command: ./render --out \"/srv/my reports\"\n"
+	"    limits: {hard: 10min}\n"
+	"    retry: {attempts: 5, delay: [30s, 5min], dead_letter: reports.failed}\n"
+	"```\n"
+	"\n"
+	"## Addresses\n"
+	"\n"
+	"`amqp[s]://user:password@host:port/vhost?option=value&...`, after RabbitMQ's URI "
+	"specification. A\n"
+	"part that is left out is `guest`, `guest`, `localhost`, 5672 (5671 with `amqps`) and the "
+	"vhost `/`,\n"
+	"which is written `%2f`; `amqp://host/` means it, too. An IPv6 address stands in brackets. "
+	"In names\n"
+	"and passwords `@`, `/`, `?`, `#`, `%`, `,` and blanks are percent-encoded. Several "
+	"addresses, tried\n"
+	"in turn, are a list in the file, or stand with commas between. Without one, `AMQP_URL` "
+	"counts, or\n"
+	"`RABBITMQ_HOSTNAME`, `RABBITMQ_PORT`, `RABBITMQ_USERNAME`, `RABBITMQ_PASSWORD` and "
+	"`RABBITMQ_VHOST`\n"
+	"(with `RABBITMQ_HOSTNAME` also `USERNAME` and `PASSWORD`).\n"
+	"\n"
+	"| option | meaning |\n"
+	"|---|---|\n"
+	"| `heartbeat` | seconds, for this address, in place of `broker.heartbeat`; 0: none |\n"
+	"| `connection_timeout` | milliseconds until an attempt to connect is given up |\n"
+	"| `cacertfile` | `amqps`: a PEM file with the authorities to trust, in place of the "
+	"system's |\n"
+	"| `certfile`, `keyfile` | `amqps`: our own certificate and its key, PEM files |\n"
+	"| `verify` | `amqps`: `verify_peer` (the default) or `verify_none` |\n"
+	"| `server_name_indication` | `amqps`: the name to ask for and to verify, in place of the "
+	"host |\n"
+	"| `auth_mechanism` | `plain` (the default), or with `amqps` `external`: by our "
+	"certificate |\n";
+
+static void append_default(struct buf *out, const struct setting *setting)
+{
+	if (setting->type == SETTING_ADDRESSES)
+		buf_printf(out, "`%s`", setting->default_words);
+	else if (setting->fallback)
+		buf_printf(out, "`%s`", setting->fallback);
+	else
+		buf_append_text(out, text_from(setting->default_words));
+}
+
+static void append_names(struct buf *out, const struct setting *setting)
+{
+	buf_printf(out, "`%s`", setting->variable);
+	if (setting->flag)
+		buf_printf(out, ", `%s`", setting->flag);
+}
+
+/* What it takes, without the example that a problem gives. */
+static void append_takes(struct buf *out, const struct setting *setting)
+{
+	struct buf needed;
+	buf_init(&needed, 1024);
+	value_append_needed(setting, &needed);
+	struct text words = buf_text(&needed);
+	const char *example = words.len ? memmem(words.ptr, words.len, ", such as", 9) : NULL;
+	size_t len = example ? (size_t)(example - words.ptr) : words.len;
+	while (len > 0 && words.ptr[len - 1] == ',')
+		len--;
+	buf_append(out, words.ptr, len);
+	buf_release(&needed);
+}
+
+static void append_table(struct buf *out, enum setting_scope scope)
+{
+	size_t count;
+	const struct setting *settings = settings_of(scope, &count);
+	buf_append_text(out, TEXT("| key | takes | default | variable, flag | meaning |\n"
+				  "|---|---|---|---|---|\n"));
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(out, "| `%s` | ", settings[i].key);
+		append_takes(out, &settings[i]);
+		buf_append_text(out, TEXT(" | "));
+		append_default(out, &settings[i]);
+		buf_append_text(out, TEXT(" | "));
+		append_names(out, &settings[i]);
+		buf_printf(out, " | %s |\n", settings[i].help);
+	}
+}
+
+void config_print_reference(struct buf *out)
+{
+	buf_append_text(out, text_from(introduction));
+	buf_append_text(out, TEXT("\n## For the whole\n\nA dot stands for a level: `broker.url` is "
+				  "`url` under `broker`.\n\n"));
+	append_table(out, SETTING_ROOT);
+	buf_append_text(out, TEXT("\n## For each pool, under `pools`\n\n"));
+	append_table(out, SETTING_POOL);
+}
+
+/* ---------- flags ---------- */
+
+enum { MARGIN = 26, WIDTH = 100 };
+
+/* "--pipe path|fifo|corefx" */
+static void append_flag(struct buf *out, const struct setting *setting)
+{
+	buf_printf(out, "%s ", setting->flag);
+	if (setting->type == SETTING_ADDRESSES)
+		buf_append_text(out, TEXT("URL"));
+	else if (setting->type == SETTING_INTEGER)
+		buf_append_text(out, setting->may_be_auto ? TEXT("N|auto") : TEXT("N"));
+	else if (setting->type == SETTING_CHOICE)
+		for (size_t i = 0; setting->choices[i]; i++)
+			buf_printf(out, "%s%s", i > 0 ? "|" : "", setting->choices[i]);
+	else
+		buf_append_text(out, TEXT("NAME"));
+}
+
+/* Words from column MARGIN on, broken at blanks; the line has column bytes already. */
+static void append_wrapped(struct buf *out, size_t column, struct text words)
+{
+	while (words.len > 0) {
+		size_t len = words.len;
+		if (len > WIDTH - MARGIN)
+			for (len = WIDTH - MARGIN; len > 1 && words.ptr[len] != ' ';)
+				len--;
+		buf_printf(out, "%*s%.*s\n", (int)(MARGIN - column), "", (int)len, words.ptr);
+		while (len < words.len && words.ptr[len] == ' ')
+			len++;
+		words = text_of(words.ptr + len, words.len - len);
+		column = 0;
+	}
+}
+
+static void append_flag_and_help(struct buf *out, const struct setting *setting)
+{
+	size_t start = buf_len(out);
+	buf_append_text(out, TEXT("  "));
+	append_flag(out, setting);
+	size_t column = buf_len(out) - start;
+	if (column + 2 > MARGIN) {
+		buf_append_byte(out, '\n');
+		column = 0;
+	}
+	append_wrapped(out, column, text_from(setting->help));
+}
+
+void config_print_flags(struct buf *out)
+{
+	for (enum setting_scope scope = SETTING_ROOT; scope <= SETTING_POOL; scope++) {
+		size_t count;
+		const struct setting *settings = settings_of(scope, &count);
+		for (size_t i = 0; i < count; i++)
+			if (settings[i].flag)
+				append_flag_and_help(out, &settings[i]);
+	}
+}

@@ -1,0 +1,258 @@
+#include "config/values.h"
+
+#include "base/utf8.h"
+#include "config/lists.h"
+#include "config/quantity.h"
+#include "config/words.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+static void *member(const struct setting *setting, void *base)
+{
+	return (char *)base + setting->offset;
+}
+
+static const void *member_of(const struct setting *setting, const void *base)
+{
+	return (const char *)base + setting->offset;
+}
+
+/* ---------- from text ---------- */
+
+static enum rc set_text(const struct setting *setting, char **target, struct text value)
+{
+	if (value.len < (size_t)setting->least || value.len > (size_t)setting->most ||
+		!utf8_is_valid(value))
+		return RC_MALFORMED;
+	char *copy = strndup(value.ptr, value.len);
+	if (!copy)
+		return RC_MEMORY;
+	free(*target);
+	*target = copy;
+	return RC_OK;
+}
+
+static enum rc set_words(char ***target, struct text value)
+{
+	char **words;
+	enum rc rc = words_split(value, &words);
+	if (rc == RC_MEMORY)
+		return rc;
+	if (rc == RC_OK && words_count(words) > 0) {
+		words_free(*target);
+		*target = words;
+		return RC_OK;
+	}
+	if (rc == RC_OK)
+		words_free(words);
+	return RC_MALFORMED;
+}
+
+static enum rc set_number(const struct setting *setting, int64_t *target, struct text value)
+{
+	int64_t number;
+	bool good = false;
+	if (setting->may_be_auto && text_is(value, TEXT("auto"))) {
+		*target = 0;
+		return RC_OK;
+	}
+	if (setting->may_be_none && text_is(value, TEXT("none"))) {
+		*target = MTIME_NEVER;
+		return RC_OK;
+	}
+	if (setting->type == SETTING_INTEGER)
+		good = quantity_read_integer(value, &number);
+	else if (setting->type == SETTING_DURATION)
+		good = quantity_read_duration(value, &number);
+	else
+		good = quantity_read_size(value, &number);
+	if (!good || number < setting->least || number > setting->most)
+		return RC_MALFORMED;
+	*target = number;
+	return RC_OK;
+}
+
+static enum rc set_choice(const struct setting *setting, unsigned *target, struct text value)
+{
+	for (unsigned i = 0; setting->choices[i]; i++) {
+		if (text_is(value, text_from(setting->choices[i]))) {
+			*target = i;
+			return RC_OK;
+		}
+	}
+	return RC_MALFORMED;
+}
+
+static enum rc set_boolean(bool *target, struct text value)
+{
+	bool is_true = text_is(value, TEXT("true"));
+	if (!is_true && !text_is(value, TEXT("false")))
+		return RC_MALFORMED;
+	*target = is_true;
+	return RC_OK;
+}
+
+static enum rc set_list(const struct setting *setting, void *target, struct text value)
+{
+	bool good = setting->type == SETTING_DELAYS
+			    ? list_read_delays(value, setting->least, setting->most, target)
+			    : list_read_set(value, setting->choices, target);
+	return good ? RC_OK : RC_MALFORMED;
+}
+
+enum rc value_set(const struct setting *setting, void *base, struct text value)
+{
+	switch (setting->type) {
+	case SETTING_TEXT:
+		return set_text(setting, member(setting, base), value);
+	case SETTING_WORDS:
+		return set_words(member(setting, base), value);
+	case SETTING_INTEGER:
+	case SETTING_DURATION:
+	case SETTING_SIZE:
+		return set_number(setting, member(setting, base), value);
+	case SETTING_CHOICE:
+		return set_choice(setting, member(setting, base), value);
+	case SETTING_BOOLEAN:
+		return set_boolean(member(setting, base), value);
+	case SETTING_DELAYS:
+	case SETTING_SET:
+		return set_list(setting, member(setting, base), value);
+	case SETTING_ADDRESSES:
+		break;
+	}
+	assert(false);
+	return RC_MALFORMED;
+}
+
+/* ---------- what would be right ---------- */
+
+static void append_range(struct buf *out, const struct setting *setting, const char *what,
+	void (*append)(struct buf *, int64_t))
+{
+	buf_printf(out, "%s from ", what);
+	append(out, setting->least);
+	buf_append_text(out, TEXT(" to "));
+	append(out, setting->most);
+	if (setting->may_be_none)
+		buf_append_text(out, TEXT(" or none"));
+	else
+		buf_printf(out, ", such as %s,", setting->fallback);
+}
+
+static void append_choices(struct buf *out, const char *const *choices, struct text last)
+{
+	for (size_t i = 0; choices[i]; i++) {
+		if (i > 0)
+			buf_append_text(out, choices[i + 1] ? TEXT(", ") : last);
+		buf_append_text(out, text_from(choices[i]));
+	}
+}
+
+void value_append_needed(const struct setting *setting, struct buf *out)
+{
+	switch (setting->type) {
+	case SETTING_ADDRESSES:
+		buf_append_text(out, TEXT("an address or a list of addresses"));
+		break;
+	case SETTING_TEXT:
+		buf_printf(out, "a text of %" PRId64 " to %" PRId64 " bytes", setting->least,
+			setting->most);
+		break;
+	case SETTING_WORDS:
+		buf_append_text(out, TEXT("a list of texts, or one text with its quotes closed,"));
+		break;
+	case SETTING_INTEGER:
+		buf_printf(out, "a number from %" PRId64 " to %" PRId64 "%s", setting->least,
+			setting->most, setting->may_be_auto ? " or auto" : "");
+		break;
+	case SETTING_DURATION:
+		append_range(out, setting, "a duration", quantity_append_duration);
+		break;
+	case SETTING_SIZE:
+		append_range(out, setting, "a size", quantity_append_size);
+		break;
+	case SETTING_CHOICE:
+		append_choices(out, setting->choices, TEXT(" or "));
+		break;
+	case SETTING_BOOLEAN:
+		buf_append_text(out, TEXT("true or false"));
+		break;
+	case SETTING_DELAYS:
+		buf_printf(out, "a list of at most %d durations", CONFIG_DELAYS_MAX);
+		append_range(out, setting, ", each", quantity_append_duration);
+		break;
+	case SETTING_SET:
+		buf_append_text(out, TEXT("a list out of "));
+		append_choices(out, setting->choices, TEXT(" and "));
+		break;
+	}
+}
+
+/* ---------- to text ---------- */
+
+static void append_integer(const struct setting *setting, int64_t number, struct buf *out)
+{
+	if (number == 0 && setting->may_be_auto)
+		buf_append_text(out, TEXT("auto"));
+	else
+		buf_printf(out, "%" PRId64, number);
+}
+
+static void append_duration(const struct setting *setting, int64_t duration, struct buf *out)
+{
+	if (duration == MTIME_NEVER && setting->may_be_none)
+		buf_append_text(out, TEXT("none"));
+	else
+		quantity_append_duration(out, duration);
+}
+
+void value_append(const struct setting *setting, const void *base, struct buf *out)
+{
+	const void *value = member_of(setting, base);
+	switch (setting->type) {
+	case SETTING_TEXT:
+		buf_append_text(out, text_from(*(char *const *)value));
+		break;
+	case SETTING_INTEGER:
+		append_integer(setting, *(const int64_t *)value, out);
+		break;
+	case SETTING_DURATION:
+		append_duration(setting, *(const int64_t *)value, out);
+		break;
+	case SETTING_SIZE:
+		quantity_append_size(out, *(const int64_t *)value);
+		break;
+	case SETTING_CHOICE:
+		buf_append_text(out, text_from(setting->choices[*(const unsigned *)value]));
+		break;
+	case SETTING_BOOLEAN:
+		buf_append_text(out, *(const bool *)value ? TEXT("true") : TEXT("false"));
+		break;
+	case SETTING_DELAYS:
+		list_append_delays(out, value);
+		break;
+	case SETTING_SET:
+		list_append_set(out, setting->choices, *(const uint32_t *)value);
+		break;
+	case SETTING_WORDS:
+	case SETTING_ADDRESSES:
+		assert(false); /* lists: who prints them knows how */
+		break;
+	}
+}
+
+void value_release(const struct setting *setting, void *base)
+{
+	if (setting->type == SETTING_TEXT) {
+		char **text = member(setting, base);
+		free(*text);
+		*text = NULL;
+	} else if (setting->type == SETTING_WORDS) {
+		char ***words = member(setting, base);
+		words_free(*words);
+		*words = NULL;
+	}
+}
