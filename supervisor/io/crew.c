@@ -1,0 +1,129 @@
+#include "io/crew.h"
+
+#include "io/worker.h"
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct crew {
+	struct workshop shop;
+	uint16_t count;
+	struct worker workers[];
+};
+
+/* Ours; `corefx` workers look for their pipe in TMPDIR. Owned by the caller, its strings borrowed.
+ */
+static char **make_environment(enum pipe_form form)
+{
+	size_t count = 0, kept = 0;
+	while (environ[count])
+		count++;
+	char **copy = calloc(count + 2, sizeof *copy);
+	if (!copy)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		if (form != PIPE_COREFX || strncmp(environ[i], "TMPDIR=", 7) != 0)
+			copy[kept++] = environ[i];
+	if (form == PIPE_COREFX)
+		copy[kept] = (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER;
+	return copy;
+}
+
+/* What looks again may ask for another look: that is the next tick's. */
+static void on_tick(struct ev_loop *loop, ev_timer *tick, int events)
+{
+	(void)loop;
+	(void)events;
+	struct workshop *shop = tick->data;
+	struct link batch, *link;
+	list_init(&batch);
+	while ((link = list_first(&shop->later))) {
+		list_remove(link);
+		list_append(&batch, link);
+	}
+	while ((link = list_first(&batch))) {
+		list_remove(link);
+		worker_look_again(CONTAINER_OF(link, struct worker, later));
+	}
+}
+
+struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, struct reaper *reaper,
+	struct guard *guard, struct rundir *rundir)
+{
+	struct crew *crew = calloc(1, sizeof *crew + config->workers * sizeof crew->workers[0]);
+	if (!crew)
+		return NULL;
+	struct workshop *shop = &crew->shop;
+	*shop = (struct workshop){.loop = loop,
+		.config = config,
+		.reaper = reaper,
+		.guard = guard,
+		.rundir = rundir,
+		.environment = make_environment(config->pipe)};
+	if (!shop->environment) {
+		free(crew);
+		return NULL;
+	}
+	list_init(&shop->unsent);
+	list_init(&shop->later);
+	ev_timer_init(&shop->tick, on_tick, 0, 0);
+	shop->tick.data = shop;
+	crew->count = config->workers;
+	for (uint16_t i = 0; i < crew->count; i++)
+		worker_init(&crew->workers[i], shop, i);
+	return crew;
+}
+
+void crew_attach(struct crew *crew, struct pool *pool)
+{
+	crew->shop.pool = pool;
+}
+
+void crew_free(struct crew *crew)
+{
+	if (!crew)
+		return;
+	for (uint16_t i = 0; i < crew->count; i++)
+		worker_release(&crew->workers[i]);
+	ev_timer_stop(crew->shop.loop, &crew->shop.tick);
+	free(crew->shop.environment);
+	free(crew);
+}
+
+enum send_result crew_send(
+	struct crew *crew, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+{
+	assert(slot < crew->count);
+	return worker_send(&crew->workers[slot], delivery, attempt);
+}
+
+void crew_wish(struct crew *crew, uint16_t slot, uint32_t life, enum slot_wish wish)
+{
+	assert(slot < crew->count);
+	struct worker *worker = &crew->workers[slot];
+	if (wish == SLOT_SPAWN) {
+		worker_start(worker, life);
+		return;
+	}
+	if (worker->life != life)
+		return;
+	if (wish == SLOT_QUIT)
+		worker_quit(worker);
+	else if (wish == SLOT_INTERRUPT)
+		worker_interrupt(worker);
+	else
+		worker_signal(worker, wish == SLOT_TERM ? SIGTERM : SIGKILL);
+}
+
+struct log_origin crew_origin(const struct crew *crew, uint16_t slot)
+{
+	return worker_origin(&crew->workers[slot]);
+}
+
+void crew_flush(struct crew *crew)
+{
+	struct link *link;
+	while ((link = list_first(&crew->shop.unsent)))
+		worker_write(CONTAINER_OF(link, struct worker, unsent));
+}

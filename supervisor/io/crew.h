@@ -1,0 +1,51 @@
+/* The worker processes of one pool, with their pipes and logs. Layer: io.
+ * Carries out the pool's wishes on slots and tells it what becomes of them. A slot's process, data
+ * pipe, stdin, stdout and stderr come and go together; SLOT_GONE is told when the process is reaped
+ * and its pipe and logs were read until there was nothing more. */
+#ifndef IO_CREW_H
+#define IO_CREW_H
+
+#include "base/log.h"
+#include "config/config.h"
+#include "core/effects.h"
+#include "core/pool.h"
+#include "message/answer.h"
+#include "message/task.h"
+#include <ev.h>
+#include <sys/resource.h>
+
+struct guard;
+struct reaper;
+struct rundir;
+
+struct crew_config {
+	const char *pool; /* name; borrowed until crew_free, like all pointers here */
+	char *const *command;
+	uint16_t workers;
+	enum pipe_form pipe;
+	struct task_options task;
+	struct answer_limits answer;
+	int64_t hard_limit_ms; /* for the task's deadline_ms; 0: none */
+	const struct rlimit
+		*descriptors; /* what a worker may have (descriptors_prepare); NULL: as we */
+};
+
+struct crew;
+
+/* All borrowed until crew_free. NULL: out of memory. */
+struct crew *crew_new(struct ev_loop *, const struct crew_config *, struct reaper *, struct guard *,
+	struct rundir *);
+void crew_attach(struct crew *, struct pool *);
+/* Kills what still lives, at once. */
+void crew_free(struct crew *);
+
+/* The pool's effects. */
+enum send_result crew_send(struct crew *, uint16_t slot, const struct delivery *, uint16_t attempt);
+void crew_wish(struct crew *, uint16_t slot, uint32_t life, enum slot_wish);
+/* Where a line about that slot comes from: pool, slot, and the pid of its process if it has one. */
+struct log_origin crew_origin(const struct crew *, uint16_t slot);
+/* Writes what was sent in this turn, one system call a pipe; called once at the end of each turn.
+ */
+void crew_flush(struct crew *);
+
+#endif

@@ -1,0 +1,196 @@
+#include "io/guard.h"
+
+#include "base/log.h"
+#include "io/descriptors.h"
+#include "io/rundir.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The list lies in memory that both processes share: nothing has to be sent, so nothing can be lost
+ * or block when the guard is slow, and what the supervisor wrote outlives it. Pages that are never
+ * touched cost nothing. */
+#define GUARD_GROUPS 131072
+
+/* Between the two rounds of kills: a process that was just forking when the first came has then
+ * become a member of its group. */
+#define GUARD_PAUSE_NS 20000000L
+
+struct guard_list {
+	atomic_int used; /* entries from here on were never given out; 0 in one before: free */
+	atomic_int groups[GUARD_GROUPS];
+};
+
+struct guard {
+	struct guard_list *list; /* shared with the guard process */
+	char *directory;         /* owned */
+	int pipe;                /* its writing end, never written; -1: none */
+	pid_t pid;
+};
+
+/* The guard's own life. */
+
+static void ignore_signals(void)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	for (int number = 1; number < NSIG; number++)
+		sigaction(number, &ignore, NULL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int kill_groups(struct guard_list *list)
+{
+	int used = atomic_load(&list->used), killed = 0;
+	for (int i = 0; i < used && i < GUARD_GROUPS; i++) {
+		int group = atomic_load(&list->groups[i]);
+		if (group > 1 && kill(-group, SIGKILL) == 0)
+			killed++;
+	}
+	return killed;
+}
+
+static void wait_for_the_end(int pipe)
+{
+	char byte;
+	ssize_t n;
+	do
+		n = read(pipe, &byte, 1);
+	while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+static _Noreturn void guard_process(struct guard_list *list, int pipe, const char *directory)
+{
+	setsid();
+	prctl(PR_SET_NAME, "wpool-guard");
+	ignore_signals();
+	/* The writing end of its own pipe above all: it would wait for itself for ever. */
+	dup2(pipe, 0);
+	descriptors_range(1, 0);
+	wait_for_the_end(0);
+	if (kill_groups(list) > 0) {
+		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
+		kill_groups(list);
+	}
+	rundir_remove(directory);
+	_exit(0);
+}
+
+/* The supervisor's side. */
+
+static enum rc guard_fork(struct guard *guard)
+{
+	int ends[2];
+	guard->pid = -1;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return RC_SYSTEM;
+	guard->pipe = ends[1];
+	guard->pid = fork();
+	if (guard->pid == 0)
+		guard_process(guard->list, ends[0], guard->directory);
+	int error = errno;
+	close(ends[0]);
+	errno = error;
+	return guard->pid < 0 ? RC_SYSTEM : RC_OK;
+}
+
+static void guard_release(struct guard *guard)
+{
+	int error = errno;
+	descriptor_close(&guard->pipe);
+	if (guard->list)
+		munmap(guard->list, sizeof *guard->list);
+	free(guard->directory);
+	free(guard);
+	errno = error;
+}
+
+enum rc guard_start(const char *directory, struct guard **ret)
+{
+	struct guard *guard = calloc(1, sizeof *guard);
+	if (!guard)
+		return RC_MEMORY;
+	guard->pipe = -1;
+	guard->directory = strdup(directory);
+	if (!guard->directory) {
+		guard_release(guard);
+		return RC_MEMORY;
+	}
+	void *memory = mmap(NULL, sizeof *guard->list, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED) {
+		guard_release(guard);
+		return RC_SYSTEM;
+	}
+	guard->list = memory;
+	enum rc rc = guard_fork(guard);
+	if (rc != RC_OK)
+		guard_release(guard);
+	else
+		*ret = guard;
+	return rc;
+}
+
+enum rc guard_restart(struct guard *guard)
+{
+	descriptor_close(&guard->pipe);
+	return guard_fork(guard);
+}
+
+pid_t guard_pid(const struct guard *guard)
+{
+	return guard->pid;
+}
+
+/* The place of a group, or of the first hole for 0; -1: there is none. */
+static int find(const struct guard *guard, int group)
+{
+	int used = atomic_load_explicit(&guard->list->used, memory_order_relaxed);
+	for (int i = 0; i < used; i++)
+		if (atomic_load_explicit(&guard->list->groups[i], memory_order_relaxed) == group)
+			return i;
+	return -1;
+}
+
+atomic_int *guard_place(struct guard *guard)
+{
+	int place = find(guard, 0);
+	if (place < 0) {
+		place = atomic_load(&guard->list->used);
+		if (place == GUARD_GROUPS) {
+			log_warn("guard: no room for another process group: what that worker forks "
+				 "would outlive a killed wpool");
+			return NULL;
+		}
+		atomic_store(&guard->list->used, place + 1);
+	}
+	return &guard->list->groups[place];
+}
+
+void guard_remove(struct guard *guard, pid_t group)
+{
+	int place = find(guard, group);
+	if (place >= 0)
+		atomic_store(&guard->list->groups[place], 0);
+}
+
+void guard_stop(struct guard *guard)
+{
+	if (!guard)
+		return;
+	descriptor_close(&guard->pipe);
+	if (guard->pid > 0) {
+		kill(guard->pid, SIGCONT); /* somebody may have stopped it */
+		while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	guard_release(guard);
+}

@@ -1,0 +1,11 @@
+/* The event loop: libev's default one, on epoll. Layer: io.
+ * libev ends the process when it gets no memory; this one waits for memory instead. */
+#ifndef IO_LOOP_H
+#define IO_LOOP_H
+
+#include <ev.h>
+
+/* The same loop at every call; NULL: the kernel refuses what it needs (errno tells). */
+struct ev_loop *loop_default(void);
+
+#endif

@@ -1,0 +1,133 @@
+#include "io/rundir.h"
+
+#include "base/log.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NUMBER_DIGITS 20 /* of an uint64_t */
+
+struct rundir {
+	uint64_t next;
+	char path[RUNDIR_PATH_BYTES - NUMBER_DIGITS - 1];
+};
+
+static bool try_folder(struct rundir *dir, const char *folder)
+{
+	if (!folder || folder[0] != '/')
+		return false;
+	int len = snprintf(dir->path, sizeof dir->path, "%s/wpool-XXXXXX", folder);
+	if (len < 0 || (size_t)len >= sizeof dir->path) {
+		log_debug("run directory: %s is too long for a socket's name", folder);
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	return mkdtemp(dir->path) != NULL;
+}
+
+enum rc rundir_new(struct rundir **ret)
+{
+	struct rundir *dir = calloc(1, sizeof *dir);
+	if (!dir)
+		return RC_MEMORY;
+	const char *folders[] = {getenv("XDG_RUNTIME_DIR"), "/run", getenv("TMPDIR"), "/tmp"};
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		if (try_folder(dir, folders[i])) {
+			*ret = dir;
+			return RC_OK;
+		}
+	int error = errno;
+	free(dir);
+	errno = error;
+	return RC_SYSTEM;
+}
+
+void rundir_free(struct rundir *dir)
+{
+	if (!dir)
+		return;
+	rundir_remove(dir->path);
+	free(dir);
+}
+
+const char *rundir_path(const struct rundir *dir)
+{
+	return dir->path;
+}
+
+void rundir_next(struct rundir *dir, char ret_path[RUNDIR_PATH_BYTES])
+{
+	snprintf(ret_path, RUNDIR_PATH_BYTES, "%s/%" PRIu64, dir->path, dir->next++);
+}
+
+static bool note_path(const struct rundir *dir, const char *name, char *path, size_t size)
+{
+	int len = snprintf(path, size, "%s/%s", dir->path, name);
+	return len > 0 && (size_t)len < size;
+}
+
+enum rc rundir_note_outside(struct rundir *dir, const char *name)
+{
+	char path[2 * RUNDIR_PATH_BYTES];
+	if (!note_path(dir, name, path, sizeof path))
+		return RC_LIMIT;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return RC_SYSTEM;
+	close(fd);
+	return RC_OK;
+}
+
+void rundir_drop_outside(struct rundir *dir, const char *name)
+{
+	char path[2 * RUNDIR_PATH_BYTES];
+	if (note_path(dir, name, path, sizeof path))
+		unlink(path);
+}
+
+static void remove_outside(const char *name)
+{
+	int folder = open(RUNDIR_OUTSIDE_FOLDER, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return;
+	unlinkat(folder, name, 0);
+	close(folder);
+}
+
+/* Ours, and no symlink: a cleaner of /tmp may have removed it, and anybody else made the name anew,
+ * pointing to whatever he would like to see emptied. */
+static DIR *open_own(const char *path)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	bool is_own = fstat(fd, &status) == 0 && status.st_uid == geteuid();
+	DIR *dir = is_own ? fdopendir(fd) : NULL;
+	if (!dir)
+		close(fd);
+	return dir;
+}
+
+void rundir_remove(const char *path)
+{
+	DIR *dir = open_own(path);
+	if (dir) {
+		const struct dirent *entry;
+		while ((entry = readdir(dir))) {
+			size_t prefix = sizeof RUNDIR_OUTSIDE_PREFIX - 1;
+			if (strncmp(entry->d_name, RUNDIR_OUTSIDE_PREFIX, prefix) == 0)
+				remove_outside(entry->d_name);
+			unlinkat(dirfd(dir), entry->d_name, 0); /* refuses . and .. */
+		}
+		closedir(dir);
+	}
+	rmdir(path);
+}

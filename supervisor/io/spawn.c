@@ -1,0 +1,226 @@
+#include "io/spawn.h"
+
+#include "io/descriptors.h"
+#include "io/spawn_child.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHELL        "/bin/sh"
+#define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
+
+enum { CONTROL, OUTPUT, ERROR, START, PIPES };
+
+/* pipes[i][0] is read, [1] written; all close-on-exec, ours non-blocking. */
+struct pipes {
+	int ends[PIPES][2];
+};
+
+static struct exit_info failure(const char *stage, int number)
+{
+	return (struct exit_info){EXIT_NOT_STARTED, number, stage};
+}
+
+/* ---------- the program ---------- */
+
+/* ENOENT: there is none, as far as we may look; EACCES: it is no file, or not ours to run. */
+static int check_program(const char *path)
+{
+	struct stat status;
+	if (stat(path, &status) < 0)
+		return ENOENT;
+	return S_ISREG(status.st_mode) && access(path, X_OK) == 0 ? 0 : EACCES;
+}
+
+/* The value of PATH that the child would see. */
+static const char *path_of(char *const *environment)
+{
+	for (; *environment; environment++)
+		if (strncmp(*environment, "PATH=", 5) == 0)
+			return *environment + 5;
+	return PATH_DEFAULT;
+}
+
+/* The first in path that can be run, as execvp has it; EACCES if there is only one that cannot. */
+static bool find_program(const char *name, const char *path, char ret[PATH_MAX])
+{
+	int error = ENOENT;
+	while (true) {
+		int len = (int)strcspn(path, ":");
+		int n = snprintf(ret, PATH_MAX, "%.*s%s%s", len, path, len ? "/" : "", name);
+		int problem = n > 0 && n < PATH_MAX ? check_program(ret) : ENOENT;
+		if (problem == 0)
+			return true;
+		if (problem == EACCES)
+			error = EACCES;
+		if (path[len] == '\0')
+			break;
+		path += len + 1;
+	}
+	errno = error;
+	return false;
+}
+
+static bool resolve(const struct spawn_request *request, char ret[PATH_MAX])
+{
+	const char *name = request->command[0];
+	size_t len = strlen(name);
+	if (len == 0 || len >= PATH_MAX) {
+		errno = len ? ENAMETOOLONG : ENOENT;
+		return false;
+	}
+	if (!strchr(name, '/'))
+		return find_program(name, path_of(request->environment), ret);
+	memcpy(ret, name, len + 1);
+	return true; /* the exec itself says what is wrong with it */
+}
+
+/* {SHELL, program, the command's arguments, NULL}; owned by the caller, its members borrowed. */
+static char **command_by_shell(char *const *command, char *program)
+{
+	size_t count = 0;
+	while (command[count])
+		count++;
+	char **by_shell = calloc(count + 2, sizeof *by_shell);
+	if (!by_shell)
+		return NULL;
+	by_shell[0] = (char *)SHELL; /* nobody writes to it */
+	by_shell[1] = program;
+	for (size_t i = 1; i < count; i++)
+		by_shell[i + 1] = command[i];
+	return by_shell;
+}
+
+/* ---------- the pipes ---------- */
+
+static void close_pipes(struct pipes *pipes)
+{
+	int error = errno;
+	for (int i = 0; i < PIPES; i++) {
+		descriptor_close(&pipes->ends[i][0]);
+		descriptor_close(&pipes->ends[i][1]);
+	}
+	errno = error;
+}
+
+/* Which end of a pipe stays with us. */
+static int our_end(int pipe)
+{
+	return pipe == CONTROL ? 1 : 0;
+}
+
+static bool open_pipes(struct pipes *pipes)
+{
+	memset(pipes, -1, sizeof *pipes);
+	for (int i = 0; i < PIPES; i++) {
+		if (pipe2(pipes->ends[i], O_CLOEXEC) < 0 ||
+			fcntl(pipes->ends[i][our_end(i)], F_SETFL, O_NONBLOCK) < 0) {
+			close_pipes(pipes);
+			return false;
+		}
+	}
+	return true;
+}
+
+static int take_end(struct pipes *pipes, int pipe)
+{
+	int fd = pipes->ends[pipe][our_end(pipe)];
+	pipes->ends[pipe][our_end(pipe)] = -1;
+	return fd;
+}
+
+/* ---------- the fork ---------- */
+
+/* With all signals blocked: a handler of ours that ran in the child would write into the loop's own
+ * wake-up descriptor, which both share. */
+static pid_t fork_quietly(const struct spawn_plan *plan)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid_t pid = fork();
+	if (pid == 0)
+		spawn_child(plan);
+	int error = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return pid;
+}
+
+static pid_t fork_child(const struct spawn_request *request, const char *program,
+	char *const *by_shell, const struct pipes *pipes)
+{
+	struct spawn_plan plan = {
+		.program = program,
+		.arguments = request->command,
+		.by_shell = by_shell,
+		.environment = request->environment,
+		.descriptors = request->descriptors,
+		.group = request->group,
+		.parent = getpid(),
+		.streams = {pipes->ends[CONTROL][0], pipes->ends[OUTPUT][1], pipes->ends[ERROR][1]},
+		.start = pipes->ends[START][1],
+	};
+	return fork_quietly(&plan);
+}
+
+enum rc spawn_process(
+	const struct spawn_request *request, struct spawned *ret, struct exit_info *ret_failure)
+{
+	char program[PATH_MAX];
+	if (!resolve(request, program)) {
+		*ret_failure = failure("exec", errno);
+		return RC_SYSTEM;
+	}
+	char **by_shell = command_by_shell(request->command, program);
+	if (!by_shell) {
+		*ret_failure = failure("memory", ENOMEM);
+		return RC_MEMORY;
+	}
+	enum rc rc = RC_SYSTEM;
+	pid_t pid = -1;
+	struct pipes pipes;
+	if (!open_pipes(&pipes)) {
+		*ret_failure = failure("pipe", errno);
+		goto done;
+	}
+	pid = fork_child(request, program, by_shell, &pipes);
+	if (pid < 0) {
+		*ret_failure = failure("fork", errno);
+		goto done;
+	}
+	if (request->group)
+		atomic_store(request->group, pid);
+	*ret = (struct spawned){pid, take_end(&pipes, CONTROL), take_end(&pipes, OUTPUT),
+		take_end(&pipes, ERROR), take_end(&pipes, START)};
+	rc = RC_OK;
+done:
+	close_pipes(&pipes);
+	free(by_shell);
+	return rc;
+}
+
+enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure)
+{
+	static const char *const stages[] = {
+#define X(name) #name,
+		SPAWN_STEPS(X)
+#undef X
+	};
+	struct spawn_report report;
+	ssize_t n = read(start, &report, sizeof report);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return SPAWN_PENDING;
+	if (n != (ssize_t)sizeof report)
+		return SPAWN_RUNS;
+	bool is_known = report.step >= 0 && (size_t)report.step < sizeof stages / sizeof *stages;
+	*ret_failure = failure(is_known ? stages[report.step] : "start", report.error);
+	return SPAWN_FAILED;
+}

@@ -1,0 +1,48 @@
+/* Starts one child process. Layer: io. Never blocks for the child, never waits for it.
+ * The contract:
+ *  1. The program is looked up in PATH by the parent, so that after the fork nothing but
+ *     async-signal-safe calls is made.
+ *  2. The child leads its own session and process group (its pid names both), gets default signals,
+ *     an empty mask, the original limit on descriptors, and dies by SIGKILL when we do.
+ *  3. It has three descriptors: 0 is a pipe from us, 1 and 2 are pipes to us. Everything else is
+ *     closed by its exec. Its folder is ours, its environment the one given.
+ *  4. A step that fails in the child comes back as {stage, errno} through the start pipe, which the
+ *     exec closes: end of file there means that the program runs.
+ *  5. On success the caller owns the four descriptors (non-blocking, close-on-exec) and the pid,
+ *     which it must reap. On failure nothing is left: no process, no descriptor.
+ * A script without "#!" is given to /bin/sh, as execvp does. */
+#ifndef IO_SPAWN_H
+#define IO_SPAWN_H
+
+#include "base/rc.h"
+#include "core/exit.h"
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct spawn_request {
+	char *const *command;             /* NULL-terminated, at least one */
+	char *const *environment;         /* NULL-terminated */
+	const struct rlimit *descriptors; /* what the child gets; NULL: what we have */
+	atomic_int *group; /* gets the pid before the exec, by child and parent; or NULL: see
+			      guard_place */
+};
+
+struct spawned {
+	pid_t pid;
+	int control; /* writes to its stdin */
+	int output;  /* reads its stdout */
+	int error;   /* reads its stderr */
+	int start;   /* reads what became of the start */
+};
+
+enum spawn_outcome { SPAWN_PENDING, SPAWN_RUNS, SPAWN_FAILED };
+
+/* Needs SIGCHLD's default or a handler; all descriptors 0 to 2 open (descriptors_prepare).
+ * RC_SYSTEM, RC_MEMORY: *ret_failure says what failed. */
+enum rc spawn_process(const struct spawn_request *, struct spawned *ret,
+	struct exit_info *ret_failure) MUST_CHECK;
+/* Reads the start pipe; ret_failure is filled on SPAWN_FAILED only. */
+enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure);
+
+#endif

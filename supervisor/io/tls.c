@@ -1,0 +1,200 @@
+#include "io/tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct tls {
+	SSL_CTX *context;
+	BIO_METHOD *socket;
+	bool verify;
+};
+
+/* OpenSSL's own socket BIO writes with write(2), which raises SIGPIPE on a closed peer. */
+static int socket_write(BIO *bio, const char *bytes, int len)
+{
+	BIO_clear_retry_flags(bio);
+	ssize_t sent = send((int)(intptr_t)BIO_get_data(bio), bytes, (size_t)len, MSG_NOSIGNAL);
+	if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+		BIO_set_retry_write(bio);
+	return (int)sent;
+}
+
+static int socket_read(BIO *bio, char *bytes, int room)
+{
+	BIO_clear_retry_flags(bio);
+	ssize_t got = recv((int)(intptr_t)BIO_get_data(bio), bytes, (size_t)room, 0);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		BIO_set_retry_read(bio);
+	if (got == 0)
+		BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+	return (int)got;
+}
+
+static long socket_control(BIO *bio, int command, long number, void *pointer)
+{
+	(void)number, (void)pointer;
+	if (command == BIO_CTRL_EOF)
+		return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+	return command == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *socket_method(void)
+{
+	BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+	if (!method)
+		return NULL;
+	BIO_meth_set_write(method, socket_write);
+	BIO_meth_set_read(method, socket_read);
+	BIO_meth_set_ctrl(method, socket_control);
+	return method;
+}
+
+/* The oldest entry of the queue is the cause, the later ones say who was hurt by it. */
+static void oldest_problem(char *ret_problem, size_t room)
+{
+	unsigned long error = ERR_peek_error();
+	const char *words = error ? ERR_reason_error_string(error) : NULL;
+	if (!words && error && ERR_SYSTEM_ERROR(error))
+		words = strerror(ERR_GET_REASON(error));
+	snprintf(ret_problem, room, "%s", words ? words : "unknown failure");
+	ERR_clear_error();
+}
+
+void tls_problem(const SSL *session, char *ret_problem, size_t room)
+{
+	long verdict = session ? SSL_get_verify_result(session) : X509_V_OK;
+	unsigned long error = ERR_peek_error();
+	char words[160];
+
+	if (verdict != X509_V_OK && SSL_get_verify_mode(session) != SSL_VERIFY_NONE) {
+		ERR_clear_error();
+		snprintf(ret_problem, room, "certificate verify failed: %s",
+			X509_verify_cert_error_string(verdict));
+		return;
+	}
+	oldest_problem(words, sizeof words);
+	const char *hint = ERR_GET_LIB(error) == ERR_LIB_SSL &&
+					   ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER
+				   ? " (does that port speak TLS?)"
+				   : "";
+	snprintf(ret_problem, room, "TLS: %s%s", words, hint);
+}
+
+/* An encrypted key would otherwise ask for its passphrase on the terminal, and block the loop. */
+static int no_passphrase(char *ret_passphrase, int room, int for_writing, void *ctx)
+{
+	(void)ret_passphrase, (void)room, (void)for_writing, (void)ctx;
+	return 0;
+}
+
+static void file_problem(const char *key, const char *path, char *ret_problem, size_t room)
+{
+	char words[160];
+	oldest_problem(words, sizeof words);
+	snprintf(ret_problem, room, "cannot use %s %s: %s", key, path, words);
+}
+
+static bool tls_load(SSL_CTX *context, const struct broker_url *url, char *ret_problem, size_t room)
+{
+	const char *keyfile = url->keyfile ? url->keyfile : url->certfile;
+
+	if (url->cacertfile && !SSL_CTX_load_verify_file(context, url->cacertfile)) {
+		file_problem("cacertfile", url->cacertfile, ret_problem, room);
+		return false;
+	}
+	if (!url->cacertfile && !SSL_CTX_set_default_verify_paths(context)) {
+		snprintf(ret_problem, room, "cannot use the system's certificates");
+		return false;
+	}
+	if (!url->certfile)
+		return true;
+	if (SSL_CTX_use_certificate_chain_file(context, url->certfile) != 1) {
+		file_problem("certfile", url->certfile, ret_problem, room);
+		return false;
+	}
+	if (SSL_CTX_use_PrivateKey_file(context, keyfile, SSL_FILETYPE_PEM) != 1) {
+		file_problem("keyfile", keyfile, ret_problem, room);
+		return false;
+	}
+	return true;
+}
+
+struct tls *tls_new(const struct broker_url *url, char *ret_problem, size_t room)
+{
+	struct tls *tls = calloc(1, sizeof *tls);
+	if (!tls)
+		goto memory;
+	ERR_clear_error();
+	tls->verify = url->verify;
+	tls->context = SSL_CTX_new(TLS_client_method());
+	tls->socket = socket_method();
+	if (!tls->context || !tls->socket ||
+		!SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION))
+		goto memory;
+	/* The output buffer may have moved when a write is tried again; idle buffers are given
+	 * back; AMQP has its own way to say goodbye, so a missing close_notify is no attack. */
+	SSL_CTX_set_mode(tls->context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+					       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+					       SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_options(tls->context, SSL_OP_IGNORE_UNEXPECTED_EOF);
+	SSL_CTX_set_verify(tls->context, url->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
+	SSL_CTX_set_default_passwd_cb(tls->context, no_passphrase);
+	if (tls_load(tls->context, url, ret_problem, room))
+		return tls;
+	tls_free(tls);
+	return NULL;
+memory:
+	snprintf(ret_problem, room, "out of memory");
+	tls_free(tls);
+	return NULL;
+}
+
+void tls_free(struct tls *tls)
+{
+	if (!tls)
+		return;
+	SSL_CTX_free(tls->context);
+	BIO_meth_free(tls->socket);
+	free(tls);
+}
+
+static bool is_address(const char *host)
+{
+	struct in6_addr address;
+	return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
+}
+
+static bool expect_peer(SSL *session, const char *host, bool verify)
+{
+	X509_VERIFY_PARAM *param = SSL_get0_param(session);
+	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	if (is_address(host))
+		return !verify || X509_VERIFY_PARAM_set1_ip_asc(param, host);
+	return SSL_set_tlsext_host_name(session, host) &&
+	       (!verify || X509_VERIFY_PARAM_set1_host(param, host, 0));
+}
+
+SSL *tls_session(struct tls *tls, int fd, const char *host)
+{
+	SSL *session = SSL_new(tls->context);
+	BIO *bio = BIO_new(tls->socket);
+	if (!session || !bio || !expect_peer(session, host, tls->verify)) {
+		BIO_free(bio);
+		SSL_free(session);
+		ERR_clear_error();
+		return NULL;
+	}
+	BIO_set_data(bio, (void *)(intptr_t)fd);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(session, bio, bio); /* moves in */
+	SSL_set_connect_state(session);
+	return session;
+}

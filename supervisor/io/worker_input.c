@@ -1,0 +1,217 @@
+#include "io/worker.h"
+
+#include "base/crash_point.h"
+#include "io/clock.h"
+#include "io/descriptors.h"
+#include "wire/frame.h"
+#include <errno.h>
+#include <unistd.h>
+
+/* From end of file to SIGCHLD. A process that dies closes its pipe first and is reaped a moment
+ * later; it is a crash with its status, not a worker that closed its pipe and lives. */
+#define EXIT_MOMENT (200 * MTIME_MS)
+
+static const char closed_words[] = "closed its pipe";
+static const char torn_words[] = "closed its pipe in the middle of a frame";
+
+void worker_stop_reading(struct worker *worker)
+{
+	struct workshop *shop = worker->shop;
+	ev_io_stop(shop->loop, &worker->readable);
+	buf_release(&worker->begun);
+	if (shop->stuck == worker)
+		shop->stuck = NULL;
+	worker->input = INPUT_DONE;
+}
+
+void worker_break(struct worker *worker, const char *what)
+{
+	worker_stop_reading(worker);
+	worker_drop_output(worker);
+	struct event event = {.kind = SLOT_BROKEN, .slot = {.what = what}};
+	worker_tell_event(worker, &event);
+}
+
+/* ---------- frames ---------- */
+
+static enum rc tell_frame(struct worker *worker, struct text frame, const char **ret_what)
+{
+	struct output *output;
+	enum rc rc = answer_read(frame, &worker->shop->config->answer, &output, ret_what);
+	if (rc != RC_OK)
+		return rc;
+	struct event event = {.kind = SLOT_OUTPUT, .slot = {.output = output}};
+	CRASH_POINT("answer-read");
+	worker_tell_event(worker, &event);
+	return RC_OK;
+}
+
+/* Tells every whole frame at the front of *bytes, and moves it past them. RC_MEMORY: the first
+ * that is left has to be tried again. RC_MALFORMED: *ret_what says why. */
+static enum rc tell_frames(struct worker *worker, struct text *bytes, const char **ret_what)
+{
+	size_t limit = worker->shop->config->task.frame_limit;
+	while (bytes->len >= WIRE_LENGTH_BYTES) {
+		uint32_t len = wire_get_length((const uint8_t *)bytes->ptr);
+		if (len == 0 || len > limit) {
+			*ret_what = "a frame of no length, or over max_frame";
+			return RC_MALFORMED;
+		}
+		if (bytes->len - WIRE_LENGTH_BYTES < len)
+			return RC_OK;
+		struct text frame = text_of(bytes->ptr + WIRE_LENGTH_BYTES, len);
+		enum rc rc = tell_frame(worker, frame, ret_what);
+		if (rc != RC_OK)
+			return rc;
+		size_t used = WIRE_LENGTH_BYTES + (size_t)len;
+		*bytes = text_of(bytes->ptr + used, bytes->len - used);
+	}
+	return RC_OK;
+}
+
+/* Memory is short: nothing is read until worker_read_on could go on. */
+static void pause_reading(struct worker *worker)
+{
+	ev_io_stop(worker->shop->loop, &worker->readable);
+	worker_later(worker);
+}
+
+/* Bytes of the shared scratch: whole frames are told, an unfinished one is put away. */
+static void take_scratch(struct worker *worker, struct text bytes)
+{
+	struct workshop *shop = worker->shop;
+	const char *what;
+	enum rc rc = tell_frames(worker, &bytes, &what);
+	if (rc == RC_MALFORMED) {
+		worker_break(worker, what);
+		return;
+	}
+	if (rc == RC_OK) {
+		buf_append_text(&worker->begun, bytes);
+		if (!worker->begun.failed)
+			return;
+		buf_clear(&worker->begun);
+	}
+	shop->stuck = worker;
+	shop->stuck_bytes = bytes;
+	pause_reading(worker);
+}
+
+static void take_begun(struct worker *worker)
+{
+	struct text bytes = buf_text(&worker->begun);
+	size_t before = bytes.len;
+	const char *what;
+	enum rc rc = tell_frames(worker, &bytes, &what);
+	if (rc == RC_MALFORMED) {
+		worker_break(worker, what);
+		return;
+	}
+	buf_consume(&worker->begun, before - bytes.len);
+	if (rc == RC_MEMORY)
+		pause_reading(worker);
+}
+
+/* ---------- reading ---------- */
+
+/* Nothing more can come. What there is of a frame is told only as a protocol error, and only if the
+ * process does not die of it. */
+static void end_of_input(struct worker *worker)
+{
+	if (worker->process == PROCESS_EXITED || worker->sending == SENDING_SHUT) {
+		worker_stop_reading(worker);
+		return;
+	}
+	ev_io_stop(worker->shop->loop, &worker->readable);
+	worker_drop_output(worker);
+	worker->input = INPUT_ENDED;
+	worker->ended_at = clock_now();
+	worker_later(worker);
+	worker_tell_room(worker, false); /* so that no task is given to a corpse */
+}
+
+void worker_close_overdue(struct worker *worker)
+{
+	if (clock_now() - worker->ended_at < EXIT_MOMENT)
+		worker_later(worker);
+	else
+		worker_break(worker, buf_len(&worker->begun) > 0 ? torn_words : closed_words);
+}
+
+static void nothing_now(struct worker *worker)
+{
+	if (worker->process == PROCESS_EXITED)
+		worker->left = 0;
+	else if (worker->sending == SENDING_LOST)
+		end_of_input(worker);
+}
+
+/* n: what read(2) returned. True: that many bytes have come. */
+static bool has_come(struct worker *worker, ssize_t n)
+{
+	if (n > 0) {
+		if (worker->left != SIZE_MAX)
+			worker->left -= (size_t)n;
+		worker_pipe_unlink(&worker->pipe); /* a FIFO's: now it has opened both */
+		return true;
+	}
+	if (n < 0 && errno == EINTR)
+		return false;
+	if (n < 0 && errno == EAGAIN)
+		nothing_now(worker);
+	else
+		end_of_input(worker);
+	return false;
+}
+
+static size_t share_of(const struct worker *worker)
+{
+	return worker->left < WORKER_READ ? worker->left : WORKER_READ;
+}
+
+/* Straight behind what was kept: no byte is copied, and none is read that has no place. */
+static void read_behind(struct worker *worker)
+{
+	size_t share = share_of(worker);
+	uint8_t *room = buf_room(&worker->begun, share);
+	if (!room) {
+		worker->begun.failed = false;
+		pause_reading(worker);
+		return;
+	}
+	ssize_t n = read(worker->pipe.input, room, share);
+	if (!has_come(worker, n))
+		return;
+	buf_added(&worker->begun, (size_t)n);
+	take_begun(worker);
+}
+
+void worker_read(struct worker *worker)
+{
+	struct workshop *shop = worker->shop;
+	if (worker->input != INPUT_OPEN || worker->left == 0)
+		return;
+	if (shop->stuck) {
+		pause_reading(worker);
+		return;
+	}
+	if (buf_len(&worker->begun) > 0) {
+		read_behind(worker);
+		return;
+	}
+	ssize_t n = read(worker->pipe.input, shop->scratch, share_of(worker));
+	if (has_come(worker, n))
+		take_scratch(worker, text_of(shop->scratch, (size_t)n));
+}
+
+void worker_read_on(struct worker *worker)
+{
+	struct workshop *shop = worker->shop;
+	ev_io_start(shop->loop, &worker->readable);
+	if (shop->stuck == worker) {
+		shop->stuck = NULL;
+		take_scratch(worker, shop->stuck_bytes);
+	} else if (buf_len(&worker->begun) > 0) {
+		take_begun(worker);
+	}
+}

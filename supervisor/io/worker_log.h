@@ -1,0 +1,36 @@
+/* One of a worker's two log streams: its descriptor, read line by line into our log. Layer: io;
+ * part of the crew. */
+#ifndef IO_WORKER_LOG_H
+#define IO_WORKER_LOG_H
+
+#include "io/lines.h"
+#include <ev.h>
+
+/* One read a stream and turn. Small, because every byte may be a line, and a line costs two system
+ * calls: a worker that floods us with them must not keep the loop. */
+#define LOG_READ 1024
+
+enum worker_stream { STREAM_OUTPUT, STREAM_ERROR, STREAM_COUNT };
+
+struct worker;
+
+struct worker_log {
+	ev_io io;
+	int fd;      /* -1: nothing more is read */
+	size_t left; /* bytes to be read still; SIZE_MAX while the process lives */
+	struct lines lines;
+	struct worker *worker;
+};
+
+/* fd moves in; starts to watch it. */
+void worker_log_open(struct worker_log *, struct worker *, int fd, enum worker_stream);
+/* One read. */
+void worker_log_read(struct worker_log *);
+/* The process is gone: what is there now is read, and no more. */
+void worker_log_last(struct worker_log *);
+bool worker_log_is_over(const struct worker_log *);
+/* Its last line stays until worker_log_forget. */
+void worker_log_close(struct worker_log *);
+void worker_log_forget(struct worker_log *);
+
+#endif

@@ -1,0 +1,81 @@
+#include "io/worker_pipe.h"
+
+#include "io/descriptors.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void worker_pipe_init(struct worker_pipe *pipe, enum pipe_form form, struct rundir *rundir)
+{
+	*pipe = (struct worker_pipe){
+		.form = form, .rundir = rundir, .waiting = -1, .input = -1, .output = -1};
+}
+
+enum rc worker_pipe_open(struct worker_pipe *pipe)
+{
+	enum rc rc = pipe->form == PIPE_FIFO ? worker_fifo_open(pipe) : worker_socket_open(pipe);
+	if (rc != RC_OK) {
+		int error = errno;
+		worker_pipe_close(pipe);
+		errno = error;
+	}
+	return rc;
+}
+
+const char *worker_pipe_stage(enum pipe_form form)
+{
+	return form == PIPE_FIFO ? "fifo" : "socket";
+}
+
+const char *worker_pipe_address(const struct worker_pipe *pipe)
+{
+	if (pipe->form != PIPE_COREFX)
+		return pipe->path;
+	return strrchr(pipe->path, '/') + sizeof "/" RUNDIR_OUTSIDE_PREFIX - 1;
+}
+
+enum rc worker_pipe_connect(
+	struct worker_pipe *pipe, pid_t session, size_t frame_limit, pid_t *ret_peer)
+{
+	if (pipe->form == PIPE_FIFO)
+		return worker_fifo_connect(pipe);
+	return worker_socket_connect(pipe, session, frame_limit, ret_peer);
+}
+
+void worker_pipe_unlink(struct worker_pipe *pipe)
+{
+	if (pipe->path[0] == '\0')
+		return;
+	if (pipe->form == PIPE_FIFO)
+		worker_fifo_unlink(pipe);
+	else
+		worker_socket_unlink(pipe);
+	pipe->path[0] = '\0';
+}
+
+ssize_t worker_pipe_write(struct worker_pipe *pipe, const void *bytes, size_t len)
+{
+	if (pipe->form == PIPE_FIFO)
+		return write(pipe->output, bytes, len);
+	return send(pipe->output, bytes, len, MSG_NOSIGNAL);
+}
+
+void worker_pipe_shut(struct worker_pipe *pipe)
+{
+	if (pipe->form == PIPE_FIFO)
+		descriptor_close(&pipe->output);
+	else if (pipe->output >= 0)
+		shutdown(pipe->output, SHUT_WR);
+	pipe->output = -1;
+}
+
+void worker_pipe_close(struct worker_pipe *pipe)
+{
+	worker_pipe_unlink(pipe);
+	descriptor_close(&pipe->waiting);
+	if (pipe->form == PIPE_FIFO)
+		descriptor_close(&pipe->output);
+	pipe->output = -1;
+	descriptor_close(&pipe->input);
+}
