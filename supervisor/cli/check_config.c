@@ -1,0 +1,98 @@
+/* `wpool check-config`: what a configuration file comes to, or what is wrong with it. */
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/usage.h"
+#include "config/config.h"
+
+#include <stdio.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define COMMAND "check-config"
+
+enum { OUTPUT_LIMIT = 16 * 1024 * 1024 };
+
+static const char help[] =
+	"usage: wpool check-config FILE\n"
+	"       wpool check-config --reference\n"
+	"\n"
+	"Prints the settings that would be in force with this file, defaults and variables\n"
+	"filled in and passwords hidden; or says on standard error what is wrong, a line for\n"
+	"each mistake.\n"
+	"\n"
+	"  --reference    print the page that explains every setting (Markdown)\n"
+	"  --help         this text\n"
+	"\n"
+	"Exit status: 0 the file is right, 64 usage, 70 out of memory, 78 the file is wrong or\n"
+	"cannot be read.\n";
+
+static const struct option options[] = {
+	{"reference", no_argument, NULL, 'r'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* What was made goes to stdout whole, or not at all. */
+static int put_out(const struct buf *out)
+{
+	size_t len = buf_len(out);
+	if (out->failed) {
+		fputs("wpool check-config: out of memory\n", stderr);
+		return EX_SOFTWARE;
+	}
+	if (fwrite(buf_text(out).ptr, 1, len, stdout) != len || fflush(stdout) != 0) {
+		perror("wpool check-config: standard output");
+		return EX_IOERR;
+	}
+	return EX_OK;
+}
+
+static int print_reference(void)
+{
+	struct buf out;
+	buf_init(&out, OUTPUT_LIMIT);
+	config_print_reference(&out);
+	int exit_code = put_out(&out);
+	buf_release(&out);
+	return exit_code;
+}
+
+static int check(const char *file)
+{
+	struct config_flags flags = {.file = file};
+	struct config *config = NULL;
+	struct buf out;
+	int exit_code;
+	buf_init(&out, OUTPUT_LIMIT);
+	enum rc rc = config_load(&flags, environ, &config, &out);
+	if (rc == RC_OK) {
+		fprintf(stderr, "%.*s", TEXT_ARGS(buf_text(&out)));
+		buf_clear(&out);
+		config_print(config, &out);
+		exit_code = put_out(&out);
+	} else {
+		exit_code = console_problems(COMMAND, file, rc, buf_text(&out));
+	}
+	config_free(config);
+	buf_release(&out);
+	return exit_code;
+}
+
+int check_config_main(int argc, char **argv)
+{
+	int option;
+	while ((option = usage_next_option(COMMAND, "+:", argc, argv, options)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return EX_OK;
+		}
+		if (option != 'r')
+			return EX_USAGE;
+		if (optind < argc)
+			return usage_problem(COMMAND, "--reference takes no file");
+		return print_reference();
+	}
+	if (argc - optind != 1)
+		return usage_problem(COMMAND, "one FILE is needed, not %d", argc - optind);
+	return check(argv[optind]);
+}

@@ -1,0 +1,54 @@
+/* What the commands that are broker clients share: addresses, one uplink, one channel, a loop and
+ * its signals. Layer: cli. */
+#ifndef CLI_CLIENT_H
+#define CLI_CLIENT_H
+
+#include "config/url.h"
+#include "io/uplink.h"
+
+struct client_handler {
+	void (*on_up)(void *ctx, struct connection *);
+	/* by_error as in struct uplink_handler. */
+	void (*on_down)(void *ctx, bool by_error);
+	/* A content's memory is freed after this. */
+	void (*on_event)(void *ctx, const struct amqp_event *);
+	/* The end of each turn, before the output is sent. True: it stopped for a full output and
+	 * wants another turn when there is room. */
+	bool (*on_turn)(void *ctx);
+	/* SIGINT or SIGTERM; a second one ends the loop by itself. */
+	void (*on_interrupt)(void *ctx);
+};
+
+struct client {
+	struct ev_loop *loop;     /* owned */
+	struct broker_url *hosts; /* owned */
+	size_t host_count;
+	struct uplink *uplink;         /* owned */
+	struct connection *connection; /* borrowed while it is open, else NULL */
+	const struct client_handler *handler;
+	void *ctx;
+	ev_prepare turn;
+	ev_idle again;
+	ev_signal interrupt, terminate;
+	int interrupts;
+	char failure[800]; /* why there is no connection, when the uplink gave up; else empty */
+	bool was_refused;
+};
+
+/* Bytes of output above which a client should send no more in this turn. */
+#define CLIENT_OUTPUT_HIGH (1024 * 1024)
+
+/* command: for messages; static. broker: the --broker option or NULL. wait: how long to be without
+ * a connection before giving up. Returns EX_OK; or says what is wrong and returns another exit
+ * code. client_release in any case. */
+int client_init(struct client *, const char *command, const char *broker, mtime wait,
+	const struct client_handler *, void *ctx);
+/* Until client_close is through, the uplink gave up, or two interrupts came. */
+void client_run(struct client *);
+void client_close(struct client *);
+void client_release(struct client *);
+/* EX_OK where the uplink did not give up; else says why and returns 69, or 77 after a refused
+ * login. */
+int client_verdict(const struct client *, const char *command);
+
+#endif

@@ -1,0 +1,12 @@
+/* The commands of wpool. Layer: cli.
+ * Each takes its own name as argv[0] and returns an exit code of sysexits.h. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+int serve_main(int argc, char **argv);
+int publish_main(int argc, char **argv);
+int request_main(int argc, char **argv);
+int dead_letters_main(int argc, char **argv);
+int check_config_main(int argc, char **argv);
+
+#endif

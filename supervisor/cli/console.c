@@ -1,0 +1,48 @@
+#include "cli/console.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+bool console_has_colour(void)
+{
+	const char *unwanted = getenv("NO_COLOR");
+	return isatty(STDERR_FILENO) && !(unwanted && *unwanted);
+}
+
+/* False: there is none left. */
+static bool take_line(struct text *lines, struct text *ret)
+{
+	const char *end = lines->len ? memchr(lines->ptr, '\n', lines->len) : NULL;
+	if (!end)
+		return false;
+	*ret = text_of(lines->ptr, (size_t)(end - lines->ptr));
+	*lines = text_of(end + 1, lines->len - ret->len - 1);
+	return true;
+}
+
+void console_warn(struct text lines)
+{
+	struct text line;
+	while (take_line(&lines, &line))
+		log_warn("%.*s", TEXT_ARGS(line));
+}
+
+int console_problems(const char *command, const char *file, enum rc rc, struct text lines)
+{
+	struct text line;
+	while (take_line(&lines, &line)) {
+		if (!file || !text_starts(line, text_from(file)))
+			fprintf(stderr, "wpool %s: ", command);
+		fprintf(stderr, "%.*s", TEXT_ARGS(line));
+		if (rc == RC_REFUSED && lines.len == 0)
+			fprintf(stderr, "; wpool %s --help tells more", command);
+		fputc('\n', stderr);
+	}
+	if (rc == RC_MEMORY)
+		return EX_SOFTWARE;
+	return rc == RC_REFUSED ? EX_USAGE : EX_CONFIG;
+}

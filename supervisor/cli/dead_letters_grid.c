@@ -1,0 +1,169 @@
+#include "cli/dead_letters_grid.h"
+
+#include "base/utf8.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#define GAP       2 /* between two columns */
+#define WIDTH_MIN 4 /* no column is cut below that */
+#define DOTS      TEXT("\xe2\x80\xa6")
+
+void grid_init(struct grid *grid, const struct grid_column *columns, size_t count)
+{
+	assert(count <= GRID_COLUMNS_MAX);
+	*grid = (struct grid){.columns = columns, .count = count};
+	buf_init(&grid->cells, SIZE_MAX);
+}
+
+void grid_release(struct grid *grid)
+{
+	buf_release(&grid->cells);
+}
+
+/* Of good UTF-8: a byte that continues a character is none. */
+static size_t characters_in(struct text t)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < t.len; i++)
+		count += ((uint8_t)t.ptr[i] & 0xc0) != 0x80;
+	return count;
+}
+
+static struct text first_characters(struct text t, size_t count)
+{
+	size_t end = 0;
+	for (; end < t.len; end++) {
+		if (((uint8_t)t.ptr[end] & 0xc0) != 0x80 && count-- == 0)
+			break;
+	}
+	return text_of(t.ptr, end);
+}
+
+void grid_add(struct grid *grid, struct text cell)
+{
+	struct buf harmless;
+	buf_init(&harmless, SIZE_MAX);
+	utf8_append_harmless(&harmless, cell);
+	struct text text = buf_text(&harmless);
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] == '\t')
+			harmless.bytes[harmless.head + i] = ' ';
+	}
+	size_t width = characters_in(text);
+	if (width > grid->widths[grid->at])
+		grid->widths[grid->at] = width;
+	buf_append_be32(&grid->cells, (uint32_t)text.len);
+	buf_append_text(&grid->cells, text);
+	grid->cells.failed |= harmless.failed;
+	grid->at = (grid->at + 1) % grid->count;
+	buf_release(&harmless);
+}
+
+static void widen_for_titles(const struct grid *grid, size_t widths[])
+{
+	for (size_t i = 0; i < grid->count; i++) {
+		size_t title = strlen(grid->columns[i].title);
+		widths[i] = grid->widths[i];
+		if (widths[i] > 0 && widths[i] < title)
+			widths[i] = title;
+	}
+}
+
+static size_t line_width(const struct grid *grid, const size_t widths[])
+{
+	size_t total = 0;
+	for (size_t i = 0; i < grid->count; i++)
+		total += widths[i] > 0 ? widths[i] + GAP : 0;
+	return total > 0 ? total - GAP : 0;
+}
+
+/* The widest that may be cut; or none. */
+static size_t *widest(const struct grid *grid, size_t widths[])
+{
+	size_t *found = NULL;
+	for (size_t i = 0; i < grid->count; i++) {
+		if (!grid->columns[i].is_whole && widths[i] > WIDTH_MIN &&
+			(!found || widths[i] > *found))
+			found = &widths[i];
+	}
+	return found;
+}
+
+static void narrow(const struct grid *grid, size_t widths[], size_t width)
+{
+	for (size_t total = line_width(grid, widths); width > 0 && total > width; total--) {
+		size_t *column = widest(grid, widths);
+		if (!column)
+			return;
+		--*column;
+	}
+}
+
+static void put_blanks(struct buf *out, size_t count)
+{
+	while (count-- > 0)
+		buf_append_byte(out, ' ');
+}
+
+static void put_cell(struct buf *out, struct text cell, size_t width, bool is_right, bool is_last)
+{
+	bool is_cut = characters_in(cell) > width;
+	struct text shown = first_characters(cell, is_cut ? width - 1 : width);
+	size_t blanks = width - characters_in(shown) - is_cut;
+	if (is_right)
+		put_blanks(out, blanks);
+	buf_append_text(out, shown);
+	if (is_cut)
+		buf_append_text(out, DOTS);
+	if (is_last)
+		return;
+	put_blanks(out, GAP + (is_right ? 0 : blanks));
+}
+
+/* cells: a row's. */
+static void put_row(
+	const struct grid *grid, const size_t widths[], const struct text cells[], struct buf *out)
+{
+	size_t last = 0;
+	for (size_t i = 0; i < grid->count; i++) {
+		if (widths[i] > 0)
+			last = i;
+	}
+	for (size_t i = 0; i < grid->count; i++) {
+		if (widths[i] > 0)
+			put_cell(out, cells[i], widths[i], grid->columns[i].is_right, i == last);
+	}
+	buf_append_byte(out, '\n');
+}
+
+static struct text take_cell(struct text *rest)
+{
+	uint32_t len = 0;
+	for (size_t i = 0; i < sizeof len; i++)
+		len = len << 8 | (uint8_t)rest->ptr[i];
+	struct text cell = text_of(rest->ptr + sizeof len, len);
+	*rest = text_of(cell.ptr + len, rest->len - sizeof len - len);
+	return cell;
+}
+
+void grid_write(const struct grid *grid, size_t width, struct buf *out)
+{
+	struct text rest = buf_text(&grid->cells), cells[GRID_COLUMNS_MAX];
+	size_t widths[GRID_COLUMNS_MAX];
+	if (grid->cells.failed) {
+		out->failed = true;
+		return;
+	}
+	widen_for_titles(grid, widths);
+	narrow(grid, widths, width);
+	for (size_t i = 0; i < grid->count; i++)
+		cells[i] = text_from(grid->columns[i].title);
+	if (rest.len > 0)
+		put_row(grid, widths, cells, out);
+	while (rest.len > 0) {
+		for (size_t i = 0; i < grid->count; i++)
+			cells[i] = take_cell(&rest);
+		put_row(grid, widths, cells, out);
+	}
+}

@@ -1,0 +1,27 @@
+/* The two broker connections of a supervisor and the stations behind them. Layer: cli.
+ * One consumes and acks, one publishes: a broker under an alarm stops reading whoever publishes,
+ * and acks must not be caught in that. Pool i has channel i + 1 on both. */
+#ifndef CLI_LINKS_H
+#define CLI_LINKS_H
+
+#include "cli/station.h"
+
+struct links {
+	struct station **stations; /* borrowed until links_release */
+	uint16_t count;
+	struct uplink *consume, *publish;
+	bool consume_ended, publish_ended;
+	/* Both connections are closed, after links_close. */
+	void (*on_closed)(void *ctx);
+	void *ctx;
+};
+
+/* stations, count, on_closed and ctx are set by the caller before. Starts to connect; false: out of
+ * memory, to be released all the same. */
+bool links_open(struct links *, struct ev_loop *, const struct config *);
+/* Sends what the connections have to send; once at the end of each turn. */
+void links_flush(struct links *);
+void links_close(struct links *);
+void links_release(struct links *);
+
+#endif

@@ -1,0 +1,357 @@
+#include "cli/report.h"
+
+#include "core/delivery.h"
+#include "core/output.h"
+#include "core/settle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WORDS_ROOM   160
+#define SHOWN_ID_MAX 64 /* of a correlation id; a longer one is cut */
+
+struct line {
+	enum log_level level;
+	struct log_origin origin;
+	const struct notice *notice;
+	const struct report *report;
+	char exit[WORDS_ROOM];
+	char span[32];
+	char task[SHOWN_ID_MAX + 32]; /* names the task for people: "task 4711", "task #57" */
+};
+
+const char *report_exit(const struct exit_info *exit, char *buffer, size_t room)
+{
+	switch (exit->kind) {
+	case EXIT_NONE:
+		snprintf(buffer, room, "still running");
+		break;
+	case EXIT_STATUS:
+		snprintf(buffer, room, "exit status %d", exit->number);
+		break;
+	case EXIT_SIGNAL:
+		snprintf(buffer, room, "signal %d (%s)", exit->number,
+			sigdescr_np(exit->number) ? sigdescr_np(exit->number) : "unknown");
+		break;
+	case EXIT_NOT_STARTED:
+		snprintf(buffer, room, "%s: %s", exit->stage, strerror(exit->number));
+		break;
+	}
+	return buffer;
+}
+
+const char *report_span(mtime span, char *buffer, size_t room)
+{
+	if (span < MTIME_SECOND)
+		snprintf(buffer, room, "%lld ms", (long long)(span / MTIME_MS));
+	else if (span < 2 * MTIME_MINUTE)
+		snprintf(buffer, room, "%.1f s", (double)span / MTIME_SECOND);
+	else
+		snprintf(buffer, room, "%lld min", (long long)(span / MTIME_MINUTE));
+	return buffer;
+}
+
+static const char *what_of(const struct notice *notice)
+{
+	return notice->what ? notice->what : "";
+}
+
+/* ---------- tasks ---------- */
+
+/* " (signal 11 ...)", " with status 503", " (no queue "x")", or nothing. */
+static const char *circumstance(const struct line *line, char *buffer, size_t room)
+{
+	const struct notice *notice = line->notice;
+
+	*buffer = 0;
+	if (notice->exit.kind != EXIT_NONE)
+		snprintf(buffer, room, " (%s)", line->exit);
+	else if (notice->output && notice->output->status >= STATUS_REJECTED)
+		snprintf(buffer, room, " with status %d", notice->output->status);
+	else if (notice->output && notice->reason == REASON_UNROUTABLE)
+		snprintf(buffer, room, ": no queue \"%.*s\" for its reply",
+			TEXT_ARGS(settle_reply_target(notice->delivery, notice->output)));
+	return buffer;
+}
+
+static void say_failed_task(const struct line *line)
+{
+	const struct notice *notice = line->notice;
+	const char *dead = line->report->dead_letters;
+	char words[WORDS_ROOM + 300], attempt[48] = "";
+
+	circumstance(line, words, sizeof words);
+	if (notice->kind == NOTICE_TASK_RETRIED || notice->attempt == notice->attempts)
+		snprintf(attempt, sizeof attempt, ", attempt %u of %u", notice->attempt,
+			notice->attempts);
+	if (notice->kind == NOTICE_TASK_RETRIED)
+		log_line(line->level, line->origin, "%s %s%s%s; it is tried again%s%s", line->task,
+			reason_words(notice->reason), words, attempt,
+			notice->duration > 0 ? " in " : "", notice->duration > 0 ? line->span : "");
+	else if (dead)
+		log_line(line->level, line->origin, "%s %s%s%s; given up, it goes to queue \"%s\"",
+			line->task, reason_words(notice->reason), words, attempt, dead);
+	else
+		log_line(line->level, line->origin,
+			"%s %s%s%s; given up, the queue's own policy decides", line->task,
+			reason_words(notice->reason), words, attempt);
+}
+
+static void say_task(const struct line *line)
+{
+	const struct notice *notice = line->notice;
+
+	switch (notice->kind) {
+	case NOTICE_TASK_RETRIED:
+	case NOTICE_TASK_GIVEN_UP:
+		say_failed_task(line);
+		break;
+	case NOTICE_TASK_RENEWED:
+		log_line(line->level, line->origin,
+			"%s came back from the broker again and again; it is published as new",
+			line->task);
+		break;
+	case NOTICE_TASK_DONE:
+		log_line(line->level, line->origin, "%s done in %s", line->task, line->span);
+		break;
+	case NOTICE_TASK_PROGRESS:
+		log_line(line->level, line->origin, "%s reports progress (%zu bytes)", line->task,
+			notice->output ? notice->output->body.len : 0);
+		break;
+	case NOTICE_TASK_HANDED_BACK:
+		log_line(line->level, line->origin, "%s handed its rest back to the queue",
+			line->task);
+		break;
+	case NOTICE_TASK_UNSTARTED:
+		log_line(line->level, line->origin, "%s goes back to the broker, never started",
+			line->task);
+		break;
+	default: /* NOTICE_TASK_ORPHANED */
+		log_line(line->level, line->origin,
+			"%s was answered after its channel was lost; the answer is dropped, the broker "
+			"delivers it again",
+			line->task);
+		break;
+	}
+}
+
+/* ---------- replies ---------- */
+
+static void say_refused(const struct line *line)
+{
+	static const char *const names[] = {
+		[PARCEL_REPLY] = "a reply",
+		[PARCEL_HAND_BACK] = "the rest of a task",
+		[PARCEL_RETRY] = "a task's copy for the next attempt",
+		[PARCEL_DEAD_LETTER] = "a dead letter",
+		[PARCEL_RENEW] = "a task's copy as new",
+	};
+	const struct parcel *parcel = &line->notice->delivery->parcel;
+	struct text target = TEXT_NONE;
+
+	if (parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_HAND_BACK)
+		target = settle_reply_target(parcel->delivery, parcel->output);
+	log_line(line->level, line->origin,
+		"%s%s%.*s%s %s; its task stays unacked, publishing it again in %s, and more and "
+		"more rarely until it gets through",
+		names[parcel->kind], target.len ? " to queue \"" : "", TEXT_ARGS(target),
+		target.len ? "\"" : "", what_of(line->notice), line->span);
+}
+
+static void say_reply(const struct line *line)
+{
+	switch (line->notice->kind) {
+	case NOTICE_REPLY_IGNORED:
+		log_line(line->level, line->origin,
+			"a worker sent status 200 with a ReplyQueueName; the reply is not "
+			"published (use "
+			"201 for that; said once)");
+		break;
+	case NOTICE_REPLY_UNASKED:
+		log_line(line->level, line->origin,
+			"a worker sent status 201 for a task that asks for no reply; it is acked, "
+			"the "
+			"reply is not published (said once)");
+		break;
+	case NOTICE_REPLY_DROPPED:
+		log_line(line->level, line->origin,
+			"a reply could not be delivered (%s) and is dropped; its task is acked",
+			reason_words(line->notice->reason));
+		break;
+	default: /* NOTICE_PARCEL_REFUSED */
+		say_refused(line);
+		break;
+	}
+}
+
+/* ---------- workers ---------- */
+
+static void say_death(const struct line *line)
+{
+	bool again = line->notice->duration != MTIME_NEVER;
+	const char *next = again ? line->span : "not at all: the pool is stopping";
+
+	if (line->notice->exit.kind == EXIT_NOT_STARTED)
+		log_line(line->level, line->origin,
+			"worker could not be started: %s (command \"%s\"); trying again%s%s",
+			line->exit, line->report->command, again ? " in " : " ", next);
+	else
+		log_line(line->level, line->origin, "worker died: %s; started again%s%s",
+			line->exit, again ? " in " : " ", next);
+}
+
+static void say_worker(const struct line *line)
+{
+	const struct notice *notice = line->notice;
+
+	switch (notice->kind) {
+	case NOTICE_WORKER_READY:
+		log_line(line->level, line->origin, "worker ready");
+		break;
+	case NOTICE_WORKER_LEFT:
+		log_line(line->level, line->origin, "worker left: %s", line->exit);
+		break;
+	case NOTICE_WORKER_DIED:
+		say_death(line);
+		break;
+	case NOTICE_WORKER_BROKEN:
+		log_line(line->level, line->origin,
+			"worker broke the pipe protocol: %s; killing it", what_of(notice));
+		break;
+	default: /* NOTICE_WORKER_OVERDUE */
+		log_line(line->level, line->origin, "worker is over its %s (%s); ending it",
+			what_of(notice), line->span);
+		break;
+	}
+}
+
+static void say_pool(const struct line *line)
+{
+	switch (line->notice->kind) {
+	case NOTICE_SOURCE_RESTS:
+		log_line(line->level, line->origin,
+			"no worker lives: not consuming until one is ready");
+		break;
+	case NOTICE_SOURCE_RESUMES:
+		log_line(line->level, line->origin, "a worker is ready: consuming");
+		break;
+	default: /* NOTICE_DRAINED */
+		log_line(line->level, line->origin, "drained");
+		break;
+	}
+}
+
+/* Which words, and how loud. Every kind is listed; the compiler misses none. */
+static enum log_level level_of(const struct notice *notice, void (**ret_say)(const struct line *))
+{
+	switch (notice->kind) {
+	case NOTICE_TASK_DONE:
+	case NOTICE_TASK_PROGRESS:
+	case NOTICE_TASK_HANDED_BACK:
+	case NOTICE_TASK_UNSTARTED:
+		*ret_say = say_task;
+		return LOG_DEBUG;
+	case NOTICE_TASK_ORPHANED:
+	case NOTICE_TASK_RETRIED:
+	case NOTICE_TASK_RENEWED:
+	case NOTICE_TASK_GIVEN_UP:
+		*ret_say = say_task;
+		return LOG_WARN;
+	case NOTICE_REPLY_IGNORED:
+	case NOTICE_REPLY_UNASKED:
+	case NOTICE_REPLY_DROPPED:
+		*ret_say = say_reply;
+		return LOG_WARN;
+	case NOTICE_PARCEL_REFUSED: /* said again each time, a night long, it would be noise */
+		*ret_say = say_reply;
+		return notice->delivery->parcel.refusals > 1 ? LOG_DEBUG : LOG_WARN;
+	case NOTICE_WORKER_READY:
+		*ret_say = say_worker;
+		return LOG_DEBUG;
+	case NOTICE_WORKER_LEFT:
+		*ret_say = say_worker;
+		return LOG_INFO;
+	case NOTICE_WORKER_DIED:
+	case NOTICE_WORKER_BROKEN:
+	case NOTICE_WORKER_OVERDUE:
+		*ret_say = say_worker;
+		return LOG_WARN;
+	case NOTICE_SOURCE_RESTS:
+		*ret_say = say_pool;
+		return LOG_WARN;
+	case NOTICE_SOURCE_RESUMES:
+		*ret_say = say_pool;
+		return LOG_INFO;
+	case NOTICE_DRAINED: /* report_end has more to say */
+		*ret_say = say_pool;
+		return LOG_DEBUG;
+	}
+	__builtin_unreachable();
+}
+
+static void name_task(struct line *line, const struct delivery *delivery)
+{
+	struct text id = delivery->correlation_id;
+
+	if (id.len > SHOWN_ID_MAX)
+		id.len = SHOWN_ID_MAX;
+	if (id.len)
+		snprintf(line->task, sizeof line->task, "task %.*s", TEXT_ARGS(id));
+	else
+		snprintf(line->task, sizeof line->task, "task #%llu",
+			(unsigned long long)delivery->tag);
+}
+
+/* What several notices come to. */
+static void sum_up(struct report *report, const struct notice *notice)
+{
+	struct log_origin origin = {.pool = report->pool, .slot = -1};
+	uint64_t ready = ++report->counts[notice->kind];
+
+	if (notice->kind == NOTICE_WORKER_READY && ready >= report->workers && !report->was_ready) {
+		report->was_ready = true;
+		log_line(LOG_INFO, origin, "%u worker%s ready: %s", report->workers,
+			report->workers == 1 ? "" : "s", report->command);
+	}
+	if (notice->kind == NOTICE_WORKER_DIED && report->counts[NOTICE_WORKER_READY] == 0 &&
+		report->counts[NOTICE_WORKER_DIED] >= report->workers && !report->was_hopeless) {
+		report->was_hopeless = true;
+		log_line(LOG_ERROR, origin,
+			"no worker has come up yet: the pool takes no messages until one does (is \"%s\" "
+			"right, and does it open the pipe that its first line of input names?)",
+			report->command);
+	}
+}
+
+void report_notice(struct report *report, struct log_origin origin, const struct notice *notice)
+{
+	void (*say)(const struct line *);
+	struct line line = {.level = level_of(notice, &say),
+		.origin = origin,
+		.notice = notice,
+		.report = report};
+
+	if (log_is_on(line.level)) {
+		report_exit(&notice->exit, line.exit, sizeof line.exit);
+		report_span(notice->duration, line.span, sizeof line.span);
+		if (notice->delivery)
+			name_task(&line, notice->delivery);
+		say(&line);
+	}
+	sum_up(report, notice);
+}
+
+void report_end(const struct report *report, bool forced)
+{
+	const uint64_t *counts = report->counts;
+
+	log_line(forced ? LOG_WARN : LOG_INFO,
+		(struct log_origin){.pool = report->pool, .slot = -1},
+		"%s: %llu done, %llu handed on in slices, %llu tried again, %llu given up, %llu back to "
+		"the broker unstarted",
+		forced ? "stopped" : "drained", (unsigned long long)counts[NOTICE_TASK_DONE],
+		(unsigned long long)counts[NOTICE_TASK_HANDED_BACK],
+		(unsigned long long)counts[NOTICE_TASK_RETRIED],
+		(unsigned long long)counts[NOTICE_TASK_GIVEN_UP],
+		(unsigned long long)counts[NOTICE_TASK_UNSTARTED]);
+}

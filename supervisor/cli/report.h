@@ -1,0 +1,32 @@
+/* A pool's notices as log lines. Layer: cli.
+ * Says a thing once, with pool, slot and what is done next; never a body, never a header. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "base/log.h"
+#include "core/notice.h"
+
+#define REPORT_KINDS (NOTICE_DRAINED + 1)
+
+struct report {
+	const char *pool;         /* borrowed, like all here */
+	const char *command;      /* what its workers are */
+	const char *dead_letters; /* the queue; NULL: the queue's own policy decides */
+	uint16_t workers;
+	uint64_t counts[REPORT_KINDS];
+	bool was_ready;    /* all workers at once, once */
+	bool was_hopeless; /* told that no worker ever started */
+};
+
+/* origin: the slot's if the notice has one, else the pool's. */
+void report_notice(struct report *, struct log_origin origin, const struct notice *);
+/* The last line of a pool: what it did. forced: something was cut short. */
+void report_end(const struct report *, bool forced);
+
+/* "exit status 3", "signal 11 (Segmentation fault)", "cannot exec: No such file or directory".
+ * Returns buffer. */
+const char *report_exit(const struct exit_info *, char *buffer, size_t room);
+/* "250 ms", "2.1 s", "25 min". Returns buffer. */
+const char *report_span(mtime span, char *buffer, size_t room);
+
+#endif

@@ -1,0 +1,308 @@
+/* `wpool request`: one message, one reply, by direct reply-to. */
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/envelope.h"
+#include "cli/usage.h"
+
+#include "amqp/channel.h"
+#include "config/quantity.h"
+#include "io/clock.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define COMMAND         "request"
+#define TIMEOUT_DEFAULT (10 * MTIME_SECOND)
+#define REPLY_QUEUE     "amq.rabbitmq.reply-to"
+#define BODY_LIMIT      (512u * 1024 * 1024)
+#define PIECE           (64 * 1024)
+
+static const char help[] =
+	"usage: wpool request --queue NAME [OPTION]... BODY\n"
+	"\n"
+	"Publishes BODY to a queue, waits for the reply and prints its body. BODY - is standard "
+	"input.\n"
+	"\n"
+	"  --queue NAME        the queue, by way of the default exchange\n"
+	"  --timeout DURATION  how long to wait, connecting included; default 10s\n"
+	"  --header KEY=VALUE  a header, as text; may be repeated\n"
+	"  --broker URL        amqp:// or amqps:// address; several, separated by commas\n"
+	"  --help              this text\n"
+	"\n"
+	"Without --broker the environment tells: AMQP_URL, or RABBITMQ_HOSTNAME and its like.\n"
+	"The reply comes by direct reply-to, so no queue is made for it.\n"
+	"Exit status: 0 the reply was printed, 64 usage, 69 broker or queue not there, 74 input "
+	"or\n"
+	"output failed, 75 no reply in time or connection lost, 77 login refused.\n";
+
+enum flag { BROKER = 256, QUEUE, HEADER, TIMEOUT, HELP };
+
+static const struct option options[] = {
+	{"broker", required_argument, NULL, BROKER},
+	{"queue", required_argument, NULL, QUEUE},
+	{"header", required_argument, NULL, HEADER},
+	{"timeout", required_argument, NULL, TIMEOUT},
+	{"help", no_argument, NULL, HELP},
+	{NULL, 0, NULL, 0},
+};
+
+struct request {
+	struct client client;
+	struct envelope envelope;
+	struct buf input; /* the body, where standard input gives it */
+	struct text body;
+	const char *broker;
+	mtime timeout;
+	char id[24];
+	ev_timer limit;
+	bool is_published;
+	int exit_code;
+};
+
+static void request_finish(struct request *r, int exit_code)
+{
+	r->exit_code = exit_code;
+	client_close(&r->client);
+}
+
+/* Over; and what was wrong. */
+static void request_end(struct request *r, int exit_code, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+static void request_end(struct request *r, int exit_code, const char *format, ...)
+{
+	va_list args;
+	request_finish(r, exit_code);
+	fputs("wpool " COMMAND ": ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+static void request_publish(struct request *r)
+{
+	struct connection *connection = r->client.connection;
+	enum rc rc = envelope_check(&r->envelope, connection);
+	if (rc == RC_LIMIT)
+		request_end(r, EX_DATAERR, "the headers do not fit into one frame of this broker");
+	else if (rc == RC_OK &&
+		 envelope_publish(&r->envelope, connection, text_from(r->id), r->body))
+		r->is_published = true;
+	else
+		request_end(r, EX_OSERR, "out of memory");
+}
+
+static void request_print(struct request *r, const struct amqp_event *event)
+{
+	struct properties properties;
+	struct text body = event->content.body;
+
+	if (properties_parse(event->content.properties, &properties) != RC_OK ||
+		!text_is(properties.value[PROPERTY_CORRELATION_ID], text_from(r->id)))
+		return; /* none of ours */
+	if (body.len > 0)
+		fwrite(body.ptr, 1, body.len, stdout);
+	if (isatty(STDOUT_FILENO) && (body.len == 0 || body.ptr[body.len - 1] != '\n'))
+		putchar('\n');
+	if (fflush(stdout) != 0 || ferror(stdout))
+		request_end(r, EX_IOERR, "cannot write the reply: %s", strerror(errno));
+	else
+		request_finish(r, EX_OK);
+}
+
+static void on_event(void *ctx, const struct amqp_event *event)
+{
+	struct request *r = ctx;
+	if (r->exit_code >= 0) /* it is over; a second reply, say, changes nothing */
+		return;
+	switch (event->kind) {
+	case AMQP_CHANNEL_OPENED:
+		channel_consume(r->client.connection, ENVELOPE_CHANNEL, TEXT(REPLY_QUEUE),
+			TEXT("reply"), true);
+		break;
+	case AMQP_CONSUME_OK:
+		request_publish(r);
+		break;
+	case AMQP_DELIVERY:
+		request_print(r, event);
+		break;
+	case AMQP_RETURN:
+		request_end(r, EX_UNAVAILABLE,
+			"no queue takes it: %u %.*s (is there a queue %.*s?)",
+			(unsigned)event->code, TEXT_ARGS(event->text),
+			TEXT_ARGS(r->envelope.queue));
+		break;
+	case AMQP_CHANNEL_CLOSED:
+		request_end(r, EX_TEMPFAIL, "refused by the broker: %u %.*s", (unsigned)event->code,
+			TEXT_ARGS(event->text));
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_up(void *ctx, struct connection *connection)
+{
+	(void)ctx;
+	channel_open(connection, ENVELOPE_CHANNEL);
+}
+
+/* The reply would come to the channel that is gone; and asking again might do the work twice. */
+static void on_down(void *ctx, bool by_error)
+{
+	(void)by_error;
+	struct request *r = ctx;
+	if (r->is_published && r->exit_code < 0)
+		request_end(r, EX_TEMPFAIL, "the connection was lost while waiting for the reply");
+}
+
+static bool on_turn(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+static void on_interrupt(void *ctx)
+{
+	struct request *r = ctx;
+	if (r->exit_code < 0)
+		request_end(r, EX_TEMPFAIL, "interrupted");
+}
+
+static const struct client_handler handler = {
+	.on_up = on_up,
+	.on_down = on_down,
+	.on_event = on_event,
+	.on_turn = on_turn,
+	.on_interrupt = on_interrupt,
+};
+
+static void request_give_up(struct request *r, double seconds)
+{
+	const char *why = uplink_failure(r->client.uplink);
+	request_end(r, EX_UNAVAILABLE, "no connection to the broker within %.3g s%s%s", seconds,
+		*why ? ": " : "", why);
+}
+
+static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop, (void)events;
+	struct request *r = watcher->data;
+	double seconds = (double)r->timeout / MTIME_SECOND;
+	if (*r->client.failure || r->exit_code >= 0)
+		return;
+	if (r->is_published)
+		request_end(r, EX_TEMPFAIL,
+			"no reply within %.3g s: nobody serves the queue, the task is still being "
+			"worked, or it was given up (see \"%.*s.dead\")",
+			seconds, TEXT_ARGS(r->envelope.queue));
+	else if (r->client.connection)
+		request_end(r, EX_UNAVAILABLE, "no answer from the broker within %.3g s", seconds);
+	else
+		request_give_up(r, seconds);
+}
+
+/* Before there is a connection, so it may block. */
+static int request_read_body(struct request *r)
+{
+	ssize_t got = -1;
+	do {
+		uint8_t *room = buf_room(&r->input, PIECE);
+		errno = EFBIG;
+		got = room ? read(STDIN_FILENO, room, PIECE) : -1;
+		if (got > 0)
+			buf_added(&r->input, (size_t)got);
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	if (got < 0) {
+		fprintf(stderr, "wpool " COMMAND ": cannot read standard input: %s\n",
+			strerror(errno));
+		return EX_IOERR;
+	}
+	r->body = buf_len(&r->input) > 0 ? buf_text(&r->input) : TEXT("");
+	return -1;
+}
+
+/* -1: go on; else the exit code. */
+static int take_option(struct request *r, int option)
+{
+	const char *problem;
+	switch (option) {
+	case BROKER:
+		r->broker = optarg;
+		return -1;
+	case QUEUE:
+		r->envelope.queue = text_from(optarg);
+		return -1;
+	case HEADER:
+		problem = envelope_add_header(&r->envelope, optarg);
+		return problem ? usage_bad_value(COMMAND, "--header", optarg, problem) : -1;
+	case TIMEOUT:
+		if (quantity_read_duration(text_from(optarg), &r->timeout) && r->timeout > 0)
+			return -1;
+		return usage_bad_value(COMMAND, "--timeout", optarg, "is no duration such as 10s");
+	case HELP:
+		fputs(help, stdout);
+		return EX_OK;
+	default:
+		return EX_USAGE;
+	}
+}
+
+static int read_options(struct request *r, int argc, char **argv)
+{
+	int option, exit_code = -1;
+	while (exit_code < 0 &&
+		(option = usage_next_option(COMMAND, ":", argc, argv, options)) != -1)
+		exit_code = take_option(r, option);
+	if (exit_code >= 0)
+		return exit_code;
+	const char *problem = envelope_problem(&r->envelope);
+	if (problem)
+		return usage_problem(COMMAND, "%s", problem);
+	if (argc - optind != 1)
+		return usage_problem(COMMAND, "one BODY is needed, %d are given", argc - optind);
+	r->body = text_from(argv[optind]);
+	return strcmp(argv[optind], "-") == 0 ? request_read_body(r) : -1;
+}
+
+static int request_run(struct request *r)
+{
+	uint64_t number = (uint64_t)clock_now();
+	ssize_t got = getrandom(&number, sizeof number, GRND_NONBLOCK);
+	(void)got; /* the clock is unique enough on a channel of our own */
+	snprintf(r->id, sizeof r->id, "%016" PRIx64, number);
+	r->envelope.reply_to = REPLY_QUEUE;
+	r->envelope.correlation_id = r->id;
+	int exit_code = client_init(&r->client, COMMAND, r->broker, r->timeout, &handler, r);
+	if (exit_code != EX_OK)
+		return exit_code;
+	r->exit_code = -1;
+	ev_timer_init(&r->limit, on_limit, (double)r->timeout / MTIME_SECOND, 0);
+	r->limit.data = r;
+	ev_timer_start(r->client.loop, &r->limit);
+	client_run(&r->client);
+	exit_code = client_verdict(&r->client, COMMAND);
+	if (exit_code != EX_OK)
+		return exit_code;
+	return r->exit_code >= 0 ? r->exit_code : EX_TEMPFAIL;
+}
+
+int request_main(int argc, char **argv)
+{
+	struct request r = {.timeout = TIMEOUT_DEFAULT};
+	envelope_init(&r.envelope);
+	buf_init(&r.input, BODY_LIMIT);
+	int exit_code = read_options(&r, argc, argv);
+	if (exit_code < 0)
+		exit_code = request_run(&r);
+	client_release(&r.client);
+	envelope_release(&r.envelope);
+	buf_release(&r.input);
+	return exit_code;
+}

@@ -1,0 +1,215 @@
+#include "cli/station.h"
+
+#include "cli/report.h"
+#include "cli/station_config.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct station {
+	const struct config_pool *config; /* borrowed */
+	struct pool_config pool_config;
+	struct crew_config crew_config;
+	struct consumer_config consumer_config;
+	struct publisher_config publisher_config;
+	struct notes notes;
+	struct report report;
+	struct pool *pool;
+	struct crew *crew;
+	struct consumer *consumer;
+	struct publisher *publisher;
+};
+
+/* ---------- the pool's effects ---------- */
+
+static enum send_result do_send(
+	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+{
+	struct station *station = io;
+
+	return crew_send(station->crew, slot, delivery, attempt);
+}
+
+static void do_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
+{
+	struct station *station = io;
+
+	(void)source;
+	consumer_ack(station->consumer, tag, multiple);
+}
+
+static void do_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
+{
+	struct station *station = io;
+
+	(void)source;
+	consumer_reject(station->consumer, tag, how);
+}
+
+static void do_publish(void *io, const struct parcel *parcel)
+{
+	struct station *station = io;
+
+	publisher_publish(station->publisher, parcel);
+}
+
+static void do_source(void *io, uint16_t source, enum source_wish wish, uint32_t window)
+{
+	struct station *station = io;
+
+	(void)source;
+	consumer_wish(station->consumer, wish, window);
+}
+
+static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+{
+	struct station *station = io;
+
+	crew_wish(station->crew, slot, life, wish);
+}
+
+static struct log_origin pool_origin(const struct station *station)
+{
+	return (struct log_origin){.pool = station->config->name, .slot = -1};
+}
+
+static void do_tell(void *io, const struct notice *notice)
+{
+	struct station *station = io;
+	struct log_origin origin = pool_origin(station);
+
+	if (notice->slot >= 0)
+		origin = crew_origin(station->crew, (uint16_t)notice->slot);
+	report_notice(&station->report, origin, notice);
+}
+
+static const struct effects effects = {
+	.send = do_send,
+	.ack = do_ack,
+	.reject = do_reject,
+	.publish = do_publish,
+	.source = do_source,
+	.slot = do_slot,
+	.tell = do_tell,
+};
+
+static void on_note(void *ctx, enum log_level level, const char *words)
+{
+	struct station *station = ctx;
+
+	log_line(
+		level, (struct log_origin){.pool = station->config->name, .slot = -1}, "%s", words);
+}
+
+/* ---------- life ---------- */
+
+static bool make_parts(struct station *station, const struct station_tools *tools, mtime now)
+{
+	station->crew_config.descriptors = &tools->descriptors;
+	station->crew = crew_new(
+		tools->loop, &station->crew_config, tools->reaper, tools->guard, tools->rundir);
+	station->consumer = consumer_new(&station->consumer_config, &station->notes);
+	station->publisher = publisher_new(&station->publisher_config, &station->notes);
+	station->pool = pool_new(&station->pool_config, &effects, station, now);
+	if (!station->crew || !station->consumer || !station->publisher || !station->pool)
+		return false;
+	crew_attach(station->crew, station->pool);
+	consumer_attach(station->consumer, station->pool);
+	publisher_attach(station->publisher, station->pool);
+	return true;
+}
+
+struct station *station_new(const struct station_tools *tools, const struct config_pool *config,
+	uint16_t number, mtime now)
+{
+	struct station *station = calloc(1, sizeof *station);
+	uint32_t seed = (uint32_t)getpid() * 2654435761u + number;
+	bool has_dead_letters = station_dead_letter(config).len > 0;
+
+	if (!station)
+		return NULL;
+	station->config = config;
+	station->notes = (struct notes){on_note, station};
+	station->report = (struct report){.pool = config->name,
+		.command = config->command[0],
+		.dead_letters = has_dead_letters ? config->retry.dead_letter : NULL,
+		.workers = (uint16_t)config->workers};
+	station->pool_config = station_pool_config(config);
+	station->crew_config = station_crew_config(config);
+	station->consumer_config = station_consumer_config(config, number, seed);
+	station->publisher_config = station_publisher_config(config, number, ~seed);
+	station_warn_of_limits(config);
+	if (!make_parts(station, tools, now)) {
+		station_free(station);
+		return NULL;
+	}
+	return station;
+}
+
+void station_free(struct station *station)
+{
+	if (!station)
+		return;
+	crew_free(station->crew);
+	pool_free(station->pool);
+	publisher_free(station->publisher);
+	consumer_free(station->consumer);
+	free(station);
+}
+
+struct consumer *station_consumer(struct station *station)
+{
+	return station->consumer;
+}
+
+struct publisher *station_publisher(struct station *station)
+{
+	return station->publisher;
+}
+
+void station_set_frame_max(struct station *station, uint32_t frame_max)
+{
+	station->crew_config.answer.header_bytes = station_header_bytes(frame_max);
+}
+
+void station_command(struct station *station, enum command command, mtime now)
+{
+	struct event event = {.kind = COMMAND, .command = command};
+
+	pool_step(station->pool, now, &event);
+}
+
+void station_turn(struct station *station, mtime now, uint64_t wall_s)
+{
+	struct event event = {.kind = TURN_END};
+
+	publisher_set_wall(station->publisher, wall_s);
+	publisher_tick(station->publisher, now);
+	pool_step(station->pool, now, &event);
+	/* After the pool: what it wished for in this very turn is carried out in it. */
+	consumer_tick(station->consumer, now);
+	crew_flush(station->crew);
+}
+
+mtime station_deadline(const struct station *station)
+{
+	mtime deadline = pool_deadline(station->pool);
+
+	deadline = mtime_min(deadline, consumer_deadline(station->consumer));
+	return mtime_min(deadline, publisher_deadline(station->publisher));
+}
+
+bool station_is_quiet(const struct station *station)
+{
+	return pool_is_quiet(station->pool);
+}
+
+bool station_was_forced(const struct station *station)
+{
+	return pool_was_forced(station->pool);
+}
+
+void station_say_goodbye(const struct station *station)
+{
+	report_end(&station->report, pool_was_forced(station->pool));
+}

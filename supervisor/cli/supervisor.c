@@ -1,0 +1,337 @@
+/* One thread, one loop. A turn: libev reads all that is there and tells it (broker bytes, worker
+ * frames, exits, signals); then on_turn_end, before the loop sleeps again, lets every station
+ * decide and writes once to each peer. */
+#include "cli/supervisor.h"
+
+#include "cli/links.h"
+#include "io/clock.h"
+#include "io/descriptors.h"
+#include "io/guard.h"
+#include "io/loop.h"
+#include "io/reaper.h"
+#include "io/rundir.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+enum phase { SERVING, DRAINING, FORCED, LEAVING };
+
+#define SIGNAL_COUNT 4
+/* A killed worker is gone, and a broker that lives has answered, long before. */
+#define FORCE_LIMIT (3 * MTIME_SECOND)
+
+struct supervisor {
+	const struct config *config; /* borrowed */
+	struct station_tools tools;  /* its members are owned, but for the loop */
+	struct station **stations;   /* owned, config->pool_count */
+	struct links links;
+	enum phase phase;
+	struct ev_prepare turn_end;
+	struct ev_timer deadline;   /* the earliest of all stations' */
+	struct ev_timer stop_limit; /* of the drain, then of what is forced */
+	struct ev_signal signals[SIGNAL_COUNT];
+};
+
+/* ---------- stopping ---------- */
+
+static void command_all(struct supervisor *supervisor, enum command command)
+{
+	for (size_t i = 0; i < supervisor->config->pool_count; i++)
+		station_command(supervisor->stations[i], command, clock_now());
+}
+
+static void arm_stop_limit(struct supervisor *supervisor, mtime span)
+{
+	struct ev_loop *loop = supervisor->tools.loop;
+
+	ev_timer_stop(loop, &supervisor->stop_limit);
+	ev_now_update(loop);
+	ev_timer_set(&supervisor->stop_limit, (double)span / MTIME_SECOND, 0);
+	ev_timer_start(loop, &supervisor->stop_limit);
+}
+
+static void drain(struct supervisor *supervisor, const char *why)
+{
+	supervisor->phase = DRAINING;
+	log_info(
+		"%s: draining: taking no more tasks, finishing those in hand, for at most %.0f s; a second "
+		"signal stops at once",
+		why, (double)supervisor->config->drain / MTIME_SECOND);
+	command_all(supervisor, COMMAND_DRAIN);
+	arm_stop_limit(supervisor, supervisor->config->drain);
+}
+
+static void force(struct supervisor *supervisor, const char *why)
+{
+	if (supervisor->phase >= FORCED)
+		return;
+	supervisor->phase = FORCED;
+	log_warn("%s: stopping now; unfinished tasks go back to the broker", why);
+	command_all(supervisor, COMMAND_FORCE);
+	arm_stop_limit(supervisor, FORCE_LIMIT);
+}
+
+static void leave(struct supervisor *supervisor)
+{
+	supervisor->phase = LEAVING;
+	ev_timer_stop(supervisor->tools.loop, &supervisor->stop_limit);
+	links_close(&supervisor->links);
+}
+
+static void on_stop_limit(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	struct supervisor *supervisor = timer->data;
+
+	(void)loop;
+	(void)events;
+	if (supervisor->phase == DRAINING) {
+		force(supervisor, "not drained in time");
+		return;
+	}
+	log_warn(
+		"the broker does not answer; leaving without it, it delivers again what was not settled");
+	leave(supervisor);
+}
+
+static void on_stop_signal(struct ev_loop *loop, struct ev_signal *watcher, int events)
+{
+	struct supervisor *supervisor = watcher->data;
+
+	(void)loop;
+	(void)events;
+	if (supervisor->phase == SERVING && watcher->signum != SIGQUIT)
+		drain(supervisor, strsignal(watcher->signum));
+	else
+		force(supervisor, strsignal(watcher->signum));
+}
+
+static bool is_every_station_quiet(const struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->config->pool_count; i++)
+		if (!station_is_quiet(supervisor->stations[i]))
+			return false;
+	return true;
+}
+
+static void leave_when_quiet(struct supervisor *supervisor)
+{
+	if (supervisor->phase != DRAINING && supervisor->phase != FORCED)
+		return;
+	if (!is_every_station_quiet(supervisor))
+		return;
+	leave(supervisor);
+}
+
+static void on_closed(void *ctx)
+{
+	struct supervisor *supervisor = ctx;
+
+	ev_break(supervisor->tools.loop, EVBREAK_ALL);
+}
+
+/* ---------- the turn ---------- */
+
+static void arm_deadline(struct supervisor *supervisor)
+{
+	struct ev_loop *loop = supervisor->tools.loop;
+	mtime deadline = MTIME_NEVER;
+	mtime wait;
+
+	for (size_t i = 0; i < supervisor->config->pool_count; i++)
+		deadline = mtime_min(deadline, station_deadline(supervisor->stations[i]));
+	ev_timer_stop(loop, &supervisor->deadline);
+	if (deadline == MTIME_NEVER)
+		return;
+	wait = deadline - clock_now();
+	ev_now_update(loop);
+	ev_timer_set(&supervisor->deadline, wait > 0 ? (double)wait / MTIME_SECOND : 0, 0);
+	ev_timer_start(loop, &supervisor->deadline);
+}
+
+static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int events)
+{
+	struct supervisor *supervisor = watcher->data;
+	uint64_t wall_s = clock_wall_s();
+	mtime now = clock_now();
+
+	(void)loop;
+	(void)events;
+	for (size_t i = 0; i < supervisor->config->pool_count; i++)
+		station_turn(supervisor->stations[i], now, wall_s);
+	leave_when_quiet(supervisor);
+	links_flush(&supervisor->links);
+	arm_deadline(supervisor);
+}
+
+static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)timer;
+	(void)events; /* the turn that this timer starts is all that was wanted */
+}
+
+/* ---------- life ---------- */
+
+static void watch_guard(struct supervisor *supervisor);
+
+static void on_guard_exit(void *ctx, pid_t pid, struct exit_info exit)
+{
+	struct supervisor *supervisor = ctx;
+
+	(void)exit;
+	log_warn("the guard process %d was killed; starting another", (int)pid);
+	if (guard_restart(supervisor->tools.guard) == RC_OK)
+		watch_guard(supervisor);
+	else
+		log_error(
+			"cannot start the guard process: %s; if wpool is killed now, what its workers forked outlives it",
+			strerror(errno));
+}
+
+static void watch_guard(struct supervisor *supervisor)
+{
+	struct station_tools *tools = &supervisor->tools;
+
+	if (!reaper_watch(tools->reaper, guard_pid(tools->guard), on_guard_exit, supervisor))
+		log_warn("out of memory: if somebody kills the guard process, nobody will notice");
+}
+
+static bool open_tools(struct supervisor *supervisor)
+{
+	struct station_tools *tools = &supervisor->tools;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (descriptors_prepare(&tools->descriptors) != RC_OK) {
+		log_error("cannot open /dev/null or read the limit on descriptors: %s",
+			strerror(errno));
+		return false;
+	}
+	if (rundir_new(&tools->rundir) != RC_OK) {
+		log_error("cannot make a private directory for the workers' pipes: %s (set TMPDIR "
+			  "to a directory that can be written)",
+			strerror(errno));
+		return false;
+	}
+	/* Before the loop: the guard is to be small and to inherit nothing. */
+	if (guard_start(rundir_path(tools->rundir), &tools->guard) != RC_OK) {
+		log_error("cannot start the guard process: %s", strerror(errno));
+		return false;
+	}
+	tools->loop = loop_default();
+	tools->reaper = tools->loop ? reaper_new(tools->loop) : NULL;
+	if (!tools->reaper) {
+		log_error("cannot start the event loop: %s", strerror(errno));
+		return false;
+	}
+	watch_guard(supervisor);
+	return true;
+}
+
+static void start_watchers(struct supervisor *supervisor)
+{
+	static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
+	struct ev_loop *loop = supervisor->tools.loop;
+
+	ev_prepare_init(&supervisor->turn_end, on_turn_end);
+	supervisor->turn_end.data = supervisor;
+	ev_prepare_start(loop, &supervisor->turn_end);
+	ev_timer_init(&supervisor->deadline, on_deadline, 0, 0);
+	ev_timer_init(&supervisor->stop_limit, on_stop_limit, 0, 0);
+	supervisor->stop_limit.data = supervisor;
+	for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+		ev_signal_init(&supervisor->signals[i], on_stop_signal, numbers[i]);
+		supervisor->signals[i].data = supervisor;
+		ev_signal_start(loop, &supervisor->signals[i]);
+	}
+}
+
+static void stop_watchers(struct supervisor *supervisor)
+{
+	struct ev_loop *loop = supervisor->tools.loop;
+
+	ev_prepare_stop(loop, &supervisor->turn_end);
+	ev_timer_stop(loop, &supervisor->deadline);
+	ev_timer_stop(loop, &supervisor->stop_limit);
+	for (size_t i = 0; i < SIGNAL_COUNT; i++)
+		ev_signal_stop(loop, &supervisor->signals[i]);
+}
+
+static bool open_stations(struct supervisor *supervisor)
+{
+	const struct config *config = supervisor->config;
+
+	supervisor->stations = calloc(config->pool_count, sizeof *supervisor->stations);
+	if (!supervisor->stations)
+		return false;
+	for (size_t i = 0; i < config->pool_count; i++) {
+		supervisor->stations[i] = station_new(
+			&supervisor->tools, &config->pools[i], (uint16_t)i, clock_now());
+		if (!supervisor->stations[i])
+			return false;
+	}
+	supervisor->links = (struct links){.stations = supervisor->stations,
+		.count = (uint16_t)config->pool_count,
+		.on_closed = on_closed,
+		.ctx = supervisor};
+	return links_open(&supervisor->links, supervisor->tools.loop, config);
+}
+
+static void close_all(struct supervisor *supervisor)
+{
+	struct station_tools *tools = &supervisor->tools;
+
+	links_release(&supervisor->links);
+	for (size_t i = 0; supervisor->stations && i < supervisor->config->pool_count; i++)
+		station_free(supervisor->stations[i]);
+	free(supervisor->stations);
+	reaper_free(tools->reaper);
+	if (tools->guard)
+		guard_stop(tools->guard);
+	rundir_free(tools->rundir);
+}
+
+static bool was_forced(const struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->config->pool_count; i++)
+		if (station_was_forced(supervisor->stations[i]))
+			return true;
+	return false;
+}
+
+static void say_goodbye(const struct supervisor *supervisor, bool is_settled)
+{
+	for (size_t i = 0; i < supervisor->config->pool_count; i++)
+		station_say_goodbye(supervisor->stations[i]);
+	if (is_settled)
+		log_info("stopped, everything is settled");
+	else
+		log_warn(
+			"stopped before everything was settled; the broker delivers the rest again");
+}
+
+int supervisor_run(const struct config *config)
+{
+	struct supervisor supervisor = {.config = config};
+	int exit_code = EX_SOFTWARE;
+
+	if (!open_tools(&supervisor))
+		goto out;
+	if (!open_stations(&supervisor)) {
+		log_error("out of memory at the start");
+		goto out;
+	}
+	start_watchers(&supervisor);
+	log_info("wpool %s, pid %d, %zu pool%s", WPOOL_VERSION, (int)getpid(), config->pool_count,
+		config->pool_count == 1 ? "" : "s");
+	ev_run(supervisor.tools.loop, 0);
+	stop_watchers(&supervisor);
+	exit_code = was_forced(&supervisor) ? EX_TEMPFAIL : EX_OK;
+	say_goodbye(&supervisor, exit_code == EX_OK);
+out:
+	close_all(&supervisor);
+	return exit_code;
+}
