@@ -1,0 +1,30 @@
+#!/usr/bin/python3
+"""Dies on a message whose body is "poison", as a worker with a bug does on the one input that brings
+it out: what wpool's dead letters are for. Any other body, and with WORKER_IS_MENDED=1 that one
+too, is written as a line to the file named by DONE_FILE (standard output, where it is not set)."""
+
+import os
+import resource
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "worker-sdk" / "python"))
+
+from wpool_worker import run  # noqa: E402
+
+IS_MENDED = os.environ.get("WORKER_IS_MENDED") == "1"
+DONE_FILE = os.environ.get("DONE_FILE", "/dev/stdout")
+
+
+def handle(task):
+    if task.text == "poison" and not IS_MENDED:
+        print("cannot digest this", file=sys.stderr, flush=True)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.abort()
+    # One write, which other workers' lines cannot come into.
+    with open(DONE_FILE, "ab", buffering=0) as done:
+        done.write(task.body + b"\n")
+
+
+if __name__ == "__main__":
+    sys.exit(run(handle))

@@ -1,0 +1,15 @@
+# The samples in C. Included by the top Makefile, after worker-sdk/c/sdk.mk. Those in Python run as
+# they are.
+
+sample_sources  := $(wildcard samples/c/*.c)
+sample_programs := $(sample_sources:samples/c/%.c=$(BUILD)/samples/%)
+
+samples: $(sample_programs)
+
+$(BUILD)/samples/c/%.o: EXTRA_CFLAGS += $(SDK_CFLAGS)
+
+$(sample_programs): $(BUILD)/samples/%: $(BUILD)/samples/c/%.o $(sdk_static)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $< $(SDK_LIBS) -ljansson
+
+.PHONY: samples
