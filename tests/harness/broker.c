@@ -1,0 +1,234 @@
+#include "harness/broker.h"
+
+#include "harness/deadline.h"
+#include "harness/scratch.h"
+
+#include <check.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct broker {
+	char *folder;
+	char *url, *tls_url, *tls_folder, *log_path;
+	int port, tls_port;
+};
+
+static const char *node_script(void)
+{
+	const char *script = getenv("WPOOL_TEST_NODE_SCRIPT");
+	return script ? script : "tests/broker/node";
+}
+
+/* Runs the node script; what it printed on stdout is owned by the caller. */
+static char *run_node(const char *const argv[])
+{
+	int ends[2];
+	ck_assert_int_eq(pipe(ends), 0);
+	pid_t pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		execv(argv[0], (char *const *)argv);
+		perror(argv[0]);
+		_exit(127);
+	}
+	close(ends[1]);
+	FILE *from = fdopen(ends[0], "r");
+	ck_assert_ptr_nonnull(from);
+	char *printed = NULL;
+	size_t size = 0;
+	if (getdelim(&printed, &size, '\0', from) < 0) {
+		free(printed);
+		printed = scratch_text("%s", "");
+	}
+	fclose(from);
+	int status;
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "%s %s failed: %s", argv[0], argv[1], printed);
+	return printed;
+}
+
+/* The value of NAME in the node's env file, unquoted: owned by the caller; NULL where unset. */
+static char *read_setting(const char *env, const char *name)
+{
+	size_t length = strlen(name);
+	for (const char *line = env; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		if (strncmp(line, name, length) != 0 || line[length] != '=')
+			continue;
+		const char *value = line + length + 1;
+		value += *value == '\'';
+		return strndup(value, strcspn(value, "'\n"));
+	}
+	return NULL;
+}
+
+static int read_port(const char *env, const char *name)
+{
+	char *value = read_setting(env, name);
+	int port = value ? atoi(value) : 0;
+	free(value);
+	return port;
+}
+
+static struct broker *describe(const char *folder)
+{
+	struct broker *broker = calloc(1, sizeof *broker);
+	ck_assert_ptr_nonnull(broker);
+	broker->folder = scratch_text("%s", folder);
+	char *path = scratch_path(folder, "env");
+	char *env = scratch_read(path, NULL);
+	ck_assert_msg(env != NULL, "no node has written %s", path);
+	broker->url = read_setting(env, "AMQP_URL");
+	broker->tls_url = read_setting(env, "AMQPS_URL");
+	broker->tls_folder = read_setting(env, "TLS_DIR");
+	broker->log_path = read_setting(env, "NODE_LOG");
+	broker->port = read_port(env, "AMQP_PORT");
+	broker->tls_port = read_port(env, "AMQPS_PORT");
+	free(env);
+	free(path);
+	return broker;
+}
+
+static void start_node(const char *folder)
+{
+	char *owner = scratch_text("%d", (int)getpid());
+	const char *argv[] = {node_script(), "start", folder, "--tls", "--owner", owner, NULL};
+	free(run_node(argv));
+	free(owner);
+}
+
+struct broker *broker_start(const char *folder)
+{
+	start_node(folder);
+	return describe(folder);
+}
+
+static struct broker *shared;
+/* Set when the program was started by hand, without the runner's node. */
+static char *own_folder;
+
+void broker_share(void)
+{
+	const char *folder = getenv("WPOOL_TEST_NODE");
+	if (!folder) {
+		own_folder = scratch_make();
+		start_node(own_folder);
+		folder = own_folder;
+	}
+	shared = describe(folder);
+}
+
+void broker_unshare(void)
+{
+	if (own_folder)
+		broker_command(shared, "stop");
+	scratch_remove(own_folder);
+}
+
+struct broker *broker_shared(void)
+{
+	ck_assert_ptr_nonnull(shared);
+	return shared;
+}
+
+void broker_free(struct broker *broker)
+{
+	if (!broker)
+		return;
+	broker_command(broker, "stop");
+	free(broker->folder);
+	free(broker->url);
+	free(broker->tls_url);
+	free(broker->tls_folder);
+	free(broker->log_path);
+	free(broker);
+}
+
+const char *broker_url(const struct broker *broker)
+{
+	return broker->url;
+}
+
+const char *broker_tls_url(const struct broker *broker)
+{
+	return broker->tls_url;
+}
+
+int broker_port(const struct broker *broker)
+{
+	return broker->port;
+}
+
+int broker_tls_port(const struct broker *broker)
+{
+	return broker->tls_port;
+}
+
+char *broker_tls_file(const struct broker *broker, const char *name)
+{
+	return scratch_path(broker->tls_folder, name);
+}
+
+void broker_command(struct broker *broker, const char *verb)
+{
+	const char *argv[] = {node_script(), verb, broker->folder, NULL};
+	free(run_node(argv));
+}
+
+char *broker_eval(struct broker *broker, const char *expression)
+{
+	const char *argv[] = {node_script(), "eval", broker->folder, expression, NULL};
+	return run_node(argv);
+}
+
+long broker_messages(struct broker *broker, const char *queue)
+{
+	/* A quorum queue's own statistics lag by seconds; its log machine is asked instead, which
+	 * for a moment after its birth cannot answer. */
+	char *expression = scratch_text(
+		"case rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, <<\"%s\">>)) of "
+		"{ok, Q} -> case amqqueue:get_type(Q) of "
+		"rabbit_quorum_queue -> (fun Ask(0) -> -1; Ask(Times) -> "
+		"case ra:leader_query(amqqueue:get_pid(Q), "
+		"fun rabbit_fifo:query_messages_total/1) of {ok, {_, N}, _} -> N; "
+		"_ -> timer:sleep(20), Ask(Times - 1) end end)(200); "
+		"_ -> [{messages, N}] = rabbit_amqqueue:info(Q, [messages]), N end; "
+		"_ -> -1 end",
+		queue);
+	char *printed = broker_eval(broker, expression);
+	long count = -2;
+	ck_assert_msg(sscanf(printed, "{ok, %ld}", &count) == 1, "eval said %s", printed);
+	free(printed);
+	free(expression);
+	return count;
+}
+
+void broker_expect_messages(struct broker *broker, const char *queue, long count)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	long seen;
+	/* A broker tells nobody of a count that changes. */
+	while ((seen = broker_messages(broker, queue)) != count) {
+		ck_assert_msg(deadline_left(deadline) > 0, "%s has %ld messages, not %ld", queue,
+			seen, count);
+		poll(NULL, 0, 50);
+	}
+}
+
+void broker_close_connections(struct broker *broker)
+{
+	free(broker_eval(broker, "[rabbit_networking:close_connection(P, \"test\") || "
+				 "P <- rabbit_networking:connections_local()], ok"));
+}
+
+char *broker_log(const struct broker *broker)
+{
+	return scratch_read(broker->log_path, NULL);
+}

@@ -1,0 +1,191 @@
+#include "harness/site.h"
+
+#include "harness/deadline.h"
+#include "harness/scratch.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_PROGRAMS  16
+#define MOST_ARGUMENTS 64
+
+struct site site;
+
+static struct proc *programs[MOST_PROGRAMS];
+static size_t program_count;
+
+static void open_site(void)
+{
+	site.broker = broker_shared();
+	site.client = client_open(broker_url(site.broker));
+	site.folder = scratch_make();
+	site.queue = scratch_text("task-%d", (int)getpid());
+	site.dead = scratch_text("%s.dead", site.queue);
+	site.replies = scratch_text("%s.replies", site.queue);
+	site.witness = scratch_path(site.folder, "witness");
+	client_declare(site.client, site.queue, CLIENT_QUORUM);
+	client_declare(site.client, site.replies, CLIENT_CLASSIC);
+}
+
+static void close_site(void)
+{
+	while (program_count > 0)
+		proc_free(programs[--program_count]);
+	client_delete(site.client, site.queue);
+	client_delete(site.client, site.dead);
+	client_delete(site.client, scratch_text("%s.retry.100ms", site.queue));
+	client_delete(site.client, site.replies);
+	client_free(site.client);
+	scratch_remove(site.folder);
+	free(site.queue);
+	free(site.dead);
+	free(site.replies);
+	free(site.witness);
+}
+
+int site_run_suite(const char *name, const struct site_test tests[])
+{
+	Suite *suite = suite_create(name);
+	TCase *tcase = tcase_create(name);
+	tcase_add_unchecked_fixture(tcase, broker_share, broker_unshare);
+	tcase_add_checked_fixture(tcase, open_site, close_site);
+	for (size_t i = 0; tests[i].test; i++)
+		tcase_add_loop_test(tcase, tests[i].test, 0, tests[i].loops);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const char *site_built(const char *name)
+{
+	const char *build = getenv("WPOOL_BUILD");
+	return scratch_text("%s/%s", build ? build : "build", name);
+}
+
+static void append(const char **to, size_t *count, const char *const from[])
+{
+	for (size_t i = 0; from && from[i]; i++) {
+		ck_assert_uint_lt(*count, MOST_ARGUMENTS - 1);
+		to[(*count)++] = from[i];
+	}
+}
+
+struct proc *site_wpool(const char *const arguments[])
+{
+	const char *argv[MOST_ARGUMENTS] = {site_built("wpool")};
+	size_t count = 1;
+	append(argv, &count, arguments);
+	ck_assert_uint_lt(program_count, MOST_PROGRAMS);
+	const char *environment[] = {
+		scratch_text("WITNESS=%s", site.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
+	return programs[program_count++] = proc_start(site.folder, argv, environment);
+}
+
+struct proc *site_serve(const char *const options[], const char *const worker[])
+{
+	const char *const start[] = {"serve", "--broker", broker_url(site.broker), "--queue",
+		site.queue, "--log-format", "text", NULL};
+	const char *const end[] = {"--", NULL};
+	const char *arguments[MOST_ARGUMENTS] = {NULL};
+	size_t count = 0;
+	append(arguments, &count, start);
+	append(arguments, &count, options);
+	append(arguments, &count, end);
+	append(arguments, &count, worker);
+	return site_wpool(arguments);
+}
+
+struct proc *site_serve_ready(const char *const options[], const char *const worker[])
+{
+	struct proc *serve = site_serve(options, worker);
+	client_expect_consumers(site.client, site.queue, 1);
+	return serve;
+}
+
+struct proc *site_serve_echo(const char *const options[])
+{
+	return site_serve_ready(options, (const char *const[]){site_built("workers/echo"), NULL});
+}
+
+pid_t site_worker_pid(void)
+{
+	struct message *reply = client_call(site.client, site.queue,
+		&(struct letter){
+			.body = "", .headers = {{"X-Status", "201"}, {"X-Report", "pid"}}});
+	pid_t pid = atoi(reply->body);
+	ck_assert_int_gt(pid, 1);
+	message_free(reply);
+	return pid;
+}
+
+struct proc *site_serve_pools(const char *pools)
+{
+	char *text =
+		scratch_text("broker: {url: \"%s\"}\npools:\n%s", broker_url(site.broker), pools);
+	char *path = scratch_path(site.folder, "wpool.yaml");
+	scratch_write(path, text);
+	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
+	struct proc *serve = site_wpool(arguments);
+	free(path);
+	free(text);
+	return serve;
+}
+
+struct proc *site_serve_pool(const char *settings, const char *worker)
+{
+	char *pool =
+		scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 2, %s}\n",
+			site.queue, worker, settings);
+	struct proc *serve = site_serve_pools(pool);
+	free(pool);
+	return serve;
+}
+
+int site_witnessed(const char *line)
+{
+	int count = 0;
+	char *text = scratch_read(site.witness, NULL);
+	for (char *at = text ? strtok(text, "\n") : NULL; at; at = strtok(NULL, "\n"))
+		count += !line || strcmp(at, line) == 0;
+	free(text);
+	return count;
+}
+
+static bool holds_any(const char *queue)
+{
+	return broker_messages(site.broker, queue) > 0;
+}
+
+static bool is_any_waiting(const char *const delays[])
+{
+	bool is_waiting = false;
+	for (size_t i = 0; delays[i] && !is_waiting; i++) {
+		char *name = scratch_text("%s.retry.%s", site.queue, delays[i]);
+		is_waiting = holds_any(name);
+		free(name);
+	}
+	return is_waiting;
+}
+
+void site_await_settled(const char *const delays[])
+{
+	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
+	/* Twice, the queue between: what moves meanwhile is seen once at least. */
+	while (is_any_waiting(delays) || holds_any(site.queue) || is_any_waiting(delays) ||
+		holds_any(site.queue)) {
+		ck_assert_msg(deadline_left(deadline) > 0, "%s does not get empty", site.queue);
+		poll(NULL, 0, 50);
+	}
+}
+
+void site_stop(struct proc *proc)
+{
+	proc_signal(proc, SIGTERM);
+	ck_assert_int_eq(proc_wait(proc), 0);
+}

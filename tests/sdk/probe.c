@@ -1,0 +1,205 @@
+/* The C SDK's half of the SDK checks: does what the body's first word says, with the rest of the
+ * body as its argument. probe.py is the same worker in Python; both answer alike. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wpool/worker.h>
+
+static void reply_text(struct wpool_task *task, const char *text)
+{
+	wpool_reply(task, text, strlen(text));
+}
+
+static void do_done(struct wpool_task *task, const char *rest)
+{
+	(void)rest;
+	wpool_done(task);
+}
+
+static void do_reply(struct wpool_task *task, const char *rest)
+{
+	reply_text(task, rest);
+}
+
+static void do_reply_to(struct wpool_task *task, const char *rest)
+{
+	wpool_reply_to(task, rest, "elsewhere", 9);
+}
+
+static void do_header(struct wpool_task *task, const char *rest)
+{
+	wpool_reply_header(task, "a", "first");
+	wpool_reply_header(task, "n", "text");
+	wpool_reply_header(task, "a", rest);
+	wpool_reply_header_integer(task, "n", -40000);
+	reply_text(task, "with headers");
+}
+
+static void do_reject(struct wpool_task *task, const char *rest)
+{
+	wpool_reject(task, atoi(rest));
+}
+
+static void do_fail(struct wpool_task *task, const char *rest)
+{
+	wpool_fail(task, atoi(rest));
+}
+
+static void do_fail_after(struct wpool_task *task, const char *rest)
+{
+	wpool_fail_after(task, 503, atoi(rest));
+}
+
+static void do_nothing(struct wpool_task *task, const char *rest)
+{
+	(void)task;
+	(void)rest;
+}
+
+static void do_progress(struct wpool_task *task, const char *rest)
+{
+	wpool_progress(task, rest, strlen(rest));
+	wpool_done(task);
+}
+
+static void do_hand_back(struct wpool_task *task, const char *rest)
+{
+	wpool_reply_header(task, "step", "2");
+	wpool_hand_back(task, rest, strlen(rest));
+}
+
+static void do_facts(struct wpool_task *task, const char *rest)
+{
+	char text[512];
+	const char *a = wpool_task_header(task, "a");
+	struct wpool_value id = {.kind = WPOOL_NIL};
+	bool has_id = wpool_task_property(task, "message_id", &id) && id.kind == WPOOL_TEXT;
+	(void)rest;
+	snprintf(text, sizeof text, "%s,%s,%s,%s,%s",
+		wpool_task_body_is_text(task) ? "text" : "bytes", wpool_task_correlation_id(task),
+		wpool_task_queue(task), a ? a : "none", has_id ? id.text.data : "none");
+	reply_text(task, text);
+}
+
+static void do_limit(struct wpool_task *task, const char *rest)
+{
+	(void)rest;
+	reply_text(task, wpool_task_remaining_ms(task) == WPOOL_NO_LIMIT ? "none"
+			 : wpool_task_remaining_ms(task) > 0             ? "some"
+									 : "over");
+}
+
+static void do_size(struct wpool_task *task, const char *rest)
+{
+	char text[32];
+	(void)rest;
+	snprintf(text, sizeof text, "%zu", wpool_task_body(task).len);
+	reply_text(task, text);
+}
+
+static void do_large(struct wpool_task *task, const char *rest)
+{
+	size_t len = (size_t)atol(rest);
+	char *bytes = malloc(len);
+	if (!bytes)
+		return;
+	memset(bytes, 'x', len);
+	wpool_reply(task, bytes, len);
+	free(bytes);
+}
+
+static void do_should_stop(struct wpool_task *task, const char *rest)
+{
+	(void)rest;
+	reply_text(task, wpool_should_stop(task) ? "yes" : "no");
+}
+
+/* Tells that it has begun, and goes on until it is asked to stop. */
+static void do_until_stop(struct wpool_task *task, const char *rest)
+{
+	(void)rest;
+	wpool_progress(task, "begun", 5);
+	while (!wpool_should_stop(task))
+		usleep(1000);
+	reply_text(task, "stopped");
+}
+
+static void do_ask_twice(struct wpool_task *task, const char *rest)
+{
+	(void)rest;
+	wpool_progress(task, "begun", 5);
+	while (!wpool_should_stop(task))
+		usleep(1000);
+	reply_text(task, wpool_should_stop(task) ? "stopped" : "not stopped");
+}
+
+/* A child that holds all our descriptors, and outlives the task. */
+static void do_fork(struct wpool_task *task, const char *rest)
+{
+	pid_t parent = getpid();
+	(void)rest;
+	if (fork() == 0) {
+		while (getppid() == parent)
+			usleep(10000);
+		_exit(0);
+	}
+	reply_text(task, "forked");
+}
+
+/* What a program started by a handler would read. */
+static void do_stdin(struct wpool_task *task, const char *rest)
+{
+	char byte;
+	(void)rest;
+	reply_text(task, read(STDIN_FILENO, &byte, 1) == 0 ? "empty" : "not empty");
+}
+
+static const struct deed {
+	const char *name;
+	void (*act)(struct wpool_task *, const char *rest);
+} deeds[] = {
+	{"done", do_done},
+	{"reply", do_reply},
+	{"reply-to", do_reply_to},
+	{"header", do_header},
+	{"reject", do_reject},
+	{"fail", do_fail},
+	{"fail-after", do_fail_after},
+	{"nothing", do_nothing},
+	{"progress", do_progress},
+	{"hand-back", do_hand_back},
+	{"facts", do_facts},
+	{"limit", do_limit},
+	{"size", do_size},
+	{"large", do_large},
+	{"should-stop", do_should_stop},
+	{"until-stop", do_until_stop},
+	{"ask-twice", do_ask_twice},
+	{"fork", do_fork},
+	{"stdin", do_stdin},
+};
+
+static void handle(struct wpool_task *task, void *context)
+{
+	(void)context;
+	struct wpool_text body = wpool_task_body(task);
+	size_t word = strcspn(body.data, " ");
+	const char *rest = body.data + word + (body.data[word] == ' ');
+	for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
+		if (strlen(deeds[i].name) == word && memcmp(deeds[i].name, body.data, word) == 0)
+			deeds[i].act(task, rest);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+int main(void)
+{
+	struct sigaction interrupting = {.sa_handler = on_signal};
+	sigaction(SIGUSR1, &interrupting, NULL);
+	return wpool_worker_run(handle, NULL);
+}

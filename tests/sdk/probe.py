@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+"""The Python SDK's half of the SDK checks: the same worker as probe.c; both answer alike."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "worker-sdk" / "python"))
+
+from wpool_worker import Done, Fail, HandBack, Reject, Reply, run  # noqa: E402
+
+
+def nothing(task, rest):
+    raise RuntimeError("as a C handler that returns without an answer")
+
+
+def progress(task, rest):
+    task.progress(rest)
+
+
+def facts(task, rest):
+    return ",".join(("text" if task.is_text else "bytes", task.correlation_id, task.queue,
+                     task.headers.get("a", "none"), task.properties.get("message_id", "none")))
+
+
+def limit(task, rest):
+    if task.remaining is None:
+        return "none"
+    return "some" if task.remaining > 0 else "over"
+
+
+def until_stop(task, rest):
+    task.progress("begun")
+    return "stopped" if task.cancelled.wait(30) else "not stopped"
+
+
+def ask_twice(task, rest):
+    task.progress("begun")
+    while not task.should_stop():
+        time.sleep(0.001)
+    return "stopped" if task.cancelled.wait(10) else "not stopped"
+
+
+def fork(task, rest):
+    """A child that holds all our descriptors, those of the watch included, and outlives the task."""
+    parent = os.getpid()
+    task.cancelled
+    if os.fork() == 0:
+        while os.getppid() == parent:
+            time.sleep(0.01)
+        os._exit(0)
+    return "forked"
+
+
+WRONG = {
+    "header": lambda task: Reply("x", headers={1: "a"}),
+    "queue": lambda task: Reply("x", queue=1),
+    "status": lambda task: Reject(400.5),
+    "delay": lambda task: Fail(500, retry_after_ms="soon"),
+    "note": lambda task: task.progress(1),
+    "answer": lambda task: Reply,
+}
+
+
+def should_stop(task, rest):
+    return "yes" if task.should_stop() else "no"
+
+
+def stdin(task, rest):
+    return "empty" if os.read(0, 1) == b"" else "not empty"
+
+
+DEEDS = {
+    "done": lambda task, rest: Done(),
+    "reply": lambda task, rest: rest,
+    "reply-to": lambda task, rest: Reply("elsewhere", queue=rest),
+    "header": lambda task, rest: Reply("with headers", headers={"a": rest, "n": -40000}),
+    "reject": lambda task, rest: Reject(int(rest)),
+    "fail": lambda task, rest: Fail(int(rest)),
+    "fail-after": lambda task, rest: Fail(503, retry_after_ms=int(rest)),
+    "nothing": nothing,
+    "progress": progress,
+    "hand-back": lambda task, rest: HandBack(rest, headers={"step": "2"}),
+    "facts": facts,
+    "limit": limit,
+    "size": lambda task, rest: str(len(task.body)),
+    "large": lambda task, rest: b"x" * int(rest),
+    "should-stop": should_stop,
+    "until-stop": until_stop,
+    "ask-twice": ask_twice,
+    "fork": fork,
+    "wrong": lambda task, rest: WRONG[rest](task),
+    "stdin": stdin,
+}
+
+
+def handle(task):
+    word, _, rest = task.body.partition(b" ")
+    return DEEDS[word.decode()](task, rest.decode("utf-8", "replace"))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGUSR1, lambda number, frame: None)
+    sys.exit(run(handle))

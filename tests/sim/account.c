@@ -1,0 +1,184 @@
+#include "sim/account.h"
+
+#include "sim/fail.h"
+
+const char *const temper_names[TEMPER_COUNT] = {
+#define X(temper) #temper,
+	TEMPERS(X)
+#undef X
+};
+
+uint32_t account_id(struct text body)
+{
+	const uint8_t *bytes = (const uint8_t *)body.ptr;
+
+	sim_require(body.len >= 4, "a body that lost its id");
+	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+	       bytes[3];
+}
+
+static struct message_account *message_of(struct account *account, uint32_t id)
+{
+	sim_require(id >= 1 && id <= account->messages, "a message that was never published");
+	return &account->message[id];
+}
+
+static void on_stored(void *ctx, uint64_t instance, const struct copy_facts *facts,
+	const char *queue, struct text body)
+{
+	struct account *account = ctx;
+	uint32_t id = account_id(body);
+
+	sim_require(instance < ACCOUNT_INSTANCES_MAX - account->aliases,
+		"a message that never stops being copied");
+	account->id_of[instance] = id;
+	account->facts[instance] = *facts;
+	if (strcmp(queue, account->replies) == 0)
+		message_of(account, id)->replied++;
+	else if (strcmp(queue, account->dead) == 0)
+		message_of(account, id)->dead++;
+}
+
+static void on_requeued(struct account *account, uint64_t instance)
+{
+	sim_require(!account->stops || !account->ended[instance],
+		"message %u had its attempt, and is handed back in a stop in good order",
+		account->id_of[instance]);
+	account->redeliveries++;
+	account->requeues[instance]++;
+	account->ended[instance] = false;
+}
+
+static void on_settled(void *ctx, uint64_t instance, bool acked, bool requeued)
+{
+	struct account *account = ctx;
+	uint32_t id = account->id_of[instance];
+
+	sim_trace("broker: message %u, copy %llu: %s", id, (unsigned long long)instance,
+		acked      ? "acked"
+		: requeued ? "requeued"
+			   : "rejected");
+	if (requeued)
+		on_requeued(account, instance);
+	else if (acked)
+		sim_require(account->deserved[instance],
+			"message %u was acked although nothing of it is safe", id);
+	else
+		message_of(account, id)->dead++; /* the queue's own policy: our runs count it so */
+}
+
+static void on_confirm(void *ctx, uint64_t for_instance, enum publish_fate fate)
+{
+	struct account *account = ctx;
+
+	if (fate == PUBLISH_RETURNED)
+		message_of(account, account->id_of[for_instance])->returned++;
+	if (fate == PUBLISH_STORED)
+		account->deserved[for_instance] = true;
+}
+
+struct broker_watch account_watch(struct account *account)
+{
+	return (struct broker_watch){on_stored, on_settled, on_confirm, account};
+}
+
+void account_done(struct account *account, uint64_t instance, uint32_t id)
+{
+	message_of(account, id)->done++;
+	account->deserved[instance] = true;
+}
+
+void account_ended(struct account *account, uint64_t instance, uint32_t requeues)
+{
+	account->ended[instance] |= account->requeues[instance] == requeues;
+}
+
+void account_forgive(struct account *account)
+{
+	for (uint32_t id = 1; id <= account->messages; id++)
+		account->message[id].forgiven = true;
+}
+
+void account_dropped(struct account *account, uint64_t instance, enum reason reason)
+{
+	uint32_t id = account->id_of[instance];
+	struct message_account *message;
+	bool fair = account->drops_unroutable;
+
+	if (instance == 0)
+		return; /* its channel is already closed on the broker's side: it comes again */
+	message = message_of(account, id);
+	fair = fair && (reason != REASON_UNROUTABLE || message->returned > 0);
+	fair = fair && (reason != REASON_REPLY_REFUSED || account->channels_fail ||
+			       message->temper == TEMPER_COSTS_CHANNEL ||
+			       message->temper == TEMPER_COSTS_CONNECTION);
+	fair = fair && (reason != REASON_REPLY_INVALID || message->temper == TEMPER_REPLY_UNFIT);
+	sim_require(fair, "the reply of message %u was dropped (%s)", id, reason_words(reason));
+	message->dropped++;
+	account->deserved[instance] = true;
+}
+
+uint64_t account_publish(struct account *account, uint64_t instance, uint32_t id)
+{
+	message_of(account, id)->published++;
+	if (instance == 0) {
+		instance = ACCOUNT_INSTANCES_MAX - ++account->aliases;
+		account->id_of[instance] = id;
+	}
+	return instance;
+}
+
+/* May a message whose worker would have done it be in the dead letters? */
+static bool may_be_dead(
+	const struct account *account, const struct message_account *message, uint32_t attempts)
+{
+	if (message->failures >= attempts || message->returned > 0 || message->excused)
+		return true;
+	return account->channels_fail && message->published > 0;
+}
+
+static void close_message(const struct account *account, uint32_t id, uint32_t attempts)
+{
+	const struct message_account *message = &account->message[id];
+	const char *temper = temper_names[message->temper];
+	uint32_t ends = message->done + message->replied + message->dead + message->dropped;
+
+	sim_require(ends > 0 || message->forgiven, "message %u (%s) is lost", id, temper);
+	switch (message->temper) {
+	case TEMPER_DONE:
+	case TEMPER_REPLY:
+	case TEMPER_REPLY_NOWHERE:
+	case TEMPER_FAIL_ONCE:
+	case TEMPER_LONG:
+	case TEMPER_SLICES:
+		sim_require(message->dead == 0 || may_be_dead(account, message, attempts),
+			"message %u (%s) is in the dead letters after %u failures of %u", id,
+			temper, message->failures, attempts);
+		break;
+	case TEMPER_REJECT:
+	case TEMPER_FAIL:
+	case TEMPER_POISON:
+	case TEMPER_HANG:
+	case TEMPER_BREAK:
+	case TEMPER_TOO_LARGE:
+	case TEMPER_UNFIT:
+		sim_require(message->done + message->replied == 0 &&
+				    (message->dead > 0 || message->forgiven),
+			"message %u (%s) can not have been done", id, temper);
+		break;
+	case TEMPER_REPLY_UNROUTABLE:
+	case TEMPER_REPLY_UNFIT:
+	case TEMPER_COSTS_CHANNEL:
+	case TEMPER_COSTS_CONNECTION:
+		sim_require(message->replied == 0, "message %u (%s) was replied to", id, temper);
+		break;
+	case TEMPER_COUNT:
+		break;
+	}
+}
+
+void account_close(const struct account *account, uint32_t attempts)
+{
+	for (uint32_t id = 1; id <= account->messages; id++)
+		close_message(account, id, attempts);
+}

@@ -1,0 +1,62 @@
+#include "sim/arrival.h"
+
+#include "amqp/properties.h"
+#include "amqp/table.h"
+#include "sim/fail.h"
+#include "sim/world.h"
+
+#define HEADERS_MAX 256
+
+/* Some bring a soft limit of their own; some were renewed before this run began. */
+static void choose_headers(struct world *world, struct copy_facts *facts, struct buf *out)
+{
+	if (random_chance(&world->random, 100)) {
+		facts->soft = (1 + random_below(&world->random, 8000)) * MTIME_MS;
+		table_put_integer(out, TEXT("TimeoutMilliseconds"), facts->soft / MTIME_MS);
+	}
+	if (random_chance(&world->random, 50)) {
+		facts->renewed = (uint16_t)random_below(&world->random, 11);
+		table_put_integer(out, TEXT("x-wpool-renewed"), facts->renewed);
+	}
+}
+
+static uint64_t store(struct world *world, struct text body)
+{
+	struct copy_facts facts = {0};
+	struct properties properties = {0};
+	struct buf headers, raw;
+	uint64_t instance;
+
+	buf_init(&headers, HEADERS_MAX);
+	buf_init(&raw, 2 * HEADERS_MAX);
+	choose_headers(world, &facts, &headers);
+	if (buf_len(&headers))
+		properties_set(&properties, PROPERTY_HEADERS, buf_text(&headers));
+	properties_write(&properties, &raw);
+	sim_require(!headers.failed && !raw.failed, "out of memory");
+	instance = broker_store(world->broker, WORLD_QUEUE, &facts, buf_text(&raw), body);
+	buf_release(&headers);
+	buf_release(&raw);
+	return instance;
+}
+
+void arrival_publish(struct world *world)
+{
+	struct account *account = &world->account;
+	uint32_t id = account->messages + 1;
+	uint8_t bytes[WORLD_BODY_LIMIT + 1] = {id >> 24, id >> 16, id >> 8, id};
+	struct message_account *message;
+	bool is_unfit;
+
+	if (id > ACCOUNT_MESSAGES_MAX)
+		return;
+	account->messages = id;
+	message = &account->message[id];
+	message->temper = random_chance(&world->random, 550)
+				  ? TEMPER_DONE
+				  : random_below(&world->random, TEMPER_COUNT);
+	sim_trace("message %u is %s", id, temper_names[message->temper]);
+	is_unfit = message->temper == TEMPER_UNFIT;
+	if (!store(world, text_of(bytes, is_unfit ? WORLD_BODY_LIMIT + 1 : 4)))
+		account->messages--; /* the queue is gone */
+}

@@ -1,0 +1,99 @@
+/* What the fake broker is made of. */
+#ifndef SIM_BROKER_PARTS_H
+#define SIM_BROKER_PARTS_H
+
+#include "sim/broker.h"
+#include "sim/fail.h"
+#include "sim/peer.h"
+
+#define NAME_MAX_BYTES 64
+#define CONSUMERS_MAX  64 /* cancelled ones with messages unacked counted */
+#define CONTENT_MAX    (1024 * 1024)
+
+/* A stored copy of a message. In its queue's ready list, or in a channel's unacked list. */
+struct stored {
+	struct link place;
+	struct queue *queue;
+	uint64_t instance, order;        /* order: where it stands in its queue, for good */
+	uint64_t tag;                    /* unacked only */
+	struct consumer_entry *consumer; /* unacked only */
+	uint32_t returns;
+	mtime expires; /* MTIME_NEVER: never */
+	struct copy_facts facts;
+	bool redelivered;
+	size_t properties_len, body_len;
+	uint8_t bytes[]; /* properties, body */
+};
+
+struct queue {
+	struct link place;
+	char name[NAME_MAX_BYTES];
+	bool quorum, deleted;        /* deleted: kept while messages of it are unacked */
+	struct link ready;           /* in order */
+	mtime ttl;                   /* MTIME_NEVER: none */
+	char target[NAME_MAX_BYTES]; /* where what expires goes; empty: it has no ttl */
+	uint32_t unacked;
+};
+
+struct consumer_entry {
+	bool live;
+	char tag[NAME_MAX_BYTES];
+	struct queue *queue;
+	uint16_t prefetch;
+	uint32_t unacked;
+};
+
+struct owed_confirm {
+	struct link place;
+	uint64_t seq, instance;
+	enum publish_fate fate;
+};
+
+struct noted {
+	struct link place;
+	uint64_t seq, instance;
+	struct copy_facts facts;
+};
+
+enum channel_state { CHANNEL_SHUT, CHANNEL_OPEN, CHANNEL_CLOSING };
+
+struct broker_channel {
+	enum channel_state state;
+	uint16_t prefetch;
+	uint64_t next_tag;
+	bool confirms;
+	uint64_t published;  /* confirm numbers given */
+	struct link unacked; /* in order of tag */
+	struct link owed;    /* confirms, in order of number */
+	struct link noted;   /* what coming publishes are for */
+	struct consumer_entry consumers[CONSUMERS_MAX];
+	/* a publish whose content is on its way */
+	bool in_publish, mandatory;
+	char routing_key[256];
+	bool has_header;
+	uint64_t body_size;
+	struct buf content; /* properties, then body */
+	size_t properties_len;
+};
+
+struct broker_connection {
+	struct link place;
+	struct broker *broker;
+	struct buf in, out;
+	bool greeted, closing;
+	bool has_published;
+	amqp_pool_t pool;
+	struct broker_channel channels[BROKER_CHANNELS];
+};
+
+struct broker {
+	struct random *random;
+	const struct broker_watch *watch;
+	struct link queues, connections;
+	uint64_t next_instance, next_order;
+	uint32_t nacks;
+	mtime now;
+	bool alarm;
+};
+
+#endif

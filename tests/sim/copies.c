@@ -1,0 +1,135 @@
+#include "sim/copies.h"
+
+#include "sim/fail.h"
+
+#define RETURNS_MOST  10
+#define RENEWALS_MOST 10
+
+int64_t copies_wish(uint32_t id)
+{
+	static const int64_t wishes[] = {-1, -1, -1, 0, 1, 4000, 10000000};
+
+	return wishes[id % (sizeof wishes / sizeof *wishes)];
+}
+
+/* Seconds: 1 to an hour, as written for users. */
+static mtime on_ladder(int64_t wish_ms)
+{
+	static const int64_t steps[] = {1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600};
+	size_t i = 0;
+
+	if (wish_ms == 0)
+		return 0;
+	while (i < sizeof steps / sizeof *steps - 1 && steps[i] * 1000 < wish_ms)
+		i++;
+	return steps[i] * MTIME_SECOND;
+}
+
+static mtime delay_after(
+	const struct settle_policy *policy, enum reason reason, uint32_t id, uint32_t failed)
+{
+	if (reason == REASON_FAILED && copies_wish(id) >= 0)
+		return on_ladder(copies_wish(id));
+	if (policy->delay_count == 0)
+		return 0;
+	return policy->delays[(failed < policy->delay_count ? failed : policy->delay_count) - 1];
+}
+
+static bool is_retried(const struct settle_policy *policy, enum reason reason)
+{
+	return policy->retried >> reason & 1;
+}
+
+static void check_retry(const struct settle_policy *policy, const struct parcel *parcel,
+	const struct copy_facts *known)
+{
+	uint32_t id = account_id(parcel->delivery->body);
+	uint32_t failed = known->attempt + 1u;
+
+	sim_require(is_retried(policy, parcel->reason), "message %u is tried again after %s", id,
+		reason_words(parcel->reason));
+	sim_require(failed < policy->attempts, "message %u is tried again after attempt %u of %u",
+		id, failed, policy->attempts);
+	sim_require(parcel->delay == delay_after(policy, parcel->reason, id, failed),
+		"message %u waits %lld us after attempt %u (%s)", id, (long long)parcel->delay,
+		failed, reason_words(parcel->reason));
+}
+
+/* Last words or an answer: never one for the other. */
+static void check_output(const struct parcel *parcel)
+{
+	bool died = parcel->reason == REASON_CRASHED || parcel->reason == REASON_TIMED_OUT ||
+		    parcel->reason == REASON_PROTOCOL;
+
+	sim_require(!died || !parcel->output || parcel->output->status == 0,
+		"an answer of a worker that died");
+	sim_require(parcel->reason != REASON_FAILED || parcel->output->status >= STATUS_FAILED,
+		"a task that failed without an answer");
+}
+
+struct copy_facts copies_of(const struct settle_policy *policy, const struct parcel *parcel,
+	const struct copy_facts *known, mtime now)
+{
+	struct copy_facts facts = *known;
+
+	facts.not_before = 0;
+	switch (parcel->kind) {
+	case PARCEL_REPLY:
+	case PARCEL_HAND_BACK:
+		return (struct copy_facts){0};
+	case PARCEL_RETRY:
+		check_retry(policy, parcel, known);
+		check_output(parcel);
+		facts.attempt++;
+		facts.not_before = now + parcel->delay;
+		break;
+	case PARCEL_RENEW:
+		sim_require(
+			parcel->delivery->returns >= RETURNS_MOST && known->renewed < RENEWALS_MOST,
+			"renewed after %u returns and %u renewals", parcel->delivery->returns,
+			known->renewed);
+		facts.renewed++;
+		break;
+	case PARCEL_DEAD_LETTER:
+		check_output(parcel);
+		break;
+	}
+	return facts;
+}
+
+static bool may_be_given_up(
+	const struct settle_policy *policy, enum reason reason, const struct copy_facts *known)
+{
+	bool is_last = known->attempt + 1u >= policy->attempts || !is_retried(policy, reason);
+
+	switch (reason) {
+	case REASON_NONE:
+		return false;
+	case REASON_FAILED:
+	case REASON_CRASHED:
+	case REASON_TIMED_OUT:
+	case REASON_PROTOCOL:
+		return is_last;
+	case REASON_UNROUTABLE:
+	case REASON_REPLY_INVALID:
+		return is_last || policy->unroutable != UNROUTABLE_RETRY;
+	case REASON_COMES_BACK:
+		return known->renewed >= RENEWALS_MOST;
+	case REASON_REPLY_REFUSED: /* a copy that costs channels has nowhere else to go */
+	case REASON_REJECTED:
+	case REASON_SLICES:
+	case REASON_TOO_LARGE:
+	case REASON_BAD_HEADERS:
+		break;
+	}
+	return true;
+}
+
+void copies_give_up(const struct settle_policy *policy, struct message_account *message,
+	enum reason reason, const struct copy_facts *known)
+{
+	sim_require(may_be_given_up(policy, reason, known),
+		"given up (%s) after %u failed attempts before and %u renewals",
+		reason_words(reason), known->attempt, known->renewed);
+	message->excused |= reason == REASON_COMES_BACK || !is_retried(policy, reason);
+}

@@ -1,0 +1,120 @@
+/* The pool's effects in a run: the real channel machines, and fake workers. */
+#include "sim/copies.h"
+#include "sim/fail.h"
+#include "sim/world.h"
+
+static enum send_result do_send(
+	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+{
+	struct station *station = io;
+
+	return workers_send(&station->workers, slot, delivery, attempt);
+}
+
+static void do_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
+{
+	struct station *station = io;
+
+	(void)source;
+	consumer_ack(station->consumer, tag, multiple);
+}
+
+static void do_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
+{
+	struct station *station = io;
+
+	(void)source;
+	consumer_reject(station->consumer, tag, how);
+}
+
+/* The instance whose ack this publish would deserve; an orphan's deserves none. */
+static uint64_t instance_of(const struct station *station, const struct delivery *delivery)
+{
+	if (!delivery->source || !station->world->links[0].peer)
+		return 0;
+	return broker_instance_of(station->world->links[0].peer, station->channel, delivery->tag);
+}
+
+/* What the account knows of it; where the broker has taken it back, what it says itself. */
+static struct copy_facts facts_of(
+	const struct station *station, const struct delivery *delivery, uint64_t instance)
+{
+	if (instance)
+		return station->world->account.facts[instance];
+	return (struct copy_facts){
+		.attempt = delivery->attempt,
+		.renewed = delivery->renewed,
+		.soft = delivery->soft_ms > 0 ? delivery->soft_ms * MTIME_MS : 0,
+	};
+}
+
+static void do_publish(void *io, const struct parcel *parcel)
+{
+	static const char *const kinds[] = {
+#define X(kind) #kind,
+		PARCEL_KINDS(X)
+#undef X
+	};
+	struct station *station = io;
+	uint64_t instance = instance_of(station, parcel->delivery);
+	struct copy_facts facts = facts_of(station, parcel->delivery, instance);
+
+	sim_require(station->world->links[1].peer, "a publish without a connection");
+	facts = copies_of(&station->config.policy, parcel, &facts, station->world->now);
+	instance = account_publish(
+		&station->world->account, instance, account_id(parcel->delivery->body));
+	broker_note_publish(
+		station->world->links[1].peer, station->channel, parcel->seq, instance, &facts);
+	sim_trace("publish %llu: %s for message %u", (unsigned long long)parcel->seq,
+		kinds[parcel->kind], account_id(parcel->delivery->body));
+	publisher_publish(station->publisher, parcel);
+}
+
+static void do_source(void *io, uint16_t source, enum source_wish wish, uint32_t window)
+{
+	struct station *station = io;
+
+	(void)source;
+	station->world->moved = true;
+	consumer_wish(station->consumer, wish, window);
+}
+
+static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+{
+	struct station *station = io;
+
+	station->world->moved = true;
+	workers_wish(&station->workers, slot, life, wish);
+}
+
+static void on_given_up(struct station *station, const struct notice *notice)
+{
+	struct copy_facts facts =
+		facts_of(station, notice->delivery, instance_of(station, notice->delivery));
+
+	copies_give_up(&station->config.policy,
+		&station->world->account.message[account_id(notice->delivery->body)],
+		notice->reason, &facts);
+}
+
+static void do_tell(void *io, const struct notice *notice)
+{
+	static const char *const names[] = {
+#define X(kind) #kind,
+		NOTICE_KINDS(X)
+#undef X
+	};
+
+	struct station *station = io;
+
+	sim_trace("notice: %s slot %d %s attempt %u", names[notice->kind], notice->slot,
+		reason_words(notice->reason), notice->attempt);
+	if (notice->kind == NOTICE_TASK_GIVEN_UP)
+		on_given_up(station, notice);
+	if (notice->kind == NOTICE_REPLY_DROPPED && notice->delivery->source)
+		account_dropped(&station->world->account, instance_of(station, notice->delivery),
+			notice->reason);
+}
+
+const struct effects sim_effects = {
+	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_tell};

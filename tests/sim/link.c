@@ -1,0 +1,175 @@
+#include "sim/link.h"
+
+#include "sim/fail.h"
+
+#include <stdlib.h>
+
+#define CODE_FORCED 320 /* an operator closed it, or the broker stops: nobody's fault */
+
+static void on_opened(struct client_link *link)
+{
+	struct world *world = link->world;
+
+	link->up = true;
+	for (uint16_t i = 0; i < world->station_count; i++)
+		if (link->publishes)
+			publisher_up(world->stations[i].publisher, link->connection, world->now);
+		else
+			consumer_up(world->stations[i].consumer, link->connection, world->now);
+}
+
+static struct station *station_of(const struct client_link *link, uint16_t channel)
+{
+	sim_require(channel >= 1 && channel <= link->world->station_count, "a channel of nobody");
+	return &link->world->stations[channel - 1];
+}
+
+static void on_event(void *ctx, const struct amqp_event *event)
+{
+	struct client_link *link = ctx;
+	struct world *world = link->world;
+
+	if (event->kind == AMQP_OPENED)
+		on_opened(link);
+	else if (event->kind == AMQP_CLOSED)
+		link->close_code = event->code; /* the return of connection_input tells the rest */
+	else if (event->channel == 0)
+		return;
+	else if (link->publishes)
+		publisher_on_event(station_of(link, event->channel)->publisher, event, world->now);
+	else
+		consumer_on_event(station_of(link, event->channel)->consumer, event, world->now);
+}
+
+static uint8_t *content_memory(
+	void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner)
+{
+	struct client_link *link = ctx;
+
+	(void)is_return;
+	if (link->publishes)
+		return publisher_content_memory(len, ret_owner);
+	return consumer_content_memory(station_of(link, channel)->consumer, len, ret_owner);
+}
+
+static void content_dropped(void *ctx, void *owner)
+{
+	struct client_link *link = ctx;
+
+	if (link->publishes)
+		free(owner);
+	else
+		delivery_free(owner);
+}
+
+static const struct connection_handler handler = {
+	.on_event = on_event,
+	.content_memory = content_memory,
+	.content_dropped = content_dropped,
+};
+
+void link_init(struct client_link *link, struct world *world, bool publishes)
+{
+	*link = (struct client_link){
+		.world = world, .publishes = publishes, .retry_at = world->now};
+}
+
+void link_tick(struct client_link *link)
+{
+	struct world *world = link->world;
+
+	if (link->connection || world->now < link->retry_at)
+		return;
+	link->connection = connection_new(&world->params, &handler, link);
+	sim_require(link->connection, "out of memory");
+	link->peer = broker_accept(world->broker);
+	world->moved = true;
+}
+
+static void tell_down(struct client_link *link, bool by_error)
+{
+	struct world *world = link->world;
+	enum outbox_loss loss;
+	size_t publishing = 0;
+
+	for (uint16_t i = 0; i < world->station_count; i++)
+		publishing += publisher_is_publishing(world->stations[i].publisher);
+	loss = publisher_loss(by_error, publishing);
+	for (uint16_t i = 0; i < world->station_count; i++)
+		if (link->publishes)
+			publisher_down(world->stations[i].publisher, loss, world->now);
+		else
+			consumer_down(world->stations[i].consumer, world->now);
+}
+
+void link_cut(struct client_link *link, bool by_error)
+{
+	struct world *world = link->world;
+
+	if (!link->connection)
+		return;
+	sim_trace("%s connection is cut", link->publishes ? "publish" : "consume");
+	broker_cut(link->peer);
+	link->peer = NULL;
+	if (link->up)
+		tell_down(link, by_error);
+	connection_free(link->connection);
+	link->connection = NULL;
+	link->up = false;
+	link->close_code = 0;
+	link->retry_at = world->now + (mtime)random_below(&world->random, 3000) * MTIME_MS;
+	world->moved = true;
+}
+
+/* How much of len moves now: in a calm world all, else any part of it. */
+static size_t choose_part(struct world *world, size_t len)
+{
+	if (world->calm || len == 0)
+		return len;
+	if (random_chance(&world->random, 500))
+		return len;
+	return random_below(&world->random, (uint32_t)len + 1);
+}
+
+static void move_to_broker(struct client_link *link)
+{
+	struct buf *out = connection_output(link->connection);
+	size_t len = choose_part(link->world, buf_len(out));
+
+	sim_require(!connection_has_failed(link->connection), "the output limit was reached");
+	if (len == 0)
+		return;
+	broker_input(link->peer, text_of(out->bytes + out->head, len));
+	buf_consume(out, len);
+	link->world->moved = true;
+}
+
+static void move_to_client(struct client_link *link)
+{
+	struct buf *out = broker_output(link->peer);
+	size_t len = choose_part(link->world, buf_len(out));
+	enum rc rc;
+
+	if (len == 0)
+		return;
+	rc = connection_input(link->connection, text_of(out->bytes + out->head, len));
+	buf_consume(out, len);
+	link->world->moved = true;
+	sim_require(rc == RC_OK || rc == RC_CLOSED, "our side finds the broker's bytes %s",
+		rc_words(rc));
+	if (rc == RC_CLOSED)
+		link_cut(link, link->close_code != CODE_FORCED);
+}
+
+void link_move(struct client_link *link)
+{
+	if (link->connection)
+		move_to_broker(link);
+	if (link->connection)
+		move_to_client(link);
+}
+
+void link_release(struct client_link *link)
+{
+	link_cut(link, false);
+}

@@ -1,0 +1,16 @@
+/* A client connection of the run: what io/uplink does, with a fake wire. */
+#ifndef SIM_LINK_H
+#define SIM_LINK_H
+
+#include "sim/world.h"
+
+void link_init(struct client_link *, struct world *, bool publishes);
+/* Connects when it is time. */
+void link_tick(struct client_link *);
+/* Moves some bytes each way, cut anywhere; all of them if the world is calm. */
+void link_move(struct client_link *);
+/* The wire is cut: what was on it is lost. */
+void link_cut(struct client_link *, bool by_error);
+void link_release(struct client_link *);
+
+#endif

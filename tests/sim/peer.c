@@ -1,0 +1,92 @@
+#include "sim/peer.h"
+
+#include "sim/fail.h"
+
+#define FRAME_OVERHEAD 8
+#define FRAME_HEADER   7
+#define FRAME_END      0xce
+#define CLASS_BASIC    60
+
+static uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+bool peer_take_frame(struct buf *in, struct peer_frame *ret)
+{
+	const uint8_t *bytes = in->bytes + in->head;
+	uint32_t len;
+
+	if (buf_len(in) < FRAME_HEADER)
+		return false;
+	len = be32(bytes + 3);
+	sim_require(len <= PEER_FRAME_MAX - FRAME_OVERHEAD, "a frame over frame_max was sent");
+	if (buf_len(in) < (size_t)len + FRAME_OVERHEAD)
+		return false;
+	sim_require(bytes[FRAME_HEADER + len] == FRAME_END, "a frame without its end octet");
+	ret->type = bytes[0];
+	ret->channel = (uint16_t)(bytes[1] << 8 | bytes[2]);
+	ret->payload = text_of(bytes + FRAME_HEADER, len);
+	buf_consume(in, (size_t)len + FRAME_OVERHEAD);
+	return true;
+}
+
+void *peer_decode(const struct peer_frame *frame, amqp_pool_t *pool, amqp_method_number_t *ret_id)
+{
+	amqp_bytes_t arguments = {frame->payload.len - 4, (char *)frame->payload.ptr + 4};
+	void *method = NULL;
+
+	*ret_id = be32((const uint8_t *)frame->payload.ptr);
+	sim_require(amqp_decode_method(*ret_id, pool, arguments, &method) == AMQP_STATUS_OK,
+		"a method that its codec cannot read");
+	return method;
+}
+
+void peer_send_frame(struct buf *out, uint8_t type, uint16_t channel, struct text payload)
+{
+	buf_append_byte(out, type);
+	buf_append_be16(out, channel);
+	buf_append_be32(out, (uint32_t)payload.len);
+	buf_append_text(out, payload);
+	buf_append_byte(out, FRAME_END);
+}
+
+void peer_send_method(struct buf *out, uint16_t channel, amqp_method_number_t id, void *method)
+{
+	uint8_t payload[4096] = {id >> 24, id >> 16 & 0xff, id >> 8 & 0xff, id & 0xff};
+	amqp_bytes_t room = {sizeof payload - 4, payload + 4};
+	int len = amqp_encode_method(id, method, room);
+
+	sim_require(len >= 0, "the fake broker cannot encode a method");
+	peer_send_frame(out, AMQP_FRAME_METHOD, channel, text_of(payload, (size_t)len + 4));
+}
+
+void peer_send_content(struct buf *out, uint16_t channel, struct text properties, struct text body)
+{
+	size_t most = PEER_FRAME_MAX - FRAME_OVERHEAD;
+
+	buf_append_byte(out, AMQP_FRAME_HEADER);
+	buf_append_be16(out, channel);
+	buf_append_be32(out, (uint32_t)(12 + properties.len));
+	buf_append_be16(out, CLASS_BASIC);
+	buf_append_be16(out, 0);
+	buf_append_be64(out, body.len);
+	buf_append_text(out, properties);
+	buf_append_byte(out, FRAME_END);
+	while (body.len > 0) {
+		struct text part = text_of(body.ptr, body.len < most ? body.len : most);
+
+		peer_send_frame(out, AMQP_FRAME_BODY, channel, part);
+		body = text_of(body.ptr + part.len, body.len - part.len);
+	}
+}
+
+amqp_bytes_t peer_bytes(struct text text)
+{
+	return (amqp_bytes_t){text.len, (void *)text.ptr};
+}
+
+struct text peer_text(amqp_bytes_t bytes)
+{
+	return text_of(bytes.bytes, bytes.len);
+}

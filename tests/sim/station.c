@@ -1,0 +1,109 @@
+/* A station of a run: what cli/station is to serve, with fake workers. */
+#include "sim/fail.h"
+#include "sim/world.h"
+
+#include <stdio.h>
+
+/* What lasts is told at full volume once, until it is over. */
+static void check_volume(struct station *station, enum log_level level, const char *words)
+{
+	if (strncmp(words, "consuming", strlen("consuming")) == 0)
+		station->warning[0] = 0;
+	if (level < LOG_WARN)
+		return;
+	sim_require(!strstr(words, "does not exist") || strcmp(words, station->warning) != 0,
+		"said twice: %s", words);
+	snprintf(station->warning, sizeof station->warning, "%s", words);
+}
+
+static void on_note(void *ctx, enum log_level level, const char *words)
+{
+	sim_trace("note: %s", words);
+	check_volume(ctx, level, words);
+}
+
+/* The queues are shared, so the jitter, which is in their arguments, is the same for all. */
+static struct retry_plan plan_of(const struct settle_policy *policy)
+{
+	struct retry_plan plan = {.count = policy->delay_count, .jitter = 10};
+
+	memcpy(plan.delays, policy->delays, sizeof plan.delays);
+	return plan;
+}
+
+void station_choose(struct station *station, const struct settle_policy *policy)
+{
+	struct random *random = &station->world->random;
+	bool interrupt = random_chance(random, 300);
+
+	station->notes = (struct notes){on_note, station};
+	station->config = (struct pool_config){
+		.name = "sim",
+		.workers = (uint16_t)(1 + random_below(random, WORKERS_MAX)),
+		.pipeline = interrupt ? 1 : (uint16_t)random_below(random, 6),
+		.interrupt = interrupt,
+		.soft_limit = random_chance(random, 700) ? 4 * MTIME_SECOND : MTIME_NEVER,
+		.prefetch =
+			random_chance(random, 300) ? (uint16_t)(1 + random_below(random, 40)) : 0,
+		.boot_limit = 10 * MTIME_SECOND,
+		.hard_limit = 20 * MTIME_SECOND,
+		.grace = 5 * MTIME_SECOND,
+		.outbox_limit = random_chance(random, 300) ? 2000 : 1000000,
+		.policy = *policy,
+	};
+	station->consumer_config = (struct consumer_config){.channel = station->channel,
+		.queue = TEXT(WORLD_QUEUE),
+		.declare = random_below(random, 3),
+		.dead_letter = TEXT(WORLD_DEAD),
+		.retry = plan_of(policy),
+		.body_limit = WORLD_BODY_LIMIT,
+		.keep_route = random_chance(random, 500),
+		.seed = (uint32_t)random_next(random)};
+	station->publisher_config = (struct publisher_config){.channel = station->channel,
+		.queue = TEXT(WORLD_QUEUE),
+		.dead_letter = TEXT(WORLD_DEAD),
+		.retry = plan_of(policy),
+		.seed = (uint32_t)random_next(random)};
+}
+
+void station_start(struct station *station)
+{
+	struct world *world = station->world;
+
+	station->pool = pool_new(&station->config, &sim_effects, station, world->now);
+	station->consumer = consumer_new(&station->consumer_config, &station->notes);
+	station->publisher = publisher_new(&station->publisher_config, &station->notes);
+	sim_require(station->pool && station->consumer && station->publisher, "out of memory");
+	consumer_attach(station->consumer, station->pool);
+	publisher_attach(station->publisher, station->pool);
+	station->warning[0] = 0;
+	memset(&station->workers, 0, sizeof station->workers);
+	station->workers.station = station;
+}
+
+/* Order and all as in serve. */
+void station_turn(struct station *station)
+{
+	struct event event = {.kind = TURN_END};
+	mtime now = station->world->now;
+
+	publisher_tick(station->publisher, now);
+	pool_step(station->pool, now, &event);
+	consumer_tick(station->consumer, now);
+	pool_audit(station->pool);
+}
+
+mtime station_deadline(const struct station *station)
+{
+	mtime deadline = pool_deadline(station->pool);
+
+	deadline = mtime_min(deadline, consumer_deadline(station->consumer));
+	return mtime_min(deadline, publisher_deadline(station->publisher));
+}
+
+void station_end(struct station *station)
+{
+	consumer_free(station->consumer);
+	publisher_free(station->publisher);
+	pool_free(station->pool);
+}

@@ -1,0 +1,46 @@
+/* Fake workers of every temper: what a pool's slots are in a run. */
+#ifndef SIM_WORKERS_H
+#define SIM_WORKERS_H
+
+#include "core/effects.h"
+#include "core/pool.h"
+
+#define WORKERS_MAX 8
+
+struct station;
+
+enum worker_phase { WORKER_NONE, WORKER_BOOTING, WORKER_RUNNING };
+
+struct worker_task {
+	uint64_t instance;            /* 0: its channel was already lost on the broker's side */
+	uint32_t id, slice, requeues; /* requeues: of the instance, when it was sent */
+	uint16_t attempt;
+	bool alone;       /* it was renewed so often that nothing may be at work beside it */
+	bool interrupted; /* asked to come to an end */
+	mtime sent, soft; /* soft: its limit where the pool interrupts, else MTIME_NEVER */
+};
+
+struct worker {
+	enum worker_phase phase;
+	uint32_t life;
+	bool quit, term, kill; /* asked for */
+	bool broken;           /* it broke the protocol: says nothing more */
+	bool full;             /* its pipe takes nothing more for now */
+	bool stubborn;         /* heeds neither quit nor term */
+	uint32_t count;
+	struct worker_task tasks[POOL_PIPELINE_MAX]; /* the oldest first */
+};
+
+struct workers {
+	struct station *station;
+	struct worker worker[WORKERS_MAX];
+};
+
+enum send_result workers_send(
+	struct workers *, uint16_t slot, const struct delivery *, uint16_t attempt);
+void workers_wish(struct workers *, uint16_t slot, uint32_t life, enum slot_wish);
+/* A worker does the next thing it can do, if there is any. */
+void workers_act(struct workers *, uint16_t slot);
+bool workers_is_anyone_alive(const struct workers *);
+
+#endif

@@ -1,0 +1,25 @@
+# System tests: the built binary against a RabbitMQ node of their own. Included by the Makefile.
+# tests/system/<topic>.c is one program; `make system TOPICS="settle stop"` runs some of them.
+
+harness_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/harness/*.c))
+system_topics := $(patsubst tests/system/%.c,%,$(wildcard tests/system/*.c))
+TOPICS ?= $(system_topics)
+system_programs := $(TOPICS:%=$(BUILD)/tests/system/%)
+every_system_program := $(system_topics:%=$(BUILD)/tests/system/%)
+
+$(every_system_program): $(BUILD)/tests/system/%: $(BUILD)/tests/system/%.o $(harness_objects)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq $(shell pkg-config --libs check)
+
+# The supervisor that a test can kill at labelled points; its objects lie in a folder of their own.
+$(BUILD)/wpool-crash: crash-objects
+	@cp $(BUILD)/crash/wpool $@
+
+crash-objects:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/crash EXTRA_CFLAGS=-DWPOOL_CRASH_POINTS $(BUILD)/crash/wpool
+
+# samples, workers: what the tests start.
+system: $(system_programs) $(BUILD)/wpool $(BUILD)/wpool-crash samples workers
+	@WPOOL_BUILD=$(abspath $(BUILD)) tests/system/run $(system_programs)
+
+.PHONY: system crash-objects

@@ -1,0 +1,334 @@
+/* The command line: publish and request do their work, and every mistake is named. */
+#include "system/system.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ARGUMENTS 12
+
+static struct proc *run(const char *const arguments[], int code)
+{
+	struct proc *proc = site_wpool(arguments);
+	int got = proc_wait(proc);
+	char *said = proc_stderr(proc);
+	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", arguments[0], got, code, said);
+	free(said);
+	return proc;
+}
+
+static void expect_on(char *output, const char *words)
+{
+	ck_assert_msg(strstr(output, words) != NULL, "'%s' is not in: %s", words, output);
+	free(output);
+}
+
+START_TEST(files_are_published)
+{
+	char *first = scratch_path(site.folder, "first"), *second = scratch_path(site.folder, "2");
+	scratch_write(first, "one\nfile\n");
+	scratch_write(second, "");
+	const char *const arguments[] = {"publish", "--broker", broker_url(site.broker), "--queue",
+		site.queue, "--header", "colour=blue", "--reply-to", "back", "--correlation-id",
+		"id-1", first, second, NULL};
+	run(arguments, 0);
+	client_expect_ready(site.client, site.queue, 2);
+	struct message *message = client_take(site.client, site.queue);
+	ck_assert_str_eq(message->body, "one\nfile\n");
+	ck_assert(message_header_is(message, "colour", "blue"));
+	ck_assert(message_text_is(message->properties.reply_to, "back"));
+	ck_assert(message_text_is(message->properties.correlation_id, "id-1"));
+	ck_assert_int_eq(message->properties.delivery_mode, AMQP_DELIVERY_PERSISTENT);
+	message_free(message);
+	client_expect(site.client, site.queue, "");
+}
+END_TEST
+
+START_TEST(lines_are_published)
+{
+	char *lines = scratch_path(site.folder, "lines");
+	scratch_write(lines, "one\ntwo\n\nlast without an end");
+	const char *const arguments[] = {"publish", "--broker", broker_url(site.broker), "--queue",
+		site.queue, "--lines", lines, NULL};
+	expect_on(proc_stdout(run(arguments, 0)), "4 confirmed");
+	client_expect(site.client, site.queue, "one");
+	client_expect(site.client, site.queue, "two");
+	client_expect(site.client, site.queue, "");
+	client_expect(site.client, site.queue, "last without an end");
+}
+END_TEST
+
+START_TEST(what_no_queue_takes_is_an_error)
+{
+	char *file = scratch_path(site.folder, "file");
+	scratch_write(file, "x");
+	const char *const arguments[] = {"publish", "--broker", broker_url(site.broker), "--queue",
+		"no-such-queue", file, NULL};
+	struct proc *proc = site_wpool(arguments);
+	ck_assert_int_ne(proc_wait(proc), 0);
+	expect_on(proc_stderr(proc), "NO_ROUTE (is there a queue no-such-queue?)");
+	expect_on(proc_stdout(proc), "no-such-queue: 0 confirmed, 1 returned");
+}
+END_TEST
+
+START_TEST(a_request_prints_its_reply)
+{
+	const char *const worker[] = {site_built("samples/fibonacci"), NULL};
+	struct proc *serve = site_serve_ready(NULL, worker);
+	const char *const arguments[] = {"request", "--broker", broker_url(site.broker), "--queue",
+		site.queue, "--timeout", "10s", "{\"Value\": 10}", NULL};
+	expect_on(proc_stdout(run(arguments, 0)), "55");
+	site_stop(serve);
+}
+END_TEST
+
+START_TEST(a_request_without_a_worker_times_out)
+{
+	const char *const arguments[] = {"request", "--broker", broker_url(site.broker), "--queue",
+		site.queue, "--timeout", "300ms", "x", NULL};
+	struct proc *proc = site_wpool(arguments);
+	ck_assert_int_ne(proc_wait(proc), 0);
+	expect_on(proc_stderr(proc), "no reply within 0.3 s: nobody serves the queue");
+	expect_on(proc_stderr(proc), site.dead);
+}
+END_TEST
+
+START_TEST(help_and_version_are_there)
+{
+	static const char *const cases[][3] = {{"--help"}, {"--version"}, {"serve", "--help"},
+		{"publish", "--help"}, {"request", "--help"}, {"dead-letters", "--help"},
+		{"check-config", "--help"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		expect_on(proc_stdout(run(cases[i], 0)), "wpool");
+}
+END_TEST
+
+static const struct {
+	const char *arguments[ARGUMENTS];
+	int code;
+	const char *words;
+} mistakes[] = {
+	{{NULL}, 64, "--help"},
+	{{"sevre"}, 64, "serve"},
+	{{"serve", "--no-such-option"}, 64, "--help"},
+	{{"publish"}, 64, "--queue"},
+	{{"publish", "--queue", "q", "--header", "no-equals-sign", "x"}, 64, "no-equals-sign"},
+	{{"request", "--queue", "q", "--timeout", "soon", "x"}, 64, "soon"},
+	{{"request", "--queue", "q"}, 64, "--help"},
+	{{"request", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--timeout", "300ms", "x"},
+		69, "no connection to the broker within 0.3 s: 127.0.0.1:1: Connection refused"},
+	{{"publish", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--wait", "300ms"}, 69,
+		"no connection to the broker: 127.0.0.1:1: Connection refused"},
+	{{"serve"}, 64, "wpool serve: queue is missing"},
+	{{"serve"}, 64, "wpool serve --help tells more"},
+	{{"serve", "--quue", "q", "--", "true"}, 64, "did you mean --queue?"},
+	{{"publish", "--quue", "q"}, 64, "did you mean --queue?"},
+	{{"request", "--quue", "q", "x"}, 64, "did you mean --queue?"},
+	{{"dead-letters", "list", "--quue", "q"}, 64, "did you mean --queue?"},
+	{{"check-config", "--refrence"}, 64, "did you mean --reference?"},
+	{{"--hlep"}, 64, "--help"},
+	{{"serve", "--queue", "--", "./shout"}, 64, "'--queue' needs a value"},
+	{{"serve", "--queue", "q", "--declare", "maybe", "--", "true"}, 64, "off, passive or on"},
+	{{"serve", "--config", "samples/wpool.yaml", "--queue", "q"}, 64, "--queue"},
+	{{"publish", "--queue", "q", "amqp://u:secret@h"}, 66, "amqp://u:******@h"},
+	{{"publish", "--queue", "q", "--header", "amqp://u:secret@h"}, 64, "u:******@h"},
+	{{"publish", "--queue", "q", "--wait", "amqp://u:secret@h"}, 64, "u:******@h"},
+	{{"amqp://u:secret@h"}, 64, "amqp://u:******@h"},
+	{{"serve", "--workers"}, 64, "--help"},
+	{{"serve", "--queue", "q"}, 64, "command"},
+	{{"serve", "--queue", "q", "--workers", "none", "--", "true"}, 64, "none"},
+	{{"serve", "--queue", "q", "--pipe", "paths", "--", "true"}, 64, "path"},
+	{{"serve", "--queue", "q", "--broker", "http://x/", "--", "true"}, 64, "amqp"},
+	{{"serve", "--config", "/no/such/file"}, 78, "/no/such/file"},
+	{{"check-config", "/no/such/file"}, 78, "/no/such/file"},
+};
+
+enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
+
+START_TEST(mistakes_are_named)
+{
+	struct proc *proc = run(mistakes[_i].arguments, mistakes[_i].code);
+	expect_on(proc_stderr(proc), mistakes[_i].words);
+}
+END_TEST
+
+/* wpool with these arguments and variables; what it wrote to stderr. */
+static char *run_with(const char *const arguments[], const char *const environment[], int code)
+{
+	const char *argv[ARGUMENTS] = {site_built("wpool")};
+	for (size_t i = 0; arguments[i]; i++)
+		argv[i + 1] = arguments[i];
+	struct proc *proc = proc_start(site.folder, argv, environment);
+	int got = proc_wait(proc);
+	char *said = proc_stderr(proc);
+	ck_assert_msg(got == code, "%d, not %d: %s", got, code, said);
+	proc_free(proc);
+	return said;
+}
+
+START_TEST(the_environments_mistakes_are_its_own)
+{
+	const char *const serve[] = {"serve", "--queue", "q", "--", "true", NULL};
+	const char *const environment[] = {"PREFETCH=many", NULL};
+	expect_on(run_with(serve, environment, 78), "wpool serve: PREFETCH: the value is \"many\"");
+}
+END_TEST
+
+/* Each once, however often the broker is tried. */
+START_TEST(what_is_odd_in_the_environment_is_said)
+{
+	const char *const publish[] = {"publish", "--queue", "q", "--wait", "1500ms", NULL};
+	const char *const check[] = {"check-config", "samples/wpool.yaml", NULL};
+	const char *const environment[] = {"AMQP_URL=amqp://127.0.0.1:1",
+		"RABBITMQ_HOSTNAME=elsewhere", "WPOOL_DRIAN=1s", "WPOOL_KEEP=1", NULL};
+	char *said = run_with(publish, environment, 69);
+	const char *refused = strstr(said, "Connection refused");
+	ck_assert_msg(refused && !strstr(refused + 1, "Connection refused"), "%s", said);
+	expect_on(said, "RABBITMQ_HOSTNAME: not used, since AMQP_URL is set");
+	said = run_with(check, environment, 0);
+	ck_assert_ptr_null(strstr(said, "WPOOL_KEEP"));
+	expect_on(said, "the nearest is WPOOL_DRAIN");
+}
+END_TEST
+
+START_TEST(a_reply_on_a_terminal_ends_its_line)
+{
+	const char *const worker[] = {site_built("samples/fibonacci"), NULL};
+	struct proc *serve = site_serve_ready(NULL, worker);
+	char *command = scratch_text("%s request --broker '%s' --queue %s '{\"Value\": 10}'",
+		site_built("wpool"), broker_url(site.broker), site.queue);
+	const char *const arguments[] = {"script", "-qec", command, "/dev/null", NULL};
+	struct proc *proc = proc_start(site.folder, arguments, NULL);
+	ck_assert_int_eq(proc_wait(proc), 0);
+	expect_on(proc_stdout(proc), "55\r\n");
+	proc_free(proc);
+	free(command);
+	site_stop(serve);
+}
+END_TEST
+
+/* Whatever is opened first must not become standard input. */
+START_TEST(a_closed_descriptor_is_no_accident)
+{
+	const char *const help[] = {
+		"/bin/sh", "-c", "exec \"$0\" --help >&-", site_built("wpool"), NULL};
+	char *command = scratch_text("exec %s publish --broker %s --queue %s <&-",
+		site_built("wpool"), broker_url(site.broker), site.queue);
+	const char *const arguments[] = {"/bin/sh", "-c", command, NULL};
+	struct proc *proc = proc_start(site.folder, arguments, NULL);
+	ck_assert_int_eq(proc_wait(proc), 74);
+	expect_on(proc_stderr(proc), "standard input");
+	proc_free(proc);
+	proc = proc_start(site.folder, help, NULL);
+	ck_assert_int_eq(proc_wait(proc), 74);
+	expect_on(proc_stderr(proc), "standard output");
+	proc_free(proc);
+	free(command);
+}
+END_TEST
+
+/* Everything on the command line that may be a password, also what a later option replaces. */
+START_TEST(passwords_are_hidden_from_others)
+{
+	const char *const options[] = {"--broker", "amqp://u:secret@127.0.0.1:1",
+		"--broker=amqp://u:secret@127.0.0.1:1,amqp://v:secret@127.0.0.1:1", NULL};
+	const char *const worker[] = {site_built("workers/echo"), NULL};
+	struct proc *serve = site_serve(options, worker);
+	char line[4096], path[64];
+	proc_expect(serve, "127.0.0.1");
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)proc_pid(serve));
+	FILE *file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	size_t len = fread(line, 1, sizeof line, file);
+	fclose(file);
+	ck_assert_ptr_nonnull(memmem(line, len, "amqp://u:******@127.0.0.1:1", 27));
+	ck_assert_ptr_null(memmem(line, len, "secret", 6));
+	site_stop(serve);
+}
+END_TEST
+
+enum { FILES = 30 };
+
+/* Every third is too large for this node, which closes the channel over it. Each of the others goes
+ * there at most twice. */
+START_TEST(the_ones_that_cost_the_channel_are_found)
+{
+	char *folder = scratch_path(site.folder, "node"), body[2000] = "";
+	struct broker *broker = broker_start(folder);
+	struct client *client = client_open(broker_url(broker));
+	const char *arguments[FILES + 8] = {
+		"publish", "--json", "--broker", broker_url(broker), "--queue", site.queue};
+	free(broker_eval(broker, "application:set_env(rabbit, max_message_size, 1000)"));
+	client_declare(client, site.queue, CLIENT_QUORUM);
+	memset(body, 'x', sizeof body - 1);
+	for (int i = 0; i < FILES; i++) {
+		char *name = scratch_text("%s/%d", site.folder, i);
+		scratch_write(name, i % 3 ? "small" : body);
+		arguments[6 + i] = name;
+	}
+	char *said = proc_stdout(run(arguments, 75));
+	const char *again = strstr(said, "\"republished\":");
+	ck_assert_msg(strstr(said, "\"confirmed\":20,\"returned\":0,\"refused\":10") && again, "%s",
+		said);
+	ck_assert_int_le(atoi(again + strlen("\"republished\":")), FILES);
+	for (int i = 0; i < FILES; i++)
+		free((char *)arguments[6 + i]);
+	free(said);
+	client_free(client);
+	broker_free(broker);
+	free(folder);
+}
+END_TEST
+
+START_TEST(configuration_mistakes_name_file_and_line)
+{
+	static const struct {
+		const char *text, *words;
+	} cases[] = {
+		{"pools:\n- {name: a, queue: q, command: [true], workerz: 3}\n", ":2: "},
+		{"pools:\n- {name: a, queue: q, command: [true], workerz: 3}\n", "workers"},
+		{"broker: {heartbeat: 15}\npools:\n- {queue: q, command: [true]}\n", ":1: "},
+		{"pools:\n- queue: q\n  command: [true]\n  workers: -4\n", ":4: "},
+		{"pools: [\n", "wpool.yaml:"},
+		{"broker: {}\n", "pools"},
+	};
+	char *path = scratch_path(site.folder, "wpool.yaml");
+	scratch_write(path, cases[_i].text);
+	const char *const arguments[] = {"check-config", path, NULL};
+	expect_on(proc_stderr(run(arguments, 78)), cases[_i].words);
+	free(path);
+}
+END_TEST
+
+START_TEST(check_config_hides_secrets)
+{
+	char *path = scratch_path(site.folder, "wpool.yaml");
+	scratch_write(path, "broker: {url: \"amqp://me:s3cret@localhost/%2f\"}\n"
+			    "pools:\n- {name: a, queue: q, command: [true]}\n");
+	const char *const arguments[] = {"check-config", path, NULL};
+	char *printed = proc_stdout(run(arguments, 0));
+	ck_assert_ptr_null(strstr(printed, "s3cret"));
+	expect_on(printed, "attempts");
+	free(path);
+}
+END_TEST
+
+START_TEST(the_samples_configuration_is_right)
+{
+	const char *const arguments[] = {"check-config", "samples/wpool.yaml", NULL};
+	expect_on(proc_stdout(run(arguments, 0)), "long_batch.python");
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("cli", {files_are_published, 1}, {lines_are_published, 1},
+		{what_no_queue_takes_is_an_error, 1}, {a_request_prints_its_reply, 1},
+		{a_request_without_a_worker_times_out, 1}, {help_and_version_are_there, 1},
+		{mistakes_are_named, MISTAKES}, {the_environments_mistakes_are_its_own, 1},
+		{what_is_odd_in_the_environment_is_said, 1},
+		{a_reply_on_a_terminal_ends_its_line, 1}, {a_closed_descriptor_is_no_accident, 1},
+		{the_ones_that_cost_the_channel_are_found, 1},
+		{passwords_are_hidden_from_others, 1},
+		{configuration_mistakes_name_file_and_line, 6}, {check_config_hides_secrets, 1},
+		{the_samples_configuration_is_right, 1});
+}

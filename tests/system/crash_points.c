@@ -1,0 +1,139 @@
+/* The supervisor is killed at labelled points between answer, publish, confirm and ack, and another
+ * takes over: nothing is lost, and what is done or told twice is no more than was in flight. */
+#include "system/system.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PREFETCH 16
+#define EACH     10 /* tasks of each kind */
+
+#define COUNTS 3
+
+/* Where, and at which passes. The flushes come once a turn of the loop: the first turns only log
+ * in. */
+static const struct point {
+	const char *label;
+	int counts[COUNTS];
+} points[] = {
+	{"delivery-taken", {1, 3, 8}},
+	{"answer-read", {1, 3, 8}},
+	{"copy-published", {1, 3, 8}},
+	{"before-flush", {25, 40, 60}},
+	{"acks-flushed", {25, 40, 60}},
+	{"copies-flushed", {25, 40, 60}},
+	{"confirm-received", {1, 3, 8}},
+	{"confirm-counted", {1, 3, 8}},
+	{"ack-appended", {1, 3, 8}},
+};
+#define POINTS (int)(sizeof points / sizeof *points)
+
+/* In the order of their names' numbers: number % KINDS. */
+enum { DONE, REPLIED, FAILED, REJECTED, KINDS };
+static const char *const statuses[KINDS] = {"200", "201", "500", "404"};
+
+static const char *const delays[] = {"100ms", NULL};
+
+static struct proc *serve(const char *program, const char *crash_at)
+{
+	char *text = scratch_text("broker: {url: \"%s\"}\npools:\n"
+				  "- {queue: %s, command: [\"%s\"], workers: 2, pipeline: 4,\n"
+				  "   prefetch: %d, retry: {attempts: 2, delay: [100ms]}}\n",
+		broker_url(site.broker), site.queue, site_built("workers/echo"), PREFETCH);
+	char *path = scratch_path(site.folder, "wpool.yaml");
+	char *witness = scratch_text("WITNESS=%s", site.witness);
+	char *point = scratch_text("WPOOL_CRASH_AT=%s", crash_at);
+	const char *argv[] = {site_built(program), "serve", "--config", path, NULL};
+	const char *environment[] = {witness, point, NULL};
+	scratch_write(path, text);
+	struct proc *proc = proc_start(site.folder, argv, environment);
+	free(text);
+	free(path);
+	free(witness);
+	free(point);
+	return proc;
+}
+
+static void post_all(void)
+{
+	for (int i = 0; i < KINDS * EACH; i++) {
+		char *id = scratch_text("%d", i);
+		client_post(site.client, site.queue,
+			&(struct letter){.body = id,
+				.correlation_id = id,
+				.reply_to = site.replies,
+				.headers = {{"X-Status", statuses[i % KINDS]}}});
+		free(id);
+	}
+}
+
+/* Of the kinds that end there. */
+static void book(int *ends, const char *id, bool is_dead)
+{
+	int number = atoi(id);
+	ck_assert(number >= 0 && number < KINDS * EACH);
+	bool is_to_die = number % KINDS == FAILED || number % KINDS == REJECTED;
+	ck_assert_msg(is_to_die == is_dead, "%s ended otherwise", id);
+	ends[number]++;
+}
+
+static void book_queue(int *ends, const char *queue, bool is_dead)
+{
+	for (long left = broker_messages(site.broker, queue); left > 0; left--) {
+		struct message *message = client_take(site.client, queue);
+		book(ends, message->body, is_dead);
+		if (is_dead)
+			ck_assert_int_eq(message_header_number(message, "x-wpool-attempt"),
+				atoi(message->body) % KINDS == FAILED ? 2 : 1);
+		message_free(message);
+	}
+}
+
+static void book_witness(int *ends)
+{
+	char *text = scratch_read(site.witness, NULL), *rest = NULL;
+	ck_assert_ptr_nonnull(text);
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (atoi(line) % KINDS == DONE)
+			book(ends, line, false);
+	free(text);
+}
+
+static void close_account(const char *crash_at)
+{
+	int ends[KINDS * EACH] = {0}, repeated = 0;
+	book_queue(ends, site.dead, true);
+	book_queue(ends, site.replies, false);
+	book_witness(ends);
+	for (int i = 0; i < KINDS * EACH; i++) {
+		ck_assert_msg(ends[i] > 0, "%s: %d is lost", crash_at, i);
+		repeated += ends[i] - 1;
+	}
+	ck_assert_msg(repeated <= PREFETCH, "%s: %d repeated", crash_at, repeated);
+	printf("%s: %d repeated\n", crash_at, repeated);
+}
+
+START_TEST(nothing_is_lost)
+{
+	const struct point *point = &points[_i / COUNTS];
+	char *crash_at = scratch_text("%s:%d", point->label, point->counts[_i % COUNTS]);
+	struct proc *first = serve("wpool-crash", crash_at);
+	post_all();
+	ck_assert_int_eq(proc_wait(first), 128 + SIGKILL);
+	struct proc *second = serve("wpool", "");
+	client_expect_consumers(site.client, site.queue, 1);
+	site_await_settled(delays);
+	site_stop(second);
+	site_await_settled(delays);
+	close_account(crash_at);
+	proc_free(first);
+	proc_free(second);
+	free(crash_at);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("crash points", {nothing_is_lost, POINTS * COUNTS});
+}

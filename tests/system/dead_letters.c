@@ -1,0 +1,394 @@
+/* wpool dead-letters: reading leaves everything in place, a replay loses nothing whatever happens
+ * to it, and what it brings back is the message that was given up. */
+#include "system/system.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ARGUMENTS 24
+
+/* `wpool dead-letters VERB --queue site.queue OPTION...`, started. */
+static struct proc *start(const char *verb, const char *const options[])
+{
+	const char *arguments[ARGUMENTS] = {
+		"dead-letters", verb, "--queue", site.queue, "--broker", broker_url(site.broker)};
+	for (size_t i = 0, at = 6; options && options[i]; i++)
+		arguments[at++] = options[i];
+	return site_wpool(arguments);
+}
+
+/* And ended with this code; what it wrote to stdout, owned by the caller. */
+static char *run(const char *verb, const char *const options[], int code)
+{
+	struct proc *proc = start(verb, options);
+	int got = proc_wait(proc);
+	char *said = proc_stderr(proc);
+	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", verb, got, code, said);
+	free(said);
+	return proc_stdout(proc);
+}
+
+static void expect_in(char *output, const char *words)
+{
+	ck_assert_msg(strstr(output, words) != NULL, "'%s' is not in: %s", words, output);
+	free(output);
+}
+
+#define RUN(verb, code, ...) run(verb, (const char *const[]){__VA_ARGS__, NULL}, code)
+
+/* A dead letter as a pool leaves it. */
+static void post_dead(const char *body, const char *reason)
+{
+	client_post(site.client, site.dead,
+		&(struct letter){.body = body,
+			.message_id = body,
+			.correlation_id = "c",
+			.headers = {{"x-wpool-queue", site.queue}, {"x-wpool-reason", reason},
+				{"x-wpool-attempt", "3"}, {"mine", "kept"}}});
+}
+
+/* Bodies 0 to count - 1; every third one crashed, the others failed. */
+static void post_many(enum client_queue kind, int count)
+{
+	client_declare(site.client, site.dead, kind);
+	for (int i = 0; i < count; i++) {
+		char body[16];
+		snprintf(body, sizeof body, "%d", i);
+		post_dead(body, i % 3 ? "failed" : "crashed");
+	}
+}
+
+static void expect_many(const char *queue, int count)
+{
+	client_expect_ready(site.client, queue, count);
+	for (int i = 0; i < count; i++) {
+		char body[16];
+		snprintf(body, sizeof body, "%d", i);
+		client_expect(site.client, queue, body);
+	}
+}
+
+/* Also where only some are looked at, and where some were handed back before: more than one step of
+ * the window. */
+START_TEST(reading_leaves_count_and_order)
+{
+	post_many(_i ? CLIENT_CLASSIC : CLIENT_QUORUM, 50);
+	expect_in(RUN("list", 0, "--limit", "30"), "30 of 50 messages");
+	expect_in(RUN("list", 0, "--limit", "3"), "3 of 50 messages");
+	expect_in(RUN("list", 0, "--match", "message_id=7"), "1 of 50 messages");
+	expect_in(RUN("show", 0, "--json"), "\"count\":50,\"looked_at\":50,\"complete\":true");
+	expect_in(RUN("list", 0, "--limit", "20"), "20 of 50 messages");
+	expect_many(site.dead, 50);
+}
+END_TEST
+
+START_TEST(list_tells_what_there_is)
+{
+	post_many(CLIENT_QUORUM, 4);
+	char *lines = run("list", NULL, 0);
+	expect_in(strdup(lines), "REASON   ATTEMPTS  QUEUE");
+	expect_in(strdup(lines), "MESSAGE ID  CORRELATION ID  BYTES");
+	expect_in(strdup(lines), "crashed         3  ");
+	expect_in(lines, "\n\n4 of 4 messages in ");
+	lines = RUN("show", 0, "--match", "message_id=3");
+	expect_in(strdup(lines), "message 4 (message_id 3)\n");
+	expect_in(strdup(lines), "    mine (string): kept\n");
+	expect_in(lines, "  body: 1 byte\n    3\n");
+}
+END_TEST
+
+START_TEST(matches_and_limits_are_kept_to)
+{
+	static const struct {
+		const char *options[6];
+		const char *words;
+	} cases[] = {
+		{{"--match", "x-wpool-reason=crashed"}, "2 of 5"},
+		{{"--match", "x-wpool-reason=failed"}, "3 of 5"},
+		{{"--match", "x-wpool-reason=failed", "--limit", "2"}, "2 of 5"},
+		{{"--match", "x-wpool-reason=failed", "--match", "message_id=4"}, "1 of 5"},
+		{{"--match", "x-wpool-reason=failed", "--match", "message_id=3"}, "0 of 5"},
+		{{"--match", "correlation_id=c"}, "5 of 5"},
+		{{"--match", "mine=kept", "--limit", "100"}, "5 of 5"},
+	};
+	post_many(CLIENT_QUORUM, 5);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		expect_in(run("list", cases[i].options, 0), cases[i].words);
+	expect_in(RUN("replay", 0, "--match", "x-wpool-reason=failed", "--limit", "2"),
+		"2 matched, 2 replayed, 0 returned, 0 refused; 3 left");
+	client_expect(site.client, site.queue, "1");
+	client_expect(site.client, site.queue, "2");
+	client_expect_ready(site.client, site.dead, 3);
+}
+END_TEST
+
+START_TEST(drop_takes_off_what_matches)
+{
+	post_many(CLIENT_QUORUM, 6);
+	struct proc *proc = start("drop", NULL);
+	ck_assert_int_eq(proc_wait(proc), 64);
+	expect_in(proc_stderr(proc), "--yes");
+	expect_in(RUN("drop", 0, "--yes", "--match", "x-wpool-reason=failed", "--json"),
+		"\"matched\":4,\"dropped\":4,\"left\":2}");
+	client_expect_ready(site.client, site.dead, 2);
+	client_expect(site.client, site.dead, "0");
+	client_expect(site.client, site.dead, "3");
+	expect_in(RUN("drop", 0, "--yes"), "0 dropped; 0 left");
+}
+END_TEST
+
+/* Given up after one attempt; sent back it is the first attempt again, which fails again, and the
+ * second succeeds. */
+START_TEST(a_replay_begins_anew)
+{
+	struct proc *serve = site_serve_pool(
+		"properties: true, retry: {attempts: 1}", site_built("workers/echo"));
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "again",
+			.reply_to = site.replies,
+			.correlation_id = "id-1",
+			.headers = {{"X-Fail-Until", "1"}, {"X-Status", "201"}}});
+	proc_expect(serve, "attempt 1 of 1; given up");
+	client_expect_ready(site.client, site.dead, 1);
+	site_stop(serve);
+	expect_in(run("replay", NULL, 0), "1 matched, 1 replayed, 0 returned, 0 refused; 0 left");
+	ck_assert_int_eq(client_ready(site.client, site.dead), 0);
+	serve = site_serve_pool(
+		"properties: true, retry: {attempts: 2}", site_built("workers/echo"));
+	struct message *reply = client_take(site.client, site.replies);
+	ck_assert_str_eq(reply->body, "again");
+	ck_assert(message_text_is(reply->properties.correlation_id, "id-1"));
+	message_free(reply);
+	ck_assert_int_eq(proc_count_said(serve, "attempt 1 of 2; it is tried again"), 1);
+	client_expect_ready(site.client, site.queue, 0);
+	site_stop(serve);
+	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	ck_assert_int_eq(broker_messages(site.broker, site.dead), 0);
+}
+END_TEST
+
+enum { MANY = 400, ROUNDS = 5 };
+
+/* Takes off what is in the queue; false where one of MANY was never there. */
+static void expect_all(const char *queue)
+{
+	bool seen[MANY] = {false};
+	for (long left = client_ready(site.client, queue); left > 0; left--) {
+		struct message *message = client_take(site.client, queue);
+		int number = atoi(message->body);
+		ck_assert(number >= 0 && number < MANY);
+		seen[number] = true;
+		message_free(message);
+	}
+	for (int i = 0; i < MANY; i++)
+		ck_assert_msg(seen[i], "%d is lost", i);
+}
+
+/* Until so many are replayed, or it has ended before. */
+static void await_ready(struct proc *replay, long count)
+{
+	while (proc_is_alive(replay) && client_ready(site.client, site.queue) < count)
+		poll(NULL, 0, 1);
+}
+
+START_TEST(a_killed_replay_loses_nothing)
+{
+	post_many(_i ? CLIENT_CLASSIC : CLIENT_QUORUM, MANY);
+	for (int round = 0; round < ROUNDS; round++) {
+		long before = client_ready(site.client, site.queue);
+		struct proc *replay = start("replay", NULL);
+		await_ready(replay, before + 1 + round * 7);
+		proc_signal(replay, round == ROUNDS - 1 ? SIGINT : SIGKILL);
+		int code = proc_wait(replay); /* it may be over, or not yet ready for a signal */
+		ck_assert_msg(code > 128 || code == 75 || code == 0, "%d", code);
+	}
+	/* What was in its hands comes back when the broker has seen that it is gone. */
+	while (client_ready(site.client, site.dead) != broker_messages(site.broker, site.dead))
+		poll(NULL, 0, 20);
+	char *said = run("replay", NULL, 0);
+	ck_assert_msg(broker_messages(site.broker, site.dead) == 0, "%s", said);
+	expect_all(site.queue);
+}
+END_TEST
+
+START_TEST(a_replay_without_its_connection_stops)
+{
+	post_many(CLIENT_QUORUM, MANY);
+	struct proc *replay = start("replay", NULL);
+	await_ready(replay, 1);
+	proc_signal(replay, SIGSTOP);
+	broker_close_connections(site.broker); /* our own client's, too */
+	site.client = client_open(broker_url(site.broker));
+	proc_signal(replay, SIGCONT);
+	ck_assert_int_eq(proc_wait(replay), 75);
+	expect_in(proc_stderr(replay), "the connection was lost; what was not taken off is still");
+	while (client_ready(site.client, site.dead) != broker_messages(site.broker, site.dead))
+		poll(NULL, 0, 20);
+	free(run("replay", NULL, 0));
+	expect_all(site.queue);
+}
+END_TEST
+
+/* Nowhere to go, no queue of that name, and another one. */
+START_TEST(what_cannot_go_back_stays)
+{
+	client_declare(site.client, site.dead, CLIENT_QUORUM);
+	client_post(site.client, site.dead, &(struct letter){.body = "a", .message_id = "m-1"});
+	struct proc *proc = start("replay", NULL);
+	ck_assert_int_eq(proc_wait(proc), 64);
+	expect_in(proc_stderr(proc), "message 1 (message_id m-1) has no x-wpool-queue; --to");
+	expect_in(proc_stdout(proc), "1 matched, 0 replayed, 0 returned, 0 refused, 1 without");
+	client_expect_ready(site.client, site.dead, 1);
+	expect_in(RUN("replay", 69, "--to", "no-such-queue", "--json"),
+		"\"matched\":1,\"replayed\":0,\"returned\":1,\"refused\":0,");
+	client_expect_ready(site.client, site.dead, 1);
+	expect_in(RUN("replay", 0, "--to", site.replies), "1 replayed");
+	client_expect(site.client, site.replies, "a");
+	ck_assert_int_eq(broker_messages(site.broker, site.dead), 0);
+}
+END_TEST
+
+START_TEST(large_and_odd_bodies_survive)
+{
+	enum { SIZE = 16 * 1024 * 1024 };
+	char *body = malloc(SIZE);
+	ck_assert_ptr_nonnull(body);
+	for (size_t i = 0; i < SIZE; i++)
+		body[i] = (char)(i * 2654435761u >> 13);
+	client_declare(site.client, site.dead, CLIENT_QUORUM);
+	client_publish(site.client, site.dead, body, SIZE, NULL);
+	client_publish(site.client, site.dead, "", 0, NULL);
+	expect_in(run("list", NULL, 0), "16,777,216");
+	char *json = RUN("show", 0, "--json");
+	ck_assert_uint_gt(strlen(json), SIZE / 3 * 4);
+	expect_in(json, "\"size\":16777216,\"body_base64\":\"");
+	expect_in(run("show", NULL, 0), "16,776,960 more bytes; --json has them all");
+	free(RUN("replay", 0, "--to", site.queue));
+	struct message *message = client_take(site.client, site.queue);
+	ck_assert_uint_eq(message->size, SIZE);
+	ck_assert_int_eq(memcmp(message->body, body, SIZE), 0);
+	message_free(message);
+	client_expect(site.client, site.queue, "");
+	free(body);
+}
+END_TEST
+
+#define FIELD(name, letter, member, number)                                                        \
+	{                                                                                          \
+		{sizeof(name) - 1, (void *)(uintptr_t)(name)},                                     \
+		{                                                                                  \
+			.kind = (letter), .value.member = (number)                                 \
+		}                                                                                  \
+	}
+
+/* Of types without a pointer in them. */
+static size_t scalar_size(uint8_t kind)
+{
+	static const char *const by_size[] = {"V", "tbB", "su", "", "Iif", "", "", "", "ldT"};
+	for (size_t size = 0; size < sizeof by_size / sizeof *by_size; size++)
+		if (strchr(by_size[size], kind))
+			return size;
+	return 0;
+}
+
+START_TEST(all_header_types_survive)
+{
+	char raw[] = {'\xff', 0};
+	amqp_table_entry_t inner[] = {FIELD("deep", 'l', i64, -5)};
+	amqp_field_value_t list[] = {{.kind = 'I', .value.i32 = 7}, {.kind = 'V'}};
+	amqp_table_entry_t entries[] = {
+		FIELD("t", 't', boolean, 1),
+		FIELD("b", 'b', i8, -8),
+		FIELD("B", 'B', u8, 200),
+		FIELD("s", 's', i16, -300),
+		FIELD("u", 'u', u16, 60000),
+		FIELD("I", 'I', i32, -70000),
+		FIELD("i", 'i', u32, 4000000000u),
+		FIELD("l", 'l', i64, -5000000000ll),
+		FIELD("f", 'f', f32, 1.5f),
+		FIELD("d", 'd', f64, 2.25),
+		FIELD("T", 'T', u64, 1700000000u),
+		FIELD("V", 'V', i64, 0),
+		FIELD("D", 'D', decimal, ((amqp_decimal_t){2, 1234})),
+		FIELD("x", 'x', bytes, ((amqp_bytes_t){2, raw})),
+		FIELD("F", 'F', table, ((amqp_table_t){1, inner})),
+		FIELD("A", 'A', array, ((amqp_array_t){2, list})),
+		FIELD("S", 'S', bytes, amqp_cstring_bytes("text")),
+		FIELD("x-wpool-reason", 'S', bytes, amqp_cstring_bytes("failed")),
+		FIELD("x-wpool-attempt", 'l', i64, 3),
+	};
+	enum { KEPT = sizeof entries / sizeof *entries - 2 };
+	amqp_basic_properties_t properties = {
+		._flags = AMQP_BASIC_HEADERS_FLAG | AMQP_BASIC_PRIORITY_FLAG |
+			  AMQP_BASIC_TIMESTAMP_FLAG | AMQP_BASIC_EXPIRATION_FLAG,
+		.headers = {sizeof entries / sizeof *entries, entries},
+		.priority = 4,
+		.timestamp = 1234567890,
+		.expiration = amqp_cstring_bytes("3600000")};
+	client_declare(site.client, site.dead, CLIENT_QUORUM);
+	client_publish(site.client, site.dead, "body", 4, &properties);
+	free(RUN("show", 0, "--json"));
+	free(RUN("replay", 0, "--to", site.queue));
+	struct message *message = client_take(site.client, site.queue);
+	ck_assert_int_eq(message->properties.headers.num_entries, KEPT);
+	for (int i = 0; i < KEPT; i++) {
+		char name[8] = "";
+		memcpy(name, entries[i].key.bytes, entries[i].key.len);
+		const amqp_field_value_t *got = message_header(message, name);
+		ck_assert_msg(got && got->kind == entries[i].value.kind, "header %s", name);
+		ck_assert_msg(
+			memcmp(&got->value, &entries[i].value.value, scalar_size(got->kind)) == 0,
+			"header %s", name);
+	}
+	const amqp_field_value_t *table = message_header(message, "F");
+	ck_assert_int_eq(table->value.table.entries[0].value.value.i64, -5);
+	const amqp_field_value_t *array = message_header(message, "A");
+	ck_assert_int_eq(array->value.array.entries[0].value.i32, 7);
+	ck_assert_int_eq(array->value.array.entries[1].kind, 'V');
+	ck_assert_int_eq(message_header(message, "D")->value.decimal.value, 1234);
+	ck_assert_int_eq(memcmp(message_header(message, "x")->value.bytes.bytes, raw, 2), 0);
+	ck_assert(message_header_is(message, "S", "text"));
+	ck_assert_int_eq(message->properties.priority, 4);
+	ck_assert_uint_eq(message->properties.timestamp, 1234567890);
+	ck_assert(!(message->properties._flags & AMQP_BASIC_EXPIRATION_FLAG));
+	message_free(message);
+}
+END_TEST
+
+START_TEST(mistakes_are_named)
+{
+	static const struct {
+		const char *verb, *options[6];
+		int code;
+		const char *words;
+	} cases[] = {
+		{"list", {NULL}, 69, "there is no queue"},
+		{"lits", {NULL}, 64, "'lits'"},
+		{"list", {"--match", "x"}, 64, "--match 'x'"},
+		{"list", {"--limit", "0"}, 64, "--limit '0'"},
+		{"list", {"--to", "q"}, 64, "--to goes with replay"},
+		{"replay", {"--yes"}, 64, "--yes goes with drop"},
+		{"replay", {"--to", ""}, 64, "--to is empty"},
+		{"list", {"--broker", "amqp://127.0.0.1:1", "--wait", "300ms"}, 69,
+			"no connection"},
+		{"list", {"--broker", "http://u:secret@x/"}, 64, "amqp"},
+		{"list", {"show"}, 64, "is needed"},
+	};
+	struct proc *proc = start(cases[_i].verb, cases[_i].options);
+	ck_assert_int_eq(proc_wait(proc), cases[_i].code);
+	expect_in(proc_stderr(proc), cases[_i].words);
+	ck_assert(!proc_has_said(proc, "secret"));
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("dead letters", {reading_leaves_count_and_order, 2},
+		{list_tells_what_there_is, 1}, {matches_and_limits_are_kept_to, 1},
+		{drop_takes_off_what_matches, 1}, {a_replay_begins_anew, 1},
+		{a_killed_replay_loses_nothing, 2}, {a_replay_without_its_connection_stops, 1},
+		{what_cannot_go_back_stays, 1}, {large_and_odd_bodies_survive, 1},
+		{all_header_types_survive, 1}, {mistakes_are_named, 10});
+}

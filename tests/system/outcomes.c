@@ -1,0 +1,217 @@
+/* Every way in which a task can end, on both kinds of queue, with the supervisor killed in the
+ * middle, the broker restarted in the middle, or neither: nothing is lost, nothing is left over,
+ * and the dead letters are those that were to be, after just their attempts. */
+#include "system/system.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ATTEMPTS 3
+#define TIMES    2 /* tasks of each outcome that costs a worker, or waits */
+#define CHEAP    5 /* of the others */
+
+enum end { DONE, REPLIED, DEAD };
+
+/* How a worker is asked for it, and what must come of it. */
+static const struct outcome {
+	const char *name;
+	struct {
+		const char *name, *value;
+	} headers[2];
+	const char *reply_to; /* NULL: the test's own queue */
+	int times;
+	enum end end;
+	const char *reason;
+	int attempts;
+} outcomes[] = {
+	{"done", {{NULL, NULL}}, NULL, CHEAP, DONE, NULL, 0},
+	{"reply", {{"X-Status", "201"}}, NULL, CHEAP, REPLIED, NULL, 0},
+	{"failed", {{"X-Status", "500"}}, NULL, CHEAP, DEAD, "failed", ATTEMPTS},
+	{"recovering", {{"X-Fail-Until", "2"}}, NULL, CHEAP, DONE, NULL, 0},
+	{"rejected", {{"X-Status", "404"}}, NULL, CHEAP, DEAD, "rejected", 1},
+	{"crashing", {{"X-Crash", "11"}}, NULL, TIMES, DEAD, "crashed", ATTEMPTS},
+	{"hanging", {{"X-Sleep-Ms", "600000"}}, NULL, TIMES, DEAD, "timed-out", ATTEMPTS},
+	{"breaking", {{"X-Break", "1"}}, NULL, TIMES, DEAD, "protocol-error", ATTEMPTS},
+	{"unroutable", {{"X-Status", "201"}}, "no-such-queue", CHEAP, DEAD, "unroutable", 1},
+	{"handed-back", {{"X-Hand-Back", "2"}}, NULL, CHEAP, DONE, NULL, 0},
+};
+#define OUTCOMES (sizeof outcomes / sizeof *outcomes)
+
+enum trouble { NONE, SUPERVISOR, BROKER, TROUBLES };
+
+/* How often each task ended as it was to end; they are known by "name-number". */
+struct account {
+	int ends[OUTCOMES][CHEAP];
+	int repeated;
+};
+
+static void post(const struct outcome *outcome, int number)
+{
+	char *id = scratch_text("%s-%d", outcome->name, number);
+	struct letter letter = {.body = id,
+		.correlation_id = id,
+		.reply_to = outcome->reply_to ? outcome->reply_to : site.replies};
+	for (size_t i = 0; i < 2 && outcome->headers[i].name; i++) {
+		letter.headers[i].name = outcome->headers[i].name;
+		letter.headers[i].value = outcome->headers[i].value;
+	}
+	client_post(site.client, site.queue, &letter);
+	free(id);
+}
+
+static void post_all(void)
+{
+	for (int number = 0; number < CHEAP; number++)
+		for (size_t i = 0; i < OUTCOMES; i++)
+			if (number < outcomes[i].times)
+				post(&outcomes[i], number);
+}
+
+static struct proc *serve(void)
+{
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 4,\n"
+				  "   properties: true, limits: {hard: 700ms, grace: 200ms},\n"
+				  "   retry: {attempts: %d, delay: [100ms, 200ms]}}\n",
+		site.queue, site_built("workers/echo"), ATTEMPTS);
+	struct proc *proc = site_serve_pools(pool);
+	client_expect_consumers(site.client, site.queue, 1);
+	free(pool);
+	return proc;
+}
+
+/* ---------- the account ---------- */
+
+static void book(struct account *account, const char *id, enum end end, struct message *message)
+{
+	for (size_t i = 0; i < OUTCOMES; i++) {
+		const struct outcome *outcome = &outcomes[i];
+		size_t length = strlen(outcome->name);
+		if (strncmp(id, outcome->name, length) != 0 || id[length] != '-')
+			continue;
+		ck_assert_msg(outcome->end == end, "%s ended otherwise", id);
+		int number = atoi(id + length + 1);
+		ck_assert(number >= 0 && number < outcome->times);
+		account->repeated += account->ends[i][number]++ > 0;
+		if (end == DEAD) {
+			ck_assert_msg(message_header_is(message, "x-wpool-reason", outcome->reason),
+				"%s is not dead for being %s", id, outcome->reason);
+			ck_assert_msg(message_header_number(message, "x-wpool-attempt") ==
+					      outcome->attempts,
+				"%s has %ld attempts", id,
+				(long)message_header_number(message, "x-wpool-attempt"));
+		}
+		return;
+	}
+	ck_abort_msg("nobody published %s", id);
+}
+
+static void book_queue(struct account *account, const char *queue, enum end end)
+{
+	for (long left = broker_messages(site.broker, queue); left > 0; left--) {
+		struct message *message = client_take(site.client, queue);
+		book(account, message->body, end, message);
+		message_free(message);
+	}
+}
+
+static void book_witness(struct account *account)
+{
+	char *text = scratch_read(site.witness, NULL), *rest = NULL;
+	ck_assert_ptr_nonnull(text);
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		/* Those with a reply bear witness, too: their end is the reply. */
+		if (strncmp(line, "reply-", 6) != 0 && strncmp(line, "unroutable-", 11) != 0)
+			book(account, line, DONE, NULL);
+	free(text);
+}
+
+static void close_account(struct account *account, enum trouble trouble)
+{
+	book_queue(account, site.dead, DEAD);
+	book_queue(account, site.replies, REPLIED);
+	book_witness(account);
+	for (size_t i = 0; i < OUTCOMES; i++)
+		for (int number = 0; number < outcomes[i].times; number++) {
+			int ends = account->ends[i][number];
+			ck_assert_msg(ends > 0, "%s-%d is lost", outcomes[i].name, number);
+			/* The one trouble may have come between an effect and its ack. */
+			ck_assert_msg(ends <= (trouble == NONE ? 1 : 2), "%s-%d ended %d times",
+				outcomes[i].name, number, ends);
+		}
+	ck_assert(trouble != NONE || account->repeated == 0);
+}
+
+/* ---------- the way there ---------- */
+
+static const char *const delays[] = {"100ms", "200ms", NULL};
+
+/* When some have ended, some wait, and some are being worked on. */
+static void await_middle(struct proc *proc)
+{
+	for (int i = 0; i < 2 * TIMES; i++)
+		proc_expect(proc, "it is tried again");
+}
+
+static struct proc *make_trouble(struct proc *proc, enum trouble trouble)
+{
+	if (trouble == NONE)
+		return proc;
+	await_middle(proc);
+	if (trouble == SUPERVISOR) {
+		proc_signal(proc, SIGKILL);
+		ck_assert_int_eq(proc_wait(proc), 128 + SIGKILL);
+		return serve();
+	}
+	broker_command(site.broker, "restart");
+	client_free(site.client);
+	site.client = client_open(broker_url(site.broker));
+	client_expect_consumers(site.client, site.queue, 1);
+	return proc;
+}
+
+/* The others' node must live. */
+static void move_to(struct broker *broker)
+{
+	client_free(site.client);
+	site.broker = broker;
+	site.client = client_open(broker_url(broker));
+	client_declare(site.client, site.replies, CLIENT_CLASSIC);
+}
+
+static struct broker *start_own(void)
+{
+	char *folder = scratch_path(site.folder, "node");
+	struct broker *broker = broker_start(folder);
+	free(folder);
+	return broker;
+}
+
+START_TEST(the_account_is_clean)
+{
+	static const enum client_queue kinds[] = {CLIENT_QUORUM, CLIENT_CLASSIC};
+	enum trouble trouble = (enum trouble)(_i / 2);
+	struct account account = {0};
+	struct broker *own = trouble == BROKER ? start_own() : NULL;
+	if (own)
+		move_to(own);
+	client_delete(site.client, site.queue);
+	client_declare(site.client, site.queue, kinds[_i % 2]);
+	struct proc *proc = serve();
+	post_all();
+	proc = make_trouble(proc, trouble);
+	site_await_settled(delays);
+	site_stop(proc);
+	site_await_settled(delays);
+	close_account(&account, trouble);
+	/* Before its folder goes: then nobody would know how to stop it. */
+	if (own)
+		move_to(broker_shared());
+	broker_free(own);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("outcomes", {the_account_is_clean, 2 * TROUBLES});
+}

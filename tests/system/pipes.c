@@ -1,0 +1,98 @@
+/* The three pipe forms, with workers in C, in Python, and with the habits of the existing ones. */
+#include "system/system.h"
+
+static void call_fibonacci(const char *value, const char *answer)
+{
+	char *body = scratch_text("{\"Value\": %s}", value);
+	struct message *reply = client_call(
+		site.client, site.queue, &(struct letter){.body = body, .correlation_id = value});
+	ck_assert_str_eq(reply->body, answer);
+	ck_assert(message_text_is(reply->properties.correlation_id, value));
+	message_free(reply);
+	free(body);
+}
+
+static void call_and_stop(struct proc *serve)
+{
+	call_fibonacci("20", "6765");
+	call_fibonacci("-8", "-21");
+	call_fibonacci("0", "0");
+	site_stop(serve);
+	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+}
+
+static const char *const forms[] = {"path", "fifo", "corefx"};
+
+START_TEST(form_in_c)
+{
+	const char *const worker[] = {site_built("samples/fibonacci"), NULL};
+	const char *const options[] = {"--workers", "2", "--pipe", forms[_i], NULL};
+	call_and_stop(site_serve_ready(options, worker));
+}
+END_TEST
+
+START_TEST(form_in_python)
+{
+	const char *const worker[] = {"/usr/bin/python3", "samples/python/fibonacci.py", NULL};
+	const char *const options[] = {"--workers", "2", "--pipe", forms[_i], NULL};
+	call_and_stop(site_serve_ready(options, worker));
+}
+END_TEST
+
+/* A body of "reply X" is answered with 201 and X, "fail" fails, all else is done. */
+static void serve_existing(const char *const worker[])
+{
+	const char *const options[] = {"--workers", "2", "--pipe", "corefx", NULL};
+	struct proc *serve = site_serve_ready(options, worker);
+	for (int i = 0; i < 10; i++)
+		client_send(site.client, site.queue, "plain");
+	client_post(site.client, site.queue,
+		&(struct letter){
+			.body = "reply gr\xc3\xbc\xc3\x9f dich", .reply_to = site.replies});
+	client_expect(site.client, site.replies, "gr\xc3\xbc\xc3\x9f dich");
+	/* Without a correlation id, with bytes that are no UTF-8, with headers of no text. */
+	client_publish(site.client, site.queue, "\xff\xfe", 2, NULL);
+	client_expect_ready(site.client, site.queue, 0);
+	site_stop(serve);
+	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	ck_assert_int_le(client_ready(site.client, site.dead), 0);
+}
+
+START_TEST(existing_python_worker)
+{
+	serve_existing(
+		(const char *const[]){"/usr/bin/python3", "tests/workers/legacy_python.py", NULL});
+}
+END_TEST
+
+START_TEST(existing_strict_worker)
+{
+	serve_existing((const char *const[]){site_built("workers/legacy_strict"), NULL});
+}
+END_TEST
+
+START_TEST(existing_dotnet_worker)
+{
+	serve_existing((const char *const[]){site_built("workers/legacy_dotnet"), NULL});
+}
+END_TEST
+
+START_TEST(a_bare_text_is_a_failure_and_the_worker_lives)
+{
+	const char *const worker[] = {site_built("workers/legacy_dotnet"), NULL};
+	const char *const options[] = {"--workers", "1", "--pipe", "corefx", NULL};
+	struct proc *serve = site_serve_ready(options, worker);
+	client_send(site.client, site.queue, "fail");
+	proc_expect(serve, "attempt 3 of 3; given up");
+	client_expect(site.client, site.dead, "fail");
+	ck_assert_int_eq(proc_count_said(serve, "worker died"), 0);
+	site_stop(serve);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("pipes", {form_in_c, 3}, {form_in_python, 3}, {existing_python_worker, 1},
+		{existing_strict_worker, 1}, {existing_dotnet_worker, 1},
+		{a_bare_text_is_a_failure_and_the_worker_lives, 1});
+}

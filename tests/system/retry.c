@@ -1,0 +1,366 @@
+/* Tasks that fail come back after their delay, counted right whatever restarts in between, and as
+ * they were sent; what is given up says why. Waits are bounded from below only: nothing comes back
+ * before its time. */
+#include "system/system.h"
+
+#include "harness/deadline.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const enum client_queue kinds[] = {CLIENT_QUORUM, CLIENT_CLASSIC};
+
+/* The site's queue, of the kind of this round. */
+static void declare(enum client_queue kind)
+{
+	client_delete(site.client, site.queue);
+	client_declare(site.client, site.queue, kind);
+}
+
+static struct proc *serve_echo(const char *settings)
+{
+	struct proc *serve = site_serve_pool(settings, site_built("workers/echo"));
+	client_expect_consumers(site.client, site.queue, 1);
+	return serve;
+}
+
+static char *retry_queue(const char *delay)
+{
+	return scratch_text("%s.retry.%s", site.queue, delay);
+}
+
+/* The only dead letter, given up for this reason after so many attempts. */
+static struct message *take_dead(const char *reason, int64_t attempts)
+{
+	struct message *dead = client_take(site.client, site.dead);
+	ck_assert_msg(message_header_is(dead, "x-wpool-reason", reason), "not %s", reason);
+	ck_assert_int_eq(message_header_number(dead, "x-wpool-attempt"), attempts);
+	ck_assert(message_header_is(dead, "x-wpool-queue", site.queue));
+	ck_assert_ptr_nonnull(message_header(dead, "x-wpool-first-failed"));
+	ck_assert_ptr_null(message_header(dead, "x-death"));
+	return dead;
+}
+
+static void expect_clean_end(struct proc *serve)
+{
+	broker_expect_messages(site.broker, site.queue, 0);
+	site_stop(serve);
+	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	ck_assert_int_eq(broker_messages(site.broker, site.dead), 0);
+}
+
+START_TEST(each_attempt_waits_for_its_delay)
+{
+	declare(kinds[_i]);
+	struct proc *serve = serve_echo("retry: {attempts: 4, delay: [300ms, 600ms], jitter: 0}");
+	int64_t start = deadline_now_ms();
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "again", .headers = {{"X-Status", "503"}}});
+	proc_expect(serve, "attempt 1 of 4; it is tried again in 300 ms");
+	proc_expect(serve, "attempt 2 of 4; it is tried again in 600 ms");
+	ck_assert_int_ge(deadline_now_ms() - start, 300);
+	proc_expect(serve, "attempt 3 of 4; it is tried again in 600 ms");
+	ck_assert_int_ge(deadline_now_ms() - start, 300 + 600);
+	proc_expect(serve, "attempt 4 of 4; given up");
+	ck_assert_int_ge(deadline_now_ms() - start, 300 + 600 + 600);
+	struct message *dead = take_dead("failed", 4);
+	ck_assert_str_eq(dead->body, "again");
+	ck_assert_int_eq(message_header_number(dead, "x-wpool-status"), 503);
+	message_free(dead);
+	expect_clean_end(serve);
+	char *waiting = retry_queue("300ms");
+	ck_assert_int_eq(broker_messages(site.broker, waiting), 0);
+	free(waiting);
+}
+END_TEST
+
+/* A share of the wait, upwards: still nothing comes before its time. */
+START_TEST(jitter_only_adds)
+{
+	struct proc *serve = serve_echo("retry: {attempts: 2, delay: [500ms], jitter: 100}");
+	int64_t start = deadline_now_ms();
+	for (int i = 0; i < 20; i++)
+		client_post(site.client, site.queue,
+			&(struct letter){.body = "x", .headers = {{"X-Status", "500"}}});
+	for (int i = 0; i < 20; i++)
+		message_free(take_dead("failed", 2));
+	ck_assert_int_ge(deadline_now_ms() - start, 500);
+	expect_clean_end(serve);
+}
+END_TEST
+
+START_TEST(no_delay_needs_no_queue)
+{
+	declare(kinds[_i]);
+	struct proc *serve = serve_echo("retry: {delay: []}");
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "at once", .headers = {{"X-Status", "500"}}});
+	message_free(take_dead("failed", 3));
+	ck_assert_int_eq(proc_count_said(serve, "it is tried again"), 2);
+	ck_assert_int_eq(proc_count_said(serve, "it is tried again in"), 0);
+	expect_clean_end(serve);
+	char *waiting = retry_queue("1s");
+	ck_assert_int_eq(client_ready(site.client, waiting), -1);
+	free(waiting);
+}
+END_TEST
+
+/* Rounded up to a step that has a queue of its own, which is made when it is first needed. */
+START_TEST(a_worker_may_ask_for_a_delay)
+{
+	declare(kinds[_i]);
+	struct proc *serve = serve_echo("retry: {attempts: 2, delay: [300ms]}");
+	char *waiting = retry_queue("2s");
+	ck_assert_int_eq(client_ready(site.client, waiting), -1);
+	int64_t start = deadline_now_ms();
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "later",
+			.headers = {{"X-Status", "500"}, {"X-Retry-After-Ms", "1001"}}});
+	proc_expect(serve, "attempt 1 of 2; it is tried again in 2.0 s");
+	message_free(take_dead("failed", 2));
+	ck_assert_int_ge(deadline_now_ms() - start, 2000);
+	ck_assert_int_eq(broker_messages(site.broker, waiting), 0);
+
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "at once",
+			.headers = {{"X-Status", "500"}, {"X-Retry-After-Ms", "0"}}});
+	message_free(take_dead("failed", 2));
+	ck_assert_int_eq(proc_count_said(serve, "it is tried again in"), 1);
+	expect_clean_end(serve);
+	client_delete(site.client, waiting);
+	free(waiting);
+}
+END_TEST
+
+/* While the task waits for its second attempt, the supervisor is killed. */
+START_TEST(attempts_outlive_the_supervisor)
+{
+	declare(kinds[_i]);
+	static const char settings[] = "retry: {attempts: 3, delay: [1s]}";
+	struct proc *serve = serve_echo(settings);
+	char *waiting = retry_queue("1s");
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "survivor", .headers = {{"X-Status", "500"}}});
+	proc_expect(serve, "attempt 1 of 3");
+	broker_expect_messages(site.broker, waiting, 1);
+	proc_signal(serve, SIGKILL);
+	ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
+	serve = serve_echo(settings);
+	message_free(take_dead("failed", 3));
+	ck_assert_int_eq(proc_count_said(serve, "attempt 1 of 3"), 0);
+	ck_assert_int_eq(proc_count_said(serve, "attempt 2 of 3"), 1);
+	expect_clean_end(serve);
+	client_delete(site.client, waiting);
+	free(waiting);
+}
+END_TEST
+
+/* In the hands of a supervisor that is killed it was not tried, as far as anybody knows. */
+START_TEST(a_killed_supervisor_costs_no_attempt)
+{
+	declare(kinds[_i]);
+	static const char settings[] = "retry: {attempts: 1}";
+	for (int i = 0; i < 3; i++) {
+		struct proc *serve = serve_echo(settings);
+		if (i == 0)
+			client_post(site.client, site.queue,
+				&(struct letter){.body = "patient",
+					.headers = {{"X-Sleep-Ms", "700"}, {"X-Status", "500"}}});
+		client_expect_ready(site.client, site.queue, 0);
+		proc_signal(serve, SIGKILL);
+		ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
+		client_expect_ready(site.client, site.queue, 1);
+	}
+	struct proc *serve = serve_echo(settings);
+	message_free(take_dead("failed", 1));
+	expect_clean_end(serve);
+}
+END_TEST
+
+/* On a node of its own, which is restarted while a task of each kind of queue waits. */
+START_TEST(attempts_outlive_the_broker)
+{
+	char *folder = scratch_path(site.folder, "node"), *queues[2], *waiting[2];
+	struct proc *serves[2];
+	struct client *shared = site.client;
+	site.broker = broker_start(folder);
+	site.client = client_open(broker_url(site.broker));
+	for (int i = 0; i < 2; i++) {
+		site.queue = queues[i] = scratch_text("kind-%d", i);
+		client_declare(site.client, queues[i], kinds[i]);
+		serves[i] = serve_echo("retry: {attempts: 2, delay: [5s]}");
+		client_post(site.client, queues[i],
+			&(struct letter){.body = "survivor", .headers = {{"X-Status", "500"}}});
+		waiting[i] = retry_queue("5s");
+		broker_expect_messages(site.broker, waiting[i], 1);
+	}
+	broker_command(site.broker, "restart");
+	client_free(site.client);
+	site.client = client_open(broker_url(site.broker));
+	for (int i = 0; i < 2; i++) {
+		site.queue = queues[i];
+		site.dead = scratch_text("%s.dead", queues[i]);
+		message_free(take_dead("failed", 2));
+		ck_assert_int_eq(broker_messages(site.broker, waiting[i]), 0);
+		expect_clean_end(serves[i]);
+		free(waiting[i]);
+	}
+	/* Before its folder goes: then nobody would know how to stop it. */
+	client_free(site.client);
+	broker_free(site.broker);
+	site.client = shared;
+	site.broker = broker_shared();
+	free(folder);
+}
+END_TEST
+
+static amqp_table_entry_t entry(const char *name, amqp_field_value_t value)
+{
+	return (amqp_table_entry_t){.key = amqp_cstring_bytes(name), .value = value};
+}
+
+/* Through a retry queue and then, rejected, to the dead letters. */
+START_TEST(what_was_sent_survives_the_detour)
+{
+	declare(kinds[_i]);
+	struct proc *serve = serve_echo("properties: true, retry: {delay: [200ms]}");
+	amqp_field_value_t members[] = {
+		{.kind = AMQP_FIELD_KIND_I16, .value.i16 = -7}, {.kind = AMQP_FIELD_KIND_VOID}};
+	amqp_table_entry_t entries[] = {
+		entry("X-Fail-Until",
+			(amqp_field_value_t){.kind = AMQP_FIELD_KIND_I32, .value.i32 = 1}),
+		entry("X-Status",
+			(amqp_field_value_t){.kind = AMQP_FIELD_KIND_I64, .value.i64 = 410}),
+		entry("yes",
+			(amqp_field_value_t){.kind = AMQP_FIELD_KIND_BOOLEAN, .value.boolean = 1}),
+		entry("when",
+			(amqp_field_value_t){.kind = AMQP_FIELD_KIND_TIMESTAMP, .value.u64 = 9}),
+		entry("list", (amqp_field_value_t){.kind = AMQP_FIELD_KIND_ARRAY,
+				      .value.array = {2, members}}),
+	};
+	amqp_basic_properties_t sent = {
+		._flags = AMQP_BASIC_HEADERS_FLAG | AMQP_BASIC_PRIORITY_FLAG |
+			  AMQP_BASIC_TIMESTAMP_FLAG | AMQP_BASIC_REPLY_TO_FLAG |
+			  AMQP_BASIC_CORRELATION_ID_FLAG | AMQP_BASIC_TYPE_FLAG |
+			  AMQP_BASIC_EXPIRATION_FLAG,
+		.headers = {sizeof entries / sizeof *entries, entries},
+		.priority = 7,
+		.timestamp = 1700000000,
+		.reply_to = amqp_cstring_bytes(site.replies),
+		.correlation_id = amqp_cstring_bytes("id-1"),
+		.type = amqp_cstring_bytes("order"),
+		.expiration = amqp_cstring_bytes("60000"),
+	};
+	client_publish(site.client, site.queue, "\0binary\xff", 8, &sent);
+	struct message *dead = take_dead("rejected", 2);
+	ck_assert_uint_eq(dead->size, 8);
+	ck_assert_int_eq(memcmp(dead->body, "\0binary\xff", 8), 0);
+	ck_assert_int_eq(dead->properties.priority, 7);
+	ck_assert_uint_eq(dead->properties.timestamp, 1700000000);
+	ck_assert(message_text_is(dead->properties.reply_to, site.replies));
+	ck_assert(message_text_is(dead->properties.correlation_id, "id-1"));
+	ck_assert(message_text_is(dead->properties.type, "order"));
+	ck_assert(!(dead->properties._flags & AMQP_BASIC_EXPIRATION_FLAG));
+	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+		char *name = scratch_text(
+			"%.*s", (int)entries[i].key.len, (const char *)entries[i].key.bytes);
+		const amqp_field_value_t *value = message_header(dead, name);
+		ck_assert_msg(value && value->kind == entries[i].value.kind, "%s", name);
+		free(name);
+	}
+	const amqp_field_value_t *list = message_header(dead, "list");
+	ck_assert_int_eq(list->value.array.num_entries, 2);
+	ck_assert_int_eq(list->value.array.entries[0].kind, AMQP_FIELD_KIND_I16);
+	ck_assert_int_eq(list->value.array.entries[0].value.i16, -7);
+	message_free(dead);
+	expect_clean_end(serve);
+}
+END_TEST
+
+/* How a worker can fail, and what the dead letter says of it. */
+static const struct {
+	const char *behaviour, *reason, *exit;
+} failures[] = {
+	{"crash", "crashed", "signal 11"},
+	{"exit-zero", "crashed", "exit status 0"},
+	{"hang", "timed-out", "signal 15"},
+	{"hang-ignoring", "timed-out", "signal 9"},
+	{"close-pipe", "protocol-error", "signal 9"},
+};
+#define FAILURES (int)(sizeof failures / sizeof *failures)
+
+static struct proc *serve_evil(const char *behaviour, const char *retry)
+{
+	char *command =
+		scratch_text("sh\", \"-c\", \"echo cause of $0 >&2; echo >&2; exec %s $0\", "
+			     "\"%s",
+			site_built("workers/evil"), behaviour);
+	char *settings = scratch_text("limits: {hard: 400ms, grace: 300ms}, retry: {%s}", retry);
+	struct proc *serve = site_serve_pool(settings, command);
+	client_expect_consumers(site.client, site.queue, 1);
+	free(settings);
+	free(command);
+	return serve;
+}
+
+START_TEST(a_dead_letter_tells_the_cause)
+{
+	const int which = _i % FAILURES;
+	declare(kinds[_i / FAILURES]);
+	struct proc *serve = serve_evil(failures[which].behaviour, "attempts: 2, delay: [100ms]");
+	char *words = scratch_text("cause of %s", failures[which].behaviour);
+	client_send(site.client, site.queue, "poison");
+	struct message *dead = take_dead(failures[which].reason, 2);
+	ck_assert_str_eq(dead->body, "poison");
+	ck_assert(message_header_is(dead, "x-wpool-exit", failures[which].exit));
+	ck_assert(message_header_is(dead, "x-wpool-stderr", words));
+	ck_assert_ptr_null(message_header(dead, "x-wpool-status"));
+	message_free(dead);
+	free(words);
+	expect_clean_end(serve);
+}
+END_TEST
+
+START_TEST(only_chosen_outcomes_are_tried_again)
+{
+	struct proc *serve = serve_evil("crash", "delay: [100ms], on: [failed, timed-out]");
+	client_send(site.client, site.queue, "poison");
+	message_free(take_dead("crashed", 1));
+	ck_assert_int_eq(proc_count_said(serve, "it is tried again"), 0);
+	expect_clean_end(serve);
+}
+END_TEST
+
+START_TEST(a_reply_without_a_queue_may_be_tried_again)
+{
+	declare(kinds[_i]);
+	struct proc *serve = serve_echo("unroutable: retry, retry: {attempts: 2, delay: [100ms]}");
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "lost",
+			.reply_to = "no-such-queue",
+			.headers = {{"X-Status", "201"}}});
+	message_free(take_dead("unroutable", 2));
+	expect_clean_end(serve);
+}
+END_TEST
+
+START_TEST(long_limits_are_warned_of)
+{
+	struct proc *serve = serve_echo("limits: {soft: 29min, hard: 40min}");
+	ck_assert(proc_has_said(serve, "limits.hard is 40 min"));
+	ck_assert(!proc_has_said(serve, "limits.soft is"));
+	site_stop(serve);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("retry", {each_attempt_waits_for_its_delay, 2}, {jitter_only_adds, 1},
+		{no_delay_needs_no_queue, 2}, {a_worker_may_ask_for_a_delay, 2},
+		{attempts_outlive_the_supervisor, 2}, {a_killed_supervisor_costs_no_attempt, 2},
+		{attempts_outlive_the_broker, 1}, {what_was_sent_survives_the_detour, 2},
+		{a_dead_letter_tells_the_cause, 2 * FAILURES},
+		{only_chosen_outcomes_are_tried_again, 1},
+		{a_reply_without_a_queue_may_be_tried_again, 2}, {long_limits_are_warned_of, 1});
+}

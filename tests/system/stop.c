@@ -1,0 +1,119 @@
+/* The graceful stop: what is in hand is finished, what is not goes back, nobody is left behind. */
+#include "system/system.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const one_worker[] = {
+	"--workers", "1", "--prefetch", "100", "--pipeline", "1", NULL};
+
+static void post_slow(const char *id, const char *ms)
+{
+	client_post(site.client, site.queue,
+		&(struct letter){
+			.body = id, .correlation_id = id, .headers = {{"X-Sleep-Ms", ms}}});
+}
+
+START_TEST(an_idle_one_leaves_at_once)
+{
+	static const int signals[] = {SIGTERM, SIGINT};
+	struct proc *serve = site_serve_echo(NULL);
+	pid_t worker = site_worker_pid();
+	proc_signal(serve, signals[_i]);
+	ck_assert_int_eq(proc_wait(serve), 0);
+	proc_expect_gone(worker);
+	ck_assert_int_eq(client_consumers(site.client, site.queue), 0);
+}
+END_TEST
+
+START_TEST(what_is_in_hand_is_finished_and_the_rest_goes_back)
+{
+	struct proc *serve = site_serve_echo(one_worker);
+	post_slow("in-hand", "700");
+	client_expect_ready(site.client, site.queue, 0);
+	for (int i = 0; i < 20; i++)
+		post_slow("later", "700");
+	client_expect_ready(site.client, site.queue, 0);
+	site_stop(serve);
+	ck_assert_int_eq(site_witnessed("in-hand"), 1);
+	int later = site_witnessed("later");
+	ck_assert_int_eq(broker_messages(site.broker, site.queue), 20 - later);
+	ck_assert_int_lt(later, 20);
+}
+END_TEST
+
+START_TEST(a_reply_is_confirmed_before_it_leaves)
+{
+	struct proc *serve = site_serve_echo(one_worker);
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "late answer",
+			.reply_to = site.replies,
+			.headers = {{"X-Sleep-Ms", "500"}, {"X-Status", "201"}}});
+	client_expect_ready(site.client, site.queue, 0);
+	site_stop(serve);
+	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	client_expect(site.client, site.replies, "late answer");
+}
+END_TEST
+
+START_TEST(a_stop_in_full_flow_repeats_nothing)
+{
+	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "4", NULL});
+	for (int i = 0; i < 2000; i++) {
+		char *id = scratch_text("%d", i);
+		client_post(site.client, site.queue,
+			&(struct letter){.body = "x", .correlation_id = id});
+		free(id);
+		if (i == 1200)
+			proc_signal(serve, SIGTERM);
+	}
+	ck_assert_int_eq(proc_wait(serve), 0);
+	int done = site_witnessed(NULL);
+	ck_assert_int_eq(broker_messages(site.broker, site.queue), 2000 - done);
+
+	/* The rest, by another: what was worked twice would make the witness longer than 2,000. */
+	serve = site_serve_echo((const char *const[]){"--workers", "4", NULL});
+	client_expect_ready(site.client, site.queue, 0);
+	site_stop(serve);
+	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	ck_assert_int_eq(site_witnessed(NULL), 2000);
+}
+END_TEST
+
+START_TEST(a_second_signal_forces)
+{
+	struct proc *serve = site_serve_echo(one_worker);
+	pid_t worker = site_worker_pid();
+	post_slow("stuck", "600000");
+	client_expect_ready(site.client, site.queue, 0);
+	proc_signal(serve, SIGTERM);
+	proc_expect(serve, "draining");
+	ck_assert(proc_is_alive(serve));
+	proc_signal(serve, SIGTERM);
+	ck_assert_int_eq(proc_wait(serve), 75);
+	proc_expect_gone(worker);
+	client_expect_ready(site.client, site.queue, 1);
+	ck_assert_int_eq(site_witnessed("stuck"), 0);
+}
+END_TEST
+
+START_TEST(a_worker_that_will_not_leave_is_ended)
+{
+	struct proc *serve = site_serve_pool("limits: {grace: 500ms}",
+		scratch_text("%s\", \"outstay", site_built("workers/evil")));
+	client_send(site.client, site.queue, "x");
+	client_expect_ready(site.client, site.queue, 0);
+	site_stop(serve);
+	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("stop", {an_idle_one_leaves_at_once, 2},
+		{what_is_in_hand_is_finished_and_the_rest_goes_back, 1},
+		{a_reply_is_confirmed_before_it_leaves, 1},
+		{a_stop_in_full_flow_repeats_nothing, 1}, {a_second_signal_forces, 1},
+		{a_worker_that_will_not_leave_is_ended, 1});
+}

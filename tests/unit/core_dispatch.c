@@ -1,0 +1,185 @@
+/* Dispatch: who gets the next task, and what comes back from a pipe. */
+#include "core/dispatch.h"
+#include "unit/support/core/rig.h"
+
+#define SLOTS 3
+
+struct bench {
+	struct rig rig; /* records the sends */
+	struct dispatch dispatch;
+	struct source source;
+	struct slot slots[SLOTS];
+};
+
+static void bench_init(struct bench *bench)
+{
+	*bench = (struct bench){0};
+	dispatch_init(&bench->dispatch, &rig_effects, &bench->rig);
+	source_init(&bench->source, 0, &rig_effects, &bench->rig);
+	source_up(&bench->source, 1);
+	for (uint16_t i = 0; i < SLOTS; i++) {
+		bench->slots[i].number = i;
+		dispatch_add_slot(&bench->slots[i]);
+		dispatch_slot_up(&bench->dispatch, &bench->slots[i]);
+	}
+}
+
+static void offer(struct bench *bench, uint64_t first, uint64_t last)
+{
+	for (uint64_t tag = first; tag <= last; tag++) {
+		struct delivery *delivery = rig_delivery(tag);
+		ck_assert(source_open(&bench->source, delivery));
+		dispatch_offer(&bench->dispatch, delivery);
+	}
+}
+
+static void run(struct bench *bench, uint32_t depth, mtime now, const char *wanted)
+{
+	struct delivery *unfit = NULL;
+	ck_assert_int_eq(dispatch_run(&bench->dispatch, depth, now, &unfit), DISPATCH_DONE);
+	ck_assert_ptr_null(unfit);
+	rig_expect(&bench->rig, wanted);
+}
+
+static void finish(struct bench *bench, uint16_t slot, mtime now)
+{
+	struct delivery *head = dispatch_end(&bench->dispatch, &bench->slots[slot], now);
+	dispatch_done(&bench->dispatch, head);
+}
+
+static void bench_end(struct bench *bench)
+{
+	struct link *link;
+	while ((link = list_first(&bench->source.unacked))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		source_forget(delivery);
+		delivery_free(delivery);
+	}
+}
+
+START_TEST(the_least_loaded_is_next)
+{
+	struct bench bench;
+	bench_init(&bench);
+	offer(&bench, 1, 7);
+	run(&bench, 2, 0, "send 0:1, send 1:2, send 2:3, send 0:4, send 1:5, send 2:6");
+	ck_assert_uint_eq(bench.dispatch.open.backlog, 1);
+	finish(&bench, 1, 0);
+	run(&bench, 1, 0, "");
+	run(&bench, 2, 0, "send 1:7");
+	finish(&bench, 2, 0);
+	finish(&bench, 2, 0);
+	offer(&bench, 8, 10);
+	run(&bench, 64, 0, "send 2:8, send 2:9, send 0:10");
+	bench_end(&bench);
+}
+END_TEST
+
+START_TEST(a_pipe_holds_sixty_four)
+{
+	struct bench bench;
+	bench_init(&bench);
+	dispatch_slot_stop(&bench.dispatch, &bench.slots[1]);
+	dispatch_slot_room(&bench.dispatch, &bench.slots[2], false);
+	offer(&bench, 1, 70);
+	struct delivery *unfit = NULL;
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 64, 0, &unfit), DISPATCH_DONE);
+	rig_forget(&bench.rig);
+	ck_assert_uint_eq(bench.slots[0].load, 64);
+	ck_assert_uint_eq(bench.dispatch.loads, 0);
+	finish(&bench, 0, 0);
+	run(&bench, 64, 0, "send 0:65");
+	dispatch_slot_room(&bench.dispatch, &bench.slots[2], true);
+	run(&bench, 64, 0, "send 2:66, send 2:67, send 2:68, send 2:69, send 2:70");
+	bench_end(&bench);
+}
+END_TEST
+
+START_TEST(a_void_pipe_gives_back_in_order)
+{
+	struct bench bench;
+	bench_init(&bench);
+	dispatch_slot_stop(&bench.dispatch, &bench.slots[1]);
+	dispatch_slot_stop(&bench.dispatch, &bench.slots[2]);
+	offer(&bench, 1, 6);
+	run(&bench, 4, 0, "send 0:1, send 0:2, send 0:3, send 0:4");
+	struct delivery *head = dispatch_slot_gone(&bench.dispatch, &bench.slots[0]);
+	ck_assert_uint_eq(head->tag, 1);
+	ck_assert_ptr_null(dispatch_slot_gone(&bench.dispatch, &bench.slots[0]));
+	dispatch_requeue(&bench.dispatch, head);
+	for (uint64_t tag = 1; tag <= 6; tag++)
+		ck_assert_uint_eq(dispatch_take(&bench.dispatch)->tag, tag);
+	ck_assert_ptr_null(dispatch_take(&bench.dispatch));
+	bench_end(&bench);
+}
+END_TEST
+
+START_TEST(the_longest_running_is_first)
+{
+	struct bench bench;
+	bench_init(&bench);
+	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, 100), MTIME_NEVER);
+	ck_assert_ptr_null(dispatch_longest_running(&bench.dispatch));
+	offer(&bench, 1, 4);
+	run(&bench, 2, 10, "send 0:1, send 1:2, send 2:3, send 0:4");
+	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, 100), 110);
+	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, MTIME_NEVER), MTIME_NEVER);
+	finish(&bench, 0, 50); /* the second one of slot 0 runs from now */
+	ck_assert_ptr_eq(dispatch_longest_running(&bench.dispatch), &bench.slots[1]);
+	finish(&bench, 1, 60);
+	finish(&bench, 2, 60);
+	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, 100), 150);
+	dispatch_slot_stop(&bench.dispatch, &bench.slots[0]);
+	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, 100), MTIME_NEVER);
+	finish(&bench, 0, 70);
+	ck_assert_ptr_null(dispatch_longest_running(&bench.dispatch));
+	bench_end(&bench);
+}
+END_TEST
+
+START_TEST(a_refused_send_is_told)
+{
+	struct bench bench;
+	struct delivery *unfit = NULL;
+	bench_init(&bench);
+	offer(&bench, 1, 2);
+	bench.rig.send = SEND_NO_MEMORY;
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 0, &unfit), DISPATCH_NO_MEMORY);
+	ck_assert_uint_eq(bench.dispatch.open.backlog, 2);
+	bench.rig.send = SEND_TOO_LARGE;
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 0, &unfit), DISPATCH_TOO_LARGE);
+	ck_assert_uint_eq(unfit->tag, 1);
+	bench.rig.send = SEND_OK;
+	run(&bench, 1, 0, "send 0:2");
+	bench_end(&bench);
+}
+END_TEST
+
+START_TEST(a_lost_source_leaves_orphans_in_pipes_alone)
+{
+	struct bench bench;
+	bench_init(&bench);
+	offer(&bench, 1, 5);
+	run(&bench, 1, 0, "send 0:1, send 1:2, send 2:3");
+	finish(&bench, 0, 0);
+	dispatch_source_down(&bench.dispatch, &bench.source);
+	ck_assert_uint_eq(bench.dispatch.open.backlog, 0);
+	ck_assert_uint_eq(bench.source.open, 1); /* the released one is the source's */
+	struct delivery *orphan = dispatch_end(&bench.dispatch, &bench.slots[1], 0);
+	ck_assert_ptr_null(orphan->source);
+	delivery_free(orphan);
+	delivery_free(dispatch_slot_gone(&bench.dispatch, &bench.slots[2]));
+	bench_end(&bench);
+}
+END_TEST
+
+static Suite *dispatch_suite(void)
+{
+	Suite *suite = suite_create("core_dispatch");
+	UNIT_CASE(suite, "dispatch", the_least_loaded_is_next, a_pipe_holds_sixty_four,
+		a_void_pipe_gives_back_in_order, the_longest_running_is_first,
+		a_refused_send_is_told, a_lost_source_leaves_orphans_in_pipes_alone);
+	return suite;
+}
+
+UNIT_MAIN(dispatch_suite)

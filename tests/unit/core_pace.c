@@ -1,0 +1,177 @@
+/* Pace: how deep the pipes, how wide the window. */
+#include "core/pace.h"
+#include "unit/unit.h"
+
+static const struct pool_config auto_config = {.workers = 4};
+
+struct track {
+	struct pace pace;
+	struct slot slots[4];
+	mtime now;
+};
+
+static void track_init(struct track *track, const struct pool_config *config)
+{
+	*track = (struct track){0};
+	pace_init(&track->pace, config, 0);
+	for (int i = 0; i < 4; i++)
+		list_init(&track->slots[i].answered);
+}
+
+/* One turn in which slot 0 answered count tasks that took time together. */
+static void turn(struct track *track, uint32_t count, mtime time)
+{
+	for (uint32_t i = 0; i < count; i++)
+		pace_answered(&track->pace, &track->slots[0], i ? 0 : time);
+	track->now += time;
+	pace_turn(&track->pace, 0, track->now);
+}
+
+static uint32_t depth_after(struct track *track, int turns, uint32_t count, mtime time)
+{
+	while (turns-- > 0)
+		turn(track, count, time);
+	return pace_depth(&track->pace);
+}
+
+START_TEST(depth_is_five_milliseconds_of_work)
+{
+	static const struct {
+		mtime task_us;
+		uint32_t depth;
+	} rows[] = {{1, 64}, {78, 64}, {100, 49}, {1000, 4}, {2400, 2}, {4000, 1}, {5000, 1},
+		{1000000, 1}, {MTIME_NEVER / 2, 1}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct track track;
+		track_init(&track, &auto_config);
+		ck_assert_uint_eq(pace_depth(&track.pace), 1);
+		for (int turns = 0; turns < 100; turns++) {
+			pace_answered(&track.pace, &track.slots[0], rows[i].task_us);
+			pace_turn(&track.pace, 0, 0);
+		}
+		ck_assert_uint_eq(pace_depth(&track.pace), rows[i].depth);
+	}
+}
+END_TEST
+
+START_TEST(answers_of_one_turn_share_its_time)
+{
+	struct track track;
+	track_init(&track, &auto_config);
+	ck_assert_uint_eq(depth_after(&track, 100, 32, 6400), 24); /* 200 us each */
+}
+END_TEST
+
+START_TEST(each_slot_is_measured_by_itself)
+{
+	struct track track;
+	track_init(&track, &auto_config);
+	ck_assert_uint_gt(depth_after(&track, 100, 64, 640), 60);
+	for (int i = 0; i < 64; i++)
+		pace_answered(&track.pace, &track.slots[0], 10);
+	pace_answered(&track.pace, &track.slots[1], 20 * MTIME_MS); /* hidden in an average */
+	pace_turn(&track.pace, 0, track.now);
+	ck_assert_uint_eq(pace_depth(&track.pace), 1);
+}
+END_TEST
+
+START_TEST(a_slow_task_empties_the_pipes_and_growth_is_smooth)
+{
+	struct track track;
+	track_init(&track, &auto_config);
+	depth_after(&track, 100, 1, 50);
+	ck_assert_uint_eq(depth_after(&track, 1, 1, MTIME_MINUTE), 1);
+	ck_assert_uint_eq(depth_after(&track, 5, 1, 50), 1);
+	ck_assert_uint_gt(depth_after(&track, 60, 1, 50), 60);
+	/* Slower, but not slow: it gives way by halves. */
+	uint32_t before = pace_depth(&track.pace);
+	uint32_t after = depth_after(&track, 1, 1, 1000);
+	ck_assert_uint_lt(after, before);
+	ck_assert_uint_gt(after, 4);
+	ck_assert_uint_eq(depth_after(&track, 30, 1, 1000), 5);
+}
+END_TEST
+
+START_TEST(what_is_configured_is_not_measured)
+{
+	struct pool_config config = {.workers = 4, .pipeline = 7, .prefetch = 9};
+	struct track track;
+	track_init(&track, &config);
+	depth_after(&track, 100, 64, 64);
+	ck_assert_uint_eq(pace_depth(&track.pace), 7);
+	ck_assert_uint_eq(pace_window(&track.pace), 9);
+	ck_assert(!pace_changes_window(&track.pace, 9, MTIME_MINUTE));
+}
+END_TEST
+
+static void settle(struct track *track, uint32_t settled, uint32_t unconfirmed, mtime span)
+{
+	while (settled-- > 0)
+		pace_settled(&track->pace);
+	pace_turn(&track->pace, unconfirmed, track->now);
+	track->now += span;
+	pace_turn(&track->pace, 0, track->now);
+}
+
+START_TEST(the_window_covers_twenty_milliseconds)
+{
+	struct pool_config config = {.workers = 4, .pipeline = 4};
+	struct track track;
+	track_init(&track, &config);
+	ck_assert_uint_eq(pace_window(&track.pace), 20);
+	settle(&track, 10000, 0, MTIME_SECOND);
+	ck_assert_uint_eq(pace_window(&track.pace), 216);
+	settle(&track, 1000, 50, 99 * MTIME_MS); /* too short to say anything */
+	ck_assert_uint_eq(pace_window(&track.pace), 216);
+	settle(&track, 0, 0, MTIME_MS);
+	ck_assert_uint_eq(pace_window(&track.pace), 316);
+	settle(&track, 0, 5000, MTIME_SECOND); /* confirms that stand still ask for nothing */
+	ck_assert_uint_eq(pace_window(&track.pace), 20);
+	settle(&track, 1000, 40000, MTIME_SECOND);
+	ck_assert_uint_eq(pace_window(&track.pace), POOL_WINDOW_MAX);
+}
+END_TEST
+
+START_TEST(many_workers_do_not_pass_the_largest_window)
+{
+	struct pool_config config = {.workers = POOL_WORKERS_MAX, .pipeline = 64};
+	struct track track;
+	track_init(&track, &config);
+	ck_assert_uint_eq(pace_window(&track.pace), POOL_WINDOW_MAX);
+}
+END_TEST
+
+START_TEST(the_window_changes_seldom)
+{
+	static const struct {
+		uint32_t present;
+		mtime after; /* the span from which on it is changed */
+	} rows[] = {{1, MTIME_SECOND}, {10, MTIME_SECOND}, {11, MTIME_NEVER}, {20, MTIME_NEVER},
+		{39, MTIME_NEVER}, {40, MTIME_MINUTE}};
+	struct pool_config config = {.workers = 4, .pipeline = 4};
+	struct track track;
+	track_init(&track, &config); /* wants 20 */
+	pace_window_set(&track.pace, MTIME_SECOND);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		mtime end = mtime_min(rows[i].after, MTIME_MINUTE);
+		mtime at = mtime_after(MTIME_SECOND, end);
+		ck_assert(!pace_changes_window(&track.pace, rows[i].present, at - 1));
+		ck_assert_int_eq(pace_changes_window(&track.pace, rows[i].present, at),
+			rows[i].after != MTIME_NEVER);
+	}
+}
+END_TEST
+
+static Suite *pace_suite(void)
+{
+	Suite *suite = suite_create("core_pace");
+	UNIT_CASE(suite, "depth", depth_is_five_milliseconds_of_work,
+		answers_of_one_turn_share_its_time, each_slot_is_measured_by_itself,
+		a_slow_task_empties_the_pipes_and_growth_is_smooth,
+		what_is_configured_is_not_measured);
+	UNIT_CASE(suite, "window", the_window_covers_twenty_milliseconds,
+		many_workers_do_not_pass_the_largest_window, the_window_changes_seldom);
+	return suite;
+}
+
+UNIT_MAIN(pace_suite)

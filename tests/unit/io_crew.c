@@ -1,0 +1,308 @@
+/* The lives of workers in order: met in every form of pipe, fed, asked to leave, gone. */
+#include "unit/support/io/child.h"
+#include "unit/support/io/crewrig.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+static const enum pipe_form forms[] = {PIPE_PATH, PIPE_FIFO, PIPE_COREFX};
+#define FORMS (int)(sizeof forms / sizeof *forms)
+
+static void start(struct crewrig *rig, enum pipe_form form, const char *behaviour)
+{
+	crewrig_open(rig, form, behaviour, 1);
+	crew_wish(rig->crew, 0, 1, SLOT_SPAWN);
+}
+
+static void end_by_kill(struct crewrig *rig)
+{
+	crew_wish(rig->crew, 0, 1, SLOT_KILL);
+	crewrig_expect_gone(rig, EXIT_SIGNAL, SIGKILL);
+	crewrig_close(rig);
+}
+
+static void quit(struct crewrig *rig)
+{
+	crew_wish(rig->crew, 0, 1, SLOT_QUIT);
+	crewrig_expect_gone(rig, EXIT_STATUS, 0);
+	crewrig_close(rig);
+}
+
+START_TEST(test_tasks_and_answers)
+{
+	struct crewrig rig;
+	start(&rig, forms[_i], "echo");
+	const struct event *ready = crewrig_expect(&rig, SLOT_READY);
+	ck_assert_uint_eq(ready->slot.slot, 0);
+	ck_assert_uint_eq(ready->slot.life, 1);
+	for (int i = 0; i < 100; i++)
+		ck_assert_int_eq(crewrig_send(&rig, 0, 100), SEND_OK);
+	for (int i = 0; i < 100; i++)
+		crewrig_expect_status(&rig, STATUS_DONE);
+	quit(&rig);
+}
+END_TEST
+
+/* Its stdin has the control line before its pipe ends, and its end is no protocol error. */
+START_TEST(test_quit_before_it_came)
+{
+	struct crewrig rig;
+	start(&rig, forms[_i], "late");
+	quit(&rig); /* SLOT_GONE is the first and only event */
+}
+END_TEST
+
+START_TEST(test_largest_task_and_answer)
+{
+	struct crewrig rig;
+	start(&rig, forms[_i], "large");
+	crewrig_expect(&rig, SLOT_READY);
+	crewrig_expect_status(&rig, STATUS_PROGRESS);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 16 * 1024 * 1024), SEND_OK);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 1), SEND_NO_MEMORY);
+	size_t at = crewrig_next(&rig);
+	if (rig.pool->events[at].kind == SLOT_ROOM) { /* not where the socket takes all of it */
+		ck_assert(!rig.pool->events[at].slot.room);
+		ck_assert(crewrig_expect(&rig, SLOT_ROOM)->slot.room);
+		at = crewrig_next(&rig);
+	}
+	ck_assert_int_eq(rig.pool->events[at].kind, SLOT_OUTPUT);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 17 * 1024 * 1024), SEND_TOO_LARGE);
+	quit(&rig);
+}
+END_TEST
+
+/* A worker that does not read: its tasks wait with us up to the high mark, and no further. */
+START_TEST(test_back_pressure)
+{
+	struct crewrig rig;
+	int sent = 0;
+	start(&rig, forms[_i], "slow");
+	crewrig_expect(&rig, SLOT_READY);
+	crewrig_expect_status(&rig, STATUS_DONE);
+	while (crewrig_send(&rig, 0, 60000) == SEND_OK && sent < 1000)
+		sent++;
+	ck_assert_int_eq(sent, 256 * 1024 / 60000 + 1);
+	while (rig.pool->seen == rig.pool->count && sent < 1000) {
+		crew_flush(rig.crew); /* the kernel takes a part, and in the end none */
+		while (rig.pool->seen == rig.pool->count && crewrig_send(&rig, 0, 60000) == SEND_OK)
+			sent++;
+	}
+	ck_assert(!crewrig_expect(&rig, SLOT_ROOM)->slot.room);
+	crew_wish(rig.crew, 0, 1, SLOT_TERM);
+	bool has_room = false;
+	for (int answers = 0; answers < sent;) {
+		size_t at = crewrig_next(&rig);
+		if (rig.pool->events[at].kind == SLOT_ROOM)
+			has_room = rig.pool->events[at].slot.room;
+		else
+			answers += rig.pool->events[at].kind == SLOT_OUTPUT;
+	}
+	ck_assert(has_room);
+	quit(&rig);
+}
+END_TEST
+
+START_TEST(test_wishes_of_another_life)
+{
+	struct crewrig rig;
+	start(&rig, PIPE_PATH, "echo");
+	crewrig_expect(&rig, SLOT_READY);
+	crew_wish(rig.crew, 0, 0, SLOT_KILL);
+	crew_wish(rig.crew, 0, 2, SLOT_QUIT);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 1), SEND_OK);
+	crewrig_expect_status(&rig, STATUS_DONE);
+	crew_wish(rig.crew, 0, 1, SLOT_QUIT);
+	crewrig_expect_gone(&rig, EXIT_STATUS, 0);
+	crew_wish(rig.crew, 0, 1, SLOT_KILL); /* there is nobody */
+	crew_wish(rig.crew, 0, 2, SLOT_SPAWN);
+	ck_assert_uint_eq(crewrig_expect(&rig, SLOT_READY)->slot.life, 2);
+	crewrig_close(&rig);
+}
+END_TEST
+
+START_TEST(test_silent_worker_is_killed)
+{
+	struct crewrig rig;
+	start(&rig, forms[_i], "silent");
+	end_by_kill(&rig);
+}
+END_TEST
+
+START_TEST(test_many)
+{
+	enum { MANY = 60 };
+	struct crewrig rig;
+	int ready = 0, done = 0, gone = 0;
+	crewrig_open(&rig, forms[_i], "echo", MANY);
+	for (uint16_t i = 0; i < MANY; i++)
+		crew_wish(rig.crew, i, 1, SLOT_SPAWN);
+	while (gone < MANY) {
+		const struct event *event = &rig.pool->events[crewrig_next(&rig)];
+		if (event->kind == SLOT_READY && ++ready)
+			crewrig_send(&rig, event->slot.slot, 10);
+		else if (event->kind == SLOT_OUTPUT && ++done)
+			crew_wish(rig.crew, event->slot.slot, 1, SLOT_QUIT);
+		else if (event->kind == SLOT_GONE && ++gone)
+			ck_assert_int_eq(event->slot.exit.kind, EXIT_STATUS);
+		else
+			ck_abort_msg("event %d", event->kind);
+	}
+	ck_assert_int_eq(ready, MANY);
+	ck_assert_int_eq(done, MANY);
+	crewrig_close(&rig);
+}
+END_TEST
+
+/* ---------- what cannot be started ---------- */
+
+static void expect_not_started(struct crewrig *rig, const char *stage, int error)
+{
+	const struct event *gone = crewrig_expect(rig, SLOT_GONE);
+	ck_assert_int_eq(gone->slot.exit.kind, EXIT_NOT_STARTED);
+	ck_assert_str_eq(gone->slot.exit.stage, stage);
+	ck_assert_int_eq(gone->slot.exit.number, error);
+}
+
+START_TEST(test_not_started)
+{
+	static const struct {
+		const char *program;
+		int error;
+	} cases[] = {
+		{"/nowhere/at/all", ENOENT},
+		{"no-such-program-in-path", ENOENT},
+		{"", ENOENT},
+		{"/etc/passwd", EACCES},
+		{"/etc", EACCES},
+		{"/etc/passwd/x", ENOTDIR},
+	};
+	struct crewrig rig;
+	crewrig_open(&rig, PIPE_PATH, "echo", 1);
+	for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		rig.command[0] = (char *)cases[i].program;
+		crew_wish(rig.crew, 0, i, SLOT_SPAWN);
+		ck_assert_uint_eq(rig.pool->count, i); /* an effect does not call back */
+		expect_not_started(&rig, "exec", cases[i].error);
+	}
+	crewrig_close(&rig);
+}
+END_TEST
+
+/* With every number of descriptors that is too small: never a hang, never an end, and no leak. */
+START_TEST(test_out_of_descriptors)
+{
+	struct crewrig rig;
+	struct rlimit before, limit;
+	uint32_t life = 0, failures = 0;
+	crewrig_open(&rig, forms[_i], "echo", 1);
+	getrlimit(RLIMIT_NOFILE, &before);
+	int lowest = dup(0);
+	close(lowest);
+	for (int more = 0; more < 32; more++) {
+		limit = before;
+		limit.rlim_cur = (rlim_t)(lowest + more);
+		setrlimit(RLIMIT_NOFILE, &limit);
+		crew_wish(rig.crew, 0, ++life, SLOT_SPAWN);
+		setrlimit(RLIMIT_NOFILE, &before);
+		const struct event *event = &rig.pool->events[crewrig_next(&rig)];
+		if (event->kind == SLOT_READY)
+			break;
+		ck_assert_int_eq(event->kind, SLOT_GONE);
+		ck_assert_int_eq(event->slot.exit.kind, EXIT_NOT_STARTED);
+		ck_assert_int_eq(event->slot.exit.number, EMFILE);
+		failures++;
+		int now = dup(0);
+		close(now);
+		ck_assert_int_eq(now, lowest);
+	}
+	ck_assert_uint_ge(failures, 8);
+	crewrig_close(&rig);
+}
+END_TEST
+
+/* The connection comes when no descriptor is left: it waits, is complained of once, then taken. */
+START_TEST(test_connection_waits_for_a_descriptor)
+{
+	struct crewrig rig;
+	struct rlimit before, limit;
+	start(&rig, forms[_i], "echo");
+	getrlimit(RLIMIT_NOFILE, &before);
+	limit = before;
+	limit.rlim_cur = 3;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	while (!strstr(crewrig_log(&rig), "cannot take its connection"))
+		crewrig_turn(&rig);
+	setrlimit(RLIMIT_NOFILE, &before);
+	crewrig_expect(&rig, SLOT_READY);
+	char *first = strstr(crewrig_log(&rig), "cannot take its connection");
+	ck_assert_ptr_null(strstr(first + 1, "cannot take its connection"));
+	quit(&rig);
+}
+END_TEST
+
+/* The end of its pipe may be seen before its exit: then no more tasks, please. */
+static void expect_end(struct crewrig *rig, enum exit_kind kind, int32_t number)
+{
+	const struct event *event = &rig->pool->events[crewrig_next(rig)];
+	if (event->kind == SLOT_ROOM)
+		event = &rig->pool->events[crewrig_next(rig)];
+	ck_assert_int_eq(event->kind, SLOT_GONE);
+	ck_assert_int_eq(event->slot.exit.kind, kind);
+	ck_assert_int_eq(event->slot.exit.number, number);
+}
+
+START_TEST(test_last_words)
+{
+	struct crewrig rig;
+	start(&rig, forms[_i], "complains");
+	for (uint32_t life = 1; life <= 3; life++) {
+		crewrig_expect(&rig, SLOT_READY);
+		if (life == 2) { /* which has nothing to say */
+			crew_wish(rig.crew, 0, life, SLOT_KILL);
+			expect_end(&rig, EXIT_SIGNAL, SIGKILL);
+			ck_assert_str_eq(rig.pool->words, "");
+		} else {
+			ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
+			expect_end(&rig, EXIT_STATUS, 7);
+			ck_assert_str_eq(rig.pool->words, "ValueError: 7");
+		}
+		if (life < 3)
+			crew_wish(rig.crew, 0, life + 1, SLOT_SPAWN);
+	}
+	crewrig_close(&rig);
+}
+END_TEST
+
+START_TEST(test_interrupt)
+{
+	struct crewrig rig;
+	start(&rig, forms[_i], "yields");
+	crewrig_expect(&rig, SLOT_READY);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
+	crew_wish(rig.crew, 0, 1, SLOT_INTERRUPT);
+	crewrig_expect_status(&rig, STATUS_DONE);
+	quit(&rig);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("io_crew");
+	TCase *each = tcase_create("each form");
+	tcase_add_loop_test(each, test_tasks_and_answers, 0, FORMS);
+	tcase_add_loop_test(each, test_quit_before_it_came, 0, FORMS);
+	tcase_add_loop_test(each, test_largest_task_and_answer, 0, FORMS);
+	tcase_add_loop_test(each, test_back_pressure, 0, FORMS);
+	tcase_add_loop_test(each, test_silent_worker_is_killed, 0, FORMS);
+	tcase_add_loop_test(each, test_many, 0, FORMS);
+	tcase_add_loop_test(each, test_out_of_descriptors, 0, FORMS);
+	tcase_add_loop_test(each, test_connection_waits_for_a_descriptor, 0, FORMS);
+	tcase_add_loop_test(each, test_last_words, 0, FORMS);
+	tcase_add_loop_test(each, test_interrupt, 0, FORMS);
+	suite_add_tcase(s, each);
+	UNIT_CASE(s, "one", test_wishes_of_another_life, test_not_started);
+	return s;
+}
+
+CHILD_MAIN(suite)

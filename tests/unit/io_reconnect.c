@@ -1,0 +1,106 @@
+/* When which host is tried again. */
+#include "unit/unit.h"
+
+#include "io/reconnect.h"
+
+static void check_about(mtime wait, mtime expected)
+{
+	ck_assert_int_ge(wait, expected - expected / 4);
+	ck_assert_int_le(wait, expected + expected / 4);
+}
+
+START_TEST(waits_double_up_to_the_most)
+{
+	static const int expected_ms[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000};
+	struct reconnect r;
+	reconnect_init(&r, 1, RECONNECT_MOST, 7);
+	for (size_t i = 0; i < sizeof expected_ms / sizeof *expected_ms; i++)
+		check_about(reconnect_failed(&r, false, 0), expected_ms[i] * MTIME_MS);
+}
+END_TEST
+
+START_TEST(refused_logins_wait_longer_until_one_is_taken)
+{
+	static const int expected_s[] = {5, 10, 20, 40, 60, 60};
+	struct reconnect r;
+	reconnect_init(&r, 1, RECONNECT_MOST, 7);
+	for (size_t i = 0; i < sizeof expected_s / sizeof *expected_s; i++)
+		check_about(reconnect_failed(&r, true, 0), expected_s[i] * MTIME_SECOND);
+	reconnect_opened(&r);
+	check_about(reconnect_failed(&r, true, 0), 5 * MTIME_SECOND);
+}
+END_TEST
+
+START_TEST(every_host_has_a_try_before_a_wait)
+{
+	struct reconnect r;
+	reconnect_init(&r, 3, RECONNECT_MOST, 7);
+	for (int round = 0; round < 2; round++) {
+		ck_assert_uint_eq(r.host, 0);
+		ck_assert_int_eq(reconnect_failed(&r, false, 0), 0);
+		ck_assert_uint_eq(r.host, 1);
+		ck_assert_int_eq(reconnect_failed(&r, false, 0), 0);
+		ck_assert_uint_eq(r.host, 2);
+		check_about(reconnect_failed(&r, false, 0), (500 << round) * MTIME_MS);
+	}
+}
+END_TEST
+
+START_TEST(one_refusal_in_a_round_makes_its_wait_long)
+{
+	struct reconnect r;
+	reconnect_init(&r, 2, RECONNECT_MOST, 7);
+	ck_assert_int_eq(reconnect_failed(&r, true, 0), 0);
+	check_about(reconnect_failed(&r, false, 0), RECONNECT_LOGIN);
+	ck_assert_int_eq(reconnect_failed(&r, false, 0), 0);
+	check_about(reconnect_failed(&r, false, 0), RECONNECT_FIRST);
+}
+END_TEST
+
+START_TEST(only_a_connection_that_outlived_the_wait_resets_it)
+{
+	struct reconnect r;
+	reconnect_init(&r, 1, RECONNECT_MOST, 7);
+	for (int i = 0; i < 3; i++)
+		reconnect_failed(&r, false, 0);
+	check_about(reconnect_failed(&r, false, MTIME_SECOND), 4 * MTIME_SECOND);
+	check_about(reconnect_failed(&r, false, 5 * MTIME_SECOND), RECONNECT_FIRST);
+}
+END_TEST
+
+START_TEST(a_hurried_client_waits_at_most_its_limit)
+{
+	struct reconnect r;
+	reconnect_init(&r, 1, MTIME_SECOND, 7);
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_le(reconnect_failed(&r, false, 0), MTIME_SECOND * 5 / 4);
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_le(reconnect_failed(&r, true, 0), MTIME_SECOND * 5 / 2);
+}
+END_TEST
+
+START_TEST(jitter_differs_between_seeds)
+{
+	struct reconnect one, other;
+	unsigned equal = 0;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		reconnect_init(&one, 1, RECONNECT_MOST, seed);
+		reconnect_init(&other, 1, RECONNECT_MOST, seed + 1);
+		equal += reconnect_failed(&one, false, 0) == reconnect_failed(&other, false, 0);
+	}
+	ck_assert_uint_lt(equal, 5);
+}
+END_TEST
+
+static Suite *reconnect_suite(void)
+{
+	Suite *suite = suite_create("io_reconnect");
+	UNIT_CASE(suite, "reconnect", waits_double_up_to_the_most,
+		refused_logins_wait_longer_until_one_is_taken, every_host_has_a_try_before_a_wait,
+		one_refusal_in_a_round_makes_its_wait_long,
+		only_a_connection_that_outlived_the_wait_resets_it,
+		a_hurried_client_waits_at_most_its_limit, jitter_differs_between_seeds);
+	return suite;
+}
+
+UNIT_MAIN(reconnect_suite)

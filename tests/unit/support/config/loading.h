@@ -1,0 +1,35 @@
+/* Loads a configuration from text, for the tests of the config layer, and prints it. */
+#ifndef UNIT_LOADING_H
+#define UNIT_LOADING_H
+
+#include "config/config.h"
+#include "unit/unit.h"
+
+/* The file's name, the same in every problem. */
+#define LOADING_FILE "wpool.yaml"
+
+enum { LOADING_ROOM = 256 * 1024 };
+
+/* What the last load left; texts are NUL-terminated. */
+struct loading {
+	enum rc rc;
+	struct config *config;       /* NULL unless RC_OK */
+	char problems[LOADING_ROOM]; /* with RC_OK: doubts */
+	char printed[LOADING_ROOM];  /* by config_print */
+};
+extern struct loading loaded;
+
+/* A checked fixture: a folder of its own, gone afterwards. */
+void loading_set_up(void);
+void loading_tear_down(void);
+
+/* environment: NULL-terminated, or NULL. */
+void loading_load(const struct config_flags *, const char *const *environment);
+/* Writes LOADING_FILE. */
+void loading_write(struct text yaml);
+/* Both. */
+void loading_load_yaml(struct text yaml, const char *const *environment);
+/* The bytes as a string; releases from. */
+void loading_take(struct buf *from, char to[LOADING_ROOM]);
+
+#endif

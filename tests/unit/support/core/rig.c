@@ -1,0 +1,310 @@
+#include "unit/support/core/rig.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void rig_note(char *into, const char *format, ...) PRINTF_LIKE(2, 3);
+static void rig_note(char *into, const char *format, ...)
+{
+	size_t len = strlen(into);
+	va_list args;
+	va_start(args, format);
+	int more = vsnprintf(into + len, 4096 - len, format, args);
+	va_end(args);
+	ck_assert_int_lt(more, (int)(4096 - len));
+}
+
+static void rig_separate(char *into)
+{
+	if (into[0])
+		rig_note(into, ", ");
+}
+
+static enum send_result rig_on_send(
+	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+{
+	struct rig *rig = io;
+	if (rig->send != SEND_OK)
+		return rig->send;
+	rig_separate(rig->done);
+	rig_note(rig->done, "send %u:%llu", slot, (unsigned long long)delivery->tag);
+	if (attempt > 1)
+		rig_note(rig->done, "/%u", attempt);
+	return SEND_OK;
+}
+
+static void rig_on_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
+{
+	struct rig *rig = io;
+	ck_assert_int_eq(source, 0);
+	rig_separate(rig->done);
+	rig_note(rig->done, "ack %llu%s", (unsigned long long)tag, multiple ? "*" : "");
+}
+
+static void rig_on_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
+{
+	struct rig *rig = io;
+	ck_assert_int_eq(source, 0);
+	rig_separate(rig->done);
+	rig_note(rig->done, "%s %llu", how == REJECT_UNSTARTED ? "requeue" : "reject",
+		(unsigned long long)tag);
+}
+
+static void rig_on_publish(void *io, const struct parcel *parcel)
+{
+	static const char *const kinds[] = {"reply", "hand-back", "retry", "dead", "renew"};
+	struct rig *rig = io;
+	rig_separate(rig->done);
+	rig_note(rig->done, "publish %llu %s %llu", (unsigned long long)parcel->seq,
+		kinds[parcel->kind], (unsigned long long)parcel->delivery->tag);
+	if (parcel->delay)
+		rig_note(rig->done, " after %lld", (long long)(parcel->delay / MTIME_MS));
+	if (parcel->output && parcel->output->status == 0)
+		rig_note(rig->done, " '%.*s'", TEXT_ARGS(parcel->output->body));
+}
+
+static void rig_on_source(void *io, uint16_t source, enum source_wish wish, uint32_t window)
+{
+	struct rig *rig = io;
+	ck_assert_int_eq(source, 0);
+	rig_separate(rig->done);
+	if (wish == SOURCE_CONSUME)
+		rig_note(rig->done, "consume %u", window);
+	else
+		rig_note(rig->done, wish == SOURCE_REST ? "rest" : "close");
+}
+
+static void rig_on_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+{
+	static const char *const wishes[] = {"spawn", "quit", "term", "kill", "interrupt"};
+	struct rig *rig = io;
+	rig_separate(rig->done);
+	rig_note(rig->done, "%s %u.%u", wishes[wish], slot, life);
+}
+
+static void rig_on_tell(void *io, const struct notice *notice)
+{
+	static const char *const names[] = {
+#define X(kind) #kind,
+		NOTICE_KINDS(X)
+#undef X
+	};
+	struct rig *rig = io;
+	rig_separate(rig->told);
+	rig_note(rig->told, "%s", names[notice->kind] + strlen("NOTICE_"));
+	rig->duration = notice->duration;
+	if (notice->what)
+		rig->what = notice->what;
+	if (notice->reason)
+		rig->reason = notice->reason;
+}
+
+const struct effects rig_effects = {
+	.send = rig_on_send,
+	.ack = rig_on_ack,
+	.reject = rig_on_reject,
+	.publish = rig_on_publish,
+	.source = rig_on_source,
+	.slot = rig_on_slot,
+	.tell = rig_on_tell,
+};
+
+struct pool_config rig_config(uint16_t workers, uint16_t pipeline)
+{
+	return (struct pool_config){
+		.name = "unit",
+		.workers = workers,
+		.pipeline = pipeline,
+		.prefetch = 100,
+		.boot_limit = 10 * MTIME_SECOND,
+		.hard_limit = 60 * MTIME_SECOND,
+		.grace = 5 * MTIME_SECOND,
+		.outbox_limit = 1 << 20,
+		.policy = {.attempts = 3,
+			.slices = 2,
+			.retried = SETTLE_RETRIED_ALL,
+			.queue = TEXT("own")},
+	};
+}
+
+void rig_step(struct rig *rig, struct event event)
+{
+	pool_step(rig->pool, rig->now, &event);
+	pool_audit(rig->pool);
+}
+
+void rig_turn(struct rig *rig)
+{
+	rig_step(rig, (struct event){.kind = TURN_END});
+}
+
+void rig_wait(struct rig *rig, mtime span)
+{
+	mtime end = rig->now + span;
+	while (pool_deadline(rig->pool) <= end) {
+		rig->now =
+			pool_deadline(rig->pool) > rig->now ? pool_deadline(rig->pool) : rig->now;
+		rig_turn(rig);
+		ck_assert(pool_deadline(rig->pool) > rig->now);
+	}
+	rig->now = end;
+	rig_turn(rig);
+}
+
+void rig_expect(struct rig *rig, const char *done)
+{
+	ck_assert_str_eq(rig->done, done);
+	rig->done[0] = 0;
+}
+
+void rig_expect_told(struct rig *rig, const char *told)
+{
+	ck_assert_str_eq(rig->told, told);
+	rig->told[0] = 0;
+}
+
+void rig_forget(struct rig *rig)
+{
+	rig->done[0] = rig->told[0] = 0;
+}
+
+void rig_new(struct rig *rig, const struct pool_config *config)
+{
+	*rig = (struct rig){.now = MTIME_SECOND};
+	rig->pool = pool_new(config, &rig_effects, rig, rig->now);
+	ck_assert_ptr_nonnull(rig->pool);
+	pool_audit(rig->pool);
+}
+
+void rig_ready(struct rig *rig, uint16_t slot, uint32_t life)
+{
+	rig_step(rig, (struct event){.kind = SLOT_READY, .slot = {.slot = slot, .life = life}});
+}
+
+void rig_source_up(struct rig *rig)
+{
+	rig_step(rig, (struct event){.kind = SOURCE_UP, .source = {.epoch = ++rig->source_epoch}});
+}
+
+void rig_source_fact(struct rig *rig, enum event_kind kind)
+{
+	rig_step(rig, (struct event){.kind = kind, .source = {.epoch = rig->source_epoch}});
+}
+
+void rig_outbox_up(struct rig *rig)
+{
+	rig_step(rig, (struct event){.kind = OUTBOX_UP, .outbox = {.epoch = ++rig->outbox_epoch}});
+}
+
+void rig_outbox_down(struct rig *rig, enum outbox_loss loss)
+{
+	rig_step(rig, (struct event){.kind = OUTBOX_DOWN,
+			      .outbox = {.epoch = rig->outbox_epoch, .loss = loss}});
+}
+
+void rig_outbox_fact(struct rig *rig, enum event_kind kind, uint64_t seq, bool multiple)
+{
+	rig_step(rig,
+		(struct event){.kind = kind,
+			.outbox = {.epoch = rig->outbox_epoch, .seq = seq, .multiple = multiple}});
+}
+
+void rig_confirm(struct rig *rig, uint64_t seq)
+{
+	rig_outbox_fact(rig, CONFIRMED, seq, false);
+}
+
+struct delivery *rig_delivery(uint64_t tag)
+{
+	struct delivery *delivery = delivery_new(0);
+	ck_assert_ptr_nonnull(delivery);
+	delivery->tag = tag;
+	delivery->reply_to = TEXT("caller");
+	return delivery;
+}
+
+void rig_deliver_this(struct rig *rig, struct delivery *delivery)
+{
+	rig_step(rig, (struct event){.kind = DELIVERY,
+			      .source = {.epoch = rig->source_epoch, .delivery = delivery}});
+}
+
+void rig_deliver(struct rig *rig, uint64_t first, uint64_t last)
+{
+	for (uint64_t tag = first; tag <= last; tag++)
+		rig_deliver_this(rig, rig_delivery(tag));
+}
+
+struct output *rig_output(int32_t status, const char *reply_queue)
+{
+	struct output *output = output_new(0);
+	ck_assert_ptr_nonnull(output);
+	output->status = status;
+	output->reply_queue = text_from(reply_queue);
+	return output;
+}
+
+void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct output *output)
+{
+	rig_step(rig, (struct event){.kind = SLOT_OUTPUT,
+			      .slot = {.slot = slot, .life = life, .output = output}});
+}
+
+void rig_answer(struct rig *rig, uint16_t slot, int32_t status)
+{
+	rig_answer_this(rig, slot, 1, rig_output(status, NULL));
+}
+
+void rig_broken(struct rig *rig, uint16_t slot, uint32_t life)
+{
+	rig_step(rig, (struct event){.kind = SLOT_BROKEN,
+			      .slot = {.slot = slot, .life = life, .what = "bad frame"}});
+}
+
+static void gone(struct rig *rig, uint16_t slot, uint32_t life, struct output *words)
+{
+	struct exit_info exit = {.kind = EXIT_SIGNAL, .number = 9};
+	rig_step(rig, (struct event){.kind = SLOT_GONE,
+			      .slot = {.slot = slot, .life = life, .exit = exit, .output = words}});
+}
+
+void rig_gone(struct rig *rig, uint16_t slot, uint32_t life)
+{
+	gone(rig, slot, life, NULL);
+}
+
+void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *words)
+{
+	struct output *output = rig_output(0, NULL);
+	output->body = text_from(words);
+	gone(rig, slot, life, output);
+}
+
+void rig_room(struct rig *rig, uint16_t slot, bool room)
+{
+	rig_step(rig,
+		(struct event){.kind = SLOT_ROOM, .slot = {.slot = slot, .life = 1, .room = room}});
+}
+
+void rig_command(struct rig *rig, enum command command)
+{
+	rig_step(rig, (struct event){.kind = COMMAND, .command = command});
+}
+
+void rig_start(struct rig *rig, struct pool_config config)
+{
+	rig_new(rig, &config);
+	rig_turn(rig);
+	for (uint16_t slot = 0; slot < config.workers; slot++)
+		rig_ready(rig, slot, 1);
+	rig_turn(rig);
+	rig_source_up(rig);
+	rig_outbox_up(rig);
+	rig_turn(rig);
+	rig_forget(rig);
+}
+
+void rig_end(struct rig *rig)
+{
+	pool_free(rig->pool);
+}

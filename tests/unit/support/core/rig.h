@@ -1,0 +1,68 @@
+/* A rig for tests of the pool: a clock, fake effects that write down what they were asked, and one
+ * short call an event. What was done is compared as words: "spawn 0.1" is slot 0, life 1; "send
+ * 0:7" is tag 7 to slot 0, "send 0:7/2" its second attempt; "ack 7*" is a multiple one; "publish 3
+ * reply 7" is number 3, for tag 7; "retry 7 after 1000" has that delay in ms, "dead 7 'oops'"
+ * brings last words. pool_audit runs after every step. */
+#ifndef UNIT_RIG_H
+#define UNIT_RIG_H
+
+#include "core/pool.h"
+#include "unit/unit.h"
+
+struct rig {
+	struct pool *pool;
+	mtime now;
+	uint32_t source_epoch, outbox_epoch;
+	enum send_result send; /* what the next sends answer */
+	char done[4096];       /* effects since the last rig_expect */
+	char told[4096];       /* notices since the last rig_expect_told */
+	mtime duration;        /* of the last notice */
+	const char *what;      /* of the last notice that had words */
+	enum reason reason;    /* of the last notice that had one */
+};
+
+extern const struct effects rig_effects; /* io: a struct rig */
+
+/* Plain settings: 10 s to boot, 60 s a task, 5 s grace, 3 attempts, 2 slices,
+ * queue "own". */
+struct pool_config rig_config(uint16_t workers, uint16_t pipeline);
+
+/* A pool at its very start; and one where everything is up, every worker ready, nothing written. */
+void rig_new(struct rig *rig, const struct pool_config *config);
+void rig_start(struct rig *rig, struct pool_config config);
+void rig_end(struct rig *rig);
+
+/* What was done or told since the last look; then it is forgotten. */
+void rig_expect(struct rig *rig, const char *done);
+void rig_expect_told(struct rig *rig, const char *told);
+void rig_forget(struct rig *rig);
+
+/* Events. Those of a slot without a life are of its first one. */
+void rig_step(struct rig *rig, struct event event);
+void rig_turn(struct rig *rig);
+void rig_source_up(struct rig *rig);
+void rig_source_fact(struct rig *rig, enum event_kind kind);
+void rig_deliver(struct rig *rig, uint64_t first, uint64_t last);
+void rig_deliver_this(struct rig *rig, struct delivery *delivery);
+void rig_outbox_up(struct rig *rig);
+void rig_outbox_down(struct rig *rig, enum outbox_loss loss);
+void rig_outbox_fact(struct rig *rig, enum event_kind kind, uint64_t seq, bool multiple);
+void rig_confirm(struct rig *rig, uint64_t seq);
+void rig_ready(struct rig *rig, uint16_t slot, uint32_t life);
+void rig_room(struct rig *rig, uint16_t slot, bool room);
+void rig_answer(struct rig *rig, uint16_t slot, int32_t status);
+void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct output *output);
+void rig_broken(struct rig *rig, uint16_t slot, uint32_t life);
+void rig_gone(struct rig *rig, uint16_t slot, uint32_t life);
+/* Its process ends by a signal; these are its last words. */
+void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *words);
+void rig_command(struct rig *rig, enum command command);
+
+/* Time passes as it does outside: never past a deadline without a turn. */
+void rig_wait(struct rig *rig, mtime span);
+
+/* What moves into events. */
+struct delivery *rig_delivery(uint64_t tag);
+struct output *rig_output(int32_t status, const char *reply_queue);
+
+#endif

@@ -1,0 +1,26 @@
+/* The other end of a worker's pipe, for tests of processes: the test program runs itself again as
+ * `PROGRAM FORM BEHAVIOUR`, and is then a worker that behaves as told.
+ * Every behaviour waits for events, and ends by itself when its stdin ends. */
+#ifndef UNIT_CHILD_H
+#define UNIT_CHILD_H
+
+#include "unit/unit.h"
+
+#define CHILD_PROGRAM "/proc/self/exe"
+
+/* The worker's main: its exit status. */
+int child_run(const char *form, const char *behaviour);
+/* A Unix-domain stream socket connected to path; -1: errno tells. */
+int child_connect(const char *path);
+
+/* main of a test program that runs itself as a worker. Its tests start processes: more time. */
+#define CHILD_MAIN(suite_function)                                                                 \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		if (argc == 3)                                                                     \
+			return child_run(argv[1], argv[2]);                                        \
+		setenv("CK_DEFAULT_TIMEOUT", "60", 0);                                             \
+		return unit_run(suite_function());                                                 \
+	}
+
+#endif

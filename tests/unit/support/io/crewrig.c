@@ -1,0 +1,147 @@
+#include "unit/support/io/crewrig.h"
+
+#include "io/guard.h"
+#include "io/loop.h"
+#include "io/reaper.h"
+#include "io/rundir.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* In place of the real one, whose archive member is not drawn in then. */
+void pool_step(struct pool *pool, mtime now, const struct event *event)
+{
+	ck_assert_int_gt(now, 0);
+	ck_assert_uint_lt(pool->count, CREWRIG_EVENTS);
+	pool->events[pool->count] = *event;
+	if (event->kind == SLOT_OUTPUT) {
+		pool->status[pool->count] = event->slot.output->status;
+		output_free(event->slot.output);
+	}
+	if (event->kind == SLOT_GONE) {
+		struct text words = event->slot.output ? event->slot.output->body : TEXT_NONE;
+		ck_assert_uint_lt(words.len, sizeof pool->words);
+		snprintf(pool->words, sizeof pool->words, "%.*s", TEXT_ARGS(words));
+		output_free(event->slot.output);
+	}
+	pool->count++;
+}
+
+static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)timer;
+	(void)events;
+	ck_abort_msg("nothing came for 20 s");
+}
+
+void crewrig_open(struct crewrig *rig, enum pipe_form form, const char *behaviour, uint16_t workers)
+{
+	static const char *const forms[] = {
+		[PIPE_PATH] = "path", [PIPE_FIFO] = "fifo", [PIPE_COREFX] = "corefx"};
+	*rig = (struct crewrig){
+		.command = {(char *)CHILD_PROGRAM, (char *)forms[form], (char *)behaviour}};
+	rig->config = (struct crew_config){.pool = "unit",
+		.command = rig->command,
+		.workers = workers,
+		.pipe = form,
+		.task = {.frame_limit = 17 * 1024 * 1024, .queue = TEXT("queue")},
+		.answer = {.header_bytes = 100000, .body_bytes = 16 * 1024 * 1024}};
+	signal(SIGPIPE, SIG_IGN);
+	rig->log = memfd_create("log", MFD_CLOEXEC);
+	log_setup(rig->log, LOG_DEBUG, LOG_JSON, false);
+	rig->loop = loop_default();
+	rig->pool = calloc(1, sizeof *rig->pool);
+	ck_assert_int_eq(rundir_new(&rig->rundir), RC_OK);
+	ck_assert_int_eq(guard_start(rundir_path(rig->rundir), &rig->guard), RC_OK);
+	rig->reaper = reaper_new(rig->loop);
+	rig->crew = crew_new(rig->loop, &rig->config, rig->reaper, rig->guard, rig->rundir);
+	ck_assert_ptr_nonnull(rig->crew);
+	crew_attach(rig->crew, rig->pool);
+	ev_timer_init(&rig->deadline, on_deadline, 20, 0);
+	ev_timer_start(rig->loop, &rig->deadline);
+}
+
+void crewrig_close(struct crewrig *rig)
+{
+	crew_free(rig->crew);
+	ck_assert_int_eq(rmdir(rundir_path(rig->rundir)), 0);
+	guard_stop(rig->guard);
+	rundir_free(rig->rundir);
+	reaper_free(rig->reaper);
+	ev_timer_stop(rig->loop, &rig->deadline);
+	ev_loop_destroy(rig->loop);
+	free(rig->pool);
+	close(rig->log);
+}
+
+void crewrig_turn(struct crewrig *rig)
+{
+	crew_flush(rig->crew);
+	if (rig->pool->seen < rig->pool->count)
+		return; /* the flush told something */
+	ev_run(rig->loop, EVRUN_ONCE);
+	ev_timer_stop(rig->loop, &rig->deadline);
+	ev_timer_set(&rig->deadline, 20, 0);
+	ev_timer_start(rig->loop, &rig->deadline);
+}
+
+size_t crewrig_next(struct crewrig *rig)
+{
+	while (rig->pool->seen == rig->pool->count)
+		crewrig_turn(rig);
+	return rig->pool->seen++;
+}
+
+const struct event *crewrig_expect(struct crewrig *rig, enum event_kind kind)
+{
+	static const char *const names[] = {
+#define X(kind) #kind,
+		EVENT_KINDS(X)
+#undef X
+	};
+	const struct event *event = &rig->pool->events[crewrig_next(rig)];
+	ck_assert_str_eq(names[event->kind], names[kind]);
+	return event;
+}
+
+void crewrig_expect_status(struct crewrig *rig, int32_t status)
+{
+	const struct event *event = crewrig_expect(rig, SLOT_OUTPUT);
+	ck_assert_int_eq(rig->pool->status[event - rig->pool->events], status);
+}
+
+void crewrig_expect_gone(struct crewrig *rig, enum exit_kind kind, int32_t number)
+{
+	const struct event *event = crewrig_expect(rig, SLOT_GONE);
+	ck_assert_int_eq(event->slot.exit.kind, kind);
+	ck_assert_int_eq(event->slot.exit.number, number);
+}
+
+struct delivery *crewrig_delivery(size_t body_len)
+{
+	struct delivery *delivery = delivery_new(body_len);
+	ck_assert_ptr_nonnull(delivery);
+	memset(delivery->bytes, 'x', body_len);
+	delivery->body = text_of(delivery->bytes, body_len);
+	return delivery;
+}
+
+enum send_result crewrig_send(struct crewrig *rig, uint16_t slot, size_t body_len)
+{
+	struct delivery *delivery = crewrig_delivery(body_len);
+	enum send_result result = crew_send(rig->crew, slot, delivery, 1);
+	delivery_free(delivery);
+	return result;
+}
+
+const char *crewrig_log(struct crewrig *rig)
+{
+	static char text[1024 * 1024];
+	ssize_t n = pread(rig->log, text, sizeof text - 1, 0);
+	ck_assert_int_ge(n, 0);
+	text[n] = '\0';
+	return text;
+}

@@ -1,0 +1,34 @@
+/* What every unit test program shares: main around one check suite. */
+#ifndef UNIT_H
+#define UNIT_H
+
+#include <check.h>
+#include <stdlib.h>
+
+/* TCase with these tests; use in a suite function. */
+#define UNIT_CASE(suite, name, ...)                                                                \
+	do {                                                                                       \
+		TCase *tcase = tcase_create(name);                                                 \
+		const TTest *tests[] = {__VA_ARGS__};                                              \
+		for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)                          \
+			tcase_add_test(tcase, tests[i]);                                           \
+		suite_add_tcase(suite, tcase);                                                     \
+	} while (0)
+
+/* main's value. */
+static inline int unit_run(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#define UNIT_MAIN(suite_function)                                                                  \
+	int main(void)                                                                             \
+	{                                                                                          \
+		return unit_run(suite_function());                                                 \
+	}
+
+#endif

@@ -1,0 +1,233 @@
+/* The work horse of the system tests: does to each task what its headers ask for.
+ *   X-Sleep-Ms N       works that long first
+ *   X-Progress N       sends N notes of progress
+ *   X-Status S         200 (the default), 201, 400-499 or 500-599
+ *   X-Fail-Until N     status 500 while the property attempt is at most N
+ *   X-Hand-Back N      hands the task back N times before that
+ *   X-Retry-After-Ms N asked for beside a 5xx
+ *   X-Report R         what a 201 replies: body (the default), pid, task or process
+ *   X-Reply-Bytes N    replies N bytes of 'x' instead
+ *   X-Reply-Queue Q    to this queue
+ *   X-Reply-Header N=V with this header
+ *   X-Crash N          dies of this signal instead of answering
+ *   X-Break W          breaks the protocol instead: a frame of no length
+ *   X-Witness LINE     on 2xx this line, else the property message_id, else the correlation id, is
+ *                      appended to the file named by WITNESS, and fsynced, before the answer; where
+ *                      WITNESS is a folder, to a file of this process in it */
+#include "workers/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct echo {
+	int witness; /* -1: none was asked for */
+};
+
+static long long number_in(const struct wpool_task *task, const char *name, long long fallback)
+{
+	struct wpool_value value;
+	if (!wpool_task_header_value(task, name, &value))
+		return fallback;
+	if (value.kind == WPOOL_INTEGER)
+		return value.integer;
+	return value.kind == WPOOL_TEXT ? atoll(value.text.data) : fallback;
+}
+
+static void work_for(long long ms)
+{
+	struct timespec left = {ms / 1000, (ms % 1000) * 1000000};
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+}
+
+static void send_progress(struct wpool_task *task)
+{
+	long long notes = number_in(task, "X-Progress", 0);
+	for (long long i = 1; i <= notes; i++) {
+		char note[32];
+		int len = snprintf(note, sizeof note, "%lld of %lld", i, notes);
+		wpool_progress(task, note, (size_t)len);
+	}
+}
+
+static long long status_of(const struct wpool_task *task)
+{
+	struct wpool_value attempt;
+	if (wpool_task_property(task, "attempt", &attempt) && attempt.kind == WPOOL_INTEGER &&
+		attempt.integer <= number_in(task, "X-Fail-Until", 0))
+		return 500;
+	return number_in(task, "X-Status", 200);
+}
+
+static const char *witness_line(const struct wpool_task *task)
+{
+	struct wpool_value id;
+	const char *line = wpool_task_header(task, "X-Witness");
+	if (line)
+		return line;
+	if (wpool_task_property(task, "message_id", &id) && id.kind == WPOOL_TEXT)
+		return id.text.data;
+	return wpool_task_correlation_id(task);
+}
+
+/* One write for the line, so that several processes may share the file. */
+static bool bear_witness(const struct echo *echo, const struct wpool_task *task)
+{
+	char line[1024];
+	if (echo->witness < 0)
+		return true;
+	int len = snprintf(line, sizeof line, "%s\n", witness_line(task));
+	if (len >= (int)sizeof line)
+		len = (int)sizeof line - 1;
+	return write(echo->witness, line, (size_t)len) == len && fsync(echo->witness) == 0;
+}
+
+static void set_reply_header(struct wpool_task *task)
+{
+	const char *wish = wpool_task_header(task, "X-Reply-Header");
+	const char *equals = wish ? strchr(wish, '=') : NULL;
+	char name[1024];
+	if (!equals || (size_t)(equals - wish) >= sizeof name)
+		return;
+	snprintf(name, sizeof name, "%.*s", (int)(equals - wish), wish);
+	wpool_reply_header(task, name, equals + 1);
+}
+
+static void send_reply(struct wpool_task *task, const char *body, size_t len)
+{
+	const char *queue = wpool_task_header(task, "X-Reply-Queue");
+	if (queue)
+		wpool_reply_to(task, queue, body, len);
+	else
+		wpool_reply(task, body, len);
+}
+
+static void reply_bytes(struct wpool_task *task, size_t len)
+{
+	char *bytes = malloc(len ? len : 1);
+	if (!bytes)
+		return;
+	memset(bytes, 'x', len);
+	send_reply(task, bytes, len);
+	free(bytes);
+}
+
+static void reply(struct wpool_task *task)
+{
+	struct wpool_text body = wpool_task_body(task);
+	const char *wish = wpool_task_header(task, "X-Report");
+	long long bytes = number_in(task, "X-Reply-Bytes", -1);
+	char *report = wish ? report_make(wish, task) : NULL;
+	set_reply_header(task);
+	if (bytes >= 0)
+		reply_bytes(task, (size_t)bytes);
+	else if (report)
+		send_reply(task, report, strlen(report));
+	else
+		send_reply(task, body.data, body.len);
+	free(report);
+}
+
+static void fail(struct wpool_task *task, long long status)
+{
+	long long delay_ms = number_in(task, "X-Retry-After-Ms", -1);
+	if (delay_ms >= 0)
+		wpool_fail_after(task, (int)status, delay_ms);
+	else
+		wpool_fail(task, (int)status);
+}
+
+static void answer(const struct echo *echo, struct wpool_task *task, long long status)
+{
+	bool is_effect = status == 200 || status == 201;
+	if (is_effect && !bear_witness(echo, task))
+		wpool_fail(task, 500);
+	else if (status == 200)
+		wpool_done(task);
+	else if (status == 201)
+		reply(task);
+	else if (status < 500)
+		wpool_reject(task, (int)status);
+	else
+		fail(task, status);
+}
+
+static void hand_back(struct wpool_task *task, long long times_left)
+{
+	struct wpool_text body = wpool_task_body(task);
+	wpool_reply_header_integer(task, "X-Hand-Back", times_left);
+	wpool_hand_back(task, body.data, body.len);
+}
+
+/* Without a core file, which would only fill the disk. */
+static void crash(int number)
+{
+	fprintf(stderr, "dying of signal %d\n", number);
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+	raise(number);
+}
+
+/* The SDK keeps its descriptor to itself: the only socket of this process is the pipe. */
+static void break_protocol(void)
+{
+	struct stat facts;
+	for (int fd = 3; fd < 64; fd++)
+		if (fstat(fd, &facts) == 0 && S_ISSOCK(facts.st_mode) &&
+			write(fd, "\0\0\0\0", 4) == 4)
+			pause();
+}
+
+static void misbehave(const struct wpool_task *task)
+{
+	long long number = number_in(task, "X-Crash", 0);
+	if (number > 0)
+		crash((int)number);
+	if (wpool_task_header(task, "X-Break"))
+		break_protocol();
+}
+
+static void handle(struct wpool_task *task, void *context)
+{
+	long long hand_backs = number_in(task, "X-Hand-Back", 0);
+	work_for(number_in(task, "X-Sleep-Ms", 0));
+	misbehave(task);
+	send_progress(task);
+	if (hand_backs > 0)
+		hand_back(task, hand_backs - 1);
+	else
+		answer(context, task, status_of(task));
+}
+
+static int open_witness(const char *path)
+{
+	char name[PATH_MAX];
+	struct stat facts;
+	if (!path)
+		return -1;
+	bool is_folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+	if (is_folder)
+		snprintf(name, sizeof name, "%s/%d", path, (int)getpid());
+	else
+		snprintf(name, sizeof name, "%s", path);
+	return open(name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+}
+
+int main(void)
+{
+	const char *path = getenv("WITNESS");
+	struct echo echo = {.witness = open_witness(path)};
+	if (path && echo.witness < 0) {
+		perror(path);
+		return 70;
+	}
+	return wpool_worker_run(handle, &echo);
+}

@@ -1,0 +1,81 @@
+/* A worker with bad manners, each of which the supervisor must survive and none of which may cost a
+ * message. `evil BEHAVIOUR [MARKER]`: with a marker, only tasks whose body holds it are treated so,
+ * and others are done in order. `evil --list` names the behaviours. */
+#include "workers/evil.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct evil_behaviour *const tables[] = {evil_frames, evil_answers, evil_process};
+
+#define TABLES (sizeof tables / sizeof *tables)
+
+void evil_done(struct evil *evil)
+{
+	SEND(evil, "\x81\xa1\x31\xcc\xc8");
+}
+
+void evil_wait(void)
+{
+	for (;;)
+		pause();
+}
+
+static const struct evil_behaviour *find(const char *name)
+{
+	for (size_t i = 0; i < TABLES; i++)
+		for (const struct evil_behaviour *at = tables[i]; at->name; at++)
+			if (strcmp(at->name, name) == 0)
+				return at;
+	return NULL;
+}
+
+static void list(void)
+{
+	for (size_t i = 0; i < TABLES; i++)
+		for (const struct evil_behaviour *at = tables[i]; at->name; at++)
+			printf("%s\n", at->name);
+}
+
+static bool holds(const struct raw_frame *frame, const char *marker)
+{
+	return !marker || memmem(frame->bytes, frame->len, marker, strlen(marker));
+}
+
+static void work(struct evil *evil, const struct evil_behaviour *behaviour, const char *marker)
+{
+	while (raw_read_frame(&evil->raw, &evil->task)) {
+		if (behaviour->on_task && holds(&evil->task, marker))
+			behaviour->on_task(evil);
+		else
+			evil_done(evil);
+		free(evil->task.bytes);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "--list") == 0) {
+		list();
+		return 0;
+	}
+	const struct evil_behaviour *behaviour = argc > 1 ? find(argv[1]) : NULL;
+	if (!behaviour) {
+		fputs("usage: evil BEHAVIOUR [MARKER] | --list\n", stderr);
+		return 64;
+	}
+	struct evil evil = {0};
+	char address[4096];
+	signal(SIGPIPE, SIG_IGN);
+	raw_read_address(address, sizeof address);
+	if (behaviour->before_connect)
+		behaviour->before_connect(&evil);
+	raw_connect(&evil.raw, address);
+	if (behaviour->after_connect)
+		behaviour->after_connect(&evil);
+	work(&evil, behaviour, argc > 2 ? argv[2] : NULL);
+	return 0;
+}

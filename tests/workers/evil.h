@@ -1,0 +1,32 @@
+/* What an evil worker's behaviours share. */
+#ifndef WORKERS_EVIL_H
+#define WORKERS_EVIL_H
+
+#include "workers/raw.h"
+
+struct evil {
+	struct raw raw;
+	struct raw_frame task; /* the one in hand */
+};
+
+/* Any may be NULL: then the worker does what a good one does. */
+struct evil_behaviour {
+	const char *name;
+	void (*on_task)(struct evil *);
+	void (*before_connect)(struct evil *);
+	void (*after_connect)(struct evil *);
+};
+
+/* Each ended by one without a name. */
+extern const struct evil_behaviour evil_frames[];
+extern const struct evil_behaviour evil_answers[];
+extern const struct evil_behaviour evil_process[];
+
+/* The honest answer, 200. */
+void evil_done(struct evil *);
+void evil_wait(void) __attribute__((noreturn));
+
+/* Bytes with a right length in front. */
+#define SEND(evil, literal) raw_write_frame(&(evil)->raw, literal, sizeof literal - 1)
+
+#endif

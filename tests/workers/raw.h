@@ -1,0 +1,32 @@
+/* The worker's end of the protocol with no SDK and no manners: for stand-ins and evil workers,
+ * which must be able to send what no SDK would. Failing calls end the process (exit 70): a test
+ * worker that cannot start is a failed start, which the supervisor must survive anyway. */
+#ifndef WORKERS_RAW_H
+#define WORKERS_RAW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct raw {
+	int in;
+	int out;
+};
+
+struct raw_frame {
+	uint8_t *bytes; /* without the length; owned by the caller */
+	size_t len;
+};
+
+/* The first control line, without its end. Reads no byte more than that. */
+void raw_read_address(char *ret_line, size_t size);
+void raw_connect(struct raw *, const char *address);
+/* False: the pipe ended. */
+bool raw_read_frame(struct raw *, struct raw_frame *ret_frame);
+bool raw_read_exactly(int fd, void *bytes, size_t len);
+/* Ends quietly when the supervisor has closed its end. */
+void raw_write(struct raw *, const void *bytes, size_t len);
+/* Length and frame. */
+void raw_write_frame(struct raw *, const void *frame, size_t len);
+
+#endif

@@ -1,0 +1,48 @@
+# The workers of the system tests, and the checks of the SDKs. Included by the top Makefile, after
+# worker-sdk/c/sdk.mk and samples/samples.mk.
+
+worker_programs := $(addprefix $(BUILD)/workers/,echo evil legacy_strict legacy_dotnet)
+worker_objects   = $(addprefix $(BUILD)/tests/workers/,$(addsuffix .o,$(1)))
+legacy_objects  := $(call worker_objects,legacy raw)
+
+workers: $(worker_programs)
+
+$(BUILD)/tests/workers/%.o $(BUILD)/tests/sdk/%.o: EXTRA_CFLAGS = -Itests $(SDK_CFLAGS) $(sdk_test_defines)
+$(BUILD)/tests/sdk/%.o: sdk_test_defines = -DSDK_TEST_BUILD='"$(BUILD)"'
+
+$(BUILD)/workers/echo: $(call worker_objects,echo report) $(sdk_static)
+	@mkdir -p $(@D)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(SDK_LIBS) -ljansson
+
+$(BUILD)/workers/evil: $(call worker_objects,evil evil_frames evil_answers evil_process raw)
+$(BUILD)/workers/legacy_strict: $(call worker_objects,legacy_strict) $(legacy_objects)
+$(BUILD)/workers/legacy_dotnet: $(call worker_objects,legacy_dotnet) $(legacy_objects)
+
+$(filter-out %/echo,$(worker_programs)): $(library_wire)
+	@mkdir -p $(@D)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(library_wire) -lmsgpackc
+
+# Both SDKs and the samples against the protocol: check programs that play the supervisor.
+sdk_tests := $(BUILD)/sdk/sdk_worker $(BUILD)/sdk/sdk_samples
+
+$(BUILD)/sdk/probe: $(BUILD)/tests/sdk/probe.o $(sdk_static)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $< $(SDK_LIBS)
+
+$(BUILD)/sdk/sdk_worker: $(BUILD)/sdk/probe
+$(BUILD)/sdk/sdk_samples: $(sample_programs)
+
+$(sdk_tests): $(BUILD)/sdk/sdk_%: $(BUILD)/tests/sdk/sdk_%.o $(BUILD)/tests/sdk/stage.o $(library_wire)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) -lmsgpackc $(shell pkg-config --libs check)
+
+sdk-tests: $(sdk_tests)
+	@for program in $(sdk_tests); do $$program || exit 1; done
+
+# What other targets run.
+units: $(sdk_tests)
+system: $(worker_programs) $(sample_programs)
+
+.PHONY: workers sdk-tests
