@@ -1,0 +1,27 @@
+# What a developer and a newcomer type. Included by the Makefile.
+
+$(BUILD)/tools/caller: $(BUILD)/tools/caller.o
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq
+
+deps:
+	@tools/deps
+
+demo:
+	@tools/deps demo
+	@echo 'building wpool and the samples, as far as they are not'
+	@$(MAKE) --no-print-directory demo-programs
+	@WPOOL_BUILD=$(abspath $(BUILD)) tools/demo
+
+demo-programs: $(BUILD)/wpool $(BUILD)/tools/caller samples
+	@:
+
+lint: $(BUILD)/wpool
+	@tools/lint --build $(BUILD) --make $(LINT_GOALS)
+LINT_GOALS ?= programs
+
+try-docker:
+	@tools/deps docker
+	@tools/try-dockerfile
+
+.PHONY: deps demo demo-programs lint try-docker
