@@ -1,0 +1,156 @@
+# wpool: build, check, install. `make help` lists what there is.
+# Every folder under supervisor/ is a layer and becomes a static library of its own; a unit test links
+# its layer and those below, so that a layer which reaches upwards does not link.
+
+BUILD   ?= build
+# make's own default is cc; whoever sets CC means it.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION := 0.1.0
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Werror
+CFLAGS   ?= -O2 -g
+SANITIZE ?=
+ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(SANITIZE) -fno-common -D_GNU_SOURCE \
+	-DWPOOL_VERSION='"$(VERSION)"' -Isupervisor -Iworker-sdk -MMD -MP
+ALL_LDFLAGS = $(LDFLAGS) $(SANITIZE)
+
+# One short line for each file, unless make is silent.
+say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
+
+# From the lowest layer to the highest. wire is the codec that the worker SDK shares.
+LAYERS := base core amqp wire message broker config io cli
+
+dir_wire := worker-sdk/wire
+$(foreach l,$(filter-out wire,$(LAYERS)),$(eval dir_$(l) := supervisor/$(l)))
+
+$(foreach l,$(LAYERS),$(eval sources_$(l) := $(filter-out %/main.c,$(wildcard $(dir_$(l))/*.c))))
+$(foreach l,$(LAYERS),$(eval objects_$(l) := $(sources_$(l):%.c=$(BUILD)/%.o)))
+$(foreach l,$(LAYERS),$(eval library_$(l) := $(BUILD)/layer-$(l).a))
+
+# What a layer may link: itself and what design allows below it.
+below_base    := base
+below_core    := core base
+below_amqp    := amqp base
+below_wire    := wire
+below_message := message wire amqp core base
+below_broker  := broker message wire amqp core base
+below_config  := config base
+below_io      := io config broker message wire amqp core base
+below_cli     := cli $(below_io)
+
+libs_amqp    := -lrabbitmq
+libs_wire    := -lmsgpackc
+libs_message := $(libs_wire) $(libs_amqp)
+libs_broker  := $(libs_message)
+libs_config  := -lyaml
+libs_io      := $(libs_broker) $(libs_config) -lev -lssl -lcrypto -lpthread
+libs_cli     := $(libs_io)
+
+## make            build wpool, the SDK and the samples
+## make demo       install what is missing, start a private RabbitMQ, show real work
+## make test       install what is missing, then lint, units, simulator, system tests
+## make programs   build everything that is C, tests included; run nothing
+## make units      unit tests and the checks of the SDKs
+## make sim        the simulator; SEEDS=1000, or SEED=17 for one seed with its trace
+## make system     system tests against a private RabbitMQ; TOPICS="settle stop"
+## make asan       units and simulator under the sanitizers
+## make lint       format, layers, lengths, scripts, reference page, warnings of gcc and clang
+## make install    wpool and the C SDK; DESTDIR, PREFIX
+## make deps       install what `make test` needs
+## make clean      remove what was built
+## make try-docker the Dockerfile, step by step without Docker, and the image at work; as root
+
+all: $(BUILD)/wpool sdk samples
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	@$(say) "cc    $<"
+	@$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -c $< -o $@
+
+define layer_rule
+$$(library_$(1)): $$(objects_$(1))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	@$$(AR) rcs $$@ $$^
+endef
+$(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
+
+$(BUILD)/wpool: $(BUILD)/supervisor/cli/main.o $(foreach l,$(below_cli),$(library_$(l)))
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ $(libs_cli)
+
+# Unit tests: tests/unit/<layer>_<what>.c is one program.
+unit_sources := $(wildcard tests/unit/*_*.c)
+unit_programs := $(unit_sources:%.c=$(BUILD)/%)
+layer_of = $(firstword $(subst _, ,$(notdir $(1))))
+
+# What several programs of a layer share; only what a program asks for is linked into it.
+support_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/unit/support/$(1)/*.c))
+support_library = $(if $(call support_objects,$(1)),$(BUILD)/support-$(1).a)
+define support_rule
+$(BUILD)/support-$(1).a: $(call support_objects,$(1))
+	@rm -f $$@
+	@$$(AR) rcs $$@ $$^
+endef
+$(foreach l,$(LAYERS),$(eval $(call support_rule,$(l))))
+
+define unit_rule
+$(1): $(1).o $(call support_library,$(2)) $(foreach l,$(below_$(2)),$(library_$(l)))
+	@$(say) "link  $$@"
+	@$$(CC) $$(ALL_LDFLAGS) -o $$@ $$^ $$(libs_$(2)) $$(shell pkg-config --libs check)
+endef
+$(foreach p,$(unit_programs),$(eval $(call unit_rule,$(p),$(call layer_of,$(p)))))
+$(BUILD)/tests/%.o: EXTRA_CFLAGS = -Itests
+
+units: $(unit_programs) $(sdk_tests)
+	@tools/run-checks $(unit_programs) $(sdk_tests)
+
+# The simulator: whole runs of the real core and the real channel machines in virtual time.
+SEEDS ?= 1000
+sim_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/sim/*.c))
+
+$(BUILD)/simulator: $(sim_objects) $(foreach l,$(below_broker),$(library_$(l)))
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ $(libs_broker)
+
+sim: $(BUILD)/simulator
+	@$(BUILD)/simulator $(if $(SEED),--seed $(SEED) --trace,--seeds $(SEEDS))
+	@[ -z "$$WPOOL_TALLY" ] || echo "$(SEEDS) 0 simulator" >> "$$WPOOL_TALLY"
+
+# Everything, counted; `make test` first installs what is missing.
+test:
+	@tools/deps test
+	@$(MAKE) --no-print-directory all
+	@: > $(BUILD)/tally
+	@WPOOL_TALLY=$(abspath $(BUILD))/tally $(MAKE) --no-print-directory -k lint units sim system; \
+		tools/tally $(BUILD)/tally $$?
+
+# Units and simulator under AddressSanitizer and UndefinedBehaviorSanitizer. Warnings are lint's:
+# in instrumented code the compilers give false ones.
+asan:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g' WARNINGS= \
+		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' units sim
+
+install: all install-sdk
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BUILD)/wpool $(DESTDIR)$(PREFIX)/bin/
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+include worker-sdk/c/sdk.mk samples/samples.mk tests/system.mk tests/workers/workers.mk tools/tools.mk
+
+# Everything that is C, built and not run: what `make lint` builds with each compiler.
+programs: all workers demo-programs $(unit_programs) $(BUILD)/simulator $(every_system_program) $(sdk_tests)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+.PHONY: all programs units sim test asan install clean help
+.SECONDARY:
