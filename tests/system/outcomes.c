@@ -10,6 +10,7 @@
 #define ATTEMPTS 3
 #define TIMES    2 /* tasks of each outcome that costs a worker, or waits */
 #define CHEAP    5 /* of the others */
+#define PREFETCH 32
 
 enum end { DONE, REPLIED, DEAD };
 
@@ -24,17 +25,20 @@ static const struct outcome {
 	enum end end;
 	const char *reason;
 	int attempts;
+	int copies; /* of it, on its way to that end */
 } outcomes[] = {
-	{"done", {{NULL, NULL}}, NULL, CHEAP, DONE, NULL, 0},
-	{"reply", {{"X-Status", "201"}}, NULL, CHEAP, REPLIED, NULL, 0},
-	{"failed", {{"X-Status", "500"}}, NULL, CHEAP, DEAD, "failed", ATTEMPTS},
-	{"recovering", {{"X-Fail-Until", "2"}}, NULL, CHEAP, DONE, NULL, 0},
-	{"rejected", {{"X-Status", "404"}}, NULL, CHEAP, DEAD, "rejected", 1},
-	{"crashing", {{"X-Crash", "11"}}, NULL, TIMES, DEAD, "crashed", ATTEMPTS},
-	{"hanging", {{"X-Sleep-Ms", "600000"}}, NULL, TIMES, DEAD, "timed-out", ATTEMPTS},
-	{"breaking", {{"X-Break", "1"}}, NULL, TIMES, DEAD, "protocol-error", ATTEMPTS},
-	{"unroutable", {{"X-Status", "201"}}, "no-such-queue", CHEAP, DEAD, "unroutable", 1},
-	{"handed-back", {{"X-Hand-Back", "2"}}, NULL, CHEAP, DONE, NULL, 0},
+	{"done", {{NULL, NULL}}, NULL, CHEAP, DONE, NULL, 0, 0},
+	{"reply", {{"X-Status", "201"}}, NULL, CHEAP, REPLIED, NULL, 0, 0},
+	{"failed", {{"X-Status", "500"}}, NULL, CHEAP, DEAD, "failed", ATTEMPTS, ATTEMPTS - 1},
+	{"recovering", {{"X-Fail-Until", "2"}}, NULL, CHEAP, DONE, NULL, 0, 2},
+	{"rejected", {{"X-Status", "404"}}, NULL, CHEAP, DEAD, "rejected", 1, 0},
+	{"crashing", {{"X-Crash", "11"}}, NULL, TIMES, DEAD, "crashed", ATTEMPTS, ATTEMPTS - 1},
+	{"hanging", {{"X-Sleep-Ms", "600000"}}, NULL, TIMES, DEAD, "timed-out", ATTEMPTS,
+		ATTEMPTS - 1},
+	{"breaking", {{"X-Break", "1"}}, NULL, TIMES, DEAD, "protocol-error", ATTEMPTS,
+		ATTEMPTS - 1},
+	{"unroutable", {{"X-Status", "201"}}, "no-such-queue", CHEAP, DEAD, "unroutable", 1, 0},
+	{"handed-back", {{"X-Hand-Back", "2"}}, NULL, CHEAP, DONE, NULL, 0, 2},
 };
 #define OUTCOMES (sizeof outcomes / sizeof *outcomes)
 
@@ -70,10 +74,11 @@ static void post_all(void)
 
 static struct proc *serve(void)
 {
-	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 4,\n"
-				  "   properties: true, limits: {hard: 700ms, grace: 200ms},\n"
-				  "   retry: {attempts: %d, delay: [100ms, 200ms]}}\n",
-		site.queue, site_built("workers/echo"), ATTEMPTS);
+	char *pool = scratch_text(
+		"- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 4,\n"
+		"   prefetch: %d, properties: true, limits: {hard: 700ms, grace: 200ms},\n"
+		"   retry: {attempts: %d, delay: [100ms, 200ms]}}\n",
+		site.queue, site_built("workers/echo"), PREFETCH, ATTEMPTS);
 	struct proc *proc = site_serve_pools(pool);
 	client_expect_consumers(site.client, site.queue, 1);
 	free(pool);
@@ -126,6 +131,14 @@ static void book_witness(struct account *account)
 	free(text);
 }
 
+/* The one trouble may have come between an effect and its ack. A copy is delivered before its
+ * confirm has come, so a task and all its copies may have been unacked in that moment, each to end
+ * again. */
+static int most_ends(const struct outcome *outcome, enum trouble trouble)
+{
+	return trouble == NONE ? 1 : 2 + outcome->copies;
+}
+
 static void close_account(struct account *account, enum trouble trouble)
 {
 	book_queue(account, site.dead, DEAD);
@@ -135,11 +148,10 @@ static void close_account(struct account *account, enum trouble trouble)
 		for (int number = 0; number < outcomes[i].times; number++) {
 			int ends = account->ends[i][number];
 			ck_assert_msg(ends > 0, "%s-%d is lost", outcomes[i].name, number);
-			/* The one trouble may have come between an effect and its ack. */
-			ck_assert_msg(ends <= (trouble == NONE ? 1 : 2), "%s-%d ended %d times",
-				outcomes[i].name, number, ends);
+			ck_assert_msg(ends <= most_ends(&outcomes[i], trouble),
+				"%s-%d ended %d times", outcomes[i].name, number, ends);
 		}
-	ck_assert(trouble != NONE || account->repeated == 0);
+	ck_assert_int_le(account->repeated, trouble == NONE ? 0 : PREFETCH);
 }
 
 /* ---------- the way there ---------- */
