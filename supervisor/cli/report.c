@@ -302,27 +302,6 @@ static void name_task(struct line *line, const struct delivery *delivery)
 			(unsigned long long)delivery->tag);
 }
 
-/* What several notices come to. */
-static void sum_up(struct report *report, const struct notice *notice)
-{
-	struct log_origin origin = {.pool = report->pool, .slot = -1};
-	uint64_t ready = ++report->counts[notice->kind];
-
-	if (notice->kind == NOTICE_WORKER_READY && ready >= report->workers && !report->was_ready) {
-		report->was_ready = true;
-		log_line(LOG_INFO, origin, "%u worker%s ready: %s", report->workers,
-			report->workers == 1 ? "" : "s", report->command);
-	}
-	if (notice->kind == NOTICE_WORKER_DIED && report->counts[NOTICE_WORKER_READY] == 0 &&
-		report->counts[NOTICE_WORKER_DIED] >= report->workers && !report->was_hopeless) {
-		report->was_hopeless = true;
-		log_line(LOG_ERROR, origin,
-			"no worker has come up yet: the pool takes no messages until one does (is \"%s\" "
-			"right, and does it open the pipe that its first line of input names?)",
-			report->command);
-	}
-}
-
 void report_notice(struct report *report, struct log_origin origin, const struct notice *notice)
 {
 	void (*say)(const struct line *);
@@ -338,20 +317,5 @@ void report_notice(struct report *report, struct log_origin origin, const struct
 			name_task(&line, notice->delivery);
 		say(&line);
 	}
-	sum_up(report, notice);
-}
-
-void report_end(const struct report *report, bool forced)
-{
-	const uint64_t *counts = report->counts;
-
-	log_line(forced ? LOG_WARN : LOG_INFO,
-		(struct log_origin){.pool = report->pool, .slot = -1},
-		"%s: %llu done, %llu handed on in slices, %llu tried again, %llu given up, %llu back to "
-		"the broker unstarted",
-		forced ? "stopped" : "drained", (unsigned long long)counts[NOTICE_TASK_DONE],
-		(unsigned long long)counts[NOTICE_TASK_HANDED_BACK],
-		(unsigned long long)counts[NOTICE_TASK_RETRIED],
-		(unsigned long long)counts[NOTICE_TASK_GIVEN_UP],
-		(unsigned long long)counts[NOTICE_TASK_UNSTARTED]);
+	report_count(report, notice);
 }

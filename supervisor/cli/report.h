@@ -14,13 +14,19 @@ struct report {
 	const char *dead_letters; /* the queue; NULL: the queue's own policy decides */
 	uint16_t workers;
 	uint64_t counts[REPORT_KINDS];
+	uint64_t retried[REASON_COUNT]; /* what counts says of retried, given up, dropped: why */
+	uint64_t given_up[REASON_COUNT];
+	uint64_t dropped[REASON_COUNT];
 	bool was_ready;    /* all workers at once, once */
 	bool was_hopeless; /* told that no worker ever started */
 };
 
 /* origin: the slot's if the notice has one, else the pool's. */
 void report_notice(struct report *, struct log_origin origin, const struct notice *);
-/* The last line of a pool: what it did. forced: something was cut short. */
+/* The part of it that counts, and says what only the sum of several tells. */
+void report_count(struct report *, const struct notice *);
+/* The last line of a pool: what it did, and for which reasons not. forced: something was cut short.
+ */
 void report_end(const struct report *, bool forced);
 
 /* "exit status 3", "signal 11 (Segmentation fault)", "cannot exec: No such file or directory".

@@ -22,6 +22,7 @@ enum reason {
 #define X(reason, words) reason,
 	REASONS(X)
 #undef X
+		REASON_COUNT
 };
 
 const char *reason_words(enum reason);

@@ -199,6 +199,20 @@ static struct broker *start_own(void)
 	return broker;
 }
 
+/* Nothing came between: every count is exact. */
+static void expect_sums(struct proc *proc)
+{
+	char *sums = scratch_text(
+		"drained: %d done, %d handed on in slices, %d tried again (%d failed, %d crashed, "
+		"%d timed-out, %d protocol-error), %d given up (%d failed, %d rejected, %d "
+		"crashed, %d timed-out, %d protocol-error, %d unroutable), 0 replies dropped, 0 "
+		"back to the broker unstarted",
+		4 * CHEAP, 2 * CHEAP, 4 * CHEAP + 6 * TIMES, 4 * CHEAP, 2 * TIMES, 2 * TIMES,
+		2 * TIMES, 3 * CHEAP + 3 * TIMES, CHEAP, CHEAP, TIMES, TIMES, TIMES, CHEAP);
+	proc_expect(proc, sums);
+	free(sums);
+}
+
 START_TEST(the_account_is_clean)
 {
 	static const enum client_queue kinds[] = {CLIENT_QUORUM, CLIENT_CLASSIC};
@@ -214,6 +228,8 @@ START_TEST(the_account_is_clean)
 	proc = make_trouble(proc, trouble);
 	site_await_settled(delays);
 	site_stop(proc);
+	if (trouble == NONE)
+		expect_sums(proc);
 	site_await_settled(delays);
 	close_account(&account, trouble);
 	/* Before its folder goes: then nobody would know how to stop it. */

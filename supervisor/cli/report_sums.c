@@ -1,0 +1,80 @@
+/* What many notices come to: counters, and the lines that rest on them. */
+#include "cli/report.h"
+
+#include <stdio.h>
+
+#define REASONS_ROOM 512 /* every reason, each with the longest number */
+
+static void add(struct report *report, const struct notice *notice)
+{
+	report->counts[notice->kind]++;
+	if (notice->kind == NOTICE_TASK_RETRIED)
+		report->retried[notice->reason]++;
+	else if (notice->kind == NOTICE_TASK_GIVEN_UP)
+		report->given_up[notice->reason]++;
+	else if (notice->kind == NOTICE_REPLY_DROPPED)
+		report->dropped[notice->reason]++;
+}
+
+/* What several notices come to. */
+static void sum_up(struct report *report, const struct notice *notice)
+{
+	struct log_origin origin = {.pool = report->pool, .slot = -1};
+	uint64_t ready = report->counts[NOTICE_WORKER_READY];
+
+	if (notice->kind == NOTICE_WORKER_READY && ready >= report->workers && !report->was_ready) {
+		report->was_ready = true;
+		log_line(LOG_INFO, origin, "%u worker%s ready: %s", report->workers,
+			report->workers == 1 ? "" : "s", report->command);
+	}
+	if (notice->kind == NOTICE_WORKER_DIED && report->counts[NOTICE_WORKER_READY] == 0 &&
+		report->counts[NOTICE_WORKER_DIED] >= report->workers && !report->was_hopeless) {
+		report->was_hopeless = true;
+		log_line(LOG_ERROR, origin,
+			"no worker has come up yet: the pool takes no messages until one does (is \"%s\" "
+			"right, and does it open the pipe that its first line of input names?)",
+			report->command);
+	}
+}
+
+void report_count(struct report *report, const struct notice *notice)
+{
+	add(report, notice);
+	sum_up(report, notice);
+}
+
+/* " (8 failed, 4 crashed)"; nothing for none. */
+static const char *by_reason(const uint64_t counts[REASON_COUNT], char *buffer, size_t room)
+{
+	size_t len = 0;
+
+	*buffer = 0;
+	for (int reason = 0; reason < REASON_COUNT && len < room; reason++)
+		if (counts[reason])
+			len += (size_t)snprintf(buffer + len, room - len, "%s%llu %s",
+				len ? ", " : " (", (unsigned long long)counts[reason],
+				reason_words((enum reason)reason));
+	if (len && len < room)
+		snprintf(buffer + len, room - len, ")");
+	return buffer;
+}
+
+void report_end(const struct report *report, bool forced)
+{
+	const uint64_t *counts = report->counts;
+	char retried[REASONS_ROOM], given_up[REASONS_ROOM], dropped[REASONS_ROOM];
+
+	log_line(forced ? LOG_WARN : LOG_INFO,
+		(struct log_origin){.pool = report->pool, .slot = -1},
+		"%s: %llu done, %llu handed on in slices, %llu tried again%s, %llu given up%s, "
+		"%llu replies dropped%s, %llu back to the broker unstarted",
+		forced ? "stopped" : "drained", (unsigned long long)counts[NOTICE_TASK_DONE],
+		(unsigned long long)counts[NOTICE_TASK_HANDED_BACK],
+		(unsigned long long)counts[NOTICE_TASK_RETRIED],
+		by_reason(report->retried, retried, sizeof retried),
+		(unsigned long long)counts[NOTICE_TASK_GIVEN_UP],
+		by_reason(report->given_up, given_up, sizeof given_up),
+		(unsigned long long)counts[NOTICE_REPLY_DROPPED],
+		by_reason(report->dropped, dropped, sizeof dropped),
+		(unsigned long long)counts[NOTICE_TASK_UNSTARTED]);
+}
