@@ -8,6 +8,7 @@
 #include "io/descriptors.h"
 #include "io/guard.h"
 #include "io/loop.h"
+#include "io/pulse.h"
 #include "io/reaper.h"
 #include "io/rundir.h"
 
@@ -30,6 +31,7 @@ struct supervisor {
 	struct station **stations;   /* owned, config->pool_count */
 	struct links links;
 	enum phase phase;
+	struct pulse pulse;
 	struct ev_prepare turn_end;
 	struct ev_timer deadline;   /* the earliest of all stations' */
 	struct ev_timer stop_limit; /* of the drain, then of what is forced */
@@ -236,6 +238,7 @@ static void start_watchers(struct supervisor *supervisor)
 	static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
 	struct ev_loop *loop = supervisor->tools.loop;
 
+	pulse_start(&supervisor->pulse, loop);
 	ev_prepare_init(&supervisor->turn_end, on_turn_end);
 	supervisor->turn_end.data = supervisor;
 	ev_prepare_start(loop, &supervisor->turn_end);
@@ -253,6 +256,7 @@ static void stop_watchers(struct supervisor *supervisor)
 {
 	struct ev_loop *loop = supervisor->tools.loop;
 
+	pulse_stop(&supervisor->pulse, loop);
 	ev_prepare_stop(loop, &supervisor->turn_end);
 	ev_timer_stop(loop, &supervisor->deadline);
 	ev_timer_stop(loop, &supervisor->stop_limit);
@@ -304,8 +308,12 @@ static bool was_forced(const struct supervisor *supervisor)
 
 static void say_goodbye(const struct supervisor *supervisor, bool is_settled)
 {
+	const struct pulse *pulse = &supervisor->pulse;
+
 	for (size_t i = 0; i < supervisor->config->pool_count; i++)
 		station_say_goodbye(supervisor->stations[i]);
+	log_info("longest turn of the loop: %.1f ms, %.1f ms of it computing",
+		(double)pulse->longest / MTIME_MS, (double)pulse->longest_computed / MTIME_MS);
 	if (is_settled)
 		log_info("stopped, everything is settled");
 	else

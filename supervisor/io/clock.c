@@ -2,11 +2,21 @@
 
 #include <time.h>
 
-mtime clock_now(void)
+static mtime read_clock(clockid_t which)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(which, &now);
 	return (mtime)now.tv_sec * MTIME_SECOND + now.tv_nsec / 1000;
+}
+
+mtime clock_now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+mtime clock_computed(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 uint64_t clock_wall_s(void)

@@ -1,0 +1,62 @@
+#include "io/pulse.h"
+
+#include "base/log.h"
+#include "io/clock.h"
+
+static double as_ms(mtime span)
+{
+	return (double)span / MTIME_MS;
+}
+
+static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int events)
+{
+	struct pulse *pulse = watcher->data;
+
+	(void)loop;
+	(void)events;
+	pulse->begun = clock_now();
+}
+
+static void judge(struct pulse *pulse, mtime took, mtime computed)
+{
+	if (took <= pulse->longest)
+		return;
+	pulse->longest = took;
+	pulse->longest_computed = computed;
+	if (took > PULSE_LONG)
+		log_warn(
+			"a turn of the loop took %.0f ms, %.0f ms of it computing: workers and broker "
+			"waited as long (where the rest is large, the machine is short of CPU)",
+			as_ms(took), as_ms(computed));
+}
+
+static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int events)
+{
+	struct pulse *pulse = watcher->data;
+	mtime computed = clock_computed();
+
+	(void)loop;
+	(void)events;
+	if (pulse->begun)
+		judge(pulse, clock_now() - pulse->begun, computed - pulse->computed);
+	pulse->begun = 0;
+	pulse->computed = computed;
+}
+
+void pulse_start(struct pulse *pulse, struct ev_loop *loop)
+{
+	ev_check_init(&pulse->turn_begin, on_turn_begin);
+	ev_set_priority(&pulse->turn_begin, EV_MAXPRI);
+	pulse->turn_begin.data = pulse;
+	ev_check_start(loop, &pulse->turn_begin);
+	ev_prepare_init(&pulse->turn_end, on_turn_end);
+	ev_set_priority(&pulse->turn_end, EV_MINPRI);
+	pulse->turn_end.data = pulse;
+	ev_prepare_start(loop, &pulse->turn_end);
+}
+
+void pulse_stop(struct pulse *pulse, struct ev_loop *loop)
+{
+	ev_check_stop(loop, &pulse->turn_begin);
+	ev_prepare_stop(loop, &pulse->turn_end);
+}

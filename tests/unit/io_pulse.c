@@ -1,0 +1,81 @@
+/* A turn's length is what passed between the loop's news and its next wait, not the wait. */
+#include "io/clock.h"
+#include "io/loop.h"
+#include "io/pulse.h"
+#include "unit/unit.h"
+
+#define WAIT_S 0.2
+
+static void compute_for(mtime span)
+{
+	mtime end = clock_now() + span;
+	while (clock_now() < end)
+		;
+}
+
+static mtime load;
+
+static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	(void)timer;
+	(void)events;
+	compute_for(load);
+	ev_break(loop, EVBREAK_ALL);
+}
+
+/* One turn that waits first, then a second one, whose end the loop does not wait for. */
+static struct pulse run(mtime span)
+{
+	struct ev_loop *loop = loop_default();
+	struct pulse pulse = {0};
+	struct ev_timer timer;
+	load = span;
+	pulse_start(&pulse, loop);
+	ev_timer_init(&timer, on_timer, WAIT_S, 0);
+	ev_timer_start(loop, &timer);
+	ev_run(loop, 0);
+	ev_run(loop, EVRUN_NOWAIT);
+	pulse_stop(&pulse, loop);
+	ev_loop_destroy(loop);
+	return pulse;
+}
+
+START_TEST(test_work_counts)
+{
+	struct pulse pulse = run(30 * MTIME_MS);
+	ck_assert_int_ge(pulse.longest, 30 * MTIME_MS);
+	ck_assert_int_gt(pulse.longest_computed, 0);
+	/* Both clocks tick on; they are read one after the other. */
+	ck_assert_int_le(pulse.longest_computed, pulse.longest + MTIME_MS);
+}
+END_TEST
+
+/* However slow the machine: the wait is not in it. */
+START_TEST(test_waiting_does_not)
+{
+	mtime before = clock_now();
+	struct pulse pulse = run(0);
+	mtime all = clock_now() - before;
+	ck_assert_int_gt(pulse.longest, 0);
+	ck_assert_int_le(pulse.longest, all - (mtime)(WAIT_S / 2 * MTIME_SECOND));
+}
+END_TEST
+
+START_TEST(test_one_never_started_can_be_stopped)
+{
+	struct ev_loop *loop = loop_default();
+	struct pulse pulse = {0};
+	pulse_stop(&pulse, loop);
+	ev_loop_destroy(loop);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("io_pulse");
+	UNIT_CASE(s, "pulse", test_work_counts, test_waiting_does_not,
+		test_one_never_started_can_be_stopped);
+	return s;
+}
+
+UNIT_MAIN(suite)
