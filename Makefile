@@ -57,7 +57,8 @@ libs_cli     := $(libs_io)
 ## make programs   build everything that is C, tests included; run nothing
 ## make units      unit tests and the checks of the SDKs
 ## make sim        the simulator; SEEDS=1000, or SEED=17 for one seed with its trace
-## make system     system tests against a private RabbitMQ; TOPICS="settle stop"
+## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
+## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
 ## make asan       units and simulator under the sanitizers
 ## make lint       format, layers, lengths, scripts, reference page, warnings of gcc and clang
 ## make install    wpool and the C SDK; DESTDIR, PREFIX
@@ -146,10 +147,10 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-include worker-sdk/c/sdk.mk samples/samples.mk tests/system.mk tests/workers/workers.mk tools/tools.mk
+include worker-sdk/c/sdk.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tools/tools.mk
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
-programs: all workers demo-programs $(unit_programs) $(BUILD)/simulator $(every_system_program) $(sdk_tests)
+programs: all workers demo-programs $(unit_programs) $(BUILD)/simulator $(every_system_program) $(every_fault_program) $(sdk_tests)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 .PHONY: all programs units sim test asan install clean help

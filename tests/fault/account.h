@@ -1,0 +1,42 @@
+/* The account of a load: what was published and confirmed, against where each message ended. The
+ * witness is the file that workers append to and fsync before they answer; replies and dead letters
+ * are taken off their queues. A message is known by its number, its correlation id. */
+#ifndef FAULT_ACCOUNT_H
+#define FAULT_ACCOUNT_H
+
+#include "fault/fault.h"
+
+/* How a message is to end. */
+enum fate {
+	FATE_DONE,     /* 200 */
+	FATE_REPLY,    /* 201: its effect is the reply */
+	FATE_RETRIED,  /* 500 at the first attempt, then 200 */
+	FATE_REJECTED, /* 404: a dead letter */
+	FATES
+};
+
+struct account;
+
+/* On site's queues. delays: those of the pool's retry queues, as in site_await_settled. */
+struct account *account_new(const char *const delays[]);
+void account_free(struct account *);
+
+/* count messages, fates[i % strlen]: 'd' done, 'r' reply, 't' retried, 'x' rejected. Each is worked
+ * for sleep_ms. All are confirmed when this returns, so at most a few thousand. */
+void account_post(struct account *, long count, const char *fates, int sleep_ms);
+/* What was posted so far. */
+long account_posted(const struct account *);
+/* Lines that the witness holds. */
+long account_witnessed(const struct account *);
+/* Waits until no queue but replies and dead letters holds anything. */
+void account_await_settled(struct account *);
+/* Waits until the witness has grown by count lines. */
+void account_await_progress(struct account *, long count);
+
+/* Reads where everything ended, into the tally: asked, done, repeats, lost. Fails the test for a
+ * message that ended otherwise than it was to, that nobody published, that is left in a queue, and
+ * for a broker that was sent an unknown delivery tag. The account is empty then. Returns the
+ * repeats of this part. */
+long account_close(struct account *, struct tally *);
+
+#endif

@@ -1,0 +1,143 @@
+#include "fault/fault.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct fault *fault; /* the program's one row */
+static uint64_t seed, random_state;
+static int64_t end_of_time; /* 0: none */
+
+static long number_of(const char *name, long fallback)
+{
+	const char *value = getenv(name);
+	return value && *value ? atol(value) : fallback;
+}
+
+static const char *text_of(const char *name)
+{
+	const char *value = getenv(name);
+	return value ? value : "";
+}
+
+static bool is_full(void)
+{
+	return *text_of("FULL") != 0;
+}
+
+long fault_trials(void)
+{
+	return number_of("N", is_full() ? fault->full : fault->few);
+}
+
+bool fault_next(struct tally *tally)
+{
+	if (tally->trials >= fault_trials())
+		return false;
+	if (end_of_time && tally->trials > 0 && deadline_left(end_of_time) == 0)
+		return false;
+	tally->trials++;
+	return true;
+}
+
+/* xorshift64*, Vigna 2016. */
+uint32_t fault_random(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return (uint32_t)((random_state * 0x2545F4914F6CDD1DU) >> 32);
+}
+
+long fault_random_below(long bound)
+{
+	ck_assert_int_gt(bound, 0);
+	return (long)(fault_random() % (uint64_t)bound);
+}
+
+/* ---------- results ---------- */
+
+static void print_line(const struct tally *tally)
+{
+	FILE *table = fopen(text_of("WPOOL_FAULT_TABLE"), "a");
+	if (!table)
+		return; /* started by hand: the summary on stdout is enough */
+	fprintf(table, "%3d  %-34s %7ld %-9s %8ld %8ld %7ld %4ld %6.1f/%-5.1f %+6ld KiB  %s\n",
+		fault->row, fault->name, tally->trials, tally->unit, tally->asked, tally->done,
+		tally->repeats, tally->lost, tally->longest_ms, tally->computing_ms,
+		tally->drift_kib, tally->note);
+	fclose(table);
+}
+
+static char *broker_version(void)
+{
+	char *answer = broker_eval(site.broker, "rabbit_misc:version()");
+	char *text = strchr(answer, '"');
+	char *version = strndup(text ? text + 1 : "", text ? strcspn(text + 1, "\"") : 0);
+	free(answer);
+	return version;
+}
+
+/* One line of JSON for the kept results. Names and notes are ours: nothing in them needs quoting.
+ */
+static void keep(const struct tally *tally, double seconds)
+{
+	const char *path = text_of("WPOOL_FAULT_RESULTS");
+	FILE *file = *path ? fopen(path, "a") : NULL;
+	char *version = broker_version(), when[32];
+	struct utsname machine;
+	time_t now = time(NULL);
+	if (!file) {
+		free(version);
+		return;
+	}
+	uname(&machine);
+	strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+	fprintf(file,
+		"{\"row\":%d,\"fault\":\"%s\",\"broker\":\"%s\",\"trials\":%ld,\"unit\":\"%s\","
+		"\"asked\":%ld,\"done\":%ld,\"repeats\":%ld,\"lost\":%ld,\"longest_turn_ms\":%.1f,"
+		"\"of_it_computing_ms\":%.1f,\"memory_drift_kib\":%ld,\"note\":\"%s\",\"full\":%s,"
+		"\"seed\":%llu,\"seconds\":%.0f,\"date\":\"%s\",\"commit\":\"%s\",\"machine\":"
+		"\"%s %s, %ld CPUs\"}\n",
+		fault->row, fault->name, version, tally->trials, tally->unit, tally->asked,
+		tally->done, tally->repeats, tally->lost, tally->longest_ms, tally->computing_ms,
+		tally->drift_kib, tally->note, is_full() ? "true" : "false",
+		(unsigned long long)seed, seconds, when, text_of("WPOOL_FAULT_COMMIT"),
+		machine.sysname, machine.machine, sysconf(_SC_NPROCESSORS_ONLN));
+	fclose(file);
+	free(version);
+}
+
+/* ---------- the run ---------- */
+
+static void start_time_and_chance(void)
+{
+	long seconds = number_of("T", 0);
+	end_of_time = seconds ? deadline_in((int)seconds * 1000) : 0;
+	seed = (uint64_t)number_of("SEED", (long)time(NULL));
+	random_state = seed * 0x9E3779B97F4A7C15U + 1;
+}
+
+START_TEST(the_row_is_clean)
+{
+	struct tally tally = {.unit = "trials"};
+	int64_t begun = deadline_now_ms();
+	start_time_and_chance();
+	fprintf(stderr, "SEED=%llu\n", (unsigned long long)seed);
+	fault->run(&tally);
+	double seconds = (double)(deadline_now_ms() - begun) / 1000;
+	ck_assert_int_eq(tally.lost, 0);
+	ck_assert_int_eq(tally.done, tally.asked);
+	print_line(&tally);
+	keep(&tally, seconds);
+}
+END_TEST
+
+int fault_main(const struct fault *row)
+{
+	fault = row;
+	return site_run_suite(
+		row->name, (const struct site_test[]){{the_row_is_clean, 1}, {NULL, 0}});
+}

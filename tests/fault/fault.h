@@ -1,0 +1,52 @@
+/* A row of docs/reliability.md's table of faults: one program, which runs the real supervisor on a
+ * real broker, hurts it a number of times, and prints one line of what became of the messages.
+ * How often is the table's figure with FULL=1, N's where given, and no longer than T seconds. */
+#ifndef FAULT_FAULT_H
+#define FAULT_FAULT_H
+
+#include "harness/broker.h"
+#include "harness/client.h"
+#include "harness/deadline.h"
+#include "harness/proc.h"
+#include "harness/scratch.h"
+#include "harness/site.h"
+
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* What a row comes to. The sums grow by account_close and watch_*; a row adds what only it knows.
+ */
+struct tally {
+	long trials; /* times that the fault was put in */
+	long asked;  /* messages published and confirmed */
+	long done;   /* of those, how many ended as they were to */
+	long repeats;
+	long lost;
+	double longest_ms;   /* turn of the loop of any supervisor that told */
+	double computing_ms; /* the part of it that it was running */
+	long drift_kib;      /* anonymous memory of the supervisor, from warm to the end */
+	const char *unit;    /* what a trial is: "kills", "cuts" */
+	char note[160];      /* what else is to be told; may be empty */
+};
+
+struct fault {
+	int row;
+	const char *name;
+	long few, full; /* trials in a run of ten minutes for all rows, and in the table */
+	void (*run)(struct tally *);
+};
+
+/* main's value: runs the row on a site of its own (harness/site.h). */
+int fault_main(const struct fault *);
+
+/* How many trials this run wants. */
+long fault_trials(void);
+/* Whether another trial is wanted: counts it, unless there are enough or the time is over. */
+bool fault_next(struct tally *);
+/* From a seed that is told in the results and given back by SEED. */
+uint32_t fault_random(void);
+/* At least 0, below bound. */
+long fault_random_below(long bound);
+
+#endif

@@ -1,0 +1,21 @@
+# The table of faults (docs/reliability.md): tests/fault/row_NN_<fault>.c is one row. Included by the
+# Makefile. ROW="1 5" chooses rows, N their number of trials, T ends each after that many seconds,
+# FULL=1 takes the table's numbers, SEED repeats what chance chose.
+
+fault_rows := $(patsubst tests/fault/%.c,%,$(sort $(wildcard tests/fault/row_*.c)))
+fault_tools := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/fault/row_%,$(wildcard tests/fault/*.c)))
+every_fault_program := $(fault_rows:%=$(BUILD)/tests/fault/%)
+ROW ?=
+# Rows are called by their number, with or without its zero.
+chosen_rows = $(if $(ROW),$(foreach r,$(ROW),$(filter row_$(r)_% row_0$(r)_%,$(fault_rows))),$(fault_rows))
+
+$(every_fault_program): $(BUILD)/tests/fault/%: $(BUILD)/tests/fault/%.o $(fault_tools) $(harness_objects)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq $(shell pkg-config --libs check)
+
+faults: $(every_fault_program) $(BUILD)/wpool $(BUILD)/wpool-crash workers
+	@[ -n "$(chosen_rows)" ] || { echo "faults: no row $(ROW)"; exit 2; }
+	@WPOOL_BUILD=$(abspath $(BUILD)) N=$(N) T=$(T) FULL=$(FULL) SEED=$(SEED) \
+		tests/fault/run $(chosen_rows:%=$(BUILD)/tests/fault/%)
+
+.PHONY: faults
