@@ -41,12 +41,14 @@ static void on_stored(void *ctx, uint64_t instance, const struct copy_facts *fac
 
 static void on_requeued(struct account *account, uint64_t instance)
 {
-	sim_require(!account->stops || !account->ended[instance],
+	uint8_t supervisor = account->ended[instance];
+
+	sim_require(supervisor == 0 || !(account->stops >> supervisor & 1),
 		"message %u had its attempt, and is handed back in a stop in good order",
 		account->id_of[instance]);
 	account->redeliveries++;
 	account->requeues[instance]++;
-	account->ended[instance] = false;
+	account->ended[instance] = 0;
 }
 
 static void on_settled(void *ctx, uint64_t instance, bool acked, bool requeued)
@@ -88,9 +90,11 @@ void account_done(struct account *account, uint64_t instance, uint32_t id)
 	account->deserved[instance] = true;
 }
 
-void account_ended(struct account *account, uint64_t instance, uint32_t requeues)
+void account_ended(
+	struct account *account, uint64_t instance, uint32_t requeues, uint8_t supervisor)
 {
-	account->ended[instance] |= account->requeues[instance] == requeues;
+	if (account->requeues[instance] == requeues)
+		account->ended[instance] = supervisor;
 }
 
 void account_forgive(struct account *account)

@@ -53,8 +53,10 @@ struct account {
 	struct copy_facts facts[ACCOUNT_INSTANCES_MAX];
 	bool deserved[ACCOUNT_INSTANCES_MAX]; /* its ack would lose nothing */
 	uint32_t requeues[ACCOUNT_INSTANCES_MAX];
-	bool ended[ACCOUNT_INSTANCES_MAX]; /* an attempt did, since the last requeue */
-	bool stops;            /* in good order: what has ended must not be requeued any more */
+	/* since the last requeue an attempt did, at the supervisor of that number; 0: none */
+	uint8_t ended[ACCOUNT_INSTANCES_MAX];
+	/* bit (1u << number): it stops in good order, what has ended there must not be requeued */
+	uint32_t stops;
 	bool drops_unroutable; /* the pools' policy */
 	bool channels_fail; /* faults of this run close publish channels: a publish may be blamed */
 	uint64_t aliases;   /* numbers given for what the broker took back, from the top of id_of */
@@ -70,7 +72,7 @@ uint32_t account_id(struct text body);
 /* A worker answered done for this instance: its ack is deserved. */
 void account_done(struct account *, uint64_t instance, uint32_t id);
 /* An attempt at this instance, which had come back that often before it, is over. */
-void account_ended(struct account *, uint64_t instance, uint32_t requeues);
+void account_ended(struct account *, uint64_t instance, uint32_t requeues, uint8_t supervisor);
 /* The queue is deleted with all that is in it. */
 void account_forgive(struct account *);
 /* The reply for this instance is given up, and its message with it. */

@@ -10,6 +10,8 @@
 /* Some bring a soft limit of their own; some were renewed before this run began. */
 static void choose_headers(struct world *world, struct copy_facts *facts, struct buf *out)
 {
+	if (!settings_has(world->settings, TROUBLE_HEADERS))
+		return;
 	if (random_chance(&world->random, 100)) {
 		facts->soft = (1 + random_below(&world->random, 8000)) * MTIME_MS;
 		table_put_integer(out, TEXT("TimeoutMilliseconds"), facts->soft / MTIME_MS);
@@ -40,6 +42,15 @@ static uint64_t store(struct world *world, struct text body)
 	return instance;
 }
 
+static enum temper choose_temper(struct world *world)
+{
+	enum temper temper = random_below(&world->random, TEMPER_COUNT);
+
+	if (random_chance(&world->random, 550) || !settings_has(world->settings, TROUBLE_TEMPERS))
+		return TEMPER_DONE;
+	return temper;
+}
+
 void arrival_publish(struct world *world)
 {
 	struct account *account = &world->account;
@@ -48,13 +59,11 @@ void arrival_publish(struct world *world)
 	struct message_account *message;
 	bool is_unfit;
 
-	if (id > ACCOUNT_MESSAGES_MAX)
+	if (id > ACCOUNT_MESSAGES_MAX || id > world->settings->messages)
 		return;
 	account->messages = id;
 	message = &account->message[id];
-	message->temper = random_chance(&world->random, 550)
-				  ? TEMPER_DONE
-				  : random_below(&world->random, TEMPER_COUNT);
+	message->temper = choose_temper(world);
 	sim_trace("message %u is %s", id, temper_names[message->temper]);
 	is_unfit = message->temper == TEMPER_UNFIT;
 	if (!store(world, text_of(bytes, is_unfit ? WORLD_BODY_LIMIT + 1 : 4)))

@@ -115,14 +115,9 @@ static bool may_be_given_up(
 		return is_last || policy->unroutable != UNROUTABLE_RETRY;
 	case REASON_COMES_BACK:
 		return known->renewed >= RENEWALS_MOST;
-	case REASON_REPLY_REFUSED: /* a copy that costs channels has nowhere else to go */
-	case REASON_REJECTED:
-	case REASON_SLICES:
-	case REASON_TOO_LARGE:
-	case REASON_BAD_HEADERS:
-		break;
+	default: /* REPLY_REFUSED: a copy that costs channels has nowhere else to go */
+		return true;
 	}
-	return true;
 }
 
 void copies_give_up(const struct settle_policy *policy, struct message_account *message,

@@ -30,9 +30,11 @@ static void do_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
 /* The instance whose ack this publish would deserve; an orphan's deserves none. */
 static uint64_t instance_of(const struct station *station, const struct delivery *delivery)
 {
-	if (!delivery->source || !station->world->links[0].peer)
+	const struct client_link *link = &station->supervisor->links[0];
+
+	if (!delivery->source || !link->peer)
 		return 0;
-	return broker_instance_of(station->world->links[0].peer, station->channel, delivery->tag);
+	return broker_instance_of(link->peer, station->channel, delivery->tag);
 }
 
 /* What the account knows of it; where the broker has taken it back, what it says itself. */
@@ -58,13 +60,13 @@ static void do_publish(void *io, const struct parcel *parcel)
 	struct station *station = io;
 	uint64_t instance = instance_of(station, parcel->delivery);
 	struct copy_facts facts = facts_of(station, parcel->delivery, instance);
+	struct broker_connection *peer = station->supervisor->links[1].peer;
 
-	sim_require(station->world->links[1].peer, "a publish without a connection");
+	sim_require(peer, "a publish without a connection");
 	facts = copies_of(&station->config.policy, parcel, &facts, station->world->now);
 	instance = account_publish(
 		&station->world->account, instance, account_id(parcel->delivery->body));
-	broker_note_publish(
-		station->world->links[1].peer, station->channel, parcel->seq, instance, &facts);
+	broker_note_publish(peer, station->channel, parcel->seq, instance, &facts);
 	sim_trace("publish %llu: %s for message %u", (unsigned long long)parcel->seq,
 		kinds[parcel->kind], account_id(parcel->delivery->body));
 	publisher_publish(station->publisher, parcel);

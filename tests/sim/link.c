@@ -4,24 +4,27 @@
 
 #include <stdlib.h>
 
-#define CODE_FORCED 320 /* an operator closed it, or the broker stops: nobody's fault */
+#define CLOSING_LIMIT MTIME_SECOND
+#define CODE_FORCED   320 /* an operator closed it, or the broker stops: nobody's fault */
 
 static void on_opened(struct client_link *link)
 {
-	struct world *world = link->world;
+	struct supervisor *supervisor = link->supervisor;
+	mtime now = link->world->now;
 
 	link->up = true;
-	for (uint16_t i = 0; i < world->station_count; i++)
+	for (uint16_t i = 0; i < supervisor->station_count; i++)
 		if (link->publishes)
-			publisher_up(world->stations[i].publisher, link->connection, world->now);
+			publisher_up(supervisor->stations[i].publisher, link->connection, now);
 		else
-			consumer_up(world->stations[i].consumer, link->connection, world->now);
+			consumer_up(supervisor->stations[i].consumer, link->connection, now);
 }
 
 static struct station *station_of(const struct client_link *link, uint16_t channel)
 {
-	sim_require(channel >= 1 && channel <= link->world->station_count, "a channel of nobody");
-	return &link->world->stations[channel - 1];
+	sim_require(
+		channel >= 1 && channel <= link->supervisor->station_count, "a channel of nobody");
+	return &link->supervisor->stations[channel - 1];
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
@@ -68,38 +71,46 @@ static const struct connection_handler handler = {
 	.content_dropped = content_dropped,
 };
 
-void link_init(struct client_link *link, struct world *world, bool publishes)
+void link_init(struct client_link *link, struct supervisor *supervisor, bool publishes)
 {
-	*link = (struct client_link){
-		.world = world, .publishes = publishes, .retry_at = world->now};
+	*link = (struct client_link){.world = supervisor->world,
+		.supervisor = supervisor,
+		.publishes = publishes,
+		.retry_at = supervisor->world->now};
 }
 
 void link_tick(struct client_link *link)
 {
 	struct world *world = link->world;
 
-	if (link->connection || world->now < link->retry_at)
+	if (world->now < link->retry_at)
 		return;
+	if (link->connection) {
+		link_cut(link, false); /* it does not answer our close */
+		return;
+	}
 	link->connection = connection_new(&world->params, &handler, link);
 	sim_require(link->connection, "out of memory");
 	link->peer = broker_accept(world->broker);
+	link->retry_at = MTIME_NEVER;
 	world->moved = true;
 }
 
 static void tell_down(struct client_link *link, bool by_error)
 {
-	struct world *world = link->world;
+	struct supervisor *supervisor = link->supervisor;
+	mtime now = link->world->now;
 	enum outbox_loss loss;
 	size_t publishing = 0;
 
-	for (uint16_t i = 0; i < world->station_count; i++)
-		publishing += publisher_is_publishing(world->stations[i].publisher);
+	for (uint16_t i = 0; i < supervisor->station_count; i++)
+		publishing += publisher_is_publishing(supervisor->stations[i].publisher);
 	loss = publisher_loss(by_error, publishing);
-	for (uint16_t i = 0; i < world->station_count; i++)
+	for (uint16_t i = 0; i < supervisor->station_count; i++)
 		if (link->publishes)
-			publisher_down(world->stations[i].publisher, loss, world->now);
+			publisher_down(supervisor->stations[i].publisher, loss, now);
 		else
-			consumer_down(world->stations[i].consumer, world->now);
+			consumer_down(supervisor->stations[i].consumer, now);
 }
 
 void link_cut(struct client_link *link, bool by_error)
@@ -108,7 +119,8 @@ void link_cut(struct client_link *link, bool by_error)
 
 	if (!link->connection)
 		return;
-	sim_trace("%s connection is cut", link->publishes ? "publish" : "consume");
+	sim_trace("supervisor %u: its %s connection is gone", link->supervisor->number,
+		link->publishes ? "publish" : "consume");
 	broker_cut(link->peer);
 	link->peer = NULL;
 	if (link->up)
@@ -117,16 +129,16 @@ void link_cut(struct client_link *link, bool by_error)
 	link->connection = NULL;
 	link->up = false;
 	link->close_code = 0;
-	link->retry_at = world->now + (mtime)random_below(&world->random, 3000) * MTIME_MS;
+	link->retry_at = MTIME_NEVER;
+	if (link->supervisor->state != SUPERVISOR_LEAVES)
+		link->retry_at = world->now + (mtime)random_below(&world->random, 3000) * MTIME_MS;
 	world->moved = true;
 }
 
 /* How much of len moves now: in a calm world all, else any part of it. */
 static size_t choose_part(struct world *world, size_t len)
 {
-	if (world->calm || len == 0)
-		return len;
-	if (random_chance(&world->random, 500))
+	if (len == 0 || !world_wants(world, TROUBLE_PARTS, 500))
 		return len;
 	return random_below(&world->random, (uint32_t)len + 1);
 }
@@ -158,7 +170,7 @@ static void move_to_client(struct client_link *link)
 	sim_require(rc == RC_OK || rc == RC_CLOSED, "our side finds the broker's bytes %s",
 		rc_words(rc));
 	if (rc == RC_CLOSED)
-		link_cut(link, link->close_code != CODE_FORCED);
+		link_cut(link, link->close_code && link->close_code != CODE_FORCED);
 }
 
 void link_move(struct client_link *link)
@@ -167,6 +179,17 @@ void link_move(struct client_link *link)
 		move_to_broker(link);
 	if (link->connection)
 		move_to_client(link);
+}
+
+void link_close(struct client_link *link)
+{
+	link->retry_at = MTIME_NEVER;
+	if (!link->up) {
+		link_cut(link, false);
+		return;
+	}
+	connection_close(link->connection, 200, "goodbye");
+	link->retry_at = link->world->now + CLOSING_LIMIT;
 }
 
 void link_release(struct client_link *link)

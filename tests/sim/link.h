@@ -4,13 +4,15 @@
 
 #include "sim/world.h"
 
-void link_init(struct client_link *, struct world *, bool publishes);
+void link_init(struct client_link *, struct supervisor *, bool publishes);
 /* Connects when it is time. */
 void link_tick(struct client_link *);
 /* Moves some bytes each way, cut anywhere; all of them if the world is calm. */
 void link_move(struct client_link *);
 /* The wire is cut: what was on it is lost. */
 void link_cut(struct client_link *, bool by_error);
+/* In good order, as a supervisor leaves; nothing connects again. */
+void link_close(struct client_link *);
 void link_release(struct client_link *);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static uint64_t seed;
+static struct settings settings = {0, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 static bool is_traced;
 
 void sim_fail(const char *format, ...)
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
 		if (count > 1 && isatty(STDERR_FILENO) && seed % 100 == 0)
 			fprintf(stderr, "\rsimulator: %llu of %llu seeds",
 				(unsigned long long)(seed - first), count);
-		world_run(seed);
+		world_run(seed, &settings);
 	}
 	seed = 0;
 	printf("simulator: %llu passed, 0 failed\n", count);

@@ -31,26 +31,36 @@ static struct retry_plan plan_of(const struct settle_policy *policy)
 	return plan;
 }
 
+void station_resize(struct station *station)
+{
+	struct random *random = &station->world->random;
+	uint32_t workers = 1 + random_below(random, WORKERS_MAX);
+	uint32_t pipeline = random_below(random, 6);
+	uint32_t prefetch = 1 + random_below(random, 40);
+
+	if (workers > station->world->settings->workers)
+		workers = station->world->settings->workers;
+	station->config.workers = (uint16_t)workers;
+	station->config.pipeline = station->config.interrupt ? 1 : (uint16_t)pipeline;
+	station->config.prefetch = random_chance(random, 300) ? (uint16_t)prefetch : 0;
+}
+
 void station_choose(struct station *station, const struct settle_policy *policy)
 {
 	struct random *random = &station->world->random;
-	bool interrupt = random_chance(random, 300);
 
 	station->notes = (struct notes){on_note, station};
 	station->config = (struct pool_config){
 		.name = "sim",
-		.workers = (uint16_t)(1 + random_below(random, WORKERS_MAX)),
-		.pipeline = interrupt ? 1 : (uint16_t)random_below(random, 6),
-		.interrupt = interrupt,
+		.interrupt = random_chance(random, 300),
 		.soft_limit = random_chance(random, 700) ? 4 * MTIME_SECOND : MTIME_NEVER,
-		.prefetch =
-			random_chance(random, 300) ? (uint16_t)(1 + random_below(random, 40)) : 0,
 		.boot_limit = 10 * MTIME_SECOND,
 		.hard_limit = 20 * MTIME_SECOND,
 		.grace = 5 * MTIME_SECOND,
 		.outbox_limit = random_chance(random, 300) ? 2000 : 1000000,
 		.policy = *policy,
 	};
+	station_resize(station);
 	station->consumer_config = (struct consumer_config){.channel = station->channel,
 		.queue = TEXT(WORLD_QUEUE),
 		.declare = random_below(random, 3),
@@ -77,6 +87,7 @@ void station_start(struct station *station)
 	consumer_attach(station->consumer, station->pool);
 	publisher_attach(station->publisher, station->pool);
 	station->warning[0] = 0;
+	station->turned_at = world->now;
 	memset(&station->workers, 0, sizeof station->workers);
 	station->workers.station = station;
 }
@@ -90,6 +101,7 @@ void station_turn(struct station *station)
 	publisher_tick(station->publisher, now);
 	pool_step(station->pool, now, &event);
 	consumer_tick(station->consumer, now);
+	station->turned_at = now;
 	pool_audit(station->pool);
 }
 

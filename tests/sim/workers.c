@@ -27,7 +27,8 @@ static void tell(struct station *station, const struct event *event)
 /* The attempt is over: from now on its message must not go back as if never started. */
 static void note_end(struct station *station, const struct worker_task *task)
 {
-	account_ended(&station->world->account, task->instance, task->requeues);
+	account_ended(&station->world->account, task->instance, task->requeues,
+		station->supervisor->number);
 }
 
 static struct output *last_words(struct world *world)
@@ -141,13 +142,13 @@ enum send_result workers_send(
 {
 	struct station *station = workers->station;
 	struct worker *worker = &workers->worker[slot];
-	const struct client_link *link = &station->world->links[0];
+	const struct client_link *link = &station->supervisor->links[0];
 	struct worker_task task = {
 		.id = account_id(delivery->body), .slice = delivery->slice, .attempt = attempt};
 
 	sim_require(worker->phase == WORKER_RUNNING && !worker->quit, "a task for a worker not up");
 	sim_require(worker->count < POOL_PIPELINE_MAX, "a pipe over its depth");
-	if (!station->world->calm && random_chance(&station->world->random, 5))
+	if (world_wants(station->world, TROUBLE_MEMORY, 5))
 		return SEND_NO_MEMORY;
 	if (station->world->account.message[task.id].temper == TEMPER_TOO_LARGE)
 		return SEND_TOO_LARGE;
@@ -167,7 +168,8 @@ static void spawn(struct station *station, struct worker *worker, uint32_t life)
 {
 	sim_require(worker->phase == WORKER_NONE, "a slot started twice");
 	*worker = (struct worker){.phase = WORKER_BOOTING, .life = life};
-	worker->stubborn = random_chance(&station->world->random, 100);
+	worker->stubborn = random_chance(&station->world->random, 100) &&
+			   settings_has(station->world->settings, TROUBLE_STUBBORN);
 }
 
 static void interrupt(struct station *station, struct worker *worker)
@@ -186,9 +188,10 @@ static void interrupt(struct station *station, struct worker *worker)
 static void term(const struct station *station, struct worker *worker)
 {
 	const struct worker_task *task = &worker->tasks[0];
+	bool is_late = task->soft <= station->config.hard_limit &&
+		       station->turned_at - task->sent >= task->soft;
 
-	sim_require(
-		worker->count == 0 || task->interrupted || task->soft > station->config.hard_limit,
+	sim_require(worker->count == 0 || task->interrupted || !is_late,
 		"message %u is stopped, and was never interrupted", task->id);
 	worker->term = true;
 }
@@ -326,11 +329,11 @@ static void boot(struct station *station, uint16_t slot)
 	struct worker *worker = &station->workers.worker[slot];
 	struct event event = slot_event(SLOT_READY, slot, worker);
 
-	if (!station->world->calm && random_chance(&station->world->random, 100)) {
+	if (world_wants(station->world, TROUBLE_EXITS, 100)) {
 		tell_gone(station, slot, EXIT_NOT_STARTED, 2);
 		return;
 	}
-	if (!station->world->calm && random_chance(&station->world->random, 500))
+	if (world_wants(station->world, TROUBLE_EXITS, 500))
 		return; /* it takes its time, perhaps too much */
 	worker->phase = WORKER_RUNNING;
 	tell(station, &event);
@@ -372,9 +375,9 @@ void workers_act(struct workers *workers, uint16_t slot)
 		boot(station, slot);
 	else if (worker->broken)
 		return;
-	else if (!station->world->calm && random_chance(&station->world->random, 15))
+	else if (world_wants(station->world, TROUBLE_EXITS, 15))
 		tell_gone(station, slot, EXIT_STATUS, 0);
-	else if (!station->world->calm && random_chance(&station->world->random, 15))
+	else if (world_wants(station->world, TROUBLE_ROOM, 15))
 		tell_room(station, slot, random_chance(&station->world->random, 500));
 	else if (station->world->calm && worker->full)
 		tell_room(station, slot, true);

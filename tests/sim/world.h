@@ -6,17 +6,21 @@
 #include "broker/consumer.h"
 #include "broker/publisher.h"
 #include "sim/account.h"
+#include "sim/settings.h"
 #include "sim/workers.h"
 
-#define STATIONS_MAX     2
+#define SUPERVISORS_MAX  3
+#define STATIONS_MAX     2 /* of one supervisor */
 #define WORLD_QUEUE      "work"
 #define WORLD_REPLIES    "replies"
 #define WORLD_DEAD       "work.dead"
 #define WORLD_BODY_LIMIT 64
 
-/* A pool with all that it acts through; those of a run share the connections and the queue. */
+/* A pool with all that it acts through; those of a supervisor share its connections, and all of
+ * them the queue, so that the account need not ask who did what. */
 struct station {
 	struct world *world;
+	struct supervisor *supervisor;
 	uint16_t channel;
 	struct notes notes;
 	char warning[256]; /* the last one of its channels */
@@ -26,11 +30,14 @@ struct station {
 	struct pool *pool;
 	struct consumer *consumer;
 	struct publisher *publisher;
+	mtime turned_at; /* the turn before this one */
+	bool stirred;    /* something happened since the last audit */
 	struct workers workers;
 };
 
 struct client_link {
 	struct world *world;
+	struct supervisor *supervisor;
 	bool publishes;
 	struct connection *connection; /* owned; NULL: waits until retry_at */
 	struct broker_connection *peer;
@@ -39,8 +46,26 @@ struct client_link {
 	mtime retry_at;
 };
 
+enum supervisor_state {
+	SUPERVISOR_DEAD,
+	SUPERVISOR_SERVES,
+	SUPERVISOR_STOPS,  /* drains, or was told to leave at once */
+	SUPERVISOR_LEAVES, /* all is quiet, its connections close */
+};
+
+struct supervisor {
+	struct world *world;
+	uint8_t number; /* from 1 */
+	enum supervisor_state state;
+	uint32_t frozen; /* rounds in which it stands still */
+	struct client_link links[2];
+	struct station stations[STATIONS_MAX];
+	uint16_t station_count;
+};
+
 struct world {
 	uint64_t seed;
+	const struct settings *settings;
 	struct random random;
 	mtime now;
 	bool calm; /* no more faults, everything moves at once */
@@ -48,9 +73,9 @@ struct world {
 	struct broker_watch watch;
 	struct account account;
 	struct connection_params params;
-	struct client_link links[2]; /* consume, publish */
-	struct station stations[STATIONS_MAX];
-	uint16_t station_count;
+	struct supervisor supervisors[SUPERVISORS_MAX];
+	uint16_t supervisor_count;
+	uint32_t attempts;   /* of the pools' policy */
 	bool queue_vanishes; /* in this run the queue that is consumed may be deleted */
 	bool moved;          /* something happened in this round */
 };
@@ -58,8 +83,16 @@ struct world {
 /* What pools act through; their io is the station. */
 extern const struct effects sim_effects;
 
-/* station.c. Its world and channel are set; chooses all else. */
+/* The trouble may happen, and chance wants it: so many in a thousand. */
+bool world_wants(struct world *, enum trouble, uint32_t per_mille);
+void world_set_time(struct world *, mtime now);
+/* The earliest of all deadlines, MTIME_NEVER: there is none. */
+mtime world_deadline(struct world *);
+
+/* station.c. Its world, supervisor and channel are set; chooses all else. */
 void station_choose(struct station *, const struct settle_policy *);
+/* Its size, chosen anew: an operator starts it with another one. */
+void station_resize(struct station *);
 void station_start(struct station *);
 void station_turn(struct station *);
 mtime station_deadline(const struct station *);
@@ -67,6 +100,6 @@ mtime station_deadline(const struct station *);
 void station_end(struct station *);
 
 /* Runs one seed to its end; sim_fail ends the process if an invariant breaks. */
-void world_run(uint64_t seed);
+void world_run(uint64_t seed, const struct settings *);
 
 #endif

@@ -1,0 +1,222 @@
+#include "sim/chance.h"
+
+#include "sim/arrival.h"
+#include "sim/fail.h"
+#include "sim/link.h"
+#include "sim/supervisor.h"
+
+#define PAUSE_MOST_S (35 * 60) /* longer than the broker's ack timeout */
+
+static struct supervisor *any_supervisor(struct world *world)
+{
+	return &world->supervisors[random_below(&world->random, world->supervisor_count)];
+}
+
+static struct station *any_station(struct world *world, struct supervisor *supervisor)
+{
+	return &supervisor->stations[random_below(&world->random, supervisor->station_count)];
+}
+
+/* ---------- faults of the broker and the wires ---------- */
+
+static void close_a_channel(struct client_link *link, uint16_t channel)
+{
+	struct world *world = link->world;
+
+	world->account.channels_fail = world->account.channels_fail || link->publishes;
+	broker_close_channel(link->peer, channel, random_chance(&world->random, 500) ? 406 : 541);
+}
+
+/* 320: an operator, or a broker that stops; the others blame somebody. */
+static void close_a_connection(struct client_link *link)
+{
+	static const uint16_t codes[] = {320, 320, 320, 541, 501, 504, 506, 530};
+	struct world *world = link->world;
+
+	world->account.channels_fail = world->account.channels_fail || link->publishes;
+	broker_close_connection(
+		link->peer, codes[random_below(&world->random, sizeof codes / sizeof *codes)]);
+}
+
+static void work_queue_comes_and_goes(struct world *world)
+{
+	if (world->queue_vanishes && random_chance(&world->random, 400)) {
+		account_forgive(&world->account);
+		broker_delete(world->broker, WORLD_QUEUE);
+	} else {
+		broker_declare(world->broker, WORLD_QUEUE, true);
+	}
+}
+
+static void replies_come_and_go(struct world *world)
+{
+	if (random_chance(&world->random, 500))
+		broker_delete(world->broker, WORLD_REPLIES);
+	else
+		broker_declare(world->broker, WORLD_REPLIES, true);
+}
+
+/* What several supervisors hold comes and goes at different times. */
+static void stand_still(struct world *world, struct supervisor *supervisor)
+{
+	supervisor->frozen = random_below(&world->random, 300);
+	sim_trace("supervisor %u stands still", supervisor->number);
+}
+
+static void pause(struct world *world)
+{
+	mtime span = (mtime)random_below(&world->random, PAUSE_MOST_S) * MTIME_SECOND;
+
+	sim_trace("all stands still for %lld s", (long long)(span / MTIME_SECOND));
+	world_set_time(world, world->now + span);
+}
+
+static void trouble_link(struct world *world, enum trouble what)
+{
+	struct supervisor *supervisor = any_supervisor(world);
+	struct client_link *link = &supervisor->links[random_below(&world->random, 2)];
+	uint16_t channel = any_station(world, supervisor)->channel;
+
+	if (!supervisor_is_alive(supervisor))
+		return;
+	if (what == TROUBLE_CUT)
+		link_cut(link, false);
+	else if (what == TROUBLE_CHANNELS && link->up)
+		close_a_channel(link, channel);
+	else if (what == TROUBLE_CONNECTIONS && link->up)
+		close_a_connection(link);
+	else if (what == TROUBLE_CANCEL && supervisor->links[0].up)
+		broker_cancel_consumers(supervisor->links[0].peer, channel);
+	else if (what == TROUBLE_FREEZE)
+		stand_still(world, supervisor);
+}
+
+static void make_trouble(struct world *world, enum trouble what)
+{
+	struct random *random = &world->random;
+
+	switch (what) {
+	case TROUBLE_REPLIES:
+		replies_come_and_go(world);
+		break;
+	case TROUBLE_DEAD:
+		broker_delete(world->broker, WORLD_DEAD);
+		break;
+	case TROUBLE_QUEUE:
+		work_queue_comes_and_goes(world);
+		break;
+	case TROUBLE_RETRY_QUEUES:
+		broker_delete_idle(world->broker);
+		break;
+	case TROUBLE_ALARM:
+		broker_set_alarm(world->broker, random_chance(random, 500));
+		break;
+	case TROUBLE_NACKS:
+		broker_set_nacks(world->broker, random_below(random, 200));
+		break;
+	case TROUBLE_AGE:
+		broker_age(world->broker, WORLD_QUEUE);
+		break;
+	case TROUBLE_PAUSE:
+		if (random_chance(random, 200))
+			pause(world);
+		break;
+	default:
+		trouble_link(world, what);
+		break;
+	}
+	world->moved = true;
+}
+
+static void any_trouble(struct world *world)
+{
+	static const enum trouble troubles[] = {TROUBLE_CUT, TROUBLE_CHANNELS, TROUBLE_CONNECTIONS,
+		TROUBLE_CANCEL, TROUBLE_REPLIES, TROUBLE_DEAD, TROUBLE_QUEUE, TROUBLE_RETRY_QUEUES,
+		TROUBLE_ALARM, TROUBLE_NACKS, TROUBLE_AGE, TROUBLE_FREEZE, TROUBLE_PAUSE};
+	enum trouble what =
+		troubles[random_below(&world->random, sizeof troubles / sizeof *troubles)];
+
+	if (settings_has(world->settings, what))
+		make_trouble(world, what);
+}
+
+/* ---------- operators ---------- */
+
+static void start(struct world *world, struct supervisor *supervisor)
+{
+	if (random_chance(&world->random, 300))
+		for (uint16_t i = 0; i < supervisor->station_count; i++)
+			station_resize(&supervisor->stations[i]);
+	supervisor_start(supervisor);
+}
+
+/* A drain may be asked for twice, and a force may follow it, or another one. */
+static void operate(struct world *world)
+{
+	struct supervisor *supervisor = any_supervisor(world);
+	uint32_t what = random_below(&world->random, 100);
+
+	if (!supervisor_is_alive(supervisor)) {
+		start(world, supervisor);
+	} else if (what < 40) {
+		if (settings_has(world->settings, TROUBLE_KILL))
+			supervisor_kill(supervisor);
+	} else if (settings_has(world->settings, TROUBLE_STOP) &&
+		   supervisor->state != SUPERVISOR_LEAVES) {
+		supervisor_command(supervisor, what < 75 ? COMMAND_DRAIN : COMMAND_FORCE);
+	}
+}
+
+/* ---------- a round ---------- */
+
+static void advance(struct world *world)
+{
+	mtime next;
+
+	if (random_chance(&world->random, 30) && (next = world_deadline(world)) != MTIME_NEVER &&
+		next > world->now)
+		world_set_time(world, next);
+	else
+		world_set_time(world, world->now + random_below(&world->random, 2000));
+}
+
+static void step_supervisor(struct world *world, uint32_t what)
+{
+	struct supervisor *supervisor = any_supervisor(world);
+	struct station *station;
+
+	if (!supervisor_is_alive(supervisor))
+		return;
+	if (supervisor->frozen > 0) {
+		supervisor->frozen--;
+		return;
+	}
+	for (int i = 0; i < 2; i++)
+		link_tick(&supervisor->links[i]);
+	if (what < 30) {
+		link_move(&supervisor->links[random_below(&world->random, 2)]);
+	} else if (what < 60) {
+		station = any_station(world, supervisor);
+		workers_act(&station->workers,
+			(uint16_t)random_below(&world->random, station->config.workers));
+	} else {
+		supervisor_turn(supervisor);
+	}
+}
+
+void chance_round(struct world *world)
+{
+	uint32_t what = random_below(&world->random, 1000);
+
+	advance(world);
+	if (what < 820)
+		step_supervisor(world, what / 10);
+	else if (what < 960)
+		broker_work(world->broker, false);
+	else if (what < 988)
+		arrival_publish(world);
+	else if (what < 996)
+		any_trouble(world);
+	else if (what < 998)
+		operate(world);
+}

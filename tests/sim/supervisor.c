@@ -1,0 +1,125 @@
+#include "sim/supervisor.h"
+
+#include "sim/fail.h"
+#include "sim/link.h"
+
+#define EACH_STATION(supervisor, station)                                                          \
+	for (struct station *station = (supervisor)->stations;                                     \
+		station < (supervisor)->stations + (supervisor)->station_count; station++)
+
+void supervisor_choose(struct supervisor *supervisor, const struct settle_policy *policy)
+{
+	struct world *world = supervisor->world;
+	uint32_t count = 1 + random_below(&world->random, STATIONS_MAX);
+
+	if (count > world->settings->stations)
+		count = world->settings->stations;
+	supervisor->station_count = (uint16_t)count;
+	EACH_STATION(supervisor, station)
+	{
+		station->world = world;
+		station->supervisor = supervisor;
+		station->channel = (uint16_t)(station - supervisor->stations + 1);
+		station_choose(station, policy);
+	}
+}
+
+void supervisor_start(struct supervisor *supervisor)
+{
+	sim_trace("supervisor %u starts", supervisor->number);
+	EACH_STATION(supervisor, station)
+	{
+		station_start(station);
+	}
+	link_init(&supervisor->links[0], supervisor, false);
+	link_init(&supervisor->links[1], supervisor, true);
+	supervisor->state = SUPERVISOR_SERVES;
+	supervisor->frozen = 0;
+}
+
+static void end(struct supervisor *supervisor)
+{
+	link_release(&supervisor->links[0]);
+	link_release(&supervisor->links[1]);
+	EACH_STATION(supervisor, station)
+	{
+		station_end(station);
+	}
+	supervisor->state = SUPERVISOR_DEAD;
+	supervisor->world->moved = true;
+}
+
+void supervisor_kill(struct supervisor *supervisor)
+{
+	sim_trace("supervisor %u is killed", supervisor->number);
+	end(supervisor);
+}
+
+void supervisor_command(struct supervisor *supervisor, enum command what)
+{
+	struct event event = {.kind = COMMAND, .command = what};
+
+	sim_trace("supervisor %u: command %s", supervisor->number,
+		what == COMMAND_DRAIN ? "drain" : "force");
+	if (supervisor->state == SUPERVISOR_SERVES)
+		supervisor->state = SUPERVISOR_STOPS;
+	EACH_STATION(supervisor, station)
+	{
+		pool_step(station->pool, supervisor->world->now, &event);
+	}
+}
+
+static bool is_quiet(struct supervisor *supervisor)
+{
+	EACH_STATION(supervisor, station)
+	{
+		if (!pool_is_quiet(station->pool))
+			return false;
+	}
+	return true;
+}
+
+static void leave(struct supervisor *supervisor)
+{
+	sim_trace("supervisor %u leaves", supervisor->number);
+	EACH_STATION(supervisor, station)
+	{
+		sim_require(
+			!workers_is_anyone_alive(&station->workers), "a worker outlived the pool");
+	}
+	supervisor->state = SUPERVISOR_LEAVES;
+	supervisor->world->moved = true;
+	for (int i = 0; i < 2; i++)
+		link_close(&supervisor->links[i]);
+}
+
+void supervisor_turn(struct supervisor *supervisor)
+{
+	EACH_STATION(supervisor, station)
+	{
+		station_turn(station);
+	}
+	if (supervisor->state == SUPERVISOR_STOPS && is_quiet(supervisor))
+		leave(supervisor);
+	if (supervisor->state == SUPERVISOR_LEAVES && !supervisor->links[0].connection &&
+		!supervisor->links[1].connection)
+		end(supervisor);
+}
+
+mtime supervisor_deadline(const struct supervisor *supervisor)
+{
+	mtime next = MTIME_NEVER;
+
+	EACH_STATION((struct supervisor *)supervisor, station)
+	{
+		next = mtime_min(next, station_deadline(station));
+	}
+	for (int i = 0; i < 2; i++)
+		next = mtime_min(next, supervisor->links[i].retry_at);
+	return next;
+}
+
+bool supervisor_is_alive(const struct supervisor *supervisor)
+{
+	return supervisor->state != SUPERVISOR_DEAD;
+}
