@@ -1,4 +1,5 @@
 /* A station of a run: what cli/station is to serve, with fake workers. */
+#include "core/pool_parts.h"
 #include "sim/fail.h"
 #include "sim/world.h"
 
@@ -103,6 +104,13 @@ void station_turn(struct station *station)
 	consumer_tick(station->consumer, now);
 	station->turned_at = now;
 	pool_audit(station->pool);
+}
+
+bool station_is_idle(const struct station *station)
+{
+	const struct pool *pool = station->pool;
+
+	return pool->source.open == 0 && pool->outbox.count == 0 && pool->dispatch.in_pipes == 0;
 }
 
 mtime station_deadline(const struct station *station)

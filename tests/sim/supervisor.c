@@ -119,6 +119,16 @@ mtime supervisor_deadline(const struct supervisor *supervisor)
 	return next;
 }
 
+bool supervisor_is_idle(const struct supervisor *supervisor)
+{
+	EACH_STATION((struct supervisor *)supervisor, station)
+	{
+		if (!station_is_idle(station))
+			return false;
+	}
+	return true;
+}
+
 bool supervisor_is_alive(const struct supervisor *supervisor)
 {
 	return supervisor->state != SUPERVISOR_DEAD;

@@ -14,5 +14,6 @@ void supervisor_command(struct supervisor *, enum command);
 void supervisor_turn(struct supervisor *);
 mtime supervisor_deadline(const struct supervisor *);
 bool supervisor_is_alive(const struct supervisor *);
+bool supervisor_is_idle(const struct supervisor *);
 
 #endif

@@ -95,6 +95,8 @@ void station_choose(struct station *, const struct settle_policy *);
 void station_resize(struct station *);
 void station_start(struct station *);
 void station_turn(struct station *);
+/* It holds no task, and nothing of it is unconfirmed. */
+bool station_is_idle(const struct station *);
 mtime station_deadline(const struct station *);
 /* As a kill -9 would: nothing more is said. */
 void station_end(struct station *);
