@@ -22,7 +22,7 @@
 	X(AT_REST)    /* all is declared, no answer is awaited */                                  \
 	X(STARTING)   /* basic.consume is sent */                                                  \
 	X(CANCELLING) /* basic.cancel is sent */                                                   \
-	X(BARRIER)    /* a last synchronous command: what was sent before it has arrived */        \
+	X(BARRIER)    /* synchronous commands: what was sent before them has arrived */            \
 	X(CLOSING)                                                                                 \
 	X(ENDED) /* closed as wished; nothing starts it again */
 
@@ -43,6 +43,7 @@ struct consumer {
 	struct subscriptions subscriptions;
 	uint32_t epoch;
 	bool told_up; /* the pool knows of this epoch */
+	bool acked;   /* something, in this epoch */
 	bool lost;    /* the broker cancelled a subscription: look at the queue first */
 	struct topology topology;
 	struct patience patience;
@@ -104,14 +105,18 @@ static void tell_down(struct consumer *consumer, mtime now)
 
 /* ---------- what is done at rest ---------- */
 
-/* Acks sent just before a channel is closed may be lost; after a synchronous command to the same
- * queue they have arrived. */
-static void start_barrier(struct consumer *consumer)
+/* Acks sent just before a channel is closed may be lost, and their tasks would be worked again. */
+static void pass_barrier(struct consumer *consumer)
 {
-	struct amqp_queue queue = {.name = consumer->config->queue, .passive = true};
+	uint16_t channel = consumer->config->channel;
 
-	channel_declare_queue(consumer->connection, consumer->config->channel, &queue);
-	consumer->state = BARRIER;
+	if (consumer->acked && subscriptions_synchronize(&consumer->subscriptions,
+				       consumer->connection, channel, consumer->config->queue)) {
+		consumer->state = BARRIER;
+		return;
+	}
+	channel_close(consumer->connection, channel);
+	consumer->state = CLOSING;
 }
 
 static void wait_and_look_again(struct consumer *consumer, mtime now)
@@ -156,7 +161,7 @@ static void pursue(struct consumer *consumer, mtime now)
 	else if (consumer->subscriptions.count > 0)
 		narrow(consumer);
 	else if (consumer->wish == SOURCE_CLOSE)
-		start_barrier(consumer);
+		pass_barrier(consumer);
 	else if (consumer->told_up)
 		tell(consumer, now, SOURCE_RESTED);
 }
@@ -172,6 +177,7 @@ static void rest(struct consumer *consumer, mtime now)
 static void open_channel(struct consumer *consumer)
 {
 	consumer->epoch++;
+	consumer->acked = false;
 	subscriptions_clear(&consumer->subscriptions);
 	consumer->state = OPENING;
 	consumer->retry_at = MTIME_NEVER;
@@ -207,14 +213,9 @@ static void declare(struct consumer *consumer, mtime now)
 
 static void on_declared(struct consumer *consumer, mtime now)
 {
-	if (consumer->state == BARRIER) {
-		channel_close(consumer->connection, consumer->config->channel);
-		consumer->state = CLOSING;
-	} else if (consumer->state == DECLARING &&
-		   topology_next(
-			   &consumer->topology, consumer->connection, consumer->config->channel)) {
+	if (consumer->state == DECLARING &&
+		topology_next(&consumer->topology, consumer->connection, consumer->config->channel))
 		rest(consumer, now);
-	}
 }
 
 static void on_channel_closed(struct consumer *consumer, const struct amqp_event *event, mtime now)
@@ -237,6 +238,8 @@ static void on_channel_closed(struct consumer *consumer, const struct amqp_event
 
 static void on_consume_ok(struct consumer *consumer, mtime now)
 {
+	if (consumer->state == BARRIER)
+		pass_barrier(consumer);
 	if (consumer->state != STARTING)
 		return;
 	patience_reset(&consumer->patience);
@@ -284,6 +287,10 @@ static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp
 	event.source.epoch = consumer->epoch;
 	event.source.delivery =
 		intake_take(amqp, consumer->config->keep_route, consumer->config->body_limit);
+	if (consumer->state == BARRIER || consumer->state == CLOSING) {
+		delivery_free(event.source.delivery); /* goes back with the channel */
+		return;
+	}
 	pool_step(consumer->pool, now, &event);
 	CRASH_POINT("delivery-taken");
 }
@@ -337,6 +344,7 @@ void consumer_ack(struct consumer *consumer, uint64_t tag, bool multiple)
 {
 	if (!consumer->told_up)
 		return;
+	consumer->acked = true;
 	channel_ack(consumer->connection, consumer->config->channel, tag, multiple);
 	CRASH_POINT("ack-appended");
 }

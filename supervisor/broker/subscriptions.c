@@ -15,6 +15,7 @@ static struct text tag_of(char *buffer, size_t room, uint32_t generation)
 void subscriptions_clear(struct subscriptions *subscriptions)
 {
 	subscriptions->count = 0;
+	subscriptions->synced = 0;
 }
 
 uint32_t subscriptions_window(const struct subscriptions *subscriptions)
@@ -66,4 +67,15 @@ bool subscriptions_drop(struct subscriptions *subscriptions, struct text tag)
 		return true;
 	}
 	return false;
+}
+
+bool subscriptions_synchronize(struct subscriptions *subscriptions, struct connection *connection,
+	uint16_t channel, struct text queue)
+{
+	if (subscriptions->synced == SUBSCRIPTIONS_SYNC_STEPS)
+		return false;
+	subscriptions->synced++;
+	subscriptions_widen(subscriptions, connection, channel, queue,
+		(uint16_t)(subscriptions_window(subscriptions) + 1));
+	return true;
 }

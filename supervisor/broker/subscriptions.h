@@ -8,6 +8,9 @@
 
 /* Each widening doubles the window at least, and the widest is 65,535. */
 #define SUBSCRIPTIONS_MAX 20
+/* Of a barrier: the first answer lets go what the broker kept back, the second tells that it is
+ * there, one is to spare. */
+#define SUBSCRIPTIONS_SYNC_STEPS 3
 
 struct subscription {
 	uint32_t generation; /* in its tag: no tag is used twice */
@@ -18,6 +21,7 @@ struct subscriptions {
 	struct subscription live[SUBSCRIPTIONS_MAX]; /* in order of age */
 	unsigned count;
 	uint32_t generation; /* of the latest */
+	unsigned synced;     /* steps of the barrier */
 };
 
 /* The channel is gone, and they with it. */
@@ -31,5 +35,14 @@ void subscriptions_widen(struct subscriptions *, struct connection *, uint16_t c
 void subscriptions_narrow(const struct subscriptions *, struct connection *, uint16_t channel);
 /* The one with that tag is over. False: it was not live. */
 bool subscriptions_drop(struct subscriptions *, struct text tag);
+
+/* A step of the barrier before a channel is closed, called again at each basic.consume-ok: a
+ * consumer of one message more. False: no step is left, all acks have arrived. There is room for
+ * SUBSCRIPTIONS_SYNC_STEPS more. What these consumers are sent goes back with the channel.
+ * Why: a quorum queue's client in the broker sends 32 commands on and keeps the rest until the
+ * queue has logged those; what it keeps is lost with the channel. A passive declare is answered
+ * past them (measured on 3.10.8: of 400 single acks 367 lost), basic.consume behind them. */
+bool subscriptions_synchronize(
+	struct subscriptions *, struct connection *, uint16_t channel, struct text queue);
 
 #endif

@@ -184,6 +184,16 @@ void site_await_settled(const char *const delays[])
 	}
 }
 
+void site_forget(struct proc *proc)
+{
+	size_t i = 0;
+	while (i < program_count && programs[i] != proc)
+		i++;
+	ck_assert_uint_lt(i, program_count);
+	proc_free(proc);
+	programs[i] = programs[--program_count];
+}
+
 void site_stop(struct proc *proc)
 {
 	proc_signal(proc, SIGTERM);

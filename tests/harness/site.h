@@ -53,6 +53,8 @@ int site_witnessed(const char *line);
  * NULL-terminated).
  */
 void site_await_settled(const char *const delays[]);
+/* One that has ended, or is to be killed now: freed, so that a test may start many. */
+void site_forget(struct proc *);
 /* TERM, and it must end with 0. */
 void site_stop(struct proc *);
 

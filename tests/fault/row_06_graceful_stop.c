@@ -1,0 +1,58 @@
+/* SIGTERM under load, again and again: the supervisor finishes what is begun, hands back the rest,
+ * and leaves with 0. The next one takes over, and not one message is worked twice. */
+#include "fault/account.h"
+#include "fault/fault.h"
+#include "fault/watch.h"
+
+#include <signal.h>
+
+#define LOAD     600 /* in the queue at each stop, about */
+#define PROGRESS 40  /* messages that each supervisor gets done at least */
+
+static const char *const delays[] = {"100ms", NULL};
+
+/* Deep pipes, a wide window, tasks of unlike length: at the stop much is in hand, in every state,
+ * and what is done is not done in the order of its tags. */
+static struct proc *serve(void)
+{
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 8,\n"
+				  "   prefetch: 300, retry: {attempts: 3, delay: [100ms]}}\n",
+		site.queue, site_built("workers/echo"));
+	struct proc *proc = site_serve_pools(pool);
+	client_expect_consumers(site.client, site.queue, 1);
+	free(pool);
+	return proc;
+}
+
+static void fill(struct account *account)
+{
+	long ready = client_ready(site.client, site.queue);
+	if (ready < LOAD)
+		account_post(account, LOAD - ready, "drdt", 0);
+}
+
+static void run(struct tally *tally)
+{
+	struct account *account = account_new(delays);
+	tally->unit = "stops";
+	fill(account);
+	while (fault_next(tally)) {
+		struct proc *proc = serve();
+		account_await_progress(account, PROGRESS + fault_random_below(PROGRESS));
+		site_stop(proc);
+		watch_note_turns(proc, tally);
+		site_forget(proc);
+		fill(account);
+	}
+	struct proc *last = serve();
+	account_await_settled(account);
+	site_stop(last);
+	ck_assert_int_eq(account_close(account, tally), 0);
+	account_free(account);
+}
+
+int main(void)
+{
+	return fault_main(&(struct fault){
+		.row = 6, .name = "graceful stop under load", .few = 40, .full = 1000, .run = run});
+}
