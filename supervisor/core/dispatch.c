@@ -39,7 +39,9 @@ static void delist(struct dispatch *dispatch, struct slot *slot)
 static void count(struct dispatch *dispatch, struct slot *slot, uint16_t load)
 {
 	dispatch->in_pipes += (uint32_t)load - slot->load;
-	dispatch->is_alone = dispatch->is_alone && dispatch->in_pipes > 0;
+	assert(!dispatch->is_alone || dispatch->in_pipes == 0);
+	dispatch->is_alone =
+		false; /* it was the one that leaves; of one that comes, into_pipe says */
 	slot->load = load;
 }
 

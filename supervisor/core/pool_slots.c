@@ -84,7 +84,7 @@ static void judge_life(struct pool *pool, struct slot *slot)
 	if (slot->has_answered || was_long) {
 		pool->failing -= slot->failures > 0;
 		slot->failures = 0;
-	} else if (slot->failures < UINT32_MAX) {
+	} else { /* one in 30 s at most: a count of 32 bits lasts */
 		pool->failing += slot->failures == 0;
 		slot->failures++;
 	}

@@ -278,6 +278,27 @@ START_TEST(a_returned_copy_waits_for_its_queue)
 }
 END_TEST
 
+/* For weeks, once every 30 s: the count of refusals ends, the wait does not begin anew. */
+START_TEST(a_copy_that_is_never_taken_waits_no_less)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	rig_start(&rig, config);
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 500);
+	for (uint64_t seq = 1; seq <= UINT16_MAX + 10u; seq++) {
+		rig_outbox_fact(&rig, REFUSED, seq, false);
+		ck_assert_int_ge(rig.duration, (seq < 6 ? 1 : 30) * MTIME_SECOND);
+		rig.now += 30 * MTIME_SECOND;
+		rig_forget(&rig);
+		rig_turn(&rig);
+		ck_assert_ptr_nonnull(strstr(rig.done, " retry 1"));
+	}
+	rig_end(&rig);
+}
+END_TEST
+
 static void answer_all(struct rig *rig, uint64_t tags, int32_t status)
 {
 	rig_deliver(rig, 1, tags);
@@ -334,7 +355,8 @@ static Suite *pool_suite(void)
 		an_unfit_delivery_never_meets_a_worker, a_send_without_memory_is_tried_again_soon,
 		a_full_outbox_stops_dispatch);
 	UNIT_CASE(suite, "unroutable", unroutable_reject_gives_the_task_up, unroutable_drop_acks_it,
-		unroutable_retry_tries_again, a_returned_copy_waits_for_its_queue);
+		unroutable_retry_tries_again, a_returned_copy_waits_for_its_queue,
+		a_copy_that_is_never_taken_waits_no_less);
 	UNIT_CASE(suite, "outbox", unconfirmed_parcels_survive_their_channel,
 		an_outbox_that_comes_up_twice_lost_the_first);
 	return suite;
