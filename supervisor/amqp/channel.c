@@ -69,7 +69,7 @@ void channel_open(struct connection *c, uint16_t channel)
 	ch->number = channel;
 	ch->state = CHANNEL_OPENING;
 	memset(ch->awaited, 0, sizeof ch->awaited);
-	ch->is_confirming = false;
+	ch->consumes = ch->publishes = ch->is_confirming = false;
 	ch->published = 0;
 	method_send(c, channel, AMQP_CHANNEL_OPEN_METHOD, &(amqp_channel_open_t){{0, NULL}});
 }
@@ -117,7 +117,10 @@ void channel_consume(struct connection *c, uint16_t channel, struct text queue,
 		.consumer_tag = method_bytes(consumer),
 		.no_ack = no_ack,
 	};
+	struct channel *ch = channel_ready(c, channel);
 
+	if (ch)
+		ch->consumes = true;
 	request(c, channel, AWAITED_CONSUME, AMQP_BASIC_CONSUME_METHOD, &consume);
 }
 
@@ -225,6 +228,7 @@ void channel_publish(struct connection *c, uint16_t channel, const struct amqp_p
 	at = put_publish_method(at, channel, p);
 	at = put_publish_header(at, channel, p);
 	put_publish_body(at, channel, p->body, payload_max);
+	ch->publishes |= p->mandatory;
 	if (ch->is_confirming)
 		ch->published++;
 }

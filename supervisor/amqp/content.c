@@ -10,6 +10,14 @@ static void syntax_error(struct connection *c, const char *where)
 	connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR, "%s does not fit its layout", where);
 }
 
+/* Whoever only publishes expects no delivery, and has no use for its memory; as little a consumer
+ * has for a return. */
+static void unasked_error(struct connection *c, const struct channel *ch, const char *what)
+{
+	connection_fail(c, RC_MALFORMED, AMQP_COMMAND_INVALID,
+		"%s on channel %u, which never asked for any", what, ch->number);
+}
+
 /* The method's texts must outlive its frame: header and body come in others. False: too long for
  * any valid arguments. */
 static bool content_begin(struct channel *ch, enum amqp_event_kind kind, struct text arguments,
@@ -30,6 +38,10 @@ void content_begin_delivery(struct connection *c, struct channel *ch, struct tex
 	struct amqp_event *event = &ch->content.event;
 	struct cursor cursor;
 
+	if (!ch->consumes) {
+		unasked_error(c, ch, "basic.deliver");
+		return;
+	}
 	if (!content_begin(ch, AMQP_DELIVERY, arguments, &cursor)) {
 		syntax_error(c, "basic.deliver");
 		return;
@@ -51,6 +63,10 @@ void content_begin_return(struct connection *c, struct channel *ch, struct text 
 	struct amqp_event *event = &ch->content.event;
 	struct cursor cursor;
 
+	if (!ch->publishes) {
+		unasked_error(c, ch, "basic.return");
+		return;
+	}
 	if (!content_begin(ch, AMQP_RETURN, arguments, &cursor)) {
 		syntax_error(c, "basic.return");
 		return;

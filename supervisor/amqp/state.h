@@ -38,6 +38,7 @@ struct channel {
 	uint16_t number;
 	enum channel_state state;
 	uint32_t awaited[AWAITED_COUNT]; /* asked and not answered */
+	bool consumes, publishes;        /* basic.consume, a mandatory publish was sent on it */
 	bool is_confirming;
 	uint64_t published; /* since confirm.select: the highest tag the peer may confirm */
 	struct content content;

@@ -217,6 +217,30 @@ START_TEST(a_header_may_outgrow_its_frame)
 }
 END_TEST
 
+/* On a channel that consumes nothing, and on one that has published nothing that could come back:
+ * its owner would not know what to do with them. */
+START_TEST(contents_that_nobody_asked_for)
+{
+	amqp_basic_return_t returned = {
+		312, peer_string("NO_ROUTE"), peer_string("e"), peer_string("k")};
+	struct amqp_publish publish = {.properties = TEXT("\0\0")};
+
+	channel_open(dialog.connection, 3);
+	peer_channel_open_ok(&dialog.in, 3);
+	ck_assert_int_eq(dialog_feed_in(&dialog), RC_OK);
+	if (_i == 0) {
+		channel_publish(dialog.connection, 3, &publish);
+		peer_method(&dialog.in, 3, AMQP_BASIC_RETURN_METHOD, &returned);
+	} else {
+		peer_deliver(&dialog.in, 3, 1);
+	}
+	peer_header(&dialog.in, 3, 0, TEXT("\0\0"));
+	ck_assert_int_eq(dialog_feed_in(&dialog), RC_MALFORMED);
+	ck_assert_uint_eq(dialog.last_code, 503);
+	ck_assert_uint_eq(dialog.given, 0);
+}
+END_TEST
+
 static Suite *events_suite(void)
 {
 	Suite *suite = suite_create("amqp events");
@@ -229,6 +253,7 @@ static Suite *events_suite(void)
 	tcase_add_test(told, a_cancel_that_waits_is_answered);
 	tcase_add_test(told, a_large_body_is_whole);
 	tcase_add_test(told, a_header_may_outgrow_its_frame);
+	tcase_add_loop_test(told, contents_that_nobody_asked_for, 0, 2);
 	suite_add_tcase(suite, told);
 	return suite;
 }

@@ -37,6 +37,7 @@ static void play(struct dialog *dialog, const struct amqp_event *event)
 		channel_open(c, 1);
 	} else if (event->kind == AMQP_CHANNEL_OPENED) {
 		channel_qos(c, 1, 10);
+		channel_consume(c, 1, TEXT("queue"), TEXT("consumer"), false);
 		channel_confirm_select(c, 1);
 	} else if (event->kind == AMQP_DELIVERY) {
 		channel_publish(c, 1, &publish);

@@ -112,6 +112,19 @@ enum rc dialog_feed_in(struct dialog *dialog)
 	return rc;
 }
 
+/* Consumes, and has published: contents of both kinds may come. */
+static void dialog_use_channel(struct dialog *dialog, uint16_t channel)
+{
+	struct amqp_publish publish = {.mandatory = true, .properties = TEXT("\0\0")};
+	amqp_basic_consume_ok_t consume_ok = {peer_string("consumer")};
+
+	ck_assert(channel_is_open(dialog->connection, channel));
+	channel_consume(dialog->connection, channel, TEXT("queue"), TEXT("consumer"), false);
+	channel_publish(dialog->connection, channel, &publish);
+	peer_method(&dialog->in, channel, AMQP_BASIC_CONSUME_OK_METHOD, &consume_ok);
+	ck_assert_int_eq(dialog_feed_in(dialog), RC_OK);
+}
+
 void dialog_open(struct dialog *dialog)
 {
 	dialog_start(dialog);
@@ -124,7 +137,8 @@ void dialog_open(struct dialog *dialog)
 	peer_channel_open_ok(&dialog->in, 1);
 	peer_channel_open_ok(&dialog->in, 2);
 	ck_assert_int_eq(dialog_feed_in(dialog), RC_OK);
-	ck_assert(channel_is_open(dialog->connection, 2));
+	dialog_use_channel(dialog, 1);
+	dialog_use_channel(dialog, 2);
 	buf_clear(&dialog->told);
 	buf_clear(connection_output(dialog->connection));
 }

@@ -32,7 +32,8 @@ void dialog_release(struct dialog *dialog);
 enum rc dialog_feed(struct dialog *dialog, struct text bytes, size_t step);
 /* All of in at once; empties it. */
 enum rc dialog_feed_in(struct dialog *dialog);
-/* The handshake, and channels 1 and 2 open; the output so far is forgotten. */
+/* The handshake, and channels 1 and 2 open, each with a consumer and a publish; the output so far
+ * is forgotten. */
 void dialog_open(struct dialog *dialog);
 void dialog_told(const struct dialog *dialog, const char *expected);
 /* Takes the next frame off the output; its payload is good until the next one is taken. */
