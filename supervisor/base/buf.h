@@ -29,7 +29,9 @@ static inline size_t buf_len(const struct buf *b)
 
 static inline struct text buf_text(const struct buf *b)
 {
-	return text_of(b->bytes + b->head, b->tail - b->head);
+	/* Where nothing was ever appended there is no block to point into: not even at its start.
+	 */
+	return b->bytes ? text_of(b->bytes + b->head, b->tail - b->head) : TEXT_NONE;
 }
 
 /* Room for len more bytes in one piece, at the tail; NULL (and failed set) when memory or limit
