@@ -46,6 +46,7 @@ int client_init(struct client *, const char *command, const char *broker, mtime 
 /* Until client_close is through, the uplink gave up, or two interrupts came. */
 void client_run(struct client *);
 void client_close(struct client *);
+/* SIGINT and SIGTERM end the process again. */
 void client_release(struct client *);
 /* EX_OK where the uplink did not give up; else says why and returns 69, or 77 after a refused
  * login. */
