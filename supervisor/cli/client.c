@@ -162,8 +162,8 @@ void client_close(struct client *c)
 	uplink_close(c->uplink);
 }
 
-/* A watcher outlives its loop in libev's list of signals, where the next client's would meet it; and
- * a question asked between two clients is to be interrupted as any is. */
+/* A watcher outlives its loop in libev's list of signals, where the next client's would meet it;
+ * and a question asked between two clients is to be interrupted as any is. */
 static void client_unwatch(struct client *c)
 {
 	ev_signal_stop(c->loop, &c->interrupt);
