@@ -17,6 +17,7 @@ struct account {
 	const char *const *delays; /* borrowed */
 	struct entry *entries;
 	long count, room;
+	long mark; /* the witness's size at the last post */
 };
 
 struct account *account_new(const char *const delays[])
@@ -32,6 +33,13 @@ void account_free(struct account *account)
 	if (account)
 		free(account->entries);
 	free(account);
+}
+
+/* The size tells enough, and is cheap to ask for. */
+static long witness_size(void)
+{
+	struct stat facts;
+	return stat(site.witness, &facts) == 0 ? (long)facts.st_size : 0;
 }
 
 static enum fate fate_of(char letter)
@@ -94,10 +102,19 @@ static void post_batch(struct account *account, int count, const char *fates, co
 
 void account_post(struct account *account, long count, const char *fates, int sleep_ms)
 {
+	account->mark = witness_size();
 	char *sleep = sleep_ms ? scratch_text("%d", sleep_ms) : NULL;
 	for (; count > 0; count -= BATCH)
 		post_batch(account, (int)(count < BATCH ? count : BATCH), fates, sleep);
 	free(sleep);
+}
+
+void account_fill(struct account *account, long level, const char *fates, int sleep_ms)
+{
+	long ready = client_ready(site.client, site.queue);
+	account->mark = witness_size();
+	if (ready < level)
+		account_post(account, level - ready, fates, sleep_ms);
 }
 
 long account_posted(const struct account *account)
@@ -121,19 +138,11 @@ void account_await_settled(struct account *account)
 	site_await_settled(account->delays);
 }
 
-/* The size tells enough, and is cheap to ask for. */
-static long witness_size(void)
-{
-	struct stat facts;
-	return stat(site.witness, &facts) == 0 ? (long)facts.st_size : 0;
-}
-
 void account_await_progress(struct account *account, long count)
 {
 	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
 	/* No line is shorter than a digit and its end. */
-	long enough = witness_size() + 2 * count;
-	(void)account;
+	long enough = account->mark + 2 * count;
 	while (witness_size() < enough) {
 		ck_assert_msg(deadline_left(deadline) > 0, "nothing gets done");
 		poll(NULL, 0, 5);

@@ -24,13 +24,15 @@ void account_free(struct account *);
 /* count messages, fates[i % strlen]: 'd' done, 'r' reply, 't' retried, 'x' rejected. Each is worked
  * for sleep_ms. All are confirmed when this returns, so at most a few thousand. */
 void account_post(struct account *, long count, const char *fates, int sleep_ms);
+/* As many of them as the queue lacks to hold `level` ready messages. */
+void account_fill(struct account *, long level, const char *fates, int sleep_ms);
 /* What was posted so far. */
 long account_posted(const struct account *);
 /* Lines that the witness holds. */
 long account_witnessed(const struct account *);
 /* Waits until no queue but replies and dead letters holds anything. */
 void account_await_settled(struct account *);
-/* Waits until the witness has grown by count lines. */
+/* Waits until the witness has grown by count lines since the last post or fill. */
 void account_await_progress(struct account *, long count);
 
 /* Reads where everything ended, into the tally: asked, done, repeats, lost. Fails the test for a

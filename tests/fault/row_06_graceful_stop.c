@@ -24,25 +24,18 @@ static struct proc *serve(void)
 	return proc;
 }
 
-static void fill(struct account *account)
-{
-	long ready = client_ready(site.client, site.queue);
-	if (ready < LOAD)
-		account_post(account, LOAD - ready, "drdt", 0);
-}
-
 static void run(struct tally *tally)
 {
 	struct account *account = account_new(delays);
 	tally->unit = "stops";
-	fill(account);
+	account_fill(account, LOAD, "drdt", 0);
 	while (fault_next(tally)) {
 		struct proc *proc = serve();
 		account_await_progress(account, PROGRESS + fault_random_below(PROGRESS));
 		site_stop(proc);
 		watch_note_turns(proc, tally);
 		site_forget(proc);
-		fill(account);
+		account_fill(account, LOAD, "drdt", 0);
 	}
 	struct proc *last = serve();
 	account_await_settled(account);

@@ -76,15 +76,22 @@ static void append(const char **to, size_t *count, const char *const from[])
 	}
 }
 
+static struct proc *start_program(
+	const char *program, const char *const arguments[], const char *const more[])
+{
+	const char *argv[MOST_ARGUMENTS] = {site_built(program)};
+	const char *environment[MOST_ARGUMENTS] = {
+		scratch_text("WITNESS=%s", site.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
+	size_t argument_count = 1, variable_count = 2;
+	append(argv, &argument_count, arguments);
+	append(environment, &variable_count, more);
+	ck_assert_uint_lt(program_count, MOST_PROGRAMS);
+	return programs[program_count++] = proc_start(site.folder, argv, environment);
+}
+
 struct proc *site_wpool(const char *const arguments[])
 {
-	const char *argv[MOST_ARGUMENTS] = {site_built("wpool")};
-	size_t count = 1;
-	append(argv, &count, arguments);
-	ck_assert_uint_lt(program_count, MOST_PROGRAMS);
-	const char *environment[] = {
-		scratch_text("WITNESS=%s", site.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
-	return programs[program_count++] = proc_start(site.folder, argv, environment);
+	return start_program("wpool", arguments, NULL);
 }
 
 struct proc *site_serve(const char *const options[], const char *const worker[])
@@ -124,17 +131,23 @@ pid_t site_worker_pid(void)
 	return pid;
 }
 
-struct proc *site_serve_pools(const char *pools)
+struct proc *site_serve_program(
+	const char *program, const char *const environment[], const char *pools)
 {
 	char *text =
 		scratch_text("broker: {url: \"%s\"}\npools:\n%s", broker_url(site.broker), pools);
 	char *path = scratch_path(site.folder, "wpool.yaml");
 	scratch_write(path, text);
 	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
-	struct proc *serve = site_wpool(arguments);
+	struct proc *serve = start_program(program, arguments, environment);
 	free(path);
 	free(text);
 	return serve;
+}
+
+struct proc *site_serve_pools(const char *pools)
+{
+	return site_serve_program("wpool", NULL, pools);
 }
 
 struct proc *site_serve_pool(const char *settings, const char *worker)

@@ -45,6 +45,10 @@ pid_t site_worker_pid(void);
 struct proc *site_serve_pool(const char *settings, const char *worker);
 /* The same with these pools: the lines of the configuration's list. */
 struct proc *site_serve_pools(const char *pools);
+/* The same of another built program ("wpool-crash"), with more of an environment (NULL-terminated,
+ * or NULL). */
+struct proc *site_serve_program(
+	const char *program, const char *const environment[], const char *pools);
 /* wpool with these arguments (NULL-terminated). */
 struct proc *site_wpool(const char *const arguments[]);
 /* The lines of the witness that are this text; all of them for NULL. */
