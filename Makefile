@@ -111,18 +111,6 @@ $(BUILD)/tests/%.o: EXTRA_CFLAGS = -Itests
 units: $(unit_programs) $(sdk_tests)
 	@tools/run-checks $(unit_programs) $(sdk_tests)
 
-# The simulator: whole runs of the real core and the real channel machines in virtual time.
-SEEDS ?= 1000
-sim_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/sim/*.c))
-
-$(BUILD)/simulator: $(sim_objects) $(foreach l,$(below_broker),$(library_$(l)))
-	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) -o $@ $^ $(libs_broker)
-
-sim: $(BUILD)/simulator
-	@$(BUILD)/simulator $(if $(SEED),--seed $(SEED) --trace,--seeds $(SEEDS))
-	@[ -z "$$WPOOL_TALLY" ] || echo "$(SEEDS) 0 simulator" >> "$$WPOOL_TALLY"
-
 # Everything, counted; `make test` first installs what is missing.
 test:
 	@tools/deps test
@@ -147,7 +135,7 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-include worker-sdk/c/sdk.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tools/tools.mk
+include worker-sdk/c/sdk.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tools/tools.mk
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
 programs: all workers demo-programs $(unit_programs) $(BUILD)/simulator $(every_system_program) $(every_fault_program) $(sdk_tests)

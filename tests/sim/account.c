@@ -1,6 +1,8 @@
 #include "sim/account.h"
 
+#include "sim/cover.h"
 #include "sim/fail.h"
+#include "sim/settings.h"
 
 const char *const temper_names[TEMPER_COUNT] = {
 #define X(temper) #temper,
@@ -79,9 +81,18 @@ static void on_confirm(void *ctx, uint64_t for_instance, enum publish_fate fate)
 		account->deserved[for_instance] = true;
 }
 
+/* The broker's own policy, and no promise of ours. */
+static void on_limit(void *ctx, uint64_t instance)
+{
+	struct account *account = ctx;
+
+	cover_mark(COVER_TROUBLE, TROUBLE_LIMIT, 0);
+	message_of(account, account->id_of[instance])->forgiven = true;
+}
+
 struct broker_watch account_watch(struct account *account)
 {
-	return (struct broker_watch){on_stored, on_settled, on_confirm, account};
+	return (struct broker_watch){on_stored, on_settled, on_confirm, on_limit, account};
 }
 
 void account_done(struct account *account, uint64_t instance, uint32_t id)
@@ -141,12 +152,28 @@ static bool may_be_dead(
 	return account->channels_fail && message->published > 0;
 }
 
+static void mark_ends(const struct message_account *message)
+{
+	uint32_t ends = message->done + message->replied + message->dead + message->dropped;
+	bool how[] = {[END_DONE] = message->done,
+		[END_REPLIED] = message->replied,
+		[END_DEAD] = message->dead,
+		[END_DROPPED] = message->dropped,
+		[END_TWICE] = ends > 1,
+		[END_LOST] = ends == 0};
+
+	for (unsigned i = 0; i < sizeof how / sizeof *how; i++)
+		if (how[i])
+			cover_mark(COVER_TEMPER, message->temper, i);
+}
+
 static void close_message(const struct account *account, uint32_t id, uint32_t attempts)
 {
 	const struct message_account *message = &account->message[id];
 	const char *temper = temper_names[message->temper];
 	uint32_t ends = message->done + message->replied + message->dead + message->dropped;
 
+	mark_ends(message);
 	sim_require(ends > 0 || message->forgiven, "message %u (%s) is lost", id, temper);
 	switch (message->temper) {
 	case TEMPER_DONE:

@@ -11,6 +11,7 @@ struct broker *broker_new(struct random *random, const struct broker_watch *watc
 	sim_require(broker, "out of memory");
 	broker->random = random;
 	broker->watch = watch;
+	broker->ack_timeout = MTIME_NEVER;
 	list_init(&broker->queues);
 	list_init(&broker->connections);
 	return broker;

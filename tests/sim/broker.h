@@ -40,6 +40,8 @@ struct broker_watch {
 	void (*on_settled)(void *ctx, uint64_t instance, bool acked, bool requeued);
 	/* The confirm of a publish that broker_note_publish announced is on its way. */
 	void (*on_confirm)(void *ctx, uint64_t for_instance, enum publish_fate fate);
+	/* An instance came back more often than its queue lets it: it is gone. */
+	void (*on_limit)(void *ctx, uint64_t instance);
 	void *ctx;
 };
 
@@ -85,6 +87,15 @@ void broker_set_nacks(struct broker *, uint32_t per_mille);
 void broker_age(struct broker *, const char *queue);
 /* Queues that let their messages expire are deleted where they are empty. */
 void broker_delete_idle(struct broker *);
+
+/* A channel with a delivery that is unacked for longer is closed (406); looked at once a minute, or
+ * in a tenth of that time if it is shorter. MTIME_NEVER: none. */
+void broker_set_ack_timeout(struct broker *, mtime);
+/* A quorum queue drops, or dead-letters, what came back more often. 0: never. */
+void broker_set_delivery_limit(struct broker *, const char *queue, uint32_t returns);
+/* Bytes of the client that were not read: part of a frame, or all that an alarm holds back. */
+size_t broker_unread(const struct broker_connection *);
+bool broker_is_alarmed(const struct broker *);
 
 /* Under an alarm it does not read connections that have published. */
 void broker_set_alarm(struct broker *, bool on);

@@ -35,7 +35,7 @@ static void requeue_all(struct broker_connection *connection, struct broker_chan
 
 		if (!stored->queue->deleted)
 			watch->on_settled(watch->ctx, stored->instance, false, true);
-		queue_requeue(stored);
+		queue_requeue(connection->broker, stored);
 	}
 }
 
@@ -128,6 +128,7 @@ static void deliver(struct broker_connection *connection, uint16_t number,
 	list_append(&channel->unacked, &stored->place);
 	stored->queue->unacked++;
 	stored->tag = channel->next_tag;
+	stored->delivered_at = connection->broker->now;
 	stored->consumer = entry;
 	entry->unacked++;
 	send(connection, number, AMQP_BASIC_DELIVER_METHOD, &deliver);
@@ -193,7 +194,7 @@ static void settle(
 
 	stored->consumer->unacked--;
 	if (requeue)
-		queue_requeue(stored);
+		queue_requeue(connection->broker, stored);
 	else
 		queue_forget(stored);
 	if (!is_gone)

@@ -70,6 +70,7 @@ static void expire(struct broker *broker, struct queue *queue)
 void broker_set_time(struct broker *broker, mtime now)
 {
 	broker->now = now;
+	timeout_check(broker);
 	EACH_QUEUE(broker, link)
 	{
 		struct queue *queue = CONTAINER_OF(link, struct queue, place);

@@ -8,7 +8,7 @@
 struct queue *queue_find(struct broker *, struct text name);
 struct stored *queue_store(struct broker *, struct queue *, const struct copy_facts *,
 	struct text properties, struct text body);
-void queue_requeue(struct stored *);
+void queue_requeue(struct broker *, struct stored *);
 void queue_forget(struct stored *);
 void queue_append_properties(const struct stored *, struct buf *);
 
@@ -16,6 +16,11 @@ void queue_append_properties(const struct stored *, struct buf *);
 mtime expire_time(const struct broker *, const struct queue *, struct text properties);
 /* queue.declare of a new queue, or of one that is there: then they must be the same. */
 void expire_declare(struct queue *, bool is_new, const amqp_table_t *arguments);
+
+/* broker_limits.c */
+void timeout_check(struct broker *);
+/* True: it came back too often, and is gone. */
+bool limit_drops(struct broker *, struct stored *);
 
 /* broker.c */
 void connection_has_published(struct broker_connection *);

@@ -16,6 +16,7 @@ struct stored {
 	struct queue *queue;
 	uint64_t instance, order;        /* order: where it stands in its queue, for good */
 	uint64_t tag;                    /* unacked only */
+	mtime delivered_at;              /* likewise */
 	struct consumer_entry *consumer; /* unacked only */
 	uint32_t returns;
 	mtime expires; /* MTIME_NEVER: never */
@@ -33,6 +34,7 @@ struct queue {
 	mtime ttl;                   /* MTIME_NEVER: none */
 	char target[NAME_MAX_BYTES]; /* where what expires goes; empty: it has no ttl */
 	uint32_t unacked;
+	uint32_t limit; /* returns after which a message is dropped; 0: none; quorum only */
 };
 
 struct consumer_entry {
@@ -92,6 +94,8 @@ struct broker {
 	struct link queues, connections;
 	uint64_t next_instance, next_order;
 	uint32_t nacks;
+	mtime ack_timeout; /* MTIME_NEVER: none */
+	mtime next_check;  /* of it */
 	mtime now;
 	bool alarm;
 };

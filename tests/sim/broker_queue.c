@@ -100,7 +100,7 @@ uint64_t broker_store(struct broker *broker, const char *name, const struct copy
 }
 
 /* Back where it came from, as RabbitMQ does where it can. */
-void queue_requeue(struct stored *stored)
+void queue_requeue(struct broker *broker, struct stored *stored)
 {
 	struct queue *queue = stored->queue;
 	struct link *where = queue->ready.next;
@@ -114,6 +114,10 @@ void queue_requeue(struct stored *stored)
 	}
 	stored->redelivered = true;
 	stored->returns++;
+	if (limit_drops(broker, stored)) {
+		free(stored);
+		return;
+	}
 	while (where != &queue->ready &&
 		CONTAINER_OF(where, struct stored, place)->order < stored->order)
 		where = where->next;

@@ -1,6 +1,7 @@
 #include "sim/chance.h"
 
 #include "sim/arrival.h"
+#include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
 #include "sim/supervisor.h"
@@ -59,6 +60,7 @@ static void replies_come_and_go(struct world *world)
 /* What several supervisors hold comes and goes at different times. */
 static void stand_still(struct world *world, struct supervisor *supervisor)
 {
+	cover_mark(COVER_OPERATOR, OPERATOR_FREEZE, supervisor->state);
 	supervisor->frozen = random_below(&world->random, 300);
 	sim_trace("supervisor %u stands still", supervisor->number);
 }
@@ -136,8 +138,10 @@ static void any_trouble(struct world *world)
 	enum trouble what =
 		troubles[random_below(&world->random, sizeof troubles / sizeof *troubles)];
 
-	if (settings_has(world->settings, what))
+	if (settings_has(world->settings, what)) {
+		cover_mark(COVER_TROUBLE, what, 0);
 		make_trouble(world, what);
+	}
 }
 
 /* ---------- operators ---------- */

@@ -1,14 +1,23 @@
 /* The pool's effects in a run: the real channel machines, and fake workers. */
 #include "sim/copies.h"
+#include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/world.h"
+
+static void mark(struct station *station, unsigned effect)
+{
+	station->stirred = true;
+	cover_mark(COVER_EFFECT, effect, 0);
+}
 
 static enum send_result do_send(
 	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
 {
 	struct station *station = io;
+	enum send_result result = workers_send(&station->workers, slot, delivery, attempt);
 
-	return workers_send(&station->workers, slot, delivery, attempt);
+	mark(station, EFFECT_SEND + result);
+	return result;
 }
 
 static void do_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
@@ -16,6 +25,7 @@ static void do_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
 	struct station *station = io;
 
 	(void)source;
+	mark(station, EFFECT_ACK + multiple);
 	consumer_ack(station->consumer, tag, multiple);
 }
 
@@ -24,6 +34,7 @@ static void do_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
 	struct station *station = io;
 
 	(void)source;
+	mark(station, EFFECT_REJECT + how);
 	consumer_reject(station->consumer, tag, how);
 }
 
@@ -67,6 +78,9 @@ static void do_publish(void *io, const struct parcel *parcel)
 	instance = account_publish(
 		&station->world->account, instance, account_id(parcel->delivery->body));
 	broker_note_publish(peer, station->channel, parcel->seq, instance, &facts);
+	mark(station, EFFECT_PUBLISH);
+	cover_mark(COVER_PARCEL, parcel->kind,
+		parcel->refusals || parcel->suspicions ? FATE_PUBLISHED_AGAIN : FATE_PUBLISHED);
 	sim_trace("publish %llu: %s for message %u", (unsigned long long)parcel->seq,
 		kinds[parcel->kind], account_id(parcel->delivery->body));
 	publisher_publish(station->publisher, parcel);
@@ -77,6 +91,7 @@ static void do_source(void *io, uint16_t source, enum source_wish wish, uint32_t
 	struct station *station = io;
 
 	(void)source;
+	mark(station, EFFECT_SOURCE + wish);
 	station->world->moved = true;
 	consumer_wish(station->consumer, wish, window);
 }
@@ -85,6 +100,7 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
 {
 	struct station *station = io;
 
+	mark(station, EFFECT_SLOT + wish);
 	station->world->moved = true;
 	workers_wish(&station->workers, slot, life, wish);
 }
@@ -109,6 +125,7 @@ static void do_tell(void *io, const struct notice *notice)
 
 	struct station *station = io;
 
+	cover_mark(COVER_NOTICE, notice->kind, 0);
 	sim_trace("notice: %s slot %d %s attempt %u", names[notice->kind], notice->slot,
 		reason_words(notice->reason), notice->attempt);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)

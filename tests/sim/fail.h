@@ -1,9 +1,15 @@
-/* A broken invariant ends the run with its seed and the command that replays it. */
+/* A broken invariant ends the process that runs the seed; what it says first is the reason. */
 #ifndef SIM_FAIL_H
 #define SIM_FAIL_H
 
+#include "base/mtime.h"
 #include "base/rc.h"
 #include <stdbool.h>
+
+/* Set by main: this run tells what it does. */
+extern bool sim_is_traced;
+/* The virtual time, for the trace. */
+extern mtime sim_now;
 
 void sim_fail(const char *format, ...) PRINTF_LIKE(1, 2) __attribute__((noreturn));
 
@@ -13,7 +19,13 @@ void sim_fail(const char *format, ...) PRINTF_LIKE(1, 2) __attribute__((noreturn
 			sim_fail(__VA_ARGS__);                                                     \
 	} while (0)
 
+void sim_trace_line(const char *format, ...) PRINTF_LIKE(1, 2);
+
 /* One line of the readable trace, if this run is traced. */
-void sim_trace(const char *format, ...) PRINTF_LIKE(1, 2);
+#define sim_trace(...)                                                                             \
+	do {                                                                                       \
+		if (sim_is_traced)                                                                 \
+			sim_trace_line(__VA_ARGS__);                                               \
+	} while (0)
 
 #endif

@@ -1,5 +1,6 @@
 #include "sim/link.h"
 
+#include "sim/cover.h"
 #include "sim/fail.h"
 
 #include <stdlib.h>
@@ -32,6 +33,9 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	struct client_link *link = ctx;
 	struct world *world = link->world;
 
+	cover_mark(COVER_AMQP, event->kind, link->publishes);
+	if (event->code && event->kind != AMQP_RETURN)
+		cover_code(event->code, event->channel > 0);
 	if (event->kind == AMQP_OPENED)
 		on_opened(link);
 	else if (event->kind == AMQP_CLOSED)
@@ -86,7 +90,8 @@ void link_tick(struct client_link *link)
 	if (world->now < link->retry_at)
 		return;
 	if (link->connection) {
-		link_cut(link, false); /* it does not answer our close */
+		cover_mark(COVER_WIRE, WIRE_UNANSWERED, link->publishes);
+		link_cut(link, false);
 		return;
 	}
 	link->connection = connection_new(&world->params, &handler, link);
@@ -94,6 +99,23 @@ void link_tick(struct client_link *link)
 	link->peer = broker_accept(world->broker);
 	link->retry_at = MTIME_NEVER;
 	world->moved = true;
+}
+
+static void mark_cut(const struct client_link *link)
+{
+	bool inward = buf_len(broker_output(link->peer)) > 0;
+	bool outward = broker_unread(link->peer) > 0;
+
+	if (link->supervisor->state == SUPERVISOR_LEAVES)
+		return;
+	if (!link->up)
+		cover_mark(COVER_WIRE, WIRE_CUT_HANDSHAKE, link->publishes);
+	if (inward)
+		cover_mark(COVER_WIRE, WIRE_CUT_INWARD, link->publishes);
+	if (outward)
+		cover_mark(COVER_WIRE, WIRE_CUT_OUTWARD, link->publishes);
+	if (!inward && !outward)
+		cover_mark(COVER_WIRE, WIRE_CUT_BETWEEN, link->publishes);
 }
 
 static void tell_down(struct client_link *link, bool by_error)
@@ -121,6 +143,7 @@ void link_cut(struct client_link *link, bool by_error)
 		return;
 	sim_trace("supervisor %u: its %s connection is gone", link->supervisor->number,
 		link->publishes ? "publish" : "consume");
+	mark_cut(link);
 	broker_cut(link->peer);
 	link->peer = NULL;
 	if (link->up)
@@ -154,6 +177,8 @@ static void move_to_broker(struct client_link *link)
 	broker_input(link->peer, text_of(out->bytes + out->head, len));
 	buf_consume(out, len);
 	link->world->moved = true;
+	if (broker_is_alarmed(link->world->broker) && broker_unread(link->peer) > 0)
+		cover_mark(COVER_WIRE, WIRE_UNREAD, link->publishes);
 }
 
 static void move_to_client(struct client_link *link)
@@ -189,6 +214,7 @@ void link_close(struct client_link *link)
 		return;
 	}
 	connection_close(link->connection, 200, "goodbye");
+	cover_mark(COVER_WIRE, WIRE_GOODBYE, link->publishes);
 	link->retry_at = link->world->now + CLOSING_LIMIT;
 }
 

@@ -1,75 +1,148 @@
-/* The simulator: `sim --seeds N [--seed FIRST] [--trace]`. A seed that fails is printed with the
- * command that replays it. */
+/* The simulator: `sim [--seeds N] [--seed FIRST] [--jobs N] [--cover] [--trace] [--without a,b]
+ * [--messages N] [--rounds N] [--supervisors N] [--stations N] [--workers N]`. A run that fails is
+ * printed with the least that still fails in the same way and the command that replays it. */
+#include "sim/batch.h"
 #include "sim/fail.h"
+#include "sim/shrink.h"
 #include "sim/world.h"
 
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-static uint64_t seed;
-static struct settings settings = {0, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
-static bool is_traced;
+#define WRONG_USAGE     64
+#define SEEDS_FOR_COVER 10000 /* from here on what was never seen is a failure */
 
-void sim_fail(const char *format, ...)
+struct options {
+	struct batch batch;
+	bool trace, cover;
+};
+
+static const struct option long_options[] = {{"seeds", required_argument, NULL, 'n'},
+	{"seed", required_argument, NULL, 's'}, {"jobs", required_argument, NULL, 'j'},
+	{"without", required_argument, NULL, 'w'}, {"messages", required_argument, NULL, 'm'},
+	{"rounds", required_argument, NULL, 'r'}, {"supervisors", required_argument, NULL, 'S'},
+	{"stations", required_argument, NULL, 'P'}, {"workers", required_argument, NULL, 'W'},
+	{"cover", no_argument, NULL, 'c'}, {"trace", no_argument, NULL, 't'}, {NULL, 0, NULL, 0}};
+
+static bool add_without(struct settings *settings, char *list)
 {
-	va_list arguments;
+	static const char *const names[] = {
+#define X(trouble, name) name,
+		TROUBLES(X)
+#undef X
+	};
 
+	for (char *name = strtok(list, ","); name; name = strtok(NULL, ",")) {
+		unsigned i = 0;
+
+		while (i < TROUBLE_COUNT && strcmp(names[i], name) != 0)
+			i++;
+		if (i == TROUBLE_COUNT) {
+			fprintf(stderr, "simulator: no trouble is called \"%s\"\n", name);
+			return false;
+		}
+		settings->without |= 1u << i;
+	}
+	return true;
+}
+
+static uint32_t at_least_one(const char *digits)
+{
+	uint32_t number = (uint32_t)strtoul(digits, NULL, 10);
+
+	return number ? number : 1;
+}
+
+static bool take_option(struct options *options, int option)
+{
+	struct settings *settings = &options->batch.settings;
+
+	switch (option) {
+	case 'n':
+		options->batch.count = strtoull(optarg, NULL, 10);
+		return true;
+	case 's':
+		options->batch.first = strtoull(optarg, NULL, 10);
+		return true;
+	case 'j':
+		options->batch.jobs = at_least_one(optarg);
+		return true;
+	case 'w':
+		return add_without(settings, optarg);
+	case 'm':
+		settings->messages = at_least_one(optarg);
+		return true;
+	case 'r':
+		settings->rounds = at_least_one(optarg);
+		return true;
+	case 'S':
+		settings->supervisors = at_least_one(optarg);
+		return true;
+	case 'P':
+		settings->stations = at_least_one(optarg);
+		return true;
+	case 'W':
+		settings->workers = at_least_one(optarg);
+		return true;
+	case 'c':
+		return options->cover = true;
+	case 't':
+		return options->trace = true;
+	default:
+		return false;
+	}
+}
+
+static void tell_failure(const struct failure *failure)
+{
+	struct failure least;
+
+	printf("simulator: seed %llu failed: %s\nreplay: ", (unsigned long long)failure->seed,
+		failure->words);
+	shrink_print_command(failure);
 	fflush(stdout);
-	fprintf(stderr, "seed %llu: ", (unsigned long long)seed);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fprintf(stderr, "\nreplay: make sim SEED=%llu\n", (unsigned long long)seed);
-	abort();
+	least = shrink_failure(failure);
+	printf("\nThe least that still fails so: %s\n", least.words);
+	batch_print_trace(&least);
+	printf("replay: ");
+	shrink_print_command(&least);
 }
 
-void sim_trace(const char *format, ...)
+static int run_batch(const struct options *options)
 {
-	va_list arguments;
+	static struct cover cover;
+	struct failure failure = {0};
+	unsigned never;
 
-	if (!is_traced)
-		return;
-	va_start(arguments, format);
-	vprintf(format, arguments);
-	va_end(arguments);
-	putchar('\n');
-}
-
-static void on_abort_hint(void)
-{
-	if (seed)
-		fprintf(stderr, "replay: make sim SEED=%llu\n", (unsigned long long)seed);
+	if (!batch_run(&options->batch, &cover, &failure)) {
+		tell_failure(&failure);
+		return EXIT_FAILURE;
+	}
+	never = cover_report(&cover, options->cover);
+	printf("simulator: %llu passed, 0 failed\n", (unsigned long long)options->batch.count);
+	return never && options->batch.count >= SEEDS_FOR_COVER ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"seeds", required_argument, NULL, 'n'},
-		{"seed", required_argument, NULL, 's'}, {"trace", no_argument, NULL, 't'},
-		{NULL, 0, NULL, 0}};
-	unsigned long long count = 1, first = 1;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	struct options options = {.batch = {.first = 1,
+					  .count = 1,
+					  .jobs = cores > 0 ? (unsigned)cores : 1,
+					  .settings = {0, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+						  UINT32_MAX, UINT32_MAX}}};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'n')
-			count = strtoull(optarg, NULL, 10);
-		else if (option == 's')
-			first = strtoull(optarg, NULL, 10);
-		else if (option == 't')
-			is_traced = true;
-		else
-			return 64;
-	}
-	atexit(on_abort_hint);
-	for (seed = first; seed < first + count; seed++) {
-		if (count > 1 && isatty(STDERR_FILENO) && seed % 100 == 0)
-			fprintf(stderr, "\rsimulator: %llu of %llu seeds",
-				(unsigned long long)(seed - first), count);
-		world_run(seed, &settings);
-	}
-	seed = 0;
-	printf("simulator: %llu passed, 0 failed\n", count);
-	return 0;
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+		if (!take_option(&options, option))
+			return WRONG_USAGE;
+	if (!options.trace)
+		return run_batch(&options);
+	sim_is_traced = true;
+	world_run(options.batch.first, &options.batch.settings);
+	printf("simulator: 1 passed, 0 failed\n");
+	return EXIT_SUCCESS;
 }

@@ -103,7 +103,9 @@ void station_turn(struct station *station)
 	pool_step(station->pool, now, &event);
 	consumer_tick(station->consumer, now);
 	station->turned_at = now;
-	pool_audit(station->pool);
+	if (station->stirred)
+		pool_audit(station->pool);
+	station->stirred = false;
 }
 
 bool station_is_idle(const struct station *station)

@@ -1,5 +1,6 @@
 #include "sim/supervisor.h"
 
+#include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
 
@@ -26,6 +27,7 @@ void supervisor_choose(struct supervisor *supervisor, const struct settle_policy
 
 void supervisor_start(struct supervisor *supervisor)
 {
+	cover_mark(COVER_OPERATOR, OPERATOR_START, supervisor->state);
 	sim_trace("supervisor %u starts", supervisor->number);
 	EACH_STATION(supervisor, station)
 	{
@@ -51,6 +53,7 @@ static void end(struct supervisor *supervisor)
 
 void supervisor_kill(struct supervisor *supervisor)
 {
+	cover_mark(COVER_OPERATOR, OPERATOR_KILL, supervisor->state);
 	sim_trace("supervisor %u is killed", supervisor->number);
 	end(supervisor);
 }
@@ -59,6 +62,8 @@ void supervisor_command(struct supervisor *supervisor, enum command what)
 {
 	struct event event = {.kind = COMMAND, .command = what};
 
+	cover_mark(COVER_OPERATOR, what == COMMAND_DRAIN ? OPERATOR_DRAIN : OPERATOR_FORCE,
+		supervisor->state);
 	sim_trace("supervisor %u: command %s", supervisor->number,
 		what == COMMAND_DRAIN ? "drain" : "force");
 	if (supervisor->state == SUPERVISOR_SERVES)
@@ -102,8 +107,10 @@ void supervisor_turn(struct supervisor *supervisor)
 	if (supervisor->state == SUPERVISOR_STOPS && is_quiet(supervisor))
 		leave(supervisor);
 	if (supervisor->state == SUPERVISOR_LEAVES && !supervisor->links[0].connection &&
-		!supervisor->links[1].connection)
+		!supervisor->links[1].connection) {
+		cover_mark(COVER_OPERATOR, OPERATOR_LEFT, supervisor->state);
 		end(supervisor);
+	}
 }
 
 mtime supervisor_deadline(const struct supervisor *supervisor)

@@ -2,14 +2,17 @@
 
 #include "sim/arrival.h"
 #include "sim/chance.h"
+#include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
 #include "sim/supervisor.h"
 
 #include <stdlib.h>
 
-#define ROUNDS_MAX   200000 /* a calm world that has not ended by then never will */
-#define MESSAGES_MIN 20
+#define ROUNDS_MAX     200000 /* a calm world that has not ended by then never will */
+#define ACK_TIMEOUT    (30 * MTIME_MINUTE)
+#define DELIVERY_LIMIT 20
+#define MESSAGES_MIN   20
 
 #define EACH_SUPERVISOR(world, supervisor)                                                         \
 	for (struct supervisor *supervisor = (world)->supervisors;                                 \
@@ -17,13 +20,17 @@
 
 bool world_wants(struct world *world, enum trouble trouble, uint32_t per_mille)
 {
-	return !world->calm && random_chance(&world->random, per_mille) &&
-	       settings_has(world->settings, trouble);
+	if (world->calm || !random_chance(&world->random, per_mille) ||
+		!settings_has(world->settings, trouble))
+		return false;
+	cover_mark(COVER_TROUBLE, trouble, 0);
+	return true;
 }
 
 void world_set_time(struct world *world, mtime now)
 {
 	world->now = now;
+	sim_now = now;
 	broker_set_time(world->broker, now);
 }
 
@@ -108,6 +115,8 @@ static void settle_everything(struct world *world)
 	uint32_t rounds = 0;
 
 	calm_down(world);
+	broker_set_ack_timeout(
+		world->broker, world->ack_timeout == MTIME_NEVER ? MTIME_NEVER : ACK_TIMEOUT);
 	while (!is_settled(world)) {
 		if (++rounds > ROUNDS_MAX)
 			sim_fail("%zu messages are still in the queue of a calm world, %zu wait",
@@ -135,6 +144,7 @@ static void stop_in_order(struct world *world, uint32_t stops)
 	uint32_t rounds = 0;
 
 	calm_down(world);
+	broker_set_ack_timeout(world->broker, MTIME_NEVER);
 	world->account.stops = stops;
 	EACH_SUPERVISOR(world, supervisor)
 	{
@@ -147,6 +157,7 @@ static void stop_in_order(struct world *world, uint32_t stops)
 		calm_round(world);
 	}
 	world->account.stops = 0;
+	broker_set_ack_timeout(world->broker, world->ack_timeout);
 	world->calm = false;
 }
 
@@ -207,6 +218,21 @@ static void choose_stations(struct world *world)
 	world->account.drops_unroutable = policy.unroutable == UNROUTABLE_DROP;
 }
 
+/* As RabbitMQ has them, as somebody lowered them, or none. */
+static void choose_limits(struct world *world)
+{
+	struct random *random = &world->random;
+	uint32_t chance = random_below(random, 100);
+	mtime lowered = (5 + random_below(random, 56)) * MTIME_SECOND;
+
+	world->ack_timeout = chance < 50 ? ACK_TIMEOUT : chance < 80 ? lowered : MTIME_NEVER;
+	if (!settings_has(world->settings, TROUBLE_TIMEOUT))
+		world->ack_timeout = MTIME_NEVER;
+	broker_set_ack_timeout(world->broker, world->ack_timeout);
+	if (random_chance(random, 300) && settings_has(world->settings, TROUBLE_LIMIT))
+		broker_set_delivery_limit(world->broker, WORLD_QUEUE, DELIVERY_LIMIT);
+}
+
 static struct world *world_new(uint64_t seed, const struct settings *settings)
 {
 	struct world *world = calloc(1, sizeof *world);
@@ -232,6 +258,7 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->watch = account_watch(&world->account);
 	world->broker = broker_new(&world->random, &world->watch);
 	broker_declare(world->broker, WORLD_QUEUE, random_chance(&world->random, 500));
+	choose_limits(world);
 	broker_declare(world->broker, WORLD_REPLIES, true);
 	return world;
 }

@@ -76,6 +76,7 @@ struct world {
 	struct supervisor supervisors[SUPERVISORS_MAX];
 	uint16_t supervisor_count;
 	uint32_t attempts;   /* of the pools' policy */
+	mtime ack_timeout;   /* of the broker, where it is not calm */
 	bool queue_vanishes; /* in this run the queue that is consumed may be deleted */
 	bool moved;          /* something happened in this round */
 };

@@ -1,0 +1,109 @@
+/* What a run of many seeds has exercised: counts of events, transitions and faults in tables, so
+ * that it is known what never happened. Counting goes into shared memory: the processes of a run
+ * count, the one that started them reports. */
+#ifndef SIM_COVER_H
+#define SIM_COVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COVER_ROWS    28
+#define COVER_COLUMNS 14
+
+#define COVER_TABLES(X)                                                                            \
+	X(COVER_EVENT, "event, in the pool's phase")                                               \
+	X(COVER_SOURCE, "source: event, in its state")                                             \
+	X(COVER_SOURCE_MOVE, "source: from state, to state")                                       \
+	X(COVER_OUTBOX, "outbox: event, in its state")                                             \
+	X(COVER_OUTBOX_MOVE, "outbox: from state, to state")                                       \
+	X(COVER_LOSS, "outbox: loss, with what was sent")                                          \
+	X(COVER_PARCEL, "parcel: kind, what became of it")                                         \
+	X(COVER_SLOT, "slot: event, in its state")                                                 \
+	X(COVER_LIFE, "slot: state, fact")                                                         \
+	X(COVER_SETTLE, "settle: outcome, decision")                                               \
+	X(COVER_REASON, "settle: reason, decision")                                                \
+	X(COVER_DELIVERY, "delivery: state, how it left it")                                       \
+	X(COVER_ARRIVAL, "delivery: as it arrives")                                                \
+	X(COVER_NOTICE, "notice")                                                                  \
+	X(COVER_EFFECT, "effect")                                                                  \
+	X(COVER_AMQP, "AMQP event, on which connection")                                           \
+	X(COVER_CODE, "reply code, of what was closed")                                            \
+	X(COVER_WIRE, "wire, of which connection")                                                 \
+	X(COVER_TROUBLE, "trouble")                                                                \
+	X(COVER_OPERATOR, "operator, and the supervisor's state")                                  \
+	X(COVER_TEMPER, "task's temper, how it ended")
+
+enum cover_table {
+#define X(table, name) table,
+	COVER_TABLES(X)
+#undef X
+		COVER_TABLE_COUNT
+};
+
+enum cover_source { COVER_OLDER = 4 /* behind the states */ };
+enum cover_outbox { OUTBOX_IS_DOWN, OUTBOX_IS_IDLE, OUTBOX_IS_SENDING, OUTBOX_IS_PROBING };
+enum cover_fate {
+	FATE_PUBLISHED,
+	FATE_PUBLISHED_AGAIN, /* after a refusal, or after it was suspected */
+	FATE_CONFIRMED,
+	FATE_CONFIRMED_MULTIPLE,
+	FATE_CONFIRMED_BEFORE, /* one that was published earlier */
+	FATE_RETURNED,
+	FATE_NACKED,
+	FATE_NACKED_MULTIPLE,
+	FATE_ORPHANED, /* its input's channel was lost before its confirm */
+	FATE_LOST,     /* with its channel or connection; here and after it one for each loss */
+	FATE_COUNT = FATE_LOST + 4,
+};
+enum cover_left { LEFT_RELEASED, LEFT_REJECTED, LEFT_FORGOTTEN, LEFT_REQUEUED, LEFT_TAKEN };
+enum cover_wire {
+	WIRE_CUT_BETWEEN,   /* frames, both ways */
+	WIRE_CUT_OUTWARD,   /* in a frame to the broker */
+	WIRE_CUT_INWARD,    /* with bytes of the broker unread */
+	WIRE_CUT_HANDSHAKE, /* before it was open */
+	WIRE_UNREAD,        /* under an alarm the broker leaves bytes where they are */
+	WIRE_GOODBYE,       /* closed in good order by us */
+	WIRE_UNANSWERED,    /* closed by us, and the broker said nothing */
+	WIRE_COUNT
+};
+enum cover_operator {
+	OPERATOR_START,
+	OPERATOR_KILL,
+	OPERATOR_DRAIN,
+	OPERATOR_FORCE,
+	OPERATOR_FREEZE,
+	OPERATOR_LEFT,
+	OPERATOR_COUNT
+};
+enum cover_effect {
+	EFFECT_SEND, /* as enum send_result, and so on for all that has kinds */
+	EFFECT_ACK = 3,
+	EFFECT_REJECT = 5,
+	EFFECT_PUBLISH = 7,
+	EFFECT_SOURCE = 8,
+	EFFECT_SLOT = 11,
+	EFFECT_COUNT = 16,
+};
+enum cover_temper { END_DONE, END_REPLIED, END_DEAD, END_DROPPED, END_TWICE, END_LOST };
+
+struct cover {
+	uint64_t cells[COVER_TABLE_COUNT][COVER_ROWS][COVER_COLUMNS];
+};
+
+/* Where this process counts. */
+extern struct cover *cover_here;
+
+static inline void cover_mark(enum cover_table table, unsigned row, unsigned column)
+{
+	cover_here->cells[table][row][column]++;
+}
+
+/* The reply code of a close; of a channel, or of a connection. */
+void cover_code(unsigned code, bool of_channel);
+void cover_add(struct cover *sum, const struct cover *);
+/* One line: how many of the expected cells were seen, and which were not. whole: all tables, too.
+ * Returns how many never were. */
+unsigned cover_report(const struct cover *, bool whole);
+
+#endif

@@ -1,0 +1,258 @@
+/* The core, watched from outside: the linker hands the calls between its files to these
+ * (--wrap in sim.mk), so that nothing has to be built otherwise for a count. */
+#include "core/pool_parts.h"
+#include "sim/cover.h"
+#include "sim/world.h"
+
+/* What the linker calls these; nobody else does. */
+void __real_pool_step(struct pool *, mtime, const struct event *);
+void __wrap_pool_step(struct pool *, mtime, const struct event *);
+struct life_step __real_life_next(enum life_state, enum life_fact);
+struct life_step __wrap_life_next(enum life_state, enum life_fact);
+struct decision __real_settle_decide(const struct settle_policy *, enum outcome,
+	const struct delivery *, const struct output *, enum reason);
+struct decision __wrap_settle_decide(const struct settle_policy *, enum outcome,
+	const struct delivery *, const struct output *, enum reason);
+bool __real_settle_arrival(
+	const struct settle_policy *, const struct delivery *, struct decision *);
+bool __wrap_settle_arrival(
+	const struct settle_policy *, const struct delivery *, struct decision *);
+struct decision __real_settle_give_up(const struct settle_policy *, enum reason);
+struct decision __wrap_settle_give_up(const struct settle_policy *, enum reason);
+struct parcel *__real_outbox_down(struct outbox *, enum outbox_loss, struct link *);
+struct parcel *__wrap_outbox_down(struct outbox *, enum outbox_loss, struct link *);
+void __real_source_release(struct delivery *);
+void __wrap_source_release(struct delivery *);
+void __real_source_reject(struct delivery *, enum reject);
+void __wrap_source_reject(struct delivery *, enum reject);
+void __real_source_forget(struct delivery *);
+void __wrap_source_forget(struct delivery *);
+void __real_dispatch_requeue(struct dispatch *, struct delivery *);
+void __wrap_dispatch_requeue(struct dispatch *, struct delivery *);
+
+/* ---------- source ---------- */
+
+static bool is_of_present(const struct pool *pool, const struct event *event)
+{
+	if (event->kind == SOURCE_UP)
+		return source_is_newer(&pool->source, event->source.epoch);
+	return source_is_current(&pool->source, event->source.epoch);
+}
+
+static void mark_arrival(const struct delivery *delivery)
+{
+	cover_mark(COVER_ARRIVAL, 0, 0);
+	cover_mark(COVER_ARRIVAL, 1, !delivery->redelivered);
+	cover_mark(COVER_ARRIVAL, 2, delivery->returns == 0);
+	cover_mark(COVER_ARRIVAL, 3, delivery->attempt == 0);
+	cover_mark(COVER_ARRIVAL, 4, delivery->renewed == 0);
+	cover_mark(COVER_ARRIVAL, 5, delivery->slice == 0);
+	cover_mark(COVER_ARRIVAL, 6, delivery->soft_ms < 0);
+	cover_mark(COVER_ARRIVAL, 7, delivery->unfit == REASON_NONE);
+}
+
+static void mark_source(const struct pool *pool, const struct event *event)
+{
+	bool is_present = is_of_present(pool, event);
+
+	cover_mark(COVER_SOURCE, event->kind, is_present ? pool->source.state : COVER_OLDER);
+	if (event->kind == DELIVERY)
+		mark_arrival(event->source.delivery);
+}
+
+/* ---------- outbox ---------- */
+
+static enum cover_outbox outbox_state(const struct outbox *outbox)
+{
+	if (!outbox->is_up)
+		return OUTBOX_IS_DOWN;
+	if (outbox->is_probing)
+		return OUTBOX_IS_PROBING;
+	return outbox->sent_count ? OUTBOX_IS_SENDING : OUTBOX_IS_IDLE;
+}
+
+static void mark_confirm(const struct outbox *outbox, const struct parcel *parcel, bool multiple)
+{
+	cover_mark(COVER_PARCEL, parcel->kind, multiple ? FATE_CONFIRMED_MULTIPLE : FATE_CONFIRMED);
+	if (!multiple && outbox_oldest(outbox) != parcel)
+		cover_mark(COVER_PARCEL, parcel->kind, FATE_CONFIRMED_BEFORE);
+	if (parcel->returned)
+		cover_mark(COVER_PARCEL, parcel->kind, FATE_RETURNED);
+	if (!parcel->delivery->source)
+		cover_mark(COVER_PARCEL, parcel->kind, FATE_ORPHANED);
+}
+
+static void mark_verdict(
+	const struct outbox *outbox, const struct event *event, const struct parcel *parcel)
+{
+	if (event->kind == CONFIRMED)
+		mark_confirm(outbox, parcel, event->outbox.multiple);
+	else
+		cover_mark(COVER_PARCEL, parcel->kind,
+			event->outbox.multiple ? FATE_NACKED_MULTIPLE : FATE_NACKED);
+}
+
+static void mark_verdicts(const struct outbox *outbox, const struct event *event)
+{
+	const struct parcel *parcel;
+
+	if (!event->outbox.multiple) {
+		parcel = outbox_find(outbox, event->outbox.seq);
+		if (parcel)
+			mark_verdict(outbox, event, parcel);
+		return;
+	}
+	for (struct link *link = outbox->sent.next; link != &outbox->sent; link = link->next) {
+		parcel = CONTAINER_OF(link, struct parcel, order);
+		if (parcel->seq > event->outbox.seq)
+			break;
+		mark_verdict(outbox, event, parcel);
+	}
+}
+
+static void mark_outbox(const struct outbox *outbox, const struct event *event)
+{
+	cover_mark(COVER_OUTBOX, event->kind, outbox_state(outbox));
+	if (event->kind == CONFIRMED || event->kind == REFUSED)
+		mark_verdicts(outbox, event);
+}
+
+struct parcel *__wrap_outbox_down(
+	struct outbox *outbox, enum outbox_loss loss, struct link *ret_orphans)
+{
+	unsigned column = outbox->sent_count == 0 ? 0 : outbox->sent_count == 1 ? 1 : 2;
+	struct parcel *culprit;
+
+	cover_mark(COVER_LOSS, loss, column);
+	if (outbox->is_probing)
+		cover_mark(COVER_LOSS, loss, 3);
+	for (struct link *link = outbox->sent.next; link != &outbox->sent; link = link->next)
+		cover_mark(COVER_PARCEL, CONTAINER_OF(link, struct parcel, order)->kind,
+			FATE_LOST + loss);
+	culprit = __real_outbox_down(outbox, loss, ret_orphans);
+	if (culprit)
+		cover_mark(COVER_LOSS, loss, 4 + (culprit->kind == PARCEL_DEAD_LETTER));
+	return culprit;
+}
+
+/* ---------- slots ---------- */
+
+/* What a final answer is apart from a note of progress, and room from none. */
+static unsigned slot_row(const struct event *event)
+{
+	bool is_second =
+		(event->kind == SLOT_ROOM && event->slot.room) ||
+		(event->kind == SLOT_OUTPUT && event->slot.output->status == STATUS_PROGRESS);
+
+	return 2 * (event->kind - SLOT_READY) + is_second;
+}
+
+static void mark_slot(const struct pool *pool, const struct event *event)
+{
+	const struct slot *slot = &pool->slots[event->slot.slot];
+	bool is_present = slot->life == event->slot.life;
+
+	cover_mark(COVER_SLOT, slot_row(event), is_present ? slot->state : LIFE_RETIRED + 1);
+}
+
+struct life_step __wrap_life_next(enum life_state state, enum life_fact fact)
+{
+	cover_mark(COVER_LIFE, state, fact);
+	return __real_life_next(state, fact);
+}
+
+/* ---------- settle ---------- */
+
+/* As rows of PARCEL_KINDS, then: acked, acked without its reply, rejected, requeued. */
+static unsigned column_of(const struct decision *decision)
+{
+	switch (decision->verdict) {
+	case VERDICT_PUBLISH:
+		return decision->parcel;
+	case VERDICT_ACK:
+		return PARCEL_RENEW + (decision->reason ? 3 : decision->unasked ? 2 : 1);
+	case VERDICT_REJECT:
+		return PARCEL_RENEW + 4;
+	case VERDICT_REQUEUE:
+		break;
+	}
+	return PARCEL_RENEW + 5;
+}
+
+struct decision __wrap_settle_decide(const struct settle_policy *policy, enum outcome outcome,
+	const struct delivery *delivery, const struct output *output, enum reason reason)
+{
+	struct decision decision = __real_settle_decide(policy, outcome, delivery, output, reason);
+
+	cover_mark(COVER_SETTLE, outcome, column_of(&decision));
+	cover_mark(COVER_REASON, decision.reason, column_of(&decision));
+	return decision;
+}
+
+bool __wrap_settle_arrival(const struct settle_policy *policy, const struct delivery *delivery,
+	struct decision *ret_decision)
+{
+	bool is_settled = __real_settle_arrival(policy, delivery, ret_decision);
+
+	if (is_settled)
+		cover_mark(COVER_REASON, ret_decision->reason, column_of(ret_decision));
+	return is_settled;
+}
+
+struct decision __wrap_settle_give_up(const struct settle_policy *policy, enum reason reason)
+{
+	struct decision decision = __real_settle_give_up(policy, reason);
+
+	cover_mark(COVER_REASON, reason, column_of(&decision));
+	return decision;
+}
+
+/* ---------- deliveries ---------- */
+
+void __wrap_source_release(struct delivery *delivery)
+{
+	cover_mark(COVER_DELIVERY, delivery->state, LEFT_RELEASED);
+	__real_source_release(delivery);
+}
+
+void __wrap_source_reject(struct delivery *delivery, enum reject how)
+{
+	cover_mark(COVER_DELIVERY, delivery->state,
+		how == REJECT_UNSTARTED ? LEFT_TAKEN : LEFT_REJECTED);
+	__real_source_reject(delivery, how);
+}
+
+void __wrap_source_forget(struct delivery *delivery)
+{
+	cover_mark(COVER_DELIVERY, delivery->state, LEFT_FORGOTTEN);
+	__real_source_forget(delivery);
+}
+
+void __wrap_dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery)
+{
+	cover_mark(COVER_DELIVERY, delivery->state, LEFT_REQUEUED);
+	__real_dispatch_requeue(dispatch, delivery);
+}
+
+/* ---------- the step ---------- */
+
+void __wrap_pool_step(struct pool *pool, mtime now, const struct event *event)
+{
+	struct station *station = pool->io;
+	enum source_state source = pool->source.state;
+	enum cover_outbox outbox = outbox_state(&pool->outbox);
+
+	cover_mark(COVER_EVENT, event->kind, pool->phase);
+	if (event->kind <= DELIVERY)
+		mark_source(pool, event);
+	else if (event->kind <= RETURNED)
+		mark_outbox(&pool->outbox, event);
+	else if (event->kind <= SLOT_GONE)
+		mark_slot(pool, event);
+	station->stirred = station->stirred || event->kind != TURN_END;
+	__real_pool_step(pool, now, event);
+	if (pool->source.state != source)
+		cover_mark(COVER_SOURCE_MOVE, source, pool->source.state);
+	if (outbox_state(&pool->outbox) != outbox)
+		cover_mark(COVER_OUTBOX_MOVE, outbox, outbox_state(&pool->outbox));
+}
