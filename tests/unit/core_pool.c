@@ -299,6 +299,25 @@ START_TEST(a_copy_that_is_never_taken_waits_no_less)
 }
 END_TEST
 
+/* It goes over all numbers there are, and over none that is given out in answer to it. */
+START_TEST(a_multiple_confirm_ends_with_what_was_published)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 201);
+	rig_outbox_fact(&rig, RETURNED, 1, false);
+	rig_outbox_fact(&rig, CONFIRMED, UINT64_MAX, true);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:1, publish 1 reply 1, publish 2 dead 1");
+	rig_confirm(&rig, 2);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
 static void answer_all(struct rig *rig, uint64_t tags, int32_t status)
 {
 	rig_deliver(rig, 1, tags);
@@ -356,7 +375,8 @@ static Suite *pool_suite(void)
 		a_full_outbox_stops_dispatch);
 	UNIT_CASE(suite, "unroutable", unroutable_reject_gives_the_task_up, unroutable_drop_acks_it,
 		unroutable_retry_tries_again, a_returned_copy_waits_for_its_queue,
-		a_copy_that_is_never_taken_waits_no_less);
+		a_copy_that_is_never_taken_waits_no_less,
+		a_multiple_confirm_ends_with_what_was_published);
 	UNIT_CASE(suite, "outbox", unconfirmed_parcels_survive_their_channel,
 		an_outbox_that_comes_up_twice_lost_the_first);
 	return suite;
