@@ -256,10 +256,11 @@ enum rc file_read(
 	}
 	if (rc == RC_OK || rc == RC_LIMIT)
 		rc = tree_read(buf_text(&bytes), file, &root, problems);
+	size_t len = buf_len(&bytes);
 	buf_release(&bytes);
 	if (rc != RC_OK)
 		return rc;
-	tree_expand(root, file, environment, problems);
+	tree_expand(root, len, file, environment, problems);
 	*ret = root;
 	return RC_OK;
 }

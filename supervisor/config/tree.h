@@ -6,7 +6,7 @@
 
 #include "config/problems.h"
 
-enum { TREE_SOURCE_MAX = 1024 * 1024, TREE_TEXT_MAX = 64 * 1024 };
+enum { TREE_SOURCE_MAX = 1024 * 1024, TREE_TEXT_MAX = 64 * 1024, TREE_REPLACED_TIMES = 16 };
 
 enum tree_kind { TREE_TEXT, TREE_LIST, TREE_MAP };
 
@@ -27,8 +27,11 @@ struct tree {
  * problems say why. */
 enum rc tree_read(
 	struct text source, const char *file, struct tree **ret, struct problems *) MUST_CHECK;
-/* Replaces ${NAME}, ${NAME:-default} and $$ in every text, keys excepted. */
-void tree_expand(struct tree *, const char *file, char *const *environment, struct problems *);
+/* Replaces ${NAME}, ${NAME:-default} and $$ in every text, keys excepted. source_len: bytes that
+ * the file has; what is replaced has TREE_TEXT_MAX and TREE_REPLACED_TIMES as many in all at most.
+ */
+void tree_expand(struct tree *, size_t source_len, const char *file, char *const *environment,
+	struct problems *);
 /* Nothing at all, or null: "limits:" with everything under it commented out. */
 bool tree_is_nothing(const struct tree *);
 void tree_free(struct tree *);

@@ -356,6 +356,25 @@ START_TEST(test_very_many)
 }
 END_TEST
 
+/* A file of some kilobytes and one long variable: what they come to is bounded by the file. */
+START_TEST(test_long_variables)
+{
+	static char yaml[16 * 1024], value[2 + 60000 + 1] = "V=";
+	const char *const environment[] = {value, NULL};
+	memset(value + 2, 'x', 60000);
+	size_t len = (size_t)sprintf(yaml, "pools:\n- queue: q\n  command: [w\n");
+	while (len < 1600)
+		len += (size_t)sprintf(yaml + len, ", \"${V}\"\n");
+	sprintf(yaml + len, "]\n");
+	loading_load_yaml(text_from(yaml), environment);
+	ck_assert_int_eq(loaded.rc, RC_MALFORMED);
+	ck_assert_ptr_nonnull(strstr(loaded.problems,
+		"wpool.yaml:5: the texts up to here are too long with their variables replaced: "
+		"more than 64 KiB and 16 times the file\n"));
+	ck_assert_ptr_null(strstr(loaded.problems, "wpool.yaml:4: "));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/problems");
@@ -369,6 +388,7 @@ static Suite *suite(void)
 	tcase_add_test(files, test_files_that_are_not_there);
 	tcase_add_test(files, test_large_files);
 	tcase_add_test(files, test_very_many);
+	tcase_add_test(files, test_long_variables);
 	suite_add_tcase(s, files);
 	return s;
 }
