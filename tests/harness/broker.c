@@ -77,7 +77,7 @@ static int read_port(const char *env, const char *name)
 	return port;
 }
 
-static struct broker *describe(const char *folder)
+struct broker *broker_at(const char *folder)
 {
 	struct broker *broker = calloc(1, sizeof *broker);
 	ck_assert_ptr_nonnull(broker);
@@ -107,7 +107,7 @@ static void start_node(const char *folder)
 struct broker *broker_start(const char *folder)
 {
 	start_node(folder);
-	return describe(folder);
+	return broker_at(folder);
 }
 
 static struct broker *shared;
@@ -122,7 +122,7 @@ void broker_share(void)
 		start_node(own_folder);
 		folder = own_folder;
 	}
-	shared = describe(folder);
+	shared = broker_at(folder);
 }
 
 void broker_unshare(void)
@@ -222,10 +222,19 @@ void broker_expect_messages(struct broker *broker, const char *queue, long count
 	}
 }
 
+void broker_tell_queue(struct broker *broker, const char *queue, const char *verb)
+{
+	char *expression = scratch_text("{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, "
+					"queue, <<\"%s\">>)), sys:%s(amqqueue:get_pid(Q))",
+		queue, verb);
+	free(broker_eval(broker, expression));
+	free(expression);
+}
+
 void broker_close_connections(struct broker *broker)
 {
 	free(broker_eval(broker, "[rabbit_networking:close_connection(P, \"test\") || "
-				 "P <- rabbit_networking:connections_local()], ok"));
+				 "P <- rabbit_networking:connections(), node(P) =:= node()], ok"));
 }
 
 char *broker_log(const struct broker *broker)

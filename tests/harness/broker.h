@@ -13,6 +13,8 @@ struct broker *broker_shared(void);
 
 /* A node in folder (made when missing), which ends with the calling process at the latest. */
 struct broker *broker_start(const char *folder);
+/* One that somebody else started there. */
+struct broker *broker_at(const char *folder);
 /* Stops one that broker_start made. NULL is legal. */
 void broker_free(struct broker *);
 
@@ -27,13 +29,15 @@ char *broker_tls_file(const struct broker *, const char *name);
 /* A verb of tests/broker/node: "restart", "kill", "pause", "resume", "stop". */
 void broker_command(struct broker *, const char *verb);
 /* An Erlang expression in the node; its printed value is owned by the caller. Takes milliseconds.
- */
+ * One that fails fails the test: versions differ in their functions. */
 char *broker_eval(struct broker *, const char *expression);
 /* All messages of a queue: ready, unacknowledged, and held for dead-lettering; -1: no such queue.
  */
 long broker_messages(struct broker *, const char *queue);
 /* Asks until there are that many, or fails at the deadline. */
 void broker_expect_messages(struct broker *, const char *queue, long count);
+/* A classic queue on "suspend" takes nothing and confirms nothing, until "resume". */
+void broker_tell_queue(struct broker *, const char *queue, const char *verb);
 /* Cuts every client's connection from the broker's side. */
 void broker_close_connections(struct broker *);
 /* The node's log so far: owned by the caller. */
