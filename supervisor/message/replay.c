@@ -1,6 +1,5 @@
 #include "message/replay.h"
 
-#include "amqp/table.h"
 #include "message/copy.h"
 #include "message/names.h"
 
@@ -11,13 +10,27 @@
 #define FRAME_FIXED      (8 + 12) /* frame, and the content header in front of the properties */
 #define SHORT_STRING_MAX 255
 
+bool replay_last_death(struct text headers, struct text name, struct table_field *ret)
+{
+	struct table_field deaths, latest;
+	return table_find(headers, TEXT("x-death"), &deaths) && deaths.type == 'A' &&
+	       table_next(&deaths.value, false, &latest) && latest.type == 'F' &&
+	       table_find(latest.value, name, ret);
+}
+
+static bool is_queue_name(const struct table_field *field)
+{
+	return field->type == 'S' && field->value.len > 0 && field->value.len <= SHORT_STRING_MAX;
+}
+
 struct text replay_target(struct text headers)
 {
 	struct table_field field;
-	if (!table_find(headers, HEADER_QUEUE, &field) || field.type != 'S' ||
-		field.value.len > SHORT_STRING_MAX)
-		return TEXT_NONE;
-	return field.value;
+	if (table_find(headers, HEADER_QUEUE, &field) && is_queue_name(&field))
+		return field.value;
+	if (replay_last_death(headers, TEXT("queue"), &field) && is_queue_name(&field))
+		return field.value;
+	return TEXT_NONE;
 }
 
 static void write_headers(struct text headers, struct buf *out)

@@ -5,10 +5,15 @@
 #define MESSAGE_REPLAY_H
 
 #include "amqp/properties.h"
+#include "amqp/table.h"
 
-/* Where it was given up: its x-wpool-queue. Empty: it names none that could be published to.
+/* Where it was given up: its x-wpool-queue; or, where a queue's own policy brought it there, the
+ * queue of its latest x-death. Empty: none that could be published to.
  * headers: a table that table_check found good. */
 struct text replay_target(struct text headers);
+/* A field ("queue", "reason") of its latest x-death: the broker puts that first. False: it has
+ * none. */
+bool replay_last_death(struct text headers, struct text name, struct table_field *ret);
 
 /* Writes raw properties for the replay into out, which is cleared first. given: the dead letter's;
  * headers: its table, checked. seq: told again by copy_returned_seq when it comes back. RC_LIMIT:
