@@ -40,23 +40,36 @@ static struct text first_characters(struct text t, size_t count)
 	return text_of(t.ptr, end);
 }
 
+/* Cut, where it is longer than most characters. */
+static void put_cut(struct buf *out, struct text t, size_t most)
+{
+	bool is_cut = characters_in(t) > most;
+	buf_append_text(out, is_cut ? first_characters(t, most - 1) : t);
+	if (is_cut)
+		buf_append_text(out, DOTS);
+}
+
 void grid_add(struct grid *grid, struct text cell)
 {
-	struct buf harmless;
+	size_t most = grid->columns[grid->at].is_whole ? GRID_WHOLE_MAX : GRID_CELL_MAX;
+	struct buf harmless, cut;
 	buf_init(&harmless, SIZE_MAX);
+	buf_init(&cut, SIZE_MAX);
 	utf8_append_harmless(&harmless, cell);
-	struct text text = buf_text(&harmless);
+	put_cut(&cut, buf_text(&harmless), most);
+	struct text text = buf_text(&cut);
 	for (size_t i = 0; i < text.len; i++) {
 		if (text.ptr[i] == '\t')
-			harmless.bytes[harmless.head + i] = ' ';
+			cut.bytes[cut.head + i] = ' ';
 	}
 	size_t width = characters_in(text);
 	if (width > grid->widths[grid->at])
 		grid->widths[grid->at] = width;
 	buf_append_be32(&grid->cells, (uint32_t)text.len);
 	buf_append_text(&grid->cells, text);
-	grid->cells.failed |= harmless.failed;
+	grid->cells.failed |= harmless.failed || cut.failed;
 	grid->at = (grid->at + 1) % grid->count;
+	buf_release(&cut);
 	buf_release(&harmless);
 }
 
@@ -108,17 +121,13 @@ static void put_blanks(struct buf *out, size_t count)
 
 static void put_cell(struct buf *out, struct text cell, size_t width, bool is_right, bool is_last)
 {
-	bool is_cut = characters_in(cell) > width;
-	struct text shown = first_characters(cell, is_cut ? width - 1 : width);
-	size_t blanks = width - characters_in(shown) - is_cut;
+	size_t shown = characters_in(cell) > width ? width : characters_in(cell);
 	if (is_right)
-		put_blanks(out, blanks);
-	buf_append_text(out, shown);
-	if (is_cut)
-		buf_append_text(out, DOTS);
+		put_blanks(out, width - shown);
+	put_cut(out, cell, width);
 	if (is_last)
 		return;
-	put_blanks(out, GAP + (is_right ? 0 : blanks));
+	put_blanks(out, GAP + (is_right ? 0 : width - shown));
 }
 
 /* cells: a row's. */

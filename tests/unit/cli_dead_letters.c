@@ -307,6 +307,23 @@ START_TEST(columns_are_aligned_and_cut)
 }
 END_TEST
 
+/* A foreign message's reason may be as long as a frame. */
+START_TEST(no_cell_is_longer_than_a_line)
+{
+	static char words[2 * GRID_CELL_MAX];
+	struct grid grid;
+	memset(words, 'w', sizeof words);
+	grid_init(&grid, columns, 4);
+	for (size_t i = 0; i < 4; i++)
+		grid_add(&grid, text_of(words, sizeof words));
+	grid_write(&grid, 0, &out);
+	grid_release(&grid);
+	ck_assert_uint_eq(grid.widths[0], GRID_CELL_MAX);
+	ck_assert_uint_eq(grid.widths[2], GRID_WHOLE_MAX);
+	ck_assert_uint_lt(buf_len(&out), 2 * (4 * GRID_CELL_MAX));
+}
+END_TEST
+
 START_TEST(no_rows_have_no_titles)
 {
 	struct grid grid;
@@ -331,6 +348,7 @@ static Suite *suite(void)
 	tcase_add_test(letters, a_letter_in_words);
 	tcase_add_test(letters, long_bodies_are_cut);
 	tcase_add_test(letters, columns_are_aligned_and_cut);
+	tcase_add_test(letters, no_cell_is_longer_than_a_line);
 	tcase_add_test(letters, no_rows_have_no_titles);
 	suite_add_tcase(s, letters);
 	return s;
