@@ -21,7 +21,8 @@ static const char help[] =
 	"What the pool of a queue has given up, in NAME.dead.\n"
 	"  list     one line for each message; all stay in place\n"
 	"  show     each in full: properties, headers, body; all stay in place\n"
-	"  replay   sends each back to the queue where it was given up, its attempts begun anew,\n"
+	"  replay   sends each back to the queue where it was given up (x-wpool-queue, or else the\n"
+	"           latest x-death of the broker), its attempts begun anew,\n"
 	"           and takes it off the dead letters when the broker has confirmed it\n"
 	"  drop     takes them off for good; asks first\n"
 	"\n"
@@ -177,6 +178,14 @@ static int check(const struct command *c)
 		!(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
 		return usage_problem(COMMAND, "there is no terminal to ask on: --yes is needed");
 	return -1;
+}
+
+bool dead_letters_flush(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	perror("wpool " COMMAND ": standard output");
+	return false;
 }
 
 int dead_letters_main(int argc, char **argv)

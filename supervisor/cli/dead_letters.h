@@ -19,6 +19,9 @@ struct dead_letters {
 	mtime wait;
 };
 
+/* What was printed is written; false: it could not be, and that was said. */
+bool dead_letters_flush(void) MUST_CHECK;
+
 /* Each does its work on the broker, says how it went, and returns an exit code. */
 int dead_letters_list(const struct dead_letters *);
 int dead_letters_show(const struct dead_letters *);

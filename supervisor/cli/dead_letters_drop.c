@@ -51,20 +51,21 @@ static int ask(const struct dead_letters *what, uint64_t *ret_limit)
 
 static bool print(const struct dead_letters *what, const struct reader *r)
 {
-	char dropped[32], left[32];
+	char dropped[32];
 	struct buf name;
 	if (!what->json) {
-		printf("%s dropped; %s left in %.*s\n", usage_number(r->acked, dropped),
-			usage_number(r->count - r->acked, left), TEXT_ARGS(what->queue));
+		printf("%s dropped", usage_number(r->acked, dropped));
+		reader_print_left(r);
 	} else {
 		buf_init(&name, SIZE_MAX);
 		json_append_string(&name, what->queue);
 		printf("{\"queue\":%.*s,\"matched\":%" PRIu64 ",\"dropped\":%" PRIu64
-		       ",\"left\":%" PRIu64 "}\n",
-			TEXT_ARGS(buf_text(&name)), r->matched, r->acked, r->count - r->acked);
+		       ",\"certain\":%s,\"left\":%" PRIu64 "}\n",
+			TEXT_ARGS(buf_text(&name)), r->matched, r->acked,
+			reader_is_certain(r) ? "true" : "false", reader_left(r));
 		buf_release(&name);
 	}
-	return fflush(stdout) == 0 && !ferror(stdout);
+	return dead_letters_flush();
 }
 
 int dead_letters_drop(const struct dead_letters *what)

@@ -28,9 +28,14 @@ static void skip_answered(struct ledger *ledger)
 		ledger->first++;
 }
 
+bool ledger_is_full(const struct ledger *ledger)
+{
+	return ledger->next - ledger->first == LEDGER_MAX;
+}
+
 uint64_t ledger_put(struct ledger *ledger, uint64_t delivery)
 {
-	assert(delivery != 0 && ledger->next - ledger->first < LEDGER_MAX);
+	assert(delivery != 0 && !ledger_is_full(ledger));
 	*entry_of(ledger, ledger->next) = (struct ledger_entry){.delivery = delivery};
 	return ledger->next++;
 }

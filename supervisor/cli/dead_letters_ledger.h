@@ -1,5 +1,6 @@
 /* Publishes on one channel that have no answer yet, and the delivery that each was made of. Layer:
- * cli. Without I/O and without allocation: there are never more than a window holds. */
+ * cli. Without I/O and without allocation: one that is not answered keeps the place of all after
+ * it. */
 #ifndef CLI_DEAD_LETTERS_LEDGER_H
 #define CLI_DEAD_LETTERS_LEDGER_H
 
@@ -20,7 +21,9 @@ struct ledger {
 };
 
 void ledger_init(struct ledger *);
-/* For a publish that follows at once. Its number; at most LEDGER_MAX are without an answer. */
+/* There is no place for one more: the oldest has no answer, and LEDGER_MAX were put since. */
+bool ledger_is_full(const struct ledger *);
+/* For a publish that follows at once, where it is not full. Its number. */
 uint64_t ledger_put(struct ledger *, uint64_t delivery);
 /* It came back. False: none of those without an answer. */
 bool ledger_return(struct ledger *, uint64_t number);

@@ -9,7 +9,9 @@
 #include "amqp/table.h"
 #include "base/json.h"
 #include "cli/usage.h"
+#include "message/field_text.h"
 #include "message/names.h"
+#include "message/replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,12 +47,21 @@ static struct text cell(struct listing *l)
 	return buf_text(&l->one);
 }
 
-static struct text cell_of(struct listing *l, const struct dead_letter *letter, struct text name,
-	struct text else_name)
+static struct text cell_of(struct listing *l, const struct dead_letter *letter, struct text name)
 {
 	buf_clear(&l->one);
-	if (!dead_letter_header(letter, name, &l->one) && else_name.len > 0)
-		(void)dead_letter_header(letter, else_name, &l->one);
+	(void)dead_letter_header(letter, name, &l->one);
+	return cell(l);
+}
+
+/* A queue's own policy dead-letters in the broker's words. */
+static struct text reason_of(struct listing *l, const struct dead_letter *letter)
+{
+	struct table_field death;
+	buf_clear(&l->one);
+	if (!dead_letter_header(letter, HEADER_REASON, &l->one) &&
+		replay_last_death(letter->headers, TEXT("reason"), &death))
+		field_append_text(&l->one, &death);
 	return cell(l);
 }
 
@@ -77,15 +88,14 @@ static struct text end_of(struct listing *l, const struct dead_letter *letter)
 	return cell(l);
 }
 
-/* A queue's own policy dead-letters in the broker's words. */
 static void add_row(struct listing *l, const struct dead_letter *letter)
 {
 	char number[32];
 	grid_add(&l->grid, time_of(l, letter));
-	grid_add(&l->grid, cell_of(l, letter, HEADER_REASON, TEXT("x-first-death-reason")));
-	grid_add(&l->grid, cell_of(l, letter, HEADER_ATTEMPT, TEXT_NONE));
+	grid_add(&l->grid, reason_of(l, letter));
+	grid_add(&l->grid, cell_of(l, letter, HEADER_ATTEMPT));
 	grid_add(&l->grid, end_of(l, letter));
-	grid_add(&l->grid, cell_of(l, letter, HEADER_QUEUE, TEXT("x-first-death-queue")));
+	grid_add(&l->grid, replay_target(letter->headers));
 	grid_add(&l->grid, letter->properties.value[PROPERTY_MESSAGE_ID]);
 	grid_add(&l->grid, letter->properties.value[PROPERTY_CORRELATION_ID]);
 	grid_add(&l->grid, text_from(usage_number(letter->body.len, number)));
@@ -172,11 +182,7 @@ static int print(struct listing *l, int exit_code)
 		print_json(l);
 	else
 		print_words(l);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		perror("wpool " DEAD_LETTERS_COMMAND ": standard output");
-		return EX_IOERR;
-	}
-	return exit_code;
+	return dead_letters_flush() ? exit_code : EX_IOERR;
 }
 
 static int listing_run(const struct dead_letters *what, bool with_body)

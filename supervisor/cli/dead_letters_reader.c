@@ -4,6 +4,7 @@
 #include "amqp/channel.h"
 #include "amqp/table.h"
 #include "base/log.h"
+#include "cli/usage.h"
 #include "io/clock.h"
 
 #include <inttypes.h>
@@ -158,9 +159,8 @@ static void look_again(struct reader *r, uint32_t ready)
 	if (ready == 0 && idle >= IDLE_EMPTY)
 		reader_end_now(r, "the others have gone elsewhere");
 	else if (idle >= r->what->wait)
-		reader_stop(r, EX_TEMPFAIL,
-			"the broker sends no more; another consumer may have "
-			"the queue for itself");
+		reader_end_now(r, "the broker sends no more; another consumer may have the queue "
+				  "for itself");
 }
 
 static void on_declared(struct reader *r, uint32_t ready)
@@ -311,8 +311,9 @@ static bool on_turn(void *ctx)
 static void on_interrupt(void *ctx)
 {
 	struct reader *r = ctx;
-	if (r->state == READER_READING && r->waiting > 0)
-		SAY("interrupted; waiting for the answers to what was sent\n");
+	if (r->state <= READER_SETTLING && r->waiting > 0)
+		SAY("interrupted; waiting for the answers to what was sent (once more: not "
+		    "waiting)\n");
 	reader_end_now(r, "interrupted");
 	if (r->state == READER_SETTLING)
 		advance(r);
@@ -352,6 +353,24 @@ static void say_end(const struct reader *r)
 		SAY("a message was handed back %" PRIu64 " times so far; if %.*s has a delivery "
 		    "limit (those that wpool declared have none), the broker drops it there\n",
 			r->returns, QUEUE_ARGS(r));
+}
+
+uint64_t reader_left(const struct reader *r)
+{
+	return r->count - r->acked;
+}
+
+bool reader_is_certain(const struct reader *r)
+{
+	return r->is_synced || r->acked == 0;
+}
+
+void reader_print_left(const struct reader *r)
+{
+	char left[32];
+	printf("; %s%s left in %.*s%s\n", reader_is_certain(r) ? "" : "at least ",
+		usage_number(reader_left(r), left), QUEUE_ARGS(r),
+		reader_is_certain(r) ? "" : ", the broker not having said what it took off");
 }
 
 int reader_run(struct reader *r, const struct dead_letters *what,

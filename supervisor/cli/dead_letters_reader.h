@@ -68,6 +68,7 @@ struct reader {
 	bool is_sated;    /* what matches is of no interest any more */
 	bool is_past_returned; /* the latest was never handed back before, or the queue does not say
 				*/
+	bool is_synced;        /* the queue has surely got the acks */
 	const char *short_of;  /* why not all that was to be looked at was; NULL: it was */
 	int exit_code;
 	ev_timer tick;
@@ -78,6 +79,12 @@ struct reader {
 /* Connects, looks, hands back, disconnects. Returns an exit code, and said what went wrong. */
 int reader_run(
 	struct reader *, const struct dead_letters *, const struct reader_handler *, void *ctx);
+/* What an account says at its end. Whether it is certain: acks go unanswered, and those before the
+ * end of a connection may never have arrived. */
+uint64_t reader_left(const struct reader *);
+bool reader_is_certain(const struct reader *);
+/* "; 3 left in QUEUE" and the line's end. */
+void reader_print_left(const struct reader *);
 /* One that waited: acked, or left. */
 void reader_settle(struct reader *, uint64_t tag, bool goes);
 /* Is told of no more, and ends in order. words: why, for the operator; static. */

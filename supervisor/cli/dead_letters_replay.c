@@ -100,7 +100,8 @@ static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 		complain(p, letter, "has no x-wpool-queue; --to QUEUE says where to");
 		return READER_STAYS;
 	}
-	if (buf_len(connection_output(p->reader.client.connection)) > DEAD_LETTERS_BYTES_MAX) {
+	if (ledger_is_full(&p->ledger) ||
+		buf_len(connection_output(p->reader.client.connection)) > DEAD_LETTERS_BYTES_MAX) {
 		p->postponed++;
 		return READER_STAYS;
 	}
@@ -127,10 +128,12 @@ static void note_return(struct replay *p, const struct amqp_event *event)
 {
 	if (!ledger_return(&p->ledger, copy_returned_seq(event->content.properties)))
 		return;
-	if (p->lines++ < LINES_MAX)
-		fprintf(stderr, "wpool " DEAD_LETTERS_COMMAND ": no queue %.*s takes it: %u %.*s\n",
-			TEXT_ARGS(event->routing_key), (unsigned)event->code,
-			TEXT_ARGS(event->text));
+	if (p->lines++ >= LINES_MAX)
+		return;
+	buf_clear(&p->scratch); /* the name is whatever a header said */
+	utf8_append_harmless(&p->scratch, event->routing_key);
+	fprintf(stderr, "wpool " DEAD_LETTERS_COMMAND ": no queue %.*s takes it: %u %.*s\n",
+		TEXT_ARGS(buf_text(&p->scratch)), (unsigned)event->code, TEXT_ARGS(event->text));
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
@@ -144,11 +147,6 @@ static void on_event(void *ctx, const struct amqp_event *event)
 
 static const struct reader_handler handler = {.on_letter = on_letter, .on_event = on_event};
 
-static uint64_t left_of(const struct replay *p)
-{
-	return p->reader.count - p->reader.acked;
-}
-
 static void print_json(struct replay *p)
 {
 	buf_clear(&p->scratch);
@@ -156,9 +154,10 @@ static void print_json(struct replay *p)
 	printf("{\"queue\":%.*s,\"matched\":%" PRIu64 ",\"replayed\":%" PRIu64
 	       ",\"returned\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"unaddressed\":%" PRIu64
 	       ",\"unfit\":%" PRIu64 ",\"postponed\":%" PRIu64 ",\"unanswered\":%" PRIu64
-	       ",\"left\":%" PRIu64 "}\n",
+	       ",\"certain\":%s,\"left\":%" PRIu64 "}\n",
 		TEXT_ARGS(buf_text(&p->scratch)), p->reader.matched, p->replayed, p->returned,
-		p->refused, p->unaddressed, p->unfit, p->postponed, p->reader.waiting, left_of(p));
+		p->refused, p->unaddressed, p->unfit, p->postponed, p->reader.waiting,
+		reader_is_certain(&p->reader) ? "true" : "false", reader_left(&p->reader));
 }
 
 static void print_count(uint64_t count, const char *words)
@@ -170,7 +169,7 @@ static void print_count(uint64_t count, const char *words)
 
 static void print_words(const struct replay *p)
 {
-	char matched[32], replayed[32], left[32];
+	char matched[32], replayed[32];
 	printf("%s matched, %s replayed, ", usage_number(p->reader.matched, matched),
 		usage_number(p->replayed, replayed));
 	printf("%s returned, ", usage_number(p->returned, matched));
@@ -179,7 +178,7 @@ static void print_words(const struct replay *p)
 	print_count(p->unfit, "that cannot be sent");
 	print_count(p->postponed, "not yet sent, the broker being slow; run it again");
 	print_count(p->reader.waiting, "without an answer, and perhaps there twice");
-	printf("; %s left in %.*s\n", usage_number(left_of(p), left), TEXT_ARGS(p->what->queue));
+	reader_print_left(&p->reader);
 }
 
 static int replay_verdict(struct replay *p, int exit_code)
@@ -188,7 +187,7 @@ static int replay_verdict(struct replay *p, int exit_code)
 		print_json(p);
 	else
 		print_words(p);
-	if (fflush(stdout) != 0 || ferror(stdout))
+	if (!dead_letters_flush())
 		return EX_IOERR;
 	if (exit_code != EX_OK)
 		return exit_code;

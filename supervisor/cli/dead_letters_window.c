@@ -68,6 +68,7 @@ void reader_synchronize(struct reader *r)
 	if (r->consumers < r->subscriptions.generation)
 		return;
 	if (r->acked == 0 || r->synced == READER_SYNC_STEPS) {
+		r->is_synced = true;
 		r->state = READER_CLOSING;
 		channel_close(r->client.connection, READER_CHANNEL);
 		return;

@@ -103,11 +103,32 @@ START_TEST(a_full_ledger_goes_round)
 }
 END_TEST
 
+/* One queue may confirm nothing for long while others take all that is theirs. */
+START_TEST(the_oldest_may_wait_for_long)
+{
+	struct ledger_entry entry;
+	uint64_t sum;
+	ledger = (struct ledger){0};
+	ledger_init(&ledger);
+	for (uint64_t i = 1; i <= LEDGER_MAX; i++) {
+		ck_assert(!ledger_is_full(&ledger));
+		ledger_put(&ledger, i);
+		if (i > 1)
+			ck_assert(ledger_take(&ledger, i, false, &entry));
+	}
+	ck_assert(ledger_is_full(&ledger));
+	ck_assert_uint_eq(take(1, false, &sum), 1);
+	ck_assert(!ledger_is_full(&ledger));
+	ck_assert_uint_eq(ledger_put(&ledger, 7), LEDGER_MAX + 1);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("cli dead letters' window");
 	UNIT_CASE(s, "window", the_window_grows_with_what_stays, the_widest_window_takes_few_steps);
-	UNIT_CASE(s, "ledger", answers_come_in_any_order, a_full_ledger_goes_round);
+	UNIT_CASE(s, "ledger", answers_come_in_any_order, a_full_ledger_goes_round,
+		the_oldest_may_wait_for_long);
 	return s;
 }
 
