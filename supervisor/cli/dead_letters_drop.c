@@ -59,10 +59,10 @@ static bool print(const struct dead_letters *what, const struct reader *r)
 	} else {
 		buf_init(&name, SIZE_MAX);
 		json_append_string(&name, what->queue);
-		printf("{\"queue\":%.*s,\"matched\":%" PRIu64 ",\"dropped\":%" PRIu64
-		       ",\"certain\":%s,\"left\":%" PRIu64 "}\n",
-			TEXT_ARGS(buf_text(&name)), r->matched, r->acked,
-			reader_is_certain(r) ? "true" : "false", reader_left(r));
+		printf("{\"queue\":%.*s,\"certain\":%s,\"matched\":%" PRIu64 ",\"dropped\":%" PRIu64
+		       ",\"left\":%" PRIu64 "}\n",
+			TEXT_ARGS(buf_text(&name)), reader_is_certain(r) ? "true" : "false",
+			r->matched, r->acked, reader_left(r));
 		buf_release(&name);
 	}
 	return dead_letters_flush();

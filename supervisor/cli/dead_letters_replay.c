@@ -151,13 +151,13 @@ static void print_json(struct replay *p)
 {
 	buf_clear(&p->scratch);
 	json_append_string(&p->scratch, p->what->queue);
-	printf("{\"queue\":%.*s,\"matched\":%" PRIu64 ",\"replayed\":%" PRIu64
+	printf("{\"queue\":%.*s,\"certain\":%s,\"matched\":%" PRIu64 ",\"replayed\":%" PRIu64
 	       ",\"returned\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"unaddressed\":%" PRIu64
 	       ",\"unfit\":%" PRIu64 ",\"postponed\":%" PRIu64 ",\"unanswered\":%" PRIu64
-	       ",\"certain\":%s,\"left\":%" PRIu64 "}\n",
-		TEXT_ARGS(buf_text(&p->scratch)), p->reader.matched, p->replayed, p->returned,
-		p->refused, p->unaddressed, p->unfit, p->postponed, p->reader.waiting,
-		reader_is_certain(&p->reader) ? "true" : "false", reader_left(&p->reader));
+	       ",\"left\":%" PRIu64 "}\n",
+		TEXT_ARGS(buf_text(&p->scratch)), reader_is_certain(&p->reader) ? "true" : "false",
+		p->reader.matched, p->replayed, p->returned, p->refused, p->unaddressed, p->unfit,
+		p->postponed, p->reader.waiting, reader_left(&p->reader));
 }
 
 static void print_count(uint64_t count, const char *words)
