@@ -182,6 +182,8 @@ static void close_message(const struct account *account, uint32_t id, uint32_t a
 	case TEMPER_FAIL_ONCE:
 	case TEMPER_LONG:
 	case TEMPER_SLICES:
+	case TEMPER_TWICE:
+	case TEMPER_IGNORED:
 		sim_require(message->dead == 0 || may_be_dead(account, message, attempts),
 			"message %u (%s) is in the dead letters after %u failures of %u", id,
 			temper, message->failures, attempts);
@@ -191,6 +193,7 @@ static void close_message(const struct account *account, uint32_t id, uint32_t a
 	case TEMPER_POISON:
 	case TEMPER_HANG:
 	case TEMPER_BREAK:
+	case TEMPER_UNKNOWN:
 	case TEMPER_TOO_LARGE:
 	case TEMPER_UNFIT:
 		sim_require(message->done + message->replied == 0 &&

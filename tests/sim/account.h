@@ -25,9 +25,12 @@
 	X(TEMPER_FAIL)                                                                             \
 	X(TEMPER_POISON) /* kills every worker */                                                  \
 	X(TEMPER_HANG)                                                                             \
-	X(TEMPER_BREAK)  /* a protocol error */                                                    \
-	X(TEMPER_LONG)   /* done when it is interrupted, where that is done */                     \
-	X(TEMPER_SLICES) /* handed back three times, then done */
+	X(TEMPER_BREAK)   /* a protocol error */                                                   \
+	X(TEMPER_UNKNOWN) /* a status that nobody knows */                                         \
+	X(TEMPER_TWICE)   /* two answers */                                                        \
+	X(TEMPER_IGNORED) /* 200, and a queue for a reply that is none */                          \
+	X(TEMPER_LONG)    /* done when it is interrupted, where that is done */                    \
+	X(TEMPER_SLICES)  /* handed back three times, then done */
 
 enum temper {
 #define X(temper) temper,

@@ -2,6 +2,7 @@
 
 #include "amqp/properties.h"
 #include "amqp/table.h"
+#include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/world.h"
 
@@ -10,7 +11,7 @@
 /* Some bring a soft limit of their own; some were renewed before this run began. */
 static void choose_headers(struct world *world, struct copy_facts *facts, struct buf *out)
 {
-	if (!settings_has(world->settings, TROUBLE_HEADERS))
+	if (!world_wants(world, TROUBLE_HEADERS, 1000))
 		return;
 	if (random_chance(&world->random, 100)) {
 		facts->soft = (1 + random_below(&world->random, 8000)) * MTIME_MS;
@@ -48,6 +49,7 @@ static enum temper choose_temper(struct world *world)
 
 	if (random_chance(&world->random, 550) || !settings_has(world->settings, TROUBLE_TEMPERS))
 		return TEMPER_DONE;
+	cover_mark(COVER_TROUBLE, TROUBLE_TEMPERS, 0);
 	return temper;
 }
 

@@ -62,12 +62,13 @@ static void work(struct board *board, struct job *job, const struct batch *batch
 static void start(struct board *board, struct job *job, const struct batch *batch)
 {
 	int ends[2];
+	pid_t pid;
 
 	fflush(stdout);
 	sim_require(pipe(ends) == 0, "no pipe for a process");
-	job->pid = fork();
-	sim_require(job->pid >= 0, "no process for the seeds");
-	if (job->pid == 0) {
+	pid = fork();
+	sim_require(pid >= 0, "no process for the seeds");
+	if (pid == 0) {
 		dup2(ends[1], STDERR_FILENO);
 		close(ends[0]);
 		close(ends[1]);
@@ -75,6 +76,7 @@ static void start(struct board *board, struct job *job, const struct batch *batc
 		_exit(0);
 	}
 	close(ends[1]);
+	job->pid = pid;
 	job->words = ends[0];
 }
 
@@ -105,8 +107,7 @@ static bool end(struct board *board, struct job *job, char *words, size_t room)
 	int status = 0;
 
 	read_words(job->words, words, room);
-	while (waitpid(job->pid, &status, 0) < 0)
-		;
+	sim_require(waitpid(job->pid, &status, 0) == job->pid, "a process of the seeds is gone");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
 	board->stop = true;
@@ -165,8 +166,7 @@ void batch_print_trace(const struct failure *failure)
 		world_run(failure->seed, &failure->settings);
 		_exit(0);
 	}
-	while (waitpid(pid, NULL, 0) < 0)
-		;
+	sim_require(waitpid(pid, NULL, 0) == pid, "the process of the trace is gone");
 	rewind(trace);
 	while (fgets(lines[count % TRACE_LINES], sizeof *lines, trace))
 		count++;

@@ -163,10 +163,10 @@ static void operate(struct world *world)
 	if (!supervisor_is_alive(supervisor)) {
 		start(world, supervisor);
 	} else if (what < 40) {
-		if (settings_has(world->settings, TROUBLE_KILL))
+		if (world_wants(world, TROUBLE_KILL, 1000))
 			supervisor_kill(supervisor);
-	} else if (settings_has(world->settings, TROUBLE_STOP) &&
-		   supervisor->state != SUPERVISOR_LEAVES) {
+	} else if (supervisor->state != SUPERVISOR_LEAVES &&
+		   world_wants(world, TROUBLE_STOP, 1000)) {
 		supervisor_command(supervisor, what < 75 ? COMMAND_DRAIN : COMMAND_FORCE);
 	}
 }
@@ -216,7 +216,7 @@ void chance_round(struct world *world)
 	if (what < 820)
 		step_supervisor(world, what / 10);
 	else if (what < 960)
-		broker_work(world->broker, false);
+		broker_work(world->broker, !world_wants(world, TROUBLE_LATE, 1000));
 	else if (what < 988)
 		arrival_publish(world);
 	else if (what < 996)

@@ -125,7 +125,28 @@ void cover_add(struct cover *sum, const struct cover *cover)
 
 struct tally {
 	unsigned expected, seen, wrong;
+	bool tells; /* each that is not as it should be */
 };
+
+static enum cover_hope hope_of(
+	const struct table *table, size_t row, size_t column, const char **ret_why)
+{
+	return cover_hope(table->name, table->rows[row], table->columns[column], ret_why);
+}
+
+/* "-": nothing was seen, and nothing was to be. */
+static void print_row(const struct table *table, size_t row, const uint64_t *counts)
+{
+	const char *why;
+
+	printf("  %-26s", table->rows[row]);
+	for (size_t column = 0; column < table->column_count; column++)
+		if (counts[column] || hope_of(table, row, column, &why) == HOPE_EXPECTED)
+			printf(" %12llu", (unsigned long long)counts[column]);
+		else
+			printf(" %12s", "-");
+	putchar('\n');
+}
 
 static void print_table(const struct cover *cover, enum cover_table number)
 {
@@ -135,46 +156,33 @@ static void print_table(const struct cover *cover, enum cover_table number)
 	for (size_t column = 0; column < table->column_count; column++)
 		printf(" %12.12s", table->columns[column]);
 	putchar('\n');
-	for (size_t row = table->row_first; row < table->row_count; row++) {
-		if (!table->rows[row])
-			continue;
-		printf("  %-26s", table->rows[row]);
-		for (size_t column = 0; column < table->column_count; column++) {
-			uint64_t count = cover->cells[number][row][column];
-			bool never =
-				cover_never(table->name, table->rows[row], table->columns[column]);
-
-			if (count || !never)
-				printf(" %12llu", (unsigned long long)count);
-			else
-				printf(" %12s", "-");
-		}
-		putchar('\n');
-	}
+	for (size_t row = table->row_first; row < table->row_count; row++)
+		if (table->rows[row])
+			print_row(table, row, cover->cells[number][row]);
 }
 
 static void judge_cell(
 	struct tally *tally, uint64_t count, const struct table *table, size_t row, size_t column)
 {
-	const char *never = cover_never(table->name, table->rows[row], table->columns[column]);
+	const char *why;
+	enum cover_hope hope = hope_of(table, row, column, &why);
 
-	if (never) {
-		tally->wrong += count > 0;
-		if (count > 0)
-			printf("  seen, and not expected: %s %s %s (%s)\n", table->name,
-				table->rows[row], table->columns[column], never);
+	tally->wrong += hope == HOPE_NEVER && count > 0;
+	tally->expected += hope == HOPE_EXPECTED;
+	tally->seen += hope == HOPE_EXPECTED && count > 0;
+	if (!tally->tells)
 		return;
-	}
-	tally->expected++;
-	tally->seen += count > 0;
-	if (count == 0)
-		printf("  never: %s %s %s\n", table->name, table->rows[row],
+	if (hope == HOPE_EXPECTED && count == 0)
+		printf("simulator: never seen: %s, %s, %s\n", table->name, table->rows[row],
 			table->columns[column]);
+	else if (hope == HOPE_NEVER && count > 0)
+		printf("simulator: seen, and not to be: %s, %s, %s (%s)\n", table->name,
+			table->rows[row], table->columns[column], why);
 }
 
-unsigned cover_report(const struct cover *cover, bool whole)
+unsigned cover_report(const struct cover *cover, bool whole, bool tells)
 {
-	struct tally tally = {0};
+	struct tally tally = {.tells = tells};
 
 	for (enum cover_table number = 0; whole && number < COVER_TABLE_COUNT; number++)
 		print_table(cover, number);

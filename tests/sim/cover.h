@@ -102,8 +102,8 @@ static inline void cover_mark(enum cover_table table, unsigned row, unsigned col
 /* The reply code of a close; of a channel, or of a connection. */
 void cover_code(unsigned code, bool of_channel);
 void cover_add(struct cover *sum, const struct cover *);
-/* One line: how many of the expected cells were seen, and which were not. whole: all tables, too.
- * Returns how many never were. */
-unsigned cover_report(const struct cover *, bool whole);
+/* One line: how many of the expected cells were seen. whole: all tables, too; tells: each cell that
+ * is not as it should be. Returns how many are not. */
+unsigned cover_report(const struct cover *, bool whole, bool tells);
 
 #endif

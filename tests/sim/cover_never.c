@@ -4,31 +4,129 @@
 #include <stddef.h>
 #include <string.h>
 
-struct never {
-	const char *table, *row, *column; /* NULL: any; a list of words, one of which it is */
-	const char *why;
+/* Rows and columns are lists of words; NULL: any. */
+struct line {
+	const char *table, *row, *column, *why;
 };
 
-static const struct never nevers[] = {
-	{"none", NULL, NULL, "none"},
+static const struct line rare[] = {
+	{"source", "SOURCE_RESTED", "SOURCE_IS_RESTED", "two wishes in one turn"},
+	{"outbox-loss", "SHARED", "none", "what others published is all there was"},
+	{"outbox-loss", "CLOSED", "dead-letter-culprit", "three closes by chance in a row"},
+	{"parcel", "PARCEL_RENEW", "returned", "its queue goes in that moment"},
+	{"operator", "drain", "leaves", "the end of a run meets one that leaves"},
 };
 
-/* word is one of the words in list. */
-static bool is_one_of(const char *list, const char *word)
+#define NOT_FINAL  "PARCEL_REPLY PARCEL_HAND_BACK PARCEL_RETRY PARCEL_DEAD_LETTER PARCEL_RENEW "
+#define NOT_FAILED "PARCEL_REPLY PARCEL_HAND_BACK PARCEL_RENEW ACK ACK_UNASKED REQUEUE"
+#define NO_PROCESS "LIFE_WAITING LIFE_RETIRED"
+
+/* clang-format off */
+static const struct line never[] = {
+	{"source", "SOURCE_UP", "SOURCE_IS_CONSUMING SOURCE_IS_RESTED SOURCE_IS_CLOSING",
+		"the end of the channel before it is told first"},
+	{"source", NULL, "OLDER_EPOCH", "no channel machine tells that; see core_epochs"},
+	{"source", "SOURCE_RESTED SOURCE_DOWN DELIVERY", "SOURCE_IS_ABSENT", "it is not there"},
+	{"source", "SOURCE_RESTED", "SOURCE_IS_CLOSING", "another wish goes before it"},
+	{"source", "DELIVERY", "SOURCE_IS_RESTED", "none comes after the cancel-ok"},
+	{"source-move", "SOURCE_IS_ABSENT", "SOURCE_IS_ABSENT SOURCE_IS_RESTED", "no such way"},
+	{"source-move", "SOURCE_IS_CONSUMING", "SOURCE_IS_CONSUMING", "no move"},
+	{"source-move", "SOURCE_IS_RESTED", "SOURCE_IS_RESTED", "no move"},
+	{"source-move", "SOURCE_IS_CLOSING", "SOURCE_IS_CONSUMING SOURCE_IS_RESTED SOURCE_IS_CLOSING",
+		"a close is for good"},
+	{"outbox", "OUTBOX_UP", "idle sending probing", "the end of the channel is told first"},
+	{"outbox", "OUTBOX_DOWN CONFIRMED REFUSED RETURNED", "down", "it is not there"},
+	{"outbox", "CONFIRMED REFUSED RETURNED", "idle", "the broker answers each publish once"},
+	{"outbox-move", "down", "down", "no move"},
+	{"outbox-move", "idle", "idle", "no move"},
+	{"outbox-move", "sending", "sending probing", "a suspect waits until nothing is sent"},
+	{"outbox-move", "probing", "probing", "no move"},
+	{"outbox-loss", "CONNECTION SHARED", "culprit dead-letter-culprit", "it blames nobody"},
+	{"slot", NULL, NO_PROCESS, "no process"},
+	{"slot", NULL, "OLDER_LIFE", "nothing is told after the end; see core_epochs"},
+	{"slot", "READY", "LIFE_READY LIFE_QUITTING LIFE_STOPPING", "said once"},
+	{"slot", "ROOM-none ROOM OUTPUT PROGRESS", "LIFE_STARTING", "the pipe is not open"},
+	{"slot", "PROGRESS", "LIFE_QUITTING", "of no task"},
+	{"life", "LIFE_WAITING", "FACT_READY FACT_BROKEN FACT_GONE", "no process"},
+	{"life", "LIFE_WAITING LIFE_STARTING LIFE_QUITTING LIFE_STOPPING LIFE_KILLED LIFE_RETIRED",
+		"FACT_HARD", "only the head of one that is ready is under the limit"},
+	{"life", "LIFE_READY LIFE_QUITTING LIFE_STOPPING", "FACT_READY", "said once"},
+	{"life", "LIFE_QUITTING LIFE_RETIRED", "FACT_LEAVE", "asked once"},
+	{"life", "LIFE_KILLED", "FACT_ALARM", "nothing is left to be done"},
+	{"life", "LIFE_RETIRED", "FACT_READY FACT_BROKEN FACT_GONE FACT_ALARM", "no process"},
+	{"settle", NULL, "PARCEL_RENEW", "decided on arrival"},
+	{"settle", "OUTCOME_DONE", NOT_FINAL "ACK_UNASKED ACK_DROPPED REJECT REQUEUE", "done"},
+	{"settle", "OUTCOME_REPLY", "ACK REQUEUE", "a reply is asked for, or not"},
+	{"settle", "OUTCOME_REJECTED OUTCOME_FAILED OUTCOME_CRASHED OUTCOME_TIMED_OUT OUTCOME_BROKEN "
+		"OUTCOME_UNFIT OUTCOME_UNROUTABLE", NOT_FAILED, "a failure"},
+	{"settle", "OUTCOME_REJECTED OUTCOME_FAILED OUTCOME_CRASHED OUTCOME_TIMED_OUT OUTCOME_BROKEN "
+		"OUTCOME_UNFIT", "ACK_DROPPED", "no reply"},
+	{"settle", "OUTCOME_REJECTED OUTCOME_UNFIT", "PARCEL_RETRY", "would fail again"},
+	{"settle", "OUTCOME_UNSTARTED", NOT_FINAL "ACK ACK_UNASKED ACK_DROPPED REJECT", "no attempt"},
+	{"reason", "REASON_NONE", "PARCEL_RETRY PARCEL_DEAD_LETTER ACK_DROPPED REJECT", "no reason"},
+	{"reason", "REASON_BAD_HEADERS", NULL, "no message of a run has them; see message_facts"},
+	{"reason", "REASON_FAILED REASON_REJECTED REASON_CRASHED REASON_TIMED_OUT REASON_PROTOCOL "
+		"REASON_UNROUTABLE REASON_REPLY_INVALID REASON_REPLY_REFUSED REASON_SLICES "
+		"REASON_TOO_LARGE REASON_COMES_BACK", NOT_FAILED, "a failure"},
+	{"reason", "REASON_FAILED REASON_REJECTED REASON_CRASHED REASON_TIMED_OUT REASON_PROTOCOL "
+		"REASON_SLICES REASON_TOO_LARGE REASON_COMES_BACK", "ACK_DROPPED", "no reply"},
+	{"reason", "REASON_REJECTED REASON_SLICES REASON_TOO_LARGE REASON_COMES_BACK", "PARCEL_RETRY",
+		"would fail again"},
+	{"delivery", "DELIVERY_QUEUED", "released requeued", "it has no attempt yet"},
+	{"delivery", "DELIVERY_SENT", "taken", "out of the buffer only"},
+	{"delivery", "DELIVERY_ANSWERED", "requeued taken", "its attempt is over"},
+	{"delivery", "DELIVERY_RELEASED", "released rejected requeued taken", "it is to be acked"},
+	{"arrival", "any", "no", "all arrive"},
+	{"amqp", "AMQP_EXCHANGE_DECLARED AMQP_QUEUE_BOUND", NULL, "wpool serve has no exchange"},
+	{"amqp", "AMQP_BLOCKED AMQP_UNBLOCKED AMQP_CONFIRM_SELECTED AMQP_CONFIRM AMQP_RETURN",
+		"consume", "nothing is published there"},
+	{"amqp", "AMQP_QOS_OK AMQP_CONSUME_OK AMQP_CANCEL_OK AMQP_CANCELLED AMQP_DELIVERY",
+		"publish", "nothing is consumed there"},
+	{"amqp", "AMQP_CHANNEL_CLOSE_OK", "publish", "closed by us for want of memory only"},
+	{"code", "320 501 504 506 530", "channel", "ends connections"},
+	{"code", "404 406", "connection", "ends channels"},
+	{"wire", "unread-under-alarm", "consume", "the alarm stops those that publish"},
+	{"operator", "start", "serves stops leaves", "it is there"},
+	{"operator", "kill drain force freeze left", "dead", "it is not there"},
+	{"operator", "force", "leaves", "all is settled"},
+	{"operator", "left", "serves stops", "it leaves first"},
+	{"temper", "TEMPER_DONE TEMPER_REPLY_NOWHERE TEMPER_FAIL_ONCE TEMPER_LONG TEMPER_SLICES "
+		"TEMPER_TWICE TEMPER_IGNORED", "replied dropped", "no reply"},
+	{"temper", "TEMPER_REPLY", "done", "it replies"},
+	{"temper", "TEMPER_REPLY_UNROUTABLE TEMPER_REPLY_UNFIT TEMPER_COSTS_CHANNEL "
+		"TEMPER_COSTS_CONNECTION", "done replied", "its reply does not arrive"},
+	{"temper", "TEMPER_TOO_LARGE TEMPER_UNFIT TEMPER_REJECT TEMPER_FAIL TEMPER_POISON TEMPER_HANG "
+		"TEMPER_BREAK TEMPER_UNKNOWN", "done replied dropped", "it can not be done"},
+};
+/* clang-format on */
+
+/* list: words between single spaces; NULL: all words. */
+static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
 	for (const char *at = list; at && (at = strstr(at, word)); at += len)
 		if ((at == list || at[-1] == ' ') && (at[len] == 0 || at[len] == ' '))
 			return true;
-	return list == NULL;
+	return !list;
 }
 
-const char *cover_never(const char *table, const char *row, const char *column)
+static const char *find(const struct line *lines, size_t count, const char *table, const char *row,
+	const char *column)
 {
-	for (size_t i = 0; i < sizeof nevers / sizeof *nevers; i++)
-		if (is_one_of(nevers[i].table, table) && is_one_of(nevers[i].row, row) &&
-			is_one_of(nevers[i].column, column))
-			return nevers[i].why;
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(lines[i].table, table) == 0 && has_word(lines[i].row, row) &&
+			has_word(lines[i].column, column))
+			return lines[i].why;
 	return NULL;
+}
+
+enum cover_hope cover_hope(
+	const char *table, const char *row, const char *column, const char **ret_why)
+{
+	*ret_why = find(rare, sizeof rare / sizeof *rare, table, row, column);
+	if (*ret_why)
+		return HOPE_RARE;
+	*ret_why = find(never, sizeof never / sizeof *never, table, row, column);
+	return *ret_why ? HOPE_NEVER : HOPE_EXPECTED;
 }

@@ -34,6 +34,9 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	struct world *world = link->world;
 
 	cover_mark(COVER_AMQP, event->kind, link->publishes);
+	if (event->kind == AMQP_CHANNEL_CLOSED &&
+		memmem(event->text.ptr, event->text.len, "timed out", 9))
+		cover_mark(COVER_TROUBLE, TROUBLE_TIMEOUT, 0);
 	if (event->code && event->kind != AMQP_RETURN)
 		cover_code(event->code, event->channel > 0);
 	if (event->kind == AMQP_OPENED)
@@ -177,7 +180,8 @@ static void move_to_broker(struct client_link *link)
 	broker_input(link->peer, text_of(out->bytes + out->head, len));
 	buf_consume(out, len);
 	link->world->moved = true;
-	if (broker_is_alarmed(link->world->broker) && broker_unread(link->peer) > 0)
+	if (link->publishes && broker_is_alarmed(link->world->broker) &&
+		broker_unread(link->peer) > 0)
 		cover_mark(COVER_WIRE, WIRE_UNREAD, link->publishes);
 }
 

@@ -202,7 +202,7 @@ static void choose_stations(struct world *world)
 		.attempts = (uint16_t)(1 + random_below(random, 4)),
 		.dead_letter_by_broker = random_chance(random, 200),
 		.unroutable = random_below(random, 3),
-		.slices = 100,
+		.slices = random_chance(random, 300) ? 1 + random_below(random, 3) : 100,
 		.queue = TEXT(WORLD_QUEUE),
 	};
 

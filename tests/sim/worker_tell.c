@@ -1,0 +1,142 @@
+#include "sim/worker_tell.h"
+
+#include "sim/copies.h"
+#include "sim/fail.h"
+
+static struct event slot_event(enum event_kind kind, uint16_t slot, const struct worker *worker)
+{
+	struct event event = {.kind = kind};
+
+	event.slot.slot = slot;
+	event.slot.life = worker->life;
+	return event;
+}
+
+static void tell(struct station *station, const struct event *event)
+{
+	station->world->moved = true;
+	pool_step(station->pool, station->world->now, event);
+}
+
+/* The attempt is over: from now on its message must not go back as if never started. */
+static void note_end(struct station *station, const struct worker_task *task)
+{
+	account_ended(&station->world->account, task->instance, task->requeues,
+		station->supervisor->number);
+}
+
+static struct output *last_words(struct world *world)
+{
+	struct output *output = random_chance(&world->random, 500) ? output_new(0) : NULL;
+
+	if (output)
+		output->body = TEXT("that is what it said");
+	return output;
+}
+
+void worker_tell_gone(struct station *station, uint16_t slot, enum exit_kind kind, int32_t number)
+{
+	struct worker *worker = &station->workers.worker[slot];
+	struct event event = slot_event(SLOT_GONE, slot, worker);
+
+	sim_trace("worker %u is gone (%d), %u tasks open", slot, number, worker->count);
+	if (worker->count > 0) {
+		station->world->account.message[worker->tasks[0].id].failures++;
+		/* One that was given up may leave a task that counts as never started. */
+		if (!worker->term)
+			note_end(station, &worker->tasks[0]);
+	}
+	worker->phase = WORKER_NONE;
+	worker->count = 0;
+	event.slot.exit = (struct exit_info){.kind = kind, .number = number, .stage = "exec"};
+	event.slot.output = last_words(station->world);
+	tell(station, &event);
+}
+
+static void take_head(struct worker *worker)
+{
+	worker->count--;
+	memmove(worker->tasks, worker->tasks + 1, worker->count * sizeof *worker->tasks);
+}
+
+void worker_tell_output(struct station *station, uint16_t slot, int32_t status,
+	const char *reply_queue, enum reason unfit)
+{
+	struct worker *worker = &station->workers.worker[slot];
+	struct worker_task task = worker->tasks[0];
+	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
+	struct output *output = output_new(4);
+
+	sim_require(output, "out of memory");
+	output->status = status;
+	output->unfit = unfit;
+	output->retry_after_ms = status >= STATUS_FAILED ? copies_wish(task.id) : -1;
+	output->bytes[0] = (uint8_t)(task.id >> 24);
+	output->bytes[1] = (uint8_t)(task.id >> 16);
+	output->bytes[2] = (uint8_t)(task.id >> 8);
+	output->bytes[3] = (uint8_t)task.id;
+	output->body = text_of(output->bytes, 4);
+	output->reply_queue = text_from(reply_queue);
+	event.slot.output = output;
+	sim_trace("worker %u answers %d for message %u", slot, status, task.id);
+	if (status != STATUS_PROGRESS) {
+		note_end(station, &task);
+		take_head(worker);
+	}
+	tell(station, &event);
+}
+
+void worker_tell_broken(struct station *station, uint16_t slot)
+{
+	struct worker *worker = &station->workers.worker[slot];
+	struct event event = slot_event(SLOT_BROKEN, slot, worker);
+
+	worker->broken = true;
+	event.slot.what = "a frame that makes no sense";
+	tell(station, &event);
+}
+
+void worker_tell_room(struct station *station, uint16_t slot, bool room)
+{
+	struct event event = slot_event(SLOT_ROOM, slot, &station->workers.worker[slot]);
+
+	event.slot.room = room;
+	station->workers.worker[slot].full = !room;
+	tell(station, &event);
+}
+
+void worker_tell_ready(struct station *station, uint16_t slot)
+{
+	struct worker *worker = &station->workers.worker[slot];
+	struct event event = slot_event(SLOT_READY, slot, worker);
+
+	worker->phase = WORKER_RUNNING;
+	tell(station, &event);
+}
+
+void worker_tell_unknown(struct station *station, uint16_t slot, int32_t status)
+{
+	struct worker *worker = &station->workers.worker[slot];
+	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
+
+	event.slot.output = output_new(0);
+	sim_require(event.slot.output, "out of memory");
+	event.slot.output->status = status;
+	sim_trace("worker %u answers %d for message %u", slot, status, worker->tasks[0].id);
+	worker->broken = true;
+	tell(station, &event);
+}
+
+void worker_tell_stray(struct station *station, uint16_t slot, int32_t status)
+{
+	struct worker *worker = &station->workers.worker[slot];
+	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
+
+	sim_require(worker->count == 0, "a stray answer with a task open");
+	event.slot.output = output_new(0);
+	sim_require(event.slot.output, "out of memory");
+	event.slot.output->status = status;
+	sim_trace("worker %u says %d, and has no task", slot, status);
+	worker->broken = true;
+	tell(station, &event);
+}
