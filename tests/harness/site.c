@@ -17,6 +17,12 @@ struct site site;
 static struct proc *programs[MOST_PROGRAMS];
 static size_t program_count;
 
+static void declare_queues(void)
+{
+	client_declare(site.client, site.queue, CLIENT_QUORUM);
+	client_declare(site.client, site.replies, CLIENT_CLASSIC);
+}
+
 static void open_site(void)
 {
 	site.broker = broker_shared();
@@ -26,19 +32,44 @@ static void open_site(void)
 	site.dead = scratch_text("%s.dead", site.queue);
 	site.replies = scratch_text("%s.replies", site.queue);
 	site.witness = scratch_path(site.folder, "witness");
-	client_declare(site.client, site.queue, CLIENT_QUORUM);
-	client_declare(site.client, site.replies, CLIENT_CLASSIC);
+	declare_queues();
+}
+
+static void delete_queues(void)
+{
+	client_delete(site.client, site.queue);
+	client_delete(site.client, site.dead);
+	client_delete(site.client, scratch_text("%s.retry.100ms", site.queue));
+	client_delete(site.client, site.replies);
+}
+
+void site_move_to_own_broker(void)
+{
+	char *folder = scratch_path(site.folder, "node");
+	delete_queues();
+	client_free(site.client);
+	site.broker = broker_start(folder);
+	site.client = client_open(broker_url(site.broker));
+	declare_queues();
+	free(folder);
+}
+
+void site_reconnect(void)
+{
+	client_free(site.client);
+	site.client = client_open(broker_url(site.broker));
 }
 
 static void close_site(void)
 {
 	while (program_count > 0)
 		proc_free(programs[--program_count]);
-	client_delete(site.client, site.queue);
-	client_delete(site.client, site.dead);
-	client_delete(site.client, scratch_text("%s.retry.100ms", site.queue));
-	client_delete(site.client, site.replies);
+	if (site.broker == broker_shared())
+		delete_queues();
 	client_free(site.client);
+	/* Before its folder goes: then nobody would know how to stop it. */
+	if (site.broker != broker_shared())
+		broker_free(site.broker);
 	scratch_remove(site.folder);
 	free(site.queue);
 	free(site.dead);

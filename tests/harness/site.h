@@ -29,6 +29,11 @@ struct site_test {
 /* Ends at a test of NULL. Returns what main should. */
 int site_run_suite(const char *name, const struct site_test tests[]);
 
+/* From here on the site is on a broker of its own, which may be hurt: site.broker, site.client, and
+ * the queues. Until the test's end. */
+void site_move_to_own_broker(void);
+/* A new client in the place of one whose connections the broker has lost. */
+void site_reconnect(void);
 /* The path of something that was built ("wpool", "workers/echo"): valid until the test ends. */
 const char *site_built(const char *name);
 /* `wpool serve` on site.queue, its retries 100 ms apart, with these options (NULL-terminated, or

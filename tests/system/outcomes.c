@@ -176,27 +176,9 @@ static struct proc *make_trouble(struct proc *proc, enum trouble trouble)
 		return serve();
 	}
 	broker_command(site.broker, "restart");
-	client_free(site.client);
-	site.client = client_open(broker_url(site.broker));
+	site_reconnect();
 	client_expect_consumers(site.client, site.queue, 1);
 	return proc;
-}
-
-/* The others' node must live. */
-static void move_to(struct broker *broker)
-{
-	client_free(site.client);
-	site.broker = broker;
-	site.client = client_open(broker_url(broker));
-	client_declare(site.client, site.replies, CLIENT_CLASSIC);
-}
-
-static struct broker *start_own(void)
-{
-	char *folder = scratch_path(site.folder, "node");
-	struct broker *broker = broker_start(folder);
-	free(folder);
-	return broker;
 }
 
 /* Nothing came between: every count is exact. */
@@ -218,9 +200,8 @@ START_TEST(the_account_is_clean)
 	static const enum client_queue kinds[] = {CLIENT_QUORUM, CLIENT_CLASSIC};
 	enum trouble trouble = (enum trouble)(_i / 2);
 	struct account account = {0};
-	struct broker *own = trouble == BROKER ? start_own() : NULL;
-	if (own)
-		move_to(own);
+	if (trouble == BROKER)
+		site_move_to_own_broker();
 	client_delete(site.client, site.queue);
 	client_declare(site.client, site.queue, kinds[_i % 2]);
 	struct proc *proc = serve();
@@ -232,10 +213,6 @@ START_TEST(the_account_is_clean)
 		expect_sums(proc);
 	site_await_settled(delays);
 	close_account(&account, trouble);
-	/* Before its folder goes: then nobody would know how to stop it. */
-	if (own)
-		move_to(broker_shared());
-	broker_free(own);
 }
 END_TEST
 

@@ -1,0 +1,68 @@
+/* The broker is killed under load and started again. Both connections come back by themselves, what
+ * was unconfirmed is published again, what was unacked is delivered again. */
+#include "fault/account.h"
+#include "fault/fault.h"
+#include "fault/watch.h"
+
+#include <stdio.h>
+
+#define LOAD     400
+#define PREFETCH 64
+
+static const char *const delays[] = {"100ms", NULL};
+
+static struct proc *serve(void)
+{
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 4, pipeline: 8,\n"
+				  "   prefetch: %d, retry: {attempts: 3, delay: [100ms]}}\n",
+		site.queue, site_built("workers/echo"), PREFETCH);
+	struct proc *proc = site_serve_pools(pool);
+	client_expect_consumers(site.client, site.queue, 1);
+	free(pool);
+	return proc;
+}
+
+/* RabbitMQ keeps for half a second in memory only where the log of a new quorum queue lies: killed
+ * in that time, it has a queue without a leader for ever (3.10.8). That is the broker's own fault.
+ */
+static void let_queues_settle(struct account *account)
+{
+	account_post(account, 8, "drtx", 0);
+	account_await_settled(account);
+	free(broker_eval(site.broker, "[dets:sync(T) || T <- dets:all()]"));
+}
+
+static void run(struct tally *tally)
+{
+	site_move_to_own_broker();
+	struct account *account = account_new(delays);
+	struct proc *proc = serve();
+	let_queues_settle(account);
+	int64_t longest_ms = 0;
+	tally->unit = "kills";
+	while (fault_next(tally)) {
+		account_fill(account, LOAD, "drtx", 2);
+		account_await_progress(account, 1 + fault_random_below(LOAD / 4));
+		broker_command(site.broker, "kill");
+		broker_command(site.broker, "restart");
+		int64_t back = deadline_now_ms();
+		site_reconnect();
+		client_expect_consumers(site.client, site.queue, 1);
+		int64_t took = deadline_now_ms() - back;
+		longest_ms = took > longest_ms ? took : longest_ms;
+	}
+	account_await_settled(account);
+	site_stop(proc);
+	watch_note_turns(proc, tally);
+	long repeats = account_close(account, tally);
+	ck_assert_int_le(repeats, tally->trials * PREFETCH);
+	snprintf(tally->note, sizeof tally->note, "consuming again within %lld ms of the broker",
+		(long long)longest_ms);
+	account_free(account);
+}
+
+int main(void)
+{
+	return fault_main(&(struct fault){
+		.row = 10, .name = "broker killed, restarted", .few = 2, .full = 100, .run = run});
+}
