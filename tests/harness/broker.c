@@ -24,8 +24,7 @@ static const char *node_script(void)
 	return script ? script : "tests/broker/node";
 }
 
-/* Runs the node script; what it printed on stdout is owned by the caller. */
-static char *run_node(const char *const argv[])
+char *broker_run(const char *const argv[])
 {
 	int ends[2];
 	ck_assert_int_eq(pipe(ends), 0);
@@ -100,7 +99,7 @@ static void start_node(const char *folder)
 {
 	char *owner = scratch_text("%d", (int)getpid());
 	const char *argv[] = {node_script(), "start", folder, "--tls", "--owner", owner, NULL};
-	free(run_node(argv));
+	free(broker_run(argv));
 	free(owner);
 }
 
@@ -179,13 +178,13 @@ char *broker_tls_file(const struct broker *broker, const char *name)
 void broker_command(struct broker *broker, const char *verb)
 {
 	const char *argv[] = {node_script(), verb, broker->folder, NULL};
-	free(run_node(argv));
+	free(broker_run(argv));
 }
 
 char *broker_eval(struct broker *broker, const char *expression)
 {
 	const char *argv[] = {node_script(), "eval", broker->folder, expression, NULL};
-	return run_node(argv);
+	return broker_run(argv);
 }
 
 long broker_messages(struct broker *broker, const char *queue)

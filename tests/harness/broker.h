@@ -26,6 +26,8 @@ int broker_tls_port(const struct broker *);
  * caller. */
 char *broker_tls_file(const struct broker *, const char *name);
 
+/* Runs a script of tests/broker, which must succeed; what it printed is owned by the caller. */
+char *broker_run(const char *const argv[]);
 /* A verb of tests/broker/node: "restart", "kill", "pause", "resume", "stop". */
 void broker_command(struct broker *, const char *verb);
 /* An Erlang expression in the node; its printed value is owned by the caller. Takes milliseconds.
