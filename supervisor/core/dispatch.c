@@ -122,6 +122,15 @@ static void into_pipe(
 	dispatch->is_alone = settle_is_alone(delivery);
 }
 
+/* The attempts before may be a publisher's invention: the greatest number there is stays that. */
+static enum send_result send(
+	struct dispatch *dispatch, const struct slot *slot, const struct delivery *delivery)
+{
+	uint16_t before = delivery->attempt;
+	uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));
+	return dispatch->effects->send(dispatch->io, slot->number, delivery, attempt);
+}
+
 enum dispatch_stop dispatch_run(
 	struct dispatch *dispatch, uint32_t depth, mtime now, struct delivery **ret_unfit)
 {
@@ -129,8 +138,7 @@ enum dispatch_stop dispatch_run(
 	struct slot *slot;
 	while ((delivery = first_waiting(dispatch)) && may_be_sent(dispatch, delivery) &&
 		(slot = least_loaded(dispatch, depth))) {
-		uint16_t attempt = (uint16_t)(delivery->attempt + 1);
-		switch (dispatch->effects->send(dispatch->io, slot->number, delivery, attempt)) {
+		switch (send(dispatch, slot, delivery)) {
 		case SEND_OK:
 			into_pipe(dispatch, delivery, slot, now);
 			break;

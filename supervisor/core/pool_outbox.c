@@ -111,16 +111,19 @@ void pool_on_returned(struct pool *pool, const struct event *event)
 		parcel->returned = true;
 }
 
-/* It was alone when the broker closed on us. A dead letter has nowhere else to go: it tries again,
- * slowly and alone, and the others go past it. */
+/* It was alone when the broker closed on us. A renewal has a reason of its own: no worker saw the
+ * task, so its dead letter must not tell of an attempt. A dead letter has nowhere else to go: it
+ * tries again, slowly and alone, and the others go past it. */
 static void condemn(struct pool *pool, struct parcel *parcel)
 {
-	if (parcel->kind == PARCEL_REPLY)
+	if (parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_HAND_BACK)
 		finish_unroutable(pool, parcel, REASON_REPLY_REFUSED);
 	else if (parcel->kind == PARCEL_DEAD_LETTER)
 		hold(pool, parcel, BACKOFF_STEPS - 1, "cost a channel");
 	else
-		pool_give_up(pool, parcel->delivery, REASON_REPLY_REFUSED);
+		pool_give_up(pool, parcel->delivery,
+			parcel->kind == PARCEL_RENEW ? REASON_RENEWAL_REFUSED
+						     : REASON_REPLY_REFUSED);
 }
 
 static void lose(struct pool *pool, enum outbox_loss loss)

@@ -12,11 +12,12 @@
 	X(REASON_PROTOCOL, "protocol-error")     /* the worker broke the pipe protocol */          \
 	X(REASON_UNROUTABLE, "unroutable")       /* its reply came back from the broker */         \
 	X(REASON_REPLY_INVALID, "reply-invalid") /* its reply cannot be put into AMQP */           \
-	X(REASON_REPLY_REFUSED, "reply-refused") /* its reply cost us a channel */                 \
+	X(REASON_REPLY_REFUSED, "reply-refused") /* its reply or its copy cost us a channel */     \
 	X(REASON_SLICES, "too-many-slices")      /* handed back more often than limits.slices */   \
 	X(REASON_TOO_LARGE, "too-large")         /* over max_body, or its frame over max_frame */  \
 	X(REASON_BAD_HEADERS, "bad-headers")     /* a header table nobody can walk */              \
-	X(REASON_COMES_BACK, "comes-back")       /* unsettled, however often it was begun */
+	X(REASON_COMES_BACK, "comes-back")       /* unsettled, however often it was begun */       \
+	X(REASON_RENEWAL_REFUSED, "renewal-refused") /* what was to renew it cost us a channel */
 
 enum reason {
 #define X(reason, words) reason,

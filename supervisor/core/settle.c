@@ -78,16 +78,6 @@ static struct decision decide_failure(const struct settle_policy *policy,
 	};
 }
 
-static struct decision decide_unroutable(
-	const struct settle_policy *policy, const struct delivery *delivery, enum reason reason)
-{
-	if (policy->unroutable == UNROUTABLE_DROP)
-		return (struct decision){.verdict = VERDICT_ACK, .reason = reason};
-	if (policy->unroutable == UNROUTABLE_RETRY)
-		return decide_failure(policy, delivery, NULL, reason);
-	return settle_give_up(policy, reason);
-}
-
 static bool is_hand_back(const struct settle_policy *policy, const struct delivery *delivery,
 	const struct output *output)
 {
@@ -96,13 +86,19 @@ static bool is_hand_back(const struct settle_policy *policy, const struct delive
 }
 
 /* The rest of a task is work, not an answer: "drop" must not lose it. */
-static struct decision decide_hand_back(const struct settle_policy *policy,
-	const struct delivery *delivery, const struct output *output)
+static struct decision decide_unroutable(const struct settle_policy *policy,
+	const struct delivery *delivery, const struct output *output, enum reason reason)
 {
-	if (output->unfit && policy->unroutable == UNROUTABLE_DROP)
-		return settle_give_up(policy, REASON_REPLY_INVALID);
-	if (output->unfit)
-		return decide_unroutable(policy, delivery, REASON_REPLY_INVALID);
+	if (policy->unroutable == UNROUTABLE_DROP && !is_hand_back(policy, delivery, output))
+		return (struct decision){.verdict = VERDICT_ACK, .reason = reason};
+	if (policy->unroutable == UNROUTABLE_RETRY)
+		return decide_failure(policy, delivery, NULL, reason);
+	return settle_give_up(policy, reason);
+}
+
+static struct decision decide_hand_back(
+	const struct settle_policy *policy, const struct delivery *delivery)
+{
 	if (delivery->slice >= policy->slices)
 		return settle_give_up(policy, REASON_SLICES);
 	return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_HAND_BACK};
@@ -113,10 +109,10 @@ static struct decision decide_reply(const struct settle_policy *policy,
 {
 	if (settle_reply_target(delivery, output).len == 0)
 		return (struct decision){.verdict = VERDICT_ACK, .unasked = true};
-	if (is_hand_back(policy, delivery, output))
-		return decide_hand_back(policy, delivery, output);
 	if (output->unfit)
-		return decide_unroutable(policy, delivery, REASON_REPLY_INVALID);
+		return decide_unroutable(policy, delivery, output, REASON_REPLY_INVALID);
+	if (is_hand_back(policy, delivery, output))
+		return decide_hand_back(policy, delivery);
 	return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REPLY};
 }
 
@@ -137,7 +133,7 @@ struct decision settle_decide(const struct settle_policy *policy, enum outcome o
 	case OUTCOME_REJECTED:
 		return settle_give_up(policy, REASON_REJECTED);
 	case OUTCOME_UNROUTABLE:
-		return decide_unroutable(policy, delivery, reason);
+		return decide_unroutable(policy, delivery, output, reason);
 	case OUTCOME_UNFIT:
 		return settle_give_up(policy, delivery->unfit);
 	case OUTCOME_UNSTARTED:

@@ -61,7 +61,8 @@ struct decision {
 
 /* What a worker's final status says of its attempt. False: no status of protocol.md 4, or -1. */
 bool settle_outcome(int32_t status, enum outcome *ret_outcome);
-/* output: the worker's answer; NULL or last words where there is none. reason: of
+/* output: the worker's answer, always there for OUTCOME_REPLY and OUTCOME_UNROUTABLE; NULL or last
+ * words where there is none. reason: of
  * OUTCOME_UNROUTABLE (REASON_UNROUTABLE, REASON_REPLY_INVALID or REASON_REPLY_REFUSED), else
  * ignored. */
 struct decision settle_decide(const struct settle_policy *, enum outcome, const struct delivery *,

@@ -17,7 +17,7 @@ struct work {
 	const struct parcel *parcel;
 	const struct copy_options *options;
 	struct text earlier; /* what former copies left out, by their x-wpool-cut */
-	bool has_cc;
+	bool has_cc, has_bcc;
 	bool sets_trace, sets_state; /* the worker's own headers do */
 	size_t largest;              /* fields over this size are left out */
 	size_t count;                /* and those beyond so many, nested ones counted */
@@ -61,22 +61,18 @@ static bool is_rewritten(const struct table_field *field)
 	return text_is(field->key, HEADER_FIRST_FAILED) && !table_field_integer(field, &when);
 }
 
-/* CC and BCC would be routed again, or close the channel; they stay readable under another name. */
+/* A CC or BCC that came after one of ours was kept is the later word. */
 static bool keep_own(const struct work *work, struct table_field *field)
 {
 	bool is_renewed = work->parcel->kind == PARCEL_RENEW;
-	if (name_is_brokers(field->key))
-		return false;
 	if (is_renewed ? text_is(field->key, HEADER_RENEWED) || text_is(field->key, HEADER_CUT)
 		       : is_rewritten(field))
 		return false;
-	if (text_is(field->key, HEADER_KEPT_CC) && work->has_cc)
+	if (work->has_cc && text_is(field->key, HEADER_KEPT_CC))
 		return false;
-	if (text_is(field->key, HEADER_CC))
-		field->key = HEADER_KEPT_CC;
-	if (text_is(field->key, HEADER_BCC))
-		field->key = HEADER_KEPT_BCC;
-	return true;
+	if (work->has_bcc && text_is(field->key, HEADER_KEPT_BCC))
+		return false;
+	return name_for_copy(&field->key);
 }
 
 static size_t list_origins(const struct parcel *parcel, struct origin origins[ORIGINS_MAX])
@@ -195,9 +191,9 @@ static void put_kept(const struct work *work, struct buf *out)
 static uint16_t attempts_so_far(const struct parcel *parcel)
 {
 	uint16_t before = parcel->delivery->attempt;
-	bool was_started = parcel->reason != REASON_TOO_LARGE &&
-			   parcel->reason != REASON_BAD_HEADERS &&
-			   parcel->reason != REASON_COMES_BACK;
+	bool was_started =
+		parcel->reason != REASON_TOO_LARGE && parcel->reason != REASON_BAD_HEADERS &&
+		parcel->reason != REASON_COMES_BACK && parcel->reason != REASON_RENEWAL_REFUSED;
 	return before + (was_started && before < UINT16_MAX);
 }
 
@@ -273,16 +269,14 @@ static void put_last_words(const struct work *work, struct buf *out)
 static void put_account(const struct work *work, struct buf *out)
 {
 	const struct parcel *parcel = work->parcel;
-	bool has_answered = parcel->reason == REASON_FAILED || parcel->reason == REASON_REJECTED;
 	table_put_integer(out, HEADER_ATTEMPT, attempts_so_far(parcel));
 	table_put_string(out, HEADER_REASON, text_from(reason_words(parcel->reason)));
 	put_queue(work, out);
 	put_first_failed(work, out);
-	if (parcel->kind == PARCEL_DEAD_LETTER) {
-		put_exit(out, &parcel->exit);
+	put_exit(out, &parcel->exit);
+	if (parcel->kind == PARCEL_DEAD_LETTER)
 		put_last_words(work, out);
-	}
-	if (has_answered && parcel->output)
+	if (parcel->output && parcel->output->status >= STATUS_REJECTED)
 		table_put_integer(out, HEADER_STATUS, parcel->output->status);
 }
 
@@ -370,6 +364,7 @@ static struct work work_of(const struct parcel *parcel, const struct copy_option
 	} else {
 		struct text before = parcel->delivery->headers;
 		work.has_cc = table_find(before, HEADER_CC, &found);
+		work.has_bcc = table_find(before, HEADER_BCC, &found);
 		if (table_find(before, HEADER_CUT, &found) && found.type == 'S')
 			work.earlier = found.value;
 	}

@@ -32,7 +32,7 @@ bool name_is_brokers(struct text key);
 /* Stripped between worker and broker: the above, CC, BCC and x-wpool-* (protocol.md 3). */
 bool name_is_stripped(struct text key);
 /* What became of a task so far, in our own words: x-wpool-* but for those that are part of the task
- * (queue, slice, cc, bcc). A replay begins without it. */
+ * (queue, cc, bcc, cut). A replay begins without it, and its slices are counted anew, too. */
 bool name_is_account(struct text key);
 /* Makes *key the name under which a header goes on into a copy: CC and BCC would be routed again,
  * or close the channel, so they stay readable under another one. False: it does not go on. */

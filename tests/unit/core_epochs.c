@@ -228,9 +228,54 @@ START_TEST(a_copy_that_costs_a_channel_becomes_a_dead_letter)
 	start_with(&rig, rig_config(1, 4), 1);
 	answer(&rig, 500, 1);
 	rig_outbox_down(&rig, LOSS_CHANNEL);
+	ck_assert_int_eq(rig.reason, REASON_REPLY_REFUSED);
 	rig_outbox_up(&rig);
 	rig_expect(&rig, "publish 1 dead 1");
 	rig_end(&rig);
+}
+END_TEST
+
+/* No worker saw it: its dead letter must not tell of an attempt. */
+START_TEST(a_renewal_that_costs_a_channel_is_no_attempt)
+{
+	struct rig rig;
+	start_with(&rig, rig_config(1, 4), 0);
+	struct delivery *delivery = rig_delivery(1);
+	delivery->returns = 10;
+	rig_deliver_this(&rig, delivery);
+	rig_expect(&rig, "publish 1 renew 1");
+	rig_outbox_down(&rig, LOSS_CHANNEL);
+	ck_assert_int_eq(rig.reason, REASON_RENEWAL_REFUSED);
+	rig_outbox_up(&rig);
+	rig_expect(&rig, "publish 1 dead 1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* As where its reply costs one: the policy for replies decides, but never loses the rest. */
+START_TEST(a_hand_back_that_costs_a_channel_is_a_reply_refused)
+{
+	static const struct {
+		enum unroutable unroutable;
+		const char *wanted;
+	} cases[] = {
+		{UNROUTABLE_REJECT, "publish 1 dead 1"},
+		{UNROUTABLE_DROP, "publish 1 dead 1"},
+		{UNROUTABLE_RETRY, "publish 1 retry 1"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct rig rig;
+		struct pool_config config = rig_config(1, 4);
+		config.policy.unroutable = cases[i].unroutable;
+		start_with(&rig, config, 1);
+		rig_answer_this(&rig, 0, 1, rig_output(201, "own"));
+		rig_expect(&rig, "publish 1 hand-back 1");
+		rig_outbox_down(&rig, LOSS_CHANNEL);
+		ck_assert_int_eq(rig.reason, REASON_REPLY_REFUSED);
+		rig_outbox_up(&rig);
+		rig_expect(&rig, cases[i].wanted);
+		rig_end(&rig);
+	}
 }
 END_TEST
 
@@ -322,6 +367,8 @@ static Suite *epochs_suite(void)
 		suspects_go_one_at_a_time, a_closed_connection_needs_three_suspicions,
 		a_connection_closed_on_several_pools_is_nobodys_fault,
 		a_copy_that_costs_a_channel_becomes_a_dead_letter,
+		a_renewal_that_costs_a_channel_is_no_attempt,
+		a_hand_back_that_costs_a_channel_is_a_reply_refused,
 		a_dead_letter_that_costs_channels_stands_aside,
 		a_culprit_is_left_to_the_broker_where_it_keeps_dead_letters);
 	return suite;

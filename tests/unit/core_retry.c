@@ -200,6 +200,22 @@ START_TEST(a_copy_that_is_sent_again_keeps_its_delay)
 }
 END_TEST
 
+/* Anybody can publish a header of ours: one that claims all tries there are is worked once. */
+START_TEST(a_forged_attempt_is_no_overflow)
+{
+	struct rig rig;
+	rig_start(&rig, config_with_delays());
+	struct delivery *delivery = rig_delivery(1);
+	delivery->attempt = UINT16_MAX;
+	rig_deliver_this(&rig, delivery);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:1/65535");
+	rig_answer(&rig, 0, 500);
+	rig_expect(&rig, "publish 1 dead 1");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *retry_suite(void)
 {
 	Suite *suite = suite_create("core_retry");
@@ -207,7 +223,7 @@ static Suite *retry_suite(void)
 		each_failed_attempt_has_its_delay, a_worker_may_ask_for_its_delay,
 		what_is_not_on_the_list_is_given_up_at_once);
 	UNIT_CASE(suite, "pool", the_copy_goes_out_with_its_delay,
-		a_copy_that_is_sent_again_keeps_its_delay);
+		a_copy_that_is_sent_again_keeps_its_delay, a_forged_attempt_is_no_overflow);
 	return suite;
 }
 

@@ -76,6 +76,13 @@ static const struct row rows[] = {
 		PUBLISH(PARCEL_RETRY, REASON_UNROUTABLE)},
 	{OUTCOME_UNROUTABLE, .reason = REASON_UNROUTABLE, .unroutable = UNROUTABLE_RETRY,
 		.attempt = 2, DEAD(REASON_UNROUTABLE)},
+	/* the rest of a task was refused: again, none is lost by a policy for replies */
+	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .reply_queue = "own",
+		DEAD(REASON_REPLY_REFUSED)},
+	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .reply_queue = "own",
+		.unroutable = UNROUTABLE_DROP, DEAD(REASON_REPLY_REFUSED)},
+	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .reply_queue = "own",
+		.unroutable = UNROUTABLE_RETRY, PUBLISH(PARCEL_RETRY, REASON_REPLY_REFUSED)},
 	/* dead_letter: broker */
 	{OUTCOME_REJECTED, .by_broker = true, REJECT(REASON_REJECTED)},
 	{OUTCOME_FAILED, .by_broker = true, PUBLISH(PARCEL_RETRY, REASON_FAILED)},
@@ -101,8 +108,9 @@ START_TEST(settle_follows_the_contract)
 	output->reply_queue = text_from(row->reply_queue);
 	output->unfit = row->unfit_output ? REASON_REPLY_INVALID : REASON_NONE;
 
-	struct decision got = settle_decide(&policy, row->outcome, delivery,
-		row->outcome == OUTCOME_REPLY ? output : NULL, row->reason);
+	bool has_reply = row->outcome == OUTCOME_REPLY || row->outcome == OUTCOME_UNROUTABLE;
+	struct decision got = settle_decide(
+		&policy, row->outcome, delivery, has_reply ? output : NULL, row->reason);
 	ck_assert_int_eq(got.verdict, row->wanted.verdict);
 	ck_assert_int_eq(got.parcel, row->wanted.parcel);
 	ck_assert_int_eq(got.reason, row->wanted.reason);

@@ -272,11 +272,13 @@ START_TEST(test_copy_twice)
 	put_hex(&t.task_headers, "x-wpool-first-failed", 'T', SEVEN_ZEROS " 09");
 	put_hex(&t.task_headers, "x-wpool-cc", 'S', "'old'");
 	put_hex(&t.task_headers, "CC", 'S', "'new'");
+	put_hex(&t.task_headers, "x-wpool-bcc", 'S', "'old'");
+	put_hex(&t.task_headers, "BCC", 'S', "'new'");
 	t.parcel.reason = REASON_TIMED_OUT;
 	trial_run(&t, PARCEL_RETRY);
 	assert_table(t.properties.value[PROPERTY_HEADERS],
 		"x-wpool-attempt:l=2 x-wpool-reason:S=\"timed-out\" x-wpool-queue:S=\"first\" "
-		"x-wpool-first-failed:T=9 x-wpool-cc:S=\"new\" ");
+		"x-wpool-first-failed:T=9 x-wpool-cc:S=\"new\" x-wpool-bcc:S=\"new\" ");
 	trial_release(&t);
 }
 END_TEST
@@ -293,9 +295,11 @@ static const struct {
 	{PARCEL_RETRY, REASON_FAILED, {0}, 503, 0,
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"failed\" x-wpool-status:l=503 "},
 	{PARCEL_RETRY, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 65534,
-		"x-wpool-attempt:l=65535 x-wpool-reason:S=\"crashed\" "},
+		"x-wpool-attempt:l=65535 x-wpool-reason:S=\"crashed\" "
+		"x-wpool-exit:S=\"signal 11\" "},
 	{PARCEL_RETRY, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 65535,
-		"x-wpool-attempt:l=65535 x-wpool-reason:S=\"crashed\" "},
+		"x-wpool-attempt:l=65535 x-wpool-reason:S=\"crashed\" "
+		"x-wpool-exit:S=\"signal 11\" "},
 	{PARCEL_DEAD_LETTER, REASON_CRASHED, {EXIT_SIGNAL, 11, NULL}, 0, 2,
 		"x-wpool-attempt:l=3 x-wpool-reason:S=\"crashed\" x-wpool-exit:S=\"signal 11\" "},
 	{PARCEL_DEAD_LETTER, REASON_CRASHED, {EXIT_STATUS, 3, NULL}, 0, 2,
@@ -308,6 +312,11 @@ static const struct {
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"rejected\" x-wpool-status:l=422 "},
 	{PARCEL_DEAD_LETTER, REASON_UNROUTABLE, {0}, 201, 0,
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"unroutable\" "},
+	/* its retry copy was refused: what the worker said of it is told all the same */
+	{PARCEL_DEAD_LETTER, REASON_REPLY_REFUSED, {0}, 503, 0,
+		"x-wpool-attempt:l=1 x-wpool-reason:S=\"reply-refused\" x-wpool-status:l=503 "},
+	{PARCEL_DEAD_LETTER, REASON_RENEWAL_REFUSED, {0}, 0, 1,
+		"x-wpool-attempt:l=1 x-wpool-reason:S=\"renewal-refused\" "},
 	{PARCEL_DEAD_LETTER, REASON_TOO_LARGE, {0}, 0, 0,
 		"x-wpool-attempt:l=0 x-wpool-reason:S=\"too-large\" "},
 };

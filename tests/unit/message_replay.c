@@ -50,7 +50,6 @@ static const struct {
 	{"x-wpool-cc", 'S', "'q'", "x-wpool-cc:S=\"q\" "},
 	{"x-wpool-bcc", 'S', "'q'", "x-wpool-bcc:S=\"q\" "},
 	{"x-wpool-queue", 'S', "'q'", "x-wpool-queue:S=\"q\" "},
-	{"x-wpool-slice", 'l', SEVEN_ZEROS " 02", "x-wpool-slice:l=2 "},
 	{"x-wpool-attempt", 'l', SEVEN_ZEROS " 03", ""},
 	{"x-wpool-reason", 'S', "'crashed'", ""},
 	{"x-wpool-first-failed", 'T', SEVEN_ZEROS " 09", ""},
@@ -58,7 +57,10 @@ static const struct {
 	{"x-wpool-status", 'l', SEVEN_ZEROS " 05", ""},
 	{"x-wpool-stderr", 'S', "'ow'", ""},
 	{"x-wpool-renewed", 'l', SEVEN_ZEROS " 02", ""},
-	{"x-wpool-cut", 'S', "'gone'", ""},
+	/* one that was given up as too-many-slices would be so again after its next slice */
+	{"x-wpool-slice", 'l', SEVEN_ZEROS " 02", ""},
+	/* what is missing is missing still */
+	{"x-wpool-cut", 'S', "'gone'", "x-wpool-cut:S=\"gone\" "},
 	{"x-death", 'A', "'F' 00 00 00 00", ""},
 	{"x-first-death-queue", 'S', "'q'", ""},
 	{"x-last-death-reason", 'S', "'q'", ""},
