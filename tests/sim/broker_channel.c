@@ -47,7 +47,8 @@ void channel_reset(struct broker_connection *connection, uint16_t number)
 	free_list(&channel->owed, offsetof(struct owed_confirm, place));
 	free_list(&channel->noted, offsetof(struct noted, place));
 	buf_release(&channel->content);
-	memset(channel, 0, sizeof *channel);
+	memset(channel->consumers, 0, channel->consumer_count * sizeof *channel->consumers);
+	memset(channel, 0, offsetof(struct broker_channel, consumers));
 	list_init(&channel->unacked);
 	list_init(&channel->owed);
 	list_init(&channel->noted);
@@ -69,7 +70,7 @@ void channel_fail(
 
 static struct consumer_entry *find_consumer(struct broker_channel *channel, struct text tag)
 {
-	for (size_t i = 0; i < CONSUMERS_MAX; i++)
+	for (size_t i = 0; i < channel->consumer_count; i++)
 		if (channel->consumers[i].live &&
 			text_is(text_from(channel->consumers[i].tag), tag))
 			return &channel->consumers[i];
@@ -90,9 +91,11 @@ static void on_consume(
 	}
 	sim_require(
 		!find_consumer(channel, name_of(consume->consumer_tag)), "a consumer tag twice");
-	for (size_t i = 0; i < CONSUMERS_MAX && !entry; i++)
+	for (size_t i = 0; i < channel->consumer_count && !entry; i++)
 		if (!channel->consumers[i].live && channel->consumers[i].unacked == 0)
 			entry = &channel->consumers[i];
+	if (!entry && channel->consumer_count < CONSUMERS_MAX)
+		entry = &channel->consumers[channel->consumer_count++];
 	sim_require(entry && consume->consumer_tag.len < NAME_MAX_BYTES, "too many consumers");
 	*entry = (struct consumer_entry){
 		.live = true, .queue = queue, .prefetch = channel->prefetch};
@@ -144,7 +147,7 @@ static void deliver_some(struct broker_connection *connection, uint16_t number, 
 	struct broker_channel *channel = &connection->channels[number];
 	struct random *random = connection->broker->random;
 
-	for (size_t i = 0; i < CONSUMERS_MAX; i++) {
+	for (size_t i = 0; i < channel->consumer_count; i++) {
 		struct consumer_entry *entry = &channel->consumers[i];
 		uint32_t most = generous ? UINT32_MAX : random_below(random, 8);
 
@@ -169,7 +172,7 @@ void channel_cancel_consumers(
 {
 	struct broker_channel *channel = &connection->channels[number];
 
-	for (size_t i = 0; i < CONSUMERS_MAX; i++) {
+	for (size_t i = 0; i < channel->consumer_count; i++) {
 		struct consumer_entry *entry = &channel->consumers[i];
 		amqp_basic_cancel_t cancel = {
 			.consumer_tag = amqp_cstring_bytes(entry->tag), .nowait = 1};

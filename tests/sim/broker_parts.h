@@ -68,7 +68,6 @@ struct broker_channel {
 	struct link unacked; /* in order of tag */
 	struct link owed;    /* confirms, in order of number */
 	struct link noted;   /* what coming publishes are for */
-	struct consumer_entry consumers[CONSUMERS_MAX];
 	/* a publish whose content is on its way */
 	bool in_publish, mandatory;
 	char routing_key[256];
@@ -76,6 +75,8 @@ struct broker_channel {
 	uint64_t body_size;
 	struct buf content; /* properties, then body */
 	size_t properties_len;
+	size_t consumer_count; /* of the consumers: those behind it were never used */
+	struct consumer_entry consumers[CONSUMERS_MAX];
 };
 
 struct broker_connection {

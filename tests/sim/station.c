@@ -89,8 +89,7 @@ void station_start(struct station *station)
 	publisher_attach(station->publisher, station->pool);
 	station->warning[0] = 0;
 	station->turned_at = world->now;
-	memset(&station->workers, 0, sizeof station->workers);
-	station->workers.station = station;
+	workers_start(&station->workers, station);
 }
 
 /* Order and all as in serve. */

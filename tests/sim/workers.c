@@ -69,7 +69,9 @@ enum send_result workers_send(
 static void spawn(struct station *station, struct worker *worker, uint32_t life)
 {
 	sim_require(worker->phase == WORKER_NONE, "a slot started twice");
-	*worker = (struct worker){.phase = WORKER_BOOTING, .life = life};
+	memset(worker, 0, offsetof(struct worker, tasks));
+	worker->phase = WORKER_BOOTING;
+	worker->life = life;
 	worker->stubborn = random_chance(&station->world->random, 100) &&
 			   settings_has(station->world->settings, TROUBLE_STUBBORN);
 	cover_mark(COVER_TROUBLE, TROUBLE_STUBBORN, !worker->stubborn);
@@ -127,6 +129,13 @@ void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum sl
 	case SLOT_SPAWN:
 		break;
 	}
+}
+
+void workers_start(struct workers *workers, struct station *station)
+{
+	workers->station = station;
+	for (uint16_t i = 0; i < WORKERS_MAX; i++)
+		memset(&workers->worker[i], 0, offsetof(struct worker, tasks));
 }
 
 bool workers_is_anyone_alive(const struct workers *workers)

@@ -28,7 +28,7 @@ struct worker {
 	bool full;             /* its pipe takes nothing more for now */
 	bool stubborn;         /* heeds neither quit nor term */
 	uint32_t count;
-	struct worker_task tasks[POOL_PIPELINE_MAX]; /* the oldest first */
+	struct worker_task tasks[POOL_PIPELINE_MAX]; /* the oldest first; good up to count */
 };
 
 struct workers {
@@ -36,6 +36,8 @@ struct workers {
 	struct worker worker[WORKERS_MAX];
 };
 
+/* None is there yet. */
+void workers_start(struct workers *, struct station *);
 enum send_result workers_send(
 	struct workers *, uint16_t slot, const struct delivery *, uint16_t attempt);
 void workers_wish(struct workers *, uint16_t slot, uint32_t life, enum slot_wish);
