@@ -1,12 +1,13 @@
 # System tests: the built binary against a RabbitMQ node of their own. Included by the Makefile.
 # tests/system/<topic>.c is one program; `make system TOPICS="settle stop"` runs some of them. On a
-# RabbitMQ other than this machine's: BROKER=4.0, or 3.10.
+# RabbitMQ other than this machine's, here and in every other goal that starts one: BROKER=4.0, or 3.10.
 
 harness_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/harness/*.c))
 system_topics := $(patsubst tests/system/%.c,%,$(wildcard tests/system/*.c))
 # The cluster takes a minute, so it runs where it is asked for: make system TOPICS=cluster
 TOPICS ?= $(filter-out cluster,$(system_topics))
-BROKER ?=
+BROKER ?= $(WPOOL_BROKER)
+export WPOOL_BROKER := $(BROKER)
 system_programs := $(TOPICS:%=$(BUILD)/tests/system/%)
 every_system_program := $(system_topics:%=$(BUILD)/tests/system/%)
 
@@ -23,6 +24,6 @@ crash-objects:
 
 # samples, workers: what the tests start.
 system: $(system_programs) $(BUILD)/wpool $(BUILD)/wpool-crash samples workers
-	@WPOOL_BUILD=$(abspath $(BUILD)) WPOOL_BROKER=$(BROKER) tests/system/run $(system_programs)
+	@WPOOL_BUILD=$(abspath $(BUILD)) tests/system/run $(system_programs)
 
 .PHONY: system crash-objects
