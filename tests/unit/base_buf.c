@@ -91,14 +91,14 @@ START_TEST(test_queue_of_steady_length)
 	enum { HELD = 1000, ROUNDS = 200000 };
 	struct buf b;
 	uint8_t next_in = 0, next_out = 0;
+	size_t wrong = 0;
 	buf_init(&b, 4096);
 	for (int i = 0; i < HELD; i++)
 		buf_append_byte(&b, next_in++);
 	for (int i = 0; i < ROUNDS; i++) {
 		size_t len = (size_t)(i % 17) + 1;
 		for (size_t j = 0; j < len; j++) {
-			ck_assert_uint_eq((uint8_t)buf_text(&b).ptr[0], next_out);
-			next_out++;
+			wrong += (uint8_t)buf_text(&b).ptr[0] != next_out++;
 			buf_consume(&b, 1);
 		}
 		uint8_t *room = buf_room(&b, len + 3);
@@ -107,6 +107,7 @@ START_TEST(test_queue_of_steady_length)
 			room[j] = next_in++;
 		buf_added(&b, len);
 	}
+	ck_assert_uint_eq(wrong, 0);
 	ck_assert_uint_eq(buf_len(&b), HELD);
 	ck_assert_uint_le(b.capacity, 4 * HELD + 256);
 	buf_release(&b);
