@@ -44,9 +44,10 @@ static long witness_size(void)
 
 static enum fate fate_of(char letter)
 {
-	const char *at = strchr("drtx", letter);
+	static const char letters[FATES + 1] = "drtxp"; /* in the order of enum fate */
+	const char *at = strchr(letters, letter);
 	ck_assert_msg(at && letter, "no fate is called '%c'", letter);
-	return (enum fate)(at - "drtx");
+	return (enum fate)(at - letters);
 }
 
 static void add_header(struct letter *letter, const char *name, const char *value)
@@ -70,6 +71,8 @@ static struct letter write_letter(enum fate fate, char *id, const char *sleep_ms
 		add_header(&letter, "X-Fail-Until", "1");
 	if (fate == FATE_REJECTED)
 		add_header(&letter, "X-Status", "404");
+	if (fate == FATE_POISON)
+		add_header(&letter, "X-Crash", "11");
 	if (sleep_ms)
 		add_header(&letter, "X-Sleep-Ms", sleep_ms);
 	return letter;
@@ -115,6 +118,15 @@ void account_fill(struct account *account, long level, const char *fates, int sl
 	account->mark = witness_size();
 	if (ready < level)
 		account_post(account, level - ready, fates, sleep_ms);
+}
+
+void account_await_room(long level)
+{
+	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
+	while (client_ready(site.client, site.queue) > level) {
+		ck_assert_msg(deadline_left(deadline) > 0, "the pool does not get on");
+		poll(NULL, 0, 5);
+	}
 }
 
 long account_posted(const struct account *account)
@@ -175,7 +187,7 @@ static bool is_replied(enum fate fate)
 
 static bool is_dead(enum fate fate)
 {
-	return fate == FATE_REJECTED;
+	return fate == FATE_REJECTED || fate == FATE_POISON;
 }
 
 /* A task with a reply bears witness, too; what it came to is the reply. */

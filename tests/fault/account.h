@@ -12,6 +12,7 @@ enum fate {
 	FATE_REPLY,    /* 201: its effect is the reply */
 	FATE_RETRIED,  /* 500 at the first attempt, then 200 */
 	FATE_REJECTED, /* 404: a dead letter */
+	FATE_POISON,   /* kills its worker, whenever it is tried: a dead letter */
 	FATES
 };
 
@@ -21,11 +22,13 @@ struct account;
 struct account *account_new(const char *const delays[]);
 void account_free(struct account *);
 
-/* count messages, fates[i % strlen]: 'd' done, 'r' reply, 't' retried, 'x' rejected. Each is worked
- * for sleep_ms. All are confirmed when this returns, so at most a few thousand. */
+/* count messages, fates[i % strlen]: 'd' done, 'r' reply, 't' retried, 'x' rejected, 'p' poison.
+ * Each is worked for sleep_ms. All are confirmed when this returns, so at most a few thousand. */
 void account_post(struct account *, long count, const char *fates, int sleep_ms);
 /* As many of them as the queue lacks to hold `level` ready messages. */
 void account_fill(struct account *, long level, const char *fates, int sleep_ms);
+/* Waits until the queue has at most `level` ready messages. */
+void account_await_room(long level);
 /* What was posted so far. */
 long account_posted(const struct account *);
 /* Lines that the witness holds. */

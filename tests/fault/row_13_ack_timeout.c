@@ -1,0 +1,63 @@
+/* A task takes longer than the broker waits for its ack: the broker closes the channel and delivers
+ * again what was unacked. The late answer is dropped, and no ack of the old channel is ever sent on
+ * the new one. */
+#include "fault/account.h"
+#include "fault/fault.h"
+#include "fault/watch.h"
+
+#define LOAD       40
+#define PREFETCH   16
+#define TIMEOUT_MS 1000
+#define LONG_MS    2500 /* so that it ends when its channel is long gone */
+
+static const char *const delays[] = {"100ms", NULL};
+
+/* Both are read when a channel opens, so a node of our own is told before anybody comes. */
+static void set_timeout(long timeout_ms)
+{
+	char *expression = scratch_text("application:set_env(rabbit, channel_tick_interval, 200), "
+					"application:set_env(rabbit, consumer_timeout, %ld)",
+		timeout_ms);
+	free(broker_eval(site.broker, expression));
+	free(expression);
+}
+
+static struct proc *serve(void)
+{
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 4, pipeline: 2,\n"
+				  "   prefetch: %d, retry: {attempts: 3, delay: [100ms]}}\n",
+		site.queue, site_built("workers/echo"), PREFETCH);
+	struct proc *proc = site_serve_pools(pool);
+	client_expect_consumers(site.client, site.queue, 1);
+	free(pool);
+	return proc;
+}
+
+/* Every delivery of the long one in time for the short timeout is late; after that it has time. */
+static void run(struct tally *tally)
+{
+	site_move_to_own_broker();
+	set_timeout(TIMEOUT_MS);
+	struct account *account = account_new(delays);
+	tally->unit = "timeouts";
+	while (fault_next(tally)) {
+		struct proc *proc = serve();
+		account_post(account, LOAD, "drtx", 0);
+		account_post(account, 1, "d", LONG_MS);
+		proc_expect(proc, "timed out");
+		set_timeout(1800000);
+		account_await_settled(account);
+		site_stop(proc);
+		watch_note_turns(proc, tally);
+		site_forget(proc);
+		set_timeout(TIMEOUT_MS);
+	}
+	ck_assert_int_le(account_close(account, tally), tally->trials * PREFETCH);
+	account_free(account);
+}
+
+int main(void)
+{
+	return fault_main(&(struct fault){
+		.row = 13, .name = "ack timeout", .few = 3, .full = 50, .run = run});
+}
