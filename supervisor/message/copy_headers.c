@@ -35,8 +35,7 @@ struct origin {
 
 static bool keep_all(const struct work *work, struct table_field *field)
 {
-	(void)work;
-	(void)field;
+	(void)work, (void)field;
 	return true;
 }
 
@@ -51,13 +50,10 @@ static bool keep_trace(const struct work *work, struct table_field *field)
 /* Written anew into each copy that tells of an attempt. */
 static bool is_rewritten(const struct table_field *field)
 {
-	const struct text names[] = {HEADER_ATTEMPT, HEADER_REASON, HEADER_QUEUE, HEADER_EXIT,
-		HEADER_STATUS, HEADER_STDERR, HEADER_CUT};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		if (text_is(field->key, names[i]))
-			return true;
-	}
 	int64_t when;
+	if (text_is(field->key, HEADER_REASON) || text_is(field->key, HEADER_EXIT) ||
+		text_is(field->key, HEADER_STATUS) || text_is(field->key, HEADER_STDERR))
+		return true;
 	return text_is(field->key, HEADER_FIRST_FAILED) && !table_field_integer(field, &when);
 }
 
@@ -65,8 +61,8 @@ static bool is_rewritten(const struct table_field *field)
 static bool keep_own(const struct work *work, struct table_field *field)
 {
 	bool is_renewed = work->parcel->kind == PARCEL_RENEW;
-	if (is_renewed ? text_is(field->key, HEADER_RENEWED) || text_is(field->key, HEADER_CUT)
-		       : is_rewritten(field))
+	if (name_is_count(field->key) || text_is(field->key, HEADER_CUT) ||
+		(!is_renewed && is_rewritten(field)))
 		return false;
 	if (work->has_cc && text_is(field->key, HEADER_KEPT_CC))
 		return false;
@@ -265,6 +261,12 @@ static void put_last_words(const struct work *work, struct buf *out)
 	buf_release(&line);
 }
 
+static void put_count(struct buf *out, struct text key, int64_t count)
+{
+	if (count > 0)
+		table_put_integer(out, key, count);
+}
+
 /* Ours, in a retry copy or a dead letter. */
 static void put_account(const struct work *work, struct buf *out)
 {
@@ -278,6 +280,8 @@ static void put_account(const struct work *work, struct buf *out)
 		put_last_words(work, out);
 	if (parcel->output && parcel->output->status >= STATUS_REJECTED)
 		table_put_integer(out, HEADER_STATUS, parcel->output->status);
+	put_count(out, HEADER_RENEWED, parcel->delivery->renewed);
+	put_count(out, HEADER_SLICE, parcel->delivery->slice);
 }
 
 static void put_ours(const struct work *work, struct buf *out)
@@ -287,10 +291,14 @@ static void put_ours(const struct work *work, struct buf *out)
 	case PARCEL_REPLY:
 		break;
 	case PARCEL_RENEW:
-		table_put_integer(out, HEADER_RENEWED, (int64_t)delivery->renewed + 1);
+		put_count(out, HEADER_RENEWED, (int64_t)delivery->renewed + 1);
+		put_count(out, HEADER_ATTEMPT, delivery->attempt);
+		put_count(out, HEADER_SLICE, delivery->slice);
+		if (delivery->origin.len > 0)
+			put_queue(work, out);
 		break;
 	case PARCEL_HAND_BACK:
-		table_put_integer(out, HEADER_SLICE, (int64_t)delivery->slice + 1);
+		put_count(out, HEADER_SLICE, (int64_t)delivery->slice + 1);
 		if (delivery->origin.len > 0)
 			put_queue(work, out);
 		break;

@@ -13,6 +13,12 @@ bool name_is_stripped(struct text key)
 	       text_starts(key, TEXT("x-wpool-")) || name_is_brokers(key);
 }
 
+bool name_is_count(struct text key)
+{
+	return text_is(key, HEADER_ATTEMPT) || text_is(key, HEADER_SLICE) ||
+	       text_is(key, HEADER_RENEWED) || text_is(key, HEADER_QUEUE);
+}
+
 bool name_is_account(struct text key)
 {
 	return text_starts(key, TEXT("x-wpool-")) && !text_is(key, HEADER_QUEUE) &&

@@ -31,6 +31,9 @@
 bool name_is_brokers(struct text key);
 /* Stripped between worker and broker: the above, CC, BCC and x-wpool-* (protocol.md 3). */
 bool name_is_stripped(struct text key);
+/* What a copy counts on, and writes anew from what was read: left out for want of room, or behind
+ * too many others, it would begin at 0 again, and a task that must end would never. */
+bool name_is_count(struct text key);
 /* What became of a task so far, in our own words: x-wpool-* but for those that are part of the task
  * (queue, cc, bcc, cut). A replay begins without it, and its slices are counted anew, too. */
 bool name_is_account(struct text key);

@@ -233,7 +233,7 @@ static const struct {
 	{"CC", 'S', "'q'", "x-wpool-cc:S=\"q\" "},
 	{"BCC", 'A', "'S' 00 00 00 01 'q'", "x-wpool-bcc:A=[\"q\"] "},
 	{"x-wpool-cc", 'A', "'S' 00 00 00 01 'q'", "x-wpool-cc:A=[\"q\"] "},
-	{"x-wpool-slice", 'b', "03", "x-wpool-slice:b=3 "},
+	{"x-wpool-slice", 'b', "03", "x-wpool-slice:l=3 "},
 	{"x-wpool-reason", 'S', "'forged'", ""},
 	{"x-wpool-exit", 'S', "'signal 6'", ""},
 	{"x-wpool-status", 'I', "00 00 00 01", ""},

@@ -202,6 +202,32 @@ START_TEST(test_fields_beyond)
 }
 END_TEST
 
+/* Counts that were left out would begin again: a task that is to end after so many would not. */
+START_TEST(test_counts_stay)
+{
+	static const enum parcel_kind kinds[] = {PARCEL_RETRY, PARCEL_DEAD_LETTER, PARCEL_RENEW};
+	static const size_t fields[] = {COPY_FIELDS_MAX, 100};
+	struct copy_options small = trial_options;
+	struct properties none = {0};
+	for (int i = 0; i < 6; i++) {
+		struct trial t;
+		size_t count = fields[i % 2];
+		trial_init(&t);
+		put_fields(&t.task_headers, count, false);
+		table_put_integer(&t.task_headers, TEXT("x-wpool-attempt"), 3);
+		table_put_integer(&t.task_headers, TEXT("x-wpool-slice"), 4);
+		table_put_integer(&t.task_headers, TEXT("x-wpool-renewed"), 5);
+		table_put_string(&t.task_headers, TEXT("x-wpool-queue"), TEXT("first"));
+		small.frame_max = count > 100 ? TRIAL_FRAME_MAX : 500;
+		trial_run_with(&t, kinds[i / 2], &none, &small);
+		ck_assert_uint_gt(cut_names(&t).len, 0);
+		ck_assert(has_header(&t, "x-wpool-attempt") && has_header(&t, "x-wpool-slice"));
+		ck_assert(has_header(&t, "x-wpool-renewed") && has_header(&t, "x-wpool-queue"));
+		trial_release(&t);
+	}
+}
+END_TEST
+
 START_TEST(test_no_frame_limit)
 {
 	struct copy_options unlimited = trial_options;
@@ -239,7 +265,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("message copy limits");
 	UNIT_CASE(s, "frame", test_frame_limit, test_largest_go_first,
 		test_everything_at_its_longest, test_no_frame_limit);
-	UNIT_CASE(s, "fields", test_fields_go_round, test_fields_beyond);
+	UNIT_CASE(s, "fields", test_fields_go_round, test_fields_beyond, test_counts_stay);
 	UNIT_CASE(s, "memory", test_small_scratch);
 	return s;
 }
