@@ -146,6 +146,11 @@ static bool add_parts(
 	if (!set_text(&url.host, parts->host) || !set_text(&url.user, parts->user) ||
 		!set_text(&url.password, parts->password) || !set_text(&url.vhost, parts->vhost))
 		good = no_memory(problems);
+	if (parts->host && !broker_url_is_host(parts->host)) {
+		problems_add(problems, place_named("RABBITMQ_HOSTNAME"),
+			"not a host; a name or an address is needed");
+		good = false;
+	}
 	if (strlen(url.host) > 253 || strlen(url.vhost) > 255) {
 		problems_add(problems, place_named("RABBITMQ_HOSTNAME"),
 			"the host (at most 253 bytes) or RABBITMQ_VHOST (at most 255) is too long");

@@ -204,6 +204,11 @@ static bool is_host_name(const char *host)
 	return host[0] && host[strspn(host, allowed)] == '\0';
 }
 
+bool broker_url_is_host(const char *host)
+{
+	return is_host_name(host) || is_ip6(host);
+}
+
 static enum rc take_host(struct url_parse *parse, struct text host, bool brackets)
 {
 	enum rc rc = url_decode(parse, host, "host", HOST_MAX, &parse->url.host);

@@ -31,6 +31,8 @@ enum rc broker_url_default(struct broker_url *ret) MUST_CHECK;
  * wrong and what would be right, without any part of the user information. RC_MEMORY. */
 enum rc broker_url_parse(
 	const char *url, struct broker_url *ret, char *ret_problem, size_t room) MUST_CHECK;
+/* A name or an address, IPv6 without its brackets: what stands for a host in an address. */
+bool broker_url_is_host(const char *);
 void broker_url_release(struct broker_url *);
 /* Releases count addresses and frees the array; NULL is fine. */
 void broker_urls_free(struct broker_url *, size_t count);

@@ -252,6 +252,10 @@ static const struct broker_case broker_cases[] = {
 		"RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins\n"
 		"amqp://guest:***@h:5672/%2f",
 		RC_OK},
+	{NULL, {"RABBITMQ_HOSTNAME=h\xb4"},
+		"RABBITMQ_HOSTNAME: not a host; a name or an address is needed\n", RC_MALFORMED},
+	{NULL, {"RABBITMQ_HOSTNAME=e:77/v"},
+		"RABBITMQ_HOSTNAME: not a host; a name or an address is needed\n", RC_MALFORMED},
 	{"amqp://f", {"RABBITMQ_HOSTNAME=e", "AMQP_URL=amqp://h"}, "amqp://guest:***@f:5672/%2f",
 		RC_OK},
 };
