@@ -44,7 +44,7 @@ static long witness_size(void)
 
 static enum fate fate_of(char letter)
 {
-	static const char letters[FATES + 1] = "drtxp"; /* in the order of enum fate */
+	static const char letters[FATES + 1] = "drtxpnub"; /* in the order of enum fate */
 	const char *at = strchr(letters, letter);
 	ck_assert_msg(at && letter, "no fate is called '%c'", letter);
 	return (enum fate)(at - letters);
@@ -60,13 +60,32 @@ static void add_header(struct letter *letter, const char *name, const char *valu
 	letter->headers[i].value = value;
 }
 
+/* A header of that length cannot be put into a table. */
+static const char *unfit_header(void)
+{
+	static char wish[304];
+	memset(wish, 'h', 300);
+	strcpy(wish + 300, "=v");
+	return wish;
+}
+
+static void ask_for_reply(struct letter *letter, enum fate fate)
+{
+	letter->reply_to = site.replies;
+	add_header(letter, "X-Status", "201");
+	if (fate == FATE_NOWHERE)
+		add_header(letter, "X-Reply-Queue", "there-is-no-such-queue");
+	if (fate == FATE_UNFIT)
+		add_header(letter, "X-Reply-Header", unfit_header());
+	if (fate == FATE_REFUSED)
+		add_header(letter, "X-Reply-Bytes", "100000");
+}
+
 static struct letter write_letter(enum fate fate, char *id, const char *sleep_ms)
 {
 	struct letter letter = {.body = id, .correlation_id = id};
-	if (fate == FATE_REPLY) {
-		letter.reply_to = site.replies;
-		add_header(&letter, "X-Status", "201");
-	}
+	if (fate == FATE_REPLY || fate >= FATE_NOWHERE)
+		ask_for_reply(&letter, fate);
 	if (fate == FATE_RETRIED)
 		add_header(&letter, "X-Fail-Until", "1");
 	if (fate == FATE_REJECTED)
@@ -187,15 +206,17 @@ static bool is_replied(enum fate fate)
 
 static bool is_dead(enum fate fate)
 {
-	return fate == FATE_REJECTED || fate == FATE_POISON;
+	return fate >= FATE_REJECTED;
 }
 
-/* A task with a reply bears witness, too; what it came to is the reply. */
+/* A task with a reply bears witness, too; what it came to is the reply, or a dead letter. */
 static bool is_told_by_its_reply(const struct account *account, const char *id)
 {
 	long number = atol(id);
-	return number >= 0 && number < account->count &&
-	       account->entries[number].fate == FATE_REPLY;
+	if (number < 0 || number >= account->count)
+		return false;
+	enum fate fate = account->entries[number].fate;
+	return fate == FATE_REPLY || fate >= FATE_NOWHERE;
 }
 
 static void book_witness(struct account *account)

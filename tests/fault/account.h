@@ -13,6 +13,9 @@ enum fate {
 	FATE_RETRIED,  /* 500 at the first attempt, then 200 */
 	FATE_REJECTED, /* 404: a dead letter */
 	FATE_POISON,   /* kills its worker, whenever it is tried: a dead letter */
+	FATE_NOWHERE,  /* a reply to a queue that is missing: a dead letter */
+	FATE_UNFIT,    /* a reply that cannot be put into AMQP: a dead letter */
+	FATE_REFUSED,  /* a reply of 100,000 bytes, for a broker that takes less: a dead letter */
 	FATES
 };
 
