@@ -60,6 +60,8 @@ libs_cli     := $(libs_io)
 ## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
 ## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
 ## make asan       units and simulator under the sanitizers
+## make fuzz       hostile bytes against every decoder; T=60 seconds each, TARGET=name for one
+## make fuzz-check play the corpora of those; part of `make units`
 ## make cover      every branch of the core, 90 % of all lines; SYSTEM=1: with the system tests
 ## make valgrind   units, SDK checks and simulator under memcheck
 ## make mutants    known bugs put back in: each must turn the tests red; PATCH="tests/mutants/...", BOTH=1
@@ -138,7 +140,7 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-include worker-sdk/c/sdk.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tools/tools.mk tools/gates.mk
+include worker-sdk/c/sdk.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
 programs: all workers demo-programs $(unit_programs) $(BUILD)/simulator $(every_system_program) $(every_fault_program) $(sdk_tests)

@@ -1,0 +1,351 @@
+/* A hostile broker against all that decides: a pool with its consuming and its publishing channel,
+ * each on a connection of its own, and workers that answer, break and end as the script says. No
+ * order of the broker's words may break a list, a state or a counter (pool_audit), or make us
+ * settle what is not ours. */
+#include "broker/consumer.h"
+#include "broker/publisher.h"
+#include "fuzz/fuzz.h"
+#include "fuzz/memory.h"
+#include "fuzz/peer.h"
+
+#include <stdlib.h>
+
+#define WORKERS    3
+#define BODY_LIMIT 64
+#define CHANNEL    1
+
+/* base: a pool's tables, two connections, their channels. */
+const struct fuzz_memory fuzz_memory = {.base = 24 * 1024, .multiple = 64};
+
+struct station;
+
+struct link_end {
+	struct station *station;
+	struct connection *connection; /* NULL: gone */
+	struct peer peer;
+	bool publishes;
+	uint16_t close_code; /* of an AMQP_CLOSED; 0: there was none */
+};
+
+struct station {
+	struct feed feed;
+	mtime now;
+	struct link_end ends[2]; /* consume, publish */
+	struct pool *pool;
+	struct consumer *consumer;
+	struct publisher *publisher;
+	uint32_t lives[WORKERS]; /* of the process that runs; 0: none */
+	bool is_ready[WORKERS], is_broken[WORKERS];
+};
+
+static const struct connection_params params = {
+	SASL_PLAIN, "user", "secret", "/", "fuzz", 5, 8192, 1u << 20, 4096};
+
+/* ---------- the pool's effects ---------- */
+
+static enum send_result do_send(
+	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+{
+	struct station *station = io;
+	FUZZ_REQUIRE(slot < WORKERS && station->is_ready[slot] && attempt > 0);
+	FUZZ_REQUIRE(delivery->unfit == REASON_NONE && delivery->body.len <= BODY_LIMIT);
+	switch (feed_byte(&station->feed)) {
+	case 1:
+		return SEND_TOO_LARGE;
+	case 2:
+		return SEND_NO_MEMORY;
+	default:
+		return SEND_OK;
+	}
+}
+
+static void do_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
+{
+	struct station *station = io;
+	FUZZ_REQUIRE(source == 0 && tag > 0);
+	consumer_ack(station->consumer, tag, multiple);
+}
+
+static void do_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
+{
+	struct station *station = io;
+	FUZZ_REQUIRE(source == 0 && tag > 0);
+	consumer_reject(station->consumer, tag, how);
+}
+
+static void do_publish(void *io, const struct parcel *parcel)
+{
+	struct station *station = io;
+	publisher_publish(station->publisher, parcel);
+}
+
+static void do_source(void *io, uint16_t source, enum source_wish wish, uint32_t window)
+{
+	struct station *station = io;
+	(void)source;
+	consumer_wish(station->consumer, wish, window);
+}
+
+static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+{
+	struct station *station = io;
+	FUZZ_REQUIRE(slot < WORKERS);
+	if (wish != SLOT_SPAWN)
+		return;
+	FUZZ_REQUIRE(station->lives[slot] == 0 && life > 0);
+	station->lives[slot] = life;
+	station->is_ready[slot] = station->is_broken[slot] = false;
+}
+
+static void do_tell(void *io, const struct notice *notice)
+{
+	(void)io;
+	FUZZ_REQUIRE(reason_words(notice->reason));
+}
+
+static const struct effects effects = {
+	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_tell};
+
+static void on_note(void *ctx, enum log_level level, const char *words)
+{
+	(void)ctx, (void)level;
+	FUZZ_REQUIRE(*words);
+}
+
+/* ---------- connections ---------- */
+
+static void step(struct station *station, struct event event)
+{
+	pool_step(station->pool, station->now, &event);
+}
+
+static void on_event(void *ctx, const struct amqp_event *event)
+{
+	struct link_end *end = ctx;
+	struct station *station = end->station;
+	if (event->kind == AMQP_CLOSED)
+		end->close_code = event->code;
+	if (event->kind == AMQP_OPENED && end->publishes)
+		publisher_up(station->publisher, end->connection, station->now);
+	else if (event->kind == AMQP_OPENED)
+		consumer_up(station->consumer, end->connection, station->now);
+	else if (event->channel == CHANNEL && end->publishes)
+		publisher_on_event(station->publisher, event, station->now);
+	else if (event->channel == CHANNEL)
+		consumer_on_event(station->consumer, event, station->now);
+}
+
+static uint8_t *content_memory(
+	void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner)
+{
+	struct link_end *end = ctx;
+	FUZZ_REQUIRE(channel == CHANNEL);
+	if (end->publishes)
+		return publisher_content_memory(len, ret_owner);
+	(void)is_return;
+	return consumer_content_memory(end->station->consumer, len, ret_owner);
+}
+
+static void content_dropped(void *ctx, void *owner)
+{
+	struct link_end *end = ctx;
+	if (end->publishes)
+		free(owner);
+	else
+		delivery_free(owner);
+}
+
+static const struct connection_handler handler = {on_event, content_memory, content_dropped};
+
+static void dial(struct link_end *end)
+{
+	end->connection = connection_new(&params, &handler, end);
+	FUZZ_REQUIRE(end->connection);
+	end->close_code = 0;
+	peer_init(&end->peer, end->connection, &end->station->feed);
+	peer_handshake(&end->peer);
+	FUZZ_REQUIRE(connection_is_open(end->connection));
+}
+
+static void hang_up(struct link_end *end)
+{
+	struct station *station = end->station;
+	enum outbox_loss loss =
+		publisher_loss(end->close_code != 0, publisher_is_publishing(station->publisher));
+	if (end->publishes)
+		publisher_down(station->publisher, loss, station->now);
+	else
+		consumer_down(station->consumer, station->now);
+	connection_free(end->connection);
+	end->connection = end->peer.connection = NULL;
+}
+
+/* ---------- workers ---------- */
+
+/* A status, a body, a queue: what answer_read could have made of a frame. */
+static struct output *output_said(struct feed *feed)
+{
+	static const int32_t statuses[] = {-1, 200, 200, 201, 201, 400, 500, 599};
+	struct text body = feed_text(feed, feed_byte(feed) % 16);
+	struct text queue = feed_text(feed, feed_byte(feed) % 8);
+	struct output *output = output_new(body.len + queue.len);
+	FUZZ_REQUIRE(output);
+	uint8_t how = feed_byte(feed);
+	memcpy(output->bytes, body.ptr, body.len);
+	memcpy(output->bytes + body.len, queue.ptr, queue.len);
+	output->body = text_of(output->bytes, body.len);
+	output->reply_queue = text_of(output->bytes + body.len, queue.len);
+	output->status = statuses[how % 8];
+	output->unfit = how & 64 ? REASON_REPLY_INVALID : REASON_NONE;
+	output->retry_after_ms = how & 128 ? how * 100 : -1;
+	return output;
+}
+
+static void end_worker(struct station *station, uint16_t slot, uint32_t life)
+{
+	struct exit_info exit = {.kind = EXIT_SIGNAL, .number = 9};
+	station->lives[slot] = 0;
+	station->is_ready[slot] = false;
+	step(station, (struct event){.kind = SLOT_GONE,
+			      .slot = {.slot = slot, .life = life, .exit = exit}});
+}
+
+static void act_worker(struct station *station)
+{
+	uint8_t how = feed_byte(&station->feed);
+	uint16_t slot = how % WORKERS;
+	uint32_t life = station->lives[slot];
+	if (life == 0)
+		return;
+	if (!station->is_ready[slot] && how < 200) {
+		station->is_ready[slot] = true;
+		step(station,
+			(struct event){.kind = SLOT_READY, .slot = {.slot = slot, .life = life}});
+	} else if (how >= 240) {
+		end_worker(station, slot, life);
+	} else if (station->is_ready[slot] && !station->is_broken[slot] && how >= 220) {
+		station->is_broken[slot] = true;
+		step(station, (struct event){.kind = SLOT_BROKEN,
+				      .slot = {.slot = slot, .life = life, .what = "words"}});
+	} else if (station->is_ready[slot] && !station->is_broken[slot]) {
+		step(station, (struct event){.kind = SLOT_OUTPUT,
+				      .slot = {.slot = slot,
+					      .life = life,
+					      .output = output_said(&station->feed)}});
+	}
+}
+
+/* ---------- the run ---------- */
+
+/* As in serve. */
+static void end_turn(struct station *station)
+{
+	publisher_set_wall(station->publisher, 1700000000);
+	publisher_tick(station->publisher, station->now);
+	step(station, (struct event){.kind = TURN_END});
+	consumer_tick(station->consumer, station->now);
+	pool_audit(station->pool);
+	for (int i = 0; i < 2; i++) {
+		struct link_end *end = &station->ends[i];
+		if (end->connection &&
+			(end->peer.rc != RC_OK || connection_has_failed(end->connection)))
+			hang_up(end);
+	}
+}
+
+static void act(struct station *station)
+{
+	uint8_t how = feed_byte(&station->feed);
+	struct link_end *end = &station->ends[how & 1];
+	switch (how >> 1 & 7) {
+	case 0:
+		act_worker(station);
+		break;
+	case 1:
+		station->now += feed_byte(&station->feed) * MTIME_SECOND / 4;
+		break;
+	case 2:
+		end_turn(station);
+		break;
+	case 3:
+		if (how >= 0xf0)
+			step(station, (struct event){.kind = COMMAND,
+					      .command = how & 1 ? COMMAND_DRAIN : COMMAND_FORCE});
+		else if (!end->connection)
+			dial(end);
+		else if (how >= 0xe0)
+			hang_up(end);
+		break;
+	case 4:
+		if (end->connection)
+			peer_read(&end->peer, true);
+		break;
+	default:
+		if (end->connection)
+			peer_act(&end->peer);
+	}
+}
+
+static const struct pool_config pool_config = {
+	.name = "fuzz",
+	.workers = WORKERS,
+	.boot_limit = 10 * MTIME_SECOND,
+	.hard_limit = 20 * MTIME_SECOND,
+	.soft_limit = MTIME_NEVER,
+	.grace = 5 * MTIME_SECOND,
+	.outbox_limit = 2000,
+	.policy = {.attempts = 3,
+		.delays = {MTIME_SECOND, 2 * MTIME_SECOND},
+		.delay_count = 2,
+		.slices = 5,
+		.retried = SETTLE_RETRIED_ALL,
+		.queue = {"work", 4}},
+};
+
+static void start(struct station *station, uint8_t how)
+{
+	static const struct notes notes = {on_note, NULL};
+	static struct consumer_config consumer_config;
+	static struct publisher_config publisher_config;
+	struct retry_plan plan = {.delays = {MTIME_SECOND, 2 * MTIME_SECOND}, .count = 2};
+	consumer_config = (struct consumer_config){.channel = CHANNEL,
+		.queue = TEXT("work"),
+		.declare = (enum declare)(how % 3),
+		.dead_letter = TEXT("work.dead"),
+		.retry = plan,
+		.body_limit = BODY_LIMIT,
+		.keep_route = how & 4,
+		.seed = 1};
+	publisher_config = (struct publisher_config){.channel = CHANNEL,
+		.queue = TEXT("work"),
+		.dead_letter = TEXT("work.dead"),
+		.retry = plan,
+		.seed = 2};
+	station->pool = pool_new(&pool_config, &effects, station, station->now);
+	station->consumer = consumer_new(&consumer_config, &notes);
+	station->publisher = publisher_new(&publisher_config, &notes);
+	FUZZ_REQUIRE(station->pool && station->consumer && station->publisher);
+	consumer_attach(station->consumer, station->pool);
+	publisher_attach(station->publisher, station->pool);
+	for (int i = 0; i < 2; i++) {
+		station->ends[i] = (struct link_end){.station = station, .publishes = i};
+		dial(&station->ends[i]);
+	}
+	end_turn(station);
+}
+
+void fuzz_one(struct text input)
+{
+	struct station station = {.feed = {input}, .now = MTIME_SECOND};
+	start(&station, feed_byte(&station.feed));
+	while (!feed_is_over(&station.feed))
+		act(&station);
+	end_turn(&station);
+	for (int i = 0; i < 2; i++)
+		if (station.ends[i].connection)
+			hang_up(&station.ends[i]);
+	end_turn(&station);
+	consumer_free(station.consumer);
+	publisher_free(station.publisher);
+	pool_free(station.pool);
+}

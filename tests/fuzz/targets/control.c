@@ -1,0 +1,31 @@
+/* The lines on a worker's standard input, as the C SDK reads them. */
+#include "c/control.h"
+#include "fuzz/feed.h"
+#include "fuzz/fuzz.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* It allocates nothing; base is what the C library may want for itself. */
+const struct fuzz_memory fuzz_memory = {.base = 1024, .multiple = 0};
+
+void fuzz_one(struct text input)
+{
+	static struct control control;
+	char address[CONTROL_LINE_MAX];
+	int ends[2];
+	FUZZ_REQUIRE(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
+	FUZZ_REQUIRE(write(ends[1], input.ptr, input.len) == (ssize_t)input.len);
+	close(ends[1]);
+	control = (struct control){.fd = ends[0]};
+	bool has_address = control_read_address(&control, address);
+	FUZZ_REQUIRE(!has_address || (*address && strlen(address) < sizeof address));
+	FUZZ_REQUIRE(!has_address || text_starts(input, text_of(address, strlen(address))));
+	while (has_address && !control.closed) {
+		control_drain(&control);
+		FUZZ_REQUIRE(control.used < sizeof control.line);
+		control_begin_task(&control);
+		FUZZ_REQUIRE(!control.interrupt);
+	}
+	control_release(&control);
+}

@@ -1,0 +1,128 @@
+/* A dead letter and the conditions of --match: what `dead-letters` shows of it is JSON that can be
+ * read, or text that cannot harm a terminal, whatever a publisher put into it. */
+#include "amqp/table.h"
+#include "cli/dead_letters_grid.h"
+#include "cli/dead_letters_json.h"
+#include "cli/dead_letters_letter.h"
+#include "cli/dead_letters_show.h"
+#include "fuzz/feed.h"
+#include "fuzz/fuzz.h"
+#include "fuzz/memory.h"
+#include "fuzz/tables.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+/* One void in an array is a byte of input and {"type":"void","value":null} in JSON. */
+const struct fuzz_memory fuzz_memory = {.base = 8 * 1024, .multiple = 192};
+
+static void check_json(struct text json)
+{
+	json_error_t error;
+	memory_pause();
+	json_t *value =
+		json_loadb(json.ptr, json.len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
+	/* A key with a NUL is good JSON that jansson does not take. */
+	FUZZ_REQUIRE(value || json_error_code(&error) == json_error_null_byte_in_key);
+	json_decref(value);
+	memory_resume();
+}
+
+/* Nothing that a terminal obeys but ends of lines. */
+static void check_harmless(struct text t)
+{
+	for (size_t i = 0; i < t.len; i++) {
+		uint8_t byte = (uint8_t)t.ptr[i];
+		FUZZ_REQUIRE((byte >= ' ' && byte != 0x7f) || byte == '\n' || byte == '\t');
+		FUZZ_REQUIRE(byte != 0xc2 || (uint8_t)t.ptr[i + 1] >= 0xa0);
+	}
+}
+
+static void show(const struct dead_letter *letter)
+{
+	struct buf out;
+	buf_init(&out, SIZE_MAX);
+	dead_letter_write_json(&out, letter, true);
+	check_json(buf_text(&out));
+	buf_clear(&out);
+	dead_letter_write_text(&out, letter);
+	check_harmless(buf_text(&out));
+	FUZZ_REQUIRE(!out.failed);
+	buf_release(&out);
+}
+
+static void list(const struct dead_letter *letter, size_t width)
+{
+	static const struct grid_column columns[] = {{"key", false, true}, {"value", true, false}};
+	struct text headers = letter->headers;
+	struct table_field field;
+	struct grid grid;
+	struct buf out;
+	grid_init(&grid, columns, 2);
+	while (table_next(&headers, true, &field)) {
+		grid_add(&grid, field.key);
+		grid_add(&grid, field.value);
+	}
+	buf_init(&out, SIZE_MAX);
+	grid_write(&grid, width, &out);
+	check_harmless(buf_text(&out));
+	FUZZ_REQUIRE(!out.failed);
+	buf_release(&out);
+	grid_release(&grid);
+}
+
+/* The conditions: NUL-terminated words. A header is met by its own text. */
+static void match(const struct dead_letter *letter, const char *condition)
+{
+	struct matches matches = {0};
+	struct buf own;
+	if (!matches_add(&matches, condition))
+		FUZZ_REQUIRE(matches_meet(&matches, letter) != MATCH_MEMORY);
+	struct table_field field;
+	struct text headers = letter->headers;
+	buf_init(&own, SIZE_MAX);
+	if (table_next(&headers, true, &field) && dead_letter_header(letter, field.key, &own)) {
+		matches.of[0].name = field.key;
+		matches.of[0].value = buf_text(&own);
+		matches.count = 1;
+		bool is_property = text_is(field.key, TEXT("message_id")) ||
+				   text_is(field.key, TEXT("correlation_id"));
+		FUZZ_REQUIRE(is_property || matches_meet(&matches, letter) == MATCH_YES);
+	}
+	buf_release(&own);
+}
+
+static char *string_of(struct text t)
+{
+	char *string = strndup(t.ptr, t.len);
+	FUZZ_REQUIRE(string);
+	return string;
+}
+
+void fuzz_one(struct text input)
+{
+	struct feed feed = {input};
+	struct dead_letter letter;
+	struct buf properties;
+	size_t width = feed_byte(&feed);
+	memory_pause();
+	struct text exchange = feed_short(&feed), body = feed_short(&feed);
+	char *condition = string_of(feed_short(&feed));
+	buf_init(&properties, SIZE_MAX);
+	tables_put_properties(&properties, &feed);
+	memory_resume();
+	dead_letter_read(&letter,
+		&(struct amqp_event){.kind = AMQP_DELIVERY,
+			.tag = 1,
+			.exchange = exchange,
+			.routing_key = TEXT("key"),
+			.content = {.properties = buf_text(&properties), .body = body}},
+		1);
+	show(&letter);
+	list(&letter, width);
+	match(&letter, condition);
+	memory_pause();
+	buf_release(&properties);
+	free(condition);
+	memory_resume();
+}
