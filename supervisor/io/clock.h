@@ -4,8 +4,18 @@
 
 #include "base/mtime.h"
 
-mtime clock_now(void);       /* CLOCK_MONOTONIC */
+/* CLOCK_MONOTONIC, without the time that clock_watch left out. */
+mtime clock_now(void);
 uint64_t clock_wall_s(void); /* CLOCK_REALTIME, seconds since 1970 */
 mtime clock_computed(void);  /* CLOCK_THREAD_CPUTIME_ID: how long this thread has been running */
+
+/* From here on somebody calls clock_now every CLOCK_TICK at the latest, so a much longer gap is
+ * time in which this process did not run: stopped, frozen with its container, the machine
+ * suspended. Its workers were most likely held up, too, and nothing could be read: clock_now leaves
+ * that time out, and no limit of anybody is over for it. */
+#define CLOCK_TICK MTIME_SECOND
+void clock_watch(void);
+/* How much was left out so far. */
+mtime clock_left_out(void);
 
 #endif

@@ -3,6 +3,11 @@
 #include "base/log.h"
 #include "io/clock.h"
 
+static double as_seconds(mtime span)
+{
+	return (double)span / MTIME_SECOND;
+}
+
 static double as_ms(mtime span)
 {
 	return (double)span / MTIME_MS;
@@ -15,6 +20,20 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 	(void)loop;
 	(void)events;
 	pulse->begun = clock_now();
+	if (clock_left_out() == pulse->left_out)
+		return;
+	log_warn(
+		"wpool was not running for %.1f s (stopped, frozen or suspended); no time limit counts "
+		"that",
+		as_seconds(clock_left_out() - pulse->left_out));
+	pulse->left_out = clock_left_out();
+}
+
+static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)timer;
+	(void)events; /* its turn has read the clock */
 }
 
 static void judge(struct pulse *pulse, mtime took, mtime computed)
@@ -45,6 +64,10 @@ static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int ev
 
 void pulse_start(struct pulse *pulse, struct ev_loop *loop)
 {
+	clock_watch();
+	pulse->left_out = clock_left_out();
+	ev_timer_init(&pulse->tick, on_tick, as_seconds(CLOCK_TICK), as_seconds(CLOCK_TICK));
+	ev_timer_start(loop, &pulse->tick);
 	ev_check_init(&pulse->turn_begin, on_turn_begin);
 	ev_set_priority(&pulse->turn_begin, EV_MAXPRI);
 	pulse->turn_begin.data = pulse;
@@ -57,6 +80,7 @@ void pulse_start(struct pulse *pulse, struct ev_loop *loop)
 
 void pulse_stop(struct pulse *pulse, struct ev_loop *loop)
 {
+	ev_timer_stop(loop, &pulse->tick);
 	ev_check_stop(loop, &pulse->turn_begin);
 	ev_prepare_stop(loop, &pulse->turn_end);
 }

@@ -1,5 +1,7 @@
-/* How long the loop's turns take: from the moment it has news until it waits again. Layer: io.
- * That span is what a peer waits for at worst; a long one is logged when it beats all before it. */
+/* The loop's own pace. Layer: io.
+ * How long its turns take, from the moment it has news until it waits again: what a peer waits for
+ * at worst. A long one is logged when it beats all before it. And a tick, so that a gap in it is
+ * known for what it is: time in which this process did not run (clock_watch). */
 #ifndef IO_PULSE_H
 #define IO_PULSE_H
 
@@ -13,8 +15,10 @@
 struct pulse {
 	struct ev_check turn_begin; /* before every other watcher */
 	struct ev_prepare turn_end; /* after every other watcher */
-	mtime begun;                /* 0: between two turns, or before the first */
-	mtime computed;             /* by this thread, until the last turn's end */
+	struct ev_timer tick;
+	mtime left_out; /* of the clock, that was told of */
+	mtime begun;    /* 0: between two turns, or before the first */
+	mtime computed; /* by this thread, until the last turn's end */
 	mtime longest;
 	mtime longest_computed; /* the part of it that this thread was running */
 };

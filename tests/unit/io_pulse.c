@@ -4,6 +4,10 @@
 #include "io/pulse.h"
 #include "unit/unit.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #define WAIT_S 0.2
 
 static void compute_for(mtime span)
@@ -61,6 +65,49 @@ START_TEST(test_waiting_does_not)
 }
 END_TEST
 
+/* Stops its parent, and lets it go on after a while. */
+static void freeze_for(unsigned seconds)
+{
+	pid_t victim = getpid();
+	pid_t helper = fork();
+	ck_assert_int_ge(helper, 0);
+	if (helper == 0) {
+		kill(victim, SIGSTOP);
+		sleep(seconds);
+		kill(victim, SIGCONT);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(helper, NULL, 0), helper);
+}
+
+static void on_freeze(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	(void)timer;
+	(void)events;
+	freeze_for(4);
+	ev_break(loop, EVBREAK_ALL);
+}
+
+/* However long: what is left out is all of the gap but a tick, so at least 3 s. */
+START_TEST(test_time_in_which_it_was_stopped_does_not_count)
+{
+	struct ev_loop *loop = loop_default();
+	struct pulse pulse = {0};
+	struct ev_timer timer;
+	pulse_start(&pulse, loop);
+	ev_timer_init(&timer, on_freeze, 0.01, 0);
+	ev_timer_start(loop, &timer);
+	mtime before = clock_now();
+	ev_run(loop, 0);
+	mtime after = clock_now();
+	ck_assert_int_ge(clock_left_out(), 3 * MTIME_SECOND - 100 * MTIME_MS);
+	ck_assert_int_ge(after, before);
+	ck_assert_int_lt(after - before, 3 * MTIME_SECOND);
+	pulse_stop(&pulse, loop);
+	ev_loop_destroy(loop);
+}
+END_TEST
+
 START_TEST(test_one_never_started_can_be_stopped)
 {
 	struct ev_loop *loop = loop_default();
@@ -74,6 +121,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("io_pulse");
 	UNIT_CASE(s, "pulse", test_work_counts, test_waiting_does_not,
+		test_time_in_which_it_was_stopped_does_not_count,
 		test_one_never_started_can_be_stopped);
 	return s;
 }
