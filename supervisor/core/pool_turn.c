@@ -101,15 +101,13 @@ static void run(struct pool *pool)
 	dispatch_tasks(pool);
 }
 
-static void close_if_done(struct pool *pool)
+static bool may_close(const struct pool *pool)
 {
 	const struct source *source = &pool->source;
 	if (pool->phase == POOL_RUNS || source_wishes(source, SOURCE_CLOSE))
-		return;
-	bool is_done = source->state == SOURCE_IS_ABSENT ||
-		       (source->state == SOURCE_IS_RESTED && source->open == 0);
-	if (is_done || pool->phase == POOL_FORCED)
-		source_close(&pool->source);
+		return false;
+	return pool->phase == POOL_FORCED || source->state == SOURCE_IS_ABSENT ||
+	       (source->state == SOURCE_IS_RESTED && source->open == 0);
 }
 
 void pool_on_turn_end(struct pool *pool, const struct event *event)
@@ -123,11 +121,16 @@ void pool_on_turn_end(struct pool *pool, const struct event *event)
 	if (pool->phase == POOL_RUNS)
 		run(pool);
 	source_flush(&pool->source);
-	close_if_done(pool);
+	if (may_close(pool))
+		source_close(&pool->source);
 }
 
+/* The channel machine may say that it rests behind the turn in which it was asked to: nothing else
+ * need happen after that. */
 mtime pool_deadline(const struct pool *pool)
 {
+	if (may_close(pool))
+		return pool->now;
 	mtime deadline = mtime_min(alarms_deadline(&pool->alarms), pool->send_again);
 	deadline = mtime_min(deadline, outbox_deadline(&pool->outbox));
 	deadline = mtime_min(deadline, stale_deadline(pool));

@@ -14,6 +14,25 @@ static void expect_quiet(struct rig *rig, bool quiet)
 	ck_assert_int_eq(pool_is_quiet(rig->pool), quiet);
 }
 
+/* A drained pool with nothing in hand does not wait for somebody else's event to be gone. */
+START_TEST(rest_that_is_told_behind_the_turn_wants_another_turn)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	ck_assert_int_eq(pool_deadline(rig.pool), MTIME_NEVER);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	ck_assert_int_le(pool_deadline(rig.pool), rig.now);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "close");
+	ck_assert_int_eq(pool_deadline(rig.pool), MTIME_NEVER);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_drain_finishes_confirms_acks_and_gives_back)
 {
 	struct rig rig;
@@ -297,7 +316,8 @@ static Suite *leave_suite(void)
 		nothing_is_given_back_before_the_consumer_is_gone,
 		refused_parcels_are_tried_again_during_a_drain,
 		a_drain_without_channels_waits_for_nothing, a_drain_before_anything_began,
-		a_worker_that_boots_is_not_waited_for, a_drain_of_a_pool_that_rests);
+		a_worker_that_boots_is_not_waited_for, a_drain_of_a_pool_that_rests,
+		rest_that_is_told_behind_the_turn_wants_another_turn);
 	UNIT_CASE(suite, "force", force_kills_gives_back_and_closes,
 		force_after_a_drain_cuts_it_short, force_on_a_quiet_pool_cuts_nothing,
 		nothing_is_rejected_on_a_channel_that_closes);
