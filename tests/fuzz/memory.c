@@ -49,7 +49,11 @@ static void add(size_t size)
 }
 
 #ifdef HAS_HOOKS
-#include <sanitizer/allocator_interface.h>
+/* The sanitizers' allocator interface; gcc brings the functions, but not their header. */
+int __sanitizer_install_malloc_and_free_hooks(
+	void (*)(const volatile void *, size_t), void (*)(const volatile void *));
+int __sanitizer_get_ownership(const volatile void *);
+size_t __sanitizer_get_allocated_size(const volatile void *);
 
 static void on_malloc(const volatile void *block, size_t size)
 {
