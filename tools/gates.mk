@@ -8,6 +8,7 @@ cover_make = $(MAKE) --no-print-directory BUILD=$(BUILD)/cover CFLAGS='-O0 -g' W
 	SANITIZE='--coverage -fprofile-update=prefer-atomic' SEEDS=$(COVER_SEEDS)
 
 cover:
+	@tools/deps test
 	@mkdir -p $(BUILD)/cover
 	@find $(BUILD)/cover -name '*.gcda' -delete
 	@status=0; $(cover_make) -k units sim $(if $(SYSTEM),system) || status=1; \
@@ -21,6 +22,7 @@ endif
 # Units, SDK checks and simulator under memcheck. Optimised little, so that what it says has lines.
 MEMCHECK_SEEDS ?= 300
 valgrind:
+	@tools/deps test gates
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/valgrind CFLAGS='-O1 -g' WARNINGS= memcheck
 
 memcheck: $(unit_programs) $(sdk_tests) $(BUILD)/simulator
@@ -31,6 +33,7 @@ memcheck: $(unit_programs) $(sdk_tests) $(BUILD)/simulator
 # Known bugs and small mutations, one at a time: each must turn the tests red.
 MUTANT_SEEDS ?= 2000
 mutants:
+	@tools/deps test gates
 	@tools/mutants $(BUILD)/mutants --seeds $(MUTANT_SEEDS) $(if $(BOTH),--both) $(PATCH)
 
 .PHONY: cover valgrind memcheck mutants
