@@ -164,6 +164,20 @@ long account_witnessed(const struct account *account)
 	return lines;
 }
 
+bool account_is_through(struct account *account)
+{
+	long wanted[FATES] = {0}, replies, dead;
+	for (long i = 0; i < account->count; i++)
+		wanted[account->entries[i].fate]++;
+	replies = client_ready(site.client, site.replies);
+	dead = client_ready(site.client, site.dead);
+	return replies >= wanted[FATE_REPLY] &&
+	       dead >= account->count - wanted[FATE_DONE] - wanted[FATE_RETRIED] -
+			       wanted[FATE_REPLY] &&
+	       account_witnessed(account) >=
+		       wanted[FATE_DONE] + wanted[FATE_RETRIED] + wanted[FATE_REPLY];
+}
+
 void account_await_settled(struct account *account)
 {
 	site_await_settled(account->delays);

@@ -36,6 +36,9 @@ void account_await_room(long level);
 long account_posted(const struct account *);
 /* Lines that the witness holds. */
 long account_witnessed(const struct account *);
+/* Whether as many messages have ended, in witness, replies and dead letters, as were posted. A
+ * cheap look: repeats count. */
+bool account_is_through(struct account *);
 /* Waits until no queue but replies and dead letters holds anything. */
 void account_await_settled(struct account *);
 /* Waits until the witness has grown by count lines since the last post or fill. */

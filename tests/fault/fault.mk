@@ -3,7 +3,7 @@
 # FULL=1 takes the table's numbers, SEED repeats what chance chose.
 
 fault_rows := $(patsubst tests/fault/%.c,%,$(sort $(wildcard tests/fault/row_*.c)))
-fault_tools := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/fault/row_%,$(wildcard tests/fault/*.c)))
+fault_tools := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/fault/row_% tests/fault/failing_calls.c,$(wildcard tests/fault/*.c)))
 every_fault_program := $(fault_rows:%=$(BUILD)/tests/fault/%)
 ROW ?=
 # Rows are called by their number, with or without its zero.
@@ -13,7 +13,13 @@ $(every_fault_program): $(BUILD)/tests/fault/%: $(BUILD)/tests/fault/%.o $(fault
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq $(shell pkg-config --libs check)
 
-faults: $(every_fault_program) $(BUILD)/wpool $(BUILD)/wpool-crash workers
+# To be preloaded; never into a program of instrumented code.
+$(BUILD)/failing_calls.so: tests/fault/failing_calls.c
+	@mkdir -p $(@D)
+	@$(say) "link  $@"
+	@$(CC) $(filter-out -Isupervisor -Iworker-sdk -MMD -MP,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
+
+faults: $(BUILD)/failing_calls.so $(every_fault_program) $(BUILD)/wpool $(BUILD)/wpool-crash workers
 	@[ -n "$(chosen_rows)" ] || { echo "faults: no row $(ROW)"; exit 2; }
 	@WPOOL_BUILD=$(abspath $(BUILD)) N=$(N) T=$(T) FULL=$(FULL) SEED=$(SEED) \
 		tests/fault/run $(chosen_rows:%=$(BUILD)/tests/fault/%)

@@ -1,0 +1,225 @@
+/* A library to be preloaded that lets the n-th call of one function fail, as a full machine would.
+ *   WPOOL_FAIL_PROGRAM  the program it is meant for; in others, and in forked children, it does
+ * nothing WPOOL_FAIL_CALL     the function, one of the list below WPOOL_FAIL_NTH      which of its
+ * calls, from 1 WPOOL_FAIL_ERRNO    the number of the error it fails with WPOOL_FAIL_COUNT    a
+ * file that is told at the end how many calls of it there were What is called by the C library
+ * within itself is not seen, but for memory. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CALLS(X)                                                                                   \
+	X(memory) /* malloc, calloc, realloc */                                                    \
+	X(open)                                                                                    \
+	X(socket)                                                                                  \
+	X(accept4)                                                                                 \
+	X(pipe2)                                                                                   \
+	X(eventfd)                                                                                 \
+	X(epoll_create1)                                                                           \
+	X(epoll_ctl)                                                                               \
+	X(fork)                                                                                    \
+	X(bind)                                                                                    \
+	X(listen)                                                                                  \
+	X(connect)                                                                                 \
+	X(setsockopt)                                                                              \
+	X(send)                                                                                    \
+	X(recv)                                                                                    \
+	X(read)                                                                                    \
+	X(write)                                                                                   \
+	X(mkdtemp)
+
+enum call {
+#define X(name) CALL_##name,
+	CALLS(X)
+#undef X
+		CALL_NONE
+};
+
+static const char *const names[] = {
+#define X(name) #name,
+	CALLS(X)
+#undef X
+};
+
+static enum call chosen = CALL_NONE;
+static pid_t subject;
+static long nth;
+static int error;
+static atomic_long count;
+static const char *count_path;
+
+/* The C library's own, which no library stands before. */
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+
+static const char *value_of(const char *name)
+{
+	const char *value = getenv(name);
+	return value ? value : "";
+}
+
+static enum call call_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(names[i], name) == 0)
+			return (enum call)i;
+	return CALL_NONE;
+}
+
+__attribute__((constructor)) static void choose(void)
+{
+	if (strcmp(program_invocation_short_name, value_of("WPOOL_FAIL_PROGRAM")) != 0)
+		return;
+	subject = getpid();
+	nth = atol(value_of("WPOOL_FAIL_NTH"));
+	error = atoi(value_of("WPOOL_FAIL_ERRNO"));
+	count_path = getenv("WPOOL_FAIL_COUNT");
+	chosen = call_of(value_of("WPOOL_FAIL_CALL"));
+	if (chosen == CALL_NONE) {
+		fprintf(stderr, "failing_calls: WPOOL_FAIL_CALL names no call\n");
+		_exit(120);
+	}
+}
+
+__attribute__((destructor)) static void tell_count(void)
+{
+	if (chosen == CALL_NONE || !count_path || (pid_t)syscall(SYS_getpid) != subject)
+		return;
+	chosen = CALL_NONE;
+	FILE *file = fopen(count_path, "w");
+	if (!file)
+		return;
+	fprintf(file, "%ld\n", atomic_load(&count));
+	fclose(file);
+}
+
+/* Whether this very call is to fail. */
+static bool fails(enum call call)
+{
+	if (call != chosen || (pid_t)syscall(SYS_getpid) != subject ||
+		atomic_fetch_add(&count, 1) + 1 != nth)
+		return false;
+	errno = error;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return fails(CALL_memory) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t members, size_t size)
+{
+	return fails(CALL_memory) ? NULL : __libc_calloc(members, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+	return fails(CALL_memory) ? NULL : __libc_realloc(memory, size);
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list arguments;
+	va_start(arguments, flags);
+	int mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(arguments, int) : 0;
+	va_end(arguments);
+	return fails(CALL_open) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int socket(int domain, int type, int protocol)
+{
+	return fails(CALL_socket) ? -1 : (int)syscall(SYS_socket, domain, type, protocol);
+}
+
+int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags)
+{
+	return fails(CALL_accept4) ? -1 : (int)syscall(SYS_accept4, fd, address, length, flags);
+}
+
+int pipe2(int ends[2], int flags)
+{
+	return fails(CALL_pipe2) ? -1 : (int)syscall(SYS_pipe2, ends, flags);
+}
+
+int eventfd(unsigned int first, int flags)
+{
+	return fails(CALL_eventfd) ? -1 : (int)syscall(SYS_eventfd2, first, flags);
+}
+
+int epoll_create1(int flags)
+{
+	return fails(CALL_epoll_create1) ? -1 : (int)syscall(SYS_epoll_create1, flags);
+}
+
+int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+	return fails(CALL_epoll_ctl) ? -1
+				     : (int)syscall(SYS_epoll_ctl, epoll, operation, fd, event);
+}
+
+pid_t fork(void)
+{
+	pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
+	return fails(CALL_fork) ? -1 : real();
+}
+
+int bind(int fd, const struct sockaddr *address, socklen_t length)
+{
+	return fails(CALL_bind) ? -1 : (int)syscall(SYS_bind, fd, address, length);
+}
+
+int listen(int fd, int backlog)
+{
+	return fails(CALL_listen) ? -1 : (int)syscall(SYS_listen, fd, backlog);
+}
+
+int connect(int fd, const struct sockaddr *address, socklen_t length)
+{
+	return fails(CALL_connect) ? -1 : (int)syscall(SYS_connect, fd, address, length);
+}
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
+{
+	return fails(CALL_setsockopt)
+		       ? -1
+		       : (int)syscall(SYS_setsockopt, fd, level, name, value, length);
+}
+
+ssize_t send(int fd, const void *bytes, size_t length, int flags)
+{
+	return fails(CALL_send) ? -1 : syscall(SYS_sendto, fd, bytes, length, flags, NULL, 0);
+}
+
+ssize_t recv(int fd, void *bytes, size_t length, int flags)
+{
+	return fails(CALL_recv) ? -1 : syscall(SYS_recvfrom, fd, bytes, length, flags, NULL, NULL);
+}
+
+ssize_t read(int fd, void *bytes, size_t length)
+{
+	return fails(CALL_read) ? -1 : syscall(SYS_read, fd, bytes, length);
+}
+
+ssize_t write(int fd, const void *bytes, size_t length)
+{
+	return fails(CALL_write) ? -1 : syscall(SYS_write, fd, bytes, length);
+}
+
+char *mkdtemp(char *template)
+{
+	char *(*real)(char *) = (char *(*)(char *))dlsym(RTLD_NEXT, "mkdtemp");
+	return fails(CALL_mkdtemp) ? NULL : real(template);
+}
