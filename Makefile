@@ -56,7 +56,7 @@ libs_cli     := $(libs_io)
 ## make test       install what is missing, then lint, units, simulator, system tests
 ## make programs   build everything that is C, tests included; run nothing
 ## make units      unit tests and the checks of the SDKs
-## make sim        the simulator; SEEDS=1000, or SEED=17 for one seed with its trace
+## make sim        the simulator; SEEDS=10000, SEED=17 for one seed with its trace, COVER=1 for its tables
 ## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
 ## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
 ## make asan       units and simulator under the sanitizers

@@ -10,6 +10,26 @@ const char *const temper_names[TEMPER_COUNT] = {
 #undef X
 };
 
+void account_clear(struct account *account)
+{
+	uint64_t used = account->instances + 1, aliases = account->aliases;
+
+	memset(account->message, 0, (account->messages + 1) * sizeof *account->message);
+	memset(account->id_of, 0, used * sizeof *account->id_of);
+	memset(account->id_of + ACCOUNT_INSTANCES_MAX - aliases, 0,
+		aliases * sizeof *account->id_of);
+	memset(account->deserved, 0, used * sizeof *account->deserved);
+	memset(account->deserved + ACCOUNT_INSTANCES_MAX - aliases, 0,
+		aliases * sizeof *account->deserved);
+	memset(account->facts, 0, used * sizeof *account->facts);
+	memset(account->requeues, 0, used * sizeof *account->requeues);
+	memset(account->ended, 0, used * sizeof *account->ended);
+	account->messages = 0;
+	account->instances = account->aliases = account->redeliveries = 0;
+	account->stops = 0;
+	account->drops_unroutable = account->channels_fail = false;
+}
+
 uint32_t account_id(struct text body)
 {
 	const uint8_t *bytes = (const uint8_t *)body.ptr;
@@ -33,6 +53,7 @@ static void on_stored(void *ctx, uint64_t instance, const struct copy_facts *fac
 
 	sim_require(instance < ACCOUNT_INSTANCES_MAX - account->aliases,
 		"a message that never stops being copied");
+	account->instances = instance;
 	account->id_of[instance] = id;
 	account->facts[instance] = *facts;
 	if (strcmp(queue, account->replies) == 0)

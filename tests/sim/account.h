@@ -62,12 +62,15 @@ struct account {
 	uint32_t stops;
 	bool drops_unroutable; /* the pools' policy */
 	bool channels_fail; /* faults of this run close publish channels: a publish may be blamed */
+	uint64_t instances; /* the highest */
 	uint64_t aliases;   /* numbers given for what the broker took back, from the top of id_of */
 	uint64_t redeliveries;
 };
 
 extern const char *const temper_names[TEMPER_COUNT];
 
+/* As before a run; quick, since it knows how much of it was used. */
+void account_clear(struct account *);
 /* The watch of a broker on this account. */
 struct broker_watch account_watch(struct account *);
 /* The id that a body carries in its first four bytes. */

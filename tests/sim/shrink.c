@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SEEDS_TRIED 400
+#define SEEDS_TRIED 200
 #define SWEEPS_MAX  3
 
 static const char *const names[] = {

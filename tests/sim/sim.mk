@@ -1,5 +1,5 @@
 # The simulator: whole runs of the real core and the real channel machines in virtual time.
-SEEDS ?= 1000
+SEEDS ?= 10000
 sim_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/sim/*.c))
 
 # What passes between the files of the core is counted on its way (tests/sim/cover_core.c).

@@ -13,11 +13,13 @@ void supervisor_choose(struct supervisor *supervisor, const struct settle_policy
 	struct world *world = supervisor->world;
 	uint32_t count = 1 + random_below(&world->random, STATIONS_MAX);
 
+	supervisor->state = SUPERVISOR_DEAD;
 	if (count > world->settings->stations)
 		count = world->settings->stations;
 	supervisor->station_count = (uint16_t)count;
 	EACH_STATION(supervisor, station)
 	{
+		memset(station, 0, offsetof(struct station, workers));
 		station->world = world;
 		station->supervisor = supervisor;
 		station->channel = (uint16_t)(station - supervisor->stations + 1);
@@ -72,6 +74,7 @@ void supervisor_command(struct supervisor *supervisor, enum command what)
 	{
 		pool_step(station->pool, supervisor->world->now, &event);
 	}
+	supervisor->stirred = true;
 }
 
 static bool is_quiet(struct supervisor *supervisor)
@@ -100,6 +103,7 @@ static void leave(struct supervisor *supervisor)
 
 void supervisor_turn(struct supervisor *supervisor)
 {
+	supervisor->stirred = false;
 	EACH_STATION(supervisor, station)
 	{
 		station_turn(station);

@@ -48,8 +48,13 @@ mtime world_deadline(struct world *world)
 
 /* ---------- calm ---------- */
 
+/* A turn comes only of something that happened, or of a deadline: a wrong one is a standstill. */
 static void calm_supervisor(struct supervisor *supervisor)
 {
+	struct world *world = supervisor->world;
+	bool had_moved = world->moved;
+
+	world->moved = false;
 	for (int i = 0; i < 2; i++) {
 		link_tick(&supervisor->links[i]);
 		link_move(&supervisor->links[i]);
@@ -57,7 +62,11 @@ static void calm_supervisor(struct supervisor *supervisor)
 	for (uint16_t i = 0; i < supervisor->station_count; i++)
 		for (uint16_t slot = 0; slot < supervisor->stations[i].config.workers; slot++)
 			workers_act(&supervisor->stations[i].workers, slot);
-	supervisor_turn(supervisor);
+	if (world->moved || supervisor->stirred || supervisor_deadline(supervisor) <= world->now) {
+		supervisor_turn(supervisor);
+		world->moved = true; /* it may have something to send, before time jumps */
+	}
+	world->moved = world->moved || had_moved;
 }
 
 static void calm_round(struct world *world)
@@ -87,6 +96,10 @@ static void calm_down(struct world *world)
 	broker_declare(world->broker, WORLD_REPLIES, true);
 	broker_set_nacks(world->broker, 0);
 	broker_set_alarm(world->broker, false);
+	EACH_SUPERVISOR(world, supervisor)
+	{
+		supervisor->stirred = true; /* its turn is still to come */
+	}
 }
 
 /* Somebody has to be there to do the work. */
@@ -235,9 +248,13 @@ static void choose_limits(struct world *world)
 
 static struct world *world_new(uint64_t seed, const struct settings *settings)
 {
-	struct world *world = calloc(1, sizeof *world);
+	static struct world *world; /* one after the other: it is large, and little of it is used */
 
+	if (!world)
+		world = calloc(1, sizeof *world);
 	sim_require(world, "out of memory");
+	account_clear(&world->account);
+	world->calm = false;
 	world->seed = seed;
 	world->settings = settings;
 	world->now = MTIME_SECOND;
@@ -306,5 +323,4 @@ void world_run(uint64_t seed, const struct settings *settings)
 	stop_at_rest(world);
 	account_close(&world->account, world->attempts);
 	broker_free(world->broker);
-	free(world);
 }

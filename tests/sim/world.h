@@ -58,6 +58,7 @@ struct supervisor {
 	uint8_t number; /* from 1 */
 	enum supervisor_state state;
 	uint32_t frozen; /* rounds in which it stands still */
+	bool stirred;    /* something happened since its last turn */
 	struct client_link links[2];
 	struct station stations[STATIONS_MAX];
 	uint16_t station_count;
