@@ -156,6 +156,11 @@ static bool add_parts(
 			"the host (at most 253 bytes) or RABBITMQ_VHOST (at most 255) is too long");
 		good = false;
 	}
+	if (strlen(url.user) > 1024 || strlen(url.password) > 1024) {
+		problems_add(problems, place_named("RABBITMQ_USERNAME"),
+			"the user name or RABBITMQ_PASSWORD is longer than 1024 bytes");
+		good = false;
+	}
 	if (good)
 		return keep(addresses, url, problems);
 	broker_url_release(&url);

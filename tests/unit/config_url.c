@@ -298,12 +298,38 @@ START_TEST(test_environment_is_taken_as_it_is)
 }
 END_TEST
 
+/* As long as in an address, and no longer. */
+START_TEST(test_long_credentials)
+{
+	static const char *const names[] = {"RABBITMQ_USERNAME=", "RABBITMQ_PASSWORD="};
+	char variable[18 + 1025 + 1];
+	char *const environment[] = {variable, NULL};
+	memset(variable, 'x', sizeof variable);
+	memcpy(variable, names[_i], 18);
+	for (size_t len = 1024; len <= 1025; len++) {
+		struct broker_url *urls;
+		struct buf problems;
+		size_t count;
+		variable[18 + len] = '\0';
+		buf_init(&problems, 1000);
+		enum rc rc = config_load_broker(NULL, environment, &urls, &count, &problems);
+		ck_assert_int_eq(rc, len > 1024 ? RC_MALFORMED : RC_OK);
+		ck_assert_int_eq(buf_len(&problems) > 0, len > 1024);
+		if (rc == RC_OK)
+			broker_urls_free(urls, count);
+		buf_release(&problems);
+		variable[18 + len] = 'x';
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/url");
 	UNIT_CASE(s, "url", test_good, test_options, test_bad, test_lengths, test_print,
 		test_environment_is_taken_as_it_is);
 	TCase *brokers = tcase_create("brokers");
+	tcase_add_loop_test(brokers, test_long_credentials, 0, 2);
 	tcase_add_loop_test(
 		brokers, test_load_broker, 0, sizeof broker_cases / sizeof *broker_cases);
 	suite_add_tcase(s, brokers);
