@@ -25,5 +25,8 @@ crash-objects:
 # samples, workers: what the tests start.
 system: $(system_programs) $(BUILD)/wpool $(BUILD)/wpool-crash samples workers
 	@WPOOL_BUILD=$(abspath $(BUILD)) tests/system/run $(system_programs)
+	@$(if $(filter-out file,$(origin TOPICS)),,$(MAKE) --no-print-directory broker-diff-some)
 
 .PHONY: system crash-objects
+
+include tests/diff/diff.mk

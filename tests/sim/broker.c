@@ -4,6 +4,28 @@
 
 #define BUFFER_MAX ((size_t)64 * 1024 * 1024)
 
+static const struct release releases[] = {
+	[BROKER_3_10] = {.delivery_limit = LIMIT_NONE,
+		.trusts_deaths = true,
+		.reverses_deaths = true,
+		.limit_pays_twice = true},
+	[BROKER_4_0] = {.delivery_limit = 20,
+		.unlimited_below_0 = true,
+		.keeps_count = true,
+		.held_keep_cc = true,
+		.tells_last_death = true},
+};
+
+void broker_set_release(struct broker *broker, enum broker_release release)
+{
+	broker->release = &releases[release];
+}
+
+void broker_answer_mistakes(struct broker *broker)
+{
+	broker->answers_mistakes = true;
+}
+
 struct broker *broker_new(struct random *random, const struct broker_watch *watch)
 {
 	struct broker *broker = calloc(1, sizeof *broker);
@@ -12,6 +34,7 @@ struct broker *broker_new(struct random *random, const struct broker_watch *watc
 	broker->random = random;
 	broker->watch = watch;
 	broker->ack_timeout = MTIME_NEVER;
+	broker_set_release(broker, BROKER_3_10);
 	list_init(&broker->queues);
 	list_init(&broker->connections);
 	return broker;
@@ -35,14 +58,16 @@ void broker_set_nacks(struct broker *broker, uint32_t per_mille)
 
 struct broker_connection *broker_accept(struct broker *broker)
 {
-	struct broker_connection *connection = calloc(1, sizeof *connection);
+	struct broker_connection *connection = malloc(sizeof *connection);
 
 	sim_require(connection, "out of memory");
+	memset(connection, 0, offsetof(struct broker_connection, channels));
 	connection->broker = broker;
 	buf_init(&connection->in, BUFFER_MAX);
 	buf_init(&connection->out, BUFFER_MAX);
 	init_amqp_pool(&connection->pool, 4096);
 	for (uint16_t i = 0; i < BROKER_CHANNELS; i++) {
+		memset(&connection->channels[i], 0, offsetof(struct broker_channel, consumers));
 		list_init(&connection->channels[i].unacked);
 		list_init(&connection->channels[i].owed);
 		list_init(&connection->channels[i].noted);
@@ -214,19 +239,23 @@ void broker_work(struct broker *broker, bool generous)
 void broker_close_channel(struct broker_connection *connection, uint16_t number, uint16_t code)
 {
 	if (connection->channels[number].state == CHANNEL_OPEN)
-		channel_fail(connection, number, code, "a fault of the run");
+		channel_fail(connection, number, code, 0, "a fault of the run");
 }
 
-void broker_close_connection(struct broker_connection *connection, uint16_t code)
+void broker_end_connection(struct broker_connection *connection, uint16_t code, const char *words)
 {
 	amqp_connection_close_t close = {
-		.reply_code = code, .reply_text = amqp_cstring_bytes("a fault of the run")};
+		.reply_code = code, .reply_text = amqp_cstring_bytes(words)};
 
-	if (!connection->greeted || connection->closing)
-		return;
 	for (uint16_t i = 0; i < BROKER_CHANNELS; i++)
 		channel_reset(connection, i);
 	connection->closing = true;
 	send(connection, AMQP_CONNECTION_CLOSE_METHOD, &close);
 	sim_trace("broker: closes a connection (%u)", code);
+}
+
+void broker_close_connection(struct broker_connection *connection, uint16_t code)
+{
+	if (connection->greeted && !connection->closing)
+		broker_end_connection(connection, code, "a fault of the run");
 }

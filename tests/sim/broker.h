@@ -21,6 +21,8 @@
 struct broker;
 struct broker_connection;
 
+enum broker_release { BROKER_3_10, BROKER_4_0 };
+
 enum publish_fate { PUBLISH_STORED, PUBLISH_RETURNED, PUBLISH_DROPPED, PUBLISH_REFUSED };
 
 /* What the account knows of a copy. The broker only carries it along, so that it need not be read
@@ -47,6 +49,11 @@ struct broker_watch {
 
 struct broker *broker_new(struct random *, const struct broker_watch *);
 void broker_free(struct broker *);
+/* Which RabbitMQ it imitates; 3.10 unless told. */
+void broker_set_release(struct broker *, enum broker_release);
+/* From now on a client's mistakes are answered as RabbitMQ answers them, and publishes need not be
+ * announced; before, both end the run. */
+void broker_answer_mistakes(struct broker *);
 
 void broker_declare(struct broker *, const char *queue, bool quorum);
 /* Its messages are gone, its consumers are cancelled. */

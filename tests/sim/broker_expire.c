@@ -1,4 +1,4 @@
-/* The fake broker's queues that let messages expire into another queue. */
+/* The fake broker's clock: messages that expire at the head of their queue. */
 #include "amqp/properties.h"
 #include "sim/broker_internal.h"
 
@@ -19,48 +19,33 @@ static mtime read_expiration(struct text digits)
 mtime expire_time(const struct broker *broker, const struct queue *queue, struct text raw)
 {
 	struct properties properties;
-	mtime span = queue->ttl;
+	mtime span = queue->arguments.ttl;
 
 	sim_require(properties_parse(raw, &properties) == RC_OK, "published properties");
 	if (properties_has(&properties, PROPERTY_EXPIRATION))
 		span = mtime_min(span, read_expiration(properties.value[PROPERTY_EXPIRATION]));
-	sim_require(span == MTIME_NEVER || queue->target[0],
+	sim_require(
+		broker->answers_mistakes || span == MTIME_NEVER || queue->arguments.dead_letters,
 		"a message that expires for good, in queue %s", queue->name);
 	return mtime_after(broker->now, span);
 }
 
-/* RabbitMQ takes the expiration off, or it would expire there too. */
-static void move(struct broker *broker, struct stored *stored, struct queue *target)
+static struct stored *first_of(const struct link *list)
 {
-	struct text raw = text_of(stored->bytes, stored->properties_len);
-	struct properties properties;
-	struct buf out;
-
-	sim_require(properties_parse(raw, &properties) == RC_OK, "stored properties");
-	properties_clear(&properties, PROPERTY_EXPIRATION);
-	buf_init(&out, CONTENT_MAX);
-	properties_write(&properties, &out);
-	queue_store(broker, target, &stored->facts, buf_text(&out),
-		text_of(stored->bytes + stored->properties_len, stored->body_len));
-	buf_release(&out);
-	list_remove(&stored->place);
-	free(stored);
-}
-
-static struct stored *head_of(const struct queue *queue)
-{
-	struct link *link = list_first(&queue->ready);
+	struct link *link = list_first(list);
 
 	return link ? CONTAINER_OF(link, struct stored, place) : NULL;
 }
 
-static void expire(struct broker *broker, struct queue *queue)
+void expire_queue(struct broker *broker, struct queue *queue)
 {
-	struct queue *target = queue_find(broker, text_from(queue->target));
 	struct stored *head;
 
-	while (target && (head = head_of(queue)) && head->expires <= broker->now)
-		move(broker, head, target);
+	while ((head = first_of(&queue->ready)) && head->expires <= broker->now) {
+		queue_take(head);
+		dead_letter(broker, head, "expired");
+	}
+	dead_try_held(broker, queue);
 }
 
 #define EACH_QUEUE(broker, link)                                                                   \
@@ -75,8 +60,8 @@ void broker_set_time(struct broker *broker, mtime now)
 	{
 		struct queue *queue = CONTAINER_OF(link, struct queue, place);
 
-		if (queue->target[0])
-			expire(broker, queue);
+		if (!queue->deleted)
+			expire_queue(broker, queue);
 	}
 }
 
@@ -86,12 +71,21 @@ mtime broker_deadline(const struct broker *broker)
 
 	EACH_QUEUE(broker, link)
 	{
-		const struct stored *head = head_of(CONTAINER_OF(link, struct queue, place));
+		const struct queue *queue = CONTAINER_OF(link, struct queue, place);
+		const struct stored *head = first_of(&queue->ready);
+		const struct stored *held = first_of(&queue->held);
 
 		if (head && head->expires > broker->now)
 			deadline = mtime_min(deadline, head->expires);
+		if (held && held->expires > broker->now)
+			deadline = mtime_min(deadline, held->expires);
 	}
 	return deadline;
+}
+
+static bool lets_expire(const struct queue *queue)
+{
+	return queue->arguments.dead_letters && queue->arguments.ttl != MTIME_NEVER;
 }
 
 size_t broker_waiting(const struct broker *broker)
@@ -102,7 +96,7 @@ size_t broker_waiting(const struct broker *broker)
 	{
 		const struct queue *queue = CONTAINER_OF(link, struct queue, place);
 
-		if (queue->target[0])
+		if (lets_expire(queue))
 			count += broker_count(broker, queue->name);
 	}
 	return count;
@@ -116,44 +110,8 @@ void broker_delete_idle(struct broker *broker)
 		struct queue *queue = CONTAINER_OF(link, struct queue, place);
 
 		next = link->next;
-		if (queue->target[0] && list_is_empty(&queue->ready))
+		if (lets_expire(queue) && list_is_empty(&queue->ready) &&
+			list_is_empty(&queue->held))
 			broker_delete(broker, queue->name);
 	}
-}
-
-static bool is_argument(const amqp_table_entry_t *entry, const char *key)
-{
-	return text_is(peer_text(entry->key), text_from(key));
-}
-
-static mtime milliseconds(const amqp_field_value_t *value)
-{
-	if (value->kind == AMQP_FIELD_KIND_I32)
-		return value->value.i32 * MTIME_MS;
-	sim_require(value->kind == AMQP_FIELD_KIND_I64, "a ttl that is no number");
-	return value->value.i64 * MTIME_MS;
-}
-
-void expire_declare(struct queue *queue, bool is_new, const amqp_table_t *arguments)
-{
-	mtime ttl = MTIME_NEVER;
-	struct text target = TEXT_NONE;
-
-	for (int i = 0; i < arguments->num_entries; i++) {
-		const amqp_table_entry_t *entry = &arguments->entries[i];
-
-		sim_require(!is_argument(entry, "x-expires"), "a queue that goes with its tasks");
-		if (is_argument(entry, "x-message-ttl"))
-			ttl = milliseconds(&entry->value);
-		else if (is_argument(entry, "x-dead-letter-routing-key"))
-			target = peer_text(entry->value.value.bytes);
-	}
-	sim_require(target.len < sizeof queue->target, "a long queue name");
-	if (is_new) {
-		queue->ttl = ttl;
-		if (target.len)
-			memcpy(queue->target, target.ptr, target.len);
-	}
-	sim_require(queue->ttl == ttl && text_is(target, text_from(queue->target)),
-		"queue %s declared again and otherwise", queue->name);
 }

@@ -6,39 +6,101 @@
 
 /* broker_queue.c */
 struct queue *queue_find(struct broker *, struct text name);
-struct stored *queue_store(struct broker *, struct queue *, const struct copy_facts *,
-	struct text properties, struct text body);
-void queue_requeue(struct broker *, struct stored *);
+/* What a publish or a dead letter is stored as. */
+struct letter {
+	struct text key, properties, body;
+	struct copy_facts facts;
+	bool has_died;    /* a dead letter */
+	uint32_t returns; /* that it brings to a quorum queue */
+};
+void queue_store(struct broker *, struct queue *, const struct letter *);
+/* Back to where it came from, or, when it came back too often, to the dead letters: then false. */
+enum requeue_cause { REQUEUE_ASKED, REQUEUE_CHANNEL_GONE };
+bool queue_requeue(struct broker *, struct stored *, enum requeue_cause);
+/* Acked. */
 void queue_forget(struct stored *);
+/* Out of whatever list it is in, unacked or not; the caller's now. */
+void queue_take(struct stored *);
+uint32_t queue_purge(struct queue *);
+uint32_t queue_ready(const struct queue *);
 void queue_append_properties(const struct stored *, struct buf *);
+struct text stored_key(const struct stored *);
+struct text stored_properties(const struct stored *);
+struct text stored_body(const struct stored *);
+
+/* broker_declare.c */
+struct queue *declare_queue(struct broker *, struct text name, const struct queue_arguments *);
+void declare_on_declare(struct broker_connection *, uint16_t channel, const amqp_queue_declare_t *);
+void declare_on_delete(struct broker_connection *, uint16_t channel, const amqp_queue_delete_t *);
+void declare_on_purge(struct broker_connection *, uint16_t channel, const amqp_queue_purge_t *);
 
 /* broker_expire.c */
 mtime expire_time(const struct broker *, const struct queue *, struct text properties);
-/* queue.declare of a new queue, or of one that is there: then they must be the same. */
-void expire_declare(struct queue *, bool is_new, const amqp_table_t *arguments);
+void expire_queue(struct broker *, struct queue *);
 
 /* broker_limits.c */
 void timeout_check(struct broker *);
-/* True: it came back too often, and is gone. */
-bool limit_drops(struct broker *, struct stored *);
+/* Whether it came back too often. */
+bool limit_is_passed(struct broker *, const struct stored *);
+
+/* broker_dead.c */
+/* The message, which is in no list, leaves its queue for the dead letters, or for good. */
+void dead_letter(struct broker *, struct stored *, const char *reason);
+/* Once more, for those that had nowhere to go. */
+void dead_try_held(struct broker *, struct queue *);
+
+/* broker_route.c */
+#define ROUTE_KEYS_MAX 16
+struct route {
+	struct text keys[ROUTE_KEYS_MAX]; /* sorted, each once */
+	size_t count;
+};
+/* The keys of the header (CC or BCC) are added, where it is there; false: it is no array. */
+bool route_add_header(struct route *, struct text headers, struct text name);
+void route_add(struct route *, struct text key);
+/* An answer to direct reply-to; whether anybody waits for it. */
+bool route_reply(struct broker *, struct text token, struct text properties, struct text body);
+bool route_is_reply(struct text key);
 
 /* broker.c */
 void connection_has_published(struct broker_connection *);
+void broker_end_connection(struct broker_connection *, uint16_t code, const char *words);
 
 /* broker_channel.c */
-void channel_cancel_consumers(
-	struct broker_connection *, uint16_t channel, const struct queue *); /* NULL: of any */
+/* A mistake of the client: the channel is closed, or the run ends. */
+void channel_blame(struct broker_connection *, uint16_t channel, uint16_t code,
+	amqp_method_number_t cause, const char *words);
 void channel_on_method(
 	struct broker_connection *, uint16_t channel, amqp_method_number_t, void *method);
 /* Requeues and forgets everything; the number may be used again. */
 void channel_reset(struct broker_connection *, uint16_t channel);
-void channel_fail(struct broker_connection *, uint16_t channel, uint16_t code, const char *words);
+void channel_fail(struct broker_connection *, uint16_t channel, uint16_t code,
+	amqp_method_number_t cause, const char *words);
 void channel_work(struct broker_connection *, uint16_t channel, bool generous);
+
+/* broker_consume.c */
+void consume_on_consume(struct broker_connection *, uint16_t channel, const amqp_basic_consume_t *);
+void consume_on_cancel(struct broker_connection *, uint16_t channel, const amqp_basic_cancel_t *);
+void consume_cancel(
+	struct broker_connection *, uint16_t channel, const struct queue *); /* NULL: of any */
+/* A cancelled one counts as long as it holds messages of a quorum queue. */
+uint32_t consume_count(const struct broker *, const struct queue *);
+void consume_deliver(struct broker_connection *, uint16_t channel, bool generous);
+void consume_deliver_reply(struct broker_connection *, uint16_t channel, struct text token,
+	struct text properties, struct text body);
+struct settlement {
+	uint64_t tag;
+	bool multiple, ack, requeue;
+	amqp_method_number_t cause;
+};
+void consume_on_settle(struct broker_connection *, uint16_t channel, const struct settlement *);
 
 /* broker_publish.c */
 void publish_on_method(
 	struct broker_connection *, uint16_t channel, const amqp_basic_publish_t *publish);
 void publish_on_content(struct broker_connection *, const struct peer_frame *);
-void publish_confirm_some(struct broker_connection *, uint16_t channel, bool generous);
+
+/* broker_confirm.c */
+void confirm_some(struct broker_connection *, uint16_t channel, bool generous);
 
 #endif

@@ -26,7 +26,7 @@ static void check_connection(struct broker_connection *connection)
 {
 	for (uint16_t i = 1; i < BROKER_CHANNELS; i++)
 		if (is_overdue(connection->broker, &connection->channels[i]))
-			channel_fail(connection, i, 406,
+			channel_fail(connection, i, 406, 0,
 				"PRECONDITION_FAILED - delivery acknowledgement timed out");
 }
 
@@ -45,16 +45,17 @@ void broker_set_delivery_limit(struct broker *broker, const char *name, uint32_t
 	struct queue *queue = queue_find(broker, text_from(name));
 
 	if (queue)
-		queue->limit = returns;
+		queue->arguments.limit = returns ? (int64_t)returns : LIMIT_NONE;
 }
 
-bool limit_drops(struct broker *broker, struct stored *stored)
+bool limit_is_passed(struct broker *broker, const struct stored *stored)
 {
-	const struct queue *queue = stored->queue;
+	const struct queue_arguments *arguments = &stored->queue->arguments;
 
-	if (!queue->quorum || queue->limit == 0 || stored->returns <= queue->limit)
+	if (!arguments->quorum || arguments->limit == LIMIT_NONE ||
+		stored->returns <= arguments->limit)
 		return false;
-	sim_trace("broker: copy %llu came back %u times and is dropped",
+	sim_trace("broker: copy %llu came back %u times, over its limit",
 		(unsigned long long)stored->instance, stored->returns);
 	broker->watch->on_limit(broker->watch->ctx, stored->instance);
 	return true;

@@ -3,18 +3,18 @@
 #define SIM_BROKER_PARTS_H
 
 #include "sim/broker.h"
+#include "sim/broker_kinds.h"
 #include "sim/fail.h"
 #include "sim/peer.h"
 
-#define NAME_MAX_BYTES 64
-#define CONSUMERS_MAX  64 /* cancelled ones with messages unacked counted */
-#define CONTENT_MAX    (1024 * 1024)
+#define CONSUMERS_MAX 64 /* cancelled ones with messages unacked counted */
+#define CONTENT_MAX   (1024 * 1024)
 
-/* A stored copy of a message. In its queue's ready list, or in a channel's unacked list. */
+/* A stored copy of a message. In its queue's ready or held list, or in a channel's unacked list. */
 struct stored {
 	struct link place;
 	struct queue *queue;
-	uint64_t instance, order;        /* order: where it stands in its queue, for good */
+	uint64_t instance, order;        /* order: where it stands in a classic queue, for good */
 	uint64_t tag;                    /* unacked only */
 	mtime delivered_at;              /* likewise */
 	struct consumer_entry *consumer; /* unacked only */
@@ -22,26 +22,29 @@ struct stored {
 	mtime expires; /* MTIME_NEVER: never */
 	struct copy_facts facts;
 	bool redelivered;
-	size_t properties_len, body_len;
-	uint8_t bytes[]; /* properties, body */
+	bool has_died;        /* its x-death is the broker's own */
+	const char *held_for; /* held only: why it died */
+	bool is_returned; /* ready again, in a quorum queue: before all that was never delivered */
+	size_t key_len, properties_len, body_len;
+	char bytes[]; /* routing key, properties, body */
 };
 
 struct queue {
 	struct link place;
 	char name[NAME_MAX_BYTES];
-	bool quorum, deleted;        /* deleted: kept while messages of it are unacked */
-	struct link ready;           /* in order */
-	mtime ttl;                   /* MTIME_NEVER: none */
-	char target[NAME_MAX_BYTES]; /* where what expires goes; empty: it has no ttl */
+	bool deleted;      /* kept while messages of it are unacked */
+	struct link ready; /* in order */
+	struct link held;  /* dead letters that have nowhere to go */
+	struct queue_arguments arguments;
 	uint32_t unacked;
-	uint32_t limit; /* returns after which a message is dropped; 0: none; quorum only */
 };
 
 struct consumer_entry {
 	bool live;
+	bool no_ack;
 	char tag[NAME_MAX_BYTES];
-	struct queue *queue;
-	uint16_t prefetch;
+	struct queue *queue; /* NULL: answers to direct reply-to */
+	uint32_t prefetch;   /* UINT32_MAX: no limit */
 	uint32_t unacked;
 };
 
@@ -61,15 +64,16 @@ enum channel_state { CHANNEL_SHUT, CHANNEL_OPEN, CHANNEL_CLOSING };
 
 struct broker_channel {
 	enum channel_state state;
-	uint16_t prefetch;
+	uint32_t prefetch;
 	uint64_t next_tag;
+	char reply_token[NAME_MAX_BYTES]; /* of its direct reply-to; empty: none */
 	bool confirms;
 	uint64_t published;  /* confirm numbers given */
 	struct link unacked; /* in order of tag */
 	struct link owed;    /* confirms, in order of number */
 	struct link noted;   /* what coming publishes are for */
 	/* a publish whose content is on its way */
-	bool in_publish, mandatory;
+	bool in_publish, mandatory, to_nowhere; /* to_nowhere: the exchange does not exist */
 	char routing_key[256];
 	bool has_header;
 	uint64_t body_size;
@@ -94,11 +98,14 @@ struct broker {
 	const struct broker_watch *watch;
 	struct link queues, connections;
 	uint64_t next_instance, next_order;
+	uint64_t next_token; /* of direct reply-to, and of consumers that chose no tag */
 	uint32_t nacks;
 	mtime ack_timeout; /* MTIME_NEVER: none */
 	mtime next_check;  /* of it */
 	mtime now;
 	bool alarm;
+	const struct release *release;
+	bool answers_mistakes; /* instead of ending the run */
 };
 
 #endif

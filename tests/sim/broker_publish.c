@@ -1,4 +1,6 @@
-/* The fake broker, publishing side: contents, returns and confirms. */
+/* The fake broker, publishing side: contents, routes and returns. */
+#include "amqp/properties.h"
+#include "amqp/table.h"
 #include "sim/broker_internal.h"
 
 #include <stdlib.h>
@@ -15,11 +17,14 @@ void broker_note_publish(struct broker_connection *connection, uint16_t number, 
 	list_append(&connection->channels[number].noted, &noted->place);
 }
 
-static struct noted take_note(struct broker_channel *channel, uint64_t seq)
+static struct noted take_note(
+	const struct broker *broker, struct broker_channel *channel, uint64_t seq)
 {
 	struct link *link = list_first(&channel->noted);
 	struct noted noted;
 
+	if (!link && broker->answers_mistakes)
+		return (struct noted){.seq = seq};
 	sim_require(link, "a publish that no parcel announced");
 	noted = *CONTAINER_OF(link, struct noted, place);
 	sim_require(noted.seq == seq, "publish %llu carries the number of another parcel",
@@ -42,37 +47,144 @@ static void send_return(struct broker_connection *connection, uint16_t number,
 	peer_send_content(&connection->out, number, properties, body);
 }
 
-static enum publish_fate choose_fate(
-	struct broker *broker, const struct queue *queue, bool mandatory)
+/* A publish, taken apart. */
+struct publication {
+	struct letter letter;
+	struct properties properties;
+	struct buf rewritten; /* its properties, where they are not stored as they came */
+	struct route route;
+};
+
+/* What RabbitMQ refuses with 406, or NULL. */
+static const char *find_mistake(const struct broker_channel *channel, struct publication *p)
 {
-	if (random_chance(broker->random, broker->nacks))
-		return PUBLISH_REFUSED;
-	if (queue)
-		return PUBLISH_STORED;
-	return mandatory ? PUBLISH_RETURNED : PUBLISH_DROPPED;
+	struct text headers = p->properties.value[PROPERTY_HEADERS];
+	struct text user = p->properties.value[PROPERTY_USER_ID];
+	struct text expiration = p->properties.value[PROPERTY_EXPIRATION];
+
+	if (properties_has(&p->properties, PROPERTY_USER_ID) && !text_is(user, TEXT("guest")))
+		return "PRECONDITION_FAILED - user_id property set to another user";
+	for (size_t i = 0; i < expiration.len; i++)
+		if (expiration.ptr[i] < '0' || expiration.ptr[i] > '9')
+			return "PRECONDITION_FAILED - invalid expiration";
+	if (text_is(p->properties.value[PROPERTY_REPLY_TO], TEXT("amq.rabbitmq.reply-to")) &&
+		!channel->reply_token[0])
+		return "PRECONDITION_FAILED - fast reply consumer does not exist";
+	if (!route_add_header(&p->route, headers, TEXT("CC")) ||
+		!route_add_header(&p->route, headers, TEXT("BCC")))
+		return "PRECONDITION_FAILED - unacceptable type in header";
+	return NULL;
+}
+
+/* The header BCC is nobody's to see; direct reply-to becomes the channel's own address. */
+static void rewrite(const struct broker_channel *channel, struct publication *p)
+{
+	struct text rest = p->properties.value[PROPERTY_HEADERS];
+	struct table_field field;
+	struct buf headers;
+
+	buf_init(&headers, CONTENT_MAX);
+	while (table_next(&rest, true, &field))
+		if (!text_is(field.key, TEXT("BCC")))
+			table_put_field(&headers, &field);
+	if (properties_has(&p->properties, PROPERTY_HEADERS))
+		properties_set(&p->properties, PROPERTY_HEADERS, buf_text(&headers));
+	if (text_is(p->properties.value[PROPERTY_REPLY_TO], TEXT("amq.rabbitmq.reply-to")))
+		properties_set(&p->properties, PROPERTY_REPLY_TO, text_from(channel->reply_token));
+	properties_write(&p->properties, &p->rewritten);
+	buf_release(&headers);
+	p->letter.properties = buf_text(&p->rewritten);
+}
+
+static bool needs_rewriting(const struct publication *p)
+{
+	struct text headers = p->properties.value[PROPERTY_HEADERS];
+	struct table_field field;
+
+	return table_find(headers, TEXT("BCC"), &field) ||
+	       text_is(p->properties.value[PROPERTY_REPLY_TO], TEXT("amq.rabbitmq.reply-to"));
+}
+
+/* To how many queues it went. An answer to direct reply-to is delivered, but goes to none. */
+static size_t store(struct broker *broker, const struct publication *p)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->route.count; i++) {
+		struct queue *queue = queue_find(broker, p->route.keys[i]);
+
+		if (route_is_reply(p->route.keys[i]))
+			(void)route_reply(
+				broker, p->route.keys[i], p->letter.properties, p->letter.body);
+		else if (queue)
+			queue_store(broker, queue, &p->letter);
+		count += queue != NULL;
+	}
+	return count;
+}
+
+static void owe_confirm(struct broker_channel *channel, uint64_t instance, enum publish_fate fate)
+{
+	struct owed_confirm *owed;
+
+	if (!channel->confirms)
+		return;
+	owed = calloc(1, sizeof *owed);
+	sim_require(owed, "out of memory");
+	*owed = (struct owed_confirm){
+		.seq = channel->published, .instance = instance, .fate = fate};
+	list_append(&channel->owed, &owed->place);
+}
+
+static void carry_out(struct broker_connection *connection, uint16_t number, struct publication *p)
+{
+	struct broker_channel *channel = &connection->channels[number];
+	struct broker *broker = connection->broker;
+	enum publish_fate fate = PUBLISH_STORED;
+	struct noted noted;
+
+	sim_require(
+		broker->answers_mistakes || channel->confirms, "a publish outside confirm mode");
+	channel->published += channel->confirms;
+	noted = take_note(broker, channel, channel->published);
+	p->letter.facts = noted.facts;
+	if (needs_rewriting(p))
+		rewrite(channel, p);
+	if (random_chance(broker->random, broker->nacks)) {
+		fate = PUBLISH_REFUSED;
+	} else if (store(broker, p) == 0) {
+		fate = channel->mandatory ? PUBLISH_RETURNED : PUBLISH_DROPPED;
+		if (channel->mandatory)
+			send_return(connection, number, p->letter.properties, p->letter.body);
+	}
+	owe_confirm(channel, noted.instance, fate);
 }
 
 static void finish_publish(struct broker_connection *connection, uint16_t number)
 {
 	struct broker_channel *channel = &connection->channels[number];
-	struct broker *broker = connection->broker;
 	struct text all = buf_text(&channel->content);
-	struct text properties = text_of(all.ptr, channel->properties_len);
-	struct text body = text_of(all.ptr + properties.len, all.len - properties.len);
-	struct queue *queue = queue_find(broker, text_from(channel->routing_key));
-	struct owed_confirm *owed = calloc(1, sizeof *owed);
-	struct noted noted;
+	struct publication p = {
+		.letter.key = text_from(channel->routing_key),
+		.letter.properties = text_of(all.ptr, channel->properties_len),
+		.letter.body = text_of(
+			all.ptr + channel->properties_len, all.len - channel->properties_len),
+	};
+	const char *mistake;
 
-	sim_require(owed && channel->confirms, "a publish outside confirm mode");
-	owed->seq = ++channel->published;
-	noted = take_note(channel, owed->seq);
-	owed->instance = noted.instance;
-	owed->fate = choose_fate(broker, queue, channel->mandatory);
-	if (owed->fate == PUBLISH_STORED)
-		queue_store(broker, queue, &noted.facts, properties, body);
-	else if (owed->fate == PUBLISH_RETURNED)
-		send_return(connection, number, properties, body);
-	list_append(&channel->owed, &owed->place);
+	sim_require(properties_parse(p.letter.properties, &p.properties) == RC_OK,
+		"published properties");
+	route_add(&p.route, p.letter.key);
+	buf_init(&p.rewritten, CONTENT_MAX);
+	mistake = find_mistake(channel, &p);
+	if (channel->to_nowhere)
+		channel_blame(connection, number, 404, AMQP_BASIC_PUBLISH_METHOD,
+			"NOT_FOUND - no exchange");
+	else if (mistake)
+		channel_blame(connection, number, 406, AMQP_BASIC_PUBLISH_METHOD, mistake);
+	else
+		carry_out(connection, number, &p);
+	buf_release(&p.rewritten);
 	buf_clear(&channel->content);
 	channel->in_publish = channel->has_header = false;
 }
@@ -82,7 +194,7 @@ void publish_on_method(
 {
 	struct broker_channel *channel = &connection->channels[number];
 
-	sim_require(publish->exchange.len == 0, "only the default exchange is used");
+	channel->to_nowhere = publish->exchange.len > 0;
 	sim_require(publish->routing_key.len < sizeof channel->routing_key, "a long routing key");
 	memcpy(channel->routing_key, publish->routing_key.bytes, publish->routing_key.len);
 	channel->routing_key[publish->routing_key.len] = 0;
@@ -124,68 +236,4 @@ void publish_on_content(struct broker_connection *connection, const struct peer_
 	sim_require(!channel->content.failed, "a content too large for the fake broker");
 	if (buf_len(&channel->content) - channel->properties_len >= channel->body_size)
 		finish_publish(connection, frame->channel);
-}
-
-/* ---------- confirms ---------- */
-
-static void send_confirm(struct broker_connection *connection, uint16_t number,
-	const struct owed_confirm *owed, bool multiple)
-{
-	amqp_basic_ack_t ack = {.delivery_tag = owed->seq, .multiple = multiple};
-	amqp_basic_nack_t nack = {.delivery_tag = owed->seq, .multiple = multiple};
-
-	if (owed->fate != PUBLISH_REFUSED)
-		peer_send_method(&connection->out, number, AMQP_BASIC_ACK_METHOD, &ack);
-	else
-		peer_send_method(&connection->out, number, AMQP_BASIC_NACK_METHOD, &nack);
-}
-
-static void pay(struct broker_connection *connection, struct owed_confirm *owed)
-{
-	const struct broker_watch *watch = connection->broker->watch;
-
-	watch->on_confirm(watch->ctx, owed->instance, owed->fate);
-	list_remove(&owed->place);
-	free(owed);
-}
-
-/* The first so many, as far as all are positive, or none is, by one word with multiple. */
-static void confirm_together(struct broker_connection *connection, uint16_t number, uint32_t count)
-{
-	struct link *owed = &connection->channels[number].owed;
-	struct owed_confirm *last = NULL;
-	struct link *link = owed->next;
-
-	for (; count > 0 && link != owed; count--, link = link->next) {
-		struct owed_confirm *one = CONTAINER_OF(link, struct owed_confirm, place);
-
-		if (last && (one->fate == PUBLISH_REFUSED) != (last->fate == PUBLISH_REFUSED))
-			break;
-		last = one;
-	}
-	if (!last)
-		return;
-	send_confirm(connection, number, last, true);
-	while (list_first(owed) != &last->place)
-		pay(connection, CONTAINER_OF(list_first(owed), struct owed_confirm, place));
-	pay(connection, last);
-}
-
-void publish_confirm_some(struct broker_connection *connection, uint16_t number, bool generous)
-{
-	struct random *random = connection->broker->random;
-	struct link *owed = &connection->channels[number].owed;
-	struct link *link;
-
-	if (!generous && random_chance(random, 300))
-		confirm_together(connection, number, 1 + random_below(random, 6));
-	for (link = owed->next; link != owed;) {
-		struct owed_confirm *one = CONTAINER_OF(link, struct owed_confirm, place);
-
-		link = link->next;
-		if (!generous && !random_chance(random, 250))
-			continue;
-		send_confirm(connection, number, one, false);
-		pay(connection, one);
-	}
 }

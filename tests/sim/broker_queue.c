@@ -15,20 +15,27 @@ struct queue *queue_find(struct broker *broker, struct text name)
 	return NULL;
 }
 
-void broker_declare(struct broker *broker, const char *name, bool quorum)
+static struct stored *stored_at(struct link *link)
 {
-	struct queue *queue;
-
-	if (queue_find(broker, text_from(name)))
-		return;
-	queue = calloc(1, sizeof *queue);
-	sim_require(queue && strlen(name) < NAME_MAX_BYTES, "a queue of the fake broker");
-	strcpy(queue->name, name);
-	queue->quorum = quorum;
-	queue->ttl = MTIME_NEVER;
-	list_init(&queue->ready);
-	list_append(&broker->queues, &queue->place);
+	return CONTAINER_OF(link, struct stored, place);
 }
+
+struct text stored_key(const struct stored *stored)
+{
+	return text_of(stored->bytes, stored->key_len);
+}
+
+struct text stored_properties(const struct stored *stored)
+{
+	return text_of(stored->bytes + stored->key_len, stored->properties_len);
+}
+
+struct text stored_body(const struct stored *stored)
+{
+	return text_of(stored->bytes + stored->key_len + stored->properties_len, stored->body_len);
+}
+
+/* ---------- queues ---------- */
 
 static void free_when_unused(struct queue *queue)
 {
@@ -38,14 +45,31 @@ static void free_when_unused(struct queue *queue)
 	free(queue);
 }
 
-static void drop_ready(struct queue *queue)
+static uint32_t drop_all(struct link *list)
 {
 	struct link *link;
+	uint32_t count = 0;
 
-	while ((link = list_first(&queue->ready))) {
+	while ((link = list_first(list))) {
 		list_remove(link);
-		free(CONTAINER_OF(link, struct stored, place));
+		free(stored_at(link));
+		count++;
 	}
+	return count;
+}
+
+uint32_t queue_purge(struct queue *queue)
+{
+	return drop_all(&queue->ready);
+}
+
+uint32_t queue_ready(const struct queue *queue)
+{
+	uint32_t count = 0;
+
+	for (const struct link *link = queue->ready.next; link != &queue->ready; link = link->next)
+		count++;
+	return count;
 }
 
 static void cancel_consumers_of(struct broker *broker, const struct queue *queue)
@@ -53,7 +77,7 @@ static void cancel_consumers_of(struct broker *broker, const struct queue *queue
 	for (struct link *link = broker->connections.next; link != &broker->connections;
 		link = link->next)
 		for (uint16_t i = 1; i < BROKER_CHANNELS; i++)
-			channel_cancel_consumers(
+			consume_cancel(
 				CONTAINER_OF(link, struct broker_connection, place), i, queue);
 }
 
@@ -65,85 +89,125 @@ void broker_delete(struct broker *broker, const char *name)
 		return;
 	sim_trace("broker: queue %s is deleted", name);
 	cancel_consumers_of(broker, queue);
-	drop_ready(queue);
+	drop_all(&queue->ready);
+	drop_all(&queue->held);
 	queue->deleted = true;
 	free_when_unused(queue);
 }
 
-struct stored *queue_store(struct broker *broker, struct queue *queue,
-	const struct copy_facts *facts, struct text properties, struct text body)
+/* ---------- messages ---------- */
+
+void queue_store(struct broker *broker, struct queue *queue, const struct letter *letter)
 {
-	struct stored *stored = calloc(1, sizeof *stored + properties.len + body.len);
+	size_t key_len = letter->key.len, properties_len = letter->properties.len;
+	struct stored *stored =
+		calloc(1, sizeof *stored + key_len + properties_len + letter->body.len);
 
 	sim_require(stored, "out of memory");
 	stored->queue = queue;
-	stored->facts = *facts;
-	stored->expires = expire_time(broker, queue, properties);
+	stored->facts = letter->facts;
+	stored->has_died = letter->has_died;
+	stored->returns = queue->arguments.quorum ? letter->returns : 0;
+	stored->redelivered = stored->returns > 0;
+	stored->expires = expire_time(broker, queue, letter->properties);
 	stored->instance = ++broker->next_instance;
 	stored->order = ++broker->next_order;
-	stored->properties_len = properties.len;
-	stored->body_len = body.len;
-	memcpy(stored->bytes, properties.ptr, properties.len);
-	if (body.len)
-		memcpy(stored->bytes + properties.len, body.ptr, body.len);
+	stored->key_len = key_len;
+	stored->properties_len = properties_len;
+	stored->body_len = letter->body.len;
+	if (key_len)
+		memcpy(stored->bytes, letter->key.ptr, key_len);
+	memcpy(stored->bytes + key_len, letter->properties.ptr, properties_len);
+	if (letter->body.len)
+		memcpy(stored->bytes + key_len + properties_len, letter->body.ptr,
+			letter->body.len);
 	list_append(&queue->ready, &stored->place);
-	broker->watch->on_stored(broker->watch->ctx, stored->instance, facts, queue->name, body);
-	return stored;
+	broker->watch->on_stored(
+		broker->watch->ctx, stored->instance, &letter->facts, queue->name, letter->body);
 }
 
 uint64_t broker_store(struct broker *broker, const char *name, const struct copy_facts *facts,
 	struct text properties, struct text body)
 {
 	struct queue *queue = queue_find(broker, text_from(name));
+	struct letter letter = {
+		.key = text_from(name), .properties = properties, .body = body, .facts = *facts};
 
-	return queue ? queue_store(broker, queue, facts, properties, body)->instance : 0;
+	if (!queue)
+		return 0;
+	queue_store(broker, queue, &letter);
+	return broker->next_instance;
 }
 
-/* Back where it came from, as RabbitMQ does where it can. */
-void queue_requeue(struct broker *broker, struct stored *stored)
+void queue_take(struct stored *stored)
 {
-	struct queue *queue = stored->queue;
-	struct link *where = queue->ready.next;
-
 	list_remove(&stored->place);
-	queue->unacked--;
-	if (queue->deleted) {
-		free(stored);
-		free_when_unused(queue);
+	if (stored->tag == 0)
 		return;
-	}
-	stored->redelivered = true;
-	stored->returns++;
-	if (limit_drops(broker, stored)) {
-		free(stored);
-		return;
-	}
-	while (where != &queue->ready &&
-		CONTAINER_OF(where, struct stored, place)->order < stored->order)
-		where = where->next;
-	list_insert_before(where, &stored->place);
+	stored->queue->unacked--;
+	stored->tag = 0;
 }
 
 void queue_forget(struct stored *stored)
 {
 	struct queue *queue = stored->queue;
 
-	list_remove(&stored->place);
-	queue->unacked--;
+	queue_take(stored);
 	free(stored);
 	free_when_unused(queue);
+}
+
+/* A classic queue puts what came back where it stood. A quorum queue hands it out before all else,
+ * in the order in which it came back; but one without a limit puts at its end what a consumer gives
+ * back. */
+static struct link *place_of(
+	struct queue *queue, const struct stored *stored, enum requeue_cause cause)
+{
+	const struct queue_arguments *arguments = &queue->arguments;
+	struct link *where = queue->ready.next;
+
+	if (arguments->quorum && arguments->limit == LIMIT_NONE && cause == REQUEUE_ASKED)
+		return &queue->ready;
+	while (where != &queue->ready &&
+		(arguments->quorum ? stored_at(where)->is_returned
+				   : stored_at(where)->order < stored->order))
+		where = where->next;
+	return where;
+}
+
+bool queue_requeue(struct broker *broker, struct stored *stored, enum requeue_cause cause)
+{
+	struct queue *queue = stored->queue;
+	const struct queue_arguments *arguments = &queue->arguments;
+	struct link *where;
+
+	if (queue->deleted) {
+		queue_forget(stored);
+		return true;
+	}
+	queue_take(stored);
+	stored->redelivered = true;
+	stored->returns++;
+	if (limit_is_passed(broker, stored)) {
+		dead_letter(broker, stored, "delivery_limit");
+		return false;
+	}
+	where = place_of(queue, stored, cause);
+	stored->is_returned = cause == REQUEUE_CHANNEL_GONE || arguments->limit != LIMIT_NONE;
+	list_insert_before(where, &stored->place);
+	return true;
 }
 
 /* Quorum queues tell how often a message came back; the header overwrites a forged one. */
 void queue_append_properties(const struct stored *stored, struct buf *out)
 {
-	struct text raw = text_of(stored->bytes, stored->properties_len);
+	struct text raw = stored_properties(stored);
 	struct properties properties;
 	struct table_field field;
 	struct buf headers;
 	struct text rest;
 
-	if (!stored->queue->quorum || stored->returns == 0) {
+	if (!stored->queue->arguments.quorum || stored->returns == 0) {
 		buf_append_text(out, raw);
 		return;
 	}
@@ -159,6 +223,8 @@ void queue_append_properties(const struct stored *stored, struct buf *out)
 	buf_release(&headers);
 }
 
+/* ---------- what a run asks and does ---------- */
+
 void broker_age(struct broker *broker, const char *name)
 {
 	struct queue *queue = queue_find(broker, text_from(name));
@@ -166,8 +232,7 @@ void broker_age(struct broker *broker, const char *name)
 	if (!queue)
 		return;
 	for (struct link *link = queue->ready.next; link != &queue->ready; link = link->next)
-		CONTAINER_OF(link, struct stored, place)->returns +=
-			random_below(broker->random, 12);
+		stored_at(link)->returns += random_below(broker->random, 12);
 }
 
 size_t broker_count(const struct broker *broker, const char *name)
@@ -177,9 +242,9 @@ size_t broker_count(const struct broker *broker, const char *name)
 
 	if (!queue)
 		return 0;
-	for (const struct link *link = queue->ready.next; link != &queue->ready; link = link->next)
+	for (const struct link *link = queue->held.next; link != &queue->held; link = link->next)
 		count++;
-	return count + queue->unacked;
+	return count + queue_ready(queue) + queue->unacked;
 }
 
 void broker_visit(const struct broker *broker, const char *name,
@@ -189,10 +254,6 @@ void broker_visit(const struct broker *broker, const char *name,
 
 	if (!queue)
 		return;
-	for (struct link *link = queue->ready.next; link != &queue->ready; link = link->next) {
-		struct stored *stored = CONTAINER_OF(link, struct stored, place);
-
-		visit(ctx, text_of(stored->bytes, stored->properties_len),
-			text_of(stored->bytes + stored->properties_len, stored->body_len));
-	}
+	for (struct link *link = queue->ready.next; link != &queue->ready; link = link->next)
+		visit(ctx, stored_properties(stored_at(link)), stored_body(stored_at(link)));
 }

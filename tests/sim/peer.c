@@ -81,6 +81,19 @@ void peer_send_content(struct buf *out, uint16_t channel, struct text properties
 	}
 }
 
+void peer_put_element(struct buf *array, const struct table_field *field)
+{
+	struct table_field element = *field;
+	struct buf entry;
+
+	element.key = TEXT_NONE;
+	buf_init(&entry, PEER_FRAME_MAX);
+	table_put_field(&entry, &element);
+	buf_consume(&entry, 1); /* the length of the key */
+	buf_append_text(array, buf_text(&entry));
+	buf_release(&entry);
+}
+
 amqp_bytes_t peer_bytes(struct text text)
 {
 	return (amqp_bytes_t){text.len, (void *)text.ptr};

@@ -4,6 +4,7 @@
 #ifndef SIM_PEER_H
 #define SIM_PEER_H
 
+#include "amqp/table.h"
 #include "base/buf.h"
 
 #include <amqp.h>
@@ -26,6 +27,9 @@ void peer_send_method(struct buf *out, uint16_t channel, amqp_method_number_t id
 /* Header and body frames of a content. */
 void peer_send_content(struct buf *out, uint16_t channel, struct text properties, struct text body);
 void peer_send_frame(struct buf *out, uint8_t type, uint16_t channel, struct text payload);
+
+/* A field as a member of an array: without its key. */
+void peer_put_element(struct buf *array, const struct table_field *);
 
 amqp_bytes_t peer_bytes(struct text);
 struct text peer_text(amqp_bytes_t);

@@ -1,0 +1,318 @@
+/* The fake broker, consuming side: consumers, deliveries and what is said of them. */
+#include "sim/broker_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define REPLY_QUEUE "amq.rabbitmq.reply-to"
+
+static void send(struct broker_connection *connection, uint16_t number, amqp_method_number_t id,
+	void *method)
+{
+	peer_send_method(&connection->out, number, id, method);
+}
+
+/* ---------- consumers ---------- */
+
+static struct consumer_entry *find_consumer(struct broker_channel *channel, struct text tag)
+{
+	for (size_t i = 0; i < channel->consumer_count; i++)
+		if (channel->consumers[i].live &&
+			text_is(text_from(channel->consumers[i].tag), tag))
+			return &channel->consumers[i];
+	return NULL;
+}
+
+static struct consumer_entry *new_consumer(
+	struct broker_channel *channel, struct queue *queue, const amqp_basic_consume_t *consume)
+{
+	struct consumer_entry *entry = NULL;
+
+	for (size_t i = 0; i < channel->consumer_count && !entry; i++)
+		if (!channel->consumers[i].live && channel->consumers[i].unacked == 0)
+			entry = &channel->consumers[i];
+	if (!entry && channel->consumer_count < CONSUMERS_MAX)
+		entry = &channel->consumers[channel->consumer_count++];
+	sim_require(entry && consume->consumer_tag.len < NAME_MAX_BYTES, "too many consumers");
+	*entry = (struct consumer_entry){.live = true,
+		.no_ack = consume->no_ack,
+		.queue = queue,
+		.prefetch = consume->no_ack ? UINT32_MAX : channel->prefetch};
+	memcpy(entry->tag, consume->consumer_tag.bytes, consume->consumer_tag.len);
+	return entry;
+}
+
+static uint32_t count_on(const struct broker_channel *channel, const struct queue *queue)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < channel->consumer_count; i++) {
+		const struct consumer_entry *entry = &channel->consumers[i];
+
+		if (entry->queue == queue &&
+			(entry->live || (queue->arguments.quorum && entry->unacked > 0)))
+			count++;
+	}
+	return count;
+}
+
+uint32_t consume_count(const struct broker *broker, const struct queue *queue)
+{
+	uint32_t count = 0;
+
+	for (const struct link *link = broker->connections.next; link != &broker->connections;
+		link = link->next)
+		for (uint16_t i = 1; i < BROKER_CHANNELS; i++)
+			count += count_on(
+				&CONTAINER_OF(link, struct broker_connection, place)->channels[i],
+				queue);
+	return count;
+}
+
+/* Direct reply-to: the channel itself is the consumer. */
+static bool begin_replies(
+	struct broker_connection *connection, uint16_t number, const amqp_basic_consume_t *consume)
+{
+	struct broker_channel *channel = &connection->channels[number];
+
+	if (channel->reply_token[0]) {
+		channel_blame(connection, number, 406, AMQP_BASIC_CONSUME_METHOD,
+			"PRECONDITION_FAILED - reply consumer already set");
+		return false;
+	}
+	if (!consume->no_ack) {
+		channel_blame(connection, number, 406, AMQP_BASIC_CONSUME_METHOD,
+			"PRECONDITION_FAILED - reply consumer cannot acknowledge");
+		return false;
+	}
+	snprintf(channel->reply_token, sizeof channel->reply_token, REPLY_QUEUE ".%llu",
+		(unsigned long long)++connection->broker->next_token);
+	return true;
+}
+
+static bool begin(
+	struct broker_connection *connection, uint16_t number, const amqp_basic_consume_t *consume)
+{
+	struct queue *queue = queue_find(connection->broker, peer_text(consume->queue));
+	bool replies = text_is(peer_text(consume->queue), TEXT(REPLY_QUEUE));
+
+	if (replies && !begin_replies(connection, number, consume))
+		return false;
+	if (find_consumer(&connection->channels[number], peer_text(consume->consumer_tag))) {
+		sim_require(connection->broker->answers_mistakes, "a consumer tag twice");
+		broker_end_connection(
+			connection, 530, "NOT_ALLOWED - attempt to reuse consumer tag");
+		return false;
+	}
+	if (!queue && !replies) {
+		channel_fail(
+			connection, number, 404, AMQP_BASIC_CONSUME_METHOD, "NOT_FOUND - no queue");
+		return false;
+	}
+	new_consumer(&connection->channels[number], queue, consume);
+	return true;
+}
+
+void consume_on_consume(
+	struct broker_connection *connection, uint16_t number, const amqp_basic_consume_t *consume)
+{
+	amqp_basic_consume_ok_t ok = {.consumer_tag = consume->consumer_tag};
+
+	sim_require(consume->consumer_tag.len > 0, "a consumer without a tag");
+	if (begin(connection, number, consume))
+		send(connection, number, AMQP_BASIC_CONSUME_OK_METHOD, &ok);
+}
+
+void consume_on_cancel(
+	struct broker_connection *connection, uint16_t number, const amqp_basic_cancel_t *cancel)
+{
+	struct broker_channel *channel = &connection->channels[number];
+	struct consumer_entry *entry = find_consumer(channel, peer_text(cancel->consumer_tag));
+	amqp_basic_cancel_ok_t ok = {.consumer_tag = cancel->consumer_tag};
+
+	if (entry && !entry->queue)
+		channel->reply_token[0] = 0;
+	if (entry)
+		entry->live = false;
+	send(connection, number, AMQP_BASIC_CANCEL_OK_METHOD, &ok);
+}
+
+void broker_cancel_consumers(struct broker_connection *connection, uint16_t number)
+{
+	consume_cancel(connection, number, NULL);
+}
+
+void consume_cancel(
+	struct broker_connection *connection, uint16_t number, const struct queue *queue)
+{
+	struct broker_channel *channel = &connection->channels[number];
+
+	for (size_t i = 0; i < channel->consumer_count; i++) {
+		struct consumer_entry *entry = &channel->consumers[i];
+		amqp_basic_cancel_t cancel = {
+			.consumer_tag = amqp_cstring_bytes(entry->tag), .nowait = 1};
+
+		if (!entry->live || (queue && entry->queue != queue))
+			continue;
+		entry->live = false;
+		send(connection, number, AMQP_BASIC_CANCEL_METHOD, &cancel);
+		sim_trace("broker: cancels consumer %s on channel %u", entry->tag, number);
+	}
+}
+
+/* ---------- deliveries ---------- */
+
+static void keep_unacked(struct broker_channel *channel, struct consumer_entry *entry,
+	struct stored *stored, mtime now)
+{
+	if (entry->no_ack) {
+		queue_forget(stored);
+		return;
+	}
+	list_remove(&stored->place);
+	list_append(&channel->unacked, &stored->place);
+	stored->queue->unacked++;
+	stored->is_returned = false;
+	stored->tag = channel->next_tag;
+	stored->delivered_at = now;
+	stored->consumer = entry;
+	entry->unacked++;
+}
+
+static void deliver(struct broker_connection *connection, uint16_t number,
+	struct consumer_entry *entry, struct stored *stored)
+{
+	struct broker_channel *channel = &connection->channels[number];
+	struct buf properties;
+	amqp_basic_deliver_t deliver = {
+		.consumer_tag = amqp_cstring_bytes(entry->tag),
+		.delivery_tag = ++channel->next_tag,
+		.redelivered = stored->redelivered,
+		.routing_key = peer_bytes(stored_key(stored)),
+	};
+
+	send(connection, number, AMQP_BASIC_DELIVER_METHOD, &deliver);
+	buf_init(&properties, CONTENT_MAX);
+	queue_append_properties(stored, &properties);
+	peer_send_content(&connection->out, number, buf_text(&properties), stored_body(stored));
+	buf_release(&properties);
+	keep_unacked(channel, entry, stored, connection->broker->now);
+}
+
+/* It takes no number: the next delivery has the same. */
+void consume_deliver_reply(struct broker_connection *connection, uint16_t number, struct text token,
+	struct text properties, struct text body)
+{
+	struct broker_channel *channel = &connection->channels[number];
+	amqp_basic_deliver_t deliver = {
+		.delivery_tag = channel->next_tag + 1, .routing_key = peer_bytes(token)};
+
+	for (size_t i = 0; i < channel->consumer_count; i++)
+		if (channel->consumers[i].live && !channel->consumers[i].queue)
+			deliver.consumer_tag = amqp_cstring_bytes(channel->consumers[i].tag);
+	send(connection, number, AMQP_BASIC_DELIVER_METHOD, &deliver);
+	peer_send_content(&connection->out, number, properties, body);
+}
+
+void consume_deliver(struct broker_connection *connection, uint16_t number, bool generous)
+{
+	struct broker_channel *channel = &connection->channels[number];
+	struct random *random = connection->broker->random;
+
+	for (size_t i = 0; i < channel->consumer_count; i++) {
+		struct consumer_entry *entry = &channel->consumers[i];
+		uint32_t most = generous ? UINT32_MAX : random_below(random, 8);
+
+		if (!entry->live || !entry->queue)
+			continue;
+		while (most-- > 0 && entry->unacked < entry->prefetch) {
+			struct link *link = list_first(&entry->queue->ready);
+
+			if (!link)
+				break;
+			deliver(connection, number, entry,
+				CONTAINER_OF(link, struct stored, place));
+		}
+	}
+}
+
+/* ---------- settling ---------- */
+
+/* RabbitMQ 3.10 counts a message that came back too often as two that the consumer has done with.
+ */
+static void requeue(struct broker *broker, struct stored *stored)
+{
+	struct consumer_entry *entry = stored->consumer;
+
+	if (!queue_requeue(broker, stored, REQUEUE_ASKED) && broker->release->limit_pays_twice &&
+		entry->prefetch < UINT32_MAX)
+		entry->prefetch++;
+}
+
+static void settle(struct broker_connection *connection, struct stored *stored,
+	const struct settlement *settlement)
+{
+	struct broker *broker = connection->broker;
+	const struct broker_watch *watch = broker->watch;
+	uint64_t instance = stored->instance;
+	bool is_gone = settlement->requeue && stored->queue->deleted;
+
+	stored->consumer->unacked--;
+	if (settlement->requeue) {
+		requeue(broker, stored);
+	} else if (settlement->ack) {
+		queue_forget(stored);
+	} else {
+		queue_take(stored);
+		dead_letter(broker, stored, "rejected");
+	}
+	if (!is_gone)
+		watch->on_settled(watch->ctx, instance, settlement->ack, settlement->requeue);
+}
+
+static bool is_unacked(const struct broker_channel *channel, uint64_t tag)
+{
+	for (struct link *link = channel->unacked.next; link != &channel->unacked;
+		link = link->next)
+		if (CONTAINER_OF(link, struct stored, place)->tag == tag)
+			return true;
+	return false;
+}
+
+/* With multiple, tag 0 means all. */
+void consume_on_settle(
+	struct broker_connection *connection, uint16_t number, const struct settlement *settlement)
+{
+	struct broker_channel *channel = &connection->channels[number];
+	struct link *link = channel->unacked.next;
+	uint64_t tag = settlement->tag;
+	bool all = tag == 0 && settlement->multiple;
+
+	sim_require(connection->broker->answers_mistakes || tag > 0, "a settlement of tag 0");
+	if (!all && !is_unacked(channel, tag)) {
+		sim_require(connection->broker->answers_mistakes,
+			"unknown delivery tag %llu on channel %u", (unsigned long long)tag, number);
+		channel_fail(connection, number, 406, settlement->cause,
+			"PRECONDITION_FAILED - unknown delivery tag");
+		return;
+	}
+	while (link != &channel->unacked) {
+		struct stored *stored = CONTAINER_OF(link, struct stored, place);
+
+		link = link->next;
+		if (all || stored->tag == tag || (settlement->multiple && stored->tag < tag))
+			settle(connection, stored, settlement);
+	}
+}
+
+uint64_t broker_instance_of(
+	const struct broker_connection *connection, uint16_t number, uint64_t tag)
+{
+	const struct broker_channel *channel = &connection->channels[number];
+
+	for (struct link *link = channel->unacked.next; link != &channel->unacked;
+		link = link->next)
+		if (CONTAINER_OF(link, struct stored, place)->tag == tag)
+			return CONTAINER_OF(link, struct stored, place)->instance;
+	return 0;
+}
