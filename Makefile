@@ -57,6 +57,7 @@ libs_cli     := $(libs_io)
 ## make programs   build everything that is C, tests included; run nothing
 ## make units      unit tests and the checks of the SDKs
 ## make sim        the simulator; SEEDS=10000, SEED=17 for one seed with its trace, COVER=1 for its tables
+## make broker-diff  the fake broker against RabbitMQ 3.10 and 4.0; SEEDS=200, or SEED=17 to look at one
 ## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
 ## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
 ## make asan       units and simulator under the sanitizers
@@ -143,7 +144,7 @@ help:
 include worker-sdk/c/sdk.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
-programs: all workers demo-programs $(unit_programs) $(BUILD)/simulator $(every_system_program) $(every_fault_program) $(sdk_tests)
+programs: all workers demo-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(every_fault_program) $(sdk_tests)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 .PHONY: all programs units sim test asan install clean help

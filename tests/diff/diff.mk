@@ -16,6 +16,6 @@ broker-diff: $(BUILD)/broker-diff
 
 # What `make system` runs of it.
 broker-diff-some: $(BUILD)/broker-diff
-	@tests/diff/run $(BUILD)/broker-diff $(or $(BROKER),3.10) --seeds 40
+	@tests/diff/run $(BUILD)/broker-diff $(or $(BROKER),3.10) --seeds 24
 
 .PHONY: broker-diff broker-diff-some

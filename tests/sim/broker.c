@@ -12,7 +12,7 @@ static const struct release releases[] = {
 	[BROKER_4_0] = {.delivery_limit = 20,
 		.unlimited_below_0 = true,
 		.keeps_count = true,
-		.held_keep_cc = true,
+		.dead_keep_cc = true,
 		.tells_last_death = true},
 };
 

@@ -165,9 +165,7 @@ static void put_three(struct death *death, const char *which)
 
 static bool loses_cc(const struct death *death)
 {
-	const struct queue_arguments *arguments = &death->stored->queue->arguments;
-
-	return arguments->has_target && !(arguments->at_least_once && death->release->held_keep_cc);
+	return death->stored->queue->arguments.has_target && !death->release->dead_keep_cc;
 }
 
 static bool is_replaced(const struct death *death, struct text key)
@@ -236,6 +234,7 @@ static void choose_keys(const struct death *death, struct route *ret)
 	}
 	route_add(ret, stored_key(death->stored));
 	(void)route_add_header(ret, death->headers, TEXT("CC"));
+	route_add_array(ret, stored_bcc(death->stored));
 }
 
 /* From 4.0 on, what a consumer refused has come back once more. */
@@ -257,6 +256,7 @@ static size_t send_on(struct broker *broker, const struct death *death)
 		.properties = buf_text(&death->new_properties),
 		.body = stored_body(death->stored),
 		.facts = death->stored->facts,
+		.bcc = arguments->has_target ? TEXT_NONE : stored_bcc(death->stored),
 		.has_died = true,
 		.returns = returns_to_bring(death),
 	};

@@ -9,6 +9,7 @@ struct queue *queue_find(struct broker *, struct text name);
 /* What a publish or a dead letter is stored as. */
 struct letter {
 	struct text key, properties, body;
+	struct text bcc; /* members of that array, which no consumer sees */
 	struct copy_facts facts;
 	bool has_died;    /* a dead letter */
 	uint32_t returns; /* that it brings to a quorum queue */
@@ -25,6 +26,7 @@ uint32_t queue_purge(struct queue *);
 uint32_t queue_ready(const struct queue *);
 void queue_append_properties(const struct stored *, struct buf *);
 struct text stored_key(const struct stored *);
+struct text stored_bcc(const struct stored *);
 struct text stored_properties(const struct stored *);
 struct text stored_body(const struct stored *);
 
@@ -57,6 +59,7 @@ struct route {
 };
 /* The keys of the header (CC or BCC) are added, where it is there; false: it is no array. */
 bool route_add_header(struct route *, struct text headers, struct text name);
+void route_add_array(struct route *, struct text members);
 void route_add(struct route *, struct text key);
 /* An answer to direct reply-to; whether anybody waits for it. */
 bool route_reply(struct broker *, struct text token, struct text properties, struct text body);

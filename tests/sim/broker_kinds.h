@@ -34,7 +34,7 @@ struct release {
 	bool reverses_deaths;   /* the older ones in x-death, each time */
 	bool keeps_count;       /* of returns, when a dead letter goes to another quorum queue */
 	bool tells_last_death;  /* x-last-death-*, like x-first-death-* */
-	bool held_keep_cc; /* a dead letter of an at-least-once queue goes on with its header CC */
+	bool dead_keep_cc;      /* the header CC, where their queue has a target for them */
 };
 
 #endif

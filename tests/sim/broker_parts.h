@@ -25,8 +25,9 @@ struct stored {
 	bool has_died;        /* its x-death is the broker's own */
 	const char *held_for; /* held only: why it died */
 	bool is_returned; /* ready again, in a quorum queue: before all that was never delivered */
-	size_t key_len, properties_len, body_len;
-	char bytes[]; /* routing key, properties, body */
+	uint32_t brought; /* returns in another queue: told to the consumer, never judged */
+	size_t key_len, bcc_len, properties_len, body_len;
+	char bytes[]; /* routing key, members of the array BCC, properties, body */
 };
 
 struct queue {

@@ -87,6 +87,8 @@ static void rewrite(const struct broker_channel *channel, struct publication *p)
 	while (table_next(&rest, true, &field))
 		if (!text_is(field.key, TEXT("BCC")))
 			table_put_field(&headers, &field);
+		else
+			p->letter.bcc = field.value;
 	if (properties_has(&p->properties, PROPERTY_HEADERS))
 		properties_set(&p->properties, PROPERTY_HEADERS, buf_text(&headers));
 	if (text_is(p->properties.value[PROPERTY_REPLY_TO], TEXT("amq.rabbitmq.reply-to")))

@@ -25,14 +25,19 @@ struct text stored_key(const struct stored *stored)
 	return text_of(stored->bytes, stored->key_len);
 }
 
+struct text stored_bcc(const struct stored *stored)
+{
+	return text_of(stored->bytes + stored->key_len, stored->bcc_len);
+}
+
 struct text stored_properties(const struct stored *stored)
 {
-	return text_of(stored->bytes + stored->key_len, stored->properties_len);
+	return text_of(stored->bytes + stored->key_len + stored->bcc_len, stored->properties_len);
 }
 
 struct text stored_body(const struct stored *stored)
 {
-	return text_of(stored->bytes + stored->key_len + stored->properties_len, stored->body_len);
+	return text_of(stored_properties(stored).ptr + stored->properties_len, stored->body_len);
 }
 
 /* ---------- queues ---------- */
@@ -97,30 +102,44 @@ void broker_delete(struct broker *broker, const char *name)
 
 /* ---------- messages ---------- */
 
-void queue_store(struct broker *broker, struct queue *queue, const struct letter *letter)
+static void append(char **end, struct text bytes)
 {
-	size_t key_len = letter->key.len, properties_len = letter->properties.len;
-	struct stored *stored =
-		calloc(1, sizeof *stored + key_len + properties_len + letter->body.len);
+	if (bytes.len)
+		memcpy(*end, bytes.ptr, bytes.len);
+	*end += bytes.len;
+}
+
+static struct stored *new_stored(const struct letter *letter)
+{
+	struct stored *stored = calloc(1, sizeof *stored + letter->key.len + letter->bcc.len +
+						  letter->properties.len + letter->body.len);
+	char *end;
 
 	sim_require(stored, "out of memory");
-	stored->queue = queue;
 	stored->facts = letter->facts;
 	stored->has_died = letter->has_died;
-	stored->returns = queue->arguments.quorum ? letter->returns : 0;
-	stored->redelivered = stored->returns > 0;
+	stored->key_len = letter->key.len;
+	stored->bcc_len = letter->bcc.len;
+	stored->properties_len = letter->properties.len;
+	stored->body_len = letter->body.len;
+	end = stored->bytes;
+	append(&end, letter->key);
+	append(&end, letter->bcc);
+	append(&end, letter->properties);
+	append(&end, letter->body);
+	return stored;
+}
+
+void queue_store(struct broker *broker, struct queue *queue, const struct letter *letter)
+{
+	struct stored *stored = new_stored(letter);
+
+	stored->queue = queue;
+	stored->brought = queue->arguments.quorum ? letter->returns : 0;
+	stored->redelivered = stored->brought > 0;
 	stored->expires = expire_time(broker, queue, letter->properties);
 	stored->instance = ++broker->next_instance;
 	stored->order = ++broker->next_order;
-	stored->key_len = key_len;
-	stored->properties_len = properties_len;
-	stored->body_len = letter->body.len;
-	if (key_len)
-		memcpy(stored->bytes, letter->key.ptr, key_len);
-	memcpy(stored->bytes + key_len, letter->properties.ptr, properties_len);
-	if (letter->body.len)
-		memcpy(stored->bytes + key_len + properties_len, letter->body.ptr,
-			letter->body.len);
 	list_append(&queue->ready, &stored->place);
 	broker->watch->on_stored(
 		broker->watch->ctx, stored->instance, &letter->facts, queue->name, letter->body);
@@ -202,12 +221,13 @@ bool queue_requeue(struct broker *broker, struct stored *stored, enum requeue_ca
 void queue_append_properties(const struct stored *stored, struct buf *out)
 {
 	struct text raw = stored_properties(stored);
+	uint32_t count = stored->returns ? stored->returns : stored->brought;
 	struct properties properties;
 	struct table_field field;
 	struct buf headers;
 	struct text rest;
 
-	if (!stored->queue->arguments.quorum || stored->returns == 0) {
+	if (!stored->queue->arguments.quorum || count == 0) {
 		buf_append_text(out, raw);
 		return;
 	}
@@ -217,7 +237,7 @@ void queue_append_properties(const struct stored *stored, struct buf *out)
 	while (table_next(&rest, true, &field))
 		if (!text_is(field.key, TEXT("x-delivery-count")))
 			table_put_field(&headers, &field);
-	table_put_integer(&headers, TEXT("x-delivery-count"), stored->returns);
+	table_put_integer(&headers, TEXT("x-delivery-count"), count);
 	properties_set(&properties, PROPERTY_HEADERS, buf_text(&headers));
 	properties_write(&properties, out);
 	buf_release(&headers);

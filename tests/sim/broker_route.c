@@ -27,19 +27,24 @@ void route_add(struct route *route, struct text key)
 	route->count++;
 }
 
+void route_add_array(struct route *route, struct text members)
+{
+	struct table_field field;
+
+	while (table_next(&members, false, &field))
+		if (field.type == 'S')
+			route_add(route, field.value);
+}
+
 bool route_add_header(struct route *route, struct text headers, struct text name)
 {
 	struct table_field field;
-	struct text rest;
 
 	if (!table_find(headers, name, &field))
 		return true;
 	if (field.type != 'A')
 		return false;
-	rest = field.value;
-	while (table_next(&rest, false, &field))
-		if (field.type == 'S')
-			route_add(route, field.value);
+	route_add_array(route, field.value);
 	return true;
 }
 
