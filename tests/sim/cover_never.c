@@ -14,6 +14,7 @@ static const struct line rare[] = {
 	{"outbox-loss", "SHARED", "none", "what others published is all there was"},
 	{"outbox-loss", "CLOSED", "dead-letter-culprit", "three closes by chance in a row"},
 	{"parcel", "PARCEL_RENEW", "returned", "its queue goes in that moment"},
+	{"outbox-move", "sending", "probing", "the last confirm but a suspect publishes a copy"},
 	{"operator", "drain", "leaves", "the end of a run meets one that leaves"},
 };
 
@@ -39,7 +40,7 @@ static const struct line never[] = {
 	{"outbox", "CONFIRMED REFUSED RETURNED", "idle", "the broker answers each publish once"},
 	{"outbox-move", "down", "down", "no move"},
 	{"outbox-move", "idle", "idle", "no move"},
-	{"outbox-move", "sending", "sending probing", "a suspect waits until nothing is sent"},
+	{"outbox-move", "sending", "sending", "no move"},
 	{"outbox-move", "probing", "probing", "no move"},
 	{"outbox-loss", "CONNECTION SHARED", "culprit dead-letter-culprit", "it blames nobody"},
 	{"slot", NULL, NO_PROCESS, "no process"},
