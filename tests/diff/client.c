@@ -76,6 +76,21 @@ static void note(struct client *client, uint16_t channel, enum event_group group
 
 /* ---------- login ---------- */
 
+/* Whoever means another broker than the one that answers would compare it with the wrong fake. */
+static void check_release(const struct client *client, const amqp_connection_start_t *offer)
+{
+	const char *release = client->side->release;
+
+	for (int i = 0; release && i < offer->server_properties.num_entries; i++) {
+		const amqp_table_entry_t *entry = &offer->server_properties.entries[i];
+
+		if (text_is(peer_text(entry->key), TEXT("version")))
+			sim_require(text_starts(peer_text(entry->value.value.bytes),
+					    text_from(release)),
+				"%s is not RabbitMQ %s", client->side->name, release);
+	}
+}
+
 static void start(struct client *client)
 {
 	amqp_table_entry_t capability = {.key = amqp_cstring_bytes("consumer_cancel_notify"),
@@ -125,6 +140,7 @@ static void on_connection_method(struct client *client, amqp_method_number_t id,
 {
 	switch (id) {
 	case AMQP_CONNECTION_START_METHOD:
+		check_release(client, method);
 		start(client);
 		client_flush(client);
 		break;

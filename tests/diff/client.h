@@ -14,6 +14,7 @@
 struct side {
 	struct broker *fake; /* NULL: a real one */
 	int port;
+	const char *release; /* that a real one must be */
 	char name[32];
 };
 

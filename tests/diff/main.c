@@ -53,7 +53,7 @@ static size_t compare(
 	const struct task *task, struct script *script, struct trace *fake, struct trace *real)
 {
 	run_on_fake(script, task->release, NULL, NULL, fake);
-	run_on_port(script, task->port, fake, real);
+	run_on_port(script, task->port, task->release_name, fake, real);
 	return trace_compare(fake, real);
 }
 
@@ -148,7 +148,7 @@ static void run_seed(struct task *task, uint64_t seed)
 	current_seed = seed;
 	generate_begin(&generator, &script, seed);
 	run_on_fake(&script, task->release, generate_step, &generator, &fake);
-	run_on_port(&script, task->port, &fake, &real);
+	run_on_port(&script, task->port, task->release_name, &fake, &real);
 	task->commands += script.count;
 	task->events += real.events;
 	if (trace_compare(&fake, &real) != SIZE_MAX && is_steady(task, &script))

@@ -294,7 +294,8 @@ static void delete_queues(struct run *run)
 	}
 }
 
-void run_on_port(struct script *script, int port, const struct trace *expected, struct trace *ret)
+void run_on_port(struct script *script, int port, const char *release, const struct trace *expected,
+	struct trace *ret)
 {
 	struct run *run = calloc(1, sizeof *run);
 
@@ -302,6 +303,7 @@ void run_on_port(struct script *script, int port, const struct trace *expected, 
 	*ret = (struct trace){0};
 	run->script = script;
 	run->side.port = port;
+	run->side.release = release;
 	snprintf(run->side.name, sizeof run->side.name, "the broker on port %d", port);
 	open_run(run);
 	delete_queues(run);

@@ -28,7 +28,8 @@ typedef bool run_choose(void *ctx, struct script *, struct client clients[]);
 void run_on_fake(struct script *, enum broker_release, run_choose *, void *ctx, struct trace *ret);
 /* On a broker that listens there. What is expected is waited for; ends at the first step that
  * differs from it. */
-void run_on_port(struct script *, int port, const struct trace *expected, struct trace *ret);
+void run_on_port(struct script *, int port, const char *release, const struct trace *expected,
+	struct trace *ret);
 void trace_release(struct trace *);
 
 /* The first step in which they differ; SIZE_MAX: none. */

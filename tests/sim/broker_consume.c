@@ -42,17 +42,22 @@ static struct consumer_entry *new_consumer(
 	return entry;
 }
 
+/* A cancelled consumer of a quorum queue is one as long as it holds messages; one that comes back
+ * by the same name is the same. */
+static bool counts(const struct broker_channel *channel, const struct consumer_entry *entry)
+{
+	if (entry->live || !entry->queue->arguments.quorum || entry->unacked == 0)
+		return entry->live;
+	return !find_consumer((struct broker_channel *)channel, text_from(entry->tag));
+}
+
 static uint32_t count_on(const struct broker_channel *channel, const struct queue *queue)
 {
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < channel->consumer_count; i++) {
-		const struct consumer_entry *entry = &channel->consumers[i];
-
-		if (entry->queue == queue &&
-			(entry->live || (queue->arguments.quorum && entry->unacked > 0)))
-			count++;
-	}
+	for (size_t i = 0; i < channel->consumer_count; i++)
+		count += channel->consumers[i].queue == queue &&
+			 counts(channel, &channel->consumers[i]);
 	return count;
 }
 

@@ -237,14 +237,18 @@ static void choose_keys(const struct death *death, struct route *ret)
 	route_add_array(ret, stored_bcc(death->stored));
 }
 
-/* From 4.0 on, what a consumer refused has come back once more. */
+/* From 4.0 on a dead letter tells how often it came back; refused for the first time: once. */
 static uint32_t returns_to_bring(const struct death *death)
 {
 	const struct stored *stored = death->stored;
 
-	if (!death->release->keeps_count || !stored->queue->arguments.quorum)
+	if (!death->release->keeps_count)
 		return 0;
-	return stored->returns + (strcmp(death->reason, "rejected") == 0);
+	if (!stored->queue->arguments.quorum)
+		return stored->brought;
+	if (stored->returns == 0 && strcmp(death->reason, "rejected") == 0)
+		return 1;
+	return stored->returns;
 }
 
 static size_t send_on(struct broker *broker, const struct death *death)

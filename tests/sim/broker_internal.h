@@ -12,7 +12,7 @@ struct letter {
 	struct text bcc; /* members of that array, which no consumer sees */
 	struct copy_facts facts;
 	bool has_died;    /* a dead letter */
-	uint32_t returns; /* that it brings to a quorum queue */
+	uint32_t returns; /* that it brings; quorum queues tell of them */
 };
 void queue_store(struct broker *, struct queue *, const struct letter *);
 /* Back to where it came from, or, when it came back too often, to the dead letters: then false. */

@@ -135,8 +135,8 @@ void queue_store(struct broker *broker, struct queue *queue, const struct letter
 	struct stored *stored = new_stored(letter);
 
 	stored->queue = queue;
-	stored->brought = queue->arguments.quorum ? letter->returns : 0;
-	stored->redelivered = stored->brought > 0;
+	stored->brought = letter->returns;
+	stored->redelivered = queue->arguments.quorum && stored->brought > 0;
 	stored->expires = expire_time(broker, queue, letter->properties);
 	stored->instance = ++broker->next_instance;
 	stored->order = ++broker->next_order;
