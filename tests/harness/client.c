@@ -321,6 +321,31 @@ void client_expect(struct client *client, const char *queue, const char *text)
 	message_free(message);
 }
 
+/* A consumer on channel 3 again; what it was sent beyond `count` goes back with the channel. */
+void client_drain(struct client *client, const char *queue, long count,
+	void each(void *context, const struct message *), void *context)
+{
+	amqp_connection_state_t connection = client->consumer;
+	if (count <= 0)
+		return;
+	amqp_channel_open(connection, 3);
+	must(amqp_get_rpc_reply(connection), "channel.open");
+	amqp_basic_qos(connection, 3, 0, AT_ONCE, false);
+	amqp_basic_consume(connection, 3, amqp_cstring_bytes(queue), amqp_empty_bytes, false, false,
+		false, amqp_empty_table);
+	must(amqp_get_rpc_reply(connection), queue);
+	for (long taken = 1; taken <= count; taken++) {
+		struct message *message = next_message(client, queue);
+		each(context, message);
+		if (taken % (AT_ONCE / 2) == 0 || taken == count)
+			ck_assert_int_eq(
+				amqp_basic_ack(connection, 3, message->envelope.delivery_tag, true),
+				0);
+		message_free(message);
+	}
+	must(amqp_channel_close(connection, 3, AMQP_REPLY_SUCCESS), "channel.close");
+}
+
 struct message *client_call(struct client *client, const char *queue, const struct letter *letter)
 {
 	amqp_table_entry_t entries[LETTER_HEADERS];
@@ -340,61 +365,4 @@ struct message *client_call(struct client *client, const char *queue, const stru
 	struct message *reply = next_message(client, "direct reply-to");
 	must(amqp_channel_close(connection, 4, AMQP_REPLY_SUCCESS), "channel.close");
 	return reply;
-}
-
-void message_free(struct message *message)
-{
-	if (!message)
-		return;
-	amqp_destroy_envelope(&message->envelope);
-	free(message->body);
-	free(message);
-}
-
-bool message_text_is(amqp_bytes_t bytes, const char *text)
-{
-	return bytes.len == strlen(text) && memcmp(bytes.bytes, text, bytes.len) == 0;
-}
-
-const amqp_field_value_t *message_header(const struct message *message, const char *name)
-{
-	const amqp_table_t *headers = &message->properties.headers;
-	if (!(message->properties._flags & AMQP_BASIC_HEADERS_FLAG))
-		return NULL;
-	for (int i = 0; i < headers->num_entries; i++)
-		if (message_text_is(headers->entries[i].key, name))
-			return &headers->entries[i].value;
-	return NULL;
-}
-
-int64_t message_header_number(const struct message *message, const char *name)
-{
-	const amqp_field_value_t *header = message_header(message, name);
-	ck_assert_msg(header != NULL, "no header %s", name);
-	switch (header->kind) {
-	case AMQP_FIELD_KIND_I8:
-		return header->value.i8;
-	case AMQP_FIELD_KIND_U8:
-		return header->value.u8;
-	case AMQP_FIELD_KIND_I16:
-		return header->value.i16;
-	case AMQP_FIELD_KIND_U16:
-		return header->value.u16;
-	case AMQP_FIELD_KIND_I32:
-		return header->value.i32;
-	case AMQP_FIELD_KIND_U32:
-		return header->value.u32;
-	case AMQP_FIELD_KIND_I64:
-		return header->value.i64;
-	default:
-		ck_abort_msg("header %s is no number but '%c'", name, header->kind);
-	}
-	return 0;
-}
-
-bool message_header_is(const struct message *message, const char *name, const char *text)
-{
-	const amqp_field_value_t *header = message_header(message, name);
-	return header && header->kind == AMQP_FIELD_KIND_UTF8 &&
-	       message_text_is(header->value.bytes, text);
 }

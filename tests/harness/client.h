@@ -66,6 +66,9 @@ bool message_text_is(amqp_bytes_t, const char *text);
 struct message *client_take(struct client *, const char *queue);
 /* The same, and its body must be this text. */
 void client_expect(struct client *, const char *queue, const char *text);
+/* The next `count` messages, taken off it quickly; each is borrowed for the call. */
+void client_drain(struct client *, const char *queue, long count,
+	void each(void *context, const struct message *), void *context);
 
 /* A call by direct reply-to, answered; the reply. The letter's reply_to is not looked at. */
 struct message *client_call(struct client *, const char *queue, const struct letter *);

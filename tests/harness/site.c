@@ -206,26 +206,31 @@ static bool holds_any(const char *queue)
 	return broker_messages(site.broker, queue) > 0;
 }
 
-static bool is_any_waiting(const char *const delays[])
+static bool is_any_waiting(const char *queue, const char *const delays[])
 {
 	bool is_waiting = false;
 	for (size_t i = 0; delays[i] && !is_waiting; i++) {
-		char *name = scratch_text("%s.retry.%s", site.queue, delays[i]);
+		char *name = scratch_text("%s.retry.%s", queue, delays[i]);
 		is_waiting = holds_any(name);
 		free(name);
 	}
 	return is_waiting;
 }
 
-void site_await_settled(const char *const delays[])
+void site_await_queue_settled(const char *queue, const char *const delays[])
 {
 	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
 	/* Twice, the queue between: what moves meanwhile is seen once at least. */
-	while (is_any_waiting(delays) || holds_any(site.queue) || is_any_waiting(delays) ||
-		holds_any(site.queue)) {
-		ck_assert_msg(deadline_left(deadline) > 0, "%s does not get empty", site.queue);
+	while (is_any_waiting(queue, delays) || holds_any(queue) || is_any_waiting(queue, delays) ||
+		holds_any(queue)) {
+		ck_assert_msg(deadline_left(deadline) > 0, "%s does not get empty", queue);
 		poll(NULL, 0, 50);
 	}
+}
+
+void site_await_settled(const char *const delays[])
+{
+	site_await_queue_settled(site.queue, delays);
 }
 
 void site_forget(struct proc *proc)
