@@ -14,18 +14,31 @@ struct entry {
 };
 
 struct account {
+	struct account_place at;
 	const char *const *delays; /* borrowed */
 	struct entry *entries;
 	long count, room;
-	long mark; /* the witness's size at the last post */
+	long first; /* the first one's number: those below belong to parts that were closed */
+	long late;  /* ends of such, which are repeats */
+	long mark;  /* the witness's size at the last post */
 };
 
-struct account *account_new(const char *const delays[])
+struct account *account_new_at(const struct account_place *place, const char *const delays[])
 {
 	struct account *account = calloc(1, sizeof *account);
 	ck_assert_ptr_nonnull(account);
+	account->at = *place;
 	account->delays = delays;
 	return account;
+}
+
+struct account *account_new(const char *const delays[])
+{
+	return account_new_at(&(struct account_place){.queue = site.queue,
+				      .dead = site.dead,
+				      .replies = site.replies,
+				      .witness = site.witness},
+		delays);
 }
 
 void account_free(struct account *account)
@@ -36,10 +49,10 @@ void account_free(struct account *account)
 }
 
 /* The size tells enough, and is cheap to ask for. */
-static long witness_size(void)
+static long witness_size(const struct account *account)
 {
 	struct stat facts;
-	return stat(site.witness, &facts) == 0 ? (long)facts.st_size : 0;
+	return stat(account->at.witness, &facts) == 0 ? (long)facts.st_size : 0;
 }
 
 static enum fate fate_of(char letter)
@@ -71,7 +84,6 @@ static const char *unfit_header(void)
 
 static void ask_for_reply(struct letter *letter, enum fate fate)
 {
-	letter->reply_to = site.replies;
 	add_header(letter, "X-Status", "201");
 	if (fate == FATE_NOWHERE)
 		add_header(letter, "X-Reply-Queue", "there-is-no-such-queue");
@@ -81,11 +93,14 @@ static void ask_for_reply(struct letter *letter, enum fate fate)
 		add_header(letter, "X-Reply-Bytes", "100000");
 }
 
-static struct letter write_letter(enum fate fate, char *id, const char *sleep_ms)
+static struct letter write_letter(
+	const struct account *account, enum fate fate, char *id, const char *sleep_ms)
 {
 	struct letter letter = {.body = id, .correlation_id = id};
-	if (fate == FATE_REPLY || fate >= FATE_NOWHERE)
+	if (fate == FATE_REPLY || fate >= FATE_NOWHERE) {
+		letter.reply_to = account->at.replies;
 		ask_for_reply(&letter, fate);
+	}
 	if (fate == FATE_RETRIED)
 		add_header(&letter, "X-Fail-Until", "1");
 	if (fate == FATE_REJECTED)
@@ -112,19 +127,19 @@ static void post_batch(struct account *account, int count, const char *fates, co
 {
 	struct letter letters[BATCH];
 	for (int i = 0; i < count; i++) {
-		char *id = scratch_text("%ld", account->count);
+		char *id = scratch_text("%ld", account->first + account->count);
 		enum fate fate = fate_of(fates[(size_t)account->count % strlen(fates)]);
-		letters[i] = write_letter(fate, id, sleep_ms);
+		letters[i] = write_letter(account, fate, id, sleep_ms);
 		enter(account, fate);
 	}
-	client_post_all(site.client, site.queue, letters, (size_t)count);
+	client_post_all(site.client, account->at.queue, letters, (size_t)count);
 	for (int i = 0; i < count; i++)
 		free((void *)(uintptr_t)letters[i].body);
 }
 
 void account_post(struct account *account, long count, const char *fates, int sleep_ms)
 {
-	account->mark = witness_size();
+	account->mark = witness_size(account);
 	char *sleep = sleep_ms ? scratch_text("%d", sleep_ms) : NULL;
 	for (; count > 0; count -= BATCH)
 		post_batch(account, (int)(count < BATCH ? count : BATCH), fates, sleep);
@@ -133,8 +148,8 @@ void account_post(struct account *account, long count, const char *fates, int sl
 
 void account_fill(struct account *account, long level, const char *fates, int sleep_ms)
 {
-	long ready = client_ready(site.client, site.queue);
-	account->mark = witness_size();
+	long ready = client_ready(site.client, account->at.queue);
+	account->mark = witness_size(account);
 	if (ready < level)
 		account_post(account, level - ready, fates, sleep_ms);
 }
@@ -156,8 +171,7 @@ long account_posted(const struct account *account)
 long account_witnessed(const struct account *account)
 {
 	long lines = 0;
-	(void)account;
-	char *text = scratch_read(site.witness, NULL);
+	char *text = scratch_read(account->at.witness, NULL);
 	for (const char *at = text; at && (at = strchr(at, '\n')); at++)
 		lines++;
 	free(text);
@@ -169,8 +183,8 @@ bool account_is_through(struct account *account)
 	long wanted[FATES] = {0}, replies, dead;
 	for (long i = 0; i < account->count; i++)
 		wanted[account->entries[i].fate]++;
-	replies = client_ready(site.client, site.replies);
-	dead = client_ready(site.client, site.dead);
+	replies = client_ready(site.client, account->at.replies);
+	dead = client_ready(site.client, account->at.dead);
 	return replies >= wanted[FATE_REPLY] &&
 	       dead >= account->count - wanted[FATE_DONE] - wanted[FATE_RETRIED] -
 			       wanted[FATE_REPLY] &&
@@ -180,7 +194,7 @@ bool account_is_through(struct account *account)
 
 void account_await_settled(struct account *account)
 {
-	site_await_settled(account->delays);
+	site_await_queue_settled(account->at.queue, account->delays);
 }
 
 void account_await_progress(struct account *account, long count)
@@ -188,7 +202,7 @@ void account_await_progress(struct account *account, long count)
 	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
 	/* No line is shorter than a digit and its end. */
 	long enough = account->mark + 2 * count;
-	while (witness_size() < enough) {
+	while (witness_size(account) < enough) {
 		ck_assert_msg(deadline_left(deadline) > 0, "nothing gets done");
 		poll(NULL, 0, 5);
 	}
@@ -196,13 +210,24 @@ void account_await_progress(struct account *account, long count)
 
 /* ---------- closing ---------- */
 
-static void book(struct account *account, const char *id, bool is_end_of(enum fate))
+/* NULL: of a part that was closed. */
+static struct entry *find(const struct account *account, const char *id)
 {
 	char *rest;
 	long number = strtol(id, &rest, 10);
-	ck_assert_msg(!*rest && rest != id && number >= 0 && number < account->count,
+	ck_assert_msg(
+		!*rest && rest != id && number >= 0 && number < account->first + account->count,
 		"nobody published '%s'", id);
-	struct entry *entry = &account->entries[number];
+	return number < account->first ? NULL : &account->entries[number - account->first];
+}
+
+static void book(struct account *account, const char *id, bool is_end_of(enum fate))
+{
+	struct entry *entry = find(account, id);
+	if (!entry) {
+		account->late++;
+		return;
+	}
 	ck_assert_msg(is_end_of(entry->fate), "%s ended otherwise than it was to", id);
 	if (entry->ends < UINT8_MAX)
 		entry->ends++;
@@ -226,31 +251,38 @@ static bool is_dead(enum fate fate)
 /* A task with a reply bears witness, too; what it came to is the reply, or a dead letter. */
 static bool is_told_by_its_reply(const struct account *account, const char *id)
 {
-	long number = atol(id);
-	if (number < 0 || number >= account->count)
-		return false;
-	enum fate fate = account->entries[number].fate;
-	return fate == FATE_REPLY || fate >= FATE_NOWHERE;
+	const struct entry *entry = find(account, id);
+	return entry && (entry->fate == FATE_REPLY || entry->fate >= FATE_NOWHERE);
 }
 
+/* Workers that live on append to the same file. */
 static void book_witness(struct account *account)
 {
-	char *text = scratch_read(site.witness, NULL), *rest = NULL;
+	char *text = scratch_read(account->at.witness, NULL), *rest = NULL;
 	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
 		line = strtok_r(NULL, "\n", &rest))
 		if (!is_told_by_its_reply(account, line))
 			book(account, line, is_witnessed);
+	if (text)
+		ck_assert_int_eq(truncate(account->at.witness, 0), 0);
 	free(text);
-	unlink(site.witness);
+}
+
+struct booking {
+	struct account *account;
+	bool (*is_end_of)(enum fate);
+};
+
+static void book_message(void *context, const struct message *message)
+{
+	struct booking *booking = context;
+	book(booking->account, message->body, booking->is_end_of);
 }
 
 static void book_queue(struct account *account, const char *queue, bool is_end_of(enum fate))
 {
-	for (long left = client_ready(site.client, queue); left > 0; left--) {
-		struct message *message = client_take(site.client, queue);
-		book(account, message->body, is_end_of);
-		message_free(message);
-	}
+	struct booking booking = {account, is_end_of};
+	client_drain(site.client, queue, client_ready(site.client, queue), book_message, &booking);
 	ck_assert_int_le(broker_messages(site.broker, queue), 0);
 }
 
@@ -264,22 +296,24 @@ static void expect_no_stale_ack(void)
 
 long account_close(struct account *account, struct tally *tally)
 {
-	long repeats = 0;
+	long repeats;
 	book_witness(account);
-	book_queue(account, site.replies, is_replied);
-	book_queue(account, site.dead, is_dead);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	book_queue(account, account->at.replies, is_replied);
+	book_queue(account, account->at.dead, is_dead);
+	ck_assert_int_eq(broker_messages(site.broker, account->at.queue), 0);
 	expect_no_stale_ack();
+	repeats = account->late;
 	for (long i = 0; i < account->count; i++) {
 		int ends = account->entries[i].ends;
 		if (ends == 0)
-			fprintf(stderr, "message %ld is lost\n", i);
+			fprintf(stderr, "message %ld is lost\n", account->first + i);
 		tally->lost += ends == 0;
 		tally->done += ends > 0;
 		repeats += ends > 1 ? ends - 1 : 0;
 	}
 	tally->asked += account->count;
 	tally->repeats += repeats;
-	account->count = 0;
+	account->first += account->count;
+	account->count = account->late = 0;
 	return repeats;
 }

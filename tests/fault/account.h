@@ -21,8 +21,16 @@ enum fate {
 
 struct account;
 
+/* Where the messages go and where they end. */
+struct account_place {
+	const char *queue, *dead, *replies;
+	const char *witness; /* WITNESS of the pool's workers */
+};
+
 /* On site's queues. delays: those of the pool's retry queues, as in site_await_settled. */
 struct account *account_new(const char *const delays[]);
+/* Of another pool, by the same broker; what place points to is borrowed until account_free. */
+struct account *account_new_at(const struct account_place *, const char *const delays[]);
 void account_free(struct account *);
 
 /* count messages, fates[i % strlen]: 'd' done, 'r' reply, 't' retried, 'x' rejected, 'p' poison.
@@ -46,8 +54,8 @@ void account_await_progress(struct account *, long count);
 
 /* Reads where everything ended, into the tally: asked, done, repeats, lost. Fails the test for a
  * message that ended otherwise than it was to, that nobody published, that is left in a queue, and
- * for a broker that was sent an unknown delivery tag. The account is empty then. Returns the
- * repeats of this part. */
+ * for a broker that was sent an unknown delivery tag. The account and the witness are empty then.
+ * Returns the repeats of this part. */
 long account_close(struct account *, struct tally *);
 
 #endif
