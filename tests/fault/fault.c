@@ -9,6 +9,7 @@
 static const struct fault *fault; /* the program's one row */
 static uint64_t seed, random_state;
 static int64_t end_of_time; /* 0: none */
+static int64_t whole_ms;    /* from the start to it */
 
 static long number_of(const char *name, long fallback)
 {
@@ -40,6 +41,13 @@ bool fault_next(struct tally *tally)
 		return false;
 	tally->trials++;
 	return true;
+}
+
+double fault_share(const struct tally *tally)
+{
+	double trials = (double)tally->trials / (double)fault_trials();
+	double time = end_of_time ? 1 - (double)deadline_left(end_of_time) / (double)whole_ms : 0;
+	return trials > time ? trials : time;
 }
 
 /* xorshift64*, Vigna 2016. */
@@ -115,7 +123,8 @@ static void keep(const struct tally *tally, double seconds)
 static void start_time_and_chance(void)
 {
 	long seconds = number_of("T", 0);
-	end_of_time = seconds ? deadline_in((int)seconds * 1000) : 0;
+	whole_ms = seconds * 1000;
+	end_of_time = seconds ? deadline_in((int)whole_ms) : 0;
 	seed = (uint64_t)number_of("SEED", (long)time(NULL));
 	random_state = seed * 0x9E3779B97F4A7C15U + 1;
 }

@@ -44,6 +44,8 @@ int fault_main(const struct fault *);
 long fault_trials(void);
 /* Whether another trial is wanted: counts it, unless there are enough or the time is over. */
 bool fault_next(struct tally *);
+/* How much of the row is over, by trials or by time: 0 to 1. */
+double fault_share(const struct tally *);
 /* From a seed that is told in the results and given back by SEED. */
 uint32_t fault_random(void);
 /* At least 0, below bound. */
