@@ -237,7 +237,8 @@ static void choose_keys(const struct death *death, struct route *ret)
 	route_add_array(ret, stored_bcc(death->stored));
 }
 
-/* From 4.0 on a dead letter tells how often it came back; refused for the first time: once. */
+/* From 4.0 on a dead letter tells how often it came back. To be refused counts, too; at-least-once,
+ * only where it never came back. */
 static uint32_t returns_to_bring(const struct death *death)
 {
 	const struct stored *stored = death->stored;
@@ -246,8 +247,9 @@ static uint32_t returns_to_bring(const struct death *death)
 		return 0;
 	if (!stored->queue->arguments.quorum)
 		return stored->brought;
-	if (stored->returns == 0 && strcmp(death->reason, "rejected") == 0)
-		return 1;
+	if (strcmp(death->reason, "rejected") == 0 &&
+		(stored->returns == 0 || !stored->queue->arguments.at_least_once))
+		return stored->returns + 1;
 	return stored->returns;
 }
 
