@@ -45,7 +45,7 @@ static pid_t start_family(void)
 	if (leader == 0) {
 		char number[16]; /* by exec, as a worker: it holds nothing of the guard's */
 		snprintf(number, sizeof number, "%d", up[1]);
-		execl("/proc/self/exe", "family", number, NULL);
+		execl(unit_own_path(), "family", number, NULL);
 		_exit(5);
 	}
 	for (int i = 0; i < 4; i++)

@@ -3,7 +3,9 @@
 #define UNIT_H
 
 #include <check.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* TCase with these tests; use in a suite function. */
 #define UNIT_CASE(suite, name, ...)                                                                \
@@ -14,6 +16,17 @@
 			tcase_add_test(tcase, tests[i]);                                           \
 		suite_add_tcase(suite, tcase);                                                     \
 	} while (0)
+
+/* For a test program that runs itself again: by its path, for under valgrind /proc/self/exe, when
+ * it is executed, is valgrind. */
+static inline const char *unit_own_path(void)
+{
+	static char path[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+	ck_assert_int_gt(len, 0);
+	path[len] = '\0';
+	return path;
+}
 
 /* main's value. */
 static inline int unit_run(Suite *suite)

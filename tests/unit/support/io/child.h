@@ -6,8 +6,6 @@
 
 #include "unit/unit.h"
 
-#define CHILD_PROGRAM "/proc/self/exe"
-
 /* The worker's main: its exit status. */
 int child_run(const char *form, const char *behaviour);
 /* A Unix-domain stream socket connected to path; -1: errno tells. */

@@ -42,7 +42,7 @@ void crewrig_open(struct crewrig *rig, enum pipe_form form, const char *behaviou
 	static const char *const forms[] = {
 		[PIPE_PATH] = "path", [PIPE_FIFO] = "fifo", [PIPE_COREFX] = "corefx"};
 	*rig = (struct crewrig){
-		.command = {(char *)CHILD_PROGRAM, (char *)forms[form], (char *)behaviour}};
+		.command = {(char *)unit_own_path(), (char *)forms[form], (char *)behaviour}};
 	rig->config = (struct crew_config){.pool = "unit",
 		.command = rig->command,
 		.workers = workers,
