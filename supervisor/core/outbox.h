@@ -45,9 +45,10 @@ struct parcel {
 	enum reason reason;        /* RETRY, DEAD_LETTER */
 	mtime delay;               /* RETRY: for the queue of this delay; 0: its own, at once */
 	struct exit_info exit;     /* of the worker, where one ended */
+	const char *what;          /* REASON_PROTOCOL: its error, static words; else NULL */
 	struct delivery *delivery; /* the one it is embedded in */
-	/* owned; REPLY and HAND_BACK, else the last answer, or last words (status 0, body: the line
-	 * that its worker wrote last to stderr), or NULL */
+	/* owned; REPLY and HAND_BACK, else the last answer, or, of a worker that gave none, only
+	 * its words (status 0), or NULL */
 	struct output *output;
 	mtime due;           /* refused: when it is published again */
 	bool returned;       /* the broker could not route it; its confirm follows */

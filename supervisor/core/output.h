@@ -13,11 +13,12 @@
 #define STATUS_FAILED   500 /* to 599 */
 
 struct output {
-	int32_t status;           /* one of protocol.md 4, checked; 0: last words in body */
+	int32_t status;           /* one of protocol.md 4, checked; 0: no answer, only words */
 	struct text body;         /* of the reply or the progress note */
 	struct text headers;      /* AMQP table, without its length; stripped of what is ours */
 	struct text reply_queue;  /* empty: the task's own reply_to */
 	struct text content_type; /* empty: the task's own */
+	struct text words;        /* the line that its worker wrote last to stderr; or empty */
 	enum reason unfit;        /* REASON_NONE, or why it can not be published */
 	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
 	size_t room;              /* of bytes */
@@ -27,6 +28,8 @@ struct output {
 /* Owned by the caller; room bytes in .bytes, texts empty, status 0, retry_after_ms -1. NULL: out of
  * memory. */
 struct output *output_new(size_t room);
+/* Moves in; returns it with these words, elsewhere in memory. Out of memory: as it was. */
+struct output *output_add_words(struct output *, struct text words);
 void output_free(struct output *);
 /* Bytes it holds in memory, for the limits. */
 size_t output_size(const struct output *);

@@ -31,8 +31,9 @@ static void hold_refused(struct pool *pool, struct parcel *parcel, const char *w
 
 static void finish_unroutable(struct pool *pool, struct parcel *parcel, enum reason reason)
 {
-	pool_finish(
-		pool, parcel->delivery, (struct ending){OUTCOME_UNROUTABLE, reason, parcel->exit});
+	pool_finish(pool, parcel->delivery,
+		(struct ending){
+			.outcome = OUTCOME_UNROUTABLE, .reason = reason, .exit = parcel->exit});
 }
 
 static void tell_through(struct pool *pool, const struct parcel *parcel)

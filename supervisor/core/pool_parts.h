@@ -41,6 +41,7 @@ struct ending {
 	enum outcome outcome;
 	enum reason reason;    /* OUTCOME_UNROUTABLE */
 	struct exit_info exit; /* where a process ended */
+	const char *what;      /* OUTCOME_BROKEN: static words; else NULL */
 };
 
 /* One handler an event kind. */

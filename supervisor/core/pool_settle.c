@@ -18,6 +18,7 @@ static void tell_attempt(struct pool *pool, enum notice_kind kind, const struct 
 				.attempt = delivery->attempt + 1u,
 				.attempts = pool->config.policy.attempts,
 				.exit = delivery->parcel.exit,
+				.what = delivery->parcel.what,
 				.duration = duration,
 			});
 }
@@ -109,6 +110,7 @@ void pool_finish(struct pool *pool, struct delivery *delivery, struct ending end
 {
 	const struct output *output = delivery->parcel.output;
 	delivery->parcel.exit = ending.exit;
+	delivery->parcel.what = ending.what;
 	if (!delivery->source) {
 		drop_orphan(pool, delivery);
 		return;

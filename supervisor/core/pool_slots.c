@@ -210,8 +210,10 @@ static void leave_if_empty(struct pool *pool, struct slot *slot)
 static void break_slot(struct pool *pool, struct slot *slot, const char *what)
 {
 	slot->deaf = true;
-	if (slot->blame == OUTCOME_CRASHED)
+	if (slot->blame == OUTCOME_CRASHED) {
 		slot->blame = OUTCOME_BROKEN;
+		slot->what = what;
+	}
 	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
 		tell_slot(pool, NOTICE_WORKER_BROKEN, slot,
 			(struct notice){.delivery = slot_head(slot), .what = what});
@@ -293,7 +295,10 @@ static void end_pipe(
 	if (!head)
 		return;
 	head->took = took;
-	pool_finish(pool, head, (struct ending){.outcome = slot->blame, .exit = exit});
+	pool_finish(pool, head,
+		(struct ending){.outcome = slot->blame,
+			.exit = exit,
+			.what = slot->blame == OUTCOME_BROKEN ? slot->what : NULL});
 }
 
 void pool_on_slot_gone(struct pool *pool, const struct event *event)

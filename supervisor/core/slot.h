@@ -21,6 +21,7 @@ struct slot {
 	uint32_t life; /* of the present process, or the next one; rises when one is gone */
 	enum life_state state;
 	enum outcome blame; /* what becomes of the head if the process ends now */
+	const char *what;   /* OUTCOME_BROKEN: how, static words */
 	bool deaf;          /* nothing it says counts any more */
 	bool asked;         /* we asked it to leave for good */
 	bool has_answered;

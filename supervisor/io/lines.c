@@ -9,6 +9,7 @@ void lines_init(struct lines *lines, struct log_origin origin, bool keeps_last)
 	buf_init(&lines->last, LINES_LAST_MAX);
 	lines->keeps_last = keeps_last;
 	lines->origin = origin;
+	lines->kept = lines->told = 0;
 }
 
 static struct text without_blanks(struct text t)
@@ -36,11 +37,13 @@ static void keep_last(struct lines *lines, struct text line)
 		line.len = fewer_characters(line, LINES_LAST_MAX);
 	buf_clear(&lines->last);
 	buf_append_text(&lines->last, line);
+	lines->kept++;
 }
 
 static void tell(struct lines *lines, struct text line)
 {
 	log_worker_line(lines->origin, line);
+	lines->told++;
 	if (lines->keeps_last)
 		keep_last(lines, line);
 }

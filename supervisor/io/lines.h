@@ -15,6 +15,8 @@ struct lines {
 	struct buf rest; /* begun, no newline seen */
 	struct buf last; /* the last line that was not blank */
 	bool keeps_last;
+	uint64_t kept; /* how many lines were the last one once */
+	uint64_t told; /* lines and pieces that went to the log */
 	struct log_origin origin;
 };
 

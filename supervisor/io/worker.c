@@ -55,6 +55,8 @@ static void reset(struct worker *worker)
 	worker->pid = 0;
 	worker->exit = (struct exit_info){.kind = EXIT_NONE};
 	worker->left = SIZE_MAX;
+	worker->open = 0;
+	worker->is_behind = false;
 	worker->control = worker->start = -1;
 	worker->logs[0].fd = worker->logs[1].fd = -1;
 }
@@ -141,17 +143,14 @@ void worker_signal(struct worker *worker, int number)
 
 /* ---------- the end ---------- */
 
-/* The line that it wrote last to stderr, for those who look for the cause. NULL: none, or no memory
- * for it. */
+/* The line that it wrote last to stderr, for those who look for the cause. NULL: none since its
+ * task began, or no memory for it. */
 static struct output *last_words(const struct worker *worker)
 {
-	struct text line = lines_last(&worker->logs[STREAM_ERROR].lines);
-	struct output *words = line.len > 0 ? output_new(line.len) : NULL;
-	if (!words)
-		return NULL;
-	memcpy(words->bytes, line.ptr, line.len);
-	words->body = text_of(words->bytes, line.len);
-	return words;
+	const struct worker_log *log = &worker->logs[STREAM_ERROR];
+	struct text line = worker_log_words(log, worker->is_behind, worker->exit_turn);
+	struct output *words = line.len > 0 ? output_new(0) : NULL;
+	return words ? output_add_words(words, line) : NULL;
 }
 
 static void bury(struct worker *worker)
@@ -206,6 +205,7 @@ void worker_on_exit(void *ctx, pid_t pid, struct exit_info exit)
 	kill(-pid, SIGKILL);
 	guard_remove(worker->shop->guard, pid);
 	worker->process = PROCESS_EXITED;
+	worker->exit_turn = ev_iteration(worker->shop->loop);
 	note_exit(worker, exit);
 	read_last(worker);
 	worker_bury_if_over(worker);

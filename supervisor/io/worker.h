@@ -55,6 +55,10 @@ struct worker {
 	size_t left;      /* as in worker_log */
 	mtime ended_at;   /* INPUT_ENDED */
 
+	uint16_t open;      /* tasks sent and not answered; the first of them has begun */
+	bool is_behind;     /* that one was sent before the answer of another was read */
+	unsigned exit_turn; /* PROCESS_EXITED: the loop's */
+
 	int control; /* its stdin */
 	int start;   /* -1: it runs */
 	ev_io started;
@@ -100,6 +104,10 @@ void worker_break(struct worker *, const char *what);
 /* Stops reading for good, without a word. */
 void worker_stop_reading(struct worker *);
 void worker_close_overdue(struct worker *);
+
+/* A task begins: what stderr said before is not its own. is_behind: it had been sent before the
+ * answer of the one before it was read. */
+void worker_begin(struct worker *, bool is_behind);
 
 /* ---------- worker_output.c ---------- */
 enum send_result worker_send(struct worker *, const struct delivery *, uint16_t attempt);

@@ -34,12 +34,43 @@ void worker_break(struct worker *worker, const char *what)
 
 /* ---------- frames ---------- */
 
-static enum rc tell_frame(struct worker *worker, struct text frame, const char **ret_what)
+void worker_begin(struct worker *worker, bool is_behind)
+{
+	worker->is_behind = is_behind;
+	worker_log_begin(&worker->logs[STREAM_ERROR]);
+}
+
+/* An answer that says no, with what stderr said of it. The two are read in no order: if another
+ * answer follows at once, what was said last is that one's. */
+static struct output *add_words(struct worker *worker, struct output *output, bool is_last)
+{
+	struct worker_log *log = &worker->logs[STREAM_ERROR];
+	struct text words;
+	if (is_last)
+		worker_log_catch_up(log);
+	words = is_last ? worker_log_words(log, worker->is_behind, ev_iteration(worker->shop->loop))
+			: worker_log_earlier_words(log);
+	return words.len > 0 ? output_add_words(output, words) : output;
+}
+
+static void note_answer(struct worker *worker)
+{
+	if (worker->open > 0 && --worker->open > 0)
+		worker_begin(worker, true);
+}
+
+/* is_last: nothing behind it was read yet. */
+static enum rc tell_frame(
+	struct worker *worker, struct text frame, bool is_last, const char **ret_what)
 {
 	struct output *output;
 	enum rc rc = answer_read(frame, &worker->shop->config->answer, &output, ret_what);
 	if (rc != RC_OK)
 		return rc;
+	if (output->status >= STATUS_REJECTED)
+		output = add_words(worker, output, is_last);
+	if (output->status != STATUS_PROGRESS)
+		note_answer(worker);
 	struct event event = {.kind = SLOT_OUTPUT, .slot = {.output = output}};
 	CRASH_POINT("answer-read");
 	worker_tell_event(worker, &event);
@@ -60,10 +91,10 @@ static enum rc tell_frames(struct worker *worker, struct text *bytes, const char
 		if (bytes->len - WIRE_LENGTH_BYTES < len)
 			return RC_OK;
 		struct text frame = text_of(bytes->ptr + WIRE_LENGTH_BYTES, len);
-		enum rc rc = tell_frame(worker, frame, ret_what);
+		size_t used = WIRE_LENGTH_BYTES + (size_t)len;
+		enum rc rc = tell_frame(worker, frame, used == bytes->len, ret_what);
 		if (rc != RC_OK)
 			return rc;
-		size_t used = WIRE_LENGTH_BYTES + (size_t)len;
 		*bytes = text_of(bytes->ptr + used, bytes->len - used);
 	}
 	return RC_OK;

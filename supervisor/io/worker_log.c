@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <unistd.h>
 
+/* What may be read at once beside the read of each turn. */
+#define CATCH_UP_READS 16
+#define CATCH_UP_LINES 64
+
 static void on_log(struct ev_loop *loop, ev_io *io, int events)
 {
 	(void)loop;
@@ -23,9 +27,32 @@ void worker_log_open(
 	log->worker = worker;
 	log->fd = fd;
 	log->left = SIZE_MAX;
+	log->earlier = log->stale = 0;
+	log->has_more = false;
+	log->last_turn = log->caught_up_in = ev_iteration(worker->shop->loop) - 1;
 	ev_io_init(&log->io, on_log, fd, EV_READ);
 	log->io.data = log;
 	ev_io_start(worker->shop->loop, &log->io);
+}
+
+static unsigned turn_of(const struct worker_log *log)
+{
+	return ev_iteration(log->worker->shop->loop);
+}
+
+static void add(struct worker_log *log, struct text bytes)
+{
+	size_t stale = log->stale < bytes.len ? log->stale : bytes.len;
+	log->last_turn = turn_of(log);
+	if (stale > 0) {
+		lines_add(&log->lines, text_of(bytes.ptr, stale));
+		log->stale -= stale;
+		log->earlier = log->lines.kept;
+	}
+	if (bytes.len > stale) {
+		log->has_more = true;
+		lines_add(&log->lines, text_of(bytes.ptr + stale, bytes.len - stale));
+	}
 }
 
 void worker_log_read(struct worker_log *log)
@@ -35,7 +62,7 @@ void worker_log_read(struct worker_log *log)
 	ssize_t n = read(log->fd, bytes, share);
 	bool is_last = log->left != SIZE_MAX;
 	if (n > 0) {
-		lines_add(&log->lines, text_of(bytes, (size_t)n));
+		add(log, text_of(bytes, (size_t)n));
 		log->left -= is_last ? (size_t)n : 0;
 		if (log->left == 0)
 			worker_log_close(log);
@@ -55,6 +82,38 @@ void worker_log_last(struct worker_log *log)
 		worker_log_close(log);
 }
 
+void worker_log_begin(struct worker_log *log)
+{
+	log->earlier = log->lines.kept;
+	log->stale = log->fd < 0 ? 0 : descriptor_waiting(log->fd);
+	log->has_more = false;
+}
+
+void worker_log_catch_up(struct worker_log *log)
+{
+	uint64_t before = log->lines.told;
+	if (log->caught_up_in == turn_of(log))
+		return;
+	log->caught_up_in = turn_of(log);
+	for (int reads = 0;
+		reads < CATCH_UP_READS && log->fd >= 0 && log->left == SIZE_MAX &&
+		log->lines.told - before < CATCH_UP_LINES && descriptor_waiting(log->fd) > 0;
+		reads++)
+		worker_log_read(log);
+}
+
+struct text worker_log_words(const struct worker_log *log, bool is_behind, unsigned turn)
+{
+	bool is_late = is_behind && (int)(log->last_turn - turn) >= 0;
+	return log->lines.kept > log->earlier || is_late ? lines_last(&log->lines) : TEXT_NONE;
+}
+
+struct text worker_log_earlier_words(const struct worker_log *log)
+{
+	bool is_late = log->last_turn == turn_of(log);
+	return log->lines.kept > log->earlier && !is_late ? lines_last(&log->lines) : TEXT_NONE;
+}
+
 bool worker_log_is_over(const struct worker_log *log)
 {
 	return log->fd < 0;
@@ -67,6 +126,8 @@ void worker_log_close(struct worker_log *log)
 	ev_io_stop(log->worker->shop->loop, &log->io);
 	descriptor_close(&log->fd);
 	lines_end(&log->lines);
+	if (!log->has_more) /* what stood there without a newline was not of this task */
+		log->earlier = log->lines.kept;
 }
 
 void worker_log_forget(struct worker_log *log)

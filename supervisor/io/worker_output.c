@@ -15,6 +15,8 @@ enum send_result worker_send(
 		delivery, &config->task, attempt, config->hard_limit_ms, &worker->output);
 	if (rc != RC_OK)
 		return rc == RC_LIMIT ? SEND_TOO_LARGE : SEND_NO_MEMORY;
+	if (worker->open++ == 0)
+		worker_begin(worker, false);
 	list_remove(&worker->unsent);
 	list_append(&worker->shop->unsent, &worker->unsent);
 	return SEND_OK;

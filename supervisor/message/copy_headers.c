@@ -193,9 +193,12 @@ static uint16_t attempts_so_far(const struct parcel *parcel)
 	return before + (was_started && before < UINT16_MAX);
 }
 
-static void put_exit(struct buf *out, const struct exit_info *exit)
+/* "signal 11"; after a protocol error, which we answer with a signal of our own, the error first.
+ */
+static void put_exit(struct buf *out, const struct parcel *parcel)
 {
-	char words[96];
+	const struct exit_info *exit = &parcel->exit;
+	char words[96], all[256];
 	switch (exit->kind) {
 	case EXIT_NONE:
 		return;
@@ -210,7 +213,9 @@ static void put_exit(struct buf *out, const struct exit_info *exit)
 			exit->stage ? exit->stage : "unknown", (int)exit->number);
 		break;
 	}
-	table_put_string(out, HEADER_EXIT, text_from(words));
+	snprintf(all, sizeof all, "%s%s%s", parcel->what ? parcel->what : "",
+		parcel->what ? "; " : "", words);
+	table_put_string(out, HEADER_EXIT, text_from(all));
 }
 
 static void put_first_failed(const struct work *work, struct buf *out)
@@ -251,10 +256,10 @@ static void put_last_words(const struct work *work, struct buf *out)
 	size_t share = work->options->frame_max / LAST_WORDS_SHARE;
 	bool is_small = work->options->frame_max > 0 && share < LAST_WORDS_MAX;
 	struct buf line;
-	if (!words || words->status != 0 || words->body.len == 0)
+	if (!words || words->words.len == 0)
 		return;
 	buf_init(&line, SIZE_MAX);
-	utf8_append_repaired(&line, words->body);
+	utf8_append_repaired(&line, words->words);
 	out->failed |= line.failed;
 	table_put_string(
 		out, HEADER_STDERR, cut_to(buf_text(&line), is_small ? share : LAST_WORDS_MAX));
@@ -275,7 +280,7 @@ static void put_account(const struct work *work, struct buf *out)
 	table_put_string(out, HEADER_REASON, text_from(reason_words(parcel->reason)));
 	put_queue(work, out);
 	put_first_failed(work, out);
-	put_exit(out, &parcel->exit);
+	put_exit(out, parcel);
 	if (parcel->kind == PARCEL_DEAD_LETTER)
 		put_last_words(work, out);
 	if (parcel->output && parcel->output->status >= STATUS_REJECTED)

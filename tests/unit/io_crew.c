@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 static const enum pipe_form forms[] = {PIPE_PATH, PIPE_FIFO, PIPE_COREFX};
 #define FORMS (int)(sizeof forms / sizeof *forms)
@@ -274,6 +275,64 @@ START_TEST(test_last_words)
 }
 END_TEST
 
+/* What stderr said before a task began is not of it: neither of the start nor of another task. */
+START_TEST(test_words_of_the_task)
+{
+	static const struct {
+		int32_t status;
+		const char *words;
+	} answers[] = {{STATUS_DONE, ""}, {STATUS_FAILED, ""}, {STATUS_FAILED, "of the third"}};
+	struct crewrig rig;
+	start(&rig, forms[_i], "tells");
+	crewrig_expect(&rig, SLOT_READY);
+	for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+		ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
+		crewrig_expect_status(&rig, answers[i].status);
+		ck_assert_str_eq(rig.pool->words, answers[i].words);
+	}
+	ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
+	expect_end(&rig, EXIT_STATUS, 7);
+	ck_assert_str_eq(rig.pool->words, "");
+	ck_assert_ptr_nonnull(strstr(crewrig_log(&rig), "begun"));
+	crewrig_close(&rig);
+}
+END_TEST
+
+START_TEST(test_words_of_the_task_before)
+{
+	struct crewrig rig;
+	start(&rig, forms[_i], "tells-ahead");
+	crewrig_expect(&rig, SLOT_READY);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
+	crewrig_expect_status(&rig, STATUS_DONE);
+	crew_wish(rig.crew, 0, 1, SLOT_INTERRUPT);
+	expect_end(&rig, EXIT_STATUS, 7);
+	ck_assert_str_eq(rig.pool->words, "");
+	crewrig_close(&rig);
+}
+END_TEST
+
+/* The answer of one, the word of the next and its death are found in one turn of the loop. */
+START_TEST(test_words_in_one_turn)
+{
+	struct crewrig rig;
+	siginfo_t info;
+	start(&rig, forms[_i], "dies-ahead");
+	crewrig_expect(&rig, SLOT_READY);
+	pid_t pid = crew_origin(rig.crew, 0).pid;
+	ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
+	crew_flush(rig.crew);
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
+		ck_assert_int_eq(errno, EINTR);
+	crewrig_expect_status(&rig, STATUS_FAILED);
+	expect_end(&rig, EXIT_STATUS, 7);
+	ck_assert_str_eq(rig.pool->words, "of the second");
+	crewrig_close(&rig);
+}
+END_TEST
+
 START_TEST(test_interrupt)
 {
 	struct crewrig rig;
@@ -299,6 +358,9 @@ static Suite *suite(void)
 	tcase_add_loop_test(each, test_out_of_descriptors, 0, FORMS);
 	tcase_add_loop_test(each, test_connection_waits_for_a_descriptor, 0, FORMS);
 	tcase_add_loop_test(each, test_last_words, 0, FORMS);
+	tcase_add_loop_test(each, test_words_of_the_task, 0, FORMS);
+	tcase_add_loop_test(each, test_words_of_the_task_before, 0, FORMS);
+	tcase_add_loop_test(each, test_words_in_one_turn, 0, FORMS);
 	tcase_add_loop_test(each, test_interrupt, 0, FORMS);
 	suite_add_tcase(s, each);
 	UNIT_CASE(s, "one", test_wishes_of_another_life, test_not_started);

@@ -99,7 +99,8 @@ START_TEST(test_last_words)
 		{PARCEL_DEAD_LETTER, 0, "ValueError: 7", "ValueError: 7"},
 		{PARCEL_DEAD_LETTER, 0, "bad \xff byte", "bad \xef\xbf\xbd byte"},
 		{PARCEL_DEAD_LETTER, 0, "", ""},
-		{PARCEL_DEAD_LETTER, 500, "an answer's body", ""},
+		{PARCEL_DEAD_LETTER, 500, "ValueError: 7", "ValueError: 7"},
+		{PARCEL_DEAD_LETTER, 404, "", ""},
 		{PARCEL_RETRY, 0, "ValueError: 7", ""},
 		{PARCEL_RENEW, 0, "ValueError: 7", ""},
 	};
@@ -109,11 +110,38 @@ START_TEST(test_last_words)
 		/* that of an earlier life is not this one's */
 		table_put_string(&t.task_headers, TEXT("x-wpool-stderr"), TEXT("forged"));
 		t.output->status = words[i].status;
-		t.output->body = text_from(words[i].words);
+		t.output->words = text_from(words[i].words);
 		t.parcel.reason = REASON_CRASHED;
 		trial_run(&t, words[i].kind);
 		if (words[i].kind != PARCEL_RENEW)
 			ck_assert_text_eq(stderr_of(&t), text_from(words[i].expected));
+		trial_release(&t);
+	}
+}
+END_TEST
+
+/* The signal behind a protocol error is ours, and says nothing: the error goes before it. */
+START_TEST(test_exit_words)
+{
+	static const struct {
+		struct exit_info exit;
+		const char *what, *expected;
+	} exits[] = {
+		{{EXIT_SIGNAL, 9, NULL}, "an unknown status", "an unknown status; signal 9"},
+		{{EXIT_STATUS, 3, NULL}, "closed its pipe", "closed its pipe; exit status 3"},
+		{{EXIT_SIGNAL, 11, NULL}, NULL, "signal 11"},
+	};
+	for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) {
+		struct trial t;
+		struct table_field field;
+		trial_init(&t);
+		t.parcel.reason = REASON_PROTOCOL;
+		t.parcel.exit = exits[i].exit;
+		t.parcel.what = exits[i].what;
+		trial_run(&t, PARCEL_DEAD_LETTER);
+		ck_assert(table_find(
+			t.properties.value[PROPERTY_HEADERS], TEXT("x-wpool-exit"), &field));
+		ck_assert_text_eq(field.value, text_from(exits[i].expected));
 		trial_release(&t);
 	}
 }
@@ -137,7 +165,7 @@ START_TEST(test_long_last_words)
 			options.frame_max = limits[i].frame_max;
 			trial_init(&t);
 			t.output->status = 0;
-			t.output->body = text_of(words + 1 - shift, 2048);
+			t.output->words = text_of(words + 1 - shift, 2048);
 			t.parcel.reason = REASON_CRASHED;
 			trial_run_with(&t, PARCEL_DEAD_LETTER, &none, &options);
 			ck_assert_uint_eq(stderr_of(&t).len, limits[i].expected - shift);
@@ -151,7 +179,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message copy detours");
 	UNIT_CASE(s, "copies", test_delayed, test_renewed, test_renewed_before);
-	UNIT_CASE(s, "last words", test_last_words, test_long_last_words);
+	UNIT_CASE(s, "last words", test_last_words, test_long_last_words, test_exit_words);
 	return s;
 }
 

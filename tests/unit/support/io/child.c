@@ -12,6 +12,8 @@
 
 /* {"1": 200} with its length. */
 #define CHILD_DONE "\0\0\0\x06\x81\xa1\x31\xcd\0\xc8"
+/* {"1": 500} */
+#define CHILD_FAILED "\0\0\0\x06\x81\xa1\x31\xcd\x01\xf4"
 
 struct child {
 	int in, out; /* -1: not opened */
@@ -236,6 +238,45 @@ static int child_complains(struct child *child)
 	return 7;
 }
 
+/* Speaks of some of its tasks, and dies of the last without a word. */
+static int child_tells(struct child *child)
+{
+	CHILD_SAY(2, "ready\n");
+	child_skip_frame(child->in);
+	CHILD_SAY(2, "of the first\n");
+	CHILD_SAY(child->out, CHILD_DONE);
+	child_skip_frame(child->in);
+	CHILD_SAY(child->out, CHILD_FAILED);
+	child_skip_frame(child->in);
+	CHILD_SAY(2, "not this\nof the third\nbegun");
+	CHILD_SAY(child->out, CHILD_FAILED);
+	child_skip_frame(child->in);
+	return 7;
+}
+
+/* Has two tasks in its pipe when it speaks of the first; it dies of the second when told to. */
+static int child_tells_ahead(struct child *child)
+{
+	char line[64];
+	child_skip_frame(child->in);
+	child_skip_frame(child->in);
+	CHILD_SAY(2, "of the first\n");
+	CHILD_SAY(child->out, CHILD_DONE);
+	child_control(line, sizeof line);
+	return 7;
+}
+
+/* The same, and it dies at once, with a word of the second. */
+static int child_dies_ahead(struct child *child)
+{
+	child_skip_frame(child->in);
+	child_skip_frame(child->in);
+	CHILD_SAY(2, "of the first\n");
+	CHILD_SAY(child->out, CHILD_FAILED);
+	CHILD_SAY(2, "of the second\n");
+	return 7;
+}
+
 /* Answers when it is told to come to an end. */
 static int child_yields(struct child *child)
 {
@@ -263,7 +304,8 @@ int child_run(const char *form, const char *name)
 		{"huge", child_huge}, {"zero", child_zero}, {"garbage", child_garbage},
 		{"closes", child_closes}, {"deaf", child_deaf}, {"large", child_large},
 		{"stays", child_stays}, {"babbles", child_babbles}, {"complains", child_complains},
-		{"yields", child_yields}};
+		{"yields", child_yields}, {"tells", child_tells},
+		{"tells-ahead", child_tells_ahead}, {"dies-ahead", child_dies_ahead}};
 	char address[256], line[64];
 	if (!child_control(address, sizeof address))
 		return 4;

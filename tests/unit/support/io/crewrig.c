@@ -10,6 +10,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static void note_words(struct pool *pool, struct output *output)
+{
+	struct text words = output ? output->words : TEXT_NONE;
+	ck_assert_uint_lt(words.len, sizeof pool->words);
+	snprintf(pool->words, sizeof pool->words, "%.*s", TEXT_ARGS(words));
+	output_free(output);
+}
+
 /* In place of the real one, whose archive member is not drawn in then. */
 void pool_step(struct pool *pool, mtime now, const struct event *event)
 {
@@ -18,13 +26,10 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 	pool->events[pool->count] = *event;
 	if (event->kind == SLOT_OUTPUT) {
 		pool->status[pool->count] = event->slot.output->status;
-		output_free(event->slot.output);
+		note_words(pool, event->slot.output);
 	}
 	if (event->kind == SLOT_GONE) {
-		struct text words = event->slot.output ? event->slot.output->body : TEXT_NONE;
-		ck_assert_uint_lt(words.len, sizeof pool->words);
-		snprintf(pool->words, sizeof pool->words, "%.*s", TEXT_ARGS(words));
-		output_free(event->slot.output);
+		note_words(pool, event->slot.output);
 	}
 	pool->count++;
 }

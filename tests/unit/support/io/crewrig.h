@@ -10,7 +10,7 @@
 struct pool {
 	struct event events[CREWRIG_EVENTS];
 	int32_t status[CREWRIG_EVENTS]; /* SLOT_OUTPUT */
-	char words[2048];               /* of the last SLOT_GONE; empty: it had none */
+	char words[2048];               /* of the last SLOT_GONE or SLOT_OUTPUT; empty: none */
 	size_t count, seen;
 };
 
