@@ -163,6 +163,18 @@ static void append_text_line(struct buf *out, enum log_level level, const struct
 	utf8_append_harmless(out, message);
 }
 
+static void append_json_task(struct buf *out, const struct log_task *task)
+{
+	buf_append_text(out, TEXT(",\"task\":"));
+	json_append_string(out, task->name);
+	if (task->attempt)
+		buf_printf(out, ",\"attempt\":%u", task->attempt);
+	if (task->reason && *task->reason)
+		buf_printf(out, ",\"reason\":\"%s\"", task->reason);
+	if (task->status)
+		buf_printf(out, ",\"status\":%d", task->status);
+}
+
 static void append_json_line(struct buf *out, enum log_level level, const struct log_origin *origin,
 	struct text message, const struct timespec *now)
 {
@@ -182,6 +194,8 @@ static void append_json_line(struct buf *out, enum log_level level, const struct
 		buf_printf(out, ",\"pid\":%d", origin->pid);
 	if (origin->stream)
 		buf_printf(out, ",\"stream\":\"%s\"", origin->stream);
+	if (origin->task)
+		append_json_task(out, origin->task);
 	buf_append_text(out, TEXT(",\"msg\":"));
 	json_append_string(out, message);
 	buf_append_byte(out, '}');

@@ -25,15 +25,25 @@ enum { LOG_MESSAGE_MAX = 16 * 1024 };
 
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Where a line comes from; zero fields are left out. */
-struct log_origin {
-	const char *pool;   /* NULL: the supervisor itself */
-	int slot;           /* from 0; -1: none */
-	int pid;            /* 0: none */
-	const char *stream; /* "stdout", "stderr" for a worker's own line; else NULL */
+/* The task that a line is about: fields of their own in JSON, in text the message has the words.
+ * Zero fields are left out. */
+struct log_task {
+	struct text name;
+	unsigned attempt;
+	const char *reason; /* an empty one is left out, too */
+	int status;
 };
 
-#define LOG_ORIGIN_NONE ((struct log_origin){NULL, -1, 0, NULL})
+/* Where a line comes from; zero fields are left out. */
+struct log_origin {
+	const char *pool;            /* NULL: the supervisor itself */
+	int slot;                    /* from 0; -1: none */
+	int pid;                     /* 0: none */
+	const char *stream;          /* "stdout", "stderr" for a worker's own line; else NULL */
+	const struct log_task *task; /* NULL: none, or several */
+};
+
+#define LOG_ORIGIN_NONE ((struct log_origin){.slot = -1})
 
 /* "debug", "info", ...; never NULL. */
 const char *log_level_name(enum log_level);

@@ -3,12 +3,14 @@
 #include "core/delivery.h"
 #include "core/output.h"
 #include "core/settle.h"
+#include "message/copy_headers.h"
+#include "message/retry_queue.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define WORDS_ROOM   160
-#define SHOWN_ID_MAX 64 /* of a correlation id; a longer one is cut */
+#define SHOWN_ID_MAX 64 /* of a correlation or message id; a longer one is cut */
 
 struct line {
 	enum log_level level;
@@ -17,7 +19,8 @@ struct line {
 	const struct report *report;
 	char exit[WORDS_ROOM];
 	char span[32];
-	char task[SHOWN_ID_MAX + 32]; /* names the task for people: "task 4711", "task #57" */
+	char task[SHOWN_ID_MAX + 32]; /* names the task: "task 4711", "task #57" */
+	struct log_task fields;
 };
 
 const char *report_exit(const struct exit_info *exit, char *buffer, size_t room)
@@ -58,13 +61,15 @@ static const char *what_of(const struct notice *notice)
 
 /* ---------- tasks ---------- */
 
-/* " (signal 11 ...)", " with status 503", " (no queue "x")", or nothing. */
+/* " (an unknown status)", " (signal 11 ...)", " with status 503", " (no queue "x")", or nothing. */
 static const char *circumstance(const struct line *line, char *buffer, size_t room)
 {
 	const struct notice *notice = line->notice;
 
 	*buffer = 0;
-	if (notice->exit.kind != EXIT_NONE)
+	if (notice->what)
+		snprintf(buffer, room, " (%s)", notice->what);
+	else if (notice->exit.kind != EXIT_NONE)
 		snprintf(buffer, room, " (%s)", line->exit);
 	else if (notice->output && notice->output->status >= STATUS_REJECTED)
 		snprintf(buffer, room, " with status %d", notice->output->status);
@@ -74,16 +79,30 @@ static const char *circumstance(const struct line *line, char *buffer, size_t ro
 	return buffer;
 }
 
+/* ", attempt 2 of 4", and why it is the last one where there would be more; nothing where no worker
+ * had it. */
+static const char *attempt_of(const struct notice *notice, char *buffer, size_t room)
+{
+	const unsigned workers_doing = 1u << REASON_FAILED | 1u << REASON_CRASHED |
+				       1u << REASON_TIMED_OUT | 1u << REASON_PROTOCOL;
+	bool is_last = notice->kind == NOTICE_TASK_GIVEN_UP && notice->attempt < notice->attempts;
+
+	*buffer = 0;
+	if (notice->slot >= 0)
+		snprintf(buffer, room, ", attempt %u of %u%s", notice->attempt, notice->attempts,
+			is_last && (workers_doing & 1u << notice->reason) ? ", not in retry.on"
+									  : "");
+	return buffer;
+}
+
 static void say_failed_task(const struct line *line)
 {
 	const struct notice *notice = line->notice;
 	const char *dead = line->report->dead_letters;
-	char words[WORDS_ROOM + 300], attempt[48] = "";
+	char words[WORDS_ROOM + 300], attempt[80];
 
 	circumstance(line, words, sizeof words);
-	if (notice->kind == NOTICE_TASK_RETRIED || notice->attempt == notice->attempts)
-		snprintf(attempt, sizeof attempt, ", attempt %u of %u", notice->attempt,
-			notice->attempts);
+	attempt_of(notice, attempt, sizeof attempt);
 	if (notice->kind == NOTICE_TASK_RETRIED)
 		log_line(line->level, line->origin, "%s %s%s%s; it is tried again%s%s", line->task,
 			reason_words(notice->reason), words, attempt,
@@ -137,25 +156,44 @@ static void say_task(const struct line *line)
 
 /* ---------- replies ---------- */
 
+/* The queue that a parcel is for. */
+static struct text target_of(
+	const struct report *report, const struct parcel *parcel, char *name, size_t room)
+{
+	struct text queue = text_from(report->queue);
+
+	if (parcel_is_answer(parcel))
+		return settle_reply_target(parcel->delivery, parcel->output);
+	if (parcel->kind == PARCEL_DEAD_LETTER && report->dead_letters)
+		return text_from(report->dead_letters);
+	if (parcel->kind == PARCEL_RETRY && parcel->delay > 0)
+		return retry_queue_name(queue, parcel->delay, name, room);
+	return queue;
+}
+
 static void say_refused(const struct line *line)
 {
 	static const char *const names[] = {
-		[PARCEL_REPLY] = "a reply",
-		[PARCEL_HAND_BACK] = "the rest of a task",
-		[PARCEL_RETRY] = "a task's copy for the next attempt",
-		[PARCEL_DEAD_LETTER] = "a dead letter",
-		[PARCEL_RENEW] = "a task's copy as new",
+		[PARCEL_REPLY] = "the reply",
+		[PARCEL_HAND_BACK] = "the rest",
+		[PARCEL_RETRY] = "the copy for the next attempt",
+		[PARCEL_DEAD_LETTER] = "the dead letter",
+		[PARCEL_RENEW] = "the copy as new",
 	};
 	const struct parcel *parcel = &line->notice->delivery->parcel;
-	struct text target = TEXT_NONE;
+	char name[RETRY_QUEUE_NAME_MAX + 1];
+	struct text target = target_of(line->report, parcel, name, sizeof name);
+	bool is_ours = parcel->kind == PARCEL_DEAD_LETTER || parcel->kind == PARCEL_RETRY;
 
-	if (parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_HAND_BACK)
-		target = settle_reply_target(parcel->delivery, parcel->output);
 	log_line(line->level, line->origin,
-		"%s%s%.*s%s %s; its task stays unacked, publishing it again in %s, and more and "
-		"more rarely until it gets through",
-		names[parcel->kind], target.len ? " to queue \"" : "", TEXT_ARGS(target),
-		target.len ? "\"" : "", what_of(line->notice), line->span);
+		"%s of %s to queue \"%.*s\" %s; the task stays unacked, publishing it again in %s, "
+		"and more and more rarely until it gets through%s",
+		names[parcel->kind], line->task, TEXT_ARGS(target), what_of(line->notice),
+		line->span,
+		is_ours && parcel->returned
+			? " (declare it as docs/retries.md says, or give the user the right to "
+			  "configure it)"
+			: "");
 }
 
 static void say_reply(const struct line *line)
@@ -241,6 +279,15 @@ static void say_pool(const struct line *line)
 	}
 }
 
+/* Said once: each time, a night long, it would be noise. A queue for tasks that wait is made when
+ * it is first needed, so one that is not there yet is no news. */
+static enum log_level level_of_refusal(const struct parcel *parcel)
+{
+	unsigned first = parcel->kind == PARCEL_RETRY && parcel->returned ? 2 : 1;
+
+	return parcel->refusals == first || parcel->refusals == 0 ? LOG_WARN : LOG_DEBUG;
+}
+
 /* Which words, and how loud. Every kind is listed; the compiler misses none. */
 static enum log_level level_of(const struct notice *notice, void (**ret_say)(const struct line *))
 {
@@ -262,9 +309,9 @@ static enum log_level level_of(const struct notice *notice, void (**ret_say)(con
 	case NOTICE_REPLY_DROPPED:
 		*ret_say = say_reply;
 		return LOG_WARN;
-	case NOTICE_PARCEL_REFUSED: /* said again each time, a night long, it would be noise */
+	case NOTICE_PARCEL_REFUSED:
 		*ret_say = say_reply;
-		return notice->delivery->parcel.refusals > 1 ? LOG_DEBUG : LOG_WARN;
+		return level_of_refusal(&notice->delivery->parcel);
 	case NOTICE_WORKER_READY:
 		*ret_say = say_worker;
 		return LOG_DEBUG;
@@ -291,7 +338,8 @@ static enum log_level level_of(const struct notice *notice, void (**ret_say)(con
 
 static void name_task(struct line *line, const struct delivery *delivery)
 {
-	struct text id = delivery->correlation_id;
+	bool is_correlated = delivery->correlation_id.len > 0;
+	struct text id = is_correlated ? delivery->correlation_id : delivery->message_id;
 
 	if (id.len > SHOWN_ID_MAX)
 		id.len = SHOWN_ID_MAX;
@@ -300,6 +348,11 @@ static void name_task(struct line *line, const struct delivery *delivery)
 	else
 		snprintf(line->task, sizeof line->task, "task #%llu",
 			(unsigned long long)delivery->tag);
+	line->fields = (struct log_task){.name = text_from(line->task + strlen("task ")),
+		.attempt = delivery->attempt + 1u,
+		.reason = reason_words(line->notice->reason),
+		.status = line->notice->output ? line->notice->output->status : 0};
+	line->origin.task = &line->fields;
 }
 
 void report_notice(struct report *report, struct log_origin origin, const struct notice *notice)

@@ -9,8 +9,9 @@
 #define REPORT_KINDS (NOTICE_DRAINED + 1)
 
 struct report {
-	const char *pool;         /* borrowed, like all here */
-	const char *command;      /* what its workers are */
+	const char *pool;    /* borrowed, like all here */
+	const char *command; /* what its workers are */
+	const char *queue;
 	const char *dead_letters; /* the queue; NULL: the queue's own policy decides */
 	uint16_t workers;
 	uint64_t counts[REPORT_KINDS];

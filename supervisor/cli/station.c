@@ -79,7 +79,7 @@ static void do_tell(void *io, const struct notice *notice)
 	struct log_origin origin = pool_origin(station);
 
 	if (notice->slot >= 0)
-		origin = crew_origin(station->crew, (uint16_t)notice->slot);
+		origin = crew_origin(station->crew, (uint16_t)notice->slot, notice->life);
 	report_notice(&station->report, origin, notice);
 }
 
@@ -132,6 +132,7 @@ struct station *station_new(const struct station_tools *tools, const struct conf
 	station->notes = (struct notes){on_note, station};
 	station->report = (struct report){.pool = config->name,
 		.command = config->command[0],
+		.queue = config->queue,
 		.dead_letters = has_dead_letters ? config->retry.dead_letter : NULL,
 		.workers = (uint16_t)config->workers};
 	station->pool_config = station_pool_config(config);

@@ -9,7 +9,7 @@ struct delivery *delivery_new(size_t room)
 	struct delivery *delivery = malloc(sizeof *delivery + room);
 	if (!delivery)
 		return NULL;
-	*delivery = (struct delivery){.soft_ms = -1, .room = room};
+	*delivery = (struct delivery){.soft_ms = -1, .slot = -1, .room = room};
 	list_init(&delivery->place);
 	list_init(&delivery->unacked);
 	list_init(&delivery->released);

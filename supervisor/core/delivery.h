@@ -32,8 +32,10 @@ struct delivery {
 	struct parcel parcel;  /* ANSWERED: what must be confirmed before the ack */
 	enum delivery_state state;
 	mtime queued_at;
-	mtime took;  /* ANSWERED: how long its worker was at it */
-	size_t room; /* of bytes */
+	mtime took;    /* ANSWERED: how long its worker was at it */
+	int slot;      /* of that worker; -1: it had none yet */
+	uint32_t life; /* and which one in that slot */
+	size_t room;   /* of bytes */
 
 	/* what the broker said */
 	uint64_t tag;
@@ -47,6 +49,7 @@ struct delivery {
 	struct text headers;    /* raw header table without its length; empty: none */
 	struct text reply_to;
 	struct text correlation_id;
+	struct text message_id;
 	struct text origin; /* x-wpool-queue: first consumed from; empty: this queue */
 	uint16_t attempt;   /* failed attempts so far (x-wpool-attempt) */
 	uint32_t slice;     /* times handed back (x-wpool-slice) */
@@ -57,7 +60,8 @@ struct delivery {
 	uint8_t bytes[];
 };
 
-/* Owned by the caller; room bytes in .bytes, everything else zero or empty, but soft_ms -1. NULL:
+/* Owned by the caller; room bytes in .bytes, everything else zero or empty, but soft_ms and
+ * slot -1. NULL:
  * out of memory. */
 struct delivery *delivery_new(size_t room);
 void delivery_free(struct delivery *);

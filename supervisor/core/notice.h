@@ -40,7 +40,8 @@ struct output;
 
 struct notice {
 	enum notice_kind kind;
-	int slot;                        /* -1: none */
+	int slot;      /* of the worker it is about, or that had the task; -1: none */
+	uint32_t life; /* which worker in that slot */
 	const struct delivery *delivery; /* or NULL */
 	const struct output *output;     /* or NULL */
 	enum reason reason;

@@ -13,7 +13,8 @@ static void hold(struct pool *pool, struct parcel *parcel, unsigned step, const 
 	outbox_put_later(&pool->outbox, parcel, step, pool->now);
 	pool_tell(pool, (struct notice){
 				.kind = NOTICE_PARCEL_REFUSED,
-				.slot = -1,
+				.slot = parcel->delivery->slot,
+				.life = parcel->delivery->life,
 				.delivery = parcel->delivery,
 				.reason = parcel->reason,
 				.duration = backoff_wait(step),
@@ -43,7 +44,8 @@ static void tell_through(struct pool *pool, const struct parcel *parcel)
 	bool is_reply = parcel->kind == PARCEL_REPLY;
 	pool_tell(pool, (struct notice){
 				.kind = is_reply ? NOTICE_TASK_DONE : NOTICE_TASK_HANDED_BACK,
-				.slot = -1,
+				.slot = parcel->delivery->slot,
+				.life = parcel->delivery->life,
 				.delivery = parcel->delivery,
 				.output = parcel->output,
 				.duration = parcel->delivery->took,

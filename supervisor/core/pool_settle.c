@@ -11,7 +11,8 @@ static void tell_attempt(struct pool *pool, enum notice_kind kind, const struct 
 {
 	pool_tell(pool, (struct notice){
 				.kind = kind,
-				.slot = -1,
+				.slot = delivery->slot,
+				.life = delivery->life,
 				.delivery = delivery,
 				.output = delivery->parcel.output,
 				.reason = reason,

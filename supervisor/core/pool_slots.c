@@ -11,6 +11,7 @@ static void tell_slot(
 {
 	notice.kind = kind;
 	notice.slot = slot->number;
+	notice.life = slot->life;
 	pool_tell(pool, notice);
 }
 
@@ -220,6 +221,13 @@ static void break_slot(struct pool *pool, struct slot *slot, const char *what)
 	pool_slot_fact(pool, slot, FACT_BROKEN);
 }
 
+static void note_worker(struct delivery *head, uint16_t slot, uint32_t life, mtime took)
+{
+	head->slot = slot;
+	head->life = life;
+	head->took = took;
+}
+
 static void end_attempt(
 	struct pool *pool, struct slot *slot, enum outcome outcome, struct output *output)
 {
@@ -231,7 +239,7 @@ static void end_attempt(
 	if (slot->state != LIFE_READY)
 		slot->blame = OUTCOME_UNSTARTED;
 	pace_answered(&pool->pace, slot, took);
-	head->took = took;
+	note_worker(head, slot->number, slot->life, took);
 	head->parcel.output = output;
 	pool_finish(pool, head, (struct ending){.outcome = outcome});
 	leave_if_empty(pool, slot);
@@ -271,21 +279,24 @@ void pool_on_slot_broken(struct pool *pool, const struct event *event)
 		break_slot(pool, slot, event->slot.what);
 }
 
-static void tell_gone(struct pool *pool, const struct slot *slot, struct exit_info exit)
+/* The slot is already the next life's. */
+static void tell_gone(struct pool *pool, const struct slot *slot, const struct event *event)
 {
 	bool again = pool->phase == POOL_RUNS;
-	tell_slot(pool, slot->asked ? NOTICE_WORKER_LEFT : NOTICE_WORKER_DIED, slot,
-		(struct notice){
-			.delivery = slot_head(slot),
-			.exit = exit,
-			.duration = again ? slot->alarm - pool->now : MTIME_NEVER,
-		});
+	pool_tell(pool, (struct notice){
+				.kind = slot->asked ? NOTICE_WORKER_LEFT : NOTICE_WORKER_DIED,
+				.slot = slot->number,
+				.life = event->slot.life,
+				.delivery = slot_head(slot),
+				.exit = event->slot.exit,
+				.duration = again ? slot->alarm - pool->now : MTIME_NEVER,
+			});
 }
 
 /* Moves words in: they are kept where a failed attempt is told of. */
-static void end_pipe(
-	struct pool *pool, struct slot *slot, struct exit_info exit, struct output *words)
+static void end_pipe(struct pool *pool, struct slot *slot, const struct event *event)
 {
+	struct output *words = event->slot.output;
 	mtime took = pool->now - slot->since;
 	struct delivery *head = dispatch_slot_gone(&pool->dispatch, slot);
 	if (!head || slot->blame == OUTCOME_UNSTARTED)
@@ -294,10 +305,10 @@ static void end_pipe(
 		head->parcel.output = words;
 	if (!head)
 		return;
-	head->took = took;
+	note_worker(head, slot->number, event->slot.life, took);
 	pool_finish(pool, head,
 		(struct ending){.outcome = slot->blame,
-			.exit = exit,
+			.exit = event->slot.exit,
 			.what = slot->blame == OUTCOME_BROKEN ? slot->what : NULL});
 }
 
@@ -309,8 +320,8 @@ void pool_on_slot_gone(struct pool *pool, const struct event *event)
 		return;
 	}
 	pool_slot_fact(pool, slot, FACT_GONE);
-	tell_gone(pool, slot, event->slot.exit);
-	end_pipe(pool, slot, event->slot.exit, event->slot.output);
+	tell_gone(pool, slot, event);
+	end_pipe(pool, slot, event);
 	leave_if_empty(pool, slot);
 	if (pool->phase == POOL_DRAINS && pool->source.state == SOURCE_IS_RESTED)
 		pool_hand_back(pool);

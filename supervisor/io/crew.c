@@ -116,9 +116,12 @@ void crew_wish(struct crew *crew, uint16_t slot, uint32_t life, enum slot_wish w
 		worker_signal(worker, wish == SLOT_TERM ? SIGTERM : SIGKILL);
 }
 
-struct log_origin crew_origin(const struct crew *crew, uint16_t slot)
+struct log_origin crew_origin(const struct crew *crew, uint16_t slot, uint32_t life)
 {
-	return worker_origin(&crew->workers[slot]);
+	struct log_origin origin = worker_origin(&crew->workers[slot]);
+	if (crew->workers[slot].life != life)
+		origin.pid = 0;
+	return origin;
 }
 
 void crew_flush(struct crew *crew)

@@ -42,8 +42,8 @@ void crew_free(struct crew *);
 /* The pool's effects. */
 enum send_result crew_send(struct crew *, uint16_t slot, const struct delivery *, uint16_t attempt);
 void crew_wish(struct crew *, uint16_t slot, uint32_t life, enum slot_wish);
-/* Where a line about that slot comes from: pool, slot, and the pid of its process if it has one. */
-struct log_origin crew_origin(const struct crew *, uint16_t slot);
+/* Where a line about a worker comes from: pool, slot, and its pid, unless another came after it. */
+struct log_origin crew_origin(const struct crew *, uint16_t slot, uint32_t life);
 /* Writes what was sent in this turn, one system call a pipe; called once at the end of each turn.
  */
 void crew_flush(struct crew *);

@@ -40,7 +40,7 @@ void worker_tell(struct worker *worker, enum event_kind kind)
 struct log_origin worker_origin(const struct worker *worker)
 {
 	return (struct log_origin){
-		worker->shop->config->pool, worker->slot, (int)worker->pid, NULL};
+		.pool = worker->shop->config->pool, .slot = worker->slot, .pid = (int)worker->pid};
 }
 
 /* ---------- life ---------- */
@@ -52,7 +52,6 @@ static void reset(struct worker *worker)
 	worker->input = INPUT_WAITING;
 	worker->sending = SENDING_OPEN;
 	worker->is_full = worker->has_complained = false;
-	worker->pid = 0;
 	worker->exit = (struct exit_info){.kind = EXIT_NONE};
 	worker->left = SIZE_MAX;
 	worker->open = 0;
@@ -106,6 +105,7 @@ void worker_start(struct worker *worker, uint32_t life)
 {
 	assert(worker->process == PROCESS_NONE);
 	worker->life = life;
+	worker->pid = 0;
 	if (worker_launch(worker)) {
 		worker->process = PROCESS_LIVES;
 		return;

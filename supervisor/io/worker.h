@@ -43,7 +43,7 @@ struct worker {
 	enum worker_sending sending;
 	bool is_full;        /* the pool was told that there is no room */
 	bool has_complained; /* that its connection cannot be taken */
-	pid_t pid;
+	pid_t pid;           /* also of one that is gone, until the next start; 0: it never was */
 	struct exit_info exit;
 	struct link unsent, later;
 

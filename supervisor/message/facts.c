@@ -85,6 +85,7 @@ void task_read_facts(struct delivery *delivery, uint64_t body_limit)
 	}
 	delivery->reply_to = properties.value[PROPERTY_REPLY_TO];
 	delivery->correlation_id = properties.value[PROPERTY_CORRELATION_ID];
+	delivery->message_id = properties.value[PROPERTY_MESSAGE_ID];
 	if (!read_headers(delivery, properties.value[PROPERTY_HEADERS]))
 		delivery->unfit = REASON_BAD_HEADERS;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
+#include <stdio.h>
 #include <unistd.h>
 
 /* What was written to a pipe since the last look, NUL-terminated. */
@@ -43,16 +44,18 @@ static const char *after_time(const char *line)
 	return line + 13;
 }
 
-static const struct log_origin worker = {"fibonacci", 3, 4711, "stderr"};
+static const struct log_origin worker = {
+	.pool = "fibonacci", .slot = 3, .pid = 4711, .stream = "stderr"};
 
 START_TEST(test_text)
 {
 	int fd = set_up(LOG_TEXT, false);
 	log_info("started %d workers", 4);
 	ck_assert_str_eq(after_time(taken(fd)), "info  started 4 workers\n");
-	log_line(LOG_WARN, (struct log_origin){"fibonacci", 3, 4711, NULL}, "exit status 1");
+	log_line(LOG_WARN, (struct log_origin){.pool = "fibonacci", .slot = 3, .pid = 4711},
+		"exit status 1");
 	ck_assert_str_eq(after_time(taken(fd)), "warn  fibonacci/3[4711] exit status 1\n");
-	log_line(LOG_ERROR, (struct log_origin){"fibonacci", -1, 0, NULL}, "no queue");
+	log_line(LOG_ERROR, (struct log_origin){.pool = "fibonacci", .slot = -1}, "no queue");
 	ck_assert_str_eq(after_time(taken(fd)), "error fibonacci no queue\n");
 	log_worker_line(worker, TEXT("hello\tworld"));
 	ck_assert_str_eq(after_time(taken(fd)), "info  fibonacci/3[4711] stderr: hello\tworld\n");
@@ -62,8 +65,7 @@ END_TEST
 START_TEST(test_text_is_harmless)
 {
 	int fd = set_up(LOG_TEXT, false);
-	log_worker_line((struct log_origin){NULL, -1, 0, NULL},
-		TEXT("\x1b[2J a\nb\rc\0d\x7f \xc2\x9b \xc3\xa9 \xff"));
+	log_worker_line(LOG_ORIGIN_NONE, TEXT("\x1b[2J a\nb\rc\0d\x7f \xc2\x9b \xc3\xa9 \xff"));
 	ck_assert_str_eq(after_time(taken(fd)),
 		"info  \\x1b[2J a\\nb\\rc\\x00d\\x7f \\x9b \xc3\xa9 \xef\xbf\xbd\n");
 }
@@ -89,6 +91,31 @@ START_TEST(test_json)
 		"\"stream\":\"stderr\",\"msg\":\"a \\\"line\\\"\\u001b \xef\xbf\xbd\"}\n");
 	log_info("x");
 	ck_assert_str_eq(strchr(taken(fd), 'Z'), "Z\",\"level\":\"info\",\"msg\":\"x\"}\n");
+}
+END_TEST
+
+/* What a line says of a task stands in fields that a program can look for. */
+START_TEST(test_json_task)
+{
+	static const struct {
+		struct log_task task;
+		const char *expected;
+	} tasks[] = {
+		{{TEXT("4711"), 2, "failed", 503},
+			"\"task\":\"4711\",\"attempt\":2,\"reason\":\"failed\",\"status\":503"},
+		{{TEXT("a \"b\"\n"), 0, "", 0}, "\"task\":\"a \\\"b\\\"\\n\""},
+		{{TEXT("#7"), 1, NULL, -1}, "\"task\":\"#7\",\"attempt\":1,\"status\":-1"},
+	};
+	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+		char expected[200];
+		int fd = set_up(LOG_JSON, false);
+		snprintf(expected, sizeof expected,
+			"Z\",\"level\":\"info\",\"pool\":\"p\",%s,\"msg\":\"x\"}\n",
+			tasks[i].expected);
+		log_line(LOG_INFO,
+			(struct log_origin){.pool = "p", .slot = -1, .task = &tasks[i].task}, "x");
+		ck_assert_str_eq(strchr(taken(fd), 'Z'), expected);
+	}
 }
 END_TEST
 
@@ -197,8 +224,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/log");
-	UNIT_CASE(s, "lines", test_text, test_text_is_harmless, test_colour, test_json, test_levels,
-		test_long_lines);
+	UNIT_CASE(s, "lines", test_text, test_text_is_harmless, test_colour, test_json,
+		test_json_task, test_levels, test_long_lines);
 	UNIT_CASE(s, "trouble", test_full_pipe, test_full_terminal,
 		test_full_disk_and_closed_reader, test_file);
 	return s;

@@ -320,7 +320,7 @@ START_TEST(test_words_in_one_turn)
 	siginfo_t info;
 	start(&rig, forms[_i], "dies-ahead");
 	crewrig_expect(&rig, SLOT_READY);
-	pid_t pid = crew_origin(rig.crew, 0).pid;
+	pid_t pid = crew_origin(rig.crew, 0, 1).pid;
 	ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
 	ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
 	crew_flush(rig.crew);

@@ -13,7 +13,9 @@ static void open_log(void)
 {
 	fd = memfd_create("log", MFD_CLOEXEC);
 	log_setup(fd, LOG_DEBUG, LOG_JSON, false);
-	lines_init(&lines, (struct log_origin){"unit", 3, 77, "stdout"}, true);
+	lines_init(&lines,
+		(struct log_origin){.pool = "unit", .slot = 3, .pid = 77, .stream = "stdout"},
+		true);
 }
 
 /* The logged lines' texts, each followed by "|". */

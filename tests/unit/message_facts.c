@@ -133,10 +133,12 @@ START_TEST(test_properties)
 
 	properties_set(&properties, PROPERTY_REPLY_TO, TEXT("answers"));
 	properties_set(&properties, PROPERTY_CORRELATION_ID, TEXT("7"));
+	properties_set(&properties, PROPERTY_MESSAGE_ID, TEXT("m-8"));
 	d = delivery_of(&properties, text_of("", 0), TEXT("1234"), 4);
 	ck_assert_int_eq(d->unfit, REASON_NONE);
 	ck_assert_text_eq(d->reply_to, TEXT("answers"));
 	ck_assert_text_eq(d->correlation_id, TEXT("7"));
+	ck_assert_text_eq(d->message_id, TEXT("m-8"));
 	delivery_free(d);
 
 	d = delivery_of(&properties, TEXT_NONE, TEXT("12345"), 4);
