@@ -13,7 +13,7 @@
 enum { OUTPUT_LIMIT = 16 * 1024 * 1024 };
 
 static const char help[] =
-	"usage: wpool check-config FILE\n"
+	"usage: wpool check-config FILE        (or --config FILE, as serve has it)\n"
 	"       wpool check-config --reference\n"
 	"\n"
 	"Prints the settings that would be in force with this file, defaults and variables\n"
@@ -27,6 +27,7 @@ static const char help[] =
 	"cannot be read.\n";
 
 static const struct option options[] = {
+	{"config", required_argument, NULL, 'c'},
 	{"reference", no_argument, NULL, 'r'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -80,11 +81,16 @@ static int check(const char *file)
 
 int check_config_main(int argc, char **argv)
 {
+	const char *file = NULL;
 	int option;
 	while ((option = usage_next_option(COMMAND, "+:", argc, argv, options)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			return EX_OK;
+		}
+		if (option == 'c') {
+			file = optarg;
+			continue;
 		}
 		if (option != 'r')
 			return EX_USAGE;
@@ -92,7 +98,8 @@ int check_config_main(int argc, char **argv)
 			return usage_problem(COMMAND, "--reference takes no file");
 		return print_reference();
 	}
-	if (argc - optind != 1)
-		return usage_problem(COMMAND, "one FILE is needed, not %d", argc - optind);
-	return check(argv[optind]);
+	if (argc - optind + (file != NULL) != 1)
+		return usage_problem(
+			COMMAND, "one FILE is needed, not %d", argc - optind + (file != NULL));
+	return check(file ? file : argv[optind]);
 }

@@ -225,6 +225,7 @@ static void add_doubts(const struct load *load, struct buf *out)
 	doubts_add_names(load->environment, out);
 	if (!load->flags->broker && !draft_given(&load->root, "broker.url"))
 		doubts_add_broker(load->environment, out);
+	doubts_add_dead_letters(load->config, out);
 }
 
 enum rc config_load(const struct config_flags *flags, char *const *environment, struct config **ret,
@@ -239,12 +240,14 @@ enum rc config_load(const struct config_flags *flags, char *const *environment, 
 		load.problems.memory = true;
 	if (rc != RC_NOT_FOUND)
 		rc = problems_verdict(&load.problems);
-	if (rc == RC_OK) {
+	if (rc == RC_OK)
 		add_doubts(&load, problems);
+	if (rc == RC_OK && problems->failed)
+		rc = RC_MEMORY;
+	if (rc == RC_OK)
 		*ret = load.config;
-	} else {
+	else
 		config_free(load.config);
-	}
 	return rc;
 }
 

@@ -3,6 +3,8 @@
 #include "config/environment.h"
 #include "config/nearest.h"
 #include "config/settings.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* Beyond that many letters it is another name, not a wrong one. */
 enum { WRONG_MOST = 2 };
@@ -50,4 +52,44 @@ void doubts_add_broker(char *const *environment, struct buf *out)
 		environment_value(environment, "RABBITMQ_HOSTNAME"))
 		buf_append_text(out,
 			TEXT("RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins\n"));
+}
+
+static int by_queue(const void *a, const void *b)
+{
+	const struct config_pool *const *left = a, *const *right = b;
+	return strcmp((*left)->queue, (*right)->queue);
+}
+
+static int find_queue(const void *name, const void *member)
+{
+	const struct config_pool *const *pool = member;
+	return strcmp(name, (*pool)->queue);
+}
+
+static void add_dead_letter(const struct config *config, const struct config_pool *pool,
+	struct buf *out, const struct config_pool *const *other)
+{
+	if (other && *other != pool && strcmp(pool->retry.dead_letter, "broker") != 0)
+		buf_printf(out,
+			"pools[%td].retry.dead_letter: \"%s\" is the queue of pools[%td], which works "
+			"what is given up here as tasks of its own\n",
+			pool - config->pools, pool->retry.dead_letter, *other - config->pools);
+}
+
+void doubts_add_dead_letters(const struct config *config, struct buf *out)
+{
+	size_t count = config->pool_count;
+	const struct config_pool **sorted = malloc(count * sizeof *sorted);
+	if (!sorted) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &config->pools[i];
+	qsort(sorted, count, sizeof *sorted, by_queue);
+	for (size_t i = 0; i < count; i++)
+		add_dead_letter(config, &config->pools[i], out,
+			bsearch(config->pools[i].retry.dead_letter, sorted, count, sizeof *sorted,
+				find_queue));
+	free(sorted);
 }

@@ -66,10 +66,12 @@ void draft_set(struct draft *draft, const struct setting *setting, struct text v
 		return;
 	struct buf is;
 	buf_init(&is, 256);
-	if (setting->type == SETTING_WORDS) /* a command may hold a password */
+	if (setting->type == SETTING_WORDS) { /* a command may hold a password */
 		buf_append_text(&is, TEXT("not a command"));
-	else
+	} else {
 		problems_quote(&is, shown);
+		value_append_unit_problem(setting, shown, &is);
+	}
 	buf_append_byte(&is, '\0');
 	if (rc == RC_MEMORY || is.failed)
 		draft->problems->memory = true;

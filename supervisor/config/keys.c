@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+/* Letters that make a word another form of a key. */
+enum { STEM_LEAST = 4 };
+
 /* The keys of one section, as nearest_name wants them. */
 struct keys {
 	char bytes[SETTINGS_MOST + 1][KEYS_LONGEST];
@@ -74,12 +77,43 @@ static const char *setting_named(enum setting_scope scope, const char *key)
 	return NULL;
 }
 
+/* Another form of the word: "retries" for retry. */
+static const char *key_of_stem(const struct keys *keys, const char *word)
+{
+	for (size_t i = 0; i < keys->count; i++) {
+		const char *key = keys->list[i];
+		size_t len = strlen(key), same = 0;
+		while (same < len && word[same] == key[same])
+			same++;
+		if (same >= STEM_LEAST && same + 1 >= len)
+			return key;
+	}
+	return NULL;
+}
+
+static const char *nearest_key(const struct keys *keys, const char *word)
+{
+	const char *nearest = nearest_name(text_from(word), keys->list);
+	return nearest ? nearest : key_of_stem(keys, word);
+}
+
+/* A pool's key beside the pools; it stands in *keys. */
+static const char *nearest_of_pool(
+	enum setting_scope scope, const char *section, const char *word, struct keys *keys)
+{
+	if (scope != SETTING_ROOT || *section)
+		return NULL;
+	collect(keys, SETTING_POOL, "");
+	return nearest_key(keys, word);
+}
+
 void keys_append_meant(
 	enum setting_scope scope, const char *section, const char *key, struct buf *out)
 {
-	struct keys keys;
+	struct keys keys, pool_keys;
 	collect(&keys, scope, section);
-	const char *nearest = nearest_name(text_from(key), keys.list);
+	const char *nearest = nearest_key(&keys, key);
+	const char *of_pool = nearest_of_pool(scope, section, key, &pool_keys);
 	const char *elsewhere = setting_named(scope, key);
 	const char *dot = settings_find(scope, key) ? strrchr(key, '.') : NULL;
 	if (dot) {
@@ -88,6 +122,8 @@ void keys_append_meant(
 		buf_printf(out, "the key is %s", elsewhere);
 	} else if (nearest) {
 		buf_printf(out, "the nearest is %s", nearest);
+	} else if (of_pool) {
+		buf_printf(out, "the nearest is %s, of a pool", of_pool);
 	} else {
 		buf_append_text(out, TEXT("there are "));
 		keys_append(scope, section, out);

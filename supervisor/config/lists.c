@@ -1,5 +1,6 @@
 #include "config/lists.h"
 
+#include "config/problems.h"
 #include "config/quantity.h"
 
 static bool is_blank(char c)
@@ -54,6 +55,30 @@ bool list_read_delays(struct text t, int64_t least, int64_t most, struct config_
 	}
 	*ret = delays;
 	return true;
+}
+
+bool list_append_unit_problem(struct buf *out, struct text t)
+{
+	struct text rest = without_brackets(t);
+	bool more = rest.len > 0;
+	while (more) {
+		int64_t delay;
+		struct text member = take_member(&rest, &more);
+		struct buf why;
+		if (quantity_read_duration(member, &delay))
+			continue;
+		buf_init(&why, 1024);
+		bool found = quantity_append_unit_problem(&why, member, QUANTITY_DURATION);
+		if (found) {
+			buf_append_text(out, TEXT(", where "));
+			problems_quote(out, member);
+			buf_append_text(out, TEXT(" stands"));
+			buf_append_text(out, buf_text(&why));
+		}
+		buf_release(&why);
+		return found;
+	}
+	return false;
 }
 
 void list_append_delays(struct buf *out, const struct config_delays *delays)

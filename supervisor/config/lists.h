@@ -10,6 +10,9 @@
  * than CONFIG_DELAYS_MAX; *ret is untouched then. */
 bool list_read_delays(
 	struct text, int64_t least, int64_t most, struct config_delays *ret) MUST_CHECK;
+/* Says of the first member with a number and no unit what is wrong with it; false: there is none.
+ */
+bool list_append_unit_problem(struct buf *out, struct text);
 void list_append_delays(struct buf *out, const struct config_delays *);
 
 /* Words of choices (NULL-terminated, at most 32): bit n of *ret is choices[n]. False: another word;

@@ -1,6 +1,7 @@
 #include "config/quantity.h"
 
 #include "base/mtime.h"
+#include "config/problems.h"
 
 #include <inttypes.h>
 
@@ -68,21 +69,28 @@ static int64_t fraction_of(struct text digits, int64_t factor)
 	return sum * factor / scale; /* at most 10^6 times a day in microseconds: far below 2^63 */
 }
 
+/* Moves *t behind "1" or "1.5". False: it does not begin so. */
+static bool take_number(struct text *t, int64_t *ret_number, struct text *ret_fraction)
+{
+	size_t len = count_digits(*t);
+	*ret_fraction = TEXT_NONE;
+	if (!quantity_read_integer(text_of(t->ptr, len), ret_number))
+		return false;
+	*t = text_of(t->ptr + len, t->len - len);
+	if (t->len == 0 || t->ptr[0] != '.')
+		return true;
+	*ret_fraction = text_of(t->ptr + 1, t->len - 1);
+	ret_fraction->len = count_digits(*ret_fraction);
+	*t = text_of(ret_fraction->ptr + ret_fraction->len, t->len - 1 - ret_fraction->len);
+	return ret_fraction->len > 0;
+}
+
 static bool read_quantity(struct text t, const struct unit *units, int64_t *ret)
 {
 	int64_t number;
-	struct text fraction = TEXT_NONE;
-	size_t len = count_digits(t);
-	if (!quantity_read_integer(text_of(t.ptr, len), &number))
+	struct text fraction;
+	if (!take_number(&t, &number, &fraction))
 		return false;
-	t = text_of(t.ptr + len, t.len - len);
-	if (t.len > 0 && t.ptr[0] == '.') {
-		t = text_of(t.ptr + 1, t.len - 1);
-		fraction = text_of(t.ptr, count_digits(t));
-		t = text_of(t.ptr + fraction.len, t.len - fraction.len);
-		if (fraction.len == 0)
-			return false;
-	}
 	int64_t factor = factor_of(units, t);
 	if (factor == 0 || __builtin_mul_overflow(number, factor, &number) ||
 		__builtin_add_overflow(number, fraction_of(fraction, factor), &number))
@@ -99,6 +107,40 @@ bool quantity_read_duration(struct text t, int64_t *ret)
 bool quantity_read_size(struct text t, int64_t *ret)
 {
 	return read_quantity(t, sizes, ret);
+}
+
+/* The smallest first. */
+static void append_units(struct buf *out, const struct unit *units)
+{
+	size_t count = 0;
+	while (units[count].factor)
+		count++;
+	buf_append_text(out, TEXT(" ("));
+	for (size_t i = count; i > 0; i--)
+		buf_printf(out, "%.*s%s", TEXT_ARGS(units[i - 1].name), i > 1 ? ", " : ")");
+}
+
+bool quantity_append_unit_problem(struct buf *out, struct text t, enum quantity quantity)
+{
+	const struct unit *units = quantity == QUANTITY_SIZE ? sizes : durations;
+	int64_t number;
+	struct text fraction, unit;
+	if (!take_number(&t, &number, &fraction) || factor_of(units, t) != 0)
+		return false;
+	for (unit = t; unit.len > 0 && unit.ptr[0] == ' ';)
+		unit = text_of(unit.ptr + 1, unit.len - 1);
+	if (unit.len == 0) {
+		buf_append_text(out, TEXT(", which has no unit"));
+	} else if (factor_of(units, unit) != 0) {
+		buf_append_text(out, TEXT(", with a blank in front of the unit"));
+		return true;
+	} else {
+		buf_append_text(out, TEXT(", and "));
+		problems_quote(out, unit);
+		buf_append_text(out, TEXT(" is no unit"));
+	}
+	append_units(out, units);
+	return true;
 }
 
 static void append_quantity(

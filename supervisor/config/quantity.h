@@ -10,6 +10,10 @@ bool quantity_read_integer(struct text, int64_t *ret) MUST_CHECK;
 bool quantity_read_duration(struct text, int64_t *ret) MUST_CHECK;
 /* "16MiB": B, kB, MB, GB, KiB, MiB, GiB. False as above. */
 bool quantity_read_size(struct text, int64_t *ret) MUST_CHECK;
+enum quantity { QUANTITY_DURATION, QUANTITY_SIZE };
+/* It has a number, and then no unit that there is. Appends what is wrong with it, behind the words
+ * that name it: ", which has no unit (us, ms, ...)". False: nothing to say. */
+bool quantity_append_unit_problem(struct buf *out, struct text, enum quantity);
 /* In the largest unit without a fraction. */
 void quantity_append_duration(struct buf *out, int64_t duration);
 void quantity_append_size(struct buf *out, int64_t size);

@@ -142,6 +142,16 @@ static void append_range(struct buf *out, const struct setting *setting, const c
 		buf_printf(out, ", such as %s,", setting->fallback);
 }
 
+void value_append_unit_problem(const struct setting *setting, struct text value, struct buf *out)
+{
+	if (setting->type == SETTING_DURATION)
+		quantity_append_unit_problem(out, value, QUANTITY_DURATION);
+	else if (setting->type == SETTING_SIZE)
+		quantity_append_unit_problem(out, value, QUANTITY_SIZE);
+	else if (setting->type == SETTING_DELAYS)
+		list_append_unit_problem(out, value);
+}
+
 static void append_choices(struct buf *out, const char *const *choices, struct text last)
 {
 	for (size_t i = 0; choices[i]; i++) {

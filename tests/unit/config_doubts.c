@@ -68,6 +68,23 @@ START_TEST(test_doubts)
 }
 END_TEST
 
+/* A pool that works what another gave up is hardly meant; the one named broker is no queue. */
+START_TEST(test_dead_letters_of_another)
+{
+	loading_write(TEXT("pools:\n"
+			   "- {queue: a, command: w, retry: {dead_letter: b}}\n"
+			   "- {queue: b, command: w}\n"
+			   "- {queue: c, command: w, retry: {dead_letter: b.dead}}\n"
+			   "- {queue: broker, command: w}\n"
+			   "- {queue: d, command: w, retry: {dead_letter: broker}}\n"));
+	loading_load(&(struct config_flags){.file = LOADING_FILE}, NULL);
+	ck_assert_int_eq(loaded.rc, RC_OK);
+	ck_assert_str_eq(loaded.problems,
+		"pools[0].retry.dead_letter: \"b\" is the queue of pools[1], which works what is "
+		"given up here as tasks of its own\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/doubts");
@@ -75,6 +92,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tcase, loading_set_up, loading_tear_down);
 	tcase_add_test(tcase, test_odd_names);
 	tcase_add_test(tcase, test_doubts);
+	tcase_add_test(tcase, test_dead_letters_of_another);
 	suite_add_tcase(s, tcase);
 	return s;
 }
