@@ -2,15 +2,19 @@
 
 #include "base/crash_point.h"
 #include "broker/patience.h"
+#include "broker/waits.h"
 #include "message/copy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#define CODE_ACCESS_REFUSED 403
+
 #define WAIT_FIRST    (100 * MTIME_MS)
 #define WAIT_LAST     (10 * MTIME_SECOND)
 #define WAIT_MAKING   MTIME_MINUTE
+#define WAIT_REMAKING MTIME_SECOND       /* so that one that vanishes each time is no busy loop */
 #define WAIT_APART    (2 * MTIME_SECOND) /* far longer than a publish takes to be confirmed */
 #define SCRATCH_LIMIT (1024 * 1024)      /* properties only: far above any frame_max */
 
@@ -34,6 +38,9 @@ struct publisher {
 	bool is_making;   /* the queue of the name made: declared, not answered */
 	char made[RETRY_QUEUE_NAME_MAX + 1];
 	mtime make_after; /* not before: the broker closed a channel over that, it seems */
+	mtime made_again; /* the same one, not before */
+	struct waits waits;
+	bool told_no_right;
 	uint64_t wall_s;
 	struct buf scratch; /* the properties of the parcel in hand */
 	struct patience patience;
@@ -49,6 +56,7 @@ struct publisher *publisher_new(const struct publisher_config *config, const str
 	publisher->config = config;
 	publisher->notes = notes;
 	publisher->retry_at = MTIME_NEVER;
+	waits_init(&publisher->waits, &config->retry);
 	buf_init(&publisher->scratch, SCRATCH_LIMIT);
 	patience_init(&publisher->patience, WAIT_FIRST, WAIT_LAST, config->seed);
 	return publisher;
@@ -102,6 +110,7 @@ static void open_channel(struct publisher *publisher)
 void publisher_up(struct publisher *publisher, struct connection *connection, mtime now)
 {
 	publisher->connection = connection;
+	waits_forget(&publisher->waits);
 	if (!publisher->keeps_apart) {
 		open_channel(publisher);
 		return;
@@ -134,6 +143,19 @@ static void on_selected(struct publisher *publisher, mtime now)
 	publisher->state = UP;
 	publisher->epoch++;
 	tell(publisher, now, (struct event){.kind = OUTBOX_UP});
+	tell(publisher, now, (struct event){.kind = QUEUE_FOUND});
+}
+
+/* Once: a worker may ask for many waits, and the next connection finds the same. */
+static void tell_of_no_right(struct publisher *publisher, const struct amqp_event *event)
+{
+	notes_tell(publisher->notes, publisher->told_no_right ? LOG_DEBUG : LOG_WARN,
+		"queue \"%s\" for tasks that wait does not exist, and the broker does not let us "
+		"make it (%u %.*s): they wait in the nearest of the pool's queues that there is "
+		"(declare it as docs/retries.md says, or give the user the right to configure it; "
+		"said once)",
+		publisher->made, event->code, TEXT_ARGS(event->text));
+	publisher->told_no_right = true;
 }
 
 /* No publish need have done it, but one may have, behind the declare: they go on one by one, or the
@@ -141,12 +163,21 @@ static void on_selected(struct publisher *publisher, mtime now)
 static void on_making_refused(
 	struct publisher *publisher, const struct amqp_event *event, mtime now)
 {
-	publisher->make_after = mtime_after(now, WAIT_MAKING);
-	notes_tell(publisher->notes, LOG_WARN,
-		"the broker closed the channel on which queue \"%s\" was to be made (%u %.*s); what "
-		"belongs there waits, its tasks unacked, until it is there (declare it, or give "
-		"the user the right to; trying again in a minute)",
-		publisher->made, event->code, TEXT_ARGS(event->text));
+	mtime delay;
+
+	if (event->code == CODE_ACCESS_REFUSED &&
+		retry_queue_delay(publisher->config->queue, text_from(publisher->made), &delay)) {
+		tell_of_no_right(publisher, event);
+		waits_refuse(&publisher->waits, delay, now);
+	} else {
+		publisher->make_after = mtime_after(now, WAIT_MAKING);
+		notes_tell(publisher->notes, LOG_WARN,
+			"the broker closed the channel on which queue \"%s\" was to be made (%u "
+			"%.*s); what belongs there waits, its tasks unacked, until it is there "
+			"(declare it as docs/retries.md says, or give the user the right to "
+			"configure it; trying again in a minute)",
+			publisher->made, event->code, TEXT_ARGS(event->text));
+	}
 	lose(publisher, WAITING, LOSS_SHARED, now);
 }
 
@@ -182,7 +213,10 @@ static void on_confirm(struct publisher *publisher, const struct amqp_event *amq
 /* One at a time: what came back for another is published again, and comes back again. */
 static bool may_make(struct publisher *publisher, struct text name, mtime now)
 {
-	if (publisher->is_making || now < publisher->make_after)
+	bool is_same = text_is(name, text_from(publisher->made));
+
+	if (publisher->is_making || now < publisher->make_after ||
+		(is_same && now < publisher->made_again))
 		return false;
 	publisher->is_making = true;
 	snprintf(publisher->made, sizeof publisher->made, "%.*s", TEXT_ARGS(name));
@@ -200,28 +234,30 @@ static void make_dead_letter_queue(struct publisher *publisher, mtime now)
 	topology_make(publisher->connection, config->channel, config->dead_letter);
 }
 
-/* A worker may name any queue for its reply: only those that a copy of ours goes to are made. */
-static bool is_ours(const struct retry_plan *retry, mtime delay)
-{
-	for (size_t i = 0; i < retry->count; i++)
-		if (retry->delays[i] == delay)
-			return true;
-	for (size_t i = 0; i < retry_ladder_count; i++)
-		if (retry_ladder[i] == delay)
-			return true;
-	return false;
-}
-
 static void make_retry_queue(struct publisher *publisher, struct text name, mtime delay, mtime now)
 {
 	const struct publisher_config *config = publisher->config;
 
-	if (!is_ours(&config->retry, delay) || !may_make(publisher, name, now))
+	if (!may_make(publisher, name, now))
 		return;
 	notes_tell(publisher->notes, LOG_INFO,
 		"queue \"%s\" for tasks that wait does not exist; making it", publisher->made);
 	topology_make_retry(publisher->connection, config->channel, name, config->queue, delay,
 		config->retry.jitter);
+}
+
+/* True: another queue takes what came back. A worker may name any queue for its reply: only those
+ * that a copy of ours goes to are made. */
+static bool miss_retry_queue(struct publisher *publisher, struct text name, mtime delay, mtime now)
+{
+	if (!waits_has(&publisher->waits, delay))
+		return false;
+	if (waits_may_make(&publisher->waits)) {
+		make_retry_queue(publisher, name, delay, now);
+		return false;
+	}
+	waits_miss(&publisher->waits, delay, now);
+	return waits_choose(&publisher->waits, delay) != delay;
 }
 
 static void on_return(struct publisher *publisher, const struct amqp_event *amqp, mtime now)
@@ -233,12 +269,20 @@ static void on_return(struct publisher *publisher, const struct amqp_event *amqp
 	if (dead_letter.len && text_is(name, dead_letter))
 		make_dead_letter_queue(publisher, now);
 	else if (retry_queue_delay(publisher->config->queue, name, &delay))
-		make_retry_queue(publisher, name, delay, now);
+		event.outbox.again = miss_retry_queue(publisher, name, delay, now);
 
 	event.outbox.seq = copy_returned_seq(amqp->content.properties);
 	free(amqp->content.owner);
 	if (event.outbox.seq && is_told_up(publisher))
 		tell(publisher, now, event);
+}
+
+static void on_made(struct publisher *publisher, mtime now)
+{
+	publisher->is_making = false;
+	publisher->made_again = mtime_after(now, WAIT_REMAKING);
+	if (is_told_up(publisher))
+		tell(publisher, now, (struct event){.kind = QUEUE_FOUND});
 }
 
 void publisher_on_event(struct publisher *publisher, const struct amqp_event *event, mtime now)
@@ -258,7 +302,7 @@ void publisher_on_event(struct publisher *publisher, const struct amqp_event *ev
 		on_selected(publisher, now);
 		break;
 	case AMQP_QUEUE_DECLARED:
-		publisher->is_making = false;
+		on_made(publisher, now);
 		break;
 	case AMQP_CHANNEL_CLOSED:
 		on_closed(publisher, event, now);
@@ -307,12 +351,15 @@ void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 		.now_s = publisher->wall_s};
 	struct amqp_publish publish;
 	struct detour detour;
+	mtime delay = 0;
 
 	if (publisher->state != UP)
 		return; /* given up in this turn: the pool sends it again after the next UP */
 	options.frame_max = connection_frame_max(publisher->connection);
-	if (parcel->kind == PARCEL_RETRY && parcel->delay > 0)
-		plan_detour(publisher, parcel->delay, &detour, &options);
+	if (parcel->kind == PARCEL_RETRY)
+		delay = waits_choose(&publisher->waits, parcel->delay);
+	if (delay > 0)
+		plan_detour(publisher, delay, &detour, &options);
 	if (copy_build(parcel, &options, &publisher->scratch, &publish) == RC_OK) {
 		channel_publish(publisher->connection, publisher->config->channel, &publish);
 		CRASH_POINT("copy-published");
@@ -343,6 +390,7 @@ static void give_up(struct publisher *publisher, mtime now)
 
 void publisher_tick(struct publisher *publisher, mtime now)
 {
+	waits_tick(&publisher->waits, now);
 	if (now < publisher->retry_at)
 		return;
 	if (publisher->state == GIVEN_UP)

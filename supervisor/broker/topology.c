@@ -159,10 +159,13 @@ static void complain(struct topology *topology, struct text queue, uint16_t code
 			TEXT_ARGS(queue));
 	else if (code == CODE_ACCESS_REFUSED)
 		notes_tell(notes, level,
-			"the broker does not let us use queue \"%.*s\" (%.*s); not consuming, "
-			"asking "
-			"again (give the user the right, or declare the queue for it)",
-			TEXT_ARGS(queue), TEXT_ARGS(words));
+			"the broker does not let us %s queue \"%.*s\" (%.*s); not consuming, asking "
+			"again (give the user the right to %s%s)",
+			is_done(topology) ? "read" : "declare", TEXT_ARGS(queue), TEXT_ARGS(words),
+			is_done(topology) ? "read it" : "configure it, or ",
+			is_done(topology)
+				? ""
+				: "declare the queue for it with the arguments in docs/retries.md");
 	else
 		notes_tell(notes, level,
 			"the broker closed the channel of queue \"%.*s\" (%u %.*s); opening it "

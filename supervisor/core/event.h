@@ -20,6 +20,7 @@
 	X(CONFIRMED)   /* basic.ack by the broker */                                               \
 	X(REFUSED)     /* basic.nack by the broker */                                              \
 	X(RETURNED)    /* basic.return; the confirm of the same number follows */                  \
+	X(QUEUE_FOUND) /* what was returned may find its queue now: published at once */           \
 	X(SLOT_READY)  /* its process has opened the pipe */                                       \
 	X(SLOT_ROOM)   /* its output buffer crossed the high (room = false) or low mark */         \
 	X(SLOT_OUTPUT) /* one good frame */                                                        \
@@ -51,6 +52,7 @@ struct event {
 			uint32_t epoch;
 			uint64_t seq;
 			bool multiple;         /* CONFIRMED, REFUSED */
+			bool again;            /* RETURNED: another queue takes it at once */
 			enum outbox_loss loss; /* OUTBOX_DOWN */
 		} outbox;
 		struct {

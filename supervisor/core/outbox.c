@@ -91,7 +91,7 @@ static void publish(struct outbox *outbox, struct parcel *parcel)
 		grow(outbox);
 	list_remove(&parcel->order);
 	parcel->seq = ++outbox->last_seq;
-	parcel->returned = false;
+	parcel->returned = parcel->again = false;
 	list_append(&outbox->sent, &parcel->order);
 	chain(outbox, parcel);
 	outbox->sent_count++;
@@ -238,16 +238,39 @@ void outbox_take(struct outbox *outbox, struct parcel *parcel)
 	outbox->bytes -= parcel_size(parcel);
 }
 
+static void is_due(struct outbox *outbox, struct parcel *parcel)
+{
+	bool known = parcel->suspicions == SUSPICIONS_ENOUGH;
+	list_remove(&parcel->order);
+	list_append(known ? &outbox->suspects : &outbox->waiting, &parcel->order);
+}
+
+void outbox_again(struct outbox *outbox)
+{
+	struct link *link, *next;
+	for (link = outbox->sent.next; link != &outbox->sent; link = link->next) {
+		struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
+		parcel->again = parcel->returned;
+	}
+	for (unsigned step = 0; step < BACKOFF_STEPS; step++) {
+		struct link *later = &outbox->later[step];
+		for (link = later->next; link != later; link = next) {
+			struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
+			next = link->next;
+			if (parcel->returned)
+				is_due(outbox, parcel);
+		}
+	}
+	pump(outbox);
+}
+
 void outbox_tick(struct outbox *outbox, mtime now)
 {
 	for (unsigned step = 0; outbox->count > outbox->sent_count && step < BACKOFF_STEPS;
 		step++) {
 		struct parcel *parcel;
-		while ((parcel = first_of(&outbox->later[step])) && parcel->due <= now) {
-			bool known = parcel->suspicions == SUSPICIONS_ENOUGH;
-			list_remove(&parcel->order);
-			list_append(known ? &outbox->suspects : &outbox->waiting, &parcel->order);
-		}
+		while ((parcel = first_of(&outbox->later[step])) && parcel->due <= now)
+			is_due(outbox, parcel);
 	}
 	pump(outbox);
 }

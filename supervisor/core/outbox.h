@@ -52,6 +52,7 @@ struct parcel {
 	struct output *output;
 	mtime due;           /* refused: when it is published again */
 	bool returned;       /* the broker could not route it; its confirm follows */
+	bool again;          /* returned, and when confirmed it is published at once */
 	uint16_t refusals;   /* times the broker refused it */
 	uint16_t suspicions; /* times a connection ended in error while it alone was open */
 };
@@ -106,6 +107,8 @@ struct parcel *outbox_find(const struct outbox *, uint64_t seq);
 struct parcel *outbox_oldest(const struct outbox *);
 /* Moves out, from wherever it stands. */
 void outbox_take(struct outbox *, struct parcel *);
+/* What was returned may find its queue now: published at once, or when its confirm is there. */
+void outbox_again(struct outbox *);
 /* Publishes what is due, and the next suspect. */
 void outbox_tick(struct outbox *, mtime now);
 mtime outbox_deadline(const struct outbox *);

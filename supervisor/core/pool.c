@@ -63,6 +63,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 		[CONFIRMED] = pool_on_confirmed,
 		[REFUSED] = pool_on_refused,
 		[RETURNED] = pool_on_returned,
+		[QUEUE_FOUND] = pool_on_queue_found,
 		[SLOT_READY] = pool_on_slot_ready,
 		[SLOT_ROOM] = pool_on_slot_room,
 		[SLOT_OUTPUT] = pool_on_slot_output,

@@ -60,6 +60,8 @@ static void confirm(struct pool *pool, struct parcel *parcel)
 		delivery_free(delivery);
 	} else if (parcel->returned && parcel->kind == PARCEL_REPLY) {
 		finish_unroutable(pool, parcel, REASON_UNROUTABLE);
+	} else if (parcel->again) {
+		outbox_put(&pool->outbox, parcel);
 	} else if (parcel->returned) {
 		hold_refused(pool, parcel, "found no queue");
 	} else {
@@ -110,8 +112,16 @@ void pool_on_refused(struct pool *pool, const struct event *event)
 void pool_on_returned(struct pool *pool, const struct event *event)
 {
 	struct parcel *parcel = parcel_of(pool, event);
-	if (parcel)
-		parcel->returned = true;
+	if (!parcel)
+		return;
+	parcel->returned = true;
+	parcel->again = event->outbox.again;
+}
+
+void pool_on_queue_found(struct pool *pool, const struct event *event)
+{
+	if (outbox_is_current(&pool->outbox, event->outbox.epoch))
+		outbox_again(&pool->outbox);
 }
 
 /* It was alone when the broker closed on us. A renewal has a reason of its own: no worker saw the

@@ -54,6 +54,7 @@ void pool_on_outbox_down(struct pool *, const struct event *);
 void pool_on_confirmed(struct pool *, const struct event *);
 void pool_on_refused(struct pool *, const struct event *);
 void pool_on_returned(struct pool *, const struct event *);
+void pool_on_queue_found(struct pool *, const struct event *);
 void pool_on_slot_ready(struct pool *, const struct event *);
 void pool_on_slot_room(struct pool *, const struct event *);
 void pool_on_slot_output(struct pool *, const struct event *);

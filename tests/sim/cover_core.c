@@ -245,7 +245,7 @@ void __wrap_pool_step(struct pool *pool, mtime now, const struct event *event)
 	cover_mark(COVER_EVENT, event->kind, pool->phase);
 	if (event->kind <= DELIVERY)
 		mark_source(pool, event);
-	else if (event->kind <= RETURNED)
+	else if (event->kind <= QUEUE_FOUND)
 		mark_outbox(&pool->outbox, event);
 	else if (event->kind <= SLOT_GONE)
 		mark_slot(pool, event);

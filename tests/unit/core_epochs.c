@@ -331,7 +331,8 @@ END_TEST
 /* Numbers begin anew: the old channel's number 1 is another parcel now. */
 START_TEST(a_confirm_of_an_old_channel_confirms_nothing)
 {
-	static const enum event_kind kinds[] = {CONFIRMED, REFUSED, RETURNED, OUTBOX_DOWN};
+	static const enum event_kind kinds[] = {
+		CONFIRMED, REFUSED, RETURNED, QUEUE_FOUND, OUTBOX_DOWN};
 	struct rig rig;
 	start_with(&rig, rig_config(1, 4), 2);
 	answer(&rig, 201, 2);

@@ -116,7 +116,11 @@ static void settle_number(struct world *world)
 		world->numbers[seq].is_returned = true;
 		event.kind = RETURNED;
 		event.outbox.multiple = false;
+		event.outbox.again = dice(2);
 		chance_tell(world, event);
+		if (dice(2))
+			chance_tell(world, (struct event){.kind = QUEUE_FOUND,
+						   .outbox.epoch = world->outbox_epoch});
 		return;
 	}
 	for (uint64_t i = event.outbox.multiple ? 1 : seq; i <= seq; i++)
@@ -148,10 +152,11 @@ static void answer(struct world *world, uint16_t slot)
 /* Words of channels and lives that are over: nothing may follow from them. */
 static void something_stale(struct world *world)
 {
-	static const enum event_kind outbox_kinds[] = {CONFIRMED, REFUSED, RETURNED, OUTBOX_DOWN};
+	static const enum event_kind outbox_kinds[] = {
+		CONFIRMED, REFUSED, RETURNED, QUEUE_FOUND, OUTBOX_DOWN};
 	static const enum event_kind source_kinds[] = {SOURCE_UP, SOURCE_RESTED, SOURCE_DOWN};
 	uint16_t slot = (uint16_t)(random() % SLOTS);
-	chance_tell(world, (struct event){.kind = outbox_kinds[random() % 4],
+	chance_tell(world, (struct event){.kind = outbox_kinds[random() % 5],
 				   .outbox = {.epoch = world->outbox_epoch - 1,
 					   .seq = 1 + (uint64_t)random() % 8,
 					   .multiple = dice(2)}});

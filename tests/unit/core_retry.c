@@ -216,6 +216,62 @@ START_TEST(a_forged_attempt_is_no_overflow)
 }
 END_TEST
 
+/* Its queue is there now: held back or about to be, it does not wait for the next try. */
+START_TEST(a_copy_goes_out_when_its_queue_is_there)
+{
+	struct rig rig;
+	rig_start(&rig, config_with_delays());
+	fail_once(&rig, 1, 0, -1);
+	fail_once(&rig, 2, 0, -1);
+	rig_outbox_fact(&rig, RETURNED, 1, false);
+	rig_confirm(&rig, 1);
+	rig_outbox_fact(&rig, RETURNED, 2, false);
+	rig_forget(&rig);
+	rig_outbox_fact(&rig, QUEUE_FOUND, 0, false);
+	rig_expect(&rig, "publish 3 retry 1 after 1000");
+	rig_confirm(&rig, 2);
+	rig_expect(&rig, "publish 4 retry 2 after 1000");
+	rig_confirm(&rig, 3);
+	rig_confirm(&rig, 4);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 2*");
+	rig_end(&rig);
+}
+END_TEST
+
+/* What the broker refused, or what goes elsewhere, is no better off by a queue. */
+START_TEST(a_refused_copy_waits_on)
+{
+	struct rig rig;
+	rig_start(&rig, config_with_delays());
+	fail_once(&rig, 1, 0, -1);
+	rig_outbox_fact(&rig, REFUSED, 1, false);
+	rig_forget(&rig);
+	rig_outbox_fact(&rig, QUEUE_FOUND, 0, false);
+	rig_expect(&rig, "");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, "publish 2 retry 1 after 1000");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_copy_that_another_queue_takes_goes_out_at_once)
+{
+	struct rig rig;
+	rig_start(&rig, config_with_delays());
+	fail_once(&rig, 1, 0, -1);
+	rig_step(&rig, (struct event){.kind = RETURNED,
+			       .outbox = {.epoch = rig.outbox_epoch, .seq = 1, .again = true}});
+	rig_forget(&rig);
+	rig_confirm(&rig, 1);
+	rig_expect(&rig, "publish 2 retry 1 after 1000");
+	rig_outbox_fact(&rig, RETURNED, 2, false); /* and again it is not there: now it waits */
+	rig_confirm(&rig, 2);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *retry_suite(void)
 {
 	Suite *suite = suite_create("core_retry");
@@ -223,7 +279,9 @@ static Suite *retry_suite(void)
 		each_failed_attempt_has_its_delay, a_worker_may_ask_for_its_delay,
 		what_is_not_on_the_list_is_given_up_at_once);
 	UNIT_CASE(suite, "pool", the_copy_goes_out_with_its_delay,
-		a_copy_that_is_sent_again_keeps_its_delay, a_forged_attempt_is_no_overflow);
+		a_copy_that_is_sent_again_keeps_its_delay, a_forged_attempt_is_no_overflow,
+		a_copy_goes_out_when_its_queue_is_there, a_refused_copy_waits_on,
+		a_copy_that_another_queue_takes_goes_out_at_once);
 	return suite;
 }
 

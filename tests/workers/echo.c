@@ -9,6 +9,7 @@
  *   X-Reply-Bytes N    replies N bytes of 'x' instead
  *   X-Reply-Queue Q    to this queue
  *   X-Reply-Header N=V with this header
+ *   X-Say WORDS        writes them to stderr first
  *   X-Crash N          dies of this signal instead of answering
  *   X-Break W          breaks the protocol instead: a frame of no length
  *   X-Witness LINE     on 2xx this line, else the property message_id, else the correlation id, is
@@ -189,6 +190,9 @@ static void break_protocol(void)
 static void misbehave(const struct wpool_task *task)
 {
 	long long number = number_in(task, "X-Crash", 0);
+	const char *words = wpool_task_header(task, "X-Say");
+	if (words)
+		fprintf(stderr, "%s\n", words);
 	if (number > 0)
 		crash((int)number);
 	if (wpool_task_header(task, "X-Break"))

@@ -1,6 +1,7 @@
 /* A worker with bad manners, each of which the supervisor must survive and none of which may cost a
  * message. `evil BEHAVIOUR [MARKER]`: with a marker, only tasks whose body holds it are treated so,
- * and others are done in order. `evil --list` names the behaviours. */
+ * and others are done in order. `evil --list` names the behaviours. What $EVIL_SAYS holds it writes
+ * to stderr before it behaves. */
 #include "workers/evil.h"
 
 #include <signal.h>
@@ -45,13 +46,22 @@ static bool holds(const struct raw_frame *frame, const char *marker)
 	return !marker || memmem(frame->bytes, frame->len, marker, strlen(marker));
 }
 
+static void say(void)
+{
+	const char *words = getenv("EVIL_SAYS");
+	if (words)
+		fprintf(stderr, "%s\n\n", words);
+}
+
 static void work(struct evil *evil, const struct evil_behaviour *behaviour, const char *marker)
 {
 	while (raw_read_frame(&evil->raw, &evil->task)) {
-		if (behaviour->on_task && holds(&evil->task, marker))
+		if (behaviour->on_task && holds(&evil->task, marker)) {
+			say();
 			behaviour->on_task(evil);
-		else
+		} else {
 			evil_done(evil);
+		}
 		free(evil->task.bytes);
 	}
 }
