@@ -39,4 +39,10 @@ static inline bool text_starts(struct text t, struct text prefix)
 	return t.len >= prefix.len && text_is(text_of(t.ptr, prefix.len), prefix);
 }
 
+static inline bool text_ends(struct text t, struct text suffix)
+{
+	return t.len >= suffix.len &&
+	       text_is(text_of(t.ptr + t.len - suffix.len, suffix.len), suffix);
+}
+
 #endif

@@ -137,7 +137,7 @@ static int take_option(struct command *c, int option)
 
 static int find_verb(struct command *c, int argc, char **argv)
 {
-	if (argc - optind != 1)
+	if (argc == optind)
 		return usage_problem(COMMAND, "one of list, show, replay, drop is needed");
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
 		if (strcmp(argv[optind], verbs[i].name) == 0)
@@ -146,6 +146,10 @@ static int find_verb(struct command *c, int argc, char **argv)
 	if (!c->verb)
 		return usage_bad_value(
 			COMMAND, "word", argv[optind], "is none of list, show, replay, drop");
+	if (argc - optind > 1)
+		return usage_problem(COMMAND, "unexpected \"%s\"%s%s%s", argv[optind + 1],
+			c->queue ? "" : "; did you mean --queue ", c->queue ? "" : argv[optind + 1],
+			c->queue ? "" : "?");
 	return -1;
 }
 
@@ -161,6 +165,7 @@ static int find_queue(struct command *c)
 	if (len == 0 || (c->queue && !*c->queue))
 		return usage_problem(COMMAND, "the queue's name is empty");
 	c->what.queue = text_of(c->name, (size_t)len);
+	c->what.is_foreign = c->dead != NULL;
 	return -1;
 }
 

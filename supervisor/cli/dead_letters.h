@@ -12,6 +12,7 @@
 struct dead_letters {
 	const char *broker; /* the --broker option or NULL */
 	struct text queue;  /* where the dead letters are */
+	bool is_foreign;    /* that name was given, so the queue need not be one that wpool made */
 	struct matches matches;
 	uint64_t limit; /* at most so many that match; UINT64_MAX: all */
 	struct text to; /* replay: there, instead of where they were given up; empty: not so */

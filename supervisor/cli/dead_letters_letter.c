@@ -2,9 +2,12 @@
 
 #include "amqp/table.h"
 #include "base/utf8.h"
+#include "cli/dead_letters.h"
 #include "message/field_text.h"
+#include "message/names.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* Those that --match knows, and by which a message is named. */
 static const enum property known_by[] = {PROPERTY_MESSAGE_ID, PROPERTY_CORRELATION_ID};
@@ -131,4 +134,48 @@ enum match matches_meet(const struct matches *matches, const struct dead_letter 
 	for (size_t i = 0; i < matches->count && match == MATCH_YES; i++)
 		match = one_meets(letter, matches->of[i].name, matches->of[i].value);
 	return match;
+}
+
+static bool is_known_by(struct text name)
+{
+	for (size_t i = 0; i < KNOWN_BY; i++)
+		if (text_is(name, text_from(property_name(known_by[i]))))
+			return true;
+	return false;
+}
+
+void matches_note(const struct matches *matches, const struct dead_letter *letter, uint32_t *seen)
+{
+	struct table_field field;
+	for (size_t i = 0; i < matches->count; i++)
+		if (!(*seen & UINT32_C(1) << i) &&
+			(is_known_by(matches->of[i].name) ||
+				table_find(letter->headers, matches->of[i].name, &field)))
+			*seen |= UINT32_C(1) << i;
+}
+
+static const char *meant_by(struct text name)
+{
+	static const struct text prefix = TEXT("x-wpool-");
+	const struct text ours[] = {HEADER_ATTEMPT, HEADER_REASON, HEADER_QUEUE, HEADER_EXIT,
+		HEADER_STATUS, HEADER_STDERR, HEADER_FIRST_FAILED, HEADER_RENEWED, HEADER_SLICE};
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		if (text_is(name, text_of(ours[i].ptr + prefix.len, ours[i].len - prefix.len)))
+			return ours[i].ptr;
+	return NULL;
+}
+
+void matches_say_unseen(const struct matches *matches, uint32_t seen)
+{
+	for (size_t i = 0; i < matches->count; i++) {
+		struct text name = matches->of[i].name;
+		const char *meant = meant_by(name);
+		if (seen & UINT32_C(1) << i)
+			continue;
+		fprintf(stderr,
+			"wpool " DEAD_LETTERS_COMMAND
+			": none of the messages looked at has a header %.*s%s%s%s\n",
+			TEXT_ARGS(name), meant ? "; did you mean " : "", meant ? meant : "",
+			meant ? "?" : "");
+	}
 }

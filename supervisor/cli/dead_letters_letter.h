@@ -46,6 +46,10 @@ struct matches {
 /* "NAME=VALUE": a header and its text, or the words message_id and correlation_id. NULL, or what is
  * wrong with it. */
 const char *matches_add(struct matches *, const char *condition) MUST_CHECK;
+/* Sets the bit of each condition whose header the message has. Without those, nothing can match. */
+void matches_note(const struct matches *, const struct dead_letter *, uint32_t *seen);
+/* Says on stderr of the others that no message has their header: a slip of the pen, most likely. */
+void matches_say_unseen(const struct matches *, uint32_t seen);
 enum match { MATCH_NO, MATCH_YES, MATCH_MEMORY };
 enum match matches_meet(const struct matches *, const struct dead_letter *) MUST_CHECK;
 

@@ -132,6 +132,7 @@ static void take_letter(struct reader *r, const struct amqp_event *event)
 	dead_letter_read(&letter, event, ++r->looked);
 	r->bytes += letter.body.len;
 	note_returns(r, &letter);
+	matches_note(&r->what->matches, &letter, &r->seen);
 	if (r->is_sated)
 		return;
 	switch (matches_meet(&r->what->matches, &letter)) {
@@ -214,9 +215,11 @@ static void on_channel_closed(struct reader *r, const struct amqp_event *event)
 		return;
 	}
 	if (is_missing)
-		SAY("there is no queue %.*s: nothing was ever given up there, or it has another "
-		    "name (--dead-letters)\n",
-			QUEUE_ARGS(r));
+		SAY("there is no queue %.*s: %s\n", QUEUE_ARGS(r),
+			text_ends(r->what->queue, TEXT(".dead.dead"))
+				? "--queue takes the pool's queue, without .dead"
+				: "nothing was ever given up there, or it has another name "
+				  "(--dead-letters)");
 	else
 		SAY("the broker closed the channel: %u %.*s\n", (unsigned)event->code,
 			TEXT_ARGS(event->text));
@@ -346,10 +349,11 @@ static void on_tick(struct ev_loop *loop, ev_timer *tick, int events)
 
 static void say_end(const struct reader *r)
 {
+	matches_say_unseen(&r->what->matches, r->looked > 0 ? r->seen : UINT32_MAX);
 	if (r->short_of)
 		SAY("looked at %" PRIu64 " of the %" PRIu64 " messages in %.*s: %s\n", r->looked,
 			r->count, QUEUE_ARGS(r), r->short_of);
-	if (r->returns >= RETURNS_MANY)
+	if (r->returns >= RETURNS_MANY && r->what->is_foreign)
 		SAY("a message was handed back %" PRIu64 " times so far; if %.*s has a delivery "
 		    "limit (those that wpool declared have none), the broker drops it there\n",
 			r->returns, QUEUE_ARGS(r));

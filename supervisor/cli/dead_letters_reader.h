@@ -65,6 +65,7 @@ struct reader {
 	unsigned synced;    /* steps of READER_SYNCING */
 	uint64_t bytes;     /* of bodies looked at */
 	uint64_t returns; /* the most that a message was handed back before, as its queue counts */
+	uint32_t seen;    /* of what->matches: bits, whose headers some message has */
 	bool is_sated;    /* what matches is of no interest any more */
 	bool is_past_returned; /* the latest was never handed back before, or the queue does not say
 				*/

@@ -59,7 +59,7 @@ void fuzz_one(struct text input)
 	struct feed feed = {input};
 	uint8_t how = feed_byte(&feed);
 	size_t slice = how < 128 ? SIZE_MAX : (how - 127u) * 64;
-	struct log_origin origin = {"fuzz", 3, 12345, "stderr"};
+	struct log_origin origin = {.pool = "fuzz", .slot = 3, .pid = 12345, .stream = "stderr"};
 	struct lines lines;
 	if (written < 0)
 		written = memfd_create("log", MFD_CLOEXEC);
