@@ -35,7 +35,9 @@ const char *nearest_name(struct text word, const char *const *names)
 	/* One letter of three may be wrong: beyond that a proposal is a guess. */
 	size_t shortest = word.len < 3 ? 2 : word.len / 3 + 1;
 	for (; *names; names++) {
-		size_t distance = nearest_distance(word, text_from(*names));
+		struct text name = text_from(*names);
+		size_t apart = name.len > word.len ? name.len - word.len : word.len - name.len;
+		size_t distance = apart < shortest ? nearest_distance(word, name) : apart;
 		if (distance < shortest) {
 			shortest = distance;
 			found = *names;

@@ -193,29 +193,22 @@ static uint16_t attempts_so_far(const struct parcel *parcel)
 	return before + (was_started && before < UINT16_MAX);
 }
 
-/* "signal 11"; after a protocol error, which we answer with a signal of our own, the error first.
- */
+/* "signal 11"; behind a protocol error, where the signal is ours. */
 static void put_exit(struct buf *out, const struct parcel *parcel)
 {
 	const struct exit_info *exit = &parcel->exit;
-	char words[96], all[256];
-	switch (exit->kind) {
-	case EXIT_NONE:
+	char words[256], what[128] = "";
+	if (parcel->what)
+		snprintf(what, sizeof what, "%s; ", parcel->what);
+	if (exit->kind == EXIT_NONE)
 		return;
-	case EXIT_STATUS:
-		snprintf(words, sizeof words, "exit status %d", (int)exit->number);
-		break;
-	case EXIT_SIGNAL:
-		snprintf(words, sizeof words, "signal %d", (int)exit->number);
-		break;
-	case EXIT_NOT_STARTED:
-		snprintf(words, sizeof words, "not started: %s, errno %d",
+	if (exit->kind == EXIT_NOT_STARTED)
+		snprintf(words, sizeof words, "%snot started: %s, errno %d", what,
 			exit->stage ? exit->stage : "unknown", (int)exit->number);
-		break;
-	}
-	snprintf(all, sizeof all, "%s%s%s", parcel->what ? parcel->what : "",
-		parcel->what ? "; " : "", words);
-	table_put_string(out, HEADER_EXIT, text_from(all));
+	else
+		snprintf(words, sizeof words, "%s%s %d", what,
+			exit->kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit->number);
+	table_put_string(out, HEADER_EXIT, text_from(words));
 }
 
 static void put_first_failed(const struct work *work, struct buf *out)

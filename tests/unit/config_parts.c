@@ -269,10 +269,39 @@ START_TEST(test_distance)
 }
 END_TEST
 
+/* What is wrong with a unit, and which there are; never a secret. */
+START_TEST(test_units)
+{
+	static const struct {
+		const char *text, *expected;
+		enum quantity quantity;
+	} units[] = {
+		{"5 s", ", with a blank in front of the unit", QUANTITY_DURATION},
+		{"1.5", ", which has no unit (us, ms, s, m, min, h, d)", QUANTITY_DURATION},
+		{"5sec", ", and \"sec\" is no unit (us, ms, s, m, min, h, d)", QUANTITY_DURATION},
+		{"5 amqp://u:secret@h", ", and \"***\" is no unit (us, ms, s, m, min, h, d)",
+			QUANTITY_DURATION},
+		{"5s", "", QUANTITY_DURATION},
+		{"s", "", QUANTITY_DURATION},
+		{"5s", ", and \"s\" is no unit (kB, MB, GB, B, KiB, MiB, GiB)", QUANTITY_SIZE},
+	};
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		struct buf out;
+		buf_init(&out, 1000);
+		bool found = quantity_append_unit_problem(
+			&out, text_from(units[i].text), units[i].quantity);
+		ck_assert_int_eq(found, *units[i].expected != 0);
+		ck_assert_msg(text_is(buf_text(&out), text_from(units[i].expected)), "%.*s",
+			TEXT_ARGS(buf_text(&out)));
+		buf_release(&out);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/parts");
-	UNIT_CASE(s, "environment", test_find, test_expand, test_expand_limit);
+	UNIT_CASE(s, "environment", test_units, test_find, test_expand, test_expand_limit);
 	UNIT_CASE(s, "words", test_words, test_words_limits);
 	UNIT_CASE(s, "quantity", test_durations, test_sizes);
 	UNIT_CASE(s, "nearest", test_nearest, test_distance);
