@@ -19,6 +19,9 @@ $(BUILD)/failing_calls.so: tests/fault/failing_calls.c
 	@$(say) "link  $@"
 	@$(CC) $(filter-out -Isupervisor -Iworker-sdk -MMD -MP,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
 
+# The tools' own tests are system tests: a row that hurts nothing would be clean.
+$(BUILD)/tests/system/fault_tools_proxy: $(BUILD)/tests/fault/proxy.o
+
 faults: $(BUILD)/failing_calls.so $(every_fault_program) $(BUILD)/wpool $(BUILD)/wpool-crash workers
 	@[ -n "$(chosen_rows)" ] || { echo "faults: no row $(ROW)"; exit 2; }
 	@WPOOL_BUILD=$(abspath $(BUILD)) N=$(N) T=$(T) FULL=$(FULL) SEED=$(SEED) \

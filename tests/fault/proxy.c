@@ -1,0 +1,491 @@
+#include "fault/proxy.h"
+
+#include "harness/deadline.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ROOM       16384
+#define HEAD       1024 /* of what a client sends: its name lies in it */
+#define MOST_LINKS 512
+#define MOST_PLANS 512
+
+struct way {
+	uint8_t bytes[ROOM]; /* read and not yet passed on: from start to end */
+	size_t start, end;
+	uint64_t passed;
+	bool is_over; /* its end of file was read */
+	bool is_told; /* and passed on */
+};
+
+/* sockets[way] is where the bytes of that way are read; they are written to the other one. */
+struct link {
+	int sockets[PROXY_WAYS];
+	struct way ways[PROXY_WAYS];
+	struct proxy_plan plan;
+	uint8_t head[HEAD];
+	size_t head_size;
+	bool is_doomed; /* by proxy_cut */
+};
+
+struct proxy {
+	pthread_t thread;
+	pthread_mutex_t lock; /* all below; let go while the thread waits for its sockets */
+	pthread_cond_t news;
+	int listener, wake, port, broker_port;
+	bool is_ending;
+	struct link *links[MOST_LINKS]; /* the newest last */
+	size_t link_count;
+	struct proxy_plan plans[MOST_PLANS], rest; /* of the next links, in turn */
+	size_t plan_count;
+	long cuts;
+	struct pollfd asked[2 + 2 * MOST_LINKS]; /* the thread's own */
+};
+
+/* ---------- one way of a link; false: the link is over ---------- */
+
+static bool wants_input(const struct link *link, enum proxy_way w)
+{
+	const struct way *way = &link->ways[w];
+	if (way->is_over || link->plan.flow[w] == PROXY_STALL)
+		return false;
+	return way->start == way->end || link->plan.flow[w] == PROXY_SWALLOW;
+}
+
+static bool wants_output(const struct link *link, enum proxy_way w)
+{
+	const struct way *way = &link->ways[w];
+	return link->plan.flow[w] == PROXY_PASS && way->start < way->end;
+}
+
+static void remember_head(struct link *link, const uint8_t *bytes, size_t size)
+{
+	size_t left = HEAD - link->head_size;
+	size = size < left ? size : left;
+	memcpy(link->head + link->head_size, bytes, size);
+	link->head_size += size;
+}
+
+static void corrupt(struct link *link, enum proxy_way w)
+{
+	struct way *way = &link->ways[w];
+	uint64_t at = link->plan.corrupt_at[w];
+	if (at != PROXY_NEVER && at >= way->passed && at - way->passed < way->end)
+		way->bytes[at - way->passed] ^= link->plan.mask;
+}
+
+static bool take_input(struct link *link, enum proxy_way w)
+{
+	struct way *way = &link->ways[w];
+	ssize_t got = recv(link->sockets[w], way->bytes, ROOM, MSG_DONTWAIT);
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR;
+	way->start = 0;
+	way->end = (size_t)got;
+	way->is_over = got == 0;
+	if (w == PROXY_TO_BROKER)
+		remember_head(link, way->bytes, (size_t)got);
+	if (link->plan.flow[w] == PROXY_SWALLOW)
+		way->end = 0;
+	corrupt(link, w);
+	return true;
+}
+
+static size_t allowed_size(const struct link *link, enum proxy_way w)
+{
+	const struct way *way = &link->ways[w];
+	uint64_t left = link->plan.cut_at[w] - way->passed;
+	size_t size = way->end - way->start;
+	if (link->plan.is_sliced && size > 1)
+		size = 1;
+	return size < left ? size : (size_t)left;
+}
+
+static bool pass_on(struct link *link, enum proxy_way w)
+{
+	struct way *way = &link->ways[w];
+	size_t size = allowed_size(link, w);
+	ssize_t sent =
+		send(link->sockets[!w], way->bytes + way->start, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (sent < 0)
+		return errno == EAGAIN || errno == EINTR;
+	way->start += (size_t)sent;
+	way->passed += (uint64_t)sent;
+	return true;
+}
+
+/* What is held goes first; a black hole tells nobody. */
+static void tell_end(struct link *link, enum proxy_way w)
+{
+	struct way *way = &link->ways[w];
+	if (!way->is_over || way->is_told || way->start < way->end ||
+		link->plan.flow[w] != PROXY_PASS)
+		return;
+	shutdown(link->sockets[!w], SHUT_WR);
+	way->is_told = true;
+}
+
+static bool is_at_its_cut(const struct link *link)
+{
+	for (int w = 0; w < PROXY_WAYS; w++)
+		if (link->ways[w].passed >= link->plan.cut_at[w])
+			return true;
+	return false;
+}
+
+/* ---------- links ---------- */
+
+static void wake(struct proxy *proxy)
+{
+	uint64_t one = 1;
+	ssize_t sent = write(proxy->wake, &one, sizeof one);
+	(void)sent; /* a counter that is full has woken it already */
+}
+
+static void close_link(struct link *link)
+{
+	struct linger reset = {.l_onoff = 1, .l_linger = 0};
+	for (int w = 0; w < PROXY_WAYS; w++) {
+		if (link->plan.is_reset)
+			setsockopt(link->sockets[w], SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+		close(link->sockets[w]);
+	}
+	free(link);
+}
+
+static void drop_link(struct proxy *proxy, size_t i)
+{
+	close_link(proxy->links[i]);
+	proxy->link_count--;
+	memmove(&proxy->links[i], &proxy->links[i + 1],
+		(proxy->link_count - i) * sizeof *proxy->links);
+	pthread_cond_broadcast(&proxy->news);
+}
+
+static struct sockaddr_in loopback(int port)
+{
+	return (struct sockaddr_in){.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+/* On loopback a connect waits for nobody: the kernel answers for the listener. -1: there is none.
+ */
+static int connect_to(int port)
+{
+	struct sockaddr_in address = loopback(port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static struct proxy_plan take_plan(struct proxy *proxy)
+{
+	if (proxy->plan_count == 0)
+		return proxy->rest;
+	struct proxy_plan plan = proxy->plans[0];
+	memmove(proxy->plans, proxy->plans + 1, --proxy->plan_count * sizeof plan);
+	return plan;
+}
+
+static void accept_link(struct proxy *proxy)
+{
+	int one = 1, client = accept4(proxy->listener, NULL, NULL, SOCK_CLOEXEC);
+	int broker = client < 0 ? -1 : connect_to(proxy->broker_port);
+	struct link *link =
+		broker < 0 || proxy->link_count == MOST_LINKS ? NULL : calloc(1, sizeof *link);
+	if (!link) {
+		if (client >= 0)
+			close(client);
+		if (broker >= 0)
+			close(broker);
+		return;
+	}
+	link->sockets[PROXY_TO_BROKER] = client;
+	link->sockets[PROXY_TO_CLIENT] = broker;
+	link->plan = take_plan(proxy);
+	for (int w = 0; w < PROXY_WAYS; w++)
+		setsockopt(link->sockets[w], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	proxy->links[proxy->link_count++] = link;
+	wake(proxy); /* its cut may be at 0 */
+	pthread_cond_broadcast(&proxy->news);
+}
+
+/* False: it is over. */
+static bool move_bytes(struct link *link, const struct pollfd sockets[])
+{
+	for (enum proxy_way w = 0; w < PROXY_WAYS; w++) {
+		bool is_readable = sockets[w].revents & (POLLIN | POLLHUP | POLLERR);
+		if (is_readable && wants_input(link, w) && !take_input(link, w))
+			return false;
+		if (wants_output(link, w) && !is_at_its_cut(link) && !pass_on(link, w))
+			return false;
+		tell_end(link, w);
+	}
+	return !link->ways[PROXY_TO_BROKER].is_told || !link->ways[PROXY_TO_CLIENT].is_told;
+}
+
+/* ---------- the thread ---------- */
+
+/* A socket of which nothing is wanted is not asked about: its end would be told again and again. */
+static void ask_about(const struct link *link, struct pollfd sockets[])
+{
+	for (enum proxy_way w = 0; w < PROXY_WAYS; w++) {
+		short events = (short)((wants_input(link, w) ? POLLIN : 0) |
+				       (wants_output(link, !w) ? POLLOUT : 0));
+		sockets[w] =
+			(struct pollfd){.fd = events ? link->sockets[w] : -1, .events = events};
+	}
+}
+
+static void tend(struct proxy *proxy, const struct pollfd asked[], size_t link_count)
+{
+	/* From the last, as drop_link moves those behind it. */
+	for (size_t i = link_count; i-- > 0;) {
+		struct link *link = proxy->links[i];
+		bool goes_on = move_bytes(link, asked + 2 * i);
+		bool is_cut = is_at_its_cut(link);
+		proxy->cuts += is_cut;
+		if (!goes_on || is_cut || link->is_doomed)
+			drop_link(proxy, i);
+	}
+}
+
+static void *work(void *argument)
+{
+	struct proxy *proxy = argument;
+	struct pollfd *asked = proxy->asked;
+	uint64_t drained;
+
+	pthread_mutex_lock(&proxy->lock);
+	while (!proxy->is_ending) {
+		size_t count = proxy->link_count;
+		asked[0] = (struct pollfd){.fd = proxy->listener, .events = POLLIN};
+		asked[1] = (struct pollfd){.fd = proxy->wake, .events = POLLIN};
+		for (size_t i = 0; i < count; i++)
+			ask_about(proxy->links[i], asked + 2 + 2 * i);
+		pthread_mutex_unlock(&proxy->lock);
+		poll(asked, 2 + 2 * count, -1);
+		pthread_mutex_lock(&proxy->lock);
+		if (asked[1].revents && read(proxy->wake, &drained, sizeof drained) < 0)
+			continue;
+		tend(proxy, asked + 2, count);
+		if (asked[0].revents)
+			accept_link(proxy);
+	}
+	while (proxy->link_count > 0)
+		drop_link(proxy, proxy->link_count - 1);
+	pthread_mutex_unlock(&proxy->lock);
+	return NULL;
+}
+
+/* ---------- the test's side ---------- */
+
+static void listen_somewhere(struct proxy *proxy)
+{
+	struct sockaddr_in address = loopback(0);
+	socklen_t size = sizeof address;
+	proxy->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_ge(proxy->listener, 0);
+	ck_assert_int_eq(bind(proxy->listener, (struct sockaddr *)&address, sizeof address), 0);
+	ck_assert_int_eq(listen(proxy->listener, 128), 0);
+	ck_assert_int_eq(getsockname(proxy->listener, (struct sockaddr *)&address, &size), 0);
+	proxy->port = ntohs(address.sin_port);
+}
+
+struct proxy *proxy_start(int broker_port)
+{
+	struct proxy *proxy = calloc(1, sizeof *proxy);
+	pthread_condattr_t clock;
+	ck_assert_ptr_nonnull(proxy);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&proxy->news, &clock);
+	pthread_condattr_destroy(&clock);
+	pthread_mutex_init(&proxy->lock, NULL);
+	proxy->broker_port = broker_port;
+	proxy->rest = PROXY_CLEAN;
+	proxy->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ck_assert_int_ge(proxy->wake, 0);
+	listen_somewhere(proxy);
+	ck_assert_int_eq(pthread_create(&proxy->thread, NULL, work, proxy), 0);
+	return proxy;
+}
+
+void proxy_free(struct proxy *proxy)
+{
+	if (!proxy)
+		return;
+	pthread_mutex_lock(&proxy->lock);
+	proxy->is_ending = true;
+	pthread_mutex_unlock(&proxy->lock);
+	wake(proxy);
+	pthread_join(proxy->thread, NULL);
+	close(proxy->listener);
+	close(proxy->wake);
+	pthread_cond_destroy(&proxy->news);
+	pthread_mutex_destroy(&proxy->lock);
+	free(proxy);
+}
+
+int proxy_port(const struct proxy *proxy)
+{
+	return proxy->port;
+}
+
+void proxy_plan_next(struct proxy *proxy, const struct proxy_plan *plan)
+{
+	pthread_mutex_lock(&proxy->lock);
+	bool fits = proxy->plan_count < MOST_PLANS;
+	if (fits)
+		proxy->plans[proxy->plan_count++] = *plan;
+	pthread_mutex_unlock(&proxy->lock);
+	ck_assert(fits);
+}
+
+void proxy_plan_rest(struct proxy *proxy, const struct proxy_plan *plan)
+{
+	pthread_mutex_lock(&proxy->lock);
+	proxy->rest = *plan;
+	pthread_mutex_unlock(&proxy->lock);
+}
+
+static bool is_called(const struct link *link, const char *name)
+{
+	return !name || memmem(link->head, link->head_size, name, strlen(name));
+}
+
+static bool is_held(const struct link *link)
+{
+	return link->plan.flow[0] != PROXY_PASS || link->plan.flow[1] != PROXY_PASS;
+}
+
+static bool is_any_doomed(const struct proxy *proxy)
+{
+	for (size_t i = 0; i < proxy->link_count; i++)
+		if (proxy->links[i]->is_doomed)
+			return true;
+	return false;
+}
+
+/* Only the thread closes: it may be waiting for these very sockets. The lock is held. */
+static void await_doom(struct proxy *proxy)
+{
+	wake(proxy);
+	while (is_any_doomed(proxy))
+		pthread_cond_wait(&proxy->news, &proxy->lock);
+}
+
+void proxy_set_flow(
+	struct proxy *proxy, const char *name, enum proxy_flow to_broker, enum proxy_flow to_client)
+{
+	pthread_mutex_lock(&proxy->lock);
+	for (size_t i = 0; i < proxy->link_count; i++) {
+		if (!is_called(proxy->links[i], name))
+			continue;
+		proxy->links[i]->plan.flow[PROXY_TO_BROKER] = to_broker;
+		proxy->links[i]->plan.flow[PROXY_TO_CLIENT] = to_client;
+	}
+	pthread_mutex_unlock(&proxy->lock);
+	wake(proxy);
+}
+
+void proxy_cut(struct proxy *proxy, const char *name, bool is_reset)
+{
+	pthread_mutex_lock(&proxy->lock);
+	for (size_t i = 0; i < proxy->link_count; i++) {
+		if (!is_called(proxy->links[i], name))
+			continue;
+		proxy->links[i]->plan.is_reset = is_reset;
+		proxy->links[i]->is_doomed = true;
+	}
+	await_doom(proxy);
+	pthread_mutex_unlock(&proxy->lock);
+}
+
+void proxy_cut_held(struct proxy *proxy)
+{
+	pthread_mutex_lock(&proxy->lock);
+	for (size_t i = 0; i < proxy->link_count; i++)
+		proxy->links[i]->is_doomed |= is_held(proxy->links[i]);
+	await_doom(proxy);
+	pthread_mutex_unlock(&proxy->lock);
+}
+
+/* ---------- waits ---------- */
+
+/* The lock is held; false: the time is over. */
+static bool wait_news(struct proxy *proxy, int64_t deadline)
+{
+	struct timespec until = {deadline / 1000, deadline % 1000 * 1000000};
+	return pthread_cond_timedwait(&proxy->news, &proxy->lock, &until) == 0;
+}
+
+long proxy_cuts(struct proxy *proxy)
+{
+	pthread_mutex_lock(&proxy->lock);
+	long cuts = proxy->cuts;
+	pthread_mutex_unlock(&proxy->lock);
+	return cuts;
+}
+
+bool proxy_await_cuts(struct proxy *proxy, long count, int timeout_ms)
+{
+	int64_t deadline = deadline_in(timeout_ms);
+	pthread_mutex_lock(&proxy->lock);
+	while (proxy->cuts < count && wait_news(proxy, deadline))
+		;
+	bool is_reached = proxy->cuts >= count;
+	pthread_mutex_unlock(&proxy->lock);
+	return is_reached;
+}
+
+static int count_links(const struct proxy *proxy, const char *name)
+{
+	int count = 0;
+	for (size_t i = 0; i < proxy->link_count; i++)
+		count += is_called(proxy->links[i], name);
+	return count;
+}
+
+int proxy_links(struct proxy *proxy, const char *name)
+{
+	pthread_mutex_lock(&proxy->lock);
+	int count = count_links(proxy, name);
+	pthread_mutex_unlock(&proxy->lock);
+	return count;
+}
+
+void proxy_expect_links(struct proxy *proxy, const char *name, int count)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	pthread_mutex_lock(&proxy->lock);
+	while (count_links(proxy, name) != count && wait_news(proxy, deadline))
+		;
+	int seen = count_links(proxy, name);
+	pthread_mutex_unlock(&proxy->lock);
+	ck_assert_msg(seen == count, "%d links of %s, not %d", seen, name ? name : "all", count);
+}
+
+uint64_t proxy_passed(struct proxy *proxy, const char *name, enum proxy_way way)
+{
+	uint64_t passed = 0;
+	pthread_mutex_lock(&proxy->lock);
+	for (size_t i = 0; i < proxy->link_count; i++)
+		if (is_called(proxy->links[i], name))
+			passed = proxy->links[i]->ways[way].passed;
+	pthread_mutex_unlock(&proxy->lock);
+	return passed;
+}
