@@ -452,6 +452,17 @@ bool proxy_await_cuts(struct proxy *proxy, long count, int timeout_ms)
 	return is_reached;
 }
 
+bool proxy_await_plans(struct proxy *proxy, size_t left, int timeout_ms)
+{
+	int64_t deadline = deadline_in(timeout_ms);
+	pthread_mutex_lock(&proxy->lock);
+	while (proxy->plan_count > left && wait_news(proxy, deadline))
+		;
+	bool is_reached = proxy->plan_count <= left;
+	pthread_mutex_unlock(&proxy->lock);
+	return is_reached;
+}
+
 static int count_links(const struct proxy *proxy, const char *name)
 {
 	int count = 0;

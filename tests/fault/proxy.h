@@ -7,6 +7,7 @@
 #define FAULT_PROXY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum proxy_way { PROXY_TO_BROKER, PROXY_TO_CLIENT, PROXY_WAYS };
@@ -60,6 +61,9 @@ void proxy_cut_held(struct proxy *);
 long proxy_cuts(struct proxy *);
 /* Waits for that many; false: not within timeout_ms. */
 bool proxy_await_cuts(struct proxy *, long count, int timeout_ms);
+/* Waits until no more than that many planned links are still to come; false: not within timeout_ms.
+ */
+bool proxy_await_plans(struct proxy *, size_t left, int timeout_ms);
 /* Open links of that name. */
 int proxy_links(struct proxy *, const char *name);
 void proxy_expect_links(struct proxy *, const char *name, int count);

@@ -266,6 +266,8 @@ START_TEST(plans_are_taken_in_turn)
 	}
 	for (int n = 1; n <= 3; n++) {
 		struct ends ends = open_ends(&rig);
+		ck_assert(proxy_await_plans(rig.proxy, n < 2, DEADLINE_DEFAULT_MS));
+		ck_assert(n > 1 || !proxy_await_plans(rig.proxy, 0, 1));
 		say(ends.of[PROXY_TO_BROKER], "xyz");
 		expect(ends.of[PROXY_TO_CLIENT], n == 1 ? "x" : n == 2 ? "xy" : "xyz");
 		if (n < 3)
