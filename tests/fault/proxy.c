@@ -1,11 +1,11 @@
 #include "fault/proxy.h"
 
+#include "fault/proxy_link.h"
 #include "harness/deadline.h"
 
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,28 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ROOM       16384
-#define HEAD       1024 /* of what a client sends: its name lies in it */
 #define MOST_LINKS 512
 #define MOST_PLANS 512
-
-struct way {
-	uint8_t bytes[ROOM]; /* read and not yet passed on: from start to end */
-	size_t start, end;
-	uint64_t passed;
-	bool is_over; /* its end of file was read */
-	bool is_told; /* and passed on */
-};
-
-/* sockets[way] is where the bytes of that way are read; they are written to the other one. */
-struct link {
-	int sockets[PROXY_WAYS];
-	struct way ways[PROXY_WAYS];
-	struct proxy_plan plan;
-	uint8_t head[HEAD];
-	size_t head_size;
-	bool is_doomed; /* by proxy_cut */
-};
 
 struct proxy {
 	pthread_t thread;
@@ -51,97 +31,6 @@ struct proxy {
 	struct pollfd asked[2 + 2 * MOST_LINKS]; /* the thread's own */
 };
 
-/* ---------- one way of a link; false: the link is over ---------- */
-
-static bool wants_input(const struct link *link, enum proxy_way w)
-{
-	const struct way *way = &link->ways[w];
-	if (way->is_over || link->plan.flow[w] == PROXY_STALL)
-		return false;
-	return way->start == way->end || link->plan.flow[w] == PROXY_SWALLOW;
-}
-
-static bool wants_output(const struct link *link, enum proxy_way w)
-{
-	const struct way *way = &link->ways[w];
-	return link->plan.flow[w] == PROXY_PASS && way->start < way->end;
-}
-
-static void remember_head(struct link *link, const uint8_t *bytes, size_t size)
-{
-	size_t left = HEAD - link->head_size;
-	size = size < left ? size : left;
-	memcpy(link->head + link->head_size, bytes, size);
-	link->head_size += size;
-}
-
-static void corrupt(struct link *link, enum proxy_way w)
-{
-	struct way *way = &link->ways[w];
-	uint64_t at = link->plan.corrupt_at[w];
-	if (at != PROXY_NEVER && at >= way->passed && at - way->passed < way->end)
-		way->bytes[at - way->passed] ^= link->plan.mask;
-}
-
-static bool take_input(struct link *link, enum proxy_way w)
-{
-	struct way *way = &link->ways[w];
-	ssize_t got = recv(link->sockets[w], way->bytes, ROOM, MSG_DONTWAIT);
-	if (got < 0)
-		return errno == EAGAIN || errno == EINTR;
-	way->start = 0;
-	way->end = (size_t)got;
-	way->is_over = got == 0;
-	if (w == PROXY_TO_BROKER)
-		remember_head(link, way->bytes, (size_t)got);
-	if (link->plan.flow[w] == PROXY_SWALLOW)
-		way->end = 0;
-	corrupt(link, w);
-	return true;
-}
-
-static size_t allowed_size(const struct link *link, enum proxy_way w)
-{
-	const struct way *way = &link->ways[w];
-	uint64_t left = link->plan.cut_at[w] - way->passed;
-	size_t size = way->end - way->start;
-	if (link->plan.is_sliced && size > 1)
-		size = 1;
-	return size < left ? size : (size_t)left;
-}
-
-static bool pass_on(struct link *link, enum proxy_way w)
-{
-	struct way *way = &link->ways[w];
-	size_t size = allowed_size(link, w);
-	ssize_t sent =
-		send(link->sockets[!w], way->bytes + way->start, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (sent < 0)
-		return errno == EAGAIN || errno == EINTR;
-	way->start += (size_t)sent;
-	way->passed += (uint64_t)sent;
-	return true;
-}
-
-/* What is held goes first; a black hole tells nobody. */
-static void tell_end(struct link *link, enum proxy_way w)
-{
-	struct way *way = &link->ways[w];
-	if (!way->is_over || way->is_told || way->start < way->end ||
-		link->plan.flow[w] != PROXY_PASS)
-		return;
-	shutdown(link->sockets[!w], SHUT_WR);
-	way->is_told = true;
-}
-
-static bool is_at_its_cut(const struct link *link)
-{
-	for (int w = 0; w < PROXY_WAYS; w++)
-		if (link->ways[w].passed >= link->plan.cut_at[w])
-			return true;
-	return false;
-}
-
 /* ---------- links ---------- */
 
 static void wake(struct proxy *proxy)
@@ -151,20 +40,9 @@ static void wake(struct proxy *proxy)
 	(void)sent; /* a counter that is full has woken it already */
 }
 
-static void close_link(struct link *link)
-{
-	struct linger reset = {.l_onoff = 1, .l_linger = 0};
-	for (int w = 0; w < PROXY_WAYS; w++) {
-		if (link->plan.is_reset)
-			setsockopt(link->sockets[w], SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-		close(link->sockets[w]);
-	}
-	free(link);
-}
-
 static void drop_link(struct proxy *proxy, size_t i)
 {
-	close_link(proxy->links[i]);
+	link_free(proxy->links[i]);
 	proxy->link_count--;
 	memmove(&proxy->links[i], &proxy->links[i + 1],
 		(proxy->link_count - i) * sizeof *proxy->links);
@@ -200,63 +78,43 @@ static struct proxy_plan take_plan(struct proxy *proxy)
 	return plan;
 }
 
+/* A client is let in when the broker is there. */
+static struct link *make_link(struct proxy *proxy, int client)
+{
+	int broker = connect_to(proxy->broker_port);
+	if (broker < 0)
+		return NULL;
+	struct proxy_plan plan = take_plan(proxy);
+	struct link *link = link_new(client, broker, &plan);
+	if (!link)
+		close(broker);
+	return link;
+}
+
 static void accept_link(struct proxy *proxy)
 {
-	int one = 1, client = accept4(proxy->listener, NULL, NULL, SOCK_CLOEXEC);
-	int broker = client < 0 ? -1 : connect_to(proxy->broker_port);
-	struct link *link =
-		broker < 0 || proxy->link_count == MOST_LINKS ? NULL : calloc(1, sizeof *link);
+	int client = accept4(proxy->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (client < 0)
+		return;
+	struct link *link = proxy->link_count < MOST_LINKS ? make_link(proxy, client) : NULL;
 	if (!link) {
-		if (client >= 0)
-			close(client);
-		if (broker >= 0)
-			close(broker);
+		close(client);
 		return;
 	}
-	link->sockets[PROXY_TO_BROKER] = client;
-	link->sockets[PROXY_TO_CLIENT] = broker;
-	link->plan = take_plan(proxy);
-	for (int w = 0; w < PROXY_WAYS; w++)
-		setsockopt(link->sockets[w], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	proxy->links[proxy->link_count++] = link;
 	wake(proxy); /* its cut may be at 0 */
 	pthread_cond_broadcast(&proxy->news);
 }
 
-/* False: it is over. */
-static bool move_bytes(struct link *link, const struct pollfd sockets[])
-{
-	for (enum proxy_way w = 0; w < PROXY_WAYS; w++) {
-		bool is_readable = sockets[w].revents & (POLLIN | POLLHUP | POLLERR);
-		if (is_readable && wants_input(link, w) && !take_input(link, w))
-			return false;
-		if (wants_output(link, w) && !is_at_its_cut(link) && !pass_on(link, w))
-			return false;
-		tell_end(link, w);
-	}
-	return !link->ways[PROXY_TO_BROKER].is_told || !link->ways[PROXY_TO_CLIENT].is_told;
-}
-
 /* ---------- the thread ---------- */
-
-/* A socket of which nothing is wanted is not asked about: its end would be told again and again. */
-static void ask_about(const struct link *link, struct pollfd sockets[])
-{
-	for (enum proxy_way w = 0; w < PROXY_WAYS; w++) {
-		short events = (short)((wants_input(link, w) ? POLLIN : 0) |
-				       (wants_output(link, !w) ? POLLOUT : 0));
-		sockets[w] =
-			(struct pollfd){.fd = events ? link->sockets[w] : -1, .events = events};
-	}
-}
 
 static void tend(struct proxy *proxy, const struct pollfd asked[], size_t link_count)
 {
 	/* From the last, as drop_link moves those behind it. */
 	for (size_t i = link_count; i-- > 0;) {
 		struct link *link = proxy->links[i];
-		bool goes_on = move_bytes(link, asked + 2 * i);
-		bool is_cut = is_at_its_cut(link);
+		bool goes_on = link_move(link, asked + 2 * i);
+		bool is_cut = link_is_at_its_cut(link);
 		proxy->cuts += is_cut;
 		if (!goes_on || is_cut || link->is_doomed)
 			drop_link(proxy, i);
@@ -275,7 +133,7 @@ static void *work(void *argument)
 		asked[0] = (struct pollfd){.fd = proxy->listener, .events = POLLIN};
 		asked[1] = (struct pollfd){.fd = proxy->wake, .events = POLLIN};
 		for (size_t i = 0; i < count; i++)
-			ask_about(proxy->links[i], asked + 2 + 2 * i);
+			link_ask(proxy->links[i], asked + 2 + 2 * i);
 		pthread_mutex_unlock(&proxy->lock);
 		poll(asked, 2 + 2 * count, -1);
 		pthread_mutex_lock(&proxy->lock);
@@ -362,16 +220,6 @@ void proxy_plan_rest(struct proxy *proxy, const struct proxy_plan *plan)
 	pthread_mutex_unlock(&proxy->lock);
 }
 
-static bool is_called(const struct link *link, const char *name)
-{
-	return !name || memmem(link->head, link->head_size, name, strlen(name));
-}
-
-static bool is_held(const struct link *link)
-{
-	return link->plan.flow[0] != PROXY_PASS || link->plan.flow[1] != PROXY_PASS;
-}
-
 static bool is_any_doomed(const struct proxy *proxy)
 {
 	for (size_t i = 0; i < proxy->link_count; i++)
@@ -393,7 +241,7 @@ void proxy_set_flow(
 {
 	pthread_mutex_lock(&proxy->lock);
 	for (size_t i = 0; i < proxy->link_count; i++) {
-		if (!is_called(proxy->links[i], name))
+		if (!link_is_called(proxy->links[i], name))
 			continue;
 		proxy->links[i]->plan.flow[PROXY_TO_BROKER] = to_broker;
 		proxy->links[i]->plan.flow[PROXY_TO_CLIENT] = to_client;
@@ -406,7 +254,7 @@ void proxy_cut(struct proxy *proxy, const char *name, bool is_reset)
 {
 	pthread_mutex_lock(&proxy->lock);
 	for (size_t i = 0; i < proxy->link_count; i++) {
-		if (!is_called(proxy->links[i], name))
+		if (!link_is_called(proxy->links[i], name))
 			continue;
 		proxy->links[i]->plan.is_reset = is_reset;
 		proxy->links[i]->is_doomed = true;
@@ -419,7 +267,7 @@ void proxy_cut_held(struct proxy *proxy)
 {
 	pthread_mutex_lock(&proxy->lock);
 	for (size_t i = 0; i < proxy->link_count; i++)
-		proxy->links[i]->is_doomed |= is_held(proxy->links[i]);
+		proxy->links[i]->is_doomed |= link_is_held(proxy->links[i]);
 	await_doom(proxy);
 	pthread_mutex_unlock(&proxy->lock);
 }
@@ -467,7 +315,7 @@ static int count_links(const struct proxy *proxy, const char *name)
 {
 	int count = 0;
 	for (size_t i = 0; i < proxy->link_count; i++)
-		count += is_called(proxy->links[i], name);
+		count += link_is_called(proxy->links[i], name);
 	return count;
 }
 
@@ -495,7 +343,7 @@ uint64_t proxy_passed(struct proxy *proxy, const char *name, enum proxy_way way)
 	uint64_t passed = 0;
 	pthread_mutex_lock(&proxy->lock);
 	for (size_t i = 0; i < proxy->link_count; i++)
-		if (is_called(proxy->links[i], name))
+		if (link_is_called(proxy->links[i], name))
 			passed = proxy->links[i]->ways[way].passed;
 	pthread_mutex_unlock(&proxy->lock);
 	return passed;

@@ -119,6 +119,7 @@ static long plan_batch(struct run *run, const struct place *place)
 		struct proxy_plan plan = PROXY_CLEAN;
 		plan.cut_at[place->way] = (uint64_t)at;
 		plan.is_reset = fault_random_below(2);
+		plan.is_sliced = fault_random_below(8) == 0;
 		proxy_plan_next(run->proxy, &plan);
 	}
 	return count;

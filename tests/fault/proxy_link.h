@@ -1,0 +1,48 @@
+/* A link of the fault proxy: two sockets, and what is moved between them, hurt by its plan. For
+ * proxy.c only, which holds its lock meanwhile. Nothing here blocks. */
+#ifndef FAULT_PROXY_LINK_H
+#define FAULT_PROXY_LINK_H
+
+#include "fault/proxy.h"
+
+#include <poll.h>
+#include <stddef.h>
+
+#define LINK_ROOM 16384
+#define LINK_HEAD 1024 /* of what a client sends: its name lies in it */
+
+struct way {
+	uint8_t bytes[LINK_ROOM]; /* read and not yet passed on: from start to end */
+	size_t start, end;
+	uint64_t passed;
+	bool is_over; /* its end of file was read */
+	bool is_told; /* and passed on */
+};
+
+/* sockets[way] is where the bytes of that way are read; they are written to the other one. */
+struct link {
+	int sockets[PROXY_WAYS];
+	struct way ways[PROXY_WAYS];
+	struct proxy_plan plan;
+	uint8_t head[LINK_HEAD];
+	size_t head_size;
+	bool is_doomed; /* by proxy_cut */
+};
+
+/* The sockets move in. NULL: out of memory; they are still the caller's. */
+struct link *link_new(int client, int broker, const struct proxy_plan *);
+/* Closes both, in the way that the plan says. */
+void link_free(struct link *);
+
+/* What it waits for on each socket. One of which nothing is wanted is not asked about: its end
+ * would be told again and again. */
+void link_ask(const struct link *, struct pollfd sockets[PROXY_WAYS]);
+/* Moves what can be moved after a poll. False: it is over. */
+bool link_move(struct link *, const struct pollfd sockets[PROXY_WAYS]);
+bool link_is_at_its_cut(const struct link *);
+/* It does not pass everything. */
+bool link_is_held(const struct link *);
+/* NULL: any name will do. */
+bool link_is_called(const struct link *, const char *name);
+
+#endif
