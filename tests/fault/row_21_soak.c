@@ -3,8 +3,8 @@
  * supervisors end and are followed by others; the second half is one life, so that memory and
  * descriptors can be compared. Where it is quiet, the account is closed, and the next part begins.
  */
-#include "fault/account.h"
 #include "fault/fault.h"
+#include "fault/traffic.h"
 #include "fault/watch.h"
 
 #include <poll.h>
@@ -12,11 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define POOLS         4
 #define PACE_MS       10000 /* from fault to fault */
 #define HURT_MS       3000  /* how long those last that nothing ends by itself */
-#define LEVEL         1500  /* messages that wait in each queue, about */
-#define POISON_FROM   2000  /* one of so many is poison */
 #define FAULTS_A_PART 20
 #define MOST_A_PART   300000 /* messages */
 #define SPREAD_FD     4
@@ -25,16 +22,6 @@
 /* Below, all that was counted was a few pages in a short time. */
 #define LONG_LIFE_MS  600000
 #define DRIFT_PERCENT 3.0
-
-static const char *const delays[] = {"100ms", NULL};
-
-struct pool {
-	struct account_place at;
-	struct account *account;
-	enum client_queue kind;
-	int workers, pipeline, prefetch, sleep_ms;
-	char fates[POISON_FROM + 1];
-};
 
 /* Of one supervisor, from its first quiet moment on. */
 struct life {
@@ -46,144 +33,21 @@ struct life {
 struct soak {
 	struct tally *tally;
 	struct proc *proc;
-	struct pool pools[POOLS];
+	struct traffic *traffic;
 	struct life life;
 	int64_t longest_ms; /* of the lives, with what its memory became */
 	double drift_percent;
 	long lives, parts, most_repeats; /* repeats: that are allowed */
 };
 
-static const struct pool kinds[POOLS] = {
-	{.kind = CLIENT_QUORUM, .workers = 4, .pipeline = 8, .prefetch = 64},
-	{.kind = CLIENT_CLASSIC, .workers = 4, .pipeline = 8, .prefetch = 64},
-	{.kind = CLIENT_QUORUM, .workers = 2, .pipeline = 1, .prefetch = 16, .sleep_ms = 2},
-	{.kind = CLIENT_CLASSIC, .workers = 2, .pipeline = 4, .prefetch = 32},
-};
-
-static long all_workers(void)
-{
-	long sum = 0;
-	for (int i = 0; i < POOLS; i++)
-		sum += kinds[i].workers;
-	return sum;
-}
-
-static long all_prefetched(void)
-{
-	long sum = 0;
-	for (int i = 0; i < POOLS; i++)
-		sum += kinds[i].prefetch;
-	return sum;
-}
-
-/* ---------- pools and their load ---------- */
-
-static void choose_fates(char fates[POISON_FROM + 1])
-{
-	for (int i = 0; i < POISON_FROM; i++)
-		fates[i] = "dddrdtdrddrx"[i % 12];
-	fates[fault_random_below(POISON_FROM)] = 'p';
-}
-
-/* RabbitMQ keeps for half a second in memory only where the log of a new quorum queue lies: killed
- * in that time, it has a queue without a leader for ever (3.10.8). That is the broker's own fault.
- */
-static void let_broker_write(void)
-{
-	free(broker_eval(site.broker, "[dets:sync(T) || T <- dets:all()]"));
-}
-
-static void make_pool(struct pool *pool, int number)
-{
-	*pool = kinds[number];
-	pool->at = (struct account_place){
-		.queue = scratch_text("%s-%d", site.queue, number),
-		.dead = scratch_text("%s-%d.dead", site.queue, number),
-		.replies = scratch_text("%s-%d.replies", site.queue, number),
-		.witness = scratch_text("%s-%d", site.witness, number),
-	};
-	client_declare(site.client, pool->at.queue, pool->kind);
-	client_declare(site.client, pool->at.replies, pool->kind);
-	choose_fates(pool->fates);
-	pool->account = account_new_at(&pool->at, delays);
-}
-
-static void free_pool(struct pool *pool)
-{
-	account_free(pool->account);
-	free((char *)pool->at.queue);
-	free((char *)pool->at.dead);
-	free((char *)pool->at.replies);
-	free((char *)pool->at.witness);
-}
-
-/* More attempts than a victim of the faults may need; poison uses them up. */
-static char *describe(const struct pool *pool)
-{
-	return scratch_text("- {queue: %s, command: [env, \"WITNESS=%s\", \"%s\"], workers: %d,\n"
-			    "   pipeline: %d, prefetch: %d, limits: {hard: 8s, grace: 1s},\n"
-			    "   retry: {attempts: 6, delay: [100ms]}}\n",
-		pool->at.queue, pool->at.witness, site_built("workers/echo"), pool->workers,
-		pool->pipeline, pool->prefetch);
-}
-
 static void serve(struct soak *soak)
 {
-	char *lines[POOLS];
-	for (int i = 0; i < POOLS; i++)
-		lines[i] = describe(&soak->pools[i]);
-	char *pools = scratch_text("%s%s%s%s", lines[0], lines[1], lines[2], lines[3]);
-	soak->proc = site_serve_pools(pools);
+	soak->proc = traffic_serve(soak->traffic);
 	soak->life = (struct life){0};
 	soak->lives++;
-	free(pools);
-	for (int i = 0; i < POOLS; i++)
-		free(lines[i]);
-}
-
-static void await_consumers(const struct soak *soak)
-{
-	for (int i = 0; i < POOLS; i++)
-		client_expect_consumers(site.client, soak->pools[i].at.queue, 1);
-}
-
-/* One round over the pools; whether any of them wanted more. */
-static bool fill(struct soak *soak)
-{
-	long before = 0, after = 0;
-	for (int i = 0; i < POOLS; i++) {
-		struct pool *pool = &soak->pools[i];
-		before += account_posted(pool->account);
-		account_fill(pool->account, LEVEL, pool->fates, pool->sleep_ms);
-		after += account_posted(pool->account);
-	}
-	return after > before;
-}
-
-static void load_for(struct soak *soak, int64_t time_ms)
-{
-	int64_t end = deadline_in((int)time_ms);
-	while (deadline_left(end) > 0)
-		if (!fill(soak))
-			poll(NULL, 0, 10);
 }
 
 /* ---------- quiet moments ---------- */
-
-static void settle(struct soak *soak)
-{
-	for (int i = 0; i < POOLS; i++)
-		account_await_settled(soak->pools[i].account);
-	watch_expect_children(proc_pid(soak->proc), "echo", (int)all_workers());
-}
-
-static void close_accounts(struct soak *soak)
-{
-	for (int i = 0; i < POOLS; i++)
-		account_close(soak->pools[i].account, soak->tally);
-	soak->parts++;
-	ck_assert_int_le(soak->tally->repeats, soak->most_repeats);
-}
 
 static void compare_life(struct soak *soak)
 {
@@ -208,8 +72,11 @@ static void compare_life(struct soak *soak)
 
 static void be_quiet(struct soak *soak)
 {
-	settle(soak);
-	close_accounts(soak);
+	traffic_settle(soak->traffic);
+	watch_expect_children(proc_pid(soak->proc), "echo", traffic_workers(soak->traffic));
+	traffic_close(soak->traffic, soak->tally);
+	soak->parts++;
+	ck_assert_int_le(soak->tally->repeats, soak->most_repeats);
 	compare_life(soak);
 }
 
@@ -244,7 +111,7 @@ static void cut_connections(struct soak *soak)
 static void suspend_supervisor(struct soak *soak)
 {
 	proc_signal(soak->proc, SIGSTOP);
-	load_for(soak, HURT_MS);
+	traffic_flow(soak->traffic, HURT_MS);
 	proc_signal(soak->proc, SIGCONT);
 }
 
@@ -287,16 +154,12 @@ static void kill_broker(struct soak *soak)
 	restart_broker(soak);
 }
 
-/* A queue goes and comes back; it is empty then, for a deleted queue takes its messages along. */
 static void delete_queue(struct soak *soak)
 {
-	struct pool *pool = &soak->pools[fault_random_below(POOLS)];
-	client_expect_consumers(site.client, pool->at.queue, 1);
-	account_await_settled(pool->account);
-	client_delete(site.client, pool->at.queue);
+	int pool = (int)fault_random_below(TRAFFIC_POOLS);
+	traffic_lose_queue(soak->traffic, pool);
 	proc_expect(soak->proc, "looking for it again");
-	client_declare(site.client, pool->at.queue, pool->kind);
-	let_broker_write();
+	traffic_restore_queue(soak->traffic, pool);
 }
 
 static void end_life(struct soak *soak)
@@ -351,7 +214,7 @@ static void hurt(struct soak *soak)
 	if (hurt->cost == ONE_TASK)
 		soak->most_repeats++;
 	else if (hurt->cost == WHAT_IS_PREFETCHED)
-		soak->most_repeats += all_prefetched();
+		soak->most_repeats += traffic_prefetched(soak->traffic);
 	hurt->inflict(soak);
 }
 
@@ -359,10 +222,7 @@ static void hurt(struct soak *soak)
 
 static bool is_part_full(const struct soak *soak, int faults)
 {
-	long posted = 0;
-	for (int i = 0; i < POOLS; i++)
-		posted += account_posted(soak->pools[i].account);
-	return faults >= FAULTS_A_PART || posted >= MOST_A_PART;
+	return faults >= FAULTS_A_PART || traffic_posted(soak->traffic) >= MOST_A_PART;
 }
 
 /* Whether there is time for another one. */
@@ -370,11 +230,11 @@ static bool play_part(struct soak *soak)
 {
 	bool goes_on = true;
 	for (int faults = 0; goes_on && !is_part_full(soak, faults); faults++) {
-		load_for(soak, PACE_MS);
+		traffic_flow(soak->traffic, PACE_MS);
 		hurt(soak);
 		goes_on = fault_next(soak->tally);
 	}
-	load_for(soak, HURT_MS);
+	traffic_flow(soak->traffic, HURT_MS);
 	be_quiet(soak);
 	return goes_on;
 }
@@ -382,10 +242,10 @@ static bool play_part(struct soak *soak)
 static void warm_up(struct soak *soak)
 {
 	serve(soak);
-	await_consumers(soak);
-	fill(soak);
+	traffic_await_consumers(soak->traffic);
+	traffic_flow(soak->traffic, 1);
 	be_quiet(soak);
-	let_broker_write();
+	broker_write_all(site.broker);
 }
 
 static void report(struct soak *soak, double seconds)
@@ -404,8 +264,7 @@ static void run(struct tally *tally)
 	struct soak soak = {.tally = tally};
 	tally->unit = "faults";
 	site_move_to_own_broker();
-	for (int i = 0; i < POOLS; i++)
-		make_pool(&soak.pools[i], i);
+	soak.traffic = traffic_new();
 	warm_up(&soak);
 	int64_t begun = deadline_now_ms();
 	for (bool goes_on = fault_next(tally); goes_on;)
@@ -414,8 +273,7 @@ static void run(struct tally *tally)
 	site_stop(soak.proc);
 	end_life(&soak);
 	report(&soak, seconds);
-	for (int i = 0; i < POOLS; i++)
-		free_pool(&soak.pools[i]);
+	traffic_free(soak.traffic);
 }
 
 int main(void)

@@ -230,6 +230,11 @@ void broker_tell_queue(struct broker *broker, const char *queue, const char *ver
 	free(expression);
 }
 
+void broker_write_all(struct broker *broker)
+{
+	free(broker_eval(broker, "[dets:sync(T) || T <- dets:all()]"));
+}
+
 void broker_close_connections(struct broker *broker)
 {
 	free(broker_eval(broker, "[rabbit_networking:close_connection(P, \"test\") || "

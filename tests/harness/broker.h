@@ -40,6 +40,10 @@ long broker_messages(struct broker *, const char *queue);
 void broker_expect_messages(struct broker *, const char *queue, long count);
 /* A classic queue on "suspend" takes nothing and confirms nothing, until "resume". */
 void broker_tell_queue(struct broker *, const char *queue, const char *verb);
+/* RabbitMQ 3.10 keeps for half a second in memory only where the log of a new quorum queue lies:
+ * killed in that time, it has a queue without a leader for ever. That is its own fault, and from
+ * here on all is written. */
+void broker_write_all(struct broker *);
 /* Cuts every client's connection from the broker's side. */
 void broker_close_connections(struct broker *);
 /* The node's log so far: owned by the caller. */

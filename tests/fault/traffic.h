@@ -1,0 +1,38 @@
+/* Several pools of one supervisor, on quorum and classic queues of the site's broker, each with an
+ * account of its own and a load of all kinds of messages. */
+#ifndef FAULT_TRAFFIC_H
+#define FAULT_TRAFFIC_H
+
+#include "fault/account.h"
+#include "fault/fault.h"
+
+#define TRAFFIC_POOLS 4
+
+struct traffic;
+
+/* Declares the queues. */
+struct traffic *traffic_new(void);
+/* NULL is legal. */
+void traffic_free(struct traffic *);
+
+/* A supervisor of all pools, with echo workers. */
+struct proc *traffic_serve(const struct traffic *);
+void traffic_await_consumers(const struct traffic *);
+int traffic_workers(const struct traffic *);
+/* What may be in the supervisor's hands at once. */
+long traffic_prefetched(const struct traffic *);
+
+/* Keeps all queues filled for so long, and once at least. */
+void traffic_flow(struct traffic *, int time_ms);
+/* Messages since the accounts were closed. */
+long traffic_posted(const struct traffic *);
+/* Waits until nothing is in a queue or waits for its retry. */
+void traffic_settle(struct traffic *);
+/* All accounts, as account_close. */
+void traffic_close(struct traffic *, struct tally *);
+
+/* The pool's queue is deleted while it is consumed and empty: a queue takes its messages along. */
+void traffic_lose_queue(struct traffic *, int pool);
+void traffic_restore_queue(struct traffic *, int pool);
+
+#endif
