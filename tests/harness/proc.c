@@ -157,7 +157,7 @@ static _Noreturn void give_up(struct proc *proc, const char *what, const char *d
 	char *said = proc_stderr(proc);
 	size_t length = strlen(said);
 	ck_abort_msg("%s: %s '%s'; it said:\n%s", proc->name, what, detail,
-		length > 6000 ? said + length - 6000 : said);
+		length > 3000 ? said + length - 3000 : said);
 }
 
 bool proc_is_alive(struct proc *proc)
