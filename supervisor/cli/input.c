@@ -1,5 +1,7 @@
 #include "cli/input.h"
 
+#include "io/loop.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,8 +20,8 @@ static bool is_standard_input(const char *name)
 
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)events;
 	struct input *in = watcher->data;
+	loop_keep_watching(loop, watcher, events);
 	ev_io_stop(loop, watcher);
 	in->is_ready = true;
 }

@@ -1,6 +1,7 @@
 #include "io/dialer.h"
 
 #include "io/clock.h"
+#include "io/loop.h"
 #include "io/resolver.h"
 #include <errno.h>
 #include <netinet/in.h>
@@ -207,7 +208,7 @@ static void dialer_step(struct dialer *d)
 
 static void on_io(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)loop, (void)events;
+	loop_keep_watching(loop, watcher, events);
 	dialer_step(watcher->data);
 }
 

@@ -19,6 +19,17 @@ static void *allocate(void *memory, long size)
 	return grown;
 }
 
+void loop_keep_watching(struct ev_loop *loop, struct ev_io *io, int events)
+{
+	if (!(events & EV_ERROR))
+		return;
+	nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+	/* Set anew: else libev, to which nothing has changed, does not ask the kernel again. */
+	ev_io_stop(loop, io);
+	ev_io_set(io, io->fd, io->events & (EV_READ | EV_WRITE));
+	ev_io_start(loop, io);
+}
+
 struct ev_loop *loop_default(void)
 {
 	ev_set_allocator(allocate);

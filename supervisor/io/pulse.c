@@ -29,11 +29,24 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 	pulse->left_out = clock_left_out();
 }
 
+/* Signals, and with them the ends of children, come through a descriptor of libev's own. Where the
+ * kernel refuses to watch it, at first or when libev builds its set anew, libev is deaf; starting
+ * an ev_async makes it look, and sending one makes it hear what came meanwhile. */
 static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
+	struct pulse *pulse = timer->data;
+
+	(void)events;
+	ev_async_stop(loop, &pulse->signals);
+	ev_async_start(loop, &pulse->signals);
+	ev_async_send(loop, &pulse->signals);
+}
+
+static void on_signals(struct ev_loop *loop, struct ev_async *watcher, int events)
+{
 	(void)loop;
-	(void)timer;
-	(void)events; /* its turn has read the clock */
+	(void)watcher;
+	(void)events;
 }
 
 static void judge(struct pulse *pulse, mtime took, mtime computed)
@@ -67,7 +80,10 @@ void pulse_start(struct pulse *pulse, struct ev_loop *loop)
 	clock_watch();
 	pulse->left_out = clock_left_out();
 	ev_timer_init(&pulse->tick, on_tick, as_seconds(CLOCK_TICK), as_seconds(CLOCK_TICK));
+	pulse->tick.data = pulse;
 	ev_timer_start(loop, &pulse->tick);
+	ev_async_init(&pulse->signals, on_signals);
+	ev_async_start(loop, &pulse->signals);
 	ev_check_init(&pulse->turn_begin, on_turn_begin);
 	ev_set_priority(&pulse->turn_begin, EV_MAXPRI);
 	pulse->turn_begin.data = pulse;
@@ -81,6 +97,7 @@ void pulse_start(struct pulse *pulse, struct ev_loop *loop)
 void pulse_stop(struct pulse *pulse, struct ev_loop *loop)
 {
 	ev_timer_stop(loop, &pulse->tick);
+	ev_async_stop(loop, &pulse->signals);
 	ev_check_stop(loop, &pulse->turn_begin);
 	ev_prepare_stop(loop, &pulse->turn_end);
 }

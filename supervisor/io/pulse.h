@@ -16,9 +16,10 @@ struct pulse {
 	struct ev_check turn_begin; /* before every other watcher */
 	struct ev_prepare turn_end; /* after every other watcher */
 	struct ev_timer tick;
-	mtime left_out; /* of the clock, that was told of */
-	mtime begun;    /* 0: between two turns, or before the first */
-	mtime computed; /* by this thread, until the last turn's end */
+	struct ev_async signals; /* started anew at each tick */
+	mtime left_out;          /* of the clock, that was told of */
+	mtime begun;             /* 0: between two turns, or before the first */
+	mtime computed;          /* by this thread, until the last turn's end */
 	mtime longest;
 	mtime longest_computed; /* the part of it that this thread was running */
 };

@@ -1,5 +1,7 @@
 #include "io/resolver.h"
 
+#include "io/loop.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -132,8 +134,8 @@ static const char *lookup_problem(const struct lookup *l)
 
 static void on_ready(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)events;
 	struct resolver *r = watcher->data;
+	loop_keep_watching(loop, watcher, events);
 	if (!atomic_load(&r->lookup->done))
 		return;
 	ev_io_stop(loop, watcher);

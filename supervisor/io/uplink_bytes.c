@@ -1,6 +1,7 @@
 #include "io/uplink_state.h"
 
 #include "io/clock.h"
+#include "io/loop.h"
 #include <stdio.h>
 
 /* Most that one turn moves each way, so that a fast peer cannot keep the loop. */
@@ -137,8 +138,8 @@ void uplink_flush(struct uplink *u)
 
 void uplink_on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)loop, (void)events;
 	struct uplink *u = watcher->data;
+	loop_keep_watching(loop, watcher, events);
 	uplink_read(u);
 	if (uplink_has_stream(u) && stream_write_waits_for(u->stream) == STREAM_READABLE)
 		uplink_send(u);
@@ -146,8 +147,8 @@ void uplink_on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 
 void uplink_on_writable(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)events;
 	struct uplink *u = watcher->data;
+	loop_keep_watching(loop, watcher, events);
 	ev_io_stop(loop, watcher);
 	if (stream_read_waits_for(u->stream) == STREAM_WRITABLE)
 		uplink_read(u);

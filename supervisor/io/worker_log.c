@@ -1,6 +1,7 @@
 #include "io/worker.h"
 
 #include "io/descriptors.h"
+#include "io/loop.h"
 #include <errno.h>
 #include <unistd.h>
 
@@ -10,9 +11,8 @@
 
 static void on_log(struct ev_loop *loop, ev_io *io, int events)
 {
-	(void)loop;
-	(void)events;
 	struct worker_log *log = io->data;
+	loop_keep_watching(loop, io, events);
 	worker_log_read(log);
 	worker_bury_if_over(log->worker);
 }

@@ -3,6 +3,7 @@
 
 #include "io/descriptors.h"
 #include "io/guard.h"
+#include "io/loop.h"
 #include "io/reaper.h"
 #include "io/spawn.h"
 #include "wire/frame.h"
@@ -14,33 +15,30 @@
 
 static void on_peer(struct ev_loop *loop, ev_io *io, int events)
 {
-	(void)loop;
-	(void)events;
+	loop_keep_watching(loop, io, events);
 	worker_meet(io->data);
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *io, int events)
 {
-	(void)loop;
-	(void)events;
 	struct worker *worker = io->data;
+	loop_keep_watching(loop, io, events);
 	worker_read(worker);
 	worker_bury_if_over(worker);
 }
 
 static void on_writable(struct ev_loop *loop, ev_io *io, int events)
 {
-	(void)loop;
-	(void)events;
+	loop_keep_watching(loop, io, events);
 	worker_write(io->data);
 }
 
 /* A failure is read when the exit comes, too: whichever is first. */
 static void on_started(struct ev_loop *loop, ev_io *io, int events)
 {
-	(void)events;
 	struct worker *worker = io->data;
 	struct exit_info failure;
+	loop_keep_watching(loop, io, events);
 	enum spawn_outcome outcome = spawn_outcome(worker->start, &failure);
 	if (outcome == SPAWN_PENDING)
 		return;
