@@ -60,6 +60,7 @@ libs_cli     := $(libs_io)
 ## make broker-diff  the fake broker against RabbitMQ 3.10 and 4.0; SEEDS=200, or SEED=17 to look at one
 ## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
 ## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
+## make faults-table  what docs/faults holds, into docs/reliability.md
 ## make asan       units and simulator under the sanitizers
 ## make fuzz       hostile bytes against every decoder; T=60 seconds each, TARGET=name for one
 ## make fuzz-check play the corpora of those; part of `make units`

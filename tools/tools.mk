@@ -20,8 +20,12 @@ lint: $(BUILD)/wpool
 	@tools/lint --build $(BUILD) --make $(LINT_GOALS)
 LINT_GOALS ?= programs
 
+# What is recorded in docs/faults, as the page has it.
+faults-table:
+	@tools/faults-table --write
+
 try-docker:
 	@tools/deps docker
 	@tools/try-dockerfile
 
-.PHONY: deps demo demo-programs lint try-docker
+.PHONY: deps demo demo-programs lint faults-table try-docker
