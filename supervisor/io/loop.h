@@ -8,8 +8,9 @@
 /* The same loop at every call; NULL: the kernel refuses what it needs (errno tells). */
 struct ev_loop *loop_default(void);
 
-/* The first thing in every callback of an ev_io. Where the kernel refuses to watch a descriptor, libev
- * stops its watchers and tells them by EV_ERROR, once: this starts them again, after a millisecond. */
+/* The first thing in every callback of an ev_io. Where the kernel refuses to watch a descriptor,
+ * libev stops its watchers and tells them by EV_ERROR, once: this starts them again, after a
+ * millisecond. */
 void loop_keep_watching(struct ev_loop *, struct ev_io *, int events);
 
 #endif
