@@ -6,6 +6,10 @@
 /* A life this long is a success even without an answer. */
 #define LIFE_IS_LONG (10 * MTIME_SECOND)
 
+/* After a life that its task ended, in a slot that is known to work: five starts in 10 s. The wait
+ * need not grow, because each such life costs its task an attempt, and these are counted. */
+#define WAIT_AFTER_POISON (2 * MTIME_SECOND)
+
 static void tell_slot(
 	struct pool *pool, enum notice_kind kind, const struct slot *slot, struct notice notice)
 {
@@ -79,23 +83,39 @@ static void act_kill(struct pool *pool, struct slot *slot)
 	wish(pool, slot, SLOT_KILL);
 }
 
-static void judge_life(struct pool *pool, struct slot *slot)
+static void note_success(struct pool *pool, struct slot *slot)
+{
+	pool->failing -= slot->failures > 0;
+	slot->failures = 0;
+}
+
+/* One in 30 s at most: a count of 32 bits lasts. */
+static void note_failure(struct pool *pool, struct slot *slot)
+{
+	pool->failing += slot->failures == 0;
+	slot->failures++;
+	slot->is_proven = false;
+}
+
+/* How long to wait for the next life. */
+static mtime judge_life(struct pool *pool, struct slot *slot)
 {
 	bool was_long = slot->ready_at != MTIME_NEVER && pool->now - slot->ready_at >= LIFE_IS_LONG;
 	if (slot->has_answered || was_long) {
-		pool->failing -= slot->failures > 0;
-		slot->failures = 0;
-	} else { /* one in 30 s at most: a count of 32 bits lasts */
-		pool->failing += slot->failures == 0;
-		slot->failures++;
+		note_success(pool, slot);
+		return 0;
 	}
+	if (slot->is_proven && slot->load > 0)
+		return WAIT_AFTER_POISON;
+	note_failure(pool, slot);
+	return backoff_wait(backoff_step(slot->failures));
 }
 
 static void act_bury(struct pool *pool, struct slot *slot)
 {
-	judge_life(pool, slot);
+	mtime wait = judge_life(pool, slot);
 	slot->life++;
-	set_alarm(pool, slot, slot->failures ? backoff_wait(backoff_step(slot->failures)) : 0);
+	set_alarm(pool, slot, wait);
 }
 
 static void act_retire(struct pool *pool, struct slot *slot)
@@ -233,7 +253,7 @@ static void end_attempt(
 {
 	mtime took = pool->now - slot->since;
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
-	slot->has_answered = true;
+	slot->has_answered = slot->is_proven = true;
 	forget_soft_limit(pool, slot);
 	/* It answered though we had given it up: those behind are nobody's fault. */
 	if (slot->state != LIFE_READY)

@@ -260,6 +260,51 @@ START_TEST(a_life_that_came_to_something_is_replaced_at_once)
 }
 END_TEST
 
+static void die_at_work(struct rig *rig, uint32_t life, mtime wait)
+{
+	rig_ready(rig, 0, life);
+	rig_deliver(rig, life, life);
+	rig_turn(rig);
+	rig_gone(rig, 0, life);
+	ck_assert_int_eq(rig->duration, wait);
+	rig_turn(rig);
+	ck_assert_ptr_null(strstr(rig->done, "rest"));
+	rig_forget(rig);
+	rig_wait(rig, wait);
+}
+
+/* A backlog of poison: a worker that was good is started again soon, each time. One whose program
+ * has ceased to start is not, whatever it did before. */
+START_TEST(poison_does_not_make_a_good_worker_wait_longer_and_longer)
+{
+	struct rig rig;
+	start_with(&rig, rig_config(1, 1), 1);
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_deliver(&rig, 100, 100);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 1); /* it had answered */
+	ck_assert_int_eq(rig.duration, 0);
+	rig_turn(&rig);
+	for (uint32_t life = 2; life <= 20; life++)
+		die_at_work(&rig, life, 2 * MTIME_SECOND);
+	rig_gone(&rig, 0, 21); /* before it was ready */
+	ck_assert_int_eq(rig.duration, MTIME_SECOND);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_ready(&rig, 0, 22);
+	rig_gone(&rig, 0, 22);
+	ck_assert_int_eq(rig.duration, 2 * MTIME_SECOND);
+	rig_wait(&rig, 2 * MTIME_SECOND);
+	rig_ready(&rig, 0, 23);
+	rig_turn(&rig);
+	rig_deliver(&rig, 101, 101);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 23); /* at work, but nothing says that this program can do any */
+	ck_assert_int_eq(rig.duration, 4 * MTIME_SECOND);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_replaced_worker_does_not_make_the_pool_rest)
 {
 	struct rig rig;
@@ -378,6 +423,7 @@ static Suite *slots_suite(void)
 		a_full_output_buffer_gets_no_tasks, a_worker_that_does_not_boot_is_killed);
 	UNIT_CASE(suite, "restart", many_workers_are_started_over_many_turns,
 		failed_starts_back_off, a_life_that_came_to_something_is_replaced_at_once,
+		poison_does_not_make_a_good_worker_wait_longer_and_longer,
 		a_replaced_worker_does_not_make_the_pool_rest,
 		a_pool_without_workers_rests_and_gives_back,
 		the_window_follows_the_pool_where_it_is_auto);
