@@ -263,7 +263,7 @@ END_TEST
 static void die_at_work(struct rig *rig, uint32_t life, mtime wait)
 {
 	rig_ready(rig, 0, life);
-	rig_deliver(rig, life, life);
+	rig_deliver(rig, 100 + life, 100 + life);
 	rig_turn(rig);
 	rig_gone(rig, 0, life);
 	ck_assert_int_eq(rig->duration, wait);
@@ -297,7 +297,7 @@ START_TEST(poison_does_not_make_a_good_worker_wait_longer_and_longer)
 	rig_wait(&rig, 2 * MTIME_SECOND);
 	rig_ready(&rig, 0, 23);
 	rig_turn(&rig);
-	rig_deliver(&rig, 101, 101);
+	rig_deliver(&rig, 200, 200);
 	rig_turn(&rig);
 	rig_gone(&rig, 0, 23); /* at work, but nothing says that this program can do any */
 	ck_assert_int_eq(rig.duration, 4 * MTIME_SECOND);
