@@ -265,6 +265,7 @@ static void expect_start_after(struct rig *rig, uint32_t life, mtime wait)
 {
 	char wanted[32];
 	snprintf(wanted, sizeof wanted, "spawn 0.%u", life);
+	rig_turn(rig); /* it may have to rest or to consume again */
 	rig_forget(rig);
 	rig_wait(rig, wait - 1);
 	rig_expect(rig, "");
