@@ -24,11 +24,11 @@ struct slot {
 	const char *what;   /* OUTCOME_BROKEN: how, static words */
 	bool deaf;          /* nothing it says counts any more */
 	bool asked;         /* we asked it to leave for good */
-	bool has_answered; /* in this life */
-	bool is_proven;    /* it has, in this life or before, and no life came to nothing since */
-	bool is_timed;     /* its head's soft limit is set, or was over already */
-	uint32_t failures; /* lives in a row that came to nothing */
-	mtime ready_at;    /* MTIME_NEVER: not yet */
+	bool has_answered;  /* in this life */
+	bool is_proven;     /* it has, in this life or before, and no life came to nothing since */
+	bool is_timed;      /* its head's soft limit is set, or was over already */
+	uint32_t failures;  /* lives in a row that came to nothing */
+	mtime ready_at;     /* MTIME_NEVER: not yet */
 
 	/* alarms */
 	mtime alarm;         /* end of this state's time; MTIME_NEVER: none */

@@ -1,48 +1,12 @@
 /* Workers with bad manners: whatever one does to its task, the task ends where it should, the tasks
  * beside it are done, and the supervisor stops in order. */
+#include "harness/manners.h"
 #include "system/system.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define NEIGHBOURS      6
-#define MOST_BEHAVIOURS 128
-
-/* How an evil task ends. Done: the behaviour hurts only the supervisor, or comes after the answer.
- */
-static const char *const done_all_the_same[] = {"byte-by-byte", "exit-after-answer", "flood-stdout",
-	"flood-stderr", "endless-line", "binary-stdout", "close-outputs", "outstay",
-	"leave-grandchild", "leave-group-member", "header-not-utf8", "header-ours", "header-cc",
-	"header-bcc", "two-answers", NULL};
-/* No worker of these ever takes a task: nothing may be burned. */
-static const char *const never_take[] = {"never-connect", "exit-before-connect",
-	"crash-before-connect", "exit-after-connect", "answer-without-task", "never-read", NULL};
-
-static bool is_in(const char *const list[], const char *name)
-{
-	for (size_t i = 0; list[i]; i++)
-		if (strcmp(list[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* The behaviours that tests/workers/evil knows of, by its --list: a new one is tested at once. */
-static int read_behaviours(char names[MOST_BEHAVIOURS][64])
-{
-	const char *argv[] = {site_built("workers/evil"), "--list", NULL};
-	struct proc *lister = proc_start(site.folder, argv, NULL);
-	ck_assert_int_eq(proc_wait(lister), 0);
-	char *text = proc_stdout(lister);
-	int count = 0;
-	for (char *at = strtok(text, "\n"); at; at = strtok(NULL, "\n")) {
-		ck_assert_int_lt(count, MOST_BEHAVIOURS);
-		snprintf(names[count++], sizeof *names, "%s", at);
-	}
-	free(text);
-	proc_free(lister);
-	ck_assert_int_gt(count, 40);
-	return count;
-}
+#define NEIGHBOURS 6
 
 static struct proc *serve_evil(const char *behaviour)
 {
@@ -77,7 +41,7 @@ static void try_behaviour(const char *behaviour)
 		&(struct letter){.body = "EVIL", .reply_to = site.replies});
 	for (int i = 0; i < NEIGHBOURS; i++)
 		client_send(site.client, site.queue, "good");
-	if (is_in(never_take, behaviour)) {
+	if (manners_never_work(behaviour)) {
 		proc_expect(serve, "again in");
 	} else {
 		/* A neighbour may have to come a second time: it stood at the head when its worker
@@ -85,14 +49,14 @@ static void try_behaviour(const char *behaviour)
 		broker_expect_messages(site.broker, site.queue, 0);
 		expect_nothing_waits();
 		broker_expect_messages(site.broker, site.queue, 0);
-		if (!is_in(done_all_the_same, behaviour))
+		if (!manners_are_harmless(behaviour))
 			expect_burned(behaviour);
 	}
 	site_stop(serve);
 	expect_nothing_waits();
 	long left = broker_messages(site.broker, site.queue);
 	long dead = client_ready(site.client, site.dead);
-	if (is_in(never_take, behaviour))
+	if (manners_never_work(behaviour))
 		ck_assert_msg(left + (dead > 0 ? dead : 0) == NEIGHBOURS + 1,
 			"%s: %ld left and %ld dead of %d", behaviour, left, dead, NEIGHBOURS + 1);
 	else
@@ -104,10 +68,10 @@ static void try_behaviour(const char *behaviour)
 /* Every eighth each, so that a hang names a few, not all. */
 START_TEST(every_behaviour_is_survived)
 {
-	static char names[MOST_BEHAVIOURS][64];
-	int count = read_behaviours(names);
-	for (int i = _i; i < count; i += 8)
-		try_behaviour(names[i]);
+	static struct manners manners;
+	manners_read(&manners);
+	for (int i = _i; i < manners.count; i += 8)
+		try_behaviour(manners.names[i]);
 }
 END_TEST
 

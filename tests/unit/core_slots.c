@@ -260,62 +260,6 @@ START_TEST(a_life_that_came_to_something_is_replaced_at_once)
 }
 END_TEST
 
-/* After the end of the life before this one. */
-static void expect_start_after(struct rig *rig, uint32_t life, mtime wait)
-{
-	char wanted[32];
-	snprintf(wanted, sizeof wanted, "spawn 0.%u", life);
-	rig_turn(rig); /* it may have to rest or to consume again */
-	rig_forget(rig);
-	rig_wait(rig, wait - 1);
-	rig_expect(rig, "");
-	rig_wait(rig, 1);
-	rig_expect(rig, wanted);
-}
-
-static void die_at_work(struct rig *rig, uint32_t life)
-{
-	rig_ready(rig, 0, life);
-	rig_deliver(rig, 100 + life, 100 + life);
-	rig_turn(rig);
-	rig_gone(rig, 0, life);
-	rig_turn(rig);
-	ck_assert_ptr_null(strstr(rig->done, "rest"));
-}
-
-/* A backlog of poison: a worker that was good is started again soon, each time. One whose program
- * has ceased to start is not, whatever it did before. */
-START_TEST(poison_does_not_make_a_good_worker_wait_longer_and_longer)
-{
-	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 1);
-	rig_answer(&rig, 0, 200);
-	rig_deliver(&rig, 100, 100);
-	rig_turn(&rig);
-	rig_gone(&rig, 0, 1); /* it had answered */
-	rig_forget(&rig);
-	rig_turn(&rig);
-	rig_expect(&rig, "spawn 0.2");
-	for (uint32_t life = 2; life <= 20; life++) {
-		die_at_work(&rig, life);
-		expect_start_after(&rig, life + 1, 2 * MTIME_SECOND);
-	}
-	rig_gone(&rig, 0, 21); /* before it was ready */
-	expect_start_after(&rig, 22, MTIME_SECOND);
-	rig_ready(&rig, 0, 22);
-	rig_gone(&rig, 0, 22);
-	expect_start_after(&rig, 23, 2 * MTIME_SECOND);
-	/* At work, but nothing says any more that this program can do any. */
-	rig_ready(&rig, 0, 23);
-	rig_turn(&rig);
-	rig_deliver(&rig, 200, 200);
-	rig_turn(&rig);
-	rig_gone(&rig, 0, 23);
-	expect_start_after(&rig, 24, 4 * MTIME_SECOND);
-	rig_end(&rig);
-}
-END_TEST
-
 START_TEST(a_replaced_worker_does_not_make_the_pool_rest)
 {
 	struct rig rig;
@@ -434,7 +378,6 @@ static Suite *slots_suite(void)
 		a_full_output_buffer_gets_no_tasks, a_worker_that_does_not_boot_is_killed);
 	UNIT_CASE(suite, "restart", many_workers_are_started_over_many_turns,
 		failed_starts_back_off, a_life_that_came_to_something_is_replaced_at_once,
-		poison_does_not_make_a_good_worker_wait_longer_and_longer,
 		a_replaced_worker_does_not_make_the_pool_rest,
 		a_pool_without_workers_rests_and_gives_back,
 		the_window_follows_the_pool_where_it_is_auto);

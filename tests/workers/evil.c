@@ -1,9 +1,12 @@
 /* A worker with bad manners, each of which the supervisor must survive and none of which may cost a
  * message. `evil BEHAVIOUR [MARKER]`: with a marker, only tasks whose body holds it are treated so,
- * and others are done in order. `evil --list` names the behaviours. What $EVIL_SAYS holds it writes
- * to stderr before it behaves. */
+ * and others are done in order, each with its correlation id as a line in the file named by
+ * WITNESS. `evil --list` names the behaviours. What $EVIL_SAYS holds it writes to stderr before it
+ * behaves. */
 #include "workers/evil.h"
 
+#include <fcntl.h>
+#include <msgpack.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +49,47 @@ static bool holds(const struct raw_frame *frame, const char *marker)
 	return !marker || memmem(frame->bytes, frame->len, marker, strlen(marker));
 }
 
+static bool is_correlation_id(const msgpack_object_kv *at)
+{
+	return at->key.type == MSGPACK_OBJECT_STR && at->key.via.str.size == 1 &&
+	       *at->key.via.str.ptr == '1' && at->val.type == MSGPACK_OBJECT_STR;
+}
+
+/* One write for the line, because several processes share the file. */
+static void write_line(int fd, const msgpack_object_str *text)
+{
+	char line[256];
+	int len = snprintf(line, sizeof line, "%.*s\n", (int)text->size, text->ptr);
+	if (len >= (int)sizeof line || write(fd, line, (size_t)len) != len || fsync(fd) < 0)
+		_exit(70);
+}
+
+static void bear_witness(const struct raw_frame *task)
+{
+	const char *path = getenv("WITNESS");
+	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : -1;
+	msgpack_unpacked unpacked;
+	if (fd < 0)
+		return;
+	msgpack_unpacked_init(&unpacked);
+	if (msgpack_unpack_next(&unpacked, (const char *)task->bytes, task->len, NULL) !=
+			MSGPACK_UNPACK_SUCCESS ||
+		unpacked.data.type != MSGPACK_OBJECT_MAP)
+		_exit(70);
+	const msgpack_object_map *map = &unpacked.data.via.map;
+	for (uint32_t i = 0; i < map->size; i++)
+		if (is_correlation_id(&map->ptr[i]))
+			write_line(fd, &map->ptr[i].val.via.str);
+	msgpack_unpacked_destroy(&unpacked);
+	close(fd);
+}
+
+void evil_do_well(struct evil *evil)
+{
+	bear_witness(&evil->task);
+	evil_done(evil);
+}
+
 static void say(void)
 {
 	const char *words = getenv("EVIL_SAYS");
@@ -60,7 +104,7 @@ static void work(struct evil *evil, const struct evil_behaviour *behaviour, cons
 			say();
 			behaviour->on_task(evil);
 		} else {
-			evil_done(evil);
+			evil_do_well(evil);
 		}
 		free(evil->task.bytes);
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FLOOD_BYTES (1u << 20)
@@ -64,9 +65,19 @@ static void hang(struct evil *evil)
 	evil_wait();
 }
 
+/* For those who measure how long it is let be. */
+static void tell_time(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	printf("in hand since %lld\n", now.tv_sec * 1000LL + now.tv_nsec / 1000000);
+	fflush(stdout);
+}
+
 static void stop_itself(struct evil *evil)
 {
 	(void)evil;
+	tell_time();
 	raise(SIGSTOP);
 }
 
@@ -105,6 +116,7 @@ static void ignore_everything(struct evil *evil)
 static void hang_ignoring(struct evil *evil)
 {
 	ignore_everything(evil);
+	tell_time();
 	evil_wait();
 }
 
@@ -113,7 +125,7 @@ static void outstay(struct evil *evil)
 {
 	ignore_everything(evil);
 	while (raw_read_frame(&evil->raw, &evil->task)) {
-		evil_done(evil);
+		evil_do_well(evil);
 		free(evil->task.bytes);
 	}
 	evil_wait();

@@ -1,0 +1,154 @@
+/* Workers with bad manners (tests/workers/evil), one behaviour after the other in an order of
+ * chance: each evil task ends where it is to, and never as done for a lie; the good tasks beside
+ * it, on the same workers, are all done. */
+#include "fault/account.h"
+#include "fault/fault.h"
+#include "fault/watch.h"
+#include "harness/manners.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NEIGHBOURS 6 /* for each evil task */
+#define WORKERS    16
+#define SHY        64 /* workers where none ever takes a task */
+#define WARM       8  /* evil tasks before the memory is measured */
+#define MOST_DRIFT 1024
+
+static const char *const delays[] = {"100ms", NULL};
+
+/* A neighbour that stands at the head when its worker leaves by itself loses an attempt, no more.
+ */
+static struct proc *serve(const char *behaviour, int workers, int attempts, const char *hard)
+{
+	char *pool = scratch_text(
+		"- {queue: %s, command: [\"%s\", \"%s\", \"EVIL\"], workers: %d, pipeline: 1,\n"
+		"   limits: {hard: %s, grace: 200ms, boot: 1s},\n"
+		"   retry: {attempts: %d, delay: [100ms]}}\n",
+		site.queue, site_built("workers/evil"), behaviour, workers, hard, attempts);
+	struct proc *proc = site_serve_pools(pool);
+	free(pool);
+	return proc;
+}
+
+static void serve_well(struct account *account, struct tally *tally)
+{
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], retry: {delay: [100ms]}}\n",
+		site.queue, site_built("workers/echo"));
+	struct proc *proc = site_serve_pools(pool);
+	account_await_settled(account);
+	site_stop(proc);
+	watch_note_turns(proc, tally);
+	site_forget(proc);
+	free(pool);
+}
+
+static void post(struct account *account, int evil)
+{
+	account_post(account, (long)evil * NEIGHBOURS, "d", 0);
+	for (int i = 0; i < evil; i++)
+		client_post(site.client, site.queue,
+			&(struct letter){.body = "EVIL", .reply_to = site.replies});
+	account_post(account, (long)evil * NEIGHBOURS, "d", 0);
+}
+
+/* No good task is among the dead, and as many evil ones as there are to be. */
+static void expect_dead(const char *behaviour, long wanted)
+{
+	long dead = client_ready(site.client, site.dead);
+	ck_assert_msg((dead > 0 ? dead : 0) == wanted, "%s: %ld are dead, not %ld", behaviour, dead,
+		wanted);
+	for (; wanted > 0; wanted--)
+		client_expect(site.client, site.dead, "EVIL");
+}
+
+static void note_drift(const char *behaviour, long kib, struct tally *tally)
+{
+	ck_assert_msg(kib <= MOST_DRIFT, "%s: %ld KiB of memory more", behaviour, kib);
+	if (kib <= tally->drift_kib)
+		return;
+	tally->drift_kib = kib;
+	snprintf(tally->note, sizeof tally->note, "most memory: %s", behaviour);
+}
+
+static void meet(const char *behaviour, int evil, struct account *account, struct tally *tally)
+{
+	bool is_harmless = manners_are_harmless(behaviour);
+	struct proc *proc =
+		serve(behaviour, WORKERS, is_harmless ? 20 : 3, is_harmless ? "60s" : "1s");
+	post(account, WARM);
+	account_await_settled(account);
+	long memory = watch_memory_kib(proc_pid(proc));
+	post(account, evil);
+	account_await_settled(account);
+	note_drift(behaviour, watch_memory_kib(proc_pid(proc)) - memory, tally);
+	site_stop(proc);
+	watch_note_turns(proc, tally);
+	site_forget(proc);
+	expect_dead(behaviour, is_harmless ? 0 : evil + WARM);
+	client_purge(site.client, site.replies); /* what harmless ones answered */
+	account_close(account, tally);
+}
+
+/* Nobody works here: what is in the queue stays, and another pool does it. */
+static void shy(const char *behaviour, int starts, struct account *account, struct tally *tally)
+{
+	struct proc *proc = serve(behaviour, SHY, 1000, "1s");
+	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
+	account_post(account, (long)starts * NEIGHBOURS, "d", 0);
+	while (proc_count_said(proc, " again in ") < starts) {
+		ck_assert_msg(deadline_left(deadline) > 0, "%s: too few starts", behaviour);
+		poll(NULL, 0, 100);
+	}
+	site_stop(proc);
+	watch_note_turns(proc, tally);
+	site_forget(proc);
+	expect_dead(behaviour, 0);
+	ck_assert_int_eq(account_witnessed(account), 0);
+	serve_well(account, tally);
+	account_close(account, tally);
+}
+
+static void shuffle(struct manners *manners)
+{
+	char other[sizeof *manners->names];
+	for (int left = manners->count; left > 1; left--) {
+		long i = fault_random_below(left);
+		memcpy(other, manners->names[i], sizeof other);
+		memcpy(manners->names[i], manners->names[left - 1], sizeof other);
+		memcpy(manners->names[left - 1], other, sizeof other);
+	}
+}
+
+static int take_part(struct tally *tally, long most)
+{
+	int part = 0;
+	while (part < most && fault_next(tally))
+		part++;
+	return part;
+}
+
+static void run(struct tally *tally)
+{
+	static struct manners manners;
+	struct account *account = account_new(delays);
+	tally->unit = "tasks";
+	manners_read(&manners);
+	shuffle(&manners);
+	/* A small run meets some, a full one all. */
+	long part = fault_trials() / manners.count > 5 ? fault_trials() / manners.count : 5;
+	for (int i = 0, count; i < manners.count && (count = take_part(tally, part)) > 0; i++) {
+		const char *behaviour = manners.names[i];
+		fprintf(stderr, "%s\n", behaviour);
+		(manners_never_work(behaviour) ? shy : meet)(behaviour, count, account, tally);
+	}
+	ck_assert_int_eq(tally->repeats, 0);
+	account_free(account);
+}
+
+int main(void)
+{
+	return fault_main(&(struct fault){
+		.row = 2, .name = "evil worker", .few = 20, .full = 5800, .run = run});
+}

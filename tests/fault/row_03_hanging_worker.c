@@ -1,0 +1,162 @@
+/* Workers that hang and heed nothing: stopped by SIGSTOP, or with every signal ignored that can be,
+ * in mid-task, and those that outstay __quit__ and SIGTERM at the stop. Each is killed when its
+ * limit and the grace are over, and its task is given up as timed out. */
+#include "fault/account.h"
+#include "fault/fault.h"
+#include "fault/said.h"
+#include "fault/watch.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORKERS  40
+#define LOAD     160 /* good tasks in a round */
+#define HARD_MS  500
+#define GRACE_MS 300
+#define BOUND_MS 100 /* of the table */
+
+static const char *const delays[] = {"100ms", NULL};
+
+static struct proc *serve(const char *behaviour)
+{
+	static const char *const environment[] = {"TZ=UTC", NULL};
+	char *pool = scratch_text(
+		"- {queue: %s, command: [\"%s\", \"%s\", \"EVIL\"], workers: %d, pipeline: 1,\n"
+		"   limits: {hard: %dms, grace: %dms, boot: 30s},\n"
+		"   retry: {attempts: 9, delay: [100ms], on: [failed, crashed, protocol-error]}}\n",
+		site.queue, site_built("workers/evil"), behaviour, WORKERS, HARD_MS, GRACE_MS);
+	struct proc *proc = site_serve_program("wpool", environment, pool);
+	client_expect_consumers(site.client, site.queue, 1);
+	watch_expect_children(proc_pid(proc), "evil", WORKERS);
+	free(pool);
+	return proc;
+}
+
+/* How much later than it should each worker died; by the worker's own stamp and the supervisor's.
+ */
+static long note_hangs(char *said, struct spread *late)
+{
+	long since[WORKERS] = {0}; /* by slot; 0: does not hang */
+	bool was_termed[WORKERS] = {false};
+	struct said line;
+	long deaths = 0;
+	for (char *at = said; said_next(&at, &line);) {
+		const char *stamp = strstr(line.message, "in hand since ");
+		if (line.slot < 0)
+			continue;
+		if (stamp) {
+			since[line.slot] = (long)(atoll(stamp + 14) % (24LL * 3600 * 1000));
+		} else if (strstr(line.message, "over its hard limit")) {
+			was_termed[line.slot] = true;
+		} else if (strstr(line.message, "worker died: ") && since[line.slot]) {
+			ck_assert_msg(was_termed[line.slot], "killed without a warning");
+			ck_assert_ptr_nonnull(strstr(line.message, "signal 9"));
+			spread_add(late,
+				said_span_ms(since[line.slot], line.time_ms) - HARD_MS - GRACE_MS);
+			since[line.slot] = 0;
+			was_termed[line.slot] = false;
+			deaths++;
+		}
+	}
+	return deaths;
+}
+
+static void hang(const char *behaviour, int count, struct account *account, struct tally *tally,
+	struct spread *late)
+{
+	struct proc *proc = serve(behaviour);
+	account_post(account, LOAD / 2, "d", 0);
+	for (int i = 0; i < count; i++)
+		client_send(site.client, site.queue, "EVIL");
+	account_post(account, LOAD / 2, "d", 0);
+	account_await_settled(account);
+	site_stop(proc);
+	watch_note_turns(proc, tally);
+	char *said = proc_stderr(proc);
+	ck_assert_int_eq(note_hangs(said, late), count);
+	free(said);
+	site_forget(proc);
+	for (int i = 0; i < count; i++) {
+		struct message *dead = client_take(site.client, site.dead);
+		ck_assert_str_eq(dead->body, "EVIL");
+		ck_assert(message_header_is(dead, "x-wpool-reason", "timed-out"));
+		message_free(dead);
+	}
+}
+
+/* All at once, at the stop: after __quit__ the grace, after SIGTERM the grace, then SIGKILL. */
+static long note_stays(char *said, struct spread *late)
+{
+	struct said line;
+	long begun = -1, ends = 0;
+	for (char *at = said; said_next(&at, &line);) {
+		if (strstr(line.message, ": draining: "))
+			begun = line.time_ms;
+		if (begun < 0 || !strstr(line.message, "worker left: "))
+			continue;
+		ck_assert_ptr_nonnull(strstr(line.message, "signal 9"));
+		spread_add(late, said_span_ms(begun, line.time_ms) - 2L * GRACE_MS);
+		ends++;
+	}
+	return ends;
+}
+
+static void outstay(struct account *account, struct tally *tally, struct spread *late)
+{
+	struct proc *proc = serve("outstay");
+	account_post(account, LOAD, "d", 0);
+	account_await_settled(account);
+	site_stop(proc);
+	watch_note_turns(proc, tally);
+	char *said = proc_stderr(proc);
+	ck_assert_int_eq(note_stays(said, late), WORKERS);
+	free(said);
+	site_forget(proc);
+}
+
+static int take_part(struct tally *tally, int most)
+{
+	int part = 0;
+	while (part < most && fault_next(tally))
+		part++;
+	return part;
+}
+
+static void tell(struct tally *tally, struct spread *late)
+{
+	snprintf(tally->note, sizeof tally->note,
+		"killed %+ld ms after limit + grace in the median (%+ld to %+ld, 99 in 100 within %+ld); "
+		"%ld over %d ms",
+		spread_at(late, 0.5), spread_at(late, 0), spread_at(late, 1), spread_at(late, 0.99),
+		spread_count_over(late, BOUND_MS), BOUND_MS);
+}
+
+static void run(struct tally *tally)
+{
+	struct account *account = account_new(delays);
+	struct spread late = {0};
+	tally->unit = "hangs";
+	for (int round = 0, count; (count = take_part(tally, WORKERS)) > 0; round++) {
+		if (round % 3 == 2 && count == WORKERS)
+			outstay(account, tally, &late);
+		else
+			hang(round % 2 ? "stop-itself" : "hang-ignoring", count, account, tally,
+				&late);
+		account_close(account, tally);
+	}
+	ck_assert_int_eq(late.count, tally->trials);
+	ck_assert_int_eq(tally->repeats, 0);
+	tell(tally, &late);
+	spread_release(&late);
+	account_free(account);
+}
+
+int main(void)
+{
+	return fault_main(&(struct fault){.row = 3,
+		.name = "hangs, ignores quit and TERM",
+		.few = 160,
+		.full = 1000,
+		.run = run});
+}

@@ -1,0 +1,171 @@
+/* Workers that cannot work: one that ends at once (/bin/false), and one that ends as soon as it has
+ * connected. They are started ever more rarely, the pool stops consuming, the supervisor has
+ * nothing to do, and every message is there for the pool that comes after. */
+#include "fault/account.h"
+#include "fault/fault.h"
+#include "fault/said.h"
+#include "fault/watch.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORKERS   16
+#define LOAD      300
+#define WINDOW_MS 10000
+#define MOST      5 /* starts of a slot in a window */
+#define ATTEMPTS  1000
+
+static const char *const delays[] = {"100ms", NULL};
+
+struct storm {
+	double busiest; /* share of a processor, in percent */
+	long most;      /* starts of a slot in a window */
+	long attempts;  /* that tasks lost */
+};
+
+static struct proc *serve(const char *command)
+{
+	char *pool = scratch_text("- {queue: %s, command: [%s], workers: %d, pipeline: 1,\n"
+				  "   retry: {attempts: %d, delay: [100ms]}}\n",
+		site.queue, command, WORKERS, ATTEMPTS);
+	struct proc *proc = site_serve_pools(pool);
+	free(pool);
+	return proc;
+}
+
+/* Seconds of a processor that it used. */
+static double used_s(pid_t pid)
+{
+	char *path = scratch_text("/proc/%d/stat", (int)pid);
+	char *stat = scratch_read(path, NULL);
+	char *end = stat ? strrchr(stat, ')') : NULL;
+	unsigned long user = 0, system = 0;
+	ck_assert_ptr_nonnull(end);
+	ck_assert_int_eq(sscanf(end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+				 &system),
+		2);
+	free(stat);
+	free(path);
+	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void await_starts(struct proc *proc, long starts)
+{
+	int64_t deadline = deadline_in(1800 * 1000);
+	while (proc_count_said(proc, "worker died: ") < starts) {
+		ck_assert_msg(deadline_left(deadline) > 0, "too few starts");
+		poll(NULL, 0, 200);
+	}
+}
+
+/* By its own words: the broker counts consumers that are cancelled while it waits for their acks.
+ */
+static void await_rest(struct proc *proc)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	bool is_resting = false;
+	while (!is_resting) {
+		ck_assert_msg(deadline_left(deadline) > 0, "it goes on consuming");
+		char *said = proc_stderr(proc);
+		const char *last = said;
+		for (const char *at = said; (at = strstr(at, "consuming")); at++)
+			last = at;
+		/* Nothing had to be stopped where no worker was ever ready. */
+		is_resting = last == said || strncmp(last, "consuming until", 15) == 0;
+		free(said);
+		poll(NULL, 0, 50);
+	}
+}
+
+/* By the deaths, each of which follows its start at once. */
+static void count_starts(char *said, struct storm *storm)
+{
+	static long times[WORKERS][4096];
+	long counts[WORKERS] = {0};
+	struct said line;
+	for (char *at = said; said_next(&at, &line);) {
+		storm->attempts += strstr(line.message, "attempt ") != NULL;
+		if (line.slot < 0 || !strstr(line.message, "worker died: "))
+			continue;
+		long *mine = times[line.slot], *count = &counts[line.slot];
+		ck_assert_int_lt(*count, 4096);
+		mine[(*count)++] = line.time_ms;
+		long first = *count - 1;
+		while (first > 0 && said_span_ms(mine[first - 1], line.time_ms) < WINDOW_MS)
+			first--;
+		if (*count - first > storm->most)
+			storm->most = *count - first;
+	}
+	ck_assert_int_le(storm->most, MOST);
+}
+
+static void serve_well(struct account *account, struct tally *tally)
+{
+	char *echo = scratch_text("\"%s\"", site_built("workers/echo"));
+	struct proc *proc = serve(echo);
+	account_await_settled(account);
+	site_stop(proc);
+	watch_note_turns(proc, tally);
+	site_forget(proc);
+	free(echo);
+}
+
+static void rage(const char *command, long starts, struct account *account, struct tally *tally,
+	struct storm *storm)
+{
+	account_post(account, LOAD, "d", 0);
+	int64_t begun = deadline_now_ms();
+	struct proc *proc = serve(command);
+	pid_t pid = proc_pid(proc);
+	await_starts(proc, starts);
+	await_rest(proc);
+	double share = 100000 * used_s(pid) / (double)(deadline_now_ms() - begun);
+	if (share > storm->busiest)
+		storm->busiest = share;
+	site_stop(proc);
+	watch_note_turns(proc, tally);
+	char *said = proc_stderr(proc);
+	count_starts(said, storm);
+	free(said);
+	site_forget(proc);
+	ck_assert_int_eq(account_witnessed(account), 0);
+	ck_assert_int_le(client_ready(site.client, site.dead), 0);
+	serve_well(account, tally);
+	account_close(account, tally);
+}
+
+static long take_half(struct tally *tally, bool is_last)
+{
+	long half = 0, wanted = is_last ? fault_trials() : fault_trials() / 2;
+	while (half < wanted && fault_next(tally))
+		half++;
+	return half;
+}
+
+static void run(struct tally *tally)
+{
+	struct account *account = account_new(delays);
+	struct storm storm = {0};
+	tally->unit = "starts";
+	char *leaver = scratch_text("\"%s\", exit-after-connect", site_built("workers/evil"));
+	rage("/bin/false", take_half(tally, false), account, tally, &storm);
+	/* None of these ever met a worker. */
+	ck_assert_int_eq(storm.attempts, 0);
+	rage(leaver, take_half(tally, true), account, tally, &storm);
+	ck_assert_int_eq(tally->repeats, 0);
+	ck_assert_msg(storm.busiest < 5, "%.1f %% of a processor", storm.busiest);
+	snprintf(tally->note, sizeof tally->note,
+		"%.2f %% of a processor; at most %ld starts of a slot in 10 s; %ld attempts lost to workers "
+		"that connect and end",
+		storm.busiest, storm.most, storm.attempts);
+	free(leaver);
+	account_free(account);
+}
+
+int main(void)
+{
+	return fault_main(&(struct fault){
+		.row = 4, .name = "crash storm", .few = 120, .full = 320, .run = run});
+}
