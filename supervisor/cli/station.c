@@ -106,8 +106,8 @@ static void on_note(void *ctx, enum log_level level, const char *words)
 static bool make_parts(struct station *station, const struct station_tools *tools, mtime now)
 {
 	station->crew_config.descriptors = &tools->descriptors;
-	station->crew = crew_new(
-		tools->loop, &station->crew_config, tools->reaper, tools->guard, tools->rundir);
+	station->crew = crew_new(tools->loop, &station->crew_config, tools->reaper, tools->guard,
+		tools->rundir, tools->strays);
 	station->consumer = consumer_new(&station->consumer_config, &station->notes);
 	station->publisher = publisher_new(&station->publisher_config, &station->notes);
 	station->pool = pool_new(&station->pool_config, &effects, station, now);

@@ -18,6 +18,7 @@ struct station_tools {
 	struct reaper *reaper;
 	struct guard *guard;
 	struct rundir *rundir;
+	struct strays *strays;
 	struct rlimit descriptors; /* what a worker may have */
 };
 

@@ -11,6 +11,7 @@
 #include "io/pulse.h"
 #include "io/reaper.h"
 #include "io/rundir.h"
+#include "io/strays.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -225,7 +226,10 @@ static bool open_tools(struct supervisor *supervisor)
 	}
 	tools->loop = loop_default();
 	tools->reaper = tools->loop ? reaper_new(tools->loop) : NULL;
-	if (!tools->reaper) {
+	tools->strays = tools->reaper
+				? strays_new(tools->loop, tools->reaper, rundir_path(tools->rundir))
+				: NULL;
+	if (!tools->strays) {
 		log_error("cannot start the event loop: %s", strerror(errno));
 		return false;
 	}
@@ -292,6 +296,7 @@ static void close_all(struct supervisor *supervisor)
 	for (size_t i = 0; supervisor->stations && i < supervisor->config->pool_count; i++)
 		station_free(supervisor->stations[i]);
 	free(supervisor->stations);
+	strays_free(tools->strays);
 	reaper_free(tools->reaper);
 	if (tools->guard)
 		guard_stop(tools->guard);

@@ -12,21 +12,29 @@ struct crew {
 	struct worker workers[];
 };
 
-/* Ours; `corefx` workers look for their pipe in TMPDIR. Owned by the caller, its strings borrowed.
- */
-static char **make_environment(enum pipe_form form)
+static bool is_variable(const char *entry, const char *name)
+{
+	size_t len = strlen(name);
+	return strncmp(entry, name, len) == 0 && entry[len] == '=';
+}
+
+/* Ours, with the mark; `corefx` workers look for their pipe in TMPDIR. Owned by the caller, its
+ * strings borrowed. */
+static char **make_environment(enum pipe_form form, char *mark)
 {
 	size_t count = 0, kept = 0;
 	while (environ[count])
 		count++;
-	char **copy = calloc(count + 2, sizeof *copy);
+	char **copy = calloc(count + 3, sizeof *copy);
 	if (!copy)
 		return NULL;
 	for (size_t i = 0; i < count; i++)
-		if (form != PIPE_COREFX || strncmp(environ[i], "TMPDIR=", 7) != 0)
+		if (!is_variable(environ[i], MARK_NAME) &&
+			(form != PIPE_COREFX || !is_variable(environ[i], "TMPDIR")))
 			copy[kept++] = environ[i];
 	if (form == PIPE_COREFX)
-		copy[kept] = (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER;
+		copy[kept++] = (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER;
+	copy[kept] = mark;
 	return copy;
 }
 
@@ -49,7 +57,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *tick, int events)
 }
 
 struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, struct reaper *reaper,
-	struct guard *guard, struct rundir *rundir)
+	struct guard *guard, struct rundir *rundir, struct strays *strays)
 {
 	struct crew *crew = calloc(1, sizeof *crew + config->workers * sizeof crew->workers[0]);
 	if (!crew)
@@ -60,7 +68,8 @@ struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, st
 		.reaper = reaper,
 		.guard = guard,
 		.rundir = rundir,
-		.environment = make_environment(config->pipe)};
+		.strays = strays};
+	shop->environment = make_environment(config->pipe, shop->mark);
 	if (!shop->environment) {
 		free(crew);
 		return NULL;

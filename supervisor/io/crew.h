@@ -17,6 +17,7 @@
 struct guard;
 struct reaper;
 struct rundir;
+struct strays;
 
 struct crew_config {
 	const char *pool; /* name; borrowed until crew_free, like all pointers here */
@@ -34,7 +35,7 @@ struct crew;
 
 /* All borrowed until crew_free. NULL: out of memory. */
 struct crew *crew_new(struct ev_loop *, const struct crew_config *, struct reaper *, struct guard *,
-	struct rundir *);
+	struct rundir *, struct strays *);
 void crew_attach(struct crew *, struct pool *);
 /* Kills what still lives, at once. */
 void crew_free(struct crew *);

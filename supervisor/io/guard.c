@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "io/descriptors.h"
+#include "io/mark.h"
 #include "io/rundir.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +20,11 @@
  * touched cost nothing. */
 #define GUARD_GROUPS 131072
 
-/* Between the two rounds of kills: a process that was just forking when the first came has then
- * become a member of its group. */
+/* Between two rounds of kills: a process that was just forking when the first came has then become
+ * a member of its group, and can be seen. */
 #define GUARD_PAUSE_NS 20000000L
+/* What forks faster than that for so long is let go. */
+#define GUARD_ROUNDS 100
 
 struct guard_list {
 	atomic_int used; /* entries from here on were never given out; 0 in one before: free */
@@ -58,6 +61,18 @@ static int kill_groups(struct guard_list *list)
 	return killed;
 }
 
+/* Until a round finds nothing: not in the groups, and nowhere on the machine with our mark. */
+static void kill_all(struct guard_list *list, const char *directory)
+{
+	for (int round = 0; round < GUARD_ROUNDS; round++) {
+		int killed = kill_groups(list);
+		killed += mark_kill_all(directory);
+		if (killed == 0)
+			break;
+		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
+	}
+}
+
 static void wait_for_the_end(int pipe)
 {
 	char byte;
@@ -76,10 +91,7 @@ static _Noreturn void guard_process(struct guard_list *list, int pipe, const cha
 	dup2(pipe, 0);
 	descriptors_range(1, 0);
 	wait_for_the_end(0);
-	if (kill_groups(list) > 0) {
-		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
-		kill_groups(list);
-	}
+	kill_all(list, directory);
 	rundir_remove(directory);
 	_exit(0);
 }

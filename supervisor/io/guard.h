@@ -1,7 +1,8 @@
 /* The guard: a small process that outlives a dead supervisor just long enough to end its workers.
  * Layer: io. It holds the reading end of a pipe whose only writer is the supervisor, and a list of
- * process groups; when the pipe ends it kills every group on the list, removes the run directory
- * and exits. PDEATHSIG does not reach grandchildren; this does. */
+ * process groups; when the pipe ends, in order or not, it kills every group on the list and
+ * whatever else bears the supervisor's mark (io/mark.h), removes the run directory and exits.
+ * PDEATHSIG does not reach grandchildren; this does. */
 #ifndef IO_GUARD_H
 #define IO_GUARD_H
 
@@ -12,8 +13,9 @@
 
 struct guard;
 
-/* Forks; call before there are threads and while the process is small. directory: removed with what
- * is in it when the supervisor dies. RC_SYSTEM: errno tells. */
+/* Forks; call before there are threads and while the process is small. directory: names the
+ * run in marks, and is removed with what is in it when the supervisor dies. RC_SYSTEM: errno tells.
+ */
 enum rc guard_start(const char *directory, struct guard **ret) MUST_CHECK;
 /* Somebody killed it and it was reaped: another one, with the same list. RC_SYSTEM: errno tells,
  * and there is none (guard_pid is -1). */

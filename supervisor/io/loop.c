@@ -1,5 +1,6 @@
 #include "io/loop.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -33,5 +34,10 @@ void loop_keep_watching(struct ev_loop *loop, struct ev_io *io, int events)
 struct ev_loop *loop_default(void)
 {
 	ev_set_allocator(allocate);
+	/* Whoever started us may have had signals blocked, and an exec keeps that; libev's handlers
+	 * would never hear of SIGTERM then, nor of a child's end. */
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	return ev_default_loop(EVBACKEND_EPOLL | EVFLAG_NOENV);
 }

@@ -17,17 +17,19 @@ struct watch {
 struct reaper {
 	struct ev_loop *loop;
 	ev_child child;
+	void (*on_stranger)(void *ctx); /* or NULL */
+	void *stranger_ctx;
 	struct link buckets[REAPER_BUCKETS];
 };
 
-static struct link *bucket_of(struct reaper *reaper, pid_t pid)
+static unsigned bucket_of(pid_t pid)
 {
-	return &reaper->buckets[(unsigned)pid % REAPER_BUCKETS];
+	return (unsigned)pid % REAPER_BUCKETS;
 }
 
-static struct watch *find(struct reaper *reaper, pid_t pid)
+static struct watch *find(const struct reaper *reaper, pid_t pid)
 {
-	struct link *bucket = bucket_of(reaper, pid);
+	const struct link *bucket = &reaper->buckets[bucket_of(pid)];
 	for (struct link *link = bucket->next; link != bucket; link = link->next) {
 		struct watch *watch = CONTAINER_OF(link, struct watch, link);
 		if (watch->pid == pid)
@@ -59,6 +61,8 @@ static void on_child(struct ev_loop *loop, ev_child *child, int events)
 	struct watch *watch = find(reaper, pid);
 	if (!watch) {
 		log_debug("reaped process %d, which nobody here started", (int)pid);
+		if (reaper->on_stranger)
+			reaper->on_stranger(reaper->stranger_ctx);
 		return;
 	}
 	struct watch told = *watch;
@@ -99,8 +103,19 @@ bool reaper_watch(struct reaper *reaper, pid_t pid, reaper_on_exit *on_exit, voi
 	if (!watch)
 		return false;
 	*watch = (struct watch){.pid = pid, .on_exit = on_exit, .ctx = ctx};
-	list_append(bucket_of(reaper, pid), &watch->link);
+	list_append(&reaper->buckets[bucket_of(pid)], &watch->link);
 	return true;
+}
+
+bool reaper_knows(const struct reaper *reaper, pid_t pid)
+{
+	return find(reaper, pid) != NULL;
+}
+
+void reaper_hear_of_strangers(struct reaper *reaper, void (*on_stranger)(void *ctx), void *ctx)
+{
+	reaper->on_stranger = on_stranger;
+	reaper->stranger_ctx = ctx;
 }
 
 void reaper_forget(struct reaper *reaper, pid_t pid)

@@ -15,6 +15,9 @@ struct reaper *reaper_new(struct ev_loop *); /* the default loop; NULL: out of m
 void reaper_free(struct reaper *);
 /* Must be called in the turn that forked pid. False: out of memory. Told once, then forgotten. */
 bool reaper_watch(struct reaper *, pid_t pid, reaper_on_exit *, void *ctx);
+bool reaper_knows(const struct reaper *, pid_t pid);
+/* Told after a child was reaped that nobody watches. NULL: not any more. */
+void reaper_hear_of_strangers(struct reaper *, void (*on_stranger)(void *ctx), void *ctx);
 void reaper_forget(struct reaper *, pid_t pid);
 
 #endif

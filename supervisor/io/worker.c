@@ -77,6 +77,7 @@ void worker_init(struct worker *worker, struct workshop *shop, uint16_t slot)
 static void clear(struct worker *worker)
 {
 	struct ev_loop *loop = worker->shop->loop;
+	strays_end(worker->shop->strays, &worker->kin);
 	worker_stop_reading(worker);
 	worker_drop_output(worker);
 	ev_io_stop(loop, &worker->started);
@@ -204,6 +205,7 @@ void worker_on_exit(void *ctx, pid_t pid, struct exit_info exit)
 	/* At once, while nobody else can have got the number: what is left of its group. */
 	kill(-pid, SIGKILL);
 	guard_remove(worker->shop->guard, pid);
+	strays_end(worker->shop->strays, &worker->kin);
 	worker->process = PROCESS_EXITED;
 	worker->exit_turn = ev_iteration(worker->shop->loop);
 	note_exit(worker, exit);

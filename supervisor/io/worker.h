@@ -6,6 +6,7 @@
 #ifndef IO_WORKER_H
 #define IO_WORKER_H
 
+#include "io/strays.h"
 #include "io/worker_log.h"
 #include "io/worker_pipe.h"
 #include "io/workshop.h"
@@ -46,6 +47,7 @@ struct worker {
 	pid_t pid;           /* also of one that is gone, until the next start; 0: it never was */
 	struct exit_info exit;
 	struct link unsent, later;
+	struct stray_life kin; /* it, and whatever it starts */
 
 	struct worker_pipe pipe;
 	ev_io readable; /* INPUT_WAITING: a peer has come */

@@ -93,6 +93,8 @@ bool worker_launch(struct worker *worker)
 			EXIT_NOT_STARTED, errno, worker_pipe_stage(config->pipe)};
 		return false;
 	}
+	strays_begin(shop->strays, &worker->kin);
+	mark_write(shop->mark, strays_run(shop->strays), worker->kin.number);
 	const struct spawn_request request = {
 		config->command, shop->environment, config->descriptors, guard_place(shop->guard)};
 	struct spawned child;

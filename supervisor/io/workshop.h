@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "io/crew.h"
+#include "io/mark.h"
 
 /* One read a worker and turn: what is left makes its descriptor ready again at once. */
 #define WORKER_READ 65536
@@ -16,10 +17,12 @@ struct workshop {
 	struct reaper *reaper;
 	struct guard *guard;
 	struct rundir *rundir;
+	struct strays *strays;
 	struct pool *pool;
-	char **environment; /* of the children; owned */
-	struct link unsent; /* to be written at the end of this turn */
-	struct link later;  /* to be looked at again by .tick */
+	char **environment;    /* of the children; owned */
+	char mark[MARK_BYTES]; /* one of them: of the worker that is just being started */
+	struct link unsent;    /* to be written at the end of this turn */
+	struct link later;     /* to be looked at again by .tick */
 	ev_timer tick;
 	/* What a read brings; belongs to whoever reads, until it returns. Only when memory is short
 	 * do bytes stay here, and then nobody else reads before they are put away. */

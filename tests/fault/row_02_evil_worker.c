@@ -91,7 +91,8 @@ static void meet(const char *behaviour, int evil, struct account *account, struc
 	account_close(account, tally);
 }
 
-/* Nobody works here: what is in the queue stays, and another pool does it. */
+/* Nobody is to work here: what is in the queue stays, and another pool does it. (Who speaks before
+ * he is asked may be taken for a worker, if a task happened to be on its way; then he works.) */
 static void shy(const char *behaviour, int starts, struct account *account, struct tally *tally)
 {
 	struct proc *proc = serve(behaviour, SHY, 1000, "1s");
@@ -105,7 +106,6 @@ static void shy(const char *behaviour, int starts, struct account *account, stru
 	watch_note_turns(proc, tally);
 	site_forget(proc);
 	expect_dead(behaviour, 0);
-	ck_assert_int_eq(account_witnessed(account), 0);
 	serve_well(account, tally);
 	account_close(account, tally);
 }

@@ -107,17 +107,23 @@ static void append(const char **to, size_t *count, const char *const from[])
 	}
 }
 
+static struct proc *start_argv(const char *const argv[], const char *const more[])
+{
+	const char *environment[MOST_ARGUMENTS] = {
+		scratch_text("WITNESS=%s", site.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
+	size_t variable_count = 2;
+	append(environment, &variable_count, more);
+	ck_assert_uint_lt(program_count, MOST_PROGRAMS);
+	return programs[program_count++] = proc_start(site.folder, argv, environment);
+}
+
 static struct proc *start_program(
 	const char *program, const char *const arguments[], const char *const more[])
 {
 	const char *argv[MOST_ARGUMENTS] = {site_built(program)};
-	const char *environment[MOST_ARGUMENTS] = {
-		scratch_text("WITNESS=%s", site.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
-	size_t argument_count = 1, variable_count = 2;
+	size_t argument_count = 1;
 	append(argv, &argument_count, arguments);
-	append(environment, &variable_count, more);
-	ck_assert_uint_lt(program_count, MOST_PROGRAMS);
-	return programs[program_count++] = proc_start(site.folder, argv, environment);
+	return start_argv(argv, more);
 }
 
 struct proc *site_wpool(const char *const arguments[])
@@ -162,17 +168,38 @@ pid_t site_worker_pid(void)
 	return pid;
 }
 
-struct proc *site_serve_program(
-	const char *program, const char *const environment[], const char *pools)
+/* Its path: owned by the caller. */
+static char *write_configuration(const char *pools)
 {
 	char *text =
 		scratch_text("broker: {url: \"%s\"}\npools:\n%s", broker_url(site.broker), pools);
 	char *path = scratch_path(site.folder, "wpool.yaml");
 	scratch_write(path, text);
+	free(text);
+	return path;
+}
+
+struct proc *site_serve_program(
+	const char *program, const char *const environment[], const char *pools)
+{
+	char *path = write_configuration(pools);
 	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
 	struct proc *serve = start_program(program, arguments, environment);
 	free(path);
-	free(text);
+	return serve;
+}
+
+struct proc *site_serve_under(const char *const starter[], const char *pools)
+{
+	char *path = write_configuration(pools);
+	const char *const command[] = {
+		site_built("wpool"), "serve", "--config", path, "--log-format", "text", NULL};
+	const char *argv[MOST_ARGUMENTS] = {NULL};
+	size_t count = 0;
+	append(argv, &count, starter);
+	append(argv, &count, command);
+	struct proc *serve = start_argv(argv, NULL);
+	free(path);
 	return serve;
 }
 

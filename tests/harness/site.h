@@ -54,6 +54,9 @@ struct proc *site_serve_pools(const char *pools);
  * or NULL). */
 struct proc *site_serve_program(
 	const char *program, const char *const environment[], const char *pools);
+/* The same, started by another program ("unshare", "-pf", ...; NULL-terminated) that is given the
+ * command line; wpool is what that becomes or its child. */
+struct proc *site_serve_under(const char *const starter[], const char *pools);
 /* wpool with these arguments (NULL-terminated). */
 struct proc *site_wpool(const char *const arguments[]);
 /* The lines of the witness that are this text; all of them for NULL. */

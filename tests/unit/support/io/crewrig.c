@@ -4,6 +4,7 @@
 #include "io/loop.h"
 #include "io/reaper.h"
 #include "io/rundir.h"
+#include "io/strays.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +63,10 @@ void crewrig_open(struct crewrig *rig, enum pipe_form form, const char *behaviou
 	ck_assert_int_eq(rundir_new(&rig->rundir), RC_OK);
 	ck_assert_int_eq(guard_start(rundir_path(rig->rundir), &rig->guard), RC_OK);
 	rig->reaper = reaper_new(rig->loop);
-	rig->crew = crew_new(rig->loop, &rig->config, rig->reaper, rig->guard, rig->rundir);
+	rig->strays = strays_new(rig->loop, rig->reaper, rundir_path(rig->rundir));
+	ck_assert_ptr_nonnull(rig->strays);
+	rig->crew = crew_new(
+		rig->loop, &rig->config, rig->reaper, rig->guard, rig->rundir, rig->strays);
 	ck_assert_ptr_nonnull(rig->crew);
 	crew_attach(rig->crew, rig->pool);
 	ev_timer_init(&rig->deadline, on_deadline, 20, 0);
@@ -74,6 +78,7 @@ void crewrig_close(struct crewrig *rig)
 	crew_free(rig->crew);
 	ck_assert_int_eq(rmdir(rundir_path(rig->rundir)), 0);
 	guard_stop(rig->guard);
+	strays_free(rig->strays);
 	rundir_free(rig->rundir);
 	reaper_free(rig->reaper);
 	ev_timer_stop(rig->loop, &rig->deadline);

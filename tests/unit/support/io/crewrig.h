@@ -19,6 +19,7 @@ struct crewrig {
 	struct reaper *reaper;
 	struct guard *guard;
 	struct rundir *rundir;
+	struct strays *strays;
 	struct crew_config config;
 	struct crew *crew;
 	struct pool *pool;
