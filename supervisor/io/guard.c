@@ -23,6 +23,8 @@
 /* Between two rounds of kills: a process that was just forking when the first came has then become
  * a member of its group, and can be seen. */
 #define GUARD_PAUSE_NS 20000000L
+/* A group of zombies can be killed for ever. */
+#define GUARD_GROUP_ROUNDS 2
 /* What forks faster than that for so long is let go. */
 #define GUARD_ROUNDS 100
 
@@ -61,11 +63,11 @@ static int kill_groups(struct guard_list *list)
 	return killed;
 }
 
-/* Until a round finds nothing: not in the groups, and nowhere on the machine with our mark. */
+/* Until a round finds nothing on the machine that bears our mark. */
 static void kill_all(struct guard_list *list, const char *directory)
 {
 	for (int round = 0; round < GUARD_ROUNDS; round++) {
-		int killed = kill_groups(list);
+		int killed = round < GUARD_GROUP_ROUNDS ? kill_groups(list) : 0;
 		killed += mark_kill_all(directory);
 		if (killed == 0)
 			break;
