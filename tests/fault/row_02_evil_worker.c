@@ -15,6 +15,7 @@
 #define SHY        64 /* workers where none ever takes a task */
 #define WARM       8  /* evil tasks before the memory is measured */
 #define MOST_DRIFT 1024
+#define AT_ONCE    10 /* evil tasks */
 
 static const char *const delays[] = {"100ms", NULL};
 
@@ -80,8 +81,10 @@ static void meet(const char *behaviour, int evil, struct account *account, struc
 	post(account, WARM);
 	account_await_settled(account);
 	long memory = watch_memory_kib(proc_pid(proc));
-	post(account, evil);
-	account_await_settled(account);
+	for (int left = evil; left > 0; left -= AT_ONCE) { /* floods take their time */
+		post(account, left < AT_ONCE ? left : AT_ONCE);
+		account_await_settled(account);
+	}
 	note_drift(behaviour, watch_memory_kib(proc_pid(proc)) - memory, tally);
 	site_stop(proc);
 	watch_note_turns(proc, tally);
