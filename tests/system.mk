@@ -4,8 +4,7 @@
 
 harness_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/harness/*.c))
 system_topics := $(patsubst tests/system/%.c,%,$(wildcard tests/system/*.c))
-# The cluster takes a minute, so it runs where it is asked for: make system TOPICS=cluster
-TOPICS ?= $(filter-out cluster,$(system_topics))
+TOPICS ?= $(system_topics)
 BROKER ?= $(WPOOL_BROKER)
 export WPOOL_BROKER := $(BROKER)
 system_programs := $(TOPICS:%=$(BUILD)/tests/system/%)

@@ -286,9 +286,9 @@ static void book_queue(struct account *account, const char *queue, bool is_end_o
 	ck_assert_int_le(broker_messages(site.broker, queue), 0);
 }
 
-static void expect_no_stale_ack(void)
+void account_expect_no_stale_ack(const struct broker *broker)
 {
-	char *log = broker_log(site.broker);
+	char *log = broker_log(broker);
 	ck_assert_msg(!strstr(log, "unknown delivery tag"),
 		"the broker was sent an unknown delivery tag");
 	free(log);
@@ -301,7 +301,7 @@ long account_close(struct account *account, struct tally *tally)
 	book_queue(account, account->at.replies, is_replied);
 	book_queue(account, account->at.dead, is_dead);
 	ck_assert_int_eq(broker_messages(site.broker, account->at.queue), 0);
-	expect_no_stale_ack();
+	account_expect_no_stale_ack(site.broker);
 	repeats = account->late;
 	for (long i = 0; i < account->count; i++) {
 		int ends = account->entries[i].ends;

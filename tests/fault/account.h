@@ -57,5 +57,7 @@ void account_await_progress(struct account *, long count);
  * for a broker that was sent an unknown delivery tag. The account and the witness are empty then.
  * Returns the repeats of this part. */
 long account_close(struct account *, struct tally *);
+/* That a node's log has no unknown delivery tag; account_close asks the site's. */
+void account_expect_no_stale_ack(const struct broker *);
 
 #endif
