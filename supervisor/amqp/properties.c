@@ -12,6 +12,12 @@ static const char types[PROPERTY_COUNT] = {
 #define WIRE_BIT(property) (1u << (15 - (property)))
 #define WIRE_UNKNOWN       (WIRE_BIT(PROPERTY_COUNT) * 2 - 1)
 
+/* The property that is first on the wire; flags is not 0. Most messages have few of them. */
+static int first_in(unsigned flags)
+{
+	return __builtin_clz(flags) - 16;
+}
+
 static struct text value_take(struct cursor *c, char type)
 {
 	switch (type) {
@@ -34,9 +40,10 @@ enum rc properties_parse(struct text raw, struct properties *ret)
 
 	if (flags & WIRE_UNKNOWN)
 		return RC_MALFORMED;
-	for (int p = 0; p < PROPERTY_COUNT; p++) {
-		if (flags & WIRE_BIT(p))
-			properties_set(&parsed, (enum property)p, value_take(&c, types[p]));
+	for (unsigned rest = flags; rest; rest &= ~WIRE_BIT(first_in(rest))) {
+		int p = first_in(rest);
+
+		properties_set(&parsed, (enum property)p, value_take(&c, types[p]));
 	}
 	if (!cursor_is_done(&c))
 		return RC_MALFORMED;
@@ -63,11 +70,10 @@ void properties_write(const struct properties *properties, struct buf *out)
 	for (int p = 0; p < PROPERTY_COUNT; p++)
 		flags |= properties_has(properties, (enum property)p) ? WIRE_BIT(p) : 0;
 	buf_append_be16(out, (uint16_t)flags);
-	for (int p = 0; p < PROPERTY_COUNT; p++) {
+	for (; flags; flags &= ~WIRE_BIT(first_in(flags))) {
+		int p = first_in(flags);
 		struct text value = properties->value[p];
 
-		if (!properties_has(properties, (enum property)p))
-			continue;
 		if (types[p] == 's')
 			buf_append_byte(out, (uint8_t)value.len);
 		else if (types[p] == 'F')

@@ -58,10 +58,8 @@ static size_t next_capacity(const struct buf *b, size_t need)
 /* Room for len bytes at the tail, whatever the limit says. Moving costs as much as there is to
  * move: it is done only where at least as much was consumed since the last time, else the room is
  * doubled, so that every byte is moved a bounded number of times. */
-static bool make_room(struct buf *b, size_t len)
+static __attribute__((noinline)) bool find_room(struct buf *b, size_t len)
 {
-	if (b->bytes && b->capacity - b->tail >= len)
-		return true;
 	if (len > SIZE_MAX - buf_len(b))
 		return false;
 	size_t need = buf_len(b) + len;
@@ -77,6 +75,11 @@ static bool make_room(struct buf *b, size_t len)
 	b->bytes = bytes;
 	b->capacity = capacity;
 	return true;
+}
+
+static inline bool make_room(struct buf *b, size_t len)
+{
+	return (b->bytes && b->capacity - b->tail >= len) || find_room(b, len);
 }
 
 uint8_t *buf_room(struct buf *b, size_t len)

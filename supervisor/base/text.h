@@ -45,4 +45,18 @@ static inline bool text_ends(struct text t, struct text suffix)
 	       text_is(text_of(t.ptr + t.len - suffix.len, suffix.len), suffix);
 }
 
+#define TEXT_DECIMAL_MAX 20
+
+/* The number in decimal digits, which are written at the end of buffer. */
+static inline struct text text_decimal(uint64_t number, char buffer[TEXT_DECIMAL_MAX])
+{
+	char *end = buffer + TEXT_DECIMAL_MAX;
+	char *first = end;
+
+	do
+		*--first = (char)('0' + number % 10);
+	while (number /= 10);
+	return text_of(first, (size_t)(end - first));
+}
+
 #endif

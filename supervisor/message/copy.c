@@ -5,14 +5,11 @@
 #include "message/copy_headers.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #define PERSISTENT         TEXT("\2")
 #define FRAME_OVERHEAD     8  /* type, channel, length and end octet of a frame */
 #define HEADER_FRAME_FIXED 12 /* class, weight and body size, in front of the properties */
 #define SHORT_STRING_MAX   255
-#define DIGITS_MAX         20 /* of a 64-bit number */
 /* RabbitMQ's name for "this channel's own replies": publishing it as reply_to from a channel that
  * has no such consumer closes the channel. */
 #define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
@@ -110,11 +107,10 @@ static size_t table_room(
 static void write_properties(const struct parcel *parcel, const struct copy_options *options,
 	struct buf *table, struct buf *scratch)
 {
-	char digits[DIGITS_MAX + 1];
-	int len = snprintf(digits, sizeof digits, "%" PRIu64, parcel->seq);
+	char digits[TEXT_DECIMAL_MAX];
 	struct properties properties;
 	struct text lost = inherit(parcel, &properties);
-	set_own(parcel, options, text_of(digits, (size_t)len), &properties);
+	set_own(parcel, options, text_decimal(parcel->seq, digits), &properties);
 	size_t room = table_room(&properties, options->frame_max, scratch);
 	copy_write_headers(parcel, options, lost, room, table);
 	if (buf_len(table) > 0)

@@ -1,19 +1,24 @@
 #include "message/retry_queue.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #define INFIX TEXT(".retry.")
 
 struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t room)
 {
 	bool is_seconds = delay % MTIME_SECOND == 0;
-	int len =
-		snprintf(buffer, room, "%.*s%.*s%" PRId64 "%s", TEXT_ARGS(queue), TEXT_ARGS(INFIX),
-			delay / (is_seconds ? MTIME_SECOND : MTIME_MS), is_seconds ? "s" : "ms");
-	if (len < 0 || (size_t)len >= room || len > RETRY_QUEUE_NAME_MAX)
-		return TEXT_NONE;
-	return text_of(buffer, (size_t)len);
+	uint64_t number = (uint64_t)(delay / (is_seconds ? MTIME_SECOND : MTIME_MS));
+	char digits[TEXT_DECIMAL_MAX];
+	struct text parts[] = {
+		queue, INFIX, text_decimal(number, digits), is_seconds ? TEXT("s") : TEXT("ms")};
+	size_t len = 0;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (parts[i].len >= room - len)
+			return TEXT_NONE;
+		if (parts[i].len > 0)
+			memcpy(buffer + len, parts[i].ptr, parts[i].len);
+		len += parts[i].len;
+	}
+	buffer[len] = 0;
+	return len > RETRY_QUEUE_NAME_MAX ? TEXT_NONE : text_of(buffer, len);
 }
 
 /* "10s" or "1500ms": the number, and what its unit is. */

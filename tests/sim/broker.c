@@ -35,6 +35,7 @@ struct broker *broker_new(struct random *random, const struct broker_watch *watc
 	broker->watch = watch;
 	broker->ack_timeout = MTIME_NEVER;
 	broker_set_release(broker, BROKER_3_10);
+	init_amqp_pool(&broker->pool, 4096);
 	list_init(&broker->queues);
 	list_init(&broker->connections);
 	return broker;
@@ -48,6 +49,7 @@ void broker_free(struct broker *broker)
 		broker_cut(CONTAINER_OF(link, struct broker_connection, place));
 	while ((link = list_first(&broker->queues)))
 		broker_delete(broker, CONTAINER_OF(link, struct queue, place)->name);
+	empty_amqp_pool(&broker->pool);
 	free(broker);
 }
 
@@ -65,28 +67,19 @@ struct broker_connection *broker_accept(struct broker *broker)
 	connection->broker = broker;
 	buf_init(&connection->in, BUFFER_MAX);
 	buf_init(&connection->out, BUFFER_MAX);
-	init_amqp_pool(&connection->pool, 4096);
-	for (uint16_t i = 0; i < BROKER_CHANNELS; i++) {
-		memset(&connection->channels[i], 0, offsetof(struct broker_channel, consumers));
-		list_init(&connection->channels[i].unacked);
-		list_init(&connection->channels[i].owed);
-		list_init(&connection->channels[i].noted);
-		channel_reset(connection, i);
-	}
+	for (uint16_t i = 1; i < BROKER_CHANNELS; i++)
+		channel_init(&connection->channels[i]);
 	list_append(&broker->connections, &connection->place);
 	return connection;
 }
 
 void broker_cut(struct broker_connection *connection)
 {
-	for (uint16_t i = 0; i < BROKER_CHANNELS; i++) {
+	for (uint16_t i = 1; i < connection->channel_count; i++)
 		channel_reset(connection, i);
-		buf_release(&connection->channels[i].content);
-	}
 	list_remove(&connection->place);
 	buf_release(&connection->in);
 	buf_release(&connection->out);
-	empty_amqp_pool(&connection->pool);
 	free(connection);
 }
 
@@ -133,7 +126,7 @@ static void on_connection_method(struct broker_connection *connection, amqp_meth
 		send(connection, AMQP_CONNECTION_OPEN_OK_METHOD, &open_ok);
 		break;
 	case AMQP_CONNECTION_CLOSE_METHOD:
-		for (uint16_t i = 0; i < BROKER_CHANNELS; i++)
+		for (uint16_t i = 1; i < connection->channel_count; i++)
 			channel_reset(connection, i);
 		connection->closing = true;
 		send(connection, AMQP_CONNECTION_CLOSE_OK_METHOD, &close_ok);
@@ -149,13 +142,13 @@ static void on_connection_method(struct broker_connection *connection, amqp_meth
 static void on_method(struct broker_connection *connection, const struct peer_frame *frame)
 {
 	amqp_method_number_t id;
-	void *method = peer_decode(frame, &connection->pool, &id);
+	void *method = peer_decode(frame, &connection->broker->pool, &id);
 
 	if (frame->channel == 0)
 		on_connection_method(connection, id);
 	else
 		channel_on_method(connection, frame->channel, id, method);
-	recycle_amqp_pool(&connection->pool);
+	recycle_amqp_pool(&connection->broker->pool);
 }
 
 static void on_frame(struct broker_connection *connection, const struct peer_frame *frame)
@@ -231,7 +224,7 @@ void broker_work(struct broker *broker, bool generous)
 		struct broker_connection *connection =
 			CONTAINER_OF(link, struct broker_connection, place);
 
-		for (uint16_t i = 1; i < BROKER_CHANNELS && !connection->closing; i++)
+		for (uint16_t i = 1; i < connection->channel_count && !connection->closing; i++)
 			channel_work(connection, i, generous);
 	}
 }
@@ -247,7 +240,7 @@ void broker_end_connection(struct broker_connection *connection, uint16_t code, 
 	amqp_connection_close_t close = {
 		.reply_code = code, .reply_text = amqp_cstring_bytes(words)};
 
-	for (uint16_t i = 0; i < BROKER_CHANNELS; i++)
+	for (uint16_t i = 1; i < connection->channel_count; i++)
 		channel_reset(connection, i);
 	connection->closing = true;
 	send(connection, AMQP_CONNECTION_CLOSE_METHOD, &close);

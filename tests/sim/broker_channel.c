@@ -34,6 +34,16 @@ static void requeue_all(struct broker_connection *connection, struct broker_chan
 	}
 }
 
+void channel_init(struct broker_channel *channel)
+{
+	memset(channel, 0, offsetof(struct broker_channel, consumers));
+	list_init(&channel->unacked);
+	list_init(&channel->owed);
+	list_init(&channel->noted);
+	channel->prefetch = UINT32_MAX;
+	buf_init(&channel->content, CONTENT_MAX);
+}
+
 void channel_reset(struct broker_connection *connection, uint16_t number)
 {
 	struct broker_channel *channel = &connection->channels[number];
@@ -43,12 +53,7 @@ void channel_reset(struct broker_connection *connection, uint16_t number)
 	free_list(&channel->noted, offsetof(struct noted, place));
 	buf_release(&channel->content);
 	memset(channel->consumers, 0, channel->consumer_count * sizeof *channel->consumers);
-	memset(channel, 0, offsetof(struct broker_channel, consumers));
-	list_init(&channel->unacked);
-	list_init(&channel->owed);
-	list_init(&channel->noted);
-	channel->prefetch = UINT32_MAX;
-	buf_init(&channel->content, CONTENT_MAX);
+	channel_init(channel);
 }
 
 void channel_fail(struct broker_connection *connection, uint16_t number, uint16_t code,
@@ -79,6 +84,8 @@ static void on_open(struct broker_connection *connection, uint16_t number)
 	amqp_channel_open_ok_t ok = {0};
 
 	sim_require(connection->channels[number].state == CHANNEL_SHUT, "a channel opened twice");
+	if (connection->channel_count <= number)
+		connection->channel_count = (uint16_t)(number + 1);
 	channel_reset(connection, number);
 	connection->channels[number].state = CHANNEL_OPEN;
 	send(connection, number, AMQP_CHANNEL_OPEN_OK_METHOD, &ok);

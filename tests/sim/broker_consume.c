@@ -66,11 +66,13 @@ uint32_t consume_count(const struct broker *broker, const struct queue *queue)
 	uint32_t count = 0;
 
 	for (const struct link *link = broker->connections.next; link != &broker->connections;
-		link = link->next)
-		for (uint16_t i = 1; i < BROKER_CHANNELS; i++)
-			count += count_on(
-				&CONTAINER_OF(link, struct broker_connection, place)->channels[i],
-				queue);
+		link = link->next) {
+		const struct broker_connection *connection =
+			CONTAINER_OF(link, struct broker_connection, place);
+
+		for (uint16_t i = 1; i < connection->channel_count; i++)
+			count += count_on(&connection->channels[i], queue);
+	}
 	return count;
 }
 
@@ -167,9 +169,10 @@ void consume_cancel(
 
 /* ---------- deliveries ---------- */
 
-static void keep_unacked(struct broker_channel *channel, struct consumer_entry *entry,
-	struct stored *stored, mtime now)
+static void keep_unacked(struct broker *broker, struct broker_channel *channel,
+	struct consumer_entry *entry, struct stored *stored)
 {
+	broker->stirred = true;
 	if (entry->no_ack) {
 		queue_forget(stored);
 		return;
@@ -179,7 +182,7 @@ static void keep_unacked(struct broker_channel *channel, struct consumer_entry *
 	stored->queue->unacked++;
 	stored->is_returned = false;
 	stored->tag = channel->next_tag;
-	stored->delivered_at = now;
+	stored->delivered_at = broker->now;
 	stored->consumer = entry;
 	entry->unacked++;
 }
@@ -201,7 +204,7 @@ static void deliver(struct broker_connection *connection, uint16_t number,
 	queue_append_properties(stored, &properties);
 	peer_send_content(&connection->out, number, buf_text(&properties), stored_body(stored));
 	buf_release(&properties);
-	keep_unacked(channel, entry, stored, connection->broker->now);
+	keep_unacked(connection->broker, channel, entry, stored);
 }
 
 /* It takes no number: the next delivery has the same. */

@@ -3,7 +3,6 @@
 #include "amqp/table.h"
 #include "sim/broker_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define DEATHS_MAX 64
@@ -156,9 +155,9 @@ static void put_three(struct death *death, const char *which)
 		{"reason", text_from(death->reason)}};
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		char key[64];
+		char key[64] = "x-";
 
-		snprintf(key, sizeof key, "x-%s-death-%s", which, parts[i].what);
+		strcat(strcat(strcat(key, which), "-death-"), parts[i].what);
 		table_put_string(&death->new_headers, text_from(key), parts[i].value);
 	}
 }
@@ -302,6 +301,7 @@ void dead_letter(struct broker *broker, struct stored *stored, const char *reaso
 		stored->held_for = reason;
 		stored->expires = broker->now + HELD_FOR;
 		list_append(&queue->held, &stored->place);
+		broker->stirred = true;
 		return;
 	}
 	list_init(&stored->place);

@@ -16,14 +16,21 @@ static mtime read_expiration(struct text digits)
 	return number * MTIME_MS;
 }
 
-mtime expire_time(const struct broker *broker, const struct queue *queue, struct text raw)
+/* The flags word says whether it has one: few have. */
+static mtime own_span(struct text raw)
 {
 	struct properties properties;
-	mtime span = queue->arguments.ttl;
 
+	if (raw.len > 0 && !(raw.ptr[0] & 1))
+		return MTIME_NEVER;
 	sim_require(properties_parse(raw, &properties) == RC_OK, "published properties");
-	if (properties_has(&properties, PROPERTY_EXPIRATION))
-		span = mtime_min(span, read_expiration(properties.value[PROPERTY_EXPIRATION]));
+	return read_expiration(properties.value[PROPERTY_EXPIRATION]);
+}
+
+mtime expire_time(const struct broker *broker, const struct queue *queue, struct text raw)
+{
+	mtime span = mtime_min(queue->arguments.ttl, own_span(raw));
+
 	sim_require(
 		broker->answers_mistakes || span == MTIME_NEVER || queue->arguments.dead_letters,
 		"a message that expires for good, in queue %s", queue->name);
@@ -48,6 +55,13 @@ void expire_queue(struct broker *broker, struct queue *queue)
 	dead_try_held(broker, queue);
 }
 
+static bool has_due(const struct queue *queue, mtime now)
+{
+	const struct stored *head = first_of(&queue->ready);
+
+	return (head && head->expires <= now) || !list_is_empty(&queue->held);
+}
+
 #define EACH_QUEUE(broker, link)                                                                   \
 	for (struct link *link = (broker)->queues.next; link != &(broker)->queues;                 \
 		link = link->next)
@@ -56,13 +70,18 @@ void broker_set_time(struct broker *broker, mtime now)
 {
 	broker->now = now;
 	timeout_check(broker);
+	if (!broker->stirred && now < broker->next_due)
+		return;
+	broker->stirred = false;
 	EACH_QUEUE(broker, link)
 	{
 		struct queue *queue = CONTAINER_OF(link, struct queue, place);
 
-		if (!queue->deleted)
+		if (!queue->deleted && has_due(queue, now))
 			expire_queue(broker, queue);
+		broker->stirred = broker->stirred || !list_is_empty(&queue->held);
 	}
+	broker->next_due = broker_deadline(broker);
 }
 
 mtime broker_deadline(const struct broker *broker)

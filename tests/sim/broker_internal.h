@@ -75,6 +75,7 @@ void channel_blame(struct broker_connection *, uint16_t channel, uint16_t code,
 	amqp_method_number_t cause, const char *words);
 void channel_on_method(
 	struct broker_connection *, uint16_t channel, amqp_method_number_t, void *method);
+void channel_init(struct broker_channel *);
 /* Requeues and forgets everything; the number may be used again. */
 void channel_reset(struct broker_connection *, uint16_t channel);
 void channel_fail(struct broker_connection *, uint16_t channel, uint16_t code,

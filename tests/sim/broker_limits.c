@@ -24,7 +24,7 @@ static bool is_overdue(const struct broker *broker, const struct broker_channel 
 
 static void check_connection(struct broker_connection *connection)
 {
-	for (uint16_t i = 1; i < BROKER_CHANNELS; i++)
+	for (uint16_t i = 1; i < connection->channel_count; i++)
 		if (is_overdue(connection->broker, &connection->channels[i]))
 			channel_fail(connection, i, 406, 0,
 				"PRECONDITION_FAILED - delivery acknowledgement timed out");

@@ -90,7 +90,7 @@ struct broker_connection {
 	struct buf in, out;
 	bool greeted, closing;
 	bool has_published;
-	amqp_pool_t pool;
+	uint16_t channel_count; /* of the channels: those behind it were never opened */
 	struct broker_channel channels[BROKER_CHANNELS];
 };
 
@@ -104,7 +104,10 @@ struct broker {
 	mtime ack_timeout; /* MTIME_NEVER: none */
 	mtime next_check;  /* of it */
 	mtime now;
+	bool stirred;   /* what stands at the head of a queue may have changed since... */
+	mtime next_due; /* ... it was found that nothing expires before this time */
 	bool alarm;
+	amqp_pool_t pool; /* of the method that is being read */
 	const struct release *release;
 	bool answers_mistakes; /* instead of ending the run */
 };

@@ -10,7 +10,7 @@
 void broker_note_publish(struct broker_connection *connection, uint16_t number, uint64_t seq,
 	uint64_t instance, const struct copy_facts *facts)
 {
-	struct noted *noted = calloc(1, sizeof *noted);
+	struct noted *noted = malloc(sizeof *noted);
 
 	sim_require(noted, "out of memory");
 	*noted = (struct noted){.seq = seq, .instance = instance, .facts = *facts};
@@ -53,7 +53,18 @@ struct publication {
 	struct properties properties;
 	struct buf rewritten; /* its properties, where they are not stored as they came */
 	struct route route;
+	bool has_copies; /* a header CC or BCC */
 };
+
+static bool has_copies(struct text headers)
+{
+	struct table_field field;
+
+	while (table_next(&headers, true, &field))
+		if (text_is(field.key, TEXT("CC")) || text_is(field.key, TEXT("BCC")))
+			return true;
+	return false;
+}
 
 /* What RabbitMQ refuses with 406, or NULL. */
 static const char *find_mistake(const struct broker_channel *channel, struct publication *p)
@@ -70,8 +81,8 @@ static const char *find_mistake(const struct broker_channel *channel, struct pub
 	if (text_is(p->properties.value[PROPERTY_REPLY_TO], TEXT("amq.rabbitmq.reply-to")) &&
 		!channel->reply_token[0])
 		return "PRECONDITION_FAILED - fast reply consumer does not exist";
-	if (!route_add_header(&p->route, headers, TEXT("CC")) ||
-		!route_add_header(&p->route, headers, TEXT("BCC")))
+	if (p->has_copies && (!route_add_header(&p->route, headers, TEXT("CC")) ||
+				     !route_add_header(&p->route, headers, TEXT("BCC"))))
 		return "PRECONDITION_FAILED - unacceptable type in header";
 	return NULL;
 }
@@ -103,7 +114,7 @@ static bool needs_rewriting(const struct publication *p)
 	struct text headers = p->properties.value[PROPERTY_HEADERS];
 	struct table_field field;
 
-	return table_find(headers, TEXT("BCC"), &field) ||
+	return (p->has_copies && table_find(headers, TEXT("BCC"), &field)) ||
 	       text_is(p->properties.value[PROPERTY_REPLY_TO], TEXT("amq.rabbitmq.reply-to"));
 }
 
@@ -131,7 +142,7 @@ static void owe_confirm(struct broker_channel *channel, uint64_t instance, enum 
 
 	if (!channel->confirms)
 		return;
-	owed = calloc(1, sizeof *owed);
+	owed = malloc(sizeof *owed);
 	sim_require(owed, "out of memory");
 	*owed = (struct owed_confirm){
 		.seq = channel->published, .instance = instance, .fate = fate};
@@ -176,6 +187,7 @@ static void finish_publish(struct broker_connection *connection, uint16_t number
 
 	sim_require(properties_parse(p.letter.properties, &p.properties) == RC_OK,
 		"published properties");
+	p.has_copies = has_copies(p.properties.value[PROPERTY_HEADERS]);
 	route_add(&p.route, p.letter.key);
 	buf_init(&p.rewritten, CONTENT_MAX);
 	mistake = find_mistake(channel, &p);

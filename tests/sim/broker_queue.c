@@ -80,10 +80,13 @@ uint32_t queue_ready(const struct queue *queue)
 static void cancel_consumers_of(struct broker *broker, const struct queue *queue)
 {
 	for (struct link *link = broker->connections.next; link != &broker->connections;
-		link = link->next)
-		for (uint16_t i = 1; i < BROKER_CHANNELS; i++)
-			consume_cancel(
-				CONTAINER_OF(link, struct broker_connection, place), i, queue);
+		link = link->next) {
+		struct broker_connection *connection =
+			CONTAINER_OF(link, struct broker_connection, place);
+
+		for (uint16_t i = 1; i < connection->channel_count; i++)
+			consume_cancel(connection, i, queue);
+	}
 }
 
 void broker_delete(struct broker *broker, const char *name)
@@ -111,17 +114,17 @@ static void append(char **end, struct text bytes)
 
 static struct stored *new_stored(const struct letter *letter)
 {
-	struct stored *stored = calloc(1, sizeof *stored + letter->key.len + letter->bcc.len +
-						  letter->properties.len + letter->body.len);
+	struct stored *stored = malloc(sizeof *stored + letter->key.len + letter->bcc.len +
+				       letter->properties.len + letter->body.len);
 	char *end;
 
 	sim_require(stored, "out of memory");
-	stored->facts = letter->facts;
-	stored->has_died = letter->has_died;
-	stored->key_len = letter->key.len;
-	stored->bcc_len = letter->bcc.len;
-	stored->properties_len = letter->properties.len;
-	stored->body_len = letter->body.len;
+	*stored = (struct stored){.facts = letter->facts,
+		.has_died = letter->has_died,
+		.key_len = letter->key.len,
+		.bcc_len = letter->bcc.len,
+		.properties_len = letter->properties.len,
+		.body_len = letter->body.len};
 	end = stored->bytes;
 	append(&end, letter->key);
 	append(&end, letter->bcc);
@@ -141,6 +144,7 @@ void queue_store(struct broker *broker, struct queue *queue, const struct letter
 	stored->instance = ++broker->next_instance;
 	stored->order = ++broker->next_order;
 	list_append(&queue->ready, &stored->place);
+	broker->stirred = true;
 	broker->watch->on_stored(
 		broker->watch->ctx, stored->instance, &letter->facts, queue->name, letter->body);
 }
@@ -205,6 +209,7 @@ bool queue_requeue(struct broker *broker, struct stored *stored, enum requeue_ca
 		return true;
 	}
 	queue_take(stored);
+	broker->stirred = true;
 	stored->redelivered = true;
 	stored->returns++;
 	if (limit_is_passed(broker, stored)) {

@@ -60,7 +60,7 @@ bool route_reply(struct broker *broker, struct text token, struct text propertie
 		struct broker_connection *connection =
 			CONTAINER_OF(link, struct broker_connection, place);
 
-		for (uint16_t i = 1; i < BROKER_CHANNELS; i++) {
+		for (uint16_t i = 1; i < connection->channel_count; i++) {
 			const char *own = connection->channels[i].reply_token;
 
 			if (!own[0] || !text_is(text_from(own), token))

@@ -104,9 +104,8 @@ static const struct table tables[COVER_TABLE_COUNT] = {
 
 void cover_code(unsigned code, bool of_channel)
 {
-	char digits[16];
+	char digits[] = {'0' + code / 100 % 10, '0' + code / 10 % 10, '0' + code % 10, 0};
 
-	snprintf(digits, sizeof digits, "%u", code);
 	for (unsigned i = 0; i < sizeof codes / sizeof *codes; i++)
 		if (strcmp(codes[i], digits) == 0)
 			cover_mark(COVER_CODE, i, !of_channel);

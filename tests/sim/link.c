@@ -86,12 +86,10 @@ void link_init(struct client_link *link, struct supervisor *supervisor, bool pub
 		.retry_at = supervisor->world->now};
 }
 
-void link_tick(struct client_link *link)
+void link_on_deadline(struct client_link *link)
 {
 	struct world *world = link->world;
 
-	if (world->now < link->retry_at)
-		return;
 	if (link->connection) {
 		cover_mark(COVER_WIRE, WIRE_UNANSWERED, link->publishes);
 		link_cut(link, false);

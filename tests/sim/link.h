@@ -5,8 +5,13 @@
 #include "sim/world.h"
 
 void link_init(struct client_link *, struct supervisor *, bool publishes);
-/* Connects when it is time. */
-void link_tick(struct client_link *);
+/* Connects; or gives up waiting for the broker's goodbye. */
+void link_on_deadline(struct client_link *);
+static inline void link_tick(struct client_link *link)
+{
+	if (link->retry_at <= link->world->now)
+		link_on_deadline(link);
+}
 /* Moves some bytes each way, cut anywhere; all of them if the world is calm. */
 void link_move(struct client_link *);
 /* The wire is cut: what was on it is lost. */

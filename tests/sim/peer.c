@@ -6,6 +6,7 @@
 #define FRAME_HEADER   7
 #define FRAME_END      0xce
 #define CLASS_BASIC    60
+#define CONTENT_HEADER 12 /* class, weight, size of the body */
 
 static uint32_t be32(const uint8_t *p)
 {
@@ -42,35 +43,59 @@ void *peer_decode(const struct peer_frame *frame, amqp_pool_t *pool, amqp_method
 	return method;
 }
 
+static void put_be16(uint8_t *p, uint16_t value)
+{
+	p[0] = (uint8_t)(value >> 8);
+	p[1] = (uint8_t)value;
+}
+
+static void put_be32(uint8_t *p, uint32_t value)
+{
+	put_be16(p, (uint16_t)(value >> 16));
+	put_be16(p + 2, (uint16_t)value);
+}
+
+static void put_header(uint8_t *p, uint8_t type, uint16_t channel, size_t len)
+{
+	p[0] = type;
+	put_be16(p + 1, channel);
+	put_be32(p + 3, (uint32_t)len);
+}
+
 void peer_send_frame(struct buf *out, uint8_t type, uint16_t channel, struct text payload)
 {
-	buf_append_byte(out, type);
-	buf_append_be16(out, channel);
-	buf_append_be32(out, (uint32_t)payload.len);
+	uint8_t header[FRAME_HEADER];
+
+	put_header(header, type, channel, payload.len);
+	buf_append(out, header, sizeof header);
 	buf_append_text(out, payload);
 	buf_append_byte(out, FRAME_END);
 }
 
 void peer_send_method(struct buf *out, uint16_t channel, amqp_method_number_t id, void *method)
 {
-	uint8_t payload[4096] = {id >> 24, id >> 16 & 0xff, id >> 8 & 0xff, id & 0xff};
-	amqp_bytes_t room = {sizeof payload - 4, payload + 4};
+	uint8_t frame[4096];
+	uint8_t *arguments = frame + FRAME_HEADER + 4;
+	amqp_bytes_t room = {sizeof frame - FRAME_OVERHEAD - 4, arguments};
 	int len = amqp_encode_method(id, method, room);
 
 	sim_require(len >= 0, "the fake broker cannot encode a method");
-	peer_send_frame(out, AMQP_FRAME_METHOD, channel, text_of(payload, (size_t)len + 4));
+	put_header(frame, AMQP_FRAME_METHOD, channel, (size_t)len + 4);
+	put_be32(frame + FRAME_HEADER, id);
+	arguments[len] = FRAME_END;
+	buf_append(out, frame, FRAME_OVERHEAD + 4 + (size_t)len);
 }
 
 void peer_send_content(struct buf *out, uint16_t channel, struct text properties, struct text body)
 {
 	size_t most = PEER_FRAME_MAX - FRAME_OVERHEAD;
+	uint8_t start[FRAME_HEADER + CONTENT_HEADER];
 
-	buf_append_byte(out, AMQP_FRAME_HEADER);
-	buf_append_be16(out, channel);
-	buf_append_be32(out, (uint32_t)(12 + properties.len));
-	buf_append_be16(out, CLASS_BASIC);
-	buf_append_be16(out, 0);
-	buf_append_be64(out, body.len);
+	put_header(start, AMQP_FRAME_HEADER, channel, CONTENT_HEADER + properties.len);
+	put_be32(start + FRAME_HEADER, CLASS_BASIC << 16);
+	put_be32(start + FRAME_HEADER + 4, (uint32_t)((uint64_t)body.len >> 32));
+	put_be32(start + FRAME_HEADER + 8, (uint32_t)body.len);
+	buf_append(out, start, sizeof start);
 	buf_append_text(out, properties);
 	buf_append_byte(out, FRAME_END);
 	while (body.len > 0) {

@@ -5,6 +5,10 @@
 
 #include <stdio.h>
 
+/* An audit walks all there is: a pool that has gone wrong stays so for more turns than this. A
+ * replay looks at each. */
+#define TURNS_PER_AUDIT 4
+
 /* What lasts is told at full volume once, until it is over. */
 static void check_volume(struct station *station, enum log_level level, const char *words)
 {
@@ -102,7 +106,7 @@ void station_turn(struct station *station)
 	pool_step(station->pool, now, &event);
 	consumer_tick(station->consumer, now);
 	station->turned_at = now;
-	if (station->stirred)
+	if (station->stirred && (sim_is_traced || ++station->stirs % TURNS_PER_AUDIT == 0))
 		pool_audit(station->pool);
 	station->stirred = false;
 }

@@ -43,6 +43,15 @@ enum send_result workers_send(
 void workers_wish(struct workers *, uint16_t slot, uint32_t life, enum slot_wish);
 /* A worker does the next thing it can do, if there is any. */
 void workers_act(struct workers *, uint16_t slot);
+/* In a calm world nothing comes of workers_act now. */
+static inline bool workers_is_at_rest(const struct workers *workers, uint16_t slot)
+{
+	const struct worker *worker = &workers->worker[slot];
+
+	return worker->phase == WORKER_NONE ||
+	       (worker->phase == WORKER_RUNNING && worker->count == 0 && !worker->full &&
+		       !worker->quit && !worker->term && !worker->kill);
+}
 bool workers_is_anyone_alive(const struct workers *);
 
 #endif

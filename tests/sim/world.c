@@ -48,6 +48,13 @@ mtime world_deadline(struct world *world)
 
 /* ---------- calm ---------- */
 
+static void calm_workers(struct station *station)
+{
+	for (uint16_t slot = 0; slot < station->config.workers; slot++)
+		if (!workers_is_at_rest(&station->workers, slot))
+			workers_act(&station->workers, slot);
+}
+
 /* A turn comes only of something that happened, or of a deadline: a wrong one is a standstill. */
 static void calm_supervisor(struct supervisor *supervisor)
 {
@@ -60,8 +67,7 @@ static void calm_supervisor(struct supervisor *supervisor)
 		link_move(&supervisor->links[i]);
 	}
 	for (uint16_t i = 0; i < supervisor->station_count; i++)
-		for (uint16_t slot = 0; slot < supervisor->stations[i].config.workers; slot++)
-			workers_act(&supervisor->stations[i].workers, slot);
+		calm_workers(&supervisor->stations[i]);
 	if (world->moved || supervisor->stirred || supervisor_deadline(supervisor) <= world->now) {
 		supervisor_turn(supervisor);
 		world->moved = true; /* it may have something to send, before time jumps */

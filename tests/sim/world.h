@@ -31,7 +31,8 @@ struct station {
 	struct consumer *consumer;
 	struct publisher *publisher;
 	mtime turned_at; /* the turn before this one */
-	bool stirred;    /* something happened since the last audit */
+	bool stirred;    /* something happened since the last turn */
+	uint32_t stirs;  /* turns in which something had */
 	struct workers workers;
 };
 

@@ -146,11 +146,23 @@ START_TEST(test_mtime_saturates)
 }
 END_TEST
 
+START_TEST(test_decimal)
+{
+	static const uint64_t numbers[] = {0, 7, 10, 99, 100, 4294967296, UINT64_MAX};
+	static const char *const words[] = {
+		"0", "7", "10", "99", "100", "4294967296", "18446744073709551615"};
+	char buffer[TEXT_DECIMAL_MAX];
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		ck_assert(text_is(text_decimal(numbers[i], buffer), text_from(words[i])));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/text");
 	UNIT_CASE(s, "utf8", test_utf8, test_utf8_pairs, test_ascii_prefix);
-	UNIT_CASE(s, "rest", test_json_strings, test_rc_words, test_list, test_mtime_saturates);
+	UNIT_CASE(s, "rest", test_json_strings, test_rc_words, test_list, test_mtime_saturates,
+		test_decimal);
 	return s;
 }
 
