@@ -55,6 +55,9 @@ void broker_set_release(struct broker *, enum broker_release);
  * announced; before, both end the run. */
 void broker_answer_mistakes(struct broker *);
 
+/* Quorum queues log late what is settled; a channel sends so many commands on before it waits. */
+void broker_log_late(struct broker *, uint32_t limit);
+
 void broker_declare(struct broker *, const char *queue, bool quorum);
 /* Its messages are gone, its consumers are cancelled. */
 void broker_delete(struct broker *, const char *queue);

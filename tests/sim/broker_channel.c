@@ -38,6 +38,7 @@ void channel_init(struct broker_channel *channel)
 {
 	memset(channel, 0, offsetof(struct broker_channel, consumers));
 	list_init(&channel->unacked);
+	list_init(&channel->settling);
 	list_init(&channel->owed);
 	list_init(&channel->noted);
 	channel->prefetch = UINT32_MAX;
@@ -48,6 +49,7 @@ void channel_reset(struct broker_connection *connection, uint16_t number)
 {
 	struct broker_channel *channel = &connection->channels[number];
 
+	settle_end(connection, number);
 	requeue_all(connection, channel);
 	free_list(&channel->owed, offsetof(struct owed_confirm, place));
 	free_list(&channel->noted, offsetof(struct noted, place));
@@ -124,7 +126,7 @@ static void on_settle(struct broker_connection *connection, uint16_t number,
 	else
 		settlement = (struct settlement){
 			reject->delivery_tag, .requeue = reject->requeue, .cause = id};
-	consume_on_settle(connection, number, &settlement);
+	settle_on_method(connection, number, &settlement);
 }
 
 void channel_work(struct broker_connection *connection, uint16_t number, bool generous)
@@ -132,6 +134,7 @@ void channel_work(struct broker_connection *connection, uint16_t number, bool ge
 	if (connection->channels[number].state != CHANNEL_OPEN)
 		return;
 	confirm_some(connection, number, generous);
+	settle_log_some(connection, number, generous);
 	consume_deliver(connection, number, generous);
 }
 

@@ -126,6 +126,7 @@ void consume_on_consume(
 	amqp_basic_consume_ok_t ok = {.consumer_tag = consume->consumer_tag};
 
 	sim_require(consume->consumer_tag.len > 0, "a consumer without a tag");
+	settle_synchronize(connection, number);
 	if (begin(connection, number, consume))
 		send(connection, number, AMQP_BASIC_CONSUME_OK_METHOD, &ok);
 }
@@ -241,75 +242,6 @@ void consume_deliver(struct broker_connection *connection, uint16_t number, bool
 			deliver(connection, number, entry,
 				CONTAINER_OF(link, struct stored, place));
 		}
-	}
-}
-
-/* ---------- settling ---------- */
-
-/* RabbitMQ 3.10 counts a message that came back too often as two that the consumer has done with.
- */
-static void requeue(struct broker *broker, struct stored *stored)
-{
-	struct consumer_entry *entry = stored->consumer;
-
-	if (!queue_requeue(broker, stored, REQUEUE_ASKED) && broker->release->limit_pays_twice &&
-		entry->prefetch < UINT32_MAX)
-		entry->prefetch++;
-}
-
-static void settle(struct broker_connection *connection, struct stored *stored,
-	const struct settlement *settlement)
-{
-	struct broker *broker = connection->broker;
-	const struct broker_watch *watch = broker->watch;
-	uint64_t instance = stored->instance;
-	bool is_gone = settlement->requeue && stored->queue->deleted;
-
-	stored->consumer->unacked--;
-	if (settlement->requeue) {
-		requeue(broker, stored);
-	} else if (settlement->ack) {
-		queue_forget(stored);
-	} else {
-		queue_take(stored);
-		dead_letter(broker, stored, "rejected");
-	}
-	if (!is_gone)
-		watch->on_settled(watch->ctx, instance, settlement->ack, settlement->requeue);
-}
-
-static bool is_unacked(const struct broker_channel *channel, uint64_t tag)
-{
-	for (struct link *link = channel->unacked.next; link != &channel->unacked;
-		link = link->next)
-		if (CONTAINER_OF(link, struct stored, place)->tag == tag)
-			return true;
-	return false;
-}
-
-/* With multiple, tag 0 means all. */
-void consume_on_settle(
-	struct broker_connection *connection, uint16_t number, const struct settlement *settlement)
-{
-	struct broker_channel *channel = &connection->channels[number];
-	struct link *link = channel->unacked.next;
-	uint64_t tag = settlement->tag;
-	bool all = tag == 0 && settlement->multiple;
-
-	sim_require(connection->broker->answers_mistakes || tag > 0, "a settlement of tag 0");
-	if (!all && !is_unacked(channel, tag)) {
-		sim_require(connection->broker->answers_mistakes,
-			"unknown delivery tag %llu on channel %u", (unsigned long long)tag, number);
-		channel_fail(connection, number, 406, settlement->cause,
-			"PRECONDITION_FAILED - unknown delivery tag");
-		return;
-	}
-	while (link != &channel->unacked) {
-		struct stored *stored = CONTAINER_OF(link, struct stored, place);
-
-		link = link->next;
-		if (all || stored->tag == tag || (settlement->multiple && stored->tag < tag))
-			settle(connection, stored, settlement);
 	}
 }
 

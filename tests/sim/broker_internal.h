@@ -92,12 +92,20 @@ uint32_t consume_count(const struct broker *, const struct queue *);
 void consume_deliver(struct broker_connection *, uint16_t channel, bool generous);
 void consume_deliver_reply(struct broker_connection *, uint16_t channel, struct text token,
 	struct text properties, struct text body);
+
+/* broker_settle.c */
 struct settlement {
 	uint64_t tag;
 	bool multiple, ack, requeue;
 	amqp_method_number_t cause;
 };
-void consume_on_settle(struct broker_connection *, uint16_t channel, const struct settlement *);
+void settle_on_method(struct broker_connection *, uint16_t channel, const struct settlement *);
+/* Some of what was sent on is logged; generous: all, if any. */
+void settle_log_some(struct broker_connection *, uint16_t channel, bool generous);
+/* All that was sent on is logged, and what was kept is sent on. */
+void settle_synchronize(struct broker_connection *, uint16_t channel);
+/* The channel ends: what was kept is unacked as before. */
+void settle_end(struct broker_connection *, uint16_t channel);
 
 /* broker_publish.c */
 void publish_on_method(

@@ -18,6 +18,8 @@ struct stored {
 	uint64_t tag;                    /* unacked only */
 	mtime delivered_at;              /* likewise */
 	struct consumer_entry *consumer; /* unacked only */
+	uint64_t command;                /* settling only: by which it is settled, and how */
+	bool is_acked, is_given_back;
 	uint32_t returns;
 	mtime expires; /* MTIME_NEVER: never */
 	struct copy_facts facts;
@@ -69,10 +71,12 @@ struct broker_channel {
 	uint64_t next_tag;
 	char reply_token[NAME_MAX_BYTES]; /* of its direct reply-to; empty: none */
 	bool confirms;
-	uint64_t published;  /* confirm numbers given */
-	struct link unacked; /* in order of tag */
-	struct link owed;    /* confirms, in order of number */
-	struct link noted;   /* what coming publishes are for */
+	uint64_t published;   /* confirm numbers given */
+	struct link unacked;  /* in order of tag */
+	struct link settling; /* what a client has settled, and its quorum queue not yet */
+	uint64_t commands, sent_on, logged; /* of those that settle: up to which */
+	struct link owed;                   /* confirms, in order of number */
+	struct link noted;                  /* what coming publishes are for */
 	/* a publish whose content is on its way */
 	bool in_publish, mandatory, to_nowhere; /* to_nowhere: the exchange does not exist */
 	char routing_key[256];
@@ -104,8 +108,9 @@ struct broker {
 	mtime ack_timeout; /* MTIME_NEVER: none */
 	mtime next_check;  /* of it */
 	mtime now;
-	bool stirred;   /* what stands at the head of a queue may have changed since... */
-	mtime next_due; /* ... it was found that nothing expires before this time */
+	uint32_t commands_limit; /* see broker_log_late; 0: no log */
+	bool stirred;            /* what stands at the head of a queue may have changed since... */
+	mtime next_due;          /* ... it was found that nothing expires before this time */
 	bool alarm;
 	amqp_pool_t pool; /* of the method that is being read */
 	const struct release *release;

@@ -208,6 +208,12 @@ void link_move(struct client_link *link)
 		move_to_client(link);
 }
 
+bool link_is_still(const struct client_link *link)
+{
+	return !link->connection || (buf_len(connection_output(link->connection)) == 0 &&
+					    buf_len(broker_output(link->peer)) == 0);
+}
+
 void link_close(struct client_link *link)
 {
 	link->retry_at = MTIME_NEVER;

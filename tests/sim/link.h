@@ -14,6 +14,8 @@ static inline void link_tick(struct client_link *link)
 }
 /* Moves some bytes each way, cut anywhere; all of them if the world is calm. */
 void link_move(struct client_link *);
+/* Nothing is on the wire. */
+bool link_is_still(const struct client_link *);
 /* The wire is cut: what was on it is lost. */
 void link_cut(struct client_link *, bool by_error);
 /* In good order, as a supervisor leaves; nothing connects again. */

@@ -132,6 +132,9 @@ mtime supervisor_deadline(const struct supervisor *supervisor)
 
 bool supervisor_is_idle(const struct supervisor *supervisor)
 {
+	for (int i = 0; i < 2; i++)
+		if (!link_is_still(&supervisor->links[i]))
+			return false;
 	EACH_STATION((struct supervisor *)supervisor, station)
 	{
 		if (!station_is_idle(station))

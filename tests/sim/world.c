@@ -12,6 +12,7 @@
 #define ROUNDS_MAX     200000 /* a calm world that has not ended by then never will */
 #define ACK_TIMEOUT    (30 * MTIME_MINUTE)
 #define DELIVERY_LIMIT 20
+#define COMMANDS_LIMIT 32
 #define MESSAGES_MIN   20
 
 #define EACH_SUPERVISOR(world, supervisor)                                                         \
@@ -248,6 +249,8 @@ static void choose_limits(struct world *world)
 	if (!settings_has(world->settings, TROUBLE_TIMEOUT))
 		world->ack_timeout = MTIME_NEVER;
 	broker_set_ack_timeout(world->broker, world->ack_timeout);
+	broker_log_late(
+		world->broker, chance % 2 ? COMMANDS_LIMIT : 1 + lowered / MTIME_SECOND % 3);
 	if (random_chance(random, 300) && settings_has(world->settings, TROUBLE_LIMIT))
 		broker_set_delivery_limit(world->broker, WORLD_QUEUE, DELIVERY_LIMIT);
 }
