@@ -43,7 +43,7 @@ struct consumer {
 	struct subscriptions subscriptions;
 	uint32_t epoch;
 	bool told_up; /* the pool knows of this epoch */
-	bool acked;   /* something, in this epoch */
+	bool settled; /* something for good, in this epoch */
 	bool lost;    /* the broker cancelled a subscription: look at the queue first */
 	struct topology topology;
 	struct patience patience;
@@ -105,13 +105,14 @@ static void tell_down(struct consumer *consumer, mtime now)
 
 /* ---------- what is done at rest ---------- */
 
-/* Acks sent just before a channel is closed may be lost, and their tasks would be worked again. */
+/* Acks and rejections sent just before a channel is closed may be lost, and their tasks would be
+ * worked again. */
 static void pass_barrier(struct consumer *consumer)
 {
 	uint16_t channel = consumer->config->channel;
 
-	if (consumer->acked && subscriptions_synchronize(&consumer->subscriptions,
-				       consumer->connection, channel, consumer->config->queue)) {
+	if (consumer->settled && subscriptions_synchronize(&consumer->subscriptions,
+					 consumer->connection, channel, consumer->config->queue)) {
 		consumer->state = BARRIER;
 		return;
 	}
@@ -177,7 +178,7 @@ static void rest(struct consumer *consumer, mtime now)
 static void open_channel(struct consumer *consumer)
 {
 	consumer->epoch++;
-	consumer->acked = false;
+	consumer->settled = false;
 	subscriptions_clear(&consumer->subscriptions);
 	consumer->state = OPENING;
 	consumer->retry_at = MTIME_NEVER;
@@ -344,7 +345,7 @@ void consumer_ack(struct consumer *consumer, uint64_t tag, bool multiple)
 {
 	if (!consumer->told_up)
 		return;
-	consumer->acked = true;
+	consumer->settled = true;
 	channel_ack(consumer->connection, consumer->config->channel, tag, multiple);
 	CRASH_POINT("ack-appended");
 }
@@ -353,10 +354,12 @@ void consumer_reject(struct consumer *consumer, uint64_t tag, enum reject how)
 {
 	if (!consumer->told_up)
 		return;
-	if (how == REJECT_UNSTARTED)
+	if (how == REJECT_UNSTARTED) { /* goes back with the channel, too */
 		channel_nack(consumer->connection, consumer->config->channel, tag, false, true);
-	else
-		channel_reject(consumer->connection, consumer->config->channel, tag, false);
+		return;
+	}
+	consumer->settled = true;
+	channel_reject(consumer->connection, consumer->config->channel, tag, false);
 }
 
 /* ---------- time ---------- */
