@@ -37,7 +37,7 @@ static bool has_namespaces(void)
 
 static struct proc *serve(const char *behaviour, bool is_first)
 {
-	static const char *const first[] = {"unshare", "-pf", "--mount-proc", NULL};
+	static const char *const first[] = {"unshare", "-pf", "--kill-child", "--mount-proc", NULL};
 	static const char *const plain[] = {"env", NULL};
 	char *pool = scratch_text(
 		"- {queue: %s, command: [\"%s\", \"%s\", \"EVIL\"], workers: %d, pipeline: 1,\n"
