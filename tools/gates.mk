@@ -34,6 +34,6 @@ memcheck: $(unit_programs) $(sdk_tests) $(BUILD)/simulator
 MUTANT_SEEDS ?= 2000
 mutants:
 	@tools/deps test gates
-	@tools/mutants $(BUILD)/mutants --seeds $(MUTANT_SEEDS) $(if $(BOTH),--both) $(PATCH)
+	@tools/mutants $(BUILD)/mutants $(PATCH) --seeds $(MUTANT_SEEDS) $(if $(BOTH),--both)
 
 .PHONY: cover valgrind memcheck mutants
