@@ -28,16 +28,20 @@ static struct proc *serve(void)
 	return proc;
 }
 
-/* The victims die while they work: the queue is never empty meanwhile. */
-static void kill_some(struct tally *tally, pid_t supervisor)
+/* The victims die while they work: the queue is never empty meanwhile. False: no more are wanted.
+ */
+static bool kill_some(struct tally *tally, pid_t supervisor)
 {
 	pid_t workers[WORKERS];
 	int count = watch_children(supervisor, "echo", workers, WORKERS);
-	for (int i = 0; i < KILLS && count > 0 && fault_next(tally); i++) {
+	for (int i = 0; i < KILLS && count > 0; i++) {
+		if (!fault_next(tally))
+			return false;
 		int victim = (int)fault_random_below(count);
 		kill(workers[victim], SIGKILL);
 		workers[victim] = workers[--count];
 	}
+	return true;
 }
 
 static void warm_up(struct account *account)
@@ -55,13 +59,10 @@ static void run(struct tally *tally)
 	warm_up(account);
 	long memory = watch_memory_kib(pid);
 	int descriptors = watch_descriptors(pid);
-	while (tally->trials < fault_trials()) {
-		long before = tally->trials;
+	do {
+		account_await_room(4 * LOAD);
 		account_post(account, LOAD, "dddr", WORK_MS);
-		kill_some(tally, pid);
-		if (tally->trials == before)
-			break; /* the time is over */
-	}
+	} while (kill_some(tally, pid));
 	account_await_settled(account);
 	watch_expect_children(pid, "echo", WORKERS);
 	tally->drift_kib = watch_memory_kib(pid) - memory;
