@@ -8,12 +8,17 @@
 
 #define NEIGHBOURS 6
 
+/* A limit counts time, not what was done in it: where a task is to be done all the same, however
+ * slow the machine, nothing is to reach one. Neighbours have attempts to spare for the other limit.
+ */
 static struct proc *serve_evil(const char *behaviour)
 {
 	char *command = scratch_text("%s\", \"%s\", \"EVIL", site_built("workers/evil"), behaviour);
-	struct proc *serve = site_serve_pool(
-		"limits: {hard: 1s, grace: 300ms, boot: 1s}, retry: {attempts: 2, delay: [100ms]}",
-		command);
+	char *settings = scratch_text(
+		"limits: {hard: %s, grace: 300ms, boot: 1s}, retry: {attempts: 3, delay: [100ms]}",
+		manners_are_harmless(behaviour) ? "1min" : "1s");
+	struct proc *serve = site_serve_pool(settings, command);
+	free(settings);
 	free(command);
 	return serve;
 }
