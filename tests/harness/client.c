@@ -12,6 +12,8 @@
 
 #define DIRECT_REPLY_TO "amq.rabbitmq.reply-to"
 #define AT_ONCE         500 /* publishes on their way, at most */
+/* A supervisor looks for a broker that was away every 30 s, if it was away for long. */
+#define COUNT_LIMIT_MS (3 * DEADLINE_DEFAULT_MS)
 
 /* Two connections, so that a delivery never stands between a publish and its confirm. */
 struct client {
@@ -147,7 +149,7 @@ long client_consumers(struct client *client, const char *queue)
 static void expect_count(struct client *client, const char *queue, long count,
 	long (*ask)(struct client *, const char *), const char *what)
 {
-	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	int64_t deadline = deadline_in(COUNT_LIMIT_MS);
 	long seen;
 	while ((seen = ask(client, queue)) != count) {
 		ck_assert_msg(deadline_left(deadline) > 0, "%s has %ld %s, not %ld", queue, seen,
