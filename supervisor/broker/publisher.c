@@ -1,11 +1,12 @@
 #include "broker/publisher.h"
 
 #include "base/crash_point.h"
+#include "broker/detour.h"
 #include "broker/patience.h"
+#include "broker/refusals.h"
 #include "broker/waits.h"
 #include "message/copy.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,6 +45,7 @@ struct publisher {
 	uint64_t wall_s;
 	struct buf scratch; /* the properties of the parcel in hand */
 	struct patience patience;
+	struct refusals refusals;
 	mtime retry_at; /* MTIME_NEVER: no wait */
 };
 
@@ -59,6 +61,7 @@ struct publisher *publisher_new(const struct publisher_config *config, const str
 	waits_init(&publisher->waits, &config->retry);
 	buf_init(&publisher->scratch, SCRATCH_LIMIT);
 	patience_init(&publisher->patience, WAIT_FIRST, WAIT_LAST, config->seed);
+	refusals_init(&publisher->refusals, config->seed);
 	return publisher;
 }
 
@@ -142,6 +145,7 @@ static void on_selected(struct publisher *publisher, mtime now)
 {
 	publisher->state = UP;
 	publisher->epoch++;
+	refusals_forget(&publisher->refusals);
 	tell(publisher, now, (struct event){.kind = OUTBOX_UP});
 	tell(publisher, now, (struct event){.kind = QUEUE_FOUND});
 }
@@ -204,6 +208,7 @@ static void on_confirm(struct publisher *publisher, const struct amqp_event *amq
 		return;
 	CRASH_POINT("confirm-received");
 	patience_reset(&publisher->patience);
+	refusals_note(&publisher->refusals, !amqp->positive, now);
 	event.outbox.seq = amqp->tag;
 	event.outbox.multiple = amqp->multiple;
 	tell(publisher, now, event);
@@ -325,25 +330,6 @@ uint8_t *publisher_content_memory(size_t len, void **ret_owner)
 	return memory;
 }
 
-/* Where a copy waits, and how long: each a little longer than it must, and not all the same. */
-struct detour {
-	char name[RETRY_QUEUE_NAME_MAX + 1];
-	char expiration[24];
-};
-
-static void plan_detour(struct publisher *publisher, mtime delay, struct detour *detour,
-	struct copy_options *options)
-{
-	const struct publisher_config *config = publisher->config;
-	mtime most_ms = topology_jitter(delay, config->retry.jitter) / MTIME_MS;
-	mtime span_ms = delay / MTIME_MS + patience_any(&publisher->patience, most_ms + 1);
-	int len = snprintf(detour->expiration, sizeof detour->expiration, "%" PRId64, span_ms);
-
-	options->expiration = text_of(detour->expiration, (size_t)len);
-	options->retry_queue =
-		retry_queue_name(config->queue, delay, detour->name, sizeof detour->name);
-}
-
 void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 {
 	struct copy_options options = {.queue = publisher->config->queue,
@@ -359,7 +345,7 @@ void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 	if (parcel->kind == PARCEL_RETRY)
 		delay = waits_choose(&publisher->waits, parcel->delay);
 	if (delay > 0)
-		plan_detour(publisher, delay, &detour, &options);
+		detour_plan(&detour, publisher->config, &publisher->patience, delay, &options);
 	if (copy_build(parcel, &options, &publisher->scratch, &publish) == RC_OK) {
 		channel_publish(publisher->connection, publisher->config->channel, &publish);
 		CRASH_POINT("copy-published");
@@ -374,16 +360,29 @@ void publisher_set_wall(struct publisher *publisher, uint64_t wall_s)
 	publisher->wall_s = wall_s;
 }
 
+/* While nothing is unconfirmed: then nothing is published twice over it. What the channel refuses
+ * holds its tasks, so that such a moment comes. */
+static mtime renewal(const struct publisher *publisher)
+{
+	bool is_stuck = publisher->state == UP && pool_is_refused(publisher->pool);
+	return is_stuck ? publisher->refusals.renew_at : MTIME_NEVER;
+}
+
 mtime publisher_deadline(const struct publisher *publisher)
 {
-	return publisher->retry_at;
+	return mtime_min(publisher->retry_at, renewal(publisher));
 }
 
 static void give_up(struct publisher *publisher, mtime now)
 {
-	notes_tell(publisher->notes, LOG_ERROR,
-		"out of memory for a publish; opening the channel again in a moment and "
-		"publishing what was not confirmed once more");
+	if (publisher->state == GIVEN_UP)
+		notes_tell(publisher->notes, LOG_ERROR,
+			"out of memory for a publish; opening the channel again in a moment and "
+			"publishing what was not confirmed once more");
+	else
+		notes_tell(publisher->notes, LOG_INFO,
+			"the broker has refused publishes on this channel for a while; trying "
+			"another one");
 	channel_close(publisher->connection, publisher->config->channel);
 	lose(publisher, WAITING, LOSS_CONNECTION, now);
 }
@@ -391,9 +390,9 @@ static void give_up(struct publisher *publisher, mtime now)
 void publisher_tick(struct publisher *publisher, mtime now)
 {
 	waits_tick(&publisher->waits, now);
-	if (now < publisher->retry_at)
+	if (now < publisher_deadline(publisher))
 		return;
-	if (publisher->state == GIVEN_UP)
+	if (is_told_up(publisher))
 		give_up(publisher, now);
 	else
 		open_channel(publisher);

@@ -88,6 +88,11 @@ bool pool_is_publishing(const struct pool *pool)
 	return pool->outbox.sent_count > 0;
 }
 
+bool pool_is_refused(const struct pool *pool)
+{
+	return pool->outbox.sent_count == 0 && pool->outbox.count > 0;
+}
+
 bool pool_was_forced(const struct pool *pool)
 {
 	return pool->was_forced;

@@ -39,6 +39,8 @@ mtime pool_deadline(const struct pool *);
 bool pool_is_quiet(const struct pool *);
 /* Something of it is published and not confirmed. */
 bool pool_is_publishing(const struct pool *);
+/* Nothing is, and what there is to publish was refused and waits. */
+bool pool_is_refused(const struct pool *);
 /* True when COMMAND_FORCE cut something short. */
 bool pool_was_forced(const struct pool *);
 void pool_free(struct pool *);

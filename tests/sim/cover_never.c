@@ -85,7 +85,6 @@ static const struct line never[] = {
 		"consume", "nothing is published there"},
 	{"amqp", "AMQP_QOS_OK AMQP_CONSUME_OK AMQP_CANCEL_OK AMQP_CANCELLED AMQP_DELIVERY",
 		"publish", "nothing is consumed there"},
-	{"amqp", "AMQP_CHANNEL_CLOSE_OK", "publish", "closed by us for want of memory only"},
 	{"code", "320 501 504 506 530", "channel", "ends connections"},
 	{"code", "404 406", "connection", "ends channels"},
 	{"wire", "unread-under-alarm", "consume", "the alarm stops those that publish"},

@@ -1,0 +1,16 @@
+#include "broker/detour.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void detour_plan(struct detour *detour, const struct publisher_config *config,
+	struct patience *patience, mtime delay, struct copy_options *options)
+{
+	mtime most_ms = topology_jitter(delay, config->retry.jitter) / MTIME_MS;
+	mtime span_ms = delay / MTIME_MS + patience_any(patience, most_ms + 1);
+	int len = snprintf(detour->expiration, sizeof detour->expiration, "%" PRId64, span_ms);
+
+	options->expiration = text_of(detour->expiration, (size_t)len);
+	options->retry_queue =
+		retry_queue_name(config->queue, delay, detour->name, sizeof detour->name);
+}
