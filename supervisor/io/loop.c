@@ -20,11 +20,21 @@ static void *allocate(void *memory, long size)
 	return grown;
 }
 
+/* Refused one, refused all: a pause for each would be none of a millisecond any more. */
+static void pause_in_turn(unsigned turn)
+{
+	static unsigned paused_in = (unsigned)-1;
+	if (turn == paused_in)
+		return;
+	paused_in = turn;
+	nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+}
+
 void loop_keep_watching(struct ev_loop *loop, struct ev_io *io, int events)
 {
 	if (!(events & EV_ERROR))
 		return;
-	nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+	pause_in_turn(ev_iteration(loop));
 	/* Set anew: else libev, to which nothing has changed, does not ask the kernel again. */
 	ev_io_stop(loop, io);
 	ev_io_set(io, io->fd, io->events & (EV_READ | EV_WRITE));

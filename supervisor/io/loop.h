@@ -9,8 +9,8 @@
 struct ev_loop *loop_default(void);
 
 /* The first thing in every callback of an ev_io. Where the kernel refuses to watch a descriptor,
- * libev stops its watchers and tells them by EV_ERROR, once: this starts them again, after a
- * millisecond. */
+ * libev stops its watchers and tells them by EV_ERROR, once: this starts them again, after a pause
+ * of a millisecond, one for all that a turn tells of. */
 void loop_keep_watching(struct ev_loop *, struct ev_io *, int events);
 
 #endif
