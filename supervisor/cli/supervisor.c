@@ -36,6 +36,7 @@ struct supervisor {
 	struct ev_prepare turn_end;
 	struct ev_timer deadline;   /* the earliest of all stations' */
 	struct ev_timer stop_limit; /* of the drain, then of what is forced */
+	mtime stop_at;              /* and when that is over, by our clock */
 	struct ev_signal signals[SIGNAL_COUNT];
 };
 
@@ -51,6 +52,7 @@ static void arm_stop_limit(struct supervisor *supervisor, mtime span)
 {
 	struct ev_loop *loop = supervisor->tools.loop;
 
+	supervisor->stop_at = clock_now() + span;
 	ev_timer_stop(loop, &supervisor->stop_limit);
 	ev_now_update(loop);
 	ev_timer_set(&supervisor->stop_limit, (double)span / MTIME_SECOND, 0);
@@ -88,9 +90,14 @@ static void leave(struct supervisor *supervisor)
 static void on_stop_limit(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
 	struct supervisor *supervisor = timer->data;
+	mtime left = supervisor->stop_at - clock_now();
 
 	(void)loop;
 	(void)events;
+	if (left > 0) { /* the timer counts on while this process is stopped */
+		arm_stop_limit(supervisor, left);
+		return;
+	}
 	if (supervisor->phase == DRAINING) {
 		force(supervisor, "not drained in time");
 		return;
