@@ -2,7 +2,6 @@
 
 #include "base/crash_point.h"
 #include "io/clock.h"
-#include "io/uplink.h"
 
 #include <stdlib.h>
 
@@ -172,6 +171,7 @@ bool links_open(struct links *links, struct ev_loop *loop, const struct config *
 		.heartbeat = config->heartbeat,
 		.output_limit = OUTPUT_LIMIT,
 		.body_limit = BODY_LIMIT,
+		.voice = &links->voice,
 	};
 
 	uplink.name = "consume";

@@ -5,10 +5,12 @@
 #define CLI_LINKS_H
 
 #include "cli/station.h"
+#include "io/uplink.h"
 
 struct links {
 	struct station **stations; /* borrowed until links_release */
 	uint16_t count;
+	struct uplink_voice voice;
 	struct uplink *consume, *publish;
 	bool consume_ended, publish_ended;
 	/* Both connections are closed, after links_close. */

@@ -65,6 +65,7 @@ static void uplink_opened(struct uplink *u)
 	uplink_enter(u, UPLINK_UP, MTIME_NEVER);
 	ev_timer_stop(u->loop, &u->limit);
 	u->opened = clock_now();
+	uplink_be_silent(u);
 	reconnect_opened(&u->reconnect);
 	log_info("broker %s (%s): connected, %.*s %.*s, heartbeat %u s", uplink_shown(u, host),
 		u->config.name, TEXT_ARGS(connection_peer_product(u->connection)),
@@ -244,6 +245,8 @@ struct uplink *uplink_new(struct ev_loop *loop, const struct uplink_config *conf
 		return NULL;
 	u->loop = loop;
 	u->config = *config;
+	if (!u->config.voice)
+		u->config.voice = &u->own_voice;
 	u->handler = *handler;
 	u->ctx = ctx;
 	uplink_init_watchers(u);
@@ -299,6 +302,7 @@ void uplink_free(struct uplink *u)
 {
 	if (!u)
 		return;
+	uplink_be_silent(u);
 	uplink_stop_watchers(u);
 	ev_timer_stop(u->loop, &u->limit);
 	uplink_drop(u);

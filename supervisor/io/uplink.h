@@ -10,6 +10,14 @@
 #include "config/url.h"
 #include <ev.h>
 
+struct uplink;
+
+/* Of uplinks to one broker: what keeps two that fail for the same reason from saying it twice. Zero
+ * is legal; lives longer than they do. */
+struct uplink_voice {
+	const struct uplink *latest; /* its last failure was said, and it is not open since */
+};
+
 struct uplink_config {
 	const struct broker_url *hosts; /* borrowed until uplink_free */
 	size_t host_count;
@@ -20,7 +28,8 @@ struct uplink_config {
 	/* 0: keep trying for ever; else give up when there was no open connection for this long,
 	 * and never wait longer than a second between two tries, each of which is no warning. */
 	mtime reconnect_limit;
-	bool refusal_is_final; /* give up at a refused login, too */
+	bool refusal_is_final;      /* give up at a refused login, too */
+	struct uplink_voice *voice; /* borrowed until uplink_free; NULL: it has one of its own */
 };
 
 struct uplink_handler {
@@ -38,8 +47,6 @@ struct uplink_handler {
 	 * freed here. why: uplink_failure; NULL after an uplink_close. */
 	void (*on_end)(void *ctx, const char *why);
 };
-
-struct uplink;
 
 /* Callbacks come from the loop only, never from within one of these functions. on_down and on_event
  * may call uplink_flush and uplink_close; only on_end may call uplink_free.

@@ -25,19 +25,41 @@ const char *uplink_shown(const struct uplink *u, char *buffer)
 	return buffer;
 }
 
+/* Its last failure is what another said, who is not open since. */
+static bool uplink_repeats(const struct uplink *u)
+{
+	const struct uplink *latest = u->config.voice->latest;
+	return latest && latest != u && strcmp(latest->failure, u->failure) == 0;
+}
+
+void uplink_be_silent(struct uplink *u)
+{
+	if (u->config.voice->latest == u)
+		u->config.voice->latest = NULL;
+}
+
+/* Who gives up after a while says why in the end: until then each try is a detail; and so is one of
+ * two connections that the same broker does not take. One that was open is lost but once. */
+static enum log_level uplink_loudness(struct uplink *u, mtime open_for)
+{
+	if (open_for == 0 && (u->config.reconnect_limit > 0 || uplink_repeats(u)))
+		return LOG_DEBUG;
+	u->config.voice->latest = u;
+	return LOG_WARN;
+}
+
 /* open_for: how long the connection was open; 0: it never was. */
 static void uplink_plan(struct uplink *u, mtime open_for)
 {
 	char host[UPLINK_HOST_ROOM], next[UPLINK_HOST_ROOM];
-	/* Who gives up after a while says why in the end: until then each try is a detail. */
-	bool is_detail = u->config.reconnect_limit > 0 && open_for == 0;
-	enum log_level level = is_detail ? LOG_DEBUG : LOG_WARN;
+	enum log_level level;
 	uplink_shown(u, host);
 	snprintf(u->failure, sizeof u->failure, "%s: %s", host, u->why);
 	if (u->is_refused && u->config.refusal_is_final) { /* on_end will say why */
 		uplink_enter(u, UPLINK_GIVING_UP, 0);
 		return;
 	}
+	level = uplink_loudness(u, open_for);
 	mtime wait = reconnect_failed(&u->reconnect, u->is_refused, open_for);
 	if (wait == 0)
 		log_line(level, LOG_ORIGIN_NONE, "broker %s (%s): %s; trying %s next", host,

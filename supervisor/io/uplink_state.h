@@ -33,6 +33,7 @@ struct uplink {
 	struct uplink_config config;
 	struct uplink_handler handler;
 	void *ctx;
+	struct uplink_voice own_voice; /* where config has none */
 	enum uplink_state state;
 	struct reconnect reconnect;
 	struct tls **tls;              /* owned; one place a host, filled when first needed */
@@ -81,6 +82,7 @@ void uplink_lose(struct uplink *); /* why says how already */
 void uplink_hung_up(struct uplink *);
 void uplink_lose_by(struct uplink *, enum rc); /* what connection_input said */
 void uplink_say_late(struct uplink *);
+void uplink_be_silent(struct uplink *); /* what it said last is not so any more */
 const char *uplink_shown(const struct uplink *, char *buffer); /* "host:port" */
 
 #endif

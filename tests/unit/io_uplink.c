@@ -159,6 +159,45 @@ START_TEST(nobody_there_is_tried_until_the_limit)
 }
 END_TEST
 
+static void await_lines(const char *words, int wanted)
+{
+	for (;;) {
+		int lines = 0;
+		for (const char *at = linked_log(&l); (at = strstr(at, words)); at++)
+			lines++;
+		if (lines >= wanted)
+			return;
+		ev_run(l.loop, EVRUN_ONCE);
+	}
+}
+
+/* Both try, both fail, and one says it each time; until that one is gone. */
+START_TEST(of_two_that_fail_alike_one_says_it)
+{
+	static const struct uplink_handler silent;
+	static struct uplink_voice voice;
+	l.config.voice = &voice;
+	linked_start(&l);
+	struct uplink_config config = l.config;
+	config.name = "other";
+	struct uplink *other = uplink_new(l.loop, &config, &silent, NULL);
+	ck_assert_ptr_nonnull(other);
+	await_lines("(test): Connection refused; again in", 2);
+	await_lines("(other): Connection refused; again in", 2);
+	bool is_first = strstr(l.log, "(test)") < strstr(l.log, "(other)");
+	const char *loud =
+		is_first ? "warn  broker 127.0.0.1:1 (test)" : "warn  broker 127.0.0.1:1 (other)";
+	const char *low =
+		is_first ? "warn  broker 127.0.0.1:1 (other)" : "warn  broker 127.0.0.1:1 (test)";
+	await_lines(loud, 2);
+	ck_assert_ptr_null(strstr(l.log, low));
+	uplink_free(is_first ? l.uplink : other);
+	*(is_first ? &l.uplink : &other) = NULL;
+	await_lines(low, 1);
+	uplink_free(other);
+}
+END_TEST
+
 START_TEST(a_lost_connection_comes_back)
 {
 	start_up(FAKE_OPENS, 0);
@@ -313,6 +352,7 @@ static Suite *uplink_suite(void)
 	tcase_add_loop_test(
 		plain, what_is_no_broker_is_given_up, 0, sizeof silences / sizeof *silences);
 	tcase_add_test(plain, nobody_there_is_tried_until_the_limit);
+	tcase_add_test(plain, of_two_that_fail_alike_one_says_it);
 	tcase_add_test(plain, a_lost_connection_comes_back);
 	tcase_add_loop_test(plain, a_close_by_the_broker_tells_errors_from_operators, 0,
 		sizeof closings / sizeof *closings);
