@@ -1,5 +1,6 @@
 /* `wpool dead-letters drop`: takes off what matches, after asking. */
 #include "cli/dead_letters.h"
+#include "cli/dead_letters_end.h"
 #include "cli/dead_letters_reader.h"
 
 #include "base/json.h"

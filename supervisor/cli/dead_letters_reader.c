@@ -1,10 +1,10 @@
 #include "cli/dead_letters_reader.h"
+#include "cli/dead_letters_end.h"
 #include "cli/dead_letters_window.h"
 
 #include "amqp/channel.h"
 #include "amqp/table.h"
 #include "base/log.h"
-#include "cli/usage.h"
 #include "io/clock.h"
 
 #include <inttypes.h>
@@ -17,7 +17,6 @@
 /* Nothing came for so long, and the queue says that it has nothing: it says so, too, when it is
  * busy reading large messages for us. */
 #define IDLE_EMPTY    (3 * MTIME_SECOND)
-#define RETURNS_MANY  10
 #define NOT_FOUND     404
 #define NOT_ALLOWED   403
 #define SAY(...)      fprintf(stderr, "wpool " DEAD_LETTERS_COMMAND ": " __VA_ARGS__)
@@ -347,36 +346,6 @@ static void on_tick(struct ev_loop *loop, ev_timer *tick, int events)
 	r->looked_before = r->looked;
 }
 
-static void say_end(const struct reader *r)
-{
-	matches_say_unseen(&r->what->matches, r->looked > 0 ? r->seen : UINT32_MAX);
-	if (r->short_of)
-		SAY("looked at %" PRIu64 " of the %" PRIu64 " messages in %.*s: %s\n", r->looked,
-			r->count, QUEUE_ARGS(r), r->short_of);
-	if (r->returns >= RETURNS_MANY && r->what->is_foreign)
-		SAY("a message was handed back %" PRIu64 " times so far; if %.*s has a delivery "
-		    "limit (those that wpool declared have none), the broker drops it there\n",
-			r->returns, QUEUE_ARGS(r));
-}
-
-uint64_t reader_left(const struct reader *r)
-{
-	return r->count - r->acked;
-}
-
-bool reader_is_certain(const struct reader *r)
-{
-	return r->is_synced || r->acked == 0;
-}
-
-void reader_print_left(const struct reader *r)
-{
-	char left[32];
-	printf("; %s%s left in %.*s%s\n", reader_is_certain(r) ? "" : "at least ",
-		usage_number(reader_left(r), left), QUEUE_ARGS(r),
-		reader_is_certain(r) ? "" : ", the broker not having said what it took off");
-}
-
 int reader_run(struct reader *r, const struct dead_letters *what,
 	const struct reader_handler *handler, void *ctx)
 {
@@ -392,7 +361,7 @@ int reader_run(struct reader *r, const struct dead_letters *what,
 			exit_code = r->exit_code;
 		if (exit_code == EX_OK && r->state != READER_OVER)
 			exit_code = EX_TEMPFAIL;
-		say_end(r);
+		reader_say_end(r);
 	}
 	client_release(&r->client);
 	r->client = (struct client){0};

@@ -14,9 +14,7 @@
 
 #define READER_CHANNEL 1
 /* Unacked messages that are held at once: the widest window there is, but for the last steps. */
-#define READER_WINDOW_MAX (65535 - READER_SYNC_STEPS)
-/* Consumers that are started at the end, one after the other: see READER_SYNCING. */
-#define READER_SYNC_STEPS 3
+#define READER_WINDOW_MAX (65535 - SUBSCRIPTIONS_SYNC_STEPS)
 
 enum reader_fate {
 	READER_STAYS,
@@ -62,7 +60,6 @@ struct reader {
 	uint64_t matched; /* of them */
 	uint64_t acked, waiting;
 	uint32_t consumers; /* basic.consume that were answered */
-	unsigned synced;    /* steps of READER_SYNCING */
 	uint64_t bytes;     /* of bodies looked at */
 	uint64_t returns; /* the most that a message was handed back before, as its queue counts */
 	uint32_t seen;    /* of what->matches: bits, whose headers some message has */
@@ -80,12 +77,6 @@ struct reader {
 /* Connects, looks, hands back, disconnects. Returns an exit code, and said what went wrong. */
 int reader_run(
 	struct reader *, const struct dead_letters *, const struct reader_handler *, void *ctx);
-/* What an account says at its end. Whether it is certain: acks go unanswered, and those before the
- * end of a connection may never have arrived. */
-uint64_t reader_left(const struct reader *);
-bool reader_is_certain(const struct reader *);
-/* "; 3 left in QUEUE" and the line's end. */
-void reader_print_left(const struct reader *);
 /* One that waited: acked, or left. */
 void reader_settle(struct reader *, uint64_t tag, bool goes);
 /* Is told of no more, and ends in order. words: why, for the operator; static. */

@@ -1,6 +1,7 @@
 /* `wpool dead-letters replay`: each is published, and only when the broker has confirmed it and a
  * queue has taken it, taken off the dead letters. Killed in between, one is there twice. */
 #include "cli/dead_letters.h"
+#include "cli/dead_letters_end.h"
 #include "cli/dead_letters_ledger.h"
 #include "cli/dead_letters_reader.h"
 

@@ -53,27 +53,20 @@ void reader_widen(struct reader *r)
 	uint32_t now = subscriptions_window(&r->subscriptions);
 	uint32_t window = reader_window(
 		now, reader_held(r), wanted_of(r), r->looked > 0 ? r->bytes / r->looked : 0);
-	if (window > now && r->subscriptions.count < SUBSCRIPTIONS_MAX - READER_SYNC_STEPS)
+	if (window > now && r->subscriptions.count < SUBSCRIPTIONS_MAX - SUBSCRIPTIONS_SYNC_STEPS)
 		subscriptions_widen(&r->subscriptions, r->client.connection, READER_CHANNEL,
 			r->what->queue, (uint16_t)window);
 }
 
-/* A quorum queue's client in the broker sends 32 acks on and keeps the rest until the queue has
- * logged those; what it keeps is lost with the channel. (Measured on 3.10: of 400 acks 367, with a
- * passive declare between them and the close.) basic.consume is answered when it stands in the
- * queue's log behind all that was sent on before: the first answer lets the rest go, the second
- * says that it is there, and one is to spare. */
+/* The answers to what widened the window are no steps of the barrier: they come first. */
 void reader_synchronize(struct reader *r)
 {
 	if (r->consumers < r->subscriptions.generation)
 		return;
-	if (r->acked == 0 || r->synced == READER_SYNC_STEPS) {
-		r->is_synced = true;
-		r->state = READER_CLOSING;
-		channel_close(r->client.connection, READER_CHANNEL);
+	if (r->acked > 0 && subscriptions_synchronize(&r->subscriptions, r->client.connection,
+				    READER_CHANNEL, r->what->queue))
 		return;
-	}
-	r->synced++;
-	subscriptions_widen(&r->subscriptions, r->client.connection, READER_CHANNEL, r->what->queue,
-		(uint16_t)(subscriptions_window(&r->subscriptions) + 1));
+	r->is_synced = true;
+	r->state = READER_CLOSING;
+	channel_close(r->client.connection, READER_CHANNEL);
 }
