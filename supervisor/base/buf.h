@@ -29,8 +29,7 @@ static inline size_t buf_len(const struct buf *b)
 
 static inline struct text buf_text(const struct buf *b)
 {
-	/* Where nothing was ever appended there is no block to point into: not even at its start.
-	 */
+	/* Where nothing was ever appended there is no block, not even a start to point at. */
 	return b->bytes ? text_of(b->bytes + b->head, b->tail - b->head) : TEXT_NONE;
 }
 

@@ -54,6 +54,7 @@ static void expand_text(struct tree *node, struct expansion *expansion)
 	if (rc == RC_OK) {
 		node->written = node->text;
 		node->text = text;
+		/* Down to 1: a buf has no limit of 0. */
 		expansion->left -=
 			buf_len(&out) < expansion->left ? buf_len(&out) : expansion->left - 1;
 	} else {

@@ -9,8 +9,9 @@
 
 /* Replaces what was there. RC_MALFORMED: not what the setting takes; RC_MEMORY. */
 enum rc value_set(const struct setting *, void *base, struct text value) MUST_CHECK;
-/* Words for a problem or the reference: "a number from 1 to 10000 or auto". */
+/* Of a quantity with no unit or a wrong one: ", which has no unit (us, ms, ...)"; else nothing. */
 void value_append_unit_problem(const struct setting *, struct text value, struct buf *out);
+/* Words for a problem or the reference: "a number from 1 to 10000 or auto". */
 void value_append_needed(const struct setting *, struct buf *out);
 /* As value_set takes it again: "25min", "16MiB", "auto", texts as they are. Not for words. */
 void value_append(const struct setting *, const void *base, struct buf *out);

@@ -61,8 +61,7 @@ struct delivery {
 };
 
 /* Owned by the caller; room bytes in .bytes, everything else zero or empty, but soft_ms and
- * slot -1. NULL:
- * out of memory. */
+ * slot -1. NULL: out of memory. */
 struct delivery *delivery_new(size_t room);
 void delivery_free(struct delivery *);
 /* Bytes it holds in memory, for the limits. */

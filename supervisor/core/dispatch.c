@@ -40,8 +40,8 @@ static void count(struct dispatch *dispatch, struct slot *slot, uint16_t load)
 {
 	dispatch->in_pipes += (uint32_t)load - slot->load;
 	assert(!dispatch->is_alone || dispatch->in_pipes == 0);
-	dispatch->is_alone =
-		false; /* it was the one that leaves; of one that comes, into_pipe says */
+	/* It was the one that leaves; of one that comes, into_pipe says. */
+	dispatch->is_alone = false;
 	slot->load = load;
 }
 
