@@ -349,7 +349,7 @@ static void name_task(struct line *line, const struct delivery *delivery)
 		snprintf(line->task, sizeof line->task, "task #%llu",
 			(unsigned long long)delivery->tag);
 	line->fields = (struct log_task){.name = text_from(line->task + strlen("task ")),
-		.attempt = delivery->attempt + 1u,
+		.attempt = line->notice->slot >= 0 ? delivery->attempt + 1u : 0,
 		.reason = reason_words(line->notice->reason),
 		.status = line->notice->output ? line->notice->output->status : 0};
 	line->origin.task = &line->fields;

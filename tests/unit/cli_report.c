@@ -115,6 +115,31 @@ START_TEST(test_given_up)
 }
 END_TEST
 
+/* No worker, no attempt: neither in words nor in a field. */
+START_TEST(test_attempt_field)
+{
+	static const struct {
+		int slot;
+		const char *expected;
+	} cases[] = {
+		{3, "\"task\":\"x\",\"attempt\":1,\"reason\":\"too-large\""},
+		{-1, "\"task\":\"x\",\"reason\":\"too-large\""},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct delivery *delivery = delivery_of("x", "");
+		struct notice notice = {.kind = NOTICE_TASK_GIVEN_UP,
+			.slot = cases[i].slot,
+			.delivery = delivery,
+			.reason = REASON_TOO_LARGE,
+			.attempt = 1,
+			.attempts = 4};
+		const char *line = said(LOG_JSON, &notice);
+		ck_assert_msg(strstr(line, cases[i].expected) != NULL, "%s", line);
+		delivery_free(delivery);
+	}
+}
+END_TEST
+
 /* Which queue is missing, and what helps; of one that is being made the first time is no news. */
 START_TEST(test_no_queue)
 {
@@ -159,7 +184,7 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("cli/report");
-	UNIT_CASE(s, "tasks", test_name, test_given_up, test_no_queue);
+	UNIT_CASE(s, "tasks", test_name, test_given_up, test_attempt_field, test_no_queue);
 	return s;
 }
 
