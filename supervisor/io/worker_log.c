@@ -92,7 +92,7 @@ void worker_log_begin(struct worker_log *log)
 void worker_log_catch_up(struct worker_log *log)
 {
 	uint64_t before = log->lines.told;
-	if (log->caught_up_in == turn_of(log))
+	if (log->fd < 0 || log->caught_up_in == turn_of(log))
 		return;
 	log->caught_up_in = turn_of(log);
 	for (int reads = 0;
@@ -110,8 +110,8 @@ struct text worker_log_words(const struct worker_log *log, bool is_behind, unsig
 
 struct text worker_log_earlier_words(const struct worker_log *log)
 {
-	bool is_late = log->last_turn == turn_of(log);
-	return log->lines.kept > log->earlier && !is_late ? lines_last(&log->lines) : TEXT_NONE;
+	bool has_words = log->lines.kept > log->earlier;
+	return has_words && log->last_turn != turn_of(log) ? lines_last(&log->lines) : TEXT_NONE;
 }
 
 bool worker_log_is_over(const struct worker_log *log)
