@@ -81,6 +81,43 @@ START_TEST(a_stop_in_full_flow_repeats_nothing)
 }
 END_TEST
 
+/* What the last line of the pool says. */
+static int given_up(struct proc *serve)
+{
+	char *text = proc_stderr(serve);
+	const char *sums = strstr(text, "drained: "),
+		   *end = sums ? strstr(sums, " given up") : NULL;
+	ck_assert_msg(end != NULL, "%s", text);
+	while (end > sums && end[-1] != ' ')
+		end--;
+	int count = atoi(end);
+	free(text);
+	return count;
+}
+
+/* Without a queue for dead letters they are only rejected, many at once and right before the end:
+ * what the broker has not heard of by then would be worked again. */
+START_TEST(what_it_rejected_last_does_not_come_back)
+{
+	enum { POSTED = 3000 };
+	for (int i = 0; i < POSTED; i++)
+		client_post(site.client, site.queue,
+			&(struct letter){.body = "x", .headers = {{"X-Status", "400"}}});
+	client_expect_ready(site.client, site.queue, POSTED);
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 8,\n"
+				  "   prefetch: 300, retry: {attempts: 1, dead_letter: broker}}\n",
+		site.queue, site_built("workers/echo"));
+	struct proc *serve = site_serve_pools(pool);
+	free(pool);
+	while (client_ready(site.client, site.queue) > POSTED / 2)
+		poll(NULL, 0, 5);
+	site_stop(serve);
+	int rejected = given_up(serve);
+	ck_assert_int_ge(rejected, 2);
+	broker_expect_messages(site.broker, site.queue, POSTED - rejected);
+}
+END_TEST
+
 START_TEST(a_second_signal_forces)
 {
 	struct proc *serve = site_serve_echo(one_worker);
@@ -138,6 +175,7 @@ int main(void)
 		{what_is_in_hand_is_finished_and_the_rest_goes_back, 1},
 		{a_reply_is_confirmed_before_it_leaves, 1},
 		{a_stop_in_full_flow_repeats_nothing, 1}, {a_second_signal_forces, 1},
+		{what_it_rejected_last_does_not_come_back, 1},
 		{time_in_which_it_was_stopped_is_not_the_drains, 1},
 		{a_worker_that_will_not_leave_is_ended, 1});
 }
