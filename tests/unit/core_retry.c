@@ -244,13 +244,17 @@ START_TEST(a_refused_copy_waits_on)
 {
 	struct rig rig;
 	rig_start(&rig, config_with_delays());
+	ck_assert(!pool_is_refused(rig.pool));
 	fail_once(&rig, 1, 0, -1);
+	ck_assert(!pool_is_refused(rig.pool));
 	rig_outbox_fact(&rig, REFUSED, 1, false);
+	ck_assert(pool_is_refused(rig.pool));
 	rig_forget(&rig);
 	rig_outbox_fact(&rig, QUEUE_FOUND, 0, false);
 	rig_expect(&rig, "");
 	rig_wait(&rig, MTIME_SECOND);
 	rig_expect(&rig, "publish 2 retry 1 after 1000");
+	ck_assert(!pool_is_refused(rig.pool));
 	rig_end(&rig);
 }
 END_TEST
