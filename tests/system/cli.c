@@ -126,7 +126,7 @@ static const struct {
 	{{"dead-letters", "list", "--quue", "q"}, 64, "did you mean --queue?"},
 	{{"dead-letters", "list", "orders"}, 64,
 		"unexpected \"orders\"; did you mean --queue orders?"},
-	{{"dead-letters", "show", "--queue", "q", "x"}, 64, "unexpected \"x\"\n"},
+	{{"dead-letters", "show", "--queue", "q", "x"}, 64, "unexpected \"x\"; wpool dead-letters --help"},
 	{{"dead-letters", "--queue", "q"}, 64, "one of list, show, replay, drop is needed"},
 	{{"check-config", "--refrence"}, 64, "did you mean --reference?"},
 	{{"--hlep"}, 64, "--help"},
