@@ -121,7 +121,7 @@ units: $(unit_programs) $(sdk_tests)
 # Everything, counted; `make test` first installs what is missing.
 test:
 	@tools/deps test
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@: > $(BUILD)/tally
 	@WPOOL_TALLY=$(abspath $(BUILD))/tally $(MAKE) --no-print-directory -k lint units sim system; \
 		tools/tally $(BUILD)/tally $$?

@@ -17,7 +17,7 @@ demo-programs: $(BUILD)/wpool $(BUILD)/tools/caller samples
 	@:
 
 lint: $(BUILD)/wpool
-	@tools/lint --build $(BUILD) --make $(LINT_GOALS)
+	@tools/lint --build $(BUILD) --compiler $(CC) --make $(LINT_GOALS)
 LINT_GOALS ?= programs
 
 # What is recorded in docs/faults, as the page has it.
