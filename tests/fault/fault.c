@@ -1,5 +1,6 @@
 #include "fault/fault.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -26,6 +27,22 @@ static const char *text_of(const char *name)
 static bool is_full(void)
 {
 	return *text_of("FULL") != 0;
+}
+
+struct proc *fault_serve(const char *format, ...)
+{
+	char *settings = NULL;
+	va_list arguments;
+	va_start(arguments, format);
+	ck_assert_int_ge(vasprintf(&settings, format, arguments), 0);
+	va_end(arguments);
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], %s}\n", site.queue,
+		site_built("workers/echo"), settings);
+	struct proc *proc = site_serve_pools(pool);
+	client_expect_consumers(site.client, site.queue, 1);
+	free(pool);
+	free(settings);
+	return proc;
 }
 
 long fault_trials(void)

@@ -40,6 +40,9 @@ struct fault {
 /* main's value: runs the row on a site of its own (harness/site.h). */
 int fault_main(const struct fault *);
 
+/* `wpool serve` with one pool of echo workers on site.queue, consuming when this returns. format:
+ * more of the pool's settings, as in "workers: 4, pipeline: 8". */
+struct proc *fault_serve(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* How many trials this run wants. */
 long fault_trials(void);
 /* Whether another trial is wanted: counts it, unless there are enough or the time is over. */

@@ -18,13 +18,10 @@ static const char *const delays[] = {"100ms", NULL};
 
 static struct proc *serve(void)
 {
-	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: %d, pipeline: 4,\n"
-				  "   retry: {attempts: %d, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"), WORKERS, ATTEMPTS);
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, site.queue, 1);
+	struct proc *proc =
+		fault_serve("workers: %d, pipeline: 4, retry: {attempts: %d, delay: [100ms]}",
+			WORKERS, ATTEMPTS);
 	watch_expect_children(proc_pid(proc), "echo", WORKERS);
-	free(pool);
 	return proc;
 }
 

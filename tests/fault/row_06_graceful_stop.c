@@ -15,13 +15,8 @@ static const char *const delays[] = {"100ms", NULL};
  * and what is done is not done in the order of its tags. */
 static struct proc *serve(void)
 {
-	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 8,\n"
-				  "   prefetch: 300, retry: {attempts: 3, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"));
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, site.queue, 1);
-	free(pool);
-	return proc;
+	return fault_serve("workers: 8, pipeline: 8, prefetch: 300, "
+			   "retry: {attempts: 3, delay: [100ms]}");
 }
 
 static void run(struct tally *tally)

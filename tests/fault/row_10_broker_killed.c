@@ -13,13 +13,9 @@ static const char *const delays[] = {"100ms", NULL};
 
 static struct proc *serve(void)
 {
-	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 4, pipeline: 8,\n"
-				  "   prefetch: %d, retry: {attempts: 3, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"), PREFETCH);
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, site.queue, 1);
-	free(pool);
-	return proc;
+	return fault_serve("workers: 4, pipeline: 8, prefetch: %d, "
+			   "retry: {attempts: 3, delay: [100ms]}",
+		PREFETCH);
 }
 
 /* They must outlive the first kill. */

@@ -19,13 +19,7 @@ static const char *const delays[] = {"100ms", NULL};
 
 static struct proc *serve(void)
 {
-	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 4, pipeline: 8,\n"
-				  "   retry: {attempts: 3, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"));
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, site.queue, 1);
-	free(pool);
-	return proc;
+	return fault_serve("workers: 4, pipeline: 8, retry: {attempts: 3, delay: [100ms]}");
 }
 
 static void run(struct tally *tally)

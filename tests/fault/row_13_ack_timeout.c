@@ -24,13 +24,9 @@ static void set_timeout(long timeout_ms)
 
 static struct proc *serve(void)
 {
-	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 4, pipeline: 2,\n"
-				  "   prefetch: %d, retry: {attempts: 3, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"), PREFETCH);
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, site.queue, 1);
-	free(pool);
-	return proc;
+	return fault_serve("workers: 4, pipeline: 2, prefetch: %d, "
+			   "retry: {attempts: 3, delay: [100ms]}",
+		PREFETCH);
 }
 
 /* Every delivery of the long one in time for the short timeout is late; after that it has time. */

@@ -13,13 +13,7 @@ static const char *const delays[] = {"100ms", NULL};
 
 static struct proc *serve(void)
 {
-	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 16,\n"
-				  "   retry: {attempts: 3, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"));
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, site.queue, 1);
-	free(pool);
-	return proc;
+	return fault_serve("workers: 8, pipeline: 16, retry: {attempts: 3, delay: [100ms]}");
 }
 
 /* One poison message a trial, anywhere among its neighbours. */

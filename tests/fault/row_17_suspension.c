@@ -19,14 +19,9 @@ static const char *const delays[] = {"100ms", NULL};
 
 static struct proc *serve(void)
 {
-	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: %d, pipeline: 2,\n"
-				  "   limits: {hard: 2s, grace: 1s},\n"
-				  "   retry: {attempts: 1, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"), WORKERS);
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, site.queue, 1);
-	free(pool);
-	return proc;
+	return fault_serve("workers: %d, pipeline: 2, limits: {hard: 2s, grace: 1s}, "
+			   "retry: {attempts: 1, delay: [100ms]}",
+		WORKERS);
 }
 
 static void signal_workers(const pid_t workers[], int count, int signal)
