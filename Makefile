@@ -61,6 +61,7 @@ libs_cli     := $(libs_io)
 ## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
 ## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
 ## make faults-table  what docs/faults holds, into docs/reliability.md
+## make bench      how fast: wpool, plain consumers, others, in turn; ROUNDS=5, ONLY="plain wpool-auto-4"
 ## make asan       units and simulator under the sanitizers
 ## make fuzz       hostile bytes against every decoder; T=60 seconds each, TARGET=name for one
 ## make fuzz-check play the corpora of those; part of `make units`
@@ -142,10 +143,10 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-include worker-sdk/c/sdk.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk
+include worker-sdk/c/sdk.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
-programs: all workers demo-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(every_fault_program) $(sdk_tests)
+programs: all workers demo-programs bench-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(every_fault_program) $(sdk_tests)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 .PHONY: all programs units sim test asan install clean help

@@ -1,0 +1,23 @@
+# The bench: contestants in C, and what conducts them. Included by the top Makefile, after
+# worker-sdk/c/sdk.mk. ROUNDS=5, T=2 seconds a run, ONLY="plain wpool-auto-4".
+
+bench_clients  := $(addprefix $(BUILD)/bench/,plain_consumer plain_rpc fill sink)
+bench_programs := $(bench_clients) $(BUILD)/bench/noop_worker
+
+$(bench_clients): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/bench/link.o
+	@mkdir -p $(@D)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq
+
+$(BUILD)/tests/bench/noop_worker.o: EXTRA_CFLAGS = $(SDK_CFLAGS)
+$(BUILD)/bench/noop_worker: $(BUILD)/tests/bench/noop_worker.o $(sdk_static)
+	@mkdir -p $(@D)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $< $(SDK_LIBS)
+
+bench-programs: $(bench_programs)
+
+bench: bench-programs $(BUILD)/wpool
+	@ROUNDS='$(ROUNDS)' T='$(T)' ONLY='$(ONLY)' tests/bench/run --build $(abspath $(BUILD))
+
+.PHONY: bench bench-programs

@@ -1,0 +1,117 @@
+"""The private broker, and the referee in it."""
+
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from . import Failure
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "tests/broker/node"
+REFEREE = pathlib.Path(__file__).resolve().parent.parent / "referee.erl"
+SILENCE_SECONDS = 60
+
+
+class Node:
+    """Started here, and stopped by close; or that of $WPOOL_TEST_NODE, which is somebody else's."""
+
+    def __init__(self):
+        given = os.environ.get("WPOOL_TEST_NODE")
+        self.folder = pathlib.Path(given or tempfile.mkdtemp(prefix="wpool-bench."))
+        self._is_ours = not given
+        if self._is_ours:
+            self.folder.chmod(0o755)
+            self._call("start", "--owner", str(os.getpid()))
+        facts = dict(line.split("=", 1) for line in (self.folder / "env").read_text().splitlines())
+        self.url = facts["AMQP_URL"]
+        self.pid = self._find_machine()
+        self.release = self.evaluate("rabbit_misc:version()").strip('"')
+
+    def _call(self, verb, *arguments):
+        run = subprocess.run([SCRIPT, verb, self.folder, *arguments], stdout=subprocess.PIPE, text=True,
+                             cwd=ROOT)
+        if run.returncode != 0:
+            raise Failure(f"tests/broker/node {verb} ended with {run.returncode}")
+        return run.stdout
+
+    def _find_machine(self):
+        """The Erlang machine's process: the one that was started, or one below it."""
+        first = int((self.folder / "run/broker").read_text().split()[0])
+        for pid in [first, *descendants(first)]:
+            if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "beam.smp":
+                return pid
+        return first
+
+    def evaluate(self, expression):
+        answer = self._call("eval", expression).strip()
+        return answer.removeprefix("{ok, ").removesuffix("}")
+
+    def close(self):
+        if self._is_ours:
+            self._call("stop")
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def descendants(pid):
+    try:
+        tasks = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:
+        return []
+    found = []
+    for child in map(int, tasks):
+        found += [child, *descendants(child)]
+    return found
+
+
+class Referee:
+    """Tells how many messages of a queue are not yet settled: see referee.erl."""
+
+    def __init__(self, node):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            node.evaluate(REFEREE.read_text().replace("PORT", str(port)))
+            server.settimeout(SILENCE_SECONDS)
+            self._socket, _ = server.accept()
+        self._socket.settimeout(SILENCE_SECONDS)
+        self._lines = self._socket.makefile("r")
+
+    def _say(self, *words):
+        self._socket.sendall((" ".join(words) + "\n").encode())
+
+    def watch(self, queue):
+        self._say("watch", queue)
+
+    def samples(self):
+        """(microseconds of the broker's clock, messages left), without end."""
+        while True:
+            line = self._lines.readline()
+            if not line:
+                raise Failure("the broker is gone")
+            if line != "stopped\n":
+                yield tuple(map(int, line.split()))
+
+    def stop(self):
+        self._say("stop")
+        while self._lines.readline() not in ("stopped\n", ""):
+            pass
+
+    def delete(self, queue):
+        self._say("delete", queue)
+        while self._lines.readline() not in ("deleted\n", ""):
+            pass
+
+    def close(self):
+        self._socket.close()
+
+
+def wait_until(is_true, seconds, what):
+    """For what tells nobody when it comes: looks often."""
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        if time.monotonic() > deadline:
+            raise Failure(f"not in {seconds} s: {what}")
+        time.sleep(0.005)

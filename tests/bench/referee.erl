@@ -1,0 +1,39 @@
+%% Runs inside the broker: tells by a socket how many messages of a queue are not yet settled, every
+%% 5 ms. It asks the queue's own state machine, so that ready and unacked messages count alike and a
+%% message is gone when its ack has been applied: the same rule for every contestant. An expression,
+%% for `tests/broker/node eval`; PORT is put in. A line each: it reads "watch QUEUE", "stop" and
+%% "delete QUEUE", and writes "<microseconds> <messages>", "stopped" and "deleted".
+spawn(fun() ->
+    {ok, Socket} = gen_tcp:connect({127, 0, 0, 1}, PORT, [list, {packet, line}, {nodelay, true}]),
+    Look = fun(Name) ->
+        rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, list_to_binary(string:trim(Name))))
+    end,
+    Count = fun(Queue) ->
+        case ra:leader_query(Queue, fun rabbit_fifo:query_messages_total/1) of
+            {ok, {_, N}, _} -> N;
+            _ -> -1
+        end
+    end,
+    (fun Watch(Queue) ->
+        receive
+            {tcp, Socket, "watch " ++ Name} ->
+                {ok, Q} = Look(Name),
+                Watch(amqqueue:get_pid(Q));
+            {tcp, Socket, "stop\n"} ->
+                gen_tcp:send(Socket, "stopped\n"),
+                Watch(none);
+            {tcp, Socket, "delete " ++ Name} ->
+                case Look(Name) of
+                    {ok, Q} -> rabbit_amqqueue:delete(Q, false, false, <<"bench">>);
+                    _ -> ok
+                end,
+                gen_tcp:send(Socket, "deleted\n"),
+                Watch(none);
+            {tcp_closed, Socket} -> ok
+        after (case Queue of none -> infinity; _ -> 5 end) ->
+            N = Count(Queue),
+            gen_tcp:send(Socket, io_lib:format("~b ~b~n", [erlang:monotonic_time(microsecond), N])),
+            Watch(Queue)
+        end
+    end)(none)
+end)
