@@ -62,6 +62,14 @@ static void judge(struct pulse *pulse, mtime took, mtime computed)
 			as_ms(took), as_ms(computed));
 }
 
+/* In a turn into which a suspension fell only the computing is sure to have been the loop's. */
+static void end_turn(struct pulse *pulse, mtime computed)
+{
+	mtime took = clock_now() - pulse->begun;
+
+	judge(pulse, clock_left_out() == pulse->left_out ? took : computed, computed);
+}
+
 static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int events)
 {
 	struct pulse *pulse = watcher->data;
@@ -70,7 +78,7 @@ static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int ev
 	(void)loop;
 	(void)events;
 	if (pulse->begun)
-		judge(pulse, clock_now() - pulse->begun, computed - pulse->computed);
+		end_turn(pulse, computed - pulse->computed);
 	pulse->begun = 0;
 	pulse->computed = computed;
 }

@@ -1,7 +1,8 @@
 /* The loop's own pace. Layer: io.
  * How long its turns take, from the moment it has news until it waits again: what a peer waits for
  * at worst. A long one is logged when it beats all before it. And a tick, so that a gap in it is
- * known for what it is: time in which this process did not run (clock_watch). */
+ * known for what it is: time in which this process did not run (clock_watch), and which is no
+ * turn's. */
 #ifndef IO_PULSE_H
 #define IO_PULSE_H
 
@@ -17,7 +18,7 @@ struct pulse {
 	struct ev_prepare turn_end; /* after every other watcher */
 	struct ev_timer tick;
 	struct ev_async signals; /* started anew at each tick */
-	mtime left_out;          /* of the clock, that was told of */
+	mtime left_out;          /* of the clock, at the latest turn's begin; that was told of */
 	mtime begun;             /* 0: between two turns, or before the first */
 	mtime computed;          /* by this thread, until the last turn's end */
 	mtime longest;
