@@ -41,6 +41,30 @@ struct account *account_new(const char *const delays[])
 		delays);
 }
 
+struct account_place account_place_open(int number, enum client_queue kind)
+{
+	struct account_place place = {
+		.queue = scratch_text("%s-%d", site.queue, number),
+		.dead = scratch_text("%s-%d.dead", site.queue, number),
+		.replies = scratch_text("%s-%d.replies", site.queue, number),
+		.witness = scratch_text("%s-%d", site.witness, number),
+	};
+	client_declare(site.client, place.queue, kind);
+	client_declare(site.client, place.replies, kind);
+	return place;
+}
+
+void account_place_close(struct account_place *place)
+{
+	client_delete(site.client, place->queue);
+	client_delete(site.client, place->dead);
+	client_delete(site.client, place->replies);
+	free(place->queue);
+	free(place->dead);
+	free(place->replies);
+	free(place->witness);
+}
+
 void account_free(struct account *account)
 {
 	if (account)

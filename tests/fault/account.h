@@ -23,14 +23,18 @@ struct account;
 
 /* Where the messages go and where they end. */
 struct account_place {
-	const char *queue, *dead, *replies;
-	const char *witness; /* WITNESS of the pool's workers */
+	char *queue, *dead, *replies;
+	char *witness; /* WITNESS of the pool's workers */
 };
 
 /* On site's queues. delays: those of the pool's retry queues, as in site_await_settled. */
 struct account *account_new(const char *const delays[]);
 /* Of another pool, by the same broker; what place points to is borrowed until account_free. */
 struct account *account_new_at(const struct account_place *, const char *const delays[]);
+/* A place beside the site's, of this number, whose queues are declared. */
+struct account_place account_place_open(int number, enum client_queue kind);
+/* Deletes the queues. */
+void account_place_close(struct account_place *);
 void account_free(struct account *);
 
 /* count messages, fates[i % strlen]: 'd' done, 'r' reply, 't' retried, 'x' rejected, 'p' poison.

@@ -27,7 +27,8 @@ struct tally {
 	double computing_ms; /* the part of it that it was running */
 	long drift_kib;      /* anonymous memory of the supervisor, from warm to the end */
 	const char *unit;    /* what a trial is: "kills", "cuts" */
-	char note[160];      /* what else is to be told; may be empty */
+	bool suspends;  /* set by a row that stops the supervisor itself, see watch_note_turns */
+	char note[160]; /* what else is to be told; may be empty */
 };
 
 struct fault {

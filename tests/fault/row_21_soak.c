@@ -263,6 +263,7 @@ static void run(struct tally *tally)
 {
 	struct soak soak = {.tally = tally};
 	tally->unit = "faults";
+	tally->suspends = true;
 	site_move_to_own_broker();
 	soak.traffic = traffic_new();
 	warm_up(&soak);

@@ -36,14 +36,7 @@ static void choose_fates(char fates[POISON_FROM + 1])
 static void make_pool(struct pool *pool, int number)
 {
 	*pool = kinds[number];
-	pool->at = (struct account_place){
-		.queue = scratch_text("%s-%d", site.queue, number),
-		.dead = scratch_text("%s-%d.dead", site.queue, number),
-		.replies = scratch_text("%s-%d.replies", site.queue, number),
-		.witness = scratch_text("%s-%d", site.witness, number),
-	};
-	client_declare(site.client, pool->at.queue, pool->kind);
-	client_declare(site.client, pool->at.replies, pool->kind);
+	pool->at = account_place_open(number, pool->kind);
 	choose_fates(pool->fates);
 	pool->account = account_new_at(&pool->at, delays);
 }
@@ -51,10 +44,7 @@ static void make_pool(struct pool *pool, int number)
 static void free_pool(struct pool *pool)
 {
 	account_free(pool->account);
-	free((char *)pool->at.queue);
-	free((char *)pool->at.dead);
-	free((char *)pool->at.replies);
-	free((char *)pool->at.witness);
+	account_place_close(&pool->at);
 }
 
 /* More attempts than a victim of the faults may need; poison uses them up. */

@@ -76,12 +76,12 @@ long watch_memory_kib(pid_t pid)
 	return kib;
 }
 
-/* The number behind words, the highest of all lines that hold it. */
-static void note_highest(const char *said, const char *words, struct tally *tally)
+/* The number behind words, in units of so many ms, the highest of all lines that hold it. */
+static void note_highest(const char *said, const char *words, double unit_ms, struct tally *tally)
 {
 	for (const char *at = said; (at = strstr(at, words));) {
 		at += strlen(words);
-		double longest = strtod(at, NULL);
+		double longest = unit_ms * strtod(at, NULL);
 		const char *comma = strchr(at, ',');
 		if (longest <= tally->longest_ms)
 			continue;
@@ -93,7 +93,9 @@ static void note_highest(const char *said, const char *words, struct tally *tall
 void watch_note_turns(struct proc *proc, struct tally *tally)
 {
 	char *said = proc_stderr(proc);
-	note_highest(said, "longest turn of the loop: ", tally);
-	note_highest(said, "a turn of the loop took ", tally);
+	note_highest(said, "longest turn of the loop: ", 1, tally);
+	note_highest(said, "a turn of the loop took ", 1, tally);
+	if (!tally->suspends)
+		note_highest(said, "wpool was not running for ", 1000, tally);
 	free(said);
 }

@@ -15,7 +15,9 @@ void watch_expect_children(pid_t, const char *name, int count);
 int watch_descriptors(pid_t);
 /* RssAnon, in KiB. */
 long watch_memory_kib(pid_t);
-/* The supervisor has ended, or never will: its longest turn of the loop, into the tally. */
+/* The supervisor has ended, or never will: its longest turn of the loop, into the tally. That it
+ * says it was not running counts as a turn, too, but where the row itself suspends it: of a loop
+ * that is blocked for seconds the supervisor says the same. */
 void watch_note_turns(struct proc *, struct tally *);
 
 #endif
