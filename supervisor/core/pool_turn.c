@@ -4,7 +4,7 @@
 
 #define RESTING_LIMIT   (60 * MTIME_SECOND)
 #define MEMORY_WAIT     (10 * MTIME_MS)
-#define ALARMS_PER_TURN 16
+#define ALARMS_PER_TURN 4
 
 static void judge_hard_limits(struct pool *pool)
 {
@@ -13,8 +13,10 @@ static void judge_hard_limits(struct pool *pool)
 			pool, dispatch_longest_running(&pool->dispatch), FACT_HARD, "hard limit");
 }
 
-/* A start takes about a millisecond: a thousand workers that are due together are started over many
- * turns, so that the broker and the workers there are do not wait for them. */
+/* A start takes about a millisecond, and what was just started competes with us for the processors:
+ * sixteen a turn made turns of 100 ms on a busy machine. A thousand workers that are due together
+ * are started over many turns, so that the broker and the workers there are do not wait for them.
+ */
 static void judge_alarms(struct pool *pool)
 {
 	for (int left = ALARMS_PER_TURN; left > 0 && alarms_deadline(&pool->alarms) <= pool->now;

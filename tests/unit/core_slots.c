@@ -351,10 +351,10 @@ static int count_spawns(const struct rig *rig)
 START_TEST(many_workers_are_started_over_many_turns)
 {
 	struct rig rig;
-	struct pool_config config = rig_config(18, 1);
+	struct pool_config config = rig_config(6, 1);
 	rig_new(&rig, &config);
 	rig_turn(&rig);
-	ck_assert_int_eq(count_spawns(&rig), 16);
+	ck_assert_int_eq(count_spawns(&rig), 4);
 	ck_assert_int_le(pool_deadline(rig.pool), rig.now);
 	rig_forget(&rig);
 	rig_turn(&rig);
