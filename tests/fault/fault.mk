@@ -3,7 +3,10 @@
 # FULL=1 takes the table's numbers, SEED repeats what chance chose.
 
 fault_rows := $(patsubst tests/fault/%.c,%,$(sort $(wildcard tests/fault/row_*.c)))
-fault_tools := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/fault/row_% tests/fault/failing_calls.c,$(wildcard tests/fault/*.c)))
+# Libraries to be preloaded; never into a program of instrumented code.
+preloaded := failing_calls shifted_clock
+preloaded_libraries := $(preloaded:%=$(BUILD)/%.so)
+fault_tools := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/fault/row_% $(preloaded:%=tests/fault/%.c),$(wildcard tests/fault/*.c)))
 every_fault_program := $(fault_rows:%=$(BUILD)/tests/fault/%)
 ROW ?=
 # Rows are called by their number, with or without its zero.
@@ -13,8 +16,7 @@ $(every_fault_program): $(BUILD)/tests/fault/%: $(BUILD)/tests/fault/%.o $(fault
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq $(shell pkg-config --libs check)
 
-# To be preloaded; never into a program of instrumented code.
-$(BUILD)/failing_calls.so: tests/fault/failing_calls.c
+$(preloaded_libraries): $(BUILD)/%.so: tests/fault/%.c
 	@mkdir -p $(@D)
 	@$(say) "link  $@"
 	@$(CC) $(filter-out -Isupervisor -Iworker-sdk -MMD -MP,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
@@ -22,7 +24,7 @@ $(BUILD)/failing_calls.so: tests/fault/failing_calls.c
 # The tools' own tests are system tests: a row that hurts nothing would be clean.
 $(BUILD)/tests/system/fault_tools_proxy: $(BUILD)/tests/fault/proxy.o $(BUILD)/tests/fault/proxy_link.o
 
-faults: $(BUILD)/failing_calls.so $(every_fault_program) $(BUILD)/wpool $(BUILD)/wpool-crash workers
+faults: $(preloaded_libraries) $(every_fault_program) $(BUILD)/wpool $(BUILD)/wpool-crash workers
 	@[ -n "$(chosen_rows)" ] || { echo "faults: no row $(ROW)"; exit 2; }
 	@WPOOL_BUILD=$(abspath $(BUILD)) N=$(N) T=$(T) FULL=$(FULL) SEED=$(SEED) \
 		tests/fault/run $(chosen_rows:%=$(BUILD)/tests/fault/%)
