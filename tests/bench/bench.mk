@@ -1,13 +1,15 @@
 # The bench: contestants in C, and what conducts them. Included by the top Makefile, after
 # worker-sdk/c/sdk.mk. ROUNDS=5, T=2 seconds a run, ONLY="plain wpool-auto-4".
 
-bench_clients  := $(addprefix $(BUILD)/bench/,plain_consumer plain_rpc fill sink)
+bench_clients  := $(addprefix $(BUILD)/bench/,plain_consumer plain_rpc fill sink caller)
 bench_programs := $(bench_clients) $(BUILD)/bench/noop_worker
 
 $(bench_clients): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/bench/link.o
 	@mkdir -p $(@D)
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq
+
+$(BUILD)/bench/caller: $(BUILD)/tests/bench/latency.o
 
 $(BUILD)/tests/bench/noop_worker.o: EXTRA_CFLAGS = $(SDK_CFLAGS)
 $(BUILD)/bench/noop_worker: $(BUILD)/tests/bench/noop_worker.o $(sdk_static)

@@ -3,6 +3,7 @@
 import os
 
 from celery import Celery
+from kombu import Exchange, Queue
 from kombu.transport import pyamqp
 
 # Celery 5.2 asks for a prefetch of the whole channel, which quorum queues refuse.
@@ -13,7 +14,7 @@ app.conf.update(
     task_acks_late=True,
     task_ignore_result=True,
     task_create_missing_queues=False,
-    task_queues={"bench": {"exchange": "", "routing_key": "bench", "no_declare": True}},
+    task_queues=[Queue("bench", exchange=Exchange(""), routing_key="bench", no_declare=True)],
     worker_prefetch_multiplier=64,
     worker_send_task_events=False,
 )

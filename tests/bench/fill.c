@@ -1,7 +1,7 @@
 /* Fills a queue before the clock starts: durable, quorum, each message persistent and confirmed.
  *   fill [--reply-to QUEUE] [--celery TASK] URL QUEUE COUNT SIZE
- * Bodies are SIZE bytes of text. With --celery the message is one of Celery's (protocol 2, JSON)
- * that calls TASK without arguments, and SIZE is not looked at. */
+ * COUNT 0 only declares it. Bodies are SIZE bytes of text. With --celery the message is one of
+ * Celery's (protocol 2, JSON) that calls TASK without arguments, and SIZE is not looked at. */
 #include "bench/link.h"
 
 #include <getopt.h>
@@ -26,7 +26,7 @@ struct filler {
 static void set_body(struct filler *filler, size_t size)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz ";
-	char *bytes = malloc(size);
+	char *bytes = malloc(size + 1);
 	if (!bytes)
 		link_fail("body", "out of memory");
 	for (size_t i = 0; i < size; i++)
@@ -71,7 +71,7 @@ static void set_celery_message(struct filler *filler)
 
 static uint64_t window(const struct filler *filler)
 {
-	uint64_t by_bytes = WINDOW_BYTES / filler->body.len;
+	uint64_t by_bytes = WINDOW_BYTES / (filler->body.len + 1);
 	if (by_bytes < 1)
 		return 1;
 	return by_bytes < WINDOW_MESSAGES ? by_bytes : WINDOW_MESSAGES;
@@ -118,8 +118,8 @@ int main(int argc, char **argv)
 	if (argc - optind != 4)
 		return usage();
 	filler.queue = argv[optind + 1];
-	filler.count = (uint64_t)link_number(argv[optind + 2], "COUNT");
-	set_body(&filler, (size_t)link_number(argv[optind + 3], "SIZE"));
+	filler.count = (uint64_t)link_number(argv[optind + 2], "COUNT", 0);
+	set_body(&filler, (size_t)link_number(argv[optind + 3], "SIZE", 1));
 	set_properties(&filler);
 	if (filler.celery_task)
 		set_celery_message(&filler);

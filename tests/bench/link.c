@@ -132,12 +132,12 @@ void link_select_confirms(amqp_connection_state_t link)
 	link_must(amqp_get_rpc_reply(link), "confirms");
 }
 
-long link_number(const char *text, const char *what)
+long link_number(const char *text, const char *what, long least)
 {
 	char *end;
 	long number = strtol(text, &end, 10);
-	if (*text && !*end && number >= 1)
+	if (*text && !*end && number >= least)
 		return number;
-	fprintf(stderr, "bench: %s: a number from 1 up, not \"%s\"\n", what, text);
+	fprintf(stderr, "bench: %s: a number from %ld up, not \"%s\"\n", what, least, text);
 	exit(EXIT_USAGE);
 }

@@ -38,7 +38,7 @@ uint64_t link_await_confirm(amqp_connection_state_t);
 /* Turns confirms on. */
 void link_select_confirms(amqp_connection_state_t);
 
-/* A number from the command line, at least 1, or the program ends with 64. */
-long link_number(const char *text, const char *what);
+/* A number from the command line, not below least, or the program ends with 64. */
+long link_number(const char *text, const char *what, long least);
 
 #endif

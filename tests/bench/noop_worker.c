@@ -1,6 +1,9 @@
-/* A worker that does no work: each task is done at once, or with the argument "reply" answered with
- * its own body. */
+/* A worker that does no work: each task is done at once; with the argument "reply" it is answered
+ * with its own body, with "hold" it is kept for so many milliseconds first. noop_worker [reply |
+ * hold MS] */
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <wpool/worker.h>
 
 static void finish(struct wpool_task *task, void *context)
@@ -16,8 +19,21 @@ static void echo(struct wpool_task *task, void *context)
 	wpool_reply(task, body.data, body.len);
 }
 
+static void hold(struct wpool_task *task, void *context)
+{
+	const struct timespec *span = context;
+	nanosleep(span, NULL);
+	wpool_done(task);
+}
+
 int main(int argc, char **argv)
 {
-	bool replies = argc > 1 && strcmp(argv[1], "reply") == 0;
-	return wpool_worker_run(replies ? echo : finish, NULL);
+	if (argc == 3 && strcmp(argv[1], "hold") == 0) {
+		long ms = atol(argv[2]);
+		struct timespec span = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+		return wpool_worker_run(hold, &span);
+	}
+	if (argc == 2 && strcmp(argv[1], "reply") == 0)
+		return wpool_worker_run(echo, NULL);
+	return wpool_worker_run(finish, NULL);
 }

@@ -47,10 +47,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: plain_consumer URL QUEUE PREFETCH EVERY\n");
 		return 64;
 	}
-	struct plain plain = {.every = link_number(argv[4], "EVERY")};
+	struct plain plain = {.every = link_number(argv[4], "EVERY", 1)};
 	link_heed_signals();
 	plain.link = link_open(argv[1]);
-	link_consume(plain.link, argv[2], (uint16_t)link_number(argv[3], "PREFETCH"));
+	link_consume(plain.link, argv[2], (uint16_t)link_number(argv[3], "PREFETCH", 1));
 	consume(&plain);
 	link_close(plain.link);
 	printf("%ld\n", plain.taken);

@@ -66,12 +66,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: plain_rpc URL QUEUE PREFETCH BATCH\n");
 		return 64;
 	}
-	struct server server = {.batch = link_number(argv[4], "BATCH")};
+	struct server server = {.batch = link_number(argv[4], "BATCH", 1)};
 	link_heed_signals();
 	server.publisher = link_open(argv[1]);
 	link_select_confirms(server.publisher);
 	server.consumer = link_open(argv[1]);
-	link_consume(server.consumer, argv[2], (uint16_t)link_number(argv[3], "PREFETCH"));
+	link_consume(server.consumer, argv[2], (uint16_t)link_number(argv[3], "PREFETCH", 1));
 	serve(&server);
 	link_close(server.consumer);
 	link_close(server.publisher);

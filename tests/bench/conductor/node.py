@@ -17,10 +17,9 @@ SILENCE_SECONDS = 60
 
 
 class Node:
-    """Started here, and stopped by close; or that of $WPOOL_TEST_NODE, which is somebody else's."""
+    """Started here, and stopped by close; or the one in the folder given, which is somebody else's."""
 
-    def __init__(self):
-        given = os.environ.get("WPOOL_TEST_NODE")
+    def __init__(self, given=None):
         self.folder = pathlib.Path(given or tempfile.mkdtemp(prefix="wpool-bench."))
         self._is_ours = not given
         if self._is_ours:

@@ -53,7 +53,6 @@ class Process:
         self.name = name
         self._out_path = pathlib.Path(stdout_to or folder / f"{name}.out")
         self._error_path = folder / f"{name}.err"
-        self._seen = 0
         # Programs that are measured get nothing from our environment that could change them.
         kept = {key: os.environ[key] for key in ("PATH", "HOME", "LC_ALL") if key in os.environ}
         with open(self._out_path, "w") as out, open(self._error_path, "w") as error:
@@ -71,15 +70,21 @@ class Process:
     def has_said(self, pattern):
         return bool(re.search(pattern, self.said()))
 
+    def ending(self):
+        return self.said()[-SAID_AT_MOST:].strip()
+
     def check(self):
         if self._child.poll() is not None:
-            raise Failure(f"{self.name} ended with {self._child.returncode}: {self.said()[-SAID_AT_MOST:]}")
+            raise Failure(f"{self.name} ended with {self._child.returncode}: {self.ending()}")
 
     def await_words(self, pattern, seconds):
         def is_there():
             self.check()
             return self.has_said(pattern)
-        wait_until(is_there, seconds, f"{self.name} said {pattern!r}; it said {self.said()[-SAID_AT_MOST:]}")
+        try:
+            wait_until(is_there, seconds, f"{self.name} says {pattern!r}")
+        except Failure as failure:
+            raise Failure(f"{failure}: {self.ending()}") from None
 
     def workers(self):
         return descendants(self.pid)
@@ -88,6 +93,11 @@ class Process:
         """TERM; it must end by itself. Returns its exit status."""
         self._child.send_signal(signal.SIGTERM)
         return self.wait(STOP_SECONDS)
+
+    def stop_and_count(self):
+        """Of one that prints at its end how many messages it had."""
+        self.stop()
+        return int(self.printed())
 
     def wait(self, seconds):
         try:
@@ -100,6 +110,12 @@ class Process:
         if self._child.poll() is None:
             os.killpg(self.pid, signal.SIGKILL)
             self._child.wait()
+
+
+def turn_facts(process):
+    """Its longest turn, where the process is a supervisor that has ended."""
+    found = re.findall(r"longest turn of the loop: ([\d.]+) ms, ([\d.]+) ms of it computing", process.said())
+    return {"longest_turn_ms": float(found[-1][0]), "computing_ms": float(found[-1][1])} if found else {}
 
 
 class Account:

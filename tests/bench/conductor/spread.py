@@ -4,10 +4,10 @@ import statistics
 
 
 def pick(runs, path):
-    """The values at "cpu_us.broker" of those runs that have one."""
+    """The values at "cpu_us/broker" of those runs that have one."""
     found = []
     for run in runs:
-        for key in path.split("."):
+        for key in path.split("/"):
             run = run.get(key) if isinstance(run, dict) else None
         if run is not None:
             found.append(run)

@@ -1,24 +1,24 @@
-"""The figures as tables for people."""
+"""The record as tables for people: medians, and in brackets the least and the most of all rounds."""
 
 from .spread import pick, ratios, spread
+
+PERCENTILES = ("50", "90", "99", "99.9", "100")
+LOADS = {"idle": "one at a time", "half": "half load", "full": "500 at a time"}
 
 
 def number(value):
     if value is None:
         return "-"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
     if abs(value) >= 100:
-        return f"{value:.0f}"
+        return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
-def spread_text(values, scale=1):
-    """median (min-max)"""
-    found = spread([value * scale for value in values])
+def spread_text(found, scale=1):
     if not found:
         return "-"
-    return f"{number(found['median'])} ({number(found['min'])}–{number(found['max'])})"
+    low, high = number(found["min"] * scale), number(found["max"] * scale)
+    return f"{number(found['median'] * scale)} ({low}–{high})"
 
 
 def median_text(values, scale=1):
@@ -27,33 +27,89 @@ def median_text(values, scale=1):
 
 
 def print_table(title, heads, rows):
+    rows = list(rows)
+    if not rows:
+        return
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
-    print(f"\n{title}\n")
+    print(f"\n{title}")
     for row in [heads, *rows]:
-        first, *rest = (cell.ljust(width) if i == 0 else cell.rjust(width)
-                        for i, (cell, width) in enumerate(zip(row, widths)))
-        print("  ".join(["  " + first, *rest]).rstrip())
+        cells = [cell.ljust(width) if i == 0 else cell.rjust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths))]
+        print("  " + "  ".join(cells).rstrip())
 
 
-def throughput_rows(contestants, results):
-    for contestant in contestants:
-        runs = results.get(contestant.name, [])
-        against = results.get(contestant.against, [])
+def of_kind(record, kind):
+    return {name: run for name, run in record["runs"].items() if run["kind"] == kind}
+
+
+def throughput_rows(record):
+    for name, run in of_kind(record, "throughput").items():
+        rounds = run["rounds"]
+        if "missing" in run:
+            yield [f"{run['label']}: {run['missing']}", *[""] * 8]
+            continue
         yield [
-            contestant.label,
-            spread_text(pick(runs, "rate")),
-            spread_text(ratios(runs, against)) if contestant.against != contestant.name else "1",
-            median_text(pick(runs, "cpu_us.supervisor")),
-            median_text(pick(runs, "cpu_us.workers")),
-            median_text(pick(runs, "cpu_us.broker")),
-            median_text(pick(runs, "supervisor_kib"), 1 / 1024),
-            median_text(pick(runs, "workers_kib"), 1 / 1024),
-            number(max(pick(runs, "longest_turn_ms"), default=None)),
+            run["label"], spread_text(run["rate"]),
+            spread_text(run["ratio"]) if run["against"] != name else "1",
+            *(median_text(pick(rounds, f"cpu_us/{part}")) for part in ("supervisor", "workers", "broker")),
+            median_text(pick(rounds, "supervisor_kib"), 1 / 1024),
+            median_text(pick(rounds, "workers_kib"), 1 / 1024),
+            number(max(pick(rounds, "longest_turn_ms"), default=None)),
         ]
 
 
-def print_throughput(contestants, results):
-    print_table(
-        "Throughput: messages a second from a full quorum queue until all are acked",
-        ["", "messages/s", "× plain", "CPU µs: it", "workers", "broker", "MiB: it", "workers", "longest turn, ms"],
-        list(throughput_rows(contestants, results)))
+def latency_rows(record):
+    runs = of_kind(record, "latency")
+    plain = runs.get("latency-plain", {}).get("rounds", [])
+    for load, words in LOADS.items():
+        for name, run in runs.items():
+            cells = [spread_text(spread(pick(run["rounds"], f"{load}/rate")))]
+            for percent in PERCENTILES:
+                path = f"{load}/us/{percent}"
+                cells.append(median_text(pick(run["rounds"], path), 1 / 1000))
+                if percent in ("50", "99"):
+                    cells.append(median_text(ratios(run["rounds"], plain, path)))
+            yield [f"{run['label']}, {words}", *cells]
+
+
+def standing_rows(record):
+    for run in of_kind(record, "standing").values():
+        rounds = run["rounds"]
+        yield [run["label"], *(spread_text(spread(pick(rounds, path))) for path in ("start_seconds", "stop_seconds")),
+               spread_text(spread(pick(rounds, "supervisor_kib"))), median_text(pick(rounds, "a_worker_kib"))]
+
+
+def large_rows(record):
+    for run in of_kind(record, "large").values():
+        rounds = run["rounds"]
+        yield ["large bodies, MiB a second", spread_text(spread(pick(rounds, "mib_a_second")))]
+        yield ["supervisor's memory at most, MiB", spread_text(spread(pick(rounds, "supervisor_kib")), 1 / 1024)]
+        for when in ("alone", "during"):
+            for percent in ("50", "99", "100"):
+                yield [f"small calls {when}, p{percent}, ms",
+                       spread_text(spread(pick(rounds, f"{when}/us/{percent}")), 1 / 1000)]
+        yield ["longest turn, ms", number(max(pick(rounds, "longest_turn_ms"), default=None))]
+
+
+def goal_rows(record):
+    words = {True: "reached", False: "NOT REACHED", None: "not measured"}
+    for goal in record["goals"]:
+        sign = "≥" if goal["sign"] == ">=" else "≤"
+        yield [goal["what"], f"{sign} {number(goal['goal'])} {goal['unit']}", spread_text(goal["found"]),
+               words[goal["reached"]]]
+
+
+def print_all(record):
+    about = record["about"]
+    print("{processor}, {cores} cores, {memory_gib} GiB, Linux {kernel}, {broker}; commit {commit}, {date}; "
+          "{rounds} rounds of {seconds:g} s".format(**about))
+    print_table("Throughput: a full durable quorum queue, from all at work until all is acked",
+                ["", "messages/s", "× plain", "CPU µs/msg: main", "workers", "broker", "MiB: main", "workers",
+                 "longest turn, ms"], throughput_rows(record))
+    print_table("Remote calls: the time of one, ms",
+                ["", "calls/s", "p50", "× plain", "p90", "p99", "× plain", "p99.9", "longest"], latency_rows(record))
+    print_table("Idle pools", ["", "all up after, s", "stopped after, s", "supervisor's RssAnon, KiB", "a worker's"],
+                standing_rows(record))
+    for run in of_kind(record, "large").values():
+        print_table(run["label"], ["", ""], large_rows(record))
+    print_table("Goals", ["", "goal", "measured", ""], goal_rows(record))

@@ -1,21 +1,19 @@
 """One run of one contestant: a full queue, and how long until it is empty and all is acked."""
 
-import itertools
 import math
 import re
 import time
 
 from . import Failure
+from .bench import START_SECONDS
 from .contestants import QUEUE, REPLIES
-from .process import Account, Process, anonymous_kib
+from .process import Account, anonymous_kib, turn_facts
 
-FILL_SECONDS = 300
-START_SECONDS = 60
-LEAST = 1000  # messages
+STEP, SMALL_STEP = 1000, 50  # messages come in multiples of one of these
 WARM_UP = 10  # the clock starts when one in so many messages is settled, and all workers are up
-LOOK_EVERY = 0.05
+LOOK_SECONDS = 0.05
 STUCK_SECONDS = 30
-TRIES = 5
+TRIES = 6
 
 
 class Window:
@@ -34,7 +32,7 @@ class Window:
         now = time.monotonic()
         if now < self._next_look:
             return
-        self._next_look = now + LOOK_EVERY
+        self._next_look = now + LOOK_SECONDS
         self._process.check()
         self.peak_kib = max(self.peak_kib, anonymous_kib(self._process.pid))
         self._is_ready = self._is_ready or self._process.has_said(self._contestant.ready)
@@ -62,121 +60,93 @@ class Window:
                 raise Failure(f"{left} of {self._count} messages left, and none settled for {STUCK_SECONDS} s")
 
     @property
-    def is_worth(self):
+    def counts(self):
         """Not when all was over before the workers were up."""
         return self.begun is not None and self.begun < self.ended and self.begun_left > 0
 
+    @property
+    def rate(self):
+        return self.begun_left / (self.ended - self.begun) * 1e6
 
-def turn_facts(said):
-    found = re.findall(r"longest turn of the loop: ([\d.]+) ms, ([\d.]+) ms of it computing", said)
-    return {"longest_turn_ms": float(found[-1][0]), "computing_ms": float(found[-1][1])} if found else {}
+    def figures(self):
+        return {
+            "rate": self.rate,
+            "messages": self._count,
+            "seconds": (self.ended - self.begun) / 1e6,
+            "cpu_us": self.account_at_end.per_message_us(self.account, self.begun_left),
+            "supervisor_kib": self.peak_kib,
+        }
 
 
 def check_account(contestant, process, count, replies):
-    """Every message once: what a contestant says that it did, and what came of it."""
-    done = None
+    """Every message once: by what the contestant says that it did, and by what came of it."""
+    done = count
     if contestant.is_wpool:
         found = re.search(r"drained: (\d+) done, 0 handed on in slices, 0 tried again, 0 given up", process.said())
         done = int(found.group(1)) if found else -1
-    elif contestant.command[0].startswith("BUILD/bench"):
+    elif contestant.counts_itself:
         done = int(process.printed())
-    if done not in (None, count):
-        raise Failure(f"{done} done of {count}: {process.said()[-400:]}")
+    if done != count:
+        raise Failure(f"{done} done of {count}: {process.ending()}")
     if replies not in (None, count):
         raise Failure(f"{replies} replies to {count}")
 
 
-class Runner:
-    def __init__(self, bench):
-        self._bench = bench
-        self._counts = {}  # messages for the next run of each contestant
-        self._serial = itertools.count(1)
+class Throughput:
+    kind = "throughput"
 
-    def _start(self, name, argv, environment=None, stdout_to=None):
-        return Process(self._bench.folder, f"{name}-{next(self._serial)}", argv, environment, stdout_to)
+    def __init__(self, contestant):
+        self.contestant = contestant
+        self.name, self.label, self.missing = contestant.name, contestant.label, contestant.missing
+        self._count = None  # messages of the next run
 
-    def _fill(self, contestant, count):
-        argv = [self._bench.build / "bench/fill", *contestant.fill]
-        if contestant.is_rpc:
-            argv += ["--reply-to", REPLIES]
-        process = self._start("fill", [*argv, self._bench.node.url, QUEUE, count, contestant.size])
-        if process.wait(FILL_SECONDS) != 0:
-            raise Failure(f"the queue could not be filled: {process.said()}")
-
-    def _start_sink(self):
-        sink = self._start("sink", [self._bench.build / "bench/sink", self._bench.node.url, REPLIES])
-        sink.await_words("consuming", START_SECONDS)
-        return sink
-
-    def _start_contestant(self, contestant):
-        url = self._bench.node.url
-        environment = {name: value.replace("URL", url) for name, value in contestant.environment}
-        to = "/dev/null" if contestant.name == "amqp-consume" else None
-        return self._start(contestant.name, contestant.argv(self._bench.build, url), environment, to)
-
-    def _measure(self, contestant, count, sink):
-        self._fill(contestant, count)
-        self._bench.referee.watch(QUEUE)
-        process = self._start_contestant(contestant)
+    def _measure(self, bench, count, sink):
+        c = self.contestant
+        bench.fill(QUEUE, count, c.size, (*c.fill, *(("--reply-to", REPLIES) if c.is_rpc else ())))
+        bench.referee.watch(QUEUE)
+        process = bench.start(c.name, c.command, c.environment, None if c.counts_itself else "/dev/null")
         try:
-            window = Window(self._bench, process, contestant, count)
+            window = Window(bench, process, c, count)
             window.follow()
             workers_kib = sum(map(anonymous_kib, process.workers()))
             process.stop()
-            replies = None
-            if sink:
-                sink.stop()
-                replies = int(sink.printed())
-            check_account(contestant, process, count, replies)
-            return window, {"workers_kib": workers_kib} | turn_facts(process.said())
+            check_account(c, process, count, sink.stop_and_count() if sink else None)
+            return window, {"workers_kib": workers_kib} | turn_facts(process)
         finally:
             process.kill()
-            self._bench.referee.stop()
-            self._bench.referee.delete(QUEUE)
+            bench.referee.stop()
+            bench.referee.delete(QUEUE)
 
-    def _run(self, contestant, count):
-        sink = self._start_sink() if contestant.is_rpc else None
+    def _run_once(self, bench, count):
+        if not self.contestant.is_rpc:
+            return self._measure(bench, count, None)
+        sink = bench.start("sink", ["BUILD/bench/sink", "URL", REPLIES])
         try:
-            return self._measure(contestant, count, sink)
+            sink.await_words("consuming", START_SECONDS)
+            return self._measure(bench, count, sink)
         finally:
-            if sink:
-                sink.kill()
+            sink.kill()
 
-    def _size_next(self, contestant, count, window):
+    def _rounded(self, bench, wanted):
+        wanted = min(wanted, bench.most_bytes // self.contestant.size)
+        step = STEP if wanted >= STEP else SMALL_STEP
+        return max(step, math.ceil(wanted / step) * step)
+
+    def _size_next(self, bench, count, window):
         """So many that the clock runs for the wished time, by the speed of this run."""
-        if not window.is_worth:
-            self._counts[contestant.name] = 2 * count
+        if not window.counts:
+            self._count = 2 * count
             return
-        rate = window.begun_left / (window.ended - window.begun) * 1e6
-        early = count - window.begun_left if contestant.ready else 0
-        wished = rate * self._bench.seconds
-        room = max(LEAST // 20, self._bench.most_bytes // contestant.size)
-        wanted = min(max(wished * WARM_UP / (WARM_UP - 1), early + wished), room)
-        step = LEAST if wanted >= LEAST else LEAST // 20
-        self._counts[contestant.name] = max(step, math.ceil(wanted / step) * step)
+        early = count - window.begun_left if self.contestant.ready else 0
+        wished = window.rate * bench.seconds
+        self._count = self._rounded(bench, max(wished * WARM_UP / (WARM_UP - 1), early + wished))
 
-    def run(self, contestant):
-        """One round's figures."""
+    def run(self, bench):
+        self._count = self._count or self._rounded(bench, self.contestant.guess * min(1, bench.seconds))
         for _ in range(TRIES):
-            count = self._counts.get(contestant.name, self._first_count(contestant))
-            window, facts = self._run(contestant, count)
-            self._size_next(contestant, count, window)
-            if window.is_worth:
-                return self._figures(count, window) | facts
+            count = self._count
+            window, facts = self._run_once(bench, count)
+            self._size_next(bench, count, window)
+            if window.counts:
+                return window.figures() | facts
         raise Failure("all was done before its workers were up, however many messages there were")
-
-    def _first_count(self, contestant):
-        wanted = min(contestant.guess * min(1, self._bench.seconds), self._bench.most_bytes // contestant.size)
-        step = LEAST if wanted >= LEAST else LEAST // 20
-        return max(step, int(wanted) // step * step)
-
-    @staticmethod
-    def _figures(count, window):
-        seconds = (window.ended - window.begun) / 1e6
-        return {
-            "rate": window.begun_left / seconds,
-            "messages": count,
-            "seconds": seconds,
-            "cpu_us": window.account_at_end.per_message_us(window.account, window.begun_left),
-            "supervisor_kib": window.peak_kib,
-        }

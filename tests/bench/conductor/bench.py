@@ -1,0 +1,47 @@
+"""What all that is measured shares: the broker, the folder of what was built, the wishes of who called."""
+
+import itertools
+import os
+import pathlib
+import shutil
+import tempfile
+
+from . import Failure
+from .node import Node, Referee
+from .process import Process
+
+FILL_SECONDS = 300
+START_SECONDS = 60
+
+
+class Bench:
+    def __init__(self, build, rounds, seconds, most_bytes, broker_folder=None):
+        self.build, self.rounds, self.seconds, self.most_bytes = build, rounds, seconds, most_bytes
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wpool-bench-out."))
+        self._serial = itertools.count(1)
+        self.node = Node(broker_folder or os.environ.get("WPOOL_TEST_NODE"))
+        self.referee = Referee(self.node)
+
+    def close(self):
+        self.referee.close()
+        self.node.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def argv(self, command):
+        """A command in which BUILD and URL stand for the folder of what was built and the broker's address."""
+        return [str(word).replace("BUILD", str(self.build)).replace("URL", self.node.url) for word in command]
+
+    def start(self, name, command, environment=(), stdout_to=None):
+        given = {key: value.replace("URL", self.node.url) for key, value in environment}
+        return Process(self.folder, f"{name}-{next(self._serial)}", self.argv(command), given, stdout_to)
+
+    def start_ready(self, name, command, words):
+        process = self.start(name, command)
+        process.await_words(words, START_SECONDS)
+        return process
+
+    def fill(self, queue, count, size, options=()):
+        """The queue is there after this, durable and quorum, with so many messages, all confirmed."""
+        process = self.start("fill", ["BUILD/bench/fill", *options, "URL", queue, count, size])
+        if process.wait(FILL_SECONDS) != 0:
+            raise Failure(f"the queue could not be filled: {process.said()}")

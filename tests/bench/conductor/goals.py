@@ -1,0 +1,59 @@
+"""The numbers to reach, each with what was measured."""
+
+from .spread import pick, ratios, spread
+
+
+class Figures:
+    """What the goals look at: {name of a measurement: its rounds}."""
+
+    def __init__(self, rounds):
+        self._rounds = rounds
+
+    def of(self, name):
+        return self._rounds.get(name, [])
+
+    def ratio(self, name, other, path="rate"):
+        return spread(ratios(self.of(name), self.of(other), path))
+
+    def value(self, name, path):
+        return spread(pick(self.of(name), path))
+
+    def worst(self, path):
+        every = [value for name in self._rounds for value in pick(self.of(name), path)]
+        return spread(every)
+
+
+# What, unit, goal ("at least" or "at most"), figure. Counted by the median, the loop gap by its worst.
+GOALS = (
+    ("throughput, auto, 4 C workers", "× plain", ">=", 1.5, lambda f: f.ratio("wpool-auto-4", "plain")),
+    ("throughput, auto, 4 C workers", "× Celery", ">=", 20, lambda f: f.ratio("wpool-auto-4", "celery")),
+    ("throughput, one in flight, 4 C workers", "× plain", ">=", 0.8, lambda f: f.ratio("wpool-one-4", "plain")),
+    ("RPC, confirmed, 4 C workers", "× plain RPC", ">=", 0.7, lambda f: f.ratio("rpc-wpool", "rpc-plain")),
+    ("supervisor's CPU a message, auto", "µs", "<=", 2, lambda f: f.value("wpool-auto-4", "cpu_us/supervisor")),
+    ("supervisor's CPU a message, one in flight", "µs", "<=", 8,
+     lambda f: f.value("wpool-one-4", "cpu_us/supervisor")),
+    ("RPC round trip, idle, p50", "× plain RPC", "<=", 1.3,
+     lambda f: f.ratio("latency-wpool", "latency-plain", "idle/us/50")),
+    ("RPC round trip, idle, p99", "× plain RPC", "<=", 2,
+     lambda f: f.ratio("latency-wpool", "latency-plain", "idle/us/99")),
+    ("1,000 C workers, up", "s", "<=", 2, lambda f: f.value("start-1000", "start_seconds")),
+    ("1,000 C workers, supervisor's memory at work", "KiB", "<=", 16 << 10,
+     lambda f: f.value("wpool-auto-1000", "supervisor_kib")),
+    ("1,000 C workers, throughput", "× that of 4", ">=", 0.8, lambda f: f.ratio("wpool-auto-1000", "wpool-auto-4")),
+    ("4 idle workers, supervisor's memory", "KiB", "<=", 4 << 10, lambda f: f.value("start-4", "supervisor_kib")),
+    ("loop gap, the longest of all runs", "ms", "<=", 50, lambda f: f.worst("longest_turn_ms")),
+)
+
+
+def is_reached(sign, goal, value):
+    return value >= goal if sign == ">=" else value <= goal
+
+
+def judge(rounds):
+    """For each goal that was measured or not: what, unit, sign, goal, found (median, min, max), reached."""
+    figures = Figures(rounds)
+    for what, unit, sign, goal, look in GOALS:
+        found = look(figures)
+        counted = found and (found["max"] if what.startswith("loop gap") else found["median"])
+        yield {"what": what, "unit": unit, "sign": sign, "goal": goal, "found": found,
+               "reached": is_reached(sign, goal, counted) if found else None}

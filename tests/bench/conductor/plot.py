@@ -1,0 +1,119 @@
+"""The plots of a record: tests/bench/conductor/plot.py BENCH.json FOLDER makes them again."""
+
+import json
+import math
+import pathlib
+import sys
+
+if __package__:
+    from . import svg
+    from .spread import pick, spread
+else:
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+    from conductor import svg
+    from conductor.spread import pick, spread
+
+LEVELS = {"plain": ("plain C consumer", 2), "plain-50": ("plain C, acks every 50th", 2),
+          "celery": ("Celery prefork", 3), "amqp-consume": ("amqp-consume", 3)}
+LINES = {"auto": ("wpool, auto", 0), "1": ("wpool, one in flight", 1)}
+PERCENTS = ("50", "90", "99", "99.9")
+TIMES = (("idle", False, "idle"), ("half", True, "half load"))
+SERVERS = (("latency-wpool", "wpool", 0), ("latency-plain", "plain C", 2))
+
+
+def machine(record):
+    about = record["about"]
+    return (f"{about['processor']}, {about['cores']} cores, {about['broker']}; "
+            f"medians of {about['rounds']}, whiskers from least to most")
+
+
+def step_for(high):
+    """1, 2 or 5 times a power of ten, with four to nine steps up to high."""
+    power = 10 ** math.floor(math.log10(high / 4))
+    return next(factor * power for factor in (1, 2, 5, 10) if high / (factor * power) <= 9)
+
+
+def pools(record, pipeline):
+    """(workers, spread) of the pools of C workers that do nothing, of that pipeline."""
+    names = {f"wpool-{'one' if pipeline == '1' else pipeline}-{run['workers']}": run
+             for run in record["runs"].values() if run.get("pipeline") == pipeline}
+    return sorted((run["workers"], run["rate"]) for name, run in names.items()
+                  if record["runs"].get(name) is run and run["rate"])
+
+
+def draw_throughput(record):
+    lines = {pipeline: pools(record, pipeline) for pipeline in LINES}
+    levels = {name: record["runs"][name]["rate"] for name in LEVELS
+              if name in record["runs"] and record["runs"][name]["rate"]}
+    counts = sorted({workers for points in lines.values() for workers, _ in points})
+    if not counts:
+        return None
+    high = max([found["max"] for points in lines.values() for _, found in points] +
+               [found["median"] for found in levels.values()])
+    step = step_for(high)
+    ticks = [(step * i, f"{step * i:,.0f}") for i in range(math.ceil(high / step) + 1)]
+    chart = svg.Chart(
+        "Throughput against workers", machine(record),
+        svg.x_axis(counts[0], max(counts[-1], counts[0] + 1), True, [(n, f"{n:,}") for n in counts],
+                   "worker processes in C that do nothing, of one pool"),
+        svg.y_axis(0, ticks[-1][0], False, ticks, "messages a second"))
+    for name, found in levels.items():
+        words, hue = LEVELS[name]
+        chart.level(found["median"], f"{words}: {found['median']:,.0f}/s", hue)
+    for pipeline, points in lines.items():
+        words, hue = LINES[pipeline]
+        if points:
+            chart.line(points, f"{words}: {points[-1][1]['median']:,.0f}/s", hue)
+    return chart.render()
+
+
+def nines(percent):
+    """Where a percentile stands: as far from the last as the last from the one before."""
+    return -math.log10(1 - float(percent) / 100)
+
+
+def times_of(record, name, load):
+    rounds = record["runs"].get(name, {}).get("rounds", [])
+    found = ((percent, spread(pick(rounds, f"{load}/us/{percent}"))) for percent in PERCENTS)
+    return [(nines(percent), {key: value / 1000 for key, value in values.items()})
+            for percent, values in found if values]
+
+
+def log_ticks(low, high):
+    """1, 2 and 5 times the powers of ten, from the last one below low to the first above high."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = [factor * 10.0 ** power for power in powers for factor in (1, 2, 5)]
+    first = max(value for value in every if value <= low)
+    last = min(value for value in every if value >= high)
+    return [(value, f"{value:g}") for value in every if first <= value <= last]
+
+
+def draw_latency(record):
+    lines = [(times_of(record, name, load), f"{words}, {load_words}", hue, dashed)
+             for load, dashed, load_words in TIMES for name, words, hue in SERVERS]
+    every = [value for points, *_ in lines for _, found in points for value in found.values()]
+    if not every:
+        return None
+    ticks = log_ticks(min(every), max(every))
+    chart = svg.Chart(
+        "How long a remote call takes", machine(record),
+        svg.x_axis(nines(PERCENTS[0]), nines(PERCENTS[-1]), False, [(nines(p), f"p{p}") for p in PERCENTS],
+                   "percentile of all calls"),
+        svg.y_axis(ticks[0][0], ticks[-1][0], True, ticks, "milliseconds, from the call to its reply"))
+    for points, words, hue, dashed in lines:
+        if points:
+            chart.line(points, f"{words}: p50 {points[0][1]['median']:.2g} ms", hue, dashed)
+    return chart.render()
+
+
+def draw_all(record, folder):
+    for name, draw in (("throughput", draw_throughput), ("latency", draw_latency)):
+        path = pathlib.Path(folder) / f"bench-{name}.svg"
+        path.unlink(missing_ok=True)
+        drawn = draw(record)
+        if drawn:
+            path.write_text(drawn)
+
+
+if __name__ == "__main__":
+    draw_all(json.loads(pathlib.Path(sys.argv[1]).read_text()), sys.argv[2])

@@ -1,0 +1,39 @@
+"""A pool that has nothing to do: how soon all its workers are up, and what the supervisor takes for itself."""
+
+import time
+
+from .contestants import NOOP, SMALL, all_ready, serve
+from .process import anonymous_kib, turn_facts
+
+QUEUE = "bench.idle"
+
+
+class Standing:
+    kind = "standing"
+
+    def __init__(self, workers):
+        self.workers = workers
+        self.name = f"start-{workers}"
+        self.label = f"idle pool of {workers:,} C workers"
+
+    def missing(self):
+        return ""
+
+    def run(self, bench):
+        bench.fill(QUEUE, 0, SMALL)
+        begun = time.monotonic()
+        server = bench.start_ready(self.name, serve(QUEUE, self.workers, "auto", NOOP), all_ready(self.workers))
+        try:
+            up = time.monotonic()
+            workers = server.workers()
+            figures = {
+                "start_seconds": up - begun,
+                "supervisor_kib": anonymous_kib(server.pid),
+                "a_worker_kib": sum(map(anonymous_kib, workers)) / len(workers),
+            }
+            begun = time.monotonic()
+            server.stop()
+            return figures | {"stop_seconds": time.monotonic() - begun} | turn_facts(server)
+        finally:
+            server.kill()
+            bench.referee.delete(QUEUE)
