@@ -244,10 +244,10 @@ static void on_consume_ok(struct consumer *consumer, mtime now)
 	if (consumer->state != STARTING)
 		return;
 	patience_reset(&consumer->patience);
-	topology_proved(&consumer->topology);
 	notes_tell(consumer->notes, consumer->told_up ? LOG_DEBUG : LOG_INFO,
 		"consuming queue \"%.*s\", %u at a time", TEXT_ARGS(consumer->config->queue),
 		subscriptions_window(&consumer->subscriptions));
+	topology_proved(&consumer->topology, consumer->notes);
 	tell_up(consumer, now);
 	rest(consumer, now);
 }

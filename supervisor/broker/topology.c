@@ -1,5 +1,7 @@
 #include "broker/topology.h"
 
+#include "broker/promise.h"
+
 #include <stdio.h>
 
 #define CODE_ACCESS_REFUSED 403
@@ -104,7 +106,7 @@ static bool go_on(struct topology *topology, struct connection *connection, uint
 	if (is_done(topology))
 		return true;
 	struct amqp_queue look = {.name = current_queue(topology), .passive = true};
-	if (topology->missing[topology->step])
+	if (topology->sights[topology->step] == TOPOLOGY_MISSING)
 		make_current(topology, connection, channel);
 	else
 		channel_declare_queue(connection, channel, &look);
@@ -119,18 +121,64 @@ bool topology_begin(
 	return go_on(topology, connection, channel);
 }
 
+static void see(struct topology *topology, enum topology_sight sight)
+{
+	enum topology_sight *seen = &topology->sights[topology->step];
+
+	if (*seen != sight)
+		topology->is_promise_told = false;
+	*seen = sight;
+}
+
+static enum topology_sight sight_of_answer(enum topology_sight before)
+{
+	bool is_ours = before == TOPOLOGY_MISSING || before == TOPOLOGY_MADE;
+
+	return is_ours ? TOPOLOGY_MADE : TOPOLOGY_THERE;
+}
+
 bool topology_next(struct topology *topology, struct connection *connection, uint16_t channel)
 {
 	if (is_done(topology))
 		return true;
-	topology->missing[topology->step] = false;
+	see(topology, sight_of_answer(topology->sights[topology->step]));
 	topology->step++;
 	return go_on(topology, connection, channel);
 }
 
-void topology_proved(struct topology *topology)
+static struct promise promise_of(const struct topology *topology)
+{
+	struct promise promise = {
+		.queue = topology->queue,
+		.dead_letter = topology->dead_letter,
+		.is_queue_made = topology->sights[TOPOLOGY_QUEUE] == TOPOLOGY_MADE,
+		.is_dead_letter_made = topology->sights[TOPOLOGY_DEAD_LETTER] == TOPOLOGY_MADE,
+	};
+
+	for (size_t i = 0; i < topology->retry->count; i++)
+		promise.retry_queues += topology->sights[TOPOLOGY_RETRY + i] != TOPOLOGY_MADE;
+	return promise;
+}
+
+static void tell_promise(struct topology *topology, const struct notes *notes)
+{
+	struct promise promise = promise_of(topology);
+	struct buf words;
+	enum log_level level;
+
+	buf_init(&words, PROMISE_WORDS_MAX);
+	level = promise_add_words(&promise, &words);
+	if (buf_len(&words) > 0)
+		notes_tell(notes, level, "%.*s", TEXT_ARGS(buf_text(&words)));
+	buf_release(&words);
+	topology->is_promise_told = true;
+}
+
+void topology_proved(struct topology *topology, const struct notes *notes)
 {
 	topology->complained = 0;
+	if (!topology->is_promise_told)
+		tell_promise(topology, notes);
 }
 
 /* Missing, and ours to make on the next channel. */
@@ -140,7 +188,7 @@ static bool is_to_be_made(const struct topology *topology, uint16_t code)
 		return false;
 	if (topology->step == TOPOLOGY_QUEUE && topology->declare != DECLARE_ON)
 		return false;
-	return !topology->missing[topology->step];
+	return topology->sights[topology->step] != TOPOLOGY_MISSING;
 }
 
 /* At full volume once; a queue that stays missing for a night is not worth a line every few
@@ -173,6 +221,17 @@ static void complain(struct topology *topology, struct text queue, uint16_t code
 			TEXT_ARGS(queue), code, TEXT_ARGS(words));
 }
 
+/* What is refused now is looked for again. */
+static enum topology_sight sight_of_close(
+	const struct topology *topology, uint16_t code, bool to_be_made)
+{
+	enum topology_sight before = topology->sights[topology->step];
+
+	if (to_be_made)
+		return TOPOLOGY_MISSING;
+	return code == CODE_NOT_FOUND || before == TOPOLOGY_MISSING ? TOPOLOGY_UNSEEN : before;
+}
+
 bool topology_closed(
 	struct topology *topology, uint16_t code, struct text words, const struct notes *notes)
 {
@@ -180,7 +239,7 @@ bool topology_closed(
 	bool to_be_made = is_to_be_made(topology, code);
 
 	if (!is_done(topology))
-		topology->missing[topology->step] = to_be_made;
+		see(topology, sight_of_close(topology, code, to_be_made));
 	topology->step = TOPOLOGY_MOST;
 	if (to_be_made)
 		return true;

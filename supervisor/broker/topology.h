@@ -23,6 +23,14 @@ struct retry_plan {
 	unsigned jitter; /* percent that a wait may be longer */
 };
 
+/* What is known of a queue. */
+enum topology_sight {
+	TOPOLOGY_UNSEEN,
+	TOPOLOGY_THERE,   /* found; by whom it was declared, and how, nobody tells */
+	TOPOLOGY_MISSING, /* and ours to make on the next channel */
+	TOPOLOGY_MADE,    /* here, and not seen missing since */
+};
+
 /* The queues to see to, one after the other. */
 enum topology_step {
 	TOPOLOGY_QUEUE,       /* the one that is consumed */
@@ -36,7 +44,8 @@ struct topology {
 	const struct retry_plan *retry; /* borrowed */
 	enum declare declare;           /* concerns queue; our own are always made when missing */
 	unsigned step;                  /* an enum topology_step; behind the last one: done */
-	bool missing[TOPOLOGY_MOST];
+	enum topology_sight sights[TOPOLOGY_MOST];
+	bool is_promise_told;                /* what sights come to */
 	bool in_use;                         /* as topology_begin was told */
 	uint16_t complained;                 /* the code already told at full volume */
 	char name[RETRY_QUEUE_NAME_MAX + 1]; /* of the retry queue in hand */
@@ -44,8 +53,9 @@ struct topology {
 
 void topology_init(struct topology *, struct text queue, struct text dead_letter, enum declare,
 	const struct retry_plan *);
-/* basic.consume was answered: the next trouble is told at full volume again. */
-void topology_proved(struct topology *);
+/* basic.consume was answered: the next trouble is told at full volume again; and once what the
+ * queues let us promise (broker/promise.h). */
+void topology_proved(struct topology *, const struct notes *);
 /* queue.declare of a queue that is ours to make and is known to be missing. */
 void topology_make(struct connection *, uint16_t channel, struct text queue);
 /* The same for the retry queue of that name: of queue, at most 255 bytes, with this delay. */
