@@ -28,7 +28,7 @@ struct tally {
 	long drift_kib;      /* anonymous memory of the supervisor, from warm to the end */
 	const char *unit;    /* what a trial is: "kills", "cuts" */
 	bool suspends;  /* set by a row that stops the supervisor itself, see watch_note_turns */
-	char note[160]; /* what else is to be told; may be empty */
+	char note[320]; /* what else is to be told; may be empty */
 };
 
 struct fault {

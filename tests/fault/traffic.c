@@ -1,6 +1,7 @@
 #include "fault/traffic.h"
 
 #include <poll.h>
+#include <stdio.h>
 
 #define LEVEL       1500 /* messages that wait in each queue, about */
 #define POISON_FROM 2000 /* one of so many is poison */
@@ -13,10 +14,12 @@ struct pool {
 	enum client_queue kind;
 	int workers, pipeline, prefetch, sleep_ms;
 	char fates[POISON_FROM + 1];
+	long repeats, allowed;
 };
 
 struct traffic {
 	struct pool pools[TRAFFIC_POOLS];
+	long singles; /* tasks that may be repeated, by whatever pool */
 };
 
 static const struct pool kinds[TRAFFIC_POOLS] = {
@@ -101,11 +104,26 @@ int traffic_workers(const struct traffic *traffic)
 	return sum;
 }
 
-long traffic_prefetched(const struct traffic *traffic)
+void traffic_allow(struct traffic *traffic, enum traffic_cost cost)
 {
-	long sum = 0;
-	for (int i = 0; i < TRAFFIC_POOLS; i++)
-		sum += traffic->pools[i].prefetch;
+	traffic->singles += cost == TRAFFIC_ONE_TASK;
+	for (int i = 0; i < TRAFFIC_POOLS; i++) {
+		struct pool *pool = &traffic->pools[i];
+		if (cost >= TRAFFIC_UNACKED)
+			pool->allowed += pool->prefetch;
+		if (cost == TRAFFIC_UNWRITTEN && pool->kind == CLIENT_CLASSIC)
+			pool->allowed += LEVEL;
+	}
+}
+
+struct traffic_repeats traffic_repeats(const struct traffic *traffic, enum client_queue kind)
+{
+	struct traffic_repeats sum = {.allowed = traffic->singles};
+	for (int i = 0; i < TRAFFIC_POOLS; i++) {
+		const struct pool *pool = &traffic->pools[i];
+		sum.seen += pool->kind == kind ? pool->repeats : 0;
+		sum.allowed += pool->kind == kind ? pool->allowed : 0;
+	}
 	return sum;
 }
 
@@ -139,8 +157,16 @@ void traffic_settle(struct traffic *traffic)
 
 void traffic_close(struct traffic *traffic, struct tally *tally)
 {
-	for (int i = 0; i < TRAFFIC_POOLS; i++)
-		account_close(traffic->pools[i].account, tally);
+	long beyond = 0;
+	for (int i = 0; i < TRAFFIC_POOLS; i++) {
+		struct pool *pool = &traffic->pools[i];
+		pool->repeats += account_close(pool->account, tally);
+		fprintf(stderr, "%s: %ld repeats of %ld allowed\n", pool->at.queue, pool->repeats,
+			pool->allowed);
+		if (pool->repeats > pool->allowed)
+			beyond += pool->repeats - pool->allowed;
+	}
+	ck_assert_int_le(beyond, traffic->singles);
 }
 
 void traffic_lose_queue(struct traffic *traffic, int number)

@@ -19,8 +19,24 @@ void traffic_free(struct traffic *);
 struct proc *traffic_serve(const struct traffic *);
 void traffic_await_consumers(const struct traffic *);
 int traffic_workers(const struct traffic *);
-/* What may be in the supervisor's hands at once. */
-long traffic_prefetched(const struct traffic *);
+
+/* What a fault may cost: how much is worked twice. */
+enum traffic_cost {
+	TRAFFIC_NOTHING,
+	TRAFFIC_ONE_TASK,
+	TRAFFIC_UNACKED, /* by any pool: its prefetch */
+	/* And what a classic queue has not written: its acks since its latest confirm, at worst all
+	   that it held then. */
+	TRAFFIC_UNWRITTEN,
+};
+/* Such a fault comes. */
+void traffic_allow(struct traffic *, enum traffic_cost);
+/* Repeats so far and what all faults allowed, of the pools on such queues. A single task may have
+ * been of either kind: those are in both. */
+struct traffic_repeats {
+	long seen, allowed;
+};
+struct traffic_repeats traffic_repeats(const struct traffic *, enum client_queue);
 
 /* Keeps all queues filled for so long, and once at least. */
 void traffic_flow(struct traffic *, int time_ms);
@@ -28,7 +44,7 @@ void traffic_flow(struct traffic *, int time_ms);
 long traffic_posted(const struct traffic *);
 /* Waits until nothing is in a queue or waits for its retry. */
 void traffic_settle(struct traffic *);
-/* All accounts, as account_close. */
+/* All accounts, as account_close. Fails the test for a pool that repeated more than was allowed. */
 void traffic_close(struct traffic *, struct tally *);
 
 /* The pool's queue is deleted while it is consumed and empty: a queue takes its messages along. */
