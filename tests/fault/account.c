@@ -10,7 +10,8 @@
 
 struct entry {
 	uint8_t fate;
-	uint8_t ends; /* how often it ended so */
+	uint8_t ends;  /* how often it ended so */
+	uint8_t nacks; /* publishes that may have left a copy, the confirmed one apart */
 };
 
 struct account {
@@ -18,9 +19,10 @@ struct account {
 	const char *const *delays; /* borrowed */
 	struct entry *entries;
 	long count, room;
-	long first; /* the first one's number: those below belong to parts that were closed */
-	long late;  /* ends of such, which are repeats */
-	long mark;  /* the witness's size at the last post */
+	long first;  /* the first one's number: those below belong to parts that were closed */
+	long late;   /* ends of such, which are repeats */
+	long mark;   /* the witness's size at the last post */
+	long nacked; /* of its publishes */
 };
 
 struct account *account_new_at(const struct account_place *place, const char *const delays[])
@@ -150,15 +152,21 @@ static void enter(struct account *account, enum fate fate)
 static void post_batch(struct account *account, int count, const char *fates, const char *sleep_ms)
 {
 	struct letter letters[BATCH];
+	unsigned nacks[BATCH] = {0};
+	struct entry *entries;
 	for (int i = 0; i < count; i++) {
 		char *id = scratch_text("%ld", account->first + account->count);
 		enum fate fate = fate_of(fates[(size_t)account->count % strlen(fates)]);
 		letters[i] = write_letter(account, fate, id, sleep_ms);
 		enter(account, fate);
 	}
-	client_post_all(site.client, account->at.queue, letters, (size_t)count);
-	for (int i = 0; i < count; i++)
+	client_post_all(site.client, account->at.queue, letters, (size_t)count, nacks);
+	entries = account->entries + account->count - count;
+	for (int i = 0; i < count; i++) {
+		entries[i].nacks = nacks[i] < UINT8_MAX ? (uint8_t)nacks[i] : UINT8_MAX;
+		account->nacked += nacks[i];
 		free((void *)(uintptr_t)letters[i].body);
+	}
 }
 
 void account_post(struct account *account, long count, const char *fates, int sleep_ms)
@@ -190,6 +198,11 @@ void account_await_room(long level)
 long account_posted(const struct account *account)
 {
 	return account->count;
+}
+
+long account_nacked(const struct account *account)
+{
+	return account->nacked;
 }
 
 long account_witnessed(const struct account *account)
@@ -318,6 +331,13 @@ void account_expect_no_stale_ack(const struct broker *broker)
 	free(log);
 }
 
+/* Beyond once, and beyond the copies that its publisher may have made of it. */
+static long repeats_of(const struct entry *entry)
+{
+	int allowed = 1 + entry->nacks;
+	return entry->ends > allowed ? entry->ends - allowed : 0;
+}
+
 long account_close(struct account *account, struct tally *tally)
 {
 	long repeats;
@@ -333,7 +353,7 @@ long account_close(struct account *account, struct tally *tally)
 			fprintf(stderr, "message %ld is lost\n", account->first + i);
 		tally->lost += ends == 0;
 		tally->done += ends > 0;
-		repeats += ends > 1 ? ends - 1 : 0;
+		repeats += repeats_of(&account->entries[i]);
 	}
 	tally->asked += account->count;
 	tally->repeats += repeats;

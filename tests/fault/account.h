@@ -46,6 +46,8 @@ void account_fill(struct account *, long level, const char *fates, int sleep_ms)
 void account_await_room(long level);
 /* What was posted so far. */
 long account_posted(const struct account *);
+/* Publishes that were nacked, and made again. Each may have left a copy, which is no repeat. */
+long account_nacked(const struct account *);
 /* Lines that the witness holds. */
 long account_witnessed(const struct account *);
 /* Whether as many messages have ended, in witness, replies and dead letters, as were posted. A

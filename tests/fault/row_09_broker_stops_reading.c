@@ -94,7 +94,7 @@ static void post_plain(struct run *run, long count)
 				.correlation_id = ids[i],
 				.headers = {{"X-Sleep-Ms", sleep}}};
 		}
-		client_post_all(site.client, run->plain, letters, (size_t)some);
+		client_post_all(site.client, run->plain, letters, (size_t)some, NULL);
 		count -= some;
 	}
 	free(sleep);

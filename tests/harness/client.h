@@ -40,9 +40,12 @@ struct letter {
 void client_publish(struct client *, const char *queue, const void *body, size_t size,
 	const amqp_basic_properties_t *properties);
 void client_post(struct client *, const char *queue, const struct letter *);
-/* Many, sent before the first is confirmed; all are when this returns. */
-void client_post_all(
-	struct client *, const char *queue, const struct letter letters[], size_t count);
+/* Many, sent before the first is confirmed; all are when this returns. What is nacked is published
+ * again until it is confirmed, by another channel: one that met a queue without a leader may refuse
+ * for ever. nacks[i], where not NULL, grows by how often letters[i] was: each of these may have
+ * left a copy. */
+void client_post_all(struct client *, const char *queue, const struct letter letters[],
+	size_t count, unsigned nacks[]);
 /* A letter of nothing but a body. */
 void client_send(struct client *, const char *queue, const char *text);
 

@@ -62,7 +62,7 @@ static void publish(const struct load *load)
 	for (long sent = 0; sent < total; sent += FED) {
 		await_room();
 		client_post_all(site.client, site.queue, letters + sent,
-			(size_t)(total - sent < FED ? total - sent : FED));
+			(size_t)(total - sent < FED ? total - sent : FED), NULL);
 	}
 	for (long i = 0; i < total; i++)
 		free((void *)(uintptr_t)letters[i].correlation_id);
