@@ -2,8 +2,10 @@
 
 void reconnect_init(struct reconnect *r, size_t host_count, mtime most, uint64_t seed)
 {
-	*r = (struct reconnect){
-		.host_count = host_count, .most = most, .chance = seed ? seed : 0x9e3779b97f4a7c15};
+	*r = (struct reconnect){.host_count = host_count,
+		.most = most,
+		.login_most = most < RECONNECT_MOST ? 2 * most : RECONNECT_LOGIN_MOST,
+		.chance = seed ? seed : 0x9e3779b97f4a7c15};
 }
 
 void reconnect_opened(struct reconnect *r)
@@ -41,8 +43,8 @@ mtime reconnect_failed(struct reconnect *r, bool login_refused, mtime open_for)
 	r->tried = 0;
 	bool refused = r->was_refused;
 	r->was_refused = false;
-	mtime wait = refused ? doubled(&r->login_wait, mtime_min(RECONNECT_LOGIN, 2 * r->most),
-				       mtime_min(RECONNECT_LOGIN_MOST, 2 * r->most))
+	mtime wait = refused ? doubled(&r->login_wait, mtime_min(RECONNECT_LOGIN, r->login_most),
+				       r->login_most)
 			     : doubled(&r->wait, mtime_min(RECONNECT_FIRST, r->most), r->most);
 	return jittered(r, wait);
 }
