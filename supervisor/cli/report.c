@@ -145,6 +145,11 @@ static void say_task(const struct line *line)
 		log_line(line->level, line->origin, "%s goes back to the broker, never started",
 			line->task);
 		break;
+	case NOTICE_TASKS_HELD_UP:
+		log_line(line->level, line->origin,
+			"%s ran for %s, and %u others waited behind it in its worker's pipe",
+			line->task, line->span, notice->behind);
+		break;
 	default: /* NOTICE_TASK_ORPHANED */
 		log_line(line->level, line->origin,
 			"%s was answered after its channel was lost; the answer is dropped, the broker "
@@ -296,6 +301,7 @@ static enum log_level level_of(const struct notice *notice, void (**ret_say)(con
 	case NOTICE_TASK_PROGRESS:
 	case NOTICE_TASK_HANDED_BACK:
 	case NOTICE_TASK_UNSTARTED:
+	case NOTICE_TASKS_HELD_UP:
 		*ret_say = say_task;
 		return LOG_DEBUG;
 	case NOTICE_TASK_ORPHANED:

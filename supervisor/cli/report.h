@@ -18,6 +18,7 @@ struct report {
 	uint64_t retried[REASON_COUNT]; /* what counts says of retried, given up, dropped: why */
 	uint64_t given_up[REASON_COUNT];
 	uint64_t dropped[REASON_COUNT];
+	uint64_t held_up;  /* tasks that waited in a pipe behind one that took too long */
 	bool was_ready;    /* all workers at once, once */
 	bool was_hopeless; /* told that no worker ever started */
 };

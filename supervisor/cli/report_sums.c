@@ -14,6 +14,8 @@ static void add(struct report *report, const struct notice *notice)
 		report->given_up[notice->reason]++;
 	else if (notice->kind == NOTICE_REPLY_DROPPED)
 		report->dropped[notice->reason]++;
+	else if (notice->kind == NOTICE_TASKS_HELD_UP)
+		report->held_up += notice->behind;
 }
 
 /* What several notices come to. */
@@ -59,6 +61,16 @@ static const char *by_reason(const uint64_t counts[REASON_COUNT], char *buffer, 
 	return buffer;
 }
 
+/* What `pipeline: auto` could not foresee. */
+static void tell_held_up(const struct report *report)
+{
+	if (report->held_up)
+		log_line(LOG_INFO, (struct log_origin){.pool = report->pool, .slot = -1},
+			"%llu long tasks held up %llu that were sent ahead behind them (pipe_wait)",
+			(unsigned long long)report->counts[NOTICE_TASKS_HELD_UP],
+			(unsigned long long)report->held_up);
+}
+
 void report_end(const struct report *report, bool forced)
 {
 	const uint64_t *counts = report->counts;
@@ -77,4 +89,5 @@ void report_end(const struct report *report, bool forced)
 		(unsigned long long)counts[NOTICE_REPLY_DROPPED],
 		by_reason(report->dropped, dropped, sizeof dropped),
 		(unsigned long long)counts[NOTICE_TASK_UNSTARTED]);
+	tell_held_up(report);
 }

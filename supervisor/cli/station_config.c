@@ -63,6 +63,7 @@ struct pool_config station_pool_config(const struct config_pool *config)
 		.name = config->name,
 		.workers = (uint16_t)config->workers,
 		.pipeline = (uint16_t)config->pipeline,
+		.pipe_wait = config->pipe_wait,
 		.prefetch = (uint16_t)config->prefetch,
 		.boot_limit = config->limits.boot,
 		.soft_limit = config->limits.soft,

@@ -45,6 +45,7 @@ struct config_pool {
 	int64_t workers;  /* default: the number of processors */
 	int64_t prefetch; /* 0: auto */
 	int64_t pipeline; /* 0: auto */
+	mtime pipe_wait;
 	enum pipe_form pipe;
 	enum config_declare declare;
 	enum config_body body;

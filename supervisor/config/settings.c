@@ -134,6 +134,15 @@ static const struct setting pool_settings[] = {
 		.flag = "--pipeline",
 		.help = "How many tasks may be in one worker's pipe; auto follows how long tasks "
 			"take, so that a worker with short ones need not wait for the next."},
+	{.key = "pipe_wait",
+		.type = SETTING_DURATION,
+		.offset = POOL(pipe_wait),
+		.least = MTIME_MS,
+		.most = MTIME_MINUTE,
+		.fallback = "5ms",
+		.variable = "WPOOL_PIPE_WAIT",
+		.help = "pipeline: auto sends a task behind others only if, as tasks go, it waits "
+			"there no longer than this; and none behind one that has run so long."},
 	{.key = "pipe",
 		.type = SETTING_CHOICE,
 		.offset = POOL(pipe),

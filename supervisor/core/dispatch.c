@@ -2,11 +2,13 @@
 
 #include <assert.h>
 
-void dispatch_init(struct dispatch *dispatch, const struct effects *effects, void *io)
+void dispatch_init(
+	struct dispatch *dispatch, mtime pipe_wait, const struct effects *effects, void *io)
 {
-	*dispatch = (struct dispatch){.effects = effects, .io = io};
+	*dispatch = (struct dispatch){.effects = effects, .io = io, .pipe_wait = pipe_wait};
 	list_init(&dispatch->open.waiting);
 	list_init(&dispatch->running);
+	list_init(&dispatch->fresh);
 	for (int load = 0; load < POOL_PIPELINE_MAX; load++)
 		list_init(&dispatch->by_load[load]);
 }
@@ -15,13 +17,14 @@ void dispatch_add_slot(struct slot *slot)
 {
 	list_init(&slot->by_load);
 	list_init(&slot->running);
+	list_init(&slot->fresh);
 	list_init(&slot->pipe);
 }
 
-/* A full slot stands in no list; one that is not open neither. */
+/* A full slot stands in no list; one that is held up or not open neither. */
 static void enlist(struct dispatch *dispatch, struct slot *slot)
 {
-	if (!slot->open || slot->load == POOL_PIPELINE_MAX)
+	if (!slot->open || slot->is_held_up || slot->load == POOL_PIPELINE_MAX)
 		return;
 	list_append(&dispatch->by_load[slot->load], &slot->by_load);
 	dispatch->loads |= UINT64_C(1) << slot->load;
@@ -103,11 +106,40 @@ struct delivery *dispatch_take(struct dispatch *dispatch)
 	return delivery;
 }
 
-static void start_clock(struct dispatch *dispatch, struct slot *slot, mtime now)
+static void stop_clock(struct slot *slot)
 {
 	list_remove(&slot->running);
+	list_remove(&slot->fresh);
+	slot->is_held_up = false;
+}
+
+static void start_clock(struct dispatch *dispatch, struct slot *slot, mtime now)
+{
+	stop_clock(slot);
 	slot->since = now;
 	list_append(&dispatch->running, &slot->running);
+	if (dispatch->pipe_wait != MTIME_NEVER)
+		list_append(&dispatch->fresh, &slot->fresh);
+}
+
+/* The first of those that may still end in time, if it has not. */
+static struct slot *first_overdue(const struct dispatch *dispatch, mtime now)
+{
+	struct link *first = list_first(&dispatch->fresh);
+	struct slot *slot = first ? CONTAINER_OF(first, struct slot, fresh) : NULL;
+	return slot && now - slot->since >= dispatch->pipe_wait ? slot : NULL;
+}
+
+bool dispatch_hold_up(struct dispatch *dispatch, mtime now)
+{
+	struct slot *slot;
+	bool is_any = false;
+	while ((slot = first_overdue(dispatch, now))) {
+		list_remove(&slot->fresh);
+		delist(dispatch, slot);
+		slot->is_held_up = is_any = true;
+	}
+	return is_any;
 }
 
 static void into_pipe(
@@ -163,11 +195,11 @@ static struct delivery *out_of_pipe(struct dispatch *dispatch, struct slot *slot
 
 struct delivery *dispatch_end(struct dispatch *dispatch, struct slot *slot, mtime now)
 {
+	/* A slot that was stopped has no clock, and gets none: nothing in its pipe is judged. */
+	bool is_judged = !list_is_empty(&slot->running);
+	stop_clock(slot);
 	struct delivery *head = out_of_pipe(dispatch, slot);
-	/* A slot that was stopped is alone, and stays so: nothing in its pipe is judged. */
-	if (slot->load == 0)
-		list_remove(&slot->running);
-	else if (!list_is_empty(&slot->running))
+	if (slot->load > 0 && is_judged)
 		start_clock(dispatch, slot, now);
 	return head;
 }
@@ -196,7 +228,7 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct slot *slot)
 {
 	delist(dispatch, slot);
 	slot->open = false;
-	list_remove(&slot->running);
+	stop_clock(slot);
 }
 
 /* From the last to the second, each before all that wait: so they keep their order. */

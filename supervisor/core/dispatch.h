@@ -25,6 +25,8 @@ struct dispatch {
 	uint32_t in_pipes;   /* tasks in all pipes, whatever their slots' state */
 	bool is_alone;       /* the one in a pipe is to be alone: nothing is sent beside it */
 	struct link running; /* slots with a head, the one that runs longest first */
+	struct link fresh;   /* those of them whose head may still end in time, in the same order */
+	mtime pipe_wait;     /* what is in time; MTIME_NEVER: anything */
 };
 
 enum dispatch_stop {
@@ -33,13 +35,17 @@ enum dispatch_stop {
 	DISPATCH_NO_MEMORY, /* try again in a while */
 };
 
-void dispatch_init(struct dispatch *, const struct effects *, void *io);
+/* pipe_wait: behind a head that runs for longer nothing more is sent; MTIME_NEVER: nobody minds. */
+void dispatch_init(struct dispatch *, mtime pipe_wait, const struct effects *, void *io);
 /* The pipe and links of a new slot. */
 void dispatch_add_slot(struct slot *);
 
 /* Moves in, behind all that wait, or before them: back from a pipe, never started. */
 void dispatch_offer(struct dispatch *, struct delivery *);
 void dispatch_requeue(struct dispatch *, struct delivery *);
+/* Heads that by now have run for too long close their slots until they end. True: there are new
+ * ones. */
+bool dispatch_hold_up(struct dispatch *, mtime now);
 /* Sends while something waits and an open slot holds less than depth (1 to POOL_PIPELINE_MAX). One
  * that is to be alone (settle.h) is sent when all pipes are empty; those behind it wait for that,
  * and then for its end, lest they overtake it for ever. */

@@ -16,6 +16,7 @@
 	X(NOTICE_TASK_HANDED_BACK) /* 201 to its own queue */                                      \
 	X(NOTICE_TASK_UNSTARTED)   /* back to the broker (a stop) */                               \
 	X(NOTICE_TASK_ORPHANED) /* answered after its channel was lost: dropped, it comes again */ \
+	X(NOTICE_TASKS_HELD_UP) /* by delivery, for duration: `behind` waited in its pipe */       \
 	X(NOTICE_REPLY_IGNORED) /* 200 with a ReplyQueueName; once a pool */                       \
 	X(NOTICE_REPLY_UNASKED) /* 201 with nowhere to send it; once a pool */                     \
 	X(NOTICE_REPLY_DROPPED) /* unroutable: drop */                                             \
@@ -46,6 +47,7 @@ struct notice {
 	const struct output *output;     /* or NULL */
 	enum reason reason;
 	uint32_t attempt, attempts;
+	uint32_t behind;
 	struct exit_info exit;
 	mtime duration;
 	const char *what; /* static words, or NULL */

@@ -1,12 +1,10 @@
 #include "core/pace.h"
 
-/* Work in a pipe that lasts this long hides any round trip, and is soon over when a worker dies. */
-#define FILL_NS INT64_C(5000000)
-/* A task slower than this counts as this: so the memory of one slow task fades in some ten turns.
- */
-#define SLOWEST_NS   INT64_C(20000000)
-#define MEASURE_TIME (100 * MTIME_MS)
-#define SLACK_TIME   (20 * MTIME_MS)
+/* A task slower than so many fills counts as these: so the memory of one slow task fades in some
+ * ten turns. */
+#define SLOWEST_FILLS 4
+#define MEASURE_TIME  (100 * MTIME_MS)
+#define SLACK_TIME    (20 * MTIME_MS)
 /* A window that is too wide costs little, and narrowing it costs redeliveries: a queue takes back
  * what is on its way to a consumer that is cancelled. */
 #define GROW_AFTER   MTIME_SECOND
@@ -18,7 +16,8 @@ void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
 		.workers = config->workers,
 		.pipeline = config->pipeline,
 		.prefetch = config->prefetch,
-		.estimate_ns = SLOWEST_NS,
+		.fill_ns = config->pipe_wait * 1000,
+		.estimate_ns = config->pipe_wait * 1000 * SLOWEST_FILLS,
 		.measured_at = now,
 		.slack = config->workers,
 		.changed_at = now,
@@ -33,6 +32,16 @@ void pace_answered(struct pace *pace, struct slot *slot, mtime took)
 	slot->batch_time += took;
 }
 
+static int64_t slowest_ns(const struct pace *pace)
+{
+	return pace->fill_ns * SLOWEST_FILLS;
+}
+
+void pace_held_up(struct pace *pace)
+{
+	pace->estimate_ns = slowest_ns(pace);
+}
+
 void pace_settled(struct pace *pace)
 {
 	pace->settled++;
@@ -42,8 +51,8 @@ void pace_settled(struct pace *pace)
  * behind a slow one, a pipe that is too empty only costs a little speed. */
 static void sample(struct pace *pace, int64_t task_ns)
 {
-	if (task_ns >= FILL_NS)
-		pace->estimate_ns = task_ns < SLOWEST_NS ? task_ns : SLOWEST_NS;
+	if (task_ns >= pace->fill_ns)
+		pace->estimate_ns = task_ns < slowest_ns(pace) ? task_ns : slowest_ns(pace);
 	else if (task_ns > pace->estimate_ns)
 		pace->estimate_ns += (task_ns - pace->estimate_ns + 1) / 2;
 	else
@@ -92,9 +101,9 @@ uint32_t pace_depth(const struct pace *pace)
 {
 	if (pace->pipeline)
 		return pace->pipeline;
-	if (pace->estimate_ns * POOL_PIPELINE_MAX <= FILL_NS)
+	if (pace->estimate_ns * POOL_PIPELINE_MAX <= pace->fill_ns)
 		return POOL_PIPELINE_MAX;
-	int64_t depth = FILL_NS / pace->estimate_ns;
+	int64_t depth = pace->fill_ns / pace->estimate_ns;
 	return depth ? (uint32_t)depth : 1;
 }
 

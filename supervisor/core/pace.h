@@ -9,6 +9,7 @@
 struct pace {
 	uint16_t workers, pipeline, prefetch; /* as configured; 0: auto */
 	/* depth */
+	int64_t fill_ns;      /* work that a pipe may hold */
 	struct link answered; /* slots with answers in this turn */
 	int64_t estimate_ns;  /* a task's time in its worker, smoothed */
 	/* window */
@@ -22,6 +23,9 @@ struct pace {
 void pace_init(struct pace *, const struct pool_config *, mtime now);
 /* The slot's head was answered after it ran for so long. */
 void pace_answered(struct pace *, struct slot *, mtime took);
+/* A task has run for longer than a pipe may hold work, and runs on: pipes hold one task until
+ * answers show that such tasks are rare. */
+void pace_held_up(struct pace *);
 /* One more task is settled. */
 void pace_settled(struct pace *);
 /* The turn ends: several answers of one slot in it share the time they took together. unconfirmed:

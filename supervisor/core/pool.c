@@ -19,6 +19,7 @@ struct pool *pool_new(
 	const struct pool_config *config, const struct effects *effects, void *io, mtime now)
 {
 	assert(!config->interrupt || config->pipeline == 1);
+	assert(config->pipeline || config->pipe_wait > 0);
 	struct pool *pool = calloc(1, sizeof *pool);
 	if (!pool)
 		return NULL;
@@ -28,7 +29,8 @@ struct pool *pool_new(
 	pool->now = now;
 	pool->send_again = MTIME_NEVER;
 	source_init(&pool->source, 0, effects, io);
-	dispatch_init(&pool->dispatch, effects, io);
+	dispatch_init(
+		&pool->dispatch, config->pipeline ? MTIME_NEVER : config->pipe_wait, effects, io);
 	pace_init(&pool->pace, config, now);
 	pool->slots = calloc(config->workers, sizeof *pool->slots);
 	if (!pool->slots || alarms_init(&pool->alarms, config->workers) != RC_OK ||

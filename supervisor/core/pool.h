@@ -17,6 +17,7 @@ struct pool_config {
 	const char *name;    /* borrowed until pool_free, like all texts here */
 	uint16_t workers;    /* 1 to POOL_WORKERS_MAX */
 	uint16_t pipeline;   /* 1 to POOL_PIPELINE_MAX; 0: auto, from the measured time */
+	mtime pipe_wait;     /* auto: for how long a task may wait behind others in a pipe; > 0 */
 	uint16_t prefetch;   /* 0: auto */
 	mtime boot_limit;    /* from SPAWN to READY */
 	mtime hard_limit;    /* one task's time as the head of a pipe; MTIME_NEVER: none */

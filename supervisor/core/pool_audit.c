@@ -91,7 +91,9 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 	bool listed = !list_is_empty(&slot->by_load);
 	bool runs = !list_is_empty(&slot->running);
 	assert(&pool->slots[slot->number] == slot);
-	assert(listed == (slot->open && slot->load < POOL_PIPELINE_MAX));
+	assert(listed == (slot->open && !slot->is_held_up && slot->load < POOL_PIPELINE_MAX));
+	assert(list_is_empty(&slot->fresh) || (runs && !slot->is_held_up));
+	assert(!slot->is_held_up || runs);
 	assert(!slot->open || slot->state == LIFE_READY);
 	assert(runs == (slot->state == LIFE_READY && slot->load > 0));
 	assert(!slot->is_timed || pool->config.interrupt);

@@ -248,10 +248,21 @@ static void note_worker(struct delivery *head, uint16_t slot, uint32_t life, mti
 	head->took = took;
 }
 
+/* Nobody can foresee an outlier; what it cost the tasks behind it is told. */
+static void tell_held_up(struct pool *pool, const struct slot *slot, mtime took)
+{
+	if (pool->config.pipeline || slot->load < 2 || took < pool->config.pipe_wait)
+		return;
+	tell_slot(pool, NOTICE_TASKS_HELD_UP, slot,
+		(struct notice){
+			.delivery = slot_head(slot), .duration = took, .behind = slot->load - 1u});
+}
+
 static void end_attempt(
 	struct pool *pool, struct slot *slot, enum outcome outcome, struct output *output)
 {
 	mtime took = pool->now - slot->since;
+	tell_held_up(pool, slot, took);
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
 	slot->has_answered = slot->is_proven = true;
 	forget_soft_limit(pool, slot);
@@ -318,6 +329,7 @@ static void end_pipe(struct pool *pool, struct slot *slot, const struct event *e
 {
 	struct output *words = event->slot.output;
 	mtime took = pool->now - slot->since;
+	tell_held_up(pool, slot, took);
 	struct delivery *head = dispatch_slot_gone(&pool->dispatch, slot);
 	if (!head || slot->blame == OUTCOME_UNSTARTED)
 		output_free(words);

@@ -13,8 +13,10 @@ struct slot {
 	struct link running; /* its head is under the hard limit: by since; else alone */
 	struct link pipe;    /* deliveries, oldest first; only the head counts as started */
 	mtime since;         /* the head runs since the answer before it, or its own send */
+	struct link fresh;   /* its head has not run for long, as far as is known; else alone */
 	uint16_t load;       /* deliveries in the pipe */
 	bool open;           /* may be given tasks */
+	bool is_held_up;     /* by a head that runs for too long: nothing is sent behind it */
 
 	/* life */
 	uint16_t number;

@@ -61,6 +61,7 @@ void station_choose(struct station *station, const struct settle_policy *policy)
 		.soft_limit = random_chance(random, 700) ? 4 * MTIME_SECOND : MTIME_NEVER,
 		.boot_limit = 10 * MTIME_SECOND,
 		.hard_limit = 20 * MTIME_SECOND,
+		.pipe_wait = random_chance(random, 500) ? 5 * MTIME_MS : 2 * MTIME_SECOND,
 		.grace = 5 * MTIME_SECOND,
 		.outbox_limit = random_chance(random, 300) ? 2000 : 1000000,
 		.policy = *policy,

@@ -56,6 +56,7 @@ void worker_tell_gone(struct station *station, uint16_t slot, enum exit_kind kin
 static void take_head(struct worker *worker)
 {
 	worker->count--;
+	worker->since = sim_now;
 	memmove(worker->tasks, worker->tasks + 1, worker->count * sizeof *worker->tasks);
 }
 

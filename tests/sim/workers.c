@@ -28,6 +28,28 @@ static void check_send(const struct station *station, const struct worker_task *
 		task->id, (long long)(facts->not_before - world->now));
 }
 
+/* Behind a task that has run for too long nothing is sent; and in the turn in which such a one is
+ * seen for the first time, nothing behind any. */
+static void check_wait(const struct station *station, const struct worker *worker)
+{
+	const struct workers *workers = &station->workers;
+	mtime wait = station->config.pipe_wait, now = station->world->now;
+
+	if (station->config.pipeline || worker->count == 0)
+		return;
+	sim_require(now - worker->since < wait, "a task is sent behind one that has run %lld us",
+		(long long)(now - worker->since));
+	for (uint16_t i = 0; i < WORKERS_MAX; i++) {
+		const struct worker *other = &workers->worker[i];
+		bool is_busy = other->phase == WORKER_RUNNING && other->count > 0 &&
+			       !other->broken && !other->term;
+
+		sim_require(!is_busy || now - other->since < wait ||
+				    station->turned_at - other->since >= wait,
+			"a task is sent behind another, and worker %u has just turned out slow", i);
+	}
+}
+
 static mtime soft_limit(
 	const struct station *station, uint64_t instance, const struct delivery *delivery)
 {
@@ -61,6 +83,9 @@ enum send_result workers_send(
 	task.sent = station->world->now;
 	task.soft = soft_limit(station, task.instance, delivery);
 	check_send(station, &task, delivery);
+	check_wait(station, worker);
+	if (worker->count == 0)
+		worker->since = station->world->now;
 	worker->tasks[worker->count++] = task;
 	sim_trace("worker %u gets message %u, attempt %u", slot, task.id, attempt);
 	return SEND_OK;

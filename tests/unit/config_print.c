@@ -42,6 +42,7 @@ START_TEST(test_exact_page)
 		"    workers: 3\n"
 		"    prefetch: auto\n"
 		"    pipeline: 1\n"
+		"    pipe_wait: 5ms\n"
 		"    pipe: corefx\n"
 		"    declare: passive\n"
 		"    body: str\n"

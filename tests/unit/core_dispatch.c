@@ -11,10 +11,10 @@ struct bench {
 	struct slot slots[SLOTS];
 };
 
-static void bench_init(struct bench *bench)
+static void bench_with(struct bench *bench, mtime pipe_wait)
 {
 	*bench = (struct bench){0};
-	dispatch_init(&bench->dispatch, &rig_effects, &bench->rig);
+	dispatch_init(&bench->dispatch, pipe_wait, &rig_effects, &bench->rig);
 	source_init(&bench->source, 0, &rig_effects, &bench->rig);
 	source_up(&bench->source, 1);
 	for (uint16_t i = 0; i < SLOTS; i++) {
@@ -22,6 +22,11 @@ static void bench_init(struct bench *bench)
 		dispatch_add_slot(&bench->slots[i]);
 		dispatch_slot_up(&bench->dispatch, &bench->slots[i]);
 	}
+}
+
+static void bench_init(struct bench *bench)
+{
+	bench_with(bench, MTIME_NEVER);
 }
 
 static void offer(struct bench *bench, uint64_t first, uint64_t last)
@@ -173,12 +178,54 @@ START_TEST(a_lost_source_leaves_orphans_in_pipes_alone)
 }
 END_TEST
 
+START_TEST(behind_a_head_that_runs_too_long_nothing_is_sent)
+{
+	struct bench bench;
+	bench_with(&bench, 1000);
+	offer(&bench, 1, 14);
+	run(&bench, 2, 0, "send 0:1, send 1:2, send 2:3, send 0:4, send 1:5, send 2:6");
+	finish(&bench, 1, 600);
+	finish(&bench, 1, 600);
+	finish(&bench, 2, 600); /* its second one is fresh now */
+	ck_assert(!dispatch_hold_up(&bench.dispatch, 999));
+	ck_assert(dispatch_hold_up(&bench.dispatch, 1000));
+	ck_assert(!dispatch_hold_up(&bench.dispatch, 1000)); /* nothing new */
+	run(&bench, 3, 1000, "send 1:7, send 2:8, send 1:9, send 2:10, send 1:11");
+	ck_assert(dispatch_hold_up(&bench.dispatch, 1600)); /* slot 2, since 600 */
+	run(&bench, 5, 1600, "send 1:12, send 1:13");
+	dispatch_slot_room(&bench.dispatch, &bench.slots[0], false);
+	dispatch_slot_room(&bench.dispatch, &bench.slots[0], true);
+	run(&bench, 5, 1600, "");
+	finish(&bench, 0, 1700); /* what was behind it is the head now, and fresh */
+	run(&bench, 5, 1700, "send 0:14");
+	bench_end(&bench);
+}
+END_TEST
+
+START_TEST(a_slot_that_stops_is_not_held_up)
+{
+	struct bench bench;
+	bench_with(&bench, 1000);
+	offer(&bench, 1, 3);
+	run(&bench, 1, 0, "send 0:1, send 1:2, send 2:3");
+	dispatch_slot_stop(&bench.dispatch, &bench.slots[0]);
+	ck_assert(dispatch_hold_up(&bench.dispatch, 1000));
+	ck_assert(!bench.slots[0].is_held_up);
+	dispatch_slot_stop(&bench.dispatch, &bench.slots[1]);
+	ck_assert(!bench.slots[1].is_held_up);
+	finish(&bench, 1, 1000);
+	ck_assert(!dispatch_hold_up(&bench.dispatch, MTIME_SECOND));
+	bench_end(&bench);
+}
+END_TEST
+
 static Suite *dispatch_suite(void)
 {
 	Suite *suite = suite_create("core_dispatch");
 	UNIT_CASE(suite, "dispatch", the_least_loaded_is_next, a_pipe_holds_sixty_four,
 		a_void_pipe_gives_back_in_order, the_longest_running_is_first,
-		a_refused_send_is_told, a_lost_source_leaves_orphans_in_pipes_alone);
+		a_refused_send_is_told, a_lost_source_leaves_orphans_in_pipes_alone,
+		behind_a_head_that_runs_too_long_nothing_is_sent, a_slot_that_stops_is_not_held_up);
 	return suite;
 }
 

@@ -2,7 +2,7 @@
 #include "core/pace.h"
 #include "unit/unit.h"
 
-static const struct pool_config auto_config = {.workers = 4};
+static const struct pool_config auto_config = {.workers = 4, .pipe_wait = 5 * MTIME_MS};
 
 struct track {
 	struct pace pace;
@@ -92,6 +92,53 @@ START_TEST(a_slow_task_empties_the_pipes_and_growth_is_smooth)
 }
 END_TEST
 
+/* Of tasks that last so long, one after the other in each of four slots: how long until the depth
+ * is wanted. */
+static mtime time_to_depth(struct track *track, mtime task, uint32_t wanted)
+{
+	mtime begun = track->now;
+	while (pace_depth(&track->pace) != wanted && track->now < begun + MTIME_MINUTE) {
+		track->now += task;
+		for (int i = 0; i < 4; i++)
+			pace_answered(&track->pace, &track->slots[i], task);
+		pace_turn(&track->pace, 0, track->now);
+	}
+	return track->now - begun;
+}
+
+START_TEST(the_depth_follows_the_mix_within_a_second)
+{
+	struct track track;
+	track_init(&track, &auto_config);
+	ck_assert_int_le(time_to_depth(&track, 60, 64), MTIME_SECOND);
+	ck_assert_int_le(time_to_depth(&track, 2 * MTIME_SECOND, 1), 2 * MTIME_SECOND); /* one */
+	ck_assert_int_le(time_to_depth(&track, 2400, 2), MTIME_SECOND);
+	ck_assert_int_le(time_to_depth(&track, 300, 16), MTIME_SECOND);
+	ck_assert_int_le(time_to_depth(&track, 1300, 3), MTIME_SECOND);
+}
+END_TEST
+
+START_TEST(what_runs_on_too_long_empties_the_pipes_at_once)
+{
+	struct track track;
+	track_init(&track, &auto_config);
+	ck_assert_uint_eq(depth_after(&track, 200, 1, 50), 64);
+	pace_held_up(&track.pace);
+	ck_assert_uint_eq(depth_after(&track, 5, 1, 50), 1);
+	ck_assert_uint_eq(depth_after(&track, 60, 1, 50), 64);
+}
+END_TEST
+
+START_TEST(the_wait_is_what_is_configured)
+{
+	struct pool_config config = {.workers = 4, .pipe_wait = 50 * MTIME_MS};
+	struct track track;
+	track_init(&track, &config);
+	ck_assert_uint_eq(depth_after(&track, 200, 1, 4900), 10);
+	ck_assert_uint_eq(depth_after(&track, 1, 1, 50 * MTIME_MS), 1);
+}
+END_TEST
+
 START_TEST(what_is_configured_is_not_measured)
 {
 	struct pool_config config = {.workers = 4, .pipeline = 7, .prefetch = 9};
@@ -168,6 +215,8 @@ static Suite *pace_suite(void)
 	UNIT_CASE(suite, "depth", depth_is_five_milliseconds_of_work,
 		answers_of_one_turn_share_its_time, each_slot_is_measured_by_itself,
 		a_slow_task_empties_the_pipes_and_growth_is_smooth,
+		the_depth_follows_the_mix_within_a_second,
+		what_runs_on_too_long_empties_the_pipes_at_once, the_wait_is_what_is_configured,
 		what_is_configured_is_not_measured);
 	UNIT_CASE(suite, "window", the_window_covers_twenty_milliseconds,
 		many_workers_do_not_pass_the_largest_window, the_window_changes_seldom);

@@ -183,6 +183,7 @@ START_TEST(who_interrupts_has_one_task_in_a_pipe)
 	struct rig rig;
 	struct pool_config config = interrupting(1);
 	config.pipeline = 0;
+	config.pipe_wait = MTIME_MS;
 	ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* it will say why it aborts */
 	rig_new(&rig, &config);
 }

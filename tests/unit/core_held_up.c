@@ -1,0 +1,65 @@
+/* Tasks that wait in a pipe behind one that lasts longer than those before it. */
+#include "unit/support/core/rig.h"
+
+/* Two tasks of 50 us each fill the pipe; then one lasts. */
+static void make_deep(struct rig *rig)
+{
+	struct pool_config config = rig_config(1, 0);
+	config.pipe_wait = 110;
+	rig_start(rig, config);
+	for (uint64_t tag = 1; tag <= 40; tag++) {
+		rig_deliver(rig, tag, tag);
+		rig_turn(rig);
+		rig->now += 50;
+		rig_answer(rig, 0, 200);
+	}
+	rig_turn(rig);
+	rig_forget(rig);
+	rig->told[0] = 0;
+}
+
+START_TEST(an_outlier_is_told_and_nothing_more_goes_behind_it)
+{
+	struct rig rig;
+	make_deep(&rig);
+	rig_deliver(&rig, 41, 43);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:41, send 0:42");
+	rig.now += 110;
+	rig_turn(&rig);
+	rig.now += 110;
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASKS_HELD_UP, TASK_DONE");
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 41"); /* and 43 is not sent ahead any more */
+	rig.now += 50;
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:43, ack 42");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_dies_late_has_held_up_those_behind)
+{
+	struct rig rig;
+	make_deep(&rig);
+	rig_deliver(&rig, 41, 42);
+	rig_turn(&rig);
+	rig.now += 110;
+	rig_gone(&rig, 0, 1);
+	rig_expect_told(&rig, "WORKER_DIED, TASKS_HELD_UP, TASK_RETRIED");
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *held_up_suite(void)
+{
+	Suite *suite = suite_create("core_held_up");
+	UNIT_CASE(suite, "held up", an_outlier_is_told_and_nothing_more_goes_behind_it,
+		a_worker_that_dies_late_has_held_up_those_behind);
+	return suite;
+}
+
+UNIT_MAIN(held_up_suite)
