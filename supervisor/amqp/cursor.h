@@ -4,7 +4,8 @@
 
 #include "amqp/octets.h"
 
-/* Reads forward; past the end it stays where it is, answers zeros and is short for good. */
+/* Reads forward; where less is left than is asked for, it is short for good: nothing is left, and
+ * it answers zeros. */
 struct cursor {
 	struct text rest;
 	bool is_short;
@@ -19,8 +20,9 @@ static inline struct text cursor_take(struct cursor *c, size_t len)
 {
 	static const char zeros[8];
 
-	if (c->is_short || len > c->rest.len) {
+	if (len > c->rest.len) {
 		c->is_short = true;
+		c->rest.len = 0;
 		return text_of(zeros, 0);
 	}
 	if (len == 0)

@@ -102,6 +102,17 @@ static void some_method(void)
 	peer_deliver(&dialog.in, 1, 2);
 }
 
+/* A class, a weight, and where the size of the body is due, what would do as flags. */
+static void cut_header(void)
+{
+	peer_frame(&dialog.in, AMQP_FRAME_HEADER, 1, TEXT("\0\74\0\0\0\0"));
+}
+
+static void header_cut(void)
+{
+	deliver_then(cut_header);
+}
+
 static void method_for_header(void)
 {
 	deliver_then(some_method);
@@ -244,6 +255,7 @@ static const struct {
 	{body_without_method, 505},
 	{body_for_header, 505},
 	{second_header, 505},
+	{header_cut, 502},
 	{method_for_header, 505},
 	{method_for_body, 505},
 	{body_too_long, 501},
