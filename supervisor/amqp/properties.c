@@ -63,22 +63,56 @@ void properties_clear(struct properties *properties, enum property property)
 	properties->value[property] = TEXT_NONE;
 }
 
-void properties_write(const struct properties *properties, struct buf *out)
+/* Bytes in front of a value: its length. */
+static size_t length_size(char type)
+{
+	return type == 's' ? 1 : type == 'F' ? 4 : 0;
+}
+
+#define EACH_PRESENT(properties, p)                                                                \
+	for (unsigned rest = (properties)->present, p = 0;                                         \
+		rest && (p = (unsigned)__builtin_ctz(rest), true); rest &= rest - 1)
+
+size_t properties_size(const struct properties *properties)
+{
+	size_t size = 2;
+
+	EACH_PRESENT(properties, p)
+	{
+		size += length_size(types[p]) + properties->value[p].len;
+	}
+	return size;
+}
+
+static uint16_t flags_of(const struct properties *properties)
 {
 	unsigned flags = 0;
 
-	for (int p = 0; p < PROPERTY_COUNT; p++)
-		flags |= properties_has(properties, (enum property)p) ? WIRE_BIT(p) : 0;
-	buf_append_be16(out, (uint16_t)flags);
-	for (; flags; flags &= ~WIRE_BIT(first_in(flags))) {
-		int p = first_in(flags);
+	EACH_PRESENT(properties, p)
+	{
+		flags |= WIRE_BIT(p);
+	}
+	return (uint16_t)flags;
+}
+
+void properties_write(const struct properties *properties, struct buf *out)
+{
+	size_t size = properties_size(properties);
+	uint8_t *at = buf_room(out, size);
+
+	if (!at)
+		return;
+	buf_added(out, size);
+	at = octets_put16(at, flags_of(properties));
+	EACH_PRESENT(properties, p)
+	{
 		struct text value = properties->value[p];
 
 		if (types[p] == 's')
-			buf_append_byte(out, (uint8_t)value.len);
+			at = octets_put8(at, (uint8_t)value.len);
 		else if (types[p] == 'F')
-			buf_append_be32(out, (uint32_t)value.len);
-		buf_append_text(out, value);
+			at = octets_put32(at, (uint32_t)value.len);
+		at = octets_put_text(at, value);
 	}
 }
 

@@ -49,6 +49,8 @@ void properties_set(struct properties *, enum property, struct text value);
 void properties_clear(struct properties *, enum property);
 /* Appends the flags word and the values, as a content header carries them. */
 void properties_write(const struct properties *, struct buf *);
+/* How many bytes that is. */
+size_t properties_size(const struct properties *);
 uint64_t properties_timestamp(const struct properties *);           /* 0 when absent */
 uint8_t properties_octet(const struct properties *, enum property); /* 0 when absent */
 

@@ -1,59 +1,41 @@
 #include "amqp/table.h"
 #include "amqp/cursor.h"
 
-#define NOT_FIXED SIZE_MAX
+#define LENGTH_FIRST UINT8_MAX
 
-/* Bytes of a value of this type, without a length in front; NOT_FIXED: one is in front. */
-static bool type_size(char type, size_t *ret_size)
-{
-	switch (type) {
-	case 'V':
-		*ret_size = 0;
-		return true;
-	case 't':
-	case 'b':
-	case 'B':
-		*ret_size = 1;
-		return true;
-	case 's':
-	case 'u':
-		*ret_size = 2;
-		return true;
-	case 'I':
-	case 'i':
-	case 'f':
-		*ret_size = 4;
-		return true;
-	case 'D':
-		*ret_size = 5;
-		return true;
-	case 'l':
-	case 'L':
-	case 'd':
-	case 'T':
-		*ret_size = 8;
-		return true;
-	case 'S':
-	case 'x':
-	case 'A':
-	case 'F':
-		*ret_size = NOT_FIXED;
-		return true;
-	default:
-		return false;
-	}
-}
+/* Bytes of a value of each type, and one more; LENGTH_FIRST: its length stands in front of it. */
+static const uint8_t sizes[UINT8_MAX + 1] = {
+	['V'] = 1,
+	['t'] = 2,
+	['b'] = 2,
+	['B'] = 2,
+	['s'] = 3,
+	['u'] = 3,
+	['I'] = 5,
+	['i'] = 5,
+	['f'] = 5,
+	['D'] = 6,
+	['l'] = 9,
+	['L'] = 9,
+	['d'] = 9,
+	['T'] = 9,
+	['S'] = LENGTH_FIRST,
+	['x'] = LENGTH_FIRST,
+	['A'] = LENGTH_FIRST,
+	['F'] = LENGTH_FIRST,
+};
 
 static bool field_take(struct text *rest, bool keyed, struct table_field *ret_field)
 {
 	struct cursor c = cursor_of(*rest);
-	size_t size = 0;
 	struct table_field field = {.key = keyed ? cursor_take_short(&c) : TEXT_NONE};
+	uint8_t type = cursor_take8(&c);
+	size_t size = sizes[type];
 
-	field.type = (char)cursor_take8(&c);
-	if (!type_size(field.type, &size))
+	if (size == 0)
 		return false;
-	field.value = size == NOT_FIXED ? cursor_take_long(&c) : cursor_take(&c, size);
+	field.type = (char)type;
+	field.value = size == LENGTH_FIRST ? cursor_take_long(&c) : cursor_take(&c, size - 1);
 	if (c.is_short)
 		return false;
 	*rest = c.rest;
@@ -166,21 +148,28 @@ bool table_field_integer(const struct table_field *field, int64_t *ret_value)
 	}
 }
 
-static void put_start(struct buf *out, struct text key, char type)
+/* Room for an entry, and its start: what is left is its value. NULL: there is none. */
+static uint8_t *put_start(struct buf *out, struct text key, uint8_t type, size_t value_len)
 {
-	buf_append_byte(out, (uint8_t)key.len);
-	buf_append_text(out, key);
-	buf_append_byte(out, (uint8_t)type);
+	size_t len = 1 + key.len + 1 + value_len;
+	uint8_t *at = buf_room(out, len);
+
+	if (!at)
+		return NULL;
+	buf_added(out, len);
+	return octets_put8(octets_put_short(at, key), type);
 }
 
 void table_put_field(struct buf *out, const struct table_field *field)
 {
-	size_t size = 0;
+	uint8_t type = (uint8_t)field->type;
+	size_t length_size = sizes[type] == LENGTH_FIRST ? 4 : 0;
+	uint8_t *at = put_start(out, field->key, type, length_size + field->value.len);
 
-	put_start(out, field->key, field->type);
-	if (type_size(field->type, &size) && size == NOT_FIXED)
-		buf_append_be32(out, (uint32_t)field->value.len);
-	buf_append_text(out, field->value);
+	if (at && length_size)
+		at = octets_put32(at, (uint32_t)field->value.len);
+	if (at)
+		octets_put_text(at, field->value);
 }
 
 void table_put_string(struct buf *out, struct text key, struct text value)
@@ -190,12 +179,16 @@ void table_put_string(struct buf *out, struct text key, struct text value)
 
 void table_put_integer(struct buf *out, struct text key, int64_t value)
 {
-	put_start(out, key, 'l');
-	buf_append_be64(out, (uint64_t)value);
+	uint8_t *at = put_start(out, key, 'l', 8);
+
+	if (at)
+		octets_put64(at, (uint64_t)value);
 }
 
 void table_put_bool(struct buf *out, struct text key, bool value)
 {
-	put_start(out, key, 't');
-	buf_append_byte(out, value);
+	uint8_t *at = put_start(out, key, 't', 1);
+
+	if (at)
+		octets_put8(at, value);
 }

@@ -97,15 +97,26 @@ void buf_added(struct buf *b, size_t len)
 	b->tail += len;
 }
 
-void buf_append(struct buf *b, const void *bytes, size_t len)
+static inline bool has_room(const struct buf *b, size_t len)
 {
-	if (len == 0)
-		return;
-	uint8_t *room = buf_room(b, len);
+	return len <= b->capacity - b->tail && len + buf_len(b) <= b->limit;
+}
+
+/* Inlined, because most appends are short, of a length that the compiler knows, and find room. */
+static inline __attribute__((always_inline)) void append(
+	struct buf *b, const void *bytes, size_t len)
+{
+	uint8_t *room = has_room(b, len) ? b->bytes + b->tail : buf_room(b, len);
 	if (!room)
 		return;
 	memcpy(room, bytes, len);
-	buf_added(b, len);
+	b->tail += len;
+}
+
+void buf_append(struct buf *b, const void *bytes, size_t len)
+{
+	if (len > 0)
+		append(b, bytes, len);
 }
 
 void buf_append_text(struct buf *b, struct text t)
@@ -115,19 +126,19 @@ void buf_append_text(struct buf *b, struct text t)
 
 void buf_append_byte(struct buf *b, uint8_t byte)
 {
-	buf_append(b, &byte, 1);
+	append(b, &byte, 1);
 }
 
 void buf_append_be16(struct buf *b, uint16_t value)
 {
 	uint8_t bytes[] = {value >> 8, value & 0xff};
-	buf_append(b, bytes, sizeof bytes);
+	append(b, bytes, sizeof bytes);
 }
 
 void buf_append_be32(struct buf *b, uint32_t value)
 {
 	uint8_t bytes[] = {value >> 24, value >> 16 & 0xff, value >> 8 & 0xff, value & 0xff};
-	buf_append(b, bytes, sizeof bytes);
+	append(b, bytes, sizeof bytes);
 }
 
 void buf_append_be64(struct buf *b, uint64_t value)
@@ -135,7 +146,7 @@ void buf_append_be64(struct buf *b, uint64_t value)
 	uint8_t bytes[8];
 	for (int i = 0; i < 8; i++)
 		bytes[i] = value >> (56 - 8 * i) & 0xff;
-	buf_append(b, bytes, sizeof bytes);
+	append(b, bytes, sizeof bytes);
 }
 
 static int print_into(struct buf *b, const char *format, va_list args)

@@ -8,7 +8,7 @@
 
 struct detour {
 	char name[RETRY_QUEUE_NAME_MAX + 1];
-	char expiration[24];
+	char expiration[TEXT_DECIMAL_MAX];
 };
 
 /* Where it waits, and how long: each a little longer than it must, and not all the same. The

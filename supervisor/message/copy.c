@@ -90,15 +90,11 @@ static void set_own(const struct parcel *parcel, const struct copy_options *opti
 		properties_set(properties, PROPERTY_EXPIRATION, options->expiration);
 }
 
-/* Bytes that a header table may have beside these properties. scratch is used and cleared. */
-static size_t table_room(
-	const struct properties *properties, uint32_t frame_max, struct buf *scratch)
+/* Bytes that a header table may have beside these properties. */
+static size_t table_room(const struct properties *properties, uint32_t frame_max)
 {
-	properties_write(properties, scratch);
-	size_t taken = FRAME_OVERHEAD + HEADER_FRAME_FIXED + buf_len(scratch) + sizeof(uint32_t);
-	bool has_failed = scratch->failed;
-	buf_clear(scratch);
-	scratch->failed = has_failed;
+	size_t taken = FRAME_OVERHEAD + HEADER_FRAME_FIXED + properties_size(properties) +
+		       sizeof(uint32_t);
 	if (frame_max == 0)
 		return UINT32_MAX;
 	return frame_max > taken ? frame_max - taken : 0;
@@ -111,7 +107,7 @@ static void write_properties(const struct parcel *parcel, const struct copy_opti
 	struct properties properties;
 	struct text lost = inherit(parcel, &properties);
 	set_own(parcel, options, text_decimal(parcel->seq, digits), &properties);
-	size_t room = table_room(&properties, options->frame_max, scratch);
+	size_t room = table_room(&properties, options->frame_max);
 	copy_write_headers(parcel, options, lost, room, table);
 	if (buf_len(table) > 0)
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(table));

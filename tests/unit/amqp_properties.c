@@ -97,6 +97,7 @@ START_TEST(every_set_round_trips)
 		buf_clear(&bytes);
 		properties_write(&p, &bytes);
 		ck_assert(text_is(buf_text(&bytes), raw));
+		ck_assert_uint_eq(properties_size(&p), raw.len);
 	}
 }
 END_TEST
