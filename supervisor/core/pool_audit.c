@@ -131,6 +131,7 @@ static void audit_slots(const struct pool *pool, const struct tally *tally)
 static void audit_dispatch(const struct dispatch *dispatch)
 {
 	mtime since = INT64_MIN;
+	uint64_t filled = 0;
 	for
 		EACH(link, &dispatch->running)
 		{
@@ -138,9 +139,11 @@ static void audit_dispatch(const struct dispatch *dispatch)
 			assert(slot->since >= since);
 			since = slot->since;
 		}
-	for (uint32_t load = 0; load < POOL_PIPELINE_MAX; load++) {
-		bool marked = dispatch->loads >> load & 1;
-		assert(marked == !list_is_empty(&dispatch->by_load[load]));
+	for (uint32_t load = 0; load < POOL_PIPELINE_MAX; load++)
+		filled |= (uint64_t)!list_is_empty(&dispatch->by_load[load]) << load;
+	assert(filled == dispatch->loads);
+	for (; filled; filled &= filled - 1) {
+		uint32_t load = (uint32_t)__builtin_ctzll(filled);
 		for
 			EACH(link, &dispatch->by_load[load])
 		assert(CONTAINER_OF(link, struct slot, by_load)->load == load);
