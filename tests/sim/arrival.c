@@ -6,8 +6,6 @@
 #include "sim/fail.h"
 #include "sim/world.h"
 
-#define HEADERS_MAX 256
-
 /* Some bring a soft limit of their own; some were renewed before this run began. */
 static void choose_headers(struct world *world, struct copy_facts *facts, struct buf *out)
 {
@@ -27,20 +25,16 @@ static uint64_t store(struct world *world, struct text body)
 {
 	struct copy_facts facts = {0};
 	struct properties properties = {0};
-	struct buf headers, raw;
-	uint64_t instance;
+	struct buf *headers = &world->headers, *raw = &world->properties;
 
-	buf_init(&headers, HEADERS_MAX);
-	buf_init(&raw, 2 * HEADERS_MAX);
-	choose_headers(world, &facts, &headers);
-	if (buf_len(&headers))
-		properties_set(&properties, PROPERTY_HEADERS, buf_text(&headers));
-	properties_write(&properties, &raw);
-	sim_require(!headers.failed && !raw.failed, "out of memory");
-	instance = broker_store(world->broker, WORLD_QUEUE, &facts, buf_text(&raw), body);
-	buf_release(&headers);
-	buf_release(&raw);
-	return instance;
+	buf_clear(headers);
+	buf_clear(raw);
+	choose_headers(world, &facts, headers);
+	if (buf_len(headers))
+		properties_set(&properties, PROPERTY_HEADERS, buf_text(headers));
+	properties_write(&properties, raw);
+	sim_require(!headers->failed && !raw->failed, "out of memory");
+	return broker_store(world->broker, WORLD_QUEUE, &facts, buf_text(raw), body);
 }
 
 static enum temper choose_temper(struct world *world)

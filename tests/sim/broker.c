@@ -38,6 +38,7 @@ struct broker *broker_new(struct random *random, const struct broker_watch *watc
 	init_amqp_pool(&broker->pool, 4096);
 	list_init(&broker->queues);
 	list_init(&broker->connections);
+	scratch_init(&broker->scratch, CONTENT_MAX);
 	return broker;
 }
 
@@ -49,6 +50,7 @@ void broker_free(struct broker *broker)
 		broker_cut(CONTAINER_OF(link, struct broker_connection, place));
 	while ((link = list_first(&broker->queues)))
 		broker_delete(broker, CONTAINER_OF(link, struct queue, place)->name);
+	scratch_release(&broker->scratch);
 	empty_amqp_pool(&broker->pool);
 	free(broker);
 }
@@ -225,7 +227,8 @@ void broker_work(struct broker *broker, bool generous)
 			CONTAINER_OF(link, struct broker_connection, place);
 
 		for (uint16_t i = 1; i < connection->channel_count && !connection->closing; i++)
-			channel_work(connection, i, generous);
+			if (channel_has_work(&connection->channels[i]))
+				channel_work(connection, i, generous);
 	}
 }
 

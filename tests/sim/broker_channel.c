@@ -131,11 +131,14 @@ static void on_settle(struct broker_connection *connection, uint16_t number,
 
 void channel_work(struct broker_connection *connection, uint16_t number, bool generous)
 {
-	if (connection->channels[number].state != CHANNEL_OPEN)
-		return;
-	confirm_some(connection, number, generous);
-	settle_log_some(connection, number, generous);
-	consume_deliver(connection, number, generous);
+	const struct broker_channel *channel = &connection->channels[number];
+
+	if (!list_is_empty(&channel->owed))
+		confirm_some(connection, number, generous);
+	if (channel->logged < channel->sent_on)
+		settle_log_some(connection, number, generous);
+	if (channel->consumer_count > 0)
+		consume_deliver(connection, number, generous);
 }
 
 static void on_open_method(struct broker_connection *connection, uint16_t number,

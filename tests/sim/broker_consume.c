@@ -192,7 +192,7 @@ static void deliver(struct broker_connection *connection, uint16_t number,
 	struct consumer_entry *entry, struct stored *stored)
 {
 	struct broker_channel *channel = &connection->channels[number];
-	struct buf properties;
+	struct text properties = queue_properties(connection->broker, stored);
 	amqp_basic_deliver_t deliver = {
 		.consumer_tag = amqp_cstring_bytes(entry->tag),
 		.delivery_tag = ++channel->next_tag,
@@ -201,10 +201,7 @@ static void deliver(struct broker_connection *connection, uint16_t number,
 	};
 
 	send(connection, number, AMQP_BASIC_DELIVER_METHOD, &deliver);
-	buf_init(&properties, CONTENT_MAX);
-	queue_append_properties(stored, &properties);
-	peer_send_content(&connection->out, number, buf_text(&properties), stored_body(stored));
-	buf_release(&properties);
+	peer_send_content(&connection->out, number, properties, stored_body(stored));
 	keep_unacked(connection->broker, channel, entry, stored);
 }
 
@@ -223,6 +220,16 @@ void consume_deliver_reply(struct broker_connection *connection, uint16_t number
 	peer_send_content(&connection->out, number, properties, body);
 }
 
+static void deliver_some(struct broker_connection *connection, uint16_t number,
+	struct consumer_entry *entry, uint32_t most)
+{
+	struct link *link;
+
+	while (most-- > 0 && entry->unacked < entry->prefetch &&
+		(link = list_first(&entry->queue->ready)))
+		deliver(connection, number, entry, CONTAINER_OF(link, struct stored, place));
+}
+
 void consume_deliver(struct broker_connection *connection, uint16_t number, bool generous)
 {
 	struct broker_channel *channel = &connection->channels[number];
@@ -230,18 +237,10 @@ void consume_deliver(struct broker_connection *connection, uint16_t number, bool
 
 	for (size_t i = 0; i < channel->consumer_count; i++) {
 		struct consumer_entry *entry = &channel->consumers[i];
-		uint32_t most = generous ? UINT32_MAX : random_below(random, 8);
 
-		if (!entry->live || !entry->queue)
-			continue;
-		while (most-- > 0 && entry->unacked < entry->prefetch) {
-			struct link *link = list_first(&entry->queue->ready);
-
-			if (!link)
-				break;
-			deliver(connection, number, entry,
-				CONTAINER_OF(link, struct stored, place));
-		}
+		if (entry->live && entry->queue && !list_is_empty(&entry->queue->ready))
+			deliver_some(connection, number, entry,
+				generous ? UINT32_MAX : random_below(random, 8));
 	}
 }
 

@@ -10,12 +10,14 @@
 
 /* A dead letter while it is made. */
 struct death {
+	struct broker *broker;
 	const struct stored *stored;
 	const char *reason;
 	const struct release *release;
 	struct properties properties;
 	struct text headers; /* as they were */
-	struct buf new_headers, new_properties;
+	struct text before;  /* what it died of before */
+	struct buf *new_headers, *new_properties;
 };
 
 static struct text words_in(struct text table, struct text key)
@@ -28,8 +30,7 @@ static struct text words_in(struct text table, struct text key)
 static bool is_event(const struct death *death, const struct table_field *field)
 {
 	return field->type == 'F' &&
-	       text_is(words_in(field->value, TEXT("queue")),
-		       text_from(death->stored->queue->name)) &&
+	       text_is(words_in(field->value, TEXT("queue")), queue_name(death->stored->queue)) &&
 	       text_is(words_in(field->value, TEXT("reason")), text_from(death->reason));
 }
 
@@ -42,7 +43,6 @@ static struct text deaths_of(struct text headers)
 	return field.value;
 }
 
-/* What it died of before. */
 static struct text deaths_before(const struct death *death)
 {
 	if (!death->stored->has_died && !death->release->trusts_deaths)
@@ -56,24 +56,22 @@ static void put_routing_keys(const struct death *death, struct buf *out)
 {
 	struct table_field keys = {.key = TEXT("routing-keys"), .type = 'A'};
 	struct table_field one = {.type = 'S', .value = stored_key(death->stored)};
+	struct buf *array = scratch_take(&death->broker->scratch, SCRATCH_KEYS);
 	struct text rest = TEXT_NONE;
 	struct table_field field;
-	struct buf array;
 
-	buf_init(&array, CONTENT_MAX);
-	peer_put_element(&array, &one);
+	peer_put_element(array, &one);
 	if (table_find(death->headers, TEXT("CC"), &field) && field.type == 'A')
 		rest = field.value;
 	while (table_next(&rest, false, &field))
-		peer_put_element(&array, &field);
-	keys.value = buf_text(&array);
+		peer_put_element(array, &field);
+	keys.value = buf_text(array);
 	table_put_field(out, &keys);
-	buf_release(&array);
 }
 
-static void put_new_event(const struct death *death, mtime now, struct buf *out)
+static void put_new_event(const struct death *death, struct buf *out)
 {
-	uint64_t seconds = (uint64_t)(now / MTIME_SECOND);
+	uint64_t seconds = (uint64_t)(death->broker->now / MTIME_SECOND);
 	uint8_t time[8];
 
 	for (int i = 0; i < 8; i++)
@@ -83,7 +81,7 @@ static void put_new_event(const struct death *death, mtime now, struct buf *out)
 	if (properties_has(&death->properties, PROPERTY_EXPIRATION))
 		table_put_string(out, TEXT("original-expiration"),
 			death->properties.value[PROPERTY_EXPIRATION]);
-	table_put_string(out, TEXT("queue"), text_from(death->stored->queue->name));
+	table_put_string(out, TEXT("queue"), queue_name(death->stored->queue));
 	table_put_string(out, TEXT("reason"), text_from(death->reason));
 	put_routing_keys(death, out);
 	table_put_field(out,
@@ -105,7 +103,7 @@ static void put_counted_event(struct text event, struct buf *out)
 
 static void put_older(const struct death *death, struct buf *array)
 {
-	struct text rest = deaths_before(death);
+	struct text rest = death->before;
 	struct table_field older[DEATHS_MAX];
 	size_t count = 0;
 
@@ -120,46 +118,43 @@ static void put_older(const struct death *death, struct buf *array)
 	}
 }
 
-static void put_deaths(struct death *death, mtime now)
+static void put_deaths(struct death *death)
 {
 	struct table_field all = {.key = TEXT("x-death"), .type = 'A'};
 	struct table_field latest = {.type = 'F'};
-	struct text rest = deaths_before(death);
+	struct buf *event = scratch_take(&death->broker->scratch, SCRATCH_EVENT);
+	struct buf *array = scratch_take(&death->broker->scratch, SCRATCH_ARRAY);
+	struct text rest = death->before;
 	struct table_field field;
-	struct buf event, array;
 	bool is_known = false;
 
-	buf_init(&event, CONTENT_MAX);
-	buf_init(&array, CONTENT_MAX);
 	while (!is_known && table_next(&rest, false, &field))
 		is_known = is_event(death, &field);
 	if (is_known)
-		put_counted_event(field.value, &event);
+		put_counted_event(field.value, event);
 	else
-		put_new_event(death, now, &event);
-	latest.value = buf_text(&event);
-	peer_put_element(&array, &latest);
-	put_older(death, &array);
-	all.value = buf_text(&array);
-	table_put_field(&death->new_headers, &all);
-	buf_release(&event);
-	buf_release(&array);
+		put_new_event(death, event);
+	latest.value = buf_text(event);
+	peer_put_element(array, &latest);
+	put_older(death, array);
+	all.value = buf_text(array);
+	table_put_field(death->new_headers, &all);
 }
 
-static void put_three(struct death *death, const char *which)
+struct death_keys {
+	struct text exchange, queue, reason;
+};
+
+static const struct death_keys first_keys = {
+	TEXT("x-first-death-exchange"), TEXT("x-first-death-queue"), TEXT("x-first-death-reason")};
+static const struct death_keys last_keys = {
+	TEXT("x-last-death-exchange"), TEXT("x-last-death-queue"), TEXT("x-last-death-reason")};
+
+static void put_three(const struct death *death, const struct death_keys *keys)
 {
-	const struct {
-		const char *what;
-		struct text value;
-	} parts[] = {{"exchange", TEXT("")}, {"queue", text_from(death->stored->queue->name)},
-		{"reason", text_from(death->reason)}};
-
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		char key[64] = "x-";
-
-		strcat(strcat(strcat(key, which), "-death-"), parts[i].what);
-		table_put_string(&death->new_headers, text_from(key), parts[i].value);
-	}
+	table_put_string(death->new_headers, keys->exchange, TEXT(""));
+	table_put_string(death->new_headers, keys->queue, queue_name(death->stored->queue));
+	table_put_string(death->new_headers, keys->reason, text_from(death->reason));
 }
 
 static bool loses_cc(const struct death *death)
@@ -173,36 +168,37 @@ static bool is_replaced(const struct death *death, struct text key)
 	       (death->release->tells_last_death && text_starts(key, TEXT("x-last-death-")));
 }
 
-static void make_headers(struct death *death, const struct broker *broker)
+static void make_headers(struct death *death)
 {
 	struct text rest = death->headers;
 	struct table_field field;
 
 	while (table_next(&rest, true, &field))
 		if (!is_replaced(death, field.key))
-			table_put_field(&death->new_headers, &field);
-	put_deaths(death, broker->now);
-	if (deaths_before(death).len == 0)
-		put_three(death, "first");
+			table_put_field(death->new_headers, &field);
+	put_deaths(death);
+	if (death->before.len == 0)
+		put_three(death, &first_keys);
 	if (death->release->tells_last_death)
-		put_three(death, "last");
+		put_three(death, &last_keys);
 }
 
 /* The expiration is taken off, or it would expire there too. */
-static void make(struct death *death, const struct broker *broker)
+static void make(struct death *death)
 {
 	struct properties properties;
 
 	sim_require(properties_parse(stored_properties(death->stored), &death->properties) == RC_OK,
 		"stored properties");
 	death->headers = death->properties.value[PROPERTY_HEADERS];
-	buf_init(&death->new_headers, CONTENT_MAX);
-	buf_init(&death->new_properties, CONTENT_MAX);
-	make_headers(death, broker);
+	death->before = deaths_before(death);
+	death->new_headers = scratch_take(&death->broker->scratch, SCRATCH_HEADERS);
+	death->new_properties = scratch_take(&death->broker->scratch, SCRATCH_PROPERTIES);
+	make_headers(death);
 	properties = death->properties;
 	properties_clear(&properties, PROPERTY_EXPIRATION);
-	properties_set(&properties, PROPERTY_HEADERS, buf_text(&death->new_headers));
-	properties_write(&properties, &death->new_properties);
+	properties_set(&properties, PROPERTY_HEADERS, buf_text(death->new_headers));
+	properties_write(&properties, death->new_properties);
 }
 
 /* ---------- where it goes ---------- */
@@ -210,13 +206,13 @@ static void make(struct death *death, const struct broker *broker)
 /* It died in that queue before, and nobody rejected it since. */
 static bool is_cycle(const struct death *death, const struct queue *queue)
 {
-	struct text rest = deaths_of(buf_text(&death->new_headers));
+	struct text rest = deaths_of(buf_text(death->new_headers));
 	struct table_field field;
 
 	while (table_next(&rest, false, &field)) {
 		if (text_is(words_in(field.value, TEXT("reason")), TEXT("rejected")))
 			return false;
-		if (text_is(words_in(field.value, TEXT("queue")), text_from(queue->name)))
+		if (text_is(words_in(field.value, TEXT("queue")), queue_name(queue)))
 			return true;
 	}
 	return false;
@@ -258,7 +254,7 @@ static size_t send_on(struct broker *broker, const struct death *death)
 	struct letter letter = {
 		.key = arguments->has_target ? text_from(arguments->target)
 					     : stored_key(death->stored),
-		.properties = buf_text(&death->new_properties),
+		.properties = buf_text(death->new_properties),
 		.body = stored_body(death->stored),
 		.facts = death->stored->facts,
 		.bcc = arguments->has_target ? TEXT_NONE : stored_bcc(death->stored),
@@ -282,14 +278,13 @@ static size_t send_on(struct broker *broker, const struct death *death)
 
 static bool try(struct broker *broker, const struct stored *stored, const char *reason)
 {
-	struct death death = {.stored = stored, .reason = reason, .release = broker->release};
+	struct death death = {
+		.broker = broker, .stored = stored, .reason = reason, .release = broker->release};
 	size_t sent = 0;
 
-	make(&death, broker);
+	make(&death);
 	if (stored->queue->arguments.dead_exchange)
 		sent = send_on(broker, &death);
-	buf_release(&death.new_headers);
-	buf_release(&death.new_properties);
 	return sent > 0 || !stored->queue->arguments.at_least_once;
 }
 

@@ -10,6 +10,7 @@ struct queue *declare_queue(
 
 	sim_require(queue && name.len < NAME_MAX_BYTES, "a queue of the fake broker");
 	memcpy(queue->name, name.ptr, name.len);
+	queue->name_len = name.len;
 	queue->arguments = *arguments;
 	list_init(&queue->ready);
 	list_init(&queue->held);

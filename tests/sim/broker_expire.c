@@ -66,22 +66,26 @@ static bool has_due(const struct queue *queue, mtime now)
 	for (struct link *link = (broker)->queues.next; link != &(broker)->queues;                 \
 		link = link->next)
 
-void broker_set_time(struct broker *broker, mtime now)
+static __attribute__((noinline)) void look_at_all(struct broker *broker)
 {
-	broker->now = now;
 	timeout_check(broker);
-	if (!broker->stirred && now < broker->next_due)
-		return;
 	broker->stirred = false;
 	EACH_QUEUE(broker, link)
 	{
 		struct queue *queue = CONTAINER_OF(link, struct queue, place);
 
-		if (!queue->deleted && has_due(queue, now))
+		if (!queue->deleted && has_due(queue, broker->now))
 			expire_queue(broker, queue);
 		broker->stirred = broker->stirred || !list_is_empty(&queue->held);
 	}
-	broker->next_due = broker_deadline(broker);
+	broker->next_due = mtime_min(broker_deadline(broker), timeout_next_check(broker));
+}
+
+void broker_set_time(struct broker *broker, mtime now)
+{
+	broker->now = now;
+	if (broker->stirred || now >= broker->next_due)
+		look_at_all(broker);
 }
 
 mtime broker_deadline(const struct broker *broker)

@@ -3,6 +3,7 @@
 #define SIM_BROKER_INTERNAL_H
 
 #include "sim/broker_parts.h"
+#include "sim/broker_route.h"
 
 /* broker_queue.c */
 struct queue *queue_find(struct broker *, struct text name);
@@ -24,7 +25,8 @@ void queue_forget(struct stored *);
 void queue_take(struct stored *);
 uint32_t queue_purge(struct queue *);
 uint32_t queue_ready(const struct queue *);
-void queue_append_properties(const struct stored *, struct buf *);
+/* As a consumer gets them; good until the next call. */
+struct text queue_properties(struct broker *, const struct stored *);
 struct text stored_key(const struct stored *);
 struct text stored_bcc(const struct stored *);
 struct text stored_properties(const struct stored *);
@@ -42,6 +44,7 @@ void expire_queue(struct broker *, struct queue *);
 
 /* broker_limits.c */
 void timeout_check(struct broker *);
+mtime timeout_next_check(const struct broker *);
 /* Whether it came back too often. */
 bool limit_is_passed(struct broker *, const struct stored *);
 
@@ -50,20 +53,6 @@ bool limit_is_passed(struct broker *, const struct stored *);
 void dead_letter(struct broker *, struct stored *, const char *reason);
 /* Once more, for those that had nowhere to go. */
 void dead_try_held(struct broker *, struct queue *);
-
-/* broker_route.c */
-#define ROUTE_KEYS_MAX 16
-struct route {
-	struct text keys[ROUTE_KEYS_MAX]; /* sorted, each once */
-	size_t count;
-};
-/* The keys of the header (CC or BCC) are added, where it is there; false: it is no array. */
-bool route_add_header(struct route *, struct text headers, struct text name);
-void route_add_array(struct route *, struct text members);
-void route_add(struct route *, struct text key);
-/* An answer to direct reply-to; whether anybody waits for it. */
-bool route_reply(struct broker *, struct text token, struct text properties, struct text body);
-bool route_is_reply(struct text key);
 
 /* broker.c */
 void connection_has_published(struct broker_connection *);
@@ -80,6 +69,12 @@ void channel_init(struct broker_channel *);
 void channel_reset(struct broker_connection *, uint16_t channel);
 void channel_fail(struct broker_connection *, uint16_t channel, uint16_t code,
 	amqp_method_number_t cause, const char *words);
+static inline bool channel_has_work(const struct broker_channel *channel)
+{
+	return channel->state == CHANNEL_OPEN &&
+	       (channel->consumer_count > 0 || !list_is_empty(&channel->owed) ||
+		       channel->logged < channel->sent_on);
+}
 void channel_work(struct broker_connection *, uint16_t channel, bool generous);
 
 /* broker_consume.c */

@@ -3,7 +3,9 @@
 #ifndef SIM_BROKER_KINDS_H
 #define SIM_BROKER_KINDS_H
 
+#include "base/list.h"
 #include "base/mtime.h"
+#include "base/text.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,6 +26,22 @@ struct queue_arguments {
 	bool has_limit;     /* declared, not by default */
 	char target[NAME_MAX_BYTES];
 };
+
+struct queue {
+	struct link place;
+	char name[NAME_MAX_BYTES];
+	size_t name_len;
+	bool deleted;      /* kept while messages of it are unacked */
+	struct link ready; /* in order */
+	struct link held;  /* dead letters that have nowhere to go */
+	struct queue_arguments arguments;
+	uint32_t unacked;
+};
+
+static inline struct text queue_name(const struct queue *queue)
+{
+	return text_of(queue->name, queue->name_len);
+}
 
 /* What differs from one RabbitMQ to the next. */
 struct release {

@@ -6,6 +6,7 @@
 void broker_set_ack_timeout(struct broker *broker, mtime timeout)
 {
 	broker->ack_timeout = timeout;
+	broker->stirred = true;
 }
 
 static mtime check_interval(const struct broker *broker)
@@ -30,9 +31,14 @@ static void check_connection(struct broker_connection *connection)
 				"PRECONDITION_FAILED - delivery acknowledgement timed out");
 }
 
+mtime timeout_next_check(const struct broker *broker)
+{
+	return broker->ack_timeout == MTIME_NEVER ? MTIME_NEVER : broker->next_check;
+}
+
 void timeout_check(struct broker *broker)
 {
-	if (broker->ack_timeout == MTIME_NEVER || broker->now < broker->next_check)
+	if (broker->now < timeout_next_check(broker))
 		return;
 	broker->next_check = broker->now + check_interval(broker);
 	for (struct link *link = broker->connections.next; link != &broker->connections;

@@ -6,6 +6,7 @@
 #include "sim/broker_kinds.h"
 #include "sim/fail.h"
 #include "sim/peer.h"
+#include "sim/scratch.h"
 
 #define CONSUMERS_MAX 64 /* cancelled ones with messages unacked counted */
 #define CONTENT_MAX   (1024 * 1024)
@@ -30,16 +31,6 @@ struct stored {
 	uint32_t brought; /* returns in another queue: told to the consumer, never judged */
 	size_t key_len, bcc_len, properties_len, body_len;
 	char bytes[]; /* routing key, members of the array BCC, properties, body */
-};
-
-struct queue {
-	struct link place;
-	char name[NAME_MAX_BYTES];
-	bool deleted;      /* kept while messages of it are unacked */
-	struct link ready; /* in order */
-	struct link held;  /* dead letters that have nowhere to go */
-	struct queue_arguments arguments;
-	uint32_t unacked;
 };
 
 struct consumer_entry {
@@ -110,11 +101,12 @@ struct broker {
 	mtime now;
 	uint32_t commands_limit; /* see broker_log_late; 0: no log */
 	bool stirred;            /* what stands at the head of a queue may have changed since... */
-	mtime next_due;          /* ... it was found that nothing expires before this time */
+	mtime next_due;          /* ... it was found that nothing is due before this time */
 	bool alarm;
 	amqp_pool_t pool; /* of the method that is being read */
 	const struct release *release;
 	bool answers_mistakes; /* instead of ending the run */
+	struct scratch scratch;
 };
 
 #endif

@@ -51,7 +51,6 @@ static void send_return(struct broker_connection *connection, uint16_t number,
 struct publication {
 	struct letter letter;
 	struct properties properties;
-	struct buf rewritten; /* its properties, where they are not stored as they came */
 	struct route route;
 	bool has_copies; /* a header CC or BCC */
 };
@@ -88,25 +87,25 @@ static const char *find_mistake(const struct broker_channel *channel, struct pub
 }
 
 /* The header BCC is nobody's to see; direct reply-to becomes the channel's own address. */
-static void rewrite(const struct broker_channel *channel, struct publication *p)
+static void rewrite(
+	struct broker *broker, const struct broker_channel *channel, struct publication *p)
 {
+	struct buf *headers = scratch_take(&broker->scratch, SCRATCH_HEADERS);
+	struct buf *written = scratch_take(&broker->scratch, SCRATCH_PROPERTIES);
 	struct text rest = p->properties.value[PROPERTY_HEADERS];
 	struct table_field field;
-	struct buf headers;
 
-	buf_init(&headers, CONTENT_MAX);
 	while (table_next(&rest, true, &field))
 		if (!text_is(field.key, TEXT("BCC")))
-			table_put_field(&headers, &field);
+			table_put_field(headers, &field);
 		else
 			p->letter.bcc = field.value;
 	if (properties_has(&p->properties, PROPERTY_HEADERS))
-		properties_set(&p->properties, PROPERTY_HEADERS, buf_text(&headers));
+		properties_set(&p->properties, PROPERTY_HEADERS, buf_text(headers));
 	if (text_is(p->properties.value[PROPERTY_REPLY_TO], TEXT("amq.rabbitmq.reply-to")))
 		properties_set(&p->properties, PROPERTY_REPLY_TO, text_from(channel->reply_token));
-	properties_write(&p->properties, &p->rewritten);
-	buf_release(&headers);
-	p->letter.properties = buf_text(&p->rewritten);
+	properties_write(&p->properties, written);
+	p->letter.properties = buf_text(written);
 }
 
 static bool needs_rewriting(const struct publication *p)
@@ -162,7 +161,7 @@ static void carry_out(struct broker_connection *connection, uint16_t number, str
 	noted = take_note(broker, channel, channel->published);
 	p->letter.facts = noted.facts;
 	if (needs_rewriting(p))
-		rewrite(channel, p);
+		rewrite(broker, channel, p);
 	if (random_chance(broker->random, broker->nacks)) {
 		fate = PUBLISH_REFUSED;
 	} else if (store(broker, p) == 0) {
@@ -189,7 +188,6 @@ static void finish_publish(struct broker_connection *connection, uint16_t number
 		"published properties");
 	p.has_copies = has_copies(p.properties.value[PROPERTY_HEADERS]);
 	route_add(&p.route, p.letter.key);
-	buf_init(&p.rewritten, CONTENT_MAX);
 	mistake = find_mistake(channel, &p);
 	if (channel->to_nowhere)
 		channel_blame(connection, number, 404, AMQP_BASIC_PUBLISH_METHOD,
@@ -198,7 +196,6 @@ static void finish_publish(struct broker_connection *connection, uint16_t number
 		channel_blame(connection, number, 406, AMQP_BASIC_PUBLISH_METHOD, mistake);
 	else
 		carry_out(connection, number, &p);
-	buf_release(&p.rewritten);
 	buf_clear(&channel->content);
 	channel->in_publish = channel->has_header = false;
 }

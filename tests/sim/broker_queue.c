@@ -9,7 +9,7 @@ struct queue *queue_find(struct broker *broker, struct text name)
 	for (struct link *link = broker->queues.next; link != &broker->queues; link = link->next) {
 		struct queue *queue = CONTAINER_OF(link, struct queue, place);
 
-		if (!queue->deleted && text_is(text_from(queue->name), name))
+		if (!queue->deleted && text_is(queue_name(queue), name))
 			return queue;
 	}
 	return NULL;
@@ -223,29 +223,28 @@ bool queue_requeue(struct broker *broker, struct stored *stored, enum requeue_ca
 }
 
 /* Quorum queues tell how often a message came back; the header overwrites a forged one. */
-void queue_append_properties(const struct stored *stored, struct buf *out)
+struct text queue_properties(struct broker *broker, const struct stored *stored)
 {
 	struct text raw = stored_properties(stored);
 	uint32_t count = stored->returns ? stored->returns : stored->brought;
+	struct buf *headers, *written;
 	struct properties properties;
 	struct table_field field;
-	struct buf headers;
 	struct text rest;
 
-	if (!stored->queue->arguments.quorum || count == 0) {
-		buf_append_text(out, raw);
-		return;
-	}
+	if (!stored->queue->arguments.quorum || count == 0)
+		return raw;
+	headers = scratch_take(&broker->scratch, SCRATCH_HEADERS);
+	written = scratch_take(&broker->scratch, SCRATCH_PROPERTIES);
 	sim_require(properties_parse(raw, &properties) == RC_OK, "stored properties");
-	buf_init(&headers, CONTENT_MAX);
 	rest = properties.value[PROPERTY_HEADERS];
 	while (table_next(&rest, true, &field))
 		if (!text_is(field.key, TEXT("x-delivery-count")))
-			table_put_field(&headers, &field);
-	table_put_integer(&headers, TEXT("x-delivery-count"), count);
-	properties_set(&properties, PROPERTY_HEADERS, buf_text(&headers));
-	properties_write(&properties, out);
-	buf_release(&headers);
+			table_put_field(headers, &field);
+	table_put_integer(headers, TEXT("x-delivery-count"), count);
+	properties_set(&properties, PROPERTY_HEADERS, buf_text(headers));
+	properties_write(&properties, written);
+	return buf_text(written);
 }
 
 /* ---------- what a run asks and does ---------- */

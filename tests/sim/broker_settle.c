@@ -83,7 +83,7 @@ void settle_log_some(struct broker_connection *connection, uint16_t number, bool
 	struct random *random = connection->broker->random;
 	uint32_t waiting = (uint32_t)(channel->sent_on - channel->logged);
 
-	if (waiting == 0 || random_chance(random, LATE))
+	if (random_chance(random, LATE))
 		return;
 	if (!generous)
 		waiting = 1 + random_below(random, waiting);

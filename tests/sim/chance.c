@@ -10,12 +10,16 @@
 
 static struct supervisor *any_supervisor(struct world *world)
 {
-	return &world->supervisors[random_below(&world->random, world->supervisor_count)];
+	uint32_t count = world->supervisor_count;
+
+	return &world->supervisors[count > 1 ? random_below(&world->random, count) : 0];
 }
 
 static struct station *any_station(struct world *world, struct supervisor *supervisor)
 {
-	return &supervisor->stations[random_below(&world->random, supervisor->station_count)];
+	uint32_t count = supervisor->station_count;
+
+	return &supervisor->stations[count > 1 ? random_below(&world->random, count) : 0];
 }
 
 /* ---------- faults of the broker and the wires ---------- */
@@ -130,7 +134,7 @@ static void make_trouble(struct world *world, enum trouble what)
 	world->moved = true;
 }
 
-static void any_trouble(struct world *world)
+static __attribute__((noinline)) void any_trouble(struct world *world)
 {
 	static const enum trouble troubles[] = {TROUBLE_CUT, TROUBLE_CHANNELS, TROUBLE_CONNECTIONS,
 		TROUBLE_CANCEL, TROUBLE_REPLIES, TROUBLE_DEAD, TROUBLE_QUEUE, TROUBLE_RETRY_QUEUES,
@@ -155,7 +159,7 @@ static void start(struct world *world, struct supervisor *supervisor)
 }
 
 /* A drain may be asked for twice, and a force may follow it, or another one. */
-static void operate(struct world *world)
+static __attribute__((noinline)) void operate(struct world *world)
 {
 	struct supervisor *supervisor = any_supervisor(world);
 	uint32_t what = random_below(&world->random, 100);
@@ -173,15 +177,19 @@ static void operate(struct world *world)
 
 /* ---------- a round ---------- */
 
-static void advance(struct world *world)
+#define STEP_MOST     2000 /* microseconds */
+#define JUMPS_IN_1000 30
+
+static void advance(struct world *world, uint32_t chance)
 {
+	const uint32_t jumps = STEP_MOST * JUMPS_IN_1000 / (1000 - JUMPS_IN_1000);
+	uint32_t step = random_scaled(chance, STEP_MOST + jumps);
 	mtime next;
 
-	if (random_chance(&world->random, 30) && (next = world_deadline(world)) != MTIME_NEVER &&
-		next > world->now)
+	if (step >= STEP_MOST && (next = world_deadline(world)) != MTIME_NEVER && next > world->now)
 		world_set_time(world, next);
 	else
-		world_set_time(world, world->now + random_below(&world->random, 2000));
+		world_set_time(world, world->now + step % STEP_MOST);
 }
 
 static void step_supervisor(struct world *world, uint32_t what)
@@ -210,9 +218,10 @@ static void step_supervisor(struct world *world, uint32_t what)
 
 void chance_round(struct world *world)
 {
-	uint32_t what = random_below(&world->random, 1000);
+	uint64_t chance = random_next(&world->random);
+	uint32_t what = random_scaled((uint32_t)(chance >> 32), 1000);
 
-	advance(world);
+	advance(world, (uint32_t)chance);
 	if (what < 820)
 		step_supervisor(world, what / 10);
 	else if (what < 960)

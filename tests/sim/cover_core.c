@@ -236,20 +236,27 @@ void __wrap_dispatch_requeue(struct dispatch *dispatch, struct delivery *deliver
 
 /* ---------- the step ---------- */
 
-void __wrap_pool_step(struct pool *pool, mtime now, const struct event *event)
+static __attribute__((noinline)) void mark_event(const struct pool *pool, const struct event *event)
 {
 	struct station *station = pool->io;
-	enum source_state source = pool->source.state;
-	enum cover_outbox outbox = outbox_state(&pool->outbox);
 
-	cover_mark(COVER_EVENT, event->kind, pool->phase);
+	station->stirred = true;
 	if (event->kind <= DELIVERY)
 		mark_source(pool, event);
 	else if (event->kind <= QUEUE_FOUND)
 		mark_outbox(&pool->outbox, event);
 	else if (event->kind <= SLOT_GONE)
 		mark_slot(pool, event);
-	station->stirred = station->stirred || event->kind != TURN_END;
+}
+
+void __wrap_pool_step(struct pool *pool, mtime now, const struct event *event)
+{
+	enum source_state source = pool->source.state;
+	enum cover_outbox outbox = outbox_state(&pool->outbox);
+
+	cover_mark(COVER_EVENT, event->kind, pool->phase);
+	if (event->kind != TURN_END) /* which is the most frequent */
+		mark_event(pool, event);
 	__real_pool_step(pool, now, event);
 	if (pool->source.state != source)
 		cover_mark(COVER_SOURCE_MOVE, source, pool->source.state);

@@ -162,7 +162,7 @@ void link_cut(struct client_link *link, bool by_error)
 /* How much of len moves now: in a calm world all, else any part of it. */
 static size_t choose_part(struct world *world, size_t len)
 {
-	if (len == 0 || !world_wants(world, TROUBLE_PARTS, 500))
+	if (!world_wants(world, TROUBLE_PARTS, 500))
 		return len;
 	return random_below(&world->random, (uint32_t)len + 1);
 }
@@ -170,10 +170,10 @@ static size_t choose_part(struct world *world, size_t len)
 static void move_to_broker(struct client_link *link)
 {
 	struct buf *out = connection_output(link->connection);
-	size_t len = choose_part(link->world, buf_len(out));
+	size_t len;
 
 	sim_require(!connection_has_failed(link->connection), "the output limit was reached");
-	if (len == 0)
+	if (buf_len(out) == 0 || (len = choose_part(link->world, buf_len(out))) == 0)
 		return;
 	broker_input(link->peer, text_of(out->bytes + out->head, len));
 	buf_consume(out, len);
@@ -186,10 +186,10 @@ static void move_to_broker(struct client_link *link)
 static void move_to_client(struct client_link *link)
 {
 	struct buf *out = broker_output(link->peer);
-	size_t len = choose_part(link->world, buf_len(out));
+	size_t len;
 	enum rc rc;
 
-	if (len == 0)
+	if (buf_len(out) == 0 || (len = choose_part(link->world, buf_len(out))) == 0)
 		return;
 	rc = connection_input(link->connection, text_of(out->bytes + out->head, len));
 	buf_consume(out, len);

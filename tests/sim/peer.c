@@ -109,14 +109,15 @@ void peer_send_content(struct buf *out, uint16_t channel, struct text properties
 void peer_put_element(struct buf *array, const struct table_field *field)
 {
 	struct table_field element = *field;
-	struct buf entry;
+	size_t before = buf_len(array);
+	uint8_t *start;
 
 	element.key = TEXT_NONE;
-	buf_init(&entry, PEER_FRAME_MAX);
-	table_put_field(&entry, &element);
-	buf_consume(&entry, 1); /* the length of the key */
-	buf_append_text(array, buf_text(&entry));
-	buf_release(&entry);
+	table_put_field(array, &element);
+	sim_require(!array->failed, "no memory for an array");
+	start = array->bytes + array->head + before;
+	memmove(start, start + 1, buf_len(array) - before - 1); /* the length of the key */
+	buf_truncate(array, buf_len(array) - 1);
 }
 
 amqp_bytes_t peer_bytes(struct text text)

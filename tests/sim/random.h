@@ -24,10 +24,17 @@ static inline uint64_t random_next(struct random *random)
 	return z ^ (z >> 31);
 }
 
+/* Where these bits fall between 0 and bound: by a multiplication, which is cheaper than a division.
+ */
+static inline uint32_t random_scaled(uint32_t bits, uint32_t bound)
+{
+	return (uint32_t)((uint64_t)bits * bound >> 32);
+}
+
 /* 0 to bound - 1; bound at least 1. */
 static inline uint32_t random_below(struct random *random, uint32_t bound)
 {
-	return (uint32_t)(random_next(random) % bound);
+	return random_scaled((uint32_t)(random_next(random) >> 32), bound);
 }
 
 /* True with a chance of so many in a thousand. */

@@ -72,6 +72,7 @@ enum send_result workers_send(
 
 	sim_require(worker->phase == WORKER_RUNNING && !worker->quit, "a task for a worker not up");
 	sim_require(worker->count < POOL_PIPELINE_MAX, "a pipe over its depth");
+	workers->restless |= 1u << slot;
 	if (world_wants(station->world, TROUBLE_MEMORY, 5))
 		return SEND_NO_MEMORY;
 	if (station->world->account.message[task.id].temper == TEMPER_TOO_LARGE)
@@ -130,6 +131,7 @@ void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum sl
 {
 	struct worker *worker = &workers->worker[slot];
 
+	workers->restless |= 1u << slot;
 	if (wish == SLOT_SPAWN) {
 		spawn(workers->station, worker, life);
 		return;
@@ -159,8 +161,14 @@ void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum sl
 void workers_start(struct workers *workers, struct station *station)
 {
 	workers->station = station;
+	workers->restless = 0;
 	for (uint16_t i = 0; i < WORKERS_MAX; i++)
 		memset(&workers->worker[i], 0, offsetof(struct worker, tasks));
+}
+
+void workers_stir(struct workers *workers)
+{
+	workers->restless = (1u << WORKERS_MAX) - 1;
 }
 
 bool workers_is_anyone_alive(const struct workers *workers)

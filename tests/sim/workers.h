@@ -34,6 +34,7 @@ struct worker {
 
 struct workers {
 	struct station *station;
+	uint32_t restless; /* bit (1u << slot): something may come of it also in a calm world */
 	struct worker worker[WORKERS_MAX];
 };
 
@@ -44,7 +45,9 @@ enum send_result workers_send(
 void workers_wish(struct workers *, uint16_t slot, uint32_t life, enum slot_wish);
 /* A worker does the next thing it can do, if there is any. */
 void workers_act(struct workers *, uint16_t slot);
-/* In a calm world nothing comes of workers_act now. */
+/* The world becomes calm: each is to be looked at. */
+void workers_stir(struct workers *);
+/* In a calm world nothing comes of workers_act until something is asked of it. */
 static inline bool workers_is_at_rest(const struct workers *workers, uint16_t slot)
 {
 	const struct worker *worker = &workers->worker[slot];

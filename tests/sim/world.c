@@ -14,15 +14,15 @@
 #define DELIVERY_LIMIT 20
 #define COMMANDS_LIMIT 32
 #define MESSAGES_MIN   20
+#define HEADERS_MAX    256
 
 #define EACH_SUPERVISOR(world, supervisor)                                                         \
 	for (struct supervisor *supervisor = (world)->supervisors;                                 \
 		supervisor < (world)->supervisors + (world)->supervisor_count; supervisor++)
 
-bool world_wants(struct world *world, enum trouble trouble, uint32_t per_mille)
+bool world_may(const struct world *world, enum trouble trouble)
 {
-	if (world->calm || !random_chance(&world->random, per_mille) ||
-		!settings_has(world->settings, trouble))
+	if (!settings_has(world->settings, trouble))
 		return false;
 	cover_mark(COVER_TROUBLE, trouble, 0);
 	return true;
@@ -51,9 +51,16 @@ mtime world_deadline(struct world *world)
 
 static void calm_workers(struct station *station)
 {
-	for (uint16_t slot = 0; slot < station->config.workers; slot++)
-		if (!workers_is_at_rest(&station->workers, slot))
-			workers_act(&station->workers, slot);
+	struct workers *workers = &station->workers;
+
+	for (uint32_t rest = workers->restless; rest; rest &= rest - 1) {
+		uint16_t slot = (uint16_t)__builtin_ctz(rest);
+
+		if (workers_is_at_rest(workers, slot))
+			workers->restless &= ~(1u << slot);
+		else
+			workers_act(workers, slot);
+	}
 }
 
 /* A turn comes only of something that happened, or of a deadline: a wrong one is a standstill. */
@@ -87,8 +94,8 @@ static void calm_round(struct world *world)
 		if (supervisor_is_alive(supervisor))
 			calm_supervisor(supervisor);
 	}
-	next = world_deadline(world);
-	if (!world->moved && next != MTIME_NEVER && next > world->now)
+	next = world->moved ? MTIME_NEVER : world_deadline(world);
+	if (next != MTIME_NEVER && next > world->now)
 		world_set_time(world, next);
 	else
 		world_set_time(world, world->now + MTIME_MS);
@@ -106,6 +113,8 @@ static void calm_down(struct world *world)
 	EACH_SUPERVISOR(world, supervisor)
 	{
 		supervisor->stirred = true; /* its turn is still to come */
+		for (uint16_t i = 0; i < supervisor->station_count; i++)
+			workers_stir(&supervisor->stations[i].workers);
 	}
 }
 
@@ -255,13 +264,22 @@ static void choose_limits(struct world *world)
 		broker_set_delivery_limit(world->broker, WORLD_QUEUE, DELIVERY_LIMIT);
 }
 
+static struct world *world_make(void)
+{
+	struct world *world = calloc(1, sizeof *world);
+
+	sim_require(world, "out of memory");
+	buf_init(&world->headers, HEADERS_MAX);
+	buf_init(&world->properties, 2 * HEADERS_MAX);
+	return world;
+}
+
 static struct world *world_new(uint64_t seed, const struct settings *settings)
 {
 	static struct world *world; /* one after the other: it is large, and little of it is used */
 
 	if (!world)
-		world = calloc(1, sizeof *world);
-	sim_require(world, "out of memory");
+		world = world_make();
 	account_clear(&world->account);
 	world->calm = false;
 	world->seed = seed;

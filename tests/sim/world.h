@@ -77,17 +77,24 @@ struct world {
 	struct connection_params params;
 	struct supervisor supervisors[SUPERVISORS_MAX];
 	uint16_t supervisor_count;
-	uint32_t attempts;   /* of the pools' policy */
-	mtime ack_timeout;   /* of the broker, where it is not calm */
-	bool queue_vanishes; /* in this run the queue that is consumed may be deleted */
-	bool moved;          /* something happened in this round */
+	uint32_t attempts;              /* of the pools' policy */
+	mtime ack_timeout;              /* of the broker, where it is not calm */
+	bool queue_vanishes;            /* in this run the queue that is consumed may be deleted */
+	bool moved;                     /* something happened in this round */
+	struct buf headers, properties; /* of the message that is made; used again by the next */
 };
 
 /* What pools act through; their io is the station. */
 extern const struct effects sim_effects;
 
-/* The trouble may happen, and chance wants it: so many in a thousand. */
-bool world_wants(struct world *, enum trouble, uint32_t per_mille);
+/* The trouble is not left out: it happens now. */
+bool world_may(const struct world *, enum trouble);
+/* And chance wants it: so many in a thousand. Never in a calm world. */
+static inline bool world_wants(struct world *world, enum trouble trouble, uint32_t per_mille)
+{
+	return !world->calm && random_chance(&world->random, per_mille) &&
+	       world_may(world, trouble);
+}
 void world_set_time(struct world *, mtime now);
 /* The earliest of all deadlines, MTIME_NEVER: there is none. */
 mtime world_deadline(struct world *);
