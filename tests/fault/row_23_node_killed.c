@@ -91,8 +91,9 @@ static void kill_in_turn(struct cluster *cluster, struct tally *tally)
 	site_stop(proc);
 	watch_note_turns(proc, tally);
 	judge(cluster, account, tally);
-	snprintf(tally->note, sizeof tally->note, "at work again within %lld ms of the kill",
-		(long long)longest_ms);
+	snprintf(tally->note, sizeof tally->note,
+		"at work again within %lld ms of the kill; %ld of our own publishes were nacked",
+		(long long)longest_ms, account_nacked(account));
 	account_free(account);
 }
 
