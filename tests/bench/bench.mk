@@ -22,4 +22,7 @@ bench-programs: $(bench_programs)
 bench: bench-programs $(BUILD)/wpool
 	@ROUNDS='$(ROUNDS)' T='$(T)' ONLY='$(ONLY)' tests/bench/run --build $(abspath $(BUILD))
 
+# tests/system/bench.c runs all of them with a few messages.
+system: bench-programs
+
 .PHONY: bench bench-programs

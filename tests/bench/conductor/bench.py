@@ -1,5 +1,6 @@
 """What all that is measured shares: the broker, the folder of what was built, the wishes of who called."""
 
+import dataclasses
 import itertools
 import os
 import pathlib
@@ -14,12 +15,23 @@ FILL_SECONDS = 300
 START_SECONDS = 60
 
 
+@dataclasses.dataclass(frozen=True)
+class Extent:
+    """How much is measured."""
+
+    rounds: int  # that count
+    seconds: float  # for which the clock runs
+    most_bytes: int  # in a queue at once
+    warm_rounds: int = 1  # that do not count: from them it is known how many messages those seconds take
+    messages: int = 0  # if not 0: so many in each run, however long they take, or however short
+
+
 class Bench:
-    def __init__(self, build, rounds, seconds, most_bytes, broker_folder=None):
-        self.build, self.rounds, self.seconds, self.most_bytes = build, rounds, seconds, most_bytes
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wpool-bench-out."))
+    def __init__(self, build, extent):
+        self.build, self.extent, self.seconds = build, extent, extent.seconds
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wpool-bench-out.", dir=os.environ.get("WPOOL_TEST_SCRATCH")))
         self._serial = itertools.count(1)
-        self.node = Node(broker_folder or os.environ.get("WPOOL_TEST_NODE"))
+        self.node = Node(os.environ.get("WPOOL_TEST_NODE"))
         self.referee = Referee(self.node)
 
     def close(self):
@@ -45,3 +57,9 @@ class Bench:
         process = self.start("fill", ["BUILD/bench/fill", *options, "URL", queue, count, size])
         if process.wait(FILL_SECONDS) != 0:
             raise Failure(f"the queue could not be filled: {process.said()}")
+
+    def delete(self, queue):
+        """And the one that wpool declares beside it."""
+        self.referee.stop()
+        self.referee.delete(queue)
+        self.referee.delete(f"{queue}.dead")

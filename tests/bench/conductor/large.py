@@ -1,5 +1,5 @@
-"""Large bodies beside small tasks: 64 workers that each hold 8 MiB, and in another pool of the same supervisor calls
-that must not wait for them; and what all this takes of memory."""
+"""Large bodies beside small tasks: a pool whose workers hold 8 MiB each, and in another pool of the same supervisor
+calls that must not wait for them; and what all this takes of memory."""
 
 import json
 import time
@@ -10,7 +10,6 @@ from .process import anonymous_kib, turn_facts
 
 LARGE, SMALL_POOL = "bench.large", "bench.calls"
 SIZE = 8 << 20
-WORKERS = 64
 HOLD_MS = 200
 CALLS_A_SECOND = 200
 STUCK_SECONDS = 60
@@ -27,10 +26,10 @@ pools:
 class Large:
     kind = "large"
     name = "large"
-    label = f"{WORKERS} workers × {SIZE >> 20} MiB beside {CALLS_A_SECOND} small calls a second"
 
-    def __init__(self):
-        self.messages = 2 * WORKERS
+    def __init__(self, workers):
+        self.workers, self.messages = workers, 2 * workers
+        self.label = f"{workers} workers × {SIZE >> 20} MiB beside {CALLS_A_SECOND} small calls a second"
 
     def missing(self):
         return ""
@@ -39,7 +38,7 @@ class Large:
         path = bench.folder / "large.yaml"
         path.write_text(CONFIGURATION.format(
             large=LARGE, small=SMALL_POOL, noop=bench.argv(NOOP)[0], reply=RPC_WORKER[-1], hold=HOLD_MS,
-            workers=WORKERS, settings=SETTINGS))
+            workers=self.workers, settings=SETTINGS))
         return bench.start("large", ("BUILD/wpool", "serve", "--broker", "URL", "--log-format", "text", "--config", path))
 
     @staticmethod
@@ -91,6 +90,5 @@ class Large:
             return figures | turn_facts(server)
         finally:
             server.kill()
-            bench.referee.stop()
-            bench.referee.delete(LARGE)
-            bench.referee.delete(SMALL_POOL)
+            bench.delete(LARGE)
+            bench.delete(SMALL_POOL)

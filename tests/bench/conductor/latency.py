@@ -43,7 +43,7 @@ class Latency:
     def __init__(self, name, label, command, ready, load):
         self.name, self.label = name, label
         self._command, self._ready, self._load = command, ready, load
-        self._is_first = True
+        self._is_warm = False
 
     def missing(self):
         return ""
@@ -52,9 +52,9 @@ class Latency:
         call(bench, WARM_UP_SECONDS)
         figures = {"idle": call(bench, bench.seconds), "full": call(bench, bench.seconds, "--window", OPEN_CALLS)}
         self._load.note(self.name, figures["full"]["rate"])
-        if not self._is_first:
+        if self._is_warm or not bench.extent.warm_rounds:
             figures["half"] = call(bench, bench.seconds, "--rate", self._load.half)
-        self._is_first = False
+        self._is_warm = True
         return figures
 
     def run(self, bench):
@@ -66,7 +66,7 @@ class Latency:
             return figures | turn_facts(server)
         finally:
             server.kill()
-            bench.referee.delete(QUEUE)
+            bench.delete(QUEUE)
 
 
 def both():

@@ -34,8 +34,8 @@ def describe(bench):
         "memory_gib": round(int(first_of("/proc/meminfo", "MemTotal").split()[0]) / (1 << 20), 1),
         "kernel": platform.release(),
         "broker": f"RabbitMQ {bench.node.release}",
-        "rounds": bench.rounds,
-        "seconds": bench.seconds,
+        "rounds": bench.extent.rounds,
+        "seconds": bench.extent.seconds,
         "load_at_start": os.getloadavg()[0],
     }
 

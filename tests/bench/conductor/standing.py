@@ -36,4 +36,4 @@ class Standing:
             return figures | {"stop_seconds": time.monotonic() - begun} | turn_facts(server)
         finally:
             server.kill()
-            bench.referee.delete(QUEUE)
+            bench.delete(QUEUE)

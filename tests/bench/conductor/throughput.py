@@ -114,8 +114,7 @@ class Throughput:
             return window, {"workers_kib": workers_kib} | turn_facts(process)
         finally:
             process.kill()
-            bench.referee.stop()
-            bench.referee.delete(QUEUE)
+            bench.delete(QUEUE)
 
     def _run_once(self, bench, count):
         if not self.contestant.is_rpc:
@@ -128,9 +127,15 @@ class Throughput:
             sink.kill()
 
     def _rounded(self, bench, wanted):
-        wanted = min(wanted, bench.most_bytes // self.contestant.size)
+        wanted = min(wanted, bench.extent.most_bytes // self.contestant.size)
         step = STEP if wanted >= STEP else SMALL_STEP
         return max(step, math.ceil(wanted / step) * step)
+
+    def _run_few(self, bench):
+        """All may be over before the clock has started: then there is no rate."""
+        count = min(bench.extent.messages, bench.extent.most_bytes // self.contestant.size)
+        window, facts = self._run_once(bench, count)
+        return (window.figures() if window.counts else {"messages": count}) | facts
 
     def _size_next(self, bench, count, window):
         """So many that the clock runs for the wished time, by the speed of this run."""
@@ -142,6 +147,8 @@ class Throughput:
         self._count = self._rounded(bench, max(wished * WARM_UP / (WARM_UP - 1), early + wished))
 
     def run(self, bench):
+        if bench.extent.messages:
+            return self._run_few(bench)
         self._count = self._count or self._rounded(bench, self.contestant.guess * min(1, bench.seconds))
         for _ in range(TRIES):
             count = self._count
