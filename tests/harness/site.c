@@ -5,12 +5,14 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define MOST_PROGRAMS  16
 #define MOST_ARGUMENTS 64
+#define SHOWN_BYTES    8000
 
 struct site site;
 
@@ -244,13 +246,26 @@ static bool is_any_waiting(const char *queue, const char *const delays[])
 	return is_waiting;
 }
 
+_Noreturn void site_give_up(const char *what)
+{
+	for (size_t i = 0; i < program_count; i++) {
+		char *said = proc_stderr(programs[i]);
+		size_t len = strlen(said);
+		fprintf(stderr, "program %zu of %zu said last:\n%s\n", i + 1, program_count,
+			said + (len > SHOWN_BYTES ? len - SHOWN_BYTES : 0));
+		free(said);
+	}
+	ck_abort_msg("%s", what);
+}
+
 void site_await_queue_settled(const char *queue, const char *const delays[])
 {
 	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
 	/* Twice, the queue between: what moves meanwhile is seen once at least. */
 	while (is_any_waiting(queue, delays) || holds_any(queue) || is_any_waiting(queue, delays) ||
 		holds_any(queue)) {
-		ck_assert_msg(deadline_left(deadline) > 0, "%s does not get empty", queue);
+		if (deadline_left(deadline) <= 0)
+			site_give_up(scratch_text("%s does not get empty", queue));
 		poll(NULL, 0, 50);
 	}
 }

@@ -67,6 +67,8 @@ int site_witnessed(const char *line);
 void site_await_settled(const char *const delays[]);
 /* The same of another queue. */
 void site_await_queue_settled(const char *queue, const char *const delays[]);
+/* Fails the test, and shows what the programs that it started said last. */
+_Noreturn void site_give_up(const char *what);
 /* One that has ended, or is to be killed now: freed, so that a test may start many. */
 void site_forget(struct proc *);
 /* TERM, and it must end with 0. */
