@@ -66,7 +66,7 @@ START_TEST(a_deleted_queue_is_consumed_again_once_it_is_back)
 	struct proc *serve = site_serve_echo(NULL);
 	proc_expect(serve, "consuming");
 	client_delete(site.client, site.queue);
-	proc_expect(serve, site.queue);
+	proc_expect(serve, "looking for it again");
 	client_declare(site.client, site.queue, CLIENT_QUORUM);
 	client_expect_consumers(site.client, site.queue, 1);
 	client_post(site.client, site.queue,
