@@ -2,6 +2,10 @@
  * the record is whole. How fast they were is not looked at. */
 #include "system/system.h"
 
+#include <string.h>
+
+#define MOST_WORDS 16
+
 static void expect_success(const char *const argv[], const char *const environment[])
 {
 	struct proc *proc = proc_start(site.folder, argv, environment);
@@ -13,21 +17,46 @@ static void expect_success(const char *const argv[], const char *const environme
 	proc_free(proc);
 }
 
+/* On the run's own broker, if there is one. */
+static void measure(const char *names)
+{
+	const char *node = getenv("WPOOL_TEST_NODE");
+	char *only = scratch_text("ONLY=%s", names);
+	char *on = scratch_text("WPOOL_TEST_NODE=%s", node ? node : "");
+	const char *const environment[] = {only, on, NULL};
+	const char *const argv[] = {"tests/bench/run", "--small", "--build", site_built(""),
+		"--output", site.folder, NULL};
+	expect_success(argv, environment);
+	free(only);
+	free(on);
+}
+
+static void examine(const char *names)
+{
+	const char *argv[MOST_WORDS] = {"tests/bench/examine", site.folder};
+	size_t count = 2;
+	char *copy = scratch_text("%s", names);
+	for (char *name = strtok(copy, " "); name; name = strtok(NULL, " ")) {
+		ck_assert_uint_lt(count, MOST_WORDS - 1);
+		argv[count++] = name;
+	}
+	expect_success(argv, NULL);
+	free(copy);
+}
+
 START_TEST(every_message_is_accounted_for_and_the_record_is_whole)
 {
-	const char *folder = getenv("WPOOL_TEST_NODE");
-	char *node = scratch_text("WPOOL_TEST_NODE=%s", folder ? folder : "");
-	const char *const environment[] = {node, NULL};
-	const char *const run[] = {"tests/bench/run", "--small", "--build", site_built(""),
-		"--output", site.folder, NULL};
-	const char *const examine[] = {"tests/bench/examine", site.folder, NULL};
-	expect_success(run, environment);
-	expect_success(examine, NULL);
-	free(node);
+	static const char *const groups[] = {
+		"plain plain-50 wpool-auto-4 wpool-one-4 wpool-python-4",
+		"rpc-plain rpc-wpool celery amqp-consume plain-8MiB wpool-8MiB",
+		"latency-plain latency-wpool start-4 large",
+	};
+	measure(groups[_i]);
+	examine(groups[_i]);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("bench", {every_message_is_accounted_for_and_the_record_is_whole, 1});
+	return SYSTEM_RUN("bench", {every_message_is_accounted_for_and_the_record_is_whole, 3});
 }

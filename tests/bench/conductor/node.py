@@ -79,7 +79,19 @@ class Referee:
         self._lines = self._socket.makefile("r")
 
     def _say(self, *words):
-        self._socket.sendall((" ".join(words) + "\n").encode())
+        try:
+            self._socket.sendall((" ".join(words) + "\n").encode())
+        except OSError as error:
+            raise Failure(f"the broker's referee: {error}") from None
+
+    def _hear(self):
+        try:
+            line = self._lines.readline()
+        except OSError as error:
+            raise Failure(f"the broker's referee: {error}") from None
+        if not line:
+            raise Failure("the broker's referee is gone")
+        return line
 
     def watch(self, queue):
         self._say("watch", queue)
@@ -87,20 +99,16 @@ class Referee:
     def samples(self):
         """(microseconds of the broker's clock, messages left), without end."""
         while True:
-            line = self._lines.readline()
-            if not line:
-                raise Failure("the broker is gone")
-            if line != "stopped\n":
-                yield tuple(map(int, line.split()))
+            yield tuple(map(int, self._hear().split()))
 
     def stop(self):
         self._say("stop")
-        while self._lines.readline() not in ("stopped\n", ""):
+        while self._hear() != "stopped\n":
             pass
 
     def delete(self, queue):
         self._say("delete", queue)
-        while self._lines.readline() not in ("deleted\n", ""):
+        while self._hear() != "deleted\n":
             pass
 
     def close(self):

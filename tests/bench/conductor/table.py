@@ -3,6 +3,7 @@
 from .spread import pick, ratios, spread
 
 PERCENTILES = ("50", "90", "99", "99.9", "100")
+QUIET = 0.5
 LOADS = {"idle": "one at a time", "half": "half load", "full": "500 at a time"}
 
 
@@ -103,6 +104,8 @@ def print_all(record):
     about = record["about"]
     print("{processor}, {cores} cores, {memory_gib} GiB, Linux {kernel}, {broker}; commit {commit}, {date}; "
           "{rounds} rounds of {seconds:g} s".format(**about))
+    if about["load_at_start"] > QUIET:
+        print(f"The machine was not quiet: its load was {about['load_at_start']:.1f} before the first round.")
     print_table("Throughput: a full durable quorum queue, from all at work until all is acked",
                 ["", "messages/s", "× plain", "CPU µs/msg: main", "workers", "broker", "MiB: main", "workers",
                  "longest turn, ms"], throughput_rows(record))
