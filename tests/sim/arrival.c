@@ -37,6 +37,13 @@ static uint64_t store(struct world *world, struct text body)
 	return broker_store(world->broker, WORLD_QUEUE, &facts, buf_text(raw), body);
 }
 
+/* One of these has connections and channels opened again ten times over: more than half of what is
+ * sent would be that. */
+static bool costs_links(enum temper temper)
+{
+	return temper == TEMPER_COSTS_CHANNEL || temper == TEMPER_COSTS_CONNECTION;
+}
+
 static enum temper choose_temper(struct world *world)
 {
 	enum temper temper = random_below(&world->random, TEMPER_COUNT);
@@ -44,6 +51,8 @@ static enum temper choose_temper(struct world *world)
 	if (random_chance(&world->random, 550) || !settings_has(world->settings, TROUBLE_TEMPERS))
 		return TEMPER_DONE;
 	cover_mark(COVER_TROUBLE, TROUBLE_TEMPERS, 0);
+	if (costs_links(temper) && random_chance(&world->random, 500))
+		return TEMPER_REPLY;
 	return temper;
 }
 

@@ -142,8 +142,3 @@ bool supervisor_is_idle(const struct supervisor *supervisor)
 	}
 	return true;
 }
-
-bool supervisor_is_alive(const struct supervisor *supervisor)
-{
-	return supervisor->state != SUPERVISOR_DEAD;
-}

@@ -13,7 +13,10 @@ void supervisor_kill(struct supervisor *);
 void supervisor_command(struct supervisor *, enum command);
 void supervisor_turn(struct supervisor *);
 mtime supervisor_deadline(const struct supervisor *);
-bool supervisor_is_alive(const struct supervisor *);
+static inline bool supervisor_is_alive(const struct supervisor *supervisor)
+{
+	return supervisor->state != SUPERVISOR_DEAD;
+}
 bool supervisor_is_idle(const struct supervisor *);
 
 #endif
