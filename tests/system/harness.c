@@ -2,8 +2,16 @@
  */
 #include "system/system.h"
 
+#include "harness/deadline.h"
+
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LETTERS 20
 
 START_TEST(a_message_comes_back_as_it_was_sent)
 {
@@ -39,6 +47,60 @@ START_TEST(queues_are_counted)
 }
 END_TEST
 
+/* Has room for one message and nacks the next. */
+static void declare_full_queue(const char *queue)
+{
+	char *expression = scratch_text(
+		"{new, _} = rabbit_amqqueue:declare(rabbit_misc:r(<<\"/\">>, queue, <<\"%s\">>), "
+		"true, false, [{<<\"x-max-length\">>, long, 1}, "
+		"{<<\"x-overflow\">>, longstr, <<\"reject-publish\">>}], none, <<\"test\">>), ok",
+		queue);
+	client_delete(site.client, queue);
+	free(broker_eval(site.broker, expression));
+	client_send(site.client, queue, "filler");
+	free(expression);
+}
+
+static void forget(void *context, const struct message *message)
+{
+	(void)context;
+	(void)message;
+}
+
+/* Another process, which takes all as soon as a letter was nacked. */
+static pid_t make_room_after(const volatile unsigned *nacks)
+{
+	pid_t pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid > 0)
+		return pid;
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (!*nacks && deadline_left(deadline) > 0)
+		poll(NULL, 0, 1);
+	client_drain(client_open(broker_url(site.broker)), site.replies, 1 + LETTERS, forget, NULL);
+	_exit(0);
+}
+
+START_TEST(what_is_nacked_is_published_again)
+{
+	struct letter letters[LETTERS];
+	unsigned *nacks = mmap(NULL, LETTERS * sizeof *nacks, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status;
+	ck_assert_ptr_ne(nacks, MAP_FAILED);
+	for (int i = 0; i < LETTERS; i++)
+		letters[i] = (struct letter){.body = "x"};
+	declare_full_queue(site.replies);
+	pid_t pid = make_room_after(&nacks[LETTERS - 1]);
+	client_post_all(site.client, site.replies, letters, LETTERS, nacks);
+	for (int i = 0; i < LETTERS; i++)
+		ck_assert_uint_ge(nacks[i], 1);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	broker_expect_messages(site.broker, site.replies, 0);
+}
+END_TEST
+
 START_TEST(a_program_is_heard_and_ends)
 {
 	const char *argv[] = {"sh", "-c", "echo one >&2; echo out; echo two >&2; exit 7", NULL};
@@ -68,6 +130,6 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("harness", {a_message_comes_back_as_it_was_sent, 1},
-		{queues_are_counted, 1}, {a_program_is_heard_and_ends, 1},
-		{a_program_is_signalled, 1});
+		{queues_are_counted, 1}, {what_is_nacked_is_published_again, 1},
+		{a_program_is_heard_and_ends, 1}, {a_program_is_signalled, 1});
 }
