@@ -4,7 +4,8 @@
 
 #define RESTING_LIMIT   (60 * MTIME_SECOND)
 #define MEMORY_WAIT     (10 * MTIME_MS)
-#define ALARMS_PER_TURN 4
+#define STARTS_PER_TURN 4
+#define NEXT_TURN       1 /* microsecond later, since each turn asks the clock */
 
 static void judge_hard_limits(struct pool *pool)
 {
@@ -13,20 +14,29 @@ static void judge_hard_limits(struct pool *pool)
 			pool, dispatch_longest_running(&pool->dispatch), FACT_HARD, "hard limit");
 }
 
+static void judge_alarm(struct pool *pool, struct slot *slot)
+{
+	const char *what = life_overdue_words(slot->state);
+	if (what)
+		pool_slot_overdue(pool, slot, FACT_ALARM, what);
+	else
+		pool_slot_fact(pool, slot, FACT_ALARM);
+}
+
 /* A start takes about a millisecond, and what was just started competes with us for the processors:
  * sixteen a turn made turns of 100 ms on a busy machine. A thousand workers that are due together
  * are started over many turns, so that the broker and the workers there are do not wait for them.
- */
+ * Nothing else waits behind them: a task is interrupted in the turn in which it is due, because
+ * the next may come behind a suspension, and then its hard limit is over, too. */
 static void judge_alarms(struct pool *pool)
 {
-	for (int left = ALARMS_PER_TURN; left > 0 && alarms_deadline(&pool->alarms) <= pool->now;
-		left--) {
+	int starts = 0;
+	while (alarms_deadline(&pool->alarms) <= pool->now) {
 		struct slot *slot = alarms_first(&pool->alarms);
-		const char *what = life_overdue_words(slot->state);
-		if (what)
-			pool_slot_overdue(pool, slot, FACT_ALARM, what);
+		if (slot->state == LIFE_WAITING && starts++ >= STARTS_PER_TURN)
+			alarms_set(&pool->alarms, slot, pool->now + NEXT_TURN);
 		else
-			pool_slot_fact(pool, slot, FACT_ALARM);
+			judge_alarm(pool, slot);
 	}
 }
 

@@ -134,6 +134,31 @@ START_TEST(each_worker_has_its_own_clock)
 }
 END_TEST
 
+static int count(const struct rig *rig, const char *what)
+{
+	int count = 0;
+	for (const char *at = rig->done; (at = strstr(at, what)); at++)
+		count++;
+	return count;
+}
+
+/* In one turn, because the machine may be suspended behind it; also behind workers that are due to
+ * start, of which a turn starts few. */
+START_TEST(all_that_are_due_are_interrupted_together)
+{
+	struct rig rig;
+	start(&rig, interrupting(12), 6);
+	for (uint16_t slot = 6; slot < 12; slot++)
+		rig_gone(&rig, slot, 1);
+	rig_forget(&rig);
+	rig.now += 20 * MTIME_SECOND;
+	rig_turn(&rig);
+	ck_assert_int_eq(count(&rig, "interrupt"), 6);
+	ck_assert_int_eq(count(&rig, "spawn"), 4);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_new_life_starts_with_a_new_clock)
 {
 	struct rig rig;
@@ -196,8 +221,9 @@ static Suite *soft_suite(void)
 	UNIT_CASE(suite, "soft", a_task_over_its_soft_limit_is_interrupted_once,
 		the_hard_limit_follows, a_late_answer_leaves_the_grace_alone,
 		an_idle_worker_is_not_interrupted, a_message_brings_its_own_limit,
-		each_worker_has_its_own_clock, a_new_life_starts_with_a_new_clock,
-		a_task_of_a_drain_is_interrupted_too, without_interrupt_nobody_is_asked);
+		each_worker_has_its_own_clock, all_that_are_due_are_interrupted_together,
+		a_new_life_starts_with_a_new_clock, a_task_of_a_drain_is_interrupted_too,
+		without_interrupt_nobody_is_asked);
 	tcase_add_test_raise_signal(bugs, who_interrupts_has_one_task_in_a_pipe, SIGABRT);
 	suite_add_tcase(suite, bugs);
 	return suite;

@@ -295,6 +295,8 @@ void rig_start(struct rig *rig, struct pool_config config)
 {
 	rig_new(rig, &config);
 	rig_turn(rig);
+	while (pool_deadline(rig->pool) <= rig->now + 1) /* a turn starts few */
+		rig_wait(rig, 1);
 	for (uint16_t slot = 0; slot < config.workers; slot++)
 		rig_ready(rig, slot, 1);
 	rig_turn(rig);
