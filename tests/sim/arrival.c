@@ -6,6 +6,8 @@
 #include "sim/fail.h"
 #include "sim/world.h"
 
+#define BROUGHT_MOST 25
+
 /* Some bring a soft limit of their own; some were renewed before this run began. */
 static void choose_headers(struct world *world, struct copy_facts *facts, struct buf *out)
 {
@@ -21,6 +23,12 @@ static void choose_headers(struct world *world, struct copy_facts *facts, struct
 	}
 }
 
+/* Some are dead letters of another queue. */
+static uint32_t choose_brought(struct world *world)
+{
+	return world_wants(world, TROUBLE_AGE, 50) ? random_below(&world->random, BROUGHT_MOST) : 0;
+}
+
 static uint64_t store(struct world *world, struct text body)
 {
 	struct copy_facts facts = {0};
@@ -34,7 +42,8 @@ static uint64_t store(struct world *world, struct text body)
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(headers));
 	properties_write(&properties, raw);
 	sim_require(!headers->failed && !raw->failed, "out of memory");
-	return broker_store(world->broker, WORLD_QUEUE, &facts, buf_text(raw), body);
+	return broker_store(
+		world->broker, WORLD_QUEUE, &facts, choose_brought(world), buf_text(raw), body);
 }
 
 /* One of these has connections and channels opened again ten times over: more than half of what is

@@ -49,7 +49,7 @@ struct broker_watch {
 
 struct broker *broker_new(struct random *, const struct broker_watch *);
 void broker_free(struct broker *);
-/* Which RabbitMQ it imitates; 3.10 unless told. */
+/* The RabbitMQ that it imitates; 3.10 unless told. */
 void broker_set_release(struct broker *, enum broker_release);
 /* From now on a client's mistakes are answered as RabbitMQ answers them, and publishes need not be
  * announced; before, both end the run. */
@@ -61,17 +61,17 @@ void broker_log_late(struct broker *, uint32_t limit);
 void broker_declare(struct broker *, const char *queue, bool quorum);
 /* Its messages are gone, its consumers are cancelled. */
 void broker_delete(struct broker *, const char *queue);
-/* Stores a message, as a publisher elsewhere would; returns its instance. */
+/* Of a publisher elsewhere, or (4.0) a dead letter that came back so often in another queue. */
 uint64_t broker_store(struct broker *, const char *queue, const struct copy_facts *,
-	struct text properties, struct text body);
+	uint32_t brought, struct text properties, struct text body);
 /* Messages in a queue: ready and unacknowledged. */
 size_t broker_count(const struct broker *, const char *queue);
 /* Calls visit with each message that is ready in the queue. */
 void broker_visit(const struct broker *, const char *queue,
 	void (*visit)(void *ctx, struct text properties, struct text body), void *ctx);
 
-/* Time only moves on. What has expired, and stands at the head of its queue, goes where that queue
- * sends it; while that is missing, it waits. */
+/* Only moves on. What has expired at the head of its queue goes where that queue sends it, or waits
+ * while that is missing. */
 void broker_set_time(struct broker *, mtime now);
 mtime broker_deadline(const struct broker *);
 /* Messages in queues that let them expire. */

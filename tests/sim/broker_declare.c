@@ -20,8 +20,9 @@ struct queue *declare_queue(
 
 void broker_declare(struct broker *broker, const char *name, bool quorum)
 {
-	struct queue_arguments arguments = {
-		.quorum = quorum, .ttl = MTIME_NEVER, .limit = LIMIT_NONE};
+	struct queue_arguments arguments = {.quorum = quorum,
+		.ttl = MTIME_NEVER,
+		.limit = quorum ? broker->release->delivery_limit : LIMIT_NONE};
 
 	if (!queue_find(broker, text_from(name)))
 		declare_queue(broker, text_from(name), &arguments);

@@ -150,11 +150,14 @@ void queue_store(struct broker *broker, struct queue *queue, const struct letter
 }
 
 uint64_t broker_store(struct broker *broker, const char *name, const struct copy_facts *facts,
-	struct text properties, struct text body)
+	uint32_t brought, struct text properties, struct text body)
 {
 	struct queue *queue = queue_find(broker, text_from(name));
-	struct letter letter = {
-		.key = text_from(name), .properties = properties, .body = body, .facts = *facts};
+	struct letter letter = {.key = text_from(name),
+		.properties = properties,
+		.body = body,
+		.facts = *facts,
+		.returns = broker->release->keeps_count ? brought : 0};
 
 	if (!queue)
 		return 0;

@@ -32,7 +32,8 @@
 	X(TROUBLE_MEMORY, "memory")             /* a send finds no memory */                       \
 	X(TROUBLE_STUBBORN, "stubborn")         /* workers that heed neither quit nor term */      \
 	X(TROUBLE_TEMPERS, "tempers")           /* tasks that do not simply get done */            \
-	X(TROUBLE_HEADERS, "headers")           /* messages that bring headers of ours */
+	X(TROUBLE_HEADERS, "headers")           /* messages that bring headers of ours */          \
+	X(TROUBLE_RELEASE, "release")           /* the broker is a 4.0 */
 
 enum trouble {
 #define X(trouble, name) trouble,

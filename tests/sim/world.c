@@ -15,6 +15,7 @@
 #define COMMANDS_LIMIT 32
 #define MESSAGES_MIN   20
 #define HEADERS_MAX    256
+#define RELEASE_4_0    333 /* so many worlds in a thousand have it */
 
 #define EACH_SUPERVISOR(world, supervisor)                                                         \
 	for (struct supervisor *supervisor = (world)->supervisors;                                 \
@@ -301,6 +302,8 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->account.dead = WORLD_DEAD;
 	world->watch = account_watch(&world->account);
 	world->broker = broker_new(&world->random, &world->watch);
+	if (world_wants(world, TROUBLE_RELEASE, RELEASE_4_0))
+		broker_set_release(world->broker, BROKER_4_0);
 	broker_declare(world->broker, WORLD_QUEUE, random_chance(&world->random, 500));
 	choose_limits(world);
 	broker_declare(world->broker, WORLD_REPLIES, true);
