@@ -41,7 +41,7 @@ class Node:
         """The Erlang machine's process: the one that was started, or one below it."""
         first = int((self.folder / "run/broker").read_text().split()[0])
         for pid in [first, *descendants(first)]:
-            if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "beam.smp":
+            if name_of(pid) == "beam.smp":
                 return pid
         return first
 
@@ -55,15 +55,26 @@ class Node:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def descendants(pid):
+def children(pid):
     try:
-        tasks = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return list(map(int, file.read().split()))
     except FileNotFoundError:
         return []
+
+
+def descendants(pid):
     found = []
-    for child in map(int, tasks):
+    for child in children(pid):
         found += [child, *descendants(child)]
     return found
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 class Referee:

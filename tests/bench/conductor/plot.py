@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import re
 import sys
 
 if __package__:
@@ -15,7 +16,7 @@ else:
 
 LEVELS = {"plain": ("plain C consumer", 2), "plain-50": ("plain C, acks every 50th", 2),
           "celery": ("Celery prefork", 3), "amqp-consume": ("amqp-consume", 3)}
-LINES = {"auto": ("wpool, auto", 0), "1": ("wpool, one in flight", 1)}
+LINES = {"auto": ("wpool, auto", 0), "one": ("wpool, one in flight", 1)}
 PERCENTS = ("50", "90", "99", "99.9")
 TIMES = (("idle", False, "idle"), ("half", True, "half load"))
 SERVERS = (("latency-wpool", "wpool", 0), ("latency-plain", "plain C", 2))
@@ -35,10 +36,8 @@ def step_for(high):
 
 def pools(record, pipeline):
     """(workers, spread) of the pools of C workers that do nothing, of that pipeline."""
-    names = {f"wpool-{'one' if pipeline == '1' else pipeline}-{run['workers']}": run
-             for run in record["runs"].values() if run.get("pipeline") == pipeline}
-    return sorted((run["workers"], run["rate"]) for name, run in names.items()
-                  if record["runs"].get(name) is run and run["rate"])
+    return sorted(((run["workers"], run["rate"]) for name, run in record["runs"].items()
+                   if re.fullmatch(rf"wpool-{pipeline}-\d+", name) and run["rate"]), key=lambda point: point[0])
 
 
 def draw_throughput(record):

@@ -4,8 +4,8 @@ and follows the reader's choice of colours."""
 import html
 import math
 
-WIDTH, HEIGHT = 860, 480
-LEFT, RIGHT, TOP, BOTTOM = 84, 250, 88, 62
+WIDTH, HEIGHT = 900, 480
+LEFT, RIGHT, TOP, BOTTOM = 84, 274, 88, 62
 LABEL_GAP = 17  # pixels from one label to the next
 # The hues are told apart by those who do not see all colours, on either ground.
 STYLE = """
