@@ -8,6 +8,7 @@
 #include "io/descriptors.h"
 #include "io/guard.h"
 #include "io/loop.h"
+#include "io/memory.h"
 #include "io/pulse.h"
 #include "io/reaper.h"
 #include "io/rundir.h"
@@ -215,6 +216,7 @@ static bool open_tools(struct supervisor *supervisor)
 	struct station_tools *tools = &supervisor->tools;
 
 	signal(SIGPIPE, SIG_IGN);
+	memory_prepare();
 	if (descriptors_prepare(&tools->descriptors) != RC_OK) {
 		log_error("cannot open /dev/null or read the limit on descriptors: %s",
 			strerror(errno));

@@ -2,6 +2,10 @@
 
 #include "base/log.h"
 #include "io/clock.h"
+#include "io/memory.h"
+
+/* Heartbeats and ticks make fewer in a second. */
+#define CALM_TURNS 20
 
 static double as_seconds(mtime span)
 {
@@ -20,6 +24,7 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 	(void)loop;
 	(void)events;
 	pulse->begun = clock_now();
+	pulse->turns++;
 	if (clock_left_out() == pulse->left_out)
 		return;
 	log_warn(
@@ -27,6 +32,17 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 		"that",
 		as_seconds(clock_left_out() - pulse->left_out));
 	pulse->left_out = clock_left_out();
+}
+
+/* After a burst of work its memory goes back to the kernel. */
+static void judge_work(struct pulse *pulse)
+{
+	bool is_busy = pulse->turns > CALM_TURNS;
+
+	if (pulse->was_busy && !is_busy)
+		memory_give_back();
+	pulse->was_busy = is_busy;
+	pulse->turns = 0;
 }
 
 /* Signals, and with them the ends of children, come through a descriptor of libev's own. Where the
@@ -37,6 +53,7 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
 	struct pulse *pulse = timer->data;
 
 	(void)events;
+	judge_work(pulse);
 	ev_async_stop(loop, &pulse->signals);
 	ev_async_start(loop, &pulse->signals);
 	ev_async_send(loop, &pulse->signals);

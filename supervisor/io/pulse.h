@@ -9,6 +9,7 @@
 #include "base/mtime.h"
 
 #include <ev.h>
+#include <stdbool.h>
 
 #define PULSE_LONG (50 * MTIME_MS)
 
@@ -18,6 +19,8 @@ struct pulse {
 	struct ev_prepare turn_end; /* after every other watcher */
 	struct ev_timer tick;
 	struct ev_async signals; /* started anew at each tick */
+	unsigned turns;          /* since the latest tick */
+	bool was_busy;           /* before it */
 	mtime left_out;          /* of the clock, at the latest turn's begin; that was told of */
 	mtime begun;             /* 0: between two turns, or before the first */
 	mtime computed;          /* by this thread, until the last turn's end */

@@ -73,6 +73,16 @@ static void note_drift(const char *behaviour, long kib, struct tally *tally)
 	snprintf(tally->note, sizeof tally->note, "most memory: %s", behaviour);
 }
 
+/* What a burst needed is given back a second or two after it. */
+static long calm_memory_kib(const struct proc *proc, long most)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	long memory;
+	while ((memory = watch_memory_kib(proc_pid(proc))) > most && deadline_left(deadline) > 0)
+		poll(NULL, 0, 100);
+	return memory;
+}
+
 static void meet(const char *behaviour, int evil, struct account *account, struct tally *tally)
 {
 	bool is_harmless = manners_are_harmless(behaviour);
@@ -85,7 +95,7 @@ static void meet(const char *behaviour, int evil, struct account *account, struc
 		post(account, left < AT_ONCE ? left : AT_ONCE);
 		account_await_settled(account);
 	}
-	note_drift(behaviour, watch_memory_kib(proc_pid(proc)) - memory, tally);
+	note_drift(behaviour, calm_memory_kib(proc, memory + MOST_DRIFT) - memory, tally);
 	site_stop(proc);
 	watch_note_turns(proc, tally);
 	site_forget(proc);
