@@ -49,7 +49,7 @@ START_TEST(every_message_is_accounted_for_and_the_record_is_whole)
 	static const char *const groups[] = {
 		"plain plain-50 wpool-auto-4 wpool-one-4 wpool-python-4",
 		"rpc-plain rpc-wpool celery amqp-consume plain-8MiB wpool-8MiB",
-		"latency-plain latency-wpool start-4 large",
+		"latency-plain latency-wpool start-4 large large-plain",
 	};
 	measure(groups[_i]);
 	examine(groups[_i]);

@@ -1,11 +1,12 @@
 """Large bodies beside small tasks: a pool whose workers hold 8 MiB each, and in another pool of the same supervisor
-calls that must not wait for them; and what all this takes of memory."""
+calls that must not wait for them; and what all this takes of memory. Beside it the same with a plain consumer and a
+plain RPC server, a process each: what the broker itself makes of such a mixture."""
 
 import json
 import time
 
 from . import Failure
-from .contestants import NOOP, RPC_WORKER, SMALL
+from .contestants import NOOP, PREFETCH, RPC_WORKER, SMALL, plain_rpc
 from .process import anonymous_kib, turn_facts
 
 LARGE, SMALL_POOL = "bench.large", "bench.calls"
@@ -25,21 +26,13 @@ pools:
 
 class Large:
     kind = "large"
-    name = "large"
 
-    def __init__(self, workers):
-        self.workers, self.messages = workers, 2 * workers
-        self.label = f"{workers} workers × {SIZE >> 20} MiB beside {CALLS_A_SECOND} small calls a second"
+    def __init__(self, name, label, messages, commands):
+        """commands: for each server its command, given the bench; the first is the one with the large tasks."""
+        self.name, self.label, self.messages, self._commands = name, label, messages, commands
 
     def missing(self):
         return ""
-
-    def _serve(self, bench):
-        path = bench.folder / "large.yaml"
-        path.write_text(CONFIGURATION.format(
-            large=LARGE, small=SMALL_POOL, noop=bench.argv(NOOP)[0], reply=RPC_WORKER[-1], hold=HOLD_MS,
-            workers=self.workers, settings=SETTINGS))
-        return bench.start("large", ("BUILD/wpool", "serve", "--broker", "URL", "--log-format", "text", "--config", path))
 
     @staticmethod
     def _start_calls(bench):
@@ -51,14 +44,14 @@ class Large:
             raise Failure(f"the small calls failed: {caller.ending()}")
         return json.loads(caller.printed())
 
-    def _follow(self, bench, server, caller):
-        """Until no large message is left: (seconds, the supervisor's peak)."""
+    def _follow(self, bench, processes):
+        """Until no large message is left: (seconds, the first process's peak)."""
         begun = moved = time.monotonic()
         peak, lowest = 0, self.messages
         for _, left in bench.referee.samples():
-            server.check()
-            caller.check()
-            peak = max(peak, anonymous_kib(server.pid))
+            for process in processes:
+                process.check()
+            peak = max(peak, anonymous_kib(processes[0].pid))
             if left == 0:
                 return time.monotonic() - begun, peak
             if 0 < left < lowest:
@@ -66,14 +59,14 @@ class Large:
             if time.monotonic() - moved > STUCK_SECONDS:
                 raise Failure(f"{left} of {self.messages} large messages left, and none settled for {STUCK_SECONDS} s")
 
-    def _measure(self, bench, server):
+    def _measure(self, bench, servers):
         caller = self._start_calls(bench)
         try:
             bench.referee.watch(LARGE)
-            seconds, peak = self._follow(bench, server, caller)
+            seconds, peak = self._follow(bench, [*servers, caller])
             during = self._end_calls(caller)
             caller = self._start_calls(bench)
-            time.sleep(bench.seconds)  # how long the calls have the supervisor to themselves
+            time.sleep(bench.seconds)  # for so long the calls have it all to themselves
             alone = self._end_calls(caller)
             return {"messages": self.messages, "seconds": seconds, "mib_a_second": self.messages * (SIZE >> 20) / seconds,
                     "supervisor_kib": peak, "during": during, "alone": alone}
@@ -83,12 +76,33 @@ class Large:
     def run(self, bench):
         bench.fill(LARGE, self.messages, SIZE)
         bench.fill(SMALL_POOL, 0, SMALL)
-        server = self._serve(bench)
+        servers = []
         try:
-            figures = self._measure(bench, server)
-            server.stop()
-            return figures | turn_facts(server)
+            for command in self._commands(bench):
+                servers.append(bench.start(self.name, command))
+            figures = self._measure(bench, servers)
+            for server in servers:
+                server.stop()
+            return figures | turn_facts(servers[0])
         finally:
-            server.kill()
+            for server in servers:
+                server.kill()
             bench.delete(LARGE)
             bench.delete(SMALL_POOL)
+
+
+def both(workers):
+    def one_supervisor(bench):
+        path = bench.folder / "large.yaml"
+        path.write_text(CONFIGURATION.format(
+            large=LARGE, small=SMALL_POOL, noop=bench.argv(NOOP)[0], reply=RPC_WORKER[-1], hold=HOLD_MS,
+            workers=workers, settings=SETTINGS))
+        yield "BUILD/wpool", "serve", "--broker", "URL", "--log-format", "text", "--config", path
+
+    def two_plain(_):
+        yield "BUILD/bench/plain_consumer", "URL", LARGE, PREFETCH, 1
+        yield plain_rpc(SMALL_POOL)
+
+    size = f"{SIZE >> 20} MiB"
+    yield Large("large", f"wpool, {workers} workers × {size} and 4 for calls", 2 * workers, one_supervisor)
+    yield Large("large-plain", f"plain C consumer, {size}, and plain C RPC server", 2 * workers, two_plain)

@@ -83,18 +83,18 @@ def standing_rows(record):
 def large_rows(record):
     for run in of_kind(record, "large").values():
         rounds = run["rounds"]
-        yield ["large bodies, MiB a second", spread_text(spread(pick(rounds, "mib_a_second")))]
-        yield ["supervisor's memory at most, MiB", spread_text(spread(pick(rounds, "supervisor_kib")), 1 / 1024)]
-        for when in ("alone", "during"):
-            for percent in ("50", "99", "100"):
-                yield [f"small calls {when}, p{percent}, ms",
-                       spread_text(spread(pick(rounds, f"{when}/us/{percent}")), 1 / 1000)]
-        yield ["longest turn, ms", number(max(pick(rounds, "longest_turn_ms"), default=None))]
+        yield [run["label"], spread_text(spread(pick(rounds, "mib_a_second"))),
+               spread_text(spread(pick(rounds, "supervisor_kib")), 1 / 1024),
+               *(median_text(pick(rounds, f"{when}/us/{percent}"), 1 / 1000)
+                 for when in ("alone", "during") for percent in ("50", "99", "100")),
+               number(max(pick(rounds, "longest_turn_ms"), default=None))]
 
 
 def goal_rows(record):
-    words = {True: "reached", False: "NOT REACHED", None: "not measured"}
+    words = {True: "reached", False: "NOT REACHED"}
     for goal in record["goals"]:
+        if goal["reached"] is None:
+            continue
         sign = "≥" if goal["sign"] == ">=" else "≤"
         yield [goal["what"], f"{sign} {number(goal['goal'])} {goal['unit']}", spread_text(goal["found"]),
                words[goal["reached"]]]
@@ -113,6 +113,10 @@ def print_all(record):
                 ["", "calls/s", "p50", "× plain", "p90", "p99", "× plain", "p99.9", "longest"], latency_rows(record))
     print_table("Idle pools", ["", "all up after, s", "stopped after, s", "supervisor's RssAnon, KiB", "a worker's"],
                 standing_rows(record))
-    for run in of_kind(record, "large").values():
-        print_table(run["label"], ["", ""], large_rows(record))
+    print_table("Large bodies beside 200 small calls a second, whose times are in ms",
+                ["", "large, MiB/s", "MiB: main", "alone p50", "p99", "longest", "meanwhile p50", "p99", "longest",
+                 "longest turn, ms"], large_rows(record))
     print_table("Goals", ["", "goal", "measured", ""], goal_rows(record))
+    unmeasured = sum(goal["reached"] is None for goal in record["goals"])
+    if unmeasured:
+        print(f"  not measured: {unmeasured}")
