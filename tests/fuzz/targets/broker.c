@@ -289,6 +289,7 @@ static void act(struct station *station)
 static const struct pool_config pool_config = {
 	.name = "fuzz",
 	.workers = WORKERS,
+	.pipe_wait = 5 * MTIME_MS,
 	.boot_limit = 10 * MTIME_SECOND,
 	.hard_limit = 20 * MTIME_SECOND,
 	.soft_limit = MTIME_NEVER,
