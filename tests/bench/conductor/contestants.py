@@ -8,7 +8,8 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 QUEUE = "bench"
 REPLIES = "bench.replies"
 TASK = "noop"
-PREFETCH = 500  # of the plain programs
+PREFETCH = 500  # of the plain programs: more than RabbitMQ's documentation advises for throughput
+DEEP_PREFETCH = 5000
 ACK_EVERY = 50
 CONFIRM_EVERY = 250
 SMALL = 100  # bytes
@@ -64,8 +65,8 @@ def wpool(name, label, workers, pipeline, worker=NOOP, guess=40_000, **more):
                       pipeline=str(pipeline), ready=all_ready(workers), **more)
 
 
-def plain(name, label, every=1, guess=60_000, **more):
-    command = ("BUILD/bench/plain_consumer", "URL", QUEUE, PREFETCH, every)
+def plain(name, label, every=1, prefetch=PREFETCH, guess=60_000, **more):
+    command = ("BUILD/bench/plain_consumer", "URL", QUEUE, prefetch, every)
     return Contestant(name, label, command, guess, **more)
 
 
@@ -109,6 +110,7 @@ def everybody(counts):
     """counts: how many workers the pools of C workers have."""
     yield plain("plain", "plain C consumer, acks each")
     yield plain(f"plain-{ACK_EVERY}", f"plain C consumer, acks every {ACK_EVERY}th", ACK_EVERY)
+    yield plain("plain-deep", f"plain C consumer, acks each, prefetch {DEEP_PREFETCH:,}", prefetch=DEEP_PREFETCH)
     for count in counts:
         yield wpool(f"wpool-auto-{count}", f"wpool, auto, {count:,} C workers", count, "auto")
     for count in counts:
