@@ -3,7 +3,7 @@
 import time
 
 from .contestants import NOOP, SMALL, all_ready, serve
-from .process import anonymous_kib, turn_facts
+from .process import Account, anonymous_kib, turn_facts
 
 QUEUE = "bench.idle"
 
@@ -25,9 +25,11 @@ class Standing:
         server = bench.start_ready(self.name, serve(QUEUE, self.workers, "auto", NOOP), all_ready(self.workers))
         try:
             up = time.monotonic()
+            account = Account(server, bench.node.pid)
             workers = server.workers()
             figures = {
                 "start_seconds": up - begun,
+                "start_cpu_ms": {"supervisor": account.supervisor / 1e6, "workers": account.workers / 1e6},
                 "supervisor_kib": anonymous_kib(server.pid),
                 "a_worker_kib": sum(map(anonymous_kib, workers)) / len(workers),
             }

@@ -76,7 +76,9 @@ def latency_rows(record):
 def standing_rows(record):
     for run in of_kind(record, "standing").values():
         rounds = run["rounds"]
-        yield [run["label"], *(spread_text(spread(pick(rounds, path))) for path in ("start_seconds", "stop_seconds")),
+        yield [run["label"], spread_text(spread(pick(rounds, "start_seconds"))),
+               *(median_text(pick(rounds, f"start_cpu_ms/{part}")) for part in ("supervisor", "workers")),
+               spread_text(spread(pick(rounds, "stop_seconds"))),
                spread_text(spread(pick(rounds, "supervisor_kib"))), median_text(pick(rounds, "a_worker_kib"))]
 
 
@@ -111,7 +113,8 @@ def print_all(record):
                  "longest turn, ms"], throughput_rows(record))
     print_table("Remote calls: the time of one, ms",
                 ["", "calls/s", "p50", "× plain", "p90", "p99", "× plain", "p99.9", "longest"], latency_rows(record))
-    print_table("Idle pools", ["", "all up after, s", "stopped after, s", "supervisor's RssAnon, KiB", "a worker's"],
+    print_table("Idle pools",
+                ["", "all up after, s", "its CPU, ms: main", "workers", "stopped after, s", "KiB: main", "a worker"],
                 standing_rows(record))
     print_table("Large bodies beside 200 small calls a second, whose times are in ms",
                 ["", "large, MiB/s", "MiB: main", "alone p50", "p99", "longest", "meanwhile p50", "p99", "longest",
