@@ -70,6 +70,7 @@ struct pool_config station_pool_config(const struct config_pool *config)
 		.interrupt = config->interrupt,
 		.hard_limit = config->limits.hard,
 		.grace = config->limits.grace,
+		.memory = (size_t)config->memory,
 		.outbox_limit = (size_t)config->outbox,
 		.policy =
 			{

@@ -53,6 +53,7 @@ struct config_pool {
 	bool properties;
 	enum config_unroutable unroutable;
 	int64_t max_body; /* bytes */
+	int64_t memory;   /* bytes */
 	int64_t outbox;   /* bytes */
 	bool interrupt;   /* then pipeline is 1 */
 	struct {

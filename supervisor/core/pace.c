@@ -4,7 +4,9 @@
  * ten turns. */
 #define SLOWEST_FILLS 4
 #define MEASURE_TIME  (100 * MTIME_MS)
-#define SLACK_TIME    (20 * MTIME_MS)
+/* In a second without large bodies their size is believed to be a third. */
+#define BODY_FADES 8
+#define SLACK_TIME (20 * MTIME_MS)
 /* A window that is too wide costs little, and narrowing it costs redeliveries: a queue takes back
  * what is on its way to a consumer that is cancelled. */
 #define GROW_AFTER   MTIME_SECOND
@@ -20,6 +22,7 @@ void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
 		.estimate_ns = config->pipe_wait * 1000 * SLOWEST_FILLS,
 		.measured_at = now,
 		.slack = config->workers,
+		.memory = config->memory,
 		.changed_at = now,
 	};
 	list_init(&pace->answered);
@@ -40,6 +43,14 @@ static int64_t slowest_ns(const struct pace *pace)
 void pace_held_up(struct pace *pace)
 {
 	pace->estimate_ns = slowest_ns(pace);
+}
+
+void pace_arrived(struct pace *pace, size_t body)
+{
+	if (body > pace->largest)
+		pace->largest = body;
+	if (body > pace->body)
+		pace->body = body;
 }
 
 void pace_settled(struct pace *pace)
@@ -82,6 +93,10 @@ static void measure(struct pace *pace, mtime span, mtime now)
 	if (slack < pace->workers)
 		slack = pace->workers;
 	pace->slack = slack < POOL_WINDOW_MAX ? (uint32_t)slack : POOL_WINDOW_MAX;
+	pace->body -= pace->body / BODY_FADES;
+	if (pace->body < pace->largest)
+		pace->body = pace->largest;
+	pace->largest = 0;
 	pace->measured_at = now;
 	pace->settled = 0;
 	pace->held = 0;
@@ -107,12 +122,21 @@ uint32_t pace_depth(const struct pace *pace)
 	return depth ? (uint32_t)depth : 1;
 }
 
+static size_t memory_window(const struct pace *pace)
+{
+	size_t window = pace->memory / (pace->body ? pace->body : 1);
+	return window ? window : 1;
+}
+
 uint32_t pace_window(const struct pace *pace)
 {
-	if (pace->prefetch)
-		return pace->prefetch;
-	uint32_t window = pace->workers * pace_depth(pace) + pace->slack;
-	return window < POOL_WINDOW_MAX ? window : POOL_WINDOW_MAX;
+	size_t most = memory_window(pace);
+	uint32_t window = pace->prefetch;
+	if (!window)
+		window = pace->workers * pace_depth(pace) + pace->slack;
+	if (window > POOL_WINDOW_MAX)
+		window = POOL_WINDOW_MAX;
+	return window < most ? window : (uint32_t)most;
 }
 
 bool pace_changes_window(const struct pace *pace, uint32_t present, mtime now)
@@ -120,7 +144,9 @@ bool pace_changes_window(const struct pace *pace, uint32_t present, mtime now)
 	uint32_t wanted = pace_window(pace);
 	if (wanted >= 2 * present)
 		return now - pace->changed_at >= GROW_AFTER;
-	return 2 * wanted <= present && now - pace->changed_at >= SHRINK_AFTER;
+	if (2 * wanted > present)
+		return false;
+	return present > memory_window(pace) || now - pace->changed_at >= SHRINK_AFTER;
 }
 
 void pace_window_set(struct pace *pace, mtime now)

@@ -17,6 +17,9 @@ struct pace {
 	uint32_t settled;  /* in the present measure */
 	uint32_t held;     /* most deliveries that waited for confirms in it */
 	uint32_t slack;    /* the result of the last measure */
+	size_t memory;     /* as configured */
+	size_t largest;    /* body in the present measure */
+	size_t body;       /* what the next ones are taken for: the largest, fading */
 	mtime changed_at;  /* the window was last changed */
 };
 
@@ -26,6 +29,8 @@ void pace_answered(struct pace *, struct slot *, mtime took);
 /* A task has run for longer than a pipe may hold work, and runs on: pipes hold one task until
  * answers show that such tasks are rare. */
 void pace_held_up(struct pace *);
+/* A message of so many bytes came. */
+void pace_arrived(struct pace *, size_t body);
 /* One more task is settled. */
 void pace_settled(struct pace *);
 /* The turn ends: several answers of one slot in it share the time they took together. unconfirmed:
@@ -33,10 +38,12 @@ void pace_settled(struct pace *);
 void pace_turn(struct pace *, uint32_t unconfirmed, mtime now);
 /* Tasks a pipe may hold, 1 to POOL_PIPELINE_MAX. */
 uint32_t pace_depth(const struct pace *);
-/* Deliveries wanted in hand, 1 to POOL_WINDOW_MAX. */
+/* Deliveries wanted in hand, 1 to POOL_WINDOW_MAX: not more than memory holds if all are as large
+ * as the largest of late. */
 uint32_t pace_window(const struct pace *);
 /* True when the present window is so wrong that changing it pays: half of what is wanted, and the
- * last change a second ago; or twice of it, and the last change a minute ago. */
+ * last change a second ago; or twice of it, and the last change a minute ago or
+ * memory too small for it. */
 bool pace_changes_window(const struct pace *, uint32_t present, mtime now);
 /* A window was wished now. */
 void pace_window_set(struct pace *, mtime now);

@@ -20,6 +20,7 @@ struct pool *pool_new(
 {
 	assert(!config->interrupt || config->pipeline == 1);
 	assert(config->pipeline || config->pipe_wait > 0);
+	assert(config->memory > 0);
 	struct pool *pool = calloc(1, sizeof *pool);
 	if (!pool)
 		return NULL;

@@ -19,6 +19,7 @@ struct pool_config {
 	uint16_t pipeline;   /* 1 to POOL_PIPELINE_MAX; 0: auto, from the measured time */
 	mtime pipe_wait;     /* auto: for how long a task may wait behind others in a pipe; > 0 */
 	uint16_t prefetch;   /* 0: auto */
+	size_t memory;       /* bytes of bodies in hand that are aimed at; > 0 */
 	mtime boot_limit;    /* from SPAWN to READY */
 	mtime hard_limit;    /* one task's time as the head of a pipe; MTIME_NEVER: none */
 	mtime soft_limit;    /* as hard_limit, when it is asked to come to an end; MTIME_NEVER */

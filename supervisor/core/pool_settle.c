@@ -126,6 +126,7 @@ void pool_finish(struct pool *pool, struct delivery *delivery, struct ending end
 void pool_arrive(struct pool *pool, struct delivery *delivery)
 {
 	struct decision decision;
+	pace_arrived(&pool->pace, delivery->body.len);
 	if (delivery->unfit)
 		pool_finish(pool, delivery, (struct ending){.outcome = OUTCOME_UNFIT});
 	else if (settle_arrival(&pool->config.policy, delivery, &decision))

@@ -63,6 +63,7 @@ void station_choose(struct station *station, const struct settle_policy *policy)
 		.hard_limit = 20 * MTIME_SECOND,
 		.pipe_wait = random_chance(random, 500) ? 5 * MTIME_MS : 2 * MTIME_SECOND,
 		.grace = 5 * MTIME_SECOND,
+		.memory = random_chance(random, 300) ? 1 + random_below(random, 200) : 1000000,
 		.outbox_limit = random_chance(random, 300) ? 2000 : 1000000,
 		.policy = *policy,
 	};

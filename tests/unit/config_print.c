@@ -50,6 +50,7 @@ START_TEST(test_exact_page)
 		"    properties: false\n"
 		"    unroutable: reject\n"
 		"    max_body: 1MiB\n"
+		"    memory: 512MiB\n"
 		"    outbox: 16MiB\n"
 		"    interrupt: false\n"
 		"    limits:\n"

@@ -98,7 +98,7 @@ static const struct problem_case pool_cases[] = {
 	{"    {amqp://u:secret@h}: 1\n", "4: a key must be a text"},
 	{"    amqp://u:secret@h: 1\n",
 		"4: a key here is unknown, and no name; there are name, queue, command, workers, "
-		"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, max_body, "
+		"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, max_body, memory, "
 		"outbox, interrupt, limits, retry"},
 	{"  - queue: r\n", "4: pools[1].command is missing"},
 	{"  - command: w\n", "4: pools[1].queue is missing"},
@@ -121,7 +121,7 @@ static const struct problem_case pool_cases[] = {
 		"4: pools[1].queue is \"\"; a text of 1 to 255 bytes is needed"},
 	{"  - text\n",
 		"4: pools[1] is a text; keys are needed: name, queue, command, workers, prefetch, "
-		"pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, max_body, outbox, "
+		"pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, max_body, memory, outbox, "
 		"interrupt, limits, retry\n"
 		"wpool.yaml:4: pools[1].queue is missing\n"
 		"wpool.yaml:4: pools[1].command is missing"},
@@ -244,7 +244,7 @@ START_TEST(test_all_at_once)
 		"wpool.yaml:5: drain is \"x\"; a duration from 0s to 30d, such as 30s, is needed\n"
 		"wpool.yaml:3: pools[0].workers is \"x\"; a number from 1 to 10000 or auto is needed\n"
 		"wpool.yaml:4: pools[1].nothing is unknown; there are name, queue, command, workers, "
-		"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, max_body, "
+		"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, max_body, memory, "
 		"outbox, interrupt, limits, retry\n"
 		"wpool.yaml:4: pools[1].command is missing\n");
 }

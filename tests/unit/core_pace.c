@@ -2,7 +2,8 @@
 #include "core/pace.h"
 #include "unit/unit.h"
 
-static const struct pool_config auto_config = {.workers = 4, .pipe_wait = 5 * MTIME_MS};
+static const struct pool_config auto_config = {
+	.workers = 4, .pipe_wait = 5 * MTIME_MS, .memory = 1 << 20};
 
 struct track {
 	struct pace pace;
@@ -131,7 +132,7 @@ END_TEST
 
 START_TEST(the_wait_is_what_is_configured)
 {
-	struct pool_config config = {.workers = 4, .pipe_wait = 50 * MTIME_MS};
+	struct pool_config config = {.workers = 4, .pipe_wait = 50 * MTIME_MS, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config);
 	ck_assert_uint_eq(depth_after(&track, 200, 1, 4900), 10);
@@ -141,7 +142,7 @@ END_TEST
 
 START_TEST(what_is_configured_is_not_measured)
 {
-	struct pool_config config = {.workers = 4, .pipeline = 7, .prefetch = 9};
+	struct pool_config config = {.workers = 4, .pipeline = 7, .prefetch = 9, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config);
 	depth_after(&track, 100, 64, 64);
@@ -162,7 +163,7 @@ static void settle(struct track *track, uint32_t settled, uint32_t unconfirmed, 
 
 START_TEST(the_window_covers_twenty_milliseconds)
 {
-	struct pool_config config = {.workers = 4, .pipeline = 4};
+	struct pool_config config = {.workers = 4, .pipeline = 4, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config);
 	ck_assert_uint_eq(pace_window(&track.pace), 20);
@@ -179,9 +180,60 @@ START_TEST(the_window_covers_twenty_milliseconds)
 }
 END_TEST
 
+START_TEST(large_bodies_narrow_the_window_at_once)
+{
+	struct pool_config config = {.workers = 4, .pipeline = 4, .memory = 1 << 20};
+	struct track track;
+	track_init(&track, &config);
+	pace_arrived(&track.pace, 100);
+	settle(&track, 10000, 0, MTIME_SECOND);
+	uint32_t wide = pace_window(&track.pace);
+	ck_assert_uint_eq(wide, 216);
+	pace_window_set(&track.pace, track.now);
+	pace_arrived(&track.pace, 1 << 17);
+	ck_assert_uint_eq(pace_window(&track.pace), 8);
+	ck_assert(pace_changes_window(&track.pace, wide, track.now));
+	ck_assert(!pace_changes_window(&track.pace, 15, track.now)); /* near enough */
+	pace_arrived(&track.pace, 2 << 20);
+	ck_assert_uint_eq(pace_window(&track.pace), 1);
+}
+END_TEST
+
+START_TEST(the_memory_of_a_large_body_fades)
+{
+	struct pool_config config = {.workers = 4, .pipeline = 4, .memory = 1 << 20};
+	struct track track;
+	track_init(&track, &config);
+	pace_arrived(&track.pace, 1 << 20);
+	for (int measures = 0; measures < 10; measures++) {
+		pace_arrived(&track.pace, 100);
+		settle(&track, 1000, 0, 100 * MTIME_MS);
+	}
+	ck_assert_uint_ge(pace_window(&track.pace), 3);
+	ck_assert_uint_le(pace_window(&track.pace), 4);
+	for (int measures = 0; measures < 90; measures++)
+		settle(&track, 1000, 0, 100 * MTIME_MS);
+	ck_assert_uint_eq(pace_window(&track.pace), 216);
+}
+END_TEST
+
+START_TEST(what_is_configured_is_bounded_by_memory_too)
+{
+	struct pool_config config = {
+		.workers = 4, .prefetch = 100, .pipeline = 1, .memory = 1 << 20};
+	struct track track;
+	track_init(&track, &config);
+	ck_assert_uint_eq(pace_window(&track.pace), 100);
+	pace_arrived(&track.pace, 1 << 16);
+	ck_assert_uint_eq(pace_window(&track.pace), 16);
+	ck_assert(pace_changes_window(&track.pace, 100, 0));
+}
+END_TEST
+
 START_TEST(many_workers_do_not_pass_the_largest_window)
 {
-	struct pool_config config = {.workers = POOL_WORKERS_MAX, .pipeline = 64};
+	struct pool_config config = {
+		.workers = POOL_WORKERS_MAX, .pipeline = 64, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config);
 	ck_assert_uint_eq(pace_window(&track.pace), POOL_WINDOW_MAX);
@@ -195,7 +247,7 @@ START_TEST(the_window_changes_seldom)
 		mtime after; /* the span from which on it is changed */
 	} rows[] = {{1, MTIME_SECOND}, {10, MTIME_SECOND}, {11, MTIME_NEVER}, {20, MTIME_NEVER},
 		{39, MTIME_NEVER}, {40, MTIME_MINUTE}};
-	struct pool_config config = {.workers = 4, .pipeline = 4};
+	struct pool_config config = {.workers = 4, .pipeline = 4, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config); /* wants 20 */
 	pace_window_set(&track.pace, MTIME_SECOND);
@@ -219,6 +271,8 @@ static Suite *pace_suite(void)
 		what_runs_on_too_long_empties_the_pipes_at_once, the_wait_is_what_is_configured,
 		what_is_configured_is_not_measured);
 	UNIT_CASE(suite, "window", the_window_covers_twenty_milliseconds,
+		large_bodies_narrow_the_window_at_once, the_memory_of_a_large_body_fades,
+		what_is_configured_is_bounded_by_memory_too,
 		many_workers_do_not_pass_the_largest_window, the_window_changes_seldom);
 	return suite;
 }

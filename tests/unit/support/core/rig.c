@@ -116,6 +116,7 @@ struct pool_config rig_config(uint16_t workers, uint16_t pipeline)
 		.workers = workers,
 		.pipeline = pipeline,
 		.prefetch = 100,
+		.memory = 1 << 20,
 		.boot_limit = 10 * MTIME_SECOND,
 		.hard_limit = 60 * MTIME_SECOND,
 		.grace = 5 * MTIME_SECOND,
