@@ -135,13 +135,14 @@ START_TEST(a_worker_may_ask_for_a_delay)
 }
 END_TEST
 
-/* While the task waits for its second attempt, the supervisor is killed. */
+/* While the task waits for its second attempt, the supervisor is killed: long enough for that to be
+ * seen on a slow machine. */
 START_TEST(attempts_outlive_the_supervisor)
 {
 	declare(kinds[_i]);
-	static const char settings[] = "retry: {attempts: 3, delay: [1s]}";
+	static const char settings[] = "retry: {attempts: 3, delay: [5s]}";
 	struct proc *serve = serve_echo(settings);
-	char *waiting = retry_queue("1s");
+	char *waiting = retry_queue("5s");
 	client_post(site.client, site.queue,
 		&(struct letter){.body = "survivor", .headers = {{"X-Status", "500"}}});
 	proc_expect(serve, "attempt 1 of 3");
