@@ -7,6 +7,7 @@
 #include "amqp/channel.h"
 #include "config/quantity.h"
 #include "io/clock.h"
+#include "io/loop.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -279,13 +280,16 @@ static int request_run(struct request *r)
 	snprintf(r->id, sizeof r->id, "%016" PRIx64, number);
 	r->envelope.reply_to = REPLY_QUEUE;
 	r->envelope.correlation_id = r->id;
-	int exit_code = client_init(&r->client, COMMAND, r->broker, r->timeout, &handler, r);
+	/* Without a connection for longer than all of it may last: its own limit ends it, in its
+	 * own words. */
+	int exit_code = client_init(
+		&r->client, COMMAND, r->broker, mtime_after(r->timeout, MTIME_SECOND), &handler, r);
 	if (exit_code != EX_OK)
 		return exit_code;
 	r->exit_code = -1;
-	ev_timer_init(&r->limit, on_limit, (double)r->timeout / MTIME_SECOND, 0);
+	ev_init(&r->limit, on_limit);
 	r->limit.data = r;
-	ev_timer_start(r->client.loop, &r->limit);
+	loop_start_timer(r->client.loop, &r->limit, r->timeout);
 	client_run(&r->client);
 	exit_code = client_verdict(&r->client, COMMAND);
 	if (exit_code != EX_OK)

@@ -51,13 +51,8 @@ static void command_all(struct supervisor *supervisor, enum command command)
 
 static void arm_stop_limit(struct supervisor *supervisor, mtime span)
 {
-	struct ev_loop *loop = supervisor->tools.loop;
-
 	supervisor->stop_at = clock_now() + span;
-	ev_timer_stop(loop, &supervisor->stop_limit);
-	ev_now_update(loop);
-	ev_timer_set(&supervisor->stop_limit, (double)span / MTIME_SECOND, 0);
-	ev_timer_start(loop, &supervisor->stop_limit);
+	loop_start_timer(supervisor->tools.loop, &supervisor->stop_limit, span);
 }
 
 static void drain(struct supervisor *supervisor, const char *why)
@@ -150,17 +145,13 @@ static void arm_deadline(struct supervisor *supervisor)
 {
 	struct ev_loop *loop = supervisor->tools.loop;
 	mtime deadline = MTIME_NEVER;
-	mtime wait;
 
 	for (size_t i = 0; i < supervisor->config->pool_count; i++)
 		deadline = mtime_min(deadline, station_deadline(supervisor->stations[i]));
-	ev_timer_stop(loop, &supervisor->deadline);
 	if (deadline == MTIME_NEVER)
-		return;
-	wait = deadline - clock_now();
-	ev_now_update(loop);
-	ev_timer_set(&supervisor->deadline, wait > 0 ? (double)wait / MTIME_SECOND : 0, 0);
-	ev_timer_start(loop, &supervisor->deadline);
+		ev_timer_stop(loop, &supervisor->deadline);
+	else
+		loop_start_timer(loop, &supervisor->deadline, deadline - clock_now());
 }
 
 static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int events)

@@ -94,8 +94,7 @@ static void dialer_arm_patience(struct dialer *d)
 	for (const struct addrinfo *a = d->next; a; a = a->ai_next)
 		left++;
 	mtime share = (d->deadline - clock_now()) / left;
-	ev_timer_set(&d->patience, share > 0 ? (double)share / MTIME_SECOND : 0, 0);
-	ev_timer_start(d->loop, &d->patience);
+	loop_start_timer(d->loop, &d->patience, share);
 }
 
 /* Goes on to the next address; when there is none, it is over. */

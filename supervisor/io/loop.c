@@ -41,6 +41,14 @@ void loop_keep_watching(struct ev_loop *loop, struct ev_io *io, int events)
 	ev_io_start(loop, io);
 }
 
+void loop_start_timer(struct ev_loop *loop, struct ev_timer *timer, mtime span)
+{
+	ev_timer_stop(loop, timer);
+	ev_now_update(loop);
+	ev_timer_set(timer, span > 0 ? (double)span / MTIME_SECOND : 0, 0);
+	ev_timer_start(loop, timer);
+}
+
 struct ev_loop *loop_default(void)
 {
 	ev_set_allocator(allocate);

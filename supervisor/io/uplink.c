@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "io/clock.h"
+#include "io/loop.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,20 +17,18 @@
 void uplink_enter(struct uplink *u, enum uplink_state state, mtime span)
 {
 	u->state = state;
-	ev_timer_stop(u->loop, &u->timer);
 	if (span == MTIME_NEVER)
-		return;
-	ev_timer_set(&u->timer, (double)span / MTIME_SECOND, 0);
-	ev_timer_start(u->loop, &u->timer);
+		ev_timer_stop(u->loop, &u->timer);
+	else
+		loop_start_timer(u->loop, &u->timer, span);
 }
 
 void uplink_arm_limit(struct uplink *u)
 {
-	ev_timer_stop(u->loop, &u->limit);
 	if (u->config.reconnect_limit == 0)
-		return;
-	ev_timer_set(&u->limit, (double)u->config.reconnect_limit / MTIME_SECOND, 0);
-	ev_timer_start(u->loop, &u->limit);
+		ev_timer_stop(u->loop, &u->limit);
+	else
+		loop_start_timer(u->loop, &u->limit, u->config.reconnect_limit);
 }
 
 void uplink_stop_watchers(struct uplink *u)

@@ -172,9 +172,7 @@ void uplink_arm_pulse(struct uplink *u)
 	if (beat == 0)
 		return;
 	mtime wait = mtime_min(u->sent + beat / 2, u->received + 2 * beat) - clock_now();
-	ev_timer_stop(u->loop, &u->pulse);
-	ev_timer_set(&u->pulse, wait > 0 ? (double)wait / MTIME_SECOND : 0, 0);
-	ev_timer_start(u->loop, &u->pulse);
+	loop_start_timer(u->loop, &u->pulse, wait);
 }
 
 /* Bytes that wait to be sent are as good as a heartbeat, once they go. */

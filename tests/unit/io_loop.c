@@ -1,5 +1,6 @@
 /* Where the kernel refuses to watch descriptors, they are watched again, and the loop hardly waits
- * for it, however many they are. */
+ * for it, however many they are. And a timer counts from where it is started. */
+#include "io/clock.h"
 #include "io/loop.h"
 #include "unit/unit.h"
 
@@ -63,10 +64,41 @@ START_TEST(test_a_turn_pauses_once_for_all_that_were_refused)
 }
 END_TEST
 
+static mtime went_off;
+
+static void on_end(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	(void)timer, (void)events;
+	went_off = clock_now();
+	ev_break(loop, EVBREAK_ALL);
+}
+
+/* The loop has last looked at the clock before the turn's work. */
+START_TEST(test_a_timer_counts_from_where_it_is_started)
+{
+	static const mtime spans[] = {0, -MTIME_SECOND, 20 * MTIME_MS, 40 * MTIME_MS};
+	struct ev_loop *loop = loop_default();
+	struct ev_timer timer;
+	ev_init(&timer, on_end);
+	for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+		ev_run(loop, EVRUN_NOWAIT);
+		mtime begun = clock_now() + 60 * MTIME_MS;
+		while (clock_now() < begun)
+			;
+		loop_start_timer(loop, &timer, MTIME_MINUTE); /* what is started again counts */
+		loop_start_timer(loop, &timer, spans[i]);
+		ev_run(loop, 0);
+		ck_assert_int_ge(went_off - begun, spans[i]);
+	}
+	ev_loop_destroy(loop);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("io_loop");
-	UNIT_CASE(s, "loop", test_a_turn_pauses_once_for_all_that_were_refused);
+	UNIT_CASE(s, "loop", test_a_turn_pauses_once_for_all_that_were_refused,
+		test_a_timer_counts_from_where_it_is_started);
 	return s;
 }
 
