@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,20 +31,24 @@ static void wait_for(int fd, short events, const char *what)
 
 void stage_start(struct stage *stage, const char *const *argv)
 {
-	int control[2];
+	int control[2], life[2];
 	*stage = (struct stage){.control = -1, .to = -1, .from = -1, .listener = -1};
 	signal(SIGPIPE, SIG_IGN);
 	ck_assert_int_eq(pipe2(control, O_CLOEXEC), 0);
+	ck_assert_int_eq(pipe2(life, O_CLOEXEC), 0);
 	stage->pid = fork();
 	ck_assert_int_ge(stage->pid, 0);
 	if (stage->pid == 0) {
 		signal(SIGPIPE, SIG_DFL);
 		dup2(control[0], STDIN_FILENO);
+		fcntl(life[1], F_SETFD, 0);
 		execvp(argv[0], (char *const *)argv);
 		_exit(127);
 	}
 	close(control[0]);
+	close(life[1]);
 	stage->control = control[1];
+	stage->life = life[0];
 }
 
 static void listen_at(struct stage *stage, const char *path)
@@ -347,10 +350,8 @@ void stage_close_control(struct stage *stage)
 int stage_wait(struct stage *stage)
 {
 	int status;
-	int process = (int)syscall(SYS_pidfd_open, stage->pid, 0);
-	ck_assert_int_ge(process, 0);
-	wait_for(process, POLLIN, "for the worker to exit");
-	close(process);
+	wait_for(stage->life, POLLHUP, "for the worker to exit");
+	close(stage->life);
 	ck_assert_int_eq(waitpid(stage->pid, &status, 0), stage->pid);
 	stage_close_data(stage);
 	if (stage->control >= 0)

@@ -13,6 +13,7 @@ enum stage_form { STAGE_PATH, STAGE_FIFO, STAGE_COREFX, STAGE_FORMS };
 struct stage {
 	pid_t pid;
 	int control; /* the worker's standard input */
+	int life;    /* hangs up when it ends: valgrind knows of no descriptor for a process */
 	int to;      /* the data pipe; both the same where it is a socket */
 	int from;
 	char folder[64];

@@ -50,12 +50,13 @@ static int start_worker(char *mark)
 	bool is_over = false;
 	char number[16], bytes[2];
 	char *arguments[] = {(char *)"worker", number, NULL}, *environment[] = {mark, NULL};
+	const char *self = unit_own_path();
 	ck_assert_int_eq(pipe(ends), 0);
 	snprintf(number, sizeof number, "%d", ends[1]);
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
-		execve("/proc/self/exe", arguments, environment);
+		execve(self, arguments, environment);
 		_exit(5);
 	}
 	ck_assert(reaper_watch(reaper, pid, on_exit_of_worker, &is_over));

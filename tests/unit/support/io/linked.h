@@ -29,7 +29,7 @@ void linked_start(struct linked *);
 void linked_wait(struct linked *, const unsigned *count, unsigned wanted);
 /* All that was logged; good until the next call. */
 const char *linked_log(struct linked *);
-/* Whatever was tested: the password is in no line. */
+/* Whatever was tested: the password is in no line, and no thread stays. */
 void linked_release(struct linked *);
 
 #endif
