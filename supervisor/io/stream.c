@@ -162,6 +162,11 @@ int stream_write_waits_for(const struct stream *s)
 	return s->write_waits_for;
 }
 
+bool stream_short_read_is_all(const struct stream *s)
+{
+	return !s->session;
+}
+
 bool stream_has_pending(const struct stream *s)
 {
 	return s->session && SSL_has_pending(s->session);

@@ -37,6 +37,8 @@ enum stream_result stream_write(
 #define STREAM_WRITABLE 2
 int stream_read_waits_for(const struct stream *);
 int stream_write_waits_for(const struct stream *);
+/* A read that left room has taken all there was; TLS gives a record at a time. */
+bool stream_short_read_is_all(const struct stream *);
 /* Bytes are here that no readable socket will tell of. */
 bool stream_has_pending(const struct stream *);
 const char *stream_problem(const struct stream *);

@@ -58,6 +58,8 @@ void uplink_read(struct uplink *u)
 		case STREAM_OK:
 			if (!uplink_take(u, len))
 				return;
+			if (len < sizeof u->input && stream_short_read_is_all(u->stream))
+				goto read;
 			break;
 		case STREAM_AGAIN:
 			if (stream_read_waits_for(u->stream) == STREAM_WRITABLE)

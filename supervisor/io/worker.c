@@ -55,7 +55,7 @@ static void reset(struct worker *worker)
 	worker->exit = (struct exit_info){.kind = EXIT_NONE};
 	worker->left = SIZE_MAX;
 	worker->open = 0;
-	worker->is_behind = false;
+	worker->is_behind = worker->has_begun = false;
 	worker->control = worker->start = -1;
 	worker->logs[0].fd = worker->logs[1].fd = -1;
 }

@@ -58,6 +58,7 @@ struct worker {
 	mtime ended_at;   /* INPUT_ENDED */
 
 	uint16_t open;      /* tasks sent and not answered; the first of them has begun */
+	bool has_begun;     /* a task, in this read, behind another: its log is to be told */
 	bool is_behind;     /* that one was sent before the answer of another was read */
 	unsigned exit_turn; /* PROCESS_EXITED: the loop's */
 

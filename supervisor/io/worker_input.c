@@ -37,6 +37,7 @@ void worker_break(struct worker *worker, const char *what)
 void worker_begin(struct worker *worker, bool is_behind)
 {
 	worker->is_behind = is_behind;
+	worker->has_begun = false;
 	worker_log_begin(&worker->logs[STREAM_ERROR]);
 }
 
@@ -53,10 +54,14 @@ static struct output *add_words(struct worker *worker, struct output *output, bo
 	return words.len > 0 ? output_add_words(output, words) : output;
 }
 
+/* The next one began behind this one. Of several answers in one read only the last asks the kernel
+ * what stderr holds: no time passed between them. */
 static void note_answer(struct worker *worker)
 {
-	if (worker->open > 0 && --worker->open > 0)
-		worker_begin(worker, true);
+	if (worker->open == 0 || --worker->open == 0)
+		return;
+	worker_log_pass(&worker->logs[STREAM_ERROR]);
+	worker->is_behind = worker->has_begun = true;
 }
 
 /* is_last: nothing behind it was read yet. */
@@ -77,9 +82,7 @@ static enum rc tell_frame(
 	return RC_OK;
 }
 
-/* Tells every whole frame at the front of *bytes, and moves it past them. RC_MEMORY: the first
- * that is left has to be tried again. RC_MALFORMED: *ret_what says why. */
-static enum rc tell_frames(struct worker *worker, struct text *bytes, const char **ret_what)
+static enum rc tell_each(struct worker *worker, struct text *bytes, const char **ret_what)
 {
 	size_t limit = worker->shop->config->task.frame_limit;
 	while (bytes->len >= WIRE_LENGTH_BYTES) {
@@ -98,6 +101,16 @@ static enum rc tell_frames(struct worker *worker, struct text *bytes, const char
 		*bytes = text_of(bytes->ptr + used, bytes->len - used);
 	}
 	return RC_OK;
+}
+
+/* Tells every whole frame at the front of *bytes, and moves it past them. RC_MEMORY: the first
+ * that is left has to be tried again. RC_MALFORMED: *ret_what says why. */
+static enum rc tell_frames(struct worker *worker, struct text *bytes, const char **ret_what)
+{
+	enum rc rc = tell_each(worker, bytes, ret_what);
+	if (worker->has_begun)
+		worker_begin(worker, true);
+	return rc;
 }
 
 /* Memory is short: nothing is read until worker_read_on could go on. */

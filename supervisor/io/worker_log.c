@@ -82,11 +82,16 @@ void worker_log_last(struct worker_log *log)
 		worker_log_close(log);
 }
 
-void worker_log_begin(struct worker_log *log)
+void worker_log_pass(struct worker_log *log)
 {
 	log->earlier = log->lines.kept;
-	log->stale = log->fd < 0 ? 0 : descriptor_waiting(log->fd);
 	log->has_more = false;
+}
+
+void worker_log_begin(struct worker_log *log)
+{
+	worker_log_pass(log);
+	log->stale = log->fd < 0 ? 0 : descriptor_waiting(log->fd);
 }
 
 void worker_log_catch_up(struct worker_log *log)

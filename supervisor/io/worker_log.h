@@ -36,6 +36,8 @@ void worker_log_read(struct worker_log *);
 void worker_log_last(struct worker_log *);
 /* A task begins: what was said so far, read or not, is not of it. */
 void worker_log_begin(struct worker_log *);
+/* The same for one that ends in the read in which it began: what is unread stays for the next. */
+void worker_log_pass(struct worker_log *);
 /* Some more reads, so that what was written before an answer is there with it; within bounds. */
 void worker_log_catch_up(struct worker_log *);
 /* The last line since the task began, or empty. is_behind: when it began can only be guessed, so
