@@ -26,7 +26,7 @@ struct caller {
 	amqp_connection_state_t link;
 	const char *queue;
 	char replies[64];
-	amqp_bytes_t body;
+	amqp_bytes_t body; /* owned */
 	double rate;
 	long window;
 	int64_t begun, end, heard;
@@ -149,7 +149,7 @@ static void run(struct caller *caller, double seconds)
 
 static void prepare(struct caller *caller, const char *url, size_t size)
 {
-	char *bytes = malloc(size + 1);
+	char *bytes = malloc(size);
 	if (!bytes)
 		link_fail("body", "out of memory");
 	memset(bytes, 'x', size);
@@ -188,5 +188,7 @@ int main(int argc, char **argv)
 	run(&caller, strtod(argv[optind + 3], NULL));
 	latency_print(&caller.latency, (double)(caller.end - caller.begun) / (double)NS_A_SECOND);
 	link_close(caller.link);
+	latency_release(&caller.latency);
+	free(caller.body.bytes);
 	return EXIT_SUCCESS;
 }

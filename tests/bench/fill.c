@@ -17,6 +17,7 @@
 struct filler {
 	amqp_connection_state_t link;
 	const char *queue, *reply_to, *celery_task;
+	char *bytes; /* owned */
 	amqp_bytes_t body;
 	amqp_basic_properties_t properties;
 	amqp_table_entry_t headers[CELERY_HEADERS];
@@ -26,12 +27,12 @@ struct filler {
 static void set_body(struct filler *filler, size_t size)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz ";
-	char *bytes = malloc(size + 1);
-	if (!bytes)
+	filler->bytes = malloc(size);
+	if (!filler->bytes)
 		link_fail("body", "out of memory");
 	for (size_t i = 0; i < size; i++)
-		bytes[i] = letters[i % (sizeof letters - 1)];
-	filler->body = (amqp_bytes_t){size, bytes};
+		filler->bytes[i] = letters[i % (sizeof letters - 1)];
+	filler->body = (amqp_bytes_t){size, filler->bytes};
 }
 
 static void set_properties(struct filler *filler)
@@ -71,7 +72,7 @@ static void set_celery_message(struct filler *filler)
 
 static uint64_t window(const struct filler *filler)
 {
-	uint64_t by_bytes = WINDOW_BYTES / (filler->body.len + 1);
+	uint64_t by_bytes = WINDOW_BYTES / filler->body.len;
 	if (by_bytes < 1)
 		return 1;
 	return by_bytes < WINDOW_MESSAGES ? by_bytes : WINDOW_MESSAGES;
@@ -128,5 +129,6 @@ int main(int argc, char **argv)
 	link_declare_tasks(filler.link, filler.queue);
 	fill(&filler);
 	link_close(filler.link);
+	free(filler.bytes);
 	return EXIT_SUCCESS;
 }

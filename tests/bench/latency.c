@@ -38,6 +38,12 @@ size_t latency_open(const struct latency *latency)
 	return latency->begun - latency->ended;
 }
 
+void latency_release(struct latency *latency)
+{
+	free(latency->spans);
+	*latency = (struct latency){0};
+}
+
 static int compare(const void *left, const void *right)
 {
 	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;

@@ -17,6 +17,7 @@ size_t latency_begin(struct latency *, int64_t due_ns);
 /* False for a number that is not open. */
 bool latency_end(struct latency *, size_t number, int64_t now_ns);
 size_t latency_open(const struct latency *);
+void latency_release(struct latency *);
 
 /* One line of JSON on stdout: how many, how fast, percentiles in microseconds. All must be ended;
  * their order is lost. */
