@@ -244,8 +244,8 @@ static uint32_t returns_to_bring(const struct death *death)
 		return stored->brought;
 	if (strcmp(death->reason, "rejected") == 0 &&
 		(stored->returns == 0 || !stored->queue->arguments.at_least_once))
-		return stored->returns + 1;
-	return stored->returns;
+		return stored_count(stored) + 1;
+	return stored_count(stored);
 }
 
 static size_t send_on(struct broker *broker, const struct death *death)

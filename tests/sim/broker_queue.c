@@ -229,7 +229,7 @@ bool queue_requeue(struct broker *broker, struct stored *stored, enum requeue_ca
 struct text queue_properties(struct broker *broker, const struct stored *stored)
 {
 	struct text raw = stored_properties(stored);
-	uint32_t count = stored->returns ? stored->returns : stored->brought;
+	uint32_t count = stored_count(stored);
 	struct buf *headers, *written;
 	struct properties properties;
 	struct table_field field;
