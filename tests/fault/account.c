@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #define BATCH 500
+/* A quorum queue waits three minutes for a confirm of what it moves, and moves it again. */
+#define SETTLE_LIMIT_MS 240000
 
 struct entry {
 	uint8_t fate;
@@ -232,7 +234,7 @@ bool account_is_through(struct account *account)
 
 void account_await_settled(struct account *account)
 {
-	site_await_queue_settled(account->at.queue, account->delays);
+	site_await_queue_settled(account->at.queue, account->delays, SETTLE_LIMIT_MS);
 }
 
 void account_await_progress(struct account *account, long count)

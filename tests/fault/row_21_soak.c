@@ -49,6 +49,7 @@ struct soak {
 		long faults, asked;
 		double percent;
 	} span;
+	int64_t settled_ms; /* the longest wait for empty queues */
 	long lives, parts;
 };
 
@@ -104,7 +105,10 @@ static void compare_life(struct soak *soak)
 
 static void be_quiet(struct soak *soak)
 {
+	int64_t begun = deadline_now_ms();
 	traffic_settle(soak->traffic);
+	int64_t took = deadline_now_ms() - begun;
+	soak->settled_ms = took > soak->settled_ms ? took : soak->settled_ms;
 	watch_expect_children(proc_pid(soak->proc), "echo", traffic_workers(soak->traffic));
 	traffic_close(soak->traffic, soak->tally);
 	soak->parts++;
@@ -301,9 +305,10 @@ static void report(struct soak *soak, double seconds)
 	snprintf(soak->tally->note, sizeof soak->tally->note,
 		"%.0f messages/s; %ld supervisors; memory %+.1f %% in %ld faults and %ld messages "
 		"of one life that had met all kinds; quorum %ld of %ld repeats allowed, "
-		"classic %ld of %ld",
+		"classic %ld of %ld; empty within %lld s",
 		(double)soak->tally->asked / seconds, soak->lives, span->percent, span->faults,
-		span->asked, quorum.seen, quorum.allowed, classic.seen, classic.allowed);
+		span->asked, quorum.seen, quorum.allowed, classic.seen, classic.allowed,
+		(long long)soak->settled_ms / 1000);
 }
 
 static void run(struct tally *tally)

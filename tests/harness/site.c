@@ -258,21 +258,33 @@ _Noreturn void site_give_up(const char *what)
 	ck_abort_msg("%s", what);
 }
 
-void site_await_queue_settled(const char *queue, const char *const delays[])
+_Noreturn static void tell_what_is_left(const char *queue, const char *const delays[])
 {
-	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
+	char *what = scratch_text("%s does not get empty: %ld messages, %ld of them ready", queue,
+		broker_messages(site.broker, queue), client_ready(site.client, queue));
+	for (size_t i = 0; delays[i]; i++) {
+		char *name = scratch_text("%s.retry.%s", queue, delays[i]);
+		what = scratch_text("%s; %s: %ld, %ld", what, name,
+			broker_messages(site.broker, name), client_ready(site.client, name));
+	}
+	site_give_up(what);
+}
+
+void site_await_queue_settled(const char *queue, const char *const delays[], int limit_ms)
+{
+	int64_t deadline = deadline_in(limit_ms);
 	/* Twice, the queue between: what moves meanwhile is seen once at least. */
 	while (is_any_waiting(queue, delays) || holds_any(queue) || is_any_waiting(queue, delays) ||
 		holds_any(queue)) {
 		if (deadline_left(deadline) <= 0)
-			site_give_up(scratch_text("%s does not get empty", queue));
+			tell_what_is_left(queue, delays);
 		poll(NULL, 0, 50);
 	}
 }
 
 void site_await_settled(const char *const delays[])
 {
-	site_await_queue_settled(site.queue, delays);
+	site_await_queue_settled(site.queue, delays, 3 * DEADLINE_DEFAULT_MS);
 }
 
 void site_forget(struct proc *proc)

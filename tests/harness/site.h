@@ -66,7 +66,7 @@ int site_witnessed(const char *line);
  */
 void site_await_settled(const char *const delays[]);
 /* The same of another queue. */
-void site_await_queue_settled(const char *queue, const char *const delays[]);
+void site_await_queue_settled(const char *queue, const char *const delays[], int limit_ms);
 /* Fails the test, and shows what the programs that it started said last. */
 _Noreturn void site_give_up(const char *what);
 /* One that has ended, or is to be killed now: freed, so that a test may start many. */
