@@ -4,7 +4,7 @@
  * ten turns. */
 #define SLOWEST_FILLS 4
 #define MEASURE_TIME  (100 * MTIME_MS)
-/* In a second without large bodies their size is believed to be a third. */
+/* In a second in which only small bodies come the size of large ones is believed to be a third. */
 #define BODY_FADES 8
 #define SLACK_TIME (20 * MTIME_MS)
 /* A window that is too wide costs little, and narrowing it costs redeliveries: a queue takes back
@@ -47,6 +47,7 @@ void pace_held_up(struct pace *pace)
 
 void pace_arrived(struct pace *pace, size_t body)
 {
+	pace->has_arrived = true;
 	if (body > pace->largest)
 		pace->largest = body;
 	if (body > pace->body)
@@ -83,6 +84,19 @@ static void sample_slots(struct pace *pace)
 	}
 }
 
+/* Where nothing came nothing is known of what comes next: while large bodies wait for slow tasks
+ * they are not forgotten. */
+static void measure_bodies(struct pace *pace)
+{
+	if (!pace->has_arrived)
+		return;
+	pace->body -= pace->body / BODY_FADES;
+	if (pace->body < pace->largest)
+		pace->body = pace->largest;
+	pace->largest = 0;
+	pace->has_arrived = false;
+}
+
 /* Enough for 20 ms at the rate seen, and room for twice what waits for confirms: where they are
  * slow the window would otherwise hold the rate down, and the rate the window. */
 static void measure(struct pace *pace, mtime span, mtime now)
@@ -93,10 +107,7 @@ static void measure(struct pace *pace, mtime span, mtime now)
 	if (slack < pace->workers)
 		slack = pace->workers;
 	pace->slack = slack < POOL_WINDOW_MAX ? (uint32_t)slack : POOL_WINDOW_MAX;
-	pace->body -= pace->body / BODY_FADES;
-	if (pace->body < pace->largest)
-		pace->body = pace->largest;
-	pace->largest = 0;
+	measure_bodies(pace);
 	pace->measured_at = now;
 	pace->settled = 0;
 	pace->held = 0;
@@ -139,11 +150,13 @@ uint32_t pace_window(const struct pace *pace)
 	return window < most ? window : (uint32_t)most;
 }
 
-bool pace_changes_window(const struct pace *pace, uint32_t present, mtime now)
+/* What came to a consumer that is cancelled stays in hand: if the window grew again meanwhile, each
+ * turn to and fro would add to it, without an end. */
+bool pace_changes_window(const struct pace *pace, uint32_t present, uint32_t in_hand, mtime now)
 {
 	uint32_t wanted = pace_window(pace);
 	if (wanted >= 2 * present)
-		return now - pace->changed_at >= GROW_AFTER;
+		return in_hand <= present && now - pace->changed_at >= GROW_AFTER;
 	if (2 * wanted > present)
 		return false;
 	return present > memory_window(pace) || now - pace->changed_at >= SHRINK_AFTER;

@@ -71,7 +71,8 @@ static void decide_consuming(struct pool *pool)
 		consume(pool);
 	else if (!pool->ready && pool->failing && consumes)
 		rest(pool);
-	else if (consumes && pace_changes_window(&pool->pace, pool->source.window, pool->now))
+	else if (consumes && pace_changes_window(&pool->pace, pool->source.window,
+				     pool->source.open, pool->now))
 		consume(pool);
 }
 

@@ -1,0 +1,76 @@
+/* What is in hand while the window changes: what came to a consumer that was cancelled stays. */
+#include "unit/support/core/rig.h"
+
+#define LARGE (256 * 1024) /* a quarter of a rig's memory */
+
+static void deliver_body(struct rig *rig, uint64_t tag, size_t body)
+{
+	struct delivery *delivery = delivery_new(body);
+	ck_assert_ptr_nonnull(delivery);
+	delivery->tag = tag;
+	delivery->body = text_of((const char *)delivery->bytes, body);
+	rig_deliver_this(rig, delivery);
+}
+
+static void deliver_bodies(struct rig *rig, uint64_t first, uint64_t last, size_t body)
+{
+	for (uint64_t tag = first; tag <= last; tag++)
+		deliver_body(rig, tag, body);
+}
+
+/* Turns a tenth of a second apart, as other pools make them. */
+static void pass(struct rig *rig, mtime span)
+{
+	for (; span > 0; span -= 100 * MTIME_MS)
+		rig_wait(rig, 100 * MTIME_MS);
+}
+
+START_TEST(large_bodies_that_wait_are_not_forgotten)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	deliver_bodies(&rig, 1, 2, LARGE);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 4, send 0:1");
+	deliver_bodies(&rig, 3, 4, LARGE);
+	pass(&rig, 30 * MTIME_SECOND);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Small ones come one by one while those of the cancelled consumer wait. */
+START_TEST(the_window_grows_when_what_it_left_behind_is_done)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	deliver_bodies(&rig, 1, 6, LARGE);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 4, send 0:1");
+	for (uint64_t tag = 7; tag <= 36; tag++) {
+		deliver_body(&rig, tag, 1);
+		pass(&rig, 100 * MTIME_MS);
+		rig_answer(&rig, 0, 200);
+	}
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.done, "consume")); /* six are still in hand */
+	rig_forget(&rig);
+	for (int left = 2; left > 0; left--) {
+		rig_answer(&rig, 0, 200);
+		rig_turn(&rig);
+	}
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "consume 100"));
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *window_suite(void)
+{
+	Suite *suite = suite_create("core_window");
+	UNIT_CASE(suite, "window", large_bodies_that_wait_are_not_forgotten,
+		the_window_grows_when_what_it_left_behind_is_done);
+	return suite;
+}
+
+UNIT_MAIN(window_suite)
