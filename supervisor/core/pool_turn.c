@@ -45,10 +45,19 @@ static void tell_source(struct pool *pool, enum notice_kind kind)
 	pool_tell(pool, (struct notice){.kind = kind, .slot = -1});
 }
 
-static void consume(struct pool *pool)
+static void consume(struct pool *pool, uint32_t window)
 {
-	source_consume(&pool->source, pace_window(&pool->pace));
+	source_consume(&pool->source, window);
 	pace_window_set(&pool->pace, pool->now);
+}
+
+/* What came before a rest stays in hand, and counts: else a pool whose workers come and go would
+ * add a window to it each time. */
+static void begin_consuming(struct pool *pool)
+{
+	uint32_t window = pace_window(&pool->pace);
+	uint32_t in_hand = pool->source.open;
+	consume(pool, window > in_hand ? window - in_hand : 1);
 	if (pool->has_rested)
 		tell_source(pool, NOTICE_SOURCE_RESUMES);
 	pool->has_rested = false;
@@ -68,12 +77,12 @@ static void decide_consuming(struct pool *pool)
 {
 	bool consumes = source_wishes(&pool->source, SOURCE_CONSUME);
 	if (pool->ready && !consumes)
-		consume(pool);
+		begin_consuming(pool);
 	else if (!pool->ready && pool->failing && consumes)
 		rest(pool);
 	else if (consumes && pace_changes_window(&pool->pace, pool->source.window,
 				     pool->source.open, pool->now))
-		consume(pool);
+		consume(pool, pace_window(&pool->pace));
 }
 
 /* When what is buffered is given back for want of workers. */

@@ -65,11 +65,31 @@ START_TEST(the_window_grows_when_what_it_left_behind_is_done)
 }
 END_TEST
 
+/* A worker that dies of each task, and is started again before what waits is handed back. */
+START_TEST(a_rest_adds_no_window_to_what_is_in_hand)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	rig_deliver(&rig, 1, 99);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	rig_wait(&rig, 2 * MTIME_SECOND);
+	rig_expect(&rig, "send 0:1, publish 1 retry 1, rest, spawn 0.2");
+	rig_ready(&rig, 0, 2);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 1, send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *window_suite(void)
 {
 	Suite *suite = suite_create("core_window");
 	UNIT_CASE(suite, "window", large_bodies_that_wait_are_not_forgotten,
-		the_window_grows_when_what_it_left_behind_is_done);
+		the_window_grows_when_what_it_left_behind_is_done,
+		a_rest_adds_no_window_to_what_is_in_hand);
 	return suite;
 }
 
