@@ -290,6 +290,7 @@ static const struct pool_config pool_config = {
 	.name = "fuzz",
 	.workers = WORKERS,
 	.pipe_wait = 5 * MTIME_MS,
+	.memory = 1 << 20,
 	.boot_limit = 10 * MTIME_SECOND,
 	.hard_limit = 20 * MTIME_SECOND,
 	.soft_limit = MTIME_NEVER,
