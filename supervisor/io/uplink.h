@@ -1,7 +1,7 @@
 /* A connection to the broker kept alive for ever: names, TCP, TLS, heartbeats, reconnects. Layer:
  * io. Owns the socket and the struct connection on it. Never blocks the loop: names are resolved in
  * a thread, everything else is non-blocking. Hosts are tried in turn; after each failure a jittered
- * wait (0.5 s, doubled to 30 s; 5 s to 60 s after a refused login) that a good stretch resets.
+ * wait (0.5 s, doubled to 5 s; 5 s to 60 s after a refused login) that a good stretch resets.
  * Never logs credentials. */
 #ifndef IO_UPLINK_H
 #define IO_UPLINK_H
