@@ -61,9 +61,8 @@ struct worker {
 	bool has_begun;     /* a task, in this read, behind another: its log is to be told */
 	bool is_behind;     /* that one was sent before the answer of another was read */
 	unsigned exit_turn; /* PROCESS_EXITED: the loop's */
-
-	int control; /* its stdin */
-	int start;   /* -1: it runs */
+	int control;        /* its stdin */
+	int start;          /* -1: it runs */
 	ev_io started;
 	struct worker_log logs[STREAM_COUNT];
 };

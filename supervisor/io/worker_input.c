@@ -58,10 +58,13 @@ static struct output *add_words(struct worker *worker, struct output *output, bo
  * what stderr holds: no time passed between them. */
 static void note_answer(struct worker *worker)
 {
-	if (worker->open == 0 || --worker->open == 0)
+	if (worker->open > 0)
+		worker->open--;
+	worker->has_begun = worker->open > 0;
+	if (!worker->has_begun)
 		return;
 	worker_log_pass(&worker->logs[STREAM_ERROR]);
-	worker->is_behind = worker->has_begun = true;
+	worker->is_behind = true;
 }
 
 /* is_last: nothing behind it was read yet. */
