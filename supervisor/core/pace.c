@@ -76,7 +76,7 @@ static void sample_slots(struct pace *pace)
 	struct link *link;
 	while ((link = list_first(&pace->answered))) {
 		struct slot *slot = CONTAINER_OF(link, struct slot, answered);
-		mtime time = mtime_min(slot->batch_time, MTIME_SECOND);
+		mtime time = mtime_min(slot->batch_time, MTIME_NEVER / 1000);
 		sample(pace, time * 1000 / slot->batch);
 		list_remove(link);
 		slot->batch = 0;

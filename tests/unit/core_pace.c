@@ -140,6 +140,16 @@ START_TEST(the_wait_is_what_is_configured)
 }
 END_TEST
 
+START_TEST(a_long_wait_is_filled_by_what_takes_seconds)
+{
+	struct pool_config config = {.workers = 4, .pipe_wait = MTIME_MINUTE, .memory = 1 << 20};
+	struct track track;
+	track_init(&track, &config);
+	ck_assert_uint_eq(depth_after(&track, 200, 1, 19 * MTIME_SECOND), 3);
+	ck_assert_uint_eq(depth_after(&track, 1, 1, MTIME_MINUTE), 1);
+}
+END_TEST
+
 START_TEST(what_is_configured_is_not_measured)
 {
 	struct pool_config config = {.workers = 4, .pipeline = 7, .prefetch = 9, .memory = 1 << 20};
@@ -271,7 +281,7 @@ static Suite *pace_suite(void)
 		a_slow_task_empties_the_pipes_and_growth_is_smooth,
 		the_depth_follows_the_mix_within_a_second,
 		what_runs_on_too_long_empties_the_pipes_at_once, the_wait_is_what_is_configured,
-		what_is_configured_is_not_measured);
+		a_long_wait_is_filled_by_what_takes_seconds, what_is_configured_is_not_measured);
 	UNIT_CASE(suite, "window", the_window_covers_twenty_milliseconds,
 		large_bodies_narrow_the_window_at_once, the_memory_of_a_large_body_fades,
 		what_is_configured_is_bounded_by_memory_too,
