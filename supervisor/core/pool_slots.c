@@ -248,21 +248,27 @@ static void note_worker(struct delivery *head, uint16_t slot, uint32_t life, mti
 	head->took = took;
 }
 
-/* Nobody can foresee an outlier; what it cost the tasks behind it is told. */
-static void tell_held_up(struct pool *pool, const struct slot *slot, mtime took)
+/* Nobody can foresee an outlier; what it cost the tasks behind it is told. Those that were behind
+ * one that was given up have no time of their own. life: the head's, the slot may be at the next.
+ */
+static void tell_held_up(struct pool *pool, const struct slot *slot, uint32_t life, mtime took)
 {
-	if (pool->config.pipeline || slot->load < 2 || took < pool->config.pipe_wait)
+	if (pool->config.pipeline || slot->load < 2 || took < pool->config.pipe_wait ||
+		slot->blame == OUTCOME_UNSTARTED)
 		return;
-	tell_slot(pool, NOTICE_TASKS_HELD_UP, slot,
-		(struct notice){
-			.delivery = slot_head(slot), .duration = took, .behind = slot->load - 1u});
+	pool_tell(pool, (struct notice){.kind = NOTICE_TASKS_HELD_UP,
+				.slot = slot->number,
+				.life = life,
+				.delivery = slot_head(slot),
+				.duration = took,
+				.behind = slot->load - 1u});
 }
 
 static void end_attempt(
 	struct pool *pool, struct slot *slot, enum outcome outcome, struct output *output)
 {
 	mtime took = pool->now - slot->since;
-	tell_held_up(pool, slot, took);
+	tell_held_up(pool, slot, slot->life, took);
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
 	slot->has_answered = slot->is_proven = true;
 	forget_soft_limit(pool, slot);
@@ -329,7 +335,7 @@ static void end_pipe(struct pool *pool, struct slot *slot, const struct event *e
 {
 	struct output *words = event->slot.output;
 	mtime took = pool->now - slot->since;
-	tell_held_up(pool, slot, took);
+	tell_held_up(pool, slot, event->slot.life, took);
 	struct delivery *head = dispatch_slot_gone(&pool->dispatch, slot);
 	if (!head || slot->blame == OUTCOME_UNSTARTED)
 		output_free(words);

@@ -1,11 +1,11 @@
 /* Tasks that wait in a pipe behind one that lasts longer than those before it. */
 #include "unit/support/core/rig.h"
 
-/* Two tasks of 50 us each fill the pipe; then one lasts. */
-static void make_deep(struct rig *rig)
+/* The pipe holds as many tasks of 50 us each as fit into the wait; then one lasts. */
+static void make_deep(struct rig *rig, mtime pipe_wait)
 {
 	struct pool_config config = rig_config(1, 0);
-	config.pipe_wait = 110;
+	config.pipe_wait = pipe_wait;
 	rig_start(rig, config);
 	for (uint64_t tag = 1; tag <= 40; tag++) {
 		rig_deliver(rig, tag, tag);
@@ -21,7 +21,7 @@ static void make_deep(struct rig *rig)
 START_TEST(an_outlier_is_told_and_nothing_more_goes_behind_it)
 {
 	struct rig rig;
-	make_deep(&rig);
+	make_deep(&rig, 110);
 	rig_deliver(&rig, 41, 43);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:41, send 0:42");
@@ -44,12 +44,32 @@ END_TEST
 START_TEST(a_worker_that_dies_late_has_held_up_those_behind)
 {
 	struct rig rig;
-	make_deep(&rig);
+	make_deep(&rig, 110);
 	rig_deliver(&rig, 41, 42);
 	rig_turn(&rig);
 	rig.now += 110;
 	rig_gone(&rig, 0, 1);
 	rig_expect_told(&rig, "WORKER_DIED, TASKS_HELD_UP, TASK_RETRIED");
+	ck_assert_uint_eq(rig.latest_life, 1);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Those behind were not begun when it was given up: how long they run nobody knows. */
+START_TEST(what_a_worker_that_is_killed_answers_is_told_once)
+{
+	struct rig rig;
+	make_deep(&rig, 160);
+	rig_deliver(&rig, 41, 43);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:41, send 0:42, send 0:43");
+	rig.now += 60 * MTIME_SECOND;
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASKS_HELD_UP, TASK_DONE");
+	rig_gone(&rig, 0, 1);
+	rig_expect_told(&rig, "WORKER_DIED");
 	rig_end(&rig);
 }
 END_TEST
@@ -58,7 +78,8 @@ static Suite *held_up_suite(void)
 {
 	Suite *suite = suite_create("core_held_up");
 	UNIT_CASE(suite, "held up", an_outlier_is_told_and_nothing_more_goes_behind_it,
-		a_worker_that_dies_late_has_held_up_those_behind);
+		a_worker_that_dies_late_has_held_up_those_behind,
+		what_a_worker_that_is_killed_answers_is_told_once);
 	return suite;
 }
 

@@ -93,6 +93,8 @@ static void rig_on_tell(void *io, const struct notice *notice)
 	rig_separate(rig->told);
 	rig_note(rig->told, "%s", names[notice->kind] + strlen("NOTICE_"));
 	rig->duration = notice->duration;
+	if (notice->life > rig->latest_life)
+		rig->latest_life = notice->life;
 	if (notice->what)
 		rig->what = notice->what;
 	if (notice->reason)

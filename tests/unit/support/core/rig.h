@@ -17,6 +17,7 @@ struct rig {
 	char done[4096];       /* effects since the last rig_expect */
 	char told[4096];       /* notices since the last rig_expect_told */
 	mtime duration;        /* of the last notice */
+	uint32_t latest_life;  /* that a notice was of */
 	const char *what;      /* of the last notice that had words */
 	enum reason reason;    /* of the last notice that had one */
 };
