@@ -22,13 +22,14 @@ struct pool {
 	enum pool_phase phase;
 	bool was_forced;
 	bool told_drained, told_ignored, told_unasked;
-	bool has_rested;    /* for want of workers */
-	mtime rests_since;  /* good when has_rested */
-	mtime send_again;   /* a send found no memory; MTIME_NEVER */
-	struct slot *slots; /* owned; config.workers of them */
-	uint16_t ready;     /* slots in LIFE_READY */
-	uint16_t failing;   /* slots whose last lives came to nothing */
-	uint16_t retired;   /* slots in LIFE_RETIRED */
+	bool has_rested;     /* for want of workers */
+	mtime rests_since;   /* good when has_rested */
+	uint64_t rested_tag; /* those up to it count beside the window; 0: there are none */
+	mtime send_again;    /* a send found no memory; MTIME_NEVER */
+	struct slot *slots;  /* owned; config.workers of them */
+	uint16_t ready;      /* slots in LIFE_READY */
+	uint16_t failing;    /* slots whose last lives came to nothing */
+	uint16_t retired;    /* slots in LIFE_RETIRED */
 	struct source source;
 	struct outbox outbox;
 	struct dispatch dispatch;

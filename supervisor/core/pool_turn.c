@@ -49,6 +49,7 @@ static void consume(struct pool *pool, uint32_t window)
 {
 	source_consume(&pool->source, window);
 	pace_window_set(&pool->pace, pool->now);
+	pool->rested_tag = 0;
 }
 
 /* What came before a rest stays in hand, and counts: else a pool whose workers come and go would
@@ -58,6 +59,7 @@ static void begin_consuming(struct pool *pool)
 	uint32_t window = pace_window(&pool->pace);
 	uint32_t in_hand = pool->source.open;
 	consume(pool, window > in_hand ? window - in_hand : 1);
+	pool->rested_tag = in_hand ? pool->source.last_tag : 0;
 	if (pool->has_rested)
 		tell_source(pool, NOTICE_SOURCE_RESUMES);
 	pool->has_rested = false;
@@ -71,6 +73,20 @@ static void rest(struct pool *pool)
 	tell_source(pool, NOTICE_SOURCE_RESTS);
 }
 
+/* Nothing is left of what was in hand when consuming began again: the window may be whole. */
+static bool is_rest_worked_off(const struct pool *pool)
+{
+	struct link *link = list_first(&pool->source.unacked);
+	return pool->rested_tag &&
+	       (!link || CONTAINER_OF(link, struct delivery, unacked)->tag > pool->rested_tag);
+}
+
+static bool changes_window(const struct pool *pool)
+{
+	return is_rest_worked_off(pool) ||
+	       pace_changes_window(&pool->pace, pool->source.window, pool->source.open, pool->now);
+}
+
 /* A slot that is not ready is on its way to be, unless its last life came to nothing: while all
  * are, a worker that died in mid-task and starts again does not make the pool rest. */
 static void decide_consuming(struct pool *pool)
@@ -80,8 +96,7 @@ static void decide_consuming(struct pool *pool)
 		begin_consuming(pool);
 	else if (!pool->ready && pool->failing && consumes)
 		rest(pool);
-	else if (consumes && pace_changes_window(&pool->pace, pool->source.window,
-				     pool->source.open, pool->now))
+	else if (consumes && changes_window(pool))
 		consume(pool, pace_window(&pool->pace));
 }
 

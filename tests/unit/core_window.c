@@ -80,6 +80,18 @@ START_TEST(a_rest_adds_no_window_to_what_is_in_hand)
 	rig_ready(&rig, 0, 2);
 	rig_turn(&rig);
 	rig_expect(&rig, "consume 1, send 0:2");
+	rig_deliver(&rig, 100, 101);
+	rig_confirm(&rig, 1);
+	for (uint64_t tag = 2; tag <= 98; tag++) {
+		rig_answer_this(&rig, 0, 2, rig_output(200, NULL));
+		rig_turn(&rig);
+		ck_assert_ptr_null(strstr(rig.done, "consume"));
+		rig_forget(&rig);
+	}
+	rig_answer_this(&rig, 0, 2, rig_output(200, NULL));
+	rig_turn(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:100, ack 99, consume 100"); /* nothing is left of those */
 	rig_end(&rig);
 }
 END_TEST
