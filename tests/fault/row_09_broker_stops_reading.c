@@ -23,7 +23,7 @@
 #define DRAIN_S    2
 #define MOST_KIB   8192
 #define SHORT_S    12    /* a run of less takes one of the three, by chance */
-#define PATIENCE   90000 /* ms; reconnects wait for up to half a minute */
+#define PATIENCE   90000 /* ms; a reconnect waits for up to seven seconds, a busy machine longer */
 #define SPREAD_FD  4
 
 static const char *const delays[] = {"100ms", NULL};
