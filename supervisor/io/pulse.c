@@ -71,7 +71,7 @@ static void judge(struct pulse *pulse, mtime took, mtime computed)
 	if (took <= pulse->longest)
 		return;
 	pulse->longest = took;
-	pulse->longest_computed = computed;
+	pulse->longest_computed = mtime_min(computed, took);
 	if (took > PULSE_LONG)
 		log_warn(
 			"a turn of the loop took %.0f ms, %.0f ms of it computing: workers and broker "
@@ -79,25 +79,34 @@ static void judge(struct pulse *pulse, mtime took, mtime computed)
 			as_ms(took), as_ms(computed));
 }
 
-/* In a turn into which a suspension fell only the computing is sure to have been the loop's. */
-static void end_turn(struct pulse *pulse, mtime computed)
+/* What this thread was running since the latest sample. */
+static mtime sample(struct pulse *pulse, mtime now)
 {
-	mtime took = clock_now() - pulse->begun;
+	mtime before = pulse->computed;
 
-	judge(pulse, clock_left_out() == pulse->left_out ? took : computed, computed);
+	pulse->sampled_at = now;
+	pulse->computed = clock_computed();
+	return pulse->computed - before;
 }
 
+/* In a turn into which a suspension fell only the computing is sure to have been the loop's. The
+ * clock of what was computed costs a system call: it is asked once a millisecond, and what was
+ * computed in less than that before a turn is taken for the turn's. */
 static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int events)
 {
 	struct pulse *pulse = watcher->data;
-	mtime computed = clock_computed();
+	mtime now = clock_now(), took = now - pulse->begun;
+	bool was_suspended = clock_left_out() != pulse->left_out;
 
 	(void)loop;
 	(void)events;
-	if (pulse->begun)
-		end_turn(pulse, computed - pulse->computed);
+	if (pulse->begun && (took > pulse->longest || was_suspended)) {
+		mtime computed = sample(pulse, now);
+		judge(pulse, was_suspended ? computed : took, computed);
+	} else if (now - pulse->sampled_at >= MTIME_MS) {
+		sample(pulse, now);
+	}
 	pulse->begun = 0;
-	pulse->computed = computed;
 }
 
 void pulse_start(struct pulse *pulse, struct ev_loop *loop)

@@ -23,7 +23,8 @@ struct pulse {
 	bool was_busy;           /* before it */
 	mtime left_out;          /* of the clock, at the latest turn's begin; that was told of */
 	mtime begun;             /* 0: between two turns, or before the first */
-	mtime computed;          /* by this thread, until the last turn's end */
+	mtime computed;          /* by this thread, until the latest sample */
+	mtime sampled_at;
 	mtime longest;
 	mtime longest_computed; /* the part of it that this thread was running */
 };
