@@ -145,6 +145,12 @@ static void say_task(const struct line *line)
 		log_line(line->level, line->origin, "%s goes back to the broker, never started",
 			line->task);
 		break;
+	case NOTICE_TASK_CUT_SHORT:
+		log_line(line->level, line->origin,
+			"%s is cut short after %s, by the stop; it may have had a part of its effect, and "
+			"the broker delivers it again",
+			line->task, line->span);
+		break;
 	case NOTICE_TASKS_HELD_UP:
 		log_line(line->level, line->origin,
 			"%s ran for %s, and %u others waited behind it in its worker's pipe",
@@ -305,6 +311,7 @@ static enum log_level level_of(const struct notice *notice, void (**ret_say)(con
 		*ret_say = say_task;
 		return LOG_DEBUG;
 	case NOTICE_TASK_ORPHANED:
+	case NOTICE_TASK_CUT_SHORT:
 	case NOTICE_TASK_RETRIED:
 	case NOTICE_TASK_RENEWED:
 	case NOTICE_TASK_GIVEN_UP:

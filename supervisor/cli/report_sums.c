@@ -79,7 +79,7 @@ void report_end(const struct report *report, bool forced)
 	log_line(forced ? LOG_WARN : LOG_INFO,
 		(struct log_origin){.pool = report->pool, .slot = -1},
 		"%s: %llu done, %llu handed on in slices, %llu tried again%s, %llu given up%s, "
-		"%llu replies dropped%s, %llu back to the broker unstarted",
+		"%llu replies dropped%s, %llu back to the broker unstarted, %llu cut short",
 		forced ? "stopped" : "drained", (unsigned long long)counts[NOTICE_TASK_DONE],
 		(unsigned long long)counts[NOTICE_TASK_HANDED_BACK],
 		(unsigned long long)counts[NOTICE_TASK_RETRIED],
@@ -88,6 +88,7 @@ void report_end(const struct report *report, bool forced)
 		by_reason(report->given_up, given_up, sizeof given_up),
 		(unsigned long long)counts[NOTICE_REPLY_DROPPED],
 		by_reason(report->dropped, dropped, sizeof dropped),
-		(unsigned long long)counts[NOTICE_TASK_UNSTARTED]);
+		(unsigned long long)counts[NOTICE_TASK_UNSTARTED],
+		(unsigned long long)counts[NOTICE_TASK_CUT_SHORT]);
 	tell_held_up(report);
 }

@@ -15,6 +15,7 @@
 	X(NOTICE_TASK_RENEWED)     /* came back too often: published as new */                     \
 	X(NOTICE_TASK_HANDED_BACK) /* 201 to its own queue */                                      \
 	X(NOTICE_TASK_UNSTARTED)   /* back to the broker (a stop) */                               \
+	X(NOTICE_TASK_CUT_SHORT)   /* by a forced stop, after duration: back to the broker */      \
 	X(NOTICE_TASK_ORPHANED) /* answered after its channel was lost: dropped, it comes again */ \
 	X(NOTICE_TASKS_HELD_UP) /* by delivery, for duration: `behind` waited in its pipe */       \
 	X(NOTICE_REPLY_IGNORED) /* 200 with a ReplyQueueName; once a pool */                       \

@@ -13,16 +13,29 @@ static void drain(struct pool *pool)
 			pool_slot_leave(pool, &pool->slots[i]);
 }
 
+/* It was begun, and may have had a part of its effect; an orphan comes again by itself. */
+static void give_back_begun(struct pool *pool, const struct slot *slot, struct delivery *head)
+{
+	if (!head->source) {
+		delivery_free(head);
+		return;
+	}
+	pool_tell(pool, (struct notice){.kind = NOTICE_TASK_CUT_SHORT,
+				.slot = slot->number,
+				.life = slot->life,
+				.delivery = head,
+				.duration = pool->now - slot->since});
+	source_reject(head, REJECT_UNSTARTED);
+}
+
 static void cut_short(struct pool *pool, struct slot *slot)
 {
 	struct delivery *head = dispatch_slot_gone(&pool->dispatch, slot);
-	if (head && head->source)
-		dispatch_requeue(&pool->dispatch, head);
-	else if (head)
-		delivery_free(head);
 	slot->deaf = true;
 	slot->asked = true;
 	pool_slot_fact(pool, slot, FACT_FORCE);
+	if (head)
+		give_back_begun(pool, slot, head);
 }
 
 static void force(struct pool *pool)

@@ -234,7 +234,8 @@ START_TEST(force_kills_gives_back_and_closes)
 	rig_command(&rig, COMMAND_FORCE);
 	rig_command(&rig, COMMAND_FORCE);
 	rig_command(&rig, COMMAND_DRAIN);
-	rig_expect(&rig, "kill 0.1, kill 1.1, requeue 4, requeue 3, requeue 5");
+	rig_expect(&rig, "kill 0.1, requeue 3, kill 1.1, requeue 4, requeue 5");
+	rig_expect_told(&rig, "TASK_CUT_SHORT, TASK_CUT_SHORT, TASK_UNSTARTED");
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 2, close");
 	rig_answer(&rig, 0, 200);
