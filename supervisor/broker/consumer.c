@@ -80,10 +80,8 @@ void consumer_free(struct consumer *consumer)
 
 static void tell(struct consumer *consumer, mtime now, enum event_kind kind)
 {
-	struct event event = {.kind = kind};
+	struct event event = {kind, .source = {consumer->config->source, consumer->epoch, NULL}};
 
-	event.source.source = consumer->config->source;
-	event.source.epoch = consumer->epoch;
 	pool_step(consumer->pool, now, &event);
 }
 
@@ -270,6 +268,8 @@ static void on_cancelled(struct consumer *consumer, const struct amqp_event *eve
 			"gone); looking for it again",
 			TEXT_ARGS(consumer->config->queue));
 	consumer->lost = true;
+	if (consumer->told_up)
+		tell(consumer, now, SOURCE_CANCELLED);
 	pursue(consumer, now);
 }
 

@@ -207,7 +207,8 @@ static const struct setting pool_settings[] = {
 		.fallback = "512MiB",
 		.variable = "WPOOL_MEMORY",
 		.help = "Where bodies are large, fewer messages than prefetch are asked for, so "
-			"that those in hand take no more than this; but one always."},
+			"that those in hand take no more than this; but one always. What came "
+			"while the bodies were small is there beside until it is done."},
 	{.key = "outbox",
 		.type = SETTING_SIZE,
 		.offset = POOL(outbox),

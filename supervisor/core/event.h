@@ -13,7 +13,8 @@
 #define EVENT_KINDS(X)                                                                             \
 	X(SOURCE_UP)     /* a fresh channel consumes; its tags start at 1 */                       \
 	X(SOURCE_RESTED) /* the wish REST is carried out: no delivery follows on this channel */   \
-	X(SOURCE_DOWN)   /* channel or connection is gone: all its tags are void */                \
+	X(SOURCE_CANCELLED) /* by the broker: what came is in hand, new ones come later */         \
+	X(SOURCE_DOWN)      /* channel or connection is gone: all its tags are void */             \
 	X(DELIVERY)                                                                                \
 	X(OUTBOX_UP)   /* a fresh publish channel in confirm mode; numbers start at 1 */           \
 	X(OUTBOX_DOWN) /* it is gone; what is unconfirmed is sent again after the next UP */       \

@@ -42,9 +42,9 @@ uint32_t pace_depth(const struct pace *);
 /* Deliveries wanted in hand, 1 to POOL_WINDOW_MAX: not more than memory holds if all are as large
  * as the largest of late. */
 uint32_t pace_window(const struct pace *);
-/* True when the present window is so wrong that changing it pays: half of what is wanted, not less
- * than what is in hand, and the last change a second ago; or twice of what is wanted, and the last
- * change a minute ago or memory too small for it. */
+/* True when the present window, and what counts beside it, is so wrong that changing it pays: half
+ * of what is wanted, not less than what is in hand, and the last change a second ago; or twice of
+ * what is wanted, and the last change a minute ago or memory too small for it. */
 bool pace_changes_window(const struct pace *, uint32_t present, uint32_t in_hand, mtime now);
 /* A window was wished now. */
 void pace_window_set(struct pace *, mtime now);

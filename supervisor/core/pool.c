@@ -59,6 +59,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 	static void (*const handlers[])(struct pool *, const struct event *) = {
 		[SOURCE_UP] = pool_on_source_up,
 		[SOURCE_RESTED] = pool_on_source_rested,
+		[SOURCE_CANCELLED] = pool_on_source_cancelled,
 		[SOURCE_DOWN] = pool_on_source_down,
 		[DELIVERY] = pool_on_delivery,
 		[OUTBOX_UP] = pool_on_outbox_up,

@@ -18,7 +18,7 @@ static size_t length(const struct link *list)
 }
 
 struct tally {
-	uint32_t open, queued, sent, answered, released;
+	uint32_t open, aside, queued, sent, answered, released;
 };
 
 static void audit_delivery(const struct pool *pool, const struct delivery *delivery)
@@ -54,10 +54,12 @@ static struct tally audit_ledger(const struct pool *pool)
 				CONTAINER_OF(link, struct delivery, unacked);
 			assert(delivery->tag > last && delivery->tag <= source->last_tag);
 			last = delivery->tag;
+			tally.aside += last <= source->aside_tag;
 			audit_delivery(pool, delivery);
 			count_state(&tally, delivery->state);
 		}
 	assert(tally.open == source->open);
+	assert(tally.aside == source->aside);
 	assert(tally.open == 0 || source->state != SOURCE_IS_ABSENT);
 	assert(tally.released == length(&source->released));
 	assert(tally.queued == pool->dispatch.open.backlog);

@@ -22,14 +22,14 @@ struct pool {
 	enum pool_phase phase;
 	bool was_forced;
 	bool told_drained, told_ignored, told_unasked;
-	bool has_rested;     /* for want of workers */
-	mtime rests_since;   /* good when has_rested */
-	uint64_t rested_tag; /* those up to it count beside the window; 0: there are none */
-	mtime send_again;    /* a send found no memory; MTIME_NEVER */
-	struct slot *slots;  /* owned; config.workers of them */
-	uint16_t ready;      /* slots in LIFE_READY */
-	uint16_t failing;    /* slots whose last lives came to nothing */
-	uint16_t retired;    /* slots in LIFE_RETIRED */
+	bool has_rested;    /* for want of workers */
+	mtime rests_since;  /* good when has_rested */
+	bool is_lessened;   /* the window, by what is set aside */
+	mtime send_again;   /* a send found no memory; MTIME_NEVER */
+	struct slot *slots; /* owned; config.workers of them */
+	uint16_t ready;     /* slots in LIFE_READY */
+	uint16_t failing;   /* slots whose last lives came to nothing */
+	uint16_t retired;   /* slots in LIFE_RETIRED */
 	struct source source;
 	struct outbox outbox;
 	struct dispatch dispatch;
@@ -48,6 +48,7 @@ struct ending {
 /* One handler an event kind. */
 void pool_on_source_up(struct pool *, const struct event *);
 void pool_on_source_rested(struct pool *, const struct event *);
+void pool_on_source_cancelled(struct pool *, const struct event *);
 void pool_on_source_down(struct pool *, const struct event *);
 void pool_on_delivery(struct pool *, const struct event *);
 void pool_on_outbox_up(struct pool *, const struct event *);
@@ -83,6 +84,9 @@ void pool_finish(struct pool *, struct delivery *, struct ending);
 void pool_give_up(struct pool *, struct delivery *, enum reason);
 /* All that waits for a worker goes back to the broker, as if never sent. */
 void pool_hand_back(struct pool *);
+
+/* pool_turn.c: wishes a window; what is in hand stays beside it. */
+void pool_begin_consuming(struct pool *);
 
 void pool_tell(struct pool *, struct notice);
 

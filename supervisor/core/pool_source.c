@@ -51,6 +51,14 @@ void pool_on_source_rested(struct pool *pool, const struct event *event)
 		pool_hand_back(pool);
 }
 
+/* Told again for each consumer of the channel: the last one finds all that is in hand. */
+void pool_on_source_cancelled(struct pool *pool, const struct event *event)
+{
+	struct source *source = source_of(pool, event);
+	if (source_is_current(source, event->source.epoch) && source_wishes(source, SOURCE_CONSUME))
+		pool_begin_consuming(pool);
+}
+
 void pool_on_source_down(struct pool *pool, const struct event *event)
 {
 	struct source *source = source_of(pool, event);

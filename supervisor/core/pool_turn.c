@@ -45,21 +45,25 @@ static void tell_source(struct pool *pool, enum notice_kind kind)
 	pool_tell(pool, (struct notice){.kind = kind, .slot = -1});
 }
 
-static void consume(struct pool *pool, uint32_t window)
-{
-	source_consume(&pool->source, window);
-	pace_window_set(&pool->pace, pool->now);
-	pool->rested_tag = 0;
-}
-
-/* What came before a rest stays in hand, and counts: else a pool whose workers come and go would
- * add a window to it each time. */
-static void begin_consuming(struct pool *pool)
+static uint32_t wanted_window(const struct pool *pool)
 {
 	uint32_t window = pace_window(&pool->pace);
-	uint32_t in_hand = pool->source.open;
-	consume(pool, window > in_hand ? window - in_hand : 1);
-	pool->rested_tag = in_hand ? pool->source.last_tag : 0;
+	return window > pool->source.aside ? window - pool->source.aside : 1;
+}
+
+static void consume(struct pool *pool)
+{
+	source_consume(&pool->source, wanted_window(pool));
+	pace_window_set(&pool->pace, pool->now);
+	pool->is_lessened = pool->source.aside > 0;
+}
+
+/* What came before a rest or a cancel stays in hand, and counts: else a pool whose workers or whose
+ * queue come and go would add a window to it each time. */
+void pool_begin_consuming(struct pool *pool)
+{
+	source_set_aside(&pool->source);
+	consume(pool);
 	if (pool->has_rested)
 		tell_source(pool, NOTICE_SOURCE_RESUMES);
 	pool->has_rested = false;
@@ -73,18 +77,16 @@ static void rest(struct pool *pool)
 	tell_source(pool, NOTICE_SOURCE_RESTS);
 }
 
-/* Nothing is left of what was in hand when consuming began again: the window may be whole. */
-static bool is_rest_worked_off(const struct pool *pool)
-{
-	struct link *link = list_first(&pool->source.unacked);
-	return pool->rested_tag &&
-	       (!link || CONTAINER_OF(link, struct delivery, unacked)->tag > pool->rested_tag);
-}
-
+/* Nothing is left of what was in hand when consuming began again, nor of a wider window since: it
+ * may be whole. Before that the little that takes long does not hold down the rest. */
 static bool changes_window(const struct pool *pool)
 {
-	return is_rest_worked_off(pool) ||
-	       pace_changes_window(&pool->pace, pool->source.window, pool->source.open, pool->now);
+	const struct source *source = &pool->source;
+	if (pool->is_lessened && !source->aside && source->open <= source->window)
+		return true;
+	return wanted_window(pool) != source->window &&
+	       pace_changes_window(
+		       &pool->pace, source->window + source->aside, source->open, pool->now);
 }
 
 /* A slot that is not ready is on its way to be, unless its last life came to nothing: while all
@@ -93,11 +95,11 @@ static void decide_consuming(struct pool *pool)
 {
 	bool consumes = source_wishes(&pool->source, SOURCE_CONSUME);
 	if (pool->ready && !consumes)
-		begin_consuming(pool);
+		pool_begin_consuming(pool);
 	else if (!pool->ready && pool->failing && consumes)
 		rest(pool);
 	else if (consumes && changes_window(pool))
-		consume(pool, pace_window(&pool->pace));
+		consume(pool);
 }
 
 /* When what is buffered is given back for want of workers. */

@@ -32,6 +32,12 @@ void source_consume(struct source *source, uint32_t window)
 		source->state = SOURCE_IS_CONSUMING;
 }
 
+void source_set_aside(struct source *source)
+{
+	source->aside_tag = source->last_tag;
+	source->aside = source->open;
+}
+
 void source_rest(struct source *source)
 {
 	wish(source, SOURCE_REST);
@@ -64,6 +70,7 @@ void source_up(struct source *source, uint32_t epoch)
 	assert(source->state == SOURCE_IS_ABSENT && source_is_newer(source, epoch));
 	source->epoch = epoch;
 	source->last_tag = 0;
+	source->aside_tag = 0;
 	source->has_gap = false;
 	source->state = SOURCE_IS_CONSUMING;
 	/* The channel was on its way when the wish changed. */
@@ -83,7 +90,7 @@ void source_rested(struct source *source)
 void source_down(struct source *source)
 {
 	assert(list_is_empty(&source->unacked) && list_is_empty(&source->released));
-	assert(source->open == 0);
+	assert(source->open == 0 && source->aside == 0);
 	source->state = SOURCE_IS_ABSENT;
 }
 
@@ -113,6 +120,8 @@ void source_forget(struct delivery *delivery)
 	list_remove(&delivery->released);
 	list_remove(&delivery->unacked);
 	delivery->source->open--;
+	if (delivery->tag <= delivery->source->aside_tag)
+		delivery->source->aside--;
 	delivery->source = NULL;
 }
 

@@ -34,12 +34,16 @@ struct source {
 	struct link unacked;  /* deliveries in order of tag */
 	struct link released; /* those of them that are RELEASED, in order of release */
 	uint32_t open;        /* how many are in unacked */
+	uint64_t aside_tag;   /* those up to it count beside the window */
+	uint32_t aside;       /* how many of them are in unacked */
 };
 
 void source_init(struct source *, uint16_t number, const struct effects *, void *io);
 
 /* The present wish; each is told to io once, and again when a channel comes up against it. */
 void source_consume(struct source *, uint32_t window);
+/* What is unacked counts beside the window from now on: it came to a consumer that is gone. */
+void source_set_aside(struct source *);
 void source_rest(struct source *);
 void source_close(struct source *);
 bool source_wishes(const struct source *, enum source_wish);

@@ -98,6 +98,17 @@ void station_start(struct station *station)
 	workers_start(&station->workers, station);
 }
 
+/* A window that was narrowed, or begun anew, may leave as much again in hand, but does not add up.
+ */
+static void check_hand(const struct station *station)
+{
+	uint32_t prefetch = station->config.prefetch;
+	uint32_t in_hand = station->pool->source.open;
+
+	sim_require(!prefetch || in_hand <= 2 * prefetch + 8, "%u in hand at prefetch %u", in_hand,
+		prefetch);
+}
+
 /* Order and all as in serve. */
 void station_turn(struct station *station)
 {
@@ -107,6 +118,7 @@ void station_turn(struct station *station)
 	publisher_tick(station->publisher, now);
 	pool_step(station->pool, now, &event);
 	consumer_tick(station->consumer, now);
+	check_hand(station);
 	station->turned_at = now;
 	if (station->stirred && (sim_is_traced || ++station->stirs % TURNS_PER_AUDIT == 0))
 		pool_audit(station->pool);

@@ -1,5 +1,6 @@
-/* How a consumer leaves: what was settled on its channel must have arrived before it is closed. The
- * channel and the pool are this test's own: the calls to them are written down. */
+/* How a consumer leaves: what was settled on its channel must have arrived before it is closed. And
+ * how it stays when the broker cancels it. The channel and the pool are this test's own: the calls
+ * to them are written down. */
 #include "broker/consumer.h"
 
 #include "amqp/channel.h"
@@ -78,7 +79,9 @@ void channel_declare_queue(
 
 void pool_step(struct pool *pool, mtime now, const struct event *event)
 {
-	(void)pool, (void)now, (void)event;
+	(void)pool, (void)now;
+	if (event->kind == SOURCE_CANCELLED)
+		say("L");
 }
 
 static void on_note(void *ctx, enum log_level level, const char *words)
@@ -160,6 +163,17 @@ START_TEST(rejections_arrive_before_the_close)
 }
 END_TEST
 
+/* What is told then narrows what is consumed next: the pool knows what is in hand. */
+START_TEST(a_cancel_by_the_broker_is_told_before_the_next_look)
+{
+	happens(AMQP_CANCELLED, TEXT("wpool-0000000009")); /* none of ours */
+	ck_assert_str_eq(said, "oc");
+	happens(AMQP_CANCELLED, TEXT("wpool-0000000001"));
+	ck_assert_str_eq(said, "ocL");
+	ck_assert_int_ne(consumer_deadline(consumer), MTIME_NEVER);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/consumer");
@@ -169,7 +183,11 @@ static Suite *suite(void)
 	tcase_add_test(leaves, what_was_never_begun_may_go_back_with_the_channel);
 	tcase_add_test(leaves, acks_arrive_before_the_close);
 	tcase_add_test(leaves, rejections_arrive_before_the_close);
+	TCase *stays = tcase_create("stay");
+	tcase_add_checked_fixture(stays, set_up, tear_down);
+	tcase_add_test(stays, a_cancel_by_the_broker_is_told_before_the_next_look);
 	suite_add_tcase(s, leaves);
+	suite_add_tcase(s, stays);
 	return s;
 }
 

@@ -46,6 +46,9 @@ static void obey(struct world *world)
 {
 	if (world->source_is_up && world->closes && dice(3)) {
 		source_goes(world);
+	} else if (world->source_is_up && world->consumes && dice(10)) {
+		chance_tell(world, (struct event){.kind = SOURCE_CANCELLED,
+					   .source = {.epoch = world->source_epoch}});
 	} else if (world->source_is_up && world->rests && dice(3)) {
 		chance_tell(world, (struct event){.kind = SOURCE_RESTED,
 					   .source = {.epoch = world->source_epoch}});
@@ -154,13 +157,14 @@ static void something_stale(struct world *world)
 {
 	static const enum event_kind outbox_kinds[] = {
 		CONFIRMED, REFUSED, RETURNED, QUEUE_FOUND, OUTBOX_DOWN};
-	static const enum event_kind source_kinds[] = {SOURCE_UP, SOURCE_RESTED, SOURCE_DOWN};
+	static const enum event_kind source_kinds[] = {
+		SOURCE_UP, SOURCE_RESTED, SOURCE_CANCELLED, SOURCE_DOWN};
 	uint16_t slot = (uint16_t)(random() % SLOTS);
 	chance_tell(world, (struct event){.kind = outbox_kinds[random() % 5],
 				   .outbox = {.epoch = world->outbox_epoch - 1,
 					   .seq = 1 + (uint64_t)random() % 8,
 					   .multiple = dice(2)}});
-	chance_tell(world, (struct event){.kind = source_kinds[random() % 3],
+	chance_tell(world, (struct event){.kind = source_kinds[random() % 4],
 				   .source = {.epoch = world->source_epoch - 1}});
 	chance_tell(world, (struct event){.kind = DELIVERY,
 				   .source = {.epoch = world->source_epoch - 1,

@@ -80,7 +80,7 @@ START_TEST(a_rest_adds_no_window_to_what_is_in_hand)
 	rig_ready(&rig, 0, 2);
 	rig_turn(&rig);
 	rig_expect(&rig, "consume 1, send 0:2");
-	rig_deliver(&rig, 100, 101);
+	rig_deliver(&rig, 100, 100);
 	rig_confirm(&rig, 1);
 	for (uint64_t tag = 2; tag <= 98; tag++) {
 		rig_answer_this(&rig, 0, 2, rig_output(200, NULL));
@@ -96,12 +96,87 @@ START_TEST(a_rest_adds_no_window_to_what_is_in_hand)
 }
 END_TEST
 
+/* The queue is deleted and made again, the tasks of the deleted one are worked to their end. */
+START_TEST(a_cancel_by_the_broker_adds_no_window_to_what_is_in_hand)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	rig_deliver(&rig, 1, 60);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:1");
+	rig_source_fact(&rig, SOURCE_CANCELLED);
+	rig_expect(&rig, "consume 40");
+	rig_deliver(&rig, 61, 100);
+	rig_source_fact(&rig, SOURCE_CANCELLED);
+	rig_expect(&rig, "consume 1");
+	for (int left = 100; left > 0; left--) {
+		ck_assert_ptr_null(strstr(rig.done, "consume"));
+		rig_answer(&rig, 0, 200);
+		rig_turn(&rig);
+	}
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "ack 100, consume 100"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* One task that takes long is no reason to work the others one by one. */
+START_TEST(what_takes_long_is_left_beside_the_window)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(2, 1));
+	rig_deliver(&rig, 1, 100);
+	rig_turn(&rig);
+	rig_source_fact(&rig, SOURCE_CANCELLED);
+	for (int left = 99; left > 0; left--) {
+		rig_answer(&rig, 1, 200);
+		rig_turn(&rig);
+	}
+	ck_assert_ptr_null(strstr(rig.done, "consume 99"));
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, "consume 99");
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1, consume 100");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Nothing is consumed for a pool that wishes to rest, or by a channel that is gone. */
+START_TEST(a_cancel_wakes_nobody)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	rig_deliver(&rig, 1, 1);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_source_fact(&rig, SOURCE_CANCELLED);
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.done, "consume"));
+	rig_end(&rig);
+
+	rig_start(&rig, rig_config(1, 1));
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_forget(&rig);
+	rig_source_fact(&rig, SOURCE_CANCELLED);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *window_suite(void)
 {
 	Suite *suite = suite_create("core_window");
 	UNIT_CASE(suite, "window", large_bodies_that_wait_are_not_forgotten,
 		the_window_grows_when_what_it_left_behind_is_done,
-		a_rest_adds_no_window_to_what_is_in_hand);
+		a_rest_adds_no_window_to_what_is_in_hand,
+		a_cancel_by_the_broker_adds_no_window_to_what_is_in_hand,
+		what_takes_long_is_left_beside_the_window, a_cancel_wakes_nobody);
 	return suite;
 }
 
