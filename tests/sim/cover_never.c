@@ -77,7 +77,6 @@ static const struct line never[] = {
 		"REASON_RENEWAL_REFUSED", "PARCEL_RETRY",
 		"would fail again"},
 	{"delivery", "DELIVERY_QUEUED", "released requeued", "it has no attempt yet"},
-	{"delivery", "DELIVERY_SENT", "taken", "out of the buffer only"},
 	{"delivery", "DELIVERY_ANSWERED", "requeued taken", "its attempt is over"},
 	{"delivery", "DELIVERY_RELEASED", "released rejected requeued taken", "it is to be acked"},
 	{"arrival", "any", "no", "all arrive"},
