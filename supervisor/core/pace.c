@@ -6,7 +6,7 @@
 #define MEASURE_TIME  (100 * MTIME_MS)
 /* In a second in which only small bodies come the size of large ones is believed to be a third. */
 #define BODY_FADES 8
-#define SLACK_TIME (20 * MTIME_MS)
+#define SLACK_TIME (100 * MTIME_MS)
 /* A window that is too wide costs little, and narrowing it costs redeliveries: a queue takes back
  * what is on its way to a consumer that is cancelled. */
 #define GROW_AFTER   MTIME_SECOND
@@ -97,8 +97,10 @@ static void measure_bodies(struct pace *pace)
 	pace->has_arrived = false;
 }
 
-/* Enough for 20 ms at the rate seen, and room for twice what waits for confirms: where they are
- * slow the window would otherwise hold the rate down, and the rate the window. */
+/* Enough for a tenth of a second at the rate seen: a quorum queue hands over the next message only
+ * when the ack of another one is on disk, some 20 to 80 ms later under load. And room for twice
+ * what waits for confirms: where they are slow the window would otherwise hold the rate down, and
+ * the rate the window. */
 static void measure(struct pace *pace, mtime span, mtime now)
 {
 	uint64_t slack = (uint64_t)pace->settled * SLACK_TIME / (uint64_t)span;

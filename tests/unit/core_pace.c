@@ -171,18 +171,18 @@ static void settle(struct track *track, uint32_t settled, uint32_t unconfirmed, 
 	pace_turn(&track->pace, 0, track->now);
 }
 
-START_TEST(the_window_covers_twenty_milliseconds)
+START_TEST(the_window_covers_a_tenth_of_a_second)
 {
 	struct pool_config config = {.workers = 4, .pipeline = 4, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config);
 	ck_assert_uint_eq(pace_window(&track.pace), 20);
 	settle(&track, 10000, 0, MTIME_SECOND);
-	ck_assert_uint_eq(pace_window(&track.pace), 216);
+	ck_assert_uint_eq(pace_window(&track.pace), 1016);
 	settle(&track, 1000, 50, 99 * MTIME_MS); /* too short to say anything */
-	ck_assert_uint_eq(pace_window(&track.pace), 216);
+	ck_assert_uint_eq(pace_window(&track.pace), 1016);
 	settle(&track, 0, 0, MTIME_MS);
-	ck_assert_uint_eq(pace_window(&track.pace), 316);
+	ck_assert_uint_eq(pace_window(&track.pace), 1116);
 	settle(&track, 0, 5000, MTIME_SECOND); /* confirms that stand still ask for nothing */
 	ck_assert_uint_eq(pace_window(&track.pace), 20);
 	settle(&track, 1000, 40000, MTIME_SECOND);
@@ -198,7 +198,7 @@ START_TEST(large_bodies_narrow_the_window_at_once)
 	pace_arrived(&track.pace, 100);
 	settle(&track, 10000, 0, MTIME_SECOND);
 	uint32_t wide = pace_window(&track.pace);
-	ck_assert_uint_eq(wide, 216);
+	ck_assert_uint_eq(wide, 1016);
 	pace_window_set(&track.pace, track.now);
 	pace_arrived(&track.pace, 1 << 17);
 	ck_assert_uint_eq(pace_window(&track.pace), 8);
@@ -225,7 +225,7 @@ START_TEST(the_memory_of_a_large_body_fades)
 		pace_arrived(&track.pace, 0);
 		settle(&track, 1000, 0, 100 * MTIME_MS);
 	}
-	ck_assert_uint_eq(pace_window(&track.pace), 216);
+	ck_assert_uint_eq(pace_window(&track.pace), 1016);
 }
 END_TEST
 
@@ -282,7 +282,7 @@ static Suite *pace_suite(void)
 		the_depth_follows_the_mix_within_a_second,
 		what_runs_on_too_long_empties_the_pipes_at_once, the_wait_is_what_is_configured,
 		a_long_wait_is_filled_by_what_takes_seconds, what_is_configured_is_not_measured);
-	UNIT_CASE(suite, "window", the_window_covers_twenty_milliseconds,
+	UNIT_CASE(suite, "window", the_window_covers_a_tenth_of_a_second,
 		large_bodies_narrow_the_window_at_once, the_memory_of_a_large_body_fades,
 		what_is_configured_is_bounded_by_memory_too,
 		many_workers_do_not_pass_the_largest_window, the_window_changes_seldom);
