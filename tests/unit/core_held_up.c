@@ -41,6 +41,20 @@ START_TEST(an_outlier_is_told_and_nothing_more_goes_behind_it)
 }
 END_TEST
 
+START_TEST(one_that_ends_in_time_holds_up_nobody)
+{
+	struct rig rig;
+	make_deep(&rig, 110);
+	rig_deliver(&rig, 41, 42);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:41, send 0:42");
+	rig.now += 109;
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_worker_that_dies_late_has_held_up_those_behind)
 {
 	struct rig rig;
@@ -78,6 +92,7 @@ static Suite *held_up_suite(void)
 {
 	Suite *suite = suite_create("core_held_up");
 	UNIT_CASE(suite, "held up", an_outlier_is_told_and_nothing_more_goes_behind_it,
+		one_that_ends_in_time_holds_up_nobody,
 		a_worker_that_dies_late_has_held_up_those_behind,
 		what_a_worker_that_is_killed_answers_is_told_once);
 	return suite;
