@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PACE_MS       10000 /* from fault to fault */
+#define SUSPENDED_MS  5000  /* long enough for the supervisor to know it for what it is */
 #define HURT_MS       3000  /* how long those last that nothing ends by itself */
 #define FAULTS_A_PART 20
 #define MOST_A_PART   300000 /* messages */
@@ -146,7 +147,7 @@ static void cut_connections(struct soak *soak)
 static void suspend_supervisor(struct soak *soak)
 {
 	proc_signal(soak->proc, SIGSTOP);
-	traffic_flow(soak->traffic, HURT_MS);
+	traffic_flow(soak->traffic, SUSPENDED_MS);
 	proc_signal(soak->proc, SIGCONT);
 }
 
