@@ -354,7 +354,7 @@ void consumer_reject(struct consumer *consumer, uint64_t tag, enum reject how)
 {
 	if (!consumer->told_up)
 		return;
-	if (how == REJECT_UNSTARTED) { /* goes back with the channel, too */
+	if (how == REJECT_REQUEUE) { /* goes back with the channel, too */
 		channel_nack(consumer->connection, consumer->config->channel, tag, false, true);
 		return;
 	}

@@ -17,7 +17,7 @@ enum send_result {
 
 enum reject {
 	REJECT_DEAD_LETTER, /* basic.reject, requeue off: the queue's own policy decides */
-	REJECT_UNSTARTED,   /* basic.nack, requeue on: it goes back, uncounted by us */
+	REJECT_REQUEUE,     /* basic.nack, requeue on: it goes back, uncounted by us */
 };
 
 enum source_wish {

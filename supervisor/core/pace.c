@@ -19,13 +19,13 @@ void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
 		.pipeline = config->pipeline,
 		.prefetch = config->prefetch,
 		.fill_ns = config->pipe_wait * 1000,
-		.estimate_ns = config->pipe_wait * 1000 * SLOWEST_FILLS,
 		.measured_at = now,
 		.slack = config->workers,
 		.memory = config->memory,
 		.changed_at = now,
 	};
 	list_init(&pace->answered);
+	pace_held_up(pace); /* nothing is known yet */
 }
 
 void pace_answered(struct pace *pace, struct slot *slot, mtime took)
@@ -98,9 +98,9 @@ static void measure_bodies(struct pace *pace)
 }
 
 /* Enough for a tenth of a second at the rate seen: a quorum queue hands over the next message only
- * when the ack of another one is on disk, some 20 to 80 ms later under load. And room for twice
- * what waits for confirms: where they are slow the window would otherwise hold the rate down, and
- * the rate the window. */
+ * when the ack of another one is on disk, some 20 to 80 ms later under load (reckoned from the
+ * rates of plain consumers of different prefetch). And room for twice what waits for confirms:
+ * where they are slow the window would otherwise hold the rate down, and the rate the window. */
 static void measure(struct pace *pace, mtime span, mtime now)
 {
 	uint64_t slack = (uint64_t)pace->settled * SLACK_TIME / (uint64_t)span;

@@ -25,7 +25,7 @@ static void give_back_begun(struct pool *pool, const struct slot *slot, struct d
 				.life = slot->life,
 				.delivery = head,
 				.duration = pool->now - slot->since});
-	source_reject(head, REJECT_UNSTARTED);
+	source_reject(head, REJECT_REQUEUE);
 }
 
 static void cut_short(struct pool *pool, struct slot *slot)

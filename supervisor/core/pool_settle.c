@@ -145,6 +145,6 @@ void pool_hand_back(struct pool *pool)
 	struct delivery *delivery;
 	while ((delivery = dispatch_take(&pool->dispatch))) {
 		tell_task(pool, NOTICE_TASK_UNSTARTED, delivery, REASON_NONE);
-		source_reject(delivery, REJECT_UNSTARTED);
+		source_reject(delivery, REJECT_REQUEUE);
 	}
 }

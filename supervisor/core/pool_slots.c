@@ -253,8 +253,7 @@ static void note_worker(struct delivery *head, uint16_t slot, uint32_t life, mti
  */
 static void tell_held_up(struct pool *pool, const struct slot *slot, uint32_t life, mtime took)
 {
-	if (pool->config.pipeline || slot->load < 2 || took < pool->config.pipe_wait ||
-		slot->blame == OUTCOME_UNSTARTED)
+	if (slot->load < 2 || took < pool->dispatch.pipe_wait || slot->blame == OUTCOME_UNSTARTED)
 		return;
 	pool_tell(pool, (struct notice){.kind = NOTICE_TASKS_HELD_UP,
 				.slot = slot->number,

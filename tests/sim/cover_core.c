@@ -218,7 +218,7 @@ void __wrap_source_release(struct delivery *delivery)
 void __wrap_source_reject(struct delivery *delivery, enum reject how)
 {
 	cover_mark(COVER_DELIVERY, delivery->state,
-		how == REJECT_UNSTARTED ? LEFT_TAKEN : LEFT_REJECTED);
+		how == REJECT_REQUEUE ? LEFT_TAKEN : LEFT_REJECTED);
 	__real_source_reject(delivery, how);
 }
 

@@ -141,7 +141,7 @@ END_TEST
 
 START_TEST(what_was_never_begun_may_go_back_with_the_channel)
 {
-	consumer_reject(consumer, 1, REJECT_UNSTARTED);
+	consumer_reject(consumer, 1, REJECT_REQUEUE);
 	leave();
 	ck_assert_str_eq(said, "ocnCX");
 }

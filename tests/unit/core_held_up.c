@@ -1,8 +1,8 @@
 /* Tasks that wait in a pipe behind one that lasts longer than those before it. */
 #include "unit/support/core/rig.h"
 
-/* The pipe holds as many tasks of 50 us each as fit into the wait; then one lasts. */
-static void make_deep(struct rig *rig, mtime pipe_wait)
+/* The pipe holds as many tasks of 50 us each as fit into the wait; then come those from 41 on. */
+static void make_deep(struct rig *rig, mtime pipe_wait, uint64_t last)
 {
 	struct pool_config config = rig_config(1, 0);
 	config.pipe_wait = pipe_wait;
@@ -15,15 +15,14 @@ static void make_deep(struct rig *rig, mtime pipe_wait)
 	}
 	rig_turn(rig);
 	rig_forget(rig);
-	rig->told[0] = 0;
+	rig_deliver(rig, 41, last);
+	rig_turn(rig);
 }
 
 START_TEST(an_outlier_is_told_and_nothing_more_goes_behind_it)
 {
 	struct rig rig;
-	make_deep(&rig, 110);
-	rig_deliver(&rig, 41, 43);
-	rig_turn(&rig);
+	make_deep(&rig, 110, 43);
 	rig_expect(&rig, "send 0:41, send 0:42");
 	rig.now += 110;
 	rig_turn(&rig);
@@ -44,9 +43,7 @@ END_TEST
 START_TEST(one_that_ends_in_time_holds_up_nobody)
 {
 	struct rig rig;
-	make_deep(&rig, 110);
-	rig_deliver(&rig, 41, 42);
-	rig_turn(&rig);
+	make_deep(&rig, 110, 42);
 	rig_expect(&rig, "send 0:41, send 0:42");
 	rig.now += 109;
 	rig_answer(&rig, 0, 200);
@@ -58,9 +55,7 @@ END_TEST
 START_TEST(a_worker_that_dies_late_has_held_up_those_behind)
 {
 	struct rig rig;
-	make_deep(&rig, 110);
-	rig_deliver(&rig, 41, 42);
-	rig_turn(&rig);
+	make_deep(&rig, 110, 42);
 	rig.now += 110;
 	rig_gone(&rig, 0, 1);
 	rig_expect_told(&rig, "WORKER_DIED, TASKS_HELD_UP, TASK_RETRIED");
@@ -73,9 +68,7 @@ END_TEST
 START_TEST(what_a_worker_that_is_killed_answers_is_told_once)
 {
 	struct rig rig;
-	make_deep(&rig, 160);
-	rig_deliver(&rig, 41, 43);
-	rig_turn(&rig);
+	make_deep(&rig, 160, 43);
 	rig_expect(&rig, "send 0:41, send 0:42, send 0:43");
 	rig.now += 60 * MTIME_SECOND;
 	rig_turn(&rig);

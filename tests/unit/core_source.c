@@ -98,7 +98,7 @@ START_TEST(a_multiple_ack_stands_on_an_unsettled_tag)
 	release(&ledger, 1);
 	release(&ledger, 2);
 	source_reject(ledger.deliveries[4], REJECT_DEAD_LETTER);
-	source_reject(ledger.deliveries[3], REJECT_UNSTARTED);
+	source_reject(ledger.deliveries[3], REJECT_REQUEUE);
 	flush(&ledger, "reject 4, requeue 3, ack 2*");
 	ledger_end(&ledger);
 }
@@ -264,7 +264,7 @@ static void random_act(struct ledger *ledger, struct model *model)
 		break;
 	case 1:
 		if (model->fates[tag] == OPEN) {
-			source_reject(ledger->deliveries[tag], REJECT_UNSTARTED);
+			source_reject(ledger->deliveries[tag], REJECT_REQUEUE);
 			model->fates[tag] = SETTLED;
 		}
 		break;

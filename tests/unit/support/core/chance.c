@@ -56,7 +56,7 @@ static void on_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
 	struct world *world = io;
 	CHECK(world, source == 0 && world->source_is_up && !world->closes);
 	CHECK(world, world->fates[tag] == OPEN);
-	CHECK(world, how == REJECT_UNSTARTED || world->config.policy.dead_letter_by_broker);
+	CHECK(world, how == REJECT_REQUEUE || world->config.policy.dead_letter_by_broker);
 	world->fates[tag] = SETTLED;
 }
 

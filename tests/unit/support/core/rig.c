@@ -46,7 +46,7 @@ static void rig_on_reject(void *io, uint16_t source, uint64_t tag, enum reject h
 	struct rig *rig = io;
 	ck_assert_int_eq(source, 0);
 	rig_separate(rig->done);
-	rig_note(rig->done, "%s %llu", how == REJECT_UNSTARTED ? "requeue" : "reject",
+	rig_note(rig->done, "%s %llu", how == REJECT_REQUEUE ? "requeue" : "reject",
 		(unsigned long long)tag);
 }
 
