@@ -238,7 +238,7 @@ static void say_reply(const struct line *line)
 static void say_death(const struct line *line)
 {
 	bool again = line->notice->duration != MTIME_NEVER;
-	const char *next = again ? line->span : "not at all: the pool is stopping";
+	const char *next = again ? line->span : "not at all: it is not wanted any more";
 
 	if (line->notice->exit.kind == EXIT_NOT_STARTED)
 		log_line(line->level, line->origin,
@@ -276,18 +276,7 @@ static void say_worker(const struct line *line)
 
 static void say_pool(const struct line *line)
 {
-	switch (line->notice->kind) {
-	case NOTICE_SOURCE_RESTS:
-		log_line(line->level, line->origin,
-			"no worker lives: not consuming until one is ready");
-		break;
-	case NOTICE_SOURCE_RESUMES:
-		log_line(line->level, line->origin, "a worker is ready: consuming");
-		break;
-	default: /* NOTICE_DRAINED */
-		log_line(line->level, line->origin, "drained");
-		break;
-	}
+	report_pool(line->level, line->origin, line->notice, line->report->command);
 }
 
 /* Said once: each time, a night long, it would be noise. A queue for tasks that wait is made when
@@ -337,8 +326,15 @@ static enum log_level level_of(const struct notice *notice, void (**ret_say)(con
 		*ret_say = say_worker;
 		return LOG_WARN;
 	case NOTICE_SOURCE_RESTS:
+	case NOTICE_ROLL_STOPS:
+	case NOTICE_COMMAND_REFUSED:
 		*ret_say = say_pool;
 		return LOG_WARN;
+	case NOTICE_PAUSED:
+	case NOTICE_RESUMED:
+	case NOTICE_SCALED:
+	case NOTICE_ROLL_BEGINS:
+	case NOTICE_ROLL_ENDS:
 	case NOTICE_SOURCE_RESUMES:
 		*ret_say = say_pool;
 		return LOG_INFO;

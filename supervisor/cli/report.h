@@ -25,6 +25,9 @@ struct report {
 
 /* origin: the slot's if the notice has one, else the pool's. */
 void report_notice(struct report *, struct log_origin origin, const struct notice *);
+/* The lines that are about the pool itself. command: what its workers are. */
+void report_pool(
+	enum log_level, struct log_origin origin, const struct notice *, const char *command);
 /* The part of it that counts, and says what only the sum of several tells. */
 void report_count(struct report *, const struct notice *);
 /* The last line of a pool: what it did, and for which reasons not. forced: something was cut short.

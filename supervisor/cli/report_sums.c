@@ -24,6 +24,9 @@ static void sum_up(struct report *report, const struct notice *notice)
 	struct log_origin origin = {.pool = report->pool, .slot = -1};
 	uint64_t ready = report->counts[NOTICE_WORKER_READY];
 
+	if (notice->kind == NOTICE_SCALED)
+		report->workers = (uint16_t)notice->number;
+
 	if (notice->kind == NOTICE_WORKER_READY && ready >= report->workers && !report->was_ready) {
 		report->was_ready = true;
 		log_line(LOG_INFO, origin, "%u worker%s ready: %s", report->workers,

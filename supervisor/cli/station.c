@@ -68,6 +68,13 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
 	crew_wish(station->crew, slot, life, wish);
 }
 
+static bool do_room(void *io, uint16_t slots)
+{
+	struct station *station = io;
+
+	return crew_room(station->crew, slots);
+}
+
 static struct log_origin pool_origin(const struct station *station)
 {
 	return (struct log_origin){.pool = station->config->name, .slot = -1};
@@ -90,6 +97,7 @@ static const struct effects effects = {
 	.publish = do_publish,
 	.source = do_source,
 	.slot = do_slot,
+	.room = do_room,
 	.tell = do_tell,
 };
 
@@ -173,9 +181,9 @@ void station_set_frame_max(struct station *station, uint32_t frame_max)
 	station->crew_config.answer.header_bytes = station_header_bytes(frame_max);
 }
 
-void station_command(struct station *station, enum command command, mtime now)
+void station_command(struct station *station, enum command command, uint32_t number, mtime now)
 {
-	struct event event = {.kind = COMMAND, .command = command};
+	struct event event = {.kind = COMMAND, .command = {command, number}};
 
 	pool_step(station->pool, now, &event);
 }

@@ -46,7 +46,7 @@ struct supervisor {
 static void command_all(struct supervisor *supervisor, enum command command)
 {
 	for (size_t i = 0; i < supervisor->config->pool_count; i++)
-		station_command(supervisor->stations[i], command, clock_now());
+		station_command(supervisor->stations[i], command, 0, clock_now());
 }
 
 static void arm_stop_limit(struct supervisor *supervisor, mtime span)

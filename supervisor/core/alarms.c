@@ -4,10 +4,19 @@
 
 enum rc alarms_init(struct alarms *alarms, uint16_t slots)
 {
+	*alarms = (struct alarms){0};
+	return alarms_grow(alarms, slots);
+}
+
+enum rc alarms_grow(struct alarms *alarms, uint16_t slots)
+{
 	struct slot **heap = calloc((size_t)slots + 1, sizeof *heap);
 	if (!heap)
 		return RC_MEMORY;
-	*alarms = (struct alarms){.heap = heap};
+	for (uint32_t place = 1; place <= alarms->count; place++)
+		heap[place] = alarms->heap[place];
+	free(alarms->heap);
+	alarms->heap = heap;
 	return RC_OK;
 }
 

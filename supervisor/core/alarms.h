@@ -1,4 +1,4 @@
-/* One alarm a slot, the earliest first. Layer: core. A binary heap, sized once for all slots. */
+/* One alarm a slot, the earliest first. Layer: core. A binary heap with room for all slots. */
 #ifndef CORE_ALARMS_H
 #define CORE_ALARMS_H
 
@@ -12,6 +12,8 @@ struct alarms {
 
 /* RC_MEMORY. */
 enum rc alarms_init(struct alarms *, uint16_t slots) MUST_CHECK;
+/* For so many slots, not less than before. RC_MEMORY: nothing has changed. */
+enum rc alarms_grow(struct alarms *, uint16_t slots) MUST_CHECK;
 void alarms_release(struct alarms *);
 /* Replaces the slot's alarm; MTIME_NEVER takes it off. */
 void alarms_set(struct alarms *, struct slot *, mtime when);

@@ -21,10 +21,10 @@ void dispatch_add_slot(struct slot *slot)
 	list_init(&slot->pipe);
 }
 
-/* A full slot stands in no list; one that is held up or not open neither. */
+/* A full slot stands in no list; one that is held up, not open or leaving neither. */
 static void enlist(struct dispatch *dispatch, struct slot *slot)
 {
-	if (!slot->open || slot->is_held_up || slot->load == POOL_PIPELINE_MAX)
+	if (!slot->open || slot->is_leaving || slot->is_held_up || slot->load == POOL_PIPELINE_MAX)
 		return;
 	list_append(&dispatch->by_load[slot->load], &slot->by_load);
 	dispatch->loads |= UINT64_C(1) << slot->load;
@@ -221,6 +221,18 @@ void dispatch_slot_room(struct dispatch *dispatch, struct slot *slot, bool room)
 {
 	delist(dispatch, slot);
 	slot->open = room;
+	enlist(dispatch, slot);
+}
+
+void dispatch_slot_dismiss(struct dispatch *dispatch, struct slot *slot)
+{
+	delist(dispatch, slot);
+	slot->is_leaving = true;
+}
+
+void dispatch_slot_keep(struct dispatch *dispatch, struct slot *slot)
+{
+	slot->is_leaving = false;
 	enlist(dispatch, slot);
 }
 

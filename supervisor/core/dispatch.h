@@ -61,6 +61,9 @@ struct delivery *dispatch_take(struct dispatch *);
 /* The slot may be given tasks (slot->open until room is false or it stops). */
 void dispatch_slot_up(struct dispatch *, struct slot *);
 void dispatch_slot_room(struct dispatch *, struct slot *, bool room);
+/* No more tasks for it, or again; those in its pipe go on. */
+void dispatch_slot_dismiss(struct dispatch *, struct slot *);
+void dispatch_slot_keep(struct dispatch *, struct slot *);
 /* No more tasks, and its head is not under the hard limit any more. */
 void dispatch_slot_stop(struct dispatch *, struct slot *);
 /* Its pipe is void: the head moves out (or NULL), those behind it wait again, first of all and in

@@ -1,8 +1,8 @@
 /* All that a pool can do to the world. Layer: core.
  * Given at pool_new, called only from within pool_step. An effect never calls back into the pool,
- * never blocks and, but for send, never fails: what goes wrong comes back as an event of a later
- * step. send alone answers at once, because a task that cannot be written down must be judged
- * before the next one is sent behind it. */
+ * never blocks and, but for send and room, never fails: what goes wrong comes back as an event of a
+ * later step. These two answer at once: a task that cannot be written down must be judged before
+ * the next one is sent behind it, and a command is refused as a whole. */
 #ifndef CORE_EFFECTS_H
 #define CORE_EFFECTS_H
 
@@ -42,6 +42,8 @@ struct effects {
 	void (*publish)(void *io, const struct parcel *); /* parcel->seq is the number it gets */
 	void (*source)(void *io, uint16_t source, enum source_wish, uint32_t window);
 	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_wish);
+	/* May slots be numbered up to this many? Answered at once, before any of them is used. */
+	bool (*room)(void *io, uint16_t slots);
 	void (*tell)(void *io, const struct notice *);
 };
 

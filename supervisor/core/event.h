@@ -37,8 +37,12 @@ enum event_kind {
 };
 
 enum command {
-	COMMAND_DRAIN, /* stop taking, finish what is in hand, hand back the rest, leave */
-	COMMAND_FORCE, /* the deadline is over: kill, hand back, leave */
+	COMMAND_DRAIN,   /* stop taking, finish what is in hand, hand back the rest, leave */
+	COMMAND_FORCE,   /* the deadline is over: kill, hand back, leave */
+	COMMAND_PAUSE,   /* take nothing, send nothing; what is in pipes is finished */
+	COMMAND_RESUME,  /* the end of a pause */
+	COMMAND_SCALE,   /* so many workers from now on: number, 1 to POOL_WORKERS_MAX */
+	COMMAND_RESTART, /* every worker by a new one, one after the other */
 };
 
 struct event {
@@ -64,7 +68,10 @@ struct event {
 			struct output *output; /* SLOT_OUTPUT; SLOT_GONE: last words; moves in */
 			const char *what;      /* SLOT_BROKEN: static words for the log */
 		} slot;
-		enum command command;
+		struct {
+			enum command what;
+			uint32_t number; /* COMMAND_SCALE */
+		} command;
 	};
 };
 

@@ -52,6 +52,7 @@ static const struct life_step table[][FACT_FORCE + 1] = {
 	},
 	[LIFE_RETIRED] = {
 		[FACT_LEAVE]  = STAY(LIFE_RETIRED),
+		[FACT_WANTED] = {LIFE_WAITING,  ACTION_REVIVE},
 		[FACT_FORCE]  = STAY(LIFE_RETIRED),
 	},
 };

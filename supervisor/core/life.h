@@ -10,15 +10,16 @@
 	X(LIFE_QUITTING) /* was asked to leave; the grace runs */                                  \
 	X(LIFE_STOPPING) /* SIGTERM is out; the grace runs */                                      \
 	X(LIFE_KILLED)   /* SIGKILL is out */                                                      \
-	X(LIFE_RETIRED)  /* no process, and none will come */
+	X(LIFE_RETIRED)  /* no process, and none will come unless it is wanted again */
 
 #define LIFE_FACTS(X)                                                                              \
 	X(FACT_READY)                                                                              \
 	X(FACT_BROKEN) /* nothing useful will come from its pipe any more */                       \
 	X(FACT_GONE)                                                                               \
-	X(FACT_ALARM) /* the time of this state is over; READY: its task's soft limit */           \
-	X(FACT_HARD)  /* its task ran over the hard limit */                                       \
-	X(FACT_LEAVE) /* the pool drains and this slot's pipe is empty */                          \
+	X(FACT_ALARM)  /* the time of this state is over; READY: its task's soft limit */          \
+	X(FACT_HARD)   /* its task ran over the hard limit */                                      \
+	X(FACT_LEAVE)  /* it is not wanted, or the pool drains, and its pipe is empty */           \
+	X(FACT_WANTED) /* again, or for the first time */                                          \
 	X(FACT_FORCE)
 
 #define LIFE_ACTIONS(X)                                                                            \
@@ -31,7 +32,8 @@
 	X(ACTION_TERM)                                                                             \
 	X(ACTION_KILL)                                                                             \
 	X(ACTION_BURY) /* judge the life that ended, set the alarm for the next one */             \
-	X(ACTION_RETIRE)
+	X(ACTION_RETIRE)                                                                           \
+	X(ACTION_REVIVE)
 
 #define X(name) name,
 enum life_state { LIFE_STATES(X) };

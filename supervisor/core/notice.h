@@ -29,7 +29,14 @@
 	X(NOTICE_WORKER_OVERDUE) /* boot, hard limit or grace, duration long: what says which */   \
 	X(NOTICE_SOURCE_RESTS)   /* no worker lives: the pool stops consuming */                   \
 	X(NOTICE_SOURCE_RESUMES)                                                                   \
-	X(NOTICE_DRAINED) /* quiet, nothing is left */
+	X(NOTICE_PAUSED)          /* by command */                                                 \
+	X(NOTICE_RESUMED)         /* by command */                                                 \
+	X(NOTICE_SCALED)          /* by command: number workers are wanted */                      \
+	X(NOTICE_ROLL_BEGINS)     /* number workers are replaced, one by one */                    \
+	X(NOTICE_ROLL_ENDS)       /* they are */                                                   \
+	X(NOTICE_ROLL_STOPS)      /* what says why; the workers there are stay */                  \
+	X(NOTICE_COMMAND_REFUSED) /* what says why */                                              \
+	X(NOTICE_DRAINED)         /* quiet, nothing is left */
 
 enum notice_kind {
 #define X(kind) kind,
@@ -49,6 +56,7 @@ struct notice {
 	enum reason reason;
 	uint32_t attempt, attempts;
 	uint32_t behind;
+	uint32_t number;
 	struct exit_info exit;
 	mtime duration;
 	const char *what; /* static words, or NULL */

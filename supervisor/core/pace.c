@@ -28,6 +28,13 @@ void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
 	pace_held_up(pace); /* nothing is known yet */
 }
 
+void pace_scaled(struct pace *pace, uint16_t workers)
+{
+	pace->workers = workers;
+	if (pace->slack < workers)
+		pace->slack = workers;
+}
+
 void pace_answered(struct pace *pace, struct slot *slot, mtime took)
 {
 	if (slot->batch++ == 0)

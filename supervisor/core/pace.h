@@ -7,7 +7,8 @@
 #include "core/slot.h"
 
 struct pace {
-	uint16_t workers, pipeline, prefetch; /* as configured; 0: auto */
+	uint16_t workers;            /* wanted now */
+	uint16_t pipeline, prefetch; /* as configured; 0: auto */
 	/* depth */
 	int64_t fill_ns;      /* work that a pipe may hold */
 	struct link answered; /* slots with answers in this turn */
@@ -25,6 +26,8 @@ struct pace {
 };
 
 void pace_init(struct pace *, const struct pool_config *, mtime now);
+/* So many workers are wanted from now on. */
+void pace_scaled(struct pace *, uint16_t workers);
 /* The slot's head was answered after it ran for so long. */
 void pace_answered(struct pace *, struct slot *, mtime took);
 /* A task has run for longer than a pipe may hold work, and runs on: pipes hold one task until

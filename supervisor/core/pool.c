@@ -3,18 +3,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static void init_slot(struct pool *pool, uint16_t number)
-{
-	struct slot *slot = &pool->slots[number];
-	slot->number = number;
-	slot->life = 1;
-	slot->ready_at = MTIME_NEVER;
-	slot->alarm = MTIME_NEVER;
-	list_init(&slot->answered);
-	dispatch_add_slot(slot);
-	alarms_set(&pool->alarms, slot, pool->now);
-}
-
 struct pool *pool_new(
 	const struct pool_config *config, const struct effects *effects, void *io, mtime now)
 {
@@ -33,16 +21,12 @@ struct pool *pool_new(
 	dispatch_init(
 		&pool->dispatch, config->pipeline ? MTIME_NEVER : config->pipe_wait, effects, io);
 	pace_init(&pool->pace, config, now);
-	pool->slots = calloc(config->workers, sizeof *pool->slots);
-	if (!pool->slots || alarms_init(&pool->alarms, config->workers) != RC_OK ||
-		outbox_init(&pool->outbox, effects, io) != RC_OK) {
+	if (pool_slots_init(pool) != RC_OK || outbox_init(&pool->outbox, effects, io) != RC_OK) {
 		alarms_release(&pool->alarms);
-		free(pool->slots);
+		shelf_release(&pool->slots);
 		free(pool);
 		return NULL;
 	}
-	for (uint16_t i = 0; i < config->workers; i++)
-		init_slot(pool, i);
 	return pool;
 }
 
@@ -83,7 +67,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 
 bool pool_is_quiet(const struct pool *pool)
 {
-	return pool->phase != POOL_RUNS && pool->retired == pool->config.workers &&
+	return pool->phase != POOL_RUNS && pool->retired == pool->slots.count &&
 	       pool->source.state == SOURCE_IS_ABSENT;
 }
 
@@ -105,8 +89,8 @@ bool pool_was_forced(const struct pool *pool)
 /* What is in the ledger is freed with it; an orphan is in no ledger, but in a pipe or sent. */
 static void free_orphans_in_pipes(struct pool *pool)
 {
-	for (uint16_t i = 0; i < pool->config.workers; i++) {
-		struct link *link, *pipe = &pool->slots[i].pipe;
+	for (uint32_t i = 0; i < pool->slots.count; i++) {
+		struct link *link, *pipe = &pool_slot(pool, i)->pipe;
 		while ((link = list_first(pipe))) {
 			struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
 			list_remove(link);
@@ -148,6 +132,6 @@ void pool_free(struct pool *pool)
 	free_ledger(pool);
 	outbox_release(&pool->outbox);
 	alarms_release(&pool->alarms);
-	free(pool->slots);
+	shelf_release(&pool->slots);
 	free(pool);
 }

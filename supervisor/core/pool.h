@@ -1,6 +1,7 @@
 /* A pool: one queue's tasks, N worker slots, and every decision about them. Layer: core.
  * A reducer: pool_step takes the time and one event, and acts through its effects. It makes no
- * system call, reads no clock and allocates nothing after pool_new but room in its tables.
+ * system call, reads no clock and allocates nothing after pool_new but room in its tables and, when
+ * it is scaled up, slots.
  * Its next deadline is pulled by pool_deadline; nothing is armed. */
 #ifndef CORE_POOL_H
 #define CORE_POOL_H
@@ -15,7 +16,7 @@
 
 struct pool_config {
 	const char *name;    /* borrowed until pool_free, like all texts here */
-	uint16_t workers;    /* 1 to POOL_WORKERS_MAX */
+	uint16_t workers;    /* 1 to POOL_WORKERS_MAX, until it is scaled */
 	uint16_t pipeline;   /* 1 to POOL_PIPELINE_MAX; 0: auto, from the measured time */
 	mtime pipe_wait;     /* auto: for how long a task may wait behind others in a pipe; > 0 */
 	uint16_t prefetch;   /* 0: auto */

@@ -92,8 +92,9 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 {
 	bool listed = !list_is_empty(&slot->by_load);
 	bool runs = !list_is_empty(&slot->running);
-	assert(&pool->slots[slot->number] == slot);
-	assert(listed == (slot->open && !slot->is_held_up && slot->load < POOL_PIPELINE_MAX));
+	assert(pool_slot(pool, slot->number) == slot);
+	assert(listed == (slot->open && !slot->is_leaving && !slot->is_held_up &&
+				 slot->load < POOL_PIPELINE_MAX));
 	assert(list_is_empty(&slot->fresh) || (runs && !slot->is_held_up));
 	assert(!slot->is_held_up || runs);
 	assert(!slot->open || slot->state == LIFE_READY);
@@ -106,13 +107,28 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 	assert(!slot->heap_place || pool->alarms.heap[slot->heap_place] == slot);
 	if (slot->state == LIFE_WAITING || slot->state == LIFE_RETIRED)
 		assert(slot->load == 0);
+	if (pool->phase == POOL_RUNS) {
+		assert(slot->state != LIFE_RETIRED || slot->is_leaving);
+		assert(!slot->is_leaving ||
+			(slot->state != LIFE_WAITING && slot->state != LIFE_STARTING));
+		assert(!slot->is_leaving || slot->state != LIFE_READY || slot->load > 0);
+	}
+}
+
+static void audit_counts(const struct pool *pool, uint32_t kept)
+{
+	assert(kept == pool->kept && pool->wanted >= 1 && pool->wanted <= POOL_WORKERS_MAX);
+	assert(pool->pace.workers == pool->wanted);
+	assert(kept == pool->wanted || (pool->phase != POOL_RUNS && kept == pool->wanted + 1u) ||
+		(pool->roll.is_on && kept == pool->wanted + 1u));
+	assert(!pool->lacks_workers || pool->has_rested);
 }
 
 static void audit_slots(const struct pool *pool, const struct tally *tally)
 {
-	uint32_t ready = 0, failing = 0, retired = 0, alarms = 0, sent = 0, loads = 0;
-	for (uint16_t i = 0; i < pool->config.workers; i++) {
-		const struct slot *slot = &pool->slots[i];
+	uint32_t ready = 0, failing = 0, retired = 0, alarms = 0, sent = 0, loads = 0, kept = 0;
+	for (uint32_t i = 0; i < pool->slots.count; i++) {
+		const struct slot *slot = pool_slot(pool, i);
 		audit_slot(pool, slot);
 		sent += audit_pipe(slot);
 		loads += slot->load;
@@ -120,7 +136,9 @@ static void audit_slots(const struct pool *pool, const struct tally *tally)
 		retired += slot->state == LIFE_RETIRED;
 		failing += slot->failures > 0;
 		alarms += slot->heap_place > 0;
+		kept += !slot->is_leaving;
 	}
+	audit_counts(pool, kept);
 	assert(sent == tally->sent);
 	assert(loads == pool->dispatch.in_pipes);
 	assert(!pool->dispatch.is_alone || loads == 1);

@@ -1,4 +1,4 @@
-/* Drain and force: how a pool leaves. */
+/* What operators ask for: to pause, to scale, to restart, to leave. */
 #include "core/pool_parts.h"
 
 static void drain(struct pool *pool)
@@ -8,9 +8,9 @@ static void drain(struct pool *pool)
 		source_rest(&pool->source);
 	else if (pool->source.state == SOURCE_IS_RESTED)
 		pool_hand_back(pool);
-	for (uint16_t i = 0; i < pool->config.workers; i++)
-		if (pool->slots[i].load == 0)
-			pool_slot_leave(pool, &pool->slots[i]);
+	for (uint32_t i = 0; i < pool->slots.count; i++)
+		if (pool_slot(pool, i)->load == 0)
+			pool_slot_leave(pool, pool_slot(pool, i));
 }
 
 /* It was begun, and may have had a part of its effect; an orphan comes again by itself. */
@@ -42,15 +42,66 @@ static void force(struct pool *pool)
 {
 	pool->was_forced = !pool_is_quiet(pool);
 	pool->phase = POOL_FORCED;
-	for (uint16_t i = 0; i < pool->config.workers; i++)
-		cut_short(pool, &pool->slots[i]);
+	for (uint32_t i = 0; i < pool->slots.count; i++)
+		cut_short(pool, pool_slot(pool, i));
 	pool_hand_back(pool);
+}
+
+static void tell(struct pool *pool, enum notice_kind kind, const char *what)
+{
+	pool_tell(pool,
+		(struct notice){.kind = kind, .slot = -1, .number = pool->wanted, .what = what});
+}
+
+static void pause(struct pool *pool)
+{
+	if (pool->is_paused)
+		return;
+	pool->is_paused = true;
+	if (source_wishes(&pool->source, SOURCE_CONSUME))
+		pool_rest(pool);
+	tell(pool, NOTICE_PAUSED, NULL);
+}
+
+/* The turn decides when it consumes again. */
+static void resume(struct pool *pool)
+{
+	if (pool->is_paused)
+		tell(pool, NOTICE_RESUMED, NULL);
+	pool->is_paused = false;
+}
+
+static void scale(struct pool *pool, uint32_t workers)
+{
+	if (workers < 1 || workers > POOL_WORKERS_MAX)
+		tell(pool, NOTICE_COMMAND_REFUSED, "a pool has 1 to 10000 workers");
+	else if (!pool_scale(pool, workers))
+		tell(pool, NOTICE_COMMAND_REFUSED, "there is no memory for so many workers");
+	else
+		tell(pool, NOTICE_SCALED, NULL);
+}
+
+static void steer(struct pool *pool, enum command what, uint32_t number)
+{
+	if (pool->phase != POOL_RUNS)
+		tell(pool, NOTICE_COMMAND_REFUSED, "the pool is stopping");
+	else if (what == COMMAND_SCALE)
+		scale(pool, number);
+	else if (what == COMMAND_RESTART)
+		pool_roll_begin(pool);
+	else if (what == COMMAND_PAUSE)
+		pause(pool);
+	else
+		resume(pool);
 }
 
 void pool_on_command(struct pool *pool, const struct event *event)
 {
-	if (event->command == COMMAND_DRAIN && pool->phase == POOL_RUNS)
+	enum command what = event->command.what;
+	if (what > COMMAND_FORCE)
+		steer(pool, what, event->command.number);
+	else if (what == COMMAND_DRAIN && pool->phase == POOL_RUNS)
 		drain(pool);
-	else if (event->command == COMMAND_FORCE && pool->phase != POOL_FORCED)
+	else if (what == COMMAND_FORCE && pool->phase != POOL_FORCED)
 		force(pool);
 }

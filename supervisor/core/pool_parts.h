@@ -1,12 +1,16 @@
 /* The pool's inside, shared by its pool_*.c files alone. Layer: core.
  * Each file has one kind of event: pool_source.c, pool_outbox.c, pool_slots.c, pool_command.c,
- * pool_turn.c; pool_settle.c carries out what settle.h decides. */
+ * pool_turn.c; pool_settle.c carries out what settle.h decides, pool_scale.c how many workers are
+ * wanted, pool_roll.c that each is replaced. */
 #ifndef CORE_POOL_PARTS_H
 #define CORE_POOL_PARTS_H
 
+#include "base/shelf.h"
 #include "core/alarms.h"
 #include "core/dispatch.h"
 #include "core/pace.h"
+#include "core/pool_roll.h"
+#include "core/pool_scale.h"
 
 enum pool_phase {
 	POOL_RUNS,
@@ -22,14 +26,21 @@ struct pool {
 	enum pool_phase phase;
 	bool was_forced;
 	bool told_drained, told_ignored, told_unasked;
-	bool has_rested;    /* for want of workers */
-	mtime rests_since;  /* good when has_rested */
-	bool is_lessened;   /* the window, by what is set aside */
-	mtime send_again;   /* a send found no memory; MTIME_NEVER */
-	struct slot *slots; /* owned; config.workers of them */
-	uint16_t ready;     /* slots in LIFE_READY */
-	uint16_t failing;   /* slots whose last lives came to nothing */
-	uint16_t retired;   /* slots in LIFE_RETIRED */
+	bool is_paused;      /* by command */
+	bool lacks_workers;  /* rests for want of them, and has told so */
+	bool has_rested;     /* for want of workers, or paused */
+	mtime rests_since;   /* good when has_rested */
+	bool is_lessened;    /* the window, by what is set aside */
+	bool is_scaled_up;   /* and the window is not yet */
+	mtime send_again;    /* a send found no memory; MTIME_NEVER */
+	struct shelf slots;  /* of struct slot; those that are not wanted are retired */
+	uint16_t wanted;     /* workers */
+	uint16_t kept;       /* slots that are not leaving: wanted, and one more while it rolls */
+	uint16_t ready;      /* slots in LIFE_READY */
+	uint16_t failing;    /* slots whose last lives came to nothing */
+	uint16_t retired;    /* slots in LIFE_RETIRED */
+	uint32_t generation; /* of the workers that are started now; each restart begins one */
+	struct roll roll;
 	struct source source;
 	struct outbox outbox;
 	struct dispatch dispatch;
@@ -44,6 +55,11 @@ struct ending {
 	struct exit_info exit; /* where a process ended */
 	const char *what;      /* OUTCOME_BROKEN: static words; else NULL */
 };
+
+static inline struct slot *pool_slot(const struct pool *pool, uint32_t number)
+{
+	return pool->slots.at[number];
+}
 
 /* One handler an event kind. */
 void pool_on_source_up(struct pool *, const struct event *);
@@ -87,6 +103,8 @@ void pool_hand_back(struct pool *);
 
 /* pool_turn.c: wishes a window; what is in hand stays beside it. */
 void pool_begin_consuming(struct pool *);
+/* The end of consuming, for now: what is in hand stays. */
+void pool_rest(struct pool *);
 
 void pool_tell(struct pool *, struct notice);
 

@@ -38,7 +38,10 @@ static void act_nothing(struct pool *pool, struct slot *slot)
 static void act_spawn(struct pool *pool, struct slot *slot)
 {
 	slot->blame = OUTCOME_CRASHED;
-	slot->deaf = false;
+	slot->deaf = slot->asked = false;
+	if (slot->generation != pool->generation) /* another program, perhaps */
+		slot->is_proven = false;
+	slot->generation = pool->generation;
 	slot->has_answered = false;
 	slot->is_timed = false;
 	slot->ready_at = MTIME_NEVER;
@@ -52,6 +55,7 @@ static void act_welcome(struct pool *pool, struct slot *slot)
 	pool->ready++;
 	set_alarm(pool, slot, MTIME_NEVER);
 	dispatch_slot_up(&pool->dispatch, slot);
+	pool_roll_ready(pool, slot);
 	tell_slot(pool, NOTICE_WORKER_READY, slot, (struct notice){0});
 }
 
@@ -95,9 +99,10 @@ static void note_failure(struct pool *pool, struct slot *slot)
 	pool->failing += slot->failures == 0;
 	slot->failures++;
 	slot->is_proven = false;
+	pool_roll_failed(pool, slot);
 }
 
-/* How long to wait for the next life. */
+/* How long to wait for the next life. Of one that was asked to leave nothing is learned. */
 static mtime judge_life(struct pool *pool, struct slot *slot)
 {
 	bool was_long = slot->ready_at != MTIME_NEVER && pool->now - slot->ready_at >= LIFE_IS_LONG;
@@ -105,6 +110,8 @@ static mtime judge_life(struct pool *pool, struct slot *slot)
 		note_success(pool, slot);
 		return 0;
 	}
+	if (slot->asked)
+		return 0;
 	if (slot->is_proven && slot->load > 0)
 		return WAIT_AFTER_POISON;
 	note_failure(pool, slot);
@@ -121,7 +128,14 @@ static void act_bury(struct pool *pool, struct slot *slot)
 static void act_retire(struct pool *pool, struct slot *slot)
 {
 	pool->retired++;
+	note_success(pool, slot); /* its failures are no longer the pool's */
 	set_alarm(pool, slot, MTIME_NEVER);
+}
+
+static void act_revive(struct pool *pool, struct slot *slot)
+{
+	pool->retired--;
+	set_alarm(pool, slot, 0);
 }
 
 void pool_slot_fact(struct pool *pool, struct slot *slot, enum life_fact fact)
@@ -136,11 +150,13 @@ void pool_slot_fact(struct pool *pool, struct slot *slot, enum life_fact fact)
 		[ACTION_KILL] = act_kill,
 		[ACTION_BURY] = act_bury,
 		[ACTION_RETIRE] = act_retire,
+		[ACTION_REVIVE] = act_revive,
 	};
 	struct life_step step = life_next(slot->state, fact);
 	if (slot->state == LIFE_READY && step.next != LIFE_READY)
 		pool->ready--;
 	slot->state = step.next;
+	pool->roll.wants_look = true;
 	actions[step.action](pool, slot);
 }
 
@@ -202,8 +218,8 @@ void pool_slot_overdue(struct pool *pool, struct slot *slot, enum life_fact fact
 /* NULL: the event is of a life that is over. */
 static struct slot *slot_of(struct pool *pool, const struct event *event)
 {
-	assert(event->slot.slot < pool->config.workers);
-	struct slot *slot = &pool->slots[event->slot.slot];
+	assert(event->slot.slot < pool->slots.count);
+	struct slot *slot = pool_slot(pool, event->slot.slot);
 	return slot->life == event->slot.life ? slot : NULL;
 }
 
@@ -223,7 +239,7 @@ void pool_on_slot_room(struct pool *pool, const struct event *event)
 
 static void leave_if_empty(struct pool *pool, struct slot *slot)
 {
-	if (pool->phase != POOL_RUNS && slot->load == 0)
+	if ((pool->phase != POOL_RUNS || slot->is_leaving) && slot->load == 0)
 		pool_slot_leave(pool, slot);
 }
 
@@ -270,6 +286,7 @@ static void end_attempt(
 	tell_held_up(pool, slot, slot->life, took);
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
 	slot->has_answered = slot->is_proven = true;
+	pool_roll_answered(pool, slot);
 	forget_soft_limit(pool, slot);
 	/* It answered though we had given it up: those behind are nobody's fault. */
 	if (slot->state != LIFE_READY)
@@ -318,7 +335,7 @@ void pool_on_slot_broken(struct pool *pool, const struct event *event)
 /* The slot is already the next life's. */
 static void tell_gone(struct pool *pool, const struct slot *slot, const struct event *event)
 {
-	bool again = pool->phase == POOL_RUNS;
+	bool again = pool->phase == POOL_RUNS && !slot->is_leaving;
 	pool_tell(pool, (struct notice){
 				.kind = slot->asked ? NOTICE_WORKER_LEFT : NOTICE_WORKER_DIED,
 				.slot = slot->number,

@@ -64,16 +64,22 @@ void pool_begin_consuming(struct pool *pool)
 {
 	source_set_aside(&pool->source);
 	consume(pool);
-	if (pool->has_rested)
+	if (pool->lacks_workers)
 		tell_source(pool, NOTICE_SOURCE_RESUMES);
-	pool->has_rested = false;
+	pool->has_rested = pool->lacks_workers = false;
 }
 
-static void rest(struct pool *pool)
+void pool_rest(struct pool *pool)
 {
 	source_rest(&pool->source);
 	pool->has_rested = true;
 	pool->rests_since = pool->now;
+}
+
+static void rest_for_want_of_workers(struct pool *pool)
+{
+	pool_rest(pool);
+	pool->lacks_workers = true;
 	tell_source(pool, NOTICE_SOURCE_RESTS);
 }
 
@@ -84,9 +90,18 @@ static bool changes_window(const struct pool *pool)
 	const struct source *source = &pool->source;
 	if (pool->is_lessened && !source->aside && source->open <= source->window)
 		return true;
+	if (pool->is_scaled_up && wanted_window(pool) > source->window)
+		return true;
 	return wanted_window(pool) != source->window &&
 	       pace_changes_window(
 		       &pool->pace, source->window + source->aside, source->open, pool->now);
+}
+
+/* A pool that is told to pause and to go on, again and again, while its workers are at something
+ * long, does not take one more each time. */
+static bool has_room(const struct pool *pool)
+{
+	return pool->source.open < pace_window(&pool->pace);
 }
 
 /* A slot that is not ready is on its way to be, unless its last life came to nothing: while all
@@ -94,18 +109,21 @@ static bool changes_window(const struct pool *pool)
 static void decide_consuming(struct pool *pool)
 {
 	bool consumes = source_wishes(&pool->source, SOURCE_CONSUME);
-	if (pool->ready && !consumes)
-		pool_begin_consuming(pool);
-	else if (!pool->ready && pool->failing && consumes)
-		rest(pool);
+	if (consumes && !pool->ready && pool->failing)
+		rest_for_want_of_workers(pool);
 	else if (consumes && changes_window(pool))
 		consume(pool);
+	else if (!consumes && pool->ready && !pool->is_paused && has_room(pool))
+		pool_begin_consuming(pool);
+	pool->is_scaled_up = false;
 }
 
-/* When what is buffered is given back for want of workers. */
+/* When what is buffered is given back, for want of workers or because of a pause. In a short one it
+ * stays: each time that it goes back a broker may count it. */
 static mtime stale_deadline(const struct pool *pool)
 {
-	if (!pool->has_rested || pool->source.state != SOURCE_IS_RESTED)
+	bool is_at_work = pool->ready && !pool->is_paused;
+	if (!pool->has_rested || is_at_work || pool->source.state != SOURCE_IS_RESTED)
 		return MTIME_NEVER;
 	return pool->dispatch.open.backlog ? pool->rests_since + RESTING_LIMIT : MTIME_NEVER;
 }
@@ -139,7 +157,8 @@ static void run(struct pool *pool)
 	decide_consuming(pool);
 	if (stale_deadline(pool) <= pool->now)
 		pool_hand_back(pool);
-	dispatch_tasks(pool);
+	if (!pool->is_paused)
+		dispatch_tasks(pool);
 }
 
 static bool may_close(const struct pool *pool)
@@ -157,6 +176,8 @@ void pool_on_turn_end(struct pool *pool, const struct event *event)
 	pool->send_again = MTIME_NEVER;
 	outbox_tick(&pool->outbox, pool->now);
 	judge_hard_limits(pool);
+	if (pool->phase == POOL_RUNS)
+		pool_roll(pool);
 	judge_alarms(pool);
 	pace_turn(&pool->pace, (uint32_t)pool->outbox.count, pool->now);
 	if (pool->phase == POOL_RUNS)

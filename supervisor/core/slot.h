@@ -17,10 +17,12 @@ struct slot {
 	uint16_t load;       /* deliveries in the pipe */
 	bool open;           /* may be given tasks */
 	bool is_held_up;     /* by a head that runs for too long: nothing is sent behind it */
+	bool is_leaving;     /* is not kept: gets nothing more, leaves when its pipe is empty */
 
 	/* life */
 	uint16_t number;
-	uint32_t life; /* of the present process, or the next one; rises when one is gone */
+	uint32_t life;       /* of the present process, or the next one; rises when one is gone */
+	uint32_t generation; /* of its process: the pool's when it was started */
 	enum life_state state;
 	enum outcome blame; /* what becomes of the head if the process ends now */
 	const char *what;   /* OUTCOME_BROKEN: how, static words */

@@ -1,5 +1,6 @@
 #include "io/crew.h"
 
+#include "base/shelf.h"
 #include "io/worker.h"
 #include <assert.h>
 #include <signal.h>
@@ -8,9 +9,14 @@
 
 struct crew {
 	struct workshop shop;
-	uint16_t count;
-	struct worker workers[];
+	struct shelf workers; /* of struct worker */
 };
+
+static struct worker *worker_of(const struct crew *crew, uint32_t slot)
+{
+	assert(slot < crew->workers.count);
+	return crew->workers.at[slot];
+}
 
 static bool is_variable(const char *entry, const char *name)
 {
@@ -59,7 +65,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *tick, int events)
 struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, struct reaper *reaper,
 	struct guard *guard, struct rundir *rundir, struct strays *strays)
 {
-	struct crew *crew = calloc(1, sizeof *crew + config->workers * sizeof crew->workers[0]);
+	struct crew *crew = calloc(1, sizeof *crew);
 	if (!crew)
 		return NULL;
 	struct workshop *shop = &crew->shop;
@@ -69,19 +75,27 @@ struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, st
 		.guard = guard,
 		.rundir = rundir,
 		.strays = strays};
-	shop->environment = make_environment(config->pipe, shop->mark);
-	if (!shop->environment) {
-		free(crew);
-		return NULL;
-	}
 	list_init(&shop->unsent);
 	list_init(&shop->later);
 	ev_timer_init(&shop->tick, on_tick, 0, 0);
 	shop->tick.data = shop;
-	crew->count = config->workers;
-	for (uint16_t i = 0; i < crew->count; i++)
-		worker_init(&crew->workers[i], shop, i);
+	shelf_init(&crew->workers, sizeof(struct worker));
+	shop->environment = make_environment(config->pipe, shop->mark);
+	if (!shop->environment || !crew_room(crew, config->workers)) {
+		crew_free(crew);
+		return NULL;
+	}
 	return crew;
+}
+
+bool crew_room(struct crew *crew, uint16_t slots)
+{
+	uint32_t before = crew->workers.count;
+	if (shelf_grow(&crew->workers, slots) != RC_OK)
+		return false;
+	for (uint32_t i = before; i < crew->workers.count; i++)
+		worker_init(worker_of(crew, i), &crew->shop, (uint16_t)i);
+	return true;
 }
 
 void crew_attach(struct crew *crew, struct pool *pool)
@@ -93,9 +107,10 @@ void crew_free(struct crew *crew)
 {
 	if (!crew)
 		return;
-	for (uint16_t i = 0; i < crew->count; i++)
-		worker_release(&crew->workers[i]);
+	for (uint32_t i = 0; i < crew->workers.count; i++)
+		worker_release(worker_of(crew, i));
 	ev_timer_stop(crew->shop.loop, &crew->shop.tick);
+	shelf_release(&crew->workers);
 	free(crew->shop.environment);
 	free(crew);
 }
@@ -103,14 +118,12 @@ void crew_free(struct crew *crew)
 enum send_result crew_send(
 	struct crew *crew, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
 {
-	assert(slot < crew->count);
-	return worker_send(&crew->workers[slot], delivery, attempt);
+	return worker_send(worker_of(crew, slot), delivery, attempt);
 }
 
 void crew_wish(struct crew *crew, uint16_t slot, uint32_t life, enum slot_wish wish)
 {
-	assert(slot < crew->count);
-	struct worker *worker = &crew->workers[slot];
+	struct worker *worker = worker_of(crew, slot);
 	if (wish == SLOT_SPAWN) {
 		worker_start(worker, life);
 		return;
@@ -127,8 +140,9 @@ void crew_wish(struct crew *crew, uint16_t slot, uint32_t life, enum slot_wish w
 
 struct log_origin crew_origin(const struct crew *crew, uint16_t slot, uint32_t life)
 {
-	struct log_origin origin = worker_origin(&crew->workers[slot]);
-	if (crew->workers[slot].life != life)
+	const struct worker *worker = worker_of(crew, slot);
+	struct log_origin origin = worker_origin(worker);
+	if (worker->life != life)
 		origin.pid = 0;
 	return origin;
 }

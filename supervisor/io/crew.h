@@ -6,6 +6,7 @@
 #define IO_CREW_H
 
 #include "base/log.h"
+#include "base/rc.h"
 #include "config/config.h"
 #include "core/effects.h"
 #include "core/pool.h"
@@ -22,7 +23,7 @@ struct strays;
 struct crew_config {
 	const char *pool; /* name; borrowed until crew_free, like all pointers here */
 	char *const *command;
-	uint16_t workers;
+	uint16_t workers; /* at first */
 	enum pipe_form pipe;
 	struct task_options task;
 	struct answer_limits answer;
@@ -40,7 +41,8 @@ void crew_attach(struct crew *, struct pool *);
 /* Kills what still lives, at once. */
 void crew_free(struct crew *);
 
-/* The pool's effects. */
+/* The pool's effects. Slots up to this many may be used from now on; false: out of memory. */
+bool crew_room(struct crew *, uint16_t slots) MUST_CHECK;
 enum send_result crew_send(struct crew *, uint16_t slot, const struct delivery *, uint16_t attempt);
 void crew_wish(struct crew *, uint16_t slot, uint32_t life, enum slot_wish);
 /* Where a line about a worker comes from: pool, slot, and its pid, unless another came after it. */

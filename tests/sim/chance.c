@@ -1,5 +1,6 @@
 #include "sim/chance.h"
 
+#include "core/pool_parts.h"
 #include "sim/arrival.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
@@ -210,7 +211,7 @@ static void step_supervisor(struct world *world, uint32_t what)
 	} else if (what < 60) {
 		station = any_station(world, supervisor);
 		workers_act(&station->workers,
-			(uint16_t)random_below(&world->random, station->config.workers));
+			(uint16_t)random_below(&world->random, station->pool->slots.count));
 	} else {
 		supervisor_turn(supervisor);
 	}
@@ -232,4 +233,6 @@ void chance_round(struct world *world)
 		any_trouble(world);
 	else if (what < 998)
 		operate(world);
+	else
+		steer_any(world);
 }

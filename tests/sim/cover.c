@@ -5,6 +5,7 @@
 #include "core/settle.h"
 #include "core/source.h"
 #include "sim/account.h"
+#include "sim/cover_command.h"
 #include "sim/cover_never.h"
 #include "sim/settings.h"
 
@@ -54,7 +55,11 @@ static const char *const arrivals[] = {"any", "redelivered", "counted", "tried-b
 static const char *const yes_no[] = {"yes", "no"};
 static const char *const effect_names[EFFECT_COUNT] = {"send", "send-too-large", "send-no-memory",
 	"ack", "ack-multiple", "reject-dead-letter", "reject-unstarted", "publish", "consume",
-	"rest", "close", "spawn", "quit", "term", "kill", "interrupt"};
+	"rest", "close", "spawn", "quit", "term", "kill", "interrupt", "room", "room-none"};
+static const char *const commands[ROW_COUNT] = {
+	"drain", "force", "pause", "resume", "scale-up", "scale-down", "scale-nowhere", "restart"};
+static const char *const situations[SITUATION_COUNT] = {
+	"is-plain", "is-paused", "rolls", "shrinks", "stops"};
 static const char *const connections[] = {"consume", "publish"};
 static const char *const codes[] = {"320", "404", "406", "501", "504", "506", "530", "541"};
 static const char *const closed[] = {"channel", "connection"};
@@ -99,6 +104,7 @@ static const struct table tables[COVER_TABLE_COUNT] = {
 	[COVER_WIRE] = {"wire", NAMES(wires), NAMES(connections), 0},
 	[COVER_TROUBLE] = {"trouble", NAMES(troubles), NAMES(once), 0},
 	[COVER_OPERATOR] = {"operator", NAMES(operators), NAMES(supervisor_states), 0},
+	[COVER_COMMAND] = {"command", NAMES(commands), NAMES(situations), 0},
 	[COVER_TEMPER] = {"temper", NAMES(tempers), NAMES(ends), 0},
 };
 

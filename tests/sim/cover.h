@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COVER_ROWS    28
+#define COVER_ROWS    32
 #define COVER_COLUMNS 14
 
 #define COVER_TABLES(X)                                                                            \
@@ -32,6 +32,7 @@
 	X(COVER_WIRE, "wire, of which connection")                                                 \
 	X(COVER_TROUBLE, "trouble")                                                                \
 	X(COVER_OPERATOR, "operator, and the supervisor's state")                                  \
+	X(COVER_COMMAND, "command, to a pool that")                                                \
 	X(COVER_TEMPER, "task's temper, how it ended")
 
 enum cover_table {
@@ -83,7 +84,8 @@ enum cover_effect {
 	EFFECT_PUBLISH = 7,
 	EFFECT_SOURCE = 8,
 	EFFECT_SLOT = 11,
-	EFFECT_COUNT = 16,
+	EFFECT_ROOM = 16,
+	EFFECT_COUNT = 18,
 };
 enum cover_temper { END_DONE, END_REPLIED, END_DEAD, END_DROPPED, END_TWICE, END_LOST };
 

@@ -2,6 +2,7 @@
  * (--wrap in sim.mk), so that nothing has to be built otherwise for a count. */
 #include "core/pool_parts.h"
 #include "sim/cover.h"
+#include "sim/cover_command.h"
 #include "sim/world.h"
 
 /* What the linker calls these; nobody else does. */
@@ -149,7 +150,7 @@ static unsigned slot_row(const struct event *event)
 
 static void mark_slot(const struct pool *pool, const struct event *event)
 {
-	const struct slot *slot = &pool->slots[event->slot.slot];
+	const struct slot *slot = pool_slot(pool, event->slot.slot);
 	bool is_present = slot->life == event->slot.life;
 
 	cover_mark(COVER_SLOT, slot_row(event), is_present ? slot->state : LIFE_RETIRED + 1);
@@ -234,6 +235,33 @@ void __wrap_dispatch_requeue(struct dispatch *dispatch, struct delivery *deliver
 	__real_dispatch_requeue(dispatch, delivery);
 }
 
+/* ---------- commands ---------- */
+
+static enum cover_situation situation_of(const struct pool *pool)
+{
+	if (pool->phase != POOL_RUNS)
+		return SITUATION_STOPS;
+	if (pool->roll.is_on)
+		return SITUATION_ROLLS;
+	if (pool->is_paused)
+		return SITUATION_PAUSED;
+	return pool->retired + pool->kept < (int)pool->slots.count ? SITUATION_SHRINKS
+								   : SITUATION_PLAIN;
+}
+
+static unsigned command_row(const struct pool *pool, const struct event *event)
+{
+	uint32_t number = event->command.number;
+
+	if (event->command.what == COMMAND_RESTART)
+		return ROW_RESTART;
+	if (event->command.what != COMMAND_SCALE)
+		return event->command.what;
+	if (number == 0 || number > POOL_WORKERS_MAX || number == pool->wanted)
+		return ROW_SCALE_NOWHERE;
+	return number > pool->wanted ? ROW_SCALE_UP : ROW_SCALE_DOWN;
+}
+
 /* ---------- the step ---------- */
 
 static __attribute__((noinline)) void mark_event(const struct pool *pool, const struct event *event)
@@ -247,6 +275,8 @@ static __attribute__((noinline)) void mark_event(const struct pool *pool, const 
 		mark_outbox(&pool->outbox, event);
 	else if (event->kind <= SLOT_GONE)
 		mark_slot(pool, event);
+	else if (event->kind == COMMAND)
+		cover_mark(COVER_COMMAND, command_row(pool, event), situation_of(pool));
 }
 
 void __wrap_pool_step(struct pool *pool, mtime now, const struct event *event)

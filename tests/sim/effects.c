@@ -14,7 +14,10 @@ static enum send_result do_send(
 	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
 {
 	struct station *station = io;
-	enum send_result result = workers_send(&station->workers, slot, delivery, attempt);
+	enum send_result result;
+
+	sim_require(!station->steering.is_paused, "a task is sent in a pause");
+	result = workers_send(&station->workers, slot, delivery, attempt);
 
 	mark(station, EFFECT_SEND + result);
 	return result;
@@ -91,6 +94,8 @@ static void do_source(void *io, uint16_t source, enum source_wish wish, uint32_t
 	struct station *station = io;
 
 	(void)source;
+	sim_require(
+		wish != SOURCE_CONSUME || !station->steering.is_paused, "it consumes in a pause");
 	mark(station, EFFECT_SOURCE + wish);
 	station->world->moved = true;
 	consumer_wish(station->consumer, wish, window);
@@ -103,6 +108,15 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
 	mark(station, EFFECT_SLOT + wish);
 	station->world->moved = true;
 	workers_wish(&station->workers, slot, life, wish);
+}
+
+static bool do_room(void *io, uint16_t slots)
+{
+	struct station *station = io;
+	bool has_room = slots <= SLOTS_MAX && !world_wants(station->world, TROUBLE_MEMORY, 50);
+
+	mark(station, EFFECT_ROOM + !has_room);
+	return has_room;
 }
 
 static void on_given_up(struct station *station, const struct notice *notice)
@@ -128,6 +142,7 @@ static void do_tell(void *io, const struct notice *notice)
 	cover_mark(COVER_NOTICE, notice->kind, 0);
 	sim_trace("notice: %s slot %d %s attempt %u", names[notice->kind], notice->slot,
 		reason_words(notice->reason), notice->attempt);
+	steer_told(station, notice);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)
 		on_given_up(station, notice);
 	if (notice->kind == NOTICE_REPLY_DROPPED && notice->delivery->source)
@@ -136,4 +151,4 @@ static void do_tell(void *io, const struct notice *notice)
 }
 
 const struct effects sim_effects = {
-	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_tell};
+	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_room, do_tell};

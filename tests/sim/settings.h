@@ -33,7 +33,8 @@
 	X(TROUBLE_STUBBORN, "stubborn")         /* workers that heed neither quit nor term */      \
 	X(TROUBLE_TEMPERS, "tempers")           /* tasks that do not simply get done */            \
 	X(TROUBLE_HEADERS, "headers")           /* messages that bring headers of ours */          \
-	X(TROUBLE_RELEASE, "release")           /* the broker is a 4.0 */
+	X(TROUBLE_RELEASE, "release")           /* the broker is a 4.0 */                          \
+	X(TROUBLE_STEER, "steer")               /* pools are paused, scaled, restarted */
 
 enum trouble {
 #define X(trouble, name) trouble,

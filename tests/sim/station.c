@@ -95,6 +95,7 @@ void station_start(struct station *station)
 	publisher_attach(station->publisher, station->pool);
 	station->warning[0] = 0;
 	station->turned_at = world->now;
+	station->steering = (struct steering){.wanted = station->config.workers};
 	workers_start(&station->workers, station);
 }
 
@@ -119,6 +120,7 @@ void station_turn(struct station *station)
 	pool_step(station->pool, now, &event);
 	consumer_tick(station->consumer, now);
 	check_hand(station);
+	steer_check(station);
 	station->turned_at = now;
 	if (station->stirred && (sim_is_traced || ++station->stirs % TURNS_PER_AUDIT == 0))
 		pool_audit(station->pool);

@@ -62,7 +62,7 @@ void supervisor_kill(struct supervisor *supervisor)
 
 void supervisor_command(struct supervisor *supervisor, enum command what)
 {
-	struct event event = {.kind = COMMAND, .command = what};
+	struct event event = {.kind = COMMAND, .command.what = what};
 
 	cover_mark(COVER_OPERATOR, what == COMMAND_DRAIN ? OPERATOR_DRAIN : OPERATOR_FORCE,
 		supervisor->state);

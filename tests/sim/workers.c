@@ -1,5 +1,6 @@
 #include "sim/workers.h"
 
+#include "core/pool_parts.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/world.h"
@@ -15,7 +16,7 @@ static void check_send(const struct station *station, const struct worker_task *
 
 	sim_require(delivery->returns < 10, "message %u came back %u times and is sent", task->id,
 		delivery->returns);
-	for (uint16_t i = 0; i < WORKERS_MAX; i++)
+	for (uint16_t i = 0; i < SLOTS_MAX; i++)
 		sim_require(station->workers.worker[i].count == 0 ||
 				    !(task->alone || station->workers.worker[i].tasks[0].alone),
 			"message %u is not alone, or beside one that ought to be", task->id);
@@ -39,7 +40,7 @@ static void check_wait(const struct station *station, const struct worker *worke
 		return;
 	sim_require(now - worker->since < wait, "a task is sent behind one that has run %lld us",
 		(long long)(now - worker->since));
-	for (uint16_t i = 0; i < WORKERS_MAX; i++) {
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
 		const struct worker *other = &workers->worker[i];
 		bool is_busy = other->phase == WORKER_RUNNING && other->count > 0 &&
 			       !other->broken && !other->term;
@@ -124,7 +125,20 @@ static void term(const struct station *station, struct worker *worker)
 
 	sim_require(worker->count == 0 || task->interrupted || !is_late,
 		"message %u is stopped, and was never interrupted", task->id);
+	sim_require(worker->count == 0 ||
+			    station->world->now - worker->since >= station->config.hard_limit,
+		"worker %d is stopped in the middle of message %u",
+		(int)(worker - station->workers.worker), task->id);
 	worker->term = true;
+}
+
+/* Only a stop by force cuts short what nobody has done anything wrong at. */
+static void kill(const struct station *station, struct worker *worker)
+{
+	sim_require(worker->count == 0 || worker->broken || worker->term ||
+			    station->pool->phase == POOL_FORCED,
+		"a worker is killed with %u tasks open", worker->count);
+	worker->kill = true;
 }
 
 void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum slot_wish wish)
@@ -148,7 +162,7 @@ void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum sl
 		term(workers->station, worker);
 		break;
 	case SLOT_KILL:
-		worker->kill = true;
+		kill(workers->station, worker);
 		break;
 	case SLOT_INTERRUPT:
 		interrupt(workers->station, worker);
@@ -162,18 +176,18 @@ void workers_start(struct workers *workers, struct station *station)
 {
 	workers->station = station;
 	workers->restless = 0;
-	for (uint16_t i = 0; i < WORKERS_MAX; i++)
+	for (uint16_t i = 0; i < SLOTS_MAX; i++)
 		memset(&workers->worker[i], 0, offsetof(struct worker, tasks));
 }
 
 void workers_stir(struct workers *workers)
 {
-	workers->restless = (1u << WORKERS_MAX) - 1;
+	workers->restless = (1u << SLOTS_MAX) - 1;
 }
 
 bool workers_is_anyone_alive(const struct workers *workers)
 {
-	for (uint16_t i = 0; i < WORKERS_MAX; i++)
+	for (uint16_t i = 0; i < SLOTS_MAX; i++)
 		if (workers->worker[i].phase != WORKER_NONE)
 			return true;
 	return false;

@@ -4,8 +4,7 @@
 
 #include "core/effects.h"
 #include "core/pool.h"
-
-#define WORKERS_MAX 8
+#include "sim/steer.h"
 
 struct station;
 
@@ -35,7 +34,7 @@ struct worker {
 struct workers {
 	struct station *station;
 	uint32_t restless; /* bit (1u << slot): something may come of it also in a calm world */
-	struct worker worker[WORKERS_MAX];
+	struct worker worker[SLOTS_MAX];
 };
 
 /* None is there yet. */
@@ -47,6 +46,14 @@ void workers_wish(struct workers *, uint16_t slot, uint32_t life, enum slot_wish
 void workers_act(struct workers *, uint16_t slot);
 /* The world becomes calm: each is to be looked at. */
 void workers_stir(struct workers *);
+/* It takes tasks, as far as it knows. */
+static inline bool workers_is_taking(const struct workers *workers, uint16_t slot)
+{
+	const struct worker *worker = &workers->worker[slot];
+
+	return worker->phase == WORKER_RUNNING && !worker->quit && !worker->term && !worker->kill &&
+	       !worker->broken;
+}
 /* In a calm world nothing comes of workers_act until something is asked of it. */
 static inline bool workers_is_at_rest(const struct workers *workers, uint16_t slot)
 {

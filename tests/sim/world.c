@@ -136,6 +136,8 @@ static bool is_settled(struct world *world)
 	{
 		if (supervisor_is_alive(supervisor) && !supervisor_is_idle(supervisor))
 			return false;
+		if (!steer_is_done(supervisor))
+			return false;
 	}
 	return broker_count(world->broker, WORLD_QUEUE) + broker_waiting(world->broker) == 0;
 }
@@ -145,6 +147,10 @@ static void settle_everything(struct world *world)
 	uint32_t rounds = 0;
 
 	calm_down(world);
+	EACH_SUPERVISOR(world, supervisor)
+	{
+		steer_resume(supervisor);
+	}
 	broker_set_ack_timeout(
 		world->broker, world->ack_timeout == MTIME_NEVER ? MTIME_NEVER : ACK_TIMEOUT);
 	while (!is_settled(world)) {
@@ -198,6 +204,39 @@ static void stop_at_rest(struct world *world)
 
 	stop_in_order(world, ~0u);
 	sim_require(world->account.redeliveries == redeliveries, "a stop at rest redelivers");
+}
+
+static bool is_steered(struct world *world)
+{
+	EACH_SUPERVISOR(world, supervisor)
+	{
+		if (!steer_is_done(supervisor))
+			return false;
+	}
+	return true;
+}
+
+/* No attempt that ends meanwhile is for nothing, whoever leaves and comes. */
+static void steer_all(struct world *world)
+{
+	uint32_t rounds = 0;
+
+	calm_down(world);
+	broker_set_ack_timeout(world->broker, MTIME_NEVER);
+	EACH_SUPERVISOR(world, supervisor)
+	{
+		if (supervisor->state == SUPERVISOR_SERVES)
+			world->account.stops |= 1u << supervisor->number;
+		steer_in_order(supervisor);
+	}
+	while (!is_steered(world)) {
+		if (++rounds > ROUNDS_MAX)
+			sim_fail("the workers that are wanted do not come");
+		calm_round(world);
+	}
+	world->account.stops = 0;
+	broker_set_ack_timeout(world->broker, world->ack_timeout);
+	world->calm = false;
 }
 
 /* ---------- a run ---------- */
@@ -338,6 +377,9 @@ static void live(struct world *world)
 			chance_round(world);
 		if (random_chance(&world->random, 250))
 			stop_some(world);
+		if (random_chance(&world->random, 250) &&
+			settings_has(world->settings, TROUBLE_STEER))
+			steer_all(world);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "broker/publisher.h"
 #include "sim/account.h"
 #include "sim/settings.h"
+#include "sim/steer.h"
 #include "sim/workers.h"
 
 #define SUPERVISORS_MAX  3
@@ -33,6 +34,7 @@ struct station {
 	mtime turned_at; /* the turn before this one */
 	bool stirred;    /* something happened since the last turn */
 	uint32_t stirs;  /* turns in which something had */
+	struct steering steering;
 	struct workers workers;
 };
 

@@ -181,10 +181,43 @@ START_TEST(test_no_queue)
 }
 END_TEST
 
+/* What operators asked a pool for. */
+START_TEST(test_commands)
+{
+	static const struct {
+		struct notice notice;
+		const char *expected;
+	} cases[] = {
+		{{.kind = NOTICE_PAUSED},
+			"info  pool/3[77] paused: no task is taken and none begun"},
+		{{.kind = NOTICE_RESUMED}, "info  pool/3[77] resumed\n"},
+		{{.kind = NOTICE_SCALED, .number = 1},
+			"info  pool/3[77] scaled: 1 worker wanted\n"},
+		{{.kind = NOTICE_SCALED, .number = 8},
+			"info  pool/3[77] scaled: 8 workers wanted\n"},
+		{{.kind = NOTICE_ROLL_BEGINS, .number = 8},
+			"info  pool/3[77] restarting 8 workers one by one: "},
+		{{.kind = NOTICE_ROLL_ENDS},
+			"info  pool/3[77] restarted: all workers are new ones\n"},
+		{{.kind = NOTICE_ROLL_STOPS, .what = "it rains"},
+			"warn  pool/3[77] the restart is given up: it rains (is \"worker\" right?); "},
+		{{.kind = NOTICE_COMMAND_REFUSED, .what = "it rains"},
+			"warn  pool/3[77] command refused: it rains\n"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *line = said(LOG_TEXT, &cases[i].notice);
+		ck_assert_msg(strncmp(line, cases[i].expected, strlen(cases[i].expected)) == 0,
+			"%s", line);
+	}
+	ck_assert_uint_eq(report.workers, 8);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("cli/report");
 	UNIT_CASE(s, "tasks", test_name, test_given_up, test_attempt_field, test_no_queue);
+	UNIT_CASE(s, "pool", test_commands);
 	return s;
 }
 

@@ -1,9 +1,8 @@
 /* The outbox by itself: numbers, order, the table that grows or does not, and bytes. */
 #include "core/outbox.h"
 #include "core/source.h"
+#include "unit/support/core/memory.h"
 #include "unit/support/core/rig.h"
-#include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 
 #define PARCELS 1000
@@ -14,28 +13,6 @@ struct bench {
 	struct outbox outbox;
 	struct delivery *deliveries[PARCELS + 1];
 };
-
-static long callocs_left = LONG_MAX;
-
-/* The C library's own, with a tap that the test can close. */
-void *calloc(size_t count, size_t size)
-{
-	static void *(*real)(size_t, size_t);
-	static char early[4096]; /* dlsym itself asks */
-	static bool is_asking;
-	if (callocs_left-- <= 0 || (is_asking && count * size > sizeof early)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	if (is_asking)
-		return early;
-	if (!real) {
-		is_asking = true;
-		real = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
-		is_asking = false;
-	}
-	return real(count, size);
-}
 
 static void on_publish_quietly(void *io, const struct parcel *parcel)
 {

@@ -1,6 +1,7 @@
 /* Whole random runs of a pool against a broker and workers made of arrays. What must hold, whatever
  * happens: no ack without a reason, no tag settled twice or in another epoch, no life blamed for
- * another's, and at the end nothing is left. pool_audit runs after every event. */
+ * another's, nothing begun in a pause, nobody asked to leave with a task open, and at the end
+ * nothing is left. pool_audit runs after every event. */
 #include "unit/support/core/chance.h"
 
 #define EVENTS 600
@@ -159,7 +160,7 @@ static void something_stale(struct world *world)
 		CONFIRMED, REFUSED, RETURNED, QUEUE_FOUND, OUTBOX_DOWN};
 	static const enum event_kind source_kinds[] = {
 		SOURCE_UP, SOURCE_RESTED, SOURCE_CANCELLED, SOURCE_DOWN};
-	uint16_t slot = (uint16_t)(random() % SLOTS);
+	uint16_t slot = (uint16_t)(random() % world->config.workers);
 	chance_tell(world, (struct event){.kind = outbox_kinds[random() % 5],
 				   .outbox = {.epoch = world->outbox_epoch - 1,
 					   .seq = 1 + (uint64_t)random() % 8,
@@ -216,6 +217,18 @@ static void turn(struct world *world)
 		world->now += random() % (2 * MTIME_SECOND);
 }
 
+/* More workers than there is room for are refused; and what comes in a stop. */
+static void steer(struct world *world)
+{
+	static const enum command commands[] = {
+		COMMAND_PAUSE, COMMAND_RESUME, COMMAND_RESUME, COMMAND_SCALE, COMMAND_RESTART};
+	struct event event = {.kind = COMMAND, .command.what = commands[random() % 5]};
+	event.command.number = (uint32_t)(random() % (SLOTS + 2));
+	if (event.command.what == COMMAND_PAUSE || event.command.what == COMMAND_RESUME)
+		world->is_paused = event.command.what == COMMAND_PAUSE;
+	chance_tell(world, event);
+}
+
 static void source_moves(struct world *world)
 {
 	dice(8) ? source_goes(world) : source_comes(world);
@@ -225,13 +238,13 @@ static void act(struct world *world)
 {
 	static void (*const acts[])(struct world *) = {source_moves, outbox_moves, settle_number,
 		settle_number, settle_number, turn, turn, turn, obey, deliver, deliver, deliver,
-		worker_acts, worker_acts, worker_acts, worker_acts, something_stale};
+		worker_acts, worker_acts, worker_acts, worker_acts, something_stale, steer};
 	acts[random() % (long)(sizeof acts / sizeof *acts)](world);
 }
 
 static void world_init(struct world *world, unsigned seed)
 {
-	*world = (struct world){.seed = seed, .config = rig_config(SLOTS, DEPTH)};
+	*world = (struct world){.seed = seed, .config = rig_config(SLOTS - 2, DEPTH)};
 	srandom(seed);
 	world->config.policy.unroutable = (enum unroutable)(random() % 3);
 	world->config.policy.dead_letter_by_broker = dice(3);
@@ -250,7 +263,7 @@ static void leave(struct world *world, enum command command, int patience)
 {
 	for (int slot = 0; slot < SLOTS && command == COMMAND_FORCE; slot++)
 		world->workers[slot].is_broken = true; /* they are not heard any more */
-	chance_tell(world, (struct event){.kind = COMMAND, .command = command});
+	chance_tell(world, (struct event){.kind = COMMAND, .command.what = command});
 	for (int i = 0; i < patience && !pool_is_quiet(world->pool); i++)
 		act(world);
 }

@@ -97,6 +97,12 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
 	station->is_ready[slot] = station->is_broken[slot] = false;
 }
 
+static bool do_room(void *io, uint16_t slots)
+{
+	(void)io;
+	return slots <= WORKERS;
+}
+
 static void do_tell(void *io, const struct notice *notice)
 {
 	(void)io;
@@ -104,7 +110,7 @@ static void do_tell(void *io, const struct notice *notice)
 }
 
 static const struct effects effects = {
-	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_tell};
+	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_room, do_tell};
 
 static void on_note(void *ctx, enum log_level level, const char *words)
 {
@@ -269,8 +275,9 @@ static void act(struct station *station)
 		break;
 	case 3:
 		if (how >= 0xf0)
-			step(station, (struct event){.kind = COMMAND,
-					      .command = how & 1 ? COMMAND_DRAIN : COMMAND_FORCE});
+			step(station,
+				(struct event){.kind = COMMAND,
+					.command.what = how & 1 ? COMMAND_DRAIN : COMMAND_FORCE});
 		else if (!end->connection)
 			dial(end);
 		else if (how >= 0xe0)

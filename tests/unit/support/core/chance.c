@@ -24,7 +24,7 @@ static enum send_result on_send(
 {
 	struct world *world = io;
 	struct worker *worker = &world->workers[slot];
-	CHECK(world, attempt == delivery->attempt + 1);
+	CHECK(world, attempt == delivery->attempt + 1 && !world->is_paused);
 	CHECK(world, worker->lives && worker->is_ready && !worker->is_leaving);
 	CHECK(world, worker->count < DEPTH && world->fates[delivery->tag] == OPEN);
 	CHECK(world, delivery->returns < 10);
@@ -77,7 +77,7 @@ static void on_source(void *io, uint16_t source, enum source_wish wish, uint32_t
 {
 	struct world *world = io;
 	CHECK(world, source == 0 && !(world->closes && wish != SOURCE_CLOSE));
-	CHECK(world, wish != SOURCE_CONSUME || window > 0);
+	CHECK(world, wish != SOURCE_CONSUME || (window > 0 && !world->is_paused));
 	world->consumes = wish == SOURCE_CONSUME;
 	world->rests = wish == SOURCE_REST;
 	world->closes = wish == SOURCE_CLOSE;
@@ -101,6 +101,12 @@ static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
 		worker->is_leaving = true;
 }
 
+static bool on_room(void *io, uint16_t slots)
+{
+	(void)io;
+	return slots <= SLOTS;
+}
+
 static void on_tell(void *io, const struct notice *notice)
 {
 	(void)io;
@@ -108,4 +114,4 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 const struct effects chance_effects = {
-	on_send, on_ack, on_reject, on_publish, on_source, on_slot, on_tell};
+	on_send, on_ack, on_reject, on_publish, on_source, on_slot, on_room, on_tell};

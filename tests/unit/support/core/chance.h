@@ -5,7 +5,7 @@
 
 #include "unit/support/core/rig.h"
 
-#define SLOTS   3
+#define SLOTS   5 /* most there is room for; it begins with less */
 #define DEPTH   4
 #define TAGS    512
 #define NUMBERS 1024
@@ -36,6 +36,7 @@ struct world {
 	uint32_t source_epoch;
 	uint64_t last_tag;
 	enum fate fates[TAGS + 1]; /* of the present epoch */
+	bool is_paused;
 	bool outbox_is_up;
 	uint32_t outbox_epoch;
 	uint64_t last_seq;

@@ -82,6 +82,12 @@ static void rig_on_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish w
 	rig_note(rig->done, "%s %u.%u", wishes[wish], slot, life);
 }
 
+static bool rig_on_room(void *io, uint16_t slots)
+{
+	struct rig *rig = io;
+	return rig->slots_max == 0 || slots <= rig->slots_max;
+}
+
 static void rig_on_tell(void *io, const struct notice *notice)
 {
 	static const char *const names[] = {
@@ -108,6 +114,7 @@ const struct effects rig_effects = {
 	.publish = rig_on_publish,
 	.source = rig_on_source,
 	.slot = rig_on_slot,
+	.room = rig_on_room,
 	.tell = rig_on_tell,
 };
 
@@ -291,7 +298,12 @@ void rig_room(struct rig *rig, uint16_t slot, bool room)
 
 void rig_command(struct rig *rig, enum command command)
 {
-	rig_step(rig, (struct event){.kind = COMMAND, .command = command});
+	rig_step(rig, (struct event){.kind = COMMAND, .command.what = command});
+}
+
+void rig_scale(struct rig *rig, uint32_t workers)
+{
+	rig_step(rig, (struct event){.kind = COMMAND, .command = {COMMAND_SCALE, workers}});
 }
 
 void rig_start(struct rig *rig, struct pool_config config)

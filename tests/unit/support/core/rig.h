@@ -14,6 +14,7 @@ struct rig {
 	mtime now;
 	uint32_t source_epoch, outbox_epoch;
 	enum send_result send; /* what the next sends answer */
+	uint16_t slots_max;    /* most slots there is room for; 0: any */
 	char done[4096];       /* effects since the last rig_expect */
 	char told[4096];       /* notices since the last rig_expect_told */
 	mtime duration;        /* of the last notice */
@@ -58,6 +59,7 @@ void rig_gone(struct rig *rig, uint16_t slot, uint32_t life);
 /* Its process ends by a signal; these are its last words. */
 void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *words);
 void rig_command(struct rig *rig, enum command command);
+void rig_scale(struct rig *rig, uint32_t workers);
 
 /* Time passes as it does outside: never past a deadline without a turn. */
 void rig_wait(struct rig *rig, mtime span);

@@ -1,0 +1,146 @@
+/* Decides who leaves, and whose place is filled again. */
+#include "core/pool_parts.h"
+
+static void init_slot(struct pool *pool, uint16_t number)
+{
+	struct slot *slot = pool_slot(pool, number);
+	slot->number = number;
+	slot->life = 1;
+	slot->ready_at = MTIME_NEVER;
+	slot->alarm = MTIME_NEVER;
+	slot->state = LIFE_RETIRED;
+	slot->is_leaving = true;
+	list_init(&slot->answered);
+	dispatch_add_slot(slot);
+	pool->retired++;
+}
+
+static enum rc add_slots(struct pool *pool, uint32_t count)
+{
+	uint32_t before = pool->slots.count;
+	if (count <= before)
+		return RC_OK;
+	if (alarms_grow(&pool->alarms, (uint16_t)count) != RC_OK ||
+		shelf_grow(&pool->slots, count) != RC_OK)
+		return RC_MEMORY;
+	for (uint32_t number = before; number < count; number++)
+		init_slot(pool, (uint16_t)number);
+	return RC_OK;
+}
+
+static bool make_room(struct pool *pool, uint32_t count)
+{
+	if (count <= pool->slots.count)
+		return true;
+	return pool->effects->room(pool->io, (uint16_t)count) && add_slots(pool, count) == RC_OK;
+}
+
+static void keep(struct pool *pool, struct slot *slot)
+{
+	dispatch_slot_keep(&pool->dispatch, slot);
+	pool->kept++;
+	if (slot->state == LIFE_RETIRED)
+		pool_slot_fact(pool, slot, FACT_WANTED);
+}
+
+static void keep_those(struct pool *pool, uint32_t count, bool (*is_meant)(const struct slot *))
+{
+	for (uint32_t i = 0; i < pool->slots.count && pool->kept < count; i++) {
+		struct slot *slot = pool_slot(pool, i);
+		if (slot->is_leaving && is_meant(slot))
+			keep(pool, slot);
+	}
+}
+
+static bool is_at_work(const struct slot *slot)
+{
+	return slot->state == LIFE_READY;
+}
+
+static bool is_retired(const struct slot *slot)
+{
+	return slot->state == LIFE_RETIRED;
+}
+
+/* Its next life is started when this one is over. */
+static bool is_any(const struct slot *slot)
+{
+	(void)slot;
+	return true;
+}
+
+/* There is room for them. */
+static void keep_as_many(struct pool *pool, uint32_t count)
+{
+	keep_those(pool, count, is_at_work);
+	keep_those(pool, count, is_retired);
+	keep_those(pool, count, is_any);
+}
+
+enum rc pool_slots_init(struct pool *pool)
+{
+	shelf_init(&pool->slots, sizeof(struct slot));
+	if (alarms_init(&pool->alarms, pool->config.workers) != RC_OK ||
+		add_slots(pool, pool->config.workers) != RC_OK)
+		return RC_MEMORY;
+	pool->wanted = pool->config.workers;
+	keep_as_many(pool, pool->wanted);
+	return RC_OK;
+}
+
+bool pool_keep_another(struct pool *pool)
+{
+	if (!make_room(pool, pool->kept + 1u))
+		return false;
+	keep_as_many(pool, pool->kept + 1u);
+	return true;
+}
+
+/* One that is on its way out already is let go on it. */
+void pool_dismiss(struct pool *pool, struct slot *slot)
+{
+	bool is_on_its_way = slot->state != LIFE_WAITING && slot->state != LIFE_STARTING &&
+			     slot->state != LIFE_READY;
+	dispatch_slot_dismiss(&pool->dispatch, slot);
+	pool->kept--;
+	if (slot->load == 0 && !is_on_its_way)
+		pool_slot_leave(pool, slot);
+}
+
+/* Those that are no workers yet, or no more; then those with the fewest tasks. Of equals those of
+ * before the last restart. */
+uint32_t pool_slot_weight(const struct pool *pool, const struct slot *slot)
+{
+	uint32_t weight = slot->state == LIFE_READY ? 2u + slot->load : slot->state != LIFE_WAITING;
+	return 2 * weight + (slot->generation == pool->generation);
+}
+
+/* Of those that weigh the same the last goes first, so that numbers stay low. */
+static void dismiss_those(struct pool *pool, uint32_t weight)
+{
+	for (uint32_t i = pool->slots.count; i-- > 0 && pool->kept > pool->wanted;) {
+		struct slot *slot = pool_slot(pool, i);
+		if (!slot->is_leaving && pool_slot_weight(pool, slot) == weight)
+			pool_dismiss(pool, slot);
+	}
+}
+
+/* A walk for each weight, and not one for each that leaves: of ten thousand workers most may. */
+void pool_dismiss_surplus(struct pool *pool)
+{
+	for (uint32_t weight = 0; pool->kept > pool->wanted; weight++)
+		dismiss_those(pool, weight);
+}
+
+bool pool_scale(struct pool *pool, uint32_t workers)
+{
+	if (!make_room(pool, workers))
+		return false;
+	pool->is_scaled_up = workers > pool->wanted;
+	pool->wanted = (uint16_t)workers;
+	pace_scaled(&pool->pace, pool->wanted);
+	pool_dismiss_surplus(pool);
+	keep_as_many(pool, workers);
+	pool->roll.wants_look = true;
+	return true;
+}

@@ -1,0 +1,27 @@
+/* How many workers a pool has. Layer: core; part of the pool's inside (pool_parts.h).
+ * A slot is kept or leaves: one that leaves gets nothing more, finishes what is in its pipe and is
+ * retired. Interrupts nobody; never has more slots than were wanted at once, and one. */
+#ifndef CORE_POOL_SCALE_H
+#define CORE_POOL_SCALE_H
+
+#include "base/rc.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pool;
+struct slot;
+
+/* The first slots, before any effect. RC_MEMORY. */
+enum rc pool_slots_init(struct pool *) MUST_CHECK;
+/* So many workers are wanted, 1 to POOL_WORKERS_MAX. False: there is no memory for them. */
+bool pool_scale(struct pool *, uint32_t workers) MUST_CHECK;
+/* One slot more is kept. False: there is no memory for it. */
+bool pool_keep_another(struct pool *) MUST_CHECK;
+/* It gets nothing more, and leaves when its pipe is empty. */
+void pool_dismiss(struct pool *, struct slot *);
+/* Those that are too many leave, the ones that are missed least first. */
+void pool_dismiss_surplus(struct pool *);
+/* By how much it is missed: 0 is the least. */
+uint32_t pool_slot_weight(const struct pool *, const struct slot *);
+
+#endif
