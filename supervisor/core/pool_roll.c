@@ -9,7 +9,7 @@
 void pool_roll_begin(struct pool *pool)
 {
 	pool->generation++;
-	pool->roll = (struct roll){.is_on = true, .wants_look = true};
+	pool->roll = (struct roll){.is_on = true, .wants_look = true, .leaver = pool->roll.leaver};
 	pool_tell(pool,
 		(struct notice){.kind = NOTICE_ROLL_BEGINS, .slot = -1, .number = pool->wanted});
 	/* Perhaps this is what those needed that failed before. */
@@ -72,9 +72,13 @@ static void look_at(struct survey *survey, const struct pool *pool, struct slot 
 		survey->old = slot;
 }
 
+/* The one that was to go for a new one that is no good stays, if it is still at work. */
 static void stop(struct pool *pool, const char *what)
 {
+	struct slot *leaver = pool->roll.leaver;
 	pool->roll.is_on = false;
+	if (leaver && leaver->is_leaving && leaver->state == LIFE_READY)
+		pool_keep(pool, leaver);
 	pool_dismiss_surplus(pool);
 	pool_tell(pool, (struct notice){.kind = NOTICE_ROLL_STOPS, .slot = -1, .what = what});
 }
@@ -96,10 +100,12 @@ static const char *trouble_of(const struct roll *roll)
 
 static void replace(struct pool *pool, const struct survey *survey)
 {
-	if (survey->ready > pool->wanted)
+	if (survey->ready > pool->wanted) {
+		pool->roll.leaver = survey->old;
 		pool_dismiss(pool, survey->old);
-	else if (pool->kept == pool->wanted && !pool_keep_another(pool))
+	} else if (pool->kept == pool->wanted && !pool_keep_another(pool)) {
 		stop(pool, "there is no memory for one worker more");
+	}
 }
 
 static void step(struct pool *pool)

@@ -12,9 +12,10 @@ struct slot;
 
 struct roll {
 	bool is_on;
-	bool wants_look;    /* something happened to a slot since the last look */
-	uint32_t stillborn; /* new workers in a row that never were ready */
-	uint32_t useless;   /* that were, and ended soon, with no answer of another between them */
+	struct slot *leaver; /* the last that it sent away */
+	bool wants_look;     /* something happened to a slot since the last look */
+	uint32_t stillborn;  /* new workers in a row that never were ready */
+	uint32_t useless;    /* that were, and ended soon, with no answer of another between them */
 };
 
 void pool_roll_begin(struct pool *);

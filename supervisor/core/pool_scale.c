@@ -35,7 +35,7 @@ static bool make_room(struct pool *pool, uint32_t count)
 	return pool->effects->room(pool->io, (uint16_t)count) && add_slots(pool, count) == RC_OK;
 }
 
-static void keep(struct pool *pool, struct slot *slot)
+void pool_keep(struct pool *pool, struct slot *slot)
 {
 	dispatch_slot_keep(&pool->dispatch, slot);
 	pool->kept++;
@@ -48,7 +48,7 @@ static void keep_those(struct pool *pool, uint32_t count, bool (*is_meant)(const
 	for (uint32_t i = 0; i < pool->slots.count && pool->kept < count; i++) {
 		struct slot *slot = pool_slot(pool, i);
 		if (slot->is_leaving && is_meant(slot))
-			keep(pool, slot);
+			pool_keep(pool, slot);
 	}
 }
 

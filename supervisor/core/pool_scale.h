@@ -17,6 +17,8 @@ enum rc pool_slots_init(struct pool *) MUST_CHECK;
 bool pool_scale(struct pool *, uint32_t workers) MUST_CHECK;
 /* One slot more is kept. False: there is no memory for it. */
 bool pool_keep_another(struct pool *) MUST_CHECK;
+/* It is wanted again, or still. */
+void pool_keep(struct pool *, struct slot *);
 /* It gets nothing more, and leaves when its pipe is empty. */
 void pool_dismiss(struct pool *, struct slot *);
 /* Those that are too many leave, the ones that are missed least first. */
