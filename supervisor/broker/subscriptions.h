@@ -6,7 +6,8 @@
 
 #include "amqp/channel.h"
 
-/* Each widening doubles the window at least, and the widest is 65,535. */
+/* A widening doubles the window at least, and the widest is 65,535; only one that follows a pool's
+ * growth is smaller, and when there is no place for it the last ones are put together. */
 #define SUBSCRIPTIONS_MAX 20
 /* Of a barrier: the first answer lets go what the broker kept back, the second tells that it is
  * there, one is to spare. */

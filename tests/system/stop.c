@@ -24,7 +24,7 @@ START_TEST(an_idle_one_leaves_at_once)
 	proc_signal(serve, signals[_i]);
 	ck_assert_int_eq(proc_wait(serve), 0);
 	proc_expect_gone(worker);
-	ck_assert_int_eq(client_consumers(site.client, site.queue), 0);
+	client_expect_consumers(site.client, site.queue, 0);
 }
 END_TEST
 
