@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORDS_ROOM   160
-#define SHOWN_ID_MAX 64 /* of a correlation or message id; a longer one is cut */
+#define WORDS_ROOM 160
 
 struct line {
 	enum log_level level;
@@ -19,7 +18,7 @@ struct line {
 	const struct report *report;
 	char exit[WORDS_ROOM];
 	char span[32];
-	char task[SHOWN_ID_MAX + 32]; /* names the task: "task 4711", "task #57" */
+	char task[DELIVERY_NAME_MAX + 32]; /* names the task: "task 4711", "task #57" */
 	struct log_task fields;
 };
 
@@ -347,16 +346,10 @@ static enum log_level level_of(const struct notice *notice, void (**ret_say)(con
 
 static void name_task(struct line *line, const struct delivery *delivery)
 {
-	bool is_correlated = delivery->correlation_id.len > 0;
-	struct text id = is_correlated ? delivery->correlation_id : delivery->message_id;
+	char room[DELIVERY_NAME_ROOM];
+	struct text name = delivery_name(delivery, room);
 
-	if (id.len > SHOWN_ID_MAX)
-		id.len = SHOWN_ID_MAX;
-	if (id.len)
-		snprintf(line->task, sizeof line->task, "task %.*s", TEXT_ARGS(id));
-	else
-		snprintf(line->task, sizeof line->task, "task #%llu",
-			(unsigned long long)delivery->tag);
+	snprintf(line->task, sizeof line->task, "task %.*s", TEXT_ARGS(name));
 	line->fields = (struct log_task){.name = text_from(line->task + strlen("task ")),
 		.attempt = line->notice->slot >= 0 ? delivery->attempt + 1u : 0,
 		.reason = reason_words(line->notice->reason),

@@ -26,6 +26,18 @@ void delivery_free(struct delivery *delivery)
 	free(delivery);
 }
 
+struct text delivery_name(const struct delivery *delivery, char room[DELIVERY_NAME_ROOM])
+{
+	bool is_correlated = delivery->correlation_id.len > 0;
+	struct text id = is_correlated ? delivery->correlation_id : delivery->message_id;
+	if (id.len == 0) {
+		id = text_decimal(delivery->tag, room + 1);
+		room[DELIVERY_NAME_ROOM - 1 - id.len] = '#';
+		return text_of(room + DELIVERY_NAME_ROOM - 1 - id.len, id.len + 1);
+	}
+	return text_of(id.ptr, id.len < DELIVERY_NAME_MAX ? id.len : DELIVERY_NAME_MAX);
+}
+
 size_t delivery_size(const struct delivery *delivery)
 {
 	return sizeof *delivery + delivery->room;

@@ -64,6 +64,11 @@ struct delivery {
  * slot -1. NULL: out of memory. */
 struct delivery *delivery_new(size_t room);
 void delivery_free(struct delivery *);
+#define DELIVERY_NAME_MAX  64 /* bytes; a longer one is cut */
+#define DELIVERY_NAME_ROOM (1 + TEXT_DECIMAL_MAX)
+/* What people call it: its correlation id, else its message id, else "#" and its tag. In the
+ * delivery, or in room. */
+struct text delivery_name(const struct delivery *, char room[DELIVERY_NAME_ROOM]);
 /* Bytes it holds in memory, for the limits. */
 size_t delivery_size(const struct delivery *);
 

@@ -17,6 +17,7 @@ struct pool *pool_new(
 	pool->io = io;
 	pool->now = now;
 	pool->send_again = MTIME_NEVER;
+	pool->delivered_at = MTIME_NEVER;
 	source_init(&pool->source, 0, effects, io);
 	dispatch_init(
 		&pool->dispatch, config->pipeline ? MTIME_NEVER : config->pipe_wait, effects, io);

@@ -46,6 +46,10 @@ struct pool {
 	struct dispatch dispatch;
 	struct alarms alarms;
 	struct pace pace;
+
+	/* for those who watch: pool_facts.h */
+	uint64_t deliveries; /* taken since the start */
+	mtime delivered_at;  /* the last of them; MTIME_NEVER: none yet */
 };
 
 /* How an attempt ended. */

@@ -43,6 +43,7 @@ static void act_spawn(struct pool *pool, struct slot *slot)
 		slot->is_proven = false;
 	slot->generation = pool->generation;
 	slot->has_answered = false;
+	slot->answers = 0;
 	slot->is_timed = false;
 	slot->ready_at = MTIME_NEVER;
 	set_alarm(pool, slot, pool->config.boot_limit);
@@ -286,6 +287,7 @@ static void end_attempt(
 	tell_held_up(pool, slot, slot->life, took);
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
 	slot->has_answered = slot->is_proven = true;
+	slot->answers++;
 	pool_roll_answered(pool, slot);
 	forget_soft_limit(pool, slot);
 	/* It answered though we had given it up: those behind are nobody's fault. */

@@ -74,7 +74,8 @@ void pool_on_delivery(struct pool *pool, const struct event *event)
 		delivery_free(delivery);
 		return;
 	}
-	delivery->queued_at = pool->now;
+	delivery->queued_at = pool->delivered_at = pool->now;
+	pool->deliveries++;
 	pool_arrive(pool, delivery);
 	if (pool->phase == POOL_DRAINS && source->state == SOURCE_IS_RESTED)
 		pool_hand_back(pool);

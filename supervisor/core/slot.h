@@ -31,6 +31,7 @@ struct slot {
 	bool has_answered;  /* in this life */
 	bool is_proven;     /* it has, in this life or before, and no life came to nothing since */
 	bool is_timed;      /* its head's soft limit is set, or was over already */
+	uint32_t answers;   /* in this life */
 	uint32_t failures;  /* lives in a row that came to nothing */
 	mtime ready_at;     /* MTIME_NEVER: not yet */
 

@@ -1,0 +1,81 @@
+#include "core/pool_facts.h"
+
+#include "core/pool_parts.h"
+
+#include <assert.h>
+
+static enum pool_standing standing_of(const struct pool *pool)
+{
+	if (pool_is_quiet(pool))
+		return POOL_IS_STOPPED;
+	if (pool->phase != POOL_RUNS)
+		return pool->phase == POOL_DRAINS ? POOL_IS_DRAINING : POOL_IS_STOPPING;
+	if (pool->is_paused)
+		return POOL_IS_PAUSED;
+	if (!pool->source.has_wish)
+		return POOL_IS_STARTING;
+	if (!source_wishes(&pool->source, SOURCE_CONSUME))
+		return POOL_IS_RESTING;
+	return pool->source.state == SOURCE_IS_CONSUMING ? POOL_IS_CONSUMING : POOL_IS_CONNECTING;
+}
+
+struct pool_facts pool_facts(const struct pool *pool)
+{
+	return (struct pool_facts){
+		.standing = standing_of(pool),
+		.wanted = pool->wanted,
+		.is_rolling = pool->roll.is_on,
+		.ready = pool->ready,
+		.failing = pool->failing,
+		.waiting = pool->dispatch.open.backlog,
+		.in_pipes = pool->dispatch.in_pipes,
+		.unacked = pool->source.open,
+		.window = pool->source.window,
+		.unconfirmed = pool->outbox.count,
+		.unconfirmed_bytes = pool->outbox.bytes,
+		.deliveries = pool->deliveries,
+		.delivered_at = pool->delivered_at,
+	};
+}
+
+struct slot_counts pool_slot_counts(const struct pool *pool)
+{
+	struct slot_counts counts = {0};
+	for (uint32_t i = 0; i < pool->slots.count; i++) {
+		const struct slot *slot = pool_slot(pool, i);
+		counts.by_state[slot->state]++;
+		counts.busy += slot->state == LIFE_READY && slot->load > 0;
+	}
+	return counts;
+}
+
+uint16_t pool_slot_count(const struct pool *pool)
+{
+	return (uint16_t)pool->slots.count;
+}
+
+struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
+{
+	assert(number < pool->slots.count);
+	const struct slot *slot = pool_slot(pool, number);
+	return (struct slot_facts){
+		.life = slot->life,
+		.state = slot->state,
+		.failures = slot->failures,
+		.answers = slot->answers,
+		.ready_at = slot->ready_at,
+		.tasks = slot->load,
+		.head = slot_head(slot),
+		.since = slot->since,
+	};
+}
+
+const char *pool_standing_words(enum pool_standing standing)
+{
+	static const char *const words[] = {
+#define X(standing, words) [standing] = words,
+		POOL_STANDINGS(X)
+#undef X
+	};
+	return words[standing];
+}

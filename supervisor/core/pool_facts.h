@@ -1,0 +1,69 @@
+/* What a pool looks like from outside, for those who watch it. Layer: core, pure.
+ * Copies for the moment of the call; nothing here changes a pool or is asked by a decision. */
+#ifndef CORE_POOL_FACTS_H
+#define CORE_POOL_FACTS_H
+
+#include "core/life.h"
+#include "core/pool.h"
+
+/* What it is doing, as a whole; the words are an interface (docs/control.md). */
+#define POOL_STANDINGS(X)                                                                          \
+	X(POOL_IS_STARTING, "starting")     /* no worker has been ready yet */                     \
+	X(POOL_IS_CONNECTING, "connecting") /* it would consume, but has no channel */             \
+	X(POOL_IS_CONSUMING, "consuming")   /* as far as the pool knows: see consumer.h */         \
+	X(POOL_IS_RESTING, "resting")       /* no worker lives: it takes nothing */                \
+	X(POOL_IS_PAUSED, "paused")         /* by command */                                       \
+	X(POOL_IS_DRAINING, "draining")     /* it finishes what is in hand, and leaves */          \
+	X(POOL_IS_STOPPING, "stopping")     /* by force */                                         \
+	X(POOL_IS_STOPPED, "stopped")
+
+enum pool_standing {
+#define X(standing, words) standing,
+	POOL_STANDINGS(X)
+#undef X
+};
+
+#define X(state) +1
+enum { LIFE_STATE_COUNT = 0 LIFE_STATES(X) };
+#undef X
+
+struct pool_facts {
+	enum pool_standing standing;
+	uint16_t wanted;                       /* workers */
+	bool is_rolling;                       /* they are being replaced, one by one */
+	uint16_t ready;                        /* slots in LIFE_READY */
+	uint16_t failing;                      /* slots whose last lives came to nothing */
+	uint32_t waiting;                      /* tasks that no worker has yet */
+	uint32_t in_pipes;                     /* tasks that one has, begun or not */
+	uint32_t unacked;                      /* all that the broker waits for */
+	uint32_t window;                       /* how many it may hand over; 0: never asked */
+	size_t unconfirmed, unconfirmed_bytes; /* replies and copies */
+	uint64_t deliveries;                   /* since the start */
+	mtime delivered_at;                    /* the last of them; MTIME_NEVER: none yet */
+};
+
+struct slot_counts {
+	uint16_t by_state[LIFE_STATE_COUNT];
+	uint16_t busy; /* of those in LIFE_READY: with a task */
+};
+
+struct slot_facts {
+	uint32_t life; /* of the present process, or the next one */
+	enum life_state state;
+	uint32_t failures;           /* lives in a row that came to nothing */
+	uint32_t answers;            /* in this life */
+	mtime ready_at;              /* MTIME_NEVER: not yet */
+	uint16_t tasks;              /* in its pipe */
+	const struct delivery *head; /* the one at work; borrowed until the next step; NULL: none */
+	mtime since;                 /* when it was begun */
+};
+
+struct pool_facts pool_facts(const struct pool *);
+/* O(slots). */
+struct slot_counts pool_slot_counts(const struct pool *);
+/* There are slots from 0 to below that; those not wanted any more are retired. */
+uint16_t pool_slot_count(const struct pool *);
+struct slot_facts pool_slot_facts(const struct pool *, uint16_t slot);
+const char *pool_standing_words(enum pool_standing);
+
+#endif

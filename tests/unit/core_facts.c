@@ -1,0 +1,157 @@
+/* What is seen from outside is what is so: standing, slots, tasks, and a task's name. */
+#include "core/delivery.h"
+#include "core/pool_facts.h"
+#include "unit/support/core/rig.h"
+
+#include <stdio.h>
+
+static void expect_standing(const struct rig *rig, const char *words)
+{
+	ck_assert_str_eq(pool_standing_words(pool_facts(rig->pool).standing), words);
+}
+
+START_TEST(a_life_has_its_standings)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	rig_new(&rig, &config);
+	expect_standing(&rig, "starting");
+	rig_turn(&rig);
+	rig_ready(&rig, 0, 1);
+	rig_turn(&rig);
+	expect_standing(&rig, "connecting");
+	rig_source_up(&rig);
+	expect_standing(&rig, "consuming");
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	expect_standing(&rig, "resting");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_turn(&rig);
+	expect_standing(&rig, "consuming");
+	rig_command(&rig, COMMAND_PAUSE);
+	expect_standing(&rig, "paused");
+	rig_command(&rig, COMMAND_RESUME);
+	rig_turn(&rig);
+	expect_standing(&rig, "consuming");
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_command(&rig, COMMAND_DRAIN);
+	expect_standing(&rig, "draining");
+	rig_command(&rig, COMMAND_FORCE);
+	expect_standing(&rig, "stopping");
+	rig_gone(&rig, 0, 2);
+	rig_turn(&rig);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	expect_standing(&rig, "stopped");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(tasks_are_where_they_are)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(2, 2));
+	struct pool_facts facts = pool_facts(rig.pool);
+	ck_assert_uint_eq(facts.deliveries, 0);
+	ck_assert_int_eq(facts.delivered_at, MTIME_NEVER);
+	ck_assert_uint_eq(facts.wanted, 2);
+	ck_assert_uint_eq(pool_slot_count(rig.pool), 2);
+	ck_assert_uint_eq(facts.ready, 2);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).by_state[LIFE_READY], 2);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).busy, 0);
+	rig_deliver(&rig, 1, 5);
+	rig_turn(&rig);
+	facts = pool_facts(rig.pool);
+	ck_assert_uint_eq(facts.deliveries, 5);
+	ck_assert_int_eq(facts.delivered_at, rig.now);
+	ck_assert_uint_eq(facts.waiting, 1);
+	ck_assert_uint_eq(facts.in_pipes, 4);
+	ck_assert_uint_eq(facts.unacked, 5);
+	ck_assert_uint_eq(facts.window, 100);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).busy, 2);
+	rig_answer(&rig, 0, 500);
+	facts = pool_facts(rig.pool);
+	ck_assert_uint_eq(facts.unconfirmed, 1);
+	ck_assert_uint_gt(facts.unconfirmed_bytes, 0);
+	ck_assert_uint_eq(facts.in_pipes, 3);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_slot_tells_its_life)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 2));
+	struct slot_facts slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_uint_eq(slot.life, 1);
+	ck_assert_int_eq(slot.state, LIFE_READY);
+	ck_assert_int_le(slot.ready_at, rig.now);
+	ck_assert_ptr_null(slot.head);
+	rig_deliver(&rig, 1, 3);
+	rig_turn(&rig);
+	mtime sent = rig.now;
+	rig_wait(&rig, MTIME_SECOND);
+	slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_uint_eq(slot.tasks, 2);
+	ck_assert_uint_eq(slot.head->tag, 1);
+	ck_assert_int_eq(slot.since, sent);
+	rig_answer(&rig, 0, 200);
+	slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_uint_eq(slot.answers, 1);
+	ck_assert_uint_eq(slot.head->tag, 2);
+	ck_assert_int_eq(slot.since, rig.now);
+	rig_gone(&rig, 0, 1);
+	slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_uint_eq(slot.life, 2);
+	ck_assert_int_eq(slot.state, LIFE_WAITING);
+	rig_turn(&rig);
+	slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_int_eq(slot.state, LIFE_STARTING);
+	ck_assert_uint_eq(slot.answers, 0);
+	ck_assert_int_eq(slot.ready_at, MTIME_NEVER);
+	rig_gone(&rig, 0, 2);
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 0).failures, 1);
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 1);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).by_state[LIFE_WAITING], 1);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_task_has_a_name)
+{
+	static const char letters[] = "0123456789012345678901234567890123456789"
+				      "0123456789012345678901234567890123456789";
+	static const struct {
+		const char *correlation, *message;
+		uint64_t tag;
+		const char *name;
+	} cases[] = {
+		{"c", "m", 1, "c"},
+		{"", "m", 1, "m"},
+		{"", "", 7, "#7"},
+		{"", "", UINT64_MAX, "#18446744073709551615"},
+	};
+	char room[DELIVERY_NAME_ROOM];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct delivery *delivery = rig_delivery(cases[i].tag);
+		delivery->correlation_id = text_from(cases[i].correlation);
+		delivery->message_id = text_from(cases[i].message);
+		ck_assert(text_is(delivery_name(delivery, room), text_from(cases[i].name)));
+		delivery->correlation_id = text_from(letters);
+		ck_assert(text_is(
+			delivery_name(delivery, room), text_of(letters, DELIVERY_NAME_MAX)));
+		delivery_free(delivery);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("core_facts");
+	UNIT_CASE(s, "facts", a_life_has_its_standings, tasks_are_where_they_are,
+		a_slot_tells_its_life, a_task_has_a_name);
+	return s;
+}
+
+UNIT_MAIN(suite)
