@@ -1,5 +1,7 @@
 #include "config/check.h"
 
+#include "config/listen.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +158,26 @@ static void imply_interrupt(struct draft *draft, struct config_pool *pool)
 	if (pool->pipeline != 1)
 		contradicts(draft, "pipeline", "interrupt: true", "1");
 	pool->pipeline = 1;
+}
+
+void check_root(struct draft *draft)
+{
+	const struct config *config = draft->base;
+	struct listen_address address;
+	struct buf shown;
+	if (!config->http_listen || strcmp(config->http_listen, "off") == 0 ||
+		listen_parse(text_from(config->http_listen), &address))
+		return;
+	buf_init(&shown, 1024);
+	problems_quote(&shown, text_from(config->http_listen));
+	if (shown.failed)
+		draft->problems->memory = true;
+	else
+		problems_add(draft->problems, place_of(draft, "http.listen"),
+			"http.listen is %.*s; an address in numbers and a port, such as "
+			"127.0.0.1:9464 or [::1]:9464, or off is needed",
+			TEXT_ARGS(buf_text(&shown)));
+	buf_release(&shown);
 }
 
 void check_pool(struct draft *draft)

@@ -6,6 +6,8 @@
 #include "config/config.h"
 #include "config/draft.h"
 
+/* Checks what is for the whole. */
+void check_root(struct draft *);
 /* Completes and checks the pool of a draft. */
 void check_pool(struct draft *);
 /* draft's pool is the last of count; it must not have the name of an earlier one. */

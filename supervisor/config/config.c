@@ -215,6 +215,7 @@ static enum rc load_all(struct load *load)
 		return rc;
 	add_flag(&load->root, (struct flag){"log.level", load->flags->log_level});
 	add_flag(&load->root, (struct flag){"log.format", load->flags->log_format});
+	check_root(&load->root);
 	load_addresses(load);
 	load->config->heartbeat = whole_seconds(load->config->heartbeat);
 	return RC_OK;
@@ -251,15 +252,21 @@ enum rc config_load(const struct config_flags *flags, char *const *environment, 
 	return rc;
 }
 
-void config_free(struct config *config)
+static void release_values(enum setting_scope scope, void *base)
 {
 	size_t count;
-	const struct setting *settings = settings_of(SETTING_POOL, &count);
+	const struct setting *setting = settings_of(scope, &count);
+	for (; count > 0; count--, setting++)
+		value_release(setting, base);
+}
+
+void config_free(struct config *config)
+{
 	if (!config)
 		return;
 	for (size_t i = 0; i < config->pool_count; i++)
-		for (size_t j = 0; j < count; j++)
-			value_release(&settings[j], &config->pools[i]);
+		release_values(SETTING_POOL, &config->pools[i]);
+	release_values(SETTING_ROOT, config);
 	free(config->pools);
 	broker_urls_free(config->hosts, config->host_count);
 	free(config);

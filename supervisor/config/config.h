@@ -13,6 +13,7 @@
 #define CONFIG_PREFETCH_MAX 65535
 #define CONFIG_PIPELINE_MAX 64
 #define CONFIG_DELAYS_MAX   16
+#define CONFIG_SOCKET_MAX   107 /* bytes of a Unix socket's path */
 
 enum pipe_form { PIPE_PATH, PIPE_FIFO, PIPE_COREFX };
 enum config_declare { CONFIG_DECLARE_OFF, CONFIG_DECLARE_PASSIVE, CONFIG_DECLARE_ON };
@@ -80,6 +81,8 @@ struct config {
 	mtime drain; /* the one deadline of a graceful stop */
 	enum log_level log_level;
 	enum config_log_format { CONFIG_LOG_AUTO, CONFIG_LOG_TEXT, CONFIG_LOG_JSON } log_format;
+	char *control_socket; /* a path; "auto", "off" */
+	char *http_listen;    /* listen.h; "off" */
 	struct config_pool *pools;
 	size_t pool_count;
 };

@@ -71,6 +71,25 @@ static const struct setting root_settings[] = {
 		.flag = "--log-format",
 		.help = "Lines for people or JSON for programs; auto: text on a terminal, else "
 			"json."},
+	{.key = "control.socket",
+		.type = SETTING_TEXT,
+		.offset = ROOT(control_socket),
+		.least = 1,
+		.most = CONFIG_SOCKET_MAX,
+		.fallback = "auto",
+		.variable = "WPOOL_CONTROL_SOCKET",
+		.help = "The Unix socket that `wpool status` and its like ask (docs/control.md): a path, or off; "
+			"auto: `$XDG_RUNTIME_DIR/wpool/control.sock`, else "
+			"`/run/wpool/control.sock`. Each supervisor needs its own."},
+	{.key = "http.listen",
+		.type = SETTING_TEXT,
+		.offset = ROOT(http_listen),
+		.least = 1,
+		.most = 64,
+		.fallback = "off",
+		.variable = "WPOOL_HTTP_LISTEN",
+		.help = "Where metrics and health can be asked for over TCP: `127.0.0.1:9464`, "
+			"`[::1]:9464`, or off."},
 };
 
 static const struct setting pool_settings[] = {

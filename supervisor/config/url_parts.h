@@ -1,4 +1,4 @@
-/* What the files of the url module share. Layer: config; for url*.c alone. */
+/* What the files of the url module share. Layer: config; for url*.c and listen.c alone. */
 #ifndef CONFIG_URL_PARTS_H
 #define CONFIG_URL_PARTS_H
 

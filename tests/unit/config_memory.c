@@ -67,6 +67,8 @@ void free(void *memory)
 
 static const char yaml[] =
 	"broker: {url: [\"amqp://u:p@h/v\", 'amqps://[::1]?cacertfile=a&certfile=b&keyfile=c']}\n"
+	"control: {socket: /run/x}\n"
+	"http: {listen: '127.0.0.1:1'}\n"
 	"pools:\n"
 	"  - {queue: q, command: [w, a, b], limits: {hard: 3s}}\n"
 	"  - {queue: '${Q:-r}', command: \"w 'a b'\", name: x}\n";

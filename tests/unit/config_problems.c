@@ -139,12 +139,18 @@ static const struct problem_case pool_cases[] = {
 	{"broker: {urls: 'amqp://u:secret@h'}\n", "4: broker.urls is unknown; the nearest is url"},
 	{"broker: {heartbeat: 0s}\n",
 		"4: broker.heartbeat is \"0s\"; a duration from 1s to 65535s, such as 15s, is needed"},
+	{"http: {listen: 'localhost:80'}\n",
+		"4: http.listen is \"localhost:80\"; an address in numbers and a port, such as "
+		"127.0.0.1:9464 or [::1]:9464, or off is needed"},
+	{"control: {socket: ''}\n",
+		"4: control.socket is \"\"; a text of 1 to 107 bytes is needed"},
 	{"log: {level: loud}\n", "4: log.level is \"loud\"; debug, info, warn or error is needed"},
 	{"log: debug\n", "4: log is a text; keys are needed: level, format"},
 	{"drian: 3s\n", "4: drian is unknown; the nearest is drain"},
 	{"pool: []\n", "4: pool is unknown; the nearest is pools"},
 	{"pools: []\n", "4: \"pools\" is there twice, first on line 1"},
-	{"metrics: {}\n", "4: metrics is unknown; there are broker, drain, log, pools"},
+	{"metrics: {}\n",
+		"4: metrics is unknown; there are broker, drain, log, control, http, pools"},
 };
 
 START_TEST(test_pool_problem)
@@ -177,7 +183,7 @@ static const struct {
 		":1: pools is no list, or empty; a list of pools is needed, each with queue and "
 		"command"},
 	{TEXT("text"),
-		":1: the file is a text; keys are needed: broker, drain, log, pools\n"
+		":1: the file is a text; keys are needed: broker, drain, log, control, http, pools\n"
 		"wpool.yaml: pools is missing; a list of pools is needed, each with queue and "
 		"command"},
 	{TEXT("a: 1\nb: [\n"),

@@ -1,0 +1,17 @@
+/* An address to listen at, in numbers: "127.0.0.1:9464", "[::1]:9464". Layer: config. Pure. */
+#ifndef CONFIG_LISTEN_H
+#define CONFIG_LISTEN_H
+
+#include "base/text.h"
+
+#include <sys/socket.h>
+
+struct listen_address {
+	struct sockaddr_storage storage;
+	socklen_t len;
+};
+
+/* False: not of that form, or its port is above 65535. Names are not looked up. */
+bool listen_parse(struct text, struct listen_address *ret);
+
+#endif
