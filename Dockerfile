@@ -4,6 +4,7 @@ RUN apt-get update \
  && apt-get install -y --no-install-recommends \
         gcc libc6-dev make pkg-config \
         librabbitmq-dev libmsgpack-dev libev-dev libssl-dev libyaml-dev libjansson-dev \
+        libmicrohttpd-dev libcurl4-openssl-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
@@ -20,9 +21,10 @@ FROM debian:12-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
         librabbitmq4 libmsgpackc2 libev4 libssl3 libyaml-0-2 libjansson4 ca-certificates \
-        python3 python3-msgpack \
+        libmicrohttpd12 libcurl4 python3 python3-msgpack \
  && rm -rf /var/lib/apt/lists/* \
- && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin wpool
+ && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin wpool \
+ && install -d -o wpool -g wpool -m 700 /run/wpool
 COPY --from=build /image/ /
 ENV SAMPLES_C=/usr/local/lib/wpool/samples \
     SAMPLES_PYTHON=/usr/local/share/wpool/samples \

@@ -48,8 +48,8 @@ libs_wire    := -lmsgpackc
 libs_message := $(libs_wire) $(libs_amqp)
 libs_broker  := $(libs_message)
 libs_config  := -lyaml
-libs_io      := $(libs_broker) $(libs_config) -lev -lssl -lcrypto -lpthread
-libs_cli     := $(libs_io)
+libs_io      := $(libs_broker) $(libs_config) -lev -lmicrohttpd -lssl -lcrypto -lpthread
+libs_cli     := $(libs_io) -ljansson -ldl
 
 ## make            build wpool, the SDK and the samples
 ## make demo       install what is missing, start a private RabbitMQ, show real work

@@ -22,7 +22,7 @@ fuzz_parts  := $(BUILD)/tests/fuzz/fuzz.o $(BUILD)/tests/fuzz/memory.o
 $(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/targets/%.o $(fuzz_parts) $(fuzz_main) \
 		$(BUILD)/fuzz/support.a $(foreach l,$(below_cli),$(library_$(l)))
 	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) $(FUZZ_ENGINE) -o $@ $^ $(libs_cli) -ljansson
+	@$(CC) $(ALL_LDFLAGS) $(FUZZ_ENGINE) -o $@ $^ $(libs_cli)
 
 fuzz-programs: $(fuzz_programs)
 
