@@ -1,54 +1,16 @@
 /* A wish is never carried out in the middle of something: it is noted, and pursue() looks at it
  * when the channel has come to rest. So every wait for the broker has one answer
  * to wait for, in whatever order an operator, a worker and the broker change their minds. */
-#include "broker/consumer.h"
+#include "broker/consumer_state.h"
 
 #include "base/crash_point.h"
 #include "broker/intake.h"
-#include "broker/patience.h"
-#include "broker/subscriptions.h"
 
 #include <stdlib.h>
 
 #define WAIT_FIRST (500 * MTIME_MS)
 /* A missing queue is looked for often: people want their tasks back soon after they made it. */
 #define WAIT_LAST (4 * MTIME_SECOND)
-
-#define CONSUMER_STATES(X)                                                                         \
-	X(OFFLINE) /* no connection */                                                             \
-	X(WAITING) /* until retry_at; the channel may be open or not */                            \
-	X(OPENING)                                                                                 \
-	X(DECLARING)                                                                               \
-	X(AT_REST)    /* all is declared, no answer is awaited */                                  \
-	X(STARTING)   /* basic.consume is sent */                                                  \
-	X(CANCELLING) /* basic.cancel is sent */                                                   \
-	X(BARRIER)    /* synchronous commands: what was sent before them has arrived */            \
-	X(CLOSING)                                                                                 \
-	X(ENDED) /* closed as wished; nothing starts it again */
-
-enum consumer_state {
-#define X(state) state,
-	CONSUMER_STATES(X)
-#undef X
-};
-
-struct consumer {
-	const struct consumer_config *config; /* borrowed */
-	const struct notes *notes;            /* borrowed */
-	struct pool *pool;                    /* borrowed */
-	struct connection *connection;        /* borrowed, NULL: offline */
-	enum consumer_state state;
-	enum source_wish wish;
-	uint16_t wished_window;
-	struct subscriptions subscriptions;
-	uint32_t epoch;
-	bool told_up; /* the pool knows of this epoch */
-	bool settled; /* something for good, in this epoch */
-	bool lost;    /* the broker cancelled a subscription: look at the queue first */
-	struct topology topology;
-	struct patience patience;
-	mtime retry_at; /* MTIME_NEVER: no wait */
-};
 
 struct consumer *consumer_new(const struct consumer_config *config, const struct notes *notes)
 {

@@ -40,6 +40,9 @@ void consumer_on_event(struct consumer *, const struct amqp_event *, mtime now);
  * the content is dropped. NULL: out of memory. */
 uint8_t *consumer_content_memory(struct consumer *, size_t len, void **ret_owner);
 
+/* Messages may come: as far as is known the broker has a consumer of ours at the queue. */
+bool consumer_is_consuming(const struct consumer *);
+
 /* The pool's effects on its source (core/effects.h). */
 void consumer_wish(struct consumer *, enum source_wish, uint32_t window);
 void consumer_ack(struct consumer *, uint64_t tag, bool multiple);

@@ -174,6 +174,26 @@ START_TEST(a_cancel_by_the_broker_is_told_before_the_next_look)
 }
 END_TEST
 
+/* What readiness rests on: a wish is not enough, nor what was asked for and not granted. */
+START_TEST(it_consumes_when_the_broker_has_said_so)
+{
+	ck_assert(consumer_is_consuming(consumer));
+	happens(AMQP_CANCELLED, TEXT("wpool-0000000001"));
+	ck_assert(!consumer_is_consuming(consumer));
+	consumer_tick(consumer, MTIME_MINUTE); /* it looks, finds the queue, asks */
+	ck_assert_str_eq(said, "ocLc");
+	ck_assert(!consumer_is_consuming(consumer));
+	happens(AMQP_CONSUME_OK, TEXT_NONE);
+	ck_assert(consumer_is_consuming(consumer));
+	consumer_wish(consumer, SOURCE_CONSUME, 20); /* one more beside it */
+	consumer_tick(consumer, MTIME_MINUTE);
+	ck_assert_str_eq(said, "ocLcc");
+	ck_assert(consumer_is_consuming(consumer));
+	consumer_down(consumer, MTIME_MINUTE);
+	ck_assert(!consumer_is_consuming(consumer));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/consumer");
@@ -186,6 +206,7 @@ static Suite *suite(void)
 	TCase *stays = tcase_create("stay");
 	tcase_add_checked_fixture(stays, set_up, tear_down);
 	tcase_add_test(stays, a_cancel_by_the_broker_is_told_before_the_next_look);
+	tcase_add_test(stays, it_consumes_when_the_broker_has_said_so);
 	suite_add_tcase(s, leaves);
 	suite_add_tcase(s, stays);
 	return s;
