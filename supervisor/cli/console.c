@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -11,6 +12,14 @@ bool console_has_colour(void)
 {
 	const char *unwanted = getenv("NO_COLOR");
 	return isatty(STDERR_FILENO) && !(unwanted && *unwanted);
+}
+
+size_t console_width(void)
+{
+	struct winsize size;
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+		return 0;
+	return size.ws_col;
 }
 
 /* False: there is none left. */

@@ -7,6 +7,8 @@
 
 /* stderr is a terminal, and NO_COLOR is not set or empty (https://no-color.org). */
 bool console_has_colour(void);
+/* Characters of a line on the terminal that stdout is; 0: it is none. */
+size_t console_width(void);
 /* Logs each line of what was odd about a configuration. */
 void console_warn(struct text lines);
 /* The lines of what was wrong with it. A file's begin as compilers' do, with the file; others with

@@ -1,10 +1,11 @@
 /* `wpool dead-letters list` and `show`: what is there, read and left in place. All of it is kept
  * until the broker has its messages back: a reader of ours that pauses must not hold them. */
+#include "cli/console.h"
 #include "cli/dead_letters.h"
-#include "cli/dead_letters_grid.h"
 #include "cli/dead_letters_json.h"
 #include "cli/dead_letters_reader.h"
 #include "cli/dead_letters_show.h"
+#include "cli/grid.h"
 
 #include "amqp/table.h"
 #include "base/json.h"
@@ -15,9 +16,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 static const struct grid_column columns[] = {
 	{.title = "FIRST FAILED", .is_whole = true},
@@ -135,14 +134,6 @@ static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 
 static const struct reader_handler handler = {.on_letter = on_letter};
 
-static size_t terminal_width(void)
-{
-	struct winsize size;
-	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
-		return 0;
-	return size.ws_col;
-}
-
 static void put_out(const struct listing *l)
 {
 	struct text text = buf_text(&l->out);
@@ -175,7 +166,7 @@ static void print_words(struct listing *l)
 static int print(struct listing *l, int exit_code)
 {
 	if (!l->what->json && !l->with_body)
-		grid_write(&l->grid, terminal_width(), &l->out);
+		grid_write(&l->grid, console_width(), &l->out);
 	if (l->has_failed || l->out.failed)
 		return EX_OSERR;
 	if (l->what->json)

@@ -2,10 +2,10 @@
 #include "unit/unit.h"
 
 #include "amqp/table.h"
-#include "cli/dead_letters_grid.h"
 #include "cli/dead_letters_json.h"
 #include "cli/dead_letters_letter.h"
 #include "cli/dead_letters_show.h"
+#include "cli/grid.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* A dead letter and the conditions of --match: what `dead-letters` shows of it is JSON that can be
  * read, or text that cannot harm a terminal, whatever a publisher put into it. */
 #include "amqp/table.h"
-#include "cli/dead_letters_grid.h"
 #include "cli/dead_letters_json.h"
 #include "cli/dead_letters_letter.h"
 #include "cli/dead_letters_show.h"
+#include "cli/grid.h"
 #include "fuzz/feed.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"

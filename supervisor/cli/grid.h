@@ -1,12 +1,12 @@
 /* Rows in aligned columns, for people. Layer: cli. Without I/O.
  * Columns in which no row has anything are left out; where a line is to be narrower than the rest,
  * the widest columns are cut. */
-#ifndef CLI_DEAD_LETTERS_GRID_H
-#define CLI_DEAD_LETTERS_GRID_H
+#ifndef CLI_GRID_H
+#define CLI_GRID_H
 
 #include "base/buf.h"
 
-#define GRID_COLUMNS_MAX 10
+#define GRID_COLUMNS_MAX 12
 /* Characters of a cell, whatever the line may hold: a foreign message can say anything, and one of
  * them should not pad the rows of all. */
 #define GRID_CELL_MAX  256

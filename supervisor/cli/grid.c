@@ -1,4 +1,4 @@
-#include "cli/dead_letters_grid.h"
+#include "cli/grid.h"
 
 #include "base/utf8.h"
 
