@@ -12,7 +12,7 @@ every_system_program := $(system_topics:%=$(BUILD)/tests/system/%)
 
 $(every_system_program): $(BUILD)/tests/system/%: $(BUILD)/tests/system/%.o $(harness_objects)
 	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq $(shell pkg-config --libs check)
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq -ljansson $(shell pkg-config --libs check)
 
 # The supervisor that a test can kill at labelled points; its objects lie in a folder of their own.
 $(BUILD)/wpool-crash: crash-objects

@@ -7,6 +7,9 @@ int serve_main(int argc, char **argv);
 int publish_main(int argc, char **argv);
 int request_main(int argc, char **argv);
 int dead_letters_main(int argc, char **argv);
+int status_main(int argc, char **argv);
+int pools_main(int argc, char **argv);
+int workers_main(int argc, char **argv);
 int check_config_main(int argc, char **argv);
 
 #endif

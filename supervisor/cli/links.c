@@ -28,10 +28,17 @@ static void check_channels(const struct links *links, const struct connection *c
 			connection_channel_max(connection), links->count);
 }
 
+static void count_up(struct link_count *count)
+{
+	count->is_up = true;
+	count->ups++;
+}
+
 static void on_consume_up(void *ctx, struct connection *connection)
 {
 	struct links *links = ctx;
 
+	count_up(&links->consumes);
 	check_channels(links, connection);
 	for (size_t i = 0; i < links->count; i++)
 		consumer_up(station_consumer(links->stations[i]), connection, clock_now());
@@ -42,6 +49,7 @@ static void on_consume_down(void *ctx, bool by_error)
 	struct links *links = ctx;
 
 	(void)by_error;
+	links->consumes.is_up = false;
 	for (size_t i = 0; i < links->count; i++)
 		consumer_down(station_consumer(links->stations[i]), clock_now());
 }
@@ -73,6 +81,7 @@ static void on_publish_up(void *ctx, struct connection *connection)
 {
 	struct links *links = ctx;
 
+	count_up(&links->publishes);
 	for (size_t i = 0; i < links->count; i++) {
 		station_set_frame_max(links->stations[i], connection_frame_max(connection));
 		publisher_up(station_publisher(links->stations[i]), connection, clock_now());
@@ -85,6 +94,7 @@ static void on_publish_down(void *ctx, bool by_error)
 	enum outbox_loss loss;
 	size_t publishing = 0;
 
+	links->publishes.is_up = links->is_blocked = false;
 	for (size_t i = 0; i < links->count; i++)
 		publishing += publisher_is_publishing(station_publisher(links->stations[i]));
 	loss = publisher_loss(by_error, publishing);
@@ -92,16 +102,23 @@ static void on_publish_down(void *ctx, bool by_error)
 		publisher_down(station_publisher(links->stations[i]), loss, clock_now());
 }
 
+static void note_blocked(struct links *links, const struct amqp_event *event)
+{
+	links->is_blocked = event->kind == AMQP_BLOCKED;
+	if (links->is_blocked)
+		log_warn("the broker takes no publishes for now (%.*s); replies and copies wait, "
+			 "their tasks stay unacked",
+			TEXT_ARGS(event->text));
+	else
+		log_info("the broker takes publishes again");
+}
+
 static void on_publish_event(void *ctx, const struct amqp_event *event)
 {
 	struct station *station = station_of(ctx, event->channel);
 
-	if (event->kind == AMQP_BLOCKED)
-		log_warn("the broker takes no publishes for now (%.*s); replies and copies wait, "
-			 "their tasks stay unacked",
-			TEXT_ARGS(event->text));
-	else if (event->kind == AMQP_UNBLOCKED)
-		log_info("the broker takes publishes again");
+	if (event->kind == AMQP_BLOCKED || event->kind == AMQP_UNBLOCKED)
+		note_blocked(ctx, event);
 	else if (station)
 		publisher_on_event(station_publisher(station), event, clock_now());
 }
@@ -200,4 +217,21 @@ void links_release(struct links *links)
 {
 	uplink_free(links->consume);
 	uplink_free(links->publish);
+}
+
+static struct link_facts facts_of(const struct link_count *count, const struct uplink *uplink)
+{
+	return (struct link_facts){.is_up = count->is_up,
+		.reconnects = count->ups > 0 ? count->ups - 1 : 0,
+		.failure = uplink_failure(uplink)};
+}
+
+struct link_facts links_consume_facts(const struct links *links)
+{
+	return facts_of(&links->consumes, links->consume);
+}
+
+struct link_facts links_publish_facts(const struct links *links)
+{
+	return facts_of(&links->publishes, links->publish);
 }

@@ -7,11 +7,18 @@
 #include "cli/station.h"
 #include "io/uplink.h"
 
+struct link_count {
+	bool is_up;
+	uint64_t ups; /* times it came up */
+};
+
 struct links {
 	struct station **stations; /* borrowed until links_release */
 	uint16_t count;
 	struct uplink_voice voice;
 	struct uplink *consume, *publish;
+	struct link_count consumes, publishes;
+	bool is_blocked; /* the broker takes no publishes for now */
 	bool consume_ended, publish_ended;
 	/* Both connections are closed, after links_close. */
 	void (*on_closed)(void *ctx);
@@ -25,5 +32,15 @@ bool links_open(struct links *, struct ev_loop *, const struct config *);
 void links_flush(struct links *);
 void links_close(struct links *);
 void links_release(struct links *);
+
+/* What is seen of one of them. */
+struct link_facts {
+	bool is_up;
+	uint64_t reconnects;
+	const char *failure; /* the latest, in words without a password; empty: none. Borrowed */
+};
+
+struct link_facts links_consume_facts(const struct links *);
+struct link_facts links_publish_facts(const struct links *);
 
 #endif

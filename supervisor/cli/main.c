@@ -12,6 +12,9 @@
 
 #define COMMANDS(X)                                                                                \
 	X("serve", serve_main, "keep worker processes busy with the messages of a queue")          \
+	X("status", status_main, "is it working, and if not, why not")                             \
+	X("pools", pools_main, "what each pool is at, and what it did")                            \
+	X("workers", workers_main, "each worker: its process, and the task in its hand")           \
 	X("publish", publish_main, "send messages to a queue and wait for their confirms")         \
 	X("request", request_main, "send one message and print the reply")                         \
 	X("dead-letters", dead_letters_main, "list, show, replay or drop what was given up")       \

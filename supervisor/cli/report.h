@@ -4,9 +4,11 @@
 #define CLI_REPORT_H
 
 #include "base/log.h"
+#include "cli/histogram.h"
 #include "core/notice.h"
 
 #define REPORT_KINDS (NOTICE_DRAINED + 1)
+#define REPORT_ENDS  (EXIT_NOT_STARTED + 1)
 
 struct report {
 	const char *pool;    /* borrowed, like all here */
@@ -18,6 +20,9 @@ struct report {
 	uint64_t retried[REASON_COUNT]; /* what counts says of retried, given up, dropped: why */
 	uint64_t given_up[REASON_COUNT];
 	uint64_t dropped[REASON_COUNT];
+	uint64_t deaths[REPORT_ENDS]; /* of workers that were not asked to leave: how */
+	struct histogram took;        /* attempts, in their workers */
+	struct histogram waited;      /* tasks, from their arrival until a pipe had them */
 	uint64_t held_up;  /* tasks that waited in a pipe behind one that took too long */
 	bool was_ready;    /* all workers at once, once */
 	bool was_hopeless; /* told that no worker ever started */

@@ -1,13 +1,31 @@
 /* What many notices come to: counters, and the lines that rest on them. */
 #include "cli/report.h"
 
+#include "core/delivery.h"
+
 #include <stdio.h>
 
 #define REASONS_ROOM 512 /* every reason, each with the longest number */
 
+/* Each attempt that a worker made ends with one of these. */
+static bool ends_attempt(const struct notice *notice)
+{
+	static const bool ends[REPORT_KINDS] = {
+		[NOTICE_TASK_DONE] = true,
+		[NOTICE_TASK_HANDED_BACK] = true,
+		[NOTICE_TASK_RETRIED] = true,
+		[NOTICE_TASK_GIVEN_UP] = true,
+		[NOTICE_TASK_ORPHANED] = true,
+	};
+
+	return ends[notice->kind] && notice->delivery && notice->slot >= 0;
+}
+
 static void add(struct report *report, const struct notice *notice)
 {
 	report->counts[notice->kind]++;
+	if (ends_attempt(notice))
+		histogram_add(&report->took, notice->delivery->took);
 	if (notice->kind == NOTICE_TASK_RETRIED)
 		report->retried[notice->reason]++;
 	else if (notice->kind == NOTICE_TASK_GIVEN_UP)
@@ -16,6 +34,8 @@ static void add(struct report *report, const struct notice *notice)
 		report->dropped[notice->reason]++;
 	else if (notice->kind == NOTICE_TASKS_HELD_UP)
 		report->held_up += notice->behind;
+	else if (notice->kind == NOTICE_WORKER_DIED)
+		report->deaths[notice->exit.kind]++;
 }
 
 /* What several notices come to. */

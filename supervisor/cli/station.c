@@ -1,6 +1,5 @@
 #include "cli/station.h"
 
-#include "cli/report.h"
 #include "cli/station_config.h"
 
 #include <stdlib.h>
@@ -18,6 +17,7 @@ struct station {
 	struct crew *crew;
 	struct consumer *consumer;
 	struct publisher *publisher;
+	mtime turned_at; /* the latest turn's end */
 };
 
 /* ---------- the pool's effects ---------- */
@@ -26,8 +26,11 @@ static enum send_result do_send(
 	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
 {
 	struct station *station = io;
+	enum send_result result = crew_send(station->crew, slot, delivery, attempt);
 
-	return crew_send(station->crew, slot, delivery, attempt);
+	if (result == SEND_OK)
+		histogram_add(&station->report.waited, station->turned_at - delivery->queued_at);
+	return result;
 }
 
 static void do_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
@@ -192,6 +195,7 @@ void station_turn(struct station *station, mtime now, uint64_t wall_s)
 {
 	struct event event = {.kind = TURN_END};
 
+	station->turned_at = now;
 	publisher_set_wall(station->publisher, wall_s);
 	publisher_tick(station->publisher, now);
 	pool_step(station->pool, now, &event);
@@ -221,4 +225,39 @@ bool station_was_forced(const struct station *station)
 void station_say_goodbye(const struct station *station)
 {
 	report_end(&station->report, pool_was_forced(station->pool));
+}
+
+struct pool_facts station_facts(const struct station *station)
+{
+	return pool_facts(station->pool);
+}
+
+const struct report *station_report(const struct station *station)
+{
+	return &station->report;
+}
+
+bool station_is_consuming(const struct station *station)
+{
+	return consumer_is_consuming(station->consumer);
+}
+
+struct slot_counts station_slot_counts(const struct station *station)
+{
+	return pool_slot_counts(station->pool);
+}
+
+uint16_t station_slot_count(const struct station *station)
+{
+	return pool_slot_count(station->pool);
+}
+
+struct slot_facts station_slot(const struct station *station, uint16_t slot)
+{
+	return pool_slot_facts(station->pool, slot);
+}
+
+pid_t station_slot_pid(const struct station *station, uint16_t slot)
+{
+	return crew_origin(station->crew, slot, pool_slot_facts(station->pool, slot).life).pid;
 }

@@ -6,7 +6,9 @@
 
 #include "broker/consumer.h"
 #include "broker/publisher.h"
+#include "cli/report.h"
 #include "config/config.h"
+#include "core/pool_facts.h"
 #include "io/crew.h"
 #include <sys/resource.h>
 
@@ -42,6 +44,19 @@ void station_turn(struct station *, mtime now, uint64_t wall_s);
 mtime station_deadline(const struct station *);
 bool station_is_quiet(const struct station *);
 bool station_was_forced(const struct station *);
+
+/* What is seen of it. */
+struct pool_facts station_facts(const struct station *);
+const struct report *station_report(const struct station *);
+/* As the broker has it, where the pool only wishes. */
+bool station_is_consuming(const struct station *);
+struct slot_counts station_slot_counts(const struct station *);
+/* There are slots from 0 to below that. */
+uint16_t station_slot_count(const struct station *);
+struct slot_facts station_slot(const struct station *, uint16_t slot);
+/* Of the process in that slot; 0: there is none. */
+pid_t station_slot_pid(const struct station *, uint16_t slot);
+
 /* Logs what it did; once, when it is quiet. */
 void station_say_goodbye(const struct station *);
 

@@ -3,7 +3,7 @@
  * decide and writes once to each peer. */
 #include "cli/supervisor.h"
 
-#include "cli/links.h"
+#include "cli/control.h"
 #include "io/clock.h"
 #include "io/descriptors.h"
 #include "io/guard.h"
@@ -21,8 +21,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-enum phase { SERVING, DRAINING, FORCED, LEAVING };
-
 #define SIGNAL_COUNT 4
 /* A killed worker is gone, and a broker that lives has answered, long before. */
 #define FORCE_LIMIT (3 * MTIME_SECOND)
@@ -34,6 +32,8 @@ struct supervisor {
 	struct links links;
 	enum phase phase;
 	struct pulse pulse;
+	struct overview overview;
+	struct control *control; /* owned; NULL: nobody can look */
 	struct ev_prepare turn_end;
 	struct ev_timer deadline;   /* the earliest of all stations' */
 	struct ev_timer stop_limit; /* of the drain, then of what is forced */
@@ -288,10 +288,24 @@ static bool open_stations(struct supervisor *supervisor)
 	return links_open(&supervisor->links, supervisor->tools.loop, config);
 }
 
+/* Whoever serves must not depend on being seen. */
+static void open_control(struct supervisor *supervisor)
+{
+	supervisor->overview = (struct overview){.config = supervisor->config,
+		.stations = supervisor->stations,
+		.links = &supervisor->links,
+		.pulse = &supervisor->pulse,
+		.phase = &supervisor->phase,
+		.started = clock_now(),
+		.started_wall_s = clock_wall_s()};
+	supervisor->control = control_new(supervisor->tools.loop, &supervisor->overview);
+}
+
 static void close_all(struct supervisor *supervisor)
 {
 	struct station_tools *tools = &supervisor->tools;
 
+	control_free(supervisor->control);
 	links_release(&supervisor->links);
 	for (size_t i = 0; supervisor->stations && i < supervisor->config->pool_count; i++)
 		station_free(supervisor->stations[i]);
@@ -340,6 +354,7 @@ int supervisor_run(const struct config *config)
 	start_watchers(&supervisor);
 	log_info("wpool %s, pid %d, %zu pool%s", WPOOL_VERSION, (int)getpid(), config->pool_count,
 		config->pool_count == 1 ? "" : "s");
+	open_control(&supervisor);
 	ev_run(supervisor.tools.loop, 0);
 	stop_watchers(&supervisor);
 	exit_code = was_forced(&supervisor) ? EX_TEMPFAIL : EX_OK;

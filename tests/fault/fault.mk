@@ -14,7 +14,7 @@ chosen_rows = $(if $(ROW),$(foreach r,$(ROW),$(filter row_$(r)_% row_0$(r)_%,$(f
 
 $(every_fault_program): $(BUILD)/tests/fault/%: $(BUILD)/tests/fault/%.o $(fault_tools) $(harness_objects)
 	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq $(shell pkg-config --libs check)
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq -ljansson $(shell pkg-config --libs check)
 
 $(preloaded_libraries): $(BUILD)/%.so: tests/fault/%.c
 	@mkdir -p $(@D)

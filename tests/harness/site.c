@@ -121,6 +121,10 @@ static struct proc *start_argv(const char *const argv[], const char *const more[
 		scratch_text("WITNESS=%s", site.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
 	size_t variable_count = 2;
 	append(environment, &variable_count, more);
+	/* Each test's own; the first of two that are one variable's counts. */
+	append(environment, &variable_count,
+		(const char *const[]){
+			scratch_text("WPOOL_CONTROL_SOCKET=%s/control.sock", site.folder), NULL});
 	ck_assert_uint_lt(program_count, MOST_PROGRAMS);
 	return programs[program_count++] = proc_start(site.folder, argv, environment);
 }

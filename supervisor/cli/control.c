@@ -1,0 +1,171 @@
+#include "cli/control.h"
+
+#include "cli/control_routes.h"
+#include "io/control_path.h"
+#include "io/loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whoever deploys starts the new one before the old one has left. */
+#define LOOK_AGAIN (5 * MTIME_SECOND)
+
+struct control {
+	struct ev_loop *loop;
+	const struct overview *overview;
+	struct http *http;
+	struct listener local, remote;
+	struct ev_timer again; /* somebody else has what we want */
+	char wanted_path[LISTENER_PATH_BYTES];
+	bool wants_remote;
+};
+
+static void on_request(void *ctx, const struct http_request *request)
+{
+	const struct control *control = ctx;
+
+	control_answer(control->overview, request);
+}
+
+/* ---------- the socket ---------- */
+
+static void say_local_problem(const char *path, enum rc rc)
+{
+	const char *what = rc == RC_SYSTEM ? strerror(errno) : rc_words(rc);
+
+	if (rc == RC_REFUSED)
+		log_warn("another supervisor has the control socket %s; serving without, until it "
+			 "is free (control.socket gives each its own)",
+			path);
+	else
+		log_warn(
+			"no control socket at %s: %s; serving without (control.socket tells where)",
+			path, rc == RC_MALFORMED ? "what is there is no socket" : what);
+}
+
+static void serve_local(struct control *control)
+{
+	http_listen(control->http, control->local.fd);
+	log_info("control socket: %s", control->local.path);
+}
+
+static enum rc try_local(struct control *control, const struct control_paths *paths, size_t i)
+{
+	enum rc rc = paths->is_default ? control_path_prepare(paths->list[i]) : RC_OK;
+
+	return rc == RC_OK ? listener_open_path(paths->list[i], &control->local) : rc;
+}
+
+/* The first path that can be had. One where somebody listens ends the search: a second supervisor
+ * somewhere else would be found by nobody. */
+static void open_local(struct control *control)
+{
+	struct control_paths paths = control_paths_of(control->overview->config->control_socket);
+	enum rc rc = RC_SYSTEM;
+	size_t i = 0;
+
+	if (paths.count == 0)
+		return;
+	for (; rc != RC_OK && rc != RC_REFUSED && i < paths.count; i++)
+		rc = try_local(control, &paths, i);
+	if (rc == RC_OK)
+		serve_local(control);
+	else
+		say_local_problem(paths.list[i - 1], rc);
+	if (rc == RC_REFUSED)
+		memcpy(control->wanted_path, paths.list[i - 1], sizeof control->wanted_path);
+}
+
+/* ---------- the address ---------- */
+
+static void serve_remote(struct control *control)
+{
+	http_listen(control->http, control->remote.fd);
+	log_info("metrics and health: %s (port %u)", control->overview->config->http_listen,
+		listener_port(&control->remote));
+}
+
+static void open_remote(struct control *control)
+{
+	const char *address = control->overview->config->http_listen;
+	enum rc rc;
+
+	if (strcmp(address, "off") == 0)
+		return;
+	rc = listener_open_address(address, &control->remote);
+	if (rc == RC_OK) {
+		serve_remote(control);
+		return;
+	}
+	control->wants_remote = rc == RC_REFUSED;
+	log_warn("cannot listen at %s: %s; serving without metrics over TCP%s", address,
+		rc == RC_REFUSED ? "it is in use" : strerror(errno),
+		rc == RC_REFUSED ? " until it is free" : "");
+}
+
+/* ---------- life ---------- */
+
+static void look_again_later(struct control *control)
+{
+	if (*control->wanted_path || control->wants_remote)
+		loop_start_timer(control->loop, &control->again, LOOK_AGAIN);
+}
+
+/* In silence: that they are in use was said. */
+static void on_again(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	struct control *control = timer->data;
+	const char *address = control->overview->config->http_listen;
+
+	(void)loop;
+	(void)events;
+	if (*control->wanted_path &&
+		listener_open_path(control->wanted_path, &control->local) == RC_OK) {
+		*control->wanted_path = '\0';
+		serve_local(control);
+	}
+	if (control->wants_remote && listener_open_address(address, &control->remote) == RC_OK) {
+		control->wants_remote = false;
+		serve_remote(control);
+	}
+	look_again_later(control);
+}
+
+struct control *control_new(struct ev_loop *loop, const struct overview *overview)
+{
+	const struct config *config = overview->config;
+	struct control *control;
+
+	if (strcmp(config->control_socket, "off") == 0 && strcmp(config->http_listen, "off") == 0)
+		return NULL;
+	control = calloc(1, sizeof *control);
+	if (control)
+		*control = (struct control){.loop = loop,
+			.overview = overview,
+			.http = http_new(loop, on_request, control),
+			.local = LISTENER_NONE,
+			.remote = LISTENER_NONE};
+	if (!control || !control->http) {
+		log_warn("no memory or descriptors for the control API; serving without");
+		free(control);
+		return NULL;
+	}
+	ev_timer_init(&control->again, on_again, 0, 0);
+	control->again.data = control;
+	open_local(control);
+	open_remote(control);
+	look_again_later(control);
+	return control;
+}
+
+void control_free(struct control *control)
+{
+	if (!control)
+		return;
+	ev_timer_stop(control->loop, &control->again);
+	http_free(control->http);
+	listener_close(&control->local);
+	listener_close(&control->remote);
+	free(control);
+}

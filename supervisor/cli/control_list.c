@@ -1,0 +1,67 @@
+#include "cli/control_list.h"
+
+#include "cli/control_json.h"
+#include "cli/control_routes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool on_next(void *ctx, struct buf *out)
+{
+	struct control_list *list = ctx;
+
+	if (list->has_ended)
+		return false;
+	if (!list->has_begun)
+		buf_printf(out, "{\"%s\":[\n", list->name);
+	list->has_begun = true;
+	if (!list->append_next(list, out)) {
+		buf_append_text(out, TEXT("\n]}\n"));
+		list->has_ended = true;
+	}
+	return true;
+}
+
+static const struct http_pieces pieces = {.next = on_next, .end = free};
+
+bool control_list_wants(const struct control_list *list, size_t pool)
+{
+	return list->only == SIZE_MAX || list->only == pool;
+}
+
+void control_list_separate(struct control_list *list, struct buf *out)
+{
+	if (list->has_members)
+		buf_append_text(out, TEXT(",\n"));
+	list->has_members = true;
+}
+
+/* SIZE_MAX: there is none of that name. */
+static size_t find_pool(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->pool_count; i++)
+		if (strcmp(config->pools[i].name, name) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+void control_list_answer(const struct overview *overview, const struct http_request *request,
+	const char *name, bool (*append_next)(struct control_list *, struct buf *out))
+{
+	const char *pool = http_query(request, "pool");
+	size_t only = pool ? find_pool(overview->config, pool) : SIZE_MAX;
+	struct control_list *list;
+
+	if (pool && only == SIZE_MAX) {
+		control_refuse(request, 404, "there is no pool of that name", NULL);
+		return;
+	}
+	list = malloc(sizeof *list);
+	if (!list) {
+		control_refuse(request, 503, "out of memory", NULL);
+		return;
+	}
+	*list = (struct control_list){
+		.overview = overview, .name = name, .append_next = append_next, .only = only};
+	http_answer_in_pieces(request, CONTROL_JSON_TYPE, &pieces, list);
+}

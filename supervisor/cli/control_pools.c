@@ -1,0 +1,118 @@
+/* GET /v1/pools: each pool, what it is at and what it did. */
+#include "cli/control_json.h"
+#include "cli/control_list.h"
+#include "cli/control_routes.h"
+#include "cli/health.h"
+#include "io/clock.h"
+
+#define REASONS_LIMIT (64 * 1024)
+
+static json_int_t counted(const struct report *report, enum notice_kind kind)
+{
+	return (json_int_t)report->counts[kind];
+}
+
+static json_t *workers_of(const struct station *station, const struct pool_facts *facts)
+{
+	struct slot_counts counts = station_slot_counts(station);
+	const uint16_t *slots = counts.by_state;
+
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b}", "wanted", facts->wanted,
+		"ready", slots[LIFE_READY], "busy", counts.busy, "starting", slots[LIFE_STARTING],
+		"waiting", slots[LIFE_WAITING], "leaving",
+		slots[LIFE_QUITTING] + slots[LIFE_STOPPING] + slots[LIFE_KILLED], "failing",
+		facts->failing, "restarting", facts->is_rolling);
+}
+
+static json_t *tasks_of(const struct pool_facts *facts)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "waiting", (json_int_t)facts->waiting,
+		"in_pipes", (json_int_t)facts->in_pipes, "unacked", (json_int_t)facts->unacked,
+		"unconfirmed", (json_int_t)facts->unconfirmed, "unconfirmed_bytes",
+		(json_int_t)facts->unconfirmed_bytes, "window", (json_int_t)facts->window);
+}
+
+/* Only reasons that there were. */
+static json_t *by_reason(const uint64_t counts[REASON_COUNT])
+{
+	json_t *object = json_object();
+
+	for (int reason = 0; reason < REASON_COUNT; reason++)
+		if (counts[reason] && json_object_set_new(object, reason_words((enum reason)reason),
+					      json_integer((json_int_t)counts[reason])) != 0) {
+			json_decref(object);
+			return NULL;
+		}
+	return object;
+}
+
+static json_t *done_of(const struct report *report, const struct pool_facts *facts)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "deliveries",
+		(json_int_t)facts->deliveries, "done", counted(report, NOTICE_TASK_DONE),
+		"handed_back", counted(report, NOTICE_TASK_HANDED_BACK), "retried",
+		counted(report, NOTICE_TASK_RETRIED), "given_up",
+		counted(report, NOTICE_TASK_GIVEN_UP), "replies_dropped",
+		counted(report, NOTICE_REPLY_DROPPED), "orphaned",
+		counted(report, NOTICE_TASK_ORPHANED), "unstarted",
+		counted(report, NOTICE_TASK_UNSTARTED), "cut_short",
+		counted(report, NOTICE_TASK_CUT_SHORT), "worker_deaths",
+		counted(report, NOTICE_WORKER_DIED));
+}
+
+static json_t *times_of(const struct histogram *histogram)
+{
+	return json_pack("{s:I, s:o, s:o, s:o, s:o}", "count",
+		(json_int_t)histogram_count(histogram), "sum_s", control_json_span(histogram->sum),
+		"p50_s", control_json_span(histogram_quantile(histogram, 0.5)), "p95_s",
+		control_json_span(histogram_quantile(histogram, 0.95)), "p99_s",
+		control_json_span(histogram_quantile(histogram, 0.99)));
+}
+
+static json_t *reasons_of(const struct overview *overview, size_t pool)
+{
+	struct buf reasons;
+
+	buf_init(&reasons, REASONS_LIMIT);
+	health_append_pool_reasons(overview, pool, &reasons);
+	return control_json_lines(&reasons);
+}
+
+static json_t *pool_of(const struct overview *overview, size_t number)
+{
+	const struct config_pool *config = &overview->config->pools[number];
+	const struct station *station = overview->stations[number];
+	const struct report *report = station_report(station);
+	struct pool_facts facts = station_facts(station);
+	mtime age =
+		facts.delivered_at == MTIME_NEVER ? MTIME_NEVER : clock_now() - facts.delivered_at;
+
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"name", config->name, "queue", config->queue, "program", config->command[0],
+		"state", pool_standing_words(facts.standing), "consuming",
+		station_is_consuming(station), "ready", health_is_pool_ready(overview, number),
+		"reasons", reasons_of(overview, number), "workers", workers_of(station, &facts),
+		"tasks", tasks_of(&facts), "last_delivery_age_s", control_json_span(age), "totals",
+		done_of(report, &facts), "retried_by_reason", by_reason(report->retried),
+		"given_up_by_reason", by_reason(report->given_up), "task_time",
+		times_of(&report->took), "queue_wait", times_of(&report->waited));
+}
+
+static bool append_next(struct control_list *list, struct buf *out)
+{
+	size_t i = list->pool++;
+
+	if (i >= list->overview->config->pool_count)
+		return false;
+	if (control_list_wants(list, i)) {
+		control_list_separate(list, out);
+		control_json_append(out, pool_of(list->overview, i));
+	}
+	return true;
+}
+
+void control_answer_pools(const struct overview *overview, const struct http_request *request)
+{
+	control_list_answer(overview, request, "pools", append_next);
+}

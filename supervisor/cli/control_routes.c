@@ -1,0 +1,92 @@
+#include "cli/control_routes.h"
+
+#include "base/json.h"
+#include "cli/health.h"
+
+#include <string.h>
+
+#define TEXT_TYPE "text/plain; charset=utf-8"
+#define JSON_TYPE "application/json"
+
+#define BODY_LIMIT (1024 * 1024)
+
+/* Over TCP anybody on this machine may ask, or on others where so configured: only what tells
+ * nothing but numbers and names of pools is answered there. */
+static const struct route {
+	const char *method, *path;
+	bool is_open; /* over TCP, too */
+	void (*answer)(const struct overview *, const struct http_request *);
+} routes[] = {
+	{"GET", "/livez", true, control_answer_live},
+	{"GET", "/readyz", true, control_answer_ready},
+	{"GET", "/healthz", true, control_answer_ready},
+	{"GET", "/metrics", true, control_answer_metrics},
+	{"GET", "/v1/status", false, control_answer_status},
+	{"GET", "/v1/pools", false, control_answer_pools},
+	{"GET", "/v1/workers", false, control_answer_workers},
+};
+
+static bool is_path(const struct route *route, const struct http_request *request)
+{
+	return strcmp(route->path, request->path) == 0 && (route->is_open || request->is_local);
+}
+
+/* A HEAD is a GET whose body the library leaves out. */
+static bool is_method(const struct route *route, const struct http_request *request)
+{
+	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
+
+	return strcmp(route->method, method) == 0;
+}
+
+void control_refuse(
+	const struct http_request *request, unsigned status, const char *what, const char *allow)
+{
+	struct buf body;
+
+	buf_init(&body, BODY_LIMIT);
+	buf_append_text(&body, TEXT("{\"error\":"));
+	json_append_string(&body, text_from(what));
+	buf_append_text(&body, TEXT("}\n"));
+	http_answer(request, status, JSON_TYPE, buf_text(&body), allow);
+	buf_release(&body);
+}
+
+void control_answer(const struct overview *overview, const struct http_request *request)
+{
+	const struct route *found = NULL;
+
+	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+		if (!is_path(&routes[i], request))
+			continue;
+		found = &routes[i];
+		if (is_method(found, request)) {
+			found->answer(overview, request);
+			return;
+		}
+	}
+	if (found)
+		control_refuse(request, 405, "not by this method", "GET, HEAD");
+	else
+		control_refuse(request, 404, "there is no such path (docs/control.md)", NULL);
+}
+
+/* The loop turns, or nobody could say so. */
+void control_answer_live(const struct overview *overview, const struct http_request *request)
+{
+	(void)overview;
+	http_answer(request, 200, TEXT_TYPE, TEXT("alive\n"), NULL);
+}
+
+void control_answer_ready(const struct overview *overview, const struct http_request *request)
+{
+	struct buf reasons;
+
+	buf_init(&reasons, BODY_LIMIT);
+	health_append_reasons(overview, &reasons);
+	if (buf_len(&reasons) == 0 && !reasons.failed)
+		http_answer(request, 200, TEXT_TYPE, TEXT("ready\n"), NULL);
+	else
+		http_answer(request, 503, TEXT_TYPE, buf_text(&reasons), NULL);
+	buf_release(&reasons);
+}

@@ -1,0 +1,21 @@
+/* What can be asked of a supervisor: methods, paths, and who answers. Layer: cli. */
+#ifndef CLI_CONTROL_ROUTES_H
+#define CLI_CONTROL_ROUTES_H
+
+#include "cli/overview.h"
+#include "io/http.h"
+
+void control_answer(const struct overview *, const struct http_request *);
+
+/* The answers, each in a file of its own. */
+void control_answer_live(const struct overview *, const struct http_request *);
+void control_answer_ready(const struct overview *, const struct http_request *);
+void control_answer_metrics(const struct overview *, const struct http_request *);
+void control_answer_status(const struct overview *, const struct http_request *);
+void control_answer_pools(const struct overview *, const struct http_request *);
+void control_answer_workers(const struct overview *, const struct http_request *);
+/* {"error": what}, and what is static words. allow: of 405. */
+void control_refuse(
+	const struct http_request *, unsigned status, const char *what, const char *allow);
+
+#endif

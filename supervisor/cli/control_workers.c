@@ -1,0 +1,98 @@
+/* GET /v1/workers: each slot, its process, and the task in its hand. */
+#include "cli/control_json.h"
+#include "cli/control_list.h"
+#include "cli/control_routes.h"
+#include "core/delivery.h"
+#include "io/clock.h"
+#include "io/usage.h"
+
+static const char *state_words(const struct slot_facts *slot)
+{
+	switch (slot->state) {
+	case LIFE_WAITING:
+		return slot->failures ? "failing" : "waiting";
+	case LIFE_STARTING:
+		return "starting";
+	case LIFE_READY:
+		return slot->tasks ? "busy" : "idle";
+	case LIFE_QUITTING:
+		return "quitting";
+	case LIFE_STOPPING:
+		return "terminating";
+	case LIFE_KILLED:
+		return "killed";
+	case LIFE_RETIRED:
+		break;
+	}
+	__builtin_unreachable();
+}
+
+static json_t *task_of(const struct slot_facts *slot)
+{
+	char room[DELIVERY_NAME_ROOM];
+
+	if (!slot->head)
+		return json_null();
+	return json_pack("{s:o, s:o, s:i}", "name",
+		control_json_text(delivery_name(slot->head, room)), "for_s",
+		control_json_span(clock_now() - slot->since), "attempt", slot->head->attempt + 1);
+}
+
+static json_t *process_of(pid_t pid)
+{
+	struct usage usage;
+
+	if (pid == 0 || !usage_read(pid, &usage))
+		return json_null();
+	return json_pack("{s:i, s:I, s:o, s:o}", "pid", (int)pid, "memory_bytes",
+		(json_int_t)usage.memory_bytes, "cpu_s", control_json_span(usage.computed), "age_s",
+		control_json_span(usage.age));
+}
+
+static json_t *worker_of(const struct overview *overview, size_t pool, uint16_t number)
+{
+	const struct station *station = overview->stations[pool];
+	struct slot_facts slot = station_slot(station, number);
+
+	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:i, s:I, s:o, s:o}", "pool",
+		overview->config->pools[pool].name, "slot", number, "state", state_words(&slot),
+		"life", (json_int_t)slot.life, "failures", (json_int_t)slot.failures,
+		"tasks_in_pipe", slot.tasks, "tasks_answered", (json_int_t)slot.answers, "process",
+		process_of(station_slot_pid(station, number)), "task", task_of(&slot));
+}
+
+static bool is_past_pool(const struct control_list *list)
+{
+	return !control_list_wants(list, list->pool) ||
+	       list->slot >= station_slot_count(list->overview->stations[list->pool]);
+}
+
+/* A slot that was scaled away is no worker. */
+static bool is_wanted(const struct control_list *list)
+{
+	const struct station *station = list->overview->stations[list->pool];
+
+	return station_slot(station, list->slot).state != LIFE_RETIRED;
+}
+
+static bool append_next(struct control_list *list, struct buf *out)
+{
+	if (list->pool >= list->overview->config->pool_count)
+		return false;
+	if (is_past_pool(list)) {
+		list->pool++;
+		list->slot = 0;
+		return true;
+	}
+	if (is_wanted(list)) {
+		control_list_separate(list, out);
+		control_json_append(out, worker_of(list->overview, list->pool, list->slot));
+	}
+	list->slot++;
+	return true;
+}
+
+void control_answer_workers(const struct overview *overview, const struct http_request *request)
+{
+	control_list_answer(overview, request, "workers", append_next);
+}

@@ -1,0 +1,294 @@
+#include "cli/inquiry.h"
+
+#include "cli/console.h"
+#include "cli/curl.h"
+#include "cli/usage.h"
+#include "io/control_path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#define VARIABLE     "WPOOL_CONTROL_SOCKET"
+#define ANSWER_LIMIT (256u * 1024 * 1024)
+#define TIMEOUT_MS   10000L
+#define URL_ROOM     512
+#define HTTP_OK      200L
+
+enum flag { SOCKET = 256, JSON, HELP };
+
+static const struct option options[] = {
+	{"socket", required_argument, NULL, SOCKET},
+	{"json", no_argument, NULL, JSON},
+	{"help", no_argument, NULL, HELP},
+	{NULL, 0, NULL, 0},
+};
+
+/* ---------- options ---------- */
+
+static int take_option(struct inquiry *q, int option)
+{
+	switch (option) {
+	case SOCKET:
+		q->socket = optarg;
+		return *optarg ? -1 : usage_problem(q->command, "--socket is empty");
+	case JSON:
+		q->json = true;
+		return -1;
+	case HELP:
+		fputs(q->help, stdout);
+		return EX_OK;
+	default:
+		return EX_USAGE;
+	}
+}
+
+int inquiry_read_options(struct inquiry *q, int argc, char **argv)
+{
+	int option, exit_code = -1;
+
+	while (exit_code < 0 &&
+		(option = usage_next_option(q->command, ":", argc, argv, options)) != -1)
+		exit_code = take_option(q, option);
+	if (exit_code >= 0)
+		return exit_code;
+	if (q->takes_pool && optind < argc)
+		q->pool = argv[optind++];
+	if (optind < argc)
+		return usage_problem(q->command, "unexpected '%s'", argv[optind]);
+	return -1;
+}
+
+/* ---------- one request ---------- */
+
+struct exchange {
+	const struct inquiry *q;
+	struct curl curl;
+	CURL *handle;
+	struct buf *out;
+	long os_error;
+};
+
+static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
+{
+	struct buf *out = ctx;
+
+	buf_append(out, bytes, size * count);
+	return out->failed ? 0 : size * count;
+}
+
+static CURLcode set_up(const struct exchange *x, const char *socket, const char *url)
+{
+	CURLcode (*set)(CURL *, CURLoption, ...) = x->curl.easy_setopt;
+	CURLcode code = (set)(x->handle, CURLOPT_UNIX_SOCKET_PATH, socket);
+
+	if (code == CURLE_OK)
+		code = (set)(x->handle, CURLOPT_URL, url);
+	if (code == CURLE_OK)
+		code = (set)(x->handle, CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
+	if (code == CURLE_OK)
+		code = (set)(x->handle, CURLOPT_NOSIGNAL, 1L);
+	if (code == CURLE_OK)
+		code = (set)(x->handle, CURLOPT_NOPROXY, "*");
+	if (code == CURLE_OK)
+		code = (set)(x->handle, CURLOPT_WRITEFUNCTION, on_bytes);
+	if (code == CURLE_OK)
+		code = (set)(x->handle, CURLOPT_WRITEDATA, x->out);
+	return code;
+}
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '.' || c == '_' || c == '-';
+}
+
+/* A name that is too long for any pool is cut, and stays too long. */
+static void make_url(const struct inquiry *q, const char *path, char url[URL_ROOM])
+{
+	size_t len =
+		(size_t)snprintf(url, URL_ROOM, "http://wpool%s%s", path, q->pool ? "?pool=" : "");
+
+	for (const char *c = q->pool; c && *c && len + 4 < URL_ROOM; c++)
+		len += (size_t)snprintf(url + len, URL_ROOM - len, is_plain(*c) ? "%c" : "%%%02X",
+			(unsigned char)*c);
+}
+
+static CURLcode perform(struct exchange *x, const char *socket, const char *path)
+{
+	char url[URL_ROOM];
+	CURLcode code;
+
+	make_url(x->q, path, url);
+	code = set_up(x, socket, url);
+	if (code == CURLE_OK)
+		code = x->curl.easy_perform(x->handle);
+	if (code != CURLE_OK)
+		x->curl.easy_getinfo(x->handle, CURLINFO_OS_ERRNO, &x->os_error);
+	return code;
+}
+
+/* ---------- where to ask ---------- */
+
+static struct control_paths paths_of(const struct inquiry *q)
+{
+	const char *variable = getenv(VARIABLE);
+
+	if (q->socket)
+		return control_paths_of(q->socket);
+	return control_paths_of(variable && *variable ? variable : "auto");
+}
+
+static int say_nobody(const struct inquiry *q, const struct control_paths *paths, long error)
+{
+	fprintf(stderr, "wpool %s: no supervisor listens at", q->command);
+	for (size_t i = 0; i < paths->count; i++)
+		fprintf(stderr, "%s %s", i ? " or" : "", paths->list[i]);
+	if (paths->count == 0)
+		fprintf(stderr, " \"%s\"", q->socket ? q->socket : getenv(VARIABLE));
+	fprintf(stderr,
+		"%s%s; is wpool serve running, and its control.socket this one (--socket)?\n",
+		error ? ": " : "", error ? strerror((int)error) : "");
+	return error == EACCES || error == EPERM ? EX_NOPERM : EX_UNAVAILABLE;
+}
+
+static int say_failure(const struct exchange *x, CURLcode code)
+{
+	fprintf(stderr, "wpool %s: no answer from the supervisor: %s\n", x->q->command,
+		x->curl.easy_strerror(code));
+	return EX_UNAVAILABLE;
+}
+
+/* {"error": "..."}, in one line. */
+static int say_refusal(const struct exchange *x, long status)
+{
+	json_t *answer = json_loadb(
+		buf_text(x->out).ptr ? buf_text(x->out).ptr : "", buf_len(x->out), 0, NULL);
+	const char *what = json_string_value(json_object_get(answer, "error"));
+
+	fprintf(stderr, "wpool %s: the supervisor says: %s (status %ld)\n", x->q->command,
+		what ? what : "no", status);
+	json_decref(answer);
+	return status == 404 ? EX_DATAERR : EX_UNAVAILABLE;
+}
+
+/* The first socket where somebody listens is asked. */
+static int ask_each(struct exchange *x, const char *path)
+{
+	struct control_paths paths = paths_of(x->q);
+	CURLcode code = CURLE_COULDNT_CONNECT;
+	long status = 0;
+
+	for (size_t i = 0; i < paths.count && code == CURLE_COULDNT_CONNECT; i++)
+		code = perform(x, paths.list[i], path);
+	if (code == CURLE_COULDNT_CONNECT)
+		return say_nobody(x->q, &paths, x->os_error);
+	if (code != CURLE_OK)
+		return say_failure(x, code);
+	x->curl.easy_getinfo(x->handle, CURLINFO_RESPONSE_CODE, &status);
+	return status == HTTP_OK ? EX_OK : say_refusal(x, status);
+}
+
+int inquiry_ask(const struct inquiry *q, const char *path, struct buf *out)
+{
+	struct exchange x = {.q = q, .out = out};
+	const char *why = "out of memory";
+	int exit_code = EX_SOFTWARE;
+
+	if (curl_load(&x.curl, &why) == RC_OK)
+		x.handle = x.curl.easy_init();
+	if (!x.handle) {
+		fprintf(stderr, "wpool %s: %s\n", q->command, why);
+		return exit_code;
+	}
+	exit_code = ask_each(&x, path);
+	x.curl.easy_cleanup(x.handle);
+	return exit_code;
+}
+
+/* ---------- the answer ---------- */
+
+int inquiry_ask_json(const struct inquiry *q, const char *path, json_t **ret)
+{
+	struct buf out;
+	int exit_code;
+
+	buf_init(&out, ANSWER_LIMIT);
+	exit_code = inquiry_ask(q, path, &out);
+	if (exit_code == EX_OK) {
+		*ret = json_loadb(
+			buf_text(&out).ptr ? buf_text(&out).ptr : "", buf_len(&out), 0, NULL);
+		if (!*ret) {
+			fprintf(stderr,
+				"wpool %s: the answer is no JSON: is it wpool that listens?\n",
+				q->command);
+			exit_code = EX_PROTOCOL;
+		}
+	}
+	buf_release(&out);
+	return exit_code;
+}
+
+int inquiry_flush(const struct inquiry *q)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EX_OK;
+	fprintf(stderr, "wpool %s: standard output: %s\n", q->command, strerror(errno));
+	return EX_IOERR;
+}
+
+static int print_grid(const struct inquiry *q, const struct grid *grid)
+{
+	struct buf out;
+	int exit_code = EX_SOFTWARE;
+
+	buf_init(&out, SIZE_MAX);
+	grid_write(grid, console_width(), &out);
+	if (out.failed) {
+		fprintf(stderr, "wpool %s: out of memory\n", q->command);
+	} else {
+		fwrite(buf_text(&out).ptr ? buf_text(&out).ptr : "", 1, buf_len(&out), stdout);
+		exit_code = inquiry_flush(q);
+	}
+	buf_release(&out);
+	return exit_code;
+}
+
+int inquiry_print_table(const struct inquiry *q, const char *name,
+	const struct grid_column *columns, size_t count,
+	void (*add_row)(struct grid *, const json_t *))
+{
+	char path[64];
+	struct grid grid;
+	json_t *answer, *member;
+	size_t i;
+	int exit_code;
+
+	snprintf(path, sizeof path, "/v1/%s", name);
+	exit_code = inquiry_ask_json(q, path, &answer);
+	if (exit_code != EX_OK)
+		return exit_code;
+	grid_init(&grid, columns, count);
+	json_array_foreach(json_object_get(answer, name), i, member) add_row(&grid, member);
+	exit_code = print_grid(q, &grid);
+	grid_release(&grid);
+	json_decref(answer);
+	return exit_code;
+}
+
+int inquiry_print(const struct inquiry *q, const char *path)
+{
+	struct buf out;
+	int exit_code;
+
+	buf_init(&out, ANSWER_LIMIT);
+	exit_code = inquiry_ask(q, path, &out);
+	if (exit_code == EX_OK) {
+		fwrite(buf_text(&out).ptr, 1, buf_len(&out), stdout);
+		exit_code = inquiry_flush(q);
+	}
+	buf_release(&out);
+	return exit_code;
+}

@@ -1,0 +1,49 @@
+/* A question to a supervisor's control socket, and what all commands that ask share: options, the
+ * answer as JSON, mistakes in words. Layer: cli. */
+#ifndef CLI_INQUIRY_H
+#define CLI_INQUIRY_H
+
+#include "base/buf.h"
+#include "cli/grid.h"
+
+#include <getopt.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+/* For their help. */
+#define INQUIRY_OPTIONS                                                                              \
+	"  --socket PATH  the supervisor's control socket; without it WPOOL_CONTROL_SOCKET tells,\n" \
+	"                 else it is looked for where it is by default\n"                            \
+	"  --json         the answer as it came (docs/control.md)\n"                                 \
+	"  --help         this text\n"
+#define INQUIRY_EXITS                                                                                 \
+	"64 usage, 65 no such pool, 69 no supervisor\n"                                               \
+	"listens, 70 out of memory or no libcurl, 74 output failed, 76 no answer that makes sense,\n" \
+	"77 the socket is another user's."
+
+struct inquiry {
+	const char *command; /* "status" */
+	const char *help;
+	bool takes_pool; /* a POOL may be given */
+	/* what the command line says */
+	const char *socket; /* NULL: wherever it is by default */
+	const char *pool;   /* NULL: all */
+	bool json;
+};
+
+/* -1: go on; else the exit code, and what was wrong is said. */
+int inquiry_read_options(struct inquiry *, int argc, char **argv);
+/* GET path: EX_OK, and out has the answer; or says what is wrong and returns another exit code: 69
+ * nobody listens, 77 not ours to ask, 76 no answer that makes sense, 70. */
+int inquiry_ask(const struct inquiry *, const char *path, struct buf *out);
+/* The same, parsed: *ret is owned by the caller. */
+int inquiry_ask_json(const struct inquiry *, const char *path, json_t **ret);
+/* The answer to GET path, of one pool or all, to stdout as it came. */
+int inquiry_print(const struct inquiry *, const char *path);
+/* The members of the list NAME of GET /v1/NAME, of one pool or all, each as a row. */
+int inquiry_print_table(const struct inquiry *, const char *name, const struct grid_column *,
+	size_t count, void (*add_row)(struct grid *, const json_t *));
+/* stdout is through: EX_OK or EX_IOERR. */
+int inquiry_flush(const struct inquiry *);
+
+#endif

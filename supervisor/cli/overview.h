@@ -1,0 +1,33 @@
+/* What there is to be seen of a supervisor that serves. Layer: cli, plain data.
+ * The supervisor's own parts, borrowed as long as it runs: those who show them look, each time they
+ * are asked, and keep nothing. */
+#ifndef CLI_OVERVIEW_H
+#define CLI_OVERVIEW_H
+
+#include "cli/links.h"
+#include "io/pulse.h"
+
+/* The words are an interface (docs/control.md). */
+#define PHASES(X)                                                                                  \
+	X(SERVING, "serving")                                                                      \
+	X(DRAINING, "draining") /* finishes what is in hand */                                     \
+	X(FORCED, "stopping")   /* stops at once */                                                \
+	X(LEAVING, "leaving")   /* closes its connections */
+
+enum phase {
+#define X(phase, words) phase,
+	PHASES(X)
+#undef X
+};
+
+struct overview {
+	const struct config *config;
+	struct station *const *stations; /* config->pool_count of them */
+	const struct links *links;
+	const struct pulse *pulse;
+	const enum phase *phase;
+	mtime started;
+	uint64_t started_wall_s; /* seconds since 1970 */
+};
+
+#endif

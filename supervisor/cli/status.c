@@ -1,0 +1,79 @@
+/* `wpool status`: is it working, what is it doing, what is wrong. */
+#include "cli/commands.h"
+#include "cli/figures.h"
+#include "cli/inquiry.h"
+#include "cli/pools.h"
+
+#include <stdio.h>
+#include <sysexits.h>
+
+static const char help[] =
+	"usage: wpool status [OPTION]...\n"
+	"\n"
+	"Asks a running wpool serve by its control socket whether it works, and if not, why not.\n"
+	"\n" INQUIRY_OPTIONS "\n"
+	"Exit status: 0 it answered (ready or not), " INQUIRY_EXITS "\n";
+
+static void print_connection(const json_t *status, const char *name, const char *what)
+{
+	char path[64];
+	bool is_up;
+
+	snprintf(path, sizeof path, "connections.%s.up", name);
+	is_up = json_is_true(figure_find(status, path));
+	printf("%s %s", what, is_up ? "connected" : "not connected");
+}
+
+static void print_head(const json_t *status)
+{
+	char pid[FIGURE_ROOM], up[FIGURE_ROOM], memory[FIGURE_ROOM], turn[FIGURE_ROOM];
+	bool is_ready = json_is_true(figure_find(status, "ready"));
+
+	printf("%s: wpool %.*s, pid %.*s, %.*s for %.*s\n", is_ready ? "ready" : "NOT READY",
+		TEXT_ARGS(figure_text(status, "version")),
+		TEXT_ARGS(figure_plain(status, "pid", pid)),
+		TEXT_ARGS(figure_text(status, "phase")),
+		TEXT_ARGS(figure_span(status, "uptime_s", up)));
+	fputs("broker: ", stdout);
+	print_connection(status, "consume", "consuming");
+	print_connection(status, "publish", ", publishing");
+	if (json_is_true(figure_find(status, "connections.publishes_blocked")))
+		fputs(", which it blocks (an alarm)", stdout);
+	printf("; memory %.*s, longest turn %.*s\n",
+		TEXT_ARGS(figure_size(status, "process.memory_bytes", memory)),
+		TEXT_ARGS(figure_span(status, "longest_turn.total_s", turn)));
+}
+
+static void print_reasons(const json_t *status)
+{
+	const json_t *reasons = figure_find(status, "reasons");
+	size_t i;
+	json_t *reason;
+
+	json_array_foreach(reasons, i, reason)
+		printf("  %s\n", json_string_value(reason) ? json_string_value(reason) : "-");
+	putchar('\n');
+}
+
+static int print(const struct inquiry *q)
+{
+	json_t *status;
+	int exit_code = inquiry_ask_json(q, "/v1/status", &status);
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	print_head(status);
+	print_reasons(status);
+	json_decref(status);
+	return pools_print(q);
+}
+
+int status_main(int argc, char **argv)
+{
+	struct inquiry q = {.command = "status", .help = help};
+	int exit_code = inquiry_read_options(&q, argc, argv);
+
+	if (exit_code >= 0)
+		return exit_code;
+	return q.json ? inquiry_print(&q, "/v1/status") : print(&q);
+}

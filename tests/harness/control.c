@@ -1,0 +1,99 @@
+#include "harness/control.h"
+
+#include "harness/deadline.h"
+#include "harness/http.h"
+#include "harness/scratch.h"
+#include "harness/site.h"
+
+#include <poll.h>
+#include <string.h>
+
+const char *control_socket(void)
+{
+	return scratch_path(site.folder, "control.sock");
+}
+
+char *control_get(const char *path, int status)
+{
+	return http_get(control_socket(), path, status);
+}
+
+json_t *control_parse(char *text)
+{
+	json_error_t error;
+	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	ck_assert_msg(json != NULL, "%s: %s", error.text, text);
+	free(text);
+	return json;
+}
+
+json_t *control_get_json(const char *path)
+{
+	return control_parse(control_get(path, 200));
+}
+
+const json_t *control_member(const json_t *json, const char *list, size_t i)
+{
+	const json_t *found = json_array_get(json_object_get(json, list), i);
+	ck_assert_ptr_nonnull(found);
+	return found;
+}
+
+json_int_t control_number(const json_t *json, const char *first, const char *second)
+{
+	const json_t *found = json_object_get(json_object_get(json, first), second);
+	ck_assert_msg(json_is_integer(found), "%s.%s", first, second);
+	return json_integer_value(found);
+}
+
+const char *control_words(const json_t *json, const char *key)
+{
+	const char *found = json_string_value(json_object_get(json, key));
+	ck_assert_msg(found != NULL, "%s", key);
+	return found;
+}
+
+/* Until the answer has this status; every ask is an event at the other end. */
+void control_await(const char *path, int status)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	struct http_reply reply = http_ask(control_socket(), "GET", path);
+	while (reply.status != status) {
+		ck_assert_msg(deadline_left(deadline) > 0, "%s stays %d: %s", path, reply.status,
+			reply.body);
+		http_release(&reply);
+		poll(NULL, 0, 20);
+		reply = http_ask(control_socket(), "GET", path);
+	}
+	http_release(&reply);
+}
+
+void control_expect_words(const char *text, const char *needle)
+{
+	ck_assert_msg(strstr(text, needle) != NULL, "'%s' is not in: %s", needle, text);
+}
+
+void control_post_many(int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		char *id = scratch_text("%d", i);
+		client_post(site.client, site.queue,
+			&(struct letter){.body = "x", .correlation_id = id});
+		free(id);
+	}
+}
+
+void control_post_slow(const char *id)
+{
+	client_post(site.client, site.queue,
+		&(struct letter){
+			.body = "x", .correlation_id = id, .headers = {{"X-Sleep-Ms", "600000"}}});
+	client_expect_ready(site.client, site.queue, 0);
+}
+
+/* All were done, each once. */
+void control_expect_done(int count)
+{
+	broker_expect_messages(site.broker, site.queue, 0);
+	ck_assert_int_eq(site_witnessed(NULL), count);
+}

@@ -1,0 +1,113 @@
+#include "harness/http.h"
+
+#include "harness/deadline.h"
+#include "harness/scratch.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int connect_path(const char *path)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	ck_assert_uint_lt(strlen(path), sizeof name.sun_path);
+	strcpy(name.sun_path, path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_msg(connect(fd, (struct sockaddr *)&name, sizeof name) == 0,
+		"cannot connect to %s: %s", path, strerror(errno));
+	return fd;
+}
+
+static int connect_port(int port)
+{
+	struct sockaddr_in name = {.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_msg(connect(fd, (struct sockaddr *)&name, sizeof name) == 0,
+		"cannot connect to port %d: %s", port, strerror(errno));
+	return fd;
+}
+
+int http_connect(const char *where)
+{
+	const char *colon = strchr(where, ':');
+	return colon ? connect_port(atoi(colon + 1)) : connect_path(where);
+}
+
+void http_send(int fd, const char *bytes, size_t len)
+{
+	while (len > 0) {
+		ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL);
+		if (sent < 0) /* it may have closed before it had all: then it has answered */
+			return;
+		bytes += sent;
+		len -= (size_t)sent;
+	}
+}
+
+static char *read_all(int fd)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	size_t len = 0, room = 65536;
+	char *text = malloc(room);
+	for (;;) {
+		struct pollfd wait = {.fd = fd, .events = POLLIN};
+		ck_assert_msg(poll(&wait, 1, deadline_left(deadline)) == 1, "no answer in time");
+		ssize_t got = read(fd, text + len, room - len - 1);
+		if (got <= 0) /* a reset counts as an end: it was closed with bytes unread */
+			break;
+		len += (size_t)got;
+		if (room - len < 4096)
+			text = realloc(text, room *= 2);
+	}
+	text[len] = '\0';
+	return text;
+}
+
+struct http_reply http_read(int fd)
+{
+	struct http_reply reply = {.head = read_all(fd)};
+	char *end = strstr(reply.head, "\r\n\r\n");
+	close(fd);
+	reply.body = scratch_text("%s", end ? end + 4 : "");
+	if (end)
+		*end = '\0';
+	if (sscanf(reply.head, "HTTP/1.%*d %d ", &reply.status) != 1)
+		reply.status = 0;
+	return reply;
+}
+
+struct http_reply http_ask(const char *where, const char *method, const char *path)
+{
+	int fd = http_connect(where);
+	char *request = scratch_text("%s %s HTTP/1.0\r\nHost: wpool\r\n\r\n", method, path);
+	http_send(fd, request, strlen(request));
+	free(request);
+	return http_read(fd);
+}
+
+char *http_get(const char *where, const char *path, int status)
+{
+	struct http_reply reply = http_ask(where, "GET", path);
+	ck_assert_msg(reply.status == status, "GET %s: %d, not %d: %s", path, reply.status, status,
+		reply.body);
+	free(reply.head);
+	return reply.body;
+}
+
+void http_release(struct http_reply *reply)
+{
+	free(reply->head);
+	free(reply->body);
+}
