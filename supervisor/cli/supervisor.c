@@ -4,6 +4,8 @@
 #include "cli/supervisor.h"
 
 #include "cli/control.h"
+#include "cli/signals.h"
+#include "cli/standing.h"
 #include "io/clock.h"
 #include "io/descriptors.h"
 #include "io/guard.h"
@@ -21,7 +23,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#define SIGNAL_COUNT 4
 /* A killed worker is gone, and a broker that lives has answered, long before. */
 #define FORCE_LIMIT (3 * MTIME_SECOND)
 
@@ -38,10 +39,10 @@ struct supervisor {
 	struct ev_timer deadline;   /* the earliest of all stations' */
 	struct ev_timer stop_limit; /* of the drain, then of what is forced */
 	mtime stop_at;              /* and when that is over, by our clock */
-	struct ev_signal signals[SIGNAL_COUNT];
+	struct signals signals;
 };
 
-/* ---------- stopping ---------- */
+/* ---------- steering and stopping ---------- */
 
 static void command_all(struct supervisor *supervisor, enum command command)
 {
@@ -103,16 +104,31 @@ static void on_stop_limit(struct ev_loop *loop, struct ev_timer *timer, int even
 	leave(supervisor);
 }
 
-static void on_stop_signal(struct ev_loop *loop, struct ev_signal *watcher, int events)
+static void say_standing(const struct supervisor *supervisor)
 {
-	struct supervisor *supervisor = watcher->data;
+	for (size_t i = 0; i < supervisor->config->pool_count; i++)
+		standing_say(supervisor->stations[i], clock_now());
+}
 
-	(void)loop;
-	(void)events;
-	if (supervisor->phase == SERVING && watcher->signum != SIGQUIT)
-		drain(supervisor, strsignal(watcher->signum));
+/* SIGCONT comes as well when somebody has stopped this process and lets it go on. */
+static void steer(struct supervisor *supervisor, int number)
+{
+	if (number == SIGUSR1)
+		say_standing(supervisor);
+	else if (supervisor->phase == SERVING)
+		command_all(supervisor, number == SIGTSTP ? COMMAND_PAUSE : COMMAND_RESUME);
+}
+
+static void on_signal(void *ctx, int number, enum signal_use use)
+{
+	struct supervisor *supervisor = ctx;
+
+	if (use == SIGNAL_STEERS)
+		steer(supervisor, number);
+	else if (use == SIGNAL_DRAINS && supervisor->phase == SERVING)
+		drain(supervisor, strsignal(number));
 	else
-		force(supervisor, strsignal(watcher->signum));
+		force(supervisor, strsignal(number));
 }
 
 static bool is_every_station_quiet(const struct supervisor *supervisor)
@@ -239,7 +255,6 @@ static bool open_tools(struct supervisor *supervisor)
 
 static void start_watchers(struct supervisor *supervisor)
 {
-	static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
 	struct ev_loop *loop = supervisor->tools.loop;
 
 	pulse_start(&supervisor->pulse, loop);
@@ -249,11 +264,7 @@ static void start_watchers(struct supervisor *supervisor)
 	ev_timer_init(&supervisor->deadline, on_deadline, 0, 0);
 	ev_timer_init(&supervisor->stop_limit, on_stop_limit, 0, 0);
 	supervisor->stop_limit.data = supervisor;
-	for (size_t i = 0; i < SIGNAL_COUNT; i++) {
-		ev_signal_init(&supervisor->signals[i], on_stop_signal, numbers[i]);
-		supervisor->signals[i].data = supervisor;
-		ev_signal_start(loop, &supervisor->signals[i]);
-	}
+	signals_start(&supervisor->signals, loop, on_signal, supervisor);
 }
 
 static void stop_watchers(struct supervisor *supervisor)
@@ -264,8 +275,7 @@ static void stop_watchers(struct supervisor *supervisor)
 	ev_prepare_stop(loop, &supervisor->turn_end);
 	ev_timer_stop(loop, &supervisor->deadline);
 	ev_timer_stop(loop, &supervisor->stop_limit);
-	for (size_t i = 0; i < SIGNAL_COUNT; i++)
-		ev_signal_stop(loop, &supervisor->signals[i]);
+	signals_stop(&supervisor->signals, loop);
 }
 
 static bool open_stations(struct supervisor *supervisor)

@@ -122,6 +122,29 @@ START_TEST(test_wishes_of_another_life)
 }
 END_TEST
 
+/* New workers come while others are at work, whose watchers and lists must not move. */
+START_TEST(test_crew_grows)
+{
+	struct crewrig rig;
+	start(&rig, PIPE_PATH, "echo");
+	crewrig_expect(&rig, SLOT_READY);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 100), SEND_OK);
+	ck_assert(crew_room(rig.crew, 1));
+	ck_assert(crew_room(rig.crew, 1000));
+	ck_assert(crew_room(rig.crew, 10));
+	crewrig_expect_status(&rig, STATUS_DONE);
+	crew_wish(rig.crew, 999, 1, SLOT_SPAWN);
+	ck_assert_uint_eq(crewrig_expect(&rig, SLOT_READY)->slot.slot, 999);
+	for (uint16_t slot = 0; slot < 1000; slot += 999) {
+		ck_assert_int_eq(crewrig_send(&rig, slot, 100), SEND_OK);
+		crewrig_expect_status(&rig, STATUS_DONE);
+	}
+	crew_wish(rig.crew, 999, 1, SLOT_QUIT);
+	crewrig_expect_gone(&rig, EXIT_STATUS, 0);
+	quit(&rig);
+}
+END_TEST
+
 START_TEST(test_silent_worker_is_killed)
 {
 	struct crewrig rig;
@@ -363,7 +386,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(each, test_words_in_one_turn, 0, FORMS);
 	tcase_add_loop_test(each, test_interrupt, 0, FORMS);
 	suite_add_tcase(s, each);
-	UNIT_CASE(s, "one", test_wishes_of_another_life, test_not_started);
+	UNIT_CASE(s, "one", test_wishes_of_another_life, test_not_started, test_crew_grows);
 	return s;
 }
 
