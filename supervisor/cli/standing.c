@@ -14,7 +14,7 @@ static const char *say_workers(
 	const uint16_t *slots = counts.by_state;
 
 	snprintf(words, WORDS_ROOM,
-		"%u workers wanted, %u ready, %u of them busy, %u starting, %u waiting to start, %u "
+		"workers: %u wanted, %u ready, %u of them busy, %u starting, %u waiting to start, %u "
 		"leaving%s",
 		facts->wanted, facts->ready, counts.busy, slots[LIFE_STARTING], slots[LIFE_WAITING],
 		slots[LIFE_QUITTING] + slots[LIFE_STOPPING] + slots[LIFE_KILLED],
@@ -25,7 +25,7 @@ static const char *say_workers(
 static const char *say_tasks(const struct pool_facts *facts, char *words)
 {
 	snprintf(words, WORDS_ROOM,
-		"%u tasks with workers, %u waiting, %u unacked (window %u), %zu unconfirmed",
+		"tasks: %u with workers, %u waiting, %u unacked (window %u), %zu unconfirmed",
 		facts->in_pipes, facts->waiting, facts->unacked, facts->window, facts->unconfirmed);
 	return words;
 }

@@ -1,4 +1,4 @@
-/* Steered by signals while it serves: paused, and going on. */
+/* Steered by signals while it serves: paused, going on, telling its state. */
 #include "system/system.h"
 
 #include <signal.h>
@@ -145,10 +145,37 @@ START_TEST(every_pool_is_told)
 }
 END_TEST
 
+START_TEST(the_state_is_told_in_the_log)
+{
+	struct proc *serve = site_serve_echo(one_worker);
+	proc_signal(serve, SIGUSR1);
+	proc_expect(serve, "consuming; workers: 1 wanted, 1 ready, 0 of them busy, 0 starting, "
+			   "0 waiting to start, 0 leaving; tasks: 0 with workers, 0 waiting, "
+			   "0 unacked (window 100), 0 unconfirmed; no delivery yet; "
+			   "0 done, 0 tried again, 0 given up");
+	post("done", "0");
+	broker_expect_messages(site.broker, site.queue, 0);
+	post("begun", "600000");
+	client_expect_ready(site.client, site.queue, 0);
+	post("waits", "0");
+	client_expect_ready(site.client, site.queue, 0);
+	pause_all(serve);
+	proc_signal(serve, SIGUSR1);
+	proc_expect(serve, "paused; workers: 1 wanted, 1 ready, 1 of them busy, ");
+	proc_signal(serve, SIGTERM);
+	proc_expect(serve, "draining: ");
+	proc_signal(serve, SIGUSR1);
+	proc_expect(serve, "draining; workers: 1 wanted, 1 ready, 1 of them busy, ");
+	proc_signal(serve, SIGTERM);
+	ck_assert_int_eq(proc_wait(serve), 75);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("steer", {in_a_pause_nothing_is_taken, 1},
 		{what_is_in_hand_is_finished_and_what_waits_stays, 1},
 		{it_outlives_the_connection, 1}, {pauses_in_full_flow_repeat_nothing, 1},
-		{it_is_stopped_in_a_pause, 1}, {every_pool_is_told, 1});
+		{it_is_stopped_in_a_pause, 1}, {every_pool_is_told, 1},
+		{the_state_is_told_in_the_log, 1});
 }
