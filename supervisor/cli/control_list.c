@@ -4,7 +4,6 @@
 #include "cli/control_routes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool on_next(void *ctx, struct buf *out)
 {
@@ -36,27 +35,19 @@ void control_list_separate(struct control_list *list, struct buf *out)
 	list->has_members = true;
 }
 
-/* SIZE_MAX: there is none of that name. */
-static size_t find_pool(const struct config *config, const char *name)
+size_t control_list_find(const struct config *config, struct text name)
 {
 	for (size_t i = 0; i < config->pool_count; i++)
-		if (strcmp(config->pools[i].name, name) == 0)
+		if (text_is(text_from(config->pools[i].name), name))
 			return i;
 	return SIZE_MAX;
 }
 
-void control_list_answer(const struct overview *overview, const struct http_request *request,
-	const char *name, bool (*append_next)(struct control_list *, struct buf *out))
+void control_list_answer_only(const struct overview *overview, const struct http_request *request,
+	const char *name, bool (*append_next)(struct control_list *, struct buf *out), size_t only)
 {
-	const char *pool = http_query(request, "pool");
-	size_t only = pool ? find_pool(overview->config, pool) : SIZE_MAX;
-	struct control_list *list;
+	struct control_list *list = malloc(sizeof *list);
 
-	if (pool && only == SIZE_MAX) {
-		control_refuse(request, 404, "there is no pool of that name", NULL);
-		return;
-	}
-	list = malloc(sizeof *list);
 	if (!list) {
 		control_refuse(request, 503, "out of memory", NULL);
 		return;
@@ -64,4 +55,16 @@ void control_list_answer(const struct overview *overview, const struct http_requ
 	*list = (struct control_list){
 		.overview = overview, .name = name, .append_next = append_next, .only = only};
 	http_answer_in_pieces(request, CONTROL_JSON_TYPE, &pieces, list);
+}
+
+void control_list_answer(const struct overview *overview, const struct http_request *request,
+	const char *name, bool (*append_next)(struct control_list *, struct buf *out))
+{
+	const char *pool = http_query(request, "pool");
+	size_t only = pool ? control_list_find(overview->config, text_from(pool)) : SIZE_MAX;
+
+	if (pool && only == SIZE_MAX)
+		control_refuse(request, 404, "there is no pool of that name", NULL);
+	else
+		control_list_answer_only(overview, request, name, append_next, only);
 }

@@ -16,11 +16,16 @@ struct control_list {
 	bool has_begun, has_members, has_ended;
 };
 
+/* only: as above, whatever the query says. */
+void control_list_answer_only(const struct overview *, const struct http_request *,
+	const char *name, bool (*append_next)(struct control_list *, struct buf *out), size_t only);
 /* append_next: appends a member or none, and moves on; false: there was none any more. */
 void control_list_answer(const struct overview *, const struct http_request *, const char *name,
 	bool (*append_next)(struct control_list *, struct buf *out));
 bool control_list_wants(const struct control_list *, size_t pool);
 /* Before each member. */
 void control_list_separate(struct control_list *, struct buf *out);
+/* The number of the pool of that name; SIZE_MAX: there is none. */
+size_t control_list_find(const struct config *, struct text name);
 
 #endif

@@ -116,3 +116,9 @@ void control_answer_pools(const struct overview *overview, const struct http_req
 {
 	control_list_answer(overview, request, "pools", append_next);
 }
+
+void control_answer_pools_only(
+	const struct overview *overview, const struct http_request *request, size_t only)
+{
+	control_list_answer_only(overview, request, "pools", append_next, only);
+}

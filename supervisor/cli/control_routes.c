@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/health.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
@@ -24,11 +25,19 @@ static const struct route {
 	{"GET", "/v1/status", false, control_answer_status},
 	{"GET", "/v1/pools", false, control_answer_pools},
 	{"GET", "/v1/workers", false, control_answer_workers},
+	{"POST", "/v1/pause", false, control_answer_steer},
+	{"POST", "/v1/resume", false, control_answer_steer},
+	{"POST", "/v1/restart", false, control_answer_steer},
+	{"POST", "/v1/pools/*/pause", false, control_answer_steer},
+	{"POST", "/v1/pools/*/resume", false, control_answer_steer},
+	{"POST", "/v1/pools/*/restart", false, control_answer_steer},
+	{"POST", "/v1/pools/*/scale", false, control_answer_steer},
 };
 
 static bool is_path(const struct route *route, const struct http_request *request)
 {
-	return strcmp(route->path, request->path) == 0 && (route->is_open || request->is_local);
+	return fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) == 0 &&
+	       (route->is_open || request->is_local);
 }
 
 /* A HEAD is a GET whose body the library leaves out. */
@@ -66,7 +75,8 @@ void control_answer(const struct overview *overview, const struct http_request *
 		}
 	}
 	if (found)
-		control_refuse(request, 405, "not by this method", "GET, HEAD");
+		control_refuse(request, 405, "not by this method",
+			strcmp(found->method, "GET") == 0 ? "GET, HEAD" : found->method);
 	else
 		control_refuse(request, 404, "there is no such path (docs/control.md)", NULL);
 }

@@ -13,7 +13,10 @@ void control_answer_ready(const struct overview *, const struct http_request *);
 void control_answer_metrics(const struct overview *, const struct http_request *);
 void control_answer_status(const struct overview *, const struct http_request *);
 void control_answer_pools(const struct overview *, const struct http_request *);
+/* only: the number of one; SIZE_MAX: all. */
+void control_answer_pools_only(const struct overview *, const struct http_request *, size_t only);
 void control_answer_workers(const struct overview *, const struct http_request *);
+void control_answer_steer(const struct overview *, const struct http_request *);
 /* {"error": what}, and what is static words. allow: of 405. */
 void control_refuse(
 	const struct http_request *, unsigned status, const char *what, const char *allow);

@@ -14,7 +14,7 @@
 #define VARIABLE     "WPOOL_CONTROL_SOCKET"
 #define ANSWER_LIMIT (256u * 1024 * 1024)
 #define TIMEOUT_MS   10000L
-#define URL_ROOM     512
+#define URL_LIMIT    (64 * 1024)
 #define HTTP_OK      200L
 
 enum flag { SOCKET = 256, JSON, HELP };
@@ -56,6 +56,8 @@ int inquiry_read_options(struct inquiry *q, int argc, char **argv)
 		return exit_code;
 	if (q->takes_pool && optind < argc)
 		q->pool = argv[optind++];
+	if (q->takes_number && optind < argc)
+		q->number = argv[optind++];
 	if (optind < argc)
 		return usage_problem(q->command, "unexpected '%s'", argv[optind]);
 	return -1;
@@ -92,6 +94,8 @@ static CURLcode set_up(const struct exchange *x, const char *socket, const char 
 		code = (set)(x->handle, CURLOPT_NOSIGNAL, 1L);
 	if (code == CURLE_OK)
 		code = (set)(x->handle, CURLOPT_NOPROXY, "*");
+	if (code == CURLE_OK && x->q->method) /* a POST of nothing, which all of ours are */
+		code = (set)(x->handle, CURLOPT_POSTFIELDS, "");
 	if (code == CURLE_OK)
 		code = (set)(x->handle, CURLOPT_WRITEFUNCTION, on_bytes);
 	if (code == CURLE_OK)
@@ -105,26 +109,38 @@ static bool is_plain(char c)
 	       c == '.' || c == '_' || c == '-';
 }
 
-/* A name that is too long for any pool is cut, and stays too long. */
-static void make_url(const struct inquiry *q, const char *path, char url[URL_ROOM])
+static void append_name(struct buf *url, const char *name)
 {
-	size_t len =
-		(size_t)snprintf(url, URL_ROOM, "http://wpool%s%s", path, q->pool ? "?pool=" : "");
+	for (; *name; name++)
+		buf_printf(url, is_plain(*name) ? "%c" : "%%%02X", (unsigned char)*name);
+}
 
-	for (const char *c = q->pool; c && *c && len + 4 < URL_ROOM; c++)
-		len += (size_t)snprintf(url + len, URL_ROOM - len, is_plain(*c) ? "%c" : "%%%02X",
-			(unsigned char)*c);
+/* A * in path is the pool; else it goes into the query. */
+static void make_url(const struct inquiry *q, const char *path, struct buf *url)
+{
+	const char *star = strchr(path, '*');
+
+	buf_printf(url, "http://wpool%.*s", star ? (int)(star - path) : (int)strlen(path), path);
+	if (q->pool && !star)
+		buf_append_text(url, TEXT("?pool="));
+	if (q->pool)
+		append_name(url, q->pool);
+	if (star)
+		buf_append_text(url, text_from(star + 1));
+	buf_append_byte(url, '\0');
 }
 
 static CURLcode perform(struct exchange *x, const char *socket, const char *path)
 {
-	char url[URL_ROOM];
+	struct buf url;
 	CURLcode code;
 
-	make_url(x->q, path, url);
-	code = set_up(x, socket, url);
+	buf_init(&url, URL_LIMIT);
+	make_url(x->q, path, &url);
+	code = url.failed ? CURLE_URL_MALFORMAT : set_up(x, socket, buf_text(&url).ptr);
 	if (code == CURLE_OK)
 		code = x->curl.easy_perform(x->handle);
+	buf_release(&url);
 	if (code != CURLE_OK)
 		x->curl.easy_getinfo(x->handle, CURLINFO_OS_ERRNO, &x->os_error);
 	return code;
@@ -171,7 +187,9 @@ static int say_refusal(const struct exchange *x, long status)
 	fprintf(stderr, "wpool %s: the supervisor says: %s (status %ld)\n", x->q->command,
 		what ? what : "no", status);
 	json_decref(answer);
-	return status == 404 ? EX_DATAERR : EX_UNAVAILABLE;
+	if (status == 404)
+		return EX_DATAERR;
+	return status == 409 ? EX_TEMPFAIL : EX_UNAVAILABLE;
 }
 
 /* The first socket where somebody listens is asked. */

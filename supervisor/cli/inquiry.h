@@ -24,17 +24,21 @@
 struct inquiry {
 	const char *command; /* "status" */
 	const char *help;
-	bool takes_pool; /* a POOL may be given */
+	const char *method; /* NULL: GET */
+	bool takes_pool;    /* a POOL may be given */
+	bool takes_number;  /* and behind it a number must be */
 	/* what the command line says */
 	const char *socket; /* NULL: wherever it is by default */
 	const char *pool;   /* NULL: all */
+	const char *number; /* not looked at yet */
 	bool json;
 };
 
 /* -1: go on; else the exit code, and what was wrong is said. */
 int inquiry_read_options(struct inquiry *, int argc, char **argv);
-/* GET path: EX_OK, and out has the answer; or says what is wrong and returns another exit code: 69
- * nobody listens, 77 not ours to ask, 76 no answer that makes sense, 70. */
+/* GET path (or by .method); a * in it is the pool: EX_OK, and out has the answer; or says what is
+ * wrong and returns another exit code: 69 nobody listens, 77 not ours to ask, 76 no answer that
+ * makes sense, 70. */
 int inquiry_ask(const struct inquiry *, const char *path, struct buf *out);
 /* The same, parsed: *ret is owned by the caller. */
 int inquiry_ask_json(const struct inquiry *, const char *path, json_t **ret);

@@ -15,6 +15,10 @@
 	X("status", status_main, "is it working, and if not, why not")                             \
 	X("pools", pools_main, "what each pool is at, and what it did")                            \
 	X("workers", workers_main, "each worker: its process, and the task in its hand")           \
+	X("pause", steer_main, "let a pool take no messages for a while")                          \
+	X("resume", steer_main, "the end of a pause")                                              \
+	X("restart", steer_main, "replace workers by new ones, one by one")                        \
+	X("scale", steer_main, "more workers, or fewer")                                           \
 	X("publish", publish_main, "send messages to a queue and wait for their confirms")         \
 	X("request", request_main, "send one message and print the reply")                         \
 	X("dead-letters", dead_letters_main, "list, show, replay or drop what was given up")       \

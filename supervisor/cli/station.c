@@ -17,7 +17,8 @@ struct station {
 	struct crew *crew;
 	struct consumer *consumer;
 	struct publisher *publisher;
-	mtime turned_at; /* the latest turn's end */
+	const char *refusal; /* of the latest command, or NULL */
+	mtime turned_at;     /* the latest turn's end */
 };
 
 /* ---------- the pool's effects ---------- */
@@ -90,6 +91,8 @@ static void do_tell(void *io, const struct notice *notice)
 
 	if (notice->slot >= 0)
 		origin = crew_origin(station->crew, (uint16_t)notice->slot, notice->life);
+	if (notice->kind == NOTICE_COMMAND_REFUSED)
+		station->refusal = notice->what;
 	report_notice(&station->report, origin, notice);
 }
 
@@ -184,11 +187,14 @@ void station_set_frame_max(struct station *station, uint32_t frame_max)
 	station->crew_config.answer.header_bytes = station_header_bytes(frame_max);
 }
 
-void station_command(struct station *station, enum command command, uint32_t number, mtime now)
+const char *station_command(
+	struct station *station, enum command command, uint32_t number, mtime now)
 {
 	struct event event = {.kind = COMMAND, .command = {command, number}};
 
+	station->refusal = NULL;
 	pool_step(station->pool, now, &event);
+	return station->refusal;
 }
 
 void station_turn(struct station *station, mtime now, uint64_t wall_s)

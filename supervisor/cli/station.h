@@ -36,8 +36,9 @@ struct publisher *station_publisher(struct station *);
 /* What the publish connection has negotiated: bytes, at least 4096. Bounds the headers of replies.
  */
 void station_set_frame_max(struct station *, uint32_t frame_max);
-/* number: of COMMAND_SCALE, else 0. What comes of it is logged. */
-void station_command(struct station *, enum command, uint32_t number, mtime now);
+/* number: of COMMAND_SCALE, else 0. What comes of it is logged. Returns why it was refused, static
+ * words; NULL: it was not. */
+const char *station_command(struct station *, enum command, uint32_t number, mtime now);
 /* The end of a loop turn: waits that are over, dispatch, acks, and one write a pipe. */
 void station_turn(struct station *, mtime now, uint64_t wall_s);
 /* When the next turn is wanted, whatever happens. */

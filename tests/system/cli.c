@@ -97,7 +97,8 @@ START_TEST(help_and_version_are_there)
 	static const char *const cases[][3] = {{"--help"}, {"--version"}, {"serve", "--help"},
 		{"publish", "--help"}, {"request", "--help"}, {"dead-letters", "--help"},
 		{"check-config", "--help"}, {"status", "--help"}, {"pools", "--help"},
-		{"workers", "--help"}};
+		{"workers", "--help"}, {"pause", "--help"}, {"scale", "--help"},
+		{"restart", "--help"}, {"resume", "--help"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		expect_on(proc_stdout(run(cases[i], 0)), "wpool");
 }

@@ -251,6 +251,7 @@ START_TEST(over_tcp_there_are_metrics_and_health_only)
 	http_get(where, "/v1/status", 404);
 	http_get(where, "/v1/pools", 404);
 	http_get(where, "/v1/workers", 404);
+	ck_assert_int_eq(http_ask(where, "POST", "/v1/pause").status, 404);
 	struct http_reply reply = http_ask(where, "POST", "/livez");
 	ck_assert_int_eq(reply.status, 405);
 }

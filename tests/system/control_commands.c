@@ -1,8 +1,11 @@
 /* `wpool status`, `pools`, `workers`: tables, JSON, and why there is neither. */
 #include "harness/control.h"
+#include "harness/deadline.h"
+#include "harness/http.h"
 #include "system/system.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,7 +72,110 @@ START_TEST(commands_say_why_not)
 }
 END_TEST
 
+/* Until the pool is so; every ask is an event at the other end. */
+static void await_pool(const char *first, const char *second, json_int_t number)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	for (;;) {
+		json_t *answer = control_get_json("/v1/pools");
+		json_int_t is = control_number(control_member(answer, "pools", 0), first, second);
+		json_decref(answer);
+		if (is == number)
+			return;
+		ck_assert_msg(deadline_left(deadline) > 0, "%s.%s stays %lld", first, second,
+			(long long)is);
+		poll(NULL, 0, 20);
+	}
+}
+
+START_TEST(commands_steer_it)
+{
+	struct proc *serve =
+		site_serve_echo((const char *const[]){"--workers", "2", "--pipeline", "1", NULL});
+	const char *pool = site.queue;
+	control_await("/readyz", 200);
+	control_expect_words(RUN(0, "scale", pool, "5"), "5 workers wanted");
+	await_pool("workers", "ready", 5);
+	control_expect_words(RUN(0, "pause"), "paused");
+	client_expect_consumers(site.client, site.queue, 0);
+	control_expect_words(control_get("/readyz", 503), "paused by an operator");
+	control_post_many(0, 20);
+	client_expect_ready(site.client, site.queue, 20);
+	control_expect_words(RUN(0, "resume", pool), "resumed");
+	control_expect_done(20);
+	pid_t before = site_worker_pid();
+	control_expect_words(RUN(0, "restart", pool), "restarting, one by one");
+	proc_expect(serve, "restarted: all workers are new ones");
+	proc_expect_gone(before);
+	control_expect_words(RUN(0, "scale", pool, "1"), "1 workers wanted");
+	await_pool("workers", "ready", 1);
+	await_pool("workers", "leaving", 0);
+	control_await("/readyz", 200);
+	ck_assert_uint_eq(
+		json_array_size(json_object_get(control_get_json("/v1/workers"), "workers")), 1);
+	control_expect_words(RUN(75, "scale", pool, "10001"), "1 to 10000 workers");
+	control_expect_words(RUN(64, "scale", pool, "0"), "'0' is no number from 1");
+	control_expect_words(RUN(64, "scale", pool), "POOL and N are needed");
+	control_expect_words(RUN(65, "pause", "nobody"), "no pool of that name");
+	json_t *answer = control_parse(RUN(0, "pause", "--json"));
+	ck_assert_str_eq(control_words(control_member(answer, "pools", 0), "state"), "paused");
+	site_stop(serve);
+}
+END_TEST
+
+static void steer(const char *verb)
+{
+	char *path = scratch_text("/v1/pools/%s/%s", site.queue, verb);
+	struct http_reply reply = http_ask(control_socket(), "POST", path);
+	ck_assert_msg(reply.status == 200, "%s: %d %s", path, reply.status, reply.body);
+	http_release(&reply);
+	free(path);
+}
+
+/* Grown, shrunk, restarted, paused, again and again while tasks flow: each is done once. */
+START_TEST(steering_under_load_repeats_nothing)
+{
+	enum { TASKS = 1500, ROUNDS = 60 };
+	static const char *const verbs[] = {
+		"scale?workers=8", "restart", "scale?workers=2", "pause", "resume"};
+	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "2", NULL});
+	control_await("/readyz", 200);
+	for (int i = 0; i < TASKS; i++) {
+		char *id = scratch_text("%d", i);
+		client_post(site.client, site.queue,
+			&(struct letter){.body = "x",
+				.correlation_id = id,
+				.headers = {{"X-Sleep-Ms", "2"}}});
+		free(id);
+		if (i % (TASKS / ROUNDS) == 0)
+			steer(verbs[i / (TASKS / ROUNDS) % 5]);
+	}
+	steer("resume");
+	control_expect_done(TASKS);
+	json_t *answer = control_get_json("/v1/pools");
+	const json_t *pool = control_member(answer, "pools", 0);
+	ck_assert_int_eq(control_number(pool, "totals", "done"), TASKS);
+	ck_assert_int_eq(control_number(pool, "totals", "retried"), 0);
+	ck_assert_int_eq(control_number(pool, "totals", "worker_deaths"), 0);
+	site_stop(serve);
+}
+END_TEST
+
+START_TEST(who_stops_is_not_steered)
+{
+	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "1", NULL});
+	control_post_slow("stays");
+	proc_signal(serve, SIGTERM);
+	proc_expect(serve, "draining");
+	control_expect_words(RUN(75, "restart"), "the pool is stopping");
+	proc_signal(serve, SIGTERM);
+	ck_assert_int_eq(proc_wait(serve), 75);
+}
+END_TEST
+
 int main(void)
 {
-	return SYSTEM_RUN("control_commands", {commands_show_it, 1}, {commands_say_why_not, 1});
+	return SYSTEM_RUN("control_commands", {commands_show_it, 1}, {commands_say_why_not, 1},
+		{commands_steer_it, 1}, {steering_under_load_repeats_nothing, 1},
+		{who_stops_is_not_steered, 1});
 }

@@ -1,0 +1,80 @@
+/* POST /v1/VERB, /v1/pools/NAME/VERB: what operators ask of one pool or of all. */
+#include "cli/control_json.h"
+#include "cli/control_list.h"
+#include "cli/control_routes.h"
+#include "config/quantity.h"
+#include "io/clock.h"
+
+#include <string.h>
+
+#define POOLS TEXT("/v1/pools/")
+
+/* The last word of the path; the routes let no other through. */
+static enum command command_of(const char *path)
+{
+	const char *verb = strrchr(path, '/') + 1;
+
+	if (strcmp(verb, "pause") == 0)
+		return COMMAND_PAUSE;
+	if (strcmp(verb, "resume") == 0)
+		return COMMAND_RESUME;
+	return strcmp(verb, "restart") == 0 ? COMMAND_RESTART : COMMAND_SCALE;
+}
+
+/* Of COMMAND_SCALE alone; what is no number is refused by the pool, as 0 is. */
+static uint32_t number_of(const struct http_request *request)
+{
+	const char *words = http_query(request, "workers");
+	int64_t number;
+
+	if (!words || !quantity_read_integer(text_from(words), &number))
+		return 0;
+	return number > 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
+/* Why it was refused; NULL: it was not. */
+static const char *steer(
+	const struct overview *overview, size_t pool, const struct http_request *request)
+{
+	return station_command(overview->stations[pool], command_of(request->path),
+		number_of(request), clock_now());
+}
+
+/* Each is asked, whatever the others say: they stop together, if at all. */
+static const char *steer_all(const struct overview *overview, const struct http_request *request)
+{
+	const char *refusal = NULL;
+
+	for (size_t i = 0; i < overview->config->pool_count; i++) {
+		const char *one = steer(overview, i, request);
+		refusal = refusal ? refusal : one;
+	}
+	return refusal;
+}
+
+static struct text name_in(const char *path)
+{
+	const char *name = path + POOLS.len;
+
+	return text_of(name, strcspn(name, "/"));
+}
+
+/* The pools, as they are now, as GET /v1/pools has them. */
+void control_answer_steer(const struct overview *overview, const struct http_request *request)
+{
+	size_t only = SIZE_MAX;
+	const char *refusal;
+
+	if (text_starts(text_from(request->path), POOLS)) {
+		only = control_list_find(overview->config, name_in(request->path));
+		if (only == SIZE_MAX) {
+			control_refuse(request, 404, "there is no pool of that name", NULL);
+			return;
+		}
+	}
+	refusal = only == SIZE_MAX ? steer_all(overview, request) : steer(overview, only, request);
+	if (refusal)
+		control_refuse(request, 409, refusal, NULL);
+	else
+		control_answer_pools_only(overview, request, only);
+}
