@@ -2,7 +2,8 @@
 %% 5 ms. It asks the queue's own state machine, so that ready and unacked messages count alike and a
 %% message is gone when its ack has been applied: the same rule for every contestant. An expression,
 %% for `tests/broker/node eval`; PORT is put in. A line each: it reads "watch QUEUE", "stop" and
-%% "delete QUEUE", and writes "<microseconds> <messages>", "stopped" and "deleted".
+%% "delete QUEUE", and writes "<microseconds> <messages>", "stopped", "deleted", and at its end
+%% "failed WHY".
 spawn(fun() ->
     {ok, Socket} = gen_tcp:connect({127, 0, 0, 1}, PORT, [list, {packet, line}, {nodelay, true}]),
     Look = fun(Name) ->
@@ -14,7 +15,7 @@ spawn(fun() ->
             _ -> -1
         end
     end,
-    (fun Watch(Queue) ->
+    try (fun Watch(Queue) ->
         receive
             {tcp, Socket, "watch " ++ Name} ->
                 {ok, Q} = Look(Name),
@@ -36,4 +37,7 @@ spawn(fun() ->
             Watch(Queue)
         end
     end)(none)
+    catch
+        Class:Reason -> gen_tcp:send(Socket, io_lib:format("failed ~0p~n", [{Class, Reason}]))
+    end
 end)

@@ -58,8 +58,18 @@ class Bench:
         if process.wait(FILL_SECONDS) != 0:
             raise Failure(f"the queue could not be filled: {process.said()}")
 
-    def delete(self, queue):
-        """And the one that wpool declares beside it."""
+    def _delete(self, queue):
         self.referee.stop()
         self.referee.delete(queue)
         self.referee.delete(f"{queue}.dead")
+
+    def delete(self, queue):
+        """And the one that wpool declares beside it. A referee that has failed is replaced: it costs one measurement,
+        and not all that follow."""
+        try:
+            self._delete(queue)
+        except Failure as failure:
+            print(f"{failure}; another one is started", flush=True)
+            self.referee.close()
+            self.referee = Referee(self.node)
+            self._delete(queue)

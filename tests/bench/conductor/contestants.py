@@ -48,7 +48,7 @@ class Contestant:
         """Why it cannot take part here; nothing when it can."""
         if not self.needs or shutil.which(self.needs):
             return ""
-        return f"not installed; apt-get install {self.package}"
+        return f"not installed (package {self.package}); tools/deps bench installs it"
 
 
 def serve(queue, workers, pipeline, worker, options=()):

@@ -100,8 +100,8 @@ class Referee:
             line = self._lines.readline()
         except OSError as error:
             raise Failure(f"the broker's referee: {error}") from None
-        if not line:
-            raise Failure("the broker's referee is gone")
+        if not line or line.startswith("failed "):
+            raise Failure(f"the broker's referee is gone: {line.strip() or 'without a word'}")
         return line
 
     def watch(self, queue):

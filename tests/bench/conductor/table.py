@@ -105,7 +105,7 @@ def goal_rows(record):
 def print_all(record):
     about = record["about"]
     print("{processor}, {cores} cores, {memory_gib} GiB, Linux {kernel}, {broker}; commit {commit}, {date}; "
-          "{rounds} rounds of {seconds:g} s".format(**about))
+          "{rounds} round{s} of {seconds:g} s".format(s="" if about["rounds"] == 1 else "s", **about))
     if about["load_at_start"] > QUIET:
         print(f"The machine was not quiet: its load was {about['load_at_start']:.1f} before the first round.")
     print_table("Throughput: a full durable quorum queue, from all at work until all is acked",
