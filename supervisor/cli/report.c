@@ -357,20 +357,28 @@ static void name_task(struct line *line, const struct delivery *delivery)
 	line->origin.task = &line->fields;
 }
 
+/* Most notices are told to nobody: nothing is made ready for those. */
+static void say_notice(struct line *line, void (*say)(const struct line *))
+{
+	const struct notice *notice = line->notice;
+
+	report_exit(&notice->exit, line->exit, sizeof line->exit);
+	report_span(notice->duration, line->span, sizeof line->span);
+	if (notice->delivery)
+		name_task(line, notice->delivery);
+	say(line);
+}
+
 void report_notice(struct report *report, struct log_origin origin, const struct notice *notice)
 {
 	void (*say)(const struct line *);
-	struct line line = {.level = level_of(notice, &say),
-		.origin = origin,
-		.notice = notice,
-		.report = report};
+	enum log_level level = level_of(notice, &say);
 
-	if (log_is_on(line.level)) {
-		report_exit(&notice->exit, line.exit, sizeof line.exit);
-		report_span(notice->duration, line.span, sizeof line.span);
-		if (notice->delivery)
-			name_task(&line, notice->delivery);
-		say(&line);
-	}
+	if (log_is_on(level))
+		say_notice(&(struct line){.level = level,
+				   .origin = origin,
+				   .notice = notice,
+				   .report = report},
+			say);
 	report_count(report, notice);
 }

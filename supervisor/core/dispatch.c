@@ -65,6 +65,23 @@ static struct slot *least_loaded(const struct dispatch *dispatch, uint32_t depth
 	return CONTAINER_OF(list_first(&dispatch->by_load[load]), struct slot, by_load);
 }
 
+/* Of the running ones the latest that began, if it is not far yet: it is awake. */
+static struct slot *awake(const struct dispatch *dispatch, uint32_t pack, mtime now)
+{
+	const struct link *running = &dispatch->running;
+	struct slot *slot = CONTAINER_OF(running->prev, struct slot, running);
+	if (list_is_empty(running) || !slot->open || slot->load >= pack)
+		return NULL;
+	return now - slot->since < DISPATCH_WAKING ? slot : NULL;
+}
+
+static struct slot *next_slot(
+	const struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
+{
+	struct slot *slot = pack > 1 ? awake(dispatch, pack, now) : NULL;
+	return slot ? slot : least_loaded(dispatch, depth);
+}
+
 static void leave_session(struct dispatch *dispatch, struct delivery *delivery)
 {
 	list_remove(&delivery->place);
@@ -163,13 +180,13 @@ static enum send_result send(
 	return dispatch->effects->send(dispatch->io, slot->number, delivery, attempt);
 }
 
-enum dispatch_stop dispatch_run(
-	struct dispatch *dispatch, uint32_t depth, mtime now, struct delivery **ret_unfit)
+enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
+	struct delivery **ret_unfit)
 {
 	struct delivery *delivery;
 	struct slot *slot;
 	while ((delivery = first_waiting(dispatch)) && may_be_sent(dispatch, delivery) &&
-		(slot = least_loaded(dispatch, depth))) {
+		(slot = next_slot(dispatch, depth, pack, now))) {
 		switch (send(dispatch, slot, delivery)) {
 		case SEND_OK:
 			into_pipe(dispatch, delivery, slot, now);
@@ -185,11 +202,21 @@ enum dispatch_stop dispatch_run(
 	return DISPATCH_DONE;
 }
 
+/* Its process was busy until now: its memory is warm. */
+static void prefer_if_idle(struct dispatch *dispatch, struct slot *slot)
+{
+	if (slot->load > 0 || list_is_empty(&slot->by_load))
+		return;
+	list_remove(&slot->by_load);
+	list_prepend(&dispatch->by_load[0], &slot->by_load);
+}
+
 static struct delivery *out_of_pipe(struct dispatch *dispatch, struct slot *slot)
 {
 	struct delivery *head = slot_head(slot);
 	list_remove(&head->place);
 	set_load(dispatch, slot, (uint16_t)(slot->load - 1));
+	prefer_if_idle(dispatch, slot);
 	return head;
 }
 

@@ -29,6 +29,10 @@ struct dispatch {
 	mtime pipe_wait;     /* what is in time; MTIME_NEVER: anything */
 };
 
+/* To wake a process, and to let it find its memory again, costs some tens of microseconds of CPU,
+ * and as long it takes until it runs: work of this length is not worth another process. */
+#define DISPATCH_WAKING (MTIME_MS / 10)
+
 enum dispatch_stop {
 	DISPATCH_DONE,      /* nothing waits, no slot has room, or one is or wants to be alone */
 	DISPATCH_TOO_LARGE, /* *ret_unfit moves out: no worker can be given it */
@@ -46,11 +50,12 @@ void dispatch_requeue(struct dispatch *, struct delivery *);
 /* Heads that by now have run for too long close their slots until they end. True: there are new
  * ones. */
 bool dispatch_hold_up(struct dispatch *, mtime now);
-/* Sends while something waits and an open slot holds less than depth (1 to POOL_PIPELINE_MAX). One
- * that is to be alone (settle.h) is sent when all pipes are empty; those behind it wait for that,
+/* Sends while something waits and an open slot holds less than depth (1 to POOL_PIPELINE_MAX): to
+ * the least loaded, of idle ones the one that was busy last, because its memory is warm; but before
+ * an idle one is woken the latest that began gets up to pack (1 to depth). One that is to be alone (settle.h) is sent when all pipes are empty; those behind it wait for that,
  * and then for its end, lest they overtake it for ever. */
-enum dispatch_stop dispatch_run(
-	struct dispatch *, uint32_t depth, mtime now, struct delivery **ret_unfit) MUST_CHECK;
+enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
+	struct delivery **ret_unfit) MUST_CHECK;
 /* The head's attempt is over: moves out. The next one in the pipe runs from now. */
 struct delivery *dispatch_end(struct dispatch *, struct slot *, mtime now);
 /* Settled and confirmed: to its source, which acks it. Moves in. */

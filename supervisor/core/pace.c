@@ -1,5 +1,7 @@
 #include "core/pace.h"
 
+#include "core/dispatch.h"
+
 /* A task slower than so many fills counts as these: so the memory of one slow task fades in some
  * ten turns. */
 #define SLOWEST_FILLS 4
@@ -7,9 +9,11 @@
 /* In a second in which only small bodies come the size of large ones is believed to be a third. */
 #define BODY_FADES 8
 #define SLACK_TIME (100 * MTIME_MS)
+/* Of `auto`: more than these behind the heads of all pipes keep no more workers busy. */
+#define BEHIND_MOST 1024
 /* A window that is too wide costs little, and narrowing it costs redeliveries: a queue takes back
  * what is on its way to a consumer that is cancelled. */
-#define GROW_AFTER   MTIME_SECOND
+#define GROW_AFTER   (200 * MTIME_MS)
 #define SHRINK_AFTER MTIME_MINUTE
 
 void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
@@ -142,6 +146,23 @@ uint32_t pace_depth(const struct pace *pace)
 	return depth ? (uint32_t)depth : 1;
 }
 
+uint32_t pace_pack(const struct pace *pace)
+{
+	if (pace->pipeline)
+		return 1;
+	uint32_t depth = pace_depth(pace);
+	int64_t pack = pace->estimate_ns ? DISPATCH_WAKING * 1000 / pace->estimate_ns : depth;
+	if (pack >= depth)
+		return depth;
+	return pack ? (uint32_t)pack : 1;
+}
+
+static uint32_t behind_heads(const struct pace *pace)
+{
+	uint32_t behind = pace->workers * (pace_depth(pace) - 1);
+	return pace->pipeline || behind < BEHIND_MOST ? behind : BEHIND_MOST;
+}
+
 static size_t memory_window(const struct pace *pace)
 {
 	size_t window = pace->memory / (pace->body ? pace->body : 1);
@@ -153,7 +174,7 @@ uint32_t pace_window(const struct pace *pace)
 	size_t most = memory_window(pace);
 	uint32_t window = pace->prefetch;
 	if (!window)
-		window = pace->workers * pace_depth(pace) + pace->slack;
+		window = pace->workers + behind_heads(pace) + pace->slack;
 	if (window > POOL_WINDOW_MAX)
 		window = POOL_WINDOW_MAX;
 	return window < most ? window : (uint32_t)most;

@@ -42,11 +42,14 @@ void pace_settled(struct pace *);
 void pace_turn(struct pace *, uint32_t unconfirmed, mtime now);
 /* Tasks a pipe may hold, 1 to POOL_PIPELINE_MAX. */
 uint32_t pace_depth(const struct pace *);
+/* Tasks that one worker is given before another one is woken, 1 to pace_depth: a tenth of a
+ * millisecond of work. 1 where the pipeline is configured. */
+uint32_t pace_pack(const struct pace *);
 /* Deliveries wanted in hand, 1 to POOL_WINDOW_MAX: not more than memory holds if all are as large
  * as the largest of late. */
 uint32_t pace_window(const struct pace *);
 /* True when the present window, and what counts beside it, is so wrong that changing it pays: half
- * of what is wanted, not less than what is in hand, and the last change a second ago; or twice of
+ * of what is wanted, not less than what is in hand, and the last change a moment ago; or twice of
  * what is wanted, and the last change a minute ago or memory too small for it. */
 bool pace_changes_window(const struct pace *, uint32_t present, uint32_t in_hand, mtime now);
 /* A window was wished now. */

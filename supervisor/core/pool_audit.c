@@ -62,6 +62,8 @@ static struct tally audit_ledger(const struct pool *pool)
 	assert(tally.aside == source->aside);
 	assert(tally.open == 0 || source->state != SOURCE_IS_ABSENT);
 	assert(tally.released == length(&source->released));
+	assert(tally.released == source->ripe);
+	assert(source->ripe || source->ripe_since == MTIME_NEVER);
 	assert(tally.queued == pool->dispatch.open.backlog);
 	assert(tally.queued == length(&pool->dispatch.open.waiting));
 	return tally;

@@ -132,7 +132,7 @@ static enum dispatch_stop dispatch_once(struct pool *pool)
 {
 	struct delivery *unfit = NULL;
 	enum dispatch_stop stop =
-		dispatch_run(&pool->dispatch, pace_depth(&pool->pace), pool->now, &unfit);
+		dispatch_run(&pool->dispatch, pace_depth(&pool->pace), pace_pack(&pool->pace), pool->now, &unfit);
 	if (unfit) {
 		unfit->unfit = REASON_TOO_LARGE;
 		pool_finish(pool, unfit, (struct ending){.outcome = OUTCOME_UNFIT});
@@ -159,6 +159,7 @@ static void run(struct pool *pool)
 		pool_hand_back(pool);
 	if (!pool->is_paused)
 		dispatch_tasks(pool);
+	source_flush_ripe(&pool->source, pool->now);
 }
 
 static bool may_close(const struct pool *pool)
@@ -182,7 +183,8 @@ void pool_on_turn_end(struct pool *pool, const struct event *event)
 	pace_turn(&pool->pace, (uint32_t)pool->outbox.count, pool->now);
 	if (pool->phase == POOL_RUNS)
 		run(pool);
-	source_flush(&pool->source);
+	else
+		source_flush(&pool->source);
 	if (may_close(pool))
 		source_close(&pool->source);
 }
@@ -194,6 +196,7 @@ mtime pool_deadline(const struct pool *pool)
 	if (may_close(pool))
 		return pool->now;
 	mtime deadline = mtime_min(alarms_deadline(&pool->alarms), pool->send_again);
+	deadline = mtime_min(deadline, source_deadline(&pool->source));
 	deadline = mtime_min(deadline, outbox_deadline(&pool->outbox));
 	deadline = mtime_min(deadline, stale_deadline(pool));
 	return mtime_min(deadline, dispatch_deadline(&pool->dispatch, pool->config.hard_limit));

@@ -2,11 +2,18 @@
 
 #include <assert.h>
 
+/* Acks that are sent together. A write to the broker costs as much as three tasks do otherwise, on
+ * this side alone, and acks that come in order are one: so they wait for each other, but never so
+ * many that the broker runs out of room in the window, nor when nothing is left to wait for. */
+#define ACKS_TOGETHER   64
+#define SHARE_OF_WINDOW 8
+#define ACK_WAIT        (5 * MTIME_MS)
+
 void source_init(struct source *source, uint16_t number, const struct effects *effects, void *io)
 {
 	/* The epoch before 0, so that io may count from 0 or from 1. */
 	*source = (struct source){
-		.effects = effects, .io = io, .number = number, .epoch = UINT32_MAX};
+		.effects = effects, .io = io, .number = number, .epoch = UINT32_MAX, .ripe_since = MTIME_NEVER};
 	list_init(&source->unacked);
 	list_init(&source->released);
 }
@@ -90,7 +97,8 @@ void source_rested(struct source *source)
 void source_down(struct source *source)
 {
 	assert(list_is_empty(&source->unacked) && list_is_empty(&source->released));
-	assert(source->open == 0 && source->aside == 0);
+	assert(source->open == 0 && source->aside == 0 && source->ripe == 0);
+	source->ripe_since = MTIME_NEVER;
 	source->state = SOURCE_IS_ABSENT;
 }
 
@@ -113,6 +121,7 @@ void source_release(struct delivery *delivery)
 	assert(delivery->source && delivery->state != DELIVERY_RELEASED);
 	delivery->state = DELIVERY_RELEASED;
 	list_append(&delivery->source->released, &delivery->released);
+	delivery->source->ripe++;
 }
 
 void source_forget(struct delivery *delivery)
@@ -120,6 +129,7 @@ void source_forget(struct delivery *delivery)
 	list_remove(&delivery->released);
 	list_remove(&delivery->unacked);
 	delivery->source->open--;
+	delivery->source->ripe -= delivery->state == DELIVERY_RELEASED;
 	if (delivery->tag <= delivery->source->aside_tag)
 		delivery->source->aside--;
 	delivery->source = NULL;
@@ -180,11 +190,37 @@ static void flush_singly(struct source *source)
 	}
 }
 
+static bool may_ack(const struct source *source)
+{
+	return source->state == SOURCE_IS_CONSUMING || source->state == SOURCE_IS_RESTED;
+}
+
 void source_flush(struct source *source)
 {
-	if (source->state != SOURCE_IS_CONSUMING && source->state != SOURCE_IS_RESTED)
+	if (!may_ack(source))
 		return;
 	if (!source->has_gap)
 		flush_prefix(source);
 	flush_singly(source);
+	source->ripe_since = MTIME_NEVER;
+}
+
+static bool may_wait(const struct source *source, mtime now)
+{
+	return source_wishes(source, SOURCE_CONSUME) && source->ripe < source->open &&
+	       source->ripe < ACKS_TOGETHER && source->ripe * SHARE_OF_WINDOW < source->window &&
+	       now - source->ripe_since < ACK_WAIT;
+}
+
+void source_flush_ripe(struct source *source, mtime now)
+{
+	if (source->ripe && source->ripe_since == MTIME_NEVER)
+		source->ripe_since = now;
+	if (!may_wait(source, now))
+		source_flush(source);
+}
+
+mtime source_deadline(const struct source *source)
+{
+	return may_ack(source) ? mtime_after(source->ripe_since, ACK_WAIT) : MTIME_NEVER;
 }

@@ -1,6 +1,6 @@
 /* A source: one queue on one channel, its epoch, and the ledger of what the broker waits for.
- * Layer: core. The one answer to "when is a message acked": when its delivery is RELEASED and the
- * turn ends. The ledger is a list in order of tag, not a window of tags: one delivery may be held
+ * Layer: core. The one answer to "when is a message acked": when its delivery is RELEASED, in the
+ * turn that ends then or in one of the next few milliseconds. The ledger is a list in order of tag, not a window of tags: one delivery may be held
  * for minutes while millions pass. Owns the RELEASED deliveries; of the others it is told when they
  * end. Never acks in an epoch that is over, nor after the wish CLOSE, and never tag 0. */
 #ifndef CORE_SOURCE_H
@@ -34,6 +34,8 @@ struct source {
 	struct link unacked;  /* deliveries in order of tag */
 	struct link released; /* those of them that are RELEASED, in order of release */
 	uint32_t open;        /* how many are in unacked */
+	uint32_t ripe;        /* how many of them are in released */
+	mtime ripe_since;     /* the end of the turn that found the oldest; MTIME_NEVER: none */
 	uint64_t aside_tag;   /* those up to it count beside the window */
 	uint32_t aside;       /* how many of them are in unacked */
 };
@@ -61,7 +63,7 @@ void source_down(struct source *);
 /* Into the ledger, tag and all. False: its tag is not above the last one, or the source is CLOSING;
  * then the delivery is still the caller's and must not be settled. */
 bool source_open(struct source *, struct delivery *) MUST_CHECK;
-/* Nothing is missing any more: moves in, acked and freed by the next flush. */
+/* Nothing is missing any more: moves in, acked and freed by a flush. */
 void source_release(struct delivery *);
 /* Tells the broker at once; moves in and frees. Not while ABSENT or CLOSING. */
 void source_reject(struct delivery *, enum reject);
@@ -69,5 +71,10 @@ void source_reject(struct delivery *, enum reject);
 void source_forget(struct delivery *);
 /* Acks what is released: one `multiple` as far as nothing is open, the rest singly. */
 void source_flush(struct source *);
+/* The same at the end of a turn, unless it pays to wait for a few more: while more is on its way,
+ * for at most 64, an eighth of the window, or 5 ms. */
+void source_flush_ripe(struct source *, mtime now);
+/* When a flush is wanted, whatever happens; MTIME_NEVER: nothing waits. */
+mtime source_deadline(const struct source *);
 
 #endif

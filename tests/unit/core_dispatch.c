@@ -41,7 +41,7 @@ static void offer(struct bench *bench, uint64_t first, uint64_t last)
 static void run(struct bench *bench, uint32_t depth, mtime now, const char *wanted)
 {
 	struct delivery *unfit = NULL;
-	ck_assert_int_eq(dispatch_run(&bench->dispatch, depth, now, &unfit), DISPATCH_DONE);
+	ck_assert_int_eq(dispatch_run(&bench->dispatch, depth, 1, now, &unfit), DISPATCH_DONE);
 	ck_assert_ptr_null(unfit);
 	rig_expect(&bench->rig, wanted);
 }
@@ -80,6 +80,58 @@ START_TEST(the_least_loaded_is_next)
 }
 END_TEST
 
+START_TEST(of_idle_ones_the_last_that_was_busy_is_next)
+{
+	struct bench bench;
+	bench_init(&bench);
+	offer(&bench, 1, 3);
+	run(&bench, 1, 0, "send 0:1, send 1:2, send 2:3");
+	finish(&bench, 1, 0);
+	finish(&bench, 0, 0);
+	finish(&bench, 2, 0);
+	offer(&bench, 4, 6);
+	run(&bench, 1, 0, "send 2:4, send 0:5, send 1:6");
+	bench_end(&bench);
+}
+END_TEST
+
+static void run_packed(struct bench *bench, uint32_t pack, mtime now, const char *wanted)
+{
+	struct delivery *unfit = NULL;
+	ck_assert_int_eq(dispatch_run(&bench->dispatch, 64, pack, now, &unfit), DISPATCH_DONE);
+	rig_expect(&bench->rig, wanted);
+}
+
+START_TEST(who_just_began_gets_some_before_another_is_woken)
+{
+	struct bench bench;
+	bench_init(&bench);
+	offer(&bench, 1, 7);
+	run_packed(&bench, 3, 0,
+		"send 0:1, send 0:2, send 0:3, send 1:4, send 1:5, send 1:6, send 2:7");
+	for (int i = 0; i < 3; i++)
+		finish(&bench, 0, 0);
+	offer(&bench, 8, 10);
+	run_packed(&bench, 3, DISPATCH_WAKING - 1, "send 2:8, send 2:9, send 0:10");
+	/* Slot 0 began a moment ago; then that is too long ago for it to be nearly done. */
+	finish(&bench, 1, DISPATCH_WAKING);
+	finish(&bench, 1, DISPATCH_WAKING);
+	finish(&bench, 1, DISPATCH_WAKING);
+	offer(&bench, 11, 11);
+	run_packed(&bench, 3, DISPATCH_WAKING, "send 0:11");
+	offer(&bench, 12, 12);
+	run_packed(&bench, 3, 2 * DISPATCH_WAKING, "send 1:12");
+	/* Nothing is sent to one that cannot take it. */
+	dispatch_slot_room(&bench.dispatch, &bench.slots[1], false);
+	finish(&bench, 2, 2 * DISPATCH_WAKING);
+	finish(&bench, 2, 2 * DISPATCH_WAKING);
+	finish(&bench, 2, 2 * DISPATCH_WAKING);
+	offer(&bench, 13, 13);
+	run_packed(&bench, 3, 2 * DISPATCH_WAKING, "send 2:13");
+	bench_end(&bench);
+}
+END_TEST
+
 START_TEST(a_pipe_holds_sixty_four)
 {
 	struct bench bench;
@@ -88,7 +140,7 @@ START_TEST(a_pipe_holds_sixty_four)
 	dispatch_slot_room(&bench.dispatch, &bench.slots[2], false);
 	offer(&bench, 1, 70);
 	struct delivery *unfit = NULL;
-	ck_assert_int_eq(dispatch_run(&bench.dispatch, 64, 0, &unfit), DISPATCH_DONE);
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 64, 1, 0, &unfit), DISPATCH_DONE);
 	rig_forget(&bench.rig);
 	ck_assert_uint_eq(bench.slots[0].load, 64);
 	ck_assert_uint_eq(bench.dispatch.loads, 0);
@@ -149,10 +201,10 @@ START_TEST(a_refused_send_is_told)
 	bench_init(&bench);
 	offer(&bench, 1, 2);
 	bench.rig.send = SEND_NO_MEMORY;
-	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 0, &unfit), DISPATCH_NO_MEMORY);
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 1, 0, &unfit), DISPATCH_NO_MEMORY);
 	ck_assert_uint_eq(bench.dispatch.open.backlog, 2);
 	bench.rig.send = SEND_TOO_LARGE;
-	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 0, &unfit), DISPATCH_TOO_LARGE);
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 1, 0, &unfit), DISPATCH_TOO_LARGE);
 	ck_assert_uint_eq(unfit->tag, 1);
 	bench.rig.send = SEND_OK;
 	run(&bench, 1, 0, "send 0:2");
@@ -222,7 +274,9 @@ END_TEST
 static Suite *dispatch_suite(void)
 {
 	Suite *suite = suite_create("core_dispatch");
-	UNIT_CASE(suite, "dispatch", the_least_loaded_is_next, a_pipe_holds_sixty_four,
+	UNIT_CASE(suite, "dispatch", the_least_loaded_is_next,
+		of_idle_ones_the_last_that_was_busy_is_next,
+		who_just_began_gets_some_before_another_is_woken, a_pipe_holds_sixty_four,
 		a_void_pipe_gives_back_in_order, the_longest_running_is_first,
 		a_refused_send_is_told, a_lost_source_leaves_orphans_in_pipes_alone,
 		behind_a_head_that_runs_too_long_nothing_is_sent, a_slot_that_stops_is_not_held_up);

@@ -138,7 +138,7 @@ START_TEST(orphans_behind_a_crash_are_not_requeued)
 	rig_ready(&rig, 0, 2);
 	rig_forget(&rig);
 	rig_turn(&rig);
-	rig_expect(&rig, "consume 98, send 0:1, send 0:2");
+	rig_expect(&rig, "consume 6, send 0:1, send 0:2");
 	rig_end(&rig);
 }
 END_TEST

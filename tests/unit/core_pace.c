@@ -242,6 +242,41 @@ START_TEST(what_is_configured_is_bounded_by_memory_too)
 }
 END_TEST
 
+START_TEST(a_pack_is_a_tenth_of_a_millisecond_of_work)
+{
+	static const struct {
+		mtime task_us;
+		uint32_t pack;
+	} rows[] = {{0, 64}, {1, 64}, {2, 49}, {10, 9}, {49, 2}, {100, 1}, {1000, 1},
+		{MTIME_SECOND, 1}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct track track;
+		track_init(&track, &auto_config);
+		ck_assert_uint_eq(pace_pack(&track.pace), 1);
+		depth_after(&track, 300, 1, rows[i].task_us);
+		ck_assert_uint_eq(pace_pack(&track.pace), rows[i].pack);
+	}
+	struct pool_config config = {.workers = 4, .pipeline = 64, .memory = 1 << 20};
+	struct track track;
+	track_init(&track, &config);
+	depth_after(&track, 300, 1, 1);
+	ck_assert_uint_eq(pace_pack(&track.pace), 1);
+}
+END_TEST
+
+START_TEST(a_thousand_workers_want_no_pipe_full_of_short_tasks)
+{
+	struct pool_config config = {
+		.workers = 1000, .pipe_wait = 5 * MTIME_MS, .memory = 1 << 20};
+	struct track track;
+	track_init(&track, &config);
+	ck_assert_uint_eq(pace_window(&track.pace), 2000);
+	depth_after(&track, 300, 1, 1);
+	ck_assert_uint_eq(pace_depth(&track.pace), 64);
+	ck_assert_uint_eq(pace_window(&track.pace), 2000 + 1024);
+}
+END_TEST
+
 START_TEST(many_workers_do_not_pass_the_largest_window)
 {
 	struct pool_config config = {
@@ -257,8 +292,8 @@ START_TEST(the_window_changes_seldom)
 	static const struct {
 		uint32_t present;
 		mtime after; /* the span from which on it is changed */
-	} rows[] = {{1, MTIME_SECOND}, {10, MTIME_SECOND}, {11, MTIME_NEVER}, {20, MTIME_NEVER},
-		{39, MTIME_NEVER}, {40, MTIME_MINUTE}};
+	} rows[] = {{1, 200 * MTIME_MS}, {10, 200 * MTIME_MS}, {11, MTIME_NEVER},
+		{20, MTIME_NEVER}, {39, MTIME_NEVER}, {40, MTIME_MINUTE}};
 	struct pool_config config = {.workers = 4, .pipeline = 4, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config); /* wants 20 */
@@ -281,10 +316,12 @@ static Suite *pace_suite(void)
 		a_slow_task_empties_the_pipes_and_growth_is_smooth,
 		the_depth_follows_the_mix_within_a_second,
 		what_runs_on_too_long_empties_the_pipes_at_once, the_wait_is_what_is_configured,
+		a_pack_is_a_tenth_of_a_millisecond_of_work,
 		a_long_wait_is_filled_by_what_takes_seconds, what_is_configured_is_not_measured);
 	UNIT_CASE(suite, "window", the_window_covers_a_tenth_of_a_second,
 		large_bodies_narrow_the_window_at_once, the_memory_of_a_large_body_fades,
 		what_is_configured_is_bounded_by_memory_too,
+		a_thousand_workers_want_no_pipe_full_of_short_tasks,
 		many_workers_do_not_pass_the_largest_window, the_window_changes_seldom);
 	return suite;
 }

@@ -14,7 +14,7 @@ START_TEST(workers_first_then_deliveries)
 	rig_ready(&rig, 1, 1);
 	rig_expect(&rig, "");
 	rig_turn(&rig);
-	rig_expect(&rig, "consume 100");
+	rig_expect(&rig, "consume 8");
 	rig_source_up(&rig);
 	rig_deliver(&rig, 1, 3);
 	rig_expect(&rig, "");
@@ -27,7 +27,7 @@ START_TEST(workers_first_then_deliveries)
 	rig_answer(&rig, 0, 200);
 	rig_expect(&rig, "");
 	rig_turn(&rig);
-	rig_expect(&rig, "send 1:3, ack 2*");
+	rig_expect(&rig, "send 0:3, ack 2*");
 	rig_expect_told(&rig, "WORKER_READY, WORKER_READY, TASK_DONE, TASK_DONE");
 	rig_end(&rig);
 }

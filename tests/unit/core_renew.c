@@ -97,10 +97,10 @@ START_TEST(the_suspect_is_alone_in_its_pool)
 	rig_expect(&rig, "ack 1"); /* nobody overtakes it */
 	rig_answer(&rig, 1, 200);
 	rig_turn(&rig);
-	rig_expect(&rig, "send 0:3/2, ack 2");
+	rig_expect(&rig, "send 1:3/2, ack 2");
 	rig_turn(&rig);
 	rig_expect(&rig, "");
-	rig_answer(&rig, 0, 200);
+	rig_answer(&rig, 1, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 1:4/2, ack 3");
 	rig_end(&rig);

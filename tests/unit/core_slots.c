@@ -301,7 +301,7 @@ START_TEST(a_pool_without_workers_rests_and_gives_back)
 	rig_expect(&rig, "spawn 0.7");
 	rig_ready(&rig, 0, 7);
 	rig_turn(&rig);
-	rig_expect(&rig, "consume 99");
+	rig_expect(&rig, "consume 7");
 	rig_expect_told(&rig, "WORKER_READY, SOURCE_RESUMES");
 	rig_deliver(&rig, 4, 4);
 	rig_turn(&rig);

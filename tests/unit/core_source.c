@@ -77,6 +77,108 @@ START_TEST(acks_are_coalesced_once_a_turn)
 }
 END_TEST
 
+static void flush_at(struct ledger *ledger, mtime now, const char *wanted)
+{
+	source_flush_ripe(&ledger->source, now);
+	rig_expect(&ledger->rig, wanted);
+}
+
+static void release_all(struct ledger *ledger, uint64_t first, uint64_t last)
+{
+	for (uint64_t tag = first; tag <= last; tag++)
+		release(ledger, tag);
+}
+
+START_TEST(acks_wait_for_others_while_more_is_on_its_way)
+{
+	struct ledger ledger;
+	ledger_init(&ledger);
+	source_consume(&ledger.source, 1000);
+	enter_all(&ledger, 1, TAGS);
+	rig_forget(&ledger.rig);
+	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
+	release(&ledger, 1);
+	flush_at(&ledger, 100, "");
+	ck_assert_int_eq(source_deadline(&ledger.source), 100 + 5 * MTIME_MS);
+	release(&ledger, 2);
+	flush_at(&ledger, 99 + 5 * MTIME_MS, "");
+	ck_assert_int_eq(source_deadline(&ledger.source), 100 + 5 * MTIME_MS);
+	flush_at(&ledger, 100 + 5 * MTIME_MS, "ack 2*");
+	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
+	/* The last one in hand: nothing comes that could be waited for. */
+	release_all(&ledger, 3, TAGS - 1);
+	flush_at(&ledger, MTIME_SECOND, "");
+	release(&ledger, TAGS);
+	flush_at(&ledger, MTIME_SECOND, "ack 64*");
+	ledger_end(&ledger);
+}
+END_TEST
+
+START_TEST(so_many_acks_wait_no_longer)
+{
+	static struct delivery *deliveries[66];
+	struct ledger ledger;
+	ledger_init(&ledger);
+	source_consume(&ledger.source, 1000);
+	for (uint64_t tag = 1; tag <= 66; tag++) {
+		deliveries[tag - 1] = rig_delivery(tag);
+		ck_assert(source_open(&ledger.source, deliveries[tag - 1]));
+	}
+	rig_forget(&ledger.rig);
+	for (int i = 0; i < 63; i++)
+		source_release(deliveries[i]);
+	flush_at(&ledger, 0, "");
+	source_release(deliveries[63]);
+	flush_at(&ledger, 0, "ack 64*");
+	ledger_end(&ledger);
+}
+END_TEST
+
+START_TEST(a_small_window_waits_for_no_ack)
+{
+	struct ledger ledger;
+	ledger_init(&ledger);
+	source_consume(&ledger.source, 16);
+	enter_all(&ledger, 1, 16);
+	rig_forget(&ledger.rig);
+	release(&ledger, 1);
+	flush_at(&ledger, 0, "");
+	release(&ledger, 2);
+	flush_at(&ledger, 0, "ack 2*");
+	source_consume(&ledger.source, 8);
+	rig_forget(&ledger.rig);
+	release(&ledger, 3);
+	flush_at(&ledger, 0, "ack 3");
+	ledger_end(&ledger);
+}
+END_TEST
+
+START_TEST(who_stops_waits_for_no_ack)
+{
+	struct ledger ledger;
+	ledger_init(&ledger);
+	source_consume(&ledger.source, 1000);
+	enter_all(&ledger, 1, 3);
+	release(&ledger, 1);
+	rig_forget(&ledger.rig);
+	flush_at(&ledger, 0, "");
+	source_rest(&ledger.source);
+	flush_at(&ledger, 0, "rest, ack 1");
+	/* Nothing of an epoch is waited for in the next one. */
+	source_consume(&ledger.source, 1000);
+	release(&ledger, 2);
+	flush_at(&ledger, 0, "consume 1000");
+	ledger_end(&ledger);
+	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
+	source_up(&ledger.source, 2);
+	enter_all(&ledger, 1, 2);
+	release(&ledger, 1);
+	flush_at(&ledger, MTIME_SECOND, "");
+	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_SECOND + 5 * MTIME_MS);
+	ledger_end(&ledger);
+}
+END_TEST
+
 START_TEST(the_rest_beyond_an_open_one_goes_singly)
 {
 	struct ledger ledger;
@@ -302,6 +404,9 @@ static Suite *source_suite(void)
 		the_rest_beyond_an_open_one_goes_singly, a_multiple_ack_stands_on_an_unsettled_tag,
 		a_gap_in_the_tags_ends_multiple_acks, a_tag_must_rise,
 		nothing_is_acked_while_closing_or_absent);
+	UNIT_CASE(suite, "waiting", acks_wait_for_others_while_more_is_on_its_way,
+		so_many_acks_wait_no_longer, a_small_window_waits_for_no_ack,
+		who_stops_waits_for_no_ack);
 	UNIT_CASE(suite, "epochs", a_wish_outlives_the_channel,
 		epochs_count_from_anywhere_near_zero_and_wrap);
 	TCase *oracle = tcase_create("oracle");

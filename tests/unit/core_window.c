@@ -25,10 +25,17 @@ static void pass(struct rig *rig, mtime span)
 		rig_wait(rig, 100 * MTIME_MS);
 }
 
+static struct pool_config wide_config(uint16_t workers, uint16_t pipeline)
+{
+	struct pool_config config = rig_config(workers, pipeline);
+	config.prefetch = 100;
+	return config;
+}
+
 START_TEST(large_bodies_that_wait_are_not_forgotten)
 {
 	struct rig rig;
-	rig_start(&rig, rig_config(1, 1));
+	rig_start(&rig, wide_config(1, 1));
 	deliver_bodies(&rig, 1, 2, LARGE);
 	rig_turn(&rig);
 	rig_expect(&rig, "consume 4, send 0:1");
@@ -43,7 +50,7 @@ END_TEST
 START_TEST(the_window_grows_when_what_it_left_behind_is_done)
 {
 	struct rig rig;
-	rig_start(&rig, rig_config(1, 1));
+	rig_start(&rig, wide_config(1, 1));
 	deliver_bodies(&rig, 1, 6, LARGE);
 	rig_turn(&rig);
 	rig_expect(&rig, "consume 4, send 0:1");
@@ -69,7 +76,7 @@ END_TEST
 START_TEST(a_rest_adds_no_window_to_what_is_in_hand)
 {
 	struct rig rig;
-	rig_start(&rig, rig_config(1, 1));
+	rig_start(&rig, wide_config(1, 1));
 	rig_deliver(&rig, 1, 99);
 	rig_turn(&rig);
 	rig_gone(&rig, 0, 1);
@@ -100,7 +107,7 @@ END_TEST
 START_TEST(a_cancel_by_the_broker_adds_no_window_to_what_is_in_hand)
 {
 	struct rig rig;
-	rig_start(&rig, rig_config(1, 1));
+	rig_start(&rig, wide_config(1, 1));
 	rig_deliver(&rig, 1, 60);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:1");
@@ -124,7 +131,7 @@ END_TEST
 START_TEST(what_takes_long_is_left_beside_the_window)
 {
 	struct rig rig;
-	rig_start(&rig, rig_config(2, 1));
+	rig_start(&rig, wide_config(2, 1));
 	rig_deliver(&rig, 1, 100);
 	rig_turn(&rig);
 	rig_source_fact(&rig, SOURCE_CANCELLED);
@@ -148,7 +155,7 @@ END_TEST
 START_TEST(a_cancel_wakes_nobody)
 {
 	struct rig rig;
-	rig_start(&rig, rig_config(1, 1));
+	rig_start(&rig, wide_config(1, 1));
 	rig_deliver(&rig, 1, 1);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_turn(&rig);
@@ -158,7 +165,7 @@ START_TEST(a_cancel_wakes_nobody)
 	ck_assert_ptr_null(strstr(rig.done, "consume"));
 	rig_end(&rig);
 
-	rig_start(&rig, rig_config(1, 1));
+	rig_start(&rig, wide_config(1, 1));
 	rig_deliver(&rig, 1, 1);
 	rig_turn(&rig);
 	rig_source_fact(&rig, SOURCE_DOWN);

@@ -124,7 +124,7 @@ struct pool_config rig_config(uint16_t workers, uint16_t pipeline)
 		.name = "unit",
 		.workers = workers,
 		.pipeline = pipeline,
-		.prefetch = 100,
+		.prefetch = 8, /* so few that no ack waits for others */
 		.memory = 1 << 20,
 		.boot_limit = 10 * MTIME_SECOND,
 		.hard_limit = 60 * MTIME_SECOND,
