@@ -61,6 +61,7 @@ libs_cli     := $(libs_io) -ljansson -ldl
 ## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
 ## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
 ## make faults-table  what docs/faults holds, into docs/reliability.md
+## make bench-table   what the last `make bench` measured, into the README
 ## make bench      how fast: wpool, plain consumers, others, in turn; ROUNDS=5, ONLY="plain wpool-auto-4"
 ## make asan       units and simulator under the sanitizers
 ## make fuzz       hostile bytes against every decoder; T=60 seconds each, TARGET=name for one

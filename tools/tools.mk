@@ -24,8 +24,12 @@ LINT_GOALS ?= programs
 faults-table:
 	@tools/faults-table --write
 
+# What the last bench measured, into the README.
+bench-table:
+	@tools/bench-table $(BUILD)/bench.json
+
 try-docker:
 	@tools/deps docker
 	@tools/try-dockerfile
 
-.PHONY: deps demo demo-programs lint faults-table try-docker
+.PHONY: deps demo demo-programs lint faults-table bench-table try-docker
