@@ -1,6 +1,7 @@
 #include "cli/station.h"
 
 #include "cli/station_config.h"
+#include "io/clock.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -199,7 +200,7 @@ const char *station_command(
 
 void station_turn(struct station *station, mtime now, uint64_t wall_s)
 {
-	struct event event = {.kind = TURN_END};
+	struct event event = {.kind = TURN_END, .absent = clock_absent()};
 
 	station->turned_at = now;
 	publisher_set_wall(station->publisher, wall_s);

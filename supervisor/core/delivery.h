@@ -35,6 +35,7 @@ struct delivery {
 	mtime took;    /* ANSWERED: how long its worker was at it */
 	int slot;      /* of that worker; -1: it had none yet */
 	uint32_t life; /* and which one in that slot */
+	bool is_aged;  /* RELEASED: and has waited for acks beside its own for a while */
 	size_t room;   /* of bytes */
 
 	/* what the broker said */

@@ -140,18 +140,18 @@ static void start_clock(struct dispatch *dispatch, struct slot *slot, mtime now)
 }
 
 /* The first of those that may still end in time, if it has not. */
-static struct slot *first_overdue(const struct dispatch *dispatch, mtime now)
+static struct slot *first_overdue(const struct dispatch *dispatch, mtime absent)
 {
 	struct link *first = list_first(&dispatch->fresh);
 	struct slot *slot = first ? CONTAINER_OF(first, struct slot, fresh) : NULL;
-	return slot && now - slot->since >= dispatch->pipe_wait ? slot : NULL;
+	return slot && absent - slot->since >= dispatch->pipe_wait ? slot : NULL;
 }
 
-bool dispatch_hold_up(struct dispatch *dispatch, mtime now)
+bool dispatch_hold_up(struct dispatch *dispatch, mtime absent)
 {
 	struct slot *slot;
 	bool is_any = false;
-	while ((slot = first_overdue(dispatch, now))) {
+	while ((slot = first_overdue(dispatch, absent))) {
 		list_remove(&slot->fresh);
 		delist(dispatch, slot);
 		slot->is_held_up = is_any = true;
@@ -185,8 +185,11 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 {
 	struct delivery *delivery;
 	struct slot *slot;
+	int wakes = 0;
 	while ((delivery = first_waiting(dispatch)) && may_be_sent(dispatch, delivery) &&
 		(slot = next_slot(dispatch, depth, pack, now))) {
+		if (slot->load == 0 && wakes++ == DISPATCH_WAKES)
+			return DISPATCH_ENOUGH;
 		switch (send(dispatch, slot, delivery)) {
 		case SEND_OK:
 			into_pipe(dispatch, delivery, slot, now);

@@ -33,10 +33,15 @@ struct dispatch {
  * and as long it takes until it runs: work of this length is not worth another process. */
 #define DISPATCH_WAKING (MTIME_MS / 10)
 
+/* Idle workers that are given a task in one turn: the first of them have answered by the next one,
+ * where tasks are short, and a thousand at once would keep all processors from the rest of us. */
+#define DISPATCH_WAKES 64
+
 enum dispatch_stop {
 	DISPATCH_DONE,      /* nothing waits, no slot has room, or one is or wants to be alone */
 	DISPATCH_TOO_LARGE, /* *ret_unfit moves out: no worker can be given it */
 	DISPATCH_NO_MEMORY, /* try again in a while */
+	DISPATCH_ENOUGH,    /* for this turn: so many workers were woken; go on in the next one */
 };
 
 /* pipe_wait: behind a head that runs for longer nothing more is sent; MTIME_NEVER: nobody minds. */
@@ -47,9 +52,9 @@ void dispatch_add_slot(struct slot *);
 /* Moves in, behind all that wait, or before them: back from a pipe, never started. */
 void dispatch_offer(struct dispatch *, struct delivery *);
 void dispatch_requeue(struct dispatch *, struct delivery *);
-/* Heads that by now have run for too long close their slots until they end. True: there are new
- * ones. */
-bool dispatch_hold_up(struct dispatch *, mtime now);
+/* Heads that ran still at that time, and for too long, close their slots until they end. True: there
+ * are new ones. */
+bool dispatch_hold_up(struct dispatch *, mtime absent);
 /* Sends while something waits and an open slot holds less than depth (1 to POOL_PIPELINE_MAX): to
  * the least loaded, of idle ones the one that was busy last, because its memory is warm; but before
  * an idle one is woken the latest that began gets up to pack (1 to depth). One that is to be alone (settle.h) is sent when all pipes are empty; those behind it wait for that,

@@ -47,6 +47,9 @@ enum command {
 
 struct event {
 	enum event_kind kind;
+	/* SLOT_OUTPUT, TURN_END: what is read in this turn had not come by then, nor what has not
+	 * been read at its end; 0: nothing better is known than now. */
+	mtime absent;
 	union {
 		struct {
 			uint16_t source;

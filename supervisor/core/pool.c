@@ -62,6 +62,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 		[TURN_END] = pool_on_turn_end,
 	};
 	pool->now = now;
+	pool->absent = event->absent ? event->absent : now;
 	handlers[event->kind](pool, event);
 	tell_if_drained(pool);
 }

@@ -22,7 +22,8 @@ struct pool {
 	struct pool_config config;
 	const struct effects *effects;
 	void *io;
-	mtime now; /* of the present step */
+	mtime now;    /* of the present step */
+	mtime absent; /* what is told in it had not come by then */
 	enum pool_phase phase;
 	bool was_forced;
 	bool told_drained, told_ignored, told_unasked;

@@ -284,6 +284,8 @@ static void end_attempt(
 	struct pool *pool, struct slot *slot, enum outcome outcome, struct output *output)
 {
 	mtime took = pool->now - slot->since;
+	/* Its answer may have lain there while this process was busy: that is not its worker's time. */
+	mtime sure = pool->absent > slot->since ? pool->absent - slot->since : 0;
 	tell_held_up(pool, slot, slot->life, took);
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
 	slot->has_answered = slot->is_proven = true;
@@ -293,7 +295,7 @@ static void end_attempt(
 	/* It answered though we had given it up: those behind are nobody's fault. */
 	if (slot->state != LIFE_READY)
 		slot->blame = OUTCOME_UNSTARTED;
-	pace_answered(&pool->pace, slot, took);
+	pace_answered(&pool->pace, slot, sure);
 	note_worker(head, slot->number, slot->life, took);
 	head->parcel.output = output;
 	pool_finish(pool, head, (struct ending){.outcome = outcome});

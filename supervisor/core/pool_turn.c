@@ -143,12 +143,14 @@ static enum dispatch_stop dispatch_once(struct pool *pool)
 static void dispatch_tasks(struct pool *pool)
 {
 	enum dispatch_stop stop = DISPATCH_TOO_LARGE;
-	if (dispatch_hold_up(&pool->dispatch, pool->now))
+	if (dispatch_hold_up(&pool->dispatch, pool->absent))
 		pace_held_up(&pool->pace);
 	while (stop == DISPATCH_TOO_LARGE && pool->outbox.bytes <= pool->config.outbox_limit)
 		stop = dispatch_once(pool);
 	if (stop == DISPATCH_NO_MEMORY)
 		pool->send_again = mtime_after(pool->now, MEMORY_WAIT);
+	if (stop == DISPATCH_ENOUGH)
+		pool->send_again = mtime_after(pool->now, NEXT_TURN);
 	pool_slots_started(pool);
 }
 

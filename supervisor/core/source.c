@@ -7,7 +7,7 @@
  * many that the broker runs out of room in the window, nor when nothing is left to wait for. */
 #define ACKS_TOGETHER   64
 #define SHARE_OF_WINDOW 8
-#define ACK_WAIT        (5 * MTIME_MS)
+#define ACK_WAIT        (10 * MTIME_MS)
 
 void source_init(struct source *source, uint16_t number, const struct effects *effects, void *io)
 {
@@ -205,19 +205,47 @@ void source_flush(struct source *source)
 	source->ripe_since = MTIME_NEVER;
 }
 
-static bool may_wait(const struct source *source, mtime now)
+static bool may_wait(const struct source *source)
 {
 	return source_wishes(source, SOURCE_CONSUME) && source->ripe < source->open &&
-	       source->ripe < ACKS_TOGETHER && source->ripe * SHARE_OF_WINDOW < source->window &&
-	       now - source->ripe_since < ACK_WAIT;
+	       source->ripe * SHARE_OF_WINDOW < source->window;
+}
+
+/* What has waited for a whole round goes, the others are in their first. */
+static void flush_aged(struct source *source)
+{
+	struct link *next;
+	for (struct link *link = source->released.next; link != &source->released; link = next) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
+		next = link->next;
+		if (delivery->is_aged) {
+			ack(source, delivery->tag, false);
+			end(delivery);
+		} else {
+			delivery->is_aged = true;
+		}
+	}
 }
 
 void source_flush_ripe(struct source *source, mtime now)
 {
-	if (source->ripe && source->ripe_since == MTIME_NEVER)
-		source->ripe_since = now;
-	if (!may_wait(source, now))
+	if (!may_wait(source)) {
 		source_flush(source);
+		return;
+	}
+	if (!source->ripe || !may_ack(source))
+		return;
+	if (source->ripe_since == MTIME_NEVER)
+		source->ripe_since = now;
+	bool is_due = now - source->ripe_since >= ACK_WAIT;
+	if (!source->has_gap && (is_due || source->ripe >= ACKS_TOGETHER))
+		flush_prefix(source);
+	if (is_due) {
+		flush_aged(source);
+		source->ripe_since = now;
+	}
+	if (!source->ripe)
+		source->ripe_since = MTIME_NEVER;
 }
 
 mtime source_deadline(const struct source *source)

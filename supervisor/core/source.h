@@ -35,7 +35,7 @@ struct source {
 	struct link released; /* those of them that are RELEASED, in order of release */
 	uint32_t open;        /* how many are in unacked */
 	uint32_t ripe;        /* how many of them are in released */
-	mtime ripe_since;     /* the end of the turn that found the oldest; MTIME_NEVER: none */
+	mtime ripe_since;     /* they were last looked through, or the first one came; MTIME_NEVER: none */
 	uint64_t aside_tag;   /* those up to it count beside the window */
 	uint32_t aside;       /* how many of them are in unacked */
 };
@@ -71,8 +71,10 @@ void source_reject(struct delivery *, enum reject);
 void source_forget(struct delivery *);
 /* Acks what is released: one `multiple` as far as nothing is open, the rest singly. */
 void source_flush(struct source *);
-/* The same at the end of a turn, unless it pays to wait for a few more: while more is on its way,
- * for at most 64, an eighth of the window, or 5 ms. */
+/* The same at the end of a turn, as far as it does not pay to wait: while more is on its way, what
+ * is released waits for those before it, because one ack for many costs a broker half as much as
+ * one for each, and for a few more: for 20 ms at most, and never for more than an eighth of the
+ * window. */
 void source_flush_ripe(struct source *, mtime now);
 /* When a flush is wanted, whatever happens; MTIME_NEVER: nothing waits. */
 mtime source_deadline(const struct source *);

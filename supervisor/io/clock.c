@@ -1,6 +1,7 @@
 #include "io/clock.h"
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /* A loop that runs is never so late, however busy the machine. */
@@ -8,6 +9,8 @@
 
 static bool is_watched;
 static mtime last_read, left_out;
+static mtime turn_began, absent;
+static long sleeps;
 
 static mtime read_clock(clockid_t which)
 {
@@ -24,6 +27,24 @@ mtime clock_now(void)
 		left_out += now - last_read - CLOCK_TICK;
 	last_read = now;
 	return now - left_out;
+}
+
+/* A thread gives up its processor by itself only to sleep. */
+mtime clock_turn_begins(void)
+{
+	mtime now = clock_now();
+	struct rusage usage;
+	bool has_slept = getrusage(RUSAGE_THREAD, &usage) < 0 || usage.ru_nvcsw != sleeps;
+
+	sleeps = usage.ru_nvcsw;
+	absent = has_slept ? now : turn_began;
+	turn_began = now;
+	return now;
+}
+
+mtime clock_absent(void)
+{
+	return absent;
 }
 
 void clock_watch(void)

@@ -9,6 +9,13 @@ mtime clock_now(void);
 uint64_t clock_wall_s(void); /* CLOCK_REALTIME, seconds since 1970 */
 mtime clock_computed(void);  /* CLOCK_THREAD_CPUTIME_ID: how long this thread has been running */
 
+/* The loop has something to do. Returns clock_now. */
+mtime clock_turn_begins(void);
+/* What is read in this turn had not come by then. While the loop finds something whenever it looks,
+ * nobody knows for how long that lay there since the look before; once it has slept, it just came.
+ */
+mtime clock_absent(void);
+
 /* From here on somebody calls clock_now every CLOCK_TICK at the latest, so a much longer gap is
  * time in which this process did not run: stopped, frozen with its container, the machine
  * suspended. Its workers were most likely held up, too, and nothing could be read: clock_now leaves

@@ -23,7 +23,7 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 
 	(void)loop;
 	(void)events;
-	pulse->begun = clock_now();
+	pulse->begun = clock_turn_begins();
 	pulse->turns++;
 	if (clock_left_out() == pulse->left_out)
 		return;

@@ -79,7 +79,8 @@ static enum rc tell_frame(
 		output = add_words(worker, output, is_last);
 	if (output->status != STATUS_PROGRESS)
 		note_answer(worker);
-	struct event event = {.kind = SLOT_OUTPUT, .slot = {.output = output}};
+	struct event event = {
+		.kind = SLOT_OUTPUT, .absent = clock_absent(), .slot = {.output = output}};
 	CRASH_POINT("answer-read");
 	worker_tell_event(worker, &event);
 	return RC_OK;

@@ -54,7 +54,7 @@ START_TEST(what_waits_goes_back_after_a_minute)
 	rig_expect_told(&rig, "PAUSED, TASK_DONE, TASK_UNSTARTED, TASK_UNSTARTED");
 	rig_command(&rig, COMMAND_RESUME);
 	rig_turn(&rig);
-	rig_expect(&rig, "consume 100");
+	rig_expect(&rig, "consume 8");
 	rig_end(&rig);
 }
 END_TEST
@@ -69,7 +69,7 @@ START_TEST(a_short_one_keeps_what_waits)
 	rig_command(&rig, COMMAND_RESUME);
 	rig_command(&rig, COMMAND_RESUME);
 	rig_turn(&rig);
-	rig_expect(&rig, "ack 1, consume 98, send 0:2");
+	rig_expect(&rig, "ack 1, consume 6, send 0:2");
 	rig_expect_told(&rig, "PAUSED, TASK_DONE, RESUMED");
 	rig_wait(&rig, 30 * MTIME_SECOND);
 	rig_expect(&rig, "");
@@ -95,7 +95,7 @@ START_TEST(it_outlives_the_channel)
 	rig_expect(&rig, "");
 	rig_command(&rig, COMMAND_RESUME);
 	rig_turn(&rig);
-	rig_expect(&rig, "consume 99, send 0:1");
+	rig_expect(&rig, "consume 7, send 0:1");
 	rig_end(&rig);
 }
 END_TEST
@@ -127,7 +127,7 @@ START_TEST(it_may_begin_before_anything_is_up)
 	rig_expect(&rig, "spawn 0.1");
 	rig_command(&rig, COMMAND_RESUME);
 	rig_turn(&rig);
-	rig_expect(&rig, "consume 100");
+	rig_expect(&rig, "consume 8");
 	rig_end(&rig);
 }
 END_TEST
@@ -147,7 +147,7 @@ START_TEST(a_worker_that_comes_meanwhile_does_not_end_it)
 	rig_expect(&rig, "spawn 0.2");
 	rig_command(&rig, COMMAND_RESUME);
 	rig_turn(&rig);
-	rig_expect(&rig, "consume 99");
+	rig_expect(&rig, "consume 7");
 	rig_expect_told(&rig, "PAUSED, WORKER_READY, RESUMED, SOURCE_RESUMES");
 	rig_end(&rig);
 }

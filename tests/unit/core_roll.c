@@ -335,7 +335,7 @@ START_TEST(a_pause_does_not_hold_it_up)
 		&rig, "ROLL_BEGINS, PAUSED, WORKER_READY, TASK_DONE, WORKER_LEFT, ROLL_ENDS");
 	rig_command(&rig, COMMAND_RESUME);
 	rig_turn(&rig);
-	rig_expect(&rig, "consume 99, send 1:2");
+	rig_expect(&rig, "consume 7, send 1:2");
 	rig_end(&rig);
 }
 END_TEST

@@ -20,7 +20,7 @@ START_TEST(the_head_takes_them_along)
 	rig_ready(&rig, 0, 2);
 	rig_forget(&rig);
 	rig_turn(&rig); /* the one behind it was not at fault */
-	rig_expect(&rig, "consume 98, send 0:2");
+	rig_expect(&rig, "consume 6, send 0:2");
 	rig_answer_this(&rig, 0, 2, rig_output(500, NULL));
 	rig_expect(&rig, "publish 2 retry 2");
 	rig_end(&rig);
