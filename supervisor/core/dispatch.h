@@ -52,13 +52,14 @@ void dispatch_add_slot(struct slot *);
 /* Moves in, behind all that wait, or before them: back from a pipe, never started. */
 void dispatch_offer(struct dispatch *, struct delivery *);
 void dispatch_requeue(struct dispatch *, struct delivery *);
-/* Heads that ran still at that time, and for too long, close their slots until they end. True: there
- * are new ones. */
+/* Heads that ran still at that time, and for too long, close their slots until they end. True:
+ * there are new ones. */
 bool dispatch_hold_up(struct dispatch *, mtime absent);
 /* Sends while something waits and an open slot holds less than depth (1 to POOL_PIPELINE_MAX): to
  * the least loaded, of idle ones the one that was busy last, because its memory is warm; but before
- * an idle one is woken the latest that began gets up to pack (1 to depth). One that is to be alone (settle.h) is sent when all pipes are empty; those behind it wait for that,
- * and then for its end, lest they overtake it for ever. */
+ * an idle one is woken the latest that began gets up to pack (1 to depth). One that is to be alone
+ * (settle.h) is sent when all pipes are empty; those behind it wait for that, and then for its end,
+ * lest they overtake it for ever. */
 enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_unfit) MUST_CHECK;
 /* The head's attempt is over: moves out. The next one in the pipe runs from now. */

@@ -1,6 +1,20 @@
 /* What operators ask for: to pause, to scale, to restart, to leave. */
 #include "core/pool_parts.h"
 
+#define LEAVES_PER_TURN 64
+
+/* A thousand processes that wake up to end, all at once, would keep the processors from the rest.
+ */
+void pool_leave_some(struct pool *pool)
+{
+	int leaves = 0;
+	for (; pool->passed < pool->slots.count && leaves < LEAVES_PER_TURN; pool->passed++)
+		if (pool_slot(pool, pool->passed)->load == 0) {
+			pool_slot_leave(pool, pool_slot(pool, pool->passed));
+			leaves++;
+		}
+}
+
 static void drain(struct pool *pool)
 {
 	pool->phase = POOL_DRAINS;
@@ -8,9 +22,7 @@ static void drain(struct pool *pool)
 		source_rest(&pool->source);
 	else if (pool->source.state == SOURCE_IS_RESTED)
 		pool_hand_back(pool);
-	for (uint32_t i = 0; i < pool->slots.count; i++)
-		if (pool_slot(pool, i)->load == 0)
-			pool_slot_leave(pool, pool_slot(pool, i));
+	pool_leave_some(pool);
 }
 
 /* It was begun, and may have had a part of its effect; an orphan comes again by itself. */

@@ -37,6 +37,9 @@ struct pool {
 	struct shelf slots;  /* of struct slot; those that are not wanted are retired */
 	uint16_t wanted;     /* workers */
 	uint16_t kept;       /* slots that are not leaving: wanted, and one more while it rolls */
+	uint32_t passed;     /* DRAINS: the slots below were told to leave, if they were idle */
+	uint16_t starting;   /* slots in LIFE_STARTING */
+	mtime started_at;    /* the latest of them */
 	uint16_t ready;      /* slots in LIFE_READY */
 	uint16_t failing;    /* slots whose last lives came to nothing */
 	uint16_t retired;    /* slots in LIFE_RETIRED */
@@ -89,6 +92,8 @@ void pool_on_turn_end(struct pool *, const struct event *);
 /* pool_slots.c: a fact of the pool's own, carried out by the table of life.h. */
 void pool_slot_fact(struct pool *, struct slot *, enum life_fact);
 /* The pool drains and nothing is open in the slot: ask it to leave. */
+/* DRAINS: some of the idle slots leave, until all were passed. */
+void pool_leave_some(struct pool *);
 void pool_slot_leave(struct pool *, struct slot *);
 /* Its time is over: the alarm of its state, or the hard limit. */
 void pool_slot_overdue(struct pool *, struct slot *, enum life_fact, const char *what);

@@ -46,6 +46,7 @@ static void act_spawn(struct pool *pool, struct slot *slot)
 	slot->answers = 0;
 	slot->is_timed = false;
 	slot->ready_at = MTIME_NEVER;
+	pool->started_at = pool->now;
 	set_alarm(pool, slot, pool->config.boot_limit);
 	wish(pool, slot, SLOT_SPAWN);
 }
@@ -156,6 +157,8 @@ void pool_slot_fact(struct pool *pool, struct slot *slot, enum life_fact fact)
 	struct life_step step = life_next(slot->state, fact);
 	if (slot->state == LIFE_READY && step.next != LIFE_READY)
 		pool->ready--;
+	pool->starting -= slot->state == LIFE_STARTING;
+	pool->starting += step.next == LIFE_STARTING;
 	slot->state = step.next;
 	pool->roll.wants_look = true;
 	actions[step.action](pool, slot);
@@ -284,7 +287,8 @@ static void end_attempt(
 	struct pool *pool, struct slot *slot, enum outcome outcome, struct output *output)
 {
 	mtime took = pool->now - slot->since;
-	/* Its answer may have lain there while this process was busy: that is not its worker's time. */
+	/* Its answer may have lain there while this process was busy: that is not its worker's
+	 * time. */
 	mtime sure = pool->absent > slot->since ? pool->absent - slot->since : 0;
 	tell_held_up(pool, slot, slot->life, took);
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);

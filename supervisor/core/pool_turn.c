@@ -5,6 +5,8 @@
 #define RESTING_LIMIT   (60 * MTIME_SECOND)
 #define MEMORY_WAIT     (10 * MTIME_MS)
 #define STARTS_PER_TURN 4
+#define STARTING_MANY   16
+#define STARTING_WAIT   (5 * MTIME_MS)
 #define NEXT_TURN       1 /* microsecond later, since each turn asks the clock */
 
 static void judge_hard_limits(struct pool *pool)
@@ -23,6 +25,20 @@ static void judge_alarm(struct pool *pool, struct slot *slot)
 		pool_slot_fact(pool, slot, FACT_ALARM);
 }
 
+/* While many are on their way one more comes now and then: they may be at something that takes
+ * long, and does not take a processor. */
+static bool may_start(const struct pool *pool, int starts)
+{
+	if (pool->starting < STARTING_MANY)
+		return starts < STARTS_PER_TURN;
+	return pool->now - pool->started_at >= STARTING_WAIT;
+}
+
+static mtime start_wait(const struct pool *pool)
+{
+	return pool->starting < STARTING_MANY ? NEXT_TURN : STARTING_WAIT;
+}
+
 /* A start takes about a millisecond, and what was just started competes with us for the processors:
  * sixteen a turn made turns of 100 ms on a busy machine. A thousand workers that are due together
  * are started over many turns, so that the broker and the workers there are do not wait for them.
@@ -33,8 +49,10 @@ static void judge_alarms(struct pool *pool)
 	int starts = 0;
 	while (alarms_deadline(&pool->alarms) <= pool->now) {
 		struct slot *slot = alarms_first(&pool->alarms);
-		if (slot->state == LIFE_WAITING && starts++ >= STARTS_PER_TURN)
-			alarms_set(&pool->alarms, slot, pool->now + NEXT_TURN);
+		if (slot->state != LIFE_WAITING)
+			judge_alarm(pool, slot);
+		else if (!may_start(pool, starts++))
+			alarms_set(&pool->alarms, slot, pool->now + start_wait(pool));
 		else
 			judge_alarm(pool, slot);
 	}
@@ -131,8 +149,8 @@ static mtime stale_deadline(const struct pool *pool)
 static enum dispatch_stop dispatch_once(struct pool *pool)
 {
 	struct delivery *unfit = NULL;
-	enum dispatch_stop stop =
-		dispatch_run(&pool->dispatch, pace_depth(&pool->pace), pace_pack(&pool->pace), pool->now, &unfit);
+	enum dispatch_stop stop = dispatch_run(&pool->dispatch, pace_depth(&pool->pace),
+		pace_pack(&pool->pace), pool->now, &unfit);
 	if (unfit) {
 		unfit->unfit = REASON_TOO_LARGE;
 		pool_finish(pool, unfit, (struct ending){.outcome = OUTCOME_UNFIT});
@@ -173,6 +191,11 @@ static bool may_close(const struct pool *pool)
 	       (source->state == SOURCE_IS_RESTED && source->open == 0);
 }
 
+static bool is_leaving(const struct pool *pool)
+{
+	return pool->phase == POOL_DRAINS && pool->passed < pool->slots.count;
+}
+
 void pool_on_turn_end(struct pool *pool, const struct event *event)
 {
 	(void)event;
@@ -187,6 +210,8 @@ void pool_on_turn_end(struct pool *pool, const struct event *event)
 		run(pool);
 	else
 		source_flush(&pool->source);
+	if (pool->phase == POOL_DRAINS)
+		pool_leave_some(pool);
 	if (may_close(pool))
 		source_close(&pool->source);
 }
@@ -195,7 +220,7 @@ void pool_on_turn_end(struct pool *pool, const struct event *event)
  * need happen after that. */
 mtime pool_deadline(const struct pool *pool)
 {
-	if (may_close(pool))
+	if (may_close(pool) || is_leaving(pool))
 		return pool->now;
 	mtime deadline = mtime_min(alarms_deadline(&pool->alarms), pool->send_again);
 	deadline = mtime_min(deadline, source_deadline(&pool->source));

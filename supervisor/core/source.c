@@ -12,8 +12,11 @@
 void source_init(struct source *source, uint16_t number, const struct effects *effects, void *io)
 {
 	/* The epoch before 0, so that io may count from 0 or from 1. */
-	*source = (struct source){
-		.effects = effects, .io = io, .number = number, .epoch = UINT32_MAX, .ripe_since = MTIME_NEVER};
+	*source = (struct source){.effects = effects,
+		.io = io,
+		.number = number,
+		.epoch = UINT32_MAX,
+		.ripe_since = MTIME_NEVER};
 	list_init(&source->unacked);
 	list_init(&source->released);
 }

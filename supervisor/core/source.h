@@ -1,8 +1,9 @@
 /* A source: one queue on one channel, its epoch, and the ledger of what the broker waits for.
  * Layer: core. The one answer to "when is a message acked": when its delivery is RELEASED, in the
- * turn that ends then or in one of the next few milliseconds. The ledger is a list in order of tag, not a window of tags: one delivery may be held
- * for minutes while millions pass. Owns the RELEASED deliveries; of the others it is told when they
- * end. Never acks in an epoch that is over, nor after the wish CLOSE, and never tag 0. */
+ * turn that ends then or in one of the next few milliseconds. The ledger is a list in order of tag,
+ * not a window of tags: one delivery may be held for minutes while millions pass. Owns the RELEASED
+ * deliveries; of the others it is told when they end. Never acks in an epoch that is over, nor
+ * after the wish CLOSE, and never tag 0. */
 #ifndef CORE_SOURCE_H
 #define CORE_SOURCE_H
 
@@ -35,9 +36,10 @@ struct source {
 	struct link released; /* those of them that are RELEASED, in order of release */
 	uint32_t open;        /* how many are in unacked */
 	uint32_t ripe;        /* how many of them are in released */
-	mtime ripe_since;     /* they were last looked through, or the first one came; MTIME_NEVER: none */
-	uint64_t aside_tag;   /* those up to it count beside the window */
-	uint32_t aside;       /* how many of them are in unacked */
+	mtime ripe_since; /* they were last looked through, or the first one came; MTIME_NEVER: none
+			   */
+	uint64_t aside_tag; /* those up to it count beside the window */
+	uint32_t aside;     /* how many of them are in unacked */
 };
 
 void source_init(struct source *, uint16_t number, const struct effects *, void *io);

@@ -68,7 +68,7 @@ START_TEST(tasks_are_where_they_are)
 	ck_assert_uint_eq(facts.waiting, 1);
 	ck_assert_uint_eq(facts.in_pipes, 4);
 	ck_assert_uint_eq(facts.unacked, 5);
-	ck_assert_uint_eq(facts.window, 100);
+	ck_assert_uint_eq(facts.window, 8);
 	ck_assert_uint_eq(pool_slot_counts(rig.pool).busy, 2);
 	rig_answer(&rig, 0, 500);
 	facts = pool_facts(rig.pool);

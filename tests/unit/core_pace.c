@@ -266,8 +266,7 @@ END_TEST
 
 START_TEST(a_thousand_workers_want_no_pipe_full_of_short_tasks)
 {
-	struct pool_config config = {
-		.workers = 1000, .pipe_wait = 5 * MTIME_MS, .memory = 1 << 20};
+	struct pool_config config = {.workers = 1000, .pipe_wait = 5 * MTIME_MS, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config);
 	ck_assert_uint_eq(pace_window(&track.pace), 2000);
@@ -292,8 +291,8 @@ START_TEST(the_window_changes_seldom)
 	static const struct {
 		uint32_t present;
 		mtime after; /* the span from which on it is changed */
-	} rows[] = {{1, 200 * MTIME_MS}, {10, 200 * MTIME_MS}, {11, MTIME_NEVER},
-		{20, MTIME_NEVER}, {39, MTIME_NEVER}, {40, MTIME_MINUTE}};
+	} rows[] = {{1, 200 * MTIME_MS}, {10, 200 * MTIME_MS}, {11, MTIME_NEVER}, {20, MTIME_NEVER},
+		{39, MTIME_NEVER}, {40, MTIME_MINUTE}};
 	struct pool_config config = {.workers = 4, .pipeline = 4, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config); /* wants 20 */

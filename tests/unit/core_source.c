@@ -429,9 +429,8 @@ static Suite *source_suite(void)
 		a_gap_in_the_tags_ends_multiple_acks, a_tag_must_rise,
 		nothing_is_acked_while_closing_or_absent);
 	UNIT_CASE(suite, "waiting", acks_wait_for_others_while_more_is_on_its_way,
-		what_is_released_out_of_order_waits_a_little_longer,
-		so_many_acks_wait_no_longer, a_small_window_waits_for_no_ack,
-		who_stops_waits_for_no_ack);
+		what_is_released_out_of_order_waits_a_little_longer, so_many_acks_wait_no_longer,
+		a_small_window_waits_for_no_ack, who_stops_waits_for_no_ack);
 	UNIT_CASE(suite, "epochs", a_wish_outlives_the_channel,
 		epochs_count_from_anywhere_near_zero_and_wrap);
 	TCase *oracle = tcase_create("oracle");
