@@ -25,8 +25,7 @@ struct pool {
 	mtime now;    /* of the present step */
 	mtime absent; /* what is told in it had not come by then */
 	enum pool_phase phase;
-	bool was_forced;
-	bool told_drained, told_ignored, told_unasked;
+	bool was_forced, told_drained, told_ignored, told_unasked;
 	bool is_paused;      /* by command */
 	bool lacks_workers;  /* rests for want of them, and has told so */
 	bool has_rested;     /* for want of workers, or paused */

@@ -1,0 +1,183 @@
+/* When what is released is acked: at once, or together with others. */
+#include "core/source.h"
+#include "unit/support/core/rig.h"
+
+#define TAGS 64
+
+struct ledger {
+	struct rig rig; /* records the effects */
+	struct source source;
+	struct delivery *deliveries[TAGS + 1];
+};
+
+static void ledger_init(struct ledger *ledger)
+{
+	*ledger = (struct ledger){0};
+	source_init(&ledger->source, 0, &rig_effects, &ledger->rig);
+	source_up(&ledger->source, 1);
+}
+
+static void enter(struct ledger *ledger, uint64_t tag)
+{
+	ledger->deliveries[tag] = rig_delivery(tag);
+	ck_assert(source_open(&ledger->source, ledger->deliveries[tag]));
+}
+
+static void enter_all(struct ledger *ledger, uint64_t first, uint64_t last)
+{
+	for (uint64_t tag = first; tag <= last; tag++)
+		enter(ledger, tag);
+}
+
+static void release(struct ledger *ledger, uint64_t tag)
+{
+	source_release(ledger->deliveries[tag]);
+}
+
+static void ledger_end(struct ledger *ledger)
+{
+	struct link *link;
+	while ((link = list_first(&ledger->source.unacked))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		source_forget(delivery);
+		delivery_free(delivery);
+	}
+	source_down(&ledger->source);
+}
+
+static void flush_at(struct ledger *ledger, mtime now, const char *wanted)
+{
+	source_flush_ripe(&ledger->source, now);
+	rig_expect(&ledger->rig, wanted);
+}
+
+static void release_all(struct ledger *ledger, uint64_t first, uint64_t last)
+{
+	for (uint64_t tag = first; tag <= last; tag++)
+		release(ledger, tag);
+}
+
+START_TEST(acks_wait_for_others_while_more_is_on_its_way)
+{
+	struct ledger ledger;
+	ledger_init(&ledger);
+	source_consume(&ledger.source, 1000);
+	enter_all(&ledger, 1, TAGS);
+	rig_forget(&ledger.rig);
+	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
+	release(&ledger, 1);
+	flush_at(&ledger, 100, "");
+	ck_assert_int_eq(source_deadline(&ledger.source), 100 + 10 * MTIME_MS);
+	release(&ledger, 2);
+	flush_at(&ledger, 99 + 10 * MTIME_MS, "");
+	ck_assert_int_eq(source_deadline(&ledger.source), 100 + 10 * MTIME_MS);
+	flush_at(&ledger, 100 + 10 * MTIME_MS, "ack 2*");
+	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
+	/* The last one in hand: nothing comes that could be waited for. */
+	release_all(&ledger, 3, TAGS - 1);
+	flush_at(&ledger, MTIME_SECOND, "");
+	release(&ledger, TAGS);
+	flush_at(&ledger, MTIME_SECOND, "ack 64*");
+	ledger_end(&ledger);
+}
+END_TEST
+
+/* They may still be one ack with those before them: so each waits for one round or two. */
+START_TEST(what_is_released_out_of_order_waits_a_little_longer)
+{
+	struct ledger ledger;
+	ledger_init(&ledger);
+	source_consume(&ledger.source, 1000);
+	enter_all(&ledger, 1, 9);
+	rig_forget(&ledger.rig);
+	release(&ledger, 3);
+	flush_at(&ledger, 0, "");
+	flush_at(&ledger, 10 * MTIME_MS, "");
+	release(&ledger, 5);
+	release(&ledger, 1);
+	flush_at(&ledger, 19 * MTIME_MS, "");
+	ck_assert_int_eq(source_deadline(&ledger.source), 20 * MTIME_MS);
+	flush_at(&ledger, 20 * MTIME_MS, "ack 1, ack 3");
+	release(&ledger, 2);
+	release(&ledger, 4);
+	flush_at(&ledger, 30 * MTIME_MS, "ack 5*");
+	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
+	ledger_end(&ledger);
+}
+END_TEST
+
+START_TEST(so_many_acks_wait_no_longer)
+{
+	static struct delivery *deliveries[66];
+	struct ledger ledger;
+	ledger_init(&ledger);
+	source_consume(&ledger.source, 1000);
+	for (uint64_t tag = 1; tag <= 66; tag++) {
+		deliveries[tag - 1] = rig_delivery(tag);
+		ck_assert(source_open(&ledger.source, deliveries[tag - 1]));
+	}
+	rig_forget(&ledger.rig);
+	for (int i = 0; i < 63; i++)
+		source_release(deliveries[i]);
+	flush_at(&ledger, 0, "");
+	source_release(deliveries[63]);
+	flush_at(&ledger, 0, "ack 64*");
+	ledger_end(&ledger);
+}
+END_TEST
+
+START_TEST(a_small_window_waits_for_no_ack)
+{
+	struct ledger ledger;
+	ledger_init(&ledger);
+	source_consume(&ledger.source, 16);
+	enter_all(&ledger, 1, 16);
+	rig_forget(&ledger.rig);
+	release(&ledger, 1);
+	flush_at(&ledger, 0, "");
+	release(&ledger, 2);
+	flush_at(&ledger, 0, "ack 2*");
+	source_consume(&ledger.source, 8);
+	rig_forget(&ledger.rig);
+	release(&ledger, 3);
+	flush_at(&ledger, 0, "ack 3");
+	ledger_end(&ledger);
+}
+END_TEST
+
+START_TEST(who_stops_waits_for_no_ack)
+{
+	struct ledger ledger;
+	ledger_init(&ledger);
+	source_consume(&ledger.source, 1000);
+	enter_all(&ledger, 1, 3);
+	release(&ledger, 1);
+	rig_forget(&ledger.rig);
+	flush_at(&ledger, 0, "");
+	source_rest(&ledger.source);
+	flush_at(&ledger, 0, "rest, ack 1");
+	/* Nothing of an epoch is waited for in the next one. */
+	source_consume(&ledger.source, 1000);
+	release(&ledger, 2);
+	flush_at(&ledger, 0, "consume 1000");
+	ledger_end(&ledger);
+	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
+	source_up(&ledger.source, 2);
+	enter_all(&ledger, 1, 2);
+	release(&ledger, 1);
+	flush_at(&ledger, MTIME_SECOND, "");
+	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_SECOND + 10 * MTIME_MS);
+	ledger_end(&ledger);
+}
+END_TEST
+
+static Suite *acks_suite(void)
+{
+	Suite *suite = suite_create("core_acks");
+	UNIT_CASE(suite, "waiting", acks_wait_for_others_while_more_is_on_its_way,
+		what_is_released_out_of_order_waits_a_little_longer, so_many_acks_wait_no_longer,
+		a_small_window_waits_for_no_ack, who_stops_waits_for_no_ack);
+	return suite;
+}
+
+UNIT_MAIN(acks_suite)
