@@ -141,7 +141,7 @@ static const struct setting pool_settings[] = {
 		.variable = "PREFETCH",
 		.flag = "--prefetch",
 		.help = "How many messages the broker hands over before the first is acked; auto "
-			"follows workers and pipeline."},
+			"follows workers, pipeline and what was done in the last tenth of a second."},
 	{.key = "pipeline",
 		.type = SETTING_INTEGER,
 		.offset = POOL(pipeline),
@@ -152,7 +152,8 @@ static const struct setting pool_settings[] = {
 		.variable = "WPOOL_PIPELINE",
 		.flag = "--pipeline",
 		.help = "How many tasks may be in one worker's pipe; auto follows how long tasks "
-			"take, so that a worker with short ones need not wait for the next."},
+			"take, so that a worker with short ones need not wait for the next; and one gets a "
+			"tenth of a millisecond of work before another one is woken."},
 	{.key = "pipe_wait",
 		.type = SETTING_DURATION,
 		.offset = POOL(pipe_wait),

@@ -69,10 +69,12 @@ static struct slot *least_loaded(const struct dispatch *dispatch, uint32_t depth
 static struct slot *awake(const struct dispatch *dispatch, uint32_t pack, mtime now)
 {
 	const struct link *running = &dispatch->running;
-	struct slot *slot = CONTAINER_OF(running->prev, struct slot, running);
-	if (list_is_empty(running) || !slot->open || slot->load >= pack)
+	if (list_is_empty(running))
 		return NULL;
-	return now - slot->since < DISPATCH_WAKING ? slot : NULL;
+	struct slot *slot = CONTAINER_OF(running->prev, struct slot, running);
+	bool may_be_given = !list_is_empty(&slot->by_load) && slot->load < pack;
+	bool is_far = now - slot->since >= DISPATCH_WAKING;
+	return may_be_given && !is_far ? slot : NULL;
 }
 
 static struct slot *next_slot(

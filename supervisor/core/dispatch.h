@@ -33,7 +33,7 @@ struct dispatch {
  * and as long it takes until it runs: work of this length is not worth another process. */
 #define DISPATCH_WAKING (MTIME_MS / 10)
 
-/* Idle workers that are given a task in one turn: the first of them have answered by the next one,
+/* Idle workers that are given a task in one run: the first of them have answered by the next one,
  * where tasks are short, and a thousand at once would keep all processors from the rest of us. */
 #define DISPATCH_WAKES 64
 

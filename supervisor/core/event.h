@@ -28,7 +28,7 @@
 	X(SLOT_BROKEN) /* protocol error or closed pipe; no output follows in this life */         \
 	X(SLOT_GONE)   /* exit is known and the pipe was read to its end (also: never started) */  \
 	X(COMMAND)                                                                                 \
-	X(TURN_END) /* all that could be read was told: dispatch, then flush acks */
+	X(TURN_END) /* all that could be read was told: dispatch, then acks */
 
 enum event_kind {
 #define X(kind) kind,

@@ -49,7 +49,7 @@ uint32_t pace_pack(const struct pace *);
  * as the largest of late. */
 uint32_t pace_window(const struct pace *);
 /* True when the present window, and what counts beside it, is so wrong that changing it pays: half
- * of what is wanted, not less than what is in hand, and the last change a moment ago; or twice of
+ * of what is wanted, not less than what is in hand, and the last change 200 ms ago; or twice of
  * what is wanted, and the last change a minute ago or memory too small for it. */
 bool pace_changes_window(const struct pace *, uint32_t present, uint32_t in_hand, mtime now);
 /* A window was wished now. */

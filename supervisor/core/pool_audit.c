@@ -128,12 +128,14 @@ static void audit_counts(const struct pool *pool, uint32_t kept)
 
 static void audit_slots(const struct pool *pool, const struct tally *tally)
 {
-	uint32_t ready = 0, failing = 0, retired = 0, alarms = 0, sent = 0, loads = 0, kept = 0;
+	uint32_t starting = 0, ready = 0, failing = 0, retired = 0, alarms = 0, sent = 0, loads = 0,
+		 kept = 0;
 	for (uint32_t i = 0; i < pool->slots.count; i++) {
 		const struct slot *slot = pool_slot(pool, i);
 		audit_slot(pool, slot);
 		sent += audit_pipe(slot);
 		loads += slot->load;
+		starting += slot->state == LIFE_STARTING;
 		ready += slot->state == LIFE_READY;
 		retired += slot->state == LIFE_RETIRED;
 		failing += slot->failures > 0;
@@ -144,6 +146,7 @@ static void audit_slots(const struct pool *pool, const struct tally *tally)
 	assert(sent == tally->sent);
 	assert(loads == pool->dispatch.in_pipes);
 	assert(!pool->dispatch.is_alone || loads == 1);
+	assert(starting == pool->starting);
 	assert(ready == pool->ready && failing == pool->failing && retired == pool->retired);
 	assert(alarms == pool->alarms.count);
 	for (uint16_t i = 2; i <= pool->alarms.count; i++)

@@ -7,12 +7,14 @@
  */
 void pool_leave_some(struct pool *pool)
 {
-	int leaves = 0;
-	for (; pool->passed < pool->slots.count && leaves < LEAVES_PER_TURN; pool->passed++)
-		if (pool_slot(pool, pool->passed)->load == 0) {
-			pool_slot_leave(pool, pool_slot(pool, pool->passed));
-			leaves++;
-		}
+	int woken = 0;
+	for (; pool->passed < pool->slots.count && woken < LEAVES_PER_TURN; pool->passed++) {
+		struct slot *slot = pool_slot(pool, pool->passed);
+		if (slot->load > 0)
+			continue;
+		woken += slot->state == LIFE_READY;
+		pool_slot_leave(pool, slot);
+	}
 }
 
 static void drain(struct pool *pool)

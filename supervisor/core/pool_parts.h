@@ -32,7 +32,7 @@ struct pool {
 	mtime rests_since;   /* good when has_rested */
 	bool is_lessened;    /* the window, by what is set aside */
 	bool is_scaled_up;   /* and the window is not yet */
-	mtime send_again;    /* a send found no memory; MTIME_NEVER */
+	mtime send_again;    /* no memory, or enough was sent; MTIME_NEVER */
 	struct shelf slots;  /* of struct slot; those that are not wanted are retired */
 	uint16_t wanted;     /* workers */
 	uint16_t kept;       /* slots that are not leaving: wanted, and one more while it rolls */
@@ -91,9 +91,9 @@ void pool_on_turn_end(struct pool *, const struct event *);
 /* pool_slots.c: a fact of the pool's own, carried out by the table of life.h. */
 void pool_slot_fact(struct pool *, struct slot *, enum life_fact);
 /* The pool drains and nothing is open in the slot: ask it to leave. */
-/* DRAINS: some of the idle slots leave, until all were passed. */
-void pool_leave_some(struct pool *);
 void pool_slot_leave(struct pool *, struct slot *);
+/* DRAINS, pool_command.c: some of the idle slots leave, until all were passed. */
+void pool_leave_some(struct pool *);
 /* Its time is over: the alarm of its state, or the hard limit. */
 void pool_slot_overdue(struct pool *, struct slot *, enum life_fact, const char *what);
 

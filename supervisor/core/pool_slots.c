@@ -47,6 +47,7 @@ static void act_spawn(struct pool *pool, struct slot *slot)
 	slot->is_timed = false;
 	slot->ready_at = MTIME_NEVER;
 	pool->started_at = pool->now;
+	slot->paced = MTIME_NEVER;
 	set_alarm(pool, slot, pool->config.boot_limit);
 	wish(pool, slot, SLOT_SPAWN);
 }
@@ -283,14 +284,22 @@ static void tell_held_up(struct pool *pool, const struct slot *slot, uint32_t li
 				.behind = slot->load - 1u});
 }
 
+/* An answer may have lain there while this process was busy: that is not its worker's time. What is
+ * not counted now counts for the next one in the pipe, so that together they come out right. */
+static mtime sure_time(struct pool *pool, struct slot *slot)
+{
+	mtime from = mtime_min(slot->paced, slot->since);
+	mtime until = pool->absent > from ? pool->absent : from;
+	slot->paced = slot->load > 1 ? until : MTIME_NEVER;
+	return until - from;
+}
+
 static void end_attempt(
 	struct pool *pool, struct slot *slot, enum outcome outcome, struct output *output)
 {
 	mtime took = pool->now - slot->since;
-	/* Its answer may have lain there while this process was busy: that is not its worker's
-	 * time. */
-	mtime sure = pool->absent > slot->since ? pool->absent - slot->since : 0;
-	tell_held_up(pool, slot, slot->life, took);
+	mtime sure = sure_time(pool, slot);
+	tell_held_up(pool, slot, slot->life, sure);
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
 	slot->has_answered = slot->is_proven = true;
 	slot->answers++;

@@ -49,7 +49,9 @@ static void judge_alarms(struct pool *pool)
 	int starts = 0;
 	while (alarms_deadline(&pool->alarms) <= pool->now) {
 		struct slot *slot = alarms_first(&pool->alarms);
-		if (slot->state != LIFE_WAITING)
+		if (slot->state == LIFE_WAITING && pool->phase != POOL_RUNS)
+			pool_slot_leave(pool, slot);
+		else if (slot->state != LIFE_WAITING)
 			judge_alarm(pool, slot);
 		else if (!may_start(pool, starts++))
 			alarms_set(&pool->alarms, slot, pool->now + start_wait(pool));
@@ -179,7 +181,7 @@ static void run(struct pool *pool)
 		pool_hand_back(pool);
 	if (!pool->is_paused)
 		dispatch_tasks(pool);
-	source_flush_ripe(&pool->source, pool->now);
+	source_flush_ripe(&pool->source, pool->dispatch.open.backlog == 0, pool->now);
 }
 
 static bool may_close(const struct pool *pool)

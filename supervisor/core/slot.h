@@ -40,6 +40,7 @@ struct slot {
 	uint16_t heap_place; /* from 1; 0: not in the heap */
 
 	/* pace */
+	mtime paced;          /* its time is counted up to then; MTIME_NEVER: from since on */
 	struct link answered; /* answered in this turn; else alone */
 	uint32_t batch;       /* answers of this turn */
 	mtime batch_time;     /* and the time they took together */

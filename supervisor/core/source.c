@@ -208,9 +208,11 @@ void source_flush(struct source *source)
 	source->ripe_since = MTIME_NEVER;
 }
 
-static bool may_wait(const struct source *source)
+static bool may_wait(const struct source *source, bool is_hungry)
 {
-	return source_wishes(source, SOURCE_CONSUME) && source->ripe < source->open &&
+	bool has_room = source->open < source->window;
+	return source_wishes(source, SOURCE_CONSUME) && !source->has_gap &&
+	       source->ripe < source->open && (has_room || !is_hungry) &&
 	       source->ripe * SHARE_OF_WINDOW < source->window;
 }
 
@@ -230,9 +232,9 @@ static void flush_aged(struct source *source)
 	}
 }
 
-void source_flush_ripe(struct source *source, mtime now)
+void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
 {
-	if (!may_wait(source)) {
+	if (!may_wait(source, is_hungry)) {
 		source_flush(source);
 		return;
 	}
@@ -241,7 +243,7 @@ void source_flush_ripe(struct source *source, mtime now)
 	if (source->ripe_since == MTIME_NEVER)
 		source->ripe_since = now;
 	bool is_due = now - source->ripe_since >= ACK_WAIT;
-	if (!source->has_gap && (is_due || source->ripe >= ACKS_TOGETHER))
+	if (is_due || source->ripe >= ACKS_TOGETHER)
 		flush_prefix(source);
 	if (is_due) {
 		flush_aged(source);

@@ -1,9 +1,9 @@
 /* A source: one queue on one channel, its epoch, and the ledger of what the broker waits for.
  * Layer: core. The one answer to "when is a message acked": when its delivery is RELEASED, in the
- * turn that ends then or in one of the next few milliseconds. The ledger is a list in order of tag,
- * not a window of tags: one delivery may be held for minutes while millions pass. Owns the RELEASED
- * deliveries; of the others it is told when they end. Never acks in an epoch that is over, nor
- * after the wish CLOSE, and never tag 0. */
+ * turn that ends then or, while others are awaited, 20 ms later. The ledger is a list in order of
+ * tag, not a window of tags: one delivery may be held for minutes while millions pass. Owns the
+ * RELEASED deliveries; of the others it is told when they end. Never acks in an epoch that is over,
+ * nor after the wish CLOSE, and never tag 0. */
 #ifndef CORE_SOURCE_H
 #define CORE_SOURCE_H
 
@@ -76,8 +76,8 @@ void source_flush(struct source *);
 /* The same at the end of a turn, as far as it does not pay to wait: while more is on its way, what
  * is released waits for those before it, because one ack for many costs a broker half as much as
  * one for each, and for a few more: for 20 ms at most, and never for more than an eighth of the
- * window. */
-void source_flush_ripe(struct source *, mtime now);
+ * window. is_hungry: nothing waits for a worker; then a full window waits for nothing. */
+void source_flush_ripe(struct source *, bool is_hungry, mtime now);
 /* When a flush is wanted, whatever happens; MTIME_NEVER: nothing waits. */
 mtime source_deadline(const struct source *);
 

@@ -11,9 +11,10 @@ mtime clock_computed(void);  /* CLOCK_THREAD_CPUTIME_ID: how long this thread ha
 
 /* The loop has something to do. Returns clock_now. */
 mtime clock_turn_begins(void);
-/* What is read in this turn had not come by then. While the loop finds something whenever it looks,
- * nobody knows for how long that lay there since the look before; once it has slept, it just came.
- */
+/* What is read in this turn had not come by then, as far as is known. While the loop finds
+ * something whenever it looks, nobody knows for how long that lay there since the look before; once
+ * it has slept, it just came. A turn that itself had to wait for the kernel counts as a sleep: then
+ * it is too late a time, and tasks seem to take longer than they do. */
 mtime clock_absent(void);
 
 /* From here on somebody calls clock_now every CLOCK_TICK at the latest, so a much longer gap is

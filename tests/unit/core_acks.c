@@ -47,7 +47,7 @@ static void ledger_end(struct ledger *ledger)
 
 static void flush_at(struct ledger *ledger, mtime now, const char *wanted)
 {
-	source_flush_ripe(&ledger->source, now);
+	source_flush_ripe(&ledger->source, false, now);
 	rig_expect(&ledger->rig, wanted);
 }
 
@@ -171,12 +171,96 @@ START_TEST(who_stops_waits_for_no_ack)
 }
 END_TEST
 
+/* A pool with a wide window, one task done and two others at work. */
+static void begin_waiting(struct rig *rig)
+{
+	struct pool_config config = rig_config(3, 1);
+	config.prefetch = 1000;
+	rig_start(rig, config);
+	rig_deliver(rig, 1, 3);
+	rig_turn(rig);
+	rig_answer(rig, 0, 200);
+	rig_forget(rig);
+	rig_turn(rig);
+	rig_expect(rig, "");
+	ck_assert_int_eq(pool_deadline(rig->pool), rig->now + 10 * MTIME_MS);
+}
+
+START_TEST(a_pool_acks_in_time)
+{
+	struct rig rig;
+	begin_waiting(&rig);
+	rig_wait(&rig, 10 * MTIME_MS);
+	rig_expect(&rig, "ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pool_that_leaves_acks_at_once)
+{
+	struct rig rig;
+	begin_waiting(&rig);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "ack 1"));
+	rig_end(&rig);
+	begin_waiting(&rig);
+	rig_command(&rig, COMMAND_FORCE);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1, close");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pool_that_pauses_acks_at_once)
+{
+	struct rig rig;
+	begin_waiting(&rig);
+	rig_command(&rig, COMMAND_PAUSE);
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "ack 1"));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(acks_of_a_lost_channel_wait_for_nothing)
+{
+	struct rig rig;
+	begin_waiting(&rig);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
+/* All that the broker may send is in hand, and but for one task at work for long. */
+START_TEST(a_full_window_waits_for_no_ack)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(16, 1);
+	config.prefetch = 16;
+	rig_start(&rig, config);
+	rig_deliver(&rig, 1, 16);
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 200);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *acks_suite(void)
 {
 	Suite *suite = suite_create("core_acks");
 	UNIT_CASE(suite, "waiting", acks_wait_for_others_while_more_is_on_its_way,
 		what_is_released_out_of_order_waits_a_little_longer, so_many_acks_wait_no_longer,
 		a_small_window_waits_for_no_ack, who_stops_waits_for_no_ack);
+	UNIT_CASE(suite, "pool", a_pool_acks_in_time, a_pool_that_leaves_acks_at_once,
+		a_pool_that_pauses_acks_at_once, acks_of_a_lost_channel_wait_for_nothing,
+		a_full_window_waits_for_no_ack);
 	return suite;
 }
 

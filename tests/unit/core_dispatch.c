@@ -121,13 +121,16 @@ START_TEST(who_just_began_gets_some_before_another_is_woken)
 	run_packed(&bench, 3, DISPATCH_WAKING, "send 0:11");
 	offer(&bench, 12, 12);
 	run_packed(&bench, 3, 2 * DISPATCH_WAKING, "send 1:12");
-	/* Nothing is sent to one that cannot take it. */
+	/* Nothing is sent to one that cannot take it, or is to leave. */
 	dispatch_slot_room(&bench.dispatch, &bench.slots[1], false);
 	finish(&bench, 2, 2 * DISPATCH_WAKING);
 	finish(&bench, 2, 2 * DISPATCH_WAKING);
 	finish(&bench, 2, 2 * DISPATCH_WAKING);
 	offer(&bench, 13, 13);
 	run_packed(&bench, 3, 2 * DISPATCH_WAKING, "send 2:13");
+	dispatch_slot_dismiss(&bench.dispatch, &bench.slots[2]);
+	offer(&bench, 14, 14);
+	run_packed(&bench, 3, 2 * DISPATCH_WAKING, "send 0:14");
 	bench_end(&bench);
 }
 END_TEST

@@ -40,6 +40,34 @@ START_TEST(an_outlier_is_told_and_nothing_more_goes_behind_it)
 }
 END_TEST
 
+/* The answer lay there while this process was busy. */
+START_TEST(what_waited_for_us_is_not_slow)
+{
+	struct rig rig;
+	make_deep(&rig, 110, 42);
+	rig_expect(&rig, "send 0:41, send 0:42");
+	rig.absent = rig.now + 50;
+	rig.now += 1000;
+	rig_turn(&rig); /* nothing is known of it yet that would be too long */
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_turn(&rig);
+	rig_forget(&rig);
+	/* What was not counted for one counts for the next. */
+	rig.absent += 100;
+	rig.now += 1;
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_forget(&rig);
+	rig.absent = 0;
+	rig_deliver(&rig, 43, 45);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:43"); /* 100 us are as long as the wait */
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(one_that_ends_in_time_holds_up_nobody)
 {
 	struct rig rig;
@@ -85,7 +113,7 @@ static Suite *held_up_suite(void)
 {
 	Suite *suite = suite_create("core_held_up");
 	UNIT_CASE(suite, "held up", an_outlier_is_told_and_nothing_more_goes_behind_it,
-		one_that_ends_in_time_holds_up_nobody,
+		what_waited_for_us_is_not_slow, one_that_ends_in_time_holds_up_nobody,
 		a_worker_that_dies_late_has_held_up_those_behind,
 		what_a_worker_that_is_killed_answers_is_told_once);
 	return suite;

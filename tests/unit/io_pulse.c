@@ -4,6 +4,7 @@
 #include "io/pulse.h"
 #include "unit/unit.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,12 +122,26 @@ START_TEST(test_one_never_started_can_be_stopped)
 }
 END_TEST
 
+/* What lay there when the loop looked may have come since the look before. */
+START_TEST(test_a_look_is_no_sleep)
+{
+	mtime first = clock_turn_begins();
+	compute_for(MTIME_MS);
+	mtime second = clock_turn_begins();
+	ck_assert_int_gt(second, first);
+	ck_assert_int_eq(clock_absent(), first);
+	poll(NULL, 0, 1);
+	mtime third = clock_turn_begins();
+	ck_assert_int_eq(clock_absent(), third);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("io_pulse");
 	UNIT_CASE(s, "pulse", test_work_counts, test_waiting_does_not,
 		test_time_in_which_it_was_stopped_does_not_count,
-		test_one_never_started_can_be_stopped);
+		test_one_never_started_can_be_stopped, test_a_look_is_no_sleep);
 	return s;
 }
 

@@ -145,7 +145,7 @@ void rig_step(struct rig *rig, struct event event)
 
 void rig_turn(struct rig *rig)
 {
-	rig_step(rig, (struct event){.kind = TURN_END});
+	rig_step(rig, (struct event){.kind = TURN_END, .absent = rig->absent});
 }
 
 void rig_wait(struct rig *rig, mtime span)
@@ -257,6 +257,7 @@ struct output *rig_output(int32_t status, const char *reply_queue)
 void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct output *output)
 {
 	rig_step(rig, (struct event){.kind = SLOT_OUTPUT,
+			      .absent = rig->absent,
 			      .slot = {.slot = slot, .life = life, .output = output}});
 }
 
