@@ -40,6 +40,8 @@ static void add_pool(
 
 void health_append_pool_reasons(const struct overview *overview, size_t pool, struct buf *out)
 {
+	if (!links_consume_facts(overview->links).is_up)
+		add(out, "", "no connection to the broker");
 	add_pool(overview, pool, "", out);
 }
 
@@ -82,5 +84,5 @@ bool health_is_pool_ready(const struct overview *overview, size_t pool)
 
 	buf_init(&reasons, REASONS_LIMIT);
 	health_append_pool_reasons(overview, pool, &reasons);
-	return links_consume_facts(overview->links).is_up && is_nothing(&reasons);
+	return is_nothing(&reasons);
 }

@@ -235,6 +235,28 @@ START_TEST(asking_leaves_no_memory_behind)
 }
 END_TEST
 
+/* With everything that can be wrong: each answer has reasons to tell. */
+START_TEST(nor_does_it_where_nothing_works)
+{
+	enum { WARM = 100, ASKED = 2000, GROWN_KB = 256 };
+	const char *const arguments[] = {"serve", "--broker", "amqp://127.0.0.1:1", "--queue", "q",
+		"--workers", "1", "--", "/bin/false", NULL};
+	struct proc *serve = site_wpool(arguments);
+	proc_expect(serve, "control socket: ");
+	for (int i = 0; i < WARM; i++)
+		free(control_get("/v1/pools", 200));
+	long before = own_memory(proc_pid(serve));
+	for (int i = 0; i < ASKED; i++)
+		free(control_get("/v1/pools", 200));
+	ck_assert_int_lt(own_memory(proc_pid(serve)) - before, GROWN_KB);
+	json_t *answer = control_get_json("/v1/pools");
+	const json_t *reasons = json_object_get(control_member(answer, "pools", 0), "reasons");
+	ck_assert_str_eq(
+		json_string_value(json_array_get(reasons, 0)), "no connection to the broker");
+	ck_assert_str_eq(json_string_value(json_array_get(reasons, 1)), "no worker is ready");
+}
+END_TEST
+
 START_TEST(over_tcp_there_are_metrics_and_health_only)
 {
 	static const char *const environment[] = {"WPOOL_HTTP_LISTEN=127.0.0.1:0", NULL};
@@ -265,5 +287,6 @@ int main(void)
 		{metrics_are_right_and_well_formed, 1}, {a_crash_loop_shows, 1},
 		{a_queue_that_goes_is_not_health, 1}, {a_lost_broker_is_not_health, 1},
 		{a_drain_shows, 1}, {asking_leaves_no_memory_behind, 1},
+		{nor_does_it_where_nothing_works, 1},
 		{over_tcp_there_are_metrics_and_health_only, 1});
 }
