@@ -18,8 +18,6 @@ static void init_slot(struct pool *pool, uint16_t number)
 static enum rc add_slots(struct pool *pool, uint32_t count)
 {
 	uint32_t before = pool->slots.count;
-	if (count <= before)
-		return RC_OK;
 	if (alarms_grow(&pool->alarms, (uint16_t)count) != RC_OK ||
 		shelf_grow(&pool->slots, count) != RC_OK)
 		return RC_MEMORY;

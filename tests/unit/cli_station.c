@@ -78,6 +78,12 @@ static void start_tools(struct station_tools *tools)
 	ck_assert_ptr_nonnull(tools->strays);
 }
 
+static void end_turn(struct rig *rig)
+{
+	station_turn(rig->station, clock_now(), 0);
+	ck_assert_uint_ge(station_facts(rig->station).ready, rig->least);
+}
+
 static void turn(struct rig *rig)
 {
 	mtime deadline = station_deadline(rig->station), now = clock_now();
@@ -86,8 +92,14 @@ static void turn(struct rig *rig)
 		loop_start_timer(
 			rig->tools.loop, &rig->deadline, deadline > now ? deadline - now : 0);
 	ev_run(rig->tools.loop, EVRUN_ONCE);
-	station_turn(rig->station, clock_now(), 0);
-	ck_assert_uint_ge(station_facts(rig->station).ready, rig->least);
+	end_turn(rig);
+}
+
+/* Something may have happened, or nothing is to come at all. */
+static void turn_without_waiting(struct rig *rig)
+{
+	ev_run(rig->tools.loop, EVRUN_NOWAIT);
+	end_turn(rig);
 }
 
 static void await_ready(struct rig *rig, uint16_t count)
@@ -123,7 +135,7 @@ static void await_said(struct rig *rig, const char *words)
 
 static void command(struct rig *rig, enum command what, uint32_t number)
 {
-	station_command(rig->station, what, number, clock_now());
+	ck_assert_ptr_null(station_command(rig->station, what, number, clock_now()));
 	station_turn(rig->station, clock_now(), 0);
 }
 
@@ -263,7 +275,7 @@ START_TEST(many_commands_end_as_the_last_one_says)
 		else
 			command(&rig, COMMAND_SCALE, 1 + (uint32_t)(random() % WORKERS_MAX));
 		for (long turns = random() % 8; turns > 0; turns--)
-			turn(&rig);
+			turn_without_waiting(&rig);
 		ck_assert_uint_le(station_slot_count(rig.station), WORKERS_MAX + 1);
 	}
 	command(&rig, COMMAND_SCALE, 5);
@@ -278,11 +290,30 @@ START_TEST(many_commands_end_as_the_last_one_says)
 }
 END_TEST
 
+START_TEST(who_asks_hears_why_not)
+{
+	static struct rig rig;
+	open_rig(&rig, 1);
+	const char *why = station_command(rig.station, COMMAND_SCALE, 0, clock_now());
+	ck_assert_str_eq(why, "a pool has 1 to 10000 workers");
+	ck_assert(has_said(&rig, "command refused: a pool has 1 to 10000 workers"));
+	command(&rig, COMMAND_SCALE, 1);
+	rig.least = 0;
+	command(&rig, COMMAND_DRAIN, 0);
+	why = station_command(rig.station, COMMAND_RESTART, 0, clock_now());
+	ck_assert_str_eq(why, "the pool is stopping");
+	while (!station_is_quiet(rig.station))
+		turn(&rig);
+	close_rig(&rig);
+}
+END_TEST
+
 static Suite *station_suite(void)
 {
 	Suite *suite = suite_create("cli/station");
 	UNIT_CASE(suite, "steered", workers_come_and_go, a_restart_replaces_every_process,
-		a_command_that_is_not_there_costs_nobody, many_commands_end_as_the_last_one_says);
+		a_command_that_is_not_there_costs_nobody, many_commands_end_as_the_last_one_says,
+		who_asks_hears_why_not);
 	return suite;
 }
 

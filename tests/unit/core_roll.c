@@ -360,6 +360,30 @@ START_TEST(a_drain_and_a_force_end_it)
 }
 END_TEST
 
+/* Idle, it was asked to leave at once: it goes, and the new one is tried on. */
+START_TEST(one_that_is_asked_already_is_not_kept)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(2, 1));
+	rig_command(&rig, COMMAND_RESTART);
+	rig_turn(&rig);
+	for (uint32_t life = 1; life <= 3; life++) {
+		rig_ready(&rig, 2, life);
+		rig_turn(&rig);
+		rig_gone(&rig, 2, life);
+		if (life < 3)
+			rig_wait(&rig, life * MTIME_SECOND);
+	}
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 2.1, quit 0.1, spawn 2.2, spawn 2.3");
+	ck_assert_ptr_nonnull(strstr(rig.told, "ROLL_STOPS"));
+	rig_gone(&rig, 0, 1);
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	rig_expect(&rig, "spawn 2.4");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(without_memory_for_one_more_it_is_given_up)
 {
 	struct rig rig;
@@ -381,7 +405,7 @@ static Suite *roll_suite(void)
 		a_slot_is_proven_anew);
 	UNIT_CASE(suite, "given up", a_command_that_does_not_start_ends_it,
 		one_whose_workers_die_of_their_first_task_ends_it,
-		failures_that_are_not_in_a_row_do_not_end_it,
+		failures_that_are_not_in_a_row_do_not_end_it, one_that_is_asked_already_is_not_kept,
 		without_memory_for_one_more_it_is_given_up);
 	UNIT_CASE(suite, "meanwhile", a_second_restart_begins_anew,
 		it_goes_on_with_more_workers_and_with_fewer, a_pause_does_not_hold_it_up,

@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-#define WORKERS    3
+#define WORKERS    3 /* and room for more, where they are asked for */
+#define SLOTS      5
 #define BODY_LIMIT 64
 #define CHANNEL    1
 
@@ -34,8 +35,8 @@ struct station {
 	struct pool *pool;
 	struct consumer *consumer;
 	struct publisher *publisher;
-	uint32_t lives[WORKERS]; /* of the process that runs; 0: none */
-	bool is_ready[WORKERS], is_broken[WORKERS];
+	uint32_t lives[SLOTS]; /* of the process that runs; 0: none */
+	bool is_ready[SLOTS], is_broken[SLOTS];
 };
 
 static const struct connection_params params = {
@@ -47,7 +48,7 @@ static enum send_result do_send(
 	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
 {
 	struct station *station = io;
-	FUZZ_REQUIRE(slot < WORKERS && station->is_ready[slot] && attempt > 0);
+	FUZZ_REQUIRE(slot < SLOTS && station->is_ready[slot] && attempt > 0);
 	FUZZ_REQUIRE(delivery->unfit == REASON_NONE && delivery->body.len <= BODY_LIMIT);
 	switch (feed_byte(&station->feed)) {
 	case 1:
@@ -89,7 +90,7 @@ static void do_source(void *io, uint16_t source, enum source_wish wish, uint32_t
 static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
 {
 	struct station *station = io;
-	FUZZ_REQUIRE(slot < WORKERS);
+	FUZZ_REQUIRE(slot < SLOTS);
 	if (wish != SLOT_SPAWN)
 		return;
 	FUZZ_REQUIRE(station->lives[slot] == 0 && life > 0);
@@ -100,7 +101,7 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
 static bool do_room(void *io, uint16_t slots)
 {
 	(void)io;
-	return slots <= WORKERS;
+	return slots <= SLOTS;
 }
 
 static void do_tell(void *io, const struct notice *notice)
@@ -219,7 +220,7 @@ static void end_worker(struct station *station, uint16_t slot, uint32_t life)
 static void act_worker(struct station *station)
 {
 	uint8_t how = feed_byte(&station->feed);
-	uint16_t slot = how % WORKERS;
+	uint16_t slot = how % SLOTS;
 	uint32_t life = station->lives[slot];
 	if (life == 0)
 		return;
@@ -259,6 +260,16 @@ static void end_turn(struct station *station)
 	}
 }
 
+static void command(struct station *station, bool steers)
+{
+	struct event event = {.kind = COMMAND, .command.what = feed_byte(&station->feed) % 2};
+	if (steers) {
+		event.command.what = COMMAND_PAUSE + feed_byte(&station->feed) % 4;
+		event.command.number = feed_byte(&station->feed);
+	}
+	step(station, event);
+}
+
 static void act(struct station *station)
 {
 	uint8_t how = feed_byte(&station->feed);
@@ -275,9 +286,7 @@ static void act(struct station *station)
 		break;
 	case 3:
 		if (how >= 0xf0)
-			step(station,
-				(struct event){.kind = COMMAND,
-					.command.what = how & 1 ? COMMAND_DRAIN : COMMAND_FORCE});
+			command(station, how & 1);
 		else if (!end->connection)
 			dial(end);
 		else if (how >= 0xe0)
