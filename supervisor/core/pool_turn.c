@@ -124,6 +124,12 @@ static bool has_room(const struct pool *pool)
 	return pool->source.open < pace_window(&pool->pace);
 }
 
+static bool may_begin_consuming(const struct pool *pool)
+{
+	return !source_wishes(&pool->source, SOURCE_CONSUME) && pool->ready && !pool->is_paused &&
+	       has_room(pool);
+}
+
 /* A slot that is not ready is on its way to be, unless its last life came to nothing: while all
  * are, a worker that died in mid-task and starts again does not make the pool rest. */
 static void decide_consuming(struct pool *pool)
@@ -133,7 +139,7 @@ static void decide_consuming(struct pool *pool)
 		rest_for_want_of_workers(pool);
 	else if (consumes && changes_window(pool))
 		consume(pool);
-	else if (!consumes && pool->ready && !pool->is_paused && has_room(pool))
+	else if (may_begin_consuming(pool))
 		pool_begin_consuming(pool);
 	pool->is_scaled_up = false;
 }
@@ -182,6 +188,9 @@ static void run(struct pool *pool)
 	if (!pool->is_paused)
 		dispatch_tasks(pool);
 	source_flush_ripe(&pool->source, pool->dispatch.open.backlog == 0, pool->now);
+	/* The last acks may make the room for it, and nothing else need happen after them. */
+	if (may_begin_consuming(pool))
+		pool_begin_consuming(pool);
 }
 
 static bool may_close(const struct pool *pool)

@@ -35,6 +35,12 @@ static uint32_t strength_of(const struct station *station)
 	return strength;
 }
 
+static bool is_idle_for_nothing(const struct pool *pool)
+{
+	return pool->phase == POOL_RUNS && !pool->is_paused && pool->ready &&
+	       pool->source.open == 0 && !source_wishes(&pool->source, SOURCE_CONSUME);
+}
+
 /* In a turn only a restart lets somebody leave: one at a time, and there is another for him. */
 void steer_check(struct station *station)
 {
@@ -44,6 +50,8 @@ void steer_check(struct station *station)
 	uint32_t latest = leaving & ~before;
 
 	steering->leaving = leaving;
+	sim_require(!is_idle_for_nothing(station->pool),
+		"a pool that may consume waits for something else to happen");
 	sim_require((latest & (latest - 1)) == 0, "two workers are sent away in one turn");
 	sim_require(!latest || !(leaving & before), "one is sent away while another is leaving");
 	if (latest && workers_is_taking(&station->workers, (uint16_t)__builtin_ctz(latest)))

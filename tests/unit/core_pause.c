@@ -170,8 +170,8 @@ START_TEST(pauses_do_not_add_up_what_is_in_hand)
 	}
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
-	rig_turn(&rig);
-	rig_expect(&rig, "send 0:2, ack 1, consume 1");
+	rig_expect(
+		&rig, "send 0:2, ack 1, consume 1"); /* in this turn: no other may come for long */
 	rig_end(&rig);
 }
 END_TEST

@@ -68,57 +68,6 @@ START_TEST(the_least_busy_leaves_first_and_finishes)
 }
 END_TEST
 
-static void expect_stop(struct rig *rig, const char *what)
-{
-	ck_assert_ptr_nonnull(strstr(rig->told, "ROLL_STOPS"));
-	ck_assert_str_eq(rig->what, what);
-	rig_forget(rig);
-	rig_wait(rig, MTIME_MINUTE);
-	rig_expect(rig, "");
-}
-
-START_TEST(a_command_that_does_not_start_ends_it)
-{
-	struct rig rig;
-	rig_start(&rig, rig_config(2, 1));
-	rig_command(&rig, COMMAND_RESTART);
-	rig_turn(&rig);
-	for (uint32_t life = 1; life <= 3; life++) {
-		ck_assert_ptr_null(strstr(rig.told, "ROLL_STOPS"));
-		come_to_nothing(&rig, 2, life);
-	}
-	rig_expect(&rig, "spawn 2.1, spawn 2.2, spawn 2.3");
-	expect_stop(&rig, "three new workers in a row did not become ready");
-	rig_deliver(&rig, 1, 2);
-	rig_turn(&rig);
-	rig_expect(&rig, "send 0:1, send 1:2");
-	rig_end(&rig);
-}
-END_TEST
-
-START_TEST(one_whose_workers_die_of_their_first_task_ends_it)
-{
-	struct rig rig;
-	struct pool_config config = rig_config(2, 1);
-	config.policy.attempts = 10;
-	config.hard_limit = MTIME_NEVER;
-	start_with(&rig, config, 9);
-	rig_command(&rig, COMMAND_RESTART);
-	rig_turn(&rig);
-	for (uint32_t life = 1; life <= 3; life++) {
-		rig_ready(&rig, 2, life);
-		rig_turn(&rig);
-		ck_assert_ptr_nonnull(strstr(rig.done, "send 2:"));
-		come_to_nothing(&rig, 2, life);
-	}
-	expect_stop(&rig, "three new workers in a row ended before they answered anything");
-	rig_answer(&rig, 0, 200); /* it was to leave for the new one, and has stayed */
-	rig_turn(&rig);
-	ck_assert_ptr_nonnull(strstr(rig.done, "send 0:"));
-	rig_end(&rig);
-}
-END_TEST
-
 /* Known to work are the workers of the old program, not those of the new one in the same slot. */
 START_TEST(a_slot_is_proven_anew)
 {
@@ -135,36 +84,6 @@ START_TEST(a_slot_is_proven_anew)
 	rig_gone(&rig, 0, 2); /* no poison: a failure, and the first one */
 	rig_wait(&rig, MTIME_SECOND);
 	rig_expect(&rig, "publish 1 retry 2, spawn 0.3, rest");
-	rig_end(&rig);
-}
-END_TEST
-
-/* What never was ready counts until one is, what was until one has answered. */
-START_TEST(failures_that_are_not_in_a_row_do_not_end_it)
-{
-	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 40);
-	rig_command(&rig, COMMAND_RESTART);
-	rig_turn(&rig);
-	come_to_nothing(&rig, 1, 1);
-	come_to_nothing(&rig, 1, 2);
-	for (uint32_t life = 3; life <= 4; life++) {
-		rig_ready(&rig, 1, life);
-		rig_turn(&rig);
-		rig_gone(&rig, 1, life); /* of its task */
-		rig_wait(&rig, 9 * MTIME_SECOND);
-	}
-	rig_ready(&rig, 1, 5);
-	rig_turn(&rig);
-	answer(&rig, 1, 5);
-	rig_gone(&rig, 1, 5);
-	rig_turn(&rig);
-	rig_ready(&rig, 1, 6);
-	rig_answer(&rig, 0, 200); /* the old one, which leaves */
-	rig_gone(&rig, 0, 1);
-	rig_turn(&rig);
-	ck_assert_ptr_null(strstr(rig.told, "ROLL_STOPS"));
-	ck_assert_ptr_nonnull(strstr(rig.told, "ROLL_ENDS"));
 	rig_end(&rig);
 }
 END_TEST
@@ -360,42 +279,6 @@ START_TEST(a_drain_and_a_force_end_it)
 }
 END_TEST
 
-/* Idle, it was asked to leave at once: it goes, and the new one is tried on. */
-START_TEST(one_that_is_asked_already_is_not_kept)
-{
-	struct rig rig;
-	rig_start(&rig, rig_config(2, 1));
-	rig_command(&rig, COMMAND_RESTART);
-	rig_turn(&rig);
-	for (uint32_t life = 1; life <= 3; life++) {
-		rig_ready(&rig, 2, life);
-		rig_turn(&rig);
-		rig_gone(&rig, 2, life);
-		if (life < 3)
-			rig_wait(&rig, life * MTIME_SECOND);
-	}
-	rig_turn(&rig);
-	rig_expect(&rig, "spawn 2.1, quit 0.1, spawn 2.2, spawn 2.3");
-	ck_assert_ptr_nonnull(strstr(rig.told, "ROLL_STOPS"));
-	rig_gone(&rig, 0, 1);
-	rig_wait(&rig, 4 * MTIME_SECOND);
-	rig_expect(&rig, "spawn 2.4");
-	rig_end(&rig);
-}
-END_TEST
-
-START_TEST(without_memory_for_one_more_it_is_given_up)
-{
-	struct rig rig;
-	rig_start(&rig, rig_config(2, 1));
-	rig.slots_max = 2;
-	rig_command(&rig, COMMAND_RESTART);
-	rig_turn(&rig);
-	expect_stop(&rig, "there is no memory for one worker more");
-	rig_end(&rig);
-}
-END_TEST
-
 static Suite *roll_suite(void)
 {
 	Suite *suite = suite_create("core_roll");
@@ -403,10 +286,6 @@ static Suite *roll_suite(void)
 		those_that_had_failed_start_at_once, a_pool_without_workers_is_restarted_too,
 		an_old_one_that_dies_is_replaced_thereby, the_new_one_dies_while_an_old_one_leaves,
 		a_slot_is_proven_anew);
-	UNIT_CASE(suite, "given up", a_command_that_does_not_start_ends_it,
-		one_whose_workers_die_of_their_first_task_ends_it,
-		failures_that_are_not_in_a_row_do_not_end_it, one_that_is_asked_already_is_not_kept,
-		without_memory_for_one_more_it_is_given_up);
 	UNIT_CASE(suite, "meanwhile", a_second_restart_begins_anew,
 		it_goes_on_with_more_workers_and_with_fewer, a_pause_does_not_hold_it_up,
 		a_drain_and_a_force_end_it);
