@@ -144,17 +144,14 @@ END_TEST
 
 START_TEST(a_crash_loop_shows)
 {
-	site_serve(two_workers, (const char *const[]){"/bin/false", NULL});
-	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
-	int64_t failing = 0;
+	struct proc *serve = site_serve(two_workers, (const char *const[]){"/bin/false", NULL});
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS), failing = 0;
+	proc_expect(serve, "control socket: ");
 	while (failing < 2 && deadline_left(deadline) > 0) {
+		char *text = control_get("/metrics", 200);
+		failing = (int64_t)metric(text, "wpool_workers_failing", "");
+		free(text);
 		poll(NULL, 0, 20);
-		struct http_reply reply = {0};
-		if (access(control_socket(), F_OK) == 0)
-			reply = http_ask(control_socket(), "GET", "/metrics");
-		if (reply.status == 200)
-			failing = (int64_t)metric(reply.body, "wpool_workers_failing", "");
-		http_release(&reply);
 	}
 	ck_assert_int_eq(failing, 2);
 	control_expect_words(control_get("/readyz", 503), "no worker is ready");

@@ -62,10 +62,8 @@ START_TEST(commands_say_why_not)
 		RUN(69, "pools", "--socket", "/nowhere/x"), "/nowhere/x: No such file");
 	control_expect_words(RUN(64, "workers", "--sockte", "x"), "did you mean --socket?");
 	control_expect_words(RUN(64, "status", "x"), "unexpected 'x'");
-	site_serve(NULL, (const char *const[]){"/bin/false", NULL});
-	while (access(control_socket(), F_OK) != 0)
-		poll(NULL, 0, 20);
-	control_await("/livez", 200);
+	struct proc *serve = site_serve(NULL, (const char *const[]){"/bin/false", NULL});
+	proc_expect(serve, "control socket: ");
 	char *status = RUN(0, "status");
 	ck_assert_int_eq(strncmp(status, "NOT READY: wpool ", 17), 0);
 	control_expect_words(status, "no worker is ready");
