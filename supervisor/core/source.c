@@ -238,7 +238,7 @@ void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
 		source_flush(source);
 		return;
 	}
-	if (!source->ripe || !may_ack(source))
+	if (!source->ripe)
 		return;
 	if (source->ripe_since == MTIME_NEVER)
 		source->ripe_since = now;

@@ -78,6 +78,29 @@ START_TEST(the_idle_ones_leave_a_few_a_turn)
 }
 END_TEST
 
+/* A slot that waits for its next start is not started to be sent away. */
+START_TEST(who_leaves_starts_nobody)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(100, 1);
+	config.boot_limit = MTIME_MINUTE;
+	rig_new(&rig, &config);
+	rig_turn(&rig);
+	rig_wait(&rig, 2 * MTIME_SECOND);
+	for (uint16_t slot = 0; slot < 100; slot++)
+		rig_ready(&rig, slot, 1);
+	rig_gone(&rig, 99, 1);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig.now += MTIME_MINUTE;
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.done, "spawn"));
+	ck_assert_uint_eq(count(&rig, "quit"), 99);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(sixty_four_are_woken_a_turn)
 {
 	struct rig rig;
@@ -106,7 +129,8 @@ static Suite *many_suite(void)
 {
 	Suite *suite = suite_create("core_many");
 	UNIT_CASE(suite, "at once", sixteen_start_at_once_and_the_rest_as_they_come_up,
-		the_idle_ones_leave_a_few_a_turn, sixty_four_are_woken_a_turn);
+		the_idle_ones_leave_a_few_a_turn, who_leaves_starts_nobody,
+		sixty_four_are_woken_a_turn);
 	return suite;
 }
 
