@@ -19,17 +19,24 @@ struct rundir {
 	char path[RUNDIR_PATH_BYTES - NUMBER_DIGITS - 1];
 };
 
-static bool try_folder(struct rundir *dir, const char *folder)
+static bool try_folder(struct rundir *dir, struct text folder)
 {
-	if (!folder || folder[0] != '/')
+	if (!text_starts(folder, TEXT("/")))
 		return false;
-	int len = snprintf(dir->path, sizeof dir->path, "%s/wpool-XXXXXX", folder);
+	int len = snprintf(dir->path, sizeof dir->path, "%.*s/wpool-XXXXXX", TEXT_ARGS(folder));
 	if (len < 0 || (size_t)len >= sizeof dir->path) {
-		log_debug("run directory: %s is too long for a socket's name", folder);
+		log_debug("run directory: %.*s is too long for a socket's name", TEXT_ARGS(folder));
 		errno = ENAMETOOLONG;
 		return false;
 	}
 	return mkdtemp(dir->path) != NULL;
+}
+
+/* What a service manager made for us alone: of several the first. */
+static struct text services_folder(void)
+{
+	const char *list = getenv("RUNTIME_DIRECTORY");
+	return text_of(list, list ? strcspn(list, ":") : 0);
 }
 
 enum rc rundir_new(struct rundir **ret)
@@ -37,7 +44,8 @@ enum rc rundir_new(struct rundir **ret)
 	struct rundir *dir = calloc(1, sizeof *dir);
 	if (!dir)
 		return RC_MEMORY;
-	const char *folders[] = {getenv("XDG_RUNTIME_DIR"), "/run", getenv("TMPDIR"), "/tmp"};
+	const struct text folders[] = {services_folder(), text_from(getenv("XDG_RUNTIME_DIR")),
+		TEXT("/run"), text_from(getenv("TMPDIR")), TEXT("/tmp")};
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
 		if (try_folder(dir, folders[i])) {
 			*ret = dir;

@@ -1,6 +1,7 @@
 /* The run directory: a private folder (0700) for the sockets and FIFOs of all workers. Layer: io.
- * Made in $XDG_RUNTIME_DIR, else /run, else $TMPDIR, else /tmp: the first that can be written and
- * leaves room for a socket's name. Names are handed out once each, so that pools do not meet. */
+ * Made in $RUNTIME_DIRECTORY (a service manager's), else $XDG_RUNTIME_DIR, /run, $TMPDIR, /tmp: the
+ * first that can be written and leaves room for a socket's name. Names are handed out once each, so
+ * that pools do not meet. */
 #ifndef IO_RUNDIR_H
 #define IO_RUNDIR_H
 

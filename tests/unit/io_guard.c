@@ -183,21 +183,28 @@ END_TEST
 START_TEST(test_run_directory)
 {
 	static const struct {
-		const char *runtime, *temporary, *prefix;
+		const char *service, *runtime, *temporary, *prefix;
 	} cases[] = {
-		{"/tmp", NULL, "/tmp/wpool-"},
-		{NULL, "/tmp", "/"},
-		{"/nowhere", NULL, "/"},
-		{"relative", NULL, "/"},
-		{"/tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp", NULL,
-			"/run/wpool-"},
+		{"/tmp", "/run", NULL, "/tmp/wpool-"},
+		{"/tmp:/run", NULL, NULL, "/tmp/wpool-"},
+		{"/nowhere", "/tmp", NULL, "/tmp/wpool-"},
+		{"", "/tmp", NULL, "/tmp/wpool-"},
+		{NULL, "/tmp", NULL, "/tmp/wpool-"},
+		{NULL, NULL, "/tmp", "/"},
+		{NULL, "/nowhere", NULL, "/"},
+		{NULL, "relative", NULL, "/"},
+		{NULL, "/tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp",
+			NULL, "/run/wpool-"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct rundir *rundir;
 		struct stat status;
 		char path[RUNDIR_PATH_BYTES], second[RUNDIR_PATH_BYTES];
+		unsetenv("RUNTIME_DIRECTORY");
 		unsetenv("XDG_RUNTIME_DIR");
 		unsetenv("TMPDIR");
+		if (cases[i].service)
+			setenv("RUNTIME_DIRECTORY", cases[i].service, 1);
 		if (cases[i].runtime)
 			setenv("XDG_RUNTIME_DIR", cases[i].runtime, 1);
 		if (cases[i].temporary)
