@@ -4,6 +4,7 @@
 #include "cli/supervisor.h"
 
 #include "cli/control.h"
+#include "cli/service.h"
 #include "cli/signals.h"
 #include "cli/standing.h"
 #include "io/clock.h"
@@ -35,6 +36,7 @@ struct supervisor {
 	struct pulse pulse;
 	struct overview overview;
 	struct control *control; /* owned; NULL: nobody can look */
+	struct service service;
 	struct ev_prepare turn_end;
 	struct ev_timer deadline;   /* the earliest of all stations' */
 	struct ev_timer stop_limit; /* of the drain, then of what is forced */
@@ -65,6 +67,7 @@ static void drain(struct supervisor *supervisor, const char *why)
 		why, (double)supervisor->config->drain / MTIME_SECOND);
 	command_all(supervisor, COMMAND_DRAIN);
 	arm_stop_limit(supervisor, supervisor->config->drain);
+	service_stopping(&supervisor->service, supervisor->config->drain + FORCE_LIMIT);
 }
 
 static void force(struct supervisor *supervisor, const char *why)
@@ -75,6 +78,7 @@ static void force(struct supervisor *supervisor, const char *why)
 	log_warn("%s: stopping now; unfinished tasks go back to the broker", why);
 	command_all(supervisor, COMMAND_FORCE);
 	arm_stop_limit(supervisor, FORCE_LIMIT);
+	service_stopping(&supervisor->service, FORCE_LIMIT);
 }
 
 static void leave(struct supervisor *supervisor)
@@ -182,6 +186,7 @@ static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int ev
 		station_turn(supervisor->stations[i], now, wall_s);
 	leave_when_quiet(supervisor);
 	links_flush(&supervisor->links);
+	service_turn(&supervisor->service);
 	arm_deadline(supervisor);
 }
 
@@ -250,6 +255,7 @@ static bool open_tools(struct supervisor *supervisor)
 		return false;
 	}
 	watch_guard(supervisor);
+	service_open(&supervisor->service, tools->loop);
 	return true;
 }
 
@@ -299,7 +305,7 @@ static bool open_stations(struct supervisor *supervisor)
 }
 
 /* Whoever serves must not depend on being seen. */
-static void open_control(struct supervisor *supervisor)
+static void open_to_view(struct supervisor *supervisor)
 {
 	supervisor->overview = (struct overview){.config = supervisor->config,
 		.stations = supervisor->stations,
@@ -309,12 +315,14 @@ static void open_control(struct supervisor *supervisor)
 		.started = clock_now(),
 		.started_wall_s = clock_wall_s()};
 	supervisor->control = control_new(supervisor->tools.loop, &supervisor->overview);
+	service_start(&supervisor->service, &supervisor->overview);
 }
 
 static void close_all(struct supervisor *supervisor)
 {
 	struct station_tools *tools = &supervisor->tools;
 
+	service_close(&supervisor->service);
 	control_free(supervisor->control);
 	links_release(&supervisor->links);
 	for (size_t i = 0; supervisor->stations && i < supervisor->config->pool_count; i++)
@@ -364,7 +372,7 @@ int supervisor_run(const struct config *config)
 	start_watchers(&supervisor);
 	log_info("wpool %s, pid %d, %zu pool%s", WPOOL_VERSION, (int)getpid(), config->pool_count,
 		config->pool_count == 1 ? "" : "s");
-	open_control(&supervisor);
+	open_to_view(&supervisor);
 	ev_run(supervisor.tools.loop, 0);
 	stop_watchers(&supervisor);
 	exit_code = was_forced(&supervisor) ? EX_TEMPFAIL : EX_OK;

@@ -1,0 +1,223 @@
+/* Left to a service manager: a socket of the test's own plays systemd, and hears when it is ready,
+ * how it stands, that it lives, and that it stops. */
+#include "harness/control.h"
+#include "harness/deadline.h"
+#include "system/system.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct manager {
+	int fd;
+	char variable[160]; /* NOTIFY_SOCKET=... */
+	char message[4096]; /* the latest */
+};
+
+static struct manager manager_open(const char *name)
+{
+	struct manager manager = {.fd = -1};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int len = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", site.folder, name);
+	ck_assert_int_lt(len, (int)sizeof address.sun_path);
+	manager.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_ge(manager.fd, 0);
+	ck_assert_int_eq(bind(manager.fd, (struct sockaddr *)&address, sizeof address), 0);
+	snprintf(manager.variable, sizeof manager.variable, "NOTIFY_SOCKET=%s", address.sun_path);
+	return manager;
+}
+
+/* False: nothing is there before the deadline. */
+static bool hear(struct manager *manager, int64_t deadline)
+{
+	struct pollfd wait = {.fd = manager->fd, .events = POLLIN};
+	if (poll(&wait, 1, deadline_left(deadline)) != 1)
+		return false;
+	ssize_t len = recv(manager->fd, manager->message, sizeof manager->message - 1, 0);
+	ck_assert_int_ge(len, 0);
+	manager->message[len] = '\0';
+	return true;
+}
+
+static bool has_line(const struct manager *manager, const char *start)
+{
+	for (const char *hit = strstr(manager->message, start); hit; hit = strstr(hit + 1, start))
+		if (hit == manager->message || hit[-1] == '\n')
+			return true;
+	return false;
+}
+
+/* Waits for a message with a line that begins so. */
+static void expect(struct manager *manager, const char *start)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	do
+		if (!hear(manager, deadline))
+			site_give_up(scratch_text("the manager was not told '%s'; last: %s", start,
+				manager->message));
+	while (!has_line(manager, start));
+}
+
+static void expect_beats(struct manager *manager, int count)
+{
+	while (count-- > 0)
+		expect(manager, "WATCHDOG=1");
+}
+
+/* beats: WATCHDOG_USEC=..., or NULL. Beats that nobody reads fill a manager's queue. */
+static struct proc *serve_told(const struct manager *manager, const char *beats, const char *pools)
+{
+	return site_serve_program(
+		"wpool", (const char *const[]){manager->variable, beats, NULL}, pools);
+}
+
+static char *one_pool(const char *queue)
+{
+	return scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 2}\n", queue,
+		site_built("workers/echo"));
+}
+
+static struct proc *serve_one(const struct manager *manager, const char *beats)
+{
+	char *pools = one_pool(site.queue);
+	struct proc *serve = serve_told(manager, beats, pools);
+	free(pools);
+	return serve;
+}
+
+static const char watchdog[] = "WATCHDOG_USEC=200000";
+static const char serving[] = "STATUS=serving: 1 pool, 2 of 2 workers ready";
+
+START_TEST(it_is_ready_when_all_is)
+{
+	struct manager manager = manager_open("manager");
+	struct proc *serve = serve_one(&manager, NULL);
+	expect(&manager, "READY=1");
+	/* Nobody says that this machine is fast. */
+	if (!proc_has_said(serve, "not ready after"))
+		ck_assert(has_line(&manager, "STATUS=serving: "));
+	while (!has_line(&manager, serving))
+		expect(&manager, "STATUS=");
+	ck_assert_str_eq(control_get("/readyz", 200), "ready\n");
+	site_stop(serve);
+	expect(&manager, "STOPPING=1");
+	ck_assert(has_line(&manager, "EXTEND_TIMEOUT_USEC=48000000\n"));
+}
+END_TEST
+
+/* Whose start would wait for the broker's must not fail with it. */
+START_TEST(a_broker_that_is_down_is_no_failed_start)
+{
+	struct manager manager = manager_open("manager");
+	const char *const arguments[] = {site_built("wpool"), "serve", "--broker",
+		"amqp://127.0.0.1:1/", "--queue", "x", "--log-format", "text", "--",
+		site_built("workers/echo"), NULL};
+	const char *const environment[] = {manager.variable, "WPOOL_CONTROL_SOCKET=off", NULL};
+	struct proc *serve = proc_start(site.folder, arguments, environment);
+	expect(&manager, "STATUS=not ready: no consuming connection to the broker: ");
+	ck_assert(!has_line(&manager, "READY=1"));
+	expect(&manager, "READY=1");
+	proc_expect(serve, "not ready after 10 s: the service manager is told");
+	proc_signal(serve, SIGTERM);
+	expect(&manager, "STOPPING=1");
+	ck_assert_int_eq(proc_wait(serve), 0);
+	proc_free(serve);
+}
+END_TEST
+
+/* The consumer comes with its queue. */
+START_TEST(the_status_says_why_not)
+{
+	struct manager manager = manager_open("manager");
+	char *queue = scratch_text("%s.later", site.queue), *pools = one_pool(queue);
+	struct proc *serve = serve_told(&manager, NULL, pools);
+	expect(&manager, "STATUS=not ready: pool tested: not consuming its queue\n");
+	client_declare(site.client, queue, CLIENT_CLASSIC);
+	expect(&manager, serving);
+	proc_signal(serve, SIGTSTP);
+	expect(&manager, "STATUS=not ready: pool tested: paused by an operator\n");
+	proc_signal(serve, SIGCONT);
+	expect(&manager, serving);
+	site_stop(serve);
+	client_delete(site.client, queue);
+	free(pools);
+	free(queue);
+}
+END_TEST
+
+START_TEST(a_stop_tells_what_is_in_hand)
+{
+	struct manager manager = manager_open("manager");
+	struct proc *serve = serve_one(&manager, watchdog);
+	expect(&manager, serving);
+	control_post_slow("the long one");
+	proc_signal(serve, SIGTERM);
+	expect(&manager, "STOPPING=1");
+	ck_assert(has_line(&manager, "STATUS=draining: 1 task in hand\n"));
+	expect_beats(&manager, 3);
+	proc_signal(serve, SIGTERM);
+	expect(&manager, "STOPPING=1");
+	ck_assert(has_line(&manager, "EXTEND_TIMEOUT_USEC=18000000\n"));
+	ck_assert(has_line(&manager, "STATUS=stopping: "));
+	ck_assert_int_eq(proc_wait(serve), 75);
+}
+END_TEST
+
+static void await_stopped(pid_t pid)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	char *path = scratch_text("/proc/%d/stat", (int)pid), *stat, state;
+	do {
+		ck_assert_int_gt(deadline_left(deadline), 0);
+		stat = scratch_read(path, NULL);
+		state = strrchr(stat, ')')[2];
+		free(stat);
+	} while (state != 'T');
+	free(path);
+}
+
+/* The clock is another one's beats. */
+START_TEST(a_loop_that_does_not_turn_is_noticed)
+{
+	struct manager manager = manager_open("manager"), clock = manager_open("clock");
+	struct proc *serve = serve_one(&manager, watchdog), *other = serve_one(&clock, watchdog);
+	expect_beats(&manager, 3);
+	proc_signal(serve, SIGSTOP);
+	await_stopped(proc_pid(serve));
+	while (hear(&manager, 0))
+		;
+	expect_beats(&clock, 20);
+	ck_assert(!hear(&manager, 0));
+	proc_signal(serve, SIGCONT);
+	expect_beats(&manager, 3);
+	site_stop(serve);
+	site_stop(other);
+}
+END_TEST
+
+START_TEST(workers_are_not_told_of_it)
+{
+	struct manager manager = manager_open("manager");
+	struct proc *serve = serve_one(&manager, watchdog);
+	char *path = scratch_text("/proc/%d/environ", (int)site_worker_pid());
+	size_t len;
+	char *environment = scratch_read(path, &len);
+	ck_assert_ptr_nonnull(memmem(environment, len, "WPOOL_WORKER=", 13));
+	ck_assert_ptr_null(memmem(environment, len, "NOTIFY_SOCKET", 13));
+	ck_assert_ptr_null(memmem(environment, len, "WATCHDOG_", 9));
+	free(environment);
+	free(path);
+	site_stop(serve);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("service", {it_is_ready_when_all_is, 1},
+		{a_broker_that_is_down_is_no_failed_start, 1}, {the_status_says_why_not, 1},
+		{a_stop_tells_what_is_in_hand, 1}, {a_loop_that_does_not_turn_is_noticed, 1},
+		{workers_are_not_told_of_it, 1});
+}
