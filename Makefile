@@ -70,7 +70,7 @@ libs_cli     := $(libs_io) -ljansson -ldl
 ## make valgrind   units, SDK checks and simulator under memcheck
 ## make mutants    known bugs put back in: each must turn the tests red; PATCH="tests/mutants/...", BOTH=1
 ## make lint       format, layers, lengths, scripts, reference page, warnings of gcc and clang
-## make install    wpool and the C SDK; DESTDIR, PREFIX
+## make install    wpool, the C SDK and a unit for systemd; DESTDIR, PREFIX
 ## make deps       install what `make test` needs
 ## make clean      remove what was built
 ## make try-docker the Dockerfile, step by step without Docker, and the image at work; as root
@@ -134,9 +134,17 @@ asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g' WARNINGS= \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' units sim
 
-install: all install-sdk
+install: all install-sdk install-service
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/wpool $(DESTDIR)$(PREFIX)/bin/
+
+# For systemd, where there is one; nothing is started.
+unit_folder = $(DESTDIR)$(PREFIX)/lib/systemd/system
+install-service:
+	install -d $(unit_folder) $(DESTDIR)$(PREFIX)/lib/sysusers.d
+	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' env/wpool.service > $(unit_folder)/wpool.service
+	chmod 644 $(unit_folder)/wpool.service
+	install -m 644 env/wpool.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/wpool.conf
 
 clean:
 	rm -rf $(BUILD)
@@ -149,6 +157,6 @@ include worker-sdk/c/sdk.mk tests/sim/sim.mk samples/samples.mk tests/system.mk 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
 programs: all workers demo-programs bench-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(every_fault_program) $(sdk_tests)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all programs units sim test asan install clean help
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
+.PHONY: all programs units sim test asan install install-service clean help
 .SECONDARY:
