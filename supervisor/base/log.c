@@ -167,6 +167,8 @@ static void append_json_task(struct buf *out, const struct log_task *task)
 {
 	buf_append_text(out, TEXT(",\"task\":"));
 	json_append_string(out, task->name);
+	if (task->trace.len)
+		buf_printf(out, ",\"trace_id\":\"%.*s\"", TEXT_ARGS(task->trace));
 	if (task->attempt)
 		buf_printf(out, ",\"attempt\":%u", task->attempt);
 	if (task->reason && *task->reason)

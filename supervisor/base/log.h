@@ -32,6 +32,7 @@ struct log_task {
 	unsigned attempt;
 	const char *reason; /* an empty one is left out, too */
 	int status;
+	struct text trace; /* the trace id; hexadecimal digits */
 };
 
 /* Where a line comes from; zero fields are left out. */

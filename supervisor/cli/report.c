@@ -5,6 +5,7 @@
 #include "core/settle.h"
 #include "message/copy_headers.h"
 #include "message/retry_queue.h"
+#include "message/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,8 @@ struct line {
 	const struct report *report;
 	char exit[WORDS_ROOM];
 	char span[32];
-	char task[DELIVERY_NAME_MAX + 32]; /* names the task: "task 4711", "task #57" */
+	/* names the task: "task 4711", "task #57 (trace 4bf9...)" */
+	char task[DELIVERY_NAME_MAX + TRACE_ID_LEN + 32];
 	struct log_task fields;
 };
 
@@ -347,10 +349,12 @@ static enum log_level level_of(const struct notice *notice, void (**ret_say)(con
 static void name_task(struct line *line, const struct delivery *delivery)
 {
 	char room[DELIVERY_NAME_ROOM];
-	struct text name = delivery_name(delivery, room);
+	struct text name = delivery_name(delivery, room), trace = trace_id(delivery->headers);
 
-	snprintf(line->task, sizeof line->task, "task %.*s", TEXT_ARGS(name));
-	line->fields = (struct log_task){.name = text_from(line->task + strlen("task ")),
+	snprintf(line->task, sizeof line->task, "task %.*s%s%.*s%s", TEXT_ARGS(name),
+		trace.len ? " (trace " : "", TEXT_ARGS(trace), trace.len ? ")" : "");
+	line->fields = (struct log_task){.name = text_of(line->task + strlen("task "), name.len),
+		.trace = trace,
 		.attempt = line->notice->slot >= 0 ? delivery->attempt + 1u : 0,
 		.reason = reason_words(line->notice->reason),
 		.status = line->notice->output ? line->notice->output->status : 0};

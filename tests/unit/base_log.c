@@ -101,10 +101,13 @@ START_TEST(test_json_task)
 		struct log_task task;
 		const char *expected;
 	} tasks[] = {
-		{{TEXT("4711"), 2, "failed", 503},
+		{{TEXT("4711"), 2, "failed", 503, TEXT_NONE},
 			"\"task\":\"4711\",\"attempt\":2,\"reason\":\"failed\",\"status\":503"},
-		{{TEXT("a \"b\"\n"), 0, "", 0}, "\"task\":\"a \\\"b\\\"\\n\""},
-		{{TEXT("#7"), 1, NULL, -1}, "\"task\":\"#7\",\"attempt\":1,\"status\":-1"},
+		{{TEXT("a \"b\"\n"), 0, "", 0, TEXT_NONE}, "\"task\":\"a \\\"b\\\"\\n\""},
+		{{TEXT("#7"), 1, NULL, -1, TEXT_NONE},
+			"\"task\":\"#7\",\"attempt\":1,\"status\":-1"},
+		{{TEXT("#7"), 1, NULL, 0, TEXT("4bf9")},
+			"\"task\":\"#7\",\"trace_id\":\"4bf9\",\"attempt\":1"},
 	};
 	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
 		char expected[200];

@@ -1,5 +1,6 @@
 /* What a line about a task says: which task, who had it, how it ended, and why it is the last try.
  */
+#include "amqp/table.h"
 #include "cli/report.h"
 #include "core/delivery.h"
 #include "unit/unit.h"
@@ -73,6 +74,30 @@ START_TEST(test_name)
 		output_free(output);
 		delivery_free(delivery);
 	}
+}
+END_TEST
+
+/* Whoever looks for a trace finds its tasks, as fields and in words. */
+START_TEST(test_trace)
+{
+	static const char id[] = "4bf92f3577b34da6a3ce929d0e0e4736";
+	struct delivery *delivery = delivery_of("4711", "");
+	struct buf headers;
+	char value[64], words[100];
+	struct notice notice = {.kind = NOTICE_TASK_DONE, .slot = 3, .delivery = delivery};
+	snprintf(value, sizeof value, "00-%s-00f067aa0ba902b7-01", id);
+	buf_init(&headers, SIZE_MAX);
+	table_put_string(&headers, TEXT("traceparent"), text_from(value));
+	delivery->headers = buf_text(&headers);
+	snprintf(words, sizeof words, "task 4711 (trace %s) done in ", id);
+	ck_assert_ptr_nonnull(strstr(said(LOG_TEXT, &notice), words));
+	snprintf(words, sizeof words, "\"task\":\"4711\",\"trace_id\":\"%s\",", id);
+	ck_assert_ptr_nonnull(strstr(said(LOG_JSON, &notice), words));
+	delivery->headers = TEXT_NONE;
+	ck_assert_ptr_null(strstr(said(LOG_TEXT, &notice), "trace"));
+	ck_assert_ptr_null(strstr(said(LOG_JSON, &notice), "trace"));
+	buf_release(&headers);
+	delivery_free(delivery);
 }
 END_TEST
 
@@ -216,7 +241,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("cli/report");
-	UNIT_CASE(s, "tasks", test_name, test_given_up, test_attempt_field, test_no_queue);
+	UNIT_CASE(s, "tasks", test_name, test_trace, test_given_up, test_attempt_field,
+		test_no_queue);
 	UNIT_CASE(s, "pool", test_commands);
 	return s;
 }
