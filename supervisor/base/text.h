@@ -45,6 +45,18 @@ static inline bool text_ends(struct text t, struct text suffix)
 	       text_is(text_of(t.ptr + t.len - suffix.len, suffix.len), suffix);
 }
 
+/* The first line of *lines, without its end, is taken off; false: no line ends there any more. */
+static inline bool text_take_line(struct text *lines, struct text *ret)
+{
+	const char *end = lines->len ? memchr(lines->ptr, '\n', lines->len) : NULL;
+
+	if (!end)
+		return false;
+	*ret = text_of(lines->ptr, (size_t)(end - lines->ptr));
+	*lines = text_of(end + 1, lines->len - ret->len - 1);
+	return true;
+}
+
 #define TEXT_DECIMAL_MAX 20
 
 /* The number in decimal digits, which are written at the end of buffer. */

@@ -10,6 +10,7 @@ int dead_letters_main(int argc, char **argv);
 int status_main(int argc, char **argv);
 int pools_main(int argc, char **argv);
 int workers_main(int argc, char **argv);
+int top_main(int argc, char **argv);
 int steer_main(int argc, char **argv); /* pause, resume, restart, scale */
 int check_config_main(int argc, char **argv);
 

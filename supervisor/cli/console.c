@@ -22,28 +22,17 @@ size_t console_width(void)
 	return size.ws_col;
 }
 
-/* False: there is none left. */
-static bool take_line(struct text *lines, struct text *ret)
-{
-	const char *end = lines->len ? memchr(lines->ptr, '\n', lines->len) : NULL;
-	if (!end)
-		return false;
-	*ret = text_of(lines->ptr, (size_t)(end - lines->ptr));
-	*lines = text_of(end + 1, lines->len - ret->len - 1);
-	return true;
-}
-
 void console_warn(struct text lines)
 {
 	struct text line;
-	while (take_line(&lines, &line))
+	while (text_take_line(&lines, &line))
 		log_warn("%.*s", TEXT_ARGS(line));
 }
 
 int console_problems(const char *command, const char *file, enum rc rc, struct text lines)
 {
 	struct text line;
-	while (take_line(&lines, &line)) {
+	while (text_take_line(&lines, &line)) {
 		if (!file || !text_starts(line, text_from(file)))
 			fprintf(stderr, "wpool %s: ", command);
 		fprintf(stderr, "%.*s", TEXT_ARGS(line));

@@ -14,6 +14,14 @@ struct curl {
 	CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
 	const char *(*easy_strerror)(CURLcode);
 	void (*easy_cleanup)(CURL *);
+	/* for who must not wait */
+	CURLM *(*multi_init)(void);
+	CURLMcode (*multi_add_handle)(CURLM *, CURL *);
+	CURLMcode (*multi_remove_handle)(CURLM *, CURL *);
+	CURLMcode (*multi_perform)(CURLM *, int *);
+	CURLMcode (*multi_poll)(CURLM *, struct curl_waitfd[], unsigned, int, int *);
+	CURLMsg *(*multi_info_read)(CURLM *, int *);
+	CURLMcode (*multi_cleanup)(CURLM *);
 };
 
 /* RC_NOT_FOUND: this machine has none; *ret_why says it, static. */

@@ -32,8 +32,7 @@ struct text figure_text(const json_t *json, const char *path)
 				     : NOTHING;
 }
 
-/* Below 0: there is none. */
-static double number_at(const json_t *json, const char *path)
+double figure_value(const json_t *json, const char *path)
 {
 	const json_t *found = figure_find(json, path);
 
@@ -42,14 +41,14 @@ static double number_at(const json_t *json, const char *path)
 
 struct text figure_number(const json_t *json, const char *path, char room[FIGURE_ROOM])
 {
-	double number = number_at(json, path);
+	double number = figure_value(json, path);
 
 	return number < 0 ? NOTHING : text_from(usage_number((uint64_t)number, room));
 }
 
 struct text figure_plain(const json_t *json, const char *path, char room[FIGURE_ROOM])
 {
-	double number = number_at(json, path);
+	double number = figure_value(json, path);
 
 	if (number < 0)
 		return NOTHING;
@@ -59,7 +58,7 @@ struct text figure_plain(const json_t *json, const char *path, char room[FIGURE_
 
 struct text figure_span(const json_t *json, const char *path, char room[FIGURE_ROOM])
 {
-	double s = number_at(json, path);
+	double s = figure_value(json, path);
 
 	if (s < 0)
 		return NOTHING;
@@ -79,7 +78,7 @@ struct text figure_span(const json_t *json, const char *path, char room[FIGURE_R
 struct text figure_size(const json_t *json, const char *path, char room[FIGURE_ROOM])
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-	double bytes = number_at(json, path);
+	double bytes = figure_value(json, path);
 	size_t unit = 0;
 
 	if (bytes < 0)
@@ -96,7 +95,7 @@ struct text figure_size(const json_t *json, const char *path, char room[FIGURE_R
 struct text figure_share(
 	const json_t *json, const char *path, const char *whole, char room[FIGURE_ROOM])
 {
-	double part = number_at(json, path), all = number_at(json, whole);
+	double part = figure_value(json, path), all = figure_value(json, whole);
 
 	if (part < 0 || all <= 0)
 		return NOTHING;
@@ -107,7 +106,7 @@ struct text figure_share(
 struct text figure_pair(
 	const json_t *json, const char *path, const char *whole, char room[FIGURE_ROOM])
 {
-	double part = number_at(json, path), all = number_at(json, whole);
+	double part = figure_value(json, path), all = figure_value(json, whole);
 
 	if (part < 0 || all < 0)
 		return NOTHING;

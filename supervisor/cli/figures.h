@@ -12,6 +12,8 @@
 
 /* path: keys with dots between, "workers.ready". Borrowed; NULL: there is none. */
 const json_t *figure_find(const json_t *, const char *path);
+/* Below 0: there is no number. */
+double figure_value(const json_t *, const char *path);
 /* Borrowed, until the JSON is freed. */
 struct text figure_text(const json_t *, const char *path);
 /* The others return text in room. "1,234,567". */

@@ -1,20 +1,16 @@
 #include "cli/inquiry.h"
 
 #include "cli/console.h"
-#include "cli/curl.h"
+#include "cli/question.h"
 #include "cli/usage.h"
-#include "io/control_path.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
-#define VARIABLE     "WPOOL_CONTROL_SOCKET"
 #define ANSWER_LIMIT (256u * 1024 * 1024)
 #define TIMEOUT_MS   10000L
-#define URL_LIMIT    (64 * 1024)
 #define HTTP_OK      200L
 
 enum flag { SOCKET = 256, JSON, HELP };
@@ -36,7 +32,7 @@ static int take_option(struct inquiry *q, int option)
 		return *optarg ? -1 : usage_problem(q->command, "--socket is empty");
 	case JSON:
 		q->json = true;
-		return -1;
+		return q->is_live ? usage_problem(q->command, "--json is for wpool status") : -1;
 	case HELP:
 		fputs(q->help, stdout);
 		return EX_OK;
@@ -73,100 +69,37 @@ struct exchange {
 	long os_error;
 };
 
-static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
-{
-	struct buf *out = ctx;
-
-	buf_append(out, bytes, size * count);
-	return out->failed ? 0 : size * count;
-}
-
-static CURLcode set_up(const struct exchange *x, const char *socket, const char *url)
-{
-	CURLcode (*set)(CURL *, CURLoption, ...) = x->curl.easy_setopt;
-	CURLcode code = (set)(x->handle, CURLOPT_UNIX_SOCKET_PATH, socket);
-
-	if (code == CURLE_OK)
-		code = (set)(x->handle, CURLOPT_URL, url);
-	if (code == CURLE_OK)
-		code = (set)(x->handle, CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
-	if (code == CURLE_OK)
-		code = (set)(x->handle, CURLOPT_NOSIGNAL, 1L);
-	if (code == CURLE_OK)
-		code = (set)(x->handle, CURLOPT_NOPROXY, "*");
-	if (code == CURLE_OK && x->q->method) /* a POST of nothing, which all of ours are */
-		code = (set)(x->handle, CURLOPT_POSTFIELDS, "");
-	if (code == CURLE_OK)
-		code = (set)(x->handle, CURLOPT_WRITEFUNCTION, on_bytes);
-	if (code == CURLE_OK)
-		code = (set)(x->handle, CURLOPT_WRITEDATA, x->out);
-	return code;
-}
-
-static bool is_plain(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '.' || c == '_' || c == '-';
-}
-
-static void append_name(struct buf *url, const char *name)
-{
-	for (; *name; name++)
-		buf_printf(url, is_plain(*name) ? "%c" : "%%%02X", (unsigned char)*name);
-}
-
-/* A * in path is the pool; else it goes into the query. */
-static void make_url(const struct inquiry *q, const char *path, struct buf *url)
-{
-	const char *star = strchr(path, '*');
-
-	buf_printf(url, "http://wpool%.*s", star ? (int)(star - path) : (int)strlen(path), path);
-	if (q->pool && !star)
-		buf_append_text(url, TEXT("?pool="));
-	if (q->pool)
-		append_name(url, q->pool);
-	if (star)
-		buf_append_text(url, text_from(star + 1));
-	buf_append_byte(url, '\0');
-}
-
 static CURLcode perform(struct exchange *x, const char *socket, const char *path)
 {
-	struct buf url;
-	CURLcode code;
+	struct question question = {
+		.socket = socket,
+		.method = x->q->method,
+		.path = path,
+		.pool = x->q->pool,
+		.timeout_ms = TIMEOUT_MS,
+		.out = x->out,
+	};
+	CURLcode code = question_put(&question, &x->curl, x->handle);
 
-	buf_init(&url, URL_LIMIT);
-	make_url(x->q, path, &url);
-	code = url.failed ? CURLE_URL_MALFORMAT : set_up(x, socket, buf_text(&url).ptr);
 	if (code == CURLE_OK)
 		code = x->curl.easy_perform(x->handle);
-	buf_release(&url);
 	if (code != CURLE_OK)
 		x->curl.easy_getinfo(x->handle, CURLINFO_OS_ERRNO, &x->os_error);
 	return code;
 }
 
-/* ---------- where to ask ---------- */
-
-static struct control_paths paths_of(const struct inquiry *q)
-{
-	const char *variable = getenv(VARIABLE);
-
-	if (q->socket)
-		return control_paths_of(q->socket);
-	return control_paths_of(variable && *variable ? variable : "auto");
-}
-
 static int say_nobody(const struct inquiry *q, const struct control_paths *paths, long error)
 {
-	fprintf(stderr, "wpool %s: no supervisor listens at", q->command);
-	for (size_t i = 0; i < paths->count; i++)
-		fprintf(stderr, "%s %s", i ? " or" : "", paths->list[i]);
-	if (paths->count == 0)
-		fprintf(stderr, " \"%s\"", q->socket ? q->socket : getenv(VARIABLE));
+	struct buf places;
+
+	buf_init(&places, SIZE_MAX);
+	question_append_places(q->socket, paths, &places);
 	fprintf(stderr,
-		"%s%s; is wpool serve running, and its control.socket this one (--socket)?\n",
-		error ? ": " : "", error ? strerror((int)error) : "");
+		"wpool %s: no supervisor listens at %.*s%s%s; is wpool serve running, and its "
+		"control.socket this one (--socket)?\n",
+		q->command, TEXT_ARGS(buf_text(&places)), error ? ": " : "",
+		error ? strerror((int)error) : "");
+	buf_release(&places);
 	return error == EACCES || error == EPERM ? EX_NOPERM : EX_UNAVAILABLE;
 }
 
@@ -195,7 +128,7 @@ static int say_refusal(const struct exchange *x, long status)
 /* The first socket where somebody listens is asked. */
 static int ask_each(struct exchange *x, const char *path)
 {
-	struct control_paths paths = paths_of(x->q);
+	struct control_paths paths = question_paths(x->q->socket);
 	CURLcode code = CURLE_COULDNT_CONNECT;
 	long status = 0;
 

@@ -11,11 +11,13 @@
 #include <stdbool.h>
 
 /* For their help. */
-#define INQUIRY_OPTIONS                                                                              \
+#define INQUIRY_SOCKET                                                                               \
 	"  --socket PATH  the supervisor's control socket; without it WPOOL_CONTROL_SOCKET tells,\n" \
-	"                 else it is looked for where it is by default\n"                            \
-	"  --json         the answer as it came (docs/control.md)\n"                                 \
-	"  --help         this text\n"
+	"                 else it is looked for where it is by default\n"
+#define INQUIRY_HELP "  --help         this text\n"
+#define INQUIRY_OPTIONS                                                                            \
+	INQUIRY_SOCKET                                                                             \
+	"  --json         the answer as it came (docs/control.md)\n" INQUIRY_HELP
 #define INQUIRY_EXITS                                                                                 \
 	"64 usage, 65 no such pool, 69 no supervisor\n"                                               \
 	"listens, 70 out of memory or no libcurl, 74 output failed, 76 no answer that makes sense,\n" \
@@ -27,6 +29,7 @@ struct inquiry {
 	const char *method; /* NULL: GET */
 	bool takes_pool;    /* a POOL may be given */
 	bool takes_number;  /* and behind it a number must be */
+	bool is_live;       /* for eyes alone: no --json */
 	/* what the command line says */
 	const char *socket; /* NULL: wherever it is by default */
 	const char *pool;   /* NULL: all */

@@ -15,6 +15,7 @@
 	X("status", status_main, "is it working, and if not, why not")                             \
 	X("pools", pools_main, "what each pool is at, and what it did")                            \
 	X("workers", workers_main, "each worker: its process, and the task in its hand")           \
+	X("top", top_main, "pools and workers, live, with keys to steer them")                     \
 	X("pause", steer_main, "let a pool take no messages for a while")                          \
 	X("resume", steer_main, "the end of a pause")                                              \
 	X("restart", steer_main, "replace workers by new ones, one by one")                        \

@@ -30,8 +30,7 @@ static const struct grid_column columns[] = {
 	{.title = "LAST CAME", .is_right = true, .is_whole = true},
 };
 
-/* A pool that would consume, and does not, says so. */
-static struct text state_of(const json_t *pool)
+struct text pools_state(const json_t *pool)
 {
 	struct text state = figure_text(pool, "state");
 
@@ -45,7 +44,7 @@ static void add_row(struct grid *grid, const json_t *pool)
 	char room[FIGURE_ROOM];
 
 	grid_add(grid, figure_text(pool, "name"));
-	grid_add(grid, state_of(pool));
+	grid_add(grid, pools_state(pool));
 	grid_add(grid, figure_pair(pool, "workers.ready", "workers.wanted", room));
 	grid_add(grid, figure_number(pool, "workers.busy", room));
 	grid_add(grid, figure_number(pool, "tasks.waiting", room));

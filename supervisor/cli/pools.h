@@ -4,6 +4,8 @@
 
 #include "cli/inquiry.h"
 
+/* What a pool is at; one that would consume, and does not, says so. */
+struct text pools_state(const json_t *pool);
 /* Asks for them, and prints it; an exit code. */
 int pools_print(const struct inquiry *);
 

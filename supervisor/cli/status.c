@@ -1,4 +1,5 @@
 /* `wpool status`: is it working, what is it doing, what is wrong. */
+#include "cli/status.h"
 #include "cli/commands.h"
 #include "cli/figures.h"
 #include "cli/inquiry.h"
@@ -14,34 +15,45 @@ static const char help[] =
 	"\n" INQUIRY_OPTIONS "\n"
 	"Exit status: 0 it answered (ready or not), " INQUIRY_EXITS "\n";
 
-static void print_connection(const json_t *status, const char *name, const char *what)
+static void append_connection(
+	const json_t *status, const char *name, const char *what, struct buf *out)
 {
 	char path[64];
 	bool is_up;
 
 	snprintf(path, sizeof path, "connections.%s.up", name);
 	is_up = json_is_true(figure_find(status, path));
-	printf("%s %s", what, is_up ? "connected" : "not connected");
+	buf_printf(out, "%s %s", what, is_up ? "connected" : "not connected");
 }
 
-static void print_head(const json_t *status)
+void status_append_head(const json_t *status, struct buf *out)
 {
 	char pid[FIGURE_ROOM], up[FIGURE_ROOM], memory[FIGURE_ROOM], turn[FIGURE_ROOM];
 	bool is_ready = json_is_true(figure_find(status, "ready"));
 
-	printf("%s: wpool %.*s, pid %.*s, %.*s for %.*s\n", is_ready ? "ready" : "NOT READY",
-		TEXT_ARGS(figure_text(status, "version")),
+	buf_printf(out, "%s: wpool %.*s, pid %.*s, %.*s for %.*s\n",
+		is_ready ? "ready" : "NOT READY", TEXT_ARGS(figure_text(status, "version")),
 		TEXT_ARGS(figure_plain(status, "pid", pid)),
 		TEXT_ARGS(figure_text(status, "phase")),
 		TEXT_ARGS(figure_span(status, "uptime_s", up)));
-	fputs("broker: ", stdout);
-	print_connection(status, "consume", "consuming");
-	print_connection(status, "publish", ", publishing");
+	buf_append_text(out, TEXT("broker: "));
+	append_connection(status, "consume", "consuming", out);
+	append_connection(status, "publish", ", publishing", out);
 	if (json_is_true(figure_find(status, "connections.publishes_blocked")))
-		fputs(", which it blocks (an alarm)", stdout);
-	printf("; memory %.*s, longest turn %.*s\n",
+		buf_append_text(out, TEXT(", which it blocks (an alarm)"));
+	buf_printf(out, "; memory %.*s, longest turn %.*s\n",
 		TEXT_ARGS(figure_size(status, "process.memory_bytes", memory)),
 		TEXT_ARGS(figure_span(status, "longest_turn.total_s", turn)));
+}
+
+static void print_head(const json_t *status)
+{
+	struct buf head;
+
+	buf_init(&head, SIZE_MAX);
+	status_append_head(status, &head);
+	fwrite(buf_text(&head).ptr ? buf_text(&head).ptr : "", 1, buf_len(&head), stdout);
+	buf_release(&head);
 }
 
 static void print_reasons(const json_t *status)

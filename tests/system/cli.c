@@ -98,7 +98,7 @@ START_TEST(help_and_version_are_there)
 		{"publish", "--help"}, {"request", "--help"}, {"dead-letters", "--help"},
 		{"check-config", "--help"}, {"status", "--help"}, {"pools", "--help"},
 		{"workers", "--help"}, {"pause", "--help"}, {"scale", "--help"},
-		{"restart", "--help"}, {"resume", "--help"}};
+		{"restart", "--help"}, {"resume", "--help"}, {"top", "--help"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		expect_on(proc_stdout(run(cases[i], 0)), "wpool");
 }

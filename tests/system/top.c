@@ -1,0 +1,230 @@
+/* `wpool top` in a terminal: what it draws, what its keys do, and how it leaves the terminal. */
+#include "harness/control.h"
+#include "harness/terminal.h"
+#include "system/system.h"
+
+#include <signal.h>
+#include <string.h>
+
+static struct terminal *start(size_t width, size_t height)
+{
+	const char *const argv[] = {site_built("wpool"), "top", "--socket", control_socket(), NULL};
+
+	return terminal_start(width, height, argv);
+}
+
+static struct proc *serve_two(void)
+{
+	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "2", NULL});
+
+	control_await("/readyz", 200);
+	return serve;
+}
+
+static void quit(struct terminal *top)
+{
+	terminal_type(top, "q");
+	ck_assert_int_eq(terminal_wait(top), 0);
+	ck_assert(terminal_is_restored(top));
+	terminal_free(top);
+}
+
+START_TEST(top_shows_pools_and_workers)
+{
+	struct proc *serve = serve_two();
+	struct terminal *top = start(120, 30);
+	const char *pool;
+
+	control_post_slow("the long one");
+	terminal_expect(top, "ready: wpool ");
+	terminal_expect(top, "broker: consuming connected, publishing connected");
+	terminal_expect(top, scratch_text("2 workers of %s", site.queue));
+	pool = terminal_expect(top, scratch_text("> %s", site.queue));
+	ck_assert_ptr_nonnull(strstr(pool, "consuming"));
+	ck_assert_ptr_nonnull(strstr(pool, "2/2"));
+	ck_assert_ptr_nonnull(strstr(terminal_expect(top, "the long one"), "busy"));
+	terminal_expect(top, "idle");
+	ck_assert_ptr_nonnull(strstr(terminal_line(top, 29), "q quit"));
+	terminal_resize(top, 60, 14);
+	terminal_expect(top, "q quit");
+	ck_assert_ptr_nonnull(strstr(terminal_line(top, 13), "q quit"));
+	terminal_expect(top, "1 pool");
+	terminal_resize(top, 20, 2); /* too small for anything, and no harm */
+	terminal_expect(top, "q quit");
+	terminal_resize(top, 120, 30);
+	terminal_expect(top, "the long one");
+	quit(top);
+	proc_signal(serve, SIGQUIT);
+	proc_wait(serve);
+}
+END_TEST
+
+START_TEST(keys_steer_a_pool)
+{
+	struct proc *serve = serve_two();
+	struct terminal *top = start(120, 30);
+	pid_t before = site_worker_pid();
+
+	terminal_expect(top, "2/2");
+	terminal_type(top, "+");
+	terminal_expect(top, "3 workers wanted now");
+	terminal_expect(top, "3/3");
+	terminal_expect(top, "3 workers of");
+	terminal_type(top, "++++");
+	terminal_expect(top, "7 workers wanted now");
+	terminal_expect(top, "7/7");
+	terminal_type(top, "------");
+	terminal_expect(top, "1/1");
+	terminal_expect(top, "1 worker of");
+	terminal_type(top, "-");
+	terminal_expect(top, "the supervisor says: ");
+	terminal_type(top, "p");
+	terminal_expect(top, "NOT READY");
+	terminal_expect(top, "paused by an operator");
+	terminal_type(top, "p");
+	terminal_expect(top, "  consuming");
+	terminal_expect_gone(top, "NOT READY");
+	terminal_type(top, "r");
+	terminal_expect(top, "replace all workers of");
+	terminal_type(top, "n");
+	terminal_expect_gone(top, "replace all workers of");
+	terminal_type(top, "ry");
+	terminal_expect(top, "restarting, one by one");
+	proc_expect(serve, "restarted: all workers are new ones");
+	proc_expect_gone(before);
+	quit(top);
+	site_stop(serve);
+}
+END_TEST
+
+/* Two pools on one queue: chosen by both kinds of keys, and kept when they are sorted. */
+START_TEST(keys_choose_and_sort)
+{
+	struct proc *serve = site_serve_pools(scratch_text(
+		"- {name: one, queue: %s, command: [%s], workers: 1}\n"
+		"- {name: two, queue: %s, command: [%s], workers: 2}\n",
+		site.queue, site_built("workers/echo"), site.queue, site_built("workers/echo")));
+	struct terminal *top;
+
+	client_expect_consumers(site.client, site.queue, 2);
+	control_await("/readyz", 200);
+	top = start(120, 30);
+	terminal_expect(top, "> one");
+	terminal_expect(top, "1 worker of one");
+	terminal_type(top, "j");
+	terminal_expect(top, "> two");
+	terminal_expect(top, "2 workers of two");
+	terminal_type(top, "\x1b[B"); /* there is none below */
+	terminal_type(top, "\x1b[A");
+	terminal_expect(top, "1 worker of one");
+	terminal_type(top, "\x1bOB");
+	terminal_expect(top, "2 workers of two");
+	terminal_type(top, "+");
+	terminal_expect(top, "two: 3 workers wanted now");
+	terminal_type(top, "sss");
+	terminal_expect(top, "2 pools, by READY");
+	terminal_expect(top, "> two");
+	terminal_type(top, "S");
+	terminal_expect(top, "3 workers of two, by SLOT");
+	terminal_type(top, "?");
+	terminal_expect(top, "Any key goes back.");
+	terminal_type(top, "x");
+	terminal_expect(top, "workers of two");
+	terminal_expect_gone(top, "Any key goes back.");
+	quit(top);
+	site_stop(serve);
+}
+END_TEST
+
+START_TEST(a_lost_supervisor_is_waited_for)
+{
+	struct proc *serve = serve_two();
+	struct terminal *top = start(120, 30);
+
+	terminal_expect(top, "ready: wpool ");
+	proc_signal(serve, SIGSTOP);
+	terminal_expect(top, "waiting for the supervisor; the last answer was");
+	proc_signal(serve, SIGCONT);
+	terminal_expect_gone(top, "waiting for the supervisor");
+	site_stop(serve);
+	terminal_expect(top, "no supervisor listens at");
+	terminal_type(top, "+");
+	terminal_expect(top, scratch_text("%s: no supervisor listens at", site.queue));
+	serve = serve_two();
+	terminal_expect_gone(top, "the last answer was");
+	terminal_expect(top, "2/2");
+	quit(top);
+	site_stop(serve);
+}
+END_TEST
+
+static const struct {
+	int signal, exit_code;
+} ends[] = {{SIGINT, 0}, {SIGTERM, 0}, {SIGHUP, 0}, {SIGQUIT, 0}, {SIGABRT, 128 + SIGABRT},
+	{SIGSEGV, 128 + SIGSEGV}};
+
+enum { ENDS = sizeof ends / sizeof *ends };
+
+START_TEST(signals_leave_the_terminal_as_it_was)
+{
+	struct proc *serve = serve_two();
+	struct terminal *top = start(100, 25);
+
+	terminal_expect(top, "2/2");
+	ck_assert(!terminal_is_restored(top));
+	kill(terminal_pid(top), ends[_i].signal);
+	ck_assert_int_eq(terminal_wait(top), ends[_i].exit_code);
+	ck_assert(terminal_is_restored(top));
+	terminal_free(top);
+	site_stop(serve);
+}
+END_TEST
+
+START_TEST(a_stopped_one_comes_back)
+{
+	struct proc *serve = serve_two();
+	struct terminal *top = start(100, 25);
+
+	terminal_expect(top, "2/2");
+	terminal_type(top, "\x1a"); /* ^Z */
+	terminal_expect_stopped(top);
+	ck_assert(terminal_is_restored(top));
+	kill(terminal_pid(top), SIGCONT);
+	terminal_expect(top, "2/2");
+	ck_assert(!terminal_is_restored(top));
+	quit(top);
+	site_stop(serve);
+}
+END_TEST
+
+START_TEST(without_terminal_or_supervisor_it_is_said)
+{
+	static const struct {
+		const char *arguments[3];
+		const char *words;
+	} cases[] = {
+		{{"top"}, "standard output is no terminal; wpool status --json tells programs"},
+		{{"top", "--json"}, "--json is for wpool status"},
+	};
+	struct terminal *top;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct proc *proc = site_wpool(cases[i].arguments);
+		ck_assert_int_eq(proc_wait(proc), 64);
+		control_expect_words(proc_stderr(proc), cases[i].words);
+	}
+	top = start(200, 25);
+	terminal_expect(top, "wpool top: no supervisor listens at");
+	ck_assert_int_eq(terminal_wait(top), 69);
+	ck_assert(terminal_is_restored(top));
+	terminal_free(top);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("top", {top_shows_pools_and_workers, 1}, {keys_steer_a_pool, 1},
+		{keys_choose_and_sort, 1}, {a_lost_supervisor_is_waited_for, 1},
+		{signals_leave_the_terminal_as_it_was, ENDS}, {a_stopped_one_comes_back, 1},
+		{without_terminal_or_supervisor_it_is_said, 1});
+}
