@@ -58,6 +58,7 @@ libs_cli     := $(libs_io) -ljansson -ldl
 ## make units      unit tests and the checks of the SDKs
 ## make sim        the simulator; SEEDS=10000, SEED=17 for one seed with its trace, COVER=1 for its tables
 ## make broker-diff  the fake broker against RabbitMQ 3.10 and 4.0; SEEDS=200, or SEED=17 to look at one
+## make pages      manual pages and completion for bash and zsh, from what wpool says of itself
 ## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
 ## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
 ## make faults-table  what docs/faults holds, into docs/reliability.md
@@ -70,7 +71,7 @@ libs_cli     := $(libs_io) -ljansson -ldl
 ## make valgrind   units, SDK checks and simulator under memcheck
 ## make mutants    known bugs put back in: each must turn the tests red; PATCH="tests/mutants/...", BOTH=1
 ## make lint       format, layers, lengths, scripts, reference page, warnings of gcc and clang
-## make install    wpool, the C SDK and a unit for systemd; DESTDIR, PREFIX
+## make install    wpool, its manual pages and completion, the C SDK and a unit for systemd; DESTDIR, PREFIX
 ## make deps       install what `make test` needs
 ## make clean      remove what was built
 ## make try-docker the Dockerfile, step by step without Docker, and the image at work; as root
@@ -134,7 +135,7 @@ asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g' WARNINGS= \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' units sim
 
-install: all install-sdk install-service
+install: all install-sdk install-service install-pages
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/wpool $(DESTDIR)$(PREFIX)/bin/
 
@@ -152,7 +153,7 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-include worker-sdk/c/sdk.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk
+include worker-sdk/c/sdk.mk tools/pages.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
 programs: all workers demo-programs bench-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(every_fault_program) $(sdk_tests)

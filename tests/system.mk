@@ -21,8 +21,8 @@ $(BUILD)/wpool-crash: crash-objects
 crash-objects:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/crash EXTRA_CFLAGS=-DWPOOL_CRASH_POINTS $(BUILD)/crash/wpool
 
-# samples, workers: what the tests start.
-system: $(system_programs) $(BUILD)/wpool $(BUILD)/wpool-crash samples workers
+# samples, workers: what the tests start; pages: what they read.
+system: $(system_programs) $(BUILD)/wpool $(BUILD)/wpool-crash samples workers pages
 	@WPOOL_BUILD=$(abspath $(BUILD)) tests/system/run $(system_programs)
 	@$(if $(filter-out file,$(origin TOPICS)),,$(MAKE) --no-print-directory broker-diff-some)
 

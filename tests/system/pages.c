@@ -1,0 +1,91 @@
+/* What is made from the help: completion in bash, of words and of what runs, and manual pages. */
+#include "harness/control.h"
+#include "system/system.h"
+
+#include <string.h>
+
+/* What bash offers for the last of these words; wpool is the built one. */
+static char *offered(const char *words)
+{
+	char *script = scratch_text("set -u; . '%s' && PATH=%s:$PATH && COMP_WORDS=(%s) && "
+				    "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && "
+				    "export WPOOL_CONTROL_SOCKET=%s && _wpool && "
+				    "printf '<%%s>' ${COMPREPLY+\"${COMPREPLY[@]}\"}",
+		site_built("pages/wpool.bash"), site_built(""), words, control_socket());
+	const char *const argv[] = {"bash", "-c", script, NULL};
+	struct proc *proc = proc_start(site.folder, argv, NULL);
+	int code = proc_wait(proc);
+
+	ck_assert_msg(code == 0, "%s: %d: %s", words, code, proc_stderr(proc));
+	ck_assert_str_eq(proc_stderr(proc), "");
+	return proc_stdout(proc);
+}
+
+static const struct {
+	const char *words, *offered;
+} cases[] = {
+	{"wpool st", "<status>"},
+	{"wpool --v", "<--version>"},
+	{"wpool serve --de", "<--declare>"},
+	{"wpool serve --declare ''", "<off><passive><on>"},
+	{"wpool serve --declare = p", "<passive>"},
+	{"wpool serve --declare =", "<off><passive><on>"},
+	{"wpool serve --workers ''", "<auto>"},
+	{"wpool serve --queue ''", "<>"},
+	{"wpool serve --queue q --pip", "<--pipeline><--pipe>"},
+	{"wpool serve --queue q -- mapfi", "<mapfile>"},
+	{"wpool dead-letters re", "<replay>"},
+	{"wpool dead-letters replay --y", "<--yes>"},
+	{"wpool check-config samples/wpo", "<samples/wpool.yaml>"},
+	{"wpool check-config --c", "<--config>"},
+	{"wpool scale --so", "<--socket>"},
+	{"wpool nonsense ''", "<>"},
+};
+
+enum { CASES = sizeof cases / sizeof *cases };
+
+START_TEST(words_are_completed)
+{
+	ck_assert_str_eq(offered(cases[_i].words), cases[_i].offered);
+}
+END_TEST
+
+START_TEST(pools_that_run_are_offered)
+{
+	struct proc *serve;
+
+	ck_assert_str_eq(offered("wpool scale ''"), "<>");
+	serve = site_serve_pools(scratch_text("- {name: one, queue: %s, command: [%s]}\n"
+					      "- {name: two, queue: %s, command: [%s]}\n",
+		site.queue, site_built("workers/echo"), site.queue, site_built("workers/echo")));
+	client_expect_consumers(site.client, site.queue, 2);
+	ck_assert_str_eq(offered("wpool scale ''"), "<one><two>");
+	ck_assert_str_eq(offered("wpool workers --json t"), "<two>");
+	site_stop(serve);
+}
+END_TEST
+
+START_TEST(each_command_has_a_manual_page)
+{
+	char *commands = offered("wpool ''"), *page, *name = strtok(commands, "<>");
+
+	for (; name && *name != '-'; name = strtok(NULL, "<>")) {
+		page = scratch_read(site_built(scratch_text("pages/wpool-%s.1", name)), NULL);
+		ck_assert_msg(page != NULL, "%s has none", name);
+		control_expect_words(page, "\n.SH NAME\nwpool\\-");
+		control_expect_words(page, "\n.SH SYNOPSIS\n.nf\nwpool ");
+		control_expect_words(page, "\n.SH OPTIONS\n");
+		control_expect_words(page, "\n\\fB\\-\\-help\\fR\n");
+		control_expect_words(page, "\n.SH EXIT STATUS\n0 ");
+		page = scratch_read(site_built("pages/wpool.1"), NULL);
+		control_expect_words(page, "\n.BR wpool\\-scale (1)\n");
+	}
+	ck_assert_str_eq(name, "--help");
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("pages", {words_are_completed, CASES}, {pools_that_run_are_offered, 1},
+		{each_command_has_a_manual_page, 1});
+}
