@@ -3,10 +3,13 @@
 #ifndef IO_MEMORY_H
 #define IO_MEMORY_H
 
-/* Once, at the start: what is freed of large blocks goes back to the kernel at once. */
+#include <stdbool.h>
+
+/* Once, at the start: blocks of some megabytes are used again while work flows. */
 void memory_prepare(void);
-/* So does what there is of small ones, if it is worth it. For a calm moment: it takes
- * some milliseconds, and was seen to take 200 where 65,000 free blocks lay between used ones. */
-void memory_give_back(void);
+/* What is free goes back to the kernel, if it is worth it: a mebibyte in a calm moment, while at
+ * work what is over 128. It takes some milliseconds, and was seen to take 200 where 65,000 free
+ * blocks lay between used ones. */
+void memory_give_back(bool at_work);
 
 #endif

@@ -34,13 +34,13 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 	pulse->left_out = clock_left_out();
 }
 
-/* After a burst of work its memory goes back to the kernel. */
+/* After a burst of work its memory goes back to the kernel, and too much of it before. */
 static void judge_work(struct pulse *pulse)
 {
 	bool is_busy = pulse->turns > CALM_TURNS;
 
-	if (pulse->was_busy && !is_busy)
-		memory_give_back();
+	if (pulse->was_busy || is_busy)
+		memory_give_back(is_busy);
 	pulse->was_busy = is_busy;
 	pulse->turns = 0;
 }
