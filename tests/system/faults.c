@@ -17,7 +17,7 @@ START_TEST(a_killed_worker_costs_an_attempt_and_is_replaced)
 		&(struct letter){.body = "interrupted",
 			.reply_to = site.replies,
 			.headers = {
-				{"X-Say", "at it"}, {"X-Sleep-Ms", "300"}, {"X-Status", "201"}}});
+				{"X-Begin", "at it"}, {"X-Sleep-Ms", "300"}, {"X-Status", "201"}}});
 	proc_expect(serve, "at it");
 	ck_assert_int_eq(kill(first, SIGKILL), 0);
 	proc_expect(serve, "attempt 1 of 3; it is tried again");

@@ -1,5 +1,6 @@
 /* The work horse of the system tests: does to each task what its headers ask for.
- *   X-Sleep-Ms N       works that long first
+ *   X-Begin WORDS      writes them to stderr when it begins
+ *   X-Sleep-Ms N       works that long then
  *   X-Progress N       sends N notes of progress
  *   X-Status S         200 (the default), 201, 400-499 or 500-599
  *   X-Fail-Until N     status 500 while the property attempt is at most N
@@ -9,7 +10,7 @@
  *   X-Reply-Bytes N    replies N bytes of 'x' instead
  *   X-Reply-Queue Q    to this queue
  *   X-Reply-Header N=V with this header
- *   X-Say WORDS        writes them to stderr first
+ *   X-Say WORDS        writes them to stderr when it has worked
  *   X-Crash N          dies of this signal instead of answering
  *   X-Break W          breaks the protocol instead: a frame of no length
  *   X-Witness LINE     on 2xx this line, else the property message_id, else the correlation id, is
@@ -187,12 +188,16 @@ static void break_protocol(void)
 			pause();
 }
 
+static void say(const char *words)
+{
+	if (words)
+		fprintf(stderr, "%s\n", words);
+}
+
 static void misbehave(const struct wpool_task *task)
 {
 	long long number = number_in(task, "X-Crash", 0);
-	const char *words = wpool_task_header(task, "X-Say");
-	if (words)
-		fprintf(stderr, "%s\n", words);
+	say(wpool_task_header(task, "X-Say"));
 	if (number > 0)
 		crash((int)number);
 	if (wpool_task_header(task, "X-Break"))
@@ -202,6 +207,7 @@ static void misbehave(const struct wpool_task *task)
 static void handle(struct wpool_task *task, void *context)
 {
 	long long hand_backs = number_in(task, "X-Hand-Back", 0);
+	say(wpool_task_header(task, "X-Begin"));
 	work_for(number_in(task, "X-Sleep-Ms", 0));
 	misbehave(task);
 	send_progress(task);
