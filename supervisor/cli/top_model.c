@@ -11,7 +11,7 @@ static const char *const worker_keys[] = {"pool", "slot", "life", NULL};
 
 /* In a narrow terminal the last ones are not seen. */
 static const struct top_column pool_columns[] = {
-	{{.title = "POOL"}, TOP_TEXT, "name", NULL},
+	{{.title = "POOL", .is_whole = true}, TOP_TEXT, "name", NULL},
 	{{.title = "STATE", .is_whole = true}, TOP_STATE, NULL, NULL},
 	{{"READY", true, true}, TOP_PAIR, "workers.ready", "workers.wanted"},
 	{{"BUSY", true, true}, TOP_NUMBER, "workers.busy", NULL},

@@ -17,15 +17,15 @@
 static const char keys[] =
 	"\n"
 	"  up, down, k, j   choose a pool; its workers are shown below\n"
-	"  +, -             one worker more, one fewer: it leaves when it has nothing in hand\n"
+	"  +, -             one worker more; one fewer, when it has nothing in hand\n"
 	"  p                pause the pool, or end its pause\n"
 	"  r                replace its workers by new ones, one by one; asks first\n"
 	"  s, S             sort pools, workers by the next column\n"
 	"  q                quit\n"
 	"\n"
-	"IN/S and DONE/S are messages a second, TASKS/S answers a second, CPU the share of one\n"
-	"processor: each over the time since the last look. MEDIAN and 99 % are of the time of\n"
-	"tasks in their workers.\n"
+	"IN/S and DONE/S are messages a second, TASKS/S answers a second, CPU is the\n"
+	"share of one processor: each over the time since the last look. MEDIAN and\n"
+	"99 % are of the time of tasks in their workers.\n"
 	"\n"
 	"Any key goes back.\n";
 

@@ -201,6 +201,15 @@ START_TEST(a_page_has_as_many_lines_as_the_terminal)
 }
 END_TEST
 
+/* What does not fit is at the right. */
+START_TEST(names_of_pools_are_whole_in_a_narrow_terminal)
+{
+	take(TOP_ASK_POOLS, POOLS(POOL("a-rather-long-name-of-a-pool", 0)), 0);
+	draw(40, 24, 0);
+	EXPECT_IN("> a-rather", "> a-rather-long-name-of-a-pool  consuming");
+}
+END_TEST
+
 START_TEST(trouble_and_questions_are_shown)
 {
 	take(TOP_ASK_STATUS,
@@ -298,6 +307,7 @@ static Suite *suite(void)
 	tcase_add_test(model_case, a_pool_that_is_gone_is_chosen_no_more);
 	tcase_add_test(model_case, nonsense_is_drawn_as_nothing);
 	tcase_add_test(model_case, a_page_has_as_many_lines_as_the_terminal);
+	tcase_add_test(model_case, names_of_pools_are_whole_in_a_narrow_terminal);
 	tcase_add_test(model_case, trouble_and_questions_are_shown);
 	tcase_add_test(model_case, orders_are_reckoned_when_they_are_sent);
 	suite_add_tcase(s, model_case);
