@@ -121,13 +121,16 @@ $(BUILD)/tests/%.o: EXTRA_CFLAGS = -Itests
 units: $(unit_programs) $(sdk_tests)
 	@tools/run-checks $(unit_programs) $(sdk_tests)
 
-# Everything, counted; `make test` first installs what is missing.
+# Everything, counted; `make test` first installs what is missing. All is built before lint, which
+# builds it again with the other compiler, and the units go side by side.
 test:
 	@tools/deps test
-	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@$(MAKE) --no-print-directory -j$$(nproc) all programs
 	@: > $(BUILD)/tally
-	@WPOOL_TALLY=$(abspath $(BUILD))/tally $(MAKE) --no-print-directory -k lint units sim system; \
-		tools/tally $(BUILD)/tally $$?
+	@export WPOOL_TALLY=$(abspath $(BUILD))/tally; status=0; \
+	$(MAKE) --no-print-directory -k -j2 lint units || status=$$?; \
+	$(MAKE) --no-print-directory -k sim system || status=$$?; \
+	tools/tally $(BUILD)/tally $$status
 
 # Units and simulator under AddressSanitizer and UndefinedBehaviorSanitizer. Warnings are lint's:
 # in instrumented code the compilers give false ones.
