@@ -4,8 +4,8 @@
 
 #define MIB (1024 * 1024)
 
-/* Below, blocks are used again and again without the kernel: with 8 MiB for each message, mapped and
- * unmapped each time, four fifths of the supervisor's time went into its pages. Above, nobody's
+/* Below, blocks are used again and again without the kernel: with 8 MiB for each message, mapped
+ * and unmapped each time, four fifths of the supervisor's time went into its pages. Above, nobody's
  * messages come by the dozen; it is the most that the allocator takes. */
 #define LARGE_BLOCK (32 * MIB)
 /* At the end of the heap, while work flows; and free blocks anywhere in it. */
