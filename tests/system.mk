@@ -21,11 +21,19 @@ $(BUILD)/wpool-crash: crash-objects
 crash-objects:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/crash EXTRA_CFLAGS=-DWPOOL_CRASH_POINTS $(BUILD)/crash/wpool
 
+# Two at a time, each with a broker of its own: most of the time they wait.
+every_second = $(if $(1),$(firstword $(1)) $(call every_second,$(wordlist 3,$(words $(1)),$(1))))
+system_lane_1 := $(call every_second,$(system_programs))
+system_lane_2 := $(filter-out $(system_lane_1),$(system_programs))
+
 # samples, workers: what the tests start; pages: what they read.
 system: $(system_programs) $(BUILD)/wpool $(BUILD)/wpool-crash samples workers pages
-	@WPOOL_BUILD=$(abspath $(BUILD)) tests/system/run $(system_programs)
+	@$(MAKE) --no-print-directory -k -j2 system_lane_1 $(if $(system_lane_2),system_lane_2)
 	@$(if $(filter-out file,$(origin TOPICS)),,$(MAKE) --no-print-directory broker-diff-some)
 
-.PHONY: system crash-objects
+system_lane_1 system_lane_2:
+	@WPOOL_BUILD=$(abspath $(BUILD)) tests/system/run $($@)
+
+.PHONY: system system_lane_1 system_lane_2 crash-objects
 
 include tests/diff/diff.mk
