@@ -49,11 +49,10 @@ static void judge_alarms(struct pool *pool)
 	int starts = 0;
 	while (alarms_deadline(&pool->alarms) <= pool->now) {
 		struct slot *slot = alarms_first(&pool->alarms);
-		if (slot->state == LIFE_WAITING && pool->phase != POOL_RUNS)
+		bool is_start = slot->state == LIFE_WAITING;
+		if (is_start && pool->phase != POOL_RUNS)
 			pool_slot_leave(pool, slot);
-		else if (slot->state != LIFE_WAITING)
-			judge_alarm(pool, slot);
-		else if (!may_start(pool, starts++))
+		else if (is_start && !may_start(pool, starts++))
 			alarms_set(&pool->alarms, slot, pool->now + start_wait(pool));
 		else
 			judge_alarm(pool, slot);

@@ -1,49 +1,5 @@
 /* When what is released is acked: at once, or together with others. */
-#include "core/source.h"
-#include "unit/support/core/rig.h"
-
-#define TAGS 64
-
-struct ledger {
-	struct rig rig; /* records the effects */
-	struct source source;
-	struct delivery *deliveries[TAGS + 1];
-};
-
-static void ledger_init(struct ledger *ledger)
-{
-	*ledger = (struct ledger){0};
-	source_init(&ledger->source, 0, &rig_effects, &ledger->rig);
-	source_up(&ledger->source, 1);
-}
-
-static void enter(struct ledger *ledger, uint64_t tag)
-{
-	ledger->deliveries[tag] = rig_delivery(tag);
-	ck_assert(source_open(&ledger->source, ledger->deliveries[tag]));
-}
-
-static void enter_all(struct ledger *ledger, uint64_t first, uint64_t last)
-{
-	for (uint64_t tag = first; tag <= last; tag++)
-		enter(ledger, tag);
-}
-
-static void release(struct ledger *ledger, uint64_t tag)
-{
-	source_release(ledger->deliveries[tag]);
-}
-
-static void ledger_end(struct ledger *ledger)
-{
-	struct link *link;
-	while ((link = list_first(&ledger->source.unacked))) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		source_forget(delivery);
-		delivery_free(delivery);
-	}
-	source_down(&ledger->source);
-}
+#include "unit/support/core/ledger.h"
 
 static void flush_at(struct ledger *ledger, mtime now, const char *wanted)
 {
@@ -54,7 +10,7 @@ static void flush_at(struct ledger *ledger, mtime now, const char *wanted)
 static void release_all(struct ledger *ledger, uint64_t first, uint64_t last)
 {
 	for (uint64_t tag = first; tag <= last; tag++)
-		release(ledger, tag);
+		ledger_release(ledger, tag);
 }
 
 START_TEST(acks_wait_for_others_while_more_is_on_its_way)
@@ -62,21 +18,21 @@ START_TEST(acks_wait_for_others_while_more_is_on_its_way)
 	struct ledger ledger;
 	ledger_init(&ledger);
 	source_consume(&ledger.source, 1000);
-	enter_all(&ledger, 1, TAGS);
+	ledger_enter_all(&ledger, 1, LEDGER_TAGS);
 	rig_forget(&ledger.rig);
 	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
-	release(&ledger, 1);
+	ledger_release(&ledger, 1);
 	flush_at(&ledger, 100, "");
 	ck_assert_int_eq(source_deadline(&ledger.source), 100 + 10 * MTIME_MS);
-	release(&ledger, 2);
+	ledger_release(&ledger, 2);
 	flush_at(&ledger, 99 + 10 * MTIME_MS, "");
 	ck_assert_int_eq(source_deadline(&ledger.source), 100 + 10 * MTIME_MS);
 	flush_at(&ledger, 100 + 10 * MTIME_MS, "ack 2*");
 	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
 	/* The last one in hand: nothing comes that could be waited for. */
-	release_all(&ledger, 3, TAGS - 1);
+	release_all(&ledger, 3, LEDGER_TAGS - 1);
 	flush_at(&ledger, MTIME_SECOND, "");
-	release(&ledger, TAGS);
+	ledger_release(&ledger, LEDGER_TAGS);
 	flush_at(&ledger, MTIME_SECOND, "ack 64*");
 	ledger_end(&ledger);
 }
@@ -88,18 +44,18 @@ START_TEST(what_is_released_out_of_order_waits_a_little_longer)
 	struct ledger ledger;
 	ledger_init(&ledger);
 	source_consume(&ledger.source, 1000);
-	enter_all(&ledger, 1, 9);
+	ledger_enter_all(&ledger, 1, 9);
 	rig_forget(&ledger.rig);
-	release(&ledger, 3);
+	ledger_release(&ledger, 3);
 	flush_at(&ledger, 0, "");
 	flush_at(&ledger, 10 * MTIME_MS, "");
-	release(&ledger, 5);
-	release(&ledger, 1);
+	ledger_release(&ledger, 5);
+	ledger_release(&ledger, 1);
 	flush_at(&ledger, 19 * MTIME_MS, "");
 	ck_assert_int_eq(source_deadline(&ledger.source), 20 * MTIME_MS);
 	flush_at(&ledger, 20 * MTIME_MS, "ack 1, ack 3");
-	release(&ledger, 2);
-	release(&ledger, 4);
+	ledger_release(&ledger, 2);
+	ledger_release(&ledger, 4);
 	flush_at(&ledger, 30 * MTIME_MS, "ack 5*");
 	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
 	ledger_end(&ledger);
@@ -131,15 +87,15 @@ START_TEST(a_small_window_waits_for_no_ack)
 	struct ledger ledger;
 	ledger_init(&ledger);
 	source_consume(&ledger.source, 16);
-	enter_all(&ledger, 1, 16);
+	ledger_enter_all(&ledger, 1, 16);
 	rig_forget(&ledger.rig);
-	release(&ledger, 1);
+	ledger_release(&ledger, 1);
 	flush_at(&ledger, 0, "");
-	release(&ledger, 2);
+	ledger_release(&ledger, 2);
 	flush_at(&ledger, 0, "ack 2*");
 	source_consume(&ledger.source, 8);
 	rig_forget(&ledger.rig);
-	release(&ledger, 3);
+	ledger_release(&ledger, 3);
 	flush_at(&ledger, 0, "ack 3");
 	ledger_end(&ledger);
 }
@@ -150,21 +106,21 @@ START_TEST(who_stops_waits_for_no_ack)
 	struct ledger ledger;
 	ledger_init(&ledger);
 	source_consume(&ledger.source, 1000);
-	enter_all(&ledger, 1, 3);
-	release(&ledger, 1);
+	ledger_enter_all(&ledger, 1, 3);
+	ledger_release(&ledger, 1);
 	rig_forget(&ledger.rig);
 	flush_at(&ledger, 0, "");
 	source_rest(&ledger.source);
 	flush_at(&ledger, 0, "rest, ack 1");
 	/* Nothing of an epoch is waited for in the next one. */
 	source_consume(&ledger.source, 1000);
-	release(&ledger, 2);
+	ledger_release(&ledger, 2);
 	flush_at(&ledger, 0, "consume 1000");
 	ledger_end(&ledger);
 	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
 	source_up(&ledger.source, 2);
-	enter_all(&ledger, 1, 2);
-	release(&ledger, 1);
+	ledger_enter_all(&ledger, 1, 2);
+	ledger_release(&ledger, 1);
 	flush_at(&ledger, MTIME_SECOND, "");
 	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_SECOND + 10 * MTIME_MS);
 	ledger_end(&ledger);

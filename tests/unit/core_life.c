@@ -112,8 +112,8 @@ static mtime earliest(const struct slot *slots)
 START_TEST(the_earliest_alarm_is_first)
 {
 	static struct slot slots[SLOTS];
-	struct alarms alarms;
-	ck_assert_int_eq(alarms_init(&alarms, SLOTS), RC_OK);
+	struct alarms alarms = {0};
+	ck_assert_int_eq(alarms_grow(&alarms, SLOTS), RC_OK);
 	ck_assert_ptr_null(alarms_first(&alarms));
 	for (int i = 0; i < SLOTS; i++)
 		slots[i].alarm = MTIME_NEVER;

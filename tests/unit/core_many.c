@@ -49,18 +49,24 @@ START_TEST(sixteen_start_at_once_and_the_rest_as_they_come_up)
 }
 END_TEST
 
+/* All of them are ready, and a channel is up; nothing written. */
+static void start_many(struct rig *rig, struct pool_config config)
+{
+	config.boot_limit = MTIME_MINUTE;
+	rig_new(rig, &config);
+	rig_turn(rig);
+	rig_wait(rig, 2 * MTIME_SECOND);
+	for (uint16_t slot = 0; slot < config.workers; slot++)
+		rig_ready(rig, slot, 1);
+	rig_source_up(rig);
+	rig_turn(rig);
+	rig_forget(rig);
+}
+
 START_TEST(the_idle_ones_leave_a_few_a_turn)
 {
 	struct rig rig;
-	struct pool_config config = rig_config(150, 1);
-	config.boot_limit = MTIME_MINUTE;
-	rig_new(&rig, &config);
-	rig_turn(&rig);
-	rig_wait(&rig, 2 * MTIME_SECOND);
-	for (uint16_t slot = 0; slot < 150; slot++)
-		rig_ready(&rig, slot, 1);
-	rig_source_up(&rig);
-	rig_turn(&rig);
+	start_many(&rig, rig_config(150, 1));
 	rig_deliver(&rig, 1, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
@@ -82,13 +88,7 @@ END_TEST
 START_TEST(who_leaves_starts_nobody)
 {
 	struct rig rig;
-	struct pool_config config = rig_config(100, 1);
-	config.boot_limit = MTIME_MINUTE;
-	rig_new(&rig, &config);
-	rig_turn(&rig);
-	rig_wait(&rig, 2 * MTIME_SECOND);
-	for (uint16_t slot = 0; slot < 100; slot++)
-		rig_ready(&rig, slot, 1);
+	start_many(&rig, rig_config(100, 1));
 	rig_gone(&rig, 99, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
@@ -106,16 +106,8 @@ START_TEST(sixty_four_are_woken_a_turn)
 	struct rig rig;
 	struct pool_config config = rig_config(100, 1);
 	config.prefetch = 200;
-	config.boot_limit = MTIME_MINUTE;
-	rig_new(&rig, &config);
-	rig_turn(&rig);
-	rig_wait(&rig, 2 * MTIME_SECOND);
-	for (uint16_t slot = 0; slot < 100; slot++)
-		rig_ready(&rig, slot, 1);
-	rig_source_up(&rig);
-	rig_turn(&rig);
+	start_many(&rig, config);
 	rig_deliver(&rig, 1, 100);
-	rig_forget(&rig);
 	rig_turn(&rig);
 	ck_assert_uint_eq(count(&rig, "send"), 64);
 	ck_assert_int_le(pool_deadline(rig.pool), rig.now + 1);

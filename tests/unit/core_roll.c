@@ -1,25 +1,5 @@
 /* The rolling restart: a new worker is ready before an old one leaves. */
-#include "unit/support/core/rig.h"
-
-static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, tags);
-	rig_turn(rig);
-	rig_forget(rig);
-}
-
-static void answer(struct rig *rig, uint16_t slot, uint32_t life)
-{
-	rig_answer_this(rig, slot, life, rig_output(200, NULL));
-}
-
-/* A process comes to nothing, and a second (or two, or four) later there is another. */
-static void come_to_nothing(struct rig *rig, uint16_t slot, uint32_t life)
-{
-	rig_gone(rig, slot, life);
-	rig_wait(rig, 4 * MTIME_SECOND);
-}
+#include "unit/support/core/roll.h"
 
 START_TEST(one_after_the_other)
 {
@@ -52,7 +32,7 @@ END_TEST
 START_TEST(the_least_busy_leaves_first_and_finishes)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 2), 5);
+	roll_start(&rig, rig_config(2, 2), 5);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
 	rig_answer(&rig, 1, 200);
@@ -72,7 +52,7 @@ END_TEST
 START_TEST(a_slot_is_proven_anew)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 1);
+	roll_start(&rig, rig_config(1, 1), 1);
 	rig_answer(&rig, 0, 200);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_gone(&rig, 0, 1);
@@ -93,7 +73,7 @@ START_TEST(those_that_had_failed_start_at_once)
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
 	for (uint32_t life = 1; life <= 3; life++)
-		come_to_nothing(&rig, 1, life);
+		roll_come_to_nothing(&rig, 1, life);
 	rig_gone(&rig, 1, 4);
 	rig_turn(&rig);
 	rig_forget(&rig);
@@ -118,7 +98,7 @@ START_TEST(a_pool_without_workers_is_restarted_too)
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
 	for (uint32_t life = 1; life <= 4; life++)
-		come_to_nothing(&rig, 0, life);
+		roll_come_to_nothing(&rig, 0, life);
 	rig_forget(&rig);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
@@ -151,12 +131,12 @@ END_TEST
 START_TEST(the_new_one_dies_while_an_old_one_leaves)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 1), 9);
+	roll_start(&rig, rig_config(2, 1), 9);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
 	rig_ready(&rig, 2, 1);
 	rig_turn(&rig); /* 0 leaves when it is done */
-	answer(&rig, 2, 1);
+	roll_answer(&rig, 2, 1);
 	rig_gone(&rig, 2, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
@@ -239,7 +219,7 @@ END_TEST
 START_TEST(a_pause_does_not_hold_it_up)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 2);
+	roll_start(&rig, rig_config(1, 1), 2);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_command(&rig, COMMAND_PAUSE);
 	rig_turn(&rig);
@@ -262,7 +242,7 @@ END_TEST
 START_TEST(a_drain_and_a_force_end_it)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(2, 1), 2);
+	roll_start(&rig, rig_config(2, 1), 2);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
 	rig_forget(&rig);

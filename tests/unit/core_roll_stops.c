@@ -1,25 +1,5 @@
 /* The rolling restart given up: new workers that come to nothing, and no memory. */
-#include "unit/support/core/rig.h"
-
-static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, tags);
-	rig_turn(rig);
-	rig_forget(rig);
-}
-
-static void answer(struct rig *rig, uint16_t slot, uint32_t life)
-{
-	rig_answer_this(rig, slot, life, rig_output(200, NULL));
-}
-
-/* A process comes to nothing, and a second (or two, or four) later there is another. */
-static void come_to_nothing(struct rig *rig, uint16_t slot, uint32_t life)
-{
-	rig_gone(rig, slot, life);
-	rig_wait(rig, 4 * MTIME_SECOND);
-}
+#include "unit/support/core/roll.h"
 
 static void expect_stop(struct rig *rig, const char *what)
 {
@@ -38,7 +18,7 @@ START_TEST(a_command_that_does_not_start_ends_it)
 	rig_turn(&rig);
 	for (uint32_t life = 1; life <= 3; life++) {
 		ck_assert_ptr_null(strstr(rig.told, "ROLL_STOPS"));
-		come_to_nothing(&rig, 2, life);
+		roll_come_to_nothing(&rig, 2, life);
 	}
 	rig_expect(&rig, "spawn 2.1, spawn 2.2, spawn 2.3");
 	expect_stop(&rig, "three new workers in a row did not become ready");
@@ -55,14 +35,14 @@ START_TEST(one_whose_workers_die_of_their_first_task_ends_it)
 	struct pool_config config = rig_config(2, 1);
 	config.policy.attempts = 10;
 	config.hard_limit = MTIME_NEVER;
-	start_with(&rig, config, 9);
+	roll_start(&rig, config, 9);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
 	for (uint32_t life = 1; life <= 3; life++) {
 		rig_ready(&rig, 2, life);
 		rig_turn(&rig);
 		ck_assert_ptr_nonnull(strstr(rig.done, "send 2:"));
-		come_to_nothing(&rig, 2, life);
+		roll_come_to_nothing(&rig, 2, life);
 	}
 	expect_stop(&rig, "three new workers in a row ended before they answered anything");
 	rig_answer(&rig, 0, 200); /* it was to leave for the new one, and has stayed */
@@ -76,11 +56,11 @@ END_TEST
 START_TEST(failures_that_are_not_in_a_row_do_not_end_it)
 {
 	struct rig rig;
-	start_with(&rig, rig_config(1, 1), 40);
+	roll_start(&rig, rig_config(1, 1), 40);
 	rig_command(&rig, COMMAND_RESTART);
 	rig_turn(&rig);
-	come_to_nothing(&rig, 1, 1);
-	come_to_nothing(&rig, 1, 2);
+	roll_come_to_nothing(&rig, 1, 1);
+	roll_come_to_nothing(&rig, 1, 2);
 	for (uint32_t life = 3; life <= 4; life++) {
 		rig_ready(&rig, 1, life);
 		rig_turn(&rig);
@@ -89,7 +69,7 @@ START_TEST(failures_that_are_not_in_a_row_do_not_end_it)
 	}
 	rig_ready(&rig, 1, 5);
 	rig_turn(&rig);
-	answer(&rig, 1, 5);
+	roll_answer(&rig, 1, 5);
 	rig_gone(&rig, 1, 5);
 	rig_turn(&rig);
 	rig_ready(&rig, 1, 6);

@@ -1,43 +1,10 @@
 /* The ledger: what is acked, when, and how; held against a naive model over random runs. */
-#include "core/source.h"
-#include "unit/support/core/rig.h"
+#include "unit/support/core/ledger.h"
 
 #include <inttypes.h>
 
-#define TAGS 64
-
 /* What the broker knows of each tag. */
 enum fate { UNKNOWN, OPEN, RELEASED, SETTLED };
-
-struct ledger {
-	struct rig rig; /* records the effects */
-	struct source source;
-	struct delivery *deliveries[TAGS + 1];
-};
-
-static void ledger_init(struct ledger *ledger)
-{
-	*ledger = (struct ledger){0};
-	source_init(&ledger->source, 0, &rig_effects, &ledger->rig);
-	source_up(&ledger->source, 1);
-}
-
-static void enter(struct ledger *ledger, uint64_t tag)
-{
-	ledger->deliveries[tag] = rig_delivery(tag);
-	ck_assert(source_open(&ledger->source, ledger->deliveries[tag]));
-}
-
-static void enter_all(struct ledger *ledger, uint64_t first, uint64_t last)
-{
-	for (uint64_t tag = first; tag <= last; tag++)
-		enter(ledger, tag);
-}
-
-static void release(struct ledger *ledger, uint64_t tag)
-{
-	source_release(ledger->deliveries[tag]);
-}
 
 static void flush(struct ledger *ledger, const char *wanted)
 {
@@ -45,32 +12,21 @@ static void flush(struct ledger *ledger, const char *wanted)
 	rig_expect(&ledger->rig, wanted);
 }
 
-static void ledger_end(struct ledger *ledger)
-{
-	struct link *link;
-	while ((link = list_first(&ledger->source.unacked))) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		source_forget(delivery);
-		delivery_free(delivery);
-	}
-	source_down(&ledger->source);
-}
-
 START_TEST(acks_are_coalesced_once_a_turn)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
-	enter_all(&ledger, 1, 6);
+	ledger_enter_all(&ledger, 1, 6);
 	flush(&ledger, "");
-	release(&ledger, 1);
+	ledger_release(&ledger, 1);
 	flush(&ledger, "ack 1");
-	release(&ledger, 3);
-	release(&ledger, 2);
+	ledger_release(&ledger, 3);
+	ledger_release(&ledger, 2);
 	flush(&ledger, "ack 3*");
-	release(&ledger, 6);
-	release(&ledger, 5);
+	ledger_release(&ledger, 6);
+	ledger_release(&ledger, 5);
 	flush(&ledger, "ack 6, ack 5");
-	release(&ledger, 4);
+	ledger_release(&ledger, 4);
 	flush(&ledger, "ack 4");
 	flush(&ledger, "");
 	ledger_end(&ledger);
@@ -81,10 +37,10 @@ START_TEST(the_rest_beyond_an_open_one_goes_singly)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
-	enter_all(&ledger, 1, 7);
+	ledger_enter_all(&ledger, 1, 7);
 	for (uint64_t tag = 1; tag <= 7; tag++)
 		if (tag != 4)
-			release(&ledger, tag);
+			ledger_release(&ledger, tag);
 	flush(&ledger, "ack 3*, ack 5, ack 6, ack 7");
 	ledger_end(&ledger);
 }
@@ -94,9 +50,9 @@ START_TEST(a_multiple_ack_stands_on_an_unsettled_tag)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
-	enter_all(&ledger, 1, 4);
-	release(&ledger, 1);
-	release(&ledger, 2);
+	ledger_enter_all(&ledger, 1, 4);
+	ledger_release(&ledger, 1);
+	ledger_release(&ledger, 2);
 	source_reject(ledger.deliveries[4], REJECT_DEAD_LETTER);
 	source_reject(ledger.deliveries[3], REJECT_REQUEUE);
 	flush(&ledger, "reject 4, requeue 3, ack 2*");
@@ -109,16 +65,16 @@ START_TEST(a_gap_in_the_tags_ends_multiple_acks)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
-	enter(&ledger, 1);
-	enter(&ledger, 3);
-	release(&ledger, 1);
-	release(&ledger, 3);
+	ledger_enter(&ledger, 1);
+	ledger_enter(&ledger, 3);
+	ledger_release(&ledger, 1);
+	ledger_release(&ledger, 3);
 	flush(&ledger, "ack 1, ack 3");
 	source_down(&ledger.source);
 	source_up(&ledger.source, 2);
-	enter_all(&ledger, 1, 2);
-	release(&ledger, 1);
-	release(&ledger, 2);
+	ledger_enter_all(&ledger, 1, 2);
+	ledger_release(&ledger, 1);
+	ledger_release(&ledger, 2);
 	flush(&ledger, "ack 2*");
 	ledger_end(&ledger);
 }
@@ -131,7 +87,7 @@ START_TEST(a_tag_must_rise)
 	struct delivery *zero = rig_delivery(0);
 	ck_assert(!source_open(&ledger.source, zero));
 	delivery_free(zero);
-	enter_all(&ledger, 1, 2);
+	ledger_enter_all(&ledger, 1, 2);
 	struct delivery *again = rig_delivery(2);
 	ck_assert(!source_open(&ledger.source, again));
 	delivery_free(again);
@@ -144,8 +100,8 @@ START_TEST(nothing_is_acked_while_closing_or_absent)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
-	enter_all(&ledger, 1, 2);
-	release(&ledger, 1);
+	ledger_enter_all(&ledger, 1, 2);
+	ledger_release(&ledger, 1);
 	source_close(&ledger.source);
 	flush(&ledger, "close");
 	struct delivery *late = rig_delivery(3);
@@ -176,8 +132,8 @@ START_TEST(a_wish_outlives_the_channel)
 	source_rest(&ledger.source);
 	source_rested(&ledger.source);
 	ck_assert_int_eq(ledger.source.state, SOURCE_IS_RESTED);
-	enter(&ledger, 1);
-	release(&ledger, 1);
+	ledger_enter(&ledger, 1);
+	ledger_release(&ledger, 1);
 	flush(&ledger, "rest, ack 1");
 	source_down(&ledger.source);
 	source_up(&ledger.source, 2);
@@ -211,7 +167,7 @@ END_TEST
 
 /* The model: one array, no cleverness. */
 struct model {
-	enum fate fates[TAGS + 1];
+	enum fate fates[LEDGER_TAGS + 1];
 	uint64_t last;
 };
 
@@ -257,8 +213,8 @@ static void random_act(struct ledger *ledger, struct model *model)
 	uint64_t tag = 1 + (uint64_t)random() % (model->last ? model->last : 1);
 	switch (random() % 4) {
 	case 0:
-		if (model->last < TAGS) {
-			enter(ledger, ++model->last);
+		if (model->last < LEDGER_TAGS) {
+			ledger_enter(ledger, ++model->last);
 			model->fates[model->last] = OPEN;
 		}
 		break;
@@ -270,7 +226,7 @@ static void random_act(struct ledger *ledger, struct model *model)
 		break;
 	default:
 		if (model->fates[tag] == OPEN) {
-			release(ledger, tag);
+			ledger_release(ledger, tag);
 			model->fates[tag] = RELEASED;
 		}
 	}
