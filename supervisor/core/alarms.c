@@ -2,12 +2,6 @@
 
 #include <stdlib.h>
 
-enum rc alarms_init(struct alarms *alarms, uint16_t slots)
-{
-	*alarms = (struct alarms){0};
-	return alarms_grow(alarms, slots);
-}
-
 enum rc alarms_grow(struct alarms *alarms, uint16_t slots)
 {
 	struct slot **heap = calloc((size_t)slots + 1, sizeof *heap);

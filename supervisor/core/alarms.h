@@ -10,9 +10,8 @@ struct alarms {
 	uint16_t count;
 };
 
-/* RC_MEMORY. */
-enum rc alarms_init(struct alarms *, uint16_t slots) MUST_CHECK;
-/* For so many slots, not less than before. RC_MEMORY: nothing has changed. */
+/* For so many slots, not less than before; all zero it is for none. RC_MEMORY: nothing has changed.
+ */
 enum rc alarms_grow(struct alarms *, uint16_t slots) MUST_CHECK;
 void alarms_release(struct alarms *);
 /* Replaces the slot's alarm; MTIME_NEVER takes it off. */

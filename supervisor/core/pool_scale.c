@@ -78,8 +78,7 @@ static void keep_as_many(struct pool *pool, uint32_t count)
 enum rc pool_slots_init(struct pool *pool)
 {
 	shelf_init(&pool->slots, sizeof(struct slot));
-	if (alarms_init(&pool->alarms, pool->config.workers) != RC_OK ||
-		add_slots(pool, pool->config.workers) != RC_OK)
+	if (add_slots(pool, pool->config.workers) != RC_OK)
 		return RC_MEMORY;
 	pool->wanted = pool->config.workers;
 	keep_as_many(pool, pool->wanted);
