@@ -123,6 +123,7 @@ static void take_status(struct top_model *model, json_t *status)
 	if (model->status &&
 		!json_equal(figure_find(model->status, "pid"), figure_find(status, "pid"))) {
 		top_table_clear(&model->pools);
+		model->knows_pools = false;
 		top_model_forget_workers(model);
 	}
 	json_decref(model->status);
@@ -134,6 +135,7 @@ static enum rc take_pools(struct top_model *model, json_t *answer, mtime now)
 {
 	if (top_table_take(&model->pools, json_object_get(answer, "pools"), now) != RC_OK)
 		return RC_MEMORY;
+	model->knows_pools = true;
 	if (top_model_chosen_row(model) < model->pools.count)
 		return RC_OK;
 	free(model->chosen);

@@ -18,6 +18,7 @@ struct top_model {
 	char trouble[TOP_WORDS_MAX];   /* why there is no answer; empty: there is */
 	mtime answered_at;             /* the last time that there was */
 	char message[TOP_MESSAGE_MAX]; /* what came of a key; empty: nothing to be said */
+	bool knows_pools;              /* the list was answered once */
 	bool is_help, is_confirming;   /* what is shown instead: the keys; restart? */
 };
 

@@ -139,7 +139,9 @@ static void take_reply(
 void top_round_order(struct top_round *round, struct top_model *model, enum top_verb verb, int by)
 {
 	if (!model->chosen)
-		snprintf(model->message, sizeof model->message, "there is no pool");
+		snprintf(model->message, sizeof model->message, "%s",
+			model->knows_pools ? "there is no pool"
+					   : "the supervisor has not told its pools yet");
 	else if (!top_orders_add(&round->orders, verb, by, model->chosen))
 		snprintf(model->message, sizeof model->message,
 			"too much is asked at once; the supervisor has not answered yet");

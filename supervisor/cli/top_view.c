@@ -213,7 +213,7 @@ void top_view_draw(struct top_model *model, size_t width, size_t height, mtime n
 	head = lines_in(&page);
 	if (model->is_help)
 		buf_append_text(&page, text_from(keys));
-	else
+	else if (model->knows_pools)
 		put_tables(model, width, height > head + 1 ? height - head - 1 : 1, &page);
 	put_fitted(buf_text(&page), height > 1 ? height - 1 : 0, out);
 	put_foot(model, out);

@@ -141,7 +141,7 @@ START_TEST(a_lost_supervisor_is_waited_for)
 	struct proc *serve = serve_two();
 	struct terminal *top = start(120, 30);
 
-	terminal_expect(top, "ready: wpool ");
+	terminal_expect(top, "2/2");
 	proc_signal(serve, SIGSTOP);
 	terminal_expect(top, "waiting for the supervisor; the last answer was");
 	proc_signal(serve, SIGCONT);
