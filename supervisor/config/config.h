@@ -6,72 +6,10 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "config/config_pool.h"
 #include "config/url.h"
 
-/* The most that the settings of these names take. */
-#define CONFIG_WORKERS_MAX  10000
-#define CONFIG_PREFETCH_MAX 65535
-#define CONFIG_PIPELINE_MAX 64
-#define CONFIG_DELAYS_MAX   16
-#define CONFIG_SOCKET_MAX   107 /* bytes of a Unix socket's path */
-
-enum pipe_form { PIPE_PATH, PIPE_FIFO, PIPE_COREFX };
-enum config_declare { CONFIG_DECLARE_OFF, CONFIG_DECLARE_PASSIVE, CONFIG_DECLARE_ON };
-enum config_body { CONFIG_BODY_AUTO, CONFIG_BODY_STR, CONFIG_BODY_BIN };
-enum config_headers { CONFIG_HEADERS_TEXT, CONFIG_HEADERS_TYPED };
-enum config_unroutable {
-	CONFIG_UNROUTABLE_REJECT,
-	CONFIG_UNROUTABLE_DROP,
-	CONFIG_UNROUTABLE_RETRY
-};
-
-/* The bits of retry.on, in the order of its words. */
-enum config_retry_on {
-	CONFIG_RETRY_FAILED = 1 << 0,
-	CONFIG_RETRY_CRASHED = 1 << 1,
-	CONFIG_RETRY_TIMED_OUT = 1 << 2,
-	CONFIG_RETRY_PROTOCOL_ERROR = 1 << 3,
-	CONFIG_RETRY_UNROUTABLE = 1 << 4,
-};
-
-struct config_delays {
-	mtime each[CONFIG_DELAYS_MAX];
-	size_t count;
-};
-
-struct config_pool {
-	char *name; /* unset: the queue's */
-	char *queue;
-	char **command;   /* NULL-terminated, at least one */
-	int64_t workers;  /* default: the number of processors */
-	int64_t prefetch; /* 0: auto */
-	int64_t pipeline; /* 0: auto */
-	mtime pipe_wait;
-	enum pipe_form pipe;
-	enum config_declare declare;
-	enum config_body body;
-	enum config_headers headers;
-	bool properties;
-	enum config_unroutable unroutable;
-	int64_t max_body; /* bytes */
-	int64_t memory;   /* bytes */
-	int64_t outbox;   /* bytes */
-	bool interrupt;   /* then pipeline is 1 */
-	struct {
-		mtime soft; /* MTIME_NEVER: none */
-		mtime hard, boot, grace;
-		int64_t slices;
-	} limits;
-	struct {
-		int64_t attempts;
-		struct config_delays delay; /* after the first failed attempt, the second, ...; the
-					       last one holds on */
-		int64_t jitter;             /* percent */
-		uint32_t on;                /* enum config_retry_on */
-		char *dead_letter; /* "<queue>.dead" if not given; "broker": the queue's own policy
-				    */
-	} retry;
-};
+#define CONFIG_SOCKET_MAX 107 /* bytes of a Unix socket's path */
 
 struct config {
 	struct broker_url

@@ -37,7 +37,7 @@ struct setting {
 	const char *help;
 };
 
-enum { SETTINGS_MOST = 32 };
+enum { SETTINGS_MOST = 64 };
 
 /* The settings of a scope, those of one section together; at most SETTINGS_MOST. */
 const struct setting *settings_of(enum setting_scope, size_t *ret_count);
