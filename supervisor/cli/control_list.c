@@ -23,9 +23,9 @@ static bool on_next(void *ctx, struct buf *out)
 
 static const struct http_pieces pieces = {.next = on_next, .end = free};
 
-bool control_list_wants(const struct control_list *list, size_t pool)
+bool control_list_wants(const struct control_list *list, const struct station *station)
 {
-	return list->only == SIZE_MAX || list->only == pool;
+	return list->only == 0 || list->only == station_serial(station);
 }
 
 void control_list_separate(struct control_list *list, struct buf *out)
@@ -35,16 +35,9 @@ void control_list_separate(struct control_list *list, struct buf *out)
 	list->has_members = true;
 }
 
-size_t control_list_find(const struct config *config, struct text name)
-{
-	for (size_t i = 0; i < config->pool_count; i++)
-		if (text_is(text_from(config->pools[i].name), name))
-			return i;
-	return SIZE_MAX;
-}
-
 void control_list_answer_only(const struct overview *overview, const struct http_request *request,
-	const char *name, bool (*append_next)(struct control_list *, struct buf *out), size_t only)
+	const char *name, bool (*append_next)(struct control_list *, struct buf *out),
+	uint32_t only)
 {
 	struct control_list *list = malloc(sizeof *list);
 
@@ -61,10 +54,11 @@ void control_list_answer(const struct overview *overview, const struct http_requ
 	const char *name, bool (*append_next)(struct control_list *, struct buf *out))
 {
 	const char *pool = http_query(request, "pool");
-	size_t only = pool ? control_list_find(overview->config, text_from(pool)) : SIZE_MAX;
+	const struct station *only = pool ? fleet_find(overview->fleet, text_from(pool)) : NULL;
 
-	if (pool && only == SIZE_MAX)
+	if (pool && !only)
 		control_refuse(request, 404, "there is no pool of that name", NULL);
 	else
-		control_list_answer_only(overview, request, name, append_next, only);
+		control_list_answer_only(
+			overview, request, name, append_next, only ? station_serial(only) : 0);
 }

@@ -10,22 +10,21 @@ struct control_list {
 	const struct overview *overview;
 	const char *name; /* static */
 	bool (*append_next)(struct control_list *, struct buf *out);
-	size_t only; /* pool; SIZE_MAX: all */
-	size_t pool; /* where it stands */
+	uint32_t only; /* serial of a station; 0: all */
+	size_t place;  /* where it stands */
 	uint16_t slot;
 	bool has_begun, has_members, has_ended;
 };
 
 /* only: as above, whatever the query says. */
 void control_list_answer_only(const struct overview *, const struct http_request *,
-	const char *name, bool (*append_next)(struct control_list *, struct buf *out), size_t only);
+	const char *name, bool (*append_next)(struct control_list *, struct buf *out),
+	uint32_t only);
 /* append_next: appends a member or none, and moves on; false: there was none any more. */
 void control_list_answer(const struct overview *, const struct http_request *, const char *name,
 	bool (*append_next)(struct control_list *, struct buf *out));
-bool control_list_wants(const struct control_list *, size_t pool);
+bool control_list_wants(const struct control_list *, const struct station *);
 /* Before each member. */
 void control_list_separate(struct control_list *, struct buf *out);
-/* The number of the pool of that name; SIZE_MAX: there is none. */
-size_t control_list_find(const struct config *, struct text name);
 
 #endif

@@ -69,19 +69,18 @@ static json_t *times_of(const struct histogram *histogram)
 		control_json_span(histogram_quantile(histogram, 0.99)));
 }
 
-static json_t *reasons_of(const struct overview *overview, size_t pool)
+static json_t *reasons_of(const struct overview *overview, const struct station *station)
 {
 	struct buf reasons;
 
 	buf_init(&reasons, REASONS_LIMIT);
-	health_append_pool_reasons(overview, pool, &reasons);
+	health_append_pool_reasons(overview, station, &reasons);
 	return control_json_lines(&reasons);
 }
 
-static json_t *pool_of(const struct overview *overview, size_t number)
+static json_t *pool_of(const struct overview *overview, const struct station *station)
 {
-	const struct config_pool *config = &overview->config->pools[number];
-	const struct station *station = overview->stations[number];
+	const struct config_pool *config = station_config(station);
 	const struct report *report = station_report(station);
 	struct pool_facts facts = station_facts(station);
 	mtime age =
@@ -91,8 +90,8 @@ static json_t *pool_of(const struct overview *overview, size_t number)
 		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"name", config->name, "queue", config->queue, "program", config->command[0],
 		"state", pool_standing_words(facts.standing), "consuming",
-		station_is_consuming(station), "ready", health_is_pool_ready(overview, number),
-		"reasons", reasons_of(overview, number), "workers", workers_of(station, &facts),
+		station_is_consuming(station), "ready", health_is_pool_ready(overview, station),
+		"reasons", reasons_of(overview, station), "workers", workers_of(station, &facts),
 		"tasks", tasks_of(&facts), "last_delivery_age_s", control_json_span(age), "totals",
 		done_of(report, &facts), "retried_by_reason", by_reason(report->retried),
 		"given_up_by_reason", by_reason(report->given_up), "task_time",
@@ -101,13 +100,13 @@ static json_t *pool_of(const struct overview *overview, size_t number)
 
 static bool append_next(struct control_list *list, struct buf *out)
 {
-	size_t i = list->pool++;
+	const struct station *station = fleet_next(list->overview->fleet, &list->place);
 
-	if (i >= list->overview->config->pool_count)
+	if (!station)
 		return false;
-	if (control_list_wants(list, i)) {
+	if (control_list_wants(list, station)) {
 		control_list_separate(list, out);
-		control_json_append(out, pool_of(list->overview, i));
+		control_json_append(out, pool_of(list->overview, station));
 	}
 	return true;
 }
@@ -118,7 +117,7 @@ void control_answer_pools(const struct overview *overview, const struct http_req
 }
 
 void control_answer_pools_only(
-	const struct overview *overview, const struct http_request *request, size_t only)
+	const struct overview *overview, const struct http_request *request, uint32_t only)
 {
 	control_list_answer_only(overview, request, "pools", append_next, only);
 }

@@ -13,8 +13,8 @@ void control_answer_ready(const struct overview *, const struct http_request *);
 void control_answer_metrics(const struct overview *, const struct http_request *);
 void control_answer_status(const struct overview *, const struct http_request *);
 void control_answer_pools(const struct overview *, const struct http_request *);
-/* only: the number of one; SIZE_MAX: all. */
-void control_answer_pools_only(const struct overview *, const struct http_request *, size_t only);
+/* only: the serial of one; 0: all. */
+void control_answer_pools_only(const struct overview *, const struct http_request *, uint32_t only);
 void control_answer_workers(const struct overview *, const struct http_request *);
 void control_answer_steer(const struct overview *, const struct http_request *);
 /* {"error": what}, and what is static words. allow: of 405. */

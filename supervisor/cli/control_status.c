@@ -64,7 +64,7 @@ void control_answer_status(const struct overview *overview, const struct http_re
 			control_json_span(clock_now() - overview->started), "phase",
 			phase_words(*overview->phase), "ready", health_is_ready(overview),
 			"reasons", reasons_of(overview), "pools",
-			(json_int_t)overview->config->pool_count, "connections",
+			(json_int_t)fleet_pools(overview->fleet), "connections",
 			connections(overview->links), "process", own_use(), "longest_turn",
 			"total_s", control_json_span(overview->pulse->longest), "computing_s",
 			control_json_span(overview->pulse->longest_computed), "log_lines_lost",

@@ -33,20 +33,20 @@ static uint32_t number_of(const struct http_request *request)
 }
 
 /* Why it was refused; NULL: it was not. */
-static const char *steer(
-	const struct overview *overview, size_t pool, const struct http_request *request)
+static const char *steer(struct station *station, const struct http_request *request)
 {
-	return station_command(overview->stations[pool], command_of(request->path),
-		number_of(request), clock_now());
+	return station_command(station, command_of(request->path), number_of(request), clock_now());
 }
 
-/* Each is asked, whatever the others say: they stop together, if at all. */
+/* Each is asked, whatever the others say: but for those that leave they stop together, if at all.
+ */
 static const char *steer_all(const struct overview *overview, const struct http_request *request)
 {
 	const char *refusal = NULL;
+	struct station *station;
 
-	for (size_t i = 0; i < overview->config->pool_count; i++) {
-		const char *one = steer(overview, i, request);
+	for (size_t i = 0; (station = fleet_next(overview->fleet, &i));) {
+		const char *one = station_is_leaving(station) ? NULL : steer(station, request);
 		refusal = refusal ? refusal : one;
 	}
 	return refusal;
@@ -62,19 +62,19 @@ static struct text name_in(const char *path)
 /* The pools, as they are now, as GET /v1/pools has them. */
 void control_answer_steer(const struct overview *overview, const struct http_request *request)
 {
-	size_t only = SIZE_MAX;
+	struct station *only = NULL;
 	const char *refusal;
 
 	if (text_starts(text_from(request->path), POOLS)) {
-		only = control_list_find(overview->config, name_in(request->path));
-		if (only == SIZE_MAX) {
+		only = fleet_find(overview->fleet, name_in(request->path));
+		if (!only) {
 			control_refuse(request, 404, "there is no pool of that name", NULL);
 			return;
 		}
 	}
-	refusal = only == SIZE_MAX ? steer_all(overview, request) : steer(overview, only, request);
+	refusal = only ? steer(only, request) : steer_all(overview, request);
 	if (refusal)
 		control_refuse(request, 409, refusal, NULL);
 	else
-		control_answer_pools_only(overview, request, only);
+		control_answer_pools_only(overview, request, only ? station_serial(only) : 0);
 }

@@ -49,44 +49,43 @@ static json_t *process_of(pid_t pid)
 		control_json_span(usage.age));
 }
 
-static json_t *worker_of(const struct overview *overview, size_t pool, uint16_t number)
+static json_t *worker_of(const struct station *station, uint16_t number)
 {
-	const struct station *station = overview->stations[pool];
 	struct slot_facts slot = station_slot(station, number);
 
 	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:i, s:I, s:o, s:o}", "pool",
-		overview->config->pools[pool].name, "slot", number, "state", state_words(&slot),
-		"life", (json_int_t)slot.life, "failures", (json_int_t)slot.failures,
-		"tasks_in_pipe", slot.tasks, "tasks_answered", (json_int_t)slot.answers, "process",
+		station_config(station)->name, "slot", number, "state", state_words(&slot), "life",
+		(json_int_t)slot.life, "failures", (json_int_t)slot.failures, "tasks_in_pipe",
+		slot.tasks, "tasks_answered", (json_int_t)slot.answers, "process",
 		process_of(station_slot_pid(station, number)), "task", task_of(&slot));
 }
 
-static bool is_past_pool(const struct control_list *list)
+static bool is_past_pool(const struct control_list *list, const struct station *station)
 {
-	return !control_list_wants(list, list->pool) ||
-	       list->slot >= station_slot_count(list->overview->stations[list->pool]);
+	return !control_list_wants(list, station) || list->slot >= station_slot_count(station);
 }
 
 /* A slot that was scaled away is no worker. */
-static bool is_wanted(const struct control_list *list)
+static bool is_wanted(const struct control_list *list, const struct station *station)
 {
-	const struct station *station = list->overview->stations[list->pool];
-
 	return station_slot(station, list->slot).state != LIFE_RETIRED;
 }
 
 static bool append_next(struct control_list *list, struct buf *out)
 {
-	if (list->pool >= list->overview->config->pool_count)
+	size_t behind = list->place;
+	const struct station *station = fleet_next(list->overview->fleet, &behind);
+
+	if (!station)
 		return false;
-	if (is_past_pool(list)) {
-		list->pool++;
+	if (is_past_pool(list, station)) {
+		list->place = behind;
 		list->slot = 0;
 		return true;
 	}
-	if (is_wanted(list)) {
+	if (is_wanted(list, station)) {
 		control_list_separate(list, out);
-		control_json_append(out, worker_of(list->overview, list->pool, list->slot));
+		control_json_append(out, worker_of(station, list->slot));
 	}
 	list->slot++;
 	return true;

@@ -24,10 +24,9 @@ static void add_connection(const struct link_facts *facts, const char *what, str
 		facts->failure);
 }
 
-static void add_pool(
-	const struct overview *overview, size_t pool, const char *prefix, struct buf *out)
+static void add_pool(const struct overview *overview, const struct station *station,
+	const char *prefix, struct buf *out)
 {
-	const struct station *station = overview->stations[pool];
 	struct pool_facts facts = station_facts(station);
 
 	if (facts.standing == POOL_IS_PAUSED)
@@ -38,25 +37,29 @@ static void add_pool(
 		add(out, prefix, "not consuming its queue");
 }
 
-void health_append_pool_reasons(const struct overview *overview, size_t pool, struct buf *out)
+void health_append_pool_reasons(
+	const struct overview *overview, const struct station *station, struct buf *out)
 {
 	if (!links_consume_facts(overview->links).is_up)
 		add(out, "", "no connection to the broker");
-	add_pool(overview, pool, "", out);
+	add_pool(overview, station, "", out);
 }
 
 void health_append_reasons(const struct overview *overview, struct buf *out)
 {
 	struct link_facts consume = links_consume_facts(overview->links),
 			  publish = links_publish_facts(overview->links);
+	struct station *station;
 
 	add_phase(overview, out);
 	add_connection(&consume, "consuming", out);
 	add_connection(&publish, "publishing", out);
-	for (size_t i = 0; i < overview->config->pool_count; i++) {
+	for (size_t i = 0; (station = fleet_next(overview->fleet, &i));) {
 		char prefix[80];
-		snprintf(prefix, sizeof prefix, "pool %s", overview->config->pools[i].name);
-		add_pool(overview, i, prefix, out);
+		if (station_is_leaving(station))
+			continue;
+		snprintf(prefix, sizeof prefix, "pool %s", station_config(station)->name);
+		add_pool(overview, station, prefix, out);
 	}
 }
 
@@ -78,11 +81,11 @@ bool health_is_ready(const struct overview *overview)
 	return is_nothing(&reasons);
 }
 
-bool health_is_pool_ready(const struct overview *overview, size_t pool)
+bool health_is_pool_ready(const struct overview *overview, const struct station *station)
 {
 	struct buf reasons;
 
 	buf_init(&reasons, REASONS_LIMIT);
-	health_append_pool_reasons(overview, pool, &reasons);
+	health_append_pool_reasons(overview, station, &reasons);
 	return is_nothing(&reasons);
 }

@@ -9,8 +9,8 @@
 /* Appends a line for each reason why not all is well; none: all is. Failure stays in out. */
 void health_append_reasons(const struct overview *, struct buf *out);
 /* The same of one pool alone, without its name. */
-void health_append_pool_reasons(const struct overview *, size_t pool, struct buf *out);
+void health_append_pool_reasons(const struct overview *, const struct station *, struct buf *out);
 bool health_is_ready(const struct overview *);
-bool health_is_pool_ready(const struct overview *, size_t pool);
+bool health_is_pool_ready(const struct overview *, const struct station *);
 
 #endif

@@ -13,19 +13,17 @@
 
 static struct station *station_of(struct links *links, uint16_t channel)
 {
-	if (channel < 1 || channel > links->count)
-		return NULL;
-	return links->stations[channel - 1];
+	return channel > 0 ? fleet_at(links->fleet, channel - 1u) : NULL;
 }
 
 /* A pool without a channel would wait in silence. */
 static void check_channels(const struct links *links, const struct connection *connection)
 {
-	if (links->count > connection_channel_max(connection))
+	if (links->fleet->count > connection_channel_max(connection))
 		log_error(
 			"the broker allows %u channels a connection, %u pools want one; the last ones "
 			"wait (raise its channel_max, or run more supervisors)",
-			connection_channel_max(connection), links->count);
+			connection_channel_max(connection), links->fleet->count);
 }
 
 static void count_up(struct link_count *count)
@@ -37,21 +35,23 @@ static void count_up(struct link_count *count)
 static void on_consume_up(void *ctx, struct connection *connection)
 {
 	struct links *links = ctx;
+	struct station *station;
 
 	count_up(&links->consumes);
 	check_channels(links, connection);
-	for (size_t i = 0; i < links->count; i++)
-		consumer_up(station_consumer(links->stations[i]), connection, clock_now());
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		consumer_up(station_consumer(station), connection, clock_now());
 }
 
 static void on_consume_down(void *ctx, bool by_error)
 {
 	struct links *links = ctx;
+	struct station *station;
 
 	(void)by_error;
 	links->consumes.is_up = false;
-	for (size_t i = 0; i < links->count; i++)
-		consumer_down(station_consumer(links->stations[i]), clock_now());
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		consumer_down(station_consumer(station), clock_now());
 }
 
 static void on_consume_event(void *ctx, const struct amqp_event *event)
@@ -80,11 +80,12 @@ static void on_consume_dropped(void *ctx, void *owner)
 static void on_publish_up(void *ctx, struct connection *connection)
 {
 	struct links *links = ctx;
+	struct station *station;
 
 	count_up(&links->publishes);
-	for (size_t i = 0; i < links->count; i++) {
-		station_set_frame_max(links->stations[i], connection_frame_max(connection));
-		publisher_up(station_publisher(links->stations[i]), connection, clock_now());
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));) {
+		station_set_frame_max(station, connection_frame_max(connection));
+		publisher_up(station_publisher(station), connection, clock_now());
 	}
 }
 
@@ -92,14 +93,15 @@ static void on_publish_down(void *ctx, bool by_error)
 {
 	struct links *links = ctx;
 	enum outbox_loss loss;
+	struct station *station;
 	size_t publishing = 0;
 
 	links->publishes.is_up = links->is_blocked = false;
-	for (size_t i = 0; i < links->count; i++)
-		publishing += publisher_is_publishing(station_publisher(links->stations[i]));
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		publishing += publisher_is_publishing(station_publisher(station));
 	loss = publisher_loss(by_error, publishing);
-	for (size_t i = 0; i < links->count; i++)
-		publisher_down(station_publisher(links->stations[i]), loss, clock_now());
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		publisher_down(station_publisher(station), loss, clock_now());
 }
 
 static void note_blocked(struct links *links, const struct amqp_event *event)

@@ -1,10 +1,10 @@
 /* The two broker connections of a supervisor and the stations behind them. Layer: cli.
  * One consumes and acks, one publishes: a broker under an alarm stops reading whoever publishes,
- * and acks must not be caught in that. Pool i has channel i + 1 on both. */
+ * and acks must not be caught in that. */
 #ifndef CLI_LINKS_H
 #define CLI_LINKS_H
 
-#include "cli/station.h"
+#include "cli/fleet.h"
 #include "io/uplink.h"
 
 struct link_count {
@@ -13,8 +13,7 @@ struct link_count {
 };
 
 struct links {
-	struct station **stations; /* borrowed until links_release */
-	uint16_t count;
+	const struct fleet *fleet; /* borrowed until links_release */
 	struct uplink_voice voice;
 	struct uplink *consume, *publish;
 	struct link_count consumes, publishes;
@@ -25,7 +24,7 @@ struct links {
 	void *ctx;
 };
 
-/* stations, count, on_closed and ctx are set by the caller before. Starts to connect; false: out of
+/* fleet, on_closed and ctx are set by the caller before. Starts to connect; false: out of
  * memory, to be released all the same. */
 bool links_open(struct links *, struct ev_loop *, const struct config *);
 /* Sends what the connections have to send; once at the end of each turn. */

@@ -104,26 +104,47 @@ static const struct metric_family *family_at(size_t i)
 							  : NULL;
 }
 
+/* Of those of one name the latest: counters that go down have begun anew. */
+static bool is_shown(const struct metrics *at, const struct fleet *fleet, struct station *station)
+{
+	struct text name = text_from(station_config(station)->name);
+
+	return fleet_find_as_of(fleet, name, at->newest) == station;
+}
+
+/* False: the family has no more pools. */
+static bool write_next_pool(struct metrics *at, const struct metric *metric)
+{
+	const struct fleet *fleet = metric->overview->fleet;
+	struct station *station = fleet_next(fleet, &at->place);
+
+	if (station && is_shown(at, fleet, station))
+		metric_write_pool(metric, station);
+	return station;
+}
+
+static void begin_family(const struct metric_family *family, struct buf *out)
+{
+	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help, family->name,
+		family->type);
+}
+
 bool metrics_next(struct metrics *at, const struct overview *overview, struct buf *out)
 {
 	const struct metric_family *family = family_at(at->family);
 	struct metric metric = {.family = family, .overview = overview, .out = out};
-	size_t count = overview->config->pool_count;
 
 	if (!family)
 		return false;
-	if (at->pool == 0)
-		buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help,
-			family->name, family->type);
-	if (family->write) {
+	if (at->family == 0)
+		at->newest = overview->fleet->serials;
+	if (at->place == 0)
+		begin_family(family, out);
+	if (family->write)
 		family->write(&metric);
-		count = 1;
-	} else {
-		metric_write_pool(&metric, at->pool);
-	}
-	if (++at->pool >= count) {
-		at->pool = 0;
-		at->family++;
-	}
+	else if (write_next_pool(at, &metric))
+		return true;
+	at->place = 0;
+	at->family++;
 	return true;
 }

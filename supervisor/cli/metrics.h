@@ -6,9 +6,11 @@
 
 #include "cli/overview.h"
 
-/* Where the writing stands; zero is the beginning. */
+/* Where the writing stands; zero is the beginning. The pools are those that are there then: one
+ * that comes later may have the name of one that was written already. */
 struct metrics {
-	size_t family, pool;
+	size_t family, place;
+	uint32_t newest; /* serial */
 };
 
 /* Appends what comes next; false: that was all before. Failure stays in out. */

@@ -11,7 +11,7 @@
 
 struct metric_pool {
 	const struct metric *metric;
-	size_t number;
+	const struct station *station;
 	const char *name; /* letters, digits, '.', '_', '-': as it is between quotes */
 	const struct report *report;
 	struct pool_facts facts;
@@ -79,8 +79,7 @@ static void write_workers(const struct metric_pool *pool)
 		[LIFE_KILLED] = "killed",
 	};
 
-	struct slot_counts counts =
-		station_slot_counts(pool->metric->overview->stations[pool->number]);
+	struct slot_counts counts = station_slot_counts(pool->station);
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		put(pool, "state", words[i],
@@ -115,7 +114,7 @@ static void write_ended(const struct metric_pool *pool)
 
 static void write_consuming(const struct metric_pool *pool)
 {
-	put_one(pool, station_is_consuming(pool->metric->overview->stations[pool->number]));
+	put_one(pool, station_is_consuming(pool->station));
 }
 
 static void write_paused(const struct metric_pool *pool)
@@ -287,12 +286,11 @@ const struct metric_family metric_pool_families[] = {
 
 const size_t metric_pool_family_count = sizeof metric_pool_families / sizeof *metric_pool_families;
 
-void metric_write_pool(const struct metric *metric, size_t number)
+void metric_write_pool(const struct metric *metric, const struct station *station)
 {
-	const struct station *station = metric->overview->stations[number];
 	struct metric_pool pool = {.metric = metric,
-		.number = number,
-		.name = metric->overview->config->pools[number].name,
+		.station = station,
+		.name = station_config(station)->name,
 		.report = station_report(station),
 		.facts = station_facts(station)};
 

@@ -29,6 +29,6 @@ void metric_sample(const struct metric *, const char *labels, uint64_t value);
 /* In seconds. */
 void metric_span(const struct metric *, const char *labels, mtime span);
 /* Of one pool, all that the family has. */
-void metric_write_pool(const struct metric *, size_t pool);
+void metric_write_pool(const struct metric *, const struct station *);
 
 #endif

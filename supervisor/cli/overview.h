@@ -21,8 +21,8 @@ enum phase {
 };
 
 struct overview {
-	const struct config *config;
-	struct station *const *stations; /* config->pool_count of them */
+	const struct config *config; /* but for its pools: those are the fleet's */
+	const struct fleet *fleet;
 	const struct links *links;
 	const struct pulse *pulse;
 	const enum phase *phase;

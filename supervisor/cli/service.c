@@ -33,11 +33,14 @@ static void add_reasons(struct buf *out, struct text reasons)
 
 static void add_strength(struct buf *out, const struct overview *overview)
 {
-	size_t pools = overview->config->pool_count;
+	size_t pools = fleet_pools(overview->fleet);
 	unsigned ready = 0, wanted = 0;
+	struct station *station;
 
-	for (size_t i = 0; i < pools; i++) {
-		struct pool_facts facts = station_facts(overview->stations[i]);
+	for (size_t i = 0; (station = fleet_next(overview->fleet, &i));) {
+		struct pool_facts facts = station_facts(station);
+		if (station_is_leaving(station))
+			continue;
 		ready += facts.ready;
 		wanted += facts.wanted;
 	}
@@ -53,9 +56,10 @@ static void add_rest(struct buf *out, const struct overview *overview)
 #undef X
 	};
 	unsigned unsettled = 0;
+	struct station *station;
 
-	for (size_t i = 0; i < overview->config->pool_count; i++)
-		unsettled += station_facts(overview->stations[i]).unacked;
+	for (size_t i = 0; (station = fleet_next(overview->fleet, &i));)
+		unsettled += station_facts(station).unacked;
 	buf_printf(out, "%s: %u task%s in hand", phases[*overview->phase], unsettled,
 		unsettled == 1 ? "" : "s");
 }

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 struct station {
-	const struct config_pool *config; /* borrowed */
+	uint16_t place;
+	uint32_t serial;
+	bool is_leaving;
+	struct config_pool config; /* owned */
 	struct pool_config pool_config;
 	struct crew_config crew_config;
 	struct consumer_config consumer_config;
@@ -82,7 +85,7 @@ static bool do_room(void *io, uint16_t slots)
 
 static struct log_origin pool_origin(const struct station *station)
 {
-	return (struct log_origin){.pool = station->config->name, .slot = -1};
+	return (struct log_origin){.pool = station->config.name, .slot = -1};
 }
 
 static void do_tell(void *io, const struct notice *notice)
@@ -112,11 +115,29 @@ static void on_note(void *ctx, enum log_level level, const char *words)
 {
 	struct station *station = ctx;
 
-	log_line(
-		level, (struct log_origin){.pool = station->config->name, .slot = -1}, "%s", words);
+	log_line(level, (struct log_origin){.pool = station->config.name, .slot = -1}, "%s", words);
 }
 
 /* ---------- life ---------- */
+
+/* From .config, which is there. */
+static void set_up(struct station *station)
+{
+	const struct config_pool *config = &station->config;
+	uint32_t seed = (uint32_t)getpid() * 2654435761u + station->place;
+	bool has_dead_letters = station_dead_letter(config).len > 0;
+
+	station->notes = (struct notes){on_note, station};
+	station->report = (struct report){.pool = config->name,
+		.command = config->command[0],
+		.queue = config->queue,
+		.dead_letters = has_dead_letters ? config->retry.dead_letter : NULL,
+		.workers = (uint16_t)config->workers};
+	station->pool_config = station_pool_config(config);
+	station->crew_config = station_crew_config(config);
+	station->consumer_config = station_consumer_config(config, station->place, seed);
+	station->publisher_config = station_publisher_config(config, station->place, ~seed);
+}
 
 static bool make_parts(struct station *station, const struct station_tools *tools, mtime now)
 {
@@ -134,31 +155,24 @@ static bool make_parts(struct station *station, const struct station_tools *tool
 	return true;
 }
 
-struct station *station_new(const struct station_tools *tools, const struct config_pool *config,
-	uint16_t number, mtime now)
+struct station *station_new(const struct station_tools *tools, struct config_pool *config,
+	uint16_t place, uint32_t serial, mtime now)
 {
 	struct station *station = calloc(1, sizeof *station);
-	uint32_t seed = (uint32_t)getpid() * 2654435761u + number;
-	bool has_dead_letters = station_dead_letter(config).len > 0;
 
 	if (!station)
 		return NULL;
-	station->config = config;
-	station->notes = (struct notes){on_note, station};
-	station->report = (struct report){.pool = config->name,
-		.command = config->command[0],
-		.queue = config->queue,
-		.dead_letters = has_dead_letters ? config->retry.dead_letter : NULL,
-		.workers = (uint16_t)config->workers};
-	station->pool_config = station_pool_config(config);
-	station->crew_config = station_crew_config(config);
-	station->consumer_config = station_consumer_config(config, number, seed);
-	station->publisher_config = station_publisher_config(config, number, ~seed);
-	station_warn_of_limits(config);
+	station->place = place;
+	station->serial = serial;
+	station->config = *config;
+	set_up(station);
 	if (!make_parts(station, tools, now)) {
+		station->config = (struct config_pool){0}; /* the caller's, still */
 		station_free(station);
 		return NULL;
 	}
+	*config = (struct config_pool){0};
+	station_warn_of_limits(&station->config);
 	return station;
 }
 
@@ -170,7 +184,23 @@ void station_free(struct station *station)
 	pool_free(station->pool);
 	publisher_free(station->publisher);
 	consumer_free(station->consumer);
+	config_pool_release(&station->config);
 	free(station);
+}
+
+uint16_t station_place(const struct station *station)
+{
+	return station->place;
+}
+
+uint32_t station_serial(const struct station *station)
+{
+	return station->serial;
+}
+
+const struct config_pool *station_config(const struct station *station)
+{
+	return &station->config;
 }
 
 struct consumer *station_consumer(struct station *station)
@@ -196,6 +226,17 @@ const char *station_command(
 	station->refusal = NULL;
 	pool_step(station->pool, now, &event);
 	return station->refusal;
+}
+
+void station_leave(struct station *station, mtime now)
+{
+	station->is_leaving = true;
+	station_command(station, COMMAND_DRAIN, 0, now);
+}
+
+bool station_is_leaving(const struct station *station)
+{
+	return station->is_leaving;
 }
 
 void station_turn(struct station *station, mtime now, uint64_t wall_s)

@@ -24,12 +24,19 @@ struct station_tools {
 	struct rlimit descriptors; /* what a worker may have */
 };
 
-/* number: from 0; its channels have number + 1. config is borrowed until station_free. NULL: out of
- * memory. */
-struct station *station_new(
-	const struct station_tools *, const struct config_pool *config, uint16_t number, mtime now);
+/* place: from 0; its channels have place + 1. serial: no other station has it. config moves in.
+ * NULL: out of memory, and config is as it was. */
+struct station *station_new(const struct station_tools *, struct config_pool *config,
+	uint16_t place, uint32_t serial, mtime now);
 /* Kills what still lives. */
 void station_free(struct station *);
+
+uint16_t station_place(const struct station *);
+uint32_t station_serial(const struct station *);
+const struct config_pool *station_config(const struct station *);
+/* It is not wanted any more: it drains, for as long as that takes, and is to be freed then. */
+void station_leave(struct station *, mtime now);
+bool station_is_leaving(const struct station *);
 
 struct consumer *station_consumer(struct station *);
 struct publisher *station_publisher(struct station *);

@@ -28,9 +28,9 @@
 #define FORCE_LIMIT (3 * MTIME_SECOND)
 
 struct supervisor {
-	const struct config *config; /* borrowed */
-	struct station_tools tools;  /* its members are owned, but for the loop */
-	struct station **stations;   /* owned, config->pool_count */
+	struct config *config;      /* borrowed; its pools are the fleet's */
+	struct station_tools tools; /* its members are owned, but for the loop */
+	struct fleet fleet;
 	struct links links;
 	enum phase phase;
 	struct pulse pulse;
@@ -48,8 +48,10 @@ struct supervisor {
 
 static void command_all(struct supervisor *supervisor, enum command command)
 {
-	for (size_t i = 0; i < supervisor->config->pool_count; i++)
-		station_command(supervisor->stations[i], command, 0, clock_now());
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(&supervisor->fleet, &i));)
+		station_command(station, command, 0, clock_now());
 }
 
 static void arm_stop_limit(struct supervisor *supervisor, mtime span)
@@ -110,8 +112,10 @@ static void on_stop_limit(struct ev_loop *loop, struct ev_timer *timer, int even
 
 static void say_standing(const struct supervisor *supervisor)
 {
-	for (size_t i = 0; i < supervisor->config->pool_count; i++)
-		standing_say(supervisor->stations[i], clock_now());
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(&supervisor->fleet, &i));)
+		standing_say(station, clock_now());
 }
 
 /* SIGCONT comes as well when somebody has stopped this process and lets it go on. */
@@ -137,8 +141,10 @@ static void on_signal(void *ctx, int number, enum signal_use use)
 
 static bool is_every_station_quiet(const struct supervisor *supervisor)
 {
-	for (size_t i = 0; i < supervisor->config->pool_count; i++)
-		if (!station_is_quiet(supervisor->stations[i]))
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(&supervisor->fleet, &i));)
+		if (!station_is_quiet(station))
 			return false;
 	return true;
 }
@@ -165,9 +171,10 @@ static void arm_deadline(struct supervisor *supervisor)
 {
 	struct ev_loop *loop = supervisor->tools.loop;
 	mtime deadline = MTIME_NEVER;
+	struct station *station;
 
-	for (size_t i = 0; i < supervisor->config->pool_count; i++)
-		deadline = mtime_min(deadline, station_deadline(supervisor->stations[i]));
+	for (size_t i = 0; (station = fleet_next(&supervisor->fleet, &i));)
+		deadline = mtime_min(deadline, station_deadline(station));
 	if (deadline == MTIME_NEVER)
 		ev_timer_stop(loop, &supervisor->deadline);
 	else
@@ -179,11 +186,12 @@ static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int ev
 	struct supervisor *supervisor = watcher->data;
 	uint64_t wall_s = clock_wall_s();
 	mtime now = clock_now();
+	struct station *station;
 
 	(void)loop;
 	(void)events;
-	for (size_t i = 0; i < supervisor->config->pool_count; i++)
-		station_turn(supervisor->stations[i], now, wall_s);
+	for (size_t i = 0; (station = fleet_next(&supervisor->fleet, &i));)
+		station_turn(station, now, wall_s);
 	leave_when_quiet(supervisor);
 	links_flush(&supervisor->links);
 	service_turn(&supervisor->service);
@@ -286,21 +294,14 @@ static void stop_watchers(struct supervisor *supervisor)
 
 static bool open_stations(struct supervisor *supervisor)
 {
-	const struct config *config = supervisor->config;
+	struct config *config = supervisor->config;
 
-	supervisor->stations = calloc(config->pool_count, sizeof *supervisor->stations);
-	if (!supervisor->stations)
-		return false;
-	for (size_t i = 0; i < config->pool_count; i++) {
-		supervisor->stations[i] = station_new(
-			&supervisor->tools, &config->pools[i], (uint16_t)i, clock_now());
-		if (!supervisor->stations[i])
+	for (size_t i = 0; i < config->pool_count; i++)
+		if (!fleet_add(
+			    &supervisor->fleet, &supervisor->tools, &config->pools[i], clock_now()))
 			return false;
-	}
-	supervisor->links = (struct links){.stations = supervisor->stations,
-		.count = (uint16_t)config->pool_count,
-		.on_closed = on_closed,
-		.ctx = supervisor};
+	supervisor->links = (struct links){
+		.fleet = &supervisor->fleet, .on_closed = on_closed, .ctx = supervisor};
 	return links_open(&supervisor->links, supervisor->tools.loop, config);
 }
 
@@ -308,7 +309,7 @@ static bool open_stations(struct supervisor *supervisor)
 static void open_to_view(struct supervisor *supervisor)
 {
 	supervisor->overview = (struct overview){.config = supervisor->config,
-		.stations = supervisor->stations,
+		.fleet = &supervisor->fleet,
 		.links = &supervisor->links,
 		.pulse = &supervisor->pulse,
 		.phase = &supervisor->phase,
@@ -325,9 +326,7 @@ static void close_all(struct supervisor *supervisor)
 	service_close(&supervisor->service);
 	control_free(supervisor->control);
 	links_release(&supervisor->links);
-	for (size_t i = 0; supervisor->stations && i < supervisor->config->pool_count; i++)
-		station_free(supervisor->stations[i]);
-	free(supervisor->stations);
+	fleet_release(&supervisor->fleet);
 	strays_free(tools->strays);
 	reaper_free(tools->reaper);
 	if (tools->guard)
@@ -337,8 +336,10 @@ static void close_all(struct supervisor *supervisor)
 
 static bool was_forced(const struct supervisor *supervisor)
 {
-	for (size_t i = 0; i < supervisor->config->pool_count; i++)
-		if (station_was_forced(supervisor->stations[i]))
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(&supervisor->fleet, &i));)
+		if (station_was_forced(station))
 			return true;
 	return false;
 }
@@ -346,9 +347,10 @@ static bool was_forced(const struct supervisor *supervisor)
 static void say_goodbye(const struct supervisor *supervisor, bool is_settled)
 {
 	const struct pulse *pulse = &supervisor->pulse;
+	struct station *station;
 
-	for (size_t i = 0; i < supervisor->config->pool_count; i++)
-		station_say_goodbye(supervisor->stations[i]);
+	for (size_t i = 0; (station = fleet_next(&supervisor->fleet, &i));)
+		station_say_goodbye(station);
 	log_info("longest turn of the loop: %.1f ms, %.1f ms of it computing",
 		(double)pulse->longest / MTIME_MS, (double)pulse->longest_computed / MTIME_MS);
 	if (is_settled)
@@ -358,7 +360,7 @@ static void say_goodbye(const struct supervisor *supervisor, bool is_settled)
 			"stopped before everything was settled; the broker delivers the rest again");
 }
 
-int supervisor_run(const struct config *config)
+int supervisor_run(struct config *config)
 {
 	struct supervisor supervisor = {.config = config};
 	int exit_code = EX_SOFTWARE;

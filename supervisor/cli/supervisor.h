@@ -5,8 +5,8 @@
 
 #include "config/config.h"
 
-/* Runs until drained or forced. config is borrowed. Returns an exit code of sysexits (0 drained, 75
- * forced before drained, 70 internal: it could not start, and said why). */
-int supervisor_run(const struct config *config);
+/* Runs until drained or forced. config is borrowed, its pools move in. Returns an exit code of
+ * sysexits (0 drained, 75 forced before drained, 70 internal: it could not start, and said why). */
+int supervisor_run(struct config *config);
 
 #endif

@@ -260,12 +260,17 @@ static void release_values(enum setting_scope scope, void *base)
 		value_release(setting, base);
 }
 
+void config_pool_release(struct config_pool *pool)
+{
+	release_values(SETTING_POOL, pool);
+}
+
 void config_free(struct config *config)
 {
 	if (!config)
 		return;
 	for (size_t i = 0; i < config->pool_count; i++)
-		release_values(SETTING_POOL, &config->pools[i]);
+		config_pool_release(&config->pools[i]);
 	release_values(SETTING_ROOT, config);
 	free(config->pools);
 	broker_urls_free(config->hosts, config->host_count);

@@ -42,6 +42,8 @@ struct config_flags {
 enum rc config_load(const struct config_flags *, char *const *environment, struct config **ret,
 	struct buf *problems) MUST_CHECK;
 void config_free(struct config *);
+/* What a pool owns; one that was moved out is zeroed, and may be released, too. */
+void config_pool_release(struct config_pool *);
 /* The broker's addresses alone, for commands that have no pools: from flag (--broker: one address
  * or several with commas between; NULL: not given), else from the environment, else the default.
  * RC_OK: *ret is an array for broker_urls_free. Codes and problems as config_load. */

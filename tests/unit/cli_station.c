@@ -50,8 +50,8 @@ static int be_worker(void)
 
 struct rig {
 	struct station_tools tools;
-	char *command[3];
-	struct config_pool config;
+	struct config_pool config; /* moved into the station */
+	char **command;            /* that one's */
 	struct station *station;
 	ev_timer deadline;
 	uint16_t least; /* so many are ready after each turn */
@@ -139,12 +139,20 @@ static void command(struct rig *rig, enum command what, uint32_t number)
 	station_turn(rig->station, clock_now(), 0);
 }
 
+/* As a configuration has them. */
+static char **words(const char *program)
+{
+	char **command = calloc(3, sizeof *command);
+	command[0] = strdup(program);
+	command[1] = strdup("worker");
+	return command;
+}
+
 static void open_rig(struct rig *rig, uint16_t workers)
 {
-	static char name[] = "pool", queue[] = "queue", dead[] = "queue.dead";
-	*rig = (struct rig){.command = {strdup(unit_own_path()), strdup("worker")}};
-	rig->config = (struct config_pool){.name = name,
-		.queue = queue,
+	*rig = (struct rig){.command = words(unit_own_path())};
+	rig->config = (struct config_pool){.name = strdup("pool"),
+		.queue = strdup("queue"),
 		.command = rig->command,
 		.workers = workers,
 		.pipe_wait = 5 * MTIME_MS,
@@ -155,12 +163,12 @@ static void open_rig(struct rig *rig, uint16_t workers)
 			.hard = MTIME_NEVER,
 			.boot = MTIME_MINUTE,
 			.grace = MTIME_MINUTE},
-		.retry = {.attempts = 1, .dead_letter = dead}};
+		.retry = {.attempts = 1, .dead_letter = strdup("queue.dead")}};
 	rig->log = memfd_create("log", MFD_CLOEXEC);
 	log_setup(rig->log, LOG_INFO, LOG_TEXT, false);
 	start_tools(&rig->tools);
 	ev_timer_init(&rig->deadline, on_deadline, 0, 0);
-	rig->station = station_new(&rig->tools, &rig->config, 0, clock_now());
+	rig->station = station_new(&rig->tools, &rig->config, 0, 1, clock_now());
 	ck_assert_ptr_nonnull(rig->station);
 	station_turn(rig->station, clock_now(), 0);
 	await_ready(rig, workers);
@@ -179,8 +187,6 @@ static void close_rig(struct rig *rig)
 	ev_loop_destroy(tools->loop);
 	log_setup(2, LOG_INFO, LOG_TEXT, false);
 	close(rig->log);
-	free(rig->command[0]);
-	free(rig->command[1]);
 }
 
 static int open_descriptors(void)
