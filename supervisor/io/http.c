@@ -1,40 +1,18 @@
-#include "io/http.h"
+#include "io/http_inside.h"
 
-#include "base/list.h"
 #include "io/clock.h"
 #include "io/loop.h"
 
 #include <assert.h>
-#include <microhttpd.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LISTENERS_MAX 2
 /* One part of the time is HTTP's. */
 #define SHARE 20 /* so that a flood of requests costs messages little */
-
-/* Place: in the free ones, or in those that wait, the one that waits for longest first. */
-struct client {
-	struct link place;
-	int fd; /* the library's */
-	mtime since;
-};
-
-struct http {
-	struct ev_loop *loop;
-	http_handler *handler;
-	void *ctx;
-	struct MHD_Daemon *daemon;
-	struct ev_io work; /* the library's epoll descriptor */
-	struct ev_io listeners[LISTENERS_MAX];
-	size_t listener_count;
-	struct ev_timer timer; /* the end of a rest, or of somebody's time */
-	bool rests;
-	struct link free, waiting;
-	struct client *arriving; /* while the library is told of it */
-	struct client clients[HTTP_CLIENTS];
-};
+/* At the end, whoever does not take his answer is looked at again. */
+#define FINISH_LOOK_MS 5
 
 /* ---------- connections and their time ---------- */
 
@@ -72,13 +50,16 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
 static void on_answered(void *ctx, struct MHD_Connection *connection, void **request,
 	enum MHD_RequestTerminationCode code)
 {
+	struct http *http = ctx;
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	(void)request;
 	(void)code;
+	if (*request)
+		http->in_answer--;
+	*request = NULL;
 	if (info && info->socket_context)
-		begin_wait(ctx, info->socket_context);
+		begin_wait(http, info->socket_context);
 }
 
 /* For how long one may wait: where others wait for its place, not long. */
@@ -145,6 +126,10 @@ static mtime time_until_next(const struct http *http)
 
 	if (client)
 		span = client->since + patience_of(http) - clock_now();
+	if (!list_is_empty(&http->asleep))
+		span = mtime_min(span, HTTP_LOOK);
+	if (http->has_woken)
+		span = 0;
 	if (MHD_get_timeout(http->daemon, &ms) == MHD_YES && (mtime)ms * MTIME_MS < span)
 		span = (mtime)ms * MTIME_MS;
 	return span;
@@ -162,6 +147,14 @@ static void watch(struct http *http)
 		loop_start_timer(http->loop, &http->timer, span);
 }
 
+/* The library itself does not make its descriptor readable for those that go on. */
+void http_work_soon(struct http *http)
+{
+	http->has_woken = true;
+	if (!http->rests)
+		loop_start_timer(http->loop, &http->timer, 0);
+}
+
 /* What it was at for so long it leaves alone for so many times as long. */
 static void rest(struct http *http, mtime took)
 {
@@ -177,6 +170,8 @@ static void work(struct http *http)
 	for (size_t i = 0; i < http->listener_count; i++)
 		accept_from(http, i);
 	end_overdue(http);
+	http_wake(http);
+	http->has_woken = false;
 	MHD_run(http->daemon);
 	rest(http, clock_now() - begun);
 }
@@ -209,17 +204,19 @@ static bool is_local(struct MHD_Connection *connection)
 	return info && info->client_addr && info->client_addr->sa_family == AF_UNIX;
 }
 
-/* The library's: a request's headers are there. It is answered at once; a body is never read. */
+/* The library's: a request's headers are there. It is answered at once; a body is never read. Only
+ * that it is set, *request tells. */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
 	struct http *http = ctx;
-	struct http_request asked = {connection, method, url, is_local(connection)};
+	struct http_request asked = {connection, http, method, url, is_local(connection)};
 
 	(void)version;
 	(void)body;
 	(void)body_len;
-	(void)request;
+	*request = http;
+	http->in_answer++;
 	http->handler(http->ctx, &asked);
 	return MHD_YES;
 }
@@ -229,8 +226,7 @@ const char *http_query(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* Without memory for an answer the library closes the connection, which is one. */
-static void queue(const struct http_request *request, unsigned status, const char *type,
+void http_queue(const struct http_request *request, unsigned status, const char *type,
 	const char *allow, struct MHD_Response *response)
 {
 	if (!response)
@@ -251,73 +247,19 @@ void http_answer(const struct http_request *request, unsigned status, const char
 
 	if (body.len > 0) /* copied by the library; its signature is older than const */
 		memcpy(&bytes, &body.ptr, sizeof bytes);
-	queue(request, status, type, allow,
+	http_queue(request, status, type, allow,
 		MHD_create_response_from_buffer(body.len, bytes, MHD_RESPMEM_MUST_COPY));
-}
-
-struct stream {
-	const struct http_pieces *pieces;
-	void *ctx;
-	struct buf made; /* and not sent yet */
-	bool is_over;
-};
-
-/* The library's: up to room bytes more. */
-static ssize_t on_room(void *ctx, uint64_t position, char *bytes, size_t room)
-{
-	struct stream *stream = ctx;
-	size_t len;
-
-	(void)position;
-	while (!stream->is_over && buf_len(&stream->made) < room)
-		stream->is_over = !stream->pieces->next(stream->ctx, &stream->made);
-	if (stream->made.failed)
-		return MHD_CONTENT_READER_END_WITH_ERROR;
-	len = buf_len(&stream->made) < room ? buf_len(&stream->made) : room;
-	if (len == 0)
-		return MHD_CONTENT_READER_END_OF_STREAM;
-	memcpy(bytes, buf_text(&stream->made).ptr, len);
-	buf_consume(&stream->made, len);
-	return (ssize_t)len;
-}
-
-static void on_stream_end(void *ctx)
-{
-	struct stream *stream = ctx;
-
-	stream->pieces->end(stream->ctx);
-	buf_release(&stream->made);
-	free(stream);
-}
-
-void http_answer_in_pieces(const struct http_request *request, const char *type,
-	const struct http_pieces *pieces, void *ctx)
-{
-	struct stream *stream = malloc(sizeof *stream);
-	struct MHD_Response *response = NULL;
-
-	if (stream) {
-		*stream = (struct stream){.pieces = pieces, .ctx = ctx};
-		buf_init(&stream->made, SIZE_MAX);
-		response = MHD_create_response_from_callback(
-			MHD_SIZE_UNKNOWN, HTTP_PIECE, on_room, stream, on_stream_end);
-	}
-	if (!response) {
-		pieces->end(ctx);
-		free(stream);
-	}
-	queue(request, MHD_HTTP_OK, type, NULL, response);
 }
 
 /* ---------- life ---------- */
 
 static struct MHD_Daemon *start_library(struct http *http)
 {
-	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request,
-		http, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CLIENTS, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, on_answered, http,
-		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME,
+		0, NULL, NULL, on_request, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HTTP_MEMORY, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CLIENTS,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
+		on_answered, http, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
 struct http *http_new(struct ev_loop *loop, http_handler *handler, void *ctx)
@@ -332,6 +274,7 @@ struct http *http_new(struct ev_loop *loop, http_handler *handler, void *ctx)
 	http->ctx = ctx;
 	list_init(&http->free);
 	list_init(&http->waiting);
+	list_init(&http->asleep);
 	for (size_t i = 0; i < HTTP_CLIENTS; i++)
 		list_append(&http->free, &http->clients[i].place);
 	http->daemon = start_library(http);
@@ -361,11 +304,28 @@ void http_listen(struct http *http, int fd)
 		ev_io_start(http->loop, io);
 }
 
+void http_finish(struct http *http, mtime span)
+{
+	struct pollfd work = {.fd = http->work.fd, .events = POLLIN};
+	mtime end = clock_now() + span;
+
+	stop_watching(http);
+	http->is_ending = true;
+	while (http->in_answer > 0 && clock_now() < end) {
+		http_wake(http);
+		MHD_run(http->daemon);
+		if (http->in_answer > 0)
+			poll(&work, 1, FINISH_LOOK_MS);
+	}
+}
+
+/* The library wants nobody to be asleep at its end. */
 void http_free(struct http *http)
 {
 	if (!http)
 		return;
 	stop_watching(http);
+	http_wake(http);
 	MHD_stop_daemon(http->daemon);
 	free(http);
 }

@@ -19,12 +19,18 @@
 /* Bytes of a request's line and headers, and of what is sent of an answer in one turn. */
 #define HTTP_MEMORY (16 * 1024)
 #define HTTP_PIECE  8192
+/* Answers at once that may wait for more to be there (http_pieces.waits): each keeps its place. */
+#define HTTP_FOLLOWERS 8
+/* How often, at least, one that waits is asked again, and looked at whether somebody still listens.
+ */
+#define HTTP_LOOK MTIME_SECOND
 
 struct http;
 
 /* Borrowed for the call. */
 struct http_request {
 	struct MHD_Connection *connection; /* http.c's own */
+	struct http *http;
 	const char *method, *path;
 	bool is_local; /* it came by a Unix socket: who asks has our rights */
 };
@@ -37,10 +43,15 @@ struct http_pieces {
 	/* Appends the next piece, of some kilobytes at most; false: there is none any more. */
 	bool (*next)(void *ctx, struct buf *out);
 	void (*end)(void *ctx); /* after the last one, or before, when nobody wants more */
+	/* True: there is nothing now, and there may be later. NULL: there always is. */
+	bool (*waits)(void *ctx);
 };
 
 /* NULL: no memory, or the kernel refuses what it needs. */
 struct http *http_new(struct ev_loop *, http_handler *, void *ctx);
+/* Whoever waits for more hears that there is none, and what is being answered is sent; for at most
+ * span. Nothing is accepted, and afterwards only http_free makes sense. */
+void http_finish(struct http *, mtime span);
 /* Ends all connections; the listeners are their owners'. */
 void http_free(struct http *);
 /* fd: of a listener that lives until http_free; at most two. */
@@ -54,5 +65,10 @@ void http_answer(const struct http_request *, unsigned status, const char *type,
 /* Status 200; ctx moves in. */
 void http_answer_in_pieces(
 	const struct http_request *, const char *type, const struct http_pieces *, void *ctx);
+/* There may be more now for those who wait. Costs nothing where nobody does; callable from anywhere
+ * in the loop. */
+void http_wake(struct http *);
+/* There is no place for one more answer with .waits: such a request is to be refused. */
+bool http_is_crowded(const struct http_request *);
 
 #endif

@@ -44,6 +44,17 @@ static void end_lines(void *ctx)
 
 static const struct http_pieces pieces = {.next = next_line, .end = end_lines};
 
+/* What there is to follow: so many lines so far. */
+static unsigned said_lines;
+
+static bool waits_for_line(void *ctx)
+{
+	return ((struct lines *)ctx)->at == said_lines;
+}
+
+static const struct http_pieces followed = {
+	.next = next_line, .end = end_lines, .waits = waits_for_line};
+
 static void on_request(void *ctx, const struct http_request *request)
 {
 	(void)ctx;
@@ -52,6 +63,15 @@ static void on_request(void *ctx, const struct http_request *request)
 	if (strcmp(request->path, "/long") == 0) {
 		http_answer_in_pieces(
 			request, "text/plain", &pieces, calloc(1, sizeof(struct lines)));
+		return;
+	}
+	if (strcmp(request->path, "/follow") == 0 && http_is_crowded(request)) {
+		http_answer(request, 503, "text/plain", TEXT("crowded"), NULL);
+		return;
+	}
+	if (strcmp(request->path, "/follow") == 0) {
+		http_answer_in_pieces(
+			request, "text/plain", &followed, calloc(1, sizeof(struct lines)));
 		return;
 	}
 	const char *query = http_query(request, "q");
@@ -138,6 +158,31 @@ static int hear(int fd)
 	answer[len] = '\0';
 	int status = 0;
 	return sscanf(answer, "HTTP/1.%*d %d ", &status) == 1 ? status : 0;
+}
+
+/* Turns the loop until that was received. */
+static void hear_words(int fd, const char *needle)
+{
+	struct ev_timer tick;
+	mtime end = clock_now() + LIMIT;
+	size_t len = 0;
+	ev_timer_init(&tick, on_tick, 0.001, 0.001);
+	ev_timer_start(loop, &tick);
+	for (answer[0] = '\0'; !strstr(answer, needle); answer[len] = '\0') {
+		ck_assert_int_lt(clock_now(), end);
+		ssize_t got = recv(fd, answer + len, ROOM - 1 - len, 0);
+		ck_assert_int_ne(got, 0);
+		len += got > 0 ? (size_t)got : 0;
+		ev_run(loop, EVRUN_ONCE);
+	}
+	ev_timer_stop(loop, &tick);
+}
+
+static int follow(void)
+{
+	int fd = client();
+	ck_assert(say(fd, "GET /follow HTTP/1.0\r\n\r\n", 24));
+	return fd;
 }
 
 static int ask(const char *request)
@@ -259,6 +304,77 @@ START_TEST(nobody_is_left_when_it_goes)
 }
 END_TEST
 
+START_TEST(who_follows_is_told_when_there_is_more)
+{
+	said_lines = 1;
+	int fd = follow(), other = follow();
+	hear_words(fd, "line 0\n");
+	hear_words(other, "line 0\n");
+	for (said_lines = 2; said_lines < 5; said_lines++) {
+		char line[32];
+		snprintf(line, sizeof line, "line %u\n", said_lines - 1);
+		http_wake(http);
+		hear_words(fd, line);
+		hear_words(other, line);
+	}
+	close(fd);
+	close(other);
+}
+END_TEST
+
+/* Nobody wakes those whose peer has gone, and yet they do not stay. */
+START_TEST(who_has_gone_is_forgotten)
+{
+	int fds[HTTP_FOLLOWERS];
+	mtime end = clock_now() + LIMIT;
+	said_lines = 1;
+	for (int i = 0; i < HTTP_FOLLOWERS; i++) {
+		fds[i] = follow();
+		hear_words(fds[i], "line 0\n");
+	}
+	ck_assert_int_eq(ask("GET /follow HTTP/1.0\r\n\r\n"), 503);
+	for (int i = 0; i < HTTP_FOLLOWERS; i++)
+		close(fds[i]);
+	while (ended < HTTP_FOLLOWERS) {
+		ck_assert_int_lt(clock_now(), end);
+		ev_run(loop, EVRUN_ONCE);
+	}
+	int again = follow();
+	hear_words(again, "line 0\n");
+	close(again);
+}
+END_TEST
+
+/* Half-closed is not gone: it still reads. */
+START_TEST(who_only_listens_is_there)
+{
+	said_lines = 1;
+	int fd = follow();
+	ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+	hear_words(fd, "line 0\n");
+	said_lines = 2;
+	http_wake(http);
+	hear_words(fd, "line 1\n");
+	close(fd);
+}
+END_TEST
+
+START_TEST(the_end_is_told)
+{
+	said_lines = 1;
+	int fd = client();
+	ck_assert(say(fd, "GET /follow HTTP/1.1\r\nHost: x\r\n\r\n", 33));
+	hear_words(fd, "line 0\n");
+	said_lines = 3;
+	http_finish(http, LIMIT);
+	ck_assert_uint_eq(ended, 1);
+	hear_words(fd, "line 1\nline 2\n");
+	if (!strstr(answer, "\r\n0\r\n\r\n"))
+		hear_words(fd, "0\r\n\r\n");
+	close(fd);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("io_http");
@@ -266,7 +382,9 @@ static Suite *suite(void)
 	static const TTest *const *const tests[] = {&a_question_is_answered,
 		&a_body_is_not_waited_for, &a_long_answer_comes_whole,
 		&who_does_not_read_is_left_behind, &too_much_is_refused,
-		&halves_do_not_keep_a_place, &a_flood_leaves_time, &nobody_is_left_when_it_goes};
+		&halves_do_not_keep_a_place, &a_flood_leaves_time, &nobody_is_left_when_it_goes,
+		&who_follows_is_told_when_there_is_more, &who_has_gone_is_forgotten,
+		&who_only_listens_is_there, &the_end_is_told};
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
