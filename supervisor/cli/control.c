@@ -10,6 +10,8 @@
 
 /* Whoever deploys starts the new one before the old one has left. */
 #define LOOK_AGAIN (5 * MTIME_SECOND)
+/* At our end, for those who are being answered. */
+#define LAST_ANSWERS (200 * MTIME_MS)
 
 struct control {
 	struct ev_loop *loop;
@@ -157,6 +159,12 @@ struct control *control_new(struct ev_loop *loop, const struct overview *overvie
 	open_remote(control);
 	look_again_later(control);
 	return control;
+}
+
+void control_finish(struct control *control)
+{
+	if (control)
+		http_finish(control->http, LAST_ANSWERS);
 }
 
 void control_free(struct control *control)

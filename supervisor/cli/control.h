@@ -10,6 +10,9 @@ struct control;
 
 /* overview is borrowed until control_free. NULL: it was said why. */
 struct control *control_new(struct ev_loop *, const struct overview *);
+/* Those who wait for our end hear of it, and what else is being answered is sent; within moments.
+ * NULL is legal. */
+void control_finish(struct control *);
 void control_free(struct control *);
 
 #endif

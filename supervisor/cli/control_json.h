@@ -9,6 +9,8 @@
 #include <jansson.h>
 
 #define CONTROL_JSON_TYPE "application/json"
+/* A document on each line. */
+#define CONTROL_LINES_TYPE "application/x-ndjson"
 
 /* Moves in: appended on one line, and freed. */
 void control_json_append(struct buf *, json_t *);

@@ -25,6 +25,7 @@ static const struct route {
 	{"GET", "/v1/status", false, control_answer_status},
 	{"GET", "/v1/pools", false, control_answer_pools},
 	{"GET", "/v1/workers", false, control_answer_workers},
+	{"POST", "/v1/stop", false, control_answer_stop},
 	{"POST", "/v1/pause", false, control_answer_steer},
 	{"POST", "/v1/resume", false, control_answer_steer},
 	{"POST", "/v1/restart", false, control_answer_steer},

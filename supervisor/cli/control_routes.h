@@ -17,6 +17,9 @@ void control_answer_pools(const struct overview *, const struct http_request *);
 void control_answer_pools_only(const struct overview *, const struct http_request *, uint32_t only);
 void control_answer_workers(const struct overview *, const struct http_request *);
 void control_answer_steer(const struct overview *, const struct http_request *);
+void control_answer_stop(const struct overview *, const struct http_request *);
+/* Static. */
+const char *control_phase_words(enum phase);
 /* {"error": what}, and what is static words. allow: of 405. */
 void control_refuse(
 	const struct http_request *, unsigned status, const char *what, const char *allow);

@@ -9,7 +9,7 @@
 
 #define REASONS_LIMIT (1024 * 1024)
 
-static const char *phase_words(enum phase phase)
+const char *control_phase_words(enum phase phase)
 {
 	static const char *const words[] = {
 #define X(phase, words) [phase] = words,
@@ -62,7 +62,7 @@ void control_answer_status(const struct overview *overview, const struct http_re
 			"version", WPOOL_VERSION, "pid", (int)getpid(), "started_at",
 			(json_int_t)overview->started_wall_s, "uptime_s",
 			control_json_span(clock_now() - overview->started), "phase",
-			phase_words(*overview->phase), "ready", health_is_ready(overview),
+			control_phase_words(*overview->phase), "ready", health_is_ready(overview),
 			"reasons", reasons_of(overview), "pools",
 			(json_int_t)fleet_pools(overview->fleet), "connections",
 			connections(overview->links), "process", own_use(), "longest_turn",

@@ -13,27 +13,20 @@
 #define TIMEOUT_MS   10000L
 #define HTTP_OK      200L
 
-enum flag { SOCKET = 256, JSON, HELP };
-
-static const struct option options[] = {
-	{"socket", required_argument, NULL, SOCKET},
-	{"json", no_argument, NULL, JSON},
-	{"help", no_argument, NULL, HELP},
-	{NULL, 0, NULL, 0},
-};
+static const struct option options[] = {INQUIRY_OPTION_TABLE};
 
 /* ---------- options ---------- */
 
-static int take_option(struct inquiry *q, int option)
+int inquiry_take_option(struct inquiry *q, int option)
 {
 	switch (option) {
-	case SOCKET:
+	case INQUIRY_IS_SOCKET:
 		q->socket = optarg;
 		return *optarg ? -1 : usage_problem(q->command, "--socket is empty");
-	case JSON:
+	case INQUIRY_IS_JSON:
 		q->json = true;
 		return q->is_live ? usage_problem(q->command, "--json is for wpool status") : -1;
-	case HELP:
+	case INQUIRY_IS_HELP:
 		fputs(q->help, stdout);
 		return EX_OK;
 	default:
@@ -47,7 +40,7 @@ int inquiry_read_options(struct inquiry *q, int argc, char **argv)
 
 	while (exit_code < 0 &&
 		(option = usage_next_option(q->command, ":", argc, argv, options)) != -1)
-		exit_code = take_option(q, option);
+		exit_code = inquiry_take_option(q, option);
 	if (exit_code >= 0)
 		return exit_code;
 	if (q->takes_pool && optind < argc)
@@ -67,7 +60,33 @@ struct exchange {
 	CURL *handle;
 	struct buf *out;
 	long os_error;
+	/* of an answer that comes line by line; else NULL */
+	bool (*on_line)(void *ctx, struct text line);
+	void *ctx;
+	bool has_enough;
 };
+
+static long status_of(const struct exchange *x)
+{
+	long status = 0;
+
+	x->curl.easy_getinfo(x->handle, CURLINFO_RESPONSE_CODE, &status);
+	return status;
+}
+
+/* libcurl's: an error's words are kept whole. */
+static bool on_more(void *ctx)
+{
+	struct exchange *x = ctx;
+	struct text rest = buf_text(x->out), line;
+
+	if (status_of(x) != HTTP_OK)
+		return true;
+	while (!x->has_enough && text_take_line(&rest, &line))
+		x->has_enough = !x->on_line(x->ctx, line);
+	buf_consume(x->out, buf_len(x->out) - rest.len);
+	return !x->has_enough;
+}
 
 static CURLcode perform(struct exchange *x, const char *socket, const char *path)
 {
@@ -76,13 +95,17 @@ static CURLcode perform(struct exchange *x, const char *socket, const char *path
 		.method = x->q->method,
 		.path = path,
 		.pool = x->q->pool,
-		.timeout_ms = TIMEOUT_MS,
+		.timeout_ms = x->on_line ? 0 : TIMEOUT_MS,
 		.out = x->out,
+		.on_more = x->on_line ? on_more : NULL,
+		.ctx = x,
 	};
 	CURLcode code = question_put(&question, &x->curl, x->handle);
 
 	if (code == CURLE_OK)
 		code = x->curl.easy_perform(x->handle);
+	if (x->has_enough)
+		return CURLE_OK;
 	if (code != CURLE_OK)
 		x->curl.easy_getinfo(x->handle, CURLINFO_OS_ERRNO, &x->os_error);
 	return code;
@@ -130,7 +153,6 @@ static int ask_each(struct exchange *x, const char *path)
 {
 	struct control_paths paths = question_paths(x->q->socket);
 	CURLcode code = CURLE_COULDNT_CONNECT;
-	long status = 0;
 
 	for (size_t i = 0; i < paths.count && code == CURLE_COULDNT_CONNECT; i++)
 		code = perform(x, paths.list[i], path);
@@ -138,24 +160,42 @@ static int ask_each(struct exchange *x, const char *path)
 		return say_nobody(x->q, &paths, x->os_error);
 	if (code != CURLE_OK)
 		return say_failure(x, code);
-	x->curl.easy_getinfo(x->handle, CURLINFO_RESPONSE_CODE, &status);
-	return status == HTTP_OK ? EX_OK : say_refusal(x, status);
+	return status_of(x) == HTTP_OK ? EX_OK : say_refusal(x, status_of(x));
+}
+
+static int ask(struct exchange *x, const char *path)
+{
+	const char *why = "out of memory";
+	int exit_code = EX_SOFTWARE;
+
+	if (curl_load(&x->curl, &why) == RC_OK)
+		x->handle = x->curl.easy_init();
+	if (!x->handle) {
+		fprintf(stderr, "wpool %s: %s\n", x->q->command, why);
+		return exit_code;
+	}
+	exit_code = ask_each(x, path);
+	x->curl.easy_cleanup(x->handle);
+	return exit_code;
 }
 
 int inquiry_ask(const struct inquiry *q, const char *path, struct buf *out)
 {
 	struct exchange x = {.q = q, .out = out};
-	const char *why = "out of memory";
-	int exit_code = EX_SOFTWARE;
 
-	if (curl_load(&x.curl, &why) == RC_OK)
-		x.handle = x.curl.easy_init();
-	if (!x.handle) {
-		fprintf(stderr, "wpool %s: %s\n", q->command, why);
-		return exit_code;
-	}
-	exit_code = ask_each(&x, path);
-	x.curl.easy_cleanup(x.handle);
+	return ask(&x, path);
+}
+
+int inquiry_follow(const struct inquiry *q, const char *path,
+	bool (*on_line)(void *ctx, struct text line), void *ctx)
+{
+	struct buf out;
+	struct exchange x = {.q = q, .out = &out, .on_line = on_line, .ctx = ctx};
+	int exit_code;
+
+	buf_init(&out, ANSWER_LIMIT);
+	exit_code = ask(&x, path);
+	buf_release(&out);
 	return exit_code;
 }
 

@@ -37,6 +37,17 @@ struct inquiry {
 	bool json;
 };
 
+/* For commands with options of their own: in their table, and what is done with them. */
+enum inquiry_option { INQUIRY_IS_SOCKET = 256, INQUIRY_IS_JSON, INQUIRY_IS_HELP };
+#define INQUIRY_OPTION_TABLE                                                                       \
+	{"socket", required_argument, NULL, INQUIRY_IS_SOCKET},                                    \
+		{"json", no_argument, NULL, INQUIRY_IS_JSON},                                      \
+		{"help", no_argument, NULL, INQUIRY_IS_HELP},                                      \
+	{                                                                                          \
+		NULL, 0, NULL, 0                                                                   \
+	}
+/* -1: go on; else the exit code. */
+int inquiry_take_option(struct inquiry *, int option);
 /* -1: go on; else the exit code, and what was wrong is said. */
 int inquiry_read_options(struct inquiry *, int argc, char **argv);
 /* GET path (or by .method); a * in it is the pool: EX_OK, and out has the answer; or says what is
@@ -45,6 +56,10 @@ int inquiry_read_options(struct inquiry *, int argc, char **argv);
 int inquiry_ask(const struct inquiry *, const char *path, struct buf *out);
 /* The same, parsed: *ret is owned by the caller. */
 int inquiry_ask_json(const struct inquiry *, const char *path, json_t **ret);
+/* An answer that comes line by line: on_line is called for each; false: no more is wanted, and the
+ * exit code is EX_OK. */
+int inquiry_follow(const struct inquiry *, const char *path,
+	bool (*on_line)(void *ctx, struct text line), void *ctx);
 /* The answer to GET path, of one pool or all, to stdout as it came. */
 int inquiry_print(const struct inquiry *, const char *path);
 /* The members of the list NAME of GET /v1/NAME, of one pool or all, each as a row. */

@@ -33,10 +33,12 @@ void question_append_places(const char *socket, const struct control_paths *path
 
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
 {
-	struct buf *out = ctx;
+	const struct question *q = ctx;
 
-	buf_append(out, bytes, size * count);
-	return out->failed ? 0 : size * count;
+	buf_append(q->out, bytes, size * count);
+	if (q->out->failed || (q->on_more && !q->on_more(q->ctx)))
+		return 0;
+	return size * count;
 }
 
 static bool is_plain(char c)
@@ -91,7 +93,7 @@ static CURLcode set_all(
 	if (code == CURLE_OK)
 		code = (set)(handle, CURLOPT_WRITEFUNCTION, on_bytes);
 	if (code == CURLE_OK)
-		code = (set)(handle, CURLOPT_WRITEDATA, q->out);
+		code = (set)(handle, CURLOPT_WRITEDATA, (const void *)q);
 	return code;
 }
 

@@ -7,22 +7,12 @@
 #include "broker/consumer.h"
 #include "broker/publisher.h"
 #include "cli/report.h"
+#include "cli/station_tools.h"
 #include "config/config.h"
 #include "core/pool_facts.h"
 #include "io/crew.h"
-#include <sys/resource.h>
 
 struct station;
-
-/* What all stations of a supervisor share; borrowed until station_free. */
-struct station_tools {
-	struct ev_loop *loop;
-	struct reaper *reaper;
-	struct guard *guard;
-	struct rundir *rundir;
-	struct strays *strays;
-	struct rlimit descriptors; /* what a worker may have */
-};
 
 /* place: from 0; its channels have place + 1. serial: no other station has it. config moves in.
  * NULL: out of memory, and config is as it was. */

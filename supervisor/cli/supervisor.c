@@ -7,17 +7,11 @@
 #include "cli/service.h"
 #include "cli/signals.h"
 #include "cli/standing.h"
+#include "cli/station_tools.h"
 #include "io/clock.h"
-#include "io/descriptors.h"
-#include "io/guard.h"
 #include "io/loop.h"
-#include "io/memory.h"
 #include "io/pulse.h"
-#include "io/reaper.h"
-#include "io/rundir.h"
-#include "io/strays.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +133,17 @@ static void on_signal(void *ctx, int number, enum signal_use use)
 		force(supervisor, strsignal(number));
 }
 
+/* The control API's; the same as a signal, and as another one. */
+static void on_stop(void *ctx, bool at_once)
+{
+	struct supervisor *supervisor = ctx;
+
+	if (at_once)
+		force(supervisor, "told to stop at once");
+	else if (supervisor->phase == SERVING)
+		drain(supervisor, "told to stop");
+}
+
 static bool is_every_station_quiet(const struct supervisor *supervisor)
 {
 	struct station *station;
@@ -207,66 +212,6 @@ static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events
 
 /* ---------- life ---------- */
 
-static void watch_guard(struct supervisor *supervisor);
-
-static void on_guard_exit(void *ctx, pid_t pid, struct exit_info exit)
-{
-	struct supervisor *supervisor = ctx;
-
-	(void)exit;
-	log_warn("the guard process %d was killed; starting another", (int)pid);
-	if (guard_restart(supervisor->tools.guard) == RC_OK)
-		watch_guard(supervisor);
-	else
-		log_error(
-			"cannot start the guard process: %s; if wpool is killed now, what its workers forked outlives it",
-			strerror(errno));
-}
-
-static void watch_guard(struct supervisor *supervisor)
-{
-	struct station_tools *tools = &supervisor->tools;
-
-	if (!reaper_watch(tools->reaper, guard_pid(tools->guard), on_guard_exit, supervisor))
-		log_warn("out of memory: if somebody kills the guard process, nobody will notice");
-}
-
-static bool open_tools(struct supervisor *supervisor)
-{
-	struct station_tools *tools = &supervisor->tools;
-
-	signal(SIGPIPE, SIG_IGN);
-	memory_prepare();
-	if (descriptors_prepare(&tools->descriptors) != RC_OK) {
-		log_error("cannot open /dev/null or read the limit on descriptors: %s",
-			strerror(errno));
-		return false;
-	}
-	if (rundir_new(&tools->rundir) != RC_OK) {
-		log_error("cannot make a private directory for the workers' pipes: %s (set TMPDIR "
-			  "to a directory that can be written)",
-			strerror(errno));
-		return false;
-	}
-	/* Before the loop: the guard is to be small and to inherit nothing. */
-	if (guard_start(rundir_path(tools->rundir), &tools->guard) != RC_OK) {
-		log_error("cannot start the guard process: %s", strerror(errno));
-		return false;
-	}
-	tools->loop = loop_default();
-	tools->reaper = tools->loop ? reaper_new(tools->loop) : NULL;
-	tools->strays = tools->reaper
-				? strays_new(tools->loop, tools->reaper, rundir_path(tools->rundir))
-				: NULL;
-	if (!tools->strays) {
-		log_error("cannot start the event loop: %s", strerror(errno));
-		return false;
-	}
-	watch_guard(supervisor);
-	service_open(&supervisor->service, tools->loop);
-	return true;
-}
-
 static void start_watchers(struct supervisor *supervisor)
 {
 	struct ev_loop *loop = supervisor->tools.loop;
@@ -314,24 +259,21 @@ static void open_to_view(struct supervisor *supervisor)
 		.pulse = &supervisor->pulse,
 		.phase = &supervisor->phase,
 		.started = clock_now(),
-		.started_wall_s = clock_wall_s()};
+		.started_wall_s = clock_wall_s(),
+		.stop = on_stop,
+		.ctx = supervisor};
 	supervisor->control = control_new(supervisor->tools.loop, &supervisor->overview);
 	service_start(&supervisor->service, &supervisor->overview);
 }
 
 static void close_all(struct supervisor *supervisor)
 {
-	struct station_tools *tools = &supervisor->tools;
-
 	service_close(&supervisor->service);
-	control_free(supervisor->control);
 	links_release(&supervisor->links);
 	fleet_release(&supervisor->fleet);
-	strays_free(tools->strays);
-	reaper_free(tools->reaper);
-	if (tools->guard)
-		guard_stop(tools->guard);
-	rundir_free(tools->rundir);
+	station_tools_close(&supervisor->tools);
+	/* Its socket goes last: who waits for that finds nothing of us any more. */
+	control_free(supervisor->control);
 }
 
 static bool was_forced(const struct supervisor *supervisor)
@@ -365,8 +307,9 @@ int supervisor_run(struct config *config)
 	struct supervisor supervisor = {.config = config};
 	int exit_code = EX_SOFTWARE;
 
-	if (!open_tools(&supervisor))
+	if (!station_tools_open(&supervisor.tools))
 		goto out;
+	service_open(&supervisor.service, supervisor.tools.loop);
 	if (!open_stations(&supervisor)) {
 		log_error("out of memory at the start");
 		goto out;
@@ -379,6 +322,9 @@ int supervisor_run(struct config *config)
 	stop_watchers(&supervisor);
 	exit_code = was_forced(&supervisor) ? EX_TEMPFAIL : EX_OK;
 	say_goodbye(&supervisor, exit_code == EX_OK);
+	supervisor.phase = STOPPED;
+	supervisor.overview.is_settled = exit_code == EX_OK;
+	control_finish(supervisor.control);
 out:
 	close_all(&supervisor);
 	return exit_code;

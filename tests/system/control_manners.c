@@ -100,7 +100,8 @@ START_TEST(what_is_not_there_is_refused)
 		{"POST", "/v1/pools/nobody/pause", 404},
 		{"POST", "/v1/pools/a/b/pause", 404},
 		{"POST", "/v1/pools//pause", 404},
-		{"POST", "/v1/stop", 404},
+		{"POST", "/v1/stopp", 404},
+		{"GET", "/v1/stop", 405},
 		{"HEAD", "/livez", 200},
 	};
 	site_serve_echo(two_workers);

@@ -1,0 +1,78 @@
+#include "cli/station_tools.h"
+
+#include "base/log.h"
+#include "io/descriptors.h"
+#include "io/guard.h"
+#include "io/loop.h"
+#include "io/memory.h"
+#include "io/reaper.h"
+#include "io/rundir.h"
+#include "io/strays.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+static void watch_guard(struct station_tools *);
+
+static void on_guard_exit(void *ctx, pid_t pid, struct exit_info exit)
+{
+	struct station_tools *tools = ctx;
+
+	(void)exit;
+	log_warn("the guard process %d was killed; starting another", (int)pid);
+	if (guard_restart(tools->guard) == RC_OK)
+		watch_guard(tools);
+	else
+		log_error(
+			"cannot start the guard process: %s; if wpool is killed now, what its workers forked outlives it",
+			strerror(errno));
+}
+
+static void watch_guard(struct station_tools *tools)
+{
+	if (!reaper_watch(tools->reaper, guard_pid(tools->guard), on_guard_exit, tools))
+		log_warn("out of memory: if somebody kills the guard process, nobody will notice");
+}
+
+bool station_tools_open(struct station_tools *tools)
+{
+	signal(SIGPIPE, SIG_IGN);
+	memory_prepare();
+	if (descriptors_prepare(&tools->descriptors) != RC_OK) {
+		log_error("cannot open /dev/null or read the limit on descriptors: %s",
+			strerror(errno));
+		return false;
+	}
+	if (rundir_new(&tools->rundir) != RC_OK) {
+		log_error("cannot make a private directory for the workers' pipes: %s (set TMPDIR "
+			  "to a directory that can be written)",
+			strerror(errno));
+		return false;
+	}
+	/* Before the loop: the guard is to be small and to inherit nothing. */
+	if (guard_start(rundir_path(tools->rundir), &tools->guard) != RC_OK) {
+		log_error("cannot start the guard process: %s", strerror(errno));
+		return false;
+	}
+	tools->loop = loop_default();
+	tools->reaper = tools->loop ? reaper_new(tools->loop) : NULL;
+	tools->strays = tools->reaper
+				? strays_new(tools->loop, tools->reaper, rundir_path(tools->rundir))
+				: NULL;
+	if (!tools->strays) {
+		log_error("cannot start the event loop: %s", strerror(errno));
+		return false;
+	}
+	watch_guard(tools);
+	return true;
+}
+
+void station_tools_close(struct station_tools *tools)
+{
+	strays_free(tools->strays);
+	reaper_free(tools->reaper);
+	if (tools->guard)
+		guard_stop(tools->guard);
+	rundir_free(tools->rundir);
+}

@@ -1,0 +1,24 @@
+/* What all stations of a supervisor share: the loop, and what processes are started and watched by.
+ * Layer: cli. */
+#ifndef CLI_STATION_TOOLS_H
+#define CLI_STATION_TOOLS_H
+
+#include <stdbool.h>
+#include <sys/resource.h>
+
+/* Its members are owned, but for the loop; stations borrow them until station_free. */
+struct station_tools {
+	struct ev_loop *loop;
+	struct reaper *reaper;
+	struct guard *guard;
+	struct rundir *rundir;
+	struct strays *strays;
+	struct rlimit descriptors; /* what a worker may have */
+};
+
+/* Of this process there is one, and it starts another, the guard. False: it was said why; to be
+ * closed in any case. */
+bool station_tools_open(struct station_tools *);
+void station_tools_close(struct station_tools *);
+
+#endif
