@@ -26,6 +26,13 @@ bool channel_is_open(const struct connection *c, uint16_t channel)
 	return channel_ready(c, channel) != NULL;
 }
 
+bool channel_is_closed(const struct connection *c, uint16_t channel)
+{
+	const struct channel *ch = connection_channel(c, channel);
+
+	return !ch || ch->state == CHANNEL_CLOSED;
+}
+
 static bool slots_grow(struct connection *c, uint16_t number)
 {
 	size_t wanted = c->channel_slots ? c->channel_slots * 2 : SLOTS_AT_FIRST;

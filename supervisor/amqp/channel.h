@@ -34,6 +34,8 @@ struct amqp_publish {
 void channel_open(struct connection *, uint16_t channel);
 void channel_close(struct connection *, uint16_t channel);
 bool channel_is_open(const struct connection *, uint16_t channel);
+/* It never was open, or both sides have closed it. */
+bool channel_is_closed(const struct connection *, uint16_t channel);
 /* basic.qos, per consumer: the prefetch of consumers started after it. */
 void channel_qos(struct connection *, uint16_t channel, uint16_t prefetch);
 void channel_consume(struct connection *, uint16_t channel, struct text queue, struct text consumer,

@@ -1,10 +1,7 @@
-#include "broker/publisher.h"
+#include "broker/publisher_state.h"
 
 #include "base/crash_point.h"
 #include "broker/detour.h"
-#include "broker/patience.h"
-#include "broker/refusals.h"
-#include "broker/waits.h"
 #include "message/copy.h"
 
 #include <stdio.h>
@@ -18,36 +15,6 @@
 #define WAIT_REMAKING MTIME_SECOND       /* so that one that vanishes each time is no busy loop */
 #define WAIT_APART    (2 * MTIME_SECOND) /* far longer than a publish takes to be confirmed */
 #define SCRATCH_LIMIT (1024 * 1024)      /* properties only: far above any frame_max */
-
-enum publisher_state {
-	OFFLINE, /* no connection */
-	WAITING, /* the channel was lost; opened again at retry_at */
-	OPENING,
-	SELECTING, /* confirm.select is sent */
-	UP,
-	GIVEN_UP, /* out of memory in mid-publish: closed in the next tick, then as if lost */
-};
-
-struct publisher {
-	const struct publisher_config *config; /* borrowed */
-	const struct notes *notes;             /* borrowed */
-	struct pool *pool;                     /* borrowed */
-	struct connection *connection;         /* borrowed, NULL: offline */
-	enum publisher_state state;
-	uint32_t epoch;
-	bool keeps_apart; /* a publish may have cost the last connection */
-	bool is_making;   /* the queue of the name made: declared, not answered */
-	char made[RETRY_QUEUE_NAME_MAX + 1];
-	mtime make_after; /* not before: the broker closed a channel over that, it seems */
-	mtime made_again; /* the same one, not before */
-	struct waits waits;
-	bool told_no_right;
-	uint64_t wall_s;
-	struct buf scratch; /* the properties of the parcel in hand */
-	struct patience patience;
-	struct refusals refusals;
-	mtime retry_at; /* MTIME_NEVER: no wait */
-};
 
 struct publisher *publisher_new(const struct publisher_config *config, const struct notes *notes)
 {
@@ -113,6 +80,8 @@ static void open_channel(struct publisher *publisher)
 void publisher_up(struct publisher *publisher, struct connection *connection, mtime now)
 {
 	publisher->connection = connection;
+	if (publisher->state == ENDED)
+		return;
 	waits_forget(&publisher->waits);
 	if (!publisher->keeps_apart) {
 		open_channel(publisher);
@@ -125,20 +94,10 @@ void publisher_up(struct publisher *publisher, struct connection *connection, mt
 void publisher_down(struct publisher *publisher, enum outbox_loss loss, mtime now)
 {
 	publisher->connection = NULL;
+	if (publisher->state == ENDED)
+		return;
 	publisher->keeps_apart = loss != LOSS_CONNECTION;
 	lose(publisher, OFFLINE, loss, now);
-}
-
-bool publisher_is_publishing(const struct publisher *publisher)
-{
-	return pool_is_publishing(publisher->pool);
-}
-
-enum outbox_loss publisher_loss(bool by_error, size_t publishing)
-{
-	if (!by_error || publishing == 0)
-		return LOSS_CONNECTION;
-	return publishing == 1 ? LOSS_CLOSED : LOSS_SHARED;
 }
 
 static void on_selected(struct publisher *publisher, mtime now)
@@ -292,6 +251,8 @@ static void on_made(struct publisher *publisher, mtime now)
 
 void publisher_on_event(struct publisher *publisher, const struct amqp_event *event, mtime now)
 {
+	if (publisher->state == ENDED)
+		return; /* of a channel that closes nothing is told but that */
 	switch (event->kind) {
 	case AMQP_CONFIRM:
 		on_confirm(publisher, event, now);

@@ -52,6 +52,12 @@ void publisher_publish(struct publisher *, const struct parcel *);
 /* The wall clock in seconds since 1970; once a turn. */
 void publisher_set_wall(struct publisher *, uint64_t wall_s);
 
+/* Its channel is closed, and nothing is published any more: nobody waits for what is not confirmed.
+ */
+void publisher_close(struct publisher *);
+/* That is done, or there is no connection; another publisher may have the channel's number. */
+bool publisher_has_ended(const struct publisher *);
+
 /* When publisher_tick wants to be called; MTIME_NEVER: not by itself. */
 mtime publisher_deadline(const struct publisher *);
 void publisher_tick(struct publisher *, mtime now);

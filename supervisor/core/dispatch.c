@@ -13,6 +13,11 @@ void dispatch_init(
 		list_init(&dispatch->by_load[load]);
 }
 
+void dispatch_set_pipe_wait(struct dispatch *dispatch, mtime pipe_wait)
+{
+	dispatch->pipe_wait = pipe_wait;
+}
+
 void dispatch_add_slot(struct slot *slot)
 {
 	list_init(&slot->by_load);

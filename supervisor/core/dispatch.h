@@ -46,6 +46,8 @@ enum dispatch_stop {
 
 /* pipe_wait: behind a head that runs for longer nothing more is sent; MTIME_NEVER: nobody minds. */
 void dispatch_init(struct dispatch *, mtime pipe_wait, const struct effects *, void *io);
+/* It is another one from now on; heads that closed their slots by the one before stay so. */
+void dispatch_set_pipe_wait(struct dispatch *, mtime pipe_wait);
 /* The pipe and links of a new slot. */
 void dispatch_add_slot(struct slot *);
 

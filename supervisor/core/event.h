@@ -10,6 +10,8 @@
 #include "core/exit.h"
 #include "core/output.h"
 
+struct pool_config;
+
 #define EVENT_KINDS(X)                                                                             \
 	X(SOURCE_UP)     /* a fresh channel consumes; its tags start at 1 */                       \
 	X(SOURCE_RESTED) /* the wish REST is carried out: no delivery follows on this channel */   \
@@ -37,12 +39,13 @@ enum event_kind {
 };
 
 enum command {
-	COMMAND_DRAIN,   /* stop taking, finish what is in hand, hand back the rest, leave */
-	COMMAND_FORCE,   /* the deadline is over: kill, hand back, leave */
-	COMMAND_PAUSE,   /* take nothing, send nothing; what is in pipes is finished */
-	COMMAND_RESUME,  /* the end of a pause */
-	COMMAND_SCALE,   /* so many workers from now on: number, 1 to POOL_WORKERS_MAX */
-	COMMAND_RESTART, /* every worker by a new one, one after the other */
+	COMMAND_DRAIN,     /* stop taking, finish what is in hand, hand back the rest, leave */
+	COMMAND_FORCE,     /* the deadline is over: kill, hand back, leave */
+	COMMAND_PAUSE,     /* take nothing, send nothing; what is in pipes is finished */
+	COMMAND_RESUME,    /* the end of a pause */
+	COMMAND_SCALE,     /* so many workers from now on: number, 1 to POOL_WORKERS_MAX */
+	COMMAND_RESTART,   /* every worker by a new one, one after the other */
+	COMMAND_CONFIGURE, /* decisions follow another configuration from now on */
 };
 
 struct event {
@@ -74,6 +77,8 @@ struct event {
 		struct {
 			enum command what;
 			uint32_t number; /* COMMAND_SCALE */
+			/* COMMAND_CONFIGURE; borrowed for the call, its texts as pool_new's */
+			const struct pool_config *config;
 		} command;
 	};
 };

@@ -16,20 +16,27 @@
 #define GROW_AFTER   (200 * MTIME_MS)
 #define SHRINK_AFTER MTIME_MINUTE
 
+void pace_configure(struct pace *pace, const struct pool_config *config)
+{
+	pace->pipeline = config->pipeline;
+	pace->prefetch = config->prefetch;
+	pace->memory = config->memory;
+	if (pace->fill_ns == config->pipe_wait * 1000)
+		return;
+	pace->fill_ns = config->pipe_wait * 1000;
+	pace_held_up(pace); /* nothing is known yet */
+}
+
 void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
 {
 	*pace = (struct pace){
 		.workers = config->workers,
-		.pipeline = config->pipeline,
-		.prefetch = config->prefetch,
-		.fill_ns = config->pipe_wait * 1000,
 		.measured_at = now,
 		.slack = config->workers,
-		.memory = config->memory,
 		.changed_at = now,
 	};
 	list_init(&pace->answered);
-	pace_held_up(pace); /* nothing is known yet */
+	pace_configure(pace, config);
 }
 
 void pace_scaled(struct pace *pace, uint16_t workers)
@@ -134,6 +141,11 @@ void pace_turn(struct pace *pace, uint32_t unconfirmed, mtime now)
 	mtime span = now - pace->measured_at;
 	if (span >= MEASURE_TIME)
 		measure(pace, span, now);
+}
+
+mtime pace_pipe_wait(const struct pace *pace)
+{
+	return pace->pipeline ? MTIME_NEVER : pace->fill_ns / 1000;
 }
 
 uint32_t pace_depth(const struct pace *pace)

@@ -26,6 +26,9 @@ struct pace {
 };
 
 void pace_init(struct pace *, const struct pool_config *, mtime now);
+/* What is configured has changed; what was measured holds, but for the depth of pipes where
+ * pipe_wait has. */
+void pace_configure(struct pace *, const struct pool_config *);
 /* So many workers are wanted from now on. */
 void pace_scaled(struct pace *, uint16_t workers);
 /* The slot's head was answered after it ran for so long. */
@@ -40,6 +43,8 @@ void pace_settled(struct pace *);
 /* The turn ends: several answers of one slot in it share the time they took together. unconfirmed:
  * deliveries that wait for confirms now. */
 void pace_turn(struct pace *, uint32_t unconfirmed, mtime now);
+/* How long a task may wait behind others; MTIME_NEVER: nobody minds. */
+mtime pace_pipe_wait(const struct pace *);
 /* Tasks a pipe may hold, 1 to POOL_PIPELINE_MAX. */
 uint32_t pace_depth(const struct pace *);
 /* Tasks that one worker is given before another one is woken, 1 to pace_depth: a tenth of a

@@ -19,9 +19,8 @@ struct pool *pool_new(
 	pool->send_again = MTIME_NEVER;
 	pool->delivered_at = MTIME_NEVER;
 	source_init(&pool->source, 0, effects, io);
-	dispatch_init(
-		&pool->dispatch, config->pipeline ? MTIME_NEVER : config->pipe_wait, effects, io);
 	pace_init(&pool->pace, config, now);
+	dispatch_init(&pool->dispatch, pace_pipe_wait(&pool->pace), effects, io);
 	if (pool_slots_init(pool) != RC_OK || outbox_init(&pool->outbox, effects, io) != RC_OK) {
 		alarms_release(&pool->alarms);
 		shelf_release(&pool->slots);

@@ -1,6 +1,8 @@
 /* What operators ask for: to pause, to scale, to restart, to leave. */
 #include "core/pool_parts.h"
 
+#include <assert.h>
+
 #define LEAVES_PER_TURN 64
 
 /* A thousand processes that wake up to end, all at once, would keep the processors from the rest.
@@ -95,12 +97,26 @@ static void scale(struct pool *pool, uint32_t workers)
 		tell(pool, NOTICE_SCALED, NULL);
 }
 
-static void steer(struct pool *pool, enum command what, uint32_t number)
+/* Those who have begun something (a start, a grace) finish it by the limit that it began with; how
+ * long a task may run is asked in each turn. */
+static void configure(struct pool *pool, const struct pool_config *config)
 {
+	assert(config->interrupt == pool->config.interrupt);
+	pool->is_rewindowed = config->prefetch != pool->config.prefetch;
+	pool->config = *config;
+	pace_configure(&pool->pace, config);
+	dispatch_set_pipe_wait(&pool->dispatch, pace_pipe_wait(&pool->pace));
+}
+
+static void steer(struct pool *pool, const struct event *event)
+{
+	enum command what = event->command.what;
 	if (pool->phase != POOL_RUNS)
 		tell(pool, NOTICE_COMMAND_REFUSED, "the pool is stopping");
 	else if (what == COMMAND_SCALE)
-		scale(pool, number);
+		scale(pool, event->command.number);
+	else if (what == COMMAND_CONFIGURE)
+		configure(pool, event->command.config);
 	else if (what == COMMAND_RESTART)
 		pool_roll_begin(pool);
 	else if (what == COMMAND_PAUSE)
@@ -113,7 +129,7 @@ void pool_on_command(struct pool *pool, const struct event *event)
 {
 	enum command what = event->command.what;
 	if (what > COMMAND_FORCE)
-		steer(pool, what, event->command.number);
+		steer(pool, event);
 	else if (what == COMMAND_DRAIN && pool->phase == POOL_RUNS)
 		drain(pool);
 	else if (what == COMMAND_FORCE && pool->phase != POOL_FORCED)

@@ -26,13 +26,13 @@ struct pool {
 	mtime absent; /* what is told in it had not come by then */
 	enum pool_phase phase;
 	bool was_forced, told_drained, told_ignored, told_unasked;
-	bool is_paused;      /* by command */
-	bool lacks_workers;  /* rests for want of them, and has told so */
-	bool has_rested;     /* for want of workers, or paused */
-	mtime rests_since;   /* good when has_rested */
-	bool is_lessened;    /* the window, by what is set aside */
-	bool is_scaled_up;   /* and the window is not yet */
-	mtime send_again;    /* no memory, or enough was sent; MTIME_NEVER */
+	bool is_paused;                   /* by command */
+	bool lacks_workers;               /* rests for want of them, and has told so */
+	bool has_rested;                  /* for want of workers, or paused */
+	mtime rests_since;                /* good when has_rested */
+	bool is_lessened;                 /* the window, by what is set aside */
+	bool is_scaled_up, is_rewindowed; /* and the window is not yet */
+	mtime send_again;                 /* no memory, or enough was sent; MTIME_NEVER */
 	struct shelf slots;  /* of struct slot; those that are not wanted are retired */
 	uint16_t wanted;     /* workers */
 	uint16_t kept;       /* slots that are not leaving: wanted, and one more while it rolls */

@@ -136,11 +136,13 @@ static void decide_consuming(struct pool *pool)
 	bool consumes = source_wishes(&pool->source, SOURCE_CONSUME);
 	if (consumes && !pool->ready && pool->failing)
 		rest_for_want_of_workers(pool);
+	else if (consumes && pool->is_rewindowed)
+		pool_begin_consuming(pool);
 	else if (consumes && changes_window(pool))
 		consume(pool);
 	else if (may_begin_consuming(pool))
 		pool_begin_consuming(pool);
-	pool->is_scaled_up = false;
+	pool->is_scaled_up = pool->is_rewindowed = false;
 }
 
 /* When what is buffered is given back, for want of workers or because of a pause. In a short one it

@@ -307,6 +307,12 @@ void rig_scale(struct rig *rig, uint32_t workers)
 	rig_step(rig, (struct event){.kind = COMMAND, .command = {COMMAND_SCALE, workers}});
 }
 
+void rig_configure(struct rig *rig, struct pool_config config)
+{
+	rig_step(rig, (struct event){.kind = COMMAND,
+			      .command = {.what = COMMAND_CONFIGURE, .config = &config}});
+}
+
 void rig_start(struct rig *rig, struct pool_config config)
 {
 	rig_new(rig, &config);

@@ -61,6 +61,7 @@ void rig_gone(struct rig *rig, uint16_t slot, uint32_t life);
 void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *words);
 void rig_command(struct rig *rig, enum command command);
 void rig_scale(struct rig *rig, uint32_t workers);
+void rig_configure(struct rig *rig, struct pool_config config);
 
 /* Time passes as it does outside: never past a deadline without a turn. */
 void rig_wait(struct rig *rig, mtime span);

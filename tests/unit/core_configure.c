@@ -1,0 +1,205 @@
+/* Another configuration while work goes on: what is asked when a decision is made holds from then
+ * on, and nobody is interrupted. */
+#include "unit/support/core/rig.h"
+
+static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
+{
+	rig_start(rig, config);
+	rig_deliver(rig, 1, tags);
+	rig_turn(rig);
+	rig_forget(rig);
+}
+
+START_TEST(an_attempt_less_counts_for_the_task_at_work)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	start_with(&rig, config, 2);
+	config.policy.attempts = 1;
+	rig_configure(&rig, config);
+	rig_expect(&rig, "");
+	rig_expect_told(&rig, "");
+	rig_answer(&rig, 0, 500);
+	rig_turn(&rig);
+	rig_expect(&rig, "publish 1 dead 1, send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_longer_hard_limit_spares_the_task_at_work)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	start_with(&rig, config, 1);
+	rig_wait(&rig, 59 * MTIME_SECOND);
+	config.hard_limit = 90 * MTIME_SECOND;
+	rig_configure(&rig, config);
+	rig_wait(&rig, 30 * MTIME_SECOND);
+	rig_expect(&rig, "");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, "term 0.1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* What was begun by one limit ends by it; what is begun later has the new one. */
+START_TEST(a_grace_that_runs_is_not_cut)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	rig_start(&rig, config);
+	rig_forget(&rig);
+	rig_scale(&rig, 1);
+	rig_expect(&rig, "quit 1.1");
+	config.grace = MTIME_SECOND;
+	rig_configure(&rig, config);
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	rig_expect(&rig, "");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, "term 1.1");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, "kill 1.1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(pipes_are_as_deep_as_it_says_now)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	start_with(&rig, config, 5);
+	config.pipeline = 3;
+	rig_configure(&rig, config);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:2, send 0:3");
+	config.pipeline = 1;
+	rig_configure(&rig, config);
+	rig_answer(&rig, 0, 200);
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 2*");
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:4, ack 3");
+	rig_end(&rig);
+}
+END_TEST
+
+/* What was sent by the depth that was configured does not mind how long it waits. */
+START_TEST(a_pipeline_that_was_configured_becomes_automatic)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 2);
+	start_with(&rig, config, 4);
+	config.pipeline = 0;
+	config.pipe_wait = 5 * MTIME_MS;
+	rig_configure(&rig, config);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, "");
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1"); /* the next one has its pipe for itself: nothing is known yet */
+	config.pipeline = 2;
+	rig_configure(&rig, config);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:3");
+	rig_end(&rig);
+}
+END_TEST
+
+/* What is in hand counts: however often it is changed, no window is added to another. */
+START_TEST(a_window_follows_at_once_and_never_adds_up)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	start_with(&rig, config, 8);
+	config.prefetch = 4;
+	rig_configure(&rig, config);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 1");
+	config.prefetch = 10;
+	rig_configure(&rig, config);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 2");
+	rig_configure(&rig, config); /* nothing is new about it */
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	for (int left = 8; left > 0; left--) {
+		rig_answer(&rig, 0, 200);
+		rig_turn(&rig);
+	}
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "consume 10"));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(one_that_is_paused_follows_when_it_goes_on)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	rig_start(&rig, config);
+	rig_forget(&rig);
+	rig_command(&rig, COMMAND_PAUSE);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	config.prefetch = 3;
+	rig_configure(&rig, config);
+	rig_turn(&rig);
+	rig_expect(&rig, "rest");
+	rig_command(&rig, COMMAND_RESUME);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 3");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(less_memory_for_replies_holds_up_what_waits)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	start_with(&rig, config, 4);
+	rig_answer(&rig, 0, 201);
+	config.outbox_limit = 1;
+	rig_configure(&rig, config);
+	rig_turn(&rig);
+	rig_expect(&rig, "publish 1 reply 1");
+	config.outbox_limit = 1 << 20;
+	rig_configure(&rig, config);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:3");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(one_that_leaves_is_not_configured)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	start_with(&rig, config, 1);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_forget(&rig);
+	config.policy.attempts = 1;
+	rig_configure(&rig, config);
+	rig_expect_told(&rig, "COMMAND_REFUSED");
+	ck_assert_str_eq(rig.what, "the pool is stopping");
+	rig_answer(&rig, 0, 500);
+	rig_turn(&rig);
+	rig_expect(&rig, "publish 1 retry 1, quit 0.1");
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *configure_suite(void)
+{
+	Suite *suite = suite_create("core/configure");
+	UNIT_CASE(suite, "tasks", an_attempt_less_counts_for_the_task_at_work,
+		a_longer_hard_limit_spares_the_task_at_work, a_grace_that_runs_is_not_cut,
+		pipes_are_as_deep_as_it_says_now, a_pipeline_that_was_configured_becomes_automatic,
+		less_memory_for_replies_holds_up_what_waits);
+	UNIT_CASE(suite, "window", a_window_follows_at_once_and_never_adds_up,
+		one_that_is_paused_follows_when_it_goes_on);
+	UNIT_CASE(suite, "refused", one_that_leaves_is_not_configured);
+	return suite;
+}
+
+UNIT_MAIN(configure_suite)
