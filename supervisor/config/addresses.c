@@ -212,3 +212,12 @@ void addresses_release(struct addresses *addresses)
 	broker_urls_free(addresses->urls, addresses->count);
 	*addresses = (struct addresses){0};
 }
+
+bool addresses_are_same(const struct config *config, const struct config *other)
+{
+	bool are_same = config->host_count == other->host_count;
+
+	for (size_t i = 0; are_same && i < config->host_count; i++)
+		are_same = broker_url_is_same(&config->hosts[i], &other->hosts[i]);
+	return are_same;
+}

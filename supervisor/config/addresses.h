@@ -29,6 +29,8 @@ bool addresses_add_from_environment(
 /* Moves them into hosts and host_count, in place of what was there; addresses is empty afterwards.
  */
 void addresses_install(struct addresses *, struct config *);
+/* Those of both, in the same order, with their passwords and options. */
+bool addresses_are_same(const struct config *, const struct config *);
 void addresses_release(struct addresses *);
 
 #endif

@@ -52,6 +52,7 @@ static const struct setting root_settings[] = {
 		.most = 30 * DAY,
 		.fallback = "30s",
 		.variable = "WPOOL_DRAIN",
+		.reload = RELOAD_LIVE,
 		.help = "The one deadline of a graceful stop: tasks not done by then are cut short "
 			"and go back to the broker."},
 	{.key = "log.level",
@@ -61,6 +62,7 @@ static const struct setting root_settings[] = {
 		.fallback = "info",
 		.variable = "WPOOL_LOG_LEVEL",
 		.flag = "--log-level",
+		.reload = RELOAD_LIVE,
 		.help = "The least level that is written. Lines of workers count as info."},
 	{.key = "log.format",
 		.type = SETTING_CHOICE,
@@ -69,6 +71,7 @@ static const struct setting root_settings[] = {
 		.fallback = "auto",
 		.variable = "WPOOL_LOG_FORMAT",
 		.flag = "--log-format",
+		.reload = RELOAD_LIVE,
 		.help = "Lines for people or JSON for programs; auto: text on a terminal, else "
 			"json."},
 	{.key = "control.socket",
@@ -118,6 +121,7 @@ static const struct setting pool_settings[] = {
 		.most = WORDS_MAX,
 		.default_words = "required",
 		.variable = "WORKER_COMMAND",
+		.reload = RELOAD_ROLLS,
 		.help = "The worker program and its arguments: a list, or one text that is split "
 			"at "
 			"blanks as a shell would (quotes and backslashes; nothing is expanded)."},
@@ -130,6 +134,7 @@ static const struct setting pool_settings[] = {
 		.fallback = "auto",
 		.variable = "WORKER_COUNT",
 		.flag = "--workers",
+		.reload = RELOAD_LIVE,
 		.help = "How many worker processes; auto: as many as there are processors."},
 	{.key = "prefetch",
 		.type = SETTING_INTEGER,
@@ -140,6 +145,7 @@ static const struct setting pool_settings[] = {
 		.fallback = "auto",
 		.variable = "PREFETCH",
 		.flag = "--prefetch",
+		.reload = RELOAD_LIVE,
 		.help = "How many messages the broker hands over before the first is acked; auto "
 			"follows workers, pipeline and what was done in the last tenth of a second."},
 	{.key = "pipeline",
@@ -151,6 +157,7 @@ static const struct setting pool_settings[] = {
 		.fallback = "auto",
 		.variable = "WPOOL_PIPELINE",
 		.flag = "--pipeline",
+		.reload = RELOAD_LIVE,
 		.help = "How many tasks may be in one worker's pipe; auto follows how long tasks "
 			"take, so that a worker with short ones need not wait for the next; and one gets a "
 			"tenth of a millisecond of work before another one is woken."},
@@ -161,6 +168,7 @@ static const struct setting pool_settings[] = {
 		.most = MTIME_MINUTE,
 		.fallback = "5ms",
 		.variable = "WPOOL_PIPE_WAIT",
+		.reload = RELOAD_LIVE,
 		.help = "pipeline: auto sends a task behind others only if, as tasks go, it waits "
 			"there no longer than this; and none behind one that has run so long."},
 	{.key = "pipe",
@@ -209,6 +217,7 @@ static const struct setting pool_settings[] = {
 		.choices = unroutables,
 		.fallback = "reject",
 		.variable = "WPOOL_UNROUTABLE",
+		.reload = RELOAD_LIVE,
 		.help = "What becomes of a task whose reply reaches no queue: it is dead-lettered, "
 			"its reply is dropped, or it is tried again."},
 	{.key = "max_body",
@@ -226,6 +235,7 @@ static const struct setting pool_settings[] = {
 		.most = 1024 * GIB,
 		.fallback = "512MiB",
 		.variable = "WPOOL_MEMORY",
+		.reload = RELOAD_LIVE,
 		.help = "Where bodies are large, fewer messages than prefetch are asked for, so "
 			"that those in hand take no more than this; but one always. What came "
 			"while the bodies were small is there beside until it is done."},
@@ -236,6 +246,7 @@ static const struct setting pool_settings[] = {
 		.most = 64 * GIB,
 		.fallback = "16MiB",
 		.variable = "WPOOL_OUTBOX",
+		.reload = RELOAD_LIVE,
 		.help = "The bytes of replies and copies not yet confirmed above which no task is "
 			"begun."},
 	{.key = "interrupt",
@@ -253,6 +264,7 @@ static const struct setting pool_settings[] = {
 		.may_be_none = true,
 		.fallback = "none",
 		.variable = "WPOOL_LIMITS_SOFT",
+		.reload = RELOAD_LIVE,
 		.help = "How long one task should take before its worker saves what it has and "
 			"hands the rest back: the header TimeoutMilliseconds of a task that "
 			"brings none itself."},
@@ -263,6 +275,7 @@ static const struct setting pool_settings[] = {
 		.most = 365 * DAY,
 		.fallback = "25min",
 		.variable = "WPOOL_LIMITS_HARD",
+		.reload = RELOAD_LIVE,
 		.help = "How long one task may take before its worker is killed and the attempt "
 			"has "
 			"failed. Keep it below the broker's acknowledgement timeout (30min)."},
@@ -273,6 +286,7 @@ static const struct setting pool_settings[] = {
 		.most = DAY,
 		.fallback = "10s",
 		.variable = "WPOOL_LIMITS_BOOT",
+		.reload = RELOAD_LIVE,
 		.help = "How long a worker may take from its start until it has opened its pipe."},
 	{.key = "limits.grace",
 		.type = SETTING_DURATION,
@@ -281,6 +295,7 @@ static const struct setting pool_settings[] = {
 		.most = DAY,
 		.fallback = "10s",
 		.variable = "WPOOL_LIMITS_GRACE",
+		.reload = RELOAD_LIVE,
 		.help = "How long a worker may take to leave when it is told to, and again after "
 			"SIGTERM, before the next, harder means."},
 	{.key = "limits.slices",
@@ -290,6 +305,7 @@ static const struct setting pool_settings[] = {
 		.most = 1000000000,
 		.fallback = "10000",
 		.variable = "WPOOL_LIMITS_SLICES",
+		.reload = RELOAD_LIVE,
 		.help = "How often one task may hand its rest back to its own queue."},
 	{.key = "retry.attempts",
 		.type = SETTING_INTEGER,
@@ -298,6 +314,7 @@ static const struct setting pool_settings[] = {
 		.most = 65535,
 		.fallback = "3",
 		.variable = "WPOOL_RETRY_ATTEMPTS",
+		.reload = RELOAD_LIVE,
 		.help = "How often a task is tried in all before it is dead-lettered."},
 	{.key = "retry.delay",
 		.type = SETTING_DELAYS,
@@ -325,6 +342,7 @@ static const struct setting pool_settings[] = {
 		.choices = retried,
 		.fallback = "[failed, crashed, timed-out, protocol-error, unroutable]",
 		.variable = "WPOOL_RETRY_ON",
+		.reload = RELOAD_LIVE,
 		.help = "After which outcomes a task is tried again; after the others it is "
 			"dead-lettered at once. What is rejected (4xx) never is, and what is "
 			"unroutable only with unroutable: retry."},

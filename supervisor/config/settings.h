@@ -22,6 +22,14 @@ enum setting_type {
 	SETTING_SET        /* uint32_t: bit n is choices[n] */
 };
 
+/* What becomes of a setting that has changed when the configuration is read again. From most to
+ * least; the first is safe for any. */
+enum setting_reload {
+	RELOAD_ANEW, /* a pool: another one beside it, which drains; the whole: at the next start */
+	RELOAD_ROLLS, /* a pool: its workers are replaced, one by one */
+	RELOAD_LIVE,  /* it holds from then on */
+};
+
 struct setting {
 	const char *key; /* with dots: "limits.hard" */
 	enum setting_type type;
@@ -34,6 +42,7 @@ struct setting {
 	const char *default_words;  /* a default that is not a constant, for people */
 	const char *variable;       /* of the environment; NULL: none */
 	const char *flag;           /* "--workers"; NULL: none */
+	enum setting_reload reload;
 	const char *help;
 };
 

@@ -36,6 +36,8 @@ bool broker_url_is_host(const char *);
 void broker_url_release(struct broker_url *);
 /* Releases count addresses and frees the array; NULL is fine. */
 void broker_urls_free(struct broker_url *, size_t count);
+/* What is unsaid in both, too. */
+bool broker_url_is_same(const struct broker_url *, const struct broker_url *);
 /* The whole address again, the password as "***". */
 void broker_url_print(const struct broker_url *, struct buf *out);
 /* "amqps://host:port/vhost" with no credentials, for people. Returns buffer. */

@@ -100,3 +100,21 @@ const char *broker_url_shown(const struct broker_url *url, char *buffer, size_t 
 	buf_release(&shown);
 	return buffer;
 }
+
+static bool are_same(const char *string, const char *other)
+{
+	return string && other ? strcmp(string, other) == 0 : string == other;
+}
+
+bool broker_url_is_same(const struct broker_url *url, const struct broker_url *other)
+{
+	return url->tls == other->tls && are_same(url->host, other->host) &&
+	       url->port == other->port && are_same(url->user, other->user) &&
+	       are_same(url->password, other->password) && are_same(url->vhost, other->vhost) &&
+	       url->heartbeat_s == other->heartbeat_s &&
+	       url->connection_timeout == other->connection_timeout &&
+	       are_same(url->cacertfile, other->cacertfile) &&
+	       are_same(url->certfile, other->certfile) && are_same(url->keyfile, other->keyfile) &&
+	       are_same(url->server_name, other->server_name) && url->verify == other->verify &&
+	       url->external == other->external;
+}

@@ -1,6 +1,7 @@
 #include "config/values.h"
 
 #include "base/utf8.h"
+#include "config/config.h"
 #include "config/lists.h"
 #include "config/quantity.h"
 #include "config/words.h"
@@ -265,4 +266,63 @@ void value_release(const struct setting *setting, void *base)
 		words_free(*words);
 		*words = NULL;
 	}
+}
+
+/* ---------- one beside another ---------- */
+
+static bool are_same_words(char *const *words, char *const *others)
+{
+	while (*words && *others && strcmp(*words, *others) == 0) {
+		words++;
+		others++;
+	}
+	return !*words && !*others;
+}
+
+static bool are_same_delays(const struct config_delays *delays, const struct config_delays *others)
+{
+	return delays->count == others->count &&
+	       memcmp(delays->each, others->each, delays->count * sizeof *delays->each) == 0;
+}
+
+static size_t size_of(const struct setting *setting)
+{
+	static const size_t sizes[] = {
+		[SETTING_TEXT] = sizeof(char *),
+		[SETTING_WORDS] = sizeof(char **),
+		[SETTING_INTEGER] = sizeof(int64_t),
+		[SETTING_DURATION] = sizeof(mtime),
+		[SETTING_SIZE] = sizeof(int64_t),
+		[SETTING_CHOICE] = sizeof(unsigned),
+		[SETTING_BOOLEAN] = sizeof(bool),
+		[SETTING_DELAYS] = sizeof(struct config_delays),
+		[SETTING_SET] = sizeof(uint32_t),
+	};
+
+	return sizes[setting->type];
+}
+
+bool value_is_same(const struct setting *setting, const void *base, const void *other)
+{
+	const void *value = member_of(setting, base), *others = member_of(setting, other);
+
+	assert(setting->type != SETTING_ADDRESSES);
+	if (setting->type == SETTING_TEXT)
+		return text_is(text_from(*(char *const *)value), text_from(*(char *const *)others));
+	if (setting->type == SETTING_WORDS)
+		return are_same_words(*(char **const *)value, *(char **const *)others);
+	if (setting->type == SETTING_DELAYS)
+		return are_same_delays(value, others);
+	return memcmp(value, others, size_of(setting)) == 0;
+}
+
+void value_swap(const struct setting *setting, void *base, void *other)
+{
+	char kept[sizeof(struct config_delays)];
+	size_t size = size_of(setting);
+
+	assert(setting->type != SETTING_ADDRESSES && size <= sizeof kept);
+	memcpy(kept, member(setting, base), size);
+	memcpy(member(setting, base), member(setting, other), size);
+	memcpy(member(setting, other), kept, size);
 }

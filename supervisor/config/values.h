@@ -15,6 +15,10 @@ void value_append_unit_problem(const struct setting *, struct text value, struct
 void value_append_needed(const struct setting *, struct buf *out);
 /* As value_set takes it again: "25min", "16MiB", "auto", texts as they are. Not for words. */
 void value_append(const struct setting *, const void *base, struct buf *out);
+/* Texts by their bytes. */
+bool value_is_same(const struct setting *, const void *base, const void *other);
+/* Each gets the other's; what was allocated moves. */
+void value_swap(const struct setting *, void *base, void *other);
 void value_release(const struct setting *, void *base);
 
 #endif

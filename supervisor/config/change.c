@@ -1,0 +1,46 @@
+#include "config/change.h"
+
+#include "config/addresses.h"
+#include "config/values.h"
+
+static bool differs(const struct setting *setting, const void *old, const void *other)
+{
+	if (setting->type == SETTING_ADDRESSES)
+		return !addresses_are_same(old, other);
+	return !value_is_same(setting, old, other);
+}
+
+const struct setting *change_next(
+	enum setting_scope scope, const void *old, const void *other, size_t *at)
+{
+	size_t count;
+	const struct setting *settings = settings_of(scope, &count);
+
+	while (*at < count) {
+		const struct setting *setting = &settings[(*at)++];
+		if (differs(setting, old, other))
+			return setting;
+	}
+	return NULL;
+}
+
+bool change_is_any(
+	enum setting_scope scope, const void *old, const void *other, enum setting_reload *ret)
+{
+	const struct setting *setting;
+	bool is_any = false;
+
+	for (size_t at = 0; (setting = change_next(scope, old, other, &at)); is_any = true)
+		if (!is_any || setting->reload < *ret)
+			*ret = setting->reload;
+	return is_any;
+}
+
+void change_take_over(enum setting_scope scope, void *base, void *other)
+{
+	const struct setting *setting;
+
+	for (size_t at = 0; (setting = change_next(scope, base, other, &at));)
+		if (setting->reload != RELOAD_ANEW)
+			value_swap(setting, base, other);
+}
