@@ -221,7 +221,7 @@ void station_set_frame_max(struct station *station, uint32_t frame_max)
 const char *station_command(
 	struct station *station, enum command command, uint32_t number, mtime now)
 {
-	struct event event = {.kind = COMMAND, .command = {command, number}};
+	struct event event = {.kind = COMMAND, .command = {.what = command, .number = number}};
 
 	station->refusal = NULL;
 	pool_step(station->pool, now, &event);

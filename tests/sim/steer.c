@@ -106,7 +106,7 @@ static void tell(struct station *station, enum command what, uint32_t number)
 {
 	static const char *const names[] = {
 		"drain", "force", "pause", "resume", "scale", "restart"};
-	struct event event = {.kind = COMMAND, .command = {what, number}};
+	struct event event = {.kind = COMMAND, .command = {.what = what, .number = number}};
 	struct steering *steering = &station->steering;
 	bool serves = station->supervisor->state == SUPERVISOR_SERVES;
 

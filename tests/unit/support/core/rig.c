@@ -304,7 +304,8 @@ void rig_command(struct rig *rig, enum command command)
 
 void rig_scale(struct rig *rig, uint32_t workers)
 {
-	rig_step(rig, (struct event){.kind = COMMAND, .command = {COMMAND_SCALE, workers}});
+	rig_step(rig, (struct event){.kind = COMMAND,
+			      .command = {.what = COMMAND_SCALE, .number = workers}});
 }
 
 void rig_configure(struct rig *rig, struct pool_config config)
