@@ -1,6 +1,7 @@
 /* `wpool check-config`: what a configuration file comes to, or what is wrong with it. */
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/programs.h"
 #include "cli/usage.h"
 #include "config/config.h"
 
@@ -67,6 +68,7 @@ static int check(const char *file)
 	buf_init(&out, OUTPUT_LIMIT);
 	enum rc rc = config_load(&flags, environ, &config, &out);
 	if (rc == RC_OK) {
+		programs_append_doubts(config, environ, &out);
 		fprintf(stderr, "%.*s", TEXT_ARGS(buf_text(&out)));
 		buf_clear(&out);
 		config_print(config, &out);

@@ -1,6 +1,7 @@
 #include "cli/control_json.h"
 
 #include "base/utf8.h"
+#include "io/clock.h"
 
 #include <string.h>
 
@@ -37,6 +38,21 @@ json_t *control_json_text(struct text text)
 json_t *control_json_span(mtime span)
 {
 	return span == MTIME_NEVER ? json_null() : json_real((double)span / MTIME_SECOND);
+}
+
+static json_t *not_below_zero(mtime span)
+{
+	return control_json_span(span > 0 ? span : 0);
+}
+
+json_t *control_json_until(mtime then)
+{
+	return then == MTIME_NEVER ? json_null() : not_below_zero(then - clock_now());
+}
+
+json_t *control_json_since(mtime then)
+{
+	return then == MTIME_NEVER ? json_null() : not_below_zero(clock_now() - then);
 }
 
 json_t *control_json_lines(struct buf *lines)

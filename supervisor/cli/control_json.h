@@ -18,6 +18,9 @@ void control_json_append(struct buf *, json_t *);
 json_t *control_json_text(struct text);
 /* In seconds; null for MTIME_NEVER. */
 json_t *control_json_span(mtime);
+/* From now until then, or since: 0 at the least; null for MTIME_NEVER. */
+json_t *control_json_until(mtime then);
+json_t *control_json_since(mtime then);
 /* The lines of a buf, which is released, as an array. */
 json_t *control_json_lines(struct buf *);
 

@@ -3,10 +3,8 @@
 #include "cli/control_list.h"
 #include "cli/control_routes.h"
 #include "cli/health.h"
-#include "io/clock.h"
 
 #define REASONS_LIMIT (64 * 1024)
-
 static json_int_t counted(const struct report *report, enum notice_kind kind)
 {
 	return (json_int_t)report->counts[kind];
@@ -17,11 +15,12 @@ static json_t *workers_of(const struct station *station, const struct pool_facts
 	struct slot_counts counts = station_slot_counts(station);
 	const uint16_t *slots = counts.by_state;
 
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b}", "wanted", facts->wanted,
-		"ready", slots[LIFE_READY], "busy", counts.busy, "starting", slots[LIFE_STARTING],
-		"waiting", slots[LIFE_WAITING], "leaving",
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:b}", "wanted",
+		facts->wanted, "ready", slots[LIFE_READY], "busy", counts.busy, "starting",
+		slots[LIFE_STARTING], "waiting", slots[LIFE_WAITING], "leaving",
 		slots[LIFE_QUITTING] + slots[LIFE_STOPPING] + slots[LIFE_KILLED], "failing",
-		facts->failing, "restarting", facts->is_rolling);
+		facts->failing, "failures_in_row", (json_int_t)counts.most_failures, "next_start_s",
+		control_json_until(counts.next_start), "restarting", facts->is_rolling);
 }
 
 static json_t *tasks_of(const struct pool_facts *facts)
@@ -69,6 +68,28 @@ static json_t *times_of(const struct histogram *histogram)
 		control_json_span(histogram_quantile(histogram, 0.99)));
 }
 
+/* Null: none died. */
+static json_t *last_death_of(const struct report *report)
+{
+	const struct report_death *death = &report->last_death;
+	char exit[REPORT_EXIT_ROOM];
+
+	if (death->exit.kind == EXIT_NONE)
+		return json_null();
+	return json_pack("{s:s, s:o, s:o}", "exit", report_exit(&death->exit, exit, sizeof exit),
+		"age_s", control_json_since(death->at), "words",
+		*death->words ? control_json_text(text_from(death->words)) : json_null());
+}
+
+static json_t *warnings_of(const struct station *station)
+{
+	struct buf warnings;
+
+	buf_init(&warnings, REASONS_LIMIT);
+	health_append_pool_warnings(station, &warnings);
+	return control_json_lines(&warnings);
+}
+
 static json_t *reasons_of(const struct overview *overview, const struct station *station)
 {
 	struct buf reasons;
@@ -83,19 +104,19 @@ static json_t *pool_of(const struct overview *overview, const struct station *st
 	const struct config_pool *config = station_config(station);
 	const struct report *report = station_report(station);
 	struct pool_facts facts = station_facts(station);
-	mtime age =
-		facts.delivered_at == MTIME_NEVER ? MTIME_NEVER : clock_now() - facts.delivered_at;
 
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"name", config->name, "queue", config->queue, "program", config->command[0],
 		"state", pool_standing_words(facts.standing), "consuming",
 		station_is_consuming(station), "ready", health_is_pool_ready(overview, station),
-		"reasons", reasons_of(overview, station), "workers", workers_of(station, &facts),
-		"tasks", tasks_of(&facts), "last_delivery_age_s", control_json_span(age), "totals",
-		done_of(report, &facts), "retried_by_reason", by_reason(report->retried),
-		"given_up_by_reason", by_reason(report->given_up), "task_time",
-		times_of(&report->took), "queue_wait", times_of(&report->waited));
+		"reasons", reasons_of(overview, station), "warnings", warnings_of(station),
+		"workers", workers_of(station, &facts), "last_death", last_death_of(report),
+		"tasks", tasks_of(&facts), "last_delivery_age_s",
+		control_json_since(facts.delivered_at), "totals", done_of(report, &facts),
+		"retried_by_reason", by_reason(report->retried), "given_up_by_reason",
+		by_reason(report->given_up), "task_time", times_of(&report->took), "queue_wait",
+		times_of(&report->waited));
 }
 
 static bool append_next(struct control_list *list, struct buf *out)

@@ -29,6 +29,15 @@ static json_t *reasons_of(const struct overview *overview)
 	return control_json_lines(&reasons);
 }
 
+static json_t *warnings_of(const struct overview *overview)
+{
+	struct buf warnings;
+
+	buf_init(&warnings, REASONS_LIMIT);
+	health_append_warnings(overview, &warnings);
+	return control_json_lines(&warnings);
+}
+
 static json_t *connection(struct link_facts facts)
 {
 	return json_pack("{s:b, s:I, s:s?}", "up", facts.is_up, "reconnects",
@@ -58,12 +67,13 @@ void control_answer_status(const struct overview *overview, const struct http_re
 
 	buf_init(&body, SIZE_MAX);
 	control_json_append(&body,
-		json_pack("{s:s, s:i, s:I, s:o, s:s, s:b, s:o, s:I, s:o, s:o, s:{s:o, s:o}, s:I}",
+		json_pack(
+			"{s:s, s:i, s:I, s:o, s:s, s:b, s:o, s:o, s:I, s:o, s:o, s:{s:o, s:o}, s:I}",
 			"version", WPOOL_VERSION, "pid", (int)getpid(), "started_at",
 			(json_int_t)overview->started_wall_s, "uptime_s",
 			control_json_span(clock_now() - overview->started), "phase",
 			control_phase_words(*overview->phase), "ready", health_is_ready(overview),
-			"reasons", reasons_of(overview), "pools",
+			"reasons", reasons_of(overview), "warnings", warnings_of(overview), "pools",
 			(json_int_t)fleet_pools(overview->fleet), "connections",
 			connections(overview->links), "process", own_use(), "longest_turn",
 			"total_s", control_json_span(overview->pulse->longest), "computing_s",

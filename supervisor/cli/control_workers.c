@@ -49,14 +49,26 @@ static json_t *process_of(pid_t pid)
 		control_json_span(usage.age));
 }
 
+/* Null: none of this slot ended unasked. */
+static json_t *last_exit_of(const struct slot_facts *slot)
+{
+	char exit[REPORT_EXIT_ROOM];
+
+	if (slot->ended_at == MTIME_NEVER)
+		return json_null();
+	return json_pack("{s:s, s:o}", "exit", report_exit(&slot->exit, exit, sizeof exit), "age_s",
+		control_json_since(slot->ended_at));
+}
+
 static json_t *worker_of(const struct station *station, uint16_t number)
 {
 	struct slot_facts slot = station_slot(station, number);
 
-	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:i, s:I, s:o, s:o}", "pool",
+	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:o, s:o}", "pool",
 		station_config(station)->name, "slot", number, "state", state_words(&slot), "life",
-		(json_int_t)slot.life, "failures", (json_int_t)slot.failures, "tasks_in_pipe",
-		slot.tasks, "tasks_answered", (json_int_t)slot.answers, "process",
+		(json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
+		last_exit_of(&slot), "next_start_s", control_json_until(slot.next_start),
+		"tasks_in_pipe", slot.tasks, "tasks_answered", (json_int_t)slot.answers, "process",
 		process_of(station_slot_pid(station, number)), "task", task_of(&slot));
 }
 

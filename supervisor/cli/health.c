@@ -1,8 +1,11 @@
 #include "cli/health.h"
 
+#include "io/clock.h"
+
 #include <stdio.h>
 
 #define REASONS_LIMIT (1024 * 1024)
+#define PREFIX_ROOM   80
 
 /* prefix: before each line; empty where it is clear what is meant. */
 static void add(struct buf *out, const char *prefix, const char *what)
@@ -24,6 +27,39 @@ static void add_connection(const struct link_facts *facts, const char *what, str
 		facts->failure);
 }
 
+/* A line's end: how many of how often came to nothing, how the last one ended, when it goes on. */
+static void add_failing(
+	const struct station *station, const struct pool_facts *facts, struct buf *out)
+{
+	const struct report_death *death = &station_report(station)->last_death;
+	struct slot_counts counts = station_slot_counts(station);
+	mtime now = clock_now();
+	char exit[REPORT_EXIT_ROOM], span[REPORT_SPAN_ROOM];
+
+	buf_printf(out, "%u of %u come to nothing, up to %u times in a row", facts->failing,
+		facts->wanted, counts.most_failures);
+	if (death->exit.kind != EXIT_NONE)
+		buf_printf(out, "; the last one %s ago: %s",
+			report_span(now - death->at, span, sizeof span),
+			report_exit(&death->exit, exit, sizeof exit));
+	if (counts.next_start != MTIME_NEVER)
+		buf_printf(out, "; next start in %s",
+			report_span(counts.next_start > now ? counts.next_start - now : 0, span,
+				sizeof span));
+	buf_append_byte(out, '\n');
+}
+
+static void add_no_worker(const struct station *station, const struct pool_facts *facts,
+	const char *prefix, struct buf *out)
+{
+	if (facts->failing == 0) {
+		add(out, prefix, "no worker is ready");
+		return;
+	}
+	buf_printf(out, "%s%sno worker is ready: ", prefix, *prefix ? ": " : "");
+	add_failing(station, facts, out);
+}
+
 static void add_pool(const struct overview *overview, const struct station *station,
 	const char *prefix, struct buf *out)
 {
@@ -32,7 +68,7 @@ static void add_pool(const struct overview *overview, const struct station *stat
 	if (facts.standing == POOL_IS_PAUSED)
 		add(out, prefix, "paused by an operator");
 	else if (facts.ready == 0)
-		add(out, prefix, "no worker is ready");
+		add_no_worker(station, &facts, prefix, out);
 	else if (links_consume_facts(overview->links).is_up && !station_is_consuming(station))
 		add(out, prefix, "not consuming its queue");
 }
@@ -45,6 +81,12 @@ void health_append_pool_reasons(
 	add_pool(overview, station, "", out);
 }
 
+static const char *name_of(const struct station *station, char prefix[PREFIX_ROOM])
+{
+	snprintf(prefix, PREFIX_ROOM, "pool %s", station_config(station)->name);
+	return prefix;
+}
+
 void health_append_reasons(const struct overview *overview, struct buf *out)
 {
 	struct link_facts consume = links_consume_facts(overview->links),
@@ -55,11 +97,35 @@ void health_append_reasons(const struct overview *overview, struct buf *out)
 	add_connection(&consume, "consuming", out);
 	add_connection(&publish, "publishing", out);
 	for (size_t i = 0; (station = fleet_next(overview->fleet, &i));) {
-		char prefix[80];
-		if (station_is_leaving(station))
-			continue;
-		snprintf(prefix, sizeof prefix, "pool %s", station_config(station)->name);
-		add_pool(overview, station, prefix, out);
+		char prefix[PREFIX_ROOM];
+		if (!station_is_leaving(station))
+			add_pool(overview, station, name_of(station, prefix), out);
+	}
+}
+
+static void add_warnings(const struct station *station, const char *prefix, struct buf *out)
+{
+	struct pool_facts facts = station_facts(station);
+
+	if (facts.ready > 0 && facts.failing > 0) {
+		buf_printf(out, "%s%sof its workers ", prefix, *prefix ? ": " : "");
+		add_failing(station, &facts, out);
+	}
+}
+
+void health_append_pool_warnings(const struct station *station, struct buf *out)
+{
+	add_warnings(station, "", out);
+}
+
+void health_append_warnings(const struct overview *overview, struct buf *out)
+{
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(overview->fleet, &i));) {
+		char prefix[PREFIX_ROOM];
+		if (!station_is_leaving(station))
+			add_warnings(station, name_of(station, prefix), out);
 	}
 }
 

@@ -247,25 +247,19 @@ static int print_grid(const struct inquiry *q, const struct grid *grid)
 	return exit_code;
 }
 
-int inquiry_print_table(const struct inquiry *q, const char *name,
+int inquiry_print_rows(const struct inquiry *q, const json_t *list,
 	const struct grid_column *columns, size_t count,
 	void (*add_row)(struct grid *, const json_t *))
 {
-	char path[64];
 	struct grid grid;
-	json_t *answer, *member;
+	json_t *member;
 	size_t i;
 	int exit_code;
 
-	snprintf(path, sizeof path, "/v1/%s", name);
-	exit_code = inquiry_ask_json(q, path, &answer);
-	if (exit_code != EX_OK)
-		return exit_code;
 	grid_init(&grid, columns, count);
-	json_array_foreach(json_object_get(answer, name), i, member) add_row(&grid, member);
+	json_array_foreach(list, i, member) add_row(&grid, member);
 	exit_code = print_grid(q, &grid);
 	grid_release(&grid);
-	json_decref(answer);
 	return exit_code;
 }
 

@@ -62,8 +62,8 @@ int inquiry_follow(const struct inquiry *, const char *path,
 	bool (*on_line)(void *ctx, struct text line), void *ctx);
 /* The answer to GET path, of one pool or all, to stdout as it came. */
 int inquiry_print(const struct inquiry *, const char *path);
-/* The members of the list NAME of GET /v1/NAME, of one pool or all, each as a row. */
-int inquiry_print_table(const struct inquiry *, const char *name, const struct grid_column *,
+/* The members of a list, each as a row of a table. */
+int inquiry_print_rows(const struct inquiry *, const json_t *list, const struct grid_column *,
 	size_t count, void (*add_row)(struct grid *, const json_t *));
 /* stdout is through: EX_OK or EX_IOERR. */
 int inquiry_flush(const struct inquiry *);

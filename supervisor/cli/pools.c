@@ -1,6 +1,7 @@
 /* `wpool pools`: a line for each pool. */
 #include "cli/pools.h"
 
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/figures.h"
 #include "cli/grid.h"
@@ -11,7 +12,8 @@
 static const char help[] =
 	"usage: wpool pools [OPTION]... [POOL]\n"
 	"\n"
-	"What the pools of a running wpool serve are at, and what they did since its start.\n"
+	"What the pools of a running wpool serve are at, and what they did since its start; below\n"
+	"the table what is wrong with them.\n"
 	"\n" INQUIRY_OPTIONS "\n"
 	"Exit status: 0 done, " INQUIRY_EXITS "\n";
 
@@ -57,9 +59,66 @@ static void add_row(struct grid *grid, const json_t *pool)
 	grid_add(grid, figure_span(pool, "last_delivery_age_s", room));
 }
 
-int pools_print(const struct inquiry *q)
+static void append_line(const json_t *pool, const char *before, struct text words, struct buf *out)
 {
-	return inquiry_print_table(q, "pools", columns, sizeof columns / sizeof *columns, add_row);
+	utf8_append_harmless(out, figure_text(pool, "name"));
+	buf_printf(out, ": %s", before);
+	utf8_append_harmless(out, words);
+	buf_append_byte(out, '\n');
+}
+
+/* of: "reasons", "warnings" */
+static void append_lines(const json_t *pool, const char *of, struct buf *out)
+{
+	const json_t *lines = figure_find(pool, of);
+	size_t i;
+	json_t *line;
+
+	json_array_foreach(lines, i, line) if (json_is_string(line))
+		append_line(pool, "", text_from(json_string_value(line)), out);
+}
+
+static void append_trouble(const json_t *pool, bool with_reasons, struct buf *out)
+{
+	if (with_reasons) {
+		append_lines(pool, "reasons", out);
+		append_lines(pool, "warnings", out);
+	}
+	if (figure_value(pool, "workers.failing") > 0 &&
+		json_is_string(figure_find(pool, "last_death.words")))
+		append_line(pool,
+			"the last line of the last one: ", figure_text(pool, "last_death.words"),
+			out);
+}
+
+static int print_trouble(const struct inquiry *q, const json_t *pools, bool with_reasons)
+{
+	struct buf out;
+	size_t i;
+	json_t *pool;
+
+	buf_init(&out, SIZE_MAX);
+	json_array_foreach(pools, i, pool) append_trouble(pool, with_reasons, &out);
+	if (buf_len(&out) > 0)
+		printf("\n%.*s", TEXT_ARGS(buf_text(&out)));
+	buf_release(&out);
+	return inquiry_flush(q);
+}
+
+int pools_print(const struct inquiry *q, bool with_reasons)
+{
+	json_t *answer, *pools;
+	int exit_code = inquiry_ask_json(q, "/v1/pools", &answer);
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	pools = json_object_get(answer, "pools");
+	exit_code =
+		inquiry_print_rows(q, pools, columns, sizeof columns / sizeof *columns, add_row);
+	if (exit_code == EX_OK)
+		exit_code = print_trouble(q, pools, with_reasons);
+	json_decref(answer);
+	return exit_code;
 }
 
 int pools_main(int argc, char **argv)
@@ -69,5 +128,5 @@ int pools_main(int argc, char **argv)
 
 	if (exit_code >= 0)
 		return exit_code;
-	return q.json ? inquiry_print(&q, "/v1/pools") : pools_print(&q);
+	return q.json ? inquiry_print(&q, "/v1/pools") : pools_print(&q, true);
 }

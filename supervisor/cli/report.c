@@ -24,6 +24,16 @@ struct line {
 	struct log_task fields;
 };
 
+/* Of the steps of a start those whose names say nothing to whoever wrote the command. */
+static const char *stage_words(const char *stage)
+{
+	if (strcmp(stage, "exec") == 0)
+		return "the command cannot be run";
+	return strcmp(stage, "interpreter") == 0
+		       ? "the command is there, its interpreter cannot be run"
+		       : stage;
+}
+
 const char *report_exit(const struct exit_info *exit, char *buffer, size_t room)
 {
 	switch (exit->kind) {
@@ -38,7 +48,7 @@ const char *report_exit(const struct exit_info *exit, char *buffer, size_t room)
 			sigdescr_np(exit->number) ? sigdescr_np(exit->number) : "unknown");
 		break;
 	case EXIT_NOT_STARTED:
-		snprintf(buffer, room, "%s: %s", exit->stage, strerror(exit->number));
+		snprintf(buffer, room, "%s: %s", stage_words(exit->stage), strerror(exit->number));
 		break;
 	}
 	return buffer;

@@ -9,6 +9,17 @@
 
 #define REPORT_KINDS (NOTICE_DRAINED + 1)
 #define REPORT_ENDS  (EXIT_NOT_STARTED + 1)
+#define REPORT_WORDS 256
+/* Of what report_exit and report_span write. */
+#define REPORT_EXIT_ROOM 160
+#define REPORT_SPAN_ROOM 32
+
+/* Of a worker that was not asked to leave. */
+struct report_death {
+	struct exit_info exit; /* EXIT_NONE: there was none */
+	mtime at;
+	char words[REPORT_WORDS]; /* its last line on stderr, cut; empty: none. Any bytes but 0 */
+};
 
 struct report {
 	const char *pool;    /* borrowed, like all here */
@@ -21,11 +32,12 @@ struct report {
 	uint64_t given_up[REASON_COUNT];
 	uint64_t dropped[REASON_COUNT];
 	uint64_t deaths[REPORT_ENDS]; /* of workers that were not asked to leave: how */
-	struct histogram took;        /* attempts, in their workers */
-	struct histogram waited;      /* tasks, from their arrival until a pipe had them */
-	uint64_t held_up;  /* tasks that waited in a pipe behind one that took too long */
-	bool was_ready;    /* all workers at once, once */
-	bool was_hopeless; /* told that no worker ever started */
+	struct report_death last_death;
+	struct histogram took;   /* attempts, in their workers */
+	struct histogram waited; /* tasks, from their arrival until a pipe had them */
+	uint64_t held_up;        /* tasks that waited in a pipe behind one that took too long */
+	bool was_ready;          /* all workers at once, once */
+	bool was_hopeless;       /* told that no worker ever started */
 };
 
 /* origin: the slot's if the notice has one, else the pool's. */
@@ -39,7 +51,8 @@ void report_count(struct report *, const struct notice *);
  */
 void report_end(const struct report *, bool forced);
 
-/* "exit status 3", "signal 11 (Segmentation fault)", "cannot exec: No such file or directory".
+/* "exit status 3", "signal 11 (Segmentation fault)", "the command cannot be run: No such file
+ * or directory".
  * Returns buffer. */
 const char *report_exit(const struct exit_info *, char *buffer, size_t room);
 /* "250 ms", "2.1 s", "25 min". Returns buffer. */

@@ -2,6 +2,8 @@
 #include "cli/report.h"
 
 #include "core/delivery.h"
+#include "core/output.h"
+#include "io/clock.h"
 
 #include <stdio.h>
 
@@ -21,6 +23,17 @@ static bool ends_attempt(const struct notice *notice)
 	return ends[notice->kind] && notice->delivery && notice->slot >= 0;
 }
 
+static void note_death(struct report *report, const struct notice *notice)
+{
+	struct report_death *death = &report->last_death;
+	struct text words = notice->output ? notice->output->words : TEXT_NONE;
+
+	report->deaths[notice->exit.kind]++;
+	death->exit = notice->exit;
+	death->at = clock_now();
+	snprintf(death->words, sizeof death->words, "%.*s", TEXT_ARGS(words));
+}
+
 static void add(struct report *report, const struct notice *notice)
 {
 	report->counts[notice->kind]++;
@@ -35,7 +48,28 @@ static void add(struct report *report, const struct notice *notice)
 	else if (notice->kind == NOTICE_TASKS_HELD_UP)
 		report->held_up += notice->behind;
 	else if (notice->kind == NOTICE_WORKER_DIED)
-		report->deaths[notice->exit.kind]++;
+		note_death(report, notice);
+}
+
+/* It is told what is known: whoever wrote a wrong name should not look for a fault in his worker.
+ */
+static void tell_hopeless(const struct report *report, const struct notice *notice)
+{
+	struct log_origin origin = {.pool = report->pool, .slot = -1};
+	char exit[REPORT_EXIT_ROOM];
+
+	report_exit(&notice->exit, exit, sizeof exit);
+	if (notice->exit.kind == EXIT_NOT_STARTED)
+		log_line(LOG_ERROR, origin,
+			"no worker can be started (command \"%s\"): %s; the pool takes no messages "
+			"until one can",
+			report->command, exit);
+	else
+		log_line(LOG_ERROR, origin,
+			"no worker has come up yet, the last one ended by %s: the pool takes no "
+			"messages until one does (does \"%s\" open the pipe that its first line of "
+			"input names?)",
+			exit, report->command);
 }
 
 /* What several notices come to. */
@@ -55,10 +89,7 @@ static void sum_up(struct report *report, const struct notice *notice)
 	if (notice->kind == NOTICE_WORKER_DIED && report->counts[NOTICE_WORKER_READY] == 0 &&
 		report->counts[NOTICE_WORKER_DIED] >= report->workers && !report->was_hopeless) {
 		report->was_hopeless = true;
-		log_line(LOG_ERROR, origin,
-			"no worker has come up yet: the pool takes no messages until one does (is \"%s\" "
-			"right, and does it open the pipe that its first line of input names?)",
-			report->command);
+		tell_hopeless(report, notice);
 	}
 }
 

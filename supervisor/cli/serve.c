@@ -1,6 +1,7 @@
 /* `wpool serve`: its options, its configuration, then the supervisor. */
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/programs.h"
 #include "cli/supervisor.h"
 #include "cli/usage.h"
 
@@ -116,6 +117,7 @@ int serve_main(int argc, char **argv)
 		exit_code = console_problems(COMMAND, flags.file, rc, buf_text(&problems));
 	} else {
 		set_up_log(config);
+		programs_append_doubts(config, environ, &problems);
 		console_warn(buf_text(&problems));
 		exit_code = supervisor_run(config);
 		config_free(config);

@@ -56,15 +56,15 @@ static void print_head(const json_t *status)
 	buf_release(&head);
 }
 
-static void print_reasons(const json_t *status)
+/* of: "reasons", "warnings" */
+static void print_lines(const json_t *status, const char *of)
 {
-	const json_t *reasons = figure_find(status, "reasons");
+	const json_t *lines = figure_find(status, of);
 	size_t i;
-	json_t *reason;
+	json_t *line;
 
-	json_array_foreach(reasons, i, reason)
-		printf("  %s\n", json_string_value(reason) ? json_string_value(reason) : "-");
-	putchar('\n');
+	json_array_foreach(lines, i, line)
+		printf("  %s\n", json_string_value(line) ? json_string_value(line) : "-");
 }
 
 static int print(const struct inquiry *q)
@@ -75,9 +75,11 @@ static int print(const struct inquiry *q)
 	if (exit_code != EX_OK)
 		return exit_code;
 	print_head(status);
-	print_reasons(status);
+	print_lines(status, "reasons");
+	print_lines(status, "warnings");
+	putchar('\n');
 	json_decref(status);
-	return pools_print(q);
+	return pools_print(q, false);
 }
 
 int status_main(int argc, char **argv)

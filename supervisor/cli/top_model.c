@@ -36,7 +36,7 @@ static const struct top_column worker_columns[] = {
 	{{"AGE", true, true}, TOP_SPAN, "process.age_s", NULL},
 	{{"IN PIPE", true, true}, TOP_NUMBER, "tasks_in_pipe", NULL},
 	{{"FOR", true, true}, TOP_SPAN, "task.for_s", NULL},
-	{{.title = "TASK"}, TOP_TEXT, "task.name", NULL},
+	{{.title = "TASK"}, TOP_DOING, NULL, NULL},
 };
 
 void top_model_init(struct top_model *model, mtime now)

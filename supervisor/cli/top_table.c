@@ -1,5 +1,6 @@
 #include "cli/top_table.h"
 
+#include "cli/doing.h"
 #include "cli/figures.h"
 #include "cli/pools.h"
 #include "cli/usage.h"
@@ -58,6 +59,7 @@ static double value_of(
 
 	switch (column->kind) {
 	case TOP_STATE:
+	case TOP_DOING:
 	case TOP_TEXT:
 		return NAN;
 	case TOP_RATE:
@@ -83,11 +85,13 @@ static struct text words_of_rate(double rate, enum top_kind kind, char room[FIGU
 }
 
 static struct text words_of(const struct top_table *table, const struct top_row *row,
-	const struct top_column *column, char room[FIGURE_ROOM])
+	const struct top_column *column, char room[DOING_ROOM])
 {
 	switch (column->kind) {
 	case TOP_STATE:
 		return pools_state(row->now);
+	case TOP_DOING:
+		return doing_words(row->now, room);
 	case TOP_TEXT:
 		return figure_text(row->now, column->path);
 	case TOP_PLAIN:
@@ -111,7 +115,7 @@ static struct text words_of(const struct top_table *table, const struct top_row 
 
 static bool is_words(const struct top_column *column)
 {
-	return column->kind == TOP_STATE || column->kind == TOP_TEXT;
+	return column->kind == TOP_STATE || column->kind == TOP_DOING || column->kind == TOP_TEXT;
 }
 
 static int compare_texts(struct text a, struct text b)
@@ -134,7 +138,7 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 	const struct top_row *a = left, *b = right;
 	const struct top_table *table = ctx;
 	const struct top_column *column = &table->columns[table->sort - 1];
-	char room_a[FIGURE_ROOM], room_b[FIGURE_ROOM];
+	char room_a[DOING_ROOM], room_b[DOING_ROOM];
 	int order = is_words(column) ? compare_texts(words_of(table, a, column, room_a),
 					       words_of(table, b, column, room_b))
 				     : compare_values(value_of(table, a, column),
@@ -246,7 +250,7 @@ void top_table_write(
 {
 	struct grid_column columns[GRID_COLUMNS_MAX];
 	struct grid grid;
-	char room[FIGURE_ROOM];
+	char room[DOING_ROOM];
 
 	for (size_t i = 0; i < table->column_count; i++)
 		columns[i] = table->columns[i].grid;

@@ -10,6 +10,7 @@
 
 enum top_kind {
 	TOP_STATE, /* of a pool */
+	TOP_DOING, /* of a worker: its task, or how the last ones came to nothing */
 	TOP_TEXT,
 	TOP_PLAIN,
 	TOP_NUMBER,

@@ -103,11 +103,14 @@ static void put_trouble(const struct top_model *model, mtime now, struct buf *ou
 static void put_reasons(const json_t *status, struct buf *out)
 {
 	const json_t *reasons = json_object_get(status, "reasons");
-	size_t count = json_array_size(reasons);
+	const json_t *warnings = json_object_get(status, "warnings");
+	size_t first = json_array_size(reasons), count = first + json_array_size(warnings);
 	struct buf line;
 
 	for (size_t i = 0; i < count && i < REASONS_MAX; i++) {
-		const char *reason = json_string_value(json_array_get(reasons, i));
+		const char *reason =
+			json_string_value(i < first ? json_array_get(reasons, i)
+						    : json_array_get(warnings, i - first));
 		buf_init(&line, SIZE_MAX);
 		buf_printf(&line, "  %s", reason ? reason : "-");
 		put_line(buf_text(&line), TEXT_NONE, out);

@@ -1,5 +1,6 @@
 /* `wpool workers`: a line for each worker. */
 #include "cli/commands.h"
+#include "cli/doing.h"
 #include "cli/figures.h"
 #include "cli/grid.h"
 #include "cli/inquiry.h"
@@ -12,7 +13,8 @@ static const char help[] =
 	"\n"
 	"The workers of a running wpool serve: slot, process, what it uses, and the task in its\n"
 	"hand, by its correlation id, else its message id, else its number, with the time since it\n"
-	"was begun. CPU is the share of one processor over the life of the process.\n"
+	"was begun. CPU is the share of one processor over the life of the process. Where the last\n"
+	"processes of a slot came to nothing, it stands there how the last one ended instead.\n"
 	"\n" INQUIRY_OPTIONS "\n"
 	"Exit status: 0 done, " INQUIRY_EXITS "\n";
 
@@ -32,7 +34,7 @@ static const struct grid_column columns[] = {
 
 static void add_row(struct grid *grid, const json_t *worker)
 {
-	char room[FIGURE_ROOM];
+	char room[FIGURE_ROOM], doing[DOING_ROOM];
 
 	grid_add(grid, figure_text(worker, "pool"));
 	grid_add(grid, figure_plain(worker, "slot", room));
@@ -44,7 +46,20 @@ static void add_row(struct grid *grid, const json_t *worker)
 	grid_add(grid, figure_share(worker, "process.cpu_s", "process.age_s", room));
 	grid_add(grid, figure_span(worker, "process.age_s", room));
 	grid_add(grid, figure_span(worker, "task.for_s", room));
-	grid_add(grid, figure_text(worker, "task.name"));
+	grid_add(grid, doing_words(worker, doing));
+}
+
+static int print(const struct inquiry *q)
+{
+	json_t *answer;
+	int exit_code = inquiry_ask_json(q, "/v1/workers", &answer);
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	exit_code = inquiry_print_rows(q, json_object_get(answer, "workers"), columns,
+		sizeof columns / sizeof *columns, add_row);
+	json_decref(answer);
+	return exit_code;
 }
 
 int workers_main(int argc, char **argv)
@@ -54,8 +69,5 @@ int workers_main(int argc, char **argv)
 
 	if (exit_code >= 0)
 		return exit_code;
-	if (q.json)
-		return inquiry_print(&q, "/v1/workers");
-	return inquiry_print_table(
-		&q, "workers", columns, sizeof columns / sizeof *columns, add_row);
+	return q.json ? inquiry_print(&q, "/v1/workers") : print(&q);
 }

@@ -12,6 +12,8 @@ static enum pool_standing standing_of(const struct pool *pool)
 		return pool->phase == POOL_DRAINS ? POOL_IS_DRAINING : POOL_IS_STOPPING;
 	if (pool->is_paused)
 		return POOL_IS_PAUSED;
+	if (!pool->ready && pool->failing)
+		return POOL_IS_FAILING;
 	if (!pool->source.has_wish)
 		return POOL_IS_STARTING;
 	if (!source_wishes(&pool->source, SOURCE_CONSUME))
@@ -38,13 +40,28 @@ struct pool_facts pool_facts(const struct pool *pool)
 	};
 }
 
+static mtime next_start_of(const struct slot *slot)
+{
+	return slot->state == LIFE_WAITING ? slot->alarm : MTIME_NEVER;
+}
+
+static void count_failures(struct slot_counts *counts, const struct slot *slot)
+{
+	if (slot->failures == 0)
+		return;
+	if (slot->failures > counts->most_failures)
+		counts->most_failures = slot->failures;
+	counts->next_start = mtime_min(counts->next_start, next_start_of(slot));
+}
+
 struct slot_counts pool_slot_counts(const struct pool *pool)
 {
-	struct slot_counts counts = {0};
+	struct slot_counts counts = {.next_start = MTIME_NEVER};
 	for (uint32_t i = 0; i < pool->slots.count; i++) {
 		const struct slot *slot = pool_slot(pool, i);
 		counts.by_state[slot->state]++;
 		counts.busy += slot->state == LIFE_READY && slot->load > 0;
+		count_failures(&counts, slot);
 	}
 	return counts;
 }
@@ -62,6 +79,9 @@ struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
 		.life = slot->life,
 		.state = slot->state,
 		.failures = slot->failures,
+		.exit = slot->exit,
+		.ended_at = slot->ended_at,
+		.next_start = next_start_of(slot),
 		.answers = slot->answers,
 		.ready_at = slot->ready_at,
 		.tasks = slot->load,

@@ -9,9 +9,10 @@
 /* What it is doing, as a whole; the words are an interface (docs/control.md). */
 #define POOL_STANDINGS(X)                                                                          \
 	X(POOL_IS_STARTING, "starting")     /* no worker has been ready yet */                     \
+	X(POOL_IS_FAILING, "failing")       /* none is, and the last ones came to nothing */       \
 	X(POOL_IS_CONNECTING, "connecting") /* it would consume, but has no channel */             \
 	X(POOL_IS_CONSUMING, "consuming")   /* as far as the pool knows: see consumer.h */         \
-	X(POOL_IS_RESTING, "resting")       /* no worker lives: it takes nothing */                \
+	X(POOL_IS_RESTING, "resting")       /* it takes nothing until there is room */             \
 	X(POOL_IS_PAUSED, "paused")         /* by command */                                       \
 	X(POOL_IS_DRAINING, "draining")     /* it finishes what is in hand, and leaves */          \
 	X(POOL_IS_STOPPING, "stopping")     /* by force */                                         \
@@ -45,12 +46,18 @@ struct pool_facts {
 struct slot_counts {
 	uint16_t by_state[LIFE_STATE_COUNT];
 	uint16_t busy; /* of those in LIFE_READY: with a task */
+	/* of those whose last lives came to nothing; 0, MTIME_NEVER: there is none */
+	uint32_t most_failures; /* in a row */
+	mtime next_start;       /* the first; MTIME_NEVER also: all are on their way */
 };
 
 struct slot_facts {
 	uint32_t life; /* of the present process, or the next one */
 	enum life_state state;
 	uint32_t failures;           /* lives in a row that came to nothing */
+	struct exit_info exit;       /* of the last one that ended unasked */
+	mtime ended_at;              /* and when; MTIME_NEVER: none did */
+	mtime next_start;            /* MTIME_NEVER: it is past that */
 	uint32_t answers;            /* in this life */
 	mtime ready_at;              /* MTIME_NEVER: not yet */
 	uint16_t tasks;              /* in its pipe */

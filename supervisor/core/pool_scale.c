@@ -7,6 +7,7 @@ static void init_slot(struct pool *pool, uint16_t number)
 	slot->number = number;
 	slot->life = 1;
 	slot->ready_at = MTIME_NEVER;
+	slot->ended_at = MTIME_NEVER;
 	slot->alarm = MTIME_NEVER;
 	slot->state = LIFE_RETIRED;
 	slot->is_leaving = true;

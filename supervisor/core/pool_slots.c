@@ -38,13 +38,11 @@ static void act_nothing(struct pool *pool, struct slot *slot)
 static void act_spawn(struct pool *pool, struct slot *slot)
 {
 	slot->blame = OUTCOME_CRASHED;
-	slot->deaf = slot->asked = false;
+	slot->deaf = slot->asked = slot->has_answered = slot->is_timed = false;
 	if (slot->generation != pool->generation) /* another program, perhaps */
 		slot->is_proven = false;
 	slot->generation = pool->generation;
-	slot->has_answered = false;
 	slot->answers = 0;
-	slot->is_timed = false;
 	slot->ready_at = MTIME_NEVER;
 	pool->started_at = pool->now;
 	slot->paced = MTIME_NEVER;
@@ -358,6 +356,7 @@ static void tell_gone(struct pool *pool, const struct slot *slot, const struct e
 				.slot = slot->number,
 				.life = event->slot.life,
 				.delivery = slot_head(slot),
+				.output = event->slot.output,
 				.exit = event->slot.exit,
 				.duration = again ? slot->alarm - pool->now : MTIME_NEVER,
 			});
@@ -390,6 +389,7 @@ void pool_on_slot_gone(struct pool *pool, const struct event *event)
 		output_free(event->slot.output);
 		return;
 	}
+	slot_note_exit(slot, event->slot.exit, pool->now);
 	pool_slot_fact(pool, slot, FACT_GONE);
 	tell_gone(pool, slot, event);
 	end_pipe(pool, slot, event);

@@ -34,6 +34,8 @@ struct slot {
 	uint32_t answers;   /* in this life */
 	uint32_t failures;  /* lives in a row that came to nothing */
 	mtime ready_at;     /* MTIME_NEVER: not yet */
+	struct exit_info exit; /* of the last life that ended unasked */
+	mtime ended_at;        /* and when; MTIME_NEVER: none did */
 
 	/* alarms */
 	mtime alarm;         /* end of this state's time; MTIME_NEVER: none */
@@ -50,6 +52,15 @@ static inline struct delivery *slot_head(const struct slot *slot)
 {
 	struct link *first = list_first(&slot->pipe);
 	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+}
+
+/* One that was asked to leave tells nothing. */
+static inline void slot_note_exit(struct slot *slot, struct exit_info exit, mtime now)
+{
+	if (slot->asked)
+		return;
+	slot->exit = exit;
+	slot->ended_at = now;
 }
 
 #endif

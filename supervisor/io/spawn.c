@@ -1,6 +1,7 @@
 #include "io/spawn.h"
 
 #include "io/descriptors.h"
+#include "io/program.h"
 #include "io/spawn_child.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHELL        "/bin/sh"
-#define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
+#define SHELL "/bin/sh"
 
 enum { CONTROL, OUTPUT, ERROR, START, PIPES };
 
@@ -28,59 +28,7 @@ static struct exit_info failure(const char *stage, int number)
 	return (struct exit_info){EXIT_NOT_STARTED, number, stage};
 }
 
-/* ---------- the program ---------- */
-
-/* ENOENT: there is none, as far as we may look; EACCES: it is no file, or not ours to run. */
-static int check_program(const char *path)
-{
-	struct stat status;
-	if (stat(path, &status) < 0)
-		return ENOENT;
-	return S_ISREG(status.st_mode) && access(path, X_OK) == 0 ? 0 : EACCES;
-}
-
-/* The value of PATH that the child would see. */
-static const char *path_of(char *const *environment)
-{
-	for (; *environment; environment++)
-		if (strncmp(*environment, "PATH=", 5) == 0)
-			return *environment + 5;
-	return PATH_DEFAULT;
-}
-
-/* The first in path that can be run, as execvp has it; EACCES if there is only one that cannot. */
-static bool find_program(const char *name, const char *path, char ret[PATH_MAX])
-{
-	int error = ENOENT;
-	while (true) {
-		int len = (int)strcspn(path, ":");
-		int n = snprintf(ret, PATH_MAX, "%.*s%s%s", len, path, len ? "/" : "", name);
-		int problem = n > 0 && n < PATH_MAX ? check_program(ret) : ENOENT;
-		if (problem == 0)
-			return true;
-		if (problem == EACCES)
-			error = EACCES;
-		if (path[len] == '\0')
-			break;
-		path += len + 1;
-	}
-	errno = error;
-	return false;
-}
-
-static bool resolve(const struct spawn_request *request, char ret[PATH_MAX])
-{
-	const char *name = request->command[0];
-	size_t len = strlen(name);
-	if (len == 0 || len >= PATH_MAX) {
-		errno = len ? ENAMETOOLONG : ENOENT;
-		return false;
-	}
-	if (!strchr(name, '/'))
-		return find_program(name, path_of(request->environment), ret);
-	memcpy(ret, name, len + 1);
-	return true; /* the exec itself says what is wrong with it */
-}
+/* ---------- the command ---------- */
 
 /* {SHELL, program, the command's arguments, NULL}; owned by the caller, its members borrowed. */
 static char **command_by_shell(char *const *command, char *program)
@@ -175,7 +123,7 @@ enum rc spawn_process(
 	const struct spawn_request *request, struct spawned *ret, struct exit_info *ret_failure)
 {
 	char program[PATH_MAX];
-	if (!resolve(request, program)) {
+	if (!program_find(request->command[0], request->environment, program)) {
 		*ret_failure = failure("exec", errno);
 		return RC_SYSTEM;
 	}

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -68,11 +69,28 @@ static bool step_descriptors(const struct spawn_plan *plan)
 	return true;
 }
 
+/* The kernel has one error for a program that is not there and for one whose interpreter is not. */
+static bool is_there(const char *program)
+{
+	struct stat status;
+	return stat(program, &status) == 0 && S_ISREG(status.st_mode) && access(program, X_OK) == 0;
+}
+
+/* True: it failed, but not for the program's sake. */
 static bool step_exec(const struct spawn_plan *plan)
 {
 	execve(plan->program, plan->arguments, plan->environment);
 	if (errno == ENOEXEC)
 		execve(plan->by_shell[0], plan->by_shell, plan->environment);
+	int error = errno;
+	bool is_others = (error == ENOENT || error == EACCES) && is_there(plan->program);
+	errno = error;
+	return is_others;
+}
+
+static bool step_interpreter(const struct spawn_plan *plan)
+{
+	(void)plan;
 	return false;
 }
 

@@ -17,7 +17,8 @@
 	X(parent)      /* dies with us */                                                          \
 	X(streams)     /* 0, 1, 2 */                                                               \
 	X(descriptors) /* the exec closes all others */                                            \
-	X(exec)
+	X(exec)                                                                                    \
+	X(interpreter) /* it is the script's, or the loader, that cannot be run */
 
 struct spawn_plan {
 	const char *program;    /* a path */

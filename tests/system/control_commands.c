@@ -70,6 +70,81 @@ START_TEST(commands_say_why_not)
 }
 END_TEST
 
+/* Every ask is an event at the other end. */
+static void await_words(const char *command, const char *words)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	for (;;) {
+		char *out = RUN(0, command);
+		if (strstr(out, words))
+			return;
+		ck_assert_msg(
+			deadline_left(deadline) > 0, "%s says no '%s': %s", command, words, out);
+		free(out);
+	}
+}
+
+/* A loop is no slow start: how often, how it ended, what it said, when it goes on. */
+START_TEST(a_crash_loop_is_told)
+{
+	static const char words[] = "no module named orders";
+	const char *const worker[] = {
+		"/bin/sh", "-c", scratch_text("echo '%s' >&2; exit 3", words), NULL};
+	struct proc *serve = site_serve((const char *const[]){"--workers", "2", NULL}, worker);
+	proc_expect(serve, "the last one ended by exit status 3: the pool takes no messages");
+	await_words("status", "no worker is ready: 2 of 2 come to nothing, up to 3 times in a row");
+	await_words("status", "ago: exit status 3; next start in ");
+	control_expect_words(RUN(0, "status"), words);
+	char *pools = RUN(0, "pools");
+	control_expect_words(pools, "failing");
+	control_expect_words(pools, "no worker is ready: ");
+	control_expect_words(pools, scratch_text("the last line of the last one: %s", words));
+	await_words("workers", " x exit status 3, ");
+	await_words("workers", " ago; next start in ");
+	char *ready = control_get("/readyz", 503);
+	control_expect_words(ready, "exit status 3");
+	ck_assert_ptr_null(strstr(ready, words)); /* what workers say is for our user alone */
+	const json_t *pool = control_member(control_get_json("/v1/pools"), "pools", 0);
+	ck_assert_int_ge(control_number(pool, "workers", "failures_in_row"), 3);
+	ck_assert_str_eq(control_words(json_object_get(pool, "last_death"), "words"), words);
+}
+END_TEST
+
+/* One that does not work beside one that does: no reason, but a warning. */
+START_TEST(some_that_fail_are_told)
+{
+	const char *first = scratch_text("mkdir %s/first 2>/dev/null && exec %s; exit 3",
+		site.folder, site_built("workers/echo"));
+	struct proc *serve = site_serve((const char *const[]){"--workers", "2", NULL},
+		(const char *const[]){"/bin/sh", "-c", first, NULL});
+	proc_expect(serve, "control socket: ");
+	control_await("/readyz", 200);
+	await_words("status", "of its workers 1 of 2 come to nothing, up to 2 times in a row");
+	control_expect_words(RUN(0, "status"), "ready: wpool ");
+	control_expect_words(RUN(0, "pools"), "1/2");
+}
+END_TEST
+
+/* Named before anything else, and not as a fault of the worker. */
+START_TEST(a_command_that_is_not_there_is_told)
+{
+	static const char *const programs[][2] = {
+		{"/no/such/worker", "the command cannot be run: No such file or directory"},
+		{"/etc/passwd", "the command cannot be run: Permission denied"},
+	};
+	const char *const *program = programs[_i];
+	struct proc *serve = site_serve(NULL, (const char *const[]){program[0], NULL});
+	proc_expect(
+		serve, scratch_text("no worker can be started (command \"%s\"): %s; it is tried",
+			       program[0], program[1]));
+	proc_expect(serve, scratch_text("no worker can be started (command \"%s\"): %s; the pool",
+				   program[0], program[1]));
+	ck_assert_ptr_null(strstr(proc_stderr(serve), "first line of input"));
+	await_words("status", program[1]);
+	control_expect_words(control_get("/readyz", 503), program[1]);
+}
+END_TEST
+
 /* Until the pool is so; every ask is an event at the other end. */
 static void await_pool(const char *first, const char *second, json_int_t number)
 {
@@ -174,6 +249,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("control_commands", {commands_show_it, 1}, {commands_say_why_not, 1},
-		{commands_steer_it, 1}, {steering_under_load_repeats_nothing, 1},
-		{who_stops_is_not_steered, 1});
+		{a_crash_loop_is_told, 1}, {some_that_fail_are_told, 1},
+		{a_command_that_is_not_there_is_told, 2}, {commands_steer_it, 1},
+		{steering_under_load_repeats_nothing, 1}, {who_stops_is_not_steered, 1});
 }

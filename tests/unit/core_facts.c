@@ -24,7 +24,7 @@ START_TEST(a_life_has_its_standings)
 	expect_standing(&rig, "consuming");
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
-	expect_standing(&rig, "resting");
+	expect_standing(&rig, "failing");
 	rig_wait(&rig, MTIME_SECOND);
 	rig_ready(&rig, 0, 2);
 	rig_turn(&rig);
@@ -118,6 +118,43 @@ START_TEST(a_slot_tells_its_life)
 }
 END_TEST
 
+static void expect_failures(const struct rig *rig, uint32_t most, mtime next_start)
+{
+	struct slot_counts counts = pool_slot_counts(rig->pool);
+	ck_assert_uint_eq(counts.most_failures, most);
+	ck_assert_int_eq(counts.next_start, next_start);
+}
+
+/* What operators need: that it is a loop and no slow start, how it ended, and when it goes on. */
+START_TEST(a_crash_loop_shows)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	rig_new(&rig, &config);
+	rig_turn(&rig);
+	expect_failures(&rig, 0, MTIME_NEVER);
+	ck_assert_int_eq(pool_slot_facts(rig.pool, 1).ended_at, MTIME_NEVER);
+	rig_gone(&rig, 1, 1);
+	expect_standing(&rig, "failing");
+	struct slot_facts slot = pool_slot_facts(rig.pool, 1);
+	ck_assert_int_eq(slot.exit.kind, EXIT_SIGNAL);
+	ck_assert_int_eq(slot.ended_at, rig.now);
+	ck_assert_int_gt(slot.next_start, rig.now);
+	expect_failures(&rig, 1, slot.next_start);
+	rig_wait(&rig, slot.next_start - rig.now);
+	rig_turn(&rig);
+	expect_failures(&rig, 1, MTIME_NEVER); /* it is on its way */
+	expect_standing(&rig, "failing");
+	rig_ready(&rig, 0, 1);
+	rig_turn(&rig);
+	expect_standing(&rig, "connecting"); /* the other one works */
+	rig_gone(&rig, 1, 2);
+	expect_failures(&rig, 2, pool_slot_facts(rig.pool, 1).next_start);
+	ck_assert_int_eq(pool_slot_facts(rig.pool, 0).ended_at, MTIME_NEVER);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_task_has_a_name)
 {
 	static const char letters[] = "0123456789012345678901234567890123456789"
@@ -150,7 +187,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("core_facts");
 	UNIT_CASE(s, "facts", a_life_has_its_standings, tasks_are_where_they_are,
-		a_slot_tells_its_life, a_task_has_a_name);
+		a_slot_tells_its_life, a_crash_loop_shows, a_task_has_a_name);
 	return s;
 }
 

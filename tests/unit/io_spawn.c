@@ -1,6 +1,7 @@
 /* What a child inherits, and how a start fails. The child is this program: `PROGRAM dump X` prints
  * what it sees of itself. */
 #include "io/descriptors.h"
+#include "io/program.h"
 #include "io/spawn.h"
 #include "io/spawn_child.h"
 #include "unit/support/io/sandbox.h"
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -171,11 +173,25 @@ static struct exit_info failed_start(char *const *command, const struct rlimit *
 	return failure;
 }
 
+static char *script_without_interpreter(void)
+{
+	static char path[PATH_MAX];
+	static const char words[] = "#!/no/such/interpreter\n";
+	strcpy(path, "/tmp/wpool-spawn-XXXXXX");
+	int fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, words, sizeof words - 1), (ssize_t)sizeof words - 1);
+	ck_assert_int_eq(fchmod(fd, 0700), 0);
+	close(fd);
+	return path;
+}
+
 START_TEST(test_steps_that_fail_in_the_child)
 {
 	struct rlimit above = {RLIM_INFINITY, RLIM_INFINITY};
 	char *folder[] = {(char *)"/etc", NULL}, *missing[] = {(char *)"/no/such/file", NULL};
-	char *fine[] = {(char *)"/bin/true", NULL};
+	char *fine[] = {(char *)"/bin/true", NULL},
+	     *script[] = {script_without_interpreter(), NULL};
 	const struct {
 		char *const *command;
 		const struct rlimit *limit;
@@ -184,6 +200,7 @@ START_TEST(test_steps_that_fail_in_the_child)
 	} cases[] = {
 		{folder, NULL, "exec", EACCES},
 		{missing, NULL, "exec", ENOENT},
+		{script, NULL, "interpreter", ENOENT},
 		{fine, &above, "limits", EPERM},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -191,6 +208,37 @@ START_TEST(test_steps_that_fail_in_the_child)
 		ck_assert_str_eq(failure.stage, cases[i].stage);
 		ck_assert_int_eq(failure.number, cases[i].error);
 	}
+	unlink(script[0]);
+}
+END_TEST
+
+/* Before anything is started, the same is said. */
+START_TEST(test_programs_that_could_not_start)
+{
+	char *no_path[] = {(char *)"HOME=/", NULL};
+	char *script = script_without_interpreter();
+	const struct {
+		const char *name, *stage;
+		int error;
+	} cases[] = {
+		{"/etc", "exec", EACCES},
+		{"/etc/passwd", "exec", EACCES},
+		{"/no/such/file", "exec", ENOENT},
+		{"no-such-program-in-path", "exec", ENOENT},
+		{"", "exec", ENOENT},
+		{script, "interpreter", ENOENT},
+	};
+	struct exit_info failure;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		ck_assert(program_has_problem(cases[i].name, environ, &failure));
+		ck_assert_int_eq(failure.kind, EXIT_NOT_STARTED);
+		ck_assert_str_eq(failure.stage, cases[i].stage);
+		ck_assert_int_eq(failure.number, cases[i].error);
+	}
+	ck_assert(!program_has_problem("/bin/true", no_path, &failure));
+	ck_assert(!program_has_problem("true", no_path, &failure)); /* by the default path */
+	ck_assert(!program_has_problem("/usr/bin/ldd", no_path, &failure)); /* a script */
+	unlink(script);
 }
 END_TEST
 
@@ -290,8 +338,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("io_spawn");
 	UNIT_CASE(s, "child", test_child_notes_its_group, test_steps_that_fail_in_the_child,
-		test_success_closes_the_start_pipe, test_script_without_interpreter,
-		test_dies_with_us);
+		test_programs_that_could_not_start, test_success_closes_the_start_pipe,
+		test_script_without_interpreter, test_dies_with_us);
 	TCase *sandboxed = tcase_create("sandboxed");
 	tcase_add_loop_test(sandboxed, test_inheritance, 0, 2);
 	suite_add_tcase(s, sandboxed);
