@@ -61,14 +61,14 @@ static int print_reference(void)
 
 static int check(const char *file)
 {
-	struct config_flags flags = {.file = file};
+	struct config_flags flags = {.is_look = true, .file = file};
 	struct config *config = NULL;
 	struct buf out;
 	int exit_code;
 	buf_init(&out, OUTPUT_LIMIT);
 	enum rc rc = config_load(&flags, environ, &config, &out);
 	if (rc == RC_OK) {
-		programs_append_doubts(config, environ, &out);
+		programs_append_doubts(config, &out);
 		fprintf(stderr, "%.*s", TEXT_ARGS(buf_text(&out)));
 		buf_clear(&out);
 		config_print(config, &out);

@@ -1,16 +1,44 @@
 #include "cli/programs.h"
 
 #include "cli/report.h"
+#include "cli/station_config.h"
 #include "io/program.h"
+#include "io/worker_environment.h"
 
-void programs_append_doubts(const struct config *config, char *const *environment, struct buf *out)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As it is looked for: from the workers' folder, where it has one. */
+static const char *program_of(const struct config_pool *pool, char path[PATH_MAX])
+{
+	const char *name = pool->command[0];
+	bool is_from_there = pool->cwd && strchr(name, '/') && name[0] != '/';
+	int len = is_from_there ? snprintf(path, PATH_MAX, "%s/%s", pool->cwd, name) : 0;
+
+	return len > 0 && len < PATH_MAX ? path : name;
+}
+
+static bool has_problem(const struct config_pool *pool, struct exit_info *ret_failure)
+{
+	struct crew_config crew = station_crew_config(pool);
+	char mark[] = "", path[PATH_MAX];
+	char **environment = worker_environment_new(&crew, mark);
+	bool has_one = environment &&
+		       program_has_problem(program_of(pool, path), environment, ret_failure);
+
+	free(environment);
+	return has_one;
+}
+
+void programs_append_doubts(const struct config *config, struct buf *out)
 {
 	for (size_t i = 0; i < config->pool_count; i++) {
 		const struct config_pool *pool = &config->pools[i];
 		struct exit_info failure;
 		char words[REPORT_EXIT_ROOM];
 
-		if (program_has_problem(pool->command[0], environment, &failure))
+		if (has_problem(pool, &failure))
 			buf_printf(out,
 				"pool %s: no worker can be started (command \"%s\"): %s; it is tried "
 				"until one can\n",

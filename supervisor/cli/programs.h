@@ -7,6 +7,6 @@
 #include "config/config.h"
 
 /* Appends a line for each pool whose program is not there, or can not be run by us. */
-void programs_append_doubts(const struct config *, char *const *environment, struct buf *out);
+void programs_append_doubts(const struct config *, struct buf *out);
 
 #endif

@@ -117,7 +117,7 @@ int serve_main(int argc, char **argv)
 		exit_code = console_problems(COMMAND, flags.file, rc, buf_text(&problems));
 	} else {
 		set_up_log(config);
-		programs_append_doubts(config, environ, &problems);
+		programs_append_doubts(config, &problems);
 		console_warn(buf_text(&problems));
 		exit_code = supervisor_run(config);
 		config_free(config);

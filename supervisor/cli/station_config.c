@@ -108,6 +108,10 @@ struct crew_config station_crew_config(const struct config_pool *config)
 	return (struct crew_config){
 		.pool = config->name,
 		.command = config->command,
+		.rights = &config->rights,
+		.variables = config->env,
+		.passed = config->env_pass,
+		.folder = config->cwd,
 		.workers = (uint16_t)config->workers,
 		.pipe = config->pipe,
 		.task =

@@ -35,7 +35,7 @@ static void watch_guard(struct station_tools *tools)
 		log_warn("out of memory: if somebody kills the guard process, nobody will notice");
 }
 
-bool station_tools_open(struct station_tools *tools)
+bool station_tools_open(struct station_tools *tools, bool for_others)
 {
 	signal(SIGPIPE, SIG_IGN);
 	memory_prepare();
@@ -44,7 +44,7 @@ bool station_tools_open(struct station_tools *tools)
 			strerror(errno));
 		return false;
 	}
-	if (rundir_new(&tools->rundir) != RC_OK) {
+	if (rundir_new(for_others, &tools->rundir) != RC_OK) {
 		log_error("cannot make a private directory for the workers' pipes: %s (set TMPDIR "
 			  "to a directory that can be written)",
 			strerror(errno));

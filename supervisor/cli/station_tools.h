@@ -16,9 +16,9 @@ struct station_tools {
 	struct rlimit descriptors; /* what a worker may have */
 };
 
-/* Of this process there is one, and it starts another, the guard. False: it was said why; to be
- * closed in any case. */
-bool station_tools_open(struct station_tools *);
+/* for_others: some workers are other users. Of this process there is one, and it starts another,
+ * the guard. False: it was said why; to be closed in any case. */
+bool station_tools_open(struct station_tools *, bool for_others);
 void station_tools_close(struct station_tools *);
 
 #endif

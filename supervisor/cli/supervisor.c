@@ -212,6 +212,14 @@ static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events
 
 /* ---------- life ---------- */
 
+static bool has_other_users(const struct config *config)
+{
+	for (size_t i = 0; i < config->pool_count; i++)
+		if (config->pools[i].rights.is_other)
+			return true;
+	return false;
+}
+
 static void start_watchers(struct supervisor *supervisor)
 {
 	struct ev_loop *loop = supervisor->tools.loop;
@@ -307,7 +315,7 @@ int supervisor_run(struct config *config)
 	struct supervisor supervisor = {.config = config};
 	int exit_code = EX_SOFTWARE;
 
-	if (!station_tools_open(&supervisor.tools))
+	if (!station_tools_open(&supervisor.tools, has_other_users(config)))
 		goto out;
 	service_open(&supervisor.service, supervisor.tools.loop);
 	if (!open_stations(&supervisor)) {

@@ -2,6 +2,7 @@
 
 #include "config/addresses.h"
 #include "config/check.h"
+#include "config/check_rights.h"
 #include "config/doubts.h"
 #include "config/file.h"
 #include "config/values.h"
@@ -131,6 +132,7 @@ static void load_pool(struct load *load, const struct tree *node, size_t index)
 	snprintf(draft.prefix, sizeof draft.prefix, "pools[%zu].", index);
 	file_read_pool(&draft, node);
 	check_pool(&draft);
+	check_rights(&draft, load->flags->is_look);
 	check_name_is_new(&draft, load->config->pools, load->config->pool_count);
 }
 
@@ -179,6 +181,7 @@ static void load_one_pool(struct load *load)
 	draft_add_environment(&draft, load->environment);
 	add_pool_flags(&draft, load->flags);
 	check_pool(&draft);
+	check_rights(&draft, load->flags->is_look);
 }
 
 static void load_addresses(struct load *load)
@@ -227,6 +230,7 @@ static void add_doubts(const struct load *load, struct buf *out)
 	if (!load->flags->broker && !draft_given(&load->root, "broker.url"))
 		doubts_add_broker(load->environment, out);
 	doubts_add_dead_letters(load->config, out);
+	doubts_add_rights(load->config, out);
 }
 
 enum rc config_load(const struct config_flags *flags, char *const *environment, struct config **ret,
@@ -263,6 +267,7 @@ static void release_values(enum setting_scope scope, void *base)
 void config_pool_release(struct config_pool *pool)
 {
 	release_values(SETTING_POOL, pool);
+	rights_release(&pool->rights);
 }
 
 void config_free(struct config *config)

@@ -28,6 +28,7 @@ struct config {
 /* What the command line gave; NULL where it did not. Flags win over environment, environment over
  * defaults; with a file, the file has the pools and flags for pools are an error. */
 struct config_flags {
+	bool is_look; /* another process is to use it: what this one may not do is but a doubt */
 	const char *file, *broker, *queue, *workers, *prefetch, *pipeline, *pipe, *declare,
 		*log_level, *log_format;
 	char *const *command; /* NULL-terminated, or NULL */

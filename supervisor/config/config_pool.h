@@ -3,6 +3,7 @@
 #define CONFIG_CONFIG_POOL_H
 
 #include "base/mtime.h"
+#include "config/rights.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,10 +41,17 @@ struct config_delays {
 struct config_pool {
 	char *name; /* unset: the queue's */
 	char *queue;
-	char **command;   /* NULL-terminated, at least one */
-	int64_t workers;  /* default: the number of processors */
-	int64_t prefetch; /* 0: auto */
-	int64_t pipeline; /* 0: auto */
+	char **command;  /* NULL-terminated, at least one */
+	char *cwd;       /* or NULL, like all that follows */
+	char **env;      /* "NAME=value" */
+	char **env_pass; /* "all", "none", names, beginnings with a "*" */
+	char *user, *group, *umask;
+	char **rlimits; /* "name=value" */
+	int64_t nice;
+	struct rights rights; /* what the last six come to */
+	int64_t workers;      /* default: the number of processors */
+	int64_t prefetch;     /* 0: auto */
+	int64_t pipeline;     /* 0: auto */
 	mtime pipe_wait;
 	enum pipe_form pipe;
 	enum config_declare declare;

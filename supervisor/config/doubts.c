@@ -54,6 +54,20 @@ void doubts_add_broker(char *const *environment, struct buf *out)
 			TEXT("RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins\n"));
 }
 
+void doubts_add_rights(const struct config *config, struct buf *out)
+{
+	struct buf lack;
+	buf_init(&lack, 1024);
+	for (size_t i = 0; i < config->pool_count; i++) {
+		buf_clear(&lack);
+		if (rights_append_lack(&config->pools[i].rights, &lack) ||
+			rights_append_blindness(&config->pools[i].rights, &lack))
+			buf_printf(out, "pools[%zu].%.*s\n", i, TEXT_ARGS(buf_text(&lack)));
+	}
+	out->failed |= lack.failed;
+	buf_release(&lack);
+}
+
 static int by_queue(const void *a, const void *b)
 {
 	const struct config_pool *const *left = a, *const *right = b;

@@ -1,5 +1,5 @@
-/* What is odd about an environment or a file, but no mistake. Layer: config. Pure: the environment
- * is an argument ("NAME=value" strings, NULL-terminated; NULL: none). No value is ever told. */
+/* What is odd about an environment or a file, but no mistake. Layer: config. The environment is
+ * an argument ("NAME=value" strings, NULL-terminated; NULL: none). No value is ever told. */
 #ifndef CONFIG_DOUBTS_H
 #define CONFIG_DOUBTS_H
 
@@ -14,5 +14,8 @@ void doubts_add_names(char *const *environment, struct buf *out);
 void doubts_add_broker(char *const *environment, struct buf *out);
 /* A line for each pool whose dead letters go to the queue of another: it works them as tasks. */
 void doubts_add_dead_letters(const struct config *, struct buf *out);
+/* A line for each pool whose workers this process, being who it is, could not start as configured,
+ * or not end with all that they leave behind. */
+void doubts_add_rights(const struct config *, struct buf *out);
 
 #endif

@@ -66,7 +66,9 @@ void draft_set(struct draft *draft, const struct setting *setting, struct text v
 		return;
 	struct buf is;
 	buf_init(&is, 256);
-	if (setting->type == SETTING_WORDS) { /* a command may hold a password */
+	if (setting->type == SETTING_PAIRS) { /* a value may be a password */
+		buf_append_text(&is, TEXT("no such map"));
+	} else if (setting->type == SETTING_WORDS) { /* so may a word of a command */
 		buf_append_text(&is, TEXT("not a command"));
 	} else {
 		problems_quote(&is, shown);

@@ -16,7 +16,7 @@ const char *environment_value(char *const *environment, const char *name)
 	return value && *value ? value : NULL;
 }
 
-static bool is_name(struct text t)
+bool environment_is_name(struct text t)
 {
 	for (size_t i = 0; i < t.len; i++) {
 		char c = t.ptr[i];
@@ -41,7 +41,7 @@ static enum rc append_variable(
 {
 	const char *mark = inside.len ? memmem(inside.ptr, inside.len, ":-", 2) : NULL;
 	struct text name = text_of(inside.ptr, mark ? (size_t)(mark - inside.ptr) : inside.len);
-	if (!is_name(name)) {
+	if (!environment_is_name(name)) {
 		*ret_name = TEXT_NONE;
 		return RC_MALFORMED;
 	}

@@ -10,6 +10,8 @@ const char *environment_find(char *const *environment, struct text name);
 /* The same, but a variable set to nothing counts as not set: a compose file passes on what it has.
  */
 const char *environment_value(char *const *environment, const char *name);
+/* Letters, digits and '_', no digit first. */
+bool environment_is_name(struct text);
 /* Appends t with ${NAME} and ${NAME:-default} replaced (the default where NAME is unset or empty)
  * and
  * $$ as one dollar. A dollar before anything else stays. RC_MALFORMED: *ret_name is the variable

@@ -68,18 +68,47 @@ static void read_addresses(
 	addresses_release(&addresses);
 }
 
-/* A command as a list: its texts are the words, and nothing is split. */
+/* "NAME=value", from a member of a map. */
+static enum rc append_pair(char ***words, const struct tree *member)
+{
+	char *pair;
+	int len = asprintf(&pair, "%s=%s", member->key, member->text);
+	if (len < 0)
+		return RC_MEMORY;
+	enum rc rc = words_append(words, text_of(pair, (size_t)len));
+	free(pair);
+	return rc;
+}
+
+static enum rc append_member(char ***words, const struct tree *member)
+{
+	if (member->bad)
+		return RC_REFUSED;
+	return member->key ? append_pair(words, member)
+			   : words_append(words, text_from(member->text));
+}
+
+/* Its name is told where it can be no secret. */
+static void tell_pair(struct draft *draft, const struct setting *setting, const struct tree *member)
+{
+	draft_note(draft, setting, place_of(draft, member));
+	problems_add(draft->problems, place_of(draft, member),
+		"%s%s: %s is %s; a text is needed, such as \"\"", draft->prefix, setting->key,
+		keys_is_presentable(member->key) ? member->key : "a member", kind_of(member));
+}
+
+/* A list's texts, a command's words for one, are taken as they are: nothing is split. */
 static void read_words(struct draft *draft, const struct setting *setting, const struct tree *node)
 {
-	struct config_pool *pool = draft->base;
+	char ***target = (char ***)(void *)((char *)draft->base + setting->offset);
 	char **words = NULL;
 	enum rc rc = RC_OK;
 	for (const struct tree *member = node->first; member && rc == RC_OK; member = member->next)
-		rc = member->bad ? RC_REFUSED : words_append(&words, text_from(member->text));
+		rc = append_member(&words, member);
 	draft_note(draft, setting, place_of(draft, node));
 	if (rc == RC_OK) {
-		words_free(pool->command);
-		pool->command = words;
+		words_free(*target);
+		*target = words;
 		return;
 	}
 	words_free(words);
@@ -87,6 +116,20 @@ static void read_words(struct draft *draft, const struct setting *setting, const
 		draft->problems->memory = true;
 	else if (rc == RC_LIMIT)
 		draft_wrong(draft, setting, "too long", place_of(draft, node));
+}
+
+/* A map, nothing else: a text would be split at blanks, and some value has one. */
+static void read_pairs(struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	const struct tree *member = node->kind == TREE_MAP ? node->first : NULL;
+	while (member && member->kind == TREE_TEXT && !tree_is_nothing(member))
+		member = member->next;
+	if (node->kind != TREE_MAP)
+		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
+	else if (!member)
+		read_words(draft, setting, node);
+	else
+		tell_pair(draft, setting, member);
 }
 
 /* Its members with commas between, as they would stand in one text. */
@@ -131,6 +174,8 @@ static void read_setting(
 		read_addresses(draft, setting, node);
 	else if (setting->type == SETTING_WORDS && is_list_of_texts(node))
 		read_words(draft, setting, node);
+	else if (setting->type == SETTING_PAIRS)
+		read_pairs(draft, setting, node);
 	else if (is_listed(setting) && (is_list_of_texts(node) || is_empty_list(node)))
 		read_list(draft, setting, node);
 	else if (node->kind != TREE_TEXT)

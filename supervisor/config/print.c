@@ -127,6 +127,20 @@ static void append_words(struct buf *out, char *const *words)
 	buf_append_byte(out, ']');
 }
 
+/* {NAME: value}; hidden: none of the values. */
+static void append_pairs(struct buf *out, char *const *pairs, bool is_hidden)
+{
+	buf_append_byte(out, '{');
+	for (size_t i = 0; pairs[i]; i++) {
+		struct text name = text_of(pairs[i], strcspn(pairs[i], "="));
+		buf_append_text(out, i > 0 ? TEXT(", ") : TEXT_NONE);
+		append_text(out, name);
+		buf_append_text(out, TEXT(": "));
+		append_text(out, is_hidden ? TEXT("***") : text_from(pairs[i] + name.len + 1));
+	}
+	buf_append_byte(out, '}');
+}
+
 static void append_addresses(struct page *page, const struct config *config)
 {
 	for (size_t i = 0; i < config->host_count; i++) {
@@ -147,6 +161,10 @@ static void append_value(struct page *page, const struct setting *setting, const
 		buf_append_byte(page->out, ' ');
 		append_words(page->out, *(char **const *)(const void *)member);
 		break;
+	case SETTING_PAIRS:
+		buf_append_byte(page->out, ' ');
+		append_pairs(page->out, *(char **const *)(const void *)member, setting->is_hidden);
+		break;
 	case SETTING_TEXT:
 		buf_append_byte(page->out, ' ');
 		append_text(page->out, text_from(*(char *const *)(const void *)member));
@@ -166,6 +184,15 @@ static void append_indent(struct page *page)
 	else
 		buf_append_text(page->out, text_from(page->indent));
 	page->first = false;
+}
+
+/* A text or a list that nobody gave and that has no default: what it means is in no words. */
+static bool is_unset(const struct setting *setting, const void *base)
+{
+	bool may_be = setting->type == SETTING_TEXT || setting->type == SETTING_WORDS ||
+		      setting->type == SETTING_PAIRS;
+	const char *member = (const char *)base + setting->offset;
+	return may_be && !*(void *const *)(const void *)member;
 }
 
 static void append_setting(struct page *page, const struct setting *setting, const void *base)
@@ -190,7 +217,8 @@ static void append_scope(
 	const struct setting *settings = settings_of(scope, &count);
 	struct page page = {.out = out, .indent = indent, .first = true};
 	for (size_t i = 0; i < count; i++)
-		append_setting(&page, &settings[i], base);
+		if (!is_unset(&settings[i], base))
+			append_setting(&page, &settings[i], base);
 }
 
 void config_print(const struct config *config, struct buf *out)

@@ -125,6 +125,7 @@ static const struct setting pool_settings[] = {
 		.help = "The worker program and its arguments: a list, or one text that is split "
 			"at "
 			"blanks as a shell would (quotes and backslashes; nothing is expanded)."},
+#include "config/settings_rights.def"
 	{.key = "workers",
 		.type = SETTING_INTEGER,
 		.offset = POOL(workers),

@@ -19,7 +19,8 @@ enum setting_type {
 	SETTING_CHOICE,    /* an enum: the index in choices */
 	SETTING_BOOLEAN,   /* bool */
 	SETTING_DELAYS,    /* struct config_delays */
-	SETTING_SET        /* uint32_t: bit n is choices[n] */
+	SETTING_SET,       /* uint32_t: bit n is choices[n] */
+	SETTING_PAIRS      /* char **, "name=value" each, NULL: none */
 };
 
 /* What becomes of a setting that has changed when the configuration is read again. From most to
@@ -37,6 +38,7 @@ struct setting {
 	int64_t least, most;        /* of a number; of a text: its bytes */
 	bool may_be_auto;           /* an integer: the word auto, stored as 0 */
 	bool may_be_none;           /* a duration: the word none, stored as MTIME_NEVER */
+	bool is_hidden;             /* values of pairs are not printed */
 	const char *const *choices; /* NULL-terminated */
 	const char *fallback;       /* the default as text; NULL: none, or default_words tell */
 	const char *default_words;  /* a default that is not a constant, for people */

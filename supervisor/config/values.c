@@ -51,6 +51,42 @@ static enum rc set_words(char ***target, struct text value)
 	return RC_MALFORMED;
 }
 
+static bool are_pairs(char *const *words)
+{
+	for (; *words; words++)
+		if (!strchr(*words, '='))
+			return false;
+	return true;
+}
+
+static enum rc set_pairs(char ***target, struct text value)
+{
+	char **pairs = NULL;
+	enum rc rc = set_words(&pairs, value);
+	if (rc == RC_OK && !are_pairs(pairs)) {
+		words_free(pairs);
+		return RC_MALFORMED;
+	}
+	if (rc == RC_OK) {
+		words_free(*target);
+		*target = pairs;
+	}
+	return rc;
+}
+
+/* Only a setting that goes below 0 takes a sign. */
+static bool read_integer(const struct setting *setting, struct text value, int64_t *ret)
+{
+	bool is_negative = setting->least < 0 && text_starts(value, TEXT("-"));
+	if (is_negative)
+		value = text_of(value.ptr + 1, value.len - 1);
+	if (!quantity_read_integer(value, ret))
+		return false;
+	if (is_negative)
+		*ret = -*ret;
+	return true;
+}
+
 static enum rc set_number(const struct setting *setting, int64_t *target, struct text value)
 {
 	int64_t number;
@@ -64,7 +100,7 @@ static enum rc set_number(const struct setting *setting, int64_t *target, struct
 		return RC_OK;
 	}
 	if (setting->type == SETTING_INTEGER)
-		good = quantity_read_integer(value, &number);
+		good = read_integer(setting, value, &number);
 	else if (setting->type == SETTING_DURATION)
 		good = quantity_read_duration(value, &number);
 	else
@@ -110,6 +146,8 @@ enum rc value_set(const struct setting *setting, void *base, struct text value)
 		return set_text(setting, member(setting, base), value);
 	case SETTING_WORDS:
 		return set_words(member(setting, base), value);
+	case SETTING_PAIRS:
+		return set_pairs(member(setting, base), value);
 	case SETTING_INTEGER:
 	case SETTING_DURATION:
 	case SETTING_SIZE:
@@ -195,6 +233,10 @@ void value_append_needed(const struct setting *setting, struct buf *out)
 		buf_printf(out, "a list of at most %d durations", CONFIG_DELAYS_MAX);
 		append_range(out, setting, ", each", quantity_append_duration);
 		break;
+	case SETTING_PAIRS:
+		buf_append_text(
+			out, TEXT("a map of names and values, in a variable NAME=VALUE words,"));
+		break;
 	case SETTING_SET:
 		buf_append_text(out, TEXT("a list out of "));
 		append_choices(out, setting->choices, TEXT(" and "));
@@ -249,6 +291,7 @@ void value_append(const struct setting *setting, const void *base, struct buf *o
 		list_append_set(out, setting->choices, *(const uint32_t *)value);
 		break;
 	case SETTING_WORDS:
+	case SETTING_PAIRS:
 	case SETTING_ADDRESSES:
 		assert(false); /* lists: who prints them knows how */
 		break;
@@ -261,7 +304,7 @@ void value_release(const struct setting *setting, void *base)
 		char **text = member(setting, base);
 		free(*text);
 		*text = NULL;
-	} else if (setting->type == SETTING_WORDS) {
+	} else if (setting->type == SETTING_WORDS || setting->type == SETTING_PAIRS) {
 		char ***words = member(setting, base);
 		words_free(*words);
 		*words = NULL;
@@ -272,6 +315,8 @@ void value_release(const struct setting *setting, void *base)
 
 static bool are_same_words(char *const *words, char *const *others)
 {
+	if (!words || !others)
+		return words == others;
 	while (*words && *others && strcmp(*words, *others) == 0) {
 		words++;
 		others++;
@@ -297,6 +342,7 @@ static size_t size_of(const struct setting *setting)
 		[SETTING_BOOLEAN] = sizeof(bool),
 		[SETTING_DELAYS] = sizeof(struct config_delays),
 		[SETTING_SET] = sizeof(uint32_t),
+		[SETTING_PAIRS] = sizeof(char **),
 	};
 
 	return sizes[setting->type];
@@ -309,7 +355,7 @@ bool value_is_same(const struct setting *setting, const void *base, const void *
 	assert(setting->type != SETTING_ADDRESSES);
 	if (setting->type == SETTING_TEXT)
 		return text_is(text_from(*(char *const *)value), text_from(*(char *const *)others));
-	if (setting->type == SETTING_WORDS)
+	if (setting->type == SETTING_WORDS || setting->type == SETTING_PAIRS)
 		return are_same_words(*(char **const *)value, *(char **const *)others);
 	if (setting->type == SETTING_DELAYS)
 		return are_same_delays(value, others);

@@ -2,6 +2,7 @@
 
 #include "base/shelf.h"
 #include "io/worker.h"
+#include "io/worker_environment.h"
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,32 +17,6 @@ static struct worker *worker_of(const struct crew *crew, uint32_t slot)
 {
 	assert(slot < crew->workers.count);
 	return crew->workers.at[slot];
-}
-
-static bool is_variable(const char *entry, const char *name)
-{
-	size_t len = strlen(name);
-	return strncmp(entry, name, len) == 0 && entry[len] == '=';
-}
-
-/* Ours, with the mark; `corefx` workers look for their pipe in TMPDIR. Owned by the caller, its
- * strings borrowed. */
-static char **make_environment(enum pipe_form form, char *mark)
-{
-	size_t count = 0, kept = 0;
-	while (environ[count])
-		count++;
-	char **copy = calloc(count + 3, sizeof *copy);
-	if (!copy)
-		return NULL;
-	for (size_t i = 0; i < count; i++)
-		if (!is_variable(environ[i], MARK_NAME) &&
-			(form != PIPE_COREFX || !is_variable(environ[i], "TMPDIR")))
-			copy[kept++] = environ[i];
-	if (form == PIPE_COREFX)
-		copy[kept++] = (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER;
-	copy[kept] = mark;
-	return copy;
 }
 
 /* What looks again may ask for another look: that is the next tick's. */
@@ -75,12 +50,14 @@ struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, st
 		.guard = guard,
 		.rundir = rundir,
 		.strays = strays};
+	if (crew_owner(config))
+		rundir_share(rundir);
 	list_init(&shop->unsent);
 	list_init(&shop->later);
 	ev_timer_init(&shop->tick, on_tick, 0, 0);
 	shop->tick.data = shop;
 	shelf_init(&crew->workers, sizeof(struct worker));
-	shop->environment = make_environment(config->pipe, shop->mark);
+	shop->environment = worker_environment_new(config, shop->mark);
 	if (!shop->environment || !crew_room(crew, config->workers)) {
 		crew_free(crew);
 		return NULL;

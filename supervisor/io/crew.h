@@ -27,12 +27,22 @@ struct crew_config {
 	enum pipe_form pipe;
 	struct task_options task;
 	struct answer_limits answer;
-	int64_t hard_limit_ms; /* for the task's deadline_ms; 0: none */
+	int64_t hard_limit_ms;       /* for the task's deadline_ms; 0: none */
+	const struct rights *rights; /* NULL: who we are, with what we have */
+	char *const *variables;      /* more of them, "NAME=value"; or NULL */
+	char *const *passed;         /* which of ours; NULL: all */
+	const char *folder;          /* NULL: ours */
 	const struct rlimit
 		*descriptors; /* what a worker may have (descriptors_prepare); NULL: as we */
 };
 
 struct crew;
+
+/* Whose the workers' pipes are; NULL: ours. */
+static inline const struct rights *crew_owner(const struct crew_config *config)
+{
+	return config->rights && config->rights->is_other ? config->rights : NULL;
+}
 
 /* All borrowed until crew_free. NULL: out of memory. */
 struct crew *crew_new(struct ev_loop *, const struct crew_config *, struct reaper *, struct guard *,

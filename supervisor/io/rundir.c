@@ -39,18 +39,38 @@ static struct text services_folder(void)
 	return text_of(list, list ? strcspn(list, ":") : 0);
 }
 
-enum rc rundir_new(struct rundir **ret)
+/* By their modes alone: whoever has an ACL there is asked when he comes. */
+static bool others_may_enter(struct text folder)
+{
+	char path[sizeof((struct rundir *)NULL)->path];
+	struct stat status;
+	for (size_t len = 1; len <= folder.len && len < sizeof path; len++) {
+		if (len < folder.len && folder.ptr[len] != '/')
+			continue;
+		snprintf(path, sizeof path, "%.*s", (int)len, folder.ptr);
+		if (stat(path, &status) < 0 || !(status.st_mode & S_IXOTH))
+			return false;
+	}
+	return true;
+}
+
+enum rc rundir_new(bool for_others, struct rundir **ret)
 {
 	struct rundir *dir = calloc(1, sizeof *dir);
 	if (!dir)
 		return RC_MEMORY;
 	const struct text folders[] = {services_folder(), text_from(getenv("XDG_RUNTIME_DIR")),
 		TEXT("/run"), text_from(getenv("TMPDIR")), TEXT("/tmp")};
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-		if (try_folder(dir, folders[i])) {
+	const size_t count = sizeof folders / sizeof *folders;
+	/* Where none is open to others, any: a worker that is one of them says what is wrong. */
+	for (size_t i = for_others ? 0 : count; i < 2 * count; i++) {
+		if (i < count && !others_may_enter(folders[i]))
+			continue;
+		if (try_folder(dir, folders[i % count])) {
 			*ret = dir;
 			return RC_OK;
 		}
+	}
 	int error = errno;
 	free(dir);
 	errno = error;
@@ -63,6 +83,11 @@ void rundir_free(struct rundir *dir)
 		return;
 	rundir_remove(dir->path);
 	free(dir);
+}
+
+void rundir_share(const struct rundir *dir)
+{
+	(void)chmod(dir->path, 0711);
 }
 
 const char *rundir_path(const struct rundir *dir)

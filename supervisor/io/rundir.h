@@ -1,4 +1,5 @@
 /* The run directory: a private folder (0700) for the sockets and FIFOs of all workers. Layer: io.
+ * Once it is shared (0711), other users reach what is theirs in it, by name.
  * Made in $RUNTIME_DIRECTORY (a service manager's), else $XDG_RUNTIME_DIR, /run, $TMPDIR, /tmp: the
  * first that can be written and leaves room for a socket's name. Names are handed out once each, so
  * that pools do not meet. */
@@ -19,8 +20,11 @@
 
 struct rundir;
 
-/* RC_MEMORY, RC_SYSTEM (errno tells of the last folder tried). */
-enum rc rundir_new(struct rundir **ret) MUST_CHECK;
+/* for_others: preferably where every user can get to, because it is to be shared. RC_MEMORY,
+ * RC_SYSTEM (errno tells of the last folder tried). */
+enum rc rundir_new(bool for_others, struct rundir **ret) MUST_CHECK;
+/* Workers of another user are to come. A failure shows when one is started. */
+void rundir_share(const struct rundir *);
 /* Removes the folder with all that is in it. */
 void rundir_free(struct rundir *);
 const char *rundir_path(const struct rundir *);

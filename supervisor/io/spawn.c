@@ -111,6 +111,9 @@ static pid_t fork_child(const struct spawn_request *request, const char *program
 		.by_shell = by_shell,
 		.environment = request->environment,
 		.descriptors = request->descriptors,
+		.rights = request->rights,
+		.folder = request->folder,
+		.reach = request->reach,
 		.group = request->group,
 		.parent = getpid(),
 		.streams = {pipes->ends[CONTROL][0], pipes->ends[OUTPUT][1], pipes->ends[ERROR][1]},
@@ -158,7 +161,7 @@ done:
 enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure)
 {
 	static const char *const stages[] = {
-#define X(name) #name,
+#define X(step, words) words,
 		SPAWN_STEPS(X)
 #undef X
 	};

@@ -4,17 +4,20 @@
  *     async-signal-safe calls is made.
  *  2. The child leads its own session and process group (its pid names both), gets default signals,
  *     an empty mask, the original limit on descriptors, and dies by SIGKILL when we do.
- *  3. It has three descriptors: 0 is a pipe from us, 1 and 2 are pipes to us. Everything else is
- *     closed by its exec. Its folder is ours, its environment the one given.
- *  4. A step that fails in the child comes back as {stage, errno} through the start pipe, which the
+ *  3. It is who .rights say, in that order: priority, limits, groups, group, user; whatever of that
+ *     cannot be done ends it. It never runs with more.
+ *  4. It has three descriptors: 0 is a pipe from us, 1 and 2 are pipes to us. Everything else is
+ *     closed by its exec. Its folder and environment are those given.
+ *  5. A step that fails in the child comes back as {stage, errno} through the start pipe, which the
  *     exec closes: end of file there means that the program runs.
- *  5. On success the caller owns the four descriptors (non-blocking, close-on-exec) and the pid,
+ *  6. On success the caller owns the four descriptors (non-blocking, close-on-exec) and the pid,
  *     which it must reap. On failure nothing is left: no process, no descriptor.
  * A script without "#!" is given to /bin/sh, as execvp does. */
 #ifndef IO_SPAWN_H
 #define IO_SPAWN_H
 
 #include "base/rc.h"
+#include "config/rights.h"
 #include "core/exit.h"
 #include <stdatomic.h>
 #include <sys/resource.h>
@@ -24,6 +27,9 @@ struct spawn_request {
 	char *const *command;             /* NULL-terminated, at least one */
 	char *const *environment;         /* NULL-terminated */
 	const struct rlimit *descriptors; /* what the child gets; NULL: what we have */
+	const struct rights *rights;      /* NULL: it stays who we are */
+	const char *folder;               /* NULL: ours */
+	const char *reach; /* a file that it must be able to read and write; or NULL */
 	atomic_int *group; /* gets the pid before the exec, by child and parent; or NULL: see
 			      guard_place */
 };

@@ -2,6 +2,8 @@
 
 #include "io/descriptors.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,7 +44,124 @@ static bool step_group(const struct spawn_plan *plan)
 
 static bool step_limits(const struct spawn_plan *plan)
 {
-	return !plan->descriptors || setrlimit(RLIMIT_NOFILE, plan->descriptors) == 0;
+	if (plan->descriptors && setrlimit(RLIMIT_NOFILE, plan->descriptors) < 0)
+		return false;
+	for (size_t i = 0; plan->rights && i < plan->rights->limit_count; i++) {
+		const struct rights_limit *limit = &plan->rights->limits[i];
+		if (setrlimit((__rlimit_resource_t)limit->resource, &limit->value) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Where the kernel shares out its processors by session (sched(7), autogroup), the priority of a
+ * session's only process means nothing, and that of the session has to be set. */
+static void set_session_priority(int priority)
+{
+	char digits[4];
+	size_t len = 0;
+	int size = priority < 0 ? -priority : priority;
+	if (priority < 0)
+		digits[len++] = '-';
+	if (size >= 10)
+		digits[len++] = (char)('0' + size / 10);
+	digits[len++] = (char)('0' + size % 10);
+	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ssize_t written = write(fd, digits, len);
+	(void)written; /* refused: there is no such sharing, or not now */
+	close(fd);
+}
+
+static bool step_priority(const struct spawn_plan *plan)
+{
+	if (!plan->rights || plan->rights->nice == 0)
+		return true;
+	errno = 0;
+	int priority = nice(plan->rights->nice);
+	if (priority == -1 && errno != 0)
+		return false;
+	set_session_priority(priority);
+	return true;
+}
+
+/* ---------- who it is ---------- */
+
+/* The calls themselves: libc's would tell all threads, and wait for those that were not forked. */
+#ifdef SYS_setresuid32 /* where the first ones had 16 bits */
+#define CALL_SETGROUPS SYS_setgroups32
+#define CALL_SETRESGID SYS_setresgid32
+#define CALL_SETRESUID SYS_setresuid32
+#else
+#define CALL_SETGROUPS SYS_setgroups
+#define CALL_SETRESGID SYS_setresgid
+#define CALL_SETRESUID SYS_setresuid
+#endif
+
+/* NULL: it stays who we are. */
+static const struct rights *other_of(const struct spawn_plan *plan)
+{
+	return plan->rights && plan->rights->is_other ? plan->rights : NULL;
+}
+
+static bool step_pipes(const struct spawn_plan *plan)
+{
+	const struct rights *other = other_of(plan);
+	for (int i = 0; other && i <= 2; i++)
+		if (fchown(plan->streams[i], other->uid, other->gid) < 0)
+			return false;
+	return true;
+}
+
+static bool step_gid(const struct spawn_plan *plan)
+{
+	const struct rights *other = other_of(plan);
+	if (!other)
+		return true;
+	return syscall(CALL_SETGROUPS, other->group_count, other->groups) == 0 &&
+	       syscall(CALL_SETRESGID, other->gid, other->gid, other->gid) == 0;
+}
+
+/* What setresuid() leaves to one who was no root: some of ours would pass the exec. */
+static bool drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* a kernel without has none */
+	return syscall(SYS_capset, &header, none) == 0;
+}
+
+static bool step_uid(const struct spawn_plan *plan)
+{
+	const struct rights *other = other_of(plan);
+	if (other && syscall(CALL_SETRESUID, other->uid, other->uid, other->uid) < 0)
+		return false;
+	if (other && other->uid != 0 && !drop_capabilities())
+		return false;
+	if (!plan->rights || !plan->rights->is_confined)
+		return true;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+/* ---------- what it finds ---------- */
+
+static bool step_mask(const struct spawn_plan *plan)
+{
+	if (plan->rights && plan->rights->has_mask)
+		umask(plan->rights->mask);
+	return true;
+}
+
+static bool step_folder(const struct spawn_plan *plan)
+{
+	return !plan->folder || chdir(plan->folder) == 0;
+}
+
+/* One that cannot would only be missed when its time to boot is over. */
+static bool step_reach(const struct spawn_plan *plan)
+{
+	return !plan->reach || access(plan->reach, R_OK | W_OK) == 0;
 }
 
 static bool step_parent(const struct spawn_plan *plan)
@@ -97,7 +216,7 @@ static bool step_interpreter(const struct spawn_plan *plan)
 _Noreturn void spawn_child(const struct spawn_plan *plan)
 {
 	static bool (*const steps[])(const struct spawn_plan *) = {
-#define X(name) step_##name,
+#define X(step, words) step_##step,
 		SPAWN_STEPS(X)
 #undef X
 	};

@@ -4,21 +4,30 @@
 #ifndef IO_SPAWN_CHILD_H
 #define IO_SPAWN_CHILD_H
 
+#include "config/rights.h"
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
+/* Step, and the words for it in a failure. */
 #define SPAWN_STEPS(X)                                                                             \
-	X(session) /* its own, and its own process group */                                        \
-	X(group)   /* is told to the guard */                                                      \
-	X(signals) /* default actions, empty mask: both survive an exec */                         \
-	X(limits)                                                                                  \
-	X(parent)      /* dies with us */                                                          \
-	X(streams)     /* 0, 1, 2 */                                                               \
-	X(descriptors) /* the exec closes all others */                                            \
-	X(exec)                                                                                    \
-	X(interpreter) /* it is the script's, or the loader, that cannot be run */
+	X(session, "session")         /* its own, and its own process group */                     \
+	X(group, "group")             /* is told to the guard */                                   \
+	X(signals, "signals")         /* default actions, empty mask: both survive an exec */      \
+	X(descriptors, "descriptors") /* the exec closes all but 0 to 2; while all are in reach */ \
+	X(limits, "rlimits")          /* before the user: to raise one takes rights */             \
+	X(priority, "nice")           /* so does a higher priority */                              \
+	X(pipes, "its pipes")         /* are the worker's own, so that it can open /dev/stdout */  \
+	X(gid, "group")               /* and all supplementary ones */                             \
+	X(uid, "user")                /* from here on it has no rights of ours */                  \
+	X(mask, "umask")                                                                           \
+	X(folder, "cwd") /* that this user may enter */                                            \
+	X(reach, "reaching its pipe")                                                              \
+	X(parent, "parent")   /* dies with us; a change of user would have undone it */            \
+	X(streams, "streams") /* 0, 1, 2 */                                                        \
+	X(exec, "exec")                                                                            \
+	X(interpreter, "interpreter") /* it is the script's, or the loader, that cannot be run */
 
 struct spawn_plan {
 	const char *program;    /* a path */
@@ -26,6 +35,9 @@ struct spawn_plan {
 	char *const *by_shell;  /* the same as a script of /bin/sh */
 	char *const *environment;
 	const struct rlimit *descriptors; /* or NULL */
+	const struct rights *rights;      /* or NULL */
+	const char *folder;               /* or NULL */
+	const char *reach;                /* or NULL */
 	atomic_int *group;                /* gets the pid; or NULL */
 	pid_t parent;
 	int streams[3]; /* what becomes 0, 1, 2; all above 2 */

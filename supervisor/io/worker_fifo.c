@@ -7,10 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FIFO_PATH_BYTES (RUNDIR_PATH_BYTES + 8)
-
 struct fifo_paths {
-	char in[FIFO_PATH_BYTES], out[FIFO_PATH_BYTES]; /* as the worker sees it */
+	char in[WORKER_PIPE_FILE_BYTES], out[WORKER_PIPE_FILE_BYTES]; /* as the worker sees it */
 };
 
 static struct fifo_paths paths_of(const struct worker_pipe *pipe)
@@ -28,7 +26,9 @@ enum rc worker_fifo_open(struct worker_pipe *pipe)
 	if (mkfifo(paths.in, 0600) < 0 || mkfifo(paths.out, 0600) < 0)
 		return RC_SYSTEM;
 	pipe->input = open(paths.out, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	return pipe->input < 0 ? RC_SYSTEM : RC_OK;
+	if (pipe->input < 0 || worker_pipe_give(pipe, paths.in) != RC_OK)
+		return RC_SYSTEM;
+	return worker_pipe_give(pipe, paths.out);
 }
 
 enum rc worker_fifo_connect(struct worker_pipe *pipe)

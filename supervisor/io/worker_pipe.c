@@ -2,14 +2,28 @@
 
 #include "io/descriptors.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-void worker_pipe_init(struct worker_pipe *pipe, enum pipe_form form, struct rundir *rundir)
+void worker_pipe_init(struct worker_pipe *pipe, enum pipe_form form, struct rundir *rundir,
+	const struct rights *owner)
 {
-	*pipe = (struct worker_pipe){
-		.form = form, .rundir = rundir, .waiting = -1, .input = -1, .output = -1};
+	*pipe = (struct worker_pipe){.form = form,
+		.rundir = rundir,
+		.owner = owner,
+		.waiting = -1,
+		.input = -1,
+		.output = -1};
+}
+
+/* Nobody else can have put something in its place: its folder is ours, or sticky. */
+enum rc worker_pipe_give(const struct worker_pipe *pipe, const char *file)
+{
+	if (!pipe->owner)
+		return RC_OK;
+	return lchown(file, pipe->owner->uid, pipe->owner->gid) == 0 ? RC_OK : RC_SYSTEM;
 }
 
 enum rc worker_pipe_open(struct worker_pipe *pipe)
@@ -26,6 +40,12 @@ enum rc worker_pipe_open(struct worker_pipe *pipe)
 const char *worker_pipe_stage(enum pipe_form form)
 {
 	return form == PIPE_FIFO ? "fifo" : "socket";
+}
+
+void worker_pipe_file(const struct worker_pipe *pipe, char ret_path[WORKER_PIPE_FILE_BYTES])
+{
+	snprintf(ret_path, WORKER_PIPE_FILE_BYTES, "%s%s", pipe->path,
+		pipe->form == PIPE_FIFO ? ".in" : "");
 }
 
 const char *worker_pipe_address(const struct worker_pipe *pipe)

@@ -11,19 +11,25 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#define WORKER_PIPE_FILE_BYTES (RUNDIR_PATH_BYTES + 8)
+
 struct worker_pipe {
 	enum pipe_form form;
-	struct rundir *rundir; /* borrowed */
-	int waiting;           /* readable when a peer has come; -1: connected, or a FIFO */
+	struct rundir *rundir;      /* borrowed */
+	const struct rights *owner; /* borrowed; NULL: ours */
+	int waiting;                /* readable when a peer has come; -1: connected, or a FIFO */
 	int input;  /* what the worker writes; -1: not connected (FIFO: from the start) */
 	int output; /* what it reads; a socket: the same descriptor; -1: none, or shut */
 	char path[RUNDIR_PATH_BYTES]; /* "": nothing is left in the file system */
 };
 
 /* As a pipe that holds nothing; close does no harm. */
-void worker_pipe_init(struct worker_pipe *, enum pipe_form, struct rundir *);
+void worker_pipe_init(
+	struct worker_pipe *, enum pipe_form, struct rundir *, const struct rights *owner);
 /* Before the spawn. RC_SYSTEM: errno tells, nothing is left. */
 enum rc worker_pipe_open(struct worker_pipe *) MUST_CHECK;
+/* The file that the worker opens first, until it has. */
+void worker_pipe_file(const struct worker_pipe *, char ret_path[WORKER_PIPE_FILE_BYTES]);
 /* What fails when worker_pipe_open fails: static words. */
 const char *worker_pipe_stage(enum pipe_form);
 /* The first control line, without its newline; until worker_pipe_connect is RC_OK. */
@@ -51,5 +57,7 @@ void worker_socket_unlink(const struct worker_pipe *);
 enum rc worker_fifo_open(struct worker_pipe *) MUST_CHECK;
 enum rc worker_fifo_connect(struct worker_pipe *) MUST_CHECK;
 void worker_fifo_unlink(const struct worker_pipe *);
+/* Makes a file of this pipe the owner's. */
+enum rc worker_pipe_give(const struct worker_pipe *, const char *file) MUST_CHECK;
 
 #endif

@@ -57,18 +57,21 @@ enum rc worker_socket_open(struct worker_pipe *pipe)
 	} else {
 		rundir_next(pipe->rundir, pipe->path);
 	}
-	return listen_at(pipe->waiting, pipe->path) ? RC_OK : RC_SYSTEM;
+	if (!listen_at(pipe->waiting, pipe->path))
+		return RC_SYSTEM;
+	return worker_pipe_give(pipe, pipe->path);
 }
 
-/* Our uid, and the session that the child leads: a wrapper such as `sh -c` may stand between. */
-static bool is_ours(int fd, pid_t session, pid_t *ret_peer)
+/* The worker's uid, and the session that the child leads: a wrapper such as `sh -c` may stand
+ * between. */
+static bool is_ours(int fd, uid_t uid, pid_t session, pid_t *ret_peer)
 {
 	struct ucred peer;
 	socklen_t len = sizeof peer;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
 		return false;
 	*ret_peer = peer.pid;
-	return peer.uid == geteuid() && peer.pid > 0 && getsid(peer.pid) == session;
+	return peer.uid == uid && peer.pid > 0 && getsid(peer.pid) == session;
 }
 
 /* Existing workers take a body with one receive call: the whole frame has to fit the socket. */
@@ -88,7 +91,8 @@ enum rc worker_socket_connect(
 	if (fd < 0)
 		return RC_SYSTEM;
 	pid_t peer = 0;
-	if (!is_ours(fd, session, &peer)) {
+	uid_t uid = pipe->owner ? pipe->owner->uid : geteuid();
+	if (!is_ours(fd, uid, session, &peer)) {
 		close(fd);
 		*ret_peer = peer;
 		return RC_REFUSED;

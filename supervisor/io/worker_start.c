@@ -87,7 +87,7 @@ bool worker_launch(struct worker *worker)
 {
 	struct workshop *shop = worker->shop;
 	const struct crew_config *config = shop->config;
-	worker_pipe_init(&worker->pipe, config->pipe, shop->rundir);
+	worker_pipe_init(&worker->pipe, config->pipe, shop->rundir, crew_owner(config));
 	if (worker_pipe_open(&worker->pipe) != RC_OK) {
 		worker->exit = (struct exit_info){
 			EXIT_NOT_STARTED, errno, worker_pipe_stage(config->pipe)};
@@ -95,8 +95,15 @@ bool worker_launch(struct worker *worker)
 	}
 	strays_begin(shop->strays, &worker->kin);
 	mark_write(shop->mark, strays_run(shop->strays), worker->kin.number);
-	const struct spawn_request request = {
-		config->command, shop->environment, config->descriptors, guard_place(shop->guard)};
+	char file[WORKER_PIPE_FILE_BYTES];
+	worker_pipe_file(&worker->pipe, file);
+	const struct spawn_request request = {.command = config->command,
+		.environment = shop->environment,
+		.descriptors = config->descriptors,
+		.group = guard_place(shop->guard),
+		.rights = config->rights,
+		.folder = config->folder,
+		.reach = crew_owner(config) ? file : NULL};
 	struct spawned child;
 	if (spawn_process(&request, &child, &worker->exit) != RC_OK)
 		return false;

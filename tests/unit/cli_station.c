@@ -70,7 +70,7 @@ static void start_tools(struct station_tools *tools)
 {
 	signal(SIGPIPE, SIG_IGN);
 	ck_assert_int_eq(descriptors_prepare(&tools->descriptors), RC_OK);
-	ck_assert_int_eq(rundir_new(&tools->rundir), RC_OK);
+	ck_assert_int_eq(rundir_new(false, &tools->rundir), RC_OK);
 	ck_assert_int_eq(guard_start(rundir_path(tools->rundir), &tools->guard), RC_OK);
 	tools->loop = loop_default();
 	tools->reaper = reaper_new(tools->loop);

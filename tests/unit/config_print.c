@@ -44,6 +44,8 @@ START_TEST(test_exact_page)
 		"  - name: q-1\n"
 		"    queue: \"q 1\"\n"
 		"    command: [a, \"b c\", \"$$x\", \"true\", \"1\"]\n"
+		"    env_pass: [all]\n"
+		"    nice: 0\n"
 		"    workers: 3\n"
 		"    prefetch: auto\n"
 		"    pipeline: 1\n"
@@ -83,6 +85,9 @@ static const char *const pages[] = {
 	"pools: [{queue: \"\\u2028\\u2029\\ufeff\\ufffd\\uffff\\U0001f600\\U0010ffff\xc3\xa9\", "
 	"command: [\"$${A}\", \"$$$$\", \"$\", \"$A\"]}]",
 	"pools: [{queue: q, command: [w, 'amqp://u:secret@h/v', '--url=amqp://u:secret@h', 'a:b@c']}]",
+	"pools: [{queue: q, command: w, cwd: /, umask: 0027, nice: -0, env_pass: [A, 'B*'],\n"
+	"env: {A: secret, B: '', C: 'amqp://u:secret@h'}, rlimits: {nofile: '1:2', core: 0}}]",
+	"pools: [{queue: q, command: w, env: {}, rlimits: {}, env_pass: none}]",
 	"drain: 0s\npools: [{queue: a, command: w, limits: {hard: 1ms, grace: 0s}, name: -}, "
 	"{queue: a, command: w, outbox: 100000000B, pipe: fifo, name: .}]",
 };

@@ -10,6 +10,11 @@ struct problem_case {
 	const char *yaml, *problems;
 };
 
+#define POOL_KEYS                                                                                  \
+	"name, queue, command, cwd, env, env_pass, user, group, umask, nice, rlimits, workers, "   \
+	"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, "    \
+	"max_body, memory, outbox, interrupt, limits, retry"
+
 /* What is appended to POOL, and the problem, which must be the only one. */
 static const struct problem_case pool_cases[] = {
 	{"    workers: many\n",
@@ -97,9 +102,7 @@ static const struct problem_case pool_cases[] = {
 		"4: pools[0].workers is \"***\"; a number from 1 to 10000 or auto is needed"},
 	{"    {amqp://u:secret@h}: 1\n", "4: a key must be a text"},
 	{"    amqp://u:secret@h: 1\n",
-		"4: a key here is unknown, and no name; there are name, queue, command, workers, "
-		"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, max_body, memory, "
-		"outbox, interrupt, limits, retry"},
+		"4: a key here is unknown, and no name; there are " POOL_KEYS},
 	{"  - queue: r\n", "4: pools[1].command is missing"},
 	{"  - command: w\n", "4: pools[1].queue is missing"},
 	{"  - {queue: q, command: w}\n",
@@ -119,12 +122,9 @@ static const struct problem_case pool_cases[] = {
 		"closed, is needed"},
 	{"  - {queue: '', command: w}\n",
 		"4: pools[1].queue is \"\"; a text of 1 to 255 bytes is needed"},
-	{"  - text\n",
-		"4: pools[1] is a text; keys are needed: name, queue, command, workers, prefetch, "
-		"pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, max_body, memory, outbox, "
-		"interrupt, limits, retry\n"
-		"wpool.yaml:4: pools[1].queue is missing\n"
-		"wpool.yaml:4: pools[1].command is missing"},
+	{"  - text\n", "4: pools[1] is a text; keys are needed: " POOL_KEYS "\n"
+		       "wpool.yaml:4: pools[1].queue is missing\n"
+		       "wpool.yaml:4: pools[1].command is missing"},
 	{"broker: amqp://u:secret@h\n", "4: broker is a text; keys are needed: url, heartbeat"},
 	{"broker: {amqp://u:secret@h}\n",
 		"4: a key here is unknown, and no name; there are url, heartbeat"},
@@ -249,9 +249,7 @@ START_TEST(test_all_at_once)
 		"is needed\n"
 		"wpool.yaml:5: drain is \"x\"; a duration from 0s to 30d, such as 30s, is needed\n"
 		"wpool.yaml:3: pools[0].workers is \"x\"; a number from 1 to 10000 or auto is needed\n"
-		"wpool.yaml:4: pools[1].nothing is unknown; there are name, queue, command, workers, "
-		"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, max_body, memory, "
-		"outbox, interrupt, limits, retry\n"
+		"wpool.yaml:4: pools[1].nothing is unknown; there are " POOL_KEYS "\n"
 		"wpool.yaml:4: pools[1].command is missing\n");
 }
 END_TEST

@@ -90,7 +90,7 @@ START_TEST(test_supervisor_is_killed)
 	struct rundir *rundir;
 	struct report report;
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that all of them are ours to wait for */
-	ck_assert_int_eq(rundir_new(&rundir), RC_OK);
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
 	char path[RUNDIR_PATH_BYTES];
 	rundir_next(rundir, path);
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
@@ -134,7 +134,7 @@ START_TEST(test_stops_in_order)
 {
 	struct rundir *rundir;
 	struct guard *guard;
-	ck_assert_int_eq(rundir_new(&rundir), RC_OK);
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
 	ck_assert_int_eq(guard_start(rundir_path(rundir), &guard), RC_OK);
 	pid_t pid = guard_pid(guard);
 	kill(pid, SIGSTOP);
@@ -209,7 +209,7 @@ START_TEST(test_run_directory)
 			setenv("XDG_RUNTIME_DIR", cases[i].runtime, 1);
 		if (cases[i].temporary)
 			setenv("TMPDIR", cases[i].temporary, 1);
-		ck_assert_int_eq(rundir_new(&rundir), RC_OK);
+		ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
 		if (access("/run", W_OK) == 0)
 			ck_assert_int_eq(strncmp(rundir_path(rundir), cases[i].prefix,
 						 strlen(cases[i].prefix)),
@@ -234,7 +234,7 @@ START_TEST(test_outside_files_are_removed_with_it)
 	static const char path[] =
 		RUNDIR_OUTSIDE_FOLDER "/" RUNDIR_OUTSIDE_PREFIX "unit-test-of-wpool";
 	struct rundir *rundir;
-	ck_assert_int_eq(rundir_new(&rundir), RC_OK);
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
 	ck_assert_int_eq(rundir_note_outside(rundir, name), RC_OK);
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	rundir_remove(rundir_path(rundir));
@@ -251,7 +251,7 @@ START_TEST(test_a_symlink_is_not_followed)
 	ck_assert_ptr_nonnull(mkdtemp(victim));
 	snprintf(file, sizeof file, "%s/file", victim);
 	ck_assert_int_eq(mkfifo(file, 0600), 0);
-	ck_assert_int_eq(rundir_new(&rundir), RC_OK);
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
 	strcpy(name, rundir_path(rundir));
 	ck_assert_int_eq(rmdir(name), 0);
 	ck_assert_int_eq(symlink(victim, name), 0);

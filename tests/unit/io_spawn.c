@@ -29,7 +29,8 @@ static struct rlimit original;
 
 static void spawn_it(char *const *command, const struct rlimit *limit)
 {
-	struct spawn_request request = {command, environ, limit, NULL};
+	struct spawn_request request = {
+		.command = command, .environment = environ, .descriptors = limit};
 	struct exit_info failure;
 	ck_assert_int_eq(spawn_process(&request, &child, &failure), RC_OK);
 }
@@ -201,7 +202,7 @@ START_TEST(test_steps_that_fail_in_the_child)
 		{folder, NULL, "exec", EACCES},
 		{missing, NULL, "exec", ENOENT},
 		{script, NULL, "interpreter", ENOENT},
-		{fine, &above, "limits", EPERM},
+		{fine, &above, "rlimits", EPERM},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct exit_info failure = failed_start(cases[i].command, cases[i].limit);

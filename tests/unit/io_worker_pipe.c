@@ -16,8 +16,8 @@ static struct worker_pipe line;
 
 static void open_line(enum pipe_form form)
 {
-	ck_assert_int_eq(rundir_new(&rundir), RC_OK);
-	worker_pipe_init(&line, form, rundir);
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
+	worker_pipe_init(&line, form, rundir, NULL);
 	ck_assert_int_eq(worker_pipe_open(&line), RC_OK);
 }
 
@@ -145,8 +145,8 @@ START_TEST(test_cannot_open)
 {
 	static const enum pipe_form forms[] = {PIPE_PATH, PIPE_FIFO, PIPE_COREFX};
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		ck_assert_int_eq(rundir_new(&rundir), RC_OK);
-		worker_pipe_init(&line, forms[i], rundir);
+		ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
+		worker_pipe_init(&line, forms[i], rundir, NULL);
 		rundir_remove(rundir_path(rundir));
 		ck_assert_int_eq(worker_pipe_open(&line), RC_SYSTEM);
 		ck_assert_int_eq(errno, ENOENT);

@@ -27,7 +27,7 @@ void loading_tear_down(void);
 void loading_load(const struct config_flags *, const char *const *environment);
 /* Writes LOADING_FILE. */
 void loading_write(struct text yaml);
-/* Both. */
+/* Both; whether this process itself could use it is not asked. */
 void loading_load_yaml(struct text yaml, const char *const *environment);
 /* The bytes as a string; releases from. */
 void loading_take(struct buf *from, char to[LOADING_ROOM]);

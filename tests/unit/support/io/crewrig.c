@@ -45,12 +45,19 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 
 void crewrig_open(struct crewrig *rig, enum pipe_form form, const char *behaviour, uint16_t workers)
 {
+	crewrig_open_as(rig, form, behaviour, workers, unit_own_path(), NULL);
+}
+
+void crewrig_open_as(struct crewrig *rig, enum pipe_form form, const char *behaviour,
+	uint16_t workers, const char *program, const struct rights *rights)
+{
 	static const char *const forms[] = {
 		[PIPE_PATH] = "path", [PIPE_FIFO] = "fifo", [PIPE_COREFX] = "corefx"};
 	*rig = (struct crewrig){
-		.command = {(char *)unit_own_path(), (char *)forms[form], (char *)behaviour}};
+		.command = {(char *)program, (char *)forms[form], (char *)behaviour}};
 	rig->config = (struct crew_config){.pool = "unit",
 		.command = rig->command,
+		.rights = rights,
 		.workers = workers,
 		.pipe = form,
 		.task = {.frame_limit = 17 * 1024 * 1024, .queue = TEXT("queue")},
@@ -60,7 +67,7 @@ void crewrig_open(struct crewrig *rig, enum pipe_form form, const char *behaviou
 	log_setup(rig->log, LOG_DEBUG, LOG_JSON, false);
 	rig->loop = loop_default();
 	rig->pool = calloc(1, sizeof *rig->pool);
-	ck_assert_int_eq(rundir_new(&rig->rundir), RC_OK);
+	ck_assert_int_eq(rundir_new(crew_owner(&rig->config) != NULL, &rig->rundir), RC_OK);
 	ck_assert_int_eq(guard_start(rundir_path(rig->rundir), &rig->guard), RC_OK);
 	rig->reaper = reaper_new(rig->loop);
 	rig->strays = strays_new(rig->loop, rig->reaper, rundir_path(rig->rundir));

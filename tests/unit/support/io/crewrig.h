@@ -30,6 +30,9 @@ struct crewrig {
 
 /* Starts no process: that is a wish. */
 void crewrig_open(struct crewrig *, enum pipe_form, const char *behaviour, uint16_t workers);
+/* Its workers are another program, a copy of this one, with these rights. */
+void crewrig_open_as(struct crewrig *, enum pipe_form, const char *behaviour, uint16_t workers,
+	const char *program, const struct rights *);
 /* The run directory is empty by then: what is left there was forgotten. */
 void crewrig_close(struct crewrig *rig);
 /* One turn of the loop, unless there are events to look at; aborts when nothing comes for 20 s. */

@@ -1,0 +1,236 @@
+/* Workers as another user and with limits of their own: they work in every form of pipe, they have
+ * what was configured and nothing of ours, they end when they must, and what cannot be is said.
+ * Where the tests are run by one who may not change users: that it is refused before any start. */
+#include "system/system.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_root(void)
+{
+	return geteuid() == 0;
+}
+
+/* A copy that every user reaches: what was built may lie in somebody's home. */
+static const char *public_copy(const char *name)
+{
+	char *path = scratch_path(site.folder, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
+	const char *const command[] = {"install", "-m", "755", site_built(name), path, NULL};
+	struct proc *copy = proc_start(site.folder, command, NULL);
+	ck_assert_int_eq(proc_wait(copy), 0);
+	proc_free(copy);
+	return path;
+}
+
+/* The witness is to be written by whoever does the work. */
+static void open_witness(void)
+{
+	scratch_write(site.witness, "");
+	ck_assert_int_eq(chmod(site.witness, 0666), 0);
+}
+
+static struct proc *serve_with(const char *settings)
+{
+	open_witness();
+	return site_serve_pool(settings, public_copy("workers/echo"));
+}
+
+static char *of_process(pid_t pid, const char *file)
+{
+	char *path = scratch_text("/proc/%d/%s", (int)pid, file);
+	char *text = scratch_read(path, NULL);
+	ck_assert_msg(text != NULL, "%s", path);
+	free(path);
+	return text;
+}
+
+static void expect_in(pid_t pid, const char *file, const char *words)
+{
+	char *text = of_process(pid, file);
+	ck_assert_msg(strstr(text, words) != NULL, "'%s' is not in %s:\n%s", words, file, text);
+	free(text);
+}
+
+static void expect_refused(struct proc *serve)
+{
+	proc_expect(serve, "pools[0].user needs rights that wpool");
+	ck_assert_int_eq(proc_wait(serve), 78);
+}
+
+static const char *const forms[] = {"path", "fifo", "corefx"};
+
+START_TEST(another_user_works)
+{
+	char *settings = scratch_text("user: nobody, pipe: %s", forms[_i]);
+	struct proc *serve = serve_with(settings);
+	free(settings);
+	if (!is_root()) {
+		expect_refused(serve);
+		return;
+	}
+	pid_t pid = site_worker_pid();
+	expect_in(pid, "status", "\nUid:\t65534\t65534\t65534\t65534\n");
+	expect_in(pid, "status", "\nGid:\t65534\t65534\t65534\t65534\n");
+	expect_in(pid, "status", "\nGroups:\t65534 \n");
+	expect_in(pid, "status", "\nCapEff:\t0000000000000000\n");
+	expect_in(pid, "status", "\nNoNewPrivs:\t1\n");
+	for (int i = 0; i < 50; i++)
+		client_post(site.client, site.queue,
+			&(struct letter){.body = "x", .correlation_id = "x"});
+	broker_expect_messages(site.broker, site.queue, 0);
+	ck_assert_int_eq(site_witnessed("x"), 50);
+	site_stop(serve);
+}
+END_TEST
+
+START_TEST(a_number_and_a_group_will_do)
+{
+	struct proc *serve = serve_with("user: 4000000123, group: 4000000124");
+	if (!is_root()) {
+		expect_refused(serve);
+		return;
+	}
+	pid_t pid = site_worker_pid();
+	expect_in(pid, "status", "\nUid:\t4000000123\t");
+	expect_in(pid, "status", "\nGid:\t4000000124\t");
+	expect_in(pid, "status", "\nGroups:\t4000000124 \n");
+	site_stop(serve);
+}
+END_TEST
+
+static void expect_variable(pid_t pid, const char *entry, bool is_there)
+{
+	char *path = scratch_text("/proc/%d/environ", (int)pid);
+	size_t size, len = strlen(entry);
+	char *bytes = scratch_read(path, &size);
+	bool found = false;
+	for (char *at = bytes; at && at < bytes + size; at += strlen(at) + 1)
+		found |= strncmp(at, entry, len) == 0;
+	ck_assert_msg(found == is_there, "%s", entry);
+	free(bytes);
+	free(path);
+}
+
+static void expect_folder(pid_t pid, const char *folder)
+{
+	char *path = scratch_text("/proc/%d/cwd", (int)pid), found[4096];
+	ssize_t len = readlink(path, found, sizeof found - 1);
+	ck_assert_int_gt(len, 0);
+	found[len] = '\0';
+	ck_assert_str_eq(found, folder);
+	free(path);
+}
+
+/* All of it takes no root. */
+START_TEST(workers_have_what_is_configured)
+{
+	struct proc *serve = serve_with(
+		"cwd: /usr, umask: 027, nice: 2, env: {A: 'two words', LC_ALL: C.UTF-8}, env_pass: "
+		"[PATH, 'WIT*'], rlimits: {nofile: '99:100', core: 0, cpu: 1h}");
+	pid_t pid = site_worker_pid();
+	expect_folder(pid, "/usr");
+	expect_in(pid, "status", "\nUmask:\t0027\n");
+	expect_in(pid, "limits", "Max open files            99                   100 ");
+	expect_in(pid, "limits", "Max core file size        0                    0 ");
+	expect_in(pid, "limits", "Max cpu time              3600                 3600 ");
+	expect_variable(pid, "A=two words", true);
+	expect_variable(pid, "LC_ALL=C.UTF-8", true);
+	expect_variable(pid, "PATH=", true);
+	expect_variable(pid, "WITNESS=", true);
+	expect_variable(pid, "WPOOL_WORKER=", true);
+	expect_variable(pid, "HOME=", false);
+	expect_variable(pid, "WPOOL_RETRY_DELAY=", false);
+	site_stop(serve);
+}
+END_TEST
+
+/* Killed, it takes with it what it could no more reach as that user itself. */
+START_TEST(they_end_with_the_supervisor)
+{
+	open_witness();
+	char *pool = scratch_text(
+		"- {name: tested, queue: %s, user: nobody, command: [sh, -c, 'setsid sleep 1000 & "
+		"echo left $! >&2; exec %s'], workers: 1}\n",
+		site.queue, public_copy("workers/echo"));
+	struct proc *serve = site_serve_pools(pool);
+	free(pool);
+	if (!is_root()) {
+		expect_refused(serve);
+		return;
+	}
+	pid_t worker = site_worker_pid();
+	char *said = proc_stderr(serve);
+	const char *left = strstr(said, "left ");
+	ck_assert_ptr_nonnull(left);
+	pid_t daemon = atoi(left + 5);
+	ck_assert_int_gt(daemon, 1);
+	expect_in(daemon, "status", "\nUid:\t65534\t");
+	proc_signal(serve, SIGKILL);
+	proc_expect_gone(worker);
+	proc_expect_gone(daemon);
+	free(said);
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_said)
+{
+	static const struct {
+		const char *settings, *words;
+		int status; /* 0: it serves, and goes on trying */
+	} cases[] = {
+		{"cwd: /no/such/folder", "could not be started: cwd: No such file or directory", 0},
+		{"user: no-such-user",
+			"pools[0].user is \"no-such-user\", which this machine has no user of", 78},
+		{"rlimits: {nofiles: 5}",
+			"pools[0].rlimits: \"nofiles\" is unknown; the nearest is nofile", 78},
+	};
+	struct proc *serve = serve_with(cases[_i].settings);
+	proc_expect(serve, cases[_i].words);
+	if (cases[_i].status)
+		ck_assert_int_eq(proc_wait(serve), cases[_i].status);
+	else
+		site_stop(serve);
+}
+END_TEST
+
+/* Who is no root may check what root is to run. */
+START_TEST(a_look_is_no_start)
+{
+	char *file = scratch_path(site.folder, "look.yaml");
+	scratch_write(file, "pools: [{queue: q, command: w, user: daemon}]\n");
+	const char *const as_nobody[] = {"setpriv", "--reuid", "65534", "--clear-groups", NULL};
+	const char *const nobody_already[] = {"env", NULL};
+	const char *const *start = is_root() ? as_nobody : nobody_already;
+	const char *wpool = public_copy("wpool");
+	const char *argv[2][10] = {{NULL}};
+	for (int i = 0; i < 2; i++) {
+		size_t count = 0;
+		while (start[count]) {
+			argv[i][count] = start[count];
+			count++;
+		}
+		const char *const words[2][4] = {
+			{wpool, "check-config", file, NULL}, {wpool, "serve", "--config", file}};
+		for (int j = 0; j < 4; j++)
+			argv[i][count + (size_t)j] = words[i][j];
+	}
+	struct proc *look = proc_start(site.folder, argv[0], NULL);
+	proc_expect(look, "pools[0].user needs rights that wpool (user ");
+	ck_assert_int_eq(proc_wait(look), 0);
+	proc_free(look);
+	struct proc *serve = proc_start(site.folder, argv[1], NULL);
+	expect_refused(serve);
+	proc_free(serve);
+	free(file);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("rights", {another_user_works, 3}, {a_number_and_a_group_will_do, 1},
+		{workers_have_what_is_configured, 1}, {they_end_with_the_supervisor, 1},
+		{what_cannot_be_is_said, 3}, {a_look_is_no_start, 1});
+}
