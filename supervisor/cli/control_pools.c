@@ -90,12 +90,12 @@ static json_t *warnings_of(const struct station *station)
 	return control_json_lines(&warnings);
 }
 
-static json_t *reasons_of(const struct overview *overview, const struct station *station)
+static json_t *reasons_of(const struct station *station)
 {
 	struct buf reasons;
 
 	buf_init(&reasons, REASONS_LIMIT);
-	health_append_pool_reasons(overview, station, &reasons);
+	health_append_pool_reasons(station, &reasons);
 	return control_json_lines(&reasons);
 }
 
@@ -105,18 +105,18 @@ static json_t *pool_of(const struct overview *overview, const struct station *st
 	const struct report *report = station_report(station);
 	struct pool_facts facts = station_facts(station);
 
+	(void)overview;
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"name", config->name, "queue", config->queue, "program", config->command[0],
 		"state", pool_standing_words(facts.standing), "consuming",
-		station_is_consuming(station), "ready", health_is_pool_ready(overview, station),
-		"reasons", reasons_of(overview, station), "warnings", warnings_of(station),
-		"workers", workers_of(station, &facts), "last_death", last_death_of(report),
-		"tasks", tasks_of(&facts), "last_delivery_age_s",
-		control_json_since(facts.delivered_at), "totals", done_of(report, &facts),
-		"retried_by_reason", by_reason(report->retried), "given_up_by_reason",
-		by_reason(report->given_up), "task_time", times_of(&report->took), "queue_wait",
-		times_of(&report->waited));
+		station_is_consuming(station), "ready", health_is_pool_ready(station), "reasons",
+		reasons_of(station), "warnings", warnings_of(station), "workers",
+		workers_of(station, &facts), "last_death", last_death_of(report), "tasks",
+		tasks_of(&facts), "last_delivery_age_s", control_json_since(facts.delivered_at),
+		"totals", done_of(report, &facts), "retried_by_reason", by_reason(report->retried),
+		"given_up_by_reason", by_reason(report->given_up), "task_time",
+		times_of(&report->took), "queue_wait", times_of(&report->waited));
 }
 
 static bool append_next(struct control_list *list, struct buf *out)

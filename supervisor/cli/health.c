@@ -19,12 +19,12 @@ static void add_phase(const struct overview *overview, struct buf *out)
 		add(out, "", *overview->phase == DRAINING ? "draining" : "stopping");
 }
 
-static void add_connection(const struct link_facts *facts, const char *what, struct buf *out)
+static void add_connection(
+	struct link_facts facts, const char *prefix, const char *what, struct buf *out)
 {
-	if (facts->is_up)
-		return;
-	buf_printf(out, "no %s connection to the broker%s%s\n", what, *facts->failure ? ": " : "",
-		facts->failure);
+	if (!facts.is_up)
+		buf_printf(out, "%s%sno %s connection to the broker%s%s\n", prefix,
+			*prefix ? ": " : "", what, *facts.failure ? ": " : "", facts.failure);
 }
 
 /* A line's end: how many of how often came to nothing, how the last one ended, when it goes on. */
@@ -60,8 +60,7 @@ static void add_no_worker(const struct station *station, const struct pool_facts
 	add_failing(station, facts, out);
 }
 
-static void add_pool(const struct overview *overview, const struct station *station,
-	const char *prefix, struct buf *out)
+static void add_pool(const struct station *station, const char *prefix, struct buf *out)
 {
 	struct pool_facts facts = station_facts(station);
 
@@ -69,16 +68,15 @@ static void add_pool(const struct overview *overview, const struct station *stat
 		add(out, prefix, "paused by an operator");
 	else if (facts.ready == 0)
 		add_no_worker(station, &facts, prefix, out);
-	else if (links_consume_facts(overview->links).is_up && !station_is_consuming(station))
+	else if (feed_facts(station_feed(station)).is_up && !station_is_consuming(station))
 		add(out, prefix, "not consuming its queue");
 }
 
-void health_append_pool_reasons(
-	const struct overview *overview, const struct station *station, struct buf *out)
+void health_append_pool_reasons(const struct station *station, struct buf *out)
 {
-	if (!links_consume_facts(overview->links).is_up)
+	if (!feed_facts(station_feed(station)).is_up)
 		add(out, "", "no connection to the broker");
-	add_pool(overview, station, "", out);
+	add_pool(station, "", out);
 }
 
 static const char *name_of(const struct station *station, char prefix[PREFIX_ROOM])
@@ -89,17 +87,21 @@ static const char *name_of(const struct station *station, char prefix[PREFIX_ROO
 
 void health_append_reasons(const struct overview *overview, struct buf *out)
 {
-	struct link_facts consume = links_consume_facts(overview->links),
-			  publish = links_publish_facts(overview->links);
+	bool is_any_up = links_is_any_feed_up(overview->links);
 	struct station *station;
 
 	add_phase(overview, out);
-	add_connection(&consume, "consuming", out);
-	add_connection(&publish, "publishing", out);
+	if (!is_any_up)
+		add_connection(links_consume_facts(overview->links), "", "consuming", out);
+	add_connection(links_publish_facts(overview->links), "", "publishing", out);
 	for (size_t i = 0; (station = fleet_next(overview->fleet, &i));) {
 		char prefix[PREFIX_ROOM];
-		if (!station_is_leaving(station))
-			add_pool(overview, station, name_of(station, prefix), out);
+		if (station_is_leaving(station))
+			continue;
+		name_of(station, prefix);
+		if (is_any_up)
+			add_connection(feed_facts(station_feed(station)), prefix, "consuming", out);
+		add_pool(station, prefix, out);
 	}
 }
 
@@ -147,11 +149,11 @@ bool health_is_ready(const struct overview *overview)
 	return is_nothing(&reasons);
 }
 
-bool health_is_pool_ready(const struct overview *overview, const struct station *station)
+bool health_is_pool_ready(const struct station *station)
 {
 	struct buf reasons;
 
 	buf_init(&reasons, REASONS_LIMIT);
-	health_append_pool_reasons(overview, station, &reasons);
+	health_append_pool_reasons(station, &reasons);
 	return is_nothing(&reasons);
 }

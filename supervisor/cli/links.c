@@ -26,55 +26,10 @@ static void check_channels(const struct links *links, const struct connection *c
 			connection_channel_max(connection), links->fleet->count);
 }
 
-static void count_up(struct link_count *count)
+static void let_publish(const struct links *links, struct station *station)
 {
-	count->is_up = true;
-	count->ups++;
-}
-
-static void on_consume_up(void *ctx, struct connection *connection)
-{
-	struct links *links = ctx;
-	struct station *station;
-
-	count_up(&links->consumes);
-	check_channels(links, connection);
-	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
-		consumer_up(station_consumer(station), connection, clock_now());
-}
-
-static void on_consume_down(void *ctx, bool by_error)
-{
-	struct links *links = ctx;
-	struct station *station;
-
-	(void)by_error;
-	links->consumes.is_up = false;
-	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
-		consumer_down(station_consumer(station), clock_now());
-}
-
-static void on_consume_event(void *ctx, const struct amqp_event *event)
-{
-	struct station *station = station_of(ctx, event->channel);
-
-	if (station)
-		consumer_on_event(station_consumer(station), event, clock_now());
-}
-
-static uint8_t *on_consume_memory(
-	void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner)
-{
-	struct station *station = station_of(ctx, channel);
-
-	(void)is_return;
-	return station ? consumer_content_memory(station_consumer(station), len, ret_owner) : NULL;
-}
-
-static void on_consume_dropped(void *ctx, void *owner)
-{
-	(void)ctx;
-	delivery_free(owner);
+	station_set_frame_max(station, connection_frame_max(links->publishes_by));
+	publisher_up(station_publisher(station), links->publishes_by, clock_now());
 }
 
 static void on_publish_up(void *ctx, struct connection *connection)
@@ -82,11 +37,11 @@ static void on_publish_up(void *ctx, struct connection *connection)
 	struct links *links = ctx;
 	struct station *station;
 
-	count_up(&links->publishes);
-	for (size_t i = 0; (station = fleet_next(links->fleet, &i));) {
-		station_set_frame_max(station, connection_frame_max(connection));
-		publisher_up(station_publisher(station), connection, clock_now());
-	}
+	links->publishes_by = connection;
+	links->publish_ups++;
+	check_channels(links, connection);
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		let_publish(links, station);
 }
 
 static void on_publish_down(void *ctx, bool by_error)
@@ -96,7 +51,8 @@ static void on_publish_down(void *ctx, bool by_error)
 	struct station *station;
 	size_t publishing = 0;
 
-	links->publishes.is_up = links->is_blocked = false;
+	links->publishes_by = NULL;
+	links->is_blocked = false;
 	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
 		publishing += publisher_is_publishing(station_publisher(station));
 	loss = publisher_loss(by_error, publishing);
@@ -140,38 +96,13 @@ static void on_publish_dropped(void *ctx, void *owner)
 	free(owner);
 }
 
-static void tell_when_both_ended(struct links *links)
-{
-	if (links->consume_ended && links->publish_ended)
-		links->on_closed(links->ctx);
-}
-
-static void on_consume_end(void *ctx, const char *why)
-{
-	struct links *links = ctx;
-
-	(void)why;
-	links->consume_ended = true;
-	tell_when_both_ended(links);
-}
-
 static void on_publish_end(void *ctx, const char *why)
 {
 	struct links *links = ctx;
 
 	(void)why;
 	links->publish_ended = true;
-	tell_when_both_ended(links);
 }
-
-static const struct uplink_handler consume_handler = {
-	.on_up = on_consume_up,
-	.on_down = on_consume_down,
-	.on_event = on_consume_event,
-	.content_memory = on_consume_memory,
-	.content_dropped = on_consume_dropped,
-	.on_end = on_consume_end,
-};
 
 static const struct uplink_handler publish_handler = {
 	.on_up = on_publish_up,
@@ -184,7 +115,11 @@ static const struct uplink_handler publish_handler = {
 
 bool links_open(struct links *links, struct ev_loop *loop, const struct config *config)
 {
-	struct uplink_config uplink = {
+	struct uplink_config publish;
+	struct station *station;
+
+	links->loop = loop;
+	links->shared = (struct uplink_config){
 		.hosts = config->hosts,
 		.host_count = config->host_count,
 		.heartbeat = config->heartbeat,
@@ -192,18 +127,31 @@ bool links_open(struct links *links, struct ev_loop *loop, const struct config *
 		.body_limit = BODY_LIMIT,
 		.voice = &links->voice,
 	};
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		if (!links_connect(links, station))
+			return false;
+	publish = links->shared;
+	publish.name = "publish";
+	links->publish = uplink_new(loop, &publish, &publish_handler, links);
+	return links->publish;
+}
 
-	uplink.name = "consume";
-	links->consume = uplink_new(loop, &uplink, &consume_handler, links);
-	uplink.name = "publish";
-	links->publish = uplink_new(loop, &uplink, &publish_handler, links);
-	return links->consume && links->publish;
+bool links_connect(struct links *links, struct station *station)
+{
+	if (!station_connect(station, links->loop, &links->shared))
+		return false;
+	if (links->publishes_by)
+		let_publish(links, station);
+	return true;
 }
 
 void links_flush(struct links *links)
 {
+	struct station *station;
+
 	CRASH_POINT("before-flush");
-	uplink_flush(links->consume);
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		feed_flush(station_feed(station));
 	CRASH_POINT("acks-flushed");
 	uplink_flush(links->publish);
 	CRASH_POINT("copies-flushed");
@@ -211,29 +159,57 @@ void links_flush(struct links *links)
 
 void links_close(struct links *links)
 {
-	uplink_close(links->consume);
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		feed_close(station_feed(station));
 	uplink_close(links->publish);
+}
+
+bool links_are_closed(const struct links *links)
+{
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		if (!feed_is_closed(station_feed(station)))
+			return false;
+	return links->publish_ended;
 }
 
 void links_release(struct links *links)
 {
-	uplink_free(links->consume);
 	uplink_free(links->publish);
 }
 
-static struct link_facts facts_of(const struct link_count *count, const struct uplink *uplink)
-{
-	return (struct link_facts){.is_up = count->is_up,
-		.reconnects = count->ups > 0 ? count->ups - 1 : 0,
-		.failure = uplink_failure(uplink)};
-}
-
+/* Of failures that of a connection that is down, where there is one. */
 struct link_facts links_consume_facts(const struct links *links)
 {
-	return facts_of(&links->consumes, links->consume);
+	struct link_facts all = {.is_up = true, .failure = ""};
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));) {
+		struct link_facts one = feed_facts(station_feed(station));
+		all.reconnects += one.reconnects;
+		if (*one.failure && (!*all.failure || (all.is_up && !one.is_up)))
+			all.failure = one.failure;
+		all.is_up = all.is_up && one.is_up;
+	}
+	return all;
+}
+
+bool links_is_any_feed_up(const struct links *links)
+{
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
+		if (feed_facts(station_feed(station)).is_up)
+			return true;
+	return false;
 }
 
 struct link_facts links_publish_facts(const struct links *links)
 {
-	return facts_of(&links->publishes, links->publish);
+	return (struct link_facts){.is_up = links->publishes_by,
+		.reconnects = links->publish_ups > 0 ? links->publish_ups - 1 : 0,
+		.failure = uplink_failure(links->publish)};
 }

@@ -1,45 +1,39 @@
-/* The two broker connections of a supervisor and the stations behind them. Layer: cli.
- * One consumes and acks, one publishes: a broker under an alarm stops reading whoever publishes,
- * and acks must not be caught in that. */
+/* The broker connections of a supervisor: one that publishes for all pools, and of each pool the
+ * one that it consumes and acks by. Layer: cli. They are apart because a broker under an alarm
+ * stops reading whoever publishes, and acks must not be caught in that. */
 #ifndef CLI_LINKS_H
 #define CLI_LINKS_H
 
 #include "cli/fleet.h"
-#include "io/uplink.h"
-
-struct link_count {
-	bool is_up;
-	uint64_t ups; /* times it came up */
-};
 
 struct links {
-	const struct fleet *fleet; /* borrowed until links_release */
+	const struct fleet *fleet; /* borrowed until links_release; set by the caller before */
+	struct ev_loop *loop;
 	struct uplink_voice voice;
-	struct uplink *consume, *publish;
-	struct link_count consumes, publishes;
+	struct uplink_config shared; /* all but the names */
+	struct uplink *publish;
+	struct connection *publishes_by; /* NULL: not connected */
+	uint64_t publish_ups;            /* times it came up */
+	bool publish_ended;
 	bool is_blocked; /* the broker takes no publishes for now */
-	bool consume_ended, publish_ended;
-	/* Both connections are closed, after links_close. */
-	void (*on_closed)(void *ctx);
-	void *ctx;
 };
 
-/* fleet, on_closed and ctx are set by the caller before. Starts to connect; false: out of
- * memory, to be released all the same. */
+/* For all stations of the fleet. Starts to connect; false: out of memory, to be released all the
+ * same. config's hosts are borrowed until links_release. */
 bool links_open(struct links *, struct ev_loop *, const struct config *);
+/* For one that has come to the fleet since. */
+bool links_connect(struct links *, struct station *) MUST_CHECK;
 /* Sends what the connections have to send; once at the end of each turn. */
 void links_flush(struct links *);
 void links_close(struct links *);
+/* After links_close: nothing more will come. */
+bool links_are_closed(const struct links *);
+/* Before the stations are. */
 void links_release(struct links *);
 
-/* What is seen of one of them. */
-struct link_facts {
-	bool is_up;
-	uint64_t reconnects;
-	const char *failure; /* the latest, in words without a password; empty: none. Borrowed */
-};
-
+/* Of all pools: up if each is, and the sum of their reconnects. */
 struct link_facts links_consume_facts(const struct links *);
+bool links_is_any_feed_up(const struct links *);
 struct link_facts links_publish_facts(const struct links *);
 
 #endif

@@ -21,6 +21,7 @@ struct station {
 	struct crew *crew;
 	struct consumer *consumer;
 	struct publisher *publisher;
+	struct feed *feed;   /* NULL before station_connect */
 	const char *refusal; /* of the latest command, or NULL */
 	mtime turned_at;     /* the latest turn's end */
 };
@@ -135,7 +136,7 @@ static void set_up(struct station *station)
 		.workers = (uint16_t)config->workers};
 	station->pool_config = station_pool_config(config);
 	station->crew_config = station_crew_config(config);
-	station->consumer_config = station_consumer_config(config, station->place, seed);
+	station->consumer_config = station_consumer_config(config, seed);
 	station->publisher_config = station_publisher_config(config, station->place, ~seed);
 }
 
@@ -180,6 +181,7 @@ void station_free(struct station *station)
 {
 	if (!station)
 		return;
+	feed_free(station->feed);
 	crew_free(station->crew);
 	pool_free(station->pool);
 	publisher_free(station->publisher);
@@ -203,9 +205,16 @@ const struct config_pool *station_config(const struct station *station)
 	return &station->config;
 }
 
-struct consumer *station_consumer(struct station *station)
+bool station_connect(
+	struct station *station, struct ev_loop *loop, const struct uplink_config *shared)
 {
-	return station->consumer;
+	station->feed = feed_new(loop, shared, station->config.name, station->consumer);
+	return station->feed;
+}
+
+struct feed *station_feed(const struct station *station)
+{
+	return station->feed;
 }
 
 struct publisher *station_publisher(struct station *station)

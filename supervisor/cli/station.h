@@ -4,8 +4,8 @@
 #ifndef CLI_STATION_H
 #define CLI_STATION_H
 
-#include "broker/consumer.h"
 #include "broker/publisher.h"
+#include "cli/feed.h"
 #include "cli/report.h"
 #include "cli/station_tools.h"
 #include "config/config.h"
@@ -14,8 +14,8 @@
 
 struct station;
 
-/* place: from 0; its channels have place + 1. serial: no other station has it. config moves in.
- * NULL: out of memory, and config is as it was. */
+/* place: from 0; it publishes on channel place + 1. serial: no other station has it. config moves
+ * in. NULL: out of memory, and config is as it was. */
 struct station *station_new(const struct station_tools *, struct config_pool *config,
 	uint16_t place, uint32_t serial, mtime now);
 /* Kills what still lives. */
@@ -28,7 +28,11 @@ const struct config_pool *station_config(const struct station *);
 void station_leave(struct station *, mtime now);
 bool station_is_leaving(const struct station *);
 
-struct consumer *station_consumer(struct station *);
+/* Starts to connect to the broker; once. shared: see feed_new. */
+bool station_connect(
+	struct station *, struct ev_loop *, const struct uplink_config *shared) MUST_CHECK;
+/* What it consumes by; NULL before station_connect. */
+struct feed *station_feed(const struct station *);
 struct publisher *station_publisher(struct station *);
 /* What the publish connection has negotiated: bytes, at least 4096. Bounds the headers of replies.
  */

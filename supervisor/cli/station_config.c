@@ -144,8 +144,7 @@ static struct retry_plan retry_plan_of(const struct config_pool *config)
 	return plan;
 }
 
-struct consumer_config station_consumer_config(
-	const struct config_pool *config, uint16_t number, uint32_t seed)
+struct consumer_config station_consumer_config(const struct config_pool *config, uint32_t seed)
 {
 	static const enum declare declare[] = {
 		[CONFIG_DECLARE_OFF] = DECLARE_OFF,
@@ -154,7 +153,7 @@ struct consumer_config station_consumer_config(
 	};
 
 	return (struct consumer_config){
-		.channel = number + 1,
+		.channel = 1,
 		.source = 0,
 		.queue = text_from(config->queue),
 		.declare = declare[config->declare],

@@ -13,9 +13,9 @@ struct text station_dead_letter(const struct config_pool *);
 struct pool_config station_pool_config(const struct config_pool *);
 /* All but what the process has: descriptors. */
 struct crew_config station_crew_config(const struct config_pool *);
-/* number: from 0, of the pool. seed: of the jitter. */
-struct consumer_config station_consumer_config(
-	const struct config_pool *, uint16_t number, uint32_t seed);
+/* seed: of the jitter. */
+struct consumer_config station_consumer_config(const struct config_pool *, uint32_t seed);
+/* number: from 0, of the pool on the connection that publishes. */
 struct publisher_config station_publisher_config(
 	const struct config_pool *, uint16_t number, uint32_t seed);
 /* What a reply's headers may have of a header frame of frame_max, which is at least 4096. */

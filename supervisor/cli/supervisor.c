@@ -156,18 +156,11 @@ static bool is_every_station_quiet(const struct supervisor *supervisor)
 
 static void leave_when_quiet(struct supervisor *supervisor)
 {
-	if (supervisor->phase != DRAINING && supervisor->phase != FORCED)
-		return;
-	if (!is_every_station_quiet(supervisor))
-		return;
-	leave(supervisor);
-}
-
-static void on_closed(void *ctx)
-{
-	struct supervisor *supervisor = ctx;
-
-	ev_break(supervisor->tools.loop, EVBREAK_ALL);
+	if (supervisor->phase == LEAVING && links_are_closed(&supervisor->links))
+		ev_break(supervisor->tools.loop, EVBREAK_ALL);
+	else if ((supervisor->phase == DRAINING || supervisor->phase == FORCED) &&
+		 is_every_station_quiet(supervisor))
+		leave(supervisor);
 }
 
 /* ---------- the turn ---------- */
@@ -253,8 +246,7 @@ static bool open_stations(struct supervisor *supervisor)
 		if (!fleet_add(
 			    &supervisor->fleet, &supervisor->tools, &config->pools[i], clock_now()))
 			return false;
-	supervisor->links = (struct links){
-		.fleet = &supervisor->fleet, .on_closed = on_closed, .ctx = supervisor};
+	supervisor->links.fleet = &supervisor->fleet;
 	return links_open(&supervisor->links, supervisor->tools.loop, config);
 }
 

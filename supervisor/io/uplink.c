@@ -1,6 +1,5 @@
 #include "io/uplink_state.h"
 
-#include "base/log.h"
 #include "io/clock.h"
 #include "io/loop.h"
 #include <errno.h>
@@ -66,8 +65,9 @@ static void uplink_opened(struct uplink *u)
 	u->opened = clock_now();
 	uplink_be_silent(u);
 	reconnect_opened(&u->reconnect);
-	log_info("broker %s (%s): connected, %.*s %.*s, heartbeat %u s", uplink_shown(u, host),
-		u->config.name, TEXT_ARGS(connection_peer_product(u->connection)),
+	log_line(LOG_INFO, uplink_origin(u), "broker %s (%s): connected, %.*s %.*s, heartbeat %u s",
+		uplink_shown(u, host), u->config.name,
+		TEXT_ARGS(connection_peer_product(u->connection)),
 		TEXT_ARGS(connection_peer_version(u->connection)),
 		(unsigned)connection_heartbeat(u->connection));
 	uplink_arm_pulse(u);
@@ -259,7 +259,8 @@ struct uplink *uplink_new(struct ev_loop *loop, const struct uplink_config *conf
 	(void)got;
 	reconnect_init(&u->reconnect, config->host_count,
 		config->reconnect_limit ? RECONNECT_HURRY : RECONNECT_MOST, seed);
-	snprintf(u->connection_name, sizeof u->connection_name, "wpool %s, pid %d", config->name,
+	snprintf(u->connection_name, sizeof u->connection_name, "wpool %s%s%s, pid %d",
+		config->name, config->pool ? " " : "", config->pool ? config->pool : "",
 		(int)getpid());
 	uplink_enter(u, UPLINK_WAITING, 0);
 	uplink_arm_limit(u);

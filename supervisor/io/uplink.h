@@ -23,6 +23,7 @@ struct uplink_config {
 	size_t host_count;
 	mtime heartbeat;  /* a host's own setting wins */
 	const char *name; /* "consume", "publish": shown by the broker's tools and in logs */
+	const char *pool; /* that it is of, shown in the same places; NULL: of all */
 	size_t output_limit;
 	uint64_t body_limit;
 	/* 0: keep trying for ever; else give up when there was no open connection for this long,

@@ -8,6 +8,9 @@
 #define INPUT_PER_TURN  (256 * 1024)
 #define OUTPUT_PER_TURN (1024 * 1024)
 
+/* Of all connections, as there is one thread: what was read is taken before anything else is. */
+static uint8_t input[65536];
+
 static bool uplink_has_stream(const struct uplink *u)
 {
 	return u->state == UPLINK_OPENING || u->state == UPLINK_UP || u->state == UPLINK_CLOSING;
@@ -42,7 +45,7 @@ static void uplink_break(struct uplink *u, const char *why)
 static bool uplink_take(struct uplink *u, size_t len)
 {
 	u->received = clock_now();
-	enum rc rc = connection_input(u->connection, text_of(u->input, len));
+	enum rc rc = connection_input(u->connection, text_of(input, len));
 	if (rc != RC_OK)
 		uplink_lose_by(u, rc);
 	else if (u->is_close_answered)
@@ -54,11 +57,11 @@ void uplink_read(struct uplink *u)
 {
 	size_t len = 0;
 	for (size_t taken = 0; taken < INPUT_PER_TURN; taken += len) {
-		switch (stream_read(u->stream, u->input, sizeof u->input, &len)) {
+		switch (stream_read(u->stream, input, sizeof input, &len)) {
 		case STREAM_OK:
 			if (!uplink_take(u, len))
 				return;
-			if (len < sizeof u->input && stream_short_read_is_all(u->stream))
+			if (len < sizeof input && stream_short_read_is_all(u->stream))
 				goto read;
 			break;
 		case STREAM_AGAIN:

@@ -1,6 +1,5 @@
 #include "io/uplink_state.h"
 
-#include "base/log.h"
 #include "io/clock.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,6 +22,11 @@ const char *uplink_shown(const struct uplink *u, char *buffer)
 	snprintf(buffer, UPLINK_HOST_ROOM, "%s%s%s:%u", is_ipv6 ? "[" : "", url->host,
 		is_ipv6 ? "]" : "", (unsigned)url->port);
 	return buffer;
+}
+
+struct log_origin uplink_origin(const struct uplink *u)
+{
+	return (struct log_origin){.pool = u->config.pool, .slot = -1};
 }
 
 /* Its last failure is what another said, who is not open since. */
@@ -62,10 +66,10 @@ static void uplink_plan(struct uplink *u, mtime open_for)
 	level = uplink_loudness(u, open_for);
 	mtime wait = reconnect_failed(&u->reconnect, u->is_refused, open_for);
 	if (wait == 0)
-		log_line(level, LOG_ORIGIN_NONE, "broker %s (%s): %s; trying %s next", host,
+		log_line(level, uplink_origin(u), "broker %s (%s): %s; trying %s next", host,
 			u->config.name, u->why, uplink_shown(u, next));
 	else
-		log_line(level, LOG_ORIGIN_NONE, "broker %s (%s): %s; again in %.1f s", host,
+		log_line(level, uplink_origin(u), "broker %s (%s): %s; again in %.1f s", host,
 			u->config.name, u->why, (double)wait / MTIME_SECOND);
 	uplink_enter(u, UPLINK_WAITING, wait);
 }

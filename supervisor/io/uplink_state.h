@@ -4,12 +4,12 @@
 #ifndef IO_UPLINK_STATE_H
 #define IO_UPLINK_STATE_H
 
+#include "base/log.h"
 #include "io/dialer.h"
 #include "io/reconnect.h"
 #include "io/uplink.h"
 
-#define UPLINK_INPUT_ROOM 65536
-#define UPLINK_HOST_ROOM  280
+#define UPLINK_HOST_ROOM 280
 
 /* In each state uplink.timer means something else; what its end does stands beside it. */
 #define UPLINK_STATES(X)                                                                           \
@@ -41,7 +41,7 @@ struct uplink {
 	struct stream *stream;         /* owned, from opening to closing, like the connection */
 	struct connection *connection; /* owned */
 	struct connection_params params;
-	char connection_name[64];
+	char connection_name[128];
 	mtime opened;         /* when it was */
 	mtime received, sent; /* when the last bytes were */
 	uint16_t close_code;  /* of an AMQP_CLOSED; 0: there was none */
@@ -56,7 +56,6 @@ struct uplink {
 	ev_timer limit;           /* config.reconnect_limit */
 	char why[512];            /* the last failure */
 	char failure[UPLINK_HOST_ROOM + 514]; /* the same with its host, for the owner */
-	uint8_t input[UPLINK_INPUT_ROOM];
 };
 
 /* uplink.c. span: until the state's timer ends; MTIME_NEVER: it has none. */
@@ -83,6 +82,7 @@ void uplink_hung_up(struct uplink *);
 void uplink_lose_by(struct uplink *, enum rc); /* what connection_input said */
 void uplink_say_late(struct uplink *);
 void uplink_be_silent(struct uplink *); /* what it said last is not so any more */
+struct log_origin uplink_origin(const struct uplink *);
 const char *uplink_shown(const struct uplink *, char *buffer); /* "host:port" */
 
 #endif

@@ -23,13 +23,18 @@ static struct station *any_station(struct world *world, struct supervisor *super
 	return &supervisor->stations[count > 1 ? random_below(&world->random, count) : 0];
 }
 
+static struct client_link *any_link(struct world *world, struct supervisor *supervisor)
+{
+	return &supervisor->links[random_below(&world->random, 1 + supervisor->station_count)];
+}
+
 /* ---------- faults of the broker and the wires ---------- */
 
 static void close_a_channel(struct client_link *link, uint16_t channel)
 {
 	struct world *world = link->world;
 
-	world->account.channels_fail = world->account.channels_fail || link->publishes;
+	world->account.channels_fail = world->account.channels_fail || link_publishes(link);
 	broker_close_channel(link->peer, channel, random_chance(&world->random, 500) ? 406 : 541);
 }
 
@@ -39,7 +44,7 @@ static void close_a_connection(struct client_link *link)
 	static const uint16_t codes[] = {320, 320, 320, 541, 501, 504, 506, 530};
 	struct world *world = link->world;
 
-	world->account.channels_fail = world->account.channels_fail || link->publishes;
+	world->account.channels_fail = world->account.channels_fail || link_publishes(link);
 	broker_close_connection(
 		link->peer, codes[random_below(&world->random, sizeof codes / sizeof *codes)]);
 }
@@ -81,19 +86,19 @@ static void pause(struct world *world)
 static void trouble_link(struct world *world, enum trouble what)
 {
 	struct supervisor *supervisor = any_supervisor(world);
-	struct client_link *link = &supervisor->links[random_below(&world->random, 2)];
-	uint16_t channel = any_station(world, supervisor)->channel;
+	struct client_link *link = any_link(world, supervisor);
+	struct station *station = any_station(world, supervisor);
 
 	if (!supervisor_is_alive(supervisor))
 		return;
 	if (what == TROUBLE_CUT)
 		link_cut(link, false);
 	else if (what == TROUBLE_CHANNELS && link->up)
-		close_a_channel(link, channel);
+		close_a_channel(link, (link->station ? link->station : station)->channel);
 	else if (what == TROUBLE_CONNECTIONS && link->up)
 		close_a_connection(link);
-	else if (what == TROUBLE_CANCEL && supervisor->links[0].up)
-		broker_cancel_consumers(supervisor->links[0].peer, channel);
+	else if (what == TROUBLE_CANCEL && station_link(station)->up)
+		broker_cancel_consumers(station_link(station)->peer, station->channel);
 	else if (what == TROUBLE_FREEZE)
 		stand_still(world, supervisor);
 }
@@ -204,10 +209,12 @@ static void step_supervisor(struct world *world, uint32_t what)
 		supervisor->frozen--;
 		return;
 	}
-	for (int i = 0; i < 2; i++)
-		link_tick(&supervisor->links[i]);
+	EACH_LINK(supervisor, link)
+	{
+		link_tick(link);
+	}
 	if (what < 30) {
-		link_move(&supervisor->links[random_below(&world->random, 2)]);
+		link_move(any_link(world, supervisor));
 	} else if (what < 60) {
 		station = any_station(world, supervisor);
 		workers_act(&station->workers,

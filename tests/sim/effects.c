@@ -2,6 +2,7 @@
 #include "sim/copies.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
+#include "sim/link.h"
 #include "sim/world.h"
 
 static void mark(struct station *station, unsigned effect)
@@ -44,7 +45,7 @@ static void do_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
 /* The instance whose ack this publish would deserve; an orphan's deserves none. */
 static uint64_t instance_of(const struct station *station, const struct delivery *delivery)
 {
-	const struct client_link *link = &station->supervisor->links[0];
+	const struct client_link *link = station_link(station);
 
 	if (!delivery->source || !link->peer)
 		return 0;
@@ -74,7 +75,7 @@ static void do_publish(void *io, const struct parcel *parcel)
 	struct station *station = io;
 	uint64_t instance = instance_of(station, parcel->delivery);
 	struct copy_facts facts = facts_of(station, parcel->delivery, instance);
-	struct broker_connection *peer = station->supervisor->links[1].peer;
+	struct broker_connection *peer = station->supervisor->links[0].peer;
 
 	sim_require(peer, "a publish without a connection");
 	facts = copies_of(&station->config.policy, parcel, &facts, station->world->now);

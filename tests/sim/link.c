@@ -14,13 +14,15 @@ static void on_opened(struct client_link *link)
 	mtime now = link->world->now;
 
 	link->up = true;
+	if (link->station) {
+		consumer_up(link->station->consumer, link->connection, now);
+		return;
+	}
 	for (uint16_t i = 0; i < supervisor->station_count; i++)
-		if (link->publishes)
-			publisher_up(supervisor->stations[i].publisher, link->connection, now);
-		else
-			consumer_up(supervisor->stations[i].consumer, link->connection, now);
+		publisher_up(supervisor->stations[i].publisher, link->connection, now);
 }
 
+/* On a connection that publishes. */
 static struct station *station_of(const struct client_link *link, uint16_t channel)
 {
 	sim_require(
@@ -33,7 +35,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	struct client_link *link = ctx;
 	struct world *world = link->world;
 
-	cover_mark(COVER_AMQP, event->kind, link->publishes);
+	cover_mark(COVER_AMQP, event->kind, link_publishes(link));
 	if (event->kind == AMQP_CHANNEL_CLOSED &&
 		memmem(event->text.ptr, event->text.len, "timed out", 9))
 		cover_mark(COVER_TROUBLE, TROUBLE_TIMEOUT, 0);
@@ -45,10 +47,10 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		link->close_code = event->code; /* the return of connection_input tells the rest */
 	else if (event->channel == 0)
 		return;
-	else if (link->publishes)
-		publisher_on_event(station_of(link, event->channel)->publisher, event, world->now);
+	else if (link->station)
+		consumer_on_event(link->station->consumer, event, world->now);
 	else
-		consumer_on_event(station_of(link, event->channel)->consumer, event, world->now);
+		publisher_on_event(station_of(link, event->channel)->publisher, event, world->now);
 }
 
 static uint8_t *content_memory(
@@ -56,20 +58,21 @@ static uint8_t *content_memory(
 {
 	struct client_link *link = ctx;
 
+	(void)channel;
 	(void)is_return;
-	if (link->publishes)
-		return publisher_content_memory(len, ret_owner);
-	return consumer_content_memory(station_of(link, channel)->consumer, len, ret_owner);
+	if (link->station)
+		return consumer_content_memory(link->station->consumer, len, ret_owner);
+	return publisher_content_memory(len, ret_owner);
 }
 
 static void content_dropped(void *ctx, void *owner)
 {
 	struct client_link *link = ctx;
 
-	if (link->publishes)
-		free(owner);
-	else
+	if (link->station)
 		delivery_free(owner);
+	else
+		free(owner);
 }
 
 static const struct connection_handler handler = {
@@ -78,11 +81,11 @@ static const struct connection_handler handler = {
 	.content_dropped = content_dropped,
 };
 
-void link_init(struct client_link *link, struct supervisor *supervisor, bool publishes)
+void link_init(struct client_link *link, struct supervisor *supervisor, struct station *station)
 {
 	*link = (struct client_link){.world = supervisor->world,
 		.supervisor = supervisor,
-		.publishes = publishes,
+		.station = station,
 		.retry_at = supervisor->world->now};
 }
 
@@ -91,7 +94,7 @@ void link_on_deadline(struct client_link *link)
 	struct world *world = link->world;
 
 	if (link->connection) {
-		cover_mark(COVER_WIRE, WIRE_UNANSWERED, link->publishes);
+		cover_mark(COVER_WIRE, WIRE_UNANSWERED, link_publishes(link));
 		link_cut(link, false);
 		return;
 	}
@@ -110,13 +113,13 @@ static void mark_cut(const struct client_link *link)
 	if (link->supervisor->state == SUPERVISOR_LEAVES)
 		return;
 	if (!link->up)
-		cover_mark(COVER_WIRE, WIRE_CUT_HANDSHAKE, link->publishes);
+		cover_mark(COVER_WIRE, WIRE_CUT_HANDSHAKE, link_publishes(link));
 	if (inward)
-		cover_mark(COVER_WIRE, WIRE_CUT_INWARD, link->publishes);
+		cover_mark(COVER_WIRE, WIRE_CUT_INWARD, link_publishes(link));
 	if (outward)
-		cover_mark(COVER_WIRE, WIRE_CUT_OUTWARD, link->publishes);
+		cover_mark(COVER_WIRE, WIRE_CUT_OUTWARD, link_publishes(link));
 	if (!inward && !outward)
-		cover_mark(COVER_WIRE, WIRE_CUT_BETWEEN, link->publishes);
+		cover_mark(COVER_WIRE, WIRE_CUT_BETWEEN, link_publishes(link));
 }
 
 static void tell_down(struct client_link *link, bool by_error)
@@ -126,14 +129,15 @@ static void tell_down(struct client_link *link, bool by_error)
 	enum outbox_loss loss;
 	size_t publishing = 0;
 
+	if (link->station) {
+		consumer_down(link->station->consumer, now);
+		return;
+	}
 	for (uint16_t i = 0; i < supervisor->station_count; i++)
 		publishing += publisher_is_publishing(supervisor->stations[i].publisher);
 	loss = publisher_loss(by_error, publishing);
 	for (uint16_t i = 0; i < supervisor->station_count; i++)
-		if (link->publishes)
-			publisher_down(supervisor->stations[i].publisher, loss, now);
-		else
-			consumer_down(supervisor->stations[i].consumer, now);
+		publisher_down(supervisor->stations[i].publisher, loss, now);
 }
 
 void link_cut(struct client_link *link, bool by_error)
@@ -143,7 +147,7 @@ void link_cut(struct client_link *link, bool by_error)
 	if (!link->connection)
 		return;
 	sim_trace("supervisor %u: its %s connection is gone", link->supervisor->number,
-		link->publishes ? "publish" : "consume");
+		link_publishes(link) ? "publish" : "consume");
 	mark_cut(link);
 	broker_cut(link->peer);
 	link->peer = NULL;
@@ -178,9 +182,9 @@ static void move_to_broker(struct client_link *link)
 	broker_input(link->peer, text_of(out->bytes + out->head, len));
 	buf_consume(out, len);
 	link->world->moved = true;
-	if (link->publishes && broker_is_alarmed(link->world->broker) &&
+	if (link_publishes(link) && broker_is_alarmed(link->world->broker) &&
 		broker_unread(link->peer) > 0)
-		cover_mark(COVER_WIRE, WIRE_UNREAD, link->publishes);
+		cover_mark(COVER_WIRE, WIRE_UNREAD, link_publishes(link));
 }
 
 static void move_to_client(struct client_link *link)
@@ -222,7 +226,7 @@ void link_close(struct client_link *link)
 		return;
 	}
 	connection_close(link->connection, 200, "goodbye");
-	cover_mark(COVER_WIRE, WIRE_GOODBYE, link->publishes);
+	cover_mark(COVER_WIRE, WIRE_GOODBYE, link_publishes(link));
 	link->retry_at = link->world->now + CLOSING_LIMIT;
 }
 

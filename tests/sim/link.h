@@ -4,7 +4,22 @@
 
 #include "sim/world.h"
 
-void link_init(struct client_link *, struct supervisor *, bool publishes);
+/* station: whose messages it is to consume; NULL: it publishes for all. */
+void link_init(struct client_link *, struct supervisor *, struct station *station);
+/* The connection that a station consumes by. */
+static inline struct client_link *station_link(const struct station *station)
+{
+	return &station->supervisor->links[1 + (station - station->supervisor->stations)];
+}
+static inline bool link_publishes(const struct client_link *link)
+{
+	return link->station == NULL;
+}
+
+#define EACH_LINK(supervisor, link)                                                                \
+	for (struct client_link *link = (supervisor)->links;                                       \
+		link <= (supervisor)->links + (supervisor)->station_count; link++)
+
 /* Connects; or gives up waiting for the broker's goodbye. */
 void link_on_deadline(struct client_link *);
 static inline void link_tick(struct client_link *link)

@@ -35,16 +35,21 @@ void supervisor_start(struct supervisor *supervisor)
 	{
 		station_start(station);
 	}
-	link_init(&supervisor->links[0], supervisor, false);
-	link_init(&supervisor->links[1], supervisor, true);
+	link_init(&supervisor->links[0], supervisor, NULL);
+	EACH_STATION(supervisor, station)
+	{
+		link_init(station_link(station), supervisor, station);
+	}
 	supervisor->state = SUPERVISOR_SERVES;
 	supervisor->frozen = 0;
 }
 
 static void end(struct supervisor *supervisor)
 {
-	link_release(&supervisor->links[0]);
-	link_release(&supervisor->links[1]);
+	EACH_LINK(supervisor, link)
+	{
+		link_release(link);
+	}
 	EACH_STATION(supervisor, station)
 	{
 		station_end(station);
@@ -87,6 +92,16 @@ static bool is_quiet(struct supervisor *supervisor)
 	return true;
 }
 
+static bool is_disconnected(struct supervisor *supervisor)
+{
+	EACH_LINK(supervisor, link)
+	{
+		if (link->connection)
+			return false;
+	}
+	return true;
+}
+
 static void leave(struct supervisor *supervisor)
 {
 	sim_trace("supervisor %u leaves", supervisor->number);
@@ -97,8 +112,10 @@ static void leave(struct supervisor *supervisor)
 	}
 	supervisor->state = SUPERVISOR_LEAVES;
 	supervisor->world->moved = true;
-	for (int i = 0; i < 2; i++)
-		link_close(&supervisor->links[i]);
+	EACH_LINK(supervisor, link)
+	{
+		link_close(link);
+	}
 }
 
 void supervisor_turn(struct supervisor *supervisor)
@@ -110,8 +127,7 @@ void supervisor_turn(struct supervisor *supervisor)
 	}
 	if (supervisor->state == SUPERVISOR_STOPS && is_quiet(supervisor))
 		leave(supervisor);
-	if (supervisor->state == SUPERVISOR_LEAVES && !supervisor->links[0].connection &&
-		!supervisor->links[1].connection) {
+	if (supervisor->state == SUPERVISOR_LEAVES && is_disconnected(supervisor)) {
 		cover_mark(COVER_OPERATOR, OPERATOR_LEFT, supervisor->state);
 		end(supervisor);
 	}
@@ -125,16 +141,20 @@ mtime supervisor_deadline(const struct supervisor *supervisor)
 	{
 		next = mtime_min(next, station_deadline(station));
 	}
-	for (int i = 0; i < 2; i++)
-		next = mtime_min(next, supervisor->links[i].retry_at);
+	EACH_LINK((struct supervisor *)supervisor, link)
+	{
+		next = mtime_min(next, link->retry_at);
+	}
 	return next;
 }
 
 bool supervisor_is_idle(const struct supervisor *supervisor)
 {
-	for (int i = 0; i < 2; i++)
-		if (!link_is_still(&supervisor->links[i]))
+	EACH_LINK((struct supervisor *)supervisor, link)
+	{
+		if (!link_is_still(link))
 			return false;
+	}
 	EACH_STATION((struct supervisor *)supervisor, station)
 	{
 		if (!station_is_idle(station))

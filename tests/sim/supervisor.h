@@ -1,4 +1,4 @@
-/* A supervisor of a run: its stations and the two connections that they share, as in serve. */
+/* A supervisor of a run: its stations and their connections, as in serve. */
 #ifndef SIM_SUPERVISOR_H
 #define SIM_SUPERVISOR_H
 
@@ -9,7 +9,8 @@ void supervisor_choose(struct supervisor *, const struct settle_policy *);
 void supervisor_start(struct supervisor *);
 /* As a kill -9 would: nothing more is sent, the broker requeues what was not acked. */
 void supervisor_kill(struct supervisor *);
-/* To all its pools. When they are quiet it closes its connections, and is dead when both are. */
+/* To all its pools. When they are quiet it closes its connections, and is dead when all of them
+ * are. */
 void supervisor_command(struct supervisor *, enum command);
 void supervisor_turn(struct supervisor *);
 mtime supervisor_deadline(const struct supervisor *);

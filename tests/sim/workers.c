@@ -3,6 +3,7 @@
 #include "core/pool_parts.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
+#include "sim/link.h"
 #include "sim/world.h"
 
 /* ---------- the effects ---------- */
@@ -67,7 +68,7 @@ enum send_result workers_send(
 {
 	struct station *station = workers->station;
 	struct worker *worker = &workers->worker[slot];
-	const struct client_link *link = &station->supervisor->links[0];
+	const struct client_link *link = station_link(station);
 	struct worker_task task = {
 		.id = account_id(delivery->body), .slice = delivery->slice, .attempt = attempt};
 

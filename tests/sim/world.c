@@ -71,9 +71,10 @@ static void calm_supervisor(struct supervisor *supervisor)
 	bool had_moved = world->moved;
 
 	world->moved = false;
-	for (int i = 0; i < 2; i++) {
-		link_tick(&supervisor->links[i]);
-		link_move(&supervisor->links[i]);
+	EACH_LINK(supervisor, link)
+	{
+		link_tick(link);
+		link_move(link);
 	}
 	for (uint16_t i = 0; i < supervisor->station_count; i++)
 		calm_workers(&supervisor->stations[i]);

@@ -17,8 +17,8 @@
 #define WORLD_DEAD       "work.dead"
 #define WORLD_BODY_LIMIT 64
 
-/* A pool with all that it acts through; those of a supervisor share its connections, and all of
- * them the queue, so that the account need not ask who did what. */
+/* A pool with all that it acts through; those of a supervisor share the connection that publishes,
+ * and all of them the queue, so that the account need not ask who did what. */
 struct station {
 	struct world *world;
 	struct supervisor *supervisor;
@@ -41,7 +41,7 @@ struct station {
 struct client_link {
 	struct world *world;
 	struct supervisor *supervisor;
-	bool publishes;
+	struct station *station;       /* that it consumes for; NULL: it publishes for all */
 	struct connection *connection; /* owned; NULL: waits until retry_at */
 	struct broker_connection *peer;
 	bool up;
@@ -60,9 +60,9 @@ struct supervisor {
 	struct world *world;
 	uint8_t number; /* from 1 */
 	enum supervisor_state state;
-	uint32_t frozen; /* rounds in which it stands still */
-	bool stirred;    /* something happened since its last turn */
-	struct client_link links[2];
+	uint32_t frozen;                            /* rounds in which it stands still */
+	bool stirred;                               /* something happened since its last turn */
+	struct client_link links[1 + STATIONS_MAX]; /* the publishing one, then each station's */
 	struct station stations[STATIONS_MAX];
 	uint16_t station_count;
 };
