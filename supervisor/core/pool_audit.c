@@ -113,7 +113,8 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 		assert(slot->state != LIFE_RETIRED || slot->is_leaving);
 		assert(!slot->is_leaving ||
 			(slot->state != LIFE_WAITING && slot->state != LIFE_STARTING));
-		assert(!slot->is_leaving || slot->state != LIFE_READY || slot->load > 0);
+		assert(!slot->is_leaving || slot->state != LIFE_READY || slot->load > 0 ||
+			slot->number >= pool->passed);
 	}
 }
 

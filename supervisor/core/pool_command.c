@@ -3,22 +3,6 @@
 
 #include <assert.h>
 
-#define LEAVES_PER_TURN 64
-
-/* A thousand processes that wake up to end, all at once, would keep the processors from the rest.
- */
-void pool_leave_some(struct pool *pool)
-{
-	int woken = 0;
-	for (; pool->passed < pool->slots.count && woken < LEAVES_PER_TURN; pool->passed++) {
-		struct slot *slot = pool_slot(pool, pool->passed);
-		if (slot->load > 0)
-			continue;
-		woken += slot->state == LIFE_READY;
-		pool_slot_leave(pool, slot);
-	}
-}
-
 static void drain(struct pool *pool)
 {
 	pool->phase = POOL_DRAINS;
@@ -26,6 +10,7 @@ static void drain(struct pool *pool)
 		source_rest(&pool->source);
 	else if (pool->source.state == SOURCE_IS_RESTED)
 		pool_hand_back(pool);
+	pool->passed = 0;
 	pool_leave_some(pool);
 }
 

@@ -36,7 +36,8 @@ struct pool {
 	struct shelf slots;  /* of struct slot; those that are not wanted are retired */
 	uint16_t wanted;     /* workers */
 	uint16_t kept;       /* slots that are not leaving: wanted, and one more while it rolls */
-	uint32_t passed;     /* DRAINS: the slots below were told to leave, if they were idle */
+	uint32_t passed;     /* the slots below were told to leave, if they are to and are idle */
+	uint16_t leaves;     /* workers that were told to since the last turn's end */
 	uint16_t starting;   /* slots in LIFE_STARTING */
 	mtime started_at;    /* the latest of them */
 	uint16_t ready;      /* slots in LIFE_READY */
@@ -92,8 +93,6 @@ void pool_on_turn_end(struct pool *, const struct event *);
 void pool_slot_fact(struct pool *, struct slot *, enum life_fact);
 /* The pool drains and nothing is open in the slot: ask it to leave. */
 void pool_slot_leave(struct pool *, struct slot *);
-/* DRAINS, pool_command.c: some of the idle slots leave, until all were passed. */
-void pool_leave_some(struct pool *);
 /* Its time is over: the alarm of its state, or the hard limit. */
 void pool_slot_overdue(struct pool *, struct slot *, enum life_fact, const char *what);
 

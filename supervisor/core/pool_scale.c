@@ -1,6 +1,8 @@
 /* Decides who leaves, and whose place is filled again. */
 #include "core/pool_parts.h"
 
+#define LEAVES_PER_TURN 64
+
 static void init_slot(struct pool *pool, uint16_t number)
 {
 	struct slot *slot = pool_slot(pool, number);
@@ -94,6 +96,42 @@ bool pool_keep_another(struct pool *pool)
 	return true;
 }
 
+/* A thousand processes that wake up to end, all at once, would keep the processors from the rest.
+ */
+void pool_let_go(struct pool *pool, struct slot *slot)
+{
+	bool is_woken = slot->state == LIFE_READY;
+	if (is_woken && pool->leaves >= LEAVES_PER_TURN) {
+		if (pool->passed > slot->number)
+			pool->passed = slot->number;
+		return;
+	}
+	pool->leaves += is_woken;
+	pool_slot_leave(pool, slot);
+}
+
+static bool is_to_leave(const struct pool *pool, const struct slot *slot)
+{
+	bool is_idle = slot->load == 0;
+	return pool->phase == POOL_DRAINS
+		       ? is_idle
+		       : is_idle && slot->is_leaving && slot->state == LIFE_READY;
+}
+
+void pool_leave_some(struct pool *pool)
+{
+	for (; pool_has_leavers(pool) && pool->leaves < LEAVES_PER_TURN; pool->passed++) {
+		struct slot *slot = pool_slot(pool, pool->passed);
+		if (is_to_leave(pool, slot))
+			pool_let_go(pool, slot);
+	}
+}
+
+bool pool_has_leavers(const struct pool *pool)
+{
+	return pool->phase != POOL_FORCED && pool->passed < pool->slots.count;
+}
+
 /* One that is on its way out already is let go on it. */
 void pool_dismiss(struct pool *pool, struct slot *slot)
 {
@@ -102,7 +140,7 @@ void pool_dismiss(struct pool *pool, struct slot *slot)
 	dispatch_slot_dismiss(&pool->dispatch, slot);
 	pool->kept--;
 	if (slot->load == 0 && !is_on_its_way)
-		pool_slot_leave(pool, slot);
+		pool_let_go(pool, slot);
 }
 
 /* Those that are no workers yet, or no more; then those with the fewest tasks. Of equals those of

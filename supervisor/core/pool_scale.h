@@ -21,6 +21,12 @@ bool pool_keep_another(struct pool *) MUST_CHECK;
 void pool_keep(struct pool *, struct slot *);
 /* It gets nothing more, and leaves when its pipe is empty. */
 void pool_dismiss(struct pool *, struct slot *);
+/* It leaves now, or in one of the next turns if many have done so in this one. */
+void pool_let_go(struct pool *, struct slot *);
+/* Some of those that are idle and are to leave do, until all were passed. */
+void pool_leave_some(struct pool *);
+/* There are some left. */
+bool pool_has_leavers(const struct pool *);
 /* Those that are too many leave, the ones that are missed least first. */
 void pool_dismiss_surplus(struct pool *);
 /* By how much it is missed: 0 is the least. */

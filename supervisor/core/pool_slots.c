@@ -243,7 +243,7 @@ void pool_on_slot_room(struct pool *pool, const struct event *event)
 static void leave_if_empty(struct pool *pool, struct slot *slot)
 {
 	if ((pool->phase != POOL_RUNS || slot->is_leaving) && slot->load == 0)
-		pool_slot_leave(pool, slot);
+		pool_let_go(pool, slot);
 }
 
 /* Which of the reasons came first counts; a worker that is on its way out breaks nothing. */

@@ -203,11 +203,6 @@ static bool may_close(const struct pool *pool)
 	       (source->state == SOURCE_IS_RESTED && source->open == 0);
 }
 
-static bool is_leaving(const struct pool *pool)
-{
-	return pool->phase == POOL_DRAINS && pool->passed < pool->slots.count;
-}
-
 void pool_on_turn_end(struct pool *pool, const struct event *event)
 {
 	(void)event;
@@ -222,8 +217,8 @@ void pool_on_turn_end(struct pool *pool, const struct event *event)
 		run(pool);
 	else
 		source_flush(&pool->source);
-	if (pool->phase == POOL_DRAINS)
-		pool_leave_some(pool);
+	pool->leaves = 0;
+	pool_leave_some(pool);
 	if (may_close(pool))
 		source_close(&pool->source);
 }
@@ -232,7 +227,7 @@ void pool_on_turn_end(struct pool *pool, const struct event *event)
  * need happen after that. */
 mtime pool_deadline(const struct pool *pool)
 {
-	if (may_close(pool) || is_leaving(pool))
+	if (may_close(pool) || pool_has_leavers(pool))
 		return pool->now;
 	mtime deadline = mtime_min(alarms_deadline(&pool->alarms), pool->send_again);
 	deadline = mtime_min(deadline, source_deadline(&pool->source));

@@ -84,6 +84,47 @@ START_TEST(the_idle_ones_leave_a_few_a_turn)
 }
 END_TEST
 
+/* The same where a pool is made much smaller; one that was not told yet may be wanted again. */
+START_TEST(of_those_that_are_too_many_a_few_leave_a_turn)
+{
+	struct rig rig;
+	start_many(&rig, rig_config(200, 1));
+	rig_scale(&rig, 10);
+	ck_assert_uint_eq(count(&rig, "quit"), 64);
+	ck_assert_int_eq(pool_deadline(rig.pool), rig.now);
+	rig_turn(&rig);
+	ck_assert_uint_eq(count(&rig, "quit"), 64);
+	rig_scale(&rig, 50);
+	ck_assert_uint_eq(count(&rig, "quit"), 0);
+	rig_turn(&rig);
+	ck_assert_uint_eq(count(&rig, "quit"), 200 - 50 - 128);
+	ck_assert_int_gt(pool_deadline(rig.pool), rig.now);
+	ck_assert_ptr_null(strstr(rig.done, "spawn"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* Nor do all leave together that have answered together, and were only waited for. */
+START_TEST(of_those_that_come_to_rest_a_few_leave_a_turn)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(100, 1);
+	config.prefetch = 200;
+	start_many(&rig, config);
+	rig_deliver(&rig, 1, 100);
+	rig_turn(&rig);
+	rig_wait(&rig, 1);
+	rig_scale(&rig, 1);
+	ck_assert_uint_eq(count(&rig, "quit"), 0);
+	for (uint16_t slot = 0; slot < 100; slot++)
+		rig_answer(&rig, slot, 200);
+	ck_assert_uint_eq(count(&rig, "quit"), 64);
+	rig_turn(&rig);
+	ck_assert_uint_eq(count(&rig, "quit"), 35);
+	rig_end(&rig);
+}
+END_TEST
+
 /* A slot that waits for its next start is not started to be sent away. */
 START_TEST(who_leaves_starts_nobody)
 {
@@ -121,7 +162,8 @@ static Suite *many_suite(void)
 {
 	Suite *suite = suite_create("core_many");
 	UNIT_CASE(suite, "at once", sixteen_start_at_once_and_the_rest_as_they_come_up,
-		the_idle_ones_leave_a_few_a_turn, who_leaves_starts_nobody,
+		the_idle_ones_leave_a_few_a_turn, of_those_that_are_too_many_a_few_leave_a_turn,
+		of_those_that_come_to_rest_a_few_leave_a_turn, who_leaves_starts_nobody,
 		sixty_four_are_woken_a_turn);
 	return suite;
 }
