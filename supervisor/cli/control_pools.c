@@ -23,12 +23,17 @@ static json_t *workers_of(const struct station *station, const struct pool_facts
 		control_json_until(counts.next_start), "restarting", facts->is_rolling);
 }
 
-static json_t *tasks_of(const struct pool_facts *facts)
+static json_t *tasks_of(const struct station *station, const struct pool_facts *facts)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "waiting", (json_int_t)facts->waiting,
-		"in_pipes", (json_int_t)facts->in_pipes, "unacked", (json_int_t)facts->unacked,
-		"unconfirmed", (json_int_t)facts->unconfirmed, "unconfirmed_bytes",
-		(json_int_t)facts->unconfirmed_bytes, "window", (json_int_t)facts->window);
+	const struct backlog *backlog = station_backlog(station);
+
+	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "backlog",
+		backlog ? json_integer(backlog->messages) : json_null(), "backlog_age_s",
+		control_json_since(backlog ? backlog->at : MTIME_NEVER), "waiting",
+		(json_int_t)facts->waiting, "in_pipes", (json_int_t)facts->in_pipes, "unacked",
+		(json_int_t)facts->unacked, "unconfirmed", (json_int_t)facts->unconfirmed,
+		"unconfirmed_bytes", (json_int_t)facts->unconfirmed_bytes, "window",
+		(json_int_t)facts->window);
 }
 
 /* Only reasons that there were. */
@@ -113,10 +118,11 @@ static json_t *pool_of(const struct overview *overview, const struct station *st
 		station_is_consuming(station), "ready", health_is_pool_ready(station), "reasons",
 		reasons_of(station), "warnings", warnings_of(station), "workers",
 		workers_of(station, &facts), "last_death", last_death_of(report), "tasks",
-		tasks_of(&facts), "last_delivery_age_s", control_json_since(facts.delivered_at),
-		"totals", done_of(report, &facts), "retried_by_reason", by_reason(report->retried),
-		"given_up_by_reason", by_reason(report->given_up), "task_time",
-		times_of(&report->took), "queue_wait", times_of(&report->waited));
+		tasks_of(station, &facts), "last_delivery_age_s",
+		control_json_since(facts.delivered_at), "totals", done_of(report, &facts),
+		"retried_by_reason", by_reason(report->retried), "given_up_by_reason",
+		by_reason(report->given_up), "task_time", times_of(&report->took), "queue_wait",
+		times_of(&report->waited));
 }
 
 static bool append_next(struct control_list *list, struct buf *out)

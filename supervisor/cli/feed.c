@@ -4,9 +4,12 @@
 
 #include <stdlib.h>
 
+#define GAUGE_CHANNEL (FEED_CHANNEL + 1)
+
 struct feed {
 	struct uplink *uplink;
 	struct consumer *consumer; /* borrowed */
+	struct gauge gauge;
 	bool is_up, is_closed;
 	uint64_t ups; /* times it came up */
 };
@@ -18,6 +21,7 @@ static void on_up(void *ctx, struct connection *connection)
 	feed->is_up = true;
 	feed->ups++;
 	consumer_up(feed->consumer, connection, clock_now());
+	gauge_up(&feed->gauge, connection, GAUGE_CHANNEL, clock_now());
 }
 
 static void on_down(void *ctx, bool by_error)
@@ -27,13 +31,16 @@ static void on_down(void *ctx, bool by_error)
 	(void)by_error;
 	feed->is_up = false;
 	consumer_down(feed->consumer, clock_now());
+	gauge_down(&feed->gauge);
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct feed *feed = ctx;
 
-	if (event->channel != 0)
+	if (event->channel == GAUGE_CHANNEL)
+		gauge_on_event(&feed->gauge, event, clock_now());
+	else if (event->channel != 0)
 		consumer_on_event(feed->consumer, event, clock_now());
 }
 
@@ -70,7 +77,7 @@ static const struct uplink_handler handler = {
 };
 
 struct feed *feed_new(struct ev_loop *loop, const struct uplink_config *shared, const char *pool,
-	struct consumer *consumer)
+	struct text queue, struct consumer *consumer)
 {
 	struct uplink_config config = *shared;
 	struct feed *feed = calloc(1, sizeof *feed);
@@ -78,6 +85,7 @@ struct feed *feed_new(struct ev_loop *loop, const struct uplink_config *shared, 
 	if (!feed)
 		return NULL;
 	feed->consumer = consumer;
+	gauge_init(&feed->gauge, queue);
 	config.name = "consume";
 	config.pool = pool;
 	feed->uplink = uplink_new(loop, &config, &handler, feed);
@@ -93,6 +101,23 @@ void feed_free(struct feed *feed)
 		return;
 	uplink_free(feed->uplink);
 	free(feed);
+}
+
+mtime feed_deadline(const struct feed *feed)
+{
+	return gauge_deadline(&feed->gauge);
+}
+
+void feed_tick(struct feed *feed, mtime now)
+{
+	if (consumer_is_consuming(feed->consumer))
+		gauge_hint(&feed->gauge, now);
+	gauge_tick(&feed->gauge, now);
+}
+
+const struct backlog *feed_backlog(const struct feed *feed)
+{
+	return feed->gauge.backlog.at == MTIME_NEVER ? NULL : &feed->gauge.backlog;
 }
 
 void feed_flush(struct feed *feed)

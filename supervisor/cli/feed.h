@@ -5,7 +5,11 @@
 #define CLI_FEED_H
 
 #include "broker/consumer.h"
+#include "broker/gauge.h"
 #include "io/uplink.h"
+
+/* What the consumer is to have. */
+#define FEED_CHANNEL 1
 
 /* What is seen of a connection. */
 struct link_facts {
@@ -17,10 +21,16 @@ struct link_facts {
 struct feed;
 
 /* shared: all but the names; what it points at is borrowed until feed_free, and so are pool, the
- * name, and the consumer. Starts to connect; NULL: out of memory. */
-struct feed *feed_new(
-	struct ev_loop *, const struct uplink_config *shared, const char *pool, struct consumer *);
+ * name, its queue and the consumer. Starts to connect; NULL: out of memory. */
+struct feed *feed_new(struct ev_loop *, const struct uplink_config *shared, const char *pool,
+	struct text queue, struct consumer *);
 void feed_free(struct feed *);
+/* When feed_tick wants to be called; MTIME_NEVER: not by itself. */
+mtime feed_deadline(const struct feed *);
+/* Asks for the backlog; before feed_flush. */
+void feed_tick(struct feed *, mtime now);
+/* What waits in the broker; NULL: nobody knows. */
+const struct backlog *feed_backlog(const struct feed *);
 /* Sends what it has to send; once at the end of each turn. */
 void feed_flush(struct feed *);
 void feed_close(struct feed *);

@@ -137,6 +137,24 @@ static void write_age(const struct metric_pool *pool)
 			clock_now() - pool->facts.delivered_at);
 }
 
+static void write_backlog(const struct metric_pool *pool)
+{
+	const struct backlog *backlog = station_backlog(pool->station);
+
+	if (backlog)
+		put_one(pool, backlog->messages);
+}
+
+static void write_backlog_age(const struct metric_pool *pool)
+{
+	const struct backlog *backlog = station_backlog(pool->station);
+	char labels[LABELS_ROOM];
+
+	if (backlog)
+		metric_span(pool->metric, labels_of(pool, NULL, NULL, labels),
+			clock_now() - backlog->at);
+}
+
 static void write_waiting(const struct metric_pool *pool)
 {
 	put_one(pool, pool->facts.waiting);
@@ -265,6 +283,10 @@ const struct metric_family metric_pool_families[] = {
 	FAMILY("deliveries_total", "counter", write_deliveries, "Messages that came."),
 	FAMILY("last_delivery_age_seconds", "gauge", write_age,
 		"How long ago the last one came; nothing before the first."),
+	FAMILY("backlog", "gauge", write_backlog,
+		"Messages in the pool's queue that were handed to nobody; nothing if unknown."),
+	FAMILY("backlog_age_seconds", "gauge", write_backlog_age,
+		"How long ago the broker said so."),
 	FAMILY("tasks_waiting", "gauge", write_waiting, "Tasks here that no worker has yet."),
 	FAMILY("tasks_in_pipes", "gauge", write_in_pipes, "Tasks that a worker has."),
 	FAMILY("tasks_unacked", "gauge", write_unacked, "Messages in flight: not settled yet."),

@@ -13,7 +13,8 @@ static const char help[] =
 	"usage: wpool pools [OPTION]... [POOL]\n"
 	"\n"
 	"What the pools of a running wpool serve are at, and what they did since its start; below\n"
-	"the table what is wrong with them.\n"
+	"the table what is wrong with them. BACKLOG waits in the broker (asked every 5 s), WAITING\n"
+	"here, UNACKED is all that came and is not settled.\n"
 	"\n" INQUIRY_OPTIONS "\n"
 	"Exit status: 0 done, " INQUIRY_EXITS "\n";
 
@@ -22,6 +23,7 @@ static const struct grid_column columns[] = {
 	{.title = "STATE", .is_whole = true},
 	{.title = "READY", .is_right = true, .is_whole = true},
 	{.title = "BUSY", .is_right = true, .is_whole = true},
+	{.title = "BACKLOG", .is_right = true, .is_whole = true},
 	{.title = "WAITING", .is_right = true, .is_whole = true},
 	{.title = "UNACKED", .is_right = true, .is_whole = true},
 	{.title = "DONE", .is_right = true, .is_whole = true},
@@ -49,6 +51,7 @@ static void add_row(struct grid *grid, const json_t *pool)
 	grid_add(grid, pools_state(pool));
 	grid_add(grid, figure_pair(pool, "workers.ready", "workers.wanted", room));
 	grid_add(grid, figure_number(pool, "workers.busy", room));
+	grid_add(grid, figure_number(pool, "tasks.backlog", room));
 	grid_add(grid, figure_number(pool, "tasks.waiting", room));
 	grid_add(grid, figure_number(pool, "tasks.unacked", room));
 	grid_add(grid, figure_number(pool, "totals.done", room));

@@ -22,11 +22,18 @@ static const char *say_workers(
 	return words;
 }
 
-static const char *say_tasks(const struct pool_facts *facts, char *words)
+static const char *say_tasks(
+	const struct station *station, const struct pool_facts *facts, char *words)
 {
+	const struct backlog *backlog = station_backlog(station);
+	char count[32] = "unknown";
+
+	if (backlog)
+		snprintf(count, sizeof count, "%u", backlog->messages);
 	snprintf(words, WORDS_ROOM,
-		"tasks: %u with workers, %u waiting, %u unacked (window %u), %zu unconfirmed",
-		facts->in_pipes, facts->waiting, facts->unacked, facts->window, facts->unconfirmed);
+		"backlog: %s; tasks: %u with workers, %u waiting, %u unacked (window %u), %zu unconfirmed",
+		count, facts->in_pipes, facts->waiting, facts->unacked, facts->window,
+		facts->unconfirmed);
 	return words;
 }
 
@@ -52,7 +59,7 @@ void standing_say(const struct station *station, mtime now)
 	log_line(LOG_INFO, (struct log_origin){.pool = report->pool, .slot = -1},
 		"%s; %s; %s; %s; %llu done, %llu tried again, %llu given up",
 		pool_standing_words(facts.standing), say_workers(station, &facts, workers),
-		say_tasks(&facts, tasks), say_latest(&facts, now, latest),
+		say_tasks(station, &facts, tasks), say_latest(&facts, now, latest),
 		(unsigned long long)counts[NOTICE_TASK_DONE],
 		(unsigned long long)counts[NOTICE_TASK_RETRIED],
 		(unsigned long long)counts[NOTICE_TASK_GIVEN_UP]);

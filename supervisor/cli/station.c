@@ -208,7 +208,8 @@ const struct config_pool *station_config(const struct station *station)
 bool station_connect(
 	struct station *station, struct ev_loop *loop, const struct uplink_config *shared)
 {
-	station->feed = feed_new(loop, shared, station->config.name, station->consumer);
+	station->feed = feed_new(loop, shared, station->config.name,
+		text_from(station->config.queue), station->consumer);
 	return station->feed;
 }
 
@@ -258,6 +259,8 @@ void station_turn(struct station *station, mtime now, uint64_t wall_s)
 	pool_step(station->pool, now, &event);
 	/* After the pool: what it wished for in this very turn is carried out in it. */
 	consumer_tick(station->consumer, now);
+	if (station->feed)
+		feed_tick(station->feed, now);
 	crew_flush(station->crew);
 }
 
@@ -266,6 +269,8 @@ mtime station_deadline(const struct station *station)
 	mtime deadline = pool_deadline(station->pool);
 
 	deadline = mtime_min(deadline, consumer_deadline(station->consumer));
+	if (station->feed)
+		deadline = mtime_min(deadline, feed_deadline(station->feed));
 	return mtime_min(deadline, publisher_deadline(station->publisher));
 }
 
@@ -297,6 +302,11 @@ const struct report *station_report(const struct station *station)
 bool station_is_consuming(const struct station *station)
 {
 	return consumer_is_consuming(station->consumer);
+}
+
+const struct backlog *station_backlog(const struct station *station)
+{
+	return station->feed ? feed_backlog(station->feed) : NULL;
 }
 
 struct slot_counts station_slot_counts(const struct station *station)

@@ -52,6 +52,8 @@ struct pool_facts station_facts(const struct station *);
 const struct report *station_report(const struct station *);
 /* As the broker has it, where the pool only wishes. */
 bool station_is_consuming(const struct station *);
+/* What waits in the broker; NULL: nobody knows. */
+const struct backlog *station_backlog(const struct station *);
 struct slot_counts station_slot_counts(const struct station *);
 /* There are slots from 0 to below that. */
 uint16_t station_slot_count(const struct station *);

@@ -1,6 +1,7 @@
 #include "cli/station_config.h"
 
 #include "base/log.h"
+#include "cli/feed.h"
 #include "cli/report.h"
 
 #include <string.h>
@@ -153,7 +154,7 @@ struct consumer_config station_consumer_config(const struct config_pool *config,
 	};
 
 	return (struct consumer_config){
-		.channel = 1,
+		.channel = FEED_CHANNEL,
 		.source = 0,
 		.queue = text_from(config->queue),
 		.declare = declare[config->declare],

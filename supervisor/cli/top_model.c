@@ -15,6 +15,7 @@ static const struct top_column pool_columns[] = {
 	{{.title = "STATE", .is_whole = true}, TOP_STATE, NULL, NULL},
 	{{"READY", true, true}, TOP_PAIR, "workers.ready", "workers.wanted"},
 	{{"BUSY", true, true}, TOP_NUMBER, "workers.busy", NULL},
+	{{"BACKLOG", true, true}, TOP_NUMBER, "tasks.backlog", NULL},
 	{{"WAITING", true, true}, TOP_NUMBER, "tasks.waiting", NULL},
 	{{"IN/S", true, true}, TOP_RATE, "totals.deliveries", NULL},
 	{{"DONE/S", true, true}, TOP_RATE, "totals.done", NULL},

@@ -1,0 +1,186 @@
+/* How the gauge asks: one question at a time, on a channel that may be lost at any of them. The
+ * channel is this test's own: the calls to it are written down. */
+#include "broker/gauge.h"
+
+#include "unit/unit.h"
+
+#include <stdio.h>
+
+#define CHANNEL 2
+
+static char said[64]; /* a letter for each call */
+static bool is_open;
+static uint16_t channel_max;
+
+static void say(const char *letter)
+{
+	ck_assert_uint_lt(strlen(said) + 1, sizeof said);
+	strcat(said, letter);
+}
+
+uint16_t connection_channel_max(const struct connection *connection)
+{
+	(void)connection;
+	return channel_max;
+}
+
+void channel_open(struct connection *connection, uint16_t channel)
+{
+	(void)connection;
+	ck_assert_uint_eq(channel, CHANNEL);
+	ck_assert(!is_open);
+	say("o");
+}
+
+bool channel_is_open(const struct connection *connection, uint16_t channel)
+{
+	(void)connection;
+	ck_assert_uint_eq(channel, CHANNEL);
+	return is_open;
+}
+
+void channel_declare_queue(
+	struct connection *connection, uint16_t channel, const struct amqp_queue *queue)
+{
+	(void)connection;
+	ck_assert_uint_eq(channel, CHANNEL);
+	ck_assert(is_open);
+	ck_assert(queue->passive);
+	ck_assert(text_is(queue->name, TEXT("orders")));
+	say("?");
+}
+
+static struct gauge gauge;
+static mtime now;
+
+static void expect(const char *words)
+{
+	ck_assert_str_eq(said, words);
+	said[0] = '\0';
+}
+
+static void expect_backlog(mtime at, uint32_t messages)
+{
+	ck_assert_int_eq(gauge.backlog.at, at);
+	if (at != MTIME_NEVER)
+		ck_assert_uint_eq(gauge.backlog.messages, messages);
+}
+
+static void happens(enum amqp_event_kind kind, uint32_t messages)
+{
+	struct amqp_event event = {.kind = kind, .channel = CHANNEL, .messages = messages};
+	is_open = kind == AMQP_CHANNEL_OPENED || (is_open && kind != AMQP_CHANNEL_CLOSED);
+	gauge_on_event(&gauge, &event, now);
+}
+
+/* Not a moment before that. */
+static void wait_for(mtime span)
+{
+	ck_assert_int_eq(gauge_deadline(&gauge), now + span);
+	now += span - 1;
+	gauge_tick(&gauge, now);
+	expect("");
+	gauge_tick(&gauge, ++now);
+}
+
+static void go_up(uint16_t most)
+{
+	is_open = false;
+	channel_max = most;
+	gauge_up(&gauge, (struct connection *)said, CHANNEL, now);
+}
+
+static void set_up(void)
+{
+	said[0] = '\0';
+	now = MTIME_MINUTE;
+	gauge_init(&gauge, TEXT("orders"));
+	ck_assert_int_eq(gauge_deadline(&gauge), MTIME_NEVER);
+	go_up(CHANNEL);
+	wait_for(GAUGE_FIRST);
+	expect("o");
+	happens(AMQP_CHANNEL_OPENED, 0);
+	expect("?");
+	expect_backlog(MTIME_NEVER, 0);
+}
+
+START_TEST(it_asks_again_and_again)
+{
+	set_up();
+	happens(AMQP_QUEUE_DECLARED, 5);
+	expect_backlog(now, 5);
+	mtime before = now;
+	wait_for(GAUGE_EVERY);
+	expect("?");
+	expect_backlog(before, 5);
+	happens(AMQP_QUEUE_DECLARED, 0);
+	expect_backlog(now, 0);
+}
+END_TEST
+
+START_TEST(a_late_answer_is_waited_for)
+{
+	set_up();
+	ck_assert_int_eq(gauge_deadline(&gauge), MTIME_NEVER);
+	now += 60 * MTIME_MINUTE;
+	gauge_tick(&gauge, now);
+	expect("");
+	happens(AMQP_QUEUE_DECLARED, 3);
+	expect_backlog(now, 3);
+}
+END_TEST
+
+START_TEST(a_missing_queue_is_asked_about_rarely_until_it_is_seen)
+{
+	set_up();
+	happens(AMQP_QUEUE_DECLARED, 5);
+	gauge_hint(&gauge, now);
+	wait_for(GAUGE_EVERY); /* a hint does not make it more often */
+	expect("?");
+	happens(AMQP_CHANNEL_CLOSED, 0);
+	expect_backlog(MTIME_NEVER, 0);
+	wait_for(GAUGE_MISSING);
+	expect("o");
+	happens(AMQP_CHANNEL_CLOSED, 0);
+	gauge_hint(&gauge, now);
+	gauge_tick(&gauge, now);
+	expect("o");
+	happens(AMQP_CHANNEL_OPENED, 0);
+	expect("?");
+}
+END_TEST
+
+START_TEST(a_connection_takes_the_figure_with_it)
+{
+	set_up();
+	happens(AMQP_QUEUE_DECLARED, 5);
+	gauge_down(&gauge);
+	expect_backlog(MTIME_NEVER, 0);
+	ck_assert_int_eq(gauge_deadline(&gauge), MTIME_NEVER);
+	gauge_hint(&gauge, now);
+	gauge_tick(&gauge, now + MTIME_MINUTE);
+	expect("");
+	go_up(CHANNEL);
+	wait_for(GAUGE_FIRST);
+	expect("o");
+}
+END_TEST
+
+START_TEST(without_a_channel_nothing_is_asked)
+{
+	gauge_init(&gauge, TEXT("orders"));
+	go_up(CHANNEL - 1);
+	ck_assert_int_eq(gauge_deadline(&gauge), MTIME_NEVER);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("broker_gauge");
+	UNIT_CASE(s, "gauge", it_asks_again_and_again, a_late_answer_is_waited_for,
+		a_missing_queue_is_asked_about_rarely_until_it_is_seen,
+		a_connection_takes_the_figure_with_it, without_a_channel_nothing_is_asked);
+	return s;
+}
+
+UNIT_MAIN(suite)
