@@ -29,7 +29,7 @@ struct station {
 /* ---------- the pool's effects ---------- */
 
 static enum send_result do_send(
-	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
 	struct station *station = io;
 	enum send_result result = crew_send(station->crew, slot, delivery, attempt);

@@ -23,7 +23,21 @@ void delivery_free(struct delivery *delivery)
 	if (!delivery)
 		return;
 	output_free(delivery->parcel.output);
-	free(delivery);
+	delivery->is_freed = true;
+	if (delivery->holds == 0)
+		free(delivery);
+}
+
+void delivery_hold(struct delivery *delivery)
+{
+	delivery->holds++;
+}
+
+void delivery_release(struct delivery *delivery)
+{
+	delivery->holds--;
+	if (delivery->is_freed && delivery->holds == 0)
+		free(delivery);
 }
 
 struct text delivery_name(const struct delivery *delivery, char room[DELIVERY_NAME_ROOM])

@@ -37,6 +37,8 @@ struct delivery {
 	uint32_t life; /* and which one in that slot */
 	bool is_aged;  /* RELEASED: and has waited for acks beside its own for a while */
 	size_t room;   /* of bytes */
+	uint8_t holds; /* delivery_hold: who still reads it */
+	bool is_freed; /* by all but those */
 
 	/* what the broker said */
 	uint64_t tag;
@@ -65,6 +67,10 @@ struct delivery {
  * slot -1. NULL: out of memory. */
 struct delivery *delivery_new(size_t room);
 void delivery_free(struct delivery *);
+/* For who still reads its bytes when the pool may have freed it, at most 255 at once: it is there
+ * until the last of them releases it. */
+void delivery_hold(struct delivery *);
+void delivery_release(struct delivery *);
 #define DELIVERY_NAME_MAX  64 /* bytes; a longer one is cut */
 #define DELIVERY_NAME_ROOM (1 + TEXT_DECIMAL_MAX)
 /* What people call it: its correlation id, else its message id, else "#" and its tag. In the

@@ -180,7 +180,7 @@ static void into_pipe(
 
 /* The attempts before may be a publisher's invention: the greatest number there is stays that. */
 static enum send_result send(
-	struct dispatch *dispatch, const struct slot *slot, const struct delivery *delivery)
+	struct dispatch *dispatch, const struct slot *slot, struct delivery *delivery)
 {
 	uint16_t before = delivery->attempt;
 	uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));

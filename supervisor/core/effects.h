@@ -35,8 +35,7 @@ enum slot_wish {
 };
 
 struct effects {
-	enum send_result (*send)(
-		void *io, uint16_t slot, const struct delivery *, uint16_t attempt);
+	enum send_result (*send)(void *io, uint16_t slot, struct delivery *, uint16_t attempt);
 	void (*ack)(void *io, uint16_t source, uint64_t tag, bool multiple);
 	void (*reject)(void *io, uint16_t source, uint64_t tag, enum reject);
 	void (*publish)(void *io, const struct parcel *); /* parcel->seq is the number it gets */

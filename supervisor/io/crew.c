@@ -93,7 +93,7 @@ void crew_free(struct crew *crew)
 }
 
 enum send_result crew_send(
-	struct crew *crew, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+	struct crew *crew, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
 	return worker_send(worker_of(crew, slot), delivery, attempt);
 }

@@ -53,7 +53,7 @@ void crew_free(struct crew *);
 
 /* The pool's effects. Slots up to this many may be used from now on; false: out of memory. */
 bool crew_room(struct crew *, uint16_t slots) MUST_CHECK;
-enum send_result crew_send(struct crew *, uint16_t slot, const struct delivery *, uint16_t attempt);
+enum send_result crew_send(struct crew *, uint16_t slot, struct delivery *, uint16_t attempt);
 void crew_wish(struct crew *, uint16_t slot, uint32_t life, enum slot_wish);
 /* Where a line about a worker comes from: pool, slot, and its pid, unless another came after it. */
 struct log_origin crew_origin(const struct crew *, uint16_t slot, uint32_t life);

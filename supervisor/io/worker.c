@@ -67,7 +67,7 @@ void worker_init(struct worker *worker, struct workshop *shop, uint16_t slot)
 	list_init(&worker->unsent);
 	list_init(&worker->later);
 	/* A frame of any size is taken while the pipe is below its high mark. */
-	buf_init(&worker->output, OUTPUT_HIGH + frame);
+	outgoing_init(&worker->output, OUTPUT_HIGH + frame);
 	buf_init(&worker->begun, frame + WORKER_READ);
 	worker_pipe_init(&worker->pipe, shop->config->pipe, shop->rundir, crew_owner(shop->config));
 	/* An answer asks them, whether they were opened or not. */

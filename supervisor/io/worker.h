@@ -6,14 +6,11 @@
 #ifndef IO_WORKER_H
 #define IO_WORKER_H
 
+#include "io/outgoing.h"
 #include "io/strays.h"
 #include "io/worker_log.h"
 #include "io/worker_pipe.h"
 #include "io/workshop.h"
-
-/* Unsent bytes above and below which the pool is told to stop and to go on. */
-#define OUTPUT_HIGH (256 * 1024)
-#define OUTPUT_LOW  (64 * 1024)
 
 enum worker_process {
 	PROCESS_NONE,
@@ -52,7 +49,7 @@ struct worker {
 	struct worker_pipe pipe;
 	ev_io readable; /* INPUT_WAITING: a peer has come */
 	ev_io writable; /* active while the pipe does not take everything */
-	struct buf output;
+	struct outgoing output;
 	struct buf begun; /* of a frame whose rest has not come */
 	size_t left;      /* as in worker_log */
 	mtime ended_at;   /* INPUT_ENDED */
@@ -112,7 +109,7 @@ void worker_close_overdue(struct worker *);
 void worker_begin(struct worker *, bool is_behind);
 
 /* ---------- worker_output.c ---------- */
-enum send_result worker_send(struct worker *, const struct delivery *, uint16_t attempt);
+enum send_result worker_send(struct worker *, struct delivery *, uint16_t attempt);
 void worker_write(struct worker *);
 void worker_drop_output(struct worker *);
 void worker_tell_room(struct worker *, bool room);

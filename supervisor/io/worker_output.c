@@ -2,17 +2,16 @@
 
 #include <errno.h>
 
-enum send_result worker_send(
-	struct worker *worker, const struct delivery *delivery, uint16_t attempt)
+enum send_result worker_send(struct worker *worker, struct delivery *delivery, uint16_t attempt)
 {
 	const struct crew_config *config = worker->shop->config;
 	if (worker->process != PROCESS_LIVES || worker->input != INPUT_OPEN ||
 		worker->sending != SENDING_OPEN)
 		return SEND_OK; /* as good as gone: SLOT_BROKEN or SLOT_GONE is on its way */
-	if (buf_len(&worker->output) > OUTPUT_HIGH)
+	if (outgoing_len(&worker->output) > OUTPUT_HIGH)
 		return SEND_NO_MEMORY;
-	enum rc rc = task_write(
-		delivery, &config->task, attempt, config->hard_limit_ms, &worker->output);
+	enum rc rc = outgoing_add(
+		&worker->output, delivery, &config->task, attempt, config->hard_limit_ms);
 	if (rc != RC_OK)
 		return rc == RC_LIMIT ? SEND_TOO_LARGE : SEND_NO_MEMORY;
 	if (worker->open++ == 0)
@@ -35,7 +34,7 @@ void worker_drop_output(struct worker *worker)
 {
 	ev_io_stop(worker->shop->loop, &worker->writable);
 	list_remove(&worker->unsent);
-	buf_release(&worker->output);
+	outgoing_drop(&worker->output);
 }
 
 /* It reads no more. Whether it is broken, or just dying with its last answers in the pipe, its
@@ -51,22 +50,23 @@ static void lose(struct worker *worker)
 void worker_write(struct worker *worker)
 {
 	list_remove(&worker->unsent);
-	struct text bytes = buf_text(&worker->output);
-	if (bytes.len == 0 || worker->sending != SENDING_OPEN)
+	struct iovec parts[OUTGOING_PARTS];
+	int count = outgoing_parts(&worker->output, parts);
+	if (count == 0 || worker->sending != SENDING_OPEN)
 		return;
-	ssize_t n = worker_pipe_write(&worker->pipe, bytes.ptr, bytes.len);
+	ssize_t n = worker_pipe_write(&worker->pipe, parts, count);
 	if (n < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS && errno != ENOMEM) {
 		lose(worker);
 		return;
 	}
 	if (n > 0)
-		buf_consume(&worker->output, (size_t)n);
-	if (buf_len(&worker->output) > 0)
+		outgoing_consume(&worker->output, (size_t)n);
+	if (outgoing_len(&worker->output) > 0)
 		ev_io_start(worker->shop->loop, &worker->writable);
 	else
 		ev_io_stop(worker->shop->loop, &worker->writable);
-	if (buf_len(&worker->output) > OUTPUT_HIGH)
+	if (outgoing_len(&worker->output) > OUTPUT_HIGH)
 		worker_tell_room(worker, false);
-	else if (buf_len(&worker->output) <= OUTPUT_LOW)
+	else if (outgoing_len(&worker->output) <= OUTPUT_LOW)
 		worker_tell_room(worker, true);
 }

@@ -74,11 +74,12 @@ void worker_pipe_unlink(struct worker_pipe *pipe)
 	pipe->path[0] = '\0';
 }
 
-ssize_t worker_pipe_write(struct worker_pipe *pipe, const void *bytes, size_t len)
+ssize_t worker_pipe_write(struct worker_pipe *pipe, struct iovec *parts, int count)
 {
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
 	if (pipe->form == PIPE_FIFO)
-		return write(pipe->output, bytes, len);
-	return send(pipe->output, bytes, len, MSG_NOSIGNAL);
+		return writev(pipe->output, parts, count);
+	return sendmsg(pipe->output, &message, MSG_NOSIGNAL);
 }
 
 void worker_pipe_shut(struct worker_pipe *pipe)

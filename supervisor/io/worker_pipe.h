@@ -10,6 +10,7 @@
 #include "io/rundir.h"
 #include <stdbool.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #define WORKER_PIPE_FILE_BYTES (RUNDIR_PATH_BYTES + 8)
 
@@ -43,8 +44,8 @@ enum rc worker_pipe_connect(
 /* The worker has used all that lies in the file system: removed, if it is still there. */
 void worker_pipe_unlink(struct worker_pipe *);
 
-/* As write(2), without SIGPIPE for sockets. */
-ssize_t worker_pipe_write(struct worker_pipe *, const void *bytes, size_t len);
+/* As writev(2), without SIGPIPE for sockets. */
+ssize_t worker_pipe_write(struct worker_pipe *, struct iovec *parts, int count);
 /* The worker reads an end of file after what was written. */
 void worker_pipe_shut(struct worker_pipe *);
 void worker_pipe_close(struct worker_pipe *);

@@ -113,35 +113,42 @@ static void pack_properties(msgpack_packer *packer, const struct delivery *deliv
 /* How the body goes out, judged once. */
 struct body_plan {
 	bool is_str, is_valid;
+	bool is_left_out;
 	size_t len;
+	size_t at; /* of the buf's bytes: where it begins */
 };
 
-static struct body_plan plan_body(const struct delivery *delivery, enum task_body how)
+static struct body_plan plan_body(
+	const struct delivery *delivery, enum task_body how, const struct task_gap *gap)
 {
 	struct body_plan plan = {.len = delivery->body.len};
-	if (how == TASK_BODY_BIN)
-		return plan;
-	plan.is_valid = utf8_is_valid(delivery->body);
-	plan.is_str = plan.is_valid || how == TASK_BODY_STR;
+	if (how != TASK_BODY_BIN) {
+		plan.is_valid = utf8_is_valid(delivery->body);
+		plan.is_str = plan.is_valid || how == TASK_BODY_STR;
+	}
 	if (plan.is_str && !plan.is_valid)
 		plan.len = pack_repaired_len(delivery->body);
+	else
+		plan.is_left_out = gap && plan.len >= gap->least;
 	return plan;
 }
 
-static void pack_body(msgpack_packer *packer, struct text body, struct body_plan plan)
+static void pack_body(msgpack_packer *packer, struct text body, struct body_plan *plan)
 {
-	if (!plan.is_str) {
-		pack_bytes(packer, body);
-	} else if (plan.is_valid) {
-		pack_valid_text(packer, body);
-	} else {
-		msgpack_pack_str(packer, plan.len);
-		utf8_append_repaired(packer->data, body);
-	}
+	struct buf *out = packer->data;
+	if (plan->is_str)
+		msgpack_pack_str(packer, plan->len);
+	else
+		msgpack_pack_bin(packer, plan->len);
+	plan->at = buf_len(out);
+	if (plan->is_str && !plan->is_valid)
+		utf8_append_repaired(out, body);
+	else if (!plan->is_left_out)
+		buf_append_text(out, body);
 }
 
 static void pack_task(msgpack_packer *packer, const struct delivery *delivery,
-	const struct task_options *options, struct body_plan body)
+	const struct task_options *options, struct body_plan *body)
 {
 	msgpack_pack_map(packer, options->properties ? 5 : 4);
 	pack_key(packer, "0");
@@ -155,21 +162,22 @@ static void pack_task(msgpack_packer *packer, const struct delivery *delivery,
 }
 
 enum rc task_write(const struct delivery *delivery, const struct task_options *options,
-	uint16_t attempt, int64_t deadline_ms, struct buf *out)
+	uint16_t attempt, int64_t deadline_ms, struct buf *out, struct task_gap *gap)
 {
-	struct body_plan body = plan_body(delivery, options->body);
+	struct body_plan body = plan_body(delivery, options->body, gap);
 	if (body.len > options->frame_limit)
 		return RC_LIMIT;
 	size_t before = buf_len(out);
 	buf_append_be32(out, 0);
 	msgpack_packer packer;
 	pack_init(&packer, out);
-	pack_task(&packer, delivery, options, body);
+	pack_task(&packer, delivery, options, &body);
 	if (options->properties) {
 		pack_key(&packer, "6");
 		pack_properties(&packer, delivery, attempt, deadline_ms);
 	}
-	size_t len = buf_len(out) - before - (out->failed ? 0 : WIRE_LENGTH_BYTES);
+	size_t len = buf_len(out) - before - (out->failed ? 0 : WIRE_LENGTH_BYTES) +
+		     (body.is_left_out ? body.len : 0);
 	if (out->failed || len > options->frame_limit) {
 		enum rc rc = out->failed ? RC_MEMORY : RC_LIMIT;
 		buf_truncate(out, before);
@@ -177,5 +185,9 @@ enum rc task_write(const struct delivery *delivery, const struct task_options *o
 		return rc;
 	}
 	wire_put_length(out->bytes + out->head + before, (uint32_t)len);
+	if (gap) {
+		gap->body = body.is_left_out ? delivery->body : TEXT_NONE;
+		gap->at = body.at - before;
+	}
 	return RC_OK;
 }

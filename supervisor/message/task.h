@@ -24,9 +24,17 @@ struct task_options {
  * delivery unfit. */
 void task_read_facts(struct delivery *, uint64_t body_limit);
 
-/* Appends length and frame to out. attempt: this try's number, from 1. deadline_ms: the hard limit,
- * 0 for none. RC_LIMIT: over frame_limit, RC_MEMORY; then out is as before (and not failed). */
+/* A large body that its writer sends from where it lies. */
+struct task_gap {
+	size_t least;     /* bytes of a body that is left out, where it need not be repaired */
+	size_t at;        /* of the frame with its length: where it belongs */
+	struct text body; /* in the delivery; empty: nothing was left out */
+};
+
+/* Appends length and frame to out, all of it or all but *gap. attempt: this try's number, from 1.
+ * deadline_ms: the hard limit, 0 for none. gap: its least is set; NULL: nothing is left out.
+ * RC_LIMIT: over frame_limit, RC_MEMORY; then out is as before (and not failed). */
 enum rc task_write(const struct delivery *, const struct task_options *, uint16_t attempt,
-	int64_t deadline_ms, struct buf *out) MUST_CHECK;
+	int64_t deadline_ms, struct buf *out, struct task_gap *gap) MUST_CHECK;
 
 #endif

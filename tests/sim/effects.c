@@ -12,7 +12,7 @@ static void mark(struct station *station, unsigned effect)
 }
 
 static enum send_result do_send(
-	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
 	struct station *station = io;
 	enum send_result result;

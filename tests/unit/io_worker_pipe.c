@@ -127,7 +127,9 @@ START_TEST(test_fifo)
 	ck_assert_int_eq(poll(&poller, 1, 0), 0);
 	int worker_out = open(out, O_WRONLY); /* still there: it is opened second */
 	ck_assert_int_ge(worker_out, 0);
-	ck_assert_int_eq(worker_pipe_write(&line, "x", 1), 1);
+	ck_assert_int_eq(worker_pipe_write(&line,
+				 &(struct iovec){.iov_base = (char[]){"x"}, .iov_len = 1}, 1),
+		1);
 	worker_pipe_shut(&line);
 	char bytes[2];
 	ck_assert_int_eq(read(worker_in, bytes, 2), 1);

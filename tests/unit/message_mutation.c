@@ -151,7 +151,7 @@ static void check_task(const struct delivery *delivery, struct task_options opti
 {
 	struct buf out;
 	buf_init(&out, 1 << 20);
-	enum rc rc = task_write(delivery, &options, 1, 1000, &out);
+	enum rc rc = task_write(delivery, &options, 1, 1000, &out, NULL);
 	ck_assert(!out.failed);
 	if (rc != RC_OK) {
 		ck_assert_int_eq(rc, RC_LIMIT);

@@ -91,7 +91,7 @@ START_TEST(test_properties)
 	d->redelivered = true;
 	struct buf out;
 	buf_init(&out, TASK_LIMIT);
-	ck_assert_int_eq(task_write(d, &options, 3, 60000, &out), RC_OK);
+	ck_assert_int_eq(task_write(d, &options, 3, 60000, &out, NULL), RC_OK);
 	struct bytes expected = from_hex(
 		"85 a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 80 a1'6' 8d aa'message_id' a1'm' a4'type' "
 		"a1't' a6'app_id' a1'a' ac'content_type' a1'c' b0'content_encoding' a1'e' "
@@ -132,7 +132,7 @@ START_TEST(test_sizes)
 		struct buf out;
 		buf_init(&out, 32u << 20);
 		buf_append_text(&out, TEXT("kept"));
-		enum rc rc = task_write(d, &options, 1, 0, &out);
+		enum rc rc = task_write(d, &options, 1, 0, &out, NULL);
 		ck_assert_msg(rc == size_cases[i].expected, "case %zu: %s", i, rc_words(rc));
 		ck_assert(!out.failed);
 		if (rc != RC_OK)
@@ -158,10 +158,10 @@ START_TEST(test_repaired_size)
 	struct buf out;
 	buf_init(&out, TASK_LIMIT);
 	for (options.frame_limit = 2999; options.frame_limit < 3016; options.frame_limit++) {
-		ck_assert_int_eq(task_write(d, &options, 1, 0, &out), RC_LIMIT);
+		ck_assert_int_eq(task_write(d, &options, 1, 0, &out, NULL), RC_LIMIT);
 		ck_assert_uint_eq(buf_len(&out), 0);
 	}
-	ck_assert_int_eq(task_write(d, &options, 1, 0, &out), RC_OK);
+	ck_assert_int_eq(task_write(d, &options, 1, 0, &out, NULL), RC_OK);
 	buf_release(&out);
 	delivery_free(d);
 }
@@ -181,7 +181,7 @@ START_TEST(test_full_buffer)
 		buf_init(&out, limit);
 		buf_append_byte(&out, 'k');
 		enum rc expected = limit < needed + 1 ? RC_MEMORY : RC_OK;
-		ck_assert_int_eq(task_write(d, &task_plain_options, 1, 0, &out), expected);
+		ck_assert_int_eq(task_write(d, &task_plain_options, 1, 0, &out, NULL), expected);
 		ck_assert(!out.failed);
 		ck_assert_uint_eq(buf_len(&out), expected == RC_OK ? needed + 1 : 1);
 		buf_release(&out);

@@ -199,7 +199,7 @@ START_TEST(test_many_keys)
 		delivery_of(&(struct properties){0}, buf_text(&table), TEXT_NONE, TASK_LIMIT);
 	struct buf out;
 	buf_init(&out, 1 << 20);
-	ck_assert_int_eq(task_write(d, &task_plain_options, 1, 0, &out), RC_OK);
+	ck_assert_int_eq(task_write(d, &task_plain_options, 1, 0, &out, NULL), RC_OK);
 	msgpack_unpacked unpacked;
 	msgpack_unpacked_init(&unpacked);
 	size_t offset = WIRE_LENGTH_BYTES;

@@ -45,7 +45,7 @@ static const struct connection_params params = {
 /* ---------- the pool's effects ---------- */
 
 static enum send_result do_send(
-	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
 	struct station *station = io;
 	FUZZ_REQUIRE(slot < SLOTS && station->is_ready[slot] && attempt > 0);

@@ -93,7 +93,7 @@ static struct output *work(const struct delivery *delivery, uint8_t how)
 	struct output *output = NULL;
 	struct buf out;
 	buf_init(&out, SIZE_MAX);
-	enum rc rc = task_write(delivery, &options, 1, 1000, &out);
+	enum rc rc = task_write(delivery, &options, 1, 1000, &out, NULL);
 	FUZZ_REQUIRE(rc == RC_OK || (rc == RC_LIMIT && buf_len(&out) == 0));
 	if (rc == RC_OK) {
 		struct text frame = text_of(

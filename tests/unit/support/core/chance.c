@@ -20,7 +20,7 @@ void chance_allow_ack(struct world *world, uint64_t tag, uint32_t epoch)
 }
 
 static enum send_result on_send(
-	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
 	struct world *world = io;
 	struct worker *worker = &world->workers[slot];

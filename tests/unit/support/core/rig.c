@@ -21,7 +21,7 @@ static void rig_separate(char *into)
 }
 
 static enum send_result rig_on_send(
-	void *io, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
+	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
 	struct rig *rig = io;
 	if (rig->send != SEND_OK)

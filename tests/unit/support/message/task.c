@@ -10,7 +10,7 @@ struct bytes frame_of(const struct delivery *d, const struct task_options *optio
 	struct buf out;
 	buf_init(&out, 1 << 20);
 	buf_append_text(&out, TEXT("before")); /* somebody else's, to be left alone */
-	ck_assert_int_eq(task_write(d, options, 1, 0, &out), RC_OK);
+	ck_assert_int_eq(task_write(d, options, 1, 0, &out, NULL), RC_OK);
 	struct text all = buf_text(&out);
 	ck_assert(text_starts(all, TEXT("before")));
 	const uint8_t *frame = (const uint8_t *)all.ptr + 6;
