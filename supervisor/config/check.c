@@ -188,7 +188,7 @@ void check_pool(struct draft *draft)
 	if (pool->name)
 		check_name(draft, pool);
 	if (pool->workers == 0)
-		pool->workers = count_processors();
+		pool->workers = pool->workers_most = count_processors();
 	if (pool->pipe == PIPE_COREFX)
 		imply_corefx(draft, pool);
 	if (pool->interrupt)

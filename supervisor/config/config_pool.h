@@ -50,6 +50,7 @@ struct config_pool {
 	int64_t nice;
 	struct rights rights; /* what the last six come to */
 	int64_t workers;      /* default: the number of processors */
+	int64_t workers_most; /* as many as are needed, up to this; not less than workers */
 	int64_t prefetch;     /* 0: auto */
 	int64_t pipeline;     /* 0: auto */
 	mtime pipe_wait;

@@ -143,6 +143,19 @@ static void append_members(struct buf *out, const struct tree *node, bool as_wri
 	buf_append_byte(out, ']');
 }
 
+/* Moves in both. */
+static void set_and_release(struct draft *draft, const struct setting *setting,
+	const struct tree *node, struct buf *value, struct buf *written)
+{
+	if (value->failed || written->failed)
+		draft->problems->memory = true;
+	else
+		draft_set(
+			draft, setting, buf_text(value), buf_text(written), place_of(draft, node));
+	buf_release(value);
+	buf_release(written);
+}
+
 static void read_list(struct draft *draft, const struct setting *setting, const struct tree *node)
 {
 	struct buf value, written;
@@ -156,13 +169,36 @@ static void read_list(struct draft *draft, const struct setting *setting, const 
 	buf_init(&written, SIZE_MAX);
 	append_members(&value, node, false);
 	append_members(&written, node, true);
-	if (value.failed || written.failed)
-		draft->problems->memory = true;
-	else
-		draft_set(draft, setting, buf_text(&value), buf_text(&written),
-			place_of(draft, node));
-	buf_release(&value);
-	buf_release(&written);
+	set_and_release(draft, setting, node, &value, &written);
+}
+
+/* {min: 2, max: 32}, as "2..32" would stand in one text. */
+static bool is_min_and_max(const struct tree *node)
+{
+	const struct tree *first = node->first, *second = first ? first->next : NULL;
+	return node->kind == TREE_MAP && second && !second->next && first->kind == TREE_TEXT &&
+	       second->kind == TREE_TEXT &&
+	       ((strcmp(first->key, "min") == 0 && strcmp(second->key, "max") == 0) ||
+		       (strcmp(first->key, "max") == 0 && strcmp(second->key, "min") == 0));
+}
+
+static void read_range(struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	const struct tree *least = node->first, *most = least->next;
+	struct buf value, written;
+	if (least->bad || most->bad) {
+		draft_note(draft, setting, place_of(draft, node));
+		return;
+	}
+	if (strcmp(least->key, "max") == 0) {
+		least = most;
+		most = node->first;
+	}
+	buf_init(&value, SIZE_MAX);
+	buf_init(&written, SIZE_MAX);
+	buf_printf(&value, "%s..%s", least->text, most->text);
+	buf_printf(&written, "%.*s..%.*s", TEXT_ARGS(shown(least)), TEXT_ARGS(shown(most)));
+	set_and_release(draft, setting, node, &value, &written);
 }
 
 static void read_setting(
@@ -178,6 +214,8 @@ static void read_setting(
 		read_pairs(draft, setting, node);
 	else if (is_listed(setting) && (is_list_of_texts(node) || is_empty_list(node)))
 		read_list(draft, setting, node);
+	else if (setting->type == SETTING_RANGE && is_min_and_max(node))
+		read_range(draft, setting, node);
 	else if (node->kind != TREE_TEXT)
 		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
 	else

@@ -51,6 +51,20 @@ bool quantity_read_integer(struct text t, int64_t *ret)
 	return true;
 }
 
+bool quantity_read_range(struct text t, int64_t *ret_least, int64_t *ret_most)
+{
+	const char *dots = t.len ? memmem(t.ptr, t.len, "..", 2) : NULL;
+	size_t len = dots ? (size_t)(dots - t.ptr) : t.len;
+	struct text most = dots ? text_of(dots + 2, t.len - len - 2) : t;
+	int64_t first, second;
+	if (!quantity_read_integer(text_of(t.ptr, len), &first) ||
+		!quantity_read_integer(most, &second) || second < first)
+		return false;
+	*ret_least = first;
+	*ret_most = second;
+	return true;
+}
+
 static int64_t factor_of(const struct unit *units, struct text name)
 {
 	while (units->factor && !text_is(units->name, name))

@@ -6,6 +6,8 @@
 
 /* Digits and nothing else. False: something else, or over 18 digits. */
 bool quantity_read_integer(struct text, int64_t *ret) MUST_CHECK;
+/* "4", as from 4 to 4, or "2..32". False: something else, or the second is less than the first. */
+bool quantity_read_range(struct text, int64_t *ret_least, int64_t *ret_most) MUST_CHECK;
 /* "30s", "1.5h": us, ms, s, min or m, h, d. False: no such thing, or too large. */
 bool quantity_read_duration(struct text, int64_t *ret) MUST_CHECK;
 /* "16MiB": B, kB, MB, GB, KiB, MiB, GiB. False as above. */

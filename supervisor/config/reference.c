@@ -144,6 +144,8 @@ static void append_flag(struct buf *out, const struct setting *setting)
 	buf_printf(out, "%s ", setting->flag);
 	if (setting->type == SETTING_ADDRESSES)
 		buf_append_text(out, TEXT("URL"));
+	else if (setting->type == SETTING_RANGE)
+		buf_append_text(out, TEXT("N|MIN..MAX|auto"));
 	else if (setting->type == SETTING_INTEGER)
 		buf_append_text(out, setting->may_be_auto ? TEXT("N|auto") : TEXT("N"));
 	else if (setting->type == SETTING_CHOICE)

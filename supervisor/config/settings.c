@@ -127,7 +127,7 @@ static const struct setting pool_settings[] = {
 			"blanks as a shell would (quotes and backslashes; nothing is expanded)."},
 #include "config/settings_rights.def"
 	{.key = "workers",
-		.type = SETTING_INTEGER,
+		.type = SETTING_RANGE,
 		.offset = POOL(workers),
 		.least = 1,
 		.most = CONFIG_WORKERS_MAX,
@@ -136,7 +136,8 @@ static const struct setting pool_settings[] = {
 		.variable = "WORKER_COUNT",
 		.flag = "--workers",
 		.reload = RELOAD_LIVE,
-		.help = "How many worker processes; auto: as many as there are processors."},
+		.help = "How many worker processes; auto: as many as there are processors. From min to "
+			"max (`{min: 2, max: 32}` in a file, else `2..32`): as many as the tasks need."},
 	{.key = "prefetch",
 		.type = SETTING_INTEGER,
 		.offset = POOL(prefetch),
@@ -358,6 +359,7 @@ static const struct setting pool_settings[] = {
 			"own dead-letter policy."},
 };
 
+_Static_assert(POOL(workers_most) == POOL(workers) + sizeof(int64_t), "a range");
 _Static_assert(sizeof root_settings / sizeof *root_settings <= SETTINGS_MOST, "fits");
 _Static_assert(sizeof pool_settings / sizeof *pool_settings <= SETTINGS_MOST, "fits");
 

@@ -14,6 +14,7 @@ enum setting_type {
 	SETTING_TEXT,      /* char *, NULL: unset */
 	SETTING_WORDS,     /* char **, NULL: unset */
 	SETTING_INTEGER,   /* int64_t */
+	SETTING_RANGE,     /* int64_t, and behind it another one, not less */
 	SETTING_DURATION,  /* mtime */
 	SETTING_SIZE,      /* int64_t, bytes */
 	SETTING_CHOICE,    /* an enum: the index in choices */
@@ -36,7 +37,7 @@ struct setting {
 	enum setting_type type;
 	size_t offset;              /* in struct config (root) or struct config_pool */
 	int64_t least, most;        /* of a number; of a text: its bytes */
-	bool may_be_auto;           /* an integer: the word auto, stored as 0 */
+	bool may_be_auto;           /* an integer, a range: the word auto, stored as 0 */
 	bool may_be_none;           /* a duration: the word none, stored as MTIME_NEVER */
 	bool is_hidden;             /* values of pairs are not printed */
 	const char *const *choices; /* NULL-terminated */

@@ -111,6 +111,18 @@ static enum rc set_number(const struct setting *setting, int64_t *target, struct
 	return RC_OK;
 }
 
+static enum rc set_range(const struct setting *setting, int64_t target[2], struct text value)
+{
+	int64_t least = 0, most = 0;
+	if ((!setting->may_be_auto || !text_is(value, TEXT("auto"))) &&
+		(!quantity_read_range(value, &least, &most) || least < setting->least ||
+			most > setting->most))
+		return RC_MALFORMED;
+	target[0] = least;
+	target[1] = most;
+	return RC_OK;
+}
+
 static enum rc set_choice(const struct setting *setting, unsigned *target, struct text value)
 {
 	for (unsigned i = 0; setting->choices[i]; i++) {
@@ -152,6 +164,8 @@ enum rc value_set(const struct setting *setting, void *base, struct text value)
 	case SETTING_DURATION:
 	case SETTING_SIZE:
 		return set_number(setting, member(setting, base), value);
+	case SETTING_RANGE:
+		return set_range(setting, member(setting, base), value);
 	case SETTING_CHOICE:
 		return set_choice(setting, member(setting, base), value);
 	case SETTING_BOOLEAN:
@@ -166,84 +180,6 @@ enum rc value_set(const struct setting *setting, void *base, struct text value)
 	return RC_MALFORMED;
 }
 
-/* ---------- what would be right ---------- */
-
-static void append_range(struct buf *out, const struct setting *setting, const char *what,
-	void (*append)(struct buf *, int64_t))
-{
-	buf_printf(out, "%s from ", what);
-	append(out, setting->least);
-	buf_append_text(out, TEXT(" to "));
-	append(out, setting->most);
-	if (setting->may_be_none)
-		buf_append_text(out, TEXT(" or none"));
-	else
-		buf_printf(out, ", such as %s,", setting->fallback);
-}
-
-void value_append_unit_problem(const struct setting *setting, struct text value, struct buf *out)
-{
-	if (setting->type == SETTING_DURATION)
-		quantity_append_unit_problem(out, value, QUANTITY_DURATION);
-	else if (setting->type == SETTING_SIZE)
-		quantity_append_unit_problem(out, value, QUANTITY_SIZE);
-	else if (setting->type == SETTING_DELAYS)
-		list_append_unit_problem(out, value);
-}
-
-static void append_choices(struct buf *out, const char *const *choices, struct text last)
-{
-	for (size_t i = 0; choices[i]; i++) {
-		if (i > 0)
-			buf_append_text(out, choices[i + 1] ? TEXT(", ") : last);
-		buf_append_text(out, text_from(choices[i]));
-	}
-}
-
-void value_append_needed(const struct setting *setting, struct buf *out)
-{
-	switch (setting->type) {
-	case SETTING_ADDRESSES:
-		buf_append_text(out, TEXT("an address or a list of addresses"));
-		break;
-	case SETTING_TEXT:
-		buf_printf(out, "a text of %" PRId64 " to %" PRId64 " bytes", setting->least,
-			setting->most);
-		break;
-	case SETTING_WORDS:
-		buf_append_text(out, TEXT("a list of texts, or one text with its quotes closed,"));
-		break;
-	case SETTING_INTEGER:
-		buf_printf(out, "a number from %" PRId64 " to %" PRId64 "%s", setting->least,
-			setting->most, setting->may_be_auto ? " or auto" : "");
-		break;
-	case SETTING_DURATION:
-		append_range(out, setting, "a duration", quantity_append_duration);
-		break;
-	case SETTING_SIZE:
-		append_range(out, setting, "a size", quantity_append_size);
-		break;
-	case SETTING_CHOICE:
-		append_choices(out, setting->choices, TEXT(" or "));
-		break;
-	case SETTING_BOOLEAN:
-		buf_append_text(out, TEXT("true or false"));
-		break;
-	case SETTING_DELAYS:
-		buf_printf(out, "a list of at most %d durations", CONFIG_DELAYS_MAX);
-		append_range(out, setting, ", each", quantity_append_duration);
-		break;
-	case SETTING_PAIRS:
-		buf_append_text(
-			out, TEXT("a map of names and values, in a variable NAME=VALUE words,"));
-		break;
-	case SETTING_SET:
-		buf_append_text(out, TEXT("a list out of "));
-		append_choices(out, setting->choices, TEXT(" and "));
-		break;
-	}
-}
-
 /* ---------- to text ---------- */
 
 static void append_integer(const struct setting *setting, int64_t number, struct buf *out)
@@ -252,6 +188,13 @@ static void append_integer(const struct setting *setting, int64_t number, struct
 		buf_append_text(out, TEXT("auto"));
 	else
 		buf_printf(out, "%" PRId64, number);
+}
+
+static void append_bounds(const struct setting *setting, const int64_t bounds[2], struct buf *out)
+{
+	append_integer(setting, bounds[0], out);
+	if (bounds[1] > bounds[0])
+		buf_printf(out, "..%" PRId64, bounds[1]);
 }
 
 static void append_duration(const struct setting *setting, int64_t duration, struct buf *out)
@@ -271,6 +214,9 @@ void value_append(const struct setting *setting, const void *base, struct buf *o
 		break;
 	case SETTING_INTEGER:
 		append_integer(setting, *(const int64_t *)value, out);
+		break;
+	case SETTING_RANGE:
+		append_bounds(setting, value, out);
 		break;
 	case SETTING_DURATION:
 		append_duration(setting, *(const int64_t *)value, out);
@@ -336,6 +282,7 @@ static size_t size_of(const struct setting *setting)
 		[SETTING_TEXT] = sizeof(char *),
 		[SETTING_WORDS] = sizeof(char **),
 		[SETTING_INTEGER] = sizeof(int64_t),
+		[SETTING_RANGE] = 2 * sizeof(int64_t),
 		[SETTING_DURATION] = sizeof(mtime),
 		[SETTING_SIZE] = sizeof(int64_t),
 		[SETTING_CHOICE] = sizeof(unsigned),

@@ -341,7 +341,7 @@ START_TEST(test_wrong_flags)
 		NULL);
 	ck_assert_int_eq(loaded.rc, RC_REFUSED);
 	ck_assert_str_eq(loaded.problems,
-		"--workers: the value is \"many\"; a number from 1 to 10000 or auto is needed\n"
+		"--workers: the value is \"many\"; a number from 1 to 10000, min and max or auto is needed\n"
 		"queue is missing; --queue NAME or QUEUENAME is needed\n"
 		"command is missing; -- COMMAND [ARG...] or WORKER_COMMAND is needed\n"
 		"--log-level: the value is \"loud\"; debug, info, warn or error is needed\n"
