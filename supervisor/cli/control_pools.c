@@ -3,11 +3,30 @@
 #include "cli/control_list.h"
 #include "cli/control_routes.h"
 #include "cli/health.h"
+#include "io/clock.h"
 
 #define REASONS_LIMIT (64 * 1024)
+
 static json_int_t counted(const struct report *report, enum notice_kind kind)
 {
 	return (json_int_t)report->counts[kind];
+}
+
+/* null: there was none. */
+static json_t *change_of(const struct scaling *scaling)
+{
+	static const char *const causes[] = {
+#define X(cause, words) [cause] = words,
+		SCALING_CAUSES(X)
+#undef X
+	};
+	char why[SCALING_WORDS_ROOM];
+
+	if (scaling->cause == SCALING_NONE)
+		return json_null();
+	return json_pack("{s:s, s:s, s:i, s:i, s:o}", "cause", causes[scaling->cause], "why",
+		report_scaling(scaling, why), "from", scaling->before, "to", scaling->after,
+		"age_s", control_json_span(clock_now() - scaling->at));
 }
 
 static json_t *workers_of(const struct station *station, const struct pool_facts *facts)
@@ -15,9 +34,10 @@ static json_t *workers_of(const struct station *station, const struct pool_facts
 	struct slot_counts counts = station_slot_counts(station);
 	const uint16_t *slots = counts.by_state;
 
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:b}", "wanted",
-		facts->wanted, "ready", slots[LIFE_READY], "busy", counts.busy, "starting",
-		slots[LIFE_STARTING], "waiting", slots[LIFE_WAITING], "leaving",
+	return json_pack("{s:i, s:i, s:i, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:b}",
+		"wanted", facts->wanted, "min", facts->least, "max", facts->most, "last_change",
+		change_of(&facts->scaling), "ready", slots[LIFE_READY], "busy", counts.busy,
+		"starting", slots[LIFE_STARTING], "waiting", slots[LIFE_WAITING], "leaving",
 		slots[LIFE_QUITTING] + slots[LIFE_STOPPING] + slots[LIFE_KILLED], "failing",
 		facts->failing, "failures_in_row", (json_int_t)counts.most_failures, "next_start_s",
 		control_json_until(counts.next_start), "restarting", facts->is_rolling);

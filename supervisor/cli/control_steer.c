@@ -21,21 +21,32 @@ static enum command command_of(const char *path)
 	return strcmp(verb, "restart") == 0 ? COMMAND_RESTART : COMMAND_SCALE;
 }
 
-/* Of COMMAND_SCALE alone; what is no number is refused by the pool, as 0 is. */
-static uint32_t number_of(const struct http_request *request)
+/* What is no number is refused by the pool, as 0 is. */
+static uint32_t bounded(int64_t number)
 {
-	const char *words = http_query(request, "workers");
-	int64_t number;
-
-	if (!words || !quantity_read_integer(text_from(words), &number))
-		return 0;
 	return number > 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
+/* "8"; "2..32", as many as are needed; "auto", as configured. */
+static const char *scale(struct station *station, const char *words)
+{
+	int64_t least = 0, most = 0;
+
+	if (words && strcmp(words, "auto") == 0)
+		return station_scale_as_configured(station, clock_now());
+	if (!words || !quantity_read_range(text_from(words), &least, &most) || !bounded(most))
+		least = 0;
+	return station_scale(station, bounded(least), bounded(most), clock_now());
 }
 
 /* Why it was refused; NULL: it was not. */
 static const char *steer(struct station *station, const struct http_request *request)
 {
-	return station_command(station, command_of(request->path), number_of(request), clock_now());
+	enum command command = command_of(request->path);
+
+	if (command == COMMAND_SCALE)
+		return scale(station, http_query(request, "workers"));
+	return station_command(station, command, 0, clock_now());
 }
 
 /* Each is asked, whatever the others say: but for those that leave they stop together, if at all.

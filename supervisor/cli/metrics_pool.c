@@ -92,6 +92,19 @@ static void write_wanted(const struct metric_pool *pool)
 	put_one(pool, pool->facts.wanted);
 }
 
+static void write_bounds(const struct metric_pool *pool)
+{
+	put(pool, "bound", "min", pool->facts.least);
+	put(pool, "bound", "max", pool->facts.most);
+}
+
+static void write_scalings(const struct metric_pool *pool)
+{
+	put(pool, "cause", "command", pool->report->counts[NOTICE_SCALED]);
+	put(pool, "cause", "grew", pool->report->counts[NOTICE_GROWN]);
+	put(pool, "cause", "shrank", pool->report->counts[NOTICE_SHRUNK]);
+}
+
 static void write_failing(const struct metric_pool *pool)
 {
 	put_one(pool, pool->facts.failing);
@@ -272,6 +285,10 @@ static void write_waited(const struct metric_pool *pool)
 const struct metric_family metric_pool_families[] = {
 	FAMILY("workers", "gauge", write_workers, "Worker slots by what their process is at."),
 	FAMILY("workers_wanted", "gauge", write_wanted, "How many workers are wanted."),
+	FAMILY("workers_bound", "gauge", write_bounds,
+		"Between which the pool chooses that; equal: it does not."),
+	FAMILY("scalings_total", "counter", write_scalings,
+		"How often the number of workers wanted was changed."),
 	FAMILY("workers_failing", "gauge", write_failing,
 		"Slots whose last workers came to nothing: a crash loop."),
 	FAMILY("worker_deaths_total", "counter", write_deaths,

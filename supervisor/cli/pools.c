@@ -22,6 +22,7 @@ static const struct grid_column columns[] = {
 	{.title = "POOL"},
 	{.title = "STATE", .is_whole = true},
 	{.title = "READY", .is_right = true, .is_whole = true},
+	{.title = "AUTO", .is_right = true, .is_whole = true},
 	{.title = "BUSY", .is_right = true, .is_whole = true},
 	{.title = "BACKLOG", .is_right = true, .is_whole = true},
 	{.title = "WAITING", .is_right = true, .is_whole = true},
@@ -43,6 +44,17 @@ struct text pools_state(const json_t *pool)
 	return state;
 }
 
+/* "2..32"; "-": as many as are wanted, whatever happens. */
+static struct text bounds_of(const json_t *pool, char room[FIGURE_ROOM])
+{
+	double least = figure_value(pool, "workers.min"), most = figure_value(pool, "workers.max");
+
+	if (least < 0 || most <= least)
+		return TEXT("-");
+	snprintf(room, FIGURE_ROOM, "%.0f..%.0f", least, most);
+	return text_from(room);
+}
+
 static void add_row(struct grid *grid, const json_t *pool)
 {
 	char room[FIGURE_ROOM];
@@ -50,6 +62,7 @@ static void add_row(struct grid *grid, const json_t *pool)
 	grid_add(grid, figure_text(pool, "name"));
 	grid_add(grid, pools_state(pool));
 	grid_add(grid, figure_pair(pool, "workers.ready", "workers.wanted", room));
+	grid_add(grid, bounds_of(pool, room));
 	grid_add(grid, figure_number(pool, "workers.busy", room));
 	grid_add(grid, figure_number(pool, "tasks.backlog", room));
 	grid_add(grid, figure_number(pool, "tasks.waiting", room));

@@ -24,47 +24,6 @@ struct line {
 	struct log_task fields;
 };
 
-/* Of the steps of a start those whose names say nothing to whoever wrote the command. */
-static const char *stage_words(const char *stage)
-{
-	if (strcmp(stage, "exec") == 0)
-		return "the command cannot be run";
-	return strcmp(stage, "interpreter") == 0
-		       ? "the command is there, its interpreter cannot be run"
-		       : stage;
-}
-
-const char *report_exit(const struct exit_info *exit, char *buffer, size_t room)
-{
-	switch (exit->kind) {
-	case EXIT_NONE:
-		snprintf(buffer, room, "still running");
-		break;
-	case EXIT_STATUS:
-		snprintf(buffer, room, "exit status %d", exit->number);
-		break;
-	case EXIT_SIGNAL:
-		snprintf(buffer, room, "signal %d (%s)", exit->number,
-			sigdescr_np(exit->number) ? sigdescr_np(exit->number) : "unknown");
-		break;
-	case EXIT_NOT_STARTED:
-		snprintf(buffer, room, "%s: %s", stage_words(exit->stage), strerror(exit->number));
-		break;
-	}
-	return buffer;
-}
-
-const char *report_span(mtime span, char *buffer, size_t room)
-{
-	if (span < MTIME_SECOND)
-		snprintf(buffer, room, "%lld ms", (long long)(span / MTIME_MS));
-	else if (span < 2 * MTIME_MINUTE)
-		snprintf(buffer, room, "%.1f s", (double)span / MTIME_SECOND);
-	else
-		snprintf(buffer, room, "%lld min", (long long)(span / MTIME_MINUTE));
-	return buffer;
-}
-
 static const char *what_of(const struct notice *notice)
 {
 	return notice->what ? notice->what : "";
@@ -338,12 +297,15 @@ static enum log_level level_of(const struct notice *notice, void (**ret_say)(con
 		return LOG_WARN;
 	case NOTICE_SOURCE_RESTS:
 	case NOTICE_ROLL_STOPS:
+	case NOTICE_GROWTH_REFUSED:
 	case NOTICE_COMMAND_REFUSED:
 		*ret_say = say_pool;
 		return LOG_WARN;
 	case NOTICE_PAUSED:
 	case NOTICE_RESUMED:
 	case NOTICE_SCALED:
+	case NOTICE_GROWN:
+	case NOTICE_SHRUNK:
 	case NOTICE_ROLL_BEGINS:
 	case NOTICE_ROLL_ENDS:
 	case NOTICE_SOURCE_RESUMES:

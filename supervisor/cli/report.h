@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "cli/histogram.h"
 #include "core/notice.h"
+#include "core/scaling.h"
 
 #define REPORT_KINDS (NOTICE_DRAINED + 1)
 #define REPORT_ENDS  (EXIT_NOT_STARTED + 1)
@@ -55,6 +56,10 @@ void report_end(const struct report *, bool forced);
  * or directory".
  * Returns buffer. */
 const char *report_exit(const struct exit_info *, char *buffer, size_t room);
+#define SCALING_WORDS_ROOM 80
+/* Why the number of workers was changed: "every worker was busy, and 6 tasks waited". Returns
+ * buffer. */
+const char *report_scaling(const struct scaling *, char buffer[SCALING_WORDS_ROOM]);
 /* "250 ms", "2.1 s", "25 min". Returns buffer. */
 const char *report_span(mtime span, char *buffer, size_t room);
 

@@ -228,14 +228,35 @@ void station_set_frame_max(struct station *station, uint32_t frame_max)
 	station->crew_config.answer.header_bytes = station_header_bytes(frame_max);
 }
 
-const char *station_command(
-	struct station *station, enum command command, uint32_t number, mtime now)
+static const char *tell_command(struct station *station, struct event event, mtime now)
 {
-	struct event event = {.kind = COMMAND, .command = {.what = command, .number = number}};
-
+	event.kind = COMMAND;
 	station->refusal = NULL;
 	pool_step(station->pool, now, &event);
 	return station->refusal;
+}
+
+const char *station_command(
+	struct station *station, enum command command, uint32_t number, mtime now)
+{
+	struct event event = {.command = {.what = command, .number = number}};
+
+	return tell_command(station, event, now);
+}
+
+const char *station_scale(struct station *station, uint32_t least, uint32_t most, mtime now)
+{
+	struct event event = {.command = {.what = COMMAND_SCALE, .number = least, .most = most}};
+
+	return tell_command(station, event, now);
+}
+
+const char *station_scale_as_configured(struct station *station, mtime now)
+{
+	const struct config_pool *config = station_config(station);
+
+	return station_scale(
+		station, (uint32_t)config->workers, (uint32_t)config->workers_most, now);
 }
 
 void station_leave(struct station *station, mtime now)

@@ -40,6 +40,10 @@ void station_set_frame_max(struct station *, uint32_t frame_max);
 /* number: of COMMAND_SCALE, else 0. What comes of it is logged. Returns why it was refused, static
  * words; NULL: it was not. */
 const char *station_command(struct station *, enum command, uint32_t number, mtime now);
+/* The same, of COMMAND_SCALE: as many workers as the pool needs, from least to most; equal: so
+ * many. Or as the configuration has it. */
+const char *station_scale(struct station *, uint32_t least, uint32_t most, mtime now);
+const char *station_scale_as_configured(struct station *, mtime now);
 /* The end of a loop turn: waits that are over, dispatch, acks, and one write a pipe. */
 void station_turn(struct station *, mtime now, uint64_t wall_s);
 /* When the next turn is wanted, whatever happens. */

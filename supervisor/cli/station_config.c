@@ -63,6 +63,7 @@ struct pool_config station_pool_config(const struct config_pool *config)
 	struct pool_config pool = {
 		.name = config->name,
 		.workers = (uint16_t)config->workers,
+		.workers_most = (uint16_t)config->workers_most,
 		.pipeline = (uint16_t)config->pipeline,
 		.pipe_wait = config->pipe_wait,
 		.prefetch = (uint16_t)config->prefetch,

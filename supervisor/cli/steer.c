@@ -6,12 +6,11 @@
 
 #include "config/quantity.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
 
-#define PATH_ROOM 64
+#define PATH_ROOM 96
 #define EXITS     "Exit status: 0 done, 75 refused, " INQUIRY_EXITS "\n"
 
 static const char pause_help[] =
@@ -35,10 +34,11 @@ static const char restart_help[] =
 	"\n" INQUIRY_OPTIONS "\n" EXITS;
 
 static const char scale_help[] =
-	"usage: wpool scale [OPTION]... POOL N\n"
+	"usage: wpool scale [OPTION]... POOL N|MIN..MAX|auto\n"
 	"\n"
-	"So many workers from now on, until the supervisor's end. Those that are too many leave\n"
-	"when they have nothing in hand.\n"
+	"So many workers from now on, whatever there is to do; or as many as are needed, from MIN\n"
+	"to MAX; or, with auto, as configured. Holds until the supervisor's end. Those that are\n"
+	"too many leave when they have nothing in hand.\n"
 	"\n" INQUIRY_OPTIONS "\n" EXITS;
 
 struct verb {
@@ -56,7 +56,7 @@ static const struct verb verbs[] = {
 /* -1: go on; else the exit code. How many a pool may have, the supervisor knows. */
 static int make_path(const struct verb *verb, const struct inquiry *q, char path[PATH_ROOM])
 {
-	int64_t number;
+	int64_t least, most;
 
 	if (!verb->is_of_one) {
 		snprintf(path, PATH_ROOM, q->pool ? "/v1/pools/*/%s" : "/v1/%s", verb->name);
@@ -64,9 +64,11 @@ static int make_path(const struct verb *verb, const struct inquiry *q, char path
 	}
 	if (!q->pool || !q->number)
 		return usage_problem(verb->name, "POOL and N are needed");
-	if (!quantity_read_integer(text_from(q->number), &number) || number < 1)
-		return usage_problem(verb->name, "'%s' is no number from 1", q->number);
-	snprintf(path, PATH_ROOM, "/v1/pools/*/%s?workers=%" PRId64, verb->name, number);
+	if (strcmp(q->number, "auto") != 0 &&
+		(!quantity_read_range(text_from(q->number), &least, &most) || least < 1))
+		return usage_problem(verb->name,
+			"'%s' is no number from 1, no MIN..MAX, and not auto", q->number);
+	snprintf(path, PATH_ROOM, "/v1/pools/*/%s?workers=%s", verb->name, q->number);
 	return -1;
 }
 

@@ -43,7 +43,8 @@ enum command {
 	COMMAND_FORCE,     /* the deadline is over: kill, hand back, leave */
 	COMMAND_PAUSE,     /* take nothing, send nothing; what is in pipes is finished */
 	COMMAND_RESUME,    /* the end of a pause */
-	COMMAND_SCALE,     /* so many workers from now on: number, 1 to POOL_WORKERS_MAX */
+	COMMAND_SCALE,     /* so many workers from now on: number, 1 to POOL_WORKERS_MAX; or
+			      as many as the pool needs, from number to most */
 	COMMAND_RESTART,   /* every worker by a new one, one after the other */
 	COMMAND_CONFIGURE, /* decisions follow another configuration from now on */
 };
@@ -76,7 +77,7 @@ struct event {
 		} slot;
 		struct {
 			enum command what;
-			uint32_t number; /* COMMAND_SCALE */
+			uint32_t number, most; /* COMMAND_SCALE; most 0: number */
 			/* COMMAND_CONFIGURE; borrowed for the call, its texts as pool_new's */
 			const struct pool_config *config;
 		} command;

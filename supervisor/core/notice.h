@@ -6,6 +6,7 @@
 #include "base/mtime.h"
 #include "core/exit.h"
 #include "core/reason.h"
+#include "core/scaling.h"
 
 #define NOTICE_KINDS(X)                                                                            \
 	X(NOTICE_TASK_DONE)        /* 200, or 201 confirmed: duration is set */                    \
@@ -31,7 +32,10 @@
 	X(NOTICE_SOURCE_RESUMES)                                                                   \
 	X(NOTICE_PAUSED)          /* by command */                                                 \
 	X(NOTICE_RESUMED)         /* by command */                                                 \
-	X(NOTICE_SCALED)          /* by command: number workers are wanted */                      \
+	X(NOTICE_SCALED)          /* by command: number workers are wanted; scaling */             \
+	X(NOTICE_GROWN)           /* the same, by the pool's own choice */                         \
+	X(NOTICE_SHRUNK)          /* the same */                                                   \
+	X(NOTICE_GROWTH_REFUSED)  /* there is no memory for number workers */                      \
 	X(NOTICE_ROLL_BEGINS)     /* number workers are replaced, one by one */                    \
 	X(NOTICE_ROLL_ENDS)       /* they are */                                                   \
 	X(NOTICE_ROLL_STOPS)      /* what says why; the workers there are stay */                  \
@@ -59,7 +63,8 @@ struct notice {
 	uint32_t number;
 	struct exit_info exit;
 	mtime duration;
-	const char *what; /* static words, or NULL */
+	const char *what;              /* static words, or NULL */
+	const struct scaling *scaling; /* or NULL */
 };
 
 #endif

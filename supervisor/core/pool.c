@@ -9,6 +9,7 @@ struct pool *pool_new(
 	assert(!config->interrupt || config->pipeline == 1);
 	assert(config->pipeline || config->pipe_wait > 0);
 	assert(config->memory > 0);
+	assert(!config->workers_most || config->workers_most >= config->workers);
 	struct pool *pool = calloc(1, sizeof *pool);
 	if (!pool)
 		return NULL;
@@ -21,6 +22,8 @@ struct pool *pool_new(
 	source_init(&pool->source, 0, effects, io);
 	pace_init(&pool->pace, config, now);
 	dispatch_init(&pool->dispatch, pace_pipe_wait(&pool->pace), effects, io);
+	autoscale_init(&pool->autoscale, config->workers,
+		config->workers_most ? config->workers_most : config->workers, now);
 	if (pool_slots_init(pool) != RC_OK || outbox_init(&pool->outbox, effects, io) != RC_OK) {
 		alarms_release(&pool->alarms);
 		shelf_release(&pool->slots);

@@ -122,6 +122,7 @@ static void audit_counts(const struct pool *pool, uint32_t kept)
 {
 	assert(kept == pool->kept && pool->wanted >= 1 && pool->wanted <= POOL_WORKERS_MAX);
 	assert(pool->pace.workers == pool->wanted);
+	assert(pool->wanted == autoscale_within(&pool->autoscale, pool->wanted));
 	assert(kept == pool->wanted || (pool->phase != POOL_RUNS && kept == pool->wanted + 1u) ||
 		(pool->roll.is_on && kept == pool->wanted + 1u));
 	assert(!pool->lacks_workers || pool->has_rested);

@@ -50,8 +50,7 @@ static void force(struct pool *pool)
 
 static void tell(struct pool *pool, enum notice_kind kind, const char *what)
 {
-	pool_tell(pool,
-		(struct notice){.kind = kind, .slot = -1, .number = pool->wanted, .what = what});
+	pool_tell(pool, (struct notice){.kind = kind, .slot = -1, .what = what});
 }
 
 static void pause(struct pool *pool)
@@ -72,14 +71,27 @@ static void resume(struct pool *pool)
 	pool->is_paused = false;
 }
 
-static void scale(struct pool *pool, uint32_t workers)
+static bool is_range(uint32_t least, uint32_t most)
 {
-	if (workers < 1 || workers > POOL_WORKERS_MAX)
+	return least >= 1 && least <= most && most <= POOL_WORKERS_MAX;
+}
+
+/* A number is what an operator wants, whatever the pool would choose: it holds until there is
+ * another word. */
+static void scale(struct pool *pool, uint32_t least, uint32_t most)
+{
+	struct autoscale autoscale;
+	if (!is_range(least, most)) {
 		tell(pool, NOTICE_COMMAND_REFUSED, "a pool has 1 to 10000 workers");
-	else if (!pool_scale(pool, workers))
+		return;
+	}
+	autoscale_init(&autoscale, (uint16_t)least, (uint16_t)most, pool->now);
+	if (!pool_scale(pool, autoscale_within(&autoscale, pool->wanted))) {
 		tell(pool, NOTICE_COMMAND_REFUSED, "there is no memory for so many workers");
-	else
-		tell(pool, NOTICE_SCALED, NULL);
+		return;
+	}
+	pool->autoscale = autoscale;
+	pool_tell_scaling(pool, NOTICE_SCALED, (struct scaling){.cause = SCALING_ASKED});
 }
 
 /* Those who have begun something (a start, a grace) finish it by the limit that it began with; how
@@ -96,10 +108,11 @@ static void configure(struct pool *pool, const struct pool_config *config)
 static void steer(struct pool *pool, const struct event *event)
 {
 	enum command what = event->command.what;
+	uint32_t least = event->command.number, most = event->command.most;
 	if (pool->phase != POOL_RUNS)
 		tell(pool, NOTICE_COMMAND_REFUSED, "the pool is stopping");
 	else if (what == COMMAND_SCALE)
-		scale(pool, event->command.number);
+		scale(pool, least, most ? most : least);
 	else if (what == COMMAND_CONFIGURE)
 		configure(pool, event->command.config);
 	else if (what == COMMAND_RESTART)

@@ -26,6 +26,9 @@ struct pool_facts pool_facts(const struct pool *pool)
 	return (struct pool_facts){
 		.standing = standing_of(pool),
 		.wanted = pool->wanted,
+		.least = pool->autoscale.least,
+		.most = pool->autoscale.most,
+		.scaling = pool->scaling,
 		.is_rolling = pool->roll.is_on,
 		.ready = pool->ready,
 		.failing = pool->failing,

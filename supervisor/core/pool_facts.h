@@ -5,6 +5,7 @@
 
 #include "core/life.h"
 #include "core/pool.h"
+#include "core/scaling.h"
 
 /* What it is doing, as a whole; the words are an interface (docs/control.md). */
 #define POOL_STANDINGS(X)                                                                          \
@@ -31,6 +32,8 @@ enum { LIFE_STATE_COUNT = 0 LIFE_STATES(X) };
 struct pool_facts {
 	enum pool_standing standing;
 	uint16_t wanted;                       /* workers */
+	uint16_t least, most;                  /* between which the pool chooses that; or equal */
+	struct scaling scaling;                /* its latest change */
 	bool is_rolling;                       /* they are being replaced, one by one */
 	uint16_t ready;                        /* slots in LIFE_READY */
 	uint16_t failing;                      /* slots whose last lives came to nothing */

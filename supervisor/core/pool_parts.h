@@ -1,7 +1,7 @@
 /* The pool's inside, shared by its pool_*.c files alone. Layer: core.
- * Each file has one kind of event: pool_source.c, pool_outbox.c, pool_slots.c, pool_command.c,
- * pool_turn.c; pool_settle.c carries out what settle.h decides, pool_scale.c how many workers are
- * wanted, pool_roll.c that each is replaced. */
+ * Which file has which kind of event: pool_handlers.h; pool_settle.c carries out what settle.h
+ * decides, pool_scale.c how many workers are wanted, pool_auto.c how many are needed,
+ * pool_roll.c that each is replaced. */
 #ifndef CORE_POOL_PARTS_H
 #define CORE_POOL_PARTS_H
 
@@ -9,6 +9,8 @@
 #include "core/alarms.h"
 #include "core/dispatch.h"
 #include "core/pace.h"
+#include "core/pool_auto.h"
+#include "core/pool_handlers.h"
 #include "core/pool_roll.h"
 #include "core/pool_scale.h"
 
@@ -50,10 +52,12 @@ struct pool {
 	struct dispatch dispatch;
 	struct alarms alarms;
 	struct pace pace;
+	struct autoscale autoscale;
 
 	/* for those who watch: pool_facts.h */
-	uint64_t deliveries; /* taken since the start */
-	mtime delivered_at;  /* the last of them; MTIME_NEVER: none yet */
+	uint64_t deliveries;    /* taken since the start */
+	mtime delivered_at;     /* the last of them; MTIME_NEVER: none yet */
+	struct scaling scaling; /* the latest change of wanted */
 };
 
 /* How an attempt ended. */
@@ -69,30 +73,14 @@ static inline struct slot *pool_slot(const struct pool *pool, uint32_t number)
 	return pool->slots.at[number];
 }
 
-/* One handler an event kind. */
-void pool_on_source_up(struct pool *, const struct event *);
-void pool_on_source_rested(struct pool *, const struct event *);
-void pool_on_source_cancelled(struct pool *, const struct event *);
-void pool_on_source_down(struct pool *, const struct event *);
-void pool_on_delivery(struct pool *, const struct event *);
-void pool_on_outbox_up(struct pool *, const struct event *);
-void pool_on_outbox_down(struct pool *, const struct event *);
-void pool_on_confirmed(struct pool *, const struct event *);
-void pool_on_refused(struct pool *, const struct event *);
-void pool_on_returned(struct pool *, const struct event *);
-void pool_on_queue_found(struct pool *, const struct event *);
-void pool_on_slot_ready(struct pool *, const struct event *);
-void pool_on_slot_room(struct pool *, const struct event *);
-void pool_on_slot_output(struct pool *, const struct event *);
-void pool_on_slot_broken(struct pool *, const struct event *);
-void pool_on_slot_gone(struct pool *, const struct event *);
-void pool_on_command(struct pool *, const struct event *);
-void pool_on_turn_end(struct pool *, const struct event *);
-
 /* pool_slots.c: a fact of the pool's own, carried out by the table of life.h. */
 void pool_slot_fact(struct pool *, struct slot *, enum life_fact);
 /* The pool drains and nothing is open in the slot: ask it to leave. */
 void pool_slot_leave(struct pool *, struct slot *);
+/* Whose fact that is; NULL: of a life that is over. */
+struct slot *pool_slot_of(struct pool *, const struct event *);
+/* kind, slot and life are filled in. */
+void pool_tell_slot(struct pool *, enum notice_kind, const struct slot *, struct notice);
 /* Its time is over: the alarm of its state, or the hard limit. */
 void pool_slot_overdue(struct pool *, struct slot *, enum life_fact, const char *what);
 

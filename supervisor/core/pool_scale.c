@@ -168,15 +168,35 @@ void pool_dismiss_surplus(struct pool *pool)
 		dismiss_those(pool, weight);
 }
 
-bool pool_scale(struct pool *pool, uint32_t workers)
+void pool_want(struct pool *pool, uint32_t workers)
 {
-	if (!make_room(pool, workers))
-		return false;
 	pool->is_scaled_up = workers > pool->wanted;
+	pool->scaling.before = pool->wanted;
 	pool->wanted = (uint16_t)workers;
 	pace_scaled(&pool->pace, pool->wanted);
 	pool_dismiss_surplus(pool);
 	keep_as_many(pool, workers);
 	pool->roll.wants_look = true;
+}
+
+bool pool_scale(struct pool *pool, uint32_t workers)
+{
+	if (!make_room(pool, workers))
+		return false;
+	pool_want(pool, workers);
 	return true;
+}
+
+void pool_tell_scaling(struct pool *pool, enum notice_kind kind, struct scaling scaling)
+{
+	scaling.at = pool->now;
+	scaling.before = pool->scaling.before;
+	scaling.after = pool->wanted;
+	scaling.least = pool->autoscale.least;
+	scaling.most = pool->autoscale.most;
+	pool->scaling = scaling;
+	pool_tell(pool, (struct notice){.kind = kind,
+				.slot = -1,
+				.number = pool->wanted,
+				.scaling = &pool->scaling});
 }

@@ -5,6 +5,7 @@
 #define CORE_POOL_SCALE_H
 
 #include "base/rc.h"
+#include "core/notice.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +16,11 @@ struct slot;
 enum rc pool_slots_init(struct pool *) MUST_CHECK;
 /* So many workers are wanted, 1 to POOL_WORKERS_MAX. False: there is no memory for them. */
 bool pool_scale(struct pool *, uint32_t workers) MUST_CHECK;
+/* The same, where there are slots for them already. */
+void pool_want(struct pool *, uint32_t workers);
+/* The change is told, and kept for those who watch; before, after, bounds and time are filled in.
+ */
+void pool_tell_scaling(struct pool *, enum notice_kind, struct scaling);
 /* One slot more is kept. False: there is no memory for it. */
 bool pool_keep_another(struct pool *) MUST_CHECK;
 /* It is wanted again, or still. */

@@ -1,4 +1,4 @@
-/* What the worker processes tell, and what becomes of their slots. */
+/* The lives of the processes in the slots. */
 #include "core/pool_parts.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
  * need not grow, because each such life costs its task an attempt, and these are counted. */
 #define WAIT_AFTER_POISON (2 * MTIME_SECOND)
 
-static void tell_slot(
+void pool_tell_slot(
 	struct pool *pool, enum notice_kind kind, const struct slot *slot, struct notice notice)
 {
 	notice.kind = kind;
@@ -57,7 +57,7 @@ static void act_welcome(struct pool *pool, struct slot *slot)
 	set_alarm(pool, slot, MTIME_NEVER);
 	dispatch_slot_up(&pool->dispatch, slot);
 	pool_roll_ready(pool, slot);
-	tell_slot(pool, NOTICE_WORKER_READY, slot, (struct notice){0});
+	pool_tell_slot(pool, NOTICE_WORKER_READY, slot, (struct notice){0});
 }
 
 /* Asked once: what it makes of that is its own affair, until the hard limit. */
@@ -192,14 +192,6 @@ void pool_slots_started(struct pool *pool)
 	}
 }
 
-/* A READY slot's alarm is the soft limit of its head; that of another state stays. */
-static void forget_soft_limit(struct pool *pool, struct slot *slot)
-{
-	slot->is_timed = false;
-	if (slot->state == LIFE_READY)
-		set_alarm(pool, slot, MTIME_NEVER);
-}
-
 static mtime limit_of(const struct pool *pool, const struct slot *slot, enum life_fact fact)
 {
 	if (fact == FACT_HARD)
@@ -209,7 +201,7 @@ static mtime limit_of(const struct pool *pool, const struct slot *slot, enum lif
 
 void pool_slot_overdue(struct pool *pool, struct slot *slot, enum life_fact fact, const char *what)
 {
-	tell_slot(pool, NOTICE_WORKER_OVERDUE, slot,
+	pool_tell_slot(pool, NOTICE_WORKER_OVERDUE, slot,
 		(struct notice){.delivery = slot_head(slot),
 			.duration = limit_of(pool, slot, fact),
 			.what = what});
@@ -218,8 +210,7 @@ void pool_slot_overdue(struct pool *pool, struct slot *slot, enum life_fact fact
 	pool_slot_fact(pool, slot, fact);
 }
 
-/* NULL: the event is of a life that is over. */
-static struct slot *slot_of(struct pool *pool, const struct event *event)
+struct slot *pool_slot_of(struct pool *pool, const struct event *event)
 {
 	assert(event->slot.slot < pool->slots.count);
 	struct slot *slot = pool_slot(pool, event->slot.slot);
@@ -228,172 +219,14 @@ static struct slot *slot_of(struct pool *pool, const struct event *event)
 
 void pool_on_slot_ready(struct pool *pool, const struct event *event)
 {
-	struct slot *slot = slot_of(pool, event);
+	struct slot *slot = pool_slot_of(pool, event);
 	if (slot)
 		pool_slot_fact(pool, slot, FACT_READY);
 }
 
 void pool_on_slot_room(struct pool *pool, const struct event *event)
 {
-	struct slot *slot = slot_of(pool, event);
+	struct slot *slot = pool_slot_of(pool, event);
 	if (slot && slot->state == LIFE_READY)
 		dispatch_slot_room(&pool->dispatch, slot, event->slot.room);
-}
-
-static void leave_if_empty(struct pool *pool, struct slot *slot)
-{
-	if ((pool->phase != POOL_RUNS || slot->is_leaving) && slot->load == 0)
-		pool_let_go(pool, slot);
-}
-
-/* Which of the reasons came first counts; a worker that is on its way out breaks nothing. */
-static void break_slot(struct pool *pool, struct slot *slot, const char *what)
-{
-	slot->deaf = true;
-	if (slot->blame == OUTCOME_CRASHED) {
-		slot->blame = OUTCOME_BROKEN;
-		slot->what = what;
-	}
-	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
-		tell_slot(pool, NOTICE_WORKER_BROKEN, slot,
-			(struct notice){.delivery = slot_head(slot), .what = what});
-	pool_slot_fact(pool, slot, FACT_BROKEN);
-}
-
-static void note_worker(struct delivery *head, uint16_t slot, uint32_t life, mtime took)
-{
-	head->slot = slot;
-	head->life = life;
-	head->took = took;
-}
-
-/* Nobody can foresee an outlier; what it cost the tasks behind it is told. Those that were behind
- * one that was given up have no time of their own. life: the head's, the slot may be at the next.
- */
-static void tell_held_up(struct pool *pool, const struct slot *slot, uint32_t life, mtime took)
-{
-	if (slot->load < 2 || took < pool->dispatch.pipe_wait || slot->blame == OUTCOME_UNSTARTED)
-		return;
-	pool_tell(pool, (struct notice){.kind = NOTICE_TASKS_HELD_UP,
-				.slot = slot->number,
-				.life = life,
-				.delivery = slot_head(slot),
-				.duration = took,
-				.behind = slot->load - 1u});
-}
-
-/* An answer may have lain there while this process was busy: that is not its worker's time. What is
- * not counted now counts for the next one in the pipe, so that together they come out right. */
-static mtime sure_time(struct pool *pool, struct slot *slot)
-{
-	mtime from = mtime_min(slot->paced, slot->since);
-	mtime until = pool->absent > from ? pool->absent : from;
-	slot->paced = slot->load > 1 ? until : MTIME_NEVER;
-	return until - from;
-}
-
-static void end_attempt(
-	struct pool *pool, struct slot *slot, enum outcome outcome, struct output *output)
-{
-	mtime took = pool->now - slot->since;
-	mtime sure = sure_time(pool, slot);
-	tell_held_up(pool, slot, slot->life, sure);
-	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
-	slot->has_answered = slot->is_proven = true;
-	slot->answers++;
-	pool_roll_answered(pool, slot);
-	forget_soft_limit(pool, slot);
-	/* It answered though we had given it up: those behind are nobody's fault. */
-	if (slot->state != LIFE_READY)
-		slot->blame = OUTCOME_UNSTARTED;
-	pace_answered(&pool->pace, slot, sure);
-	note_worker(head, slot->number, slot->life, took);
-	head->parcel.output = output;
-	pool_finish(pool, head, (struct ending){.outcome = outcome});
-	leave_if_empty(pool, slot);
-}
-
-static void tell_progress(struct pool *pool, struct slot *slot, struct output *output)
-{
-	tell_slot(pool, NOTICE_TASK_PROGRESS, slot,
-		(struct notice){.delivery = slot_head(slot), .output = output});
-	output_free(output);
-}
-
-void pool_on_slot_output(struct pool *pool, const struct event *event)
-{
-	struct slot *slot = slot_of(pool, event);
-	struct output *output = event->slot.output;
-	enum outcome outcome;
-	if (!slot || slot->deaf) {
-		output_free(output);
-	} else if (slot->load == 0) {
-		output_free(output);
-		break_slot(pool, slot, "an answer with no task open");
-	} else if (output->status == STATUS_PROGRESS) {
-		tell_progress(pool, slot, output);
-	} else if (settle_outcome(output->status, &outcome)) {
-		end_attempt(pool, slot, outcome, output);
-	} else {
-		output_free(output);
-		break_slot(pool, slot, "an unknown status");
-	}
-}
-
-void pool_on_slot_broken(struct pool *pool, const struct event *event)
-{
-	struct slot *slot = slot_of(pool, event);
-	if (slot && !slot->deaf)
-		break_slot(pool, slot, event->slot.what);
-}
-
-/* The slot is already the next life's. */
-static void tell_gone(struct pool *pool, const struct slot *slot, const struct event *event)
-{
-	bool again = pool->phase == POOL_RUNS && !slot->is_leaving;
-	pool_tell(pool, (struct notice){
-				.kind = slot->asked ? NOTICE_WORKER_LEFT : NOTICE_WORKER_DIED,
-				.slot = slot->number,
-				.life = event->slot.life,
-				.delivery = slot_head(slot),
-				.output = event->slot.output,
-				.exit = event->slot.exit,
-				.duration = again ? slot->alarm - pool->now : MTIME_NEVER,
-			});
-}
-
-/* Moves words in: they are kept where a failed attempt is told of. */
-static void end_pipe(struct pool *pool, struct slot *slot, const struct event *event)
-{
-	struct output *words = event->slot.output;
-	mtime took = pool->now - slot->since;
-	tell_held_up(pool, slot, event->slot.life, took);
-	struct delivery *head = dispatch_slot_gone(&pool->dispatch, slot);
-	if (!head || slot->blame == OUTCOME_UNSTARTED)
-		output_free(words);
-	else
-		head->parcel.output = words;
-	if (!head)
-		return;
-	note_worker(head, slot->number, event->slot.life, took);
-	pool_finish(pool, head,
-		(struct ending){.outcome = slot->blame,
-			.exit = event->slot.exit,
-			.what = slot->blame == OUTCOME_BROKEN ? slot->what : NULL});
-}
-
-void pool_on_slot_gone(struct pool *pool, const struct event *event)
-{
-	struct slot *slot = slot_of(pool, event);
-	if (!slot) {
-		output_free(event->slot.output);
-		return;
-	}
-	slot_note_exit(slot, event->slot.exit, pool->now);
-	pool_slot_fact(pool, slot, FACT_GONE);
-	tell_gone(pool, slot, event);
-	end_pipe(pool, slot, event);
-	leave_if_empty(pool, slot);
-	if (pool->phase == POOL_DRAINS && pool->source.state == SOURCE_IS_RESTED)
-		pool_hand_back(pool);
 }

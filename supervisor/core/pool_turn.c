@@ -188,6 +188,8 @@ static void run(struct pool *pool)
 		pool_hand_back(pool);
 	if (!pool->is_paused)
 		dispatch_tasks(pool);
+	if (pool_auto(pool))
+		judge_alarms(pool);
 	source_flush_ripe(&pool->source, pool->dispatch.open.backlog == 0, pool->now);
 	/* The last acks may make the room for it, and nothing else need happen after them. */
 	if (may_begin_consuming(pool))
@@ -233,5 +235,6 @@ mtime pool_deadline(const struct pool *pool)
 	deadline = mtime_min(deadline, source_deadline(&pool->source));
 	deadline = mtime_min(deadline, outbox_deadline(&pool->outbox));
 	deadline = mtime_min(deadline, stale_deadline(pool));
+	deadline = mtime_min(deadline, pool_auto_deadline(pool));
 	return mtime_min(deadline, dispatch_deadline(&pool->dispatch, pool->config.hard_limit));
 }

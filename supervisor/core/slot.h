@@ -48,6 +48,12 @@ struct slot {
 	mtime batch_time;     /* and the time they took together */
 };
 
+/* The time of its head, and what was not counted of those before it. */
+static inline mtime slot_works_since(const struct slot *slot)
+{
+	return mtime_min(slot->paced, slot->since);
+}
+
 static inline struct delivery *slot_head(const struct slot *slot)
 {
 	struct link *first = list_first(&slot->pipe);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COVER_ROWS    32
+#define COVER_ROWS    48
 #define COVER_COLUMNS 14
 
 #define COVER_TABLES(X)                                                                            \

@@ -7,6 +7,7 @@ enum cover_command {
 	ROW_SCALE_UP = 4, /* and from here on by itself */
 	ROW_SCALE_DOWN,
 	ROW_SCALE_NOWHERE, /* as many as there are, or a number that is refused */
+	ROW_SCALE_RANGE,   /* as many as are needed */
 	ROW_RESTART,
 	ROW_COUNT
 };

@@ -251,12 +251,14 @@ static enum cover_situation situation_of(const struct pool *pool)
 
 static unsigned command_row(const struct pool *pool, const struct event *event)
 {
-	uint32_t number = event->command.number;
+	uint32_t number = event->command.number, most = event->command.most;
 
 	if (event->command.what == COMMAND_RESTART)
 		return ROW_RESTART;
 	if (event->command.what != COMMAND_SCALE)
 		return event->command.what;
+	if (most)
+		return ROW_SCALE_RANGE;
 	if (number == 0 || number > POOL_WORKERS_MAX || number == pool->wanted)
 		return ROW_SCALE_NOWHERE;
 	return number > pool->wanted ? ROW_SCALE_UP : ROW_SCALE_DOWN;

@@ -36,6 +36,18 @@ static struct retry_plan plan_of(const struct settle_policy *policy)
 	return plan;
 }
 
+/* As many as the tasks need; 0: it is not left to the pool. */
+static uint16_t choose_most(struct station *station, uint32_t least)
+{
+	struct random *random = &station->world->random;
+	uint32_t most = station->world->settings->workers;
+
+	if (!random_chance(random, 500))
+		return 0;
+	most = most < WORKERS_MAX ? most : WORKERS_MAX;
+	return (uint16_t)(least + random_below(random, most - least + 1));
+}
+
 void station_resize(struct station *station)
 {
 	struct random *random = &station->world->random;
@@ -46,6 +58,7 @@ void station_resize(struct station *station)
 	if (workers > station->world->settings->workers)
 		workers = station->world->settings->workers;
 	station->config.workers = (uint16_t)workers;
+	station->config.workers_most = choose_most(station, workers);
 	station->config.pipeline = station->config.interrupt ? 1 : (uint16_t)pipeline;
 	station->config.prefetch = random_chance(random, 300) ? (uint16_t)prefetch : 0;
 }
@@ -95,7 +108,11 @@ void station_start(struct station *station)
 	publisher_attach(station->publisher, station->pool);
 	station->warning[0] = 0;
 	station->turned_at = world->now;
-	station->steering = (struct steering){.wanted = station->config.workers};
+	station->steering = (struct steering){.wanted = station->config.workers,
+		.fewest = station->config.workers,
+		.least = station->config.workers,
+		.most = station->config.workers_most ? station->config.workers_most
+						     : station->config.workers};
 	workers_start(&station->workers, station);
 }
 

@@ -55,9 +55,10 @@ void steer_check(struct station *station)
 	sim_require((latest & (latest - 1)) == 0, "two workers are sent away in one turn");
 	sim_require(!latest || !(leaving & before), "one is sent away while another is leaving");
 	if (latest && workers_is_taking(&station->workers, (uint16_t)__builtin_ctz(latest)))
-		sim_require(strength_of(station) >= steering->wanted,
+		sim_require(strength_of(station) >= steering->fewest,
 			"%u of %u workers are left by a restart", strength_of(station),
-			steering->wanted);
+			steering->fewest);
+	steering->fewest = steering->wanted;
 }
 
 static void roll_begins(struct station *station)
@@ -88,8 +89,37 @@ static void roll_ends(struct station *station)
 		steering->wanted);
 }
 
+static void want(struct steering *steering, uint32_t wanted)
+{
+	steering->wanted = wanted;
+	if (wanted < steering->fewest)
+		steering->fewest = wanted;
+}
+
+/* By the pool's own choice; of those that are too many it sends away as many at once as it likes.
+ */
+static void changes(struct station *station, const struct notice *notice)
+{
+	struct steering *steering = &station->steering;
+	const struct pool *pool = station->pool;
+	bool is_more = notice->kind == NOTICE_GROWN;
+
+	sim_require(notice->number >= steering->least && notice->number <= steering->most,
+		"%u workers are wanted, and not from %u to %u", notice->number, steering->least,
+		steering->most);
+	sim_require(is_more == (notice->number > steering->wanted) && !steering->is_paused,
+		"%u workers are wanted after %u", notice->number, steering->wanted);
+	sim_require(!is_more || (pool->failing == 0 && pool->dispatch.open.backlog > 0),
+		"it grows, and workers fail or nothing waits");
+	sim_require(is_more || !steering->rolls, "it shrinks while workers are replaced");
+	want(steering, notice->number);
+	steering->leaving = leaving_of(pool);
+}
+
 void steer_told(struct station *station, const struct notice *notice)
 {
+	if (notice->kind == NOTICE_GROWN || notice->kind == NOTICE_SHRUNK)
+		changes(station, notice);
 	if (notice->kind == NOTICE_COMMAND_REFUSED)
 		station->steering.was_refused = true;
 	else if (notice->kind == NOTICE_ROLL_BEGINS)
@@ -102,16 +132,30 @@ void steer_told(struct station *station, const struct notice *notice)
 
 /* ---------- commands ---------- */
 
-static void tell(struct station *station, enum command what, uint32_t number)
+static uint32_t within(uint32_t number, uint32_t least, uint32_t most)
+{
+	return number < least ? least : number > most ? most : number;
+}
+
+static void note_bounds(struct steering *steering, uint32_t least, uint32_t most)
+{
+	steering->least = least;
+	steering->most = most;
+	want(steering, within(steering->wanted, least, most));
+}
+
+/* most: of a scale that leaves the choice to the pool; 0: none. */
+static void tell(struct station *station, enum command what, uint32_t number, uint32_t most)
 {
 	static const char *const names[] = {
 		"drain", "force", "pause", "resume", "scale", "restart"};
-	struct event event = {.kind = COMMAND, .command = {.what = what, .number = number}};
+	struct event event = {
+		.kind = COMMAND, .command = {.what = what, .number = number, .most = most}};
 	struct steering *steering = &station->steering;
 	bool serves = station->supervisor->state == SUPERVISOR_SERVES;
 
-	sim_trace("supervisor %u, pool %u: command %s %u", station->supervisor->number,
-		station->channel, names[what], number);
+	sim_trace("supervisor %u, pool %u: command %s %u..%u", station->supervisor->number,
+		station->channel, names[what], number, most);
 	steering->was_refused = false;
 	if (serves && (what == COMMAND_PAUSE || what == COMMAND_RESUME))
 		steering->is_paused = what == COMMAND_PAUSE;
@@ -119,7 +163,7 @@ static void tell(struct station *station, enum command what, uint32_t number)
 	sim_require(
 		serves || steering->was_refused, "a pool that stops is told to %s", names[what]);
 	if (what == COMMAND_SCALE && !steering->was_refused)
-		steering->wanted = number;
+		note_bounds(steering, number, most ? most : number);
 	sim_require(station->pool->wanted == steering->wanted && steering->wanted > 0,
 		"%u workers are wanted, not %u", station->pool->wanted, steering->wanted);
 	steering->leaving = leaving_of(station->pool);
@@ -144,18 +188,29 @@ static uint32_t any_number(struct world *world)
 	return 1 + random_below(&world->random, most_workers(world));
 }
 
+/* At times it is left to the pool; or the bounds are no bounds. */
+static void tell_scale(struct station *station, uint32_t number)
+{
+	struct world *world = station->world;
+	uint32_t most = random_chance(&world->random, 400)
+				? 1 + random_below(&world->random, most_workers(world))
+				: 0;
+
+	tell(station, COMMAND_SCALE, number, most);
+}
+
 static void tell_any(struct world *world, struct station *station)
 {
 	uint32_t what = random_below(&world->random, 100);
 
 	if (what < 40)
-		tell(station, COMMAND_SCALE, any_number(world));
+		tell_scale(station, any_number(world));
 	else if (what < 65)
-		tell(station, COMMAND_RESTART, 0);
+		tell(station, COMMAND_RESTART, 0, 0);
 	else if (what < 80)
-		tell(station, COMMAND_PAUSE, 0);
+		tell(station, COMMAND_PAUSE, 0, 0);
 	else
-		tell(station, COMMAND_RESUME, 0);
+		tell(station, COMMAND_RESUME, 0, 0);
 }
 
 void steer_any(struct world *world)
@@ -175,7 +230,7 @@ void steer_resume(struct supervisor *supervisor)
 	EACH_STATION(supervisor, station)
 	{
 		if (station->steering.is_paused && supervisor->state == SUPERVISOR_SERVES)
-			tell(station, COMMAND_RESUME, 0);
+			tell(station, COMMAND_RESUME, 0, 0);
 	}
 }
 
@@ -214,13 +269,13 @@ void steer_in_order(struct supervisor *supervisor)
 		uint32_t what = random_below(random, 16);
 
 		if (what & 1)
-			tell(station, COMMAND_SCALE,
-				1 + random_below(random, most_workers(supervisor->world)));
+			tell_scale(
+				station, 1 + random_below(random, most_workers(supervisor->world)));
 		if (what & 2)
-			tell(station, COMMAND_RESTART, 0);
+			tell(station, COMMAND_RESTART, 0, 0);
 		if ((what & 12) == 12)
-			tell(station, COMMAND_PAUSE, 0);
+			tell(station, COMMAND_PAUSE, 0, 0);
 		if ((what & 12) == 8)
-			tell(station, COMMAND_RESUME, 0);
+			tell(station, COMMAND_RESUME, 0, 0);
 	}
 }

@@ -18,10 +18,12 @@ struct world;
 /* What they asked a pool for. */
 struct steering {
 	bool is_paused;
-	uint32_t wanted;  /* workers */
-	bool rolls;       /* a restart has begun, and nothing was heard of its end */
-	bool was_refused; /* the last command */
-	uint32_t leaving; /* bit (1u << slot): on its way out, when this was last looked at */
+	uint32_t wanted;      /* workers */
+	uint32_t least, most; /* between which the pool chooses that */
+	uint32_t fewest;      /* that were wanted since a turn ended */
+	bool rolls;           /* a restart has begun, and nothing was heard of its end */
+	bool was_refused;     /* the last command */
+	uint32_t leaving;     /* bit (1u << slot): on its way out, when this was last looked at */
 	uint32_t lives[SLOTS_MAX]; /* that were there when the restart began; 0: none */
 };
 

@@ -209,6 +209,20 @@ END_TEST
 /* What operators asked a pool for. */
 START_TEST(test_commands)
 {
+	static const struct scaling fixed = {.least = 8, .most = 8};
+	static const struct scaling grew = {.cause = SCALING_GREW,
+		.before = 4,
+		.after = 8,
+		.least = 2,
+		.most = 32,
+		.figure = 6};
+	static const struct scaling shrank = {.cause = SCALING_SHRANK,
+		.before = 4,
+		.after = 3,
+		.least = 2,
+		.most = 32,
+		.figure = 1,
+		.span = MTIME_MINUTE};
 	static const struct {
 		struct notice notice;
 		const char *expected;
@@ -216,10 +230,22 @@ START_TEST(test_commands)
 		{{.kind = NOTICE_PAUSED},
 			"info  pool/3[77] paused: no task is taken and none begun"},
 		{{.kind = NOTICE_RESUMED}, "info  pool/3[77] resumed\n"},
-		{{.kind = NOTICE_SCALED, .number = 1},
+		{{.kind = NOTICE_SCALED, .number = 1, .scaling = &fixed},
 			"info  pool/3[77] scaled: 1 worker wanted\n"},
-		{{.kind = NOTICE_SCALED, .number = 8},
+		{{.kind = NOTICE_SCALED, .number = 8, .scaling = &fixed},
 			"info  pool/3[77] scaled: 8 workers wanted\n"},
+		{{.kind = NOTICE_SCALED, .number = 8, .scaling = &grew},
+			"info  pool/3[77] scaled: 8 workers wanted, as many as are needed from 2 to "
+			"32\n"},
+		{{.kind = NOTICE_GROWN, .number = 8, .scaling = &grew},
+			"info  pool/3[77] growing from 4 to 8 workers: every worker was busy, and 6 "
+			"tasks waited\n"},
+		{{.kind = NOTICE_SHRUNK, .number = 3, .scaling = &shrank},
+			"info  pool/3[77] shrinking from 4 to 3 workers: for 60.0 s not more than 1 "
+			"was needed\n"},
+		{{.kind = NOTICE_GROWTH_REFUSED, .number = 64},
+			"warn  pool/3[77] 64 workers are needed, and there is no memory for so many; "
+			"tried again in 10 s\n"},
 		{{.kind = NOTICE_ROLL_BEGINS, .number = 8},
 			"info  pool/3[77] restarting 8 workers one by one: "},
 		{{.kind = NOTICE_ROLL_ENDS},

@@ -1,0 +1,58 @@
+/* A pool under a load, in virtual time: messages come to a queue at a rate, workers boot, take a
+ * time for each, and leave when they are told to. What a test wants to know of it is how many
+ * workers the pool wanted, and how often it changed its mind. */
+#ifndef UNIT_LOAD_H
+#define UNIT_LOAD_H
+
+#include "core/pool.h"
+#include "core/pool_facts.h"
+#include "sim/random.h"
+#include "unit/unit.h"
+
+#define LOAD_SLOTS 80
+
+struct load_worker {
+	uint32_t life;
+	bool lives, is_ready, was_told;
+	mtime due; /* it is ready, its head is done, or it is gone */
+	uint32_t count;
+};
+
+struct load {
+	/* chosen by the test, and changed while it runs */
+	double rate;     /* messages a second, on the average; 0: none */
+	bool is_even;    /* one after the other, not by chance */
+	mtime task;      /* the time of one, on the average */
+	bool is_fixed;   /* all take as long */
+	mtime boot;      /* of a worker */
+	mtime each;      /* what a task costs us */
+	bool is_cut_off; /* no broker */
+
+	struct pool *pool;
+	struct random random;
+	mtime now, turned_at, next_message;
+	uint64_t handled; /* answers, when the turn before this one ended */
+	uint32_t epoch, window;
+	bool consumes, is_up;
+	uint64_t tag;
+	uint64_t queued;   /* messages that are at the broker still */
+	uint64_t answered; /* tasks */
+	uint32_t grown, shrunk, refused;
+	uint32_t least_seen, most_seen; /* workers wanted, since load_forget */
+	mtime changed_at;               /* the latest time */
+	uint16_t slots_max;             /* 0: as many as there are */
+	struct load_worker workers[LOAD_SLOTS];
+};
+
+/* pipeline auto, least to most workers, all of them up. Zero but for what the test chose. */
+void load_start(struct load *, uint16_t least, uint16_t most, uint64_t seed);
+void load_end(struct load *);
+void load_run(struct load *, mtime span);
+/* Until it wants so many: how long that took. Fails when it takes more than a day. */
+mtime load_run_until(struct load *, uint32_t wanted);
+void load_command(struct load *, enum command, uint32_t number, uint32_t most);
+/* Of what was seen and counted. */
+void load_forget(struct load *);
+uint32_t load_wanted(const struct load *);
+
+#endif
