@@ -172,6 +172,7 @@ START_TEST(test_exits_in_the_middle_of_a_frame)
 	struct crewrig rig;
 	start(&rig, forms[_i], "half-exit", 1);
 	crewrig_expect(&rig, SLOT_READY);
+	ck_assert_int_eq(crewrig_send(&rig, 0, 10), SEND_OK);
 	crewrig_expect_status(&rig, STATUS_DONE);
 	skip_no_room(&rig);
 	crewrig_expect_gone(&rig, EXIT_STATUS, 5);
