@@ -5,6 +5,7 @@
 #include "io/loop.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,9 +84,14 @@ static void open_local(struct control *control)
 
 static void serve_remote(struct control *control)
 {
+	const char *address = control->overview->config->http_listen;
+	const char *port = strrchr(address, ':');
+	char chosen[32] = "";
+
 	http_listen(control->http, control->remote.fd);
-	log_info("metrics and health: %s (port %u)", control->overview->config->http_listen,
-		listener_port(&control->remote));
+	if (port && strcmp(port, ":0") == 0) /* the kernel chose it */
+		snprintf(chosen, sizeof chosen, " (port %u)", listener_port(&control->remote));
+	log_info("metrics and health: %s%s", address, chosen);
 }
 
 static void open_remote(struct control *control)

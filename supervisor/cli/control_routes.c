@@ -37,8 +37,7 @@ static const struct route {
 
 static bool is_path(const struct route *route, const struct http_request *request)
 {
-	return fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) == 0 &&
-	       (route->is_open || request->is_local);
+	return fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) == 0;
 }
 
 /* A HEAD is a GET whose body the library leaves out. */
@@ -70,6 +69,13 @@ void control_answer(const struct overview *overview, const struct http_request *
 		if (!is_path(&routes[i], request))
 			continue;
 		found = &routes[i];
+		if (!found->is_open && !request->is_local) {
+			control_refuse(request, 403,
+				"this is answered at the control socket only, not over TCP "
+				"(docs/control.md)",
+				NULL);
+			return;
+		}
 		if (is_method(found, request)) {
 			found->answer(overview, request);
 			return;

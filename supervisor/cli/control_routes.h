@@ -20,7 +20,9 @@ void control_answer_steer(const struct overview *, const struct http_request *);
 void control_answer_stop(const struct overview *, const struct http_request *);
 /* Static. */
 const char *control_phase_words(enum phase);
-/* {"error": what}, and what is static words. allow: of 405. */
+/* There is no pool of that name; some of those that there are are named. */
+void control_refuse_pool(const struct overview *, const struct http_request *, struct text name);
+/* {"error": what}. allow: of 405. */
 void control_refuse(
 	const struct http_request *, unsigned status, const char *what, const char *allow);
 

@@ -79,7 +79,7 @@ void control_answer_steer(const struct overview *overview, const struct http_req
 	if (text_starts(text_from(request->path), POOLS)) {
 		only = fleet_find(overview->fleet, name_in(request->path));
 		if (!only) {
-			control_refuse(request, 404, "there is no pool of that name", NULL);
+			control_refuse_pool(overview, request, name_in(request->path));
 			return;
 		}
 	}

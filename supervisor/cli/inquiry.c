@@ -140,8 +140,11 @@ static int say_refusal(const struct exchange *x, long status)
 		buf_text(x->out).ptr ? buf_text(x->out).ptr : "", buf_len(x->out), 0, NULL);
 	const char *what = json_string_value(json_object_get(answer, "error"));
 
-	fprintf(stderr, "wpool %s: the supervisor says: %s (status %ld)\n", x->q->command,
-		what ? what : "no", status);
+	if (what)
+		fprintf(stderr, "wpool %s: %s\n", x->q->command, what);
+	else
+		fprintf(stderr, "wpool %s: the supervisor answers with status %ld\n", x->q->command,
+			status);
 	json_decref(answer);
 	if (status == 404)
 		return EX_DATAERR;

@@ -18,10 +18,12 @@
 #define INQUIRY_OPTIONS                                                                            \
 	INQUIRY_SOCKET                                                                             \
 	"  --json         the answer as it came (docs/control.md)\n" INQUIRY_HELP
-#define INQUIRY_EXITS                                                                                 \
-	"64 usage, 65 no such pool, 69 no supervisor\n"                                               \
-	"listens, 70 out of memory or no libcurl, 74 output failed, 76 no answer that makes sense,\n" \
-	"77 the socket is another user's."
+/* The rest of the list, on lines of their own. */
+#define INQUIRY_EXITS                                                                              \
+	"\n69 no supervisor listens, 70 out of memory or no libcurl, 74 output failed, 76 no\n"    \
+	"answer that makes sense, 77 the socket is another user's."
+/* Of those that take a POOL. */
+#define INQUIRY_EXITS_POOL "65 no such pool," INQUIRY_EXITS
 
 struct inquiry {
 	const char *command; /* "status" */

@@ -16,7 +16,7 @@ static const char help[] =
 	"the table what is wrong with them. BACKLOG waits in the broker (asked every 5 s), WAITING\n"
 	"here, UNACKED is all that came and is not settled.\n"
 	"\n" INQUIRY_OPTIONS "\n"
-	"Exit status: 0 done, " INQUIRY_EXITS "\n";
+	"Exit status: 0 done, 64 usage, " INQUIRY_EXITS_POOL "\n";
 
 static const struct grid_column columns[] = {
 	{.title = "POOL"},

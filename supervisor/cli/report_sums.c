@@ -120,7 +120,8 @@ static void tell_held_up(const struct report *report)
 {
 	if (report->held_up)
 		log_line(LOG_INFO, (struct log_origin){.pool = report->pool, .slot = -1},
-			"%llu long tasks held up %llu that were sent ahead behind them (pipe_wait)",
+			"%llu long tasks held up %llu that were sent ahead behind them (where that is too "
+			"long, pipeline: 1 sends none ahead, a smaller pipe_wait fewer)",
 			(unsigned long long)report->counts[NOTICE_TASKS_HELD_UP],
 			(unsigned long long)report->held_up);
 }

@@ -200,8 +200,9 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 		return;
 	if (r->is_published)
 		request_end(r, EX_TEMPFAIL,
-			"no reply within %.3g s: nobody serves the queue, the task is still being "
-			"worked, or it was given up (see \"%.*s.dead\")",
+			"no reply within %.3g s: nobody serves the queue, its pool is paused "
+			"(wpool pools tells), the task is still being worked, or it was given up "
+			"(see \"%.*s.dead\")",
 			seconds, TEXT_ARGS(r->envelope.queue));
 	else if (r->client.connection)
 		request_end(r, EX_UNAVAILABLE, "no answer from the broker within %.3g s", seconds);

@@ -13,7 +13,7 @@ static const char help[] =
 	"\n"
 	"Asks a running wpool serve by its control socket whether it works, and if not, why not.\n"
 	"\n" INQUIRY_OPTIONS "\n"
-	"Exit status: 0 it answered (ready or not), " INQUIRY_EXITS "\n";
+	"Exit status: 0 ready, 64 usage, 75 it answers, and is not ready," INQUIRY_EXITS "\n";
 
 static void append_connection(
 	const json_t *status, const char *name, const char *what, struct buf *out)
@@ -71,15 +71,42 @@ static int print(const struct inquiry *q)
 {
 	json_t *status;
 	int exit_code = inquiry_ask_json(q, "/v1/status", &status);
+	bool is_ready;
 
 	if (exit_code != EX_OK)
 		return exit_code;
+	is_ready = json_is_true(figure_find(status, "ready"));
 	print_head(status);
 	print_lines(status, "reasons");
 	print_lines(status, "warnings");
 	putchar('\n');
 	json_decref(status);
-	return pools_print(q, false);
+	exit_code = pools_print(q, false);
+	return exit_code == EX_OK && !is_ready ? EX_TEMPFAIL : exit_code;
+}
+
+/* As it came, and what it says of being ready as the exit code. */
+static int print_json(const struct inquiry *q)
+{
+	struct buf out;
+	json_t *status;
+	bool is_ready;
+	int exit_code;
+
+	buf_init(&out, SIZE_MAX);
+	exit_code = inquiry_ask(q, "/v1/status", &out);
+	if (exit_code == EX_OK) {
+		status = json_loadb(
+			buf_text(&out).ptr ? buf_text(&out).ptr : "", buf_len(&out), 0, NULL);
+		is_ready = json_is_true(figure_find(status, "ready"));
+		json_decref(status);
+		fwrite(buf_text(&out).ptr ? buf_text(&out).ptr : "", 1, buf_len(&out), stdout);
+		exit_code = inquiry_flush(q);
+		if (exit_code == EX_OK && !is_ready)
+			exit_code = EX_TEMPFAIL;
+	}
+	buf_release(&out);
+	return exit_code;
 }
 
 int status_main(int argc, char **argv)
@@ -89,5 +116,5 @@ int status_main(int argc, char **argv)
 
 	if (exit_code >= 0)
 		return exit_code;
-	return q.json ? inquiry_print(&q, "/v1/status") : print(&q);
+	return q.json ? print_json(&q) : print(&q);
 }

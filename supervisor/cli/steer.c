@@ -4,6 +4,7 @@
 #include "cli/inquiry.h"
 #include "cli/usage.h"
 
+#include "config/config.h"
 #include "config/quantity.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include <sysexits.h>
 
 #define PATH_ROOM 96
-#define EXITS     "Exit status: 0 done, 75 refused, " INQUIRY_EXITS "\n"
+#define EXITS     "Exit status: 0 done, 64 usage, 75 refused, " INQUIRY_EXITS_POOL "\n"
 
 static const char pause_help[] =
 	"usage: wpool pause [OPTION]... [POOL]\n"
@@ -53,7 +54,7 @@ static const struct verb verbs[] = {
 	{"scale", scale_help, "workers wanted", true},
 };
 
-/* -1: go on; else the exit code. How many a pool may have, the supervisor knows. */
+/* -1: go on; else the exit code. */
 static int make_path(const struct verb *verb, const struct inquiry *q, char path[PATH_ROOM])
 {
 	int64_t least, most;
@@ -65,9 +66,11 @@ static int make_path(const struct verb *verb, const struct inquiry *q, char path
 	if (!q->pool || !q->number)
 		return usage_problem(verb->name, "POOL and N are needed");
 	if (strcmp(q->number, "auto") != 0 &&
-		(!quantity_read_range(text_from(q->number), &least, &most) || least < 1))
+		(!quantity_read_range(text_from(q->number), &least, &most) || least < 1 ||
+			most > CONFIG_WORKERS_MAX))
 		return usage_problem(verb->name,
-			"'%s' is no number from 1, no MIN..MAX, and not auto", q->number);
+			"'%s' is no number from 1 to %d, no MIN..MAX, and not auto", q->number,
+			CONFIG_WORKERS_MAX);
 	snprintf(path, PATH_ROOM, "/v1/pools/*/%s?workers=%s", verb->name, q->number);
 	return -1;
 }

@@ -23,7 +23,7 @@ static const char help[] =
 	"  --json         a line of JSON each second and at the end (docs/control.md)\n" INQUIRY_HELP
 	"\n"
 	"Exit status: 0 gone, and everything is settled (--no-wait: begun), 75 gone before\n"
-	"everything was settled, " INQUIRY_EXITS "\n";
+	"everything was settled, 64 usage," INQUIRY_EXITS "\n";
 
 enum { FORCE = 1, NO_WAIT };
 

@@ -23,7 +23,7 @@ static const char help[] =
 	"q is typed. Other keys choose a pool, give it one worker more or fewer, pause and restart\n"
 	"it, and sort: ? tells them.\n"
 	"\n" INQUIRY_SOCKET INQUIRY_HELP "\n"
-	"Exit status: 0 done, 74 the terminal is gone, " INQUIRY_EXITS "\n";
+	"Exit status: 0 done, 64 usage, 74 the terminal is gone," INQUIRY_EXITS "\n";
 
 struct top {
 	struct screen screen;

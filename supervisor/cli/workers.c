@@ -16,7 +16,7 @@ static const char help[] =
 	"was begun. CPU is the share of one processor over the life of the process. Where the last\n"
 	"processes of a slot came to nothing, it stands there how the last one ended instead.\n"
 	"\n" INQUIRY_OPTIONS "\n"
-	"Exit status: 0 done, " INQUIRY_EXITS "\n";
+	"Exit status: 0 done, 64 usage, " INQUIRY_EXITS_POOL "\n";
 
 static const struct grid_column columns[] = {
 	{.title = "POOL"},

@@ -268,10 +268,11 @@ START_TEST(over_tcp_there_are_metrics_and_health_only)
 	exposition_check(http_get(where, "/metrics", 200));
 	http_get(where, "/livez", 200);
 	http_get(where, "/readyz", 200);
-	http_get(where, "/v1/status", 404);
-	http_get(where, "/v1/pools", 404);
-	http_get(where, "/v1/workers", 404);
-	ck_assert_int_eq(http_ask(where, "POST", "/v1/pause").status, 404);
+	http_get(where, "/v1/status", 403);
+	http_get(where, "/v1/pools", 403);
+	http_get(where, "/v1/workers", 403);
+	http_get(where, "/v1/nothing", 404);
+	ck_assert_int_eq(http_ask(where, "POST", "/v1/pause").status, 403);
 	struct http_reply reply = http_ask(where, "POST", "/livez");
 	ck_assert_int_eq(reply.status, 405);
 }

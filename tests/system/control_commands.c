@@ -9,15 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What it printed; where that is nothing, what it says is wrong. */
 static char *run(const char *const arguments[], int code)
 {
 	struct proc *proc = site_wpool(arguments);
 	int got = proc_wait(proc);
 	char *said = proc_stderr(proc);
 	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", arguments[0], got, code, said);
-	if (code == 0)
+	char *out = proc_stdout(proc);
+	if (code == 0 || *out)
 		ck_assert_str_eq(said, "");
-	char *out = code == 0 ? proc_stdout(proc) : said;
+	else
+		out = said;
 	site_forget(proc);
 	return out;
 }
@@ -51,7 +54,9 @@ START_TEST(commands_show_it)
 						"workers", 0),
 				 "process", "pid"),
 		pid);
-	control_expect_words(RUN(65, "workers", "nobody's pool&x=y"), "no pool of that name");
+	control_expect_words(RUN(65, "workers", "nobody's pool&x=y"),
+		scratch_text(
+			"there is no pool \"nobody's pool&x=y\"; there are: %s\n", site.queue));
 }
 END_TEST
 
@@ -64,18 +69,18 @@ START_TEST(commands_say_why_not)
 	control_expect_words(RUN(64, "status", "x"), "unexpected 'x'");
 	struct proc *serve = site_serve(NULL, (const char *const[]){"/bin/false", NULL});
 	proc_expect(serve, "control socket: ");
-	char *status = RUN(0, "status");
+	char *status = RUN(75, "status");
 	ck_assert_int_eq(strncmp(status, "NOT READY: wpool ", 17), 0);
 	control_expect_words(status, "no worker is ready");
 }
 END_TEST
 
 /* Every ask is an event at the other end. */
-static void await_words(const char *command, const char *words)
+static void await_words(int code, const char *command, const char *words)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	for (;;) {
-		char *out = RUN(0, command);
+		char *out = RUN(code, command);
 		if (strstr(out, words))
 			return;
 		ck_assert_msg(
@@ -92,15 +97,16 @@ START_TEST(a_crash_loop_is_told)
 		"/bin/sh", "-c", scratch_text("echo '%s' >&2; exit 3", words), NULL};
 	struct proc *serve = site_serve((const char *const[]){"--workers", "2", NULL}, worker);
 	proc_expect(serve, "the last one ended by exit status 3: the pool takes no messages");
-	await_words("status", "no worker is ready: 2 of 2 come to nothing, up to 3 times in a row");
-	await_words("status", "ago: exit status 3; next start in ");
-	control_expect_words(RUN(0, "status"), words);
+	await_words(
+		75, "status", "no worker is ready: 2 of 2 come to nothing, up to 3 times in a row");
+	await_words(75, "status", "ago: exit status 3; next start in ");
+	control_expect_words(RUN(75, "status"), words);
 	char *pools = RUN(0, "pools");
 	control_expect_words(pools, "failing");
 	control_expect_words(pools, "no worker is ready: ");
 	control_expect_words(pools, scratch_text("the last line of the last one: %s", words));
-	await_words("workers", " x exit status 3, ");
-	await_words("workers", " ago; next start in ");
+	await_words(0, "workers", " x exit status 3, ");
+	await_words(0, "workers", " ago; next start in ");
 	char *ready = control_get("/readyz", 503);
 	control_expect_words(ready, "exit status 3");
 	ck_assert_ptr_null(strstr(ready, words)); /* what workers say is for our user alone */
@@ -119,7 +125,7 @@ START_TEST(some_that_fail_are_told)
 		(const char *const[]){"/bin/sh", "-c", first, NULL});
 	proc_expect(serve, "control socket: ");
 	control_await("/readyz", 200);
-	await_words("status", "of its workers 1 of 2 come to nothing, up to 2 times in a row");
+	await_words(0, "status", "of its workers 1 of 2 come to nothing, up to 2 times in a row");
 	control_expect_words(RUN(0, "status"), "ready: wpool ");
 	control_expect_words(RUN(0, "pools"), "1/2");
 }
@@ -140,7 +146,7 @@ START_TEST(a_command_that_is_not_there_is_told)
 	proc_expect(serve, scratch_text("no worker can be started (command \"%s\"): %s; the pool",
 				   program[0], program[1]));
 	ck_assert_ptr_null(strstr(proc_stderr(serve), "first line of input"));
-	await_words("status", program[1]);
+	await_words(75, "status", program[1]);
 	control_expect_words(control_get("/readyz", 503), program[1]);
 }
 END_TEST
@@ -186,10 +192,12 @@ START_TEST(commands_steer_it)
 	control_await("/readyz", 200);
 	ck_assert_uint_eq(
 		json_array_size(json_object_get(control_get_json("/v1/workers"), "workers")), 1);
-	control_expect_words(RUN(75, "scale", pool, "10001"), "1 to 10000 workers");
+	control_expect_words(
+		RUN(64, "scale", pool, "10001"), "'10001' is no number from 1 to 10000");
 	control_expect_words(RUN(64, "scale", pool, "0"), "'0' is no number from 1");
 	control_expect_words(RUN(64, "scale", pool), "POOL and N are needed");
-	control_expect_words(RUN(65, "pause", "nobody"), "no pool of that name");
+	control_expect_words(RUN(65, "pause", "nobody"),
+		scratch_text("there is no pool \"nobody\"; there are: %s\n", site.queue));
 	json_t *answer = control_parse(RUN(0, "pause", "--json"));
 	ck_assert_str_eq(control_words(control_member(answer, "pools", 0), "state"), "paused");
 	site_stop(serve);
