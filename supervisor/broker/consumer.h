@@ -43,10 +43,6 @@ uint8_t *consumer_content_memory(struct consumer *, size_t len, void **ret_owner
 /* Messages may come: as far as is known the broker has a consumer of ours at the queue. */
 bool consumer_is_consuming(const struct consumer *);
 
-/* After the wish CLOSE: the broker has closed its channel, or there is none; another consumer may
- * have the number. */
-bool consumer_has_ended(const struct consumer *);
-
 /* The pool's effects on its source (core/effects.h). */
 void consumer_wish(struct consumer *, enum source_wish, uint32_t window);
 void consumer_ack(struct consumer *, uint64_t tag, bool multiple);

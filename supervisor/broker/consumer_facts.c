@@ -8,10 +8,3 @@ bool consumer_is_consuming(const struct consumer *consumer)
 	return consumer->told_up && !consumer->lost && consumer->wish == SOURCE_CONSUME &&
 	       consumer->subscriptions.count > asked;
 }
-
-bool consumer_has_ended(const struct consumer *consumer)
-{
-	return consumer->wish == SOURCE_CLOSE &&
-	       (!consumer->connection ||
-		       channel_is_closed(consumer->connection, consumer->config->channel));
-}

@@ -13,6 +13,7 @@ int workers_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 int steer_main(int argc, char **argv); /* pause, resume, restart, scale */
 int stop_main(int argc, char **argv);
+int reload_main(int argc, char **argv);
 int check_config_main(int argc, char **argv);
 
 #endif

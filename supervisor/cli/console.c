@@ -1,6 +1,7 @@
 #include "cli/console.h"
 
 #include "base/log.h"
+#include "config/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,17 @@ size_t console_width(void)
 	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
 		return 0;
 	return size.ws_col;
+}
+
+void console_set_up_log(const struct config *config)
+{
+	enum log_format format = isatty(STDERR_FILENO) ? LOG_TEXT : LOG_JSON;
+
+	if (config->log_format == CONFIG_LOG_TEXT)
+		format = LOG_TEXT;
+	else if (config->log_format == CONFIG_LOG_JSON)
+		format = LOG_JSON;
+	log_setup(STDERR_FILENO, config->log_level, format, console_has_colour());
 }
 
 void console_warn(struct text lines)

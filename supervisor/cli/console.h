@@ -5,10 +5,14 @@
 #include "base/rc.h"
 #include "base/text.h"
 
+struct config;
+
 /* stderr is a terminal, and NO_COLOR is not set or empty (https://no-color.org). */
 bool console_has_colour(void);
 /* Characters of a line on the terminal that stdout is; 0: it is none. */
 size_t console_width(void);
+/* The log goes to stderr, in the form and from the level that is configured. */
+void console_set_up_log(const struct config *);
 /* Logs each line of what was odd about a configuration. */
 void console_warn(struct text lines);
 /* The lines of what was wrong with it. A file's begin as compilers' do, with the file; others with

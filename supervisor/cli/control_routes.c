@@ -26,6 +26,7 @@ static const struct route {
 	{"GET", "/v1/pools", false, control_answer_pools},
 	{"GET", "/v1/workers", false, control_answer_workers},
 	{"POST", "/v1/stop", false, control_answer_stop},
+	{"POST", "/v1/reload", false, control_answer_reload},
 	{"POST", "/v1/pause", false, control_answer_steer},
 	{"POST", "/v1/resume", false, control_answer_steer},
 	{"POST", "/v1/restart", false, control_answer_steer},

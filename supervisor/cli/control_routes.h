@@ -16,6 +16,7 @@ void control_answer_pools(const struct overview *, const struct http_request *);
 /* only: the serial of one; 0: all. */
 void control_answer_pools_only(const struct overview *, const struct http_request *, uint32_t only);
 void control_answer_workers(const struct overview *, const struct http_request *);
+void control_answer_reload(const struct overview *, const struct http_request *);
 void control_answer_steer(const struct overview *, const struct http_request *);
 void control_answer_stop(const struct overview *, const struct http_request *);
 /* Static. */

@@ -50,17 +50,36 @@ static const char *steer(struct station *station, const struct http_request *req
 }
 
 /* Each is asked, whatever the others say: but for those that leave they stop together, if at all.
- */
+ * One that works on until its successor is ready is paused with it. */
 static const char *steer_all(const struct overview *overview, const struct http_request *request)
 {
 	const char *refusal = NULL;
 	struct station *station;
 
 	for (size_t i = 0; (station = fleet_next(overview->fleet, &i));) {
-		const char *one = station_is_leaving(station) ? NULL : steer(station, request);
+		const char *one = station_is_draining(station) ? NULL : steer(station, request);
 		refusal = refusal ? refusal : one;
 	}
 	return refusal;
+}
+
+static bool is_before(const struct station *station, const struct station *only)
+{
+	return station != only && !station_is_draining(station) &&
+	       strcmp(station_config(station)->name, station_config(only)->name) == 0;
+}
+
+static const char *steer_only(
+	const struct overview *overview, struct station *only, const struct http_request *request)
+{
+	enum command command = command_of(request->path);
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(overview->fleet, &i));)
+		if (is_before(station, only) &&
+			(command == COMMAND_PAUSE || command == COMMAND_RESUME))
+			steer(station, request);
+	return steer(only, request);
 }
 
 static struct text name_in(const char *path)
@@ -83,7 +102,7 @@ void control_answer_steer(const struct overview *overview, const struct http_req
 			return;
 		}
 	}
-	refusal = only ? steer(only, request) : steer_all(overview, request);
+	refusal = only ? steer_only(overview, only, request) : steer_all(overview, request);
 	if (refusal)
 		control_refuse(request, 409, refusal, NULL);
 	else

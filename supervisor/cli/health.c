@@ -64,7 +64,9 @@ static void add_pool(const struct station *station, const char *prefix, struct b
 {
 	struct pool_facts facts = station_facts(station);
 
-	if (facts.standing == POOL_IS_PAUSED)
+	if (station_is_draining(station))
+		add(out, prefix, "not configured any more: it finishes what it has in hand");
+	else if (facts.standing == POOL_IS_PAUSED)
 		add(out, prefix, "paused by an operator");
 	else if (facts.ready == 0)
 		add_no_worker(station, &facts, prefix, out);
@@ -74,7 +76,7 @@ static void add_pool(const struct station *station, const char *prefix, struct b
 
 void health_append_pool_reasons(const struct station *station, struct buf *out)
 {
-	if (!feed_facts(station_feed(station)).is_up)
+	if (!feed_facts(station_feed(station)).is_up && !station_is_draining(station))
 		add(out, "", "no connection to the broker");
 	add_pool(station, "", out);
 }

@@ -133,22 +133,45 @@ static int say_failure(const struct exchange *x, CURLcode code)
 	return EX_UNAVAILABLE;
 }
 
-/* {"error": "..."}, in one line. */
+/* Of a configuration, as check-config has them. */
+static void say_problems(const json_t *problems)
+{
+	const json_t *problem;
+	size_t i;
+
+	json_array_foreach(problems, i, problem)
+		fprintf(stderr, "%s\n", json_string_value(problem));
+}
+
+static int exit_code_of(long status)
+{
+	switch (status) {
+	case 404:
+		return EX_DATAERR;
+	case 409:
+		return EX_TEMPFAIL;
+	case 422:
+		return EX_CONFIG;
+	default:
+		return EX_UNAVAILABLE;
+	}
+}
+
+/* {"error": "..."}, in one line; above it those of "problems", where there are any. */
 static int say_refusal(const struct exchange *x, long status)
 {
 	json_t *answer = json_loadb(
 		buf_text(x->out).ptr ? buf_text(x->out).ptr : "", buf_len(x->out), 0, NULL);
 	const char *what = json_string_value(json_object_get(answer, "error"));
 
+	say_problems(json_object_get(answer, "problems"));
 	if (what)
 		fprintf(stderr, "wpool %s: %s\n", x->q->command, what);
 	else
 		fprintf(stderr, "wpool %s: the supervisor answers with status %ld\n", x->q->command,
 			status);
 	json_decref(answer);
-	if (status == 404)
-		return EX_DATAERR;
-	return status == 409 ? EX_TEMPFAIL : EX_UNAVAILABLE;
+	return exit_code_of(status);
 }
 
 /* The first socket where somebody listens is asked. */

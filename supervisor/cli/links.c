@@ -189,6 +189,8 @@ struct link_facts links_consume_facts(const struct links *links)
 
 	for (size_t i = 0; (station = fleet_next(links->fleet, &i));) {
 		struct link_facts one = feed_facts(station_feed(station));
+		if (station_is_leaving(station))
+			continue;
 		all.reconnects += one.reconnects;
 		if (*one.failure && (!*all.failure || (all.is_up && !one.is_up)))
 			all.failure = one.failure;

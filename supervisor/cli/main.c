@@ -21,6 +21,7 @@
 	X("restart", steer_main, "replace workers by new ones, one by one")                        \
 	X("scale", steer_main, "more workers, or fewer")                                           \
 	X("stop", stop_main, "finish what is in hand, and leave")                                  \
+	X("reload", reload_main, "read the configuration again, while work goes on")               \
 	X("publish", publish_main, "send messages to a queue and wait for their confirms")         \
 	X("request", request_main, "send one message and print the reply")                         \
 	X("dead-letters", dead_letters_main, "list, show, replay or drop what was given up")       \

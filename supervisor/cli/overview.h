@@ -34,6 +34,7 @@ struct overview {
 	 * has begun already perhaps, or one at once. */
 	void (*stop)(void *ctx, bool at_once);
 	void *ctx;
+	struct reload *reload; /* reload.h */
 };
 
 #endif

@@ -91,17 +91,6 @@ static int read_options(int argc, char **argv, struct config_flags *flags)
 	return -1;
 }
 
-static void set_up_log(const struct config *config)
-{
-	enum log_format format = isatty(STDERR_FILENO) ? LOG_TEXT : LOG_JSON;
-
-	if (config->log_format == CONFIG_LOG_TEXT)
-		format = LOG_TEXT;
-	else if (config->log_format == CONFIG_LOG_JSON)
-		format = LOG_JSON;
-	log_setup(STDERR_FILENO, config->log_level, format, console_has_colour());
-}
-
 int serve_main(int argc, char **argv)
 {
 	struct config_flags flags = {0};
@@ -116,10 +105,10 @@ int serve_main(int argc, char **argv)
 	if (rc != RC_OK) {
 		exit_code = console_problems(COMMAND, flags.file, rc, buf_text(&problems));
 	} else {
-		set_up_log(config);
+		console_set_up_log(config);
 		programs_append_doubts(config, &problems);
 		console_warn(buf_text(&problems));
-		exit_code = supervisor_run(config);
+		exit_code = supervisor_run(config, &flags);
 		config_free(config);
 	}
 	buf_release(&problems);

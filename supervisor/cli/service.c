@@ -154,6 +154,19 @@ void service_turn(struct service *service)
 	notify_flush(&service->notify);
 }
 
+/* One that is not ready yet has nothing to come back to. */
+void service_reloading(struct service *service)
+{
+	if (service->is_ready)
+		notify_reloading(&service->notify);
+}
+
+void service_reloaded(struct service *service)
+{
+	if (service->is_ready)
+		notify_ready(&service->notify);
+}
+
 void service_stopping(struct service *service, mtime span)
 {
 	if (!notify_is_heard(&service->notify))

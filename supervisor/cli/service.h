@@ -21,6 +21,9 @@ void service_open(struct service *, struct ev_loop *);
 void service_start(struct service *, const struct overview *);
 /* The end of a turn of the loop. */
 void service_turn(struct service *);
+/* A configuration is read again, and that is over, however it ended. */
+void service_reloading(struct service *);
+void service_reloaded(struct service *);
 /* The phase has changed: it stops, and until it has closed its connections this passes at most. */
 void service_stopping(struct service *, mtime span);
 void service_close(struct service *);

@@ -8,9 +8,11 @@
 #define SIGNALS_MAX 7
 
 enum signal_use {
-	SIGNAL_DRAINS, /* TERM, INT, HUP; the second one forces */
+	SIGNAL_DRAINS, /* TERM, INT; the second one forces */
 	SIGNAL_FORCES, /* QUIT */
-	SIGNAL_STEERS, /* TSTP: pause, CONT: go on, USR1: the state of all pools into the log */
+	/* TSTP: pause, CONT: go on, HUP: the configuration, again, USR1: the state of all pools
+	 * into the log */
+	SIGNAL_STEERS,
 };
 
 struct signals {

@@ -1,30 +1,9 @@
-#include "cli/station.h"
+#include "cli/station_state.h"
 
-#include "cli/station_config.h"
 #include "io/clock.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-
-struct station {
-	uint16_t place;
-	uint32_t serial;
-	bool is_leaving;
-	struct config_pool config; /* owned */
-	struct pool_config pool_config;
-	struct crew_config crew_config;
-	struct consumer_config consumer_config;
-	struct publisher_config publisher_config;
-	struct notes notes;
-	struct report report;
-	struct pool *pool;
-	struct crew *crew;
-	struct consumer *consumer;
-	struct publisher *publisher;
-	struct feed *feed;   /* NULL before station_connect */
-	const char *refusal; /* of the latest command, or NULL */
-	mtime turned_at;     /* the latest turn's end */
-};
 
 /* ---------- the pool's effects ---------- */
 
@@ -257,17 +236,6 @@ const char *station_scale_as_configured(struct station *station, mtime now)
 
 	return station_scale(
 		station, (uint32_t)config->workers, (uint32_t)config->workers_most, now);
-}
-
-void station_leave(struct station *station, mtime now)
-{
-	station->is_leaving = true;
-	station_command(station, COMMAND_DRAIN, 0, now);
-}
-
-bool station_is_leaving(const struct station *station)
-{
-	return station->is_leaving;
 }
 
 void station_turn(struct station *station, mtime now, uint64_t wall_s)

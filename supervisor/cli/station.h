@@ -24,9 +24,21 @@ void station_free(struct station *);
 uint16_t station_place(const struct station *);
 uint32_t station_serial(const struct station *);
 const struct config_pool *station_config(const struct station *);
+/* What of other can be taken over while work goes on holds from now on, and the pool is told what
+ * follows from that: a number of workers, a restart. other is left with what was before. */
+void station_change(struct station *, struct config_pool *other, mtime now);
+/* It comes in place of another one: what operators asked of that holds for it, too (a pause; a
+ * number of workers, unless another one is configured now). */
+void station_follow(struct station *, const struct station *before, mtime now);
+/* Another one is the pool of its name now; it works on until it is told to leave. */
+void station_supersede(struct station *);
 /* It is not wanted any more: it drains, for as long as that takes, and is to be freed then. */
 void station_leave(struct station *, mtime now);
+/* Either of both; and the second. */
 bool station_is_leaving(const struct station *);
+bool station_is_draining(const struct station *);
+/* Of one that drains: nothing is left of it, here and at the broker. Asked in each turn. */
+bool station_has_left(struct station *);
 
 /* Starts to connect to the broker; once. shared: see feed_new. */
 bool station_connect(

@@ -35,8 +35,22 @@ static void watch_guard(struct station_tools *tools)
 		log_warn("out of memory: if somebody kills the guard process, nobody will notice");
 }
 
-bool station_tools_open(struct station_tools *tools, bool for_others)
+static bool has_other_users(const struct config *config)
 {
+	for (size_t i = 0; i < config->pool_count; i++)
+		if (config->pools[i].rights.is_other)
+			return true;
+	return false;
+}
+
+bool station_tools_lack(const struct station_tools *tools, const struct config *config)
+{
+	return !tools->is_for_others && has_other_users(config);
+}
+
+bool station_tools_open(struct station_tools *tools, const struct config *config)
+{
+	tools->is_for_others = has_other_users(config);
 	signal(SIGPIPE, SIG_IGN);
 	memory_prepare();
 	if (descriptors_prepare(&tools->descriptors) != RC_OK) {
@@ -44,7 +58,7 @@ bool station_tools_open(struct station_tools *tools, bool for_others)
 			strerror(errno));
 		return false;
 	}
-	if (rundir_new(for_others, &tools->rundir) != RC_OK) {
+	if (rundir_new(tools->is_for_others, &tools->rundir) != RC_OK) {
 		log_error("cannot make a private directory for the workers' pipes: %s (set TMPDIR "
 			  "to a directory that can be written)",
 			strerror(errno));

@@ -3,6 +3,8 @@
 #ifndef CLI_STATION_TOOLS_H
 #define CLI_STATION_TOOLS_H
 
+#include "config/config.h"
+
 #include <stdbool.h>
 #include <sys/resource.h>
 
@@ -14,11 +16,14 @@ struct station_tools {
 	struct rundir *rundir;
 	struct strays *strays;
 	struct rlimit descriptors; /* what a worker may have */
+	bool is_for_others;        /* some workers may be other users */
 };
 
-/* for_others: some workers are other users. Of this process there is one, and it starts another,
- * the guard. False: it was said why; to be closed in any case. */
-bool station_tools_open(struct station_tools *, bool for_others);
+/* For the pools of this configuration. Of this process there is one, and it starts another, the
+ * guard. False: it was said why; to be closed in any case. */
+bool station_tools_open(struct station_tools *, const struct config *);
+/* The pools of this other one need what was not opened. */
+bool station_tools_lack(const struct station_tools *, const struct config *);
 void station_tools_close(struct station_tools *);
 
 #endif

@@ -4,6 +4,7 @@
 #include "cli/supervisor.h"
 
 #include "cli/control.h"
+#include "cli/reload.h"
 #include "cli/service.h"
 #include "cli/signals.h"
 #include "cli/standing.h"
@@ -29,6 +30,7 @@ struct supervisor {
 	enum phase phase;
 	struct pulse pulse;
 	struct overview overview;
+	struct reload reload;
 	struct control *control; /* owned; NULL: nobody can look */
 	struct service service;
 	struct ev_prepare turn_end;
@@ -112,11 +114,21 @@ static void say_standing(const struct supervisor *supervisor)
 		standing_say(station, clock_now());
 }
 
+static void read_again(struct supervisor *supervisor, const char *why)
+{
+	json_t *answer;
+
+	reload_run(&supervisor->reload, why, false, &answer);
+	json_decref(answer);
+}
+
 /* SIGCONT comes as well when somebody has stopped this process and lets it go on. */
 static void steer(struct supervisor *supervisor, int number)
 {
 	if (number == SIGUSR1)
 		say_standing(supervisor);
+	else if (number == SIGHUP)
+		read_again(supervisor, strsignal(number));
 	else if (supervisor->phase == SERVING)
 		command_all(supervisor, number == SIGTSTP ? COMMAND_PAUSE : COMMAND_RESUME);
 }
@@ -190,6 +202,8 @@ static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int ev
 	(void)events;
 	for (size_t i = 0; (station = fleet_next(&supervisor->fleet, &i));)
 		station_turn(station, now, wall_s);
+	if (supervisor->phase == SERVING)
+		reload_sweep(&supervisor->reload);
 	leave_when_quiet(supervisor);
 	links_flush(&supervisor->links);
 	service_turn(&supervisor->service);
@@ -204,14 +218,6 @@ static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events
 }
 
 /* ---------- life ---------- */
-
-static bool has_other_users(const struct config *config)
-{
-	for (size_t i = 0; i < config->pool_count; i++)
-		if (config->pools[i].rights.is_other)
-			return true;
-	return false;
-}
 
 static void start_watchers(struct supervisor *supervisor)
 {
@@ -261,7 +267,8 @@ static void open_to_view(struct supervisor *supervisor)
 		.started = clock_now(),
 		.started_wall_s = clock_wall_s(),
 		.stop = on_stop,
-		.ctx = supervisor};
+		.ctx = supervisor,
+		.reload = &supervisor->reload};
 	supervisor->control = control_new(supervisor->tools.loop, &supervisor->overview);
 	service_start(&supervisor->service, &supervisor->overview);
 }
@@ -302,12 +309,24 @@ static void say_goodbye(const struct supervisor *supervisor, bool is_settled)
 			"stopped before everything was settled; the broker delivers the rest again");
 }
 
-int supervisor_run(struct config *config)
+static struct reload reload_of(struct supervisor *supervisor, const struct config_flags *flags)
+{
+	return (struct reload){.flags = flags,
+		.config = supervisor->config,
+		.fleet = &supervisor->fleet,
+		.links = &supervisor->links,
+		.tools = &supervisor->tools,
+		.phase = &supervisor->phase,
+		.service = &supervisor->service};
+}
+
+int supervisor_run(struct config *config, const struct config_flags *flags)
 {
 	struct supervisor supervisor = {.config = config};
 	int exit_code = EX_SOFTWARE;
 
-	if (!station_tools_open(&supervisor.tools, has_other_users(config)))
+	supervisor.reload = reload_of(&supervisor, flags);
+	if (!station_tools_open(&supervisor.tools, config))
 		goto out;
 	service_open(&supervisor.service, supervisor.tools.loop);
 	if (!open_stations(&supervisor)) {

@@ -5,8 +5,9 @@
 
 #include "config/config.h"
 
-/* Runs until drained or forced. config is borrowed, its pools move in. Returns an exit code of
+/* Runs until drained or forced. config and flags, which it was
+ * made of, are borrowed; its pools move in. Returns an exit code of
  * sysexits (0 drained, 75 forced before drained, 70 internal: it could not start, and said why). */
-int supervisor_run(struct config *config);
+int supervisor_run(struct config *config, const struct config_flags *flags);
 
 #endif

@@ -25,6 +25,12 @@ static const char introduction[] =
 	"  that may be unset or empty; `$$` is a dollar. They are replaced after the YAML was "
 	"read, so that\n"
 	"  a password may hold any character.\n"
+	"- `wpool reload` (or `SIGHUP`) reads all this again. A setting that has changed then "
+	"*holds*; or it needs\n"
+	"  *other workers*, replaced one by one, or *another pool*, beside the old one, which works "
+	"on until\n"
+	"  the new one does and then finishes what it has in hand; or it *needs a restart* of wpool "
+	"itself.\n"
 	"- Durations carry a unit: `us`, `ms`, `s`, `min` (or `m`), `h`, `d`. So do sizes: `B`, "
 	"`kB`, `MB`,\n"
 	"  `GB`, `KiB`, `MiB`, `GiB`. Both may have a fraction: `1.5s`.\n"
@@ -107,12 +113,24 @@ static void append_takes(struct buf *out, const struct setting *setting)
 	buf_release(&needed);
 }
 
+static const char *on_reload(enum setting_scope scope, enum setting_reload reload)
+{
+	static const char *const words[] = {
+		[RELOAD_ANEW] = "another pool",
+		[RELOAD_ROLLS] = "other workers",
+		[RELOAD_LIVE] = "holds",
+	};
+
+	return scope == SETTING_ROOT && reload == RELOAD_ANEW ? "needs a restart" : words[reload];
+}
+
 static void append_table(struct buf *out, enum setting_scope scope)
 {
 	size_t count;
 	const struct setting *settings = settings_of(scope, &count);
-	buf_append_text(out, TEXT("| key | takes | default | variable, flag | meaning |\n"
-				  "|---|---|---|---|---|\n"));
+	buf_append_text(
+		out, TEXT("| key | takes | default | variable, flag | on reload | meaning |\n"
+			  "|---|---|---|---|---|---|\n"));
 	for (size_t i = 0; i < count; i++) {
 		buf_printf(out, "| `%s` | ", settings[i].key);
 		append_takes(out, &settings[i]);
@@ -120,7 +138,8 @@ static void append_table(struct buf *out, enum setting_scope scope)
 		append_default(out, &settings[i]);
 		buf_append_text(out, TEXT(" | "));
 		append_names(out, &settings[i]);
-		buf_printf(out, " | %s |\n", settings[i].help);
+		buf_printf(out, " | %s | %s |\n", on_reload(scope, settings[i].reload),
+			settings[i].help);
 	}
 }
 

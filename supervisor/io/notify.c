@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define AGAIN MTIME_SECOND
@@ -20,7 +21,7 @@
 #define BEAT_LEAST    (10 * MTIME_MS)
 #define REPAIRED_MOST (16 * 1024)
 
-enum { READY = 1, STATUS = 2, STOPPING = 4, BEAT = 8 };
+enum { READY = 1, STATUS = 2, STOPPING = 4, BEAT = 8, RELOADING = 16 };
 
 /* ---------- what is said ---------- */
 
@@ -38,10 +39,22 @@ static size_t add(char *message, size_t size, size_t len, const char *format, ..
 	return len;
 }
 
+/* The manager's clock, whatever ours leaves out. */
+static int64_t monotonic_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * MTIME_SECOND + now.tv_nsec / 1000;
+}
+
 static size_t compose(const struct notify *notify, char *message, size_t size)
 {
 	size_t len = 0;
 
+	if (notify->unsaid & RELOADING)
+		len = add(message, size, len, "RELOADING=1\nMONOTONIC_USEC=%" PRId64 "\n",
+			monotonic_us());
 	if (notify->unsaid & READY)
 		len = add(message, size, len, "READY=1\n");
 	if (notify->unsaid & STOPPING)
@@ -199,6 +212,16 @@ void notify_close(struct notify *notify)
 void notify_ready(struct notify *notify)
 {
 	notify->unsaid |= READY;
+}
+
+/* Behind what waits to be said it would be older than it says. */
+void notify_reloading(struct notify *notify)
+{
+	if (!notify_is_heard(notify) || ev_is_active(&notify->again))
+		return;
+	notify->unsaid |= RELOADING;
+	say(notify);
+	notify->unsaid &= ~(unsigned)RELOADING;
 }
 
 void notify_stopping(struct notify *notify, mtime span)

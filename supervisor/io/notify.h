@@ -35,6 +35,9 @@ void notify_open(struct notify *, struct ev_loop *);
 bool notify_is_heard(const struct notify *);
 /* Serving has begun. */
 void notify_ready(struct notify *);
+/* The configuration is read again: said at once, or not at all where it is not taken. Serving goes
+ * on: notify_ready follows. */
+void notify_reloading(struct notify *);
 /* How it stands, in a line; only news is sent. What is too long is cut, what is no text repaired.
  */
 void notify_status(struct notify *, struct text words);

@@ -191,6 +191,11 @@ static char *write_configuration(const char *pools)
 	return path;
 }
 
+void site_write_pools(const char *pools)
+{
+	free(write_configuration(pools));
+}
+
 struct proc *site_serve_program(
 	const char *program, const char *const environment[], const char *pools)
 {

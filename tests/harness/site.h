@@ -50,6 +50,8 @@ pid_t site_worker_pid(void);
 struct proc *site_serve_pool(const char *settings, const char *worker);
 /* The same with these pools: the lines of the configuration's list. */
 struct proc *site_serve_pools(const char *pools);
+/* The file of these holds these pools from now on. */
+void site_write_pools(const char *pools);
 /* The same of another built program ("wpool-crash"), with more of an environment (NULL-terminated,
  * or NULL). */
 struct proc *site_serve_program(

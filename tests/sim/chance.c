@@ -5,6 +5,7 @@
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
+#include "sim/reload.h"
 #include "sim/supervisor.h"
 
 #define PAUSE_MOST_S (35 * 60) /* longer than the broker's ack timeout */
@@ -19,8 +20,11 @@ static struct supervisor *any_supervisor(struct world *world)
 static struct station *any_station(struct world *world, struct supervisor *supervisor)
 {
 	uint32_t count = supervisor->station_count;
+	uint32_t place = count > 1 ? random_below(&world->random, count) : 0;
 
-	return &supervisor->stations[count > 1 ? random_below(&world->random, count) : 0];
+	while (supervisor->stations[place].presence == STATION_ABSENT)
+		place = (place + 1) % count; /* one is always there */
+	return &supervisor->stations[place];
 }
 
 static struct client_link *any_link(struct world *world, struct supervisor *supervisor)
@@ -158,9 +162,12 @@ static __attribute__((noinline)) void any_trouble(struct world *world)
 
 static void start(struct world *world, struct supervisor *supervisor)
 {
-	if (random_chance(&world->random, 300))
-		for (uint16_t i = 0; i < supervisor->station_count; i++)
-			station_resize(&supervisor->stations[i]);
+	if (random_chance(&world->random, 300)) {
+		EACH_STATION(supervisor, station)
+		{
+			station_resize(station);
+		}
+	}
 	supervisor_start(supervisor);
 }
 
@@ -240,6 +247,8 @@ void chance_round(struct world *world)
 		any_trouble(world);
 	else if (what < 998)
 		operate(world);
-	else
+	else if (what < 999)
 		steer_any(world);
+	else
+		reload_any(world);
 }

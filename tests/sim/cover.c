@@ -57,7 +57,7 @@ static const char *const effect_names[EFFECT_COUNT] = {"send", "send-too-large",
 	"ack", "ack-multiple", "reject-dead-letter", "reject-unstarted", "publish", "consume",
 	"rest", "close", "spawn", "quit", "term", "kill", "interrupt", "room", "room-none"};
 static const char *const commands[ROW_COUNT] = {"drain", "force", "pause", "resume", "scale-up",
-	"scale-down", "scale-nowhere", "scale-range", "restart"};
+	"scale-down", "scale-nowhere", "scale-range", "restart", "configure"};
 static const char *const situations[SITUATION_COUNT] = {
 	"is-plain", "is-paused", "rolls", "shrinks", "stops"};
 static const char *const connections[] = {"consume", "publish"};

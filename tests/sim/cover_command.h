@@ -9,6 +9,7 @@ enum cover_command {
 	ROW_SCALE_NOWHERE, /* as many as there are, or a number that is refused */
 	ROW_SCALE_RANGE,   /* as many as are needed */
 	ROW_RESTART,
+	ROW_CONFIGURE,
 	ROW_COUNT
 };
 enum cover_situation {

@@ -255,6 +255,8 @@ static unsigned command_row(const struct pool *pool, const struct event *event)
 
 	if (event->command.what == COMMAND_RESTART)
 		return ROW_RESTART;
+	if (event->command.what == COMMAND_CONFIGURE)
+		return ROW_CONFIGURE;
 	if (event->command.what != COMMAND_SCALE)
 		return event->command.what;
 	if (most)

@@ -18,16 +18,21 @@ static void on_opened(struct client_link *link)
 		consumer_up(link->station->consumer, link->connection, now);
 		return;
 	}
-	for (uint16_t i = 0; i < supervisor->station_count; i++)
-		publisher_up(supervisor->stations[i].publisher, link->connection, now);
+	EACH_STATION(supervisor, station)
+	{
+		publisher_up(station->publisher, link->connection, now);
+	}
 }
 
 /* On a connection that publishes. */
 static struct station *station_of(const struct client_link *link, uint16_t channel)
 {
-	sim_require(
-		channel >= 1 && channel <= link->supervisor->station_count, "a channel of nobody");
-	return &link->supervisor->stations[channel - 1];
+	struct station *station = &link->supervisor->stations[channel - 1];
+
+	sim_require(channel >= 1 && channel <= link->supervisor->station_count &&
+			    station->presence != STATION_ABSENT,
+		"a channel of nobody");
+	return station;
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
@@ -133,11 +138,20 @@ static void tell_down(struct client_link *link, bool by_error)
 		consumer_down(link->station->consumer, now);
 		return;
 	}
-	for (uint16_t i = 0; i < supervisor->station_count; i++)
-		publishing += publisher_is_publishing(supervisor->stations[i].publisher);
+	EACH_STATION(supervisor, station)
+	{
+		publishing += publisher_is_publishing(station->publisher);
+	}
 	loss = publisher_loss(by_error, publishing);
-	for (uint16_t i = 0; i < supervisor->station_count; i++)
-		publisher_down(supervisor->stations[i].publisher, loss, now);
+	EACH_STATION(supervisor, station)
+	{
+		publisher_down(station->publisher, loss, now);
+	}
+}
+
+static bool is_of_one_that_closes(const struct client_link *link)
+{
+	return link->station && link->station->presence == STATION_CLOSES;
 }
 
 void link_cut(struct client_link *link, bool by_error)
@@ -158,7 +172,7 @@ void link_cut(struct client_link *link, bool by_error)
 	link->up = false;
 	link->close_code = 0;
 	link->retry_at = MTIME_NEVER;
-	if (link->supervisor->state != SUPERVISOR_LEAVES)
+	if (link->supervisor->state != SUPERVISOR_LEAVES && !is_of_one_that_closes(link))
 		link->retry_at = world->now + (mtime)random_below(&world->random, 3000) * MTIME_MS;
 	world->moved = true;
 }

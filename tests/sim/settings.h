@@ -34,7 +34,8 @@
 	X(TROUBLE_TEMPERS, "tempers")           /* tasks that do not simply get done */            \
 	X(TROUBLE_HEADERS, "headers")           /* messages that bring headers of ours */          \
 	X(TROUBLE_RELEASE, "release")           /* the broker is a 4.0 */                          \
-	X(TROUBLE_STEER, "steer")               /* pools are paused, scaled, restarted */
+	X(TROUBLE_STEER, "steer")               /* pools are paused, scaled, restarted */          \
+	X(TROUBLE_RELOAD, "reload")             /* and added, removed, changed */
 
 enum trouble {
 #define X(trouble, name) trouble,

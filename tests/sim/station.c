@@ -8,6 +8,7 @@
 /* An audit walks all there is: a pool that has gone wrong stays so for more turns than this. A
  * replay looks at each. */
 #define TURNS_PER_AUDIT 4
+#define MEMORY_ENOUGH   1000000
 
 /* What lasts is told at full volume once, until it is over. */
 static void check_volume(struct station *station, enum log_level level, const char *words)
@@ -63,6 +64,20 @@ void station_resize(struct station *station)
 	station->config.prefetch = random_chance(random, 300) ? (uint16_t)prefetch : 0;
 }
 
+void station_reshape(struct station *station)
+{
+	struct random *random = &station->world->random;
+	struct pool_config *config = &station->config;
+
+	config->soft_limit = random_chance(random, 700) ? 4 * MTIME_SECOND : MTIME_NEVER;
+	config->hard_limit = random_chance(random, 700) ? 20 * MTIME_SECOND : 30 * MTIME_SECOND;
+	config->pipe_wait = random_chance(random, 500) ? 5 * MTIME_MS : 2 * MTIME_SECOND;
+	config->memory = random_chance(random, 300) ? 1 + random_below(random, 200) : MEMORY_ENOUGH;
+	station->was_narrow |= config->memory < MEMORY_ENOUGH;
+	config->outbox_limit = random_chance(random, 300) ? 2000 : 1000000;
+	station_resize(station);
+}
+
 void station_choose(struct station *station, const struct settle_policy *policy)
 {
 	struct random *random = &station->world->random;
@@ -71,16 +86,11 @@ void station_choose(struct station *station, const struct settle_policy *policy)
 	station->config = (struct pool_config){
 		.name = "sim",
 		.interrupt = random_chance(random, 300),
-		.soft_limit = random_chance(random, 700) ? 4 * MTIME_SECOND : MTIME_NEVER,
 		.boot_limit = 10 * MTIME_SECOND,
-		.hard_limit = 20 * MTIME_SECOND,
-		.pipe_wait = random_chance(random, 500) ? 5 * MTIME_MS : 2 * MTIME_SECOND,
 		.grace = 5 * MTIME_SECOND,
-		.memory = random_chance(random, 300) ? 1 + random_below(random, 200) : 1000000,
-		.outbox_limit = random_chance(random, 300) ? 2000 : 1000000,
 		.policy = *policy,
 	};
-	station_resize(station);
+	station_reshape(station);
 	station->consumer_config = (struct consumer_config){.channel = station->channel,
 		.queue = TEXT(WORLD_QUEUE),
 		.declare = random_below(random, 3),
@@ -96,6 +106,13 @@ void station_choose(struct station *station, const struct settle_policy *policy)
 		.seed = (uint32_t)random_next(random)};
 }
 
+/* A window that was narrowed, or begun anew, may leave as much again in hand, but does not add up.
+ */
+static uint32_t hand_limit(const struct station *station)
+{
+	return station->config.prefetch ? 2u * station->config.prefetch + 8 : UINT32_MAX;
+}
+
 void station_start(struct station *station)
 {
 	struct world *world = station->world;
@@ -107,6 +124,9 @@ void station_start(struct station *station)
 	consumer_attach(station->consumer, station->pool);
 	publisher_attach(station->publisher, station->pool);
 	station->warning[0] = 0;
+	station->is_broken = false;
+	station->was_narrow = station->config.memory < MEMORY_ENOUGH;
+	station->hand_most = hand_limit(station);
 	station->turned_at = world->now;
 	station->steering = (struct steering){.wanted = station->config.workers,
 		.fewest = station->config.workers,
@@ -116,15 +136,15 @@ void station_start(struct station *station)
 	workers_start(&station->workers, station);
 }
 
-/* A window that was narrowed, or begun anew, may leave as much again in hand, but does not add up.
- */
-static void check_hand(const struct station *station)
+/* What was asked for by another prefetch may come for a while, and stays until it is done. */
+static void check_hand(struct station *station)
 {
-	uint32_t prefetch = station->config.prefetch;
 	uint32_t in_hand = station->pool->source.open;
 
-	sim_require(!prefetch || in_hand <= 2 * prefetch + 8, "%u in hand at prefetch %u", in_hand,
-		prefetch);
+	if (station->hand_most < hand_limit(station))
+		station->hand_most = hand_limit(station);
+	sim_require(in_hand <= station->hand_most, "%u in hand at prefetch %u", in_hand,
+		station->config.prefetch);
 }
 
 /* Order and all as in serve. */

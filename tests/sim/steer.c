@@ -4,10 +4,6 @@
 #include "sim/fail.h"
 #include "sim/supervisor.h"
 
-#define EACH_STATION(supervisor, station)                                                          \
-	for (struct station *station = (supervisor)->stations;                                     \
-		station < (supervisor)->stations + (supervisor)->station_count; station++)
-
 /* ---------- what is expected ---------- */
 
 static bool is_on_its_way_out(const struct slot *slot)
@@ -132,6 +128,12 @@ void steer_told(struct station *station, const struct notice *notice)
 
 /* ---------- commands ---------- */
 
+static bool is_configured(const struct station *station)
+{
+	return station->supervisor->state == SUPERVISOR_SERVES &&
+	       station->presence == STATION_THERE;
+}
+
 static uint32_t within(uint32_t number, uint32_t least, uint32_t most)
 {
 	return number < least ? least : number > most ? most : number;
@@ -148,11 +150,12 @@ static void note_bounds(struct steering *steering, uint32_t least, uint32_t most
 static void tell(struct station *station, enum command what, uint32_t number, uint32_t most)
 {
 	static const char *const names[] = {
-		"drain", "force", "pause", "resume", "scale", "restart"};
-	struct event event = {
-		.kind = COMMAND, .command = {.what = what, .number = number, .most = most}};
+		"drain", "force", "pause", "resume", "scale", "restart", "configure"};
+	struct event event = {.kind = COMMAND,
+		.command = {
+			.what = what, .number = number, .most = most, .config = &station->config}};
 	struct steering *steering = &station->steering;
-	bool serves = station->supervisor->state == SUPERVISOR_SERVES;
+	bool serves = is_configured(station);
 
 	sim_trace("supervisor %u, pool %u: command %s %u..%u", station->supervisor->number,
 		station->channel, names[what], number, most);
@@ -169,6 +172,11 @@ static void tell(struct station *station, enum command what, uint32_t number, ui
 	steering->leaving = leaving_of(station->pool);
 	station->supervisor->stirred = true;
 	station->world->moved = true;
+}
+
+void steer_tell(struct station *station, enum command what)
+{
+	tell(station, what, 0, 0);
 }
 
 static uint32_t most_workers(const struct world *world)
@@ -220,7 +228,8 @@ void steer_any(struct world *world)
 	struct station *station =
 		&supervisor->stations[random_below(&world->random, supervisor->station_count)];
 
-	if ((supervisor->state == SUPERVISOR_SERVES || supervisor->state == SUPERVISOR_STOPS) &&
+	if (station->presence != STATION_ABSENT &&
+		(supervisor->state == SUPERVISOR_SERVES || supervisor->state == SUPERVISOR_STOPS) &&
 		world_wants(world, TROUBLE_STEER, 1000))
 		tell_any(world, station);
 }
@@ -229,7 +238,7 @@ void steer_resume(struct supervisor *supervisor)
 {
 	EACH_STATION(supervisor, station)
 	{
-		if (station->steering.is_paused && supervisor->state == SUPERVISOR_SERVES)
+		if (station->steering.is_paused && is_configured(station))
 			tell(station, COMMAND_RESUME, 0, 0);
 	}
 }
@@ -249,6 +258,8 @@ bool steer_is_done(const struct supervisor *supervisor)
 		return true;
 	EACH_STATION((struct supervisor *)supervisor, station)
 	{
+		if (!is_configured(station))
+			continue;
 		if (!is_steered(station))
 			return false;
 		sim_require(strength_of(station) == station->steering.wanted,
@@ -268,6 +279,8 @@ void steer_in_order(struct supervisor *supervisor)
 	{
 		uint32_t what = random_below(random, 16);
 
+		if (!is_configured(station))
+			continue;
 		if (what & 1)
 			tell_scale(
 				station, 1 + random_below(random, most_workers(supervisor->world)));

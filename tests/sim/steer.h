@@ -4,6 +4,7 @@
 #ifndef SIM_STEER_H
 #define SIM_STEER_H
 
+#include "core/event.h"
 #include "core/notice.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,8 @@ struct steering {
 	uint32_t lives[SLOTS_MAX]; /* that were there when the restart began; 0: none */
 };
 
+/* It is told, and held to what follows at once. */
+void steer_tell(struct station *, enum command);
 /* A pool that serves is told something by chance. */
 void steer_any(struct world *);
 /* It is told to each of its pools that it goes on; there is work to be done. */

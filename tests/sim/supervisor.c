@@ -3,27 +3,38 @@
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
-
-#define EACH_STATION(supervisor, station)                                                          \
-	for (struct station *station = (supervisor)->stations;                                     \
-		station < (supervisor)->stations + (supervisor)->station_count; station++)
+#include "sim/reload.h"
 
 void supervisor_choose(struct supervisor *supervisor, const struct settle_policy *policy)
 {
 	struct world *world = supervisor->world;
-	uint32_t count = 1 + random_below(&world->random, STATIONS_MAX);
+	uint32_t count = 1 + random_below(&world->random, STATIONS_AT_FIRST);
 
 	supervisor->state = SUPERVISOR_DEAD;
 	if (count > world->settings->stations)
 		count = world->settings->stations;
 	supervisor->station_count = (uint16_t)count;
-	EACH_STATION(supervisor, station)
-	{
+	for (uint16_t i = 0; i < STATIONS_MAX; i++) {
+		struct station *station = &supervisor->stations[i];
+
 		memset(station, 0, offsetof(struct station, workers));
 		station->world = world;
 		station->supervisor = supervisor;
-		station->channel = (uint16_t)(station - supervisor->stations + 1);
+		station->channel = (uint16_t)(i + 1);
+		if (i >= count)
+			continue;
+		station->presence = STATION_THERE;
 		station_choose(station, policy);
+	}
+}
+
+/* From its configuration, as the last reload left it. */
+static void forget_those_that_left(struct supervisor *supervisor)
+{
+	EACH_STATION(supervisor, station)
+	{
+		if (station->presence != STATION_THERE)
+			station->presence = STATION_ABSENT;
 	}
 }
 
@@ -31,14 +42,16 @@ void supervisor_start(struct supervisor *supervisor)
 {
 	cover_mark(COVER_OPERATOR, OPERATOR_START, supervisor->state);
 	sim_trace("supervisor %u starts", supervisor->number);
-	EACH_STATION(supervisor, station)
-	{
-		station_start(station);
-	}
+	forget_those_that_left(supervisor);
 	link_init(&supervisor->links[0], supervisor, NULL);
-	EACH_STATION(supervisor, station)
-	{
+	for (uint16_t i = 0; i < STATIONS_MAX; i++) {
+		struct station *station = &supervisor->stations[i];
+
 		link_init(station_link(station), supervisor, station);
+		if (station->presence == STATION_ABSENT)
+			station_link(station)->retry_at = MTIME_NEVER;
+		else
+			station_start(station);
 	}
 	supervisor->state = SUPERVISOR_SERVES;
 	supervisor->frozen = 0;
@@ -125,6 +138,8 @@ void supervisor_turn(struct supervisor *supervisor)
 	{
 		station_turn(station);
 	}
+	if (supervisor->state == SUPERVISOR_SERVES)
+		reload_sweep(supervisor);
 	if (supervisor->state == SUPERVISOR_STOPS && is_quiet(supervisor))
 		leave(supervisor);
 	if (supervisor->state == SUPERVISOR_LEAVES && is_disconnected(supervisor)) {

@@ -142,6 +142,10 @@ static void work(struct station *station, uint16_t slot)
 
 static void boot(struct station *station, uint16_t slot)
 {
+	if (station->workers.worker[slot].comes_to_nothing) {
+		worker_tell_gone(station, slot, EXIT_STATUS, 1);
+		return;
+	}
 	if (world_wants(station->world, TROUBLE_EXITS, 30)) {
 		worker_tell_broken(station, slot);
 		return;

@@ -73,7 +73,9 @@ enum send_result workers_send(
 		.id = account_id(delivery->body), .slice = delivery->slice, .attempt = attempt};
 
 	sim_require(worker->phase == WORKER_RUNNING && !worker->quit, "a task for a worker not up");
-	sim_require(worker->count < POOL_PIPELINE_MAX, "a pipe over its depth");
+	sim_require(worker->count < (station->config.pipeline ? station->config.pipeline
+							      : POOL_PIPELINE_MAX),
+		"a pipe over its depth");
 	workers->restless |= 1u << slot;
 	if (world_wants(station->world, TROUBLE_MEMORY, 5))
 		return SEND_NO_MEMORY;
@@ -103,6 +105,7 @@ static void spawn(struct station *station, struct worker *worker, uint32_t life)
 	worker->stubborn = random_chance(&station->world->random, 100) &&
 			   settings_has(station->world->settings, TROUBLE_STUBBORN);
 	cover_mark(COVER_TROUBLE, TROUBLE_STUBBORN, !worker->stubborn);
+	worker->comes_to_nothing = station->is_broken;
 }
 
 static void interrupt(struct station *station, struct worker *worker)

@@ -26,6 +26,7 @@ struct worker {
 	bool broken;           /* it broke the protocol: says nothing more */
 	bool full;             /* its pipe takes nothing more for now */
 	bool stubborn;         /* heeds neither quit nor term */
+	bool comes_to_nothing; /* it never comes up */
 	mtime since;           /* its head is at work; good when it has one */
 	uint32_t count;
 	struct worker_task tasks[POOL_PIPELINE_MAX]; /* the oldest first; good up to count */

@@ -2,24 +2,19 @@
 
 #include "sim/arrival.h"
 #include "sim/chance.h"
+#include "sim/choose.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
+#include "sim/reload.h"
 #include "sim/supervisor.h"
 
 #include <stdlib.h>
 
-#define ROUNDS_MAX     200000 /* a calm world that has not ended by then never will */
-#define ACK_TIMEOUT    (30 * MTIME_MINUTE)
-#define DELIVERY_LIMIT 20
-#define COMMANDS_LIMIT 32
-#define MESSAGES_MIN   20
-#define HEADERS_MAX    256
-#define RELEASE_4_0    333 /* so many worlds in a thousand have it */
-
-#define EACH_SUPERVISOR(world, supervisor)                                                         \
-	for (struct supervisor *supervisor = (world)->supervisors;                                 \
-		supervisor < (world)->supervisors + (world)->supervisor_count; supervisor++)
+#define ROUNDS_MAX   200000 /* a calm world that has not ended by then never will */
+#define MESSAGES_MIN 20
+#define HEADERS_MAX  256
+#define RELEASE_4_0  333 /* so many worlds in a thousand have it */
 
 bool world_may(const struct world *world, enum trouble trouble)
 {
@@ -76,8 +71,10 @@ static void calm_supervisor(struct supervisor *supervisor)
 		link_tick(link);
 		link_move(link);
 	}
-	for (uint16_t i = 0; i < supervisor->station_count; i++)
-		calm_workers(&supervisor->stations[i]);
+	EACH_STATION(supervisor, station)
+	{
+		calm_workers(station);
+	}
 	if (world->moved || supervisor->stirred || supervisor_deadline(supervisor) <= world->now) {
 		supervisor_turn(supervisor);
 		world->moved = true; /* it may have something to send, before time jumps */
@@ -115,8 +112,10 @@ static void calm_down(struct world *world)
 	EACH_SUPERVISOR(world, supervisor)
 	{
 		supervisor->stirred = true; /* its turn is still to come */
-		for (uint16_t i = 0; i < supervisor->station_count; i++)
-			workers_stir(&supervisor->stations[i].workers);
+		EACH_STATION(supervisor, station)
+		{
+			workers_stir(&station->workers);
+		}
 	}
 }
 
@@ -137,10 +136,18 @@ static bool is_settled(struct world *world)
 	{
 		if (supervisor_is_alive(supervisor) && !supervisor_is_idle(supervisor))
 			return false;
-		if (!steer_is_done(supervisor))
+		if (!steer_is_done(supervisor) || !reload_is_done(supervisor))
 			return false;
 	}
 	return broker_count(world->broker, WORLD_QUEUE) + broker_waiting(world->broker) == 0;
+}
+
+static void mend_all(struct world *world)
+{
+	EACH_SUPERVISOR(world, supervisor)
+	{
+		reload_mend(supervisor);
+	}
 }
 
 static void settle_everything(struct world *world)
@@ -152,14 +159,15 @@ static void settle_everything(struct world *world)
 	{
 		steer_resume(supervisor);
 	}
-	broker_set_ack_timeout(
-		world->broker, world->ack_timeout == MTIME_NEVER ? MTIME_NEVER : ACK_TIMEOUT);
+	broker_set_ack_timeout(world->broker,
+		world->ack_timeout == MTIME_NEVER ? MTIME_NEVER : CHOOSE_ACK_TIMEOUT);
 	while (!is_settled(world)) {
 		if (++rounds > ROUNDS_MAX)
 			sim_fail("%zu messages are still in the queue of a calm world, %zu wait",
 				broker_count(world->broker, WORLD_QUEUE),
 				broker_waiting(world->broker));
 		start_all(world);
+		mend_all(world);
 		calm_round(world);
 	}
 	start_all(world);
@@ -211,7 +219,7 @@ static bool is_steered(struct world *world)
 {
 	EACH_SUPERVISOR(world, supervisor)
 	{
-		if (!steer_is_done(supervisor))
+		if (!steer_is_done(supervisor) || !reload_is_done(supervisor))
 			return false;
 	}
 	return true;
@@ -229,10 +237,13 @@ static void steer_all(struct world *world)
 		if (supervisor->state == SUPERVISOR_SERVES)
 			world->account.stops |= 1u << supervisor->number;
 		steer_in_order(supervisor);
+		if (settings_has(world->settings, TROUBLE_RELOAD))
+			reload_in_order(supervisor);
 	}
 	while (!is_steered(world)) {
 		if (++rounds > ROUNDS_MAX)
 			sim_fail("the workers that are wanted do not come");
+		mend_all(world);
 		calm_round(world);
 	}
 	world->account.stops = 0;
@@ -241,69 +252,6 @@ static void steer_all(struct world *world)
 }
 
 /* ---------- a run ---------- */
-
-/* All of them work on one queue, so that the account need not ask who did what. */
-static void choose_retries(struct random *random, struct settle_policy *policy)
-{
-	static const mtime delays[] = {
-		250 * MTIME_MS, MTIME_SECOND, 10 * MTIME_SECOND, MTIME_MINUTE};
-
-	policy->retried = SETTLE_RETRIED_ALL;
-	if (random_chance(random, 300))
-		policy->retried &= (uint32_t)random_next(random);
-	policy->delay_count = (uint8_t)random_below(random, 4);
-	for (uint8_t i = 0; i < policy->delay_count; i++)
-		policy->delays[i] = delays[random_below(random, 4)];
-}
-
-static uint16_t choose_supervisors(struct world *world)
-{
-	uint32_t chance = random_below(&world->random, 100);
-	uint32_t count = chance < 50 ? 1 : chance < 85 ? 2 : SUPERVISORS_MAX;
-
-	return (uint16_t)(count < world->settings->supervisors ? count
-							       : world->settings->supervisors);
-}
-
-static void choose_stations(struct world *world)
-{
-	struct random *random = &world->random;
-	struct settle_policy policy = {
-		.attempts = (uint16_t)(1 + random_below(random, 4)),
-		.dead_letter_by_broker = random_chance(random, 200),
-		.unroutable = random_below(random, 3),
-		.slices = random_chance(random, 300) ? 1 + random_below(random, 3) : 100,
-		.queue = TEXT(WORLD_QUEUE),
-	};
-
-	choose_retries(random, &policy);
-	world->supervisor_count = choose_supervisors(world);
-	EACH_SUPERVISOR(world, supervisor)
-	{
-		supervisor->world = world;
-		supervisor->number = (uint8_t)(supervisor - world->supervisors + 1);
-		supervisor_choose(supervisor, &policy);
-	}
-	world->attempts = policy.attempts;
-	world->account.drops_unroutable = policy.unroutable == UNROUTABLE_DROP;
-}
-
-/* As RabbitMQ has them, as somebody lowered them, or none. */
-static void choose_limits(struct world *world)
-{
-	struct random *random = &world->random;
-	uint32_t chance = random_below(random, 100);
-	mtime lowered = (5 + random_below(random, 56)) * MTIME_SECOND;
-
-	world->ack_timeout = chance < 50 ? ACK_TIMEOUT : chance < 80 ? lowered : MTIME_NEVER;
-	if (!settings_has(world->settings, TROUBLE_TIMEOUT))
-		world->ack_timeout = MTIME_NEVER;
-	broker_set_ack_timeout(world->broker, world->ack_timeout);
-	broker_log_late(
-		world->broker, chance % 2 ? COMMANDS_LIMIT : 1 + lowered / MTIME_SECOND % 3);
-	if (random_chance(random, 300) && settings_has(world->settings, TROUBLE_LIMIT))
-		broker_set_delivery_limit(world->broker, WORLD_QUEUE, DELIVERY_LIMIT);
-}
 
 static struct world *world_make(void)
 {
@@ -394,6 +342,6 @@ void world_run(uint64_t seed, const struct settings *settings)
 	live(world);
 	settle_everything(world);
 	stop_at_rest(world);
-	account_close(&world->account, world->attempts);
+	account_close(&world->account, world->policy.attempts);
 	broker_free(world->broker);
 }

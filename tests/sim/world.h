@@ -3,40 +3,17 @@
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
-#include "broker/consumer.h"
-#include "broker/publisher.h"
 #include "sim/account.h"
 #include "sim/settings.h"
-#include "sim/steer.h"
-#include "sim/workers.h"
+#include "sim/station.h"
 
-#define SUPERVISORS_MAX  3
-#define STATIONS_MAX     2 /* of one supervisor */
-#define WORLD_QUEUE      "work"
-#define WORLD_REPLIES    "replies"
-#define WORLD_DEAD       "work.dead"
-#define WORLD_BODY_LIMIT 64
-
-/* A pool with all that it acts through; those of a supervisor share the connection that publishes,
- * and all of them the queue, so that the account need not ask who did what. */
-struct station {
-	struct world *world;
-	struct supervisor *supervisor;
-	uint16_t channel;
-	struct notes notes;
-	char warning[256]; /* the last one of its channels */
-	struct pool_config config;
-	struct consumer_config consumer_config;
-	struct publisher_config publisher_config;
-	struct pool *pool;
-	struct consumer *consumer;
-	struct publisher *publisher;
-	mtime turned_at; /* the turn before this one */
-	bool stirred;    /* something happened since the last turn */
-	uint32_t stirs;  /* turns in which something had */
-	struct steering steering;
-	struct workers workers;
-};
+#define SUPERVISORS_MAX   3
+#define STATIONS_AT_FIRST 2 /* of one supervisor */
+#define STATIONS_MAX      4 /* and what reloads make of them */
+#define WORLD_QUEUE       "work"
+#define WORLD_REPLIES     "replies"
+#define WORLD_DEAD        "work.dead"
+#define WORLD_BODY_LIMIT  64
 
 struct client_link {
 	struct world *world;
@@ -64,8 +41,14 @@ struct supervisor {
 	bool stirred;                               /* something happened since its last turn */
 	struct client_link links[1 + STATIONS_MAX]; /* the publishing one, then each station's */
 	struct station stations[STATIONS_MAX];
-	uint16_t station_count;
+	uint16_t station_count; /* places in use */
 };
+
+/* Those that are there in whatever way. */
+#define EACH_STATION(supervisor, station)                                                          \
+	for (struct station *station = (supervisor)->stations;                                     \
+		station < (supervisor)->stations + (supervisor)->station_count; station++)         \
+		if (station->presence != STATION_ABSENT)
 
 struct world {
 	uint64_t seed;
@@ -79,12 +62,16 @@ struct world {
 	struct connection_params params;
 	struct supervisor supervisors[SUPERVISORS_MAX];
 	uint16_t supervisor_count;
-	uint32_t attempts;              /* of the pools' policy */
+	struct settle_policy policy;    /* of all pools */
 	mtime ack_timeout;              /* of the broker, where it is not calm */
 	bool queue_vanishes;            /* in this run the queue that is consumed may be deleted */
 	bool moved;                     /* something happened in this round */
 	struct buf headers, properties; /* of the message that is made; used again by the next */
 };
+
+#define EACH_SUPERVISOR(world, supervisor)                                                         \
+	for (struct supervisor *supervisor = (world)->supervisors;                                 \
+		supervisor < (world)->supervisors + (world)->supervisor_count; supervisor++)
 
 /* What pools act through; their io is the station. */
 extern const struct effects sim_effects;
@@ -100,18 +87,6 @@ static inline bool world_wants(struct world *world, enum trouble trouble, uint32
 void world_set_time(struct world *, mtime now);
 /* The earliest of all deadlines, MTIME_NEVER: there is none. */
 mtime world_deadline(struct world *);
-
-/* station.c. Its world, supervisor and channel are set; chooses all else. */
-void station_choose(struct station *, const struct settle_policy *);
-/* Its size, chosen anew: an operator starts it with another one. */
-void station_resize(struct station *);
-void station_start(struct station *);
-void station_turn(struct station *);
-/* It holds no task, and nothing of it is unconfirmed. */
-bool station_is_idle(const struct station *);
-mtime station_deadline(const struct station *);
-/* As a kill -9 would: nothing more is said. */
-void station_end(struct station *);
 
 /* Runs one seed to its end; sim_fail ends the process if an invariant breaks. */
 void world_run(uint64_t seed, const struct settings *);

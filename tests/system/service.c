@@ -91,6 +91,40 @@ static struct proc *serve_one(const struct manager *manager, const char *beats)
 static const char watchdog[] = "WATCHDOG_USEC=200000";
 static const char serving[] = "STATUS=serving: 1 pool, 2 of 2 workers ready";
 
+static int64_t monotonic_us(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
+}
+
+/* RELOADING and its time first, READY after it, however it ends. */
+static void reload(struct manager *manager, struct proc *serve)
+{
+	int64_t before = monotonic_us();
+	proc_signal(serve, SIGHUP);
+	expect(manager, "RELOADING=1");
+	const char *told = strstr(manager->message, "MONOTONIC_USEC=");
+	ck_assert_msg(told != NULL, "%s", manager->message);
+	long long at = atoll(told + strlen("MONOTONIC_USEC="));
+	ck_assert(before <= at && at <= monotonic_us());
+	ck_assert(!has_line(manager, "READY=1"));
+	expect(manager, "READY=1");
+}
+
+START_TEST(it_hears_of_a_reload)
+{
+	struct manager manager = manager_open("manager");
+	struct proc *serve = serve_one(&manager, NULL);
+	expect(&manager, "READY=1");
+	reload(&manager, serve);
+	site_write_pools("- wrong\n");
+	reload(&manager, serve);
+	proc_expect(serve, "Hangup: the configuration is wrong");
+	site_stop(serve);
+}
+END_TEST
+
 START_TEST(it_is_ready_when_all_is)
 {
 	struct manager manager = manager_open("manager");
@@ -216,7 +250,7 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("service", {it_is_ready_when_all_is, 1},
+	return SYSTEM_RUN("service", {it_is_ready_when_all_is, 1}, {it_hears_of_a_reload, 1},
 		{a_broker_that_is_down_is_no_failed_start, 1}, {the_status_says_why_not, 1},
 		{a_stop_tells_what_is_in_hand, 1}, {a_loop_that_does_not_turn_is_noticed, 1},
 		{workers_are_not_told_of_it, 1});

@@ -33,14 +33,6 @@ bool channel_is_open(const struct connection *connection, uint16_t channel)
 	return true;
 }
 
-static bool is_closed; /* by both sides */
-
-bool channel_is_closed(const struct connection *connection, uint16_t channel)
-{
-	(void)connection, (void)channel;
-	return is_closed;
-}
-
 void channel_qos(struct connection *connection, uint16_t channel, uint16_t prefetch)
 {
 	(void)connection, (void)channel, (void)prefetch;
@@ -171,30 +163,6 @@ START_TEST(rejections_arrive_before_the_close)
 }
 END_TEST
 
-/* Another one may have the channel's number then, and not before. */
-START_TEST(it_has_ended_when_its_channel_has)
-{
-	is_closed = false;
-	leave();
-	ck_assert(!consumer_has_ended(consumer));
-	is_closed = true;
-	happens(AMQP_CHANNEL_CLOSE_OK, TEXT_NONE);
-	ck_assert(consumer_has_ended(consumer));
-}
-END_TEST
-
-START_TEST(it_has_ended_without_a_connection)
-{
-	is_closed = false;
-	consumer_down(consumer, 0);
-	ck_assert(!consumer_has_ended(consumer)); /* it is to consume, again */
-	wish(SOURCE_CLOSE);
-	ck_assert(consumer_has_ended(consumer));
-	consumer_up(consumer, (struct connection *)said, 0);
-	ck_assert_str_eq(said, "oc");
-}
-END_TEST
-
 /* What is told then narrows what is consumed next: the pool knows what is in hand. */
 START_TEST(a_cancel_by_the_broker_is_told_before_the_next_look)
 {
@@ -235,8 +203,6 @@ static Suite *suite(void)
 	tcase_add_test(leaves, what_was_never_begun_may_go_back_with_the_channel);
 	tcase_add_test(leaves, acks_arrive_before_the_close);
 	tcase_add_test(leaves, rejections_arrive_before_the_close);
-	tcase_add_test(leaves, it_has_ended_when_its_channel_has);
-	tcase_add_test(leaves, it_has_ended_without_a_connection);
 	TCase *stays = tcase_create("stay");
 	tcase_add_checked_fixture(stays, set_up, tear_down);
 	tcase_add_test(stays, a_cancel_by_the_broker_is_told_before_the_next_look);
