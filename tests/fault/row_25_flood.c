@@ -1,0 +1,197 @@
+/* Metrics and the page are asked for ten thousand times a second, by connections that are opened
+ * faster than they can be answered: tasks are done at the rate at which they are without. Windows
+ * with the flood and without it come in turn, under the same load, in one life. */
+#include "fault/account.h"
+#include "fault/fault.h"
+#include "fault/watch.h"
+
+#include "harness/http.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOAD       600 /* in the queue, about */
+#define PROGRESS   150
+#define TASK_MS    2
+#define WINDOW_MS  3000
+#define A_TICK     10 /* questions a millisecond */
+#define IN_THE_AIR 1000
+#define PAIRS_MOST 100
+
+static const char *const delays[] = {"100ms", NULL};
+
+/* Of all floods; shared with their processes. */
+static struct count {
+	volatile long asked, answered;
+} * flood_count;
+
+/* ---------- the flood ---------- */
+
+/* What has come by now, if anything has; and the connection ends. */
+static void look(int fd)
+{
+	char head[64];
+	if (fd < 0)
+		return;
+	flood_count->answered += recv(fd, head, sizeof head, MSG_DONTWAIT) > 0;
+	close(fd);
+}
+
+/* Never waits: where there is no place the question is lost, and was asked all the same. */
+static int ask(const struct sockaddr_in *address, const char *path)
+{
+	char request[64];
+	int len = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	flood_count->asked++;
+	connect(fd, (const struct sockaddr *)address, sizeof *address);
+	if (send(fd, request, (size_t)len, MSG_NOSIGNAL) == len)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+_Noreturn static void ask_for_ever(int port)
+{
+	static int air[IN_THE_AIR];
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	const struct timespec tick = {.tv_nsec = 1000000};
+	int64_t begun = deadline_now_ms();
+	long sent = 0;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	memset(air, -1, sizeof air);
+	for (;; nanosleep(&tick, NULL)) {
+		long due = A_TICK * (long)(deadline_now_ms() - begun);
+		for (; sent < due; sent++) {
+			look(air[sent % IN_THE_AIR]);
+			air[sent % IN_THE_AIR] = ask(&address, sent % 2 ? "/" : "/metrics");
+		}
+	}
+}
+
+static pid_t begin_flood(int port)
+{
+	pid_t pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		ask_for_ever(port);
+	return pid;
+}
+
+static void end_flood(pid_t pid)
+{
+	int status;
+	ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+}
+
+/* ---------- the load ---------- */
+
+static struct proc *serve(int *ret_port)
+{
+	static const char *const environment[] = {"WPOOL_HTTP_LISTEN=127.0.0.1:0", NULL};
+	struct proc *proc = site_serve_program("wpool", environment,
+		scratch_text("- {queue: %s, command: [\"%s\"], workers: 8, prefetch: 300}\n",
+			site.queue, site_built("workers/echo")));
+	proc_expect(proc, "(port ");
+	char *said = proc_stderr(proc);
+	*ret_port = atoi(strstr(said, "(port ") + strlen("(port "));
+	free(said);
+	client_expect_consumers(site.client, site.queue, 1);
+	return proc;
+}
+
+/* Tasks a second. */
+static double flow(struct account *account)
+{
+	int64_t begun = deadline_now_ms(), end = deadline_in(WINDOW_MS);
+	long before = account_witnessed(account);
+	while (deadline_left(end) > 0) {
+		account_fill(account, LOAD, "d", TASK_MS);
+		account_await_progress(account, PROGRESS);
+	}
+	return 1000 * (double)(account_witnessed(account) - before) /
+	       (double)(deadline_now_ms() - begun);
+}
+
+/* ---------- the comparison ---------- */
+
+struct comparison {
+	double ratios[PAIRS_MOST], plain;
+	size_t count;
+	double flood_s;
+};
+
+static void compare(struct comparison *all, struct account *account, int port)
+{
+	double without = flow(account);
+	pid_t flood = begin_flood(port);
+	int64_t begun = deadline_now_ms();
+	double with = flow(account);
+	end_flood(flood);
+	all->flood_s += (double)(deadline_now_ms() - begun) / 1000;
+	all->plain += without;
+	all->ratios[all->count++] = with / without;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+	return (left > right) - (left < right);
+}
+
+static void note(struct comparison *all, struct tally *tally)
+{
+	double *ratios = all->ratios;
+	qsort(ratios, all->count, sizeof *ratios, compare_numbers);
+	snprintf(tally->note, sizeof tally->note,
+		"%.2f (%.2f to %.2f) of the %.0f tasks a second without it, in windows of %d s; %.0f "
+		"questions a second, %.0f of them answered within 0.1 s",
+		ratios[all->count / 2], ratios[0], ratios[all->count - 1],
+		all->plain / (double)all->count, WINDOW_MS / 1000,
+		(double)flood_count->asked / all->flood_s,
+		(double)flood_count->answered / all->flood_s);
+}
+
+static void run(struct tally *tally)
+{
+	struct account *account = account_new(delays);
+	struct comparison all = {0};
+	int port;
+	flood_count = mmap(NULL, sizeof *flood_count, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(flood_count, MAP_FAILED);
+	struct proc *proc = serve(&port);
+	tally->unit = "floods";
+	flow(account); /* until it is warm */
+	while (all.count < PAIRS_MOST && fault_next(tally))
+		compare(&all, account, port);
+	account_await_settled(account);
+	ck_assert_int_gt(flood_count->answered, 0);
+	site_stop(proc);
+	watch_note_turns(proc, tally);
+	ck_assert_int_eq(account_close(account, tally), 0);
+	note(&all, tally);
+	account_free(account);
+}
+
+int main(void)
+{
+	return fault_main(&(struct fault){.row = 25,
+		.name = "asked 10,000 times a second",
+		.few = 2,
+		.full = 15,
+		.run = run});
+}
