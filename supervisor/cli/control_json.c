@@ -73,3 +73,10 @@ json_t *control_json_lines(struct buf *lines)
 	buf_release(lines);
 	return array;
 }
+
+json_t *control_json_link(struct link_facts facts)
+{
+	return json_pack("{s:b, s:I, s:s?}", "up", facts.is_up, "reconnects",
+		(json_int_t)facts.reconnects, "last_failure",
+		*facts.failure ? facts.failure : NULL);
+}

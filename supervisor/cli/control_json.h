@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/mtime.h"
+#include "cli/feed.h"
 
 #include <jansson.h>
 
@@ -21,6 +22,8 @@ json_t *control_json_span(mtime);
 /* From now until then, or since: 0 at the least; null for MTIME_NEVER. */
 json_t *control_json_until(mtime then);
 json_t *control_json_since(mtime then);
+/* A connection to the broker: up, reconnects, last_failure. */
+json_t *control_json_link(struct link_facts);
 /* The lines of a buf, which is released, as an array. */
 json_t *control_json_lines(struct buf *);
 

@@ -132,10 +132,11 @@ static json_t *pool_of(const struct overview *overview, const struct station *st
 
 	(void)overview;
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"name", config->name, "queue", config->queue, "program", config->command[0],
 		"state", pool_standing_words(facts.standing), "consuming",
-		station_is_consuming(station), "ready", health_is_pool_ready(station), "reasons",
+		station_is_consuming(station), "ready", health_is_pool_ready(station), "connection",
+		control_json_link(feed_facts(station_feed(station))), "reasons",
 		reasons_of(station), "warnings", warnings_of(station), "workers",
 		workers_of(station, &facts), "last_death", last_death_of(report), "tasks",
 		tasks_of(station, &facts), "last_delivery_age_s",

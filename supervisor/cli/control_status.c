@@ -38,17 +38,11 @@ static json_t *warnings_of(const struct overview *overview)
 	return control_json_lines(&warnings);
 }
 
-static json_t *connection(struct link_facts facts)
-{
-	return json_pack("{s:b, s:I, s:s?}", "up", facts.is_up, "reconnects",
-		(json_int_t)facts.reconnects, "last_failure",
-		*facts.failure ? facts.failure : NULL);
-}
-
 static json_t *connections(const struct links *links)
 {
-	return json_pack("{s:o, s:o, s:b}", "consume", connection(links_consume_facts(links)),
-		"publish", connection(links_publish_facts(links)), "publishes_blocked",
+	return json_pack("{s:o, s:o, s:b}", "consume",
+		control_json_link(links_consume_facts(links)), "publish",
+		control_json_link(links_publish_facts(links)), "publishes_blocked",
 		links->is_blocked);
 }
 
