@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-#define GRID_COLUMNS_MAX 13
+#define GRID_COLUMNS_MAX 16
 /* Characters of a cell, whatever the line may hold: a foreign message can say anything, and one of
  * them should not pad the rows of all. */
 #define GRID_CELL_MAX  256

@@ -35,6 +35,8 @@ static const struct grid_column columns[] = {
 	{.title = "LAST CAME", .is_right = true, .is_whole = true},
 };
 
+_Static_assert(sizeof columns / sizeof *columns <= GRID_COLUMNS_MAX, "fits");
+
 struct text pools_state(const json_t *pool)
 {
 	struct text state = figure_text(pool, "state");
