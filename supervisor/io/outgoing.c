@@ -56,7 +56,11 @@ static int add_part(struct iovec ret[OUTGOING_PARTS], int count, struct text byt
 int outgoing_parts(const struct outgoing *out, struct iovec ret[OUTGOING_PARTS])
 {
 	struct text bytes = buf_text(&out->bytes);
-	int count = add_part(ret, 0, text_of(bytes.ptr, out->before));
+	int count;
+
+	if (bytes.len == 0) /* behind a body there is always more */
+		return 0;
+	count = add_part(ret, 0, text_of(bytes.ptr, out->before));
 
 	count = add_part(ret, count, out->body);
 	return add_part(ret, count, text_of(bytes.ptr + out->before, bytes.len - out->before));
