@@ -16,7 +16,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wol
 CFLAGS   ?= -O2 -g
 SANITIZE ?=
 ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(SANITIZE) -fno-common -D_GNU_SOURCE \
-	-DWPOOL_VERSION='"$(VERSION)"' -Isupervisor -Iworker-sdk -MMD -MP
+	-DWPOOL_VERSION='"$(VERSION)"' -Isupervisor -Iworker-sdk -I$(BUILD)/made -MMD -MP
 ALL_LDFLAGS = $(LDFLAGS) $(SANITIZE)
 
 # One short line for each file, unless make is silent.
@@ -94,6 +94,15 @@ $(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
 $(BUILD)/wpool: $(BUILD)/supervisor/cli/main.o $(foreach l,$(below_cli),$(library_$(l)))
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $^ $(libs_cli)
+
+# The page at /, whose parts become one document.
+page_parts := $(wildcard supervisor/cli/page/*)
+$(BUILD)/supervisor/cli/control_page.o: $(BUILD)/made/cli/page.inc
+$(BUILD)/made/cli/page.inc: tools/page $(page_parts)
+	@mkdir -p $(@D)
+	@$(say) "page  $@"
+	@tools/page supervisor/cli/page >$@.part
+	@mv $@.part $@
 
 # Unit tests: tests/unit/<layer>_<what>.c is one program.
 unit_sources := $(wildcard tests/unit/*_*.c)

@@ -91,7 +91,7 @@ static void serve_remote(struct control *control)
 	http_listen(control->http, control->remote.fd);
 	if (port && strcmp(port, ":0") == 0) /* the kernel chose it */
 		snprintf(chosen, sizeof chosen, " (port %u)", listener_port(&control->remote));
-	log_info("metrics and health: %s%s", address, chosen);
+	log_info("page, metrics and health: %s%s", address, chosen);
 }
 
 static void open_remote(struct control *control)
@@ -107,8 +107,8 @@ static void open_remote(struct control *control)
 		return;
 	}
 	control->wants_remote = rc == RC_REFUSED;
-	log_warn("cannot listen at %s: %s; serving without metrics over TCP%s", address,
-		rc == RC_REFUSED ? "it is in use" : strerror(errno),
+	log_warn("cannot listen at %s: %s; serving without the page and metrics over TCP%s",
+		address, rc == RC_REFUSED ? "it is in use" : strerror(errno),
 		rc == RC_REFUSED ? " until it is free" : "");
 }
 

@@ -48,8 +48,11 @@ void control_list_answer_only(const struct overview *overview, const struct http
 		control_refuse(request, 503, "out of memory", NULL);
 		return;
 	}
-	*list = (struct control_list){
-		.overview = overview, .name = name, .append_next = append_next, .only = only};
+	*list = (struct control_list){.overview = overview,
+		.name = name,
+		.append_next = append_next,
+		.only = only,
+		.is_local = request->is_local};
 	http_answer_in_pieces(request, CONTROL_JSON_TYPE, &pieces, list);
 }
 

@@ -11,6 +11,7 @@ struct control_list {
 	const char *name; /* static */
 	bool (*append_next)(struct control_list *, struct buf *out);
 	uint32_t only; /* serial of a station; 0: all */
+	bool is_local; /* who asks may know of messages, too */
 	size_t place;  /* where it stands */
 	uint16_t slot;
 	bool has_begun, has_members, has_ended;

@@ -84,17 +84,33 @@ static json_t *done_of(const struct report *report, const struct pool_facts *fac
 		counted(report, NOTICE_WORKER_DIED));
 }
 
+/* Pairs, from the shortest: a bound, and how many lie up to it and above the one before. */
+static json_t *buckets_of(const struct histogram *histogram)
+{
+	json_t *buckets = json_array();
+
+	for (size_t i = 0; i <= HISTOGRAM_BOUND_COUNT; i++)
+		if (json_array_append_new(
+			    buckets, json_pack("[o, I]", control_json_span(histogram_bound(i)),
+					     (json_int_t)histogram->counts[i])) != 0) {
+			json_decref(buckets);
+			return NULL;
+		}
+	return buckets;
+}
+
 static json_t *times_of(const struct histogram *histogram)
 {
-	return json_pack("{s:I, s:o, s:o, s:o, s:o}", "count",
+	return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "count",
 		(json_int_t)histogram_count(histogram), "sum_s", control_json_span(histogram->sum),
 		"p50_s", control_json_span(histogram_quantile(histogram, 0.5)), "p95_s",
 		control_json_span(histogram_quantile(histogram, 0.95)), "p99_s",
-		control_json_span(histogram_quantile(histogram, 0.99)));
+		control_json_span(histogram_quantile(histogram, 0.99)), "buckets",
+		buckets_of(histogram));
 }
 
-/* Null: none died. */
-static json_t *last_death_of(const struct report *report)
+/* Null: none died. What it said may be of the message that it had: not for everybody. */
+static json_t *last_death_of(const struct control_list *list, const struct report *report)
 {
 	const struct report_death *death = &report->last_death;
 	char exit[REPORT_EXIT_ROOM];
@@ -103,7 +119,8 @@ static json_t *last_death_of(const struct report *report)
 		return json_null();
 	return json_pack("{s:s, s:o, s:o}", "exit", report_exit(&death->exit, exit, sizeof exit),
 		"age_s", control_json_since(death->at), "words",
-		*death->words ? control_json_text(text_from(death->words)) : json_null());
+		list->is_local && *death->words ? control_json_text(text_from(death->words))
+						: json_null());
 }
 
 static json_t *warnings_of(const struct station *station)
@@ -124,13 +141,12 @@ static json_t *reasons_of(const struct station *station)
 	return control_json_lines(&reasons);
 }
 
-static json_t *pool_of(const struct overview *overview, const struct station *station)
+static json_t *pool_of(const struct control_list *list, const struct station *station)
 {
 	const struct config_pool *config = station_config(station);
 	const struct report *report = station_report(station);
 	struct pool_facts facts = station_facts(station);
 
-	(void)overview;
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"name", config->name, "queue", config->queue, "program", config->command[0],
@@ -138,7 +154,7 @@ static json_t *pool_of(const struct overview *overview, const struct station *st
 		station_is_consuming(station), "ready", health_is_pool_ready(station), "connection",
 		control_json_link(feed_facts(station_feed(station))), "reasons",
 		reasons_of(station), "warnings", warnings_of(station), "workers",
-		workers_of(station, &facts), "last_death", last_death_of(report), "tasks",
+		workers_of(station, &facts), "last_death", last_death_of(list, report), "tasks",
 		tasks_of(station, &facts), "last_delivery_age_s",
 		control_json_since(facts.delivered_at), "totals", done_of(report, &facts),
 		"retried_by_reason", by_reason(report->retried), "given_up_by_reason",
@@ -154,7 +170,7 @@ static bool append_next(struct control_list *list, struct buf *out)
 		return false;
 	if (control_list_wants(list, station)) {
 		control_list_separate(list, out);
-		control_json_append(out, pool_of(list->overview, station));
+		control_json_append(out, pool_of(list, station));
 	}
 	return true;
 }

@@ -11,20 +11,21 @@
 
 #define BODY_LIMIT (1024 * 1024)
 
-/* Over TCP anybody on this machine may ask, or on others where so configured: only what tells
- * nothing but numbers and names of pools is answered there. */
+/* Over TCP anybody on this machine may ask, or on others where so configured: what is answered
+ * there changes nothing, and tells of pools, workers and the broker, but nothing of messages. */
 static const struct route {
 	const char *method, *path;
 	bool is_open; /* over TCP, too */
 	void (*answer)(const struct overview *, const struct http_request *);
 } routes[] = {
+	{"GET", "/", true, control_answer_page},
 	{"GET", "/livez", true, control_answer_live},
 	{"GET", "/readyz", true, control_answer_ready},
 	{"GET", "/healthz", true, control_answer_ready},
 	{"GET", "/metrics", true, control_answer_metrics},
-	{"GET", "/v1/status", false, control_answer_status},
-	{"GET", "/v1/pools", false, control_answer_pools},
-	{"GET", "/v1/workers", false, control_answer_workers},
+	{"GET", "/v1/status", true, control_answer_status},
+	{"GET", "/v1/pools", true, control_answer_pools},
+	{"GET", "/v1/workers", true, control_answer_workers},
 	{"POST", "/v1/stop", false, control_answer_stop},
 	{"POST", "/v1/reload", false, control_answer_reload},
 	{"POST", "/v1/pause", false, control_answer_steer},
@@ -62,6 +63,17 @@ void control_refuse(
 	buf_release(&body);
 }
 
+/* Through a tunnel to the socket a browser gets here, too, and any page in it may send a POST:
+ * those have an Origin. Our own page steers nothing, and other clients have none. */
+static void answer_by(const struct route *route, const struct overview *overview,
+	const struct http_request *request)
+{
+	if (strcmp(route->method, "POST") == 0 && http_header(request, "Origin"))
+		control_refuse(request, 403, "not for pages in a browser", NULL);
+	else
+		route->answer(overview, request);
+}
+
 void control_answer(const struct overview *overview, const struct http_request *request)
 {
 	const struct route *found = NULL;
@@ -78,7 +90,7 @@ void control_answer(const struct overview *overview, const struct http_request *
 			return;
 		}
 		if (is_method(found, request)) {
-			found->answer(overview, request);
+			answer_by(found, overview, request);
 			return;
 		}
 	}

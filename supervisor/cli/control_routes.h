@@ -10,6 +10,7 @@ void control_answer(const struct overview *, const struct http_request *);
 /* The answers, each in a file of its own. */
 void control_answer_live(const struct overview *, const struct http_request *);
 void control_answer_ready(const struct overview *, const struct http_request *);
+void control_answer_page(const struct overview *, const struct http_request *);
 void control_answer_metrics(const struct overview *, const struct http_request *);
 void control_answer_status(const struct overview *, const struct http_request *);
 void control_answer_pools(const struct overview *, const struct http_request *);

@@ -27,15 +27,17 @@ static const char *state_words(const struct slot_facts *slot)
 	__builtin_unreachable();
 }
 
-static json_t *task_of(const struct slot_facts *slot)
+/* Its name is the publisher's, and may be anything: not for everybody. */
+static json_t *task_of(const struct control_list *list, const struct slot_facts *slot)
 {
 	char room[DELIVERY_NAME_ROOM];
 
 	if (!slot->head)
 		return json_null();
 	return json_pack("{s:o, s:o, s:i}", "name",
-		control_json_text(delivery_name(slot->head, room)), "for_s",
-		control_json_span(clock_now() - slot->since), "attempt", slot->head->attempt + 1);
+		list->is_local ? control_json_text(delivery_name(slot->head, room)) : json_null(),
+		"for_s", control_json_span(clock_now() - slot->since), "attempt",
+		slot->head->attempt + 1);
 }
 
 static json_t *process_of(pid_t pid)
@@ -60,16 +62,16 @@ static json_t *last_exit_of(const struct slot_facts *slot)
 		control_json_since(slot->ended_at));
 }
 
-static json_t *worker_of(const struct station *station, uint16_t number)
+static json_t *worker_of(const struct control_list *list, const struct station *station)
 {
-	struct slot_facts slot = station_slot(station, number);
+	struct slot_facts slot = station_slot(station, list->slot);
 
 	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:o, s:o}", "pool",
-		station_config(station)->name, "slot", number, "state", state_words(&slot), "life",
-		(json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
+		station_config(station)->name, "slot", list->slot, "state", state_words(&slot),
+		"life", (json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
 		last_exit_of(&slot), "next_start_s", control_json_until(slot.next_start),
 		"tasks_in_pipe", slot.tasks, "tasks_answered", (json_int_t)slot.answers, "process",
-		process_of(station_slot_pid(station, number)), "task", task_of(&slot));
+		process_of(station_slot_pid(station, list->slot)), "task", task_of(list, &slot));
 }
 
 static bool is_past_pool(const struct control_list *list, const struct station *station)
@@ -97,7 +99,7 @@ static bool append_next(struct control_list *list, struct buf *out)
 	}
 	if (is_wanted(list, station)) {
 		control_list_separate(list, out);
-		control_json_append(out, worker_of(station, list->slot));
+		control_json_append(out, worker_of(list, station));
 	}
 	list->slot++;
 	return true;

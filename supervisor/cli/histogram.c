@@ -40,6 +40,11 @@ mtime histogram_quantile(const struct histogram *histogram, double part)
 	return histogram->counts[HISTOGRAM_BOUND_COUNT] ? low : MTIME_NEVER;
 }
 
+mtime histogram_bound(size_t i)
+{
+	return i < HISTOGRAM_BOUND_COUNT ? bounds[i] : MTIME_NEVER;
+}
+
 const char *histogram_bound_words(size_t i)
 {
 	static const char *const words[] = {

@@ -38,6 +38,8 @@ uint64_t histogram_count(const struct histogram *);
 /* part: from 0 to 1. Below what that part of all lies, as far as the buckets tell: evenly spread in
  * theirs, and of those above all bounds the highest bound. MTIME_NEVER: there are none. */
 mtime histogram_quantile(const struct histogram *, double part);
+/* Bound i; MTIME_NEVER: above the last one there is none. */
+mtime histogram_bound(size_t i);
 /* Of bound i, in seconds. */
 const char *histogram_bound_words(size_t i);
 

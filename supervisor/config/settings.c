@@ -91,7 +91,7 @@ static const struct setting root_settings[] = {
 		.most = 64,
 		.fallback = "off",
 		.variable = "WPOOL_HTTP_LISTEN",
-		.help = "Where metrics and health can be asked for over TCP: `127.0.0.1:9464`, "
+		.help = "Where the page, metrics and health can be asked for over TCP: `127.0.0.1:9464`, "
 			"`[::1]:9464`, or off."},
 };
 

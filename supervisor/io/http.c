@@ -226,6 +226,11 @@ const char *http_query(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+const char *http_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
 void http_queue(const struct http_request *request, unsigned status, const char *type,
 	const char *allow, struct MHD_Response *response)
 {
@@ -239,16 +244,34 @@ void http_queue(const struct http_request *request, unsigned status, const char 
 	MHD_destroy_response(response);
 }
 
-void http_answer(const struct http_request *request, unsigned status, const char *type,
-	struct text body, const char *allow)
+/* The library only reads the bytes; its signature is older than const. */
+static struct MHD_Response *response_of(struct text body, enum MHD_ResponseMemoryMode mode)
 {
 	static char nothing[1];
 	void *bytes = nothing;
 
-	if (body.len > 0) /* copied by the library; its signature is older than const */
+	if (body.len > 0)
 		memcpy(&bytes, &body.ptr, sizeof bytes);
-	http_queue(request, status, type, allow,
-		MHD_create_response_from_buffer(body.len, bytes, MHD_RESPMEM_MUST_COPY));
+	return MHD_create_response_from_buffer(body.len, bytes, mode);
+}
+
+void http_answer(const struct http_request *request, unsigned status, const char *type,
+	struct text body, const char *allow)
+{
+	http_queue(request, status, type, allow, response_of(body, MHD_RESPMEM_MUST_COPY));
+}
+
+void http_answer_page(
+	const struct http_request *request, const char *type, struct text body, const char *policy)
+{
+	struct MHD_Response *response = response_of(body, MHD_RESPMEM_PERSISTENT);
+
+	if (response) {
+		MHD_add_response_header(response, "Content-Security-Policy", policy);
+		MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+		MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	}
+	http_queue(request, MHD_HTTP_OK, type, NULL, response);
 }
 
 /* ---------- life ---------- */

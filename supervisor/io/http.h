@@ -59,9 +59,15 @@ void http_listen(struct http *, int fd);
 
 /* The query's value of that name; NULL: it has none. */
 const char *http_query(const struct http_request *, const char *name);
+/* The value of that header; NULL: the request has none. */
+const char *http_header(const struct http_request *, const char *name);
 /* allow: of 405, the methods; else NULL. type is static. Copies. */
 void http_answer(const struct http_request *, unsigned status, const char *type, struct text body,
 	const char *allow);
+/* Status 200; body is static and not copied. policy: what a browser may do with it
+ * (Content-Security-Policy); it is told to keep to itself whence it comes, too. */
+void http_answer_page(
+	const struct http_request *, const char *type, struct text body, const char *policy);
 /* Status 200; ctx moves in. */
 void http_answer_in_pieces(
 	const struct http_request *, const char *type, const struct http_pieces *, void *ctx);

@@ -255,7 +255,7 @@ START_TEST(nor_does_it_where_nothing_works)
 }
 END_TEST
 
-START_TEST(over_tcp_there_are_metrics_and_health_only)
+START_TEST(over_tcp_it_can_be_seen_and_not_steered)
 {
 	static const char *const environment[] = {"WPOOL_HTTP_LISTEN=127.0.0.1:0", NULL};
 	struct proc *serve = site_serve_program("wpool", environment,
@@ -268,9 +268,15 @@ START_TEST(over_tcp_there_are_metrics_and_health_only)
 	exposition_check(http_get(where, "/metrics", 200));
 	http_get(where, "/livez", 200);
 	http_get(where, "/readyz", 200);
-	http_get(where, "/v1/status", 403);
-	http_get(where, "/v1/pools", 403);
-	http_get(where, "/v1/workers", 403);
+	json_decref(control_parse(http_get(where, "/v1/status", 200)));
+	json_decref(control_parse(http_get(where, "/v1/pools", 200)));
+	site_worker_pid();
+	control_post_slow("whose it is");
+	control_expect_words(control_get("/v1/workers", 200), "\"whose it is\"");
+	json_t *answer = control_parse(http_get(where, "/v1/workers", 200));
+	const json_t *task = json_object_get(control_member(answer, "workers", 0), "task");
+	ck_assert(json_is_null(json_object_get(task, "name")));
+	ck_assert_int_eq(json_integer_value(json_object_get(task, "attempt")), 1);
 	http_get(where, "/v1/nothing", 404);
 	ck_assert_int_eq(http_ask(where, "POST", "/v1/pause").status, 403);
 	struct http_reply reply = http_ask(where, "POST", "/livez");
@@ -286,6 +292,5 @@ int main(void)
 		{metrics_are_right_and_well_formed, 1}, {a_crash_loop_shows, 1},
 		{a_queue_that_goes_is_not_health, 1}, {a_lost_broker_is_not_health, 1},
 		{a_drain_shows, 1}, {asking_leaves_no_memory_behind, 1},
-		{nor_does_it_where_nothing_works, 1},
-		{over_tcp_there_are_metrics_and_health_only, 1});
+		{nor_does_it_where_nothing_works, 1}, {over_tcp_it_can_be_seen_and_not_steered, 1});
 }

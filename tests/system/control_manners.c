@@ -89,7 +89,8 @@ START_TEST(what_is_not_there_is_refused)
 		const char *method, *path;
 		int status;
 	} cases[] = {
-		{"GET", "/", 404},
+		{"GET", "//", 404},
+		{"POST", "/", 405},
 		{"GET", "/v1/nothing", 404},
 		{"GET", "/v1/status/", 404},
 		{"POST", "/v1/status", 405},

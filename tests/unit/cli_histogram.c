@@ -29,7 +29,9 @@ START_TEST(words_are_the_bounds)
 		histogram_add(&histogram, bound + 1);
 		ck_assert_uint_eq(histogram.counts[i], 1);
 		ck_assert_uint_eq(histogram.counts[i + 1], 1);
+		ck_assert_int_eq(histogram_bound(i), bound);
 	}
+	ck_assert_int_eq(histogram_bound(HISTOGRAM_BOUND_COUNT), MTIME_NEVER);
 }
 END_TEST
 
