@@ -62,6 +62,7 @@ libs_cli     := $(libs_io) -ljansson -ldl
 ## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
 ## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
 ## make faults-table  what docs/faults holds, into docs/reliability.md
+## make pictures   the pictures of the README, from programs at work; PICTURES_SECONDS=300
 ## make bench-table   what the last `make bench` measured, into the README
 ## make bench      how fast: wpool, plain consumers, others, in turn; ROUNDS=5, ONLY="plain wpool-auto-4"
 ## make asan       units and simulator under the sanitizers
@@ -165,10 +166,10 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-include worker-sdk/c/sdk.mk tools/pages.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk
+include worker-sdk/c/sdk.mk tools/pages.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/pictures/pictures.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
-programs: all workers demo-programs bench-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(every_fault_program) $(sdk_tests)
+programs: all workers demo-programs bench-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(BUILD)/tests/pictures/pictures $(every_fault_program) $(sdk_tests)
 
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 .PHONY: all programs units sim test asan install install-service clean help

@@ -30,6 +30,8 @@ struct terminal {
 	struct termios before;
 	size_t width, height, row, column;
 	char page[HEIGHT_MAX][WIDTH_MAX + 1];
+	uint8_t styles[HEIGHT_MAX][WIDTH_MAX]; /* of what stands there */
+	enum terminal_style style;             /* of what is written next */
 	enum { PLAIN, ESCAPED, SEQUENCE } state;
 	char parameters[PARAMETERS_MAX + 1];
 	bool is_other_screen, is_cursor_hidden, is_wrap_off;
@@ -47,6 +49,7 @@ struct terminal {
 static void erase(struct terminal *t, size_t row, size_t from)
 {
 	memset(t->page[row] + from, ' ', WIDTH_MAX - from);
+	memset(t->styles[row] + from, TERMINAL_PLAIN, WIDTH_MAX - from);
 }
 
 static void erase_all(struct terminal *t)
@@ -82,6 +85,14 @@ static void set_mode(struct terminal *t, bool is_on)
 	}
 }
 
+/* Colours are none that anything here asks for. */
+static enum terminal_style style_of(const char *parameters)
+{
+	if (strcmp(parameters, "1") == 0)
+		return TERMINAL_BOLD;
+	return strcmp(parameters, "7") == 0 ? TERMINAL_REVERSE : TERMINAL_PLAIN;
+}
+
 static void obey(struct terminal *t, char command)
 {
 	switch (command) {
@@ -97,6 +108,7 @@ static void obey(struct terminal *t, char command)
 		erase_all(t);
 		return;
 	case 'm':
+		t->style = style_of(t->parameters);
 		return;
 	case 'h':
 	case 'l':
@@ -116,6 +128,7 @@ static void put(struct terminal *t, char c)
 	} else if (((uint8_t)c & 0xc0) != 0x80) { /* the first byte of a character */
 		REQUIRE((uint8_t)c >= ' ', "an unknown byte: %d", c);
 		t->page[t->row][t->column] = (uint8_t)c < 0x80 ? c : '?';
+		t->styles[t->row][t->column] = (uint8_t)t->style;
 		t->column += t->column + 1 < t->width;
 	}
 }
@@ -276,6 +289,11 @@ void terminal_expect_gone(struct terminal *t, const char *needle)
 const char *terminal_line(const struct terminal *t, size_t row)
 {
 	return t->page[row];
+}
+
+enum terminal_style terminal_style(const struct terminal *t, size_t row, size_t column)
+{
+	return t->styles[row][column];
 }
 
 /* Until the end of the program, or the stop of it: what it writes must be read meanwhile. */

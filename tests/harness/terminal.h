@@ -23,8 +23,10 @@ void terminal_resize(struct terminal *, size_t width, size_t height);
 const char *terminal_expect(struct terminal *, const char *needle);
 /* Reads on until none does. */
 void terminal_expect_gone(struct terminal *, const char *needle);
-/* As it stands there after the last call; rows from 0. */
+/* As it stands there after the last call; rows and columns from 0. */
 const char *terminal_line(const struct terminal *, size_t row);
+enum terminal_style { TERMINAL_PLAIN, TERMINAL_BOLD, TERMINAL_REVERSE };
+enum terminal_style terminal_style(const struct terminal *, size_t row, size_t column);
 
 /* Waits until the program is stopped, as a job is. */
 void terminal_expect_stopped(struct terminal *);

@@ -1,0 +1,11 @@
+/* What stands on a terminal, as an SVG file. */
+#ifndef PICTURES_DRAWING_H
+#define PICTURES_DRAWING_H
+
+#include "harness/terminal.h"
+
+/* The first rows and columns of it; title: what was typed. */
+void drawing_write(
+	const char *path, const char *title, const struct terminal *, size_t rows, size_t columns);
+
+#endif
