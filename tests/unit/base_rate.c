@@ -1,0 +1,64 @@
+/* So many a second, and no more, however they come. */
+#include "base/rate.h"
+#include "unit/unit.h"
+
+static int64_t taken(struct rate *rate, mtime now, int64_t wanted)
+{
+	int64_t count = 0;
+	for (int64_t i = 0; i < wanted; i++)
+		count += rate_take(rate, now);
+	return count;
+}
+
+/* A second's worth at once, and as many again a second later; in between what that time brings. */
+START_TEST(test_bursts)
+{
+	mtime now = 5 * MTIME_SECOND;
+	struct rate rate = rate_of(1000, now);
+	ck_assert_int_eq(taken(&rate, now, 5000), 1000);
+	ck_assert_int_eq(taken(&rate, now + MTIME_MS / 2, 10), 0);
+	ck_assert_int_eq(taken(&rate, now + MTIME_MS, 10), 1);
+	ck_assert_int_eq(taken(&rate, now + 101 * MTIME_MS, 5000), 100);
+	ck_assert_int_eq(taken(&rate, now + MTIME_SECOND + 101 * MTIME_MS, 5000), 1000);
+	ck_assert_int_eq(taken(&rate, now + 100 * MTIME_SECOND, 5000), 1000);
+}
+END_TEST
+
+/* None is lost to rounding: just below the rate all pass, and above it the rate does. */
+START_TEST(test_steady)
+{
+	static const int64_t rates[] = {1, 3, 7, 999, 10000, 333333};
+	for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+		struct rate rate = rate_of(rates[i], 0);
+		int64_t passed = 0, seconds = 20;
+		mtime gap = MTIME_SECOND / rates[i] + 1;
+		for (int64_t n = 0; n < 1000; n++)
+			ck_assert(rate_take(&rate, n * gap));
+		rate = rate_of(rates[i], 0);
+		for (mtime now = 0; now < seconds * MTIME_SECOND; now += gap / 3 + 1)
+			passed += rate_take(&rate, now);
+		ck_assert_int_le(passed, (seconds + 1) * rates[i]);
+		ck_assert_int_ge(passed, (seconds - 1) * rates[i]);
+	}
+}
+END_TEST
+
+START_TEST(test_extremes)
+{
+	struct rate rate = rate_of(RATE_MAX, 0);
+	ck_assert_int_eq(taken(&rate, MTIME_NEVER - 1, 1000), 1000);
+	rate.per_second = 10; /* a lower one holds at once */
+	ck_assert_int_eq(taken(&rate, MTIME_NEVER - 1, 1000), 10);
+	rate = rate_of(10, 1000);
+	ck_assert_int_eq(taken(&rate, 0, 1000), 10); /* a clock that goes back */
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("base/rate");
+	UNIT_CASE(s, "rate", test_bursts, test_steady, test_extremes);
+	return s;
+}
+
+UNIT_MAIN(suite)
