@@ -1,7 +1,8 @@
 #include "base/log.h"
 
-#include "base/json.h"
-#include "base/utf8.h"
+#include "base/json_walk.h"
+#include "base/log_format.h"
+#include "base/log_ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,28 +10,44 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A message of control characters is six times as long in JSON. */
+/* A message of control characters is six times as long in JSON; so is an object whose members are
+ * nearly all of our names, by what is put before those. */
 enum { LINE_MAX_BYTES = 6 * LOG_MESSAGE_MAX + 1024, LINE_RESERVED = 4096 };
+
+struct own_level {
+	char *pool; /* owned */
+	enum log_level level;
+};
 
 static struct {
 	int fd;     /* borrowed, or the one below */
 	int opened; /* owned: our own way to the terminal behind fd, or -1 */
 	enum log_level least;
+	struct own_level *own; /* owned; of pools */
+	size_t own_count;
+	enum log_level most_verbose; /* of all of them */
 	enum log_format format;
 	bool colour;
-	size_t piece; /* most bytes of one write */
-	bool torn;    /* the last line was written in part: its newline is still owed */
-	uint64_t lost;
-	struct buf line;
+	size_t piece;          /* most bytes of one write */
+	bool torn;             /* the last line was written in part: its newline is still owed */
+	uint64_t lost, untold; /* and not told of yet */
+	struct buf line;       /* JSON */
+	struct buf shown;      /* what is written, where that is something else */
+	struct log_ring *ring; /* owned, or NULL */
+	void (*on_line)(void *ctx);
+	void *ctx;
 } setup = {.fd = STDERR_FILENO,
 	.opened = -1,
 	.least = LOG_INFO,
+	.most_verbose = LOG_INFO,
 	.piece = PIPE_BUF,
-	.line = {.limit = LINE_MAX_BYTES}};
+	.line = {.limit = LINE_MAX_BYTES},
+	.shown = {.limit = LINE_MAX_BYTES}};
 
 const char *log_level_name(enum log_level level)
 {
@@ -41,6 +58,19 @@ const char *log_level_name(enum log_level level)
 	};
 	return names[level];
 }
+
+bool log_level_find(const char *name, enum log_level *ret)
+{
+	for (enum log_level level = LOG_DEBUG; level <= LOG_ERROR; level++) {
+		if (strcmp(name, log_level_name(level)) == 0) {
+			*ret = level;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---------- where lines go ---------- */
 
 /* poll calls a terminal writable that has room for one byte, and a longer write waits: O_NONBLOCK
  * is needed. Set on fd it would hit everybody who shares it, our parent's shell for one; so the
@@ -65,6 +95,14 @@ static size_t piece_of(int fd, bool is_opened)
 	return isatty(fd) && !is_opened ? 1 : PIPE_BUF;
 }
 
+/* Now, so that an ordinary line can still be written when memory has run out. */
+static void reserve(struct buf *line)
+{
+	buf_clear(line);
+	if (!buf_room(line, LINE_RESERVED))
+		buf_clear(line);
+}
+
 void log_setup(int fd, enum log_level least, enum log_format format, bool colour)
 {
 	int saved = errno;
@@ -73,20 +111,100 @@ void log_setup(int fd, enum log_level least, enum log_format format, bool colour
 	setup.opened = open_terminal(fd);
 	setup.piece = piece_of(fd, setup.opened >= 0);
 	setup.fd = setup.opened >= 0 ? setup.opened : fd;
-	setup.least = least;
+	(void)log_set_level(least, NULL);
 	setup.format = format;
 	setup.colour = colour;
 	setup.torn = false;
-	/* Reserved now, so that an ordinary line can still be written when memory has run out. */
-	buf_clear(&setup.line);
-	if (!buf_room(&setup.line, LINE_RESERVED))
-		buf_clear(&setup.line);
+	reserve(&setup.line);
+	reserve(&setup.shown);
 	errno = saved;
 }
 
-bool log_is_on(enum log_level level)
+bool log_keep(size_t bytes)
 {
-	return level >= setup.least;
+	log_ring_free(setup.ring);
+	setup.ring = bytes ? log_ring_new(bytes) : NULL;
+	return setup.ring;
+}
+
+const struct log_ring *log_kept(void)
+{
+	return setup.ring;
+}
+
+void log_watch(void (*on_line)(void *ctx), void *ctx)
+{
+	setup.on_line = on_line;
+	setup.ctx = ctx;
+}
+
+/* ---------- levels ---------- */
+
+static struct own_level *own_of(const char *pool)
+{
+	for (size_t i = 0; pool && i < setup.own_count; i++)
+		if (strcmp(setup.own[i].pool, pool) == 0)
+			return &setup.own[i];
+	return NULL;
+}
+
+static void forget_own(void)
+{
+	while (setup.own_count > 0)
+		free(setup.own[--setup.own_count].pool);
+	free(setup.own);
+	setup.own = NULL;
+}
+
+/* NULL: out of memory. */
+static struct own_level *add_own(const char *pool)
+{
+	char *copy = strdup(pool);
+	struct own_level *more =
+		copy ? realloc(setup.own, (setup.own_count + 1) * sizeof *more) : NULL;
+	if (!more) {
+		free(copy);
+		return NULL;
+	}
+	setup.own = more;
+	more[setup.own_count].pool = copy;
+	return &more[setup.own_count++];
+}
+
+bool log_set_level(enum log_level level, const char *pool)
+{
+	struct own_level *own = own_of(pool);
+	if (!pool) {
+		forget_own();
+		setup.least = level;
+	} else {
+		own = own ? own : add_own(pool);
+		if (!own)
+			return false;
+		own->level = level;
+	}
+	setup.most_verbose = setup.least;
+	for (size_t i = 0; i < setup.own_count; i++)
+		if (setup.own[i].level < setup.most_verbose)
+			setup.most_verbose = setup.own[i].level;
+	return true;
+}
+
+enum log_level log_level_of(const char *pool)
+{
+	const struct own_level *own = own_of(pool);
+	return own ? own->level : setup.least;
+}
+
+const char *log_level_pool(size_t i)
+{
+	return i < setup.own_count ? setup.own[i].pool : NULL;
+}
+
+/* Most often it is no, and that takes one look. */
+bool log_is_on(enum log_level level, const char *pool)
+{
+	return level >= setup.most_verbose && level >= log_level_of(pool);
 }
 
 uint64_t log_lost(void)
@@ -123,121 +241,94 @@ static bool write_whole(struct text line)
 	return true;
 }
 
-/* ---------- the parts of a line ---------- */
+/* ---------- lines ---------- */
 
-static const char *colour_of(enum log_level level)
-{
-	static const char *const colours[] = {
-		[LOG_DEBUG] = "\033[2m",
-		[LOG_INFO] = "\033[32m",
-		[LOG_WARN] = "\033[33m",
-		[LOG_ERROR] = "\033[31m",
-	};
-	return setup.colour ? colours[level] : "";
-}
-
-static void append_text_origin(struct buf *out, const struct log_origin *origin)
-{
-	if (origin->pool)
-		utf8_append_harmless(out, text_from(origin->pool));
-	if (origin->slot >= 0)
-		buf_printf(out, "/%d", origin->slot);
-	if (origin->pid)
-		buf_printf(out, "[%d]", origin->pid);
-	if (origin->pool || origin->slot >= 0 || origin->pid)
-		buf_append_byte(out, ' ');
-	if (origin->stream)
-		buf_printf(out, "%s: ", origin->stream);
-}
-
-static void append_text_line(struct buf *out, enum log_level level, const struct log_origin *origin,
-	struct text message, const struct timespec *now)
-{
-	struct tm local;
-	if (!localtime_r(&now->tv_sec, &local))
-		local = (struct tm){0};
-	buf_printf(out, "%02d:%02d:%02d.%03d %s%-5s%s ", local.tm_hour, local.tm_min, local.tm_sec,
-		(int)(now->tv_nsec / 1000000), colour_of(level), log_level_name(level),
-		setup.colour ? "\033[0m" : "");
-	append_text_origin(out, origin);
-	utf8_append_harmless(out, message);
-}
-
-static void append_json_task(struct buf *out, const struct log_task *task)
-{
-	buf_append_text(out, TEXT(",\"task\":"));
-	json_append_string(out, task->name);
-	if (task->trace.len)
-		buf_printf(out, ",\"trace_id\":\"%.*s\"", TEXT_ARGS(task->trace));
-	if (task->attempt)
-		buf_printf(out, ",\"attempt\":%u", task->attempt);
-	if (task->reason && *task->reason)
-		buf_printf(out, ",\"reason\":\"%s\"", task->reason);
-	if (task->status)
-		buf_printf(out, ",\"status\":%d", task->status);
-}
-
-static void append_json_line(struct buf *out, enum log_level level, const struct log_origin *origin,
-	struct text message, const struct timespec *now)
-{
-	struct tm utc;
-	if (!gmtime_r(&now->tv_sec, &utc))
-		utc = (struct tm){0};
-	buf_printf(out, "{\"ts\":\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\",\"level\":\"%s\"",
-		utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
-		utc.tm_sec, (int)(now->tv_nsec / 1000000), log_level_name(level));
-	if (origin->pool) {
-		buf_append_text(out, TEXT(",\"pool\":"));
-		json_append_string(out, text_from(origin->pool));
-	}
-	if (origin->slot >= 0)
-		buf_printf(out, ",\"slot\":%d", origin->slot);
-	if (origin->pid)
-		buf_printf(out, ",\"pid\":%d", origin->pid);
-	if (origin->stream)
-		buf_printf(out, ",\"stream\":\"%s\"", origin->stream);
-	if (origin->task)
-		append_json_task(out, origin->task);
-	buf_append_text(out, TEXT(",\"msg\":"));
-	json_append_string(out, message);
-	buf_append_byte(out, '}');
-}
-
-/* The message where it fits, else its beginning (whole characters of it) and a mark, in room. */
-static struct text cut(struct text message, char room[LOG_MESSAGE_MAX])
+/* The message where it fits, else its beginning (whole characters of it) and a mark, in room.
+ * is_cut: it gets the mark in any case. */
+static struct text cut(struct text message, bool is_cut, char room[LOG_MESSAGE_MAX])
 {
 	static const char mark[] = " [cut]";
-	if (message.len <= LOG_MESSAGE_MAX)
-		return message;
 	size_t len = LOG_MESSAGE_MAX - (sizeof mark - 1);
-	while (len > LOG_MESSAGE_MAX / 2 && ((uint8_t)message.ptr[len] & 0xc0) == 0x80)
-		len--;
+	if (!is_cut && message.len <= LOG_MESSAGE_MAX)
+		return message;
+	if (len < message.len)
+		while (len > LOG_MESSAGE_MAX / 2 && ((uint8_t)message.ptr[len] & 0xc0) == 0x80)
+			len--;
+	else
+		len = message.len;
 	memmove(room, message.ptr, len);
 	memcpy(room + len, mark, sizeof mark - 1);
 	return text_of(room, len + sizeof mark - 1);
 }
 
-static void write_line(enum log_level level, const struct log_origin *origin, struct text message)
+static void keep_line(const struct log_entry *entry, struct text json)
 {
-	struct buf *out = &setup.line;
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
+	const struct log_origin *origin = entry->origin;
+	struct log_record record = {.level = entry->level,
+		.pool = text_from(origin->pool),
+		.slot = origin->slot,
+		.line = json};
+	if (!setup.ring || !log_ring_add(setup.ring, &record))
+		return;
+	if (setup.on_line)
+		setup.on_line(setup.ctx);
+}
+
+/* False: it is not there as a whole. */
+static bool show_line(struct text json)
+{
+	struct buf *out = &setup.shown;
 	buf_clear(out);
 	if (setup.torn)
 		buf_append_byte(out, '\n');
 	if (setup.format == LOG_JSON)
-		append_json_line(out, level, origin, message, &now);
+		buf_append_text(out, json);
 	else
-		append_text_line(out, level, origin, message, &now);
+		log_append_text(out, json, setup.colour);
 	buf_append_byte(out, '\n');
-	if (out->failed || !write_whole(buf_text(out)))
+	bool is_whole = !out->failed && write_whole(buf_text(out));
+	buf_clear(out);
+	return is_whole;
+}
+
+/* Where lines are missing, a line says so before the next one. */
+static bool tell_of_lost(const struct timespec *now)
+{
+	static const struct log_origin nobody = {.slot = -1};
+	char words[80];
+	int len = snprintf(words, sizeof words, "%llu log lines were lost here: nobody took them",
+		(unsigned long long)setup.untold);
+	struct buf *out = &setup.line;
+	buf_clear(out);
+	log_append_json(out, &(struct log_entry){.at = *now,
+				     .level = LOG_WARN,
+				     .origin = &nobody,
+				     .message = text_of(words, (size_t)len)});
+	bool is_told = !out->failed && show_line(buf_text(out));
+	if (is_told)
+		setup.untold = 0;
+	return is_told;
+}
+
+static void write_entry(struct log_entry *entry)
+{
+	struct buf *out = &setup.line;
+	clock_gettime(CLOCK_REALTIME, &entry->at);
+	bool can_be_shown = setup.untold == 0 || tell_of_lost(&entry->at);
+	buf_clear(out);
+	log_append_json(out, entry);
+	if (out->failed || !can_be_shown || !show_line(buf_text(out))) {
 		setup.lost++;
+		setup.untold++;
+	}
+	if (!out->failed)
+		keep_line(entry, buf_text(out));
 	buf_clear(out);
 }
 
 void log_line(enum log_level level, struct log_origin origin, const char *format, ...)
 {
-	if (!log_is_on(level))
+	if (!log_is_on(level, origin.pool))
 		return;
 	int saved = errno;
 	char message[LOG_MESSAGE_MAX + 2]; /* one byte too long shows that it must be cut */
@@ -248,16 +339,30 @@ void log_line(enum log_level level, struct log_origin origin, const char *format
 	size_t count = len < 0 ? 0 : (size_t)len;
 	if (count >= sizeof message)
 		count = sizeof message - 1;
-	write_line(level, &origin, cut(text_of(message, count), message));
+	write_entry(&(struct log_entry){.level = level,
+		.origin = &origin,
+		.message = cut(text_of(message, count), false, message)});
 	errno = saved;
 }
 
-void log_worker_line(struct log_origin origin, struct text line)
+struct log_worker_line log_worker_line(struct text text, bool is_cut)
 {
-	if (!log_is_on(LOG_INFO))
+	struct log_worker_line line = {.text = text, .level = LOG_INFO, .is_cut = is_cut};
+	line.is_object = !is_cut && text.len <= LOG_MESSAGE_MAX && json_walk_is_object(text);
+	if (line.is_object)
+		line.level = log_object_level(text);
+	return line;
+}
+
+void log_tell_worker_line(struct log_origin origin, const struct log_worker_line *line)
+{
+	if (!log_is_on(line->level, origin.pool))
 		return;
 	int saved = errno;
 	char room[LOG_MESSAGE_MAX];
-	write_line(LOG_INFO, &origin, cut(line, room));
+	write_entry(&(struct log_entry){.level = line->level,
+		.origin = &origin,
+		.message = line->is_object ? line->text : cut(line->text, line->is_cut, room),
+		.is_object = line->is_object});
 	errno = saved;
 }

@@ -1,7 +1,8 @@
 /* Log lines for people (text) and programs (JSON). Layer: base.
  * One call, one line, one write; a message longer than LOG_MESSAGE_MAX is cut and says so. Never
- * waits for a reader: a line that does not fit is lost and counted. For one thread; errno survives
- * every call. Credentials and message bodies never get here: that is the callers' duty. */
+ * waits for a reader: a line that does not fit is lost and counted, but kept like all the others
+ * where that is asked for (log_ring.h). For one thread; errno survives every call. Credentials and
+ * message bodies never get here: that is the callers' duty. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -48,14 +49,48 @@ struct log_origin {
 
 /* "debug", "info", ...; never NULL. */
 const char *log_level_name(enum log_level);
-/* Process-wide, set once at start and again when an operator changes the level. fd is borrowed. */
+/* "debug" and so on; false: it is none of them. */
+bool log_level_find(const char *name, enum log_level *ret);
+
+/* ---------- where lines go; process-wide ---------- */
+
+/* Set once at the start. fd is borrowed. Of all levels of pools there are none then. */
 void log_setup(int fd, enum log_level least, enum log_format, bool colour);
-bool log_is_on(enum log_level);
+/* From now on the last lines, as JSON, are kept in so many bytes. False: out of memory, and they
+ * are not. */
+bool log_keep(size_t bytes);
+/* NULL: they are not. */
+const struct log_ring *log_kept(void);
+/* on_line is called behind each line that is kept; it must not log. NULL ends that. */
+void log_watch(void (*on_line)(void *ctx), void *ctx);
+
+/* ---------- levels ---------- */
+
+/* pool: NULL: of all, and what was set for pools is forgotten. False: out of memory. */
+bool log_set_level(enum log_level, const char *pool);
+/* pool: NULL: of what is set for none. */
+enum log_level log_level_of(const char *pool);
+bool log_is_on(enum log_level, const char *pool);
+/* Pools with a level of their own, from 0 on; NULL: there are no more. Until the next
+ * log_set_level. */
+const char *log_level_pool(size_t i);
+
+/* ---------- lines ---------- */
+
 void log_line(enum log_level, struct log_origin, const char *format, ...) PRINTF_LIKE(3, 4);
-/* A worker's own line, as it came: any bytes, no newline. Counts as LOG_INFO. Control characters
- * and bad UTF-8 are written as what cannot harm a terminal. */
-void log_worker_line(struct log_origin, struct text line);
-/* How many lines could not be written (a full pipe, a full disk). */
+/* A worker's own line, as it came: any bytes, no newline. One that is a JSON object stays one, and
+ * counts as what it says of itself, the others as LOG_INFO. is_cut: there was more of it, so it is
+ * marked, and no object. What can harm a terminal, and bad UTF-8, is written as what can not. */
+struct log_worker_line {
+	struct text text;
+	enum log_level level;
+	bool is_object;
+	bool is_cut;
+};
+struct log_worker_line log_worker_line(struct text, bool is_cut);
+void log_tell_worker_line(struct log_origin, const struct log_worker_line *);
+/* How many lines could not be written (a full pipe, a full disk). When lines can be again, the
+ * first says so. */
 uint64_t log_lost(void);
 
 #define log_debug(...) log_line(LOG_DEBUG, LOG_ORIGIN_NONE, __VA_ARGS__)

@@ -141,6 +141,14 @@ static json_t *reasons_of(const struct station *station)
 	return control_json_lines(&reasons);
 }
 
+static json_t *lines_of(const struct station *station)
+{
+	struct crew_lines lines = station_lines(station);
+
+	return json_pack("{s:I, s:I}", "logged", (json_int_t)lines.passed, "dropped",
+		(json_int_t)lines.dropped);
+}
+
 static json_t *pool_of(const struct control_list *list, const struct station *station)
 {
 	const struct config_pool *config = station_config(station);
@@ -159,7 +167,7 @@ static json_t *pool_of(const struct control_list *list, const struct station *st
 		control_json_since(facts.delivered_at), "totals", done_of(report, &facts),
 		"retried_by_reason", by_reason(report->retried), "given_up_by_reason",
 		by_reason(report->given_up), "task_time", times_of(&report->took), "queue_wait",
-		times_of(&report->waited));
+		times_of(&report->waited), "worker_lines", lines_of(station));
 }
 
 static bool append_next(struct control_list *list, struct buf *out)

@@ -244,6 +244,23 @@ static void write_held_up(const struct metric_pool *pool)
 	put_one(pool, pool->report->held_up);
 }
 
+/* ---------- lines ---------- */
+
+static struct crew_lines lines_of(const struct metric_pool *pool)
+{
+	return station_lines(pool->station);
+}
+
+static void write_lines(const struct metric_pool *pool)
+{
+	put_one(pool, lines_of(pool).passed);
+}
+
+static void write_lines_dropped(const struct metric_pool *pool)
+{
+	put_one(pool, lines_of(pool).dropped);
+}
+
 /* ---------- histograms ---------- */
 
 static void put_histogram(const struct metric_pool *pool, const struct histogram *histogram)
@@ -318,6 +335,10 @@ const struct metric_family metric_pool_families[] = {
 		"Replies that reached no queue (unroutable: drop)."),
 	FAMILY("tasks_held_up_total", "counter", write_held_up,
 		"Tasks that waited in a pipe behind one that took too long."),
+	FAMILY("worker_lines_total", "counter", write_lines,
+		"Lines of workers that went into the log."),
+	FAMILY("worker_lines_dropped_total", "counter", write_lines_dropped,
+		"Lines of workers that were more than log_rate."),
 	FAMILY("task_duration_seconds", "histogram", write_took, "How long attempts took."),
 	FAMILY("queue_wait_seconds", "histogram", write_waited,
 		"From a message's arrival until it was written to a worker's pipe."),

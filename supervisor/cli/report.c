@@ -350,7 +350,7 @@ void report_notice(struct report *report, struct log_origin origin, const struct
 	void (*say)(const struct line *);
 	enum log_level level = level_of(notice, &say);
 
-	if (log_is_on(level))
+	if (log_is_on(level, origin.pool))
 		say_notice(&(struct line){.level = level,
 				   .origin = origin,
 				   .notice = notice,

@@ -288,6 +288,11 @@ const struct report *station_report(const struct station *station)
 	return &station->report;
 }
 
+struct crew_lines station_lines(const struct station *station)
+{
+	return crew_lines(station->crew);
+}
+
 bool station_is_consuming(const struct station *station)
 {
 	return consumer_is_consuming(station->consumer);

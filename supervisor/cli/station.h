@@ -66,6 +66,7 @@ bool station_was_forced(const struct station *);
 /* What is seen of it. */
 struct pool_facts station_facts(const struct station *);
 const struct report *station_report(const struct station *);
+struct crew_lines station_lines(const struct station *);
 /* As the broker has it, where the pool only wishes. */
 bool station_is_consuming(const struct station *);
 /* What waits in the broker; NULL: nobody knows. */

@@ -131,6 +131,7 @@ struct crew_config station_crew_config(const struct config_pool *config)
 				.body_bytes = (uint64_t)config->max_body,
 				.bare_str_is_failure = config->pipe == PIPE_COREFX,
 			},
+		.log_rate = config->log_rate,
 		.hard_limit_ms = milliseconds(config->limits.hard),
 	};
 }

@@ -63,6 +63,7 @@ struct config_pool {
 	int64_t max_body; /* bytes */
 	int64_t memory;   /* bytes */
 	int64_t outbox;   /* bytes */
+	int64_t log_rate; /* lines a second */
 	bool interrupt;   /* then pipeline is 1 */
 	struct {
 		mtime soft; /* MTIME_NEVER: none */

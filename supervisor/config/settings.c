@@ -1,5 +1,6 @@
 #include "config/settings.h"
 
+#include "base/rate.h"
 #include "config/addresses.h"
 #include "config/config.h"
 #include "config/words.h"
@@ -63,7 +64,8 @@ static const struct setting root_settings[] = {
 		.variable = "WPOOL_LOG_LEVEL",
 		.flag = "--log-level",
 		.reload = RELOAD_LIVE,
-		.help = "The least level that is written. Lines of workers count as info."},
+		.help = "The least level that is written; `wpool log-level` changes it at run time. Lines of "
+			"workers count as info, those that are JSON objects as what their level says."},
 	{.key = "log.format",
 		.type = SETTING_CHOICE,
 		.offset = ROOT(log_format),
@@ -251,6 +253,16 @@ static const struct setting pool_settings[] = {
 		.reload = RELOAD_LIVE,
 		.help = "The bytes of replies and copies not yet confirmed above which no task is "
 			"begun."},
+	{.key = "log_rate",
+		.type = SETTING_INTEGER,
+		.offset = POOL(log_rate),
+		.least = 1,
+		.most = RATE_MAX,
+		.fallback = "10000",
+		.variable = "WPOOL_LOG_RATE",
+		.reload = RELOAD_LIVE,
+		.help = "How many lines its workers together may write into the log in a second; "
+			"what is more is dropped, and how much that was is told."},
 	{.key = "interrupt",
 		.type = SETTING_BOOLEAN,
 		.offset = POOL(interrupt),

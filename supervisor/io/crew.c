@@ -56,6 +56,7 @@ struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, st
 	list_init(&shop->later);
 	ev_timer_init(&shop->tick, on_tick, 0, 0);
 	shop->tick.data = shop;
+	log_gate_init(&shop->gate, loop, config->pool, &config->log_rate);
 	shelf_init(&crew->workers, sizeof(struct worker));
 	shop->environment = worker_environment_new(config, shop->mark);
 	if (!shop->environment || !crew_room(crew, config->workers)) {
@@ -87,6 +88,7 @@ void crew_free(struct crew *crew)
 	for (uint32_t i = 0; i < crew->workers.count; i++)
 		worker_release(worker_of(crew, i));
 	ev_timer_stop(crew->shop.loop, &crew->shop.tick);
+	log_gate_release(&crew->shop.gate);
 	shelf_release(&crew->workers);
 	free(crew->shop.environment);
 	free(crew);
@@ -122,6 +124,11 @@ struct log_origin crew_origin(const struct crew *crew, uint16_t slot, uint32_t l
 	if (worker->life != life)
 		origin.pid = 0;
 	return origin;
+}
+
+struct crew_lines crew_lines(const struct crew *crew)
+{
+	return (struct crew_lines){crew->shop.gate.passed, crew->shop.gate.dropped};
 }
 
 void crew_flush(struct crew *crew)

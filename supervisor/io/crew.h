@@ -32,6 +32,7 @@ struct crew_config {
 	char *const *variables;      /* more of them, "NAME=value"; or NULL */
 	char *const *passed;         /* which of ours; NULL: all */
 	const char *folder;          /* NULL: ours */
+	int64_t log_rate;            /* lines a second, of all workers; may change */
 	const struct rlimit
 		*descriptors; /* what a worker may have (descriptors_prepare); NULL: as we */
 };
@@ -57,6 +58,11 @@ enum send_result crew_send(struct crew *, uint16_t slot, struct delivery *, uint
 void crew_wish(struct crew *, uint16_t slot, uint32_t life, enum slot_wish);
 /* Where a line about a worker comes from: pool, slot, and its pid, unless another came after it. */
 struct log_origin crew_origin(const struct crew *, uint16_t slot, uint32_t life);
+/* What its workers wrote: lines that went into the log, and those that were too many. */
+struct crew_lines {
+	uint64_t passed, dropped;
+};
+struct crew_lines crew_lines(const struct crew *);
 /* Writes what was sent in this turn, one system call a pipe; called once at the end of each turn.
  */
 void crew_flush(struct crew *);

@@ -3,13 +3,12 @@
 /* Bytes of an UTF-8 character behind its first. */
 #define LINES_TAIL 3
 
-void lines_init(struct lines *lines, struct log_origin origin, bool keeps_last)
+void lines_init(
+	struct lines *lines, struct log_origin origin, struct log_gate *gate, bool keeps_last)
 {
-	buf_init(&lines->rest, LINES_PIECE + 2 * LINES_TAIL);
+	*lines = (struct lines){.keeps_last = keeps_last, .origin = origin, .gate = gate};
+	buf_init(&lines->rest, LOG_MESSAGE_MAX);
 	buf_init(&lines->last, LINES_LAST_MAX);
-	lines->keeps_last = keeps_last;
-	lines->origin = origin;
-	lines->kept = lines->told = 0;
 }
 
 static struct text without_blanks(struct text t)
@@ -40,57 +39,47 @@ static void keep_last(struct lines *lines, struct text line)
 	lines->kept++;
 }
 
-static void tell(struct lines *lines, struct text line)
+static void tell(struct lines *lines, struct text text, bool is_cut)
 {
-	log_worker_line(lines->origin, line);
+	struct log_worker_line line = log_worker_line(text, is_cut);
+	log_gate_tell(lines->gate, lines->origin, &line);
 	lines->told++;
 	if (lines->keeps_last)
-		keep_last(lines, line);
+		keep_last(lines, text);
 }
 
-static void tell_rest(struct lines *lines)
+static void tell_rest(struct lines *lines, bool is_cut)
 {
-	tell(lines, buf_text(&lines->rest));
+	tell(lines, buf_text(&lines->rest), is_cut);
 	buf_clear(&lines->rest);
 }
 
-/* len, or a little more where that would cut an UTF-8 character. */
-static size_t whole_characters(struct text t, size_t len)
+/* As much of the line as fits; is_end: nothing follows of it. */
+static void tell_beginning(struct lines *lines, struct text part, bool is_end)
 {
-	size_t more = 0;
-	while (more <= LINES_TAIL && len + more < t.len &&
-		((uint8_t)t.ptr[len + more] & 0xc0) == 0x80)
-		more++;
-	return more <= LINES_TAIL ? len + more : len; /* else it is no UTF-8 at all */
-}
-
-/* False: no memory, so what stood there and part were told as pieces of their own. */
-static bool keep(struct lines *lines, struct text part)
-{
-	buf_append_text(&lines->rest, part);
-	if (!lines->rest.failed)
-		return true;
-	if (buf_len(&lines->rest) > 0)
-		tell(lines, buf_text(&lines->rest));
-	buf_clear(&lines->rest);
-	tell(lines, part);
-	return false;
+	size_t room = LOG_MESSAGE_MAX - buf_len(&lines->rest);
+	buf_append(&lines->rest, part.ptr, part.len < room ? part.len : room);
+	tell_rest(lines, true);
+	lines->is_cut = !is_end;
 }
 
 /* part has no newline; is_end: one follows it. */
 static void add_part(struct lines *lines, struct text part, bool is_end)
 {
-	while (buf_len(&lines->rest) + part.len > LINES_PIECE + LINES_TAIL) {
-		size_t held = buf_len(&lines->rest);
-		size_t len = whole_characters(part, held < LINES_PIECE ? LINES_PIECE - held : 0);
-		if (keep(lines, text_of(part.ptr, len)))
-			tell_rest(lines);
-		part = text_of(part.ptr + len, part.len - len);
+	bool is_new = buf_len(&lines->rest) == 0;
+	if (lines->is_cut) {
+		lines->is_cut = !is_end;
+	} else if (buf_len(&lines->rest) + part.len > LOG_MESSAGE_MAX) {
+		tell_beginning(lines, part, is_end);
+	} else if (is_end && is_new) {
+		tell(lines, part, false); /* the common case: put away by nobody */
+	} else {
+		buf_append_text(&lines->rest, part);
+		if (lines->rest.failed) /* out of memory: what stands there is told */
+			tell_beginning(lines, TEXT_NONE, is_end);
+		else if (is_end)
+			tell_rest(lines, false);
 	}
-	if (is_end && buf_len(&lines->rest) == 0)
-		tell(lines, part); /* the common case: put away by nobody */
-	else if (keep(lines, part) && is_end)
-		tell_rest(lines);
 }
 
 void lines_add(struct lines *lines, struct text bytes)
@@ -107,9 +96,10 @@ void lines_add(struct lines *lines, struct text bytes)
 void lines_end(struct lines *lines)
 {
 	if (buf_len(&lines->rest) > 0)
-		tell_rest(lines);
+		tell_rest(lines, false);
 	buf_release(&lines->rest);
-	buf_init(&lines->rest, LINES_PIECE + 2 * LINES_TAIL);
+	buf_init(&lines->rest, LOG_MESSAGE_MAX);
+	lines->is_cut = false;
 }
 
 struct text lines_last(const struct lines *lines)

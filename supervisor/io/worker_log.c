@@ -23,7 +23,7 @@ void worker_log_open(
 	static const char *const names[] = {"stdout", "stderr"};
 	struct log_origin origin = worker_origin(worker);
 	origin.stream = names[stream];
-	lines_init(&log->lines, origin, stream == STREAM_ERROR);
+	lines_init(&log->lines, origin, &worker->shop->gate, stream == STREAM_ERROR);
 	log->worker = worker;
 	log->fd = fd;
 	log->left = SIZE_MAX;

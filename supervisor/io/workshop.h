@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "io/crew.h"
+#include "io/log_gate.h"
 #include "io/mark.h"
 
 /* One read a worker and turn: what is left makes its descriptor ready again at once. */
@@ -24,6 +25,7 @@ struct workshop {
 	struct link unsent;    /* to be written at the end of this turn */
 	struct link later;     /* to be looked at again by .tick */
 	ev_timer tick;
+	struct log_gate gate; /* of what they write to stdout and stderr */
 	/* What a read brings; belongs to whoever reads, until it returns. Only when memory is short
 	 * do bytes stay here, and then nobody else reads before they are put away. */
 	struct worker *stuck;

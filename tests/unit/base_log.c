@@ -1,96 +1,60 @@
 /* Log lines as a terminal, a file, a slow reader and a full disk see them. */
-#include "base/log.h"
+#include "base/log_ring.h"
+#include "unit/support/base/written.h"
 #include "unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pty.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* What was written to a pipe since the last look, NUL-terminated. */
-static char *taken(int fd)
-{
-	static char bytes[256 * 1024];
-	size_t len = 0;
-	struct pollfd readable = {.fd = fd, .events = POLLIN};
-	while (len < sizeof bytes - 1 && poll(&readable, 1, 0) == 1 &&
-		(readable.revents & POLLIN)) {
-		ssize_t count = read(fd, bytes + len, sizeof bytes - 1 - len);
-		ck_assert_int_gt(count, 0);
-		len += (size_t)count;
-	}
-	bytes[len] = '\0';
-	return bytes;
-}
-
-static int set_up(enum log_format format, bool colour)
-{
-	int ends[2];
-	ck_assert_int_eq(pipe(ends), 0);
-	log_setup(ends[1], LOG_INFO, format, colour);
-	return ends[0];
-}
-
-/* Text lines begin with "hh:mm:ss.mmm ". */
-static const char *after_time(const char *line)
-{
-	ck_assert_uint_ge(strlen(line), 13);
-	for (int i = 0; i < 12; i++)
-		ck_assert(i == 2 || i == 5 ? line[i] == ':'
-			  : i == 8         ? line[i] == '.'
-					   : line[i] >= '0' && line[i] <= '9');
-	return line + 13;
-}
-
-static const struct log_origin worker = {
-	.pool = "fibonacci", .slot = 3, .pid = 4711, .stream = "stderr"};
-
 START_TEST(test_text)
 {
-	int fd = set_up(LOG_TEXT, false);
+	int fd = written_open(LOG_TEXT, false);
 	log_info("started %d workers", 4);
-	ck_assert_str_eq(after_time(taken(fd)), "info  started 4 workers\n");
+	ck_assert_str_eq(written_after_time(written_taken(fd)), "info  started 4 workers\n");
 	log_line(LOG_WARN, (struct log_origin){.pool = "fibonacci", .slot = 3, .pid = 4711},
 		"exit status 1");
-	ck_assert_str_eq(after_time(taken(fd)), "warn  fibonacci/3[4711] exit status 1\n");
+	ck_assert_str_eq(
+		written_after_time(written_taken(fd)), "warn  fibonacci/3[4711] exit status 1\n");
 	log_line(LOG_ERROR, (struct log_origin){.pool = "fibonacci", .slot = -1}, "no queue");
-	ck_assert_str_eq(after_time(taken(fd)), "error fibonacci no queue\n");
-	log_worker_line(worker, TEXT("hello\tworld"));
-	ck_assert_str_eq(after_time(taken(fd)), "info  fibonacci/3[4711] stderr: hello\tworld\n");
+	ck_assert_str_eq(written_after_time(written_taken(fd)), "error fibonacci no queue\n");
+	written_tell(written_worker, TEXT("hello\tworld"));
+	ck_assert_str_eq(written_after_time(written_taken(fd)),
+		"info  fibonacci/3[4711] stderr: hello\tworld\n");
 }
 END_TEST
 
 START_TEST(test_text_is_harmless)
 {
-	int fd = set_up(LOG_TEXT, false);
-	log_worker_line(LOG_ORIGIN_NONE, TEXT("\x1b[2J a\nb\rc\0d\x7f \xc2\x9b \xc3\xa9 \xff"));
-	ck_assert_str_eq(after_time(taken(fd)),
+	int fd = written_open(LOG_TEXT, false);
+	written_tell(LOG_ORIGIN_NONE, TEXT("\x1b[2J a\nb\rc\0d\x7f \xc2\x9b \xc3\xa9 \xff"));
+	ck_assert_str_eq(written_after_time(written_taken(fd)),
 		"info  \\x1b[2J a\\nb\\rc\\x00d\\x7f \\x9b \xc3\xa9 \xef\xbf\xbd\n");
 }
 END_TEST
 
 START_TEST(test_colour)
 {
-	int fd = set_up(LOG_TEXT, true);
+	int fd = written_open(LOG_TEXT, true);
 	log_error("no");
-	ck_assert_str_eq(after_time(taken(fd)), "\033[31merror\033[0m no\n");
+	ck_assert_str_eq(written_after_time(written_taken(fd)), "\033[31merror\033[0m no\n");
 }
 END_TEST
 
 START_TEST(test_json)
 {
-	int fd = set_up(LOG_JSON, true);
-	log_worker_line(worker, TEXT("a \"line\"\x1b \xff"));
-	char *line = taken(fd);
+	int fd = written_open(LOG_JSON, true);
+	written_tell(written_worker, TEXT("a \"line\"\x1b \xff"));
+	char *line = written_taken(fd);
 	ck_assert(strncmp(line, "{\"ts\":\"20", 9) == 0);
 	ck_assert_int_eq(line[17], 'T');
 	ck_assert_str_eq(strchr(line, 'Z'),
 		"Z\",\"level\":\"info\",\"pool\":\"fibonacci\",\"slot\":3,\"pid\":4711,"
 		"\"stream\":\"stderr\",\"msg\":\"a \\\"line\\\"\\u001b \xef\xbf\xbd\"}\n");
 	log_info("x");
-	ck_assert_str_eq(strchr(taken(fd), 'Z'), "Z\",\"level\":\"info\",\"msg\":\"x\"}\n");
+	ck_assert_str_eq(strchr(written_taken(fd), 'Z'), "Z\",\"level\":\"info\",\"msg\":\"x\"}\n");
 }
 END_TEST
 
@@ -111,25 +75,96 @@ START_TEST(test_json_task)
 	};
 	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
 		char expected[200];
-		int fd = set_up(LOG_JSON, false);
+		int fd = written_open(LOG_JSON, false);
 		snprintf(expected, sizeof expected,
 			"Z\",\"level\":\"info\",\"pool\":\"p\",%s,\"msg\":\"x\"}\n",
 			tasks[i].expected);
 		log_line(LOG_INFO,
 			(struct log_origin){.pool = "p", .slot = -1, .task = &tasks[i].task}, "x");
-		ck_assert_str_eq(strchr(taken(fd), 'Z'), expected);
+		ck_assert_str_eq(strchr(written_taken(fd), 'Z'), expected);
 	}
 }
 END_TEST
 
 START_TEST(test_levels)
 {
-	int fd = set_up(LOG_TEXT, false);
+	int fd = written_open(LOG_TEXT, false);
 	log_debug("hidden");
-	ck_assert(!log_is_on(LOG_DEBUG) && log_is_on(LOG_INFO));
-	ck_assert_str_eq(taken(fd), "");
+	ck_assert(!log_is_on(LOG_DEBUG, NULL) && log_is_on(LOG_INFO, "a"));
+	ck_assert_str_eq(written_taken(fd), "");
 	ck_assert_str_eq(log_level_name(LOG_DEBUG), "debug");
 	ck_assert_str_eq(log_level_name(LOG_ERROR), "error");
+}
+END_TEST
+
+static void tell_all(enum log_level level)
+{
+	log_line(level, LOG_ORIGIN_NONE, "nobody");
+	log_line(level, (struct log_origin){.pool = "a", .slot = -1}, "a");
+	log_line(level, (struct log_origin){.pool = "b", .slot = -1}, "b");
+}
+
+START_TEST(test_levels_of_pools)
+{
+	int fd = written_open(LOG_TEXT, false);
+	ck_assert(log_set_level(LOG_DEBUG, "a") && log_set_level(LOG_ERROR, "b"));
+	tell_all(LOG_DEBUG);
+	ck_assert_str_eq(written_after_time(written_taken(fd)), "debug a a\n");
+	tell_all(LOG_WARN);
+	char *said = written_taken(fd);
+	ck_assert_ptr_nonnull(strstr(said, "warn  nobody\n"));
+	ck_assert_ptr_nonnull(strstr(said, "warn  a a\n"));
+	ck_assert_ptr_null(strstr(said, "warn  b b\n"));
+	ck_assert_int_eq(log_level_of("a"), LOG_DEBUG);
+	ck_assert_int_eq(log_level_of("c"), LOG_INFO);
+	ck_assert_str_eq(log_level_pool(1), "b");
+	ck_assert_ptr_null(log_level_pool(2));
+	ck_assert(log_set_level(LOG_WARN, NULL));
+	ck_assert_ptr_null(log_level_pool(0));
+	tell_all(LOG_INFO);
+	ck_assert_str_eq(written_taken(fd), "");
+	enum log_level level;
+	ck_assert(log_level_find("warn", &level) && level == LOG_WARN);
+	ck_assert(!log_level_find("warning", &level) && !log_level_find("", &level));
+}
+END_TEST
+
+static unsigned told_of;
+
+static void count_line(void *ctx)
+{
+	ck_assert_ptr_eq(ctx, &told_of);
+	told_of++;
+}
+
+/* What is kept is JSON, whatever is shown, and what can not be shown is kept, too. */
+START_TEST(test_kept)
+{
+	struct log_record record;
+	struct log_cursor at;
+	uint64_t missed = 0;
+	log_setup(-1, LOG_INFO, LOG_TEXT, false);
+	ck_assert_ptr_null(log_kept());
+	ck_assert(log_keep(4096));
+	log_watch(count_line, &told_of);
+	log_info("one");
+	log_debug("hidden");
+	written_tell(written_worker, TEXT("{\"level\":\"warn\",\"n\":1}"));
+	ck_assert_uint_eq(told_of, 2);
+	at = log_ring_begin(log_kept());
+	ck_assert(log_ring_next(log_kept(), &at, &record, &missed));
+	ck_assert_int_eq(record.level, LOG_INFO);
+	ck_assert_int_eq(record.slot, -1);
+	ck_assert_uint_eq(record.pool.len, 0);
+	ck_assert(text_ends(record.line, TEXT("\"level\":\"info\",\"msg\":\"one\"}")));
+	ck_assert(log_ring_next(log_kept(), &at, &record, &missed));
+	ck_assert_int_eq(record.level, LOG_WARN);
+	ck_assert_int_eq(record.slot, 3);
+	ck_assert(text_is(record.pool, TEXT("fibonacci")));
+	ck_assert(text_ends(record.line, TEXT("\"stream\":\"stderr\",\"n\":1}")));
+	ck_assert(!log_ring_next(log_kept(), &at, &record, &missed));
+	log_watch(NULL, NULL);
+	log_keep(0);
 }
 END_TEST
 
@@ -137,18 +172,18 @@ END_TEST
 START_TEST(test_long_lines)
 {
 	static char message[4 * LOG_MESSAGE_MAX];
-	int fd = set_up(LOG_TEXT, false);
+	int fd = written_open(LOG_TEXT, false);
 	memset(message, 'x', sizeof message);
-	log_worker_line(LOG_ORIGIN_NONE, text_of(message, LOG_MESSAGE_MAX));
-	ck_assert_uint_eq(strlen(after_time(taken(fd))), 6 + LOG_MESSAGE_MAX + 1);
-	log_worker_line(LOG_ORIGIN_NONE, text_of(message, LOG_MESSAGE_MAX + 1));
-	const char *line = after_time(taken(fd));
+	written_tell(LOG_ORIGIN_NONE, text_of(message, LOG_MESSAGE_MAX));
+	ck_assert_uint_eq(strlen(written_after_time(written_taken(fd))), 6 + LOG_MESSAGE_MAX + 1);
+	written_tell(LOG_ORIGIN_NONE, text_of(message, LOG_MESSAGE_MAX + 1));
+	const char *line = written_after_time(written_taken(fd));
 	ck_assert_uint_eq(strlen(line), 6 + LOG_MESSAGE_MAX + 1);
 	ck_assert_str_eq(line + strlen(line) - 7, " [cut]\n");
 	for (size_t i = 0; i + 2 <= sizeof message; i += 2)
 		memcpy(message + i, "\xc3\xa9", 2);
 	log_info("y%.*s", (int)sizeof message, message);
-	line = after_time(taken(fd));
+	line = written_after_time(written_taken(fd));
 	ck_assert_ptr_null(strstr(line, "\xef\xbf\xbd"));
 	ck_assert_str_eq(line + strlen(line) - 7, " [cut]\n");
 	ck_assert_uint_eq(log_lost(), 0);
@@ -159,18 +194,24 @@ END_TEST
 START_TEST(test_full_pipe)
 {
 	static char message[8000];
-	int fd = set_up(LOG_TEXT, false);
+	int fd = written_open(LOG_TEXT, false);
 	memset(message, 'x', sizeof message);
 	for (int i = 0; i < 100; i++)
-		log_worker_line(LOG_ORIGIN_NONE, text_of(message, sizeof message));
+		written_tell(LOG_ORIGIN_NONE, text_of(message, sizeof message));
 	uint64_t lost = log_lost();
 	ck_assert_uint_gt(lost, 80);
 	ck_assert_uint_lt(lost, 100);
-	taken(fd);
+	written_taken(fd);
 	log_info("back");
-	char *line = taken(fd);
-	ck_assert_str_eq(after_time(line[0] == '\n' ? line + 1 : line), "info  back\n");
+	char *line = written_taken(fd), words[100];
+	line += line[0] == '\n';
+	snprintf(words, sizeof words, "warn  %d log lines were lost here: nobody took them\n",
+		(int)lost);
+	ck_assert_int_eq(strncmp(written_after_time(line), words, strlen(words)), 0);
+	ck_assert_str_eq(written_after_time(strchr(line, '\n') + 1), "info  back\n");
 	ck_assert_uint_eq(log_lost(), lost);
+	log_info("once");
+	ck_assert_str_eq(written_after_time(written_taken(fd)), "info  once\n");
 }
 END_TEST
 
@@ -184,7 +225,7 @@ START_TEST(test_full_terminal)
 	log_setup(terminal, LOG_INFO, LOG_TEXT, false);
 	memset(message, 'x', sizeof message);
 	for (int i = 0; i < 1000; i++)
-		log_worker_line(LOG_ORIGIN_NONE, text_of(message, sizeof message));
+		written_tell(LOG_ORIGIN_NONE, text_of(message, sizeof message));
 	ck_assert_uint_gt(log_lost(), 500);
 	ck_assert_int_eq(fcntl(terminal, F_GETFL) & O_NONBLOCK, 0);
 	log_setup(STDERR_FILENO, LOG_INFO, LOG_TEXT, false);
@@ -228,7 +269,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("base/log");
 	UNIT_CASE(s, "lines", test_text, test_text_is_harmless, test_colour, test_json,
-		test_json_task, test_levels, test_long_lines);
+		test_json_task, test_levels, test_levels_of_pools, test_kept, test_long_lines);
 	UNIT_CASE(s, "trouble", test_full_pipe, test_full_terminal,
 		test_full_disk_and_closed_reader, test_file);
 	return s;

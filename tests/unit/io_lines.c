@@ -7,15 +7,18 @@
 #include <unistd.h>
 
 static struct lines lines;
+static struct log_gate gate;
+static const int64_t no_limit = RATE_MAX;
 static int fd;
 
 static void open_log(void)
 {
 	fd = memfd_create("log", MFD_CLOEXEC);
 	log_setup(fd, LOG_DEBUG, LOG_JSON, false);
+	log_gate_init(&gate, ev_default_loop(0), "unit", &no_limit);
 	lines_init(&lines,
 		(struct log_origin){.pool = "unit", .slot = 3, .pid = 77, .stream = "stdout"},
-		true);
+		&gate, true);
 }
 
 /* The logged lines' texts, each followed by "|". */
@@ -41,6 +44,7 @@ static const char *logged(void)
 static void close_log(void)
 {
 	lines_release(&lines);
+	log_gate_release(&gate);
 	close(fd);
 }
 
@@ -74,33 +78,65 @@ END_TEST
 
 static const char *const characters[] = {"x", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x90\x87"};
 
-/* A line without end is told in pieces of 8 KiB, no byte lost, no character cut. */
-START_TEST(test_endless_line)
+/* Of a line that is too long as much is told as fits, once and with a mark, and no character is
+ * cut; what follows it is a line of its own. */
+START_TEST(test_long_line)
 {
 	const char *character = characters[_i];
 	size_t width = strlen(character);
-	static const size_t cuts[] = {1000, 8191, 8192, 8193, 65536};
+	static const size_t cuts[] = {1000, 16383, 16384, 16385, 65536};
 	enum { TOTAL = 60001 /* a multiple of each width, and the newline */ };
-	static char bytes[TOTAL + 1];
+	static char bytes[TOTAL + 6];
 	for (size_t i = 0; i + width < TOTAL; i += width)
 		memcpy(bytes + i, character, width);
-	bytes[TOTAL - 1] = '\n';
+	memcpy(bytes + TOTAL - 1, "\nnext\n", 6);
 	for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
 		open_log();
-		for (size_t at = 0; at < TOTAL; at += cuts[c]) {
-			size_t len = TOTAL - at < cuts[c] ? TOTAL - at : cuts[c];
+		for (size_t at = 0; at < TOTAL + 5; at += cuts[c]) {
+			size_t len = TOTAL + 5 - at < cuts[c] ? TOTAL + 5 - at : cuts[c];
 			lines_add(&lines, text_of(bytes + at, len));
 		}
 		const char *text = logged();
-		size_t whole = 0, pieces = 0;
-		for (; *text; text++) {
-			whole += strncmp(text, character, width) == 0;
-			pieces += *text == '|';
-		}
-		ck_assert_uint_eq(whole, (TOTAL - 1) / width);
-		ck_assert_uint_eq(pieces, 8);
+		size_t whole = 0;
+		for (; strncmp(text, character, width) == 0; text += width)
+			whole++;
+		ck_assert_uint_eq(whole, (LOG_MESSAGE_MAX - 6) / width);
+		ck_assert_str_eq(text, " [cut]|next|");
+		ck_assert_uint_eq(lines.told, 2);
 		close_log();
 	}
+}
+END_TEST
+
+START_TEST(test_longest_line)
+{
+	static char bytes[LOG_MESSAGE_MAX + 1];
+	memset(bytes, 'x', LOG_MESSAGE_MAX);
+	bytes[LOG_MESSAGE_MAX] = '\n';
+	open_log();
+	for (size_t at = 0; at < sizeof bytes; at += 1024)
+		lines_add(&lines,
+			text_of(bytes + at, sizeof bytes - at < 1024 ? sizeof bytes - at : 1024));
+	ck_assert_uint_eq(strlen(logged()), LOG_MESSAGE_MAX + 1);
+	close_log();
+}
+END_TEST
+
+/* It is told when it is too long, not when it ends, which may be never; and is not told again. */
+START_TEST(test_endless_line)
+{
+	static char bytes[LOG_MESSAGE_MAX + 1];
+	memset(bytes, 'x', sizeof bytes);
+	open_log();
+	lines_add(&lines, text_of(bytes, sizeof bytes));
+	ck_assert_uint_eq(lines.told, 1);
+	for (int i = 0; i < 100; i++)
+		lines_add(&lines, text_of(bytes, sizeof bytes));
+	lines_end(&lines);
+	ck_assert_uint_eq(lines.told, 1);
+	lines_add(&lines, TEXT("new\n"));
+	ck_assert_uint_eq(lines.told, 2);
+	close_log();
 }
 END_TEST
 
@@ -170,9 +206,10 @@ static Suite *suite(void)
 	TCase *cut = tcase_create("cut");
 	tcase_add_loop_test(cut, test_lines, 0, sizeof cases / sizeof *cases);
 	suite_add_tcase(s, cut);
-	tcase_add_loop_test(cut, test_endless_line, 0, sizeof characters / sizeof *characters);
+	tcase_add_loop_test(cut, test_long_line, 0, sizeof characters / sizeof *characters);
 	tcase_add_loop_test(cut, test_last_line, 0, sizeof last_cases / sizeof *last_cases);
-	UNIT_CASE(s, "odd", test_any_bytes, test_long_last_line);
+	UNIT_CASE(s, "odd", test_longest_line, test_endless_line, test_any_bytes,
+		test_long_last_line);
 	return s;
 }
 

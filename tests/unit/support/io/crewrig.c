@@ -1,5 +1,6 @@
 #include "unit/support/io/crewrig.h"
 
+#include "base/rate.h"
 #include "io/guard.h"
 #include "io/loop.h"
 #include "io/reaper.h"
@@ -60,6 +61,7 @@ void crewrig_open_as(struct crewrig *rig, enum pipe_form form, const char *behav
 		.rights = rights,
 		.workers = workers,
 		.pipe = form,
+		.log_rate = RATE_MAX,
 		.task = {.frame_limit = 17 * 1024 * 1024, .queue = TEXT("queue")},
 		.answer = {.header_bytes = 100000, .body_bytes = 16 * 1024 * 1024}};
 	signal(SIGPIPE, SIG_IGN);
