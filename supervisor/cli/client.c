@@ -127,7 +127,7 @@ int client_init(struct client *c, const char *command, const char *broker, mtime
 	const struct client_handler *handler, void *ctx)
 {
 	*c = (struct client){.handler = handler, .ctx = ctx};
-	log_setup(STDERR_FILENO, LOG_WARN, LOG_TEXT, console_has_colour());
+	log_setup(STDERR_FILENO, LOG_WARN, LOG_TEXT, console_has_colour(STDERR_FILENO));
 	int exit_code = client_find_broker(c, command, broker);
 	if (exit_code != EX_OK)
 		return exit_code;

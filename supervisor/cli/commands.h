@@ -14,6 +14,8 @@ int top_main(int argc, char **argv);
 int steer_main(int argc, char **argv); /* pause, resume, restart, scale */
 int stop_main(int argc, char **argv);
 int reload_main(int argc, char **argv);
+int logs_main(int argc, char **argv);
+int log_level_main(int argc, char **argv);
 int check_config_main(int argc, char **argv);
 
 #endif

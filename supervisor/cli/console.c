@@ -9,10 +9,10 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-bool console_has_colour(void)
+bool console_has_colour(int fd)
 {
 	const char *unwanted = getenv("NO_COLOR");
-	return isatty(STDERR_FILENO) && !(unwanted && *unwanted);
+	return isatty(fd) && !(unwanted && *unwanted);
 }
 
 size_t console_width(void)
@@ -31,7 +31,7 @@ void console_set_up_log(const struct config *config)
 		format = LOG_TEXT;
 	else if (config->log_format == CONFIG_LOG_JSON)
 		format = LOG_JSON;
-	log_setup(STDERR_FILENO, config->log_level, format, console_has_colour());
+	log_setup(STDERR_FILENO, config->log_level, format, console_has_colour(STDERR_FILENO));
 }
 
 void console_warn(struct text lines)

@@ -7,8 +7,8 @@
 
 struct config;
 
-/* stderr is a terminal, and NO_COLOR is not set or empty (https://no-color.org). */
-bool console_has_colour(void);
+/* fd is a terminal, and NO_COLOR is not set or empty (https://no-color.org). */
+bool console_has_colour(int fd);
 /* Characters of a line on the terminal that stdout is; 0: it is none. */
 size_t console_width(void);
 /* The log goes to stderr, in the form and from the level that is configured. */

@@ -24,6 +24,14 @@ struct control {
 	bool wants_remote;
 };
 
+/* Of the log. */
+static void on_line(void *ctx)
+{
+	const struct control *control = ctx;
+
+	http_wake(control->http);
+}
+
 static void on_request(void *ctx, const struct http_request *request)
 {
 	const struct control *control = ctx;
@@ -164,6 +172,7 @@ struct control *control_new(struct ev_loop *loop, const struct overview *overvie
 	open_local(control);
 	open_remote(control);
 	look_again_later(control);
+	log_watch(on_line, control);
 	return control;
 }
 
@@ -177,6 +186,7 @@ void control_free(struct control *control)
 {
 	if (!control)
 		return;
+	log_watch(NULL, NULL);
 	ev_timer_stop(control->loop, &control->again);
 	http_free(control->http);
 	listener_close(&control->local);

@@ -156,7 +156,7 @@ static json_t *pool_of(const struct control_list *list, const struct station *st
 	struct pool_facts facts = station_facts(station);
 
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"name", config->name, "queue", config->queue, "program", config->command[0],
 		"state", pool_standing_words(facts.standing), "consuming",
 		station_is_consuming(station), "ready", health_is_pool_ready(station), "connection",

@@ -26,6 +26,10 @@ static const struct route {
 	{"GET", "/v1/status", true, control_answer_status},
 	{"GET", "/v1/pools", true, control_answer_pools},
 	{"GET", "/v1/workers", true, control_answer_workers},
+	{"GET", "/v1/logs", false, control_answer_logs},
+	{"GET", "/v1/log-level", false, control_answer_log_level},
+	{"POST", "/v1/log-level", false, control_answer_log_level},
+	{"POST", "/v1/pools/*/log-level", false, control_answer_log_level},
 	{"POST", "/v1/stop", false, control_answer_stop},
 	{"POST", "/v1/reload", false, control_answer_reload},
 	{"POST", "/v1/pause", false, control_answer_steer},
@@ -63,6 +67,29 @@ void control_refuse(
 	buf_release(&body);
 }
 
+bool control_is_true(const struct http_request *request, const char *name)
+{
+	const char *value = http_query(request, name);
+
+	return value && strcmp(value, "true") == 0;
+}
+
+/* What may be done there, for who did something else: with a GET comes a HEAD. */
+static const char *allowed(const struct http_request *request)
+{
+	bool get = false, post = false;
+
+	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+		if (!is_path(&routes[i], request))
+			continue;
+		get |= strcmp(routes[i].method, "GET") == 0;
+		post |= strcmp(routes[i].method, "POST") == 0;
+	}
+	if (get)
+		return post ? "GET, HEAD, POST" : "GET, HEAD";
+	return post ? "POST" : NULL;
+}
+
 /* Through a tunnel to the socket a browser gets here, too, and any page in it may send a POST:
  * those have an Origin. Our own page steers nothing, and other clients have none. */
 static void answer_by(const struct route *route, const struct overview *overview,
@@ -76,27 +103,26 @@ static void answer_by(const struct route *route, const struct overview *overview
 
 void control_answer(const struct overview *overview, const struct http_request *request)
 {
-	const struct route *found = NULL;
+	const char *allow;
 
 	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
 		if (!is_path(&routes[i], request))
 			continue;
-		found = &routes[i];
-		if (!found->is_open && !request->is_local) {
+		if (!routes[i].is_open && !request->is_local) {
 			control_refuse(request, 403,
 				"this is answered at the control socket only, not over TCP "
 				"(docs/control.md)",
 				NULL);
 			return;
 		}
-		if (is_method(found, request)) {
-			answer_by(found, overview, request);
+		if (is_method(&routes[i], request)) {
+			answer_by(&routes[i], overview, request);
 			return;
 		}
 	}
-	if (found)
-		control_refuse(request, 405, "not by this method",
-			strcmp(found->method, "GET") == 0 ? "GET, HEAD" : found->method);
+	allow = allowed(request);
+	if (allow)
+		control_refuse(request, 405, "not by this method", allow);
 	else
 		control_refuse(request, 404, "there is no such path (docs/control.md)", NULL);
 }

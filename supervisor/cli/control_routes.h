@@ -19,7 +19,17 @@ void control_answer_pools_only(const struct overview *, const struct http_reques
 void control_answer_workers(const struct overview *, const struct http_request *);
 void control_answer_reload(const struct overview *, const struct http_request *);
 void control_answer_steer(const struct overview *, const struct http_request *);
+void control_answer_logs(const struct overview *, const struct http_request *);
+void control_answer_log_level(const struct overview *, const struct http_request *);
 void control_answer_stop(const struct overview *, const struct http_request *);
+/* Of the places for connections so many may be kept by those who follow the log; and some more by
+ * those who wait for our end. */
+#define CONTROL_FOLLOWERS 8
+#define CONTROL_WAITERS   16
+/* For 503. */
+#define CONTROL_CROWDED "too many wait or follow already"
+/* ?NAME=true */
+bool control_is_true(const struct http_request *, const char *name);
 /* Static. */
 const char *control_phase_words(enum phase);
 /* There is no pool of that name; some of those that there are are named. */

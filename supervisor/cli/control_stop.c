@@ -5,7 +5,6 @@
 #include "io/clock.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define EACH MTIME_SECOND
 
@@ -65,13 +64,6 @@ static bool next(void *ctx, struct buf *out)
 
 static const struct http_pieces pieces = {.next = next, .end = free, .waits = has_to_wait};
 
-static bool is_true(const struct http_request *request, const char *name)
-{
-	const char *value = http_query(request, name);
-
-	return value && strcmp(value, "true") == 0;
-}
-
 static void answer_until_the_end(
 	const struct overview *overview, const struct http_request *request)
 {
@@ -87,13 +79,13 @@ static void answer_until_the_end(
 
 void control_answer_stop(const struct overview *overview, const struct http_request *request)
 {
-	bool waits = is_true(request, "wait");
+	bool waits = control_is_true(request, "wait");
 
-	if (waits && http_is_crowded(request)) {
-		control_refuse(request, 503, "too many wait or follow already", NULL);
+	if (waits && http_following(request) >= CONTROL_WAITERS) {
+		control_refuse(request, 503, CONTROL_CROWDED, NULL);
 		return;
 	}
-	overview->stop(overview->ctx, is_true(request, "force"));
+	overview->stop(overview->ctx, control_is_true(request, "force"));
 	if (waits)
 		answer_until_the_end(overview, request);
 	else

@@ -16,6 +16,8 @@
 	X("pools", pools_main, "what each pool is at, and what it did")                            \
 	X("workers", workers_main, "each worker: its process, and the task in its hand")           \
 	X("top", top_main, "pools and workers, live, with keys to steer them")                     \
+	X("logs", logs_main, "the last lines of the log, and those that come")                     \
+	X("log-level", log_level_main, "how much is logged, now")                                  \
 	X("pause", steer_main, "let a pool take no messages for a while")                          \
 	X("resume", steer_main, "the end of a pause")                                              \
 	X("restart", steer_main, "replace workers by new ones, one by one")                        \

@@ -59,7 +59,7 @@ static void make_url(const struct question *q, struct buf *url)
 
 	buf_printf(url, "http://wpool%.*s", star ? (int)(star - path) : (int)strlen(path), path);
 	if (q->pool && !star)
-		buf_append_text(url, TEXT("?pool="));
+		buf_printf(url, "%cpool=", strchr(path, '?') ? '&' : '?');
 	if (q->pool)
 		append_name(url, q->pool);
 	if (star)

@@ -13,6 +13,8 @@
 #define COMMAND        "serve"
 #define PROBLEMS_LIMIT (1024 * 1024)
 #define HELP_LIMIT     (64 * 1024)
+/* For `wpool logs`: some ten thousand lines. */
+#define LOG_KEPT ((size_t)2 * 1024 * 1024)
 
 static const char help_head[] =
 	"usage: wpool serve [OPTION]... -- COMMAND [ARG]...\n"
@@ -106,6 +108,8 @@ int serve_main(int argc, char **argv)
 		exit_code = console_problems(COMMAND, flags.file, rc, buf_text(&problems));
 	} else {
 		console_set_up_log(config);
+		if (!log_keep(LOG_KEPT))
+			log_warn("no memory to keep log lines: wpool logs has none");
 		programs_append_doubts(config, &problems);
 		console_warn(buf_text(&problems));
 		exit_code = supervisor_run(config, &flags);

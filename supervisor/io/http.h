@@ -19,8 +19,6 @@
 /* Bytes of a request's line and headers, and of what is sent of an answer in one turn. */
 #define HTTP_MEMORY (16 * 1024)
 #define HTTP_PIECE  8192
-/* Answers at once that may wait for more to be there (http_pieces.waits): each keeps its place. */
-#define HTTP_FOLLOWERS 8
 /* How often, at least, one that waits is asked again, and looked at whether somebody still listens.
  */
 #define HTTP_LOOK MTIME_SECOND
@@ -74,7 +72,7 @@ void http_answer_in_pieces(
 /* There may be more now for those who wait. Costs nothing where nobody does; callable from anywhere
  * in the loop. */
 void http_wake(struct http *);
-/* There is no place for one more answer with .waits: such a request is to be refused. */
-bool http_is_crowded(const struct http_request *);
+/* How many answers with .waits there are. Each keeps its place, so there should not be too many. */
+unsigned http_following(const struct http_request *);
 
 #endif

@@ -117,7 +117,7 @@ void http_answer_in_pieces(const struct http_request *request, const char *type,
 	http_queue(request, MHD_HTTP_OK, type, NULL, response);
 }
 
-bool http_is_crowded(const struct http_request *request)
+unsigned http_following(const struct http_request *request)
 {
-	return request->http->following >= HTTP_FOLLOWERS;
+	return request->http->following;
 }

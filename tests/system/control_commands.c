@@ -1,4 +1,5 @@
 /* `wpool status`, `pools`, `workers`: tables, JSON, and why there is neither. */
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/http.h"
@@ -8,24 +9,6 @@
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What it printed; where that is nothing, what it says is wrong. */
-static char *run(const char *const arguments[], int code)
-{
-	struct proc *proc = site_wpool(arguments);
-	int got = proc_wait(proc);
-	char *said = proc_stderr(proc);
-	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", arguments[0], got, code, said);
-	char *out = proc_stdout(proc);
-	if (code == 0 || *out)
-		ck_assert_str_eq(said, "");
-	else
-		out = said;
-	site_forget(proc);
-	return out;
-}
-
-#define RUN(code, ...) run((const char *const[]){__VA_ARGS__, NULL}, code)
 
 START_TEST(commands_show_it)
 {

@@ -24,7 +24,7 @@ static char *offered(const char *words)
 static const struct {
 	const char *words, *offered;
 } cases[] = {
-	{"wpool st", "<status>"},
+	{"wpool st", "<status><stop>"},
 	{"wpool --v", "<--version>"},
 	{"wpool serve --de", "<--declare>"},
 	{"wpool serve --declare ''", "<off><passive><on>"},

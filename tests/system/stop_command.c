@@ -1,10 +1,10 @@
 /* `wpool stop` and POST /v1/stop: what SIGTERM does, and that its end is told. */
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/http.h"
 #include "harness/terminal.h"
 #include "system/system.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,9 +71,10 @@ START_TEST(force_cuts_short)
 	post_slow("cut", "600000");
 	expect_end(stop("--no-wait", NULL), 0, "draining\n");
 	proc_expect(serve, "told to stop: draining");
-	struct proc *waits = stop(NULL, NULL); /* it does not hurry anybody */
+	struct proc *waits = stop("--json", NULL); /* it does not hurry anybody */
+	command_expect_out(waits, "draining");
 	expect_end(stop("--force", NULL), 75, "stopped before everything was settled");
-	expect_end(waits, 75, "stopped before everything was settled");
+	expect_end(waits, 75, "\n{\"phase\":\"stopped\",\"settled\":false}\n");
 	ck_assert_int_eq(proc_wait(serve), 75);
 	ck_assert(proc_has_said(serve, "told to stop at once"));
 	broker_expect_messages(site.broker, site.queue, 1);
@@ -100,8 +101,7 @@ START_TEST(who_waits_may_go)
 	ck_assert_int_eq(proc_wait(command), 128 + SIGINT);
 	ck_assert_str_eq(control_words(control_get_json("/v1/status"), "phase"), "draining");
 	struct proc *another = stop("--json", NULL);
-	while (!strstr(proc_stdout(another), "draining"))
-		poll(NULL, 0, 20);
+	command_expect_out(another, "draining");
 	proc_signal(serve, SIGKILL);
 	proc_wait(serve);
 	expect_end(another, 69, "no answer from the supervisor");

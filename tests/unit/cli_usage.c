@@ -133,12 +133,12 @@ START_TEST(colour_is_for_terminals_that_want_it)
 		unsetenv("NO_COLOR");
 		if (cases[i].no_color)
 			setenv("NO_COLOR", cases[i].no_color, 1);
-		is_coloured[i] = console_has_colour();
+		is_coloured[i] = console_has_colour(STDERR_FILENO);
 	}
 	unsetenv("NO_COLOR");
 	dup2(saved, STDERR_FILENO);
 	listen_to_stderr();
-	on_a_file = console_has_colour();
+	on_a_file = console_has_colour(STDERR_FILENO);
 	expect_said("");
 	ck_assert(!on_a_file);
 	for (size_t i = 0; i < 4; i++)

@@ -14,6 +14,7 @@
 #define LIMIT     (20 * MTIME_SECOND)
 #define ROOM      (4 * 1024 * 1024)
 #define LONG_LIST 40000
+#define FOLLOWERS 8
 
 static char folder[] = "/tmp/wpool-http-XXXXXX";
 static char path[LISTENER_PATH_BYTES];
@@ -65,7 +66,7 @@ static void on_request(void *ctx, const struct http_request *request)
 			request, "text/plain", &pieces, calloc(1, sizeof(struct lines)));
 		return;
 	}
-	if (strcmp(request->path, "/follow") == 0 && http_is_crowded(request)) {
+	if (strcmp(request->path, "/follow") == 0 && http_following(request) >= FOLLOWERS) {
 		http_answer(request, 503, "text/plain", TEXT("crowded"), NULL);
 		return;
 	}
@@ -325,17 +326,17 @@ END_TEST
 /* Nobody wakes those whose peer has gone, and yet they do not stay. */
 START_TEST(who_has_gone_is_forgotten)
 {
-	int fds[HTTP_FOLLOWERS];
+	int fds[FOLLOWERS];
 	mtime end = clock_now() + LIMIT;
 	said_lines = 1;
-	for (int i = 0; i < HTTP_FOLLOWERS; i++) {
+	for (int i = 0; i < FOLLOWERS; i++) {
 		fds[i] = follow();
 		hear_words(fds[i], "line 0\n");
 	}
 	ck_assert_int_eq(ask("GET /follow HTTP/1.0\r\n\r\n"), 503);
-	for (int i = 0; i < HTTP_FOLLOWERS; i++)
+	for (int i = 0; i < FOLLOWERS; i++)
 		close(fds[i]);
-	while (ended < HTTP_FOLLOWERS) {
+	while (ended < FOLLOWERS) {
 		ck_assert_int_lt(clock_now(), end);
 		ev_run(loop, EVRUN_ONCE);
 	}
