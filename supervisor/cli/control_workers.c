@@ -66,11 +66,12 @@ static json_t *worker_of(const struct control_list *list, const struct station *
 {
 	struct slot_facts slot = station_slot(station, list->slot);
 
-	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:o, s:o}", "pool",
+	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:s?, s:o, s:o}", "pool",
 		station_config(station)->name, "slot", list->slot, "state", state_words(&slot),
 		"life", (json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
 		last_exit_of(&slot), "next_start_s", control_json_until(slot.next_start),
-		"tasks_in_pipe", slot.tasks, "tasks_answered", (json_int_t)slot.answers, "process",
+		"tasks_in_pipe", slot.tasks, "tasks_answered", (json_int_t)slot.answers,
+		"replaced_for", slot.due ? recycle_words(slot.due) : NULL, "process",
 		process_of(station_slot_pid(station, list->slot)), "task", task_of(list, &slot));
 }
 

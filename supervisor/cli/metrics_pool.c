@@ -117,6 +117,13 @@ static void write_deaths(const struct metric_pool *pool)
 	put(pool, "cause", "not-started", pool->report->deaths[EXIT_NOT_STARTED]);
 }
 
+static void write_recycled(const struct metric_pool *pool)
+{
+	for (int reason = RECYCLE_NOT + 1; reason < RECYCLE_REASON_COUNT; reason++)
+		put(pool, "reason", recycle_words((enum recycle_reason)reason),
+			pool->report->recycled[reason]);
+}
+
 static void write_ended(const struct metric_pool *pool)
 {
 	put(pool, "cause", "overdue", pool->report->counts[NOTICE_WORKER_OVERDUE]);
@@ -312,6 +319,8 @@ const struct metric_family metric_pool_families[] = {
 		"Workers that ended and were not asked to, each started again."),
 	FAMILY("workers_ended_total", "counter", write_ended,
 		"Workers that were ended for being over a limit, or for breaking the protocol."),
+	FAMILY("workers_recycled_total", "counter", write_recycled,
+		"Workers that were replaced for what they had done, for their age, or their memory."),
 	FAMILY("consuming", "gauge", write_consuming, "1: the broker has a consumer of the pool."),
 	FAMILY("paused", "gauge", write_paused, "1: by an operator."),
 	FAMILY("deliveries_total", "counter", write_deliveries, "Messages that came."),

@@ -219,6 +219,26 @@ static void say_death(const struct line *line)
 			line->exit, again ? " in " : " ", next);
 }
 
+static void say_recycled(const struct line *line)
+{
+	const struct notice *notice = line->notice;
+	double mebibytes = (double)notice->bytes / (1 << 20);
+
+	if (notice->recycled == RECYCLE_KILL)
+		log_line(line->level, line->origin,
+			"worker has %.0f MiB, more than recycle.memory_kill; killing it",
+			mebibytes);
+	else if (notice->recycled == RECYCLE_MEMORY)
+		log_line(line->level, line->origin,
+			"worker is replaced: it has %.0f MiB, more than recycle.memory", mebibytes);
+	else if (notice->recycled == RECYCLE_AGE)
+		log_line(
+			line->level, line->origin, "worker is replaced: its age is %s", line->span);
+	else
+		log_line(line->level, line->origin, "worker is replaced: it has done %u task%s",
+			notice->number, notice->number == 1 ? "" : "s");
+}
+
 static void say_worker(const struct line *line)
 {
 	const struct notice *notice = line->notice;
@@ -226,6 +246,9 @@ static void say_worker(const struct line *line)
 	switch (notice->kind) {
 	case NOTICE_WORKER_READY:
 		log_line(line->level, line->origin, "worker ready");
+		break;
+	case NOTICE_WORKER_RECYCLED:
+		say_recycled(line);
 		break;
 	case NOTICE_WORKER_LEFT:
 		log_line(line->level, line->origin, "worker left: %s", line->exit);
@@ -290,6 +313,9 @@ static enum log_level level_of(const struct notice *notice, void (**ret_say)(con
 	case NOTICE_WORKER_LEFT:
 		*ret_say = say_worker;
 		return LOG_INFO;
+	case NOTICE_WORKER_RECYCLED:
+		*ret_say = say_worker;
+		return notice->recycled == RECYCLE_KILL ? LOG_WARN : LOG_INFO;
 	case NOTICE_WORKER_DIED:
 	case NOTICE_WORKER_BROKEN:
 	case NOTICE_WORKER_OVERDUE:

@@ -32,6 +32,7 @@ struct report {
 	uint64_t retried[REASON_COUNT]; /* what counts says of retried, given up, dropped: why */
 	uint64_t given_up[REASON_COUNT];
 	uint64_t dropped[REASON_COUNT];
+	uint64_t recycled[RECYCLE_REASON_COUNT];
 	uint64_t deaths[REPORT_ENDS]; /* of workers that were not asked to leave: how */
 	struct report_death last_death;
 	struct histogram took;   /* attempts, in their workers */

@@ -47,6 +47,8 @@ static void add(struct report *report, const struct notice *notice)
 		report->dropped[notice->reason]++;
 	else if (notice->kind == NOTICE_TASKS_HELD_UP)
 		report->held_up += notice->behind;
+	else if (notice->kind == NOTICE_WORKER_RECYCLED)
+		report->recycled[notice->recycled]++;
 	else if (notice->kind == NOTICE_WORKER_DIED)
 		note_death(report, notice);
 }

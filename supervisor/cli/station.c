@@ -130,6 +130,7 @@ static bool make_parts(struct station *station, const struct station_tools *tool
 	if (!station->crew || !station->consumer || !station->publisher || !station->pool)
 		return false;
 	crew_attach(station->crew, station->pool);
+	crew_watch_memory(station->crew, station_watches_memory(station_config(station)));
 	consumer_attach(station->consumer, station->pool);
 	publisher_attach(station->publisher, station->pool);
 	return true;

@@ -24,6 +24,7 @@ static void configure_pool(struct station *station, mtime now)
 		.command = {.what = COMMAND_CONFIGURE, .config = &station->pool_config}};
 
 	station->pool_config = station_pool_config(&station->config);
+	crew_watch_memory(station->crew, station_watches_memory(&station->config));
 	pool_step(station->pool, now, &event);
 }
 

@@ -5,6 +5,7 @@
 #include "cli/report.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Of a reply's header frame, what is kept for all its other properties at their longest, and for
  * what the broker may add. */
@@ -53,6 +54,30 @@ static uint32_t retried_of(const struct config_pool *config)
 	return reasons;
 }
 
+/* 0: none. */
+static struct recycle_limits recycle_limits_of(const struct config_pool *config)
+{
+	bool has_tasks = config->recycle.tasks != MTIME_NEVER;
+	bool has_age = config->recycle.age != MTIME_NEVER;
+	bool has_memory = config->recycle.memory != MTIME_NEVER;
+	bool has_kill = config->recycle.memory_kill != MTIME_NEVER;
+
+	return (struct recycle_limits){
+		.tasks = has_tasks ? (uint32_t)config->recycle.tasks : 0,
+		.age = has_age ? config->recycle.age : 0,
+		.memory = has_memory ? (uint64_t)config->recycle.memory : 0,
+		.memory_kill = has_kill ? (uint64_t)config->recycle.memory_kill : 0,
+		.seed = (uint32_t)getpid(),
+	};
+}
+
+bool station_watches_memory(const struct config_pool *config)
+{
+	struct recycle_limits limits = recycle_limits_of(config);
+
+	return limits.memory || limits.memory_kill;
+}
+
 struct pool_config station_pool_config(const struct config_pool *config)
 {
 	static const enum unroutable unroutable[] = {
@@ -74,6 +99,7 @@ struct pool_config station_pool_config(const struct config_pool *config)
 		.grace = config->limits.grace,
 		.memory = (size_t)config->memory,
 		.outbox_limit = (size_t)config->outbox,
+		.recycle = recycle_limits_of(config),
 		.policy =
 			{
 				.attempts = (uint16_t)config->retry.attempts,

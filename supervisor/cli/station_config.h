@@ -10,6 +10,8 @@
 
 /* Empty: the queue's own policy decides. */
 struct text station_dead_letter(const struct config_pool *);
+/* Its workers' memory matters. */
+bool station_watches_memory(const struct config_pool *);
 struct pool_config station_pool_config(const struct config_pool *);
 /* All but what the process has: descriptors. */
 struct crew_config station_crew_config(const struct config_pool *);

@@ -160,6 +160,16 @@ static void imply_interrupt(struct draft *draft, struct config_pool *pool)
 	pool->pipeline = 1;
 }
 
+static void check_recycle(struct draft *draft, const struct config_pool *pool)
+{
+	if (pool->recycle.memory == MTIME_NEVER ||
+		pool->recycle.memory_kill >= pool->recycle.memory)
+		return;
+	problems_add(draft->problems, place_of(draft, "recycle.memory_kill"),
+		"%srecycle.memory_kill is less than recycle.memory; at least as much is needed",
+		draft->prefix);
+}
+
 void check_root(struct draft *draft)
 {
 	const struct config *config = draft->base;
@@ -189,6 +199,7 @@ void check_pool(struct draft *draft)
 		check_name(draft, pool);
 	if (pool->workers == 0)
 		pool->workers = pool->workers_most = count_processors();
+	check_recycle(draft, pool);
 	if (pool->pipe == PIPE_COREFX)
 		imply_corefx(draft, pool);
 	if (pool->interrupt)

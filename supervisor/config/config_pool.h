@@ -70,6 +70,11 @@ struct config_pool {
 		mtime hard, boot, grace;
 		int64_t slices;
 	} limits;
+	struct { /* MTIME_NEVER: none */
+		int64_t tasks;
+		mtime age;
+		int64_t memory, memory_kill; /* bytes */
+	} recycle;
 	struct {
 		int64_t attempts;
 		struct config_delays delay; /* after the first failed attempt, the second, ...; the

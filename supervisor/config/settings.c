@@ -321,6 +321,7 @@ static const struct setting pool_settings[] = {
 		.variable = "WPOOL_LIMITS_SLICES",
 		.reload = RELOAD_LIVE,
 		.help = "How often one task may hand its rest back to its own queue."},
+#include "config/settings_recycle.def"
 	{.key = "retry.attempts",
 		.type = SETTING_INTEGER,
 		.offset = POOL(retry.attempts),

@@ -38,7 +38,7 @@ struct setting {
 	size_t offset;              /* in struct config (root) or struct config_pool */
 	int64_t least, most;        /* of a number; of a text: its bytes */
 	bool may_be_auto;           /* an integer, a range: the word auto, stored as 0 */
-	bool may_be_none;           /* a duration: the word none, stored as MTIME_NEVER */
+	bool may_be_none;           /* a number: the word none, stored as MTIME_NEVER */
 	bool is_hidden;             /* values of pairs are not printed */
 	const char *const *choices; /* NULL-terminated */
 	const char *fallback;       /* the default as text; NULL: none, or default_words tell */

@@ -186,6 +186,8 @@ static void append_integer(const struct setting *setting, int64_t number, struct
 {
 	if (number == 0 && setting->may_be_auto)
 		buf_append_text(out, TEXT("auto"));
+	else if (number == MTIME_NEVER && setting->may_be_none)
+		buf_append_text(out, TEXT("none"));
 	else
 		buf_printf(out, "%" PRId64, number);
 }
@@ -197,12 +199,14 @@ static void append_bounds(const struct setting *setting, const int64_t bounds[2]
 		buf_printf(out, "..%" PRId64, bounds[1]);
 }
 
-static void append_duration(const struct setting *setting, int64_t duration, struct buf *out)
+static void append_quantity(const struct setting *setting, int64_t number, struct buf *out)
 {
-	if (duration == MTIME_NEVER && setting->may_be_none)
+	if (number == MTIME_NEVER && setting->may_be_none)
 		buf_append_text(out, TEXT("none"));
+	else if (setting->type == SETTING_DURATION)
+		quantity_append_duration(out, number);
 	else
-		quantity_append_duration(out, duration);
+		quantity_append_size(out, number);
 }
 
 void value_append(const struct setting *setting, const void *base, struct buf *out)
@@ -219,10 +223,8 @@ void value_append(const struct setting *setting, const void *base, struct buf *o
 		append_bounds(setting, value, out);
 		break;
 	case SETTING_DURATION:
-		append_duration(setting, *(const int64_t *)value, out);
-		break;
 	case SETTING_SIZE:
-		quantity_append_size(out, *(const int64_t *)value);
+		append_quantity(setting, *(const int64_t *)value, out);
 		break;
 	case SETTING_CHOICE:
 		buf_append_text(out, text_from(setting->choices[*(const unsigned *)value]));

@@ -53,7 +53,10 @@ void value_append_needed(const struct setting *setting, struct buf *out)
 		break;
 	case SETTING_INTEGER:
 		buf_printf(out, "a number from %" PRId64 " to %" PRId64 "%s", setting->least,
-			setting->most, setting->may_be_auto ? " or auto" : "");
+			setting->most,
+			setting->may_be_auto   ? " or auto"
+			: setting->may_be_none ? " or none"
+					       : "");
 		break;
 	case SETTING_RANGE:
 		buf_printf(out, "a number from %" PRId64 " to %" PRId64 ", min and max%s",

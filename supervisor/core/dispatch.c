@@ -26,10 +26,21 @@ void dispatch_add_slot(struct slot *slot)
 	list_init(&slot->pipe);
 }
 
-/* A full slot stands in no list; one that is held up, not open or leaving neither. */
+void dispatch_set_tasks_most(struct dispatch *dispatch, uint32_t tasks)
+{
+	dispatch->tasks_most = tasks;
+}
+
+bool dispatch_is_spent(const struct dispatch *dispatch, const struct slot *slot)
+{
+	return dispatch->tasks_most && slot->answers + slot->load >= dispatch->tasks_most;
+}
+
+/* A full slot stands in no list; one that is held up, spent, not open or leaving neither. */
 static void enlist(struct dispatch *dispatch, struct slot *slot)
 {
-	if (!slot->open || slot->is_leaving || slot->is_held_up || slot->load == POOL_PIPELINE_MAX)
+	if (!slot->open || slot->is_leaving || slot->is_held_up ||
+		slot->load == POOL_PIPELINE_MAX || dispatch_is_spent(dispatch, slot))
 		return;
 	list_append(&dispatch->by_load[slot->load], &slot->by_load);
 	dispatch->loads |= UINT64_C(1) << slot->load;
@@ -254,11 +265,16 @@ void dispatch_slot_up(struct dispatch *dispatch, struct slot *slot)
 	enlist(dispatch, slot);
 }
 
-void dispatch_slot_room(struct dispatch *dispatch, struct slot *slot, bool room)
+void dispatch_slot_look(struct dispatch *dispatch, struct slot *slot)
 {
 	delist(dispatch, slot);
-	slot->open = room;
 	enlist(dispatch, slot);
+}
+
+void dispatch_slot_room(struct dispatch *dispatch, struct slot *slot, bool room)
+{
+	slot->open = room;
+	dispatch_slot_look(dispatch, slot);
 }
 
 void dispatch_slot_dismiss(struct dispatch *dispatch, struct slot *slot)

@@ -29,6 +29,7 @@ struct pool_config;
 	X(SLOT_OUTPUT) /* one good frame */                                                        \
 	X(SLOT_BROKEN) /* protocol error or closed pipe; no output follows in this life */         \
 	X(SLOT_GONE)   /* exit is known and the pipe was read to its end (also: never started) */  \
+	X(SLOT_MEMORY) /* what its process has resident, looked at now and then */                 \
 	X(COMMAND)                                                                                 \
 	X(TURN_END) /* all that could be read was told: dispatch, then acks */
 
@@ -71,6 +72,7 @@ struct event {
 			uint16_t slot;
 			uint32_t life;
 			bool room;             /* SLOT_ROOM */
+			uint64_t bytes;        /* SLOT_MEMORY */
 			struct exit_info exit; /* SLOT_GONE */
 			struct output *output; /* SLOT_OUTPUT; SLOT_GONE: last words; moves in */
 			const char *what;      /* SLOT_BROKEN: static words for the log */

@@ -6,6 +6,7 @@
 #include "base/mtime.h"
 #include "core/exit.h"
 #include "core/reason.h"
+#include "core/recycle.h"
 #include "core/scaling.h"
 
 #define NOTICE_KINDS(X)                                                                            \
@@ -24,11 +25,12 @@
 	X(NOTICE_REPLY_DROPPED) /* unroutable: drop */                                             \
 	X(NOTICE_PARCEL_REFUSED) /* what delivery->parcel met; published again in duration */      \
 	X(NOTICE_WORKER_READY)                                                                     \
-	X(NOTICE_WORKER_LEFT)    /* as asked; exit is set */                                       \
-	X(NOTICE_WORKER_DIED)    /* exit is set; again in duration, NEVER: not */                  \
-	X(NOTICE_WORKER_BROKEN)  /* protocol error; what is set; killed */                         \
-	X(NOTICE_WORKER_OVERDUE) /* boot, hard limit or grace, duration long: what says which */   \
-	X(NOTICE_SOURCE_RESTS)   /* no worker lives: the pool stops consuming */                   \
+	X(NOTICE_WORKER_LEFT)     /* as asked; exit is set */                                      \
+	X(NOTICE_WORKER_DIED)     /* exit is set; again in duration, NEVER: not */                 \
+	X(NOTICE_WORKER_BROKEN)   /* protocol error; what is set; killed */                        \
+	X(NOTICE_WORKER_OVERDUE)  /* boot, hard limit or grace, duration long: what says which */  \
+	X(NOTICE_WORKER_RECYCLED) /* recycled; after number answers, duration; bytes resident */   \
+	X(NOTICE_SOURCE_RESTS)    /* no worker lives: the pool stops consuming */                  \
 	X(NOTICE_SOURCE_RESUMES)                                                                   \
 	X(NOTICE_PAUSED)          /* by command */                                                 \
 	X(NOTICE_RESUMED)         /* by command */                                                 \
@@ -58,9 +60,11 @@ struct notice {
 	const struct delivery *delivery; /* or NULL */
 	const struct output *output;     /* or NULL */
 	enum reason reason;
+	enum recycle_reason recycled;
 	uint32_t attempt, attempts;
 	uint32_t behind;
 	uint32_t number;
+	uint64_t bytes;
 	struct exit_info exit;
 	mtime duration;
 	const char *what;              /* static words, or NULL */

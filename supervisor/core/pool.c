@@ -19,9 +19,11 @@ struct pool *pool_new(
 	pool->now = now;
 	pool->send_again = MTIME_NEVER;
 	pool->delivered_at = MTIME_NEVER;
+	pool->recycle.next_at = MTIME_NEVER;
 	source_init(&pool->source, 0, effects, io);
 	pace_init(&pool->pace, config, now);
 	dispatch_init(&pool->dispatch, pace_pipe_wait(&pool->pace), effects, io);
+	dispatch_set_tasks_most(&pool->dispatch, config->recycle.tasks);
 	autoscale_init(&pool->autoscale, config->workers,
 		config->workers_most ? config->workers_most : config->workers, now);
 	if (pool_slots_init(pool) != RC_OK || outbox_init(&pool->outbox, effects, io) != RC_OK) {
@@ -60,6 +62,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 		[SLOT_OUTPUT] = pool_on_slot_output,
 		[SLOT_BROKEN] = pool_on_slot_broken,
 		[SLOT_GONE] = pool_on_slot_gone,
+		[SLOT_MEMORY] = pool_on_slot_memory,
 		[COMMAND] = pool_on_command,
 		[TURN_END] = pool_on_turn_end,
 	};

@@ -8,6 +8,7 @@
 
 #include "core/effects.h"
 #include "core/event.h"
+#include "core/recycle.h"
 #include "core/settle.h"
 
 #define POOL_WORKERS_MAX  10000
@@ -28,6 +29,7 @@ struct pool_config {
 	bool interrupt;        /* asked by SLOT_INTERRUPT; pipeline is 1 */
 	mtime grace;           /* after QUIT, and again after TERM */
 	size_t outbox_limit;   /* bytes unconfirmed above which nothing is dispatched */
+	struct recycle_limits recycle;
 	struct settle_policy policy;
 };
 

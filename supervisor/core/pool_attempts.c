@@ -3,8 +3,12 @@
 
 static void leave_if_empty(struct pool *pool, struct slot *slot)
 {
-	if ((pool->phase != POOL_RUNS || slot->is_leaving) && slot->load == 0)
+	if (slot->load > 0)
+		return;
+	if (pool->phase != POOL_RUNS || slot->is_leaving)
 		pool_let_go(pool, slot);
+	else if (pool_recycle_is_spent(pool, slot))
+		pool_recycle_leave(pool, slot);
 }
 
 /* Which of the reasons came first counts; a worker that is on its way out breaks nothing. */
@@ -68,10 +72,11 @@ static void end_attempt(
 	mtime took = pool->now - slot->since;
 	mtime sure = sure_time(pool, slot);
 	tell_held_up(pool, slot, slot->life, sure);
+	slot->answers++; /* and before it is looked at whether it may have more */
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
 	slot->has_answered = slot->is_proven = true;
-	slot->answers++;
 	pool_roll_answered(pool, slot);
+	pool_recycle_answered(pool, slot);
 	forget_soft_limit(pool, slot);
 	/* It answered though we had given it up: those behind are nobody's fault. */
 	if (slot->state != LIFE_READY)

@@ -96,7 +96,8 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 	bool runs = !list_is_empty(&slot->running);
 	assert(pool_slot(pool, slot->number) == slot);
 	assert(listed == (slot->open && !slot->is_leaving && !slot->is_held_up &&
-				 slot->load < POOL_PIPELINE_MAX));
+				 slot->load < POOL_PIPELINE_MAX &&
+				 !dispatch_is_spent(&pool->dispatch, slot)));
 	assert(list_is_empty(&slot->fresh) || (runs && !slot->is_held_up));
 	assert(!slot->is_held_up || runs);
 	assert(!slot->open || slot->state == LIFE_READY);
@@ -105,6 +106,8 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 	assert(has_alarm(slot->state) == (slot->alarm != MTIME_NEVER) ||
 		(slot->state == LIFE_READY && slot->is_timed) ||
 		pool->config.grace == MTIME_NEVER || pool->config.boot_limit == MTIME_NEVER);
+	if (slot->state == LIFE_READY && pool->phase == POOL_RUNS)
+		assert(slot->load > 0 || !dispatch_is_spent(&pool->dispatch, slot));
 	assert((slot->heap_place > 0) == (slot->alarm != MTIME_NEVER));
 	assert(!slot->heap_place || pool->alarms.heap[slot->heap_place] == slot);
 	if (slot->state == LIFE_WAITING || slot->state == LIFE_RETIRED)
@@ -123,8 +126,9 @@ static void audit_counts(const struct pool *pool, uint32_t kept)
 	assert(kept == pool->kept && pool->wanted >= 1 && pool->wanted <= POOL_WORKERS_MAX);
 	assert(pool->pace.workers == pool->wanted);
 	assert(pool->wanted == autoscale_within(&pool->autoscale, pool->wanted));
-	assert(kept == pool->wanted || (pool->phase != POOL_RUNS && kept == pool->wanted + 1u) ||
-		(pool->roll.is_on && kept == pool->wanted + 1u));
+	assert(kept == pool->wanted + pool->recycle.spares ||
+		(kept == pool->wanted + 1u && (pool->roll.is_on || pool->phase != POOL_RUNS)));
+	assert(pool->recycle.is_any || pool->recycle.spares == 0);
 	assert(!pool->lacks_workers || pool->has_rested);
 }
 

@@ -103,6 +103,7 @@ static void configure(struct pool *pool, const struct pool_config *config)
 	pool->config = *config;
 	pace_configure(&pool->pace, config);
 	dispatch_set_pipe_wait(&pool->dispatch, pace_pipe_wait(&pool->pace));
+	pool_recycle_configure(pool);
 }
 
 static void steer(struct pool *pool, const struct event *event)

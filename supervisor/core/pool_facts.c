@@ -87,6 +87,7 @@ struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
 		.next_start = next_start_of(slot),
 		.answers = slot->answers,
 		.ready_at = slot->ready_at,
+		.due = slot->due,
 		.tasks = slot->load,
 		.head = slot_head(slot),
 		.since = slot->since,

@@ -63,6 +63,7 @@ struct slot_facts {
 	mtime next_start;            /* MTIME_NEVER: it is past that */
 	uint32_t answers;            /* in this life */
 	mtime ready_at;              /* MTIME_NEVER: not yet */
+	enum recycle_reason due;     /* to be replaced, and why */
 	uint16_t tasks;              /* in its pipe */
 	const struct delivery *head; /* the one at work; borrowed until the next step; NULL: none */
 	mtime since;                 /* when it was begun */

@@ -26,6 +26,8 @@ void pool_on_slot_room(struct pool *, const struct event *);
 void pool_on_slot_output(struct pool *, const struct event *);
 void pool_on_slot_broken(struct pool *, const struct event *);
 void pool_on_slot_gone(struct pool *, const struct event *);
+/* pool_recycle.c */
+void pool_on_slot_memory(struct pool *, const struct event *);
 /* pool_command.c */
 void pool_on_command(struct pool *, const struct event *);
 /* pool_turn.c */

@@ -1,7 +1,8 @@
 /* The pool's inside, shared by its pool_*.c files alone. Layer: core.
  * Which file has which kind of event: pool_handlers.h; pool_settle.c carries out what settle.h
  * decides, pool_scale.c how many workers are wanted, pool_auto.c how many are needed,
- * pool_roll.c that each is replaced. */
+ * pool_roll.c that each is replaced,
+ * pool_recycle.c that one is. */
 #ifndef CORE_POOL_PARTS_H
 #define CORE_POOL_PARTS_H
 
@@ -11,6 +12,7 @@
 #include "core/pace.h"
 #include "core/pool_auto.h"
 #include "core/pool_handlers.h"
+#include "core/pool_recycle.h"
 #include "core/pool_roll.h"
 #include "core/pool_scale.h"
 
@@ -35,18 +37,19 @@ struct pool {
 	bool is_lessened;                 /* the window, by what is set aside */
 	bool is_scaled_up, is_rewindowed; /* and the window is not yet */
 	mtime send_again;                 /* no memory, or enough was sent; MTIME_NEVER */
-	struct shelf slots;  /* of struct slot; those that are not wanted are retired */
-	uint16_t wanted;     /* workers */
-	uint16_t kept;       /* slots that are not leaving: wanted, and one more while it rolls */
-	uint32_t passed;     /* the slots below were told to leave, if they are to and are idle */
-	uint16_t leaves;     /* workers that were told to since the last turn's end */
-	uint16_t starting;   /* slots in LIFE_STARTING */
-	mtime started_at;    /* the latest of them */
-	uint16_t ready;      /* slots in LIFE_READY */
-	uint16_t failing;    /* slots whose last lives came to nothing */
-	uint16_t retired;    /* slots in LIFE_RETIRED */
+	struct shelf slots; /* of struct slot; those that are not wanted are retired */
+	uint16_t wanted;    /* workers */
+	uint16_t kept;     /* slots that are not leaving: wanted, spares, one more while it rolls */
+	uint32_t passed;   /* the slots below were told to leave, if they are to and are idle */
+	uint16_t leaves;   /* workers that were told to since the last turn's end */
+	uint16_t starting; /* slots in LIFE_STARTING */
+	mtime started_at;  /* the latest of them */
+	uint16_t ready;    /* slots in LIFE_READY */
+	uint16_t failing;  /* slots whose last lives came to nothing */
+	uint16_t retired;  /* slots in LIFE_RETIRED */
 	uint32_t generation; /* of the workers that are started now; each restart begins one */
 	struct roll roll;
+	struct recycle recycle;
 	struct source source;
 	struct outbox outbox;
 	struct dispatch dispatch;

@@ -9,6 +9,8 @@
 void pool_roll_begin(struct pool *pool)
 {
 	pool->generation++;
+	pool->recycle.spares = 0; /* each is replaced anyhow */
+	pool_dismiss_surplus(pool);
 	pool->roll = (struct roll){.is_on = true, .wants_look = true, .leaver = pool->roll.leaver};
 	pool_tell(pool,
 		(struct notice){.kind = NOTICE_ROLL_BEGINS, .slot = -1, .number = pool->wanted});
@@ -103,7 +105,7 @@ static void replace(struct pool *pool, const struct survey *survey)
 	if (survey->ready > pool->wanted) {
 		pool->roll.leaver = survey->old;
 		pool_dismiss(pool, survey->old);
-	} else if (pool->kept == pool->wanted && !pool_keep_another(pool)) {
+	} else if (pool->kept == pool->wanted && !pool_keep_another(pool, 0)) {
 		stop(pool, "there is no memory for one worker more");
 	}
 }

@@ -11,6 +11,7 @@ static void init_slot(struct pool *pool, uint16_t number)
 	slot->ready_at = MTIME_NEVER;
 	slot->ended_at = MTIME_NEVER;
 	slot->alarm = MTIME_NEVER;
+	slot->old_at = MTIME_NEVER;
 	slot->state = LIFE_RETIRED;
 	slot->is_leaving = true;
 	list_init(&slot->answered);
@@ -55,7 +56,7 @@ static void keep_those(struct pool *pool, uint32_t count, bool (*is_meant)(const
 
 static bool is_at_work(const struct slot *slot)
 {
-	return slot->state == LIFE_READY;
+	return slot->state == LIFE_READY && !slot->due;
 }
 
 static bool is_retired(const struct slot *slot)
@@ -88,9 +89,9 @@ enum rc pool_slots_init(struct pool *pool)
 	return RC_OK;
 }
 
-bool pool_keep_another(struct pool *pool)
+bool pool_keep_another(struct pool *pool, uint32_t leaving)
 {
-	if (!make_room(pool, pool->kept + 1u))
+	if (!make_room(pool, pool->kept + leaving + 1u))
 		return false;
 	keep_as_many(pool, pool->kept + 1u);
 	return true;
@@ -144,17 +145,22 @@ void pool_dismiss(struct pool *pool, struct slot *slot)
 }
 
 /* Those that are no workers yet, or no more; then those with the fewest tasks. Of equals those of
- * before the last restart. */
+ * before the last restart, and those that are to be replaced. */
 uint32_t pool_slot_weight(const struct pool *pool, const struct slot *slot)
 {
 	uint32_t weight = slot->state == LIFE_READY ? 2u + slot->load : slot->state != LIFE_WAITING;
-	return 2 * weight + (slot->generation == pool->generation);
+	return 2 * weight + (slot->generation == pool->generation && !slot->due);
+}
+
+static bool has_surplus(const struct pool *pool)
+{
+	return pool->kept > pool->wanted + pool->recycle.spares;
 }
 
 /* Of those that weigh the same the last goes first, so that numbers stay low. */
 static void dismiss_those(struct pool *pool, uint32_t weight)
 {
-	for (uint32_t i = pool->slots.count; i-- > 0 && pool->kept > pool->wanted;) {
+	for (uint32_t i = pool->slots.count; i-- > 0 && has_surplus(pool);) {
 		struct slot *slot = pool_slot(pool, i);
 		if (!slot->is_leaving && pool_slot_weight(pool, slot) == weight)
 			pool_dismiss(pool, slot);
@@ -164,7 +170,7 @@ static void dismiss_those(struct pool *pool, uint32_t weight)
 /* A walk for each weight, and not one for each that leaves: of ten thousand workers most may. */
 void pool_dismiss_surplus(struct pool *pool)
 {
-	for (uint32_t weight = 0; pool->kept > pool->wanted; weight++)
+	for (uint32_t weight = 0; has_surplus(pool); weight++)
 		dismiss_those(pool, weight);
 }
 
@@ -173,10 +179,11 @@ void pool_want(struct pool *pool, uint32_t workers)
 	pool->is_scaled_up = workers > pool->wanted;
 	pool->scaling.before = pool->wanted;
 	pool->wanted = (uint16_t)workers;
+	pool->recycle.spares = 0;
 	pace_scaled(&pool->pace, pool->wanted);
 	pool_dismiss_surplus(pool);
 	keep_as_many(pool, workers);
-	pool->roll.wants_look = true;
+	pool->roll.wants_look = pool->recycle.wants_look = true;
 }
 
 bool pool_scale(struct pool *pool, uint32_t workers)

@@ -43,6 +43,8 @@ static void act_spawn(struct pool *pool, struct slot *slot)
 		slot->is_proven = false;
 	slot->generation = pool->generation;
 	slot->answers = 0;
+	slot->due = RECYCLE_NOT;
+	slot->bytes = 0;
 	slot->ready_at = MTIME_NEVER;
 	pool->started_at = pool->now;
 	slot->paced = MTIME_NEVER;
@@ -57,6 +59,7 @@ static void act_welcome(struct pool *pool, struct slot *slot)
 	set_alarm(pool, slot, MTIME_NEVER);
 	dispatch_slot_up(&pool->dispatch, slot);
 	pool_roll_ready(pool, slot);
+	pool_recycle_ready(pool, slot);
 	pool_tell_slot(pool, NOTICE_WORKER_READY, slot, (struct notice){0});
 }
 
@@ -159,7 +162,7 @@ void pool_slot_fact(struct pool *pool, struct slot *slot, enum life_fact fact)
 	pool->starting -= slot->state == LIFE_STARTING;
 	pool->starting += step.next == LIFE_STARTING;
 	slot->state = step.next;
-	pool->roll.wants_look = true;
+	pool->roll.wants_look = pool->recycle.wants_look = true;
 	actions[step.action](pool, slot);
 }
 

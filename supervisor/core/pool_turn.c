@@ -211,8 +211,10 @@ void pool_on_turn_end(struct pool *pool, const struct event *event)
 	pool->send_again = MTIME_NEVER;
 	outbox_tick(&pool->outbox, pool->now);
 	judge_hard_limits(pool);
-	if (pool->phase == POOL_RUNS)
+	if (pool->phase == POOL_RUNS) {
 		pool_roll(pool);
+		pool_recycle(pool);
+	}
 	judge_alarms(pool);
 	pace_turn(&pool->pace, (uint32_t)pool->outbox.count, pool->now);
 	if (pool->phase == POOL_RUNS)
@@ -236,5 +238,6 @@ mtime pool_deadline(const struct pool *pool)
 	deadline = mtime_min(deadline, outbox_deadline(&pool->outbox));
 	deadline = mtime_min(deadline, stale_deadline(pool));
 	deadline = mtime_min(deadline, pool_auto_deadline(pool));
+	deadline = mtime_min(deadline, pool_recycle_deadline(pool));
 	return mtime_min(deadline, dispatch_deadline(&pool->dispatch, pool->config.hard_limit));
 }

@@ -5,6 +5,7 @@
 #define CORE_SLOT_H
 
 #include "core/life.h"
+#include "core/recycle.h"
 #include "core/settle.h"
 
 struct slot {
@@ -36,6 +37,11 @@ struct slot {
 	mtime ready_at;     /* MTIME_NEVER: not yet */
 	struct exit_info exit; /* of the last life that ended unasked */
 	mtime ended_at;        /* and when; MTIME_NEVER: none did */
+
+	/* recycle, in this life */
+	enum recycle_reason due; /* to be replaced */
+	mtime old_at;            /* it is due by its age; MTIME_NEVER */
+	uint64_t bytes;          /* resident when that was last told */
 
 	/* alarms */
 	mtime alarm;         /* end of this state's time; MTIME_NEVER: none */

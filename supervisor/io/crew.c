@@ -1,6 +1,7 @@
 #include "io/crew.h"
 
 #include "base/shelf.h"
+#include "io/crew_memory.h"
 #include "io/worker.h"
 #include "io/worker_environment.h"
 #include <assert.h>
@@ -11,6 +12,7 @@
 struct crew {
 	struct workshop shop;
 	struct shelf workers; /* of struct worker */
+	struct crew_memory memory;
 };
 
 static struct worker *worker_of(const struct crew *crew, uint32_t slot)
@@ -58,6 +60,7 @@ struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, st
 	shop->tick.data = shop;
 	log_gate_init(&shop->gate, loop, config->pool, &config->log_rate);
 	shelf_init(&crew->workers, sizeof(struct worker));
+	crew_memory_init(&crew->memory, loop, &crew->workers);
 	shop->environment = worker_environment_new(config, shop->mark);
 	if (!shop->environment || !crew_room(crew, config->workers)) {
 		crew_free(crew);
@@ -81,6 +84,11 @@ void crew_attach(struct crew *crew, struct pool *pool)
 	crew->shop.pool = pool;
 }
 
+void crew_watch_memory(struct crew *crew, bool is_on)
+{
+	crew_memory_watch(&crew->memory, is_on);
+}
+
 void crew_free(struct crew *crew)
 {
 	if (!crew)
@@ -89,6 +97,7 @@ void crew_free(struct crew *crew)
 		worker_release(worker_of(crew, i));
 	ev_timer_stop(crew->shop.loop, &crew->shop.tick);
 	log_gate_release(&crew->shop.gate);
+	crew_memory_watch(&crew->memory, false);
 	shelf_release(&crew->workers);
 	free(crew->shop.environment);
 	free(crew);

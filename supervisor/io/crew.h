@@ -49,6 +49,8 @@ static inline const struct rights *crew_owner(const struct crew_config *config)
 struct crew *crew_new(struct ev_loop *, const struct crew_config *, struct reaper *, struct guard *,
 	struct rundir *, struct strays *);
 void crew_attach(struct crew *, struct pool *);
+/* SLOT_MEMORY is told from now on, of each worker about once a second; or no more. */
+void crew_watch_memory(struct crew *, bool is_on);
 /* Kills what still lives, at once. */
 void crew_free(struct crew *);
 

@@ -47,8 +47,8 @@ static const char *const loss_sent[] = {
 static const char *const fates[FATE_COUNT] = {"published", "again", "confirmed",
 	"confirmed-multiple", "confirmed-before-older", "returned", "nacked", "nacked-multiple",
 	"orphaned", "lost-CONNECTION", "lost-SHARED", "lost-CLOSED", "lost-CHANNEL"};
-static const char *const slot_events[] = {
-	"READY", NULL, "ROOM-none", "ROOM", "OUTPUT", "PROGRESS", "BROKEN", NULL, "GONE"};
+static const char *const slot_events[] = {"READY", NULL, "ROOM-none", "ROOM", "OUTPUT", "PROGRESS",
+	"BROKEN", NULL, "GONE", NULL, "MEMORY"};
 static const char *const lefts[] = {"released", "rejected", "forgotten", "requeued", "taken"};
 static const char *const arrivals[] = {"any", "redelivered", "counted", "tried-before", "renewed",
 	"handed-back", "soft-limit", "unfit"};

@@ -277,7 +277,7 @@ static __attribute__((noinline)) void mark_event(const struct pool *pool, const 
 		mark_source(pool, event);
 	else if (event->kind <= QUEUE_FOUND)
 		mark_outbox(&pool->outbox, event);
-	else if (event->kind <= SLOT_GONE)
+	else if (event->kind <= SLOT_MEMORY)
 		mark_slot(pool, event);
 	else if (event->kind == COMMAND)
 		cover_mark(COVER_COMMAND, command_row(pool, event), situation_of(pool));

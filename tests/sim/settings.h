@@ -35,7 +35,8 @@
 	X(TROUBLE_HEADERS, "headers")           /* messages that bring headers of ours */          \
 	X(TROUBLE_RELEASE, "release")           /* the broker is a 4.0 */                          \
 	X(TROUBLE_STEER, "steer")               /* pools are paused, scaled, restarted */          \
-	X(TROUBLE_RELOAD, "reload")             /* and added, removed, changed */
+	X(TROUBLE_RELOAD, "reload")             /* and added, removed, changed */                  \
+	X(TROUBLE_RECYCLE, "recycle")           /* workers are replaced; their memory grows */
 
 enum trouble {
 #define X(trouble, name) trouble,

@@ -49,6 +49,25 @@ static uint16_t choose_most(struct station *station, uint32_t least)
 	return (uint16_t)(least + random_below(random, most - least + 1));
 }
 
+/* Small ones, so that a run sees them; the bytes are those of the fake workers. */
+static struct recycle_limits choose_recycling(struct station *station)
+{
+	struct random *random = &station->world->random;
+	struct recycle_limits limits = {.seed = (uint32_t)random_next(random)};
+
+	if (!settings_has(station->world->settings, TROUBLE_RECYCLE))
+		return limits;
+	if (random_chance(random, 300))
+		limits.tasks = 1 + random_below(random, 20);
+	if (random_chance(random, 300))
+		limits.age = (1 + random_below(random, 60)) * MTIME_SECOND;
+	if (random_chance(random, 300))
+		limits.memory = 1 + random_below(random, 1000);
+	if (random_chance(random, 200))
+		limits.memory_kill = limits.memory + random_below(random, 1000) + 1;
+	return limits;
+}
+
 void station_resize(struct station *station)
 {
 	struct random *random = &station->world->random;
@@ -69,6 +88,7 @@ void station_reshape(struct station *station)
 	struct random *random = &station->world->random;
 	struct pool_config *config = &station->config;
 
+	config->recycle = choose_recycling(station);
 	config->soft_limit = random_chance(random, 700) ? 4 * MTIME_SECOND : MTIME_NEVER;
 	config->hard_limit = random_chance(random, 700) ? 20 * MTIME_SECOND : 30 * MTIME_SECOND;
 	config->pipe_wait = random_chance(random, 500) ? 5 * MTIME_MS : 2 * MTIME_SECOND;

@@ -197,6 +197,8 @@ void workers_act(struct workers *workers, uint16_t slot)
 	struct station *station = workers->station;
 	struct worker *worker = &workers->worker[slot];
 
+	if (worker->phase != WORKER_NONE && world_wants(station->world, TROUBLE_RECYCLE, 50))
+		worker_tell_memory(station, slot);
 	if (worker->phase == WORKER_NONE || obey(station, slot))
 		return;
 	if (worker->broken)

@@ -43,7 +43,7 @@ void worker_tell_gone(struct station *station, uint16_t slot, enum exit_kind kin
 	if (worker->count > 0) {
 		station->world->account.message[worker->tasks[0].id].failures++;
 		/* One that was given up may leave a task that counts as never started. */
-		if (!worker->term)
+		if (!worker->given_up)
 			note_end(station, &worker->tasks[0]);
 	}
 	worker->phase = WORKER_NONE;
@@ -84,6 +84,16 @@ void worker_tell_output(struct station *station, uint16_t slot, int32_t status,
 		note_end(station, &task);
 		take_head(worker);
 	}
+	tell(station, &event);
+}
+
+void worker_tell_memory(struct station *station, uint16_t slot)
+{
+	struct worker *worker = &station->workers.worker[slot];
+	struct event event = slot_event(SLOT_MEMORY, slot, worker);
+
+	event.slot.bytes = worker->bytes;
+	sim_trace("worker %u has %llu bytes", slot, (unsigned long long)worker->bytes);
 	tell(station, &event);
 }
 

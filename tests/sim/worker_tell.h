@@ -13,6 +13,7 @@ void worker_tell_output(struct station *, uint16_t slot, int32_t status, const c
 void worker_tell_unknown(struct station *, uint16_t slot, int32_t status);
 /* About no task at all; it says nothing more after that. */
 void worker_tell_stray(struct station *, uint16_t slot, int32_t status);
+void worker_tell_memory(struct station *, uint16_t slot);
 void worker_tell_broken(struct station *, uint16_t slot);
 void worker_tell_gone(struct station *, uint16_t slot, enum exit_kind, int32_t number);
 

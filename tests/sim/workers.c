@@ -89,6 +89,10 @@ enum send_result workers_send(
 	task.soft = soft_limit(station, task.instance, delivery);
 	check_send(station, &task, delivery);
 	check_wait(station, worker);
+	sim_require(!station->config.recycle.tasks || worker->given < station->config.recycle.tasks,
+		"worker %u is given more than %u tasks", slot, worker->given);
+	worker->given++;
+	worker->bytes += random_below(&station->world->random, 100);
 	if (worker->count == 0)
 		worker->since = station->world->now;
 	worker->tasks[worker->count++] = task;
@@ -133,15 +137,19 @@ static void term(const struct station *station, struct worker *worker)
 			    station->world->now - worker->since >= station->config.hard_limit,
 		"worker %d is stopped in the middle of message %u",
 		(int)(worker - station->workers.worker), task->id);
-	worker->term = true;
+	worker->term = worker->given_up = true;
 }
 
 /* Only a stop by force cuts short what nobody has done anything wrong at. */
 static void kill(const struct station *station, struct worker *worker)
 {
-	sim_require(worker->count == 0 || worker->broken || worker->term ||
+	uint64_t limit = station->config.recycle.memory_kill;
+	bool is_too_large = limit && worker->bytes > limit;
+
+	sim_require(worker->count == 0 || worker->broken || worker->term || is_too_large ||
 			    station->pool->phase == POOL_FORCED,
 		"a worker is killed with %u tasks open", worker->count);
+	worker->given_up |= is_too_large;
 	worker->kill = true;
 }
 

@@ -23,11 +23,14 @@ struct worker {
 	enum worker_phase phase;
 	uint32_t life;
 	bool quit, term, kill; /* asked for */
+	bool given_up;         /* with its task, for its time or its memory */
 	bool broken;           /* it broke the protocol: says nothing more */
 	bool full;             /* its pipe takes nothing more for now */
 	bool stubborn;         /* heeds neither quit nor term */
 	bool comes_to_nothing; /* it never comes up */
 	mtime since;           /* its head is at work; good when it has one */
+	uint32_t given;        /* tasks, in this life */
+	uint64_t bytes;        /* of memory, more with each task */
 	uint32_t count;
 	struct worker_task tasks[POOL_PIPELINE_MAX]; /* the oldest first; good up to count */
 };

@@ -206,6 +206,36 @@ START_TEST(test_no_queue)
 }
 END_TEST
 
+/* Why one is replaced. */
+START_TEST(test_recycled)
+{
+	static const struct {
+		struct notice notice;
+		const char *expected;
+	} cases[] = {
+		{{.recycled = RECYCLE_TASKS, .number = 1},
+			"info  pool/3[77] worker is replaced: it has done 1 task\n"},
+		{{.recycled = RECYCLE_TASKS, .number = 100},
+			"info  pool/3[77] worker is replaced: it has done 100 tasks\n"},
+		{{.recycled = RECYCLE_AGE, .duration = 60 * MTIME_MINUTE},
+			"info  pool/3[77] worker is replaced: its age is 60 min\n"},
+		{{.recycled = RECYCLE_MEMORY, .bytes = 513 << 20},
+			"info  pool/3[77] worker is replaced: it has 513 MiB, more than "
+			"recycle.memory\n"},
+		{{.recycled = RECYCLE_KILL, .bytes = 513 << 20},
+			"warn  pool/3[77] worker has 513 MiB, more than recycle.memory_kill; killing "
+			"it\n"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct notice notice = cases[i].notice;
+		notice.kind = NOTICE_WORKER_RECYCLED;
+		ck_assert_str_eq(said(LOG_TEXT, &notice), cases[i].expected);
+	}
+	ck_assert_uint_eq(report.recycled[RECYCLE_TASKS], 2);
+	ck_assert_uint_eq(report.recycled[RECYCLE_KILL], 1);
+}
+END_TEST
+
 /* What operators asked a pool for. */
 START_TEST(test_commands)
 {
@@ -269,7 +299,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("cli/report");
 	UNIT_CASE(s, "tasks", test_name, test_trace, test_given_up, test_attempt_field,
 		test_no_queue);
-	UNIT_CASE(s, "pool", test_commands);
+	UNIT_CASE(s, "pool", test_commands, test_recycled);
 	return s;
 }
 

@@ -13,7 +13,7 @@ struct problem_case {
 #define POOL_KEYS                                                                                  \
 	"name, queue, command, cwd, env, env_pass, user, group, umask, nice, rlimits, workers, "   \
 	"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, "    \
-	"max_body, memory, outbox, log_rate, interrupt, limits, retry"
+	"max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry"
 
 /* What is appended to POOL, and the problem, which must be the only one. */
 static const struct problem_case pool_cases[] = {
@@ -89,6 +89,14 @@ static const struct problem_case pool_cases[] = {
 	{"    retry: {dead_letter: q}\n",
 		"4: pools[0].retry.dead_letter is the pool's own queue; another one or broker is "
 		"needed"},
+	{"    recycle: {memory: 2MiB, memory_kill: 1MiB}\n",
+		"4: pools[0].recycle.memory_kill is less than recycle.memory; at least as much is "
+		"needed"},
+	{"    recycle: {tasks: 0}\n",
+		"4: pools[0].recycle.tasks is \"0\"; a number from 1 to 1000000000 or none is needed"},
+	{"    recycle: {memory: 5}\n",
+		"4: pools[0].recycle.memory is \"5\", which has no unit (kB, MB, GB, B, KiB, "
+		"MiB, GiB); a size from 1MiB to 1024GiB or none is needed"},
 	{"    pipe: corefx\n    body: bin\n",
 		"5: pools[0].body contradicts pipe: corefx, which needs str"},
 	{"    pipe: corefx\n    body: auto\n",

@@ -1,4 +1,5 @@
-/* Workers, as a number or as bounds: in a file, and in one word elsewhere. */
+/* Workers, as a number or as bounds, in a file and in one word elsewhere; when they are replaced.
+ */
 #include "unit/support/config/loading.h"
 
 #include <stdio.h>
@@ -39,6 +40,32 @@ START_TEST(test_bounds_are_printed_as_they_are_read)
 }
 END_TEST
 
+START_TEST(test_recycling_is_none_or_limited)
+{
+	loading_load_yaml(TEXT("pools: [{queue: q, command: w}]\n"), NULL);
+	const struct config_pool *pool = loaded.config->pools;
+	ck_assert_int_eq(pool->recycle.tasks, MTIME_NEVER);
+	ck_assert_int_eq(pool->recycle.age, MTIME_NEVER);
+	ck_assert_int_eq(pool->recycle.memory, MTIME_NEVER);
+	ck_assert_int_eq(pool->recycle.memory_kill, MTIME_NEVER);
+	ck_assert_ptr_nonnull(strstr(loaded.printed,
+		"    recycle:\n      tasks: none\n      age: none\n      memory: none\n"
+		"      memory_kill: none\n"));
+	loading_load_yaml(TEXT("pools: [{queue: q, command: w, recycle: {tasks: 100, age: 1h,"
+			       " memory: 5MiB, memory_kill: 5MiB}}]\n"),
+		NULL);
+	ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
+	pool = loaded.config->pools;
+	ck_assert_int_eq(pool->recycle.tasks, 100);
+	ck_assert_int_eq(pool->recycle.age, 60 * MTIME_MINUTE);
+	ck_assert_int_eq(pool->recycle.memory, 5 << 20);
+	ck_assert_int_eq(pool->recycle.memory_kill, 5 << 20);
+	ck_assert_ptr_nonnull(strstr(loaded.printed,
+		"    recycle:\n      tasks: 100\n      age: 1h\n      memory: 5MiB\n"
+		"      memory_kill: 5MiB\n"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/range");
@@ -46,6 +73,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(workers, loading_set_up, loading_tear_down);
 	tcase_add_test(workers, test_workers_are_a_number_or_bounds);
 	tcase_add_test(workers, test_bounds_are_printed_as_they_are_read);
+	tcase_add_test(workers, test_recycling_is_none_or_limited);
 	suite_add_tcase(s, workers);
 	return s;
 }

@@ -1,5 +1,6 @@
 /* The work horse of the system tests: does to each task what its headers ask for.
  *   X-Begin WORDS      writes them to stderr when it begins
+ *   X-Leak-Mib N       takes that much memory then, for good
  *   X-Sleep-Ms N       works that long then
  *   X-Progress N       sends N notes of progress
  *   X-Status S         200 (the default), 201, 400-499 or 500-599
@@ -49,6 +50,19 @@ static void work_for(long long ms)
 	struct timespec left = {ms / 1000, (ms % 1000) * 1000000};
 	while (nanosleep(&left, &left) < 0 && errno == EINTR)
 		;
+}
+
+/* Each page is written to, so that it is there; what is not reachable need not be taken at all. */
+static void leak(long long mebibytes)
+{
+	static void *volatile latest;
+	size_t len = (size_t)mebibytes << 20;
+	void *bytes = len ? malloc(len) : NULL;
+	if (!bytes)
+		return;
+	memset(bytes, 'x', len);
+	latest = bytes;
+	(void)latest;
 }
 
 static void send_progress(struct wpool_task *task)
@@ -208,6 +222,7 @@ static void handle(struct wpool_task *task, void *context)
 {
 	long long hand_backs = number_in(task, "X-Hand-Back", 0);
 	say(wpool_task_header(task, "X-Begin"));
+	leak(number_in(task, "X-Leak-Mib", 0));
 	work_for(number_in(task, "X-Sleep-Ms", 0));
 	misbehave(task);
 	send_progress(task);
