@@ -1,3 +1,4 @@
+/* What a turn shows of the workers, and what is done about it. */
 #include "core/pool_parts.h"
 
 void pool_auto_answered(struct pool *pool, const struct slot *slot, mtime from, mtime until)

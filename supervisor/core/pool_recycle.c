@@ -1,3 +1,4 @@
+/* Who is due, and who comes for whom. */
 #include "core/pool_parts.h"
 
 /* Of the workers wanted so many may be under replacement at once. */
@@ -89,13 +90,13 @@ static void mark_aged(struct pool *pool)
 
 static void look_again(struct pool *pool, struct slot *slot)
 {
-	if (slot->state != LIFE_READY)
+	if (slot->state != LIFE_READY || slot->is_leaving)
 		return;
 	slot->old_at =
 		mtime_after(slot->ready_at, recycle_age(limits_of(pool), slot->number, slot->life));
 	dispatch_slot_look(&pool->dispatch, slot);
 	pool_recycle_answered(pool, slot);
-	if (slot->load == 0 && !slot->is_leaving && pool_recycle_is_spent(pool, slot))
+	if (slot->load == 0 && pool_recycle_is_spent(pool, slot))
 		pool_recycle_leave(pool, slot);
 }
 
@@ -161,7 +162,7 @@ static void step(struct pool *pool)
 	struct survey survey = {0};
 	for (uint32_t i = 0; i < pool->slots.count; i++)
 		look_at(&survey, pool, pool_slot(pool, i));
-	if (survey.due && survey.ready > pool->wanted && survey.leaving < most_beside(pool)) {
+	if (survey.due && survey.ready > pool->wanted) {
 		retire(pool, survey.first);
 		recycle->wants_look = true;
 		return;
@@ -171,7 +172,7 @@ static void step(struct pool *pool)
 		pool_dismiss_surplus(pool);
 	}
 	keep_spares(pool, &survey);
-	recycle->is_any = survey.due || recycle->spares;
+	recycle->is_any = survey.due > 0;
 }
 
 void pool_recycle(struct pool *pool)

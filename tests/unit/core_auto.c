@@ -112,6 +112,28 @@ START_TEST(nothing_is_wanted_where_nothing_waits)
 }
 END_TEST
 
+/* What cannot be written, or has nobody who could begin it, is not for want of workers. */
+START_TEST(nothing_is_wanted_where_nobody_could_begin_it)
+{
+	struct rig rig;
+	start_auto(&rig, 1, 8);
+	rig.send = SEND_NO_MEMORY;
+	rig_deliver(&rig, 1, 3);
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect_told(&rig, "");
+	rig.send = SEND_OK;
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 1); /* it starts again */
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect_told(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(bounds_out_of_range_are_refused)
 {
 	static const uint32_t bounds[][2] = {
@@ -157,7 +179,8 @@ static Suite *auto_suite(void)
 	Suite *suite = suite_create("core_auto");
 	UNIT_CASE(suite, "steps", what_changed_is_told_with_its_reason, idle_ones_leave,
 		no_more_while_workers_fail, nothing_is_wanted_where_nothing_waits,
-		bounds_out_of_range_are_refused, one_that_leaves_counts_for_nothing);
+		nothing_is_wanted_where_nobody_could_begin_it, bounds_out_of_range_are_refused,
+		one_that_leaves_counts_for_nothing);
 	return suite;
 }
 

@@ -55,6 +55,23 @@ START_TEST(never_all_at_once)
 }
 END_TEST
 
+START_TEST(of_those_that_are_due_the_idle_one_goes_first)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	tell_memory(&rig, 0, 1, 101);
+	tell_memory(&rig, 1, 1, 101);
+	rig_turn(&rig);
+	rig_ready(&rig, 2, 1);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 1.1");
+	rig_end(&rig);
+}
+END_TEST
+
 /* One that ends by itself comes back as a new one: nobody is needed beside it. */
 START_TEST(one_that_dies_meanwhile_is_followed_by_its_own)
 {
@@ -207,6 +224,7 @@ static Suite *suite_of_meanwhile(void)
 {
 	Suite *suite = suite_create("core_recycle_meanwhile");
 	UNIT_CASE(suite, "meanwhile", never_all_at_once,
+		of_those_that_are_due_the_idle_one_goes_first,
 		one_that_dies_meanwhile_is_followed_by_its_own, a_restart_goes_before,
 		scaling_down_takes_those_that_are_due, one_that_leaves_is_not_called_back,
 		without_memory_for_another_one_it_stays, limits_may_change_while_it_works,
