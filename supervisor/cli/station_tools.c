@@ -1,6 +1,7 @@
 #include "cli/station_tools.h"
 
 #include "base/log.h"
+#include "io/cgroups.h"
 #include "io/descriptors.h"
 #include "io/guard.h"
 #include "io/loop.h"
@@ -35,6 +36,21 @@ static void watch_guard(struct station_tools *tools)
 		log_warn("out of memory: if somebody kills the guard process, nobody will notice");
 }
 
+/* Whoever has none ends what workers leave behind by what can be seen of it. */
+static struct cgroups *open_cgroups(const char *run)
+{
+	struct cgroups *cgroups = NULL;
+	char own[PATH_MAX];
+
+	if (cgroups_find_own(own) != RC_OK)
+		log_info("workers have no control groups: none of version 2 is mounted here");
+	else if (cgroups_new(own, run, &cgroups) != RC_OK)
+		log_info("workers have no control groups: %s: %s", own, strerror(errno));
+	else
+		log_debug("control groups of workers: %s", cgroups_path(cgroups));
+	return cgroups;
+}
+
 static bool has_other_users(const struct config *config)
 {
 	for (size_t i = 0; i < config->pool_count; i++)
@@ -64,16 +80,18 @@ bool station_tools_open(struct station_tools *tools, const struct config *config
 			strerror(errno));
 		return false;
 	}
+	tools->cgroups = open_cgroups(rundir_path(tools->rundir));
 	/* Before the loop: the guard is to be small and to inherit nothing. */
-	if (guard_start(rundir_path(tools->rundir), &tools->guard) != RC_OK) {
+	if (guard_start(rundir_path(tools->rundir),
+		    tools->cgroups ? cgroups_path(tools->cgroups) : NULL, &tools->guard) != RC_OK) {
 		log_error("cannot start the guard process: %s", strerror(errno));
 		return false;
 	}
 	tools->loop = loop_default();
 	tools->reaper = tools->loop ? reaper_new(tools->loop) : NULL;
-	tools->strays = tools->reaper
-				? strays_new(tools->loop, tools->reaper, rundir_path(tools->rundir))
-				: NULL;
+	tools->strays = tools->reaper ? strays_new(tools->loop, tools->reaper,
+						rundir_path(tools->rundir), tools->cgroups)
+				      : NULL;
 	if (!tools->strays) {
 		log_error("cannot start the event loop: %s", strerror(errno));
 		return false;
@@ -86,6 +104,7 @@ void station_tools_close(struct station_tools *tools)
 {
 	strays_free(tools->strays);
 	reaper_free(tools->reaper);
+	cgroups_free(tools->cgroups); /* before the guard, which would wait for it */
 	if (tools->guard)
 		guard_stop(tools->guard);
 	rundir_free(tools->rundir);

@@ -14,6 +14,7 @@ struct station_tools {
 	struct reaper *reaper;
 	struct guard *guard;
 	struct rundir *rundir;
+	struct cgroups *cgroups; /* NULL: there are none here */
 	struct strays *strays;
 	struct rlimit descriptors; /* what a worker may have */
 	bool is_for_others;        /* some workers may be other users */

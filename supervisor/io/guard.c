@@ -1,6 +1,7 @@
 #include "io/guard.h"
 
 #include "base/log.h"
+#include "io/cgroups.h"
 #include "io/descriptors.h"
 #include "io/mark.h"
 #include "io/rundir.h"
@@ -36,6 +37,7 @@ struct guard_list {
 struct guard {
 	struct guard_list *list; /* shared with the guard process */
 	char *directory;         /* owned */
+	char *cgroup;            /* owned; or NULL */
 	int pipe;                /* its writing end, never written; -1: none */
 	pid_t pid;
 };
@@ -75,6 +77,12 @@ static void kill_all(struct guard_list *list, const char *directory)
 	}
 }
 
+static void remove_cgroup(const char *path)
+{
+	for (int round = 0; round < GUARD_ROUNDS && !cgroups_remove(path); round++)
+		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
+}
+
 static void wait_for_the_end(int pipe)
 {
 	char byte;
@@ -84,7 +92,7 @@ static void wait_for_the_end(int pipe)
 	while (n > 0 || (n < 0 && errno == EINTR));
 }
 
-static _Noreturn void guard_process(struct guard_list *list, int pipe, const char *directory)
+static _Noreturn void guard_process(const struct guard *guard, int pipe)
 {
 	setsid();
 	prctl(PR_SET_NAME, "wpool-guard");
@@ -93,8 +101,10 @@ static _Noreturn void guard_process(struct guard_list *list, int pipe, const cha
 	dup2(pipe, 0);
 	descriptors_range(1, 0);
 	wait_for_the_end(0);
-	kill_all(list, directory);
-	rundir_remove(directory);
+	kill_all(guard->list, guard->directory);
+	if (guard->cgroup)
+		remove_cgroup(guard->cgroup);
+	rundir_remove(guard->directory);
 	_exit(0);
 }
 
@@ -109,7 +119,7 @@ static enum rc guard_fork(struct guard *guard)
 	guard->pipe = ends[1];
 	guard->pid = fork();
 	if (guard->pid == 0)
-		guard_process(guard->list, ends[0], guard->directory);
+		guard_process(guard, ends[0]);
 	int error = errno;
 	close(ends[0]);
 	errno = error;
@@ -123,18 +133,20 @@ static void guard_release(struct guard *guard)
 	if (guard->list)
 		munmap(guard->list, sizeof *guard->list);
 	free(guard->directory);
+	free(guard->cgroup);
 	free(guard);
 	errno = error;
 }
 
-enum rc guard_start(const char *directory, struct guard **ret)
+enum rc guard_start(const char *directory, const char *cgroup, struct guard **ret)
 {
 	struct guard *guard = calloc(1, sizeof *guard);
 	if (!guard)
 		return RC_MEMORY;
 	guard->pipe = -1;
 	guard->directory = strdup(directory);
-	if (!guard->directory) {
+	guard->cgroup = cgroup ? strdup(cgroup) : NULL;
+	if (!guard->directory || (cgroup && !guard->cgroup)) {
 		guard_release(guard);
 		return RC_MEMORY;
 	}

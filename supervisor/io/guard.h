@@ -14,9 +14,9 @@
 struct guard;
 
 /* Forks; call before there are threads and while the process is small. directory: names the
- * run in marks, and is removed with what is in it when the supervisor dies. RC_SYSTEM: errno tells.
- */
-enum rc guard_start(const char *directory, struct guard **ret) MUST_CHECK;
+ * run in marks, and is removed with what is in it when the supervisor dies. cgroup: that of the
+ * run, which is ended and removed (cgroups_remove); NULL: none. RC_SYSTEM: errno tells. */
+enum rc guard_start(const char *directory, const char *cgroup, struct guard **ret) MUST_CHECK;
 /* Somebody killed it and it was reaped: another one, with the same list. RC_SYSTEM: errno tells,
  * and there is none (guard_pid is -1). */
 enum rc guard_restart(struct guard *) MUST_CHECK;

@@ -1,6 +1,7 @@
 #include "io/spawn.h"
 
 #include "io/descriptors.h"
+#include "io/fork_into.h"
 #include "io/program.h"
 #include "io/spawn_child.h"
 #include <errno.h>
@@ -88,12 +89,13 @@ static int take_end(struct pipes *pipes, int pipe)
 
 /* With all signals blocked: a handler of ours that ran in the child would write into the loop's own
  * wake-up descriptor, which both share. */
-static pid_t fork_quietly(const struct spawn_plan *plan)
+static pid_t fork_quietly(const struct spawn_plan *plan, int cgroup)
 {
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid_t pid = fork();
+	bool is_inside; /* or not: a worker is more than that */
+	pid_t pid = fork_into(cgroup, &is_inside);
 	if (pid == 0)
 		spawn_child(plan);
 	int error = errno;
@@ -119,7 +121,7 @@ static pid_t fork_child(const struct spawn_request *request, const char *program
 		.streams = {pipes->ends[CONTROL][0], pipes->ends[OUTPUT][1], pipes->ends[ERROR][1]},
 		.start = pipes->ends[START][1],
 	};
-	return fork_quietly(&plan);
+	return fork_quietly(&plan, request->cgroup);
 }
 
 enum rc spawn_process(

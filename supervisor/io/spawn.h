@@ -30,6 +30,7 @@ struct spawn_request {
 	const struct rights *rights;      /* NULL: it stays who we are */
 	const char *folder;               /* NULL: ours */
 	const char *reach; /* a file that it must be able to read and write; or NULL */
+	int cgroup;        /* a descriptor (cgroups_begin); 0 or -1: it stays in ours */
 	atomic_int *group; /* gets the pid before the exec, by child and parent; or NULL: see
 			      guard_place */
 };

@@ -1,6 +1,7 @@
 #include "io/strays.h"
 
 #include "base/log.h"
+#include "io/cgroups.h"
 #include "io/mark.h"
 #include "io/reaper.h"
 #include <signal.h>
@@ -22,10 +23,11 @@ struct strays {
 	struct ev_loop *loop;
 	struct reaper *reaper;
 	const char *run;
-	uint64_t last;      /* number of a life */
-	struct link living; /* stray_life */
-	struct link seen;   /* struct stray */
-	ev_timer look;      /* active: once all that is known by now has been told */
+	struct cgroups *cgroups; /* or NULL */
+	uint64_t last;           /* number of a life */
+	struct link living;      /* stray_life */
+	struct link seen;        /* struct stray */
+	ev_timer look;           /* active: once all that is known by now has been told */
 };
 
 static void look_soon(struct strays *strays)
@@ -91,6 +93,8 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)loop;
 	(void)events;
 	struct strays *strays = timer->data;
+	if (strays->cgroups)
+		cgroups_sweep(strays->cgroups);
 	find_new(strays);
 	for (struct link *link = strays->seen.next; link != &strays->seen; link = link->next) {
 		struct stray *stray = CONTAINER_OF(link, struct stray, link);
@@ -101,7 +105,8 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 	}
 }
 
-struct strays *strays_new(struct ev_loop *loop, struct reaper *reaper, const char *run)
+struct strays *strays_new(
+	struct ev_loop *loop, struct reaper *reaper, const char *run, struct cgroups *cgroups)
 {
 	struct strays *strays = calloc(1, sizeof *strays);
 	if (!strays)
@@ -109,6 +114,7 @@ struct strays *strays_new(struct ev_loop *loop, struct reaper *reaper, const cha
 	strays->loop = loop;
 	strays->reaper = reaper;
 	strays->run = run;
+	strays->cgroups = cgroups;
 	list_init(&strays->living);
 	list_init(&strays->seen);
 	ev_timer_init(&strays->look, on_look, 0, 0);
@@ -145,10 +151,17 @@ void strays_begin(struct strays *strays, struct stray_life *life)
 	list_append(&strays->living, &life->living);
 }
 
+int strays_open_group(struct strays *strays, const struct stray_life *life)
+{
+	return strays->cgroups ? cgroups_begin(strays->cgroups, life->number) : -1;
+}
+
 void strays_end(struct strays *strays, struct stray_life *life)
 {
 	if (!life->number)
 		return;
+	if (strays->cgroups)
+		cgroups_end(strays->cgroups, life->number);
 	life->number = 0;
 	list_remove(&life->living);
 	look_soon(strays);

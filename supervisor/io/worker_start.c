@@ -100,12 +100,16 @@ bool worker_launch(struct worker *worker)
 	const struct spawn_request request = {.command = config->command,
 		.environment = shop->environment,
 		.descriptors = config->descriptors,
+		.cgroup = strays_open_group(shop->strays, &worker->kin),
 		.group = guard_place(shop->guard),
 		.rights = config->rights,
 		.folder = config->folder,
 		.reach = crew_owner(config) ? file : NULL};
 	struct spawned child;
-	if (spawn_process(&request, &child, &worker->exit) != RC_OK)
+	enum rc rc = spawn_process(&request, &child, &worker->exit);
+	int group = request.cgroup;
+	descriptor_close(&group);
+	if (rc != RC_OK)
 		return false;
 	if (!reaper_watch(shop->reaper, child.pid, worker_on_exit, worker)) {
 		abandon(&child);

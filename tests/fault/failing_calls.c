@@ -178,6 +178,24 @@ pid_t fork(void)
 	return fails(CALL_fork) ? -1 : real();
 }
 
+/* A fork into a control group has no function of its own. */
+long syscall(long number, ...)
+{
+	static long (*real)(long, ...);
+	long arguments[6];
+	va_list list;
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		arguments[i] = va_arg(list, long);
+	va_end(list);
+	if (!real)
+		real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	if (number == SYS_clone3 && fails(CALL_fork))
+		return -1;
+	return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+		arguments[5]);
+}
+
 int bind(int fd, const struct sockaddr *address, socklen_t length)
 {
 	return fails(CALL_bind) ? -1 : (int)syscall(SYS_bind, fd, address, length);

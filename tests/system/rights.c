@@ -175,6 +175,34 @@ START_TEST(they_end_with_the_supervisor)
 }
 END_TEST
 
+/* Without mark, session, parent or user in common with its worker, it is still of its group, where
+ * this machine has such. */
+START_TEST(what_gets_away_ends_with_its_worker)
+{
+	open_witness();
+	char *pool = scratch_text(
+		"- {name: tested, queue: %s, command: [sh, -c, '(env -i setsid sleep 1000 & echo "
+		"left $! >&2); exec %s'], workers: 1}\n",
+		site.queue, site_built("workers/echo"));
+	struct proc *serve = site_serve_pools(pool);
+	free(pool);
+	pid_t worker = site_worker_pid();
+	char *said = proc_stderr(serve);
+	const char *left = strstr(said, "left ");
+	ck_assert_ptr_nonnull(left);
+	pid_t daemon = atoi(left + 5);
+	ck_assert_int_gt(daemon, 1);
+	if (strstr(said, "workers have no control groups: ")) {
+		kill(daemon, SIGKILL); /* as README.md says */
+	} else {
+		kill(worker, SIGKILL);
+		proc_expect_gone(daemon);
+	}
+	free(said);
+	site_stop(serve);
+}
+END_TEST
+
 START_TEST(what_cannot_be_is_said)
 {
 	static const struct {
@@ -232,5 +260,6 @@ int main(void)
 {
 	return SYSTEM_RUN("rights", {another_user_works, 3}, {a_number_and_a_group_will_do, 1},
 		{workers_have_what_is_configured, 1}, {they_end_with_the_supervisor, 1},
-		{what_cannot_be_is_said, 3}, {a_look_is_no_start, 1});
+		{what_gets_away_ends_with_its_worker, 1}, {what_cannot_be_is_said, 3},
+		{a_look_is_no_start, 1});
 }

@@ -61,7 +61,7 @@ static void supervise(int out, const char *directory)
 {
 	struct report report = {0};
 	struct guard *guard;
-	if (guard_start(directory, &guard) != RC_OK)
+	if (guard_start(directory, NULL, &guard) != RC_OK)
 		_exit(1);
 	pid_t other = start_family();
 	atomic_store(guard_place(guard), other);
@@ -135,7 +135,7 @@ START_TEST(test_stops_in_order)
 	struct rundir *rundir;
 	struct guard *guard;
 	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
-	ck_assert_int_eq(guard_start(rundir_path(rundir), &guard), RC_OK);
+	ck_assert_int_eq(guard_start(rundir_path(rundir), NULL, &guard), RC_OK);
 	pid_t pid = guard_pid(guard);
 	kill(pid, SIGSTOP);
 	guard_stop(guard);
@@ -154,7 +154,7 @@ START_TEST(test_holds_nothing)
 	int ends[2];
 	struct guard *guard;
 	ck_assert_int_eq(pipe(ends), 0);
-	ck_assert_int_eq(guard_start("/nowhere", &guard), RC_OK);
+	ck_assert_int_eq(guard_start("/nowhere", NULL, &guard), RC_OK);
 	close(ends[1]);
 	char byte;
 	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
@@ -168,7 +168,7 @@ END_TEST
 START_TEST(test_many_groups)
 {
 	struct guard *guard;
-	ck_assert_int_eq(guard_start("/nowhere", &guard), RC_OK);
+	ck_assert_int_eq(guard_start("/nowhere", NULL, &guard), RC_OK);
 	kill(guard_pid(guard), SIGSTOP); /* a guard that sleeps does not hold us up */
 	for (pid_t group = 1000000; group < 1005000; group++)
 		atomic_store(guard_place(guard), group);

@@ -88,7 +88,7 @@ static void set_up(void)
 {
 	loop = loop_default();
 	reaper = reaper_new(loop);
-	strays = strays_new(loop, reaper, RUN);
+	strays = strays_new(loop, reaper, RUN, NULL);
 	ck_assert_ptr_nonnull(strays);
 }
 
@@ -131,7 +131,7 @@ START_TEST(the_guard_ends_what_bears_the_mark)
 	struct guard *guard;
 	struct stray_life life = {0};
 	char mark[MARK_BYTES];
-	ck_assert_int_eq(guard_start(RUN, &guard), RC_OK);
+	ck_assert_int_eq(guard_start(RUN, NULL, &guard), RC_OK);
 	strays_begin(strays, &life);
 	mark_write(mark, RUN, life.number);
 	int pipe = start_worker(mark);

@@ -53,10 +53,10 @@ static void start_tools(struct station_tools *tools)
 	signal(SIGPIPE, SIG_IGN);
 	ck_assert_int_eq(descriptors_prepare(&tools->descriptors), RC_OK);
 	ck_assert_int_eq(rundir_new(false, &tools->rundir), RC_OK);
-	ck_assert_int_eq(guard_start(rundir_path(tools->rundir), &tools->guard), RC_OK);
+	ck_assert_int_eq(guard_start(rundir_path(tools->rundir), NULL, &tools->guard), RC_OK);
 	tools->loop = loop_default();
 	tools->reaper = reaper_new(tools->loop);
-	tools->strays = strays_new(tools->loop, tools->reaper, rundir_path(tools->rundir));
+	tools->strays = strays_new(tools->loop, tools->reaper, rundir_path(tools->rundir), NULL);
 	ck_assert_ptr_nonnull(tools->strays);
 }
 

@@ -70,9 +70,9 @@ void crewrig_open_as(struct crewrig *rig, enum pipe_form form, const char *behav
 	rig->loop = loop_default();
 	rig->pool = calloc(1, sizeof *rig->pool);
 	ck_assert_int_eq(rundir_new(crew_owner(&rig->config) != NULL, &rig->rundir), RC_OK);
-	ck_assert_int_eq(guard_start(rundir_path(rig->rundir), &rig->guard), RC_OK);
+	ck_assert_int_eq(guard_start(rundir_path(rig->rundir), NULL, &rig->guard), RC_OK);
 	rig->reaper = reaper_new(rig->loop);
-	rig->strays = strays_new(rig->loop, rig->reaper, rundir_path(rig->rundir));
+	rig->strays = strays_new(rig->loop, rig->reaper, rundir_path(rig->rundir), NULL);
 	ck_assert_ptr_nonnull(rig->strays);
 	rig->crew = crew_new(
 		rig->loop, &rig->config, rig->reaper, rig->guard, rig->rundir, rig->strays);
