@@ -8,6 +8,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
 VERSION := 0.1.0
 
@@ -15,7 +16,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wol
 	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Werror
 CFLAGS   ?= -O2 -g
 SANITIZE ?=
-ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARNINGS) $(SANITIZE) -fno-common -D_GNU_SOURCE \
+ALL_CFLAGS = -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) -fno-common -D_GNU_SOURCE \
 	-DWPOOL_VERSION='"$(VERSION)"' -Isupervisor -Iworker-sdk -I$(BUILD)/made -MMD -MP
 ALL_LDFLAGS = $(LDFLAGS) $(SANITIZE)
 
@@ -72,7 +73,9 @@ libs_cli     := $(libs_io) -ljansson -ldl
 ## make valgrind   units, SDK checks and simulator under memcheck
 ## make mutants    known bugs put back in: each must turn the tests red; PATCH="tests/mutants/...", BOTH=1
 ## make lint       format, layers, lengths, scripts, reference page, warnings of gcc and clang
-## make install    wpool, its manual pages and completion, the C SDK and a unit for systemd; DESTDIR, PREFIX
+## make install    wpool, its manual pages and completion, the C SDK and a unit for systemd; DESTDIR, PREFIX, LIBDIR
+## make deb        Debian packages of it, in $(BUILD)/deb, and lintian's opinion of them
+## make deb-test   those packages in a Debian of their own: installed, at work, removed, purged; as root
 ## make deps       install what `make test` needs
 ## make clean      remove what was built
 ## make try-docker the Dockerfile, step by step without Docker, and the image at work; as root
@@ -166,7 +169,7 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-include worker-sdk/c/sdk.mk tools/pages.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/pictures/pictures.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk
+include worker-sdk/c/sdk.mk tools/pages.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/pictures/pictures.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tools/tools.mk tools/gates.mk tools/deb.mk
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
 programs: all workers demo-programs bench-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(BUILD)/tests/pictures/pictures $(every_fault_program) $(sdk_tests)

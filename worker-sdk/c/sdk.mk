@@ -36,19 +36,19 @@ $(BUILD)/sdk/libwpool-worker.so: $(sdk_shared)
 # Made anew each time: PREFIX may be another.
 $(BUILD)/sdk/wpool-worker.pc: worker-sdk/c/wpool-worker.pc.in FORCE
 	@mkdir -p $(@D)
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 # So that the loader finds the shared library at once. Only root can; where the folder is not one of
 # the loader's it changes nothing.
 refresh_loader = PATH="$$PATH:/usr/sbin:/sbin"; ldconfig 2>/dev/null || :
 
 install-sdk: sdk
-	install -d $(DESTDIR)$(PREFIX)/include/wpool $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -d $(DESTDIR)$(PREFIX)/include/wpool $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 worker-sdk/c/include/wpool/worker.h $(DESTDIR)$(PREFIX)/include/wpool/
-	install -m 644 $(sdk_static) $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(sdk_shared) $(DESTDIR)$(PREFIX)/lib/
-	ln -sf $(sdk_soname) $(DESTDIR)$(PREFIX)/lib/libwpool-worker.so
-	install -m 644 $(BUILD)/sdk/wpool-worker.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	install -m 644 $(sdk_static) $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(sdk_shared) $(DESTDIR)$(LIBDIR)/
+	ln -sf $(sdk_soname) $(DESTDIR)$(LIBDIR)/libwpool-worker.so
+	install -m 644 $(BUILD)/sdk/wpool-worker.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
 	@$(if $(DESTDIR),:,$(refresh_loader))
 
 FORCE:
