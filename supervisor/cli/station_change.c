@@ -42,6 +42,15 @@ static void scale(struct station *station, const struct config_pool *before, mti
 	}
 }
 
+/* What the settings come to goes where the settings went. */
+static void exchange_rights(struct config_pool *config, struct config_pool *other)
+{
+	struct rights kept = config->rights;
+
+	config->rights = other->rights;
+	other->rights = kept;
+}
+
 void station_change(struct station *station, struct config_pool *other, mtime now)
 {
 	struct config_pool *config = &station->config;
@@ -49,6 +58,7 @@ void station_change(struct station *station, struct config_pool *other, mtime no
 	bool is_any = change_is_any(SETTING_POOL, config, other, &asked);
 
 	change_take_over(SETTING_POOL, config, other);
+	exchange_rights(config, other);
 	station->report.command = config->command[0];
 	configure_crew(station);
 	configure_pool(station, now);

@@ -3,7 +3,6 @@
 #include "base/shelf.h"
 #include "io/crew_memory.h"
 #include "io/worker.h"
-#include "io/worker_environment.h"
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -52,8 +51,6 @@ struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, st
 		.guard = guard,
 		.rundir = rundir,
 		.strays = strays};
-	if (crew_owner(config))
-		rundir_share(rundir);
 	list_init(&shop->unsent);
 	list_init(&shop->later);
 	ev_timer_init(&shop->tick, on_tick, 0, 0);
@@ -61,8 +58,7 @@ struct crew *crew_new(struct ev_loop *loop, const struct crew_config *config, st
 	log_gate_init(&shop->gate, loop, config->pool, &config->log_rate);
 	shelf_init(&crew->workers, sizeof(struct worker));
 	crew_memory_init(&crew->memory, loop, &crew->workers);
-	shop->environment = worker_environment_new(config, shop->mark);
-	if (!shop->environment || !crew_room(crew, config->workers)) {
+	if (!crew_room(crew, config->workers)) {
 		crew_free(crew);
 		return NULL;
 	}
@@ -99,7 +95,6 @@ void crew_free(struct crew *crew)
 	log_gate_release(&crew->shop.gate);
 	crew_memory_watch(&crew->memory, false);
 	shelf_release(&crew->workers);
-	free(crew->shop.environment);
 	free(crew);
 }
 

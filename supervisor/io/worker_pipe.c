@@ -13,6 +13,7 @@ void worker_pipe_init(struct worker_pipe *pipe, enum pipe_form form, struct rund
 	*pipe = (struct worker_pipe){.form = form,
 		.rundir = rundir,
 		.owner = owner,
+		.peer = owner ? owner->uid : geteuid(),
 		.waiting = -1,
 		.input = -1,
 		.output = -1};

@@ -17,7 +17,8 @@
 struct worker_pipe {
 	enum pipe_form form;
 	struct rundir *rundir;      /* borrowed */
-	const struct rights *owner; /* borrowed; NULL: ours */
+	const struct rights *owner; /* borrowed until it is open; NULL: ours */
+	uid_t peer;                 /* who may come */
 	int waiting;                /* readable when a peer has come; -1: connected, or a FIFO */
 	int input;  /* what the worker writes; -1: not connected (FIFO: from the start) */
 	int output; /* what it reads; a socket: the same descriptor; -1: none, or shut */

@@ -91,8 +91,7 @@ enum rc worker_socket_connect(
 	if (fd < 0)
 		return RC_SYSTEM;
 	pid_t peer = 0;
-	uid_t uid = pipe->owner ? pipe->owner->uid : geteuid();
-	if (!is_ours(fd, uid, session, &peer)) {
+	if (!is_ours(fd, pipe->peer, session, &peer)) {
 		close(fd);
 		*ret_peer = peer;
 		return RC_REFUSED;

@@ -4,12 +4,15 @@
 #include "io/descriptors.h"
 #include "io/guard.h"
 #include "io/loop.h"
+#include "io/mark.h"
 #include "io/reaper.h"
 #include "io/spawn.h"
+#include "io/worker_environment.h"
 #include "wire/frame.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,10 +86,41 @@ static void abandon(struct spawned *child)
 	descriptor_close(&child->start);
 }
 
+/* By what is configured now, for it may be another than that of the worker before. */
+static bool start_process(struct worker *worker, struct spawned *ret)
+{
+	struct workshop *shop = worker->shop;
+	const struct crew_config *config = shop->config;
+	char file[WORKER_PIPE_FILE_BYTES], mark[MARK_BYTES];
+	worker_pipe_file(&worker->pipe, file);
+	mark_write(mark, strays_run(shop->strays), worker->kin.number);
+	char **environment = worker_environment_new(config, mark);
+	if (!environment) {
+		worker->exit = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
+		return false;
+	}
+	int cgroup = strays_open_group(shop->strays, &worker->kin);
+	const struct spawn_request request = {.command = config->command,
+		.environment = environment,
+		.descriptors = config->descriptors,
+		.cgroup = cgroup,
+		.group = guard_place(shop->guard),
+		.rights = config->rights,
+		.folder = config->folder,
+		.reach = crew_owner(config) ? file : NULL};
+	enum rc rc = spawn_process(&request, ret, &worker->exit);
+	descriptor_close(&cgroup);
+	free(environment);
+	return rc == RC_OK;
+}
+
 bool worker_launch(struct worker *worker)
 {
 	struct workshop *shop = worker->shop;
 	const struct crew_config *config = shop->config;
+	struct spawned child;
+	if (crew_owner(config))
+		rundir_share(shop->rundir);
 	worker_pipe_init(&worker->pipe, config->pipe, shop->rundir, crew_owner(config));
 	if (worker_pipe_open(&worker->pipe) != RC_OK) {
 		worker->exit = (struct exit_info){
@@ -94,22 +128,7 @@ bool worker_launch(struct worker *worker)
 		return false;
 	}
 	strays_begin(shop->strays, &worker->kin);
-	mark_write(shop->mark, strays_run(shop->strays), worker->kin.number);
-	char file[WORKER_PIPE_FILE_BYTES];
-	worker_pipe_file(&worker->pipe, file);
-	const struct spawn_request request = {.command = config->command,
-		.environment = shop->environment,
-		.descriptors = config->descriptors,
-		.cgroup = strays_open_group(shop->strays, &worker->kin),
-		.group = guard_place(shop->guard),
-		.rights = config->rights,
-		.folder = config->folder,
-		.reach = crew_owner(config) ? file : NULL};
-	struct spawned child;
-	enum rc rc = spawn_process(&request, &child, &worker->exit);
-	int group = request.cgroup;
-	descriptor_close(&group);
-	if (rc != RC_OK)
+	if (!start_process(worker, &child))
 		return false;
 	if (!reaper_watch(shop->reaper, child.pid, worker_on_exit, worker)) {
 		abandon(&child);

@@ -5,7 +5,6 @@
 #include "base/list.h"
 #include "io/crew.h"
 #include "io/log_gate.h"
-#include "io/mark.h"
 
 /* One read a worker and turn: what is left makes its descriptor ready again at once. */
 #define WORKER_READ 65536
@@ -20,10 +19,8 @@ struct workshop {
 	struct rundir *rundir;
 	struct strays *strays;
 	struct pool *pool;
-	char **environment;    /* of the children; owned */
-	char mark[MARK_BYTES]; /* one of them: of the worker that is just being started */
-	struct link unsent;    /* to be written at the end of this turn */
-	struct link later;     /* to be looked at again by .tick */
+	struct link unsent; /* to be written at the end of this turn */
+	struct link later;  /* to be looked at again by .tick */
 	ev_timer tick;
 	struct log_gate gate; /* of what they write to stdout and stderr */
 	/* What a read brings; belongs to whoever reads, until it returns. Only when memory is short

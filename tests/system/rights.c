@@ -147,6 +147,37 @@ START_TEST(workers_have_what_is_configured)
 }
 END_TEST
 
+/* Workers are replaced one by one, as by a new command: no pool beside it, nothing interrupted. */
+START_TEST(a_reload_gives_other_rights)
+{
+	char *pool = scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 1, ",
+		site.queue, public_copy("workers/echo"));
+	char *before = scratch_text(
+		"%sumask: 022, env: {A: '1'}%s}\n", pool, is_root() ? ", user: daemon" : "");
+	char *after = scratch_text("%sumask: 077, nice: 1, env: {A: '2'}, cwd: /usr%s}\n", pool,
+		is_root() ? ", user: nobody" : "");
+	open_witness();
+	struct proc *serve = site_serve_pools(before);
+	pid_t old = site_worker_pid();
+	expect_in(old, "status", "\nUmask:\t0022\n");
+	expect_variable(old, "A=1", true);
+	site_write_pools(after);
+	proc_signal(serve, SIGHUP);
+	proc_expect_gone(old);
+	pid_t new = site_worker_pid();
+	ck_assert_int_ne(new, old);
+	expect_in(new, "status", "\nUmask:\t0077\n");
+	expect_variable(new, "A=2", true);
+	expect_folder(new, "/usr");
+	if (is_root())
+		expect_in(new, "status", "\nUid:\t65534\t");
+	site_stop(serve);
+	free(before);
+	free(after);
+	free(pool);
+}
+END_TEST
+
 /* Killed, it takes with it what it could no more reach as that user itself. */
 START_TEST(they_end_with_the_supervisor)
 {
@@ -259,7 +290,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("rights", {another_user_works, 3}, {a_number_and_a_group_will_do, 1},
-		{workers_have_what_is_configured, 1}, {they_end_with_the_supervisor, 1},
-		{what_gets_away_ends_with_its_worker, 1}, {what_cannot_be_is_said, 3},
-		{a_look_is_no_start, 1});
+		{workers_have_what_is_configured, 1}, {a_reload_gives_other_rights, 1},
+		{they_end_with_the_supervisor, 1}, {what_gets_away_ends_with_its_worker, 1},
+		{what_cannot_be_is_said, 3}, {a_look_is_no_start, 1});
 }
