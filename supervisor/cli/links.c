@@ -140,8 +140,10 @@ bool links_connect(struct links *links, struct station *station)
 {
 	if (!station_connect(station, links->loop, &links->shared))
 		return false;
-	if (links->publishes_by)
+	if (links->publishes_by) {
+		check_channels(links, links->publishes_by);
 		let_publish(links, station);
+	}
 	return true;
 }
 

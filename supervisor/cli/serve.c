@@ -21,7 +21,8 @@ static const char help_head[] =
 	"       wpool serve --config FILE\n"
 	"\n"
 	"Keeps worker processes busy with the messages of a RabbitMQ queue, until SIGTERM or\n"
-	"SIGINT: then it finishes what is in hand, hands back the rest, and leaves.\n"
+	"SIGINT: then it finishes what is in hand, hands back the rest, and leaves. At SIGHUP it\n"
+	"reads its configuration again, as wpool reload has it.\n"
 	"\n"
 	"  --config FILE           Pools and settings from a YAML file (docs/configuration.md).\n";
 

@@ -105,10 +105,7 @@ bool station_has_left(struct station *station)
 {
 	if (!pool_is_quiet(station->pool))
 		return false;
-	if (!station->is_closing) {
-		publisher_close(station->publisher);
-		feed_close(station->feed);
-	}
-	station->is_closing = true;
+	publisher_close(station->publisher);
+	feed_close(station->feed);
 	return feed_is_closed(station->feed) && publisher_has_ended(station->publisher);
 }

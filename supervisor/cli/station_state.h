@@ -9,7 +9,7 @@
 struct station {
 	uint16_t place;
 	uint32_t serial;
-	bool is_superseded, is_draining, is_closing;
+	bool is_superseded, is_draining;
 	struct config_pool config; /* owned */
 	struct pool_config pool_config;
 	struct crew_config crew_config;
