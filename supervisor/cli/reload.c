@@ -208,16 +208,26 @@ static void carry_out(struct reload_step *step, struct station *made)
 		station_change(step->station, step->config, now);
 }
 
+/* A level that an operator has chosen holds until another one is configured. */
+static void take_over_log(const struct config *config, bool is_level_new, bool is_format_new)
+{
+	enum log_level before = log_level_of(NULL);
+
+	if (is_format_new)
+		console_set_up_log(config);
+	if (is_format_new || is_level_new)
+		log_set_level(is_level_new ? config->log_level : before, NULL);
+}
+
 static void take_over_root(struct attempt *attempt)
 {
 	struct config *config = attempt->reload->config;
-	bool is_log = config->log_level != attempt->config->log_level ||
-		      config->log_format != attempt->config->log_format;
+	bool is_level_new = config->log_level != attempt->config->log_level,
+	     is_format_new = config->log_format != attempt->config->log_format;
 
 	say_root(attempt->answer);
 	change_take_over(SETTING_ROOT, config, attempt->config);
-	if (is_log)
-		console_set_up_log(config);
+	take_over_log(config, is_level_new, is_format_new);
 }
 
 static unsigned take_over(struct attempt *attempt)

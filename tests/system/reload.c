@@ -332,6 +332,28 @@ START_TEST(a_scale_holds_until_another_number_is_configured)
 }
 END_TEST
 
+/* What is configured of the whole; what can not be taken over is told. */
+START_TEST(settings_of_the_whole_are_taken_over_or_told)
+{
+	char *pool = tested("");
+	struct proc *proc = serve(pool);
+	char *file = scratch_path(site.folder, "wpool.yaml");
+	scratch_write(file, scratch_text("broker: {url: \"%s\", heartbeat: 3s}\ndrain: 7s\n"
+					 "log: {level: debug}\npools:\n%s",
+				    broker_url(site.broker), pool));
+	char *said = RUN(0, "reload");
+	control_expect_words(
+		said, "changed for the whole: drain 30s -> 7s, log.level info -> debug");
+	control_expect_words(said, "needs a restart of wpool serve: broker.heartbeat 15s -> 3s");
+	proc_expect(proc, "needs a restart, and is as before until then: broker.heartbeat");
+	RUN(0, "log-level", "warn");
+	RUN(0, "reload"); /* nothing is new about the level */
+	control_expect_words(RUN(0, "log-level"), "warn");
+	proc_signal(proc, SIGTERM);
+	ck_assert_int_eq(proc_wait(proc), 0);
+}
+END_TEST
+
 START_TEST(a_pause_holds)
 {
 	struct proc *proc = serve(tested(""));
@@ -373,5 +395,5 @@ int main(void)
 		{workers_are_replaced_when_their_command_changes, 1},
 		{one_that_is_replaced_works_until_the_new_one_does, 1},
 		{a_scale_holds_until_another_number_is_configured, 1}, {a_pause_holds, 1},
-		{it_outlives_the_connection, 1});
+		{settings_of_the_whole_are_taken_over_or_told, 1}, {it_outlives_the_connection, 1});
 }
