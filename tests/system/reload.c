@@ -107,7 +107,7 @@ static char *variant(int number)
 
 START_TEST(reloads_in_full_flow_repeat_nothing)
 {
-	enum { POSTED = 6000, RELOADS = 40 };
+	enum { POSTED = 2400, RELOADS = 40 };
 	struct proc *proc = serve(variant(0));
 	for (int i = 0; i < POSTED; i += POSTED / RELOADS) {
 		control_post_many(i, i + POSTED / RELOADS);
