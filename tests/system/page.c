@@ -124,7 +124,7 @@ START_TEST(a_hostile_name_is_a_text)
 	ck_assert_int_eq(json_integer_value(images), 0);
 	expect_figure(browser, "odd", "workers.ready", "0/1");
 	browser_await(browser,
-		"document.querySelector('[data-pool=odd]').textContent.includes('no worker is ready')");
+		"document.querySelector('[data-why=odd]').textContent.includes('no worker is ready')");
 	page_expect_no_complaints(browser);
 	browser_free(browser);
 	client_delete(site.client, EVIL);
@@ -140,7 +140,7 @@ START_TEST(trouble_is_told_with_its_reasons)
 	browser_await(browser, "document.querySelector('#verdict').textContent === 'Not ready'");
 	browser_await(browser, "document.querySelector('#reasons').textContent === "
 			       "'pool first: not consuming its queue'");
-	browser_await(browser, "document.querySelector('[data-pool=first].is-bad .why')"
+	browser_await(browser, "document.querySelector('[data-why=first].is-bad')"
 			       "?.textContent === 'not consuming its queue'");
 	client_declare(site.client, site.queue, CLIENT_QUORUM);
 	browser_await(browser, "document.querySelector('#verdict').textContent === 'Ready'");

@@ -106,7 +106,8 @@ class PoolRow {
 		this.row = make("tr", {role: "row", "data-pool": name},
 			make("th", {scope: "row", role: "rowheader", class: "words name"}, this.button));
 		this.cells = addCells(this.row, POOL_COLUMNS);
-		this.why = make("span", {class: "why"});
+		this.why = make("tr", {role: "row", class: "why", "data-why": name, hidden: ""},
+			make("td", {role: "cell", colspan: POOL_COLUMNS.length + 1}));
 		this.more = make("tr", {role: "row", class: "more", id, hidden: ""},
 			make("td", {role: "cell", colspan: POOL_COLUMNS.length + 1}));
 		this.inside = null;
@@ -131,18 +132,18 @@ class PoolRow {
 		this.spark.show(this.history, now);
 		setState(this.state, words, look);
 		POOL_COLUMNS.forEach(([, , of], i) => setCell(this.cells[i], of(pool, this)));
-		setText(this.why, why);
-		if (why && !this.why.parentNode)
-			this.cells[0].append(this.why);
-		else if (!why)
-			this.why.remove();
-		set(this.row, {class: look === "is-bad" || !pool.ready ? "is-bad" : why ? "is-warn" : null});
+		const tone = look === "is-bad" || !pool.ready ? "is-bad" : why ? "is-warn" : "";
+		setText(this.why.firstChild, why);
+		this.why.hidden = !why;
+		set(this.why, {class: `why ${tone}`});
+		set(this.row, {class: tone || null});
 		this.inside?.take(pool, now);
 	}
 
 	end() {
 		this.inside?.end();
 		this.row.remove();
+		this.why.remove();
 		this.more.remove();
 	}
 }
@@ -312,11 +313,11 @@ class Pools {
 		let at = this.body.firstChild;
 
 		for (const pool of pools) {
-			const {row, more} = this.rows.get(pool.name);
+			const {row, why, more} = this.rows.get(pool.name);
 			if (at !== row)
 				this.body.insertBefore(row, at);
-			if (row.nextSibling !== more)
-				row.after(more);
+			if (row.nextSibling !== why)
+				row.after(why, more);
 			at = more.nextSibling;
 		}
 	}
