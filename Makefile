@@ -53,7 +53,7 @@ libs_io      := $(libs_broker) $(libs_config) -lev -lmicrohttpd -lssl -lcrypto -
 libs_cli     := $(libs_io) -ljansson -ldl
 
 ## make            build wpool, the SDK and the samples
-## make demo       install what is missing, start a private RabbitMQ, show real work
+## make demo       install what is missing, start a private RabbitMQ, show real work; DEMO_STAY=yes: and go on
 ## make test       install what is missing, then lint, units, simulator, system tests
 ## make programs   build everything that is C, tests included; run nothing
 ## make units      unit tests and the checks of the SDKs

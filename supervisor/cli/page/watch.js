@@ -169,6 +169,7 @@ class Watch {
 			plot.show(this.history, now);
 		this.pools.take(pools, now);
 		this.whole.show(status);
+		document.querySelector("main").hidden = false;
 		if (isFirst)
 			this.pools.openIfAlone();
 	}
