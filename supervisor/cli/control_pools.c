@@ -117,8 +117,9 @@ static json_t *last_death_of(const struct control_list *list, const struct repor
 
 	if (death->exit.kind == EXIT_NONE)
 		return json_null();
-	return json_pack("{s:s, s:o, s:o}", "exit", report_exit(&death->exit, exit, sizeof exit),
-		"age_s", control_json_since(death->at), "words",
+	return json_pack("{s:s, s:o, s:o}", "exit",
+		report_end_of_life(&death->exit, death->why, exit, sizeof exit), "age_s",
+		control_json_since(death->at), "words",
 		list->is_local && *death->words ? control_json_text(text_from(death->words))
 						: json_null());
 }

@@ -58,7 +58,8 @@ static json_t *last_exit_of(const struct slot_facts *slot)
 
 	if (slot->ended_at == MTIME_NEVER)
 		return json_null();
-	return json_pack("{s:s, s:o}", "exit", report_exit(&slot->exit, exit, sizeof exit), "age_s",
+	return json_pack("{s:s, s:o}", "exit",
+		report_end_of_life(&slot->exit, slot->exit_for, exit, sizeof exit), "age_s",
 		control_json_since(slot->ended_at));
 }
 

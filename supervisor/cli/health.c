@@ -41,7 +41,7 @@ static void add_failing(
 	if (death->exit.kind != EXIT_NONE)
 		buf_printf(out, "; the last one %s ago: %s",
 			report_span(now - death->at, span, sizeof span),
-			report_exit(&death->exit, exit, sizeof exit));
+			report_end_of_life(&death->exit, death->why, exit, sizeof exit));
 	if (counts.next_start != MTIME_NEVER)
 		buf_printf(out, "; next start in %s",
 			report_span(counts.next_start > now ? counts.next_start - now : 0, span,

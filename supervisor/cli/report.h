@@ -18,6 +18,7 @@
 /* Of a worker that was not asked to leave. */
 struct report_death {
 	struct exit_info exit; /* EXIT_NONE: there was none */
+	const char *why;       /* static words: we ended it; NULL: we did not */
 	mtime at;
 	char words[REPORT_WORDS]; /* its last line on stderr, cut; empty: none. Any bytes but 0 */
 };
@@ -61,6 +62,9 @@ const char *report_exit(const struct exit_info *, char *buffer, size_t room);
 /* Why the number of workers was changed: "every worker was busy, and 6 tasks waited". Returns
  * buffer. */
 const char *report_scaling(const struct scaling *, char buffer[SCALING_WORDS_ROOM]);
+/* The same, and why we ended it: "signal 9 (Killed), ended by us: boot limit". why may be NULL. */
+const char *report_end_of_life(
+	const struct exit_info *, const char *why, char *buffer, size_t room);
 /* "250 ms", "2.1 s", "25 min". Returns buffer. */
 const char *report_span(mtime span, char *buffer, size_t room);
 

@@ -30,6 +30,7 @@ static void note_death(struct report *report, const struct notice *notice)
 
 	report->deaths[notice->exit.kind]++;
 	death->exit = notice->exit;
+	death->why = notice->what;
 	death->at = clock_now();
 	snprintf(death->words, sizeof death->words, "%.*s", TEXT_ARGS(words));
 }
@@ -60,7 +61,7 @@ static void tell_hopeless(const struct report *report, const struct notice *noti
 	struct log_origin origin = {.pool = report->pool, .slot = -1};
 	char exit[REPORT_EXIT_ROOM];
 
-	report_exit(&notice->exit, exit, sizeof exit);
+	report_end_of_life(&notice->exit, notice->what, exit, sizeof exit);
 	if (notice->exit.kind == EXIT_NOT_STARTED)
 		log_line(LOG_ERROR, origin,
 			"no worker can be started (command \"%s\"): %s; the pool takes no messages "

@@ -34,6 +34,18 @@ const char *report_exit(const struct exit_info *exit, char *buffer, size_t room)
 	return buffer;
 }
 
+const char *report_end_of_life(
+	const struct exit_info *exit, const char *why, char *buffer, size_t room)
+{
+	size_t len;
+
+	report_exit(exit, buffer, room);
+	len = strlen(buffer);
+	if (why)
+		snprintf(buffer + len, room - len, ", ended by us: %s", why);
+	return buffer;
+}
+
 const char *report_span(mtime span, char *buffer, size_t room)
 {
 	if (span < MTIME_SECOND)

@@ -26,7 +26,7 @@
 	X(NOTICE_PARCEL_REFUSED) /* what delivery->parcel met; published again in duration */      \
 	X(NOTICE_WORKER_READY)                                                                     \
 	X(NOTICE_WORKER_LEFT)     /* as asked; exit is set */                                      \
-	X(NOTICE_WORKER_DIED)     /* exit is set; again in duration, NEVER: not */                 \
+	X(NOTICE_WORKER_DIED)     /* exit; what: why by us; again in duration */                   \
 	X(NOTICE_WORKER_BROKEN)   /* protocol error; what is set; killed */                        \
 	X(NOTICE_WORKER_OVERDUE)  /* boot, hard limit or grace, duration long: what says which */  \
 	X(NOTICE_WORKER_RECYCLED) /* recycled; after number answers, duration; bytes resident */   \

@@ -22,6 +22,7 @@ static void break_slot(struct pool *pool, struct slot *slot, const char *what)
 	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
 		pool_tell_slot(pool, NOTICE_WORKER_BROKEN, slot,
 			(struct notice){.delivery = slot_head(slot), .what = what});
+	slot_note_cause(slot, what);
 	pool_slot_fact(pool, slot, FACT_BROKEN);
 }
 
@@ -133,6 +134,7 @@ static void tell_gone(struct pool *pool, const struct slot *slot, const struct e
 				.delivery = slot_head(slot),
 				.output = event->slot.output,
 				.exit = event->slot.exit,
+				.what = slot->ended_for,
 				.duration = again ? slot->alarm - pool->now : MTIME_NEVER,
 			});
 }

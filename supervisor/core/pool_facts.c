@@ -83,6 +83,7 @@ struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
 		.state = slot->state,
 		.failures = slot->failures,
 		.exit = slot->exit,
+		.exit_for = slot->exit_for,
 		.ended_at = slot->ended_at,
 		.next_start = next_start_of(slot),
 		.answers = slot->answers,

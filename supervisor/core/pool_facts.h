@@ -59,6 +59,7 @@ struct slot_facts {
 	enum life_state state;
 	uint32_t failures;           /* lives in a row that came to nothing */
 	struct exit_info exit;       /* of the last one that ended unasked */
+	const char *exit_for;        /* static words: why we ended it; NULL: we did not */
 	mtime ended_at;              /* and when; MTIME_NEVER: none did */
 	mtime next_start;            /* MTIME_NEVER: it is past that */
 	uint32_t answers;            /* in this life */

@@ -45,6 +45,7 @@ static void act_spawn(struct pool *pool, struct slot *slot)
 	slot->answers = 0;
 	slot->due = RECYCLE_NOT;
 	slot->bytes = 0;
+	slot->ended_for = NULL;
 	slot->ready_at = MTIME_NEVER;
 	pool->started_at = pool->now;
 	slot->paced = MTIME_NEVER;
@@ -210,6 +211,7 @@ void pool_slot_overdue(struct pool *pool, struct slot *slot, enum life_fact fact
 			.what = what});
 	if (fact == FACT_HARD)
 		slot->blame = OUTCOME_TIMED_OUT;
+	slot_note_cause(slot, what);
 	pool_slot_fact(pool, slot, fact);
 }
 

@@ -35,7 +35,10 @@ struct slot {
 	uint32_t answers;   /* in this life */
 	uint32_t failures;  /* lives in a row that came to nothing */
 	mtime ready_at;     /* MTIME_NEVER: not yet */
+	const char *ended_for; /* static words: why we end this life, the first cause; NULL: we do
+				  not */
 	struct exit_info exit; /* of the last life that ended unasked */
+	const char *exit_for;  /* its ended_for */
 	mtime ended_at;        /* and when; MTIME_NEVER: none did */
 
 	/* recycle, in this life */
@@ -66,12 +69,18 @@ static inline struct delivery *slot_head(const struct slot *slot)
 	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
 }
 
+static inline void slot_note_cause(struct slot *slot, const char *what)
+{
+	slot->ended_for = slot->ended_for ? slot->ended_for : what;
+}
+
 /* One that was asked to leave tells nothing. */
 static inline void slot_note_exit(struct slot *slot, struct exit_info exit, mtime now)
 {
 	if (slot->asked)
 		return;
 	slot->exit = exit;
+	slot->exit_for = slot->ended_for;
 	slot->ended_at = now;
 }
 

@@ -99,6 +99,19 @@ START_TEST(a_crash_loop_is_told)
 }
 END_TEST
 
+/* The usual mistake: a program that waits for something else than we do. */
+START_TEST(a_worker_that_never_comes_is_told)
+{
+	struct proc *serve = site_serve_program("wpool", NULL,
+		scratch_text("- {queue: %s, command: [/bin/sleep, '1000'], workers: 1, "
+			     "limits: {boot: 200ms}}\n",
+			site.queue));
+	proc_expect(serve, "the last one ended by signal 9 (Killed), ended by us: boot limit");
+	await_words(75, "status", "signal 9 (Killed), ended by us: boot limit");
+	await_words(0, "workers", "signal 9 (Killed), ended by us: boot limit");
+}
+END_TEST
+
 /* One that does not work beside one that does: no reason, but a warning. */
 START_TEST(some_that_fail_are_told)
 {
@@ -241,6 +254,7 @@ int main(void)
 {
 	return SYSTEM_RUN("control_commands", {commands_show_it, 1}, {commands_say_why_not, 1},
 		{a_crash_loop_is_told, 1}, {some_that_fail_are_told, 1},
-		{a_command_that_is_not_there_is_told, 2}, {commands_steer_it, 1},
-		{steering_under_load_repeats_nothing, 1}, {who_stops_is_not_steered, 1});
+		{a_worker_that_never_comes_is_told, 1}, {a_command_that_is_not_there_is_told, 2},
+		{commands_steer_it, 1}, {steering_under_load_repeats_nothing, 1},
+		{who_stops_is_not_steered, 1});
 }

@@ -151,6 +151,28 @@ START_TEST(a_crash_loop_shows)
 	rig_gone(&rig, 1, 2);
 	expect_failures(&rig, 2, pool_slot_facts(rig.pool, 1).next_start);
 	ck_assert_int_eq(pool_slot_facts(rig.pool, 0).ended_at, MTIME_NEVER);
+	ck_assert_ptr_null(pool_slot_facts(rig.pool, 1).exit_for);
+	rig_end(&rig);
+}
+END_TEST
+
+/* A signal of ours is no puzzle, and its first cause counts. */
+START_TEST(who_was_ended_by_us_says_why)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	rig_new(&rig, &config);
+	rig_turn(&rig);
+	rig_wait(&rig, config.boot_limit);
+	rig_gone(&rig, 0, 1);
+	ck_assert_str_eq(pool_slot_facts(rig.pool, 0).exit_for, "boot limit");
+	rig_wait(&rig, 2 * MTIME_SECOND);
+	rig_broken(&rig, 0, 2);
+	rig_gone(&rig, 0, 2);
+	ck_assert_str_eq(pool_slot_facts(rig.pool, 0).exit_for, "bad frame");
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	rig_gone(&rig, 0, 3);
+	ck_assert_ptr_null(pool_slot_facts(rig.pool, 0).exit_for);
 	rig_end(&rig);
 }
 END_TEST
@@ -187,7 +209,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("core_facts");
 	UNIT_CASE(s, "facts", a_life_has_its_standings, tasks_are_where_they_are,
-		a_slot_tells_its_life, a_crash_loop_shows, a_task_has_a_name);
+		a_slot_tells_its_life, a_crash_loop_shows, who_was_ended_by_us_says_why,
+		a_task_has_a_name);
 	return s;
 }
 
