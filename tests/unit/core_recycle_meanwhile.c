@@ -200,6 +200,24 @@ START_TEST(limits_may_change_while_it_works)
 }
 END_TEST
 
+/* It leaves for good, and is not replaced. */
+START_TEST(other_limits_do_not_concern_who_leaves)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.tasks = 100});
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	rig_scale(&rig, 1);
+	rig_forget(&rig);
+	configure(&rig, 1, (struct recycle_limits){.tasks = 1});
+	answer(&rig, 1, 1);
+	rig_gone(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 1.1, ack 2");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_drain_replaces_nobody)
 {
 	struct rig rig;
@@ -228,7 +246,7 @@ static Suite *suite_of_meanwhile(void)
 		one_that_dies_meanwhile_is_followed_by_its_own, a_restart_goes_before,
 		scaling_down_takes_those_that_are_due, one_that_leaves_is_not_called_back,
 		without_memory_for_another_one_it_stays, limits_may_change_while_it_works,
-		a_drain_replaces_nobody);
+		other_limits_do_not_concern_who_leaves, a_drain_replaces_nobody);
 	return suite;
 }
 
