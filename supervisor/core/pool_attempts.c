@@ -76,6 +76,7 @@ static void end_attempt(
 	slot->answers++; /* and before it is looked at whether it may have more */
 	struct delivery *head = dispatch_end(&pool->dispatch, slot, pool->now);
 	slot->has_answered = slot->is_proven = true;
+	pool_slot_succeeds(pool, slot);
 	pool_roll_answered(pool, slot);
 	pool_recycle_answered(pool, slot);
 	forget_soft_limit(pool, slot);

@@ -23,12 +23,11 @@ static struct autoscale_look look_of(const struct pool *pool)
 		.waiting = pool->dispatch.open.backlog,
 		.is_any_idle = pool->dispatch.loads & 1,
 		.is_full = pool->source.open >= pool->source.window,
-		.may_grow = pool->failing == 0,
 		.may_shrink = !pool->roll.is_on,
 	};
 }
 
-/* Those who are at a task still. */
+/* Those who are at a task still, the first perhaps, and for an hour. */
 static void count_running(struct pool *pool, struct autoscale_look *look)
 {
 	struct link *running = &pool->dispatch.running;
@@ -38,7 +37,9 @@ static void count_running(struct pool *pool, struct autoscale_look *look)
 			continue;
 		autoscale_worked(&pool->autoscale, slot_works_since(slot), pool->absent);
 		look->at_work++;
+		pool_slot_succeeds(pool, slot);
 	}
+	look->may_grow = pool->failing == 0;
 }
 
 /* True: there are workers to be started. */

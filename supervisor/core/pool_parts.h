@@ -78,6 +78,9 @@ static inline struct slot *pool_slot(const struct pool *pool, uint32_t number)
 
 /* pool_slots.c: a fact of the pool's own, carried out by the table of life.h. */
 void pool_slot_fact(struct pool *, struct slot *, enum life_fact);
+/* True: its present life is a success by now, and its failures are those of the past. A pool whose
+ * workers live for months need not wait for their ends to know. */
+bool pool_slot_succeeds(struct pool *, struct slot *);
 /* The pool drains and nothing is open in the slot: ask it to leave. */
 void pool_slot_leave(struct pool *, struct slot *);
 /* Whose fact that is; NULL: of a life that is over. */

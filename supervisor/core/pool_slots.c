@@ -107,15 +107,19 @@ static void note_failure(struct pool *pool, struct slot *slot)
 	pool_roll_failed(pool, slot);
 }
 
+bool pool_slot_succeeds(struct pool *pool, struct slot *slot)
+{
+	bool is_long = slot->ready_at != MTIME_NEVER && pool->now - slot->ready_at >= LIFE_IS_LONG;
+	if (!slot->has_answered && !is_long)
+		return false;
+	note_success(pool, slot);
+	return true;
+}
+
 /* How long to wait for the next life. Of one that was asked to leave nothing is learned. */
 static mtime judge_life(struct pool *pool, struct slot *slot)
 {
-	bool was_long = slot->ready_at != MTIME_NEVER && pool->now - slot->ready_at >= LIFE_IS_LONG;
-	if (slot->has_answered || was_long) {
-		note_success(pool, slot);
-		return 0;
-	}
-	if (slot->asked)
+	if (pool_slot_succeeds(pool, slot) || slot->asked)
 		return 0;
 	if (slot->is_proven && slot->load > 0)
 		return WAIT_AFTER_POISON;

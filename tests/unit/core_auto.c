@@ -82,15 +82,37 @@ START_TEST(no_more_while_workers_fail)
 	start_auto(&rig, 2, 8);
 	rig_gone(&rig, 1, 1); /* it came to nothing */
 	rig_deliver(&rig, 1, 6);
+	rig_turn(&rig);
 	rig_forget(&rig);
 	rig_wait(&rig, 500 * MTIME_MS);
 	rig_expect_told(&rig, "");
 	rig_wait(&rig, 600 * MTIME_MS);
 	rig_ready(&rig, 1, 2);
 	rig_turn(&rig);
-	rig_wait(&rig, 20 * MTIME_SECOND); /* it lives */
+	rig_forget(&rig);
+	rig_wait(&rig, 9 * MTIME_SECOND);
+	rig_expect_told(&rig, ""); /* it may come to nothing again */
+	rig_wait(&rig, 2 * MTIME_SECOND);
+	ck_assert_ptr_nonnull(strstr(rig.told, "GROWN"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* It need not have come to its end, which may be in a month. */
+START_TEST(one_that_answers_fails_no_more)
+{
+	struct rig rig;
+	start_auto(&rig, 2, 8);
+	rig_gone(&rig, 1, 1);
+	rig_deliver(&rig, 1, 6);
+	rig_wait(&rig, 1100 * MTIME_MS);
+	rig_ready(&rig, 1, 2);
+	rig_turn(&rig);
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 1);
 	rig_answer_this(&rig, 1, 2, rig_output(200, NULL));
-	rig_gone(&rig, 1, 2);
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 0);
+	rig_turn(&rig);
+	rig_forget(&rig);
 	rig_wait(&rig, MTIME_SECOND);
 	ck_assert_ptr_nonnull(strstr(rig.told, "GROWN"));
 	rig_end(&rig);
@@ -178,7 +200,8 @@ static Suite *auto_suite(void)
 {
 	Suite *suite = suite_create("core_auto");
 	UNIT_CASE(suite, "steps", what_changed_is_told_with_its_reason, idle_ones_leave,
-		no_more_while_workers_fail, nothing_is_wanted_where_nothing_waits,
+		no_more_while_workers_fail, one_that_answers_fails_no_more,
+		nothing_is_wanted_where_nothing_waits,
 		nothing_is_wanted_where_nobody_could_begin_it, bounds_out_of_range_are_refused,
 		one_that_leaves_counts_for_nothing);
 	return suite;
