@@ -99,7 +99,7 @@ static void scale(struct pool *pool, uint32_t least, uint32_t most)
 static void configure(struct pool *pool, const struct pool_config *config)
 {
 	assert(config->interrupt == pool->config.interrupt);
-	pool->is_rewindowed = config->prefetch != pool->config.prefetch;
+	pool->is_rewindowed |= config->prefetch != pool->config.prefetch;
 	pool->config = *config;
 	pace_configure(&pool->pace, config);
 	dispatch_set_pipe_wait(&pool->dispatch, pace_pipe_wait(&pool->pace));

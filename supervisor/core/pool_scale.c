@@ -176,7 +176,7 @@ void pool_dismiss_surplus(struct pool *pool)
 
 void pool_want(struct pool *pool, uint32_t workers)
 {
-	pool->is_scaled_up = workers > pool->wanted;
+	pool->is_scaled_up |= workers > pool->wanted;
 	pool->scaling.before = pool->wanted;
 	pool->wanted = (uint16_t)workers;
 	pool->recycle.spares = 0;

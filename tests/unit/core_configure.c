@@ -134,6 +134,23 @@ START_TEST(a_window_follows_at_once_and_never_adds_up)
 }
 END_TEST
 
+/* The second of one turn says nothing new, and must not undo the first. */
+START_TEST(two_reloads_of_one_turn_are_both_followed)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	config.prefetch = 4;
+	rig_start(&rig, config);
+	rig_forget(&rig);
+	config.prefetch = 5;
+	rig_configure(&rig, config);
+	rig_configure(&rig, config);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 5");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(one_that_is_paused_follows_when_it_goes_on)
 {
 	struct rig rig;
@@ -197,6 +214,7 @@ static Suite *configure_suite(void)
 		pipes_are_as_deep_as_it_says_now, a_pipeline_that_was_configured_becomes_automatic,
 		less_memory_for_replies_holds_up_what_waits);
 	UNIT_CASE(suite, "window", a_window_follows_at_once_and_never_adds_up,
+		two_reloads_of_one_turn_are_both_followed,
 		one_that_is_paused_follows_when_it_goes_on);
 	UNIT_CASE(suite, "refused", one_that_leaves_is_not_configured);
 	return suite;
