@@ -177,6 +177,8 @@ void autoscale_refused(struct autoscale *autoscale, mtime now)
 	autoscale->hold_until = now + HOLD_TIME;
 }
 
+/* A measure in which somebody worked ends in time: with the next task, which may come much later,
+ * a crowd of a moment would be spread over all the time until then, and nobody had been needed. */
 mtime autoscale_deadline(const struct autoscale *autoscale, uint32_t wanted)
 {
 	mtime measured = autoscale->since + MEASURE_TIME;
@@ -185,5 +187,7 @@ mtime autoscale_deadline(const struct autoscale *autoscale, uint32_t wanted)
 		return measured;
 	if (wanted <= autoscale->least)
 		return MTIME_NEVER;
+	if (autoscale->worked)
+		return measured;
 	return span_ends > measured ? span_ends : measured;
 }

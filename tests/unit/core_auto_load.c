@@ -149,6 +149,21 @@ START_TEST(bursts_that_come_back_find_the_workers_there)
 }
 END_TEST
 
+/* Eight at once, for less than a measure, and then nobody for seconds: eight are needed. */
+START_TEST(a_crowd_of_a_moment_counts_whole)
+{
+	struct load load = {.task = 90 * MTIME_MS, .is_fixed = true, .boot = MTIME_SECOND};
+	load_start(&load, 8, 32, 1);
+	load_command(&load, COMMAND_SCALE, 2, 32);
+	for (int burst = 0; burst < 60; burst++) {
+		load.queued = 8;
+		load_run(&load, 5 * MTIME_SECOND);
+	}
+	ck_assert_uint_ge(load_wanted(&load), 8);
+	load_end(&load);
+}
+END_TEST
+
 /* ---------- what happens meanwhile ---------- */
 
 START_TEST(in_a_pause_and_without_a_broker_nothing_changes)
@@ -242,7 +257,7 @@ static Suite *auto_load_suite(void)
 		a_handful_of_short_tasks_brings_none,
 		workers_that_are_faster_than_we_are_need_no_help,
 		short_tasks_bring_more_where_these_help,
-		bursts_that_come_back_find_the_workers_there);
+		bursts_that_come_back_find_the_workers_there, a_crowd_of_a_moment_counts_whole);
 	UNIT_CASE(suite, "meanwhile", in_a_pause_and_without_a_broker_nothing_changes,
 		a_number_holds_and_bounds_let_it_choose_again,
 		it_grows_while_it_rolls_and_shrinks_afterwards,
