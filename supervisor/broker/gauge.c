@@ -50,10 +50,12 @@ void gauge_on_event(struct gauge *gauge, const struct amqp_event *event, mtime n
 	}
 }
 
+/* Where the looks fail for another reason than a missing queue they are no busy loop: from one to
+ * the next is as long as ever. */
 void gauge_hint(struct gauge *gauge, mtime now)
 {
 	if (gauge->state == GAUGE_RESTS && gauge->next_at > mtime_after(now, GAUGE_EVERY))
-		gauge->next_at = now;
+		gauge->next_at -= GAUGE_MISSING - GAUGE_EVERY;
 }
 
 mtime gauge_deadline(const struct gauge *gauge)
