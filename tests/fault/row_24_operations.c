@@ -22,7 +22,7 @@ static const char *const delays[] = {"100ms", NULL};
 
 struct operation {
 	char path[64];
-	pid_t operator;
+	pid_t pid;
 };
 
 static void choose(struct operation *operation)
@@ -37,9 +37,9 @@ static void choose(struct operation *operation)
 /* In a process of its own. */
 static void begin(struct operation *operation)
 {
-	operation->operator= fork();
-	ck_assert_int_ge(operation->operator, 0);
-	if (operation->operator> 0)
+	operation->pid = fork();
+	ck_assert_int_ge(operation->pid, 0);
+	if (operation->pid > 0)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	_exit(http_ask(control_socket(), "POST", operation->path).status == 200 ? 0 : 1);
@@ -48,7 +48,7 @@ static void begin(struct operation *operation)
 static void end(const struct operation *operation)
 {
 	int status;
-	ck_assert_int_eq(waitpid(operation->operator, & status, 0), operation->operator);
+	ck_assert_int_eq(waitpid(operation->pid, &status, 0), operation->pid);
 	ck_assert_msg(status == 0, "%s was not answered as it should be", operation->path);
 }
 
