@@ -147,13 +147,22 @@ static uint32_t most_beside(const struct pool *pool)
 	return pool->wanted < SHARE ? 1 : pool->wanted / SHARE;
 }
 
+static uint32_t lacking_spares(const struct pool *pool, const struct survey *survey)
+{
+	uint32_t most = most_beside(pool), spares = pool->recycle.spares;
+	uint32_t room = most > survey->leaving ? most - survey->leaving : 0;
+	uint32_t needed = survey->due < room ? survey->due : room;
+	return needed > spares ? needed - spares : 0;
+}
+
+/* A walk for all of them, and not one for each: of ten thousand workers there may be a thousand.
+ * Where there is no memory for so many there may be for some. */
 static void keep_spares(struct pool *pool, const struct survey *survey)
 {
-	struct recycle *recycle = &pool->recycle;
-	while (recycle->spares < survey->due &&
-		recycle->spares + survey->leaving < most_beside(pool) &&
-		pool_keep_another(pool, survey->leaving))
-		recycle->spares++;
+	uint32_t more = lacking_spares(pool, survey);
+	while (more > 0 && !pool_keep_more(pool, more, survey->leaving))
+		more /= 2;
+	pool->recycle.spares = (uint16_t)(pool->recycle.spares + more);
 }
 
 static void step(struct pool *pool)

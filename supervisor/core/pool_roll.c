@@ -105,7 +105,7 @@ static void replace(struct pool *pool, const struct survey *survey)
 	if (survey->ready > pool->wanted) {
 		pool->roll.leaver = survey->old;
 		pool_dismiss(pool, survey->old);
-	} else if (pool->kept == pool->wanted && !pool_keep_another(pool, 0)) {
+	} else if (pool->kept == pool->wanted && !pool_keep_more(pool, 1, 0)) {
 		stop(pool, "there is no memory for one worker more");
 	}
 }

@@ -89,11 +89,11 @@ enum rc pool_slots_init(struct pool *pool)
 	return RC_OK;
 }
 
-bool pool_keep_another(struct pool *pool, uint32_t leaving)
+bool pool_keep_more(struct pool *pool, uint32_t more, uint32_t leaving)
 {
-	if (!make_room(pool, pool->kept + leaving + 1u))
+	if (!make_room(pool, pool->kept + leaving + more))
 		return false;
-	keep_as_many(pool, pool->kept + 1u);
+	keep_as_many(pool, pool->kept + more);
 	return true;
 }
 

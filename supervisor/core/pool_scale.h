@@ -21,9 +21,9 @@ void pool_want(struct pool *, uint32_t workers);
 /* The change is told, and kept for those who watch; before, after, bounds and time are filled in.
  */
 void pool_tell_scaling(struct pool *, enum notice_kind, struct scaling);
-/* One slot more is kept, and none of those that are to be replaced; so many are leaving. False:
- * there is no memory for it. */
-bool pool_keep_another(struct pool *, uint32_t leaving) MUST_CHECK;
+/* So many slots more are kept, and none of those that are to be replaced; so many are leaving.
+ * False: there is no memory for them, and none is. */
+bool pool_keep_more(struct pool *, uint32_t more, uint32_t leaving) MUST_CHECK;
 /* It is wanted again, or still. */
 void pool_keep(struct pool *, struct slot *);
 /* It gets nothing more, and leaves when its pipe is empty. */
