@@ -106,7 +106,7 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 	assert(has_alarm(slot->state) == (slot->alarm != MTIME_NEVER) ||
 		(slot->state == LIFE_READY && slot->is_timed) ||
 		pool->config.grace == MTIME_NEVER || pool->config.boot_limit == MTIME_NEVER);
-	if (slot->state == LIFE_READY && pool->phase == POOL_RUNS)
+	if (slot->state == LIFE_READY && pool->phase == POOL_RUNS && !slot->is_leaving)
 		assert(slot->load > 0 || !dispatch_is_spent(&pool->dispatch, slot));
 	assert((slot->heap_place > 0) == (slot->alarm != MTIME_NEVER));
 	assert(!slot->heap_place || pool->alarms.heap[slot->heap_place] == slot);

@@ -43,6 +43,8 @@ void pool_keep(struct pool *pool, struct slot *slot)
 	pool->kept++;
 	if (slot->state == LIFE_RETIRED)
 		pool_slot_fact(pool, slot, FACT_WANTED);
+	else if (slot->load == 0 && pool_recycle_is_spent(pool, slot)) /* of no use as it is */
+		pool_recycle_leave(pool, slot);
 }
 
 static void keep_those(struct pool *pool, uint32_t count, bool (*is_meant)(const struct slot *))

@@ -125,6 +125,27 @@ START_TEST(of_those_that_come_to_rest_a_few_leave_a_turn)
 }
 END_TEST
 
+/* Nobody is kept who waits for that, is wanted again, and has done all that he may. */
+START_TEST(those_that_are_wanted_again_and_spent_leave_for_their_own_places)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(100, 1);
+	config.prefetch = 200;
+	config.recycle.tasks = 1;
+	start_many(&rig, config);
+	rig_deliver(&rig, 1, 100);
+	rig_turn(&rig);
+	rig_wait(&rig, 1);
+	rig_scale(&rig, 1);
+	for (uint16_t slot = 0; slot < 100; slot++)
+		rig_answer(&rig, slot, 200);
+	ck_assert_uint_eq(count(&rig, "quit"), 65); /* one of them is no leaver */
+	rig_scale(&rig, 100);
+	ck_assert_uint_eq(count(&rig, "quit"), 35);
+	rig_end(&rig);
+}
+END_TEST
+
 /* A slot that waits for its next start is not started to be sent away. */
 START_TEST(who_leaves_starts_nobody)
 {
@@ -163,8 +184,9 @@ static Suite *many_suite(void)
 	Suite *suite = suite_create("core_many");
 	UNIT_CASE(suite, "at once", sixteen_start_at_once_and_the_rest_as_they_come_up,
 		the_idle_ones_leave_a_few_a_turn, of_those_that_are_too_many_a_few_leave_a_turn,
-		of_those_that_come_to_rest_a_few_leave_a_turn, who_leaves_starts_nobody,
-		sixty_four_are_woken_a_turn);
+		of_those_that_come_to_rest_a_few_leave_a_turn,
+		those_that_are_wanted_again_and_spent_leave_for_their_own_places,
+		who_leaves_starts_nobody, sixty_four_are_woken_a_turn);
 	return suite;
 }
 
