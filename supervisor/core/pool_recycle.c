@@ -56,6 +56,7 @@ void pool_recycle_leave(struct pool *pool, struct slot *slot)
 static void kill(struct pool *pool, struct slot *slot, uint64_t bytes)
 {
 	tell(pool, slot, RECYCLE_KILL, bytes);
+	slot_note_cause(slot, "memory limit");
 	pool_slot_fact(pool, slot, FACT_BROKEN);
 }
 

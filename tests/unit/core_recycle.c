@@ -73,6 +73,7 @@ START_TEST(one_over_the_hard_limit_is_killed)
 	rig_gone(&rig, 0, 1);
 	rig_expect_told(&rig, "WORKER_DIED, TASK_RETRIED");
 	ck_assert_int_eq(rig.reason, REASON_CRASHED);
+	ck_assert_str_eq(pool_slot_facts(rig.pool, 0).exit_for, "memory limit");
 	rig_end(&rig);
 }
 END_TEST
