@@ -230,6 +230,22 @@ START_TEST(it_grows_while_it_rolls_and_shrinks_afterwards)
 }
 END_TEST
 
+/* Eight starts of fifty seconds, and nobody at work meanwhile. */
+START_TEST(in_a_restart_nobody_is_sent_away_for_being_idle)
+{
+	struct load load = {.task = MTIME_SECOND, .boot = 50 * MTIME_SECOND};
+	load_start(&load, 8, 32, 1);
+	load_command(&load, COMMAND_SCALE, 2, 32);
+	load_command(&load, COMMAND_RESTART, 0, 0);
+	load_run(&load, 5 * MTIME_MINUTE);
+	ck_assert(pool_facts(load.pool).is_rolling);
+	ck_assert_uint_eq(load_wanted(&load), 8);
+	load_run_until(&load, 2);
+	ck_assert(!pool_facts(load.pool).is_rolling);
+	load_end(&load);
+}
+END_TEST
+
 START_TEST(without_memory_it_is_tried_again_later)
 {
 	struct load load = {.task = MTIME_MINUTE, .boot = 500 * MTIME_MS, .slots_max = 2};
@@ -261,6 +277,7 @@ static Suite *auto_load_suite(void)
 	UNIT_CASE(suite, "meanwhile", in_a_pause_and_without_a_broker_nothing_changes,
 		a_number_holds_and_bounds_let_it_choose_again,
 		it_grows_while_it_rolls_and_shrinks_afterwards,
+		in_a_restart_nobody_is_sent_away_for_being_idle,
 		without_memory_it_is_tried_again_later);
 	return suite;
 }
