@@ -35,14 +35,17 @@ static bool find_group(const char *name, gid_t *ret)
 /* All groups that the user is in, and gid. */
 static enum rc set_groups_of(struct rights *rights, const char *user)
 {
-	int count = GROUPS_AT_FIRST, room;
+	int count = GROUPS_AT_FIRST, room, found;
 	do {
 		room = count;
 		gid_t *groups = realloc(rights->groups, (size_t)room * sizeof *groups);
 		if (!groups)
 			return RC_MEMORY;
 		rights->groups = groups;
-	} while (getgrouplist(user, rights->gid, rights->groups, &count) < 0 && count > room);
+		found = getgrouplist(user, rights->gid, rights->groups, &count);
+	} while (found < 0 && count > room);
+	if (found < 0) /* it had no memory itself, and none of them is filled */
+		return RC_MEMORY;
 	rights->group_count = (size_t)count;
 	return RC_OK;
 }

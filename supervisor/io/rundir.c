@@ -85,11 +85,6 @@ void rundir_free(struct rundir *dir)
 	free(dir);
 }
 
-void rundir_share(const struct rundir *dir)
-{
-	(void)chmod(dir->path, 0711);
-}
-
 const char *rundir_path(const struct rundir *dir)
 {
 	return dir->path;
@@ -135,7 +130,7 @@ static void remove_outside(const char *name)
 }
 
 /* Ours, and no symlink: a cleaner of /tmp may have removed it, and anybody else made the name anew,
- * pointing to whatever he would like to see emptied. */
+ * pointing to whatever he would like to see emptied, or opened. */
 static DIR *open_own(const char *path)
 {
 	struct stat status;
@@ -147,6 +142,15 @@ static DIR *open_own(const char *path)
 	if (!dir)
 		close(fd);
 	return dir;
+}
+
+void rundir_share(const struct rundir *dir)
+{
+	DIR *own = open_own(dir->path);
+	if (!own)
+		return;
+	(void)fchmod(dirfd(own), 0711);
+	closedir(own);
 }
 
 void rundir_remove(const char *path)

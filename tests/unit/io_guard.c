@@ -243,11 +243,13 @@ START_TEST(test_outside_files_are_removed_with_it)
 }
 END_TEST
 
-/* The name was given up and taken by somebody else, who would like to see his symlink followed. */
+/* The name was given up and taken by somebody else, who would like to see his symlink followed: to
+ * open a folder of ours to all, or to empty it. */
 START_TEST(test_a_symlink_is_not_followed)
 {
 	char victim[] = "/tmp/wpool-unit-XXXXXX", file[64], name[RUNDIR_PATH_BYTES];
 	struct rundir *rundir;
+	struct stat status;
 	ck_assert_ptr_nonnull(mkdtemp(victim));
 	snprintf(file, sizeof file, "%s/file", victim);
 	ck_assert_int_eq(mkfifo(file, 0600), 0);
@@ -255,6 +257,9 @@ START_TEST(test_a_symlink_is_not_followed)
 	strcpy(name, rundir_path(rundir));
 	ck_assert_int_eq(rmdir(name), 0);
 	ck_assert_int_eq(symlink(victim, name), 0);
+	rundir_share(rundir);
+	ck_assert_int_eq(stat(victim, &status), 0);
+	ck_assert_uint_eq(status.st_mode & 07777, 0700);
 	rundir_free(rundir);
 	ck_assert_int_eq(unlink(file), 0);
 	rmdir(victim);
