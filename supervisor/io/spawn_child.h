@@ -16,8 +16,8 @@
 	X(group, "group")             /* is told to the guard */                                   \
 	X(signals, "signals")         /* default actions, empty mask: both survive an exec */      \
 	X(descriptors, "descriptors") /* the exec closes all but 0 to 2; while all are in reach */ \
-	X(limits, "rlimits")          /* before the user: to raise one takes rights */             \
-	X(priority, "nice")           /* so does a higher priority */                              \
+	X(priority, "nice")           /* takes rights, and one more descriptor for a moment */     \
+	X(limits, "rlimits")          /* before the user: to raise one takes rights, too */        \
 	X(pipes, "its pipes")         /* are the worker's own, so that it can open /dev/stdout */  \
 	X(gid, "group")               /* and all supplementary ones */                             \
 	X(uid, "user")                /* from here on it has no rights of ours */                  \
