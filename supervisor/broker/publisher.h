@@ -52,6 +52,9 @@ void publisher_publish(struct publisher *, const struct parcel *);
 /* The wall clock in seconds since 1970; once a turn. */
 void publisher_set_wall(struct publisher *, uint64_t wall_s);
 
+/* config.retry is another one: what is known of retry queues was known of those of before. */
+void publisher_replan(struct publisher *);
+
 /* Its channel is closed, and nothing is published any more: nobody waits for what is not confirmed.
  */
 void publisher_close(struct publisher *);

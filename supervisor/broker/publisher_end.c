@@ -12,6 +12,11 @@ enum outbox_loss publisher_loss(bool by_error, size_t publishing)
 	return publishing == 1 ? LOSS_CLOSED : LOSS_SHARED;
 }
 
+void publisher_replan(struct publisher *publisher)
+{
+	waits_forget(&publisher->waits);
+}
+
 void publisher_close(struct publisher *publisher)
 {
 	publisher->state = ENDED;

@@ -13,6 +13,19 @@ static void configure_crew(struct station *station)
 	config->answer.header_bytes = before.answer.header_bytes;
 }
 
+/* Where there was no second try no queue was planned for one to wait in, and nothing would make it:
+ * its copies would come back for ever. Now the publisher does, when the first one has. A plan that
+ * there is stays, because another one takes another pool. */
+static void configure_publisher(struct station *station)
+{
+	struct publisher_config *config = &station->publisher_config;
+
+	if (config->retry.count > 0)
+		return;
+	config->retry = station_publisher_config(&station->config, station->place, 0).retry;
+	publisher_replan(station->publisher);
+}
+
 static bool have_same_workers(const struct config_pool *config, const struct config_pool *other)
 {
 	return config->workers == other->workers && config->workers_most == other->workers_most;
@@ -61,6 +74,7 @@ void station_change(struct station *station, struct config_pool *other, mtime no
 	exchange_rights(config, other);
 	station->report.command = config->command[0];
 	configure_crew(station);
+	configure_publisher(station);
 	configure_pool(station, now);
 	scale(station, other, now);
 	if (is_any && asked == RELOAD_ROLLS)

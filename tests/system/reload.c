@@ -167,7 +167,7 @@ START_TEST(what_is_the_same_is_left_alone)
 	ck_assert_str_eq(deed_of(answer, "other"), "added");
 	client_expect_consumers(site.client, site.replies, 1);
 	ck_assert_int_eq(site_worker_pid(), pid);
-	ck_assert_int_eq(proc_count_said(proc, "tested]: changed"), 0);
+	ck_assert_int_eq(proc_count_said(proc, "tested changed"), 0);
 	ck_assert_int_eq(proc_count_said(proc, "worker left"), 0);
 	site_stop(proc);
 }

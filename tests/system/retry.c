@@ -356,6 +356,31 @@ START_TEST(long_limits_are_warned_of)
 }
 END_TEST
 
+static char *with_attempts(int count)
+{
+	return scratch_text("- {name: tested, queue: %s, command: [\"%s\"],"
+			    " retry: {attempts: %d, delay: [300ms]}}\n",
+		site.queue, site_built("workers/echo"), count);
+}
+
+/* The first one that there is to be comes by a reload. Its wait is none of those whose queues
+ * workers may ask for. */
+START_TEST(a_second_try_that_was_not_planned_finds_a_queue_to_wait_in)
+{
+	struct proc *serve = site_serve_pools(with_attempts(1));
+	client_expect_consumers(site.client, site.queue, 1);
+	site_write_pools(with_attempts(2));
+	proc_signal(serve, SIGHUP);
+	proc_expect(serve, "changed: retry.attempts 1 -> 2");
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "again", .headers = {{"X-Status", "503"}}});
+	proc_expect(serve, "for tasks that wait does not exist; making it");
+	proc_expect(serve, "attempt 2 of 2; given up");
+	message_free(take_dead("failed", 2));
+	expect_clean_end(serve);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("retry", {each_attempt_waits_for_its_delay, 2}, {jitter_only_adds, 1},
@@ -364,5 +389,6 @@ int main(void)
 		{attempts_outlive_the_broker, 1}, {what_was_sent_survives_the_detour, 2},
 		{a_dead_letter_tells_the_cause, 2 * FAILURES},
 		{only_chosen_outcomes_are_tried_again, 1},
-		{a_reply_without_a_queue_may_be_tried_again, 2}, {long_limits_are_warned_of, 1});
+		{a_reply_without_a_queue_may_be_tried_again, 2}, {long_limits_are_warned_of, 1},
+		{a_second_try_that_was_not_planned_finds_a_queue_to_wait_in, 1});
 }

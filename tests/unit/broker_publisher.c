@@ -1,5 +1,5 @@
-/* How a publisher ends, and that nothing brings it back. The channel and the pool are this test's
- * own: the calls to them are written down. */
+/* How a publisher ends, and that nothing brings it back; and what it makes of another plan. The
+ * channel and the pool are this test's own: the calls to them are written down. */
 #include "broker/publisher.h"
 
 #include "unit/unit.h"
@@ -78,7 +78,7 @@ static void on_note(void *ctx, enum log_level level, const char *words)
 }
 
 static const struct notes notes = {on_note, NULL};
-static const struct publisher_config config = {.channel = 1, .queue = TEXT("work")};
+static struct publisher_config config = {.channel = 1, .queue = TEXT("work")};
 static struct publisher *publisher;
 
 static void happens(enum amqp_event_kind kind)
@@ -97,6 +97,7 @@ static void set_up(void)
 {
 	said[0] = 0;
 	is_closed = false;
+	config.retry = (struct retry_plan){0};
 	publisher = publisher_new(&config, &notes);
 	ck_assert_ptr_nonnull(publisher);
 	come_up();
@@ -157,6 +158,29 @@ START_TEST(one_that_never_had_a_connection_has_ended)
 }
 END_TEST
 
+/* A copy that was to wait for so long. */
+static void comes_back(mtime delay)
+{
+	char name[RETRY_QUEUE_NAME_MAX + 1];
+	struct amqp_event event = {.kind = AMQP_RETURN,
+		.channel = 1,
+		.routing_key = retry_queue_name(config.queue, delay, name, sizeof name)};
+
+	publisher_on_event(publisher, &event, 0);
+}
+
+/* No delay of the ladder, whose queues are made for whoever asks for them. */
+START_TEST(a_queue_to_wait_in_is_made_once_it_is_planned)
+{
+	comes_back(3 * MTIME_SECOND);
+	ck_assert_str_eq(said, "osU");
+	config.retry = (struct retry_plan){.delays = {3 * MTIME_SECOND}, .count = 1};
+	publisher_replan(publisher);
+	comes_back(3 * MTIME_SECOND);
+	ck_assert_str_eq(said, "osUd");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/publisher");
@@ -167,6 +191,10 @@ static Suite *suite(void)
 	tcase_add_test(ends, a_connection_that_comes_and_goes_does_not_bring_it_back);
 	tcase_add_test(ends, one_that_never_had_a_connection_has_ended);
 	suite_add_tcase(s, ends);
+	TCase *plans = tcase_create("plan");
+	tcase_add_checked_fixture(plans, set_up, tear_down);
+	tcase_add_test(plans, a_queue_to_wait_in_is_made_once_it_is_planned);
+	suite_add_tcase(s, plans);
 	return s;
 }
 
