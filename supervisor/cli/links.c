@@ -183,17 +183,23 @@ void links_release(struct links *links)
 	uplink_free(links->publish);
 }
 
+void links_part(struct links *links, const struct station *station)
+{
+	links->parted_reconnects += feed_facts(station_feed(station)).reconnects;
+}
+
 /* Of failures that of a connection that is down, where there is one. */
 struct link_facts links_consume_facts(const struct links *links)
 {
-	struct link_facts all = {.is_up = true, .failure = ""};
+	struct link_facts all = {
+		.is_up = true, .reconnects = links->parted_reconnects, .failure = ""};
 	struct station *station;
 
 	for (size_t i = 0; (station = fleet_next(links->fleet, &i));) {
 		struct link_facts one = feed_facts(station_feed(station));
+		all.reconnects += one.reconnects;
 		if (station_is_leaving(station))
 			continue;
-		all.reconnects += one.reconnects;
 		if (*one.failure && (!*all.failure || (all.is_up && !one.is_up)))
 			all.failure = one.failure;
 		all.is_up = all.is_up && one.is_up;

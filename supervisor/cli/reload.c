@@ -170,7 +170,7 @@ static bool is_new(const struct reload_step *step)
 	return step->deed == RELOAD_ADDS_IT || step->deed == RELOAD_REPLACES_IT;
 }
 
-/* They do nothing before their first turn, so they can be unmade. */
+/* They take nothing before their first turn, so they can be unmade. */
 static bool make_new(struct attempt *attempt, struct station **made)
 {
 	struct reload *reload = attempt->reload;
@@ -186,11 +186,16 @@ static bool make_new(struct attempt *attempt, struct station **made)
 	return true;
 }
 
+/* Their channels may be on their way to be open: whoever has such a place next must not find one
+ * that is nobody's. */
 static void unmake(struct attempt *attempt, struct station **made)
 {
-	for (size_t i = 0; i < attempt->plan.count; i++)
-		if (made[i])
-			fleet_remove(attempt->reload->fleet, made[i]);
+	for (size_t i = 0; i < attempt->plan.count; i++) {
+		if (!made[i])
+			continue;
+		publisher_close(station_publisher(made[i]));
+		fleet_remove(attempt->reload->fleet, made[i]);
+	}
 }
 
 static void carry_out(struct reload_step *step, struct station *made)
@@ -311,14 +316,15 @@ static bool may_leave(const struct fleet *fleet, const struct station *station)
 	return latest == station || station_is_draining(latest) || has_taken_over(latest, station);
 }
 
-static void sweep(struct fleet *fleet, struct station *station)
+static void sweep(struct reload *reload, struct station *station)
 {
 	if (!station_is_draining(station)) {
-		if (may_leave(fleet, station))
+		if (may_leave(reload->fleet, station))
 			station_leave(station, clock_now());
 	} else if (station_has_left(station)) {
 		station_say_goodbye(station);
-		fleet_remove(fleet, station);
+		links_part(reload->links, station);
+		fleet_remove(reload->fleet, station);
 	}
 }
 
@@ -328,5 +334,5 @@ void reload_sweep(struct reload *reload)
 
 	for (size_t i = 0; (station = fleet_next(reload->fleet, &i));)
 		if (station_is_leaving(station))
-			sweep(reload->fleet, station);
+			sweep(reload, station);
 }
