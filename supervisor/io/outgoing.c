@@ -61,7 +61,6 @@ int outgoing_parts(const struct outgoing *out, struct iovec ret[OUTGOING_PARTS])
 	if (bytes.len == 0) /* behind a body there is always more */
 		return 0;
 	count = add_part(ret, 0, text_of(bytes.ptr, out->before));
-
 	count = add_part(ret, count, out->body);
 	return add_part(ret, count, text_of(bytes.ptr + out->before, bytes.len - out->before));
 }

@@ -31,7 +31,8 @@ static size_t move(struct outgoing *out, size_t len, struct buf *written)
 
 	for (int i = 0; i < count && moved < len; i++) {
 		size_t share = parts[i].iov_len < len - moved ? parts[i].iov_len : len - moved;
-		ck_assert_uint_gt(parts[i].iov_len, 0);
+		if (parts[i].iov_len == 0) /* an assertion is a system call: not for each byte */
+			ck_abort_msg("an empty part");
 		buf_append(written, parts[i].iov_base, share);
 		moved += share;
 	}
@@ -69,8 +70,9 @@ START_TEST(parts_of_any_length_are_the_same_bytes)
 		ck_assert_uint_eq(outgoing_len(&out), buf_len(&expected));
 		delivery_free(delivery);
 	}
-	while (outgoing_len(&out) > 0)
-		ck_assert_uint_gt(move(&out, step, &written), 0);
+	while (outgoing_len(&out) > 0 && move(&out, step, &written) > 0)
+		;
+	ck_assert_uint_eq(outgoing_len(&out), 0);
 	ck_assert_uint_eq(buf_len(&written), buf_len(&expected));
 	ck_assert_mem_eq(buf_text(&written).ptr, buf_text(&expected).ptr, buf_len(&expected));
 	ck_assert_ptr_null(out.large);
