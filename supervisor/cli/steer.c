@@ -38,8 +38,8 @@ static const char scale_help[] =
 	"usage: wpool scale [OPTION]... POOL N|MIN..MAX|auto\n"
 	"\n"
 	"So many workers from now on, whatever there is to do; or as many as are needed, from MIN\n"
-	"to MAX; or, with auto, as configured. Holds until the supervisor's end. Those that are\n"
-	"too many leave when they have nothing in hand.\n"
+	"to MAX; or, with auto, as configured. Holds until another number is configured, or the\n"
+	"supervisor ends. Those that are too many leave when they have nothing in hand.\n"
 	"\n" INQUIRY_OPTIONS "\n" EXITS;
 
 struct verb {

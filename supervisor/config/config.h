@@ -1,4 +1,4 @@
-/* The whole configuration, validated; nothing changes it afterwards. Layer: config.
+/* The whole configuration, validated; change.h alone changes it afterwards. Layer: config.
  * Made from one table of settings (settings.h): keys, types, ranges, defaults and help stand there
  * and nowhere else; the reference page, --help and check-config are printed from it. */
 #ifndef CONFIG_CONFIG_H

@@ -48,7 +48,7 @@ struct config_pool {
 	char *user, *group, *umask;
 	char **rlimits; /* "name=value" */
 	int64_t nice;
-	struct rights rights; /* what the last six come to */
+	struct rights rights; /* what the last five come to */
 	int64_t workers;      /* default: the number of processors */
 	int64_t workers_most; /* as many as are needed, up to this; not less than workers */
 	int64_t prefetch;     /* 0: auto */
