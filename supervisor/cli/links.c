@@ -2,6 +2,7 @@
 
 #include "base/crash_point.h"
 #include "io/clock.h"
+#include "io/tls.h"
 
 #include <stdlib.h>
 
@@ -126,7 +127,10 @@ bool links_open(struct links *links, struct ev_loop *loop, const struct config *
 		.output_limit = OUTPUT_LIMIT,
 		.body_limit = BODY_LIMIT,
 		.voice = &links->voice,
+		.tls = calloc(config->host_count, sizeof *links->shared.tls),
 	};
+	if (!links->shared.tls)
+		return false;
 	for (size_t i = 0; (station = fleet_next(links->fleet, &i));)
 		if (!links_connect(links, station))
 			return false;
@@ -181,6 +185,9 @@ bool links_are_closed(const struct links *links)
 void links_release(struct links *links)
 {
 	uplink_free(links->publish);
+	for (size_t i = 0; links->shared.tls && i < links->shared.host_count; i++)
+		tls_free(links->shared.tls[i]);
+	free(links->shared.tls);
 }
 
 void links_part(struct links *links, const struct station *station)

@@ -14,9 +14,10 @@ struct dialer;
 typedef void dialer_on_done(void *ctx, struct stream *, const char *problem);
 
 /* url is borrowed until dialer_free. *tls is the url's context, owned by the caller: made here when
- * it is first needed, and given up after a failed handshake so that mended files are read anew.
- * span: what all of it may take; it is shared out among the addresses, so that a silent one leaves
- * time for the next. The caller watches over the whole. NULL: errno tells. */
+ * it is first needed, and given up after a failed handshake so that mended files are read anew;
+ * others who share it keep what they have. span: what all of it may take; it is shared out among
+ * the addresses, so that a silent one leaves time for the next. The caller watches over the whole.
+ * NULL: errno tells. */
 struct dialer *dialer_start(struct ev_loop *, const struct broker_url *url, struct tls **tls,
 	mtime span, dialer_on_done *, void *ctx);
 void dialer_free(struct dialer *);

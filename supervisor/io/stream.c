@@ -11,7 +11,8 @@
 
 struct stream {
 	int fd;
-	SSL *session; /* owned; NULL: plain */
+	SSL *session;    /* owned; NULL: plain */
+	struct tls *tls; /* shared, as the session needs it */
 	int read_waits_for, write_waits_for;
 	bool has_failed;
 	char problem[200];
@@ -27,6 +28,7 @@ struct stream *stream_new(int fd, struct tls *tls, const char *host)
 	s->fd = fd;
 	if (!tls)
 		return s;
+	s->tls = tls_share(tls);
 	s->session = tls_session(tls, fd, host);
 	if (s->session)
 		return s;
@@ -44,6 +46,7 @@ void stream_free(struct stream *s)
 		ERR_clear_error();
 		SSL_free(s->session);
 	}
+	tls_free(s->tls);
 	close(s->fd);
 	free(s);
 }

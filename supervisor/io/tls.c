@@ -15,6 +15,7 @@ struct tls {
 	SSL_CTX *context;
 	BIO_METHOD *socket;
 	bool verify;
+	unsigned users;
 };
 
 /* OpenSSL's own socket BIO writes with write(2), which raises SIGPIPE on a closed peer. */
@@ -132,6 +133,7 @@ struct tls *tls_new(const struct broker_url *url, char *ret_problem, size_t room
 	struct tls *tls = calloc(1, sizeof *tls);
 	if (!tls)
 		goto memory;
+	tls->users = 1;
 	ERR_clear_error();
 	tls->verify = url->verify;
 	tls->context = SSL_CTX_new(TLS_client_method());
@@ -157,9 +159,15 @@ memory:
 	return NULL;
 }
 
+struct tls *tls_share(struct tls *tls)
+{
+	tls->users++;
+	return tls;
+}
+
 void tls_free(struct tls *tls)
 {
-	if (!tls)
+	if (!tls || --tls->users > 0)
 		return;
 	SSL_CTX_free(tls->context);
 	BIO_meth_free(tls->socket);

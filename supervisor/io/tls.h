@@ -12,6 +12,8 @@ struct tls;
 /* From cacertfile (or the system's certificates), certfile, keyfile and verify. NULL: ret_problem
  * says what was wrong with which file. */
 struct tls *tls_new(const struct broker_url *, char *ret_problem, size_t room);
+/* For one more who will call tls_free: the last of them frees it. */
+struct tls *tls_share(struct tls *);
 void tls_free(struct tls *);
 
 /* A client session on fd (borrowed), its peer to be known as host: a name is asked for by SNI and

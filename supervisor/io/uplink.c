@@ -162,7 +162,7 @@ static void uplink_dial(struct uplink *u)
 	u->close_text[0] = '\0';
 	u->is_close_answered = u->is_refused = u->is_broken = false;
 	uplink_enter(u, UPLINK_DIALING, uplink_connect_span(u));
-	u->dialer = dialer_start(u->loop, &u->config.hosts[host], &u->tls[host],
+	u->dialer = dialer_start(u->loop, &u->config.hosts[host], &u->config.tls[host],
 		uplink_connect_span(u), on_dialed, u);
 	if (!u->dialer)
 		uplink_fail(u, "%s", strerror(errno));
@@ -249,10 +249,12 @@ struct uplink *uplink_new(struct ev_loop *loop, const struct uplink_config *conf
 	u->handler = *handler;
 	u->ctx = ctx;
 	uplink_init_watchers(u);
-	u->tls = calloc(config->host_count, sizeof *u->tls);
-	if (!u->tls) {
-		uplink_free(u);
-		return NULL;
+	if (!u->config.tls) {
+		u->config.tls = u->own_tls = calloc(config->host_count, sizeof *u->own_tls);
+		if (!u->own_tls) {
+			uplink_free(u);
+			return NULL;
+		}
 	}
 	/* Without entropy the clock will do: it is only a jitter. */
 	ssize_t got = getrandom(&seed, sizeof seed, GRND_NONBLOCK);
@@ -306,9 +308,9 @@ void uplink_free(struct uplink *u)
 	uplink_stop_watchers(u);
 	ev_timer_stop(u->loop, &u->limit);
 	uplink_drop(u);
-	for (size_t i = 0; u->tls && i < u->config.host_count; i++)
-		tls_free(u->tls[i]);
-	free(u->tls);
+	for (size_t i = 0; u->own_tls && i < u->config.host_count; i++)
+		tls_free(u->own_tls[i]);
+	free(u->own_tls);
 	free(u);
 }
 

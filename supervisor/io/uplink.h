@@ -31,6 +31,9 @@ struct uplink_config {
 	mtime reconnect_limit;
 	bool refusal_is_final;      /* give up at a refused login, too */
 	struct uplink_voice *voice; /* borrowed until uplink_free; NULL: it has one of its own */
+	/* A place for each host, shared by uplinks, because reading what is trusted takes 20 ms;
+	 * filled when first needed, and freed by who owns it. NULL: it has places of its own. */
+	struct tls **tls;
 };
 
 struct uplink_handler {

@@ -36,7 +36,7 @@ struct uplink {
 	struct uplink_voice own_voice; /* where config has none */
 	enum uplink_state state;
 	struct reconnect reconnect;
-	struct tls **tls;              /* owned; one place a host, filled when first needed */
+	struct tls **own_tls;          /* owned; where config has none */
 	struct dialer *dialer;         /* owned, while dialing */
 	struct stream *stream;         /* owned, from opening to closing, like the connection */
 	struct connection *connection; /* owned */
