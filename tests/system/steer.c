@@ -150,9 +150,11 @@ START_TEST(the_state_is_told_in_the_log)
 	struct proc *serve = site_serve_echo(one_worker);
 	proc_signal(serve, SIGUSR1);
 	proc_expect(serve, "consuming; workers: 1 wanted, 1 ready, 0 of them busy, 0 starting, "
-			   "0 waiting to start, 0 leaving; tasks: 0 with workers, 0 waiting, "
-			   "0 unacked (window 100), 0 unconfirmed; no delivery yet; "
-			   "0 done, 0 tried again, 0 given up");
+			   "0 waiting to start, 0 leaving; backlog: ");
+	ck_assert_int_eq(proc_count_said(serve, "; tasks: 0 with workers, 0 waiting, 0 unacked "
+						"(window 100), 0 unconfirmed; no delivery yet; "
+						"0 done, 0 tried again, 0 given up"),
+		1);
 	post("done", "0");
 	broker_expect_messages(site.broker, site.queue, 0);
 	post("begun", "600000");
