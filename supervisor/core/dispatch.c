@@ -26,21 +26,16 @@ void dispatch_add_slot(struct slot *slot)
 	list_init(&slot->pipe);
 }
 
-void dispatch_set_tasks_most(struct dispatch *dispatch, uint32_t tasks)
+bool dispatch_is_spent(const struct slot *slot)
 {
-	dispatch->tasks_most = tasks;
-}
-
-bool dispatch_is_spent(const struct dispatch *dispatch, const struct slot *slot)
-{
-	return dispatch->tasks_most && slot->answers + slot->load >= dispatch->tasks_most;
+	return slot->tasks_most && slot->answers + slot->load >= slot->tasks_most;
 }
 
 /* A full slot stands in no list; one that is held up, spent, not open or leaving neither. */
 static void enlist(struct dispatch *dispatch, struct slot *slot)
 {
 	if (!slot->open || slot->is_leaving || slot->is_held_up ||
-		slot->load == POOL_PIPELINE_MAX || dispatch_is_spent(dispatch, slot))
+		slot->load == POOL_PIPELINE_MAX || dispatch_is_spent(slot))
 		return;
 	list_append(&dispatch->by_load[slot->load], &slot->by_load);
 	dispatch->loads |= UINT64_C(1) << slot->load;

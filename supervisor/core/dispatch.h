@@ -27,7 +27,6 @@ struct dispatch {
 	struct link running; /* slots with a head, the one that runs longest first */
 	struct link fresh;   /* those of them whose head may still end in time, in the same order */
 	mtime pipe_wait;     /* what is in time; MTIME_NEVER: anything */
-	uint32_t tasks_most; /* that a worker is given in its life; 0: any number */
 };
 
 /* To wake a process, and to let it find its memory again, costs some tens of microseconds of CPU,
@@ -49,12 +48,10 @@ enum dispatch_stop {
 void dispatch_init(struct dispatch *, mtime pipe_wait, const struct effects *, void *io);
 /* It is another one from now on; heads that closed their slots by the one before stay so. */
 void dispatch_set_pipe_wait(struct dispatch *, mtime pipe_wait);
-/* A worker is given no more tasks than that in its life; 0: any number. Each slot that is open is
- * to be looked at again. */
-void dispatch_set_tasks_most(struct dispatch *, uint32_t tasks);
+/* Its tasks_most is another one. */
 void dispatch_slot_look(struct dispatch *, struct slot *);
 /* It was given as many. */
-bool dispatch_is_spent(const struct dispatch *, const struct slot *);
+bool dispatch_is_spent(const struct slot *);
 /* The pipe and links of a new slot. */
 void dispatch_add_slot(struct slot *);
 

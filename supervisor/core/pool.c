@@ -23,7 +23,6 @@ struct pool *pool_new(
 	source_init(&pool->source, 0, effects, io);
 	pace_init(&pool->pace, config, now);
 	dispatch_init(&pool->dispatch, pace_pipe_wait(&pool->pace), effects, io);
-	dispatch_set_tasks_most(&pool->dispatch, config->recycle.tasks);
 	autoscale_init(&pool->autoscale, config->workers,
 		config->workers_most ? config->workers_most : config->workers, now);
 	if (pool_slots_init(pool) != RC_OK || outbox_init(&pool->outbox, effects, io) != RC_OK) {

@@ -7,7 +7,7 @@ static void leave_if_empty(struct pool *pool, struct slot *slot)
 		return;
 	if (pool->phase != POOL_RUNS || slot->is_leaving)
 		pool_let_go(pool, slot);
-	else if (pool_recycle_is_spent(pool, slot))
+	else if (pool_recycle_is_spent(slot))
 		pool_recycle_leave(pool, slot);
 }
 

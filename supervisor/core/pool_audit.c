@@ -96,8 +96,7 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 	bool runs = !list_is_empty(&slot->running);
 	assert(pool_slot(pool, slot->number) == slot);
 	assert(listed == (slot->open && !slot->is_leaving && !slot->is_held_up &&
-				 slot->load < POOL_PIPELINE_MAX &&
-				 !dispatch_is_spent(&pool->dispatch, slot)));
+				 slot->load < POOL_PIPELINE_MAX && !dispatch_is_spent(slot)));
 	assert(list_is_empty(&slot->fresh) || (runs && !slot->is_held_up));
 	assert(!slot->is_held_up || runs);
 	assert(!slot->open || slot->state == LIFE_READY);
@@ -107,7 +106,7 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 		(slot->state == LIFE_READY && slot->is_timed) ||
 		pool->config.grace == MTIME_NEVER || pool->config.boot_limit == MTIME_NEVER);
 	if (slot->state == LIFE_READY && pool->phase == POOL_RUNS && !slot->is_leaving)
-		assert(slot->load > 0 || !dispatch_is_spent(&pool->dispatch, slot));
+		assert(slot->load > 0 || !dispatch_is_spent(slot));
 	assert((slot->heap_place > 0) == (slot->alarm != MTIME_NEVER));
 	assert(!slot->heap_place || pool->alarms.heap[slot->heap_place] == slot);
 	if (slot->state == LIFE_WAITING || slot->state == LIFE_RETIRED)

@@ -28,23 +28,28 @@ static void mark(struct pool *pool, struct slot *slot, enum recycle_reason reaso
 
 /* ---------- who is due ---------- */
 
+static void draw_limits(struct pool *pool, struct slot *slot)
+{
+	const struct recycle_limits *limits = limits_of(pool);
+	slot->tasks_most = recycle_tasks(limits, slot->number, slot->life);
+	slot->old_at = mtime_after(slot->ready_at, recycle_age(limits, slot->number, slot->life));
+}
+
 void pool_recycle_ready(struct pool *pool, struct slot *slot)
 {
-	slot->old_at =
-		mtime_after(pool->now, recycle_age(limits_of(pool), slot->number, slot->life));
+	draw_limits(pool, slot);
 	pool->recycle.next_at = mtime_min(pool->recycle.next_at, slot->old_at);
 }
 
 void pool_recycle_answered(struct pool *pool, struct slot *slot)
 {
-	const struct recycle_limits *limits = limits_of(pool);
-	if (limits->tasks && !slot->due && slot->answers >= recycle_enough(limits))
+	if (slot->tasks_most && !slot->due && slot->answers >= recycle_enough(slot->tasks_most))
 		mark(pool, slot, RECYCLE_TASKS);
 }
 
-bool pool_recycle_is_spent(const struct pool *pool, const struct slot *slot)
+bool pool_recycle_is_spent(const struct slot *slot)
 {
-	return slot->state == LIFE_READY && dispatch_is_spent(&pool->dispatch, slot);
+	return slot->state == LIFE_READY && dispatch_is_spent(slot);
 }
 
 void pool_recycle_leave(struct pool *pool, struct slot *slot)
@@ -93,17 +98,15 @@ static void look_again(struct pool *pool, struct slot *slot)
 {
 	if (slot->state != LIFE_READY || slot->is_leaving)
 		return;
-	slot->old_at =
-		mtime_after(slot->ready_at, recycle_age(limits_of(pool), slot->number, slot->life));
+	draw_limits(pool, slot);
 	dispatch_slot_look(&pool->dispatch, slot);
 	pool_recycle_answered(pool, slot);
-	if (slot->load == 0 && pool_recycle_is_spent(pool, slot))
+	if (slot->load == 0 && pool_recycle_is_spent(slot))
 		pool_recycle_leave(pool, slot);
 }
 
 void pool_recycle_configure(struct pool *pool)
 {
-	dispatch_set_tasks_most(&pool->dispatch, limits_of(pool)->tasks);
 	for (uint32_t i = 0; i < pool->slots.count; i++)
 		look_again(pool, pool_slot(pool, i));
 	pool->recycle.next_at = pool->now; /* the next turn finds the first of them */

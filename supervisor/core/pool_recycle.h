@@ -24,7 +24,7 @@ void pool_recycle_configure(struct pool *);
 void pool_recycle_ready(struct pool *, struct slot *);
 void pool_recycle_answered(struct pool *, struct slot *);
 /* It was given all that it may be given, and has answered that: it leaves for its own place. */
-bool pool_recycle_is_spent(const struct pool *, const struct slot *);
+bool pool_recycle_is_spent(const struct slot *);
 void pool_recycle_leave(struct pool *, struct slot *);
 /* In each turn: those that are due, and those that come for them. */
 void pool_recycle(struct pool *);

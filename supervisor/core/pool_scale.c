@@ -43,7 +43,7 @@ void pool_keep(struct pool *pool, struct slot *slot)
 	pool->kept++;
 	if (slot->state == LIFE_RETIRED)
 		pool_slot_fact(pool, slot, FACT_WANTED);
-	else if (slot->load == 0 && pool_recycle_is_spent(pool, slot)) /* of no use as it is */
+	else if (slot->load == 0 && pool_recycle_is_spent(slot)) /* of no use as it is */
 		pool_recycle_leave(pool, slot);
 }
 

@@ -58,9 +58,9 @@ static void act_welcome(struct pool *pool, struct slot *slot)
 	slot->ready_at = pool->now;
 	pool->ready++;
 	set_alarm(pool, slot, MTIME_NEVER);
+	pool_recycle_ready(pool, slot);
 	dispatch_slot_up(&pool->dispatch, slot);
 	pool_roll_ready(pool, slot);
-	pool_recycle_ready(pool, slot);
 	pool_tell_slot(pool, NOTICE_WORKER_READY, slot, (struct notice){0});
 }
 

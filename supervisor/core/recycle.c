@@ -2,11 +2,6 @@
 
 #define SPREAD 8
 
-uint32_t recycle_enough(const struct recycle_limits *limits)
-{
-	return limits->tasks - limits->tasks / SPREAD;
-}
-
 /* The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
  * 2014). */
 static uint64_t mixed(uint64_t z)
@@ -16,13 +11,29 @@ static uint64_t mixed(uint64_t z)
 	return z ^ (z >> 31);
 }
 
+/* The same for a life, whenever it is asked. */
+static uint64_t chance(const struct recycle_limits *limits, uint16_t slot, uint32_t life)
+{
+	return mixed(((uint64_t)limits->seed << 32 | life) + ((uint64_t)slot << 16));
+}
+
+uint32_t recycle_tasks(const struct recycle_limits *limits, uint16_t slot, uint32_t life)
+{
+	uint64_t spread = (uint64_t)(limits->tasks / SPREAD) + 1;
+	return limits->tasks - (uint32_t)(chance(limits, slot, life) % spread);
+}
+
+uint32_t recycle_enough(uint32_t tasks)
+{
+	return tasks - tasks / SPREAD;
+}
+
 mtime recycle_age(const struct recycle_limits *limits, uint16_t slot, uint32_t life)
 {
-	uint64_t chance = mixed(((uint64_t)limits->seed << 32 | life) + ((uint64_t)slot << 16));
 	mtime spread = limits->age / SPREAD + 1;
 	if (!limits->age)
 		return MTIME_NEVER;
-	return limits->age - (mtime)(chance % (uint64_t)spread);
+	return limits->age - (mtime)(chance(limits, slot, life) % (uint64_t)spread);
 }
 
 const char *recycle_words(enum recycle_reason reason)

@@ -1,6 +1,6 @@
 /* When a worker has lived for long enough. Layer: core, pure.
- * By tasks and by age a worker is replaced from seven eighths of its limit on, so that those that
- * were started together do not leave together. */
+ * Each life has limits of its own, so that those that were started together do not leave together.
+ */
 #ifndef CORE_RECYCLE_H
 #define CORE_RECYCLE_H
 
@@ -30,8 +30,11 @@ struct recycle_limits {
 	uint32_t seed;        /* of what is left to chance */
 };
 
-/* So many answers are enough, if there is another worker. */
-uint32_t recycle_enough(const struct recycle_limits *);
+/* How many answers a worker may give: up to an eighth less than the limit, or those that are kept
+ * equally busy would all leave together. 0: any number. */
+uint32_t recycle_tasks(const struct recycle_limits *, uint16_t slot, uint32_t life);
+/* Of these so many are enough, if there is another worker. */
+uint32_t recycle_enough(uint32_t tasks);
 /* How old a worker may become: up to an eighth less than the limit. MTIME_NEVER: there is none. */
 mtime recycle_age(const struct recycle_limits *, uint16_t slot, uint32_t life);
 const char *recycle_words(enum recycle_reason);

@@ -44,6 +44,7 @@ struct slot {
 	/* recycle, in this life */
 	enum recycle_reason due; /* to be replaced */
 	mtime old_at;            /* it is due by its age; MTIME_NEVER */
+	uint32_t tasks_most;     /* that it is given; 0: any number */
 	uint64_t bytes;          /* resident when that was last told */
 
 	/* alarms */

@@ -156,11 +156,12 @@ START_TEST(one_task_each)
 }
 END_TEST
 
-/* From seven eighths on it goes as soon as there is another one. */
+/* From seven eighths on it goes as soon as there is another one. With this seed it has all eight.
+ */
 START_TEST(another_one_is_started_before_the_last_task)
 {
 	struct rig rig;
-	start(&rig, 1, 1, (struct recycle_limits){.tasks = 8});
+	start(&rig, 1, 1, (struct recycle_limits){.tasks = 8, .seed = 2});
 	rig_deliver(&rig, 1, 7);
 	for (int task = 0; task < 6; task++) {
 		rig_turn(&rig);
@@ -176,6 +177,25 @@ START_TEST(another_one_is_started_before_the_last_task)
 	rig_turn(&rig);
 	rig_expect(&rig, "quit 0.1");
 	rig_end(&rig);
+}
+END_TEST
+
+/* Equally busy ones do not come to their ends together. */
+START_TEST(each_life_has_a_limit_of_its_own)
+{
+	const struct recycle_limits limits = {.tasks = 800, .seed = 7};
+	uint32_t least = UINT32_MAX, most = 0;
+	for (uint16_t slot = 0; slot < 64; slot++) {
+		uint32_t tasks = recycle_tasks(&limits, slot, 1);
+		ck_assert_uint_eq(tasks, recycle_tasks(&limits, slot, 1));
+		ck_assert(tasks >= 700 && tasks <= 800);
+		least = tasks < least ? tasks : least;
+		most = tasks > most ? tasks : most;
+	}
+	ck_assert_uint_gt(most - least, 50);
+	ck_assert_uint_eq(recycle_tasks(&(struct recycle_limits){.tasks = 0}, 3, 1), 0);
+	ck_assert_uint_eq(recycle_tasks(&(struct recycle_limits){.tasks = 7}, 3, 1), 7);
+	ck_assert_uint_eq(recycle_enough(800), 700);
 }
 END_TEST
 
@@ -260,7 +280,7 @@ static Suite *recycle_suite(void)
 		one_over_the_hard_limit_is_killed, the_answer_of_one_that_is_killed_counts,
 		without_limits_memory_is_of_no_account);
 	UNIT_CASE(suite, "tasks", nobody_is_given_more_tasks_than_that, one_task_each,
-		another_one_is_started_before_the_last_task);
+		another_one_is_started_before_the_last_task, each_life_has_a_limit_of_its_own);
 	UNIT_CASE(suite, "age", by_age_all_are_replaced_one_by_one,
 		ages_differ_and_never_are_above_the_limit, reasons_have_words);
 	return suite;
