@@ -113,14 +113,19 @@ static _Noreturn void guard_process(const struct guard *guard, int pipe)
 static enum rc guard_fork(struct guard *guard)
 {
 	int ends[2];
+	sigset_t all, before;
 	guard->pid = -1;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return RC_SYSTEM;
 	guard->pipe = ends[1];
+	/* Nothing reaches it before it ignores what may: a terminal sends to everybody. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
 	guard->pid = fork();
 	if (guard->pid == 0)
 		guard_process(guard, ends[0]);
 	int error = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(ends[0]);
 	errno = error;
 	return guard->pid < 0 ? RC_SYSTEM : RC_OK;
