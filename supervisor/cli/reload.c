@@ -272,15 +272,16 @@ static unsigned run(struct attempt *attempt)
 unsigned reload_run(struct reload *reload, const char *by, bool is_dry, json_t **ret_answer)
 {
 	struct attempt attempt = {.reload = reload, .by = by, .is_dry = is_dry};
+	bool is_told = !is_dry && *reload->phase == SERVING; /* else it stops, and has said so */
 	unsigned status;
 
 	buf_init(&attempt.problems, WORDS_LIMIT);
-	if (!is_dry)
+	if (is_told)
 		service_reloading(reload->service);
 	status = run(&attempt);
 	if (status == ANSWER_NO_MEMORY && !is_dry)
 		log_error("%s: out of memory; the configuration that is in force stays, whole", by);
-	if (!is_dry)
+	if (is_told)
 		service_reloaded(reload->service);
 	reload_plan_release(&attempt.plan);
 	config_free(attempt.config);

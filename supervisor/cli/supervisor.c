@@ -50,6 +50,16 @@ static void command_all(struct supervisor *supervisor, enum command command)
 		station_command(station, command, 0, clock_now());
 }
 
+/* Those that leave have nothing to pause. */
+static void command_staying(struct supervisor *supervisor, enum command command)
+{
+	struct station *station;
+
+	for (size_t i = 0; (station = fleet_next(&supervisor->fleet, &i));)
+		if (!station_is_leaving(station))
+			station_command(station, command, 0, clock_now());
+}
+
 static void arm_stop_limit(struct supervisor *supervisor, mtime span)
 {
 	supervisor->stop_at = clock_now() + span;
@@ -130,7 +140,7 @@ static void steer(struct supervisor *supervisor, int number)
 	else if (number == SIGHUP)
 		read_again(supervisor, strsignal(number));
 	else if (supervisor->phase == SERVING)
-		command_all(supervisor, number == SIGTSTP ? COMMAND_PAUSE : COMMAND_RESUME);
+		command_staying(supervisor, number == SIGTSTP ? COMMAND_PAUSE : COMMAND_RESUME);
 }
 
 static void on_signal(void *ctx, int number, enum signal_use use)
