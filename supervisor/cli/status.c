@@ -30,11 +30,12 @@ void status_append_head(const json_t *status, struct buf *out)
 {
 	char pid[FIGURE_ROOM], up[FIGURE_ROOM], memory[FIGURE_ROOM], turn[FIGURE_ROOM];
 	bool is_ready = json_is_true(figure_find(status, "ready"));
+	bool is_serving = text_is(figure_text(status, "phase"), TEXT("serving"));
 
-	buf_printf(out, "%s: wpool %.*s, pid %.*s, %.*s for %.*s\n",
-		is_ready ? "ready" : "NOT READY", TEXT_ARGS(figure_text(status, "version")),
+	buf_printf(out, "%s: wpool %.*s, pid %.*s, %.*s%s %.*s\n", is_ready ? "ready" : "NOT READY",
+		TEXT_ARGS(figure_text(status, "version")),
 		TEXT_ARGS(figure_plain(status, "pid", pid)),
-		TEXT_ARGS(figure_text(status, "phase")),
+		TEXT_ARGS(figure_text(status, "phase")), is_serving ? " for" : ", up for",
 		TEXT_ARGS(figure_span(status, "uptime_s", up)));
 	buf_append_text(out, TEXT("broker: "));
 	append_connection(status, "consume", "consuming", out);

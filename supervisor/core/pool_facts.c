@@ -21,6 +21,15 @@ static enum pool_standing standing_of(const struct pool *pool)
 	return pool->source.state == SOURCE_IS_CONSUMING ? POOL_IS_CONSUMING : POOL_IS_CONNECTING;
 }
 
+/* One that idles since it came back has nothing happen to it that would clear its failures. */
+static uint16_t failing_of(const struct pool *pool)
+{
+	uint16_t count = 0;
+	for (uint32_t i = 0; pool->failing > 0 && i < pool->slots.count; i++)
+		count += pool_slot_is_failing(pool, pool_slot(pool, i));
+	return count;
+}
+
 struct pool_facts pool_facts(const struct pool *pool)
 {
 	return (struct pool_facts){
@@ -31,7 +40,7 @@ struct pool_facts pool_facts(const struct pool *pool)
 		.scaling = pool->scaling,
 		.is_rolling = pool->roll.is_on,
 		.ready = pool->ready,
-		.failing = pool->failing,
+		.failing = failing_of(pool),
 		.waiting = pool->dispatch.open.backlog,
 		.in_pipes = pool->dispatch.in_pipes,
 		.unacked = pool->source.open,
@@ -48,9 +57,10 @@ static mtime next_start_of(const struct slot *slot)
 	return slot->state == LIFE_WAITING ? slot->alarm : MTIME_NEVER;
 }
 
-static void count_failures(struct slot_counts *counts, const struct slot *slot)
+static void count_failures(
+	const struct pool *pool, const struct slot *slot, struct slot_counts *counts)
 {
-	if (slot->failures == 0)
+	if (!pool_slot_is_failing(pool, slot))
 		return;
 	if (slot->failures > counts->most_failures)
 		counts->most_failures = slot->failures;
@@ -64,7 +74,7 @@ struct slot_counts pool_slot_counts(const struct pool *pool)
 		const struct slot *slot = pool_slot(pool, i);
 		counts.by_state[slot->state]++;
 		counts.busy += slot->state == LIFE_READY && slot->load > 0;
-		count_failures(&counts, slot);
+		count_failures(pool, slot, &counts);
 	}
 	return counts;
 }
@@ -81,7 +91,7 @@ struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
 	return (struct slot_facts){
 		.life = slot->life,
 		.state = slot->state,
-		.failures = slot->failures,
+		.failures = pool_slot_is_failing(pool, slot) ? slot->failures : 0,
 		.exit = slot->exit,
 		.exit_for = slot->exit_for,
 		.ended_at = slot->ended_at,

@@ -81,6 +81,8 @@ void pool_slot_fact(struct pool *, struct slot *, enum life_fact);
 /* True: its present life is a success by now, and its failures are those of the past. A pool whose
  * workers live for months need not wait for their ends to know. */
 bool pool_slot_succeeds(struct pool *, struct slot *);
+/* Its last lives came to nothing, and this one is no success so far. */
+bool pool_slot_is_failing(const struct pool *, const struct slot *);
 /* The pool drains and nothing is open in the slot: ask it to leave. */
 void pool_slot_leave(struct pool *, struct slot *);
 /* Whose fact that is; NULL: of a life that is over. */

@@ -107,13 +107,23 @@ static void note_failure(struct pool *pool, struct slot *slot)
 	pool_roll_failed(pool, slot);
 }
 
-bool pool_slot_succeeds(struct pool *pool, struct slot *slot)
+static bool is_success(const struct pool *pool, const struct slot *slot)
 {
 	bool is_long = slot->ready_at != MTIME_NEVER && pool->now - slot->ready_at >= LIFE_IS_LONG;
-	if (!slot->has_answered && !is_long)
+	return slot->has_answered || is_long;
+}
+
+bool pool_slot_succeeds(struct pool *pool, struct slot *slot)
+{
+	if (!is_success(pool, slot))
 		return false;
 	note_success(pool, slot);
 	return true;
+}
+
+bool pool_slot_is_failing(const struct pool *pool, const struct slot *slot)
+{
+	return slot->failures > 0 && !(slot->state == LIFE_READY && is_success(pool, slot));
 }
 
 /* How long to wait for the next life. Of one that was asked to leave nothing is learned. */

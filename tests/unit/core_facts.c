@@ -152,6 +152,14 @@ START_TEST(a_crash_loop_shows)
 	expect_failures(&rig, 2, pool_slot_facts(rig.pool, 1).next_start);
 	ck_assert_int_eq(pool_slot_facts(rig.pool, 0).ended_at, MTIME_NEVER);
 	ck_assert_ptr_null(pool_slot_facts(rig.pool, 1).exit_for);
+	rig_wait(&rig, pool_slot_facts(rig.pool, 1).next_start - rig.now);
+	rig_turn(&rig);
+	rig_ready(&rig, 1, 3);
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 1);
+	rig_wait(&rig, 10 * MTIME_SECOND); /* idle, but steady */
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 0);
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 1).failures, 0);
+	expect_failures(&rig, 0, MTIME_NEVER);
 	rig_end(&rig);
 }
 END_TEST
