@@ -71,7 +71,9 @@ static void add_pool(const struct station *station, const char *prefix, struct b
 	else if (facts.ready == 0)
 		add_no_worker(station, &facts, prefix, out);
 	else if (feed_facts(station_feed(station)).is_up && !station_is_consuming(station))
-		add(out, prefix, "not consuming its queue");
+		buf_printf(out,
+			"%s%snot consuming its queue \"%s\", which may be missing; the log says why\n",
+			prefix, *prefix ? ": " : "", station_config(station)->queue);
 }
 
 void health_append_pool_reasons(const struct station *station, struct buf *out)

@@ -138,10 +138,16 @@ START_TEST(trouble_is_told_with_its_reasons)
 	browser = page_look_when_ready();
 	client_delete(site.client, site.queue);
 	browser_await(browser, "document.querySelector('#verdict').textContent === 'Not ready'");
-	browser_await(browser, "document.querySelector('#reasons').textContent === "
-			       "'pool first: not consuming its queue'");
-	browser_await(browser, "document.querySelector('[data-why=first].is-bad')"
-			       "?.textContent === 'not consuming its queue'");
+	browser_await(browser,
+		scratch_text("document.querySelector('#reasons').textContent === "
+			     "'pool first: not consuming its queue \"%s\", which may be missing; "
+			     "the log says why'",
+			site.queue));
+	browser_await(browser,
+		scratch_text("document.querySelector('[data-why=first].is-bad')?.textContent === "
+			     "'not consuming its queue \"%s\", which may be missing; "
+			     "the log says why'",
+			site.queue));
 	client_declare(site.client, site.queue, CLIENT_QUORUM);
 	browser_await(browser, "document.querySelector('#verdict').textContent === 'Ready'");
 	browser_await(browser, "document.querySelector('#reasons').textContent === ''");

@@ -184,7 +184,7 @@ START_TEST(they_end_with_the_supervisor)
 	open_witness();
 	char *pool = scratch_text(
 		"- {name: tested, queue: %s, user: nobody, command: [sh, -c, 'setsid sleep 1000 & "
-		"echo left $! >&2; exec %s'], workers: 1}\n",
+		"echo stayed:$! >&2; exec %s'], workers: 1}\n",
 		site.queue, public_copy("workers/echo"));
 	struct proc *serve = site_serve_pools(pool);
 	free(pool);
@@ -194,9 +194,9 @@ START_TEST(they_end_with_the_supervisor)
 	}
 	pid_t worker = site_worker_pid();
 	char *said = proc_stderr(serve);
-	const char *left = strstr(said, "left ");
+	const char *left = strstr(said, "stayed:");
 	ck_assert_ptr_nonnull(left);
-	pid_t daemon = atoi(left + 5);
+	pid_t daemon = atoi(left + strlen("stayed:"));
 	ck_assert_int_gt(daemon, 1);
 	expect_in(daemon, "status", "\nUid:\t65534\t");
 	proc_signal(serve, SIGKILL);
@@ -213,15 +213,15 @@ START_TEST(what_gets_away_ends_with_its_worker)
 	open_witness();
 	char *pool = scratch_text(
 		"- {name: tested, queue: %s, command: [sh, -c, '(env -i setsid sleep 1000 & echo "
-		"left $! >&2); exec %s'], workers: 1}\n",
+		"stayed:$! >&2); exec %s'], workers: 1}\n",
 		site.queue, site_built("workers/echo"));
 	struct proc *serve = site_serve_pools(pool);
 	free(pool);
 	pid_t worker = site_worker_pid();
 	char *said = proc_stderr(serve);
-	const char *left = strstr(said, "left ");
+	const char *left = strstr(said, "stayed:");
 	ck_assert_ptr_nonnull(left);
-	pid_t daemon = atoi(left + 5);
+	pid_t daemon = atoi(left + strlen("stayed:"));
 	ck_assert_int_gt(daemon, 1);
 	if (strstr(said, "workers have no control groups: ")) {
 		kill(daemon, SIGKILL); /* as README.md says */

@@ -168,7 +168,9 @@ START_TEST(the_status_says_why_not)
 	struct manager manager = manager_open("manager");
 	char *queue = scratch_text("%s.later", site.queue), *pools = one_pool(queue);
 	struct proc *serve = serve_told(&manager, NULL, pools);
-	expect(&manager, "STATUS=not ready: pool tested: not consuming its queue\n");
+	expect(&manager, scratch_text("STATUS=not ready: pool tested: not consuming its queue "
+				      "\"%s\", which may be missing; the log says why\n",
+				 queue));
 	client_declare(site.client, queue, CLIENT_CLASSIC);
 	expect(&manager, serving);
 	proc_signal(serve, SIGTSTP);
