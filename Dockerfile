@@ -1,4 +1,4 @@
-# The supervisor with the samples' workers. Ends as PID 1 without a shell, as an ordinary user.
+# The supervisor with the workers of the samples. It runs as PID 1, without a shell, as an ordinary user.
 FROM debian:12-slim AS build
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \

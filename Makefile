@@ -23,34 +23,58 @@ ALL_LDFLAGS = $(LDFLAGS) $(SANITIZE)
 # One short line for each file, unless make is silent.
 say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
-# From the lowest layer to the highest. wire is the codec that the worker SDK shares.
-LAYERS := base core amqp wire message broker config io cli
+# From the lowest layer to the highest; supervisor/main.c stands above all of them. wire is the codec
+# that the worker SDK shares.
+LAYERS := base core amqp wire message broker config os http net process worker api tty publish dead_letters client \
+	runtime control serve
 
 dir_wire := worker-sdk/wire
 $(foreach l,$(filter-out wire,$(LAYERS)),$(eval dir_$(l) := supervisor/$(l)))
 
-$(foreach l,$(LAYERS),$(eval sources_$(l) := $(filter-out %/main.c,$(wildcard $(dir_$(l))/*.c))))
+$(foreach l,$(LAYERS),$(eval sources_$(l) := $(wildcard $(dir_$(l))/*.c $(dir_$(l))/*/*.c)))
 $(foreach l,$(LAYERS),$(eval objects_$(l) := $(sources_$(l):%.c=$(BUILD)/%.o)))
 $(foreach l,$(LAYERS),$(eval library_$(l) := $(BUILD)/layer-$(l).a))
 
-# What a layer may link: itself and what design allows below it.
-below_base    := base
-below_core    := core base
-below_amqp    := amqp base
-below_wire    := wire
-below_message := message wire amqp core base
-below_broker  := broker message wire amqp core base
-below_config  := config base
-below_io      := io config broker message wire amqp core base
-below_cli     := cli $(below_io)
+# What a layer may include and link: itself and what the design allows below it.
+below_base         := base
+below_core         := core base
+below_amqp         := amqp base
+below_wire         := wire
+below_message      := message wire amqp core base
+below_broker       := broker message wire amqp core base
+below_config       := config base
+below_os           := os base
+below_http         := http os config base
+below_net          := net os config amqp base
+below_process      := process os config core base
+below_worker       := worker process os config message wire amqp core base
+below_tty          := tty config base
+below_publish      := publish tty net broker os config message wire amqp core base
+below_dead_letters := dead_letters $(below_publish)
+below_api          := api base
+below_client       := client tty api http os config base
+below_runtime      := runtime tty worker process net broker os config message wire amqp core base
+below_control      := control api http $(below_runtime)
+below_serve        := serve $(below_control)
 
-libs_amqp    := -lrabbitmq
-libs_wire    := -lmsgpackc
-libs_message := $(libs_wire) $(libs_amqp)
-libs_broker  := $(libs_message)
-libs_config  := -lyaml
-libs_io      := $(libs_broker) $(libs_config) -lev -lmicrohttpd -lssl -lcrypto -lpthread
-libs_cli     := $(libs_io) -ljansson -ldl
+libs_amqp         := -lrabbitmq
+libs_wire         := -lmsgpackc
+libs_message      := $(libs_wire) $(libs_amqp)
+libs_broker       := $(libs_message)
+libs_config       := -lyaml
+libs_os           := -lev -lpthread
+libs_http         := $(libs_config) $(libs_os) -lmicrohttpd
+libs_net          := $(libs_config) $(libs_os) $(libs_amqp) -lssl -lcrypto
+libs_process      := $(libs_config) $(libs_os)
+libs_worker       := $(libs_process) $(libs_message)
+libs_tty          := $(libs_config) -ljansson
+libs_publish      := $(libs_net) $(libs_message) -ljansson
+libs_dead_letters := $(libs_publish)
+libs_client       := $(libs_http) -ljansson -ldl
+libs_runtime      := $(libs_net) $(libs_message)
+libs_control      := $(libs_runtime) -lmicrohttpd -ljansson
+libs_serve        := $(libs_control)
+libs_wpool        := $(libs_serve) -ldl
 
 ## make            build wpool, the SDK and the samples
 ## make demo       install what is missing, start a private RabbitMQ, show real work; DEMO_STAY=yes: and go on
@@ -62,16 +86,16 @@ libs_cli     := $(libs_io) -ljansson -ldl
 ## make pages      manual pages and completion for bash and zsh, from what wpool says of itself
 ## make system     system tests against a private RabbitMQ; TOPICS="settle stop", BROKER=4.0
 ## make faults     the table of faults on a real broker; FULL=1, ROW="1 5", N=trials, T=seconds a row
-## make faults-table  what docs/faults holds, into docs/reliability.md
-## make pictures   the pictures of the README, from programs at work; PICTURES_SECONDS=300
-## make bench-table   what the last `make bench` measured, into the README
+## make faults-table  write the records of docs/faults into docs/reliability.md
+## make pictures   draw the pictures of the README and docs/operations.md from running programs; PICTURES_SECONDS=300
+## make bench-table   write what the last `make bench` measured into docs/performance.md and the README
 ## make bench      how fast: wpool, plain consumers, others, in turn; ROUNDS=5, ONLY="plain wpool-auto-4"
 ## make asan       units and simulator under the sanitizers
 ## make fuzz       hostile bytes against every decoder; T=60 seconds each, TARGET=name for one
 ## make fuzz-check play the corpora of those; part of `make units`
 ## make cover      every branch of the core, 90 % of all lines; SYSTEM=1: with the system tests
 ## make valgrind   units, SDK checks and simulator under memcheck
-## make mutants    known bugs put back in: each must turn the tests red; PATCH="tests/mutants/...", BOTH=1
+## make mutants    put known bugs in, one at a time: each must make a test fail; PATCH="tests/mutants/...", JOBS=2, BOTH=1
 ## make lint       format, layers, lengths, scripts, reference page, warnings of gcc and clang
 ## make install    wpool, its manual pages and completion, the C SDK and a unit for systemd; DESTDIR, PREFIX, LIBDIR
 ## make deb        Debian packages of it, in $(BUILD)/deb, and lintian's opinion of them
@@ -95,25 +119,29 @@ $$(library_$(1)): $$(objects_$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
 
-$(BUILD)/wpool: $(BUILD)/supervisor/cli/main.o $(foreach l,$(below_cli),$(library_$(l)))
+# Every layer, from the highest to the lowest, as the linker wants them.
+reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
+every_library := $(foreach l,$(call reverse,$(LAYERS)),$(library_$(l)))
+
+$(BUILD)/wpool: $(patsubst %.c,$(BUILD)/%.o,$(wildcard supervisor/*.c)) $(every_library)
 	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) -o $@ $^ $(libs_cli)
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ $(libs_wpool)
 
 # The page at /, whose parts become one document.
-page_parts := $(wildcard supervisor/cli/page/*)
-$(BUILD)/supervisor/cli/control_page.o: $(BUILD)/made/cli/page.inc
-$(BUILD)/made/cli/page.inc: tools/page $(page_parts)
+page_parts := $(wildcard supervisor/control/page/*)
+$(BUILD)/supervisor/control/routes.o: $(BUILD)/made/control/page.inc
+$(BUILD)/made/control/page.inc: tools/page $(page_parts)
 	@mkdir -p $(@D)
 	@$(say) "page  $@"
-	@tools/page supervisor/cli/page >$@.part
+	@tools/page supervisor/control/page >$@.part
 	@mv $@.part $@
 
-# Unit tests: tests/unit/<layer>_<what>.c is one program.
-unit_sources := $(wildcard tests/unit/*_*.c)
+# Unit tests: tests/unit/<layer>/<what>.c is one program.
+unit_sources := $(filter-out tests/unit/support/%,$(wildcard tests/unit/*/*.c))
 unit_programs := $(unit_sources:%.c=$(BUILD)/%)
-layer_of = $(firstword $(subst _, ,$(notdir $(1))))
+layer_of = $(patsubst $(BUILD)/tests/unit/%/,%,$(dir $(1)))
 
-# What several programs of a layer share; only what a program asks for is linked into it.
+# What several programs of a layer, or of one above it, share; only what a program asks for is linked.
 support_objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/unit/support/$(1)/*.c))
 support_library = $(if $(call support_objects,$(1)),$(BUILD)/support-$(1).a)
 define support_rule
@@ -124,7 +152,7 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call support_rule,$(l))))
 
 define unit_rule
-$(1): $(1).o $(call support_library,$(2)) $(foreach l,$(below_$(2)),$(library_$(l)))
+$(1): $(1).o $(foreach l,$(below_$(2)),$(call support_library,$(l))) $(foreach l,$(below_$(2)),$(library_$(l)))
 	@$(say) "link  $$@"
 	@$$(CC) $$(ALL_LDFLAGS) -o $$@ $$^ $$(libs_$(2)) $$(shell pkg-config --libs check)
 endef

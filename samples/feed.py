@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Feeds the samples' pools through the wpool command, and prints each call with its reply.
+"""Publishes to the pools of the samples with the wpool command, and prints each call with its reply.
 
 AMQP_URL says where the broker is. FEED_SECONDS: the pause between two rounds (default 10; 0: one round).
 """

@@ -1,5 +1,5 @@
-# The samples in C. Included by the top Makefile, after worker-sdk/c/sdk.mk. Those in Python run as
-# they are.
+# The samples in C. Included by the top Makefile, after worker-sdk/c/sdk.mk. The Python samples
+# need no build.
 
 sample_sources  := $(wildcard samples/c/*.c)
 sample_programs := $(sample_sources:samples/c/%.c=$(BUILD)/samples/%)

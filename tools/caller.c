@@ -1,8 +1,8 @@
-/* Calls a queue's workers many times at once, and prints every reply: what the demo drives.
+/* Calls a queue's workers many times concurrently and prints every reply. Used by the demo.
  *   caller [--header NAME=VALUE] [--title TEXT] [--account FILE] URL QUEUE [FILE...]
- * A call for each file, or for each line of stdin. stdout: "<number of the call> <reply>" a line,
- * in the order of the replies. stderr: progress. The account: "published replied repeated". Exit 0:
- * all were confirmed, and answered exactly once. */
+ * Makes one call for each file, or for each line of stdin. stdout: one line "<number of the call>
+ * <reply>" for each, in the order of the replies. stderr: progress. FILE of --account gets
+ * "confirmed replied repeated". Exit 0: all were confirmed and answered exactly once. */
 #include <amqp.h>
 #include <amqp_tcp_socket.h>
 
@@ -16,7 +16,7 @@
 
 #define CHANNEL      1
 #define WINDOW       500 /* calls open at once */
-#define SILENCE_SECS 60  /* without any news the workers are given up */
+#define SILENCE_SECS 60  /* give up after this time without a frame */
 
 struct call {
 	char *body;
@@ -152,7 +152,7 @@ static void send_next(struct caller *caller)
 	caller->sent++;
 }
 
-/* ---- what comes back ---- */
+/* ---- replies and confirms ---- */
 
 /* The tag of a call's publish is its number + 1. */
 static void confirm(struct caller *caller, uint64_t tag)
@@ -163,7 +163,7 @@ static void confirm(struct caller *caller, uint64_t tag)
 	caller->confirmed++;
 }
 
-static void take_confirm(struct caller *caller, const amqp_basic_ack_t *ack)
+static void handle_confirm(struct caller *caller, const amqp_basic_ack_t *ack)
 {
 	confirm(caller, ack->delivery_tag);
 	for (uint64_t tag = ack->delivery_tag; ack->multiple && tag > 1; tag--)
@@ -179,7 +179,7 @@ static void print_reply(size_t number, amqp_bytes_t body)
 	putchar('\n');
 }
 
-static void take_reply(struct caller *caller)
+static void handle_reply(struct caller *caller)
 {
 	amqp_message_t message;
 	amqp_rpc_reply_t rc = amqp_read_message(caller->connection, CHANNEL, &message, 0);
@@ -192,7 +192,7 @@ static void take_reply(struct caller *caller)
 	char *end;
 	size_t number = strtoul(id, &end, 10);
 	if (end == id || *end || number >= caller->sent)
-		fail("reply", "to nothing that was asked");
+		fail("reply", "for an unknown call");
 	if (caller->calls[number].is_answered) {
 		caller->repeated++;
 	} else {
@@ -203,7 +203,7 @@ static void take_reply(struct caller *caller)
 	amqp_destroy_message(&message);
 }
 
-static void take_news(struct caller *caller)
+static void handle_frame(struct caller *caller)
 {
 	amqp_frame_t frame;
 	struct timeval limit = {.tv_sec = SILENCE_SECS};
@@ -216,14 +216,14 @@ static void take_news(struct caller *caller)
 	if (frame.frame_type != AMQP_FRAME_METHOD)
 		return;
 	if (frame.payload.method.id == AMQP_BASIC_ACK_METHOD)
-		take_confirm(caller, frame.payload.method.decoded);
+		handle_confirm(caller, frame.payload.method.decoded);
 	else if (frame.payload.method.id == AMQP_BASIC_DELIVER_METHOD)
-		take_reply(caller);
+		handle_reply(caller);
 	else
 		fail("the broker sent", amqp_method_name(frame.payload.method.id));
 }
 
-/* ---- what is shown ---- */
+/* ---- progress ---- */
 
 static void show_bar(const struct caller *caller, int percent)
 {
@@ -232,7 +232,7 @@ static void show_bar(const struct caller *caller, int percent)
 		hashes, percent, caller->replied, caller->count);
 }
 
-/* On a terminal a bar that moves; elsewhere a line at each quarter. */
+/* A moving bar on a terminal, else a line for each quarter. */
 static void show_progress(struct caller *caller)
 {
 	int percent = caller->count ? (int)(caller->replied * 100 / caller->count) : 100;
@@ -266,7 +266,7 @@ static void call_all(struct caller *caller)
 	while (caller->replied < caller->count || caller->confirmed < caller->count) {
 		while (caller->sent < caller->count && caller->sent - caller->replied < WINDOW)
 			send_next(caller);
-		take_news(caller);
+		handle_frame(caller);
 		show_progress(caller);
 	}
 }

@@ -1,9 +1,8 @@
-/* For the build with coverage only: keeps what ran in a supervisor that is killed. A process writes
- * its counts when it exits in order; ended by SIGKILL or _exit() it takes them along. So they are
- * written about once a second between two turns of the loop, where nothing is half done, before
- * _exit() (the guard's), and before a kill of itself (a labelled point). libev and the guard find
- * these functions instead of the C library's. What ran in the second before somebody else's SIGKILL
- * is lost. */
+/* For the build with coverage only: saves the counts of a supervisor that is killed. A process
+ * writes its counts when it exits normally, and loses them when SIGKILL or _exit() ends it. So this
+ * file writes them about once a second between two turns of the loop, before _exit(), and before
+ * the process kills itself at a crash point. libev and the guard call these functions instead of
+ * the C library's. The counts of the last second before another process sends SIGKILL are lost. */
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>

@@ -1,13 +1,13 @@
-# Debian packages, built in a copy of the tree, so that nothing is written beside the sources. Included by the
+# Debian packages, built in a copy of the tree so that nothing is written beside the sources. Included by the
 # Makefile.
 
 deb_folder := $(BUILD)/deb
 deb_tree   := $(deb_folder)/wpool-$(VERSION)
 
-# A make in there must not take BUILD and the like for its own.
+# The make in the copy must not take BUILD and other variables of ours.
 without_ours := env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u BUILD
 
-# What git knows, as it is now; where there is no git, what is no build folder.
+# Copies the files that git tracks or would add, as they are now; without git all files outside build folders.
 deb:
 	@tools/deps deb
 	@rm -rf $(deb_folder) && mkdir -p $(deb_tree)

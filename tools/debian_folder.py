@@ -1,7 +1,7 @@
-"""A Debian in a folder, for scripts that try things where there is neither Docker nor a second machine.
+"""A Debian in a folder, for scripts that test without Docker and without a second machine.
 
-The packages come from wherever this machine's apt takes those of the same release. Mounts are private to the
-processes that need them, so nothing is left mounted, however a script ends.
+The packages come from the sources that this machine's apt uses for the same release. Mounts are private to the
+processes that need them, so that nothing stays mounted, however a script ends.
 """
 import os
 import pathlib
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NODE = ROOT / "tests/broker/node"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# Becomes a command inside a root, as PID 1 there: sh -c ENTER enter ROOT USER FOLDER COMMAND...
+# Run a command inside a root as its PID 1: sh -c ENTER enter ROOT USER FOLDER COMMAND...
 ENTER = """set -e
 root=$1 user=$2 folder=$3
 shift 3
@@ -42,10 +42,10 @@ def say(text):
 
 
 def apt_sources(release):
-    """This machine's own sources of that release, as (repository, suite, component), the main one first."""
-    told = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)",
+    """Return this machine's own sources of the release as (repository, suite, component), the main one first."""
+    output = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)",
                            "Created-By: Packages"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    found = [line.split()[1:] for line in told.splitlines() if line.startswith("Debian ")]
+    found = [line.split()[1:] for line in output.splitlines() if line.startswith("Debian ")]
     found = [source for source in found if source[1] == release or source[1].startswith(release + "-")]
     found.sort(key=lambda source: source[1] != release)
     if not found or found[0][1] != release:
@@ -54,9 +54,9 @@ def apt_sources(release):
 
 
 def apt_settings():
-    """What this machine needs to reach its sources: proxies and the like."""
-    told = subprocess.run(["apt-config", "dump"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return [line for line in told.splitlines() if re.match(r"Acquire::(https?|Check-|Retries)", line)]
+    """Return the settings by which this machine reaches its sources, such as proxies."""
+    output = subprocess.run(["apt-config", "dump"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [line for line in output.splitlines() if re.match(r"Acquire::(https?|Check-|Retries)", line)]
 
 
 def bootstrap(release, folder, log):
@@ -82,7 +82,7 @@ class Stage:
         return self.folder / os.path.join(self.workdir, path).lstrip("/")
 
     def start(self, command, environment=None, **options):
-        """A process inside, with namespaces of its own: what it starts ends with it, and it ends with this script."""
+        """Start a process inside, in its own namespaces. All that it starts ends with it, and it ends with this script."""
         enter = ["setpriv", "--pdeathsig", "KILL",
                  "unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private",
                  "sh", "-c", ENTER, "enter", str(self.folder), self.user, self.workdir]

@@ -1,4 +1,4 @@
-# Manual pages and completion, made from what wpool says of itself. Included by the top Makefile.
+# Manual pages and completion, made from what wpool prints about itself. Included by the Makefile.
 
 pages := $(BUILD)/pages/wpool.1
 

@@ -1,4 +1,4 @@
-# What a developer and a newcomer type. Included by the Makefile.
+# The goals deps, demo, lint and their like. Included by the Makefile.
 
 $(BUILD)/tools/caller: $(BUILD)/tools/caller.o
 	@$(say) "link  $@"
@@ -20,11 +20,11 @@ lint: $(BUILD)/wpool
 	@tools/lint --build $(BUILD) --compiler $(CC) --make $(LINT_GOALS)
 LINT_GOALS ?= programs
 
-# What is recorded in docs/faults, as the page has it.
+# Write the records of docs/faults into docs/reliability.md.
 faults-table:
 	@tools/faults-table --write
 
-# What the last bench measured, into the README.
+# Write the figures of the last bench into docs/performance.md and the README.
 bench-table:
 	@tools/bench-table $(BUILD)/bench.json
 

@@ -1,5 +1,5 @@
 /* A remote call: {"Value": n} is answered with the n-th Fibonacci number, for n from -20 to 20.
- * Below zero the row goes on backwards: F(-n) = (-1)^(n+1) F(n), so F(-8) is -21. */
+ * Below zero the sequence continues backwards: F(-n) = (-1)^(n+1) F(n), so F(-8) is -21. */
 #include <jansson.h>
 #include <stdio.h>
 #include <wpool/worker.h>

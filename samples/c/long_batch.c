@@ -32,7 +32,7 @@ static bool read_batch(struct wpool_text body, struct batch *ret_batch)
 	return is_good;
 }
 
-/* The sum must be that of the numbers done, in whichever language they were added. */
+/* The sum must be the one of the numbers done so far. */
 static bool is_sound(const struct batch *batch)
 {
 	if (batch->total < 0 || batch->total > TOTAL_MAX || batch->slice < 1)
@@ -43,7 +43,7 @@ static bool is_sound(const struct batch *batch)
 	return batch->sum >= 0 && (unsigned long long)batch->sum == done * (done + 1) / 2;
 }
 
-/* Always at least one number, so that every slice gets the batch further. */
+/* Adds at least one number, so that every slice makes progress. */
 static void add_slice(struct wpool_task *task, struct batch *batch)
 {
 	long long left = batch->total - batch->done;

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 
-# Answers remote calls for Fibonacci numbers, with nothing but what comes with Perl.
+# Answers remote calls for Fibonacci numbers. It needs only what comes with Perl.
 #
 #   WPOOL_DECLARE=on wpool serve --queue fibonacci -- perl samples/perl/fibonacci.pl
 #   wpool request --queue fibonacci '{"Value": 8}'        # prints 21
@@ -18,13 +18,13 @@ use JSON::PP;
 my $json = JSON::PP->new->utf8->allow_nonref;
 
 # The first line on standard input says where the data pipe is. The rest of standard input may stay unread:
-# the supervisor also ends the data pipe when this worker is to go (section 8, the first way).
+# the supervisor also ends the data pipe when this worker should exit (section 8, the first way).
 defined(my $address = <STDIN>) or exit 0;
 chomp $address;
 my ($in, $out) = open_data_pipe($address);
 
-# One task, one answer, until the end of the pipe. Whatever cannot be read or written ends the process, by die or
-# SIGPIPE; whatever goes wrong in between concerns one task only.
+# One task, one answer, until the end of the pipe. An error of the pipe ends the process, by die or SIGPIPE; an
+# error in between fails only one task.
 until (eof $in) {
     my $task = decode(take($in, unpack 'N', take($in, 4)));
 
@@ -42,12 +42,12 @@ until (eof $in) {
 sub work {
     my ($body) = @_;
 
-    # A body can be 16 MiB, and reading so much JSON take a GiB of memory.
+    # A body can have 16 MiB, and parsing that much JSON can take a GiB of memory.
     length $body <= 65_536 or return 413, 'the body is too long';
 
     my $n = eval { $json->decode($body)->{Value} };
 
-    # Perl takes "8" for a number. JSON does not, so let JSON have the last word.
+    # Perl treats "8" as a number. JSON does not, so ask JSON.
     $json->encode($n) =~ /^-?[0-9]+\z/ or return 400, 'expected {"Value": n} with an integer n';
     abs $n <= 20                       or return 422, "$n is not between -20 and 20";
 
@@ -81,7 +81,7 @@ sub open_data_pipe {
     return $in, $out;
 }
 
-# Exactly that many bytes. Perl's read, unlike sysread, asks again until it has them all.
+# Read exactly that many bytes. Perl's read, unlike sysread, repeats until it has them all.
 sub take {
     my ($handle, $size) = @_;
 
@@ -93,7 +93,7 @@ sub take {
 
 # ---- MessagePack (section 12) ----
 
-# An answer needs no more than this. Only 201 has a text; a number of 16 bits holds every status.
+# An answer needs only this. Only 201 has a text; every status fits into 16 bits.
 sub encode {
     my ($status, $text) = @_;
 
@@ -102,7 +102,7 @@ sub encode {
     return "\x82$encoded" . "\xa1" . '0' . pack 'C N/a*', 0xdb, $text;
 }
 
-# A task may hold anything, now or in a later version, so this is all of MessagePack.
+# A task may contain any type, now or in a later version, so this is all of MessagePack.
 sub decode {
     my ($frame) = @_;
 
@@ -112,7 +112,7 @@ sub decode {
     return $map;
 }
 
-# How numbers, and the sizes of all else, are written: a template of unpack by first byte.
+# The encoding of numbers and sizes: a template for unpack, by first byte.
 my %template;
 BEGIN {
     @template{ 0xc4 .. 0xc6 } = qw(C n N);                              # bin

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """A remote call: {"Value": n} is answered with the n-th Fibonacci number, for n from -20 to 20.
-Below zero the row goes on backwards: F(-n) = (-1)^(n+1) F(n), so F(-8) is -21."""
+Below zero the sequence continues backwards: F(-n) = (-1)^(n+1) F(n), so F(-8) is -21."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ def fibonacci(n):
 
 
 def read_value(text):
-    """The call's n; None when this is no call."""
+    """Return n of the call; None if the text is not a call."""
     try:
         value = json.loads(text)["Value"]
     except (ValueError, KeyError, TypeError, RecursionError):

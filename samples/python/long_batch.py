@@ -20,7 +20,7 @@ CLOCK_EVERY = 4096  # numbers between two looks at the clock
 
 
 def read_batch(text):
-    """The batch as a dict of its four numbers; None when this is no batch."""
+    """Return the batch as a dict of its four numbers; None if the text is not a batch."""
     try:
         batch = {"Done": 0, "Sum": 0, **json.loads(text)}
         numbers = {key: batch[key] for key in ("TotalCount", "BatchExecutedCount", "Done", "Sum")}
@@ -30,14 +30,14 @@ def read_batch(text):
 
 
 def is_sound(batch):
-    """The sum must be that of the numbers done, in whichever language they were added."""
+    """The sum must be the one of the numbers done so far."""
     done = batch["Done"]
     return (0 <= batch["TotalCount"] <= TOTAL_MAX and batch["BatchExecutedCount"] >= 1
             and 0 <= done <= batch["TotalCount"] and batch["Sum"] == done * (done + 1) // 2)
 
 
 def add_slice(task, batch):
-    """Always at least one number, so that every slice gets the batch further."""
+    """Add at least one number, so that every slice makes progress."""
     count = min(batch["TotalCount"] - batch["Done"], batch["BatchExecutedCount"])
     for i in range(1, count + 1):
         batch["Done"] += 1

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Dies on a message whose body is "poison", as a worker with a bug does on the one input that brings
-it out: what wpool's dead letters are for. Any other body, and with WORKER_IS_MENDED=1 that one
+"""Dies on a message whose body is "poison", like a worker with a bug that one input triggers.
+wpool's dead letters are made for this. Any other body, and with WORKER_IS_MENDED=1 that one
 too, is written as a line to the file named by DONE_FILE (standard output, where it is not set)."""
 
 import os
@@ -21,7 +21,7 @@ def handle(task):
         print("cannot digest this", file=sys.stderr, flush=True)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.abort()
-    # One write, which other workers' lines cannot come into.
+    # One write, so that lines of other workers cannot come in between.
     with open(DONE_FILE, "ab", buffering=0) as done:
         done.write(task.body + b"\n")
 

@@ -1,11 +1,10 @@
 #include "amqp/channel.h"
-#include "amqp/method.h"
+#include "amqp/connection_internal.h"
 #include <stdlib.h>
 
 #define SLOTS_AT_FIRST  8
 #define SHORT_MAX       255
 #define REPLY_SUCCESS   200
-#define METHOD_ID_SIZE  4
 #define CONTENT_HEAD    12 /* class, weight, body size */
 #define ACK_SIZE        (FRAME_OVERHEAD + METHOD_ID_SIZE + 8 + 1)
 #define CLASS_BASIC     60

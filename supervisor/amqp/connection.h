@@ -27,7 +27,7 @@ struct connection_params {
 	X(AMQP_OPENED)   /* connection.open-ok: channels may be opened */                          \
 	X(AMQP_CLOSED)   /* closed by the peer, or by us for its mistake: code, text */            \
 	X(AMQP_CLOSE_OK) /* our connection_close is answered */                                    \
-	X(AMQP_BLOCKED)  /* text: the alarm's words */                                             \
+	X(AMQP_BLOCKED)  /* text: the reason of the alarm */                                       \
 	X(AMQP_UNBLOCKED)                                                                          \
 	X(AMQP_CHANNEL_OPENED)                                                                     \
 	X(AMQP_CHANNEL_CLOSED)   /* by the peer: code, text; the number may be used again */       \
@@ -63,7 +63,7 @@ struct amqp_event {
 	enum amqp_event_kind kind;
 	uint16_t channel;
 	uint16_t code;
-	struct text text;     /* reply text, alarm's words */
+	struct text text;     /* reply text, reason of the alarm */
 	struct text consumer; /* consumer tag */
 	struct text exchange;
 	struct text routing_key;
@@ -77,10 +77,10 @@ struct amqp_event {
 struct connection_handler {
 	/* May call any channel_* command and connection_close; never connection_input or _free. */
 	void (*on_event)(void *ctx, const struct amqp_event *);
-	/* Room for len bytes of a content's properties and body; *ret_owner goes into
+	/* Memory for len bytes of a content's properties and body; *ret_owner goes into
 	 * amqp_content.owner. is_return tells a returned message from a delivery. NULL: out of
 	 * memory, which ends the connection (code 506, no fault of the peer). The handler owns the
-	 * memory once the content's event was told; before that content_dropped hands it back. */
+	 * memory from the content's event on; before that content_dropped gives it back. */
 	uint8_t *(*content_memory)(
 		void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner);
 	void (*content_dropped)(void *ctx, void *owner);
@@ -109,7 +109,7 @@ bool connection_is_open(const struct connection *);
 uint16_t connection_heartbeat(const struct connection *);
 uint32_t connection_frame_max(const struct connection *);
 uint16_t connection_channel_max(const struct connection *);
-/* What the peer said of itself ("RabbitMQ", "3.10.8"); empty when unsaid. Until connection_free. */
+/* What the peer is ("RabbitMQ", "3.10.8"); empty if it sent none. Until connection_free. */
 struct text connection_peer_product(const struct connection *);
 struct text connection_peer_version(const struct connection *);
 

@@ -1,7 +1,6 @@
-#include "amqp/content.h"
+#include "amqp/connection_internal.h"
 #include "amqp/cursor.h"
 #include "amqp/properties.h"
-#include "amqp/state.h"
 
 #define CLASS_BASIC 60
 
@@ -10,8 +9,8 @@ static void syntax_error(struct connection *c, const char *where)
 	connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR, "%s does not fit its layout", where);
 }
 
-/* Whoever only publishes expects no delivery, and has no use for its memory; as little a consumer
- * has for a return. */
+/* A channel that only publishes expects no delivery and has no memory for it; a channel that only
+ * consumes expects no return. */
 static void unasked_error(struct connection *c, const struct channel *ch, const char *what)
 {
 	connection_fail(c, RC_MALFORMED, AMQP_COMMAND_INVALID,
@@ -82,21 +81,24 @@ void content_begin_return(struct connection *c, struct channel *ch, struct text 
 	ch->content.stage = CONTENT_WANTS_HEADER;
 }
 
-/* Told only after the content is off the channel: the handler may close the channel meanwhile. */
-static void content_finish_if_whole(struct connection *c, struct channel *ch)
+/* Append bytes; emit the event when the content is whole. It is off the channel by then, because
+ * the handler may close the channel. */
+static void content_fill(struct connection *c, struct channel *ch, struct text bytes)
 {
 	struct content *content = &ch->content;
 	size_t body_len = content->total - content->properties_len;
 
+	octets_put_text(content->memory + content->filled, bytes);
+	content->filled += bytes.len;
 	if (content->filled < content->total)
 		return;
 	content->event.content.properties = text_of(content->memory, content->properties_len);
 	content->event.content.body = text_of(content->memory + content->properties_len, body_len);
 	content->stage = CONTENT_NONE;
-	connection_tell(c, &content->event);
+	connection_emit(c, &content->event);
 }
 
-/* Room for what the header announces. */
+/* Allocate what the header announces. */
 static bool content_allocate(
 	struct connection *c, struct channel *ch, size_t properties_len, uint64_t body_len)
 {
@@ -124,12 +126,6 @@ static bool content_allocate(
 	return true;
 }
 
-static void content_fill(struct content *content, struct text bytes)
-{
-	octets_put_text(content->memory + content->filled, bytes);
-	content->filled += bytes.len;
-}
-
 void content_take_header(struct connection *c, struct channel *ch, struct text payload)
 {
 	struct cursor cursor = cursor_of(payload);
@@ -153,10 +149,8 @@ void content_take_header(struct connection *c, struct channel *ch, struct text p
 		syntax_error(c, "content header");
 		return;
 	}
-	if (!content_allocate(c, ch, cursor.rest.len, body_len))
-		return;
-	content_fill(&ch->content, cursor.rest);
-	content_finish_if_whole(c, ch);
+	if (content_allocate(c, ch, cursor.rest.len, body_len))
+		content_fill(c, ch, cursor.rest);
 }
 
 void content_take_body(struct connection *c, struct channel *ch, struct text payload)
@@ -173,16 +167,5 @@ void content_take_body(struct connection *c, struct channel *ch, struct text pay
 			"content body longer than its header announced");
 		return;
 	}
-	content_fill(content, payload);
-	content_finish_if_whole(c, ch);
-}
-
-void content_drop(struct connection *c, struct channel *ch)
-{
-	struct content *content = &ch->content;
-	bool has_memory = content->stage == CONTENT_WANTS_BODY;
-
-	content->stage = CONTENT_NONE;
-	if (has_memory)
-		c->handler->content_dropped(c->ctx, content->event.content.owner);
+	content_fill(c, ch, payload);
 }

@@ -1,10 +1,172 @@
-#include "amqp/control.h"
-#include "amqp/login.h"
+#include "amqp/method_internal.h"
+
+/* A start-ok must fit into the smallest frame; this leaves room for the properties. */
+#define RESPONSE_MAX 2048
+
+static amqp_table_entry_t entry_string(const char *key, const char *value)
+{
+	return (amqp_table_entry_t){
+		.key = amqp_cstring_bytes(key),
+		.value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes(value)},
+	};
+}
+
+static amqp_table_entry_t entry_true(const char *key)
+{
+	return (amqp_table_entry_t){
+		.key = amqp_cstring_bytes(key),
+		.value = {.kind = AMQP_FIELD_KIND_BOOLEAN, .value.boolean = 1},
+	};
+}
+
+static amqp_table_entry_t entry_table(const char *key, amqp_table_t table)
+{
+	return (amqp_table_entry_t){
+		.key = amqp_cstring_bytes(key),
+		.value = {.kind = AMQP_FIELD_KIND_TABLE, .value.table = table},
+	};
+}
+
+static void send_start_ok(struct connection *c, const char *mechanism, struct text response)
+{
+	amqp_table_entry_t capabilities[] = {
+		entry_true("connection.blocked"),
+		entry_true("consumer_cancel_notify"),
+		entry_true("publisher_confirms"),
+		entry_true("basic.nack"),
+		entry_true("authentication_failure_close"),
+	};
+	amqp_table_t abilities = {sizeof capabilities / sizeof *capabilities, capabilities};
+	amqp_table_entry_t properties[] = {
+		entry_string("product", "wpool"),
+		entry_string("version", WPOOL_VERSION),
+		entry_string("platform", "C"),
+		entry_string("connection_name", c->params->name),
+		entry_table("capabilities", abilities),
+	};
+	amqp_connection_start_ok_t start_ok = {
+		.client_properties = {sizeof properties / sizeof *properties, properties},
+		.mechanism = amqp_cstring_bytes(mechanism),
+		.response = method_bytes(response),
+		.locale = amqp_cstring_bytes("en_US"),
+	};
+
+	method_send(c, 0, AMQP_CONNECTION_START_OK_METHOD, &start_ok);
+}
+
+/* mechanisms: words between single spaces. */
+static bool is_offered(struct text mechanisms, struct text wanted)
+{
+	while (mechanisms.len > 0) {
+		const char *space = memchr(mechanisms.ptr, ' ', mechanisms.len);
+		size_t len = space ? (size_t)(space - mechanisms.ptr) : mechanisms.len;
+		size_t skip = space ? len + 1 : len;
+
+		if (text_is(text_of(mechanisms.ptr, len), wanted))
+			return true;
+		mechanisms = text_of(mechanisms.ptr + skip, mechanisms.len - skip);
+	}
+	return false;
+}
+
+/* NUL user NUL password (RFC 4616). False: too long. */
+static bool plain_response(
+	const struct connection_params *params, uint8_t *response, size_t *ret_len)
+{
+	struct text user = text_from(params->user), password = text_from(params->password);
+	uint8_t *at = response;
+
+	if (user.len + password.len + 2 > RESPONSE_MAX)
+		return false;
+	at = octets_put_text(octets_put8(at, 0), user);
+	at = octets_put_text(octets_put8(at, 0), password);
+	*ret_len = (size_t)(at - response);
+	return true;
+}
+
+/* Keep the peer's property of this name, cut to what fits. */
+static void peer_word_set(struct peer_word *word, const amqp_table_t *properties, struct text key)
+{
+	for (int i = 0; i < properties->num_entries; i++) {
+		const amqp_table_entry_t *entry = &properties->entries[i];
+		struct text value;
+
+		if (entry->value.kind != AMQP_FIELD_KIND_UTF8 ||
+			!text_is(method_text(entry->key), key))
+			continue;
+		value = method_text(entry->value.value.bytes);
+		word->len = value.len < sizeof word->bytes ? value.len : sizeof word->bytes;
+		octets_put_text((uint8_t *)word->bytes, text_of(value.ptr, word->len));
+	}
+}
+
+static bool answer_start(struct connection *c, const amqp_connection_start_t *start)
+{
+	bool is_external = c->params->sasl == SASL_EXTERNAL;
+	const char *mechanism = is_external ? "EXTERNAL" : "PLAIN";
+	struct text offered = method_text(start->mechanisms);
+	uint8_t response[RESPONSE_MAX];
+	size_t len = 0;
+
+	if (start->version_major != 0 || start->version_minor != 9) {
+		connection_fail(c, RC_MALFORMED, AMQP_NOT_IMPLEMENTED,
+			"the peer speaks AMQP %u-%u, not 0-9", start->version_major,
+			start->version_minor);
+		return false;
+	}
+	if (!is_offered(offered, text_from(mechanism))) {
+		connection_fail(c, RC_MALFORMED, AMQP_ACCESS_REFUSED,
+			"the peer takes no %s login, only: %.*s", mechanism,
+			(int)(offered.len < 128 ? offered.len : 128),
+			offered.len ? offered.ptr : "");
+		return false;
+	}
+	if (!is_external && !plain_response(c->params, response, &len)) {
+		connection_fail(c, RC_LIMIT, AMQP_ACCESS_REFUSED,
+			"user and password are longer than %u bytes", RESPONSE_MAX - 2);
+		return false;
+	}
+	peer_word_set(&c->product, &start->server_properties, TEXT("product"));
+	peer_word_set(&c->version, &start->server_properties, TEXT("version"));
+	send_start_ok(c, mechanism, text_of(response, len));
+	explicit_bzero(response, sizeof response);
+	return true;
+}
+
+static uint32_t smaller_limit(uint32_t ours, uint32_t theirs)
+{
+	return theirs != 0 && theirs < ours ? theirs : ours;
+}
+
+static bool answer_tune(struct connection *c, const amqp_connection_tune_t *tune)
+{
+	if (tune->frame_max != 0 && tune->frame_max < AMQP_FRAME_MIN_SIZE) {
+		connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR,
+			"frame-max of %u, the least is %u", tune->frame_max, AMQP_FRAME_MIN_SIZE);
+		return false;
+	}
+	c->frame_max = smaller_limit(c->params->frame_max, tune->frame_max);
+	c->channel_max = (uint16_t)smaller_limit(AMQP_CHANNEL_LIMIT, tune->channel_max);
+	c->heartbeat_s = (uint16_t)smaller_limit(c->params->heartbeat_s, tune->heartbeat);
+	amqp_connection_tune_ok_t tune_ok = {
+		.channel_max = c->channel_max,
+		.frame_max = c->frame_max,
+		.heartbeat = c->heartbeat_s,
+	};
+	amqp_connection_open_t open = {
+		.virtual_host = amqp_cstring_bytes(c->params->vhost),
+		.capabilities = amqp_empty_bytes,
+	};
+
+	method_send(c, 0, AMQP_CONNECTION_TUNE_OK_METHOD, &tune_ok);
+	method_send(c, 0, AMQP_CONNECTION_OPEN_METHOD, &open);
+	return true;
+}
 
 static void take_start(struct connection *c, struct channel *none, const void *fields)
 {
 	(void)none;
-	if (login_answer_start(c, fields))
+	if (answer_start(c, fields))
 		c->state = CONNECTION_LOGIN;
 }
 
@@ -18,7 +180,7 @@ static void take_secure(struct connection *c, struct channel *none, const void *
 static void take_tune(struct connection *c, struct channel *none, const void *fields)
 {
 	(void)none;
-	if (login_answer_tune(c, fields))
+	if (answer_tune(c, fields))
 		c->state = CONNECTION_OPENING;
 }
 
@@ -26,7 +188,7 @@ static void take_open_ok(struct connection *c, struct channel *none, const void 
 {
 	(void)none, (void)fields;
 	c->state = CONNECTION_OPEN;
-	connection_tell(c, &(struct amqp_event){.kind = AMQP_OPENED});
+	connection_emit(c, &(struct amqp_event){.kind = AMQP_OPENED});
 }
 
 static void send_close_ok(struct connection *c)
@@ -46,7 +208,7 @@ static void take_close(struct connection *c, struct channel *none, const void *f
 	(void)none;
 	send_close_ok(c);
 	connection_end(c, RC_CLOSED);
-	connection_tell(c, &event);
+	connection_emit(c, &event);
 }
 
 /* Both sides closed at once: each answers the other's, and waits for the answer to its own. */
@@ -59,7 +221,7 @@ static void take_close_ok(struct connection *c, struct channel *none, const void
 {
 	(void)none, (void)fields;
 	connection_end(c, RC_CLOSED);
-	connection_tell(c, &(struct amqp_event){.kind = AMQP_CLOSE_OK});
+	connection_emit(c, &(struct amqp_event){.kind = AMQP_CLOSE_OK});
 }
 
 static void take_blocked(struct connection *c, struct channel *none, const void *fields)
@@ -68,13 +230,13 @@ static void take_blocked(struct connection *c, struct channel *none, const void 
 	struct amqp_event event = {.kind = AMQP_BLOCKED, .text = method_text(blocked->reason)};
 
 	(void)none;
-	connection_tell(c, &event);
+	connection_emit(c, &event);
 }
 
 static void take_unblocked(struct connection *c, struct channel *none, const void *fields)
 {
 	(void)none, (void)fields;
-	connection_tell(c, &(struct amqp_event){.kind = AMQP_UNBLOCKED});
+	connection_emit(c, &(struct amqp_event){.kind = AMQP_UNBLOCKED});
 }
 
 #define BEFORE_CLOSE                                                                               \

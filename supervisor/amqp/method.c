@@ -1,7 +1,5 @@
-#include "amqp/method.h"
+#include "amqp/method_internal.h"
 #include "amqp/table.h"
-
-#define METHOD_ID_SIZE 4
 
 static enum rc layout_check(const char *layout, struct text arguments)
 {
@@ -60,7 +58,7 @@ static void decode_and_take(struct connection *c, struct channel *ch, const stru
 
 	if (rc != RC_OK) {
 		connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR, "arguments of method %u.%u: %s",
-			ID_ARGS(row->id), rc_words(rc));
+			ID_ARGS(row->id), rc_text(rc));
 		return;
 	}
 	status = amqp_decode_method(row->id, &c->pool, method_bytes(arguments), &fields);
@@ -98,22 +96,4 @@ void method_take(struct connection *c, struct channel *ch, const struct method_t
 	else
 		decode_and_take(c, ch, row, arguments);
 	c->method = 0;
-}
-
-void method_send(struct connection *c, uint16_t channel, uint32_t id, void *fields)
-{
-	uint8_t arguments[AMQP_FRAME_MIN_SIZE - FRAME_OVERHEAD - METHOD_ID_SIZE];
-	int len = amqp_encode_method(id, fields, (amqp_bytes_t){sizeof arguments, arguments});
-	uint8_t *at;
-
-	if (len < 0) {
-		c->has_failed = true;
-		return;
-	}
-	at = connection_room(c, FRAME_OVERHEAD + METHOD_ID_SIZE + (size_t)len);
-	if (at == NULL)
-		return;
-	at = frame_begin(at, AMQP_FRAME_METHOD, channel, METHOD_ID_SIZE + (size_t)len);
-	at = octets_put32(at, id);
-	frame_end(octets_put_text(at, text_of(arguments, (size_t)len)));
 }

@@ -98,11 +98,11 @@ static uint16_t flags_of(const struct properties *properties)
 void properties_write(const struct properties *properties, struct buf *out)
 {
 	size_t size = properties_size(properties);
-	uint8_t *at = buf_room(out, size);
+	uint8_t *at = buf_reserve(out, size);
 
 	if (!at)
 		return;
-	buf_added(out, size);
+	buf_commit(out, size);
 	at = octets_put16(at, flags_of(properties));
 	EACH_PRESENT(properties, p)
 	{

@@ -1,8 +1,8 @@
-#include "amqp/replies.h"
+#include "amqp/method_internal.h"
 
-static void tell(struct connection *c, const struct channel *ch, enum amqp_event_kind kind)
+static void emit(struct connection *c, const struct channel *ch, enum amqp_event_kind kind)
 {
-	connection_tell(c, &(struct amqp_event){.kind = kind, .channel = ch->number});
+	connection_emit(c, &(struct amqp_event){.kind = kind, .channel = ch->number});
 }
 
 /* The answer to a request of ours; false, and the end of the connection, when there was none. */
@@ -21,28 +21,28 @@ static void take_qos_ok(struct connection *c, struct channel *ch, const void *fi
 {
 	(void)fields;
 	if (is_awaited(c, ch, AWAITED_QOS))
-		tell(c, ch, AMQP_QOS_OK);
+		emit(c, ch, AMQP_QOS_OK);
 }
 
 static void take_confirm_selected(struct connection *c, struct channel *ch, const void *fields)
 {
 	(void)fields;
 	if (is_awaited(c, ch, AWAITED_CONFIRM_SELECT))
-		tell(c, ch, AMQP_CONFIRM_SELECTED);
+		emit(c, ch, AMQP_CONFIRM_SELECTED);
 }
 
 static void take_bound(struct connection *c, struct channel *ch, const void *fields)
 {
 	(void)fields;
 	if (is_awaited(c, ch, AWAITED_BIND))
-		tell(c, ch, AMQP_QUEUE_BOUND);
+		emit(c, ch, AMQP_QUEUE_BOUND);
 }
 
 static void take_exchange_declared(struct connection *c, struct channel *ch, const void *fields)
 {
 	(void)fields;
 	if (is_awaited(c, ch, AWAITED_EXCHANGE))
-		tell(c, ch, AMQP_EXCHANGE_DECLARED);
+		emit(c, ch, AMQP_EXCHANGE_DECLARED);
 }
 
 static void take_queue_declared(struct connection *c, struct channel *ch, const void *fields)
@@ -57,13 +57,13 @@ static void take_queue_declared(struct connection *c, struct channel *ch, const 
 	};
 
 	if (is_awaited(c, ch, AWAITED_QUEUE))
-		connection_tell(c, &event);
+		connection_emit(c, &event);
 }
 
-static void tell_consumer(struct connection *c, const struct channel *ch, enum amqp_event_kind kind,
+static void emit_consumer(struct connection *c, const struct channel *ch, enum amqp_event_kind kind,
 	amqp_bytes_t consumer)
 {
-	connection_tell(
+	connection_emit(
 		c, &(struct amqp_event){
 			   .kind = kind, .channel = ch->number, .consumer = method_text(consumer)});
 }
@@ -73,7 +73,7 @@ static void take_consume_ok(struct connection *c, struct channel *ch, const void
 	const amqp_basic_consume_ok_t *consuming = fields;
 
 	if (is_awaited(c, ch, AWAITED_CONSUME))
-		tell_consumer(c, ch, AMQP_CONSUME_OK, consuming->consumer_tag);
+		emit_consumer(c, ch, AMQP_CONSUME_OK, consuming->consumer_tag);
 }
 
 static void take_cancel_ok(struct connection *c, struct channel *ch, const void *fields)
@@ -81,7 +81,7 @@ static void take_cancel_ok(struct connection *c, struct channel *ch, const void 
 	const amqp_basic_cancel_ok_t *cancelled = fields;
 
 	if (is_awaited(c, ch, AWAITED_CANCEL))
-		tell_consumer(c, ch, AMQP_CANCEL_OK, cancelled->consumer_tag);
+		emit_consumer(c, ch, AMQP_CANCEL_OK, cancelled->consumer_tag);
 }
 
 /* The broker's own cancel: a queue deleted, a node lost. */
@@ -92,7 +92,7 @@ static void take_cancel(struct connection *c, struct channel *ch, const void *fi
 
 	if (!cancel->nowait)
 		method_send(c, ch->number, AMQP_BASIC_CANCEL_OK_METHOD, &cancel_ok);
-	tell_consumer(c, ch, AMQP_CANCELLED, cancel->consumer_tag);
+	emit_consumer(c, ch, AMQP_CANCELLED, cancel->consumer_tag);
 }
 
 static void take_flow(struct connection *c, struct channel *ch, const void *fields)
@@ -103,7 +103,7 @@ static void take_flow(struct connection *c, struct channel *ch, const void *fiel
 		&(amqp_channel_flow_ok_t){.active = flow->active});
 }
 
-/* A tag of 0 with multiple means all (AMQP 0-9-1, basic.ack); it is told as the highest tag. */
+/* A tag of 0 with multiple means all (AMQP 0-9-1, basic.ack); the event has the highest tag. */
 static void take_confirm(
 	struct connection *c, struct channel *ch, struct text arguments, bool is_positive)
 {
@@ -123,7 +123,7 @@ static void take_confirm(
 		connection_fail(c, RC_MALFORMED, AMQP_COMMAND_INVALID,
 			"confirm on channel %u of what was never published", ch->number);
 	else
-		connection_tell(c, &event);
+		connection_emit(c, &event);
 }
 
 static void take_ack(struct connection *c, struct channel *ch, struct text arguments)
@@ -140,7 +140,7 @@ static void take_open_ok(struct connection *c, struct channel *ch, const void *f
 {
 	(void)fields;
 	ch->state = CHANNEL_OPEN;
-	tell(c, ch, AMQP_CHANNEL_OPENED);
+	emit(c, ch, AMQP_CHANNEL_OPENED);
 }
 
 /* Closes that cross: each is answered, and ours still waits for its own answer; the number must not
@@ -159,14 +159,14 @@ static void take_close(struct connection *c, struct channel *ch, const void *fie
 	if (ch->state == CHANNEL_CLOSING)
 		return;
 	ch->state = CHANNEL_CLOSED;
-	connection_tell(c, &event);
+	connection_emit(c, &event);
 }
 
 static void take_close_ok(struct connection *c, struct channel *ch, const void *fields)
 {
 	(void)fields;
 	ch->state = CHANNEL_CLOSED;
-	tell(c, ch, AMQP_CHANNEL_CLOSE_OK);
+	emit(c, ch, AMQP_CHANNEL_CLOSE_OK);
 }
 
 #define WORKING IN(CHANNEL_OPEN)

@@ -152,11 +152,11 @@ bool table_field_integer(const struct table_field *field, int64_t *ret_value)
 static uint8_t *put_start(struct buf *out, struct text key, uint8_t type, size_t value_len)
 {
 	size_t len = 1 + key.len + 1 + value_len;
-	uint8_t *at = buf_room(out, len);
+	uint8_t *at = buf_reserve(out, len);
 
 	if (!at)
 		return NULL;
-	buf_added(out, len);
+	buf_commit(out, len);
 	return octets_put8(octets_put_short(at, key), type);
 }
 

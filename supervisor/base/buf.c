@@ -44,7 +44,7 @@ static void move_to_front(struct buf *b)
 	b->head = 0;
 }
 
-/* At least need bytes, and twice what there was. */
+/* Grow to at least need bytes, and to twice the size. */
 static size_t next_capacity(const struct buf *b, size_t need)
 {
 	size_t capacity = b->capacity ? b->capacity : SMALLEST;
@@ -55,10 +55,10 @@ static size_t next_capacity(const struct buf *b, size_t need)
 	return capacity < need ? need : capacity;
 }
 
-/* Room for len bytes at the tail, whatever the limit says. Moving costs as much as there is to
- * move: it is done only where at least as much was consumed since the last time, else the room is
- * doubled, so that every byte is moved a bounded number of times. */
-static __attribute__((noinline)) bool find_room(struct buf *b, size_t len)
+/* Make space for len bytes at the tail, without regard to the limit. Content is moved to the
+ * front only if at least as much was consumed since the last move, otherwise the buffer doubles;
+ * so every byte is moved a bounded number of times. */
+static __attribute__((noinline)) bool grow(struct buf *b, size_t len)
 {
 	if (len > SIZE_MAX - buf_len(b))
 		return false;
@@ -77,36 +77,36 @@ static __attribute__((noinline)) bool find_room(struct buf *b, size_t len)
 	return true;
 }
 
-static inline bool make_room(struct buf *b, size_t len)
+static inline bool ensure_space(struct buf *b, size_t len)
 {
-	return (b->bytes && b->capacity - b->tail >= len) || find_room(b, len);
+	return (b->bytes && b->capacity - b->tail >= len) || grow(b, len);
 }
 
-uint8_t *buf_room(struct buf *b, size_t len)
+uint8_t *buf_reserve(struct buf *b, size_t len)
 {
-	if (buf_len(b) > b->limit || len > b->limit - buf_len(b) || !make_room(b, len)) {
+	if (buf_len(b) > b->limit || len > b->limit - buf_len(b) || !ensure_space(b, len)) {
 		b->failed = true;
 		return NULL;
 	}
 	return b->bytes + b->tail;
 }
 
-void buf_added(struct buf *b, size_t len)
+void buf_commit(struct buf *b, size_t len)
 {
 	assert(len <= b->capacity - b->tail);
 	b->tail += len;
 }
 
-static inline bool has_room(const struct buf *b, size_t len)
+static inline bool is_within_limit(const struct buf *b, size_t len)
 {
 	return len <= b->capacity - b->tail && len + buf_len(b) <= b->limit;
 }
 
-/* Inlined, because most appends are short, of a length that the compiler knows, and find room. */
+/* Inlined: most appends are short, of constant length, and fit. */
 static inline __attribute__((always_inline)) void append(
 	struct buf *b, const void *bytes, size_t len)
 {
-	uint8_t *room = has_room(b, len) ? b->bytes + b->tail : buf_room(b, len);
+	uint8_t *room = is_within_limit(b, len) ? b->bytes + b->tail : buf_reserve(b, len);
 	if (!room)
 		return;
 	memcpy(room, bytes, len);
@@ -165,12 +165,13 @@ void buf_printf(struct buf *b, const char *format, ...)
 	va_start(args, format);
 	int len = print_into(b, format, args);
 	size_t count = len < 0 ? 0 : (size_t)len;
-	/* The NUL that vsnprintf writes is room but never content, so the limit does not see it. */
-	if (len < 0 || !buf_room(b, count) || !make_room(b, count + 1)) {
+	/* vsnprintf's NUL needs space but is not content, so it does not count against the
+	 * limit. */
+	if (len < 0 || !buf_reserve(b, count) || !ensure_space(b, count + 1)) {
 		b->failed = true;
 	} else {
 		print_into(b, format, args);
-		buf_added(b, count);
+		buf_commit(b, count);
 	}
 	va_end(args);
 }

@@ -8,18 +8,18 @@
 #include "base/text.h"
 
 struct buf {
-	uint8_t *bytes; /* owned; NULL while nothing was ever appended */
+	uint8_t *bytes; /* owned; NULL until the first append */
 	size_t head;    /* first unread byte */
 	size_t tail;    /* one past the last */
 	size_t capacity;
-	size_t limit; /* most bytes held at once */
-	bool failed;  /* an append was refused; stays set until buf_clear */
+	size_t limit; /* upper bound of the content, in bytes */
+	bool failed;  /* an append failed; set until buf_clear */
 };
 
 /* limit: bytes, at least 1. Allocates nothing. */
 void buf_init(struct buf *, size_t limit);
 void buf_release(struct buf *);
-/* Empty again, memory kept if small. */
+/* Empty the buffer; its memory is kept if small. */
 void buf_clear(struct buf *);
 
 static inline size_t buf_len(const struct buf *b)
@@ -29,17 +29,17 @@ static inline size_t buf_len(const struct buf *b)
 
 static inline struct text buf_text(const struct buf *b)
 {
-	/* Where nothing was ever appended there is no block, not even a start to point at. */
+	/* An unused buffer has no block to point into. */
 	return b->bytes ? text_of(b->bytes + b->head, b->tail - b->head) : TEXT_NONE;
 }
 
-/* Room for len more bytes in one piece, at the tail; NULL (and failed set) when memory or limit
- * forbid. Nothing counts as appended before buf_added. The pointer is good until the next call. */
-uint8_t *buf_room(struct buf *, size_t len) MUST_CHECK;
-/* len bytes of the room now count. */
-void buf_added(struct buf *, size_t len);
-/* Copies; on refusal nothing is appended and failed is set. Callers may append a whole sequence and
- * look at failed once. */
+/* Reserve len contiguous bytes at the tail; NULL, with failed set, if memory or the limit does
+ * not allow it. buf_commit makes them content. Valid until the next call. */
+uint8_t *buf_reserve(struct buf *, size_t len) MUST_CHECK;
+/* Add len of the reserved bytes to the content. */
+void buf_commit(struct buf *, size_t len);
+/* Append a copy. On failure nothing is appended and failed is set, so that a caller can check
+ * once after a sequence. */
 void buf_append(struct buf *, const void *bytes, size_t len);
 void buf_append_text(struct buf *, struct text);
 void buf_append_byte(struct buf *, uint8_t byte);
@@ -47,10 +47,9 @@ void buf_append_be16(struct buf *, uint16_t);
 void buf_append_be32(struct buf *, uint32_t);
 void buf_append_be64(struct buf *, uint64_t);
 void buf_printf(struct buf *, const char *format, ...) PRINTF_LIKE(2, 3);
-/* Drops len bytes at the head; len at most buf_len. */
+/* Remove len bytes at the head; len <= buf_len. */
 void buf_consume(struct buf *, size_t len);
-/* Drops everything appended after the first len unread bytes; len at most buf_len. Undoes a
- * half-written record. */
+/* Cut the content to its first len bytes; len <= buf_len. Undoes a partly written record. */
 void buf_truncate(struct buf *, size_t len);
 
 #endif

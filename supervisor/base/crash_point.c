@@ -9,7 +9,7 @@
 
 void crash_point(const char *label)
 {
-	static long passed; /* in a build for tests: one label only is ever counted */
+	static long passed; /* test builds only: one label is counted at a time */
 	const char *wish = getenv("WPOOL_CRASH_AT");
 	size_t length = strlen(label);
 
@@ -21,6 +21,6 @@ void crash_point(const char *label)
 
 #else
 
-typedef int crash_point_is_not_built; /* a unit must hold something */
+typedef int crash_point_is_not_built; /* a translation unit may not be empty */
 
 #endif

@@ -20,9 +20,8 @@ static void append_escaped(struct buf *out, char c)
 	buf_printf(out, "\\u%04x", (unsigned)(uint8_t)c);
 }
 
-/* One step: a run of plain characters, or one character that needs something. Returns its length.
- */
-static size_t append_some(struct buf *out, struct text t)
+/* Append a run of plain characters, or one escaped character. Return the length consumed. */
+static size_t append_step(struct buf *out, struct text t)
 {
 	size_t len = 0;
 	while (len < t.len && is_plain(t.ptr[len]))
@@ -44,7 +43,7 @@ void json_append_string(struct buf *out, struct text t)
 {
 	buf_append_byte(out, '"');
 	while (t.len > 0 && !out->failed) {
-		size_t len = append_some(out, t);
+		size_t len = append_step(out, t);
 		t = text_of(t.ptr + len, t.len - len);
 	}
 	buf_append_byte(out, '"');

@@ -39,7 +39,7 @@ static int digit_of(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Behind "\u". */
+/* After "\u". */
 static bool take_hex(struct text *at, uint32_t *ret)
 {
 	uint32_t unit = 0;
@@ -57,7 +57,7 @@ static bool take_hex(struct text *at, uint32_t *ret)
 	return true;
 }
 
-/* Behind "\u": a character, of a pair of surrogates where it needs one. */
+/* After "\u": one character, which may need a surrogate pair. */
 static bool take_unicode(struct text *at, uint32_t *ret)
 {
 	uint32_t low;
@@ -73,7 +73,7 @@ static bool take_unicode(struct text *at, uint32_t *ret)
 	return true;
 }
 
-/* Behind the backslash. */
+/* After the backslash. */
 static bool take_escape(struct text *at, uint32_t *ret)
 {
 	static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -157,7 +157,7 @@ static bool take_pair(struct text *at, unsigned depth, struct json_member *ret)
 	return true;
 }
 
-/* Behind the bracket or brace that opened it; is_pair: an object's. */
+/* After the opening bracket or brace; is_pair: of an object. */
 static bool skip_members(struct text *at, unsigned depth, bool is_pair)
 {
 	struct json_member member;
@@ -175,7 +175,7 @@ static bool skip_members(struct text *at, unsigned depth, bool is_pair)
 	return skip(at, end);
 }
 
-/* depth: levels around it. */
+/* depth: levels that enclose it. */
 static bool skip_value(struct text *at, unsigned depth)
 {
 	struct text string;
@@ -241,17 +241,17 @@ static void append_character(struct buf *out, uint32_t character)
 	for (size_t i = len; i-- > 1; character >>= 6)
 		bytes[i] = (char)(0x80 | (character & 0x3f));
 	bytes[0] = (char)(leads[len] | character);
-	utf8_append_harmless(out, text_of(bytes, len));
+	utf8_append_escaped(out, text_of(bytes, len));
 }
 
-void json_walk_append_meant(struct buf *out, struct text written)
+void json_walk_append_decoded(struct buf *out, struct text written)
 {
 	uint32_t character;
 
 	while (written.len > 0) {
 		const char *escape = memchr(written.ptr, '\\', written.len);
 		size_t len = escape ? (size_t)(escape - written.ptr) : written.len;
-		utf8_append_harmless(out, text_of(written.ptr, len));
+		utf8_append_escaped(out, text_of(written.ptr, len));
 		advance(&written, len);
 		if (!skip(&written, '\\') || !take_escape(&written, &character))
 			return;

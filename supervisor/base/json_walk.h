@@ -1,7 +1,6 @@
-/* A JSON object looked through where it stands, without a copy of it. Layer: base.
- * For lines of workers: their members pass through as they were written, byte by byte. The grammar
- * is RFC 8259's, with surrogates in pairs and at most JSON_WALK_DEPTH levels; but bytes in strings
- * need be no UTF-8, whoever copies them repairs that. */
+/* Iterate over a JSON object in place. Layer: base. For the log lines of workers, whose members
+ * are passed on byte by byte. The grammar is RFC 8259's, with surrogates in pairs and at most
+ * JSON_WALK_DEPTH levels. Strings may have invalid UTF-8: the code that copies them replaces it. */
 #ifndef BASE_JSON_WALK_H
 #define BASE_JSON_WALK_H
 
@@ -9,22 +8,21 @@
 
 #define JSON_WALK_DEPTH 32
 
-/* As they are written: a key without its quotes, a string's value with them. Borrowed from the
- * object. */
+/* As written: a key without its quotes, a string value with them. Borrowed from the object. */
 struct json_member {
 	struct text key, value;
 };
 
-/* The whole of it is one object, with blanks around it or none. */
+/* True if the text is one object, with or without blanks around it. */
 bool json_walk_is_object(struct text);
-/* Of an object, the first time: *rest is all of it. The next member is taken off; false: there is
- * none any more. */
+/* Take the next member off *rest, which is the whole object before the first call; false: no
+ * more members. */
 bool json_walk_next(struct text *rest, struct json_member *ret);
-/* Whether a key or a string without its quotes, escapes and all, means this word (ASCII). */
+/* True if a key, or a string without its quotes, decodes to this ASCII word. */
 bool json_walk_means(struct text written, const char *word);
-/* Without its quotes, if the value is a string; else TEXT_NONE, and false. */
+/* True if the value is a string; *ret is it without quotes, else TEXT_NONE. */
 bool json_walk_string(struct text value, struct text *ret);
-/* A string without its quotes: what it means, and harmless for a terminal. */
-void json_walk_append_meant(struct buf *, struct text written);
+/* Append a decoded string (given without quotes), safe for a terminal. */
+void json_walk_append_decoded(struct buf *, struct text written);
 
 #endif

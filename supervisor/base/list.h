@@ -40,7 +40,7 @@ static inline void list_prepend(struct link *list, struct link *link)
 	list_insert_before(list->next, link);
 }
 
-/* Takes link out of whatever list holds it; taking out a lone link does nothing. */
+/* Remove link from its list; does nothing for a lone link. */
 static inline void list_remove(struct link *link)
 {
 	link->prev->next = link->next;

@@ -15,29 +15,29 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A message of control characters is six times as long in JSON; so is an object whose members are
- * nearly all of our names, by what is put before those. */
+/* Control characters take six bytes each in JSON, and each member of a worker's object that has
+ * one of our names gets a prefix. */
 enum { LINE_MAX_BYTES = 6 * LOG_MESSAGE_MAX + 1024, LINE_RESERVED = 4096 };
 
-struct own_level {
+struct pool_level_entry {
 	char *pool; /* owned */
 	enum log_level level;
 };
 
 static struct {
-	int fd;     /* borrowed, or the one below */
-	int opened; /* owned: our own way to the terminal behind fd, or -1 */
+	int fd;     /* borrowed, or own_fd */
+	int opened; /* owned: our own descriptor of fd's terminal, or -1 */
 	enum log_level least;
-	struct own_level *own; /* owned; of pools */
+	struct pool_level_entry *own; /* owned; of pools */
 	size_t own_count;
-	enum log_level most_verbose; /* of all of them */
+	enum log_level most_verbose; /* of all pools */
 	enum log_format format;
 	bool colour;
-	size_t piece;          /* most bytes of one write */
-	bool torn;             /* the last line was written in part: its newline is still owed */
-	uint64_t lost, untold; /* and not told of yet */
+	size_t piece;          /* upper bound of one write, in bytes */
+	bool torn;             /* the last line was written in part; its newline is missing */
+	uint64_t lost, untold; /* and not yet reported */
 	struct buf line;       /* JSON */
-	struct buf shown;      /* what is written, where that is something else */
+	struct buf shown;      /* the text form, if that is written */
 	struct log_ring *ring; /* owned, or NULL */
 	void (*on_line)(void *ctx);
 	void *ctx;
@@ -72,9 +72,9 @@ bool log_level_find(const char *name, enum log_level *ret)
 
 /* ---------- where lines go ---------- */
 
-/* poll calls a terminal writable that has room for one byte, and a longer write waits: O_NONBLOCK
- * is needed. Set on fd it would hit everybody who shares it, our parent's shell for one; so the
- * terminal is opened anew. */
+/* A terminal is writable for poll when one byte fits, and a longer write blocks, so O_NONBLOCK
+ * is needed. On fd it would affect every process that shares it, such as the shell; so the
+ * terminal is opened a second time. */
 static int open_terminal(int fd)
 {
 	char name[32];
@@ -84,10 +84,10 @@ static int open_terminal(int fd)
 	return open(name, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* A pipe that poll calls writable takes PIPE_BUF bytes at once and without waiting; a longer line
- * goes there in pieces. A file never makes us wait, so it gets a line whole. A terminal that could
- * not be opened anew gets what it surely has room for. */
-static size_t piece_of(int fd, bool is_opened)
+/* A writable pipe takes PIPE_BUF bytes without blocking; a longer line is written in pieces. A
+ * file never blocks, so it gets whole lines. A terminal that could not be opened a second time
+ * gets what certainly fits. */
+static size_t piece_size(int fd, bool is_opened)
 {
 	struct stat st;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
@@ -95,11 +95,11 @@ static size_t piece_of(int fd, bool is_opened)
 	return isatty(fd) && !is_opened ? 1 : PIPE_BUF;
 }
 
-/* Now, so that an ordinary line can still be written when memory has run out. */
+/* Reserved now, so that lines can be written when memory has run out. */
 static void reserve(struct buf *line)
 {
 	buf_clear(line);
-	if (!buf_room(line, LINE_RESERVED))
+	if (!buf_reserve(line, LINE_RESERVED))
 		buf_clear(line);
 }
 
@@ -109,7 +109,7 @@ void log_setup(int fd, enum log_level least, enum log_format format, bool colour
 	if (setup.opened >= 0)
 		close(setup.opened);
 	setup.opened = open_terminal(fd);
-	setup.piece = piece_of(fd, setup.opened >= 0);
+	setup.piece = piece_size(fd, setup.opened >= 0);
 	setup.fd = setup.opened >= 0 ? setup.opened : fd;
 	(void)log_set_level(least, NULL);
 	setup.format = format;
@@ -120,14 +120,14 @@ void log_setup(int fd, enum log_level least, enum log_format format, bool colour
 	errno = saved;
 }
 
-bool log_keep(size_t bytes)
+bool log_keep_lines(size_t bytes)
 {
 	log_ring_free(setup.ring);
 	setup.ring = bytes ? log_ring_new(bytes) : NULL;
 	return setup.ring;
 }
 
-const struct log_ring *log_kept(void)
+const struct log_ring *log_kept_lines(void)
 {
 	return setup.ring;
 }
@@ -140,7 +140,7 @@ void log_watch(void (*on_line)(void *ctx), void *ctx)
 
 /* ---------- levels ---------- */
 
-static struct own_level *own_of(const char *pool)
+static struct pool_level_entry *pool_level(const char *pool)
 {
 	for (size_t i = 0; pool && i < setup.own_count; i++)
 		if (strcmp(setup.own[i].pool, pool) == 0)
@@ -148,7 +148,7 @@ static struct own_level *own_of(const char *pool)
 	return NULL;
 }
 
-static void forget_own(void)
+static void clear_pool_levels(void)
 {
 	while (setup.own_count > 0)
 		free(setup.own[--setup.own_count].pool);
@@ -157,10 +157,10 @@ static void forget_own(void)
 }
 
 /* NULL: out of memory. */
-static struct own_level *add_own(const char *pool)
+static struct pool_level_entry *add_pool_level(const char *pool)
 {
 	char *copy = strdup(pool);
-	struct own_level *more =
+	struct pool_level_entry *more =
 		copy ? realloc(setup.own, (setup.own_count + 1) * sizeof *more) : NULL;
 	if (!more) {
 		free(copy);
@@ -173,12 +173,12 @@ static struct own_level *add_own(const char *pool)
 
 bool log_set_level(enum log_level level, const char *pool)
 {
-	struct own_level *own = own_of(pool);
+	struct pool_level_entry *own = pool_level(pool);
 	if (!pool) {
-		forget_own();
+		clear_pool_levels();
 		setup.least = level;
 	} else {
-		own = own ? own : add_own(pool);
+		own = own ? own : add_pool_level(pool);
 		if (!own)
 			return false;
 		own->level = level;
@@ -192,7 +192,7 @@ bool log_set_level(enum log_level level, const char *pool)
 
 enum log_level log_level_of(const char *pool)
 {
-	const struct own_level *own = own_of(pool);
+	const struct pool_level_entry *own = pool_level(pool);
 	return own ? own->level : setup.least;
 }
 
@@ -201,7 +201,7 @@ const char *log_level_pool(size_t i)
 	return i < setup.own_count ? setup.own[i].pool : NULL;
 }
 
-/* Most often it is no, and that takes one look. */
+/* The common case, no, takes one comparison. */
 bool log_is_on(enum log_level level, const char *pool)
 {
 	return level >= setup.most_verbose && level >= log_level_of(pool);
@@ -222,7 +222,7 @@ static bool is_writable(void)
 	return count == 1 && (poll_fd.revents & POLLOUT);
 }
 
-/* False: not all of it could be written. */
+/* False: not everything was written. */
 static bool write_whole(struct text line)
 {
 	while (line.len > 0) {
@@ -243,8 +243,8 @@ static bool write_whole(struct text line)
 
 /* ---------- lines ---------- */
 
-/* The message where it fits, else its beginning (whole characters of it) and a mark, in room.
- * is_cut: it gets the mark in any case. */
+/* The message if it fits, else its first whole characters and a mark, in room. is_cut: always
+ * with the mark. */
 static struct text cut(struct text message, bool is_cut, char room[LOG_MESSAGE_MAX])
 {
 	static const char mark[] = " [cut]";
@@ -274,7 +274,7 @@ static void keep_line(const struct log_entry *entry, struct text json)
 		setup.on_line(setup.ctx);
 }
 
-/* False: it is not there as a whole. */
+/* False: it was not written as a whole. */
 static bool show_line(struct text json)
 {
 	struct buf *out = &setup.shown;
@@ -291,8 +291,8 @@ static bool show_line(struct text json)
 	return is_whole;
 }
 
-/* Where lines are missing, a line says so before the next one. */
-static bool tell_of_lost(const struct timespec *now)
+/* If lines were lost, a line says so before the next one. */
+static bool write_lost_count(const struct timespec *now)
 {
 	static const struct log_origin nobody = {.slot = -1};
 	char words[80];
@@ -314,7 +314,7 @@ static void write_entry(struct log_entry *entry)
 {
 	struct buf *out = &setup.line;
 	clock_gettime(CLOCK_REALTIME, &entry->at);
-	bool can_be_shown = setup.untold == 0 || tell_of_lost(&entry->at);
+	bool can_be_shown = setup.untold == 0 || write_lost_count(&entry->at);
 	buf_clear(out);
 	log_append_json(out, entry);
 	if (out->failed || !can_be_shown || !show_line(buf_text(out))) {
@@ -331,7 +331,7 @@ void log_line(enum log_level level, struct log_origin origin, const char *format
 	if (!log_is_on(level, origin.pool))
 		return;
 	int saved = errno;
-	char message[LOG_MESSAGE_MAX + 2]; /* one byte too long shows that it must be cut */
+	char message[LOG_MESSAGE_MAX + 2]; /* one byte more shows that it must be cut */
 	va_list args;
 	va_start(args, format);
 	int len = vsnprintf(message, sizeof message, format, args);
@@ -354,7 +354,7 @@ struct log_worker_line log_worker_line(struct text text, bool is_cut)
 	return line;
 }
 
-void log_tell_worker_line(struct log_origin origin, const struct log_worker_line *line)
+void log_write_worker_line(struct log_origin origin, const struct log_worker_line *line)
 {
 	if (!log_is_on(line->level, origin.pool))
 		return;

@@ -1,8 +1,7 @@
-/* Log lines for people (text) and programs (JSON). Layer: base.
- * One call, one line, one write; a message longer than LOG_MESSAGE_MAX is cut and says so. Never
- * waits for a reader: a line that does not fit is lost and counted, but kept like all the others
- * where that is asked for (log_ring.h). For one thread; errno survives every call. Credentials and
- * message bodies never get here: that is the callers' duty. */
+/* Log lines for people (text) and programs (JSON). Layer: base. One call makes one line and one
+ * write; a message longer than LOG_MESSAGE_MAX is cut and marked. Never blocks: a line that does
+ * not fit is dropped and counted, but still kept in the ring (log_ring.h). For one thread; errno
+ * survives every call. Callers never pass credentials or message bodies. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -21,22 +20,22 @@ enum log_level {
 #undef X
 };
 
-/* Bytes of one message; what is longer ends in "[cut]". */
+/* Bytes of one message; a longer one ends in "[cut]". */
 enum { LOG_MESSAGE_MAX = 16 * 1024 };
 
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* The task that a line is about: fields of their own in JSON, in text the message has the words.
- * Zero fields are left out. */
+/* The task that a line is about: separate fields in JSON; in text the message names it. Zero
+ * fields are left out. */
 struct log_task {
 	struct text name;
 	unsigned attempt;
-	const char *reason; /* an empty one is left out, too */
+	const char *reason; /* left out if empty */
 	int status;
-	struct text trace; /* the trace id; hexadecimal digits */
+	struct text trace; /* the trace id, in hexadecimal */
 };
 
-/* Where a line comes from; zero fields are left out. */
+/* The origin of a line; zero fields are left out. */
 struct log_origin {
 	const char *pool;            /* NULL: the supervisor itself */
 	int slot;                    /* from 0; -1: none */
@@ -49,38 +48,38 @@ struct log_origin {
 
 /* "debug", "info", ...; never NULL. */
 const char *log_level_name(enum log_level);
-/* "debug" and so on; false: it is none of them. */
+/* Find a level by its name; false: unknown. */
 bool log_level_find(const char *name, enum log_level *ret);
 
 /* ---------- where lines go; process-wide ---------- */
 
-/* Set once at the start. fd is borrowed. Of all levels of pools there are none then. */
+/* Set up the log, once at the start; no pool has a level of its own. fd is borrowed. */
 void log_setup(int fd, enum log_level least, enum log_format, bool colour);
-/* From now on the last lines, as JSON, are kept in so many bytes. False: out of memory, and they
- * are not. */
-bool log_keep(size_t bytes);
-/* NULL: they are not. */
-const struct log_ring *log_kept(void);
-/* on_line is called behind each line that is kept; it must not log. NULL ends that. */
+/* Keep the last lines, as JSON, in so many bytes from now on. False: out of memory. */
+bool log_keep_lines(size_t bytes);
+/* NULL: lines are not kept. */
+const struct log_ring *log_kept_lines(void);
+/* Call on_line after each line that is kept; it must not log. NULL: stop. */
 void log_watch(void (*on_line)(void *ctx), void *ctx);
 
 /* ---------- levels ---------- */
 
-/* pool: NULL: of all, and what was set for pools is forgotten. False: out of memory. */
+/* Set the level of a pool; NULL: of everything, which clears the levels of pools. False: out of
+ * memory. */
 bool log_set_level(enum log_level, const char *pool);
-/* pool: NULL: of what is set for none. */
+/* The level of a pool; NULL: the general one. */
 enum log_level log_level_of(const char *pool);
 bool log_is_on(enum log_level, const char *pool);
-/* Pools with a level of their own, from 0 on; NULL: there are no more. Until the next
+/* The i-th pool, from 0, that has a level of its own; NULL: no more. Valid until the next
  * log_set_level. */
 const char *log_level_pool(size_t i);
 
 /* ---------- lines ---------- */
 
 void log_line(enum log_level, struct log_origin, const char *format, ...) PRINTF_LIKE(3, 4);
-/* A worker's own line, as it came: any bytes, no newline. One that is a JSON object stays one, and
- * counts as what it says of itself, the others as LOG_INFO. is_cut: there was more of it, so it is
- * marked, and no object. What can harm a terminal, and bad UTF-8, is written as what can not. */
+/* Log a worker's own line: any bytes, no newline. A JSON object keeps its members and its own
+ * level; any other line is LOG_INFO. is_cut: the line was longer, so it is marked and not
+ * treated as an object. Control characters and invalid UTF-8 are replaced. */
 struct log_worker_line {
 	struct text text;
 	enum log_level level;
@@ -88,9 +87,8 @@ struct log_worker_line {
 	bool is_cut;
 };
 struct log_worker_line log_worker_line(struct text, bool is_cut);
-void log_tell_worker_line(struct log_origin, const struct log_worker_line *);
-/* How many lines could not be written (a full pipe, a full disk). When lines can be again, the
- * first says so. */
+void log_write_worker_line(struct log_origin, const struct log_worker_line *);
+/* How many lines could not be written (a full pipe or disk). The first line after that says so. */
 uint64_t log_lost(void);
 
 #define log_debug(...) log_line(LOG_DEBUG, LOG_ORIGIN_NONE, __VA_ARGS__)

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What tells where a line comes from is ours: a worker's member of such a name gets this before its
- * own. */
+/* The members that name a line's origin are ours: a worker's member of the same name gets this
+ * prefix. */
 #define OTHERS "worker."
 
 enum ours { TS, LEVEL, POOL, SLOT, PID, STREAM, OURS_COUNT };
@@ -22,7 +22,7 @@ static const char *const ours[] = {
 	[STREAM] = "stream",
 };
 
-/* OURS_COUNT: it is none. */
+/* OURS_COUNT: it is not one of ours. */
 static enum ours ours_of(struct text key)
 {
 	int i = 0;
@@ -73,13 +73,13 @@ static void append_task(struct buf *out, const struct log_task *task)
 		buf_printf(out, ",\"status\":%d", task->status);
 }
 
-/* As it is written, but UTF-8, and blanks between its parts can not move a cursor. */
+/* Append it as written, with invalid UTF-8 replaced and line breaks as blanks. */
 static void append_written(struct buf *out, struct text json)
 {
 	while (json.len > 0) {
 		const char *turn = memchr(json.ptr, '\r', json.len);
 		size_t len = turn ? (size_t)(turn - json.ptr) : json.len;
-		utf8_append_repaired(out, text_of(json.ptr, len));
+		utf8_append_valid(out, text_of(json.ptr, len));
 		if (turn)
 			buf_append_byte(out, ' ');
 		len += turn != NULL;
@@ -87,7 +87,7 @@ static void append_written(struct buf *out, struct text json)
 	}
 }
 
-static bool says_the_same(const struct log_entry *entry, const struct json_member *member)
+static bool is_same_member(const struct log_entry *entry, const struct json_member *member)
 {
 	struct text word;
 
@@ -102,7 +102,7 @@ static void append_members(struct buf *out, const struct log_entry *entry)
 
 	while (json_walk_next(&rest, &member)) {
 		enum ours which = ours_of(member.key);
-		if (which == LEVEL && says_the_same(entry, &member))
+		if (which == LEVEL && is_same_member(entry, &member))
 			continue;
 		buf_append_text(out, TEXT(",\""));
 		if (which != OURS_COUNT)
@@ -130,8 +130,8 @@ void log_append_json(struct buf *out, const struct log_entry *entry)
 
 /* ---------- what a worker's members mean ---------- */
 
-/* The beginnings of the words that the logging libraries of many languages have for it. */
-static bool is_word_of(struct text word, const char *const beginnings[])
+/* Prefixes of the level names that logging libraries of many languages use. */
+static bool has_prefix_of(struct text word, const char *const beginnings[])
 {
 	for (; *beginnings; beginnings++) {
 		size_t len = strlen(*beginnings), i = 0;
@@ -143,15 +143,15 @@ static bool is_word_of(struct text word, const char *const beginnings[])
 	return false;
 }
 
-static enum log_level level_of_word(struct text word)
+static enum log_level level_from_text(struct text word)
 {
 	static const char *const warnings[] = {"warn", NULL};
 	static const char *const errors[] = {
 		"err", "crit", "fatal", "panic", "alert", "emerg", "sev", NULL};
 
-	if (is_word_of(word, errors))
+	if (has_prefix_of(word, errors))
 		return LOG_ERROR;
-	return is_word_of(word, warnings) ? LOG_WARN : LOG_INFO;
+	return has_prefix_of(word, warnings) ? LOG_WARN : LOG_INFO;
 }
 
 enum log_level log_object_level(struct text object)
@@ -164,7 +164,7 @@ enum log_level log_object_level(struct text object)
 			    json_walk_means(member.key, "severity") ||
 			    json_walk_means(member.key, "levelname")) &&
 			json_walk_string(member.value, &word))
-			return level_of_word(word);
+			return level_from_text(word);
 	return LOG_INFO;
 }
 
@@ -245,7 +245,7 @@ static void append_place(struct buf *out, const struct line *line)
 	const struct text *of_ours = line->ours;
 
 	if (of_ours[POOL].len)
-		json_walk_append_meant(out, unquoted(of_ours[POOL]));
+		json_walk_append_decoded(out, unquoted(of_ours[POOL]));
 	if (of_ours[SLOT].len)
 		buf_printf(out, "/%.*s", TEXT_ARGS(of_ours[SLOT]));
 	if (of_ours[PID].len)
@@ -253,7 +253,7 @@ static void append_place(struct buf *out, const struct line *line)
 	if (of_ours[POOL].len || of_ours[SLOT].len || of_ours[PID].len)
 		buf_append_byte(out, ' ');
 	if (of_ours[STREAM].len) {
-		json_walk_append_meant(out, unquoted(of_ours[STREAM]));
+		json_walk_append_decoded(out, unquoted(of_ours[STREAM]));
 		buf_append_text(out, TEXT(":"));
 	}
 }
@@ -266,7 +266,7 @@ static bool is_plain_word(struct text word)
 	return word.len > 0;
 }
 
-/* Of a worker's own members those that were not shown yet; when and how loud it is, ours say. */
+/* Append the worker's members that are not yet shown; time and level are shown as ours. */
 static void append_rest(struct buf *out, struct text json, const struct line *line)
 {
 	struct json_member member;
@@ -278,12 +278,12 @@ static void append_rest(struct buf *out, struct text json, const struct line *li
 			json_walk_means(member.key, OTHERS "level"))
 			continue;
 		buf_append_byte(out, ' ');
-		json_walk_append_meant(out, member.key);
+		json_walk_append_decoded(out, member.key);
 		buf_append_byte(out, '=');
 		if (json_walk_string(member.value, &word) && is_plain_word(word))
-			utf8_append_harmless(out, word);
+			utf8_append_escaped(out, word);
 		else
-			utf8_append_harmless(out, member.value);
+			utf8_append_escaped(out, member.value);
 	}
 }
 
@@ -293,7 +293,7 @@ void log_append_text(struct buf *out, struct text json, bool has_colour)
 	bool is_workers;
 
 	if (!json_walk_is_object(json)) {
-		utf8_append_harmless(out, json);
+		utf8_append_escaped(out, json);
 		return;
 	}
 	read_line(json, &line);
@@ -303,7 +303,7 @@ void log_append_text(struct buf *out, struct text json, bool has_colour)
 	append_place(out, &line);
 	if (is_workers && line.message_key.ptr)
 		buf_append_byte(out, ' ');
-	json_walk_append_meant(out, line.message);
+	json_walk_append_decoded(out, line.message);
 	if (is_workers)
 		append_rest(out, json, &line);
 }

@@ -1,6 +1,6 @@
-/* What a log line looks like: as JSON, and how people see that. Layer: base.
- * JSON is the line itself; text is made of it, here for stderr and by `wpool logs` for what the
- * supervisor tells. Members of ours, and what is done with a worker's: docs/control.md. */
+/* The format of a log line, as JSON and as text. Layer: base. Text is made from the JSON line,
+ * here for stderr and in `wpool logs`. docs/control.md describes our members and how a worker's
+ * are merged. */
 #ifndef BASE_LOG_FORMAT_H
 #define BASE_LOG_FORMAT_H
 
@@ -14,14 +14,14 @@ struct log_entry {
 	enum log_level level;
 	const struct log_origin *origin;
 	struct text message;
-	bool is_object; /* it is a JSON object, whose members stand beside ours */
+	bool is_object; /* a JSON object, whose members join ours */
 };
 
-/* Without a newline; any bytes become harmless. */
+/* Append the line as JSON, without a newline; control characters and invalid UTF-8 are replaced. */
 void log_append_json(struct buf *, const struct log_entry *);
-/* Such a line for people. What is none is appended as it is, but harmless. */
+/* Append such a line as text. Any other line is appended with control characters replaced. */
 void log_append_text(struct buf *, struct text json, bool has_colour);
-/* What a worker says of its own line: LOG_INFO, or more. */
+/* The level in a worker's own line: LOG_INFO or above. */
 enum log_level log_object_level(struct text object);
 
 #endif

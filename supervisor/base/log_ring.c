@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-/* What stands before the name of the pool and the line, which follow it. */
+/* The header of a record; the pool's name and the line follow. */
 struct header {
-	uint32_t line_len; /* NO_RECORD: the rest, up to the ring's end, is not used */
+	uint32_t line_len; /* NO_RECORD: the rest of the ring is unused */
 	uint32_t pool_len;
 	int slot;
 	enum log_level level;
@@ -12,8 +12,8 @@ struct header {
 
 #define NO_RECORD UINT32_MAX
 
-/* Positions count all bytes there ever were: the place of one is its remainder by size. No record
- * goes over the end. */
+/* Positions count all bytes ever written; a position modulo size is an offset. No record wraps
+ * around the end. */
 struct log_ring {
 	size_t size;
 	struct log_cursor begin, end;
@@ -46,7 +46,7 @@ static const uint8_t *at(const struct log_ring *ring, uint64_t position)
 	return ring->bytes + position % ring->size;
 }
 
-/* Moves position over what is not used. False: there is no record, it is the end. */
+/* Skip unused space. False: the end, no record follows. */
 static bool find_record(const struct log_ring *ring, uint64_t *position, struct header *ret)
 {
 	while (*position < ring->end.position) {
@@ -76,8 +76,8 @@ static void drop_oldest(struct log_ring *ring)
 	ring->begin.serial++;
 }
 
-/* So many bytes behind the end are free from now on. */
-static void make_room(struct log_ring *ring, size_t len)
+/* Free so many bytes after the end, dropping the oldest records. */
+static void ensure_space(struct log_ring *ring, size_t len)
 {
 	while (ring->end.position + len > ring->begin.position + ring->size &&
 		ring->begin.serial < ring->end.serial)
@@ -86,7 +86,7 @@ static void make_room(struct log_ring *ring, size_t len)
 		ring->begin = ring->end;
 }
 
-/* A record that does not fit before the end begins at the start. */
+/* A record that does not fit before the end is placed at the start. */
 static void skip_end(struct log_ring *ring, size_t len)
 {
 	static const struct header none = {.line_len = NO_RECORD};
@@ -94,7 +94,7 @@ static void skip_end(struct log_ring *ring, size_t len)
 
 	if (left >= len)
 		return;
-	make_room(ring, left);
+	ensure_space(ring, left);
 	if (left >= sizeof none)
 		memcpy(ring->bytes + ring->end.position % ring->size, &none, sizeof none);
 	ring->end.position += left;
@@ -112,7 +112,7 @@ bool log_ring_add(struct log_ring *ring, const struct log_record *record)
 	if (len > ring->size)
 		return false;
 	skip_end(ring, len);
-	make_room(ring, len);
+	ensure_space(ring, len);
 	out = ring->bytes + ring->end.position % ring->size;
 	memcpy(out, &header, sizeof header);
 	out += sizeof header;
@@ -141,7 +141,7 @@ bool log_ring_next(const struct log_ring *ring, struct log_cursor *cursor, struc
 	struct header header;
 	const uint8_t *found;
 
-	/* The same serial: what was not used between the two may have been written over. */
+	/* The same serial: unused space between the two may have been overwritten. */
 	if (cursor->serial <= ring->begin.serial) {
 		*missed += ring->begin.serial - cursor->serial;
 		*cursor = ring->begin;

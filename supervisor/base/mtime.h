@@ -1,6 +1,5 @@
-/* Time as decisions see it. Layer: base.
- * An mtime is microseconds of a monotonic clock with any origin; only differences mean something.
- * Nothing here reads a clock: time is an argument. */
+/* Time for decisions. Layer: base. An mtime is microseconds of a monotonic clock of any origin;
+ * only differences have a meaning. Nothing here reads a clock: time is an argument. */
 #ifndef BASE_MTIME_H
 #define BASE_MTIME_H
 
@@ -12,6 +11,11 @@ typedef int64_t mtime;
 #define MTIME_MS     ((mtime)1000)
 #define MTIME_SECOND ((mtime)1000000)
 #define MTIME_MINUTE (60 * MTIME_SECOND)
+
+static inline mtime mtime_max(mtime a, mtime b)
+{
+	return a > b ? a : b;
+}
 
 static inline mtime mtime_min(mtime a, mtime b)
 {

@@ -1,5 +1,5 @@
-/* At most so many a second: a bucket of tokens. Layer: base; time is an argument.
- * It holds one second's worth, so what comes at once may be as much as what comes in a second. */
+/* A rate limit: a token bucket. Layer: base; time is an argument. It holds the tokens of one
+ * second, which is also the largest burst. */
 #ifndef BASE_RATE_H
 #define BASE_RATE_H
 
@@ -7,28 +7,28 @@
 
 #include <stdbool.h>
 
-/* The most that .per_second may be. */
+/* Upper bound of per_second. */
 #define RATE_MAX 1000000000
 
 struct rate {
 	int64_t per_second; /* at least 1 */
-	int64_t left;       /* in millionths of one */
+	int64_t left;       /* in millionths of a token */
 	mtime filled_at;
 };
 
-/* Full. */
+/* Start with a full bucket. */
 static inline struct rate rate_of(int64_t per_second, mtime now)
 {
 	return (struct rate){per_second, per_second * MTIME_SECOND, now};
 }
 
-/* True: one more is within the rate, and was taken. */
+/* Take a token; false: the rate is exceeded. */
 static inline bool rate_take(struct rate *rate, mtime now)
 {
 	int64_t most = rate->per_second * MTIME_SECOND;
 	mtime passed = now - rate->filled_at;
 
-	/* Each microsecond brings per_second millionths; a second fills it. */
+	/* Each microsecond adds per_second millionths; a second fills the bucket. */
 	if (passed >= MTIME_SECOND)
 		rate->left = most;
 	else if (passed > 0)

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-const char *rc_words(enum rc rc)
+const char *rc_text(enum rc rc)
 {
 	static const char *const words[] = {
 #define X(code, text) [code] = text,

@@ -1,7 +1,6 @@
-/* Result codes. Layer: base.
- * Every function that can fail for a reason outside this program returns one; its outputs are
- * untouched unless it is RC_OK. A code says what kind of thing happened; the words for people are
- * made once, where the failure is decided. */
+/* Result codes. Layer: base. Every function that can fail for a reason outside this program
+ * returns one; its outputs are untouched unless it is RC_OK. The message for people is made
+ * once, where the failure is handled. */
 #ifndef BASE_RC_H
 #define BASE_RC_H
 
@@ -13,7 +12,7 @@
 	X(RC_NOT_FOUND, "not found")                                                               \
 	X(RC_REFUSED, "refused")                                                                   \
 	X(RC_CLOSED, "closed")                                                                     \
-	X(RC_SYSTEM, "system error") /* errno tells */
+	X(RC_SYSTEM, "system error") /* see errno */
 
 enum rc {
 #define X(code, words) code,
@@ -24,7 +23,7 @@ enum rc {
 #define MUST_CHECK             __attribute__((warn_unused_result))
 #define PRINTF_LIKE(at, first) __attribute__((format(printf, at, first)))
 
-/* Words for a code, for a log line; never NULL. */
-const char *rc_words(enum rc rc);
+/* A text for a code, for a log line; never NULL. */
+const char *rc_text(enum rc rc);
 
 #endif

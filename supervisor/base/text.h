@@ -1,6 +1,6 @@
-/* Counted bytes that somebody else owns. Layer: base.
- * A text is borrowed: it points into a buffer, a message or a literal, and whoever hands it out
- * says until when. It holds any byte, NUL included, and is not NUL-terminated. */
+/* Counted bytes owned by something else. Layer: base. A text is borrowed: it points into a
+ * buffer, a message or a literal, and the function that returns it says for how long it is
+ * valid. It may have any byte, NUL included, and is not NUL-terminated. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -45,7 +45,7 @@ static inline bool text_ends(struct text t, struct text suffix)
 	       text_is(text_of(t.ptr + t.len - suffix.len, suffix.len), suffix);
 }
 
-/* The first line of *lines, without its end, is taken off; false: no line ends there any more. */
+/* Take the first line, without its newline, off *lines; false: no complete line is left. */
 static inline bool text_take_line(struct text *lines, struct text *ret)
 {
 	const char *end = lines->len ? memchr(lines->ptr, '\n', lines->len) : NULL;
@@ -59,7 +59,7 @@ static inline bool text_take_line(struct text *lines, struct text *ret)
 
 #define TEXT_DECIMAL_MAX 20
 
-/* The number in decimal digits, which are written at the end of buffer. */
+/* The number in decimal digits, written at the end of buffer. */
 static inline struct text text_decimal(uint64_t number, char buffer[TEXT_DECIMAL_MAX])
 {
 	char *end = buffer + TEXT_DECIMAL_MAX;

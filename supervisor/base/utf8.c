@@ -15,8 +15,8 @@ size_t utf8_ascii_prefix(struct text t)
 	return i;
 }
 
-/* What may follow a lead byte: how many bytes in all, and the range of the second one (RFC 3629,
- * section 4); the third and fourth are always 80..BF. total 0: not a lead byte. */
+/* For a lead byte: the total length and the range of the second byte (RFC 3629, section 4); the
+ * third and fourth are 80..BF. total 0: not a lead byte. */
 struct lead {
 	uint8_t total, low, high;
 };
@@ -54,7 +54,7 @@ static struct text text_after(struct text t, size_t len)
 	return text_of(t.ptr + len, t.len - len);
 }
 
-/* How many bytes at the start of t are well formed. */
+/* The number of well-formed bytes at the start of t. */
 static size_t valid_prefix(struct text t)
 {
 	size_t i = 0;
@@ -72,7 +72,7 @@ bool utf8_is_valid(struct text t)
 	return valid_prefix(t) == t.len;
 }
 
-void utf8_append_repaired(struct buf *out, struct text t)
+void utf8_append_valid(struct buf *out, struct text t)
 {
 	while (t.len > 0 && !out->failed) {
 		size_t len = valid_prefix(t);
@@ -98,7 +98,7 @@ static void append_control(struct buf *out, unsigned code)
 		buf_printf(out, "\\x%02x", code);
 }
 
-void utf8_append_harmless(struct buf *out, struct text t)
+void utf8_append_escaped(struct buf *out, struct text t)
 {
 	while (t.len > 0 && !out->failed) {
 		size_t len;

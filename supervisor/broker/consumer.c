@@ -1,30 +1,70 @@
-/* A wish is never carried out in the middle of something: it is noted, and pursue() looks at it
- * when the channel has come to rest. So every wait for the broker has one answer
- * to wait for, in whatever order an operator, a worker and the broker change their minds. */
-#include "broker/consumer_state.h"
+/* A wish is never carried out while an answer of the broker is awaited: it is stored, and pursue()
+ * applies it when the channel is at rest. So there is only ever one answer to wait for, in whatever
+ * order the operator, the workers and the broker change their minds. */
+#include "broker/consumer.h"
+#include "base/backoff.h"
+#include "broker/subscriptions.h"
 
 #include "base/crash_point.h"
-#include "broker/intake.h"
+#include "message/task.h"
 
 #include <stdlib.h>
 
 #define WAIT_FIRST (500 * MTIME_MS)
-/* A missing queue is looked for often: people want their tasks back soon after they made it. */
+/* Short, because tasks should flow soon after an operator declared the missing queue. */
 #define WAIT_LAST (4 * MTIME_SECOND)
 
-struct consumer *consumer_new(const struct consumer_config *config, const struct notes *notes)
+#define SHORT_STRING_MAX 255
+
+#define CONSUMER_STATES(X)                                                                         \
+	X(OFFLINE) /* no connection */                                                             \
+	X(WAITING) /* until retry_at; the channel may be open or not */                            \
+	X(OPENING)                                                                                 \
+	X(DECLARING)                                                                               \
+	X(AT_REST)    /* all is declared, no answer is awaited */                                  \
+	X(STARTING)   /* basic.consume is sent */                                                  \
+	X(CANCELLING) /* basic.cancel is sent */                                                   \
+	X(BARRIER)    /* synchronous commands: what was sent before them has arrived */            \
+	X(CLOSING)                                                                                 \
+	X(ENDED) /* closed as wished; nothing starts it again */
+
+enum consumer_state {
+#define X(state) state,
+	CONSUMER_STATES(X)
+#undef X
+};
+
+struct consumer {
+	const struct consumer_config *config; /* borrowed */
+	const struct channel_log *log;        /* borrowed */
+	struct pool *pool;                    /* borrowed */
+	struct connection *connection;        /* borrowed, NULL: offline */
+	enum consumer_state state;
+	enum source_wish wish;
+	uint16_t wished_window;
+	struct subscriptions subscriptions;
+	uint32_t epoch;
+	bool is_announced; /* the pool knows of this epoch */
+	bool has_settled;  /* acked or rejected something for good in this epoch */
+	bool is_cancelled; /* the broker cancelled a subscription: check the queue first */
+	struct topology topology;
+	struct backoff backoff;
+	mtime retry_at; /* MTIME_NEVER: no wait */
+};
+
+struct consumer *consumer_new(const struct consumer_config *config, const struct channel_log *log)
 {
 	struct consumer *consumer = calloc(1, sizeof *consumer);
 
 	if (!consumer)
 		return NULL;
 	consumer->config = config;
-	consumer->notes = notes;
+	consumer->log = log;
 	consumer->wish = SOURCE_REST;
 	consumer->retry_at = MTIME_NEVER;
 	topology_init(&consumer->topology, config->queue, config->dead_letter, config->declare,
 		&config->retry);
-	patience_init(&consumer->patience, WAIT_FIRST, WAIT_LAST, config->seed);
+	backoff_init(&consumer->backoff, WAIT_FIRST, WAIT_LAST, config->seed);
 	return consumer;
 }
 
@@ -38,41 +78,42 @@ void consumer_free(struct consumer *consumer)
 	free(consumer);
 }
 
-/* ---------- telling the pool ---------- */
+/* ---------- events for the pool ---------- */
 
-static void tell(struct consumer *consumer, mtime now, enum event_kind kind)
+static void emit(struct consumer *consumer, mtime now, enum event_kind kind)
 {
-	struct event event = {kind, .source = {consumer->config->source, consumer->epoch, NULL}};
+	struct event event = {kind, .source = {consumer->epoch, NULL}};
 
 	pool_step(consumer->pool, now, &event);
 }
 
-static void tell_up(struct consumer *consumer, mtime now)
+static void announce_up(struct consumer *consumer, mtime now)
 {
-	if (consumer->told_up)
+	if (consumer->is_announced)
 		return;
-	consumer->told_up = true;
-	tell(consumer, now, SOURCE_UP);
+	consumer->is_announced = true;
+	emit(consumer, now, SOURCE_UP);
 }
 
-static void tell_down(struct consumer *consumer, mtime now)
+static void announce_down(struct consumer *consumer, mtime now)
 {
-	if (!consumer->told_up)
+	if (!consumer->is_announced)
 		return;
-	consumer->told_up = false;
-	tell(consumer, now, SOURCE_DOWN);
+	consumer->is_announced = false;
+	emit(consumer, now, SOURCE_DOWN);
 }
 
-/* ---------- what is done at rest ---------- */
+/* ---------- at rest ---------- */
 
-/* Acks and rejections sent just before a channel is closed may be lost, and their tasks would be
- * worked again. */
+/* Acks and rejections that are sent just before a channel is closed may be lost, and their tasks
+ * would run again. */
 static void pass_barrier(struct consumer *consumer)
 {
 	uint16_t channel = consumer->config->channel;
 
-	if (consumer->settled && subscriptions_synchronize(&consumer->subscriptions,
-					 consumer->connection, channel, consumer->config->queue)) {
+	if (consumer->has_settled &&
+		subscriptions_synchronize(&consumer->subscriptions, consumer->connection, channel,
+			consumer->config->queue)) {
 		consumer->state = BARRIER;
 		return;
 	}
@@ -80,10 +121,10 @@ static void pass_barrier(struct consumer *consumer)
 	consumer->state = CLOSING;
 }
 
-static void wait_and_look_again(struct consumer *consumer, mtime now)
+static void wait_and_retry(struct consumer *consumer, mtime now)
 {
 	consumer->state = WAITING;
-	consumer->retry_at = mtime_after(now, patience_next(&consumer->patience));
+	consumer->retry_at = mtime_after(now, backoff_next(&consumer->backoff));
 }
 
 static void widen(struct consumer *consumer)
@@ -105,8 +146,8 @@ static void pursue_consuming(struct consumer *consumer, mtime now)
 	uint32_t window = subscriptions_window(&consumer->subscriptions);
 	bool is_full = consumer->subscriptions.count == SUBSCRIPTIONS_MAX;
 
-	if (consumer->lost)
-		wait_and_look_again(consumer, now);
+	if (consumer->is_cancelled)
+		wait_and_retry(consumer, now);
 	else if (window > consumer->wished_window || (window < consumer->wished_window && is_full))
 		narrow(consumer);
 	else if (window < consumer->wished_window)
@@ -123,8 +164,8 @@ static void pursue(struct consumer *consumer, mtime now)
 		narrow(consumer);
 	else if (consumer->wish == SOURCE_CLOSE)
 		pass_barrier(consumer);
-	else if (consumer->told_up)
-		tell(consumer, now, SOURCE_RESTED);
+	else if (consumer->is_announced)
+		emit(consumer, now, SOURCE_RESTED);
 }
 
 static void rest(struct consumer *consumer, mtime now)
@@ -138,7 +179,7 @@ static void rest(struct consumer *consumer, mtime now)
 static void open_channel(struct consumer *consumer)
 {
 	consumer->epoch++;
-	consumer->settled = false;
+	consumer->has_settled = false;
 	subscriptions_clear(&consumer->subscriptions);
 	consumer->state = OPENING;
 	consumer->retry_at = MTIME_NEVER;
@@ -160,15 +201,15 @@ void consumer_down(struct consumer *consumer, mtime now)
 	consumer->connection = NULL;
 	consumer->retry_at = MTIME_NEVER;
 	consumer->state = OFFLINE;
-	tell_down(consumer, now);
+	announce_down(consumer, now);
 }
 
 static void declare(struct consumer *consumer, mtime now)
 {
 	consumer->state = DECLARING;
-	consumer->lost = false;
+	consumer->is_cancelled = false;
 	if (topology_begin(&consumer->topology, consumer->connection, consumer->config->channel,
-		    consumer->told_up))
+		    consumer->is_announced))
 		rest(consumer, now);
 }
 
@@ -183,16 +224,16 @@ static void on_channel_closed(struct consumer *consumer, const struct amqp_event
 {
 	bool at_once;
 
-	tell_down(consumer, now);
-	if (consumer->wish == SOURCE_CLOSE) { /* the barrier's queue is gone, say: no matter */
+	announce_down(consumer, now);
+	if (consumer->wish == SOURCE_CLOSE) { /* for example the queue is gone */
 		consumer->state = ENDED;
 		return;
 	}
-	at_once = topology_closed(&consumer->topology, event->code, event->text, consumer->notes);
+	at_once = topology_closed(&consumer->topology, event->code, event->text, consumer->log);
 	if (at_once)
 		open_channel(consumer);
 	else
-		wait_and_look_again(consumer, now);
+		wait_and_retry(consumer, now);
 }
 
 /* ---------- consumers ---------- */
@@ -203,12 +244,12 @@ static void on_consume_ok(struct consumer *consumer, mtime now)
 		pass_barrier(consumer);
 	if (consumer->state != STARTING)
 		return;
-	patience_reset(&consumer->patience);
-	notes_tell(consumer->notes, consumer->told_up ? LOG_DEBUG : LOG_INFO,
+	backoff_reset(&consumer->backoff);
+	channel_log_line(consumer->log, consumer->is_announced ? LOG_DEBUG : LOG_INFO,
 		"consuming queue \"%.*s\", %u at a time", TEXT_ARGS(consumer->config->queue),
 		subscriptions_window(&consumer->subscriptions));
-	topology_proved(&consumer->topology, consumer->notes);
-	tell_up(consumer, now);
+	topology_on_consuming(&consumer->topology, consumer->log);
+	announce_up(consumer, now);
 	rest(consumer, now);
 }
 
@@ -219,19 +260,19 @@ static void on_cancel_ok(struct consumer *consumer, const struct amqp_event *eve
 		rest(consumer, now);
 }
 
-/* The channel lives on, and with it the tags of what is being worked on: acks still count. */
+/* The channel stays open, and with it the tags of running tasks: their acks still count. */
 static void on_cancelled(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
 	if (!subscriptions_drop(&consumer->subscriptions, event->consumer))
 		return;
-	if (!consumer->lost)
-		notes_tell(consumer->notes, LOG_WARN,
+	if (!consumer->is_cancelled)
+		channel_log_line(consumer->log, LOG_WARN,
 			"the broker cancelled the consumer of queue \"%.*s\" (deleted, or its node is "
 			"gone); looking for it again",
 			TEXT_ARGS(consumer->config->queue));
-	consumer->lost = true;
-	if (consumer->told_up)
-		tell(consumer, now, SOURCE_CANCELLED);
+	consumer->is_cancelled = true;
+	if (consumer->is_announced)
+		emit(consumer, now, SOURCE_CANCELLED);
 	pursue(consumer, now);
 }
 
@@ -239,21 +280,51 @@ static void on_cancelled(struct consumer *consumer, const struct amqp_event *eve
 
 uint8_t *consumer_content_memory(struct consumer *consumer, size_t len, void **ret_owner)
 {
-	return intake_memory(len, consumer->config->keep_route, ret_owner);
+	size_t route = consumer->config->keep_route ? 2 * SHORT_STRING_MAX : 0;
+	struct delivery *delivery = delivery_new(len + route);
+
+	if (!delivery)
+		return NULL;
+	*ret_owner = delivery;
+	return delivery->bytes;
+}
+
+static struct text copy_text(uint8_t *where, struct text text)
+{
+	if (text.len)
+		memcpy(where, text.ptr, text.len);
+	return text_of(where, text.len);
+}
+
+/* A content becomes a delivery in the one block of memory that it lives in. */
+static struct delivery *take_delivery(
+	const struct consumer *consumer, const struct amqp_event *amqp)
+{
+	struct delivery *delivery = amqp->content.owner;
+
+	delivery->tag = amqp->tag;
+	delivery->redelivered = amqp->redelivered;
+	delivery->properties = amqp->content.properties;
+	delivery->body = amqp->content.body;
+	if (consumer->config->keep_route) {
+		uint8_t *end = delivery->bytes + delivery->properties.len + delivery->body.len;
+
+		delivery->exchange = copy_text(end, amqp->exchange);
+		delivery->routing_key = copy_text(end + amqp->exchange.len, amqp->routing_key);
+	}
+	task_read_facts(delivery, consumer->config->body_limit);
+	return delivery;
 }
 
 static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp, mtime now)
 {
-	struct event event = {.kind = DELIVERY};
+	struct event event = {.kind = DELIVERY, .source.epoch = consumer->epoch};
 
-	event.source.source = consumer->config->source;
-	event.source.epoch = consumer->epoch;
-	event.source.delivery =
-		intake_take(amqp, consumer->config->keep_route, consumer->config->body_limit);
 	if (consumer->state == BARRIER || consumer->state == CLOSING) {
-		delivery_free(event.source.delivery); /* goes back with the channel */
+		delivery_free(amqp->content.owner); /* it goes back with the channel */
 		return;
 	}
+	event.source.delivery = take_delivery(consumer, amqp);
 	pool_step(consumer->pool, now, &event);
 	CRASH_POINT("delivery-taken");
 }
@@ -284,9 +355,9 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 		break;
 	case AMQP_CHANNEL_CLOSE_OK:
 		consumer->state = ENDED;
-		tell_down(consumer, now);
+		announce_down(consumer, now);
 		break;
-	default: /* basic.qos-ok, and what belongs to a connection: nothing follows from it here */
+	default: /* basic.qos-ok, and events of the connection */
 		break;
 	}
 }
@@ -298,29 +369,29 @@ void consumer_wish(struct consumer *consumer, enum source_wish wish, uint32_t wi
 	consumer->wish = wish;
 	if (wish == SOURCE_CONSUME)
 		consumer->wished_window = (uint16_t)window;
-	/* An effect never calls back: the wish is looked at in this turn's tick. */
+	/* An effect never calls back: the tick of this turn applies the wish. */
 	if (consumer->state == AT_REST || (consumer->state == WAITING && wish != SOURCE_CONSUME))
 		consumer->retry_at = 0;
 }
 
 void consumer_ack(struct consumer *consumer, uint64_t tag, bool multiple)
 {
-	if (!consumer->told_up)
+	if (!consumer->is_announced)
 		return;
-	consumer->settled = true;
+	consumer->has_settled = true;
 	channel_ack(consumer->connection, consumer->config->channel, tag, multiple);
 	CRASH_POINT("ack-appended");
 }
 
 void consumer_reject(struct consumer *consumer, uint64_t tag, enum reject how)
 {
-	if (!consumer->told_up)
+	if (!consumer->is_announced)
 		return;
-	if (how == REJECT_REQUEUE) { /* goes back with the channel, too */
+	if (how == REJECT_REQUEUE) { /* it also goes back with the channel */
 		channel_nack(consumer->connection, consumer->config->channel, tag, false, true);
 		return;
 	}
-	consumer->settled = true;
+	consumer->has_settled = true;
 	channel_reject(consumer->connection, consumer->config->channel, tag, false);
 }
 
@@ -336,8 +407,8 @@ static bool has_channel(const struct consumer *consumer)
 	return channel_is_open(consumer->connection, consumer->config->channel);
 }
 
-/* A look that fails costs the channel, and with it all that is in hand: who wants to consume no
- * more does not look. */
+/* A passive declare that fails costs the channel and all its unacked deliveries: check the queue
+ * only if it is to be consumed. */
 static void end_wait(struct consumer *consumer, mtime now)
 {
 	if (has_channel(consumer) && consumer->wish == SOURCE_CONSUME)
@@ -359,4 +430,13 @@ void consumer_tick(struct consumer *consumer, mtime now)
 		end_wait(consumer, now);
 	else
 		pursue(consumer, now);
+}
+
+/* A subscription counts as live when it is requested, the first one when it is granted. */
+bool consumer_is_consuming(const struct consumer *consumer)
+{
+	unsigned requested = consumer->state == STARTING ? 1 : 0;
+
+	return consumer->is_announced && !consumer->is_cancelled &&
+	       consumer->wish == SOURCE_CONSUME && consumer->subscriptions.count > requested;
 }

@@ -3,11 +3,11 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* In order of age also as text: that is the order in which a quorum queue takes back what was
- * unacked when their channel ends. */
-static struct text tag_of(char *buffer, size_t room, uint32_t generation)
+/* The tags sort by age, also as text: in this order a quorum queue takes back the unacked messages
+ * when the channel ends. */
+static struct text tag_of(char *buffer, size_t size, uint32_t generation)
 {
-	int len = snprintf(buffer, room, "wpool-%010u", generation);
+	int len = snprintf(buffer, size, "wpool-%010u", generation);
 
 	return text_of(buffer, (size_t)len);
 }
@@ -30,13 +30,13 @@ uint32_t subscriptions_window(const struct subscriptions *subscriptions)
 void subscriptions_widen(struct subscriptions *subscriptions, struct connection *connection,
 	uint16_t channel, struct text queue, uint16_t window)
 {
-	uint32_t lacking = window - subscriptions_window(subscriptions);
+	uint32_t missing = window - subscriptions_window(subscriptions);
 	struct subscription *latest = &subscriptions->live[subscriptions->count];
 	char buffer[32];
 
-	assert(subscriptions->count < SUBSCRIPTIONS_MAX && lacking > 0 && lacking <= window);
+	assert(subscriptions->count < SUBSCRIPTIONS_MAX && missing > 0 && missing <= window);
 	subscriptions->count++;
-	*latest = (struct subscription){++subscriptions->generation, (uint16_t)lacking};
+	*latest = (struct subscription){++subscriptions->generation, (uint16_t)missing};
 	channel_qos(connection, channel, latest->window);
 	channel_consume(connection, channel, queue,
 		tag_of(buffer, sizeof buffer, latest->generation), false);

@@ -1,6 +1,6 @@
 #include "broker/topology.h"
 
-#include "broker/promise.h"
+#include "broker/durability_note.h"
 
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ void topology_init(struct topology *topology, struct text queue, struct text dea
 		.dead_letter = dead_letter,
 		.retry = retry,
 		.declare = declare,
-		.step = TOPOLOGY_MOST};
+		.step = TOPOLOGY_MAX};
 }
 
 static bool is_done(const struct topology *topology)
@@ -45,7 +45,7 @@ static bool is_wanted(struct topology *topology)
 	return current_queue(topology).len > 0 && !topology->in_use;
 }
 
-/* A queue of ours, with these arguments on top of what all of them have. */
+/* Declare a queue of ours, with arguments beside those that all have. */
 static void make(struct connection *connection, uint16_t channel, struct text name,
 	const struct amqp_argument *more, size_t count)
 {
@@ -77,11 +77,11 @@ void topology_make_retry(struct connection *connection, uint16_t channel, struct
 {
 	char target[RETRY_QUEUE_NAME_MAX + 1];
 	const struct amqp_argument more[] = {
-		/* A message has an expiration of its own, which is never longer. */
+		/* Each message has its own expiration, which is never longer. */
 		{"x-message-ttl", NULL, (delay + topology_jitter(delay, jitter)) / MTIME_MS},
 		{"x-dead-letter-exchange", "", 0},
 		{"x-dead-letter-routing-key", target, 0},
-		/* Else what expires is lost where the pool's queue does not take it. */
+		/* Without it an expired message that the pool's queue refuses is lost. */
 		{"x-dead-letter-strategy", "at-least-once", 0},
 		{"x-overflow", "reject-publish", 0},
 	};
@@ -99,7 +99,7 @@ static void make_current(struct topology *topology, struct connection *connectio
 			current_delay(topology), topology->retry->jitter);
 }
 
-static bool go_on(struct topology *topology, struct connection *connection, uint16_t channel)
+static bool declare_next(struct topology *topology, struct connection *connection, uint16_t channel)
 {
 	while (!is_done(topology) && !is_wanted(topology))
 		topology->step++;
@@ -118,7 +118,7 @@ bool topology_begin(
 {
 	topology->in_use = in_use;
 	topology->step = TOPOLOGY_QUEUE;
-	return go_on(topology, connection, channel);
+	return declare_next(topology, connection, channel);
 }
 
 static void see(struct topology *topology, enum topology_sight sight)
@@ -126,7 +126,7 @@ static void see(struct topology *topology, enum topology_sight sight)
 	enum topology_sight *seen = &topology->sights[topology->step];
 
 	if (*seen != sight)
-		topology->is_promise_told = false;
+		topology->is_note_logged = false;
 	*seen = sight;
 }
 
@@ -143,12 +143,12 @@ bool topology_next(struct topology *topology, struct connection *connection, uin
 		return true;
 	see(topology, sight_of_answer(topology->sights[topology->step]));
 	topology->step++;
-	return go_on(topology, connection, channel);
+	return declare_next(topology, connection, channel);
 }
 
-static struct promise promise_of(const struct topology *topology)
+static struct durability_note durability_of(const struct topology *topology)
 {
-	struct promise promise = {
+	struct durability_note note = {
 		.queue = topology->queue,
 		.dead_letter = topology->dead_letter,
 		.is_queue_made = topology->sights[TOPOLOGY_QUEUE] == TOPOLOGY_MADE,
@@ -156,32 +156,32 @@ static struct promise promise_of(const struct topology *topology)
 	};
 
 	for (size_t i = 0; i < topology->retry->count; i++)
-		promise.retry_queues += topology->sights[TOPOLOGY_RETRY + i] != TOPOLOGY_MADE;
-	return promise;
+		note.retry_queues += topology->sights[TOPOLOGY_RETRY + i] != TOPOLOGY_MADE;
+	return note;
 }
 
-static void tell_promise(struct topology *topology, const struct notes *notes)
+static void log_durability(struct topology *topology, const struct channel_log *log)
 {
-	struct promise promise = promise_of(topology);
-	struct buf words;
+	struct durability_note note = durability_of(topology);
+	struct buf text;
 	enum log_level level;
 
-	buf_init(&words, PROMISE_WORDS_MAX);
-	level = promise_add_words(&promise, &words);
-	if (buf_len(&words) > 0)
-		notes_tell(notes, level, "%.*s", TEXT_ARGS(buf_text(&words)));
-	buf_release(&words);
-	topology->is_promise_told = true;
+	buf_init(&text, DURABILITY_NOTE_MAX);
+	level = durability_note_append(&note, &text);
+	if (buf_len(&text) > 0)
+		channel_log_line(log, level, "%.*s", TEXT_ARGS(buf_text(&text)));
+	buf_release(&text);
+	topology->is_note_logged = true;
 }
 
-void topology_proved(struct topology *topology, const struct notes *notes)
+void topology_on_consuming(struct topology *topology, const struct channel_log *log)
 {
-	topology->complained = 0;
-	if (!topology->is_promise_told)
-		tell_promise(topology, notes);
+	topology->logged_code = 0;
+	if (!topology->is_note_logged)
+		log_durability(topology, log);
 }
 
-/* Missing, and ours to make on the next channel. */
+/* Missing, and to be made on the next channel. */
 static bool is_to_be_made(const struct topology *topology, uint16_t code)
 {
 	if (is_done(topology) || code != CODE_NOT_FOUND)
@@ -191,37 +191,33 @@ static bool is_to_be_made(const struct topology *topology, uint16_t code)
 	return topology->sights[topology->step] != TOPOLOGY_MISSING;
 }
 
-/* At full volume once; a queue that stays missing for a night is not worth a line every few
- * seconds. */
-static void complain(struct topology *topology, struct text queue, uint16_t code, struct text words,
-	const struct notes *notes)
+/* As a warning once: a queue that is missing for a night is not worth a line every few seconds. */
+static void log_close(struct topology *topology, struct text queue, uint16_t code,
+	struct text reason, const struct channel_log *log)
 {
-	enum log_level level = code == topology->complained ? LOG_DEBUG : LOG_WARN;
+	enum log_level level = code == topology->logged_code ? LOG_DEBUG : LOG_WARN;
 
-	topology->complained = code;
+	topology->logged_code = code;
 	if (code == CODE_NOT_FOUND)
-		notes_tell(notes, level,
-			"queue \"%.*s\" does not exist; looking again until it does (declare it, "
-			"or set "
-			"declare: on)",
+		channel_log_line(log, level,
+			"queue \"%.*s\" does not exist; checking again until it does (declare it, "
+			"or set declare: on)",
 			TEXT_ARGS(queue));
 	else if (code == CODE_ACCESS_REFUSED)
-		notes_tell(notes, level,
-			"the broker does not let us %s queue \"%.*s\" (%.*s); not consuming, asking "
-			"again (give the user the right to %s%s)",
-			is_done(topology) ? "read" : "declare", TEXT_ARGS(queue), TEXT_ARGS(words),
+		channel_log_line(log, level,
+			"the broker does not let us %s queue \"%.*s\" (%.*s); not consuming, "
+			"retrying (give the user the right to %s%s)",
+			is_done(topology) ? "read" : "declare", TEXT_ARGS(queue), TEXT_ARGS(reason),
 			is_done(topology) ? "read it" : "configure it, or ",
-			is_done(topology)
-				? ""
-				: "declare the queue for it with the arguments in docs/retries.md");
+			is_done(topology) ? "" : "declare the queue as in docs/retries.md");
 	else
-		notes_tell(notes, level,
-			"the broker closed the channel of queue \"%.*s\" (%u %.*s); opening it "
-			"again",
-			TEXT_ARGS(queue), code, TEXT_ARGS(words));
+		channel_log_line(log, level,
+			"the broker closed the channel of queue \"%.*s\" (%u %.*s); reopening "
+			"it",
+			TEXT_ARGS(queue), code, TEXT_ARGS(reason));
 }
 
-/* What is refused now is looked for again. */
+/* A queue that was refused is checked again. */
 static enum topology_sight sight_of_close(
 	const struct topology *topology, uint16_t code, bool to_be_made)
 {
@@ -233,16 +229,16 @@ static enum topology_sight sight_of_close(
 }
 
 bool topology_closed(
-	struct topology *topology, uint16_t code, struct text words, const struct notes *notes)
+	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
 {
 	struct text queue = is_done(topology) ? topology->queue : current_queue(topology);
 	bool to_be_made = is_to_be_made(topology, code);
 
 	if (!is_done(topology))
 		see(topology, sight_of_close(topology, code, to_be_made));
-	topology->step = TOPOLOGY_MOST;
+	topology->step = TOPOLOGY_MAX;
 	if (to_be_made)
 		return true;
-	complain(topology, queue, code, words, notes);
+	log_close(topology, queue, code, reason, log);
 	return false;
 }

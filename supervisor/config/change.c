@@ -1,7 +1,7 @@
 #include "config/change.h"
 
-#include "config/addresses.h"
-#include "config/values.h"
+#include "config/url/addresses.h"
+#include "config/value/values.h"
 
 static bool differs(const struct setting *setting, const void *old, const void *other)
 {
@@ -41,6 +41,6 @@ void change_take_over(enum setting_scope scope, void *base, void *other)
 	const struct setting *setting;
 
 	for (size_t at = 0; (setting = change_next(scope, base, other, &at));)
-		if (setting->reload != RELOAD_ANEW)
+		if (setting->reload != SETTING_REPLACES)
 			value_swap(setting, base, other);
 }

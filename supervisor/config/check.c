@@ -1,6 +1,8 @@
 #include "config/check.h"
 
-#include "config/listen.h"
+#include "config/url/listen.h"
+#include "config/value/environment.h"
+#include "config/value/nearest.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -8,20 +10,162 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_MOST = 64, QUEUE_MOST = 255 };
-
-static const char dead_suffix[] = ".dead";
-/* The longest that a retry queue's name has behind the pool's queue. */
-static const char retry_suffix[] = ".retry.86399999ms";
-
-/* Where to tell what is wrong with a setting: its own place, or the pool's. */
+/* Where a problem with a setting is reported: its own place, or the pool's. */
 static struct place place_of(const struct draft *draft, const char *key)
 {
 	const struct place *given = draft_given(draft, key);
 	return given ? *given : draft->place;
 }
 
-/* Those this process may run on; without that knowledge, those that are there. */
+/* ---------- user, limits and environment ---------- */
+
+/* Report `pools[0].umask is "99"`, or for a member `pools[0].rlimits: "x"`, followed by words. */
+static void report_value(
+	struct draft *draft, const char *key, const char *is, struct text value, const char *words)
+{
+	struct buf shown;
+	buf_init(&shown, 1024);
+	problems_quote(&shown, value);
+	if (shown.failed)
+		draft->problems->memory = true;
+	else
+		problems_add(draft->problems, place_of(draft, key), "%s%s%s %.*s%s", draft->prefix,
+			key, is, TEXT_ARGS(buf_text(&shown)), words);
+	buf_release(&shown);
+}
+
+static void check_ids(struct draft *draft, struct config_pool *pool)
+{
+	const char *why;
+	bool is_group;
+	enum rc rc = rights_set_ids(&pool->rights, pool->user, pool->group, &why, &is_group);
+	if (rc == RC_MEMORY)
+		draft->problems->memory = true;
+	else if (rc != RC_OK)
+		report_value(draft, is_group ? "group" : "user", " is",
+			text_from(is_group ? pool->group : pool->user), why);
+}
+
+static void check_mask(struct draft *draft, struct config_pool *pool)
+{
+	if (!pool->umask)
+		return;
+	pool->rights.has_mask = rights_read_mask(text_from(pool->umask), &pool->rights.mask);
+	if (!pool->rights.has_mask)
+		report_value(draft, "umask", " is", text_from(pool->umask),
+			"; three octal digits, or four that begin with 0, are needed, such as 027");
+}
+
+/* ---------- maps ---------- */
+
+static struct text name_of(const char *pair)
+{
+	return text_of(pair, strcspn(pair, "="));
+}
+
+static void report_unknown_limit(struct draft *draft, struct text name)
+{
+	const char *nearest = nearest_name(name, rights_limit_names);
+	struct buf words;
+	buf_init(&words, 1024);
+	buf_printf(&words, " is unknown; %s", nearest ? "the nearest is " : "there are ");
+	if (nearest)
+		buf_append_text(&words, text_from(nearest));
+	for (size_t i = 0; !nearest && rights_limit_names[i]; i++)
+		buf_printf(&words, "%s%s", i > 0 ? ", " : "", rights_limit_names[i]);
+	buf_append_byte(&words, '\0');
+	if (words.failed)
+		draft->problems->memory = true;
+	else
+		report_value(draft, "rlimits", ":", name, buf_text(&words).ptr);
+	buf_release(&words);
+}
+
+static void report_invalid_limit(struct draft *draft, const char *pair)
+{
+	report_value(draft, "rlimits", ":", text_from(pair),
+		" has an invalid value; one value, or soft:hard with soft <= hard, is "
+		"needed, such as 1024:4096 or unlimited");
+}
+
+/* The last one counts of a limit given twice, which only an environment variable can do. */
+static void add_limit(struct rights *rights, const struct rights_limit *limit)
+{
+	size_t i = 0;
+	while (i < rights->limit_count && rights->limits[i].resource != limit->resource)
+		i++;
+	rights->limits[i] = *limit;
+	if (i == rights->limit_count)
+		rights->limit_count++;
+}
+
+static void check_limits(struct draft *draft, struct config_pool *pool)
+{
+	for (char **pair = pool->rlimits; pair && *pair; pair++) {
+		struct rights_limit limit;
+		struct text name = name_of(*pair);
+		struct text value = text_from(*pair + name.len + 1);
+		enum rc rc = rights_read_limit(name, value, &limit);
+		if (rc == RC_OK)
+			add_limit(&pool->rights, &limit);
+		else if (rc == RC_NOT_FOUND)
+			report_unknown_limit(draft, name);
+		else
+			report_invalid_limit(draft, *pair);
+	}
+}
+
+/* The value may be a secret, and so may text in the place of the name: neither is repeated. */
+static void check_environment(struct draft *draft, const struct config_pool *pool)
+{
+	for (char **pair = pool->env; pair && *pair; pair++)
+		if (!environment_is_name(name_of(*pair)) ||
+			text_is(name_of(*pair), TEXT("WPOOL_WORKER")))
+			problems_add(draft->problems, place_of(draft, "env"),
+				"%senv has an invalid name, or one that wpool sets itself; a name has "
+				"letters, digits and '_' and does not begin with a digit",
+				draft->prefix);
+}
+
+static bool is_pattern(struct text word)
+{
+	if (word.len > 0 && word.ptr[word.len - 1] == '*')
+		word.len--;
+	return word.len == 0 || environment_is_name(word);
+}
+
+static void check_passed(struct draft *draft, const struct config_pool *pool)
+{
+	for (char **word = pool->env_pass; word && *word; word++)
+		if (!is_pattern(text_from(*word)))
+			report_value(draft, "env_pass", ":", text_from(*word),
+				" is neither the name of a variable nor a prefix with a * at the end");
+}
+
+static void check_rights(struct draft *draft, bool is_for_other_process)
+{
+	struct config_pool *pool = draft->base;
+	struct buf lack;
+	check_ids(draft, pool);
+	check_mask(draft, pool);
+	check_limits(draft, pool);
+	check_environment(draft, pool);
+	check_passed(draft, pool);
+	pool->rights.nice = (int)pool->nice;
+	buf_init(&lack, 1024);
+	if (!is_for_other_process && rights_append_missing(&pool->rights, &lack))
+		problems_add(draft->problems, draft->place, "%s%.*s", draft->prefix,
+			TEXT_ARGS(buf_text(&lack)));
+	buf_release(&lack);
+}
+
+enum { NAME_MAX_BYTES = 64, QUEUE_NAME_MAX = 255 };
+
+static const char dead_suffix[] = ".dead";
+/* The longest suffix of a retry queue's name. */
+static const char retry_suffix[] = ".retry.86399999ms";
+
+/* The processors that this process may use; if the kernel does not say, those that exist. */
 static int64_t count_processors(void)
 {
 	cpu_set_t processors;
@@ -41,7 +185,7 @@ static bool is_name_byte(char c)
 
 static void derive_name(struct draft *draft, struct config_pool *pool)
 {
-	pool->name = strndup(pool->queue, NAME_MOST);
+	pool->name = strndup(pool->queue, NAME_MAX_BYTES);
 	if (!pool->name) {
 		draft->problems->memory = true;
 		return;
@@ -56,8 +200,7 @@ static void check_name(struct draft *draft, const struct config_pool *pool)
 	for (const char *c = pool->name; *c; c++) {
 		if (!is_name_byte(*c)) {
 			problems_add(draft->problems, place_of(draft, "name"),
-				"%sname holds something else than letters, digits, '.', '_' and "
-				"'-'",
+				"%sname has a character other than letters, digits, '.', '_' and '-'",
 				draft->prefix);
 			return;
 		}
@@ -67,7 +210,7 @@ static void check_name(struct draft *draft, const struct config_pool *pool)
 static void derive_dead_letter(struct draft *draft, struct config_pool *pool)
 {
 	size_t size = strlen(pool->queue) + sizeof dead_suffix;
-	if (size - 1 > QUEUE_MOST) {
+	if (size - 1 > QUEUE_NAME_MAX) {
 		problems_add(draft->problems, place_of(draft, "queue"),
 			"%sretry.dead_letter is needed: the queue's name with \"%s\" is over 255 bytes",
 			draft->prefix, dead_suffix);
@@ -92,9 +235,9 @@ static void check_dead_letter(struct draft *draft, const struct config_pool *poo
 static void check_delays(struct draft *draft, const struct config_pool *pool)
 {
 	if (pool->retry.delay.count > 0 &&
-		strlen(pool->queue) + sizeof retry_suffix - 1 > QUEUE_MOST)
+		strlen(pool->queue) + sizeof retry_suffix - 1 > QUEUE_NAME_MAX)
 		problems_add(draft->problems, place_of(draft, "queue"),
-			"%sretry.delay has to be []: the queue's name with \"%s\" would be over 255 "
+			"%sretry.delay must be []: the queue's name with \"%s\" would be over 255 "
 			"bytes",
 			draft->prefix, retry_suffix);
 }
@@ -128,8 +271,9 @@ static void check_command(struct draft *draft, const struct config_pool *pool)
 			"%scommand begins with an empty text; a program is needed", draft->prefix);
 }
 
-/* by: the setting that implies another value of key than the one given. */
-static void contradicts(struct draft *draft, const char *key, const char *by, const char *implied)
+/* Report that key was given a value other than the one that the setting `by` implies. */
+static void report_contradiction(
+	struct draft *draft, const char *key, const char *by, const char *implied)
 {
 	const struct place *place = draft_given(draft, key);
 	if (place)
@@ -137,26 +281,26 @@ static void contradicts(struct draft *draft, const char *key, const char *by, co
 			draft->prefix, key, by, implied);
 }
 
-/* Protocol.md 9: what the workers of the C# MessageWorkerPool can read. */
+/* PROTOCOL.md, section 15: what the workers of the C# MessageWorkerPool can read. */
 static void imply_corefx(struct draft *draft, struct config_pool *pool)
 {
 	static const char corefx[] = "pipe: corefx";
 	if (pool->body != CONFIG_BODY_STR)
-		contradicts(draft, "body", corefx, "str");
+		report_contradiction(draft, "body", corefx, "str");
 	if (pool->headers != CONFIG_HEADERS_TEXT)
-		contradicts(draft, "headers", corefx, "text");
+		report_contradiction(draft, "headers", corefx, "text");
 	if (pool->pipeline != 1)
-		contradicts(draft, "pipeline", corefx, "1");
+		report_contradiction(draft, "pipeline", corefx, "1");
 	pool->body = CONFIG_BODY_STR;
 	pool->headers = CONFIG_HEADERS_TEXT;
 	pool->pipeline = 1;
 }
 
-/* The line tells nothing of which task it is for: there must be one only. */
+/* The control line does not name a task, so a worker may have only one. */
 static void imply_interrupt(struct draft *draft, struct config_pool *pool)
 {
 	if (pool->pipeline != 1)
-		contradicts(draft, "pipeline", "interrupt: true", "1");
+		report_contradiction(draft, "pipeline", "interrupt: true", "1");
 	pool->pipeline = 1;
 }
 
@@ -184,13 +328,13 @@ void check_root(struct draft *draft)
 		draft->problems->memory = true;
 	else
 		problems_add(draft->problems, place_of(draft, "http.listen"),
-			"http.listen is %.*s; an address in numbers and a port, such as "
+			"http.listen is %.*s; a numeric address and a port, such as "
 			"127.0.0.1:9464 or [::1]:9464, or off is needed",
 			TEXT_ARGS(buf_text(&shown)));
 	buf_release(&shown);
 }
 
-void check_pool(struct draft *draft)
+void check_pool(struct draft *draft, bool is_for_other_process)
 {
 	struct config_pool *pool = draft->base;
 	check_queue(draft, pool);
@@ -198,12 +342,13 @@ void check_pool(struct draft *draft)
 	if (pool->name)
 		check_name(draft, pool);
 	if (pool->workers == 0)
-		pool->workers = pool->workers_most = count_processors();
+		pool->workers = pool->workers_max = count_processors();
 	check_recycle(draft, pool);
 	if (pool->pipe == PIPE_COREFX)
 		imply_corefx(draft, pool);
 	if (pool->interrupt)
 		imply_interrupt(draft, pool);
+	check_rights(draft, is_for_other_process);
 }
 
 void check_name_is_new(struct draft *draft, const struct config_pool *pools, size_t count)
@@ -212,7 +357,7 @@ void check_name_is_new(struct draft *draft, const struct config_pool *pools, siz
 	for (size_t i = 0; pool->name && i + 1 < count; i++) {
 		if (pools[i].name && strcmp(pools[i].name, pool->name) == 0) {
 			problems_add(draft->problems, place_of(draft, "name"),
-				"%sname is that of pools[%zu], too; each pool needs its own",
+				"%sname is also the name of pools[%zu]; each pool needs its own",
 				draft->prefix, i);
 			return;
 		}

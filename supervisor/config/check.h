@@ -1,16 +1,18 @@
-/* What a pool's settings must be together, and the defaults that follow from others. Layer: config.
- */
+/* Checks across a pool's settings, and the defaults that depend on other settings. Layer:
+ * config. */
 #ifndef CONFIG_CHECK_H
 #define CONFIG_CHECK_H
 
 #include "config/config.h"
 #include "config/draft.h"
 
-/* Checks what is for the whole. */
+/* Check the settings outside pools. */
 void check_root(struct draft *);
-/* Completes and checks the pool of a draft. */
-void check_pool(struct draft *);
-/* draft's pool is the last of count; it must not have the name of an earlier one. */
+/* Fill in what was left out of a pool, and check it. is_for_other_process: the configuration is
+ * checked for another process, so what this one lacks the rights for is a warning, not a problem.
+ */
+void check_pool(struct draft *, bool is_for_other_process);
+/* Report it if the draft's pool, the last of count, has the name of an earlier one. */
 void check_name_is_new(struct draft *, const struct config_pool *pools, size_t count);
 
 #endif

@@ -1,17 +1,16 @@
 #include "config/config.h"
 
-#include "config/addresses.h"
 #include "config/check.h"
-#include "config/check_rights.h"
-#include "config/doubts.h"
-#include "config/file.h"
-#include "config/values.h"
-#include "config/words.h"
+#include "config/url/addresses.h"
+#include "config/value/values.h"
+#include "config/value/words.h"
+#include "config/warnings.h"
+#include "config/yaml/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { POOLS_MOST = 1000 };
+enum { POOLS_MAX = 1000 };
 
 /* ---------- flags ---------- */
 
@@ -20,7 +19,7 @@ struct flag {
 	const char *value;
 };
 
-/* The flags that are for one pool, but for the command. */
+/* The flags of a pool, without the command. */
 struct pool_flags {
 	struct flag list[6];
 };
@@ -84,7 +83,7 @@ static void refuse_one(struct problems *problems, const char *name, const char *
 		"not together with a file, which has the pools; %s is the place for it", file);
 }
 
-/* With a file, the file has the pools: which of them a flag would be for could only be guessed. */
+/* The file has the pools, and nothing says which of them a flag is for. */
 static void refuse_pool_flags(const struct config_flags *flags, struct problems *problems)
 {
 	struct pool_flags given = pool_flags_of(flags);
@@ -106,7 +105,7 @@ struct load {
 	struct draft root;
 };
 
-/* A pool more, zeroed; NULL: out of memory. */
+/* Add a zeroed pool; NULL: out of memory. */
 static struct config_pool *new_pool(struct load *load)
 {
 	struct config *config = load->config;
@@ -131,8 +130,7 @@ static void load_pool(struct load *load, const struct tree *node, size_t index)
 		place_line(load->flags->file, node->line));
 	snprintf(draft.prefix, sizeof draft.prefix, "pools[%zu].", index);
 	file_read_pool(&draft, node);
-	check_pool(&draft);
-	check_rights(&draft, load->flags->is_look);
+	check_pool(&draft, load->flags->is_for_other_process);
 	check_name_is_new(&draft, load->config->pools, load->config->pool_count);
 }
 
@@ -147,9 +145,9 @@ static void load_pools(struct load *load, const struct tree *pools)
 		return;
 	}
 	for (const struct tree *node = pools->first; node; node = node->next) {
-		if (index >= POOLS_MOST) {
+		if (index >= POOLS_MAX) {
 			problems_add(&load->problems, place_line(load->flags->file, node->line),
-				"there are more than %d pools", POOLS_MOST);
+				"there are more than %d pools", POOLS_MAX);
 			return;
 		}
 		load_pool(load, node, index++);
@@ -180,8 +178,7 @@ static void load_one_pool(struct load *load)
 	draft_init(&draft, SETTING_POOL, pool, &load->problems, place_typed(NULL));
 	draft_add_environment(&draft, load->environment);
 	add_pool_flags(&draft, load->flags);
-	check_pool(&draft);
-	check_rights(&draft, load->flags->is_look);
+	check_pool(&draft, load->flags->is_for_other_process);
 }
 
 static void load_addresses(struct load *load)
@@ -199,7 +196,7 @@ static void load_addresses(struct load *load)
 	addresses_release(&addresses);
 }
 
-/* Heartbeats are whole seconds on the wire. */
+/* AMQP heartbeats are whole seconds. */
 static mtime whole_seconds(mtime span)
 {
 	return (span + MTIME_SECOND - 1) / MTIME_SECOND * MTIME_SECOND;
@@ -226,11 +223,11 @@ static enum rc load_all(struct load *load)
 
 static void add_doubts(const struct load *load, struct buf *out)
 {
-	doubts_add_names(load->environment, out);
+	warnings_add_names(load->environment, out);
 	if (!load->flags->broker && !draft_given(&load->root, "broker.url"))
-		doubts_add_broker(load->environment, out);
-	doubts_add_dead_letters(load->config, out);
-	doubts_add_rights(load->config, out);
+		warnings_add_broker(load->environment, out);
+	warnings_add_dead_letters(load->config, out);
+	warnings_add_rights(load->config, out);
 }
 
 enum rc config_load(const struct config_flags *flags, char *const *environment, struct config **ret,

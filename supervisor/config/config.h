@@ -1,60 +1,119 @@
-/* The whole configuration, validated; change.h alone changes it afterwards. Layer: config.
- * Made from one table of settings (settings.h): keys, types, ranges, defaults and help stand there
- * and nowhere else; the reference page, --help and check-config are printed from it. */
+/* The validated configuration; only change.h modifies it afterwards. Layer: config. Everything
+ * derives from the table in settings.h: keys, types, ranges, defaults and help. The reference
+ * page, --help and check-config are printed from it. */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "config/config_pool.h"
-#include "config/url.h"
+#include "base/mtime.h"
+#include "config/choices.h"
+#include "config/rights.h"
+#include "config/url/url.h"
+
+/* Upper bounds of the settings with these names. */
+#define CONFIG_WORKERS_MAX  10000
+#define CONFIG_PREFETCH_MAX 65535
+#define CONFIG_PIPELINE_MAX 64
+#define CONFIG_DELAYS_MAX   16
+
+struct config_delays {
+	mtime each[CONFIG_DELAYS_MAX];
+	size_t count;
+};
+
+struct config_pool {
+	char *name; /* default: derived from the queue's name */
+	char *queue;
+	char **command;  /* NULL-terminated, at least one */
+	char *cwd;       /* or NULL, like those that follow */
+	char **env;      /* "NAME=value" */
+	char **env_pass; /* "all", "none", names, beginnings with a "*" */
+	char *user, *group, *umask;
+	char **rlimits; /* "name=value" */
+	int64_t nice;
+	struct rights rights; /* derived from user, group, umask, rlimits and nice */
+	int64_t workers;      /* default: the number of processors */
+	int64_t workers_max;  /* autoscaled up to this; at least workers */
+	int64_t prefetch;     /* 0: auto */
+	int64_t pipeline;     /* 0: auto */
+	mtime pipe_wait;
+	enum pipe_form pipe;
+	enum config_declare declare;
+	enum config_body body;
+	enum config_headers headers;
+	bool properties;
+	enum config_unroutable unroutable;
+	int64_t max_body; /* bytes */
+	int64_t memory;   /* bytes */
+	int64_t outbox;   /* bytes */
+	int64_t log_rate; /* lines a second */
+	bool interrupt;   /* implies pipeline 1 */
+	struct {
+		mtime soft; /* MTIME_NEVER: none */
+		mtime hard, boot, grace;
+		int64_t slices;
+	} limits;
+	struct { /* MTIME_NEVER: none */
+		int64_t tasks;
+		mtime age;
+		int64_t memory, memory_kill; /* bytes */
+	} recycle;
+	struct {
+		int64_t attempts;
+		struct config_delays delay; /* after the first failed attempt, the second, ...; the
+					       last one repeats */
+		int64_t jitter;             /* percent */
+		uint32_t on;                /* bit n: enum config_retry n */
+		char *dead_letter; /* default "<queue>.dead"; "broker": the queue's own policy */
+	} retry;
+};
 
 #define CONFIG_SOCKET_MAX 107 /* bytes of a Unix socket's path */
 
 struct config {
-	struct broker_url
-		*hosts; /* tried in turn; all carry the same user, vhost and options or their own */
+	struct broker_url *hosts; /* tried in turn; each has its own user, vhost and options */
 	size_t host_count;
 	mtime heartbeat;
-	mtime drain; /* the one deadline of a graceful stop */
+	mtime drain; /* the deadline of a graceful stop */
 	enum log_level log_level;
-	enum config_log_format { CONFIG_LOG_AUTO, CONFIG_LOG_TEXT, CONFIG_LOG_JSON } log_format;
+	enum config_log_format log_format;
 	char *control_socket; /* a path; "auto", "off" */
 	char *http_listen;    /* listen.h; "off" */
 	struct config_pool *pools;
 	size_t pool_count;
 };
 
-/* What the command line gave; NULL where it did not. Flags win over environment, environment over
- * defaults; with a file, the file has the pools and flags for pools are an error. */
+/* Flags of the command line; NULL: not given. Flags override the environment, which overrides
+ * defaults. With a file, the file has the pools, and flags for pools are an error. */
 struct config_flags {
-	bool is_look; /* another process is to use it: what this one may not do is but a doubt */
+	bool is_for_other_process; /* checked for another process: missing rights are only a warning
+				    */
 	const char *file, *broker, *queue, *workers, *prefetch, *pipeline, *pipe, *declare,
 		*log_level, *log_format;
 	char *const *command; /* NULL-terminated, or NULL */
 };
 
-/* environment: "NAME=value" strings, NULL-terminated. RC_OK: *ret is owned by the caller, and
- * problems holds a line for everything that is odd, but no mistake (mostly nothing). Else problems
- * holds one line for every mistake: "file:line: what is wrong; what would be right". In neither is
- * anything of a password. RC_REFUSED: all mistakes are on the command line, or what is needed was
- * given nowhere (exit 64); RC_MALFORMED: the configuration is wrong (exit 78); RC_NOT_FOUND: no
- * such file, or not readable; RC_MEMORY. */
+/* environment: "NAME=value" strings, NULL-terminated. RC_OK: *ret moves out, and problems has a
+ * line for each warning. Otherwise problems has a line for each error: "file:line: what is
+ * wrong; what would be right". No line contains a password. RC_REFUSED: all errors are on the
+ * command line, or a required setting is missing (exit 64). RC_MALFORMED: the configuration is
+ * invalid (exit 78). RC_NOT_FOUND: the file cannot be read. RC_MEMORY. */
 enum rc config_load(const struct config_flags *, char *const *environment, struct config **ret,
 	struct buf *problems) MUST_CHECK;
 void config_free(struct config *);
-/* What a pool owns; one that was moved out is zeroed, and may be released, too. */
+/* Free what a pool owns. Safe on a zeroed pool, whose contents have moved out. */
 void config_pool_release(struct config_pool *);
-/* The broker's addresses alone, for commands that have no pools: from flag (--broker: one address
- * or several with commas between; NULL: not given), else from the environment, else the default.
- * RC_OK: *ret is an array for broker_urls_free. Codes and problems as config_load. */
+/* Only the broker's addresses, for commands without pools: from flag (--broker, comma-separated;
+ * NULL: not given), else the environment, else the default. RC_OK: *ret is an array for
+ * broker_urls_free. Return codes and problems as in config_load. */
 enum rc config_load_broker(const char *flag, char *const *environment, struct broker_url **ret,
 	size_t *ret_count, struct buf *problems) MUST_CHECK;
-/* The effective configuration as YAML that config_load would take again, secrets hidden. */
+/* Append the effective configuration as YAML that config_load accepts, with secrets hidden. */
 void config_print(const struct config *, struct buf *out);
-/* The settings that have a flag, for serve's --help: a line or more for each, from the table. */
+/* Append the settings that have a flag, for the --help of serve. */
 void config_print_flags(struct buf *out);
-/* The reference page (Markdown), from the table. */
+/* Append the reference page in Markdown. */
 void config_print_reference(struct buf *out);
 
 #endif

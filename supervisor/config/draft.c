@@ -1,7 +1,7 @@
 #include "config/draft.h"
 
-#include "config/environment.h"
-#include "config/values.h"
+#include "config/value/environment.h"
+#include "config/value/values.h"
 
 #include <assert.h>
 
@@ -68,7 +68,7 @@ void draft_set(struct draft *draft, const struct setting *setting, struct text v
 	buf_init(&is, 256);
 	if (setting->type == SETTING_PAIRS) { /* a value may be a password */
 		buf_append_text(&is, TEXT("no such map"));
-	} else if (setting->type == SETTING_WORDS) { /* so may a word of a command */
+	} else if (setting->type == SETTING_WORDS) { /* a word of a command may be, too */
 		buf_append_text(&is, TEXT("not a command"));
 	} else {
 		problems_quote(&is, shown);

@@ -1,5 +1,5 @@
-/* The settings of one scope while they come together: who gave each, and what was wrong. Layer:
- * config. */
+/* The settings of one scope while they are collected: their values, where each was given, and
+ * the problems found. Layer: config. */
 #ifndef CONFIG_DRAFT_H
 #define CONFIG_DRAFT_H
 
@@ -8,24 +8,24 @@
 
 struct draft {
 	enum setting_scope scope;
-	void *base;                         /* borrowed: struct config or config_pool */
-	struct problems *problems;          /* borrowed */
-	char prefix[32];                    /* "pools[0]." in a file */
-	struct place place;                 /* of the whole: where to tell what is missing */
-	struct place places[SETTINGS_MOST]; /* of each setting that was given, else name NULL */
+	void *base;                /* borrowed: struct config or config_pool */
+	struct problems *problems; /* borrowed */
+	char prefix[32];           /* "pools[0]." in a file */
+	struct place place;        /* of the whole scope: where something missing is reported */
+	struct place places[SETTINGS_MAX]; /* of each setting; name is NULL if it was not given */
 };
 
-/* All defaults; base is zeroed memory or set already. */
+/* Set all defaults. base is zeroed or already filled in. */
 void draft_init(struct draft *, enum setting_scope, void *base, struct problems *, struct place);
-/* Where the setting with this key was given; NULL: it was not. */
+/* Where the setting with this key was given; NULL: it was not given. */
 const struct place *draft_given(const struct draft *, const char *key);
 void draft_note(struct draft *, const struct setting *, struct place);
-/* Sets, or tells the problem. shown is the value for people. */
+/* Set a value, or report the problem. shown: the value as people may see it. */
 void draft_set(
 	struct draft *, const struct setting *, struct text value, struct text shown, struct place);
-/* "pools[0].workers is a list; a number ... is needed", where is says what it is. */
+/* Report "pools[0].workers is a list; a number ... is needed", where `is` describes the value. */
 void draft_wrong(struct draft *, const struct setting *, const char *is, struct place);
-/* From the variables of the environment; addresses excepted. */
+/* Set values from environment variables, except addresses. */
 void draft_add_environment(struct draft *, char *const *environment);
 
 #endif

@@ -1,16 +1,16 @@
 #include "config/keys.h"
 
-#include "config/nearest.h"
+#include "config/value/nearest.h"
 
 #include <stdio.h>
 
-/* Letters that make a word another form of a key. */
+/* So many common first letters make a word another form of a key. */
 enum { STEM_LEAST = 4 };
 
-/* The keys of one section, as nearest_name wants them. */
+/* The keys of one section, in the form that nearest_name takes. */
 struct keys {
-	char bytes[SETTINGS_MOST + 1][KEYS_LONGEST];
-	const char *list[SETTINGS_MOST + 2];
+	char bytes[SETTINGS_MAX + 1][KEYS_LONGEST];
+	const char *list[SETTINGS_MAX + 2];
 	size_t count;
 };
 
@@ -97,7 +97,7 @@ static const char *nearest_key(const struct keys *keys, const char *word)
 	return nearest ? nearest : key_of_stem(keys, word);
 }
 
-/* A pool's key beside the pools; it stands in *keys. */
+/* The pool's key that is nearest, for a key that was given outside pools; borrowed from *keys. */
 static const char *nearest_of_pool(
 	enum setting_scope scope, const char *section, const char *word, struct keys *keys)
 {

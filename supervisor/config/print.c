@@ -1,22 +1,22 @@
 #include "config/config.h"
 
 #include "base/utf8.h"
-#include "config/values.h"
+#include "config/value/values.h"
 
 #include <stdio.h>
 #include <strings.h>
 
-/* Where the printing of one scope stands. */
+/* The state of printing one scope. */
 struct page {
 	struct buf *out;
 	const char *indent;
-	char section[64]; /* that of the last line, "limits"; or "" */
-	bool first;       /* no line yet: a pool's first one carries its dash */
+	char section[64]; /* of the last line: "limits" or "" */
+	bool first;       /* no line yet; a pool's first line has the dash */
 };
 
 /* ---------- texts ---------- */
 
-/* Words that some reader of YAML takes for something else than a text. */
+/* True for words that some YAML reader does not take as text. */
 static bool is_special(struct text t)
 {
 	static const char *const words[] = {
@@ -53,7 +53,7 @@ static uint32_t code_of(struct text t)
 	return code;
 }
 
-/* YAML 1.1, 5.1: what may stand in a file as it is; the byte order mark and line ends excepted. */
+/* Printable by YAML 1.1, 5.1, without the byte order mark and line breaks. */
 static bool is_printable(uint32_t code)
 {
 	return (code >= 0x20 && code < 0x7f) ||
@@ -66,7 +66,7 @@ static void append_character(struct buf *out, struct text t)
 	uint32_t code = code_of(t);
 	if (code == '"' || code == '\\')
 		buf_append_byte(out, '\\');
-	if (code == '$') /* variables are replaced in quotes, too */
+	if (code == '$') /* variables are expanded in quotes, too */
 		buf_append_byte(out, '$');
 	if (is_printable(code))
 		buf_append_text(out, t);
@@ -98,7 +98,7 @@ static void append_text(struct buf *out, struct text t)
 
 /* ---------- values ---------- */
 
-/* A worker is often given the address that we have, too. */
+/* Workers are often passed the broker's address: hide its password. */
 static void append_word(struct buf *out, struct text word)
 {
 	struct text password = broker_url_password(word);
@@ -127,7 +127,7 @@ static void append_words(struct buf *out, char *const *words)
 	buf_append_byte(out, ']');
 }
 
-/* {NAME: value}; hidden: none of the values. */
+/* Append {NAME: value}; is_hidden: without the values. */
 static void append_pairs(struct buf *out, char *const *pairs, bool is_hidden)
 {
 	buf_append_byte(out, '{');
@@ -186,7 +186,7 @@ static void append_indent(struct page *page)
 	page->first = false;
 }
 
-/* A text or a list that nobody gave and that has no default: what it means is in no words. */
+/* True for a text or list that was not given and has no default: there is nothing to print. */
 static bool is_unset(const struct setting *setting, const void *base)
 {
 	bool may_be = setting->type == SETTING_TEXT || setting->type == SETTING_WORDS ||

@@ -45,13 +45,14 @@ enum rc problems_verdict(struct problems *problems)
 	return problems->typed_count == problems->count ? RC_REFUSED : RC_MALFORMED;
 }
 
-/* An address may be in a wrong place, or not quite an address: any '@' hides the whole. */
+/* The text may be an address in the wrong place, or a malformed one: any '@' hides all of it. */
 static bool looks_secret(struct text t)
 {
 	return t.len > 0 && (memchr(t.ptr, '@', t.len) || memmem(t.ptr, t.len, "://", 3));
 }
 
-/* A whole character of t at its start: as it is, or '?' for what a terminal would obey. */
+/* Append the first character of t; '?' for one that controls a terminal. Return its length in
+ * bytes. */
 static size_t append_character(struct buf *out, struct text t)
 {
 	size_t len;

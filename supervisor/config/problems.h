@@ -1,14 +1,14 @@
-/* Everything that is wrong with a configuration, one line for each mistake. Layer: config.
- * All mistakes are collected, so that one look mends them all. */
+/* The problems of a configuration, a line each. Layer: config. All are collected, so that they
+ * can be fixed at once. */
 #ifndef CONFIG_PROBLEMS_H
 #define CONFIG_PROBLEMS_H
 
 #include "base/buf.h"
 
-/* Where a value came from. name is borrowed. */
+/* Where a value was given. name is borrowed. */
 struct place {
-	const char *name; /* NULL: what is missing is nowhere */
-	size_t line;      /* of a file, from 1; 0: none */
+	const char *name; /* NULL: no place, the value is missing */
+	size_t line;      /* in a file, from 1; 0: none */
 	bool is_typed;    /* on the command line */
 };
 
@@ -18,13 +18,13 @@ static inline struct place place_line(const char *file, size_t line)
 	return (struct place){.name = file, .line = line};
 }
 
-/* A variable of the environment, or a file as a whole. */
+/* An environment variable, or a whole file. */
 static inline struct place place_named(const char *name)
 {
 	return (struct place){.name = name};
 }
 
-/* A flag; NULL: something that the command line lacks. */
+/* A flag; NULL: something missing from the command line. */
 static inline struct place place_typed(const char *flag)
 {
 	return (struct place){.name = flag, .is_typed = true};
@@ -33,16 +33,16 @@ static inline struct place place_typed(const char *flag)
 struct problems {
 	struct buf *out; /* borrowed */
 	size_t count;
-	size_t typed_count; /* of them: those on the command line */
-	bool memory;        /* some memory could not be had: what was found is not all */
+	size_t typed_count; /* those of them on the command line */
+	bool memory;        /* out of memory: the list is incomplete */
 };
 
 void problems_add(struct problems *, struct place, const char *format, ...) PRINTF_LIKE(3, 4);
-/* RC_MEMORY (which becomes a problem now), RC_REFUSED (all are mistakes on the command line),
- * RC_MALFORMED or RC_OK. Once, at the end. */
+/* Return RC_OK, RC_MEMORY (added as a problem), RC_REFUSED (all problems are on the command
+ * line) or RC_MALFORMED. Call once, at the end. */
 enum rc problems_verdict(struct problems *) MUST_CHECK;
-/* Appends t in quotes, for a problem: shortened, harmless on a terminal, and as *** where it looks
- * like an address with a password in it. */
+/* Append t in quotes, shortened, safe for a terminal, and as *** if it looks like an address
+ * with a password. */
 void problems_quote(struct buf *out, struct text t);
 
 #endif

@@ -1,42 +1,34 @@
 #include "config/config.h"
 
-#include "config/values.h"
+#include "config/value/values.h"
 
 static const char introduction[] =
 	"# Configuration\n"
 	"\n"
 	"<!-- Made by `wpool check-config --reference` from the table of settings. -->\n"
 	"\n"
-	"`wpool serve --config FILE` takes everything from a YAML file. For one pool no file is "
-	"needed:\n"
-	"`wpool serve --queue NAME -- COMMAND [ARG...]`, with the other settings from flags or "
-	"from the\n"
-	"environment. `wpool check-config FILE` says what is wrong, or prints the settings that "
-	"would be\n"
-	"in force.\n"
+	"`wpool serve --config FILE` reads a YAML file. One pool needs no file: `wpool\n"
+	"serve --queue NAME -- COMMAND [ARG...]`, with the other settings from flags or\n"
+	"from the environment. `wpool check-config FILE` reports what is wrong, or\n"
+	"prints the settings that would be in force.\n"
 	"\n"
-	"- A flag wins over the file, the file over the environment, the environment over the "
-	"default.\n"
-	"  With a file, the variables and flags of pools do not count: the file has the pools, and "
-	"such a\n"
-	"  flag beside it is an error. A variable that is set to nothing counts as not set.\n"
-	"- In the file, `${NAME}` stands for a variable of the environment and `${NAME:-default}` "
-	"for one\n"
-	"  that may be unset or empty; `$$` is a dollar. They are replaced after the YAML was "
-	"read, so that\n"
-	"  a password may hold any character.\n"
-	"- `wpool reload` (or `SIGHUP`) reads all this again. A setting that has changed then "
-	"*holds*; or it needs\n"
-	"  *other workers*, replaced one by one, or *another pool*, beside the old one, which works "
-	"on until\n"
-	"  the new one does and then finishes what it has in hand; or it *needs a restart* of wpool "
-	"itself.\n"
-	"- Durations carry a unit: `us`, `ms`, `s`, `min` (or `m`), `h`, `d`. So do sizes: `B`, "
-	"`kB`, `MB`,\n"
-	"  `GB`, `KiB`, `MiB`, `GiB`. Both may have a fraction: `1.5s`.\n"
-	"- Keys are never ignored: an unknown one, or one that is there twice, is an error. "
-	"Anchors, aliases\n"
-	"  and tags of YAML are not supported.\n"
+	"- A flag overrides the file, the file the environment, the environment the\n"
+	"  default. With a file, variables and flags of pools do not count, because the\n"
+	"  file has the pools; such a flag beside a file is an error. An empty variable\n"
+	"  counts as not set.\n"
+	"- In the file, `${NAME}` is a variable of the environment and\n"
+	"  `${NAME:-default}` one that may be unset or empty; `$$` is a dollar. They\n"
+	"  are expanded after the YAML is parsed, so a password may contain any\n"
+	"  character.\n"
+	"- `wpool reload` (or `SIGHUP`) reads all of this again. Depending on the\n"
+	"  setting, a change *holds* at once, needs *new workers* (replaced one by one)\n"
+	"  or a *new pool* (started beside the old one, which works until the new one\n"
+	"  does and then finishes its tasks), or *needs a restart* of wpool.\n"
+	"- Durations have a unit: `us`, `ms`, `s`, `min` (or `m`), `h`, `d`. So do\n"
+	"  sizes: `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`. Both may have a fraction:\n"
+	"  `1.5s`.\n"
+	"- An unknown key and a key that appears twice are errors. YAML's anchors,\n"
+	"  aliases and tags are not supported.\n"
 	"\n"
 	"```yaml\n"
 	"broker:\n"
@@ -54,32 +46,25 @@ static const char introduction[] =
 	"\n"
 	"## Addresses\n"
 	"\n"
-	"`amqp[s]://user:password@host:port/vhost?option=value&...`, after RabbitMQ's URI "
-	"specification. A\n"
-	"part that is left out is `guest`, `guest`, `localhost`, 5672 (5671 with `amqps`) and the "
-	"vhost `/`,\n"
-	"which is written `%2f`; `amqp://host/` means it, too. An IPv6 address stands in brackets. "
-	"In names\n"
-	"and passwords `@`, `/`, `?`, `#`, `%`, `,` and blanks are percent-encoded. Several "
-	"addresses, tried\n"
-	"in turn, are a list in the file, or stand with commas between. Without one, `AMQP_URL` "
-	"counts, or\n"
-	"`RABBITMQ_HOSTNAME`, `RABBITMQ_PORT`, `RABBITMQ_USERNAME`, `RABBITMQ_PASSWORD` and "
-	"`RABBITMQ_VHOST`\n"
-	"(with `RABBITMQ_HOSTNAME` also `USERNAME` and `PASSWORD`).\n"
+	"`amqp[s]://user:password@host:port/vhost?option=value&...`, as in RabbitMQ's\n"
+	"URI specification. The defaults are `guest`, `guest`, `localhost`, 5672 (5671\n"
+	"with `amqps`) and the vhost `/`, which is written `%2f`; `amqp://host/` means\n"
+	"it, too. An IPv6 address is in brackets. In names and passwords `@`, `/`, `?`,\n"
+	"`#`, `%`, `,` and blanks are percent-encoded. Several addresses, tried in\n"
+	"turn, are a list in the file, or comma-separated elsewhere. Without an\n"
+	"address, `AMQP_URL` is used, or `RABBITMQ_HOSTNAME`, `RABBITMQ_PORT`,\n"
+	"`RABBITMQ_USERNAME`, `RABBITMQ_PASSWORD` and `RABBITMQ_VHOST` (with\n"
+	"`RABBITMQ_HOSTNAME` also `USERNAME` and `PASSWORD`).\n"
 	"\n"
 	"| option | meaning |\n"
 	"|---|---|\n"
-	"| `heartbeat` | seconds, for this address, in place of `broker.heartbeat`; 0: none |\n"
-	"| `connection_timeout` | milliseconds until an attempt to connect is given up |\n"
-	"| `cacertfile` | `amqps`: a PEM file with the authorities to trust, in place of the "
-	"system's |\n"
-	"| `certfile`, `keyfile` | `amqps`: our own certificate and its key, PEM files |\n"
+	"| `heartbeat` | seconds; overrides `broker.heartbeat`; 0: none |\n"
+	"| `connection_timeout` | milliseconds until a connection attempt is given up |\n"
+	"| `cacertfile` | `amqps`: PEM file of trusted authorities instead of the system's |\n"
+	"| `certfile`, `keyfile` | `amqps`: our certificate and its key, PEM files |\n"
 	"| `verify` | `amqps`: `verify_peer` (the default) or `verify_none` |\n"
-	"| `server_name_indication` | `amqps`: the name to ask for and to verify, in place of the "
-	"host |\n"
-	"| `auth_mechanism` | `plain` (the default), or with `amqps` `external`: by our "
-	"certificate |\n";
+	"| `server_name_indication` | `amqps`: the name to request and verify instead of the host |\n"
+	"| `auth_mechanism` | `plain` (the default), or with `amqps` `external`: by certificate |\n";
 
 static void append_default(struct buf *out, const struct setting *setting)
 {
@@ -98,7 +83,7 @@ static void append_names(struct buf *out, const struct setting *setting)
 		buf_printf(out, ", `%s`", setting->flag);
 }
 
-/* What it takes, without the example that a problem gives. */
+/* What the setting accepts, without the example that a problem message has. */
 static void append_takes(struct buf *out, const struct setting *setting)
 {
 	struct buf needed;
@@ -116,12 +101,13 @@ static void append_takes(struct buf *out, const struct setting *setting)
 static const char *on_reload(enum setting_scope scope, enum setting_reload reload)
 {
 	static const char *const words[] = {
-		[RELOAD_ANEW] = "another pool",
-		[RELOAD_ROLLS] = "other workers",
-		[RELOAD_LIVE] = "holds",
+		[SETTING_REPLACES] = "new pool",
+		[SETTING_ROLLS] = "new workers",
+		[SETTING_LIVE] = "holds",
 	};
 
-	return scope == SETTING_ROOT && reload == RELOAD_ANEW ? "needs a restart" : words[reload];
+	return scope == SETTING_ROOT && reload == SETTING_REPLACES ? "needs a restart"
+								   : words[reload];
 }
 
 static void append_table(struct buf *out, enum setting_scope scope)
@@ -146,10 +132,11 @@ static void append_table(struct buf *out, enum setting_scope scope)
 void config_print_reference(struct buf *out)
 {
 	buf_append_text(out, text_from(introduction));
-	buf_append_text(out, TEXT("\n## For the whole\n\nA dot stands for a level: `broker.url` is "
-				  "`url` under `broker`.\n\n"));
+	buf_append_text(
+		out, TEXT("\n## Global settings\n\nA dot stands for a level: `broker.url` is "
+			  "`url` under `broker`.\n\n"));
 	append_table(out, SETTING_ROOT);
-	buf_append_text(out, TEXT("\n## For each pool, under `pools`\n\n"));
+	buf_append_text(out, TEXT("\n## Settings of each pool, under `pools`\n\n"));
 	append_table(out, SETTING_POOL);
 }
 
@@ -174,7 +161,7 @@ static void append_flag(struct buf *out, const struct setting *setting)
 		buf_append_text(out, TEXT("NAME"));
 }
 
-/* Words from column MARGIN on, broken at blanks; the line has column bytes already. */
+/* Append words from column MARGIN on, wrapped at blanks; the line already has column bytes. */
 static void append_wrapped(struct buf *out, size_t column, struct text words)
 {
 	while (words.len > 0) {

@@ -1,9 +1,9 @@
 #include "config/settings.h"
 
 #include "base/rate.h"
-#include "config/addresses.h"
 #include "config/config.h"
-#include "config/words.h"
+#include "config/url/addresses.h"
+#include "config/value/words.h"
 
 #include <string.h>
 
@@ -21,14 +21,15 @@ static const char *const levels[] = {
 	LOG_LEVELS(X)
 #undef X
 		NULL};
-static const char *const formats[] = {"auto", "text", "json", NULL};
-static const char *const pipes[] = {"path", "fifo", "corefx", NULL};
-static const char *const declares[] = {"off", "passive", "on", NULL};
-static const char *const bodies[] = {"auto", "str", "bin", NULL};
-static const char *const headers[] = {"text", "typed", NULL};
-static const char *const unroutables[] = {"reject", "drop", "retry", NULL};
-static const char *const retried[] = {
-	"failed", "crashed", "timed-out", "protocol-error", "unroutable", NULL};
+#define X(choice, word) word,
+static const char *const formats[] = {CONFIG_LOG_FORMATS(X) NULL};
+static const char *const pipes[] = {CONFIG_PIPES(X) NULL};
+static const char *const declares[] = {CONFIG_DECLARES(X) NULL};
+static const char *const bodies[] = {CONFIG_BODIES(X) NULL};
+static const char *const headers[] = {CONFIG_HEADERS(X) NULL};
+static const char *const unroutables[] = {CONFIG_UNROUTABLES(X) NULL};
+static const char *const retried[] = {CONFIG_RETRIES(X) NULL};
+#undef X
 
 static const struct setting root_settings[] = {
 	{.key = "broker.url",
@@ -40,8 +41,8 @@ static const struct setting root_settings[] = {
 	{.key = "broker.heartbeat",
 		.type = SETTING_DURATION,
 		.offset = ROOT(heartbeat),
-		.least = MTIME_SECOND,
-		.most = 65535 * MTIME_SECOND,
+		.min = MTIME_SECOND,
+		.max = 65535 * MTIME_SECOND,
 		.fallback = "15s",
 		.variable = "WPOOL_HEARTBEAT",
 		.help = "How long the broker may be silent before its connection counts as lost; "
@@ -49,13 +50,13 @@ static const struct setting root_settings[] = {
 	{.key = "drain",
 		.type = SETTING_DURATION,
 		.offset = ROOT(drain),
-		.least = 0,
-		.most = 30 * DAY,
+		.min = 0,
+		.max = 30 * DAY,
 		.fallback = "30s",
 		.variable = "WPOOL_DRAIN",
-		.reload = RELOAD_LIVE,
-		.help = "The one deadline of a graceful stop: tasks not done by then are cut short "
-			"and go back to the broker."},
+		.reload = SETTING_LIVE,
+		.help = "The deadline of a graceful stop: tasks that are not done by then are cut "
+			"short and go back to the broker."},
 	{.key = "log.level",
 		.type = SETTING_CHOICE,
 		.offset = ROOT(log_level),
@@ -63,9 +64,10 @@ static const struct setting root_settings[] = {
 		.fallback = "info",
 		.variable = "WPOOL_LOG_LEVEL",
 		.flag = "--log-level",
-		.reload = RELOAD_LIVE,
-		.help = "The least level that is written; `wpool log-level` changes it at run time. Lines of "
-			"workers count as info, those that are JSON objects as what their level says."},
+		.reload = SETTING_LIVE,
+		.help = "The lowest level that is written; `wpool log-level` changes it at run "
+			"time. Lines of workers count as info; those that are JSON objects have "
+			"their own level."},
 	{.key = "log.format",
 		.type = SETTING_CHOICE,
 		.offset = ROOT(log_format),
@@ -73,45 +75,46 @@ static const struct setting root_settings[] = {
 		.fallback = "auto",
 		.variable = "WPOOL_LOG_FORMAT",
 		.flag = "--log-format",
-		.reload = RELOAD_LIVE,
+		.reload = SETTING_LIVE,
 		.help = "Lines for people or JSON for programs; auto: text on a terminal, else "
 			"json."},
 	{.key = "control.socket",
 		.type = SETTING_TEXT,
 		.offset = ROOT(control_socket),
-		.least = 1,
-		.most = CONFIG_SOCKET_MAX,
+		.min = 1,
+		.max = CONFIG_SOCKET_MAX,
 		.fallback = "auto",
 		.variable = "WPOOL_CONTROL_SOCKET",
-		.help = "The Unix socket that `wpool status` and its like ask (docs/control.md): a path, or off; "
-			"auto: `$XDG_RUNTIME_DIR/wpool/control.sock`, else "
-			"`/run/wpool/control.sock`. Each supervisor needs its own."},
+		.help = "The Unix socket for `wpool status` and the other commands that ask a "
+			"supervisor (docs/control.md): a path, or off; auto: "
+			"`$XDG_RUNTIME_DIR/wpool/control.sock`, else `/run/wpool/control.sock`. "
+			"Each supervisor needs its own."},
 	{.key = "http.listen",
 		.type = SETTING_TEXT,
 		.offset = ROOT(http_listen),
-		.least = 1,
-		.most = 64,
+		.min = 1,
+		.max = 64,
 		.fallback = "off",
 		.variable = "WPOOL_HTTP_LISTEN",
-		.help = "Where the page, metrics and health can be asked for over TCP: `127.0.0.1:9464`, "
-			"`[::1]:9464`, or off."},
+		.help = "The TCP address that serves the page, metrics and health: "
+			"`127.0.0.1:9464`, `[::1]:9464`, or off."},
 };
 
 static const struct setting pool_settings[] = {
 	{.key = "name",
 		.type = SETTING_TEXT,
 		.offset = POOL(name),
-		.least = 1,
-		.most = 64,
+		.min = 1,
+		.max = 64,
 		.default_words = "the queue's name",
 		.variable = "WPOOL_NAME",
-		.help = "The pool's name in logs: letters, digits, '.', '_' and '-'. Made from the "
-			"queue's name, anything else becomes '-'."},
+		.help = "The pool's name in logs: letters, digits, '.', '_' and '-'. In a name "
+			"derived from the queue's, any other character becomes '-'."},
 	{.key = "queue",
 		.type = SETTING_TEXT,
 		.offset = POOL(queue),
-		.least = 1,
-		.most = 255,
+		.min = 1,
+		.max = 255,
 		.default_words = "required",
 		.variable = "QUEUENAME",
 		.flag = "--queue",
@@ -119,62 +122,141 @@ static const struct setting pool_settings[] = {
 	{.key = "command",
 		.type = SETTING_WORDS,
 		.offset = POOL(command),
-		.least = 1,
-		.most = WORDS_MAX,
+		.min = 1,
+		.max = WORDS_MAX,
 		.default_words = "required",
 		.variable = "WORKER_COMMAND",
-		.reload = RELOAD_ROLLS,
+		.reload = SETTING_ROLLS,
 		.help = "The worker program and its arguments: a list, or one text that is split "
-			"at "
-			"blanks as a shell would (quotes and backslashes; nothing is expanded)."},
-#include "config/settings_rights.def"
+			"at blanks as a shell does (quotes and backslashes; nothing is expanded)."},
+	{.key = "cwd",
+		.type = SETTING_TEXT,
+		.offset = POOL(cwd),
+		.min = 1,
+		.max = 4095,
+		.default_words = "wpool's own",
+		.variable = "WPOOL_CWD",
+		.reload = SETTING_ROLLS,
+		.help = "The folder that workers start in. A command that has a slash but does "
+			"not begin with one is relative to it."},
+	{.key = "env",
+		.type = SETTING_PAIRS,
+		.offset = POOL(env),
+		.is_hidden = true,
+		.default_words = "nothing more",
+		.variable = "WPOOL_ENV",
+		.reload = SETTING_ROLLS,
+		.help = "Variables of the workers' environment, in addition to those that "
+			"`env_pass` passes on; they override those. check-config does not print "
+			"the values."},
+	{.key = "env_pass",
+		.type = SETTING_WORDS,
+		.offset = POOL(env_pass),
+		.fallback = "all",
+		.variable = "WPOOL_ENV_PASS",
+		.reload = SETTING_ROLLS,
+		.help = "The variables of wpool's own environment that workers get: all, none, or "
+			"names, where a * at the end stands for any characters. Without "
+			"`AMQP_URL` and its relatives workers do not learn the broker's password."},
+	{.key = "user",
+		.type = SETTING_TEXT,
+		.offset = POOL(user),
+		.min = 1,
+		.max = 64,
+		.default_words = "wpool's own",
+		.variable = "WPOOL_USER",
+		.reload = SETTING_ROLLS,
+		.help = "The user that workers run as, by name or number, with all groups of that "
+			"user and no way to gain rights (no_new_privs). HOME, USER and LOGNAME "
+			"are that user's. wpool must be root."},
+	{.key = "group",
+		.type = SETTING_TEXT,
+		.offset = POOL(group),
+		.min = 1,
+		.max = 64,
+		.default_words = "the user's own",
+		.variable = "WPOOL_GROUP",
+		.reload = SETTING_ROLLS,
+		.help = "The group that workers run in, by name or number; without `user` it is "
+			"their only one. wpool must be root."},
+	{.key = "umask",
+		.type = SETTING_TEXT,
+		.offset = POOL(umask),
+		.min = 1,
+		.max = 16,
+		.default_words = "wpool's own",
+		.variable = "WPOOL_UMASK",
+		.reload = SETTING_ROLLS,
+		.help = "The umask of workers, in octal digits: 027."},
+	{.key = "nice",
+		.type = SETTING_INTEGER,
+		.offset = POOL(nice),
+		.min = -20,
+		.max = 19,
+		.fallback = "0",
+		.variable = "WPOOL_NICE",
+		.reload = SETTING_ROLLS,
+		.help = "Added to wpool's own nice value for workers: 19 is the lowest priority. "
+			"Below 0 the priority is higher, which needs root."},
+	{.key = "rlimits",
+		.type = SETTING_PAIRS,
+		.offset = POOL(rlimits),
+		.default_words = "wpool's own",
+		.variable = "WPOOL_RLIMITS",
+		.reload = SETTING_ROLLS,
+		.help = "Limits for each worker process, by their names in prlimit(1): `{nofile: "
+			"1024:4096, core: 0, as: 2GiB, cpu: 10min}`. A single value sets both "
+			"soft and hard; `unlimited` is none."},
 	{.key = "workers",
 		.type = SETTING_RANGE,
 		.offset = POOL(workers),
-		.least = 1,
-		.most = CONFIG_WORKERS_MAX,
+		.min = 1,
+		.max = CONFIG_WORKERS_MAX,
 		.may_be_auto = true,
 		.fallback = "auto",
 		.variable = "WORKER_COUNT",
 		.flag = "--workers",
-		.reload = RELOAD_LIVE,
-		.help = "How many worker processes; auto: as many as there are processors. From min to "
-			"max (`{min: 2, max: 32}` in a file, else `2..32`): as many as the tasks need."},
+		.reload = SETTING_LIVE,
+		.help = "How many worker processes; auto: as many as there are processors. From "
+			"min to max (`{min: 2, max: 32}` in a file, else `2..32`): as many as the "
+			"tasks need."},
 	{.key = "prefetch",
 		.type = SETTING_INTEGER,
 		.offset = POOL(prefetch),
-		.least = 1,
-		.most = CONFIG_PREFETCH_MAX,
+		.min = 1,
+		.max = CONFIG_PREFETCH_MAX,
 		.may_be_auto = true,
 		.fallback = "auto",
 		.variable = "PREFETCH",
 		.flag = "--prefetch",
-		.reload = RELOAD_LIVE,
+		.reload = SETTING_LIVE,
 		.help = "How many messages the broker hands over before the first is acked; auto "
 			"follows workers, pipeline and what was done in the last tenth of a second."},
 	{.key = "pipeline",
 		.type = SETTING_INTEGER,
 		.offset = POOL(pipeline),
-		.least = 1,
-		.most = CONFIG_PIPELINE_MAX,
+		.min = 1,
+		.max = CONFIG_PIPELINE_MAX,
 		.may_be_auto = true,
 		.fallback = "auto",
 		.variable = "WPOOL_PIPELINE",
 		.flag = "--pipeline",
-		.reload = RELOAD_LIVE,
+		.reload = SETTING_LIVE,
 		.help = "How many tasks may be in one worker's pipe; auto follows how long tasks "
-			"take, so that a worker with short ones need not wait for the next; and one gets a "
-			"tenth of a millisecond of work before another one is woken."},
+			"take, so that a worker with short ones need not wait for the next. A "
+			"worker gets a tenth of a millisecond of work before another one is "
+			"woken."},
 	{.key = "pipe_wait",
 		.type = SETTING_DURATION,
 		.offset = POOL(pipe_wait),
-		.least = MTIME_MS,
-		.most = MTIME_MINUTE,
+		.min = MTIME_MS,
+		.max = MTIME_MINUTE,
 		.fallback = "5ms",
 		.variable = "WPOOL_PIPE_WAIT",
-		.reload = RELOAD_LIVE,
-		.help = "pipeline: auto sends a task behind others only if, as tasks go, it waits "
-			"there no longer than this; and none behind one that has run so long."},
+		.reload = SETTING_LIVE,
+		.help = "With pipeline: auto a task is sent behind others only if it is expected "
+			"to wait no longer than this, and never behind one that has run for so "
+			"long."},
 	{.key = "pipe",
 		.type = SETTING_CHOICE,
 		.offset = POOL(pipe),
@@ -192,15 +274,15 @@ static const struct setting pool_settings[] = {
 		.fallback = "passive",
 		.variable = "WPOOL_DECLARE",
 		.flag = "--declare",
-		.help = "off: the queue is consumed without a look; passive: it must exist; on: it "
-			"is created (durable, quorum) where it does not exist."},
+		.help = "off: the queue is consumed without a check; passive: it must exist; on: "
+			"it is created (durable, quorum) if it does not exist."},
 	{.key = "body",
 		.type = SETTING_CHOICE,
 		.offset = POOL(body),
 		.choices = bodies,
 		.fallback = "auto",
 		.variable = "WPOOL_BODY",
-		.help = "How a task's body reaches a worker: as text where it is UTF-8 and else as "
+		.help = "How a worker gets a task's body: as text if it is UTF-8 and otherwise as "
 			"bytes (auto), always as text, or always as bytes."},
 	{.key = "headers",
 		.type = SETTING_CHOICE,
@@ -208,173 +290,220 @@ static const struct setting pool_settings[] = {
 		.choices = headers,
 		.fallback = "text",
 		.variable = "WPOOL_HEADERS",
-		.help = "Headers all as text, or with the types that they have in AMQP."},
+		.help = "All headers as text, or with their AMQP types."},
 	{.key = "properties",
 		.type = SETTING_BOOLEAN,
 		.offset = POOL(properties),
 		.fallback = "false",
 		.variable = "WPOOL_PROPERTIES",
-		.help = "Whether a task carries the message's properties, too."},
+		.help = "Whether a task carries the message's properties."},
 	{.key = "unroutable",
 		.type = SETTING_CHOICE,
 		.offset = POOL(unroutable),
 		.choices = unroutables,
 		.fallback = "reject",
 		.variable = "WPOOL_UNROUTABLE",
-		.reload = RELOAD_LIVE,
-		.help = "What becomes of a task whose reply reaches no queue: it is dead-lettered, "
-			"its reply is dropped, or it is tried again."},
+		.reload = SETTING_LIVE,
+		.help = "What happens to a task whose reply reaches no queue: it is dead- "
+			"lettered, its reply is dropped, or it is retried."},
 	{.key = "max_body",
 		.type = SETTING_SIZE,
 		.offset = POOL(max_body),
-		.least = 1,
-		.most = 512 * MIB,
+		.min = 1,
+		.max = 512 * MIB,
 		.fallback = "16MiB",
 		.variable = "WPOOL_MAX_BODY",
-		.help = "The largest body a worker is given; a larger message is dead-lettered."},
+		.help = "The largest body that a worker is given; a larger message is dead- "
+			"lettered."},
 	{.key = "memory",
 		.type = SETTING_SIZE,
 		.offset = POOL(memory),
-		.least = MIB,
-		.most = 1024 * GIB,
+		.min = MIB,
+		.max = 1024 * GIB,
 		.fallback = "512MiB",
 		.variable = "WPOOL_MEMORY",
-		.reload = RELOAD_LIVE,
-		.help = "Where bodies are large, fewer messages than prefetch are asked for, so "
-			"that those in hand take no more than this; but one always. What came "
-			"while the bodies were small is there beside until it is done."},
+		.reload = SETTING_LIVE,
+		.help = "If bodies are large, fewer messages than prefetch are requested, so that "
+			"those in hand take no more than this, but always at least one. Messages "
+			"that arrived while bodies were small come on top until they are done."},
 	{.key = "outbox",
 		.type = SETTING_SIZE,
 		.offset = POOL(outbox),
-		.least = 64 * KIB,
-		.most = 64 * GIB,
+		.min = 64 * KIB,
+		.max = 64 * GIB,
 		.fallback = "16MiB",
 		.variable = "WPOOL_OUTBOX",
-		.reload = RELOAD_LIVE,
-		.help = "The bytes of replies and copies not yet confirmed above which no task is "
-			"begun."},
+		.reload = SETTING_LIVE,
+		.help = "No task is started while unconfirmed replies and copies take more than "
+			"this."},
 	{.key = "log_rate",
 		.type = SETTING_INTEGER,
 		.offset = POOL(log_rate),
-		.least = 1,
-		.most = RATE_MAX,
+		.min = 1,
+		.max = RATE_MAX,
 		.fallback = "10000",
 		.variable = "WPOOL_LOG_RATE",
-		.reload = RELOAD_LIVE,
-		.help = "How many lines its workers together may write into the log in a second; "
-			"what is more is dropped, and how much that was is told."},
+		.reload = SETTING_LIVE,
+		.help = "How many lines a second all workers of the pool together may log; "
+			"further lines are dropped, and their number is logged."},
 	{.key = "interrupt",
 		.type = SETTING_BOOLEAN,
 		.offset = POOL(interrupt),
 		.fallback = "false",
 		.variable = "WPOOL_INTERRUPT",
-		.help = "Whether a worker is told by the control line __context_switch__ when the "
-			"task in hand has run for its soft limit; implies pipeline: 1."},
+		.help = "Whether a worker gets the control line __context_switch__ when its task "
+			"has run for the soft limit; implies pipeline: 1."},
 	{.key = "limits.soft",
 		.type = SETTING_DURATION,
 		.offset = POOL(limits.soft),
-		.least = MTIME_MS,
-		.most = 365 * DAY,
+		.min = MTIME_MS,
+		.max = 365 * DAY,
 		.may_be_none = true,
 		.fallback = "none",
 		.variable = "WPOOL_LIMITS_SOFT",
-		.reload = RELOAD_LIVE,
-		.help = "How long one task should take before its worker saves what it has and "
-			"hands the rest back: the header TimeoutMilliseconds of a task that "
-			"brings none itself."},
+		.reload = SETTING_LIVE,
+		.help = "How long one task should take before its worker saves its state and "
+			"hands the rest back: the header TimeoutMilliseconds of a task that has "
+			"none."},
 	{.key = "limits.hard",
 		.type = SETTING_DURATION,
 		.offset = POOL(limits.hard),
-		.least = MTIME_MS,
-		.most = 365 * DAY,
+		.min = MTIME_MS,
+		.max = 365 * DAY,
 		.fallback = "25min",
 		.variable = "WPOOL_LIMITS_HARD",
-		.reload = RELOAD_LIVE,
+		.reload = SETTING_LIVE,
 		.help = "How long one task may take before its worker is killed and the attempt "
-			"has "
-			"failed. Keep it below the broker's acknowledgement timeout (30min)."},
+			"has failed. Keep it below the broker's acknowledgement timeout (30min)."},
 	{.key = "limits.boot",
 		.type = SETTING_DURATION,
 		.offset = POOL(limits.boot),
-		.least = MTIME_MS,
-		.most = DAY,
+		.min = MTIME_MS,
+		.max = DAY,
 		.fallback = "10s",
 		.variable = "WPOOL_LIMITS_BOOT",
-		.reload = RELOAD_LIVE,
-		.help = "How long a worker may take from its start until it has opened its pipe."},
+		.reload = SETTING_LIVE,
+		.help = "How long a worker may take from its start until it opens its pipe."},
 	{.key = "limits.grace",
 		.type = SETTING_DURATION,
 		.offset = POOL(limits.grace),
-		.least = 0,
-		.most = DAY,
+		.min = 0,
+		.max = DAY,
 		.fallback = "10s",
 		.variable = "WPOOL_LIMITS_GRACE",
-		.reload = RELOAD_LIVE,
-		.help = "How long a worker may take to leave when it is told to, and again after "
-			"SIGTERM, before the next, harder means."},
+		.reload = SETTING_LIVE,
+		.help = "How long a worker may take to exit when it is asked to, and again after "
+			"SIGTERM, before the next, harder step."},
 	{.key = "limits.slices",
 		.type = SETTING_INTEGER,
 		.offset = POOL(limits.slices),
-		.least = 1,
-		.most = 1000000000,
+		.min = 1,
+		.max = 1000000000,
 		.fallback = "10000",
 		.variable = "WPOOL_LIMITS_SLICES",
-		.reload = RELOAD_LIVE,
-		.help = "How often one task may hand its rest back to its own queue."},
-#include "config/settings_recycle.def"
+		.reload = SETTING_LIVE,
+		.help = "How many times one task may hand the rest of its work back to its own "
+			"queue."},
+	{.key = "recycle.tasks",
+		.type = SETTING_INTEGER,
+		.offset = POOL(recycle.tasks),
+		.min = 1,
+		.max = 1000000000,
+		.may_be_none = true,
+		.fallback = "none",
+		.variable = "WPOOL_RECYCLE_TASKS",
+		.reload = SETTING_LIVE,
+		.help = "How many tasks a worker gets before it is replaced, up to an eighth "
+			"fewer at random, so that workers are not replaced all at once. From "
+			"seven eighths of them on it leaves as soon as its replacement is ready."},
+	{.key = "recycle.age",
+		.type = SETTING_DURATION,
+		.offset = POOL(recycle.age),
+		.min = MTIME_SECOND,
+		.max = 365 * DAY,
+		.may_be_none = true,
+		.fallback = "none",
+		.variable = "WPOOL_RECYCLE_AGE",
+		.reload = SETTING_LIVE,
+		.help = "How old a worker may become, up to an eighth less at random, so that "
+			"workers started together are not replaced together. The replacement is "
+			"ready before it leaves."},
+	{.key = "recycle.memory",
+		.type = SETTING_SIZE,
+		.offset = POOL(recycle.memory),
+		.min = MIB,
+		.max = 1024 * GIB,
+		.may_be_none = true,
+		.fallback = "none",
+		.variable = "WPOOL_RECYCLE_MEMORY",
+		.reload = SETTING_LIVE,
+		.help = "A worker whose process has more resident memory than this (its children "
+			"do not count; checked once a second, less often with more than a hundred "
+			"workers) finishes its tasks and leaves when its replacement is ready."},
+	{.key = "recycle.memory_kill",
+		.type = SETTING_SIZE,
+		.offset = POOL(recycle.memory_kill),
+		.min = MIB,
+		.max = 1024 * GIB,
+		.may_be_none = true,
+		.fallback = "none",
+		.variable = "WPOOL_RECYCLE_MEMORY_KILL",
+		.reload = SETTING_LIVE,
+		.help = "A worker with more resident memory than this is killed; its task has "
+			"crashed."},
 	{.key = "retry.attempts",
 		.type = SETTING_INTEGER,
 		.offset = POOL(retry.attempts),
-		.least = 1,
-		.most = 65535,
+		.min = 1,
+		.max = 65535,
 		.fallback = "3",
 		.variable = "WPOOL_RETRY_ATTEMPTS",
-		.reload = RELOAD_LIVE,
-		.help = "How often a task is tried in all before it is dead-lettered."},
+		.reload = SETTING_LIVE,
+		.help = "How many times a task is tried in all before it is dead-lettered."},
 	{.key = "retry.delay",
 		.type = SETTING_DELAYS,
 		.offset = POOL(retry.delay),
-		.least = 100 * MTIME_MS,
-		.most = DAY,
+		.min = 100 * MTIME_MS,
+		.max = DAY,
 		.fallback = "[1s, 10s, 1min]",
 		.variable = "WPOOL_RETRY_DELAY",
 		.help = "How long a task waits after its first failed attempt, after its second "
-			"and so on; the last one holds for all that follow. []: no wait, it goes "
-			"to the tail of its queue at once. For each there is a queue, named after "
-			"the pool's queue and the wait."},
+			"and so on; the last delay repeats. []: no wait, it goes to the tail of "
+			"its queue at once. Each delay has a queue, named after the pool's queue "
+			"and the delay."},
 	{.key = "retry.jitter",
 		.type = SETTING_INTEGER,
 		.offset = POOL(retry.jitter),
-		.least = 0,
-		.most = 100,
+		.min = 0,
+		.max = 100,
 		.fallback = "10",
 		.variable = "WPOOL_RETRY_JITTER",
-		.help = "By how many percent a wait may be longer, at random, so that what failed "
-			"together does not come back together."},
+		.help = "By how many percent a delay may be longer, at random, so that tasks that failed "
+			"together are not retried together."},
 	{.key = "retry.on",
 		.type = SETTING_SET,
 		.offset = POOL(retry.on),
 		.choices = retried,
 		.fallback = "[failed, crashed, timed-out, protocol-error, unroutable]",
 		.variable = "WPOOL_RETRY_ON",
-		.reload = RELOAD_LIVE,
-		.help = "After which outcomes a task is tried again; after the others it is "
-			"dead-lettered at once. What is rejected (4xx) never is, and what is "
-			"unroutable only with unroutable: retry."},
+		.reload = SETTING_LIVE,
+		.help = "The outcomes after which a task is retried; after others it is dead-lettered "
+			"at once. A rejected task (4xx) is never retried, an unroutable one only with "
+			"unroutable: retry."},
 	{.key = "retry.dead_letter",
 		.type = SETTING_TEXT,
 		.offset = POOL(retry.dead_letter),
-		.least = 1,
-		.most = 255,
+		.min = 1,
+		.max = 255,
 		.default_words = "the queue's name and \".dead\"",
 		.variable = "WPOOL_RETRY_DEAD_LETTER",
-		.help = "The queue for tasks that were given up; broker leaves them to the queue's "
+		.help = "The queue for tasks that are given up; broker: they are left to the queue's "
 			"own dead-letter policy."},
 };
 
-_Static_assert(POOL(workers_most) == POOL(workers) + sizeof(int64_t), "a range");
-_Static_assert(sizeof root_settings / sizeof *root_settings <= SETTINGS_MOST, "fits");
-_Static_assert(sizeof pool_settings / sizeof *pool_settings <= SETTINGS_MOST, "fits");
+_Static_assert(POOL(workers_max) == POOL(workers) + sizeof(int64_t), "a range");
+_Static_assert(sizeof root_settings / sizeof *root_settings <= SETTINGS_MAX, "fits");
+_Static_assert(sizeof pool_settings / sizeof *pool_settings <= SETTINGS_MAX, "fits");
 
 const struct setting *settings_of(enum setting_scope scope, size_t *ret_count)
 {

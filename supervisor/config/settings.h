@@ -1,5 +1,5 @@
-/* The one table of settings: keys, types, ranges, defaults, variables, flags and help. Layer:
- * config. Parsing, check-config's output, --help and docs/configuration.md are all made from it. */
+/* The table of settings: keys, types, ranges, defaults, variables, flags and help. Layer:
+ * config. Parsing, the output of check-config, --help and docs/configuration.md derive from it. */
 #ifndef CONFIG_SETTINGS_H
 #define CONFIG_SETTINGS_H
 
@@ -14,7 +14,7 @@ enum setting_type {
 	SETTING_TEXT,      /* char *, NULL: unset */
 	SETTING_WORDS,     /* char **, NULL: unset */
 	SETTING_INTEGER,   /* int64_t */
-	SETTING_RANGE,     /* int64_t, and behind it another one, not less */
+	SETTING_RANGE,     /* int64_t[2]: min and max */
 	SETTING_DURATION,  /* mtime */
 	SETTING_SIZE,      /* int64_t, bytes */
 	SETTING_CHOICE,    /* an enum: the index in choices */
@@ -24,34 +24,35 @@ enum setting_type {
 	SETTING_PAIRS      /* char **, "name=value" each, NULL: none */
 };
 
-/* What becomes of a setting that has changed when the configuration is read again. From most to
- * least; the first is safe for any. */
+/* What a changed setting requires on reload, the most disruptive first. The first is safe for
+ * every setting. */
 enum setting_reload {
-	RELOAD_ANEW, /* a pool: another one beside it, which drains; the whole: at the next start */
-	RELOAD_ROLLS, /* a pool: its workers are replaced, one by one */
-	RELOAD_LIVE,  /* it holds from then on */
+	SETTING_REPLACES, /* a pool: a new one starts while the old one drains; otherwise: a restart
+			   */
+	SETTING_ROLLS,    /* its workers are restarted, one by one */
+	SETTING_LIVE,     /* it applies at once */
 };
 
 struct setting {
 	const char *key; /* with dots: "limits.hard" */
 	enum setting_type type;
 	size_t offset;              /* in struct config (root) or struct config_pool */
-	int64_t least, most;        /* of a number; of a text: its bytes */
-	bool may_be_auto;           /* an integer, a range: the word auto, stored as 0 */
-	bool may_be_none;           /* a number: the word none, stored as MTIME_NEVER */
-	bool is_hidden;             /* values of pairs are not printed */
+	int64_t min, max;           /* of a number, or of a text's length in bytes */
+	bool may_be_auto;           /* integer or range: accepts auto, stored as 0 */
+	bool may_be_none;           /* number: accepts none, stored as MTIME_NEVER */
+	bool is_hidden;             /* pairs: values are not printed */
 	const char *const *choices; /* NULL-terminated */
-	const char *fallback;       /* the default as text; NULL: none, or default_words tell */
-	const char *default_words;  /* a default that is not a constant, for people */
-	const char *variable;       /* of the environment; NULL: none */
+	const char *fallback;       /* the default as text; NULL: none, or see default_words */
+	const char *default_words;  /* describes a default that is not a constant */
+	const char *variable;       /* environment variable; NULL: none */
 	const char *flag;           /* "--workers"; NULL: none */
 	enum setting_reload reload;
 	const char *help;
 };
 
-enum { SETTINGS_MOST = 64 };
+enum { SETTINGS_MAX = 64 };
 
-/* The settings of a scope, those of one section together; at most SETTINGS_MOST. */
+/* The settings of a scope, at most SETTINGS_MAX; those of one section are adjacent. */
 const struct setting *settings_of(enum setting_scope, size_t *ret_count);
 /* The setting with this key, or NULL. */
 const struct setting *settings_find(enum setting_scope, const char *key);

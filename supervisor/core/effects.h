@@ -1,8 +1,8 @@
-/* All that a pool can do to the world. Layer: core.
+/* All that a pool can do to the outside. Layer: core.
  * Given at pool_new, called only from within pool_step. An effect never calls back into the pool,
- * never blocks and, but for send and room, never fails: what goes wrong comes back as an event of a
- * later step. These two answer at once: a task that cannot be written down must be judged before
- * the next one is sent behind it, and a command is refused as a whole. */
+ * never blocks and, but for send and allow_slots, never fails: what goes wrong comes back as an
+ * event of a later step. These two answer at once: a task that cannot be encoded must be judged
+ * before the next one is sent behind it, and a command is refused as a whole. */
 #ifndef CORE_EFFECTS_H
 #define CORE_EFFECTS_H
 
@@ -12,18 +12,19 @@
 enum send_result {
 	SEND_OK,
 	SEND_TOO_LARGE, /* its frame would be over max_frame: the task is unfit */
-	SEND_NO_MEMORY, /* nothing was written; try again in a later turn */
+	SEND_NO_MEMORY, /* nothing was written; retried in a later turn */
 };
 
 enum reject {
 	REJECT_DEAD_LETTER, /* basic.reject, requeue off: the queue's own policy decides */
-	REJECT_REQUEUE,     /* basic.nack, requeue on: it goes back, uncounted by us */
+	REJECT_REQUEUE,     /* basic.nack, requeue on: back to the queue; we count no attempt */
 };
 
 enum source_wish {
-	SOURCE_CONSUME, /* with this window (prefetch); also on every later channel */
-	SOURCE_REST,    /* cancel the consumer, keep the channel; answered by SOURCE_RESTED */
-	SOURCE_CLOSE,   /* barrier, then close the channel for good; answered by SOURCE_DOWN */
+	SOURCE_CONSUME,   /* with this window (prefetch); also on every later channel */
+	SOURCE_REST,      /* cancel the consumer, keep the channel; answered by SOURCE_RESTED */
+	SOURCE_CLOSE,     /* barrier, then close the channel for good; answered by SOURCE_DOWN */
+	SOURCE_UNDECIDED, /* never an effect: what a source wishes before its first wish */
 };
 
 enum slot_wish {
@@ -31,19 +32,19 @@ enum slot_wish {
 	SLOT_QUIT,      /* "__quit__", then the end of both of our sending sides */
 	SLOT_TERM,      /* SIGTERM to the process group */
 	SLOT_KILL,      /* SIGKILL to the process group */
-	SLOT_INTERRUPT, /* "__context_switch__": its task is over its soft limit */
+	SLOT_INTERRUPT, /* "__context_switch__": its task is over the soft limit */
 };
 
 struct effects {
 	enum send_result (*send)(void *io, uint16_t slot, struct delivery *, uint16_t attempt);
-	void (*ack)(void *io, uint16_t source, uint64_t tag, bool multiple);
-	void (*reject)(void *io, uint16_t source, uint64_t tag, enum reject);
+	void (*ack)(void *io, uint64_t tag, bool multiple);
+	void (*reject)(void *io, uint64_t tag, enum reject);
 	void (*publish)(void *io, const struct parcel *); /* parcel->seq is the number it gets */
-	void (*source)(void *io, uint16_t source, enum source_wish, uint32_t window);
+	void (*source)(void *io, enum source_wish, uint32_t window);
 	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_wish);
-	/* May slots be numbered up to this many? Answered at once, before any of them is used. */
-	bool (*room)(void *io, uint16_t slots);
-	void (*tell)(void *io, const struct notice *);
+	/* May slots be numbered up to this many? Asked before any of them is used. */
+	bool (*allow_slots)(void *io, uint16_t slots);
+	void (*emit)(void *io, const struct notice *);
 };
 
 #endif

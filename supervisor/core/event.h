@@ -6,9 +6,9 @@
 #ifndef CORE_EVENT_H
 #define CORE_EVENT_H
 
-#include "core/delivery.h"
 #include "core/exit.h"
-#include "core/output.h"
+#include "core/tasks/delivery.h"
+#include "core/tasks/output.h"
 
 struct pool_config;
 
@@ -18,16 +18,16 @@ struct pool_config;
 	X(SOURCE_CANCELLED) /* by the broker: what came is in hand, new ones come later */         \
 	X(SOURCE_DOWN)      /* channel or connection is gone: all its tags are void */             \
 	X(DELIVERY)                                                                                \
-	X(OUTBOX_UP)   /* a fresh publish channel in confirm mode; numbers start at 1 */           \
-	X(OUTBOX_DOWN) /* it is gone; what is unconfirmed is sent again after the next UP */       \
-	X(CONFIRMED)   /* basic.ack by the broker */                                               \
-	X(REFUSED)     /* basic.nack by the broker */                                              \
-	X(RETURNED)    /* basic.return; the confirm of the same number follows */                  \
-	X(QUEUE_FOUND) /* what was returned may find its queue now: published at once */           \
-	X(SLOT_READY)  /* its process has opened the pipe */                                       \
-	X(SLOT_ROOM)   /* its output buffer crossed the high (room = false) or low mark */         \
-	X(SLOT_OUTPUT) /* one good frame */                                                        \
-	X(SLOT_BROKEN) /* protocol error or closed pipe; no output follows in this life */         \
+	X(OUTBOX_UP)     /* a fresh publish channel in confirm mode; numbers start at 1 */         \
+	X(OUTBOX_DOWN)   /* it is gone; what is unconfirmed is sent again after the next UP */     \
+	X(CONFIRMED)     /* basic.ack by the broker */                                             \
+	X(REFUSED)       /* basic.nack by the broker */                                            \
+	X(RETURNED)      /* basic.return; the confirm of the same number follows */                \
+	X(QUEUE_FOUND)   /* what was returned may find its queue now: published at once */         \
+	X(SLOT_READY)    /* its process has opened the pipe */                                     \
+	X(SLOT_WRITABLE) /* its output buffer crossed the high (is_writable: false) or low mark */ \
+	X(SLOT_OUTPUT)   /* one good frame */                                                      \
+	X(SLOT_BROKEN)   /* protocol error or closed pipe; no output follows in this life */       \
 	X(SLOT_GONE)   /* exit is known and the pipe was read to its end (also: never started) */  \
 	X(SLOT_MEMORY) /* what its process has resident, looked at now and then */                 \
 	X(COMMAND)                                                                                 \
@@ -45,7 +45,7 @@ enum command {
 	COMMAND_PAUSE,     /* take nothing, send nothing; what is in pipes is finished */
 	COMMAND_RESUME,    /* the end of a pause */
 	COMMAND_SCALE,     /* so many workers from now on: number, 1 to POOL_WORKERS_MAX; or
-			      as many as the pool needs, from number to most */
+			      as many as the pool needs, from number to max */
 	COMMAND_RESTART,   /* every worker by a new one, one after the other */
 	COMMAND_CONFIGURE, /* decisions follow another configuration from now on */
 };
@@ -54,10 +54,9 @@ struct event {
 	enum event_kind kind;
 	/* SLOT_OUTPUT, TURN_END: what is read in this turn had not come by then, nor what has not
 	 * been read at its end; 0: nothing better is known than now. */
-	mtime absent;
+	mtime arrived_after;
 	union {
 		struct {
-			uint16_t source;
 			uint32_t epoch;
 			struct delivery *delivery; /* DELIVERY only; moves in, tag filled */
 		} source;
@@ -71,7 +70,7 @@ struct event {
 		struct {
 			uint16_t slot;
 			uint32_t life;
-			bool room;             /* SLOT_ROOM */
+			bool is_writable;      /* SLOT_WRITABLE */
 			uint64_t bytes;        /* SLOT_MEMORY */
 			struct exit_info exit; /* SLOT_GONE */
 			struct output *output; /* SLOT_OUTPUT; SLOT_GONE: last words; moves in */
@@ -79,7 +78,7 @@ struct event {
 		} slot;
 		struct {
 			enum command what;
-			uint32_t number, most; /* COMMAND_SCALE; most 0: number */
+			uint32_t number, max; /* COMMAND_SCALE; max 0: number */
 			/* COMMAND_CONFIGURE; borrowed for the call, its texts as pool_new's */
 			const struct pool_config *config;
 		} command;

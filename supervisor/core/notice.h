@@ -5,9 +5,9 @@
 
 #include "base/mtime.h"
 #include "core/exit.h"
-#include "core/reason.h"
-#include "core/recycle.h"
-#include "core/scaling.h"
+#include "core/tasks/reason.h"
+#include "core/workers/recycle.h"
+#include "core/workers/scaling.h"
 
 #define NOTICE_KINDS(X)                                                                            \
 	X(NOTICE_TASK_DONE)        /* 200, or 201 confirmed: duration is set */                    \

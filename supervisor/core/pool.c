@@ -1,4 +1,5 @@
-#include "core/pool_parts.h"
+/* Each event goes to the half that it concerns; a turn joins both; commands move the phase. */
+#include "core/pool_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,135 +10,261 @@ struct pool *pool_new(
 	assert(!config->interrupt || config->pipeline == 1);
 	assert(config->pipeline || config->pipe_wait > 0);
 	assert(config->memory > 0);
-	assert(!config->workers_most || config->workers_most >= config->workers);
+	assert(!config->workers_max || config->workers_max >= config->workers);
 	struct pool *pool = calloc(1, sizeof *pool);
 	if (!pool)
 		return NULL;
-	pool->config = *config;
-	pool->effects = effects;
-	pool->io = io;
-	pool->now = now;
-	pool->send_again = MTIME_NEVER;
-	pool->delivered_at = MTIME_NEVER;
-	pool->recycle.next_at = MTIME_NEVER;
-	source_init(&pool->source, 0, effects, io);
-	pace_init(&pool->pace, config, now);
-	dispatch_init(&pool->dispatch, pace_pipe_wait(&pool->pace), effects, io);
-	autoscale_init(&pool->autoscale, config->workers,
-		config->workers_most ? config->workers_most : config->workers, now);
-	if (pool_slots_init(pool) != RC_OK || outbox_init(&pool->outbox, effects, io) != RC_OK) {
-		alarms_release(&pool->alarms);
-		shelf_release(&pool->slots);
+	pool->context =
+		(struct pool_context){.config = *config, .effects = effects, .io = io, .now = now};
+	if (tasks_init(&pool->tasks, &pool->context) != RC_OK) {
 		free(pool);
 		return NULL;
 	}
+	if (slots_init(&pool->slots, &pool->context, &pool->tasks.dispatch) != RC_OK) {
+		pool_free(pool);
+		return NULL;
+	}
 	return pool;
-}
-
-static void tell_if_drained(struct pool *pool)
-{
-	if (pool->phase == POOL_RUNS || pool->told_drained || !pool_is_quiet(pool))
-		return;
-	pool->told_drained = true;
-	pool_tell(pool, (struct notice){.kind = NOTICE_DRAINED, .slot = -1});
-}
-
-void pool_step(struct pool *pool, mtime now, const struct event *event)
-{
-	static void (*const handlers[])(struct pool *, const struct event *) = {
-		[SOURCE_UP] = pool_on_source_up,
-		[SOURCE_RESTED] = pool_on_source_rested,
-		[SOURCE_CANCELLED] = pool_on_source_cancelled,
-		[SOURCE_DOWN] = pool_on_source_down,
-		[DELIVERY] = pool_on_delivery,
-		[OUTBOX_UP] = pool_on_outbox_up,
-		[OUTBOX_DOWN] = pool_on_outbox_down,
-		[CONFIRMED] = pool_on_confirmed,
-		[REFUSED] = pool_on_refused,
-		[RETURNED] = pool_on_returned,
-		[QUEUE_FOUND] = pool_on_queue_found,
-		[SLOT_READY] = pool_on_slot_ready,
-		[SLOT_ROOM] = pool_on_slot_room,
-		[SLOT_OUTPUT] = pool_on_slot_output,
-		[SLOT_BROKEN] = pool_on_slot_broken,
-		[SLOT_GONE] = pool_on_slot_gone,
-		[SLOT_MEMORY] = pool_on_slot_memory,
-		[COMMAND] = pool_on_command,
-		[TURN_END] = pool_on_turn_end,
-	};
-	pool->now = now;
-	pool->absent = event->absent ? event->absent : now;
-	handlers[event->kind](pool, event);
-	tell_if_drained(pool);
-}
-
-bool pool_is_quiet(const struct pool *pool)
-{
-	return pool->phase != POOL_RUNS && pool->retired == pool->slots.count &&
-	       pool->source.state == SOURCE_IS_ABSENT;
-}
-
-bool pool_is_publishing(const struct pool *pool)
-{
-	return pool->outbox.sent_count > 0;
-}
-
-bool pool_is_refused(const struct pool *pool)
-{
-	return pool->outbox.sent_count == 0 && pool->outbox.count > 0;
-}
-
-bool pool_was_forced(const struct pool *pool)
-{
-	return pool->was_forced;
-}
-
-/* What is in the ledger is freed with it; an orphan is in no ledger, but in a pipe or sent. */
-static void free_orphans_in_pipes(struct pool *pool)
-{
-	for (uint32_t i = 0; i < pool->slots.count; i++) {
-		struct link *link, *pipe = &pool_slot(pool, i)->pipe;
-		while ((link = list_first(pipe))) {
-			struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
-			list_remove(link);
-			if (!delivery->source)
-				delivery_free(delivery);
-		}
-	}
-}
-
-static void free_orphans_sent(struct pool *pool)
-{
-	struct link *next, *sent = &pool->outbox.sent;
-	for (struct link *link = sent->next; link != sent; link = next) {
-		struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
-		next = link->next;
-		if (parcel->delivery->source)
-			continue;
-		outbox_take(&pool->outbox, parcel);
-		delivery_free(parcel->delivery);
-	}
-}
-
-static void free_ledger(struct pool *pool)
-{
-	struct link *link;
-	while ((link = list_first(&pool->source.unacked))) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		source_forget(delivery);
-		delivery_free(delivery);
-	}
 }
 
 void pool_free(struct pool *pool)
 {
 	if (!pool)
 		return;
-	free_orphans_in_pipes(pool);
-	free_orphans_sent(pool);
-	free_ledger(pool);
-	outbox_release(&pool->outbox);
-	alarms_release(&pool->alarms);
-	shelf_release(&pool->slots);
+	for (uint32_t i = 0; i < pool->slots.all.count; i++)
+		tasks_free_orphans(&slots_at(&pool->slots, i)->pipe);
+	tasks_release(&pool->tasks);
+	slots_release(&pool->slots);
 	free(pool);
+}
+
+bool pool_is_quiet(const struct pool *pool)
+{
+	return !pool_stays(&pool->context) && pool->slots.retired == pool->slots.all.count &&
+	       pool->tasks.source.state == SOURCE_IS_ABSENT;
+}
+
+bool pool_is_publishing(const struct pool *pool)
+{
+	return pool->tasks.outbox.sent_count > 0;
+}
+
+bool pool_is_refused(const struct pool *pool)
+{
+	return pool->tasks.outbox.sent_count == 0 && pool->tasks.outbox.count > 0;
+}
+
+bool pool_was_forced(const struct pool *pool)
+{
+	return pool_is_forced(&pool->context);
+}
+
+static enum worker_supply supply_of(const struct slots *slots)
+{
+	if (slots->ready)
+		return WORKERS_READY;
+	return slots->failing ? WORKERS_FAILING : WORKERS_COMING;
+}
+
+/* ---------- what workers do ---------- */
+
+static void on_output(struct pool *pool, struct slot *slot, struct output *output)
+{
+	struct pipe *pipe = &slot->pipe;
+	enum outcome outcome;
+	if (slot->is_muted) {
+		output_free(output);
+	} else if (pipe->load == 0) {
+		output_free(output);
+		slots_on_broken(&pool->slots, slot, "an answer with no task open");
+	} else if (output->status == STATUS_PROGRESS) {
+		tasks_progress(&pool->tasks, pipe, output);
+	} else if (settle_outcome(output->status, &outcome)) {
+		mtime from = pipe_works_since(pipe), until = pool->context.arrived_after;
+		until = until > from ? until : from;
+		tasks_answered(&pool->tasks, pipe, outcome, output, until);
+		slots_on_answered(&pool->slots, slot, from, until);
+		slots_on_less(&pool->slots, slot);
+	} else {
+		output_free(output);
+		slots_on_broken(&pool->slots, slot, "an unknown status");
+	}
+}
+
+static void on_gone(struct pool *pool, struct slot *slot, const struct event *event)
+{
+	slots_on_gone(&pool->slots, slot, event->slot.exit, event->slot.output);
+	tasks_worker_gone(&pool->tasks, &slot->pipe, event->slot.exit, event->slot.output);
+	slots_on_less(&pool->slots, slot);
+	tasks_hand_back_rest(&pool->tasks);
+}
+
+static void on_slot(struct pool *pool, const struct event *event)
+{
+	struct slots *slots = &pool->slots;
+	struct slot *slot = slots_find(slots, event);
+	if (!slot)
+		output_free(event->slot.output);
+	else if (event->kind == SLOT_READY)
+		slots_on_ready(slots, slot);
+	else if (event->kind == SLOT_WRITABLE)
+		slots_on_writable(slots, slot, event->slot.is_writable);
+	else if (event->kind == SLOT_OUTPUT)
+		on_output(pool, slot, event->slot.output);
+	else if (event->kind == SLOT_BROKEN)
+		slots_on_broken(slots, slot, event->slot.what);
+	else if (event->kind == SLOT_GONE)
+		on_gone(pool, slot, event);
+	else if (event->kind == SLOT_MEMORY)
+		slots_on_memory(slots, slot, event->slot.bytes);
+	else
+		assert(!"an event of slots");
+}
+
+/* ---------- commands ---------- */
+
+static void drain(struct pool *pool)
+{
+	pool->context.phase = POOL_DRAINS;
+	tasks_drain(&pool->tasks);
+	slots_drain(&pool->slots);
+}
+
+static void force(struct pool *pool)
+{
+	pool->context.phase = POOL_FORCED;
+	for (uint32_t i = 0; i < pool->slots.all.count; i++) {
+		struct slot *slot = slots_at(&pool->slots, i);
+		slots_force(&pool->slots, slot);
+		tasks_cut_short(&pool->tasks, &slot->pipe);
+	}
+	tasks_hand_back(&pool->tasks);
+}
+
+static void pause(struct pool *pool)
+{
+	if (pool->context.phase == POOL_PAUSED)
+		return;
+	pool->context.phase = POOL_PAUSED;
+	tasks_pause(&pool->tasks);
+	pool_emit_plain(&pool->context, NOTICE_PAUSED, NULL);
+}
+
+/* The turn decides when it consumes again. */
+static void resume(struct pool *pool)
+{
+	if (pool->context.phase == POOL_PAUSED)
+		pool_emit_plain(&pool->context, NOTICE_RESUMED, NULL);
+	pool->context.phase = POOL_RUNS;
+}
+
+static void scale(struct pool *pool, uint32_t min, uint32_t max)
+{
+	const char *refusal = slots_scale(&pool->slots, min, max);
+	if (refusal)
+		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, refusal);
+	tasks_set_workers(&pool->tasks, pool->slots.wanted);
+}
+
+/* What has begun (a start, a grace) ends by the limit that it began with; how long a task may run
+ * is asked in each turn. */
+static void configure(struct pool *pool, const struct pool_config *config)
+{
+	assert(config->interrupt == pool->context.config.interrupt);
+	pool->context.config = *config;
+	tasks_configure(&pool->tasks);
+	slots_configure(&pool->slots);
+}
+
+static void on_command(struct pool *pool, const struct event *event)
+{
+	enum command what = event->command.what;
+	uint32_t min = event->command.number, max = event->command.max;
+	bool stays = pool_stays(&pool->context);
+	if (what == COMMAND_DRAIN && stays)
+		drain(pool);
+	else if (what == COMMAND_FORCE && !pool_is_forced(&pool->context) && !pool_is_quiet(pool))
+		force(pool);
+	else if (what == COMMAND_DRAIN || what == COMMAND_FORCE)
+		return;
+	else if (!stays)
+		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, "the pool is stopping");
+	else if (what == COMMAND_SCALE)
+		scale(pool, min, max ? max : min);
+	else if (what == COMMAND_CONFIGURE)
+		configure(pool, event->command.config);
+	else if (what == COMMAND_RESTART)
+		slots_restart(&pool->slots);
+	else if (what == COMMAND_PAUSE)
+		pause(pool);
+	else
+		resume(pool);
+}
+
+/* ---------- the end of a turn ---------- */
+
+/* Everything that could be read was reported. Deadlines are judged here and only here, so that
+ * after a suspension of the machine the sockets were read before. */
+static void on_turn_end(struct pool *pool)
+{
+	struct tasks *tasks = &pool->tasks;
+	struct slots *slots = &pool->slots;
+	tasks_begin_turn(tasks);
+	slots_begin_turn(slots);
+	pace_turn(&tasks->pace, (uint32_t)tasks->outbox.count, pool->context.now);
+	if (pool_stays(&pool->context)) {
+		tasks_decide_consuming(tasks, supply_of(slots));
+		tasks_dispatch(tasks, supply_of(slots));
+		slots_time_sent(slots);
+		slots_autoscale(slots, tasks_flow(tasks), tasks_window_is_full(tasks));
+		tasks_set_workers(tasks, slots->wanted);
+	}
+	tasks_flush(tasks, supply_of(slots));
+	slots_end_turn(slots);
+	tasks_end_turn(tasks);
+}
+
+mtime pool_deadline(const struct pool *pool)
+{
+	return mtime_min(tasks_deadline(&pool->tasks, supply_of(&pool->slots)),
+		slots_deadline(&pool->slots, tasks_flow(&pool->tasks)));
+}
+
+/* ---------- the step ---------- */
+
+static void emit_if_drained(struct pool *pool)
+{
+	enum pool_phase phase = pool->context.phase;
+	if ((phase != POOL_DRAINS && phase != POOL_FORCED) || !pool_is_quiet(pool))
+		return;
+	pool->context.phase = phase == POOL_DRAINS ? POOL_DRAINED : POOL_STOPPED;
+	pool_emit_plain(&pool->context, NOTICE_DRAINED, NULL);
+}
+
+void pool_step(struct pool *pool, mtime now, const struct event *event)
+{
+	static void (*const of_tasks[])(struct tasks *, const struct event *) = {
+		[SOURCE_UP] = tasks_on_source_up,
+		[SOURCE_RESTED] = tasks_on_source_rested,
+		[SOURCE_CANCELLED] = tasks_on_source_cancelled,
+		[SOURCE_DOWN] = tasks_on_source_down,
+		[DELIVERY] = tasks_on_delivery,
+		[OUTBOX_UP] = tasks_on_outbox_up,
+		[OUTBOX_DOWN] = tasks_on_outbox_down,
+		[CONFIRMED] = tasks_on_confirmed,
+		[REFUSED] = tasks_on_refused,
+		[RETURNED] = tasks_on_returned,
+		[QUEUE_FOUND] = tasks_on_queue_found,
+	};
+	pool->context.now = now;
+	pool->context.arrived_after = event->arrived_after ? event->arrived_after : now;
+	if (event->kind <= QUEUE_FOUND)
+		of_tasks[event->kind](&pool->tasks, event);
+	else if (event->kind == TURN_END)
+		on_turn_end(pool);
+	else if (event->kind == COMMAND)
+		on_command(pool, event);
+	else
+		on_slot(pool, event);
+	emit_if_drained(pool);
 }

@@ -1,5 +1,5 @@
 /* Every invariant of a pool that can be checked by walking it. For tests: O(n). */
-#include "core/pool_parts.h"
+#include "core/pool_internal.h"
 
 #include <assert.h>
 
@@ -17,7 +17,7 @@ static size_t length(const struct link *list)
 	return count;
 }
 
-struct tally {
+struct ledger_counts {
 	uint32_t open, aside, queued, sent, answered, released;
 };
 
@@ -25,7 +25,7 @@ static void audit_delivery(const struct pool *pool, const struct delivery *deliv
 {
 	bool is_in_outbox = !list_is_empty(&delivery->parcel.order);
 	bool is_placed = !list_is_empty(&delivery->place);
-	assert(delivery->source == &pool->source);
+	assert(delivery->source == &pool->tasks.source);
 	assert(delivery->parcel.delivery == delivery);
 	assert(is_in_outbox == (delivery->state == DELIVERY_ANSWERED));
 	assert(is_placed ==
@@ -33,19 +33,19 @@ static void audit_delivery(const struct pool *pool, const struct delivery *deliv
 	assert(list_is_empty(&delivery->released) == (delivery->state != DELIVERY_RELEASED));
 }
 
-static void count_state(struct tally *tally, enum delivery_state state)
+static void count_state(struct ledger_counts *counts, enum delivery_state state)
 {
-	tally->open++;
-	tally->queued += state == DELIVERY_QUEUED;
-	tally->sent += state == DELIVERY_SENT;
-	tally->answered += state == DELIVERY_ANSWERED;
-	tally->released += state == DELIVERY_RELEASED;
+	counts->open++;
+	counts->queued += state == DELIVERY_QUEUED;
+	counts->sent += state == DELIVERY_SENT;
+	counts->answered += state == DELIVERY_ANSWERED;
+	counts->released += state == DELIVERY_RELEASED;
 }
 
-static struct tally audit_ledger(const struct pool *pool)
+static struct ledger_counts audit_ledger(const struct pool *pool)
 {
-	const struct source *source = &pool->source;
-	struct tally tally = {0};
+	const struct source *source = &pool->tasks.source;
+	struct ledger_counts counts = {0};
 	uint64_t last = 0;
 	for
 		EACH(link, &source->unacked)
@@ -54,27 +54,33 @@ static struct tally audit_ledger(const struct pool *pool)
 				CONTAINER_OF(link, struct delivery, unacked);
 			assert(delivery->tag > last && delivery->tag <= source->last_tag);
 			last = delivery->tag;
-			tally.aside += last <= source->aside_tag;
+			counts.aside += last <= source->aside_tag;
 			audit_delivery(pool, delivery);
-			count_state(&tally, delivery->state);
+			count_state(&counts, delivery->state);
 		}
-	assert(tally.open == source->open);
-	assert(tally.aside == source->aside);
-	assert(tally.open == 0 || source->state != SOURCE_IS_ABSENT);
-	assert(tally.released == length(&source->released));
-	assert(tally.released == source->ripe);
+	assert(counts.open == source->open);
+	assert(counts.aside == source->aside);
+	assert(counts.open == 0 || source->state != SOURCE_IS_ABSENT);
+	assert(counts.released == length(&source->released));
+	assert(counts.released == source->ripe);
 	assert(source->ripe || source->ripe_since == MTIME_NEVER);
-	assert(tally.queued == pool->dispatch.open.backlog);
-	assert(tally.queued == length(&pool->dispatch.open.waiting));
-	return tally;
+	assert(counts.queued == dispatch_waiting(&pool->tasks.dispatch));
+	assert(counts.queued == length(&pool->tasks.dispatch.queued));
+	return counts;
 }
 
-static uint32_t audit_pipe(const struct slot *slot)
+static uint32_t audit_pipe(const struct pipe *pipe)
 {
 	uint32_t live = 0;
-	assert(length(&slot->pipe) == slot->load && slot->load <= POOL_PIPELINE_MAX);
+	bool is_listed = !list_is_empty(&pipe->by_load),
+	     is_running = !list_is_empty(&pipe->running);
+	assert(is_listed ==
+		(!pipe->closed && pipe->load < POOL_PIPELINE_MAX && !pipe_is_spent(pipe)));
+	assert(list_is_empty(&pipe->in_time) || (is_running && !(pipe->closed & PIPE_HELD_UP)));
+	assert(!(pipe->closed & PIPE_HELD_UP) || is_running);
+	assert(length(&pipe->tasks) == pipe->load && pipe->load <= POOL_PIPELINE_MAX);
 	for
-		EACH(link, &slot->pipe)
+		EACH(link, &pipe->tasks)
 		{
 			const struct delivery *delivery =
 				CONTAINER_OF(link, struct delivery, place);
@@ -92,70 +98,68 @@ static bool has_alarm(enum life_state state)
 
 static void audit_slot(const struct pool *pool, const struct slot *slot)
 {
-	bool listed = !list_is_empty(&slot->by_load);
-	bool runs = !list_is_empty(&slot->running);
-	assert(pool_slot(pool, slot->number) == slot);
-	assert(listed == (slot->open && !slot->is_leaving && !slot->is_held_up &&
-				 slot->load < POOL_PIPELINE_MAX && !dispatch_is_spent(slot)));
-	assert(list_is_empty(&slot->fresh) || (runs && !slot->is_held_up));
-	assert(!slot->is_held_up || runs);
-	assert(!slot->open || slot->state == LIFE_READY);
-	assert(runs == (slot->state == LIFE_READY && slot->load > 0));
-	assert(!slot->is_timed || pool->config.interrupt);
+	const struct pool_config *config = &pool->context.config;
+	const struct pipe *pipe = &slot->pipe;
+	bool is_ready = slot->state == LIFE_READY, is_leaving = slot_is_leaving(slot);
+	assert(slots_at(&pool->slots, pipe->slot) == slot);
+	assert(pipe->closed & PIPE_NOT_READY || is_ready);
+	assert(!list_is_empty(&pipe->running) == (is_ready && pipe->load > 0));
+	assert(!slot->is_timed || config->interrupt);
 	assert(has_alarm(slot->state) == (slot->alarm != MTIME_NEVER) ||
-		(slot->state == LIFE_READY && slot->is_timed) ||
-		pool->config.grace == MTIME_NEVER || pool->config.boot_limit == MTIME_NEVER);
-	if (slot->state == LIFE_READY && pool->phase == POOL_RUNS && !slot->is_leaving)
-		assert(slot->load > 0 || !dispatch_is_spent(slot));
+		(is_ready && slot->is_timed) || config->grace == MTIME_NEVER ||
+		config->boot_limit == MTIME_NEVER);
 	assert((slot->heap_place > 0) == (slot->alarm != MTIME_NEVER));
-	assert(!slot->heap_place || pool->alarms.heap[slot->heap_place] == slot);
+	assert(!slot->heap_place || pool->slots.alarms.heap[slot->heap_place] == slot);
 	if (slot->state == LIFE_WAITING || slot->state == LIFE_RETIRED)
-		assert(slot->load == 0);
-	if (pool->phase == POOL_RUNS) {
-		assert(slot->state != LIFE_RETIRED || slot->is_leaving);
-		assert(!slot->is_leaving ||
-			(slot->state != LIFE_WAITING && slot->state != LIFE_STARTING));
-		assert(!slot->is_leaving || slot->state != LIFE_READY || slot->load > 0 ||
-			slot->number >= pool->passed);
-	}
+		assert(pipe->load == 0);
+	if (!pool_stays(&pool->context))
+		return;
+	if (is_ready && !is_leaving)
+		assert(pipe->load > 0 || !pipe_is_spent(pipe));
+	assert(slot->state != LIFE_RETIRED || is_leaving);
+	assert(!is_leaving || (slot->state != LIFE_WAITING && slot->state != LIFE_STARTING));
+	assert(!is_leaving || !is_ready || pipe->load > 0 || pipe->slot >= pool->slots.passed);
 }
 
-static void audit_counts(const struct pool *pool, uint32_t kept)
+static void audit_wanted(const struct pool *pool, uint32_t kept)
 {
-	assert(kept == pool->kept && pool->wanted >= 1 && pool->wanted <= POOL_WORKERS_MAX);
-	assert(pool->pace.workers == pool->wanted);
-	assert(pool->wanted == autoscale_within(&pool->autoscale, pool->wanted));
-	assert(kept == pool->wanted + pool->recycle.spares ||
-		(kept == pool->wanted + 1u && (pool->roll.is_on || pool->phase != POOL_RUNS)));
-	assert(pool->recycle.is_any || pool->recycle.spares == 0);
-	assert(!pool->lacks_workers || pool->has_rested);
+	const struct slots *slots = &pool->slots;
+	assert(kept == slots->kept && slots->wanted >= 1 && slots->wanted <= POOL_WORKERS_MAX);
+	assert(pool->tasks.pace.workers == slots->wanted);
+	assert(slots->wanted == autoscale_within(&slots->autoscale, slots->wanted));
+	assert(kept == slots->wanted + slots->recycling.spares ||
+		(kept == slots->wanted + 1u &&
+			(slots->roll.state != REPLACE_OFF || !pool_stays(&pool->context))));
+	assert(slots->recycling.state != REPLACE_OFF || slots->recycling.spares == 0);
 }
 
-static void audit_slots(const struct pool *pool, const struct tally *tally)
+static void audit_slots(const struct pool *pool, const struct ledger_counts *counts)
 {
-	uint32_t starting = 0, ready = 0, failing = 0, retired = 0, alarms = 0, sent = 0, loads = 0,
-		 kept = 0;
-	for (uint32_t i = 0; i < pool->slots.count; i++) {
-		const struct slot *slot = pool_slot(pool, i);
+	const struct slots *slots = &pool->slots;
+	const struct alarms *alarms = &slots->alarms;
+	uint32_t starting = 0, ready = 0, failing = 0, retired = 0, with_alarm = 0, sent = 0,
+		 loads = 0, kept = 0;
+	for (uint32_t i = 0; i < slots->all.count; i++) {
+		const struct slot *slot = slots_at(slots, i);
 		audit_slot(pool, slot);
-		sent += audit_pipe(slot);
-		loads += slot->load;
+		sent += audit_pipe(&slot->pipe);
+		loads += slot->pipe.load;
 		starting += slot->state == LIFE_STARTING;
 		ready += slot->state == LIFE_READY;
 		retired += slot->state == LIFE_RETIRED;
 		failing += slot->failures > 0;
-		alarms += slot->heap_place > 0;
-		kept += !slot->is_leaving;
+		with_alarm += slot->heap_place > 0;
+		kept += !slot_is_leaving(slot);
 	}
-	audit_counts(pool, kept);
-	assert(sent == tally->sent);
-	assert(loads == pool->dispatch.in_pipes);
-	assert(!pool->dispatch.is_alone || loads == 1);
-	assert(starting == pool->starting);
-	assert(ready == pool->ready && failing == pool->failing && retired == pool->retired);
-	assert(alarms == pool->alarms.count);
-	for (uint16_t i = 2; i <= pool->alarms.count; i++)
-		assert(pool->alarms.heap[i / 2]->alarm <= pool->alarms.heap[i]->alarm);
+	audit_wanted(pool, kept);
+	assert(sent == counts->sent);
+	assert(loads == pool->tasks.dispatch.in_pipes);
+	assert(!pool->tasks.dispatch.is_alone || loads == 1);
+	assert(starting == slots->starting);
+	assert(ready == slots->ready && failing == slots->failing && retired == slots->retired);
+	assert(with_alarm == alarms->count);
+	for (uint16_t i = 2; i <= alarms->count; i++)
+		assert(alarms->heap[i / 2]->alarm <= alarms->heap[i]->alarm);
 }
 
 static void audit_dispatch(const struct dispatch *dispatch)
@@ -165,9 +169,9 @@ static void audit_dispatch(const struct dispatch *dispatch)
 	for
 		EACH(link, &dispatch->running)
 		{
-			const struct slot *slot = CONTAINER_OF(link, struct slot, running);
-			assert(slot->since >= since);
-			since = slot->since;
+			const struct pipe *pipe = CONTAINER_OF(link, struct pipe, running);
+			assert(pipe->since >= since);
+			since = pipe->since;
 		}
 	for (uint32_t load = 0; load < POOL_PIPELINE_MAX; load++)
 		filled |= (uint64_t)!list_is_empty(&dispatch->by_load[load]) << load;
@@ -176,7 +180,7 @@ static void audit_dispatch(const struct dispatch *dispatch)
 		uint32_t load = (uint32_t)__builtin_ctzll(filled);
 		for
 			EACH(link, &dispatch->by_load[load])
-		assert(CONTAINER_OF(link, struct slot, by_load)->load == load);
+		assert(CONTAINER_OF(link, struct pipe, by_load)->load == load);
 	}
 }
 
@@ -213,13 +217,13 @@ static void audit_sent(const struct outbox *outbox)
 			assert(outbox_find(outbox, parcel->seq) == parcel);
 			last = parcel->seq;
 		}
-	assert(outbox->is_up || list_is_empty(&outbox->sent));
-	assert(!outbox->is_probing || outbox->sent_count <= 1);
+	assert(outbox->state != OUTBOX_IS_DOWN || list_is_empty(&outbox->sent));
+	assert(outbox->state != OUTBOX_IS_PROBING || outbox->sent_count <= 1);
 }
 
 static void audit_later(const struct outbox *outbox)
 {
-	for (unsigned step = 0; step < BACKOFF_STEPS; step++) {
+	for (unsigned step = 0; step < FAILURE_WAIT_STEPS; step++) {
 		mtime due = INT64_MIN;
 		for
 			EACH(link, &outbox->later[step])
@@ -232,26 +236,28 @@ static void audit_later(const struct outbox *outbox)
 	}
 }
 
-static void audit_outbox(const struct pool *pool, const struct tally *tally)
+static void audit_outbox(const struct pool *pool, const struct ledger_counts *counts)
 {
-	const struct outbox *outbox = &pool->outbox;
+	const struct outbox *outbox = &pool->tasks.outbox;
 	struct parcels parcels = {0};
 	audit_parcels(&outbox->sent, true, &parcels);
 	assert(parcels.count == outbox->sent_count && parcels.bytes == outbox->sent_bytes);
 	audit_parcels(&outbox->suspects, false, &parcels);
 	audit_parcels(&outbox->waiting, false, &parcels);
-	for (unsigned step = 0; step < BACKOFF_STEPS; step++)
+	for (unsigned step = 0; step < FAILURE_WAIT_STEPS; step++)
 		audit_parcels(&outbox->later[step], false, &parcels);
 	assert(parcels.count == outbox->count && parcels.bytes == outbox->bytes);
-	assert(parcels.live == tally->answered);
+	assert(parcels.live == counts->answered);
 	audit_sent(outbox);
 	audit_later(outbox);
 }
 
 void pool_audit(const struct pool *pool)
 {
-	struct tally tally = audit_ledger(pool);
-	audit_slots(pool, &tally);
-	audit_dispatch(&pool->dispatch);
-	audit_outbox(pool, &tally);
+	struct ledger_counts counts = audit_ledger(pool);
+	bool consumes = source_wishes(&pool->tasks.source, SOURCE_CONSUME);
+	assert(consumes == (pool->tasks.intake >= INTAKE_WHOLE));
+	audit_slots(pool, &counts);
+	audit_dispatch(&pool->tasks.dispatch);
+	audit_outbox(pool, &counts);
 }

@@ -1,11 +1,11 @@
 /* A worker's output frame, read. Layer: message.
- * Implements protocol.md 4 and the lenience of its section 9: any integer width, str or bin, nil or
- * missing tail keys, a bare str as status 500. */
+ * Implements PROTOCOL.md, section 6, and accepts what section 15 allows existing workers: a bare
+ * str as status 500. */
 #ifndef MESSAGE_ANSWER_H
 #define MESSAGE_ANSWER_H
 
 #include "base/rc.h"
-#include "core/output.h"
+#include "core/tasks/output.h"
 
 struct answer_limits {
 	uint32_t header_bytes;    /* most bytes of a reply's AMQP header table: what a header frame

@@ -1,7 +1,7 @@
 #include "message/copy.h"
 
 #include "amqp/table.h"
-#include "core/settle.h"
+#include "core/tasks/settle.h"
 #include "message/copy_headers.h"
 
 #include <assert.h>
@@ -79,11 +79,15 @@ static bool waits(const struct parcel *parcel, const struct copy_options *option
 	return parcel->kind == PARCEL_RETRY && parcel->delay > 0 && options->retry_queue.len > 0;
 }
 
+void copy_set_number(struct properties *properties, uint64_t number, char digits[TEXT_DECIMAL_MAX])
+{
+	properties_set(properties, PROPERTY_CLUSTER_ID, text_decimal(number, digits));
+}
+
 static void set_own(const struct parcel *parcel, const struct copy_options *options,
-	struct text seq, struct properties *properties)
+	struct properties *properties)
 {
 	properties_set(properties, PROPERTY_DELIVERY_MODE, PERSISTENT);
-	properties_set(properties, PROPERTY_CLUSTER_ID, seq);
 	if (parcel_is_answer(parcel) && parcel->output->content_type.len > 0)
 		properties_set(properties, PROPERTY_CONTENT_TYPE, parcel->output->content_type);
 	if (waits(parcel, options))
@@ -106,7 +110,8 @@ static void write_properties(const struct parcel *parcel, const struct copy_opti
 	char digits[TEXT_DECIMAL_MAX];
 	struct properties properties;
 	struct text lost = inherit(parcel, &properties);
-	set_own(parcel, options, text_decimal(parcel->seq, digits), &properties);
+	set_own(parcel, options, &properties);
+	copy_set_number(&properties, parcel->seq, digits);
 	size_t room = table_room(&properties, options->frame_max);
 	copy_write_headers(parcel, options, lost, room, table);
 	if (buf_len(table) > 0)
@@ -154,7 +159,7 @@ enum rc copy_build(const struct parcel *parcel, const struct copy_options *optio
 	return RC_OK;
 }
 
-uint64_t copy_returned_seq(struct text raw)
+uint64_t copy_returned_number(struct text raw)
 {
 	struct properties properties;
 	if (properties_parse(raw, &properties) != RC_OK)

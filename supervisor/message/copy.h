@@ -1,15 +1,15 @@
 /* What we publish for a delivery: replies, hand-backs, retry copies, dead letters. Layer: message.
- * Implements the header rules of protocol.md 3 and 4: what is ours or the broker's is stripped,
- * what would close a channel (user_id, a foreign expiration, CC, BCC) never goes out, the rest
- * keeps its type. Every publish carries its parcel's number in the property cluster_id (unused by
- * AMQP and by RabbitMQ), because basic.return tells no delivery tag. */
+ * Implements the header rules of PROTOCOL.md, sections 5 and 6: what is ours or the broker's is
+ * stripped, what would close a channel (user_id, a foreign expiration, CC, BCC) never goes out, the
+ * rest keeps its type. Every publish carries its parcel's number in the property cluster_id (unused
+ * by AMQP and by RabbitMQ), because basic.return tells no delivery tag. */
 #ifndef MESSAGE_COPY_H
 #define MESSAGE_COPY_H
 
 #include "amqp/channel.h"
 #include "amqp/properties.h"
 #include "amqp/table.h"
-#include "core/delivery.h"
+#include "core/tasks/delivery.h"
 
 /* Fields that a header table of ours has at most, nested ones counted. A copy comes back to us, and
  * the broker may have added its own by then: each time it went through a dead-letter exchange some
@@ -34,11 +34,14 @@ struct copy_options {
  * that it inherits, the rest was checked before. RC_MEMORY. */
 enum rc copy_build(const struct parcel *, const struct copy_options *, struct buf *scratch,
 	struct amqp_publish *ret_publish) MUST_CHECK;
-/* Clears the properties that no publish of ours may bear: an expiration that is over, a user_id
+/* Clear the properties that no publish of ours may have: an expiration that is over, a user_id
  * that is not ours, and a reply_to that only its own channel may use. The last two would close the
  * channel. */
 void copy_make_safe(struct properties *);
-/* The number that copy_build put into a returned message's raw properties; 0: none of ours. */
-uint64_t copy_returned_seq(struct text properties);
+/* Set the number of a publish on its channel, which a returned message brings back: basic.return
+ * has none. digits is borrowed as long as the properties. */
+void copy_set_number(struct properties *, uint64_t number, char digits[TEXT_DECIMAL_MAX]);
+/* The number in a returned message's raw properties; 0: it is not one of ours. */
+uint64_t copy_returned_number(struct text properties);
 
 #endif

@@ -252,7 +252,7 @@ static void put_last_words(const struct work *work, struct buf *out)
 	if (!words || words->words.len == 0)
 		return;
 	buf_init(&line, SIZE_MAX);
-	utf8_append_repaired(&line, words->words);
+	utf8_append_valid(&line, words->words);
 	out->failed |= line.failed;
 	table_put_string(
 		out, HEADER_STDERR, cut_to(buf_text(&line), is_small ? share : LAST_WORDS_MAX));
@@ -316,7 +316,7 @@ static void add_name(struct buf *names, struct text name, bool *is_full)
 		return;
 	if (before > 0)
 		buf_append_text(names, TEXT(", "));
-	utf8_append_repaired(names, name);
+	utf8_append_valid(names, name);
 	if (buf_len(names) + TEXT(", ...").len <= CUT_NAMES_MAX)
 		return;
 	*is_full = true;

@@ -156,7 +156,7 @@ void field_append_text(struct buf *out, const struct table_field *field)
 	switch (field->type) {
 	case 'S':
 	case 'x':
-		utf8_append_repaired(out, field->value);
+		utf8_append_valid(out, field->value);
 		return;
 	case 'A':
 	case 'F':

@@ -26,19 +26,19 @@
 #define HEADER_TRACEPARENT    TEXT("traceparent")
 #define HEADER_TRACESTATE     TEXT("tracestate")
 
-/* The broker's own account of a message: x-death, x-first-death-*, x-last-death-*,
+/* The broker's own record of a message: x-death, x-first-death-*, x-last-death-*,
  * x-delivery-count, x-acquired-count. In a copy it would trip the broker's cycle detection. */
 bool name_is_brokers(struct text key);
-/* Stripped between worker and broker: the above, CC, BCC and x-wpool-* (protocol.md 3). */
+/* Stripped between worker and broker: the above, CC, BCC and x-wpool-* (PROTOCOL.md, section 5). */
 bool name_is_stripped(struct text key);
-/* What a copy counts on, and writes anew from what was read: left out for want of room, or behind
- * too many others, it would begin at 0 again, and a task that must end would never. */
+/* Headers that count, which a copy writes again from what was read: if one of them were left out,
+ * the count would begin at 0 and a task that must end never would. */
 bool name_is_count(struct text key);
-/* What became of a task so far, in our own words: x-wpool-* but for those that are part of the task
- * (queue, cc, bcc, cut). A replay begins without it, and its slices are counted anew, too. */
+/* The history of a task: x-wpool-* except those that are part of the task (queue, cc, bcc, cut). A
+ * replay begins without it, also without its slices. */
 bool name_is_account(struct text key);
-/* Makes *key the name under which a header goes on into a copy: CC and BCC would be routed again,
- * or close the channel, so they stay readable under another one. False: it does not go on. */
+/* Set *key to the name of a header in a copy: CC and BCC would be routed again, or close the
+ * channel, so they keep their value under another name. False: the copy does not have it. */
 bool name_for_copy(struct text *key);
 
 #endif

@@ -57,7 +57,7 @@ void pack_text(msgpack_packer *packer, struct text t)
 		return;
 	}
 	msgpack_pack_str(packer, pack_repaired_len(t));
-	utf8_append_repaired(output_of(packer), t);
+	utf8_append_valid(output_of(packer), t);
 }
 
 /* A str whose length is known only when it is written; its head is filled in afterwards: one byte

@@ -3,9 +3,6 @@
 #include "message/copy.h"
 #include "message/names.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #define PERSISTENT       TEXT("\2")
 #define FRAME_FIXED      (8 + 12) /* frame, and the content header in front of the properties */
 #define SHORT_STRING_MAX 255
@@ -49,8 +46,7 @@ static void write_headers(struct text headers, struct buf *out)
 enum rc replay_write(const struct properties *given, struct text headers, uint64_t seq,
 	uint32_t frame_max, struct buf *out)
 {
-	char digits[24];
-	int len = snprintf(digits, sizeof digits, "%" PRIu64, seq);
+	char digits[TEXT_DECIMAL_MAX];
 	struct properties properties = *given;
 	struct buf table;
 
@@ -60,7 +56,7 @@ enum rc replay_write(const struct properties *given, struct text headers, uint64
 	copy_make_safe(&properties);
 	properties_clear(&properties, PROPERTY_HEADERS);
 	properties_set(&properties, PROPERTY_DELIVERY_MODE, PERSISTENT);
-	properties_set(&properties, PROPERTY_CLUSTER_ID, text_of(digits, (size_t)len));
+	copy_set_number(&properties, seq, digits);
 	if (buf_len(&table) > 0)
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(&table));
 	properties_write(&properties, out);

@@ -1,7 +1,7 @@
-/* Names of the queues in which a task waits for its next try. Layer: message. Pure.
+/* Names of the queues in which a task waits for its next attempt. Layer: message. Pure.
  * One for each delay, because RabbitMQ lets a message expire only at the head of its queue:
- * "<queue>.retry.10s", and "<queue>.retry.1500ms" where it is no whole number of seconds. The names
- * are an interface: people see them, give rights to them and declare them by hand. */
+ * "<queue>.retry.10s", or "<queue>.retry.1500ms" if the delay is not a whole number of seconds. The
+ * names are an interface: operators see them, grant rights to them and declare them by hand. */
 #ifndef MESSAGE_RETRY_QUEUE_H
 #define MESSAGE_RETRY_QUEUE_H
 
@@ -11,10 +11,10 @@
 
 #define RETRY_QUEUE_NAME_MAX 255
 
-/* Writes the name into buffer, with a NUL behind it. delay: whole milliseconds, above 0. Empty: it
+/* Write the name into buffer, with a NUL at its end. delay: whole milliseconds, above 0. Empty: it
  * would be over RETRY_QUEUE_NAME_MAX bytes, or does not fit room. */
 struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t room);
-/* The delay of which name is the queue's retry queue. False: it is none of them. */
+/* The delay of which name is the queue's retry queue. False: it is not one of them. */
 bool retry_queue_delay(struct text queue, struct text name, mtime *ret_delay) MUST_CHECK;
 
 #endif

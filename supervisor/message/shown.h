@@ -1,7 +1,7 @@
-/* Which fields of a header table a worker is shown: of those whose keys are the same to a worker
- * (bad UTF-8 is repaired on the way) only the last. Strict decoders refuse a map that has a key
- * twice, and AMQP peers do send such tables. Layer: message, private to task.c. Allocates nothing;
- * the time is bounded whatever keys a publisher chose. */
+/* Which fields of a header table a worker gets: of those whose keys are equal for a worker (invalid
+ * UTF-8 is repaired) only the last. Strict decoders refuse a map that has a key twice, and AMQP
+ * peers do send such tables. Layer: message, private to task.c. Allocates nothing; the time is
+ * bounded for any keys. */
 #ifndef MESSAGE_SHOWN_H
 #define MESSAGE_SHOWN_H
 

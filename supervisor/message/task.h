@@ -1,10 +1,11 @@
 /* A delivery, written as a task frame for a worker. Layer: message.
- * Implements protocol.md 3: body as str or bin, headers as text or typed, properties by option. */
+ * Implements PROTOCOL.md, section 5: body as str or bin, headers as text or typed, properties by
+ * option. */
 #ifndef MESSAGE_TASK_H
 #define MESSAGE_TASK_H
 
 #include "base/buf.h"
-#include "core/delivery.h"
+#include "core/tasks/delivery.h"
 
 enum task_body { TASK_BODY_AUTO, TASK_BODY_STR, TASK_BODY_BIN };
 enum task_headers { TASK_HEADERS_TEXT, TASK_HEADERS_TYPED };
@@ -18,7 +19,7 @@ struct task_options {
 	struct text queue;  /* the pool's: OriginalQueueName unless the delivery names another */
 };
 
-/* Reads what the pool must know of a delivery out of its raw properties (delivery->properties is
+/* Read what the pool must know of a delivery from its raw properties (delivery->properties is
  * set): headers, reply_to, correlation_id, origin, attempt, slice, renewed, returns, soft_ms,
  * unfit. body_limit: a larger body makes it unfit. Never fails: what cannot be read makes the
  * delivery unfit. */
@@ -31,7 +32,7 @@ struct task_gap {
 	struct text body; /* in the delivery; empty: nothing was left out */
 };
 
-/* Appends length and frame to out, all of it or all but *gap. attempt: this try's number, from 1.
+/* Append length and frame to out, all of it or all but *gap. attempt: this try's number, from 1.
  * deadline_ms: the hard limit, 0 for none. gap: its least is set; NULL: nothing is left out.
  * RC_LIMIT: over frame_limit, RC_MEMORY; then out is as before (and not failed). */
 enum rc task_write(const struct delivery *, const struct task_options *, uint16_t attempt,

@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Levels of tables and arrays that go out as such, the header table included (protocol.md 4). */
+/* Levels of tables and arrays that go out as such, the header table included (PROTOCOL.md, section
+ * 6). */
 #define LEVELS_MAX     8
 #define FIELD_NAME_MAX 255
 

@@ -1,5 +1,6 @@
 /* MessagePack values as AMQP fields, for the headers that a worker sends. Layer: message.
- * Reads bytes that wire_check found good; implements the type table of protocol.md 4. */
+ * Reads bytes that wire_check found good; implements the types of reply headers of PROTOCOL.md,
+ * section 6. */
 #ifndef MESSAGE_VALUE_FIELD_H
 #define MESSAGE_VALUE_FIELD_H
 

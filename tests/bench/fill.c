@@ -1,7 +1,8 @@
-/* Fills a queue before the clock starts: durable, quorum, each message persistent and confirmed.
- *   fill [--reply-to QUEUE] [--celery TASK] URL QUEUE COUNT SIZE
- * COUNT 0 only declares it. Bodies are SIZE bytes of text. With --celery the message is one of
- * Celery's (protocol 2, JSON) that calls TASK without arguments, and SIZE is not looked at. */
+/* Fills a queue before the clock starts: durable, each message persistent and confirmed.
+ *   fill [--classic] [--reply-to QUEUE] [--celery TASK] URL QUEUE COUNT SIZE
+ * It is a quorum queue, or with --classic a classic one. COUNT 0 only declares it. Bodies are SIZE
+ * bytes of text. With --celery the message is one of Celery's (protocol 2, JSON) that calls TASK
+ * without arguments, and SIZE is not looked at. */
 #include "bench/link.h"
 
 #include <getopt.h>
@@ -16,7 +17,7 @@
 
 struct filler {
 	amqp_connection_state_t link;
-	const char *queue, *reply_to, *celery_task;
+	const char *queue, *type, *reply_to, *celery_task;
 	char *bytes; /* owned */
 	amqp_bytes_t body;
 	amqp_basic_properties_t properties;
@@ -98,21 +99,24 @@ static void fill(struct filler *filler)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: fill [--reply-to QUEUE] [--celery TASK] URL QUEUE COUNT SIZE\n");
+	fprintf(stderr, "usage: fill [--classic] [--reply-to QUEUE] [--celery TASK] URL QUEUE "
+			"COUNT SIZE\n");
 	return 64;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"reply-to", required_argument, NULL, 'r'},
-		{"celery", required_argument, NULL, 'c'}, {0}};
-	struct filler filler = {0};
+		{"celery", required_argument, NULL, 'c'}, {"classic", no_argument, NULL, 'q'}, {0}};
+	struct filler filler = {.type = "quorum"};
 	int option;
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 'r')
 			filler.reply_to = optarg;
 		else if (option == 'c')
 			filler.celery_task = optarg;
+		else if (option == 'q')
+			filler.type = "classic";
 		else
 			return usage();
 	}
@@ -126,7 +130,7 @@ int main(int argc, char **argv)
 		set_celery_message(&filler);
 	filler.link = link_open(argv[optind]);
 	link_select_confirms(filler.link);
-	link_declare_tasks(filler.link, filler.queue);
+	link_declare_tasks(filler.link, filler.queue, filler.type);
 	fill(&filler);
 	link_close(filler.link);
 	free(filler.bytes);

@@ -73,11 +73,10 @@ void link_close(amqp_connection_state_t link)
 	amqp_destroy_connection(link);
 }
 
-void link_declare_tasks(amqp_connection_state_t link, const char *queue)
+void link_declare_tasks(amqp_connection_state_t link, const char *queue, const char *type)
 {
 	amqp_table_entry_t entry = {.key = amqp_cstring_bytes("x-queue-type"),
-		.value = {
-			.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes("quorum")}};
+		.value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes(type)}};
 	amqp_queue_declare(link, LINK_CHANNEL, amqp_cstring_bytes(queue), false, true, false, false,
 		(amqp_table_t){1, &entry});
 	link_must(amqp_get_rpc_reply(link), queue);

@@ -24,7 +24,7 @@ amqp_connection_state_t link_open(const char *url);
 void link_close(amqp_connection_state_t);
 
 /* Durable and quorum, as every queue of tasks here. */
-void link_declare_tasks(amqp_connection_state_t, const char *queue);
+void link_declare_tasks(amqp_connection_state_t, const char *queue, const char *type);
 /* Classic, transient, of this connection alone, and consumed without acks: for replies. */
 void link_consume_replies(amqp_connection_state_t, const char *queue);
 /* With acks, and at most so many unacked. */

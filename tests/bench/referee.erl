@@ -1,5 +1,5 @@
 %% Runs inside the broker: tells by a socket how many messages of a queue are not yet settled, every
-%% 5 ms. It asks the queue's own state machine, so that ready and unacked messages count alike and a
+%% 5 ms. It asks the queue itself (of a quorum queue its state machine), so that ready and unacked messages count alike and a
 %% message is gone when its ack has been applied: the same rule for every contestant. An expression,
 %% for `tests/broker/node eval`; PORT is put in. A line each: it reads "watch QUEUE", "stop" and
 %% "delete QUEUE", and writes "<microseconds> <messages>", "stopped", "deleted", and at its end
@@ -10,16 +10,22 @@ spawn(fun() ->
         rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, list_to_binary(string:trim(Name))))
     end,
     Count = fun(Queue) ->
-        case ra:leader_query(Queue, fun rabbit_fifo:query_messages_total/1) of
-            {ok, {_, N}, _} -> N;
-            _ -> -1
+        case amqqueue:get_type(Queue) of
+            rabbit_classic_queue ->
+                [{messages, N}] = rabbit_amqqueue:info(Queue, [messages]),
+                N;
+            _ ->
+                case ra:leader_query(amqqueue:get_pid(Queue), fun rabbit_fifo:query_messages_total/1) of
+                    {ok, {_, N}, _} -> N;
+                    _ -> -1
+                end
         end
     end,
     try (fun Watch(Queue) ->
         receive
             {tcp, Socket, "watch " ++ Name} ->
                 {ok, Q} = Look(Name),
-                Watch(amqqueue:get_pid(Q));
+                Watch(Q);
             {tcp, Socket, "stop\n"} ->
                 gen_tcp:send(Socket, "stopped\n"),
                 Watch(none);

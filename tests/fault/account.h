@@ -1,6 +1,7 @@
-/* The account of a load: what was published and confirmed, against where each message ended. The
- * witness is the file that workers append to and fsync before they answer; replies and dead letters
- * are taken off their queues. A message is known by its number, its correlation id. */
+/* The account of a load: what was published and confirmed, compared with where each message
+ * ended. The witness is the file that workers append to and fsync before they answer; replies
+ * and dead letters are read from their queues. A message is identified by its number, in its
+ * correlation id. */
 #ifndef FAULT_ACCOUNT_H
 #define FAULT_ACCOUNT_H
 

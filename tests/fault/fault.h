@@ -1,6 +1,6 @@
-/* A row of docs/reliability.md's table of faults: one program, which runs the real supervisor on a
- * real broker, hurts it a number of times, and prints one line of what became of the messages.
- * How often is the table's figure with FULL=1, N's where given, and no longer than T seconds. */
+/* A row of the fault table in docs/reliability.md: a program that runs the real supervisor on a
+ * real broker, injects a fault a number of times, and prints one line about the outcome of the
+ * messages. The number is the table's with FULL=1, or N if given, within T seconds. */
 #ifndef FAULT_FAULT_H
 #define FAULT_FAULT_H
 

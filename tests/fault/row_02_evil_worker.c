@@ -4,7 +4,7 @@
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"
-#include "harness/manners.h"
+#include "harness/bad_worker.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static long calm_memory_kib(const struct proc *proc, long most)
 
 static void meet(const char *behaviour, int evil, struct account *account, struct tally *tally)
 {
-	bool is_harmless = manners_are_harmless(behaviour);
+	bool is_harmless = bad_worker_is_harmless(behaviour);
 	struct proc *proc =
 		serve(behaviour, WORKERS, is_harmless ? 20 : 3, is_harmless ? "60s" : "1s");
 	post(account, WARM);
@@ -111,7 +111,7 @@ static void shy(const char *behaviour, int starts, struct account *account, stru
 	struct proc *proc = serve(behaviour, SHY, 1000, "1s");
 	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
 	account_post(account, (long)starts * NEIGHBOURS, "d", 0);
-	while (proc_count_said(proc, " again in ") < starts) {
+	while (proc_count_said(proc, " starting another in ") < starts) {
 		ck_assert_msg(deadline_left(deadline) > 0, "%s: too few starts", behaviour);
 		poll(NULL, 0, 100);
 	}
@@ -123,7 +123,7 @@ static void shy(const char *behaviour, int starts, struct account *account, stru
 	account_close(account, tally);
 }
 
-static void shuffle(struct manners *manners)
+static void shuffle(struct bad_behaviours *manners)
 {
 	char other[sizeof *manners->names];
 	for (int left = manners->count; left > 1; left--) {
@@ -144,17 +144,17 @@ static int take_part(struct tally *tally, long most)
 
 static void run(struct tally *tally)
 {
-	static struct manners manners;
+	static struct bad_behaviours manners;
 	struct account *account = account_new(delays);
 	tally->unit = "tasks";
-	manners_read(&manners);
+	bad_worker_read(&manners);
 	shuffle(&manners);
 	/* A small run meets some, a full one all. */
 	long part = fault_trials() / manners.count > 5 ? fault_trials() / manners.count : 5;
 	for (int i = 0, count; i < manners.count && (count = take_part(tally, part)) > 0; i++) {
 		const char *behaviour = manners.names[i];
 		fprintf(stderr, "%s\n", behaviour);
-		(manners_never_work(behaviour) ? shy : meet)(behaviour, count, account, tally);
+		(bad_worker_never_works(behaviour) ? shy : meet)(behaviour, count, account, tally);
 	}
 	ck_assert_int_eq(tally->repeats, 0);
 	account_free(account);

@@ -3,7 +3,7 @@
  * limit and the grace are over, and its task is given up as timed out. */
 #include "fault/account.h"
 #include "fault/fault.h"
-#include "fault/said.h"
+#include "fault/log_lines.h"
 #include "fault/watch.h"
 
 #include <signal.h>
@@ -39,21 +39,21 @@ static long note_hangs(char *said, struct spread *late)
 {
 	long since[WORKERS] = {0}; /* by slot; 0: does not hang */
 	bool was_termed[WORKERS] = {false};
-	struct said line;
+	struct log_line line;
 	long deaths = 0;
-	for (char *at = said; said_next(&at, &line);) {
+	for (char *at = said; log_lines_next(&at, &line);) {
 		const char *stamp = strstr(line.message, "in hand since ");
 		if (line.slot < 0)
 			continue;
 		if (stamp) {
 			since[line.slot] = (long)(atoll(stamp + 14) % (24LL * 3600 * 1000));
-		} else if (strstr(line.message, "over its hard limit")) {
+		} else if (strstr(line.message, "exceeded its hard limit")) {
 			was_termed[line.slot] = true;
 		} else if (strstr(line.message, "worker died: ") && since[line.slot]) {
 			ck_assert_msg(was_termed[line.slot], "killed without a warning");
 			ck_assert_ptr_nonnull(strstr(line.message, "signal 9"));
-			spread_add(late,
-				said_span_ms(since[line.slot], line.time_ms) - HARD_MS - GRACE_MS);
+			spread_add(late, log_lines_span_ms(since[line.slot], line.time_ms) -
+						 HARD_MS - GRACE_MS);
 			since[line.slot] = 0;
 			was_termed[line.slot] = false;
 			deaths++;
@@ -88,15 +88,15 @@ static void hang(const char *behaviour, int count, struct account *account, stru
 /* All at once, at the stop: after __quit__ the grace, after SIGTERM the grace, then SIGKILL. */
 static long note_stays(char *said, struct spread *late)
 {
-	struct said line;
+	struct log_line line;
 	long begun = -1, ends = 0;
-	for (char *at = said; said_next(&at, &line);) {
+	for (char *at = said; log_lines_next(&at, &line);) {
 		if (strstr(line.message, ": draining: "))
 			begun = line.time_ms;
 		if (begun < 0 || !strstr(line.message, "worker left: "))
 			continue;
 		ck_assert_ptr_nonnull(strstr(line.message, "signal 9"));
-		spread_add(late, said_span_ms(begun, line.time_ms) - 2L * GRACE_MS);
+		spread_add(late, log_lines_span_ms(begun, line.time_ms) - 2L * GRACE_MS);
 		ends++;
 	}
 	return ends;

@@ -3,7 +3,7 @@
  * nothing to do, and every message is there for the pool that comes after. */
 #include "fault/account.h"
 #include "fault/fault.h"
-#include "fault/said.h"
+#include "fault/log_lines.h"
 #include "fault/watch.h"
 
 #include <poll.h>
@@ -84,8 +84,8 @@ static void count_starts(char *said, struct storm *storm)
 {
 	static long times[WORKERS][4096];
 	long counts[WORKERS] = {0};
-	struct said line;
-	for (char *at = said; said_next(&at, &line);) {
+	struct log_line line;
+	for (char *at = said; log_lines_next(&at, &line);) {
 		storm->attempts += strstr(line.message, "attempt ") != NULL;
 		if (line.slot < 0 || !strstr(line.message, "worker died: "))
 			continue;
@@ -93,7 +93,7 @@ static void count_starts(char *said, struct storm *storm)
 		ck_assert_int_lt(*count, 4096);
 		mine[(*count)++] = line.time_ms;
 		long first = *count - 1;
-		while (first > 0 && said_span_ms(mine[first - 1], line.time_ms) < WINDOW_MS)
+		while (first > 0 && log_lines_span_ms(mine[first - 1], line.time_ms) < WINDOW_MS)
 			first--;
 		if (*count - first > storm->most)
 			storm->most = *count - first;

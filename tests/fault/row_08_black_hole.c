@@ -24,8 +24,8 @@ static const char *const delays[] = {"100ms", NULL};
 static const struct line {
 	const char *name, *lost, *back;
 } lines[] = {
-	{"wpool consume", "(consume): nothing was heard", "(consume): connected"},
-	{"wpool publish", "(publish): nothing was heard", "(publish): connected"},
+	{"wpool consume", "(consume): nothing received", "(consume): connected"},
+	{"wpool publish", "(publish): nothing received", "(publish): connected"},
 };
 #define LINES (int)(sizeof lines / sizeof *lines)
 

@@ -109,9 +109,9 @@ static void step_back_in_a_limit(struct clock *clock, struct proc *proc, struct 
 	client_expect_ready(site.client, site.queue, 0);
 	*clock->shift -= STEP_S;
 	for (int attempt = 1; attempt <= 2; attempt++)
-		proc_expect(proc, "worker is over its ");
+		proc_expect(proc, "worker exceeded its ");
 	account_await_settled(account);
-	ck_assert_int_eq(proc_count_said(proc, "worker is over its "), 2);
+	ck_assert_int_eq(proc_count_said(proc, "worker exceeded its "), 2);
 }
 
 static void expect_same_workers(const struct proc *proc, const pid_t workers[])

@@ -1,5 +1,5 @@
-/* Several pools of one supervisor, on quorum and classic queues of the site's broker, each with an
- * account of its own and a load of all kinds of messages. */
+/* Several pools of one supervisor, on quorum and classic queues of the site's broker, each with
+ * its own account and a load of all kinds of messages. */
 #ifndef FAULT_TRAFFIC_H
 #define FAULT_TRAFFIC_H
 
@@ -12,7 +12,7 @@ struct traffic;
 
 /* Declares the queues. */
 struct traffic *traffic_new(void);
-/* NULL is legal. */
+/* NULL is allowed. */
 void traffic_free(struct traffic *);
 
 /* A supervisor of all pools, with echo workers. */

@@ -1,4 +1,4 @@
-/* A running supervisor as the kernel sees it, and what it tells of its loop. */
+/* A running supervisor as the kernel sees it, and what it reports of its loop. */
 #ifndef FAULT_WATCH_H
 #define FAULT_WATCH_H
 

@@ -20,9 +20,9 @@ fuzz_main    = $(if $(FUZZ_ENGINE),,$(BUILD)/tests/fuzz/replay.o)
 fuzz_parts  := $(BUILD)/tests/fuzz/fuzz.o $(BUILD)/tests/fuzz/memory.o
 
 $(fuzz_programs): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/targets/%.o $(fuzz_parts) $(fuzz_main) \
-		$(BUILD)/fuzz/support.a $(foreach l,$(below_cli),$(library_$(l)))
+		$(BUILD)/fuzz/support.a $(every_library)
 	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) $(FUZZ_ENGINE) -o $@ $^ $(libs_cli)
+	@$(CC) $(ALL_LDFLAGS) $(FUZZ_ENGINE) -o $@ $^ $(libs_wpool)
 
 fuzz-programs: $(fuzz_programs)
 

@@ -87,7 +87,7 @@ void peer_say_method(struct peer *peer, uint16_t channel, uint32_t id, struct te
 
 /* ---------- hostile methods ---------- */
 
-/* What a client may be sent, and some that it may not; arguments as in amqp/method.h. */
+/* What a client may be sent, and some that it may not; arguments as in amqp/method_internal.h. */
 static const struct {
 	uint32_t id;
 	const char *layout;

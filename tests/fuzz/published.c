@@ -34,7 +34,7 @@ struct amqp_publish published_build(const struct parcel *given, struct buf *scra
 	FUZZ_REQUIRE(properties_parse(publish.properties, &properties) == RC_OK);
 	FUZZ_REQUIRE(!properties_has(&properties, PROPERTY_USER_ID));
 	FUZZ_REQUIRE(!properties_has(&properties, PROPERTY_EXPIRATION));
-	FUZZ_REQUIRE(copy_returned_seq(publish.properties) == NUMBER);
+	FUZZ_REQUIRE(copy_returned_number(publish.properties) == NUMBER);
 	check_table(properties.value[PROPERTY_HEADERS], parcel.kind == PARCEL_REPLY);
 	return publish;
 }

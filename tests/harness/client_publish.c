@@ -1,4 +1,4 @@
-#include "harness/client_inside.h"
+#include "harness/client_internal.h"
 
 #include "harness/deadline.h"
 

@@ -1,7 +1,6 @@
-/* Several RabbitMQ nodes that are one cluster, made by tests/broker/cluster and gone with the
- * calling process at the latest. Quorum queues declared there have a member on each. Nodes are
- * numbered from
- * 1. Fails the test rather than returning an error. */
+/* A cluster of RabbitMQ nodes, made by tests/broker/cluster; it ends with the calling process at
+ * the latest. Quorum queues have a member on each node. Nodes are numbered from 1. Errors fail
+ * the test. */
 #ifndef HARNESS_CLUSTER_H
 #define HARNESS_CLUSTER_H
 
@@ -9,21 +8,22 @@
 
 struct cluster;
 
-/* In folder (made when missing); takes as long as two nodes that start one after the other. */
+/* Start in folder (created if missing); takes as long as two nodes that start one after the
+ * other. */
 struct cluster *cluster_start(const char *folder, int nodes);
-/* Stops all of it. NULL is legal. */
+/* Stop all nodes. NULL is allowed. */
 void cluster_free(struct cluster *);
 
-/* The addresses of all nodes, with commas between. */
+/* The addresses of all nodes, comma-separated. */
 const char *cluster_urls(const struct cluster *);
-/* Borrowed from the cluster; also while it is down. */
+/* Borrowed from the cluster; valid while the node is down, too. */
 struct broker *cluster_node(const struct cluster *, int number);
 
-/* As a crash would. */
+/* Kill a node. */
 void cluster_kill(struct cluster *, int number);
-/* Waits until node `number` knows a leader of the quorum queue that lives: before, it nacks. */
+/* Wait until node `number` knows a live leader of the quorum queue; until then it nacks. */
 void cluster_await_leader(struct cluster *, int number, const char *queue);
-/* On its ports and data; it sees the others that run when this returns. */
+/* Restart a node on its ports and data; when this returns it sees the other running nodes. */
 void cluster_bring_back(struct cluster *, int number);
 
 #endif

@@ -84,14 +84,6 @@ void control_post_many(int from, int to)
 	}
 }
 
-void control_post_slow(const char *id)
-{
-	client_post(site.client, site.queue,
-		&(struct letter){
-			.body = "x", .correlation_id = id, .headers = {{"X-Sleep-Ms", "600000"}}});
-	client_expect_ready(site.client, site.queue, 0);
-}
-
 /* All were done, each once. */
 void control_expect_done(int count)
 {

@@ -1,14 +1,14 @@
-/* A strict reader of Prometheus' text format 0.0.4, for tests: what a lenient scraper would let
- * pass fails the test, with its line. */
+/* A strict reader of Prometheus' text format 0.0.4: what a lenient scraper accepts fails the
+ * test, with its line. */
 #ifndef HARNESS_EXPOSITION_H
 #define HARNESS_EXPOSITION_H
 
-/* Names, labels and values are well-formed; each family has its HELP and TYPE before its samples,
- * once, and its samples together; no series is there twice; counters are named so; histograms rise
- * and come to their count. */
+/* Check that names, labels and values are well-formed; that each family has HELP and TYPE once,
+ * before its samples, and its samples together; that no series appears twice; that counters end
+ * in _total; that histograms rise and add up to their count. */
 void exposition_check(const char *text);
-/* The value of a series, written as it stands there ("wpool_ready", "x{pool=\"a\"}"); fails the
- * test where there is none. */
+/* The value of a series, given as it is written ("wpool_ready", "x{pool=\"a\"}"); fails the test
+ * if there is none. */
 double exposition_value(const char *text, const char *series);
 
 #endif

@@ -1,23 +1,22 @@
-/* A supervisor of the site with its page, and a browser that looks at it. Fails the test rather
- * than returning an error. */
+/* A supervisor of the site with its page, and a browser that shows it. Errors fail the test. */
 #ifndef HARNESS_PAGE_H
 #define HARNESS_PAGE_H
 
 #include "harness/browser.h"
 #include "harness/site.h"
 
-/* `wpool serve` with these pools (the lines of the configuration's list), seen at this port of
- * 127.0.0.1; 0: any that is free. */
+/* Start `wpool serve` with these pools (lines of the configuration's list), with its page on
+ * this port of 127.0.0.1; 0: any free port. */
 struct proc *page_serve(const char *pools, int port);
-/* Where the last one is: "127.0.0.1:PORT". */
+/* The address of the last one: "127.0.0.1:PORT". */
 const char *page_where(void);
-/* A line of the configuration: echo workers on the site's queue. Owned by the caller. */
+/* A line of the configuration: echo workers on the site's queue. Moves out. */
 char *page_echo_pool(const char *name, int workers);
 
-/* As it comes, and once it says that all is well. */
+/* Open the page; page_await_ready: wait until it shows that everything is ready. */
 struct browser *page_look(void);
 struct browser *page_look_when_ready(void);
-/* The console is silent. */
+/* The console must have no warnings. */
 void page_expect_no_complaints(const struct browser *);
 
 #endif

@@ -1,7 +1,6 @@
-/* A program under test: started in a process group of its own with a clean environment, its stdout
- * and stderr kept in files (so that it never blocks on a reader), its lines waited for by inotify.
- * It dies with the test. Everything here fails the test, and shows what the program printed, rather
- * than returning an error. */
+/* A program under test, in a process group of its own, with a clean environment. Its stdout and
+ * stderr go to files, so that it never blocks on a reader; waits for its lines use inotify. It
+ * dies with the test. Errors fail the test and show what the program printed. */
 #ifndef HARNESS_PROC_H
 #define HARNESS_PROC_H
 
@@ -10,31 +9,31 @@
 
 struct proc;
 
-/* argv: NULL-terminated; argv[0] is a path or is looked up in PATH. environment: NAME=value on top
- * of PATH, HOME and LC_ALL, NULL-terminated, or NULL. folder: where its output is kept, borrowed
+/* argv: NULL-terminated; argv[0] is a path or is looked up in PATH. environment: NAME=value in
+ * addition to PATH, HOME and LC_ALL, NULL-terminated, or NULL. folder: for its output, borrowed
  * until proc_free. */
 struct proc *proc_start(
 	const char *folder, const char *const argv[], const char *const environment[]);
-/* Kills what is left of its group, and waits for it. NULL is legal. */
+/* Kill what is left of its group and wait for it. NULL is allowed. */
 void proc_free(struct proc *);
 
 pid_t proc_pid(const struct proc *);
 void proc_signal(struct proc *, int signal);
 
-/* Waits until a line of stderr holds needle, after the line of the last such match. */
+/* Wait until a line of stderr contains needle, after the line of the last match. */
 void proc_expect(struct proc *, const char *needle);
-/* Whether any line of stderr, old or new, holds needle, now. */
+/* True if any line of stderr contains needle now. */
 bool proc_has_said(struct proc *, const char *needle);
-/* How many lines of stderr hold needle, now. */
+/* The number of lines of stderr that contain needle now. */
 int proc_count_said(struct proc *, const char *needle);
 
-/* Waits for its end: the exit code, or 128 + signal. */
+/* Wait for its end; return the exit code, or 128 + signal. */
 int proc_wait(struct proc *);
 bool proc_is_alive(struct proc *);
-/* Waits until a process that is nobody's child here has ended, a zombie being one that has. */
+/* Wait until a process that is not our child has ended; a zombie has. */
 void proc_expect_gone(pid_t pid);
 
-/* What it has written so far: owned by the caller. */
+/* What it has written so far; moves out. */
 char *proc_stdout(struct proc *);
 char *proc_stderr(struct proc *);
 

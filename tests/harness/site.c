@@ -235,6 +235,35 @@ struct proc *site_serve_pool(const char *settings, const char *worker)
 	return serve;
 }
 
+const char *site_until(const char *id)
+{
+	char *name = scratch_text("release %s", id);
+	char *path = scratch_path(site.folder, name);
+	free(name);
+	return path;
+}
+
+void site_release(const char *id)
+{
+	scratch_write(site_until(id), "");
+}
+
+void site_post_held(struct proc *serve, const char *id)
+{
+	site_post_held_to(site.queue, serve, id);
+}
+
+void site_post_held_to(const char *queue, struct proc *serve, const char *id)
+{
+	char *begins = scratch_text("begins %s", id);
+	client_post(site.client, queue,
+		&(struct letter){.body = id,
+			.correlation_id = id,
+			.headers = {{"X-Begin", begins}, {"X-Until", site_until(id)}}});
+	proc_expect(serve, begins);
+	free(begins);
+}
+
 int site_witnessed(const char *line)
 {
 	int count = 0;

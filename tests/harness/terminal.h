@@ -1,6 +1,6 @@
-/* A terminal with a program in it: what is typed, what stands on it, and what it is left as.
- * Understands what wpool draws with, and fails the test at any other sequence, as it does at the
- * deadline of a wait. The program dies with the test. */
+/* A terminal with a program in it: input, screen, and the modes it is left in. It knows the
+ * sequences that wpool uses; any other fails the test, as does the deadline of a wait. The
+ * program dies with the test. */
 #ifndef HARNESS_TERMINAL_H
 #define HARNESS_TERMINAL_H
 
@@ -12,27 +12,27 @@ struct terminal;
 
 /* argv: NULL-terminated; argv[0] is a path. */
 struct terminal *terminal_start(size_t width, size_t height, const char *const argv[]);
-/* Kills it, if it is still there. */
+/* Kill the program if it still runs. */
 void terminal_free(struct terminal *);
 pid_t terminal_pid(const struct terminal *);
 
 void terminal_type(struct terminal *, const char *keys);
 void terminal_resize(struct terminal *, size_t width, size_t height);
 
-/* Reads on until some line holds the needle; the line, valid until the next call. */
+/* Read until a line contains the needle; return the line, valid until the next call. */
 const char *terminal_expect(struct terminal *, const char *needle);
-/* Reads on until none does. */
+/* Read until no line contains the needle. */
 void terminal_expect_gone(struct terminal *, const char *needle);
-/* As it stands there after the last call; rows and columns from 0. */
+/* The screen after the last call; rows and columns from 0. */
 const char *terminal_line(const struct terminal *, size_t row);
 enum terminal_style { TERMINAL_PLAIN, TERMINAL_BOLD, TERMINAL_REVERSE };
 enum terminal_style terminal_style(const struct terminal *, size_t row, size_t column);
 
-/* Waits until the program is stopped, as a job is. */
+/* Wait until the program is stopped, as by job control. */
 void terminal_expect_stopped(struct terminal *);
-/* Waits for its end, and reads the rest: the exit code, or 128 + signal. */
+/* Wait for its end and read the rest; return the exit code, or 128 + signal. */
 int terminal_wait(struct terminal *);
-/* All modes, of lines and of the screen, are as before the program. */
+/* All terminal modes must be as before the program. */
 bool terminal_is_restored(const struct terminal *);
 
 #endif

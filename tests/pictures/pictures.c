@@ -1,5 +1,5 @@
-/* The pictures of the README, from programs at work: `make pictures`. Into the folder that
- * WPOOL_PICTURES names; PICTURES_SECONDS: how long they work before. */
+/* Draws the pictures of the pages from running programs, into the folder WPOOL_PICTURES: `make
+ * pictures`. PICTURES_SECONDS: how long the programs run before. */
 #include "harness/browser.h"
 #include "harness/control.h"
 #include "harness/deadline.h"

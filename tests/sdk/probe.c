@@ -156,10 +156,10 @@ static void do_stdin(struct wpool_task *task, const char *rest)
 	reply_text(task, read(STDIN_FILENO, &byte, 1) == 0 ? "empty" : "not empty");
 }
 
-static const struct deed {
+static const struct action {
 	const char *name;
 	void (*act)(struct wpool_task *, const char *rest);
-} deeds[] = {
+} actions[] = {
 	{"done", do_done},
 	{"reply", do_reply},
 	{"reply-to", do_reply_to},
@@ -187,9 +187,10 @@ static void handle(struct wpool_task *task, void *context)
 	struct wpool_text body = wpool_task_body(task);
 	size_t word = strcspn(body.data, " ");
 	const char *rest = body.data + word + (body.data[word] == ' ');
-	for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
-		if (strlen(deeds[i].name) == word && memcmp(deeds[i].name, body.data, word) == 0)
-			deeds[i].act(task, rest);
+	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+		if (strlen(actions[i].name) == word &&
+			memcmp(actions[i].name, body.data, word) == 0)
+			actions[i].act(task, rest);
 }
 
 static void on_signal(int number)

@@ -3,7 +3,7 @@
 #ifndef SIM_ACCOUNT_H
 #define SIM_ACCOUNT_H
 
-#include "core/reason.h"
+#include "core/tasks/reason.h"
 #include "sim/broker.h"
 
 #define ACCOUNT_MESSAGES_MAX  512

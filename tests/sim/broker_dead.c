@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define DEATHS_MAX 64
-#define HELD_FOR   (180 * MTIME_SECOND) /* then it is tried again */
+#define HELD_FOR   (180 * MTIME_SECOND) /* then it is retried */
 
 /* A dead letter while it is made. */
 struct death {

@@ -1,6 +1,6 @@
 #include "sim/chance.h"
 
-#include "core/pool_parts.h"
+#include "core/pool_internal.h"
 #include "sim/arrival.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
@@ -225,7 +225,7 @@ static void step_supervisor(struct world *world, uint32_t what)
 	} else if (what < 60) {
 		station = any_station(world, supervisor);
 		workers_act(&station->workers,
-			(uint16_t)random_below(&world->random, station->pool->slots.count));
+			(uint16_t)random_below(&world->random, station->pool->slots.all.count));
 	} else {
 		supervisor_turn(supervisor);
 	}

@@ -3,7 +3,7 @@
 #ifndef SIM_COPIES_H
 #define SIM_COPIES_H
 
-#include "core/settle.h"
+#include "core/tasks/settle.h"
 #include "sim/account.h"
 
 /* What a worker that fails on this message asks for, in milliseconds; -1: nothing. */

@@ -1,9 +1,9 @@
 #include "sim/cover.h"
 
 #include "core/effects.h"
-#include "core/life.h"
-#include "core/settle.h"
-#include "core/source.h"
+#include "core/tasks/settle.h"
+#include "core/tasks/source.h"
+#include "core/workers/life.h"
 #include "sim/account.h"
 #include "sim/cover_command.h"
 #include "sim/cover_never.h"

@@ -43,7 +43,12 @@ enum cover_table {
 };
 
 enum cover_source { COVER_OLDER = 4 /* behind the states */ };
-enum cover_outbox { OUTBOX_IS_DOWN, OUTBOX_IS_IDLE, OUTBOX_IS_SENDING, OUTBOX_IS_PROBING };
+enum cover_outbox {
+	COVER_OUTBOX_DOWN,
+	COVER_OUTBOX_IDLE,
+	COVER_OUTBOX_SENDING,
+	COVER_OUTBOX_PROBING
+};
 enum cover_fate {
 	FATE_PUBLISHED,
 	FATE_PUBLISHED_AGAIN, /* after a refusal, or after it was suspected */

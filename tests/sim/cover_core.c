@@ -1,6 +1,6 @@
 /* The core, watched from outside: the linker hands the calls between its files to these
  * (--wrap in sim.mk), so that nothing has to be built otherwise for a count. */
-#include "core/pool_parts.h"
+#include "core/pool_internal.h"
 #include "sim/cover.h"
 #include "sim/cover_command.h"
 #include "sim/world.h"
@@ -36,8 +36,8 @@ void __wrap_dispatch_requeue(struct dispatch *, struct delivery *);
 static bool is_of_present(const struct pool *pool, const struct event *event)
 {
 	if (event->kind == SOURCE_UP)
-		return source_is_newer(&pool->source, event->source.epoch);
-	return source_is_current(&pool->source, event->source.epoch);
+		return source_is_newer(&pool->tasks.source, event->source.epoch);
+	return source_is_current(&pool->tasks.source, event->source.epoch);
 }
 
 static void mark_arrival(const struct delivery *delivery)
@@ -56,7 +56,7 @@ static void mark_source(const struct pool *pool, const struct event *event)
 {
 	bool is_present = is_of_present(pool, event);
 
-	cover_mark(COVER_SOURCE, event->kind, is_present ? pool->source.state : COVER_OLDER);
+	cover_mark(COVER_SOURCE, event->kind, is_present ? pool->tasks.source.state : COVER_OLDER);
 	if (event->kind == DELIVERY)
 		mark_arrival(event->source.delivery);
 }
@@ -65,11 +65,11 @@ static void mark_source(const struct pool *pool, const struct event *event)
 
 static enum cover_outbox outbox_state(const struct outbox *outbox)
 {
-	if (!outbox->is_up)
-		return OUTBOX_IS_DOWN;
-	if (outbox->is_probing)
-		return OUTBOX_IS_PROBING;
-	return outbox->sent_count ? OUTBOX_IS_SENDING : OUTBOX_IS_IDLE;
+	if (outbox->state == OUTBOX_IS_DOWN)
+		return COVER_OUTBOX_DOWN;
+	if (outbox->state == OUTBOX_IS_PROBING)
+		return COVER_OUTBOX_PROBING;
+	return outbox->sent_count ? COVER_OUTBOX_SENDING : COVER_OUTBOX_IDLE;
 }
 
 static void mark_confirm(const struct outbox *outbox, const struct parcel *parcel, bool multiple)
@@ -125,7 +125,7 @@ struct parcel *__wrap_outbox_down(
 	struct parcel *culprit;
 
 	cover_mark(COVER_LOSS, loss, column);
-	if (outbox->is_probing)
+	if (outbox->state == OUTBOX_IS_PROBING)
 		cover_mark(COVER_LOSS, loss, 3);
 	for (struct link *link = outbox->sent.next; link != &outbox->sent; link = link->next)
 		cover_mark(COVER_PARCEL, CONTAINER_OF(link, struct parcel, order)->kind,
@@ -142,7 +142,7 @@ struct parcel *__wrap_outbox_down(
 static unsigned slot_row(const struct event *event)
 {
 	bool is_second =
-		(event->kind == SLOT_ROOM && event->slot.room) ||
+		(event->kind == SLOT_WRITABLE && event->slot.is_writable) ||
 		(event->kind == SLOT_OUTPUT && event->slot.output->status == STATUS_PROGRESS);
 
 	return 2 * (event->kind - SLOT_READY) + is_second;
@@ -150,7 +150,7 @@ static unsigned slot_row(const struct event *event)
 
 static void mark_slot(const struct pool *pool, const struct event *event)
 {
-	const struct slot *slot = pool_slot(pool, event->slot.slot);
+	const struct slot *slot = slots_at(&pool->slots, event->slot.slot);
 	bool is_present = slot->life == event->slot.life;
 
 	cover_mark(COVER_SLOT, slot_row(event), is_present ? slot->state : LIFE_RETIRED + 1);
@@ -239,19 +239,20 @@ void __wrap_dispatch_requeue(struct dispatch *dispatch, struct delivery *deliver
 
 static enum cover_situation situation_of(const struct pool *pool)
 {
-	if (pool->phase != POOL_RUNS)
+	if (!pool_stays(&pool->context))
 		return SITUATION_STOPS;
-	if (pool->roll.is_on)
+	if (pool->slots.roll.state != REPLACE_OFF)
 		return SITUATION_ROLLS;
-	if (pool->is_paused)
+	if (pool->context.phase == POOL_PAUSED)
 		return SITUATION_PAUSED;
-	return pool->retired + pool->kept < (int)pool->slots.count ? SITUATION_SHRINKS
-								   : SITUATION_PLAIN;
+	return pool->slots.retired + pool->slots.kept < (int)pool->slots.all.count
+		       ? SITUATION_SHRINKS
+		       : SITUATION_PLAIN;
 }
 
 static unsigned command_row(const struct pool *pool, const struct event *event)
 {
-	uint32_t number = event->command.number, most = event->command.most;
+	uint32_t number = event->command.number, most = event->command.max;
 
 	if (event->command.what == COMMAND_RESTART)
 		return ROW_RESTART;
@@ -261,22 +262,27 @@ static unsigned command_row(const struct pool *pool, const struct event *event)
 		return event->command.what;
 	if (most)
 		return ROW_SCALE_RANGE;
-	if (number == 0 || number > POOL_WORKERS_MAX || number == pool->wanted)
+	if (number == 0 || number > POOL_WORKERS_MAX || number == pool->slots.wanted)
 		return ROW_SCALE_NOWHERE;
-	return number > pool->wanted ? ROW_SCALE_UP : ROW_SCALE_DOWN;
+	return number > pool->slots.wanted ? ROW_SCALE_UP : ROW_SCALE_DOWN;
 }
 
 /* ---------- the step ---------- */
 
+static unsigned phase_column(const struct pool_context *context)
+{
+	return pool_stays(context) ? 0 : pool_drains(context) ? 1 : 2;
+}
+
 static __attribute__((noinline)) void mark_event(const struct pool *pool, const struct event *event)
 {
-	struct station *station = pool->io;
+	struct station *station = pool->context.io;
 
 	station->stirred = true;
 	if (event->kind <= DELIVERY)
 		mark_source(pool, event);
 	else if (event->kind <= QUEUE_FOUND)
-		mark_outbox(&pool->outbox, event);
+		mark_outbox(&pool->tasks.outbox, event);
 	else if (event->kind <= SLOT_MEMORY)
 		mark_slot(pool, event);
 	else if (event->kind == COMMAND)
@@ -285,15 +291,15 @@ static __attribute__((noinline)) void mark_event(const struct pool *pool, const 
 
 void __wrap_pool_step(struct pool *pool, mtime now, const struct event *event)
 {
-	enum source_state source = pool->source.state;
-	enum cover_outbox outbox = outbox_state(&pool->outbox);
+	enum source_state source = pool->tasks.source.state;
+	enum cover_outbox outbox = outbox_state(&pool->tasks.outbox);
 
-	cover_mark(COVER_EVENT, event->kind, pool->phase);
+	cover_mark(COVER_EVENT, event->kind, phase_column(&pool->context));
 	if (event->kind != TURN_END) /* which is the most frequent */
 		mark_event(pool, event);
 	__real_pool_step(pool, now, event);
-	if (pool->source.state != source)
-		cover_mark(COVER_SOURCE_MOVE, source, pool->source.state);
-	if (outbox_state(&pool->outbox) != outbox)
-		cover_mark(COVER_OUTBOX_MOVE, outbox, outbox_state(&pool->outbox));
+	if (pool->tasks.source.state != source)
+		cover_mark(COVER_SOURCE_MOVE, source, pool->tasks.source.state);
+	if (outbox_state(&pool->tasks.outbox) != outbox)
+		cover_mark(COVER_OUTBOX_MOVE, outbox, outbox_state(&pool->tasks.outbox));
 }

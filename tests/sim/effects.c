@@ -24,20 +24,18 @@ static enum send_result do_send(
 	return result;
 }
 
-static void do_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
+static void do_ack(void *io, uint64_t tag, bool multiple)
 {
 	struct station *station = io;
 
-	(void)source;
 	mark(station, EFFECT_ACK + multiple);
 	consumer_ack(station->consumer, tag, multiple);
 }
 
-static void do_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
+static void do_reject(void *io, uint64_t tag, enum reject how)
 {
 	struct station *station = io;
 
-	(void)source;
 	mark(station, EFFECT_REJECT + how);
 	consumer_reject(station->consumer, tag, how);
 }
@@ -90,11 +88,10 @@ static void do_publish(void *io, const struct parcel *parcel)
 	publisher_publish(station->publisher, parcel);
 }
 
-static void do_source(void *io, uint16_t source, enum source_wish wish, uint32_t window)
+static void do_source(void *io, enum source_wish wish, uint32_t window)
 {
 	struct station *station = io;
 
-	(void)source;
 	sim_require(
 		wish != SOURCE_CONSUME || !station->steering.is_paused, "it consumes in a pause");
 	mark(station, EFFECT_SOURCE + wish);

@@ -213,7 +213,7 @@ static void move_to_client(struct client_link *link)
 	buf_consume(out, len);
 	link->world->moved = true;
 	sim_require(rc == RC_OK || rc == RC_CLOSED, "our side finds the broker's bytes %s",
-		rc_words(rc));
+		rc_text(rc));
 	if (rc == RC_CLOSED)
 		link_cut(link, link->close_code && link->close_code != CODE_FORCED);
 }

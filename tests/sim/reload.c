@@ -1,6 +1,6 @@
 #include "sim/reload.h"
 
-#include "core/pool_parts.h"
+#include "core/pool_internal.h"
 #include "sim/fail.h"
 #include "sim/link.h"
 #include "sim/supervisor.h"
@@ -70,7 +70,7 @@ static void change(struct station *station)
 
 	station_reshape(station);
 	station->config.workers = before.workers; /* that is a scale */
-	station->config.workers_most = before.workers_most;
+	station->config.workers_max = before.workers_max;
 	steer_tell(station, COMMAND_CONFIGURE);
 }
 
@@ -185,7 +185,7 @@ void reload_sweep(struct supervisor *supervisor)
 /* Nothing is in hand: the window is what it says. What memory made of it may last. */
 static bool is_window_right(const struct station *station)
 {
-	const struct source *source = &station->pool->source;
+	const struct source *source = &station->pool->tasks.source;
 	uint32_t prefetch = station->config.prefetch;
 
 	if (!prefetch || source->open > 0 || !source_wishes(source, SOURCE_CONSUME))
@@ -195,7 +195,8 @@ static bool is_window_right(const struct station *station)
 
 static bool is_settled(const struct station *station)
 {
-	const struct pool_config *wanted = &station->config, *config = &station->pool->config;
+	const struct pool_config *wanted = &station->config,
+				 *config = &station->pool->context.config;
 
 	sim_require(config->pipeline == wanted->pipeline && config->prefetch == wanted->prefetch &&
 			    config->memory == wanted->memory &&

@@ -1,5 +1,5 @@
 /* A station of a run: what cli/station is to serve, with fake workers. */
-#include "core/pool_parts.h"
+#include "core/pool_internal.h"
 #include "sim/fail.h"
 #include "sim/world.h"
 
@@ -22,7 +22,7 @@ static void check_volume(struct station *station, enum log_level level, const ch
 	snprintf(station->warning, sizeof station->warning, "%s", words);
 }
 
-static void on_note(void *ctx, enum log_level level, const char *words)
+static void on_log_line(void *ctx, enum log_level level, const char *words)
 {
 	sim_trace("note: %s", words);
 	check_volume(ctx, level, words);
@@ -78,7 +78,7 @@ void station_resize(struct station *station)
 	if (workers > station->world->settings->workers)
 		workers = station->world->settings->workers;
 	station->config.workers = (uint16_t)workers;
-	station->config.workers_most = choose_most(station, workers);
+	station->config.workers_max = choose_most(station, workers);
 	station->config.pipeline = station->config.interrupt ? 1 : (uint16_t)pipeline;
 	station->config.prefetch = random_chance(random, 300) ? (uint16_t)prefetch : 0;
 }
@@ -102,7 +102,7 @@ void station_choose(struct station *station, const struct settle_policy *policy)
 {
 	struct random *random = &station->world->random;
 
-	station->notes = (struct notes){on_note, station};
+	station->log = (struct channel_log){on_log_line, station};
 	station->config = (struct pool_config){
 		.name = "sim",
 		.interrupt = random_chance(random, 300),
@@ -138,8 +138,8 @@ void station_start(struct station *station)
 	struct world *world = station->world;
 
 	station->pool = pool_new(&station->config, &sim_effects, station, world->now);
-	station->consumer = consumer_new(&station->consumer_config, &station->notes);
-	station->publisher = publisher_new(&station->publisher_config, &station->notes);
+	station->consumer = consumer_new(&station->consumer_config, &station->log);
+	station->publisher = publisher_new(&station->publisher_config, &station->log);
 	sim_require(station->pool && station->consumer && station->publisher, "out of memory");
 	consumer_attach(station->consumer, station->pool);
 	publisher_attach(station->publisher, station->pool);
@@ -151,15 +151,15 @@ void station_start(struct station *station)
 	station->steering = (struct steering){.wanted = station->config.workers,
 		.fewest = station->config.workers,
 		.least = station->config.workers,
-		.most = station->config.workers_most ? station->config.workers_most
-						     : station->config.workers};
+		.most = station->config.workers_max ? station->config.workers_max
+						    : station->config.workers};
 	workers_start(&station->workers, station);
 }
 
 /* What was asked for by another prefetch may come for a while, and stays until it is done. */
 static void check_hand(struct station *station)
 {
-	uint32_t in_hand = station->pool->source.open;
+	uint32_t in_hand = station->pool->tasks.source.open;
 
 	if (station->hand_most < hand_limit(station))
 		station->hand_most = hand_limit(station);
@@ -188,7 +188,8 @@ bool station_is_idle(const struct station *station)
 {
 	const struct pool *pool = station->pool;
 
-	return pool->source.open == 0 && pool->outbox.count == 0 && pool->dispatch.in_pipes == 0;
+	return pool->tasks.source.open == 0 && pool->tasks.outbox.count == 0 &&
+	       pool->tasks.dispatch.in_pipes == 0;
 }
 
 mtime station_deadline(const struct station *station)

@@ -24,7 +24,7 @@ struct station {
 	struct supervisor *supervisor;
 	uint16_t channel;
 	enum presence presence;
-	struct notes notes;
+	struct channel_log log;
 	char warning[256]; /* the last one of its channels */
 	struct pool_config config;
 	struct consumer_config consumer_config;

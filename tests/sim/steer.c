@@ -1,6 +1,6 @@
 #include "sim/steer.h"
 
-#include "core/pool_parts.h"
+#include "core/pool_internal.h"
 #include "sim/fail.h"
 #include "sim/supervisor.h"
 
@@ -8,15 +8,15 @@
 
 static bool is_on_its_way_out(const struct slot *slot)
 {
-	return slot->is_leaving && slot->state != LIFE_RETIRED;
+	return slot_is_leaving(slot) && slot->state != LIFE_RETIRED;
 }
 
 static uint32_t leaving_of(const struct pool *pool)
 {
 	uint32_t leaving = 0;
 
-	for (uint32_t i = 0; i < pool->slots.count; i++)
-		leaving |= (uint32_t)is_on_its_way_out(pool_slot(pool, i)) << i;
+	for (uint32_t i = 0; i < pool->slots.all.count; i++)
+		leaving |= (uint32_t)is_on_its_way_out(slots_at(&pool->slots, i)) << i;
 	return leaving;
 }
 
@@ -25,16 +25,16 @@ static uint32_t strength_of(const struct station *station)
 {
 	uint32_t strength = 0;
 
-	for (uint16_t i = 0; i < station->pool->slots.count; i++)
+	for (uint16_t i = 0; i < station->pool->slots.all.count; i++)
 		strength += workers_is_taking(&station->workers, i) &&
-			    !pool_slot(station->pool, i)->is_leaving;
+			    !slot_is_leaving(slots_at(&station->pool->slots, i));
 	return strength;
 }
 
 static bool is_idle_for_nothing(const struct pool *pool)
 {
-	return pool->phase == POOL_RUNS && !pool->is_paused && pool->ready &&
-	       pool->source.open == 0 && !source_wishes(&pool->source, SOURCE_CONSUME);
+	return pool->context.phase == POOL_RUNS && pool->slots.ready &&
+	       pool->tasks.source.open == 0 && !source_wishes(&pool->tasks.source, SOURCE_CONSUME);
 }
 
 /* In a turn only a restart lets somebody leave: one at a time, and there is another for him. */
@@ -105,7 +105,7 @@ static void changes(struct station *station, const struct notice *notice)
 		steering->most);
 	sim_require(is_more == (notice->number > steering->wanted) && !steering->is_paused,
 		"%u workers are wanted after %u", notice->number, steering->wanted);
-	sim_require(!is_more || (pool->failing == 0 && pool->dispatch.open.backlog > 0),
+	sim_require(!is_more || (pool->slots.failing == 0 && pool->tasks.dispatch.queued_count > 0),
 		"it grows, and workers fail or nothing waits");
 	sim_require(is_more || !steering->rolls, "it shrinks while workers are replaced");
 	want(steering, notice->number);
@@ -153,7 +153,7 @@ static void tell(struct station *station, enum command what, uint32_t number, ui
 		"drain", "force", "pause", "resume", "scale", "restart", "configure"};
 	struct event event = {.kind = COMMAND,
 		.command = {
-			.what = what, .number = number, .most = most, .config = &station->config}};
+			.what = what, .number = number, .max = most, .config = &station->config}};
 	struct steering *steering = &station->steering;
 	bool serves = is_configured(station);
 
@@ -167,8 +167,8 @@ static void tell(struct station *station, enum command what, uint32_t number, ui
 		serves || steering->was_refused, "a pool that stops is told to %s", names[what]);
 	if (what == COMMAND_SCALE && !steering->was_refused)
 		note_bounds(steering, number, most ? most : number);
-	sim_require(station->pool->wanted == steering->wanted && steering->wanted > 0,
-		"%u workers are wanted, not %u", station->pool->wanted, steering->wanted);
+	sim_require(station->pool->slots.wanted == steering->wanted && steering->wanted > 0,
+		"%u workers are wanted, not %u", station->pool->slots.wanted, steering->wanted);
 	steering->leaving = leaving_of(station->pool);
 	station->supervisor->stirred = true;
 	station->world->moved = true;
@@ -249,7 +249,8 @@ static bool is_steered(const struct station *station)
 {
 	const struct pool *pool = station->pool;
 
-	return !station->steering.rolls && leaving_of(pool) == 0 && pool->ready == pool->wanted;
+	return !station->steering.rolls && leaving_of(pool) == 0 &&
+	       pool->slots.ready == pool->slots.wanted;
 }
 
 bool steer_is_done(const struct supervisor *supervisor)

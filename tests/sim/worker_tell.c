@@ -109,9 +109,9 @@ void worker_tell_broken(struct station *station, uint16_t slot)
 
 void worker_tell_room(struct station *station, uint16_t slot, bool room)
 {
-	struct event event = slot_event(SLOT_ROOM, slot, &station->workers.worker[slot]);
+	struct event event = slot_event(SLOT_WRITABLE, slot, &station->workers.worker[slot]);
 
-	event.slot.room = room;
+	event.slot.is_writable = room;
 	station->workers.worker[slot].full = !room;
 	tell(station, &event);
 }

@@ -1,6 +1,6 @@
 #include "sim/workers.h"
 
-#include "core/pool_parts.h"
+#include "core/pool_internal.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
@@ -147,7 +147,7 @@ static void kill(const struct station *station, struct worker *worker)
 	bool is_too_large = limit && worker->bytes > limit;
 
 	sim_require(worker->count == 0 || worker->broken || worker->term || is_too_large ||
-			    station->pool->phase == POOL_FORCED,
+			    pool_is_forced(&station->pool->context),
 		"a worker is killed with %u tasks open", worker->count);
 	worker->given_up |= is_too_large;
 	worker->kill = true;

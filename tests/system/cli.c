@@ -1,6 +1,7 @@
 /* The command line: publish and request do their work, and every mistake is named. */
 #include "system/system.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ START_TEST(what_no_queue_takes_is_an_error)
 		"no-such-queue", file, NULL};
 	struct proc *proc = site_wpool(arguments);
 	ck_assert_int_ne(proc_wait(proc), 0);
-	expect_on(proc_stderr(proc), "NO_ROUTE (is there a queue no-such-queue?)");
+	expect_on(proc_stderr(proc), "NO_ROUTE (does the queue no-such-queue exist?)");
 	expect_on(proc_stdout(proc), "no-such-queue: 0 confirmed, 1 returned");
 }
 END_TEST
@@ -87,7 +88,7 @@ START_TEST(a_request_without_a_worker_times_out)
 		site.queue, "--timeout", "300ms", "x", NULL};
 	struct proc *proc = site_wpool(arguments);
 	ck_assert_int_ne(proc_wait(proc), 0);
-	expect_on(proc_stderr(proc), "no reply within 0.3 s: nobody serves the queue");
+	expect_on(proc_stderr(proc), "no reply within 0.3 s: no worker serves the queue");
 	expect_on(proc_stderr(proc), site.dead);
 }
 END_TEST
@@ -121,7 +122,7 @@ static const struct {
 	{{"publish", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--wait", "300ms"}, 69,
 		"no connection to the broker: 127.0.0.1:1: Connection refused"},
 	{{"serve"}, 64, "wpool serve: queue is missing"},
-	{{"serve"}, 64, "wpool serve --help tells more"},
+	{{"serve"}, 64, "see wpool serve --help"},
 	{{"serve", "--quue", "q", "--", "true"}, 64, "did you mean --queue?"},
 	{{"publish", "--quue", "q"}, 64, "did you mean --queue?"},
 	{{"request", "--quue", "q", "x"}, 64, "did you mean --queue?"},
@@ -129,7 +130,7 @@ static const struct {
 	{{"dead-letters", "list", "orders"}, 64,
 		"unexpected \"orders\"; did you mean --queue orders?"},
 	{{"dead-letters", "show", "--queue", "q", "x"}, 64,
-		"unexpected \"x\"; wpool dead-letters --help"},
+		"unexpected \"x\"; see wpool dead-letters --help"},
 	{{"dead-letters", "--queue", "q"}, 64, "one of list, show, replay, drop is needed"},
 	{{"check-config", "--refrence"}, 64, "did you mean --reference?"},
 	{{"--hlep"}, 64, "--help"},
@@ -230,6 +231,22 @@ START_TEST(a_closed_descriptor_is_no_accident)
 	expect_on(proc_stderr(proc), "standard output");
 	proc_free(proc);
 	free(command);
+}
+END_TEST
+
+/* As in `wpool ... | head`. */
+START_TEST(a_pipe_without_reader_ends_it_quietly)
+{
+	char *pipe = scratch_path(site.folder, "pipe");
+	const char *const arguments[] = {"/bin/sh", "-c",
+		"mkfifo \"$1\" && exec 3<>\"$1\" 4>\"$1\" 3<&- && exec \"$0\" --help >&4",
+		site_built("wpool"), pipe, NULL};
+	struct proc *proc = proc_start(site.folder, arguments, NULL);
+	ck_assert_int_eq(proc_wait(proc), 128 + SIGPIPE);
+	char *errors = proc_stderr(proc);
+	ck_assert_str_eq(errors, "");
+	free(errors);
+	proc_free(proc);
 }
 END_TEST
 
@@ -336,6 +353,7 @@ int main(void)
 		{mistakes_are_named, MISTAKES}, {the_environments_mistakes_are_its_own, 1},
 		{what_is_odd_in_the_environment_is_said, 1},
 		{a_reply_on_a_terminal_ends_its_line, 1}, {a_closed_descriptor_is_no_accident, 1},
+		{a_pipe_without_reader_ends_it_quietly, 1},
 		{the_ones_that_cost_the_channel_are_found, 1},
 		{passwords_are_hidden_from_others, 1},
 		{configuration_mistakes_name_file_and_line, 6}, {check_config_hides_secrets, 1},

@@ -12,9 +12,9 @@
 
 START_TEST(commands_show_it)
 {
-	site_serve_echo((const char *const[]){"--workers", "1", NULL});
+	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "1", NULL});
 	pid_t pid = site_worker_pid();
-	control_post_slow("the long one");
+	site_post_held(serve, "the long one");
 	control_await("/readyz", 200);
 	char *status = RUN(0, "status"), *pools = RUN(0, "pools"), *workers = RUN(0, "workers");
 	ck_assert_int_eq(strncmp(status, "ready: wpool ", 13), 0);
@@ -43,21 +43,6 @@ START_TEST(commands_show_it)
 }
 END_TEST
 
-START_TEST(commands_say_why_not)
-{
-	control_expect_words(RUN(69, "status"), "no supervisor listens at");
-	control_expect_words(
-		RUN(69, "pools", "--socket", "/nowhere/x"), "/nowhere/x: No such file");
-	control_expect_words(RUN(64, "workers", "--sockte", "x"), "did you mean --socket?");
-	control_expect_words(RUN(64, "status", "x"), "unexpected 'x'");
-	struct proc *serve = site_serve(NULL, (const char *const[]){"/bin/false", NULL});
-	proc_expect(serve, "control socket: ");
-	char *status = RUN(75, "status");
-	ck_assert_int_eq(strncmp(status, "NOT READY: wpool ", 17), 0);
-	control_expect_words(status, "no worker is ready");
-}
-END_TEST
-
 /* Every ask is an event at the other end. */
 static void await_words(int code, const char *command, const char *words)
 {
@@ -72,6 +57,21 @@ static void await_words(int code, const char *command, const char *words)
 	}
 }
 
+START_TEST(commands_say_why_not)
+{
+	control_expect_words(RUN(69, "status"), "no supervisor listens at");
+	control_expect_words(
+		RUN(69, "pools", "--socket", "/nowhere/x"), "/nowhere/x: No such file");
+	control_expect_words(RUN(64, "workers", "--sockte", "x"), "did you mean --socket?");
+	control_expect_words(RUN(64, "status", "x"), "unexpected 'x'");
+	struct proc *serve = site_serve(NULL, (const char *const[]){"/bin/false", NULL});
+	proc_expect(serve, "control socket: ");
+	char *status = RUN(75, "status");
+	ck_assert_int_eq(strncmp(status, "NOT READY: wpool ", 17), 0);
+	await_words(75, "status", "crash loop: ");
+}
+END_TEST
+
 /* A loop is no slow start: how often, how it ended, what it said, when it goes on. */
 START_TEST(a_crash_loop_is_told)
 {
@@ -79,15 +79,14 @@ START_TEST(a_crash_loop_is_told)
 	const char *const worker[] = {
 		"/bin/sh", "-c", scratch_text("echo '%s' >&2; exit 3", words), NULL};
 	struct proc *serve = site_serve((const char *const[]){"--workers", "2", NULL}, worker);
-	proc_expect(serve, "the last one ended by exit status 3: the pool takes no messages");
-	await_words(
-		75, "status", "no worker is ready: 2 of 2 come to nothing, up to 3 times in a row");
+	proc_expect(serve, "last exit: exit status 3; the pool takes no messages");
+	await_words(75, "status", "crash loop: 2 of 2 workers failed up to 3 times in a row");
 	await_words(75, "status", "ago: exit status 3; next start in ");
 	control_expect_words(RUN(75, "status"), words);
 	char *pools = RUN(0, "pools");
 	control_expect_words(pools, "failing");
-	control_expect_words(pools, "no worker is ready: ");
-	control_expect_words(pools, scratch_text("the last line of the last one: %s", words));
+	control_expect_words(pools, "crash loop: ");
+	control_expect_words(pools, scratch_text("last stderr line: %s", words));
 	await_words(0, "workers", " x exit status 3, ");
 	await_words(0, "workers", " ago; next start in ");
 	char *ready = control_get("/readyz", 503);
@@ -95,7 +94,7 @@ START_TEST(a_crash_loop_is_told)
 	ck_assert_ptr_null(strstr(ready, words)); /* what workers say is for our user alone */
 	const json_t *pool = control_member(control_get_json("/v1/pools"), "pools", 0);
 	ck_assert_int_ge(control_number(pool, "workers", "failures_in_row"), 3);
-	ck_assert_str_eq(control_words(json_object_get(pool, "last_death"), "words"), words);
+	ck_assert_str_eq(control_words(json_object_get(pool, "last_death"), "stderr"), words);
 }
 END_TEST
 
@@ -106,9 +105,9 @@ START_TEST(a_worker_that_never_comes_is_told)
 		scratch_text("- {queue: %s, command: [/bin/sleep, '1000'], workers: 1, "
 			     "limits: {boot: 200ms}}\n",
 			site.queue));
-	proc_expect(serve, "the last one ended by signal 9 (Killed), ended by us: boot limit");
-	await_words(75, "status", "signal 9 (Killed), ended by us: boot limit");
-	await_words(0, "workers", "signal 9 (Killed), ended by us: boot limit");
+	proc_expect(serve, "last exit: signal 9 (Killed), ended by wpool: boot limit");
+	await_words(75, "status", "signal 9 (Killed), ended by wpool: boot limit");
+	await_words(0, "workers", "signal 9 (Killed), ended by wpool: boot limit");
 }
 END_TEST
 
@@ -121,7 +120,7 @@ START_TEST(some_that_fail_are_told)
 		(const char *const[]){"/bin/sh", "-c", first, NULL});
 	proc_expect(serve, "control socket: ");
 	control_await("/readyz", 200);
-	await_words(0, "status", "of its workers 1 of 2 come to nothing, up to 2 times in a row");
+	await_words(0, "status", "crash loop: 1 of 2 workers failed 2 times in a row");
 	control_expect_words(RUN(0, "status"), "ready: wpool ");
 	control_expect_words(RUN(0, "pools"), "1/2");
 }
@@ -180,7 +179,7 @@ START_TEST(commands_steer_it)
 	control_expect_done(20);
 	pid_t before = site_worker_pid();
 	control_expect_words(RUN(0, "restart", pool), "restarting, one by one");
-	proc_expect(serve, "restarted: all workers are new ones");
+	proc_expect(serve, "restarted: all workers are new");
 	proc_expect_gone(before);
 	control_expect_words(RUN(0, "scale", pool, "1"), "1 workers wanted");
 	await_pool("workers", "ready", 1);
@@ -241,7 +240,7 @@ END_TEST
 START_TEST(who_stops_is_not_steered)
 {
 	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "1", NULL});
-	control_post_slow("stays");
+	site_post_held(serve, "stays");
 	proc_signal(serve, SIGTERM);
 	proc_expect(serve, "draining");
 	control_expect_words(RUN(75, "restart"), "the pool is stopping");

@@ -161,7 +161,7 @@ START_TEST(a_replay_begins_anew)
 	ck_assert_str_eq(reply->body, "again");
 	ck_assert(message_text_is(reply->properties.correlation_id, "id-1"));
 	message_free(reply);
-	ck_assert_int_eq(proc_count_said(serve, "attempt 1 of 2; it is tried again"), 1);
+	ck_assert_int_eq(proc_count_said(serve, "attempt 1 of 2; retrying"), 1);
 	client_expect_ready(site.client, site.queue, 0);
 	site_stop(serve);
 	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
@@ -227,7 +227,7 @@ START_TEST(a_replay_without_its_connection_stops)
 	broker_tell_queue(site.broker, site.queue, "resume");
 	site.client = client_open(broker_url(site.broker));
 	ck_assert_int_eq(proc_wait(replay), 75);
-	expect_in(proc_stderr(replay), "the connection was lost; what was not taken off is still");
+	expect_in(proc_stderr(replay), "the connection was lost; what was not removed is still");
 	broker_expect_messages(site.broker, site.dead, MANY);
 	while (client_ready(site.client, site.dead) != MANY)
 		poll(NULL, 0, 20);
@@ -244,7 +244,7 @@ START_TEST(what_cannot_go_back_stays)
 	client_post(site.client, site.dead, &(struct letter){.body = "a", .message_id = "m-1"});
 	struct proc *proc = start("replay", NULL);
 	ck_assert_int_eq(proc_wait(proc), 64);
-	expect_in(proc_stderr(proc), "message 1 (message_id m-1) has no x-wpool-queue; --to");
+	expect_in(proc_stderr(proc), "message 1 (message_id m-1) has no x-wpool-queue; use --to");
 	expect_in(proc_stdout(proc), "1 matched, 0 replayed, 0 returned, 0 refused, 1 without");
 	client_expect_ready(site.client, site.dead, 1);
 	expect_in(RUN("replay", 69, "--to", "no-such-queue", "--json"),

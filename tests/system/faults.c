@@ -16,11 +16,12 @@ START_TEST(a_killed_worker_costs_an_attempt_and_is_replaced)
 	client_post(site.client, site.queue,
 		&(struct letter){.body = "interrupted",
 			.reply_to = site.replies,
-			.headers = {
-				{"X-Begin", "at it"}, {"X-Sleep-Ms", "300"}, {"X-Status", "201"}}});
+			.headers = {{"X-Begin", "at it"}, {"X-Until", site_until("killed")},
+				{"X-Status", "201"}}});
 	proc_expect(serve, "at it");
 	ck_assert_int_eq(kill(first, SIGKILL), 0);
-	proc_expect(serve, "attempt 1 of 3; it is tried again");
+	site_release("killed");
+	proc_expect(serve, "attempt 1 of 3; retrying");
 	client_expect(site.client, site.replies, "interrupted");
 	ck_assert_int_ne(site_worker_pid(), first);
 	site_stop(serve);
@@ -32,11 +33,7 @@ START_TEST(a_killed_supervisor_takes_its_workers_along)
 {
 	struct proc *serve = site_serve_echo(one_worker);
 	pid_t worker = site_worker_pid();
-	client_post(site.client, site.queue,
-		&(struct letter){.body = "orphan",
-			.correlation_id = "orphan",
-			.headers = {{"X-Sleep-Ms", "3000"}}});
-	client_expect_ready(site.client, site.queue, 0);
+	site_post_held(serve, "orphan");
 	proc_signal(serve, SIGKILL);
 	ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
 	client_expect_ready(site.client, site.queue, 1);
@@ -140,13 +137,15 @@ static void raise_alarm(struct broker *broker, struct client *client, struct pro
 	client_post(client, site.queue,
 		&(struct letter){.body = "patience",
 			.reply_to = site.replies,
-			.headers = {{"X-Sleep-Ms", "1500"}, {"X-Status", "201"}}});
-	client_expect_ready(client, site.queue, 0);
+			.headers = {{"X-Begin", "begins"}, {"X-Until", site_until("patience")},
+				{"X-Status", "201"}}});
+	proc_expect(serve, "begins");
 	for (int i = 0; i < 2; i++) {
 		char *expression = scratch_text(
 			"vm_memory_monitor:set_vm_memory_high_watermark(%s)", levels[i]);
 		free(broker_eval(broker, expression));
 		free(expression);
+		site_release("patience");
 		proc_expect(serve, words[i]);
 	}
 	client_expect(client, site.replies, "patience");

@@ -1,4 +1,4 @@
-/* Bad input: what is missing, wrong, odd or hostile is named, waited for, and loses nothing. */
+/* Bad input: missing, wrong or hostile input is reported or waited for, and loses nothing. */
 #include "system/system.h"
 
 #include <signal.h>

@@ -162,7 +162,7 @@ static const char *const delays[] = {"100ms", "200ms", NULL};
 static void await_middle(struct proc *proc)
 {
 	for (int i = 0; i < 2 * TIMES; i++)
-		proc_expect(proc, "it is tried again");
+		proc_expect(proc, "retrying");
 }
 
 static struct proc *make_trouble(struct proc *proc, enum trouble trouble)
@@ -185,7 +185,7 @@ static struct proc *make_trouble(struct proc *proc, enum trouble trouble)
 static void expect_sums(struct proc *proc)
 {
 	char *sums = scratch_text(
-		"drained: %d done, %d handed on in slices, %d tried again (%d failed, %d crashed, "
+		"drained: %d done, %d handed on in slices, %d retried (%d failed, %d crashed, "
 		"%d timed-out, %d protocol-error), %d given up (%d failed, %d rejected, %d "
 		"crashed, %d timed-out, %d protocol-error, %d unroutable), 0 replies dropped, 0 "
 		"back to the broker unstarted, 0 cut short",

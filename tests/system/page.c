@@ -124,7 +124,7 @@ START_TEST(a_hostile_name_is_a_text)
 	ck_assert_int_eq(json_integer_value(images), 0);
 	expect_figure(browser, "odd", "workers.ready", "0/1");
 	browser_await(browser,
-		"document.querySelector('[data-why=odd]').textContent.includes('no worker is ready')");
+		"document.querySelector('[data-why=odd]').textContent.includes('crash loop: 1 of 1 worker failed')");
 	page_expect_no_complaints(browser);
 	browser_free(browser);
 	client_delete(site.client, EVIL);
@@ -245,10 +245,10 @@ START_TEST(what_workers_say_is_not_for_everybody)
 		death = json_object_get(
 			control_member(control_get_json("/v1/pools"), "pools", 0), "last_death");
 	while (!json_is_object(death));
-	ck_assert_str_eq(control_words(death, "words"), "of the message");
+	ck_assert_str_eq(control_words(death, "stderr"), "of the message");
 	open = http_get(page_where(), "/v1/pools", 200);
 	control_expect_words(open, "\"exit\":\"exit status 1\"");
-	control_expect_words(open, "\"words\":null");
+	control_expect_words(open, "\"stderr\":null");
 	ck_assert_ptr_null(strstr(open, "of the message"));
 }
 END_TEST

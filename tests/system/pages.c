@@ -72,13 +72,13 @@ START_TEST(each_command_has_a_manual_page)
 	for (; name && *name != '-'; name = strtok(NULL, "<>")) {
 		page = scratch_read(site_built(scratch_text("pages/wpool-%s.1", name)), NULL);
 		ck_assert_msg(page != NULL, "%s has none", name);
-		control_expect_words(page, "\n.SH NAME\nwpool\\-");
-		control_expect_words(page, "\n.SH SYNOPSIS\n.nf\nwpool ");
+		control_expect_words(page, "\n.SH NAME\nwpool-");
+		control_expect_words(page, "\n.SH SYNOPSIS\n.B wpool\n");
 		control_expect_words(page, "\n.SH OPTIONS\n");
 		control_expect_words(page, "\n\\fB\\-\\-help\\fR\n");
-		control_expect_words(page, "\n.SH EXIT STATUS\n0 ");
+		control_expect_words(page, "\n.SH \"EXIT STATUS\"\n0 ");
 		page = scratch_read(site_built("pages/wpool.1"), NULL);
-		control_expect_words(page, "\n.BR wpool\\-scale (1)\n");
+		control_expect_words(page, "\n.BR wpool\\-scale (1),\n");
 	}
 	ck_assert_str_eq(name, "--help");
 }

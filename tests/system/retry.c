@@ -57,10 +57,10 @@ START_TEST(each_attempt_waits_for_its_delay)
 	int64_t start = deadline_now_ms();
 	client_post(site.client, site.queue,
 		&(struct letter){.body = "again", .headers = {{"X-Status", "503"}}});
-	proc_expect(serve, "attempt 1 of 4; it is tried again in 300 ms");
-	proc_expect(serve, "attempt 2 of 4; it is tried again in 600 ms");
+	proc_expect(serve, "attempt 1 of 4; retrying in 300 ms");
+	proc_expect(serve, "attempt 2 of 4; retrying in 600 ms");
 	ck_assert_int_ge(deadline_now_ms() - start, 300);
-	proc_expect(serve, "attempt 3 of 4; it is tried again in 600 ms");
+	proc_expect(serve, "attempt 3 of 4; retrying in 600 ms");
 	ck_assert_int_ge(deadline_now_ms() - start, 300 + 600);
 	proc_expect(serve, "attempt 4 of 4; given up");
 	ck_assert_int_ge(deadline_now_ms() - start, 300 + 600 + 600);
@@ -97,8 +97,8 @@ START_TEST(no_delay_needs_no_queue)
 	client_post(site.client, site.queue,
 		&(struct letter){.body = "at once", .headers = {{"X-Status", "500"}}});
 	message_free(take_dead("failed", 3));
-	ck_assert_int_eq(proc_count_said(serve, "it is tried again"), 2);
-	ck_assert_int_eq(proc_count_said(serve, "it is tried again in"), 0);
+	ck_assert_int_eq(proc_count_said(serve, "retrying"), 2);
+	ck_assert_int_eq(proc_count_said(serve, "retrying in"), 0);
 	expect_clean_end(serve);
 	char *waiting = retry_queue("1s");
 	ck_assert_int_eq(client_ready(site.client, waiting), -1);
@@ -117,7 +117,7 @@ START_TEST(a_worker_may_ask_for_a_delay)
 	client_post(site.client, site.queue,
 		&(struct letter){.body = "later",
 			.headers = {{"X-Status", "500"}, {"X-Retry-After-Ms", "1001"}}});
-	proc_expect(serve, "attempt 1 of 2; it is tried again in 2.0 s");
+	proc_expect(serve, "attempt 1 of 2; retrying in 2.0 s");
 	message_free(take_dead("failed", 2));
 	ck_assert_int_ge(deadline_now_ms() - start, 2000);
 	ck_assert_int_eq(broker_messages(site.broker, waiting), 0);
@@ -126,7 +126,7 @@ START_TEST(a_worker_may_ask_for_a_delay)
 		&(struct letter){.body = "at once",
 			.headers = {{"X-Status", "500"}, {"X-Retry-After-Ms", "0"}}});
 	message_free(take_dead("failed", 2));
-	ck_assert_int_eq(proc_count_said(serve, "it is tried again in"), 1);
+	ck_assert_int_eq(proc_count_said(serve, "retrying in"), 1);
 	ck_assert_int_eq(proc_count_said(serve, "does not exist; making it"), 1);
 	ck_assert_int_eq(proc_count_said(serve, "found no queue"), 0);
 	expect_clean_end(serve);
@@ -169,12 +169,15 @@ START_TEST(a_killed_supervisor_costs_no_attempt)
 		if (i == 0)
 			client_post(site.client, site.queue,
 				&(struct letter){.body = "patient",
-					.headers = {{"X-Sleep-Ms", "700"}, {"X-Status", "500"}}});
-		client_expect_ready(site.client, site.queue, 0);
+					.headers = {{"X-Begin", "begins"},
+						{"X-Until", site_until("patient")},
+						{"X-Status", "500"}}});
+		proc_expect(serve, "begins");
 		proc_signal(serve, SIGKILL);
 		ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
 		client_expect_ready(site.client, site.queue, 1);
 	}
+	site_release("patient");
 	struct proc *serve = serve_echo(settings);
 	message_free(take_dead("failed", 1));
 	expect_clean_end(serve);
@@ -329,7 +332,7 @@ START_TEST(only_chosen_outcomes_are_tried_again)
 	struct proc *serve = serve_evil("crash", "delay: [100ms], on: [failed, timed-out]");
 	client_send(site.client, site.queue, "poison");
 	message_free(take_dead("crashed", 1));
-	ck_assert_int_eq(proc_count_said(serve, "it is tried again"), 0);
+	ck_assert_int_eq(proc_count_said(serve, "retrying"), 0);
 	expect_clean_end(serve);
 }
 END_TEST
@@ -374,7 +377,7 @@ START_TEST(a_second_try_that_was_not_planned_finds_a_queue_to_wait_in)
 	proc_expect(serve, "changed: retry.attempts 1 -> 2");
 	client_post(site.client, site.queue,
 		&(struct letter){.body = "again", .headers = {{"X-Status", "503"}}});
-	proc_expect(serve, "for tasks that wait does not exist; making it");
+	proc_expect(serve, ".retry.300ms\" does not exist; making it");
 	proc_expect(serve, "attempt 2 of 2; given up");
 	message_free(take_dead("failed", 2));
 	expect_clean_end(serve);

@@ -224,7 +224,7 @@ START_TEST(what_gets_away_ends_with_its_worker)
 	pid_t daemon = atoi(left + strlen("stayed:"));
 	ck_assert_int_gt(daemon, 1);
 	if (strstr(said, "workers have no control groups: ")) {
-		kill(daemon, SIGKILL); /* as README.md says */
+		kill(daemon, SIGKILL); /* as docs/operations.md says */
 	} else {
 		kill(worker, SIGKILL);
 		proc_expect_gone(daemon);

@@ -120,7 +120,7 @@ START_TEST(it_hears_of_a_reload)
 	reload(&manager, serve);
 	site_write_pools("- wrong\n");
 	reload(&manager, serve);
-	proc_expect(serve, "Hangup: the configuration is wrong");
+	proc_expect(serve, "Hangup: configuration not reloaded: it is wrong");
 	site_stop(serve);
 }
 END_TEST
@@ -189,7 +189,7 @@ START_TEST(a_stop_tells_what_is_in_hand)
 	struct manager manager = manager_open("manager");
 	struct proc *serve = serve_one(&manager, watchdog);
 	expect(&manager, serving);
-	control_post_slow("the long one");
+	site_post_held(serve, "the long one");
 	proc_signal(serve, SIGTERM);
 	expect(&manager, "STOPPING=1");
 	ck_assert(has_line(&manager, "STATUS=draining: 1 task in hand\n"));

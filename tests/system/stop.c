@@ -31,12 +31,14 @@ END_TEST
 START_TEST(what_is_in_hand_is_finished_and_the_rest_goes_back)
 {
 	struct proc *serve = site_serve_echo(one_worker);
-	post_slow("in-hand", "700");
-	client_expect_ready(site.client, site.queue, 0);
+	site_post_held(serve, "in-hand");
 	for (int i = 0; i < 20; i++)
 		post_slow("later", "700");
 	client_expect_ready(site.client, site.queue, 0);
-	site_stop(serve);
+	proc_signal(serve, SIGTERM);
+	proc_expect(serve, "draining");
+	site_release("in-hand");
+	ck_assert_int_eq(proc_wait(serve), 0);
 	ck_assert_int_eq(site_witnessed("in-hand"), 1);
 	int later = site_witnessed("later");
 	ck_assert_int_eq(broker_messages(site.broker, site.queue), 20 - later);
@@ -50,9 +52,13 @@ START_TEST(a_reply_is_confirmed_before_it_leaves)
 	client_post(site.client, site.queue,
 		&(struct letter){.body = "late answer",
 			.reply_to = site.replies,
-			.headers = {{"X-Sleep-Ms", "500"}, {"X-Status", "201"}}});
-	client_expect_ready(site.client, site.queue, 0);
-	site_stop(serve);
+			.headers = {{"X-Begin", "begins"}, {"X-Until", site_until("late answer")},
+				{"X-Status", "201"}}});
+	proc_expect(serve, "begins");
+	proc_signal(serve, SIGTERM);
+	proc_expect(serve, "draining");
+	site_release("late answer");
+	ck_assert_int_eq(proc_wait(serve), 0);
 	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
 	client_expect(site.client, site.replies, "late answer");
 }
@@ -122,8 +128,7 @@ START_TEST(a_second_signal_forces)
 {
 	struct proc *serve = site_serve_echo(one_worker);
 	pid_t worker = site_worker_pid();
-	post_slow("stuck", "600000");
-	client_expect_ready(site.client, site.queue, 0);
+	site_post_held(serve, "stuck");
 	proc_signal(serve, SIGTERM);
 	proc_expect(serve, "draining");
 	ck_assert(proc_is_alive(serve));
@@ -145,13 +150,15 @@ START_TEST(time_in_which_it_was_stopped_is_not_the_drains)
 	struct proc *serve = site_serve_program("wpool", environment, pool);
 	free(pool);
 	client_expect_consumers(site.client, site.queue, 1);
-	post_slow("in-hand", "8000");
-	client_expect_ready(site.client, site.queue, 0);
+	site_post_held(serve, "in-hand");
 	proc_signal(serve, SIGTERM);
 	proc_expect(serve, "draining");
 	proc_signal(serve, SIGSTOP);
 	poll(NULL, 0, 6500);
 	proc_signal(serve, SIGCONT);
+	proc_signal(serve, SIGUSR1);
+	proc_expect(serve, "draining; workers: ");
+	site_release("in-hand");
 	ck_assert_int_eq(proc_wait(serve), 0);
 	ck_assert_int_eq(site_witnessed("in-hand"), 1);
 	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
@@ -163,7 +170,7 @@ START_TEST(a_worker_that_will_not_leave_is_ended)
 	struct proc *serve = site_serve_pool("limits: {grace: 500ms}",
 		scratch_text("%s\", \"outstay", site_built("workers/evil")));
 	client_send(site.client, site.queue, "x");
-	client_expect_ready(site.client, site.queue, 0);
+	broker_expect_messages(site.broker, site.queue, 0);
 	site_stop(serve);
 	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
 }

@@ -26,14 +26,6 @@ static void expect_end(struct proc *command, int code, const char *words)
 	site_forget(command);
 }
 
-static void post_slow(const char *id, const char *ms)
-{
-	client_post(site.client, site.queue,
-		&(struct letter){
-			.body = "x", .correlation_id = id, .headers = {{"X-Sleep-Ms", ms}}});
-	client_expect_ready(site.client, site.queue, 0);
-}
-
 START_TEST(an_idle_one_is_stopped)
 {
 	struct proc *serve = site_serve_echo(one_worker);
@@ -50,10 +42,11 @@ END_TEST
 START_TEST(what_is_in_hand_is_waited_for)
 {
 	struct proc *serve = site_serve_echo(one_worker);
-	post_slow("in hand", "1500");
+	site_post_held(serve, "in hand");
 	struct proc *command = stop("--json", NULL);
 	proc_expect(serve, "told to stop: draining");
 	ck_assert_int_eq(site_witnessed("in hand"), 0);
+	site_release("in hand");
 	ck_assert_int_eq(proc_wait(command), 0);
 	ck_assert_int_eq(site_witnessed("in hand"), 1);
 	char *lines = proc_stdout(command);
@@ -68,7 +61,7 @@ END_TEST
 START_TEST(force_cuts_short)
 {
 	struct proc *serve = site_serve_echo(one_worker);
-	post_slow("cut", "600000");
+	site_post_held(serve, "cut");
 	expect_end(stop("--no-wait", NULL), 0, "draining\n");
 	proc_expect(serve, "told to stop: draining");
 	struct proc *waits = stop("--json", NULL); /* it does not hurry anybody */
@@ -84,7 +77,7 @@ END_TEST
 START_TEST(force_alone_is_enough)
 {
 	struct proc *serve = site_serve_echo(one_worker);
-	post_slow("cut", "600000");
+	site_post_held(serve, "cut");
 	expect_end(stop("--force", "--no-wait"), 0, "stopping\n");
 	ck_assert_int_eq(proc_wait(serve), 75);
 }
@@ -94,7 +87,7 @@ END_TEST
 START_TEST(who_waits_may_go)
 {
 	struct proc *serve = site_serve_echo(one_worker);
-	post_slow("in hand", "600000");
+	site_post_held(serve, "in hand");
 	struct proc *command = stop(NULL, NULL);
 	proc_expect(serve, "told to stop: draining");
 	proc_signal(command, SIGINT);
@@ -112,10 +105,11 @@ START_TEST(a_terminal_shows_what_is_at_work)
 {
 	char *wpool = strdup(site_built("wpool"));
 	struct proc *serve = site_serve_echo(one_worker);
-	post_slow("in hand", "3000");
+	site_post_held(serve, "in hand");
 	struct terminal *terminal = terminal_start(
 		100, 10, (const char *const[]){wpool, "stop", "--socket", control_socket(), NULL});
-	terminal_expect(terminal, "draining: workers 1, tasks they have 1, to be confirmed 0");
+	terminal_expect(terminal, "draining: 1 workers, 1 tasks with them, 0 unconfirmed");
+	site_release("in hand");
 	terminal_expect(terminal, "stopped, everything is settled");
 	ck_assert_int_eq(terminal_wait(terminal), 0);
 	ck_assert_int_eq(proc_wait(serve), 0);

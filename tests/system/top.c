@@ -35,7 +35,7 @@ START_TEST(top_shows_pools_and_workers)
 	struct terminal *top = start(120, 30);
 	const char *pool;
 
-	control_post_slow("the long one");
+	site_post_held(serve, "the long one");
 	terminal_expect(top, "ready: wpool ");
 	terminal_expect(top, "broker: consuming connected, publishing connected");
 	terminal_expect(top, scratch_text("2 workers of %s", site.queue));
@@ -67,17 +67,17 @@ START_TEST(keys_steer_a_pool)
 
 	terminal_expect(top, "2/2");
 	terminal_type(top, "+");
-	terminal_expect(top, "3 workers wanted now");
+	terminal_expect(top, "3 workers wanted");
 	terminal_expect(top, "3/3");
 	terminal_expect(top, "3 workers of");
 	terminal_type(top, "++++");
-	terminal_expect(top, "7 workers wanted now");
+	terminal_expect(top, "7 workers wanted");
 	terminal_expect(top, "7/7");
 	terminal_type(top, "------");
 	terminal_expect(top, "1/1");
 	terminal_expect(top, "1 worker of");
 	terminal_type(top, "-");
-	terminal_expect(top, "the supervisor says: ");
+	terminal_expect(top, "a pool has 1 to 10000 workers");
 	terminal_type(top, "p");
 	terminal_expect(top, "NOT READY");
 	terminal_expect(top, "paused by an operator");
@@ -85,12 +85,12 @@ START_TEST(keys_steer_a_pool)
 	terminal_expect(top, "  consuming");
 	terminal_expect_gone(top, "NOT READY");
 	terminal_type(top, "r");
-	terminal_expect(top, "replace all workers of");
+	terminal_expect(top, "replace all workers");
 	terminal_type(top, "n");
-	terminal_expect_gone(top, "replace all workers of");
+	terminal_expect_gone(top, "replace all workers");
 	terminal_type(top, "ry");
 	terminal_expect(top, "restarting, one by one");
-	proc_expect(serve, "restarted: all workers are new ones");
+	proc_expect(serve, "restarted: all workers are new");
 	proc_expect_gone(before);
 	quit(top);
 	site_stop(serve);
@@ -120,7 +120,7 @@ START_TEST(keys_choose_and_sort)
 	terminal_type(top, "\x1bOB");
 	terminal_expect(top, "2 workers of two");
 	terminal_type(top, "+");
-	terminal_expect(top, "two: 3 workers wanted now");
+	terminal_expect(top, "two: 3 workers wanted");
 	terminal_type(top, "sss");
 	terminal_expect(top, "2 pools, by READY");
 	terminal_expect(top, "> two");
@@ -203,7 +203,7 @@ START_TEST(without_terminal_or_supervisor_it_is_said)
 		const char *arguments[3];
 		const char *words;
 	} cases[] = {
-		{{"top"}, "standard output is no terminal; wpool status --json tells programs"},
+		{{"top"}, "standard output is no terminal; programs can use wpool status --json"},
 		{{"top", "--json"}, "--json is for wpool status"},
 	};
 	struct terminal *top;

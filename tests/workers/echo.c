@@ -2,6 +2,7 @@
  *   X-Begin WORDS      writes them to stderr when it begins
  *   X-Leak-Mib N       takes that much memory then, for good
  *   X-Sleep-Ms N       works that long then
+ *   X-Until PATH       works until this file exists
  *   X-Progress N       sends N notes of progress
  *   X-Status S         200 (the default), 201, 400-499 or 500-599
  *   X-Fail-Until N     status 500 while the property attempt is at most N
@@ -50,6 +51,12 @@ static void work_for(long long ms)
 	struct timespec left = {ms / 1000, (ms % 1000) * 1000000};
 	while (nanosleep(&left, &left) < 0 && errno == EINTR)
 		;
+}
+
+static void work_until(const char *path)
+{
+	while (path && access(path, F_OK) != 0)
+		work_for(5);
 }
 
 /* Each page is written to, so that it is there; what is not reachable need not be taken at all. */
@@ -224,6 +231,7 @@ static void handle(struct wpool_task *task, void *context)
 	say(wpool_task_header(task, "X-Begin"));
 	leak(number_in(task, "X-Leak-Mib", 0));
 	work_for(number_in(task, "X-Sleep-Ms", 0));
+	work_until(wpool_task_header(task, "X-Until"));
 	misbehave(task);
 	send_progress(task);
 	if (hand_backs > 0)

@@ -1,8 +1,8 @@
-# The completion for bash, from the list of commands and the table of what they take.
+# Make the completion for bash from the list of commands and the table of their arguments.
 
 BEGIN {
 	FS = "\t"
-	print "# Completion for bash: of wpool, its commands and their options. Made from their --help."
+	print "# Completion for bash of wpool's commands and options. Made from their --help."
 	print ""
 }
 
@@ -22,7 +22,7 @@ END {
 	print "\t\tgrep -o '\"name\": *\"[^\"]*\"' | sed 's/.*\"\\([^\"]*\\)\"$/\\1/'"
 	print "}"
 	print ""
-	print "# What an option's value or a word may be, by its name in the help; $current is what is there of it."
+	print "# Complete $current, the value of an option or a word, by its name in the help."
 	print "_wpool_value() {"
 	print "\tcase $1 in"
 	print "\t*\\|*) mapfile -t COMPREPLY < <(compgen -W \"$(tr '|' '\\n' <<<\"$1\" | grep -v '^[A-Z]')\" -- \"$current\") ;;"

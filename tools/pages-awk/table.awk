@@ -1,7 +1,7 @@
-# What a command takes, from its help. One line each, with tabs between: command, then
-#   option NAME VALUE TEXT    VALUE is empty where it takes none
+# Print the arguments of a command, from its help. One line each, separated by tabs: command, then
+#   option NAME VALUE TEXT    VALUE is empty for an option without one
 #   verb NAME                 one of the words that must come first
-#   word KIND                 what else may stand there: POOL, FILE, COMMAND
+#   word KIND                 another argument: POOL, FILE, COMMAND
 
 BEGIN { FS = "\n"; OFS = "\t" }
 
@@ -57,7 +57,7 @@ in_usage {
 	next
 }
 
-# The first line of what it says, wherever that begins.
+# The first line of its description, which may start in the next line.
 name != "" && text == "" { text = trim($0) }
 
 END {

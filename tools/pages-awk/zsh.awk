@@ -1,13 +1,13 @@
-# The completion for zsh, from the list of commands and the table of what they take.
+# Make the completion for zsh from the list of commands and the table of their arguments.
 
 BEGIN {
 	FS = "\t"
 	print "#compdef wpool"
-	print "# Completion for zsh: of wpool, its commands and their options. Made from their --help."
+	print "# Completion for zsh of wpool's commands and options. Made from their --help."
 	print ""
 }
 
-# As it must stand in a description, within single quotes.
+# Quote a description for single quotes.
 function quoted(words) {
 	gsub(/\\/, "\\\\", words)
 	gsub(/\[/, "\\[", words)
@@ -17,7 +17,7 @@ function quoted(words) {
 	return words
 }
 
-# What completes a value or a word of that name.
+# Return the zsh action that completes a value or a word of that name.
 function action(value, choices) {
 	if (value ~ /\|/) {
 		choices = value
@@ -35,7 +35,7 @@ function action(value, choices) {
 FILENAME == ARGV[1] { order[++count] = $1; summary[$1] = $2; next }
 
 $2 == "option" {
-	# A header, or what is to match, may be given again and again.
+	# --header and --match may be repeated.
 	many = $5 ~ /repeated/ || $3 == "--match" ? "*" : ""
 	spec = many $3 "[" quoted($5) "]"
 	if ($4 != "")

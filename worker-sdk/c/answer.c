@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
-/* What goes into one output frame. */
+/* The contents of one output frame. */
 struct output {
 	int status;
 	const char *queue; /* NULL: the task's reply_to */
 	const void *body;
 	size_t len;
 	bool has_body;
-	bool inherits; /* the task's own headers go with it */
+	bool inherits; /* the task's own headers are included */
 };
 
 static int refuse(int error)
@@ -70,7 +70,7 @@ static int pack_headers(
 	return inherits ? bad | pack_inherited(packer, task) : bad;
 }
 
-/* All but the body, which stays where the handler has it and is therefore the last key. */
+/* Everything except the body, which is written from the handler's memory and so is the last key. */
 static int pack(struct wpool_task *task, const struct output *output)
 {
 	msgpack_packer packer;
@@ -193,7 +193,7 @@ static char *keep(struct wpool_task *task, const char *text)
 	return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* The header of that name, new or as it was before; NULL: out of memory. */
+/* Return the header of that name, a new one if needed; NULL: out of memory. */
 static struct reply_header *reply_header(struct wpool_task *task, const char *name)
 {
 	struct reply_header *header =

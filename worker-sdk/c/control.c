@@ -13,7 +13,7 @@ int control_init(struct control *control)
 		return -1;
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (null < 0)
-		return 0; /* only a courtesy to the handler's children */
+		return 0; /* so that the handler's children do not read it */
 	dup2(null, STDIN_FILENO);
 	close(null);
 	return 0;
@@ -25,7 +25,7 @@ void control_release(struct control *control)
 		close(control->fd);
 }
 
-/* One read to the end of what is kept. */
+/* Read once, behind what is kept. */
 static void fill(struct control *control)
 {
 	ssize_t got;
@@ -53,7 +53,7 @@ static void obey(struct control *control, const char *line)
 		control->interrupt = true;
 }
 
-/* Lines that we do not know are for a later version of the protocol: ignored. */
+/* Ignore unknown lines: a later version of the protocol may have them. */
 static void obey_lines(struct control *control)
 {
 	char *end;

@@ -18,8 +18,8 @@ static size_t waiting(const struct frames *frames)
 	return frames->end - frames->start;
 }
 
-/* The room that the frame at the start needs, one byte behind it included; at most twice what has
- * arrived of it, so that a false length costs nothing. */
+/* The size that the first frame needs, including one byte behind it; at most twice the bytes that
+ * have arrived, so that a false length costs nothing. */
 static size_t room_wanted(const struct frames *frames)
 {
 	size_t wanted = ROOM_USUAL;

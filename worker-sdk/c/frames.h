@@ -1,5 +1,6 @@
-/* Cuts the bytes of the data pipe into frames. Part of the worker SDK, internal.
- * Owns one buffer, which grows with what arrived, never with what a length promised. */
+/* Split the bytes of the data pipe into frames. Part of the worker SDK, internal.
+ * Owns one buffer. It grows with the bytes that arrived, never with the length that a frame claims.
+ */
 #ifndef WPOOL_FRAMES_H
 #define WPOOL_FRAMES_H
 
@@ -7,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The pool's max_frame is not told to workers; this is only a bound on nonsense. */
+/* Workers do not know the pool's max_frame; this only refuses impossible lengths. */
 #define FRAMES_LENGTH_MAX (1u << 30)
 
 struct frames {
@@ -20,13 +21,14 @@ struct frames {
 enum frames_result { FRAMES_ONE, FRAMES_MORE, FRAMES_BAD_LENGTH };
 
 void frames_release(struct frames *);
-/* Room for more bytes; NULL: out of memory. Only when frames_next has just asked for more. */
+/* Return space for more bytes; NULL: out of memory. Call only after frames_next returned
+ * FRAMES_MORE. */
 uint8_t *frames_room(struct frames *, size_t *ret_len);
 void frames_added(struct frames *, size_t len);
-/* The next frame without its length, borrowed until the next call here. The one byte behind it may
- * be overwritten meanwhile: a NUL behind its last text goes there. */
+/* Return the next frame without its length, borrowed until the next call. The caller may overwrite
+ * the one byte behind it, with a NUL behind the frame's last text. */
 enum frames_result frames_next(struct frames *, uint8_t **ret_frame, size_t *ret_len);
-/* Whether bytes wait that are no whole frame yet. */
+/* Return whether there are bytes of an incomplete frame. */
 bool frames_is_cut(const struct frames *);
 
 #endif

@@ -50,8 +50,9 @@ static int open_fifo(const char *path, const char *suffix, int mode)
 	return fd;
 }
 
-/* In this order. No open waits for the supervisor's: it may be gone, and then an open would never
- * come back. Until it has opened P.in for writing, poll tells of nothing there. */
+/* The order is part of the protocol (PROTOCOL.md, section 3). No open blocks, because it would
+ * never return if the supervisor is gone. Until the supervisor opens P.in for writing, poll reports
+ * nothing. */
 static int open_fifos(struct data_pipe *pipe, const char *path)
 {
 	int in = open_fifo(path, ".in", O_RDONLY);
@@ -109,12 +110,12 @@ ssize_t data_pipe_read(struct data_pipe *pipe, void *bytes, size_t len)
 				      : read(pipe->in, bytes, len);
 	while (got < 0 && errno == EINTR);
 	if (got < 0 && errno == ECONNRESET)
-		return 0; /* how a socket tells that the other end died with bytes of ours unread */
+		return 0; /* a socket whose other end died with bytes of ours unread */
 	return got;
 }
 
-/* A write to a FIFO raises SIGPIPE and takes no flag against it: held back in this thread, and
- * taken off again if it was this write that made it. */
+/* A write to a FIFO raises SIGPIPE and has no flag against that. So block the signal in this
+ * thread, and consume it if this write caused it. */
 static ssize_t write_fifo(int fd, const struct iovec *parts, int count)
 {
 	sigset_t broken, before, pending;

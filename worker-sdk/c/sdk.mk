@@ -1,6 +1,6 @@
 # The C worker SDK: libwpool-worker, static and shared. Included by the top Makefile.
-# The static library is one object whose internal names were made local, so that a worker may use
-# any name that does not begin with wpool_.
+# The static library is one object whose internal names are local, so that a worker may use any name
+# that does not begin with wpool_.
 
 sdk_sources := $(wildcard worker-sdk/c/*.c) $(wildcard worker-sdk/wire/*.c)
 sdk_objects := $(sdk_sources:%.c=$(BUILD)/sdk/objects/%.o)
@@ -33,13 +33,13 @@ $(sdk_shared): $(sdk_objects)
 $(BUILD)/sdk/libwpool-worker.so: $(sdk_shared)
 	ln -sf $(sdk_soname) $@
 
-# Made anew each time: PREFIX may be another.
+# Made each time, because PREFIX may have changed.
 $(BUILD)/sdk/wpool-worker.pc: worker-sdk/c/wpool-worker.pc.in FORCE
 	@mkdir -p $(@D)
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
-# So that the loader finds the shared library at once. Only root can; where the folder is not one of
-# the loader's it changes nothing.
+# Let the loader find the shared library at once. This needs root, and does nothing if the loader does
+# not search the folder.
 refresh_loader = PATH="$$PATH:/usr/sbin:/sbin"; ldconfig 2>/dev/null || :
 
 install-sdk: sdk

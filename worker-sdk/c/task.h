@@ -1,6 +1,6 @@
-/* One task, decoded, and what its answer will be made of. Part of the worker SDK, internal.
- * Everything points into the frame, where a NUL was put behind each text, or into the zone; both
- * end with the next task. */
+/* One decoded task, and the parts of its answer. Part of the worker SDK, internal.
+ * Everything points into the frame, which has a NUL behind each text, or into the zone. Both are
+ * valid until the next task. */
 #ifndef WPOOL_TASK_H
 #define WPOOL_TASK_H
 
@@ -27,7 +27,7 @@ struct wpool_task {
 	struct control *control; /* borrowed from the worker, like the pipe */
 	struct data_pipe *pipe;
 	msgpack_zone zone;
-	msgpack_sbuffer answer; /* the frame being written, kept for its memory */
+	msgpack_sbuffer answer; /* the frame being written; its memory is reused */
 
 	struct wpool_text body;
 	bool body_is_text;
@@ -38,7 +38,7 @@ struct wpool_task {
 	int64_t deadline_ms; /* CLOCK_MONOTONIC, or WPOOL_NO_LIMIT */
 
 	struct reply_header *reply_headers;
-	bool lost_header; /* one could not be kept: no reply may go without it */
+	bool lost_header; /* a header could not be kept: no reply may be sent without it */
 	bool answered;
 	int write_error; /* errno of the pipe; 0 while it works */
 };
@@ -46,8 +46,8 @@ struct wpool_task {
 /* False: out of memory. */
 bool task_init(struct wpool_task *, struct control *, struct data_pipe *);
 void task_release(struct wpool_task *);
-/* Begins the next task, from a frame without its length whose following byte may be overwritten.
- * NULL, or static words for what is wrong with it. */
+/* Begin the next task from a frame without its length; the byte behind the frame may be
+ * overwritten. Return NULL, or a static text that says what is wrong with it. */
 const char *task_read(struct wpool_task *, uint8_t *frame, size_t len);
 
 /* value.c */

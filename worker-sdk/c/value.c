@@ -9,8 +9,8 @@ static bool is_bytes(const msgpack_object *object)
 	return object->type == MSGPACK_OBJECT_STR || object->type == MSGPACK_OBJECT_BIN;
 }
 
-/* str and bin share their layout in msgpack_object_union. The pointer of an empty one is whatever
- * msgpack-c had in hand: never followed. */
+/* str and bin share their layout in msgpack_object_union. The pointer of an empty one is undefined
+ * and must not be followed. */
 struct wpool_text value_text(const msgpack_object *object)
 {
 	if (!is_bytes(object) || object->via.str.size == 0)
@@ -18,8 +18,8 @@ struct wpool_text value_text(const msgpack_object *object)
 	return (struct wpool_text){object->via.str.ptr, object->via.str.size};
 }
 
-/* The byte behind a text is the type of the next object, which has been read, or the byte that the
- * frame's owner lends: so every text can end in NUL where it stands, without a copy. */
+/* The byte behind a text is the type of the next object, which has been read, or the byte behind
+ * the frame, which its owner lends. So every text can end in NUL in place, without a copy. */
 static void terminate_text(const msgpack_object *object)
 {
 	char *text = (char *)(uintptr_t)object->via.str.ptr;
@@ -27,7 +27,7 @@ static void terminate_text(const msgpack_object *object)
 		text[object->via.str.size] = '\0';
 }
 
-/* Recurses as deep as wire_check lets a frame be. */
+/* Recurses at most as deep as wire_check allows. */
 void value_terminate(const msgpack_object *object)
 {
 	if (is_bytes(object)) {

@@ -18,7 +18,7 @@ struct worker {
 
 enum turn { TURN_TASK, TURN_LEAVE, TURN_BROKEN };
 
-/* The library's only words: without them the operator sees nothing but an exit. */
+/* The only output of the library: without it the operator would see only an exit. */
 static enum turn broken(const char *what, const char *why)
 {
 	fprintf(stderr, "wpool worker: %s: %s, exiting\n", what, why);
@@ -30,8 +30,8 @@ static bool is_over(const struct control *control)
 	return control->quit || control->closed;
 }
 
-/* The data pipe stands first: poll looks at them in this order, so when it sees a task it also sees
- * every control line that was written before that task, and none of them can hit the wrong one. */
+/* The data pipe is first. poll checks them in this order, so when it reports a task it also reports
+ * every control line that was written before it, and no line can reach the wrong task. */
 static enum turn wait_for_bytes(struct worker *worker)
 {
 	struct pollfd wait[] = {{.fd = worker->pipe.in, .events = POLLIN},
@@ -67,7 +67,7 @@ static enum turn read_bytes(struct worker *worker)
 	return got == 0 ? TURN_LEAVE : TURN_TASK;
 }
 
-/* Up to the next whole task, which is then read into worker->task. */
+/* Wait for the next whole task and read it into worker->task. */
 static enum turn next_task(struct worker *worker)
 {
 	uint8_t *frame;

@@ -2,7 +2,7 @@
 
 #include "wire/value.h"
 
-/* How many members each open array or map still waits for. */
+/* How many members each open array or map still needs. */
 struct nesting {
 	uint64_t missing[WIRE_DEPTH_MAX];
 	unsigned depth;
@@ -22,7 +22,7 @@ static enum wire_check_result nesting_open(struct nesting *nesting, uint64_t mem
 	return WIRE_OK;
 }
 
-/* One object is complete; and with it whatever it was the last member of. */
+/* One object is complete, and so is each array or map of which it was the last member. */
 static void nesting_settle(struct nesting *nesting)
 {
 	while (nesting->depth > 0 && nesting->missing[nesting->depth - 1] == 0)

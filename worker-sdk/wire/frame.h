@@ -1,7 +1,7 @@
 /* The pipe protocol's frames, for both ends. Part of the worker SDK and of the supervisor; needs
- * msgpack-c only. See PROTOCOL.md, "Frames".
- * Nothing is decoded before wire_check has walked it: a few hostile bytes can make a MessagePack
- * decoder ask for gigabytes. */
+ * msgpack-c only. See worker-sdk/PROTOCOL.md, section 4.
+ * Nothing is decoded before wire_check accepted it: a few hostile bytes can make a MessagePack
+ * decoder allocate gigabytes. */
 #ifndef WIRE_FRAME_H
 #define WIRE_FRAME_H
 
@@ -22,7 +22,7 @@ enum wire_check_result {
 	WIRE_BAD_BYTE, /* 0xc1, which MessagePack never uses */
 };
 
-/* Walks exactly one MessagePack object of len bytes, without recursion or allocation. */
+/* Check that the len bytes are exactly one MessagePack object, without recursion or allocation. */
 enum wire_check_result wire_check(const uint8_t *bytes, size_t len);
 const char *wire_check_words(enum wire_check_result);
 

@@ -17,8 +17,8 @@ enum form {
 	FORM_MAP,
 };
 
-/* What the bytes 0xc0 to 0xdf begin: the width of the number or length that follows; of a bool and
- * a fixed ext the value or length itself. */
+/* For each of the bytes 0xc0 to 0xdf: the width of the number or length that follows; for a bool
+ * and a fixed ext the value or length itself. */
 static const struct shape {
 	uint8_t form;
 	uint8_t width;
@@ -147,7 +147,7 @@ static bool set_count(struct wire_value *ret, enum wire_type type, uint64_t coun
 	return true;
 }
 
-/* What stands whole in its first byte: small integers, and the heads of short texts, arrays, maps.
+/* Values whose first byte says all: small integers, and the heads of short texts, arrays and maps.
  */
 static bool take_short(struct cursor *cursor, uint8_t first, struct wire_value *ret)
 {

@@ -1,6 +1,6 @@
-/* MessagePack, one value at a time, on bytes that stay where they are. Part of the worker SDK and
- * of the supervisor. Never recurses and never allocates; wire_check is built on it, so that what
- * is checked and what is read cannot differ. */
+/* Read MessagePack one value at a time, in place. Part of the worker SDK and of the supervisor.
+ * Never recurses and never allocates. wire_check uses it, so that the check and the reading cannot
+ * differ. */
 #ifndef WIRE_VALUE_H
 #define WIRE_VALUE_H
 
@@ -9,7 +9,7 @@
 enum wire_type {
 	WIRE_NIL,
 	WIRE_BOOL,
-	WIRE_INT,  /* any integer that an int64 holds, whatever width it came in */
+	WIRE_INT,  /* any integer that an int64 holds, of any width */
 	WIRE_UINT, /* an integer beyond INT64_MAX */
 	WIRE_FLOAT,
 	WIRE_STR,
@@ -37,14 +37,15 @@ struct wire_value {
 	};
 };
 
-/* Takes one value off *at: a whole scalar, or the head of an array or map, whose members follow.
- * WIRE_CUT, WIRE_BAD_BYTE: *at and *ret are as before. */
+/* Take one value from *at: a whole scalar, or the head of an array or map, whose members follow.
+ * WIRE_CUT, WIRE_BAD_BYTE: *at and *ret are unchanged. */
 enum wire_check_result wire_take(const uint8_t **at, const uint8_t *end, struct wire_value *ret);
 
-/* Passes over one whole object of bytes that wire_check found good. */
+/* Skip one whole object of bytes that wire_check accepted. */
 void wire_skip(const uint8_t **at, const uint8_t *end);
 
-/* An ext -1 timestamp's seconds since 1970, fractions dropped. False: not a timestamp. */
+/* Return the seconds since 1970 of a timestamp (ext -1), without fractions. False: not a timestamp.
+ */
 bool wire_timestamp(const struct wire_value *, int64_t *ret_seconds);
 
 #endif

@@ -53,7 +53,7 @@ class Bench:
         return process
 
     def fill(self, queue, count, size, options=()):
-        """The queue is there after this, durable and quorum, with so many messages, all confirmed."""
+        """The queue is there after this, durable (quorum, without "--classic"), with so many messages, all confirmed."""
         process = self.start("fill", ["BUILD/bench/fill", *options, "URL", queue, count, size])
         if process.wait(FILL_SECONDS) != 0:
             raise Failure(f"the queue could not be filled: {process.said()}")

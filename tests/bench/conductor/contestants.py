@@ -74,6 +74,17 @@ def plain_rpc(queue):
     return ("BUILD/bench/plain_rpc", "URL", queue, PREFETCH, CONFIRM_EVERY)
 
 
+def classic():
+    """On a durable classic queue, as most applications have it."""
+    more = {"fill": ("--classic",), "against": f"classic-plain-{ACK_EVERY}", "guess": 25_000}
+    words = "classic queue: "
+    yield plain("classic-plain", f"{words}plain C consumer, acks each", **more)
+    yield plain(f"classic-plain-{ACK_EVERY}", f"{words}plain C consumer, acks every {ACK_EVERY}th", ACK_EVERY, **more)
+    for count in (1, 4):
+        yield wpool(f"classic-wpool-{count}", f"{words}wpool, auto, {count} C worker{'s' * (count > 1)}", count, "auto",
+                    **more)
+
+
 def rpc_pair():
     yield Contestant("rpc-plain", f"plain C RPC server, confirms every {CONFIRM_EVERY}", plain_rpc(QUEUE), 15_000,
                      against="rpc-plain", is_rpc=True)
@@ -117,6 +128,7 @@ def everybody(counts):
         yield wpool(f"wpool-one-{count}", f"wpool, one in flight, {count:,} C workers", count, 1)
     yield wpool("wpool-python-4", "wpool, auto, 4 Python workers", 4, "auto",
                 ("/usr/bin/python3", HERE / "noop_worker.py"), guess=10_000)
+    yield from classic()
     yield from rpc_pair()
     yield from others()
     yield from sizes()

@@ -27,6 +27,8 @@ class Figures:
 GOALS = (
     ("throughput, auto, 4 C workers", "× plain", ">=", 1.5, lambda f: f.ratio("wpool-auto-4", "plain")),
     ("throughput, auto, 4 C workers", "× Celery", ">=", 20, lambda f: f.ratio("wpool-auto-4", "celery")),
+    ("throughput, auto, 4 C workers, classic queue", "× plain, acks every 50th", ">=", 0.9,
+     lambda f: f.ratio("classic-wpool-4", "classic-plain-50")),
     ("throughput, one in flight, 4 C workers", "× plain", ">=", 0.8, lambda f: f.ratio("wpool-one-4", "plain")),
     ("RPC, confirmed, 4 C workers", "× plain RPC", ">=", 0.7, lambda f: f.ratio("rpc-wpool", "rpc-plain")),
     ("supervisor's CPU a message, auto", "µs", "<=", 2, lambda f: f.value("wpool-auto-4", "cpu_us/supervisor")),

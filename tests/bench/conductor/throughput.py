@@ -82,7 +82,7 @@ def check_account(contestant, process, count, replies):
     """Every message once: by what the contestant says that it did, and by what came of it."""
     done = count
     if contestant.is_wpool:
-        found = re.search(r"drained: (\d+) done, 0 handed on in slices, 0 tried again, 0 given up", process.said())
+        found = re.search(r"drained: (\d+) done, 0 handed on in slices, 0 retried, 0 given up", process.said())
         done = int(found.group(1)) if found else -1
     elif contestant.counts_itself:
         done = int(process.printed())

@@ -4,8 +4,8 @@
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"
 #include "fuzz/published.h"
-#include "io/worker.h"
 #include "wire/frame.h"
+#include "worker/worker_internal.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,9 +17,9 @@
 const struct fuzz_memory fuzz_memory = {
 	.base = 144 * 1024, .multiple = 16, .kept = 1024 /* libev */};
 
-static struct crew_config config = {
+static struct workers_config config = {
 	.pool = "fuzz", .task = {.frame_limit = FRAME_LIMIT}, .answer = {.body_bytes = BODY_LIMIT}};
-static struct workshop shop = {.config = &config};
+static struct workers workers = {.config = &config};
 static bool is_broken;
 
 static void take_output(struct output *output)
@@ -33,7 +33,7 @@ static void take_output(struct output *output)
 	output_free(output);
 }
 
-/* In place of the pool's: what the reader tells. */
+/* Replaces the pool's: checks what the reader reports. */
 void pool_step(struct pool *pool, mtime now, const struct event *event)
 {
 	(void)pool, (void)now;
@@ -43,7 +43,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 	else if (event->kind == SLOT_BROKEN)
 		is_broken = event->slot.what[0] != '\0';
 	else
-		FUZZ_REQUIRE(event->kind == SLOT_ROOM);
+		FUZZ_REQUIRE(event->kind == SLOT_WRITABLE);
 }
 
 static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
@@ -53,13 +53,13 @@ static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void set_up(void)
 {
-	if (shop.loop)
+	if (workers.loop)
 		return;
-	shop.loop = ev_loop_new(EVFLAG_AUTO);
-	FUZZ_REQUIRE(shop.loop);
-	ev_init(&shop.tick, on_tick);
-	list_init(&shop.unsent);
-	list_init(&shop.later);
+	workers.loop = ev_loop_new(EVFLAG_AUTO);
+	FUZZ_REQUIRE(workers.loop);
+	ev_init(&workers.tick, on_tick);
+	list_init(&workers.unsent);
+	list_init(&workers.later);
 }
 
 static void write_all(int fd, struct text bytes)
@@ -103,7 +103,7 @@ void fuzz_one(struct text input)
 	is_broken = false;
 	config.answer.header_bytes = header_bytes[how & 3];
 	config.answer.bare_str_is_failure = how & 4;
-	worker_init(&worker, &shop, 0);
+	worker_init(&worker, &workers, 0);
 	FUZZ_REQUIRE(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
 	worker.pipe.input = ends[0];
 	worker.input = INPUT_OPEN;
@@ -112,5 +112,5 @@ void fuzz_one(struct text input)
 	worker_read(&worker);
 	FUZZ_REQUIRE(worker.input == (is_broken ? INPUT_DONE : INPUT_ENDED));
 	worker_release(&worker);
-	ev_timer_stop(shop.loop, &shop.tick);
+	ev_timer_stop(workers.loop, &workers.tick);
 }

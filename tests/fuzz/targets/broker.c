@@ -18,17 +18,17 @@
 /* base: a pool's tables, two connections, their channels. */
 const struct fuzz_memory fuzz_memory = {.base = 24 * 1024, .multiple = 64};
 
-struct station;
+struct pool_runtime;
 
 struct link_end {
-	struct station *station;
+	struct pool_runtime *station;
 	struct connection *connection; /* NULL: gone */
 	struct peer peer;
 	bool publishes;
 	uint16_t close_code; /* of an AMQP_CLOSED; 0: there was none */
 };
 
-struct station {
+struct pool_runtime {
 	struct feed feed;
 	mtime now;
 	struct link_end ends[2]; /* consume, publish */
@@ -47,7 +47,7 @@ static const struct connection_params params = {
 static enum send_result do_send(
 	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
-	struct station *station = io;
+	struct pool_runtime *station = io;
 	FUZZ_REQUIRE(slot < SLOTS && station->is_ready[slot] && attempt > 0);
 	FUZZ_REQUIRE(delivery->unfit == REASON_NONE && delivery->body.len <= BODY_LIMIT);
 	switch (feed_byte(&station->feed)) {
@@ -60,36 +60,35 @@ static enum send_result do_send(
 	}
 }
 
-static void do_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
+static void do_ack(void *io, uint64_t tag, bool multiple)
 {
-	struct station *station = io;
-	FUZZ_REQUIRE(source == 0 && tag > 0);
+	struct pool_runtime *station = io;
+	FUZZ_REQUIRE(tag > 0);
 	consumer_ack(station->consumer, tag, multiple);
 }
 
-static void do_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
+static void do_reject(void *io, uint64_t tag, enum reject how)
 {
-	struct station *station = io;
-	FUZZ_REQUIRE(source == 0 && tag > 0);
+	struct pool_runtime *station = io;
+	FUZZ_REQUIRE(tag > 0);
 	consumer_reject(station->consumer, tag, how);
 }
 
 static void do_publish(void *io, const struct parcel *parcel)
 {
-	struct station *station = io;
+	struct pool_runtime *station = io;
 	publisher_publish(station->publisher, parcel);
 }
 
-static void do_source(void *io, uint16_t source, enum source_wish wish, uint32_t window)
+static void do_source(void *io, enum source_wish wish, uint32_t window)
 {
-	struct station *station = io;
-	(void)source;
+	struct pool_runtime *station = io;
 	consumer_wish(station->consumer, wish, window);
 }
 
 static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
 {
-	struct station *station = io;
+	struct pool_runtime *station = io;
 	FUZZ_REQUIRE(slot < SLOTS);
 	if (wish != SLOT_SPAWN)
 		return;
@@ -113,7 +112,7 @@ static void do_tell(void *io, const struct notice *notice)
 static const struct effects effects = {
 	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_room, do_tell};
 
-static void on_note(void *ctx, enum log_level level, const char *words)
+static void on_log_line(void *ctx, enum log_level level, const char *words)
 {
 	(void)ctx, (void)level;
 	FUZZ_REQUIRE(*words);
@@ -121,7 +120,7 @@ static void on_note(void *ctx, enum log_level level, const char *words)
 
 /* ---------- connections ---------- */
 
-static void step(struct station *station, struct event event)
+static void step(struct pool_runtime *station, struct event event)
 {
 	pool_step(station->pool, station->now, &event);
 }
@@ -129,7 +128,7 @@ static void step(struct station *station, struct event event)
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct link_end *end = ctx;
-	struct station *station = end->station;
+	struct pool_runtime *station = end->station;
 	if (event->kind == AMQP_CLOSED)
 		end->close_code = event->code;
 	if (event->kind == AMQP_OPENED && end->publishes)
@@ -176,7 +175,7 @@ static void dial(struct link_end *end)
 
 static void hang_up(struct link_end *end)
 {
-	struct station *station = end->station;
+	struct pool_runtime *station = end->station;
 	enum outbox_loss loss =
 		publisher_loss(end->close_code != 0, publisher_is_publishing(station->publisher));
 	if (end->publishes)
@@ -208,7 +207,7 @@ static struct output *output_said(struct feed *feed)
 	return output;
 }
 
-static void end_worker(struct station *station, uint16_t slot, uint32_t life)
+static void end_worker(struct pool_runtime *station, uint16_t slot, uint32_t life)
 {
 	struct exit_info exit = {.kind = EXIT_SIGNAL, .number = 9};
 	station->lives[slot] = 0;
@@ -217,7 +216,7 @@ static void end_worker(struct station *station, uint16_t slot, uint32_t life)
 			      .slot = {.slot = slot, .life = life, .exit = exit}});
 }
 
-static void act_worker(struct station *station)
+static void act_worker(struct pool_runtime *station)
 {
 	uint8_t how = feed_byte(&station->feed);
 	uint16_t slot = how % SLOTS;
@@ -245,7 +244,7 @@ static void act_worker(struct station *station)
 /* ---------- the run ---------- */
 
 /* As in serve. */
-static void end_turn(struct station *station)
+static void end_turn(struct pool_runtime *station)
 {
 	publisher_set_wall(station->publisher, 1700000000);
 	publisher_tick(station->publisher, station->now);
@@ -260,7 +259,7 @@ static void end_turn(struct station *station)
 	}
 }
 
-static void command(struct station *station, bool steers)
+static void command(struct pool_runtime *station, bool steers)
 {
 	struct event event = {.kind = COMMAND, .command.what = feed_byte(&station->feed) % 2};
 	if (steers) {
@@ -270,7 +269,7 @@ static void command(struct station *station, bool steers)
 	step(station, event);
 }
 
-static void act(struct station *station)
+static void act(struct pool_runtime *station)
 {
 	uint8_t how = feed_byte(&station->feed);
 	struct link_end *end = &station->ends[how & 1];
@@ -320,9 +319,9 @@ static const struct pool_config pool_config = {
 		.queue = {"work", 4}},
 };
 
-static void start(struct station *station, uint8_t how)
+static void start(struct pool_runtime *station, uint8_t how)
 {
-	static const struct notes notes = {on_note, NULL};
+	static const struct channel_log channel_log = {on_log_line, NULL};
 	static struct consumer_config consumer_config;
 	static struct publisher_config publisher_config;
 	struct retry_plan plan = {.delays = {MTIME_SECOND, 2 * MTIME_SECOND}, .count = 2};
@@ -340,8 +339,8 @@ static void start(struct station *station, uint8_t how)
 		.retry = plan,
 		.seed = 2};
 	station->pool = pool_new(&pool_config, &effects, station, station->now);
-	station->consumer = consumer_new(&consumer_config, &notes);
-	station->publisher = publisher_new(&publisher_config, &notes);
+	station->consumer = consumer_new(&consumer_config, &channel_log);
+	station->publisher = publisher_new(&publisher_config, &channel_log);
 	FUZZ_REQUIRE(station->pool && station->consumer && station->publisher);
 	consumer_attach(station->consumer, station->pool);
 	publisher_attach(station->publisher, station->pool);
@@ -354,7 +353,7 @@ static void start(struct station *station, uint8_t how)
 
 void fuzz_one(struct text input)
 {
-	struct station station = {.feed = {input}, .now = MTIME_SECOND};
+	struct pool_runtime station = {.feed = {input}, .now = MTIME_SECOND};
 	start(&station, feed_byte(&station.feed));
 	while (!feed_is_over(&station.feed))
 		act(&station);

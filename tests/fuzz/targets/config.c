@@ -2,7 +2,7 @@
  * "--flag=value", then a line "%", then the file. Every refusal says why; what is taken prints, and
  * is taken again as the same. */
 #include "config/config.h"
-#include "config/tree.h"
+#include "config/yaml/tree.h"
 #include "fuzz/feed.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"

@@ -163,7 +163,7 @@ static void replay(const struct delivery *delivery)
 	if (rc == RC_OK) {
 		FUZZ_REQUIRE(properties_parse(buf_text(&out), &written) == RC_OK);
 		FUZZ_REQUIRE(table_check(written.value[PROPERTY_HEADERS]) == RC_OK);
-		FUZZ_REQUIRE(copy_returned_seq(buf_text(&out)) == 5);
+		FUZZ_REQUIRE(copy_returned_number(buf_text(&out)) == 5);
 	}
 	buf_release(&out);
 }

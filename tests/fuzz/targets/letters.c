@@ -1,14 +1,14 @@
 /* A dead letter and the conditions of --match: what `dead-letters` shows of it is JSON that can be
  * read, or text that cannot harm a terminal, whatever a publisher put into it. */
 #include "amqp/table.h"
-#include "cli/dead_letters_json.h"
-#include "cli/dead_letters_letter.h"
-#include "cli/dead_letters_show.h"
-#include "cli/grid.h"
+#include "dead_letters/json.h"
+#include "dead_letters/letter.h"
+#include "dead_letters/show.h"
 #include "fuzz/feed.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"
 #include "fuzz/tables.h"
+#include "tty/text_table.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -53,22 +53,23 @@ static void show(const struct dead_letter *letter)
 
 static void list(const struct dead_letter *letter, size_t width)
 {
-	static const struct grid_column columns[] = {{"key", false, true}, {"value", true, false}};
+	static const struct text_table_column columns[] = {
+		{"key", false, true}, {"value", true, false}};
 	struct text headers = letter->headers;
 	struct table_field field;
-	struct grid grid;
+	struct text_table grid;
 	struct buf out;
-	grid_init(&grid, columns, 2);
+	text_table_init(&grid, columns, 2);
 	while (table_next(&headers, true, &field)) {
-		grid_add(&grid, field.key);
-		grid_add(&grid, field.value);
+		text_table_add(&grid, field.key);
+		text_table_add(&grid, field.value);
 	}
 	buf_init(&out, SIZE_MAX);
-	grid_write(&grid, width, &out);
+	text_table_write(&grid, width, &out);
 	check_harmless(buf_text(&out));
 	FUZZ_REQUIRE(!out.failed);
 	buf_release(&out);
-	grid_release(&grid);
+	text_table_release(&grid);
 }
 
 /* The conditions: NUL-terminated words. A header is met by its own text. */

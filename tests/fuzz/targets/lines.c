@@ -1,7 +1,7 @@
 /* What a worker writes to stdout and stderr, as it becomes log lines: pieces of any length, in JSON
  * that can be read or in text that cannot harm a terminal, and the last line for a dead letter.
  * What is a JSON object stays one, and forges nothing. */
-#include "io/lines.h"
+#include "worker/lines.h"
 #include "base/json_walk.h"
 #include "base/rate.h"
 #include "base/utf8.h"

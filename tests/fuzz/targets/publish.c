@@ -1,11 +1,11 @@
 /* What `wpool publish` makes of its options and of a file: messages of any bytes, cut into lines or
  * not, each with headers given as KEY=VALUE; and what it writes to the broker stays whole frames.
  * Input: lines of options, an empty line, the file. */
-#include "cli/envelope.h"
-#include "cli/input.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"
 #include "fuzz/peer.h"
+#include "publish/envelope.h"
+#include "publish/input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void publish_all(struct envelope *envelope, struct peer *peer, size_t siz
 			continue;
 		}
 		FUZZ_REQUIRE(!lines || !memchr(body.ptr, '\n', body.len));
-		FUZZ_REQUIRE(envelope_publish(envelope, peer->connection, TEXT("id"), body));
+		FUZZ_REQUIRE(envelope_publish(envelope, peer->connection, TEXT("id"), 1, body));
 		peer_read(peer, false); /* the window of the command bounds what is unsent */
 		told += body.len;
 	}

@@ -11,8 +11,8 @@
     sys.exit(run(handle))
 
 What the handler returns is the task's answer: None or Done(), a str, bytes or Reply(), Reject(),
-Fail(), HandBack(). An exception fails the task (500), its traceback goes to standard error, which
-the supervisor logs, like what is printed. The protocol behind it is worker-sdk/PROTOCOL.md.
+Fail(), HandBack(). An exception fails the task (500); its traceback goes to standard error, which the
+supervisor logs, as it does with standard output. The protocol is worker-sdk/PROTOCOL.md.
 """
 
 from .answers import Done, Fail, HandBack, Reject, Reply

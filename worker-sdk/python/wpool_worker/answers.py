@@ -1,4 +1,4 @@
-"""What a handler can answer. Each turns into one output map of the protocol."""
+"""The answers of a handler. Each becomes one output map of the protocol."""
 
 from dataclasses import dataclass
 from typing import Optional, Union
@@ -7,8 +7,8 @@ _DELAY_MAX_MS = (1 << 63) - 1
 Body = Union[bytes, bytearray, str]
 
 
-# The supervisor ends a worker whose answer makes no sense: what a handler gets wrong is refused
-# here, where it fails one task.
+# The supervisor kills a worker that sends a wrong answer. So a mistake of the handler is refused here, where it
+# fails only one task.
 
 
 def check_body(body):
@@ -24,15 +24,15 @@ def _check_headers(headers):
             raise TypeError(f"a header's name is a str, not {type(name).__name__}")
 
 
-def _check_integer(number, least, most, what):
+def _check_integer(number, minimum, maximum, what):
     if not isinstance(number, int):
         raise TypeError(f"{what} is an int, not {type(number).__name__}")
-    if not least <= number <= most:
-        raise ValueError(f"{what} is {least} to {most}, not {number}")
+    if not minimum <= number <= maximum:
+        raise ValueError(f"{what} is {minimum} to {maximum}, not {number}")
 
 
 def _output(status, body=None, headers=None, queue=None):
-    """The map of one frame; what is not there is left out."""
+    """The map of one frame, without the absent members."""
     output = {"1": status}
     if body is not None:
         output["0"] = body
@@ -45,7 +45,7 @@ def _output(status, body=None, headers=None, queue=None):
 
 @dataclass(frozen=True)
 class Done:
-    """Finished; nothing to say."""
+    """Finished, without a reply."""
 
     def output(self, task):
         return _output(200)
@@ -73,7 +73,7 @@ class Reply:
 class HandBack:
     """The rest of a long task, for the tail of its own queue.
 
-    The task's headers go with it; headers given here come on top.
+    The task's headers are included; headers given here are added or replace them.
     """
 
     body: Body
@@ -103,7 +103,7 @@ class Reject:
 
 @dataclass(frozen=True)
 class Fail:
-    """The task failed: it is tried again, by the pool's policy. status: 500 to 599."""
+    """The task failed: it is retried, by the pool's policy. status: 500 to 599."""
 
     status: int = 500
     retry_after_ms: Optional[int] = None
@@ -120,7 +120,7 @@ class Fail:
 
 
 def from_result(result):
-    """The answer that a handler's result stands for."""
+    """Return the answer for a result of the handler."""
     if result is None:
         return Done()
     if isinstance(result, (bytes, bytearray, str)):

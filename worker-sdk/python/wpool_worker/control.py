@@ -1,4 +1,4 @@
-"""The control lines that come on standard input."""
+"""The control lines on standard input."""
 
 import os
 import select
@@ -7,8 +7,8 @@ _LINE_MAX = 4096
 
 
 class Control:
-    """Reads only after poll said so, in blocking mode: O_NONBLOCK would be shared with whoever
-    else holds this pipe, a shell around us for one."""
+    """Reads only when poll reports input, in blocking mode: O_NONBLOCK would also change the other
+    holders of this pipe, for example a shell around us."""
 
     def __init__(self, fd):
         self.fd = fd
@@ -16,12 +16,12 @@ class Control:
         self.quit = False
         self.interrupted = False  # __context_switch__ since begin_task
         self._rest = b""
-        self._skipping = False  # in the rest of a line too long to be one of ours
+        self._skipping = False  # in the rest of a line that is longer than any control line
 
     @classmethod
     def on_stdin(cls):
-        """Takes standard input for itself and leaves /dev/null there: a program that the handler
-        starts must not read our lines."""
+        """Move standard input away and leave /dev/null there: a program that the handler starts
+        must not read the control lines."""
         control = cls(os.dup(0))
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
@@ -29,7 +29,7 @@ class Control:
         return control
 
     def read_address(self):
-        """Waits for the first line; None when there is none."""
+        """Wait for the first line; None if there is none."""
         while b"\n" not in self._rest:
             if self.closed or len(self._rest) > _LINE_MAX:
                 return None
@@ -39,19 +39,19 @@ class Control:
         return os.fsdecode(line) or None
 
     def read(self):
-        """Reads once, because poll said that it can be done without waiting, and obeys."""
+        """Read once, after poll reported input, and handle the whole lines."""
         self._fill()
         self._obey_lines()
 
     def drain(self):
-        """Reads all that is there now."""
+        """Read everything that is there now."""
         poll = select.poll()
         poll.register(self.fd, select.POLLIN)
         while not self.closed and poll.poll(0):
             self.read()
 
     def begin_task(self):
-        """An interruption meant the task before; forget it."""
+        """Forget an interruption: it was for the previous task."""
         self.interrupted = False
 
     @property
@@ -60,7 +60,7 @@ class Control:
 
     @property
     def wants_stop(self):
-        """Whether the task in hand should save its state and answer."""
+        """Whether the current task should save its state and answer."""
         return self.interrupted or self.closed
 
     def _fill(self):

@@ -1,4 +1,4 @@
-"""The data pipe: its three forms, and the frames on it."""
+"""The data pipe in its three forms, and the frames on it."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ import msgpack
 _LENGTH_BYTES = 4
 _READ_USUAL = 64 << 10
 _READ_LARGE = 1 << 20
-# The pool's max_frame is not told to workers; this is only a bound on nonsense.
+# Workers do not know the pool's max_frame; this only refuses impossible lengths.
 _LENGTH_MAX = 1 << 30
 
 
@@ -35,8 +35,8 @@ def _open_fifo(name, mode):
 
 
 def _open_fifos(path):
-    """In this order. No open waits for the supervisor's: it may be gone, and then an open would
-    never come back. Until it has opened P.in for writing, poll tells of nothing there."""
+    """The order is part of the protocol (PROTOCOL.md, section 3). No open blocks, because it would
+    never return if the supervisor is gone. Until it opens P.in for writing, poll reports nothing."""
     into = _open_fifo(path + ".in", os.O_RDONLY)
     try:
         return into, _open_fifo(path + ".out", os.O_WRONLY)
@@ -77,14 +77,14 @@ class Pipe:
         return length
 
     def _missing(self):
-        """How many bytes the next frame still lacks."""
+        """How many bytes of the next frame are still missing."""
         have = len(self._bytes)
         if have < _LENGTH_BYTES:
             return _LENGTH_BYTES - have
         return max(0, _LENGTH_BYTES + self._length() - have)
 
     def take(self):
-        """The next frame's object, or None while it is not whole."""
+        """Return the object of the next frame, or None while it is incomplete."""
         if self._missing():
             return None
         end = _LENGTH_BYTES + self._length()
@@ -96,7 +96,7 @@ class Pipe:
             raise Broken(f"a frame of the supervisor cannot be decoded: {error!r}") from error
 
     def read(self):
-        """Reads what there is; False at the end of the pipe."""
+        """Read what is there; False at the end of the pipe."""
         size = min(max(self._missing(), _READ_USUAL), _READ_LARGE)
         try:
             got = os.read(self.fd, size)
@@ -108,7 +108,7 @@ class Pipe:
         return bool(got)
 
     def write(self, packed):
-        """Writes one frame, all of it."""
+        """Write one whole frame."""
         rest = memoryview(len(packed).to_bytes(_LENGTH_BYTES, "big") + packed)
         while rest:
             rest = rest[os.write(self._out, rest):]

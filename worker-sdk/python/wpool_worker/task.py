@@ -9,9 +9,9 @@ import msgpack
 
 from .answers import check_body
 
-# What an int64 holds, as in the SDK for C: beyond it there is no limit.
+# The maximum of an int64, as in the C SDK; a larger value means no limit.
 _LIMIT_MAX_MS = (1 << 63) - 1
-# poll() takes no more than an int.
+# The maximum of an int, which poll() takes.
 _WAIT_MAX_MS = (1 << 31) - 1
 
 
@@ -26,7 +26,7 @@ def _map(value):
 
 
 def _limit_ms(headers):
-    """TimeoutMilliseconds as a number; None when there is no limit."""
+    """TimeoutMilliseconds as a number; None if there is no limit."""
     try:
         limit = int(headers["TimeoutMilliseconds"])
     except (KeyError, TypeError, ValueError, OverflowError):
@@ -35,11 +35,11 @@ def _limit_ms(headers):
 
 
 class Task:
-    """A message to be worked.
+    """A message for the handler.
 
-    headers: its headers, a dict; correlation_id: "" when there is none; queue: the one it was first
-    consumed from; properties: a dict (pools with `properties: true`, else empty); deadline: when
-    TimeoutMilliseconds is over, as time.monotonic() counts, or None.
+    headers: its headers, a dict; correlation_id: "" if there is none; queue: the queue it was first
+    consumed from; properties: a dict (pools with `properties: true`, else empty); deadline: the end
+    of TimeoutMilliseconds, in the time of time.monotonic(), or None.
     """
 
     def __init__(self, fields, write, control):
@@ -57,7 +57,7 @@ class Task:
 
     @property
     def is_text(self):
-        """Whether the body came as text, which is valid UTF-8."""
+        """Whether the body is text, which means valid UTF-8."""
         return not isinstance(self._body, bytes)
 
     @property
@@ -69,31 +69,31 @@ class Task:
 
     @property
     def text(self):
-        """The body as str; UnicodeDecodeError when it is no UTF-8."""
+        """The body as str; UnicodeDecodeError if it is not UTF-8."""
         return self._body if isinstance(self._body, str) else self.body.decode("utf-8")
 
     @property
     def remaining(self):
-        """Seconds until the deadline, 0 when it is over, None without one."""
+        """Seconds until the deadline; 0 if it is over, None without one."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     @property
     def cancelled(self):
-        """A threading.Event that is set when the task should save its state and answer: its time is
-        over, or the supervisor asked. Watched by a thread from the first use on."""
+        """A threading.Event that is set when the task should save its state and answer, because its
+        time is over or the supervisor asked. A thread sets it, from its first use on."""
         if self._watch is None:
             self._watch = _Watch(self._control, self.deadline)
         return self._watch.event
 
     def should_stop(self):
-        """The same question, asked now and without a thread; once a millisecond is often enough."""
+        """The same, checked now and without a thread. Once a millisecond is often enough."""
         if self._watch is not None:
             return self._watch.event.is_set()
         self._control.drain()
         return self._control.wants_stop or self.remaining == 0
 
     def progress(self, note):
-        """Tells the supervisor how far it is: str or bytes. Before the answer, any number of times."""
+        """Report progress to the supervisor: str or bytes, any number of times before the answer."""
         check_body(note)
         if self._answered:
             raise RuntimeError("this task has its answer")
@@ -106,14 +106,14 @@ class Task:
 
 
 class _Watch:
-    """The thread that reads control lines while one task is in hand; between tasks nobody but the
-    main loop does, so that a line can never hit the task after the one it was meant for."""
+    """The thread that reads control lines during one task. Between tasks only the main loop reads
+    them, so that a line cannot reach the task after the one it was for."""
 
     def __init__(self, control, deadline):
         self.event = threading.Event()
         self._control = control
         self._deadline = deadline
-        # Told by a byte, not by its end: what the handler forked may hold the other side, too.
+        # Stopped by a byte, not by closing: a process that the handler forked may also hold the other end.
         self._stop_read, self._stop_write = os.pipe()
         self._thread = threading.Thread(target=self._run, name="wpool-control", daemon=True)
         self._thread.start()

@@ -1,4 +1,4 @@
-"""The loop: a task in, its answer out, until the supervisor says enough."""
+"""The loop: read a task, write its answer, until the supervisor ends the worker."""
 
 import select
 import sys
@@ -13,12 +13,12 @@ from .task import Task
 
 
 def run(handler):
-    """Works tasks until the supervisor ends it or is gone.
+    """Handle tasks until the supervisor ends the worker or is gone.
 
-    Returns what the process should exit with: 0 when it was told to leave, 1 after one line on
-    standard error that says what went wrong.
+    Return the exit status for the process: 0 if the supervisor ended it, 1 after a line on standard
+    error that says what went wrong.
     """
-    # The supervisor logs lines as they come; a full buffer would come too late.
+    # The supervisor logs lines as they come, so do not buffer them.
     sys.stdout.reconfigure(line_buffering=True)
     control = Control.on_stdin()
     try:
@@ -49,8 +49,8 @@ class _Loop:
         self._handler = handler
         self._control = control
         self._pipe = pipe
-        # The data pipe first: poll looks at them in this order, so when it sees a task it also sees
-        # every control line written before that task, and none of them can hit the wrong one.
+        # The data pipe is first. poll checks them in this order, so when it reports a task it also
+        # reports every control line written before it, and no line can reach the wrong task.
         self._poll = select.poll()
         self._poll.register(pipe.fd, select.POLLIN)
         self._poll.register(control.fd, select.POLLIN)
@@ -66,7 +66,7 @@ class _Loop:
                 return
 
     def _next_fields(self):
-        """The next task's map; None when it is time to leave."""
+        """Return the map of the next task; None if the worker should exit."""
         while (fields := self._pipe.take()) is None:
             if not self._wait() or not self._pipe.read():
                 return None
@@ -75,7 +75,7 @@ class _Loop:
         return fields
 
     def _wait(self):
-        """Until the data pipe has something; False when it is time to leave."""
+        """Wait until the data pipe has input; False if the worker should exit."""
         while True:
             ready = dict(self._poll.poll())
             if self._control.fd in ready:
@@ -86,7 +86,7 @@ class _Loop:
                 return True
 
     def _work(self, task):
-        """The answer's frame. Whatever the handler does wrong is a failure of this task alone."""
+        """Return the frame of the answer. An error of the handler fails only this task."""
         try:
             return msgpack.packb(from_result(self._handler(task)).output(task), datetime=True,
                                  unicode_errors="surrogateescape")

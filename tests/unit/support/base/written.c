@@ -25,7 +25,7 @@ char *written_taken(int fd)
 void written_tell(struct log_origin origin, struct text text)
 {
 	struct log_worker_line line = log_worker_line(text, false);
-	log_tell_worker_line(origin, &line);
+	log_write_worker_line(origin, &line);
 }
 
 int written_open(enum log_format format, bool colour)

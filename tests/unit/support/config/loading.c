@@ -44,7 +44,8 @@ void loading_write(struct text yaml)
 void loading_load_yaml(struct text yaml, const char *const *environment)
 {
 	loading_write(yaml);
-	loading_load(&(struct config_flags){.is_look = true, .file = LOADING_FILE}, environment);
+	loading_load(&(struct config_flags){.is_for_other_process = true, .file = LOADING_FILE},
+		environment);
 }
 
 void loading_set_up(void)

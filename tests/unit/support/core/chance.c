@@ -40,10 +40,10 @@ static enum send_result on_send(
 	return SEND_OK;
 }
 
-static void on_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
+static void on_ack(void *io, uint64_t tag, bool multiple)
 {
 	struct world *world = io;
-	CHECK(world, source == 0 && world->source_is_up && !world->closes);
+	CHECK(world, world->source_is_up && !world->closes);
 	CHECK(world, tag > 0 && world->fates[tag] == MAY_ACK);
 	for (uint64_t lower = multiple ? 1 : tag; lower <= tag; lower++) {
 		CHECK(world, world->fates[lower] != OPEN);
@@ -51,10 +51,10 @@ static void on_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
 	}
 }
 
-static void on_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
+static void on_reject(void *io, uint64_t tag, enum reject how)
 {
 	struct world *world = io;
-	CHECK(world, source == 0 && world->source_is_up && !world->closes);
+	CHECK(world, world->source_is_up && !world->closes);
 	CHECK(world, world->fates[tag] == OPEN);
 	CHECK(world, how == REJECT_REQUEUE || world->config.policy.dead_letter_by_broker);
 	world->fates[tag] = SETTLED;
@@ -73,10 +73,10 @@ static void on_publish(void *io, const struct parcel *parcel)
 		.is_open = true};
 }
 
-static void on_source(void *io, uint16_t source, enum source_wish wish, uint32_t window)
+static void on_source(void *io, enum source_wish wish, uint32_t window)
 {
 	struct world *world = io;
-	CHECK(world, source == 0 && !(world->closes && wish != SOURCE_CLOSE));
+	CHECK(world, !(world->closes && wish != SOURCE_CLOSE));
 	CHECK(world, wish != SOURCE_CONSUME || (window > 0 && !world->is_paused));
 	world->consumes = wish == SOURCE_CONSUME;
 	world->rests = wish == SOURCE_REST;

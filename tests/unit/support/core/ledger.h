@@ -3,7 +3,7 @@
 #ifndef UNIT_LEDGER_H
 #define UNIT_LEDGER_H
 
-#include "core/source.h"
+#include "core/tasks/source.h"
 #include "unit/support/core/rig.h"
 
 #define LEDGER_TAGS 64

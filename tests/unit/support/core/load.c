@@ -21,8 +21,8 @@ static void tell(struct load *load, struct event event)
 		load->least_seen = facts.wanted;
 	if (facts.wanted > load->most_seen)
 		load->most_seen = facts.wanted;
-	ck_assert_uint_ge(facts.wanted, facts.least);
-	ck_assert_uint_le(facts.wanted, facts.most);
+	ck_assert_uint_ge(facts.wanted, facts.min);
+	ck_assert_uint_le(facts.wanted, facts.max);
 }
 
 /* ---------- effects ---------- */
@@ -45,18 +45,16 @@ static enum send_result on_send(
 	return SEND_OK;
 }
 
-static void on_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
+static void on_ack(void *io, uint64_t tag, bool multiple)
 {
 	(void)io;
-	(void)source;
 	(void)tag;
 	(void)multiple;
 }
 
-static void on_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
+static void on_reject(void *io, uint64_t tag, enum reject how)
 {
 	struct load *load = io;
-	(void)source;
 	(void)tag;
 	(void)how;
 	load->queued++;
@@ -69,10 +67,9 @@ static void on_publish(void *io, const struct parcel *parcel)
 	ck_abort_msg("nothing is published");
 }
 
-static void on_source(void *io, uint16_t source, enum source_wish wish, uint32_t window)
+static void on_source(void *io, enum source_wish wish, uint32_t window)
 {
 	struct load *load = io;
-	(void)source;
 	load->consumes = wish == SOURCE_CONSUME;
 	load->window = window;
 }
@@ -119,7 +116,7 @@ static void move_worker(struct load *load, uint16_t slot)
 	struct load_worker *worker = &load->workers[slot];
 	struct event event = {.slot = {.slot = slot, .life = worker->life}};
 	mtime due = worker->due;
-	event.absent = load->turned_at;
+	event.arrived_after = load->turned_at;
 	worker->due = MTIME_NEVER;
 	if (worker->was_told) {
 		worker->lives = false;
@@ -197,7 +194,7 @@ static void turn(struct load *load)
 	arrive(load);
 	move_workers(load);
 	move_broker(load);
-	tell(load, (struct event){.kind = TURN_END, .absent = load->turned_at});
+	tell(load, (struct event){.kind = TURN_END, .arrived_after = load->turned_at});
 	if (++turns % AUDIT_EVERY == 0)
 		pool_audit(load->pool);
 	mtime cost = (mtime)(load->answered - load->handled) * load->each;
@@ -239,7 +236,7 @@ void load_start(struct load *load, uint16_t least, uint16_t most, uint64_t seed)
 {
 	struct pool_config config = {.name = "load",
 		.workers = least,
-		.workers_most = most,
+		.workers_max = most,
 		.pipe_wait = 5 * MTIME_MS,
 		.memory = 1 << 20,
 		.boot_limit = MTIME_MINUTE,
@@ -264,7 +261,7 @@ void load_end(struct load *load)
 void load_command(struct load *load, enum command what, uint32_t number, uint32_t most)
 {
 	tell(load, (struct event){.kind = COMMAND,
-			   .command = {.what = what, .number = number, .most = most}});
+			   .command = {.what = what, .number = number, .max = most}});
 }
 
 void load_forget(struct load *load)

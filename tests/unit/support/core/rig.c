@@ -33,18 +33,16 @@ static enum send_result rig_on_send(
 	return SEND_OK;
 }
 
-static void rig_on_ack(void *io, uint16_t source, uint64_t tag, bool multiple)
+static void rig_on_ack(void *io, uint64_t tag, bool multiple)
 {
 	struct rig *rig = io;
-	ck_assert_int_eq(source, 0);
 	rig_separate(rig->done);
 	rig_note(rig->done, "ack %llu%s", (unsigned long long)tag, multiple ? "*" : "");
 }
 
-static void rig_on_reject(void *io, uint16_t source, uint64_t tag, enum reject how)
+static void rig_on_reject(void *io, uint64_t tag, enum reject how)
 {
 	struct rig *rig = io;
-	ck_assert_int_eq(source, 0);
 	rig_separate(rig->done);
 	rig_note(rig->done, "%s %llu", how == REJECT_REQUEUE ? "requeue" : "reject",
 		(unsigned long long)tag);
@@ -63,10 +61,9 @@ static void rig_on_publish(void *io, const struct parcel *parcel)
 		rig_note(rig->done, " '%.*s'", TEXT_ARGS(parcel->output->words));
 }
 
-static void rig_on_source(void *io, uint16_t source, enum source_wish wish, uint32_t window)
+static void rig_on_source(void *io, enum source_wish wish, uint32_t window)
 {
 	struct rig *rig = io;
-	ck_assert_int_eq(source, 0);
 	rig_separate(rig->done);
 	if (wish == SOURCE_CONSUME)
 		rig_note(rig->done, "consume %u", window);
@@ -114,8 +111,8 @@ const struct effects rig_effects = {
 	.publish = rig_on_publish,
 	.source = rig_on_source,
 	.slot = rig_on_slot,
-	.room = rig_on_room,
-	.tell = rig_on_tell,
+	.allow_slots = rig_on_room,
+	.emit = rig_on_tell,
 };
 
 struct pool_config rig_config(uint16_t workers, uint16_t pipeline)
@@ -145,7 +142,7 @@ void rig_step(struct rig *rig, struct event event)
 
 void rig_turn(struct rig *rig)
 {
-	rig_step(rig, (struct event){.kind = TURN_END, .absent = rig->absent});
+	rig_step(rig, (struct event){.kind = TURN_END, .arrived_after = rig->arrived_after});
 }
 
 void rig_wait(struct rig *rig, mtime span)
@@ -257,7 +254,7 @@ struct output *rig_output(int32_t status, const char *reply_queue)
 void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct output *output)
 {
 	rig_step(rig, (struct event){.kind = SLOT_OUTPUT,
-			      .absent = rig->absent,
+			      .arrived_after = rig->arrived_after,
 			      .slot = {.slot = slot, .life = life, .output = output}});
 }
 
@@ -293,8 +290,8 @@ void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *
 
 void rig_room(struct rig *rig, uint16_t slot, bool room)
 {
-	rig_step(rig,
-		(struct event){.kind = SLOT_ROOM, .slot = {.slot = slot, .life = 1, .room = room}});
+	rig_step(rig, (struct event){.kind = SLOT_WRITABLE,
+			      .slot = {.slot = slot, .life = 1, .is_writable = room}});
 }
 
 void rig_command(struct rig *rig, enum command command)

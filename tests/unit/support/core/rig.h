@@ -14,7 +14,7 @@ struct rig {
 	mtime now;
 	uint32_t source_epoch, outbox_epoch;
 	enum send_result send; /* what the next sends answer */
-	mtime absent;          /* of answers and turns (core/event.h) */
+	mtime arrived_after;   /* of answers and turns (core/event.h) */
 	uint16_t slots_max;    /* most slots there is room for; 0: any */
 	char done[4096];       /* effects since the last rig_expect */
 	char told[4096];       /* notices since the last rig_expect_told */

@@ -2,7 +2,7 @@
 #ifndef UNIT_ANSWER_H
 #define UNIT_ANSWER_H
 
-#include "core/output.h"
+#include "core/tasks/output.h"
 #include "message/answer.h"
 #include "unit/support/message/message.h"
 

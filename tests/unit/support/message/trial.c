@@ -53,7 +53,7 @@ void trial_run_with(struct trial *t, enum parcel_kind kind, const struct propert
 	ck_assert_int_eq(properties_parse(t->publish.properties, &t->properties), RC_OK);
 	if (with->frame_max)
 		ck_assert_uint_le(8 + 12 + t->publish.properties.len, with->frame_max);
-	ck_assert_uint_eq(copy_returned_seq(t->publish.properties), 42);
+	ck_assert_uint_eq(copy_returned_number(t->publish.properties), 42);
 }
 
 void trial_run(struct trial *t, enum parcel_kind kind)

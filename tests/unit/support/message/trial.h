@@ -3,7 +3,7 @@
 #ifndef UNIT_TRIAL_H
 #define UNIT_TRIAL_H
 
-#include "core/output.h"
+#include "core/tasks/output.h"
 #include "message/copy.h"
 #include "unit/support/message/message.h"
 

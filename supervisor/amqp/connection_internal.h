@@ -1,0 +1,142 @@
+/* The inside of a connection, for the files of this folder. Layer: amqp.
+ * They are in layers, too: input.c calls control.c, replies.c and content.c; these call method.c;
+ * all of them call connection.c, which calls none of them. The connection owns its buffers, its
+ * codec pool and its channels; a content's memory is the handler's, held here until it is complete
+ * or dropped. */
+#ifndef AMQP_CONNECTION_INTERNAL_H
+#define AMQP_CONNECTION_INTERNAL_H
+
+#include "amqp/connection.h"
+#include "amqp/frame.h"
+
+#define METHOD_ID_SIZE       4
+#define PROTOCOL_HEADER      "AMQP\x00\x00\x09\x01"
+#define PROTOCOL_HEADER_SIZE 8
+
+enum connection_state {
+	CONNECTION_GREETED, /* our protocol header is out; start is awaited */
+	CONNECTION_LOGIN,   /* start-ok is out; tune, or a close, is awaited */
+	CONNECTION_OPENING, /* tune-ok and open are out; open-ok is awaited */
+	CONNECTION_OPEN,
+	CONNECTION_CLOSING, /* our close is out; all but its answer is discarded */
+	CONNECTION_ENDED
+};
+
+enum channel_state { CHANNEL_CLOSED, CHANNEL_OPENING, CHANNEL_OPEN, CHANNEL_CLOSING };
+
+/* A state as a bit, for the sets in the tables of methods. */
+#define IN(state) (1u << (state))
+
+/* Requests that the peer answers with a method of their own. */
+enum awaited {
+	AWAITED_QOS,
+	AWAITED_CONSUME,
+	AWAITED_CANCEL,
+	AWAITED_CONFIRM_SELECT,
+	AWAITED_QUEUE,
+	AWAITED_BIND,
+	AWAITED_EXCHANGE,
+	AWAITED_COUNT
+};
+
+/* The longest arguments of basic.deliver: three short strings, a tag, a bit. */
+#define CONTENT_ARGUMENTS_MAX (3 * 256 + 8 + 1)
+
+enum content_stage { CONTENT_NONE, CONTENT_WANTS_HEADER, CONTENT_WANTS_BODY };
+
+struct content {
+	enum content_stage stage;
+	struct amqp_event event; /* its texts point into arguments */
+	char arguments[CONTENT_ARGUMENTS_MAX];
+	uint8_t *memory; /* borrowed from the handler while the stage is WANTS_BODY */
+	size_t properties_len;
+	size_t filled, total; /* of memory */
+};
+
+struct channel {
+	uint16_t number;
+	enum channel_state state;
+	uint32_t awaited[AWAITED_COUNT]; /* asked and not answered */
+	bool consumes, publishes;        /* basic.consume, a mandatory publish was sent on it */
+	bool is_confirming;
+	uint64_t published; /* since confirm.select: the highest tag the peer may confirm */
+	struct content content;
+};
+
+/* A property of the peer, cut to what fits. */
+struct peer_word {
+	char bytes[64];
+	size_t len;
+};
+
+struct connection {
+	const struct connection_params *params;   /* borrowed from the owner */
+	const struct connection_handler *handler; /* borrowed from the owner */
+	void *ctx;
+	enum connection_state state;
+	enum rc end;     /* what input answers once the state is ENDED */
+	bool has_failed; /* a command could not be written; output.failed says the same of room */
+	uint32_t method; /* the peer's, being handled; 0: none */
+	struct buf output;
+	struct buf partial; /* the last frame's beginning, until the rest of it comes */
+	amqp_pool_t pool;   /* what the codec decodes into, recycled after every method */
+	uint16_t heartbeat_s, channel_max;
+	uint32_t frame_max;
+	struct channel **channels; /* owned; by number; NULL: never opened */
+	size_t channel_slots;
+	struct peer_word product, version;
+};
+
+/* Give the owner an event. */
+static inline void connection_emit(struct connection *c, const struct amqp_event *event)
+{
+	c->handler->on_event(c->ctx, event);
+}
+
+/* The peer's mistake, or out of memory: drop contents that are half received, append
+ * connection.close, and emit AMQP_CLOSED. The text after code is for people, cut to 255 bytes. */
+void connection_fail(struct connection *, enum rc end, uint16_t code, const char *format, ...)
+	PRINTF_LIKE(4, 5);
+/* End the connection without sending a close. */
+void connection_end(struct connection *, enum rc end);
+/* Reserve len bytes of output in one piece; the caller fills them. NULL: refused, as is everything
+ * after that, because the peer would misread what follows a gap. */
+uint8_t *connection_room(struct connection *, size_t len);
+/* Drop every content that is half received. */
+void connection_drop_contents(struct connection *);
+
+/* Append a method frame; fields is rabbitmq-c's struct for it. What does not fit into the
+ * smallest frame of AMQP (4096 bytes) makes the connection fail. */
+void method_send(struct connection *, uint16_t channel, uint32_t id, void *fields);
+
+static inline struct text method_text(amqp_bytes_t bytes)
+{
+	return text_of(bytes.bytes, bytes.len);
+}
+
+static inline amqp_bytes_t method_bytes(struct text text)
+{
+	return (amqp_bytes_t){text.len, (void *)(uintptr_t)text.ptr};
+}
+
+/* NULL: that number was never opened here. */
+static inline struct channel *connection_channel(const struct connection *c, uint16_t number)
+{
+	return number < c->channel_slots ? c->channels[number] : NULL;
+}
+
+/* The arguments of basic.deliver and basic.return: the method that begins a content. */
+void content_begin_delivery(struct connection *, struct channel *, struct text arguments);
+void content_begin_return(struct connection *, struct channel *, struct text arguments);
+/* The payload of a header frame, of a body frame, in any stage. */
+void content_take_header(struct connection *, struct channel *, struct text payload);
+void content_take_body(struct connection *, struct channel *, struct text payload);
+/* Drop a content that is half received. */
+void content_drop(struct connection *, struct channel *);
+/* The payload of a method frame on channel 0: login, tuning, close, alarms (AMQP 0-9-1, 2.2.4 and
+ * the class connection). */
+void control_take_method(struct connection *, struct text payload);
+/* The payload of a method frame on a channel that is not closed. */
+void replies_take_method(struct connection *, struct channel *, struct text payload);
+
+#endif

@@ -1,0 +1,41 @@
+/* The figures of a pool. Layer: api, plain data.
+ * figures.def is the only list of them. It feeds the members of GET /v1/pools, the metrics, the
+ * columns of `wpool pools` and `wpool top`, and docs/control.md. */
+#ifndef API_FIGURES_H
+#define API_FIGURES_H
+
+#include <stdbool.h>
+
+enum api_unit {
+	API_COUNT,
+	API_BYTES,
+	API_SECONDS, /* a span in microseconds here, seconds for programs */
+	API_FLAG,    /* true, false; 1, 0 */
+	API_BY_WORD, /* a count for each of some fixed words */
+	API_TIMES,   /* a histogram of spans */
+};
+
+enum api_figure_id {
+#define FIGURE(id, ...) API_FIGURE_##id,
+#include "api/figures.def"
+	API_FIGURE_COUNT
+};
+
+struct api_figure {
+	const char *path; /* of the member, "workers.busy"; NULL: none */
+	enum api_unit unit;
+	const char *help;
+	const char *metric;      /* without wpool_; NULL: none. Its samples stand together */
+	const char *label;       /* of the sample, beside that of the pool: state="busy"; NULL */
+	const char *metric_help; /* of the first sample of several; NULL: help */
+	const char *column;      /* title in `wpool pools`; NULL: none */
+	const char *rate;        /* title in `wpool top` of its growth per second; NULL: none */
+	const char *of;          /* path of the whole: the column shows "3/4" */
+	const char *to;          /* path of the end of a range: "2..32" */
+	bool is_not_in_top;      /* the column; where there is a rate it is that */
+};
+
+/* Indexed by enum api_figure_id. */
+extern const struct api_figure api_figures[API_FIGURE_COUNT];
+
+#endif

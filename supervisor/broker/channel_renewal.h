@@ -1,0 +1,25 @@
+/* When to replace a publishing channel because of refusals. Layer: broker, pure.
+ * A broker may refuse all publishes of a channel to a queue for as long as that channel lives:
+ * RabbitMQ 3.10 does so if the channel's first publish met a queue without a leader, even after it
+ * has one. A new channel has no such memory. If the queue itself refuses (it is full), this costs a
+ * channel now and then, with growing waits. */
+#ifndef BROKER_CHANNEL_RENEWAL_H
+#define BROKER_CHANNEL_RENEWAL_H
+
+#include "base/backoff.h"
+
+#include <stdbool.h>
+
+struct channel_renewal {
+	struct backoff backoff;
+	mtime renew_at; /* MTIME_NEVER: this channel has refused nothing */
+};
+
+void channel_renewal_init(struct channel_renewal *, uint32_t seed);
+/* The broker has answered a publish. A confirm on a channel that has refused nothing resets the
+ * growing wait. */
+void channel_renewal_on_answer(struct channel_renewal *, bool is_refused, mtime now);
+/* A new channel begins. */
+void channel_renewal_forget(struct channel_renewal *);
+
+#endif

@@ -1,0 +1,91 @@
+#include "broker/retry_queues.h"
+
+#define CHECK_WAIT MTIME_MINUTE
+
+_Static_assert(RETRY_DELAYS_MAX <= 16, "with the ladder, a bit each in waits.missing");
+
+void retry_queues_init(struct retry_queues *retry_queues, const struct retry_plan *plan)
+{
+	*retry_queues = (struct retry_queues){.plan = plan};
+}
+
+void retry_queues_forget(struct retry_queues *retry_queues)
+{
+	retry_queues->has_no_right = false;
+	retry_queues->missing = 0;
+}
+
+static size_t count_of(const struct retry_queues *retry_queues)
+{
+	return retry_queues->plan->count + retry_ladder_count;
+}
+
+static mtime delay_at(const struct retry_queues *retry_queues, size_t i)
+{
+	return i < retry_queues->plan->count ? retry_queues->plan->delays[i]
+					     : retry_ladder[i - retry_queues->plan->count];
+}
+
+/* A delay may be both in the plan and on the ladder. */
+static uint32_t bits_of(const struct retry_queues *retry_queues, mtime delay)
+{
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < count_of(retry_queues); i++)
+		if (delay_at(retry_queues, i) == delay)
+			bits |= UINT32_C(1) << i;
+	return bits;
+}
+
+bool retry_queues_has(const struct retry_queues *retry_queues, mtime delay)
+{
+	return bits_of(retry_queues, delay) != 0;
+}
+
+bool retry_queues_may_make(const struct retry_queues *retry_queues)
+{
+	return !retry_queues->has_no_right;
+}
+
+void retry_queues_refuse(struct retry_queues *retry_queues, mtime delay, mtime now)
+{
+	retry_queues->has_no_right = true;
+	retry_queues_miss(retry_queues, delay, now);
+}
+
+void retry_queues_miss(struct retry_queues *retry_queues, mtime delay, mtime now)
+{
+	if (retry_queues->missing == 0)
+		retry_queues->check_after = mtime_after(now, CHECK_WAIT);
+	retry_queues->missing |= bits_of(retry_queues, delay);
+}
+
+static bool is_nearer(mtime candidate, mtime best, mtime wanted)
+{
+	if (best == 0)
+		return true;
+	if ((candidate > wanted) != (best > wanted))
+		return candidate > wanted;
+	return candidate > wanted ? candidate < best : candidate > best;
+}
+
+mtime retry_queues_choose(const struct retry_queues *retry_queues, mtime delay)
+{
+	mtime best = 0;
+
+	if (delay == 0 || !(bits_of(retry_queues, delay) & retry_queues->missing))
+		return delay;
+	for (size_t i = 0; i < count_of(retry_queues); i++) {
+		mtime candidate = delay_at(retry_queues, i);
+		if (!(retry_queues->missing & UINT32_C(1) << i) &&
+			is_nearer(candidate, best, delay))
+			best = candidate;
+	}
+	return best > 0 || retry_queues->plan->count == 0 ? best : delay;
+}
+
+void retry_queues_tick(struct retry_queues *retry_queues, mtime now)
+{
+	if (retry_queues->missing && now >= retry_queues->check_after)
+		retry_queues->missing = 0;
+}

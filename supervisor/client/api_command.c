@@ -1,0 +1,169 @@
+#include "client/api_command.h"
+
+#include "tty/cli_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+
+static const struct option common_options[] = {API_COMMAND_OPTION_TABLE};
+
+/* ---------- the command line ---------- */
+
+static void print_help(const struct api_command *q)
+{
+	printf("usage: wpool %s [OPTION]...%s%s\n\n%s\n%s", q->command, *q->usage ? " " : "",
+		q->usage, q->help, q->own ? q->own : "");
+	fputs("  --socket PATH  the supervisor's control socket; without it WPOOL_CONTROL_SOCKET,\n"
+	      "                 else the default paths\n",
+		stdout);
+	if (!q->is_interactive)
+		fputs(q->json ? q->json
+			      : "  --json         the answer as it came (docs/control.md)\n",
+			stdout);
+	printf("  --help         this text\n"
+	       "\n"
+	       "Exit status: %s, 64 usage, 69 no supervisor listens,\n"
+	       "70 out of memory or no libcurl, 74 output failed, 76 the answer makes no sense,\n"
+	       "77 the socket belongs to another user.\n",
+		q->exits);
+}
+
+static int take_option(struct api_command *q, int option)
+{
+	switch (option) {
+	case API_COMMAND_SOCKET:
+		q->socket = optarg;
+		return *optarg ? -1 : cli_problem(q->command, "--socket is empty");
+	case API_COMMAND_JSON:
+		q->wants_json = true;
+		return q->is_interactive ? cli_problem(q->command, "--json is for wpool status")
+					 : -1;
+	case API_COMMAND_HELP:
+		print_help(q);
+		return EX_OK;
+	case CLI_BAD_OPTION:
+		return EX_USAGE;
+	default:
+		return q->on_option(q, option);
+	}
+}
+
+int api_command_read(struct api_command *q, int argc, char **argv)
+{
+	const struct option *options = q->options ? q->options : common_options;
+	const char *letters = q->letters ? q->letters : ":";
+	int option, exit_code = -1;
+
+	while (exit_code < 0 &&
+		(option = cli_next_option(q->command, letters, argc, argv, options)) != -1)
+		exit_code = take_option(q, option);
+	if (exit_code >= 0)
+		return exit_code;
+	for (size_t i = 0; i < 2 && q->arguments[i] && optind < argc; i++)
+		*q->arguments[i] = argv[optind++];
+	return optind < argc ? cli_problem(q->command, "unexpected '%s'", argv[optind]) : -1;
+}
+
+/* ---------- the request ---------- */
+
+/* Mistakes in a configuration, as check-config prints them. */
+static void print_problems(const struct api_client *client)
+{
+	json_t *answer = api_client_json(client), *problem;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "problems"), i, problem)
+		fprintf(stderr, "%s\n", json_string_value(problem));
+	json_decref(answer);
+}
+
+static void print_problem(const struct api_command *q, const struct api_client *client)
+{
+	if (client->status)
+		print_problems(client);
+	fprintf(stderr, "wpool %s: %.*s%s\n", q->command, TEXT_ARGS(buf_text(&client->problem)),
+		client->is_absent
+			? "; is wpool serve running, and its control.socket this one (--socket)?"
+			: "");
+}
+
+/* With EX_OK the client has the answer, and is to be released; only then. */
+static int ask(const struct api_command *q, const char *path,
+	bool (*on_line)(void *ctx, struct text line), void *ctx, struct api_client *client)
+{
+	struct api_request request = {.is_post = q->is_post,
+		.path = path,
+		.pool = q->pool,
+		.on_line = on_line,
+		.ctx = ctx};
+	const char *why;
+	int exit_code;
+
+	if (api_client_init(client, q->socket, &why) != RC_OK) {
+		fprintf(stderr, "wpool %s: %s\n", q->command, why);
+		return EX_SOFTWARE;
+	}
+	exit_code = api_client_ask(client, &request);
+	if (exit_code != EX_OK) {
+		print_problem(q, client);
+		api_client_release(client);
+	}
+	return exit_code;
+}
+
+int api_command_ask(const struct api_command *q, const char *path, json_t **ret)
+{
+	struct api_client client;
+	int exit_code = ask(q, path, NULL, NULL, &client);
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	*ret = api_client_json(&client);
+	api_client_release(&client);
+	if (*ret)
+		return EX_OK;
+	fprintf(stderr, "wpool %s: the answer is not JSON: is it wpool that listens?\n",
+		q->command);
+	return EX_PROTOCOL;
+}
+
+int api_command_print(const struct api_command *q, const char *path, int (*inspect)(const json_t *))
+{
+	struct api_client client;
+	int exit_code = ask(q, path, NULL, NULL, &client);
+	json_t *answer;
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	fwrite(buf_text(&client.answer).ptr ? buf_text(&client.answer).ptr : "", 1,
+		buf_len(&client.answer), stdout);
+	exit_code = api_command_flush(q);
+	if (exit_code == EX_OK && inspect) {
+		answer = api_client_json(&client);
+		exit_code = inspect(answer);
+		json_decref(answer);
+	}
+	api_client_release(&client);
+	return exit_code;
+}
+
+int api_command_follow(const struct api_command *q, const char *path,
+	bool (*on_line)(void *ctx, struct text line), void *ctx)
+{
+	struct api_client client;
+	int exit_code = ask(q, path, on_line, ctx, &client);
+
+	if (exit_code == EX_OK)
+		api_client_release(&client);
+	return exit_code;
+}
+
+int api_command_flush(const struct api_command *q)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EX_OK;
+	fprintf(stderr, "wpool %s: standard output: %s\n", q->command, strerror(errno));
+	return EX_IOERR;
+}

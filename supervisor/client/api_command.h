@@ -1,0 +1,56 @@
+/* A command that asks a supervisor by its control socket: options, --help, one request, its answer
+ * or what went wrong. Layer: client. */
+#ifndef CLIENT_API_COMMAND_H
+#define CLIENT_API_COMMAND_H
+
+#include "client/api_client.h"
+
+#include <getopt.h>
+
+/* Options that all have, for the table of a command with options of its own; it ends the table. */
+enum { API_COMMAND_SOCKET = 256, API_COMMAND_JSON, API_COMMAND_HELP };
+#define API_COMMAND_OPTION_TABLE                                                                   \
+	{"socket", required_argument, NULL, API_COMMAND_SOCKET},                                   \
+		{"json", no_argument, NULL, API_COMMAND_JSON},                                     \
+		{"help", no_argument, NULL, API_COMMAND_HELP},                                     \
+	{                                                                                          \
+		NULL, 0, NULL, 0                                                                   \
+	}
+
+struct api_command {
+	const char *command;
+	/* --help */
+	const char *usage;   /* behind "[OPTION]..."; "" */
+	const char *help;    /* whole lines, like the next two */
+	const char *own;     /* about its own options; NULL: it has none */
+	const char *json;    /* about --json; NULL: what is usual */
+	const char *exits;   /* "0 done": statuses that are its own, or mean more */
+	bool is_interactive; /* no --json */
+	/* its own options; NULL: none. on_option returns -1 to go on, else an exit code */
+	const struct option *options;
+	const char *letters; /* short ones, as getopt has them; NULL */
+	int (*on_option)(struct api_command *, int option);
+	/* arguments: the first ones are these; NULL where it takes none */
+	const char **arguments[2];
+	bool is_post;
+	/* what the command line has */
+	const char *socket; /* NULL: the default */
+	const char *pool;   /* NULL: all */
+	bool wants_json;
+};
+
+/* Read options and arguments. -1: go on; else an exit code, and the problem was printed. */
+int api_command_read(struct api_command *, int argc, char **argv);
+/* Send a request for q->pool. Returns EX_OK and the answer as JSON, owned; or another exit code,
+ * and the problem was printed. */
+int api_command_ask(const struct api_command *, const char *path, json_t **ret);
+/* Send it, and print the answer as it came. inspect: NULL, or given the answer; returns the exit
+ * code then. */
+int api_command_print(const struct api_command *, const char *path, int (*inspect)(const json_t *));
+/* Send it, and call on_line for each line of the answer; false: no more is wanted. */
+int api_command_follow(const struct api_command *, const char *path,
+	bool (*on_line)(void *ctx, struct text line), void *ctx);
+/* Flush stdout. Returns EX_OK or EX_IOERR, and the problem was printed. */
+int api_command_flush(const struct api_command *);
+
+#endif

@@ -1,0 +1,126 @@
+#include "client/json_cells.h"
+
+#include "tty/cli_options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NOTHING TEXT("-")
+
+#define MINUTE 60.0
+#define HOUR   (60 * MINUTE)
+#define DAY    (24 * HOUR)
+
+const json_t *json_cell_find(const json_t *json, const char *path)
+{
+	char key[64];
+
+	while (json && *path) {
+		size_t len = strcspn(path, ".");
+		snprintf(key, sizeof key, "%.*s", (int)len, path);
+		json = json_object_get(json, key);
+		path += len + (path[len] == '.');
+	}
+	return json;
+}
+
+struct text json_cell_text(const json_t *json, const char *path)
+{
+	const json_t *found = json_cell_find(json, path);
+
+	return json_is_string(found) ? text_of(json_string_value(found), json_string_length(found))
+				     : NOTHING;
+}
+
+double json_cell_value(const json_t *json, const char *path)
+{
+	const json_t *found = json_cell_find(json, path);
+
+	return json_is_number(found) ? json_number_value(found) : -1;
+}
+
+struct text json_cell_number(const json_t *json, const char *path, char room[JSON_CELL_SIZE])
+{
+	double number = json_cell_value(json, path);
+
+	return number < 0 ? NOTHING : text_from(cli_number((uint64_t)number, room));
+}
+
+struct text json_cell_plain(const json_t *json, const char *path, char room[JSON_CELL_SIZE])
+{
+	double number = json_cell_value(json, path);
+
+	if (number < 0)
+		return NOTHING;
+	snprintf(room, JSON_CELL_SIZE, "%.0f", number);
+	return text_from(room);
+}
+
+struct text json_cell_span(const json_t *json, const char *path, char room[JSON_CELL_SIZE])
+{
+	double s = json_cell_value(json, path);
+
+	if (s < 0)
+		return NOTHING;
+	if (s < 1)
+		snprintf(room, JSON_CELL_SIZE, "%.3g ms", s * 1000);
+	else if (s < 2 * MINUTE)
+		snprintf(room, JSON_CELL_SIZE, "%.1f s", s);
+	else if (s < 2 * HOUR)
+		snprintf(room, JSON_CELL_SIZE, "%.0f min", s / MINUTE);
+	else if (s < 2 * DAY)
+		snprintf(room, JSON_CELL_SIZE, "%.0f h", s / HOUR);
+	else
+		snprintf(room, JSON_CELL_SIZE, "%.0f d", s / DAY);
+	return text_from(room);
+}
+
+struct text json_cell_size(const json_t *json, const char *path, char room[JSON_CELL_SIZE])
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+	double bytes = json_cell_value(json, path);
+	size_t unit = 0;
+
+	if (bytes < 0)
+		return NOTHING;
+	while (bytes >= 1000 && unit + 1 < sizeof units / sizeof *units) {
+		bytes /= 1000;
+		unit++;
+	}
+	snprintf(room, JSON_CELL_SIZE, bytes < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", bytes,
+		units[unit]);
+	return text_from(room);
+}
+
+struct text json_cell_share(
+	const json_t *json, const char *path, const char *whole, char room[JSON_CELL_SIZE])
+{
+	double part = json_cell_value(json, path), all = json_cell_value(json, whole);
+
+	if (part < 0 || all <= 0)
+		return NOTHING;
+	snprintf(room, JSON_CELL_SIZE, "%.0f %%", 100 * part / all);
+	return text_from(room);
+}
+
+struct text json_cell_pair(
+	const json_t *json, const char *path, const char *whole, char room[JSON_CELL_SIZE])
+{
+	double part = json_cell_value(json, path), all = json_cell_value(json, whole);
+
+	if (part < 0 || all < 0)
+		return NOTHING;
+	snprintf(room, JSON_CELL_SIZE, "%.0f/%.0f", part, all);
+	return text_from(room);
+}
+
+struct text json_cell_range(
+	const json_t *json, const char *path, const char *to, char room[JSON_CELL_SIZE])
+{
+	double min = json_cell_value(json, path), max = json_cell_value(json, to);
+
+	if (min < 0 || max <= min)
+		return NOTHING;
+	snprintf(room, JSON_CELL_SIZE, "%.0f..%.0f", min, max);
+	return text_from(room);
+}

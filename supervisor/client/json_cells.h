@@ -1,0 +1,36 @@
+/* Members of a JSON answer as short texts for a table. Layer: client, without I/O.
+ * What is missing or of another type becomes "-": the supervisor may be of another version. */
+#ifndef CLIENT_JSON_CELLS_H
+#define CLIENT_JSON_CELLS_H
+
+#include "base/text.h"
+
+#include <jansson.h>
+
+#define JSON_CELL_SIZE 32
+
+/* Return the member at a path like "workers.ready", borrowed, or NULL. */
+const json_t *json_cell_find(const json_t *, const char *path);
+/* Return a number; below 0 if there is none. */
+double json_cell_value(const json_t *, const char *path);
+/* Borrowed until the JSON is freed. */
+struct text json_cell_text(const json_t *, const char *path);
+/* "1,234,567". This and the next ones return room, or "-". */
+struct text json_cell_number(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
+/* "1234567": a number that is no quantity. */
+struct text json_cell_plain(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
+/* Of seconds: "12 ms", "3.4 s", "25 min", "7 h", "12 d". */
+struct text json_cell_span(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
+/* Of bytes: "812 kB", "3.4 MB". */
+struct text json_cell_size(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
+/* One in percent of the other: "12 %". */
+struct text json_cell_share(
+	const json_t *, const char *path, const char *whole, char room[JSON_CELL_SIZE]);
+/* "2..32"; "-" where both are equal. */
+struct text json_cell_range(
+	const json_t *, const char *path, const char *to, char room[JSON_CELL_SIZE]);
+/* "3/4" */
+struct text json_cell_pair(
+	const json_t *, const char *path, const char *whole, char room[JSON_CELL_SIZE]);
+
+#endif

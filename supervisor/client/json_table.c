@@ -1,0 +1,102 @@
+#include "client/json_table.h"
+
+#include "client/json_cells.h"
+#include "tty/console.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+
+static struct text state_of(const json_t *pool)
+{
+	struct text state = json_cell_text(pool, "state");
+
+	if (text_is(state, TEXT("consuming")) && json_is_false(json_cell_find(pool, "consuming")))
+		return TEXT("not consuming");
+	return state;
+}
+
+/* The name of its task; or of a worker that failed, "3 x exit status 1, 2.1 s ago; next start in
+ * 4.0 s". */
+static struct text activity_of(const json_t *worker, char room[JSON_COLUMN_SIZE])
+{
+	char age[JSON_CELL_SIZE], wait[JSON_CELL_SIZE];
+	int len;
+
+	if (json_cell_value(worker, "failures") <= 0 ||
+		json_is_object(json_cell_find(worker, "task")))
+		return json_cell_text(worker, "task.name");
+	len = snprintf(room, JSON_COLUMN_SIZE, "%.0f x %.*s, %.*s ago",
+		json_cell_value(worker, "failures"),
+		TEXT_ARGS(json_cell_text(worker, "last_exit.exit")),
+		TEXT_ARGS(json_cell_span(worker, "last_exit.age_s", age)));
+	if (json_cell_value(worker, "next_start_s") >= 0 && len < JSON_COLUMN_SIZE)
+		snprintf(room + len, JSON_COLUMN_SIZE - (size_t)len, "; next start in %.*s",
+			TEXT_ARGS(json_cell_span(worker, "next_start_s", wait)));
+	return text_from(room);
+}
+
+struct text json_column_text(
+	const struct json_column *column, const json_t *member, char room[JSON_COLUMN_SIZE])
+{
+	switch (column->kind) {
+	case JSON_TEXT:
+		return json_cell_text(member, column->path);
+	case JSON_STATE:
+		return state_of(member);
+	case JSON_ACTIVITY:
+		return activity_of(member, room);
+	case JSON_PLAIN:
+		return json_cell_plain(member, column->path, room);
+	case JSON_NUMBER:
+		return json_cell_number(member, column->path, room);
+	case JSON_PAIR:
+		return json_cell_pair(member, column->path, column->whole, room);
+	case JSON_RANGE:
+		return json_cell_range(member, column->path, column->whole, room);
+	case JSON_SPAN:
+		return json_cell_span(member, column->path, room);
+	case JSON_SIZE:
+		return json_cell_size(member, column->path, room);
+	case JSON_SHARE:
+		return json_cell_share(member, column->path, column->whole, room);
+	case JSON_RATE:
+	case JSON_RATE_SHARE:
+		break;
+	}
+	__builtin_unreachable();
+}
+
+int json_table_print(
+	const char *command, const json_t *list, const struct json_column *columns, size_t count)
+{
+	struct text_table_column titles[TEXT_TABLE_COLUMNS_MAX];
+	char room[JSON_COLUMN_SIZE];
+	struct text_table table;
+	struct buf out;
+	const json_t *member;
+	size_t row;
+	bool has_failed;
+
+	assert(count <= TEXT_TABLE_COLUMNS_MAX);
+	for (size_t i = 0; i < count; i++)
+		titles[i] = columns[i].column;
+	text_table_init(&table, titles, count);
+	json_array_foreach(list, row, member)
+	{
+		for (size_t i = 0; i < count; i++)
+			text_table_add(&table, json_column_text(&columns[i], member, room));
+	}
+	buf_init(&out, SIZE_MAX);
+	text_table_write(&table, console_width(), &out);
+	if (!out.failed)
+		printf("%.*s", TEXT_ARGS(buf_text(&out)));
+	has_failed = out.failed;
+	buf_release(&out);
+	text_table_release(&table);
+	if (has_failed)
+		fprintf(stderr, "wpool %s: out of memory\n", command);
+	return has_failed ? EX_SOFTWARE : EX_OK;
+}

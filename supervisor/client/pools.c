@@ -1,0 +1,132 @@
+/* `wpool pools`: a line for each pool. */
+#include "client/pools.h"
+
+#include "api/figures.h"
+#include "base/utf8.h"
+#include "client/api_command.h"
+#include "client/json_cells.h"
+#include "commands.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <sysexits.h>
+
+static const char help[] =
+	"The state of each pool of a running wpool serve, and what it has done since the start;\n"
+	"below the table, what is wrong. BACKLOG waits in the broker (read every 5 s), WAITING\n"
+	"here; UNACKED is all that came and is not settled.\n";
+
+/* ---------- columns ---------- */
+
+static struct json_column column_of(const struct api_figure *figure, bool is_top)
+{
+	bool is_rate = is_top && figure->rate;
+	struct json_column column = {.column = {.title = is_rate ? figure->rate : figure->column,
+					     .is_right = true,
+					     .is_whole = true},
+		.path = figure->path,
+		.whole = figure->of ? figure->of : figure->to};
+
+	column.kind = is_rate                       ? JSON_RATE
+		      : figure->of                  ? JSON_PAIR
+		      : figure->to                  ? JSON_RANGE
+		      : figure->unit == API_SECONDS ? JSON_SPAN
+		      : figure->unit == API_BYTES   ? JSON_SIZE
+						    : JSON_NUMBER;
+	return column;
+}
+
+size_t pools_columns(bool is_top, struct json_column ret[TEXT_TABLE_COLUMNS_MAX])
+{
+	size_t count = 2;
+
+	ret[0] = (struct json_column){
+		{.title = "POOL", .is_whole = is_top}, JSON_TEXT, "name", NULL};
+	ret[1] = (struct json_column){{.title = "STATE", .is_whole = true}, JSON_STATE, NULL, NULL};
+	for (size_t i = 0; i < API_FIGURE_COUNT; i++) {
+		const struct api_figure *figure = &api_figures[i];
+		bool is_shown = is_top ? figure->rate || (figure->column && !figure->is_not_in_top)
+				       : figure->column != NULL;
+		assert(count < TEXT_TABLE_COLUMNS_MAX);
+		if (is_shown)
+			ret[count++] = column_of(figure, is_top);
+	}
+	return count;
+}
+
+/* ---------- what is wrong ---------- */
+
+static void append_line(const json_t *pool, const char *before, struct text line, struct buf *out)
+{
+	utf8_append_escaped(out, json_cell_text(pool, "name"));
+	buf_printf(out, ": %s", before);
+	utf8_append_escaped(out, line);
+	buf_append_byte(out, '\n');
+}
+
+/* member: "reasons", "warnings" */
+static void append_lines(const json_t *pool, const char *member, struct buf *out)
+{
+	const json_t *lines = json_cell_find(pool, member), *line;
+	size_t i;
+
+	json_array_foreach(lines, i, line)
+	{
+		if (json_is_string(line))
+			append_line(pool, "", text_from(json_string_value(line)), out);
+	}
+}
+
+static void append_trouble(const json_t *pool, bool with_reasons, struct buf *out)
+{
+	if (with_reasons) {
+		append_lines(pool, "reasons", out);
+		append_lines(pool, "warnings", out);
+	}
+	if (json_cell_value(pool, "workers.failing") > 0 &&
+		json_is_string(json_cell_find(pool, "last_death.stderr")))
+		append_line(
+			pool, "last stderr line: ", json_cell_text(pool, "last_death.stderr"), out);
+}
+
+/* ---------- the command ---------- */
+
+int pools_print(const char *command, const json_t *pools, bool with_reasons)
+{
+	struct json_column columns[TEXT_TABLE_COLUMNS_MAX];
+	int exit_code = json_table_print(command, pools, columns, pools_columns(false, columns));
+	const json_t *pool;
+	struct buf out;
+	size_t i;
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	buf_init(&out, SIZE_MAX);
+	json_array_foreach(pools, i, pool) append_trouble(pool, with_reasons, &out);
+	if (buf_len(&out) > 0)
+		printf("\n%.*s", TEXT_ARGS(buf_text(&out)));
+	buf_release(&out);
+	return EX_OK;
+}
+
+int pools_main(int argc, char **argv)
+{
+	struct api_command q = {.command = "pools",
+		.usage = "[POOL]",
+		.help = help,
+		.exits = "0 done, 65 no such pool",
+		.arguments = {&q.pool}};
+	json_t *answer;
+	int exit_code = api_command_read(&q, argc, argv);
+
+	if (exit_code >= 0)
+		return exit_code;
+	if (q.wants_json)
+		return api_command_print(&q, "/v1/pools", NULL);
+	exit_code = api_command_ask(&q, "/v1/pools", &answer);
+	if (exit_code != EX_OK)
+		return exit_code;
+	exit_code = pools_print(q.command, json_object_get(answer, "pools"), true);
+	json_decref(answer);
+	return exit_code == EX_OK ? api_command_flush(&q) : exit_code;
+}

@@ -1,0 +1,95 @@
+/* `wpool status`: whether it works, what it does, what is wrong. */
+#include "client/status.h"
+
+#include "client/api_command.h"
+#include "client/json_cells.h"
+#include "client/pools.h"
+#include "commands.h"
+
+#include <stdio.h>
+#include <sysexits.h>
+
+static const char help[] =
+	"Whether a running wpool serve works, and if not, why not; then its pools.\n";
+
+void status_append_verdict(const json_t *status, struct buf *out)
+{
+	char pid[JSON_CELL_SIZE], up[JSON_CELL_SIZE];
+	bool is_ready = json_is_true(json_cell_find(status, "ready"));
+	bool is_serving = text_is(json_cell_text(status, "phase"), TEXT("serving"));
+
+	buf_printf(out, "%s: wpool %.*s, pid %.*s, %.*s%s %.*s", is_ready ? "ready" : "NOT READY",
+		TEXT_ARGS(json_cell_text(status, "version")),
+		TEXT_ARGS(json_cell_plain(status, "pid", pid)),
+		TEXT_ARGS(json_cell_text(status, "phase")), is_serving ? " for" : ", up for",
+		TEXT_ARGS(json_cell_span(status, "uptime_s", up)));
+}
+
+void status_append_broker(const json_t *status, struct buf *out)
+{
+	char memory[JSON_CELL_SIZE], turn[JSON_CELL_SIZE];
+	bool consumes = json_is_true(json_cell_find(status, "connections.consume.up"));
+	bool publishes = json_is_true(json_cell_find(status, "connections.publish.up"));
+	bool is_blocked = json_is_true(json_cell_find(status, "connections.publishes_blocked"));
+
+	buf_printf(out, "broker: consuming %s, publishing %s%s; memory %.*s, longest turn %.*s",
+		consumes ? "connected" : "not connected", publishes ? "connected" : "not connected",
+		is_blocked ? ", blocked by an alarm" : "",
+		TEXT_ARGS(json_cell_size(status, "process.memory_bytes", memory)),
+		TEXT_ARGS(json_cell_span(status, "longest_turn.total_s", turn)));
+}
+
+/* member: "reasons", "warnings" */
+static void print_lines(const json_t *status, const char *member)
+{
+	const json_t *lines = json_cell_find(status, member), *line;
+	size_t i;
+
+	json_array_foreach(lines, i, line)
+		printf("  %s\n", json_string_value(line) ? json_string_value(line) : "-");
+}
+
+static int exit_code_of(const json_t *status)
+{
+	return json_is_true(json_cell_find(status, "ready")) ? EX_OK : EX_TEMPFAIL;
+}
+
+/* The status and the pools come in one answer. */
+static int print(const struct api_command *q)
+{
+	const json_t *status;
+	json_t *answer;
+	struct buf head;
+	int exit_code = api_command_ask(q, "/v1/pools?status=true", &answer);
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	status = json_object_get(answer, "status");
+	buf_init(&head, SIZE_MAX);
+	status_append_verdict(status, &head);
+	buf_append_byte(&head, '\n');
+	status_append_broker(status, &head);
+	printf("%.*s\n", TEXT_ARGS(buf_text(&head)));
+	buf_release(&head);
+	print_lines(status, "reasons");
+	print_lines(status, "warnings");
+	putchar('\n');
+	exit_code = pools_print(q->command, json_object_get(answer, "pools"), false);
+	if (exit_code == EX_OK)
+		exit_code = api_command_flush(q);
+	if (exit_code == EX_OK)
+		exit_code = exit_code_of(status);
+	json_decref(answer);
+	return exit_code;
+}
+
+int status_main(int argc, char **argv)
+{
+	struct api_command q = {
+		.command = "status", .usage = "", .help = help, .exits = "0 ready, 75 not ready"};
+	int exit_code = api_command_read(&q, argc, argv);
+
+	if (exit_code >= 0)
+		return exit_code;
+	return q.wants_json ? api_command_print(&q, "/v1/status", exit_code_of) : print(&q);
+}

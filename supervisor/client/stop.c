@@ -1,0 +1,137 @@
+/* `wpool stop`: stop as by SIGTERM, and wait for the end. */
+#include "client/api_command.h"
+#include "client/json_cells.h"
+#include "commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+static const char help[] =
+	"As SIGTERM: the supervisor takes no more messages, finishes what workers have, hands back\n"
+	"the rest, and leaves. Returns when it has gone; on a terminal it shows what is still at\n"
+	"work. Ending this command (Ctrl-C) does not end the stop.\n";
+
+static const char own[] =
+	"  --force        at once, as a second SIGTERM: unfinished tasks go back to the broker\n"
+	"  --no-wait      return when it has begun\n";
+
+enum { FORCE = 1, NO_WAIT };
+
+static const struct option options[] = {
+	{"force", no_argument, NULL, FORCE},
+	{"no-wait", no_argument, NULL, NO_WAIT},
+	API_COMMAND_OPTION_TABLE,
+};
+
+struct stop {
+	struct api_command q;
+	bool is_forced, returns_at_once;
+	bool is_drawn; /* the terminal has a line that the next one replaces */
+	bool has_ended, is_settled;
+};
+
+static int on_option(struct api_command *q, int option)
+{
+	struct stop *stop = (struct stop *)q;
+
+	if (option == FORCE)
+		stop->is_forced = true;
+	else
+		stop->returns_at_once = true;
+	return -1;
+}
+
+static void draw(struct stop *stop, const json_t *line)
+{
+	char workers[JSON_CELL_SIZE], tasks[JSON_CELL_SIZE], unconfirmed[JSON_CELL_SIZE];
+
+	printf("\r%.*s: %.*s workers, %.*s tasks with them, %.*s unconfirmed\033[K",
+		TEXT_ARGS(json_cell_text(line, "phase")),
+		TEXT_ARGS(json_cell_number(line, "workers", workers)),
+		TEXT_ARGS(json_cell_number(line, "in_pipes", tasks)),
+		TEXT_ARGS(json_cell_number(line, "unconfirmed", unconfirmed)));
+	stop->is_drawn = true;
+}
+
+static void show(struct stop *stop, const json_t *line)
+{
+	if (!stop->has_ended && isatty(STDOUT_FILENO))
+		draw(stop, line);
+	else if (stop->has_ended)
+		printf("%s%s\n", stop->is_drawn ? "\r\033[K" : "",
+			stop->is_settled ? "stopped, everything is settled"
+					 : "stopped before everything was settled; the broker "
+					   "delivers the rest again");
+}
+
+static bool on_line(void *ctx, struct text text)
+{
+	struct stop *stop = ctx;
+	json_t *line = json_loadb(text.len ? text.ptr : "", text.len, 0, NULL);
+
+	stop->has_ended = text_is(json_cell_text(line, "phase"), TEXT("stopped"));
+	stop->is_settled = json_is_true(json_cell_find(line, "settled"));
+	if (stop->q.wants_json)
+		printf("%.*s\n", TEXT_ARGS(text));
+	else
+		show(stop, line);
+	json_decref(line);
+	return api_command_flush(&stop->q) == EX_OK;
+}
+
+static int wait_for_end(struct stop *stop)
+{
+	int exit_code = api_command_follow(&stop->q,
+		stop->is_forced ? "/v1/stop?wait=true&force=true" : "/v1/stop?wait=true", on_line,
+		stop);
+
+	if (stop->is_drawn && !stop->has_ended)
+		putchar('\n');
+	if (exit_code != EX_OK)
+		return exit_code;
+	if (ferror(stdout))
+		return EX_IOERR;
+	if (stop->has_ended)
+		return stop->is_settled ? EX_OK : EX_TEMPFAIL;
+	fprintf(stderr, "wpool stop: the answer broke off: was the supervisor killed?\n");
+	return EX_PROTOCOL;
+}
+
+static int begin(const struct stop *stop)
+{
+	const char *path = stop->is_forced ? "/v1/stop?force=true" : "/v1/stop";
+	json_t *status;
+	int exit_code;
+
+	if (stop->q.wants_json)
+		return api_command_print(&stop->q, path, NULL);
+	exit_code = api_command_ask(&stop->q, path, &status);
+	if (exit_code != EX_OK)
+		return exit_code;
+	printf("%.*s\n", TEXT_ARGS(json_cell_text(status, "phase")));
+	json_decref(status);
+	return api_command_flush(&stop->q);
+}
+
+int stop_main(int argc, char **argv)
+{
+	struct stop stop = {
+		.q = {.command = "stop",
+			.usage = "",
+			.help = help,
+			.own = own,
+			.json = "  --json         a line of JSON each second and at the "
+				"end (docs/control.md)\n",
+			.exits = "0 gone, and everything is settled (--no-wait: "
+				 "begun),\n75 gone before everything was settled",
+			.options = options,
+			.on_option = on_option,
+			.is_post = true}};
+	int exit_code = api_command_read(&stop.q, argc, argv);
+
+	if (exit_code >= 0)
+		return exit_code;
+	return stop.returns_at_once ? begin(&stop) : wait_for_end(&stop);
+}

@@ -1,0 +1,254 @@
+/* `wpool top`: the pools and the workers of one of them, live, and keys to control them. */
+#include "client/api_command.h"
+#include "client/json_cells.h"
+#include "client/top/top_keys.h"
+#include "client/top/top_requests.h"
+#include "client/top/top_view.h"
+#include "commands.h"
+#include "os/clock.h"
+#include "tty/cli_options.h"
+#include "tty/screen.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+static const char help[] =
+	"The pools of a running wpool serve and the workers of one of them, once a second, until\n"
+	"q is typed. Other keys choose a pool, give it one worker more or fewer, pause and restart\n"
+	"it, and sort: ? lists them.\n";
+
+struct top {
+	struct screen screen;
+	struct top_requests requests;
+	struct top_model model;
+	struct top_keys keys;
+	int signals; /* a signalfd */
+	bool is_over;
+	int exit_code;
+};
+
+/* ---------- keys ---------- */
+
+static void move(struct top *top, int by)
+{
+	if (top_model_move(&top->model, by))
+		top_requests_hurry(&top->requests);
+}
+
+/* A verb's key, or one without a meaning. The second key of a verb is one fewer. */
+static void act_by_verb(struct top *top, int key)
+{
+	struct top_model *model = &top->model;
+	const json_t *pool = model->chosen ? top_model_pool(model, model->chosen) : NULL;
+	const struct api_verb *verb =
+		key < 256 ? api_verb_of_key((char)key, json_cell_text(pool, "state")) : NULL;
+
+	if (verb && verb->question)
+		model->asks = model->chosen ? verb : NULL;
+	else if (verb)
+		top_requests_order(&top->requests, model, verb, key == verb->keys[0] ? 1 : -1);
+}
+
+static void act(struct top *top, int key)
+{
+	switch (key) {
+	case TOP_KEY_UP:
+		move(top, -1);
+		break;
+	case TOP_KEY_DOWN:
+		move(top, 1);
+		break;
+	case 's':
+		top_table_sort_next(&top->model.pools);
+		break;
+	case 'S':
+		top_table_sort_next(&top->model.workers);
+		break;
+	case '?':
+	case 'h':
+		top->model.is_help = true;
+		break;
+	case 'q':
+		top->is_over = true;
+		break;
+	default:
+		act_by_verb(top, key);
+	}
+}
+
+static void take_key(struct top *top, int key)
+{
+	struct top_model *model = &top->model;
+	const struct api_verb *asked = model->asks;
+
+	if (key == TOP_KEY_NONE)
+		return;
+	model->message[0] = '\0';
+	model->asks = NULL;
+	if (asked && key == 'y')
+		top_requests_order(&top->requests, model, asked, 0);
+	else if (!asked && model->is_help && key != 'q')
+		model->is_help = false;
+	else if (!asked)
+		act(top, key);
+}
+
+static void end(struct top *top, int exit_code)
+{
+	top->is_over = true;
+	top->exit_code = exit_code;
+}
+
+static void read_keys(struct top *top)
+{
+	uint8_t bytes[64];
+	ssize_t len = read(STDIN_FILENO, bytes, sizeof bytes);
+
+	if (len == 0 || (len < 0 && errno != EINTR && errno != EAGAIN))
+		end(top, EX_IOERR);
+	for (ssize_t i = 0; i < len && !top->is_over; i++)
+		take_key(top, top_keys_feed(&top->keys, bytes[i]));
+}
+
+/* ---------- signals ---------- */
+
+/* By the terminal's key, as any other program; SIGCONT continues it. */
+static void stop_for_a_while(struct top *top)
+{
+	screen_leave(&top->screen);
+	raise(SIGSTOP);
+}
+
+static void take_signal(struct top *top, uint32_t number)
+{
+	switch (number) {
+	case SIGWINCH:
+		screen_measure(&top->screen);
+		top_table_forget_widths(&top->model.pools);
+		top_table_forget_widths(&top->model.workers);
+		break;
+	case SIGTSTP:
+		stop_for_a_while(top);
+		break;
+	case SIGCONT:
+		if (screen_enter(&top->screen) != RC_OK)
+			end(top, EX_IOERR);
+		break;
+	default:
+		end(top, EX_OK);
+	}
+}
+
+static void read_signals(struct top *top)
+{
+	struct signalfd_siginfo info;
+
+	while (!top->is_over && read(top->signals, &info, sizeof info) == sizeof info)
+		take_signal(top, info.ssi_signo);
+}
+
+static bool watch_signals(struct top *top)
+{
+	static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+		sigaddset(&set, watched[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	top->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return top->signals >= 0;
+}
+
+/* ---------- the loop ---------- */
+
+static void draw(struct top *top)
+{
+	struct buf page;
+
+	if (!top->screen.is_on)
+		return;
+	buf_init(&page, SIZE_MAX);
+	top_view_draw(&top->model, top->screen.width, top->screen.height, clock_now(), &page);
+	if (!page.failed && screen_draw(&top->screen, buf_text(&page)) != RC_OK)
+		end(top, EX_IOERR);
+	buf_release(&page);
+}
+
+static void turn(struct top *top)
+{
+	struct curl_waitfd fds[] = {
+		{.fd = STDIN_FILENO, .events = CURL_WAIT_POLLIN},
+		{.fd = top->signals, .events = CURL_WAIT_POLLIN},
+	};
+
+	top_requests_turn(&top->requests, &top->model, fds, sizeof fds / sizeof *fds);
+	if (fds[1].revents)
+		read_signals(top);
+	if (fds[0].revents && !top->is_over)
+		read_keys(top);
+	if (!top->is_over)
+		draw(top);
+}
+
+static int watch(struct top *top)
+{
+	if (screen_enter(&top->screen) != RC_OK)
+		end(top, EX_IOERR);
+	while (!top->is_over)
+		turn(top);
+	screen_leave(&top->screen);
+	if (top->exit_code == EX_IOERR)
+		fputs("wpool top: the terminal is gone\n", stderr);
+	return top->exit_code;
+}
+
+/* A missing supervisor is an error at the start, and trouble that may end later: so the first
+ * status is asked for as other commands ask. */
+static int run(const struct api_command *q)
+{
+	struct top top = {.signals = -1};
+	const char *why;
+	json_t *status;
+	int exit_code = api_command_ask(q, "/v1/status", &status);
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	json_decref(status);
+	if (top_requests_init(&top.requests, q->socket, &why) != RC_OK) {
+		fprintf(stderr, "wpool top: %s\n", why);
+		return EX_SOFTWARE;
+	}
+	top_model_init(&top.model, clock_now());
+	screen_init(&top.screen);
+	exit_code = watch_signals(&top) ? watch(&top) : EX_OSERR;
+	close(top.signals);
+	screen_release(&top.screen);
+	top_model_release(&top.model);
+	top_requests_release(&top.requests);
+	return exit_code;
+}
+
+int top_main(int argc, char **argv)
+{
+	struct api_command q = {.command = "top",
+		.usage = "",
+		.help = help,
+		.exits = "0 done",
+		.is_interactive = true};
+	const char *obstacle;
+	int exit_code = api_command_read(&q, argc, argv);
+
+	if (exit_code >= 0)
+		return exit_code;
+	obstacle = screen_obstacle();
+	if (obstacle) {
+		fprintf(stderr, "wpool top: %s; programs can use wpool status --json\n", obstacle);
+		return EX_USAGE;
+	}
+	return run(&q);
+}

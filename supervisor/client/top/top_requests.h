@@ -1,0 +1,58 @@
+/* Which request `wpool top` sends when, and what happens to the answer. Layer: client.
+ * The status, the pools and the workers of the chosen pool once a second; before them what the
+ * operator asked by keys, one after the other, so that three times "one more" are three more. */
+#ifndef CLIENT_TOP_TOP_REQUESTS_H
+#define CLIENT_TOP_TOP_REQUESTS_H
+
+#include "client/api_client.h"
+#include "client/top/top_model.h"
+#include "client/verbs.h"
+
+#define TOP_ORDERS_MAX 16
+
+/* What the operator asked of a pool, until the supervisor has answered. */
+struct top_order {
+	const struct api_verb *verb;
+	int by;     /* takes_workers: so many more */
+	char *pool; /* owned */
+};
+
+/* Zero is empty. */
+struct top_orders {
+	struct top_order list[TOP_ORDERS_MAX];
+	size_t count;
+};
+
+/* False: there are too many, or no memory. */
+bool top_orders_add(struct top_orders *, const struct api_verb *, int by, const char *pool);
+/* Make the path of the first one's POST. pool: as it is now. */
+void top_orders_path(const struct top_orders *, const json_t *pool, char path[VERB_PATH_SIZE]);
+/* Remove the first one. */
+void top_orders_drop(struct top_orders *);
+void top_orders_release(struct top_orders *);
+
+struct top_requests {
+	struct api_client client;
+	struct top_orders orders;
+	enum top_question question; /* on its way, or next */
+	mtime due;                  /* not before */
+	bool is_waiting;            /* for an answer */
+	bool is_order;              /* to the first order */
+	char *asked;                /* owned: the pool whose workers are asked for */
+	char path[VERB_PATH_SIZE];  /* of the order */
+};
+
+/* As api_client_init. */
+enum rc top_requests_init(
+	struct top_requests *, const char *socket, const char **ret_why) MUST_CHECK;
+void top_requests_release(struct top_requests *);
+/* Ask this of the chosen pool; the model's message shows what happens. */
+void top_requests_order(struct top_requests *, struct top_model *, const struct api_verb *, int by);
+/* Another pool was chosen: ask for its workers at once. */
+void top_requests_hurry(struct top_requests *);
+/* Send what is due, and wait until there is an answer, one of fds is readable, or a second is over.
+ */
+void top_requests_turn(
+	struct top_requests *, struct top_model *, struct curl_waitfd fds[], unsigned count);
+
+#endif

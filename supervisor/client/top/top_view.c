@@ -1,0 +1,247 @@
+#include "client/top/top_view.h"
+
+#include "base/utf8.h"
+#include "client/status.h"
+
+#include <stdio.h>
+
+#define BOLD    TEXT("\x1b[1m")
+#define REVERSE TEXT("\x1b[7m")
+#define PLAIN   TEXT("\x1b[m")
+
+#define MARGIN      2 /* where the chosen row is marked */
+#define REASONS_MAX 4
+#define WIDTH_MIN   20
+#define ANSWER_LATE (3 * MTIME_SECOND)
+
+static const char keys_above[] = "\n"
+				 "  up, down, k, j   choose a pool; its workers are shown below\n";
+static const char keys_below[] =
+	"  s, S             sort pools, workers by the next column\n"
+	"  q                quit\n"
+	"\n"
+	"IN/S and DONE/S are messages a second, TASKS/S answers a second, CPU is the\n"
+	"share of one processor: each since the last answer. MEDIAN and 99 % are the\n"
+	"time of tasks in their workers.\n"
+	"\n"
+	"Any key goes back.\n";
+
+/* ---------- lines ---------- */
+
+static void put_line(struct text words, struct text style, struct buf *out)
+{
+	buf_append_text(out, style);
+	utf8_append_escaped(out, words);
+	if (style.len)
+		buf_append_text(out, PLAIN);
+	buf_append_byte(out, '\n');
+}
+
+/* lines: of a table, titles first. One row may be marked. */
+static void put_table(struct text lines, size_t marked, struct buf *out)
+{
+	struct text line;
+
+	for (size_t row = 0; text_take_line(&lines, &line); row++) {
+		bool is_marked = row == marked + 1;
+		struct text style = row == 0 ? BOLD : is_marked ? REVERSE : TEXT_NONE;
+		buf_append_text(out, style);
+		buf_append_text(out, is_marked ? TEXT("> ") : TEXT("  "));
+		buf_append_text(out, line);
+		if (style.len)
+			buf_append_text(out, PLAIN);
+		buf_append_byte(out, '\n');
+	}
+}
+
+/* first: of the rows that are shown; marked: SIZE_MAX: none. */
+static void put_rows(struct top_table *table, size_t first, size_t count, size_t marked,
+	size_t width, struct buf *out)
+{
+	struct buf lines;
+
+	buf_init(&lines, SIZE_MAX);
+	top_table_write(
+		table, first, count, width > WIDTH_MIN ? width - MARGIN : WIDTH_MIN, &lines);
+	put_table(buf_text(&lines), marked == SIZE_MAX ? SIZE_MAX - 1 : marked - first, out);
+	out->failed |= lines.failed;
+	buf_release(&lines);
+}
+
+static void put_section(
+	const char *what, const char *of, const struct top_table *table, struct buf *out)
+{
+	struct buf line;
+	const char *sort = top_table_sorted_by(table);
+
+	buf_init(&line, SIZE_MAX);
+	buf_printf(&line, "%zu %s%s%s%s%s", table->count, what, of ? " of " : "", of ? of : "",
+		*sort ? ", by " : "", sort);
+	put_line(buf_text(&line), TEXT_NONE, out);
+	buf_release(&line);
+}
+
+/* ---------- head ---------- */
+
+static void put_trouble(const struct top_model *model, mtime now, struct buf *out)
+{
+	struct buf line;
+
+	buf_init(&line, SIZE_MAX);
+	buf_printf(&line, "%s; the last answer was %lld s ago",
+		*model->trouble ? model->trouble : "waiting for the supervisor",
+		(long long)((now - model->answered_at) / MTIME_SECOND));
+	put_line(buf_text(&line), REVERSE, out);
+	buf_release(&line);
+}
+
+static void put_reasons(const json_t *status, struct buf *out)
+{
+	const json_t *reasons = json_object_get(status, "reasons");
+	const json_t *warnings = json_object_get(status, "warnings");
+	size_t first = json_array_size(reasons), count = first + json_array_size(warnings);
+	struct buf line;
+
+	for (size_t i = 0; i < count && i < REASONS_MAX; i++) {
+		const char *reason =
+			json_string_value(i < first ? json_array_get(reasons, i)
+						    : json_array_get(warnings, i - first));
+		buf_init(&line, SIZE_MAX);
+		buf_printf(&line, "  %s", reason ? reason : "-");
+		put_line(buf_text(&line), TEXT_NONE, out);
+		buf_release(&line);
+	}
+	if (count > REASONS_MAX)
+		buf_printf(out, "  and %zu more: wpool status\n", count - REASONS_MAX);
+}
+
+static void put_head(const struct top_model *model, mtime now, struct buf *out)
+{
+	bool is_troubled = *model->trouble || now - model->answered_at > ANSWER_LATE;
+	struct buf line;
+
+	if (is_troubled)
+		put_trouble(model, now, out);
+	if (!model->status)
+		return;
+	buf_init(&line, SIZE_MAX);
+	status_append_verdict(model->status, &line);
+	put_line(buf_text(&line), is_troubled ? TEXT_NONE : BOLD, out);
+	buf_clear(&line);
+	status_append_broker(model->status, &line);
+	put_line(buf_text(&line), TEXT_NONE, out);
+	out->failed |= line.failed;
+	buf_release(&line);
+	put_reasons(model->status, out);
+}
+
+/* ---------- the page ---------- */
+
+static size_t lines_in(const struct buf *page)
+{
+	struct text rest = buf_text(page), line;
+	size_t count = 0;
+
+	while (text_take_line(&rest, &line))
+		count++;
+	return count;
+}
+
+/* So that the chosen pool is among those that are shown. */
+static size_t first_pool(const struct top_model *model, size_t shown)
+{
+	size_t row = top_model_chosen_row(model);
+
+	return row == model->pools.count || row < shown ? 0 : row - shown + 1;
+}
+
+/* Half of the lines for pools; more if there are few workers, fewer if there are few pools. */
+static void put_tables(struct top_model *model, size_t width, size_t place, struct buf *out)
+{
+	size_t rows = place > 5 ? place - 5 : 1; /* without a section's line, titles, and between */
+	size_t half = rows / 2, workers = model->workers.count, pools = model->pools.count;
+	size_t shown = workers < rows - half ? rows - workers : half ? half : 1;
+
+	shown = shown < pools ? shown : pools;
+	put_section(pools == 1 ? "pool" : "pools", NULL, &model->pools, out);
+	put_rows(&model->pools, first_pool(model, shown), shown, top_model_chosen_row(model), width,
+		out);
+	if (!model->chosen)
+		return;
+	buf_append_byte(out, '\n');
+	put_section(workers == 1 ? "worker" : "workers", model->chosen, &model->workers, out);
+	put_rows(&model->workers, 0, rows > shown ? rows - shown : 1, SIZE_MAX, width, out);
+}
+
+/* "+, -", of a verb with two keys. */
+static const char *keys_of(const struct api_verb *verb, const char *between, char room[16])
+{
+	snprintf(room, 16, verb->keys[1] ? "%c%s%c" : "%c", verb->keys[0], between, verb->keys[1]);
+	return room;
+}
+
+static void put_keys(struct buf *out)
+{
+	char room[16];
+
+	buf_append_text(out, text_from(keys_above));
+	for (size_t i = 0; i < API_VERB_COUNT; i++)
+		if (api_verbs[i].key_help)
+			buf_printf(out, "  %-16s %s\n", keys_of(&api_verbs[i], ", ", room),
+				api_verbs[i].key_help);
+	buf_append_text(out, text_from(keys_below));
+}
+
+static void put_foot(const struct top_model *model, struct buf *out)
+{
+	struct buf line;
+	char room[16];
+
+	buf_init(&line, SIZE_MAX);
+	if (model->asks) {
+		buf_printf(&line, "%s: %s y, or any other key", model->chosen ? model->chosen : "",
+			model->asks->question);
+	} else if (*model->message) {
+		buf_printf(&line, "%s", model->message);
+	} else {
+		buf_append_text(&line, TEXT("q quit  j k choose"));
+		for (size_t i = 0; i < API_VERB_COUNT; i++)
+			if (api_verbs[i].key_help)
+				buf_printf(&line, "  %s %s", keys_of(&api_verbs[i], " ", room),
+					api_verbs[i].name);
+		buf_append_text(&line, TEXT("  s S sort  ? help"));
+	}
+	put_line(buf_text(&line), model->asks ? REVERSE : TEXT_NONE, out);
+	buf_release(&line);
+}
+
+/* The first count lines of page; empty ones if it has fewer. */
+static void put_fitted(struct text page, size_t count, struct buf *out)
+{
+	struct text line;
+
+	for (; count > 0; count--) {
+		if (text_take_line(&page, &line))
+			buf_append_text(out, line);
+		buf_append_byte(out, '\n');
+	}
+}
+
+void top_view_draw(struct top_model *model, size_t width, size_t height, mtime now, struct buf *out)
+{
+	struct buf page;
+	size_t head;
+
+	buf_init(&page, SIZE_MAX);
+	put_head(model, now, &page);
+	buf_append_byte(&page, '\n');
+	head = lines_in(&page);
+	if (model->is_help)
+		put_keys(&page);
+	else if (model->knows_pools)
+		put_tables(model, width, height > head + 1 ? height - head - 1 : 1, &page);
+	put_fitted(buf_text(&page), height > 1 ? height - 1 : 0, out);
+	put_foot(model, out);
+	out->failed |= page.failed;
+	buf_release(&page);
+}

@@ -1,0 +1,88 @@
+/* `wpool pause`, `resume`, `restart`, `scale`: what operators ask of pools (api/verbs.def). */
+#include "client/verbs.h"
+
+#include "client/api_command.h"
+#include "client/json_cells.h"
+#include "commands.h"
+#include "config/config.h"
+#include "config/value/quantity.h"
+#include "tty/cli_options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+
+void verb_path(
+	const struct api_verb *verb, bool has_pool, const char *workers, char path[VERB_PATH_SIZE])
+{
+	snprintf(path, VERB_PATH_SIZE, "/v1/%s%s%s%s", has_pool ? "pools/*/" : "", verb->name,
+		workers ? "?workers=" : "", workers ? workers : "");
+}
+
+void verb_append_done(const struct api_verb *verb, const json_t *pool, struct buf *out)
+{
+	char wanted[JSON_CELL_SIZE];
+
+	buf_append_text(out, json_cell_text(pool, "name"));
+	buf_append_text(out, TEXT(": "));
+	if (verb->takes_workers)
+		buf_printf(
+			out, "%.*s ", TEXT_ARGS(json_cell_number(pool, "workers.wanted", wanted)));
+	buf_append_text(out, text_from(verb->done));
+}
+
+/* -1: go on; else an exit code. */
+static int check_workers(const struct api_command *q, const char *workers)
+{
+	int64_t min, max;
+
+	if (!q->pool || !workers)
+		return cli_problem(q->command, "POOL and N are needed");
+	if (strcmp(workers, "auto") == 0 || (quantity_read_range(text_from(workers), &min, &max) &&
+						    min >= 1 && max <= CONFIG_WORKERS_MAX))
+		return -1;
+	return cli_problem(q->command, "'%s' is no number from 1 to %d, no MIN..MAX, and not auto",
+		workers, CONFIG_WORKERS_MAX);
+}
+
+static int print(const struct api_verb *verb, const struct api_command *q, const char *path)
+{
+	json_t *answer, *pool;
+	struct buf out;
+	size_t i;
+	int exit_code = api_command_ask(q, path, &answer);
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	buf_init(&out, SIZE_MAX);
+	json_array_foreach(json_object_get(answer, "pools"), i, pool)
+	{
+		verb_append_done(verb, pool, &out);
+		buf_append_byte(&out, '\n');
+	}
+	printf("%.*s", TEXT_ARGS(buf_text(&out)));
+	buf_release(&out);
+	json_decref(answer);
+	return api_command_flush(q);
+}
+
+int verb_main(int argc, char **argv)
+{
+	const struct api_verb *verb = api_verb_find(text_from(argv[0]));
+	const char *workers = NULL;
+	struct api_command q = {.command = verb->name,
+		.usage = verb->takes_all ? "[POOL]" : "POOL N|MIN..MAX|auto",
+		.help = verb->help,
+		.exits = "0 begun, 65 no such pool, 75 refused",
+		.arguments = {&q.pool, verb->takes_workers ? &workers : NULL},
+		.is_post = true};
+	char path[VERB_PATH_SIZE];
+	int exit_code = api_command_read(&q, argc, argv);
+
+	if (exit_code < 0 && verb->takes_workers)
+		exit_code = check_workers(&q, workers);
+	if (exit_code >= 0)
+		return exit_code;
+	verb_path(verb, q.pool, workers, path);
+	return q.wants_json ? api_command_print(&q, path, NULL) : print(verb, &q, path);
+}

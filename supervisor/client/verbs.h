@@ -1,0 +1,19 @@
+/* The requests for the verbs of a pool, and what is shown of their answers. Layer: client. */
+#ifndef CLIENT_VERBS_H
+#define CLIENT_VERBS_H
+
+#include "api/verbs.h"
+#include "base/buf.h"
+
+#include <jansson.h>
+
+#define VERB_PATH_SIZE 96
+
+/* Make the path of the POST, with a * for the pool. workers: NULL where none are needed; at most 32
+ * characters. */
+void verb_path(
+	const struct api_verb *, bool has_pool, const char *workers, char path[VERB_PATH_SIZE]);
+/* "POOL: 4 workers wanted". pool: a member of the answer. */
+void verb_append_done(const struct api_verb *, const json_t *pool, struct buf *out);
+
+#endif

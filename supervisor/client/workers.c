@@ -1,0 +1,49 @@
+/* `wpool workers`: a line for each worker. */
+#include "client/api_command.h"
+#include "client/json_table.h"
+#include "commands.h"
+
+#include <sysexits.h>
+
+static const char help[] =
+	"The workers of a running wpool serve: slot, process, what it uses, and its task, by its\n"
+	"correlation id, else its message id, else its delivery tag, with the time since it began.\n"
+	"CPU is the share of one processor over the life of the process. For a slot whose last\n"
+	"processes failed, TASK shows how the last one ended.\n";
+
+static const struct json_column columns[] = {
+	{{.title = "POOL"}, JSON_TEXT, "pool", NULL},
+	{{"SLOT", true, true}, JSON_PLAIN, "slot", NULL},
+	{{"PID", true, true}, JSON_PLAIN, "process.pid", NULL},
+	{{.title = "STATE", .is_whole = true}, JSON_TEXT, "state", NULL},
+	{{"TASKS", true, true}, JSON_NUMBER, "tasks_answered", NULL},
+	{{"IN PIPE", true, true}, JSON_NUMBER, "tasks_in_pipe", NULL},
+	{{"MEMORY", true, true}, JSON_SIZE, "process.memory_bytes", NULL},
+	{{"CPU", true, true}, JSON_SHARE, "process.cpu_s", "process.age_s"},
+	{{"AGE", true, true}, JSON_SPAN, "process.age_s", NULL},
+	{{"FOR", true, true}, JSON_SPAN, "task.for_s", NULL},
+	{{.title = "TASK"}, JSON_ACTIVITY, NULL, NULL},
+};
+
+int workers_main(int argc, char **argv)
+{
+	struct api_command q = {.command = "workers",
+		.usage = "[POOL]",
+		.help = help,
+		.exits = "0 done, 65 no such pool",
+		.arguments = {&q.pool}};
+	json_t *answer;
+	int exit_code = api_command_read(&q, argc, argv);
+
+	if (exit_code >= 0)
+		return exit_code;
+	if (q.wants_json)
+		return api_command_print(&q, "/v1/workers", NULL);
+	exit_code = api_command_ask(&q, "/v1/workers", &answer);
+	if (exit_code != EX_OK)
+		return exit_code;
+	exit_code = json_table_print(q.command, json_object_get(answer, "workers"), columns,
+		sizeof columns / sizeof *columns);
+	json_decref(answer);
+	return exit_code == EX_OK ? api_command_flush(&q) : exit_code;
+}

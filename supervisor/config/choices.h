@@ -1,0 +1,47 @@
+/* The choices of settings: each constant and its word in a configuration, listed once. Layer:
+ * config, plain data. The enums are made here, the lists of words in settings.c. */
+#ifndef CONFIG_CHOICES_H
+#define CONFIG_CHOICES_H
+
+#define CONFIG_LOG_FORMATS(X)                                                                      \
+	X(CONFIG_LOG_AUTO, "auto")                                                                 \
+	X(CONFIG_LOG_TEXT, "text")                                                                 \
+	X(CONFIG_LOG_JSON, "json")
+#define CONFIG_PIPES(X)                                                                            \
+	X(PIPE_PATH, "path")                                                                       \
+	X(PIPE_FIFO, "fifo")                                                                       \
+	X(PIPE_COREFX, "corefx")
+#define CONFIG_DECLARES(X)                                                                         \
+	X(CONFIG_DECLARE_OFF, "off")                                                               \
+	X(CONFIG_DECLARE_PASSIVE, "passive")                                                       \
+	X(CONFIG_DECLARE_ON, "on")
+#define CONFIG_BODIES(X)                                                                           \
+	X(CONFIG_BODY_AUTO, "auto")                                                                \
+	X(CONFIG_BODY_STR, "str")                                                                  \
+	X(CONFIG_BODY_BIN, "bin")
+#define CONFIG_HEADERS(X)                                                                          \
+	X(CONFIG_HEADERS_TEXT, "text")                                                             \
+	X(CONFIG_HEADERS_TYPED, "typed")
+#define CONFIG_UNROUTABLES(X)                                                                      \
+	X(CONFIG_UNROUTABLE_REJECT, "reject")                                                      \
+	X(CONFIG_UNROUTABLE_DROP, "drop")                                                          \
+	X(CONFIG_UNROUTABLE_RETRY, "retry")
+/* Failures that can be retried; retry.on has a bit for each. */
+#define CONFIG_RETRIES(X)                                                                          \
+	X(CONFIG_RETRY_FAILED, "failed")                                                           \
+	X(CONFIG_RETRY_CRASHED, "crashed")                                                         \
+	X(CONFIG_RETRY_TIMED_OUT, "timed-out")                                                     \
+	X(CONFIG_RETRY_PROTOCOL_ERROR, "protocol-error")                                           \
+	X(CONFIG_RETRY_UNROUTABLE, "unroutable")
+
+#define X(choice, word) choice,
+enum config_log_format { CONFIG_LOG_FORMATS(X) };
+enum pipe_form { CONFIG_PIPES(X) };
+enum config_declare { CONFIG_DECLARES(X) };
+enum config_body { CONFIG_BODIES(X) };
+enum config_headers { CONFIG_HEADERS(X) };
+enum config_unroutable { CONFIG_UNROUTABLES(X) };
+enum config_retry { CONFIG_RETRIES(X) };
+#undef X
+
+#endif

@@ -1,0 +1,134 @@
+#include "config/value/lists.h"
+
+#include "config/problems.h"
+#include "config/value/quantity.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+static struct text trimmed(struct text t)
+{
+	while (t.len > 0 && is_blank(t.ptr[0]))
+		t = text_of(t.ptr + 1, t.len - 1);
+	while (t.len > 0 && is_blank(t.ptr[t.len - 1]))
+		t.len--;
+	return t;
+}
+
+static struct text without_brackets(struct text t)
+{
+	t = trimmed(t);
+	if (t.len >= 2 && t.ptr[0] == '[' && t.ptr[t.len - 1] == ']')
+		t = trimmed(text_of(t.ptr + 1, t.len - 2));
+	return t;
+}
+
+/* Take the first member off a list that is not empty; *rest is what follows its comma, *ret_more
+ * is false if there was no comma. */
+static struct text take_member(struct text *rest, bool *ret_more)
+{
+	const char *comma = memchr(rest->ptr, ',', rest->len);
+	struct text member = text_of(rest->ptr, comma ? (size_t)(comma - rest->ptr) : rest->len);
+	size_t used = member.len + (comma != NULL);
+	*ret_more = comma != NULL;
+	*rest = text_of(rest->ptr + used, rest->len - used);
+	return trimmed(member);
+}
+
+bool list_read_delays(struct text t, int64_t min, int64_t max, struct config_delays *ret)
+{
+	struct config_delays delays = {0};
+	struct text rest = without_brackets(t);
+	bool is_empty = rest.len == 0, more = !is_empty;
+	/* an empty text is refused: an empty list is written [] */
+	if (is_empty && trimmed(t).len == 0)
+		return false;
+	while (more) {
+		int64_t delay;
+		struct text member = take_member(&rest, &more);
+		if (delays.count == CONFIG_DELAYS_MAX || !quantity_read_duration(member, &delay) ||
+			delay < min || delay > max || delay % MTIME_MS != 0)
+			return false;
+		delays.each[delays.count++] = delay;
+	}
+	*ret = delays;
+	return true;
+}
+
+bool list_append_unit_problem(struct buf *out, struct text t)
+{
+	struct text rest = without_brackets(t);
+	bool more = rest.len > 0;
+	while (more) {
+		int64_t delay;
+		struct text member = take_member(&rest, &more);
+		struct buf why;
+		if (quantity_read_duration(member, &delay))
+			continue;
+		buf_init(&why, 1024);
+		bool found = quantity_append_unit_problem(&why, member, QUANTITY_DURATION);
+		if (found) {
+			buf_append_text(out, TEXT(", where "));
+			problems_quote(out, member);
+			buf_append_text(out, TEXT(" stands"));
+			buf_append_text(out, buf_text(&why));
+		}
+		buf_release(&why);
+		return found;
+	}
+	return false;
+}
+
+void list_append_delays(struct buf *out, const struct config_delays *delays)
+{
+	buf_append_byte(out, '[');
+	for (size_t i = 0; i < delays->count; i++) {
+		buf_append_text(out, i > 0 ? TEXT(", ") : TEXT_NONE);
+		quantity_append_duration(out, delays->each[i]);
+	}
+	buf_append_byte(out, ']');
+}
+
+static bool find_choice(struct text word, const char *const *choices, uint32_t *ret_bit)
+{
+	for (unsigned i = 0; choices[i]; i++) {
+		if (text_is(word, text_from(choices[i]))) {
+			*ret_bit = UINT32_C(1) << i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool list_read_set(struct text t, const char *const *choices, uint32_t *ret)
+{
+	uint32_t set = 0;
+	struct text rest = without_brackets(t);
+	bool more = rest.len > 0;
+	if (!more && trimmed(t).len == 0)
+		return false;
+	while (more) {
+		uint32_t bit;
+		if (!find_choice(take_member(&rest, &more), choices, &bit))
+			return false;
+		set |= bit;
+	}
+	*ret = set;
+	return true;
+}
+
+void list_append_set(struct buf *out, const char *const *choices, uint32_t set)
+{
+	bool is_first = true;
+	buf_append_byte(out, '[');
+	for (unsigned i = 0; choices[i]; i++) {
+		if (!(set & UINT32_C(1) << i))
+			continue;
+		buf_append_text(out, is_first ? TEXT_NONE : TEXT(", "));
+		buf_append_text(out, text_from(choices[i]));
+		is_first = false;
+	}
+	buf_append_byte(out, ']');
+}

@@ -1,0 +1,22 @@
+/* Short lists: delays, and words from a set. Layer: config. Pure. Written "1s, 10s, 1min", with
+ * or without YAML's brackets; "[]" is the empty list. */
+#ifndef CONFIG_VALUE_LISTS_H
+#define CONFIG_VALUE_LISTS_H
+
+#include "base/buf.h"
+#include "config/config.h"
+
+/* Read delays from min to max, in whole milliseconds, in any order. False: not such a list, or
+ * more than CONFIG_DELAYS_MAX; *ret is untouched. */
+bool list_read_delays(struct text, int64_t min, int64_t max, struct config_delays *ret) MUST_CHECK;
+/* Append what is wrong with the first member that has a number without a unit; false: there is
+ * none. */
+bool list_append_unit_problem(struct buf *out, struct text);
+void list_append_delays(struct buf *out, const struct config_delays *);
+
+/* Read words of choices (NULL-terminated, at most 32): bit n of *ret is choices[n]. False: an
+ * unknown word; *ret is untouched. */
+bool list_read_set(struct text, const char *const *choices, uint32_t *ret) MUST_CHECK;
+void list_append_set(struct buf *out, const char *const *choices, uint32_t set);
+
+#endif

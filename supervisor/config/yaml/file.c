@@ -1,0 +1,368 @@
+#include "config/yaml/file.h"
+
+#include "config/keys.h"
+#include "config/url/addresses.h"
+#include "config/value/words.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *kind_of(const struct tree *node)
+{
+	static const char *const kinds[] = {
+		[TREE_TEXT] = "a text", [TREE_LIST] = "a list", [TREE_MAP] = "a map"};
+	return tree_is_nothing(node) ? "empty" : kinds[node->kind];
+}
+
+static struct place place_of(const struct draft *draft, const struct tree *node)
+{
+	return place_line(draft->place.name, node->line);
+}
+
+static struct text shown(const struct tree *node)
+{
+	return text_from(node->written ? node->written : node->text);
+}
+
+/* ---------- settings that may be lists ---------- */
+
+static bool is_list_of_texts(const struct tree *node)
+{
+	for (const struct tree *member = node->first; member; member = member->next)
+		if (member->kind != TREE_TEXT)
+			return false;
+	return node->kind == TREE_LIST && node->first;
+}
+
+static bool is_empty_list(const struct tree *node)
+{
+	return node->kind == TREE_LIST && !node->first;
+}
+
+static bool is_listed(const struct setting *setting)
+{
+	return setting->type == SETTING_DELAYS || setting->type == SETTING_SET;
+}
+
+static void read_addresses(
+	struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	struct config *config = draft->base;
+	struct addresses addresses = {0};
+	const struct tree *member = node->kind == TREE_LIST ? node->first : node;
+	bool good = true;
+	draft_note(draft, setting, place_of(draft, node));
+	if (node->kind != TREE_TEXT && !is_list_of_texts(node)) {
+		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
+		return;
+	}
+	for (; member; member = node->kind == TREE_LIST ? member->next : NULL)
+		good &= !member->bad &&
+			addresses_add(&addresses, text_from(member->text), setting->key,
+				place_of(draft, member), draft->problems);
+	if (good)
+		addresses_install(&addresses, config);
+	addresses_release(&addresses);
+}
+
+/* "NAME=value", from a member of a map. */
+static enum rc append_pair(char ***words, const struct tree *member)
+{
+	char *pair;
+	int len = asprintf(&pair, "%s=%s", member->key, member->text);
+	if (len < 0)
+		return RC_MEMORY;
+	enum rc rc = words_append(words, text_of(pair, (size_t)len));
+	free(pair);
+	return rc;
+}
+
+static enum rc append_member(char ***words, const struct tree *member)
+{
+	if (member->bad)
+		return RC_REFUSED;
+	return member->key ? append_pair(words, member)
+			   : words_append(words, text_from(member->text));
+}
+
+/* The member's name is shown if it cannot be a secret. */
+static void report_pair(
+	struct draft *draft, const struct setting *setting, const struct tree *member)
+{
+	draft_note(draft, setting, place_of(draft, member));
+	problems_add(draft->problems, place_of(draft, member),
+		"%s%s: %s is %s; a text is needed, such as \"\"", draft->prefix, setting->key,
+		keys_is_presentable(member->key) ? member->key : "a member", kind_of(member));
+}
+
+/* The texts of a list, such as the words of a command, are not split. */
+static void read_words(struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	char ***target = (char ***)(void *)((char *)draft->base + setting->offset);
+	char **words = NULL;
+	enum rc rc = RC_OK;
+	for (const struct tree *member = node->first; member && rc == RC_OK; member = member->next)
+		rc = append_member(&words, member);
+	draft_note(draft, setting, place_of(draft, node));
+	if (rc == RC_OK) {
+		words_free(*target);
+		*target = words;
+		return;
+	}
+	words_free(words);
+	if (rc == RC_MEMORY)
+		draft->problems->memory = true;
+	else if (rc == RC_LIMIT)
+		draft_wrong(draft, setting, "too long", place_of(draft, node));
+}
+
+/* Only a map is accepted: a text would be split at blanks, which values may contain. */
+static void read_pairs(struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	const struct tree *member = node->kind == TREE_MAP ? node->first : NULL;
+	while (member && member->kind == TREE_TEXT && !tree_is_nothing(member))
+		member = member->next;
+	if (node->kind != TREE_MAP)
+		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
+	else if (!member)
+		read_words(draft, setting, node);
+	else
+		report_pair(draft, setting, member);
+}
+
+/* Append the members of a list, comma-separated. */
+static void append_members(struct buf *out, const struct tree *node, bool as_written)
+{
+	buf_append_byte(out, '[');
+	for (const struct tree *member = node->first; member; member = member->next) {
+		buf_append_text(out, member == node->first ? TEXT_NONE : TEXT(", "));
+		buf_append_text(out, as_written ? shown(member) : text_from(member->text));
+	}
+	buf_append_byte(out, ']');
+}
+
+/* Both move in. */
+static void set_and_release(struct draft *draft, const struct setting *setting,
+	const struct tree *node, struct buf *value, struct buf *written)
+{
+	if (value->failed || written->failed)
+		draft->problems->memory = true;
+	else
+		draft_set(
+			draft, setting, buf_text(value), buf_text(written), place_of(draft, node));
+	buf_release(value);
+	buf_release(written);
+}
+
+static void read_list(struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	struct buf value, written;
+	for (const struct tree *member = node->first; member; member = member->next) {
+		if (member->bad) {
+			draft_note(draft, setting, place_of(draft, node));
+			return;
+		}
+	}
+	buf_init(&value, SIZE_MAX);
+	buf_init(&written, SIZE_MAX);
+	append_members(&value, node, false);
+	append_members(&written, node, true);
+	set_and_release(draft, setting, node, &value, &written);
+}
+
+/* {min: 2, max: 32}, which means "2..32". */
+static bool is_min_and_max(const struct tree *node)
+{
+	const struct tree *first = node->first, *second = first ? first->next : NULL;
+	return node->kind == TREE_MAP && second && !second->next && first->kind == TREE_TEXT &&
+	       second->kind == TREE_TEXT &&
+	       ((strcmp(first->key, "min") == 0 && strcmp(second->key, "max") == 0) ||
+		       (strcmp(first->key, "max") == 0 && strcmp(second->key, "min") == 0));
+}
+
+static void read_range(struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	const struct tree *min = node->first, *max = min->next;
+	struct buf value, written;
+	if (min->bad || max->bad) {
+		draft_note(draft, setting, place_of(draft, node));
+		return;
+	}
+	if (strcmp(min->key, "max") == 0) {
+		min = max;
+		max = node->first;
+	}
+	buf_init(&value, SIZE_MAX);
+	buf_init(&written, SIZE_MAX);
+	buf_printf(&value, "%s..%s", min->text, max->text);
+	buf_printf(&written, "%.*s..%.*s", TEXT_ARGS(shown(min)), TEXT_ARGS(shown(max)));
+	set_and_release(draft, setting, node, &value, &written);
+}
+
+static void read_setting(
+	struct draft *draft, const struct setting *setting, const struct tree *node)
+{
+	if (tree_is_nothing(node))
+		draft_wrong(draft, setting, "empty", place_of(draft, node));
+	else if (setting->type == SETTING_ADDRESSES)
+		read_addresses(draft, setting, node);
+	else if (setting->type == SETTING_WORDS && is_list_of_texts(node))
+		read_words(draft, setting, node);
+	else if (setting->type == SETTING_PAIRS)
+		read_pairs(draft, setting, node);
+	else if (is_listed(setting) && (is_list_of_texts(node) || is_empty_list(node)))
+		read_list(draft, setting, node);
+	else if (setting->type == SETTING_RANGE && is_min_and_max(node))
+		read_range(draft, setting, node);
+	else if (node->kind != TREE_TEXT)
+		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
+	else
+		draft_set(
+			draft, setting, text_from(node->text), shown(node), place_of(draft, node));
+}
+
+/* ---------- keys ---------- */
+
+static void report_unknown_key(struct draft *draft, const struct tree *member, const char *section)
+{
+	struct buf meant;
+	buf_init(&meant, 1024);
+	keys_append_meant(draft->scope, section, member->key, &meant);
+	if (keys_is_presentable(member->key))
+		problems_add(draft->problems, place_of(draft, member), "%s%s%s is unknown; %.*s",
+			draft->prefix, section, member->key, TEXT_ARGS(buf_text(&meant)));
+	else
+		problems_add(draft->problems, place_of(draft, member),
+			"a key here is unknown, and no name; %.*s", TEXT_ARGS(buf_text(&meant)));
+	buf_release(&meant);
+}
+
+/* Append the draft's prefix and a section, without the last dot: "pools[0].retry", "pools[0]",
+ * "the file". */
+static void append_name(struct buf *out, const struct draft *draft, const char *section)
+{
+	buf_printf(out, "%s%s", draft->prefix, section);
+	if (buf_len(out) == 0)
+		buf_append_text(out, TEXT("the file"));
+	else
+		buf_truncate(out, buf_len(out) - 1);
+}
+
+static bool has_members(struct draft *draft, const struct tree *node, const char *section)
+{
+	struct buf words;
+	if (node->kind == TREE_MAP)
+		return true;
+	if (tree_is_nothing(node))
+		return false;
+	buf_init(&words, 1024);
+	append_name(&words, draft, section);
+	buf_printf(&words, " is %s; keys are needed: ", kind_of(node));
+	keys_append(draft->scope, section, &words);
+	problems_add(draft->problems, place_of(draft, node), "%.*s", TEXT_ARGS(buf_text(&words)));
+	buf_release(&words);
+	return false;
+}
+
+static void read_members(struct draft *, const struct tree *map, const char *section);
+
+/* section: of the map that contains member, "" or "limits.". */
+static void read_member(struct draft *draft, const struct tree *member, const char *section)
+{
+	char key[KEYS_LONGEST + 2];
+	int len = snprintf(key, KEYS_LONGEST + 1, "%s%s", section, member->key);
+	const struct setting *setting =
+		strchr(member->key, '.') ? NULL : settings_find(draft->scope, key);
+	if (setting && member->bad) {
+		draft_note(draft, setting,
+			place_of(draft, member)); /* it counts as given, though invalid */
+	} else if (setting) {
+		read_setting(draft, setting, member);
+	} else if (len < KEYS_LONGEST && keys_is_section(draft->scope, key)) {
+		strcat(key, ".");
+		if (has_members(draft, member, key))
+			read_members(draft, member, key);
+	} else {
+		report_unknown_key(draft, member, section);
+	}
+}
+
+/* Recurses as deep as the table's keys. */
+static void read_members(struct draft *draft, const struct tree *map, const char *section)
+{
+	bool is_root = draft->scope == SETTING_ROOT && !*section;
+	for (const struct tree *member = map->first; member; member = member->next)
+		if (!is_root || strcmp(member->key, "pools") != 0)
+			read_member(draft, member, section);
+}
+
+/* ---------- the file ---------- */
+
+static enum rc read_bytes(int fd, struct buf *bytes)
+{
+	ssize_t count;
+	do {
+		uint8_t *room = buf_reserve(bytes, 16 * 1024);
+		if (!room)
+			return bytes->limit - buf_len(bytes) < 16 * 1024 ? RC_LIMIT : RC_MEMORY;
+		count = read(fd, room, 16 * 1024);
+		if (count > 0)
+			buf_commit(bytes, (size_t)count);
+	} while (count > 0 || (count < 0 && errno == EINTR));
+	return count < 0 ? RC_SYSTEM : RC_OK;
+}
+
+static enum rc read_file(const char *file, struct buf *bytes)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return RC_SYSTEM;
+	enum rc rc = read_bytes(fd, bytes);
+	int saved = errno;
+	close(fd);
+	errno = saved;
+	return rc;
+}
+
+enum rc file_read(
+	const char *file, char *const *environment, struct tree **ret, struct problems *problems)
+{
+	struct buf bytes;
+	struct tree *root = NULL;
+	/* A larger limit, so that tree_read reports a file that is too large. */
+	buf_init(&bytes, TREE_SOURCE_MAX + 32 * 1024);
+	enum rc rc = read_file(file, &bytes);
+	if (rc == RC_SYSTEM) {
+		problems_add(problems, place_named(file), "%s", strerror(errno));
+		rc = RC_NOT_FOUND;
+	}
+	if (rc == RC_OK || rc == RC_LIMIT)
+		rc = tree_read(buf_text(&bytes), file, &root, problems);
+	size_t len = buf_len(&bytes);
+	buf_release(&bytes);
+	if (rc != RC_OK)
+		return rc;
+	tree_expand(root, len, file, environment, problems);
+	*ret = root;
+	return RC_OK;
+}
+
+void file_read_root(struct draft *draft, const struct tree *root, const struct tree **ret_pools)
+{
+	*ret_pools = NULL;
+	if (!has_members(draft, root, ""))
+		return;
+	read_members(draft, root, "");
+	for (const struct tree *member = root->first; member; member = member->next)
+		if (strcmp(member->key, "pools") == 0 && !member->bad)
+			*ret_pools = member;
+}
+
+void file_read_pool(struct draft *draft, const struct tree *pool)
+{
+	if (has_members(draft, pool, ""))
+		read_members(draft, pool, "");
+}

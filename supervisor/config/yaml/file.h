@@ -1,0 +1,19 @@
+/* Read a configuration file into drafts. Layer: config. */
+#ifndef CONFIG_YAML_FILE_H
+#define CONFIG_YAML_FILE_H
+
+#include "config/config.h"
+#include "config/draft.h"
+#include "config/yaml/tree.h"
+
+/* RC_OK: *ret is the file with its variables expanded, for tree_free. RC_NOT_FOUND: it cannot be
+ * read. RC_MALFORMED, RC_MEMORY. problems has the reason. */
+enum rc file_read(const char *file, char *const *environment, struct tree **ret,
+	struct problems *) MUST_CHECK;
+/* Read the settings outside pools. *ret_pools is the list of pools, borrowed from the tree, or
+ * NULL. */
+void file_read_root(struct draft *, const struct tree *root, const struct tree **ret_pools);
+/* Read one member of the list of pools. */
+void file_read_pool(struct draft *, const struct tree *pool);
+
+#endif

@@ -1,0 +1,266 @@
+#include "control/answer.h"
+
+#include "base/utf8.h"
+#include "os/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POOLS       TEXT("/v1/pools/")
+#define NAMES_MAX   20
+#define NAMES_LIMIT (64 * 1024)
+
+/* ---------- JSON ---------- */
+
+static int on_bytes(const char *bytes, size_t len, void *ctx)
+{
+	struct buf *out = ctx;
+
+	buf_append(out, bytes, len);
+	return out->failed ? -1 : 0;
+}
+
+void control_json_append(struct buf *out, json_t *json)
+{
+	if (!json ||
+		json_dump_callback(json, on_bytes, out, JSON_COMPACT | JSON_REAL_PRECISION(12)))
+		out->failed = true;
+	json_decref(json);
+}
+
+json_t *control_json_text(struct text text)
+{
+	struct buf good;
+	json_t *json;
+
+	buf_init(&good, SIZE_MAX);
+	utf8_append_valid(&good, text);
+	json = good.failed ? NULL
+			   : json_stringn_nocheck(buf_text(&good).ptr ? buf_text(&good).ptr : "",
+				     buf_len(&good));
+	buf_release(&good);
+	return json;
+}
+
+json_t *control_json_span(mtime span)
+{
+	return span == MTIME_NEVER ? json_null() : json_real((double)span / MTIME_SECOND);
+}
+
+json_t *control_json_until(mtime then)
+{
+	return control_json_span(
+		then == MTIME_NEVER ? MTIME_NEVER : mtime_max(then - clock_now(), 0));
+}
+
+json_t *control_json_since(mtime then)
+{
+	return control_json_span(
+		then == MTIME_NEVER ? MTIME_NEVER : mtime_max(clock_now() - then, 0));
+}
+
+json_t *control_json_link(struct link_facts facts)
+{
+	return json_pack("{s:b, s:I, s:s?}", "up", facts.is_up, "reconnects",
+		(json_int_t)facts.reconnects, "last_failure",
+		*facts.failure ? facts.failure : NULL);
+}
+
+json_t *control_json_lines(struct buf *lines)
+{
+	json_t *array = lines->failed ? NULL : json_array();
+	struct text rest = buf_text(lines), line;
+
+	while (array && text_take_line(&rest, &line))
+		if (json_array_append_new(array, control_json_text(line))) {
+			json_decref(array);
+			array = NULL;
+		}
+	buf_release(lines);
+	return array;
+}
+
+json_t *control_json_add_causes(
+	json_t *array, const struct health *health, unsigned set, bool with_pool_name)
+{
+	struct buf text;
+
+	buf_init(&text, SIZE_MAX);
+	for (enum health_cause cause = 0; array && cause < HEALTH_CAUSE_COUNT; cause++) {
+		if (!health_has(set, cause))
+			continue;
+		buf_clear(&text);
+		if (with_pool_name)
+			health_append_named_text(&text, health, cause);
+		else
+			health_append_text(&text, health, cause);
+		if (text.failed ||
+			json_array_append_new(array, control_json_text(buf_text(&text))) != 0) {
+			json_decref(array);
+			array = NULL;
+		}
+	}
+	buf_release(&text);
+	return array;
+}
+
+/* ---------- one document ---------- */
+
+bool control_is_true(const struct http_request *request, const char *name)
+{
+	const char *value = http_query(request, name);
+
+	return value && strcmp(value, "true") == 0;
+}
+
+static void answer_json(
+	const struct http_request *request, unsigned status, json_t *json, const char *allow)
+{
+	struct buf body;
+
+	buf_init(&body, SIZE_MAX);
+	control_json_append(&body, json);
+	buf_append_byte(&body, '\n');
+	if (body.failed)
+		http_answer(request, 503, CONTROL_JSON_TYPE,
+			TEXT("{\"error\":\"out of memory\"}\n"), NULL);
+	else
+		http_answer(request, status, CONTROL_JSON_TYPE, buf_text(&body), allow);
+	buf_release(&body);
+}
+
+void control_answer_json(const struct http_request *request, unsigned status, json_t *json)
+{
+	answer_json(request, status, json, NULL);
+}
+
+void control_refuse(
+	const struct http_request *request, unsigned status, const char *what, const char *allow)
+{
+	answer_json(request, status,
+		json_pack("{s:o}", "error", control_json_text(text_from(what))), allow);
+}
+
+void control_refuse_memory(const struct http_request *request)
+{
+	answer_json(request, 503, NULL, NULL);
+}
+
+/* ---------- pools by name ---------- */
+
+void control_refuse_pool(
+	const struct supervisor_view *view, const struct http_request *request, struct text name)
+{
+	const struct pool_runtime *runtime;
+	struct buf what;
+	size_t count = 0;
+
+	buf_init(&what, NAMES_LIMIT);
+	buf_printf(&what, "there is no pool \"%.*s\"; there are", TEXT_ARGS(name));
+	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i)); count++)
+		if (count < NAMES_MAX)
+			buf_printf(&what, "%s%s", count ? ", " : ": ",
+				pool_runtime_config(runtime)->name);
+	if (count > NAMES_MAX)
+		buf_printf(&what, " and %zu more", count - NAMES_MAX);
+	buf_append_byte(&what, '\0');
+	control_refuse(
+		request, 404, what.failed ? "there is no such pool" : buf_text(&what).ptr, NULL);
+	buf_release(&what);
+}
+
+bool control_find_pool(const struct supervisor_view *view, const struct http_request *request,
+	struct pool_runtime **ret)
+{
+	struct text name;
+
+	*ret = NULL;
+	if (!text_starts(text_from(request->path), POOLS))
+		return true;
+	name = text_of(request->path + POOLS.len, strcspn(request->path + POOLS.len, "/"));
+	*ret = pool_set_find(view->pool_set, name);
+	if (!*ret)
+		control_refuse_pool(view, request, name);
+	return *ret;
+}
+
+/* ---------- lists ---------- */
+
+static bool on_next(void *ctx, struct buf *out)
+{
+	struct control_list *list = ctx;
+
+	if (list->has_ended)
+		return false;
+	if (!list->has_begun) {
+		buf_append_byte(out, '{');
+		if (list->first) {
+			buf_append_text(out, TEXT("\"status\":"));
+			control_json_append(out, list->first);
+			buf_append_text(out, TEXT(",\n"));
+			list->first = NULL;
+		}
+		buf_printf(out, "\"%s\":[\n", list->name);
+	}
+	list->has_begun = true;
+	if (!list->append_next(list, out)) {
+		buf_append_text(out, TEXT("\n]}\n"));
+		list->has_ended = true;
+	}
+	return true;
+}
+
+static void on_end(void *ctx)
+{
+	struct control_list *list = ctx;
+
+	json_decref(list->first);
+	free(list);
+}
+
+static const struct http_pieces pieces = {.next = on_next, .end = on_end};
+
+bool control_list_wants(const struct control_list *list, const struct pool_runtime *runtime)
+{
+	return list->only == 0 || list->only == pool_runtime_serial(runtime);
+}
+
+void control_list_append(struct control_list *list, struct buf *out, json_t *member)
+{
+	if (list->has_members)
+		buf_append_text(out, TEXT(",\n"));
+	list->has_members = true;
+	control_json_append(out, member);
+}
+
+void control_answer_list(const struct supervisor_view *view, const struct http_request *request,
+	struct control_list list)
+{
+	struct control_list *copy = malloc(sizeof *copy);
+
+	if (!copy) {
+		json_decref(list.first);
+		control_refuse_memory(request);
+		return;
+	}
+	*copy = list;
+	copy->view = view;
+	copy->is_local = request->is_local;
+	http_answer_in_pieces(request, CONTROL_JSON_TYPE, &pieces, copy);
+}
+
+void control_answer_list_of_query(const struct supervisor_view *view,
+	const struct http_request *request, struct control_list list)
+{
+	const char *name = http_query(request, "pool");
+	const struct pool_runtime *only =
+		name ? pool_set_find(view->pool_set, text_from(name)) : NULL;
+
+	if (name && !only) {
+		json_decref(list.first);
+		control_refuse_pool(view, request, text_from(name));
+		return;
+	}
+	list.only = only ? pool_runtime_serial(only) : 0;
+	control_answer_list(view, request, list);
+}

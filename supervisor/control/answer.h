@@ -1,0 +1,75 @@
+/* Answers of the control API: JSON documents, lists that are made while they are sent, refusals.
+ * Layer: control. jansson makes the objects; out of memory they are NULL, and the answer is 503. */
+#ifndef CONTROL_ANSWER_H
+#define CONTROL_ANSWER_H
+
+#include "base/buf.h"
+#include "base/mtime.h"
+#include "http/http.h"
+#include "runtime/health.h"
+
+#include <jansson.h>
+
+#define CONTROL_JSON_TYPE "application/json"
+/* A document on each line. */
+#define CONTROL_LINES_TYPE "application/x-ndjson"
+
+/* Append on one line; the JSON moves in. */
+void control_json_append(struct buf *, json_t *);
+/* Bytes that may not be UTF-8. */
+json_t *control_json_text(struct text);
+/* Seconds; null for MTIME_NEVER. */
+json_t *control_json_span(mtime);
+/* From now until then, or since: at least 0; null for MTIME_NEVER. */
+json_t *control_json_until(mtime then);
+json_t *control_json_since(mtime then);
+/* A connection to the broker: up, reconnects, last_failure. */
+json_t *control_json_link(struct link_facts);
+/* Append to array, which moves in, a text for each cause in the set. */
+json_t *control_json_add_causes(
+	json_t *array, const struct health *, unsigned set, bool with_pool_name);
+/* The lines of a buf as an array; releases the buf. */
+json_t *control_json_lines(struct buf *);
+
+/* Whether the query has NAME=true. */
+bool control_is_true(const struct http_request *, const char *name);
+/* Answer with a document, which moves in. */
+void control_answer_json(const struct http_request *, unsigned status, json_t *);
+/* Answer {"error": what}. allow: the methods of a 405, else NULL. */
+void control_refuse(
+	const struct http_request *, unsigned status, const char *what, const char *allow);
+/* 503, out of memory. */
+void control_refuse_memory(const struct http_request *);
+/* 404 with the names of some pools that exist. */
+void control_refuse_pool(
+	const struct supervisor_view *, const struct http_request *, struct text name);
+/* Find the pool of /v1/pools/NAME/...: NULL for a path without one. False: there is no such pool,
+ * and the request was refused. */
+bool control_find_pool(
+	const struct supervisor_view *, const struct http_request *, struct pool_runtime **ret);
+
+/* A document {"NAME":[...]}, one member a line. */
+struct control_list {
+	const struct supervisor_view *view;
+	const char *name; /* static */
+	/* Append the next member, or none, and move on; false: that was all. */
+	bool (*append_next)(struct control_list *, struct buf *out);
+	json_t *first; /* owned: a member "status" before the list; NULL: none */
+	uint32_t only; /* serial of a pool runtime; 0: all */
+	bool is_local; /* who asks may see what belongs to messages */
+	size_t place;  /* position: of the pool, and in it */
+	uint16_t slot;
+	bool has_begun, has_members, has_ended;
+};
+
+/* Answer with the list. list: name, append_next, first and only are set; copied. */
+void control_answer_list(
+	const struct supervisor_view *, const struct http_request *, struct control_list list);
+/* The same; ?pool=NAME in the query sets only. */
+void control_answer_list_of_query(
+	const struct supervisor_view *, const struct http_request *, struct control_list list);
+bool control_list_wants(const struct control_list *, const struct pool_runtime *);
+/* The member moves in. */
+void control_list_append(struct control_list *, struct buf *out, json_t *member);
+
+#endif

@@ -1,0 +1,195 @@
+#include "control/control.h"
+
+#include "control/routes.h"
+#include "http/control_path.h"
+#include "os/loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A deployment may start the new supervisor before the old one has left. */
+#define RETRY_INTERVAL (5 * MTIME_SECOND)
+/* At our end, for requests that are being answered. */
+#define LAST_ANSWERS (200 * MTIME_MS)
+
+struct control {
+	struct ev_loop *loop;
+	const struct supervisor_view *view;
+	struct http *http;
+	struct listener local, remote;
+	struct ev_timer retry; /* another process has what we want */
+	char wanted_path[LISTENER_PATH_BYTES];
+	bool wants_remote;
+};
+
+/* A line was logged. */
+static void on_line(void *ctx)
+{
+	const struct control *control = ctx;
+
+	http_wake(control->http);
+}
+
+static void on_request(void *ctx, const struct http_request *request)
+{
+	const struct control *control = ctx;
+
+	control_answer(control->view, request);
+}
+
+/* ---------- the socket ---------- */
+
+static void log_local_problem(const char *path, enum rc rc)
+{
+	const char *what = rc == RC_SYSTEM ? strerror(errno) : rc_text(rc);
+
+	if (rc == RC_REFUSED)
+		log_warn(
+			"another supervisor has the control socket %s; serving without until it is "
+			"free (control.socket gives each its own)",
+			path);
+	else
+		log_warn("no control socket at %s: %s; serving without (see control.socket)", path,
+			rc == RC_MALFORMED ? "the file there is not a socket" : what);
+}
+
+static void serve_local(struct control *control)
+{
+	http_listen(control->http, control->local.fd);
+	log_info("control socket: %s", control->local.path);
+}
+
+static enum rc try_local(struct control *control, const struct control_paths *paths, size_t i)
+{
+	enum rc rc = paths->is_default ? control_path_prepare(paths->list[i]) : RC_OK;
+
+	return rc == RC_OK ? listener_open_path(paths->list[i], &control->local) : rc;
+}
+
+/* Take the first path that works. One where another supervisor listens ends the search: at the next
+ * path no command would find us. */
+static void open_local(struct control *control)
+{
+	struct control_paths paths = control_paths_of(control->view->config->control_socket);
+	enum rc rc = RC_SYSTEM;
+	size_t i = 0;
+
+	if (paths.count == 0)
+		return;
+	for (; rc != RC_OK && rc != RC_REFUSED && i < paths.count; i++)
+		rc = try_local(control, &paths, i);
+	if (rc == RC_OK)
+		serve_local(control);
+	else
+		log_local_problem(paths.list[i - 1], rc);
+	if (rc == RC_REFUSED)
+		memcpy(control->wanted_path, paths.list[i - 1], sizeof control->wanted_path);
+}
+
+/* ---------- the address ---------- */
+
+static void serve_remote(struct control *control)
+{
+	const char *address = control->view->config->http_listen;
+	const char *port = strrchr(address, ':');
+	char chosen[32] = "";
+
+	http_listen(control->http, control->remote.fd);
+	if (port && strcmp(port, ":0") == 0) /* the kernel chooses one */
+		snprintf(chosen, sizeof chosen, " (port %u)", listener_port(&control->remote));
+	log_info("page, metrics and health: %s%s", address, chosen);
+}
+
+static void open_remote(struct control *control)
+{
+	const char *address = control->view->config->http_listen;
+	enum rc rc;
+
+	if (strcmp(address, "off") == 0)
+		return;
+	rc = listener_open_address(address, &control->remote);
+	if (rc == RC_OK) {
+		serve_remote(control);
+		return;
+	}
+	control->wants_remote = rc == RC_REFUSED;
+	log_warn("cannot listen at %s: %s; serving without the page and metrics over TCP%s",
+		address, rc == RC_REFUSED ? "it is in use" : strerror(errno),
+		rc == RC_REFUSED ? " until it is free" : "");
+}
+
+/* ---------- life ---------- */
+
+static void retry_later(struct control *control)
+{
+	if (*control->wanted_path || control->wants_remote)
+		loop_start_timer(control->loop, &control->retry, RETRY_INTERVAL);
+}
+
+/* That they are in use was logged already. */
+static void on_retry(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	struct control *control = timer->data;
+	const char *address = control->view->config->http_listen;
+
+	(void)loop;
+	(void)events;
+	if (*control->wanted_path &&
+		listener_open_path(control->wanted_path, &control->local) == RC_OK) {
+		*control->wanted_path = '\0';
+		serve_local(control);
+	}
+	if (control->wants_remote && listener_open_address(address, &control->remote) == RC_OK) {
+		control->wants_remote = false;
+		serve_remote(control);
+	}
+	retry_later(control);
+}
+
+struct control *control_new(struct ev_loop *loop, const struct supervisor_view *view)
+{
+	const struct config *config = view->config;
+	struct control *control;
+
+	if (strcmp(config->control_socket, "off") == 0 && strcmp(config->http_listen, "off") == 0)
+		return NULL;
+	control = calloc(1, sizeof *control);
+	if (control)
+		*control = (struct control){.loop = loop,
+			.view = view,
+			.http = http_new(loop, on_request, control),
+			.local = LISTENER_NONE,
+			.remote = LISTENER_NONE};
+	if (!control || !control->http) {
+		log_warn("no memory or descriptors for the control API; serving without");
+		free(control);
+		return NULL;
+	}
+	ev_timer_init(&control->retry, on_retry, 0, 0);
+	control->retry.data = control;
+	open_local(control);
+	open_remote(control);
+	retry_later(control);
+	log_watch(on_line, control);
+	return control;
+}
+
+void control_finish(struct control *control)
+{
+	if (control)
+		http_finish(control->http, LAST_ANSWERS);
+}
+
+void control_free(struct control *control)
+{
+	if (!control)
+		return;
+	log_watch(NULL, NULL);
+	ev_timer_stop(control->loop, &control->retry);
+	http_free(control->http);
+	listener_close(&control->local);
+	listener_close(&control->remote);
+	free(control);
+}

@@ -1,0 +1,177 @@
+#include "control/figures.h"
+
+#include "control/answer.h"
+#include "os/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pool_view pool_view_of(const struct pool_runtime *runtime)
+{
+	return (struct pool_view){.runtime = runtime,
+		.statistics = pool_runtime_statistics(runtime),
+		.facts = pool_runtime_facts(runtime)};
+}
+
+/* ---------- what the getters use ---------- */
+
+static const struct slot_counts *slots(struct pool_view *p)
+{
+	if (!p->has_slots)
+		p->slots = pool_runtime_slot_counts(p->runtime);
+	p->has_slots = true;
+	return &p->slots;
+}
+
+static struct workers_lines lines(const struct pool_view *p)
+{
+	return pool_runtime_lines(p->runtime);
+}
+
+static int64_t backlog_messages(const struct pool_view *p)
+{
+	const struct backlog *backlog = pool_runtime_backlog(p->runtime);
+
+	return backlog ? (int64_t)backlog->messages : MTIME_NEVER;
+}
+
+static mtime time_since(mtime then)
+{
+	return then == MTIME_NEVER ? MTIME_NEVER : mtime_max(clock_now() - then, 0);
+}
+
+static mtime time_until(mtime then)
+{
+	return then == MTIME_NEVER ? MTIME_NEVER : mtime_max(then - clock_now(), 0);
+}
+
+static mtime backlog_age(const struct pool_view *p)
+{
+	const struct backlog *backlog = pool_runtime_backlog(p->runtime);
+
+	return time_since(backlog ? backlog->at : MTIME_NEVER);
+}
+
+/* ---------- the list ---------- */
+
+int64_t figure_value(struct pool_view *p, enum api_figure_id id)
+{
+	switch (id) {
+#define FIGURE(id, path, unit, getter, ...)                                                        \
+	case API_FIGURE_##id:                                                                      \
+		return (int64_t)(getter);
+#define FIGURE_BY_WORD(id, ...)
+#define FIGURE_TIMES(id, ...)
+#include "api/figures.def"
+	default:
+		abort(); /* it is no single value */
+	}
+}
+
+const struct histogram *figure_times(const struct pool_view *p, enum api_figure_id id)
+{
+	switch (id) {
+#define FIGURE(id, ...)
+#define FIGURE_BY_WORD(id, ...)
+#define FIGURE_TIMES(id, path, getter, ...)                                                        \
+	case API_FIGURE_##id:                                                                      \
+		return getter;
+#include "api/figures.def"
+	default:
+		abort();
+	}
+}
+
+/* Word 0 stands for "none" in each list of words. */
+void figure_each_word(const struct pool_view *p, enum api_figure_id id,
+	void (*on_word)(void *ctx, const char *label, const char *word, uint64_t count), void *ctx)
+{
+	switch (id) {
+#define FIGURE(id, ...)
+#define FIGURE_BY_WORD(id, path, label, words, count, getter, ...)                                 \
+	case API_FIGURE_##id:                                                                      \
+		for (unsigned i = 1; i < count; i++)                                               \
+			on_word(ctx, label, words(i), (getter)[i]);                                \
+		break;
+#define FIGURE_TIMES(id, ...)
+#include "api/figures.def"
+	default:
+		abort();
+	}
+}
+
+/* ---------- as JSON ---------- */
+
+/* Words that did not occur are left out. */
+static void set_word(void *ctx, const char *label, const char *word, uint64_t count)
+{
+	json_t **object = ctx;
+
+	(void)label;
+	if (count && json_object_set_new(*object, word, json_integer((json_int_t)count)) != 0) {
+		json_decref(*object);
+		*object = NULL;
+	}
+}
+
+/* From the shortest, pairs of a bound and the count up to it and above the bound before. */
+static json_t *json_of_times(const struct histogram *histogram)
+{
+	json_t *buckets = json_array();
+
+	for (size_t i = 0; i <= HISTOGRAM_BOUND_COUNT; i++)
+		if (json_array_append_new(
+			    buckets, json_pack("[o, I]", control_json_span(histogram_bound(i)),
+					     (json_int_t)histogram->counts[i])) != 0) {
+			json_decref(buckets);
+			return NULL;
+		}
+	return buckets;
+}
+
+static json_t *json_of(struct pool_view *p, enum api_figure_id id)
+{
+	enum api_unit unit = api_figures[id].unit;
+	json_t *object;
+	int64_t value;
+
+	if (unit == API_TIMES)
+		return json_of_times(figure_times(p, id));
+	if (unit == API_BY_WORD) {
+		object = json_object();
+		figure_each_word(p, id, set_word, &object);
+		return object;
+	}
+	value = figure_value(p, id);
+	if (value == MTIME_NEVER)
+		return json_null();
+	if (unit == API_FLAG)
+		return json_boolean(value);
+	return unit == API_SECONDS ? control_json_span(value) : json_integer(value);
+}
+
+/* "workers.busy" becomes a member of a member. */
+static bool set_member(json_t *pool, const char *path, json_t *value)
+{
+	const char *dot = strchr(path, '.');
+	char name[32];
+	json_t *group;
+
+	if (!dot)
+		return json_object_set_new(pool, path, value) == 0;
+	snprintf(name, sizeof name, "%.*s", (int)(dot - path), path);
+	group = json_object_get(pool, name);
+	if (!group) {
+		group = json_object();
+		json_object_set_new(pool, name, group);
+	}
+	return json_object_set_new(group, dot + 1, value) == 0;
+}
+
+bool figures_set_members(struct pool_view *p, json_t *pool)
+{
+	for (size_t i = 0; i < API_FIGURE_COUNT; i++)
+		if (api_figures[i].path && !set_member(pool, api_figures[i].path, json_of(p, i)))
+			return false;
+	return true;
+}

@@ -1,0 +1,31 @@
+/* The values of a pool's figures. Layer: control.
+ * api/figures.def has the list and each getter. */
+#ifndef CONTROL_FIGURES_H
+#define CONTROL_FIGURES_H
+
+#include "api/figures.h"
+#include "runtime/pool_runtime.h"
+
+#include <jansson.h>
+
+/* What the getters read; valid until the pool's next step. */
+struct pool_view {
+	const struct pool_runtime *runtime;
+	const struct statistics *statistics;
+	struct pool_facts facts;
+	struct slot_counts slots; /* read at the first figure that needs them */
+	bool has_slots;
+};
+
+struct pool_view pool_view_of(const struct pool_runtime *);
+/* Return a count, bytes, 0 or 1, or microseconds; MTIME_NEVER if it is not known. */
+int64_t figure_value(struct pool_view *, enum api_figure_id);
+/* API_TIMES. */
+const struct histogram *figure_times(const struct pool_view *, enum api_figure_id);
+/* API_BY_WORD: call on_word for each word. */
+void figure_each_word(const struct pool_view *, enum api_figure_id,
+	void (*on_word)(void *ctx, const char *label, const char *word, uint64_t count), void *ctx);
+/* Set all figures that have a path as members of an object. False: out of memory. */
+bool figures_set_members(struct pool_view *, json_t *pool);
+
+#endif

@@ -1,0 +1,251 @@
+/* GET /metrics: Prometheus' text format 0.0.4. Written family by family and, in each, pool by pool,
+ * so that a thousand pools make no long turn. Labels are names of pools and fixed words: never a
+ * process id, never a message's text. */
+#include "control/answer.h"
+#include "control/figures.h"
+#include "control/routes.h"
+#include "os/proc_usage.h"
+#include "runtime/health.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TYPE        "text/plain; version=0.0.4; charset=utf-8"
+#define LABELS_SIZE 160
+
+/* ---------- samples ---------- */
+
+/* labels may be empty. */
+static void begin_sample(struct buf *out, const char *name, const char *suffix, const char *labels)
+{
+	buf_printf(out, *labels ? "wpool_%s%s{%s} " : "wpool_%s%s%s ", name, suffix, labels);
+}
+
+static void append_count(struct buf *out, const char *name, const char *labels, uint64_t value)
+{
+	begin_sample(out, name, "", labels);
+	buf_printf(out, "%" PRIu64 "\n", value);
+}
+
+static void append_seconds(
+	struct buf *out, const char *name, const char *suffix, const char *labels, mtime span)
+{
+	begin_sample(out, name, suffix, labels);
+	buf_printf(out, "%" PRId64 ".%06" PRId64 "\n", span / MTIME_SECOND, span % MTIME_SECOND);
+}
+
+static void append_family(struct buf *out, const char *name, const char *help, bool is_histogram)
+{
+	size_t len = strlen(name);
+	bool is_counter = len > 6 && strcmp(name + len - 6, "_total") == 0;
+
+	buf_printf(out, "# HELP wpool_%s %s\n# TYPE wpool_%s %s\n", name, help, name,
+		is_histogram ? "histogram"
+		: is_counter ? "counter"
+			     : "gauge");
+}
+
+/* ---------- the supervisor ---------- */
+
+static void append_links(struct buf *out, const struct supervisor_view *view)
+{
+	struct link_facts consume = broker_links_consume_facts(view->broker_links);
+	struct link_facts publish = broker_links_publish_facts(view->broker_links);
+
+	append_family(out, "connected", "1: that connection to the broker is open.", false);
+	append_count(out, "connected", "connection=\"consume\"", consume.is_up);
+	append_count(out, "connected", "connection=\"publish\"", publish.is_up);
+	append_family(out, "reconnects_total", "How often it was opened again.", false);
+	append_count(out, "reconnects_total", "connection=\"consume\"", consume.reconnects);
+	append_count(out, "reconnects_total", "connection=\"publish\"", publish.reconnects);
+}
+
+static void append_process(struct buf *out)
+{
+	struct proc_usage usage;
+	bool is_known = proc_usage_read(getpid(), &usage);
+
+	append_family(out, "resident_memory_bytes", "Memory of the supervisor itself.", false);
+	if (is_known)
+		append_count(out, "resident_memory_bytes", "", usage.memory_bytes);
+	append_family(out, "cpu_seconds_total", "Processor time of the supervisor itself.", false);
+	if (is_known)
+		append_seconds(out, "cpu_seconds_total", "", "", usage.computed);
+}
+
+static void append_supervisor(struct buf *out, const struct supervisor_view *view)
+{
+	append_family(out, "info", "Always 1; the label is the version.", false);
+	append_count(out, "info", "version=\"" WPOOL_VERSION "\"", 1);
+	append_family(
+		out, "start_time_seconds", "Time of the start, in seconds since 1970.", false);
+	append_count(out, "start_time_seconds", "", view->started_wall_s);
+	append_family(out, "ready", "1: all pools work; 0: /readyz has the reasons.", false);
+	append_count(out, "ready", "", health_is_ready(view));
+	append_links(out, view);
+	append_family(
+		out, "publishes_blocked", "1: an alarm of the broker blocks publishes.", false);
+	append_count(out, "publishes_blocked", "", view->broker_links->is_blocked);
+	append_family(
+		out, "loop_gap_seconds", "The longest turn of the loop since the start.", false);
+	append_seconds(out, "loop_gap_seconds", "", "", view->pulse->longest);
+	append_family(out, "log_lines_lost_total", "Log lines that could not be written.", false);
+	append_count(out, "log_lines_lost_total", "", log_lost());
+	append_process(out);
+}
+
+/* ---------- pools ---------- */
+
+/* One figure of one pool while it is written. */
+struct sample {
+	struct buf *out;
+	const char *metric, *pool;
+};
+
+/* Names of pools have only letters, digits, '.', '_', '-': nothing to escape. */
+static const char *labels_of(
+	const struct sample *sample, const char *label, const char *value, char labels[LABELS_SIZE])
+{
+	if (value)
+		snprintf(labels, LABELS_SIZE, "pool=\"%s\",%s=\"%s\"", sample->pool, label, value);
+	else
+		snprintf(labels, LABELS_SIZE, label ? "pool=\"%s\",%s" : "pool=\"%s\"",
+			sample->pool, label);
+	return labels;
+}
+
+static void append_word(void *ctx, const char *label, const char *word, uint64_t count)
+{
+	const struct sample *sample = ctx;
+	char labels[LABELS_SIZE];
+
+	append_count(sample->out, sample->metric, labels_of(sample, label, word, labels), count);
+}
+
+static void append_times(const struct sample *sample, const struct histogram *histogram)
+{
+	char labels[LABELS_SIZE];
+	uint64_t below = 0;
+
+	for (size_t i = 0; i <= HISTOGRAM_BOUND_COUNT; i++) {
+		bool is_last = i == HISTOGRAM_BOUND_COUNT;
+		below += histogram->counts[i];
+		labels_of(sample, "le", is_last ? "+Inf" : histogram_bound_words(i), labels);
+		begin_sample(sample->out, sample->metric, "_bucket", labels);
+		buf_printf(sample->out, "%" PRIu64 "\n", below);
+	}
+	labels_of(sample, NULL, NULL, labels);
+	append_seconds(sample->out, sample->metric, "_sum", labels, histogram->sum);
+	begin_sample(sample->out, sample->metric, "_count", labels);
+	buf_printf(sample->out, "%" PRIu64 "\n", below);
+}
+
+static void append_figure(struct buf *out, struct pool_view *p, enum api_figure_id id)
+{
+	const struct api_figure *figure = &api_figures[id];
+	struct sample sample = {out, figure->metric, pool_runtime_config(p->runtime)->name};
+	char labels[LABELS_SIZE];
+	int64_t value;
+
+	if (figure->unit == API_TIMES) {
+		append_times(&sample, figure_times(p, id));
+		return;
+	}
+	if (figure->unit == API_BY_WORD) {
+		figure_each_word(p, id, append_word, &sample);
+		return;
+	}
+	value = figure_value(p, id);
+	if (value == MTIME_NEVER)
+		return;
+	labels_of(&sample, figure->label, NULL, labels);
+	if (figure->unit == API_SECONDS)
+		append_seconds(out, figure->metric, "", labels, value);
+	else
+		append_count(out, figure->metric, labels, (uint64_t)value);
+}
+
+/* ---------- one piece after the other ---------- */
+
+/* The pools are those that exist at the beginning: a later one may have the name of one that was
+ * written already. */
+struct metrics {
+	const struct supervisor_view *view;
+	bool has_begun;
+	size_t figure;   /* the first of its metric */
+	size_t place;    /* of the next pool */
+	uint32_t newest; /* serial */
+};
+
+static bool is_same_metric(size_t a, size_t b)
+{
+	return api_figures[a].metric && api_figures[b].metric &&
+	       strcmp(api_figures[a].metric, api_figures[b].metric) == 0;
+}
+
+static void append_pool(
+	const struct metrics *m, const struct pool_runtime *runtime, struct buf *out)
+{
+	struct pool_view p = pool_view_of(runtime);
+
+	for (size_t i = m->figure; i < API_FIGURE_COUNT && is_same_metric(i, m->figure); i++)
+		append_figure(out, &p, i);
+}
+
+/* Of pools of one name only the latest: a counter that goes down has started again. */
+static bool append_next_pool(struct metrics *m, struct buf *out)
+{
+	const struct pool_set *set = m->view->pool_set;
+	struct pool_runtime *runtime = pool_set_next(set, &m->place);
+
+	if (!runtime)
+		return false;
+	if (pool_set_find_as_of(set, text_from(pool_runtime_config(runtime)->name), m->newest) ==
+		runtime)
+		append_pool(m, runtime, out);
+	return true;
+}
+
+static bool append_next(void *ctx, struct buf *out)
+{
+	struct metrics *m = ctx;
+	const struct api_figure *figure = &api_figures[m->figure];
+	size_t first = m->figure;
+
+	if (!m->has_begun) {
+		m->newest = m->view->pool_set->serials;
+		m->has_begun = true;
+		append_supervisor(out, m->view);
+		return true;
+	}
+	if (m->figure == API_FIGURE_COUNT)
+		return false;
+	if (figure->metric && m->place == 0)
+		append_family(out, figure->metric,
+			figure->metric_help ? figure->metric_help : figure->help,
+			figure->unit == API_TIMES);
+	if (figure->metric && append_next_pool(m, out))
+		return true;
+	m->place = 0;
+	do
+		m->figure++;
+	while (m->figure < API_FIGURE_COUNT && is_same_metric(first, m->figure));
+	return true;
+}
+
+static const struct http_pieces pieces = {.next = append_next, .end = free};
+
+void control_answer_metrics(const struct supervisor_view *view, const struct http_request *request)
+{
+	struct metrics *m = malloc(sizeof *m);
+
+	if (!m) {
+		control_refuse_memory(request);
+		return;
+	}
+	*m = (struct metrics){.view = view};
+	http_answer_in_pieces(request, TYPE, &pieces, m);
+}

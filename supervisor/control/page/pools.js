@@ -1,0 +1,335 @@
+/* The table of pools. An open pool shows its plots and its workers, which are requested only then. */
+
+/* [title, class, text for a pool, path of the figure in GET /v1/pools] */
+const POOL_COLUMNS = [
+	["State", "words", (pool, shown) => shown.state, "state"],
+	["Ready", "", (pool) => `${asNumber(member(pool, "workers.ready"))}/${asNumber(member(pool, "workers.wanted"))}`,
+		"workers.ready"],
+	["Busy", "", (pool) => asNumber(member(pool, "workers.busy")), "workers.busy"],
+	["In/s", "", (pool, shown) => asRate(shown.history.rate("in")), ""],
+	["Done/s", "", (pool, shown) => asRate(shown.history.rate("done")), ""],
+	["Done, lately", "wide", (pool, shown) => shown.spark.node, ""],
+	["Median", "", (pool) => asSpan(member(pool, "task_time.p50_s")), "task_time.p50_s"],
+	["99 %", "", (pool) => asSpan(member(pool, "task_time.p99_s")), "task_time.p99_s"],
+	["In queue", "", (pool) => asNumber(member(pool, "tasks.backlog")), "tasks.backlog"],
+	["Waiting", "", (pool) => asNumber(member(pool, "tasks.waiting")), "tasks.waiting"],
+	["Done", "", (pool) => asNumber(member(pool, "totals.done")), "totals.done"],
+	["Retried", "", (pool) => asNumber(member(pool, "totals.retried")), "totals.retried"],
+	["Dead letters", "", (pool) => asNumber(member(pool, "totals.given_up")), "totals.given_up"],
+	["Last delivery", "", (pool) => member(pool, "last_delivery_age_s") === null ? "never" :
+		`${asSpan(member(pool, "last_delivery_age_s"))} ago`, "last_delivery_age_s"],
+];
+
+const WORKER_COLUMNS = [
+	["State", "words", (worker, shown) => shown.state],
+	["Pid", "", (worker) => String(member(worker, "process.pid") ?? NOTHING)],
+	["Answered", "", (worker) => asNumber(worker.tasks_answered)],
+	["In its pipe", "", (worker) => asNumber(worker.tasks_in_pipe)],
+	["Memory", "", (worker) => asSize(member(worker, "process.memory_bytes"))],
+	["CPU", "", (worker, shown) => shown.cpu(worker)],
+	["Age", "", (worker) => asSpan(member(worker, "process.age_s"))],
+	["On its task for", "", (worker) => asSpan(member(worker, "task.for_s"))],
+	["Attempt", "", (worker) => asNumber(member(worker, "task.attempt"))],
+	["Task, or how the last process ended", "words wide", taskOf],
+];
+
+/* The other states need attention. */
+const WORKER_LOOKS = {idle: "is-quiet", busy: "", failing: "is-bad", killed: "is-bad"};
+const WORKERS_SHOWN = 50;
+
+/* Over TCP a task has no name. */
+function taskOf(worker) {
+	const words = [];
+
+	if (worker.task)
+		words.push(worker.task.name ?? "at work");
+	else if (worker.last_exit)
+		words.push(`${worker.last_exit.exit}, ${asSpan(worker.last_exit.age_s)} ago`);
+	if (typeof worker.next_start_s === "number")
+		words.push(`next start in ${asSpan(worker.next_start_s)}`);
+	return words.join("; ") || NOTHING;
+}
+
+/* ---- tables that keep their rows, so that selection and focus stay ---- */
+
+function addHead(table, first, columns) {
+	const head = ([title, look]) => make("th", {scope: "col", role: "columnheader", class: look}, title);
+
+	table.append(make("thead", {role: "rowgroup"},
+		make("tr", {role: "row"}, ...[[first, "words"], ...columns].map(head))));
+	return table.appendChild(make("tbody", {role: "rowgroup"}));
+}
+
+function addCells(row, columns) {
+	return columns.map(([title, look, , of]) => row.appendChild(make("td",
+		{role: "cell", class: look || null, "data-title": title, "data-of": of || null})));
+}
+
+/* A node that is not text is put there once, by its maker. */
+function setCell(cell, content) {
+	if (typeof content === "string")
+		setText(cell, content);
+	else if (cell.firstChild !== content)
+		cell.replaceChildren(content);
+}
+
+function setState(node, words, look) {
+	setText(node, words);
+	set(node, {class: `state ${look}`});
+}
+
+/* ---- a pool ---- */
+
+function stateOf(pool) {
+	if (pool.state === "consuming")
+		return pool.consuming ? ["consuming", ""] : ["not consuming", "is-bad"];
+	return [pool.state, pool.state === "failing" ? "is-bad" : "is-warn"];
+}
+
+/* The reasons why it is not ready, then its warnings. */
+function whyOf(pool) {
+	const why = [...pool.reasons ?? [], ...pool.warnings ?? []];
+
+	if (member(pool, "workers.restarting"))
+		why.push("restarting, one by one");
+	return why.join("; ");
+}
+
+class PoolRow {
+	constructor(name, id) {
+		this.name = name;
+		this.history = new History();
+		this.spark = new Spark();
+		this.state = make("span");
+		this.button = make("button", {type: "button", "aria-expanded": "false", "aria-controls": id}, name);
+		this.button.addEventListener("click", () => this.toggle());
+		this.row = make("tr", {role: "row", "data-pool": name},
+			make("th", {scope: "row", role: "rowheader", class: "words name"}, this.button));
+		this.cells = addCells(this.row, POOL_COLUMNS);
+		this.why = make("tr", {role: "row", class: "why", "data-why": name, hidden: ""},
+			make("td", {role: "cell", colspan: POOL_COLUMNS.length + 1}));
+		this.more = make("tr", {role: "row", class: "more", id, hidden: ""},
+			make("td", {role: "cell", colspan: POOL_COLUMNS.length + 1}));
+		this.inside = null;
+	}
+
+	toggle() {
+		const isOpen = this.more.hidden;
+
+		set(this.button, {"aria-expanded": isOpen});
+		this.more.hidden = !isOpen;
+		this.inside?.end();
+		this.inside = isOpen ? new PoolInside(this) : null;
+		this.more.firstChild.replaceChildren(...isOpen ? [this.inside.node] : []);
+	}
+
+	take(pool, now) {
+		const [words, look] = stateOf(pool);
+		const why = whyOf(pool);
+
+		this.pool = pool;
+		this.history.take(now, countsOf(pool));
+		this.spark.show(this.history, now);
+		setState(this.state, words, look);
+		POOL_COLUMNS.forEach(([, , of], i) => setCell(this.cells[i], of(pool, this)));
+		const tone = look === "is-bad" || !pool.ready ? "is-bad" : why ? "is-warn" : "";
+		setText(this.why.firstChild, why);
+		this.why.hidden = !why;
+		set(this.why, {class: `why ${tone}`});
+		set(this.row, {class: tone || null});
+		this.inside?.take(pool, now);
+	}
+
+	end() {
+		this.inside?.end();
+		this.row.remove();
+		this.why.remove();
+		this.more.remove();
+	}
+}
+
+/* ---- an open pool ---- */
+
+function reasonsIn(counts) {
+	const found = Object.entries(counts ?? {});
+
+	return found.length > 0 ? found.map(([reason, count]) => `${asNumber(count)} ${reason}`).join(", ") : "none";
+}
+
+/* A pool that chooses the number itself shows its bounds and its last change. */
+function wantedOf({workers}) {
+	const words = [asNumber(workers?.wanted)];
+
+	if (workers?.min < workers?.max)
+		words.push(`of ${asNumber(workers.min)} to ${asNumber(workers.max)}`);
+	if (workers?.last_change)
+		words.push(`since ${asSpan(workers.last_change.age_s)} (${workers.last_change.why})`);
+	return words.join(" ");
+}
+
+const FACTS = [
+	["Queue", (pool) => pool.queue],
+	["Program", (pool) => pool.program],
+	["Workers wanted", wantedOf],
+	["Unacked", (pool) => asNumber(member(pool, "tasks.unacked"))],
+	["Prefetch window", (pool) => asNumber(member(pool, "tasks.window"))],
+	["Median wait for a worker", (pool) => asSpan(member(pool, "queue_wait.p50_s"))],
+	["99 %", (pool) => asSpan(member(pool, "queue_wait.p99_s"))],
+	["Worker deaths", (pool) => asNumber(member(pool, "totals.worker_deaths"))],
+	["Last worker death", (pool) => pool.last_death ?
+		`${pool.last_death.exit}, ${asSpan(pool.last_death.age_s)} ago` : "none"],
+	["Retried", (pool) => reasonsIn(pool.retried_by_reason)],
+	["Dead letters", (pool) => reasonsIn(pool.given_up_by_reason)],
+];
+
+class PoolInside {
+	constructor(row) {
+		this.row = row;
+		this.facts = FACTS.map(() => make("dd"));
+		this.plots = [new Plot(RATES), new Plot(TIMES)];
+		this.caption = make("caption", {}, `Workers of ${row.name}`);
+		this.table = make("table", {role: "table"}, this.caption);
+		this.body = addHead(this.table, "Slot", WORKER_COLUMNS);
+		this.workers = new Map();
+		this.rest = make("button", {type: "button", class: "rest", hidden: ""});
+		this.rest.addEventListener("click", () => this.showAll());
+		this.node = make("div", {},
+			make("dl", {class: "facts"}, ...FACTS.map(([title], i) => make("div", {}, make("dt", {}, title), this.facts[i]))),
+			make("div", {class: "plots"}, ...this.plots.map((plot) => plot.node)), this.table, this.rest);
+		this.asking = repeat(() => this.ask());
+		if (row.pool)
+			this.take(row.pool, row.history.looks.at(-1).t);
+	}
+
+	end() {
+		this.asking.end();
+	}
+
+	take(pool, now) {
+		FACTS.forEach(([, of], i) => setText(this.facts[i], of(pool)));
+		for (const plot of this.plots)
+			plot.show(this.row.history, now);
+	}
+
+	async ask() {
+		const answer = await ask(`v1/workers?pool=${encodeURIComponent(this.row.name)}`);
+
+		this.all = answer.workers;
+		this.show();
+	}
+
+	showAll() {
+		this.showsAll = true;
+		this.show();
+		this.table.querySelector("tbody tr:last-child")?.scrollIntoView({block: "nearest"});
+	}
+
+	show() {
+		const shown = this.showsAll ? this.all : this.all.slice(0, WORKERS_SHOWN);
+		const gone = new Set(this.workers.keys());
+
+		setText(this.caption, `${asCount(this.all.length, "worker")} of ${this.row.name}`);
+		for (const worker of shown) {
+			gone.delete(worker.slot);
+			this.showWorker(worker);
+		}
+		for (const slot of gone) {
+			this.workers.get(slot).row.remove();
+			this.workers.delete(slot);
+		}
+		this.rest.hidden = shown.length === this.all.length;
+		setText(this.rest, `Show all ${asNumber(this.all.length)}`);
+	}
+
+	showWorker(worker) {
+		let shown = this.workers.get(worker.slot);
+
+		if (!shown) {
+			shown = new WorkerRow(worker.slot);
+			this.workers.set(worker.slot, shown);
+			const next = [...this.workers.keys()].filter((slot) => slot > worker.slot);
+			this.body.insertBefore(shown.row, next.length > 0 ? this.workers.get(Math.min(...next)).row : null);
+		}
+		shown.take(worker);
+	}
+}
+
+class WorkerRow {
+	constructor(slot) {
+		this.state = make("span");
+		this.row = make("tr", {role: "row", "data-slot": slot},
+			make("th", {scope: "row", role: "rowheader", class: "words"}, `${slot}`));
+		this.cells = addCells(this.row, WORKER_COLUMNS);
+	}
+
+	take(worker) {
+		setState(this.state, worker.state, WORKER_LOOKS[worker.state] ?? "is-warn");
+		WORKER_COLUMNS.forEach(([, , of], i) => setCell(this.cells[i], of(worker, this)));
+		this.before = {worker, t: performance.now() / 1000};
+	}
+
+	/* Share of one processor since the last answer about the same process. */
+	cpu(worker) {
+		const then = member(this.before, "worker.process");
+		const used = member(worker, "process.cpu_s");
+
+		if (!then || then.pid !== member(worker, "process.pid") || typeof used !== "number")
+			return NOTHING;
+		return `${Math.round(100 * grown(used, then.cpu_s) / (performance.now() / 1000 - this.before.t))} %`;
+	}
+}
+
+/* ---- all pools ---- */
+
+class Pools {
+	constructor(table) {
+		this.rows = new Map();
+		this.made = 0;
+		this.body = addHead(table, "Pool", POOL_COLUMNS);
+	}
+
+	take(pools, now) {
+		const gone = new Set(this.rows.keys());
+
+		for (const pool of pools) {
+			gone.delete(pool.name);
+			this.rowOf(pool.name).take(pool, now);
+		}
+		for (const name of gone) {
+			this.rows.get(name).end();
+			this.rows.delete(name);
+		}
+		this.arrange(pools);
+	}
+
+	rowOf(name) {
+		if (!this.rows.has(name))
+			this.rows.set(name, new PoolRow(name, `pool-${this.made++}`));
+		return this.rows.get(name);
+	}
+
+	/* In the supervisor's order; rows that stand right are not moved. */
+	arrange(pools) {
+		let at = this.body.firstChild;
+
+		for (const pool of pools) {
+			const {row, why, more} = this.rows.get(pool.name);
+			if (at !== row)
+				this.body.insertBefore(row, at);
+			if (row.nextSibling !== why)
+				row.after(why, more);
+			at = more.nextSibling;
+		}
+	}
+
+	forget() {
+		for (const row of this.rows.values())
+			row.history.forget();
+	}
+
+	/* A single pool is opened at once. */
+	openIfAlone() {
+		if (this.rows.size === 1)
+			this.rows.values().next().value.toggle();
+	}
+}

@@ -1,0 +1,203 @@
+/* Ask the supervisor once a second, and show its state, or since when there is no answer. */
+
+const EVERY_MS = 1000;
+const TIMEOUT_MS = 5000;
+
+/* Relative, so that the page also works below a path of a proxy. */
+async function ask(path) {
+	const answer = await fetch(path, {cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS)});
+
+	if (!answer.ok)
+		throw new Error(`${path}: ${answer.status}`);
+	return answer.json();
+}
+
+/* Call again a second after the last call began, and never before it has ended. A failed call is repeated. */
+function repeat(call) {
+	const repeating = {isOver: false, end() { this.isOver = true; }};
+
+	async function turn() {
+		const begun = performance.now();
+		try {
+			await call();
+		} catch {
+			/* Watch shows it */
+		}
+		if (!repeating.isOver)
+			setTimeout(turn, Math.max(0, EVERY_MS - (performance.now() - begun)));
+	}
+	turn();
+	return repeating;
+}
+
+/* ---- the state as a whole ---- */
+
+function sumUp(pools, path) {
+	return pools.reduce((sum, pool) => sum + (member(pool, path) ?? 0), 0);
+}
+
+/* [title, figure, small text behind it, whether it needs attention] */
+function figuresOf(pools, history) {
+	const wanted = sumUp(pools, "workers.wanted");
+	const ready = sumUp(pools, "workers.ready");
+
+	return [
+		["Incoming", asRate(history.rate("in")), "per second"],
+		["Done", asRate(history.rate("done")), "per second"],
+		["Workers ready", asNumber(ready), `of ${asNumber(wanted)}`, ready < wanted],
+		["Workers busy", asNumber(sumUp(pools, "workers.busy")), ready ? `of ${asNumber(ready)}` : ""],
+		["In the queues", asNumber(sumUp(pools, "tasks.backlog")), ""],
+		["Waiting for a worker", asNumber(sumUp(pools, "tasks.waiting")), ""],
+		["Retried", asNumber(sumUp(pools, "totals.retried")), "in all"],
+		["Dead letters", asNumber(sumUp(pools, "totals.given_up")), "in all", sumUp(pools, "totals.given_up") > 0],
+	];
+}
+
+class Figures {
+	constructor(list) {
+		this.list = list;
+	}
+
+	show(figures) {
+		figures.forEach(([title, figure, unit, isWarning], i) => {
+			const box = this.list.children[i] ?? this.list.appendChild(make("div", {"data-of": title},
+				make("dt", {}, title), make("dd", {}, make("span"), make("small"))));
+			setText(box.lastChild.firstChild, figure);
+			setText(box.lastChild.lastChild, unit);
+			set(box, {class: isWarning ? "is-warn" : null});
+		});
+	}
+}
+
+function verdictOf(status) {
+	const reasons = status.reasons?.length ?? 0;
+	const warnings = status.warnings?.length ?? 0;
+
+	if (status.ready)
+		return warnings > 0 ? `Ready, with ${asCount(warnings, "warning")}` : "Ready";
+	if (status.phase !== "serving")
+		return `Not ready: ${status.phase}`;
+	return reasons > 1 ? `Not ready, for ${reasons} reasons` : "Not ready";
+}
+
+function lookOf(status) {
+	if (!status.ready)
+		return "is-bad";
+	return status.warnings?.length > 0 ? "is-warn" : "is-good";
+}
+
+const LINK_COLUMNS = [
+	["State", "words", (link) => link.words],
+	["Reconnects", "", (link) => asNumber(link.reconnects)],
+	["Last failure", "words wide", (link) => link.last_failure ?? "none"],
+];
+
+const PROCESS = [
+	["Version", (status) => String(status.version)],
+	["Process", (status) => `pid ${status.pid}, ${status.phase} for ${asSpan(status.uptime_s)}`],
+	["Memory", (status) => asSize(member(status, "process.memory_bytes"))],
+	["Longest turn of its loop", (status) => asSpan(member(status, "longest_turn.total_s"))],
+	["Log lines lost", (status) => asNumber(status.log_lines_lost)],
+];
+
+class Whole {
+	constructor(table, list) {
+		const body = addHead(table, "Connection", LINK_COLUMNS);
+
+		this.links = ["consume", "publish"].map((name) => {
+			const row = body.appendChild(make("tr", {role: "row", "data-link": name},
+				make("th", {scope: "row", role: "rowheader", class: "words"}, name)));
+			return {name, row, state: make("span"), cells: addCells(row, LINK_COLUMNS)};
+		});
+		this.facts = PROCESS.map(([title]) => {
+			const fact = make("dd");
+			list.append(make("dt", {}, title), fact);
+			return fact;
+		});
+	}
+
+	show(status) {
+		const isBlocked = member(status, "connections.publishes_blocked");
+
+		for (const {name, row, state, cells} of this.links) {
+			const link = member(status, `connections.${name}`) ?? {};
+			const isHeld = link.up && isBlocked && name === "publish";
+			setState(state, !link.up ? "not connected" : isHeld ? "blocked by an alarm of the broker" : "connected",
+				!link.up ? "is-bad" : isHeld ? "is-warn" : "");
+			set(row, {class: link.up ? null : "is-bad"});
+			LINK_COLUMNS.forEach(([, , of], i) => setCell(cells[i], of({...link, words: state})));
+		}
+		PROCESS.forEach(([, of], i) => setText(this.facts[i], of(status)));
+	}
+}
+
+class Watch {
+	constructor() {
+		this.figures = new Figures(byId("figures"));
+		this.pools = new Pools(byId("pools-table"));
+		this.whole = new Whole(byId("links"), byId("process"));
+		this.history = new History();
+		this.plots = [new Plot(RATES), new Plot(TIMES)];
+		byId("plots").append(...this.plots.map((plot) => plot.node));
+		setText(byId("host"), location.host);
+	}
+
+	async look() {
+		try {
+			const status = await ask("v1/status");
+			const {pools} = await ask("v1/pools");
+			this.take(status, pools, performance.now() / 1000);
+		} catch {
+			this.lose();
+		}
+	}
+
+	take(status, pools, now) {
+		const isFirst = !this.status;
+
+		if (!isFirst && this.status.pid !== status.pid) {
+			this.history.forget();
+			this.pools.forget();
+		}
+		this.status = status;
+		this.heardAt = new Date();
+		this.history.take(now, sumOf(pools.map(countsOf)));
+		this.say(verdictOf(status), lookOf(status), [...status.reasons ?? [], ...status.warnings ?? []]);
+		setText(byId("heard"), `${asCount(pools.length, "pool")}, as of ${asTime(this.heardAt)}`);
+		this.figures.show(figuresOf(pools, this.history));
+		for (const plot of this.plots)
+			plot.show(this.history, now);
+		this.pools.take(pools, now);
+		this.whole.show(status);
+		document.querySelector("main").hidden = false;
+		if (isFirst)
+			this.pools.openIfAlone();
+	}
+
+	lose() {
+		this.lostAt ??= this.heardAt ?? new Date();
+		const gone = Math.round((Date.now() - this.lostAt) / 1000);
+
+		this.say(`No answer since ${asTime(this.lostAt)}`, "is-lost", []);
+		setText(byId("heard"), `for ${asSpan(gone)}: the supervisor has ended, hangs, or cannot be reached; ` +
+			(this.status ? "the figures below are from then" : "it is asked again every second"));
+	}
+
+	/* Screen readers read the verdict out when it changes, so it has nothing that changes each second. */
+	say(words, look, reasons) {
+		const list = byId("reasons");
+
+		if (look !== "is-lost")
+			this.lostAt = null;
+		setText(byId("verdict"), words);
+		document.body.className = look;
+		document.title = `${words} – wpool ${location.host}`;
+		while (list.children.length > reasons.length)
+			list.lastChild.remove();
+		reasons.forEach((reason, i) => setText(list.children[i] ?? list.appendChild(make("li")), reason));
+	}
+}
+
+const watch = new Watch();
+
+repeat(() => watch.look());

@@ -1,0 +1,83 @@
+/* GET /v1/pools: each pool, its state, figures, and what is wrong with it. With ?status=true the
+ * status of the supervisor comes first, as a member of its own. */
+#include "control/answer.h"
+#include "control/figures.h"
+#include "control/routes.h"
+#include "os/clock.h"
+#include "runtime/report.h"
+
+/* null: there was none. */
+static json_t *json_of_change(const struct scaling *scaling)
+{
+	static const char *const causes[] = {
+#define X(cause, words) [cause] = words,
+		SCALING_CAUSES(X)
+#undef X
+	};
+	char why[SCALING_TEXT_SIZE];
+
+	if (scaling->cause == SCALING_NONE)
+		return json_null();
+	return json_pack("{s:s, s:s, s:i, s:i, s:o}", "cause", causes[scaling->cause], "why",
+		scaling_text(scaling, why), "from", scaling->before, "to", scaling->after, "age_s",
+		control_json_since(scaling->at));
+}
+
+/* null: none died. Its last line may have come from the message that it had: not for everybody. */
+static json_t *json_of_death(const struct last_death *death, bool is_local)
+{
+	char exit[EXIT_TEXT_SIZE];
+
+	if (death->exit.kind == EXIT_NONE)
+		return json_null();
+	return json_pack("{s:s, s:o, s:o}", "exit", exit_text(&death->exit, death->why, exit),
+		"age_s", control_json_since(death->at), "stderr",
+		is_local && *death->words ? control_json_text(text_from(death->words))
+					  : json_null());
+}
+
+static json_t *json_of_pool(const struct control_list *list, const struct pool_runtime *runtime)
+{
+	const struct config_pool *config = pool_runtime_config(runtime);
+	struct health health = health_of_pool(runtime);
+	struct pool_view p = pool_view_of(runtime);
+	json_t *pool = json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
+		config->name, "queue", config->queue, "program", config->command[0], "state",
+		pool_state_name(p.facts.state), "ready", health.causes == 0, "connection",
+		control_json_link(consume_link_facts(pool_runtime_consume_link(runtime))),
+		"reasons", control_json_add_causes(json_array(), &health, health.causes, false),
+		"warnings", control_json_add_causes(json_array(), &health, health.warnings, false),
+		"last_death", json_of_death(&p.statistics->last_death, list->is_local));
+
+	if (pool && figures_set_members(&p, pool) &&
+		json_object_set_new(json_object_get(pool, "workers"), "last_change",
+			json_of_change(&p.facts.scaling)) == 0)
+		return pool;
+	json_decref(pool);
+	return NULL;
+}
+
+static bool append_next(struct control_list *list, struct buf *out)
+{
+	const struct pool_runtime *runtime = pool_set_next(list->view->pool_set, &list->place);
+
+	if (runtime && control_list_wants(list, runtime))
+		control_list_append(list, out, json_of_pool(list, runtime));
+	return runtime;
+}
+
+void control_answer_pools(const struct supervisor_view *view, const struct http_request *request)
+{
+	control_answer_list_of_query(view, request,
+		(struct control_list){.name = "pools",
+			.append_next = append_next,
+			.first = control_is_true(request, "status") ? control_json_status(view)
+								    : NULL});
+}
+
+void control_answer_pools_only(
+	const struct supervisor_view *view, const struct http_request *request, uint32_t only)
+{
+	control_answer_list(view, request,
+		(struct control_list){.name = "pools", .append_next = append_next, .only = only});
+}

@@ -1,0 +1,155 @@
+#include "control/routes.h"
+
+#include "control/answer.h"
+#include "control/page.inc"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#define TEXT_TYPE "text/plain; charset=utf-8"
+#define HTML_TYPE "text/html; charset=utf-8"
+
+#define REASONS_LIMIT (1024 * 1024)
+
+/* The page may ask this supervisor and nothing else; a script that gets into it is not run. */
+#define PAGE_POLICY                                                                                \
+	"default-src 'none'; connect-src 'self'; script-src '" PAGE_SCRIPT "'; "                   \
+	"style-src '" PAGE_STYLE "'; img-src data:; base-uri 'none'; form-action 'none'; "         \
+	"frame-ancestors 'none'"
+
+/* ---------- short answers ---------- */
+
+/* Made of supervisor/control/page by tools/page. */
+static const uint8_t page[] = {
+	PAGE_BYTES,
+};
+
+static void answer_page(const struct supervisor_view *view, const struct http_request *request)
+{
+	(void)view;
+	http_answer_page(request, HTML_TYPE, text_of((const char *)page, sizeof page), PAGE_POLICY);
+}
+
+/* If the loop did not turn, nothing would answer. */
+static void answer_live(const struct supervisor_view *view, const struct http_request *request)
+{
+	(void)view;
+	http_answer(request, 200, TEXT_TYPE, TEXT("alive\n"), NULL);
+}
+
+static void answer_ready(const struct supervisor_view *view, const struct http_request *request)
+{
+	struct health_walk walk = {0};
+	bool is_ready = true;
+	struct buf reasons;
+
+	buf_init(&reasons, REASONS_LIMIT);
+	while (health_next(view, &walk))
+		for (enum health_cause cause = 0; cause < HEALTH_CAUSE_COUNT; cause++) {
+			if (!health_has(walk.health.causes, cause))
+				continue;
+			is_ready = false;
+			health_append_named_text(&reasons, &walk.health, cause);
+			buf_append_byte(&reasons, '\n');
+		}
+	if (is_ready)
+		http_answer(request, 200, TEXT_TYPE, TEXT("ready\n"), NULL);
+	else
+		http_answer(request, 503, TEXT_TYPE, buf_text(&reasons), NULL);
+	buf_release(&reasons);
+}
+
+/* ---------- the table ---------- */
+
+/* is_open: also over TCP, where anybody on this machine, or on others if so configured, may ask.
+ * These answers change nothing and show pools, workers and the broker, but nothing of messages. */
+static const struct route {
+	const char *method, *path;
+	bool is_open;
+	void (*answer)(const struct supervisor_view *, const struct http_request *);
+} routes[] = {
+	{"GET", "/", true, answer_page},
+	{"GET", "/livez", true, answer_live},
+	{"GET", "/readyz", true, answer_ready},
+	{"GET", "/healthz", true, answer_ready},
+	{"GET", "/metrics", true, control_answer_metrics},
+	{"GET", "/v1/status", true, control_answer_status},
+	{"GET", "/v1/pools", true, control_answer_pools},
+	{"GET", "/v1/workers", true, control_answer_workers},
+	{"GET", "/v1/logs", false, control_answer_logs},
+	{"GET", "/v1/log-level", false, control_answer_log_level},
+	{"POST", "/v1/log-level", false, control_answer_log_level},
+	{"POST", "/v1/pools/*/log-level", false, control_answer_log_level},
+	{"POST", "/v1/stop", false, control_answer_stop},
+	{"POST", "/v1/reload", false, control_answer_reload},
+#define POOLS_VERB(id, ...)                                                                        \
+	{"POST", "/v1/" #id, false, control_answer_verb},                                          \
+		{"POST", "/v1/pools/*/" #id, false, control_answer_verb},
+#define POOL_VERB(id, ...) {"POST", "/v1/pools/*/" #id, false, control_answer_verb},
+#include "api/verbs.def"
+};
+
+static bool is_path(const struct route *route, const struct http_request *request)
+{
+	return fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) == 0;
+}
+
+/* A HEAD is a GET whose body the library leaves out. */
+static bool is_method(const struct route *route, const struct http_request *request)
+{
+	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
+
+	return strcmp(route->method, method) == 0;
+}
+
+/* Return the methods of this path for a 405, or NULL if there is no such path. */
+static const char *methods_of(const struct http_request *request)
+{
+	bool get = false, post = false;
+
+	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+		if (!is_path(&routes[i], request))
+			continue;
+		get |= strcmp(routes[i].method, "GET") == 0;
+		post |= strcmp(routes[i].method, "POST") == 0;
+	}
+	if (get)
+		return post ? "GET, HEAD, POST" : "GET, HEAD";
+	return post ? "POST" : NULL;
+}
+
+/* A browser may reach the socket through a tunnel, and any page in it may send a POST, which then
+ * has an Origin. Our own page sends none, and other clients have no Origin. */
+static void answer_by(const struct route *route, const struct supervisor_view *view,
+	const struct http_request *request)
+{
+	if (strcmp(route->method, "POST") == 0 && http_header(request, "Origin"))
+		control_refuse(request, 403, "not for pages in a browser", NULL);
+	else
+		route->answer(view, request);
+}
+
+void control_answer(const struct supervisor_view *view, const struct http_request *request)
+{
+	const char *methods;
+
+	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+		if (!is_path(&routes[i], request))
+			continue;
+		if (!routes[i].is_open && !request->is_local) {
+			control_refuse(request, 403,
+				"only the control socket answers this, not TCP (docs/control.md)",
+				NULL);
+			return;
+		}
+		if (is_method(&routes[i], request)) {
+			answer_by(&routes[i], view, request);
+			return;
+		}
+	}
+	methods = methods_of(request);
+	if (methods)
+		control_refuse(request, 405, "not by this method", methods);
+	else
+		control_refuse(request, 404, "there is no such path (docs/control.md)", NULL);
+}

@@ -1,0 +1,35 @@
+/* The methods and paths of the control API, and who answers them. Layer: control. */
+#ifndef CONTROL_ROUTES_H
+#define CONTROL_ROUTES_H
+
+#include "http/http.h"
+#include "runtime/supervisor_view.h"
+
+#include <jansson.h>
+
+void control_answer(const struct supervisor_view *, const struct http_request *);
+
+/* The answers, in the file of their name. */
+void control_answer_metrics(const struct supervisor_view *, const struct http_request *);
+void control_answer_status(const struct supervisor_view *, const struct http_request *);
+void control_answer_pools(const struct supervisor_view *, const struct http_request *);
+/* only: the serial of one; 0: all. */
+void control_answer_pools_only(
+	const struct supervisor_view *, const struct http_request *, uint32_t only);
+void control_answer_workers(const struct supervisor_view *, const struct http_request *);
+void control_answer_reload(const struct supervisor_view *, const struct http_request *);
+void control_answer_verb(const struct supervisor_view *, const struct http_request *);
+void control_answer_logs(const struct supervisor_view *, const struct http_request *);
+void control_answer_log_level(const struct supervisor_view *, const struct http_request *);
+void control_answer_stop(const struct supervisor_view *, const struct http_request *);
+
+/* The document of GET /v1/status; NULL: out of memory. */
+json_t *control_json_status(const struct supervisor_view *);
+
+/* Connections that followers of the log may keep; those who wait for our end may keep some more. */
+#define CONTROL_FOLLOWERS 8
+#define CONTROL_WAITERS   16
+/* The error of a 503. */
+#define CONTROL_CROWDED "too many clients wait or follow already"
+
+#endif

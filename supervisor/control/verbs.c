@@ -1,0 +1,89 @@
+/* POST /v1/VERB, /v1/pools/NAME/VERB: what operators ask of a pool, or of all pools
+ * (api/verbs.def). Each ID_pool returns why the pool refuses, or NULL. */
+#include "api/verbs.h"
+
+#include "config/value/quantity.h"
+#include "control/answer.h"
+#include "control/routes.h"
+#include "os/clock.h"
+
+#include <string.h>
+
+static const char *pause_pool(struct pool_runtime *runtime, const struct http_request *request)
+{
+	(void)request;
+	return pool_runtime_command(runtime, COMMAND_PAUSE, 0, clock_now());
+}
+
+static const char *resume_pool(struct pool_runtime *runtime, const struct http_request *request)
+{
+	(void)request;
+	return pool_runtime_command(runtime, COMMAND_RESUME, 0, clock_now());
+}
+
+static const char *restart_pool(struct pool_runtime *runtime, const struct http_request *request)
+{
+	(void)request;
+	return pool_runtime_command(runtime, COMMAND_RESTART, 0, clock_now());
+}
+
+/* ?workers=8, 2..32 or auto. The pool itself refuses 0, which stands for what is no number. */
+static const char *scale_pool(struct pool_runtime *runtime, const struct http_request *request)
+{
+	const char *workers = http_query(request, "workers");
+	int64_t min = 0, max = 0;
+
+	if (workers && strcmp(workers, "auto") == 0)
+		return pool_runtime_scale_as_configured(runtime, clock_now());
+	if (!workers || !quantity_read_range(text_from(workers), &min, &max) || min < 1 ||
+		max < 1 || min > UINT32_MAX || max > UINT32_MAX)
+		min = max = 0;
+	return pool_runtime_scale(runtime, (uint32_t)min, (uint32_t)max, clock_now());
+}
+
+static const char *(*const actions[API_VERB_COUNT])(
+	struct pool_runtime *, const struct http_request *) = {
+#define POOL_VERB(id, ...) [API_VERB_##id] = id##_pool,
+#include "api/verbs.def"
+};
+
+static bool is_replaced_by(const struct pool_runtime *runtime, const struct pool_runtime *other)
+{
+	return runtime != other && !pool_runtime_is_draining(runtime) &&
+	       strcmp(pool_runtime_config(runtime)->name, pool_runtime_config(other)->name) == 0;
+}
+
+/* Ask one pool, or each that does not drain, and return the first refusal. One that works until its
+ * successor is ready may have to do the same; its own refusal does not matter. */
+static const char *act(const struct supervisor_view *view, const struct api_verb *verb,
+	const struct pool_runtime *only, const struct http_request *request)
+{
+	const char *refusal = NULL;
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));) {
+		bool is_meant = only ? runtime == only : !pool_runtime_is_draining(runtime);
+		bool goes_along = only && verb->covers_replaced && is_replaced_by(runtime, only);
+		const char *one =
+			is_meant || goes_along ? actions[verb - api_verbs](runtime, request) : NULL;
+		if (is_meant && !refusal)
+			refusal = one;
+	}
+	return refusal;
+}
+
+/* The pools as they are now, as GET /v1/pools has them. */
+void control_answer_verb(const struct supervisor_view *view, const struct http_request *request)
+{
+	const struct api_verb *verb = api_verb_find(text_from(strrchr(request->path, '/') + 1));
+	struct pool_runtime *only;
+	const char *refusal;
+
+	if (!control_find_pool(view, request, &only))
+		return;
+	refusal = act(view, verb, only, request);
+	if (refusal)
+		control_refuse(request, 409, refusal, NULL);
+	else
+		control_answer_pools_only(view, request, only ? pool_runtime_serial(only) : 0);
+}

@@ -1,0 +1,102 @@
+/* GET /v1/workers: each slot, its process, and the task that it works on. */
+#include "control/answer.h"
+#include "control/routes.h"
+#include "core/tasks/delivery.h"
+#include "os/clock.h"
+#include "os/proc_usage.h"
+#include "runtime/report.h"
+
+static const char *state_of(const struct slot_facts *slot)
+{
+	switch (slot->state) {
+	case LIFE_WAITING:
+		return slot->failures ? "failing" : "waiting";
+	case LIFE_STARTING:
+		return "starting";
+	case LIFE_READY:
+		return slot->tasks ? "busy" : "idle";
+	case LIFE_QUITTING:
+		return "quitting";
+	case LIFE_STOPPING:
+		return "terminating";
+	case LIFE_KILLED:
+		return "killed";
+	case LIFE_RETIRED:
+		break;
+	}
+	__builtin_unreachable();
+}
+
+/* The name is the publisher's and may be anything: not for everybody. */
+static json_t *json_of_task(const struct slot_facts *slot, bool is_local)
+{
+	char name[DELIVERY_NAME_ROOM];
+
+	if (!slot->head)
+		return json_null();
+	return json_pack("{s:o, s:o, s:i}", "name",
+		is_local ? control_json_text(delivery_name(slot->head, name)) : json_null(),
+		"for_s", control_json_span(clock_now() - slot->since), "attempt",
+		slot->head->attempt + 1);
+}
+
+static json_t *json_of_process(pid_t pid)
+{
+	struct proc_usage usage;
+
+	if (pid == 0 || !proc_usage_read(pid, &usage))
+		return json_null();
+	return json_pack("{s:i, s:I, s:o, s:o}", "pid", (int)pid, "memory_bytes",
+		(json_int_t)usage.memory_bytes, "cpu_s", control_json_span(usage.computed), "age_s",
+		control_json_span(usage.age));
+}
+
+/* null: no process of this slot ended without being asked. */
+static json_t *json_of_last_exit(const struct slot_facts *slot)
+{
+	char exit[EXIT_TEXT_SIZE];
+
+	if (slot->ended_at == MTIME_NEVER)
+		return json_null();
+	return json_pack("{s:s, s:o}", "exit", exit_text(&slot->exit, slot->exit_for, exit),
+		"age_s", control_json_since(slot->ended_at));
+}
+
+static json_t *json_of_worker(const struct control_list *list, const struct pool_runtime *runtime)
+{
+	struct slot_facts slot = pool_runtime_slot(runtime, list->slot);
+
+	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:s?, s:o, s:o}", "pool",
+		pool_runtime_config(runtime)->name, "slot", list->slot, "state", state_of(&slot),
+		"life", (json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
+		json_of_last_exit(&slot), "next_start_s", control_json_until(slot.next_start),
+		"tasks_in_pipe", slot.tasks, "tasks_answered", (json_int_t)slot.answers,
+		"replaced_for", slot.due ? recycle_words(slot.due) : NULL, "process",
+		json_of_process(pool_runtime_slot_pid(runtime, list->slot)), "task",
+		json_of_task(&slot, list->is_local));
+}
+
+/* One slot at a time. A slot that was scaled away is no worker. */
+static bool append_next(struct control_list *list, struct buf *out)
+{
+	size_t next = list->place;
+	const struct pool_runtime *runtime = pool_set_next(list->view->pool_set, &next);
+
+	if (!runtime)
+		return false;
+	if (!control_list_wants(list, runtime) || list->slot >= pool_runtime_slot_count(runtime)) {
+		list->place = next;
+		list->slot = 0;
+		return true;
+	}
+	if (pool_runtime_slot(runtime, list->slot).state != LIFE_RETIRED)
+		control_list_append(list, out, json_of_worker(list, runtime));
+	list->slot++;
+	return true;
+}
+
+void control_answer_workers(const struct supervisor_view *view, const struct http_request *request)
+{
+	control_answer_list_of_query(view, request,
+		(struct control_list){.name = "workers", .append_next = append_next});
+}

@@ -1,0 +1,236 @@
+/* How attempts end: judge them, carry out what settle.h decides, and emit it. */
+#include "core/tasks/tasks_internal.h"
+
+/* A notice about a delivery, with what is known of its worker and its last answer. */
+static struct notice notice_of(
+	enum notice_kind kind, const struct delivery *delivery, enum reason reason)
+{
+	return (struct notice){
+		.kind = kind,
+		.slot = delivery->slot,
+		.life = delivery->life,
+		.delivery = delivery,
+		.output = delivery->parcel.output,
+		.reason = reason,
+		.attempt = delivery->attempt + 1u,
+		.exit = delivery->parcel.exit,
+		.what = delivery->parcel.what,
+		.duration = delivery->took,
+	};
+}
+
+static void emit(struct tasks *tasks, struct notice notice)
+{
+	notice.attempts = tasks->context->config.policy.attempts;
+	pool_emit(tasks->context, notice);
+}
+
+static void emit_once(struct tasks *tasks, enum notice_kind kind, const struct delivery *delivery)
+{
+	uint64_t bit = UINT64_C(1) << kind;
+	if (!(tasks->warned & bit))
+		emit(tasks, notice_of(kind, delivery, REASON_NONE));
+	tasks->warned |= bit;
+}
+
+/* ---------- what is decided ---------- */
+
+static void ack(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
+{
+	if (decision->unasked)
+		emit_once(tasks, NOTICE_REPLY_UNASKED, delivery);
+	if (decision->reason)
+		emit(tasks, notice_of(NOTICE_REPLY_DROPPED, delivery, decision->reason));
+	emit(tasks, notice_of(NOTICE_TASK_DONE, delivery, REASON_NONE));
+	pace_settled(&tasks->pace);
+	dispatch_done(&tasks->dispatch, delivery);
+}
+
+static void publish(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
+{
+	struct parcel *parcel = &delivery->parcel;
+	struct notice notice = notice_of(NOTICE_TASK_RETRIED, delivery, decision->reason);
+	parcel->kind = decision->parcel;
+	parcel->reason = decision->reason;
+	parcel->delay = decision->delay;
+	parcel->refusals = 0;
+	parcel->suspicions = 0;
+	delivery->state = DELIVERY_ANSWERED;
+	switch (parcel->kind) {
+	case PARCEL_RETRY:
+		notice.duration = parcel->delay;
+		emit(tasks, notice);
+		break;
+	case PARCEL_RENEW:
+		notice.kind = NOTICE_TASK_RENEWED;
+		emit(tasks, notice);
+		break;
+	case PARCEL_DEAD_LETTER:
+		notice.kind = NOTICE_TASK_GIVEN_UP;
+		emit(tasks, notice);
+		break;
+	case PARCEL_REPLY:
+	case PARCEL_HAND_BACK:
+		break; /* emitted when it is confirmed */
+	}
+	outbox_put(&tasks->outbox, parcel);
+}
+
+static void reject(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
+{
+	emit(tasks, notice_of(NOTICE_TASK_GIVEN_UP, delivery, decision->reason));
+	pace_settled(&tasks->pace);
+	if (delivery->source->state != SOURCE_IS_CLOSING) {
+		source_reject(delivery, REJECT_DEAD_LETTER);
+		return;
+	}
+	/* Nothing can be sent on this channel any more; its close gives the message back. */
+	source_forget(delivery);
+	delivery_free(delivery);
+}
+
+static void carry_out(struct tasks *tasks, struct delivery *delivery, struct decision decision)
+{
+	switch (decision.verdict) {
+	case VERDICT_ACK:
+		ack(tasks, delivery, &decision);
+		break;
+	case VERDICT_PUBLISH:
+		publish(tasks, delivery, &decision);
+		break;
+	case VERDICT_REJECT:
+		reject(tasks, delivery, &decision);
+		break;
+	case VERDICT_REQUEUE:
+		dispatch_requeue(&tasks->dispatch, delivery);
+		break;
+	}
+}
+
+void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending ending)
+{
+	const struct output *output = delivery->parcel.output;
+	delivery->parcel.exit = ending.exit;
+	delivery->parcel.what = ending.what;
+	if (!delivery->source) {
+		emit(tasks, notice_of(NOTICE_TASK_ORPHANED, delivery, REASON_NONE));
+		delivery_free(delivery);
+		return;
+	}
+	if (ending.outcome == OUTCOME_DONE && output->reply_queue.len)
+		emit_once(tasks, NOTICE_REPLY_IGNORED, delivery);
+	carry_out(tasks, delivery,
+		settle_decide(&tasks->context->config.policy, ending.outcome, delivery, output,
+			ending.reason));
+}
+
+void tasks_arrive(struct tasks *tasks, struct delivery *delivery)
+{
+	struct decision decision;
+	pace_arrived(&tasks->pace, delivery->body.len);
+	if (delivery->unfit)
+		tasks_finish(tasks, delivery, (struct ending){.outcome = OUTCOME_UNFIT});
+	else if (settle_arrival(&tasks->context->config.policy, delivery, &decision))
+		carry_out(tasks, delivery, decision);
+	else
+		dispatch_offer(&tasks->dispatch, delivery);
+}
+
+void tasks_give_up(struct tasks *tasks, struct delivery *delivery, enum reason reason)
+{
+	carry_out(tasks, delivery, settle_give_up(&tasks->context->config.policy, reason));
+}
+
+void tasks_hand_back(struct tasks *tasks)
+{
+	struct delivery *delivery;
+	while ((delivery = dispatch_take(&tasks->dispatch))) {
+		emit(tasks, notice_of(NOTICE_TASK_UNSTARTED, delivery, REASON_NONE));
+		source_reject(delivery, REJECT_REQUEUE);
+	}
+}
+
+/* ---------- what workers do ---------- */
+
+/* An outlier cannot be foreseen; the log shows what it cost the tasks behind it. Those that were
+ * behind one that was given up have no time of their own. */
+static void emit_held_up(struct tasks *tasks, const struct pipe *pipe, mtime took)
+{
+	if (pipe->load < 2 || took < tasks->dispatch.pipe_wait || pipe->blame == OUTCOME_UNSTARTED)
+		return;
+	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASKS_HELD_UP,
+					  .slot = pipe->slot,
+					  .life = pipe->life,
+					  .delivery = pipe_head(pipe),
+					  .duration = took,
+					  .behind = pipe->load - 1u});
+}
+
+static void finish_head(struct tasks *tasks, const struct pipe *pipe, struct delivery *head,
+	mtime took, struct ending ending)
+{
+	head->slot = pipe->slot;
+	head->life = pipe->life;
+	head->took = took;
+	tasks_finish(tasks, head, ending);
+}
+
+/* An answer may have waited in the kernel while this process was busy: that is not its worker's
+ * time. What is not counted now counts for the next one in the pipe, so that the sum is right. */
+void tasks_answered(struct tasks *tasks, struct pipe *pipe, enum outcome outcome,
+	struct output *output, mtime counted_until)
+{
+	mtime now = tasks->context->now, took = now - pipe->since;
+	mtime counted = counted_until - pipe_works_since(pipe);
+	pipe->counted_until = pipe->load > 1 ? counted_until : MTIME_NEVER;
+	emit_held_up(tasks, pipe, counted);
+	struct delivery *head = dispatch_end(&tasks->dispatch, pipe, now);
+	pace_answered(&tasks->pace, pipe, counted);
+	head->parcel.output = output;
+	finish_head(tasks, pipe, head, took, (struct ending){.outcome = outcome});
+}
+
+void tasks_progress(struct tasks *tasks, struct pipe *pipe, struct output *output)
+{
+	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_PROGRESS,
+					  .slot = pipe->slot,
+					  .life = pipe->life,
+					  .delivery = pipe_head(pipe),
+					  .output = output});
+	output_free(output);
+}
+
+void tasks_worker_gone(
+	struct tasks *tasks, struct pipe *pipe, struct exit_info exit, struct output *last_words)
+{
+	mtime took = tasks->context->now - pipe->since;
+	emit_held_up(tasks, pipe, took);
+	struct delivery *head = dispatch_slot_gone(&tasks->dispatch, pipe);
+	if (!head || pipe->blame == OUTCOME_UNSTARTED)
+		output_free(last_words);
+	else /* kept for the notice of the failed attempt */
+		head->parcel.output = last_words;
+	if (!head)
+		return;
+	finish_head(tasks, pipe, head, took,
+		(struct ending){.outcome = pipe->blame,
+			.exit = exit,
+			.what = pipe->blame == OUTCOME_BROKEN ? pipe->violation : NULL});
+}
+
+/* The head was begun, and may have had a part of its effect; an orphan is delivered again anyway.
+ */
+void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
+{
+	struct delivery *head = dispatch_slot_gone(&tasks->dispatch, pipe);
+	if (head && !head->source) {
+		delivery_free(head);
+	} else if (head) {
+		pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_CUT_SHORT,
+						  .slot = pipe->slot,
+						  .life = pipe->life,
+						  .delivery = head,
+						  .duration = tasks->context->now - pipe->since});
+		source_reject(head, REJECT_REQUEUE);
+	}
+}

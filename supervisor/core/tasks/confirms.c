@@ -1,0 +1,168 @@
+/* What the publish channel reports: the moment between "answered" and "may be acked". */
+#include "core/tasks/tasks_internal.h"
+
+static struct parcel *parcel_of(struct tasks *tasks, const struct event *event)
+{
+	if (!outbox_is_current(&tasks->outbox, event->outbox.epoch))
+		return NULL;
+	return outbox_find(&tasks->outbox, event->outbox.seq);
+}
+
+static void hold(struct tasks *tasks, struct parcel *parcel, unsigned step, const char *what)
+{
+	outbox_put_later(&tasks->outbox, parcel, step, tasks->context->now);
+	pool_emit(tasks->context, (struct notice){
+					  .kind = NOTICE_PARCEL_REFUSED,
+					  .slot = parcel->delivery->slot,
+					  .life = parcel->delivery->life,
+					  .delivery = parcel->delivery,
+					  .reason = parcel->reason,
+					  .duration = failure_wait(step),
+					  .what = what,
+				  });
+}
+
+/* Its target is missing or full now; the input stays unacked until that changes. */
+static void hold_refused(struct tasks *tasks, struct parcel *parcel, const char *what)
+{
+	if (parcel->refusals < UINT16_MAX)
+		parcel->refusals++;
+	hold(tasks, parcel, failure_wait_step(parcel->refusals), what);
+}
+
+static void finish_unroutable(struct tasks *tasks, struct parcel *parcel, enum reason reason)
+{
+	tasks_finish(tasks, parcel->delivery,
+		(struct ending){
+			.outcome = OUTCOME_UNROUTABLE, .reason = reason, .exit = parcel->exit});
+}
+
+static void emit_confirmed(struct tasks *tasks, const struct parcel *parcel)
+{
+	if (parcel->kind != PARCEL_REPLY && parcel->kind != PARCEL_HAND_BACK)
+		return; /* emitted when it was decided */
+	bool is_reply = parcel->kind == PARCEL_REPLY;
+	pool_emit(tasks->context,
+		(struct notice){
+			.kind = is_reply ? NOTICE_TASK_DONE : NOTICE_TASK_HANDED_BACK,
+			.slot = parcel->delivery->slot,
+			.life = parcel->delivery->life,
+			.delivery = parcel->delivery,
+			.output = parcel->output,
+			.duration = parcel->delivery->took,
+		});
+}
+
+static void confirm(struct tasks *tasks, struct parcel *parcel)
+{
+	struct delivery *delivery = parcel->delivery;
+	outbox_take(&tasks->outbox, parcel);
+	if (!delivery->source) {
+		delivery_free(delivery);
+	} else if (parcel->returned && parcel->kind == PARCEL_REPLY) {
+		finish_unroutable(tasks, parcel, REASON_UNROUTABLE);
+	} else if (parcel->returned == RETURNED_RESEND) {
+		outbox_put(&tasks->outbox, parcel);
+	} else if (parcel->returned) {
+		hold_refused(tasks, parcel, "found no queue");
+	} else {
+		emit_confirmed(tasks, parcel);
+		pace_settled(&tasks->pace);
+		dispatch_done(&tasks->dispatch, delivery);
+	}
+}
+
+static void refuse(struct tasks *tasks, struct parcel *parcel)
+{
+	outbox_take(&tasks->outbox, parcel);
+	if (parcel->delivery->source)
+		hold_refused(tasks, parcel, "was refused by the broker");
+	else
+		delivery_free(parcel->delivery);
+}
+
+static void judge(struct tasks *tasks, const struct event *event,
+	void (*verdict)(struct tasks *, struct parcel *))
+{
+	struct parcel *parcel = parcel_of(tasks, event);
+	if (!event->outbox.multiple) {
+		if (parcel)
+			verdict(tasks, parcel);
+		return;
+	}
+	if (!outbox_is_current(&tasks->outbox, event->outbox.epoch))
+		return;
+	/* What a verdict publishes again is not meant, whatever number came. */
+	uint64_t last = event->outbox.seq;
+	if (last > tasks->outbox.last_seq)
+		last = tasks->outbox.last_seq;
+	while ((parcel = outbox_oldest(&tasks->outbox)) && parcel->seq <= last)
+		verdict(tasks, parcel);
+}
+
+void tasks_on_confirmed(struct tasks *tasks, const struct event *event)
+{
+	judge(tasks, event, confirm);
+}
+
+void tasks_on_refused(struct tasks *tasks, const struct event *event)
+{
+	judge(tasks, event, refuse);
+}
+
+void tasks_on_returned(struct tasks *tasks, const struct event *event)
+{
+	struct parcel *parcel = parcel_of(tasks, event);
+	if (!parcel)
+		return;
+	parcel->returned = event->outbox.again ? RETURNED_RESEND : RETURNED_HOLD;
+}
+
+void tasks_on_queue_found(struct tasks *tasks, const struct event *event)
+{
+	if (outbox_is_current(&tasks->outbox, event->outbox.epoch))
+		outbox_resend_returned(&tasks->outbox);
+}
+
+/* It was alone on the channel when the broker closed it. A renewal has a reason of its own: no
+ * worker saw the task, so its dead letter must not report an attempt. A dead letter has nowhere
+ * else to go: it is retried, slowly and alone, and the others go past it. */
+static void blame(struct tasks *tasks, struct parcel *parcel)
+{
+	if (parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_HAND_BACK)
+		finish_unroutable(tasks, parcel, REASON_REPLY_REFUSED);
+	else if (parcel->kind == PARCEL_DEAD_LETTER)
+		hold(tasks, parcel, FAILURE_WAIT_STEPS - 1, "cost a channel");
+	else
+		tasks_give_up(tasks, parcel->delivery,
+			parcel->kind == PARCEL_RENEW ? REASON_RENEWAL_REFUSED
+						     : REASON_REPLY_REFUSED);
+}
+
+static void channel_down(struct tasks *tasks, enum outbox_loss loss)
+{
+	struct link orphans, *link;
+	list_init(&orphans);
+	struct parcel *culprit = outbox_down(&tasks->outbox, loss, &orphans);
+	while ((link = list_first(&orphans))) {
+		list_remove(link);
+		delivery_free(CONTAINER_OF(link, struct parcel, order)->delivery);
+	}
+	if (culprit)
+		blame(tasks, culprit);
+}
+
+void tasks_on_outbox_up(struct tasks *tasks, const struct event *event)
+{
+	if (!outbox_is_newer(&tasks->outbox, event->outbox.epoch))
+		return;
+	if (tasks->outbox.state != OUTBOX_IS_DOWN)
+		channel_down(tasks, LOSS_CONNECTION);
+	outbox_up(&tasks->outbox, event->outbox.epoch);
+}
+
+void tasks_on_outbox_down(struct tasks *tasks, const struct event *event)
+{
+	if (outbox_is_current(&tasks->outbox, event->outbox.epoch))
+		channel_down(tasks, event->outbox.loss);
+}

@@ -1,0 +1,336 @@
+#include "core/tasks/dispatch.h"
+
+#include <assert.h>
+
+void dispatch_init(
+	struct dispatch *dispatch, mtime pipe_wait, const struct effects *effects, void *io)
+{
+	*dispatch = (struct dispatch){.effects = effects, .io = io, .pipe_wait = pipe_wait};
+	list_init(&dispatch->queued);
+	list_init(&dispatch->running);
+	list_init(&dispatch->in_time);
+	for (int load = 0; load < POOL_PIPELINE_MAX; load++)
+		list_init(&dispatch->by_load[load]);
+}
+
+void dispatch_set_pipe_wait(struct dispatch *dispatch, mtime pipe_wait)
+{
+	dispatch->pipe_wait = pipe_wait;
+}
+
+void dispatch_add_slot(struct pipe *pipe, uint16_t slot)
+{
+	*pipe = (struct pipe){.slot = slot, .closed = PIPE_NOT_READY};
+	list_init(&pipe->by_load);
+	list_init(&pipe->running);
+	list_init(&pipe->in_time);
+	list_init(&pipe->tasks);
+	list_init(&pipe->answered);
+}
+
+/* One that is closed, full or spent stands in no list. */
+static void enlist(struct dispatch *dispatch, struct pipe *pipe)
+{
+	if (pipe->closed || pipe->load == POOL_PIPELINE_MAX || pipe_is_spent(pipe))
+		return;
+	list_append(&dispatch->by_load[pipe->load], &pipe->by_load);
+	dispatch->loads |= UINT64_C(1) << pipe->load;
+}
+
+static void delist(struct dispatch *dispatch, struct pipe *pipe)
+{
+	if (list_is_empty(&pipe->by_load))
+		return;
+	list_remove(&pipe->by_load);
+	if (list_is_empty(&dispatch->by_load[pipe->load]))
+		dispatch->loads &= ~(UINT64_C(1) << pipe->load);
+}
+
+static void count(struct dispatch *dispatch, struct pipe *pipe, uint16_t load)
+{
+	dispatch->in_pipes += (uint32_t)load - pipe->load;
+	assert(!dispatch->is_alone || dispatch->in_pipes == 0);
+	/* It was the one that leaves; into_pipe decides about one that comes. */
+	dispatch->is_alone = false;
+	pipe->load = load;
+}
+
+static void set_load(struct dispatch *dispatch, struct pipe *pipe, uint16_t load)
+{
+	delist(dispatch, pipe);
+	count(dispatch, pipe, load);
+	enlist(dispatch, pipe);
+}
+
+/* The running one whose head began last is awake, if that is not long ago. */
+static struct pipe *next_pipe(
+	const struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
+{
+	struct pipe *awake = pack > 1 ? dispatch_latest_running(dispatch, NULL) : NULL;
+	bool may_be_given = awake && !list_is_empty(&awake->by_load) && awake->load < pack;
+	if (may_be_given && now - awake->since < DISPATCH_WAKING)
+		return awake;
+	if (!dispatch->loads)
+		return NULL;
+	uint32_t load = (uint32_t)__builtin_ctzll(dispatch->loads);
+	if (load >= depth)
+		return NULL;
+	return CONTAINER_OF(list_first(&dispatch->by_load[load]), struct pipe, by_load);
+}
+
+static void unqueue(struct dispatch *dispatch, struct delivery *delivery)
+{
+	list_remove(&delivery->place);
+	dispatch->queued_count--;
+}
+
+void dispatch_offer(struct dispatch *dispatch, struct delivery *delivery)
+{
+	delivery->state = DELIVERY_QUEUED;
+	list_append(&dispatch->queued, &delivery->place);
+	dispatch->queued_count++;
+}
+
+void dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery)
+{
+	delivery->state = DELIVERY_QUEUED;
+	list_prepend(&dispatch->queued, &delivery->place);
+	dispatch->queued_count++;
+}
+
+static bool may_be_sent(const struct dispatch *dispatch, const struct delivery *delivery)
+{
+	if (dispatch->in_pipes == 0)
+		return true;
+	return !dispatch->is_alone && !settle_is_alone(delivery);
+}
+
+static struct delivery *first_waiting(const struct dispatch *dispatch)
+{
+	struct link *first = list_first(&dispatch->queued);
+	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+}
+
+struct delivery *dispatch_take(struct dispatch *dispatch)
+{
+	struct delivery *delivery = first_waiting(dispatch);
+	if (delivery)
+		unqueue(dispatch, delivery);
+	return delivery;
+}
+
+static void stop_clock(struct pipe *pipe)
+{
+	list_remove(&pipe->running);
+	list_remove(&pipe->in_time);
+	pipe->closed &= ~(unsigned)PIPE_HELD_UP;
+}
+
+static void start_clock(struct dispatch *dispatch, struct pipe *pipe, mtime now)
+{
+	stop_clock(pipe);
+	pipe->since = now;
+	list_append(&dispatch->running, &pipe->running);
+	if (dispatch->pipe_wait != MTIME_NEVER)
+		list_append(&dispatch->in_time, &pipe->in_time);
+}
+
+bool dispatch_hold_up(struct dispatch *dispatch, mtime arrived_after)
+{
+	struct link *first;
+	bool is_any = false;
+	while ((first = list_first(&dispatch->in_time))) {
+		struct pipe *pipe = CONTAINER_OF(first, struct pipe, in_time);
+		if (arrived_after - pipe->since < dispatch->pipe_wait)
+			break;
+		list_remove(first);
+		delist(dispatch, pipe);
+		pipe->closed |= PIPE_HELD_UP;
+		is_any = true;
+	}
+	return is_any;
+}
+
+static void into_pipe(
+	struct dispatch *dispatch, struct delivery *delivery, struct pipe *pipe, mtime now)
+{
+	unqueue(dispatch, delivery);
+	delivery->state = DELIVERY_SENT;
+	if (pipe->load == 0)
+		start_clock(dispatch, pipe, now);
+	list_append(&pipe->tasks, &delivery->place);
+	set_load(dispatch, pipe, (uint16_t)(pipe->load + 1));
+	dispatch->is_alone = settle_is_alone(delivery);
+}
+
+/* The attempts so far may be a publisher's invention: the largest number there is stays that. */
+static enum send_result send(
+	struct dispatch *dispatch, const struct pipe *pipe, struct delivery *delivery)
+{
+	uint16_t before = delivery->attempt;
+	uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));
+	return dispatch->effects->send(dispatch->io, pipe->slot, delivery, attempt);
+}
+
+enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
+	struct delivery **ret_unfit)
+{
+	struct delivery *delivery;
+	struct pipe *pipe;
+	int wakes = 0;
+	while ((delivery = first_waiting(dispatch)) && may_be_sent(dispatch, delivery) &&
+		(pipe = next_pipe(dispatch, depth, pack, now))) {
+		if (pipe->load == 0 && wakes++ == DISPATCH_WAKES)
+			return DISPATCH_ENOUGH;
+		switch (send(dispatch, pipe, delivery)) {
+		case SEND_OK:
+			into_pipe(dispatch, delivery, pipe, now);
+			break;
+		case SEND_TOO_LARGE:
+			unqueue(dispatch, delivery);
+			*ret_unfit = delivery;
+			return DISPATCH_TOO_LARGE;
+		case SEND_NO_MEMORY:
+			return DISPATCH_NO_MEMORY;
+		}
+	}
+	return DISPATCH_DONE;
+}
+
+static struct delivery *out_of_pipe(struct dispatch *dispatch, struct pipe *pipe)
+{
+	struct delivery *head = pipe_head(pipe);
+	list_remove(&head->place);
+	set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
+	if (pipe->load == 0 && !list_is_empty(&pipe->by_load)) {
+		/* Its process was busy until now: its memory is warm. */
+		list_remove(&pipe->by_load);
+		list_prepend(&dispatch->by_load[0], &pipe->by_load);
+	}
+	return head;
+}
+
+struct delivery *dispatch_end(struct dispatch *dispatch, struct pipe *pipe, mtime now)
+{
+	/* A pipe that was stopped has no clock, and gets none: nothing in it is judged. */
+	bool is_judged = !list_is_empty(&pipe->running);
+	stop_clock(pipe);
+	pipe->answers++;
+	struct delivery *head = out_of_pipe(dispatch, pipe);
+	if (!is_judged)
+		pipe->blame = OUTCOME_UNSTARTED;
+	else if (pipe->load > 0)
+		start_clock(dispatch, pipe, now);
+	return head;
+}
+
+void dispatch_done(struct dispatch *dispatch, struct delivery *delivery)
+{
+	(void)dispatch; /* today nothing waits for the end of a task */
+	source_release(delivery);
+}
+
+void dispatch_slot_begin(struct pipe *pipe, uint32_t life)
+{
+	pipe->life = life;
+	pipe->answers = 0;
+	pipe->blame = OUTCOME_CRASHED;
+	pipe->counted_until = MTIME_NEVER;
+}
+
+void dispatch_slot_up(struct dispatch *dispatch, struct pipe *pipe)
+{
+	assert(pipe->closed & PIPE_NOT_READY && pipe->load == 0);
+	pipe->closed &= ~(unsigned)(PIPE_NOT_READY | PIPE_FULL);
+	enlist(dispatch, pipe);
+}
+
+void dispatch_slot_limit(struct dispatch *dispatch, struct pipe *pipe, uint32_t tasks_max)
+{
+	delist(dispatch, pipe);
+	pipe->tasks_max = tasks_max;
+	enlist(dispatch, pipe);
+}
+
+void dispatch_slot_writable(struct dispatch *dispatch, struct pipe *pipe, bool is_writable)
+{
+	delist(dispatch, pipe);
+	pipe->closed &= ~(unsigned)PIPE_FULL;
+	if (!is_writable)
+		pipe->closed |= PIPE_FULL;
+	enlist(dispatch, pipe);
+}
+
+void dispatch_slot_dismiss(struct dispatch *dispatch, struct pipe *pipe)
+{
+	delist(dispatch, pipe);
+	pipe->closed |= PIPE_DISMISSED;
+}
+
+void dispatch_slot_keep(struct dispatch *dispatch, struct pipe *pipe)
+{
+	pipe->closed &= ~(unsigned)PIPE_DISMISSED;
+	enlist(dispatch, pipe);
+}
+
+void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
+{
+	delist(dispatch, pipe);
+	pipe->closed |= PIPE_NOT_READY;
+	stop_clock(pipe);
+}
+
+/* From the last to the second, each before all that wait: so they keep their order. */
+static void requeue_unstarted(struct dispatch *dispatch, struct pipe *pipe)
+{
+	while (pipe->load > 1) {
+		struct delivery *last = CONTAINER_OF(pipe->tasks.prev, struct delivery, place);
+		list_remove(&last->place);
+		count(dispatch, pipe, (uint16_t)(pipe->load - 1));
+		if (last->source)
+			dispatch_requeue(dispatch, last);
+		else
+			delivery_free(last);
+	}
+}
+
+struct delivery *dispatch_slot_gone(struct dispatch *dispatch, struct pipe *pipe)
+{
+	dispatch_slot_stop(dispatch, pipe);
+	requeue_unstarted(dispatch, pipe);
+	return pipe->load ? out_of_pipe(dispatch, pipe) : NULL;
+}
+
+void dispatch_source_down(struct dispatch *dispatch, struct source *source)
+{
+	struct link *next;
+	for (struct link *link = source->unacked.next; link != &source->unacked; link = next) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		next = link->next;
+		if (delivery->state == DELIVERY_SENT) {
+			source_forget(delivery);
+		} else if (delivery->state == DELIVERY_QUEUED) {
+			source_forget(delivery);
+			unqueue(dispatch, delivery);
+			delivery_free(delivery);
+		}
+	}
+}
+
+struct pipe *dispatch_longest_running(const struct dispatch *dispatch)
+{
+	struct link *first = list_first(&dispatch->running);
+	return first ? CONTAINER_OF(first, struct pipe, running) : NULL;
+}
+
+mtime dispatch_deadline(const struct dispatch *dispatch, mtime hard_limit)
+{
+	const struct pipe *pipe = dispatch_longest_running(dispatch);
+	return pipe ? mtime_after(pipe->since, hard_limit) : MTIME_NEVER;
+}
+
+struct pipe *dispatch_latest_running(const struct dispatch *dispatch, const struct pipe *after)
+{
+	const struct link *link = after ? after->running.prev : dispatch->running.prev;
+	return link == &dispatch->running ? NULL : CONTAINER_OF(link, struct pipe, running);
+}

@@ -1,0 +1,282 @@
+#include "core/tasks/outbox.h"
+
+#include "core/effects.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define BUCKETS_AT_FIRST 64
+/* A connection that is closed with an error need not have been closed over a publish. */
+#define SUSPICIONS_ENOUGH 3
+
+enum rc outbox_init(struct outbox *outbox, const struct effects *effects, void *io)
+{
+	struct parcel **buckets = calloc(BUCKETS_AT_FIRST, sizeof *buckets);
+	if (!buckets)
+		return RC_MEMORY;
+	*outbox = (struct outbox){
+		.effects = effects,
+		.io = io,
+		.buckets = buckets,
+		.bucket_count = BUCKETS_AT_FIRST,
+		.epoch = UINT32_MAX,
+	};
+	list_init(&outbox->sent);
+	list_init(&outbox->suspects);
+	list_init(&outbox->waiting);
+	for (unsigned step = 0; step < FAILURE_WAIT_STEPS; step++)
+		list_init(&outbox->later[step]);
+	return RC_OK;
+}
+
+void outbox_release(struct outbox *outbox)
+{
+	free(outbox->buckets);
+	*outbox = (struct outbox){0};
+}
+
+bool outbox_is_current(const struct outbox *outbox, uint32_t epoch)
+{
+	return outbox->state != OUTBOX_IS_DOWN && outbox->epoch == epoch;
+}
+
+static struct parcel *first_of(const struct link *list)
+{
+	struct link *first = list_first(list);
+	return first ? CONTAINER_OF(first, struct parcel, order) : NULL;
+}
+
+static size_t parcel_size(const struct parcel *parcel)
+{
+	return delivery_size(parcel->delivery) + (parcel->output ? output_size(parcel->output) : 0);
+}
+
+static struct parcel **bucket_of(const struct outbox *outbox, uint64_t seq)
+{
+	return &outbox->buckets[seq & (outbox->bucket_count - 1)];
+}
+
+static void chain(struct outbox *outbox, struct parcel *parcel)
+{
+	struct parcel **bucket = bucket_of(outbox, parcel->seq);
+	parcel->chain = *bucket;
+	*bucket = parcel;
+}
+
+static void unchain(struct outbox *outbox, struct parcel *parcel)
+{
+	struct parcel **at = bucket_of(outbox, parcel->seq);
+	while (*at != parcel)
+		at = &(*at)->chain;
+	*at = parcel->chain;
+}
+
+/* Numbers are dense, so a table as large as the number of the unconfirmed has short chains. When
+ * memory is short it stays as it is, and the chains grow instead. */
+static void grow(struct outbox *outbox)
+{
+	struct parcel **buckets = calloc(2 * outbox->bucket_count, sizeof *buckets);
+	if (!buckets)
+		return;
+	free(outbox->buckets);
+	outbox->buckets = buckets;
+	outbox->bucket_count *= 2;
+	for (struct link *link = outbox->sent.next; link != &outbox->sent; link = link->next)
+		chain(outbox, CONTAINER_OF(link, struct parcel, order));
+}
+
+static void publish(struct outbox *outbox, struct parcel *parcel)
+{
+	if (outbox->sent_count >= outbox->bucket_count)
+		grow(outbox);
+	list_remove(&parcel->order);
+	parcel->seq = ++outbox->last_seq;
+	parcel->returned = RETURNED_NOT;
+	list_append(&outbox->sent, &parcel->order);
+	chain(outbox, parcel);
+	outbox->sent_count++;
+	outbox->sent_bytes += parcel_size(parcel);
+	outbox->effects->publish(outbox->io, parcel);
+}
+
+/* No longer sent; still in the list. */
+static void unsend(struct outbox *outbox, struct parcel *parcel)
+{
+	unchain(outbox, parcel);
+	parcel->seq = 0;
+	outbox->sent_count--;
+	outbox->sent_bytes -= parcel_size(parcel);
+}
+
+static bool fits(const struct outbox *outbox, const struct parcel *parcel)
+{
+	return outbox->sent_count == 0 ||
+	       outbox->sent_bytes + parcel_size(parcel) <= OUTBOX_SENT_MAX;
+}
+
+/* A suspect is alone on the channel: it is sent when nothing else is open, and nothing follows it
+ * before its confirm. So it alone can be blamed for what happens to the channel. */
+static void pump(struct outbox *outbox)
+{
+	struct parcel *parcel;
+	if (outbox->state == OUTBOX_IS_DOWN)
+		return;
+	if (outbox->state == OUTBOX_IS_PROBING || !list_is_empty(&outbox->suspects)) {
+		if (outbox->sent_count)
+			return;
+		parcel = first_of(&outbox->suspects);
+		outbox->state = parcel ? OUTBOX_IS_PROBING : OUTBOX_IS_UP;
+		if (parcel)
+			publish(outbox, parcel);
+	}
+	while (outbox->state == OUTBOX_IS_UP && (parcel = first_of(&outbox->waiting)) &&
+		fits(outbox, parcel))
+		publish(outbox, parcel);
+}
+
+bool outbox_is_newer(const struct outbox *outbox, uint32_t epoch)
+{
+	return (int32_t)(epoch - outbox->epoch) > 0;
+}
+
+void outbox_up(struct outbox *outbox, uint32_t epoch)
+{
+	assert(outbox->state == OUTBOX_IS_DOWN && outbox->sent_count == 0 &&
+		outbox_is_newer(outbox, epoch));
+	outbox->epoch = epoch;
+	outbox->last_seq = 0;
+	outbox->state = OUTBOX_IS_UP;
+	pump(outbox);
+}
+
+/* Who cost the channel? Only one that was alone on it can be told. */
+static struct parcel *find_culprit(struct outbox *outbox, enum outbox_loss loss)
+{
+	struct parcel *alone = first_of(&outbox->sent);
+	bool may_blame = loss == LOSS_CHANNEL || loss == LOSS_CLOSED;
+	if (outbox->sent_count != 1 || !alone->delivery->source || !may_blame)
+		return NULL;
+	if (loss == LOSS_CHANNEL)
+		alone->suspicions = SUSPICIONS_ENOUGH;
+	else if (alone->suspicions < SUSPICIONS_ENOUGH)
+		alone->suspicions++;
+	return alone->suspicions == SUSPICIONS_ENOUGH ? alone : NULL;
+}
+
+static void unsend_all(struct outbox *outbox, struct link *home, struct link *ret_orphans)
+{
+	while (!list_is_empty(&outbox->sent)) {
+		struct parcel *last = CONTAINER_OF(outbox->sent.prev, struct parcel, order);
+		if (last->delivery->source) {
+			unsend(outbox, last);
+			list_remove(&last->order);
+			list_prepend(home, &last->order);
+		} else {
+			outbox_take(outbox, last);
+			list_prepend(ret_orphans, &last->order);
+		}
+	}
+}
+
+struct parcel *outbox_down(struct outbox *outbox, enum outbox_loss loss, struct link *ret_orphans)
+{
+	struct parcel *culprit = find_culprit(outbox, loss);
+	bool suspected = loss != LOSS_CONNECTION || outbox->state == OUTBOX_IS_PROBING;
+	unsend_all(outbox, suspected ? &outbox->suspects : &outbox->waiting, ret_orphans);
+	outbox->state = OUTBOX_IS_DOWN;
+	if (culprit)
+		outbox_take(outbox, culprit);
+	return culprit;
+}
+
+static void add(struct outbox *outbox, struct parcel *parcel)
+{
+	parcel->seq = 0;
+	outbox->count++;
+	outbox->bytes += parcel_size(parcel);
+}
+
+void outbox_put(struct outbox *outbox, struct parcel *parcel)
+{
+	add(outbox, parcel);
+	list_append(&outbox->waiting, &parcel->order);
+	pump(outbox);
+}
+
+void outbox_put_later(struct outbox *outbox, struct parcel *parcel, unsigned step, mtime now)
+{
+	add(outbox, parcel);
+	parcel->due = mtime_after(now, failure_wait(step));
+	list_append(&outbox->later[step], &parcel->order);
+}
+
+struct parcel *outbox_oldest(const struct outbox *outbox)
+{
+	return first_of(&outbox->sent);
+}
+
+struct parcel *outbox_find(const struct outbox *outbox, uint64_t seq)
+{
+	struct parcel *parcel = *bucket_of(outbox, seq);
+	while (parcel && parcel->seq != seq)
+		parcel = parcel->chain;
+	return parcel;
+}
+
+void outbox_take(struct outbox *outbox, struct parcel *parcel)
+{
+	if (parcel->seq)
+		unsend(outbox, parcel);
+	list_remove(&parcel->order);
+	outbox->count--;
+	outbox->bytes -= parcel_size(parcel);
+}
+
+static void is_due(struct outbox *outbox, struct parcel *parcel)
+{
+	bool known = parcel->suspicions == SUSPICIONS_ENOUGH;
+	list_remove(&parcel->order);
+	list_append(known ? &outbox->suspects : &outbox->waiting, &parcel->order);
+}
+
+void outbox_resend_returned(struct outbox *outbox)
+{
+	struct link *link, *next;
+	for (link = outbox->sent.next; link != &outbox->sent; link = link->next) {
+		struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
+		parcel->returned = parcel->returned ? RETURNED_RESEND : RETURNED_NOT;
+	}
+	for (unsigned step = 0; step < FAILURE_WAIT_STEPS; step++) {
+		struct link *later = &outbox->later[step];
+		for (link = later->next; link != later; link = next) {
+			struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
+			next = link->next;
+			if (parcel->returned)
+				is_due(outbox, parcel);
+		}
+	}
+	pump(outbox);
+}
+
+void outbox_tick(struct outbox *outbox, mtime now)
+{
+	for (unsigned step = 0; outbox->count > outbox->sent_count && step < FAILURE_WAIT_STEPS;
+		step++) {
+		struct parcel *parcel;
+		while ((parcel = first_of(&outbox->later[step])) && parcel->due <= now)
+			is_due(outbox, parcel);
+	}
+	pump(outbox);
+}
+
+mtime outbox_deadline(const struct outbox *outbox)
+{
+	mtime deadline = MTIME_NEVER;
+	for (unsigned step = 0; outbox->count > outbox->sent_count && step < FAILURE_WAIT_STEPS;
+		step++) {
+		const struct parcel *first = first_of(&outbox->later[step]);
+		if (first)
+			deadline = mtime_min(deadline, first->due);
+	}
+	return deadline;
+}

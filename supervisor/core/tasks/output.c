@@ -1,0 +1,50 @@
+#include "core/tasks/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct output *output_new(size_t room)
+{
+	if (room > SIZE_MAX - sizeof(struct output))
+		return NULL;
+	struct output *output = malloc(sizeof *output + room);
+	if (!output)
+		return NULL;
+	*output = (struct output){.retry_after_ms = -1, .room = room};
+	return output;
+}
+
+/* t points into the bytes of before, or is empty. */
+static void rebase(struct text *t, const struct output *before, const struct output *after)
+{
+	if (t->len > 0)
+		t->ptr = (const char *)after->bytes + (t->ptr - (const char *)before->bytes);
+}
+
+struct output *output_add_words(struct output *output, struct text words)
+{
+	struct output *more = output_new(output->room + words.len);
+	if (!more)
+		return output;
+	size_t room = more->room;
+	memcpy(more, output, sizeof *output + output->room);
+	more->room = room;
+	rebase(&more->body, output, more);
+	rebase(&more->headers, output, more);
+	rebase(&more->reply_queue, output, more);
+	rebase(&more->content_type, output, more);
+	memcpy(more->bytes + output->room, words.ptr, words.len);
+	more->words = text_of(more->bytes + output->room, words.len);
+	output_free(output);
+	return more;
+}
+
+void output_free(struct output *output)
+{
+	free(output);
+}
+
+size_t output_size(const struct output *output)
+{
+	return sizeof *output + output->room;
+}

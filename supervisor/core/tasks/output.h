@@ -1,0 +1,37 @@
+/* What a worker said in one frame, decoded and checked. Layer: core, plain data.
+ * Made by message/, moved into the pool inside an event; all texts point into the same block. */
+#ifndef CORE_TASKS_OUTPUT_H
+#define CORE_TASKS_OUTPUT_H
+
+#include "base/text.h"
+#include "core/tasks/reason.h"
+
+#define STATUS_PROGRESS (-1)
+#define STATUS_DONE     200
+#define STATUS_REPLY    201
+#define STATUS_REJECTED 400 /* to 499 */
+#define STATUS_FAILED   500 /* to 599 */
+
+struct output {
+	int32_t status;           /* of PROTOCOL.md, section 6, checked; 0: no answer */
+	struct text body;         /* of the reply or the progress note */
+	struct text headers;      /* AMQP table, without its length; stripped of what is ours */
+	struct text reply_queue;  /* empty: the task's own reply_to */
+	struct text content_type; /* empty: the task's own */
+	struct text words;        /* the line that its worker wrote last to stderr; or empty */
+	enum reason unfit;        /* REASON_NONE, or why it can not be published */
+	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
+	size_t room;              /* of bytes */
+	uint8_t bytes[];
+};
+
+/* Owned by the caller; room bytes in .bytes, texts empty, status 0, retry_after_ms -1. NULL: out of
+ * memory. */
+struct output *output_new(size_t room);
+/* Moves in; returns it with these words, elsewhere in memory. Out of memory: as it was. */
+struct output *output_add_words(struct output *, struct text words);
+void output_free(struct output *);
+/* Bytes it holds in memory, for the limits. */
+size_t output_size(const struct output *);
+
+#endif

@@ -1,0 +1,211 @@
+#include "core/tasks/pace.h"
+
+#include "core/tasks/dispatch.h"
+
+/* A task slower than so many fills counts as these: so the memory of one slow task fades in some
+ * ten turns. */
+#define SLOWEST_FILLS 4
+#define MEASURE_TIME  (100 * MTIME_MS)
+/* In a second in which only small bodies come the size of large ones is believed to be a third. */
+#define BODY_FADES 8
+#define SLACK_TIME (100 * MTIME_MS)
+/* Of `auto`: more than these behind the heads of all pipes keep no more workers busy. */
+#define BEHIND_MAX 1024
+/* A window that is too wide costs little, and narrowing it costs redeliveries: a queue takes back
+ * what is on its way to a consumer that is cancelled. */
+#define GROW_AFTER   (200 * MTIME_MS)
+#define SHRINK_AFTER MTIME_MINUTE
+
+void pace_configure(struct pace *pace, const struct pool_config *config)
+{
+	pace->pipeline = config->pipeline;
+	pace->prefetch = config->prefetch;
+	pace->memory = config->memory;
+	if (pace->fill_ns == config->pipe_wait * 1000)
+		return;
+	pace->fill_ns = config->pipe_wait * 1000;
+	pace_held_up(pace); /* nothing is known yet */
+}
+
+void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
+{
+	*pace = (struct pace){
+		.workers = config->workers,
+		.measured_at = now,
+		.slack = config->workers,
+		.changed_at = now,
+	};
+	list_init(&pace->answered);
+	pace_configure(pace, config);
+}
+
+void pace_scaled(struct pace *pace, uint16_t workers)
+{
+	pace->workers = workers;
+	if (pace->slack < workers)
+		pace->slack = workers;
+}
+
+void pace_answered(struct pace *pace, struct pipe *pipe, mtime took)
+{
+	if (pipe->batch++ == 0)
+		list_append(&pace->answered, &pipe->answered);
+	pipe->batch_time += took;
+}
+
+static int64_t slowest_ns(const struct pace *pace)
+{
+	return pace->fill_ns * SLOWEST_FILLS;
+}
+
+void pace_held_up(struct pace *pace)
+{
+	pace->estimate_ns = slowest_ns(pace);
+}
+
+void pace_arrived(struct pace *pace, size_t body)
+{
+	pace->has_arrived = true;
+	if (body > pace->largest)
+		pace->largest = body;
+	if (body > pace->body)
+		pace->body = body;
+}
+
+void pace_settled(struct pace *pace)
+{
+	pace->settled++;
+}
+
+/* Slower tasks count at once, faster ones little by little: a pipe that is too full holds tasks
+ * behind a slow one, a pipe that is too empty only costs a little speed. */
+static void sample(struct pace *pace, int64_t task_ns)
+{
+	if (task_ns >= pace->fill_ns)
+		pace->estimate_ns = task_ns < slowest_ns(pace) ? task_ns : slowest_ns(pace);
+	else if (task_ns > pace->estimate_ns)
+		pace->estimate_ns += (task_ns - pace->estimate_ns + 1) / 2;
+	else
+		pace->estimate_ns -= (pace->estimate_ns - task_ns) / 8;
+}
+
+static void sample_slots(struct pace *pace)
+{
+	struct link *link;
+	while ((link = list_first(&pace->answered))) {
+		struct pipe *pipe = CONTAINER_OF(link, struct pipe, answered);
+		mtime time = mtime_min(pipe->batch_time, MTIME_NEVER / 1000);
+		sample(pace, time * 1000 / pipe->batch);
+		list_remove(link);
+		pipe->batch = 0;
+		pipe->batch_time = 0;
+	}
+}
+
+/* Where nothing came nothing is known of what comes next: while large bodies wait for slow tasks
+ * they are not forgotten. */
+static void measure_bodies(struct pace *pace)
+{
+	if (!pace->has_arrived)
+		return;
+	pace->body -= pace->body / BODY_FADES;
+	if (pace->body < pace->largest)
+		pace->body = pace->largest;
+	pace->largest = 0;
+	pace->has_arrived = false;
+}
+
+/* Enough for a tenth of a second at the rate seen: a quorum queue hands over the next message only
+ * when the ack of another one is on disk, some 20 to 80 ms later under load (reckoned from the
+ * rates of plain consumers of different prefetch). And room for twice what waits for confirms:
+ * where they are slow the window would otherwise hold the rate down, and the rate the window. */
+static void measure(struct pace *pace, mtime span, mtime now)
+{
+	uint64_t slack = (uint64_t)pace->settled * SLACK_TIME / (uint64_t)span;
+	if (pace->settled)
+		slack += 2 * (uint64_t)pace->held;
+	if (slack < pace->workers)
+		slack = pace->workers;
+	pace->slack = slack < POOL_WINDOW_MAX ? (uint32_t)slack : POOL_WINDOW_MAX;
+	measure_bodies(pace);
+	pace->measured_at = now;
+	pace->settled = 0;
+	pace->held = 0;
+}
+
+void pace_turn(struct pace *pace, uint32_t unconfirmed, mtime now)
+{
+	sample_slots(pace);
+	if (unconfirmed > pace->held)
+		pace->held = unconfirmed;
+	mtime span = now - pace->measured_at;
+	if (span >= MEASURE_TIME)
+		measure(pace, span, now);
+}
+
+mtime pace_pipe_wait(const struct pace *pace)
+{
+	return pace->pipeline ? MTIME_NEVER : pace->fill_ns / 1000;
+}
+
+uint32_t pace_depth(const struct pace *pace)
+{
+	if (pace->pipeline)
+		return pace->pipeline;
+	if (pace->estimate_ns * POOL_PIPELINE_MAX <= pace->fill_ns)
+		return POOL_PIPELINE_MAX;
+	int64_t depth = pace->fill_ns / pace->estimate_ns;
+	return depth ? (uint32_t)depth : 1;
+}
+
+uint32_t pace_pack(const struct pace *pace)
+{
+	if (pace->pipeline)
+		return 1;
+	uint32_t depth = pace_depth(pace);
+	int64_t pack =
+		DISPATCH_WAKING * 1000 / pace->estimate_ns; /* never 0: it sinks by an eighth */
+	if (pack >= depth)
+		return depth;
+	return pack ? (uint32_t)pack : 1;
+}
+
+static uint32_t behind_heads(const struct pace *pace)
+{
+	uint32_t behind = pace->workers * (pace_depth(pace) - 1);
+	return pace->pipeline || behind < BEHIND_MAX ? behind : BEHIND_MAX;
+}
+
+static size_t memory_window(const struct pace *pace)
+{
+	size_t window = pace->memory / (pace->body ? pace->body : 1);
+	return window ? window : 1;
+}
+
+uint32_t pace_window(const struct pace *pace)
+{
+	size_t most = memory_window(pace);
+	uint32_t window = pace->prefetch;
+	if (!window)
+		window = pace->workers + behind_heads(pace) + pace->slack;
+	if (window > POOL_WINDOW_MAX)
+		window = POOL_WINDOW_MAX;
+	return window < most ? window : (uint32_t)most;
+}
+
+/* What came to a consumer that is cancelled stays in hand: if the window grew again meanwhile, each
+ * turn to and fro would add to it, without an end. */
+bool pace_changes_window(const struct pace *pace, uint32_t present, uint32_t in_hand, mtime now)
+{
+	uint32_t wanted = pace_window(pace);
+	if (wanted >= 2 * present)
+		return in_hand <= present && now - pace->changed_at >= GROW_AFTER;
+	if (2 * wanted > present)
+		return false;
+	return present > memory_window(pace) || now - pace->changed_at >= SHRINK_AFTER;
+}
+
+void pace_window_set(struct pace *pace, mtime now)
+{
+	pace->changed_at = now;
+}

@@ -1,0 +1,144 @@
+#include "core/tasks/settle.h"
+
+#define RENEW_AT     10 /* returns; far below any delivery limit in use, RabbitMQ's own is 20 */
+#define ALONE_AT     3  /* renewals */
+#define RENEWALS_MAX 10
+
+bool settle_outcome(int32_t status, enum outcome *ret_outcome)
+{
+	if (status == STATUS_DONE)
+		*ret_outcome = OUTCOME_DONE;
+	else if (status == STATUS_REPLY)
+		*ret_outcome = OUTCOME_REPLY;
+	else if (status >= STATUS_REJECTED && status <= STATUS_REJECTED + 99)
+		*ret_outcome = OUTCOME_REJECTED;
+	else if (status >= STATUS_FAILED && status <= STATUS_FAILED + 99)
+		*ret_outcome = OUTCOME_FAILED;
+	else
+		return false;
+	return true;
+}
+
+struct text settle_reply_target(const struct delivery *delivery, const struct output *output)
+{
+	return output->reply_queue.len ? output->reply_queue : delivery->reply_to;
+}
+
+struct decision settle_give_up(const struct settle_policy *policy, enum reason reason)
+{
+	return (struct decision){
+		.verdict = policy->dead_letter_by_broker ? VERDICT_REJECT : VERDICT_PUBLISH,
+		.parcel = PARCEL_DEAD_LETTER,
+		.reason = reason,
+	};
+}
+
+bool settle_arrival(const struct settle_policy *policy, const struct delivery *delivery,
+	struct decision *ret_decision)
+{
+	if (delivery->returns < RENEW_AT)
+		return false;
+	if (delivery->renewed >= RENEWALS_MAX)
+		*ret_decision = settle_give_up(policy, REASON_COMES_BACK);
+	else
+		*ret_decision =
+			(struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_RENEW};
+	return true;
+}
+
+bool settle_is_alone(const struct delivery *delivery)
+{
+	return delivery->renewed >= ALONE_AT;
+}
+
+/* What the worker asked for goes before what is configured. */
+static mtime choose_delay(const struct settle_policy *policy, const struct delivery *delivery,
+	const struct output *output, enum reason reason)
+{
+	if (reason == REASON_FAILED && output && output->retry_after_ms >= 0)
+		return retry_round_up(output->retry_after_ms);
+	if (policy->delay_count == 0)
+		return 0;
+	bool is_beyond = delivery->attempt >= policy->delay_count;
+	return policy->delays[is_beyond ? policy->delay_count - 1 : delivery->attempt];
+}
+
+/* The one place that counts attempts: another try while the policy has one left for this reason. */
+static struct decision decide_failure(const struct settle_policy *policy,
+	const struct delivery *delivery, const struct output *output, enum reason reason)
+{
+	bool is_retried = policy->retried & 1u << reason;
+	if (!is_retried || delivery->attempt + 1 >= policy->attempts)
+		return settle_give_up(policy, reason);
+	return (struct decision){
+		.verdict = VERDICT_PUBLISH,
+		.parcel = PARCEL_RETRY,
+		.reason = reason,
+		.delay = choose_delay(policy, delivery, output, reason),
+	};
+}
+
+static bool is_hand_back(const struct settle_policy *policy, const struct delivery *delivery,
+	const struct output *output)
+{
+	struct text own = delivery->origin.len ? delivery->origin : policy->queue;
+	return output->reply_queue.len && text_is(output->reply_queue, own);
+}
+
+/* The rest of a task is work, not an answer: "drop" must not lose it. */
+static struct decision decide_unroutable(const struct settle_policy *policy,
+	const struct delivery *delivery, const struct output *output, enum reason reason)
+{
+	if (policy->unroutable == UNROUTABLE_DROP && !is_hand_back(policy, delivery, output))
+		return (struct decision){.verdict = VERDICT_ACK, .reason = reason};
+	if (policy->unroutable == UNROUTABLE_RETRY)
+		return decide_failure(policy, delivery, NULL, reason);
+	return settle_give_up(policy, reason);
+}
+
+static struct decision decide_hand_back(
+	const struct settle_policy *policy, const struct delivery *delivery)
+{
+	if (delivery->slice >= policy->slices)
+		return settle_give_up(policy, REASON_SLICES);
+	return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_HAND_BACK};
+}
+
+static struct decision decide_reply(const struct settle_policy *policy,
+	const struct delivery *delivery, const struct output *output)
+{
+	if (settle_reply_target(delivery, output).len == 0)
+		return (struct decision){.verdict = VERDICT_ACK, .unasked = true};
+	if (output->unfit)
+		return decide_unroutable(policy, delivery, output, REASON_REPLY_INVALID);
+	if (is_hand_back(policy, delivery, output))
+		return decide_hand_back(policy, delivery);
+	return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REPLY};
+}
+
+struct decision settle_decide(const struct settle_policy *policy, enum outcome outcome,
+	const struct delivery *delivery, const struct output *output, enum reason reason)
+{
+	static const enum reason failures[] = {
+		[OUTCOME_FAILED] = REASON_FAILED,
+		[OUTCOME_CRASHED] = REASON_CRASHED,
+		[OUTCOME_TIMED_OUT] = REASON_TIMED_OUT,
+		[OUTCOME_BROKEN] = REASON_PROTOCOL,
+	};
+	switch (outcome) {
+	case OUTCOME_DONE:
+		return (struct decision){.verdict = VERDICT_ACK};
+	case OUTCOME_REPLY:
+		return decide_reply(policy, delivery, output);
+	case OUTCOME_REJECTED:
+		return settle_give_up(policy, REASON_REJECTED);
+	case OUTCOME_UNROUTABLE:
+		return decide_unroutable(policy, delivery, output, reason);
+	case OUTCOME_UNFIT:
+		return settle_give_up(policy, delivery->unfit);
+	case OUTCOME_UNSTARTED:
+		return (struct decision){.verdict = VERDICT_REQUEUE};
+	default:
+		return decide_failure(policy, delivery, output, failures[outcome]);
+	}
+}

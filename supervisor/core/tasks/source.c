@@ -1,0 +1,268 @@
+#include "core/tasks/source.h"
+
+#include <assert.h>
+
+/* Acks that are sent together. A write to the broker costs as much as three tasks do otherwise, on
+ * this side alone, and acks that come in order are one: so they wait for each other, but never so
+ * many that the broker runs out of room in the window, nor when nothing is left to wait for. In a
+ * wide window acks out of order wait longer: one by one they cost a broker twice as much, and a
+ * classic queue looks for each of them from its oldest delivery on. */
+#define ACKS_TOGETHER   64
+#define SHARE_OF_WINDOW 8
+#define SINGLES_SHARE   2
+#define WIDE_WINDOW     256
+#define ACK_WAIT        (10 * MTIME_MS)
+
+void source_init(struct source *source, const struct effects *effects, void *io)
+{
+	/* The epoch before 0, so that io may count from 0 or from 1. */
+	*source = (struct source){.effects = effects,
+		.io = io,
+		.epoch = UINT32_MAX,
+		.wish = SOURCE_UNDECIDED,
+		.ripe_since = MTIME_NEVER};
+	list_init(&source->unacked);
+	list_init(&source->released);
+}
+
+static void emit_wish(struct source *source)
+{
+	source->effects->source(source->io, source->wish, source->window);
+}
+
+static void wish(struct source *source, enum source_wish wish)
+{
+	assert(!source_wishes(source, SOURCE_CLOSE));
+	source->wish = wish;
+	emit_wish(source);
+}
+
+void source_consume(struct source *source, uint32_t window)
+{
+	source->window = window;
+	wish(source, SOURCE_CONSUME);
+	if (source->state == SOURCE_IS_RESTED)
+		source->state = SOURCE_IS_CONSUMING;
+}
+
+void source_set_aside(struct source *source)
+{
+	source->aside_tag = source->last_tag;
+	source->aside = source->open;
+}
+
+void source_rest(struct source *source)
+{
+	wish(source, SOURCE_REST);
+}
+
+void source_close(struct source *source)
+{
+	wish(source, SOURCE_CLOSE);
+	if (source->state != SOURCE_IS_ABSENT)
+		source->state = SOURCE_IS_CLOSING;
+}
+
+bool source_wishes(const struct source *source, enum source_wish wish)
+{
+	return source->wish == wish;
+}
+
+bool source_is_current(const struct source *source, uint32_t epoch)
+{
+	return source->state != SOURCE_IS_ABSENT && source->epoch == epoch;
+}
+
+bool source_is_newer(const struct source *source, uint32_t epoch)
+{
+	return (int32_t)(epoch - source->epoch) > 0;
+}
+
+void source_up(struct source *source, uint32_t epoch)
+{
+	assert(source->state == SOURCE_IS_ABSENT && source_is_newer(source, epoch));
+	source->epoch = epoch;
+	source->last_tag = 0;
+	source->aside_tag = 0;
+	source->has_gap = false;
+	source->state = SOURCE_IS_CONSUMING;
+	/* The channel was on its way when the wish changed. */
+	if (source_wishes(source, SOURCE_CLOSE))
+		source->state = SOURCE_IS_CLOSING;
+	if (source->wish == SOURCE_REST || source->wish == SOURCE_CLOSE)
+		emit_wish(source);
+}
+
+void source_rested(struct source *source)
+{
+	/* An answer that was overtaken by a newer wish says nothing. */
+	if (source_wishes(source, SOURCE_REST) && source->state == SOURCE_IS_CONSUMING)
+		source->state = SOURCE_IS_RESTED;
+}
+
+void source_down(struct source *source)
+{
+	assert(list_is_empty(&source->unacked) && list_is_empty(&source->released));
+	assert(source->open == 0 && source->aside == 0 && source->ripe == 0);
+	source->ripe_since = MTIME_NEVER;
+	source->state = SOURCE_IS_ABSENT;
+}
+
+bool source_open(struct source *source, struct delivery *delivery)
+{
+	assert(source->state != SOURCE_IS_ABSENT);
+	if (source->state == SOURCE_IS_CLOSING || delivery->tag <= source->last_tag)
+		return false;
+	if (delivery->tag != source->last_tag + 1)
+		source->has_gap = true;
+	source->last_tag = delivery->tag;
+	delivery->source = source;
+	list_append(&source->unacked, &delivery->unacked);
+	source->open++;
+	return true;
+}
+
+void source_release(struct delivery *delivery)
+{
+	assert(delivery->source && delivery->state != DELIVERY_RELEASED);
+	delivery->state = DELIVERY_RELEASED;
+	list_append(&delivery->source->released, &delivery->released);
+	delivery->source->ripe++;
+}
+
+void source_forget(struct delivery *delivery)
+{
+	list_remove(&delivery->released);
+	list_remove(&delivery->unacked);
+	delivery->source->open--;
+	delivery->source->ripe -= delivery->state == DELIVERY_RELEASED;
+	if (delivery->tag <= delivery->source->aside_tag)
+		delivery->source->aside--;
+	delivery->source = NULL;
+}
+
+void source_reject(struct delivery *delivery, enum reject how)
+{
+	struct source *source = delivery->source;
+	assert(source->state == SOURCE_IS_CONSUMING || source->state == SOURCE_IS_RESTED);
+	assert(delivery->state != DELIVERY_RELEASED);
+	source->effects->reject(source->io, delivery->tag, how);
+	source_forget(delivery);
+	delivery_free(delivery);
+}
+
+static void ack(struct source *source, uint64_t tag, bool multiple)
+{
+	assert(tag > 0);
+	source->effects->ack(source->io, tag, multiple);
+}
+
+static void end(struct delivery *delivery)
+{
+	source_forget(delivery);
+	delivery_free(delivery);
+}
+
+static struct delivery *first_if_released(const struct source *source)
+{
+	struct link *link = list_first(&source->unacked);
+	struct delivery *first = link ? CONTAINER_OF(link, struct delivery, unacked) : NULL;
+	return first && first->state == DELIVERY_RELEASED ? first : NULL;
+}
+
+/* A `multiple` settles every tag below its own that is still open at the broker; with a gap in the
+ * tags there may be one that we were never shown. */
+static void flush_prefix(struct source *source)
+{
+	struct delivery *delivery;
+	uint64_t highest = 0;
+	uint32_t count = 0;
+	while ((delivery = first_if_released(source))) {
+		highest = delivery->tag;
+		count++;
+		end(delivery);
+	}
+	if (count)
+		ack(source, highest, count > 1);
+}
+
+static void flush_singly(struct source *source)
+{
+	struct link *link;
+	while ((link = list_first(&source->released))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
+		ack(source, delivery->tag, false);
+		end(delivery);
+	}
+}
+
+static bool may_ack(const struct source *source)
+{
+	return source->state == SOURCE_IS_CONSUMING || source->state == SOURCE_IS_RESTED;
+}
+
+void source_flush(struct source *source)
+{
+	if (!may_ack(source))
+		return;
+	if (!source->has_gap)
+		flush_prefix(source);
+	flush_singly(source);
+	source->ripe_since = MTIME_NEVER;
+}
+
+static bool is_share(const struct source *source, uint32_t share)
+{
+	return source->ripe * share >= source->window;
+}
+
+static bool may_wait(const struct source *source, bool is_hungry)
+{
+	bool has_room = source->open < source->window;
+	bool is_wide = source->window >= WIDE_WINDOW;
+	return source_wishes(source, SOURCE_CONSUME) && !source->has_gap &&
+	       source->ripe < source->open && (has_room || !is_hungry) &&
+	       !is_share(source, is_wide ? SINGLES_SHARE : SHARE_OF_WINDOW);
+}
+
+/* What has waited for a whole round goes, the others are in their first. */
+static void flush_aged(struct source *source)
+{
+	struct link *next;
+	for (struct link *link = source->released.next; link != &source->released; link = next) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
+		next = link->next;
+		if (delivery->is_aged) {
+			ack(source, delivery->tag, false);
+			end(delivery);
+		} else {
+			delivery->is_aged = true;
+		}
+	}
+}
+
+void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
+{
+	if (!may_wait(source, is_hungry)) {
+		source_flush(source);
+		return;
+	}
+	if (!source->ripe)
+		return;
+	if (source->ripe_since == MTIME_NEVER)
+		source->ripe_since = now;
+	bool is_due = now - source->ripe_since >= ACK_WAIT;
+	if (is_due || source->ripe >= ACKS_TOGETHER || is_share(source, SHARE_OF_WINDOW))
+		flush_prefix(source);
+	if (is_due) {
+		flush_aged(source);
+		source->ripe_since = now;
+	}
+	if (!source->ripe)
+		source->ripe_since = MTIME_NEVER;
+}
+
+mtime source_deadline(const struct source *source)
+{
+	return may_ack(source) ? mtime_after(source->ripe_since, ACK_WAIT) : MTIME_NEVER;
+}

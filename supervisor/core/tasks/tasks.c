@@ -1,0 +1,323 @@
+/* The source and its window, and what a turn does for tasks. */
+#include "core/tasks/tasks_internal.h"
+
+#define RESTING_LIMIT (60 * MTIME_SECOND)
+#define MEMORY_WAIT   (10 * MTIME_MS)
+#define NEXT_TURN     1 /* microsecond later, since each turn asks the clock */
+
+enum rc tasks_init(struct tasks *tasks, const struct pool_context *context)
+{
+	*tasks = (struct tasks){
+		.context = context, .send_again = MTIME_NEVER, .delivered_at = MTIME_NEVER};
+	source_init(&tasks->source, context->effects, context->io);
+	pace_init(&tasks->pace, &context->config, context->now);
+	dispatch_init(
+		&tasks->dispatch, pace_pipe_wait(&tasks->pace), context->effects, context->io);
+	return outbox_init(&tasks->outbox, context->effects, context->io);
+}
+
+/* ---------- the end ---------- */
+
+void tasks_free_orphans(struct pipe *pipe)
+{
+	struct link *link;
+	while ((link = list_first(&pipe->tasks))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
+		list_remove(link);
+		if (!delivery->source)
+			delivery_free(delivery);
+	}
+}
+
+/* What is in the ledger is freed with it; an orphan is in no ledger, but in a pipe or sent. */
+void tasks_release(struct tasks *tasks)
+{
+	struct link *link, *next, *sent = &tasks->outbox.sent;
+	for (link = sent->next; link != sent; link = next) {
+		struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
+		next = link->next;
+		if (parcel->delivery->source)
+			continue;
+		outbox_take(&tasks->outbox, parcel);
+		delivery_free(parcel->delivery);
+	}
+	while ((link = list_first(&tasks->source.unacked))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		source_forget(delivery);
+		delivery_free(delivery);
+	}
+	outbox_release(&tasks->outbox);
+}
+
+/* ---------- the window ---------- */
+
+void tasks_configure(struct tasks *tasks)
+{
+	const struct pool_config *config = &tasks->context->config;
+	if (config->prefetch != tasks->pace.prefetch)
+		tasks->window_change = WINDOW_NEW;
+	pace_configure(&tasks->pace, config);
+	dispatch_set_pipe_wait(&tasks->dispatch, pace_pipe_wait(&tasks->pace));
+}
+
+void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
+{
+	if (wanted > tasks->pace.workers && tasks->window_change == WINDOW_SAME)
+		tasks->window_change = WINDOW_WIDER;
+	pace_scaled(&tasks->pace, wanted);
+}
+
+static bool consumes(const struct tasks *tasks)
+{
+	return source_wishes(&tasks->source, SOURCE_CONSUME);
+}
+
+bool tasks_flow(const struct tasks *tasks)
+{
+	return tasks->context->phase != POOL_PAUSED && consumes(tasks) &&
+	       tasks->source.state == SOURCE_IS_CONSUMING;
+}
+
+static uint32_t wanted_window(const struct tasks *tasks)
+{
+	uint32_t window = pace_window(&tasks->pace);
+	return window > tasks->source.aside ? window - tasks->source.aside : 1;
+}
+
+static void consume(struct tasks *tasks)
+{
+	source_consume(&tasks->source, wanted_window(tasks));
+	pace_window_set(&tasks->pace, tasks->context->now);
+	tasks->intake = tasks->source.aside > 0 ? INTAKE_NARROWED : INTAKE_WHOLE;
+}
+
+/* What came before a rest or a cancel stays in hand, and counts: else a pool whose workers or whose
+ * queue come and go would add a window to it each time. */
+static void begin_consuming(struct tasks *tasks)
+{
+	bool was_resting = tasks->intake == INTAKE_NO_WORKERS;
+	source_set_aside(&tasks->source);
+	consume(tasks);
+	if (was_resting)
+		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESUMES, NULL);
+}
+
+static void stop_consuming(struct tasks *tasks, enum intake intake)
+{
+	source_rest(&tasks->source);
+	tasks->intake = intake;
+	tasks->rests_since = tasks->context->now;
+}
+
+void tasks_pause(struct tasks *tasks)
+{
+	if (consumes(tasks))
+		stop_consuming(tasks, INTAKE_STOPPED);
+}
+
+void tasks_drain(struct tasks *tasks)
+{
+	tasks_pause(tasks);
+	tasks_hand_back_rest(tasks);
+}
+
+/* Nothing is left of what was in hand when consuming began again, nor of a wider window since: the
+ * window may be whole. Before that, the little that takes long does not hold down the rest. */
+static bool changes_window(const struct tasks *tasks)
+{
+	const struct source *source = &tasks->source;
+	uint32_t wanted = wanted_window(tasks);
+	if (tasks->intake == INTAKE_NARROWED && !source->aside && source->open <= source->window)
+		return true;
+	if (tasks->window_change == WINDOW_WIDER && wanted > source->window)
+		return true;
+	return wanted != source->window &&
+	       pace_changes_window(&tasks->pace, source->window + source->aside, source->open,
+		       tasks->context->now);
+}
+
+/* A pool that is paused and resumed again and again, while its workers are busy with something
+ * long, does not take one more each time. */
+static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply workers)
+{
+	return !consumes(tasks) && workers == WORKERS_READY &&
+	       tasks->context->phase != POOL_PAUSED &&
+	       tasks->source.open < pace_window(&tasks->pace);
+}
+
+/* A slot that is not ready is on its way to be, unless its last life failed: a worker that died in
+ * mid-task and starts again does not make the pool rest, before all have failed. */
+void tasks_decide_consuming(struct tasks *tasks, enum worker_supply workers)
+{
+	if (consumes(tasks) && workers == WORKERS_FAILING) {
+		stop_consuming(tasks, INTAKE_NO_WORKERS);
+		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
+	} else if (consumes(tasks) && tasks->window_change == WINDOW_NEW) {
+		begin_consuming(tasks);
+	} else if (consumes(tasks) && changes_window(tasks)) {
+		consume(tasks);
+	} else if (may_begin_consuming(tasks, workers)) {
+		begin_consuming(tasks);
+	}
+	tasks->window_change = WINDOW_SAME;
+}
+
+/* ---------- what the consume channel reports ---------- */
+
+/* The attempts of orphans go on, for nothing; a parcel that is out cannot be called back. */
+static void lose_channel(struct tasks *tasks)
+{
+	struct source *source = &tasks->source;
+	struct link *link;
+	dispatch_source_down(&tasks->dispatch, source);
+	while ((link = list_first(&source->unacked))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		source_forget(delivery);
+		if (delivery->state == DELIVERY_ANSWERED && delivery->parcel.seq)
+			continue;
+		if (delivery->state == DELIVERY_ANSWERED)
+			outbox_take(&tasks->outbox, &delivery->parcel);
+		delivery_free(delivery);
+	}
+	source_down(source);
+}
+
+void tasks_on_source_up(struct tasks *tasks, const struct event *event)
+{
+	if (!source_is_newer(&tasks->source, event->source.epoch))
+		return;
+	if (tasks->source.state != SOURCE_IS_ABSENT)
+		lose_channel(tasks);
+	source_up(&tasks->source, event->source.epoch);
+}
+
+void tasks_on_source_rested(struct tasks *tasks, const struct event *event)
+{
+	if (!source_is_current(&tasks->source, event->source.epoch))
+		return;
+	source_rested(&tasks->source);
+	tasks_hand_back_rest(tasks);
+}
+
+/* Reported for each consumer of the channel: the last one finds all that is in hand. */
+void tasks_on_source_cancelled(struct tasks *tasks, const struct event *event)
+{
+	if (source_is_current(&tasks->source, event->source.epoch) && consumes(tasks))
+		begin_consuming(tasks);
+}
+
+void tasks_on_source_down(struct tasks *tasks, const struct event *event)
+{
+	if (source_is_current(&tasks->source, event->source.epoch))
+		lose_channel(tasks);
+}
+
+void tasks_on_delivery(struct tasks *tasks, const struct event *event)
+{
+	struct source *source = &tasks->source;
+	struct delivery *delivery = event->source.delivery;
+	if (!source_is_current(source, event->source.epoch) || !source_open(source, delivery)) {
+		delivery_free(delivery);
+		return;
+	}
+	delivery->queued_at = tasks->delivered_at = tasks->context->now;
+	tasks->deliveries++;
+	tasks_arrive(tasks, delivery);
+	tasks_hand_back_rest(tasks);
+}
+
+/* ---------- the turn ---------- */
+
+void tasks_begin_turn(struct tasks *tasks)
+{
+	tasks->send_again = MTIME_NEVER;
+	outbox_tick(&tasks->outbox, tasks->context->now);
+}
+
+void tasks_hand_back_rest(struct tasks *tasks)
+{
+	if (pool_drains(tasks->context) && tasks->source.state == SOURCE_IS_RESTED)
+		tasks_hand_back(tasks);
+}
+
+/* When what waits is given back, for want of workers or because of a pause. In a short one it
+ * stays: a broker may count each time that it goes back. */
+static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
+{
+	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED;
+	if (is_at_work || tasks->source.state != SOURCE_IS_RESTED)
+		return MTIME_NEVER;
+	return dispatch_waiting(&tasks->dispatch) ? tasks->rests_since + RESTING_LIMIT
+						  : MTIME_NEVER;
+}
+
+static enum dispatch_stop dispatch_once(struct tasks *tasks)
+{
+	struct delivery *unfit = NULL;
+	enum dispatch_stop stop = dispatch_run(&tasks->dispatch, pace_depth(&tasks->pace),
+		pace_pack(&tasks->pace), tasks->context->now, &unfit);
+	if (unfit) {
+		unfit->unfit = REASON_TOO_LARGE;
+		tasks_finish(tasks, unfit, (struct ending){.outcome = OUTCOME_UNFIT});
+	}
+	return stop;
+}
+
+void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
+{
+	const struct pool_context *context = tasks->context;
+	enum dispatch_stop stop = DISPATCH_TOO_LARGE;
+	if (hand_back_at(tasks, workers) <= context->now)
+		tasks_hand_back(tasks);
+	if (context->phase == POOL_PAUSED)
+		return;
+	if (dispatch_hold_up(&tasks->dispatch, context->arrived_after))
+		pace_held_up(&tasks->pace);
+	while (stop == DISPATCH_TOO_LARGE && tasks->outbox.bytes <= context->config.outbox_limit)
+		stop = dispatch_once(tasks);
+	if (stop == DISPATCH_NO_MEMORY)
+		tasks->send_again = mtime_after(context->now, MEMORY_WAIT);
+	if (stop == DISPATCH_ENOUGH)
+		tasks->send_again = mtime_after(context->now, NEXT_TURN);
+}
+
+/* The last acks may let the pool consume again, and nothing else need happen after them. */
+void tasks_flush(struct tasks *tasks, enum worker_supply workers)
+{
+	if (!pool_stays(tasks->context)) {
+		source_flush(&tasks->source);
+		return;
+	}
+	bool is_hungry = dispatch_startable(&tasks->dispatch) == 0;
+	source_flush_ripe(&tasks->source, is_hungry, tasks->context->now);
+	if (may_begin_consuming(tasks, workers))
+		begin_consuming(tasks);
+}
+
+static bool may_close(const struct tasks *tasks)
+{
+	const struct source *source = &tasks->source;
+	if (pool_stays(tasks->context) || source_wishes(source, SOURCE_CLOSE))
+		return false;
+	return pool_is_forced(tasks->context) || source->state == SOURCE_IS_ABSENT ||
+	       (source->state == SOURCE_IS_RESTED && source->open == 0);
+}
+
+void tasks_end_turn(struct tasks *tasks)
+{
+	if (!may_close(tasks))
+		return;
+	source_close(&tasks->source);
+	tasks->intake = INTAKE_STOPPED;
+}
+
+/* The channel machine may report that it rests after the turn in which it was asked to: nothing
+ * else need happen after that. */
+mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
+{
+	if (may_close(tasks))
+		return tasks->context->now;
+	mtime deadline = mtime_min(tasks->send_again, source_deadline(&tasks->source));
+	deadline = mtime_min(deadline, outbox_deadline(&tasks->outbox));
+	return mtime_min(deadline, hand_back_at(tasks, workers));
+}

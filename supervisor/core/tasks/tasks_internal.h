@@ -1,0 +1,23 @@
+/* What the files of the tasks' half share. Layer: core. */
+#ifndef CORE_TASKS_TASKS_INTERNAL_H
+#define CORE_TASKS_TASKS_INTERNAL_H
+
+#include "core/tasks/tasks.h"
+
+/* How an attempt ended. */
+struct ending {
+	enum outcome outcome;
+	enum reason reason;    /* OUTCOME_UNROUTABLE */
+	struct exit_info exit; /* where a process ended */
+	const char *what;      /* OUTCOME_BROKEN: static text; else NULL */
+};
+
+/* attempts.c */
+/* A delivery is in the ledger: it waits for a worker, or is settled before any has it. */
+void tasks_arrive(struct tasks *, struct delivery *);
+/* The attempt is over; moves in. An orphan is dropped. */
+void tasks_finish(struct tasks *, struct delivery *, struct ending);
+/* No further attempt, however many are left; moves in. */
+void tasks_give_up(struct tasks *, struct delivery *, enum reason);
+
+#endif

@@ -1,0 +1,42 @@
+/* When a worker has lived for long enough. Layer: core, pure.
+ * Each life has limits of its own, so that those that were started together do not leave together.
+ */
+#ifndef CORE_WORKERS_RECYCLE_H
+#define CORE_WORKERS_RECYCLE_H
+
+#include "base/mtime.h"
+#include <stdint.h>
+
+#define RECYCLE_REASONS(X)                                                                         \
+	X(RECYCLE_NOT, "")                                                                         \
+	X(RECYCLE_TASKS, "tasks")                                                                  \
+	X(RECYCLE_AGE, "age")                                                                      \
+	X(RECYCLE_MEMORY, "memory")                                                                \
+	X(RECYCLE_KILL, "memory-kill") /* at once, whatever it is at */
+
+enum recycle_reason {
+#define X(reason, words) reason,
+	RECYCLE_REASONS(X)
+#undef X
+		RECYCLE_REASON_COUNT
+};
+
+/* 0: none. */
+struct recycle_limits {
+	uint32_t tasks;       /* answers of one worker; it is never given more */
+	mtime age;            /* since it was ready */
+	uint64_t memory;      /* bytes, resident */
+	uint64_t memory_kill; /* the same; not less than memory */
+	uint32_t seed;        /* of what is left to chance */
+};
+
+/* How many answers a worker may give: up to an eighth less than the limit, or those that are kept
+ * equally busy would all leave together. 0: any number. */
+uint32_t recycle_tasks(const struct recycle_limits *, uint16_t slot, uint32_t life);
+/* Of these so many are enough, if there is another worker. */
+uint32_t recycle_enough(uint32_t tasks);
+/* How old a worker may become: up to an eighth less than the limit. MTIME_NEVER: there is none. */
+mtime recycle_age(const struct recycle_limits *, uint16_t slot, uint32_t life);
+const char *recycle_words(enum recycle_reason);
+
+#endif

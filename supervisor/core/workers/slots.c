@@ -1,0 +1,457 @@
+/* The lives of the processes in the slots. */
+#include "core/workers/slots_internal.h"
+
+#include "core/failure_wait.h"
+
+#include <assert.h>
+
+/* A life this long is a success even without an answer. */
+#define LIFE_IS_LONG (10 * MTIME_SECOND)
+
+/* After a life that its task ended, in a slot that is known to work: five starts in 10 s. The wait
+ * need not grow, because each such life costs its task an attempt, and these are counted. */
+#define WAIT_AFTER_POISON (2 * MTIME_SECOND)
+
+#define STARTS_PER_TURN 4
+#define STARTING_MANY   16
+#define STARTING_WAIT   (5 * MTIME_MS)
+#define NEXT_TURN       1 /* microsecond later, since each turn asks the clock */
+
+void slots_emit(const struct slots *slots, enum notice_kind kind, const struct slot *slot,
+	struct notice notice)
+{
+	notice.kind = kind;
+	notice.slot = slot->pipe.slot;
+	notice.life = slot->life;
+	pool_emit(slots->context, notice);
+}
+
+static void wish(const struct slots *slots, const struct slot *slot, enum slot_wish wish)
+{
+	const struct pool_context *context = slots->context;
+	context->effects->slot(context->io, slot->pipe.slot, slot->life, wish);
+}
+
+static void set_alarm(struct slots *slots, struct slot *slot, mtime span)
+{
+	alarms_set(&slots->alarms, slot, mtime_after(slots->context->now, span));
+}
+
+/* ---------- what a life was worth ---------- */
+
+static void note_success(struct slots *slots, struct slot *slot)
+{
+	slots->failing -= slot->failures > 0;
+	slot->failures = 0;
+}
+
+/* At most one in 30 s: a count of 32 bits lasts. */
+static void note_failure(struct slots *slots, struct slot *slot)
+{
+	bool was_ready = slot->ready_at != MTIME_NEVER;
+	slots->failing += slot->failures == 0;
+	slot->failures++;
+	slot->is_proven = false;
+	if (slots_is_new(slots, slot)) {
+		slots->roll.stillborn += !was_ready;
+		slots->roll.useless += was_ready;
+	}
+}
+
+static bool is_success(const struct slots *slots, const struct slot *slot)
+{
+	bool is_long = slot->ready_at != MTIME_NEVER &&
+		       slots->context->now - slot->ready_at >= LIFE_IS_LONG;
+	return slot->pipe.answers > 0 || is_long;
+}
+
+bool slots_succeeds(struct slots *slots, struct slot *slot)
+{
+	if (!is_success(slots, slot))
+		return false;
+	note_success(slots, slot);
+	return true;
+}
+
+bool slots_is_failing(const struct slots *slots, const struct slot *slot)
+{
+	return slot->failures > 0 && !(slot->state == LIFE_READY && is_success(slots, slot));
+}
+
+/* How long to wait for the next life. Of one that was asked to leave nothing is learned. */
+static mtime judge_life(struct slots *slots, struct slot *slot)
+{
+	if (slots_succeeds(slots, slot) || slot->is_asked)
+		return 0;
+	if (slot->is_proven && slot->pipe.load > 0)
+		return WAIT_AFTER_POISON;
+	note_failure(slots, slot);
+	return failure_wait(failure_wait_step(slot->failures));
+}
+
+/* ---------- the actions of life.h ---------- */
+
+static void do_nothing(struct slots *slots, struct slot *slot)
+{
+	(void)slots;
+	(void)slot;
+}
+
+static void do_spawn(struct slots *slots, struct slot *slot)
+{
+	dispatch_slot_begin(&slot->pipe, slot->life);
+	slot->is_muted = slot->is_asked = slot->is_timed = false;
+	if (!slots_is_new(slots, slot)) /* another program, perhaps */
+		slot->is_proven = false;
+	slot->generation = slots->generation;
+	slot->due = RECYCLE_NOT;
+	slot->bytes = 0;
+	slot->ended_for = NULL;
+	slot->ready_at = MTIME_NEVER;
+	slots->started_at = slots->context->now;
+	set_alarm(slots, slot, slots->context->config.boot_limit);
+	wish(slots, slot, SLOT_SPAWN);
+}
+
+static void do_welcome(struct slots *slots, struct slot *slot)
+{
+	slot->ready_at = slots->context->now;
+	slots->ready++;
+	set_alarm(slots, slot, MTIME_NEVER);
+	slots_draw_limits(slots, slot);
+	slots->recycling.next_at = mtime_min(slots->recycling.next_at, slot->old_at);
+	dispatch_slot_up(slots->dispatch, &slot->pipe);
+	if (slots_is_new(slots, slot))
+		slots->roll.stillborn = 0;
+	slots_emit(slots, NOTICE_WORKER_READY, slot, (struct notice){0});
+}
+
+/* Asked once: what it makes of that is its own affair, until the hard limit. */
+static void do_interrupt(struct slots *slots, struct slot *slot)
+{
+	set_alarm(slots, slot, MTIME_NEVER);
+	wish(slots, slot, SLOT_INTERRUPT);
+}
+
+static void do_quit(struct slots *slots, struct slot *slot)
+{
+	dispatch_slot_stop(slots->dispatch, &slot->pipe);
+	set_alarm(slots, slot, slots->context->config.grace);
+	wish(slots, slot, SLOT_QUIT);
+}
+
+static void do_term(struct slots *slots, struct slot *slot)
+{
+	dispatch_slot_stop(slots->dispatch, &slot->pipe);
+	set_alarm(slots, slot, slots->context->config.grace);
+	wish(slots, slot, SLOT_TERM);
+}
+
+static void do_kill(struct slots *slots, struct slot *slot)
+{
+	dispatch_slot_stop(slots->dispatch, &slot->pipe);
+	set_alarm(slots, slot, MTIME_NEVER);
+	wish(slots, slot, SLOT_KILL);
+}
+
+static void do_bury(struct slots *slots, struct slot *slot)
+{
+	mtime wait = judge_life(slots, slot);
+	slot->life++;
+	set_alarm(slots, slot, wait);
+}
+
+static void do_retire(struct slots *slots, struct slot *slot)
+{
+	slots->retired++;
+	note_success(slots, slot); /* its failures are no longer the pool's */
+	set_alarm(slots, slot, MTIME_NEVER);
+}
+
+static void do_revive(struct slots *slots, struct slot *slot)
+{
+	slots->retired--;
+	set_alarm(slots, slot, 0);
+}
+
+void slots_step(struct slots *slots, struct slot *slot, enum life_fact fact)
+{
+	static void (*const actions[])(struct slots *, struct slot *) = {
+		[ACTION_IGNORE] = do_nothing,
+		[ACTION_SPAWN] = do_spawn,
+		[ACTION_WELCOME] = do_welcome,
+		[ACTION_INTERRUPT] = do_interrupt,
+		[ACTION_QUIT] = do_quit,
+		[ACTION_TERM] = do_term,
+		[ACTION_KILL] = do_kill,
+		[ACTION_BURY] = do_bury,
+		[ACTION_RETIRE] = do_retire,
+		[ACTION_REVIVE] = do_revive,
+	};
+	struct life_step step = life_next(slot->state, fact);
+	if (slot->state == LIFE_READY && step.next != LIFE_READY)
+		slots->ready--;
+	slots->starting -= slot->state == LIFE_STARTING;
+	slots->starting += step.next == LIFE_STARTING;
+	slot->state = step.next;
+	slots_changed(slots);
+	actions[step.action](slots, slot);
+}
+
+/* ---------- recycling: the limits of one life ---------- */
+
+void slots_draw_limits(struct slots *slots, struct slot *slot)
+{
+	const struct recycle_limits *limits = &slots->context->config.recycle;
+	uint16_t number = slot->pipe.slot;
+	slot->old_at = mtime_after(slot->ready_at, recycle_age(limits, number, slot->life));
+	dispatch_slot_limit(
+		slots->dispatch, &slot->pipe, recycle_tasks(limits, number, slot->life));
+}
+
+void slots_mark_due(struct slots *slots, struct slot *slot, enum recycle_reason reason)
+{
+	slot->due = reason;
+	slots->recycling.state = REPLACE_LOOKS;
+}
+
+void slots_mark_spent(struct slots *slots, struct slot *slot)
+{
+	uint32_t max = slot->pipe.tasks_max;
+	if (max && !slot->due && slot->pipe.answers >= recycle_enough(max))
+		slots_mark_due(slots, slot, RECYCLE_TASKS);
+}
+
+void slots_emit_recycled(const struct slots *slots, const struct slot *slot,
+	enum recycle_reason reason, uint64_t bytes)
+{
+	slots_emit(slots, NOTICE_WORKER_RECYCLED, slot,
+		(struct notice){.recycled = reason,
+			.number = slot->pipe.answers,
+			.duration = slots->context->now - slot->ready_at,
+			.bytes = bytes,
+			.delivery = pipe_head(&slot->pipe)});
+}
+
+void slots_leave(struct slots *slots, struct slot *slot)
+{
+	slot->is_asked = true;
+	slots_step(slots, slot, FACT_LEAVE);
+}
+
+void slots_leave_if_spent(struct slots *slots, struct slot *slot)
+{
+	if (slot->pipe.load > 0 || slot->state != LIFE_READY || !pipe_is_spent(&slot->pipe))
+		return;
+	slots_emit_recycled(slots, slot, RECYCLE_TASKS, 0);
+	slots_leave(slots, slot);
+}
+
+/* ---------- what workers do ---------- */
+
+static void note_cause(struct slot *slot, const char *what)
+{
+	if (!slot->ended_for)
+		slot->ended_for = what;
+}
+
+struct slot *slots_find(const struct slots *slots, const struct event *event)
+{
+	assert(event->slot.slot < slots->all.count);
+	struct slot *slot = slots_at(slots, event->slot.slot);
+	return slot->life == event->slot.life ? slot : NULL;
+}
+
+void slots_on_ready(struct slots *slots, struct slot *slot)
+{
+	slots_step(slots, slot, FACT_READY);
+}
+
+void slots_on_writable(struct slots *slots, struct slot *slot, bool is_writable)
+{
+	if (slot->state == LIFE_READY)
+		dispatch_slot_writable(slots->dispatch, &slot->pipe, is_writable);
+}
+
+/* One that leaves already is left to its grace. What it has answered before it is killed counts. */
+void slots_on_memory(struct slots *slots, struct slot *slot, uint64_t bytes)
+{
+	const struct recycle_limits *limits = &slots->context->config.recycle;
+	if (slot->state != LIFE_READY)
+		return;
+	slot->bytes = bytes;
+	if (limits->memory_kill && bytes > limits->memory_kill) {
+		slots_emit_recycled(slots, slot, RECYCLE_KILL, bytes);
+		note_cause(slot, "memory limit");
+		slots_step(slots, slot, FACT_BROKEN);
+	} else if (limits->memory && bytes > limits->memory && !slot->due) {
+		slots_mark_due(slots, slot, RECYCLE_MEMORY);
+	}
+}
+
+/* A worker that is on its way out breaks nothing. */
+void slots_on_broken(struct slots *slots, struct slot *slot, const char *what)
+{
+	if (slot->is_muted)
+		return;
+	slot->is_muted = true;
+	if (slot->pipe.blame == OUTCOME_CRASHED) {
+		slot->pipe.blame = OUTCOME_BROKEN;
+		slot->pipe.violation = what;
+	}
+	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
+		slots_emit(slots, NOTICE_WORKER_BROKEN, slot,
+			(struct notice){.delivery = pipe_head(&slot->pipe), .what = what});
+	note_cause(slot, what);
+	slots_step(slots, slot, FACT_BROKEN);
+}
+
+void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime until)
+{
+	if (!slot_is_leaving(slot)) {
+		autoscale_worked(&slots->autoscale, from, until);
+		autoscale_answered(&slots->autoscale);
+	}
+	slot->is_proven = true;
+	slots_succeeds(slots, slot);
+	if (slots_is_new(slots, slot))
+		slots->roll.useless = 0;
+	slots_mark_spent(slots, slot);
+	/* The alarm of a READY slot is the soft limit of its head; that of another state stays. */
+	slot->is_timed = false;
+	if (slot->state == LIFE_READY)
+		alarms_set(&slots->alarms, slot, MTIME_NEVER);
+}
+
+/* The exit of one that was asked to leave means nothing. The notice is about the life before. */
+void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit,
+	const struct output *last_words)
+{
+	if (!slot->is_asked) {
+		slot->exit = exit;
+		slot->exit_for = slot->ended_for;
+		slot->ended_at = slots->context->now;
+	}
+	slots_step(slots, slot, FACT_GONE);
+	bool comes_again = pool_stays(slots->context) && !slot_is_leaving(slot);
+	pool_emit(slots->context,
+		(struct notice){
+			.kind = slot->is_asked ? NOTICE_WORKER_LEFT : NOTICE_WORKER_DIED,
+			.slot = slot->pipe.slot,
+			.life = slot->pipe.life,
+			.delivery = pipe_head(&slot->pipe),
+			.output = last_words,
+			.exit = exit,
+			.what = slot->ended_for,
+			.duration = comes_again ? slot->alarm - slots->context->now : MTIME_NEVER,
+		});
+}
+
+void slots_on_less(struct slots *slots, struct slot *slot)
+{
+	if (slot->pipe.load > 0)
+		return;
+	if (!pool_stays(slots->context) || slot_is_leaving(slot))
+		slots_let_go(slots, slot);
+	else
+		slots_leave_if_spent(slots, slot);
+}
+
+void slots_force(struct slots *slots, struct slot *slot)
+{
+	slot->is_muted = true;
+	slot->is_asked = true;
+	slots_step(slots, slot, FACT_FORCE);
+}
+
+/* ---------- limits in time ---------- */
+
+static void overdue(
+	struct slots *slots, struct slot *slot, enum life_fact fact, mtime limit, const char *what)
+{
+	slots_emit(slots, NOTICE_WORKER_OVERDUE, slot,
+		(struct notice){
+			.delivery = pipe_head(&slot->pipe), .duration = limit, .what = what});
+	if (fact == FACT_HARD)
+		slot->pipe.blame = OUTCOME_TIMED_OUT;
+	note_cause(slot, what);
+	slots_step(slots, slot, fact);
+}
+
+static void judge_alarm(struct slots *slots, struct slot *slot)
+{
+	const struct pool_config *config = &slots->context->config;
+	const char *what = life_overdue_text(slot->state);
+	mtime limit = slot->state == LIFE_STARTING ? config->boot_limit : config->grace;
+	if (what)
+		overdue(slots, slot, FACT_ALARM, limit, what);
+	else
+		slots_step(slots, slot, FACT_ALARM);
+}
+
+/* While many are on their way, one more comes now and then: their start may take long without
+ * taking a processor. */
+static bool may_start(const struct slots *slots, int starts)
+{
+	if (slots->starting < STARTING_MANY)
+		return starts < STARTS_PER_TURN;
+	return slots->context->now - slots->started_at >= STARTING_WAIT;
+}
+
+/* A start takes about a millisecond, and what was just started competes with us for the processors:
+ * sixteen a turn made turns of 100 ms on a busy machine. A thousand workers that are due together
+ * are started over many turns, so that the broker and the workers there are do not wait for them.
+ * Nothing else waits behind them: a task is interrupted in the turn in which it is due, because
+ * the next may come after a suspension, and then its hard limit is over, too. */
+void slots_judge_alarms(struct slots *slots)
+{
+	mtime now = slots->context->now;
+	int starts = 0;
+	while (alarms_deadline(&slots->alarms) <= now) {
+		struct slot *slot = alarms_first(&slots->alarms);
+		bool is_start = slot->state == LIFE_WAITING;
+		if (is_start && !pool_stays(slots->context))
+			slots_leave(slots, slot);
+		else if (is_start && !may_start(slots, starts++))
+			set_alarm(slots, slot,
+				slots->starting < STARTING_MANY ? NEXT_TURN : STARTING_WAIT);
+		else
+			judge_alarm(slots, slot);
+	}
+}
+
+void slots_begin_turn(struct slots *slots)
+{
+	const struct pool_context *context = slots->context;
+	mtime limit = context->config.hard_limit;
+	while (dispatch_deadline(slots->dispatch, limit) <= context->now)
+		overdue(slots, slot_of_pipe(dispatch_longest_running(slots->dispatch)), FACT_HARD,
+			limit, "hard limit");
+	if (pool_stays(context)) {
+		slots_roll(slots);
+		slots_recycle(slots);
+	}
+	slots_judge_alarms(slots);
+}
+
+/* Every task is a head when it is sent, since a pool that interrupts has one in a pipe; those sent
+ * last stand at the end of the list of the running ones. */
+void slots_time_sent(struct slots *slots)
+{
+	const struct pool_config *config = &slots->context->config;
+	struct pipe *pipe = NULL;
+	if (!config->interrupt)
+		return;
+	while ((pipe = dispatch_latest_running(slots->dispatch, pipe))) {
+		struct slot *slot = slot_of_pipe(pipe);
+		int64_t own_ms = pipe_head(pipe)->soft_ms;
+		if (slot->is_timed)
+			break;
+		slot->is_timed = true;
+		if (own_ms < 0)
+			set_alarm(slots, slot, config->soft_limit);
+		else
+			set_alarm(slots, slot,
+				own_ms < MTIME_NEVER / MTIME_MS ? own_ms * MTIME_MS : MTIME_NEVER);
+	}
+}

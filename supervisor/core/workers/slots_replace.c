@@ -1,0 +1,192 @@
+/* Workers are replaced: all of them in a rolling restart, single ones that are due. Another one is
+ * ready before one leaves, and no task is interrupted; only a worker that was given all its tasks
+ * leaves for its own place, and only one over its hard memory limit is killed. */
+#include "core/workers/slots_internal.h"
+
+/* So many new workers that fail in a row end a restart: their command is at fault. */
+#define FAILURES_MAX 3
+/* Of the workers wanted, an eighth may be under replacement at once because they are due. */
+#define SHARE 8
+
+struct survey {
+	uint32_t ready;     /* that are kept */
+	uint32_t leaving;   /* not gone yet */
+	uint32_t meant;     /* that are kept and are to be replaced */
+	struct slot *first; /* of these the one that is missed least; NULL: none */
+};
+
+static struct survey look(
+	const struct slots *slots, bool (*is_meant)(const struct slots *, const struct slot *))
+{
+	struct survey survey = {0};
+	for (uint32_t i = 0; i < slots->all.count; i++) {
+		struct slot *slot = slots_at(slots, i);
+		if (slot_is_leaving(slot)) {
+			survey.leaving += slot->state != LIFE_RETIRED;
+			continue;
+		}
+		survey.ready += slot->state == LIFE_READY;
+		if (!is_meant(slots, slot))
+			continue;
+		survey.meant++;
+		if (!survey.first || slots_weight(slots, slot) < slots_weight(slots, survey.first))
+			survey.first = slot;
+	}
+	return survey;
+}
+
+/* ---------- the rolling restart ---------- */
+
+/* One worker more than wanted is started. When more than wanted are ready, one of the old ones
+ * leaves, and its place is the next new one's. So the pool never has fewer ready because of it, and
+ * never more than one process too many. */
+void slots_restart(struct slots *slots)
+{
+	slots->generation++;
+	slots->recycling.spares = 0; /* each is replaced anyway */
+	slots_dismiss_surplus(slots);
+	slots->roll = (struct roll){.state = REPLACE_LOOKS, .leaver = slots->roll.leaver};
+	pool_emit(slots->context,
+		(struct notice){.kind = NOTICE_ROLL_BEGINS, .slot = -1, .number = slots->wanted});
+	/* Perhaps this is what those needed that failed before. */
+	for (uint32_t i = 0; i < slots->all.count; i++) {
+		struct slot *slot = slots_at(slots, i);
+		if (slot->state == LIFE_WAITING)
+			alarms_set(&slots->alarms, slot, slots->context->now);
+	}
+}
+
+/* One on its way out is followed by a new one anyway. */
+static bool is_old(const struct slots *slots, const struct slot *slot)
+{
+	return !slots_is_new(slots, slot) &&
+	       (slot->state == LIFE_STARTING || slot->state == LIFE_READY);
+}
+
+/* The last one that was to go for a new one stays, if it is still at work. */
+static void stop(struct slots *slots, const char *why)
+{
+	struct slot *leaver = slots->roll.leaver;
+	slots->roll.state = REPLACE_OFF;
+	if (leaver && slot_is_leaving(leaver) && leaver->state == LIFE_READY)
+		slots_keep(slots, leaver);
+	slots_dismiss_surplus(slots);
+	pool_emit_plain(slots->context, NOTICE_ROLL_STOPS, why);
+}
+
+static void roll(struct slots *slots)
+{
+	struct survey survey = look(slots, is_old);
+	if (slots->roll.stillborn >= FAILURES_MAX) {
+		stop(slots, "three new workers in a row did not become ready");
+	} else if (slots->roll.useless >= FAILURES_MAX) {
+		stop(slots, "three new workers in a row ended before they answered anything");
+	} else if (survey.leaving) {
+		return;
+	} else if (survey.meant && survey.ready > slots->wanted) {
+		slots->roll.leaver = survey.first;
+		slots_dismiss(slots, survey.first);
+	} else if (survey.meant) {
+		if (slots->kept == slots->wanted && !slots_keep_more(slots, 1, 0))
+			stop(slots, "there is no memory for one worker more");
+	} else if (slots->kept > slots->wanted) { /* the last old one has died meanwhile */
+		slots_dismiss_surplus(slots);
+	} else if (survey.ready == slots->wanted) {
+		slots->roll.state = REPLACE_OFF;
+		pool_emit_plain(slots->context, NOTICE_ROLL_ENDS, NULL);
+	}
+}
+
+/* Each step that changes a slot asks for another look. */
+void slots_roll(struct slots *slots)
+{
+	while (slots->roll.state == REPLACE_LOOKS) {
+		slots->roll.state = REPLACE_WAITS;
+		roll(slots);
+	}
+}
+
+/* ---------- single workers that are due ---------- */
+
+static void mark_aged(struct slots *slots)
+{
+	mtime now = slots->context->now;
+	slots->recycling.next_at = MTIME_NEVER;
+	for (uint32_t i = 0; i < slots->all.count; i++) {
+		struct slot *slot = slots_at(slots, i);
+		if (slot->state != LIFE_READY || slot->due)
+			continue;
+		if (slot->old_at <= now)
+			slots_mark_due(slots, slot, RECYCLE_AGE);
+		else
+			slots->recycling.next_at =
+				mtime_min(slots->recycling.next_at, slot->old_at);
+	}
+}
+
+/* The limits are other ones from now on. */
+void slots_configure(struct slots *slots)
+{
+	for (uint32_t i = 0; i < slots->all.count; i++) {
+		struct slot *slot = slots_at(slots, i);
+		if (slot->state != LIFE_READY || slot_is_leaving(slot))
+			continue;
+		slots_draw_limits(slots, slot);
+		slots_mark_spent(slots, slot);
+		slots_leave_if_spent(slots, slot);
+	}
+	slots->recycling.next_at = slots->context->now; /* the next turn finds the first of them */
+}
+
+static bool is_due(const struct slots *slots, const struct slot *slot)
+{
+	(void)slots;
+	return slot->state == LIFE_READY && slot->due;
+}
+
+/* So many more than wanted may be there, counting those that leave. A walk for all of them, and
+ * not one for each: of ten thousand workers there may be a thousand. Where there is no memory for
+ * so many, there may be for some. */
+static void keep_spares(struct slots *slots, const struct survey *survey)
+{
+	uint32_t max = slots->wanted < SHARE ? 1 : slots->wanted / SHARE;
+	uint32_t spares = slots->recycling.spares;
+	uint32_t allowed = max > survey->leaving ? max - survey->leaving : 0;
+	uint32_t needed = survey->meant < allowed ? survey->meant : allowed;
+	uint32_t more = needed > spares ? needed - spares : 0;
+	while (more > 0 && !slots_keep_more(slots, more, survey->leaving))
+		more /= 2;
+	slots->recycling.spares = (uint16_t)(spares + more);
+}
+
+static void recycle(struct slots *slots)
+{
+	struct recycling *recycling = &slots->recycling;
+	struct survey survey = look(slots, is_due);
+	if (survey.meant && survey.ready > slots->wanted) { /* another one is there for it */
+		slots_emit_recycled(slots, survey.first, survey.first->due, survey.first->bytes);
+		recycling->spares--;
+		slots_dismiss(slots, survey.first);
+		recycling->state = REPLACE_LOOKS;
+		return;
+	}
+	if (survey.meant < recycling->spares) { /* one has ended by itself */
+		recycling->spares = (uint16_t)survey.meant;
+		slots_dismiss_surplus(slots);
+	}
+	keep_spares(slots, &survey);
+	if (!survey.meant)
+		recycling->state = REPLACE_OFF;
+}
+
+/* While all are replaced it waits. */
+void slots_recycle(struct slots *slots)
+{
+	struct recycling *recycling = &slots->recycling;
+	if (recycling->next_at <= slots->context->now)
+		mark_aged(slots);
+	while (slots->roll.state == REPLACE_OFF && recycling->state == REPLACE_LOOKS) {
+		recycling->state = REPLACE_WAITS;
+		recycle(slots);
+	}
+}

@@ -1,0 +1,239 @@
+/* How many slots are kept: decide who leaves, and whose place is filled again. Interrupts no task;
+ * never has more slots than were wanted at once, and one. */
+#include "core/workers/slots_internal.h"
+
+#define LEAVES_PER_TURN 64
+
+/* ---------- slots ---------- */
+
+static enum rc add_slots(struct slots *slots, uint32_t count)
+{
+	uint32_t before = slots->all.count;
+	if (alarms_grow(&slots->alarms, (uint16_t)count) != RC_OK ||
+		stable_array_grow(&slots->all, count) != RC_OK)
+		return RC_MEMORY;
+	for (uint32_t number = before; number < count; number++) {
+		struct slot *slot = slots_at(slots, number);
+		*slot = (struct slot){.state = LIFE_RETIRED,
+			.life = 1,
+			.ready_at = MTIME_NEVER,
+			.ended_at = MTIME_NEVER,
+			.old_at = MTIME_NEVER,
+			.alarm = MTIME_NEVER};
+		dispatch_add_slot(&slot->pipe, (uint16_t)number);
+		dispatch_slot_dismiss(slots->dispatch, &slot->pipe);
+		slots->retired++;
+	}
+	return RC_OK;
+}
+
+static bool has_slots(struct slots *slots, uint32_t count)
+{
+	const struct pool_context *context = slots->context;
+	if (count <= slots->all.count)
+		return true;
+	return context->effects->allow_slots(context->io, (uint16_t)count) &&
+	       add_slots(slots, count) == RC_OK;
+}
+
+void slots_release(struct slots *slots)
+{
+	alarms_release(&slots->alarms);
+	stable_array_release(&slots->all);
+}
+
+/* ---------- more ---------- */
+
+void slots_keep(struct slots *slots, struct slot *slot)
+{
+	dispatch_slot_keep(slots->dispatch, &slot->pipe);
+	slots->kept++;
+	if (slot->state == LIFE_RETIRED)
+		slots_step(slots, slot, FACT_WANTED);
+	else /* of no use as it is */
+		slots_leave_if_spent(slots, slot);
+}
+
+static bool is_at_work(const struct slot *slot)
+{
+	return slot->state == LIFE_READY && !slot->due;
+}
+
+static bool is_retired(const struct slot *slot)
+{
+	return slot->state == LIFE_RETIRED;
+}
+
+/* Its next life is started when this one is over. */
+static bool is_any(const struct slot *slot)
+{
+	(void)slot;
+	return true;
+}
+
+/* There are as many slots. */
+static void keep_as_many(struct slots *slots, uint32_t count)
+{
+	static bool (*const orders[])(const struct slot *) = {is_at_work, is_retired, is_any};
+	for (int order = 0; order < 3; order++)
+		for (uint32_t i = 0; i < slots->all.count && slots->kept < count; i++) {
+			struct slot *slot = slots_at(slots, i);
+			if (slot_is_leaving(slot) && orders[order](slot))
+				slots_keep(slots, slot);
+		}
+}
+
+enum rc slots_init(
+	struct slots *slots, const struct pool_context *context, struct dispatch *dispatch)
+{
+	const struct pool_config *config = &context->config;
+	*slots = (struct slots){.context = context,
+		.dispatch = dispatch,
+		.wanted = config->workers,
+		.recycling.next_at = MTIME_NEVER};
+	autoscale_init(&slots->autoscale, config->workers,
+		config->workers_max ? config->workers_max : config->workers, context->now);
+	stable_array_init(&slots->all, sizeof(struct slot));
+	if (add_slots(slots, slots->wanted) != RC_OK)
+		return RC_MEMORY;
+	keep_as_many(slots, slots->wanted);
+	return RC_OK;
+}
+
+bool slots_keep_more(struct slots *slots, uint32_t more, uint32_t leaving)
+{
+	if (!has_slots(slots, slots->kept + leaving + more))
+		return false;
+	keep_as_many(slots, slots->kept + more);
+	return true;
+}
+
+/* ---------- fewer ---------- */
+
+/* A thousand processes that wake up to end, all at once, would keep the processors from the rest.
+ */
+void slots_let_go(struct slots *slots, struct slot *slot)
+{
+	bool is_woken = slot->state == LIFE_READY;
+	if (is_woken && slots->leaves >= LEAVES_PER_TURN) {
+		if (slots->passed > slot->pipe.slot)
+			slots->passed = slot->pipe.slot;
+		return;
+	}
+	slots->leaves += is_woken;
+	slots_leave(slots, slot);
+}
+
+bool slots_has_leavers(const struct slots *slots)
+{
+	return !pool_is_forced(slots->context) && slots->passed < slots->all.count;
+}
+
+/* Some of those that are idle and are to leave do, until all were passed. */
+static void leave_some(struct slots *slots)
+{
+	for (; slots_has_leavers(slots) && slots->leaves < LEAVES_PER_TURN; slots->passed++) {
+		struct slot *slot = slots_at(slots, slots->passed);
+		bool is_chosen = slot_is_leaving(slot) && slot->state == LIFE_READY;
+		if (slot->pipe.load == 0 && (pool_drains(slots->context) || is_chosen))
+			slots_let_go(slots, slot);
+	}
+}
+
+void slots_drain(struct slots *slots)
+{
+	slots->passed = 0;
+	leave_some(slots);
+}
+
+void slots_end_turn(struct slots *slots)
+{
+	slots->leaves = 0;
+	leave_some(slots);
+}
+
+/* One that is on its way out already just goes on. */
+void slots_dismiss(struct slots *slots, struct slot *slot)
+{
+	bool is_on_its_way = slot->state != LIFE_WAITING && slot->state != LIFE_STARTING &&
+			     slot->state != LIFE_READY;
+	dispatch_slot_dismiss(slots->dispatch, &slot->pipe);
+	slots->kept--;
+	if (slot->pipe.load == 0 && !is_on_its_way)
+		slots_let_go(slots, slot);
+}
+
+/* Those that are no workers yet, or no more; then those with the fewest tasks. Of equals those from
+ * before the last restart, and those that are to be replaced. */
+uint32_t slots_weight(const struct slots *slots, const struct slot *slot)
+{
+	uint32_t weight =
+		slot->state == LIFE_READY ? 2u + slot->pipe.load : slot->state != LIFE_WAITING;
+	return 2 * weight + (slots_is_new(slots, slot) && !slot->due);
+}
+
+static bool has_surplus(const struct slots *slots)
+{
+	return slots->kept > slots->wanted + slots->recycling.spares;
+}
+
+/* A walk for each weight, and not one for each that leaves: of ten thousand workers most may. Of
+ * those that weigh the same the last goes first, so that numbers stay low. */
+void slots_dismiss_surplus(struct slots *slots)
+{
+	for (uint32_t weight = 0; has_surplus(slots); weight++)
+		for (uint32_t i = slots->all.count; i-- > 0 && has_surplus(slots);) {
+			struct slot *slot = slots_at(slots, i);
+			if (!slot_is_leaving(slot) && slots_weight(slots, slot) == weight)
+				slots_dismiss(slots, slot);
+		}
+}
+
+/* ---------- another number ---------- */
+
+void slots_want(struct slots *slots, uint32_t workers)
+{
+	slots->scaling.before = slots->wanted;
+	slots->wanted = (uint16_t)workers;
+	slots->recycling.spares = 0;
+	slots_dismiss_surplus(slots);
+	keep_as_many(slots, workers);
+	slots_changed(slots);
+}
+
+bool slots_grow(struct slots *slots, uint32_t workers)
+{
+	if (!has_slots(slots, workers))
+		return false;
+	slots_want(slots, workers);
+	return true;
+}
+
+void slots_emit_scaling(struct slots *slots, enum notice_kind kind, struct scaling scaling)
+{
+	scaling.at = slots->context->now;
+	scaling.before = slots->scaling.before;
+	scaling.after = slots->wanted;
+	scaling.min = slots->autoscale.min;
+	scaling.max = slots->autoscale.max;
+	slots->scaling = scaling;
+	pool_emit(slots->context, (struct notice){.kind = kind,
+					  .slot = -1,
+					  .number = slots->wanted,
+					  .scaling = &slots->scaling});
+}
+
+/* A number is what an operator wants, whatever the pool would choose: it holds until the next
+ * command. */
+const char *slots_scale(struct slots *slots, uint32_t min, uint32_t max)
+{
+	struct autoscale autoscale;
+	if (min < 1 || min > max || max > POOL_WORKERS_MAX)
+		return "a pool has 1 to 10000 workers";
+	autoscale_init(&autoscale, (uint16_t)min, (uint16_t)max, slots->context->now);
+	if (!slots_grow(slots, autoscale_within(&autoscale, slots->wanted)))
+		return "there is no memory for so many workers";
+	slots->autoscale = autoscale;
+	slots_emit_scaling(slots, NOTICE_SCALED, (struct scaling){.cause = SCALING_ASKED});
+	return NULL;
+}

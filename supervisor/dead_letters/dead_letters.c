@@ -1,0 +1,208 @@
+/* `wpool dead-letters`: list, show, replay or drop the tasks that a pool has given up. */
+#include "dead_letters/dead_letters.h"
+
+#include "commands.h"
+#include "config/value/quantity.h"
+#include "tty/cli_options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define COMMAND          DEAD_LETTERS_COMMAND
+#define WAIT_DEFAULT     (10 * MTIME_SECOND)
+#define SHORT_STRING_MAX 255
+#define SUFFIX           ".dead"
+
+static const char help[] =
+	"usage: wpool dead-letters list|show|replay|drop --queue NAME [OPTION]...\n"
+	"\n"
+	"The tasks that the pool of a queue has given up, in NAME.dead.\n"
+	"  list     one line for each message; all stay in the queue\n"
+	"  show     each in full: properties, headers, body; all stay in the queue\n"
+	"  replay   publish each to the queue where it was given up (x-wpool-queue, or else the\n"
+	"           latest x-death of the broker), with no attempts counted,\n"
+	"           and remove it from the dead letters when the broker has confirmed it\n"
+	"  drop     remove them for good; asks first\n"
+	"\n"
+	"  --queue NAME           the pool's queue\n"
+	"  --dead-letters NAME    the queue of its dead letters, if not NAME.dead\n"
+	"  --match HEADER=VALUE   only those where a header (such as x-wpool-reason) has this text;\n"
+	"                         message_id and correlation_id count as headers; may be\n"
+	"                         repeated: all must match\n"
+	"  --limit N              at most N that match, oldest first\n"
+	"  --to QUEUE             replay: publish to this queue instead\n"
+	"  --yes                  drop: do not ask; required without a terminal\n"
+	"  --json                 one JSON object\n"
+	"  --broker URL           amqp:// or amqps:// address; several, separated by commas\n"
+	"  --wait DURATION        give up after so long without the broker, or without a message\n"
+	"                         that the queue should have; default 10s\n"
+	"  --help                 this text\n"
+	"\n"
+	"Without --broker the address comes from AMQP_URL, or RABBITMQ_HOSTNAME and the others.\n"
+	"An interrupted replay loses nothing: run it again. At worst a message is in its queue\n"
+	"twice. Reading hands every message back, which a quorum queue counts: a dead-letter queue\n"
+	"of your own should have no delivery limit.\n"
+	"Exit status: 0 done, 64 usage, or a message names no queue to go to, 69 no broker or no\n"
+	"queue, 74 output failed, 75 interrupted, connection lost, or not all done,\n"
+	"77 refused, 78 the environment's broker address is wrong.\n";
+
+enum flag { BROKER = 256, QUEUE, DEAD_LETTERS, MATCH, LIMIT, TO, YES, JSON, WAIT, HELP };
+
+static const struct option options[] = {
+	{"broker", required_argument, NULL, BROKER},
+	{"queue", required_argument, NULL, QUEUE},
+	{"dead-letters", required_argument, NULL, DEAD_LETTERS},
+	{"match", required_argument, NULL, MATCH},
+	{"limit", required_argument, NULL, LIMIT},
+	{"to", required_argument, NULL, TO},
+	{"yes", no_argument, NULL, YES},
+	{"json", no_argument, NULL, JSON},
+	{"wait", required_argument, NULL, WAIT},
+	{"help", no_argument, NULL, HELP},
+	{NULL, 0, NULL, 0},
+};
+
+static const struct verb {
+	const char *name;
+	int (*run)(const struct dead_letters *);
+} verbs[] = {
+	{"list", dead_letters_list},
+	{"show", dead_letters_show},
+	{"replay", dead_letters_replay},
+	{"drop", dead_letters_drop},
+};
+
+struct command {
+	struct dead_letters what;
+	const struct verb *verb;
+	const char *queue, *dead; /* the options */
+	char name[SHORT_STRING_MAX + 1];
+};
+
+static int take_match(struct command *c)
+{
+	const char *problem = matches_add(&c->what.matches, optarg);
+	return problem ? cli_bad_value(COMMAND, "--match", optarg, problem) : -1;
+}
+
+static int take_limit(struct command *c)
+{
+	int64_t number;
+	if (!quantity_read_integer(text_from(optarg), &number) || number < 1)
+		return cli_bad_value(COMMAND, "--limit", optarg, "is not a number from 1");
+	c->what.limit = (uint64_t)number;
+	return -1;
+}
+
+/* -1: continue; else the exit code. */
+static int take_option(struct command *c, int option)
+{
+	switch (option) {
+	case BROKER:
+		c->what.broker = optarg;
+		return -1;
+	case QUEUE:
+		c->queue = optarg;
+		return -1;
+	case DEAD_LETTERS:
+		c->dead = optarg;
+		return -1;
+	case MATCH:
+		return take_match(c);
+	case LIMIT:
+		return take_limit(c);
+	case TO:
+		c->what.to = text_from(optarg);
+		return -1;
+	case YES:
+		c->what.yes = true;
+		return -1;
+	case JSON:
+		c->what.json = true;
+		return -1;
+	case WAIT:
+		if (quantity_read_duration(text_from(optarg), &c->what.wait) && c->what.wait > 0)
+			return -1;
+		return cli_bad_value(COMMAND, "--wait", optarg, "is no duration such as 10s");
+	case HELP:
+		fputs(help, stdout);
+		return EX_OK;
+	default:
+		return EX_USAGE;
+	}
+}
+
+static int find_verb(struct command *c, int argc, char **argv)
+{
+	if (argc == optind)
+		return cli_problem(COMMAND, "one of list, show, replay, drop is needed");
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+		if (strcmp(argv[optind], verbs[i].name) == 0)
+			c->verb = &verbs[i];
+	}
+	if (!c->verb)
+		return cli_bad_value(
+			COMMAND, "word", argv[optind], "is none of list, show, replay, drop");
+	if (argc - optind > 1)
+		return cli_problem(COMMAND, "unexpected \"%s\"%s%s%s", argv[optind + 1],
+			c->queue ? "" : "; did you mean --queue ", c->queue ? "" : argv[optind + 1],
+			c->queue ? "" : "?");
+	return -1;
+}
+
+static int find_queue(struct command *c)
+{
+	int len = 0;
+	if (!c->queue && !c->dead)
+		return cli_problem(COMMAND, "--queue NAME is missing");
+	len = c->dead ? snprintf(c->name, sizeof c->name, "%s", c->dead)
+		      : snprintf(c->name, sizeof c->name, "%s" SUFFIX, c->queue);
+	if (len > SHORT_STRING_MAX)
+		return cli_problem(COMMAND, "the dead letters' queue has over 255 bytes");
+	if (len == 0 || (c->queue && !*c->queue))
+		return cli_problem(COMMAND, "the queue's name is empty");
+	c->what.queue = text_of(c->name, (size_t)len);
+	c->what.is_foreign = c->dead != NULL;
+	return -1;
+}
+
+static int check(const struct command *c)
+{
+	if (c->what.to.ptr && c->verb->run != dead_letters_replay)
+		return cli_problem(COMMAND, "--to goes with replay");
+	if (c->what.to.ptr && c->what.to.len == 0)
+		return cli_problem(COMMAND, "--to is empty");
+	if (c->what.to.len > SHORT_STRING_MAX)
+		return cli_problem(COMMAND, "--to is over 255 bytes");
+	if (c->what.yes && c->verb->run != dead_letters_drop)
+		return cli_problem(COMMAND, "--yes goes with drop");
+	if (c->verb->run == dead_letters_drop && !c->what.yes &&
+		!(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
+		return cli_problem(COMMAND, "there is no terminal to ask on: --yes is needed");
+	return -1;
+}
+
+bool dead_letters_flush(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	perror("wpool " COMMAND ": standard output");
+	return false;
+}
+
+int dead_letters_main(int argc, char **argv)
+{
+	struct command c = {.what = {.limit = UINT64_MAX, .wait = WAIT_DEFAULT}};
+	int option, exit_code = -1;
+	while (exit_code < 0 && (option = cli_next_option(COMMAND, ":", argc, argv, options)) != -1)
+		exit_code = take_option(&c, option);
+	if (exit_code < 0)
+		exit_code = find_verb(&c, argc, argv);
+	if (exit_code < 0)
+		exit_code = find_queue(&c);
+	if (exit_code < 0)
+		exit_code = check(&c);
+	return exit_code < 0 ? c.verb->run(&c.what) : exit_code;
+}

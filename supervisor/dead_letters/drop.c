@@ -1,0 +1,85 @@
+/* `wpool dead-letters drop`: remove what matches, after a question. */
+#include "dead_letters/dead_letters.h"
+#include "dead_letters/reader.h"
+
+#include "base/json.h"
+#include "tty/cli_options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+static enum reader_fate on_counted(void *ctx, const struct dead_letter *letter)
+{
+	(void)ctx, (void)letter;
+	return READER_STAYS;
+}
+
+static enum reader_fate on_dropped(void *ctx, const struct dead_letter *letter)
+{
+	(void)ctx, (void)letter;
+	return READER_GOES;
+}
+
+static bool is_yes(void)
+{
+	char answer[16];
+	return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+/* Count what would be dropped, and ask. No connection is open while the operator thinks.
+ * *ret_limit: the count that the operator agreed to. EX_OK: continue. */
+static int ask(const struct dead_letters *what, uint64_t *ret_limit)
+{
+	static const struct reader_handler counting = {.on_letter = on_counted};
+	struct reader reader;
+	char matched[32], count[32];
+	int exit_code = reader_run(&reader, what, &counting, NULL);
+	*ret_limit = reader.matched;
+	if (exit_code != EX_OK || reader.matched == 0)
+		return exit_code;
+	fprintf(stderr, "Drop %s of the %s messages in %.*s? This cannot be undone. [y/N] ",
+		cli_number(reader.matched, matched), cli_number(reader.count, count),
+		TEXT_ARGS(what->queue));
+	fflush(stderr);
+	if (is_yes())
+		return EX_OK;
+	fputs("wpool " DEAD_LETTERS_COMMAND ": nothing was dropped\n", stderr);
+	return EX_TEMPFAIL;
+}
+
+static bool print_result(const struct dead_letters *what, const struct reader *r)
+{
+	char dropped[32];
+	struct buf name;
+	if (!what->json) {
+		printf("%s dropped", cli_number(r->acked, dropped));
+		reader_print_left(r);
+	} else {
+		buf_init(&name, SIZE_MAX);
+		json_append_string(&name, what->queue);
+		printf("{\"queue\":%.*s,\"certain\":%s,\"matched\":%" PRIu64 ",\"dropped\":%" PRIu64
+		       ",\"left\":%" PRIu64 "}\n",
+			TEXT_ARGS(buf_text(&name)), reader_is_certain(r) ? "true" : "false",
+			r->matched, r->acked, reader_left(r));
+		buf_release(&name);
+	}
+	return dead_letters_flush();
+}
+
+int dead_letters_drop(const struct dead_letters *what)
+{
+	static const struct reader_handler dropping = {.on_letter = on_dropped};
+	struct dead_letters agreed = *what;
+	struct reader reader;
+	int exit_code = EX_OK;
+	if (!what->yes)
+		exit_code = ask(what, &agreed.limit);
+	if (exit_code != EX_OK)
+		return exit_code;
+	exit_code = reader_run(&reader, &agreed, &dropping, NULL);
+	if ((exit_code == EX_OK || reader.count > 0) && !print_result(what, &reader))
+		return EX_IOERR;
+	return exit_code == EX_OK && reader.short_of ? EX_TEMPFAIL : exit_code;
+}

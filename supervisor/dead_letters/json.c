@@ -1,0 +1,165 @@
+#include "dead_letters/json.h"
+
+#include "amqp/table.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "message/field_text.h"
+
+#include <inttypes.h>
+
+#define OURS TEXT("x-wpool-")
+
+const char *field_type_name(char type)
+{
+	static const struct {
+		char type;
+		const char *name;
+	} names[] = {{'t', "bool"}, {'b', "int8"}, {'B', "uint8"}, {'s', "int16"}, {'u', "uint16"},
+		{'I', "int32"}, {'i', "uint32"}, {'l', "int64"}, {'L', "uint64"}, {'f', "float"},
+		{'d', "double"}, {'D', "decimal"}, {'S', "string"}, {'x', "bytes"}, {'A', "array"},
+		{'F', "table"}, {'T', "timestamp"}, {'V', "void"}};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (names[i].type == type)
+			return names[i].name;
+	}
+	return "unknown";
+}
+
+static void put_base64(struct buf *out, struct text bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	buf_append_byte(out, '"');
+	for (size_t i = 0; i < bytes.len; i += 3) {
+		size_t count = bytes.len - i < 3 ? bytes.len - i : 3;
+		uint32_t bits = 0;
+		char quad[4] = {'=', '=', '=', '='};
+		for (size_t j = 0; j < 3; j++)
+			bits = bits << 8 | (j < count ? (uint8_t)bytes.ptr[i + j] : 0);
+		for (size_t j = 0; j <= count; j++)
+			quad[j] = digits[bits >> (18 - 6 * j) & 63];
+		buf_append(out, quad, sizeof quad);
+	}
+	buf_append_byte(out, '"');
+}
+
+/* "name": text, or "name_base64" of what no JSON string can hold. */
+static void put_bytes(struct buf *out, const char *name, struct text value)
+{
+	bool is_text = utf8_is_valid(value);
+	buf_printf(out, "\"%s%s\":", name, is_text ? "" : "_base64");
+	if (is_text)
+		json_append_string(out, value);
+	else
+		put_base64(out, value);
+}
+
+static void put_typed(struct buf *out, const struct table_field *field);
+
+static void put_members(struct buf *out, struct text members, bool keyed)
+{
+	struct table_field member;
+	const char *between = "";
+	buf_append_byte(out, keyed ? '{' : '[');
+	while (table_next(&members, keyed, &member)) {
+		buf_append_text(out, text_from(between));
+		between = ",";
+		if (keyed) {
+			json_append_string(out, member.key);
+			buf_append_byte(out, ':');
+		}
+		put_typed(out, &member);
+	}
+	buf_append_byte(out, keyed ? '}' : ']');
+}
+
+/* Recursion is bounded by the depth that table_check allows. */
+static void put_typed(struct buf *out, const struct table_field *field)
+{
+	buf_printf(out, "{\"type\":\"%s\",", field_type_name(field->type));
+	switch (field->type) {
+	case 'S':
+	case 'x':
+		put_bytes(out, "value", field->value);
+		break;
+	case 'A':
+	case 'F':
+		buf_append_text(out, TEXT("\"value\":"));
+		put_members(out, field->value, field->type == 'F');
+		break;
+	case 'D': /* a number of JSON may lose digits on its reader's side */
+		buf_append_text(out, TEXT("\"value\":\""));
+		field_append_text(out, field);
+		buf_append_byte(out, '"');
+		break;
+	default:
+		buf_append_text(out, TEXT("\"value\":"));
+		field_append_json(out, field);
+	}
+	buf_append_byte(out, '}');
+}
+
+static void put_properties(struct buf *out, const struct properties *p)
+{
+	const char *between = "";
+	buf_append_byte(out, '{');
+	for (int i = 0; i < PROPERTY_COUNT; i++) {
+		enum property property = (enum property)i;
+		const char *name = property_name(property);
+		if (!name || !properties_has(p, property))
+			continue;
+		buf_append_text(out, text_from(between));
+		between = ",";
+		if (property_is_number(property)) {
+			buf_printf(out, "\"%s\":", name);
+			property_append(p, property, out);
+		} else {
+			put_bytes(out, name, p->value[property]);
+		}
+	}
+	buf_append_byte(out, '}');
+}
+
+/* x-wpool-first-failed as first_failed, plain: what scripts ask for. */
+static void put_ours(struct buf *out, struct text headers)
+{
+	struct table_field field;
+	const char *between = "";
+	buf_append_byte(out, '{');
+	while (table_next(&headers, true, &field)) {
+		char name[256];
+		if (!text_starts(field.key, OURS))
+			continue;
+		struct text key = text_of(field.key.ptr + OURS.len, field.key.len - OURS.len);
+		for (size_t i = 0; i < key.len; i++)
+			name[i] = key.ptr[i] == '-' ? '_' : key.ptr[i];
+		buf_append_text(out, text_from(between));
+		between = ",";
+		json_append_string(out, text_of(name, key.len));
+		buf_append_byte(out, ':');
+		field_append_json(out, &field);
+	}
+	buf_append_byte(out, '}');
+}
+
+void dead_letter_write_json(struct buf *out, const struct dead_letter *letter, bool with_body)
+{
+	buf_printf(out, "{\"position\":%" PRIu64 ",\"wpool\":", letter->position);
+	put_ours(out, letter->headers);
+	buf_append_text(out, TEXT(",\"properties\":"));
+	put_properties(out, &letter->properties);
+	buf_append_text(out, TEXT(",\"headers\":"));
+	put_members(out, letter->headers, true);
+	buf_printf(out, ",\"unreadable\":%s,\"redelivered\":%s,",
+		letter->is_unreadable ? "true" : "false",
+		letter->is_redelivered ? "true" : "false");
+	put_bytes(out, "exchange", letter->exchange);
+	buf_append_byte(out, ',');
+	put_bytes(out, "routing_key", letter->routing_key);
+	buf_printf(out, ",\"size\":%zu", letter->body.len);
+	if (with_body) {
+		buf_append_byte(out, ',');
+		put_bytes(out, "body", letter->body);
+	}
+	buf_append_byte(out, '}');
+}

@@ -1,0 +1,203 @@
+/* `wpool dead-letters list` and `show`: read the messages and leave them in the queue. Nothing is
+ * printed before the broker has its messages back: a pager that waits must not hold them. */
+#include "dead_letters/dead_letters.h"
+#include "dead_letters/json.h"
+#include "dead_letters/reader.h"
+#include "dead_letters/show.h"
+#include "tty/console.h"
+#include "tty/text_table.h"
+
+#include "amqp/table.h"
+#include "base/json.h"
+#include "message/field_text.h"
+#include "message/names.h"
+#include "message/replay.h"
+#include "tty/cli_options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sysexits.h>
+
+static const struct text_table_column columns[] = {
+	{.title = "FIRST FAILED", .is_whole = true},
+	{.title = "REASON", .is_whole = true},
+	{.title = "ATTEMPTS", .is_right = true, .is_whole = true},
+	{.title = "EXIT"},
+	{.title = "QUEUE"},
+	{.title = "MESSAGE ID"},
+	{.title = "CORRELATION ID"},
+	{.title = "BYTES", .is_right = true, .is_whole = true},
+};
+
+struct listing {
+	const struct dead_letters *what;
+	struct reader reader;
+	struct text_table table; /* of list, for people */
+	struct buf out;          /* of everything else */
+	struct buf one;          /* a letter before it is added; or a cell */
+	bool with_body;
+	bool has_failed; /* memory */
+	uint64_t shown;
+};
+
+static struct text cell(struct listing *l)
+{
+	l->has_failed |= l->one.failed;
+	return buf_text(&l->one);
+}
+
+static struct text cell_of(struct listing *l, const struct dead_letter *letter, struct text name)
+{
+	buf_clear(&l->one);
+	(void)dead_letter_header(letter, name, &l->one);
+	return cell(l);
+}
+
+/* A message that the queue's own policy dead-lettered has the broker's reason. */
+static struct text reason_of(struct listing *l, const struct dead_letter *letter)
+{
+	struct table_field death;
+	buf_clear(&l->one);
+	if (!dead_letter_header(letter, HEADER_REASON, &l->one) &&
+		replay_last_death(letter->headers, TEXT("reason"), &death))
+		field_append_text(&l->one, &death);
+	return cell(l);
+}
+
+static struct text time_of(struct listing *l, const struct dead_letter *letter)
+{
+	struct table_field field;
+	int64_t seconds;
+	buf_clear(&l->one);
+	if (table_find(letter->headers, HEADER_FIRST_FAILED, &field) &&
+		table_field_integer(&field, &seconds))
+		append_time(&l->one, seconds);
+	return cell(l);
+}
+
+/* How the last worker ended; or what it answered. */
+static struct text end_of(struct listing *l, const struct dead_letter *letter)
+{
+	buf_clear(&l->one);
+	if (dead_letter_header(letter, HEADER_EXIT, &l->one))
+		return cell(l);
+	buf_append_text(&l->one, TEXT("status "));
+	if (!dead_letter_header(letter, HEADER_STATUS, &l->one))
+		buf_clear(&l->one);
+	return cell(l);
+}
+
+static void add_row(struct listing *l, const struct dead_letter *letter)
+{
+	char number[32];
+	text_table_add(&l->table, time_of(l, letter));
+	text_table_add(&l->table, reason_of(l, letter));
+	text_table_add(&l->table, cell_of(l, letter, HEADER_ATTEMPT));
+	text_table_add(&l->table, end_of(l, letter));
+	text_table_add(&l->table, replay_target(letter->headers));
+	text_table_add(&l->table, letter->properties.value[PROPERTY_MESSAGE_ID]);
+	text_table_add(&l->table, letter->properties.value[PROPERTY_CORRELATION_ID]);
+	text_table_add(&l->table, text_from(cli_number(letter->body.len, number)));
+	l->shown++;
+}
+
+static void write_one(struct listing *l, const struct dead_letter *letter)
+{
+	bool is_first = buf_len(&l->out) == 0;
+	buf_clear(&l->one);
+	if (!is_first)
+		buf_append_text(&l->one, l->what->json ? TEXT(",\n") : TEXT("\n"));
+	if (l->what->json)
+		dead_letter_write_json(&l->one, letter, l->with_body);
+	else
+		dead_letter_write_text(&l->one, letter);
+	if (!is_first && buf_len(&l->out) + buf_len(&l->one) > DEAD_LETTERS_BYTES_MAX) {
+		reader_stop(&l->reader, EX_OK, "the rest does not fit into 256 MiB of memory");
+		return;
+	}
+	buf_append_text(&l->out, cell(l));
+	l->has_failed |= l->out.failed;
+	l->shown++;
+}
+
+static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
+{
+	struct listing *l = ctx;
+	if (l->what->json || l->with_body)
+		write_one(l, letter);
+	else
+		add_row(l, letter);
+	if (l->has_failed)
+		reader_stop(&l->reader, EX_OSERR, "out of memory");
+	return READER_STAYS;
+}
+
+static const struct reader_handler handler = {.on_letter = on_letter};
+
+static void print_output(const struct listing *l)
+{
+	struct text text = buf_text(&l->out);
+	if (text.len > 0)
+		fwrite(text.ptr, 1, text.len, stdout);
+}
+
+static void print_json(struct listing *l)
+{
+	const struct reader *r = &l->reader;
+	buf_clear(&l->one);
+	json_append_string(&l->one, l->what->queue);
+	printf("{\"queue\":%.*s,\"count\":%" PRIu64 ",\"looked_at\":%" PRIu64
+	       ",\"complete\":%s,\"messages\":[\n",
+		TEXT_ARGS(buf_text(&l->one)), r->count, r->looked, r->short_of ? "false" : "true");
+	print_output(l);
+	puts("]}");
+}
+
+static void print_text(struct listing *l)
+{
+	const struct reader *r = &l->reader;
+	char shown[32], count[32];
+	print_output(l);
+	printf("%s%s of %s message%s in %.*s\n", l->shown > 0 ? "\n" : "",
+		cli_number(l->shown, shown), cli_number(r->count, count), r->count == 1 ? "" : "s",
+		TEXT_ARGS(l->what->queue));
+}
+
+static int print_listing(struct listing *l, int exit_code)
+{
+	if (!l->what->json && !l->with_body)
+		text_table_write(&l->table, console_width(), &l->out);
+	if (l->has_failed || l->out.failed)
+		return EX_OSERR;
+	if (l->what->json)
+		print_json(l);
+	else
+		print_text(l);
+	return dead_letters_flush() ? exit_code : EX_IOERR;
+}
+
+static int listing_run(const struct dead_letters *what, bool with_body)
+{
+	struct listing l = {.what = what, .with_body = with_body};
+	text_table_init(&l.table, columns, sizeof columns / sizeof *columns);
+	buf_init(&l.out, SIZE_MAX);
+	buf_init(&l.one, SIZE_MAX);
+	int exit_code = reader_run(&l.reader, what, &handler, &l);
+	bool was_read = exit_code == EX_OK || l.reader.looked > 0;
+	if (was_read)
+		exit_code = print_listing(&l, exit_code);
+	buf_release(&l.one);
+	buf_release(&l.out);
+	text_table_release(&l.table);
+	return exit_code;
+}
+
+int dead_letters_list(const struct dead_letters *what)
+{
+	return listing_run(what, false);
+}
+
+int dead_letters_show(const struct dead_letters *what)
+{
+	return listing_run(what, true);
+}

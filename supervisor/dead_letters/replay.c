@@ -1,0 +1,217 @@
+/* `wpool dead-letters replay`: publish each message, and remove it from the dead letters when the
+ * broker has confirmed it and not returned it. If killed in between, a message may be there twice.
+ */
+#include "dead_letters/dead_letters.h"
+#include "dead_letters/reader.h"
+
+#include "amqp/channel.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "broker/unconfirmed.h"
+#include "message/replay.h"
+#include "os/clock.h"
+#include "publish/publish_summary.h"
+#include "tty/cli_options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define DRAW_INTERVAL (MTIME_SECOND / 10)
+#define LINES_MAX     10 /* messages that are named; the rest is only counted */
+
+struct replay {
+	const struct dead_letters *what;
+	struct reader reader;
+	struct unconfirmed unconfirmed;
+	struct publish_summary summary; /* for its bar */
+	struct buf scratch;
+	uint64_t replayed, returned, refused;
+	uint64_t unaddressed; /* they name no queue */
+	uint64_t unfit;       /* cannot be sent as they are */
+	uint64_t postponed;   /* the broker is slower to confirm than to deliver */
+	unsigned lines;
+	bool is_drawing;
+	mtime drawn;
+};
+
+static void print_problem(struct replay *p, const struct dead_letter *letter, const char *what)
+{
+	struct buf name;
+	if (p->lines++ >= LINES_MAX)
+		return;
+	buf_init(&name, SIZE_MAX);
+	dead_letter_name(letter, &name);
+	fprintf(stderr, "wpool " DEAD_LETTERS_COMMAND ": %.*s %s\n", TEXT_ARGS(buf_text(&name)),
+		what);
+	buf_release(&name);
+}
+
+static void draw(struct replay *p)
+{
+	mtime now = clock_now();
+	if (!p->is_drawing || now - p->drawn < DRAW_INTERVAL)
+		return;
+	p->drawn = now;
+	p->summary.confirmed = p->replayed;
+	publish_summary_draw(
+		&p->summary, p->reader.acked + p->reader.looked, 2 * p->reader.count, now);
+}
+
+static enum reader_fate publish(
+	struct replay *p, const struct dead_letter *letter, struct text target)
+{
+	struct connection *connection = p->reader.client.connection;
+	enum rc rc = replay_write(&letter->properties, letter->headers, p->unconfirmed.next,
+		connection_frame_max(connection), &p->scratch);
+	if (rc == RC_LIMIT) {
+		p->unfit++;
+		print_problem(
+			p, letter, "has headers that do not fit into one frame of this broker");
+		return READER_STAYS;
+	}
+	if (rc != RC_OK) {
+		reader_stop(&p->reader, EX_OSERR, "out of memory");
+		return READER_STAYS;
+	}
+	unconfirmed_add(&p->unconfirmed, (union unconfirmed_item){.delivery_tag = letter->tag});
+	channel_publish(connection, READER_CHANNEL,
+		&(struct amqp_publish){
+			.routing_key = target,
+			.mandatory = true,
+			.properties = buf_text(&p->scratch),
+			.body = letter->body,
+		});
+	return READER_WAITS;
+}
+
+static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
+{
+	struct replay *p = ctx;
+	struct text target = p->what->to.len > 0 ? p->what->to : replay_target(letter->headers);
+	draw(p);
+	if (letter->is_unreadable) {
+		p->unfit++;
+		print_problem(p, letter, "has headers that cannot be read");
+		return READER_STAYS;
+	}
+	if (target.len == 0) {
+		p->unaddressed++;
+		print_problem(p, letter, "has no x-wpool-queue; use --to QUEUE");
+		return READER_STAYS;
+	}
+	if (unconfirmed_is_full(&p->unconfirmed) ||
+		buf_len(connection_output(p->reader.client.connection)) > DEAD_LETTERS_BYTES_MAX) {
+		p->postponed++;
+		return READER_STAYS;
+	}
+	return publish(p, letter, target);
+}
+
+static void on_confirm(struct replay *p, const struct publish_answer *answer)
+{
+	union unconfirmed_item item;
+	enum publish_answer_kind kind;
+	while ((kind = unconfirmed_take(&p->unconfirmed, answer, &item)) != PUBLISH_NOT_ANSWERED) {
+		if (kind == PUBLISH_CONFIRMED)
+			p->replayed++;
+		else if (kind == PUBLISH_RETURNED)
+			p->returned++;
+		else
+			p->refused++;
+		reader_settle(&p->reader, item.delivery_tag, kind == PUBLISH_CONFIRMED);
+	}
+	draw(p);
+}
+
+static void on_return(struct replay *p, uint64_t number, const struct amqp_event *event)
+{
+	if (!unconfirmed_return(&p->unconfirmed, number) || p->lines++ >= LINES_MAX)
+		return;
+	buf_clear(&p->scratch); /* the name is whatever a header contained */
+	utf8_append_escaped(&p->scratch, event->routing_key);
+	fprintf(stderr, "wpool " DEAD_LETTERS_COMMAND ": no queue %.*s takes it: %u %.*s\n",
+		TEXT_ARGS(buf_text(&p->scratch)), (unsigned)event->code, TEXT_ARGS(event->text));
+}
+
+static void on_answer(
+	void *ctx, const struct publish_answer *answer, const struct amqp_event *event)
+{
+	if (answer->kind == PUBLISH_RETURNED)
+		on_return(ctx, answer->number, event);
+	else
+		on_confirm(ctx, answer);
+}
+
+static const struct reader_handler handler = {.on_letter = on_letter, .on_answer = on_answer};
+
+static void print_json(struct replay *p)
+{
+	buf_clear(&p->scratch);
+	json_append_string(&p->scratch, p->what->queue);
+	printf("{\"queue\":%.*s,\"certain\":%s,\"matched\":%" PRIu64 ",\"replayed\":%" PRIu64
+	       ",\"returned\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"unaddressed\":%" PRIu64
+	       ",\"unfit\":%" PRIu64 ",\"postponed\":%" PRIu64 ",\"unanswered\":%" PRIu64
+	       ",\"left\":%" PRIu64 "}\n",
+		TEXT_ARGS(buf_text(&p->scratch)), reader_is_certain(&p->reader) ? "true" : "false",
+		p->reader.matched, p->replayed, p->returned, p->refused, p->unaddressed, p->unfit,
+		p->postponed, p->reader.waiting, reader_left(&p->reader));
+}
+
+static void print_count(uint64_t count, const char *words)
+{
+	char number[32];
+	if (count > 0)
+		printf(", %s %s", cli_number(count, number), words);
+}
+
+static void print_text(const struct replay *p)
+{
+	char matched[32], replayed[32];
+	printf("%s matched, %s replayed, ", cli_number(p->reader.matched, matched),
+		cli_number(p->replayed, replayed));
+	printf("%s returned, ", cli_number(p->returned, matched));
+	printf("%s refused", cli_number(p->refused, matched));
+	print_count(p->unaddressed, "without a queue to go to");
+	print_count(p->unfit, "that cannot be sent");
+	print_count(p->postponed, "not sent, because the broker is slow; run it again");
+	print_count(p->reader.waiting, "without an answer, and perhaps in their queue twice");
+	reader_print_left(&p->reader);
+}
+
+static int replay_verdict(struct replay *p, int exit_code)
+{
+	if (p->what->json)
+		print_json(p);
+	else
+		print_text(p);
+	if (!dead_letters_flush())
+		return EX_IOERR;
+	if (exit_code != EX_OK)
+		return exit_code;
+	if (p->unaddressed > 0)
+		return EX_USAGE;
+	if (p->returned > 0)
+		return EX_UNAVAILABLE;
+	return p->replayed < p->reader.matched || p->reader.short_of ? EX_TEMPFAIL : EX_OK;
+}
+
+int dead_letters_replay(const struct dead_letters *what)
+{
+	struct replay p = {.what = what, .is_drawing = isatty(STDERR_FILENO)};
+	if (unconfirmed_init(&p.unconfirmed) != RC_OK) {
+		fputs("wpool " DEAD_LETTERS_COMMAND ": out of memory\n", stderr);
+		return EX_OSERR;
+	}
+	p.summary.started = clock_now();
+	buf_init(&p.scratch, SIZE_MAX);
+	int exit_code = reader_run(&p.reader, what, &handler, &p);
+	if (p.is_drawing)
+		publish_summary_erase();
+	if (exit_code == EX_OK || p.reader.count > 0)
+		exit_code = replay_verdict(&p, exit_code);
+	buf_release(&p.scratch);
+	unconfirmed_release(&p.unconfirmed);
+	return exit_code;
+}

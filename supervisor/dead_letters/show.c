@@ -1,0 +1,136 @@
+#include "dead_letters/show.h"
+
+#include "amqp/table.h"
+#include "base/utf8.h"
+#include "dead_letters/json.h"
+#include "message/field_text.h"
+#include "message/names.h"
+#include "tty/cli_options.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define HEX_COLUMNS 16
+
+void append_time(struct buf *out, int64_t seconds)
+{
+	time_t when = (time_t)seconds;
+	struct tm parts;
+	char words[32];
+	if (gmtime_r(&when, &parts) && strftime(words, sizeof words, "%Y-%m-%d %H:%M:%SZ", &parts))
+		buf_append_text(out, text_from(words));
+	else
+		buf_printf(out, "%lld", (long long)seconds);
+}
+
+/* Line ends stay line ends, indented. */
+static void put_indented(struct buf *out, struct text t)
+{
+	while (t.len > 0) {
+		const char *end = memchr(t.ptr, '\n', t.len);
+		size_t len = end ? (size_t)(end - t.ptr) : t.len;
+		buf_append_text(out, TEXT("    "));
+		utf8_append_escaped(out, text_of(t.ptr, len));
+		buf_append_byte(out, '\n');
+		len += end != NULL;
+		t = text_of(t.ptr + len, t.len - len);
+	}
+}
+
+static void put_hex_line(struct buf *out, struct text t, size_t at)
+{
+	buf_printf(out, "    %06zx ", at);
+	for (size_t i = 0; i < HEX_COLUMNS; i++) {
+		if (i < t.len)
+			buf_printf(out, " %02x", (uint8_t)t.ptr[i]);
+		else
+			buf_append_text(out, TEXT("   "));
+	}
+	buf_append_text(out, TEXT("  "));
+	for (size_t i = 0; i < t.len; i++)
+		buf_append_byte(out, t.ptr[i] >= ' ' && t.ptr[i] <= '~' ? (uint8_t)t.ptr[i] : '.');
+	buf_append_byte(out, '\n');
+}
+
+static void put_hex(struct buf *out, struct text t)
+{
+	for (size_t at = 0; at < t.len; at += HEX_COLUMNS) {
+		size_t len = t.len - at < HEX_COLUMNS ? t.len - at : HEX_COLUMNS;
+		put_hex_line(out, text_of(t.ptr + at, len), at);
+	}
+}
+
+/* At a character's end. */
+static size_t cut_at(struct text t, size_t most)
+{
+	while (most > 0 && ((uint8_t)t.ptr[most] & 0xc0) == 0x80)
+		most--;
+	return most;
+}
+
+static void put_body(struct buf *out, struct text body)
+{
+	char number[32];
+	bool is_text = utf8_is_valid(body);
+	size_t most = is_text ? SHOWN_TEXT_MAX : SHOWN_BYTES_MAX;
+	size_t len = body.len <= most ? body.len : is_text ? cut_at(body, most) : most;
+	buf_printf(out, "  body: %s byte%s%s\n", cli_number(body.len, number),
+		body.len == 1 ? "" : "s", is_text ? "" : ", not UTF-8");
+	if (is_text)
+		put_indented(out, text_of(body.ptr, len));
+	else
+		put_hex(out, text_of(body.ptr, len));
+	if (len < body.len)
+		buf_printf(out, "    ... %s more bytes; --json has them all\n",
+			cli_number(body.len - len, number));
+}
+
+static void put_header(struct buf *out, const struct table_field *field)
+{
+	struct buf value;
+	int64_t seconds;
+	buf_init(&value, SIZE_MAX);
+	buf_append_text(out, TEXT("    "));
+	utf8_append_escaped(out, field->key);
+	buf_printf(out, " (%s): ", field_type_name(field->type));
+	if (field->type == 'T' && table_field_integer(field, &seconds))
+		append_time(&value, seconds);
+	else
+		field_append_text(&value, field);
+	utf8_append_escaped(out, buf_text(&value));
+	buf_append_byte(out, '\n');
+	out->failed |= value.failed;
+	buf_release(&value);
+}
+
+static void put_properties(struct buf *out, const struct properties *properties)
+{
+	for (int i = 0; i < PROPERTY_COUNT; i++) {
+		enum property property = (enum property)i;
+		struct buf value;
+		if (!property_name(property) || !properties_has(properties, property))
+			continue;
+		buf_init(&value, SIZE_MAX);
+		property_append(properties, property, &value);
+		buf_printf(out, "    %s: ", property_name(property));
+		utf8_append_escaped(out, buf_text(&value));
+		buf_append_byte(out, '\n');
+		out->failed |= value.failed;
+		buf_release(&value);
+	}
+}
+
+void dead_letter_write_text(struct buf *out, const struct dead_letter *letter)
+{
+	struct text headers = letter->headers;
+	struct table_field field;
+	dead_letter_name(letter, out);
+	buf_append_text(out, TEXT("\n  properties:\n"));
+	put_properties(out, &letter->properties);
+	buf_append_text(out, letter->is_unreadable
+				     ? TEXT("  headers or properties: cannot be read\n")
+				     : TEXT("  headers:\n"));
+	while (table_next(&headers, true, &field))
+		put_header(out, &field);
+	put_body(out, letter->body);
+}

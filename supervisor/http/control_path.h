@@ -1,0 +1,21 @@
+/* Where a supervisor's control socket is. Layer: http. Used by the supervisor that makes it and by
+ * the commands that look for it. */
+#ifndef HTTP_CONTROL_PATH_H
+#define HTTP_CONTROL_PATH_H
+
+#include "http/listener.h"
+
+#define CONTROL_PATHS_MAX 2
+
+struct control_paths {
+	char list[CONTROL_PATHS_MAX][LISTENER_PATH_BYTES]; /* in the order of trying */
+	size_t count;
+	bool is_default;
+};
+
+/* setting: control.socket. "off" has no path; a path too long for a socket is left out. */
+struct control_paths control_paths_of(const char *setting);
+/* Make the folder of a default path, for our own user, if it is missing. RC_SYSTEM: see errno. */
+enum rc control_path_prepare(const char *path) MUST_CHECK;
+
+#endif

@@ -1,0 +1,490 @@
+#include "http/http.h"
+
+#include "base/list.h"
+#include "os/clock.h"
+#include "os/loop.h"
+
+#include <assert.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* HTTP gets one part in this many of the time, so that a flood of requests costs messages little.
+ */
+#define TIME_SHARE 20
+/* How often http_finish looks whether the last answers are sent. */
+#define FINISH_LOOK_MS 5
+#define LISTENERS_MAX  2
+
+/* Place: in http.free, or in http.waiting, oldest first; a client that follows an endless answer is
+ * in neither. */
+struct client {
+	struct link place;
+	int fd; /* owned by the library */
+	mtime since;
+};
+
+struct http_stream {
+	const struct http_pieces *pieces;
+	void *ctx;
+	struct buf made; /* and not sent yet */
+	bool is_over;
+	/* only where pieces->waits is set */
+	struct http *http;
+	struct client *client;
+	struct MHD_Connection *connection;
+	struct link asleep; /* in http.asleep, or alone */
+};
+
+struct http {
+	struct ev_loop *loop;
+	http_handler *handler;
+	void *ctx;
+	struct MHD_Daemon *daemon;
+	struct ev_io work; /* the library's epoll descriptor */
+	struct ev_io listeners[LISTENERS_MAX];
+	size_t listener_count;
+	struct ev_timer timer; /* the end of a rest, or of a client's time */
+	bool rests;
+	bool has_woken; /* a stream, since the library ran */
+	bool is_ending;
+	unsigned in_answer; /* requests */
+	unsigned following;
+	struct link asleep; /* of streams */
+	struct link free, waiting;
+	struct client *arriving; /* while the library is given its descriptor */
+	struct client clients[HTTP_CLIENTS];
+};
+
+/* ---------- connections and their time ---------- */
+
+static struct client *first_client(const struct link *list)
+{
+	struct link *link = list_first(list);
+	return link ? CONTAINER_OF(link, struct client, place) : NULL;
+}
+
+static void begin_wait(struct http *http, struct client *client)
+{
+	client->since = clock_now();
+	list_remove(&client->place);
+	list_append(&http->waiting, &client->place);
+}
+
+/* The client of a connection of the library. */
+static struct client *client_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return info ? info->socket_context : NULL;
+}
+
+/* Called by the library when a connection begins or is gone. */
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **context,
+	enum MHD_ConnectionNotificationCode code)
+{
+	struct http *http = ctx;
+	struct client *client = *context;
+
+	(void)connection;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		*context = http->arriving;
+		begin_wait(http, http->arriving);
+	} else if (client) {
+		list_remove(&client->place);
+		list_append(&http->free, &client->place);
+	}
+}
+
+/* Called by the library when an answer is sent, or will never be. */
+static void on_answered(void *ctx, struct MHD_Connection *connection, void **request,
+	enum MHD_RequestTerminationCode code)
+{
+	struct http *http = ctx;
+	struct client *client = client_of(connection);
+
+	(void)code;
+	if (*request)
+		http->in_answer--;
+	*request = NULL;
+	if (client)
+		begin_wait(http, client);
+}
+
+/* How long a client may be silent: not long where others wait for its place. */
+static mtime silence_limit(const struct http *http)
+{
+	return list_is_empty(&http->free) ? HTTP_SILENCE_FULL : HTTP_SILENCE;
+}
+
+/* The library finds its connection closed, and forgets it. A client that was shut down goes to the
+ * end of the list, and is shut down again if the library takes that long. */
+static void close_overdue(struct http *http)
+{
+	struct client *client;
+	mtime now = clock_now(), limit = silence_limit(http);
+
+	while ((client = first_client(&http->waiting)) && now - client->since >= limit) {
+		shutdown(client->fd, SHUT_RDWR);
+		begin_wait(http, client);
+	}
+}
+
+/* A Unix peer has no name: its address family tells it from others. */
+static void accept_clients(struct http *http, int listener)
+{
+	struct sockaddr_storage peer = {.ss_family = AF_UNIX};
+
+	while (!list_is_empty(&http->free)) {
+		socklen_t len = sizeof peer;
+		int fd = accept4(
+			listener, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0)
+			return;
+		http->arriving = first_client(&http->free);
+		http->arriving->fd = fd;
+		/* It closes the descriptor if it cannot keep it. */
+		MHD_add_connection(http->daemon, fd, (const struct sockaddr *)&peer, len);
+		http->arriving = NULL;
+	}
+}
+
+/* ---------- the loop ---------- */
+
+static void stop_watching(struct http *http)
+{
+	ev_io_stop(http->loop, &http->work);
+	ev_timer_stop(http->loop, &http->timer);
+	for (size_t i = 0; i < http->listener_count; i++)
+		ev_io_stop(http->loop, &http->listeners[i]);
+}
+
+/* Until a client's time is over, or the library has something to do. */
+static mtime time_until_next(const struct http *http)
+{
+	const struct client *client = first_client(&http->waiting);
+	MHD_UNSIGNED_LONG_LONG ms;
+	mtime span = MTIME_NEVER;
+
+	if (client)
+		span = client->since + silence_limit(http) - clock_now();
+	if (!list_is_empty(&http->asleep))
+		span = mtime_min(span, HTTP_LOOK);
+	if (http->has_woken)
+		span = 0;
+	if (MHD_get_timeout(http->daemon, &ms) == MHD_YES && (mtime)ms * MTIME_MS < span)
+		span = (mtime)ms * MTIME_MS;
+	return span;
+}
+
+static void watch(struct http *http)
+{
+	mtime span = time_until_next(http);
+
+	http->rests = false;
+	ev_io_start(http->loop, &http->work);
+	for (size_t i = 0; i < http->listener_count && !list_is_empty(&http->free); i++)
+		ev_io_start(http->loop, &http->listeners[i]);
+	if (span != MTIME_NEVER)
+		loop_start_timer(http->loop, &http->timer, span);
+}
+
+/* Then it rests for TIME_SHARE - 1 times as long as it worked. */
+static void work(struct http *http)
+{
+	mtime begun = clock_now();
+
+	for (size_t i = 0; i < http->listener_count; i++)
+		accept_clients(http, http->listeners[i].fd);
+	close_overdue(http);
+	http_wake(http);
+	http->has_woken = false;
+	MHD_run(http->daemon);
+	mtime took = clock_now() - begun;
+	stop_watching(http);
+	http->rests = true;
+	loop_start_timer(http->loop, &http->timer, took * (TIME_SHARE - 1));
+}
+
+static void on_io(struct ev_loop *loop, struct ev_io *io, int events)
+{
+	loop_keep_watching(loop, io, events);
+	work(io->data);
+}
+
+static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	struct http *http = timer->data;
+
+	(void)loop;
+	(void)events;
+	if (http->rests)
+		watch(http);
+	else
+		work(http);
+}
+
+/* ---------- requests ---------- */
+
+static bool is_local(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	return info && info->client_addr && info->client_addr->sa_family == AF_UNIX;
+}
+
+/* Called by the library when a request's headers are there. It is answered at once; a body is never
+ * read. *request: not NULL while an answer is due. */
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
+	const char *method, const char *version, const char *body, size_t *body_len, void **request)
+{
+	struct http *http = ctx;
+	struct http_request asked = {connection, http, method, url, is_local(connection)};
+
+	(void)version;
+	(void)body;
+	(void)body_len;
+	*request = http;
+	http->in_answer++;
+	http->handler(http->ctx, &asked);
+	return MHD_YES;
+}
+
+const char *http_query(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *http_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+/* ---------- whole answers ---------- */
+
+/* response moves in; NULL: no memory, and the library closes the connection. */
+static void queue_response(const struct http_request *request, unsigned status, const char *type,
+	const char *allow, struct MHD_Response *response)
+{
+	if (!response)
+		return;
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	if (allow)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
+	MHD_queue_response(request->connection, status, response);
+	MHD_destroy_response(response);
+}
+
+/* The library only reads the bytes; its signature lacks the const. */
+static struct MHD_Response *response_of(struct text body, enum MHD_ResponseMemoryMode mode)
+{
+	static char nothing[1];
+	void *bytes = nothing;
+
+	if (body.len > 0)
+		memcpy(&bytes, &body.ptr, sizeof bytes);
+	return MHD_create_response_from_buffer(body.len, bytes, mode);
+}
+
+void http_answer(const struct http_request *request, unsigned status, const char *type,
+	struct text body, const char *allow)
+{
+	queue_response(request, status, type, allow, response_of(body, MHD_RESPMEM_MUST_COPY));
+}
+
+void http_answer_page(
+	const struct http_request *request, const char *type, struct text body, const char *policy)
+{
+	struct MHD_Response *response = response_of(body, MHD_RESPMEM_PERSISTENT);
+
+	if (response) {
+		MHD_add_response_header(response, "Content-Security-Policy", policy);
+		MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+		MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	}
+	queue_response(request, MHD_HTTP_OK, type, NULL, response);
+}
+
+/* ---------- answers in pieces ---------- */
+
+static bool has_to_wait(const struct http_stream *stream)
+{
+	return stream->pieces->waits && stream->pieces->waits(stream->ctx);
+}
+
+/* The library does not look whether the peer of a suspended connection is still there. */
+static bool is_peer_there(const struct http_stream *stream)
+{
+	struct pollfd peer = {.fd = stream->client->fd, .events = 0};
+
+	return poll(&peer, 1, 0) <= 0;
+}
+
+/* Each stream then looks for itself whether there is more. The library does not make its descriptor
+ * readable for those that go on. */
+void http_wake(struct http *http)
+{
+	struct link *link;
+
+	if (list_is_empty(&http->asleep))
+		return;
+	while ((link = list_first(&http->asleep))) {
+		list_remove(link);
+		MHD_resume_connection(CONTAINER_OF(link, struct http_stream, asleep)->connection);
+	}
+	http->has_woken = true;
+	if (!http->rests)
+		loop_start_timer(http->loop, &http->timer, 0);
+}
+
+/* Called by the library for up to size bytes more. */
+static ssize_t on_more(void *ctx, uint64_t position, char *bytes, size_t size)
+{
+	struct http_stream *stream = ctx;
+	size_t len;
+
+	(void)position;
+	while (!stream->is_over && buf_len(&stream->made) < size && !has_to_wait(stream))
+		stream->is_over = !stream->pieces->next(stream->ctx, &stream->made);
+	if (stream->made.failed)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	len = buf_len(&stream->made) < size ? buf_len(&stream->made) : size;
+	if (len > 0) {
+		memcpy(bytes, buf_text(&stream->made).ptr, len);
+		buf_consume(&stream->made, len);
+		return (ssize_t)len;
+	}
+	if (stream->is_over || stream->http->is_ending)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (!is_peer_there(stream))
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	list_append(&stream->http->asleep, &stream->asleep);
+	MHD_suspend_connection(stream->connection);
+	return 0;
+}
+
+static void on_stream_end(void *ctx)
+{
+	struct http_stream *stream = ctx;
+
+	if (stream->pieces->waits)
+		stream->http->following--;
+	list_remove(&stream->asleep);
+	stream->pieces->end(stream->ctx);
+	buf_release(&stream->made);
+	free(stream);
+}
+
+void http_answer_in_pieces(const struct http_request *request, const char *type,
+	const struct http_pieces *pieces, void *ctx)
+{
+	struct http *http = request->http;
+	struct http_stream *stream = malloc(sizeof *stream);
+	struct MHD_Response *response = NULL;
+
+	if (stream) {
+		*stream = (struct http_stream){.pieces = pieces, .ctx = ctx, .http = http};
+		buf_init(&stream->made, SIZE_MAX);
+		list_init(&stream->asleep);
+		response = MHD_create_response_from_callback(
+			MHD_SIZE_UNKNOWN, HTTP_PIECE, on_more, stream, on_stream_end);
+	}
+	if (!response) {
+		pieces->end(ctx);
+		free(stream);
+	} else if (pieces->waits) { /* its time has no limit */
+		stream->connection = request->connection;
+		stream->client = client_of(request->connection);
+		list_remove(&stream->client->place);
+		http->following++;
+	}
+	queue_response(request, MHD_HTTP_OK, type, NULL, response);
+}
+
+unsigned http_following(const struct http_request *request)
+{
+	return request->http->following;
+}
+
+/* ---------- life ---------- */
+
+static struct MHD_Daemon *start_library(struct http *http)
+{
+	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME,
+		0, NULL, NULL, on_request, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HTTP_MEMORY, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CLIENTS,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
+		on_answered, http, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+}
+
+struct http *http_new(struct ev_loop *loop, http_handler *handler, void *ctx)
+{
+	const union MHD_DaemonInfo *info;
+	struct http *http = calloc(1, sizeof *http);
+
+	if (!http)
+		return NULL;
+	http->loop = loop;
+	http->handler = handler;
+	http->ctx = ctx;
+	list_init(&http->free);
+	list_init(&http->waiting);
+	list_init(&http->asleep);
+	for (size_t i = 0; i < HTTP_CLIENTS; i++)
+		list_append(&http->free, &http->clients[i].place);
+	http->daemon = start_library(http);
+	info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	if (!info) {
+		if (http->daemon)
+			MHD_stop_daemon(http->daemon);
+		free(http);
+		return NULL;
+	}
+	ev_io_init(&http->work, on_io, info->epoll_fd, EV_READ);
+	ev_timer_init(&http->timer, on_timer, 0, 0);
+	http->work.data = http->timer.data = http;
+	ev_io_start(loop, &http->work);
+	return http;
+}
+
+void http_listen(struct http *http, int fd)
+{
+	struct ev_io *io = &http->listeners[http->listener_count];
+
+	assert(http->listener_count < LISTENERS_MAX);
+	ev_io_init(io, on_io, fd, EV_READ);
+	io->data = http;
+	http->listener_count++;
+	if (!http->rests)
+		ev_io_start(http->loop, io);
+}
+
+void http_finish(struct http *http, mtime span)
+{
+	struct pollfd work = {.fd = http->work.fd, .events = POLLIN};
+	mtime end = clock_now() + span;
+
+	stop_watching(http);
+	http->is_ending = true;
+	while (http->in_answer > 0 && clock_now() < end) {
+		http_wake(http);
+		MHD_run(http->daemon);
+		if (http->in_answer > 0)
+			poll(&work, 1, FINISH_LOOK_MS);
+	}
+}
+
+/* The library must not be stopped while a connection is suspended. */
+void http_free(struct http *http)
+{
+	if (!http)
+		return;
+	stop_watching(http);
+	http_wake(http);
+	MHD_stop_daemon(http->daemon);
+	free(http);
+}

@@ -1,0 +1,77 @@
+/* A small HTTP server inside the loop, for the control API. Layer: http.
+ * Runs libmicrohttpd on its own epoll descriptor, without threads. It cannot delay the loop or the
+ * messages: connections are few and have time limits, requests and pieces of answers are small, and
+ * it uses at most a twentieth of the time. */
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
+
+#include "base/buf.h"
+#include "base/mtime.h"
+
+#include <ev.h>
+
+/* Connections at once. Others wait to be accepted. */
+#define HTTP_CLIENTS 32
+/* How long a connection may be without a request, from its start or its last answer; and while all
+ * connections are in use. */
+#define HTTP_SILENCE      (10 * MTIME_SECOND)
+#define HTTP_SILENCE_FULL MTIME_SECOND
+/* Bytes of a request's line and headers, and of what is sent of an answer in one turn. */
+#define HTTP_MEMORY (16 * 1024)
+#define HTTP_PIECE  8192
+/* How often a waiting answer is asked for more at least, and its peer looked at. */
+#define HTTP_LOOK MTIME_SECOND
+
+struct http;
+
+/* Valid during the handler's call. */
+struct http_request {
+	struct MHD_Connection *connection; /* the library's */
+	struct http *http;
+	const char *method, *path;
+	bool is_local; /* it came by a Unix socket: the peer is our own user */
+};
+
+/* Must answer, by one of the functions below. */
+typedef void http_handler(void *ctx, const struct http_request *);
+
+/* An answer that is made while it is sent. */
+struct http_pieces {
+	/* Append the next piece, of some kilobytes at most; false: this was the last one. */
+	bool (*next)(void *ctx, struct buf *out);
+	void (*end)(void *ctx); /* after the last piece, or before, when the peer has gone */
+	/* True: there is nothing now, and there may be later. NULL: there always is. */
+	bool (*waits)(void *ctx);
+};
+
+/* NULL: no memory, or the kernel refuses what it needs. */
+struct http *http_new(struct ev_loop *, http_handler *, void *ctx);
+/* End the answers that wait for more, and send the others; for at most span. Accepts nothing;
+ * afterwards only http_free may be called. */
+void http_finish(struct http *, mtime span);
+/* Closes all connections; the listeners belong to their owners. */
+void http_free(struct http *);
+/* fd: of a listener that lives until http_free; at most two. */
+void http_listen(struct http *, int fd);
+
+/* The query's value of that name; NULL: it has none. */
+const char *http_query(const struct http_request *, const char *name);
+/* The value of that header; NULL: the request has none. */
+const char *http_header(const struct http_request *, const char *name);
+/* allow: the methods, for status 405; else NULL. type is static. Copies body. */
+void http_answer(const struct http_request *, unsigned status, const char *type, struct text body,
+	const char *allow);
+/* Status 200; body is static and not copied. policy: what the browser may load and run for it
+ * (Content-Security-Policy). */
+void http_answer_page(
+	const struct http_request *, const char *type, struct text body, const char *policy);
+/* Status 200; ctx moves in. */
+void http_answer_in_pieces(
+	const struct http_request *, const char *type, const struct http_pieces *, void *ctx);
+/* There may be more for the answers that wait. Cheap where there are none; callable from anywhere
+ * in the loop. */
+void http_wake(struct http *);
+/* The number of answers with .waits. Each keeps its connection, so there should not be many. */
+unsigned http_following(const struct http_request *);
+
+#endif

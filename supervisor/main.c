@@ -1,0 +1,138 @@
+#include "commands.h"
+#include "config/url/url.h"
+#include "config/value/nearest.h"
+#include "tty/argv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+static const struct command {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *summary;
+} commands[] = {
+	{"serve", serve_main, "keep worker processes busy with the messages of a queue"},
+	{"status", status_main, "whether it works, and if not, why not"},
+	{"pools", pools_main, "the state and the figures of each pool"},
+	{"workers", workers_main, "each worker: its process and its task"},
+	{"top", top_main, "pools and workers, live, with keys to control them"},
+	{"logs", logs_main, "the last lines of the log, and new ones"},
+	{"log-level", log_level_main, "how much is logged, now"},
+#define POOL_VERB(id, summary, ...) {#id, verb_main, summary},
+#include "api/verbs.def"
+	{"stop", stop_main, "finish what workers have, and leave"},
+	{"reload", reload_main, "read the configuration again, while work goes on"},
+	{"publish", publish_main, "send messages to a queue and wait for their confirms"},
+	{"request", request_main, "send one message and print the reply"},
+	{"dead-letters", dead_letters_main, "list, show, replay or drop what was given up"},
+	{"check-config", check_config_main, "check a configuration file, or print its settings"},
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+
+static const char *const flags[] = {"--help", "--version", NULL};
+
+static void print_help(void)
+{
+	puts("usage: wpool COMMAND [OPTION]...\n"
+	     "\n"
+	     "Keeps a pool of worker processes busy with messages from RabbitMQ.\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		printf("  %-14s %s\n", commands[i].name, commands[i].summary);
+	puts("\n"
+	     "  --help         this text; see also wpool COMMAND --help\n"
+	     "  --version      the version");
+}
+
+static int unknown(char *word)
+{
+	const char *names[COMMAND_COUNT + 1] = {0};
+	bool is_option = *word == '-';
+	const char *nearest;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		names[i] = commands[i].name;
+	nearest = nearest_name(text_from(word), is_option ? flags : names);
+	broker_url_hide_password(word);
+	fprintf(stderr, "wpool: unknown %s '%s'; ", is_option ? "option" : "command", word);
+	if (nearest)
+		fprintf(stderr, "did you mean '%s'?\n", nearest);
+	else
+		fprintf(stderr, "see wpool --help\n");
+	return EX_USAGE;
+}
+
+/* A closed standard descriptor would be reused by the first file we open, and a connection taken
+ * for standard output. It is opened in the wrong direction, so that using it still fails. */
+static bool keep_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return false;
+	return true;
+}
+
+/* End quietly when the reader of our output is gone, as in `wpool logs | head`. Any other SIGPIPE
+ * is ignored: it is of a socket, and the write that raised it fails with EPIPE. */
+static void on_sigpipe(int number)
+{
+	int saved = errno;
+	struct pollfd outputs[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+	if (poll(outputs, 2, 0) > 0 &&
+		(outputs[0].revents | outputs[1].revents) & (POLLERR | POLLHUP)) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	errno = saved;
+}
+
+static int run(int argc, char **argv)
+{
+	if (argc < 2) {
+		fputs("wpool: no command given; see wpool --help\n", stderr);
+		return EX_USAGE;
+	}
+	char *word = argv[1];
+	if (strcmp(word, "--version") == 0) {
+		puts("wpool " WPOOL_VERSION);
+		return EX_OK;
+	}
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+		print_help();
+		return EX_OK;
+	}
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(word, commands[i].name) == 0)
+			return commands[i].main(argc - 1, argv + 1);
+	return unknown(word);
+}
+
+int main(int argc, char **argv)
+{
+	if (!keep_standard_descriptors()) {
+		perror("wpool: /dev/null");
+		return EX_OSERR;
+	}
+	if (signal(SIGPIPE, on_sigpipe) == SIG_IGN)
+		signal(SIGPIPE, SIG_IGN); /* as the parent set it */
+	char **arguments = argv_take(argc, argv);
+	if (!arguments) {
+		fputs("wpool: out of memory\n", stderr);
+		return EX_OSERR;
+	}
+	int exit_code = run(argc, arguments);
+	free(arguments);
+	if (exit_code == EX_OK && (fflush(stdout) != 0 || ferror(stdout))) {
+		perror("wpool: standard output");
+		return EX_IOERR;
+	}
+	return exit_code;
+}

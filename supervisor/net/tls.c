@@ -1,0 +1,156 @@
+#include "net/tls.h"
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tls {
+	SSL_CTX *context;
+	bool verify;
+	unsigned users;
+};
+
+/* The oldest entry of the queue is the cause, the later ones are its consequences. */
+static void oldest_problem(char *ret_problem, size_t room)
+{
+	unsigned long error = ERR_peek_error();
+	const char *words = error ? ERR_reason_error_string(error) : NULL;
+	if (!words && error && ERR_SYSTEM_ERROR(error))
+		words = strerror(ERR_GET_REASON(error));
+	snprintf(ret_problem, room, "%s", words ? words : "unknown failure");
+	ERR_clear_error();
+}
+
+void tls_problem(const SSL *session, char *ret_problem, size_t room)
+{
+	long verdict = session ? SSL_get_verify_result(session) : X509_V_OK;
+	unsigned long error = ERR_peek_error();
+	char words[160];
+
+	if (verdict != X509_V_OK && SSL_get_verify_mode(session) != SSL_VERIFY_NONE) {
+		ERR_clear_error();
+		snprintf(ret_problem, room, "certificate verify failed: %s",
+			X509_verify_cert_error_string(verdict));
+		return;
+	}
+	oldest_problem(words, sizeof words);
+	const char *hint = ERR_GET_LIB(error) == ERR_LIB_SSL &&
+					   ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER
+				   ? " (does that port speak TLS?)"
+				   : "";
+	snprintf(ret_problem, room, "TLS: %s%s", words, hint);
+}
+
+/* An encrypted key would otherwise ask for its passphrase on the terminal, and block the loop. */
+static int no_passphrase(char *ret_passphrase, int room, int for_writing, void *ctx)
+{
+	(void)ret_passphrase, (void)room, (void)for_writing, (void)ctx;
+	return 0;
+}
+
+static void file_problem(const char *key, const char *path, char *ret_problem, size_t room)
+{
+	char words[160];
+	oldest_problem(words, sizeof words);
+	snprintf(ret_problem, room, "cannot use %s %s: %s", key, path, words);
+}
+
+static bool tls_load(SSL_CTX *context, const struct broker_url *url, char *ret_problem, size_t room)
+{
+	const char *keyfile = url->keyfile ? url->keyfile : url->certfile;
+
+	if (url->cacertfile && !SSL_CTX_load_verify_file(context, url->cacertfile)) {
+		file_problem("cacertfile", url->cacertfile, ret_problem, room);
+		return false;
+	}
+	if (!url->cacertfile && !SSL_CTX_set_default_verify_paths(context)) {
+		snprintf(ret_problem, room, "cannot use the system's certificates");
+		return false;
+	}
+	if (!url->certfile)
+		return true;
+	if (SSL_CTX_use_certificate_chain_file(context, url->certfile) != 1) {
+		file_problem("certfile", url->certfile, ret_problem, room);
+		return false;
+	}
+	if (SSL_CTX_use_PrivateKey_file(context, keyfile, SSL_FILETYPE_PEM) != 1) {
+		file_problem("keyfile", keyfile, ret_problem, room);
+		return false;
+	}
+	return true;
+}
+
+struct tls *tls_new(const struct broker_url *url, char *ret_problem, size_t room)
+{
+	struct tls *tls = calloc(1, sizeof *tls);
+	if (!tls)
+		goto memory;
+	tls->users = 1;
+	ERR_clear_error();
+	tls->verify = url->verify;
+	tls->context = SSL_CTX_new(TLS_client_method());
+	if (!tls->context || !SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION))
+		goto memory;
+	/* The output buffer may have moved when a write is repeated; idle buffers are released;
+	 * AMQP has its own close, so a missing close_notify is not an attack. */
+	SSL_CTX_set_mode(tls->context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+					       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+					       SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_options(tls->context, SSL_OP_IGNORE_UNEXPECTED_EOF);
+	SSL_CTX_set_verify(tls->context, url->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
+	SSL_CTX_set_default_passwd_cb(tls->context, no_passphrase);
+	if (tls_load(tls->context, url, ret_problem, room))
+		return tls;
+	tls_free(tls);
+	return NULL;
+memory:
+	snprintf(ret_problem, room, "out of memory");
+	tls_free(tls);
+	return NULL;
+}
+
+struct tls *tls_share(struct tls *tls)
+{
+	tls->users++;
+	return tls;
+}
+
+void tls_free(struct tls *tls)
+{
+	if (!tls || --tls->users > 0)
+		return;
+	SSL_CTX_free(tls->context);
+	free(tls);
+}
+
+static bool is_address(const char *host)
+{
+	struct in6_addr address;
+	return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
+}
+
+static bool expect_peer(SSL *session, const char *host, bool verify)
+{
+	X509_VERIFY_PARAM *param = SSL_get0_param(session);
+	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	if (is_address(host))
+		return !verify || X509_VERIFY_PARAM_set1_ip_asc(param, host);
+	return SSL_set_tlsext_host_name(session, host) &&
+	       (!verify || X509_VERIFY_PARAM_set1_host(param, host, 0));
+}
+
+SSL *tls_session(struct tls *tls, int fd, const char *host)
+{
+	SSL *session = SSL_new(tls->context);
+	if (!session || !expect_peer(session, host, tls->verify) || !SSL_set_fd(session, fd)) {
+		SSL_free(session);
+		ERR_clear_error();
+		return NULL;
+	}
+	SSL_set_connect_state(session);
+	return session;
+}

@@ -1,0 +1,28 @@
+/* Shared by all TLS sessions with one broker: trusted certificates, our certificate, the
+ * options. Layer: net. Client side only, TLS 1.2 or newer. Owns the OpenSSL context; sessions
+ * belong to their streams. Never prompts for a passphrase. The process must not die of SIGPIPE:
+ * OpenSSL writes with write(2). */
+#ifndef NET_TLS_H
+#define NET_TLS_H
+
+#include "config/url/url.h"
+#include <openssl/types.h>
+
+struct tls;
+
+/* Create it from cacertfile (or the system's certificates), certfile, keyfile and verify. NULL:
+ * ret_problem says what is wrong with which file. */
+struct tls *tls_new(const struct broker_url *, char *ret_problem, size_t room);
+/* Add a reference; the last tls_free frees it. */
+struct tls *tls_share(struct tls *);
+void tls_free(struct tls *);
+
+/* Create a client session on fd (borrowed). host: the peer's name, requested by SNI and matched
+ * with the certificate, or its address, matched. Free it with SSL_free before tls_free. NULL:
+ * out of memory. */
+SSL *tls_session(struct tls *, int fd, const char *host);
+
+/* A text for OpenSSL's latest failure; session may be NULL. Clears its error queue. */
+void tls_problem(const SSL *session, char *ret_problem, size_t room);
+
+#endif

@@ -1,0 +1,268 @@
+#include "os/notify.h"
+
+#include "base/log.h"
+#include "base/utf8.h"
+#include "os/descriptors.h"
+#include "os/loop.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define AGAIN MTIME_SECOND
+/* A shorter watchdog interval would keep us busy with it. */
+#define BEAT_LEAST    (10 * MTIME_MS)
+#define REPAIRED_MOST (16 * 1024)
+
+enum { READY = 1, STATUS = 2, STOPPING = 4, BEAT = 8, RELOADING = 16 };
+
+/* ---------- what is said ---------- */
+
+static size_t add(char *message, size_t size, size_t len, const char *format, ...)
+	PRINTF_LIKE(4, 5);
+
+/* message has space for everything that may be pending. */
+static size_t add(char *message, size_t size, size_t len, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	len += (size_t)vsnprintf(message + len, size - len, format, arguments);
+	va_end(arguments);
+	return len;
+}
+
+/* The manager's clock does not leave out suspensions. */
+static int64_t monotonic_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * MTIME_SECOND + now.tv_nsec / 1000;
+}
+
+static size_t compose(const struct notify *notify, char *message, size_t size)
+{
+	size_t len = 0;
+
+	if (notify->unsaid & RELOADING)
+		len = add(message, size, len, "RELOADING=1\nMONOTONIC_USEC=%" PRId64 "\n",
+			monotonic_us());
+	if (notify->unsaid & READY)
+		len = add(message, size, len, "READY=1\n");
+	if (notify->unsaid & STOPPING)
+		len = add(message, size, len, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRId64 "\n",
+			notify->stop_span);
+	if (notify->unsaid & STATUS)
+		len = add(message, size, len, "STATUS=%s\n", notify->status);
+	if (notify->unsaid & BEAT)
+		len = add(message, size, len, "WATCHDOG=1\n");
+	return len;
+}
+
+/* The manager may be restarting. */
+static void wait_for_it(struct notify *notify)
+{
+	if (!notify->was_refused)
+		log_warn("the service manager takes no message: %s; trying again each second",
+			strerror(errno));
+	notify->was_refused = true;
+	if (!ev_is_active(&notify->again))
+		loop_start_timer(notify->loop, &notify->again, AGAIN);
+}
+
+static void say(struct notify *notify)
+{
+	char message[NOTIFY_STATUS_BYTES + 128];
+	size_t len = compose(notify, message, sizeof message);
+
+	if (sendto(notify->fd, message, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+		    (const struct sockaddr *)&notify->manager, notify->manager_len) < 0) {
+		wait_for_it(notify);
+		return;
+	}
+	notify->unsaid = 0;
+	notify->was_refused = false;
+	ev_timer_stop(notify->loop, &notify->again);
+}
+
+static void on_again(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	say(timer->data);
+}
+
+static void on_beat(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	struct notify *notify = timer->data;
+
+	(void)loop;
+	(void)events;
+	notify->unsaid |= BEAT;
+	say(notify);
+}
+
+/* ---------- whom, and how often ---------- */
+
+/* False: not an address. */
+static bool read_address(const char *text, struct notify *notify)
+{
+	size_t len = text ? strlen(text) : 0;
+	bool is_abstract = len > 1 && text[0] == '@';
+
+	if (len < 2 || len >= sizeof notify->manager.sun_path || (!is_abstract && text[0] != '/'))
+		return false;
+	notify->manager = (struct sockaddr_un){.sun_family = AF_UNIX};
+	memcpy(notify->manager.sun_path, text, len);
+	if (is_abstract)
+		notify->manager.sun_path[0] = '\0';
+	/* An abstract name has no terminating NUL; a path has one. */
+	notify->manager_len =
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + !is_abstract);
+	return true;
+}
+
+/* 0: not a number, or too large. */
+static int64_t read_number(const char *text)
+{
+	char *end;
+	long long number;
+
+	if (!text || !isdigit((unsigned char)*text))
+		return 0;
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	return *end || errno ? 0 : number;
+}
+
+/* 0: no watchdog. Half the interval, so that one keep-alive may be late. */
+static mtime read_beat(const char *span, const char *pid)
+{
+	mtime half = read_number(span) / 2;
+
+	if (half == 0 || (pid && read_number(pid) != getpid()))
+		return 0;
+	return half < BEAT_LEAST ? BEAT_LEAST : half;
+}
+
+static void start(struct notify *notify, mtime beat)
+{
+	double every = (double)beat / MTIME_SECOND;
+
+	ev_timer_init(&notify->again, on_again, 0, 0);
+	notify->again.data = notify;
+	ev_timer_init(&notify->beat, on_beat, every, every);
+	notify->beat.data = notify;
+	if (beat)
+		ev_timer_start(notify->loop, &notify->beat);
+}
+
+static void forget_variables(void)
+{
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
+}
+
+void notify_open(struct notify *notify, struct ev_loop *loop)
+{
+	const char *address = getenv("NOTIFY_SOCKET");
+	mtime beat = read_beat(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"));
+
+	*notify = (struct notify){.fd = -1};
+	if (read_address(address, notify))
+		notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	else if (address && *address)
+		errno = EAFNOSUPPORT;
+	if (notify->fd >= 0) {
+		notify->loop = loop;
+		start(notify, beat);
+	} else if (address && *address) {
+		log_warn("cannot tell the service manager at NOTIFY_SOCKET=%s anything: %s",
+			address, strerror(errno));
+	}
+	forget_variables();
+}
+
+bool notify_is_heard(const struct notify *notify)
+{
+	return notify->loop != NULL;
+}
+
+void notify_close(struct notify *notify)
+{
+	if (!notify_is_heard(notify))
+		return;
+	ev_timer_stop(notify->loop, &notify->again);
+	ev_timer_stop(notify->loop, &notify->beat);
+	descriptor_close(&notify->fd);
+	notify->loop = NULL;
+}
+
+/* ---------- what there is to say ---------- */
+
+void notify_ready(struct notify *notify)
+{
+	notify->unsaid |= READY;
+}
+
+/* Behind a pending message it would carry an old time. */
+void notify_reloading(struct notify *notify)
+{
+	if (!notify_is_heard(notify) || ev_is_active(&notify->again))
+		return;
+	notify->unsaid |= RELOADING;
+	say(notify);
+	notify->unsaid &= ~(unsigned)RELOADING;
+}
+
+void notify_stopping(struct notify *notify, mtime span)
+{
+	notify->stop_span = span;
+	notify->unsaid |= STOPPING;
+}
+
+/* As many whole characters as fit: the manager drops a line with invalid UTF-8. */
+static size_t fitting(struct text words, size_t room)
+{
+	size_t len = 0, next;
+
+	while (len < words.len) {
+		utf8_first(text_of(words.ptr + len, words.len - len), &next);
+		if (len + next > room)
+			break;
+		len += next;
+	}
+	return len;
+}
+
+void notify_status(struct notify *notify, struct text words)
+{
+	char status[NOTIFY_STATUS_BYTES];
+	struct buf repaired;
+
+	buf_init(&repaired, REPAIRED_MOST);
+	utf8_append_escaped(&repaired, words);
+	words = buf_text(&repaired);
+	snprintf(status, sizeof status, "%.*s", (int)fitting(words, sizeof status - 1),
+		words.len ? words.ptr : "");
+	buf_release(&repaired);
+	if (strcmp(status, notify->status) == 0)
+		return;
+	memcpy(notify->status, status, sizeof status);
+	notify->unsaid |= STATUS;
+}
+
+void notify_flush(struct notify *notify)
+{
+	if (notify_is_heard(notify) && notify->unsaid && !ev_is_active(&notify->again))
+		say(notify);
+}

@@ -1,0 +1,13 @@
+/* Fork a child into another control group. Layer: process. */
+#ifndef PROCESS_FORK_INTO_H
+#define PROCESS_FORK_INTO_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Like fork(2). group: a descriptor of the group's folder; 0 or -1: the child stays in ours. In
+ * the child *ret_is_inside says whether it is in the group. The child may only make async-
+ * signal-safe calls, since libc does not know of it. */
+pid_t fork_into(int group, bool *ret_is_inside);
+
+#endif

@@ -1,0 +1,229 @@
+#include "process/guard.h"
+
+#include "base/log.h"
+#include "os/descriptors.h"
+#include "os/rundir.h"
+#include "process/cgroups.h"
+#include "process/mark.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The list is in memory that both processes share: nothing has to be sent, so nothing is lost when
+ * the supervisor dies, or blocks when the guard is slow. Pages that are never touched cost nothing.
+ */
+#define GUARD_GROUPS 131072
+
+/* Between two rounds of kills: a process that was forking during the first is then a member of its
+ * group, and can be found. */
+#define GUARD_PAUSE_NS 20000000L
+/* A group of zombies can be killed without end. */
+#define GUARD_GROUP_ROUNDS 2
+/* A process that forks faster than that for 2 s is given up. */
+#define GUARD_ROUNDS 100
+
+struct guard_list {
+	atomic_int used; /* entries from here on were never given out; 0 in one before: free */
+	atomic_int groups[GUARD_GROUPS];
+};
+
+struct guard {
+	struct guard_list *list; /* shared with the guard process */
+	char *directory;         /* owned */
+	char *cgroup;            /* owned; or NULL */
+	int pipe;                /* its writing end, never written; -1: none */
+	pid_t pid;
+};
+
+/* ---------- the guard ---------- */
+
+static void ignore_signals(void)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	for (int number = 1; number < NSIG; number++)
+		sigaction(number, &ignore, NULL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int kill_groups(struct guard_list *list)
+{
+	int used = atomic_load(&list->used), killed = 0;
+	for (int i = 0; i < used && i < GUARD_GROUPS; i++) {
+		int group = atomic_load(&list->groups[i]);
+		if (group > 1 && kill(-group, SIGKILL) == 0)
+			killed++;
+	}
+	return killed;
+}
+
+/* Until a round finds no process with our mark. */
+static void kill_all(struct guard_list *list, const char *directory)
+{
+	for (int round = 0; round < GUARD_ROUNDS; round++) {
+		int killed = round < GUARD_GROUP_ROUNDS ? kill_groups(list) : 0;
+		killed += mark_kill_all(directory);
+		if (killed == 0)
+			break;
+		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
+	}
+}
+
+static void remove_cgroup(const char *path)
+{
+	for (int round = 0; round < GUARD_ROUNDS && !cgroups_remove(path); round++)
+		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
+}
+
+static void wait_for_end(int pipe)
+{
+	char byte;
+	ssize_t n;
+	do
+		n = read(pipe, &byte, 1);
+	while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+static _Noreturn void guard_process(const struct guard *guard, int pipe)
+{
+	setsid();
+	prctl(PR_SET_NAME, "wpool-guard");
+	ignore_signals();
+	/* It must not keep the writing end of its own pipe: it would wait for itself. */
+	dup2(pipe, 0);
+	descriptors_range(1, 0);
+	wait_for_end(0);
+	kill_all(guard->list, guard->directory);
+	if (guard->cgroup)
+		remove_cgroup(guard->cgroup);
+	rundir_remove(guard->directory);
+	_exit(0);
+}
+
+/* ---------- the supervisor's side ---------- */
+
+static enum rc guard_fork(struct guard *guard)
+{
+	int ends[2];
+	sigset_t all, before;
+	guard->pid = -1;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return RC_SYSTEM;
+	guard->pipe = ends[1];
+	/* No signal reaches it before it ignores them: a terminal sends to a whole process group.
+	 */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	guard->pid = fork();
+	if (guard->pid == 0)
+		guard_process(guard, ends[0]);
+	int error = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(ends[0]);
+	errno = error;
+	return guard->pid < 0 ? RC_SYSTEM : RC_OK;
+}
+
+static void guard_release(struct guard *guard)
+{
+	int error = errno;
+	descriptor_close(&guard->pipe);
+	if (guard->list)
+		munmap(guard->list, sizeof *guard->list);
+	free(guard->directory);
+	free(guard->cgroup);
+	free(guard);
+	errno = error;
+}
+
+enum rc guard_start(const char *directory, const char *cgroup, struct guard **ret)
+{
+	struct guard *guard = calloc(1, sizeof *guard);
+	if (!guard)
+		return RC_MEMORY;
+	guard->pipe = -1;
+	guard->directory = strdup(directory);
+	guard->cgroup = cgroup ? strdup(cgroup) : NULL;
+	if (!guard->directory || (cgroup && !guard->cgroup)) {
+		guard_release(guard);
+		return RC_MEMORY;
+	}
+	void *memory = mmap(NULL, sizeof *guard->list, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED) {
+		guard_release(guard);
+		return RC_SYSTEM;
+	}
+	guard->list = memory;
+	enum rc rc = guard_fork(guard);
+	if (rc != RC_OK)
+		guard_release(guard);
+	else
+		*ret = guard;
+	return rc;
+}
+
+enum rc guard_restart(struct guard *guard)
+{
+	descriptor_close(&guard->pipe);
+	return guard_fork(guard);
+}
+
+pid_t guard_pid(const struct guard *guard)
+{
+	return guard->pid;
+}
+
+/* The index of a group, or of the first free entry for 0; -1: there is none. */
+static int find(const struct guard *guard, int group)
+{
+	int used = atomic_load_explicit(&guard->list->used, memory_order_relaxed);
+	for (int i = 0; i < used; i++)
+		if (atomic_load_explicit(&guard->list->groups[i], memory_order_relaxed) == group)
+			return i;
+	return -1;
+}
+
+atomic_int *guard_place(struct guard *guard)
+{
+	int place = find(guard, 0);
+	if (place < 0) {
+		place = atomic_load(&guard->list->used);
+		if (place == GUARD_GROUPS) {
+			log_warn(
+				"guard: the list of process groups is full: what that worker starts "
+				"would outlive a killed wpool");
+			return NULL;
+		}
+		atomic_store(&guard->list->used, place + 1);
+	}
+	return &guard->list->groups[place];
+}
+
+void guard_remove(struct guard *guard, pid_t group)
+{
+	int place = find(guard, group);
+	if (place >= 0)
+		atomic_store(&guard->list->groups[place], 0);
+}
+
+void guard_stop(struct guard *guard)
+{
+	if (!guard)
+		return;
+	descriptor_close(&guard->pipe);
+	if (guard->pid > 0) {
+		kill(guard->pid, SIGCONT); /* it may be stopped */
+		while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	guard_release(guard);
+}

@@ -1,0 +1,179 @@
+#include "process/spawn.h"
+
+#include "os/descriptors.h"
+#include "process/fork_into.h"
+#include "process/program.h"
+#include "process/spawn_child.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHELL "/bin/sh"
+
+enum { CONTROL, OUTPUT, ERROR, START, PIPES };
+
+/* pipes[i][0] is for reading, [1] for writing; all close-on-exec, ours non-blocking. */
+struct pipes {
+	int ends[PIPES][2];
+};
+
+static struct exit_info failure(const char *stage, int number)
+{
+	return (struct exit_info){EXIT_NOT_STARTED, number, stage};
+}
+
+/* ---------- the command ---------- */
+
+/* {SHELL, program, the command's arguments, NULL}; owned by the caller, its members borrowed. */
+static char **command_by_shell(char *const *command, char *program)
+{
+	size_t count = 0;
+	while (command[count])
+		count++;
+	char **by_shell = calloc(count + 2, sizeof *by_shell);
+	if (!by_shell)
+		return NULL;
+	by_shell[0] = (char *)SHELL; /* no process writes to it */
+	by_shell[1] = program;
+	for (size_t i = 1; i < count; i++)
+		by_shell[i + 1] = command[i];
+	return by_shell;
+}
+
+/* ---------- the pipes ---------- */
+
+static void close_pipes(struct pipes *pipes)
+{
+	int error = errno;
+	for (int i = 0; i < PIPES; i++) {
+		descriptor_close(&pipes->ends[i][0]);
+		descriptor_close(&pipes->ends[i][1]);
+	}
+	errno = error;
+}
+
+/* The end of a pipe that we keep. */
+static int our_end(int pipe)
+{
+	return pipe == CONTROL ? 1 : 0;
+}
+
+static bool open_pipes(struct pipes *pipes)
+{
+	memset(pipes, -1, sizeof *pipes);
+	for (int i = 0; i < PIPES; i++) {
+		if (pipe2(pipes->ends[i], O_CLOEXEC) < 0 ||
+			fcntl(pipes->ends[i][our_end(i)], F_SETFL, O_NONBLOCK) < 0) {
+			close_pipes(pipes);
+			return false;
+		}
+	}
+	return true;
+}
+
+static int take_end(struct pipes *pipes, int pipe)
+{
+	int fd = pipes->ends[pipe][our_end(pipe)];
+	pipes->ends[pipe][our_end(pipe)] = -1;
+	return fd;
+}
+
+/* ---------- the fork ---------- */
+
+/* With all signals blocked: a handler that runs in the child would write to the loop's wake-up
+ * descriptor, which both share. */
+static pid_t fork_quietly(const struct spawn_plan *plan, int cgroup)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	bool is_inside; /* optional: a worker matters more */
+	pid_t pid = fork_into(cgroup, &is_inside);
+	if (pid == 0)
+		spawn_child(plan);
+	int error = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return pid;
+}
+
+static pid_t fork_child(const struct spawn_request *request, const char *program,
+	char *const *by_shell, const struct pipes *pipes)
+{
+	struct spawn_plan plan = {
+		.program = program,
+		.arguments = request->command,
+		.by_shell = by_shell,
+		.environment = request->environment,
+		.descriptors = request->descriptors,
+		.rights = request->rights,
+		.folder = request->folder,
+		.reach = request->reach,
+		.group = request->group,
+		.parent = getpid(),
+		.streams = {pipes->ends[CONTROL][0], pipes->ends[OUTPUT][1], pipes->ends[ERROR][1]},
+		.start = pipes->ends[START][1],
+	};
+	return fork_quietly(&plan, request->cgroup);
+}
+
+enum rc spawn_process(
+	const struct spawn_request *request, struct spawned *ret, struct exit_info *ret_failure)
+{
+	char program[PATH_MAX];
+	if (!program_find(request->command[0], request->environment, program)) {
+		*ret_failure = failure("exec", errno);
+		return RC_SYSTEM;
+	}
+	char **by_shell = command_by_shell(request->command, program);
+	if (!by_shell) {
+		*ret_failure = failure("memory", ENOMEM);
+		return RC_MEMORY;
+	}
+	enum rc rc = RC_SYSTEM;
+	pid_t pid = -1;
+	struct pipes pipes;
+	if (!open_pipes(&pipes)) {
+		*ret_failure = failure("pipe", errno);
+		goto done;
+	}
+	pid = fork_child(request, program, by_shell, &pipes);
+	if (pid < 0) {
+		*ret_failure = failure("fork", errno);
+		goto done;
+	}
+	if (request->group)
+		atomic_store(request->group, pid);
+	*ret = (struct spawned){pid, take_end(&pipes, CONTROL), take_end(&pipes, OUTPUT),
+		take_end(&pipes, ERROR), take_end(&pipes, START)};
+	rc = RC_OK;
+done:
+	close_pipes(&pipes);
+	free(by_shell);
+	return rc;
+}
+
+enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure)
+{
+	static const char *const stages[] = {
+#define X(step, words) words,
+		SPAWN_STEPS(X)
+#undef X
+	};
+	struct spawn_report report;
+	ssize_t n = read(start, &report, sizeof report);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return SPAWN_PENDING;
+	if (n != (ssize_t)sizeof report)
+		return SPAWN_RUNS;
+	bool is_known = report.step >= 0 && (size_t)report.step < sizeof stages / sizeof *stages;
+	*ret_failure = failure(is_known ? stages[report.step] : "start", report.error);
+	return SPAWN_FAILED;
+}

@@ -1,0 +1,189 @@
+#include "publish/broker_client.h"
+
+#include "amqp/channel.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "os/loop.h"
+#include "tty/console.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define BODY_LIMIT     (512ull * 1024 * 1024) /* the most that a broker can be configured to take */
+#define OUTPUT_LIMIT   (2 * BODY_LIMIT)
+#define HEARTBEAT      (15 * MTIME_SECOND)
+#define PROBLEMS_LIMIT (64 * 1024)
+
+static void on_up(void *ctx, struct connection *connection)
+{
+	struct client *c = ctx;
+	c->connection = connection;
+	c->handler->on_up(c->ctx, connection);
+}
+
+static void on_down(void *ctx, bool by_error)
+{
+	struct client *c = ctx;
+	c->connection = NULL;
+	c->handler->on_down(c->ctx, by_error);
+}
+
+static void on_event(void *ctx, const struct amqp_event *event)
+{
+	struct client *c = ctx;
+	c->handler->on_event(c->ctx, event);
+	free(event->content.owner);
+}
+
+static uint8_t *content_memory(
+	void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner)
+{
+	(void)ctx, (void)channel, (void)is_return;
+	*ret_owner = malloc(len > 0 ? len : 1);
+	return *ret_owner;
+}
+
+static void content_dropped(void *ctx, void *owner)
+{
+	(void)ctx;
+	free(owner);
+}
+
+static void on_end(void *ctx, const char *why)
+{
+	struct client *c = ctx;
+	if (why)
+		snprintf(c->failure, sizeof c->failure, "%s", why);
+	c->was_refused = why && broker_link_is_refused(c->broker_link);
+	ev_break(c->loop, EVBREAK_ALL);
+}
+
+static const struct broker_link_handler broker_link_handler = {
+	.on_up = on_up,
+	.on_down = on_down,
+	.on_event = on_event,
+	.content_memory = content_memory,
+	.content_dropped = content_dropped,
+	.on_end = on_end,
+};
+
+/* If the flush sent everything at once, no event follows: the loop must not sleep. */
+static void on_turn(struct ev_loop *loop, ev_prepare *watcher, int events)
+{
+	(void)events;
+	struct client *c = watcher->data;
+	bool wants_more = c->handler->on_turn(c->ctx);
+	broker_link_flush(c->broker_link);
+	ev_idle_stop(loop, &c->again);
+	if (wants_more && c->connection &&
+		buf_len(connection_output(c->connection)) < CLIENT_OUTPUT_HIGH)
+		ev_idle_start(loop, &c->again);
+}
+
+static void on_idle(struct ev_loop *loop, ev_idle *watcher, int events)
+{
+	(void)loop, (void)watcher, (void)events;
+}
+
+static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+	(void)events;
+	struct client *c = watcher->data;
+	if (++c->interrupts > 1)
+		ev_break(loop, EVBREAK_ALL);
+	else
+		c->handler->on_interrupt(c->ctx);
+}
+
+static int client_find_broker(struct client *c, const char *command, const char *broker)
+{
+	struct buf problems;
+	buf_init(&problems, PROBLEMS_LIMIT);
+	enum rc rc = config_load_broker(broker, environ, &c->hosts, &c->host_count, &problems);
+	int exit_code = EX_OK;
+	if (rc == RC_OK)
+		console_warn(buf_text(&problems));
+	else
+		exit_code = console_problems(command, NULL, rc, buf_text(&problems));
+	buf_release(&problems);
+	return exit_code;
+}
+
+static void client_watch(struct client *c)
+{
+	ev_prepare_init(&c->turn, on_turn);
+	ev_idle_init(&c->again, on_idle);
+	ev_signal_init(&c->interrupt, on_signal, SIGINT);
+	ev_signal_init(&c->terminate, on_signal, SIGTERM);
+	c->turn.data = c->again.data = c->interrupt.data = c->terminate.data = c;
+	ev_prepare_start(c->loop, &c->turn);
+	ev_signal_start(c->loop, &c->interrupt);
+	ev_signal_start(c->loop, &c->terminate);
+}
+
+int client_init(struct client *c, const char *command, const char *broker, mtime wait,
+	const struct client_handler *handler, void *ctx)
+{
+	*c = (struct client){.handler = handler, .ctx = ctx};
+	log_setup(STDERR_FILENO, LOG_WARN, LOG_TEXT, console_has_colour(STDERR_FILENO));
+	int exit_code = client_find_broker(c, command, broker);
+	if (exit_code != EX_OK)
+		return exit_code;
+	const struct broker_link_config config = {
+		.hosts = c->hosts,
+		.host_count = c->host_count,
+		.heartbeat = HEARTBEAT,
+		.name = command,
+		.output_limit = OUTPUT_LIMIT,
+		.body_limit = BODY_LIMIT,
+		.reconnect_limit = wait,
+		.refusal_is_final = true,
+	};
+	c->loop = loop_default();
+	if (c->loop)
+		c->broker_link = broker_link_new(c->loop, &config, &broker_link_handler, c);
+	if (!c->broker_link) {
+		fprintf(stderr, "wpool %s: out of memory or descriptors\n", command);
+		return EX_OSERR;
+	}
+	client_watch(c);
+	return EX_OK;
+}
+
+void client_run(struct client *c)
+{
+	ev_run(c->loop, 0);
+}
+
+void client_close(struct client *c)
+{
+	broker_link_close(c->broker_link);
+}
+
+/* A watcher outlives its loop in libev's list of signals, beside those of the next client; and a
+ * question to the user between two clients must be interruptible. */
+static void client_unwatch(struct client *c)
+{
+	ev_signal_stop(c->loop, &c->interrupt);
+	ev_signal_stop(c->loop, &c->terminate);
+}
+
+void client_release(struct client *c)
+{
+	if (c->loop)
+		client_unwatch(c);
+	broker_link_free(c->broker_link);
+	if (c->loop)
+		ev_loop_destroy(c->loop);
+	broker_urls_free(c->hosts, c->host_count);
+}
+
+int client_verdict(const struct client *c, const char *command)
+{
+	if (!*c->failure)
+		return EX_OK;
+	fprintf(stderr, "wpool %s: no connection to the broker: %s\n", command, c->failure);
+	return c->was_refused ? EX_NOPERM : EX_UNAVAILABLE;
+}

@@ -1,0 +1,56 @@
+/* What the commands that are broker clients share: addresses, one broker link, a loop and its
+ * signals. Layer: publish. */
+#ifndef PUBLISH_BROKER_CLIENT_H
+#define PUBLISH_BROKER_CLIENT_H
+
+#include "config/url/url.h"
+#include "net/broker_link.h"
+
+struct client_handler {
+	void (*on_up)(void *ctx, struct connection *);
+	/* by_error as in struct broker_link_handler. */
+	void (*on_down)(void *ctx, bool by_error);
+	/* A content's memory is freed after this. */
+	void (*on_event)(void *ctx, const struct amqp_event *);
+	/* The end of each turn, before the output is sent. True: it stopped because the output is
+	 * full, and needs another turn when that has been sent. */
+	bool (*on_turn)(void *ctx);
+	/* SIGINT or SIGTERM; a second one ends the loop. */
+	void (*on_interrupt)(void *ctx);
+};
+
+struct client {
+	struct ev_loop *loop;     /* owned */
+	struct broker_url *hosts; /* owned */
+	size_t host_count;
+	struct broker_link *broker_link; /* owned */
+	struct connection *connection;   /* borrowed while it is open, else NULL */
+	const struct client_handler *handler;
+	void *ctx;
+	ev_prepare turn;
+	ev_idle again;
+	ev_signal interrupt, terminate;
+	int interrupts;
+	char failure[800]; /* why the broker link gave up; else empty */
+	bool was_refused;
+};
+
+/* Bytes of output above which a client should send no more in this turn. */
+#define CLIENT_OUTPUT_HIGH (1024 * 1024)
+
+/* command: for messages; static. broker: the --broker option or NULL. wait: how long to be without
+ * a connection before giving up. Return EX_OK, or print what is wrong and return another exit code.
+ * client_release in any case. */
+int client_init(struct client *, const char *command, const char *broker, mtime wait,
+	const struct client_handler *, void *ctx);
+/* Run until the connection is closed after client_close, the broker link gives up, or a second
+ * signal comes. */
+void client_run(struct client *);
+void client_close(struct client *);
+/* SIGINT and SIGTERM end the process again. */
+void client_release(struct client *);
+/* EX_OK if the broker link did not give up; else print why and return 69, or 77 after a refused
+ * login. */
+int client_verdict(const struct client *, const char *command);
+
+#endif

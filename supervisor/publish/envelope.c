@@ -1,0 +1,97 @@
+#include "publish/envelope.h"
+
+#include "amqp/table.h"
+#include "message/copy.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORT_STRING_MAX 255
+#define HEADERS_LIMIT    (1024 * 1024)
+#define FRAME_OVERHEAD   (8 + 12 + 2) /* frame, content header, flags */
+
+void envelope_init(struct envelope *e)
+{
+	*e = (struct envelope){0};
+	buf_init(&e->headers, HEADERS_LIMIT);
+	buf_init(&e->raw, 2 * HEADERS_LIMIT);
+}
+
+void envelope_release(struct envelope *e)
+{
+	buf_release(&e->headers);
+	buf_release(&e->raw);
+}
+
+const char *envelope_add_header(struct envelope *e, const char *assignment)
+{
+	const char *equals = strchr(assignment, '=');
+	size_t key_len = equals ? (size_t)(equals - assignment) : 0;
+	struct text key = text_of(assignment, key_len);
+
+	if (key_len == 0)
+		return "is not KEY=VALUE";
+	if (key_len > SHORT_STRING_MAX)
+		return "has a key of more than 255 bytes";
+	/* The broker reads these as lists of queues, and closes the channel over a string. */
+	if (text_is(key, TEXT("CC")) || text_is(key, TEXT("BCC")))
+		return "is the broker's own: CC and BCC cannot be strings";
+	table_put_string(&e->headers, key, text_from(equals + 1));
+	return e->headers.failed ? "is too long together with the others" : NULL;
+}
+
+const char *envelope_problem(const struct envelope *e)
+{
+	if (e->queue.len == 0)
+		return "--queue NAME is missing";
+	if (e->queue.len > SHORT_STRING_MAX)
+		return "--queue is over 255 bytes";
+	if (e->reply_to && strlen(e->reply_to) > SHORT_STRING_MAX)
+		return "--reply-to is over 255 bytes";
+	if (e->correlation_id && strlen(e->correlation_id) > SHORT_STRING_MAX)
+		return "--correlation-id is over 255 bytes";
+	return NULL;
+}
+
+static bool write_properties(struct envelope *e, struct text message_id, uint64_t number)
+{
+	char digits[TEXT_DECIMAL_MAX];
+	struct properties properties = {0};
+
+	properties_set(&properties, PROPERTY_DELIVERY_MODE, TEXT("\2"));
+	properties_set(&properties, PROPERTY_MESSAGE_ID, message_id);
+	if (buf_len(&e->headers) > 0)
+		properties_set(&properties, PROPERTY_HEADERS, buf_text(&e->headers));
+	if (e->reply_to)
+		properties_set(&properties, PROPERTY_REPLY_TO, text_from(e->reply_to));
+	if (e->correlation_id)
+		properties_set(&properties, PROPERTY_CORRELATION_ID, text_from(e->correlation_id));
+	if (number > 0)
+		copy_set_number(&properties, number, digits);
+	buf_clear(&e->raw);
+	properties_write(&properties, &e->raw);
+	return !e->raw.failed;
+}
+
+enum rc envelope_check(struct envelope *e, const struct connection *connection)
+{
+	static const char longest[SHORT_STRING_MAX];
+	if (!write_properties(e, text_of(longest, sizeof longest), UINT64_MAX))
+		return RC_MEMORY;
+	return buf_len(&e->raw) + FRAME_OVERHEAD <= connection_frame_max(connection) ? RC_OK
+										     : RC_LIMIT;
+}
+
+bool envelope_publish(struct envelope *e, struct connection *connection, struct text message_id,
+	uint64_t number, struct text body)
+{
+	if (!write_properties(e, message_id, number))
+		return false;
+	channel_publish(connection, ENVELOPE_CHANNEL,
+		&(struct amqp_publish){
+			.routing_key = e->queue,
+			.mandatory = true,
+			.properties = buf_text(&e->raw),
+			.body = body,
+		});
+	return true;
+}

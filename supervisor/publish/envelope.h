@@ -1,0 +1,33 @@
+/* The headers and properties of a message that a command publishes. Layer: publish. */
+#ifndef PUBLISH_ENVELOPE_H
+#define PUBLISH_ENVELOPE_H
+
+#include "amqp/channel.h"
+#include "amqp/properties.h"
+
+struct envelope {
+	struct text queue; /* borrowed, like the two below; at most 255 bytes each */
+	const char *reply_to;
+	const char *correlation_id;
+	struct buf headers; /* table entries */
+	struct buf raw;     /* the properties that envelope_publish made last */
+};
+
+void envelope_init(struct envelope *);
+void envelope_release(struct envelope *);
+/* Add a header from "KEY=VALUE", the value as a string. NULL, or what is wrong with it. */
+const char *envelope_add_header(struct envelope *, const char *assignment) MUST_CHECK;
+/* What is wrong with queue, reply_to or correlation_id; NULL: nothing. */
+const char *envelope_problem(const struct envelope *);
+/* RC_OK: the properties of every message fit into one frame of this connection. RC_LIMIT,
+ * RC_MEMORY. */
+enum rc envelope_check(struct envelope *, const struct connection *) MUST_CHECK;
+/* Publish on channel 1 to the queue, mandatory and persistent. message_id: at most 255 bytes.
+ * number: the publish's own on its channel, 0 for none. False: out of memory, nothing was
+ * published. */
+bool envelope_publish(struct envelope *, struct connection *, struct text message_id,
+	uint64_t number, struct text body) MUST_CHECK;
+
+#define ENVELOPE_CHANNEL 1
+
+#endif

@@ -1,0 +1,48 @@
+/* The messages of `wpool publish`: those that wait to be published, and those without a confirm.
+ * Layer: publish, without I/O. Owns copies of the bodies, because after a lost connection they are
+ * published again. Bounded in number and in bytes; one message always fits. */
+#ifndef PUBLISH_MESSAGES_H
+#define PUBLISH_MESSAGES_H
+
+#include "base/list.h"
+#include "base/text.h"
+#include "broker/unconfirmed.h"
+
+#define MESSAGES_MAX       1000
+#define MESSAGES_BYTES_MAX (32u * 1024 * 1024)
+
+struct message {
+	struct link link; /* while it waits */
+	uint64_t number;  /* from 1, never given twice */
+	bool was_published;
+	size_t len;
+	char body[];
+};
+
+struct messages {
+	struct link waiting; /* in order of number */
+	struct unconfirmed unconfirmed;
+	size_t count, bytes; /* of both */
+	uint64_t last_number;
+};
+
+/* RC_MEMORY. */
+enum rc messages_init(struct messages *) MUST_CHECK;
+/* Also before messages_init, of zeros. */
+void messages_release(struct messages *);
+bool messages_has_room(const struct messages *);
+/* Append a copy of body to those that wait. NULL: out of memory. */
+struct message *messages_add(struct messages *, struct text body);
+/* The next to publish; NULL: none waits. */
+struct message *messages_waiting(struct messages *);
+/* The first that waits is published, with the number that the channel gives next. */
+void messages_published(struct messages *);
+/* Take out and free the next one that an answer means, as unconfirmed_take does. */
+enum publish_answer_kind messages_take(struct messages *, const struct publish_answer *);
+/* The channel is lost: all that is unconfirmed waits again, in order, before the others. Return how
+ * many these are. */
+size_t messages_rewind(struct messages *);
+/* Drop the first that waits. */
+void messages_drop(struct messages *);
+
+#endif

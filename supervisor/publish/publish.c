@@ -1,0 +1,181 @@
+/* `wpool publish`: messages from files or lines to one queue, each confirmed. */
+#include "commands.h"
+#include "publish/sender.h"
+#include "tty/cli_options.h"
+
+#include "config/value/quantity.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define COMMAND       "publish"
+#define WAIT_DEFAULT  (10 * MTIME_SECOND)
+#define DRAW_INTERVAL 0.1 /* seconds */
+
+static const char help[] =
+	"usage: wpool publish --queue NAME [OPTION]... [FILE]...\n"
+	"\n"
+	"Publish each FILE as one message, persistent and mandatory, and wait until the broker has\n"
+	"confirmed them all. Without FILE, or for -, read standard input.\n"
+	"\n"
+	"  --queue NAME         the queue, through the default exchange\n"
+	"  --lines              one message for each line instead of each file\n"
+	"  --header KEY=VALUE   a header, as text; may be repeated\n"
+	"  --reply-to QUEUE     the queue for a reply\n"
+	"  --correlation-id ID  identifies the reply\n"
+	"  --broker URL         amqp:// or amqps:// address; several, separated by commas\n"
+	"  --wait DURATION      give up after so long without the broker; default 10s\n"
+	"  --json               print the counts at the end as a JSON object\n"
+	"  --help               this text\n"
+	"\n"
+	"Without --broker the address comes from AMQP_URL, or RABBITMQ_HOSTNAME and the others.\n"
+	"Messages that were unconfirmed when a connection broke are published again, with the\n"
+	"same message_id.\n"
+	"Exit status: 0 all confirmed, 64 usage, 66 no such file, 69 no broker or no queue,\n"
+	"74 input or output failed, 75 refused or interrupted, 77 login refused.\n";
+
+enum flag { BROKER = 256, QUEUE, HEADER, REPLY_TO, CORRELATION_ID, LINES, WAIT, JSON, HELP };
+
+static const struct option options[] = {
+	{"broker", required_argument, NULL, BROKER},
+	{"queue", required_argument, NULL, QUEUE},
+	{"header", required_argument, NULL, HEADER},
+	{"reply-to", required_argument, NULL, REPLY_TO},
+	{"correlation-id", required_argument, NULL, CORRELATION_ID},
+	{"lines", no_argument, NULL, LINES},
+	{"wait", required_argument, NULL, WAIT},
+	{"json", no_argument, NULL, JSON},
+	{"help", no_argument, NULL, HELP},
+	{NULL, 0, NULL, 0},
+};
+
+struct publish {
+	struct sender sender;
+	const char *broker;
+	mtime wait;
+	bool lines, json;
+	ev_timer draw;
+};
+
+static void on_draw(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop, (void)events;
+	struct publish *p = watcher->data;
+	const struct sender *s = &p->sender;
+	publish_summary_draw(&s->summary, s->input.taken, s->input.total, clock_now());
+}
+
+/* -1: continue; else the exit code. */
+static int take_option(struct publish *p, int option)
+{
+	const char *problem;
+	switch (option) {
+	case BROKER:
+		p->broker = optarg;
+		return -1;
+	case QUEUE:
+		p->sender.envelope.queue = text_from(optarg);
+		return -1;
+	case HEADER:
+		problem = envelope_add_header(&p->sender.envelope, optarg);
+		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;
+	case REPLY_TO:
+		p->sender.envelope.reply_to = optarg;
+		return -1;
+	case CORRELATION_ID:
+		p->sender.envelope.correlation_id = optarg;
+		return -1;
+	case LINES:
+		p->lines = true;
+		return -1;
+	case WAIT:
+		if (quantity_read_duration(text_from(optarg), &p->wait) && p->wait > 0)
+			return -1;
+		return cli_bad_value(COMMAND, "--wait", optarg, "is no duration such as 10s");
+	case JSON:
+		p->json = true;
+		return -1;
+	case HELP:
+		fputs(help, stdout);
+		return EX_OK;
+	default:
+		return EX_USAGE;
+	}
+}
+
+static int read_options(struct publish *p, int argc, char **argv)
+{
+	int option, exit_code = -1;
+	while (exit_code < 0 && (option = cli_next_option(COMMAND, ":", argc, argv, options)) != -1)
+		exit_code = take_option(p, option);
+	if (exit_code >= 0)
+		return exit_code;
+	const char *problem = envelope_problem(&p->sender.envelope);
+	if (problem)
+		return cli_problem(COMMAND, "%s", problem);
+	char *file = input_unreadable(argv + optind);
+	if (!file)
+		return -1;
+	const char *why = strerror(errno);
+	broker_url_hide_password(file); /* --broker may have been forgotten before it */
+	fprintf(stderr, "wpool " COMMAND ": cannot read %s: %s\n", file, why);
+	return EX_NOINPUT;
+}
+
+static void print_refusal(const struct sender *s)
+{
+	fprintf(stderr, "wpool " COMMAND ": the broker refused a message: %s", s->refusal);
+	if (s->summary.returned > 0)
+		fprintf(stderr, " (does the queue %.*s exist?)", TEXT_ARGS(s->envelope.queue));
+	fputc('\n', stderr);
+}
+
+static int publish_verdict(const struct publish *p)
+{
+	const struct publish_summary *t = &p->sender.summary;
+	int exit_code = client_verdict(&p->sender.client, COMMAND);
+
+	if (*p->sender.refusal && !publish_summary_is_clean(t))
+		print_refusal(&p->sender);
+	if (!publish_summary_print(t, p->json, clock_now()))
+		return EX_IOERR;
+	if (exit_code != EX_OK)
+		return exit_code;
+	if (p->sender.exit_code)
+		return p->sender.exit_code;
+	if (publish_summary_is_clean(t))
+		return EX_OK;
+	return t->returned > 0 ? EX_UNAVAILABLE : EX_TEMPFAIL;
+}
+
+static int publish_run(struct publish *p, char *const *files)
+{
+	struct sender *s = &p->sender;
+	bool is_drawing = isatty(STDERR_FILENO);
+	int exit_code = sender_open(s, COMMAND, p->broker, p->wait, files, p->lines);
+
+	if (exit_code != EX_OK)
+		return exit_code;
+	ev_timer_init(&p->draw, on_draw, DRAW_INTERVAL, DRAW_INTERVAL);
+	p->draw.data = p;
+	if (is_drawing)
+		ev_timer_start(s->client.loop, &p->draw);
+	sender_run(s);
+	if (is_drawing)
+		publish_summary_erase();
+	return publish_verdict(p);
+}
+
+int publish_main(int argc, char **argv)
+{
+	struct publish p = {.wait = WAIT_DEFAULT};
+	sender_init(&p.sender);
+	int exit_code = read_options(&p, argc, argv);
+	if (exit_code < 0)
+		exit_code = publish_run(&p, argv + optind);
+	sender_release(&p.sender);
+	return exit_code;
+}

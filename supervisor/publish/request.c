@@ -1,0 +1,312 @@
+/* `wpool request`: one message, one reply, by direct reply-to. */
+#include "commands.h"
+#include "publish/broker_client.h"
+#include "publish/envelope.h"
+#include "tty/cli_options.h"
+
+#include "amqp/channel.h"
+#include "config/value/quantity.h"
+#include "os/clock.h"
+#include "os/loop.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define COMMAND         "request"
+#define TIMEOUT_DEFAULT (10 * MTIME_SECOND)
+#define REPLY_QUEUE     "amq.rabbitmq.reply-to"
+#define BODY_LIMIT      (512u * 1024 * 1024)
+#define PIECE           (64 * 1024)
+
+static const char help[] =
+	"usage: wpool request --queue NAME [OPTION]... BODY\n"
+	"\n"
+	"Publish BODY to a queue, wait for the reply and print its body. BODY - is standard\n"
+	"input.\n"
+	"\n"
+	"  --queue NAME        the queue, through the default exchange\n"
+	"  --timeout DURATION  how long to wait, connecting included; default 10s\n"
+	"  --header KEY=VALUE  a header, as text; may be repeated\n"
+	"  --broker URL        amqp:// or amqps:// address; several, separated by commas\n"
+	"  --help              this text\n"
+	"\n"
+	"Without --broker the address comes from AMQP_URL, or RABBITMQ_HOSTNAME and the others.\n"
+	"The reply comes by direct reply-to, so no queue is declared for it.\n"
+	"Exit status: 0 the reply was printed, 64 usage, 69 no broker or no queue, 74 input "
+	"or\n"
+	"output failed, 75 no reply in time or connection lost, 77 login refused.\n";
+
+enum flag { BROKER = 256, QUEUE, HEADER, TIMEOUT, HELP };
+
+static const struct option options[] = {
+	{"broker", required_argument, NULL, BROKER},
+	{"queue", required_argument, NULL, QUEUE},
+	{"header", required_argument, NULL, HEADER},
+	{"timeout", required_argument, NULL, TIMEOUT},
+	{"help", no_argument, NULL, HELP},
+	{NULL, 0, NULL, 0},
+};
+
+struct request {
+	struct client client;
+	struct envelope envelope;
+	struct buf input; /* the body, where standard input gives it */
+	struct text body;
+	const char *broker;
+	mtime timeout;
+	char id[24];
+	ev_timer limit;
+	bool is_published;
+	int exit_code;
+};
+
+static void request_finish(struct request *r, int exit_code)
+{
+	r->exit_code = exit_code;
+	client_close(&r->client);
+}
+
+/* Finish, and print why. */
+static void request_fail(struct request *r, int exit_code, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+static void request_fail(struct request *r, int exit_code, const char *format, ...)
+{
+	va_list args;
+	request_finish(r, exit_code);
+	fputs("wpool " COMMAND ": ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+static void request_publish(struct request *r)
+{
+	struct connection *connection = r->client.connection;
+	enum rc rc = envelope_check(&r->envelope, connection);
+	if (rc == RC_LIMIT)
+		request_fail(r, EX_DATAERR, "the headers do not fit into one frame of this broker");
+	else if (rc == RC_OK &&
+		 envelope_publish(&r->envelope, connection, text_from(r->id), 0, r->body))
+		r->is_published = true;
+	else
+		request_fail(r, EX_OSERR, "out of memory");
+}
+
+static void request_print(struct request *r, const struct amqp_event *event)
+{
+	struct properties properties;
+	struct text body = event->content.body;
+
+	if (properties_parse(event->content.properties, &properties) != RC_OK ||
+		!text_is(properties.value[PROPERTY_CORRELATION_ID], text_from(r->id)))
+		return; /* not ours */
+	if (body.len > 0)
+		fwrite(body.ptr, 1, body.len, stdout);
+	if (isatty(STDOUT_FILENO) && (body.len == 0 || body.ptr[body.len - 1] != '\n'))
+		putchar('\n');
+	if (fflush(stdout) != 0 || ferror(stdout))
+		request_fail(r, EX_IOERR, "cannot write the reply: %s", strerror(errno));
+	else
+		request_finish(r, EX_OK);
+}
+
+static void on_event(void *ctx, const struct amqp_event *event)
+{
+	struct request *r = ctx;
+	if (r->exit_code >= 0) /* it has ended; a second reply, for example, changes nothing */
+		return;
+	switch (event->kind) {
+	case AMQP_CHANNEL_OPENED:
+		channel_consume(r->client.connection, ENVELOPE_CHANNEL, TEXT(REPLY_QUEUE),
+			TEXT("reply"), true);
+		break;
+	case AMQP_CONSUME_OK:
+		request_publish(r);
+		break;
+	case AMQP_DELIVERY:
+		request_print(r, event);
+		break;
+	case AMQP_RETURN:
+		request_fail(r, EX_UNAVAILABLE,
+			"no queue takes it: %u %.*s (does the queue %.*s exist?)",
+			(unsigned)event->code, TEXT_ARGS(event->text),
+			TEXT_ARGS(r->envelope.queue));
+		break;
+	case AMQP_CHANNEL_CLOSED:
+		request_fail(r, EX_TEMPFAIL, "refused by the broker: %u %.*s",
+			(unsigned)event->code, TEXT_ARGS(event->text));
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_up(void *ctx, struct connection *connection)
+{
+	(void)ctx;
+	channel_open(connection, ENVELOPE_CHANNEL);
+}
+
+/* The reply would come to the channel that is gone; a second request might do the work twice. */
+static void on_down(void *ctx, bool by_error)
+{
+	(void)by_error;
+	struct request *r = ctx;
+	if (r->is_published && r->exit_code < 0)
+		request_fail(r, EX_TEMPFAIL, "the connection was lost while waiting for the reply");
+}
+
+static bool on_turn(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+static void on_interrupt(void *ctx)
+{
+	struct request *r = ctx;
+	if (r->exit_code < 0)
+		request_fail(r, EX_TEMPFAIL, "interrupted");
+}
+
+static const struct client_handler handler = {
+	.on_up = on_up,
+	.on_down = on_down,
+	.on_event = on_event,
+	.on_turn = on_turn,
+	.on_interrupt = on_interrupt,
+};
+
+static void request_give_up(struct request *r, double seconds)
+{
+	const char *why = broker_link_failure(r->client.broker_link);
+	request_fail(r, EX_UNAVAILABLE, "no connection to the broker within %.3g s%s%s", seconds,
+		*why ? ": " : "", why);
+}
+
+static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop, (void)events;
+	struct request *r = watcher->data;
+	double seconds = (double)r->timeout / MTIME_SECOND;
+	if (*r->client.failure || r->exit_code >= 0)
+		return;
+	if (r->is_published)
+		request_fail(r, EX_TEMPFAIL,
+			"no reply within %.3g s: no worker serves the queue, its pool is paused "
+			"(see wpool pools), the task is still running, or it was given up "
+			"(see \"%.*s.dead\")",
+			seconds, TEXT_ARGS(r->envelope.queue));
+	else if (r->client.connection)
+		request_fail(r, EX_UNAVAILABLE, "no answer from the broker within %.3g s", seconds);
+	else
+		request_give_up(r, seconds);
+}
+
+/* Before there is a connection, so it may block. */
+static int request_read_body(struct request *r)
+{
+	ssize_t got = -1;
+	do {
+		uint8_t *space = buf_reserve(&r->input, PIECE);
+		errno = EFBIG;
+		got = space ? read(STDIN_FILENO, space, PIECE) : -1;
+		if (got > 0)
+			buf_commit(&r->input, (size_t)got);
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	if (got < 0) {
+		fprintf(stderr, "wpool " COMMAND ": cannot read standard input: %s\n",
+			strerror(errno));
+		return EX_IOERR;
+	}
+	r->body = buf_len(&r->input) > 0 ? buf_text(&r->input) : TEXT("");
+	return -1;
+}
+
+/* -1: continue; else the exit code. */
+static int take_option(struct request *r, int option)
+{
+	const char *problem;
+	switch (option) {
+	case BROKER:
+		r->broker = optarg;
+		return -1;
+	case QUEUE:
+		r->envelope.queue = text_from(optarg);
+		return -1;
+	case HEADER:
+		problem = envelope_add_header(&r->envelope, optarg);
+		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;
+	case TIMEOUT:
+		if (quantity_read_duration(text_from(optarg), &r->timeout) && r->timeout > 0)
+			return -1;
+		return cli_bad_value(COMMAND, "--timeout", optarg, "is no duration such as 10s");
+	case HELP:
+		fputs(help, stdout);
+		return EX_OK;
+	default:
+		return EX_USAGE;
+	}
+}
+
+static int read_options(struct request *r, int argc, char **argv)
+{
+	int option, exit_code = -1;
+	while (exit_code < 0 && (option = cli_next_option(COMMAND, ":", argc, argv, options)) != -1)
+		exit_code = take_option(r, option);
+	if (exit_code >= 0)
+		return exit_code;
+	const char *problem = envelope_problem(&r->envelope);
+	if (problem)
+		return cli_problem(COMMAND, "%s", problem);
+	if (argc - optind != 1)
+		return cli_problem(COMMAND, "one BODY is needed, %d are given", argc - optind);
+	r->body = text_from(argv[optind]);
+	return strcmp(argv[optind], "-") == 0 ? request_read_body(r) : -1;
+}
+
+static int request_run(struct request *r)
+{
+	uint64_t number = (uint64_t)clock_now();
+	ssize_t got = getrandom(&number, sizeof number, GRND_NONBLOCK);
+	(void)got; /* the clock is unique enough on a channel of our own */
+	snprintf(r->id, sizeof r->id, "%016" PRIx64, number);
+	r->envelope.reply_to = REPLY_QUEUE;
+	r->envelope.correlation_id = r->id;
+	/* Longer than the whole request may take: so the request's own limit ends it, with its own
+	 * text. */
+	int exit_code = client_init(
+		&r->client, COMMAND, r->broker, mtime_after(r->timeout, MTIME_SECOND), &handler, r);
+	if (exit_code != EX_OK)
+		return exit_code;
+	r->exit_code = -1;
+	ev_init(&r->limit, on_limit);
+	r->limit.data = r;
+	loop_start_timer(r->client.loop, &r->limit, r->timeout);
+	client_run(&r->client);
+	exit_code = client_verdict(&r->client, COMMAND);
+	if (exit_code != EX_OK)
+		return exit_code;
+	return r->exit_code >= 0 ? r->exit_code : EX_TEMPFAIL;
+}
+
+int request_main(int argc, char **argv)
+{
+	struct request r = {.timeout = TIMEOUT_DEFAULT};
+	envelope_init(&r.envelope);
+	buf_init(&r.input, BODY_LIMIT);
+	int exit_code = read_options(&r, argc, argv);
+	if (exit_code < 0)
+		exit_code = request_run(&r);
+	client_release(&r.client);
+	envelope_release(&r.envelope);
+	buf_release(&r.input);
+	return exit_code;
+}

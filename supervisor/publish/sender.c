@@ -1,0 +1,263 @@
+#include "publish/sender.h"
+
+#include "base/log.h"
+#include "os/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sysexits.h>
+
+static void sender_close(struct sender *s)
+{
+	if (!s->is_closing)
+		client_close(&s->client);
+	s->is_closing = true;
+	input_stop(&s->input);
+}
+
+static void sender_fail(struct sender *s, int exit_code, const char *what)
+{
+	fprintf(stderr, "wpool publish: %s\n", what);
+	s->exit_code = exit_code;
+	sender_close(s);
+}
+
+/* The first refusal stands for all: they mostly have one cause. */
+static void record_refusal(struct sender *s, unsigned code, struct text reason)
+{
+	if (!*s->refusal)
+		snprintf(s->refusal, sizeof s->refusal, "%u %.*s", code, TEXT_ARGS(reason));
+}
+
+static bool publish_message(struct sender *s, const struct message *m)
+{
+	char id[48];
+	int len = snprintf(id, sizeof id, "%s-%" PRIu64, s->nonce, m->number);
+	if (!envelope_publish(&s->envelope, s->client.connection, text_of(id, (size_t)len),
+		    s->messages.unconfirmed.next, text_of(m->body, m->len)))
+		return false;
+	if (m->was_published)
+		s->summary.republished++;
+	else
+		s->summary.published++;
+	messages_published(&s->messages);
+	return true;
+}
+
+/* The message to send next, one that waits or a new one; NULL: none now. */
+static struct message *next_message(struct sender *s)
+{
+	struct text body;
+	struct message *m = messages_waiting(&s->messages);
+	if (m || !messages_has_room(&s->messages))
+		return m;
+	switch (input_next(&s->input, &body)) {
+	case INPUT_MESSAGE:
+		m = messages_add(&s->messages, body);
+		if (!m)
+			sender_fail(s, EX_OSERR, "out of memory");
+		return m;
+	case INPUT_FAILED:
+		if (!s->exit_code)
+			fprintf(stderr, "wpool publish: cannot read %s\n", s->input.problem);
+		s->exit_code = EX_IOERR;
+		return NULL;
+	case INPUT_WAIT:
+	case INPUT_END:
+		break;
+	}
+	return NULL;
+}
+
+static bool may_send(const struct sender *s)
+{
+	return confirm_channel_is_up(&s->channel) && !s->is_blocked && !s->is_closing &&
+	       (s->alone == 0 || s->messages.unconfirmed.count == 0);
+}
+
+static bool on_turn(void *ctx)
+{
+	struct sender *s = ctx;
+	while (may_send(s)) {
+		if (buf_len(connection_output(s->client.connection)) >= CLIENT_OUTPUT_HIGH)
+			return true;
+		struct message *m = next_message(s);
+		if (!m)
+			break;
+		if (!publish_message(s, m))
+			sender_fail(s, EX_OSERR, "out of memory");
+	}
+	if (s->input.stopped != INPUT_WAIT && s->messages.count == 0)
+		sender_close(s);
+	return false;
+}
+
+static void on_confirm(struct sender *s, const struct publish_answer *answer)
+{
+	enum publish_answer_kind kind;
+	while ((kind = messages_take(&s->messages, answer)) != PUBLISH_NOT_ANSWERED) {
+		if (kind == PUBLISH_RETURNED)
+			s->summary.returned++;
+		else if (kind == PUBLISH_CONFIRMED)
+			s->summary.confirmed++;
+		else
+			s->summary.refused++;
+		if (s->alone > 0)
+			s->alone--;
+	}
+	if (answer->kind == PUBLISH_REFUSED)
+		record_refusal(s, 0, TEXT("negative confirm"));
+}
+
+/* One of the unconfirmed messages cost the channel or the connection. If there was only one, it was
+ * that one; otherwise all are sent again, one at a time. */
+static void find_culprit(struct sender *s)
+{
+	size_t count = messages_rewind(&s->messages);
+	if (count > 1)
+		s->alone = count;
+	if (count != 1)
+		return;
+	messages_drop(&s->messages);
+	s->summary.refused++;
+	if (s->alone > 0) /* the others that were with it may be as bad */
+		s->alone--;
+}
+
+static void on_channel_closed(struct sender *s, const struct amqp_event *event)
+{
+	bool was_up = confirm_channel_is_up(&s->channel);
+	confirm_channel_down(&s->channel);
+	record_refusal(s, event->code, event->text);
+	if (!was_up) { /* not even an empty channel is granted: a retry would not end */
+		sender_fail(s, EX_UNAVAILABLE, s->refusal);
+		return;
+	}
+	find_culprit(s);
+	confirm_channel_open(&s->channel, s->client.connection, ENVELOPE_CHANNEL);
+}
+
+static void on_answer(
+	struct sender *s, const struct publish_answer *answer, const struct amqp_event *event)
+{
+	switch (answer->kind) {
+	case PUBLISH_CONFIRMED:
+	case PUBLISH_REFUSED:
+		on_confirm(s, answer);
+		break;
+	case PUBLISH_RETURNED:
+		unconfirmed_return(&s->messages.unconfirmed, answer->number);
+		record_refusal(s, event->code, event->text);
+		break;
+	case PUBLISH_READY:
+	case PUBLISH_NOT_ANSWERED:
+		break;
+	}
+}
+
+static void on_event(void *ctx, const struct amqp_event *event)
+{
+	struct sender *s = ctx;
+	struct publish_answer answer = confirm_channel_on_event(&s->channel, event);
+	on_answer(s, &answer, event);
+	if (event->kind == AMQP_CHANNEL_CLOSED) {
+		on_channel_closed(s, event);
+	} else if (event->kind == AMQP_BLOCKED) {
+		s->is_blocked = true;
+		log_warn("the broker accepts no messages now (%.*s); waiting",
+			TEXT_ARGS(event->text));
+	} else if (event->kind == AMQP_UNBLOCKED) {
+		s->is_blocked = false;
+	}
+}
+
+static void on_up(void *ctx, struct connection *connection)
+{
+	struct sender *s = ctx;
+	switch (envelope_check(&s->envelope, connection)) {
+	case RC_OK:
+		confirm_channel_open(&s->channel, connection, ENVELOPE_CHANNEL);
+		return;
+	case RC_MEMORY:
+		sender_fail(s, EX_OSERR, "out of memory");
+		return;
+	default:
+		sender_fail(s, EX_DATAERR, "the headers do not fit into one frame of this broker");
+	}
+}
+
+static void on_down(void *ctx, bool by_error)
+{
+	struct sender *s = ctx;
+	confirm_channel_down(&s->channel);
+	s->is_blocked = false;
+	if (by_error) {
+		record_refusal(s, 0, TEXT("the broker closed the connection"));
+		find_culprit(s);
+	} else if (!s->is_closing) {
+		messages_rewind(&s->messages);
+	}
+}
+
+static void on_interrupt(void *ctx)
+{
+	struct sender *s = ctx;
+	s->exit_code = EX_TEMPFAIL;
+	input_stop(&s->input);
+	fputs("wpool publish: interrupted; waiting for the confirms of what was sent\n", stderr);
+	if (!s->client.connection)
+		sender_close(s);
+}
+
+static const struct client_handler handler = {
+	.on_up = on_up,
+	.on_down = on_down,
+	.on_event = on_event,
+	.on_turn = on_turn,
+	.on_interrupt = on_interrupt,
+};
+
+void sender_init(struct sender *s)
+{
+	*s = (struct sender){0};
+	envelope_init(&s->envelope);
+}
+
+void sender_release(struct sender *s)
+{
+	input_release(&s->input);
+	client_release(&s->client);
+	envelope_release(&s->envelope);
+	messages_release(&s->messages);
+}
+
+static void set_nonce(struct sender *s)
+{
+	uint64_t number = (uint64_t)clock_now();
+	ssize_t got = getrandom(&number, sizeof number, GRND_NONBLOCK);
+	(void)got; /* the clock is unique enough */
+	snprintf(s->nonce, sizeof s->nonce, "%016" PRIx64, number);
+}
+
+int sender_open(struct sender *s, const char *command, const char *broker, mtime wait,
+	char *const *files, bool lines)
+{
+	int exit_code = client_init(&s->client, command, broker, wait, &handler, s);
+	if (exit_code != EX_OK)
+		return exit_code;
+	if (messages_init(&s->messages) != RC_OK) {
+		fprintf(stderr, "wpool %s: out of memory\n", command);
+		return EX_OSERR;
+	}
+	set_nonce(s);
+	input_init(&s->input, s->client.loop, files, lines);
+	s->summary.queue = s->envelope.queue;
+	s->summary.started = clock_now();
+	return EX_OK;
+}
+
+void sender_run(struct sender *s)
+{
+	client_run(&s->client);
+}

@@ -1,0 +1,38 @@
+/* Sends the messages of an input to one queue until each has its answer. Layer: publish.
+ * The work of `wpool publish`: a bounded number of unconfirmed messages, published again on the
+ * next connection; when a message costs the channel, one at a time until it is found. */
+#ifndef PUBLISH_SENDER_H
+#define PUBLISH_SENDER_H
+
+#include "broker/confirm_channel.h"
+#include "publish/broker_client.h"
+#include "publish/envelope.h"
+#include "publish/input.h"
+#include "publish/messages.h"
+#include "publish/publish_summary.h"
+
+struct sender {
+	struct client client;
+	struct envelope envelope; /* filled by the caller */
+	struct input input;
+	struct messages messages;
+	struct publish_summary summary;
+	struct confirm_channel channel;
+	bool is_blocked; /* by an alarm of the broker */
+	bool is_closing;
+	size_t alone;      /* so many messages are still sent one at a time */
+	int exit_code;     /* once something went wrong; else 0 */
+	char refusal[300]; /* the broker's text for the first message that it did not take */
+	char nonce[17];    /* makes message ids unique */
+};
+
+/* Allocates nothing; the envelope may be filled afterwards. */
+void sender_init(struct sender *);
+void sender_release(struct sender *);
+/* files, lines: as for input_init; the rest as for client_init. */
+int sender_open(struct sender *, const char *command, const char *broker, mtime wait,
+	char *const *files, bool lines);
+/* Run until every message has its answer, or cannot get one. */
+void sender_run(struct sender *);
+
+#endif

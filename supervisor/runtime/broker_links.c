@@ -1,0 +1,235 @@
+#include "runtime/broker_links.h"
+
+#include "base/crash_point.h"
+#include "net/tls.h"
+#include "os/clock.h"
+
+#include <stdlib.h>
+
+#define OUTPUT_LIMIT                                                                               \
+	((size_t)1 << 30) /* pending output of a connection above which it is dropped */
+/* More than any broker allows: an oversized body must reach the dead letters instead of ending
+ * the connection. */
+#define BODY_LIMIT ((uint64_t)512 * 1024 * 1024)
+
+static struct pool_runtime *pool_runtime_of(struct broker_links *broker_links, uint16_t channel)
+{
+	return channel > 0 ? pool_set_at(broker_links->pool_set, channel - 1u) : NULL;
+}
+
+/* Without a channel a pool would wait without any message. */
+static void check_channels(
+	const struct broker_links *broker_links, const struct connection *connection)
+{
+	if (broker_links->pool_set->count > connection_channel_max(connection))
+		log_error(
+			"the broker allows %u channels a connection, %u pools want one; the last ones "
+			"wait (raise its channel_max, or run more supervisors)",
+			connection_channel_max(connection), broker_links->pool_set->count);
+}
+
+static void let_publish(const struct broker_links *broker_links, struct pool_runtime *runtime)
+{
+	pool_runtime_set_frame_max(runtime, connection_frame_max(broker_links->publishes_by));
+	publisher_up(pool_runtime_publisher(runtime), broker_links->publishes_by, clock_now());
+}
+
+static void on_publish_up(void *ctx, struct connection *connection)
+{
+	struct broker_links *broker_links = ctx;
+	struct pool_runtime *runtime;
+
+	broker_links->publishes_by = connection;
+	broker_links->publish_ups++;
+	check_channels(broker_links, connection);
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		let_publish(broker_links, runtime);
+}
+
+static void on_publish_down(void *ctx, bool by_error)
+{
+	struct broker_links *broker_links = ctx;
+	enum outbox_loss loss;
+	struct pool_runtime *runtime;
+	size_t publishing = 0;
+
+	broker_links->publishes_by = NULL;
+	broker_links->is_blocked = false;
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		publishing += publisher_is_publishing(pool_runtime_publisher(runtime));
+	loss = publisher_loss(by_error, publishing);
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		publisher_down(pool_runtime_publisher(runtime), loss, clock_now());
+}
+
+static void note_blocked(struct broker_links *broker_links, const struct amqp_event *event)
+{
+	broker_links->is_blocked = event->kind == AMQP_BLOCKED;
+	if (broker_links->is_blocked)
+		log_warn("the broker takes no publishes for now (%.*s); replies and copies wait, "
+			 "their tasks stay unacked",
+			TEXT_ARGS(event->text));
+	else
+		log_info("the broker takes publishes again");
+}
+
+static void on_publish_event(void *ctx, const struct amqp_event *event)
+{
+	struct pool_runtime *runtime = pool_runtime_of(ctx, event->channel);
+
+	if (event->kind == AMQP_BLOCKED || event->kind == AMQP_UNBLOCKED)
+		note_blocked(ctx, event);
+	else if (runtime)
+		publisher_on_event(pool_runtime_publisher(runtime), event, clock_now());
+}
+
+static uint8_t *on_publish_memory(
+	void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner)
+{
+	(void)ctx;
+	(void)channel;
+	(void)is_return;
+	return publisher_content_memory(len, ret_owner);
+}
+
+static void on_publish_dropped(void *ctx, void *owner)
+{
+	(void)ctx;
+	free(owner);
+}
+
+static void on_publish_end(void *ctx, const char *why)
+{
+	struct broker_links *broker_links = ctx;
+
+	(void)why;
+	broker_links->publish_ended = true;
+}
+
+static const struct broker_link_handler publish_handler = {
+	.on_up = on_publish_up,
+	.on_down = on_publish_down,
+	.on_event = on_publish_event,
+	.content_memory = on_publish_memory,
+	.content_dropped = on_publish_dropped,
+	.on_end = on_publish_end,
+};
+
+bool broker_links_open(
+	struct broker_links *broker_links, struct ev_loop *loop, const struct config *config)
+{
+	struct broker_link_config publish;
+	struct pool_runtime *runtime;
+
+	broker_links->loop = loop;
+	broker_links->shared = (struct broker_link_config){
+		.hosts = config->hosts,
+		.host_count = config->host_count,
+		.heartbeat = config->heartbeat,
+		.output_limit = OUTPUT_LIMIT,
+		.body_limit = BODY_LIMIT,
+		.log_dedup = &broker_links->log_dedup,
+		.tls = calloc(config->host_count, sizeof *broker_links->shared.tls),
+	};
+	if (!broker_links->shared.tls)
+		return false;
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		if (!broker_links_connect(broker_links, runtime))
+			return false;
+	publish = broker_links->shared;
+	publish.name = "publish";
+	broker_links->publish = broker_link_new(loop, &publish, &publish_handler, broker_links);
+	return broker_links->publish;
+}
+
+bool broker_links_connect(struct broker_links *broker_links, struct pool_runtime *runtime)
+{
+	if (!pool_runtime_connect(runtime, broker_links->loop, &broker_links->shared))
+		return false;
+	if (broker_links->publishes_by) {
+		check_channels(broker_links, broker_links->publishes_by);
+		let_publish(broker_links, runtime);
+	}
+	return true;
+}
+
+void broker_links_flush(struct broker_links *broker_links)
+{
+	struct pool_runtime *runtime;
+
+	CRASH_POINT("before-flush");
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		consume_link_flush(pool_runtime_consume_link(runtime));
+	CRASH_POINT("acks-flushed");
+	broker_link_flush(broker_links->publish);
+	CRASH_POINT("copies-flushed");
+}
+
+void broker_links_close(struct broker_links *broker_links)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		consume_link_close(pool_runtime_consume_link(runtime));
+	broker_link_close(broker_links->publish);
+}
+
+bool broker_links_are_closed(const struct broker_links *broker_links)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		if (!consume_link_is_closed(pool_runtime_consume_link(runtime)))
+			return false;
+	return broker_links->publish_ended;
+}
+
+void broker_links_release(struct broker_links *broker_links)
+{
+	broker_link_free(broker_links->publish);
+	for (size_t i = 0; broker_links->shared.tls && i < broker_links->shared.host_count; i++)
+		tls_free(broker_links->shared.tls[i]);
+	free(broker_links->shared.tls);
+}
+
+void broker_links_forget(struct broker_links *broker_links, const struct pool_runtime *runtime)
+{
+	broker_links->parted_reconnects +=
+		consume_link_facts(pool_runtime_consume_link(runtime)).reconnects;
+}
+
+/* Prefer the failure of a connection that is down. */
+struct link_facts broker_links_consume_facts(const struct broker_links *broker_links)
+{
+	struct link_facts all = {
+		.is_up = true, .reconnects = broker_links->parted_reconnects, .failure = ""};
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));) {
+		struct link_facts one = consume_link_facts(pool_runtime_consume_link(runtime));
+		all.reconnects += one.reconnects;
+		if (pool_runtime_is_retiring(runtime))
+			continue;
+		if (*one.failure && (!*all.failure || (all.is_up && !one.is_up)))
+			all.failure = one.failure;
+		all.is_up = all.is_up && one.is_up;
+	}
+	return all;
+}
+
+bool broker_links_is_any_consume_up(const struct broker_links *broker_links)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		if (consume_link_facts(pool_runtime_consume_link(runtime)).is_up)
+			return true;
+	return false;
+}
+
+struct link_facts broker_links_publish_facts(const struct broker_links *broker_links)
+{
+	return (struct link_facts){.is_up = broker_links->publishes_by,
+		.reconnects = broker_links->publish_ups > 0 ? broker_links->publish_ups - 1 : 0,
+		.failure = broker_link_failure(broker_links->publish)};
+}

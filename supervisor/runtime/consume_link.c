@@ -1,0 +1,143 @@
+#include "runtime/consume_link.h"
+
+#include "os/clock.h"
+
+#include <stdlib.h>
+
+#define PROBE_CHANNEL (CONSUME_CHANNEL + 1)
+
+struct consume_link {
+	struct broker_link *broker_link;
+	struct consumer *consumer; /* borrowed */
+	struct backlog_probe probe;
+	bool is_up, is_closed;
+	uint64_t ups; /* times it came up */
+};
+
+static void on_up(void *ctx, struct connection *connection)
+{
+	struct consume_link *consume_link = ctx;
+
+	consume_link->is_up = true;
+	consume_link->ups++;
+	consumer_up(consume_link->consumer, connection, clock_now());
+	backlog_probe_up(&consume_link->probe, connection, PROBE_CHANNEL, clock_now());
+}
+
+static void on_down(void *ctx, bool by_error)
+{
+	struct consume_link *consume_link = ctx;
+
+	(void)by_error;
+	consume_link->is_up = false;
+	consumer_down(consume_link->consumer, clock_now());
+	backlog_probe_down(&consume_link->probe);
+}
+
+static void on_event(void *ctx, const struct amqp_event *event)
+{
+	struct consume_link *consume_link = ctx;
+
+	if (event->channel == PROBE_CHANNEL)
+		backlog_probe_on_event(&consume_link->probe, event, clock_now());
+	else if (event->channel != 0)
+		consumer_on_event(consume_link->consumer, event, clock_now());
+}
+
+static uint8_t *on_memory(void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner)
+{
+	struct consume_link *consume_link = ctx;
+
+	(void)channel;
+	(void)is_return;
+	return consumer_content_memory(consume_link->consumer, len, ret_owner);
+}
+
+static void on_dropped(void *ctx, void *owner)
+{
+	(void)ctx;
+	delivery_free(owner);
+}
+
+static void on_end(void *ctx, const char *why)
+{
+	struct consume_link *consume_link = ctx;
+
+	(void)why;
+	consume_link->is_closed = true;
+}
+
+static const struct broker_link_handler handler = {
+	.on_up = on_up,
+	.on_down = on_down,
+	.on_event = on_event,
+	.content_memory = on_memory,
+	.content_dropped = on_dropped,
+	.on_end = on_end,
+};
+
+struct consume_link *consume_link_new(struct ev_loop *loop, const struct broker_link_config *shared,
+	const char *pool, struct text queue, struct consumer *consumer)
+{
+	struct broker_link_config config = *shared;
+	struct consume_link *consume_link = calloc(1, sizeof *consume_link);
+
+	if (!consume_link)
+		return NULL;
+	consume_link->consumer = consumer;
+	backlog_probe_init(&consume_link->probe, queue);
+	config.name = "consume";
+	config.pool = pool;
+	consume_link->broker_link = broker_link_new(loop, &config, &handler, consume_link);
+	if (consume_link->broker_link)
+		return consume_link;
+	free(consume_link);
+	return NULL;
+}
+
+void consume_link_free(struct consume_link *consume_link)
+{
+	if (!consume_link)
+		return;
+	broker_link_free(consume_link->broker_link);
+	free(consume_link);
+}
+
+mtime consume_link_deadline(const struct consume_link *consume_link)
+{
+	return backlog_probe_deadline(&consume_link->probe);
+}
+
+void consume_link_tick(struct consume_link *consume_link, mtime now)
+{
+	if (consumer_is_consuming(consume_link->consumer))
+		backlog_probe_hint(&consume_link->probe, now);
+	backlog_probe_tick(&consume_link->probe, now);
+}
+
+const struct backlog *consume_link_backlog(const struct consume_link *consume_link)
+{
+	return consume_link->probe.backlog.at == MTIME_NEVER ? NULL : &consume_link->probe.backlog;
+}
+
+void consume_link_flush(struct consume_link *consume_link)
+{
+	broker_link_flush(consume_link->broker_link);
+}
+
+void consume_link_close(struct consume_link *consume_link)
+{
+	broker_link_close(consume_link->broker_link);
+}
+
+bool consume_link_is_closed(const struct consume_link *consume_link)
+{
+	return consume_link->is_closed;
+}
+
+struct link_facts consume_link_facts(const struct consume_link *consume_link)
+{
+	return (struct link_facts){.is_up = consume_link->is_up,
+		.reconnects = consume_link->ups > 0 ? consume_link->ups - 1 : 0,
+		.failure = broker_link_failure(consume_link->broker_link)};
+}

@@ -1,0 +1,41 @@
+/* The connection on which a pool consumes and acks. Layer: runtime. Each pool has its own: large
+ * bodies of one pool would delay the messages of another, and the broker reads a connection's
+ * acks one after the other. */
+#ifndef RUNTIME_CONSUME_LINK_H
+#define RUNTIME_CONSUME_LINK_H
+
+#include "broker/backlog_probe.h"
+#include "broker/consumer.h"
+#include "net/broker_link.h"
+
+/* The channel number of the consumer.  */
+#define CONSUME_CHANNEL 1
+
+/* The state of a connection, for those who show it. */
+struct link_facts {
+	bool is_up;
+	uint64_t reconnects;
+	const char *failure; /* the latest failure, without a password; empty: none. Borrowed */
+};
+
+struct consume_link;
+
+/* Start to connect; NULL: out of memory. shared: everything but the names. What it points to,
+ * the pool's name, its queue and the consumer are borrowed until consume_link_free. */
+struct consume_link *consume_link_new(struct ev_loop *, const struct broker_link_config *shared,
+	const char *pool, struct text queue, struct consumer *);
+void consume_link_free(struct consume_link *);
+/* When consume_link_tick must be called; MTIME_NEVER: only after events. */
+mtime consume_link_deadline(const struct consume_link *);
+/* Request the backlog when it is due; before consume_link_flush. */
+void consume_link_tick(struct consume_link *, mtime now);
+/* The queue's backlog in the broker; NULL: unknown. */
+const struct backlog *consume_link_backlog(const struct consume_link *);
+/* Write pending output; once at the end of each turn. */
+void consume_link_flush(struct consume_link *);
+void consume_link_close(struct consume_link *);
+/* After consume_link_close: true when no event will follow. */
+bool consume_link_is_closed(const struct consume_link *);
+struct link_facts consume_link_facts(const struct consume_link *);
+
+#endif

@@ -1,0 +1,157 @@
+#include "runtime/health.h"
+
+#include "os/clock.h"
+#include "runtime/report.h"
+
+/* ---------- causes ---------- */
+
+static unsigned bit(enum health_cause cause)
+{
+	return 1u << cause;
+}
+
+struct health health_of_supervisor(const struct supervisor_view *view)
+{
+	struct link_facts consume = broker_links_consume_facts(view->broker_links),
+			  publish = broker_links_publish_facts(view->broker_links);
+	struct health health = {
+		.consume_failure = consume.failure, .publish_failure = publish.failure};
+
+	if (*view->phase != SERVING)
+		health.causes |= bit(*view->phase == DRAINING ? HEALTH_DRAINING : HEALTH_STOPPING);
+	if (!consume.is_up && !broker_links_is_any_consume_up(view->broker_links))
+		health.causes |= bit(HEALTH_NO_CONSUMING);
+	if (!publish.is_up)
+		health.causes |= bit(HEALTH_NO_PUBLISHING);
+	return health;
+}
+
+struct health health_of_pool(const struct pool_runtime *runtime)
+{
+	struct pool_facts facts = pool_runtime_facts(runtime);
+	struct slot_counts counts = pool_runtime_slot_counts(runtime);
+	struct link_facts consume = consume_link_facts(pool_runtime_consume_link(runtime));
+	struct health health = {.pool = pool_runtime_config(runtime)->name,
+		.queue = pool_runtime_config(runtime)->queue,
+		.consume_failure = consume.failure,
+		.publish_failure = "",
+		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
+			&pool_runtime_statistics(runtime)->last_death, counts.next_start}};
+
+	if (!consume.is_up && !pool_runtime_is_draining(runtime))
+		health.causes |= bit(HEALTH_NO_CONSUMING);
+	if (pool_runtime_is_draining(runtime))
+		health.causes |= bit(HEALTH_REMOVED);
+	else if (facts.state == POOL_IS_PAUSED)
+		health.causes |= bit(HEALTH_PAUSED);
+	else if (facts.ready == 0)
+		health.causes |= bit(facts.failing > 0 ? HEALTH_CRASH_LOOP : HEALTH_NO_WORKER);
+	else if (consume.is_up && !pool_runtime_is_consuming(runtime))
+		health.causes |= bit(HEALTH_NO_CONSUMER);
+	if (facts.ready > 0 && facts.failing > 0)
+		health.warnings |= bit(HEALTH_CRASH_LOOP);
+	return health;
+}
+
+bool health_next(const struct supervisor_view *view, struct health_walk *walk)
+{
+	struct pool_runtime *runtime;
+
+	if (!walk->has_begun) {
+		walk->has_begun = true;
+		walk->health = health_of_supervisor(view);
+		return true;
+	}
+	do
+		runtime = pool_set_next(view->pool_set, &walk->place);
+	while (runtime && pool_runtime_is_retiring(runtime));
+	if (!runtime)
+		return false;
+	walk->health = health_of_pool(runtime);
+	if (!broker_links_is_any_consume_up(view->broker_links))
+		walk->health.causes &= ~bit(HEALTH_NO_CONSUMING);
+	return true;
+}
+
+bool health_has(unsigned set, enum health_cause cause)
+{
+	return set & bit(cause);
+}
+
+bool health_is_ready(const struct supervisor_view *view)
+{
+	struct health_walk walk = {0};
+
+	while (health_next(view, &walk))
+		if (walk.health.causes)
+			return false;
+	return true;
+}
+
+/* ---------- sentences ---------- */
+
+static void append_connection(struct buf *out, const char *what, const char *failure)
+{
+	buf_printf(out, "no %s connection to the broker%s%s", what, *failure ? ": " : "", failure);
+}
+
+static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
+{
+	char exit[EXIT_TEXT_SIZE], span[SPAN_TEXT_SIZE];
+	mtime now = clock_now();
+
+	buf_printf(out, "crash loop: %u of %u worker%s failed%s", loop->failing, loop->wanted,
+		loop->wanted == 1 ? "" : "s", loop->failing > 1 ? " up to" : "");
+	buf_printf(out, " %u time%s in a row", loop->failures, loop->failures == 1 ? "" : "s");
+	if (loop->last->exit.kind != EXIT_NONE)
+		buf_printf(out, ", last %s ago: %s", span_text(now - loop->last->at, span),
+			exit_text(&loop->last->exit, loop->last->why, exit));
+	if (loop->next_start != MTIME_NEVER)
+		buf_printf(out, "; next start in %s",
+			span_text(loop->next_start > now ? loop->next_start - now : 0, span));
+}
+
+void health_append_text(struct buf *out, const struct health *health, enum health_cause cause)
+{
+	switch (cause) {
+	case HEALTH_DRAINING:
+		buf_append_text(out, TEXT("draining"));
+		break;
+	case HEALTH_STOPPING:
+		buf_append_text(out, TEXT("stopping"));
+		break;
+	case HEALTH_NO_CONSUMING:
+		append_connection(out, "consuming", health->consume_failure);
+		break;
+	case HEALTH_NO_PUBLISHING:
+		append_connection(out, "publishing", health->publish_failure);
+		break;
+	case HEALTH_REMOVED:
+		buf_append_text(
+			out, TEXT("not configured any more: it finishes its tasks in hand"));
+		break;
+	case HEALTH_PAUSED:
+		buf_append_text(out, TEXT("paused by an operator"));
+		break;
+	case HEALTH_NO_WORKER:
+		buf_append_text(out, TEXT("no worker is ready"));
+		break;
+	case HEALTH_CRASH_LOOP:
+		append_crash_loop(out, &health->crash_loop);
+		break;
+	case HEALTH_NO_CONSUMER:
+		buf_printf(out,
+			"not consuming its queue \"%s\", which may be missing; the log says why",
+			health->queue);
+		break;
+	case HEALTH_CAUSE_COUNT:
+		break;
+	}
+}
+
+void health_append_named_text(struct buf *out, const struct health *health, enum health_cause cause)
+{
+	if (health->pool)
+		buf_printf(out, "pool %s: ", health->pool);
+	health_append_text(out, health, cause);
+}

@@ -1,0 +1,58 @@
+/* Is it working? Layer: runtime. Health is a set of causes with their figures; ready means that the
+ * set is empty. Ready: connected both ways, and every pool has a worker past its start and a
+ * consumer that the broker knows of. Sentences are made of it for people only. */
+#ifndef RUNTIME_HEALTH_H
+#define RUNTIME_HEALTH_H
+
+#include "runtime/supervisor_view.h"
+
+enum health_cause {
+	HEALTH_DRAINING,      /* the supervisor: its phase */
+	HEALTH_STOPPING,      /* the supervisor: the same, later */
+	HEALTH_NO_CONSUMING,  /* a pool has no connection to consume by; the supervisor: none has */
+	HEALTH_NO_PUBLISHING, /* the supervisor has no connection to publish by */
+	HEALTH_REMOVED,       /* a pool drains, because it is not configured any more */
+	HEALTH_PAUSED,        /* a pool, by an operator */
+	HEALTH_NO_WORKER,     /* a pool has no ready worker yet */
+	HEALTH_CRASH_LOOP,    /* a pool has no ready worker, or (a warning) too few: they fail */
+	HEALTH_NO_CONSUMER,   /* a pool is connected, but does not consume its queue */
+	HEALTH_CAUSE_COUNT
+};
+
+/* Texts are borrowed until the next turn. Figures are set where their cause is. */
+struct health {
+	unsigned causes;   /* bit n: enum health_cause n; 0: ready */
+	unsigned warnings; /* the same, of what does not keep it from being ready */
+	const char *pool;  /* its name; NULL: the supervisor's own health */
+	const char *queue;
+	const char *consume_failure,
+		*publish_failure; /* why the connection was lost; empty: none */
+	struct crash_loop {
+		unsigned failing, wanted; /* workers */
+		unsigned failures;        /* in a row, of the worst one */
+		const struct last_death *last;
+		mtime next_start; /* MTIME_NEVER: none is planned */
+	} crash_loop;
+};
+
+/* Of the supervisor without its pools. */
+struct health health_of_supervisor(const struct supervisor_view *);
+struct health health_of_pool(const struct pool_runtime *);
+
+/* Visit the health of the supervisor, then of each pool that is configured now. Zero is the start.
+ * What the supervisor has as a cause for all (no pool is connected) is not repeated for each. */
+struct health_walk {
+	struct health health;
+	size_t place;
+	bool has_begun;
+};
+bool health_next(const struct supervisor_view *, struct health_walk *);
+
+bool health_is_ready(const struct supervisor_view *);
+bool health_has(unsigned set, enum health_cause);
+/* Append a cause or a warning as a sentence, without an end of line. */
+void health_append_text(struct buf *out, const struct health *, enum health_cause);
+/* The same behind the pool's name: "pool first: paused by an operator". */
+void health_append_named_text(struct buf *out, const struct health *, enum health_cause);
+
+#endif

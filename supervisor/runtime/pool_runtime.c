@@ -1,0 +1,487 @@
+#include "runtime/pool_runtime.h"
+
+#include "config/change.h"
+#include "os/clock.h"
+#include "runtime/pool_runtime_config.h"
+#include "runtime/report.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct pool_runtime {
+	uint16_t place;
+	uint32_t serial;
+	bool is_superseded, is_draining;
+	struct config_pool config; /* owned */
+	struct pool_config pool_config;
+	struct workers_config workers_config;
+	struct consumer_config consumer_config;
+	struct publisher_config publisher_config;
+	struct channel_log log;
+	struct report report;
+	struct pool *pool;
+	struct workers *workers;
+	struct consumer *consumer;
+	struct publisher *publisher;
+	struct consume_link *consume_link; /* NULL before pool_runtime_connect */
+	const char *refusal;               /* why the latest command was refused, or NULL */
+	mtime turned_at;                   /* end of the latest turn */
+};
+
+/* ---------- the pool's effects ---------- */
+
+static enum send_result do_send(
+	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
+{
+	struct pool_runtime *runtime = io;
+	enum send_result result = workers_send(runtime->workers, slot, delivery, attempt);
+
+	if (result == SEND_OK)
+		histogram_add(&runtime->report.statistics.waited,
+			runtime->turned_at - delivery->queued_at);
+	return result;
+}
+
+static void do_ack(void *io, uint64_t tag, bool multiple)
+{
+	struct pool_runtime *runtime = io;
+
+	consumer_ack(runtime->consumer, tag, multiple);
+}
+
+static void do_reject(void *io, uint64_t tag, enum reject how)
+{
+	struct pool_runtime *runtime = io;
+
+	consumer_reject(runtime->consumer, tag, how);
+}
+
+static void do_publish(void *io, const struct parcel *parcel)
+{
+	struct pool_runtime *runtime = io;
+
+	publisher_publish(runtime->publisher, parcel);
+}
+
+static void do_source(void *io, enum source_wish wish, uint32_t window)
+{
+	struct pool_runtime *runtime = io;
+
+	consumer_wish(runtime->consumer, wish, window);
+}
+
+static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+{
+	struct pool_runtime *runtime = io;
+
+	workers_wish(runtime->workers, slot, life, wish);
+}
+
+static bool do_room(void *io, uint16_t slots)
+{
+	struct pool_runtime *runtime = io;
+
+	return workers_room(runtime->workers, slots);
+}
+
+static struct log_origin pool_origin(const struct pool_runtime *runtime)
+{
+	return (struct log_origin){.pool = runtime->config.name, .slot = -1};
+}
+
+static void do_tell(void *io, const struct notice *notice)
+{
+	struct pool_runtime *runtime = io;
+	struct log_origin origin = pool_origin(runtime);
+
+	if (notice->slot >= 0)
+		origin = workers_origin(runtime->workers, (uint16_t)notice->slot, notice->life);
+	if (notice->kind == NOTICE_COMMAND_REFUSED)
+		runtime->refusal = notice->what;
+	report_notice(&runtime->report, origin, notice);
+}
+
+static const struct effects effects = {
+	.send = do_send,
+	.ack = do_ack,
+	.reject = do_reject,
+	.publish = do_publish,
+	.source = do_source,
+	.slot = do_slot,
+	.allow_slots = do_room,
+	.emit = do_tell,
+};
+
+static void on_log_line(void *ctx, enum log_level level, const char *words)
+{
+	struct pool_runtime *runtime = ctx;
+
+	log_line(level, (struct log_origin){.pool = runtime->config.name, .slot = -1}, "%s", words);
+}
+
+/* ---------- life ---------- */
+
+/* Derived from .config, which is set. */
+static void set_up(struct pool_runtime *runtime)
+{
+	const struct config_pool *config = &runtime->config;
+	uint32_t seed = (uint32_t)getpid() * 2654435761u + runtime->place;
+	bool has_dead_letters = pool_runtime_dead_letter(config).len > 0;
+
+	runtime->log = (struct channel_log){on_log_line, runtime};
+	runtime->report = (struct report){.pool = config->name,
+		.command = config->command[0],
+		.queue = config->queue,
+		.dead_letters = has_dead_letters ? config->retry.dead_letter : NULL,
+		.workers = (uint16_t)config->workers};
+	runtime->pool_config = pool_runtime_pool_config(config);
+	runtime->workers_config = pool_runtime_workers_config(config);
+	runtime->consumer_config = pool_runtime_consumer_config(config, seed);
+	runtime->publisher_config = pool_runtime_publisher_config(config, runtime->place, ~seed);
+}
+
+static bool make_parts(struct pool_runtime *runtime, const struct runtime_shared *tools, mtime now)
+{
+	runtime->workers_config.descriptors = &tools->descriptors;
+	runtime->workers = workers_new(tools->loop, &runtime->workers_config, tools->reaper,
+		tools->guard, tools->rundir, tools->strays);
+	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);
+	runtime->publisher = publisher_new(&runtime->publisher_config, &runtime->log);
+	runtime->pool = pool_new(&runtime->pool_config, &effects, runtime, now);
+	if (!runtime->workers || !runtime->consumer || !runtime->publisher || !runtime->pool)
+		return false;
+	workers_attach(runtime->workers, runtime->pool);
+	workers_watch_memory(
+		runtime->workers, pool_runtime_watches_memory(pool_runtime_config(runtime)));
+	consumer_attach(runtime->consumer, runtime->pool);
+	publisher_attach(runtime->publisher, runtime->pool);
+	return true;
+}
+
+struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
+	struct config_pool *config, uint16_t place, uint32_t serial, mtime now)
+{
+	struct pool_runtime *runtime = calloc(1, sizeof *runtime);
+
+	if (!runtime)
+		return NULL;
+	runtime->place = place;
+	runtime->serial = serial;
+	runtime->config = *config;
+	set_up(runtime);
+	if (!make_parts(runtime, tools, now)) {
+		runtime->config = (struct config_pool){0}; /* still the caller's */
+		pool_runtime_free(runtime);
+		return NULL;
+	}
+	*config = (struct config_pool){0};
+	pool_runtime_warn_of_limits(&runtime->config);
+	return runtime;
+}
+
+void pool_runtime_free(struct pool_runtime *runtime)
+{
+	if (!runtime)
+		return;
+	consume_link_free(runtime->consume_link);
+	workers_free(runtime->workers);
+	pool_free(runtime->pool);
+	publisher_free(runtime->publisher);
+	consumer_free(runtime->consumer);
+	config_pool_release(&runtime->config);
+	free(runtime);
+}
+
+/* ---------- commands and parts ---------- */
+
+uint16_t pool_runtime_place(const struct pool_runtime *runtime)
+{
+	return runtime->place;
+}
+
+uint32_t pool_runtime_serial(const struct pool_runtime *runtime)
+{
+	return runtime->serial;
+}
+
+const struct config_pool *pool_runtime_config(const struct pool_runtime *runtime)
+{
+	return &runtime->config;
+}
+
+bool pool_runtime_connect(
+	struct pool_runtime *runtime, struct ev_loop *loop, const struct broker_link_config *shared)
+{
+	runtime->consume_link = consume_link_new(loop, shared, runtime->config.name,
+		text_from(runtime->config.queue), runtime->consumer);
+	return runtime->consume_link;
+}
+
+struct consume_link *pool_runtime_consume_link(const struct pool_runtime *runtime)
+{
+	return runtime->consume_link;
+}
+
+struct publisher *pool_runtime_publisher(struct pool_runtime *runtime)
+{
+	return runtime->publisher;
+}
+
+void pool_runtime_set_frame_max(struct pool_runtime *runtime, uint32_t frame_max)
+{
+	runtime->workers_config.answer.header_bytes = pool_runtime_header_bytes(frame_max);
+}
+
+static const char *tell_command(struct pool_runtime *runtime, struct event event, mtime now)
+{
+	event.kind = COMMAND;
+	runtime->refusal = NULL;
+	pool_step(runtime->pool, now, &event);
+	return runtime->refusal;
+}
+
+const char *pool_runtime_command(
+	struct pool_runtime *runtime, enum command command, uint32_t number, mtime now)
+{
+	struct event event = {.command = {.what = command, .number = number}};
+
+	return tell_command(runtime, event, now);
+}
+
+const char *pool_runtime_scale(
+	struct pool_runtime *runtime, uint32_t least, uint32_t most, mtime now)
+{
+	struct event event = {.command = {.what = COMMAND_SCALE, .number = least, .max = most}};
+
+	return tell_command(runtime, event, now);
+}
+
+const char *pool_runtime_scale_as_configured(struct pool_runtime *runtime, mtime now)
+{
+	const struct config_pool *config = pool_runtime_config(runtime);
+
+	return pool_runtime_scale(
+		runtime, (uint32_t)config->workers, (uint32_t)config->workers_max, now);
+}
+
+/* ---------- a new configuration ---------- */
+
+/* Values of the connection and the process stay. */
+static void configure_crew(struct pool_runtime *runtime)
+{
+	struct workers_config *config = &runtime->workers_config, before = *config;
+
+	*config = pool_runtime_workers_config(&runtime->config);
+	config->descriptors = before.descriptors;
+	config->answer.header_bytes = before.answer.header_bytes;
+}
+
+/* A pool without retries has no plan for retry queues, so copies would be returned for ever.
+ * With a plan the publisher declares a queue when the first copy is returned. An existing plan
+ * stays, because changing it replaces the pool. */
+static void configure_publisher(struct pool_runtime *runtime)
+{
+	struct publisher_config *config = &runtime->publisher_config;
+
+	if (config->retry.count > 0)
+		return;
+	config->retry = pool_runtime_publisher_config(&runtime->config, runtime->place, 0).retry;
+	publisher_replan(runtime->publisher);
+}
+
+static bool have_same_workers(const struct config_pool *config, const struct config_pool *other)
+{
+	return config->workers == other->workers && config->workers_max == other->workers_max;
+}
+
+static void configure_pool(struct pool_runtime *runtime, mtime now)
+{
+	struct event event = {.kind = COMMAND,
+		.command = {.what = COMMAND_CONFIGURE, .config = &runtime->pool_config}};
+
+	runtime->pool_config = pool_runtime_pool_config(&runtime->config);
+	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(&runtime->config));
+	pool_step(runtime->pool, now, &event);
+}
+
+/* A number of workers set by an operator holds until the configured number changes. */
+static void scale(struct pool_runtime *runtime, const struct config_pool *before, mtime now)
+{
+	struct config_pool *config = &runtime->config;
+
+	if (have_same_workers(config, before))
+		return;
+	if (pool_runtime_scale_as_configured(runtime, now)) {
+		/* Refused and logged; the next reload tries again. */
+		config->workers = before->workers;
+		config->workers_max = before->workers_max;
+	}
+}
+
+/* Values derived from settings move with them. */
+static void exchange_rights(struct config_pool *config, struct config_pool *other)
+{
+	struct rights kept = config->rights;
+
+	config->rights = other->rights;
+	other->rights = kept;
+}
+
+void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other, mtime now)
+{
+	struct config_pool *config = &runtime->config;
+	enum setting_reload asked;
+	bool is_any = change_is_any(SETTING_POOL, config, other, &asked);
+
+	change_take_over(SETTING_POOL, config, other);
+	exchange_rights(config, other);
+	runtime->report.command = config->command[0];
+	configure_crew(runtime);
+	configure_publisher(runtime);
+	configure_pool(runtime, now);
+	scale(runtime, other, now);
+	if (is_any && asked == SETTING_ROLLS)
+		pool_runtime_command(runtime, COMMAND_RESTART, 0, now);
+	pool_runtime_warn_of_limits(config);
+}
+
+void pool_runtime_inherit(
+	struct pool_runtime *runtime, const struct pool_runtime *before, mtime now)
+{
+	struct pool_facts facts = pool_runtime_facts(before);
+
+	if (facts.state == POOL_IS_PAUSED)
+		pool_runtime_command(runtime, COMMAND_PAUSE, 0, now);
+	if (have_same_workers(&runtime->config, &before->config) &&
+		(facts.min != before->config.workers || facts.max != before->config.workers_max))
+		pool_runtime_scale(runtime, facts.min, facts.max, now);
+}
+
+void pool_runtime_drain(struct pool_runtime *runtime, mtime now)
+{
+	runtime->is_draining = true;
+	pool_runtime_command(runtime, COMMAND_DRAIN, 0, now);
+}
+
+void pool_runtime_mark_replaced(struct pool_runtime *runtime)
+{
+	runtime->is_superseded = true;
+}
+
+bool pool_runtime_is_retiring(const struct pool_runtime *runtime)
+{
+	return runtime->is_superseded || runtime->is_draining;
+}
+
+bool pool_runtime_is_draining(const struct pool_runtime *runtime)
+{
+	return runtime->is_draining;
+}
+
+bool pool_runtime_is_drained(struct pool_runtime *runtime)
+{
+	if (!pool_is_quiet(runtime->pool))
+		return false;
+	publisher_close(runtime->publisher);
+	consume_link_close(runtime->consume_link);
+	return consume_link_is_closed(runtime->consume_link) &&
+	       publisher_has_ended(runtime->publisher);
+}
+
+/* ---------- turns ---------- */
+
+void pool_runtime_turn(struct pool_runtime *runtime, mtime now, uint64_t wall_s)
+{
+	struct event event = {.kind = TURN_END, .arrived_after = clock_arrived_after()};
+
+	runtime->turned_at = now;
+	publisher_set_wall(runtime->publisher, wall_s);
+	publisher_tick(runtime->publisher, now);
+	pool_step(runtime->pool, now, &event);
+	/* After the pool, so that what it requested in this turn is done in this turn. */
+	consumer_tick(runtime->consumer, now);
+	if (runtime->consume_link)
+		consume_link_tick(runtime->consume_link, now);
+	workers_flush(runtime->workers);
+}
+
+mtime pool_runtime_deadline(const struct pool_runtime *runtime)
+{
+	mtime deadline = pool_deadline(runtime->pool);
+
+	deadline = mtime_min(deadline, consumer_deadline(runtime->consumer));
+	if (runtime->consume_link)
+		deadline = mtime_min(deadline, consume_link_deadline(runtime->consume_link));
+	return mtime_min(deadline, publisher_deadline(runtime->publisher));
+}
+
+/* ---------- views ---------- */
+
+bool pool_runtime_is_quiet(const struct pool_runtime *runtime)
+{
+	return pool_is_quiet(runtime->pool);
+}
+
+bool pool_runtime_was_forced(const struct pool_runtime *runtime)
+{
+	return pool_was_forced(runtime->pool);
+}
+
+void pool_runtime_log_state(const struct pool_runtime *runtime, mtime now)
+{
+	struct pool_facts facts = pool_facts(runtime->pool);
+	struct slot_counts counts = pool_slot_counts(runtime->pool);
+
+	report_log_state(&runtime->report, &facts, &counts, pool_runtime_backlog(runtime), now);
+}
+
+void pool_runtime_log_summary(const struct pool_runtime *runtime)
+{
+	report_log_summary(&runtime->report, pool_was_forced(runtime->pool));
+}
+
+struct pool_facts pool_runtime_facts(const struct pool_runtime *runtime)
+{
+	return pool_facts(runtime->pool);
+}
+
+const struct statistics *pool_runtime_statistics(const struct pool_runtime *runtime)
+{
+	return &runtime->report.statistics;
+}
+
+struct workers_lines pool_runtime_lines(const struct pool_runtime *runtime)
+{
+	return workers_lines(runtime->workers);
+}
+
+bool pool_runtime_is_consuming(const struct pool_runtime *runtime)
+{
+	return consumer_is_consuming(runtime->consumer);
+}
+
+const struct backlog *pool_runtime_backlog(const struct pool_runtime *runtime)
+{
+	return runtime->consume_link ? consume_link_backlog(runtime->consume_link) : NULL;
+}
+
+struct slot_counts pool_runtime_slot_counts(const struct pool_runtime *runtime)
+{
+	return pool_slot_counts(runtime->pool);
+}
+
+uint16_t pool_runtime_slot_count(const struct pool_runtime *runtime)
+{
+	return pool_slot_count(runtime->pool);
+}
+
+struct slot_facts pool_runtime_slot(const struct pool_runtime *runtime, uint16_t slot)
+{
+	return pool_slot_facts(runtime->pool, slot);
+}
+
+pid_t pool_runtime_slot_pid(const struct pool_runtime *runtime, uint16_t slot)
+{
+	return workers_origin(runtime->workers, slot, pool_slot_facts(runtime->pool, slot).life)
+		.pid;
+}

@@ -1,0 +1,48 @@
+/* A pool's notices as counters and log lines. Layer: runtime.
+ * Logs a thing once, with pool, slot and what happens next; never a body, never a header. */
+#ifndef RUNTIME_REPORT_H
+#define RUNTIME_REPORT_H
+
+#include "base/log.h"
+#include "broker/backlog_probe.h"
+#include "core/pool_facts.h"
+#include "core/workers/scaling.h"
+#include "runtime/statistics.h"
+
+struct report {
+	const char *pool;    /* borrowed, like all texts here */
+	const char *command; /* of its workers */
+	const char *queue;
+	const char *dead_letters; /* the queue; NULL: the queue's own policy decides */
+	uint16_t workers;         /* wanted */
+	bool was_ready;           /* logged that all workers were ready at once */
+	bool was_hopeless;        /* logged that no worker ever became ready */
+	struct statistics statistics;
+};
+
+/* Count a notice, and log it. origin: of the slot if the notice has one, else of the pool. */
+void report_notice(struct report *, struct log_origin origin, const struct notice *);
+/* Log the last line of a pool: what it did, and what it did not, for which reasons. is_forced:
+ * something was cut short. */
+void report_log_summary(const struct report *, bool is_forced);
+
+/* Log how a pool is doing now. backlog: in the broker; NULL: unknown. */
+void report_log_state(const struct report *, const struct pool_facts *, const struct slot_counts *,
+	const struct backlog *backlog, mtime now);
+
+/* ---------- texts ---------- */
+
+/* Sizes of buffers; each function returns its buffer. */
+#define EXIT_TEXT_SIZE    160
+#define SPAN_TEXT_SIZE    32
+#define SCALING_TEXT_SIZE 80
+
+/* "exit status 3", "signal 11 (Segmentation fault)", "the command cannot be run: No such file or
+ * directory". why: wpool ended it, "signal 9 (Killed), ended by wpool: boot limit"; or NULL. */
+const char *exit_text(const struct exit_info *, const char *why, char buffer[EXIT_TEXT_SIZE]);
+/* "250 ms", "2.1 s", "25 min" */
+const char *span_text(mtime span, char buffer[SPAN_TEXT_SIZE]);
+/* Why the number of workers was changed: "all workers were busy and 6 tasks waited" */
+const char *scaling_text(const struct scaling *, char buffer[SCALING_TEXT_SIZE]);
+
+#endif

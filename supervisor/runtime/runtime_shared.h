@@ -1,0 +1,30 @@
+/* Shared by all pools of a supervisor: the loop, and what starts and watches processes. Layer:
+ * runtime. */
+#ifndef RUNTIME_RUNTIME_SHARED_H
+#define RUNTIME_RUNTIME_SHARED_H
+
+#include "config/config.h"
+
+#include <stdbool.h>
+#include <sys/resource.h>
+
+/* Members are owned, except the loop; pool runtimes borrow them until pool_runtime_free. */
+struct runtime_shared {
+	struct ev_loop *loop;
+	struct reaper *reaper;
+	struct guard *guard;
+	struct rundir *rundir;
+	struct cgroups *cgroups; /* NULL: not available on this machine */
+	struct strays *strays;
+	struct rlimit descriptors; /* limit for a worker */
+	bool is_for_others;        /* some workers may run as other users */
+};
+
+/* Open it for the pools of a configuration. Once in a process; it starts the guard process.
+ * False: the reason is logged. Close it in any case. */
+bool runtime_shared_open(struct runtime_shared *, const struct config *);
+/* True if the pools of another configuration need something that was not opened. */
+bool runtime_shared_cannot_serve(const struct runtime_shared *, const struct config *);
+void runtime_shared_close(struct runtime_shared *);
+
+#endif

@@ -1,0 +1,116 @@
+#include "runtime/statistics.h"
+
+#include "core/tasks/delivery.h"
+#include "core/tasks/output.h"
+#include "os/clock.h"
+
+#include <stdio.h>
+
+/* ---------- histograms ---------- */
+
+static const mtime bounds[] = {
+#define X(bound, words) bound,
+	HISTOGRAM_BOUNDS(X)
+#undef X
+};
+
+void histogram_add(struct histogram *histogram, mtime span)
+{
+	size_t i = 0;
+
+	while (i < HISTOGRAM_BOUND_COUNT && span > bounds[i])
+		i++;
+	histogram->counts[i]++;
+	histogram->sum += span;
+}
+
+uint64_t histogram_count(const struct histogram *histogram)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i <= HISTOGRAM_BOUND_COUNT; i++)
+		count += histogram->counts[i];
+	return count;
+}
+
+mtime histogram_quantile(const struct histogram *histogram, double part)
+{
+	double left = part * (double)histogram_count(histogram);
+	mtime low = 0;
+
+	for (size_t i = 0; i < HISTOGRAM_BOUND_COUNT; i++) {
+		double here = (double)histogram->counts[i];
+		if (here > 0 && left <= here)
+			return low + (mtime)((double)(bounds[i] - low) * left / here);
+		left -= here;
+		low = bounds[i];
+	}
+	return histogram->counts[HISTOGRAM_BOUND_COUNT] ? low : MTIME_NEVER;
+}
+
+mtime histogram_bound(size_t i)
+{
+	return i < HISTOGRAM_BOUND_COUNT ? bounds[i] : MTIME_NEVER;
+}
+
+const char *histogram_bound_words(size_t i)
+{
+	static const char *const words[] = {
+#define X(bound, words) words,
+		HISTOGRAM_BOUNDS(X)
+#undef X
+	};
+	return words[i];
+}
+
+/* ---------- a pool ---------- */
+
+static void record_death(struct statistics *statistics, const struct notice *notice)
+{
+	struct last_death *death = &statistics->last_death;
+	struct text words = notice->output ? notice->output->words : TEXT_NONE;
+
+	statistics->deaths[notice->exit.kind]++;
+	death->exit = notice->exit;
+	death->why = notice->what;
+	death->at = clock_now();
+	snprintf(death->words, sizeof death->words, "%.*s", TEXT_ARGS(words));
+}
+
+void statistics_count(struct statistics *statistics, const struct notice *notice)
+{
+	bool ends_attempt = false;
+
+	statistics->counts[notice->kind]++;
+	switch (notice->kind) {
+	case NOTICE_TASK_DONE:
+	case NOTICE_TASK_HANDED_BACK:
+	case NOTICE_TASK_ORPHANED:
+		ends_attempt = true;
+		break;
+	case NOTICE_TASK_RETRIED:
+		ends_attempt = true;
+		statistics->retried[notice->reason]++;
+		break;
+	case NOTICE_TASK_GIVEN_UP:
+		ends_attempt = true;
+		statistics->given_up[notice->reason]++;
+		break;
+	case NOTICE_REPLY_DROPPED:
+		statistics->dropped[notice->reason]++;
+		break;
+	case NOTICE_TASKS_HELD_UP:
+		statistics->held_up += notice->behind;
+		break;
+	case NOTICE_WORKER_RECYCLED:
+		statistics->recycled[notice->recycled]++;
+		break;
+	case NOTICE_WORKER_DIED:
+		record_death(statistics, notice);
+		break;
+	default: /* nothing beside its count */
+		break;
+	}
+	if (ends_attempt && notice->delivery && notice->slot >= 0)
+		histogram_add(&statistics->took, notice->delivery->took);
+}

@@ -1,0 +1,30 @@
+/* What can be seen of a running supervisor, and asked of it. Layer: runtime, plain data. Its own
+ * parts, borrowed while it runs: code that shows them reads them for each request and keeps
+ * nothing. */
+#ifndef RUNTIME_SUPERVISOR_VIEW_H
+#define RUNTIME_SUPERVISOR_VIEW_H
+
+#include "os/pulse.h"
+#include "runtime/broker_links.h"
+#include "runtime/phase.h"
+
+struct reload_outcome; /* reload.h */
+
+struct supervisor_view {
+	const struct config *config; /* without its pools, which are in the pool set */
+	const struct pool_set *pool_set;
+	const struct broker_links *broker_links;
+	const struct pulse *pulse;
+	const enum phase *phase;
+	mtime started;
+	uint64_t started_wall_s; /* seconds since 1970 */
+	bool is_settled;         /* STOPPED: nothing was cut short */
+	/* What may be asked of the whole supervisor: a graceful stop, which may have begun already,
+	 * or one at once; a reload, whose outcome the caller releases. */
+	void (*stop)(void *ctx, bool at_once);
+	void (*reload)(
+		void *ctx, const char *requested_by, bool is_dry, struct reload_outcome *ret);
+	void *ctx;
+};
+
+#endif

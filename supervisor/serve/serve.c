@@ -1,0 +1,121 @@
+/* `wpool serve`: its options, its configuration, then the supervisor. */
+#include "commands.h"
+#include "runtime/command_check.h"
+#include "serve/supervisor.h"
+#include "tty/cli_options.h"
+#include "tty/console.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define COMMAND        "serve"
+#define PROBLEMS_LIMIT (1024 * 1024)
+#define HELP_LIMIT     (64 * 1024)
+/* For `wpool logs`: about ten thousand lines. */
+#define LOG_KEPT ((size_t)2 * 1024 * 1024)
+
+static const char help_head[] =
+	"usage: wpool serve [OPTION]... -- COMMAND [ARG]...\n"
+	"       wpool serve --config FILE\n"
+	"\n"
+	"Keeps worker processes busy with the messages of a RabbitMQ queue, until SIGTERM or\n"
+	"SIGINT: then it finishes what is in hand, hands back the rest, and leaves. At SIGHUP it\n"
+	"reads its configuration again, as wpool reload has it.\n"
+	"\n"
+	"  --config FILE           Pools and settings from a YAML file (docs/configuration.md).\n";
+
+static const char help_tail[] =
+	"  --help                  This text.\n"
+	"\n"
+	"URL may be several addresses with commas between.\n"
+	"Where no option tells, the environment does: AMQP_URL or RABBITMQ_HOSTNAME, QUEUENAME,\n"
+	"WORKER_COUNT, PREFETCH, WORKER_COMMAND, and others (docs/configuration.md).\n"
+	"Exit status: 0 drained, 64 usage, 70 cannot start, 75 stopped before drained, 78\n"
+	"configuration.\n";
+
+enum { HELP = 1, FLAGS = 256 };
+
+/* getopt's result is the place of the value in struct config_flags. */
+#define FLAG(name, member)                                                                         \
+	{                                                                                          \
+		name, required_argument, NULL, FLAGS + (int)offsetof(struct config_flags, member)  \
+	}
+
+static const struct option options[] = {
+	FLAG("config", file),
+	FLAG("broker", broker),
+	FLAG("queue", queue),
+	FLAG("workers", workers),
+	FLAG("prefetch", prefetch),
+	FLAG("pipeline", pipeline),
+	FLAG("pipe", pipe),
+	FLAG("declare", declare),
+	FLAG("log-level", log_level),
+	FLAG("log-format", log_format),
+	{"help", no_argument, NULL, HELP},
+	{NULL, 0, NULL, 0},
+};
+
+static int print_help(void)
+{
+	struct buf text;
+	int exit_code = EX_SOFTWARE;
+
+	buf_init(&text, HELP_LIMIT);
+	buf_append_text(&text, text_from(help_head));
+	config_print_flags(&text);
+	buf_append_text(&text, text_from(help_tail));
+	if (text.failed)
+		fputs("wpool " COMMAND ": out of memory\n", stderr);
+	else if (printf("%.*s", TEXT_ARGS(buf_text(&text))) < 0 || fflush(stdout) != 0)
+		perror("wpool " COMMAND ": standard output");
+	else
+		exit_code = EX_OK;
+	buf_release(&text);
+	return exit_code;
+}
+
+/* -1: continue; else the exit code. */
+static int read_options(int argc, char **argv, struct config_flags *flags)
+{
+	int option;
+
+	while ((option = cli_next_option(COMMAND, "+:", argc, argv, options)) != -1) {
+		if (option == HELP)
+			return print_help();
+		if (option == CLI_BAD_OPTION)
+			return EX_USAGE;
+		*(const char **)(void *)((char *)flags + (option - FLAGS)) = optarg;
+	}
+	if (optind < argc)
+		flags->command = argv + optind;
+	return -1;
+}
+
+int serve_main(int argc, char **argv)
+{
+	struct config_flags flags = {0};
+	struct config *config;
+	struct buf problems;
+	int exit_code = read_options(argc, argv, &flags);
+
+	if (exit_code >= 0)
+		return exit_code;
+	buf_init(&problems, PROBLEMS_LIMIT);
+	enum rc rc = config_load(&flags, environ, &config, &problems);
+	if (rc != RC_OK) {
+		exit_code = console_problems(COMMAND, flags.file, rc, buf_text(&problems));
+	} else {
+		console_set_up_log(config);
+		if (!log_keep_lines(LOG_KEPT))
+			log_warn("no memory to keep log lines: wpool logs has none");
+		command_check_append_warnings(config, &problems);
+		console_warn(buf_text(&problems));
+		exit_code = supervisor_run(config, &flags);
+		config_free(config);
+	}
+	buf_release(&problems);
+	return exit_code;
+}

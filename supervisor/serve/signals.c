@@ -1,0 +1,46 @@
+#include "serve/signals.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static const struct {
+	int number;
+	enum signal_use use;
+} uses[] = {
+	{SIGTERM, SIGNAL_DRAINS},
+	{SIGINT, SIGNAL_DRAINS},
+	{SIGHUP, SIGNAL_STEERS},
+	{SIGQUIT, SIGNAL_FORCES},
+	{SIGTSTP, SIGNAL_STEERS},
+	{SIGCONT, SIGNAL_STEERS},
+	{SIGUSR1, SIGNAL_STEERS},
+};
+#define USES (sizeof uses / sizeof *uses)
+_Static_assert(USES == SIGNALS_MAX, "a watcher for each");
+
+static void on_watcher(struct ev_loop *loop, struct ev_signal *watcher, int events)
+{
+	struct signals *signals = watcher->data;
+
+	(void)loop;
+	(void)events;
+	signals->on_signal(signals->ctx, watcher->signum, uses[watcher - signals->watchers].use);
+}
+
+void signals_start(struct signals *signals, struct ev_loop *loop,
+	void (*on_signal)(void *ctx, int number, enum signal_use), void *ctx)
+{
+	signals->on_signal = on_signal;
+	signals->ctx = ctx;
+	for (size_t i = 0; i < USES; i++) {
+		ev_signal_init(&signals->watchers[i], on_watcher, uses[i].number);
+		signals->watchers[i].data = signals;
+		ev_signal_start(loop, &signals->watchers[i]);
+	}
+}
+
+void signals_stop(struct signals *signals, struct ev_loop *loop)
+{
+	for (size_t i = 0; i < USES; i++)
+		ev_signal_stop(loop, &signals->watchers[i]);
+}

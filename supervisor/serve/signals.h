@@ -1,0 +1,27 @@
+/* The signals that serve handles. Layer: serve. Maps each to its use; the supervisor acts on it. */
+#ifndef SERVE_SIGNALS_H
+#define SERVE_SIGNALS_H
+
+#include <ev.h>
+
+#define SIGNALS_MAX 7
+
+enum signal_use {
+	SIGNAL_DRAINS, /* TERM, INT; a second one forces */
+	SIGNAL_FORCES, /* QUIT */
+	/* TSTP: pause; CONT: resume; HUP: reload; USR1: log the state of all pools */
+	SIGNAL_STEERS,
+};
+
+struct signals {
+	struct ev_signal watchers[SIGNALS_MAX];
+	void (*on_signal)(void *ctx, int number, enum signal_use);
+	void *ctx;
+};
+
+/* ctx: borrowed until signals_stop. */
+void signals_start(struct signals *, struct ev_loop *,
+	void (*on_signal)(void *ctx, int number, enum signal_use), void *ctx);
+void signals_stop(struct signals *, struct ev_loop *);
+
+#endif

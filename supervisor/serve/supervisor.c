@@ -1,0 +1,372 @@
+/* One thread, one loop. In a turn libev calls back for everything that is ready (broker bytes,
+ * worker frames, exits, signals). Then, before the loop sleeps, on_turn_end lets every pool
+ * decide and writes once to each peer. */
+#include "serve/supervisor.h"
+
+#include "control/control.h"
+#include "os/clock.h"
+#include "os/loop.h"
+#include "os/pulse.h"
+#include "runtime/reload.h"
+#include "runtime/runtime_shared.h"
+#include "serve/signals.h"
+#include "serve/systemd.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+/* Far longer than a killed worker takes to exit or a healthy broker to answer. */
+#define FORCE_LIMIT (3 * MTIME_SECOND)
+
+struct supervisor {
+	struct config *config;       /* borrowed; its pools are in the pool set */
+	struct runtime_shared tools; /* members are owned, except the loop */
+	struct pool_set pool_set;
+	struct broker_links broker_links;
+	enum phase phase;
+	struct pulse pulse;
+	struct supervisor_view view;
+	struct reload reload;
+	struct control *control; /* owned; NULL: no control API */
+	struct systemd systemd;
+	struct ev_prepare turn_end;
+	struct ev_timer deadline;   /* the earliest of all pools */
+	struct ev_timer stop_limit; /* of the drain, then of the forced stop */
+	mtime stop_at;              /* when stop_limit ends, by our clock */
+	struct signals signals;
+};
+
+/* ---------- steering and stopping ---------- */
+
+static void command_all(struct supervisor *supervisor, enum command command)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		pool_runtime_command(runtime, command, 0, clock_now());
+}
+
+/* A pool that drains has nothing to pause. */
+static void command_staying(struct supervisor *supervisor, enum command command)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		if (!pool_runtime_is_retiring(runtime))
+			pool_runtime_command(runtime, command, 0, clock_now());
+}
+
+static void arm_stop_limit(struct supervisor *supervisor, mtime span)
+{
+	supervisor->stop_at = clock_now() + span;
+	loop_start_timer(supervisor->tools.loop, &supervisor->stop_limit, span);
+}
+
+static void drain(struct supervisor *supervisor, const char *why)
+{
+	supervisor->phase = DRAINING;
+	log_info(
+		"%s: draining: taking no more tasks, finishing those in hand, for at most %.0f s; a second "
+		"signal stops at once",
+		why, (double)supervisor->config->drain / MTIME_SECOND);
+	command_all(supervisor, COMMAND_DRAIN);
+	arm_stop_limit(supervisor, supervisor->config->drain);
+	systemd_stopping(&supervisor->systemd, supervisor->config->drain + FORCE_LIMIT);
+}
+
+static void force(struct supervisor *supervisor, const char *why)
+{
+	if (supervisor->phase >= FORCED)
+		return;
+	supervisor->phase = FORCED;
+	log_warn("%s: stopping now; unfinished tasks go back to the broker", why);
+	command_all(supervisor, COMMAND_FORCE);
+	arm_stop_limit(supervisor, FORCE_LIMIT);
+	systemd_stopping(&supervisor->systemd, FORCE_LIMIT);
+}
+
+static void leave(struct supervisor *supervisor)
+{
+	supervisor->phase = LEAVING;
+	ev_timer_stop(supervisor->tools.loop, &supervisor->stop_limit);
+	broker_links_close(&supervisor->broker_links);
+}
+
+static void on_stop_limit(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	struct supervisor *supervisor = timer->data;
+	mtime left = supervisor->stop_at - clock_now();
+
+	(void)loop;
+	(void)events;
+	if (left > 0) { /* the timer goes on while this process is suspended */
+		arm_stop_limit(supervisor, left);
+		return;
+	}
+	if (supervisor->phase == DRAINING) {
+		force(supervisor, "not drained in time");
+		return;
+	}
+	log_warn(
+		"the broker does not answer; leaving without it, it delivers again what was not settled");
+	leave(supervisor);
+}
+
+static void say_standing(const struct supervisor *supervisor)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		pool_runtime_log_state(runtime, clock_now());
+}
+
+/* For the control API and SIGHUP. */
+static void on_reload(void *ctx, const char *requested_by, bool is_dry, struct reload_outcome *ret)
+{
+	struct supervisor *supervisor = ctx;
+	bool is_notified = !is_dry && supervisor->phase == SERVING;
+
+	if (is_notified)
+		systemd_reloading(&supervisor->systemd);
+	reload_run(&supervisor->reload, requested_by, is_dry, ret);
+	if (is_notified)
+		systemd_reloaded(&supervisor->systemd);
+}
+
+static void reload(struct supervisor *supervisor, const char *requested_by)
+{
+	struct reload_outcome outcome;
+
+	on_reload(supervisor, requested_by, false, &outcome);
+	reload_outcome_release(&outcome);
+}
+
+/* SIGCONT also arrives when this process was stopped and continues. */
+static void steer(struct supervisor *supervisor, int number)
+{
+	if (number == SIGUSR1)
+		say_standing(supervisor);
+	else if (number == SIGHUP)
+		reload(supervisor, strsignal(number));
+	else if (supervisor->phase == SERVING)
+		command_staying(supervisor, number == SIGTSTP ? COMMAND_PAUSE : COMMAND_RESUME);
+}
+
+static void on_signal(void *ctx, int number, enum signal_use use)
+{
+	struct supervisor *supervisor = ctx;
+
+	if (use == SIGNAL_STEERS)
+		steer(supervisor, number);
+	else if (use == SIGNAL_DRAINS && supervisor->phase == SERVING)
+		drain(supervisor, strsignal(number));
+	else
+		force(supervisor, strsignal(number));
+}
+
+/* For the control API; the same as a first signal, or a second one. */
+static void on_stop(void *ctx, bool at_once)
+{
+	struct supervisor *supervisor = ctx;
+
+	if (at_once)
+		force(supervisor, "told to stop at once");
+	else if (supervisor->phase == SERVING)
+		drain(supervisor, "told to stop");
+}
+
+static bool is_every_station_quiet(const struct supervisor *supervisor)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		if (!pool_runtime_is_quiet(runtime))
+			return false;
+	return true;
+}
+
+static void leave_when_quiet(struct supervisor *supervisor)
+{
+	if (supervisor->phase == LEAVING && broker_links_are_closed(&supervisor->broker_links))
+		ev_break(supervisor->tools.loop, EVBREAK_ALL);
+	else if ((supervisor->phase == DRAINING || supervisor->phase == FORCED) &&
+		 is_every_station_quiet(supervisor))
+		leave(supervisor);
+}
+
+/* ---------- the turn ---------- */
+
+static void arm_deadline(struct supervisor *supervisor)
+{
+	struct ev_loop *loop = supervisor->tools.loop;
+	mtime deadline = MTIME_NEVER;
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		deadline = mtime_min(deadline, pool_runtime_deadline(runtime));
+	if (deadline == MTIME_NEVER)
+		ev_timer_stop(loop, &supervisor->deadline);
+	else
+		loop_start_timer(loop, &supervisor->deadline, deadline - clock_now());
+}
+
+static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int events)
+{
+	struct supervisor *supervisor = watcher->data;
+	uint64_t wall_s = clock_wall_s();
+	mtime now = clock_now();
+	struct pool_runtime *runtime;
+
+	(void)loop;
+	(void)events;
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		pool_runtime_turn(runtime, now, wall_s);
+	if (supervisor->phase == SERVING)
+		reload_sweep(&supervisor->reload);
+	leave_when_quiet(supervisor);
+	broker_links_flush(&supervisor->broker_links);
+	systemd_turn(&supervisor->systemd);
+	arm_deadline(supervisor);
+}
+
+static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)timer;
+	(void)events; /* the timer only has to start a turn */
+}
+
+/* ---------- life ---------- */
+
+static void start_watchers(struct supervisor *supervisor)
+{
+	struct ev_loop *loop = supervisor->tools.loop;
+
+	pulse_start(&supervisor->pulse, loop);
+	ev_prepare_init(&supervisor->turn_end, on_turn_end);
+	supervisor->turn_end.data = supervisor;
+	ev_prepare_start(loop, &supervisor->turn_end);
+	ev_timer_init(&supervisor->deadline, on_deadline, 0, 0);
+	ev_timer_init(&supervisor->stop_limit, on_stop_limit, 0, 0);
+	supervisor->stop_limit.data = supervisor;
+	signals_start(&supervisor->signals, loop, on_signal, supervisor);
+}
+
+static void stop_watchers(struct supervisor *supervisor)
+{
+	struct ev_loop *loop = supervisor->tools.loop;
+
+	pulse_stop(&supervisor->pulse, loop);
+	ev_prepare_stop(loop, &supervisor->turn_end);
+	ev_timer_stop(loop, &supervisor->deadline);
+	ev_timer_stop(loop, &supervisor->stop_limit);
+	signals_stop(&supervisor->signals, loop);
+}
+
+static bool open_stations(struct supervisor *supervisor)
+{
+	struct config *config = supervisor->config;
+
+	for (size_t i = 0; i < config->pool_count; i++)
+		if (!pool_set_add(&supervisor->pool_set, &supervisor->tools, &config->pools[i],
+			    clock_now()))
+			return false;
+	supervisor->broker_links.pool_set = &supervisor->pool_set;
+	return broker_links_open(&supervisor->broker_links, supervisor->tools.loop, config);
+}
+
+/* A failure here is logged and does not stop the supervisor from serving. */
+static void open_to_view(struct supervisor *supervisor)
+{
+	supervisor->view = (struct supervisor_view){.config = supervisor->config,
+		.pool_set = &supervisor->pool_set,
+		.broker_links = &supervisor->broker_links,
+		.pulse = &supervisor->pulse,
+		.phase = &supervisor->phase,
+		.started = clock_now(),
+		.started_wall_s = clock_wall_s(),
+		.stop = on_stop,
+		.reload = on_reload,
+		.ctx = supervisor};
+	supervisor->control = control_new(supervisor->tools.loop, &supervisor->view);
+	systemd_start(&supervisor->systemd, &supervisor->view);
+}
+
+static void close_all(struct supervisor *supervisor)
+{
+	systemd_close(&supervisor->systemd);
+	broker_links_release(&supervisor->broker_links);
+	pool_set_release(&supervisor->pool_set);
+	runtime_shared_close(&supervisor->tools);
+	/* The control socket goes last: a client that waits for its end then finds nothing left
+	 * of us. */
+	control_free(supervisor->control);
+}
+
+static bool was_forced(const struct supervisor *supervisor)
+{
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		if (pool_runtime_was_forced(runtime))
+			return true;
+	return false;
+}
+
+static void say_goodbye(const struct supervisor *supervisor, bool is_settled)
+{
+	const struct pulse *pulse = &supervisor->pulse;
+	struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		pool_runtime_log_summary(runtime);
+	log_info("longest turn of the loop: %.1f ms, %.1f ms of it computing",
+		(double)pulse->longest / MTIME_MS, (double)pulse->longest_computed / MTIME_MS);
+	if (is_settled)
+		log_info("stopped, everything is settled");
+	else
+		log_warn(
+			"stopped before everything was settled; the broker delivers the rest again");
+}
+
+static struct reload reload_of(struct supervisor *supervisor, const struct config_flags *flags)
+{
+	return (struct reload){.flags = flags,
+		.config = supervisor->config,
+		.pool_set = &supervisor->pool_set,
+		.broker_links = &supervisor->broker_links,
+		.tools = &supervisor->tools,
+		.phase = &supervisor->phase};
+}
+
+int supervisor_run(struct config *config, const struct config_flags *flags)
+{
+	struct supervisor supervisor = {.config = config};
+	int exit_code = EX_SOFTWARE;
+
+	supervisor.reload = reload_of(&supervisor, flags);
+	if (!runtime_shared_open(&supervisor.tools, config))
+		goto out;
+	systemd_open(&supervisor.systemd, supervisor.tools.loop);
+	if (!open_stations(&supervisor)) {
+		log_error("out of memory at the start");
+		goto out;
+	}
+	start_watchers(&supervisor);
+	log_info("wpool %s, pid %d, %zu pool%s", WPOOL_VERSION, (int)getpid(), config->pool_count,
+		config->pool_count == 1 ? "" : "s");
+	open_to_view(&supervisor);
+	ev_run(supervisor.tools.loop, 0);
+	stop_watchers(&supervisor);
+	exit_code = was_forced(&supervisor) ? EX_TEMPFAIL : EX_OK;
+	say_goodbye(&supervisor, exit_code == EX_OK);
+	supervisor.phase = STOPPED;
+	supervisor.view.is_settled = exit_code == EX_OK;
+	control_finish(supervisor.control);
+out:
+	close_all(&supervisor);
+	return exit_code;
+}

@@ -1,0 +1,95 @@
+#include "tty/cli_options.h"
+
+#include "config/url/url.h"
+#include "config/value/nearest.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+
+int cli_problem(const char *command, const char *format, ...)
+{
+	va_list args;
+	fprintf(stderr, "wpool %s: ", command);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "; see wpool %s --help\n", command);
+	return EX_USAGE;
+}
+
+int cli_bad_value(const char *command, const char *option, char *value, const char *what)
+{
+	broker_url_hide_password(value);
+	return cli_problem(command, "%s '%s' %s", option, value, what);
+}
+
+enum { OPTIONS_MOST = 32 };
+
+/* The option that was probably meant by word ("--quue=x"), or NULL. */
+static const char *nearest_option(struct text word, const struct option *options)
+{
+	const char *names[OPTIONS_MOST + 1] = {0};
+	for (size_t i = 0; options[i].name && i < OPTIONS_MOST; i++)
+		names[i] = options[i].name;
+	return nearest_name(word, names);
+}
+
+/* optopt is 0 for a long name that is unknown or ambiguous; then the word itself is the last one
+ * that was looked at. Values are not repeated: one of them may hold a password. */
+static void say_unknown(const char *command, char **argv, const struct option *options)
+{
+	const char *word = argv[optind - 1];
+	int len = (int)strcspn(word, "=");
+	if (optopt && word[0] == '-' && word[1] != '-') {
+		cli_problem(command, "unknown option '-%c'", optopt);
+		return;
+	}
+	if (optopt) {
+		cli_problem(command, "no value is taken by option '%.*s'", len, word);
+		return;
+	}
+	const char *nearest = nearest_option(text_of(word + 2, (size_t)len - 2), options);
+	if (nearest)
+		cli_problem(
+			command, "unknown option '%.*s' (did you mean --%s?)", len, word, nearest);
+	else
+		cli_problem(command, "unknown option '%.*s'", len, word);
+}
+
+/* What follows an option as a word of its own, and looks like an option, is one. */
+static bool is_forgotten(char *const *argv)
+{
+	return optarg && optarg == argv[optind - 1] && strncmp(optarg, "--", 2) == 0;
+}
+
+int cli_next_option(const char *command, const char *letters, int argc, char **argv,
+	const struct option *options)
+{
+	int option = getopt_long(argc, argv, letters, options, NULL);
+	if (option == -1)
+		return -1;
+	if (option == '?')
+		say_unknown(command, argv, options);
+	else if (option == ':')
+		cli_problem(command, "option '%s' needs a value", argv[optind - 1]);
+	else if (is_forgotten(argv))
+		cli_problem(command, "option '%s' needs a value", argv[optind - 2]);
+	else
+		return option;
+	return CLI_BAD_OPTION;
+}
+
+const char *cli_number(uint64_t number, char *buffer)
+{
+	char digits[21];
+	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+	char *out = buffer;
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+	return buffer;
+}

@@ -1,0 +1,26 @@
+/* Options of commands, and mistakes in them: each is one line with a hint. Layer: tty. */
+#ifndef TTY_CLI_OPTIONS_H
+#define TTY_CLI_OPTIONS_H
+
+#include "base/rc.h"
+#include <getopt.h>
+#include <stdint.h>
+
+/* No option of any command has this value. */
+enum { CLI_BAD_OPTION = '?' };
+
+/* "wpool COMMAND: what; see wpool COMMAND --help" on stderr. Returns EX_USAGE. */
+int cli_problem(const char *command, const char *format, ...) PRINTF_LIKE(2, 3);
+/* "--option 'value' what", and the hint; a password in the value is hidden, in place. Returns
+ * EX_USAGE. */
+int cli_bad_value(const char *command, const char *option, char *value, const char *what);
+/* As getopt_long; letters is its option string, with the colon that makes it silent. A mistake is
+ * printed here, with the option that was probably meant, and is CLI_BAD_OPTION; the exit code is
+ * EX_USAGE. A value that begins with "--" in a word of its own means that the value is missing. */
+int cli_next_option(const char *command, const char *letters, int argc, char **argv,
+	const struct option *options);
+
+/* 1234567 as "1,234,567". Returns buffer (at least 27 bytes). */
+const char *cli_number(uint64_t number, char *buffer);
+
+#endif

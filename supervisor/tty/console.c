@@ -1,0 +1,58 @@
+#include "tty/console.h"
+
+#include "base/log.h"
+#include "config/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+bool console_has_colour(int fd)
+{
+	const char *unwanted = getenv("NO_COLOR");
+	return isatty(fd) && !(unwanted && *unwanted);
+}
+
+size_t console_width(void)
+{
+	struct winsize size;
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+		return 0;
+	return size.ws_col;
+}
+
+void console_set_up_log(const struct config *config)
+{
+	enum log_format format = isatty(STDERR_FILENO) ? LOG_TEXT : LOG_JSON;
+
+	if (config->log_format == CONFIG_LOG_TEXT)
+		format = LOG_TEXT;
+	else if (config->log_format == CONFIG_LOG_JSON)
+		format = LOG_JSON;
+	log_setup(STDERR_FILENO, config->log_level, format, console_has_colour(STDERR_FILENO));
+}
+
+void console_warn(struct text lines)
+{
+	struct text line;
+	while (text_take_line(&lines, &line))
+		log_warn("%.*s", TEXT_ARGS(line));
+}
+
+int console_problems(const char *command, const char *file, enum rc rc, struct text lines)
+{
+	struct text line;
+	while (text_take_line(&lines, &line)) {
+		if (!file || !text_starts(line, text_from(file)))
+			fprintf(stderr, "wpool %s: ", command);
+		fprintf(stderr, "%.*s", TEXT_ARGS(line));
+		if (rc == RC_REFUSED && lines.len == 0)
+			fprintf(stderr, "; see wpool %s --help", command);
+		fputc('\n', stderr);
+	}
+	if (rc == RC_MEMORY)
+		return EX_SOFTWARE;
+	return rc == RC_REFUSED ? EX_USAGE : EX_CONFIG;
+}

@@ -1,0 +1,39 @@
+/* Rows in aligned columns, for people. Layer: tty. Without I/O.
+ * Columns that are empty in all rows are left out. If a line would be too wide, the widest columns
+ * are cut. */
+#ifndef TTY_TEXT_TABLE_H
+#define TTY_TEXT_TABLE_H
+
+#include "base/buf.h"
+
+#define TEXT_TABLE_COLUMNS_MAX 16
+/* Characters of a cell, however wide the line is: a text from a message can be any length, and one
+ * of them should not pad all rows. */
+#define TEXT_TABLE_CELL_MAX  256
+#define TEXT_TABLE_WHOLE_MAX 32
+
+struct text_table_column {
+	const char *title; /* ASCII */
+	bool is_right;     /* aligned to the right */
+	bool is_whole;     /* cut only beyond TEXT_TABLE_WHOLE_MAX characters */
+};
+
+struct text_table {
+	const struct text_table_column *columns;
+	size_t count;
+	size_t widths[TEXT_TABLE_COLUMNS_MAX]; /* characters of the widest cell; 0: all are empty */
+	size_t at;                             /* of the next cell */
+	struct buf cells;                      /* each: 4 bytes of length, and its text */
+};
+
+/* columns: static, at most TEXT_TABLE_COLUMNS_MAX. */
+void text_table_init(struct text_table *, const struct text_table_column *columns, size_t count);
+void text_table_release(struct text_table *);
+/* Add the next cell, row by row; cut, and with control characters escaped. Out of memory shows in
+ * text_table_write. */
+void text_table_add(struct text_table *, struct text cell);
+/* Append a line with the titles and one for each row. width: at most so many characters in a line;
+ * 0: any. Failure stays in out. */
+void text_table_write(const struct text_table *, size_t width, struct buf *out);
+
+#endif

@@ -1,0 +1,67 @@
+#include "worker/log_gate.h"
+
+#include "os/clock.h"
+#include "os/loop.h"
+
+#include <inttypes.h>
+
+static void report_dropped(struct log_gate *gate)
+{
+	struct log_origin origin = {.pool = gate->pool, .slot = -1};
+	uint64_t dropped = gate->dropped - gate->reported;
+
+	gate->reported = gate->dropped;
+	log_line(LOG_WARN, origin,
+		"%" PRIu64 " lines of workers were dropped: there were more than %" PRId64
+		" in a second (log_rate)",
+		dropped, *gate->lines);
+}
+
+/* Again each second, until nothing was dropped. */
+static void on_report(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	struct log_gate *gate = timer->data;
+
+	(void)events;
+	if (gate->dropped == gate->reported)
+		return;
+	report_dropped(gate);
+	loop_start_timer(loop, timer, MTIME_SECOND);
+}
+
+void log_gate_init(
+	struct log_gate *gate, struct ev_loop *loop, const char *pool, const int64_t *lines)
+{
+	*gate = (struct log_gate){
+		.loop = loop, .pool = pool, .lines = lines, .rate = rate_of(*lines, clock_now())};
+	ev_timer_init(&gate->report, on_report, 0, 0);
+	gate->report.data = gate;
+}
+
+void log_gate_release(struct log_gate *gate)
+{
+	ev_timer_stop(gate->loop, &gate->report);
+	if (gate->dropped != gate->reported)
+		report_dropped(gate);
+}
+
+static void drop(struct log_gate *gate)
+{
+	gate->dropped++;
+	if (!ev_is_active(&gate->report))
+		loop_start_timer(gate->loop, &gate->report, MTIME_SECOND);
+}
+
+void log_gate_log(
+	struct log_gate *gate, struct log_origin origin, const struct log_worker_line *line)
+{
+	if (!log_is_on(line->level, origin.pool))
+		return;
+	gate->rate.per_second = *gate->lines;
+	if (!rate_take(&gate->rate, clock_now())) {
+		drop(gate);
+		return;
+	}
+	gate->passed++;
+	log_write_worker_line(origin, line);
+}

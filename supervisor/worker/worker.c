@@ -1,0 +1,736 @@
+#include "worker/worker_internal.h"
+
+#include "base/crash_point.h"
+#include "os/clock.h"
+#include "os/descriptors.h"
+#include "os/loop.h"
+#include "process/guard.h"
+#include "process/mark.h"
+#include "process/reaper.h"
+#include "process/spawn.h"
+#include "wire/frame.h"
+#include "worker/worker_environment.h"
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How soon what could not be done now is tried again. */
+#define LATER (10 * MTIME_MS)
+
+/* From end of file to SIGCHLD. A process that dies closes its pipe first and is reaped a moment
+ * later; it is a crash with its status, not a worker that closed its pipe and lives. */
+#define EXIT_MOMENT (200 * MTIME_MS)
+
+/* Ask for worker_look_again in a moment. */
+static void look_later(struct worker *worker)
+{
+	struct workers *workers = worker->workers;
+	list_remove(&worker->later);
+	list_append(&workers->later, &worker->later);
+	if (!ev_is_active(&workers->tick))
+		loop_start_timer(workers->loop, &workers->tick, LATER);
+}
+
+void worker_report(struct worker *worker, struct event *event)
+{
+	event->slot.slot = worker->slot;
+	event->slot.life = worker->life;
+	pool_step(worker->workers->pool, clock_now(), event);
+}
+
+struct log_origin worker_origin(const struct worker *worker)
+{
+	return (struct log_origin){.pool = worker->workers->config->pool,
+		.slot = worker->slot,
+		.pid = (int)worker->pid};
+}
+
+/* Empty, and holding nothing. */
+static void reset(struct worker *worker)
+{
+	worker->process = PROCESS_NONE;
+	worker->input = INPUT_WAITING;
+	worker->sending = SENDING_OPEN;
+	worker->is_full = worker->has_logged_trouble = false;
+	worker->exit = (struct exit_info){.kind = EXIT_NONE};
+	worker->left = SIZE_MAX;
+	worker->open = 0;
+	worker->is_behind = worker->has_begun = false;
+	worker->control = worker->start = -1;
+}
+
+void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
+{
+	const struct workers_config *config = workers->config;
+	size_t frame = config->task.frame_limit + WIRE_LENGTH_BYTES;
+	*worker = (struct worker){.workers = workers, .slot = slot};
+	list_init(&worker->unsent);
+	list_init(&worker->later);
+	/* A frame of any size is accepted while the pipe is below its high mark. */
+	outgoing_init(&worker->output, OUTPUT_HIGH + frame);
+	buf_init(&worker->begun, frame + WORKER_READ);
+	worker_pipe_init(&worker->pipe, config->pipe, workers->rundir, workers_owner(config));
+	for (int stream = 0; stream < STREAM_COUNT; stream++)
+		worker_log_init(&worker->logs[stream], workers->loop);
+	reset(worker);
+}
+
+static void write_control(struct worker *worker, const char *line)
+{
+	char bytes[RUNDIR_PATH_BYTES + 1];
+	int len = snprintf(bytes, sizeof bytes, "%s\n", line);
+	ssize_t n = write(worker->control, bytes, (size_t)len);
+	if (n != len)
+		log_line(LOG_WARN, worker_origin(worker), "cannot write to its stdin: %s",
+			n < 0 ? strerror(errno) : "it is full");
+}
+
+/* ---------- tasks go out ---------- */
+
+static void drop_output(struct worker *worker)
+{
+	ev_io_stop(worker->workers->loop, &worker->writable);
+	list_remove(&worker->unsent);
+	outgoing_drop(&worker->output);
+}
+
+static void report_room(struct worker *worker, bool room)
+{
+	if (worker->is_full != room)
+		return;
+	worker->is_full = !room;
+	worker_report(
+		worker, &(struct event){.kind = SLOT_WRITABLE, .slot = {.is_writable = room}});
+}
+
+/* A task begins: what stderr holds so far does not belong to it. */
+static void begin_task(struct worker *worker, bool is_behind)
+{
+	worker->is_behind = is_behind;
+	worker->has_begun = false;
+	bool is_read = !is_behind && worker->sole_turn == ev_iteration(worker->workers->loop);
+	worker_log_begin(&worker->logs[STREAM_ERROR], is_read);
+}
+
+enum send_result worker_send(struct worker *worker, struct delivery *delivery, uint16_t attempt)
+{
+	const struct workers_config *config = worker->workers->config;
+	if (worker->process != PROCESS_LIVES || worker->input != INPUT_OPEN ||
+		worker->sending != SENDING_OPEN)
+		return SEND_OK; /* as good as gone: SLOT_BROKEN or SLOT_GONE follows */
+	if (outgoing_len(&worker->output) > OUTPUT_HIGH)
+		return SEND_NO_MEMORY;
+	enum rc rc = outgoing_add(
+		&worker->output, delivery, &config->task, attempt, config->hard_limit_ms);
+	if (rc != RC_OK)
+		return rc == RC_LIMIT ? SEND_TOO_LARGE : SEND_NO_MEMORY;
+	if (worker->open++ == 0)
+		begin_task(worker, false);
+	list_remove(&worker->unsent);
+	list_append(&worker->workers->unsent, &worker->unsent);
+	return SEND_OK;
+}
+
+void worker_write(struct worker *worker)
+{
+	list_remove(&worker->unsent);
+	struct iovec parts[OUTGOING_PARTS];
+	int count = outgoing_parts(&worker->output, parts);
+	if (count == 0 || worker->sending != SENDING_OPEN)
+		return;
+	ssize_t n = worker_pipe_write(&worker->pipe, parts, count);
+	if (n < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS && errno != ENOMEM) {
+		/* It reads no more. Whether it is broken, or just dying with its last answers in
+		 * the pipe, its input shows. */
+		worker->sending = SENDING_LOST;
+		drop_output(worker);
+		look_later(worker);
+		return;
+	}
+	if (n > 0)
+		outgoing_consume(&worker->output, (size_t)n);
+	size_t left = outgoing_len(&worker->output);
+	if (left > 0)
+		ev_io_start(worker->workers->loop, &worker->writable);
+	else
+		ev_io_stop(worker->workers->loop, &worker->writable);
+	if (left > OUTPUT_HIGH)
+		report_room(worker, false);
+	else if (left <= OUTPUT_LOW)
+		report_room(worker, true);
+}
+
+/* ---------- outputs come in ---------- */
+
+static void stop_reading(struct worker *worker)
+{
+	struct workers *workers = worker->workers;
+	ev_io_stop(workers->loop, &worker->readable);
+	buf_release(&worker->begun);
+	if (workers->stuck == worker)
+		workers->stuck = NULL;
+	worker->input = INPUT_DONE;
+}
+
+/* No output follows in this life. problem: static. */
+static void report_broken(struct worker *worker, const char *problem)
+{
+	stop_reading(worker);
+	drop_output(worker);
+	worker_report(worker, &(struct event){.kind = SLOT_BROKEN, .slot = {.what = problem}});
+}
+
+/* Memory is short: nothing is read until read_on has used what is there. */
+static void pause_reading(struct worker *worker)
+{
+	ev_io_stop(worker->workers->loop, &worker->readable);
+	look_later(worker);
+}
+
+/* The last stderr line is added to an answer that reports a failure. The answer and the line arrive
+ * in no order: if another answer follows at once, the latest line belongs to that one. */
+static struct output *add_stderr(struct worker *worker, struct output *output, bool is_last)
+{
+	struct worker_log *log = &worker->logs[STREAM_ERROR];
+	struct text line;
+	if (is_last) {
+		worker_log_catch_up(log);
+		line = worker_log_last_line(
+			log, worker->is_behind, ev_iteration(worker->workers->loop));
+	} else {
+		line = worker_log_last_line_before(log);
+	}
+	return line.len > 0 ? output_add_words(output, line) : output;
+}
+
+/* The next task began behind this answer. Of several answers in one read only the last asks the
+ * kernel what stderr holds: no time passed between them. */
+static void note_answer(struct worker *worker)
+{
+	if (worker->open > 0)
+		worker->open--;
+	worker->has_begun = worker->open > 0;
+	if (!worker->has_begun)
+		return;
+	worker_log_pass(&worker->logs[STREAM_ERROR]);
+	worker->is_behind = true;
+}
+
+/* is_last: nothing behind it was read yet. */
+static enum rc handle_frame(
+	struct worker *worker, struct text frame, bool is_last, const char **ret_problem)
+{
+	struct output *output;
+	enum rc rc = answer_read(frame, &worker->workers->config->answer, &output, ret_problem);
+	if (rc != RC_OK)
+		return rc;
+	if (output->status >= STATUS_REJECTED)
+		output = add_stderr(worker, output, is_last);
+	if (output->status != STATUS_PROGRESS)
+		note_answer(worker);
+	CRASH_POINT("answer-read");
+	worker_report(worker, &(struct event){.kind = SLOT_OUTPUT,
+				      .arrived_after = clock_arrived_after(),
+				      .slot = {.output = output}});
+	return RC_OK;
+}
+
+/* Handle every whole frame at the front of *bytes, and move it past them. RC_MEMORY: the first that
+ * is left has to be handled again. RC_MALFORMED: *ret_problem says why. */
+static enum rc handle_frames(struct worker *worker, struct text *bytes, const char **ret_problem)
+{
+	size_t limit = worker->workers->config->task.frame_limit;
+	const char *start = buf_len(&worker->begun) > 0 ? NULL : bytes->ptr;
+	enum rc rc = RC_OK;
+	while (rc == RC_OK && bytes->len >= WIRE_LENGTH_BYTES) {
+		uint32_t len = wire_get_length((const uint8_t *)bytes->ptr);
+		if (len == 0 || len > limit) {
+			*ret_problem = "a frame of no length, or over max_frame";
+			rc = RC_MALFORMED;
+			break;
+		}
+		if (bytes->len - WIRE_LENGTH_BYTES < len)
+			break;
+		struct text frame = text_of(bytes->ptr + WIRE_LENGTH_BYTES, len);
+		size_t used = WIRE_LENGTH_BYTES + (size_t)len;
+		bool is_last = used == bytes->len;
+		if (is_last && bytes->ptr == start)
+			worker->sole_turn = ev_iteration(worker->workers->loop);
+		rc = handle_frame(worker, frame, is_last, ret_problem);
+		if (rc == RC_OK)
+			*bytes = text_of(bytes->ptr + used, bytes->len - used);
+	}
+	if (worker->has_begun)
+		begin_task(worker, true);
+	return rc;
+}
+
+/* Bytes of the shared scratch: an unfinished frame is copied to .begun. */
+static void handle_scratch(struct worker *worker, struct text bytes)
+{
+	const char *problem;
+	enum rc rc = handle_frames(worker, &bytes, &problem);
+	if (rc == RC_MALFORMED) {
+		report_broken(worker, problem);
+		return;
+	}
+	if (rc == RC_OK) {
+		buf_append_text(&worker->begun, bytes);
+		if (!worker->begun.failed)
+			return;
+		buf_clear(&worker->begun);
+	}
+	worker->workers->stuck = worker;
+	worker->workers->stuck_bytes = bytes;
+	pause_reading(worker);
+}
+
+static void handle_begun(struct worker *worker)
+{
+	struct text bytes = buf_text(&worker->begun);
+	size_t before = bytes.len;
+	const char *problem;
+	enum rc rc = handle_frames(worker, &bytes, &problem);
+	if (rc == RC_MALFORMED) {
+		report_broken(worker, problem);
+		return;
+	}
+	buf_consume(&worker->begun, before - bytes.len);
+	if (rc == RC_MEMORY)
+		pause_reading(worker);
+}
+
+/* Nothing more can come. An unfinished frame is a protocol error only if the process does not die
+ * now. */
+static void end_input(struct worker *worker)
+{
+	if (worker->process == PROCESS_EXITED || worker->sending == SENDING_SHUT) {
+		stop_reading(worker);
+		return;
+	}
+	ev_io_stop(worker->workers->loop, &worker->readable);
+	drop_output(worker);
+	worker->input = INPUT_ENDED;
+	worker->ended_at = clock_now();
+	look_later(worker);
+	report_room(worker, false); /* so that no task is given to a dead worker */
+}
+
+/* n: what read(2) returned. True: that many bytes have come. */
+static bool has_come(struct worker *worker, ssize_t n)
+{
+	if (n > 0) {
+		if (worker->left != SIZE_MAX)
+			worker->left -= (size_t)n;
+		worker_pipe_unlink(&worker->pipe); /* a FIFO's: now it has opened both */
+		return true;
+	}
+	if (n == 0 || (errno != EINTR && errno != EAGAIN))
+		end_input(worker);
+	else if (errno == EAGAIN && worker->process == PROCESS_EXITED)
+		worker->left = 0;
+	else if (errno == EAGAIN && worker->sending == SENDING_LOST)
+		end_input(worker);
+	return false;
+}
+
+/* Straight behind what is unfinished: no byte is copied, and none is read that has no place. */
+static void read_behind(struct worker *worker, size_t size)
+{
+	uint8_t *place = buf_reserve(&worker->begun, size);
+	if (!place) {
+		worker->begun.failed = false;
+		pause_reading(worker);
+		return;
+	}
+	ssize_t n = read(worker->pipe.input, place, size);
+	if (!has_come(worker, n))
+		return;
+	buf_commit(&worker->begun, (size_t)n);
+	handle_begun(worker);
+}
+
+void worker_read(struct worker *worker)
+{
+	struct workers *workers = worker->workers;
+	size_t size = worker->left < WORKER_READ ? worker->left : WORKER_READ;
+	if (worker->input != INPUT_OPEN || size == 0)
+		return;
+	if (workers->stuck) {
+		pause_reading(worker);
+		return;
+	}
+	if (buf_len(&worker->begun) > 0) {
+		read_behind(worker, size);
+		return;
+	}
+	ssize_t n = read(worker->pipe.input, workers->scratch, size);
+	if (has_come(worker, n))
+		handle_scratch(worker, text_of(workers->scratch, (size_t)n));
+}
+
+/* Continue where memory was short. */
+static void read_on(struct worker *worker)
+{
+	struct workers *workers = worker->workers;
+	ev_io_start(workers->loop, &worker->readable);
+	if (workers->stuck == worker) {
+		workers->stuck = NULL;
+		handle_scratch(worker, workers->stuck_bytes);
+	} else if (buf_len(&worker->begun) > 0) {
+		handle_begun(worker);
+	}
+}
+
+/* ---------- the end ---------- */
+
+/* Give back all that this life held; its process is no more. */
+static void clear(struct worker *worker)
+{
+	strays_end(worker->workers->strays, &worker->descendants);
+	stop_reading(worker);
+	drop_output(worker);
+	ev_io_stop(worker->workers->loop, &worker->started);
+	list_remove(&worker->later);
+	for (int stream = 0; stream < STREAM_COUNT; stream++) {
+		worker_log_close(&worker->logs[stream]);
+		lines_release(&worker->logs[stream].lines);
+	}
+	worker_pipe_close(&worker->pipe);
+	descriptor_close(&worker->control);
+	descriptor_close(&worker->start);
+	reset(worker);
+}
+
+/* With the last line that its task wrote to stderr, if there is one, and memory for it. */
+static void report_gone(struct worker *worker)
+{
+	struct text line = worker_log_last_line(
+		&worker->logs[STREAM_ERROR], worker->is_behind, worker->exit_turn);
+	struct output *last = line.len > 0 ? output_new(0) : NULL;
+	struct event event = {.kind = SLOT_GONE,
+		.slot = {.exit = worker->exit,
+			.output = last ? output_add_words(last, line) : NULL}};
+	clear(worker); /* first: the pool may start the next life from within */
+	worker_report(worker, &event);
+}
+
+/* The last that a callback does. */
+static void report_if_gone(struct worker *worker)
+{
+	if (worker->process != PROCESS_EXITED)
+		return;
+	/* An inactive watcher: memory was short, and whole frames may wait. */
+	if (worker->left == 0 && ev_is_active(&worker->readable))
+		stop_reading(worker);
+	if (worker->input == INPUT_DONE && worker->logs[STREAM_OUTPUT].fd < 0 &&
+		worker->logs[STREAM_ERROR].fd < 0)
+		report_gone(worker);
+}
+
+static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
+{
+	struct worker *worker = ctx;
+	struct exit_info failure;
+	/* At once, while no other process can have the number: what is left of its group. */
+	kill(-pid, SIGKILL);
+	guard_remove(worker->workers->guard, pid);
+	strays_end(worker->workers->strays, &worker->descendants);
+	worker->process = PROCESS_EXITED;
+	worker->exit_turn = ev_iteration(worker->workers->loop);
+	if (worker->start >= 0 && spawn_outcome(worker->start, &failure) == SPAWN_FAILED)
+		worker->exit = failure;
+	if (worker->exit.kind == EXIT_NONE)
+		worker->exit = exit;
+	drop_output(worker);
+	/* As much is read as is there now: a grandchild may hold the other end and write for ever.
+	 */
+	if (worker->input == INPUT_OPEN) {
+		worker->left = descriptor_waiting(worker->pipe.input);
+		if (ev_is_active(&worker->readable))
+			worker_read(worker);
+	} else {
+		stop_reading(worker);
+	}
+	worker_log_read_last(&worker->logs[STREAM_OUTPUT]);
+	worker_log_read_last(&worker->logs[STREAM_ERROR]);
+	report_if_gone(worker);
+}
+
+void worker_release(struct worker *worker)
+{
+	if (worker->process == PROCESS_LIVES) {
+		worker_signal(worker, SIGKILL);
+		reaper_forget(worker->workers->reaper, worker->pid);
+		guard_remove(worker->workers->guard, worker->pid);
+	}
+	clear(worker);
+}
+
+/* ---------- the meeting at its pipe ---------- */
+
+static void on_readable(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct worker *worker = io->data;
+	loop_keep_watching(loop, io, events);
+	worker_read(worker);
+	report_if_gone(worker);
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *io, int events)
+{
+	loop_keep_watching(loop, io, events);
+	worker_write(io->data);
+}
+
+static void watch(struct worker *worker, ev_io *io,
+	void (*on_event)(struct ev_loop *, ev_io *, int), int fd, int events)
+{
+	ev_io_init(io, on_event, fd, events);
+	io->data = worker;
+	if (events == EV_READ)
+		ev_io_start(worker->workers->loop, io);
+}
+
+static void open_pipe(struct worker *worker)
+{
+	worker->input = INPUT_OPEN;
+	watch(worker, &worker->readable, on_readable, worker->pipe.input, EV_READ);
+	watch(worker, &worker->writable, on_writable, worker->pipe.output, EV_WRITE);
+	if (worker->sending == SENDING_SHUT)
+		worker_pipe_shut(&worker->pipe); /* asked to quit before it came */
+	else
+		worker_report(worker, &(struct event){.kind = SLOT_READY});
+}
+
+static void meet(struct worker *worker)
+{
+	struct workers *workers = worker->workers;
+	size_t frame = workers->config->task.frame_limit + WIRE_LENGTH_BYTES;
+	pid_t peer = 0;
+	/* Before the descriptor it watches is closed. */
+	ev_io_stop(workers->loop, &worker->readable);
+	enum rc rc = worker_pipe_connect(&worker->pipe, worker->pid, frame, &peer);
+	if (rc == RC_OK) {
+		open_pipe(worker);
+	} else if (rc != RC_REFUSED && rc != RC_NOT_FOUND) {
+		/* Most likely there are no descriptors. The peer stays in the backlog; its watcher
+		 * would only spin. */
+		if (!worker->has_logged_trouble)
+			log_line(LOG_WARN, worker_origin(worker),
+				"cannot accept its connection: %s; retrying", strerror(errno));
+		worker->has_logged_trouble = true;
+		look_later(worker);
+	} else {
+		if (rc == RC_REFUSED)
+			log_line(LOG_WARN, worker_origin(worker),
+				"refused process %d at its pipe: of another user or session, or gone",
+				(int)peer);
+		if (worker->pipe.form == PIPE_FIFO)
+			look_later(worker);
+		else
+			ev_io_start(workers->loop, &worker->readable);
+	}
+}
+
+static void on_peer(struct ev_loop *loop, ev_io *io, int events)
+{
+	loop_keep_watching(loop, io, events);
+	meet(io->data);
+}
+
+/* ---------- the start ---------- */
+
+/* A failure is read when the exit comes, too: whichever is first. */
+static void on_started(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct worker *worker = io->data;
+	struct exit_info failure;
+	loop_keep_watching(loop, io, events);
+	enum spawn_outcome outcome = spawn_outcome(worker->start, &failure);
+	if (outcome == SPAWN_PENDING)
+		return;
+	ev_io_stop(loop, &worker->started);
+	descriptor_close(&worker->start);
+	if (outcome == SPAWN_FAILED)
+		worker->exit = failure;
+}
+
+static void on_log(struct ev_loop *loop, ev_io *io, int events)
+{
+	loop_keep_watching(loop, io, events);
+	worker_log_read(CONTAINER_OF(io, struct worker_log, io));
+	report_if_gone(io->data);
+}
+
+static void open_log(struct worker *worker, enum worker_stream stream, int fd)
+{
+	struct worker_log *log = &worker->logs[stream];
+	struct log_origin origin = worker_origin(worker);
+	origin.stream = stream == STREAM_OUTPUT ? "stdout" : "stderr";
+	lines_init(&log->lines, origin, &worker->workers->gate, stream == STREAM_ERROR);
+	worker_log_open(log, fd);
+	watch(worker, &log->io, on_log, fd, EV_READ);
+}
+
+/* By the present configuration, which may differ from that of the worker before. */
+static bool spawn(struct worker *worker, struct spawned *ret)
+{
+	struct workers *workers = worker->workers;
+	const struct workers_config *config = workers->config;
+	char file[WORKER_PIPE_FILE_BYTES], mark[MARK_SIZE];
+	worker_pipe_file(&worker->pipe, file);
+	mark_write(mark, strays_run(workers->strays), worker->descendants.number);
+	char **environment = worker_environment_new(config, mark);
+	if (!environment) {
+		worker->exit = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
+		return false;
+	}
+	int cgroup = strays_open_group(workers->strays, &worker->descendants);
+	const struct spawn_request request = {.command = config->command,
+		.environment = environment,
+		.descriptors = config->descriptors,
+		.cgroup = cgroup,
+		.group = guard_place(workers->guard),
+		.rights = config->rights,
+		.folder = config->folder,
+		.reach = workers_owner(config) ? file : NULL};
+	enum rc rc = spawn_process(&request, ret, &worker->exit);
+	descriptor_close(&cgroup);
+	free(environment);
+	return rc == RC_OK;
+}
+
+/* The reaper does not know the child: it takes its end for a stranger's. */
+static void abandon(struct worker *worker, struct spawned *child)
+{
+	kill(child->pid, SIGKILL);
+	guard_remove(worker->workers->guard, child->pid);
+	descriptor_close(&child->control);
+	descriptor_close(&child->output);
+	descriptor_close(&child->error);
+	descriptor_close(&child->start);
+	worker->exit = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
+}
+
+/* False: failed, and .exit says how. */
+static bool launch(struct worker *worker)
+{
+	struct workers *workers = worker->workers;
+	const struct workers_config *config = workers->config;
+	const struct rights *owner = workers_owner(config);
+	struct spawned child;
+	if (owner)
+		rundir_share(workers->rundir);
+	worker_pipe_init(&worker->pipe, config->pipe, workers->rundir, owner);
+	if (worker_pipe_open(&worker->pipe) != RC_OK) {
+		worker->exit = (struct exit_info){
+			EXIT_NOT_STARTED, errno, config->pipe == PIPE_FIFO ? "fifo" : "socket"};
+		return false;
+	}
+	strays_begin(workers->strays, &worker->descendants);
+	if (!spawn(worker, &child))
+		return false;
+	if (!reaper_watch(workers->reaper, child.pid, on_exit_of_worker, worker)) {
+		abandon(worker, &child);
+		return false;
+	}
+	worker->pid = child.pid;
+	worker->control = child.control;
+	worker->start = child.start;
+	watch(worker, &worker->started, on_started, child.start, EV_READ);
+	open_log(worker, STREAM_OUTPUT, child.output);
+	open_log(worker, STREAM_ERROR, child.error);
+	if (worker->pipe.waiting >= 0)
+		watch(worker, &worker->readable, on_peer, worker->pipe.waiting, EV_READ);
+	else
+		look_later(
+			worker); /* the kernel does not report when a FIFO's other end is opened */
+	write_control(worker, worker_pipe_address(&worker->pipe));
+	return true;
+}
+
+/* ---------- what the pool wishes ---------- */
+
+void worker_start(struct worker *worker, uint32_t life)
+{
+	assert(worker->process == PROCESS_NONE);
+	worker->life = life;
+	worker->pid = 0;
+	if (launch(worker)) {
+		worker->process = PROCESS_LIVES;
+		return;
+	}
+	worker->process = PROCESS_FAILED;
+	look_later(worker);
+}
+
+void worker_quit(struct worker *worker)
+{
+	if (worker->process != PROCESS_LIVES || worker->sending == SENDING_SHUT)
+		return;
+	write_control(worker, "__quit__");
+	worker->sending = SENDING_SHUT;
+	drop_output(worker);
+	worker_pipe_shut(&worker->pipe);
+	if (worker->input == INPUT_ENDED)
+		stop_reading(worker);
+}
+
+void worker_interrupt(struct worker *worker)
+{
+	if (worker->process == PROCESS_LIVES && worker->sending == SENDING_OPEN)
+		write_control(worker, "__context_switch__");
+}
+
+void worker_signal(struct worker *worker, int number)
+{
+	if (worker->process != PROCESS_LIVES)
+		return;
+	/* A child that was only just forked leads no group yet. */
+	if (kill(-worker->pid, number) < 0 && errno == ESRCH)
+		kill(worker->pid, number);
+}
+
+/* ---------- second looks ---------- */
+
+static void look_at_open_input(struct worker *worker)
+{
+	if (!ev_is_active(&worker->readable))
+		read_on(worker);
+	else if (worker->sending == SENDING_LOST)
+		worker_read(worker);
+	if (worker->input == INPUT_OPEN && worker->sending == SENDING_LOST)
+		look_later(worker); /* until it is read to its end */
+}
+
+void worker_look_again(struct worker *worker)
+{
+	if (worker->process == PROCESS_FAILED) {
+		report_gone(worker);
+		return;
+	}
+	switch (worker->input) {
+	case INPUT_WAITING:
+		meet(worker);
+		break;
+	case INPUT_OPEN:
+		look_at_open_input(worker);
+		break;
+	case INPUT_ENDED:
+		if (clock_now() - worker->ended_at < EXIT_MOMENT)
+			look_later(worker);
+		else
+			report_broken(worker, buf_len(&worker->begun) > 0
+						      ? "closed its pipe in the middle of a frame"
+						      : "closed its pipe");
+		break;
+	case INPUT_DONE:
+		break;
+	}
+	report_if_gone(worker);
+}

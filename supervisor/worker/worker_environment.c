@@ -1,0 +1,81 @@
+#include "worker/worker_environment.h"
+
+#include "os/rundir.h"
+#include "process/mark.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct list {
+	char **entries;
+	size_t count;
+};
+
+static size_t count_of(char *const *entries)
+{
+	size_t count = 0;
+	while (entries && entries[count])
+		count++;
+	return count;
+}
+
+static size_t name_len(const char *entry)
+{
+	return strcspn(entry, "=");
+}
+
+/* In the place of one of the same name. */
+static void put(struct list *list, char *entry)
+{
+	size_t len = name_len(entry), i = 0;
+	while (i < list->count && strncmp(list->entries[i], entry, len + 1) != 0)
+		i++;
+	list->entries[i] = entry;
+	if (i == list->count)
+		list->count++;
+}
+
+static void put_all(struct list *list, char *const *entries)
+{
+	for (; entries && *entries; entries++)
+		put(list, *entries);
+}
+
+/* "PATH", "LC_*". */
+static bool is_meant(const char *pattern, const char *entry)
+{
+	size_t len = strlen(pattern);
+	if (len > 0 && pattern[len - 1] == '*')
+		return strncmp(entry, pattern, len - 1) == 0;
+	return len == name_len(entry) && strncmp(entry, pattern, len) == 0;
+}
+
+static bool is_passed(const struct workers_config *config, const char *entry)
+{
+	if (is_meant(MARK_NAME, entry))
+		return false;
+	for (char *const *word = config->passed; word && *word; word++)
+		if (strcmp(*word, "all") == 0 || is_meant(*word, entry))
+			return true;
+	return !config->passed;
+}
+
+char **worker_environment_new(const struct workers_config *config, char *mark)
+{
+	char *const *users = config->rights ? config->rights->variables : NULL;
+	struct list list = {0};
+	/* The socket's folder, the mark, the end. */
+	size_t room = count_of(environ) + count_of(users) + count_of(config->variables) + 3;
+	list.entries = calloc(room, sizeof *list.entries);
+	if (!list.entries)
+		return NULL;
+	for (char **entry = environ; *entry; entry++)
+		if (is_passed(config, *entry))
+			list.entries[list.count++] = *entry;
+	put_all(&list, users);
+	put_all(&list, config->variables);
+	if (config->pipe == PIPE_COREFX) /* where such workers look for their pipe */
+		put(&list, (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER);
+	put(&list, mark);
+	return list.entries;
+}

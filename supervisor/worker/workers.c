@@ -1,0 +1,160 @@
+#include "worker/workers.h"
+
+#include "os/proc_usage.h"
+#include "worker/worker_internal.h"
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+
+/* Reading the memory of one process takes some microseconds. With a hundred reads a second at most,
+ * ten thousand workers cost no more than a hundred. */
+#define MEMORY_READS 100
+
+static struct worker *worker_at(const struct workers *workers, uint32_t slot)
+{
+	assert(slot < workers->slots.count);
+	return workers->slots.at[slot];
+}
+
+/* A second look may ask for another one: that belongs to the next tick. */
+static void on_tick(struct ev_loop *loop, ev_timer *tick, int events)
+{
+	(void)loop;
+	(void)events;
+	struct workers *workers = tick->data;
+	struct link batch, *link;
+	list_init(&batch);
+	while ((link = list_first(&workers->later))) {
+		list_remove(link);
+		list_append(&batch, link);
+	}
+	while ((link = list_first(&batch))) {
+		list_remove(link);
+		worker_look_again(CONTAINER_OF(link, struct worker, later));
+	}
+}
+
+static void on_memory(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct workers *workers = timer->data;
+	uint32_t count = workers->slots.count;
+	struct proc_usage usage;
+
+	(void)loop;
+	(void)events;
+	for (uint32_t reads = 0; reads < count && reads < MEMORY_READS; reads++) {
+		workers->memory_slot =
+			workers->memory_slot + 1 < count ? workers->memory_slot + 1 : 0;
+		struct worker *worker = worker_at(workers, workers->memory_slot);
+		if (worker->process == PROCESS_LIVES && proc_usage_read(worker->pid, &usage))
+			worker_report(worker, &(struct event){.kind = SLOT_MEMORY,
+						      .slot = {.bytes = usage.memory_bytes}});
+	}
+}
+
+struct workers *workers_new(struct ev_loop *loop, const struct workers_config *config,
+	struct reaper *reaper, struct guard *guard, struct rundir *rundir, struct strays *strays)
+{
+	struct workers *workers = calloc(1, sizeof *workers);
+	if (!workers)
+		return NULL;
+	/* One by one: an initializer would write to all of the scratch. */
+	workers->loop = loop;
+	workers->config = config;
+	workers->reaper = reaper;
+	workers->guard = guard;
+	workers->rundir = rundir;
+	workers->strays = strays;
+	list_init(&workers->unsent);
+	list_init(&workers->later);
+	ev_timer_init(&workers->tick, on_tick, 0, 0);
+	ev_timer_init(&workers->memory, on_memory, 1., 1.);
+	workers->tick.data = workers->memory.data = workers;
+	log_gate_init(&workers->gate, loop, config->pool, &config->log_rate);
+	stable_array_init(&workers->slots, sizeof(struct worker));
+	if (!workers_room(workers, config->workers)) {
+		workers_free(workers);
+		return NULL;
+	}
+	return workers;
+}
+
+bool workers_room(struct workers *workers, uint16_t slots)
+{
+	uint32_t before = workers->slots.count;
+	if (stable_array_grow(&workers->slots, slots) != RC_OK)
+		return false;
+	for (uint32_t i = before; i < workers->slots.count; i++)
+		worker_init(worker_at(workers, i), workers, (uint16_t)i);
+	return true;
+}
+
+void workers_attach(struct workers *workers, struct pool *pool)
+{
+	workers->pool = pool;
+}
+
+void workers_watch_memory(struct workers *workers, bool is_on)
+{
+	if (is_on)
+		ev_timer_again(workers->loop, &workers->memory);
+	else
+		ev_timer_stop(workers->loop, &workers->memory);
+}
+
+void workers_free(struct workers *workers)
+{
+	if (!workers)
+		return;
+	for (uint32_t i = 0; i < workers->slots.count; i++)
+		worker_release(worker_at(workers, i));
+	ev_timer_stop(workers->loop, &workers->tick);
+	ev_timer_stop(workers->loop, &workers->memory);
+	log_gate_release(&workers->gate);
+	stable_array_release(&workers->slots);
+	free(workers);
+}
+
+enum send_result workers_send(
+	struct workers *workers, uint16_t slot, struct delivery *delivery, uint16_t attempt)
+{
+	return worker_send(worker_at(workers, slot), delivery, attempt);
+}
+
+void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum slot_wish wish)
+{
+	struct worker *worker = worker_at(workers, slot);
+	if (wish == SLOT_SPAWN) {
+		worker_start(worker, life);
+		return;
+	}
+	if (worker->life != life)
+		return;
+	if (wish == SLOT_QUIT)
+		worker_quit(worker);
+	else if (wish == SLOT_INTERRUPT)
+		worker_interrupt(worker);
+	else
+		worker_signal(worker, wish == SLOT_TERM ? SIGTERM : SIGKILL);
+}
+
+struct log_origin workers_origin(const struct workers *workers, uint16_t slot, uint32_t life)
+{
+	const struct worker *worker = worker_at(workers, slot);
+	struct log_origin origin = worker_origin(worker);
+	if (worker->life != life)
+		origin.pid = 0;
+	return origin;
+}
+
+struct workers_lines workers_lines(const struct workers *workers)
+{
+	return (struct workers_lines){workers->gate.passed, workers->gate.dropped};
+}
+
+void workers_flush(struct workers *workers)
+{
+	struct link *link;
+	while ((link = list_first(&workers->unsent)))
+		worker_write(CONTAINER_OF(link, struct worker, unsent));
+}

@@ -1,0 +1,71 @@
+/* The worker processes of one pool, with their pipes and logs. Layer: worker.
+ * Carries out the pool's wishes for its slots and reports what happens to them. A slot's process,
+ * data pipe, stdin, stdout and stderr come and go together; SLOT_GONE is reported when the process
+ * is reaped and its pipe and logs are read. */
+#ifndef WORKER_WORKERS_H
+#define WORKER_WORKERS_H
+
+#include "base/log.h"
+#include "base/rc.h"
+#include "config/config.h"
+#include "core/effects.h"
+#include "core/pool.h"
+#include "message/answer.h"
+#include "message/task.h"
+#include <ev.h>
+#include <sys/resource.h>
+
+struct guard;
+struct reaper;
+struct rundir;
+struct strays;
+
+struct workers_config {
+	const char *pool; /* name; borrowed until workers_free, like all pointers here */
+	char *const *command;
+	uint16_t workers; /* at first */
+	enum pipe_form pipe;
+	struct task_options task;
+	struct answer_limits answer;
+	int64_t hard_limit_ms;            /* for the task's deadline_ms; 0: none */
+	const struct rights *rights;      /* NULL: our own */
+	char *const *variables;           /* added to the environment, "NAME=value"; or NULL */
+	char *const *passed;              /* variables of ours to pass on; NULL: all */
+	const char *folder;               /* working directory; NULL: ours */
+	int64_t log_rate;                 /* lines a second, of all workers; may change */
+	const struct rlimit *descriptors; /* limit (descriptors_prepare); NULL: ours */
+};
+
+struct workers;
+
+/* The owner of the workers' pipes; NULL: our user. */
+static inline const struct rights *workers_owner(const struct workers_config *config)
+{
+	return config->rights && config->rights->is_other ? config->rights : NULL;
+}
+
+/* All borrowed until workers_free. NULL: out of memory. */
+struct workers *workers_new(struct ev_loop *, const struct workers_config *, struct reaper *,
+	struct guard *, struct rundir *, struct strays *);
+void workers_attach(struct workers *, struct pool *);
+/* From now on report SLOT_MEMORY, of each worker about once a second; or stop that. */
+void workers_watch_memory(struct workers *, bool is_on);
+/* Kill the workers that live. */
+void workers_free(struct workers *);
+
+/* The pool's effects. From now on this many slots may be used; false: out of memory. */
+bool workers_room(struct workers *, uint16_t slots) MUST_CHECK;
+enum send_result workers_send(struct workers *, uint16_t slot, struct delivery *, uint16_t attempt);
+void workers_wish(struct workers *, uint16_t slot, uint32_t life, enum slot_wish);
+/* The origin of a log line about a worker: pool, slot, and its pid if that life is the present one.
+ */
+struct log_origin workers_origin(const struct workers *, uint16_t slot, uint32_t life);
+/* Lines of the workers that went into the log, and that were dropped. */
+struct workers_lines {
+	uint64_t passed, dropped;
+};
+struct workers_lines workers_lines(const struct workers *);
+/* Write what was sent in this turn, one system call a pipe; called once at the end of each turn. */
+void workers_flush(struct workers *);
+
+#endif

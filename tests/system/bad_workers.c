@@ -1,0 +1,102 @@
+/* Misbehaving workers: whatever one does to its task, that task ends as it should, the other
+ * tasks are done, and the supervisor stops in order. */
+#include "harness/bad_worker.h"
+#include "system/system.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEIGHBOURS 6
+
+/* A limit counts time, not what was done in it: where a task is to be done all the same, however
+ * slow the machine, nothing is to reach one. Neighbours have attempts to spare for the other limit.
+ */
+static struct proc *serve_evil(const char *behaviour)
+{
+	char *command = scratch_text("%s\", \"%s\", \"EVIL", site_built("workers/evil"), behaviour);
+	char *settings = scratch_text(
+		"limits: {hard: %s, grace: 300ms, boot: 1s}, retry: {attempts: 3, delay: [100ms]}",
+		bad_worker_is_harmless(behaviour) ? "1min" : "1s");
+	struct proc *serve = site_serve_pool(settings, command);
+	free(settings);
+	free(command);
+	return serve;
+}
+
+static void expect_burned(const char *behaviour)
+{
+	struct message *dead = client_take(site.client, site.dead);
+	ck_assert_msg(strcmp(dead->body, "EVIL") == 0, "%s: %s is dead", behaviour, dead->body);
+	message_free(dead);
+}
+
+/* What waits for its next attempt comes back to the queue, with or without us. */
+static void expect_nothing_waits(void)
+{
+	char *waiting = scratch_text("%s.retry.100ms", site.queue);
+	if (broker_messages(site.broker, waiting) > 0)
+		broker_expect_messages(site.broker, waiting, 0);
+	free(waiting);
+}
+
+/* As it says at its end. One that answers before it is asked may be taken at its word, if a task is
+ * on its way by then: a frame does not say whose answer it is. */
+static long done_by(struct proc *serve)
+{
+	char *said = proc_stderr(serve);
+	const char *sums = strstr(said, "drained: ");
+	ck_assert_ptr_nonnull(sums);
+	long done = strtol(sums + strlen("drained: "), NULL, 10);
+	free(said);
+	return done;
+}
+
+static void try_behaviour(const char *behaviour)
+{
+	struct proc *serve = serve_evil(behaviour);
+	client_post(site.client, site.queue,
+		&(struct letter){.body = "EVIL", .reply_to = site.replies});
+	for (int i = 0; i < NEIGHBOURS; i++)
+		client_send(site.client, site.queue, "good");
+	if (bad_worker_never_works(behaviour)) {
+		proc_expect(serve, "starting another in");
+	} else {
+		/* A neighbour may have to come a second time: it stood at the head when its worker
+		 * left. */
+		broker_expect_messages(site.broker, site.queue, 0);
+		expect_nothing_waits();
+		broker_expect_messages(site.broker, site.queue, 0);
+		if (!bad_worker_is_harmless(behaviour))
+			expect_burned(behaviour);
+	}
+	site_stop(serve);
+	expect_nothing_waits();
+	long left = broker_messages(site.broker, site.queue);
+	long dead = client_ready(site.client, site.dead), done = done_by(serve);
+	if (strcmp(behaviour, "answer-without-task") != 0 && bad_worker_never_works(behaviour))
+		ck_assert_int_eq(done, 0);
+	if (bad_worker_never_works(behaviour))
+		ck_assert_msg(left + (dead > 0 ? dead : 0) + done == NEIGHBOURS + 1,
+			"%s: %ld left, %ld dead and %ld done of %d", behaviour, left, dead, done,
+			NEIGHBOURS + 1);
+	else
+		ck_assert_msg(
+			left == 0 && dead <= 0, "%s: %ld left, %ld dead", behaviour, left, dead);
+	client_purge(site.client, site.queue);
+}
+
+/* Every eighth each, so that a hang names a few, not all. */
+START_TEST(every_behaviour_is_survived)
+{
+	static struct bad_behaviours manners;
+	bad_worker_read(&manners);
+	for (int i = _i; i < manners.count; i += 8)
+		try_behaviour(manners.names[i]);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("bad_workers", {every_behaviour_is_survived, 8});
+}

@@ -1,0 +1,246 @@
+/* Access to the control socket: its owner and mode, and that no client, however many or slow its
+ * requests, delays messages. */
+#include "harness/control.h"
+#include "harness/http.h"
+#include "system/system.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HALF_SENT 80 /* more than there are places */
+
+static const char *const two_workers[] = {"--workers", "2", "--pipeline", "1", NULL};
+
+/* ---------- the socket ---------- */
+
+START_TEST(it_is_ours_alone_and_goes_with_us)
+{
+	struct stat status;
+	struct proc *serve = site_serve_echo(two_workers);
+	ck_assert_int_eq(lstat(control_socket(), &status), 0);
+	ck_assert(S_ISSOCK(status.st_mode));
+	ck_assert_int_eq(status.st_mode & 0777, 0600);
+	site_stop(serve);
+	ck_assert_int_ne(lstat(control_socket(), &status), 0);
+}
+END_TEST
+
+START_TEST(a_stale_one_is_replaced)
+{
+	struct proc *serve = site_serve_echo(two_workers);
+	proc_signal(serve, SIGKILL);
+	proc_wait(serve);
+	ck_assert_int_eq(access(control_socket(), F_OK), 0);
+	serve = site_serve(two_workers, (const char *const[]){site_built("workers/echo"), NULL});
+	proc_expect(serve, "control socket: ");
+	ck_assert_int_eq(json_integer_value(json_object_get(control_get_json("/v1/status"), "pid")),
+		proc_pid(serve));
+}
+END_TEST
+
+START_TEST(a_second_supervisor_warns_and_disturbs_nobody)
+{
+	static const char *const worker[] = {"/bin/cat", NULL};
+	struct proc *first = site_serve_echo(two_workers);
+	struct proc *second = site_serve(two_workers, worker);
+	proc_expect(second, "another supervisor has the control socket");
+	ck_assert_int_eq(json_integer_value(json_object_get(control_get_json("/v1/status"), "pid")),
+		proc_pid(first));
+	ck_assert(proc_is_alive(second));
+	site_stop(first);
+	proc_expect(second, "control socket: ");
+	ck_assert_int_eq(json_integer_value(json_object_get(control_get_json("/v1/status"), "pid")),
+		proc_pid(second));
+}
+END_TEST
+
+START_TEST(what_is_no_socket_is_left_alone)
+{
+	scratch_write(control_socket(), "precious");
+	struct proc *serve = site_serve_echo(two_workers);
+	proc_expect(serve, "no control socket at");
+	site_stop(serve);
+	ck_assert_str_eq(scratch_read(control_socket(), NULL), "precious");
+}
+END_TEST
+
+START_TEST(it_can_be_off)
+{
+	static const char *const environment[] = {"WPOOL_CONTROL_SOCKET=off", NULL};
+	struct proc *serve = site_serve_program("wpool", environment,
+		scratch_text("- {queue: %s, command: [\"%s\"], workers: 1}\n", site.queue,
+			site_built("workers/echo")));
+	client_expect_consumers(site.client, site.queue, 1);
+	ck_assert_int_ne(access(control_socket(), F_OK), 0);
+	ck_assert(!proc_has_said(serve, "control socket"));
+}
+END_TEST
+
+/* ---------- bad manners ---------- */
+
+START_TEST(what_is_not_there_is_refused)
+{
+	static const struct {
+		const char *method, *path;
+		int status;
+	} cases[] = {
+		{"GET", "//", 404},
+		{"POST", "/", 405},
+		{"GET", "/v1/nothing", 404},
+		{"GET", "/v1/status/", 404},
+		{"POST", "/v1/status", 405},
+		{"DELETE", "/metrics", 405},
+		{"BREW", "/livez", 405},
+		{"GET", "/v1/pause", 405},
+		{"GET", "/v1/pools/x/scale", 405},
+		{"POST", "/v1/pools/nobody/pause", 404},
+		{"POST", "/v1/pools/a/b/pause", 404},
+		{"POST", "/v1/pools//pause", 404},
+		{"POST", "/v1/stopp", 404},
+		{"GET", "/v1/stop", 405},
+		{"HEAD", "/livez", 200},
+	};
+	site_serve_echo(two_workers);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct http_reply reply =
+			http_ask(control_socket(), cases[i].method, cases[i].path);
+		ck_assert_msg(reply.status == cases[i].status, "%s %s: %d", cases[i].method,
+			cases[i].path, reply.status);
+		if (cases[i].status == 405)
+			control_expect_words(reply.head, "Allow: ");
+		if (cases[i].status >= 400)
+			json_decref(control_parse(reply.body));
+	}
+}
+END_TEST
+
+/* Answered by an error or not at all, and the next one who asks is answered. */
+static void send_nonsense(const char *bytes, size_t len)
+{
+	int fd = http_connect(control_socket());
+	http_send(fd, bytes, len);
+	shutdown(fd, SHUT_WR);
+	struct http_reply reply = http_read(fd);
+	ck_assert_msg(reply.status == 0 || (reply.status >= 400 && reply.status < 600),
+		"%d to: %.60s", reply.status, bytes);
+	http_release(&reply);
+}
+
+START_TEST(nonsense_is_refused)
+{
+	static const char *const cases[] = {"\r\n\r\n\r\n", "GET\r\n\r\n", "GET /livez\r\n",
+		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "GET /livez HTTP/9.9\r\n\r\n",
+		"POST /v1/status HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+		"POST /v1/status HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"};
+	struct proc *serve = site_serve_echo(two_workers);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		send_nonsense(cases[i], strlen(cases[i]));
+	enum { LARGE = 4 * 1024 * 1024 };
+	char *large = malloc(LARGE);
+	memset(large, 'x', LARGE);
+	memcpy(large, "GET /", 5); /* a path without an end */
+	send_nonsense(large, LARGE);
+	memcpy(large, "GET / HTTP/1.1\r\nHost: ", 22); /* a header without an end */
+	send_nonsense(large, LARGE);
+	memset(large, 0, LARGE);
+	send_nonsense(large, LARGE);
+	free(large);
+	control_get("/livez", 200);
+	site_stop(serve);
+}
+END_TEST
+
+/* More connections than there are places, each with a part of a request and then silence: whoever
+ * asks properly is answered, and tasks are done meanwhile. */
+START_TEST(half_a_request_holds_up_nobody)
+{
+	static const char part[] = "GET /v1/status HTTP/1.1\r\nHost: x\r\nX-";
+	struct proc *serve = site_serve_echo(two_workers);
+	int fds[HALF_SENT];
+	for (int i = 0; i < HALF_SENT; i++) {
+		fds[i] = http_connect(control_socket());
+		http_send(fds[i], part, sizeof part - 1);
+	}
+	control_post_many(0, 200);
+	control_get("/livez", 200);
+	control_expect_done(200);
+	control_get("/livez", 200);
+	for (int i = 0; i < HALF_SENT; i++)
+		close(fds[i]);
+	site_stop(serve);
+}
+END_TEST
+
+/* Asks and never reads: its answer stays in our hands for a while, and that is all. */
+static int ask_and_not_read(void)
+{
+	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+	int fd = http_connect(control_socket());
+	http_send(fd, request, sizeof request - 1);
+	return fd;
+}
+
+_Noreturn static void ask_for_ever(void)
+{
+	static const char *const paths[] = {"/metrics", "/v1/workers", "/v1/pools", "/readyz"};
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0;; i++) {
+		struct http_reply reply = http_ask(control_socket(), "GET", paths[i % 4]);
+		if (reply.status != 200)
+			_exit(1);
+		http_release(&reply);
+	}
+}
+
+/* In a process of its own, until it is killed. */
+static pid_t flood(void)
+{
+	pid_t pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		ask_for_ever();
+	return pid;
+}
+
+START_TEST(too_many_questions_cost_no_message)
+{
+	enum { FLOODS = 6, SILENT = 6 };
+	pid_t floods[FLOODS];
+	int silent[SILENT];
+	struct proc *serve = site_serve_echo(two_workers);
+	control_await("/readyz", 200);
+	for (int i = 0; i < FLOODS; i++)
+		floods[i] = flood();
+	for (int i = 0; i < SILENT; i++)
+		silent[i] = ask_and_not_read();
+	control_post_many(0, 1000);
+	control_expect_done(1000);
+	for (int i = 0; i < FLOODS; i++) {
+		int status;
+		ck_assert_int_eq(waitpid(floods[i], &status, WNOHANG), 0); /* all were answered */
+		kill(floods[i], SIGKILL);
+		ck_assert_int_eq(waitpid(floods[i], &status, 0), floods[i]);
+	}
+	for (int i = 0; i < SILENT; i++)
+		close(silent[i]);
+	json_t *pools = control_get_json("/v1/pools");
+	const json_t *pool = control_member(pools, "pools", 0);
+	ck_assert_int_eq(control_number(pool, "totals", "done"), 1000);
+	ck_assert_int_eq(control_number(pool, "totals", "deliveries"), 1000);
+	site_stop(serve);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("control_access", {it_is_ours_alone_and_goes_with_us, 1},
+		{a_stale_one_is_replaced, 1}, {a_second_supervisor_warns_and_disturbs_nobody, 1},
+		{what_is_no_socket_is_left_alone, 1}, {it_can_be_off, 1},
+		{what_is_not_there_is_refused, 1}, {nonsense_is_refused, 1},
+		{half_a_request_holds_up_nobody, 1}, {too_many_questions_cost_no_message, 1});
+}

@@ -1,0 +1,106 @@
+/* docs/control.md is complete: it names each metric and each JSON member that a supervisor shows,
+ * and no metric that there is not. */
+#include "harness/control.h"
+#include "harness/page.h"
+#include "system/system.h"
+
+#include <string.h>
+
+#define NAME_SIZE 128
+
+static const char *the_page(void)
+{
+	static char *text;
+	if (!text)
+		text = scratch_read("docs/control.md", NULL);
+	ck_assert_ptr_nonnull(text);
+	return text;
+}
+
+/* In backticks, alone, in a path of members or with a label. */
+static void expect_on_page(const char *name)
+{
+	static const char *const forms[] = {"`%s`", ".%s`", "`%s.", "`%s{"};
+	bool is_there = false;
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		char code[NAME_SIZE];
+		snprintf(code, sizeof code, forms[i], name);
+		is_there |= strstr(the_page(), code) != NULL;
+	}
+	ck_assert_msg(is_there, "docs/control.md does not name %s", name);
+}
+
+static void serve_a_pool(void)
+{
+	page_serve(page_echo_pool("first", 2), 0);
+	control_post_many(0, 50);
+	control_expect_done(50);
+}
+
+/* Keys that are reasons or names of pools are data. */
+static bool has_free_keys(const char *name)
+{
+	return strstr(name, "_by_reason") != NULL || strcmp(name, "pools") == 0;
+}
+
+static void expect_members(const json_t *value)
+{
+	const char *name;
+	json_t *member;
+	size_t i;
+	json_object_foreach((json_t *)value, name, member)
+	{
+		expect_on_page(name);
+		if (!json_is_object(member) || !has_free_keys(name))
+			expect_members(member);
+	}
+	json_array_foreach(value, i, member) expect_members(member);
+}
+
+START_TEST(each_member_is_on_the_page)
+{
+	static const char *const paths[] = {
+		"/v1/status", "/v1/pools", "/v1/workers", "/v1/log-level"};
+	serve_a_pool();
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		json_t *answer = control_get_json(paths[i]);
+		expect_members(answer);
+		json_decref(answer);
+	}
+}
+END_TEST
+
+START_TEST(each_metric_is_on_the_page)
+{
+	static const char type[] = "# TYPE ";
+	serve_a_pool();
+	char *exposition = control_get("/metrics", 200);
+	for (const char *at = exposition; (at = strstr(at, type)) != NULL; at++) {
+		const char *name = at + strlen(type);
+		char *word = scratch_text("%.*s", (int)strcspn(name, " "), name);
+		expect_on_page(word);
+		free(word);
+	}
+}
+END_TEST
+
+START_TEST(each_metric_on_the_page_is_there)
+{
+	serve_a_pool();
+	char *exposition = control_get("/metrics", 200);
+	int count = 0;
+	for (const char *at = the_page(); (at = strstr(at, "`wpool_")) != NULL; at++) {
+		char *type = scratch_text("# TYPE %.*s ", (int)strcspn(at + 1, "`{"), at + 1);
+		ck_assert_msg(strstr(exposition, type) != NULL, "there is no %s", type);
+		free(type);
+		count++;
+	}
+	ck_assert_int_ge(count, 30);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("control_reference", {each_member_is_on_the_page, 1},
+		{each_metric_is_on_the_page, 1}, {each_metric_on_the_page_is_there, 1});
+}

@@ -1,0 +1,230 @@
+/* A log with too many lines, and one that nobody reads: lost lines are counted and reported, and
+ * messages are not delayed. */
+#include "harness/command.h"
+#include "harness/control.h"
+#include "harness/deadline.h"
+#include "harness/exposition.h"
+#include "harness/http.h"
+#include "harness/supervisor_log.h"
+#include "system/system.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLLOWERS 8 /* as many as the supervisor has places for */
+
+static const char *const one_worker[] = {"--workers", "1", "--pipeline", "1", NULL};
+
+/* The whole account: what went in, what was told to be dropped, and nothing besides; while tasks
+ * are done. */
+START_TEST(a_flood_is_held_to_its_rate)
+{
+	enum { FLOOD = 10000, TASKS = 300 };
+	struct proc *serve =
+		supervisor_log_serve_script("seq -f \"flood %.0f\" 10000 >&2 & :", "log_rate: 50,");
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	json_int_t logged = 0, dropped = 0;
+	control_post_many(0, TASKS);
+	control_expect_done(TASKS);
+	while (logged + dropped < FLOOD) {
+		json_t *answer = control_get_json("/v1/pools");
+		const json_t *pool = control_member(answer, "pools", 0);
+		ck_assert_int_gt(deadline_left(deadline), 0);
+		logged = control_number(pool, "worker_lines", "logged");
+		dropped = control_number(pool, "worker_lines", "dropped");
+		json_decref(answer);
+		poll(NULL, 0, 20);
+	}
+	ck_assert_int_eq(logged + dropped, FLOOD);
+	char *metrics = control_get("/metrics", 200);
+	exposition_check(metrics);
+	ck_assert(exposition_value(metrics, "wpool_worker_lines_total{pool=\"p\"}") == logged);
+	ck_assert(exposition_value(metrics, "wpool_worker_lines_dropped_total{pool=\"p\"}") ==
+		  dropped);
+	site_stop(serve);
+	char *said = proc_stderr(serve);
+	json_int_t told = 0;
+	for (const char *at = said; (at = strstr(at, " lines of workers were dropped")); at += 10) {
+		const char *number = at;
+		while (number[-1] != ' ')
+			number--;
+		told += atoll(number);
+	}
+	ck_assert_int_eq(told, dropped);
+	ck_assert_int_eq(proc_count_said(serve, "flood "), logged);
+}
+END_TEST
+
+/* ---------- readers ---------- */
+
+static int follow(void)
+{
+	static const char request[] = "GET /v1/logs?follow=true HTTP/1.0\r\nHost: x\r\n\r\n";
+	int fd = http_connect(control_socket());
+	http_send(fd, request, sizeof request - 1);
+	return fd;
+}
+
+/* Among what comes now; what came before it is thrown away. */
+static void await_words(int fd, const char *words)
+{
+	char bytes[64 * 1024 + 1];
+	size_t len = 0, keep = strlen(words) - 1; /* it may be cut by a read */
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	do {
+		struct pollfd poller = {.fd = fd, .events = POLLIN};
+		ck_assert_msg(poll(&poller, 1, deadline_left(deadline)) == 1, "never: %s", words);
+		if (len > keep) {
+			memmove(bytes, bytes + len - keep, keep);
+			len = keep;
+		}
+		ssize_t n = read(fd, bytes + len, sizeof bytes - 1 - len);
+		ck_assert_int_gt(n, 0);
+		len += (size_t)n;
+		bytes[len] = '\0';
+	} while (!strstr(bytes, words));
+}
+
+/* One that does not read, and one that is far too slow: tasks are done, memory is bounded, and what
+ * a reader missed it is told. */
+START_TEST(slow_readers_hold_up_nobody)
+{
+	enum { TASKS = 200 };
+	struct proc *serve = supervisor_log_serve_script(
+		"seq -f \"flood %.0f and some words to make it longer\" 40000 & :",
+		"log_rate: 1000000,");
+	int never = follow(), slow = follow();
+	control_post_many(0, TASKS);
+	control_expect_done(TASKS);
+	free(supervisor_log_await("flood 40000 "));
+	await_words(slow, " log lines were missed: this reader is too slow\"}\n");
+	site_stop(serve);
+	close(slow);
+	close(never);
+}
+END_TEST
+
+/* There are so many places, one more is refused, and who has gone leaves his to another, even where
+ * nothing is logged. */
+START_TEST(places_are_given_back)
+{
+	int fds[FOLLOWERS];
+	struct proc *serve = site_serve_echo(one_worker);
+	site_worker_pid();
+	for (int i = 0; i < FOLLOWERS; i++) {
+		struct pollfd answered = {.fd = fds[i] = follow(), .events = POLLIN};
+		ck_assert_int_eq(poll(&answered, 1, DEADLINE_DEFAULT_MS), 1);
+	}
+	control_expect_words(control_get("/v1/logs?follow=true", 503),
+		"too many clients wait or follow already");
+	for (int i = 0; i < FOLLOWERS; i++)
+		close(fds[i]);
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	char byte = 0;
+	do {
+		int fd = follow();
+		struct pollfd answered = {.fd = fd, .events = POLLIN};
+		char head[13] = "";
+		ck_assert_int_eq(poll(&answered, 1, deadline_left(deadline)), 1);
+		ck_assert_int_eq(read(fd, head, 12), 12);
+		byte = head[9]; /* of "HTTP/1.1 200" */
+		close(fd);
+		poll(NULL, 0, 20);
+	} while (byte != '2');
+	control_post_many(0, 100);
+	control_expect_done(100);
+	site_stop(serve);
+}
+END_TEST
+
+/* ---------- a log that nobody takes ---------- */
+
+static json_int_t lines_lost(void)
+{
+	json_t *status = control_get_json("/v1/status");
+	json_int_t lost = json_integer_value(json_object_get(status, "log_lines_lost"));
+	json_decref(status);
+	return lost;
+}
+
+static struct proc *serve_into(const char *target)
+{
+	const char *const starter[] = {"sh", "-c", "exec \"$@\" 2>\"$0\"", target, NULL};
+	char *pools = scratch_text("- {queue: %s, command: [\"%s\"], workers: 1, pipeline: 1}\n",
+		site.queue, site_built("workers/echo"));
+	struct proc *serve = site_serve_under(starter, pools);
+	free(pools);
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (access(control_socket(), F_OK) != 0) {
+		ck_assert_int_gt(deadline_left(deadline), 0);
+		poll(NULL, 0, 20);
+	}
+	control_await("/readyz", 200);
+	return serve;
+}
+
+/* What a pipe held. */
+static char *drained(int fd)
+{
+	enum { ROOM = 1 << 20 };
+	char *text = malloc(ROOM);
+	size_t len = 0;
+	ssize_t got;
+	while ((got = read(fd, text + len, ROOM - 1 - len)) > 0)
+		len += (size_t)got;
+	text[len] = '\0';
+	return text;
+}
+
+/* `wpool serve 2>&1 | reader that stops`: tasks are done, what is lost is counted, `wpool logs`
+ * still has it; and when somebody reads again, the log says what is missing. */
+START_TEST(a_reader_that_stops_holds_up_nobody)
+{
+	enum { TASKS = 3000 };
+	char *fifo = scratch_path(site.folder, "log");
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	int fd = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct proc *serve = serve_into(fifo);
+	RUN(0, "log-level", "debug");
+	control_post_many(0, TASKS);
+	control_expect_done(TASKS);
+	json_int_t lost = lines_lost();
+	ck_assert_int_gt(lost, 0);
+	control_expect_words(RUN(0, "logs", "-n", "20"), " done in ");
+	free(drained(fd));
+	RUN(0, "log-level", "info");
+	char *said = drained(fd);
+	control_expect_words(said, "log lines were lost here: nobody took them\n");
+	control_expect_words(said, "log level: info, was debug\n");
+	ck_assert_int_eq(lines_lost(), lost);
+	close(fd); /* and now the reader has gone for good */
+	RUN(0, "log-level", "debug");
+	control_post_many(TASKS, TASKS + 100);
+	control_expect_done(TASKS + 100);
+	ck_assert_int_gt(lines_lost(), lost);
+	site_stop(serve);
+}
+END_TEST
+
+START_TEST(a_full_disk_holds_up_nobody)
+{
+	struct proc *serve = serve_into("/dev/full");
+	control_post_many(0, 200);
+	control_expect_done(200);
+	ck_assert_int_gt(lines_lost(), 0);
+	control_expect_words(RUN(0, "logs"), "control socket: ");
+	char *metrics = control_get("/metrics", 200);
+	ck_assert(exposition_value(metrics, "wpool_log_lines_lost_total") > 0);
+	site_stop(serve);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("log_overload", {a_flood_is_held_to_its_rate, 1},
+		{slow_readers_hold_up_nobody, 1}, {places_are_given_back, 1},
+		{a_reader_that_stops_holds_up_nobody, 1}, {a_full_disk_holds_up_nobody, 1});
+}

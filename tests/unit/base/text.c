@@ -1,0 +1,169 @@
+/* UTF-8, JSON strings, result codes, lists: the small things. */
+#include "base/json.h"
+#include "base/list.h"
+#include "base/mtime.h"
+#include "base/utf8.h"
+#include "unit/unit.h"
+
+#define REPLACED "\xef\xbf\xbd"
+
+struct utf8_case {
+	const char *bytes, *repaired; /* repaired NULL: well formed */
+};
+
+/* Ranges of RFC 3629, 4, at both ends; the maximal parts of Unicode 15, 3.9, table 3-8 and 3-9. */
+static const struct utf8_case utf8_cases[] = {
+	{"", NULL},
+	{"plain ascii that is longer than one word of the fast path", NULL},
+	{"\x7f\xc2\x80\xdf\xbf", NULL},
+	{"\xe0\xa0\x80\xec\xbf\xbf\xed\x80\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf", NULL},
+	{"\xf0\x90\x80\x80\xf3\xbf\xbf\xbf\xf4\x80\x80\x80\xf4\x8f\xbf\xbf", NULL},
+	{"\x80", REPLACED},
+	{"\xc0\xaf", REPLACED REPLACED},
+	{"\xc1\xbf", REPLACED REPLACED},
+	{"\xe0\x9f\xbf", REPLACED REPLACED REPLACED},
+	{"\xed\xa0\x80", REPLACED REPLACED REPLACED},
+	{"\xf0\x8f\xbf\xbf", REPLACED REPLACED REPLACED REPLACED},
+	{"\xf4\x90\x80\x80", REPLACED REPLACED REPLACED REPLACED},
+	{"\xf5\x80", REPLACED REPLACED},
+	{"\xff", REPLACED},
+	{"12345678\xe2\x82", "12345678" REPLACED},
+	{"\xe2\x82x", REPLACED "x"},
+	{"\xf1\x80\x80\xe1\x80\xc2\x62\x80\x63\x80\xbf\x64",
+		REPLACED REPLACED REPLACED "b" REPLACED "c" REPLACED REPLACED "d"},
+	{"1234567\xc3\xa9 tail that is long enough for a word", NULL},
+};
+
+START_TEST(test_utf8)
+{
+	for (size_t i = 0; i < sizeof utf8_cases / sizeof *utf8_cases; i++) {
+		const struct utf8_case *c = &utf8_cases[i];
+		struct text expected = text_from(c->repaired ? c->repaired : c->bytes);
+		struct buf out;
+		buf_init(&out, 1000);
+		ck_assert_msg(utf8_is_valid(text_from(c->bytes)) == !c->repaired, "case %zu", i);
+		utf8_append_valid(&out, text_from(c->bytes));
+		ck_assert_msg(text_is(buf_text(&out), expected), "case %zu", i);
+		ck_assert(utf8_is_valid(buf_text(&out)));
+		buf_release(&out);
+	}
+}
+END_TEST
+
+/* Every sequence of two bytes after a fixed beginning: repaired is always valid, and valid ones are
+ * never changed. */
+START_TEST(test_utf8_pairs)
+{
+	static const char *const starts[] = {"", "\xe1", "\xf1\x80", "\xed", "\xf4"};
+	for (size_t s = 0; s < sizeof starts / sizeof *starts; s++) {
+		for (unsigned pair = 0; pair < 65536; pair++) {
+			char bytes[8];
+			size_t len = strlen(starts[s]);
+			struct buf out;
+			memcpy(bytes, starts[s], len);
+			bytes[len++] = (char)(pair >> 8);
+			bytes[len++] = (char)pair;
+			buf_init(&out, 100);
+			utf8_append_valid(&out, text_of(bytes, len));
+			ck_assert(utf8_is_valid(buf_text(&out)));
+			bool same = text_is(buf_text(&out), text_of(bytes, len));
+			ck_assert(same == utf8_is_valid(text_of(bytes, len)));
+			buf_release(&out);
+		}
+	}
+}
+END_TEST
+
+START_TEST(test_ascii_prefix)
+{
+	char bytes[40];
+	for (size_t at = 0; at < sizeof bytes; at++) {
+		memset(bytes, 'a', sizeof bytes);
+		bytes[at] = (char)0x80;
+		ck_assert_uint_eq(utf8_ascii_prefix(text_of(bytes, sizeof bytes)), at);
+	}
+	ck_assert_uint_eq(utf8_ascii_prefix(TEXT_NONE), 0);
+}
+END_TEST
+
+START_TEST(test_json_strings)
+{
+	static const struct {
+		struct text in;
+		const char *out;
+	} cases[] = {
+		{TEXT(""), "\"\""},
+		{TEXT("a\"b\\c/d"), "\"a\\\"b\\\\c/d\""},
+		{TEXT("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""},
+		{TEXT("\0\x1f\x7f"), "\"\\u0000\\u001f\x7f\""},
+		{TEXT("\xc3\xa9\xff"), "\"\xc3\xa9" REPLACED "\""},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf out;
+		buf_init(&out, 100);
+		json_append_string(&out, cases[i].in);
+		ck_assert_msg(text_is(buf_text(&out), text_from(cases[i].out)), "case %zu: %.*s", i,
+			TEXT_ARGS(buf_text(&out)));
+		buf_release(&out);
+	}
+}
+END_TEST
+
+START_TEST(test_rc_words)
+{
+	ck_assert_str_eq(rc_text(RC_OK), "ok");
+	ck_assert_str_eq(rc_text(RC_SYSTEM), "system error");
+	ck_assert_ptr_nonnull(rc_text((enum rc)1000));
+	ck_assert_ptr_nonnull(rc_text((enum rc) - 1));
+}
+END_TEST
+
+START_TEST(test_list)
+{
+	struct link list, a, b, c;
+	list_init(&list);
+	list_init(&a);
+	ck_assert_ptr_null(list_first(&list));
+	list_append(&list, &a);
+	list_append(&list, &b);
+	list_prepend(&list, &c);
+	ck_assert_ptr_eq(list_first(&list), &c);
+	list_remove(&c);
+	list_remove(&c);
+	ck_assert_ptr_eq(list_first(&list), &a);
+	list_remove(&a);
+	list_remove(&b);
+	ck_assert(list_is_empty(&list));
+}
+END_TEST
+
+START_TEST(test_mtime_saturates)
+{
+	ck_assert_int_eq(mtime_after(5, MTIME_NEVER), MTIME_NEVER);
+	ck_assert_int_eq(mtime_after(MTIME_NEVER, 5), MTIME_NEVER);
+	ck_assert_int_eq(mtime_after(5, MTIME_SECOND), 1000005);
+	ck_assert_int_eq(mtime_min(MTIME_NEVER, 3), 3);
+}
+END_TEST
+
+START_TEST(test_decimal)
+{
+	static const uint64_t numbers[] = {0, 7, 10, 99, 100, 4294967296, UINT64_MAX};
+	static const char *const words[] = {
+		"0", "7", "10", "99", "100", "4294967296", "18446744073709551615"};
+	char buffer[TEXT_DECIMAL_MAX];
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		ck_assert(text_is(text_decimal(numbers[i], buffer), text_from(words[i])));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("base/text");
+	UNIT_CASE(s, "utf8", test_utf8, test_utf8_pairs, test_ascii_prefix);
+	UNIT_CASE(s, "rest", test_json_strings, test_rc_words, test_list, test_mtime_saturates,
+		test_decimal);
+	return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,86 @@
+/* Which retry queue a copy waits in when the one of its delay is missing. */
+#include "broker/retry_queues.h"
+#include "unit/unit.h"
+
+#define S  MTIME_SECOND
+#define MS MTIME_MS
+
+static const struct retry_plan plan = {.delays = {300 * MS, 3 * S, 60 * S}, .count = 3};
+static const struct retry_plan no_plan = {.count = 0};
+
+START_TEST(test_nearest)
+{
+	static const struct {
+		mtime wanted, missing[4], expected;
+	} cases[] = {
+		{2 * S, {0}, 2 * S},
+		{2 * S, {5 * S, 1 * S}, 2 * S},
+		{2 * S, {2 * S}, 3 * S},
+		{2 * S, {2 * S, 3 * S}, 5 * S},
+		{3600 * S, {3600 * S}, 1800 * S},
+		{3600 * S, {3600 * S, 1800 * S}, 600 * S},
+		{60 * S, {60 * S}, 120 * S}, /* of the plan and of the ladder, and one queue */
+		{0, {2 * S}, 0},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct retry_queues retry_queues;
+		retry_queues_init(&retry_queues, &plan);
+		for (size_t m = 0; m < 4 && cases[i].missing[m]; m++)
+			retry_queues_miss(&retry_queues, cases[i].missing[m], 0);
+		ck_assert_int_eq(
+			retry_queues_choose(&retry_queues, cases[i].wanted), cases[i].expected);
+	}
+}
+END_TEST
+
+/* Each is tried once at most, and then there is an end. */
+START_TEST(test_all_missing)
+{
+	static const struct retry_plan *const plans[] = {&plan, &no_plan};
+	for (size_t i = 0; i < 2; i++) {
+		struct retry_queues retry_queues;
+		retry_queues_init(&retry_queues, plans[i]);
+		mtime at = 2 * S, last;
+		size_t tried = 0;
+		do {
+			last = at;
+			retry_queues_miss(&retry_queues, at, 0);
+			at = retry_queues_choose(&retry_queues, 2 * S);
+			tried++;
+		} while (at != 2 * S && at != 0 && tried < 100);
+		ck_assert_int_eq(last, plans[i]->count ? 300 * MS : 1 * S);
+		ck_assert_int_eq(at, plans[i]->count ? 2 * S : 0);
+		ck_assert_uint_eq(tried, retry_ladder_count + (plans[i]->count ? 2 : 0));
+	}
+}
+END_TEST
+
+START_TEST(test_looks_again)
+{
+	struct retry_queues retry_queues;
+	retry_queues_init(&retry_queues, &plan);
+	ck_assert(retry_queues_has(&retry_queues, 300 * MS) &&
+		  retry_queues_has(&retry_queues, 3600 * S));
+	ck_assert(!retry_queues_has(&retry_queues, 4 * S));
+	ck_assert(retry_queues_may_make(&retry_queues));
+	retry_queues_refuse(&retry_queues, 2 * S, 10 * S);
+	retry_queues_miss(&retry_queues, 5 * S, 30 * S);
+	ck_assert(!retry_queues_may_make(&retry_queues));
+	retry_queues_tick(&retry_queues, 70 * S - 1);
+	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S), 3 * S);
+	retry_queues_tick(&retry_queues, 70 * S);
+	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S), 2 * S);
+	ck_assert(!retry_queues_may_make(&retry_queues)); /* the right is the connection's */
+	retry_queues_forget(&retry_queues);
+	ck_assert(retry_queues_may_make(&retry_queues));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("broker/retry_queues");
+	UNIT_CASE(s, "waits", test_nearest, test_all_missing, test_looks_again);
+	return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,87 @@
+/* What a table shows of an answer, also of one with missing or odd members. */
+#include "client/json_cells.h"
+#include "unit/unit.h"
+
+static json_t *json;
+static char room[JSON_CELL_SIZE];
+
+static void set_up(void)
+{
+	json = json_loads("{\"a\": {\"b\": 1234567, \"s\": \"words\", \"z\": 0, \"half\": 0.5},"
+			  " \"n\": null, \"t\": true, \"neg\": -1}",
+		0, NULL);
+	ck_assert_ptr_nonnull(json);
+}
+
+static void tear_down(void)
+{
+	json_decref(json);
+}
+
+#define EXPECT(call, words)                                                                        \
+	do {                                                                                       \
+		struct text said = call;                                                           \
+		ck_assert_msg(text_is(said, text_from(words)), "%.*s", TEXT_ARGS(said));           \
+	} while (0)
+
+START_TEST(members_are_shown)
+{
+	EXPECT(json_cell_text(json, "a.s"), "words");
+	EXPECT(json_cell_number(json, "a.b", room), "1,234,567");
+	EXPECT(json_cell_plain(json, "a.b", room), "1234567");
+	EXPECT(json_cell_size(json, "a.b", room), "1.2 MB");
+	EXPECT(json_cell_size(json, "a.z", room), "0 B");
+	EXPECT(json_cell_pair(json, "a.z", "a.b", room), "0/1234567");
+	EXPECT(json_cell_range(json, "a.z", "a.b", room), "0..1234567");
+	EXPECT(json_cell_range(json, "a.b", "a.b", room), "-");
+	EXPECT(json_cell_share(json, "a.half", "a.half", room), "100 %");
+	ck_assert_ptr_null(json_cell_find(json, "a.x"));
+	ck_assert_ptr_eq(json_cell_find(json, ""), json);
+}
+END_TEST
+
+START_TEST(missing_and_odd_members_are_a_dash)
+{
+	static const char *const odd[] = {"x", "a.x", "a.b.c", "n", "t", "a", "", "neg"};
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+		EXPECT(json_cell_text(json, odd[i]), "-");
+		EXPECT(json_cell_number(json, odd[i], room), "-");
+		EXPECT(json_cell_plain(json, odd[i], room), "-");
+		EXPECT(json_cell_span(json, odd[i], room), "-");
+		EXPECT(json_cell_size(json, odd[i], room), "-");
+		EXPECT(json_cell_share(json, odd[i], "a.b", room), "-");
+		EXPECT(json_cell_pair(json, "a.b", odd[i], room), "-");
+	}
+	EXPECT(json_cell_share(json, "a.b", "a.z", room), "-");
+	EXPECT(json_cell_number(NULL, "a", room), "-");
+}
+END_TEST
+
+START_TEST(spans_are_short)
+{
+	static const struct {
+		double seconds;
+		const char *words;
+	} cases[] = {{0, "0 ms"}, {0.0123, "12.3 ms"}, {1.26, "1.3 s"}, {119, "119.0 s"},
+		{125, "2 min"}, {7300, "2 h"}, {200000, "2 d"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		json_t *one = json_pack("{s:f}", "s", cases[i].seconds);
+		EXPECT(json_cell_span(one, "s", room), cases[i].words);
+		json_decref(one);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("client/json_cells");
+	TCase *tcase = tcase_create("figures");
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, members_are_shown);
+	tcase_add_test(tcase, missing_and_odd_members_are_a_dash);
+	tcase_add_test(tcase, spans_are_short);
+	suite_add_tcase(s, tcase);
+	return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,331 @@
+/* What `wpool top` does with answers and keys, and how it lays them out. */
+#include "client/top/top_keys.h"
+#include "client/top/top_requests.h"
+#include "client/top/top_view.h"
+#include "unit/unit.h"
+
+#include <stdio.h>
+
+#define WIDTH 120
+
+static struct top_model model;
+static char page[32 * 1024];
+
+static void set_up(void)
+{
+	top_model_init(&model, 0);
+}
+
+static void tear_down(void)
+{
+	top_model_release(&model);
+}
+
+static void take(enum top_question question, const char *words, mtime now)
+{
+	json_error_t error;
+	json_t *json = json_loads(words, 0, &error);
+
+	ck_assert_msg(json != NULL, "%s: %s", error.text, words);
+	ck_assert_int_eq(top_model_take(&model, question, json, now), RC_OK);
+	json_decref(json);
+}
+
+static void draw(size_t width, size_t height, mtime now)
+{
+	struct buf out;
+
+	buf_init(&out, sizeof page);
+	top_view_draw(&model, width, height, now, &out);
+	ck_assert(!out.failed);
+	snprintf(page, sizeof page, "%.*s", TEXT_ARGS(buf_text(&out)));
+	buf_release(&out);
+}
+
+/* The line of the page that holds the needle; valid until the next call. */
+static const char *line_with(const char *needle)
+{
+	static char line[1024];
+	const char *hit = strstr(page, needle), *begin = hit;
+
+	ck_assert_msg(hit != NULL, "'%s' is not in:\n%s", needle, page);
+	while (begin > page && begin[-1] != '\n')
+		begin--;
+	snprintf(line, sizeof line, "%.*s", (int)strcspn(begin, "\n"), begin);
+	return line;
+}
+
+#define EXPECT_IN(needle, words)                                                                   \
+	do {                                                                                       \
+		const char *found = line_with(needle);                                             \
+		ck_assert_msg(strstr(found, words), "'%s' is not in: %s", words, found);           \
+	} while (0)
+
+#define POOL(name, done)                                                                           \
+	"{\"name\": \"" name "\", \"state\": \"consuming\", \"consuming\": true,"                  \
+	" \"workers\": {\"ready\": 2, \"wanted\": 3}, \"totals\": {\"done\": " #done "}}"
+#define POOLS(list) "{\"pools\": [" list "]}"
+
+START_TEST(a_rate_is_the_growth_since_the_last_answer)
+{
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 100) "," POOL("two", 7)), MTIME_SECOND);
+	draw(WIDTH, 24, MTIME_SECOND);
+	ck_assert_ptr_null(strstr(page, "25.0"));
+	take(TOP_ASK_POOLS, POOLS(POOL("two", 7) "," POOL("one", 150)), 3 * MTIME_SECOND);
+	draw(WIDTH, 24, 3 * MTIME_SECOND);
+	EXPECT_IN("one", "  25.0  ");
+	EXPECT_IN("two", "   0.0  ");
+	EXPECT_IN("one", "2/3");
+}
+END_TEST
+
+START_TEST(two_answers_within_a_moment_give_no_rate)
+{
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 0)), 0);
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 100)), MTIME_SECOND);
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 102)), MTIME_SECOND + MTIME_MS);
+	draw(WIDTH, 24, MTIME_SECOND);
+	EXPECT_IN("one", " 102  "); /* a second, and not 2,000 */
+}
+END_TEST
+
+START_TEST(a_counter_that_fell_gives_no_rate)
+{
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 100)), 0);
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 3)), MTIME_SECOND);
+	draw(WIDTH, 24, MTIME_SECOND);
+	EXPECT_IN("one", " -  ");
+	take(TOP_ASK_STATUS, "{\"pid\": 1}", MTIME_SECOND);
+	take(TOP_ASK_STATUS, "{\"pid\": 2}", MTIME_SECOND);
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 9)), 2 * MTIME_SECOND);
+	draw(WIDTH, 24, 2 * MTIME_SECOND);
+	ck_assert_ptr_null(strstr(page, "6.0"));
+}
+END_TEST
+
+static void expect_order(const char *first, const char *second)
+{
+	draw(WIDTH, 24, 0);
+	const char *a = strstr(page, first), *b = strstr(page, second);
+	ck_assert_msg(a && b && a < b, "%s, %s:\n%s", first, second, page);
+}
+
+START_TEST(sorting_rows_keeps_the_chosen_pool)
+{
+	const size_t done = 9; /* DONE/S, from 1 */
+
+	take(TOP_ASK_POOLS, POOLS(POOL("bb", 0) "," POOL("aa", 0) "," POOL("cc", 0)), 0);
+	take(TOP_ASK_POOLS, POOLS(POOL("bb", 5) "," POOL("aa", 50) "," POOL("cc", 6)),
+		MTIME_SECOND);
+	expect_order("  aa", "  cc");
+	expect_order("> bb", "  aa");
+	top_table_sort_next(&model.pools);
+	ck_assert_str_eq(top_table_sorted_by(&model.pools), "POOL");
+	expect_order("  aa", "> bb");
+	while (model.pools.sort != done)
+		top_table_sort_next(&model.pools);
+	ck_assert_str_eq(top_table_sorted_by(&model.pools), "DONE/S");
+	expect_order("  aa", "  cc");
+	expect_order("  cc", "> bb");
+	ck_assert(!top_model_move(&model, 1));
+	ck_assert(top_model_move(&model, -1));
+	expect_order("> cc", "  bb");
+	while (model.pools.sort != 0)
+		top_table_sort_next(&model.pools);
+	expect_order("  bb", "  aa");
+	expect_order("  aa", "> cc");
+}
+END_TEST
+
+START_TEST(when_the_chosen_pool_is_gone_another_is_chosen)
+{
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 0) "," POOL("two", 0)), 0);
+	ck_assert(top_model_move(&model, 1));
+	take(TOP_ASK_WORKERS, "{\"workers\": [{\"pool\": \"two\", \"slot\": 0}]}", 0);
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 0)), MTIME_SECOND);
+	ck_assert_str_eq(model.chosen, "one");
+	ck_assert_uint_eq(model.workers.count, 0);
+	take(TOP_ASK_POOLS, POOLS(""), 2 * MTIME_SECOND);
+	ck_assert_ptr_null(model.chosen);
+	ck_assert(!top_model_move(&model, 1));
+	draw(WIDTH, 24, 0);
+	EXPECT_IN("0 pools", "0 pools");
+}
+END_TEST
+
+/* Answers of another version, or of something else. */
+START_TEST(answers_that_make_no_sense_are_drawn_as_dashes)
+{
+	static const char *const odd[] = {"{}", "[]", "null", "{\"pools\": 1, \"workers\": {}}",
+		"{\"pools\": [1, null, {\"name\": 7}], \"workers\": [[], {\"slot\": \"x\"}]}",
+		"{\"reasons\": [1, {}], \"connections\": 3}"};
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+		json_t *json = json_loads(odd[i], JSON_DECODE_ANY, NULL);
+		for (enum top_question q = TOP_ASK_STATUS; q <= TOP_ASK_WORKERS; q++)
+			ck_assert_int_eq(top_model_take(&model, q, json, (mtime)i), RC_OK);
+		json_decref(json);
+		draw(WIDTH, 24, (mtime)i);
+	}
+}
+END_TEST
+
+static size_t lines_of_page(void)
+{
+	size_t count = 0;
+	for (const char *at = page; (at = strchr(at, '\n')); at++)
+		count++;
+	return count;
+}
+
+START_TEST(a_page_has_as_many_lines_as_the_terminal)
+{
+	char pools[8192] = "", name[200];
+
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof name, "%s" POOL("p%02d", 0), i ? "," : "", i);
+		strcat(pools, name);
+	}
+	char *list = malloc(sizeof pools + 20);
+	snprintf(list, sizeof pools + 20, "{\"pools\": [%s]}", pools);
+	take(TOP_ASK_POOLS, list, 0);
+	free(list);
+	for (int i = 0; i < 20; i++)
+		ck_assert(top_model_move(&model, 1));
+	take(TOP_ASK_WORKERS, "{\"workers\": [{\"slot\": 0}, {\"slot\": 1}]}", 0);
+	for (size_t height = 1; height < 60; height++) {
+		draw(WIDTH, height, 0);
+		ck_assert_uint_eq(lines_of_page(), height);
+		if (height > 10)
+			EXPECT_IN("> p20", "> p20");
+	}
+}
+END_TEST
+
+/* The columns at the right are cut. */
+START_TEST(names_of_pools_are_whole_in_a_narrow_terminal)
+{
+	take(TOP_ASK_POOLS, POOLS(POOL("a-rather-long-name-of-a-pool", 0)), 0);
+	draw(40, 24, 0);
+	EXPECT_IN("> a-rather", "> a-rather-long-name-of-a-pool  consuming");
+}
+END_TEST
+
+START_TEST(trouble_and_questions_are_shown)
+{
+	take(TOP_ASK_STATUS,
+		"{\"pid\": 1, \"ready\": false, \"reasons\":"
+		" [\"a\\u001b[2J\", \"b\", \"c\", \"d\", \"e\", \"f\"]}",
+		0);
+	draw(WIDTH, 24, MTIME_SECOND);
+	EXPECT_IN("NOT READY", "pid 1");
+	EXPECT_IN("a\\x1b[2J", "  a"); /* no control sequence */
+	EXPECT_IN("and 2 more", "wpool status");
+	ck_assert_ptr_null(strstr(page, "last answer"));
+	draw(WIDTH, 24, 5 * MTIME_SECOND);
+	EXPECT_IN("waiting for the supervisor", "the last answer was 5 s ago");
+	snprintf(model.trouble, sizeof model.trouble, "it is gone");
+	draw(WIDTH, 24, 7 * MTIME_SECOND);
+	EXPECT_IN("it is gone", "the last answer was 7 s ago");
+	take(TOP_ASK_STATUS, "{}", 8 * MTIME_SECOND);
+	draw(WIDTH, 24, 8 * MTIME_SECOND);
+	ck_assert_ptr_null(strstr(page, "last answer"));
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 0)), 8 * MTIME_SECOND);
+	model.asks = &api_verbs[API_VERB_restart];
+	draw(WIDTH, 24, 8 * MTIME_SECOND);
+	EXPECT_IN("one: replace all workers", "y, or any other key");
+	model.is_help = true;
+	draw(WIDTH, 24, 8 * MTIME_SECOND);
+	EXPECT_IN("Any key goes back", "Any key");
+}
+END_TEST
+
+START_TEST(keys_are_parsed_byte_by_byte)
+{
+	static const struct {
+		const char *bytes;
+		int key; /* of the last byte */
+	} cases[] = {{"k", TOP_KEY_UP}, {"j", TOP_KEY_DOWN}, {"\x1b[A", TOP_KEY_UP},
+		{"\x1b[B", TOP_KEY_DOWN}, {"\x1bOA", TOP_KEY_UP}, {"\x1bOB", TOP_KEY_DOWN},
+		{"\x1b[1;5A", TOP_KEY_UP}, {"\x1b[C", TOP_KEY_NONE}, {"\x1b[3~", TOP_KEY_NONE},
+		{"\x1b[3~q", 'q'}, {"\x1b", TOP_KEY_NONE}, {"\x1b\x1b[A", TOP_KEY_UP},
+		{"\x1b[\x1b[B", TOP_KEY_DOWN}, {"\x1bq", 'q'}, {"x", 'x'}, {"A", 'A'}, {"+", '+'},
+		{"-", '-'}, {"p", 'p'}, {"r", 'r'}, {"y", 'y'}, {"s", 's'}, {"S", 'S'}, {"?", '?'},
+		{"\x1b[+", TOP_KEY_NONE}, {"\xff", 0xff}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct top_keys keys = {0};
+		int key = TOP_KEY_NONE;
+		for (const char *at = cases[i].bytes; *at; at++)
+			key = top_keys_feed(&keys, (uint8_t)*at);
+		ck_assert_msg(key == cases[i].key, "case %zu: %d", i, key);
+	}
+}
+END_TEST
+
+/* The same key pauses a pool and resumes a paused one. */
+START_TEST(keys_of_verbs_depend_on_the_state)
+{
+	ck_assert_ptr_eq(api_verb_of_key('p', TEXT("consuming")), &api_verbs[API_VERB_pause]);
+	ck_assert_ptr_eq(api_verb_of_key('p', TEXT("paused")), &api_verbs[API_VERB_resume]);
+	ck_assert_ptr_eq(api_verb_of_key('-', TEXT("paused")), &api_verbs[API_VERB_scale]);
+	ck_assert_ptr_null(api_verb_of_key('x', TEXT("paused")));
+	ck_assert_ptr_null(api_verb_of_key('\0', TEXT("paused")));
+}
+END_TEST
+
+START_TEST(an_order_is_computed_when_it_is_sent)
+{
+	struct top_orders orders = {0};
+	char path[VERB_PATH_SIZE];
+	struct buf done;
+
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 0)), 0);
+	ck_assert(top_orders_add(&orders, &api_verbs[API_VERB_scale], 1, "one"));
+	ck_assert(top_orders_add(&orders, &api_verbs[API_VERB_scale], 1, "one"));
+	top_orders_path(&orders, top_model_pool(&model, "one"), path);
+	ck_assert_str_eq(path, "/v1/pools/*/scale?workers=4");
+	json_t *answer = json_loads(
+		"{\"pools\": [{\"name\": \"one\", \"workers\": {\"wanted\": 4}}]}", 0, NULL);
+	buf_init(&done, SIZE_MAX);
+	verb_append_done(&api_verbs[API_VERB_scale],
+		json_array_get(json_object_get(answer, "pools"), 0), &done);
+	ck_assert(text_is(buf_text(&done), TEXT("one: 4 workers wanted")));
+	buf_release(&done);
+	top_model_correct(&model, answer);
+	json_decref(answer);
+	top_orders_drop(&orders);
+	top_orders_path(&orders, top_model_pool(&model, "one"), path);
+	ck_assert_str_eq(path, "/v1/pools/*/scale?workers=5");
+	top_orders_drop(&orders);
+	ck_assert(top_orders_add(&orders, &api_verbs[API_VERB_restart], 0, "one"));
+	top_orders_path(&orders, NULL, path);
+	ck_assert_str_eq(path, "/v1/pools/*/restart");
+	for (size_t i = 1; i < TOP_ORDERS_MAX; i++)
+		ck_assert(top_orders_add(&orders, &api_verbs[API_VERB_pause], 0, "one"));
+	ck_assert(!top_orders_add(&orders, &api_verbs[API_VERB_pause], 0, "one"));
+	top_orders_release(&orders);
+	ck_assert_uint_eq(orders.count, 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("client/top");
+	TCase *model_case = tcase_create("model and view");
+	tcase_add_checked_fixture(model_case, set_up, tear_down);
+	tcase_add_test(model_case, a_rate_is_the_growth_since_the_last_answer);
+	tcase_add_test(model_case, two_answers_within_a_moment_give_no_rate);
+	tcase_add_test(model_case, a_counter_that_fell_gives_no_rate);
+	tcase_add_test(model_case, sorting_rows_keeps_the_chosen_pool);
+	tcase_add_test(model_case, when_the_chosen_pool_is_gone_another_is_chosen);
+	tcase_add_test(model_case, answers_that_make_no_sense_are_drawn_as_dashes);
+	tcase_add_test(model_case, a_page_has_as_many_lines_as_the_terminal);
+	tcase_add_test(model_case, names_of_pools_are_whole_in_a_narrow_terminal);
+	tcase_add_test(model_case, trouble_and_questions_are_shown);
+	tcase_add_test(model_case, an_order_is_computed_when_it_is_sent);
+	suite_add_tcase(s, model_case);
+	UNIT_CASE(s, "keys", keys_are_parsed_byte_by_byte);
+	UNIT_CASE(s, "verbs", keys_of_verbs_depend_on_the_state);
+	return s;
+}
+
+UNIT_MAIN(suite)

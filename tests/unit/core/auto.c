@@ -1,0 +1,210 @@
+/* A pool that chooses how many workers it has, step by step. */
+#include "core/pool_facts.h"
+#include "unit/support/core/rig.h"
+
+static void start_auto(struct rig *rig, uint16_t least, uint16_t most)
+{
+	struct pool_config config = rig_config(least, 1);
+	config.workers_max = most;
+	config.hard_limit = MTIME_NEVER;
+	rig_start(rig, config);
+}
+
+START_TEST(what_changed_is_told_with_its_reason)
+{
+	struct rig rig;
+	start_auto(&rig, 1, 4);
+	struct pool_facts facts = pool_facts(rig.pool);
+	ck_assert_uint_eq(facts.min, 1);
+	ck_assert_uint_eq(facts.max, 4);
+	ck_assert_int_eq(facts.scaling.cause, SCALING_NONE);
+	rig_deliver(&rig, 1, 4);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_wait(&rig, 100 * MTIME_MS);
+	rig_expect_told(&rig, "GROWN");
+	facts = pool_facts(rig.pool);
+	ck_assert_uint_eq(facts.wanted, 2);
+	ck_assert_int_eq(facts.scaling.cause, SCALING_GREW);
+	ck_assert_uint_eq(facts.scaling.before, 1);
+	ck_assert_uint_eq(facts.scaling.after, 2);
+	ck_assert_uint_eq(facts.scaling.figure, 3);
+	ck_assert_int_eq(facts.scaling.at, rig.now);
+	rig_ready(&rig, 1, 1);
+	rig_turn(&rig);
+	for (int task = 0; task < 2; task++) {
+		rig_answer(&rig, 0, 200);
+		rig_answer(&rig, 1, 200);
+		rig_turn(&rig);
+	}
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_expect(&rig, "quit 1.1");
+	rig_expect_told(&rig, "SHRUNK");
+	facts = pool_facts(rig.pool);
+	ck_assert_int_eq(facts.scaling.cause, SCALING_SHRANK);
+	ck_assert_uint_eq(facts.scaling.figure, 0);
+	ck_assert_int_eq(facts.scaling.span, MTIME_MINUTE);
+	rig_end(&rig);
+}
+END_TEST
+
+/* A busy worker is never sent away before an idle one, and none in the middle of a task. */
+START_TEST(idle_ones_leave)
+{
+	struct rig rig;
+	start_auto(&rig, 1, 4);
+	rig_step(&rig, (struct event){.kind = COMMAND,
+			       .command = {.what = COMMAND_SCALE, .number = 3, .max = 4}});
+	rig_turn(&rig);
+	rig_ready(&rig, 1, 1);
+	rig_ready(&rig, 2, 1);
+	rig_deliver(&rig, 1, 3);
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 200);
+	rig_answer(&rig, 1, 200);
+	rig_turn(&rig);
+	rig_step(&rig, (struct event){.kind = COMMAND,
+			       .command = {.what = COMMAND_SCALE, .number = 1, .max = 4}});
+	rig_forget(&rig);
+	rig_wait(&rig, 59 * MTIME_SECOND);
+	rig_expect(&rig, "");
+	rig_wait(&rig, 30 * MTIME_SECOND);
+	ck_assert_ptr_nonnull(strstr(rig.done, "quit"));
+	ck_assert_ptr_null(strstr(rig.done, "quit 2"));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(no_more_while_workers_fail)
+{
+	struct rig rig;
+	start_auto(&rig, 2, 8);
+	rig_gone(&rig, 1, 1); /* it came to nothing */
+	rig_deliver(&rig, 1, 6);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_wait(&rig, 500 * MTIME_MS);
+	rig_expect_told(&rig, "");
+	rig_wait(&rig, 600 * MTIME_MS);
+	rig_ready(&rig, 1, 2);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_wait(&rig, 9 * MTIME_SECOND);
+	rig_expect_told(&rig, ""); /* it may come to nothing again */
+	rig_wait(&rig, 2 * MTIME_SECOND);
+	ck_assert_ptr_nonnull(strstr(rig.told, "GROWN"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* It need not have come to its end, which may be in a month. */
+START_TEST(one_that_answers_fails_no_more)
+{
+	struct rig rig;
+	start_auto(&rig, 2, 8);
+	rig_gone(&rig, 1, 1);
+	rig_deliver(&rig, 1, 6);
+	rig_wait(&rig, 1100 * MTIME_MS);
+	rig_ready(&rig, 1, 2);
+	rig_turn(&rig);
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 1);
+	rig_answer_this(&rig, 1, 2, rig_output(200, NULL));
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 0);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	ck_assert_ptr_nonnull(strstr(rig.told, "GROWN"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* While the broker is about to hand over more, or nobody is at a task, nothing is missing. */
+START_TEST(nothing_is_wanted_where_nothing_waits)
+{
+	struct rig rig;
+	start_auto(&rig, 2, 8);
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_wait(&rig, 5 * MTIME_SECOND);
+	rig_expect_told(&rig, "");
+	ck_assert_int_gt(pool_deadline(rig.pool), rig.now + 10 * MTIME_SECOND);
+	rig_end(&rig);
+}
+END_TEST
+
+/* What cannot be written, or has nobody who could begin it, is not for want of workers. */
+START_TEST(nothing_is_wanted_where_nobody_could_begin_it)
+{
+	struct rig rig;
+	start_auto(&rig, 1, 8);
+	rig.send = SEND_NO_MEMORY;
+	rig_deliver(&rig, 1, 3);
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect_told(&rig, "");
+	rig.send = SEND_OK;
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 1); /* it starts again */
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect_told(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(bounds_out_of_range_are_refused)
+{
+	static const uint32_t bounds[][2] = {
+		{0, 4}, {4, 3}, {1, POOL_WORKERS_MAX + 1}, {UINT32_MAX, UINT32_MAX}};
+	struct rig rig;
+	start_auto(&rig, 2, 8);
+	for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+		rig_step(&rig, (struct event){.kind = COMMAND,
+				       .command = {.what = COMMAND_SCALE,
+					       .number = bounds[i][0],
+					       .max = bounds[i][1]}});
+		rig_expect_told(&rig, "COMMAND_REFUSED");
+		ck_assert_uint_eq(pool_facts(rig.pool).max, 8);
+	}
+	rig_end(&rig);
+}
+END_TEST
+
+/* Those that leave already are not counted among those that are at work. */
+START_TEST(one_that_leaves_counts_for_nothing)
+{
+	struct rig rig;
+	start_auto(&rig, 2, 8);
+	rig_deliver(&rig, 1, 4);
+	rig_turn(&rig);
+	rig_scale(&rig, 1);
+	rig_step(&rig, (struct event){.kind = COMMAND,
+			       .command = {.what = COMMAND_SCALE, .number = 1, .max = 8}});
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_wait(&rig, 100 * MTIME_MS);
+	/* The one that is leaving is kept before another one is started. */
+	rig_expect_told(&rig, "GROWN");
+	rig_expect(&rig, "");
+	rig_scale(&rig, 1);
+	rig_answer(&rig, 1, 200);
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *auto_suite(void)
+{
+	Suite *suite = suite_create("core/auto");
+	UNIT_CASE(suite, "steps", what_changed_is_told_with_its_reason, idle_ones_leave,
+		no_more_while_workers_fail, one_that_answers_fails_no_more,
+		nothing_is_wanted_where_nothing_waits,
+		nothing_is_wanted_where_nobody_could_begin_it, bounds_out_of_range_are_refused,
+		one_that_leaves_counts_for_nothing);
+	return suite;
+}
+
+UNIT_MAIN(auto_suite)

@@ -1,0 +1,225 @@
+/* What is seen from outside is what is so: standing, slots, tasks, and a task's name. */
+#include "core/pool_facts.h"
+#include "core/tasks/delivery.h"
+#include "unit/support/core/rig.h"
+
+#include <stdio.h>
+
+static void expect_standing(const struct rig *rig, const char *words)
+{
+	ck_assert_str_eq(pool_state_name(pool_facts(rig->pool).state), words);
+}
+
+START_TEST(a_life_has_its_standings)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	rig_new(&rig, &config);
+	expect_standing(&rig, "starting");
+	rig_turn(&rig);
+	rig_ready(&rig, 0, 1);
+	rig_turn(&rig);
+	expect_standing(&rig, "connecting");
+	rig_source_up(&rig);
+	expect_standing(&rig, "consuming");
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	expect_standing(&rig, "failing");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_turn(&rig);
+	expect_standing(&rig, "consuming");
+	rig_command(&rig, COMMAND_PAUSE);
+	expect_standing(&rig, "paused");
+	rig_command(&rig, COMMAND_RESUME);
+	rig_turn(&rig);
+	expect_standing(&rig, "consuming");
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_command(&rig, COMMAND_DRAIN);
+	expect_standing(&rig, "draining");
+	rig_command(&rig, COMMAND_FORCE);
+	expect_standing(&rig, "stopping");
+	rig_gone(&rig, 0, 2);
+	rig_turn(&rig);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	expect_standing(&rig, "stopped");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(tasks_are_where_they_are)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(2, 2));
+	struct pool_facts facts = pool_facts(rig.pool);
+	ck_assert_uint_eq(facts.deliveries, 0);
+	ck_assert_int_eq(facts.delivered_at, MTIME_NEVER);
+	ck_assert_uint_eq(facts.wanted, 2);
+	ck_assert_uint_eq(pool_slot_count(rig.pool), 2);
+	ck_assert_uint_eq(facts.ready, 2);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).by_state[LIFE_READY], 2);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).busy, 0);
+	rig_deliver(&rig, 1, 5);
+	rig_turn(&rig);
+	facts = pool_facts(rig.pool);
+	ck_assert_uint_eq(facts.deliveries, 5);
+	ck_assert_int_eq(facts.delivered_at, rig.now);
+	ck_assert_uint_eq(facts.waiting, 1);
+	ck_assert_uint_eq(facts.in_pipes, 4);
+	ck_assert_uint_eq(facts.unacked, 5);
+	ck_assert_uint_eq(facts.window, 8);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).busy, 2);
+	rig_answer(&rig, 0, 500);
+	facts = pool_facts(rig.pool);
+	ck_assert_uint_eq(facts.unconfirmed, 1);
+	ck_assert_uint_gt(facts.unconfirmed_bytes, 0);
+	ck_assert_uint_eq(facts.in_pipes, 3);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_slot_tells_its_life)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 2));
+	struct slot_facts slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_uint_eq(slot.life, 1);
+	ck_assert_int_eq(slot.state, LIFE_READY);
+	ck_assert_int_le(slot.ready_at, rig.now);
+	ck_assert_ptr_null(slot.head);
+	rig_deliver(&rig, 1, 3);
+	rig_turn(&rig);
+	mtime sent = rig.now;
+	rig_wait(&rig, MTIME_SECOND);
+	slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_uint_eq(slot.tasks, 2);
+	ck_assert_uint_eq(slot.head->tag, 1);
+	ck_assert_int_eq(slot.since, sent);
+	rig_answer(&rig, 0, 200);
+	slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_uint_eq(slot.answers, 1);
+	ck_assert_uint_eq(slot.head->tag, 2);
+	ck_assert_int_eq(slot.since, rig.now);
+	rig_gone(&rig, 0, 1);
+	slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_uint_eq(slot.life, 2);
+	ck_assert_int_eq(slot.state, LIFE_WAITING);
+	rig_turn(&rig);
+	slot = pool_slot_facts(rig.pool, 0);
+	ck_assert_int_eq(slot.state, LIFE_STARTING);
+	ck_assert_uint_eq(slot.answers, 0);
+	ck_assert_int_eq(slot.ready_at, MTIME_NEVER);
+	rig_gone(&rig, 0, 2);
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 0).failures, 1);
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 1);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).by_state[LIFE_WAITING], 1);
+	rig_end(&rig);
+}
+END_TEST
+
+static void expect_failures(const struct rig *rig, uint32_t most, mtime next_start)
+{
+	struct slot_counts counts = pool_slot_counts(rig->pool);
+	ck_assert_uint_eq(counts.failures_max, most);
+	ck_assert_int_eq(counts.next_start, next_start);
+}
+
+/* What operators need: that it is a loop and no slow start, how it ended, and when it goes on. */
+START_TEST(a_crash_loop_shows)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	rig_new(&rig, &config);
+	rig_turn(&rig);
+	expect_failures(&rig, 0, MTIME_NEVER);
+	ck_assert_int_eq(pool_slot_facts(rig.pool, 1).ended_at, MTIME_NEVER);
+	rig_gone(&rig, 1, 1);
+	expect_standing(&rig, "failing");
+	struct slot_facts slot = pool_slot_facts(rig.pool, 1);
+	ck_assert_int_eq(slot.exit.kind, EXIT_SIGNAL);
+	ck_assert_int_eq(slot.ended_at, rig.now);
+	ck_assert_int_gt(slot.next_start, rig.now);
+	expect_failures(&rig, 1, slot.next_start);
+	rig_wait(&rig, slot.next_start - rig.now);
+	rig_turn(&rig);
+	expect_failures(&rig, 1, MTIME_NEVER); /* it is on its way */
+	expect_standing(&rig, "failing");
+	rig_ready(&rig, 0, 1);
+	rig_turn(&rig);
+	expect_standing(&rig, "connecting"); /* the other one works */
+	rig_gone(&rig, 1, 2);
+	expect_failures(&rig, 2, pool_slot_facts(rig.pool, 1).next_start);
+	ck_assert_int_eq(pool_slot_facts(rig.pool, 0).ended_at, MTIME_NEVER);
+	ck_assert_ptr_null(pool_slot_facts(rig.pool, 1).exit_for);
+	rig_wait(&rig, pool_slot_facts(rig.pool, 1).next_start - rig.now);
+	rig_turn(&rig);
+	rig_ready(&rig, 1, 3);
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 1);
+	rig_wait(&rig, 10 * MTIME_SECOND); /* idle, but steady */
+	ck_assert_uint_eq(pool_facts(rig.pool).failing, 0);
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 1).failures, 0);
+	expect_failures(&rig, 0, MTIME_NEVER);
+	rig_end(&rig);
+}
+END_TEST
+
+/* A signal of ours is no puzzle, and its first cause counts. */
+START_TEST(who_was_ended_by_us_says_why)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(1, 1);
+	rig_new(&rig, &config);
+	rig_turn(&rig);
+	rig_wait(&rig, config.boot_limit);
+	rig_gone(&rig, 0, 1);
+	ck_assert_str_eq(pool_slot_facts(rig.pool, 0).exit_for, "boot limit");
+	rig_wait(&rig, 2 * MTIME_SECOND);
+	rig_broken(&rig, 0, 2);
+	rig_gone(&rig, 0, 2);
+	ck_assert_str_eq(pool_slot_facts(rig.pool, 0).exit_for, "bad frame");
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	rig_gone(&rig, 0, 3);
+	ck_assert_ptr_null(pool_slot_facts(rig.pool, 0).exit_for);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_task_has_a_name)
+{
+	static const char letters[] = "0123456789012345678901234567890123456789"
+				      "0123456789012345678901234567890123456789";
+	static const struct {
+		const char *correlation, *message;
+		uint64_t tag;
+		const char *name;
+	} cases[] = {
+		{"c", "m", 1, "c"},
+		{"", "m", 1, "m"},
+		{"", "", 7, "#7"},
+		{"", "", UINT64_MAX, "#18446744073709551615"},
+	};
+	char room[DELIVERY_NAME_ROOM];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct delivery *delivery = rig_delivery(cases[i].tag);
+		delivery->correlation_id = text_from(cases[i].correlation);
+		delivery->message_id = text_from(cases[i].message);
+		ck_assert(text_is(delivery_name(delivery, room), text_from(cases[i].name)));
+		delivery->correlation_id = text_from(letters);
+		ck_assert(text_is(
+			delivery_name(delivery, room), text_of(letters, DELIVERY_NAME_MAX)));
+		delivery_free(delivery);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("core/facts");
+	UNIT_CASE(s, "facts", a_life_has_its_standings, tasks_are_where_they_are,
+		a_slot_tells_its_life, a_crash_loop_shows, who_was_ended_by_us_says_why,
+		a_task_has_a_name);
+	return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,122 @@
+/* Tasks that wait in a pipe behind one that lasts longer than those before it. */
+#include "unit/support/core/rig.h"
+
+/* The pipe holds as many tasks of 50 us each as fit into the wait; then come those from 41 on. */
+static void make_deep(struct rig *rig, mtime pipe_wait, uint64_t last)
+{
+	struct pool_config config = rig_config(1, 0);
+	config.pipe_wait = pipe_wait;
+	rig_start(rig, config);
+	for (uint64_t tag = 1; tag <= 40; tag++) {
+		rig_deliver(rig, tag, tag);
+		rig_turn(rig);
+		rig->now += 50;
+		rig_answer(rig, 0, 200);
+	}
+	rig_turn(rig);
+	rig_forget(rig);
+	rig_deliver(rig, 41, last);
+	rig_turn(rig);
+}
+
+START_TEST(an_outlier_is_told_and_nothing_more_goes_behind_it)
+{
+	struct rig rig;
+	make_deep(&rig, 110, 43);
+	rig_expect(&rig, "send 0:41, send 0:42");
+	rig.now += 110;
+	rig_turn(&rig);
+	rig.now += 110;
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASKS_HELD_UP, TASK_DONE");
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 41"); /* and 43 is not sent ahead any more */
+	rig.now += 50;
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:43, ack 42");
+	rig_end(&rig);
+}
+END_TEST
+
+/* The answer lay there while this process was busy. */
+START_TEST(what_waited_for_us_is_not_slow)
+{
+	struct rig rig;
+	make_deep(&rig, 110, 42);
+	rig_expect(&rig, "send 0:41, send 0:42");
+	rig.arrived_after = rig.now + 50;
+	rig.now += 1000;
+	rig_turn(&rig); /* nothing is known of it yet that would be too long */
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_turn(&rig);
+	rig_forget(&rig);
+	/* What was not counted for one counts for the next. */
+	rig.arrived_after += 100;
+	rig.now += 1;
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_forget(&rig);
+	rig.arrived_after = 0;
+	rig_deliver(&rig, 43, 45);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:43"); /* 100 us are as long as the wait */
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(one_that_ends_in_time_holds_up_nobody)
+{
+	struct rig rig;
+	make_deep(&rig, 110, 42);
+	rig_expect(&rig, "send 0:41, send 0:42");
+	rig.now += 109;
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASK_DONE");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_worker_that_dies_late_has_held_up_those_behind)
+{
+	struct rig rig;
+	make_deep(&rig, 110, 42);
+	rig.now += 110;
+	rig_gone(&rig, 0, 1);
+	rig_expect_told(&rig, "WORKER_DIED, TASKS_HELD_UP, TASK_RETRIED");
+	ck_assert_uint_eq(rig.latest_life, 1);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Those behind were not begun when it was given up: how long they run nobody knows. */
+START_TEST(what_a_worker_that_is_killed_answers_is_told_once)
+{
+	struct rig rig;
+	make_deep(&rig, 160, 43);
+	rig_expect(&rig, "send 0:41, send 0:42, send 0:43");
+	rig.now += 60 * MTIME_SECOND;
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_answer(&rig, 0, 200);
+	rig_expect_told(&rig, "TASKS_HELD_UP, TASK_DONE");
+	rig_gone(&rig, 0, 1);
+	rig_expect_told(&rig, "WORKER_DIED");
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *held_up_suite(void)
+{
+	Suite *suite = suite_create("core/held_up");
+	UNIT_CASE(suite, "held up", an_outlier_is_told_and_nothing_more_goes_behind_it,
+		what_waited_for_us_is_not_slow, one_that_ends_in_time_holds_up_nobody,
+		a_worker_that_dies_late_has_held_up_those_behind,
+		what_a_worker_that_is_killed_answers_is_told_once);
+	return suite;
+}
+
+UNIT_MAIN(held_up_suite)

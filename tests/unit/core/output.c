@@ -1,0 +1,58 @@
+/* What a worker said, and the words of its stderr that are added to it. */
+#include "core/tasks/output.h"
+#include "unit/unit.h"
+
+#include <string.h>
+
+#define SAID "bodyqueue"
+
+/* An answer with a body and a queue for it, and nothing else. */
+static struct output *answer(void)
+{
+	struct output *output = output_new(strlen(SAID));
+	ck_assert_ptr_nonnull(output);
+	output->status = STATUS_FAILED;
+	memcpy(output->bytes, SAID, strlen(SAID));
+	output->body = text_of(output->bytes, 4);
+	output->reply_queue = text_of(output->bytes + 4, 5);
+	return output;
+}
+
+static void expect_answer(const struct output *output)
+{
+	ck_assert_int_eq(output->status, STATUS_FAILED);
+	ck_assert(text_is(output->body, TEXT("body")));
+	ck_assert(text_is(output->reply_queue, TEXT("queue")));
+	ck_assert_uint_eq(output->headers.len, 0);
+	ck_assert_uint_eq(output->content_type.len, 0);
+}
+
+START_TEST(words_are_added_and_what_was_said_moves_along)
+{
+	struct output *output = output_add_words(answer(), TEXT("out of cheese"));
+	expect_answer(output);
+	ck_assert(text_is(output->words, TEXT("out of cheese")));
+	ck_assert_uint_eq(output_size(output), sizeof *output + strlen(SAID "out of cheese"));
+	output_free(output);
+}
+END_TEST
+
+START_TEST(without_memory_for_words_it_stays_as_it_was)
+{
+	struct output *output = answer();
+	ck_assert_ptr_eq(output_add_words(output, text_of(SAID, SIZE_MAX - strlen(SAID))), output);
+	expect_answer(output);
+	ck_assert_uint_eq(output->words.len, 0);
+	output_free(output);
+}
+END_TEST
+
+static Suite *output_suite(void)
+{
+	Suite *suite = suite_create("core/output");
+	UNIT_CASE(suite, "words", words_are_added_and_what_was_said_moves_along,
+		without_memory_for_words_it_stays_as_it_was);
+	return suite;
+}
+
+UNIT_MAIN(output_suite)

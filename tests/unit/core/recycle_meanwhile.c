@@ -1,0 +1,253 @@
+/* Workers are replaced, and something else happens meanwhile. */
+#include "core/pool_facts.h"
+#include "unit/support/core/rig.h"
+
+static void start(
+	struct rig *rig, uint16_t workers, uint16_t pipeline, struct recycle_limits limits)
+{
+	struct pool_config config = rig_config(workers, pipeline);
+	config.recycle = limits;
+	config.hard_limit = MTIME_NEVER;
+	rig_start(rig, config);
+}
+
+static void tell_memory(struct rig *rig, uint16_t slot, uint32_t life, uint64_t bytes)
+{
+	rig_step(rig, (struct event){.kind = SLOT_MEMORY,
+			      .slot = {.slot = slot, .life = life, .bytes = bytes}});
+}
+
+static void answer(struct rig *rig, uint16_t slot, uint32_t life)
+{
+	rig_answer_this(rig, slot, life, rig_output(200, NULL));
+}
+
+static void configure(struct rig *rig, uint16_t workers, struct recycle_limits limits)
+{
+	struct pool_config config = rig_config(workers, 1);
+	config.recycle = limits;
+	config.hard_limit = MTIME_NEVER;
+	rig_step(rig, (struct event){.kind = COMMAND,
+			      .command = {.what = COMMAND_CONFIGURE, .config = &config}});
+}
+
+/* An eighth of them at once; the others wait for their turn. */
+START_TEST(never_all_at_once)
+{
+	struct rig rig;
+	start(&rig, 16, 1, (struct recycle_limits){.memory = 100});
+	for (uint16_t slot = 0; slot < 16; slot++)
+		tell_memory(&rig, slot, 1, 101);
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 16.1, spawn 17.1");
+	rig_ready(&rig, 16, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 0.1");
+	rig_ready(&rig, 17, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 1.1");
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, ""); /* while they are on their way out */
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 0.2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(of_those_that_are_due_the_idle_one_goes_first)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	tell_memory(&rig, 0, 1, 101);
+	tell_memory(&rig, 1, 1, 101);
+	rig_turn(&rig);
+	rig_ready(&rig, 2, 1);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 1.1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* One that ends by itself comes back as a new one: nobody is needed beside it. */
+START_TEST(one_that_dies_meanwhile_is_followed_by_its_own)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
+	tell_memory(&rig, 0, 1, 101);
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 2.1");
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, ""); /* the one on its way takes its place */
+	rig_ready(&rig, 2, 1);
+	rig_turn(&rig);
+	ck_assert_uint_eq(pool_facts(rig.pool).ready, 2);
+	rig_end(&rig);
+}
+END_TEST
+
+/* The restart replaces them all; then nobody is due. */
+START_TEST(a_restart_goes_before)
+{
+	struct rig rig;
+	start(&rig, 1, 1, (struct recycle_limits){.memory = 100});
+	tell_memory(&rig, 0, 1, 101);
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 1.1");
+	rig_command(&rig, COMMAND_RESTART);
+	rig_expect(&rig, "kill 1.1");
+	rig_gone(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 1.2");
+	rig_ready(&rig, 1, 2);
+	tell_memory(&rig, 1, 2, 101);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 0.1");
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	/* The restart has ended: now the next one is replaced, in its turn. */
+	rig_expect(&rig, "spawn 0.2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(scaling_down_takes_those_that_are_due)
+{
+	struct rig rig;
+	start(&rig, 3, 1, (struct recycle_limits){.memory = 100});
+	tell_memory(&rig, 0, 1, 101);
+	rig_scale(&rig, 2);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 0.1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* It is due still, and is taken back only where there is nobody else. */
+START_TEST(one_that_leaves_is_not_called_back)
+{
+	struct rig rig;
+	start(&rig, 4, 1, (struct recycle_limits){.memory = 100});
+	rig_scale(&rig, 2);
+	rig_gone(&rig, 2, 1);
+	rig_gone(&rig, 3, 1);
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	tell_memory(&rig, 0, 1, 101);
+	rig_turn(&rig);
+	rig_ready(&rig, 2, 2);
+	rig_turn(&rig); /* 0 leaves when its task is done */
+	rig_forget(&rig);
+	rig_scale(&rig, 3);
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 3.2");
+	ck_assert_uint_eq(pool_facts(rig.pool).wanted, 3);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_memory_for_another_one_it_stays)
+{
+	struct rig rig;
+	start(&rig, 1, 1, (struct recycle_limits){.memory = 100});
+	rig.slots_max = 1;
+	tell_memory(&rig, 0, 1, 101);
+	rig_turn(&rig);
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_expect(&rig, "");
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(limits_may_change_while_it_works)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.tasks = 100});
+	rig_deliver(&rig, 1, 3);
+	rig_turn(&rig);
+	answer(&rig, 0, 1);
+	rig_turn(&rig);
+	answer(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	/* 1 is idle and has done as many, 0 is at its last one. */
+	configure(&rig, 2, (struct recycle_limits){.tasks = 1});
+	rig_expect(&rig, "quit 1.1");
+	answer(&rig, 0, 1);
+	rig_expect(&rig, "quit 0.1");
+	rig_gone(&rig, 0, 1);
+	rig_gone(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	configure(&rig, 2, (struct recycle_limits){.age = MTIME_MINUTE});
+	rig_ready(&rig, 0, 2);
+	rig_ready(&rig, 1, 2);
+	rig_forget(&rig);
+	configure(&rig, 2, (struct recycle_limits){.age = 8 * MTIME_MINUTE});
+	rig_wait(&rig, 6 * MTIME_MINUTE);
+	rig_expect(&rig, "");
+	rig_wait(&rig, 2 * MTIME_MINUTE);
+	ck_assert_ptr_nonnull(strstr(rig.done, "spawn 2.1"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* It leaves for good, and is not replaced. */
+START_TEST(other_limits_do_not_concern_who_leaves)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.tasks = 100});
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	rig_scale(&rig, 1);
+	rig_forget(&rig);
+	configure(&rig, 1, (struct recycle_limits){.tasks = 1});
+	answer(&rig, 1, 1);
+	rig_gone(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 1.1, ack 2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_drain_replaces_nobody)
+{
+	struct rig rig;
+	start(&rig, 2, 1, (struct recycle_limits){.memory = 100, .age = MTIME_MINUTE});
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	tell_memory(&rig, 0, 1, 101);
+	rig_forget(&rig);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	rig_wait(&rig, 10 * MTIME_MINUTE);
+	rig_expect(&rig, "rest");
+	answer(&rig, 0, 1);
+	answer(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 0.1, quit 1.1, ack 2*, close");
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *suite_of_meanwhile(void)
+{
+	Suite *suite = suite_create("core/recycle_meanwhile");
+	UNIT_CASE(suite, "meanwhile", never_all_at_once,
+		of_those_that_are_due_the_idle_one_goes_first,
+		one_that_dies_meanwhile_is_followed_by_its_own, a_restart_goes_before,
+		scaling_down_takes_those_that_are_due, one_that_leaves_is_not_called_back,
+		without_memory_for_another_one_it_stays, limits_may_change_while_it_works,
+		other_limits_do_not_concern_who_leaves, a_drain_replaces_nobody);
+	return suite;
+}
+
+UNIT_MAIN(suite_of_meanwhile)

@@ -1,0 +1,131 @@
+/* The rolling restart given up: new workers that come to nothing, and no memory. */
+#include "unit/support/core/roll.h"
+
+static void expect_stop(struct rig *rig, const char *what)
+{
+	ck_assert_ptr_nonnull(strstr(rig->told, "ROLL_STOPS"));
+	ck_assert_str_eq(rig->what, what);
+	rig_forget(rig);
+	rig_wait(rig, MTIME_MINUTE);
+	rig_expect(rig, "");
+}
+
+START_TEST(a_command_that_does_not_start_ends_it)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(2, 1));
+	rig_command(&rig, COMMAND_RESTART);
+	rig_turn(&rig);
+	for (uint32_t life = 1; life <= 3; life++) {
+		ck_assert_ptr_null(strstr(rig.told, "ROLL_STOPS"));
+		roll_come_to_nothing(&rig, 2, life);
+	}
+	rig_expect(&rig, "spawn 2.1, spawn 2.2, spawn 2.3");
+	expect_stop(&rig, "three new workers in a row did not become ready");
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:1, send 1:2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(one_whose_workers_die_of_their_first_task_ends_it)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	config.policy.attempts = 10;
+	config.hard_limit = MTIME_NEVER;
+	roll_start(&rig, config, 9);
+	rig_command(&rig, COMMAND_RESTART);
+	rig_turn(&rig);
+	for (uint32_t life = 1; life <= 3; life++) {
+		rig_ready(&rig, 2, life);
+		rig_turn(&rig);
+		ck_assert_ptr_nonnull(strstr(rig.done, "send 2:"));
+		roll_come_to_nothing(&rig, 2, life);
+	}
+	expect_stop(&rig, "three new workers in a row ended before they answered anything");
+	rig_answer(&rig, 0, 200); /* it was to leave for the new one, and has stayed */
+	rig_turn(&rig);
+	ck_assert_ptr_nonnull(strstr(rig.done, "send 0:"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* What never was ready counts until one is, what was until one has answered. */
+START_TEST(failures_that_are_not_in_a_row_do_not_end_it)
+{
+	struct rig rig;
+	roll_start(&rig, rig_config(1, 1), 40);
+	rig_command(&rig, COMMAND_RESTART);
+	rig_turn(&rig);
+	roll_come_to_nothing(&rig, 1, 1);
+	roll_come_to_nothing(&rig, 1, 2);
+	for (uint32_t life = 3; life <= 4; life++) {
+		rig_ready(&rig, 1, life);
+		rig_turn(&rig);
+		rig_gone(&rig, 1, life); /* of its task */
+		rig_wait(&rig, 9 * MTIME_SECOND);
+	}
+	rig_ready(&rig, 1, 5);
+	rig_turn(&rig);
+	roll_answer(&rig, 1, 5);
+	rig_gone(&rig, 1, 5);
+	rig_turn(&rig);
+	rig_ready(&rig, 1, 6);
+	rig_answer(&rig, 0, 200); /* the old one, which leaves */
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.told, "ROLL_STOPS"));
+	ck_assert_ptr_nonnull(strstr(rig.told, "ROLL_ENDS"));
+	rig_end(&rig);
+}
+END_TEST
+
+/* Idle, it was asked to leave at once: it goes, and the new one is tried on. */
+START_TEST(one_that_is_asked_already_is_not_kept)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(2, 1));
+	rig_command(&rig, COMMAND_RESTART);
+	rig_turn(&rig);
+	for (uint32_t life = 1; life <= 3; life++) {
+		rig_ready(&rig, 2, life);
+		rig_turn(&rig);
+		rig_gone(&rig, 2, life);
+		if (life < 3)
+			rig_wait(&rig, life * MTIME_SECOND);
+	}
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 2.1, quit 0.1, spawn 2.2, spawn 2.3");
+	ck_assert_ptr_nonnull(strstr(rig.told, "ROLL_STOPS"));
+	rig_gone(&rig, 0, 1);
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	rig_expect(&rig, "spawn 2.4");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_memory_for_one_more_it_is_given_up)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(2, 1));
+	rig.slots_max = 2;
+	rig_command(&rig, COMMAND_RESTART);
+	rig_turn(&rig);
+	expect_stop(&rig, "there is no memory for one worker more");
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *stops_suite(void)
+{
+	Suite *suite = suite_create("core/roll_stops");
+	UNIT_CASE(suite, "given up", a_command_that_does_not_start_ends_it,
+		one_whose_workers_die_of_their_first_task_ends_it,
+		failures_that_are_not_in_a_row_do_not_end_it, one_that_is_asked_already_is_not_kept,
+		without_memory_for_one_more_it_is_given_up);
+	return suite;
+}
+
+UNIT_MAIN(stops_suite)

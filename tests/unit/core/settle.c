@@ -1,0 +1,232 @@
+/* Settle: every row of the contract, as tables. */
+#include "core/tasks/settle.h"
+#include "unit/unit.h"
+
+static const struct settle_policy base_policy = {
+	.attempts = 3, .slices = 2, .retried = SETTLE_RETRIED_ALL, .queue = TEXT("own")};
+
+struct row {
+	enum outcome outcome;
+	uint16_t attempt;
+	uint32_t slice;
+	const char *reply_to, *reply_queue, *origin;
+	bool unfit_output, by_broker;
+	enum unroutable unroutable;
+	enum reason reason;
+	struct decision wanted;
+};
+
+#define ACK                .wanted = {.verdict = VERDICT_ACK}
+#define PUBLISH(kind, why) .wanted = {.verdict = VERDICT_PUBLISH, .parcel = kind, .reason = why}
+#define DEAD(why)          PUBLISH(PARCEL_DEAD_LETTER, why)
+#define REJECT(why)                                                                                \
+	.wanted = {.verdict = VERDICT_REJECT, .parcel = PARCEL_DEAD_LETTER, .reason = why}
+#define DROP(why) .wanted = {.verdict = VERDICT_ACK, .parcel = PARCEL_REPLY, .reason = why}
+
+static const struct row rows[] = {
+	{OUTCOME_DONE, ACK},
+	{OUTCOME_DONE, .attempt = 9, ACK},
+	{OUTCOME_UNSTARTED, .wanted = {.verdict = VERDICT_REQUEUE}},
+	{OUTCOME_UNSTARTED, .attempt = 9, .wanted = {.verdict = VERDICT_REQUEUE}},
+	/* replies */
+	{OUTCOME_REPLY, .wanted = {.verdict = VERDICT_ACK, .unasked = true}},
+	{OUTCOME_REPLY, .unfit_output = true, .wanted = {.verdict = VERDICT_ACK, .unasked = true}},
+	{OUTCOME_REPLY, .reply_to = "caller", PUBLISH(PARCEL_REPLY, REASON_NONE)},
+	{OUTCOME_REPLY, .reply_queue = "other", PUBLISH(PARCEL_REPLY, REASON_NONE)},
+	/* the task's reply_to is no hand-back, even where it names the pool's queue */
+	{OUTCOME_REPLY, .reply_to = "own", PUBLISH(PARCEL_REPLY, REASON_NONE)},
+	{OUTCOME_REPLY, .reply_queue = "own", .origin = "first",
+		PUBLISH(PARCEL_REPLY, REASON_NONE)},
+	{OUTCOME_REPLY, .reply_to = "caller", .unfit_output = true, DEAD(REASON_REPLY_INVALID)},
+	{OUTCOME_REPLY, .reply_to = "caller", .unfit_output = true, .unroutable = UNROUTABLE_DROP,
+		DROP(REASON_REPLY_INVALID)},
+	{OUTCOME_REPLY, .reply_to = "caller", .unfit_output = true, .unroutable = UNROUTABLE_RETRY,
+		PUBLISH(PARCEL_RETRY, REASON_REPLY_INVALID)},
+	/* hand-backs */
+	{OUTCOME_REPLY, .reply_queue = "own", PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
+	{OUTCOME_REPLY, .reply_queue = "first", .origin = "first",
+		PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
+	{OUTCOME_REPLY, .reply_queue = "own", .slice = 1, PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
+	{OUTCOME_REPLY, .reply_queue = "own", .slice = 2, DEAD(REASON_SLICES)},
+	{OUTCOME_REPLY, .reply_queue = "own", .slice = UINT32_MAX, DEAD(REASON_SLICES)},
+	{OUTCOME_REPLY, .reply_queue = "own", .unfit_output = true, DEAD(REASON_REPLY_INVALID)},
+	{OUTCOME_REPLY, .reply_queue = "own", .unfit_output = true, .unroutable = UNROUTABLE_RETRY,
+		PUBLISH(PARCEL_RETRY, REASON_REPLY_INVALID)},
+	/* dropping a reply is a policy, dropping the rest of a task is a loss */
+	{OUTCOME_REPLY, .reply_queue = "own", .unfit_output = true, .unroutable = UNROUTABLE_DROP,
+		DEAD(REASON_REPLY_INVALID)},
+	/* failures: attempts count from 0, three tries in all */
+	{OUTCOME_REJECTED, DEAD(REASON_REJECTED)},
+	{OUTCOME_FAILED, PUBLISH(PARCEL_RETRY, REASON_FAILED)},
+	{OUTCOME_FAILED, .attempt = 1, PUBLISH(PARCEL_RETRY, REASON_FAILED)},
+	{OUTCOME_FAILED, .attempt = 2, DEAD(REASON_FAILED)},
+	{OUTCOME_FAILED, .attempt = UINT16_MAX, DEAD(REASON_FAILED)},
+	{OUTCOME_CRASHED, PUBLISH(PARCEL_RETRY, REASON_CRASHED)},
+	{OUTCOME_CRASHED, .attempt = 2, DEAD(REASON_CRASHED)},
+	{OUTCOME_TIMED_OUT, PUBLISH(PARCEL_RETRY, REASON_TIMED_OUT)},
+	{OUTCOME_TIMED_OUT, .attempt = 2, DEAD(REASON_TIMED_OUT)},
+	{OUTCOME_BROKEN, PUBLISH(PARCEL_RETRY, REASON_PROTOCOL)},
+	{OUTCOME_BROKEN, .attempt = 2, DEAD(REASON_PROTOCOL)},
+	{OUTCOME_UNFIT, DEAD(REASON_BAD_HEADERS)},
+	/* the reply came back */
+	{OUTCOME_UNROUTABLE, .reason = REASON_UNROUTABLE, DEAD(REASON_UNROUTABLE)},
+	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .unroutable = UNROUTABLE_DROP,
+		DROP(REASON_REPLY_REFUSED)},
+	{OUTCOME_UNROUTABLE, .reason = REASON_UNROUTABLE, .unroutable = UNROUTABLE_RETRY,
+		PUBLISH(PARCEL_RETRY, REASON_UNROUTABLE)},
+	{OUTCOME_UNROUTABLE, .reason = REASON_UNROUTABLE, .unroutable = UNROUTABLE_RETRY,
+		.attempt = 2, DEAD(REASON_UNROUTABLE)},
+	/* the rest of a task was refused: again, none is lost by a policy for replies */
+	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .reply_queue = "own",
+		DEAD(REASON_REPLY_REFUSED)},
+	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .reply_queue = "own",
+		.unroutable = UNROUTABLE_DROP, DEAD(REASON_REPLY_REFUSED)},
+	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .reply_queue = "own",
+		.unroutable = UNROUTABLE_RETRY, PUBLISH(PARCEL_RETRY, REASON_REPLY_REFUSED)},
+	/* dead_letter: broker */
+	{OUTCOME_REJECTED, .by_broker = true, REJECT(REASON_REJECTED)},
+	{OUTCOME_FAILED, .by_broker = true, PUBLISH(PARCEL_RETRY, REASON_FAILED)},
+	{OUTCOME_FAILED, .by_broker = true, .attempt = 2, REJECT(REASON_FAILED)},
+	{OUTCOME_UNFIT, .by_broker = true, REJECT(REASON_BAD_HEADERS)},
+	{OUTCOME_UNROUTABLE, .by_broker = true, .reason = REASON_UNROUTABLE,
+		REJECT(REASON_UNROUTABLE)},
+};
+
+START_TEST(settle_follows_the_contract)
+{
+	const struct row *row = &rows[_i];
+	struct settle_policy policy = base_policy;
+	policy.dead_letter_by_broker = row->by_broker;
+	policy.unroutable = row->unroutable;
+	struct delivery *delivery = delivery_new(0);
+	delivery->attempt = row->attempt;
+	delivery->slice = row->slice;
+	delivery->reply_to = text_from(row->reply_to);
+	delivery->origin = text_from(row->origin);
+	delivery->unfit = row->outcome == OUTCOME_UNFIT ? REASON_BAD_HEADERS : REASON_NONE;
+	struct output *output = output_new(0);
+	output->reply_queue = text_from(row->reply_queue);
+	output->unfit = row->unfit_output ? REASON_REPLY_INVALID : REASON_NONE;
+
+	bool has_reply = row->outcome == OUTCOME_REPLY || row->outcome == OUTCOME_UNROUTABLE;
+	struct decision got = settle_decide(
+		&policy, row->outcome, delivery, has_reply ? output : NULL, row->reason);
+	ck_assert_int_eq(got.verdict, row->wanted.verdict);
+	ck_assert_int_eq(got.parcel, row->wanted.parcel);
+	ck_assert_int_eq(got.reason, row->wanted.reason);
+	ck_assert_int_eq(got.unasked, row->wanted.unasked);
+	output_free(output);
+	delivery_free(delivery);
+}
+END_TEST
+
+START_TEST(one_attempt_means_no_retry)
+{
+	struct settle_policy policy = base_policy;
+	policy.attempts = 1;
+	struct delivery *delivery = delivery_new(0);
+	struct decision got = settle_decide(&policy, OUTCOME_FAILED, delivery, NULL, REASON_NONE);
+	ck_assert_int_eq(got.parcel, PARCEL_DEAD_LETTER);
+	delivery_free(delivery);
+}
+END_TEST
+
+START_TEST(a_status_means_one_outcome_or_none)
+{
+	static const struct {
+		int32_t status;
+		bool known;
+		enum outcome outcome;
+	} statuses[] = {
+		{200, true, OUTCOME_DONE},
+		{201, true, OUTCOME_REPLY},
+		{400, true, OUTCOME_REJECTED},
+		{499, true, OUTCOME_REJECTED},
+		{500, true, OUTCOME_FAILED},
+		{599, true, OUTCOME_FAILED},
+		{-1, false, 0},
+		{0, false, 0},
+		{199, false, 0},
+		{202, false, 0},
+		{399, false, 0},
+		{600, false, 0},
+		{INT32_MIN, false, 0},
+		{INT32_MAX, false, 0},
+	};
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+		enum outcome outcome = OUTCOME_UNSTARTED;
+		ck_assert_int_eq(settle_outcome(statuses[i].status, &outcome), statuses[i].known);
+		ck_assert_int_eq(
+			outcome, statuses[i].known ? statuses[i].outcome : OUTCOME_UNSTARTED);
+	}
+}
+END_TEST
+
+START_TEST(the_output_names_the_target_before_the_task)
+{
+	struct delivery *delivery = delivery_new(0);
+	struct output *output = output_new(0);
+	ck_assert_uint_eq(settle_reply_target(delivery, output).len, 0);
+	delivery->reply_to = TEXT("caller");
+	ck_assert(text_is(settle_reply_target(delivery, output), TEXT("caller")));
+	output->reply_queue = TEXT("other");
+	ck_assert(text_is(settle_reply_target(delivery, output), TEXT("other")));
+	output_free(output);
+	delivery_free(delivery);
+}
+END_TEST
+
+/* AddressSanitizer would end the program, where its malloc says no. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+START_TEST(what_no_memory_holds_is_refused)
+{
+	static const size_t rooms[] = {SIZE_MAX, SIZE_MAX / 4};
+	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+		ck_assert_ptr_null(delivery_new(rooms[i]));
+		ck_assert_ptr_null(output_new(rooms[i]));
+	}
+}
+END_TEST
+
+START_TEST(a_delivery_owns_its_output)
+{
+	struct delivery *delivery = delivery_new(100);
+	ck_assert_uint_eq(delivery_size(delivery), sizeof *delivery + 100);
+	delivery->parcel.output = output_new(50);
+	ck_assert_uint_eq(output_size(delivery->parcel.output), sizeof(struct output) + 50);
+	ck_assert_int_eq(delivery->parcel.output->retry_after_ms, -1);
+	ck_assert_int_eq(delivery->soft_ms, -1);
+	delivery_free(delivery);
+	delivery_free(NULL);
+	output_free(NULL);
+}
+END_TEST
+
+START_TEST(every_reason_has_its_words)
+{
+	ck_assert_str_eq(reason_words(REASON_NONE), "");
+	ck_assert_str_eq(reason_words(REASON_PROTOCOL), "protocol-error");
+	ck_assert_str_eq(reason_words(REASON_BAD_HEADERS), "bad-headers");
+}
+END_TEST
+
+static Suite *settle_suite(void)
+{
+	Suite *suite = suite_create("core/settle");
+	TCase *table = tcase_create("table");
+	tcase_add_loop_test(
+		table, settle_follows_the_contract, 0, (int)(sizeof rows / sizeof *rows));
+	suite_add_tcase(suite, table);
+	UNIT_CASE(suite, "decide", one_attempt_means_no_retry, a_status_means_one_outcome_or_none,
+		the_output_names_the_target_before_the_task);
+	UNIT_CASE(suite, "plain", what_no_memory_holds_is_refused, a_delivery_owns_its_output,
+		every_reason_has_its_words);
+	return suite;
+}
+
+UNIT_MAIN(settle_suite)

@@ -1,0 +1,398 @@
+/* The HTTP server in the loop answers, refuses, and is delayed by no client. */
+#include "http/http.h"
+#include "http/listener.h"
+#include "os/clock.h"
+#include "os/loop.h"
+#include "os/proc_usage.h"
+#include "unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define LIMIT     (20 * MTIME_SECOND)
+#define ROOM      (4 * 1024 * 1024)
+#define LONG_LIST 40000
+#define FOLLOWERS 8
+
+static char folder[] = "/tmp/wpool-http-XXXXXX";
+static char path[LISTENER_PATH_BYTES];
+static struct ev_loop *loop;
+static struct listener listener;
+static struct http *http;
+static unsigned asked, ended;
+static char answer[ROOM];
+
+struct lines {
+	unsigned at;
+};
+
+static bool next_line(void *ctx, struct buf *out)
+{
+	struct lines *lines = ctx;
+	if (lines->at == LONG_LIST)
+		return false;
+	buf_printf(out, "line %u\n", lines->at++);
+	return true;
+}
+
+static void end_lines(void *ctx)
+{
+	free(ctx);
+	ended++;
+}
+
+static const struct http_pieces pieces = {.next = next_line, .end = end_lines};
+
+/* An answer to follow: this many lines so far. */
+static unsigned said_lines;
+
+static bool waits_for_line(void *ctx)
+{
+	return ((struct lines *)ctx)->at == said_lines;
+}
+
+static const struct http_pieces followed = {
+	.next = next_line, .end = end_lines, .waits = waits_for_line};
+
+static void on_request(void *ctx, const struct http_request *request)
+{
+	(void)ctx;
+	asked++;
+	ck_assert(request->is_local);
+	if (strcmp(request->path, "/long") == 0) {
+		http_answer_in_pieces(
+			request, "text/plain", &pieces, calloc(1, sizeof(struct lines)));
+		return;
+	}
+	if (strcmp(request->path, "/follow") == 0 && http_following(request) >= FOLLOWERS) {
+		http_answer(request, 503, "text/plain", TEXT("crowded"), NULL);
+		return;
+	}
+	if (strcmp(request->path, "/follow") == 0) {
+		http_answer_in_pieces(
+			request, "text/plain", &followed, calloc(1, sizeof(struct lines)));
+		return;
+	}
+	const char *query = http_query(request, "q");
+	char said[200];
+	snprintf(
+		said, sizeof said, "%s %s %s", request->method, request->path, query ? query : "-");
+	http_answer(request, strcmp(request->path, "/no") == 0 ? 405 : 200, "text/plain",
+		text_from(said), strcmp(request->path, "/no") == 0 ? "GET" : NULL);
+}
+
+static void set_up(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/socket", folder);
+	loop = loop_default();
+	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	http = http_new(loop, on_request, NULL);
+	ck_assert_ptr_nonnull(http);
+	http_listen(http, listener.fd);
+}
+
+static void tear_down(void)
+{
+	http_free(http);
+	listener_close(&listener);
+	ev_loop_destroy(loop);
+	rmdir(folder);
+}
+
+/* ---------- a client, in the same loop ---------- */
+
+static int client(void)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	strcpy(name.sun_path, path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+	return fd;
+}
+
+/* What the socket does not take at once is taken while the loop turns; false: the other side is
+ * gone. */
+static bool say(int fd, const char *bytes, size_t len)
+{
+	while (len > 0) {
+		ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL);
+		if (sent < 0 && errno != EAGAIN)
+			return false;
+		bytes += sent > 0 ? sent : 0;
+		len -= sent > 0 ? (size_t)sent : 0;
+		ev_run(loop, EVRUN_NOWAIT);
+	}
+	return true;
+}
+
+static void on_tick(struct ev_loop *l, struct ev_timer *timer, int events)
+{
+	(void)l;
+	(void)timer;
+	(void)events;
+}
+
+/* Run the loop until the peer closes. Return the status, or 0; the whole answer is in answer. */
+static int hear(int fd)
+{
+	struct ev_timer tick; /* so that the loop does not sleep while we have something to read */
+	size_t len = 0;
+	mtime end = clock_now() + LIMIT;
+	ssize_t got = -1;
+	ev_timer_init(&tick, on_tick, 0.001, 0.001);
+	ev_timer_start(loop, &tick);
+	errno = EAGAIN;
+	while (got != 0 && (got > 0 || errno == EAGAIN)) {
+		ck_assert_int_lt(clock_now(), end);
+		got = recv(fd, answer + len, ROOM - 1 - len, 0);
+		len += got > 0 ? (size_t)got : 0;
+		if (got < 0 && errno == EAGAIN) {
+			ev_run(loop, EVRUN_ONCE);
+			errno = EAGAIN;
+		}
+	}
+	ev_timer_stop(loop, &tick);
+	close(fd);
+	answer[len] = '\0';
+	int status = 0;
+	return sscanf(answer, "HTTP/1.%*d %d ", &status) == 1 ? status : 0;
+}
+
+/* Run the loop until that was received. */
+static void hear_words(int fd, const char *needle)
+{
+	struct ev_timer tick;
+	mtime end = clock_now() + LIMIT;
+	size_t len = 0;
+	ev_timer_init(&tick, on_tick, 0.001, 0.001);
+	ev_timer_start(loop, &tick);
+	for (answer[0] = '\0'; !strstr(answer, needle); answer[len] = '\0') {
+		ck_assert_int_lt(clock_now(), end);
+		ssize_t got = recv(fd, answer + len, ROOM - 1 - len, 0);
+		ck_assert_int_ne(got, 0);
+		len += got > 0 ? (size_t)got : 0;
+		ev_run(loop, EVRUN_ONCE);
+	}
+	ev_timer_stop(loop, &tick);
+}
+
+static int follow(void)
+{
+	int fd = client();
+	ck_assert(say(fd, "GET /follow HTTP/1.0\r\n\r\n", 24));
+	return fd;
+}
+
+static int ask(const char *request)
+{
+	int fd = client();
+	ck_assert(say(fd, request, strlen(request)));
+	return hear(fd);
+}
+
+/* ---------- tests ---------- */
+
+START_TEST(a_request_is_answered)
+{
+	ck_assert_int_eq(ask("GET /a?q=b%20c HTTP/1.0\r\n\r\n"), 200);
+	ck_assert_ptr_nonnull(strstr(answer, "\r\n\r\nGET /a b c"));
+	ck_assert_ptr_nonnull(strstr(answer, "Content-Type: text/plain\r\n"));
+	ck_assert_int_eq(ask("PUT /no HTTP/1.0\r\n\r\n"), 405);
+	ck_assert_ptr_nonnull(strstr(answer, "Allow: GET\r\n"));
+}
+END_TEST
+
+START_TEST(a_request_body_is_not_awaited)
+{
+	ck_assert_int_eq(
+		ask("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"), 200);
+	ck_assert_ptr_nonnull(strstr(answer, "POST /a -"));
+}
+END_TEST
+
+START_TEST(a_long_answer_arrives_whole)
+{
+	char line[32];
+	ck_assert_int_eq(ask("GET /long HTTP/1.0\r\n\r\n"), 200);
+	const char *at = strstr(answer, "\r\n\r\n") + 4;
+	for (unsigned i = 0; i < LONG_LIST; i++) {
+		int len = snprintf(line, sizeof line, "line %u\n", i);
+		ck_assert_int_eq(strncmp(at, line, (size_t)len), 0);
+		at += len;
+	}
+	ck_assert_str_eq(at, "");
+	ck_assert_uint_eq(ended, 1);
+}
+END_TEST
+
+/* Its answer does not fit into the socket. */
+START_TEST(a_client_that_does_not_read_delays_nobody)
+{
+	int fd = client();
+	ck_assert(say(fd, "GET /long HTTP/1.0\r\n\r\n", 22));
+	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
+	close(fd);
+	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
+	ck_assert_uint_eq(ended, 1);
+}
+END_TEST
+
+START_TEST(oversized_requests_are_refused)
+{
+	static char large[64 * 1024];
+	memset(large, 'x', sizeof large);
+	int fd = client();
+	say(fd, "GET /", 5);
+	say(fd, large, sizeof large);
+	int status = hear(fd);
+	ck_assert_msg(status == 0 || status >= 400, "%d", status);
+	ck_assert_uint_eq(asked, 0);
+	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
+}
+END_TEST
+
+/* All places and more are taken by halves of requests: the oldest of them goes, and whoever asks
+ * properly is answered; those that finish theirs in time are, too. */
+START_TEST(half_requests_do_not_keep_their_connection)
+{
+	enum { MANY = 2 * HTTP_CLIENTS };
+	int fds[MANY];
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = client();
+		ck_assert(say(fds[i], "GET /a HTTP/1.0\r\nX-", 19));
+	}
+	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
+	for (int i = 0; i < MANY; i++)
+		close(fds[i]);
+	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
+}
+END_TEST
+
+/* Many requests get a small share of the time. */
+START_TEST(a_flood_leaves_time_for_the_rest)
+{
+	struct proc_usage before, after;
+	mtime begun = clock_now();
+	ck_assert(proc_usage_read(getpid(), &before));
+	for (int i = 0; i < 300; i++)
+		ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
+	ck_assert(proc_usage_read(getpid(), &after));
+	/* The client here computes, too: so a half is all that can be asked for. */
+	ck_assert_int_lt(after.computed - before.computed, (clock_now() - begun) / 2);
+}
+END_TEST
+
+START_TEST(http_free_closes_all_connections)
+{
+	int idle = client(), half = client(), silent = client();
+	say(half, "GET /", 5);
+	say(silent, "GET /long HTTP/1.0\r\n\r\n", 22);
+	while (asked == 0)
+		ev_run(loop, EVRUN_ONCE);
+	http_free(http);
+	ck_assert_uint_eq(ended, 1);
+	char byte;
+	ck_assert_int_le(recv(half, &byte, 1, 0), 0);
+	close(idle);
+	close(half);
+	close(silent);
+	http = http_new(loop, on_request, NULL);
+	http_listen(http, listener.fd);
+	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
+}
+END_TEST
+
+START_TEST(a_waiting_answer_goes_on_when_woken)
+{
+	said_lines = 1;
+	int fd = follow(), other = follow();
+	hear_words(fd, "line 0\n");
+	hear_words(other, "line 0\n");
+	for (said_lines = 2; said_lines < 5; said_lines++) {
+		char line[32];
+		snprintf(line, sizeof line, "line %u\n", said_lines - 1);
+		http_wake(http);
+		hear_words(fd, line);
+		hear_words(other, line);
+	}
+	close(fd);
+	close(other);
+}
+END_TEST
+
+/* Also when it is never woken. */
+START_TEST(a_waiting_answer_ends_with_its_peer)
+{
+	int fds[FOLLOWERS];
+	mtime end = clock_now() + LIMIT;
+	said_lines = 1;
+	for (int i = 0; i < FOLLOWERS; i++) {
+		fds[i] = follow();
+		hear_words(fds[i], "line 0\n");
+	}
+	ck_assert_int_eq(ask("GET /follow HTTP/1.0\r\n\r\n"), 503);
+	for (int i = 0; i < FOLLOWERS; i++)
+		close(fds[i]);
+	while (ended < FOLLOWERS) {
+		ck_assert_int_lt(clock_now(), end);
+		ev_run(loop, EVRUN_ONCE);
+	}
+	int again = follow();
+	hear_words(again, "line 0\n");
+	close(again);
+}
+END_TEST
+
+/* It has closed only its sending side. */
+START_TEST(a_half_closed_peer_still_gets_its_answer)
+{
+	said_lines = 1;
+	int fd = follow();
+	ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+	hear_words(fd, "line 0\n");
+	said_lines = 2;
+	http_wake(http);
+	hear_words(fd, "line 1\n");
+	close(fd);
+}
+END_TEST
+
+START_TEST(http_finish_ends_waiting_answers)
+{
+	said_lines = 1;
+	int fd = client();
+	ck_assert(say(fd, "GET /follow HTTP/1.1\r\nHost: x\r\n\r\n", 33));
+	hear_words(fd, "line 0\n");
+	said_lines = 3;
+	http_finish(http, LIMIT);
+	ck_assert_uint_eq(ended, 1);
+	hear_words(fd, "line 1\nline 2\n");
+	if (!strstr(answer, "\r\n0\r\n\r\n"))
+		hear_words(fd, "0\r\n\r\n");
+	close(fd);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("http/http");
+	TCase *tcase = tcase_create("http");
+	static const TTest *const *const tests[] = {&a_request_is_answered,
+		&a_request_body_is_not_awaited, &a_long_answer_arrives_whole,
+		&a_client_that_does_not_read_delays_nobody, &oversized_requests_are_refused,
+		&half_requests_do_not_keep_their_connection, &a_flood_leaves_time_for_the_rest,
+		&http_free_closes_all_connections, &a_waiting_answer_goes_on_when_woken,
+		&a_waiting_answer_ends_with_its_peer, &a_half_closed_peer_still_gets_its_answer,
+		&http_finish_ends_waiting_answers};
+	tcase_set_timeout(tcase, 60);
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+		tcase_add_test(tcase, *tests[i]);
+	suite_add_tcase(s, tcase);
+	return s;
+}
+
+UNIT_MAIN(suite)

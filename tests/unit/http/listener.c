@@ -1,0 +1,204 @@
+/* A listening socket's path: private, never taken from another process, removed at the end. */
+#include "http/listener.h"
+#include "http/control_path.h"
+#include "unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+static char folder[] = "/tmp/wpool-listener-XXXXXX";
+static char path[LISTENER_PATH_BYTES];
+
+static void set_up(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/socket", folder);
+}
+
+static void tear_down(void)
+{
+	unlink(path);
+	rmdir(folder);
+}
+
+static bool is_there(void)
+{
+	return access(path, F_OK) == 0;
+}
+
+START_TEST(only_our_user_may_connect)
+{
+	struct listener listener, other;
+	struct stat status;
+	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert_int_eq(status.st_mode & 07777, 0600);
+	ck_assert_uint_eq(listener_port(&listener), 0);
+	ck_assert_int_eq(listener_open_path(path, &other), RC_REFUSED);
+	ck_assert(is_there());
+	listener_close(&listener);
+	ck_assert(!is_there());
+	ck_assert_int_eq(listener.fd, -1);
+	listener_close(&listener);
+}
+END_TEST
+
+START_TEST(a_socket_without_a_listener_is_replaced)
+{
+	struct listener listener, next;
+	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	close(listener.fd); /* as by SIGKILL */
+	ck_assert(is_there());
+	ck_assert_int_eq(listener_open_path(path, &next), RC_OK);
+	listener_close(&next);
+	ck_assert(!is_there());
+}
+END_TEST
+
+/* Our socket was removed, and another process made its own. */
+START_TEST(closing_leaves_a_socket_that_replaced_ours)
+{
+	struct listener listener, next;
+	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(listener_open_path(path, &next), RC_OK);
+	listener_close(&listener);
+	ck_assert(is_there());
+	listener_close(&next);
+	ck_assert(!is_there());
+}
+END_TEST
+
+/* Its backlog is full. */
+START_TEST(a_busy_listener_is_not_replaced)
+{
+	struct listener listener, other;
+	enum { MANY = 300 };
+	static int fds[MANY];
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	strcpy(name.sun_path, path);
+	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	bool is_full = false;
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		is_full |= connect(fds[i], (struct sockaddr *)&name, sizeof name) != 0 &&
+			   errno == EAGAIN;
+	}
+	ck_assert(is_full);
+	ck_assert_int_eq(listener_open_path(path, &other), RC_REFUSED);
+	for (int i = 0; i < MANY; i++)
+		close(fds[i]);
+	listener_close(&listener);
+}
+END_TEST
+
+START_TEST(a_locked_folder_is_refused)
+{
+	struct listener listener;
+	int lock = open(folder, O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(flock(lock, LOCK_EX), 0);
+	ck_assert_int_eq(listener_open_path(path, &listener), RC_REFUSED);
+	close(lock);
+	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	listener_close(&listener);
+}
+END_TEST
+
+START_TEST(a_file_that_is_no_socket_stays)
+{
+	struct listener listener;
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	ck_assert_int_eq(listener_open_path(path, &listener), RC_MALFORMED);
+	ck_assert(is_there());
+}
+END_TEST
+
+START_TEST(bad_paths_are_reported)
+{
+	struct listener listener;
+	char longer[2 * LISTENER_PATH_BYTES];
+	memset(longer, 'x', sizeof longer);
+	longer[sizeof longer - 1] = '\0';
+	ck_assert_int_eq(listener_open_path(longer, &listener), RC_LIMIT);
+	ck_assert_int_eq(listener_open_path("", &listener), RC_LIMIT);
+	ck_assert_int_eq(listener_open_path("/nowhere/at/all", &listener), RC_SYSTEM);
+	ck_assert_int_eq(errno, ENOENT);
+}
+END_TEST
+
+START_TEST(a_path_may_be_relative)
+{
+	struct listener listener;
+	ck_assert_int_eq(chdir(folder), 0);
+	ck_assert_int_eq(listener_open_path("socket", &listener), RC_OK);
+	ck_assert(is_there());
+	listener_close(&listener);
+	ck_assert(!is_there());
+}
+END_TEST
+
+START_TEST(addresses_open_ports)
+{
+	struct listener listener, other;
+	char same[32];
+	ck_assert_int_eq(listener_open_address("127.0.0.1:0", &listener), RC_OK);
+	ck_assert_uint_gt(listener_port(&listener), 0);
+	snprintf(same, sizeof same, "127.0.0.1:%u", listener_port(&listener));
+	ck_assert_int_eq(listener_open_address(same, &other), RC_REFUSED);
+	listener_close(&listener);
+	ck_assert_uint_eq(listener_port(&listener), 0);
+	ck_assert_int_eq(listener_open_address("nonsense", &other), RC_MALFORMED);
+	ck_assert_int_eq(listener_open_address("192.0.2.1:80", &other), RC_SYSTEM);
+	ck_assert_int_eq(errno, EADDRNOTAVAIL);
+}
+END_TEST
+
+START_TEST(default_paths_follow_the_user)
+{
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	struct control_paths paths = control_paths_of("auto");
+	char expected[LISTENER_PATH_BYTES];
+	snprintf(expected, sizeof expected, "%s/wpool/control.sock", folder);
+	ck_assert_uint_eq(paths.count, 2);
+	ck_assert_str_eq(paths.list[0], expected);
+	ck_assert_str_eq(paths.list[1], "/run/wpool/control.sock");
+	ck_assert_int_eq(control_path_prepare(paths.list[0]), RC_OK);
+	ck_assert_int_eq(control_path_prepare(paths.list[0]), RC_OK);
+	struct listener listener;
+	ck_assert_int_eq(listener_open_path(paths.list[0], &listener), RC_OK);
+	listener_close(&listener);
+	snprintf(expected, sizeof expected, "%s/wpool", folder);
+	ck_assert_int_eq(rmdir(expected), 0);
+	setenv("XDG_RUNTIME_DIR", "relative", 1);
+	ck_assert_uint_eq(control_paths_of("auto").count, 1);
+	unsetenv("XDG_RUNTIME_DIR");
+	ck_assert_uint_eq(control_paths_of("auto").count, 1);
+	ck_assert_uint_eq(control_paths_of("off").count, 0);
+	ck_assert_str_eq(control_paths_of("/x").list[0], "/x");
+	ck_assert_int_eq(control_path_prepare("/nowhere/at/all"), RC_SYSTEM);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("http/listener");
+	TCase *tcase = tcase_create("listener");
+	static const TTest *const *const tests[] = {&only_our_user_may_connect,
+		&a_socket_without_a_listener_is_replaced,
+		&closing_leaves_a_socket_that_replaced_ours, &a_busy_listener_is_not_replaced,
+		&a_locked_folder_is_refused, &a_file_that_is_no_socket_stays,
+		&bad_paths_are_reported, &a_path_may_be_relative, &addresses_open_ports,
+		&default_paths_follow_the_user};
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+		tcase_add_test(tcase, *tests[i]);
+	suite_add_tcase(s, tcase);
+	return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,236 @@
+/* answer_read: what a worker may say, in every width and type, and what is no answer. */
+#include "unit/support/message/answer.h"
+
+/* The two vectors of PROTOCOL.md. */
+START_TEST(test_vectors)
+{
+	struct bytes done = from_hex("82 a130 b3 4e6577204f7574507574204d65737361676521 a131 ccc8");
+	struct output *output = read_good(bytes_text(&done));
+	ck_assert_int_eq(output->status, STATUS_DONE);
+	ck_assert_text_eq(output->body, TEXT("New OutPut Message!"));
+	ck_assert_text_eq(output->headers, TEXT_NONE);
+	ck_assert_text_eq(output->reply_queue, TEXT_NONE);
+	ck_assert_int_eq(output->unfit, REASON_NONE);
+	ck_assert_int_eq(output->retry_after_ms, -1);
+	output_free(output);
+
+	struct bytes full =
+		from_hex("84 a130 b3 4e6577204f7574507574204d65737361676521 a131 ccc8"
+			 "a132 81 a474657374 a77465737476616c a133 a9 7465737451756575 65");
+	output = read_good(bytes_text(&full));
+	ck_assert_text_eq(output->reply_queue, TEXT("testQueue"));
+	assert_table(output->headers, "test:S=\"testval\" ");
+	output_free(output);
+}
+END_TEST
+
+static const struct {
+	const char *hex;
+	int32_t status;
+	const char *body, *reply_queue;
+} good_cases[] = {
+	/* statuses, in every width */
+	{"81 a1'1' ff", -1, "", ""},
+	{"81 a1'1' d0 ff", -1, "", ""},
+	{"81 a1'1' d1 ff ff", -1, "", ""},
+	{"81 a1'1' d2 ff ff ff ff", -1, "", ""},
+	{"81 a1'1' d3 ff ff ff ff ff ff ff ff", -1, "", ""},
+	{"81 a1'1' cc c8", 200, "", ""},
+	{"81 a1'1' cd 00 c9", 201, "", ""},
+	{"81 a1'1' d1 01 f4", 500, "", ""},
+	{"81 a1'1' ce 00 00 01 90", 400, "", ""},
+	{"81 a1'1' cf 00 00 00 00 00 00 01 f3", 499, "", ""},
+	{"81 a1'1' d3 00 00 00 00 00 00 02 57", 599, "", ""},
+	/* text as bin, bin as text, nil */
+	{"83 a1'0' c4 02 'hi' a1'1' cc c9 a1'3' c4 01 'q'", 201, "hi", "q"},
+	{"83 a1'0' da 00 02 'hi' a1'1' cc c9 a1'3' d9 01 'q'", 201, "hi", "q"},
+	{"84 a1'0' c0 a1'1' cc c8 a1'2' c0 a1'3' c0", 200, "", ""},
+	{"84 a1'0' a0 a1'1' cc c8 a1'2' 80 a1'3' a0", 200, "", ""},
+	{"de 00 01 a1'1' cc c8", 200, "", ""},
+	{"81 c4 01 '1' cc c8", 200, "", ""},
+	/* unknown keys are passed over, whatever they hold */
+	{"83 a1'4' 92 01 81 a1'1' 05 a1'1' cc c8 a5'other' c0", 200, "", ""},
+	{"82 a1'1' cc c8 a2'01' cd 01 f4", 200, "", ""},
+	{"82 a1'1' cc c8 a0 ff", 200, "", ""},
+	/* the last of two counts */
+	{"82 a1'1' cc c8 a1'1' cc c9", 201, "", ""},
+	{"83 a1'0' a1'x' a1'1' cc c8 a1'0' c0", 200, "", ""},
+};
+
+START_TEST(test_good)
+{
+	for (size_t i = 0; i < sizeof good_cases / sizeof *good_cases; i++) {
+		struct bytes frame = from_hex(good_cases[i].hex);
+		struct output *output = read_good(bytes_text(&frame));
+		ck_assert_msg(output->status == good_cases[i].status, "case %zu", i);
+		ck_assert_text_eq(output->body, text_from(good_cases[i].body));
+		ck_assert_text_eq(output->reply_queue, text_from(good_cases[i].reply_queue));
+		ck_assert_int_eq(output->unfit, REASON_NONE);
+		output_free(output);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *hex;
+	const char *what; /* how it begins */
+} bad_cases[] = {
+	{"dd 10 00 00 00", "more elements"},
+	{"", "the frame ends"},
+	{"82 a1'1' cc c8", "the frame ends"},
+	{"82 a1'1' cc c8 a1'0'", "the frame ends"},
+	{"81 a1'1' cc c8 c0", "bytes follow"},
+	{"82 a1'1' cc c8 a1'0' c1", "a byte"},
+	{"81 a1'2' 91 91 91 91 91 91 91 91 91 91 91 91 91 91 91 91 91 c0", "nested"},
+	{"c0", "a frame that is no map"},
+	{"cc c8", "a frame that is no map"},
+	{"91 80", "a frame that is no map"},
+	{"a5'error'", "a frame that is no map"},
+	{"80", "an answer without a status"},
+	{"81 a1'0' a1'x'", "an answer without a status"},
+	{"81 01 cc c8", "a key that is no text"},
+	{"82 a1'1' cc c8 c0 c0", "a key that is no text"},
+	{"81 a1'1' c0", "a status that is no integer"},
+	{"81 a1'1' a3'200'", "a status that is no integer"},
+	{"81 a1'1' cb 40 69 00 00 00 00 00 00", "a status that is no integer"},
+	{"81 a1'1' 00", "an unknown status"},
+	{"81 a1'1' fe", "an unknown status"},
+	{"81 a1'1' cc c7", "an unknown status"},
+	{"81 a1'1' cc ca", "an unknown status"},
+	{"81 a1'1' cd 01 8f", "an unknown status"},
+	{"81 a1'1' cd 02 58", "an unknown status"},
+	{"81 a1'1' cf 00 00 00 01 00 00 00 c8", "an unknown status"},
+	{"81 a1'1' cf ff ff ff ff ff ff ff ff", "an unknown status"},
+	{"82 a1'1' cc c8 a1'0' 01", "a message that"},
+	{"82 a1'1' cc c8 a1'0' 80", "a message that"},
+	{"82 a1'1' cc c8 a1'2' 90", "headers that"},
+	{"82 a1'1' cc c8 a1'2' a1'x'", "headers that"},
+	{"82 a1'1' cc c8 a1'3' 05", "a reply queue"},
+};
+
+START_TEST(test_bad)
+{
+	for (size_t i = 0; i < sizeof bad_cases / sizeof *bad_cases; i++) {
+		struct bytes frame = from_hex(bad_cases[i].hex);
+		struct output *untouched = (struct output *)&frame, *output = untouched;
+		const char *what = NULL;
+		ck_assert_msg(answer_read(bytes_text(&frame), &answer_plain_limits, &output,
+				      &what) == RC_MALFORMED,
+			"case %zu", i);
+		ck_assert_ptr_eq(output, untouched);
+		ck_assert_msg(text_starts(text_from(what), text_from(bad_cases[i].what)),
+			"case %zu: %s", i, what);
+	}
+}
+END_TEST
+
+START_TEST(test_bare_text)
+{
+	struct answer_limits corefx = answer_plain_limits;
+	corefx.bare_str_is_failure = true;
+	struct bytes frame = from_hex("a5'error'"), bytes = from_hex("c4 01 'x'");
+	struct output *output;
+	const char *what;
+	ck_assert_int_eq(answer_read(bytes_text(&frame), &corefx, &output, &what), RC_OK);
+	ck_assert_int_eq(output->status, 500);
+	ck_assert_text_eq(output->body, TEXT("error"));
+	output_free(output);
+	ck_assert_int_eq(answer_read(bytes_text(&bytes), &corefx, &output, &what), RC_MALFORMED);
+}
+END_TEST
+
+/* A str of this length, filled with one letter. */
+static void put_str(struct buf *frame, size_t len)
+{
+	buf_append_byte(frame, 0xdb);
+	buf_append_be32(frame, (uint32_t)len);
+	for (size_t i = 0; i < len; i++)
+		buf_append_byte(frame, 'a');
+}
+
+/* An answer with parts of these lengths; key 0: no header. */
+static struct output *read_sized(size_t body, size_t queue, size_t key, size_t value)
+{
+	struct buf frame;
+	buf_init(&frame, SIZE_MAX);
+	struct bytes head = from_hex("84 a1'1' cc c9");
+	buf_append(&frame, head.at, head.len);
+	buf_append_text(&frame, TEXT("\xa1"
+				     "0"));
+	put_str(&frame, body);
+	buf_append_text(&frame, TEXT("\xa1"
+				     "3"));
+	put_str(&frame, queue);
+	buf_append_text(&frame, TEXT("\xa1"
+				     "2"));
+	buf_append_byte(&frame, key ? 0x81 : 0x80);
+	if (key) {
+		put_str(&frame, key);
+		put_str(&frame, value);
+	}
+	struct output *output = read_good(buf_text(&frame));
+	buf_release(&frame);
+	return output;
+}
+
+static const struct {
+	size_t body, queue, key, value;
+	bool unfit;
+} size_cases[] = {
+	{0, 0, 0, 0, false},
+	{1000, 0, 0, 0, false},
+	{1001, 0, 0, 0, true},
+	{0, 255, 0, 0, false},
+	{0, 256, 0, 0, true},
+	{0, 0, 255, 0, false},
+	{0, 0, 256, 0, true},
+	{0, 0, 10, 1000 - 16, false}, /* 16: key, its length, type, length */
+	{0, 0, 10, 1001 - 16, true},
+	{0, 0, 10, 1 << 20, true},
+};
+
+START_TEST(test_sizes)
+{
+	for (size_t i = 0; i < sizeof size_cases / sizeof *size_cases; i++) {
+		struct output *output = read_sized(size_cases[i].body, size_cases[i].queue,
+			size_cases[i].key, size_cases[i].value);
+		ck_assert_msg(
+			output->unfit == (size_cases[i].unfit ? REASON_REPLY_INVALID : REASON_NONE),
+			"case %zu", i);
+		if (size_cases[i].queue > 0)
+			ck_assert_uint_eq(output->reply_queue.len, size_cases[i].queue);
+		output_free(output);
+	}
+}
+END_TEST
+
+START_TEST(test_large_body)
+{
+	struct answer_limits large = {.header_bytes = 1000, .body_bytes = 16u << 20};
+	struct buf frame;
+	buf_init(&frame, SIZE_MAX);
+	struct bytes head = from_hex("82 a1'1' cc c9 a1'0' c6 01 00 00 00");
+	buf_append(&frame, head.at, head.len);
+	uint8_t *room = buf_reserve(&frame, 16u << 20);
+	memset(room, 0xee, 16u << 20);
+	buf_commit(&frame, 16u << 20);
+	struct output *output;
+	const char *what;
+	ck_assert_int_eq(answer_read(buf_text(&frame), &large, &output, &what), RC_OK);
+	ck_assert_int_eq(output->unfit, REASON_NONE);
+	ck_assert_uint_eq(output->body.len, 16u << 20);
+	ck_assert_mem_eq(output->body.ptr, buf_text(&frame).ptr + head.len, output->body.len);
+	output_free(output);
+	buf_release(&frame);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("message/answer");
+	UNIT_CASE(s, "frame", test_vectors, test_good, test_bad, test_bare_text);
+	UNIT_CASE(s, "sizes", test_sizes, test_large_body);
+	return s;
+}
+
+UNIT_MAIN(suite)

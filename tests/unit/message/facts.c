@@ -1,0 +1,210 @@
+/* task_read_facts: what the pool learns from a message's properties, and that nobody's forged
+ * header is believed. */
+#include "unit/support/message/message.h"
+
+static const struct {
+	const char *key;
+	char type;
+	const char *hex;
+	uint16_t attempt;
+	uint32_t slice, returns;
+	const char *origin;
+} cases[] = {
+	{"x-wpool-attempt", 'l', "00 00 00 00 00 00 00 02", 2, 0, 0, ""},
+	{"x-wpool-attempt", 'I', "00 00 00 02", 2, 0, 0, ""},
+	{"x-wpool-attempt", 'b', "02", 2, 0, 0, ""},
+	{"x-wpool-attempt", 'B', "ff", 255, 0, 0, ""},
+	{"x-wpool-attempt", 's', "00 02", 2, 0, 0, ""},
+	{"x-wpool-attempt", 'u', "ff ff", 65535, 0, 0, ""},
+	{"x-wpool-attempt", 'i', "00 01 00 00", 65535, 0, 0, ""},
+	{"x-wpool-attempt", 'L', "ff ff ff ff ff ff ff ff", 65535, 0, 0, ""},
+	{"x-wpool-attempt", 'b', "ff", 0, 0, 0, ""},
+	{"x-wpool-attempt", 'l', "80 00 00 00 00 00 00 00", 0, 0, 0, ""},
+	{"x-wpool-attempt", 'S', "'2'", 0, 0, 0, ""},
+	{"x-wpool-attempt", 'V', "", 0, 0, 0, ""},
+	{"x-wpool-attempt", 'd', "40 00 00 00 00 00 00 00", 0, 0, 0, ""},
+	{"x-wpool-attempt", 'A', "", 0, 0, 0, ""},
+	{"X-Wpool-Attempt", 'b', "02", 0, 0, 0, ""},
+	{"x-wpool-slice", 'I', "00 00 27 10", 0, 10000, 0, ""},
+	{"x-wpool-slice", 'l', "00 00 00 01 00 00 00 00", 0, UINT32_MAX, 0, ""},
+	{"x-wpool-slice", 'I', "ff ff ff ff", 0, 0, 0, ""},
+	{"x-delivery-count", 'l', "00 00 00 00 00 00 00 05", 0, 0, 5, ""},
+	{"x-delivery-count", 'l', "ff ff ff ff ff ff ff ff", 0, 0, 0, ""},
+	{"x-delivery-count", 'S', "'5'", 0, 0, 0, ""},
+	{"x-wpool-queue", 'S', "'orders'", 0, 0, 0, "orders"},
+	{"x-wpool-queue", 'S', "", 0, 0, 0, ""},
+	{"x-wpool-queue", 'x', "'orders'", 0, 0, 0, ""},
+	{"x-wpool-queue", 'I', "00 00 00 01", 0, 0, 0, ""},
+	{"other", 'I', "00 00 00 01", 0, 0, 0, ""},
+};
+
+START_TEST(test_headers)
+{
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf table;
+		buf_init(&table, SIZE_MAX);
+		put_hex(&table, "before", 'V', "");
+		put_hex(&table, cases[i].key, cases[i].type, cases[i].hex);
+		struct delivery *d =
+			delivery_of(&(struct properties){0}, buf_text(&table), TEXT("body"), 4);
+		ck_assert_int_eq(d->unfit, REASON_NONE);
+		ck_assert_msg(d->attempt == cases[i].attempt, "case %zu: %u", i, d->attempt);
+		ck_assert_msg(d->slice == cases[i].slice, "case %zu: %u", i, d->slice);
+		ck_assert_msg(d->returns == cases[i].returns, "case %zu: %u", i, d->returns);
+		ck_assert_text_eq(d->origin, text_from(cases[i].origin));
+		ck_assert_text_eq(d->headers, buf_text(&table));
+		delivery_free(d);
+		buf_release(&table);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *key;
+	char type;
+	const char *hex;
+	uint16_t renewed;
+	int64_t soft_ms;
+} limit_cases[] = {
+	{"x-wpool-renewed", 'l', SEVEN_ZEROS " 03", 3, -1},
+	{"x-wpool-renewed", 'I', "00 01 00 00", 65535, -1},
+	{"x-wpool-renewed", 'I', "ff ff ff ff", 0, -1},
+	{"x-wpool-renewed", 'S', "'3'", 0, -1},
+	{"TimeoutMilliseconds", 'I', "00 00 00 64", 0, 100},
+	{"TimeoutMilliseconds", 'l', SEVEN_ZEROS " 64", 0, 100},
+	{"TimeoutMilliseconds", 'I', "ff ff ff ff", 0, -1},
+	{"TimeoutMilliseconds", 'I', "00 00 00 00", 0, -1},
+	{"TimeoutMilliseconds", 'l', "7f ff ff ff ff ff ff ff", 0, -1},
+	{"TimeoutMilliseconds", 'd', "40 59 00 00 00 00 00 00", 0, 100},
+	{"TimeoutMilliseconds", 'd', "7f f8 00 00 00 00 00 00", 0, -1},
+	{"TimeoutMilliseconds", 'd', "7f f0 00 00 00 00 00 00", 0, -1},
+	{"TimeoutMilliseconds", 'S', "'100'", 0, 100},
+	{"TimeoutMilliseconds", 'S', "'999999999999999'", 0, 999999999999999},
+	{"TimeoutMilliseconds", 'S', "'1000000000000000'", 0, -1},
+	{"TimeoutMilliseconds", 'S', "'-1'", 0, -1},
+	{"TimeoutMilliseconds", 'S', "'0'", 0, -1},
+	{"TimeoutMilliseconds", 'S', "'soon'", 0, -1},
+	{"TimeoutMilliseconds", 'S', "", 0, -1},
+	{"TimeoutMilliseconds", 'V', "", 0, -1},
+	{"timeoutmilliseconds", 'I', "00 00 00 64", 0, -1},
+};
+
+START_TEST(test_limits)
+{
+	for (size_t i = 0; i < sizeof limit_cases / sizeof *limit_cases; i++) {
+		struct buf table;
+		buf_init(&table, SIZE_MAX);
+		put_hex(&table, limit_cases[i].key, limit_cases[i].type, limit_cases[i].hex);
+		struct delivery *d =
+			delivery_of(&(struct properties){0}, buf_text(&table), TEXT_NONE, 4);
+		ck_assert_msg(d->renewed == limit_cases[i].renewed, "case %zu: %u", i, d->renewed);
+		ck_assert_msg(d->soft_ms == limit_cases[i].soft_ms, "case %zu: %lld", i,
+			(long long)d->soft_ms);
+		delivery_free(d);
+		buf_release(&table);
+	}
+}
+END_TEST
+
+START_TEST(test_long_queue_name)
+{
+	char name[256];
+	memset(name, 'q', sizeof name);
+	for (size_t len = 255; len <= 256; len++) {
+		struct buf table;
+		buf_init(&table, SIZE_MAX);
+		table_put_string(&table, TEXT("x-wpool-queue"), text_of(name, len));
+		struct delivery *d =
+			delivery_of(&(struct properties){0}, buf_text(&table), TEXT_NONE, 4);
+		ck_assert_uint_eq(d->origin.len, len == 255 ? 255 : 0);
+		delivery_free(d);
+		buf_release(&table);
+	}
+}
+END_TEST
+
+START_TEST(test_properties)
+{
+	struct properties properties = {0};
+	struct delivery *d = delivery_of(&properties, TEXT_NONE, TEXT("1234"), 4);
+	ck_assert_int_eq(d->unfit, REASON_NONE);
+	ck_assert(d->reply_to.len == 0 && d->correlation_id.len == 0 && d->headers.len == 0);
+	delivery_free(d);
+
+	properties_set(&properties, PROPERTY_REPLY_TO, TEXT("answers"));
+	properties_set(&properties, PROPERTY_CORRELATION_ID, TEXT("7"));
+	properties_set(&properties, PROPERTY_MESSAGE_ID, TEXT("m-8"));
+	d = delivery_of(&properties, text_of("", 0), TEXT("1234"), 4);
+	ck_assert_int_eq(d->unfit, REASON_NONE);
+	ck_assert_text_eq(d->reply_to, TEXT("answers"));
+	ck_assert_text_eq(d->correlation_id, TEXT("7"));
+	ck_assert_text_eq(d->message_id, TEXT("m-8"));
+	delivery_free(d);
+
+	d = delivery_of(&properties, TEXT_NONE, TEXT("12345"), 4);
+	ck_assert_int_eq(d->unfit, REASON_TOO_LARGE);
+	ck_assert_text_eq(d->reply_to, TEXT("answers"));
+	delivery_free(d);
+}
+END_TEST
+
+static void assert_bad_table(struct text table)
+{
+	struct properties properties = {0};
+	properties_set(&properties, PROPERTY_REPLY_TO, TEXT("answers"));
+	struct delivery *d = delivery_of(&properties, table, TEXT("12345"), 4);
+	ck_assert_int_eq(d->unfit, REASON_BAD_HEADERS); /* rather than its size */
+	ck_assert_uint_eq(d->headers.len, 0);
+	ck_assert_text_eq(d->reply_to, TEXT("answers"));
+	delivery_free(d);
+}
+
+START_TEST(test_bad_tables)
+{
+	static const char *const tables[] = {
+		"01 'k'",                       /* no type */
+		"01 'k' 'S' 00 00 00 05 'abc'", /* cut */
+		"01 'k' '?' 00",                /* unknown type */
+		"01 'k' 'I' 00 00",             /* cut number */
+		"09 'k' 'V'",                   /* key beyond the end */
+		"01 'k' 'F' 00 00 00 03 01 'n' '?'",
+		"01 'k' 'A' ff ff ff ff",
+	};
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		struct bytes table = from_hex(tables[i]);
+		assert_bad_table(bytes_text(&table));
+	}
+	struct buf table;
+	buf_init(&table, SIZE_MAX);
+	for (int i = 0; i < TABLE_FIELDS_MAX + 1; i++)
+		table_put_bool(&table, TEXT("k"), true);
+	assert_bad_table(buf_text(&table));
+	buf_release(&table);
+}
+END_TEST
+
+START_TEST(test_bad_properties)
+{
+	static const char *const raws[] = {
+		"", "80", "80 00", "80 00 05 'abc'", "00 01", "00 00 00"};
+	for (size_t i = 0; i < sizeof raws / sizeof *raws; i++) {
+		struct bytes raw = from_hex(raws[i]);
+		struct delivery *d = delivery_new(0);
+		d->properties = bytes_text(&raw);
+		task_read_facts(d, 10);
+		ck_assert_int_eq(d->unfit, REASON_BAD_HEADERS);
+		ck_assert_uint_eq(d->reply_to.len, 0);
+		delivery_free(d);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("message/facts");
+	UNIT_CASE(s, "facts", test_headers, test_limits, test_long_queue_name, test_properties);
+	UNIT_CASE(s, "unfit", test_bad_tables, test_bad_properties);
+	return s;
+}
+
+UNIT_MAIN(suite)

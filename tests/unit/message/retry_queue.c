@@ -1,0 +1,71 @@
+/* Names of retry queues: written, and known again. */
+#include "message/retry_queue.h"
+#include "unit/support/message/message.h"
+#include <stdio.h>
+
+static const struct {
+	mtime delay;
+	const char *name;
+} names[] = {
+	{MTIME_SECOND, "q.retry.1s"},
+	{10 * MTIME_SECOND, "q.retry.10s"},
+	{60 * MTIME_SECOND, "q.retry.60s"},
+	{60 * MTIME_MINUTE, "q.retry.3600s"},
+	{250 * MTIME_MS, "q.retry.250ms"},
+	{1500 * MTIME_MS, "q.retry.1500ms"},
+	{86399999 * MTIME_MS, "q.retry.86399999ms"},
+};
+
+START_TEST(test_names)
+{
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char buffer[RETRY_QUEUE_NAME_MAX + 1];
+		mtime delay = 0;
+		struct text name =
+			retry_queue_name(TEXT("q"), names[i].delay, buffer, sizeof buffer);
+		ck_assert_text_eq(name, text_from(names[i].name));
+		ck_assert_str_eq(buffer, names[i].name);
+		ck_assert(retry_queue_delay(TEXT("q"), name, &delay));
+		ck_assert_int_eq(delay, names[i].delay);
+	}
+}
+END_TEST
+
+START_TEST(test_others)
+{
+	static const char *const others[] = {"", "q", "q.retry", "q.retry.", "q.retry.s",
+		"q.retry.ms", "q.retry.0s", "q.retry.1000ms", "q.retry.01s", "q.retry.1",
+		"q.retry.1h", "q.retry.-1s", "q.retry.1s ", "q.retry.1.5s", "r.retry.1s",
+		"qq.retry.1s", "q.retry.99999999999999999999s", "q.retry.9223372036854775807s",
+		"q.dead"};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		mtime delay;
+		ck_assert_msg(!retry_queue_delay(TEXT("q"), text_from(others[i]), &delay), "%s",
+			others[i]);
+	}
+}
+END_TEST
+
+/* One byte too many, in AMQP or in the buffer, and there is no name. */
+START_TEST(test_lengths)
+{
+	char queue[256], buffer[300];
+	memset(queue, 'q', sizeof queue);
+	for (size_t len = 240; len <= 255; len++)
+		ck_assert_uint_eq(
+			retry_queue_name(text_of(queue, len), MTIME_SECOND, buffer, sizeof buffer)
+				.len,
+			len + 9 <= RETRY_QUEUE_NAME_MAX ? len + 9 : 0);
+	ck_assert_uint_eq(retry_queue_name(TEXT("q"), MTIME_SECOND, buffer, 10).len, 0);
+	ck_assert_uint_eq(retry_queue_name(TEXT("q"), MTIME_SECOND, buffer, 11).len, 10);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("message/retry_queue");
+	UNIT_CASE(s, "names", test_names, test_others, test_lengths);
+	return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,287 @@
+/* The guard, with a supervisor that is killed; and the run directory that it removes. */
+#include "process/guard.h"
+#include "os/rundir.h"
+#include "unit/support/os/sandbox.h"
+#include "unit/unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct report {
+	pid_t guard, leader;
+	char directory[RUNDIR_PATH_BYTES];
+};
+
+/* A leader of a group, its child, and its grandchild, all of which ignore what can be ignored and
+ * hold the alive end until they die. up: one byte from each. */
+static void family(int up)
+{
+	setsid();
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_IGN);
+	fork();
+	fork();
+	ssize_t n = write(up, "x", 1);
+	while (n)
+		pause();
+	_exit(0);
+}
+
+static pid_t start_family(void)
+{
+	int up[2];
+	char bytes[4];
+	if (pipe(up) < 0)
+		_exit(2);
+	pid_t leader = fork();
+	if (leader == 0) {
+		char number[16]; /* by exec, as a worker: it holds nothing of the guard's */
+		snprintf(number, sizeof number, "%d", up[1]);
+		execl(unit_own_path(), "family", number, NULL);
+		_exit(5);
+	}
+	for (int i = 0; i < 4; i++)
+		if (read(up[0], bytes + i, 1) != 1)
+			_exit(3);
+	close(up[0]);
+	close(up[1]);
+	return leader;
+}
+
+/* The supervisor: two families, one of which it takes off the list again; then it waits. */
+static void supervise(int out, const char *directory)
+{
+	struct report report = {0};
+	struct guard *guard;
+	if (guard_start(directory, NULL, &guard) != RC_OK)
+		_exit(1);
+	pid_t other = start_family();
+	atomic_store(guard_place(guard), other);
+	report.leader = start_family();
+	atomic_store(guard_place(guard), report.leader);
+	guard_remove(guard, other);
+	kill(-other, SIGKILL);
+	atomic_store(guard_place(guard), report.leader); /* once more: two do no harm */
+	report.guard = guard_pid(guard);
+	if (write(out, &report, sizeof report) != sizeof report)
+		_exit(4);
+	while (true)
+		pause();
+}
+
+static void expect_reaped(pid_t pid, int wanted)
+{
+	int status;
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, wanted);
+}
+
+START_TEST(test_supervisor_is_killed)
+{
+	int ends[2];
+	struct rundir *rundir;
+	struct report report;
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that all of them are ours to wait for */
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
+	char path[RUNDIR_PATH_BYTES];
+	rundir_next(rundir, path);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	ck_assert_int_eq(pipe(ends), 0);
+	pid_t supervisor = fork();
+	if (supervisor == 0)
+		supervise(ends[1], rundir_path(rundir));
+	ck_assert_int_eq(close(ends[1]), 0);
+	ck_assert_int_eq(read(ends[0], &report, sizeof report), sizeof report);
+	/* What a terminal or a service manager sends to everybody does not touch it. */
+	for (int number = 1; number < NSIG; number++)
+		if (number != SIGKILL && number != SIGSTOP && (number < 32 || number >= SIGRTMIN))
+			kill(report.guard, number);
+	kill(supervisor, SIGKILL);
+	expect_reaped(supervisor, SIGKILL);
+	expect_reaped(report.guard, 0);
+	/* Every member of the family is dead: the end they all held is closed. */
+	struct pollfd poller = {ends[0], POLLIN, 0};
+	char byte;
+	ck_assert_int_eq(poll(&poller, 1, 20000), 1);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+	ck_assert_int_lt(access(rundir_path(rundir), F_OK), 0);
+	rundir_free(rundir);
+	close(ends[0]);
+}
+END_TEST
+
+static const char *proc(pid_t pid, const char *file)
+{
+	static char text[4096];
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+START_TEST(test_stops_in_order)
+{
+	struct rundir *rundir;
+	struct guard *guard;
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
+	ck_assert_int_eq(guard_start(rundir_path(rundir), NULL, &guard), RC_OK);
+	pid_t pid = guard_pid(guard);
+	kill(pid, SIGSTOP);
+	guard_stop(guard);
+	ck_assert_int_lt(kill(pid, 0), 0);
+	rundir_free(rundir);
+}
+END_TEST
+
+/* It holds nobody's descriptors: a reader of our output sees its end when we are gone. Not even
+ * where a sandbox refuses the quick way of closing them: it would hold its own pipe, and never end.
+ */
+START_TEST(test_holds_nothing)
+{
+	if (_i == 1)
+		sandbox_refuse(SYS_close_range);
+	int ends[2];
+	struct guard *guard;
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(guard_start("/nowhere", NULL, &guard), RC_OK);
+	close(ends[1]);
+	char byte;
+	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+	ck_assert_str_eq(proc(guard_pid(guard), "comm"), "wpool-guard\n");
+	ck_assert_int_eq(getsid(guard_pid(guard)), guard_pid(guard));
+	guard_stop(guard);
+	close(ends[0]);
+}
+END_TEST
+
+START_TEST(test_many_groups)
+{
+	struct guard *guard;
+	ck_assert_int_eq(guard_start("/nowhere", NULL, &guard), RC_OK);
+	kill(guard_pid(guard), SIGSTOP); /* a guard that sleeps does not hold us up */
+	for (pid_t group = 1000000; group < 1005000; group++)
+		atomic_store(guard_place(guard), group);
+	for (pid_t group = 1000000; group < 1005000; group++)
+		guard_remove(guard, group);
+	guard_stop(guard);
+}
+END_TEST
+
+/* ---------- the run directory ---------- */
+
+START_TEST(test_run_directory)
+{
+	static const struct {
+		const char *service, *runtime, *temporary, *prefix;
+	} cases[] = {
+		{"/tmp", "/run", NULL, "/tmp/wpool-"},
+		{"/tmp:/run", NULL, NULL, "/tmp/wpool-"},
+		{"/nowhere", "/tmp", NULL, "/tmp/wpool-"},
+		{"", "/tmp", NULL, "/tmp/wpool-"},
+		{NULL, "/tmp", NULL, "/tmp/wpool-"},
+		{NULL, NULL, "/tmp", "/"},
+		{NULL, "/nowhere", NULL, "/"},
+		{NULL, "relative", NULL, "/"},
+		{NULL, "/tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp",
+			NULL, "/run/wpool-"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct rundir *rundir;
+		struct stat status;
+		char path[RUNDIR_PATH_BYTES], second[RUNDIR_PATH_BYTES];
+		unsetenv("RUNTIME_DIRECTORY");
+		unsetenv("XDG_RUNTIME_DIR");
+		unsetenv("TMPDIR");
+		if (cases[i].service)
+			setenv("RUNTIME_DIRECTORY", cases[i].service, 1);
+		if (cases[i].runtime)
+			setenv("XDG_RUNTIME_DIR", cases[i].runtime, 1);
+		if (cases[i].temporary)
+			setenv("TMPDIR", cases[i].temporary, 1);
+		ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
+		if (access("/run", W_OK) == 0)
+			ck_assert_int_eq(strncmp(rundir_path(rundir), cases[i].prefix,
+						 strlen(cases[i].prefix)),
+				0);
+		ck_assert_int_eq(stat(rundir_path(rundir), &status), 0);
+		ck_assert_int_eq(status.st_mode & 07777, 0700);
+		rundir_next(rundir, path);
+		rundir_next(rundir, second);
+		ck_assert_str_ne(path, second);
+		ck_assert_int_eq(mkfifo(path, 0600), 0);
+		char gone[RUNDIR_PATH_BYTES];
+		strcpy(gone, rundir_path(rundir));
+		rundir_free(rundir);
+		ck_assert_int_lt(access(gone, F_OK), 0);
+	}
+}
+END_TEST
+
+START_TEST(test_outside_files_are_removed_with_it)
+{
+	static const char name[] = RUNDIR_OUTSIDE_PREFIX "unit-test-of-wpool";
+	static const char path[] =
+		RUNDIR_OUTSIDE_FOLDER "/" RUNDIR_OUTSIDE_PREFIX "unit-test-of-wpool";
+	struct rundir *rundir;
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
+	ck_assert_int_eq(rundir_note_outside(rundir, name), RC_OK);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	rundir_remove(rundir_path(rundir));
+	ck_assert_int_lt(access(path, F_OK), 0);
+	rundir_free(rundir);
+}
+END_TEST
+
+/* The name was given up and taken by somebody else, who would like to see his symlink followed: to
+ * open a folder of ours to all, or to empty it. */
+START_TEST(test_a_symlink_is_not_followed)
+{
+	char victim[] = "/tmp/wpool-unit-XXXXXX", file[64], name[RUNDIR_PATH_BYTES];
+	struct rundir *rundir;
+	struct stat status;
+	ck_assert_ptr_nonnull(mkdtemp(victim));
+	snprintf(file, sizeof file, "%s/file", victim);
+	ck_assert_int_eq(mkfifo(file, 0600), 0);
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
+	strcpy(name, rundir_path(rundir));
+	ck_assert_int_eq(rmdir(name), 0);
+	ck_assert_int_eq(symlink(victim, name), 0);
+	rundir_share(rundir);
+	ck_assert_int_eq(stat(victim, &status), 0);
+	ck_assert_uint_eq(status.st_mode & 07777, 0700);
+	rundir_free(rundir);
+	ck_assert_int_eq(unlink(file), 0);
+	rmdir(victim);
+	unlink(name);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("process/guard");
+	UNIT_CASE(s, "guard", test_supervisor_is_killed, test_stops_in_order, test_many_groups);
+	UNIT_CASE(s, "rundir", test_run_directory, test_outside_files_are_removed_with_it,
+		test_a_symlink_is_not_followed);
+	TCase *sandboxed = tcase_create("sandboxed");
+	tcase_add_loop_test(sandboxed, test_holds_nothing, 0, 2);
+	suite_add_tcase(s, sandboxed);
+	return s;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2)
+		family(atoi(argv[1]));
+	return unit_run(suite());
+}

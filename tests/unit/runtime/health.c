@@ -1,0 +1,87 @@
+/* Health in sentences: each cause by itself, behind its pool's name, and how a crash loop reads. */
+#include "runtime/health.h"
+#include "os/clock.h"
+#include "unit/unit.h"
+
+#include <stdio.h>
+
+static const char *text_of_cause(const struct health *health, enum health_cause cause)
+{
+	static char text[400];
+	struct buf out;
+
+	buf_init(&out, sizeof text - 1);
+	health_append_named_text(&out, health, cause);
+	ck_assert(!out.failed);
+	snprintf(text, sizeof text, "%.*s", TEXT_ARGS(buf_text(&out)));
+	buf_release(&out);
+	return text;
+}
+
+START_TEST(each_cause_has_a_sentence)
+{
+	static const struct {
+		enum health_cause cause;
+		const char *text;
+	} cases[] = {
+		{HEALTH_DRAINING, "draining"},
+		{HEALTH_STOPPING, "stopping"},
+		{HEALTH_NO_CONSUMING, "no consuming connection to the broker: refused"},
+		{HEALTH_NO_PUBLISHING, "no publishing connection to the broker"},
+		{HEALTH_REMOVED, "not configured any more: it finishes its tasks in hand"},
+		{HEALTH_PAUSED, "paused by an operator"},
+		{HEALTH_NO_WORKER, "no worker is ready"},
+		{HEALTH_NO_CONSUMER, "not consuming its queue \"orders\", which may be missing; "
+				     "the log says why"},
+	};
+	struct health health = {
+		.consume_failure = "refused", .publish_failure = "", .queue = "orders"};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_str_eq(text_of_cause(&health, cases[i].cause), cases[i].text);
+	health.pool = "first";
+	ck_assert_str_eq(
+		text_of_cause(&health, HEALTH_PAUSED), "pool first: paused by an operator");
+}
+END_TEST
+
+START_TEST(a_crash_loop_says_how_often_and_how)
+{
+	mtime now = clock_now();
+	struct last_death none = {0},
+			  status = {.exit = {.kind = EXIT_STATUS, .number = 3},
+				  .at = now - 7 * MTIME_SECOND},
+			  limit = {.exit = {.kind = EXIT_SIGNAL, .number = 9},
+				  .why = "boot limit",
+				  .at = now - 5 * MTIME_MINUTE};
+	const struct {
+		struct crash_loop loop;
+		const char *begin, *end;
+	} cases[] = {
+		{{1, 1, 1, &none, MTIME_NEVER}, "crash loop: 1 of 1 worker failed 1 time in a row",
+			""},
+		{{1, 2, 2, &status, MTIME_NEVER},
+			"crash loop: 1 of 2 workers failed 2 times in a row, last 7.0 s ago: ",
+			"exit status 3"},
+		{{2, 2, 4, &limit, now - MTIME_SECOND},
+			"crash loop: 2 of 2 workers failed up to 4 times in a row, last 5 min ago: ",
+			"boot limit; next start in 0 ms"},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct health health = {.crash_loop = cases[i].loop};
+		struct text text = text_from(text_of_cause(&health, HEALTH_CRASH_LOOP));
+		ck_assert_msg(text_starts(text, text_from(cases[i].begin)), "%s", text.ptr);
+		ck_assert_msg(text_ends(text, text_from(cases[i].end)), "%s", text.ptr);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("runtime/health");
+	UNIT_CASE(s, "sentences", each_cause_has_a_sentence, a_crash_loop_says_how_often_and_how);
+	return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,141 @@
+/* A pool runtime without a broker, steered: real processes come, go and are replaced. */
+#include "os/clock.h"
+#include "unit/support/runtime/runtime_rig.h"
+
+#include <dirent.h>
+
+#define WORKERS_MAX 8
+
+static int open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+START_TEST(workers_come_and_go)
+{
+	static struct runtime_rig rig;
+	runtime_rig_open(&rig, 1);
+	int descriptors = open_descriptors();
+	pid_t first = pool_runtime_slot_pid(rig.runtime, 0), others[3];
+	runtime_rig_command(&rig, COMMAND_SCALE, 4);
+	runtime_rig_await_ready(&rig, 4);
+	for (uint16_t i = 0; i < 3; i++)
+		others[i] = pool_runtime_slot_pid(rig.runtime, i + 1);
+	runtime_rig_command(&rig, COMMAND_SCALE, 1);
+	runtime_rig_await_retired(&rig, 3);
+	ck_assert_int_eq(pool_runtime_slot_pid(rig.runtime, 0), first);
+	for (int i = 0; i < 3; i++)
+		ck_assert(runtime_rig_is_gone(others[i]));
+	ck_assert_int_eq(open_descriptors(), descriptors);
+	runtime_rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_restart_replaces_every_process)
+{
+	static struct runtime_rig rig;
+	pid_t before[3];
+	runtime_rig_open(&rig, 3);
+	int descriptors = open_descriptors();
+	for (uint16_t i = 0; i < 3; i++)
+		before[i] = pool_runtime_slot_pid(rig.runtime, i);
+	runtime_rig_command(&rig, COMMAND_RESTART, 0); /* three stay ready, as after each turn */
+	runtime_rig_await_said(&rig, "restarted: all workers are new");
+	for (uint16_t i = 0; i < 3; i++)
+		ck_assert(runtime_rig_is_gone(before[i]));
+	ck_assert_uint_eq(pool_runtime_slot_count(rig.runtime), 4);
+	ck_assert_uint_eq(runtime_rig_retired(&rig), 1);
+	ck_assert_int_eq(open_descriptors(), descriptors);
+	runtime_rig_close(&rig);
+}
+END_TEST
+
+/* It takes the three seconds between three starts. */
+START_TEST(a_command_that_is_not_there_costs_nobody)
+{
+	static struct runtime_rig rig;
+	static char nowhere[] = "/nowhere/to/be/found";
+	pid_t before[2];
+	runtime_rig_open(&rig, 2);
+	for (uint16_t i = 0; i < 2; i++)
+		before[i] = pool_runtime_slot_pid(rig.runtime, i);
+	char *own = rig.command[0];
+	rig.command[0] = nowhere;
+	runtime_rig_command(&rig, COMMAND_RESTART, 0);
+	runtime_rig_await_said(
+		&rig, "restart given up: three new workers in a row did not become ready");
+	for (uint16_t i = 0; i < 2; i++)
+		ck_assert_int_eq(pool_runtime_slot_pid(rig.runtime, i), before[i]);
+	rig.command[0] = own; /* it is repaired */
+	runtime_rig_command(&rig, COMMAND_RESTART, 0);
+	runtime_rig_await_said(&rig, "restarted: all workers are new");
+	runtime_rig_close(&rig);
+}
+END_TEST
+
+/* In whatever order they are asked for, what was asked for last is there in the end. */
+START_TEST(many_commands_end_as_the_last_one_says)
+{
+	static struct runtime_rig rig;
+	runtime_rig_open(&rig, 1);
+	int descriptors = open_descriptors();
+	srandom(1);
+	for (int i = 0; i < 100; i++) {
+		if (random() % 3 == 0)
+			runtime_rig_command(&rig, COMMAND_RESTART, 0);
+		else
+			runtime_rig_command(
+				&rig, COMMAND_SCALE, 1 + (uint32_t)(random() % WORKERS_MAX));
+		for (long turns = random() % 8; turns > 0; turns--)
+			runtime_rig_turn_at_once(&rig);
+		ck_assert_uint_le(pool_runtime_slot_count(rig.runtime), WORKERS_MAX + 1);
+	}
+	runtime_rig_command(&rig, COMMAND_SCALE, 5);
+	while (pool_runtime_facts(rig.runtime).is_rolling ||
+		pool_runtime_facts(rig.runtime).ready != 5 ||
+		runtime_rig_retired(&rig) + 5 != pool_runtime_slot_count(rig.runtime))
+		runtime_rig_turn(&rig);
+	runtime_rig_command(&rig, COMMAND_SCALE, 1);
+	runtime_rig_await_retired(&rig, (uint16_t)(pool_runtime_slot_count(rig.runtime) - 1));
+	ck_assert_int_eq(open_descriptors(), descriptors);
+	ck_assert(!runtime_rig_has_said(&rig, "worker died"));
+	runtime_rig_close(&rig);
+}
+END_TEST
+
+START_TEST(who_asks_hears_why_not)
+{
+	static struct runtime_rig rig;
+	runtime_rig_open(&rig, 1);
+	const char *why = pool_runtime_command(rig.runtime, COMMAND_SCALE, 0, clock_now());
+	ck_assert_str_eq(why, "a pool has 1 to 10000 workers");
+	ck_assert(runtime_rig_has_said(&rig, "command refused: a pool has 1 to 10000 workers"));
+	runtime_rig_command(&rig, COMMAND_SCALE, 1);
+	rig.least = 0;
+	runtime_rig_command(&rig, COMMAND_DRAIN, 0);
+	why = pool_runtime_command(rig.runtime, COMMAND_RESTART, 0, clock_now());
+	ck_assert_str_eq(why, "the pool is stopping");
+	while (!pool_runtime_is_quiet(rig.runtime))
+		runtime_rig_turn(&rig);
+	runtime_rig_close(&rig);
+}
+END_TEST
+
+static Suite *pool_runtime_suite(void)
+{
+	Suite *suite = suite_create("runtime/pool_runtime");
+	UNIT_CASE(suite, "steered", workers_come_and_go, a_restart_replaces_every_process,
+		a_command_that_is_not_there_costs_nobody, many_commands_end_as_the_last_one_says,
+		who_asks_hears_why_not);
+	return suite;
+}
+
+int main(int argc, char **argv)
+{
+	return runtime_rig_run(argc, argv, pool_runtime_suite);
+}

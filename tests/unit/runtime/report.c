@@ -1,0 +1,300 @@
+/* What a line about a task says: which task, who had it, how it ended, and why it is the last try.
+ */
+#include "runtime/report.h"
+#include "amqp/table.h"
+#include "core/tasks/delivery.h"
+#include "unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct report report = {.pool = "pool",
+	.command = "worker",
+	.queue = "orders",
+	.dead_letters = "orders.dead",
+	.workers = 1};
+static const struct log_origin worker = {.pool = "pool", .slot = 3, .pid = 77};
+
+/* What a line says behind its time; good until the next call. */
+static const char *said(enum log_format format, const struct notice *notice)
+{
+	static char text[4096];
+	int fd = memfd_create("log", MFD_CLOEXEC);
+	log_setup(fd, LOG_DEBUG, format, false);
+	report_notice(&report, worker, notice);
+	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	ck_assert_int_gt(n, 0);
+	text[n] = '\0';
+	log_setup(2, LOG_INFO, LOG_TEXT, false);
+	close(fd);
+	return format == LOG_JSON ? strstr(text, "\"level\"") : text + strlen("00:00:00.000 ");
+}
+
+static struct delivery *delivery_of(const char *correlation_id, const char *message_id)
+{
+	struct delivery *delivery = delivery_new(0);
+	delivery->tag = 57;
+	delivery->correlation_id = text_from(correlation_id);
+	delivery->message_id = text_from(message_id);
+	return delivery;
+}
+
+START_TEST(test_name)
+{
+	static const char *const names[][3] = {
+		{"4711", "m-1", "4711"},
+		{"", "m-1", "m-1"},
+		{"", "", "#57"},
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char expected[200];
+		struct delivery *delivery = delivery_of(names[i][0], names[i][1]);
+		struct output *output = output_new(0);
+		struct notice notice = {.kind = NOTICE_TASK_RETRIED,
+			.slot = 3,
+			.delivery = delivery,
+			.output = output,
+			.reason = REASON_FAILED,
+			.attempt = 2,
+			.attempts = 3};
+		output->status = 503;
+		delivery->attempt = 1;
+		snprintf(expected, sizeof expected,
+			"warn  pool/3[77] task %s failed with status 503, attempt 2 of 3; "
+			"retrying\n",
+			names[i][2]);
+		ck_assert_str_eq(said(LOG_TEXT, &notice), expected);
+		snprintf(expected, sizeof expected,
+			"\"level\":\"warn\",\"pool\":\"pool\",\"slot\":3,\"pid\":77,\"task\":\"%s\","
+			"\"attempt\":2,\"reason\":\"failed\",\"status\":503,\"msg\":\"task %s failed ",
+			names[i][2], names[i][2]);
+		ck_assert_int_eq(strncmp(said(LOG_JSON, &notice), expected, strlen(expected)), 0);
+		output_free(output);
+		delivery_free(delivery);
+	}
+}
+END_TEST
+
+/* Whoever looks for a trace finds its tasks, as fields and in words. */
+START_TEST(test_trace)
+{
+	static const char id[] = "4bf92f3577b34da6a3ce929d0e0e4736";
+	struct delivery *delivery = delivery_of("4711", "");
+	struct buf headers;
+	char value[64], words[100];
+	struct notice notice = {.kind = NOTICE_TASK_DONE, .slot = 3, .delivery = delivery};
+	snprintf(value, sizeof value, "00-%s-00f067aa0ba902b7-01", id);
+	buf_init(&headers, SIZE_MAX);
+	table_put_string(&headers, TEXT("traceparent"), text_from(value));
+	delivery->headers = buf_text(&headers);
+	snprintf(words, sizeof words, "task 4711 (trace %s) done in ", id);
+	ck_assert_ptr_nonnull(strstr(said(LOG_TEXT, &notice), words));
+	snprintf(words, sizeof words, "\"task\":\"4711\",\"trace_id\":\"%s\",", id);
+	ck_assert_ptr_nonnull(strstr(said(LOG_JSON, &notice), words));
+	delivery->headers = TEXT_NONE;
+	ck_assert_ptr_null(strstr(said(LOG_TEXT, &notice), "trace"));
+	ck_assert_ptr_null(strstr(said(LOG_JSON, &notice), "trace"));
+	buf_release(&headers);
+	delivery_free(delivery);
+}
+END_TEST
+
+/* A task that is given up before its last try says why. */
+START_TEST(test_given_up)
+{
+	static const struct {
+		enum reason reason;
+		int slot;
+		uint32_t attempt;
+		struct exit_info exit;
+		const char *what, *expected;
+	} cases[] = {
+		{REASON_TIMED_OUT, 3, 2, {EXIT_SIGNAL, 15, NULL}, NULL,
+			"timed-out (signal 15 (Terminated)), attempt 2 of 4, not in retry.on"},
+		{REASON_TIMED_OUT, 3, 4, {EXIT_SIGNAL, 15, NULL}, NULL,
+			"timed-out (signal 15 (Terminated)), attempt 4 of 4"},
+		{REASON_PROTOCOL, 3, 4, {EXIT_SIGNAL, 9, NULL}, "an unknown status",
+			"protocol-error (an unknown status), attempt 4 of 4"},
+		{REASON_REJECTED, 3, 1, {0}, NULL, "rejected, attempt 1 of 4"},
+		{REASON_TOO_LARGE, -1, 1, {0}, NULL, "too-large"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char expected[200];
+		struct delivery *delivery = delivery_of("x", "");
+		struct notice notice = {.kind = NOTICE_TASK_GIVEN_UP,
+			.slot = cases[i].slot,
+			.delivery = delivery,
+			.reason = cases[i].reason,
+			.attempt = cases[i].attempt,
+			.attempts = 4,
+			.exit = cases[i].exit,
+			.what = cases[i].what};
+		snprintf(expected, sizeof expected,
+			"warn  pool/3[77] task x %s; given up, moving it to queue \"orders.dead\"\n",
+			cases[i].expected);
+		ck_assert_str_eq(said(LOG_TEXT, &notice), expected);
+		delivery_free(delivery);
+	}
+}
+END_TEST
+
+/* No worker, no attempt: neither in words nor in a field. */
+START_TEST(test_attempt_field)
+{
+	static const struct {
+		int slot;
+		const char *expected;
+	} cases[] = {
+		{3, "\"task\":\"x\",\"attempt\":1,\"reason\":\"too-large\""},
+		{-1, "\"task\":\"x\",\"reason\":\"too-large\""},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct delivery *delivery = delivery_of("x", "");
+		struct notice notice = {.kind = NOTICE_TASK_GIVEN_UP,
+			.slot = cases[i].slot,
+			.delivery = delivery,
+			.reason = REASON_TOO_LARGE,
+			.attempt = 1,
+			.attempts = 4};
+		const char *line = said(LOG_JSON, &notice);
+		ck_assert_msg(strstr(line, cases[i].expected) != NULL, "%s", line);
+		delivery_free(delivery);
+	}
+}
+END_TEST
+
+/* Which queue is missing, and what helps; of one that is being made the first time is no news. */
+START_TEST(test_no_queue)
+{
+	static const struct {
+		enum parcel_kind kind;
+		mtime delay;
+		uint16_t refusals;
+		const char *expected;
+	} cases[] = {
+		{PARCEL_DEAD_LETTER, 0, 1,
+			"warn  pool/3[77] the dead letter of task x to queue \"orders.dead\" found no queue; "},
+		{PARCEL_DEAD_LETTER, 0, 2, "debug pool/3[77] the dead letter"},
+		{PARCEL_RETRY, 2 * MTIME_SECOND, 1,
+			"debug pool/3[77] the copy for the next attempt of task x to queue \"orders.retry.2s\" "},
+		{PARCEL_RETRY, 2 * MTIME_SECOND, 2,
+			"warn  pool/3[77] the copy for the next attempt"},
+		{PARCEL_RETRY, 0, 3,
+			"debug pool/3[77] the copy for the next attempt of task x to queue \"orders\" "},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct delivery *delivery = delivery_of("x", "");
+		struct notice notice = {.kind = NOTICE_PARCEL_REFUSED,
+			.slot = 3,
+			.delivery = delivery,
+			.duration = MTIME_SECOND,
+			.what = "found no queue"};
+		delivery->parcel.kind = cases[i].kind;
+		delivery->parcel.delay = cases[i].delay;
+		delivery->parcel.refusals = cases[i].refusals;
+		delivery->parcel.returned = true;
+		const char *line = said(LOG_TEXT, &notice);
+		ck_assert_msg(strncmp(line, cases[i].expected, strlen(cases[i].expected)) == 0,
+			"%s", line);
+		ck_assert_ptr_nonnull(strstr(line,
+			"(declare it as docs/retries.md says, or give the user the right to "
+			"configure it)"));
+		delivery_free(delivery);
+	}
+}
+END_TEST
+
+/* Why one is replaced. */
+START_TEST(test_recycled)
+{
+	static const struct {
+		struct notice notice;
+		const char *expected;
+	} cases[] = {
+		{{.recycled = RECYCLE_TASKS, .number = 1},
+			"info  pool/3[77] replacing worker: it has done 1 task\n"},
+		{{.recycled = RECYCLE_TASKS, .number = 100},
+			"info  pool/3[77] replacing worker: it has done 100 tasks\n"},
+		{{.recycled = RECYCLE_AGE, .duration = 60 * MTIME_MINUTE},
+			"info  pool/3[77] replacing worker: its age is 60 min\n"},
+		{{.recycled = RECYCLE_MEMORY, .bytes = 513 << 20},
+			"info  pool/3[77] replacing worker: it has 513 MiB, more than "
+			"recycle.memory\n"},
+		{{.recycled = RECYCLE_KILL, .bytes = 513 << 20},
+			"warn  pool/3[77] killing worker: it has 513 MiB, more than "
+			"recycle.memory_kill\n"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct notice notice = cases[i].notice;
+		notice.kind = NOTICE_WORKER_RECYCLED;
+		ck_assert_str_eq(said(LOG_TEXT, &notice), cases[i].expected);
+	}
+	ck_assert_uint_eq(report.statistics.recycled[RECYCLE_TASKS], 2);
+	ck_assert_uint_eq(report.statistics.recycled[RECYCLE_KILL], 1);
+}
+END_TEST
+
+/* What operators asked a pool for. */
+START_TEST(test_commands)
+{
+	static const struct scaling fixed = {.min = 8, .max = 8};
+	static const struct scaling grew = {
+		.cause = SCALING_GREW, .before = 4, .after = 8, .min = 2, .max = 32, .figure = 6};
+	static const struct scaling shrank = {.cause = SCALING_SHRANK,
+		.before = 4,
+		.after = 3,
+		.min = 2,
+		.max = 32,
+		.figure = 1,
+		.span = MTIME_MINUTE};
+	static const struct {
+		struct notice notice;
+		const char *expected;
+	} cases[] = {
+		{{.kind = NOTICE_PAUSED},
+			"info  pool/3[77] paused: no new tasks; workers finish those they have"},
+		{{.kind = NOTICE_RESUMED}, "info  pool/3[77] resumed\n"},
+		{{.kind = NOTICE_SCALED, .number = 1, .scaling = &fixed},
+			"info  pool/3[77] scaled: 1 worker wanted\n"},
+		{{.kind = NOTICE_SCALED, .number = 8, .scaling = &fixed},
+			"info  pool/3[77] scaled: 8 workers wanted\n"},
+		{{.kind = NOTICE_SCALED, .number = 8, .scaling = &grew},
+			"info  pool/3[77] scaled: 8 workers wanted, as many as are needed from 2 to "
+			"32\n"},
+		{{.kind = NOTICE_GROWN, .number = 8, .scaling = &grew},
+			"info  pool/3[77] growing from 4 to 8 workers: all workers were busy and 6 "
+			"tasks waited\n"},
+		{{.kind = NOTICE_SHRUNK, .number = 3, .scaling = &shrank},
+			"info  pool/3[77] shrinking from 4 to 3 workers: at most 1 worker was "
+			"needed for 60.0 s\n"},
+		{{.kind = NOTICE_GROWTH_REFUSED, .number = 64},
+			"warn  pool/3[77] not enough memory for 64 workers; retrying in 10 s\n"},
+		{{.kind = NOTICE_ROLL_BEGINS, .number = 8},
+			"info  pool/3[77] restarting 8 workers one by one: "},
+		{{.kind = NOTICE_ROLL_ENDS}, "info  pool/3[77] restarted: all workers are new\n"},
+		{{.kind = NOTICE_ROLL_STOPS, .what = "it rains"},
+			"warn  pool/3[77] restart given up: it rains (is \"worker\" right?); "},
+		{{.kind = NOTICE_COMMAND_REFUSED, .what = "it rains"},
+			"warn  pool/3[77] command refused: it rains\n"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *line = said(LOG_TEXT, &cases[i].notice);
+		ck_assert_msg(strncmp(line, cases[i].expected, strlen(cases[i].expected)) == 0,
+			"%s", line);
+	}
+	ck_assert_uint_eq(report.workers, 8);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("runtime/report");
+	UNIT_CASE(s, "tasks", test_name, test_trace, test_given_up, test_attempt_field,
+		test_no_queue);
+	UNIT_CASE(s, "pool", test_commands, test_recycled);
+	return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,47 @@
+/* A pool runtime without a broker: real processes, and what it says of them. The test program runs
+ * itself again as their worker. */
+#ifndef UNIT_STATIONRIG_H
+#define UNIT_STATIONRIG_H
+
+#include "runtime/pool_set.h"
+#include "runtime/runtime_shared.h"
+#include "unit/unit.h"
+
+#include <ev.h>
+
+#define STATIONRIG_LOG (256 * 1024)
+
+struct runtime_rig {
+	struct runtime_shared tools;
+	struct config_pool config; /* moved into the pool runtime */
+	char **command;            /* that one's */
+	struct pool_runtime *runtime;
+	ev_timer deadline;
+	uint16_t least; /* so many are ready after each turn */
+	int log;
+	char said[STATIONRIG_LOG];
+};
+
+/* main's value: of the tests, or of the worker. */
+int runtime_rig_run(int argc, char **argv, Suite *(*suite)(void));
+
+/* All workers are ready when this returns. */
+void runtime_rig_open(struct runtime_rig *, uint16_t workers);
+void runtime_rig_close(struct runtime_rig *);
+/* As a configuration has them; owned by the caller, who may move them. */
+char **runtime_rig_words(const char *program);
+struct config_pool runtime_rig_config(char **command, uint16_t workers);
+
+void runtime_rig_turn(struct runtime_rig *);
+/* Something may have happened, or nothing is to come at all. */
+void runtime_rig_turn_at_once(struct runtime_rig *);
+void runtime_rig_command(struct runtime_rig *, enum command, uint32_t number);
+
+void runtime_rig_await_ready(struct runtime_rig *, uint16_t count);
+uint16_t runtime_rig_retired(const struct runtime_rig *);
+void runtime_rig_await_retired(struct runtime_rig *, uint16_t count);
+bool runtime_rig_has_said(struct runtime_rig *, const char *words);
+void runtime_rig_await_said(struct runtime_rig *, const char *words);
+bool runtime_rig_is_gone(pid_t);
+
+#endif

@@ -1,0 +1,63 @@
+/* What of an environment reaches a worker: what is passed on, what is added, and who wins. */
+#include "worker/worker_environment.h"
+#include "unit/unit.h"
+
+#include <string.h>
+
+static char home[] = "HOME=/where/it/lives";
+static char *variables[] = {home, NULL};
+static const struct rights other = {.is_other = true, .variables = variables};
+
+static void expect_environment(const struct workers_config *config, const char *wanted)
+{
+	static char mark[] = "WPOOL_WORKER=/run/x/1";
+	char found[1000] = "";
+	char **environment = worker_environment_new(config, mark);
+	ck_assert_ptr_nonnull(environment);
+	for (char **entry = environment; *entry; entry++) {
+		strncat(found, *entry, sizeof found - strlen(found) - 2);
+		strcat(found, ";");
+	}
+	ck_assert_str_eq(found, wanted);
+	free(environment);
+}
+
+START_TEST(test_environment)
+{
+	char a[] = "A=1", ab[] = "AB=2", c[] = "C=3", at[] = "HOME=/root", m[] = "WPOOL_WORKER=x/1",
+	     t[] = "TMPDIR=/x", none[] = "none", all[] = "all", beginning[] = "A*", just[] = "A",
+	     new_c[] = "C=", d[] = "D=4=5", new_home[] = "HOME=/given";
+	char *ours[] = {a, ab, c, at, m, t, NULL};
+	char *more[] = {new_c, d, NULL}, *own_home[] = {new_home, NULL};
+	char **before = environ;
+	environ = ours;
+	struct workers_config config = {.pipe = PIPE_PATH};
+	expect_environment(&config, "A=1;AB=2;C=3;HOME=/root;TMPDIR=/x;WPOOL_WORKER=/run/x/1;");
+	config.variables = more;
+	expect_environment(
+		&config, "A=1;AB=2;C=;HOME=/root;TMPDIR=/x;D=4=5;WPOOL_WORKER=/run/x/1;");
+	config.passed = (char *[]){none, NULL};
+	expect_environment(&config, "C=;D=4=5;WPOOL_WORKER=/run/x/1;");
+	config.passed = (char *[]){just, NULL};
+	expect_environment(&config, "A=1;C=;D=4=5;WPOOL_WORKER=/run/x/1;");
+	config.passed = (char *[]){beginning, NULL};
+	config.variables = NULL;
+	expect_environment(&config, "A=1;AB=2;WPOOL_WORKER=/run/x/1;");
+	config.rights = &other;
+	expect_environment(&config, "A=1;AB=2;HOME=/where/it/lives;WPOOL_WORKER=/run/x/1;");
+	config.passed = (char *[]){all, NULL};
+	config.variables = own_home;
+	config.pipe = PIPE_COREFX;
+	expect_environment(&config, "A=1;AB=2;C=3;HOME=/given;TMPDIR=/tmp;WPOOL_WORKER=/run/x/1;");
+	environ = before;
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("worker/worker_environment");
+	UNIT_CASE(s, "environment", test_environment);
+	return s;
+}
+
+UNIT_MAIN(suite)

@@ -1,0 +1,275 @@
+/* Workers that break the protocol, die, or leave others behind; and memory that is short. Each in
+ * every form of pipe: the kernel tells them apart. */
+#include "unit/support/process/child.h"
+#include "unit/support/worker/workers_rig.h"
+
+#include <errno.h>
+
+static const enum pipe_form forms[] = {PIPE_PATH, PIPE_FIFO, PIPE_COREFX};
+#define FORMS (int)(sizeof forms / sizeof *forms)
+
+/* How many of the next large requests for memory fail. AddressSanitizer wants malloc for itself. */
+#ifndef __SANITIZE_ADDRESS__
+static int no_memory;
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+
+static bool is_refused(size_t size)
+{
+	if (no_memory == 0 || size < 4096)
+		return false;
+	no_memory--;
+	errno = ENOMEM;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return is_refused(size) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return is_refused(count * size) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	return is_refused(size) ? NULL : __libc_realloc(old, size);
+}
+#endif
+
+static void start(
+	struct workers_rig *rig, enum pipe_form form, const char *behaviour, uint16_t workers)
+{
+	workers_rig_open(rig, form, behaviour, workers);
+	for (uint16_t i = 0; i < workers; i++)
+		workers_wish(rig->workers, i, 1, SLOT_SPAWN);
+}
+
+/* ---------- protocol errors ---------- */
+
+static const struct {
+	const char *behaviour;
+	int answers; /* good ones before it */
+	const char *what;
+} broken[] = {
+	{"half", 0, "closed its pipe in the middle of a frame"},
+	{"closes", 0, "closed its pipe"},
+	{"huge", 0, "a frame of no length, or over max_frame"},
+	{"zero", 0, "a frame of no length, or over max_frame"},
+	{"garbage", 1, NULL /* the decoder's words */},
+};
+#define BROKEN (int)(sizeof broken / sizeof *broken)
+
+static void expect_broken(struct workers_rig *rig, const char *what)
+{
+	const struct event *event = workers_rig_expect(rig, SLOT_BROKEN);
+	ck_assert_ptr_nonnull(event->slot.what);
+	if (what)
+		ck_assert_str_eq(event->slot.what, what);
+}
+
+static void expect_end_by_kill(struct workers_rig *rig)
+{
+	workers_wish(rig->workers, 0, 1, SLOT_KILL);
+	workers_rig_expect_gone(rig, EXIT_SIGNAL, SIGKILL);
+	workers_rig_close(rig);
+}
+
+/* A closed pipe: no task is given to it any more, before anybody knows whether it lives. */
+static void skip_no_room(struct workers_rig *rig)
+{
+	size_t at = workers_rig_next(rig);
+	if (rig->pool->events[at].kind == SLOT_WRITABLE)
+		ck_assert(!rig->pool->events[at].slot.is_writable);
+	else
+		rig->pool->seen--;
+}
+
+START_TEST(test_protocol_errors)
+{
+	struct workers_rig rig;
+	int at = _i / FORMS;
+	start(&rig, forms[_i % FORMS], broken[at].behaviour, 1);
+	workers_rig_expect(&rig, SLOT_READY);
+	for (int i = 0; i < broken[at].answers; i++)
+		workers_rig_expect_status(&rig, STATUS_DONE);
+	skip_no_room(&rig);
+	expect_broken(&rig, broken[at].what);
+	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK); /* to nobody */
+	expect_end_by_kill(&rig);
+}
+END_TEST
+
+/* It reads no more: known by the next task, but only after all that it said was read. */
+START_TEST(test_deaf)
+{
+	struct workers_rig rig;
+	start(&rig, forms[_i], "deaf", 1);
+	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK);
+	workers_rig_expect_status(&rig, STATUS_DONE);
+	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK);
+	skip_no_room(&rig);
+	expect_broken(&rig, "closed its pipe");
+	expect_end_by_kill(&rig);
+}
+END_TEST
+
+/* ---------- floods ---------- */
+
+static int lines_in(const char *log)
+{
+	int lines = 0;
+	while ((log = strchr(log, '\n'))) {
+		lines++;
+		log++;
+	}
+	return lines;
+}
+
+/* Some microseconds a line: a turn's worth of them is a few milliseconds. */
+START_TEST(test_babbler_does_not_keep_the_loop)
+{
+	struct workers_rig rig;
+	int before = 0, most = 0;
+	start(&rig, PIPE_PATH, "babbles", 1);
+	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_int_eq(workers_rig_send(&rig, 0, 1), SEND_OK);
+	while (!strstr(workers_rig_log(&rig), "enough")) {
+		workers_rig_turn(&rig);
+		int now = lines_in(workers_rig_log(&rig));
+		most = now - before > most ? now - before : most;
+		before = now;
+	}
+	ck_assert_int_ge(before, 8000);
+	ck_assert_int_le(most, 2000);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* ---------- deaths ---------- */
+
+/* What it answered stands, and no closed pipe is told where there was a death. */
+START_TEST(test_answers_and_exits)
+{
+	struct workers_rig rig;
+	start(&rig, forms[_i], "answers", 1);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_rig_expect_status(&rig, STATUS_DONE);
+	workers_rig_expect_status(&rig, STATUS_DONE);
+	workers_rig_expect_status(&rig, STATUS_DONE);
+	skip_no_room(&rig);
+	workers_rig_expect_gone(&rig, EXIT_STATUS, 7);
+	ck_assert_ptr_nonnull(strstr(workers_rig_log(&rig), "last words"));
+	workers_rig_close(&rig);
+}
+END_TEST
+
+START_TEST(test_exits_in_the_middle_of_a_frame)
+{
+	struct workers_rig rig;
+	start(&rig, forms[_i], "half-exit", 1);
+	workers_rig_expect(&rig, SLOT_READY);
+	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
+	workers_rig_expect_status(&rig, STATUS_DONE);
+	skip_no_room(&rig);
+	workers_rig_expect_gone(&rig, EXIT_STATUS, 5);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* Children of it hold pipe and logs open and write for ever: one of its group, which is killed, one
+ * that got away, whose words are not waited for. */
+START_TEST(test_leaves_a_brood)
+{
+	struct workers_rig rig;
+	start(&rig, forms[_i], "brood", 1);
+	workers_rig_expect(&rig, SLOT_READY);
+	workers_rig_expect_status(&rig, STATUS_DONE);
+	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+START_TEST(test_killed_at_any_moment)
+{
+	struct workers_rig rig;
+	start(&rig, forms[_i % FORMS], "echo", 1);
+	for (uint32_t life = 1; life < 20; life++) {
+		if (life % 2)
+			workers_rig_expect(&rig, SLOT_READY);
+		workers_wish(rig.workers, 0, life, SLOT_KILL);
+		skip_no_room(&rig);
+		workers_rig_expect_gone(&rig, EXIT_SIGNAL, SIGKILL);
+		workers_wish(rig.workers, 0, life + 1, SLOT_SPAWN);
+	}
+	workers_rig_close(&rig);
+}
+END_TEST
+
+/* ---------- memory ---------- */
+#ifndef __SANITIZE_ADDRESS__
+
+/* Frames that were read already wait where they are, and other workers wait with them. */
+START_TEST(test_no_memory_for_a_frame)
+{
+	enum { WORKERS = 3 };
+	struct workers_rig rig;
+	int notes[WORKERS] = {0}, told = 0;
+	start(&rig, forms[_i], "large", WORKERS);
+	workers_rig_expect(&rig, SLOT_READY);
+	no_memory = 20;
+	while (told < WORKERS) {
+		const struct event *event = &rig.pool->events[workers_rig_next(&rig)];
+		if (event->kind == SLOT_READY)
+			continue;
+		ck_assert_int_eq(event->kind, SLOT_OUTPUT);
+		notes[event->slot.slot]++;
+		told++;
+	}
+	ck_assert_int_eq(no_memory, 0);
+	for (int i = 0; i < WORKERS; i++)
+		ck_assert_int_eq(notes[i], 1);
+	workers_rig_close(&rig);
+}
+END_TEST
+
+START_TEST(test_no_memory_for_a_task)
+{
+	struct workers_rig rig;
+	start(&rig, forms[_i], "echo", 1);
+	workers_rig_expect(&rig, SLOT_READY);
+	struct delivery *delivery = workers_rig_delivery(10000);
+	no_memory = 1;
+	ck_assert_int_eq(workers_send(rig.workers, 0, delivery, 1), SEND_NO_MEMORY);
+	ck_assert_int_eq(workers_send(rig.workers, 0, delivery, 1), SEND_OK);
+	delivery_free(delivery);
+	workers_rig_expect_status(&rig, STATUS_DONE);
+	workers_rig_close(&rig);
+}
+END_TEST
+#endif
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("worker/workers_faults");
+	TCase *each = tcase_create("each form");
+	tcase_add_loop_test(each, test_protocol_errors, 0, BROKEN * FORMS);
+	tcase_add_loop_test(each, test_deaf, 0, FORMS);
+	tcase_add_loop_test(each, test_answers_and_exits, 0, FORMS);
+	tcase_add_loop_test(each, test_exits_in_the_middle_of_a_frame, 0, FORMS);
+	tcase_add_loop_test(each, test_leaves_a_brood, 0, FORMS);
+	tcase_add_loop_test(each, test_killed_at_any_moment, 0, FORMS);
+#ifndef __SANITIZE_ADDRESS__
+	tcase_add_loop_test(each, test_no_memory_for_a_frame, 0, FORMS);
+	tcase_add_loop_test(each, test_no_memory_for_a_task, 0, FORMS);
+#endif
+	suite_add_tcase(s, each);
+	UNIT_CASE(s, "floods", test_babbler_does_not_keep_the_loop);
+	return s;
+}
+
+CHILD_MAIN(suite)
