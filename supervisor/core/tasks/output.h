@@ -1,5 +1,5 @@
-/* What a worker said in one frame, decoded and checked. Layer: core, plain data.
- * Made by message/, moved into the pool inside an event; all texts point into the same block. */
+/* What a worker sent in one frame, decoded and checked. Layer: core, plain data. Made by message/,
+ * moved into the pool inside an event; all texts point into the same block. */
 #ifndef CORE_TASKS_OUTPUT_H
 #define CORE_TASKS_OUTPUT_H
 
@@ -18,20 +18,21 @@ struct output {
 	struct text headers;      /* AMQP table, without its length; stripped of what is ours */
 	struct text reply_queue;  /* empty: the task's own reply_to */
 	struct text content_type; /* empty: the task's own */
-	struct text words;        /* the line that its worker wrote last to stderr; or empty */
-	enum reason unfit;        /* REASON_NONE, or why it can not be published */
+	struct text words;        /* the last line that the worker wrote to stderr; may be empty */
+	enum reason unfit;        /* REASON_NONE, or why it cannot be published */
 	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
 	size_t room;              /* of bytes */
 	uint8_t bytes[];
 };
 
-/* Owned by the caller; room bytes in .bytes, texts empty, status 0, retry_after_ms -1. NULL: out of
- * memory. */
+/* Allocate an output with room bytes in .bytes, owned by the caller. Texts are empty, status is 0,
+ * retry_after_ms -1. NULL: out of memory. */
 struct output *output_new(size_t room);
-/* Moves in; returns it with these words, elsewhere in memory. Out of memory: as it was. */
+/* Return the output with .words set; the old one moves in, and the result is another block. Out of
+ * memory: return it unchanged. */
 struct output *output_add_words(struct output *, struct text words);
 void output_free(struct output *);
-/* Bytes it holds in memory, for the limits. */
+/* The bytes that it takes in memory, for the limits. */
 size_t output_size(const struct output *);
 
 #endif

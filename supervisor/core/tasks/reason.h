@@ -1,5 +1,5 @@
-/* Why a task was tried again or given up. Layer: core.
- * The words go into the header x-wpool-reason and into log lines; they are an interface. */
+/* Why a task was retried or given up. Layer: core. The words go into the header x-wpool-reason and
+ * into log lines; they are an interface. */
 #ifndef CORE_TASKS_REASON_H
 #define CORE_TASKS_REASON_H
 
@@ -10,14 +10,14 @@
 	X(REASON_CRASHED, "crashed")             /* the worker exited in mid-task */               \
 	X(REASON_TIMED_OUT, "timed-out")         /* over limits.hard */                            \
 	X(REASON_PROTOCOL, "protocol-error")     /* the worker broke the pipe protocol */          \
-	X(REASON_UNROUTABLE, "unroutable")       /* its reply came back from the broker */         \
+	X(REASON_UNROUTABLE, "unroutable")       /* the broker returned its reply */               \
 	X(REASON_REPLY_INVALID, "reply-invalid") /* its reply cannot be put into AMQP */           \
-	X(REASON_REPLY_REFUSED, "reply-refused") /* its reply or its copy cost us a channel */     \
+	X(REASON_REPLY_REFUSED, "reply-refused") /* its reply or copy closed a channel */          \
 	X(REASON_SLICES, "too-many-slices")      /* handed back more often than limits.slices */   \
 	X(REASON_TOO_LARGE, "too-large")         /* over max_body, or its frame over max_frame */  \
-	X(REASON_BAD_HEADERS, "bad-headers")     /* a header table nobody can walk */              \
-	X(REASON_COMES_BACK, "comes-back")       /* unsettled, however often it was begun */       \
-	X(REASON_RENEWAL_REFUSED, "renewal-refused") /* what was to renew it cost us a channel */
+	X(REASON_BAD_HEADERS, "bad-headers")     /* its header table cannot be read */             \
+	X(REASON_COMES_BACK, "comes-back") /* delivered again too often without being settled */   \
+	X(REASON_RENEWAL_REFUSED, "renewal-refused") /* its renewal closed a channel */
 
 enum reason {
 #define X(reason, words) reason,

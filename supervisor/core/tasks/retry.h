@@ -1,7 +1,6 @@
-/* When a task that failed is tried again. Layer: core, pure data.
- * A configured list of delays, one after each failed attempt; and the ladder, the delays that a
- * worker's own wish (RetryAfterMilliseconds) is rounded up to, so that every delay there is has a
- * queue of its own. */
+/* When a task that failed is retried. Layer: core, pure. A pool has a configured list of delays,
+ * one for each failed attempt. A delay that a worker asks for (RetryAfterMilliseconds) is rounded
+ * up to a step of the ladder, so that the number of retry queues is limited: one for each delay. */
 #ifndef CORE_TASKS_RETRY_H
 #define CORE_TASKS_RETRY_H
 
@@ -14,7 +13,7 @@
 extern const mtime retry_ladder[];
 extern const size_t retry_ladder_count;
 
-/* The smallest step that is at least this long; beyond the last, the last. 0: at once. */
+/* The shortest step that is at least this long; the last step for anything longer. 0: at once. */
 mtime retry_round_up(int64_t wanted_ms);
 
 #endif
