@@ -13,11 +13,11 @@ struct ending {
 };
 
 /* attempts.c */
-/* A delivery is in the ledger: it waits for a worker, or is settled before any has it. */
+/* A delivery is in the ledger: it waits for a worker, or is settled without one. */
 void tasks_arrive(struct tasks *, struct delivery *);
-/* The attempt is over; moves in. An orphan is dropped. */
+/* The attempt is over; the delivery moves in. An orphan is dropped. */
 void tasks_finish(struct tasks *, struct delivery *, struct ending);
-/* No further attempt, however many are left; moves in. */
+/* Give the task up, however many attempts are left; the delivery moves in. */
 void tasks_give_up(struct tasks *, struct delivery *, enum reason);
 
 #endif
