@@ -4,6 +4,8 @@
 #ifndef HARNESS_BROKER_H
 #define HARNESS_BROKER_H
 
+#include <stdbool.h>
+
 struct broker;
 
 /* An unchecked fixture: find or start the node, in the process that check forks its tests from. */
@@ -36,6 +38,9 @@ char *broker_eval(struct broker *, const char *expression);
 /* All messages of a queue: ready, unacknowledged, and held for dead-lettering; -1: no such queue.
  */
 long broker_messages(struct broker *, const char *queue);
+/* Count the messages of these queues (NULL-terminated), one after the other. False if there are
+ * none and all were counted within limit_ms. */
+bool broker_has_messages(struct broker *, const char *const queues[], int limit_ms);
 /* Poll until there are so many, or fail at the deadline. */
 void broker_expect_messages(struct broker *, const char *queue, long count);
 /* A classic queue on "suspend" takes nothing and confirms nothing, until "resume". */

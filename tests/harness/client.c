@@ -2,6 +2,7 @@
 
 #include "harness/deadline.h"
 #include "harness/scratch.h"
+#include "harness/site.h"
 
 #include <amqp_tcp_socket.h>
 #include <check.h>
@@ -140,8 +141,9 @@ static void expect_count(struct client *client, const char *queue, long count,
 	int64_t deadline = deadline_in(CLIENT_LIMIT_MS);
 	long seen;
 	while ((seen = ask(client, queue)) != count) {
-		ck_assert_msg(deadline_left(deadline) > 0, "%s has %ld %s, not %ld", queue, seen,
-			what, count);
+		if (deadline_left(deadline) <= 0)
+			site_give_up(
+				scratch_text("%s has %ld %s, not %ld", queue, seen, what, count));
 		poll(NULL, 0, 20);
 	}
 }

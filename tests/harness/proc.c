@@ -21,8 +21,6 @@ struct proc {
 	pid_t pid;
 	int pid_fd;  /* readable once it has ended */
 	int inotify; /* readable when its stderr grew */
-	bool is_over;
-	int exit_code;
 	size_t seen; /* bytes of stderr up to the end of the last matched line */
 	char *out_path, *err_path;
 	char *name;
@@ -107,22 +105,12 @@ struct proc *proc_start(const char *folder, const char *const argv[], const char
 	return proc;
 }
 
-static void reap(struct proc *proc)
-{
-	int status;
-	if (proc->is_over)
-		return;
-	ck_assert_int_eq(waitpid(proc->pid, &status, 0), proc->pid);
-	proc->is_over = true;
-	proc->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 void proc_free(struct proc *proc)
 {
 	if (!proc)
 		return;
 	kill(-proc->pid, SIGKILL);
-	reap(proc);
+	ck_assert_int_eq(waitpid(proc->pid, NULL, 0), proc->pid);
 	close(proc->pid_fd);
 	close(proc->inotify);
 	free(proc->out_path);
@@ -163,14 +151,14 @@ static _Noreturn void give_up(struct proc *proc, const char *what, const char *d
 bool proc_is_alive(struct proc *proc)
 {
 	struct pollfd wait = {.fd = proc->pid_fd, .events = POLLIN};
-	return !proc->is_over && poll(&wait, 1, 0) == 0;
+	return poll(&wait, 1, 0) == 0;
 }
 
 /* Returns once stderr may have grown or the program has ended; false: at the deadline. */
 static bool wait_news(struct proc *proc, int64_t deadline)
 {
-	struct pollfd wait[] = {{.fd = proc->inotify, .events = POLLIN},
-		{.fd = proc->is_over ? -1 : proc->pid_fd, .events = POLLIN}};
+	struct pollfd wait[] = {
+		{.fd = proc->inotify, .events = POLLIN}, {.fd = proc->pid_fd, .events = POLLIN}};
 	if (poll(wait, 2, deadline_left(deadline)) == 0)
 		return false;
 	char drained[4096];
@@ -223,13 +211,15 @@ bool proc_has_said(struct proc *proc, const char *needle)
 	return proc_count_said(proc, needle) > 0;
 }
 
+/* Only proc_free reaps it: until then no other process gets its number, and with it our signals. */
 int proc_wait(struct proc *proc)
 {
 	struct pollfd wait = {.fd = proc->pid_fd, .events = POLLIN};
-	if (!proc->is_over && poll(&wait, 1, 3 * DEADLINE_DEFAULT_MS) != 1)
+	siginfo_t end;
+	if (poll(&wait, 1, 3 * DEADLINE_DEFAULT_MS) != 1)
 		give_up(proc, "has not ended in time", "exit");
-	reap(proc);
-	return proc->exit_code;
+	ck_assert_int_eq(waitid(P_PID, (id_t)proc->pid, &end, WEXITED | WNOWAIT), 0);
+	return end.si_code == CLD_EXITED ? end.si_status : 128 + end.si_status;
 }
 
 void proc_expect_gone(pid_t pid)

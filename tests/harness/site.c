@@ -13,6 +13,8 @@
 #define MOST_PROGRAMS  16
 #define MOST_ARGUMENTS 64
 #define SHOWN_BYTES    8000
+#define DELAYS_MAX     8
+#define DELAY_MIN_MS   100 /* of the retry queues that tests wait for */
 
 struct site site;
 
@@ -87,12 +89,14 @@ _Noreturn void site_leave(void)
 
 int site_run_suite(const char *name, const struct site_test tests[])
 {
+	const char *chosen = getenv("WPOOL_TEST");
 	Suite *suite = suite_create(name);
 	TCase *tcase = tcase_create(name);
 	tcase_add_unchecked_fixture(tcase, broker_share, broker_unshare);
 	tcase_add_checked_fixture(tcase, open_site, close_site);
 	for (size_t i = 0; tests[i].test; i++)
-		tcase_add_loop_test(tcase, tests[i].test, 0, tests[i].loops);
+		if (!chosen || strcmp(tests[i].test->name, chosen) == 0)
+			tcase_add_loop_test(tcase, tests[i].test, 0, tests[i].loops);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
@@ -274,20 +278,25 @@ int site_witnessed(const char *line)
 	return count;
 }
 
-static bool holds_any(const char *queue)
+/* A message that moves between the queue and a retry queue is in one of them when that is counted:
+ * the retry queues are counted before and after the queue, in less time than a message stays in
+ * one. */
+static bool is_settled(const char *queue, const char *const delays[])
 {
-	return broker_messages(site.broker, queue) > 0;
-}
-
-static bool is_any_waiting(const char *queue, const char *const delays[])
-{
-	bool is_waiting = false;
-	for (size_t i = 0; delays[i] && !is_waiting; i++) {
-		char *name = scratch_text("%s.retry.%s", queue, delays[i]);
-		is_waiting = holds_any(name);
-		free(name);
+	const char *queues[2 * DELAYS_MAX + 2] = {NULL};
+	size_t count = 0;
+	for (size_t i = 0; delays[i]; i++) {
+		ck_assert_uint_lt(i, DELAYS_MAX);
+		queues[i] = scratch_text("%s.retry.%s", queue, delays[i]);
+		count++;
 	}
-	return is_waiting;
+	queues[count] = queue;
+	for (size_t i = 0; i < count; i++)
+		queues[count + 1 + i] = queues[i];
+	bool is_empty = !broker_has_messages(site.broker, queues, DELAY_MIN_MS);
+	for (size_t i = 0; i < count; i++)
+		free((char *)(uintptr_t)queues[i]);
+	return is_empty;
 }
 
 _Noreturn void site_give_up(const char *what)
@@ -317,9 +326,8 @@ _Noreturn static void tell_what_is_left(const char *queue, const char *const del
 void site_await_queue_settled(const char *queue, const char *const delays[], int limit_ms)
 {
 	int64_t deadline = deadline_in(limit_ms);
-	/* Twice, the queue between: what moves meanwhile is seen once at least. */
-	while (is_any_waiting(queue, delays) || holds_any(queue) || is_any_waiting(queue, delays) ||
-		holds_any(queue)) {
+	/* Twice: a classic queue has forgotten a message before a quorum queue has written it. */
+	while (!is_settled(queue, delays) || !is_settled(queue, delays)) {
 		if (deadline_left(deadline) <= 0)
 			tell_what_is_left(queue, delays);
 		poll(NULL, 0, 50);

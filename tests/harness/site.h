@@ -72,7 +72,7 @@ void site_release(const char *id);
 const char *site_until(const char *id);
 /* The number of witness lines with this text; NULL: of all lines. */
 int site_witnessed(const char *line);
-/* Wait until the queue and its retry queues ("100ms"; NULL-terminated) are empty. */
+/* Wait until the queue and its retry queues ("100ms" or longer; NULL-terminated) are empty. */
 void site_await_settled(const char *const delays[]);
 /* The same for another queue. */
 void site_await_queue_settled(const char *queue, const char *const delays[], int limit_ms);
