@@ -1,5 +1,5 @@
-/* Write JSON strings, for log lines and header texts. Layer: base. Whole documents are made with
- * jansson. */
+/* Write JSON strings, for log lines and for values of messages, which must keep every digit. Layer:
+ * base. Other JSON is made with jansson. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 

@@ -2,10 +2,9 @@
 #include "dead_letters/dead_letters.h"
 #include "dead_letters/reader.h"
 
-#include "base/json.h"
 #include "tty/cli_options.h"
+#include "tty/json_print.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -52,20 +51,17 @@ static int ask(const struct dead_letters *what, uint64_t *ret_limit)
 static bool print_result(const struct dead_letters *what, const struct reader *r)
 {
 	char dropped[32];
-	struct buf name;
-	if (!what->json) {
+	bool is_printed = true;
+	if (what->json) {
+		is_printed = json_print(json_pack("{s:o, s:b, s:I, s:I, s:I}", "queue",
+			json_text(what->queue), "certain", reader_is_certain(r), "matched",
+			(json_int_t)r->matched, "dropped", (json_int_t)r->acked, "left",
+			(json_int_t)reader_left(r)));
+	} else {
 		printf("%s dropped", cli_number(r->acked, dropped));
 		reader_print_left(r);
-	} else {
-		buf_init(&name, SIZE_MAX);
-		json_append_string(&name, what->queue);
-		printf("{\"queue\":%.*s,\"certain\":%s,\"matched\":%" PRIu64 ",\"dropped\":%" PRIu64
-		       ",\"left\":%" PRIu64 "}\n",
-			TEXT_ARGS(buf_text(&name)), reader_is_certain(r) ? "true" : "false",
-			r->matched, r->acked, reader_left(r));
-		buf_release(&name);
 	}
-	return dead_letters_flush();
+	return dead_letters_flush() && is_printed;
 }
 
 int dead_letters_drop(const struct dead_letters *what)

@@ -5,13 +5,13 @@
 #include "dead_letters/reader.h"
 
 #include "amqp/channel.h"
-#include "base/json.h"
 #include "base/utf8.h"
 #include "broker/unconfirmed.h"
 #include "message/replay.h"
 #include "os/clock.h"
 #include "publish/publish_summary.h"
 #include "tty/cli_options.h"
+#include "tty/json_print.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,17 +146,15 @@ static void on_answer(
 
 static const struct reader_handler handler = {.on_letter = on_letter, .on_answer = on_answer};
 
-static void print_json(struct replay *p)
+static bool print_json(const struct replay *p)
 {
-	buf_clear(&p->scratch);
-	json_append_string(&p->scratch, p->what->queue);
-	printf("{\"queue\":%.*s,\"certain\":%s,\"matched\":%" PRIu64 ",\"replayed\":%" PRIu64
-	       ",\"returned\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"unaddressed\":%" PRIu64
-	       ",\"unfit\":%" PRIu64 ",\"postponed\":%" PRIu64 ",\"unanswered\":%" PRIu64
-	       ",\"left\":%" PRIu64 "}\n",
-		TEXT_ARGS(buf_text(&p->scratch)), reader_is_certain(&p->reader) ? "true" : "false",
-		p->reader.matched, p->replayed, p->returned, p->refused, p->unaddressed, p->unfit,
-		p->postponed, p->reader.waiting, reader_left(&p->reader));
+	return json_print(json_pack("{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+		"queue", json_text(p->what->queue), "certain", reader_is_certain(&p->reader),
+		"matched", (json_int_t)p->reader.matched, "replayed", (json_int_t)p->replayed,
+		"returned", (json_int_t)p->returned, "refused", (json_int_t)p->refused,
+		"unaddressed", (json_int_t)p->unaddressed, "unfit", (json_int_t)p->unfit,
+		"postponed", (json_int_t)p->postponed, "unanswered", (json_int_t)p->reader.waiting,
+		"left", (json_int_t)reader_left(&p->reader)));
 }
 
 static void print_count(uint64_t count, const char *words)
@@ -182,11 +180,12 @@ static void print_text(const struct replay *p)
 
 static int replay_verdict(struct replay *p, int exit_code)
 {
+	bool is_printed = true;
 	if (p->what->json)
-		print_json(p);
+		is_printed = print_json(p);
 	else
 		print_text(p);
-	if (!dead_letters_flush())
+	if (!dead_letters_flush() || !is_printed)
 		return EX_IOERR;
 	if (exit_code != EX_OK)
 		return exit_code;

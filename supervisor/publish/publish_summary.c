@@ -1,21 +1,20 @@
 #include "publish/publish_summary.h"
 
-#include "base/json.h"
 #include "tty/cli_options.h"
+#include "tty/json_print.h"
 #include <inttypes.h>
 #include <stdio.h>
 
-#define BAR_WIDTH  24
-#define JSON_LIMIT 8192
+#define BAR_WIDTH 24
 
 bool publish_summary_is_clean(const struct publish_summary *t)
 {
 	return t->confirmed == t->published;
 }
 
-static double seconds_of(const struct publish_summary *t, mtime now)
+static uint64_t unanswered_of(const struct publish_summary *t)
 {
-	return (double)(now - t->started) / MTIME_SECOND;
+	return t->published - t->confirmed - t->returned - t->refused;
 }
 
 static void draw_bar(uint64_t done, uint64_t total)
@@ -31,7 +30,7 @@ static void draw_bar(uint64_t done, uint64_t total)
 void publish_summary_draw(const struct publish_summary *t, uint64_t done, uint64_t total, mtime now)
 {
 	char confirmed[32], rate[32];
-	double seconds = seconds_of(t, now);
+	double seconds = (double)(now - t->started) / MTIME_SECOND;
 
 	if (total > 0)
 		draw_bar(done, total);
@@ -46,24 +45,20 @@ void publish_summary_erase(void)
 	fflush(stderr);
 }
 
-static void print_json(const struct publish_summary *t, mtime now)
+static bool print_json(const struct publish_summary *t, mtime now)
 {
-	struct buf out;
-	buf_init(&out, JSON_LIMIT);
-	json_append_string(&out, t->queue);
-	printf("{\"queue\":%.*s,\"published\":%" PRIu64 ",\"confirmed\":%" PRIu64
-	       ",\"returned\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"unanswered\":%" PRIu64
-	       ",\"republished\":%" PRIu64 ",\"seconds\":%.3f}\n",
-		TEXT_ARGS(buf_text(&out)), t->published, t->confirmed, t->returned, t->refused,
-		t->published - t->confirmed - t->returned - t->refused, t->republished,
-		seconds_of(t, now));
-	buf_release(&out);
+	return json_print(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "queue",
+		json_text(t->queue), "published", (json_int_t)t->published, "confirmed",
+		(json_int_t)t->confirmed, "returned", (json_int_t)t->returned, "refused",
+		(json_int_t)t->refused, "unanswered", (json_int_t)unanswered_of(t), "republished",
+		(json_int_t)t->republished, "seconds",
+		(double)((now - t->started) / MTIME_MS) / 1000));
 }
 
 static void print_text(const struct publish_summary *t)
 {
 	char number[32];
-	uint64_t unanswered = t->published - t->confirmed - t->returned - t->refused;
+	uint64_t unanswered = unanswered_of(t);
 
 	printf("published %s message%s to %.*s: ", cli_number(t->published, number),
 		t->published == 1 ? "" : "s", TEXT_ARGS(t->queue));
@@ -80,9 +75,9 @@ static void print_text(const struct publish_summary *t)
 
 bool publish_summary_print(const struct publish_summary *t, bool json, mtime now)
 {
-	if (json)
-		print_json(t, now);
-	else
+	if (json && !print_json(t, now))
+		return false;
+	if (!json)
 		print_text(t);
 	return fflush(stdout) == 0 && !ferror(stdout);
 }
