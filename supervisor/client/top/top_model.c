@@ -117,9 +117,9 @@ static void take_status(struct top_model *model, json_t *status)
 }
 
 /* If the chosen pool has gone, choose the first one. */
-static enum rc take_pools(struct top_model *model, json_t *answer, mtime now)
+static enum rc take_pools(struct top_model *model, json_t *pools, mtime now)
 {
-	if (top_table_take(&model->pools, json_object_get(answer, "pools"), now) != RC_OK)
+	if (top_table_take(&model->pools, pools, now) != RC_OK)
 		return RC_MEMORY;
 	model->knows_pools = true;
 	if (top_model_chosen_row(model) < model->pools.count)
@@ -135,14 +135,15 @@ static enum rc take_pools(struct top_model *model, json_t *answer, mtime now)
 enum rc top_model_take(
 	struct top_model *model, enum top_question question, json_t *answer, mtime now)
 {
+	json_t *status = json_object_get(answer, "status");
+
 	model->trouble[0] = '\0';
 	model->answered_at = now;
 	switch (question) {
-	case TOP_ASK_STATUS:
-		take_status(model, answer);
-		return RC_OK;
 	case TOP_ASK_POOLS:
-		return take_pools(model, answer, now);
+		if (status)
+			take_status(model, status);
+		return take_pools(model, json_object_get(answer, "pools"), now);
 	case TOP_ASK_WORKERS:
 		return top_table_take(&model->workers, json_object_get(answer, "workers"), now);
 	}

@@ -5,8 +5,8 @@
 #include "api/verbs.h"
 #include "client/top/top_table.h"
 
-/* Sent one after the other, once a second. */
-enum top_question { TOP_ASK_STATUS, TOP_ASK_POOLS, TOP_ASK_WORKERS };
+/* Sent one after the other, once a second. The status comes with the pools. */
+enum top_question { TOP_ASK_POOLS, TOP_ASK_WORKERS };
 
 #define TOP_TEXT_MAX    256
 #define TOP_MESSAGE_MAX 1024 /* with the name of a pool */

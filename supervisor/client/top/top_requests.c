@@ -76,9 +76,8 @@ void top_requests_release(struct top_requests *requests)
 /* False: there is nothing to ask. */
 static bool send_question(struct top_requests *requests, const struct top_model *model)
 {
-	static const char *const paths[] = {[TOP_ASK_STATUS] = "/v1/status",
-		[TOP_ASK_POOLS] = "/v1/pools",
-		[TOP_ASK_WORKERS] = "/v1/workers"};
+	static const char *const paths[] = {
+		[TOP_ASK_POOLS] = "/v1/pools?status=true", [TOP_ASK_WORKERS] = "/v1/workers"};
 	struct api_request request = {.path = paths[requests->question]};
 
 	if (requests->question == TOP_ASK_WORKERS) {
@@ -106,7 +105,7 @@ static void send_order(struct top_requests *requests, const struct top_model *mo
 /* From the first question again, at this time. */
 static void restart(struct top_requests *requests, mtime due)
 {
-	requests->question = TOP_ASK_STATUS;
+	requests->question = TOP_ASK_POOLS;
 	requests->due = due;
 }
 
@@ -121,7 +120,7 @@ static void send_next(struct top_requests *requests, const struct top_model *mod
 	}
 	if (now < requests->due)
 		return;
-	if (requests->question == TOP_ASK_STATUS)
+	if (requests->question == TOP_ASK_POOLS)
 		requests->due = now; /* the next round is counted from here */
 	requests->is_waiting = send_question(requests, model);
 	if (!requests->is_waiting)
@@ -178,7 +177,7 @@ static void take_question_answer(struct top_requests *requests, struct top_model
 	else if (is_of_workers)
 		restart(requests, requests->due + INTERVAL);
 	else
-		requests->question++;
+		requests->question = TOP_ASK_WORKERS;
 	json_decref(answer);
 }
 

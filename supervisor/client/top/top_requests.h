@@ -1,6 +1,7 @@
 /* Which request `wpool top` sends when, and what happens to the answer. Layer: client.
- * The status, the pools and the workers of the chosen pool once a second; before them what the
- * operator asked by keys, one after the other, so that three times "one more" are three more. */
+ * The status with the pools, then the workers of the chosen pool, once a second; before them what
+ * the operator asked by keys, one after the other, so that three times "one more" are three more.
+ */
 #ifndef CLIENT_TOP_TOP_REQUESTS_H
 #define CLIENT_TOP_TOP_REQUESTS_H
 

@@ -144,8 +144,7 @@ class Watch {
 
 	async look() {
 		try {
-			const status = await ask("v1/status");
-			const {pools} = await ask("v1/pools");
+			const {status, pools} = await ask("v1/pools?status=true");
 			this.take(status, pools, performance.now() / 1000);
 		} catch {
 			this.lose();

@@ -64,7 +64,8 @@ static const char *line_with(const char *needle)
 #define POOL(name, done)                                                                           \
 	"{\"name\": \"" name "\", \"state\": \"consuming\", \"consuming\": true,"                  \
 	" \"workers\": {\"ready\": 2, \"wanted\": 3}, \"totals\": {\"done\": " #done "}}"
-#define POOLS(list) "{\"pools\": [" list "]}"
+#define POOLS(list)          "{\"pools\": [" list "]}"
+#define STATUS(status, list) "{\"status\": " status ", \"pools\": [" list "]}"
 
 START_TEST(a_rate_is_the_growth_since_the_last_answer)
 {
@@ -95,10 +96,9 @@ START_TEST(a_counter_that_fell_gives_no_rate)
 	take(TOP_ASK_POOLS, POOLS(POOL("one", 3)), MTIME_SECOND);
 	draw(WIDTH, 24, MTIME_SECOND);
 	EXPECT_IN("one", " -  ");
-	take(TOP_ASK_STATUS, "{\"pid\": 1}", MTIME_SECOND);
-	take(TOP_ASK_STATUS, "{\"pid\": 2}", MTIME_SECOND);
-	take(TOP_ASK_POOLS, POOLS(POOL("one", 9)), 2 * MTIME_SECOND);
-	draw(WIDTH, 24, 2 * MTIME_SECOND);
+	take(TOP_ASK_POOLS, STATUS("{\"pid\": 1}", POOL("one", 3)), 2 * MTIME_SECOND);
+	take(TOP_ASK_POOLS, STATUS("{\"pid\": 2}", POOL("one", 9)), 3 * MTIME_SECOND);
+	draw(WIDTH, 24, 3 * MTIME_SECOND);
 	ck_assert_ptr_null(strstr(page, "6.0"));
 }
 END_TEST
@@ -158,10 +158,10 @@ START_TEST(answers_that_make_no_sense_are_drawn_as_dashes)
 {
 	static const char *const odd[] = {"{}", "[]", "null", "{\"pools\": 1, \"workers\": {}}",
 		"{\"pools\": [1, null, {\"name\": 7}], \"workers\": [[], {\"slot\": \"x\"}]}",
-		"{\"reasons\": [1, {}], \"connections\": 3}"};
+		"{\"status\": {\"reasons\": [1, {}], \"connections\": 3}}", "{\"status\": 1}"};
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
 		json_t *json = json_loads(odd[i], JSON_DECODE_ANY, NULL);
-		for (enum top_question q = TOP_ASK_STATUS; q <= TOP_ASK_WORKERS; q++)
+		for (enum top_question q = TOP_ASK_POOLS; q <= TOP_ASK_WORKERS; q++)
 			ck_assert_int_eq(top_model_take(&model, q, json, (mtime)i), RC_OK);
 		json_decref(json);
 		draw(WIDTH, 24, (mtime)i);
@@ -212,9 +212,10 @@ END_TEST
 
 START_TEST(trouble_and_questions_are_shown)
 {
-	take(TOP_ASK_STATUS,
-		"{\"pid\": 1, \"ready\": false, \"reasons\":"
-		" [\"a\\u001b[2J\", \"b\", \"c\", \"d\", \"e\", \"f\"]}",
+	take(TOP_ASK_POOLS,
+		STATUS("{\"pid\": 1, \"ready\": false, \"reasons\":"
+		       " [\"a\\u001b[2J\", \"b\", \"c\", \"d\", \"e\", \"f\"]}",
+			""),
 		0);
 	draw(WIDTH, 24, MTIME_SECOND);
 	EXPECT_IN("NOT READY", "pid 1");
@@ -226,7 +227,7 @@ START_TEST(trouble_and_questions_are_shown)
 	snprintf(model.trouble, sizeof model.trouble, "it is gone");
 	draw(WIDTH, 24, 7 * MTIME_SECOND);
 	EXPECT_IN("it is gone", "the last answer was 7 s ago");
-	take(TOP_ASK_STATUS, "{}", 8 * MTIME_SECOND);
+	take(TOP_ASK_POOLS, STATUS("{}", ""), 8 * MTIME_SECOND);
 	draw(WIDTH, 24, 8 * MTIME_SECOND);
 	ck_assert_ptr_null(strstr(page, "last answer"));
 	take(TOP_ASK_POOLS, POOLS(POOL("one", 0)), 8 * MTIME_SECOND);
