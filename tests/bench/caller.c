@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind != 4)
 		return usage();
-	link_heed_signals();
+	link_stop_on_signals();
 	caller.queue = argv[optind + 1];
 	prepare(&caller, argv[optind], (size_t)link_number(argv[optind + 2], "SIZE", 1));
 	run(&caller, strtod(argv[optind + 3], NULL));

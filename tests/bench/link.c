@@ -20,7 +20,7 @@ static void on_signal(int number)
 	link_is_told_to_stop = 1;
 }
 
-void link_heed_signals(void)
+void link_stop_on_signals(void)
 {
 	struct sigaction action = {.sa_handler = on_signal};
 	sigaction(SIGTERM, &action, NULL);

@@ -10,9 +10,9 @@
 
 #define LINK_CHANNEL 1
 
-/* Set by SIGTERM and SIGINT, after link_heed_signals. */
+/* Set by SIGTERM and SIGINT, after link_stop_on_signals. */
 extern volatile sig_atomic_t link_is_told_to_stop;
-void link_heed_signals(void);
+void link_stop_on_signals(void);
 
 _Noreturn void link_fail(const char *what, const char *detail);
 /* The answer to a request must be its normal one. */

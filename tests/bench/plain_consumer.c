@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	struct plain plain = {.every = link_number(argv[4], "EVERY", 1)};
-	link_heed_signals();
+	link_stop_on_signals();
 	plain.link = link_open(argv[1]);
 	link_consume(plain.link, argv[2], (uint16_t)link_number(argv[3], "PREFETCH", 1));
 	consume(&plain);

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	struct server server = {.batch = link_number(argv[4], "BATCH", 1)};
-	link_heed_signals();
+	link_stop_on_signals();
 	server.publisher = link_open(argv[1]);
 	link_select_confirms(server.publisher);
 	server.consumer = link_open(argv[1]);

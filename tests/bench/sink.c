@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: sink URL QUEUE\n");
 		return 64;
 	}
-	link_heed_signals();
+	link_stop_on_signals();
 	amqp_connection_state_t link = link_open(argv[1]);
 	link_consume_replies(link, argv[2]);
 	fprintf(stderr, "consuming\n");

@@ -38,31 +38,31 @@ struct account *account_new_at(const struct account_place *place, const char *co
 
 struct account *account_new(const char *const delays[])
 {
-	return account_new_at(&(struct account_place){.queue = site.queue,
-				      .dead = site.dead,
-				      .replies = site.replies,
-				      .witness = site.witness},
+	return account_new_at(&(struct account_place){.queue = fixture.queue,
+				      .dead = fixture.dead,
+				      .replies = fixture.replies,
+				      .witness = fixture.witness},
 		delays);
 }
 
 struct account_place account_place_open(int number, enum client_queue kind)
 {
 	struct account_place place = {
-		.queue = scratch_text("%s-%d", site.queue, number),
-		.dead = scratch_text("%s-%d.dead", site.queue, number),
-		.replies = scratch_text("%s-%d.replies", site.queue, number),
-		.witness = scratch_text("%s-%d", site.witness, number),
+		.queue = scratch_text("%s-%d", fixture.queue, number),
+		.dead = scratch_text("%s-%d.dead", fixture.queue, number),
+		.replies = scratch_text("%s-%d.replies", fixture.queue, number),
+		.witness = scratch_text("%s-%d", fixture.witness, number),
 	};
-	client_declare(site.client, place.queue, kind);
-	client_declare(site.client, place.replies, kind);
+	client_declare(fixture.client, place.queue, kind);
+	client_declare(fixture.client, place.replies, kind);
 	return place;
 }
 
 void account_place_close(struct account_place *place)
 {
-	client_delete(site.client, place->queue);
-	client_delete(site.client, place->dead);
-	client_delete(site.client, place->replies);
+	client_delete(fixture.client, place->queue);
+	client_delete(fixture.client, place->dead);
+	client_delete(fixture.client, place->replies);
 	free(place->queue);
 	free(place->dead);
 	free(place->replies);
@@ -113,7 +113,7 @@ static const char *unfit_header(void)
 static void ask_for_reply(struct letter *letter, enum fate fate)
 {
 	add_header(letter, "X-Status", "201");
-	if (fate == FATE_NOWHERE)
+	if (fate == FATE_UNROUTABLE)
 		add_header(letter, "X-Reply-Queue", "there-is-no-such-queue");
 	if (fate == FATE_UNFIT)
 		add_header(letter, "X-Reply-Header", unfit_header());
@@ -125,7 +125,7 @@ static struct letter write_letter(
 	const struct account *account, enum fate fate, char *id, const char *sleep_ms)
 {
 	struct letter letter = {.body = id, .correlation_id = id};
-	if (fate == FATE_REPLY || fate >= FATE_NOWHERE) {
+	if (fate == FATE_REPLY || fate >= FATE_UNROUTABLE) {
 		letter.reply_to = account->at.replies;
 		ask_for_reply(&letter, fate);
 	}
@@ -162,7 +162,7 @@ static void post_batch(struct account *account, int count, const char *fates, co
 		letters[i] = write_letter(account, fate, id, sleep_ms);
 		enter(account, fate);
 	}
-	client_post_all(site.client, account->at.queue, letters, (size_t)count, nacks);
+	client_post_all(fixture.client, account->at.queue, letters, (size_t)count, nacks);
 	entries = account->entries + account->count - count;
 	for (int i = 0; i < count; i++) {
 		entries[i].nacks = nacks[i] < UINT8_MAX ? (uint8_t)nacks[i] : UINT8_MAX;
@@ -182,18 +182,18 @@ void account_post(struct account *account, long count, const char *fates, int sl
 
 void account_fill(struct account *account, long level, const char *fates, int sleep_ms)
 {
-	long ready = client_ready(site.client, account->at.queue);
+	long ready = client_ready(fixture.client, account->at.queue);
 	account->mark = witness_size(account);
 	if (ready < level)
 		account_post(account, level - ready, fates, sleep_ms);
 }
 
-void account_await_room(long level)
+void account_await_backlog(long level)
 {
 	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
-	while (client_ready(site.client, site.queue) > level) {
+	while (client_ready(fixture.client, fixture.queue) > level) {
 		if (deadline_left(deadline) <= 0)
-			site_give_up("the pool does not get on");
+			fixture_fail("the pool does not get on");
 		poll(NULL, 0, 5);
 	}
 }
@@ -218,13 +218,13 @@ long account_witnessed(const struct account *account)
 	return lines;
 }
 
-bool account_is_through(struct account *account)
+bool account_has_ended(struct account *account)
 {
 	long wanted[FATES] = {0}, replies, dead;
 	for (long i = 0; i < account->count; i++)
 		wanted[account->entries[i].fate]++;
-	replies = client_ready(site.client, account->at.replies);
-	dead = client_ready(site.client, account->at.dead);
+	replies = client_ready(fixture.client, account->at.replies);
+	dead = client_ready(fixture.client, account->at.dead);
 	return replies >= wanted[FATE_REPLY] &&
 	       dead >= account->count - wanted[FATE_DONE] - wanted[FATE_RETRIED] -
 			       wanted[FATE_REPLY] &&
@@ -234,7 +234,7 @@ bool account_is_through(struct account *account)
 
 void account_await_settled(struct account *account)
 {
-	site_await_queue_settled(account->at.queue, account->delays, SETTLE_LIMIT_MS);
+	fixture_await_queue_settled(account->at.queue, account->delays, SETTLE_LIMIT_MS);
 }
 
 void account_await_progress(struct account *account, long count)
@@ -244,7 +244,7 @@ void account_await_progress(struct account *account, long count)
 	long enough = account->mark + 2 * count;
 	while (witness_size(account) < enough) {
 		if (deadline_left(deadline) <= 0)
-			site_give_up("nothing gets done");
+			fixture_fail("nothing gets done");
 		poll(NULL, 0, 5);
 	}
 }
@@ -293,7 +293,7 @@ static bool is_dead(enum fate fate)
 static bool is_told_by_its_reply(const struct account *account, const char *id)
 {
 	const struct entry *entry = find(account, id);
-	return entry && (entry->fate == FATE_REPLY || entry->fate >= FATE_NOWHERE);
+	return entry && (entry->fate == FATE_REPLY || entry->fate >= FATE_UNROUTABLE);
 }
 
 /* Workers that live on append to the same file. */
@@ -323,8 +323,9 @@ static void book_message(void *context, const struct message *message)
 static void book_queue(struct account *account, const char *queue, bool is_end_of(enum fate))
 {
 	struct booking booking = {account, is_end_of};
-	client_drain(site.client, queue, client_ready(site.client, queue), book_message, &booking);
-	ck_assert_int_le(broker_messages(site.broker, queue), 0);
+	client_drain(
+		fixture.client, queue, client_ready(fixture.client, queue), book_message, &booking);
+	ck_assert_int_le(broker_messages(fixture.broker, queue), 0);
 }
 
 void account_expect_no_stale_ack(const struct broker *broker)
@@ -348,8 +349,8 @@ long account_close(struct account *account, struct tally *tally)
 	book_witness(account);
 	book_queue(account, account->at.replies, is_replied);
 	book_queue(account, account->at.dead, is_dead);
-	ck_assert_int_eq(broker_messages(site.broker, account->at.queue), 0);
-	account_expect_no_stale_ack(site.broker);
+	ck_assert_int_eq(broker_messages(fixture.broker, account->at.queue), 0);
+	account_expect_no_stale_ack(fixture.broker);
 	repeats = account->late;
 	for (long i = 0; i < account->count; i++) {
 		int ends = account->entries[i].ends;

@@ -9,14 +9,14 @@
 
 /* How a message is to end. */
 enum fate {
-	FATE_DONE,     /* 200 */
-	FATE_REPLY,    /* 201: its effect is the reply */
-	FATE_RETRIED,  /* 500 at the first attempt, then 200 */
-	FATE_REJECTED, /* 404: a dead letter */
-	FATE_POISON,   /* kills its worker, whenever it is tried: a dead letter */
-	FATE_NOWHERE,  /* a reply to a queue that is missing: a dead letter */
-	FATE_UNFIT,    /* a reply that cannot be put into AMQP: a dead letter */
-	FATE_REFUSED,  /* a reply of 100,000 bytes, for a broker that takes less: a dead letter */
+	FATE_DONE,       /* 200 */
+	FATE_REPLY,      /* 201: its effect is the reply */
+	FATE_RETRIED,    /* 500 at the first attempt, then 200 */
+	FATE_REJECTED,   /* 404: a dead letter */
+	FATE_POISON,     /* kills its worker, whenever it is tried: a dead letter */
+	FATE_UNROUTABLE, /* a reply to a queue that is missing: a dead letter */
+	FATE_UNFIT,      /* a reply that cannot be put into AMQP: a dead letter */
+	FATE_REFUSED,    /* a reply of 100,000 bytes, for a broker that takes less: a dead letter */
 	FATES
 };
 
@@ -28,11 +28,11 @@ struct account_place {
 	char *witness; /* WITNESS of the pool's workers */
 };
 
-/* On site's queues. delays: those of the pool's retry queues, as in site_await_settled. */
+/* On fixture's queues. delays: those of the pool's retry queues, as in fixture_await_settled. */
 struct account *account_new(const char *const delays[]);
 /* Of another pool, by the same broker; what place points to is borrowed until account_free. */
 struct account *account_new_at(const struct account_place *, const char *const delays[]);
-/* A place beside the site's, of this number, whose queues are declared. */
+/* A place beside the fixture's, of this number, whose queues are declared. */
 struct account_place account_place_open(int number, enum client_queue kind);
 /* Deletes the queues. */
 void account_place_close(struct account_place *);
@@ -44,7 +44,7 @@ void account_post(struct account *, long count, const char *fates, int sleep_ms)
 /* As many of them as the queue lacks to hold `level` ready messages. */
 void account_fill(struct account *, long level, const char *fates, int sleep_ms);
 /* Waits until the queue has at most `level` ready messages. */
-void account_await_room(long level);
+void account_await_backlog(long level);
 /* What was posted so far. */
 long account_posted(const struct account *);
 /* Publishes that were nacked, and made again. Each may have left a copy, which is no repeat. */
@@ -53,7 +53,7 @@ long account_nacked(const struct account *);
 long account_witnessed(const struct account *);
 /* Whether as many messages have ended, in witness, replies and dead letters, as were posted. A
  * cheap look: repeats count. */
-bool account_is_through(struct account *);
+bool account_has_ended(struct account *);
 /* Waits until no queue but replies and dead letters holds anything. */
 void account_await_settled(struct account *);
 /* Waits until the witness has grown by count lines since the last post or fill. */
@@ -64,7 +64,7 @@ void account_await_progress(struct account *, long count);
  * for a broker that was sent an unknown delivery tag. The account and the witness are empty then.
  * Returns the repeats of this part. */
 long account_close(struct account *, struct tally *);
-/* That a node's log has no unknown delivery tag; account_close asks the site's. */
+/* That a node's log has no unknown delivery tag; account_close asks the fixture's. */
 void account_expect_no_stale_ack(const struct broker *);
 
 #endif

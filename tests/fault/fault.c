@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a test of check may take, less what the row itself does not count (site_leave). */
+/* What a test of check may take, less what the row itself does not count (fixture_exit_passed). */
 #define MOST_OF_CHECK_S 2000
 
 static const struct fault *fault; /* the program's one row */
@@ -39,10 +39,10 @@ struct proc *fault_serve(const char *format, ...)
 	va_start(arguments, format);
 	ck_assert_int_ge(vasprintf(&settings, format, arguments), 0);
 	va_end(arguments);
-	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], %s}\n", site.queue,
-		site_built("workers/echo"), settings);
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, site.queue, 1);
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], %s}\n", fixture.queue,
+		fixture_built("workers/echo"), settings);
+	struct proc *proc = fixture_serve_pools(pool);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	free(pool);
 	free(settings);
 	return proc;
@@ -101,7 +101,7 @@ static void print_line(const struct tally *tally)
 
 static char *broker_version(void)
 {
-	char *answer = broker_eval(site.broker, "rabbit_misc:version()");
+	char *answer = broker_eval(fixture.broker, "rabbit_misc:version()");
 	char *text = strchr(answer, '"');
 	char *version = strndup(text ? text + 1 : "", text ? strcspn(text + 1, "\"") : 0);
 	free(answer);
@@ -162,13 +162,13 @@ START_TEST(the_row_is_clean)
 	print_line(&tally);
 	keep(&tally, seconds);
 	if (seconds > MOST_OF_CHECK_S)
-		site_leave();
+		fixture_exit_passed();
 }
 END_TEST
 
 int fault_main(const struct fault *row)
 {
 	fault = row;
-	return site_run_suite(
-		row->name, (const struct site_test[]){{the_row_is_clean, 1}, {NULL, 0}});
+	return fixture_run_suite(
+		row->name, (const struct fixture_test[]){{the_row_is_clean, 1}, {NULL, 0}});
 }

@@ -7,9 +7,9 @@
 #include "harness/broker.h"
 #include "harness/client.h"
 #include "harness/deadline.h"
+#include "harness/fixture.h"
 #include "harness/proc.h"
 #include "harness/scratch.h"
-#include "harness/site.h"
 
 #include <check.h>
 #include <stdint.h>
@@ -38,11 +38,11 @@ struct fault {
 	void (*run)(struct tally *);
 };
 
-/* main's value: runs the row on a site of its own (harness/site.h). */
+/* main's value: runs the row on a fixture of its own (harness/fixture.h). */
 int fault_main(const struct fault *);
 
-/* `wpool serve` with one pool of echo workers on site.queue, consuming when this returns. format:
- * more of the pool's settings, as in "workers: 4, pipeline: 8". */
+/* `wpool serve` with one pool of echo workers on fixture.queue, consuming when this returns.
+ * format: more of the pool's settings, as in "workers: 4, pipeline: 8". */
 struct proc *fault_serve(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* How many trials this run wants. */
 long fault_trials(void);

@@ -133,7 +133,7 @@ static void *work(void *argument)
 		asked[0] = (struct pollfd){.fd = proxy->listener, .events = POLLIN};
 		asked[1] = (struct pollfd){.fd = proxy->wake, .events = POLLIN};
 		for (size_t i = 0; i < count; i++)
-			link_ask(proxy->links[i], asked + 2 + 2 * i);
+			link_poll(proxy->links[i], asked + 2 + 2 * i);
 		pthread_mutex_unlock(&proxy->lock);
 		poll(asked, 2 + 2 * count, -1);
 		pthread_mutex_lock(&proxy->lock);
@@ -241,7 +241,7 @@ void proxy_set_flow(
 {
 	pthread_mutex_lock(&proxy->lock);
 	for (size_t i = 0; i < proxy->link_count; i++) {
-		if (!link_is_called(proxy->links[i], name))
+		if (!link_has_name(proxy->links[i], name))
 			continue;
 		proxy->links[i]->plan.flow[PROXY_TO_BROKER] = to_broker;
 		proxy->links[i]->plan.flow[PROXY_TO_CLIENT] = to_client;
@@ -254,7 +254,7 @@ void proxy_cut(struct proxy *proxy, const char *name, bool is_reset)
 {
 	pthread_mutex_lock(&proxy->lock);
 	for (size_t i = 0; i < proxy->link_count; i++) {
-		if (!link_is_called(proxy->links[i], name))
+		if (!link_has_name(proxy->links[i], name))
 			continue;
 		proxy->links[i]->plan.is_reset = is_reset;
 		proxy->links[i]->is_doomed = true;
@@ -275,7 +275,7 @@ void proxy_cut_held(struct proxy *proxy)
 /* ---------- waits ---------- */
 
 /* The lock is held; false: the time is over. */
-static bool wait_news(struct proxy *proxy, int64_t deadline)
+static bool wait_for_output(struct proxy *proxy, int64_t deadline)
 {
 	struct timespec until = {deadline / 1000, deadline % 1000 * 1000000};
 	return pthread_cond_timedwait(&proxy->news, &proxy->lock, &until) == 0;
@@ -293,7 +293,7 @@ bool proxy_await_cuts(struct proxy *proxy, long count, int timeout_ms)
 {
 	int64_t deadline = deadline_in(timeout_ms);
 	pthread_mutex_lock(&proxy->lock);
-	while (proxy->cuts < count && wait_news(proxy, deadline))
+	while (proxy->cuts < count && wait_for_output(proxy, deadline))
 		;
 	bool is_reached = proxy->cuts >= count;
 	pthread_mutex_unlock(&proxy->lock);
@@ -304,7 +304,7 @@ bool proxy_await_plans(struct proxy *proxy, size_t left, int timeout_ms)
 {
 	int64_t deadline = deadline_in(timeout_ms);
 	pthread_mutex_lock(&proxy->lock);
-	while (proxy->plan_count > left && wait_news(proxy, deadline))
+	while (proxy->plan_count > left && wait_for_output(proxy, deadline))
 		;
 	bool is_reached = proxy->plan_count <= left;
 	pthread_mutex_unlock(&proxy->lock);
@@ -315,7 +315,7 @@ static int count_links(const struct proxy *proxy, const char *name)
 {
 	int count = 0;
 	for (size_t i = 0; i < proxy->link_count; i++)
-		count += link_is_called(proxy->links[i], name);
+		count += link_has_name(proxy->links[i], name);
 	return count;
 }
 
@@ -331,7 +331,7 @@ void proxy_expect_links(struct proxy *proxy, const char *name, int count)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	pthread_mutex_lock(&proxy->lock);
-	while (count_links(proxy, name) != count && wait_news(proxy, deadline))
+	while (count_links(proxy, name) != count && wait_for_output(proxy, deadline))
 		;
 	int seen = count_links(proxy, name);
 	pthread_mutex_unlock(&proxy->lock);
@@ -343,7 +343,7 @@ uint64_t proxy_passed(struct proxy *proxy, const char *name, enum proxy_way way)
 	uint64_t passed = 0;
 	pthread_mutex_lock(&proxy->lock);
 	for (size_t i = 0; i < proxy->link_count; i++)
-		if (link_is_called(proxy->links[i], name))
+		if (link_has_name(proxy->links[i], name))
 			passed = proxy->links[i]->ways[way].passed;
 	pthread_mutex_unlock(&proxy->lock);
 	return passed;

@@ -106,7 +106,7 @@ static bool pass_on(struct link *link, enum proxy_way w)
 }
 
 /* What is held goes first; a black hole tells nobody. */
-static void tell_end(struct link *link, enum proxy_way w)
+static void forward_end(struct link *link, enum proxy_way w)
 {
 	struct way *way = &link->ways[w];
 	if (!way->is_over || way->is_told || way->start < way->end ||
@@ -134,12 +134,12 @@ bool link_move(struct link *link, const struct pollfd sockets[PROXY_WAYS])
 			return false;
 		if (wants_output(link, w) && !link_is_at_its_cut(link) && !pass_on(link, w))
 			return false;
-		tell_end(link, w);
+		forward_end(link, w);
 	}
 	return !link->ways[PROXY_TO_BROKER].is_told || !link->ways[PROXY_TO_CLIENT].is_told;
 }
 
-void link_ask(const struct link *link, struct pollfd sockets[PROXY_WAYS])
+void link_poll(const struct link *link, struct pollfd sockets[PROXY_WAYS])
 {
 	for (enum proxy_way w = 0; w < PROXY_WAYS; w++) {
 		short events = (short)((wants_input(link, w) ? POLLIN : 0) |
@@ -149,7 +149,7 @@ void link_ask(const struct link *link, struct pollfd sockets[PROXY_WAYS])
 	}
 }
 
-bool link_is_called(const struct link *link, const char *name)
+bool link_has_name(const struct link *link, const char *name)
 {
 	return !name || memmem(link->head, link->head_size, name, strlen(name));
 }

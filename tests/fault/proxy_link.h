@@ -36,13 +36,13 @@ void link_free(struct link *);
 
 /* What it waits for on each socket. One of which nothing is wanted is not asked about: its end
  * would be told again and again. */
-void link_ask(const struct link *, struct pollfd sockets[PROXY_WAYS]);
+void link_poll(const struct link *, struct pollfd sockets[PROXY_WAYS]);
 /* Moves what can be moved after a poll. False: it is over. */
 bool link_move(struct link *, const struct pollfd sockets[PROXY_WAYS]);
 bool link_is_at_its_cut(const struct link *);
 /* It does not pass everything. */
 bool link_is_held(const struct link *);
 /* NULL: any name will do. */
-bool link_is_called(const struct link *, const char *name);
+bool link_has_name(const struct link *, const char *name);
 
 #endif

@@ -57,14 +57,14 @@ static void run(struct tally *tally)
 	long memory = watch_memory_kib(pid);
 	int descriptors = watch_descriptors(pid);
 	do {
-		account_await_room(4 * LOAD);
+		account_await_backlog(4 * LOAD);
 		account_post(account, LOAD, "dddr", WORK_MS);
 	} while (kill_some(tally, pid));
 	account_await_settled(account);
 	watch_expect_children(pid, "echo", WORKERS);
 	tally->drift_kib = watch_memory_kib(pid) - memory;
 	ck_assert_int_le(watch_descriptors(pid), descriptors + SPREAD_FD);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	long repeats = account_close(account, tally);
 	ck_assert_int_le(repeats, tally->trials);

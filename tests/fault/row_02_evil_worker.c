@@ -27,21 +27,21 @@ static struct proc *serve(const char *behaviour, int workers, int attempts, cons
 		"- {queue: %s, command: [\"%s\", \"%s\", \"EVIL\"], workers: %d, pipeline: 1,\n"
 		"   limits: {hard: %s, grace: 200ms, boot: 1s},\n"
 		"   retry: {attempts: %d, delay: [100ms]}}\n",
-		site.queue, site_built("workers/evil"), behaviour, workers, hard, attempts);
-	struct proc *proc = site_serve_pools(pool);
+		fixture.queue, fixture_built("workers/evil"), behaviour, workers, hard, attempts);
+	struct proc *proc = fixture_serve_pools(pool);
 	free(pool);
 	return proc;
 }
 
-static void serve_well(struct account *account, struct tally *tally)
+static void serve_good_workers(struct account *account, struct tally *tally)
 {
 	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], retry: {delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"));
-	struct proc *proc = site_serve_pools(pool);
+		fixture.queue, fixture_built("workers/echo"));
+	struct proc *proc = fixture_serve_pools(pool);
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
-	site_forget(proc);
+	fixture_free_program(proc);
 	free(pool);
 }
 
@@ -49,19 +49,19 @@ static void post(struct account *account, int evil)
 {
 	account_post(account, (long)evil * NEIGHBOURS, "d", 0);
 	for (int i = 0; i < evil; i++)
-		client_post(site.client, site.queue,
-			&(struct letter){.body = "EVIL", .reply_to = site.replies});
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = "EVIL", .reply_to = fixture.replies});
 	account_post(account, (long)evil * NEIGHBOURS, "d", 0);
 }
 
 /* No good task is among the dead, and as many evil ones as there are to be. */
 static void expect_dead(const char *behaviour, long wanted)
 {
-	long dead = client_ready(site.client, site.dead);
+	long dead = client_ready(fixture.client, fixture.dead);
 	ck_assert_msg((dead > 0 ? dead : 0) == wanted, "%s: %ld are dead, not %ld", behaviour, dead,
 		wanted);
 	for (; wanted > 0; wanted--)
-		client_expect(site.client, site.dead, "EVIL");
+		client_expect(fixture.client, fixture.dead, "EVIL");
 }
 
 static void note_drift(const char *behaviour, long kib, struct tally *tally)
@@ -96,11 +96,11 @@ static void meet(const char *behaviour, int evil, struct account *account, struc
 		account_await_settled(account);
 	}
 	note_drift(behaviour, calm_memory_kib(proc, memory + MOST_DRIFT) - memory, tally);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
-	site_forget(proc);
+	fixture_free_program(proc);
 	expect_dead(behaviour, is_harmless ? 0 : evil + WARM);
-	client_purge(site.client, site.replies); /* what harmless ones answered */
+	client_purge(fixture.client, fixture.replies); /* what harmless ones answered */
 	account_close(account, tally);
 }
 
@@ -111,15 +111,15 @@ static void shy(const char *behaviour, int starts, struct account *account, stru
 	struct proc *proc = serve(behaviour, SHY, 1000, "1s");
 	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
 	account_post(account, (long)starts * NEIGHBOURS, "d", 0);
-	while (proc_count_said(proc, " starting another in ") < starts) {
+	while (proc_count_logged(proc, " starting another in ") < starts) {
 		ck_assert_msg(deadline_left(deadline) > 0, "%s: too few starts", behaviour);
 		poll(NULL, 0, 100);
 	}
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
-	site_forget(proc);
+	fixture_free_program(proc);
 	expect_dead(behaviour, 0);
-	serve_well(account, tally);
+	serve_good_workers(account, tally);
 	account_close(account, tally);
 }
 

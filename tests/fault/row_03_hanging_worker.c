@@ -25,9 +25,10 @@ static struct proc *serve(const char *behaviour)
 		"- {queue: %s, command: [\"%s\", \"%s\", \"EVIL\"], workers: %d, pipeline: 1,\n"
 		"   limits: {hard: %dms, grace: %dms, boot: 30s},\n"
 		"   retry: {attempts: 9, delay: [100ms], on: [failed, crashed, protocol-error]}}\n",
-		site.queue, site_built("workers/evil"), behaviour, WORKERS, HARD_MS, GRACE_MS);
-	struct proc *proc = site_serve_program("wpool", environment, pool);
-	client_expect_consumers(site.client, site.queue, 1);
+		fixture.queue, fixture_built("workers/evil"), behaviour, WORKERS, HARD_MS,
+		GRACE_MS);
+	struct proc *proc = fixture_serve_program("wpool", environment, pool);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	watch_expect_children(proc_pid(proc), "evil", WORKERS);
 	free(pool);
 	return proc;
@@ -68,17 +69,17 @@ static void hang(const char *behaviour, int count, struct account *account, stru
 	struct proc *proc = serve(behaviour);
 	account_post(account, LOAD / 2, "d", 0);
 	for (int i = 0; i < count; i++)
-		client_send(site.client, site.queue, "EVIL");
+		client_send(fixture.client, fixture.queue, "EVIL");
 	account_post(account, LOAD / 2, "d", 0);
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	char *said = proc_stderr(proc);
 	ck_assert_int_eq(note_hangs(said, late), count);
 	free(said);
-	site_forget(proc);
+	fixture_free_program(proc);
 	for (int i = 0; i < count; i++) {
-		struct message *dead = client_take(site.client, site.dead);
+		struct message *dead = client_take(fixture.client, fixture.dead);
 		ck_assert_str_eq(dead->body, "EVIL");
 		ck_assert(message_header_is(dead, "x-wpool-reason", "timed-out"));
 		message_free(dead);
@@ -107,12 +108,12 @@ static void outstay(struct account *account, struct tally *tally, struct spread 
 	struct proc *proc = serve("outstay");
 	account_post(account, LOAD, "d", 0);
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	char *said = proc_stderr(proc);
 	ck_assert_int_eq(note_stays(said, late), WORKERS);
 	free(said);
-	site_forget(proc);
+	fixture_free_program(proc);
 }
 
 static int take_part(struct tally *tally, int most)

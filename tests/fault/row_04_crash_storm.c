@@ -29,8 +29,8 @@ static struct proc *serve(const char *command)
 {
 	char *pool = scratch_text("- {queue: %s, command: [%s], workers: %d, pipeline: 1,\n"
 				  "   retry: {attempts: %d, delay: [100ms]}}\n",
-		site.queue, command, WORKERS, ATTEMPTS);
-	struct proc *proc = site_serve_pools(pool);
+		fixture.queue, command, WORKERS, ATTEMPTS);
+	struct proc *proc = fixture_serve_pools(pool);
 	free(pool);
 	return proc;
 }
@@ -54,7 +54,7 @@ static double used_s(pid_t pid)
 static void await_starts(struct proc *proc, long starts)
 {
 	int64_t deadline = deadline_in(1800 * 1000);
-	while (proc_count_said(proc, "worker died: ") < starts) {
+	while (proc_count_logged(proc, "worker died: ") < starts) {
 		ck_assert_msg(deadline_left(deadline) > 0, "too few starts");
 		poll(NULL, 0, 200);
 	}
@@ -101,14 +101,14 @@ static void count_starts(char *said, struct storm *storm)
 	ck_assert_int_le(storm->most, MOST);
 }
 
-static void serve_well(struct account *account, struct tally *tally)
+static void serve_good_workers(struct account *account, struct tally *tally)
 {
-	char *echo = scratch_text("\"%s\"", site_built("workers/echo"));
+	char *echo = scratch_text("\"%s\"", fixture_built("workers/echo"));
 	struct proc *proc = serve(echo);
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
-	site_forget(proc);
+	fixture_free_program(proc);
 	free(echo);
 }
 
@@ -124,15 +124,15 @@ static void rage(const char *command, long starts, struct account *account, stru
 	double share = 100000 * used_s(pid) / (double)(deadline_now_ms() - begun);
 	if (share > storm->busiest)
 		storm->busiest = share;
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	char *said = proc_stderr(proc);
 	count_starts(said, storm);
 	free(said);
-	site_forget(proc);
+	fixture_free_program(proc);
 	ck_assert_int_eq(account_witnessed(account), 0);
-	ck_assert_int_le(client_ready(site.client, site.dead), 0);
-	serve_well(account, tally);
+	ck_assert_int_le(client_ready(fixture.client, fixture.dead), 0);
+	serve_good_workers(account, tally);
 	account_close(account, tally);
 }
 
@@ -149,7 +149,7 @@ static void run(struct tally *tally)
 	struct account *account = account_new(delays);
 	struct storm storm = {0};
 	tally->unit = "starts";
-	char *leaver = scratch_text("\"%s\", exit-after-connect", site_built("workers/evil"));
+	char *leaver = scratch_text("\"%s\", exit-after-connect", fixture_built("workers/evil"));
 	rage("/bin/false", take_half(tally, false), account, tally, &storm);
 	/* None of these ever met a worker. */
 	ck_assert_int_eq(storm.attempts, 0);

@@ -37,11 +37,11 @@ static struct proc *serve(bool is_to_crash)
 	const struct point *point = &points[fault_random_below(POINTS)];
 	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: %d, pipeline: 4,\n"
 				  "   prefetch: %d, retry: {attempts: 3, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"), WORKERS, PREFETCH);
+		fixture.queue, fixture_built("workers/echo"), WORKERS, PREFETCH);
 	char *crash = scratch_text(
 		"WPOOL_CRASH_AT=%s:%ld", point->label, point->from + fault_random_below(PASSES));
 	const char *environment[] = {crash, NULL};
-	struct proc *proc = site_serve_program(
+	struct proc *proc = fixture_serve_program(
 		is_to_crash ? "wpool-crash" : "wpool", is_to_crash ? environment : NULL, pool);
 	free(crash);
 	free(pool);
@@ -67,30 +67,30 @@ static void kill_at_random(struct account *account, struct outcome *outcome)
 {
 	pid_t workers[WORKERS];
 	struct proc *proc = serve(false);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	account_await_progress(account, 1 + fault_random_below(100));
 	int count = watch_children(proc_pid(proc), "echo", workers, WORKERS);
 	proc_signal(proc, SIGKILL);
 	ck_assert_int_eq(proc_wait(proc), 128 + SIGKILL);
 	expect_no_orphan(workers, count, outcome);
-	site_forget(proc);
+	fixture_free_program(proc);
 }
 
 static void crash_at_point(void)
 {
 	struct proc *proc = serve(true);
 	ck_assert_int_eq(proc_wait(proc), 128 + SIGKILL);
-	site_forget(proc);
+	fixture_free_program(proc);
 }
 
 static void settle_all(struct account *account, struct tally *tally)
 {
 	struct proc *proc = serve(false);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
-	site_forget(proc);
+	fixture_free_program(proc);
 }
 
 #define KILLS_A_PART 10 /* then the account is closed, and the repeats are counted */

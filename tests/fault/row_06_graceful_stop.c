@@ -27,14 +27,14 @@ static void run(struct tally *tally)
 	while (fault_next(tally)) {
 		struct proc *proc = serve();
 		account_await_progress(account, PROGRESS + fault_random_below(PROGRESS));
-		site_stop(proc);
+		fixture_stop(proc);
 		watch_note_turns(proc, tally);
-		site_forget(proc);
+		fixture_free_program(proc);
 		account_fill(account, LOAD, "drdt", 0);
 	}
 	struct proc *last = serve();
 	account_await_settled(account);
-	site_stop(last);
+	fixture_stop(last);
 	ck_assert_int_eq(account_close(account, tally), 0);
 	account_free(account);
 }

@@ -33,7 +33,7 @@ struct run {
 
 static struct proc *serve(const struct proxy *proxy)
 {
-	char urls[HOSTS * 96], *path = scratch_path(site.folder, "proxied.yaml");
+	char urls[HOSTS * 96], *path = scratch_path(fixture.folder, "proxied.yaml");
 	size_t size = 0;
 	for (int i = 0; i < HOSTS; i++)
 		size += (size_t)snprintf(urls + size, sizeof urls - size,
@@ -44,10 +44,10 @@ static struct proc *serve(const struct proxy *proxy)
 	char *config = scratch_text("broker: {url: [%s]}\npools:\n"
 				    "- {queue: %s, command: [\"%s\"], workers: 2, pipeline: 2,\n"
 				    "   prefetch: 8, retry: {attempts: 3, delay: [100ms]}}\n",
-		urls, site.queue, site_built("workers/echo"));
+		urls, fixture.queue, fixture_built("workers/echo"));
 	scratch_write(path, config);
 	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
-	struct proc *proc = site_wpool(arguments);
+	struct proc *proc = fixture_wpool(arguments);
 	free(config);
 	free(path);
 	return proc;
@@ -58,7 +58,7 @@ static struct proc *measure(struct run *run)
 {
 	account_post(run->account, LOAD, "drtx", 0);
 	struct proc *proc = serve(run->proxy);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	account_await_settled(run->account);
 	for (int i = 0; i < NAMES; i++) {
 		run->extent[i] = (long)proxy_passed(run->proxy, names[i], PROXY_TO_CLIENT);
@@ -101,10 +101,10 @@ static void await_links(struct run *run, size_t count)
 }
 
 /* The last planned link is still there, or its successor; what comes now is clean. */
-static void let_it_recover(struct run *run)
+static void await_recovery(struct run *run)
 {
 	proxy_cut(run->proxy, NULL, false);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	account_post(run->account, 1, "d", STAY_MS);
 	account_await_settled(run->account);
 }
@@ -117,7 +117,7 @@ static bool corrupt_batch(struct run *run, int which, long first)
 	account_fill(run->account, LOAD, "drtx", 0);
 	proxy_cut(run->proxy, names[which], false);
 	await_links(run, count);
-	let_it_recover(run);
+	await_recovery(run);
 	return true;
 }
 
@@ -142,7 +142,7 @@ static void corrupt_all(struct run *run)
 static void call_it(struct tally *tally)
 {
 	for (int i = 0; i < CALLS; i++) {
-		struct message *reply = client_call(site.client, site.queue,
+		struct message *reply = client_call(fixture.client, fixture.queue,
 			&(struct letter){.body = "well?", .headers = {{"X-Status", "201"}}});
 		tally->asked++;
 		tally->done += strcmp(reply->body, "well?") == 0;
@@ -155,9 +155,9 @@ static void run(struct tally *tally)
 	struct run run = {.tally = tally};
 	tally->unit = "bytes";
 	/* An own one: a wrong byte in a delivery's tag is acked with it. */
-	site_move_to_own_broker();
+	fixture_use_own_broker();
 	run.account = account_new(delays);
-	run.proxy = proxy_start(broker_port(site.broker));
+	run.proxy = proxy_start(broker_port(fixture.broker));
 	struct proc *proc = measure(&run);
 	long memory = watch_memory_kib(proc_pid(proc));
 	corrupt_all(&run);
@@ -165,7 +165,7 @@ static void run(struct tally *tally)
 	tally->drift_kib = watch_memory_kib(proc_pid(proc)) - memory;
 	ck_assert_int_le(tally->drift_kib, MOST_KIB);
 	call_it(tally);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	snprintf(tally->note, sizeof tally->note,
 		"%s of those that come: consume %ld, publish %ld; %ld links waited until cut; asked: calls at the end",

@@ -43,7 +43,7 @@ struct run {
 
 static struct proc *serve(const struct proxy *proxy)
 {
-	char urls[HOSTS * 48], *config, *path = scratch_path(site.folder, "proxied.yaml");
+	char urls[HOSTS * 48], *config, *path = scratch_path(fixture.folder, "proxied.yaml");
 	size_t size = 0;
 	for (int i = 0; i < HOSTS; i++)
 		size += (size_t)snprintf(urls + size, sizeof urls - size,
@@ -53,10 +53,10 @@ static struct proc *serve(const struct proxy *proxy)
 		"broker: {url: [%s]}\npools:\n"
 		"- {queue: %s, command: [\"%s\"], workers: 2, pipeline: 2,\n"
 		"   prefetch: %d, declare: on, retry: {attempts: 3, delay: [100ms]}}\n",
-		urls, site.queue, site_built("workers/echo"), PREFETCH);
+		urls, fixture.queue, fixture_built("workers/echo"), PREFETCH);
 	scratch_write(path, config);
 	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
-	struct proc *proc = site_wpool(arguments);
+	struct proc *proc = fixture_wpool(arguments);
 	free(config);
 	free(path);
 	return proc;
@@ -64,13 +64,13 @@ static struct proc *serve(const struct proxy *proxy)
 
 /* wpool's own has no delivery limit; with the limit of a 4.0 a message that is cut off twenty times
  * would be gone by the broker's policy. */
-static void let_it_declare_the_queue(struct proxy *proxy)
+static void await_declared_queue(struct proxy *proxy)
 {
-	client_delete(site.client, site.queue);
+	client_delete(fixture.client, fixture.queue);
 	struct proc *proc = serve(proxy);
 	proc_expect(proc, "consuming");
-	site_stop(proc);
-	site_forget(proc);
+	fixture_stop(proc);
+	fixture_free_program(proc);
 }
 
 /* ---------- how much flows ---------- */
@@ -102,7 +102,7 @@ static struct proc *measure(struct run *run)
 {
 	account_post(run->account, LOAD, "drtx", 0);
 	struct proc *proc = serve(run->proxy);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	account_await_settled(run->account);
 	for (int i = 0; i < 2 * PROXY_WAYS; i++)
 		lay_out(&run->places[i], run->proxy, names[i / 2], i % 2);
@@ -141,7 +141,7 @@ static void await_cuts(struct run *run, long count)
 
 static void close_account(struct run *run)
 {
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	account_post(run->account, 1, "d", STAY_MS);
 	account_await_settled(run->account);
 	ck_assert_int_le(account_close(run->account, run->tally), run->repeats_allowed);
@@ -193,8 +193,8 @@ static void run(struct tally *tally)
 	struct run run = {.tally = tally};
 	tally->unit = "cuts";
 	run.account = account_new(delays);
-	run.proxy = proxy_start(broker_port(site.broker));
-	let_it_declare_the_queue(run.proxy);
+	run.proxy = proxy_start(broker_port(fixture.broker));
+	await_declared_queue(run.proxy);
 	struct proc *proc = measure(&run);
 	pid_t pid = proc_pid(proc);
 	long memory = watch_memory_kib(pid);
@@ -204,7 +204,7 @@ static void run(struct tally *tally)
 	ck_assert_int_le(watch_descriptors(pid), descriptors + SPREAD_FD);
 	tally->drift_kib = watch_memory_kib(pid) - memory;
 	ck_assert(proc_is_alive(proc));
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	tell(&run);
 	proxy_free(run.proxy);

@@ -42,25 +42,26 @@ static void note_time(struct times *times, int64_t took)
 
 static struct proc *serve(const struct proxy *proxy)
 {
-	char *path = scratch_path(site.folder, "proxied.yaml");
+	char *path = scratch_path(fixture.folder, "proxied.yaml");
 	char *config = scratch_text(
 		"broker: {url: \"amqp://guest:guest@127.0.0.1:%d/%%2f?heartbeat=%d\"}\npools:\n"
 		"- {queue: %s, command: [\"%s\"], workers: 4, pipeline: 4,\n"
 		"   prefetch: %d, retry: {attempts: 3, delay: [100ms]}}\n",
-		proxy_port(proxy), HEARTBEAT, site.queue, site_built("workers/echo"), PREFETCH);
+		proxy_port(proxy), HEARTBEAT, fixture.queue, fixture_built("workers/echo"),
+		PREFETCH);
 	scratch_write(path, config);
 	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
-	struct proc *proc = site_wpool(arguments);
-	client_expect_consumers(site.client, site.queue, 1);
+	struct proc *proc = fixture_wpool(arguments);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	free(config);
 	free(path);
 	return proc;
 }
 
-static int64_t await_said(struct proc *proc, const char *words, int count)
+static int64_t await_logged(struct proc *proc, const char *words, int count)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
-	while (proc_count_said(proc, words) < count) {
+	while (proc_count_logged(proc, words) < count) {
 		ck_assert_msg(deadline_left(deadline) > 0, "nobody said '%s'", words);
 		ck_assert(proc_is_alive(proc));
 		poll(NULL, 0, 10);
@@ -69,25 +70,25 @@ static int64_t await_said(struct proc *proc, const char *words, int count)
 }
 
 /* victims: a bit for each of lines. */
-static void fall_silent(struct proc *proc, struct proxy *proxy, unsigned victims,
+static void silence_connections(struct proc *proc, struct proxy *proxy, unsigned victims,
 	struct times *noticed, struct times *back)
 {
 	int lost_before[LINES], back_before[LINES];
 	enum proxy_flow how = fault_random_below(2) ? PROXY_STALL : PROXY_SWALLOW;
 	for (int i = 0; i < LINES; i++) {
-		lost_before[i] = proc_count_said(proc, lines[i].lost);
-		back_before[i] = proc_count_said(proc, lines[i].back);
+		lost_before[i] = proc_count_logged(proc, lines[i].lost);
+		back_before[i] = proc_count_logged(proc, lines[i].back);
 	}
 	int64_t begun = deadline_now_ms();
 	proxy_set_flow(proxy, victims == 3 ? NULL : lines[victims - 1].name, how, how);
 	for (int i = 0; i < LINES; i++)
 		if (victims & 1U << i)
 			note_time(noticed,
-				await_said(proc, lines[i].lost, lost_before[i] + 1) - begun);
+				await_logged(proc, lines[i].lost, lost_before[i] + 1) - begun);
 	for (int i = 0; i < LINES; i++)
 		if (victims & 1U << i)
-			note_time(
-				back, await_said(proc, lines[i].back, back_before[i] + 1) - begun);
+			note_time(back,
+				await_logged(proc, lines[i].back, back_before[i] + 1) - begun);
 }
 
 static void run(struct tally *tally)
@@ -95,7 +96,7 @@ static void run(struct tally *tally)
 	struct times noticed = {.bound_ms = 2000 * HEARTBEAT + LAST_WORDS_MS};
 	struct times back = {.bound_ms = 2000 * HEARTBEAT + 1000};
 	struct account *account = account_new(delays);
-	struct proxy *proxy = proxy_start(broker_port(site.broker));
+	struct proxy *proxy = proxy_start(broker_port(fixture.broker));
 	struct proc *proc = serve(proxy);
 	tally->unit = "holes";
 	account_fill(account, LOAD, "drtx", 0);
@@ -105,14 +106,15 @@ static void run(struct tally *tally)
 	while (fault_next(tally)) {
 		account_fill(account, LOAD, "drtx", 2);
 		account_await_progress(account, 1 + fault_random_below(PROGRESS));
-		fall_silent(proc, proxy, 1 + (unsigned)fault_random_below(3), &noticed, &back);
+		silence_connections(
+			proc, proxy, 1 + (unsigned)fault_random_below(3), &noticed, &back);
 		/* The broker has seen two heartbeats missing by now, or sees a cut. */
 		proxy_cut_held(proxy);
 	}
 	account_await_settled(account);
 	tally->drift_kib = watch_memory_kib(proc_pid(proc)) - memory;
 	ck_assert_int_le(watch_descriptors(proc_pid(proc)), descriptors + SPREAD_FD);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	ck_assert_int_le(account_close(account, tally), tally->trials * PREFETCH);
 	snprintf(tally->note, sizeof tally->note,

@@ -47,18 +47,18 @@ struct run {
 
 static void make_plain(struct run *run)
 {
-	char *replier = scratch_path(site.folder, "replier");
-	run->plain = scratch_text("%s.plain", site.queue);
-	run->plain_witness = scratch_path(site.folder, "plain-witness");
-	client_declare(site.client, run->plain, CLIENT_QUORUM);
+	char *replier = scratch_path(fixture.folder, "replier");
+	run->plain = scratch_text("%s.plain", fixture.queue);
+	run->plain_witness = scratch_path(fixture.folder, "plain-witness");
+	client_declare(fixture.client, run->plain, CLIENT_QUORUM);
 	/* Its workers are told from the other pool's by this name. */
-	ck_assert_int_eq(symlink(site_built("workers/echo"), replier), 0);
+	ck_assert_int_eq(symlink(fixture_built("workers/echo"), replier), 0);
 	free(replier);
 }
 
 static struct proc *serve(struct run *run, enum kind kind)
 {
-	char *path = scratch_path(site.folder, "proxied.yaml");
+	char *path = scratch_path(fixture.folder, "proxied.yaml");
 	/* Without heartbeats a stall lasts; with them it ends as a lost connection. */
 	char *config = scratch_text(
 		"broker: {url: \"amqp://guest:guest@127.0.0.1:%d/%%2f%s\"}\ndrain: %ds\npools:\n"
@@ -66,14 +66,14 @@ static struct proc *serve(struct run *run, enum kind kind)
 		"   outbox: 64KiB, retry: {attempts: 3, delay: [100ms]}}\n"
 		"- {queue: %s, command: [env, \"WITNESS=%s\", \"%s\"], workers: %d, pipeline: 4,\n"
 		"   prefetch: 32, retry: {attempts: 3, delay: [100ms]}}\n",
-		proxy_port(run->proxy), kind == STALL ? "?heartbeat=0" : "", DRAIN_S, site.queue,
-		site.folder, WORKERS, PREFETCH, run->plain, run->plain_witness,
-		site_built("workers/echo"), WORKERS);
+		proxy_port(run->proxy), kind == STALL ? "?heartbeat=0" : "", DRAIN_S, fixture.queue,
+		fixture.folder, WORKERS, PREFETCH, run->plain, run->plain_witness,
+		fixture_built("workers/echo"), WORKERS);
 	scratch_write(path, config);
 	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
-	struct proc *proc = site_wpool(arguments);
-	client_expect_consumers(site.client, site.queue, 1);
-	client_expect_consumers(site.client, run->plain, 1);
+	struct proc *proc = fixture_wpool(arguments);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
+	client_expect_consumers(fixture.client, run->plain, 1);
 	watch_expect_children(proc_pid(proc), "replier", WORKERS);
 	free(config);
 	free(path);
@@ -94,7 +94,7 @@ static void post_plain(struct run *run, long count)
 				.correlation_id = ids[i],
 				.headers = {{"X-Sleep-Ms", sleep}}};
 		}
-		client_post_all(site.client, run->plain, letters, (size_t)some, NULL);
+		client_post_all(fixture.client, run->plain, letters, (size_t)some, NULL);
 		count -= some;
 	}
 	free(sleep);
@@ -125,7 +125,7 @@ static void expect_acks_to_flow(struct run *run)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	long left = run->plain_posted - plain_done(run) + WORKERS;
-	while (broker_messages(site.broker, run->plain) > left) {
+	while (broker_messages(fixture.broker, run->plain) > left) {
 		ck_assert_msg(deadline_left(deadline) > 0, "acks do not arrive");
 		poll(NULL, 0, 50);
 	}
@@ -158,7 +158,7 @@ static void set_alarm(const char *watermark)
 {
 	char *expression =
 		scratch_text("vm_memory_monitor:set_vm_memory_high_watermark(%s)", watermark);
-	free(broker_eval(site.broker, expression));
+	free(broker_eval(fixture.broker, expression));
 	free(expression);
 }
 
@@ -169,7 +169,7 @@ static void begin(struct run *run, enum kind kind)
 	if (kind == ALARM)
 		set_alarm("0.00001");
 	if (kind == PAUSE)
-		broker_command(site.broker, "pause");
+		broker_command(fixture.broker, "pause");
 	if (kind == STALL) {
 		proxy_plan_rest(run->proxy, &plan);
 		proxy_set_flow(run->proxy, NULL, PROXY_STALL, PROXY_PASS);
@@ -181,7 +181,7 @@ static void end(struct run *run, enum kind kind)
 	if (kind == ALARM)
 		set_alarm("0.4");
 	if (kind == PAUSE)
-		broker_command(site.broker, "resume");
+		broker_command(fixture.broker, "resume");
 	if (kind == STALL) {
 		proxy_plan_rest(run->proxy, &PROXY_CLEAN);
 		proxy_set_flow(run->proxy, NULL, PROXY_PASS, PROXY_PASS);
@@ -241,7 +241,7 @@ static void hold(struct run *run, enum kind kind, long seconds)
 static void await_consumers(const char *queue)
 {
 	int64_t deadline = deadline_in(PATIENCE);
-	while (client_consumers(site.client, queue) != 1) {
+	while (client_consumers(fixture.client, queue) != 1) {
 		ck_assert_msg(deadline_left(deadline) > 0, "nobody consumes %s again", queue);
 		poll(NULL, 0, 50);
 	}
@@ -249,11 +249,11 @@ static void await_consumers(const char *queue)
 
 static void settle(struct run *run)
 {
-	await_consumers(site.queue);
+	await_consumers(fixture.queue);
 	await_consumers(run->plain);
 	account_await_settled(run->account);
 	await_plain(run, run->plain_posted);
-	broker_expect_messages(site.broker, run->plain, 0);
+	broker_expect_messages(fixture.broker, run->plain, 0);
 }
 
 static void retire(struct run *run, int exit_code)
@@ -264,7 +264,7 @@ static void retire(struct run *run, int exit_code)
 	int64_t took = deadline_now_ms() - begun;
 	run->stop_ms = took > run->stop_ms ? took : run->stop_ms;
 	watch_note_turns(run->proc, run->tally);
-	site_forget(run->proc);
+	fixture_free_program(run->proc);
 }
 
 static void suffer(struct run *run, enum kind kind, long seconds)
@@ -308,9 +308,9 @@ static void run(struct tally *tally)
 	bool is_short = fault_trials() < SHORT_S, was_done[KINDS] = {false};
 	enum kind chosen = (enum kind)fault_random_below(KINDS);
 	tally->unit = "s of it";
-	site_move_to_own_broker();
+	fixture_use_own_broker();
 	run.account = account_new(delays);
-	run.proxy = proxy_start(broker_port(site.broker));
+	run.proxy = proxy_start(broker_port(fixture.broker));
 	make_plain(&run);
 	for (enum kind kind = 0; kind < KINDS; kind++) {
 		was_done[kind] = !is_short || kind == chosen;

@@ -23,12 +23,12 @@ static void let_queues_settle(struct account *account)
 {
 	account_post(account, 8, "drtx", 0);
 	account_await_settled(account);
-	broker_write_all(site.broker);
+	broker_write_all(fixture.broker);
 }
 
 static void run(struct tally *tally)
 {
-	site_move_to_own_broker();
+	fixture_use_own_broker();
 	struct account *account = account_new(delays);
 	struct proc *proc = serve();
 	let_queues_settle(account);
@@ -37,16 +37,16 @@ static void run(struct tally *tally)
 	while (fault_next(tally)) {
 		account_fill(account, LOAD, "drtx", 2);
 		account_await_progress(account, 1 + fault_random_below(LOAD / 4));
-		broker_command(site.broker, "kill");
-		broker_command(site.broker, "restart");
+		broker_command(fixture.broker, "kill");
+		broker_command(fixture.broker, "restart");
 		int64_t back = deadline_now_ms();
-		site_reconnect();
-		client_expect_consumers(site.client, site.queue, 1);
+		fixture_reconnect();
+		client_expect_consumers(fixture.client, fixture.queue, 1);
 		int64_t took = deadline_now_ms() - back;
 		longest_ms = took > longest_ms ? took : longest_ms;
 	}
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	long repeats = account_close(account, tally);
 	ck_assert_int_le(repeats, tally->trials * PREFETCH);

@@ -24,17 +24,17 @@ static struct proc *serve(void)
 
 static void run(struct tally *tally)
 {
-	site_move_to_own_broker();
-	free(broker_eval(site.broker, LOWER_LIMIT));
+	fixture_use_own_broker();
+	free(broker_eval(fixture.broker, LOWER_LIMIT));
 	struct account *account = account_new(delays);
 	struct proc *proc = serve();
 	tally->unit = "of each";
 	while (fault_next(tally)) {
-		account_await_room(AHEAD);
+		account_await_backlog(AHEAD);
 		account_post(account, (long)strlen(FATES_OF_A_TRIAL), FATES_OF_A_TRIAL, 0);
 	}
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	/* A culprit is found by publishing those in question again: each may be there twice. */
 	snprintf(tally->note, sizeof tally->note, "%ld replies published twice",

@@ -18,7 +18,7 @@ static void set_timeout(long timeout_ms)
 	char *expression = scratch_text("application:set_env(rabbit, channel_tick_interval, 200), "
 					"application:set_env(rabbit, consumer_timeout, %ld)",
 		timeout_ms);
-	free(broker_eval(site.broker, expression));
+	free(broker_eval(fixture.broker, expression));
 	free(expression);
 }
 
@@ -32,7 +32,7 @@ static struct proc *serve(void)
 /* Every delivery of the long one in time for the short timeout is late; after that it has time. */
 static void run(struct tally *tally)
 {
-	site_move_to_own_broker();
+	fixture_use_own_broker();
 	set_timeout(TIMEOUT_MS);
 	struct account *account = account_new(delays);
 	tally->unit = "timeouts";
@@ -43,9 +43,9 @@ static void run(struct tally *tally)
 		proc_expect(proc, "timed out");
 		set_timeout(1800000);
 		account_await_settled(account);
-		site_stop(proc);
+		fixture_stop(proc);
 		watch_note_turns(proc, tally);
-		site_forget(proc);
+		fixture_free_program(proc);
 		set_timeout(TIMEOUT_MS);
 	}
 	ck_assert_int_le(account_close(account, tally), tally->trials * PREFETCH);

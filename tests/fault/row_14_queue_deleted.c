@@ -14,25 +14,25 @@ static const char *const delays[] = {"100ms", NULL};
 static void run(struct tally *tally)
 {
 	struct account *account = account_new(delays);
-	struct proc *proc = site_serve_echo(NULL);
+	struct proc *proc = fixture_serve_echo(NULL);
 	int64_t longest_ms = 0;
 	long late = 0;
 	tally->unit = "deletions";
 	while (fault_next(tally)) {
 		account_post(account, LOAD, "drtx", 0);
 		account_await_settled(account);
-		client_delete(site.client, site.queue);
+		client_delete(fixture.client, fixture.queue);
 		proc_expect(proc, "looking for it again");
-		client_declare(site.client, site.queue, CLIENT_QUORUM);
+		client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
 		int64_t begun = deadline_now_ms();
-		client_expect_consumers(site.client, site.queue, 1);
+		client_expect_consumers(fixture.client, fixture.queue, 1);
 		int64_t took = deadline_now_ms() - begun;
 		longest_ms = took > longest_ms ? took : longest_ms;
 		late += took > BACK_MS;
 	}
 	account_post(account, LOAD, "drtx", 0);
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	ck_assert_int_eq(account_close(account, tally), 0);
 	snprintf(tally->note, sizeof tally->note,

@@ -27,11 +27,11 @@ static void run(struct tally *tally)
 		for (int i = 0; i < FROM; i++)
 			fates[i] = "dddrt"[i % 5];
 		fates[fault_random_below(FROM)] = 'p';
-		account_await_room(AHEAD);
+		account_await_backlog(AHEAD);
 		account_post(account, FROM, fates, 0);
 	}
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	ck_assert_int_eq(account_close(account, tally), 0);
 	account_free(account);

@@ -51,14 +51,14 @@ static struct proc *serve(const struct victim *victim, long nth)
 {
 	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 2, pipeline: 2,\n"
 				  "   retry: {attempts: 3, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"));
-	char *environment[] = {scratch_text("LD_PRELOAD=%s", site_built("failing_calls.so")),
+		fixture.queue, fixture_built("workers/echo"));
+	char *environment[] = {scratch_text("LD_PRELOAD=%s", fixture_built("failing_calls.so")),
 		scratch_text("WPOOL_FAIL_PROGRAM=wpool"),
 		scratch_text("WPOOL_FAIL_CALL=%s", victim->call),
 		scratch_text("WPOOL_FAIL_ERRNO=%d", victim->error),
 		scratch_text("WPOOL_FAIL_NTH=%ld", nth),
-		scratch_text("WPOOL_FAIL_COUNT=%s/count", site.folder), NULL};
-	struct proc *proc = site_serve_program("wpool", (const char *const *)environment, pool);
+		scratch_text("WPOOL_FAIL_COUNT=%s/count", fixture.folder), NULL};
+	struct proc *proc = fixture_serve_program("wpool", (const char *const *)environment, pool);
 	for (size_t i = 0; environment[i]; i++)
 		free(environment[i]);
 	free(pool);
@@ -69,14 +69,14 @@ static struct proc *serve(const struct victim *victim, long nth)
  * too. */
 static bool is_started(struct proc *proc)
 {
-	return proc_has_said(proc, ", pid ") || proc_has_said(proc, " ready: ");
+	return proc_has_logged(proc, ", pid ") || proc_has_logged(proc, " ready: ");
 }
 
 /* False: it has left before all was through, as one may that cannot even start. */
 static bool work_through(struct account *account, struct proc *proc)
 {
 	int64_t deadline = deadline_in(LIMIT_MS);
-	while (!is_started(proc) || !account_is_through(account)) {
+	while (!is_started(proc) || !account_has_ended(account)) {
 		if (!proc_is_alive(proc))
 			return false;
 		ck_assert_msg(deadline_left(deadline) > 0, "it neither goes on nor leaves:\n%s",
@@ -98,7 +98,7 @@ static bool try_call(struct account *account, const struct victim *victim, long 
 	int code = proc_wait(proc);
 	ck_assert_msg(code < 128, "%s number %ld fails: it died of signal %d", victim->call, nth,
 		code - 128);
-	site_forget(proc);
+	fixture_free_program(proc);
 	return went_on;
 }
 
@@ -106,18 +106,18 @@ static void close_part(struct account *account, struct tally *tally)
 {
 	const struct victim nobody = {"mkdtemp", 0, 0};
 	struct proc *proc = serve(&nobody, 0);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
-	site_forget(proc);
+	fixture_free_program(proc);
 	ck_assert_int_le(account_close(account, tally), TRIALS_APART * LOAD);
 }
 
 static void count_calls(struct account *account, struct victim *victim)
 {
 	ck_assert(try_call(account, victim, 0));
-	char *path = scratch_path(site.folder, "count");
+	char *path = scratch_path(fixture.folder, "count");
 	char *text = scratch_read(path, NULL);
 	ck_assert_ptr_nonnull(text);
 	victim->calls = atol(text);

@@ -33,7 +33,7 @@ struct clock {
 
 static struct clock make_clock(void)
 {
-	struct clock clock = {.path = scratch_path(site.folder, "shift")};
+	struct clock clock = {.path = scratch_path(fixture.folder, "shift")};
 	int fd = open(clock.path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	ck_assert_int_eq(ftruncate(fd, sizeof *clock.shift), 0);
 	clock.shift = mmap(NULL, sizeof *clock.shift, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -55,15 +55,15 @@ static struct proc *serve(const struct clock *clock)
 {
 	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: %d, pipeline: 2,\n"
 				  "   limits: {hard: 5s}, retry: {attempts: 2, delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"), WORKERS);
-	char *environment[] = {scratch_text("LD_PRELOAD=%s", site_built("shifted_clock.so")),
+		fixture.queue, fixture_built("workers/echo"), WORKERS);
+	char *environment[] = {scratch_text("LD_PRELOAD=%s", fixture_built("shifted_clock.so")),
 		scratch_text("WPOOL_CLOCK_SHIFT=%s", clock->path),
 		scratch_text("WPOOL_HEARTBEAT=4s"), scratch_text("WPOOL_LOG_LEVEL=debug"), NULL};
-	struct proc *proc = site_serve_program("wpool", (const char *const *)environment, pool);
+	struct proc *proc = fixture_serve_program("wpool", (const char *const *)environment, pool);
 	for (size_t i = 0; environment[i]; i++)
 		free(environment[i]);
 	free(pool);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	return proc;
 }
 
@@ -106,12 +106,12 @@ static void step(struct clock *clock, struct proc *proc, struct account *account
 static void step_back_in_a_limit(struct clock *clock, struct proc *proc, struct account *account)
 {
 	account_post(account, 1, "p", HANG_MS);
-	client_expect_ready(site.client, site.queue, 0);
+	client_expect_ready(fixture.client, fixture.queue, 0);
 	*clock->shift -= STEP_S;
 	for (int attempt = 1; attempt <= 2; attempt++)
 		proc_expect(proc, "worker exceeded its ");
 	account_await_settled(account);
-	ck_assert_int_eq(proc_count_said(proc, "worker exceeded its "), 2);
+	ck_assert_int_eq(proc_count_logged(proc, "worker exceeded its "), 2);
 }
 
 static void expect_same_workers(const struct proc *proc, const pid_t workers[])
@@ -134,8 +134,8 @@ static void run(struct tally *tally)
 		step(&clock, proc, account, tally->trials);
 	expect_same_workers(proc, workers);
 	step_back_in_a_limit(&clock, proc, account);
-	ck_assert_int_eq(proc_count_said(proc, ": connected, "), 2);
-	site_stop(proc);
+	ck_assert_int_eq(proc_count_logged(proc, ": connected, "), 2);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	ck_assert_int_eq(account_close(account, tally), 0);
 	snprintf(tally->note, sizeof tally->note,

@@ -35,9 +35,9 @@ static struct proc *serve(const struct account_place *at)
 	char *pool = scratch_text("- {queue: %s, command: [env, \"WITNESS=%s\", \"%s\"], workers: "
 				  "%d, pipeline: 2,\n   prefetch: %d, limits: {hard: 2s, grace: "
 				  "1s}, retry: {attempts: 1, delay: [100ms]}}\n",
-		at->queue, at->witness, site_built("workers/echo"), WORKERS, PREFETCH);
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, at->queue, 1);
+		at->queue, at->witness, fixture_built("workers/echo"), WORKERS, PREFETCH);
+	struct proc *proc = fixture_serve_pools(pool);
+	client_expect_consumers(fixture.client, at->queue, 1);
 	free(pool);
 	return proc;
 }
@@ -89,8 +89,8 @@ static void end(struct subject *subject, struct tally *tally)
 {
 	expect_same_workers(subject);
 	ck_assert_int_ge(
-		proc_count_said(subject->proc, "wpool was not running for "), subject->stops);
-	site_stop(subject->proc);
+		proc_count_logged(subject->proc, "wpool was not running for "), subject->stops);
+	fixture_stop(subject->proc);
 	watch_note_turns(subject->proc, tally);
 	account_close(subject->account, tally);
 	account_free(subject->account);

@@ -29,7 +29,7 @@ struct outcome {
 static bool has_namespaces(void)
 {
 	const char *const argv[] = {"unshare", "-pf", "--mount-proc", "true", NULL};
-	struct proc *proc = proc_start(site.folder, argv, NULL);
+	struct proc *proc = proc_start(fixture.folder, argv, NULL);
 	bool can = proc_wait(proc) == 0;
 	proc_free(proc);
 	return can;
@@ -42,9 +42,9 @@ static struct proc *serve(const char *behaviour, bool is_first)
 	char *pool = scratch_text(
 		"- {queue: %s, command: [\"%s\", \"%s\", \"EVIL\"], workers: %d, pipeline: 1,\n"
 		"   retry: {attempts: 1, delay: [100ms]}}\n",
-		site.queue, site_built("workers/evil"), behaviour, WORKERS);
-	struct proc *proc = site_serve_under(is_first ? first : plain, pool);
-	client_expect_consumers(site.client, site.queue, 1);
+		fixture.queue, fixture_built("workers/evil"), behaviour, WORKERS);
+	struct proc *proc = fixture_serve_under(is_first ? first : plain, pool);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	free(pool);
 	return proc;
 }
@@ -66,7 +66,7 @@ static bool is_family(pid_t pid)
 	char *comm = scratch_read(comm_path, NULL);
 	char *environment = scratch_read(path, &size);
 	bool is = comm && environment && strcmp(comm, "evil\n") == 0 &&
-		  memmem(environment, size, site.witness, strlen(site.witness));
+		  memmem(environment, size, fixture.witness, strlen(fixture.witness));
 	free(environment);
 	free(comm);
 	free(path);
@@ -129,7 +129,7 @@ static void post(int evil, struct account *account)
 {
 	account_post(account, LOAD / 2, "d", 0);
 	for (int i = 0; i < evil; i++)
-		client_send(site.client, site.queue, "EVIL");
+		client_send(fixture.client, fixture.queue, "EVIL");
 	account_post(account, LOAD / 2, "d", 0);
 	account_await_settled(account);
 }
@@ -137,7 +137,7 @@ static void post(int evil, struct account *account)
 static void expect_dead(int count)
 {
 	for (int i = 0; i < count; i++)
-		client_expect(site.client, site.dead, "EVIL");
+		client_expect(fixture.client, fixture.dead, "EVIL");
 }
 
 static void end(struct proc *proc, pid_t supervisor, bool is_killed, struct tally *tally)
@@ -161,7 +161,7 @@ static void trial(
 	expect_no_zombie(supervisor);
 	end(proc, supervisor, round / 6 % 2 == 1, tally);
 	expect_family(0, true, &outcome->after_wpool);
-	site_forget(proc);
+	fixture_free_program(proc);
 	expect_dead(leaves ? count : 0);
 	account_close(account, tally);
 	outcome->as_first += is_first ? count : 0;

@@ -18,7 +18,7 @@ static struct proc *serve(const char *pools)
 		"ulimit -Sn 777; exec 7</dev/null 9</dev/null; "
 		"exec env --ignore-signal --block-signal \"$@\"",
 		"sh", NULL};
-	return site_serve_under(starter, pools);
+	return fixture_serve_under(starter, pools);
 }
 
 static void expect_in(const char *text, const char *wanted)
@@ -38,7 +38,7 @@ static void expect_descriptors(const char *report, const char *form)
 	for (const char *one = list; (one = strstr(one, "\": \"")); one++)
 		count++;
 	ck_assert_msg(count == (strcmp(form, "fifo") == 0 ? 7 : 6), "%s: %s", form, list);
-	expect_in(list, site.witness);
+	expect_in(list, fixture.witness);
 	free(list);
 }
 
@@ -70,11 +70,11 @@ static void look(const char *form, struct tally *tally, long calls)
 {
 	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 3, pipeline: 1,\n"
 				  "   pipe: %s, retry: {delay: [100ms]}}\n",
-		site.queue, site_built("workers/echo"), form);
+		fixture.queue, fixture_built("workers/echo"), form);
 	struct proc *proc = serve(pool);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	for (long i = 0; i < calls && fault_next(tally); i++) {
-		struct message *reply = client_call(site.client, site.queue,
+		struct message *reply = client_call(fixture.client, fixture.queue,
 			&(struct letter){.body = "",
 				.correlation_id = "0",
 				.headers = {{"X-Status", "201"}, {"X-Report", "process"}}});
@@ -83,23 +83,23 @@ static void look(const char *form, struct tally *tally, long calls)
 		tally->asked++;
 		tally->done++;
 	}
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
-	site_forget(proc);
+	fixture_free_program(proc);
 	free(pool);
 }
 
 /* Not a worker: it tells its lines on standard output, which are ours to read in the log. */
-static char *said_by(const char *command, struct tally *tally)
+static char *output_of(const char *command, struct tally *tally)
 {
 	char *pool =
-		scratch_text("- {queue: %s, command: [%s], workers: 1}\n", site.queue, command);
+		scratch_text("- {queue: %s, command: [%s], workers: 1}\n", fixture.queue, command);
 	struct proc *proc = serve(pool);
 	proc_expect(proc, "worker died: ");
 	char *said = proc_stderr(proc);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
-	site_forget(proc);
+	fixture_free_program(proc);
 	free(pool);
 	return said;
 }
@@ -107,7 +107,7 @@ static char *said_by(const char *command, struct tally *tally)
 static void look_at_signals(struct tally *tally)
 {
 	static const char *const masks[] = {"SigPnd:", "SigBlk:", "SigIgn:", "SigCgt:"};
-	char *said = said_by("/bin/cat, /proc/self/status", tally);
+	char *said = output_of("/bin/cat, /proc/self/status", tally);
 	for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
 		const char *at = strstr(said, masks[i]), *end = at ? strchr(at, '\n') : NULL;
 		ck_assert_ptr_nonnull(end);
@@ -119,7 +119,7 @@ static void look_at_signals(struct tally *tally)
 /* 0 to 2, all of them pipes, and the folder that ls itself reads. */
 static void look_at_descriptors(struct tally *tally)
 {
-	char *said = said_by("/bin/ls, -l, /proc/self/fd", tally);
+	char *said = output_of("/bin/ls, -l, /proc/self/fd", tally);
 	int count = 0;
 	expect_in(said, " 0 -> pipe:[");
 	expect_in(said, " 1 -> pipe:[");

@@ -140,8 +140,8 @@ static void freeze_worker(struct soak *soak)
 static void cut_connections(struct soak *soak)
 {
 	(void)soak;
-	broker_close_connections(site.broker); /* our own client's, too */
-	site_reconnect();
+	broker_close_connections(fixture.broker); /* our own client's, too */
+	fixture_reconnect();
 }
 
 static void suspend_supervisor(struct soak *soak)
@@ -155,16 +155,16 @@ static void suspend_supervisor(struct soak *soak)
 static void suspend_broker(struct soak *soak)
 {
 	(void)soak;
-	broker_command(site.broker, "pause");
+	broker_command(fixture.broker, "pause");
 	poll(NULL, 0, HURT_MS);
-	broker_command(site.broker, "resume");
+	broker_command(fixture.broker, "resume");
 }
 
 static void set_watermark(const char *level)
 {
 	char *expression =
 		scratch_text("vm_memory_monitor:set_vm_memory_high_watermark(%s)", level);
-	free(broker_eval(site.broker, expression));
+	free(broker_eval(fixture.broker, expression));
 	free(expression);
 }
 
@@ -180,13 +180,13 @@ static void raise_alarm(struct soak *soak)
 static void restart_broker(struct soak *soak)
 {
 	(void)soak;
-	broker_command(site.broker, "restart");
-	site_reconnect();
+	broker_command(fixture.broker, "restart");
+	fixture_reconnect();
 }
 
 static void kill_broker(struct soak *soak)
 {
-	broker_command(site.broker, "kill");
+	broker_command(fixture.broker, "kill");
 	restart_broker(soak);
 }
 
@@ -201,7 +201,7 @@ static void delete_queue(struct soak *soak)
 static void end_life(struct soak *soak)
 {
 	watch_note_turns(soak->proc, soak->tally);
-	site_forget(soak->proc);
+	fixture_free_program(soak->proc);
 }
 
 static void kill_supervisor(struct soak *soak)
@@ -214,7 +214,7 @@ static void kill_supervisor(struct soak *soak)
 
 static void stop_supervisor(struct soak *soak)
 {
-	site_stop(soak->proc);
+	fixture_stop(soak->proc);
 	end_life(soak);
 	serve(soak);
 }
@@ -293,7 +293,7 @@ static void warm_up(struct soak *soak)
 	traffic_await_consumers(soak->traffic);
 	traffic_flow(soak->traffic, 1);
 	be_quiet(soak);
-	broker_write_all(site.broker);
+	broker_write_all(fixture.broker);
 }
 
 static void report(struct soak *soak, double seconds)
@@ -317,14 +317,14 @@ static void run(struct tally *tally)
 	struct soak soak = {.tally = tally};
 	tally->unit = "faults";
 	tally->suspends = true;
-	site_move_to_own_broker();
+	fixture_use_own_broker();
 	soak.traffic = traffic_new();
 	warm_up(&soak);
 	int64_t begun = deadline_now_ms();
 	for (bool goes_on = fault_next(tally); goes_on;)
 		goes_on = play_part(&soak);
 	double seconds = (double)(deadline_now_ms() - begun) / 1000;
-	site_stop(soak.proc);
+	fixture_stop(soak.proc);
 	end_life(&soak);
 	report(&soak, seconds);
 	traffic_free(soak.traffic);

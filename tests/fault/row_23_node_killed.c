@@ -17,16 +17,16 @@ static const char *const delays[] = {"100ms", NULL};
 /* The client of the test goes to a node that lives. */
 static void move_to(struct broker *broker)
 {
-	client_free(site.client);
-	site.broker = broker;
-	site.client = client_open(broker_url(broker));
+	client_free(fixture.client);
+	fixture.broker = broker;
+	fixture.client = client_open(broker_url(broker));
 }
 
 static struct proc *serve(const struct cluster *cluster)
 {
 	const char *const options[] = {
 		"--broker", cluster_urls(cluster), "--workers", "4", "--prefetch", "16", NULL};
-	return site_serve_echo(options);
+	return fixture_serve_echo(options);
 }
 
 /* They must outlive the first kill. */
@@ -51,12 +51,12 @@ static int64_t fell(struct cluster *cluster, int victim, struct account *account
 	load(account, 1 + fault_random_below(LOAD / 4));
 	int64_t begun = deadline_now_ms();
 	cluster_kill(cluster, victim);
-	cluster_await_leader(cluster, survivor, site.queue);
+	cluster_await_leader(cluster, survivor, fixture.queue);
 	move_to(cluster_node(cluster, survivor));
 	load(account, 1);
 	int64_t took = deadline_now_ms() - begun;
 	load(account, LOAD / 4);
-	cluster_bring_back(cluster, victim);
+	cluster_restart_node(cluster, victim);
 	load(account, LOAD / 4);
 	return took;
 }
@@ -86,9 +86,9 @@ static void kill_in_turn(struct cluster *cluster, struct tally *tally)
 		int64_t took = fell(cluster, (int)(tally->trials % NODES) + 1, account);
 		longest_ms = took > longest_ms ? took : longest_ms;
 	}
-	cluster_await_leader(cluster, 1, site.queue);
+	cluster_await_leader(cluster, 1, fixture.queue);
 	account_await_settled(account);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	judge(cluster, account, tally);
 	snprintf(tally->note, sizeof tally->note,
@@ -99,12 +99,12 @@ static void kill_in_turn(struct cluster *cluster, struct tally *tally)
 
 static void run(struct tally *tally)
 {
-	char *folder = scratch_path(site.folder, "cluster");
+	char *folder = scratch_path(fixture.folder, "cluster");
 	struct cluster *cluster = cluster_start(folder, NODES);
 	tally->unit = "kills";
 	move_to(cluster_node(cluster, 1));
-	client_declare(site.client, site.queue, CLIENT_QUORUM);
-	client_declare(site.client, site.replies, CLIENT_QUORUM);
+	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
+	client_declare(fixture.client, fixture.replies, CLIENT_QUORUM);
 	kill_in_turn(cluster, tally);
 	/* Before its folder goes: then nobody would know how to stop it. */
 	move_to(broker_shared());

@@ -31,7 +31,7 @@ static void choose(struct operation *operation)
 		snprintf(operation->path, sizeof operation->path, "/v1/restart");
 	else
 		snprintf(operation->path, sizeof operation->path, "/v1/pools/%s/scale?workers=%ld",
-			site.queue, 1 + fault_random_below(MOST_WORKERS));
+			fixture.queue, 1 + fault_random_below(MOST_WORKERS));
 }
 
 /* In a process of its own. */
@@ -42,7 +42,7 @@ static void begin(struct operation *operation)
 	if (operation->pid > 0)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	_exit(http_ask(control_socket(), "POST", operation->path).status == 200 ? 0 : 1);
+	_exit(http_request(control_socket(), "POST", operation->path).status == 200 ? 0 : 1);
 }
 
 static void end(const struct operation *operation)
@@ -95,7 +95,7 @@ static void run(struct tally *tally)
 	account_await_settled(account);
 	expect_clean(account_posted(account));
 	tally->drift_kib = watch_memory_kib(proc_pid(proc)) - memory;
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	ck_assert_int_eq(account_close(account, tally), 0);
 	account_free(account);

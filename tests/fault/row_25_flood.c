@@ -107,14 +107,14 @@ static void end_flood(pid_t pid)
 static struct proc *serve(int *ret_port)
 {
 	static const char *const environment[] = {"WPOOL_HTTP_LISTEN=127.0.0.1:0", NULL};
-	struct proc *proc = site_serve_program("wpool", environment,
+	struct proc *proc = fixture_serve_program("wpool", environment,
 		scratch_text("- {queue: %s, command: [\"%s\"], workers: 8, prefetch: 300}\n",
-			site.queue, site_built("workers/echo")));
+			fixture.queue, fixture_built("workers/echo")));
 	proc_expect(proc, "(port ");
 	char *said = proc_stderr(proc);
 	*ret_port = atoi(strstr(said, "(port ") + strlen("(port "));
 	free(said);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	return proc;
 }
 
@@ -219,7 +219,7 @@ static void run(struct tally *tally)
 		compare(&all, account, port);
 	account_await_settled(account);
 	ck_assert_int_gt(all.answered, 0);
-	site_stop(proc);
+	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	ck_assert_int_eq(account_close(account, tally), 0);
 	note(&all, tally);

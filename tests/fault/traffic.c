@@ -56,7 +56,7 @@ static char *describe(const struct pool *pool)
 	return scratch_text("- {queue: %s, command: [env, \"WITNESS=%s\", \"%s\"], workers: %d,\n"
 			    "   pipeline: %d, prefetch: %d, limits: {hard: 8s, grace: 1s},\n"
 			    "   retry: {attempts: 4, delay: [100ms]}}\n",
-		pool->at.queue, pool->at.witness, site_built("workers/echo"), pool->workers,
+		pool->at.queue, pool->at.witness, fixture_built("workers/echo"), pool->workers,
 		pool->pipeline, pool->prefetch);
 }
 
@@ -85,7 +85,7 @@ struct proc *traffic_serve(const struct traffic *traffic)
 		free(before);
 		free(pool);
 	}
-	struct proc *proc = site_serve_pools(pools);
+	struct proc *proc = fixture_serve_pools(pools);
 	free(pools);
 	return proc;
 }
@@ -93,7 +93,7 @@ struct proc *traffic_serve(const struct traffic *traffic)
 void traffic_await_consumers(const struct traffic *traffic)
 {
 	for (int i = 0; i < TRAFFIC_POOLS; i++)
-		client_expect_consumers(site.client, traffic->pools[i].at.queue, 1);
+		client_expect_consumers(fixture.client, traffic->pools[i].at.queue, 1);
 }
 
 int traffic_workers(const struct traffic *traffic)
@@ -174,13 +174,13 @@ void traffic_lose_queue(struct traffic *traffic, int number)
 	struct pool *pool = &traffic->pools[number];
 	account_await_settled(pool->account);
 	/* The last message may have been poison, whose victims come back one by one. */
-	client_expect_consumers(site.client, pool->at.queue, 1);
-	client_delete(site.client, pool->at.queue);
+	client_expect_consumers(fixture.client, pool->at.queue, 1);
+	client_delete(fixture.client, pool->at.queue);
 }
 
 void traffic_restore_queue(struct traffic *traffic, int number)
 {
 	struct pool *pool = &traffic->pools[number];
-	client_declare(site.client, pool->at.queue, pool->kind);
-	broker_write_all(site.broker);
+	client_declare(fixture.client, pool->at.queue, pool->kind);
+	broker_write_all(fixture.broker);
 }

@@ -1,4 +1,4 @@
-/* Several pools of one supervisor, on quorum and classic queues of the site's broker, each with
+/* Several pools of one supervisor, on quorum and classic queues of the fixture's broker, each with
  * its own account and a load of all kinds of messages. */
 #ifndef FAULT_TRAFFIC_H
 #define FAULT_TRAFFIC_H

@@ -1,7 +1,7 @@
 #include "harness/bad_worker.h"
 
+#include "harness/fixture.h"
 #include "harness/proc.h"
-#include "harness/site.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ bool bad_worker_never_works(const char *name)
 
 void bad_worker_read(struct bad_behaviours *manners)
 {
-	const char *argv[] = {site_built("workers/evil"), "--list", NULL};
-	struct proc *lister = proc_start(site.folder, argv, NULL);
+	const char *argv[] = {fixture_built("workers/evil"), "--list", NULL};
+	struct proc *lister = proc_start(fixture.folder, argv, NULL);
 	ck_assert_int_eq(proc_wait(lister), 0);
 	char *text = proc_stdout(lister);
 	manners->count = 0;

@@ -1,8 +1,8 @@
 #include "harness/broker.h"
 
 #include "harness/deadline.h"
+#include "harness/fixture.h"
 #include "harness/scratch.h"
-#include "harness/site.h"
 
 #include <check.h>
 #include <errno.h>
@@ -239,13 +239,13 @@ void broker_expect_messages(struct broker *broker, const char *queue, long count
 	/* A broker tells nobody of a count that changes. */
 	while ((seen = broker_messages(broker, queue)) != count) {
 		if (deadline_left(deadline) <= 0)
-			site_give_up(
+			fixture_fail(
 				scratch_text("%s has %ld messages, not %ld", queue, seen, count));
 		poll(NULL, 0, 50);
 	}
 }
 
-void broker_tell_queue(struct broker *broker, const char *queue, const char *verb)
+void broker_control_queue(struct broker *broker, const char *queue, const char *verb)
 {
 	char *expression = scratch_text("{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, "
 					"queue, <<\"%s\">>)), sys:%s(amqqueue:get_pid(Q))",

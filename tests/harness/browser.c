@@ -242,7 +242,7 @@ void browser_resize(struct browser *b, int width, int height, bool is_phone)
 			"deviceScaleFactor", 1, "mobile", is_phone)));
 }
 
-void browser_prefer(struct browser *b, const char *feature, const char *value)
+void browser_emulate(struct browser *b, const char *feature, const char *value)
 {
 	json_decref(browser_command(b, "Emulation.setEmulatedMedia",
 		json_pack("{s:[{s:s, s:s}]}", "features", "name", feature, "value", value)));
@@ -305,7 +305,7 @@ const json_t *browser_requests(const struct browser *b)
 	return b->requests;
 }
 
-const json_t *browser_complaints(const struct browser *b)
+const json_t *browser_warnings(const struct browser *b)
 {
 	return b->complaints;
 }

@@ -21,7 +21,7 @@ void browser_open(struct browser *, const char *url);
 /* The window, in pixels of CSS; with a phone's, what is touched and how wide a page may be, too. */
 void browser_resize(struct browser *, int width, int height, bool is_phone);
 /* What the user has set: "prefers-color-scheme", "dark". */
-void browser_prefer(struct browser *, const char *feature, const char *value);
+void browser_emulate(struct browser *, const char *feature, const char *value);
 /* A key: "Tab", "Enter". */
 void browser_press(struct browser *, const char *key);
 
@@ -35,7 +35,7 @@ void browser_await(struct browser *, const char *expression);
 /* The URLs that the page has requested since it was opened; borrowed. */
 const json_t *browser_requests(const struct browser *);
 /* Warnings and errors on the console: an array of texts, borrowed. */
-const json_t *browser_complaints(const struct browser *);
+const json_t *browser_warnings(const struct browser *);
 /* Save the whole page as a PNG file. */
 void browser_picture(struct browser *, const char *path);
 

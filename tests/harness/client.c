@@ -1,8 +1,8 @@
 #include "harness/client_internal.h"
 
 #include "harness/deadline.h"
+#include "harness/fixture.h"
 #include "harness/scratch.h"
-#include "harness/site.h"
 
 #include <amqp_tcp_socket.h>
 #include <check.h>
@@ -142,7 +142,7 @@ static void expect_count(struct client *client, const char *queue, long count,
 	long seen;
 	while ((seen = ask(client, queue)) != count) {
 		if (deadline_left(deadline) <= 0)
-			site_give_up(
+			fixture_fail(
 				scratch_text("%s has %ld %s, not %ld", queue, seen, what, count));
 		poll(NULL, 0, 20);
 	}

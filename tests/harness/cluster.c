@@ -114,7 +114,7 @@ void cluster_await_leader(struct cluster *cluster, int number, const char *queue
 	}
 }
 
-void cluster_bring_back(struct cluster *cluster, int number)
+void cluster_restart_node(struct cluster *cluster, int number)
 {
 	run("start-node", cluster->folder, number);
 }

@@ -24,6 +24,6 @@ void cluster_kill(struct cluster *, int number);
 /* Wait until node `number` knows a live leader of the quorum queue; until then it nacks. */
 void cluster_await_leader(struct cluster *, int number, const char *queue);
 /* Restart a node on its ports and data; when this returns it sees the other running nodes. */
-void cluster_bring_back(struct cluster *, int number);
+void cluster_restart_node(struct cluster *, int number);
 
 #endif

@@ -1,7 +1,7 @@
 #include "harness/command.h"
 
 #include "harness/deadline.h"
-#include "harness/site.h"
+#include "harness/fixture.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 char *command_run(int code, const char *const arguments[])
 {
-	struct proc *proc = site_wpool(arguments);
+	struct proc *proc = fixture_wpool(arguments);
 	int got = proc_wait(proc);
 	char *said = proc_stderr(proc);
 	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", arguments[0], got, code, said);
@@ -18,7 +18,7 @@ char *command_run(int code, const char *const arguments[])
 		ck_assert_str_eq(said, "");
 	else
 		out = said;
-	site_forget(proc);
+	fixture_free_program(proc);
 	return out;
 }
 

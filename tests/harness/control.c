@@ -1,16 +1,16 @@
 #include "harness/control.h"
 
 #include "harness/deadline.h"
+#include "harness/fixture.h"
 #include "harness/http.h"
 #include "harness/scratch.h"
-#include "harness/site.h"
 
 #include <poll.h>
 #include <string.h>
 
 const char *control_socket(void)
 {
-	return scratch_path(site.folder, "control.sock");
+	return scratch_path(fixture.folder, "control.sock");
 }
 
 char *control_get(const char *path, int status)
@@ -46,30 +46,30 @@ json_int_t control_number(const json_t *json, const char *first, const char *sec
 	return json_integer_value(found);
 }
 
-const char *control_words(const json_t *json, const char *key)
+const char *control_text(const json_t *json, const char *key)
 {
 	const char *found = json_string_value(json_object_get(json, key));
 	ck_assert_msg(found != NULL, "%s", key);
 	return found;
 }
 
-/* Until the answer has this status; every ask is an event at the other end. */
+/* A thousand workers take a minute to start on a busy machine. */
 void control_await(const char *path, int status)
 {
-	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
-	struct http_reply reply = http_ask(control_socket(), "GET", path);
+	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
+	struct http_reply reply = http_request(control_socket(), "GET", path);
 	while (reply.status != status) {
 		if (deadline_left(deadline) <= 0)
-			site_give_up(scratch_text(
+			fixture_fail(scratch_text(
 				"%s stays %d: %.2000s", path, reply.status, reply.body));
 		http_release(&reply);
 		poll(NULL, 0, 20);
-		reply = http_ask(control_socket(), "GET", path);
+		reply = http_request(control_socket(), "GET", path);
 	}
 	http_release(&reply);
 }
 
-void control_expect_words(const char *text, const char *needle)
+void control_expect_text(const char *text, const char *needle)
 {
 	/* check takes no long message */
 	ck_assert_msg(strstr(text, needle) != NULL, "'%s' is not in: %.2000s", needle, text);
@@ -79,7 +79,7 @@ void control_post_many(int from, int to)
 {
 	for (int i = from; i < to; i++) {
 		char *id = scratch_text("%d", i);
-		client_post(site.client, site.queue,
+		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = "x", .correlation_id = id});
 		free(id);
 	}
@@ -88,6 +88,6 @@ void control_post_many(int from, int to)
 /* All were done, each once. */
 void control_expect_done(int count)
 {
-	broker_expect_messages(site.broker, site.queue, 0);
-	ck_assert_int_eq(site_witnessed(NULL), count);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	ck_assert_int_eq(fixture_witnessed(NULL), count);
 }

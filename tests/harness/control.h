@@ -1,11 +1,11 @@
-/* Requests to the control socket of the site's supervisor, by the tests' own HTTP client. Errors
+/* Requests to the control socket of the fixture's supervisor, by the tests' own HTTP client. Errors
  * fail the test. */
 #ifndef HARNESS_CONTROL_H
 #define HARNESS_CONTROL_H
 
 #include <jansson.h>
 
-/* The site's control socket; valid until the test ends, like everything returned here. */
+/* The fixture's control socket; valid until the test ends, like everything returned here. */
 const char *control_socket(void);
 /* The body of a GET that must have this status. */
 char *control_get(const char *path, int status);
@@ -18,10 +18,10 @@ void control_await(const char *path, int status);
 /* Member i of a list, an integer two levels deep, a text: each must exist. */
 const json_t *control_member(const json_t *, const char *list, size_t i);
 json_int_t control_number(const json_t *, const char *first, const char *second);
-const char *control_words(const json_t *, const char *key);
-void control_expect_words(const char *text, const char *needle);
+const char *control_text(const json_t *, const char *key);
+void control_expect_text(const char *text, const char *needle);
 
-/* Publish tasks with ids from `from` to below `to` to the site's queue. */
+/* Publish tasks with ids from `from` to below `to` to the fixture's queue. */
 void control_post_many(int from, int to);
 /* All tasks are settled, and so many were done, each once. */
 void control_expect_done(int count);

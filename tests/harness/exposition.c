@@ -76,7 +76,7 @@ static struct family *current(struct reading *r)
 	return &r->families[r->family_count - 1];
 }
 
-static void end_family(struct reading *r)
+static void kill_group(struct reading *r)
 {
 	DEMAND(r, !r->has_buckets);
 	if (r->family_count > 0)
@@ -87,7 +87,7 @@ static void read_help(struct reading *r, const char *at)
 {
 	size_t len = name_length(at);
 	DEMAND(r, len > 0 && len < NAME_ROOM && at[len] == ' ' && at[len + 1] > ' ');
-	end_family(r);
+	kill_group(r);
 	for (size_t i = 0; i < r->family_count; i++)
 		DEMAND(r, strlen(r->families[i].name) != len ||
 				  strncmp(r->families[i].name, at, len) != 0);
@@ -186,7 +186,7 @@ void exposition_check(const char *text)
 		else
 			read_sample(r);
 	}
-	end_family(r);
+	kill_group(r);
 	ck_assert_uint_gt(r->series_count, 0);
 	while (r->series_count > 0)
 		free(r->series[--r->series_count]);

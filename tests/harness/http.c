@@ -88,7 +88,7 @@ struct http_reply http_read(int fd)
 	return reply;
 }
 
-struct http_reply http_ask(const char *where, const char *method, const char *path)
+struct http_reply http_request(const char *where, const char *method, const char *path)
 {
 	int fd = http_connect(where);
 	char *request = scratch_text("%s %s HTTP/1.0\r\nHost: wpool\r\n\r\n", method, path);
@@ -99,7 +99,7 @@ struct http_reply http_ask(const char *where, const char *method, const char *pa
 
 char *http_get(const char *where, const char *path, int status)
 {
-	struct http_reply reply = http_ask(where, "GET", path);
+	struct http_reply reply = http_request(where, "GET", path);
 	ck_assert_msg(reply.status == status, "GET %s: %d, not %d: %s", path, reply.status, status,
 		reply.body);
 	free(reply.head);

@@ -18,7 +18,7 @@ void http_send(int fd, const char *bytes, size_t len);
 /* Read until the peer closes, then close. */
 struct http_reply http_read(int fd);
 /* Send "METHOD PATH" by HTTP/1.0, so that the response is in one piece and the connection ends. */
-struct http_reply http_ask(const char *where, const char *method, const char *path);
+struct http_reply http_request(const char *where, const char *method, const char *path);
 /* The body of a GET that must have this status; moves out. */
 char *http_get(const char *where, const char *path, int status);
 void http_release(struct http_reply *);

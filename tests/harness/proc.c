@@ -140,7 +140,7 @@ char *proc_stderr(struct proc *proc)
 }
 
 /* Ends the test, with the end of what the program said. */
-static _Noreturn void give_up(struct proc *proc, const char *what, const char *detail)
+static _Noreturn void fail_with_output(struct proc *proc, const char *what, const char *detail)
 {
 	char *said = proc_stderr(proc);
 	size_t length = strlen(said);
@@ -155,7 +155,7 @@ bool proc_is_alive(struct proc *proc)
 }
 
 /* Returns once stderr may have grown or the program has ended; false: at the deadline. */
-static bool wait_news(struct proc *proc, int64_t deadline)
+static bool wait_for_output(struct proc *proc, int64_t deadline)
 {
 	struct pollfd wait[] = {
 		{.fd = proc->inotify, .events = POLLIN}, {.fd = proc->pid_fd, .events = POLLIN}};
@@ -188,13 +188,13 @@ void proc_expect(struct proc *proc, const char *needle)
 		if (advance(proc, needle))
 			return;
 		if (!was_alive)
-			give_up(proc, "ended without saying", needle);
-		if (!wait_news(proc, deadline))
-			give_up(proc, "has not said in time", needle);
+			fail_with_output(proc, "ended without saying", needle);
+		if (!wait_for_output(proc, deadline))
+			fail_with_output(proc, "has not said in time", needle);
 	}
 }
 
-int proc_count_said(struct proc *proc, const char *needle)
+int proc_count_logged(struct proc *proc, const char *needle)
 {
 	int count = 0;
 	char *said = proc_stderr(proc);
@@ -206,9 +206,9 @@ int proc_count_said(struct proc *proc, const char *needle)
 	return count;
 }
 
-bool proc_has_said(struct proc *proc, const char *needle)
+bool proc_has_logged(struct proc *proc, const char *needle)
 {
-	return proc_count_said(proc, needle) > 0;
+	return proc_count_logged(proc, needle) > 0;
 }
 
 /* Only proc_free reaps it: until then no other process gets its number, and with it our signals. */
@@ -217,7 +217,7 @@ int proc_wait(struct proc *proc)
 	struct pollfd wait = {.fd = proc->pid_fd, .events = POLLIN};
 	siginfo_t end;
 	if (poll(&wait, 1, 3 * DEADLINE_DEFAULT_MS) != 1)
-		give_up(proc, "has not ended in time", "exit");
+		fail_with_output(proc, "has not ended in time", "exit");
 	ck_assert_int_eq(waitid(P_PID, (id_t)proc->pid, &end, WEXITED | WNOWAIT), 0);
 	return end.si_code == CLD_EXITED ? end.si_status : 128 + end.si_status;
 }

@@ -23,9 +23,9 @@ void proc_signal(struct proc *, int signal);
 /* Wait until a line of stderr contains needle, after the line of the last match. */
 void proc_expect(struct proc *, const char *needle);
 /* True if any line of stderr contains needle now. */
-bool proc_has_said(struct proc *, const char *needle);
+bool proc_has_logged(struct proc *, const char *needle);
 /* The number of lines of stderr that contain needle now. */
-int proc_count_said(struct proc *, const char *needle);
+int proc_count_logged(struct proc *, const char *needle);
 
 /* Wait for its end; return the exit code, or 128 + signal. */
 int proc_wait(struct proc *);

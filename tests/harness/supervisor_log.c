@@ -11,8 +11,8 @@ struct proc *supervisor_log_serve_script(const char *script, const char *setting
 {
 	char *pools = scratch_text("- {name: p, queue: %s, workers: 1, pipeline: 1, %s\n"
 				   "   command: [sh, -c, '%s; exec \"$0\"', \"%s\"]}\n",
-		site.queue, settings, script, site_built("workers/echo"));
-	struct proc *serve = site_serve_pools(pools);
+		fixture.queue, settings, script, fixture_built("workers/echo"));
+	struct proc *serve = fixture_serve_pools(pools);
 	free(pools);
 	proc_expect(serve, "control socket: ");
 	control_await("/readyz", 200);
@@ -32,7 +32,7 @@ char *supervisor_log_await(const char *needle)
 	}
 }
 
-json_t *supervisor_log_line_with(const char *lines, const char *needle)
+json_t *supervisor_log_find_line(const char *lines, const char *needle)
 {
 	const char *at = strstr(lines, needle);
 	ck_assert_msg(at != NULL, "'%s' is not in: %s", needle, lines);

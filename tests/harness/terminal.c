@@ -246,7 +246,8 @@ static const char *find(const struct terminal *t, const char *needle)
 	return NULL;
 }
 
-static _Noreturn void give_up(const struct terminal *t, const char *what, const char *needle)
+static _Noreturn void fail_with_output(
+	const struct terminal *t, const char *what, const char *needle)
 {
 	char all[HEIGHT_MAX * (WIDTH_MAX + 2) + 1], *out = all;
 
@@ -270,7 +271,8 @@ static void read_until(struct terminal *t, const char *needle, bool is_there)
 	while ((find(t, needle) != NULL) != is_there) {
 		struct pollfd wait = {.fd = t->master, .events = POLLIN};
 		if (poll(&wait, 1, deadline_left(deadline)) == 0)
-			give_up(t, is_there ? "it does not show" : "it still shows", needle);
+			fail_with_output(
+				t, is_there ? "it does not show" : "it still shows", needle);
 		read_some(t);
 	}
 }
@@ -305,7 +307,7 @@ void terminal_expect_stopped(struct terminal *t)
 	while (waitpid(t->pid, &status, WUNTRACED | WNOHANG) == 0) {
 		struct pollfd wait = {.fd = t->master, .events = POLLIN};
 		if (deadline_left(deadline) == 0)
-			give_up(t, "it is not stopped", "");
+			fail_with_output(t, "it is not stopped", "");
 		if (poll(&wait, 1, 20) == 1)
 			read_some(t);
 	}
@@ -323,7 +325,7 @@ int terminal_wait(struct terminal *t)
 
 	for (;;) {
 		if (poll(wait, 2, deadline_left(deadline)) == 0)
-			give_up(t, "it does not end", "");
+			fail_with_output(t, "it does not end", "");
 		if (wait[0].revents)
 			read_some(t);
 		else if (wait[1].revents)

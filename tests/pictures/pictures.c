@@ -42,7 +42,7 @@ static struct browser *browser;
 
 static char *queue_of(const struct trade *trade)
 {
-	return scratch_text("%s.%s", site.queue, trade->pool);
+	return scratch_text("%s.%s", fixture.queue, trade->pool);
 }
 
 /* ---------- at work ---------- */
@@ -52,16 +52,18 @@ static void serve(void)
 	static const char *const environment[] = {"WPOOL_HTTP_LISTEN=" ADDRESS, NULL};
 	char *pools = scratch_text("%s", "");
 
-	ck_assert_int_eq(chdir(site.folder), 0);
+	ck_assert_int_eq(chdir(fixture.folder), 0);
 	for (size_t i = 0; i < TRADES; i++) {
 		ck_assert_int_eq(
-			symlink(site_built("workers/echo"), trades[i].program + strlen("./")), 0);
+			symlink(fixture_built("workers/echo"), trades[i].program + strlen("./")),
+			0);
 		pools = scratch_text(
 			"%s- {name: %s, queue: %s, declare: on, command: [%s], workers: %d}\n",
 			pools, trades[i].pool, queue_of(&trades[i]), trades[i].program,
 			trades[i].workers);
 	}
-	proc_expect(site_serve_program("wpool", environment, pools), "page, metrics and health: ");
+	proc_expect(
+		fixture_serve_program("wpool", environment, pools), "page, metrics and health: ");
 	control_await("/readyz", 200);
 }
 
@@ -106,7 +108,7 @@ static pid_t start_work(void)
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	client = client_open(broker_url(site.broker));
+	client = client_open(broker_url(fixture.broker));
 	while (getppid() == tester) {
 		now = deadline_now_ms();
 		for (size_t i = 0; i < TRADES; i++)
@@ -139,7 +141,7 @@ static char *picture(const char *name)
 static void look(const char *name, int width, int height, const char *scheme)
 {
 	browser_resize(browser, width, height, false);
-	browser_prefer(browser, "prefers-color-scheme", scheme);
+	browser_emulate(browser, "prefers-color-scheme", scheme);
 	json_decref(browser_value(browser,
 		"new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"));
 	browser_picture(browser, picture(name));
@@ -149,7 +151,7 @@ static const char *const *command(const char *verb)
 {
 	static const char *argv[5];
 
-	argv[0] = site_built("wpool");
+	argv[0] = fixture_built("wpool");
 	argv[1] = verb;
 	argv[2] = "--socket";
 	argv[3] = control_socket();
@@ -189,7 +191,7 @@ START_TEST(pictures_of_work_and_of_trouble)
 	folder = getenv("WPOOL_PICTURES");
 	ck_assert_ptr_nonnull(folder);
 	serve();
-	browser = browser_start(site.folder);
+	browser = browser_start(fixture.folder);
 	browser_resize(browser, 1280, 900, false);
 	browser_open(browser, "http://" ADDRESS "/");
 	browser_await(browser, "document.querySelectorAll('[data-pool]').length === 4");
@@ -200,7 +202,7 @@ START_TEST(pictures_of_work_and_of_trouble)
 	look("page-phone.png", 390, 844, "light");
 	draw_top("top.svg");
 	spoil(&trades[1]);
-	http_ask(control_socket(), "POST", "/v1/pools/search-index/pause");
+	http_request(control_socket(), "POST", "/v1/pools/search-index/pause");
 	browser_await(browser,
 		"document.querySelector('#verdict').textContent === 'Not ready, for 2 reasons'");
 	browser_await(browser,

@@ -126,7 +126,7 @@ static void do_until_stop(struct wpool_task *task, const char *rest)
 	reply_text(task, "stopped");
 }
 
-static void do_ask_twice(struct wpool_task *task, const char *rest)
+static void do_request_twice(struct wpool_task *task, const char *rest)
 {
 	(void)rest;
 	wpool_progress(task, "begun", 5);
@@ -176,7 +176,7 @@ static const struct action {
 	{"large", do_large},
 	{"should-stop", do_should_stop},
 	{"until-stop", do_until_stop},
-	{"ask-twice", do_ask_twice},
+	{"ask-twice", do_request_twice},
 	{"fork", do_fork},
 	{"stdin", do_stdin},
 };

@@ -103,7 +103,7 @@ START_TEST(an_answer_is_written_before_the_next_task_begins)
 	stage_send_text(&stage, "until-stop", "");
 	ck_assert_str_eq(stage_read(&stage), "201 'first'");
 	ck_assert_str_eq(stage_read(&stage), "-1 'begun'");
-	stage_tell(&stage, "__context_switch__");
+	stage_write_control(&stage, "__context_switch__");
 	ck_assert_str_eq(stage_read(&stage), "201 'stopped'");
 	stage_quit(&stage);
 }
@@ -169,7 +169,7 @@ START_TEST(the_soft_limit_reaches_the_task_in_hand)
 	open_probe(&stage, _i);
 	stage_send_text(&stage, "until-stop", "");
 	ck_assert_str_eq(stage_read(&stage), "-1 'begun'");
-	stage_tell(&stage, "__context_switch__");
+	stage_write_control(&stage, "__context_switch__");
 	ck_assert_str_eq(stage_read(&stage), "201 'stopped'");
 	stage_send_text(&stage, "until-stop", "TimeoutMilliseconds=50");
 	ck_assert_str_eq(stage_read(&stage), "-1 'begun'");
@@ -177,7 +177,7 @@ START_TEST(the_soft_limit_reaches_the_task_in_hand)
 	/* Beyond what poll can wait for. */
 	stage_send_text(&stage, "until-stop", "TimeoutMilliseconds=3000000000");
 	ck_assert_str_eq(stage_read(&stage), "-1 'begun'");
-	stage_tell(&stage, "__context_switch__");
+	stage_write_control(&stage, "__context_switch__");
 	ck_assert_str_eq(stage_read(&stage), "201 'stopped'");
 	stage_quit(&stage);
 }
@@ -189,7 +189,7 @@ START_TEST(the_soft_limit_may_be_asked_for_twice)
 	open_probe(&stage, _i);
 	stage_send_text(&stage, "ask-twice", "");
 	ck_assert_str_eq(stage_read(&stage), "-1 'begun'");
-	stage_tell(&stage, "__context_switch__");
+	stage_write_control(&stage, "__context_switch__");
 	ck_assert_str_eq(stage_read(&stage), "201 'stopped'");
 	stage_quit(&stage);
 }
@@ -201,7 +201,7 @@ START_TEST(a_late_soft_limit_does_not_reach_the_next_task)
 	struct stage stage;
 	open_probe(&stage, _i);
 	for (int i = 0; i < 20; i++) {
-		stage_tell(&stage, "__context_switch__");
+		stage_write_control(&stage, "__context_switch__");
 		stage_send_text(&stage, "should-stop", "");
 		ck_assert_str_eq(stage_read(&stage), "201 'no'");
 	}
@@ -216,9 +216,9 @@ START_TEST(unknown_control_lines_are_passed_over)
 	open_probe(&stage, _i);
 	memset(line, 'z', sizeof line);
 	line[sizeof line - 1] = '\0';
-	stage_tell(&stage, "__a_later_version__");
-	stage_tell(&stage, "");
-	stage_tell(&stage, line);
+	stage_write_control(&stage, "__a_later_version__");
+	stage_write_control(&stage, "");
+	stage_write_control(&stage, line);
 	stage_send_text(&stage, "done", "");
 	ck_assert_str_eq(stage_read(&stage), "200");
 	stage_quit(&stage);
@@ -231,7 +231,7 @@ START_TEST(quit_lets_the_task_in_hand_finish)
 	open_probe(&stage, _i);
 	stage_send_text(&stage, "until-stop", "TimeoutMilliseconds=50");
 	ck_assert_str_eq(stage_read(&stage), "-1 'begun'");
-	stage_tell(&stage, "__quit__");
+	stage_write_control(&stage, "__quit__");
 	ck_assert_str_eq(stage_read(&stage), "201 'stopped'");
 	ck_assert_int_eq(stage_wait(&stage), 0);
 }
@@ -277,7 +277,7 @@ START_TEST(an_answer_that_nobody_reads_ends_the_worker)
 	stage_send_text(&stage, "until-stop", "");
 	ck_assert_str_eq(stage_read(&stage), "-1 'begun'");
 	stage_close_data(&stage);
-	stage_tell(&stage, "__context_switch__");
+	stage_write_control(&stage, "__context_switch__");
 	ck_assert_int_eq(stage_wait(&stage), 1);
 }
 END_TEST
@@ -322,7 +322,7 @@ START_TEST(an_address_where_nobody_listens_ends_the_worker)
 {
 	struct stage stage;
 	stage_start(&stage, probes[_i % LANGUAGES]);
-	stage_tell(&stage, bad_addresses[_i / LANGUAGES]);
+	stage_write_control(&stage, bad_addresses[_i / LANGUAGES]);
 	ck_assert_int_eq(stage_wait(&stage), 1);
 }
 END_TEST

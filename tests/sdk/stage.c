@@ -130,7 +130,7 @@ void stage_open(struct stage *stage, enum stage_form form, const char *const *ar
 	prepare_address(stage, form);
 	if (form == STAGE_FIFO)
 		stage->from = open_fifo(stage, ".out", O_RDONLY | O_NONBLOCK);
-	stage_tell(stage, stage->address);
+	stage_write_control(stage, stage->address);
 	if (form == STAGE_FIFO) {
 		stage->to = open_fifo(stage, ".in", O_WRONLY); /* waits for the worker's open */
 		return; /* the worker still has to open the second one by its name */
@@ -144,11 +144,11 @@ void stage_abandon(struct stage *stage, const char *const *argv)
 	stage_start(stage, argv);
 	prepare_address(stage, STAGE_FIFO);
 	stage->from = open_fifo(stage, ".out", O_RDONLY | O_NONBLOCK);
-	stage_tell(stage, stage->address);
+	stage_write_control(stage, stage->address);
 	stage_close_control(stage);
 }
 
-void stage_tell(struct stage *stage, const char *line)
+void stage_write_control(struct stage *stage, const char *line)
 {
 	ck_assert_int_eq(dprintf(stage->control, "%s\n", line), (int)strlen(line) + 1);
 }
@@ -362,6 +362,6 @@ int stage_wait(struct stage *stage)
 
 void stage_quit(struct stage *stage)
 {
-	stage_tell(stage, "__quit__");
+	stage_write_control(stage, "__quit__");
 	ck_assert_int_eq(stage_wait(stage), 0);
 }

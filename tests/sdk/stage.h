@@ -27,7 +27,7 @@ void stage_open(struct stage *, enum stage_form, const char *const *argv);
 void stage_abandon(struct stage *, const char *const *argv);
 /* Starts it and says nothing. */
 void stage_start(struct stage *, const char *const *argv);
-void stage_tell(struct stage *, const char *line);
+void stage_write_control(struct stage *, const char *line);
 /* One task; headers is "name=value;name=value" or "". A body that is not UTF-8 goes as bin. */
 void stage_send(struct stage *, const char *body, size_t len, const char *headers);
 void stage_send_text(struct stage *, const char *body, const char *headers);

@@ -32,54 +32,54 @@ static void await_backlog(size_t i, json_int_t count)
 }
 
 /* That of a pool that takes nothing, beside one whose queue is missing. */
-START_TEST(what_waits_in_the_broker_shows)
+START_TEST(backlog_is_shown)
 {
-	const char *pools = scratch_text(
-		"- {name: here, queue: %s, command: [%s], workers: 1}\n"
-		"- {name: gone, queue: %s.gone, command: [%s], workers: 1}\n",
-		site.queue, site_built("workers/echo"), site.queue, site_built("workers/echo"));
-	struct proc *serve = site_serve_pools(pools);
+	const char *pools =
+		scratch_text("- {name: here, queue: %s, command: [%s], workers: 1}\n"
+			     "- {name: gone, queue: %s.gone, command: [%s], workers: 1}\n",
+			fixture.queue, fixture_built("workers/echo"), fixture.queue,
+			fixture_built("workers/echo"));
+	struct proc *serve = fixture_serve_pools(pools);
 	proc_expect(serve, "does not exist");
 	await_backlog(0, 0);
 	ck_assert_ptr_null(tasks_member(1, "backlog"));
 	ck_assert_ptr_null(tasks_member(1, "backlog_age_s"));
-	struct proc *pause = site_wpool((const char *const[]){"pause", "here", NULL});
+	struct proc *pause = fixture_wpool((const char *const[]){"pause", "here", NULL});
 	ck_assert_int_eq(proc_wait(pause), 0);
-	client_expect_consumers(site.client, site.queue, 0);
+	client_expect_consumers(fixture.client, fixture.queue, 0);
 	control_post_many(0, 20);
 	await_backlog(0, 20);
 	ck_assert(json_real_value(tasks_member(0, "backlog_age_s")) >= 0);
 	ck_assert_ptr_null(tasks_member(1, "backlog"));
 	char *metrics = control_get("/metrics", 200);
-	control_expect_words(metrics, "wpool_backlog{pool=\"here\"} 20\n");
+	control_expect_text(metrics, "wpool_backlog{pool=\"here\"} 20\n");
 	ck_assert_ptr_null(strstr(metrics, "wpool_backlog{pool=\"gone\"}"));
 	proc_signal(serve, SIGUSR1);
 	proc_expect(serve, "backlog: 20; tasks: ");
-	struct proc *table = site_wpool((const char *const[]){"pools", NULL});
+	struct proc *table = fixture_wpool((const char *const[]){"pools", NULL});
 	ck_assert_int_eq(proc_wait(table), 0);
-	control_expect_words(proc_stdout(table), "BACKLOG");
+	control_expect_text(proc_stdout(table), "BACKLOG");
 }
 END_TEST
 
 /* With tasks in hand whose acks must go through, on the very connection that is asked by. */
-START_TEST(a_queue_that_goes_costs_its_figure)
+START_TEST(missing_queue_has_no_backlog)
 {
-	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "2", NULL});
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "2", NULL});
 	control_await("/readyz", 200);
 	await_backlog(0, 0);
-	client_delete(site.client, site.queue);
+	client_delete(fixture.client, fixture.queue);
 	await_backlog(0, -1);
-	client_declare(site.client, site.queue, CLIENT_QUORUM);
+	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
 	proc_expect(serve, "consuming queue");
 	await_backlog(0, 0);
 	control_post_many(0, 20);
 	control_expect_done(20);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("backlog", {what_waits_in_the_broker_shows, 1},
-		{a_queue_that_goes_costs_its_figure, 1});
+	return SYSTEM_RUN("backlog", {backlog_is_shown, 1}, {missing_queue_has_no_backlog, 1});
 }

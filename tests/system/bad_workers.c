@@ -14,11 +14,12 @@
  */
 static struct proc *serve_evil(const char *behaviour)
 {
-	char *command = scratch_text("%s\", \"%s\", \"EVIL", site_built("workers/evil"), behaviour);
+	char *command =
+		scratch_text("%s\", \"%s\", \"EVIL", fixture_built("workers/evil"), behaviour);
 	char *settings = scratch_text(
 		"limits: {hard: %s, grace: 300ms, boot: 1s}, retry: {attempts: 3, delay: [100ms]}",
 		bad_worker_is_harmless(behaviour) ? "1min" : "1s");
-	struct proc *serve = site_serve_pool(settings, command);
+	struct proc *serve = fixture_serve_pool(settings, command);
 	free(settings);
 	free(command);
 	return serve;
@@ -26,7 +27,7 @@ static struct proc *serve_evil(const char *behaviour)
 
 static void expect_burned(const char *behaviour)
 {
-	struct message *dead = client_take(site.client, site.dead);
+	struct message *dead = client_take(fixture.client, fixture.dead);
 	ck_assert_msg(strcmp(dead->body, "EVIL") == 0, "%s: %s is dead", behaviour, dead->body);
 	message_free(dead);
 }
@@ -34,9 +35,9 @@ static void expect_burned(const char *behaviour)
 /* What waits for its next attempt comes back to the queue, with or without us. */
 static void expect_nothing_waits(void)
 {
-	char *waiting = scratch_text("%s.retry.100ms", site.queue);
-	if (broker_messages(site.broker, waiting) > 0)
-		broker_expect_messages(site.broker, waiting, 0);
+	char *waiting = scratch_text("%s.retry.100ms", fixture.queue);
+	if (broker_messages(fixture.broker, waiting) > 0)
+		broker_expect_messages(fixture.broker, waiting, 0);
 	free(waiting);
 }
 
@@ -55,25 +56,25 @@ static long done_by(struct proc *serve)
 static void try_behaviour(const char *behaviour)
 {
 	struct proc *serve = serve_evil(behaviour);
-	client_post(site.client, site.queue,
-		&(struct letter){.body = "EVIL", .reply_to = site.replies});
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "EVIL", .reply_to = fixture.replies});
 	for (int i = 0; i < NEIGHBOURS; i++)
-		client_send(site.client, site.queue, "good");
+		client_send(fixture.client, fixture.queue, "good");
 	if (bad_worker_never_works(behaviour)) {
 		proc_expect(serve, "starting another in");
 	} else {
 		/* A neighbour may have to come a second time: it stood at the head when its worker
 		 * left. */
-		broker_expect_messages(site.broker, site.queue, 0);
+		broker_expect_messages(fixture.broker, fixture.queue, 0);
 		expect_nothing_waits();
-		broker_expect_messages(site.broker, site.queue, 0);
+		broker_expect_messages(fixture.broker, fixture.queue, 0);
 		if (!bad_worker_is_harmless(behaviour))
 			expect_burned(behaviour);
 	}
-	site_stop(serve);
+	fixture_stop(serve);
 	expect_nothing_waits();
-	long left = broker_messages(site.broker, site.queue);
-	long dead = client_ready(site.client, site.dead), done = done_by(serve);
+	long left = broker_messages(fixture.broker, fixture.queue);
+	long dead = client_ready(fixture.client, fixture.dead), done = done_by(serve);
 	if (strcmp(behaviour, "answer-without-task") != 0 && bad_worker_never_works(behaviour))
 		ck_assert_int_eq(done, 0);
 	if (bad_worker_never_works(behaviour))
@@ -83,11 +84,11 @@ static void try_behaviour(const char *behaviour)
 	else
 		ck_assert_msg(
 			left == 0 && dead <= 0, "%s: %ld left, %ld dead", behaviour, left, dead);
-	client_purge(site.client, site.queue);
+	client_purge(fixture.client, fixture.queue);
 }
 
 /* Every eighth each, so that a hang names a few, not all. */
-START_TEST(every_behaviour_is_survived)
+START_TEST(every_bad_worker_is_survived)
 {
 	static struct bad_behaviours manners;
 	bad_worker_read(&manners);
@@ -98,5 +99,5 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("bad_workers", {every_behaviour_is_survived, 8});
+	return SYSTEM_RUN("bad_workers", {every_bad_worker_is_survived, 8});
 }

@@ -8,7 +8,7 @@
 
 static void expect_success(const char *const argv[], const char *const environment[])
 {
-	struct proc *proc = proc_start(site.folder, argv, environment);
+	struct proc *proc = proc_start(fixture.folder, argv, environment);
 	int code = proc_wait(proc);
 	char *out = proc_stdout(proc), *err = proc_stderr(proc);
 	ck_assert_msg(code == 0, "%s ended with %d:\n%s%s", argv[0], code, out, err);
@@ -24,8 +24,8 @@ static void measure(const char *names)
 	char *only = scratch_text("ONLY=%s", names);
 	char *on = scratch_text("WPOOL_TEST_NODE=%s", node ? node : "");
 	const char *const environment[] = {only, on, NULL};
-	const char *const argv[] = {"tests/bench/run", "--small", "--build", site_built(""),
-		"--output", site.folder, NULL};
+	const char *const argv[] = {"tests/bench/run", "--small", "--build", fixture_built(""),
+		"--output", fixture.folder, NULL};
 	expect_success(argv, environment);
 	free(only);
 	free(on);
@@ -33,7 +33,7 @@ static void measure(const char *names)
 
 static void examine(const char *names)
 {
-	const char *argv[MOST_WORDS] = {"tests/bench/examine", site.folder};
+	const char *argv[MOST_WORDS] = {"tests/bench/examine", fixture.folder};
 	size_t count = 2;
 	char *copy = scratch_text("%s", names);
 	for (char *name = strtok(copy, " "); name; name = strtok(NULL, " ")) {
@@ -44,7 +44,7 @@ static void examine(const char *names)
 	free(copy);
 }
 
-START_TEST(every_message_is_accounted_for_and_the_record_is_whole)
+START_TEST(every_message_is_counted_and_record_is_complete)
 {
 	static const char *const groups[] = {
 		"plain plain-50 wpool-auto-4 wpool-one-4 wpool-python-4",
@@ -58,5 +58,5 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("bench", {every_message_is_accounted_for_and_the_record_is_whole, 3});
+	return SYSTEM_RUN("bench", {every_message_is_counted_and_record_is_complete, 3});
 }

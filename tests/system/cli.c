@@ -9,7 +9,7 @@
 
 static struct proc *run(const char *const arguments[], int code)
 {
-	struct proc *proc = site_wpool(arguments);
+	struct proc *proc = fixture_wpool(arguments);
 	int got = proc_wait(proc);
 	char *said = proc_stderr(proc);
 	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", arguments[0], got, code, said);
@@ -23,77 +23,78 @@ static void expect_on(char *output, const char *words)
 	free(output);
 }
 
-START_TEST(files_are_published)
+START_TEST(publish_sends_files)
 {
-	char *first = scratch_path(site.folder, "first"), *second = scratch_path(site.folder, "2");
+	char *first = scratch_path(fixture.folder, "first"),
+	     *second = scratch_path(fixture.folder, "2");
 	scratch_write(first, "one\nfile\n");
 	scratch_write(second, "");
-	const char *const arguments[] = {"publish", "--broker", broker_url(site.broker), "--queue",
-		site.queue, "--header", "colour=blue", "--reply-to", "back", "--correlation-id",
-		"id-1", first, second, NULL};
+	const char *const arguments[] = {"publish", "--broker", broker_url(fixture.broker),
+		"--queue", fixture.queue, "--header", "colour=blue", "--reply-to", "back",
+		"--correlation-id", "id-1", first, second, NULL};
 	run(arguments, 0);
-	client_expect_ready(site.client, site.queue, 2);
-	struct message *message = client_take(site.client, site.queue);
+	client_expect_ready(fixture.client, fixture.queue, 2);
+	struct message *message = client_take(fixture.client, fixture.queue);
 	ck_assert_str_eq(message->body, "one\nfile\n");
 	ck_assert(message_header_is(message, "colour", "blue"));
 	ck_assert(message_text_is(message->properties.reply_to, "back"));
 	ck_assert(message_text_is(message->properties.correlation_id, "id-1"));
 	ck_assert_int_eq(message->properties.delivery_mode, AMQP_DELIVERY_PERSISTENT);
 	message_free(message);
-	client_expect(site.client, site.queue, "");
+	client_expect(fixture.client, fixture.queue, "");
 }
 END_TEST
 
-START_TEST(lines_are_published)
+START_TEST(publish_sends_lines)
 {
-	char *lines = scratch_path(site.folder, "lines");
+	char *lines = scratch_path(fixture.folder, "lines");
 	scratch_write(lines, "one\ntwo\n\nlast without an end");
-	const char *const arguments[] = {"publish", "--broker", broker_url(site.broker), "--queue",
-		site.queue, "--lines", lines, NULL};
+	const char *const arguments[] = {"publish", "--broker", broker_url(fixture.broker),
+		"--queue", fixture.queue, "--lines", lines, NULL};
 	expect_on(proc_stdout(run(arguments, 0)), "4 confirmed");
-	client_expect(site.client, site.queue, "one");
-	client_expect(site.client, site.queue, "two");
-	client_expect(site.client, site.queue, "");
-	client_expect(site.client, site.queue, "last without an end");
+	client_expect(fixture.client, fixture.queue, "one");
+	client_expect(fixture.client, fixture.queue, "two");
+	client_expect(fixture.client, fixture.queue, "");
+	client_expect(fixture.client, fixture.queue, "last without an end");
 }
 END_TEST
 
-START_TEST(what_no_queue_takes_is_an_error)
+START_TEST(unroutable_publish_is_an_error)
 {
-	char *file = scratch_path(site.folder, "file");
+	char *file = scratch_path(fixture.folder, "file");
 	scratch_write(file, "x");
-	const char *const arguments[] = {"publish", "--broker", broker_url(site.broker), "--queue",
-		"no-such-queue", file, NULL};
-	struct proc *proc = site_wpool(arguments);
+	const char *const arguments[] = {"publish", "--broker", broker_url(fixture.broker),
+		"--queue", "no-such-queue", file, NULL};
+	struct proc *proc = fixture_wpool(arguments);
 	ck_assert_int_ne(proc_wait(proc), 0);
 	expect_on(proc_stderr(proc), "NO_ROUTE (does the queue no-such-queue exist?)");
 	expect_on(proc_stdout(proc), "no-such-queue: 0 confirmed, 1 returned");
 }
 END_TEST
 
-START_TEST(a_request_prints_its_reply)
+START_TEST(request_prints_its_reply)
 {
-	const char *const worker[] = {site_built("samples/fibonacci"), NULL};
-	struct proc *serve = site_serve_ready(NULL, worker);
-	const char *const arguments[] = {"request", "--broker", broker_url(site.broker), "--queue",
-		site.queue, "--timeout", "10s", "{\"Value\": 10}", NULL};
+	const char *const worker[] = {fixture_built("samples/fibonacci"), NULL};
+	struct proc *serve = fixture_serve_ready(NULL, worker);
+	const char *const arguments[] = {"request", "--broker", broker_url(fixture.broker),
+		"--queue", fixture.queue, "--timeout", "10s", "{\"Value\": 10}", NULL};
 	expect_on(proc_stdout(run(arguments, 0)), "55");
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(a_request_without_a_worker_times_out)
+START_TEST(request_without_worker_times_out)
 {
-	const char *const arguments[] = {"request", "--broker", broker_url(site.broker), "--queue",
-		site.queue, "--timeout", "300ms", "x", NULL};
-	struct proc *proc = site_wpool(arguments);
+	const char *const arguments[] = {"request", "--broker", broker_url(fixture.broker),
+		"--queue", fixture.queue, "--timeout", "300ms", "x", NULL};
+	struct proc *proc = fixture_wpool(arguments);
 	ck_assert_int_ne(proc_wait(proc), 0);
 	expect_on(proc_stderr(proc), "no reply within 0.3 s: no worker serves the queue");
-	expect_on(proc_stderr(proc), site.dead);
+	expect_on(proc_stderr(proc), fixture.dead);
 }
 END_TEST
 
-START_TEST(help_and_version_are_there)
+START_TEST(help_and_version_are_printed)
 {
 	static const char *const cases[][3] = {{"--help"}, {"--version"}, {"serve", "--help"},
 		{"publish", "--help"}, {"request", "--help"}, {"dead-letters", "--help"},
@@ -152,7 +153,7 @@ static const struct {
 
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 
-START_TEST(mistakes_are_named)
+START_TEST(usage_errors_are_named)
 {
 	struct proc *proc = run(mistakes[_i].arguments, mistakes[_i].code);
 	expect_on(proc_stderr(proc), mistakes[_i].words);
@@ -162,10 +163,10 @@ END_TEST
 /* wpool with these arguments and variables; what it wrote to stderr. */
 static char *run_with(const char *const arguments[], const char *const environment[], int code)
 {
-	const char *argv[ARGUMENTS] = {site_built("wpool")};
+	const char *argv[ARGUMENTS] = {fixture_built("wpool")};
 	for (size_t i = 0; arguments[i]; i++)
 		argv[i + 1] = arguments[i];
-	struct proc *proc = proc_start(site.folder, argv, environment);
+	struct proc *proc = proc_start(fixture.folder, argv, environment);
 	int got = proc_wait(proc);
 	char *said = proc_stderr(proc);
 	ck_assert_msg(got == code, "%d, not %d: %s", got, code, said);
@@ -173,7 +174,7 @@ static char *run_with(const char *const arguments[], const char *const environme
 	return said;
 }
 
-START_TEST(the_environments_mistakes_are_its_own)
+START_TEST(error_in_variable_names_the_variable)
 {
 	const char *const serve[] = {"serve", "--queue", "q", "--", "true", NULL};
 	const char *const environment[] = {"PREFETCH=many", NULL};
@@ -182,7 +183,7 @@ START_TEST(the_environments_mistakes_are_its_own)
 END_TEST
 
 /* Each once, however often the broker is tried. */
-START_TEST(what_is_odd_in_the_environment_is_said)
+START_TEST(unknown_variable_is_warned_of)
 {
 	const char *const publish[] = {"publish", "--queue", "q", "--wait", "1500ms", NULL};
 	const char *const check[] = {"check-config", "samples/wpool.yaml", NULL};
@@ -198,35 +199,35 @@ START_TEST(what_is_odd_in_the_environment_is_said)
 }
 END_TEST
 
-START_TEST(a_reply_on_a_terminal_ends_its_line)
+START_TEST(reply_on_terminal_ends_with_newline)
 {
-	const char *const worker[] = {site_built("samples/fibonacci"), NULL};
-	struct proc *serve = site_serve_ready(NULL, worker);
+	const char *const worker[] = {fixture_built("samples/fibonacci"), NULL};
+	struct proc *serve = fixture_serve_ready(NULL, worker);
 	char *command = scratch_text("%s request --broker '%s' --queue %s '{\"Value\": 10}'",
-		site_built("wpool"), broker_url(site.broker), site.queue);
+		fixture_built("wpool"), broker_url(fixture.broker), fixture.queue);
 	const char *const arguments[] = {"script", "-qec", command, "/dev/null", NULL};
-	struct proc *proc = proc_start(site.folder, arguments, NULL);
+	struct proc *proc = proc_start(fixture.folder, arguments, NULL);
 	ck_assert_int_eq(proc_wait(proc), 0);
 	expect_on(proc_stdout(proc), "55\r\n");
 	proc_free(proc);
 	free(command);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
 /* Whatever is opened first must not become standard input. */
-START_TEST(a_closed_descriptor_is_no_accident)
+START_TEST(closed_standard_descriptors_do_no_harm)
 {
 	const char *const help[] = {
-		"/bin/sh", "-c", "exec \"$0\" --help >&-", site_built("wpool"), NULL};
+		"/bin/sh", "-c", "exec \"$0\" --help >&-", fixture_built("wpool"), NULL};
 	char *command = scratch_text("exec %s publish --broker %s --queue %s <&-",
-		site_built("wpool"), broker_url(site.broker), site.queue);
+		fixture_built("wpool"), broker_url(fixture.broker), fixture.queue);
 	const char *const arguments[] = {"/bin/sh", "-c", command, NULL};
-	struct proc *proc = proc_start(site.folder, arguments, NULL);
+	struct proc *proc = proc_start(fixture.folder, arguments, NULL);
 	ck_assert_int_eq(proc_wait(proc), 74);
 	expect_on(proc_stderr(proc), "standard input");
 	proc_free(proc);
-	proc = proc_start(site.folder, help, NULL);
+	proc = proc_start(fixture.folder, help, NULL);
 	ck_assert_int_eq(proc_wait(proc), 74);
 	expect_on(proc_stderr(proc), "standard output");
 	proc_free(proc);
@@ -235,13 +236,13 @@ START_TEST(a_closed_descriptor_is_no_accident)
 END_TEST
 
 /* As in `wpool ... | head`. */
-START_TEST(a_pipe_without_reader_ends_it_quietly)
+START_TEST(broken_pipe_ends_command_quietly)
 {
-	char *pipe = scratch_path(site.folder, "pipe");
+	char *pipe = scratch_path(fixture.folder, "pipe");
 	const char *const arguments[] = {"/bin/sh", "-c",
 		"mkfifo \"$1\" && exec 3<>\"$1\" 4>\"$1\" 3<&- && exec \"$0\" --help >&4",
-		site_built("wpool"), pipe, NULL};
-	struct proc *proc = proc_start(site.folder, arguments, NULL);
+		fixture_built("wpool"), pipe, NULL};
+	struct proc *proc = proc_start(fixture.folder, arguments, NULL);
 	ck_assert_int_eq(proc_wait(proc), 128 + SIGPIPE);
 	char *errors = proc_stderr(proc);
 	ck_assert_str_eq(errors, "");
@@ -251,12 +252,12 @@ START_TEST(a_pipe_without_reader_ends_it_quietly)
 END_TEST
 
 /* Everything on the command line that may be a password, also what a later option replaces. */
-START_TEST(passwords_are_hidden_from_others)
+START_TEST(password_is_hidden_in_process_list)
 {
 	const char *const options[] = {"--broker", "amqp://u:secret@127.0.0.1:1",
 		"--broker=amqp://u:secret@127.0.0.1:1,amqp://v:secret@127.0.0.1:1", NULL};
-	const char *const worker[] = {site_built("workers/echo"), NULL};
-	struct proc *serve = site_serve(options, worker);
+	const char *const worker[] = {fixture_built("workers/echo"), NULL};
+	struct proc *serve = fixture_serve(options, worker);
 	char line[4096], path[64];
 	proc_expect(serve, "127.0.0.1");
 	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)proc_pid(serve));
@@ -266,7 +267,7 @@ START_TEST(passwords_are_hidden_from_others)
 	fclose(file);
 	ck_assert_ptr_nonnull(memmem(line, len, "amqp://u:******@127.0.0.1:1", 27));
 	ck_assert_ptr_null(memmem(line, len, "secret", 6));
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
@@ -274,20 +275,20 @@ enum { FILES = 30 };
 
 /* Every third is too large for this node, which closes the channel over it. Each of the others goes
  * there at most twice. */
-START_TEST(the_ones_that_cost_the_channel_are_found)
+START_TEST(messages_that_close_the_channel_are_found)
 {
-	char *folder = scratch_path(site.folder, "node"), body[2000] = "";
+	char *folder = scratch_path(fixture.folder, "node"), body[2000] = "";
 	struct broker *broker = broker_start(folder);
 	struct client *client = client_open(broker_url(broker));
 	const char *arguments[FILES + 8] = {
-		"publish", "--json", "--broker", broker_url(broker), "--queue", site.queue};
+		"publish", "--json", "--broker", broker_url(broker), "--queue", fixture.queue};
 	/* The first is for 3.10, the second for 4.0. */
 	free(broker_eval(broker, "application:set_env(rabbit, max_message_size, 1000), "
 				 "persistent_term:put(max_message_size, 1000)"));
-	client_declare(client, site.queue, CLIENT_QUORUM);
+	client_declare(client, fixture.queue, CLIENT_QUORUM);
 	memset(body, 'x', sizeof body - 1);
 	for (int i = 0; i < FILES; i++) {
-		char *name = scratch_text("%s/%d", site.folder, i);
+		char *name = scratch_text("%s/%d", fixture.folder, i);
 		scratch_write(name, i % 3 ? "small" : body);
 		arguments[6 + i] = name;
 	}
@@ -305,7 +306,7 @@ START_TEST(the_ones_that_cost_the_channel_are_found)
 }
 END_TEST
 
-START_TEST(configuration_mistakes_name_file_and_line)
+START_TEST(configuration_error_names_file_and_line)
 {
 	static const struct {
 		const char *text, *words;
@@ -317,7 +318,7 @@ START_TEST(configuration_mistakes_name_file_and_line)
 		{"pools: [\n", "wpool.yaml:"},
 		{"broker: {}\n", "pools"},
 	};
-	char *path = scratch_path(site.folder, "wpool.yaml");
+	char *path = scratch_path(fixture.folder, "wpool.yaml");
 	scratch_write(path, cases[_i].text);
 	const char *const arguments[] = {"check-config", path, NULL};
 	expect_on(proc_stderr(run(arguments, 78)), cases[_i].words);
@@ -327,7 +328,7 @@ END_TEST
 
 START_TEST(check_config_hides_secrets)
 {
-	char *path = scratch_path(site.folder, "wpool.yaml");
+	char *path = scratch_path(fixture.folder, "wpool.yaml");
 	scratch_write(path, "broker: {url: \"amqp://me:s3cret@localhost/%2f\"}\n"
 			    "pools:\n- {name: a, queue: q, command: [true]}\n");
 	const char *const arguments[] = {"check-config", path, NULL};
@@ -338,7 +339,7 @@ START_TEST(check_config_hides_secrets)
 }
 END_TEST
 
-START_TEST(the_samples_configuration_is_right)
+START_TEST(sample_configuration_is_valid)
 {
 	const char *const arguments[] = {"check-config", "samples/wpool.yaml", NULL};
 	expect_on(proc_stdout(run(arguments, 0)), "long_batch.python");
@@ -347,15 +348,14 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("cli", {files_are_published, 1}, {lines_are_published, 1},
-		{what_no_queue_takes_is_an_error, 1}, {a_request_prints_its_reply, 1},
-		{a_request_without_a_worker_times_out, 1}, {help_and_version_are_there, 1},
-		{mistakes_are_named, MISTAKES}, {the_environments_mistakes_are_its_own, 1},
-		{what_is_odd_in_the_environment_is_said, 1},
-		{a_reply_on_a_terminal_ends_its_line, 1}, {a_closed_descriptor_is_no_accident, 1},
-		{a_pipe_without_reader_ends_it_quietly, 1},
-		{the_ones_that_cost_the_channel_are_found, 1},
-		{passwords_are_hidden_from_others, 1},
-		{configuration_mistakes_name_file_and_line, 6}, {check_config_hides_secrets, 1},
-		{the_samples_configuration_is_right, 1});
+	return SYSTEM_RUN("cli", {publish_sends_files, 1}, {publish_sends_lines, 1},
+		{unroutable_publish_is_an_error, 1}, {request_prints_its_reply, 1},
+		{request_without_worker_times_out, 1}, {help_and_version_are_printed, 1},
+		{usage_errors_are_named, MISTAKES}, {error_in_variable_names_the_variable, 1},
+		{unknown_variable_is_warned_of, 1}, {reply_on_terminal_ends_with_newline, 1},
+		{closed_standard_descriptors_do_no_harm, 1}, {broken_pipe_ends_command_quietly, 1},
+		{messages_that_close_the_channel_are_found, 1},
+		{password_is_hidden_in_process_list, 1},
+		{configuration_error_names_file_and_line, 6}, {check_config_hides_secrets, 1},
+		{sample_configuration_is_valid, 1});
 }

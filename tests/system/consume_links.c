@@ -11,17 +11,17 @@ static char *other; /* the second pool's queue */
 
 static struct proc *serve_two(const struct proxy *proxy)
 {
-	char *path = scratch_path(site.folder, "two.yaml");
+	char *path = scratch_path(fixture.folder, "two.yaml");
 	char *config =
 		scratch_text("broker: {url: \"amqp://guest:guest@127.0.0.1:%d/%%2f\"}\npools:\n"
 			     "- {name: lame, queue: %s, command: [\"%s\"], workers: 1}\n"
 			     "- {name: sound, queue: %s, command: [\"%s\"], workers: 1}\n",
-			proxy_port(proxy), site.queue, site_built("workers/echo"), other,
-			site_built("workers/echo"));
+			proxy_port(proxy), fixture.queue, fixture_built("workers/echo"), other,
+			fixture_built("workers/echo"));
 
 	scratch_write(path, config);
 	free(config);
-	return site_wpool(
+	return fixture_wpool(
 		(const char *const[]){"serve", "--config", path, "--log-format", "text", NULL});
 }
 
@@ -30,7 +30,7 @@ static void post(const char *queue, const char *what)
 	for (int i = 0; i < GOOD; i++) {
 		char *id = scratch_text("%s %d", what, i);
 		client_post(
-			site.client, queue, &(struct letter){.body = "x", .correlation_id = id});
+			fixture.client, queue, &(struct letter){.body = "x", .correlation_id = id});
 		free(id);
 	}
 }
@@ -46,17 +46,17 @@ static void expect_reconnects(const char *pool, bool any)
 	free(path);
 }
 
-START_TEST(a_pool_that_loses_its_connection_is_alone)
+START_TEST(lost_connection_affects_only_its_pool)
 {
 	/* Whoever connects while this holds gets no further. */
 	struct proxy_plan never = PROXY_CLEAN;
-	struct proxy *proxy = proxy_start(broker_port(site.broker));
+	struct proxy *proxy = proxy_start(broker_port(fixture.broker));
 	struct proc *serve;
 
-	other = scratch_text("%s.other", site.queue);
-	client_declare(site.client, other, CLIENT_QUORUM);
+	other = scratch_text("%s.other", fixture.queue);
+	client_declare(fixture.client, other, CLIENT_QUORUM);
 	serve = serve_two(proxy);
-	client_expect_consumers(site.client, other, 1);
+	client_expect_consumers(fixture.client, other, 1);
 	control_await("/readyz", 200);
 	ck_assert_int_eq(proxy_links(proxy, "wpool consume"), 2);
 	ck_assert_int_eq(proxy_links(proxy, "wpool consume lame"), 1);
@@ -64,24 +64,24 @@ START_TEST(a_pool_that_loses_its_connection_is_alone)
 	proxy_plan_rest(proxy, &never);
 	proxy_cut(proxy, "wpool consume lame", false);
 	control_await("/readyz", 503);
-	control_expect_words(control_get("/readyz", 503), "pool lame: no consuming connection");
-	post(site.queue, "lame");
+	control_expect_text(control_get("/readyz", 503), "pool lame: no consuming connection");
+	post(fixture.queue, "lame");
 	post(other, "sound");
-	site_await_queue_settled(other, (const char *const[]){NULL}, DEADLINE_DEFAULT_MS);
-	ck_assert_int_eq(site_witnessed(NULL), GOOD);
+	fixture_await_queue_settled(other, (const char *const[]){NULL}, DEADLINE_DEFAULT_MS);
+	ck_assert_int_eq(fixture_witnessed(NULL), GOOD);
 	proxy_plan_rest(proxy, &PROXY_CLEAN);
 	control_await("/readyz", 200);
-	site_await_settled((const char *const[]){NULL});
-	ck_assert_int_eq(site_witnessed(NULL), 2 * GOOD);
+	fixture_await_settled((const char *const[]){NULL});
+	ck_assert_int_eq(fixture_witnessed(NULL), 2 * GOOD);
 	expect_reconnects("lame", true);
 	expect_reconnects("sound", false);
-	site_stop(serve);
+	fixture_stop(serve);
 	proxy_free(proxy);
-	client_delete(site.client, other);
+	client_delete(fixture.client, other);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("consume_links", {a_pool_that_loses_its_connection_is_alone, 1});
+	return SYSTEM_RUN("consume_links", {lost_connection_affects_only_its_pool, 1});
 }

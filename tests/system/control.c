@@ -12,9 +12,9 @@
 
 static const char *const two_workers[] = {"--workers", "2", "--pipeline", "1", NULL};
 
-START_TEST(health_is_told)
+START_TEST(health_endpoints_answer)
 {
-	site_serve_echo(two_workers);
+	fixture_serve_echo(two_workers);
 	control_await("/readyz", 200);
 	ck_assert_str_eq(control_get("/livez", 200), "alive\n");
 	ck_assert_str_eq(control_get("/readyz", 200), "ready\n");
@@ -22,12 +22,12 @@ START_TEST(health_is_told)
 }
 END_TEST
 
-START_TEST(the_whole_is_told)
+START_TEST(status_shows_the_supervisor)
 {
-	struct proc *serve = site_serve_echo(two_workers);
+	struct proc *serve = fixture_serve_echo(two_workers);
 	control_await("/readyz", 200);
 	json_t *status = control_get_json("/v1/status");
-	ck_assert_str_eq(control_words(status, "phase"), "serving");
+	ck_assert_str_eq(control_text(status, "phase"), "serving");
 	ck_assert_int_eq(json_integer_value(json_object_get(status, "pid")), proc_pid(serve));
 	ck_assert(json_is_true(json_object_get(status, "ready")));
 	ck_assert_uint_eq(json_array_size(json_object_get(status, "reasons")), 0);
@@ -37,20 +37,20 @@ START_TEST(the_whole_is_told)
 }
 END_TEST
 
-START_TEST(pools_are_told)
+START_TEST(pools_are_listed)
 {
-	site_serve_echo(two_workers);
+	fixture_serve_echo(two_workers);
 	control_post_many(0, 20);
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x", .headers = {{"X-Status", "400"}}});
-	client_expect_ready(site.client, site.dead, 1);
+	client_expect_ready(fixture.client, fixture.dead, 1);
 	control_expect_done(20);
 	json_t *answer = control_get_json("/v1/pools");
 	const json_t *pool = control_member(answer, "pools", 0);
 	ck_assert_uint_eq(json_array_size(json_object_get(answer, "pools")), 1);
-	ck_assert_str_eq(control_words(pool, "name"), site.queue);
-	ck_assert_str_eq(control_words(pool, "queue"), site.queue);
-	ck_assert_str_eq(control_words(pool, "state"), "consuming");
+	ck_assert_str_eq(control_text(pool, "name"), fixture.queue);
+	ck_assert_str_eq(control_text(pool, "queue"), fixture.queue);
+	ck_assert_str_eq(control_text(pool, "state"), "consuming");
 	ck_assert(json_is_true(json_object_get(pool, "consuming")));
 	ck_assert_int_eq(control_number(pool, "workers", "wanted"), 2);
 	ck_assert_int_eq(control_number(pool, "workers", "ready"), 2);
@@ -63,30 +63,32 @@ START_TEST(pools_are_told)
 }
 END_TEST
 
-START_TEST(workers_are_told)
+START_TEST(workers_are_listed)
 {
-	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "1", NULL});
-	pid_t pid = site_worker_pid();
-	site_post_held(serve, "the long one");
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
+	pid_t pid = fixture_worker_pid();
+	fixture_post_held(serve, "the long one");
 	json_t *answer = control_get_json("/v1/workers");
 	const json_t *worker = control_member(answer, "workers", 0);
-	ck_assert_str_eq(control_words(worker, "state"), "busy");
+	ck_assert_str_eq(control_text(worker, "state"), "busy");
 	ck_assert_int_eq(control_number(worker, "process", "pid"), pid);
 	ck_assert_int_gt(control_number(worker, "process", "memory_bytes"), 0);
-	ck_assert_str_eq(control_words(json_object_get(worker, "task"), "name"), "the long one");
+	ck_assert_str_eq(control_text(json_object_get(worker, "task"), "name"), "the long one");
 	ck_assert_int_eq(control_number(worker, "task", "attempt"), 1);
 	ck_assert_int_eq(json_integer_value(json_object_get(worker, "tasks_answered")), 1);
 }
 END_TEST
 
-START_TEST(lists_are_of_one_pool_where_one_is_named)
+START_TEST(lists_are_filtered_by_pool)
 {
-	char *other = scratch_text("%s.other", site.queue);
-	client_declare(site.client, other, CLIENT_CLASSIC);
-	site_serve_pools(scratch_text("- {name: one, queue: %s, command: [\"%s\"], workers: 2}\n"
-				      "- {name: two, queue: %s, command: [\"%s\"], workers: 3}\n",
-		site.queue, site_built("workers/echo"), other, site_built("workers/echo")));
-	client_expect_consumers(site.client, other, 1);
+	char *other = scratch_text("%s.other", fixture.queue);
+	client_declare(fixture.client, other, CLIENT_CLASSIC);
+	fixture_serve_pools(
+		scratch_text("- {name: one, queue: %s, command: [\"%s\"], workers: 2}\n"
+			     "- {name: two, queue: %s, command: [\"%s\"], workers: 3}\n",
+			fixture.queue, fixture_built("workers/echo"), other,
+			fixture_built("workers/echo")));
+	client_expect_consumers(fixture.client, other, 1);
 	static const struct {
 		const char *path, *list;
 		size_t count;
@@ -100,8 +102,8 @@ START_TEST(lists_are_of_one_pool_where_one_is_named)
 		ck_assert_uint_eq(json_array_size(json_object_get(
 					  control_get_json(cases[i].path), cases[i].list)),
 			cases[i].count);
-	control_expect_words(control_get("/v1/workers?pool=three", 404), "no pool");
-	client_delete(site.client, other);
+	control_expect_text(control_get("/v1/workers?pool=three", 404), "no pool");
+	client_delete(fixture.client, other);
 }
 END_TEST
 
@@ -109,20 +111,20 @@ END_TEST
 static double metric(const char *text, const char *name, const char *label)
 {
 	char *series =
-		scratch_text("%s{pool=\"%s\"%s%s}", name, site.queue, *label ? "," : "", label);
+		scratch_text("%s{pool=\"%s\"%s%s}", name, fixture.queue, *label ? "," : "", label);
 	double value = exposition_value(text, series);
 	free(series);
 	return value;
 }
 
-START_TEST(metrics_are_right_and_well_formed)
+START_TEST(metrics_are_correct_and_well_formed)
 {
-	site_serve_echo(two_workers);
+	fixture_serve_echo(two_workers);
 	exposition_check(control_get("/metrics", 200));
 	control_post_many(0, 30);
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x", .headers = {{"X-Status", "400"}}});
-	client_expect_ready(site.client, site.dead, 1);
+	client_expect_ready(fixture.client, fixture.dead, 1);
 	control_expect_done(30);
 	char *text = control_get("/metrics", 200);
 	exposition_check(text);
@@ -142,9 +144,9 @@ START_TEST(metrics_are_right_and_well_formed)
 }
 END_TEST
 
-START_TEST(a_crash_loop_shows)
+START_TEST(crash_loop_is_not_ready)
 {
-	struct proc *serve = site_serve(two_workers, (const char *const[]){"/bin/false", NULL});
+	struct proc *serve = fixture_serve(two_workers, (const char *const[]){"/bin/false", NULL});
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS), failing = 0;
 	proc_expect(serve, "control socket: ");
 	while (failing < 2 && deadline_left(deadline) > 0) {
@@ -154,53 +156,53 @@ START_TEST(a_crash_loop_shows)
 		poll(NULL, 0, 20);
 	}
 	ck_assert_int_eq(failing, 2);
-	control_expect_words(control_get("/readyz", 503), "crash loop: 2 of 2 workers failed");
+	control_expect_text(control_get("/readyz", 503), "crash loop: 2 of 2 workers failed");
 	ck_assert(metric(control_get("/metrics", 200), "wpool_worker_deaths_total",
 			  "cause=\"exit\"") >= 2);
 }
 END_TEST
 
 /* Connected and with workers, and yet nothing would ever come: that is not health. */
-START_TEST(a_queue_that_goes_is_not_health)
+START_TEST(missing_queue_is_not_ready)
 {
-	site_serve_echo(two_workers);
+	fixture_serve_echo(two_workers);
 	control_await("/readyz", 200);
-	client_delete(site.client, site.queue);
+	client_delete(fixture.client, fixture.queue);
 	control_await("/readyz", 503);
-	control_expect_words(control_get("/readyz", 503), "not consuming");
-	control_expect_words(control_get("/metrics", 200), "wpool_ready 0\n");
+	control_expect_text(control_get("/readyz", 503), "not consuming");
+	control_expect_text(control_get("/metrics", 200), "wpool_ready 0\n");
 	control_get("/livez", 200);
-	client_declare(site.client, site.queue, CLIENT_QUORUM);
+	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
 	control_await("/readyz", 200);
 }
 END_TEST
 
-START_TEST(a_lost_broker_is_not_health)
+START_TEST(lost_broker_is_not_ready)
 {
-	site_move_to_own_broker();
-	struct proc *serve = site_serve_echo(two_workers);
+	fixture_use_own_broker();
+	struct proc *serve = fixture_serve_echo(two_workers);
 	control_await("/readyz", 200);
-	broker_command(site.broker, "kill");
+	broker_command(fixture.broker, "kill");
 	control_await("/readyz", 503);
-	control_expect_words(control_get("/readyz", 503), "connection to the broker");
+	control_expect_text(control_get("/readyz", 503), "connection to the broker");
 	control_get("/livez", 200);
 	proc_signal(serve, SIGKILL);
 	proc_wait(serve);
-	broker_command(site.broker, "restart");
-	site_reconnect();
+	broker_command(fixture.broker, "restart");
+	fixture_reconnect();
 }
 END_TEST
 
-START_TEST(a_drain_shows)
+START_TEST(drain_is_not_ready)
 {
-	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "1", NULL});
-	site_post_held(serve, "stays");
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
+	fixture_post_held(serve, "stays");
 	proc_signal(serve, SIGTERM);
 	proc_expect(serve, "draining");
-	control_expect_words(control_get("/readyz", 503), "draining");
-	ck_assert_str_eq(control_words(control_get_json("/v1/status"), "phase"), "draining");
+	control_expect_text(control_get("/readyz", 503), "draining");
+	ck_assert_str_eq(control_text(control_get_json("/v1/status"), "phase"), "draining");
 	ck_assert_str_eq(
-		control_words(control_member(control_get_json("/v1/pools"), "pools", 0), "state"),
+		control_text(control_member(control_get_json("/v1/pools"), "pools", 0), "state"),
 		"draining");
 	proc_signal(serve, SIGTERM);
 	ck_assert_int_eq(proc_wait(serve), 75);
@@ -221,10 +223,10 @@ static long own_memory(pid_t pid)
 	return kilobytes;
 }
 
-START_TEST(asking_leaves_no_memory_behind)
+START_TEST(requests_do_not_leak_memory)
 {
 	static const char *const paths[] = {"/metrics", "/v1/status", "/v1/pools", "/v1/workers"};
-	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "4", NULL});
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "4", NULL});
 	control_await("/readyz", 200);
 	for (int i = 0; i < 400; i++)
 		free(control_get(paths[i % 4], 200));
@@ -233,12 +235,12 @@ START_TEST(asking_leaves_no_memory_behind)
 END_TEST
 
 /* With everything that can be wrong: each answer has reasons to tell. */
-START_TEST(nor_does_it_where_nothing_works)
+START_TEST(requests_do_not_leak_memory_in_crash_loop)
 {
 	enum { WARM = 100, ASKED = 2000, GROWN_KB = 256 };
 	const char *const arguments[] = {"serve", "--broker", "amqp://127.0.0.1:1", "--queue", "q",
 		"--workers", "1", "--", "/bin/false", NULL};
-	struct proc *serve = site_wpool(arguments);
+	struct proc *serve = fixture_wpool(arguments);
 	proc_expect(serve, "control socket: ");
 	for (int i = 0; i < WARM; i++)
 		free(control_get("/v1/pools", 200));
@@ -248,19 +250,19 @@ START_TEST(nor_does_it_where_nothing_works)
 	ck_assert_int_lt(own_memory(proc_pid(serve)) - before, GROWN_KB);
 	json_t *answer = control_get_json("/v1/pools");
 	const json_t *reasons = json_object_get(control_member(answer, "pools", 0), "reasons");
-	control_expect_words(json_string_value(json_array_get(reasons, 0)),
+	control_expect_text(json_string_value(json_array_get(reasons, 0)),
 		"no consuming connection to the broker: ");
-	control_expect_words(
+	control_expect_text(
 		json_string_value(json_array_get(reasons, 1)), "crash loop: 1 of 1 worker failed");
 }
 END_TEST
 
-START_TEST(over_tcp_it_can_be_seen_and_not_steered)
+START_TEST(tcp_is_read_only)
 {
 	static const char *const environment[] = {"WPOOL_HTTP_LISTEN=127.0.0.1:0", NULL};
-	struct proc *serve = site_serve_program("wpool", environment,
-		scratch_text("- {queue: %s, command: [\"%s\"], workers: 1}\n", site.queue,
-			site_built("workers/echo")));
+	struct proc *serve = fixture_serve_program("wpool", environment,
+		scratch_text("- {queue: %s, command: [\"%s\"], workers: 1}\n", fixture.queue,
+			fixture_built("workers/echo")));
 	proc_expect(serve, "metrics and health: 127.0.0.1:0 (port ");
 	char *said = proc_stderr(serve);
 	char *where = scratch_text("127.0.0.1:%d", atoi(strstr(said, "(port ") + 6));
@@ -270,27 +272,26 @@ START_TEST(over_tcp_it_can_be_seen_and_not_steered)
 	http_get(where, "/readyz", 200);
 	json_decref(control_parse(http_get(where, "/v1/status", 200)));
 	json_decref(control_parse(http_get(where, "/v1/pools", 200)));
-	site_worker_pid();
-	site_post_held(serve, "whose it is");
-	control_expect_words(control_get("/v1/workers", 200), "\"whose it is\"");
+	fixture_worker_pid();
+	fixture_post_held(serve, "whose it is");
+	control_expect_text(control_get("/v1/workers", 200), "\"whose it is\"");
 	json_t *answer = control_parse(http_get(where, "/v1/workers", 200));
 	const json_t *task = json_object_get(control_member(answer, "workers", 0), "task");
 	ck_assert(json_is_null(json_object_get(task, "name")));
 	ck_assert_int_eq(json_integer_value(json_object_get(task, "attempt")), 1);
 	http_get(where, "/v1/nothing", 404);
-	ck_assert_int_eq(http_ask(where, "POST", "/v1/pause").status, 403);
-	struct http_reply reply = http_ask(where, "POST", "/livez");
+	ck_assert_int_eq(http_request(where, "POST", "/v1/pause").status, 403);
+	struct http_reply reply = http_request(where, "POST", "/livez");
 	ck_assert_int_eq(reply.status, 405);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("control", {health_is_told, 1}, {the_whole_is_told, 1},
-		{pools_are_told, 1}, {workers_are_told, 1},
-		{lists_are_of_one_pool_where_one_is_named, 1},
-		{metrics_are_right_and_well_formed, 1}, {a_crash_loop_shows, 1},
-		{a_queue_that_goes_is_not_health, 1}, {a_lost_broker_is_not_health, 1},
-		{a_drain_shows, 1}, {asking_leaves_no_memory_behind, 1},
-		{nor_does_it_where_nothing_works, 1}, {over_tcp_it_can_be_seen_and_not_steered, 1});
+	return SYSTEM_RUN("control", {health_endpoints_answer, 1}, {status_shows_the_supervisor, 1},
+		{pools_are_listed, 1}, {workers_are_listed, 1}, {lists_are_filtered_by_pool, 1},
+		{metrics_are_correct_and_well_formed, 1}, {crash_loop_is_not_ready, 1},
+		{missing_queue_is_not_ready, 1}, {lost_broker_is_not_ready, 1},
+		{drain_is_not_ready, 1}, {requests_do_not_leak_memory, 1},
+		{requests_do_not_leak_memory_in_crash_loop, 1}, {tcp_is_read_only, 1});
 }

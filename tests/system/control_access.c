@@ -18,72 +18,73 @@ static const char *const two_workers[] = {"--workers", "2", "--pipeline", "1", N
 
 /* ---------- the socket ---------- */
 
-START_TEST(it_is_ours_alone_and_goes_with_us)
+START_TEST(socket_is_private_and_removed_at_exit)
 {
 	struct stat status;
-	struct proc *serve = site_serve_echo(two_workers);
+	struct proc *serve = fixture_serve_echo(two_workers);
 	ck_assert_int_eq(lstat(control_socket(), &status), 0);
 	ck_assert(S_ISSOCK(status.st_mode));
 	ck_assert_int_eq(status.st_mode & 0777, 0600);
-	site_stop(serve);
+	fixture_stop(serve);
 	ck_assert_int_ne(lstat(control_socket(), &status), 0);
 }
 END_TEST
 
-START_TEST(a_stale_one_is_replaced)
+START_TEST(stale_socket_is_replaced)
 {
-	struct proc *serve = site_serve_echo(two_workers);
+	struct proc *serve = fixture_serve_echo(two_workers);
 	proc_signal(serve, SIGKILL);
 	proc_wait(serve);
 	ck_assert_int_eq(access(control_socket(), F_OK), 0);
-	serve = site_serve(two_workers, (const char *const[]){site_built("workers/echo"), NULL});
+	serve = fixture_serve(
+		two_workers, (const char *const[]){fixture_built("workers/echo"), NULL});
 	proc_expect(serve, "control socket: ");
 	ck_assert_int_eq(json_integer_value(json_object_get(control_get_json("/v1/status"), "pid")),
 		proc_pid(serve));
 }
 END_TEST
 
-START_TEST(a_second_supervisor_warns_and_disturbs_nobody)
+START_TEST(second_supervisor_warns_and_leaves_the_socket)
 {
 	static const char *const worker[] = {"/bin/cat", NULL};
-	struct proc *first = site_serve_echo(two_workers);
-	struct proc *second = site_serve(two_workers, worker);
+	struct proc *first = fixture_serve_echo(two_workers);
+	struct proc *second = fixture_serve(two_workers, worker);
 	proc_expect(second, "another supervisor has the control socket");
 	ck_assert_int_eq(json_integer_value(json_object_get(control_get_json("/v1/status"), "pid")),
 		proc_pid(first));
 	ck_assert(proc_is_alive(second));
-	site_stop(first);
+	fixture_stop(first);
 	proc_expect(second, "control socket: ");
 	ck_assert_int_eq(json_integer_value(json_object_get(control_get_json("/v1/status"), "pid")),
 		proc_pid(second));
 }
 END_TEST
 
-START_TEST(what_is_no_socket_is_left_alone)
+START_TEST(file_that_is_no_socket_is_kept)
 {
 	scratch_write(control_socket(), "precious");
-	struct proc *serve = site_serve_echo(two_workers);
+	struct proc *serve = fixture_serve_echo(two_workers);
 	proc_expect(serve, "no control socket at");
-	site_stop(serve);
+	fixture_stop(serve);
 	ck_assert_str_eq(scratch_read(control_socket(), NULL), "precious");
 }
 END_TEST
 
-START_TEST(it_can_be_off)
+START_TEST(socket_can_be_disabled)
 {
 	static const char *const environment[] = {"WPOOL_CONTROL_SOCKET=off", NULL};
-	struct proc *serve = site_serve_program("wpool", environment,
-		scratch_text("- {queue: %s, command: [\"%s\"], workers: 1}\n", site.queue,
-			site_built("workers/echo")));
-	client_expect_consumers(site.client, site.queue, 1);
+	struct proc *serve = fixture_serve_program("wpool", environment,
+		scratch_text("- {queue: %s, command: [\"%s\"], workers: 1}\n", fixture.queue,
+			fixture_built("workers/echo")));
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	ck_assert_int_ne(access(control_socket(), F_OK), 0);
-	ck_assert(!proc_has_said(serve, "control socket"));
+	ck_assert(!proc_has_logged(serve, "control socket"));
 }
 END_TEST
 
 /* ---------- bad manners ---------- */
 
-START_TEST(what_is_not_there_is_refused)
+START_TEST(unknown_paths_and_methods_are_refused)
 {
 	static const struct {
 		const char *method, *path;
@@ -105,14 +106,14 @@ START_TEST(what_is_not_there_is_refused)
 		{"GET", "/v1/stop", 405},
 		{"HEAD", "/livez", 200},
 	};
-	site_serve_echo(two_workers);
+	fixture_serve_echo(two_workers);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct http_reply reply =
-			http_ask(control_socket(), cases[i].method, cases[i].path);
+			http_request(control_socket(), cases[i].method, cases[i].path);
 		ck_assert_msg(reply.status == cases[i].status, "%s %s: %d", cases[i].method,
 			cases[i].path, reply.status);
 		if (cases[i].status == 405)
-			control_expect_words(reply.head, "Allow: ");
+			control_expect_text(reply.head, "Allow: ");
 		if (cases[i].status >= 400)
 			json_decref(control_parse(reply.body));
 	}
@@ -131,13 +132,13 @@ static void send_nonsense(const char *bytes, size_t len)
 	http_release(&reply);
 }
 
-START_TEST(nonsense_is_refused)
+START_TEST(malformed_requests_are_refused)
 {
 	static const char *const cases[] = {"\r\n\r\n\r\n", "GET\r\n\r\n", "GET /livez\r\n",
 		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "GET /livez HTTP/9.9\r\n\r\n",
 		"POST /v1/status HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
 		"POST /v1/status HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"};
-	struct proc *serve = site_serve_echo(two_workers);
+	struct proc *serve = fixture_serve_echo(two_workers);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		send_nonsense(cases[i], strlen(cases[i]));
 	enum { LARGE = 4 * 1024 * 1024 };
@@ -151,16 +152,16 @@ START_TEST(nonsense_is_refused)
 	send_nonsense(large, LARGE);
 	free(large);
 	control_get("/livez", 200);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
 /* More connections than there are places, each with a part of a request and then silence: whoever
  * asks properly is answered, and tasks are done meanwhile. */
-START_TEST(half_a_request_holds_up_nobody)
+START_TEST(incomplete_request_delays_no_other)
 {
 	static const char part[] = "GET /v1/status HTTP/1.1\r\nHost: x\r\nX-";
-	struct proc *serve = site_serve_echo(two_workers);
+	struct proc *serve = fixture_serve_echo(two_workers);
 	int fds[HALF_SENT];
 	for (int i = 0; i < HALF_SENT; i++) {
 		fds[i] = http_connect(control_socket());
@@ -172,7 +173,7 @@ START_TEST(half_a_request_holds_up_nobody)
 	control_get("/livez", 200);
 	for (int i = 0; i < HALF_SENT; i++)
 		close(fds[i]);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
@@ -190,7 +191,7 @@ _Noreturn static void ask_for_ever(void)
 	static const char *const paths[] = {"/metrics", "/v1/workers", "/v1/pools", "/readyz"};
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (size_t i = 0;; i++) {
-		struct http_reply reply = http_ask(control_socket(), "GET", paths[i % 4]);
+		struct http_reply reply = http_request(control_socket(), "GET", paths[i % 4]);
 		if (reply.status != 200)
 			_exit(1);
 		http_release(&reply);
@@ -207,12 +208,12 @@ static pid_t flood(void)
 	return pid;
 }
 
-START_TEST(too_many_questions_cost_no_message)
+START_TEST(flood_of_requests_costs_no_message)
 {
 	enum { FLOODS = 6, SILENT = 6 };
 	pid_t floods[FLOODS];
 	int silent[SILENT];
-	struct proc *serve = site_serve_echo(two_workers);
+	struct proc *serve = fixture_serve_echo(two_workers);
 	control_await("/readyz", 200);
 	for (int i = 0; i < FLOODS; i++)
 		floods[i] = flood();
@@ -232,15 +233,15 @@ START_TEST(too_many_questions_cost_no_message)
 	const json_t *pool = control_member(pools, "pools", 0);
 	ck_assert_int_eq(control_number(pool, "totals", "done"), 1000);
 	ck_assert_int_eq(control_number(pool, "totals", "deliveries"), 1000);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("control_access", {it_is_ours_alone_and_goes_with_us, 1},
-		{a_stale_one_is_replaced, 1}, {a_second_supervisor_warns_and_disturbs_nobody, 1},
-		{what_is_no_socket_is_left_alone, 1}, {it_can_be_off, 1},
-		{what_is_not_there_is_refused, 1}, {nonsense_is_refused, 1},
-		{half_a_request_holds_up_nobody, 1}, {too_many_questions_cost_no_message, 1});
+	return SYSTEM_RUN("control_access", {socket_is_private_and_removed_at_exit, 1},
+		{stale_socket_is_replaced, 1}, {second_supervisor_warns_and_leaves_the_socket, 1},
+		{file_that_is_no_socket_is_kept, 1}, {socket_can_be_disabled, 1},
+		{unknown_paths_and_methods_are_refused, 1}, {malformed_requests_are_refused, 1},
+		{incomplete_request_delays_no_other, 1}, {flood_of_requests_costs_no_message, 1});
 }

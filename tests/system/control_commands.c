@@ -10,36 +10,36 @@
 #include <string.h>
 #include <unistd.h>
 
-START_TEST(commands_show_it)
+START_TEST(commands_show_the_supervisor)
 {
-	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "1", NULL});
-	pid_t pid = site_worker_pid();
-	site_post_held(serve, "the long one");
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
+	pid_t pid = fixture_worker_pid();
+	fixture_post_held(serve, "the long one");
 	control_await("/readyz", 200);
 	char *status = RUN(0, "status"), *pools = RUN(0, "pools"), *workers = RUN(0, "workers");
 	ck_assert_int_eq(strncmp(status, "ready: wpool ", 13), 0);
-	control_expect_words(status, "consuming connected, publishing connected");
-	control_expect_words(status, strndup(pools, strcspn(pools, "\n")));
-	control_expect_words(pools, site.queue);
-	control_expect_words(pools, "consuming");
-	control_expect_words(pools, "1/1");
-	control_expect_words(workers, "busy");
-	control_expect_words(workers, "the long one");
-	control_expect_words(workers, scratch_text(" %d ", (int)pid));
+	control_expect_text(status, "consuming connected, publishing connected");
+	control_expect_text(status, strndup(pools, strcspn(pools, "\n")));
+	control_expect_text(pools, fixture.queue);
+	control_expect_text(pools, "consuming");
+	control_expect_text(pools, "1/1");
+	control_expect_text(workers, "busy");
+	control_expect_text(workers, "the long one");
+	control_expect_text(workers, scratch_text(" %d ", (int)pid));
 	ck_assert_str_eq(
-		control_words(control_parse(RUN(0, "status", "--json")), "phase"), "serving");
+		control_text(control_parse(RUN(0, "status", "--json")), "phase"), "serving");
 	ck_assert_str_eq(
-		control_words(control_member(control_parse(RUN(0, "pools", "--json", site.queue)),
-				      "pools", 0),
+		control_text(control_member(control_parse(RUN(0, "pools", "--json", fixture.queue)),
+				     "pools", 0),
 			"name"),
-		site.queue);
+		fixture.queue);
 	ck_assert_int_eq(control_number(control_member(control_parse(RUN(0, "workers", "--json")),
 						"workers", 0),
 				 "process", "pid"),
 		pid);
-	control_expect_words(RUN(65, "workers", "nobody's pool&x=y"),
+	control_expect_text(RUN(65, "workers", "nobody's pool&x=y"),
 		scratch_text(
-			"there is no pool \"nobody's pool&x=y\"; there are: %s\n", site.queue));
+			"there is no pool \"nobody's pool&x=y\"; there are: %s\n", fixture.queue));
 }
 END_TEST
 
@@ -57,14 +57,13 @@ static void await_words(int code, const char *command, const char *words)
 	}
 }
 
-START_TEST(commands_say_why_not)
+START_TEST(commands_without_supervisor_say_why)
 {
-	control_expect_words(RUN(69, "status"), "no supervisor listens at");
-	control_expect_words(
-		RUN(69, "pools", "--socket", "/nowhere/x"), "/nowhere/x: No such file");
-	control_expect_words(RUN(64, "workers", "--sockte", "x"), "did you mean --socket?");
-	control_expect_words(RUN(64, "status", "x"), "unexpected 'x'");
-	struct proc *serve = site_serve(NULL, (const char *const[]){"/bin/false", NULL});
+	control_expect_text(RUN(69, "status"), "no supervisor listens at");
+	control_expect_text(RUN(69, "pools", "--socket", "/nowhere/x"), "/nowhere/x: No such file");
+	control_expect_text(RUN(64, "workers", "--sockte", "x"), "did you mean --socket?");
+	control_expect_text(RUN(64, "status", "x"), "unexpected 'x'");
+	struct proc *serve = fixture_serve(NULL, (const char *const[]){"/bin/false", NULL});
 	proc_expect(serve, "control socket: ");
 	char *status = RUN(75, "status");
 	ck_assert_int_eq(strncmp(status, "NOT READY: wpool ", 17), 0);
@@ -73,38 +72,38 @@ START_TEST(commands_say_why_not)
 END_TEST
 
 /* A loop is no slow start: how often, how it ended, what it said, when it goes on. */
-START_TEST(a_crash_loop_is_told)
+START_TEST(crash_loop_is_explained)
 {
 	static const char words[] = "no module named orders";
 	const char *const worker[] = {
 		"/bin/sh", "-c", scratch_text("echo '%s' >&2; exit 3", words), NULL};
-	struct proc *serve = site_serve((const char *const[]){"--workers", "2", NULL}, worker);
+	struct proc *serve = fixture_serve((const char *const[]){"--workers", "2", NULL}, worker);
 	proc_expect(serve, "last exit: exit status 3; the pool takes no messages");
 	await_words(75, "status", "crash loop: 2 of 2 workers failed up to 3 times in a row");
 	await_words(75, "status", "ago: exit status 3; next start in ");
-	control_expect_words(RUN(75, "status"), words);
+	control_expect_text(RUN(75, "status"), words);
 	char *pools = RUN(0, "pools");
-	control_expect_words(pools, "failing");
-	control_expect_words(pools, "crash loop: ");
-	control_expect_words(pools, scratch_text("last stderr line: %s", words));
+	control_expect_text(pools, "failing");
+	control_expect_text(pools, "crash loop: ");
+	control_expect_text(pools, scratch_text("last stderr line: %s", words));
 	await_words(0, "workers", " x exit status 3, ");
 	await_words(0, "workers", " ago; next start in ");
 	char *ready = control_get("/readyz", 503);
-	control_expect_words(ready, "exit status 3");
+	control_expect_text(ready, "exit status 3");
 	ck_assert_ptr_null(strstr(ready, words)); /* what workers say is for our user alone */
 	const json_t *pool = control_member(control_get_json("/v1/pools"), "pools", 0);
 	ck_assert_int_ge(control_number(pool, "workers", "failures_in_row"), 3);
-	ck_assert_str_eq(control_words(json_object_get(pool, "last_death"), "stderr"), words);
+	ck_assert_str_eq(control_text(json_object_get(pool, "last_death"), "stderr"), words);
 }
 END_TEST
 
 /* The usual mistake: a program that waits for something else than we do. */
-START_TEST(a_worker_that_never_comes_is_told)
+START_TEST(worker_that_never_gets_ready_is_explained)
 {
-	struct proc *serve = site_serve_program("wpool", NULL,
+	struct proc *serve = fixture_serve_program("wpool", NULL,
 		scratch_text("- {queue: %s, command: [/bin/sleep, '1000'], workers: 1, "
 			     "limits: {boot: 200ms}}\n",
-			site.queue));
+			fixture.queue));
 	proc_expect(serve, "last exit: signal 9 (Killed), ended by wpool: boot limit");
 	await_words(75, "status", "signal 9 (Killed), ended by wpool: boot limit");
 	await_words(0, "workers", "signal 9 (Killed), ended by wpool: boot limit");
@@ -112,29 +111,29 @@ START_TEST(a_worker_that_never_comes_is_told)
 END_TEST
 
 /* One that does not work beside one that does: no reason, but a warning. */
-START_TEST(some_that_fail_are_told)
+START_TEST(failing_workers_are_a_warning)
 {
 	const char *first = scratch_text("mkdir %s/first 2>/dev/null && exec %s; exit 3",
-		site.folder, site_built("workers/echo"));
-	struct proc *serve = site_serve((const char *const[]){"--workers", "2", NULL},
+		fixture.folder, fixture_built("workers/echo"));
+	struct proc *serve = fixture_serve((const char *const[]){"--workers", "2", NULL},
 		(const char *const[]){"/bin/sh", "-c", first, NULL});
 	proc_expect(serve, "control socket: ");
 	control_await("/readyz", 200);
 	await_words(0, "status", "crash loop: 1 of 2 workers failed 2 times in a row");
-	control_expect_words(RUN(0, "status"), "ready: wpool ");
-	control_expect_words(RUN(0, "pools"), "1/2");
+	control_expect_text(RUN(0, "status"), "ready: wpool ");
+	control_expect_text(RUN(0, "pools"), "1/2");
 }
 END_TEST
 
 /* Named before anything else, and not as a fault of the worker. */
-START_TEST(a_command_that_is_not_there_is_told)
+START_TEST(missing_command_is_explained)
 {
 	static const char *const programs[][2] = {
 		{"/no/such/worker", "the command cannot be run: No such file or directory"},
 		{"/etc/passwd", "the command cannot be run: Permission denied"},
 	};
 	const char *const *program = programs[_i];
-	struct proc *serve = site_serve(NULL, (const char *const[]){program[0], NULL});
+	struct proc *serve = fixture_serve(NULL, (const char *const[]){program[0], NULL});
 	proc_expect(
 		serve, scratch_text("no worker can be started (command \"%s\"): %s; it is tried",
 			       program[0], program[1]));
@@ -142,7 +141,7 @@ START_TEST(a_command_that_is_not_there_is_told)
 				   program[0], program[1]));
 	ck_assert_ptr_null(strstr(proc_stderr(serve), "first line of input"));
 	await_words(75, "status", program[1]);
-	control_expect_words(control_get("/readyz", 503), program[1]);
+	control_expect_text(control_get("/readyz", 503), program[1]);
 }
 END_TEST
 
@@ -162,88 +161,88 @@ static void await_pool(const char *first, const char *second, json_int_t number)
 	}
 }
 
-START_TEST(commands_steer_it)
+START_TEST(commands_control_pools)
 {
-	struct proc *serve =
-		site_serve_echo((const char *const[]){"--workers", "2", "--pipeline", "1", NULL});
-	const char *pool = site.queue;
+	struct proc *serve = fixture_serve_echo(
+		(const char *const[]){"--workers", "2", "--pipeline", "1", NULL});
+	const char *pool = fixture.queue;
 	control_await("/readyz", 200);
-	control_expect_words(RUN(0, "scale", pool, "5"), "5 workers wanted");
+	control_expect_text(RUN(0, "scale", pool, "5"), "5 workers wanted");
 	await_pool("workers", "ready", 5);
-	control_expect_words(RUN(0, "pause"), "paused");
-	client_expect_consumers(site.client, site.queue, 0);
-	control_expect_words(control_get("/readyz", 503), "paused by an operator");
+	control_expect_text(RUN(0, "pause"), "paused");
+	client_expect_consumers(fixture.client, fixture.queue, 0);
+	control_expect_text(control_get("/readyz", 503), "paused by an operator");
 	control_post_many(0, 20);
-	client_expect_ready(site.client, site.queue, 20);
-	control_expect_words(RUN(0, "resume", pool), "resumed");
+	client_expect_ready(fixture.client, fixture.queue, 20);
+	control_expect_text(RUN(0, "resume", pool), "resumed");
 	control_expect_done(20);
-	pid_t before = site_worker_pid();
-	control_expect_words(RUN(0, "restart", pool), "restarting, one by one");
+	pid_t before = fixture_worker_pid();
+	control_expect_text(RUN(0, "restart", pool), "restarting, one by one");
 	proc_expect(serve, "restarted: all workers are new");
 	proc_expect_gone(before);
-	control_expect_words(RUN(0, "scale", pool, "1"), "1 workers wanted");
+	control_expect_text(RUN(0, "scale", pool, "1"), "1 workers wanted");
 	await_pool("workers", "ready", 1);
 	await_pool("workers", "leaving", 0);
 	control_await("/readyz", 200);
 	ck_assert_uint_eq(
 		json_array_size(json_object_get(control_get_json("/v1/workers"), "workers")), 1);
-	control_expect_words(
+	control_expect_text(
 		RUN(64, "scale", pool, "10001"), "'10001' is no number from 1 to 10000");
-	control_expect_words(RUN(64, "scale", pool, "0"), "'0' is no number from 1");
-	control_expect_words(RUN(64, "scale", pool), "POOL and N are needed");
-	control_expect_words(RUN(65, "pause", "nobody"),
-		scratch_text("there is no pool \"nobody\"; there are: %s\n", site.queue));
+	control_expect_text(RUN(64, "scale", pool, "0"), "'0' is no number from 1");
+	control_expect_text(RUN(64, "scale", pool), "POOL and N are needed");
+	control_expect_text(RUN(65, "pause", "nobody"),
+		scratch_text("there is no pool \"nobody\"; there are: %s\n", fixture.queue));
 	json_t *answer = control_parse(RUN(0, "pause", "--json"));
-	ck_assert_str_eq(control_words(control_member(answer, "pools", 0), "state"), "paused");
-	site_stop(serve);
+	ck_assert_str_eq(control_text(control_member(answer, "pools", 0), "state"), "paused");
+	fixture_stop(serve);
 }
 END_TEST
 
-static void steer(const char *verb)
+static void control_pools(const char *verb)
 {
-	char *path = scratch_text("/v1/pools/%s/%s", site.queue, verb);
-	struct http_reply reply = http_ask(control_socket(), "POST", path);
+	char *path = scratch_text("/v1/pools/%s/%s", fixture.queue, verb);
+	struct http_reply reply = http_request(control_socket(), "POST", path);
 	ck_assert_msg(reply.status == 200, "%s: %d %s", path, reply.status, reply.body);
 	http_release(&reply);
 	free(path);
 }
 
 /* Grown, shrunk, restarted, paused, again and again while tasks flow: each is done once. */
-START_TEST(steering_under_load_repeats_nothing)
+START_TEST(commands_under_load_repeat_nothing)
 {
 	enum { TASKS = 1500, ROUNDS = 60 };
 	static const char *const verbs[] = {
 		"scale?workers=8", "restart", "scale?workers=2", "pause", "resume"};
-	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "2", NULL});
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "2", NULL});
 	control_await("/readyz", 200);
 	for (int i = 0; i < TASKS; i++) {
 		char *id = scratch_text("%d", i);
-		client_post(site.client, site.queue,
+		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = "x",
 				.correlation_id = id,
 				.headers = {{"X-Sleep-Ms", "2"}}});
 		free(id);
 		if (i % (TASKS / ROUNDS) == 0)
-			steer(verbs[i / (TASKS / ROUNDS) % 5]);
+			control_pools(verbs[i / (TASKS / ROUNDS) % 5]);
 	}
-	steer("resume");
+	control_pools("resume");
 	control_expect_done(TASKS);
 	json_t *answer = control_get_json("/v1/pools");
 	const json_t *pool = control_member(answer, "pools", 0);
 	ck_assert_int_eq(control_number(pool, "totals", "done"), TASKS);
 	ck_assert_int_eq(control_number(pool, "totals", "retried"), 0);
 	ck_assert_int_eq(control_number(pool, "totals", "worker_deaths"), 0);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(who_stops_is_not_steered)
+START_TEST(commands_are_refused_in_drain)
 {
-	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "1", NULL});
-	site_post_held(serve, "stays");
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
+	fixture_post_held(serve, "stays");
 	proc_signal(serve, SIGTERM);
 	proc_expect(serve, "draining");
-	control_expect_words(RUN(75, "restart"), "the pool is stopping");
+	control_expect_text(RUN(75, "restart"), "the pool is stopping");
 	proc_signal(serve, SIGTERM);
 	ck_assert_int_eq(proc_wait(serve), 75);
 }
@@ -251,9 +250,9 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("control_commands", {commands_show_it, 1}, {commands_say_why_not, 1},
-		{a_crash_loop_is_told, 1}, {some_that_fail_are_told, 1},
-		{a_worker_that_never_comes_is_told, 1}, {a_command_that_is_not_there_is_told, 2},
-		{commands_steer_it, 1}, {steering_under_load_repeats_nothing, 1},
-		{who_stops_is_not_steered, 1});
+	return SYSTEM_RUN("control_commands", {commands_show_the_supervisor, 1},
+		{commands_without_supervisor_say_why, 1}, {crash_loop_is_explained, 1},
+		{failing_workers_are_a_warning, 1}, {worker_that_never_gets_ready_is_explained, 1},
+		{missing_command_is_explained, 2}, {commands_control_pools, 1},
+		{commands_under_load_repeat_nothing, 1}, {commands_are_refused_in_drain, 1});
 }

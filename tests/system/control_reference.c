@@ -57,7 +57,7 @@ static void expect_members(const json_t *value)
 	json_array_foreach(value, i, member) expect_members(member);
 }
 
-START_TEST(each_member_is_on_the_page)
+START_TEST(each_json_member_is_documented)
 {
 	static const char *const paths[] = {
 		"/v1/status", "/v1/pools", "/v1/workers", "/v1/log-level"};
@@ -70,7 +70,7 @@ START_TEST(each_member_is_on_the_page)
 }
 END_TEST
 
-START_TEST(each_metric_is_on_the_page)
+START_TEST(each_metric_is_documented)
 {
 	static const char type[] = "# TYPE ";
 	serve_a_pool();
@@ -84,7 +84,7 @@ START_TEST(each_metric_is_on_the_page)
 }
 END_TEST
 
-START_TEST(each_metric_on_the_page_is_there)
+START_TEST(each_documented_metric_exists)
 {
 	serve_a_pool();
 	char *exposition = control_get("/metrics", 200);
@@ -101,6 +101,6 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("control_reference", {each_member_is_on_the_page, 1},
-		{each_metric_is_on_the_page, 1}, {each_metric_on_the_page_is_there, 1});
+	return SYSTEM_RUN("control_reference", {each_json_member_is_documented, 1},
+		{each_metric_is_documented, 1}, {each_documented_metric_exists, 1});
 }

@@ -40,14 +40,14 @@ static struct proc *serve(const char *program, const char *crash_at)
 	char *text = scratch_text("broker: {url: \"%s\"}\npools:\n"
 				  "- {queue: %s, command: [\"%s\"], workers: 2, pipeline: 4,\n"
 				  "   prefetch: %d, retry: {attempts: 2, delay: [100ms]}}\n",
-		broker_url(site.broker), site.queue, site_built("workers/echo"), PREFETCH);
-	char *path = scratch_path(site.folder, "wpool.yaml");
-	char *witness = scratch_text("WITNESS=%s", site.witness);
+		broker_url(fixture.broker), fixture.queue, fixture_built("workers/echo"), PREFETCH);
+	char *path = scratch_path(fixture.folder, "wpool.yaml");
+	char *witness = scratch_text("WITNESS=%s", fixture.witness);
 	char *point = scratch_text("WPOOL_CRASH_AT=%s", crash_at);
-	const char *argv[] = {site_built(program), "serve", "--config", path, NULL};
+	const char *argv[] = {fixture_built(program), "serve", "--config", path, NULL};
 	const char *environment[] = {witness, point, NULL};
 	scratch_write(path, text);
-	struct proc *proc = proc_start(site.folder, argv, environment);
+	struct proc *proc = proc_start(fixture.folder, argv, environment);
 	free(text);
 	free(path);
 	free(witness);
@@ -59,10 +59,10 @@ static void post_all(void)
 {
 	for (int i = 0; i < KINDS * EACH; i++) {
 		char *id = scratch_text("%d", i);
-		client_post(site.client, site.queue,
+		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = id,
 				.correlation_id = id,
-				.reply_to = site.replies,
+				.reply_to = fixture.replies,
 				.headers = {{"X-Status", statuses[i % KINDS]}}});
 		free(id);
 	}
@@ -80,8 +80,8 @@ static void book(int *ends, const char *id, bool is_dead)
 
 static void book_queue(int *ends, const char *queue, bool is_dead)
 {
-	for (long left = broker_messages(site.broker, queue); left > 0; left--) {
-		struct message *message = client_take(site.client, queue);
+	for (long left = broker_messages(fixture.broker, queue); left > 0; left--) {
+		struct message *message = client_take(fixture.client, queue);
 		book(ends, message->body, is_dead);
 		if (is_dead)
 			ck_assert_int_eq(message_header_number(message, "x-wpool-attempt"),
@@ -92,7 +92,7 @@ static void book_queue(int *ends, const char *queue, bool is_dead)
 
 static void book_witness(int *ends)
 {
-	char *text = scratch_read(site.witness, NULL), *rest = NULL;
+	char *text = scratch_read(fixture.witness, NULL), *rest = NULL;
 	ck_assert_ptr_nonnull(text);
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		if (atoi(line) % KINDS == DONE)
@@ -103,8 +103,8 @@ static void book_witness(int *ends)
 static void close_account(const char *crash_at)
 {
 	int ends[KINDS * EACH] = {0}, repeated = 0;
-	book_queue(ends, site.dead, true);
-	book_queue(ends, site.replies, false);
+	book_queue(ends, fixture.dead, true);
+	book_queue(ends, fixture.replies, false);
 	book_witness(ends);
 	for (int i = 0; i < KINDS * EACH; i++) {
 		ck_assert_msg(ends[i] > 0, "%s: %d is lost", crash_at, i);
@@ -114,7 +114,7 @@ static void close_account(const char *crash_at)
 	printf("%s: %d repeated\n", crash_at, repeated);
 }
 
-START_TEST(nothing_is_lost)
+START_TEST(crash_at_any_point_loses_nothing)
 {
 	const struct point *point = &points[_i / COUNTS];
 	char *crash_at = scratch_text("%s:%d", point->label, point->counts[_i % COUNTS]);
@@ -122,10 +122,10 @@ START_TEST(nothing_is_lost)
 	post_all();
 	ck_assert_int_eq(proc_wait(first), 128 + SIGKILL);
 	struct proc *second = serve("wpool", "");
-	client_expect_consumers(site.client, site.queue, 1);
-	site_await_settled(delays);
-	site_stop(second);
-	site_await_settled(delays);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
+	fixture_await_settled(delays);
+	fixture_stop(second);
+	fixture_await_settled(delays);
 	close_account(crash_at);
 	proc_free(first);
 	proc_free(second);
@@ -135,5 +135,5 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("crash points", {nothing_is_lost, POINTS * COUNTS});
+	return SYSTEM_RUN("crash points", {crash_at_any_point_loses_nothing, POINTS * COUNTS});
 }

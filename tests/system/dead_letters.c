@@ -9,14 +9,14 @@
 
 #define ARGUMENTS 24
 
-/* `wpool dead-letters VERB --queue site.queue OPTION...`, started. */
+/* `wpool dead-letters VERB --queue fixture.queue OPTION...`, started. */
 static struct proc *start(const char *verb, const char *const options[])
 {
-	const char *arguments[ARGUMENTS] = {
-		"dead-letters", verb, "--queue", site.queue, "--broker", broker_url(site.broker)};
+	const char *arguments[ARGUMENTS] = {"dead-letters", verb, "--queue", fixture.queue,
+		"--broker", broker_url(fixture.broker)};
 	for (size_t i = 0, at = 6; options && options[i]; i++)
 		arguments[at++] = options[i];
-	return site_wpool(arguments);
+	return fixture_wpool(arguments);
 }
 
 /* And ended with this code; what it wrote to stdout, owned by the caller. */
@@ -41,18 +41,18 @@ static void expect_in(char *output, const char *words)
 /* A dead letter as a pool leaves it. */
 static void post_dead(const char *body, const char *reason)
 {
-	client_post(site.client, site.dead,
+	client_post(fixture.client, fixture.dead,
 		&(struct letter){.body = body,
 			.message_id = body,
 			.correlation_id = "c",
-			.headers = {{"x-wpool-queue", site.queue}, {"x-wpool-reason", reason},
+			.headers = {{"x-wpool-queue", fixture.queue}, {"x-wpool-reason", reason},
 				{"x-wpool-attempt", "3"}, {"mine", "kept"}}});
 }
 
 /* Bodies 0 to count - 1; every third one crashed, the others failed. */
 static void post_many(enum client_queue kind, int count)
 {
-	client_declare(site.client, site.dead, kind);
+	client_declare(fixture.client, fixture.dead, kind);
 	for (int i = 0; i < count; i++) {
 		char body[16];
 		snprintf(body, sizeof body, "%d", i);
@@ -62,17 +62,17 @@ static void post_many(enum client_queue kind, int count)
 
 static void expect_many(const char *queue, int count)
 {
-	client_expect_ready(site.client, queue, count);
+	client_expect_ready(fixture.client, queue, count);
 	for (int i = 0; i < count; i++) {
 		char body[16];
 		snprintf(body, sizeof body, "%d", i);
-		client_expect(site.client, queue, body);
+		client_expect(fixture.client, queue, body);
 	}
 }
 
 /* Also where only some are looked at, and where some were handed back before: more than one step of
  * the window. */
-START_TEST(reading_leaves_count_and_order)
+START_TEST(reading_keeps_count_and_order)
 {
 	post_many(_i ? CLIENT_CLASSIC : CLIENT_QUORUM, 50);
 	expect_in(RUN("list", 0, "--limit", "30"), "30 of 50 messages");
@@ -80,11 +80,11 @@ START_TEST(reading_leaves_count_and_order)
 	expect_in(RUN("list", 0, "--match", "message_id=7"), "1 of 50 messages");
 	expect_in(RUN("show", 0, "--json"), "\"count\":50,\"looked_at\":50,\"complete\":true");
 	expect_in(RUN("list", 0, "--limit", "20"), "20 of 50 messages");
-	expect_many(site.dead, 50);
+	expect_many(fixture.dead, 50);
 }
 END_TEST
 
-START_TEST(list_tells_what_there_is)
+START_TEST(list_and_show_print_messages)
 {
 	post_many(CLIENT_QUORUM, 4);
 	char *lines = run("list", NULL, 0);
@@ -99,7 +99,7 @@ START_TEST(list_tells_what_there_is)
 }
 END_TEST
 
-START_TEST(matches_and_limits_are_kept_to)
+START_TEST(match_and_limit_select_messages)
 {
 	static const struct {
 		const char *options[6];
@@ -118,13 +118,13 @@ START_TEST(matches_and_limits_are_kept_to)
 		expect_in(run("list", cases[i].options, 0), cases[i].words);
 	expect_in(RUN("replay", 0, "--match", "x-wpool-reason=failed", "--limit", "2"),
 		"2 matched, 2 replayed, 0 returned, 0 refused; 3 left");
-	client_expect(site.client, site.queue, "1");
-	client_expect(site.client, site.queue, "2");
-	client_expect_ready(site.client, site.dead, 3);
+	client_expect(fixture.client, fixture.queue, "1");
+	client_expect(fixture.client, fixture.queue, "2");
+	client_expect_ready(fixture.client, fixture.dead, 3);
 }
 END_TEST
 
-START_TEST(drop_takes_off_what_matches)
+START_TEST(drop_removes_matching_messages)
 {
 	post_many(CLIENT_QUORUM, 6);
 	struct proc *proc = start("drop", NULL);
@@ -132,40 +132,40 @@ START_TEST(drop_takes_off_what_matches)
 	expect_in(proc_stderr(proc), "--yes");
 	expect_in(RUN("drop", 0, "--yes", "--match", "x-wpool-reason=failed", "--json"),
 		"\"matched\":4,\"dropped\":4,\"left\":2}");
-	client_expect_ready(site.client, site.dead, 2);
-	client_expect(site.client, site.dead, "0");
-	client_expect(site.client, site.dead, "3");
+	client_expect_ready(fixture.client, fixture.dead, 2);
+	client_expect(fixture.client, fixture.dead, "0");
+	client_expect(fixture.client, fixture.dead, "3");
 	expect_in(RUN("drop", 0, "--yes"), "0 dropped; 0 left");
 }
 END_TEST
 
 /* Given up after one attempt; sent back it is the first attempt again, which fails again, and the
  * second succeeds. */
-START_TEST(a_replay_begins_anew)
+START_TEST(replayed_task_starts_at_first_attempt)
 {
-	struct proc *serve = site_serve_pool(
-		"properties: true, retry: {attempts: 1}", site_built("workers/echo"));
-	client_post(site.client, site.queue,
+	struct proc *serve = fixture_serve_pool(
+		"properties: true, retry: {attempts: 1}", fixture_built("workers/echo"));
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "again",
-			.reply_to = site.replies,
+			.reply_to = fixture.replies,
 			.correlation_id = "id-1",
 			.headers = {{"X-Fail-Until", "1"}, {"X-Status", "201"}}});
 	proc_expect(serve, "attempt 1 of 1; given up");
-	client_expect_ready(site.client, site.dead, 1);
-	site_stop(serve);
+	client_expect_ready(fixture.client, fixture.dead, 1);
+	fixture_stop(serve);
 	expect_in(run("replay", NULL, 0), "1 matched, 1 replayed, 0 returned, 0 refused; 0 left");
-	ck_assert_int_eq(client_ready(site.client, site.dead), 0);
-	serve = site_serve_pool(
-		"properties: true, retry: {attempts: 2}", site_built("workers/echo"));
-	struct message *reply = client_take(site.client, site.replies);
+	ck_assert_int_eq(client_ready(fixture.client, fixture.dead), 0);
+	serve = fixture_serve_pool(
+		"properties: true, retry: {attempts: 2}", fixture_built("workers/echo"));
+	struct message *reply = client_take(fixture.client, fixture.replies);
 	ck_assert_str_eq(reply->body, "again");
 	ck_assert(message_text_is(reply->properties.correlation_id, "id-1"));
 	message_free(reply);
-	ck_assert_int_eq(proc_count_said(serve, "attempt 1 of 2; retrying"), 1);
-	client_expect_ready(site.client, site.queue, 0);
-	site_stop(serve);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
-	ck_assert_int_eq(broker_messages(site.broker, site.dead), 0);
+	ck_assert_int_eq(proc_count_logged(serve, "attempt 1 of 2; retrying"), 1);
+	client_expect_ready(fixture.client, fixture.queue, 0);
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
 }
 END_TEST
 
@@ -175,8 +175,8 @@ enum { MANY = 400, ROUNDS = 5 };
 static void expect_all(const char *queue)
 {
 	bool seen[MANY] = {false};
-	for (long left = client_ready(site.client, queue); left > 0; left--) {
-		struct message *message = client_take(site.client, queue);
+	for (long left = client_ready(fixture.client, queue); left > 0; left--) {
+		struct message *message = client_take(fixture.client, queue);
 		int number = atoi(message->body);
 		ck_assert(number >= 0 && number < MANY);
 		seen[number] = true;
@@ -189,15 +189,15 @@ static void expect_all(const char *queue)
 /* Until so many are replayed, or it has ended before. */
 static void await_ready(struct proc *replay, long count)
 {
-	while (proc_is_alive(replay) && client_ready(site.client, site.queue) < count)
+	while (proc_is_alive(replay) && client_ready(fixture.client, fixture.queue) < count)
 		poll(NULL, 0, 1);
 }
 
-START_TEST(a_killed_replay_loses_nothing)
+START_TEST(killed_replay_loses_nothing)
 {
 	post_many(_i ? CLIENT_CLASSIC : CLIENT_QUORUM, MANY);
 	for (int round = 0; round < ROUNDS; round++) {
-		long before = client_ready(site.client, site.queue);
+		long before = client_ready(fixture.client, fixture.queue);
 		struct proc *replay = start("replay", NULL);
 		await_ready(replay, before + 1 + round * 7);
 		proc_signal(replay, round == ROUNDS - 1 ? SIGINT : SIGKILL);
@@ -205,78 +205,80 @@ START_TEST(a_killed_replay_loses_nothing)
 		ck_assert_msg(code > 128 || code == 75 || code == 0, "%d", code);
 	}
 	/* What was in its hands comes back when the broker has seen that it is gone. */
-	while (client_ready(site.client, site.dead) != broker_messages(site.broker, site.dead))
+	while (client_ready(fixture.client, fixture.dead) !=
+		broker_messages(fixture.broker, fixture.dead))
 		poll(NULL, 0, 20);
 	char *said = run("replay", NULL, 0);
-	ck_assert_msg(broker_messages(site.broker, site.dead) == 0, "%s", said);
-	expect_all(site.queue);
+	ck_assert_msg(broker_messages(fixture.broker, fixture.dead) == 0, "%s", said);
+	expect_all(fixture.queue);
 }
 END_TEST
 
 /* Its queue is suspended and confirms nothing, so that the replay cannot have ended before. */
-START_TEST(a_replay_without_its_connection_stops)
+START_TEST(replay_stops_when_connection_is_lost)
 {
 	post_many(CLIENT_QUORUM, MANY);
-	client_delete(site.client, site.queue);
-	client_declare(site.client, site.queue, CLIENT_CLASSIC);
-	broker_tell_queue(site.broker, site.queue, "suspend");
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	broker_control_queue(fixture.broker, fixture.queue, "suspend");
 	struct proc *replay = start("replay", NULL);
-	while (client_ready(site.client, site.dead) == MANY)
+	while (client_ready(fixture.client, fixture.dead) == MANY)
 		poll(NULL, 0, 1);
-	broker_close_connections(site.broker); /* our own client's, too */
-	broker_tell_queue(site.broker, site.queue, "resume");
-	site.client = client_open(broker_url(site.broker));
+	broker_close_connections(fixture.broker); /* our own client's, too */
+	broker_control_queue(fixture.broker, fixture.queue, "resume");
+	fixture.client = client_open(broker_url(fixture.broker));
 	ck_assert_int_eq(proc_wait(replay), 75);
 	expect_in(proc_stderr(replay), "the connection was lost; what was not removed is still");
-	broker_expect_messages(site.broker, site.dead, MANY);
-	while (client_ready(site.client, site.dead) != MANY)
+	broker_expect_messages(fixture.broker, fixture.dead, MANY);
+	while (client_ready(fixture.client, fixture.dead) != MANY)
 		poll(NULL, 0, 20);
 	free(run("replay", NULL, 0));
-	ck_assert_int_eq(broker_messages(site.broker, site.dead), 0);
-	expect_all(site.queue);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
+	expect_all(fixture.queue);
 }
 END_TEST
 
 /* Nowhere to go, no queue of that name, and another one. */
-START_TEST(what_cannot_go_back_stays)
+START_TEST(message_without_target_stays)
 {
-	client_declare(site.client, site.dead, CLIENT_QUORUM);
-	client_post(site.client, site.dead, &(struct letter){.body = "a", .message_id = "m-1"});
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	client_post(
+		fixture.client, fixture.dead, &(struct letter){.body = "a", .message_id = "m-1"});
 	struct proc *proc = start("replay", NULL);
 	ck_assert_int_eq(proc_wait(proc), 64);
 	expect_in(proc_stderr(proc), "message 1 (message_id m-1) has no x-wpool-queue; use --to");
 	expect_in(proc_stdout(proc), "1 matched, 0 replayed, 0 returned, 0 refused, 1 without");
-	client_expect_ready(site.client, site.dead, 1);
+	client_expect_ready(fixture.client, fixture.dead, 1);
 	expect_in(RUN("replay", 69, "--to", "no-such-queue", "--json"),
 		"\"matched\":1,\"replayed\":0,\"returned\":1,\"refused\":0,");
-	client_expect_ready(site.client, site.dead, 1);
-	expect_in(RUN("replay", 0, "--to", site.replies), "1 replayed");
-	client_expect(site.client, site.replies, "a");
-	ck_assert_int_eq(broker_messages(site.broker, site.dead), 0);
+	client_expect_ready(fixture.client, fixture.dead, 1);
+	expect_in(RUN("replay", 0, "--to", fixture.replies), "1 replayed");
+	client_expect(fixture.client, fixture.replies, "a");
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
 }
 END_TEST
 
-START_TEST(large_and_odd_bodies_survive)
+START_TEST(large_and_empty_bodies_survive)
 {
 	enum { SIZE = 16 * 1024 * 1024 };
 	char *body = malloc(SIZE);
 	ck_assert_ptr_nonnull(body);
 	for (size_t i = 0; i < SIZE; i++)
 		body[i] = (char)(i * 2654435761u >> 13);
-	client_declare(site.client, site.dead, CLIENT_QUORUM);
-	client_publish(site.client, site.dead, body, SIZE, NULL);
-	client_publish(site.client, site.dead, "", 0, NULL);
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	client_publish(fixture.client, fixture.dead, body, SIZE, NULL);
+	client_publish(fixture.client, fixture.dead, "", 0, NULL);
 	expect_in(run("list", NULL, 0), "16,777,216");
 	char *json = RUN("show", 0, "--json");
 	ck_assert_uint_gt(strlen(json), SIZE / 3 * 4);
 	expect_in(json, "\"size\":16777216,\"body_base64\":\"");
 	expect_in(run("show", NULL, 0), "16,776,960 more bytes; --json has them all");
-	free(RUN("replay", 0, "--to", site.queue));
-	struct message *message = client_take(site.client, site.queue);
+	free(RUN("replay", 0, "--to", fixture.queue));
+	struct message *message = client_take(fixture.client, fixture.queue);
 	ck_assert_uint_eq(message->size, SIZE);
 	ck_assert_int_eq(memcmp(message->body, body, SIZE), 0);
 	message_free(message);
-	client_expect(site.client, site.queue, "");
+	client_expect(fixture.client, fixture.queue, "");
 	free(body);
 }
 END_TEST
@@ -333,11 +335,11 @@ START_TEST(all_header_types_survive)
 		.priority = 4,
 		.timestamp = 1234567890,
 		.expiration = amqp_cstring_bytes("3600000")};
-	client_declare(site.client, site.dead, CLIENT_QUORUM);
-	client_publish(site.client, site.dead, "body", 4, &properties);
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	client_publish(fixture.client, fixture.dead, "body", 4, &properties);
 	free(RUN("show", 0, "--json"));
-	free(RUN("replay", 0, "--to", site.queue));
-	struct message *message = client_take(site.client, site.queue);
+	free(RUN("replay", 0, "--to", fixture.queue));
+	struct message *message = client_take(fixture.client, fixture.queue);
 	ck_assert_int_eq(message->properties.headers.num_entries, KEPT);
 	for (int i = 0; i < KEPT; i++) {
 		char name[8] = "";
@@ -363,7 +365,7 @@ START_TEST(all_header_types_survive)
 }
 END_TEST
 
-START_TEST(mistakes_are_named)
+START_TEST(usage_errors_are_named)
 {
 	static const struct {
 		const char *verb, *options[6];
@@ -385,16 +387,16 @@ START_TEST(mistakes_are_named)
 	struct proc *proc = start(cases[_i].verb, cases[_i].options);
 	ck_assert_int_eq(proc_wait(proc), cases[_i].code);
 	expect_in(proc_stderr(proc), cases[_i].words);
-	ck_assert(!proc_has_said(proc, "secret"));
+	ck_assert(!proc_has_logged(proc, "secret"));
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("dead letters", {reading_leaves_count_and_order, 2},
-		{list_tells_what_there_is, 1}, {matches_and_limits_are_kept_to, 1},
-		{drop_takes_off_what_matches, 1}, {a_replay_begins_anew, 1},
-		{a_killed_replay_loses_nothing, 2}, {a_replay_without_its_connection_stops, 1},
-		{what_cannot_go_back_stays, 1}, {large_and_odd_bodies_survive, 1},
-		{all_header_types_survive, 1}, {mistakes_are_named, 10});
+	return SYSTEM_RUN("dead letters", {reading_keeps_count_and_order, 2},
+		{list_and_show_print_messages, 1}, {match_and_limit_select_messages, 1},
+		{drop_removes_matching_messages, 1}, {replayed_task_starts_at_first_attempt, 1},
+		{killed_replay_loses_nothing, 2}, {replay_stops_when_connection_is_lost, 1},
+		{message_without_target_stays, 1}, {large_and_empty_bodies_survive, 1},
+		{all_header_types_survive, 1}, {usage_errors_are_named, 10});
 }

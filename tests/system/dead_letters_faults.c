@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `wpool dead-letters VERB --queue site.queue OPTION...`, started. */
+/* `wpool dead-letters VERB --queue fixture.queue OPTION...`, started. */
 static struct proc *start(const char *verb, const char *const options[])
 {
-	const char *arguments[16] = {
-		"dead-letters", verb, "--queue", site.queue, "--broker", broker_url(site.broker)};
+	const char *arguments[16] = {"dead-letters", verb, "--queue", fixture.queue, "--broker",
+		broker_url(fixture.broker)};
 	for (size_t i = 0, at = 6; options && options[i]; i++)
 		arguments[at++] = options[i];
-	return site_wpool(arguments);
+	return fixture_wpool(arguments);
 }
 
 #define START(verb, ...) start(verb, (const char *const[]){__VA_ARGS__, NULL})
@@ -28,37 +28,37 @@ static void expect_in(char *output, const char *words)
 static void post_dead(int count, const char *target)
 {
 	for (int i = 0; i < count; i++)
-		client_post(site.client, site.dead,
+		client_post(fixture.client, fixture.dead,
 			&(struct letter){.body = "b", .headers = {{"x-wpool-queue", target}}});
 }
 
 /* A queue whose process is suspended confirms nothing. */
 static void declare_silent(const char *queue)
 {
-	client_delete(site.client, queue);
-	client_declare(site.client, queue, CLIENT_CLASSIC);
-	broker_tell_queue(site.broker, queue, "suspend");
+	client_delete(fixture.client, queue);
+	client_declare(fixture.client, queue, CLIENT_CLASSIC);
+	broker_control_queue(fixture.broker, queue, "suspend");
 }
 
 /* A single active consumer has the queue, with what it was given; the others stay there. */
-START_TEST(a_queue_that_another_has_is_left)
+START_TEST(queue_of_single_active_consumer_is_left)
 {
 	char declare[400];
-	const char *held = site.dead;
+	const char *held = fixture.dead;
 	snprintf(declare, sizeof declare,
 		"element(1, rabbit_amqqueue:declare(rabbit_misc:r(<<\"/\">>, queue, <<\"%s\">>), "
 		"true, false, [{<<\"x-queue-type\">>, longstr, <<\"quorum\">>}, "
 		"{<<\"x-single-active-consumer\">>, bool, true}], none, <<\"guest\">>))",
 		held);
-	free(broker_eval(site.broker, declare));
+	free(broker_eval(fixture.broker, declare));
 	for (int i = 0; i < 100; i++)
-		client_post(site.client, held,
+		client_post(fixture.client, held,
 			&(struct letter){.body = "b", .headers = {{"X-Sleep-Ms", "600000"}}});
 	const char *arguments[] = {"serve", "--queue", held, "--workers", "1", "--broker",
-		broker_url(site.broker), "--", site_built("workers/echo"), NULL};
-	struct proc *other = site_wpool(arguments);
-	client_expect_consumers(site.client, held, 1);
-	while (client_ready(site.client, held) == 100)
+		broker_url(fixture.broker), "--", fixture_built("workers/echo"), NULL};
+	struct proc *other = fixture_wpool(arguments);
+	client_expect_consumers(fixture.client, held, 1);
+	while (client_ready(fixture.client, held) == 100)
 		poll(NULL, 0, 10);
 	struct proc *list = START("list", "--wait", "1s");
 	ck_assert_int_eq(proc_wait(list), 75);
@@ -68,97 +68,98 @@ START_TEST(a_queue_that_another_has_is_left)
 }
 END_TEST
 
-static bool are_unconfirmed(int wanted)
+static bool has_unconfirmed(int wanted)
 {
 	int count = -1;
-	char *got = broker_eval(site.broker, "lists:sum([N || [{messages_unconfirmed, N}] <- "
-					     "rabbit_channel:info_all([messages_unconfirmed])])");
+	char *got =
+		broker_eval(fixture.broker, "lists:sum([N || [{messages_unconfirmed, N}] <- "
+					    "rabbit_channel:info_all([messages_unconfirmed])])");
 	ck_assert_msg(sscanf(got, "{ok, %d}", &count) == 1, "eval said %s", got);
 	free(got);
 	return count == wanted;
 }
 
 /* Ctrl-C is answered, also where all is sent and only confirms are missing. */
-START_TEST(an_interrupt_is_answered_while_confirms_are_missing)
+START_TEST(interrupted_replay_waits_for_confirms)
 {
-	client_declare(site.client, site.dead, CLIENT_QUORUM);
-	post_dead(5, site.queue);
-	declare_silent(site.queue);
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	post_dead(5, fixture.queue);
+	declare_silent(fixture.queue);
 	struct proc *replay = start("replay", NULL);
-	while (!are_unconfirmed(5))
+	while (!has_unconfirmed(5))
 		poll(NULL, 0, 10);
 	proc_signal(replay, SIGINT);
 	proc_expect(replay, "interrupted; waiting for the confirms of what was sent");
-	broker_tell_queue(site.broker, site.queue, "resume");
+	broker_control_queue(fixture.broker, fixture.queue, "resume");
 	ck_assert_int_eq(proc_wait(replay), 0);
 	expect_in(proc_stdout(replay), "5 matched, 5 replayed, 0 returned, 0 refused; 0 left");
-	ck_assert_int_eq(broker_messages(site.broker, site.dead), 0);
-	client_expect_ready(site.client, site.queue, 5);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
+	client_expect_ready(fixture.client, fixture.queue, 5);
 }
 END_TEST
 
 /* Acks have no answer: after a lost connection nobody knows which of them arrived. */
-START_TEST(an_account_that_is_not_sure_says_so)
+START_TEST(uncertain_counts_are_reported_as_such)
 {
-	client_declare(site.client, site.dead, CLIENT_QUORUM);
-	post_dead(10, site.replies);
-	post_dead(10, site.queue);
-	declare_silent(site.queue);
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	post_dead(10, fixture.replies);
+	post_dead(10, fixture.queue);
+	declare_silent(fixture.queue);
 	struct proc *replay = start("replay", NULL);
-	broker_expect_messages(site.broker, site.dead, 10);
-	broker_close_connections(site.broker); /* our own client's, too */
-	broker_tell_queue(site.broker, site.queue, "resume");
-	site.client = client_open(broker_url(site.broker));
+	broker_expect_messages(fixture.broker, fixture.dead, 10);
+	broker_close_connections(fixture.broker); /* our own client's, too */
+	broker_control_queue(fixture.broker, fixture.queue, "resume");
+	fixture.client = client_open(broker_url(fixture.broker));
 	ck_assert_int_eq(proc_wait(replay), 75);
 	expect_in(proc_stdout(replay), "20 matched, 10 replayed, ");
 	expect_in(proc_stdout(replay), "; at least 10 left in ");
-	client_expect_ready(site.client, site.dead, 10);
+	client_expect_ready(fixture.client, fixture.dead, 10);
 	replay = START("replay", "--json");
 	ck_assert_int_eq(proc_wait(replay), 0);
 	expect_in(proc_stdout(replay), "\"certain\":true,\"matched\":10,\"replayed\":10,");
 }
 END_TEST
 
-START_TEST(names_are_harmless_for_a_terminal)
+START_TEST(terminal_escapes_are_neutralised)
 {
-	client_declare(site.client, site.dead, CLIENT_QUORUM);
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	post_dead(1, "\033[31mred");
 	struct proc *replay = start("replay", NULL);
 	ck_assert_int_eq(proc_wait(replay), 69);
-	ck_assert(!proc_has_said(replay, "\033"));
+	ck_assert(!proc_has_logged(replay, "\033"));
 	expect_in(proc_stderr(replay), "no queue \\x1b[31mred takes it: 312 NO_ROUTE");
 }
 END_TEST
 
 /* A queue's own policy, twice: out of one queue, then out of the next. It goes back to the latter.
  */
-START_TEST(what_the_broker_gave_up_goes_back)
+START_TEST(message_dead_lettered_by_policy_is_replayed)
 {
 	char declare[500];
-	char *const queues[] = {site.queue, site.replies};
-	const char *const next[] = {site.replies, site.dead};
-	client_declare(site.client, site.dead, CLIENT_QUORUM);
+	char *const queues[] = {fixture.queue, fixture.replies};
+	const char *const next[] = {fixture.replies, fixture.dead};
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	for (size_t i = 0; i < 2; i++) {
-		client_delete(site.client, queues[i]);
+		client_delete(fixture.client, queues[i]);
 		snprintf(declare, sizeof declare,
 			"element(1, rabbit_amqqueue:declare(rabbit_misc:r(<<\"/\">>, queue, "
 			"<<\"%s\">>), true, false, [{<<\"x-dead-letter-exchange\">>, longstr, "
 			"<<>>}, {<<\"x-dead-letter-routing-key\">>, longstr, <<\"%s\">>}, "
 			"{<<\"x-message-ttl\">>, long, 1}], none, <<\"guest\">>))",
 			queues[i], next[i]);
-		free(broker_eval(site.broker, declare));
+		free(broker_eval(fixture.broker, declare));
 	}
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "b", .headers = {{"mine", "kept"}}});
-	client_expect_ready(site.client, site.dead, 1);
+	client_expect_ready(fixture.client, fixture.dead, 1);
 	struct proc *list = start("list", NULL);
 	ck_assert_int_eq(proc_wait(list), 0);
-	expect_in(proc_stdout(list), site.replies);
-	client_delete(site.client, site.replies);
-	client_declare(site.client, site.replies, CLIENT_CLASSIC);
+	expect_in(proc_stdout(list), fixture.replies);
+	client_delete(fixture.client, fixture.replies);
+	client_declare(fixture.client, fixture.replies, CLIENT_CLASSIC);
 	struct proc *replay = start("replay", NULL);
 	ck_assert_int_eq(proc_wait(replay), 0);
-	struct message *message = client_take(site.client, site.replies);
+	struct message *message = client_take(fixture.client, fixture.replies);
 	ck_assert(message_header_is(message, "mine", "kept"));
 	ck_assert_ptr_null(message_header(message, "x-death"));
 	message_free(message);
@@ -166,18 +167,19 @@ START_TEST(what_the_broker_gave_up_goes_back)
 END_TEST
 
 /* Nobody could read the account: exit 74 alone would not say why. */
-START_TEST(an_account_that_cannot_be_written_is_an_error)
+START_TEST(failed_write_of_summary_is_an_error)
 {
 	static const char *const verbs[] = {"replay", "drop --yes"};
 	char line[1000];
-	client_declare(site.client, site.dead, CLIENT_QUORUM);
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-		post_dead(1, site.queue);
+		post_dead(1, fixture.queue);
 		snprintf(line, sizeof line,
 			"exec %s dead-letters %s --queue %s --broker %s >/dev/full",
-			site_built("wpool"), verbs[i], site.queue, broker_url(site.broker));
+			fixture_built("wpool"), verbs[i], fixture.queue,
+			broker_url(fixture.broker));
 		struct proc *proc = proc_start(
-			site.folder, (const char *const[]){"/bin/sh", "-c", line, NULL}, NULL);
+			fixture.folder, (const char *const[]){"/bin/sh", "-c", line, NULL}, NULL);
 		ck_assert_int_eq(proc_wait(proc), 74);
 		expect_in(proc_stderr(proc), "standard output: No space left on device");
 		proc_free(proc);
@@ -187,9 +189,9 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("dead letters, oddities", {a_queue_that_another_has_is_left, 1},
-		{an_interrupt_is_answered_while_confirms_are_missing, 1},
-		{an_account_that_is_not_sure_says_so, 1}, {names_are_harmless_for_a_terminal, 1},
-		{what_the_broker_gave_up_goes_back, 1},
-		{an_account_that_cannot_be_written_is_an_error, 1});
+	return SYSTEM_RUN("dead letters, oddities", {queue_of_single_active_consumer_is_left, 1},
+		{interrupted_replay_waits_for_confirms, 1},
+		{uncertain_counts_are_reported_as_such, 1}, {terminal_escapes_are_neutralised, 1},
+		{message_dead_lettered_by_policy_is_replayed, 1},
+		{failed_write_of_summary_is_an_error, 1});
 }

@@ -4,7 +4,7 @@
 
 #define UNKNOWN "; their type and policies are unknown to a client"
 
-static void expect_said(struct proc *serve, char *words)
+static void expect_logged(struct proc *serve, char *words)
 {
 	proc_expect(serve, words);
 	free(words);
@@ -12,68 +12,68 @@ static void expect_said(struct proc *serve, char *words)
 
 /* What is there at its start is what the test made: the queue. What it makes itself, the next one
  * finds. */
-START_TEST(of_queues_that_were_there_it_knows_nothing)
+START_TEST(existing_queues_are_reported_as_unknown)
 {
-	struct proc *serve = site_serve_echo(NULL);
-	expect_said(serve, scratch_text("info  %s queues that were there already: \"%s\"" UNKNOWN,
-				   site.queue, site.queue));
-	site_stop(serve);
-	serve = site_serve_echo(NULL);
-	expect_said(serve,
+	struct proc *serve = fixture_serve_echo(NULL);
+	expect_logged(serve, scratch_text("info  %s queues that were there already: \"%s\"" UNKNOWN,
+				     fixture.queue, fixture.queue));
+	fixture_stop(serve);
+	serve = fixture_serve_echo(NULL);
+	expect_logged(serve,
 		scratch_text(
 			"info  %s queues that were there already: \"%s\", \"%s\", 1 for retries" UNKNOWN,
-			site.queue, site.queue, site.dead));
-	site_stop(serve);
-	ck_assert_int_eq(proc_count_said(serve, "there already"), 1);
+			fixture.queue, fixture.queue, fixture.dead));
+	fixture_stop(serve);
+	ck_assert_int_eq(proc_count_logged(serve, "there already"), 1);
 }
 END_TEST
 
-START_TEST(of_queues_that_it_made_there_is_nothing_to_say)
+START_TEST(declared_queues_are_not_reported)
 {
-	client_delete(site.client, site.queue);
-	struct proc *serve = site_serve_echo((const char *const[]){"--declare", "on", NULL});
-	site_stop(serve);
-	ck_assert(proc_has_said(serve, "consuming queue"));
-	ck_assert(!proc_has_said(serve, "there already"));
-	ck_assert(!proc_has_said(serve, "dead-letter exchange"));
+	client_delete(fixture.client, fixture.queue);
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--declare", "on", NULL});
+	fixture_stop(serve);
+	ck_assert(proc_has_logged(serve, "consuming queue"));
+	ck_assert(!proc_has_logged(serve, "there already"));
+	ck_assert(!proc_has_logged(serve, "dead-letter exchange"));
 }
 END_TEST
 
-START_TEST(a_queue_that_it_made_without_dead_letters_discards_and_it_says_so)
+START_TEST(declared_queue_without_dead_letters_is_reported)
 {
-	client_delete(site.client, site.queue);
+	client_delete(fixture.client, fixture.queue);
 	struct proc *serve =
-		site_serve_pool("declare: on, retry: {attempts: 1, dead_letter: broker}",
-			site_built("workers/echo"));
-	expect_said(serve,
+		fixture_serve_pool("declare: on, retry: {attempts: 1, dead_letter: broker}",
+			fixture_built("workers/echo"));
+	expect_logged(serve,
 		scratch_text(
 			"warn  tested queue \"%s\" was declared without a dead-letter exchange",
-			site.queue));
-	client_post(site.client, site.queue,
+			fixture.queue));
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "hopeless", .headers = {{"X-Status", "400"}}});
-	broker_expect_messages(site.broker, site.queue, 0);
-	site_stop(serve);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
-	ck_assert_int_eq(broker_messages(site.broker, site.dead), -1);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), -1);
 }
 END_TEST
 
-START_TEST(a_queue_that_was_there_may_discard_and_it_says_so)
+START_TEST(existing_queue_without_dead_letters_is_reported)
 {
-	struct proc *serve = site_serve_pool(
-		"retry: {attempts: 1, dead_letter: broker}", site_built("workers/echo"));
-	expect_said(
+	struct proc *serve = fixture_serve_pool(
+		"retry: {attempts: 1, dead_letter: broker}", fixture_built("workers/echo"));
+	expect_logged(
 		serve, scratch_text("info  tested queues that were there already: \"%s\"" UNKNOWN,
-			       site.queue));
-	ck_assert(proc_has_said(serve, "discarded if it has no dead-letter exchange"));
-	site_stop(serve);
+			       fixture.queue));
+	ck_assert(proc_has_logged(serve, "discarded if it has no dead-letter exchange"));
+	fixture_stop(serve);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("durability", {of_queues_that_were_there_it_knows_nothing, 1},
-		{of_queues_that_it_made_there_is_nothing_to_say, 1},
-		{a_queue_that_it_made_without_dead_letters_discards_and_it_says_so, 1},
-		{a_queue_that_was_there_may_discard_and_it_says_so, 1});
+	return SYSTEM_RUN("durability", {existing_queues_are_reported_as_unknown, 1},
+		{declared_queues_are_not_reported, 1},
+		{declared_queue_without_dead_letters_is_reported, 1},
+		{existing_queue_without_dead_letters_is_reported, 1});
 }

@@ -112,7 +112,7 @@ static void expect_nothing(const struct ends *ends, enum proxy_way way)
 	ck_assert_int_eq(errno, EAGAIN);
 }
 
-START_TEST(all_bytes_pass_and_so_does_each_end)
+START_TEST(bytes_and_ends_are_forwarded)
 {
 	struct rig rig = start();
 	struct ends ends = open_ends(&rig);
@@ -134,7 +134,7 @@ START_TEST(all_bytes_pass_and_so_does_each_end)
 }
 END_TEST
 
-START_TEST(a_link_is_cut_behind_byte_n)
+START_TEST(connection_is_cut_after_byte_n)
 {
 	static const char text[] = "0123456789";
 	for (int is_reset = 0; is_reset < 2; is_reset++) {
@@ -161,7 +161,7 @@ START_TEST(a_link_is_cut_behind_byte_n)
 }
 END_TEST
 
-START_TEST(a_stalled_way_goes_on_where_it_stopped)
+START_TEST(stalled_direction_resumes_without_loss)
 {
 	struct rig rig = start();
 	struct ends ends = open_ends(&rig);
@@ -180,7 +180,7 @@ START_TEST(a_stalled_way_goes_on_where_it_stopped)
 }
 END_TEST
 
-START_TEST(a_stalled_sender_is_not_read_at_all)
+START_TEST(stalled_sender_is_not_read)
 {
 	static char much[65536];
 	struct rig rig = start();
@@ -202,7 +202,7 @@ START_TEST(a_stalled_sender_is_not_read_at_all)
 }
 END_TEST
 
-START_TEST(what_is_swallowed_never_comes_nor_does_its_end)
+START_TEST(swallowed_bytes_and_end_are_not_forwarded)
 {
 	struct rig rig = start();
 	struct ends ends = open_ends(&rig);
@@ -221,7 +221,7 @@ START_TEST(what_is_swallowed_never_comes_nor_does_its_end)
 }
 END_TEST
 
-START_TEST(slices_are_whole_and_in_order)
+START_TEST(slices_are_forwarded_in_order)
 {
 	struct rig rig = start();
 	struct proxy_plan plan = PROXY_CLEAN;
@@ -256,7 +256,7 @@ START_TEST(one_byte_is_corrupted)
 }
 END_TEST
 
-START_TEST(plans_are_taken_in_turn)
+START_TEST(plans_are_used_in_order)
 {
 	struct rig rig = start();
 	for (int n = 1; n <= 2; n++) {
@@ -280,7 +280,7 @@ START_TEST(plans_are_taken_in_turn)
 }
 END_TEST
 
-START_TEST(links_are_called_by_what_their_client_says)
+START_TEST(links_have_the_name_of_their_client)
 {
 	struct rig rig = start();
 	struct ends one = open_ends(&rig), other = open_ends(&rig);
@@ -304,7 +304,7 @@ START_TEST(links_are_called_by_what_their_client_says)
 }
 END_TEST
 
-START_TEST(nobody_is_let_in_where_the_broker_is_gone)
+START_TEST(connection_is_refused_without_broker)
 {
 	struct rig rig = start();
 	close(rig.listener);
@@ -318,11 +318,11 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("fault tools: proxy", {all_bytes_pass_and_so_does_each_end, 2},
-		{a_link_is_cut_behind_byte_n, 2 * 10}, {a_stalled_way_goes_on_where_it_stopped, 2},
-		{a_stalled_sender_is_not_read_at_all, 2},
-		{what_is_swallowed_never_comes_nor_does_its_end, 2},
-		{slices_are_whole_and_in_order, 2}, {one_byte_is_corrupted, 2},
-		{plans_are_taken_in_turn, 1}, {links_are_called_by_what_their_client_says, 2},
-		{nobody_is_let_in_where_the_broker_is_gone, 1});
+	return SYSTEM_RUN("fault tools: proxy", {bytes_and_ends_are_forwarded, 2},
+		{connection_is_cut_after_byte_n, 2 * 10},
+		{stalled_direction_resumes_without_loss, 2}, {stalled_sender_is_not_read, 2},
+		{swallowed_bytes_and_end_are_not_forwarded, 2}, {slices_are_forwarded_in_order, 2},
+		{one_byte_is_corrupted, 2}, {plans_are_used_in_order, 1},
+		{links_have_the_name_of_their_client, 2},
+		{connection_is_refused_without_broker, 1});
 }

@@ -13,14 +13,14 @@
 
 #define LETTERS 20
 
-START_TEST(a_message_comes_back_as_it_was_sent)
+START_TEST(message_is_received_as_sent)
 {
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "hello",
 			.reply_to = "somewhere",
 			.correlation_id = "id-1",
 			.headers = {{"name", "value"}}});
-	struct message *message = client_take(site.client, site.queue);
+	struct message *message = client_take(fixture.client, fixture.queue);
 	ck_assert_str_eq(message->body, "hello");
 	ck_assert(message_text_is(message->properties.reply_to, "somewhere"));
 	ck_assert(message_text_is(message->properties.correlation_id, "id-1"));
@@ -28,22 +28,22 @@ START_TEST(a_message_comes_back_as_it_was_sent)
 	ck_assert(!message_header_is(message, "name", "another"));
 	ck_assert(!message->is_redelivered);
 	message_free(message);
-	ck_assert_int_eq(client_ready(site.client, site.queue), 0);
+	ck_assert_int_eq(client_ready(fixture.client, fixture.queue), 0);
 }
 END_TEST
 
 START_TEST(queues_are_counted)
 {
-	ck_assert_int_eq(client_ready(site.client, "no-such-queue"), -1);
-	ck_assert_int_eq(broker_messages(site.broker, "no-such-queue"), -1);
+	ck_assert_int_eq(client_ready(fixture.client, "no-such-queue"), -1);
+	ck_assert_int_eq(broker_messages(fixture.broker, "no-such-queue"), -1);
 	for (int i = 0; i < 3; i++)
-		client_send(site.client, site.queue, "x");
-	client_expect_ready(site.client, site.queue, 3);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 3);
-	ck_assert_int_eq(client_consumers(site.client, site.queue), 0);
-	client_purge(site.client, site.queue);
-	client_expect_ready(site.client, site.queue, 0);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+		client_send(fixture.client, fixture.queue, "x");
+	client_expect_ready(fixture.client, fixture.queue, 3);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 3);
+	ck_assert_int_eq(client_consumers(fixture.client, fixture.queue), 0);
+	client_purge(fixture.client, fixture.queue);
+	client_expect_ready(fixture.client, fixture.queue, 0);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
 }
 END_TEST
 
@@ -55,9 +55,9 @@ static void declare_full_queue(const char *queue)
 		"true, false, [{<<\"x-max-length\">>, long, 1}, "
 		"{<<\"x-overflow\">>, longstr, <<\"reject-publish\">>}], none, <<\"test\">>), ok",
 		queue);
-	client_delete(site.client, queue);
-	free(broker_eval(site.broker, expression));
-	client_send(site.client, queue, "filler");
+	client_delete(fixture.client, queue);
+	free(broker_eval(fixture.broker, expression));
+	client_send(fixture.client, queue, "filler");
 	free(expression);
 }
 
@@ -77,11 +77,12 @@ static pid_t make_room_after(const volatile unsigned *nacks)
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (!*nacks && deadline_left(deadline) > 0)
 		poll(NULL, 0, 1);
-	client_drain(client_open(broker_url(site.broker)), site.replies, 1 + LETTERS, forget, NULL);
+	client_drain(client_open(broker_url(fixture.broker)), fixture.replies, 1 + LETTERS, forget,
+		NULL);
 	_exit(0);
 }
 
-START_TEST(what_is_nacked_is_published_again)
+START_TEST(nacked_message_is_published_again)
 {
 	struct letter letters[LETTERS];
 	unsigned *nacks = mmap(NULL, LETTERS * sizeof *nacks, PROT_READ | PROT_WRITE,
@@ -90,21 +91,21 @@ START_TEST(what_is_nacked_is_published_again)
 	ck_assert_ptr_ne(nacks, MAP_FAILED);
 	for (int i = 0; i < LETTERS; i++)
 		letters[i] = (struct letter){.body = "x"};
-	declare_full_queue(site.replies);
+	declare_full_queue(fixture.replies);
 	pid_t pid = make_room_after(&nacks[LETTERS - 1]);
-	client_post_all(site.client, site.replies, letters, LETTERS, nacks);
+	client_post_all(fixture.client, fixture.replies, letters, LETTERS, nacks);
 	for (int i = 0; i < LETTERS; i++)
 		ck_assert_uint_ge(nacks[i], 1);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
-	broker_expect_messages(site.broker, site.replies, 0);
+	broker_expect_messages(fixture.broker, fixture.replies, 0);
 }
 END_TEST
 
-START_TEST(a_program_is_heard_and_ends)
+START_TEST(program_output_and_exit_code_are_read)
 {
 	const char *argv[] = {"sh", "-c", "echo one >&2; echo out; echo two >&2; exit 7", NULL};
-	struct proc *proc = proc_start(site.folder, argv, NULL);
+	struct proc *proc = proc_start(fixture.folder, argv, NULL);
 	proc_expect(proc, "one");
 	proc_expect(proc, "two");
 	ck_assert_int_eq(proc_wait(proc), 7);
@@ -115,11 +116,11 @@ START_TEST(a_program_is_heard_and_ends)
 }
 END_TEST
 
-START_TEST(a_program_is_signalled)
+START_TEST(signal_ends_program)
 {
 	const char *argv[] = {"sh", "-c", "echo $GREETING >&2; kill -STOP $$", NULL};
 	const char *environment[] = {"GREETING=up", NULL};
-	struct proc *proc = proc_start(site.folder, argv, environment);
+	struct proc *proc = proc_start(fixture.folder, argv, environment);
 	proc_expect(proc, "up");
 	proc_signal(proc, SIGKILL);
 	ck_assert_int_eq(proc_wait(proc), 128 + SIGKILL);
@@ -129,7 +130,7 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("harness", {a_message_comes_back_as_it_was_sent, 1},
-		{queues_are_counted, 1}, {what_is_nacked_is_published_again, 1},
-		{a_program_is_heard_and_ends, 1}, {a_program_is_signalled, 1});
+	return SYSTEM_RUN("harness", {message_is_received_as_sent, 1}, {queues_are_counted, 1},
+		{nacked_message_is_published_again, 1}, {program_output_and_exit_code_are_read, 1},
+		{signal_ends_program, 1});
 }

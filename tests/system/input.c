@@ -7,76 +7,77 @@
 static const char *const *echo_worker(void)
 {
 	static const char *worker[2];
-	worker[0] = site_built("workers/echo");
+	worker[0] = fixture_built("workers/echo");
 	return worker;
 }
 
 static void expect_echo(const char *text)
 {
-	client_post(site.client, site.queue,
-		&(struct letter){
-			.body = text, .reply_to = site.replies, .headers = {{"X-Status", "201"}}});
-	client_expect(site.client, site.replies, text);
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = text,
+			.reply_to = fixture.replies,
+			.headers = {{"X-Status", "201"}}});
+	client_expect(fixture.client, fixture.replies, text);
 }
 
-START_TEST(a_missing_queue_is_named_and_waited_for)
+START_TEST(missing_queue_is_reported_and_awaited)
 {
-	client_delete(site.client, site.queue);
-	struct proc *serve = site_serve(NULL, echo_worker());
-	proc_expect(serve, site.queue);
-	client_declare(site.client, site.queue, CLIENT_CLASSIC);
-	client_expect_consumers(site.client, site.queue, 1);
+	client_delete(fixture.client, fixture.queue);
+	struct proc *serve = fixture_serve(NULL, echo_worker());
+	proc_expect(serve, fixture.queue);
+	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	expect_echo("here at last");
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(an_unreachable_broker_is_said_and_retried)
+START_TEST(unreachable_broker_is_reported_and_retried)
 {
 	/* Port 1 of loopback: nobody listens. */
 	const char *const options[] = {"--broker", "amqp://guest:secret@127.0.0.1:1/", NULL};
-	struct proc *serve = site_serve(options, echo_worker());
+	struct proc *serve = fixture_serve(options, echo_worker());
 	proc_expect(serve, "127.0.0.1");
 	proc_expect(serve, "127.0.0.1");
-	ck_assert(!proc_has_said(serve, "secret"));
-	site_stop(serve);
+	ck_assert(!proc_has_logged(serve, "secret"));
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(a_broker_that_comes_late_is_served)
+START_TEST(broker_that_starts_late_is_used)
 {
-	char *folder = scratch_path(site.folder, "node");
+	char *folder = scratch_path(fixture.folder, "node");
 	struct broker *broker = broker_start(folder);
 	broker_command(broker, "kill");
 	const char *const options[] = {"--broker", broker_url(broker), NULL};
-	struct proc *serve = site_serve(options, echo_worker());
+	struct proc *serve = fixture_serve(options, echo_worker());
 	proc_expect(serve, "127.0.0.1");
 	broker_command(broker, "restart");
 	struct client *client = client_open(broker_url(broker));
-	client_declare(client, site.queue, CLIENT_QUORUM);
-	client_expect_consumers(client, site.queue, 1);
-	site_stop(serve);
+	client_declare(client, fixture.queue, CLIENT_QUORUM);
+	client_expect_consumers(client, fixture.queue, 1);
+	fixture_stop(serve);
 	client_free(client);
 	broker_free(broker);
 	free(folder);
 }
 END_TEST
 
-START_TEST(a_wrong_password_is_said_and_retried)
+START_TEST(wrong_password_is_reported_and_retried)
 {
 	char *url = scratch_text(
-		"amqp://guest:not-the-password@127.0.0.1:%d/", broker_port(site.broker));
+		"amqp://guest:not-the-password@127.0.0.1:%d/", broker_port(fixture.broker));
 	const char *const options[] = {"--broker", url, NULL};
-	struct proc *serve = site_serve(options, echo_worker());
+	struct proc *serve = fixture_serve(options, echo_worker());
 	proc_expect(serve, "refused");
-	ck_assert(!proc_has_said(serve, "not-the-password"));
+	ck_assert(!proc_has_logged(serve, "not-the-password"));
 	ck_assert(proc_is_alive(serve));
-	site_stop(serve);
+	fixture_stop(serve);
 	free(url);
 }
 END_TEST
 
-START_TEST(a_command_that_cannot_be_run_is_named)
+START_TEST(missing_worker_command_is_reported)
 {
 	static const struct {
 		const char *command, *words;
@@ -85,58 +86,58 @@ START_TEST(a_command_that_cannot_be_run_is_named)
 		{"/etc/passwd", "Permission denied"},
 	};
 	const char *const worker[] = {cases[_i].command, NULL};
-	struct proc *serve = site_serve(NULL, worker);
+	struct proc *serve = fixture_serve(NULL, worker);
 	proc_expect(serve, cases[_i].words);
-	ck_assert(proc_has_said(serve, cases[_i].command));
+	ck_assert(proc_has_logged(serve, cases[_i].command));
 	proc_expect(serve, "control socket: "); /* the words come before it minds signals */
-	client_send(site.client, site.queue, "kept");
-	site_stop(serve);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 1);
+	client_send(fixture.client, fixture.queue, "kept");
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 1);
 }
 END_TEST
 
-START_TEST(bodies_of_every_size_pass)
+START_TEST(bodies_of_all_sizes_pass)
 {
 	static const size_t sizes[] = {0, 1, 131064, 131065, 16 * 1024 * 1024};
-	struct proc *serve = site_serve_ready(NULL, echo_worker());
+	struct proc *serve = fixture_serve_ready(NULL, echo_worker());
 	amqp_table_entry_t header = {.key = amqp_cstring_bytes("X-Status"),
 		.value = {.kind = AMQP_FIELD_KIND_I32, .value.i32 = 201}};
 	amqp_basic_properties_t properties = {
 		._flags = AMQP_BASIC_REPLY_TO_FLAG | AMQP_BASIC_HEADERS_FLAG,
-		.reply_to = amqp_cstring_bytes(site.replies),
+		.reply_to = amqp_cstring_bytes(fixture.replies),
 		.headers = {1, &header},
 	};
 	char *body = malloc(sizes[_i] + 1);
 	ck_assert_ptr_nonnull(body);
 	for (size_t i = 0; i < sizes[_i]; i++)
 		body[i] = (char)(i * 131 >> 3);
-	client_publish(site.client, site.queue, body, sizes[_i], &properties);
-	struct message *reply = client_take(site.client, site.replies);
+	client_publish(fixture.client, fixture.queue, body, sizes[_i], &properties);
+	struct message *reply = client_take(fixture.client, fixture.replies);
 	ck_assert_uint_eq(reply->size, sizes[_i]);
 	ck_assert_int_eq(memcmp(reply->body, body, sizes[_i]), 0);
 	message_free(reply);
 	free(body);
-	site_stop(serve);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
 }
 END_TEST
 
-START_TEST(a_body_over_the_limit_is_dead_lettered)
+START_TEST(body_over_limit_is_dead_lettered)
 {
-	struct proc *serve = site_serve_pool("max_body: 1MiB", site_built("workers/echo"));
+	struct proc *serve = fixture_serve_pool("max_body: 1MiB", fixture_built("workers/echo"));
 	size_t size = 1024 * 1024 + 1;
-	client_expect_consumers(site.client, site.queue, 1);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	char *body = malloc(size);
 	ck_assert_ptr_nonnull(body);
 	memset(body, 'x', size);
-	client_publish(site.client, site.queue, body, size, NULL);
-	struct message *dead = client_take(site.client, site.dead);
+	client_publish(fixture.client, fixture.queue, body, size, NULL);
+	struct message *dead = client_take(fixture.client, fixture.dead);
 	ck_assert_uint_eq(dead->size, size);
 	ck_assert(message_header_is(dead, "x-wpool-reason", "too-large"));
 	message_free(dead);
 	free(body);
-	site_stop(serve);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
 }
 END_TEST
 
@@ -188,34 +189,34 @@ static void post_every_kind(const char *status)
 		{.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes("task")}};
 	amqp_basic_properties_t properties = {
 		._flags = AMQP_BASIC_REPLY_TO_FLAG | AMQP_BASIC_HEADERS_FLAG,
-		.reply_to = amqp_cstring_bytes(site.replies),
+		.reply_to = amqp_cstring_bytes(fixture.replies),
 		.headers = {KINDS + 1, entries},
 	};
-	client_publish(site.client, site.queue, "x", 1, &properties);
+	client_publish(fixture.client, fixture.queue, "x", 1, &properties);
 }
 
 START_TEST(every_header_type_reaches_the_worker)
 {
 	static const char *const settings[] = {"headers: text", "headers: typed"};
-	struct proc *serve = site_serve_pool(settings[_i], site_built("workers/echo"));
+	struct proc *serve = fixture_serve_pool(settings[_i], fixture_built("workers/echo"));
 	post_every_kind("201");
-	struct message *reply = client_take(site.client, site.replies);
+	struct message *reply = client_take(fixture.client, fixture.replies);
 	ck_assert_ptr_nonnull(strstr(reply->body, "-320000"));
 	ck_assert_ptr_nonnull(strstr(reply->body, "-9223372036854775808"));
 	ck_assert_ptr_nonnull(strstr(reply->body, "4000000000"));
 	ck_assert_ptr_nonnull(strstr(reply->body, "\"void\""));
 	ck_assert_ptr_nonnull(strstr(reply->body, "\"not-utf8\""));
 	message_free(reply);
-	site_stop(serve);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
 }
 END_TEST
 
 START_TEST(every_header_type_survives_a_copy)
 {
-	struct proc *serve = site_serve_ready(NULL, echo_worker());
+	struct proc *serve = fixture_serve_ready(NULL, echo_worker());
 	post_every_kind("404");
-	struct message *dead = client_take(site.client, site.dead);
+	struct message *dead = client_take(fixture.client, fixture.dead);
 	amqp_table_entry_t entries[KINDS], inner;
 	amqp_field_value_t element;
 	fill_every_kind(entries, &inner, &element);
@@ -229,34 +230,33 @@ START_TEST(every_header_type_survives_a_copy)
 	}
 	ck_assert_int_eq(message_header_number(dead, "i64"), INT64_MIN);
 	message_free(dead);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(text_that_is_no_utf8_passes_everywhere)
+START_TEST(text_that_is_not_utf8_passes)
 {
-	struct proc *serve = site_serve_ready(NULL, echo_worker());
-	client_post(site.client, site.queue,
+	struct proc *serve = fixture_serve_ready(NULL, echo_worker());
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "\xff\xfe\x80 body",
-			.reply_to = site.replies,
+			.reply_to = fixture.replies,
 			.correlation_id = "\xc3\x28",
 			.headers = {{"X-Status", "201"}, {"\xff name", "\xfe value"}}});
-	struct message *reply = client_take(site.client, site.replies);
+	struct message *reply = client_take(fixture.client, fixture.replies);
 	ck_assert_str_eq(reply->body, "\xff\xfe\x80 body");
 	ck_assert(message_text_is(reply->properties.correlation_id, "\xc3\x28"));
 	message_free(reply);
-	site_stop(serve);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("input", {a_missing_queue_is_named_and_waited_for, 1},
-		{an_unreachable_broker_is_said_and_retried, 1},
-		{a_broker_that_comes_late_is_served, 1}, {a_wrong_password_is_said_and_retried, 1},
-		{a_command_that_cannot_be_run_is_named, 2}, {bodies_of_every_size_pass, 5},
-		{a_body_over_the_limit_is_dead_lettered, 1},
-		{every_header_type_reaches_the_worker, 2}, {every_header_type_survives_a_copy, 1},
-		{text_that_is_no_utf8_passes_everywhere, 1});
+	return SYSTEM_RUN("input", {missing_queue_is_reported_and_awaited, 1},
+		{unreachable_broker_is_reported_and_retried, 1},
+		{broker_that_starts_late_is_used, 1}, {wrong_password_is_reported_and_retried, 1},
+		{missing_worker_command_is_reported, 2}, {bodies_of_all_sizes_pass, 5},
+		{body_over_limit_is_dead_lettered, 1}, {every_header_type_reaches_the_worker, 2},
+		{every_header_type_survives_a_copy, 1}, {text_that_is_not_utf8_passes, 1});
 }

@@ -20,7 +20,7 @@ static const char *const one_worker[] = {"--workers", "1", "--pipeline", "1", NU
 
 /* The whole account: what went in, what was told to be dropped, and nothing besides; while tasks
  * are done. */
-START_TEST(a_flood_is_held_to_its_rate)
+START_TEST(log_rate_limits_a_flood)
 {
 	enum { FLOOD = 10000, TASKS = 300 };
 	struct proc *serve =
@@ -44,7 +44,7 @@ START_TEST(a_flood_is_held_to_its_rate)
 	ck_assert(exposition_value(metrics, "wpool_worker_lines_total{pool=\"p\"}") == logged);
 	ck_assert(exposition_value(metrics, "wpool_worker_lines_dropped_total{pool=\"p\"}") ==
 		  dropped);
-	site_stop(serve);
+	fixture_stop(serve);
 	char *said = proc_stderr(serve);
 	json_int_t told = 0;
 	for (const char *at = said; (at = strstr(at, " lines of workers were dropped")); at += 10) {
@@ -54,7 +54,7 @@ START_TEST(a_flood_is_held_to_its_rate)
 		told += atoll(number);
 	}
 	ck_assert_int_eq(told, dropped);
-	ck_assert_int_eq(proc_count_said(serve, "flood "), logged);
+	ck_assert_int_eq(proc_count_logged(serve, "flood "), logged);
 }
 END_TEST
 
@@ -90,7 +90,7 @@ static void await_words(int fd, const char *words)
 
 /* One that does not read, and one that is far too slow: tasks are done, memory is bounded, and what
  * a reader missed it is told. */
-START_TEST(slow_readers_hold_up_nobody)
+START_TEST(slow_followers_delay_no_other)
 {
 	enum { TASKS = 200 };
 	struct proc *serve = supervisor_log_serve_script(
@@ -101,7 +101,7 @@ START_TEST(slow_readers_hold_up_nobody)
 	control_expect_done(TASKS);
 	free(supervisor_log_await("flood 40000 "));
 	await_words(slow, " log lines were missed: this reader is too slow\"}\n");
-	site_stop(serve);
+	fixture_stop(serve);
 	close(slow);
 	close(never);
 }
@@ -109,16 +109,16 @@ END_TEST
 
 /* There are so many places, one more is refused, and who has gone leaves his to another, even where
  * nothing is logged. */
-START_TEST(places_are_given_back)
+START_TEST(follower_places_are_released)
 {
 	int fds[FOLLOWERS];
-	struct proc *serve = site_serve_echo(one_worker);
-	site_worker_pid();
+	struct proc *serve = fixture_serve_echo(one_worker);
+	fixture_worker_pid();
 	for (int i = 0; i < FOLLOWERS; i++) {
 		struct pollfd answered = {.fd = fds[i] = follow(), .events = POLLIN};
 		ck_assert_int_eq(poll(&answered, 1, DEADLINE_DEFAULT_MS), 1);
 	}
-	control_expect_words(control_get("/v1/logs?follow=true", 503),
+	control_expect_text(control_get("/v1/logs?follow=true", 503),
 		"too many clients wait or follow already");
 	for (int i = 0; i < FOLLOWERS; i++)
 		close(fds[i]);
@@ -136,7 +136,7 @@ START_TEST(places_are_given_back)
 	} while (byte != '2');
 	control_post_many(0, 100);
 	control_expect_done(100);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
@@ -154,8 +154,8 @@ static struct proc *serve_into(const char *target)
 {
 	const char *const starter[] = {"sh", "-c", "exec \"$@\" 2>\"$0\"", target, NULL};
 	char *pools = scratch_text("- {queue: %s, command: [\"%s\"], workers: 1, pipeline: 1}\n",
-		site.queue, site_built("workers/echo"));
-	struct proc *serve = site_serve_under(starter, pools);
+		fixture.queue, fixture_built("workers/echo"));
+	struct proc *serve = fixture_serve_under(starter, pools);
 	free(pools);
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (access(control_socket(), F_OK) != 0) {
@@ -181,10 +181,10 @@ static char *drained(int fd)
 
 /* `wpool serve 2>&1 | reader that stops`: tasks are done, what is lost is counted, `wpool logs`
  * still has it; and when somebody reads again, the log says what is missing. */
-START_TEST(a_reader_that_stops_holds_up_nobody)
+START_TEST(stalled_log_reader_delays_no_task)
 {
 	enum { TASKS = 3000 };
-	char *fifo = scratch_path(site.folder, "log");
+	char *fifo = scratch_path(fixture.folder, "log");
 	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
 	int fd = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct proc *serve = serve_into(fifo);
@@ -193,38 +193,38 @@ START_TEST(a_reader_that_stops_holds_up_nobody)
 	control_expect_done(TASKS);
 	json_int_t lost = lines_lost();
 	ck_assert_int_gt(lost, 0);
-	control_expect_words(RUN(0, "logs", "-n", "20"), " done in ");
+	control_expect_text(RUN(0, "logs", "-n", "20"), " done in ");
 	free(drained(fd));
 	RUN(0, "log-level", "info");
 	char *said = drained(fd);
-	control_expect_words(said, "log lines were lost here: nobody took them\n");
-	control_expect_words(said, "log level: info, was debug\n");
+	control_expect_text(said, "log lines were lost here: nobody took them\n");
+	control_expect_text(said, "log level: info, was debug\n");
 	ck_assert_int_eq(lines_lost(), lost);
 	close(fd); /* and now the reader has gone for good */
 	RUN(0, "log-level", "debug");
 	control_post_many(TASKS, TASKS + 100);
 	control_expect_done(TASKS + 100);
 	ck_assert_int_gt(lines_lost(), lost);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(a_full_disk_holds_up_nobody)
+START_TEST(full_disk_delays_no_task)
 {
 	struct proc *serve = serve_into("/dev/full");
 	control_post_many(0, 200);
 	control_expect_done(200);
 	ck_assert_int_gt(lines_lost(), 0);
-	control_expect_words(RUN(0, "logs"), "control socket: ");
+	control_expect_text(RUN(0, "logs"), "control socket: ");
 	char *metrics = control_get("/metrics", 200);
 	ck_assert(exposition_value(metrics, "wpool_log_lines_lost_total") > 0);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("log_overload", {a_flood_is_held_to_its_rate, 1},
-		{slow_readers_hold_up_nobody, 1}, {places_are_given_back, 1},
-		{a_reader_that_stops_holds_up_nobody, 1}, {a_full_disk_holds_up_nobody, 1});
+	return SYSTEM_RUN("log_overload", {log_rate_limits_a_flood, 1},
+		{slow_followers_delay_no_other, 1}, {follower_places_are_released, 1},
+		{stalled_log_reader_delays_no_task, 1}, {full_disk_delays_no_task, 1});
 }

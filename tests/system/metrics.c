@@ -38,7 +38,7 @@ static char *replaced(char *text, const char *from, const char *to)
 
 static void post_status(const char *status)
 {
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x", .headers = {{"X-Status", status}}});
 }
 
@@ -49,7 +49,7 @@ static void serve_some(void)
 	control_post_many(0, 50);
 	post_status("400");
 	post_status("500");
-	client_expect_ready(site.client, site.dead, 2);
+	client_expect_ready(fixture.client, fixture.dead, 2);
 	control_expect_done(50);
 }
 
@@ -91,7 +91,7 @@ static int expect_names(const char *path, const char *exposition)
 	return count;
 }
 
-START_TEST(dashboard_and_rules_name_what_is_there)
+START_TEST(dashboard_and_rules_use_existing_metrics)
 {
 	char *exposition;
 	serve_some();
@@ -107,16 +107,16 @@ END_TEST
 static void run(const char *command)
 {
 	const char *const argv[] = {"sh", "-c", command, NULL};
-	struct proc *proc = proc_start(site.folder, argv, NULL);
+	struct proc *proc = proc_start(fixture.folder, argv, NULL);
 	int code = proc_wait(proc);
 
 	ck_assert_msg(
 		code == 0, "%s: %d: %s%s", command, code, proc_stdout(proc), proc_stderr(proc));
 }
 
-START_TEST(promtool_finds_nothing_wrong)
+START_TEST(promtool_accepts_the_rules)
 {
-	char *path = scratch_path(site.folder, "exposition");
+	char *path = scratch_path(fixture.folder, "exposition");
 	serve_some();
 	scratch_write(path, control_get("/metrics", 200));
 	run(scratch_text("promtool check metrics <%s", path));
@@ -133,19 +133,19 @@ static void start_prometheus(void)
 {
 	static const char listening[] = "msg=\"Listening on\" address=";
 	char *config = file_of_tree("env/prometheus/prometheus.yml");
-	char *path = scratch_path(site.folder, "prometheus.yml");
+	char *path = scratch_path(fixture.folder, "prometheus.yml");
 	struct proc *proc;
 
-	config = replaced(config, "supervisor:9464", page_where());
+	config = replaced(config, "supervisor:9464", page_address());
 	config = replaced(config, "scrape_interval: 5s", "scrape_interval: 500ms");
 	config = replaced(config, "evaluation_interval: 15s", "evaluation_interval: 1s");
 	scratch_write(path, config);
-	scratch_write(scratch_path(site.folder, "wpool.rules.yml"),
+	scratch_write(scratch_path(fixture.folder, "wpool.rules.yml"),
 		file_of_tree("env/prometheus/wpool.rules.yml"));
 	const char *const argv[] = {"prometheus", scratch_text("--config.file=%s", path),
-		scratch_text("--storage.tsdb.path=%s/tsdb", site.folder),
+		scratch_text("--storage.tsdb.path=%s/tsdb", fixture.folder),
 		"--web.listen-address=127.0.0.1:0", NULL};
-	proc = proc_start(site.folder, argv, NULL);
+	proc = proc_start(fixture.folder, argv, NULL);
 	proc_expect(proc, "Server is ready to receive web requests");
 	prometheus = strstr(proc_stderr(proc), listening) + strlen(listening);
 	prometheus[strcspn(prometheus, "\n")] = '\0';
@@ -175,7 +175,7 @@ static char *filled(const char *expression)
 static size_t series_of(const char *expression)
 {
 	char *path = scratch_text("/api/v1/query?query=%s", encoded(expression));
-	struct http_reply reply = http_ask(prometheus, "GET", path);
+	struct http_reply reply = http_request(prometheus, "GET", path);
 	json_t *answer;
 	size_t count;
 
@@ -197,7 +197,7 @@ static void await_series(const char *expression)
 	}
 }
 
-START_TEST(each_question_of_the_dashboard_is_answered)
+START_TEST(each_query_of_the_dashboard_has_a_result)
 {
 	json_t *dashboard, *panel, *target;
 	size_t i, k;
@@ -224,6 +224,6 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("metrics", {dashboard_and_rules_name_what_is_there, 1},
-		{promtool_finds_nothing_wrong, 1}, {each_question_of_the_dashboard_is_answered, 1});
+	return SYSTEM_RUN("metrics", {dashboard_and_rules_use_existing_metrics, 1},
+		{promtool_accepts_the_rules, 1}, {each_query_of_the_dashboard_has_a_result, 1});
 }

@@ -55,12 +55,12 @@ static void post(const struct outcome *outcome, int number)
 	char *id = scratch_text("%s-%d", outcome->name, number);
 	struct letter letter = {.body = id,
 		.correlation_id = id,
-		.reply_to = outcome->reply_to ? outcome->reply_to : site.replies};
+		.reply_to = outcome->reply_to ? outcome->reply_to : fixture.replies};
 	for (size_t i = 0; i < 2 && outcome->headers[i].name; i++) {
 		letter.headers[i].name = outcome->headers[i].name;
 		letter.headers[i].value = outcome->headers[i].value;
 	}
-	client_post(site.client, site.queue, &letter);
+	client_post(fixture.client, fixture.queue, &letter);
 	free(id);
 }
 
@@ -78,9 +78,9 @@ static struct proc *serve(void)
 		"- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 4,\n"
 		"   prefetch: %d, properties: true, limits: {hard: 700ms, grace: 200ms},\n"
 		"   retry: {attempts: %d, delay: [100ms, 200ms]}}\n",
-		site.queue, site_built("workers/echo"), PREFETCH, ATTEMPTS);
-	struct proc *proc = site_serve_pools(pool);
-	client_expect_consumers(site.client, site.queue, 1);
+		fixture.queue, fixture_built("workers/echo"), PREFETCH, ATTEMPTS);
+	struct proc *proc = fixture_serve_pools(pool);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	free(pool);
 	return proc;
 }
@@ -113,8 +113,8 @@ static void book(struct account *account, const char *id, enum end end, struct m
 
 static void book_queue(struct account *account, const char *queue, enum end end)
 {
-	for (long left = broker_messages(site.broker, queue); left > 0; left--) {
-		struct message *message = client_take(site.client, queue);
+	for (long left = broker_messages(fixture.broker, queue); left > 0; left--) {
+		struct message *message = client_take(fixture.client, queue);
 		book(account, message->body, end, message);
 		message_free(message);
 	}
@@ -122,7 +122,7 @@ static void book_queue(struct account *account, const char *queue, enum end end)
 
 static void book_witness(struct account *account)
 {
-	char *text = scratch_read(site.witness, NULL), *rest = NULL;
+	char *text = scratch_read(fixture.witness, NULL), *rest = NULL;
 	ck_assert_ptr_nonnull(text);
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		/* Those with a reply bear witness, too: their end is the reply. */
@@ -134,21 +134,21 @@ static void book_witness(struct account *account)
 /* The one trouble may have come between an effect and its ack. A copy is delivered before its
  * confirm has come, so a task and all its copies may have been unacked in that moment, each to end
  * again. */
-static int most_ends(const struct outcome *outcome, enum trouble trouble)
+static int ends_max(const struct outcome *outcome, enum trouble trouble)
 {
 	return trouble == NONE ? 1 : 2 + outcome->copies;
 }
 
 static void close_account(struct account *account, enum trouble trouble)
 {
-	book_queue(account, site.dead, DEAD);
-	book_queue(account, site.replies, REPLIED);
+	book_queue(account, fixture.dead, DEAD);
+	book_queue(account, fixture.replies, REPLIED);
 	book_witness(account);
 	for (size_t i = 0; i < OUTCOMES; i++)
 		for (int number = 0; number < outcomes[i].times; number++) {
 			int ends = account->ends[i][number];
 			ck_assert_msg(ends > 0, "%s-%d is lost", outcomes[i].name, number);
-			ck_assert_msg(ends <= most_ends(&outcomes[i], trouble),
+			ck_assert_msg(ends <= ends_max(&outcomes[i], trouble),
 				"%s-%d ended %d times", outcomes[i].name, number, ends);
 		}
 	ck_assert_int_le(account->repeated, trouble == NONE ? 0 : PREFETCH);
@@ -175,9 +175,9 @@ static struct proc *make_trouble(struct proc *proc, enum trouble trouble)
 		ck_assert_int_eq(proc_wait(proc), 128 + SIGKILL);
 		return serve();
 	}
-	broker_command(site.broker, "restart");
-	site_reconnect();
-	client_expect_consumers(site.client, site.queue, 1);
+	broker_command(fixture.broker, "restart");
+	fixture_reconnect();
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	return proc;
 }
 
@@ -195,28 +195,28 @@ static void expect_sums(struct proc *proc)
 	free(sums);
 }
 
-START_TEST(the_account_is_clean)
+START_TEST(every_task_ends_as_expected)
 {
 	static const enum client_queue kinds[] = {CLIENT_QUORUM, CLIENT_CLASSIC};
 	enum trouble trouble = (enum trouble)(_i / 2);
 	struct account account = {0};
 	if (trouble == BROKER)
-		site_move_to_own_broker();
-	client_delete(site.client, site.queue);
-	client_declare(site.client, site.queue, kinds[_i % 2]);
+		fixture_use_own_broker();
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, kinds[_i % 2]);
 	struct proc *proc = serve();
 	post_all();
 	proc = make_trouble(proc, trouble);
-	site_await_settled(delays);
-	site_stop(proc);
+	fixture_await_settled(delays);
+	fixture_stop(proc);
 	if (trouble == NONE)
 		expect_sums(proc);
-	site_await_settled(delays);
+	fixture_await_settled(delays);
 	close_account(&account, trouble);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("outcomes", {the_account_is_clean, 2 * TROUBLES});
+	return SYSTEM_RUN("outcomes", {every_task_ends_as_expected, 2 * TROUBLES});
 }

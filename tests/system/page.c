@@ -16,14 +16,14 @@ static void expect_figure(
 				 pool, of, figure));
 }
 
-START_TEST(its_figures_are_those_of_the_api)
+START_TEST(page_shows_figures_of_the_api)
 {
 	struct browser *browser;
 	page_serve(page_echo_pool("first", 2), 0);
-	browser = page_look_when_ready();
+	browser = page_open_ready();
 	browser_await(browser, "document.title.startsWith('Ready')");
 	for (int i = 0; i < 3; i++)
-		client_post(site.client, site.queue,
+		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = "x", .headers = {{"X-Status", "400"}}});
 	control_post_many(0, 1234);
 	control_expect_done(1234);
@@ -44,16 +44,16 @@ START_TEST(its_figures_are_those_of_the_api)
 		"Number(document.querySelector(\"[data-of='task_time.p50_s']\").textContent"
 		".replace(/ ms$/, ''))");
 	ck_assert(json_number_value(median) > 0);
-	page_expect_no_complaints(browser);
+	page_expect_no_warnings(browser);
 	browser_free(browser);
 }
 END_TEST
 
 /* The rates are those of a flow that goes on while it is looked at. */
-START_TEST(rates_are_seen_while_work_flows)
+START_TEST(page_shows_rates_under_load)
 {
 	page_serve(page_echo_pool("first", 2), 0);
-	struct browser *browser = page_look_when_ready();
+	struct browser *browser = page_open_ready();
 	for (int from = 0; from < 100000; from += 200) {
 		control_post_many(from, from + 200);
 		json_t *rate = browser_value(browser,
@@ -70,14 +70,14 @@ START_TEST(rates_are_seen_while_work_flows)
 }
 END_TEST
 
-START_TEST(nobody_else_is_asked)
+START_TEST(page_requests_no_other_host)
 {
 	size_t i;
 	json_t *url;
 	struct http_reply reply;
 	page_serve(page_echo_pool("first", 2), 0);
-	struct browser *browser = page_look_when_ready();
-	char *own = scratch_text("http://%s/", page_where());
+	struct browser *browser = page_open_ready();
+	char *own = scratch_text("http://%s/", page_address());
 	browser_await(browser, "performance.getEntriesByType('resource').length >= 6");
 	json_array_foreach(browser_requests(browser), i, url)
 	{
@@ -86,7 +86,7 @@ START_TEST(nobody_else_is_asked)
 				      strncmp(text, "data:image/", 11) == 0,
 			"it asks %s", text);
 	}
-	page_expect_no_complaints(browser);
+	page_expect_no_warnings(browser);
 	/* And could not, nor run what came into it. */
 	char *refused = browser_text(browser,
 		"new Promise((done) => { document.addEventListener('securitypolicyviolation', "
@@ -99,9 +99,9 @@ START_TEST(nobody_else_is_asked)
 		"document.createElement('script'); script.textContent = 'window.hit = 1'; "
 		"document.body.append(script); })");
 	ck_assert_str_eq(refused, "script-src-elem");
-	reply = http_ask(page_where(), "GET", "/");
-	control_expect_words(reply.head, "Content-Security-Policy: default-src 'none'; ");
-	control_expect_words(reply.head, "X-Content-Type-Options: nosniff");
+	reply = http_request(page_address(), "GET", "/");
+	control_expect_text(reply.head, "Content-Security-Policy: default-src 'none'; ");
+	control_expect_text(reply.head, "X-Content-Type-Options: nosniff");
 	browser_free(browser);
 }
 END_TEST
@@ -109,14 +109,14 @@ END_TEST
 #define EVIL "<img src=x onerror=\"document.title=1\">"
 
 /* Pools have harmless names; queues and programs have those that somebody gave them. */
-START_TEST(a_hostile_name_is_a_text)
+START_TEST(hostile_names_are_shown_as_text)
 {
 	struct browser *browser;
-	client_declare(site.client, EVIL, CLIENT_CLASSIC);
+	client_declare(fixture.client, EVIL, CLIENT_CLASSIC);
 	page_serve(scratch_text("- {name: odd, queue: '%s', command: ['/bin/%s'], workers: 1}\n",
 			   EVIL, EVIL),
 		0);
-	browser = page_look();
+	browser = page_open();
 	browser_await(browser,
 		"document.querySelector('dl.facts')?.textContent.includes('" EVIL "') === true");
 	browser_await(browser, "document.querySelector('.more tbody tr') !== null");
@@ -125,43 +125,43 @@ START_TEST(a_hostile_name_is_a_text)
 	expect_figure(browser, "odd", "workers.ready", "0/1");
 	browser_await(browser,
 		"document.querySelector('[data-why=odd]').textContent.includes('crash loop: 1 of 1 worker failed')");
-	page_expect_no_complaints(browser);
+	page_expect_no_warnings(browser);
 	browser_free(browser);
-	client_delete(site.client, EVIL);
+	client_delete(fixture.client, EVIL);
 }
 END_TEST
 
-START_TEST(trouble_is_told_with_its_reasons)
+START_TEST(page_shows_why_it_is_not_ready)
 {
 	struct browser *browser;
 	page_serve(page_echo_pool("first", 2), 0);
-	browser = page_look_when_ready();
-	client_delete(site.client, site.queue);
+	browser = page_open_ready();
+	client_delete(fixture.client, fixture.queue);
 	browser_await(browser, "document.querySelector('#verdict').textContent === 'Not ready'");
 	browser_await(browser,
 		scratch_text("document.querySelector('#reasons').textContent === "
 			     "'pool first: not consuming its queue \"%s\", which may be missing; "
 			     "the log says why'",
-			site.queue));
+			fixture.queue));
 	browser_await(browser,
 		scratch_text("document.querySelector('[data-why=first].is-bad')?.textContent === "
 			     "'not consuming its queue \"%s\", which may be missing; "
 			     "the log says why'",
-			site.queue));
-	client_declare(site.client, site.queue, CLIENT_QUORUM);
+			fixture.queue));
+	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
 	browser_await(browser, "document.querySelector('#verdict').textContent === 'Ready'");
 	browser_await(browser, "document.querySelector('#reasons').textContent === ''");
 	browser_free(browser);
 }
 END_TEST
 
-START_TEST(a_lost_supervisor_is_told_and_found_again)
+START_TEST(page_reconnects_to_restarted_supervisor)
 {
 	char *pools = page_echo_pool("first", 2);
 	struct proc *first = page_serve(pools, 0);
-	struct browser *browser = page_look_when_ready();
+	struct browser *browser = page_open_ready();
 	char *since;
-	site_stop(first);
+	fixture_stop(first);
 	browser_await(browser, "/^No answer since \\d\\d:\\d\\d:\\d\\d$/.test("
 			       "document.querySelector('#verdict').textContent)");
 	since = browser_text(browser, "document.querySelector('#verdict').textContent");
@@ -169,7 +169,7 @@ START_TEST(a_lost_supervisor_is_told_and_found_again)
 	browser_await(browser, "/^for [2-9]/.test(document.querySelector('#heard').textContent)");
 	ck_assert_str_eq(
 		since, browser_text(browser, "document.querySelector('#verdict').textContent"));
-	page_serve(pools, atoi(strchr(page_where(), ':') + 1));
+	page_serve(pools, atoi(strchr(page_address(), ':') + 1));
 	browser_await(browser, "document.querySelector('#verdict').textContent === 'Ready'");
 	browser_await(browser, "document.querySelectorAll('[data-pool=first]').length === 1");
 	browser_free(browser);
@@ -192,17 +192,17 @@ static int workers_asked_for(const struct browser *browser)
 	return count;
 }
 
-START_TEST(a_thousand_workers_are_shown_where_they_are_looked_at)
+START_TEST(workers_are_requested_for_open_pools_only)
 {
 	char *pools = scratch_text("%s", "");
 	struct browser *browser;
 	for (int i = 0; i < MANY_POOLS; i++)
 		pools = scratch_text(
 			"%s- {name: pool-%d, queue: '%s', command: ['%s'], workers: %d}\n", pools,
-			i, site.replies, site_built("workers/echo"), MANY_WORKERS);
+			i, fixture.replies, fixture_built("workers/echo"), MANY_WORKERS);
 	page_serve(pools, 0);
 	control_await("/readyz", 200);
-	browser = page_look_when_ready();
+	browser = page_open_ready();
 	browser_await(browser, "document.querySelectorAll('[data-pool]').length === 50");
 	expect_figure(browser, "pool-49", "workers.ready", "20/20");
 	browser_await(browser, "document.querySelector('#figures').innerText.includes('1,000')");
@@ -211,16 +211,16 @@ START_TEST(a_thousand_workers_are_shown_where_they_are_looked_at)
 		browser, "document.querySelector(\"[data-pool='pool-7'] button\").click()"));
 	browser_await(browser, "document.querySelectorAll('.more tbody tr').length === 20");
 	ck_assert_int_ge(workers_asked_for(browser), 1);
-	page_expect_no_complaints(browser);
+	page_expect_no_warnings(browser);
 	browser_free(browser);
 }
 END_TEST
 
-START_TEST(of_many_workers_of_a_pool_some_are_shown_first)
+START_TEST(first_workers_of_large_pool_are_shown)
 {
 	struct browser *browser;
 	page_serve(page_echo_pool("first", 120), 0);
-	browser = page_look_when_ready();
+	browser = page_open_ready();
 	browser_await(browser, "document.querySelectorAll('.more tbody tr').length === 50");
 	browser_await(browser, "document.querySelector('.rest').textContent === 'Show all 120'");
 	json_decref(browser_value(browser, "document.querySelector('.rest').click()"));
@@ -233,32 +233,32 @@ END_TEST
 /* ---------- without a browser ---------- */
 
 /* At the socket they are told, to the supervisor's own user. */
-START_TEST(what_workers_say_is_not_for_everybody)
+START_TEST(stderr_of_workers_is_hidden_on_tcp)
 {
 	const json_t *death;
 	char *open;
 	page_serve(scratch_text("- {name: first, queue: '%s', workers: 1, "
 				"command: [sh, -c, 'echo of the message >&2; exit 1']}\n",
-			   site.queue),
+			   fixture.queue),
 		0);
 	do
 		death = json_object_get(
 			control_member(control_get_json("/v1/pools"), "pools", 0), "last_death");
 	while (!json_is_object(death));
-	ck_assert_str_eq(control_words(death, "stderr"), "of the message");
-	open = http_get(page_where(), "/v1/pools", 200);
-	control_expect_words(open, "\"exit\":\"exit status 1\"");
-	control_expect_words(open, "\"stderr\":null");
+	ck_assert_str_eq(control_text(death, "stderr"), "of the message");
+	open = http_get(page_address(), "/v1/pools", 200);
+	control_expect_text(open, "\"exit\":\"exit status 1\"");
+	control_expect_text(open, "\"stderr\":null");
 	ck_assert_ptr_null(strstr(open, "of the message"));
 }
 END_TEST
 
-START_TEST(it_is_there_by_the_socket_too_and_steers_for_no_page)
+START_TEST(socket_serves_page_and_refuses_other_origins)
 {
 	struct http_reply reply;
 	page_serve(page_echo_pool("first", 1), 0);
 	control_await("/readyz", 200);
-	control_expect_words(control_get("/", 200), "<!doctype html>");
+	control_expect_text(control_get("/", 200), "<!doctype html>");
 	int fd = http_connect(control_socket());
 	static const char foreign[] =
 		"POST /v1/pause HTTP/1.0\r\nHost: x\r\nOrigin: http://x\r\n\r\n";
@@ -266,19 +266,18 @@ START_TEST(it_is_there_by_the_socket_too_and_steers_for_no_page)
 	reply = http_read(fd);
 	ck_assert_int_eq(reply.status, 403);
 	control_get("/readyz", 200);
-	ck_assert_int_eq(http_ask(control_socket(), "POST", "/v1/pause").status, 200);
-	ck_assert_int_eq(http_ask(page_where(), "POST", "/").status, 405);
+	ck_assert_int_eq(http_request(control_socket(), "POST", "/v1/pause").status, 200);
+	ck_assert_int_eq(http_request(page_address(), "POST", "/").status, 405);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("page", {its_figures_are_those_of_the_api, 1},
-		{rates_are_seen_while_work_flows, 1}, {nobody_else_is_asked, 1},
-		{a_hostile_name_is_a_text, 1}, {trouble_is_told_with_its_reasons, 1},
-		{a_lost_supervisor_is_told_and_found_again, 1},
-		{a_thousand_workers_are_shown_where_they_are_looked_at, 1},
-		{of_many_workers_of_a_pool_some_are_shown_first, 1},
-		{what_workers_say_is_not_for_everybody, 1},
-		{it_is_there_by_the_socket_too_and_steers_for_no_page, 1});
+	return SYSTEM_RUN("page", {page_shows_figures_of_the_api, 1},
+		{page_shows_rates_under_load, 1}, {page_requests_no_other_host, 1},
+		{hostile_names_are_shown_as_text, 1}, {page_shows_why_it_is_not_ready, 1},
+		{page_reconnects_to_restarted_supervisor, 1},
+		{workers_are_requested_for_open_pools_only, 1},
+		{first_workers_of_large_pool_are_shown, 1}, {stderr_of_workers_is_hidden_on_tcp, 1},
+		{socket_serves_page_and_refuses_other_origins, 1});
 }

@@ -30,19 +30,19 @@ static const struct {
 enum { VIEWS = sizeof views / sizeof *views };
 
 /* Good news and bad news, an open pool and a folded one, names as long as they may be. */
-START_TEST(it_can_be_read_everywhere)
+START_TEST(page_is_readable_at_all_sizes)
 {
 	struct browser *browser;
 	char *own = page_echo_pool(
 		"a-pool-whose-name-is-as-long-as-a-name-may-be-in-a-configuration", 2);
 	page_serve(
 		scratch_text("%s- {name: other, queue: '%s.of-somebody', command: [/bin/false]}\n",
-			own, site.queue),
+			own, fixture.queue),
 		0);
-	browser = browser_start(site.folder);
+	browser = browser_start(fixture.folder);
 	browser_resize(browser, views[_i].width, 800, views[_i].is_phone);
-	browser_prefer(browser, "prefers-color-scheme", views[_i].scheme);
-	browser_open(browser, scratch_text("http://%s/", page_where()));
+	browser_emulate(browser, "prefers-color-scheme", views[_i].scheme);
+	browser_open(browser, scratch_text("http://%s/", page_address()));
 	browser_await(browser, "document.querySelector('#verdict').textContent.startsWith('Not')");
 	browser_await(browser, "document.querySelectorAll('.name button').length === 2");
 	json_decref(browser_value(browser, "document.querySelector('.name button').click()"));
@@ -120,15 +120,15 @@ static void check_nodes(const json_t *nodes)
 	}
 }
 
-START_TEST(it_can_be_heard_and_is_reached_by_keys)
+START_TEST(page_has_labels_and_keyboard_access)
 {
 	struct browser *browser;
 	char *second = scratch_text("- {name: second, queue: '%s', command: ['%s'], workers: 3}\n",
-		site.queue, site_built("workers/echo"));
+		fixture.queue, fixture_built("workers/echo"));
 	page_serve(scratch_text("%s%s", page_echo_pool("first", 2), second), 0);
-	browser = browser_start(site.folder);
+	browser = browser_start(fixture.folder);
 	browser_resize(browser, _i ? 390 : 1280, 800, _i);
-	browser_open(browser, scratch_text("http://%s/", page_where()));
+	browser_open(browser, scratch_text("http://%s/", page_address()));
 	browser_await(browser, "document.querySelectorAll('.name button').length === 2");
 	browser_press(browser, "Tab");
 	ck_assert_str_eq(
@@ -158,6 +158,6 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("page_access", {it_can_be_read_everywhere, VIEWS},
-		{it_can_be_heard_and_is_reached_by_keys, 2});
+	return SYSTEM_RUN("page_access", {page_is_readable_at_all_sizes, VIEWS},
+		{page_has_labels_and_keyboard_access, 2});
 }

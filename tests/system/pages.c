@@ -11,9 +11,9 @@ static char *offered(const char *words)
 				    "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && "
 				    "export WPOOL_CONTROL_SOCKET=%s && _wpool && "
 				    "printf '<%%s>' ${COMPREPLY+\"${COMPREPLY[@]}\"}",
-		site_built("pages/wpool.bash"), site_built(""), words, control_socket());
+		fixture_built("pages/wpool.bash"), fixture_built(""), words, control_socket());
 	const char *const argv[] = {"bash", "-c", script, NULL};
-	struct proc *proc = proc_start(site.folder, argv, NULL);
+	struct proc *proc = proc_start(fixture.folder, argv, NULL);
 	int code = proc_wait(proc);
 
 	ck_assert_msg(code == 0, "%s: %d: %s", words, code, proc_stderr(proc));
@@ -44,24 +44,25 @@ static const struct {
 
 enum { CASES = sizeof cases / sizeof *cases };
 
-START_TEST(words_are_completed)
+START_TEST(completion_offers_words)
 {
 	ck_assert_str_eq(offered(cases[_i].words), cases[_i].offered);
 }
 END_TEST
 
-START_TEST(pools_that_run_are_offered)
+START_TEST(completion_offers_running_pools)
 {
 	struct proc *serve;
 
 	ck_assert_str_eq(offered("wpool scale ''"), "<>");
-	serve = site_serve_pools(scratch_text("- {name: one, queue: %s, command: [%s]}\n"
-					      "- {name: two, queue: %s, command: [%s]}\n",
-		site.queue, site_built("workers/echo"), site.queue, site_built("workers/echo")));
-	client_expect_consumers(site.client, site.queue, 2);
+	serve = fixture_serve_pools(scratch_text("- {name: one, queue: %s, command: [%s]}\n"
+						 "- {name: two, queue: %s, command: [%s]}\n",
+		fixture.queue, fixture_built("workers/echo"), fixture.queue,
+		fixture_built("workers/echo")));
+	client_expect_consumers(fixture.client, fixture.queue, 2);
 	ck_assert_str_eq(offered("wpool scale ''"), "<one><two>");
 	ck_assert_str_eq(offered("wpool workers --json t"), "<two>");
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
@@ -70,15 +71,15 @@ START_TEST(each_command_has_a_manual_page)
 	char *commands = offered("wpool ''"), *page, *name = strtok(commands, "<>");
 
 	for (; name && *name != '-'; name = strtok(NULL, "<>")) {
-		page = scratch_read(site_built(scratch_text("pages/wpool-%s.1", name)), NULL);
+		page = scratch_read(fixture_built(scratch_text("pages/wpool-%s.1", name)), NULL);
 		ck_assert_msg(page != NULL, "%s has none", name);
-		control_expect_words(page, "\n.SH NAME\nwpool-");
-		control_expect_words(page, "\n.SH SYNOPSIS\n.B wpool\n");
-		control_expect_words(page, "\n.SH OPTIONS\n");
-		control_expect_words(page, "\n\\fB\\-\\-help\\fR\n");
-		control_expect_words(page, "\n.SH \"EXIT STATUS\"\n0 ");
-		page = scratch_read(site_built("pages/wpool.1"), NULL);
-		control_expect_words(page, "\n.BR wpool\\-scale (1),\n");
+		control_expect_text(page, "\n.SH NAME\nwpool-");
+		control_expect_text(page, "\n.SH SYNOPSIS\n.B wpool\n");
+		control_expect_text(page, "\n.SH OPTIONS\n");
+		control_expect_text(page, "\n\\fB\\-\\-help\\fR\n");
+		control_expect_text(page, "\n.SH \"EXIT STATUS\"\n0 ");
+		page = scratch_read(fixture_built("pages/wpool.1"), NULL);
+		control_expect_text(page, "\n.BR wpool\\-scale (1),\n");
 	}
 	ck_assert_str_eq(name, "--help");
 }
@@ -86,6 +87,6 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("pages", {words_are_completed, CASES}, {pools_that_run_are_offered, 1},
-		{each_command_has_a_manual_page, 1});
+	return SYSTEM_RUN("pages", {completion_offers_words, CASES},
+		{completion_offers_running_pools, 1}, {each_command_has_a_manual_page, 1});
 }

@@ -35,7 +35,7 @@ static struct load load_of_environment(void)
 static void await_room(void)
 {
 	int64_t deadline = deadline_in(60000);
-	while (client_ready(site.client, site.queue) > FED) {
+	while (client_ready(fixture.client, fixture.queue) > FED) {
 		ck_assert_msg(deadline_left(deadline) > 0, "the pool does not get on");
 		poll(NULL, 0, 20);
 	}
@@ -61,7 +61,7 @@ static void publish(const struct load *load)
 	ck_assert_int_eq(poisoned, load->poison);
 	for (long sent = 0; sent < total; sent += FED) {
 		await_room();
-		client_post_all(site.client, site.queue, letters + sent,
+		client_post_all(fixture.client, fixture.queue, letters + sent,
 			(size_t)(total - sent < FED ? total - sent : FED), NULL);
 	}
 	for (long i = 0; i < total; i++)
@@ -75,8 +75,8 @@ static long messages_under_way(void)
 	static const char *const suffixes[] = {"", ".retry.100ms", ".retry.200ms"};
 	long sum = 0;
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-		char *name = scratch_text("%s%s", site.queue, suffixes[i]);
-		long count = broker_messages(site.broker, name);
+		char *name = scratch_text("%s%s", fixture.queue, suffixes[i]);
+		long count = broker_messages(fixture.broker, name);
 		sum += count > 0 ? count : 0;
 		free(name);
 	}
@@ -89,7 +89,7 @@ static void await_end(const struct load *load)
 {
 	int64_t deadline = deadline_in((int)(30000 + load->good * 4 + load->poison * 1000));
 	long left, dead;
-	while ((dead = broker_messages(site.broker, site.dead)) < load->poison ||
+	while ((dead = broker_messages(fixture.broker, fixture.dead)) < load->poison ||
 		(left = messages_under_way()) > 0) {
 		ck_assert_msg(deadline_left(deadline) > 0, "%ld of %ld are dead letters", dead,
 			load->poison);
@@ -111,7 +111,7 @@ static long count_repeats(const struct load *load)
 	long repeats = 0;
 	uint8_t *seen = calloc((size_t)load->good, 1);
 	ck_assert_ptr_nonnull(seen);
-	char *text = scratch_read(site.witness, NULL);
+	char *text = scratch_read(fixture.witness, NULL);
 	ck_assert_ptr_nonnull(text);
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		mark(seen, load->good, line);
@@ -130,7 +130,7 @@ static void expect_dead_letters(const struct load *load)
 	ck_assert_ptr_nonnull(seen);
 	for (long i = 0; i < load->poison; i++) {
 		char id[32] = "";
-		struct message *dead = client_take(site.client, site.dead);
+		struct message *dead = client_take(fixture.client, fixture.dead);
 		amqp_bytes_t name = dead->properties.correlation_id;
 		ck_assert_str_eq(dead->body, "poison");
 		snprintf(id, sizeof id, "%.*s", (int)name.len, (const char *)name.bytes);
@@ -142,7 +142,7 @@ static void expect_dead_letters(const struct load *load)
 	}
 	for (long i = 0; i < load->poison; i++)
 		ck_assert_msg(seen[i] == 1, "poison %ld is there %d times", i, seen[i]);
-	ck_assert_int_eq(broker_messages(site.broker, site.dead), 0);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
 	free(seen);
 }
 
@@ -150,13 +150,13 @@ static struct proc *serve_many(void)
 {
 	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 8, pipeline: 16,\n"
 				  "   retry: {attempts: %d, delay: [100ms, 200ms]}}\n",
-		site.queue, site_built("workers/echo"), ATTEMPTS);
-	struct proc *serve = site_serve_pools(pool);
+		fixture.queue, fixture_built("workers/echo"), ATTEMPTS);
+	struct proc *serve = fixture_serve_pools(pool);
 	free(pool);
 	return serve;
 }
 
-START_TEST(each_is_isolated_and_no_neighbour_harmed)
+START_TEST(poison_task_is_isolated)
 {
 	struct load load = load_of_environment();
 	int64_t begun = deadline_now_ms();
@@ -164,7 +164,7 @@ START_TEST(each_is_isolated_and_no_neighbour_harmed)
 	publish(&load);
 	await_end(&load);
 	int64_t took = deadline_now_ms() - begun;
-	site_stop(serve);
+	fixture_stop(serve);
 	long repeats = count_repeats(&load);
 	expect_dead_letters(&load);
 	if (getenv("POISON"))
@@ -179,5 +179,5 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("poison", {each_is_isolated_and_no_neighbour_harmed, 1});
+	return SYSTEM_RUN("poison", {poison_task_is_isolated, 1});
 }

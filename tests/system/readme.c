@@ -35,7 +35,7 @@ static size_t read_blocks(const char *page, struct block ret_blocks[BLOCKS_MAX])
 
 static void write_block(const struct block *block, const char *name)
 {
-	char *path = scratch_path(site.folder, name);
+	char *path = scratch_path(fixture.folder, name);
 	char *text = scratch_text("%.*s", (int)block->len, block->text);
 	scratch_write(path, text);
 	free(text);
@@ -46,16 +46,16 @@ static void write_block(const struct block *block, const char *name)
 static struct proc *start_line(const char *line)
 {
 	static char path[PATH_SIZE], url[PATH_SIZE], control[PATH_SIZE], packages[PATH_SIZE];
-	char *folder = realpath(site_built(""), NULL);
+	char *folder = realpath(fixture_built(""), NULL);
 	snprintf(path, sizeof path, "PATH=%s:/usr/bin:/bin", folder);
 	free(folder);
-	snprintf(url, sizeof url, "AMQP_URL=%s", broker_url(site.broker));
-	snprintf(control, sizeof control, "WPOOL_CONTROL_SOCKET=%s/control.sock", site.folder);
-	snprintf(packages, sizeof packages, "PKG_CONFIG_PATH=%s", site.folder);
-	const char *const argv[] = {"env", "-C", site.folder, "bash", "-c", line, NULL};
+	snprintf(url, sizeof url, "AMQP_URL=%s", broker_url(fixture.broker));
+	snprintf(control, sizeof control, "WPOOL_CONTROL_SOCKET=%s/control.sock", fixture.folder);
+	snprintf(packages, sizeof packages, "PKG_CONFIG_PATH=%s", fixture.folder);
+	const char *const argv[] = {"env", "-C", fixture.folder, "bash", "-c", line, NULL};
 	const char *const environment[] = {
 		path, url, control, packages, "HTTP_LISTEN=127.0.0.1:0", NULL};
-	return proc_start(site.folder, argv, environment);
+	return proc_start(fixture.folder, argv, environment);
 }
 
 static void run_line(const char *line)
@@ -75,9 +75,9 @@ static void run_line(const char *line)
 static struct proc *serve_line(const char *line, struct proc *previous)
 {
 	if (previous)
-		site_stop(previous);
+		fixture_stop(previous);
 	struct proc *serve = start_line(line);
-	client_expect_consumers(site.client, "shout", 1);
+	client_expect_consumers(fixture.client, "shout", 1);
 	return serve;
 }
 
@@ -99,7 +99,7 @@ static struct proc *run_block(const struct block *block, struct proc *serve)
 /* Gives the test's folder a name that the commands use. */
 static void link_name(const char *name, const char *to)
 {
-	char *path = scratch_path(site.folder, name), *target = realpath(to, NULL);
+	char *path = scratch_path(fixture.folder, name), *target = realpath(to, NULL);
 	ck_assert_int_eq(symlink(target, path), 0);
 	free(target);
 	free(path);
@@ -123,12 +123,12 @@ static int run_page(const char *page, const char *code, const char *file)
 			ran++;
 		}
 	}
-	site_stop(serve);
+	fixture_stop(serve);
 	free(text);
 	return ran;
 }
 
-START_TEST(the_readme_runs)
+START_TEST(commands_of_readme_run)
 {
 	link_name("worker-sdk", "worker-sdk");
 	ck_assert_int_ge(run_page("README.md", "python", "shout.py"), 3);
@@ -136,15 +136,15 @@ START_TEST(the_readme_runs)
 END_TEST
 
 /* The SDK as it was built, with a pkg-config of our own in place of an installed one. */
-START_TEST(the_page_of_the_sdk_runs)
+START_TEST(commands_of_sdk_page_run)
 {
-	link_name("libs", site_built("sdk"));
+	link_name("libs", fixture_built("sdk"));
 	link_name("include", "worker-sdk/c/include");
-	char *pc = scratch_path(site.folder, "wpool-worker.pc");
+	char *pc = scratch_path(fixture.folder, "wpool-worker.pc");
 	char *text = scratch_text("Name: wpool-worker\nDescription: test\nVersion: 1\n"
 				  "Libs: -L%s/libs -Wl,-rpath,%s/libs -lwpool-worker\n"
 				  "Cflags: -I%s/include\n",
-		site.folder, site.folder, site.folder);
+		fixture.folder, fixture.folder, fixture.folder);
 	scratch_write(pc, text);
 	free(text);
 	free(pc);
@@ -154,5 +154,5 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("readme", {the_readme_runs, 1}, {the_page_of_the_sdk_runs, 1});
+	return SYSTEM_RUN("readme", {commands_of_readme_run, 1}, {commands_of_sdk_page_run, 1});
 }

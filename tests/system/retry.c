@@ -11,32 +11,32 @@
 
 static const enum client_queue kinds[] = {CLIENT_QUORUM, CLIENT_CLASSIC};
 
-/* The site's queue, of the kind of this round. */
+/* The fixture's queue, of the kind of this round. */
 static void declare(enum client_queue kind)
 {
-	client_delete(site.client, site.queue);
-	client_declare(site.client, site.queue, kind);
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, kind);
 }
 
 static struct proc *serve_echo(const char *settings)
 {
-	struct proc *serve = site_serve_pool(settings, site_built("workers/echo"));
-	client_expect_consumers(site.client, site.queue, 1);
+	struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	return serve;
 }
 
 static char *retry_queue(const char *delay)
 {
-	return scratch_text("%s.retry.%s", site.queue, delay);
+	return scratch_text("%s.retry.%s", fixture.queue, delay);
 }
 
 /* The only dead letter, given up for this reason after so many attempts. */
 static struct message *take_dead(const char *reason, int64_t attempts)
 {
-	struct message *dead = client_take(site.client, site.dead);
+	struct message *dead = client_take(fixture.client, fixture.dead);
 	ck_assert_msg(message_header_is(dead, "x-wpool-reason", reason), "not %s", reason);
 	ck_assert_int_eq(message_header_number(dead, "x-wpool-attempt"), attempts);
-	ck_assert(message_header_is(dead, "x-wpool-queue", site.queue));
+	ck_assert(message_header_is(dead, "x-wpool-queue", fixture.queue));
 	ck_assert_ptr_nonnull(message_header(dead, "x-wpool-first-failed"));
 	ck_assert_ptr_null(message_header(dead, "x-death"));
 	return dead;
@@ -44,10 +44,10 @@ static struct message *take_dead(const char *reason, int64_t attempts)
 
 static void expect_clean_end(struct proc *serve)
 {
-	broker_expect_messages(site.broker, site.queue, 0);
-	site_stop(serve);
-	ck_assert_int_eq(broker_messages(site.broker, site.queue), 0);
-	ck_assert_int_eq(broker_messages(site.broker, site.dead), 0);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
 }
 
 START_TEST(each_attempt_waits_for_its_delay)
@@ -55,7 +55,7 @@ START_TEST(each_attempt_waits_for_its_delay)
 	declare(kinds[_i]);
 	struct proc *serve = serve_echo("retry: {attempts: 4, delay: [300ms, 600ms], jitter: 0}");
 	int64_t start = deadline_now_ms();
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "again", .headers = {{"X-Status", "503"}}});
 	proc_expect(serve, "attempt 1 of 4; retrying in 300 ms");
 	proc_expect(serve, "attempt 2 of 4; retrying in 600 ms");
@@ -70,18 +70,18 @@ START_TEST(each_attempt_waits_for_its_delay)
 	message_free(dead);
 	expect_clean_end(serve);
 	char *waiting = retry_queue("300ms");
-	ck_assert_int_eq(broker_messages(site.broker, waiting), 0);
+	ck_assert_int_eq(broker_messages(fixture.broker, waiting), 0);
 	free(waiting);
 }
 END_TEST
 
 /* A share of the wait, upwards: still nothing comes before its time. */
-START_TEST(jitter_only_adds)
+START_TEST(jitter_only_adds_delay)
 {
 	struct proc *serve = serve_echo("retry: {attempts: 2, delay: [500ms], jitter: 100}");
 	int64_t start = deadline_now_ms();
 	for (int i = 0; i < 20; i++)
-		client_post(site.client, site.queue,
+		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = "x", .headers = {{"X-Status", "500"}}});
 	for (int i = 0; i < 20; i++)
 		message_free(take_dead("failed", 2));
@@ -90,94 +90,94 @@ START_TEST(jitter_only_adds)
 }
 END_TEST
 
-START_TEST(no_delay_needs_no_queue)
+START_TEST(zero_delay_needs_no_retry_queue)
 {
 	declare(kinds[_i]);
 	struct proc *serve = serve_echo("retry: {delay: []}");
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "at once", .headers = {{"X-Status", "500"}}});
 	message_free(take_dead("failed", 3));
-	ck_assert_int_eq(proc_count_said(serve, "retrying"), 2);
-	ck_assert_int_eq(proc_count_said(serve, "retrying in"), 0);
+	ck_assert_int_eq(proc_count_logged(serve, "retrying"), 2);
+	ck_assert_int_eq(proc_count_logged(serve, "retrying in"), 0);
 	expect_clean_end(serve);
 	char *waiting = retry_queue("1s");
-	ck_assert_int_eq(client_ready(site.client, waiting), -1);
+	ck_assert_int_eq(client_ready(fixture.client, waiting), -1);
 	free(waiting);
 }
 END_TEST
 
 /* Rounded up to a step that has a queue of its own, which is made when it is first needed. */
-START_TEST(a_worker_may_ask_for_a_delay)
+START_TEST(worker_may_choose_the_delay)
 {
 	declare(kinds[_i]);
 	struct proc *serve = serve_echo("retry: {attempts: 2, delay: [300ms]}");
 	char *waiting = retry_queue("2s");
-	ck_assert_int_eq(client_ready(site.client, waiting), -1);
+	ck_assert_int_eq(client_ready(fixture.client, waiting), -1);
 	int64_t start = deadline_now_ms();
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "later",
 			.headers = {{"X-Status", "500"}, {"X-Retry-After-Ms", "1001"}}});
 	proc_expect(serve, "attempt 1 of 2; retrying in 2.0 s");
 	message_free(take_dead("failed", 2));
 	ck_assert_int_ge(deadline_now_ms() - start, 2000);
-	ck_assert_int_eq(broker_messages(site.broker, waiting), 0);
+	ck_assert_int_eq(broker_messages(fixture.broker, waiting), 0);
 
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "at once",
 			.headers = {{"X-Status", "500"}, {"X-Retry-After-Ms", "0"}}});
 	message_free(take_dead("failed", 2));
-	ck_assert_int_eq(proc_count_said(serve, "retrying in"), 1);
-	ck_assert_int_eq(proc_count_said(serve, "does not exist; making it"), 1);
-	ck_assert_int_eq(proc_count_said(serve, "found no queue"), 0);
+	ck_assert_int_eq(proc_count_logged(serve, "retrying in"), 1);
+	ck_assert_int_eq(proc_count_logged(serve, "does not exist; making it"), 1);
+	ck_assert_int_eq(proc_count_logged(serve, "found no queue"), 0);
 	expect_clean_end(serve);
-	client_delete(site.client, waiting);
+	client_delete(fixture.client, waiting);
 	free(waiting);
 }
 END_TEST
 
 /* While the task waits for its second attempt, the supervisor is killed: long enough for that to be
  * seen on a slow machine. */
-START_TEST(attempts_outlive_the_supervisor)
+START_TEST(attempts_survive_supervisor_restart)
 {
 	declare(kinds[_i]);
 	static const char settings[] = "retry: {attempts: 3, delay: [5s]}";
 	struct proc *serve = serve_echo(settings);
 	char *waiting = retry_queue("5s");
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "survivor", .headers = {{"X-Status", "500"}}});
 	proc_expect(serve, "attempt 1 of 3");
-	broker_expect_messages(site.broker, waiting, 1);
+	broker_expect_messages(fixture.broker, waiting, 1);
 	proc_signal(serve, SIGKILL);
 	ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
 	serve = serve_echo(settings);
 	message_free(take_dead("failed", 3));
-	ck_assert_int_eq(proc_count_said(serve, "attempt 1 of 3"), 0);
-	ck_assert_int_eq(proc_count_said(serve, "attempt 2 of 3"), 1);
+	ck_assert_int_eq(proc_count_logged(serve, "attempt 1 of 3"), 0);
+	ck_assert_int_eq(proc_count_logged(serve, "attempt 2 of 3"), 1);
 	expect_clean_end(serve);
-	client_delete(site.client, waiting);
+	client_delete(fixture.client, waiting);
 	free(waiting);
 }
 END_TEST
 
 /* In the hands of a supervisor that is killed it was not tried, as far as anybody knows. */
-START_TEST(a_killed_supervisor_costs_no_attempt)
+START_TEST(killed_supervisor_costs_no_attempt)
 {
 	declare(kinds[_i]);
 	static const char settings[] = "retry: {attempts: 1}";
 	for (int i = 0; i < 3; i++) {
 		struct proc *serve = serve_echo(settings);
 		if (i == 0)
-			client_post(site.client, site.queue,
+			client_post(fixture.client, fixture.queue,
 				&(struct letter){.body = "patient",
 					.headers = {{"X-Begin", "begins"},
-						{"X-Until", site_until("patient")},
+						{"X-Until", fixture_release_path("patient")},
 						{"X-Status", "500"}}});
 		proc_expect(serve, "begins");
 		proc_signal(serve, SIGKILL);
 		ck_assert_int_eq(proc_wait(serve), 128 + SIGKILL);
-		client_expect_ready(site.client, site.queue, 1);
+		client_expect_ready(fixture.client, fixture.queue, 1);
 	}
-	site_release("patient");
+	fixture_release("patient");
 	struct proc *serve = serve_echo(settings);
 	message_free(take_dead("failed", 1));
 	expect_clean_end(serve);
@@ -185,38 +185,38 @@ START_TEST(a_killed_supervisor_costs_no_attempt)
 END_TEST
 
 /* On a node of its own, which is restarted while a task of each kind of queue waits. */
-START_TEST(attempts_outlive_the_broker)
+START_TEST(attempts_survive_broker_restart)
 {
-	char *folder = scratch_path(site.folder, "node"), *queues[2], *waiting[2];
+	char *folder = scratch_path(fixture.folder, "node"), *queues[2], *waiting[2];
 	struct proc *serves[2];
-	struct client *shared = site.client;
-	site.broker = broker_start(folder);
-	site.client = client_open(broker_url(site.broker));
+	struct client *shared = fixture.client;
+	fixture.broker = broker_start(folder);
+	fixture.client = client_open(broker_url(fixture.broker));
 	for (int i = 0; i < 2; i++) {
-		site.queue = queues[i] = scratch_text("kind-%d", i);
-		client_declare(site.client, queues[i], kinds[i]);
+		fixture.queue = queues[i] = scratch_text("kind-%d", i);
+		client_declare(fixture.client, queues[i], kinds[i]);
 		serves[i] = serve_echo("retry: {attempts: 2, delay: [5s]}");
-		client_post(site.client, queues[i],
+		client_post(fixture.client, queues[i],
 			&(struct letter){.body = "survivor", .headers = {{"X-Status", "500"}}});
 		waiting[i] = retry_queue("5s");
-		broker_expect_messages(site.broker, waiting[i], 1);
+		broker_expect_messages(fixture.broker, waiting[i], 1);
 	}
-	broker_command(site.broker, "restart");
-	client_free(site.client);
-	site.client = client_open(broker_url(site.broker));
+	broker_command(fixture.broker, "restart");
+	client_free(fixture.client);
+	fixture.client = client_open(broker_url(fixture.broker));
 	for (int i = 0; i < 2; i++) {
-		site.queue = queues[i];
-		site.dead = scratch_text("%s.dead", queues[i]);
+		fixture.queue = queues[i];
+		fixture.dead = scratch_text("%s.dead", queues[i]);
 		message_free(take_dead("failed", 2));
-		ck_assert_int_eq(broker_messages(site.broker, waiting[i]), 0);
+		ck_assert_int_eq(broker_messages(fixture.broker, waiting[i]), 0);
 		expect_clean_end(serves[i]);
 		free(waiting[i]);
 	}
 	/* Before its folder goes: then nobody would know how to stop it. */
-	client_free(site.client);
-	broker_free(site.broker);
-	site.client = shared;
-	site.broker = broker_shared();
+	client_free(fixture.client);
+	broker_free(fixture.broker);
+	fixture.client = shared;
+	fixture.broker = broker_shared();
 	free(folder);
 }
 END_TEST
@@ -227,7 +227,7 @@ static amqp_table_entry_t entry(const char *name, amqp_field_value_t value)
 }
 
 /* Through a retry queue and then, rejected, to the dead letters. */
-START_TEST(what_was_sent_survives_the_detour)
+START_TEST(message_is_unchanged_by_retry)
 {
 	declare(kinds[_i]);
 	struct proc *serve = serve_echo("properties: true, retry: {delay: [200ms]}");
@@ -253,18 +253,18 @@ START_TEST(what_was_sent_survives_the_detour)
 		.headers = {sizeof entries / sizeof *entries, entries},
 		.priority = 7,
 		.timestamp = 1700000000,
-		.reply_to = amqp_cstring_bytes(site.replies),
+		.reply_to = amqp_cstring_bytes(fixture.replies),
 		.correlation_id = amqp_cstring_bytes("id-1"),
 		.type = amqp_cstring_bytes("order"),
 		.expiration = amqp_cstring_bytes("60000"),
 	};
-	client_publish(site.client, site.queue, "\0binary\xff", 8, &sent);
+	client_publish(fixture.client, fixture.queue, "\0binary\xff", 8, &sent);
 	struct message *dead = take_dead("rejected", 2);
 	ck_assert_uint_eq(dead->size, 8);
 	ck_assert_int_eq(memcmp(dead->body, "\0binary\xff", 8), 0);
 	ck_assert_int_eq(dead->properties.priority, 7);
 	ck_assert_uint_eq(dead->properties.timestamp, 1700000000);
-	ck_assert(message_text_is(dead->properties.reply_to, site.replies));
+	ck_assert(message_text_is(dead->properties.reply_to, fixture.replies));
 	ck_assert(message_text_is(dead->properties.correlation_id, "id-1"));
 	ck_assert(message_text_is(dead->properties.type, "order"));
 	ck_assert(!(dead->properties._flags & AMQP_BASIC_EXPIRATION_FLAG));
@@ -300,22 +300,22 @@ static const struct {
 static struct proc *serve_evil(const char *behaviour, const char *retry)
 {
 	char *command = scratch_text("env\", \"EVIL_SAYS=cause of %s\", \"%s\", \"%s", behaviour,
-		site_built("workers/evil"), behaviour);
+		fixture_built("workers/evil"), behaviour);
 	char *settings = scratch_text("limits: {hard: 400ms, grace: 300ms}, retry: {%s}", retry);
-	struct proc *serve = site_serve_pool(settings, command);
-	client_expect_consumers(site.client, site.queue, 1);
+	struct proc *serve = fixture_serve_pool(settings, command);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	free(settings);
 	free(command);
 	return serve;
 }
 
-START_TEST(a_dead_letter_tells_the_cause)
+START_TEST(dead_letter_has_its_reason)
 {
 	const int which = _i % FAILURES;
 	declare(kinds[_i / FAILURES]);
 	struct proc *serve = serve_evil(failures[which].behaviour, "attempts: 2, delay: [100ms]");
 	char *words = scratch_text("cause of %s", failures[which].behaviour);
-	client_send(site.client, site.queue, "poison");
+	client_send(fixture.client, fixture.queue, "poison");
 	struct message *dead = take_dead(failures[which].reason, 2);
 	ck_assert_str_eq(dead->body, "poison");
 	ck_assert(message_header_is(dead, "x-wpool-exit", failures[which].exit));
@@ -327,21 +327,21 @@ START_TEST(a_dead_letter_tells_the_cause)
 }
 END_TEST
 
-START_TEST(only_chosen_outcomes_are_tried_again)
+START_TEST(only_chosen_outcomes_are_retried)
 {
 	struct proc *serve = serve_evil("crash", "delay: [100ms], on: [failed, timed-out]");
-	client_send(site.client, site.queue, "poison");
+	client_send(fixture.client, fixture.queue, "poison");
 	message_free(take_dead("crashed", 1));
-	ck_assert_int_eq(proc_count_said(serve, "retrying"), 0);
+	ck_assert_int_eq(proc_count_logged(serve, "retrying"), 0);
 	expect_clean_end(serve);
 }
 END_TEST
 
-START_TEST(a_reply_without_a_queue_may_be_tried_again)
+START_TEST(unroutable_reply_may_be_retried)
 {
 	declare(kinds[_i]);
 	struct proc *serve = serve_echo("unroutable: retry, retry: {attempts: 2, delay: [100ms]}");
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "lost",
 			.reply_to = "no-such-queue",
 			.headers = {{"X-Status", "201"}}});
@@ -353,9 +353,9 @@ END_TEST
 START_TEST(long_limits_are_warned_of)
 {
 	struct proc *serve = serve_echo("limits: {soft: 29min, hard: 40min}");
-	ck_assert(proc_has_said(serve, "limits.hard is 40 min"));
-	ck_assert(!proc_has_said(serve, "limits.soft is"));
-	site_stop(serve);
+	ck_assert(proc_has_logged(serve, "limits.hard is 40 min"));
+	ck_assert(!proc_has_logged(serve, "limits.soft is"));
+	fixture_stop(serve);
 }
 END_TEST
 
@@ -363,19 +363,19 @@ static char *with_attempts(int count)
 {
 	return scratch_text("- {name: tested, queue: %s, command: [\"%s\"],"
 			    " retry: {attempts: %d, delay: [300ms]}}\n",
-		site.queue, site_built("workers/echo"), count);
+		fixture.queue, fixture_built("workers/echo"), count);
 }
 
 /* The first one that there is to be comes by a reload. Its wait is none of those whose queues
  * workers may ask for. */
-START_TEST(a_second_try_that_was_not_planned_finds_a_queue_to_wait_in)
+START_TEST(retry_without_own_queue_uses_another)
 {
-	struct proc *serve = site_serve_pools(with_attempts(1));
-	client_expect_consumers(site.client, site.queue, 1);
-	site_write_pools(with_attempts(2));
+	struct proc *serve = fixture_serve_pools(with_attempts(1));
+	client_expect_consumers(fixture.client, fixture.queue, 1);
+	fixture_write_pools(with_attempts(2));
 	proc_signal(serve, SIGHUP);
 	proc_expect(serve, "changed: retry.attempts 1 -> 2");
-	client_post(site.client, site.queue,
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "again", .headers = {{"X-Status", "503"}}});
 	proc_expect(serve, ".retry.300ms\" does not exist; making it");
 	proc_expect(serve, "attempt 2 of 2; given up");
@@ -386,12 +386,11 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("retry", {each_attempt_waits_for_its_delay, 2}, {jitter_only_adds, 1},
-		{no_delay_needs_no_queue, 2}, {a_worker_may_ask_for_a_delay, 2},
-		{attempts_outlive_the_supervisor, 2}, {a_killed_supervisor_costs_no_attempt, 2},
-		{attempts_outlive_the_broker, 1}, {what_was_sent_survives_the_detour, 2},
-		{a_dead_letter_tells_the_cause, 2 * FAILURES},
-		{only_chosen_outcomes_are_tried_again, 1},
-		{a_reply_without_a_queue_may_be_tried_again, 2}, {long_limits_are_warned_of, 1},
-		{a_second_try_that_was_not_planned_finds_a_queue_to_wait_in, 1});
+	return SYSTEM_RUN("retry", {each_attempt_waits_for_its_delay, 2},
+		{jitter_only_adds_delay, 1}, {zero_delay_needs_no_retry_queue, 2},
+		{worker_may_choose_the_delay, 2}, {attempts_survive_supervisor_restart, 2},
+		{killed_supervisor_costs_no_attempt, 2}, {attempts_survive_broker_restart, 1},
+		{message_is_unchanged_by_retry, 2}, {dead_letter_has_its_reason, 2 * FAILURES},
+		{only_chosen_outcomes_are_retried, 1}, {unroutable_reply_may_be_retried, 2},
+		{long_limits_are_warned_of, 1}, {retry_without_own_queue_uses_another, 1});
 }

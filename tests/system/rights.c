@@ -17,9 +17,10 @@ static bool is_root(void)
 /* A copy that every user reaches: what was built may lie in somebody's home. */
 static const char *public_copy(const char *name)
 {
-	char *path = scratch_path(site.folder, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
-	const char *const command[] = {"install", "-m", "755", site_built(name), path, NULL};
-	struct proc *copy = proc_start(site.folder, command, NULL);
+	char *path =
+		scratch_path(fixture.folder, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
+	const char *const command[] = {"install", "-m", "755", fixture_built(name), path, NULL};
+	struct proc *copy = proc_start(fixture.folder, command, NULL);
 	ck_assert_int_eq(proc_wait(copy), 0);
 	proc_free(copy);
 	return path;
@@ -28,14 +29,14 @@ static const char *public_copy(const char *name)
 /* The witness is to be written by whoever does the work. */
 static void open_witness(void)
 {
-	scratch_write(site.witness, "");
-	ck_assert_int_eq(chmod(site.witness, 0666), 0);
+	scratch_write(fixture.witness, "");
+	ck_assert_int_eq(chmod(fixture.witness, 0666), 0);
 }
 
 static struct proc *serve_with(const char *settings)
 {
 	open_witness();
-	return site_serve_pool(settings, public_copy("workers/echo"));
+	return fixture_serve_pool(settings, public_copy("workers/echo"));
 }
 
 static char *of_process(pid_t pid, const char *file)
@@ -62,7 +63,7 @@ static void expect_refused(struct proc *serve)
 
 static const char *const forms[] = {"path", "fifo", "corefx"};
 
-START_TEST(another_user_works)
+START_TEST(workers_run_as_configured_user)
 {
 	char *settings = scratch_text("user: nobody, pipe: %s", forms[_i]);
 	struct proc *serve = serve_with(settings);
@@ -71,33 +72,33 @@ START_TEST(another_user_works)
 		expect_refused(serve);
 		return;
 	}
-	pid_t pid = site_worker_pid();
+	pid_t pid = fixture_worker_pid();
 	expect_in(pid, "status", "\nUid:\t65534\t65534\t65534\t65534\n");
 	expect_in(pid, "status", "\nGid:\t65534\t65534\t65534\t65534\n");
 	expect_in(pid, "status", "\nGroups:\t65534 \n");
 	expect_in(pid, "status", "\nCapEff:\t0000000000000000\n");
 	expect_in(pid, "status", "\nNoNewPrivs:\t1\n");
 	for (int i = 0; i < 50; i++)
-		client_post(site.client, site.queue,
+		client_post(fixture.client, fixture.queue,
 			&(struct letter){.body = "x", .correlation_id = "x"});
-	broker_expect_messages(site.broker, site.queue, 0);
-	ck_assert_int_eq(site_witnessed("x"), 50);
-	site_stop(serve);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	ck_assert_int_eq(fixture_witnessed("x"), 50);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(a_number_and_a_group_will_do)
+START_TEST(user_may_be_a_number_with_a_group)
 {
 	struct proc *serve = serve_with("user: 4000000123, group: 4000000124");
 	if (!is_root()) {
 		expect_refused(serve);
 		return;
 	}
-	pid_t pid = site_worker_pid();
+	pid_t pid = fixture_worker_pid();
 	expect_in(pid, "status", "\nUid:\t4000000123\t");
 	expect_in(pid, "status", "\nGid:\t4000000124\t");
 	expect_in(pid, "status", "\nGroups:\t4000000124 \n");
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
@@ -125,12 +126,12 @@ static void expect_folder(pid_t pid, const char *folder)
 }
 
 /* All of it takes no root. */
-START_TEST(workers_have_what_is_configured)
+START_TEST(workers_have_configured_rights)
 {
 	struct proc *serve = serve_with(
 		"cwd: /usr, umask: 027, nice: 2, env: {A: 'two words', LC_ALL: C.UTF-8}, env_pass: "
 		"[PATH, 'WIT*'], rlimits: {nofile: '99:100', core: 0, cpu: 1h}");
-	pid_t pid = site_worker_pid();
+	pid_t pid = fixture_worker_pid();
 	expect_folder(pid, "/usr");
 	expect_in(pid, "status", "\nUmask:\t0027\n");
 	expect_in(pid, "limits", "Max open files            99                   100 ");
@@ -143,35 +144,35 @@ START_TEST(workers_have_what_is_configured)
 	expect_variable(pid, "WPOOL_WORKER=", true);
 	expect_variable(pid, "HOME=", false);
 	expect_variable(pid, "WPOOL_RETRY_DELAY=", false);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
 /* Workers are replaced one by one, as by a new command: no pool beside it, nothing interrupted. */
-START_TEST(a_reload_gives_other_rights)
+START_TEST(reload_changes_rights)
 {
 	char *pool = scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 1, ",
-		site.queue, public_copy("workers/echo"));
+		fixture.queue, public_copy("workers/echo"));
 	char *before = scratch_text(
 		"%sumask: 022, env: {A: '1'}%s}\n", pool, is_root() ? ", user: daemon" : "");
 	char *after = scratch_text("%sumask: 077, nice: 1, env: {A: '2'}, cwd: /usr%s}\n", pool,
 		is_root() ? ", user: nobody" : "");
 	open_witness();
-	struct proc *serve = site_serve_pools(before);
-	pid_t old = site_worker_pid();
+	struct proc *serve = fixture_serve_pools(before);
+	pid_t old = fixture_worker_pid();
 	expect_in(old, "status", "\nUmask:\t0022\n");
 	expect_variable(old, "A=1", true);
-	site_write_pools(after);
+	fixture_write_pools(after);
 	proc_signal(serve, SIGHUP);
 	proc_expect_gone(old);
-	pid_t new = site_worker_pid();
+	pid_t new = fixture_worker_pid();
 	ck_assert_int_ne(new, old);
 	expect_in(new, "status", "\nUmask:\t0077\n");
 	expect_variable(new, "A=2", true);
 	expect_folder(new, "/usr");
 	if (is_root())
 		expect_in(new, "status", "\nUid:\t65534\t");
-	site_stop(serve);
+	fixture_stop(serve);
 	free(before);
 	free(after);
 	free(pool);
@@ -179,20 +180,20 @@ START_TEST(a_reload_gives_other_rights)
 END_TEST
 
 /* Killed, it takes with it what it could no more reach as that user itself. */
-START_TEST(they_end_with_the_supervisor)
+START_TEST(workers_of_other_user_end_with_supervisor)
 {
 	open_witness();
 	char *pool = scratch_text(
 		"- {name: tested, queue: %s, user: nobody, command: [sh, -c, 'setsid sleep 1000 & "
 		"echo stayed:$! >&2; exec %s'], workers: 1}\n",
-		site.queue, public_copy("workers/echo"));
-	struct proc *serve = site_serve_pools(pool);
+		fixture.queue, public_copy("workers/echo"));
+	struct proc *serve = fixture_serve_pools(pool);
 	free(pool);
 	if (!is_root()) {
 		expect_refused(serve);
 		return;
 	}
-	pid_t worker = site_worker_pid();
+	pid_t worker = fixture_worker_pid();
 	char *said = proc_stderr(serve);
 	const char *left = strstr(said, "stayed:");
 	ck_assert_ptr_nonnull(left);
@@ -208,16 +209,16 @@ END_TEST
 
 /* Without mark, session, parent or user in common with its worker, it is still of its group, where
  * this machine has such. */
-START_TEST(what_gets_away_ends_with_its_worker)
+START_TEST(daemon_ends_with_its_worker)
 {
 	open_witness();
 	char *pool = scratch_text(
 		"- {name: tested, queue: %s, command: [sh, -c, '(env -i setsid sleep 1000 & echo "
 		"stayed:$! >&2); exec %s'], workers: 1}\n",
-		site.queue, site_built("workers/echo"));
-	struct proc *serve = site_serve_pools(pool);
+		fixture.queue, fixture_built("workers/echo"));
+	struct proc *serve = fixture_serve_pools(pool);
 	free(pool);
-	pid_t worker = site_worker_pid();
+	pid_t worker = fixture_worker_pid();
 	char *said = proc_stderr(serve);
 	const char *left = strstr(said, "stayed:");
 	ck_assert_ptr_nonnull(left);
@@ -230,11 +231,11 @@ START_TEST(what_gets_away_ends_with_its_worker)
 		proc_expect_gone(daemon);
 	}
 	free(said);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(what_cannot_be_is_said)
+START_TEST(impossible_rights_are_reported)
 {
 	static const struct {
 		const char *settings, *words;
@@ -251,14 +252,14 @@ START_TEST(what_cannot_be_is_said)
 	if (cases[_i].status)
 		ck_assert_int_eq(proc_wait(serve), cases[_i].status);
 	else
-		site_stop(serve);
+		fixture_stop(serve);
 }
 END_TEST
 
 /* Who is no root may check what root is to run. */
-START_TEST(a_look_is_no_start)
+START_TEST(check_config_starts_nothing)
 {
-	char *file = scratch_path(site.folder, "look.yaml");
+	char *file = scratch_path(fixture.folder, "look.yaml");
 	scratch_write(file, "pools: [{queue: q, command: w, user: daemon}]\n");
 	const char *const as_nobody[] = {"setpriv", "--reuid", "65534", "--clear-groups", NULL};
 	const char *const nobody_already[] = {"env", NULL};
@@ -276,11 +277,11 @@ START_TEST(a_look_is_no_start)
 		for (int j = 0; j < 4; j++)
 			argv[i][count + (size_t)j] = words[i][j];
 	}
-	struct proc *look = proc_start(site.folder, argv[0], NULL);
+	struct proc *look = proc_start(fixture.folder, argv[0], NULL);
 	proc_expect(look, "pools[0].user needs rights that wpool (user ");
 	ck_assert_int_eq(proc_wait(look), 0);
 	proc_free(look);
-	struct proc *serve = proc_start(site.folder, argv[1], NULL);
+	struct proc *serve = proc_start(fixture.folder, argv[1], NULL);
 	expect_refused(serve);
 	proc_free(serve);
 	free(file);
@@ -289,8 +290,9 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("rights", {another_user_works, 3}, {a_number_and_a_group_will_do, 1},
-		{workers_have_what_is_configured, 1}, {a_reload_gives_other_rights, 1},
-		{they_end_with_the_supervisor, 1}, {what_gets_away_ends_with_its_worker, 1},
-		{what_cannot_be_is_said, 3}, {a_look_is_no_start, 1});
+	return SYSTEM_RUN("rights", {workers_run_as_configured_user, 3},
+		{user_may_be_a_number_with_a_group, 1}, {workers_have_configured_rights, 1},
+		{reload_changes_rights, 1}, {workers_of_other_user_end_with_supervisor, 1},
+		{daemon_ends_with_its_worker, 1}, {impossible_rights_are_reported, 3},
+		{check_config_starts_nothing, 1});
 }

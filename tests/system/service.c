@@ -21,7 +21,8 @@ static struct manager manager_open(const char *name)
 {
 	struct manager manager = {.fd = -1};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int len = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", site.folder, name);
+	int len =
+		snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", fixture.folder, name);
 	ck_assert_int_lt(len, (int)sizeof address.sun_path);
 	manager.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	ck_assert_int_ge(manager.fd, 0);
@@ -56,7 +57,7 @@ static void expect(struct manager *manager, const char *start)
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	do
 		if (!hear(manager, deadline))
-			site_give_up(scratch_text("the manager was not told '%s'; last: %s", start,
+			fixture_fail(scratch_text("the manager was not told '%s'; last: %s", start,
 				manager->message));
 	while (!has_line(manager, start));
 }
@@ -70,19 +71,19 @@ static void expect_beats(struct manager *manager, int count)
 /* beats: WATCHDOG_USEC=..., or NULL. Beats that nobody reads fill a manager's queue. */
 static struct proc *serve_told(const struct manager *manager, const char *beats, const char *pools)
 {
-	return site_serve_program(
+	return fixture_serve_program(
 		"wpool", (const char *const[]){manager->variable, beats, NULL}, pools);
 }
 
 static char *one_pool(const char *queue)
 {
 	return scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 2}\n", queue,
-		site_built("workers/echo"));
+		fixture_built("workers/echo"));
 }
 
 static struct proc *serve_one(const struct manager *manager, const char *beats)
 {
-	char *pools = one_pool(site.queue);
+	char *pools = one_pool(fixture.queue);
 	struct proc *serve = serve_told(manager, beats, pools);
 	free(pools);
 	return serve;
@@ -112,45 +113,45 @@ static void reload(struct manager *manager, struct proc *serve)
 	expect(manager, "READY=1");
 }
 
-START_TEST(it_hears_of_a_reload)
+START_TEST(systemd_is_notified_of_reload)
 {
 	struct manager manager = manager_open("manager");
 	struct proc *serve = serve_one(&manager, NULL);
 	expect(&manager, "READY=1");
 	reload(&manager, serve);
-	site_write_pools("- wrong\n");
+	fixture_write_pools("- wrong\n");
 	reload(&manager, serve);
 	proc_expect(serve, "Hangup: configuration not reloaded: it is wrong");
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(it_is_ready_when_all_is)
+START_TEST(ready_is_sent_when_pools_are_ready)
 {
 	struct manager manager = manager_open("manager");
 	struct proc *serve = serve_one(&manager, NULL);
 	expect(&manager, "READY=1");
 	/* Nobody says that this machine is fast. */
-	if (!proc_has_said(serve, "not ready after"))
+	if (!proc_has_logged(serve, "not ready after"))
 		ck_assert(has_line(&manager, "STATUS=serving: "));
 	while (!has_line(&manager, serving))
 		expect(&manager, "STATUS=");
 	ck_assert_str_eq(control_get("/readyz", 200), "ready\n");
-	site_stop(serve);
+	fixture_stop(serve);
 	expect(&manager, "STOPPING=1");
 	ck_assert(has_line(&manager, "EXTEND_TIMEOUT_USEC=48000000\n"));
 }
 END_TEST
 
 /* Whose start would wait for the broker's must not fail with it. */
-START_TEST(a_broker_that_is_down_is_no_failed_start)
+START_TEST(start_does_not_fail_without_broker)
 {
 	struct manager manager = manager_open("manager");
-	const char *const arguments[] = {site_built("wpool"), "serve", "--broker",
+	const char *const arguments[] = {fixture_built("wpool"), "serve", "--broker",
 		"amqp://127.0.0.1:1/", "--queue", "x", "--log-format", "text", "--",
-		site_built("workers/echo"), NULL};
+		fixture_built("workers/echo"), NULL};
 	const char *const environment[] = {manager.variable, "WPOOL_CONTROL_SOCKET=off", NULL};
-	struct proc *serve = proc_start(site.folder, arguments, environment);
+	struct proc *serve = proc_start(fixture.folder, arguments, environment);
 	expect(&manager, "STATUS=not ready: no consuming connection to the broker");
 	if (!has_line(&manager, "READY=1")) /* in one message, where this machine stood still */
 		expect(&manager, "READY=1");
@@ -163,33 +164,33 @@ START_TEST(a_broker_that_is_down_is_no_failed_start)
 END_TEST
 
 /* The consumer comes with its queue. */
-START_TEST(the_status_says_why_not)
+START_TEST(status_line_says_why_not_ready)
 {
 	struct manager manager = manager_open("manager");
-	char *queue = scratch_text("%s.later", site.queue), *pools = one_pool(queue);
+	char *queue = scratch_text("%s.later", fixture.queue), *pools = one_pool(queue);
 	struct proc *serve = serve_told(&manager, NULL, pools);
 	expect(&manager, scratch_text("STATUS=not ready: pool tested: not consuming its queue "
 				      "\"%s\", which may be missing; the log says why\n",
 				 queue));
-	client_declare(site.client, queue, CLIENT_CLASSIC);
+	client_declare(fixture.client, queue, CLIENT_CLASSIC);
 	expect(&manager, serving);
 	proc_signal(serve, SIGTSTP);
 	expect(&manager, "STATUS=not ready: pool tested: paused by an operator\n");
 	proc_signal(serve, SIGCONT);
 	expect(&manager, serving);
-	site_stop(serve);
-	client_delete(site.client, queue);
+	fixture_stop(serve);
+	client_delete(fixture.client, queue);
 	free(pools);
 	free(queue);
 }
 END_TEST
 
-START_TEST(a_stop_tells_what_is_in_hand)
+START_TEST(stop_reports_tasks_in_hand)
 {
 	struct manager manager = manager_open("manager");
 	struct proc *serve = serve_one(&manager, watchdog);
 	expect(&manager, serving);
-	site_post_held(serve, "the long one");
+	fixture_post_held(serve, "the long one");
 	proc_signal(serve, SIGTERM);
 	expect(&manager, "STOPPING=1");
 	ck_assert(has_line(&manager, "STATUS=draining: 1 task in hand\n"));
@@ -216,7 +217,7 @@ static void await_stopped(pid_t pid)
 }
 
 /* The clock is another one's beats. */
-START_TEST(a_loop_that_does_not_turn_is_noticed)
+START_TEST(watchdog_notices_blocked_loop)
 {
 	struct manager manager = manager_open("manager"), clock = manager_open("clock");
 	struct proc *serve = serve_one(&manager, watchdog), *other = serve_one(&clock, watchdog);
@@ -229,16 +230,16 @@ START_TEST(a_loop_that_does_not_turn_is_noticed)
 	ck_assert(!hear(&manager, 0));
 	proc_signal(serve, SIGCONT);
 	expect_beats(&manager, 3);
-	site_stop(serve);
-	site_stop(other);
+	fixture_stop(serve);
+	fixture_stop(other);
 }
 END_TEST
 
-START_TEST(workers_are_not_told_of_it)
+START_TEST(workers_get_no_systemd_variables)
 {
 	struct manager manager = manager_open("manager");
 	struct proc *serve = serve_one(&manager, watchdog);
-	char *path = scratch_text("/proc/%d/environ", (int)site_worker_pid());
+	char *path = scratch_text("/proc/%d/environ", (int)fixture_worker_pid());
 	size_t len;
 	char *environment = scratch_read(path, &len);
 	ck_assert_ptr_nonnull(memmem(environment, len, "WPOOL_WORKER=", 13));
@@ -246,14 +247,14 @@ START_TEST(workers_are_not_told_of_it)
 	ck_assert_ptr_null(memmem(environment, len, "WATCHDOG_", 9));
 	free(environment);
 	free(path);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("service", {it_is_ready_when_all_is, 1}, {it_hears_of_a_reload, 1},
-		{a_broker_that_is_down_is_no_failed_start, 1}, {the_status_says_why_not, 1},
-		{a_stop_tells_what_is_in_hand, 1}, {a_loop_that_does_not_turn_is_noticed, 1},
-		{workers_are_not_told_of_it, 1});
+	return SYSTEM_RUN("service", {ready_is_sent_when_pools_are_ready, 1},
+		{systemd_is_notified_of_reload, 1}, {start_does_not_fail_without_broker, 1},
+		{status_line_says_why_not_ready, 1}, {stop_reports_tasks_in_hand, 1},
+		{watchdog_notices_blocked_loop, 1}, {workers_get_no_systemd_variables, 1});
 }

@@ -1,19 +1,19 @@
-/* What every system test program shares: a site for each test (a scratch folder, queues of its own,
- * a client) and a main around one suite. */
+/* What every system test program shares: a fixture for each test (a scratch folder, queues of its
+ * own, a client) and a main around one suite. */
 #ifndef SYSTEM_SYSTEM_H
 #define SYSTEM_SYSTEM_H
 
 #include "harness/broker.h"
 #include "harness/client.h"
+#include "harness/fixture.h"
 #include "harness/proc.h"
 #include "harness/scratch.h"
-#include "harness/site.h"
 
 #include <check.h>
 #include <stdlib.h>
 
-/* main's value: runs these tests, {test, loops}, each on a site of its own. */
+/* main's value: runs these tests, {test, loops}, each on a fixture of its own. */
 #define SYSTEM_RUN(name, ...)                                                                      \
-	site_run_suite(name, (const struct site_test[]){__VA_ARGS__, {NULL, 0}})
+	fixture_run_suite(name, (const struct fixture_test[]){__VA_ARGS__, {NULL, 0}})
 
 #endif

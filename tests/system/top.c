@@ -8,14 +8,15 @@
 
 static struct terminal *start(size_t width, size_t height)
 {
-	const char *const argv[] = {site_built("wpool"), "top", "--socket", control_socket(), NULL};
+	const char *const argv[] = {
+		fixture_built("wpool"), "top", "--socket", control_socket(), NULL};
 
 	return terminal_start(width, height, argv);
 }
 
 static struct proc *serve_two(void)
 {
-	struct proc *serve = site_serve_echo((const char *const[]){"--workers", "2", NULL});
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "2", NULL});
 
 	control_await("/readyz", 200);
 	return serve;
@@ -35,11 +36,11 @@ START_TEST(top_shows_pools_and_workers)
 	struct terminal *top = start(120, 30);
 	const char *pool;
 
-	site_post_held(serve, "the long one");
+	fixture_post_held(serve, "the long one");
 	terminal_expect(top, "ready: wpool ");
 	terminal_expect(top, "broker: consuming connected, publishing connected");
-	terminal_expect(top, scratch_text("2 workers of %s", site.queue));
-	pool = terminal_expect(top, scratch_text("> %s", site.queue));
+	terminal_expect(top, scratch_text("2 workers of %s", fixture.queue));
+	pool = terminal_expect(top, scratch_text("> %s", fixture.queue));
 	ck_assert_ptr_nonnull(strstr(pool, "consuming"));
 	ck_assert_ptr_nonnull(strstr(pool, "2/2"));
 	ck_assert_ptr_nonnull(strstr(terminal_expect(top, "the long one"), "busy"));
@@ -59,11 +60,11 @@ START_TEST(top_shows_pools_and_workers)
 }
 END_TEST
 
-START_TEST(keys_steer_a_pool)
+START_TEST(keys_control_a_pool)
 {
 	struct proc *serve = serve_two();
 	struct terminal *top = start(120, 30);
-	pid_t before = site_worker_pid();
+	pid_t before = fixture_worker_pid();
 
 	terminal_expect(top, "2/2");
 	terminal_type(top, "+");
@@ -93,20 +94,21 @@ START_TEST(keys_steer_a_pool)
 	proc_expect(serve, "restarted: all workers are new");
 	proc_expect_gone(before);
 	quit(top);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
 /* Two pools on one queue: chosen by both kinds of keys, and kept when they are sorted. */
 START_TEST(keys_choose_and_sort)
 {
-	struct proc *serve = site_serve_pools(scratch_text(
-		"- {name: one, queue: %s, command: [%s], workers: 1}\n"
-		"- {name: two, queue: %s, command: [%s], workers: 2}\n",
-		site.queue, site_built("workers/echo"), site.queue, site_built("workers/echo")));
+	struct proc *serve = fixture_serve_pools(
+		scratch_text("- {name: one, queue: %s, command: [%s], workers: 1}\n"
+			     "- {name: two, queue: %s, command: [%s], workers: 2}\n",
+			fixture.queue, fixture_built("workers/echo"), fixture.queue,
+			fixture_built("workers/echo")));
 	struct terminal *top;
 
-	client_expect_consumers(site.client, site.queue, 2);
+	client_expect_consumers(fixture.client, fixture.queue, 2);
 	control_await("/readyz", 200);
 	top = start(120, 30);
 	terminal_expect(top, "> one");
@@ -132,11 +134,11 @@ START_TEST(keys_choose_and_sort)
 	terminal_expect(top, "workers of two");
 	terminal_expect_gone(top, "Any key goes back.");
 	quit(top);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(a_lost_supervisor_is_waited_for)
+START_TEST(top_waits_for_lost_supervisor)
 {
 	struct proc *serve = serve_two();
 	struct terminal *top = start(120, 30);
@@ -146,15 +148,15 @@ START_TEST(a_lost_supervisor_is_waited_for)
 	terminal_expect(top, "waiting for the supervisor; the last answer was");
 	proc_signal(serve, SIGCONT);
 	terminal_expect_gone(top, "waiting for the supervisor");
-	site_stop(serve);
+	fixture_stop(serve);
 	terminal_expect(top, "no supervisor listens at");
 	terminal_type(top, "+");
-	terminal_expect(top, scratch_text("%s: no supervisor listens at", site.queue));
+	terminal_expect(top, scratch_text("%s: no supervisor listens at", fixture.queue));
 	serve = serve_two();
 	terminal_expect_gone(top, "the last answer was");
 	terminal_expect(top, "2/2");
 	quit(top);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
@@ -165,7 +167,7 @@ static const struct {
 
 enum { ENDS = sizeof ends / sizeof *ends };
 
-START_TEST(signals_leave_the_terminal_as_it_was)
+START_TEST(signals_restore_the_terminal)
 {
 	struct proc *serve = serve_two();
 	struct terminal *top = start(100, 25);
@@ -176,11 +178,11 @@ START_TEST(signals_leave_the_terminal_as_it_was)
 	ck_assert_int_eq(terminal_wait(top), ends[_i].exit_code);
 	ck_assert(terminal_is_restored(top));
 	terminal_free(top);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(a_stopped_one_comes_back)
+START_TEST(suspended_top_resumes)
 {
 	struct proc *serve = serve_two();
 	struct terminal *top = start(100, 25);
@@ -193,11 +195,11 @@ START_TEST(a_stopped_one_comes_back)
 	terminal_expect(top, "2/2");
 	ck_assert(!terminal_is_restored(top));
 	quit(top);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(without_terminal_or_supervisor_it_is_said)
+START_TEST(missing_terminal_or_supervisor_is_reported)
 {
 	static const struct {
 		const char *arguments[3];
@@ -209,9 +211,9 @@ START_TEST(without_terminal_or_supervisor_it_is_said)
 	struct terminal *top;
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct proc *proc = site_wpool(cases[i].arguments);
+		struct proc *proc = fixture_wpool(cases[i].arguments);
 		ck_assert_int_eq(proc_wait(proc), 64);
-		control_expect_words(proc_stderr(proc), cases[i].words);
+		control_expect_text(proc_stderr(proc), cases[i].words);
 	}
 	top = start(200, 25);
 	terminal_expect(top, "wpool top: no supervisor listens at");
@@ -223,8 +225,8 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("top", {top_shows_pools_and_workers, 1}, {keys_steer_a_pool, 1},
-		{keys_choose_and_sort, 1}, {a_lost_supervisor_is_waited_for, 1},
-		{signals_leave_the_terminal_as_it_was, ENDS}, {a_stopped_one_comes_back, 1},
-		{without_terminal_or_supervisor_it_is_said, 1});
+	return SYSTEM_RUN("top", {top_shows_pools_and_workers, 1}, {keys_control_a_pool, 1},
+		{keys_choose_and_sort, 1}, {top_waits_for_lost_supervisor, 1},
+		{signals_restore_the_terminal, ENDS}, {suspended_top_resumes, 1},
+		{missing_terminal_or_supervisor_is_reported, 1});
 }

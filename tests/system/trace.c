@@ -10,7 +10,7 @@
 
 static struct message *call(const char *header, const char *value)
 {
-	return client_call(site.client, site.queue,
+	return client_call(fixture.client, fixture.queue,
 		&(struct letter){.body = "x",
 			.correlation_id = "traced",
 			.headers = {{"traceparent", PLACE}, {"tracestate", STATE},
@@ -23,58 +23,58 @@ static void expect_trace(const struct message *message)
 	ck_assert(message_header_is(message, "tracestate", STATE));
 }
 
-START_TEST(a_worker_and_its_caller_see_it)
+START_TEST(trace_reaches_worker_and_reply)
 {
-	struct proc *serve = site_serve_echo(NULL);
+	struct proc *serve = fixture_serve_echo(NULL);
 	struct message *reply = call("X-Report", "task");
 	ck_assert_ptr_nonnull(strstr(reply->body, PLACE));
 	ck_assert_ptr_nonnull(strstr(reply->body, STATE));
 	expect_trace(reply);
 	message_free(reply);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(a_worker_may_go_on_with_its_own)
+START_TEST(worker_may_set_its_own_trace)
 {
-	struct proc *serve = site_serve_echo(NULL);
+	struct proc *serve = fixture_serve_echo(NULL);
 	struct message *reply = call("X-Reply-Header", "traceparent=its-own");
 	ck_assert(message_header_is(reply, "traceparent", "its-own"));
 	ck_assert_ptr_null(message_header(reply, "tracestate"));
 	message_free(reply);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(an_attempt_that_failed_loses_nothing)
+START_TEST(trace_survives_failed_attempt)
 {
-	struct proc *serve = site_serve_pool(
-		"properties: true, retry: {delay: 100ms}", site_built("workers/echo"));
+	struct proc *serve = fixture_serve_pool(
+		"properties: true, retry: {delay: 100ms}", fixture_built("workers/echo"));
 	struct message *reply = call("X-Fail-Until", "1");
 	proc_expect(serve, "task traced (trace " ID ") failed with status 500");
 	expect_trace(reply);
 	message_free(reply);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
-START_TEST(a_dead_letter_keeps_it)
+START_TEST(dead_letter_keeps_its_trace)
 {
-	struct proc *serve = site_serve_echo(NULL);
-	client_post(site.client, site.queue,
+	struct proc *serve = fixture_serve_echo(NULL);
+	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "x",
 			.headers = {{"traceparent", PLACE}, {"tracestate", STATE},
 				{"X-Status", "400"}}});
-	struct message *dead = client_take(site.client, site.dead);
+	struct message *dead = client_take(fixture.client, fixture.dead);
 	expect_trace(dead);
 	message_free(dead);
-	site_stop(serve);
+	fixture_stop(serve);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("trace", {a_worker_and_its_caller_see_it, 1},
-		{a_worker_may_go_on_with_its_own, 1}, {an_attempt_that_failed_loses_nothing, 1},
-		{a_dead_letter_keeps_it, 1});
+	return SYSTEM_RUN("trace", {trace_reaches_worker_and_reply, 1},
+		{worker_may_set_its_own_trace, 1}, {trace_survives_failed_attempt, 1},
+		{dead_letter_keeps_its_trace, 1});
 }

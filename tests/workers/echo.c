@@ -91,7 +91,7 @@ static long long status_of(const struct wpool_task *task)
 	return number_in(task, "X-Status", 200);
 }
 
-static const char *witness_line(const struct wpool_task *task)
+static const char *witness_text(const struct wpool_task *task)
 {
 	struct wpool_value id;
 	const char *line = wpool_task_header(task, "X-Witness");
@@ -103,12 +103,12 @@ static const char *witness_line(const struct wpool_task *task)
 }
 
 /* One write for the line, so that several processes may share the file. */
-static bool bear_witness(const struct echo *echo, const struct wpool_task *task)
+static bool append_witness(const struct echo *echo, const struct wpool_task *task)
 {
 	char line[1024];
 	if (echo->witness < 0)
 		return true;
-	int len = snprintf(line, sizeof line, "%s\n", witness_line(task));
+	int len = snprintf(line, sizeof line, "%s\n", witness_text(task));
 	if (len >= (int)sizeof line)
 		len = (int)sizeof line - 1;
 	return write(echo->witness, line, (size_t)len) == len && fsync(echo->witness) == 0;
@@ -172,7 +172,7 @@ static void fail(struct wpool_task *task, long long status)
 static void answer(const struct echo *echo, struct wpool_task *task, long long status)
 {
 	bool is_effect = status == 200 || status == 201;
-	if (is_effect && !bear_witness(echo, task))
+	if (is_effect && !append_witness(echo, task))
 		wpool_fail(task, 500);
 	else if (status == 200)
 		wpool_done(task);

@@ -64,7 +64,7 @@ static void write_line(int fd, const msgpack_object_str *text)
 		_exit(70);
 }
 
-static void bear_witness(const struct raw_frame *task)
+static void append_witness(const struct raw_frame *task)
 {
 	const char *path = getenv("WITNESS");
 	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : -1;
@@ -84,9 +84,9 @@ static void bear_witness(const struct raw_frame *task)
 	close(fd);
 }
 
-void evil_do_well(struct evil *evil)
+void evil_answer_tasks(struct evil *evil)
 {
-	bear_witness(&evil->task);
+	append_witness(&evil->task);
 	evil_done(evil);
 }
 
@@ -104,7 +104,7 @@ static void work(struct evil *evil, const struct evil_behaviour *behaviour, cons
 			say();
 			behaviour->on_task(evil);
 		} else {
-			evil_do_well(evil);
+			evil_answer_tasks(evil);
 		}
 		free(evil->task.bytes);
 	}

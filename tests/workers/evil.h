@@ -25,7 +25,7 @@ extern const struct evil_behaviour evil_process[];
 /* The honest answer, 200. */
 void evil_done(struct evil *);
 /* The same, after bearing witness. */
-void evil_do_well(struct evil *);
+void evil_answer_tasks(struct evil *);
 void evil_wait(void) __attribute__((noreturn));
 
 /* Bytes with a right length in front. */

@@ -66,7 +66,7 @@ static void hang(struct evil *evil)
 }
 
 /* For those who measure how long it is let be. */
-static void tell_time(void)
+static void print_time(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -77,7 +77,7 @@ static void tell_time(void)
 static void stop_itself(struct evil *evil)
 {
 	(void)evil;
-	tell_time();
+	print_time();
 	raise(SIGSTOP);
 }
 
@@ -116,7 +116,7 @@ static void ignore_everything(struct evil *evil)
 static void hang_ignoring(struct evil *evil)
 {
 	ignore_everything(evil);
-	tell_time();
+	print_time();
 	evil_wait();
 }
 
@@ -125,7 +125,7 @@ static void outstay(struct evil *evil)
 {
 	ignore_everything(evil);
 	while (raw_read_frame(&evil->raw, &evil->task)) {
-		evil_do_well(evil);
+		evil_answer_tasks(evil);
 		free(evil->task.bytes);
 	}
 	evil_wait();
@@ -189,7 +189,7 @@ static void never_connect(struct evil *evil)
 }
 
 /* Lives on with all our pipes open; not for ever, in case that nobody ends it. */
-static void live_on(void)
+static void wait_forever(void)
 {
 	alarm(60);
 	evil_wait();
@@ -204,7 +204,7 @@ static void leave_grandchild(struct evil *evil)
 	setsid();
 	pid_t pid = fork();
 	if (pid == 0)
-		live_on();
+		wait_forever();
 	printf("grandchild %d\n", (int)pid);
 	fflush(stdout);
 	_exit(0);
@@ -216,7 +216,7 @@ static void leave_group_member(struct evil *evil)
 	(void)evil;
 	pid_t pid = fork();
 	if (pid == 0)
-		live_on();
+		wait_forever();
 	printf("grandchild %d\n", (int)pid);
 	fflush(stdout);
 }

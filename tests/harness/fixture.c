@@ -1,4 +1,4 @@
-#include "harness/site.h"
+#include "harness/fixture.h"
 
 #include "harness/deadline.h"
 #include "harness/scratch.h"
@@ -10,90 +10,90 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_PROGRAMS  16
-#define MOST_ARGUMENTS 64
-#define SHOWN_BYTES    8000
-#define DELAYS_MAX     8
-#define DELAY_MIN_MS   100 /* of the retry queues that tests wait for */
+#define PROGRAMS_MAX  16
+#define ARGUMENTS_MAX 64
+#define SHOWN_BYTES   8000
+#define DELAYS_MAX    8
+#define DELAY_MIN_MS  100 /* of the retry queues that tests wait for */
 
-struct site site;
+struct fixture fixture;
 
-static struct proc *programs[MOST_PROGRAMS];
+static struct proc *programs[PROGRAMS_MAX];
 static size_t program_count;
 
 static void declare_queues(void)
 {
-	client_declare(site.client, site.queue, CLIENT_QUORUM);
-	client_declare(site.client, site.replies, CLIENT_CLASSIC);
+	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
+	client_declare(fixture.client, fixture.replies, CLIENT_CLASSIC);
 }
 
-static void open_site(void)
+static void open_fixture(void)
 {
-	site.broker = broker_shared();
-	site.client = client_open(broker_url(site.broker));
-	site.folder = scratch_make();
-	site.queue = scratch_text("task-%d", (int)getpid());
-	site.dead = scratch_text("%s.dead", site.queue);
-	site.replies = scratch_text("%s.replies", site.queue);
-	site.witness = scratch_path(site.folder, "witness");
+	fixture.broker = broker_shared();
+	fixture.client = client_open(broker_url(fixture.broker));
+	fixture.folder = scratch_make();
+	fixture.queue = scratch_text("task-%d", (int)getpid());
+	fixture.dead = scratch_text("%s.dead", fixture.queue);
+	fixture.replies = scratch_text("%s.replies", fixture.queue);
+	fixture.witness = scratch_path(fixture.folder, "witness");
 	declare_queues();
 }
 
 static void delete_queues(void)
 {
-	client_delete(site.client, site.queue);
-	client_delete(site.client, site.dead);
-	client_delete(site.client, scratch_text("%s.retry.100ms", site.queue));
-	client_delete(site.client, site.replies);
+	client_delete(fixture.client, fixture.queue);
+	client_delete(fixture.client, fixture.dead);
+	client_delete(fixture.client, scratch_text("%s.retry.100ms", fixture.queue));
+	client_delete(fixture.client, fixture.replies);
 }
 
-void site_move_to_own_broker(void)
+void fixture_use_own_broker(void)
 {
-	char *folder = scratch_path(site.folder, "node");
+	char *folder = scratch_path(fixture.folder, "node");
 	delete_queues();
-	client_free(site.client);
-	site.broker = broker_start(folder);
-	site.client = client_open(broker_url(site.broker));
+	client_free(fixture.client);
+	fixture.broker = broker_start(folder);
+	fixture.client = client_open(broker_url(fixture.broker));
 	declare_queues();
 	free(folder);
 }
 
-void site_reconnect(void)
+void fixture_reconnect(void)
 {
-	client_free(site.client);
-	site.client = client_open(broker_url(site.broker));
+	client_free(fixture.client);
+	fixture.client = client_open(broker_url(fixture.broker));
 }
 
-static void close_site(void)
+static void close_fixture(void)
 {
 	while (program_count > 0)
 		proc_free(programs[--program_count]);
-	if (site.broker == broker_shared())
+	if (fixture.broker == broker_shared())
 		delete_queues();
-	client_free(site.client);
+	client_free(fixture.client);
 	/* Before its folder goes: then nobody would know how to stop it. */
-	if (site.broker != broker_shared())
-		broker_free(site.broker);
-	scratch_remove(site.folder);
-	free(site.queue);
-	free(site.dead);
-	free(site.replies);
-	free(site.witness);
+	if (fixture.broker != broker_shared())
+		broker_free(fixture.broker);
+	scratch_remove(fixture.folder);
+	free(fixture.queue);
+	free(fixture.dead);
+	free(fixture.replies);
+	free(fixture.witness);
 }
 
-_Noreturn void site_leave(void)
+_Noreturn void fixture_exit_passed(void)
 {
-	close_site();
+	close_fixture();
 	exit(EXIT_SUCCESS);
 }
 
-int site_run_suite(const char *name, const struct site_test tests[])
+int fixture_run_suite(const char *name, const struct fixture_test tests[])
 {
 	const char *chosen = getenv("WPOOL_TEST");
 	Suite *suite = suite_create(name);
 	TCase *tcase = tcase_create(name);
 	tcase_add_unchecked_fixture(tcase, broker_share, broker_unshare);
-	tcase_add_checked_fixture(tcase, open_site, close_site);
+	tcase_add_checked_fixture(tcase, open_fixture, close_fixture);
 	for (size_t i = 0; tests[i].test; i++)
 		if (!chosen || strcmp(tests[i].test->name, chosen) == 0)
 			tcase_add_loop_test(tcase, tests[i].test, 0, tests[i].loops);
@@ -105,7 +105,7 @@ int site_run_suite(const char *name, const struct site_test tests[])
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-const char *site_built(const char *name)
+const char *fixture_built(const char *name)
 {
 	const char *build = getenv("WPOOL_BUILD");
 	return scratch_text("%s/%s", build ? build : "build", name);
@@ -114,68 +114,70 @@ const char *site_built(const char *name)
 static void append(const char **to, size_t *count, const char *const from[])
 {
 	for (size_t i = 0; from && from[i]; i++) {
-		ck_assert_uint_lt(*count, MOST_ARGUMENTS - 1);
+		ck_assert_uint_lt(*count, ARGUMENTS_MAX - 1);
 		to[(*count)++] = from[i];
 	}
 }
 
 static struct proc *start_argv(const char *const argv[], const char *const more[])
 {
-	const char *environment[MOST_ARGUMENTS] = {
-		scratch_text("WITNESS=%s", site.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
+	const char *environment[ARGUMENTS_MAX] = {
+		scratch_text("WITNESS=%s", fixture.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
 	size_t variable_count = 2;
 	append(environment, &variable_count, more);
 	/* Each test's own; the first of two that are one variable's counts. */
 	append(environment, &variable_count,
 		(const char *const[]){
-			scratch_text("WPOOL_CONTROL_SOCKET=%s/control.sock", site.folder), NULL});
-	ck_assert_uint_lt(program_count, MOST_PROGRAMS);
-	return programs[program_count++] = proc_start(site.folder, argv, environment);
+			scratch_text("WPOOL_CONTROL_SOCKET=%s/control.sock", fixture.folder),
+			NULL});
+	ck_assert_uint_lt(program_count, PROGRAMS_MAX);
+	return programs[program_count++] = proc_start(fixture.folder, argv, environment);
 }
 
 static struct proc *start_program(
 	const char *program, const char *const arguments[], const char *const more[])
 {
-	const char *argv[MOST_ARGUMENTS] = {site_built(program)};
+	const char *argv[ARGUMENTS_MAX] = {fixture_built(program)};
 	size_t argument_count = 1;
 	append(argv, &argument_count, arguments);
 	return start_argv(argv, more);
 }
 
-struct proc *site_wpool(const char *const arguments[])
+struct proc *fixture_wpool(const char *const arguments[])
 {
 	return start_program("wpool", arguments, NULL);
 }
 
-struct proc *site_serve(const char *const options[], const char *const worker[])
+struct proc *fixture_serve(const char *const options[], const char *const worker[])
 {
-	const char *const start[] = {"serve", "--broker", broker_url(site.broker), "--queue",
-		site.queue, "--log-format", "text", NULL};
+	const char *const start[] = {"serve", "--broker", broker_url(fixture.broker), "--queue",
+		fixture.queue, "--log-format", "text", NULL};
 	const char *const end[] = {"--", NULL};
-	const char *arguments[MOST_ARGUMENTS] = {NULL};
+	const char *arguments[ARGUMENTS_MAX] = {NULL};
 	size_t count = 0;
 	append(arguments, &count, start);
 	append(arguments, &count, options);
 	append(arguments, &count, end);
 	append(arguments, &count, worker);
-	return site_wpool(arguments);
+	return fixture_wpool(arguments);
 }
 
-struct proc *site_serve_ready(const char *const options[], const char *const worker[])
+struct proc *fixture_serve_ready(const char *const options[], const char *const worker[])
 {
-	struct proc *serve = site_serve(options, worker);
-	client_expect_consumers(site.client, site.queue, 1);
+	struct proc *serve = fixture_serve(options, worker);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
 	return serve;
 }
 
-struct proc *site_serve_echo(const char *const options[])
+struct proc *fixture_serve_echo(const char *const options[])
 {
-	return site_serve_ready(options, (const char *const[]){site_built("workers/echo"), NULL});
+	return fixture_serve_ready(
+		options, (const char *const[]){fixture_built("workers/echo"), NULL});
 }
 
-pid_t site_worker_pid(void)
+pid_t fixture_worker_pid(void)
 {
-	struct message *reply = client_call(site.client, site.queue,
+	struct message *reply = client_call(fixture.client, fixture.queue,
 		&(struct letter){
 			.body = "", .headers = {{"X-Status", "201"}, {"X-Report", "pid"}}});
 	pid_t pid = atoi(reply->body);
@@ -187,20 +189,20 @@ pid_t site_worker_pid(void)
 /* Its path: owned by the caller. */
 static char *write_configuration(const char *pools)
 {
-	char *text =
-		scratch_text("broker: {url: \"%s\"}\npools:\n%s", broker_url(site.broker), pools);
-	char *path = scratch_path(site.folder, "wpool.yaml");
+	char *text = scratch_text(
+		"broker: {url: \"%s\"}\npools:\n%s", broker_url(fixture.broker), pools);
+	char *path = scratch_path(fixture.folder, "wpool.yaml");
 	scratch_write(path, text);
 	free(text);
 	return path;
 }
 
-void site_write_pools(const char *pools)
+void fixture_write_pools(const char *pools)
 {
 	free(write_configuration(pools));
 }
 
-struct proc *site_serve_program(
+struct proc *fixture_serve_program(
 	const char *program, const char *const environment[], const char *pools)
 {
 	char *path = write_configuration(pools);
@@ -210,12 +212,12 @@ struct proc *site_serve_program(
 	return serve;
 }
 
-struct proc *site_serve_under(const char *const starter[], const char *pools)
+struct proc *fixture_serve_under(const char *const starter[], const char *pools)
 {
 	char *path = write_configuration(pools);
 	const char *const command[] = {
-		site_built("wpool"), "serve", "--config", path, "--log-format", "text", NULL};
-	const char *argv[MOST_ARGUMENTS] = {NULL};
+		fixture_built("wpool"), "serve", "--config", path, "--log-format", "text", NULL};
+	const char *argv[ARGUMENTS_MAX] = {NULL};
 	size_t count = 0;
 	append(argv, &count, starter);
 	append(argv, &count, command);
@@ -224,54 +226,54 @@ struct proc *site_serve_under(const char *const starter[], const char *pools)
 	return serve;
 }
 
-struct proc *site_serve_pools(const char *pools)
+struct proc *fixture_serve_pools(const char *pools)
 {
-	return site_serve_program("wpool", NULL, pools);
+	return fixture_serve_program("wpool", NULL, pools);
 }
 
-struct proc *site_serve_pool(const char *settings, const char *worker)
+struct proc *fixture_serve_pool(const char *settings, const char *worker)
 {
 	char *pool =
 		scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 2, %s}\n",
-			site.queue, worker, settings);
-	struct proc *serve = site_serve_pools(pool);
+			fixture.queue, worker, settings);
+	struct proc *serve = fixture_serve_pools(pool);
 	free(pool);
 	return serve;
 }
 
-const char *site_until(const char *id)
+const char *fixture_release_path(const char *id)
 {
 	char *name = scratch_text("release %s", id);
-	char *path = scratch_path(site.folder, name);
+	char *path = scratch_path(fixture.folder, name);
 	free(name);
 	return path;
 }
 
-void site_release(const char *id)
+void fixture_release(const char *id)
 {
-	scratch_write(site_until(id), "");
+	scratch_write(fixture_release_path(id), "");
 }
 
-void site_post_held(struct proc *serve, const char *id)
+void fixture_post_held(struct proc *serve, const char *id)
 {
-	site_post_held_to(site.queue, serve, id);
+	fixture_post_held_to(fixture.queue, serve, id);
 }
 
-void site_post_held_to(const char *queue, struct proc *serve, const char *id)
+void fixture_post_held_to(const char *queue, struct proc *serve, const char *id)
 {
 	char *begins = scratch_text("begins %s", id);
-	client_post(site.client, queue,
+	client_post(fixture.client, queue,
 		&(struct letter){.body = id,
 			.correlation_id = id,
-			.headers = {{"X-Begin", begins}, {"X-Until", site_until(id)}}});
+			.headers = {{"X-Begin", begins}, {"X-Until", fixture_release_path(id)}}});
 	proc_expect(serve, begins);
 	free(begins);
 }
 
-int site_witnessed(const char *line)
+int fixture_witnessed(const char *line)
 {
 	int count = 0;
-	char *text = scratch_read(site.witness, NULL);
+	char *text = scratch_read(fixture.witness, NULL);
 	for (char *at = text ? strtok(text, "\n") : NULL; at; at = strtok(NULL, "\n"))
 		count += !line || strcmp(at, line) == 0;
 	free(text);
@@ -293,13 +295,13 @@ static bool is_settled(const char *queue, const char *const delays[])
 	queues[count] = queue;
 	for (size_t i = 0; i < count; i++)
 		queues[count + 1 + i] = queues[i];
-	bool is_empty = !broker_has_messages(site.broker, queues, DELAY_MIN_MS);
+	bool is_empty = !broker_has_messages(fixture.broker, queues, DELAY_MIN_MS);
 	for (size_t i = 0; i < count; i++)
 		free((char *)(uintptr_t)queues[i]);
 	return is_empty;
 }
 
-_Noreturn void site_give_up(const char *what)
+_Noreturn void fixture_fail(const char *what)
 {
 	for (size_t i = 0; i < program_count; i++) {
 		char *said = proc_stderr(programs[i]);
@@ -311,35 +313,35 @@ _Noreturn void site_give_up(const char *what)
 	ck_abort_msg("%s", what);
 }
 
-_Noreturn static void tell_what_is_left(const char *queue, const char *const delays[])
+_Noreturn static void fail_not_settled(const char *queue, const char *const delays[])
 {
 	char *what = scratch_text("%s does not get empty: %ld messages, %ld of them ready", queue,
-		broker_messages(site.broker, queue), client_ready(site.client, queue));
+		broker_messages(fixture.broker, queue), client_ready(fixture.client, queue));
 	for (size_t i = 0; delays[i]; i++) {
 		char *name = scratch_text("%s.retry.%s", queue, delays[i]);
 		what = scratch_text("%s; %s: %ld, %ld", what, name,
-			broker_messages(site.broker, name), client_ready(site.client, name));
+			broker_messages(fixture.broker, name), client_ready(fixture.client, name));
 	}
-	site_give_up(what);
+	fixture_fail(what);
 }
 
-void site_await_queue_settled(const char *queue, const char *const delays[], int limit_ms)
+void fixture_await_queue_settled(const char *queue, const char *const delays[], int limit_ms)
 {
 	int64_t deadline = deadline_in(limit_ms);
 	/* Twice: a classic queue has forgotten a message before a quorum queue has written it. */
 	while (!is_settled(queue, delays) || !is_settled(queue, delays)) {
 		if (deadline_left(deadline) <= 0)
-			tell_what_is_left(queue, delays);
+			fail_not_settled(queue, delays);
 		poll(NULL, 0, 50);
 	}
 }
 
-void site_await_settled(const char *const delays[])
+void fixture_await_settled(const char *const delays[])
 {
-	site_await_queue_settled(site.queue, delays, 3 * DEADLINE_DEFAULT_MS);
+	fixture_await_queue_settled(fixture.queue, delays, 3 * DEADLINE_DEFAULT_MS);
 }
 
-void site_forget(struct proc *proc)
+void fixture_free_program(struct proc *proc)
 {
 	size_t i = 0;
 	while (i < program_count && programs[i] != proc)
@@ -349,7 +351,7 @@ void site_forget(struct proc *proc)
 	programs[i] = programs[--program_count];
 }
 
-void site_stop(struct proc *proc)
+void fixture_stop(struct proc *proc)
 {
 	proc_signal(proc, SIGTERM);
 	ck_assert_int_eq(proc_wait(proc), 0);

@@ -1,7 +1,7 @@
 /* The fixture of one system test: a scratch folder, a client, queues with names of its own, and
  * the programs that it started. Created before each test and removed after it. */
-#ifndef HARNESS_SITE_H
-#define HARNESS_SITE_H
+#ifndef HARNESS_FIXTURE_H
+#define HARNESS_FIXTURE_H
 
 #include "harness/broker.h"
 #include "harness/client.h"
@@ -9,7 +9,7 @@
 
 #include <check.h>
 
-struct site {
+struct fixture {
 	struct broker *broker;
 	struct client *client;
 	char *folder;
@@ -19,71 +19,71 @@ struct site {
 	char *witness; /* the file to which the echo worker appends a line for each task done */
 };
 /* Of this test only: check runs every test in a process of its own. */
-extern struct site site;
+extern struct fixture fixture;
 
 /* A test, and how many times it runs, with _i from 0. */
-struct site_test {
+struct fixture_test {
 	const TTest *test;
 	int loops;
 };
 /* Run the tests up to one that is NULL. Return main's exit code. */
-int site_run_suite(const char *name, const struct site_test tests[]);
+int fixture_run_suite(const char *name, const struct fixture_test tests[]);
 
-/* Move the site to a private broker, which a test may damage: site.broker, site.client and the
- * queues, until the test's end. */
-void site_move_to_own_broker(void);
+/* Move the fixture to a private broker, which a test may damage: fixture.broker, fixture.client and
+ * the queues, until the test's end. */
+void fixture_use_own_broker(void);
 /* Replace the client, whose connections the broker has lost. */
-void site_reconnect(void);
+void fixture_reconnect(void);
 /* The path of something built ("wpool", "workers/echo"); valid until the test ends. */
-const char *site_built(const char *name);
-/* Start `wpool serve` on site.queue, with retries 100 ms apart, these options (NULL-terminated,
+const char *fixture_built(const char *name);
+/* Start `wpool serve` on fixture.queue, with retries 100 ms apart, these options (NULL-terminated,
  * or NULL) and this worker command (NULL-terminated). It is killed after the test at the latest. */
-struct proc *site_serve(const char *const options[], const char *const worker[]);
+struct proc *fixture_serve(const char *const options[], const char *const worker[]);
 /* The same, and wait until it consumes. */
-struct proc *site_serve_ready(const char *const options[], const char *const worker[]);
+struct proc *fixture_serve_ready(const char *const options[], const char *const worker[]);
 /* The same with echo workers. */
-struct proc *site_serve_echo(const char *const options[]);
+struct proc *fixture_serve_echo(const char *const options[]);
 /* The process id of an echo worker, by a call; so it is ready when this returns. */
-pid_t site_worker_pid(void);
-/* Start `wpool serve --config` with one pool on site.queue; settings: further keys, such as
+pid_t fixture_worker_pid(void);
+/* Start `wpool serve --config` with one pool on fixture.queue; settings: further keys, such as
  * "properties: true, retry: {attempts: 1}". Does not wait. */
-struct proc *site_serve_pool(const char *settings, const char *worker);
+struct proc *fixture_serve_pool(const char *settings, const char *worker);
 /* The same with these pools (lines of the configuration's list). */
-struct proc *site_serve_pools(const char *pools);
+struct proc *fixture_serve_pools(const char *pools);
 /* Rewrite the configuration file with these pools. */
-void site_write_pools(const char *pools);
+void fixture_write_pools(const char *pools);
 /* The same with another built program ("wpool-crash") and further environment variables (NULL-
  * terminated, or NULL). */
-struct proc *site_serve_program(
+struct proc *fixture_serve_program(
 	const char *program, const char *const environment[], const char *pools);
 /* The same, started by another program ("unshare", "-pf", ...; NULL-terminated) that gets the
  * command line and executes it or forks it. */
-struct proc *site_serve_under(const char *const starter[], const char *pools);
+struct proc *fixture_serve_under(const char *const starter[], const char *pools);
 /* Start wpool with these arguments (NULL-terminated). */
-struct proc *site_wpool(const char *const arguments[]);
-/* Post a task for the echo worker that works until site_release(id), and wait until a worker has
+struct proc *fixture_wpool(const char *const arguments[]);
+/* Post a task for the echo worker that works until fixture_release(id), and wait until a worker has
  * begun it. serve: where the line is logged that the worker writes then. */
-void site_post_held(struct proc *serve, const char *id);
+void fixture_post_held(struct proc *serve, const char *id);
 /* The same to another queue. */
-void site_post_held_to(const char *queue, struct proc *serve, const char *id);
-void site_release(const char *id);
-/* The value of the header X-Until by which a task waits for site_release(id). Valid until the
+void fixture_post_held_to(const char *queue, struct proc *serve, const char *id);
+void fixture_release(const char *id);
+/* The value of the header X-Until by which a task waits for fixture_release(id). Valid until the
  * test's end. */
-const char *site_until(const char *id);
+const char *fixture_release_path(const char *id);
 /* The number of witness lines with this text; NULL: of all lines. */
-int site_witnessed(const char *line);
+int fixture_witnessed(const char *line);
 /* Wait until the queue and its retry queues ("100ms" or longer; NULL-terminated) are empty. */
-void site_await_settled(const char *const delays[]);
+void fixture_await_settled(const char *const delays[]);
 /* The same for another queue. */
-void site_await_queue_settled(const char *queue, const char *const delays[], int limit_ms);
+void fixture_await_queue_settled(const char *queue, const char *const delays[], int limit_ms);
 /* Fail the test and show the last output of the programs that it started. */
-_Noreturn void site_give_up(const char *what);
+_Noreturn void fixture_fail(const char *what);
 /* End a test that has passed before check computes its duration: it counts microseconds in an
  * int, which overflows after 35 minutes. */
-_Noreturn void site_leave(void);
+_Noreturn void fixture_exit_passed(void);
 /* Free a program, killing it if it still runs, so that a test may start many. */
-void site_forget(struct proc *);
+void fixture_free_program(struct proc *);
 /* Send SIGTERM; it must exit with 0. */
-void site_stop(struct proc *);
+void fixture_stop(struct proc *);
 
 #endif
