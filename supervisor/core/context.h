@@ -1,5 +1,5 @@
 /* What the two halves of a pool share: configuration, effects, the time of the step, the phase.
- * Layer: core. Owned and written by the pool; the halves only read it. */
+ * Layer: core. Owned and written by the pool; its halves only read it. */
 #ifndef CORE_CONTEXT_H
 #define CORE_CONTEXT_H
 
@@ -8,11 +8,11 @@
 
 #define POOL_PHASES(X)                                                                             \
 	X(POOL_RUNS)                                                                               \
-	X(POOL_PAUSED)  /* by command: takes nothing, sends nothing */                             \
-	X(POOL_DRAINS)  /* takes nothing, finishes what is in pipes, waits for confirms */         \
-	X(POOL_DRAINED) /* nothing is left of it, and NOTICE_DRAINED is out */                     \
-	X(POOL_FORCED)  /* has killed its workers, gives everything back */                        \
-	X(POOL_STOPPED) /* after FORCED, nothing is left of it */
+	X(POOL_PAUSED)  /* by command: takes no messages, sends no tasks */                        \
+	X(POOL_DRAINS)  /* takes no messages, finishes tasks in pipes, waits for confirms */       \
+	X(POOL_DRAINED) /* quiet (pool_is_quiet), and NOTICE_DRAINED was emitted */                \
+	X(POOL_FORCED)  /* has killed its workers, hands everything back */                        \
+	X(POOL_STOPPED) /* quiet after FORCED */
 
 enum pool_phase {
 #define X(phase) phase,
@@ -25,11 +25,11 @@ struct pool_context {
 	const struct effects *effects; /* borrowed until pool_free, like io */
 	void *io;
 	mtime now;           /* of this step */
-	mtime arrived_after; /* what this step reports had not arrived by then */
+	mtime arrived_after; /* what this step handles arrived after this time */
 	enum pool_phase phase;
 };
 
-/* Running or paused: nobody has asked it to stop. */
+/* True: running or paused; no stop was requested. */
 static inline bool pool_stays(const struct pool_context *context)
 {
 	return context->phase <= POOL_PAUSED;

@@ -1,8 +1,8 @@
-/* All that a pool can do to the outside. Layer: core.
- * Given at pool_new, called only from within pool_step. An effect never calls back into the pool,
- * never blocks and, but for send and allow_slots, never fails: what goes wrong comes back as an
- * event of a later step. These two answer at once: a task that cannot be encoded must be judged
- * before the next one is sent behind it, and a command is refused as a whole. */
+/* Everything that a pool can do to the outside. Layer: core. Passed to pool_new, called only from
+ * within pool_step. An effect never calls back into the pool and never blocks. Except for send and
+ * allow_slots, none can fail: trouble comes as an event of a later step. These two return a result,
+ * because a task that cannot be encoded must be settled before the next one is sent behind it, and
+ * because a command is refused as a whole. */
 #ifndef CORE_EFFECTS_H
 #define CORE_EFFECTS_H
 
@@ -11,7 +11,7 @@
 
 enum send_result {
 	SEND_OK,
-	SEND_TOO_LARGE, /* its frame would be over max_frame: the task is unfit */
+	SEND_TOO_LARGE, /* its frame would be larger than max_frame: the task is unfit */
 	SEND_NO_MEMORY, /* nothing was written; retried in a later turn */
 };
 
@@ -24,25 +24,25 @@ enum source_wish {
 	SOURCE_CONSUME,   /* with this window (prefetch); also on every later channel */
 	SOURCE_REST,      /* cancel the consumer, keep the channel; answered by SOURCE_RESTED */
 	SOURCE_CLOSE,     /* barrier, then close the channel for good; answered by SOURCE_DOWN */
-	SOURCE_UNDECIDED, /* never an effect: what a source wishes before its first wish */
+	SOURCE_UNDECIDED, /* never an effect: the value before the first wish */
 };
 
 enum slot_wish {
-	SLOT_SPAWN,     /* start a process; its life is the number given */
-	SLOT_QUIT,      /* "__quit__", then the end of both of our sending sides */
+	SLOT_SPAWN,     /* start a process with the life that is passed */
+	SLOT_QUIT,      /* "__quit__", then close both our sending sides */
 	SLOT_TERM,      /* SIGTERM to the process group */
 	SLOT_KILL,      /* SIGKILL to the process group */
-	SLOT_INTERRUPT, /* "__context_switch__": its task is over the soft limit */
+	SLOT_INTERRUPT, /* "__context_switch__": its task has exceeded the soft limit */
 };
 
 struct effects {
 	enum send_result (*send)(void *io, uint16_t slot, struct delivery *, uint16_t attempt);
 	void (*ack)(void *io, uint64_t tag, bool multiple);
 	void (*reject)(void *io, uint64_t tag, enum reject);
-	void (*publish)(void *io, const struct parcel *); /* parcel->seq is the number it gets */
+	void (*publish)(void *io, const struct parcel *); /* parcel->seq is its number */
 	void (*source)(void *io, enum source_wish, uint32_t window);
 	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_wish);
-	/* May slots be numbered up to this many? Asked before any of them is used. */
+	/* True: there may be this many slots. Called before a new one is used. */
 	bool (*allow_slots)(void *io, uint16_t slots);
 	void (*emit)(void *io, const struct notice *);
 };

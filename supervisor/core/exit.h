@@ -14,7 +14,7 @@ enum exit_kind {
 struct exit_info {
 	enum exit_kind kind;
 	int32_t number;
-	const char *stage; /* static words, EXIT_NOT_STARTED only: "exec", "fork", "pipe", ... */
+	const char *stage; /* static text, EXIT_NOT_STARTED only: "exec", "fork", "pipe", ... */
 };
 
 #endif

@@ -1,6 +1,6 @@
-/* The core's wait after a failure that may pass: 1, 2, 4, 8, 16 and 30 seconds, and 30 from then
- * on. Layer: core, pure. Used between failed starts of a worker and between publishes that the
- * broker refuses. */
+/* The core's waits after failures in a row: 1, 2, 4, 8, 16, and then always 30 seconds. Layer:
+ * core, pure. Used between failed starts of a worker and between publishes that the broker
+ * refuses. */
 #ifndef CORE_FAILURE_WAIT_H
 #define CORE_FAILURE_WAIT_H
 
@@ -8,7 +8,7 @@
 
 #define FAILURE_WAIT_STEPS 6
 
-/* Which wait follows this many failures in a row (from 1): 0 to FAILURE_WAIT_STEPS - 1. */
+/* The step of the wait after this many failures in a row (from 1): 0 to FAILURE_WAIT_STEPS - 1. */
 static inline unsigned failure_wait_step(uint32_t failures)
 {
 	return failures < FAILURE_WAIT_STEPS ? failures - 1 : FAILURE_WAIT_STEPS - 1;

@@ -1,8 +1,7 @@
-/* A pool: one queue's tasks, N worker slots, and every decision about them. Layer: core.
- * A reducer: pool_step takes the time and one event, and acts through its effects. It makes no
- * system call, reads no clock and allocates nothing after pool_new but room in its tables and, when
- * it is scaled up, slots.
- * Its next deadline is pulled by pool_deadline; nothing is armed. */
+/* A pool: one queue's tasks, N worker slots, and every decision about them. Layer: core. A reducer:
+ * pool_step takes the time and one event, and acts through its effects. It makes no system call and
+ * reads no clock. After pool_new it allocates only to grow its tables and, when it is scaled up,
+ * its slots. It sets no timers: the caller asks for the next deadline (pool_deadline). */
 #ifndef CORE_POOL_H
 #define CORE_POOL_H
 
@@ -12,24 +11,24 @@
 
 struct pool;
 
-/* NULL: out of memory. All three pointers are borrowed until pool_free. Starts with every slot to
- * be spawned in the first TURN_END and with its source and its outbox down. */
+/* Make a pool whose source and outbox are down; the first TURN_END starts its workers. All three
+ * pointers are borrowed until pool_free. NULL: out of memory. */
 struct pool *pool_new(const struct pool_config *, const struct effects *, void *io, mtime now);
-/* now never runs backwards from one call to the next. */
+/* Handle an event. now is not earlier than in the call before. */
 void pool_step(struct pool *, mtime now, const struct event *);
-/* A TURN_END is wanted then, whatever happens; MTIME_NEVER: only on an event. */
+/* When the pool needs a TURN_END without any event; MTIME_NEVER: only after one. */
 mtime pool_deadline(const struct pool *);
-/* After a drain or force: no process, nothing unacked on a living channel, nothing unconfirmed that
- * could still free an input, nothing to flush; it may be freed. */
+/* True after a drain or a forced stop, when all its workers are gone and its consuming channel is
+ * closed: the pool may be freed. */
 bool pool_is_quiet(const struct pool *);
-/* Something of it is published and not confirmed. */
+/* True: a publish is not confirmed yet. */
 bool pool_is_publishing(const struct pool *);
-/* Nothing is, and what there is to publish was refused and waits. */
+/* True: no publish is unconfirmed, but parcels wait to be published. */
 bool pool_is_refused(const struct pool *);
 /* True when COMMAND_FORCE cut something short. */
 bool pool_was_forced(const struct pool *);
 void pool_free(struct pool *);
-/* Asserts that every list, state and counter agrees with every other; O(n), for tests. */
+/* Assert that all lists, states and counters agree; O(n), for tests. */
 void pool_audit(const struct pool *);
 
 #endif

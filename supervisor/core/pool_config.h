@@ -1,5 +1,5 @@
-/* How a pool is configured. Layer: core, plain data.
- * The pool copies it; its texts are borrowed until pool_free. */
+/* The configuration of a pool. Layer: core, plain data. The pool copies it; its texts are borrowed
+ * until pool_free. */
 #ifndef CORE_POOL_CONFIG_H
 #define CORE_POOL_CONFIG_H
 
@@ -15,13 +15,13 @@ struct pool_config {
 	uint16_t workers;     /* 1 to POOL_WORKERS_MAX, until it is scaled */
 	uint16_t workers_max; /* the pool chooses a number from workers to this; 0: workers */
 	uint16_t pipeline;    /* 1 to POOL_PIPELINE_MAX; 0: auto, from the measured time */
-	mtime pipe_wait;      /* auto: how long a task may wait behind others in a pipe; > 0 */
+	mtime pipe_wait;      /* auto: how long a task may wait behind others in a pipe; above 0 */
 	uint16_t prefetch;    /* 0: auto */
-	size_t memory;        /* bytes of bodies in hand to aim at; > 0 */
+	size_t memory;        /* target for the bytes of unacked bodies; above 0 */
 	mtime boot_limit;     /* from SPAWN to READY */
-	mtime hard_limit;     /* one task's time as the head of a pipe; MTIME_NEVER: none */
-	mtime soft_limit;     /* after it the worker is asked to end the task; MTIME_NEVER: none */
-	bool interrupt;       /* asks by SLOT_INTERRUPT; needs a pipeline of 1 */
+	mtime hard_limit;     /* of a task as the head of a pipe; MTIME_NEVER: none */
+	mtime soft_limit;     /* then the worker is asked to end the task; MTIME_NEVER: none */
+	bool interrupt;       /* it is asked by SLOT_INTERRUPT; needs a pipeline of 1 */
 	mtime grace;          /* after QUIT, and again after TERM */
 	size_t outbox_limit;  /* unconfirmed bytes above which nothing is dispatched */
 	struct recycle_limits recycle;

@@ -1,5 +1,5 @@
-/* What a pool looks like from outside, for those who watch it. Layer: core, pure.
- * Copies for the moment of the call; nothing here changes a pool or is asked by a decision. */
+/* The state of a pool, for the API and the log. Layer: core, pure. Copies of the moment of the
+ * call; nothing here changes a pool, and no decision uses it. */
 #ifndef CORE_POOL_FACTS_H
 #define CORE_POOL_FACTS_H
 
@@ -7,16 +7,17 @@
 #include "core/workers/life.h"
 #include "core/workers/scaling.h"
 
-/* What it is doing, as a whole; the words are an interface (docs/control.md). */
+/* The pool as a whole. The texts are an interface (docs/control.md). */
 #define POOL_STATES(X)                                                                             \
 	X(POOL_IS_STARTING, "starting")     /* no worker has been ready yet */                     \
-	X(POOL_IS_FAILING, "failing")       /* none is, and the last ones failed */                \
-	X(POOL_IS_CONNECTING, "connecting") /* it would consume, but has no channel */             \
-	X(POOL_IS_CONSUMING, "consuming")   /* as far as the pool knows: see consumer.h */         \
-	X(POOL_IS_RESTING, "resting")       /* it takes nothing until there is room */             \
-	X(POOL_IS_PAUSED, "paused")         /* by command */                                       \
-	X(POOL_IS_DRAINING, "draining")     /* it finishes what is in hand, and leaves */          \
-	X(POOL_IS_STOPPING, "stopping")     /* by force */                                         \
+	X(POOL_IS_FAILING, "failing")       /* none is ready, and the last ones failed */          \
+	X(POOL_IS_CONNECTING, "connecting") /* it wants to consume, but has no channel */          \
+	X(POOL_IS_CONSUMING,                                                                       \
+		"consuming") /* its channel consumes; consumer_is_consuming is stricter */         \
+	X(POOL_IS_RESTING, "resting")   /* it takes nothing at the moment */                       \
+	X(POOL_IS_PAUSED, "paused")     /* by command */                                           \
+	X(POOL_IS_DRAINING, "draining") /* it finishes its tasks */                                \
+	X(POOL_IS_STOPPING, "stopping") /* by force */                                             \
 	X(POOL_IS_STOPPED, "stopped")
 
 enum pool_state {
@@ -31,16 +32,16 @@ enum { LIFE_STATE_COUNT = 0 LIFE_STATES(X) };
 
 struct pool_facts {
 	enum pool_state state;
-	uint16_t wanted;                       /* workers */
-	uint16_t min, max;                     /* between which the pool chooses that; or equal */
-	struct scaling scaling;                /* its latest change */
-	bool is_rolling;                       /* they are being replaced, one by one */
-	uint16_t ready;                        /* slots in LIFE_READY */
-	uint16_t failing;                      /* slots whose last lives failed */
-	uint32_t waiting;                      /* tasks that no worker has yet */
-	uint32_t in_pipes;                     /* tasks that one has, begun or not */
-	uint32_t unacked;                      /* all that the broker waits for */
-	uint32_t window;                       /* how many it may hand over; 0: never asked */
+	uint16_t wanted;        /* workers */
+	uint16_t min, max;      /* the bounds of wanted; equal: it is fixed */
+	struct scaling scaling; /* its latest change */
+	bool is_rolling;        /* they are being replaced, one by one */
+	uint16_t ready;         /* slots in LIFE_READY */
+	uint16_t failing;       /* slots whose last lives failed */
+	uint32_t waiting;       /* tasks that no worker has yet */
+	uint32_t in_pipes;      /* tasks that a worker has, begun or not */
+	uint32_t unacked;       /* deliveries that are not settled */
+	uint32_t window;        /* how many the broker may hand over; 0: not consumed yet */
 	size_t unconfirmed, unconfirmed_bytes; /* replies and copies */
 	uint64_t deliveries;                   /* since the start */
 	mtime delivered_at;                    /* the last of them; MTIME_NEVER: none yet */
@@ -49,31 +50,32 @@ struct pool_facts {
 struct slot_counts {
 	uint16_t by_state[LIFE_STATE_COUNT];
 	uint16_t busy; /* of those in LIFE_READY: with a task */
-	/* of those whose last lives failed; 0, MTIME_NEVER: there is none */
+	/* of slots whose last lives failed; 0, MTIME_NEVER: there is none */
 	uint32_t failures_max; /* in a row */
-	mtime next_start;      /* the first; MTIME_NEVER also: all are on their way */
+	mtime next_start;      /* of the first of them; MTIME_NEVER also if all have been started */
 };
 
 struct slot_facts {
 	uint32_t life; /* of the present process, or the next one */
 	enum life_state state;
-	uint32_t failures;           /* lives in a row that failed */
-	struct exit_info exit;       /* of the last one that ended unasked */
-	const char *exit_for;        /* static words: why we ended it; NULL: we did not */
-	mtime ended_at;              /* and when; MTIME_NEVER: none did */
-	mtime next_start;            /* MTIME_NEVER: it is past that */
-	uint32_t answers;            /* in this life */
-	mtime ready_at;              /* MTIME_NEVER: not yet */
-	enum recycle_reason due;     /* to be replaced, and why */
-	uint16_t tasks;              /* in its pipe */
-	const struct delivery *head; /* the one at work; borrowed until the next step; NULL: none */
-	mtime since;                 /* when it was begun */
+	uint32_t failures;       /* lives in a row that failed */
+	struct exit_info exit;   /* of the last life that ended without being asked */
+	const char *exit_for;    /* static text: why we ended it; NULL: we did not */
+	mtime ended_at;          /* when it ended; MTIME_NEVER: none did */
+	mtime next_start;        /* MTIME_NEVER: it has been started */
+	uint32_t answers;        /* in this life */
+	mtime ready_at;          /* MTIME_NEVER: not yet */
+	enum recycle_reason due; /* why it is to be replaced */
+	uint16_t tasks;          /* in its pipe */
+	const struct delivery
+		*head; /* the task that it works on; borrowed until the next step; NULL: none */
+	mtime since;   /* when that was begun */
 };
 
 struct pool_facts pool_facts(const struct pool *);
 /* O(slots). */
 struct slot_counts pool_slot_counts(const struct pool *);
-/* There are slots from 0 to below that; those not wanted any more are retired. */
+/* The number of slots, retired ones included. */
 uint16_t pool_slot_count(const struct pool *);
 struct slot_facts pool_slot_facts(const struct pool *, uint16_t slot);
 const char *pool_state_name(enum pool_state);

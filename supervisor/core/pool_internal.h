@@ -1,5 +1,5 @@
-/* A pool from inside: the tasks, the workers, and what both share. Layer: core. For pool*.c, and
- * for the simulator, which looks at states. */
+/* The inside of a pool: the tasks, the workers, and what both share. Layer: core. For pool*.c, and
+ * for the simulator, which checks states. */
 #ifndef CORE_POOL_INTERNAL_H
 #define CORE_POOL_INTERNAL_H
 

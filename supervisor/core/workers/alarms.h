@@ -1,4 +1,4 @@
-/* One alarm a slot, the earliest first. Layer: core. A binary heap with room for all slots. */
+/* One alarm for each slot, ordered by time. Layer: core. A binary heap with space for all slots. */
 #ifndef CORE_WORKERS_ALARMS_H
 #define CORE_WORKERS_ALARMS_H
 
@@ -10,11 +10,11 @@ struct alarms {
 	uint16_t count;
 };
 
-/* For so many slots, not less than before; all zero it is for none. RC_MEMORY: nothing has changed.
- */
+/* Make space for so many slots, not fewer than before. A zeroed struct has none. RC_MEMORY: nothing
+ * has changed. */
 enum rc alarms_grow(struct alarms *, uint16_t slots) MUST_CHECK;
 void alarms_release(struct alarms *);
-/* Replaces the slot's alarm; MTIME_NEVER takes it off. */
+/* Replace the slot's alarm; MTIME_NEVER removes it. */
 void alarms_set(struct alarms *, struct slot *, mtime when);
 /* The slot whose alarm is earliest, or NULL. */
 struct slot *alarms_first(const struct alarms *);

@@ -1,10 +1,9 @@
-/* How many workers a pool needs, where it may choose: between bounds, by what was measured. Layer:
- * core, pure. Decides a number only; slots_auto.c measures for it and carries it out.
- * It grows while tasks wait, every worker is at one, and together they were at work for three
- * quarters of a measure: up to twice as many, and not more than tasks wait. It shrinks by those
- * that nobody needed for as long as its patience lasts, a quarter of them at a time; what it had to
- * take back makes it wait twice as long the next time, so that a steady load brings no to and fro.
- */
+/* How many workers a pool needs, between its bounds, from what was measured. Layer: core, pure.
+ * Decides a number only; slots_auto.c measures and applies it. It grows while tasks wait, every
+ * worker is busy, and all workers together were busy for three quarters of a measure: by at most as
+ * many workers as it has, and not more than tasks wait. It shrinks by the workers that were not
+ * needed during its patience, a quarter of them at a time. If it has to grow again soon, the
+ * patience doubles, so that the number does not oscillate under a steady load. */
 #ifndef CORE_WORKERS_AUTOSCALE_H
 #define CORE_WORKERS_AUTOSCALE_H
 
@@ -15,58 +14,58 @@
 #define AUTOSCALE_SPANS 6
 
 struct autoscale {
-	uint16_t min, max; /* equal: nothing is left to be decided */
+	uint16_t min, max; /* equal: there is nothing to decide */
 	/* the present measure */
 	mtime since;
-	mtime worked;      /* the time that workers were at tasks in it, all together */
+	mtime worked;      /* the time that all workers together were busy in it */
 	uint32_t answered; /* tasks in it */
 	bool was_full;     /* the window was, at some time in it */
-	mtime crowded; /* since then tasks wait, and nobody is idle; MTIME_NEVER: it is not so */
-	/* how many were needed of late: a patience is so many spans */
-	uint32_t peaks[AUTOSCALE_SPANS]; /* most at work at once, in a measure; [0]: the present
+	mtime crowded;     /* since then tasks wait and no worker is idle; MTIME_NEVER: not now */
+	/* how many were needed recently: the patience is so many spans */
+	uint32_t peaks[AUTOSCALE_SPANS]; /* maximum of busy workers in each span; [0]: the present
 					    span */
-	mtime span_at;                   /* it began */
-	uint32_t needed;                 /* at most, by which it last shrank */
-	uint32_t calm;                   /* whole spans since it last grew, or rested */
+	mtime span_at;                   /* when the present span began */
+	uint32_t needed;                 /* the maximum that decided the last shrinking */
+	uint32_t calm;                   /* whole spans since it last grew or rested */
 	mtime patience;
-	mtime shrunk_at;  /* and has not grown since; INT64_MIN: no */
-	mtime changed_at; /* it last grew or shrank */
-	mtime hold_until; /* no memory for more was found */
+	mtime shrunk_at;  /* when it last shrank; INT64_MIN: it has grown since */
+	mtime changed_at; /* when it last grew or shrank */
+	mtime hold_until; /* it does not grow before that: memory was short */
 };
 
-/* What a turn finds. */
+/* The state of the pool in a turn. */
 struct autoscale_look {
 	uint32_t wanted;  /* workers */
-	uint32_t at_work; /* those that are kept and have a task */
+	uint32_t at_work; /* those that are not leaving and have a task */
 	uint32_t waiting; /* tasks that no worker has */
-	bool is_any_idle; /* a worker that could have one */
-	bool is_full;     /* the window: the broker may have more */
-	bool may_grow;    /* workers start as they should */
-	bool may_shrink;  /* nothing else is done to them */
+	bool is_any_idle; /* a worker that could take one */
+	bool is_full;     /* the prefetch window: the broker may have more */
+	bool may_grow;    /* workers start without failures */
+	bool may_shrink;  /* no restart or recycling is going on */
 };
 
-/* Between these from now on, 1 to POOL_WORKERS_MAX. */
+/* Set the bounds, from 1 to POOL_WORKERS_MAX, and forget all measures. */
 void autoscale_init(struct autoscale *, uint16_t min, uint16_t max, mtime now);
 static inline bool autoscale_is_on(const struct autoscale *autoscale)
 {
 	return autoscale->min < autoscale->max;
 }
-/* The nearest that is between the bounds. */
+/* Return the number between the bounds that is nearest to workers. */
 uint32_t autoscale_within(const struct autoscale *, uint32_t workers);
-/* A worker was at a task from then until then; several times at once for several. */
+/* A worker was busy from `from` until `until`. Times of different workers may overlap. */
 void autoscale_worked(struct autoscale *, mtime from, mtime until);
-/* One was answered. */
+/* A task was answered. */
 void autoscale_answered(struct autoscale *);
-/* Nothing can be learned now: the pool is paused, or without a broker. */
+/* Measure nothing now: the pool is paused, or has no broker. */
 void autoscale_rest(struct autoscale *, mtime now);
 /* True: the measure is long enough, and autoscale_judge is to be called in this turn. */
 bool autoscale_is_due(struct autoscale *, const struct autoscale_look *, mtime now);
-/* The measure ends: how many workers are wanted now. Each that was at a task until now has been
- * told by autoscale_worked. */
+/* End the measure, and return how many workers are wanted now. The caller has reported the time of
+ * each busy worker until now (autoscale_worked). */
 uint32_t autoscale_judge(struct autoscale *, const struct autoscale_look *, mtime now);
-/* It had wanted more, and there was no memory for them. */
+/* There was no memory for the workers that it wanted. */
 void autoscale_refused(struct autoscale *, mtime now);
-/* A turn is wanted then, whatever happens; MTIME_NEVER. */
+/* When a turn is needed without any event; MTIME_NEVER: only with one. */
 mtime autoscale_deadline(const struct autoscale *, uint32_t wanted);
 
 #endif

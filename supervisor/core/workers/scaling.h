@@ -8,8 +8,8 @@
 #define SCALING_CAUSES(X)                                                                          \
 	X(SCALING_NONE, "")         /* there was no change */                                      \
 	X(SCALING_ASKED, "command") /* by an operator */                                           \
-	X(SCALING_GREW, "grew")     /* every worker was busy, and figure tasks waited */           \
-	X(SCALING_SHRANK, "shrank") /* for the span not more than figure were needed */
+	X(SCALING_GREW, "grew")     /* all workers were busy, and `figure` tasks waited */         \
+	X(SCALING_SHRANK, "shrank") /* during `span`, at most `figure` workers were needed */
 
 enum scaling_cause {
 #define X(cause, words) cause,
@@ -21,7 +21,7 @@ struct scaling {
 	enum scaling_cause cause;
 	mtime at;
 	uint16_t before, after; /* workers wanted */
-	uint16_t min, max;      /* between which they are chosen now; equal: they are not */
+	uint16_t min, max;      /* the bounds of the pool's choice; equal: the number is fixed */
 	uint32_t figure;
 	mtime span; /* SCALING_SHRANK */
 };

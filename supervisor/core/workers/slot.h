@@ -1,5 +1,5 @@
-/* A slot: the place of one worker in a pool, whichever process fills it. Layer: core, plain data.
- * slots.c writes the life, alarms.c the alarm; the pipe belongs to the tasks' half. */
+/* A slot: the place of one worker in a pool; one process after the other fills it. Layer: core,
+ * plain data. slots.c writes the life, alarms.c the alarm; the pipe belongs to the tasks' half. */
 #ifndef CORE_WORKERS_SLOT_H
 #define CORE_WORKERS_SLOT_H
 
@@ -8,27 +8,27 @@
 #include "core/workers/recycle.h"
 
 struct slot {
-	struct pipe pipe; /* the tasks of its worker; knows the slot's number */
+	struct pipe pipe; /* the tasks of its worker; has the slot's number */
 
 	/* life */
 	enum life_state state;
-	uint32_t life;       /* of the present process, or the next one; rises when one is gone */
-	uint32_t generation; /* of its process: the pool's when it was started */
-	bool is_muted;       /* its output does not count any more */
-	bool is_asked;       /* we asked it to leave for good */
-	bool is_proven;    /* it has answered, in this life or before, and none has failed since */
-	bool is_timed;     /* the alarm for its head's soft limit is set, or was over already */
-	uint32_t failures; /* lives in a row that failed */
-	mtime ready_at;    /* MTIME_NEVER: not yet */
-	const char
-		*ended_for; /* static text: the first cause why we end this life; NULL: we do not */
-	struct exit_info exit; /* of the latest life that ended unasked */
-	const char *exit_for;  /* its ended_for */
-	mtime ended_at;        /* and when; MTIME_NEVER: none did */
+	uint32_t life; /* of the present process, or the next one; increased when one is gone */
+	uint32_t generation; /* the pool's generation when the process was started */
+	bool is_muted;       /* its output is ignored */
+	bool is_asked;       /* it was asked to leave: its end is not a failure */
+	bool is_proven;      /* a life in this slot has answered, and none has failed since */
+	bool is_timed;       /* the alarm for its head's soft limit is set, or has fired */
+	uint32_t failures;   /* lives in a row that failed */
+	mtime ready_at;      /* MTIME_NEVER: not yet */
+	const char *
+		ended_for; /* static text: the first reason why we end this life; NULL: we do not */
+	struct exit_info exit; /* of the latest life that ended without being asked */
+	const char *exit_for;  /* ended_for of that life */
+	mtime ended_at;        /* when it ended; MTIME_NEVER: none did */
 
 	/* recycle, in this life */
-	enum recycle_reason due; /* to be replaced */
-	mtime old_at;            /* it is due by its age; MTIME_NEVER */
+	enum recycle_reason due; /* why it is to be replaced */
+	mtime old_at;            /* when it is due by its age; MTIME_NEVER: no limit */
 	uint64_t bytes;          /* resident when last reported */
 
 	/* alarms */
@@ -36,7 +36,7 @@ struct slot {
 	uint16_t heap_place; /* from 1; 0: not in the heap */
 };
 
-/* Not wanted any more: gets nothing, and leaves when its pipe is empty. */
+/* True: the slot gets no more tasks, and its worker leaves when its pipe is empty. */
 static inline bool slot_is_leaving(const struct slot *slot)
 {
 	return slot->pipe.closed & PIPE_DISMISSED;

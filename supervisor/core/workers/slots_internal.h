@@ -5,49 +5,50 @@
 #include "core/workers/slots.h"
 
 /* slots.c: lives */
-/* Move the slot by the table of life.h, and do what it asks for. */
+/* Apply a fact to the slot by the table of life.h, and carry out the action. */
 void slots_step(struct slots *, struct slot *, enum life_fact);
-/* Ask its worker to leave for good. */
+/* Ask its worker to leave; this is not taken back. */
 void slots_leave(struct slots *, struct slot *);
-/* True: its present life is a success by now, and its failures are past. A pool whose workers live
- * for months need not wait for their ends to know. */
+/* True: its present life is a success by now, so its failures were set to 0. This is found while
+ * the worker lives, which may be for months. */
 bool slots_succeeds(struct slots *, struct slot *);
-/* Start what is to be started, end what is over its time. */
+/* Act on alarms: start workers, and end those that are over a limit. */
 void slots_judge_alarms(struct slots *);
-/* kind, slot and life are filled in. */
+/* Emit a notice. Fills in kind, slot and life. */
 void slots_emit(const struct slots *, enum notice_kind, const struct slot *, struct notice);
 /* Draw the limits of its worker's life. */
 void slots_draw_limits(struct slots *, struct slot *);
-/* It has to be replaced. */
+/* Mark the slot's worker as due to be replaced. */
 void slots_mark_due(struct slots *, struct slot *, enum recycle_reason);
-/* If it has answered almost all that it may. */
+/* Mark it as due if it has sent almost all the answers that it may. */
 void slots_mark_spent(struct slots *, struct slot *);
-/* If it is idle and was given all that it may have: it leaves for its own place. */
+/* If it is idle and has got all the tasks that it may: let it leave, and the next worker start in
+ * the same slot. */
 void slots_leave_if_spent(struct slots *, struct slot *);
 /* NOTICE_WORKER_RECYCLED. */
 void slots_emit_recycled(
 	const struct slots *, const struct slot *, enum recycle_reason, uint64_t bytes);
 
 /* slots_scale.c: which slots are kept */
-/* Want so many workers, 1 to POOL_WORKERS_MAX, for which there are slots. */
+/* Set the wanted number of workers, 1 to POOL_WORKERS_MAX; their slots exist. */
 void slots_want(struct slots *, uint32_t workers);
 /* The same. False: there is no memory for their slots. */
 bool slots_grow(struct slots *, uint32_t workers) MUST_CHECK;
-/* Emit the change, and keep it for pool_facts; before, after, bounds and time are filled in. */
+/* Emit a change, and keep it for pool_facts. Fills in before, after, bounds and time. */
 void slots_emit_scaling(struct slots *, enum notice_kind, struct scaling);
-/* Keep so many slots more, none of those that are to be replaced; so many are leaving. False:
- * there is no memory for them, and none is kept. */
+/* Keep so many more slots, none of those that are to be replaced. leaving: how many slots are
+ * leaving. False: there is no memory for them, and none is kept. */
 bool slots_keep_more(struct slots *, uint32_t more, uint32_t leaving) MUST_CHECK;
-/* It is wanted again, or still. */
+/* Keep the slot: if it was leaving, it gets tasks again. */
 void slots_keep(struct slots *, struct slot *);
-/* It gets nothing more, and leaves when its pipe is empty. */
+/* Let the slot leave: it gets no more tasks, and its worker ends when its pipe is empty. */
 void slots_dismiss(struct slots *, struct slot *);
-/* It leaves now, or in one of the next turns if many have left in this one. */
+/* Ask its worker to leave now, or in a later turn if many have left in this one. */
 void slots_let_go(struct slots *, struct slot *);
 bool slots_has_leavers(const struct slots *);
-/* Those that are too many leave, the ones that are missed least first. */
+/* Let surplus slots leave, in order of slots_weight. */
 void slots_dismiss_surplus(struct slots *);
-/* How much it is missed: 0 is the least. */
+/* What it costs to lose this slot: 0 is the minimum. */
 uint32_t slots_weight(const struct slots *, const struct slot *);
 
 /* slots_replace.c: in each turn of a pool that stays */
