@@ -1,6 +1,6 @@
-/* Commands on one channel of a connection. Layer: amqp.
- * Each appends to the connection's output and cannot fail by itself: see connection_has_failed.
- * A command on a channel that is not open (the peer closed it in this very turn) does nothing. */
+/* Commands on one channel of a connection. Layer: amqp. Each appends to the connection's output;
+ * whether that failed shows in connection_has_failed. A command on a channel that is not open, for
+ * example because the peer has just closed it, does nothing. */
 #ifndef AMQP_CHANNEL_H
 #define AMQP_CHANNEL_H
 
@@ -30,11 +30,12 @@ struct amqp_publish {
 	struct text body;
 };
 
-/* channel: 1 to connection_channel_max, which the caller looks at; beyond it nothing happens. */
+/* Open a channel. channel: 1 to connection_channel_max; the caller checks that. A higher number is
+ * ignored. */
 void channel_open(struct connection *, uint16_t channel);
 void channel_close(struct connection *, uint16_t channel);
 bool channel_is_open(const struct connection *, uint16_t channel);
-/* It never was open, or both sides have closed it. */
+/* True: it was never open, or both sides have closed it. */
 bool channel_is_closed(const struct connection *, uint16_t channel);
 /* basic.qos, per consumer: the prefetch of consumers started after it. */
 void channel_qos(struct connection *, uint16_t channel, uint16_t prefetch);

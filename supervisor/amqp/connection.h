@@ -17,9 +17,10 @@ struct connection_params {
 	enum sasl sasl;
 	const char *user, *password; /* borrowed until connection_free; PLAIN only; 2046 bytes */
 	const char *vhost, *name;    /* likewise; the broker's tools show the name */
-	uint16_t heartbeat_s; /* what we ask for; 0: none. The smaller of ours and the peer's */
-	uint32_t frame_max;   /* what we ask for; at least 4096 */
-	size_t output_limit;  /* bytes unsent above which the connection counts as failed */
+	uint16_t heartbeat_s; /* what we request; 0: none. The smaller of ours and the peer's counts
+			       */
+	uint32_t frame_max;   /* what we request; at least 4096 */
+	size_t output_limit;  /* the connection fails if more bytes than this are unsent */
 	uint64_t body_limit;  /* a content body larger than this ends the connection */
 };
 
@@ -50,10 +51,10 @@ enum amqp_event_kind {
 #undef X
 };
 
-/* A content header and body, whole. memory is what content_memory gave, filled with the raw
- * property bytes (flags word first) and then the body. */
+/* A complete content: header and body. The memory is the handler's (content_memory); it has the raw
+ * property bytes, the flags word first, and then the body. */
 struct amqp_content {
-	void *owner; /* what content_memory put there */
+	void *owner; /* from content_memory */
 	struct text properties;
 	struct text body;
 };
@@ -77,10 +78,10 @@ struct amqp_event {
 struct connection_handler {
 	/* May call any channel_* command and connection_close; never connection_input or _free. */
 	void (*on_event)(void *ctx, const struct amqp_event *);
-	/* Memory for len bytes of a content's properties and body; *ret_owner goes into
-	 * amqp_content.owner. is_return tells a returned message from a delivery. NULL: out of
-	 * memory, which ends the connection (code 506, no fault of the peer). The handler owns the
-	 * memory from the content's event on; before that content_dropped gives it back. */
+	/* Allocate len bytes for a content's properties and body; *ret_owner becomes
+	 * amqp_content.owner. is_return: a returned message, else a delivery. NULL: out of memory,
+	 * which ends the connection with code 506. The handler owns the memory from the content's
+	 * event on; if there is no such event, content_dropped returns it. */
 	uint8_t *(*content_memory)(
 		void *ctx, uint16_t channel, bool is_return, size_t len, void **ret_owner);
 	void (*content_dropped)(void *ctx, void *owner);
@@ -88,20 +89,22 @@ struct connection_handler {
 
 struct connection;
 
-/* NULL: out of memory. params and handler are borrowed until connection_free. The protocol header
- * is in the output at once. */
+/* Make a connection, with the protocol header in its output. params and handler are borrowed until
+ * connection_free. NULL: out of memory. */
 struct connection *connection_new(
 	const struct connection_params *, const struct connection_handler *, void *ctx);
 void connection_free(struct connection *);
 
-/* Bytes from the peer, any number, cut anywhere. RC_OK; or, after AMQP_CLOSED or AMQP_CLOSE_OK was
- * told: RC_MALFORMED (the peer's mistake; a connection.close is in the output), RC_CLOSED (by the
- * peer, a close-ok is in the output; or our close is answered), RC_MEMORY, RC_LIMIT. After anything
- * but RC_OK: send the output, then drop the socket; more input is answered with the same code. */
+/* Handle bytes from the peer, any number, cut anywhere. Any result but RC_OK comes after
+ * AMQP_CLOSED or AMQP_CLOSE_OK: RC_MALFORMED (the peer's mistake; a connection.close is in the
+ * output), RC_CLOSED (closed by the peer, a close-ok is in the output; or our close is
+ * answered), RC_MEMORY, RC_LIMIT. Then send the output and close the socket; more input returns
+ * the same code. */
 enum rc connection_input(struct connection *, struct text bytes) MUST_CHECK;
-/* Bytes for the peer. The owner sends from it and consumes what was sent. */
+/* Bytes for the peer. The owner consumes what it has sent. */
 struct buf *connection_output(struct connection *);
-/* An append was refused (memory, output_limit, too long): give the connection up. */
+/* True: something could not be appended (memory, output_limit, too long); the connection must be
+ * closed. */
 bool connection_has_failed(const struct connection *);
 bool connection_is_open(const struct connection *);
 
@@ -109,12 +112,13 @@ bool connection_is_open(const struct connection *);
 uint16_t connection_heartbeat(const struct connection *);
 uint32_t connection_frame_max(const struct connection *);
 uint16_t connection_channel_max(const struct connection *);
-/* What the peer is ("RabbitMQ", "3.10.8"); empty if it sent none. Until connection_free. */
+/* The peer's product and version ("RabbitMQ", "3.10.8"); empty if it sent none. Valid until
+ * connection_free. */
 struct text connection_peer_product(const struct connection *);
 struct text connection_peer_version(const struct connection *);
 
 void connection_heartbeat_send(struct connection *);
-/* connection.close; AMQP_CLOSE_OK follows. Nothing may be sent after it. */
+/* Send connection.close; AMQP_CLOSE_OK follows. Nothing may be sent after it. */
 void connection_close(struct connection *, uint16_t code, const char *text);
 
 #endif

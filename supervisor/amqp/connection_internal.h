@@ -1,8 +1,8 @@
-/* The inside of a connection, for the files of this folder. Layer: amqp.
- * They are in layers, too: input.c calls control.c, replies.c and content.c; these call method.c;
- * all of them call connection.c, which calls none of them. The connection owns its buffers, its
- * codec pool and its channels; a content's memory is the handler's, held here until it is complete
- * or dropped. */
+/* The inside of a connection, for the files of this folder. Layer: amqp. These files are in layers:
+ * input.c calls control.c, replies.c and content.c; these call method.c; all of them call
+ * connection.c, which calls none of them. The connection owns its buffers, its codec pool and its
+ * channels; a content's memory belongs to the handler and is borrowed until it is complete or
+ * dropped. */
 #ifndef AMQP_CONNECTION_INTERNAL_H
 #define AMQP_CONNECTION_INTERNAL_H
 
@@ -14,11 +14,11 @@
 #define PROTOCOL_HEADER_SIZE 8
 
 enum connection_state {
-	CONNECTION_GREETED, /* our protocol header is out; start is awaited */
-	CONNECTION_LOGIN,   /* start-ok is out; tune, or a close, is awaited */
-	CONNECTION_OPENING, /* tune-ok and open are out; open-ok is awaited */
+	CONNECTION_GREETED, /* our protocol header is sent; start is expected */
+	CONNECTION_LOGIN,   /* start-ok is sent; tune or close is expected */
+	CONNECTION_OPENING, /* tune-ok and open are sent; open-ok is expected */
 	CONNECTION_OPEN,
-	CONNECTION_CLOSING, /* our close is out; all but its answer is discarded */
+	CONNECTION_CLOSING, /* our close is sent; everything but its answer is dropped */
 	CONNECTION_ENDED
 };
 
@@ -56,7 +56,7 @@ struct content {
 struct channel {
 	uint16_t number;
 	enum channel_state state;
-	uint32_t awaited[AWAITED_COUNT]; /* asked and not answered */
+	uint32_t awaited[AWAITED_COUNT]; /* requests without an answer */
 	bool consumes, publishes;        /* basic.consume, a mandatory publish was sent on it */
 	bool is_confirming;
 	uint64_t published; /* since confirm.select: the highest tag the peer may confirm */
@@ -74,12 +74,12 @@ struct connection {
 	const struct connection_handler *handler; /* borrowed from the owner */
 	void *ctx;
 	enum connection_state state;
-	enum rc end;     /* what input answers once the state is ENDED */
-	bool has_failed; /* a command could not be written; output.failed says the same of room */
+	enum rc end;     /* what connection_input returns in the state ENDED */
+	bool has_failed; /* a command could not be encoded; output.failed: not appended */
 	uint32_t method; /* the peer's, being handled; 0: none */
 	struct buf output;
-	struct buf partial; /* the last frame's beginning, until the rest of it comes */
-	amqp_pool_t pool;   /* what the codec decodes into, recycled after every method */
+	struct buf partial; /* the beginning of an incomplete frame */
+	amqp_pool_t pool;   /* the codec's memory, reused after every method */
 	uint16_t heartbeat_s, channel_max;
 	uint32_t frame_max;
 	struct channel **channels; /* owned; by number; NULL: never opened */
@@ -99,14 +99,14 @@ void connection_fail(struct connection *, enum rc end, uint16_t code, const char
 	PRINTF_LIKE(4, 5);
 /* End the connection without sending a close. */
 void connection_end(struct connection *, enum rc end);
-/* Reserve len bytes of output in one piece; the caller fills them. NULL: refused, as is everything
- * after that, because the peer would misread what follows a gap. */
+/* Reserve len contiguous bytes of output, which the caller fills. NULL: it failed. Then all later
+ * calls fail, because the peer would misread what follows a gap. */
 uint8_t *connection_room(struct connection *, size_t len);
 /* Drop every content that is half received. */
 void connection_drop_contents(struct connection *);
 
-/* Append a method frame; fields is rabbitmq-c's struct for it. What does not fit into the
- * smallest frame of AMQP (4096 bytes) makes the connection fail. */
+/* Append a method frame; fields is rabbitmq-c's struct for it. The connection fails if the method
+ * does not fit into the smallest frame of AMQP (4096 bytes). */
 void method_send(struct connection *, uint16_t channel, uint32_t id, void *fields);
 
 static inline struct text method_text(amqp_bytes_t bytes)
@@ -125,18 +125,18 @@ static inline struct channel *connection_channel(const struct connection *c, uin
 	return number < c->channel_slots ? c->channels[number] : NULL;
 }
 
-/* The arguments of basic.deliver and basic.return: the method that begins a content. */
+/* Begin a content with the arguments of basic.deliver or basic.return. */
 void content_begin_delivery(struct connection *, struct channel *, struct text arguments);
 void content_begin_return(struct connection *, struct channel *, struct text arguments);
-/* The payload of a header frame, of a body frame, in any stage. */
+/* Handle the payload of a header frame, or of a body frame, in any stage. */
 void content_take_header(struct connection *, struct channel *, struct text payload);
 void content_take_body(struct connection *, struct channel *, struct text payload);
 /* Drop a content that is half received. */
 void content_drop(struct connection *, struct channel *);
-/* The payload of a method frame on channel 0: login, tuning, close, alarms (AMQP 0-9-1, 2.2.4 and
- * the class connection). */
+/* Handle the payload of a method frame on channel 0: login, tuning, close, alarms (AMQP 0-9-1,
+ * 2.2.4 and the class connection). */
 void control_take_method(struct connection *, struct text payload);
-/* The payload of a method frame on a channel that is not closed. */
+/* Handle the payload of a method frame on a channel that is not closed. */
 void replies_take_method(struct connection *, struct channel *, struct text payload);
 
 #endif

@@ -1,11 +1,11 @@
-/* A reader of raw bytes that cannot leave them. Layer: amqp, private to it. Owns nothing. */
+/* Read raw bytes without leaving their bounds. Layer: amqp, private to it. Owns nothing. */
 #ifndef AMQP_CURSOR_H
 #define AMQP_CURSOR_H
 
 #include "amqp/octets.h"
 
-/* Reads forward; where less is left than is asked for, it is short for good: nothing is left, and
- * it answers zeros. */
+/* Reads forward. If less is left than is requested, the cursor is short from then on: nothing is
+ * left, and all reads return zeros or empty texts. */
 struct cursor {
 	struct text rest;
 	bool is_short;
@@ -65,7 +65,7 @@ static inline struct text cursor_take_long(struct cursor *c)
 	return cursor_take(c, cursor_take32(c));
 }
 
-/* Everything was there, and nothing is left. */
+/* True: all reads succeeded, and nothing is left. */
 static inline bool cursor_is_done(const struct cursor *c)
 {
 	return !c->is_short && c->rest.len == 0;

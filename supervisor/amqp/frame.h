@@ -1,6 +1,6 @@
 /* AMQP frames on raw bytes: where one ends, and how one is written. Layer: amqp, private to it.
- * Boundaries are found here and not by rabbitmq-c, whose decoder keeps a half-fed frame to itself.
- * (AMQP 0-9-1 specification, 2.3.5 and 4.2.3.) */
+ * Boundaries are found here and not by rabbitmq-c, whose decoder hides an incomplete frame. (AMQP
+ * 0-9-1 specification, 2.3.5 and 4.2.3.) */
 #ifndef AMQP_FRAME_H
 #define AMQP_FRAME_H
 
@@ -16,24 +16,24 @@
 struct frame {
 	uint8_t type; /* AMQP_FRAME_METHOD, _HEADER, _BODY, _HEARTBEAT */
 	uint16_t channel;
-	struct text payload; /* borrowed from the bytes looked at */
-	size_t size;         /* whole: its bytes, overhead included; partial: at least so many */
+	struct text payload; /* borrowed from the bytes */
+	size_t size;         /* whole: in bytes, with the overhead; partial: the minimum so far */
 	const char *fault;   /* bad: what is wrong with it (always 501, frame error) */
 };
 
 enum frame_look { FRAME_PARTIAL, FRAME_WHOLE, FRAME_BAD };
 
-/* Looks at the first frame in bytes. Type and size are judged as soon as they are there, so that a
- * frame that will be refused is never waited for. frame_max counts the overhead. */
+/* Find the first frame in bytes. Type and size are checked as soon as they are there, so that a bad
+ * frame is not waited for. frame_max includes the overhead. */
 enum frame_look frame_look(struct text bytes, uint32_t frame_max, struct frame *ret_frame);
 
-/* Writes a frame's head; returns where its payload goes. */
+/* Write a frame's head; return where its payload goes. */
 static inline uint8_t *frame_begin(uint8_t *at, uint8_t type, uint16_t channel, size_t payload_len)
 {
 	return octets_put32(octets_put16(octets_put8(at, type), channel), (uint32_t)payload_len);
 }
 
-/* Writes a frame's end; returns where the next one goes. */
+/* Write a frame's end; return where the next one goes. */
 static inline uint8_t *frame_end(uint8_t *at)
 {
 	return octets_put8(at, AMQP_FRAME_END);

@@ -1,6 +1,6 @@
 /* The peer's methods: checked, decoded and dispatched by a table. Layer: amqp, private to it.
- * rabbitmq-c's table decoder recurses as deep as the peer says, so the arguments are walked on the
- * raw bytes first; what passes is decoded without surprise. */
+ * rabbitmq-c's table decoder recurses as deep as the peer's tables, so the arguments are first
+ * checked on the raw bytes. */
 #ifndef AMQP_METHOD_INTERNAL_H
 #define AMQP_METHOD_INTERNAL_H
 
@@ -11,7 +11,7 @@
 struct method_row {
 	uint32_t id;
 	unsigned states;    /* of the connection (channel 0) or of the channel: a set of IN() */
-	const char *layout; /* for take; NULL: take_raw looks at the bytes itself */
+	const char *layout; /* for take; NULL: take_raw decodes the bytes itself */
 	void (*take)(struct connection *, struct channel *, const void *fields);
 	void (*take_raw)(struct connection *, struct channel *, struct text arguments);
 };
@@ -21,7 +21,7 @@ struct method_table {
 	size_t count;
 };
 
-/* One method frame's payload, on a channel (NULL: channel 0) that is in this state. */
+/* Handle a method frame's payload on a channel (NULL: channel 0) that is in this state. */
 void method_take(struct connection *, struct channel *, const struct method_table *, unsigned state,
 	struct text payload);
 

@@ -1,5 +1,5 @@
-/* Numbers in network order, and strings, on raw memory. Layer: amqp, private to it.
- * The caller has made sure that there is room; owns nothing. */
+/* Numbers in network order, and strings, on raw memory. Layer: amqp, private to it. The caller has
+ * checked that the memory is large enough. Owns nothing. */
 #ifndef AMQP_OCTETS_H
 #define AMQP_OCTETS_H
 
@@ -23,7 +23,7 @@ static inline uint64_t octets_get64(const void *from)
 	return (uint64_t)octets_get32(o) << 32 | octets_get32(o + 4);
 }
 
-/* The writers return where the next one goes. */
+/* The writers return the position behind what they wrote. */
 static inline uint8_t *octets_put8(uint8_t *at, uint8_t value)
 {
 	*at = value;

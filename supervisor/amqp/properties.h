@@ -1,6 +1,6 @@
-/* The basic class's properties on the raw bytes. Layer: amqp.
- * A content header's property part is a flags word and the values that it announces; here they are
- * slices into those bytes, so that a copy can be made by splicing. */
+/* The basic class's properties on the raw bytes. Layer: amqp. In a content header, the properties
+ * are a flags word followed by values. They stay slices of those bytes, so a copy with other
+ * properties needs no decoding. */
 #ifndef AMQP_PROPERTIES_H
 #define AMQP_PROPERTIES_H
 
@@ -41,15 +41,15 @@ static inline bool properties_has(const struct properties *p, enum property prop
 	return p->present & (1u << property);
 }
 
-/* Slices raw; the header table's inside is not looked at (see table_check). RC_MALFORMED: lengths
- * or flags that do not fit. ret points into raw. */
+/* Parse raw into slices; the inside of the header table is not checked (see table_check).
+ * RC_MALFORMED: lengths or flags that do not fit. ret points into raw. */
 enum rc properties_parse(struct text raw, struct properties *ret) MUST_CHECK;
-/* Sets one property; value is borrowed. A string over 255 bytes is the caller's bug. */
+/* Set one property; value is borrowed. A string has at most 255 bytes; more is the caller's bug. */
 void properties_set(struct properties *, enum property, struct text value);
 void properties_clear(struct properties *, enum property);
-/* Appends the flags word and the values, as a content header carries them. */
+/* Append the flags word and the values, in the form of a content header. */
 void properties_write(const struct properties *, struct buf *);
-/* How many bytes that is. */
+/* The number of bytes that properties_write appends. */
 size_t properties_size(const struct properties *);
 uint64_t properties_timestamp(const struct properties *);           /* 0 when absent */
 uint8_t properties_octet(const struct properties *, enum property); /* 0 when absent */

@@ -9,10 +9,10 @@
 enum api_unit {
 	API_COUNT,
 	API_BYTES,
-	API_SECONDS, /* a span in microseconds here, seconds for programs */
+	API_SECONDS, /* microseconds here, seconds in the API */
 	API_FLAG,    /* true, false; 1, 0 */
 	API_BY_WORD, /* a count for each of some fixed words */
-	API_TIMES,   /* a histogram of spans */
+	API_TIMES,   /* a histogram of durations */
 };
 
 enum api_figure_id {
@@ -25,14 +25,14 @@ struct api_figure {
 	const char *path; /* of the member, "workers.busy"; NULL: none */
 	enum api_unit unit;
 	const char *help;
-	const char *metric;      /* without wpool_; NULL: none. Its samples stand together */
+	const char *metric;      /* without wpool_; NULL: none. Its samples are adjacent */
 	const char *label;       /* of the sample, beside that of the pool: state="busy"; NULL */
 	const char *metric_help; /* of the first sample of several; NULL: help */
 	const char *column;      /* title in `wpool pools`; NULL: none */
 	const char *rate;        /* title in `wpool top` of its growth per second; NULL: none */
 	const char *of;          /* path of the whole: the column shows "3/4" */
 	const char *to;          /* path of the end of a range: "2..32" */
-	bool is_not_in_top;      /* the column; where there is a rate it is that */
+	bool is_not_in_top; /* the column; if there is a rate, `wpool top` shows that instead */
 };
 
 /* Indexed by enum api_figure_id. */

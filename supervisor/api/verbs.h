@@ -1,6 +1,6 @@
-/* What operators ask of a pool: pause it, scale it. Layer: api, plain data.
- * verbs.def is the only list of them. It feeds the commands and their --help, the paths of the
- * control API, the keys of `wpool top` and docs/control.md. */
+/* The verbs of a pool, such as pause and scale. Layer: api, plain data. verbs.def is the only list
+ * of them. It feeds the commands and their --help, the paths of the control API, the keys of `wpool
+ * top` and docs/control.md. */
 #ifndef API_VERBS_H
 #define API_VERBS_H
 
@@ -15,18 +15,18 @@ enum api_verb_id {
 };
 
 struct api_verb {
-	const char *name;          /* of the command, and the last part of its paths */
-	const char *summary;       /* its line in `wpool --help` */
-	const char *help;          /* lines of `wpool NAME --help` */
-	const char *effect;        /* its cell in docs/control.md */
-	const char *done;          /* printed behind the pool's name when it has begun */
-	bool takes_all;            /* without a pool it is for all of them */
-	bool takes_workers;        /* needs a number of workers: "8", "2..32" or "auto" */
-	bool covers_replaced;      /* also for a pool that works until its successor is ready */
-	const char *keys;          /* of `wpool top`; takes_workers: one more, one fewer */
-	const char *key_help;      /* NULL: that of another verb with the same key says it */
-	const char *only_in_state; /* its key is for pools in this state; NULL: for the others */
-	const char *question;      /* `wpool top` asks this first; NULL: nothing */
+	const char *name;     /* of the command, and the last part of its paths */
+	const char *summary;  /* its line in `wpool --help` */
+	const char *help;     /* lines of `wpool NAME --help` */
+	const char *effect;   /* its cell in docs/control.md */
+	const char *done;     /* printed after the pool's name when it has begun */
+	bool takes_all;       /* may be used without a pool: then it is for all */
+	bool takes_workers;   /* needs a number of workers: "8", "2..32" or "auto" */
+	bool covers_replaced; /* also applies to a pool that works until its successor is ready */
+	const char *keys;     /* in `wpool top`; takes_workers: one more, one fewer */
+	const char *key_help; /* NULL: another verb with the same key has it */
+	const char *only_in_state; /* its key applies to pools in this state; NULL: to the others */
+	const char *question;      /* `wpool top` asks this before; NULL: nothing */
 };
 
 /* Indexed by enum api_verb_id. */

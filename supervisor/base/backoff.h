@@ -1,7 +1,6 @@
-/* Waits that grow from failure to failure. Layer: base, pure.
- * A wait doubles from first to max and stays there. Each is shortened at random by up to a quarter,
- * so that many supervisors which lost the same broker do not return at the same instant. The
- * randomness comes from a seed. */
+/* Waits that grow with each failure. Layer: base, pure. A wait doubles from first to max and stays
+ * there. Each is shortened at random by up to a quarter, so that many supervisors which lost the
+ * same broker do not return at the same instant. The randomness comes from a seed. */
 #ifndef BASE_BACKOFF_H
 #define BASE_BACKOFF_H
 
@@ -17,7 +16,7 @@ struct backoff {
 mtime backoff_wait(mtime first, mtime max, uint32_t failures);
 
 void backoff_init(struct backoff *, mtime first, mtime max, uint32_t seed);
-/* It worked: the next failure waits the first span again. */
+/* After a success: the next failure waits for first again. */
 void backoff_reset(struct backoff *);
 /* The wait after one more failure. */
 mtime backoff_next(struct backoff *);

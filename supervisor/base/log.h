@@ -88,7 +88,8 @@ struct log_worker_line {
 };
 struct log_worker_line log_worker_line(struct text, bool is_cut);
 void log_write_worker_line(struct log_origin, const struct log_worker_line *);
-/* How many lines could not be written (a full pipe or disk). The first line after that says so. */
+/* How many lines could not be written (a full pipe or disk). The next line that can be written is
+ * preceded by one with their number. */
 uint64_t log_lost(void);
 
 #define log_debug(...) log_line(LOG_DEBUG, LOG_ORIGIN_NONE, __VA_ARGS__)

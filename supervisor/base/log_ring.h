@@ -1,5 +1,5 @@
 /* The last log lines, in bounded memory. Layer: base. New lines overwrite the oldest. A reader
- * keeps a cursor and learns how many lines it missed, so a slow reader delays nothing. */
+ * keeps a cursor and gets the number of lines that it missed, so a slow reader delays nothing. */
 #ifndef BASE_LOG_RING_H
 #define BASE_LOG_RING_H
 
