@@ -64,7 +64,7 @@ static struct ledger_counts audit_ledger(const struct pool *pool)
 	assert(counts.released == length(&source->released));
 	assert(counts.released == source->ripe);
 	assert(source->ripe || source->ripe_since == MTIME_NEVER);
-	assert(counts.queued == dispatch_waiting(&pool->tasks.dispatch));
+	assert(counts.queued == pool->tasks.dispatch.queued_count);
 	assert(counts.queued == length(&pool->tasks.dispatch.queued));
 	return counts;
 }

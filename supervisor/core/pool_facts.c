@@ -44,7 +44,7 @@ struct pool_facts pool_facts(const struct pool *pool)
 		.is_rolling = slots->roll.state != REPLACE_OFF,
 		.ready = slots->ready,
 		.failing = failing_of(slots),
-		.waiting = dispatch_waiting(&tasks->dispatch),
+		.waiting = tasks->dispatch.queued_count,
 		.in_pipes = tasks->dispatch.in_pipes,
 		.unacked = tasks->source.open,
 		.window = tasks->source.window,

@@ -35,17 +35,6 @@ static void emit_once(struct tasks *tasks, enum notice_kind kind, const struct d
 
 /* ---------- what is decided ---------- */
 
-static void ack(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
-{
-	if (decision->unasked)
-		emit_once(tasks, NOTICE_REPLY_UNASKED, delivery);
-	if (decision->reason)
-		emit(tasks, notice_of(NOTICE_REPLY_DROPPED, delivery, decision->reason));
-	emit(tasks, notice_of(NOTICE_TASK_DONE, delivery, REASON_NONE));
-	pace_settled(&tasks->pace);
-	dispatch_done(&tasks->dispatch, delivery);
-}
-
 static void publish(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
 {
 	struct parcel *parcel = &delivery->parcel;
@@ -93,7 +82,13 @@ static void carry_out(struct tasks *tasks, struct delivery *delivery, struct dec
 {
 	switch (decision.verdict) {
 	case VERDICT_ACK:
-		ack(tasks, delivery, &decision);
+		if (decision.unasked)
+			emit_once(tasks, NOTICE_REPLY_UNASKED, delivery);
+		if (decision.reason)
+			emit(tasks, notice_of(NOTICE_REPLY_DROPPED, delivery, decision.reason));
+		emit(tasks, notice_of(NOTICE_TASK_DONE, delivery, REASON_NONE));
+		pace_settled(&tasks->pace);
+		source_release(delivery);
 		break;
 	case VERDICT_PUBLISH:
 		publish(tasks, delivery, &decision);

@@ -37,11 +37,12 @@ static void finish_unroutable(struct tasks *tasks, struct parcel *parcel, enum r
 			.outcome = OUTCOME_UNROUTABLE, .reason = reason, .exit = parcel->exit});
 }
 
+/* Copies are emitted when they are decided. */
 static void emit_confirmed(struct tasks *tasks, const struct parcel *parcel)
 {
-	if (parcel->kind != PARCEL_REPLY && parcel->kind != PARCEL_HAND_BACK)
-		return; /* emitted when it was decided */
 	bool is_reply = parcel->kind == PARCEL_REPLY;
+	if (!is_reply && parcel->kind != PARCEL_HAND_BACK)
+		return;
 	pool_emit(tasks->context,
 		(struct notice){
 			.kind = is_reply ? NOTICE_TASK_DONE : NOTICE_TASK_HANDED_BACK,
@@ -68,7 +69,7 @@ static void confirm(struct tasks *tasks, struct parcel *parcel)
 	} else {
 		emit_confirmed(tasks, parcel);
 		pace_settled(&tasks->pace);
-		dispatch_done(&tasks->dispatch, delivery);
+		source_release(delivery);
 	}
 }
 
@@ -124,10 +125,10 @@ void tasks_on_queue_found(struct tasks *tasks, const struct event *event)
 		outbox_resend_returned(&tasks->outbox);
 }
 
-/* It was alone on the channel when the broker closed it. A renewal has a reason of its own: no
- * worker saw the task, so its dead letter must not report an attempt. A dead letter has nowhere
- * else to go: it is retried, slowly and alone, and the others go past it. */
-static void blame(struct tasks *tasks, struct parcel *parcel)
+/* Settle the parcel that was alone on the channel when the broker closed it. A renewal has a reason
+ * of its own: no worker saw the task, so its dead letter must not report an attempt. A dead letter
+ * has nowhere else to go: it is published again, slowly and alone, and the others overtake it. */
+static void settle_culprit(struct tasks *tasks, struct parcel *parcel)
 {
 	if (parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_HAND_BACK)
 		finish_unroutable(tasks, parcel, REASON_REPLY_REFUSED);
@@ -149,7 +150,7 @@ static void channel_down(struct tasks *tasks, enum outbox_loss loss)
 		delivery_free(CONTAINER_OF(link, struct parcel, order)->delivery);
 	}
 	if (culprit)
-		blame(tasks, culprit);
+		settle_culprit(tasks, culprit);
 }
 
 void tasks_on_outbox_up(struct tasks *tasks, const struct event *event)

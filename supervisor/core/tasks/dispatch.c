@@ -13,11 +13,6 @@ void dispatch_init(
 		list_init(&dispatch->by_load[load]);
 }
 
-void dispatch_set_pipe_wait(struct dispatch *dispatch, mtime pipe_wait)
-{
-	dispatch->pipe_wait = pipe_wait;
-}
-
 void dispatch_add_slot(struct pipe *pipe, uint16_t slot)
 {
 	*pipe = (struct pipe){.slot = slot, .closed = PIPE_NOT_READY};
@@ -224,12 +219,6 @@ struct delivery *dispatch_end(struct dispatch *dispatch, struct pipe *pipe, mtim
 	return head;
 }
 
-void dispatch_done(struct dispatch *dispatch, struct delivery *delivery)
-{
-	(void)dispatch; /* today nothing waits for the end of a task */
-	source_release(delivery);
-}
-
 void dispatch_slot_begin(struct pipe *pipe, uint32_t life)
 {
 	pipe->life = life;
@@ -280,9 +269,10 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 	stop_clock(pipe);
 }
 
-/* From the last to the second, each before all that wait: so they keep their order. */
-static void requeue_unstarted(struct dispatch *dispatch, struct pipe *pipe)
+struct delivery *dispatch_slot_gone(struct dispatch *dispatch, struct pipe *pipe)
 {
+	dispatch_slot_stop(dispatch, pipe);
+	/* From the last to the second, each before all that wait: so they keep their order. */
 	while (pipe->load > 1) {
 		struct delivery *last = CONTAINER_OF(pipe->tasks.prev, struct delivery, place);
 		list_remove(&last->place);
@@ -292,12 +282,6 @@ static void requeue_unstarted(struct dispatch *dispatch, struct pipe *pipe)
 		else
 			delivery_free(last);
 	}
-}
-
-struct delivery *dispatch_slot_gone(struct dispatch *dispatch, struct pipe *pipe)
-{
-	dispatch_slot_stop(dispatch, pipe);
-	requeue_unstarted(dispatch, pipe);
 	return pipe->load ? out_of_pipe(dispatch, pipe) : NULL;
 }
 

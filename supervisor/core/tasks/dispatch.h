@@ -1,6 +1,6 @@
 /* Dispatch: which task next, for which worker. Layer: core. The only place that chooses a task. A
- * task leaves a pipe with dispatch_end, when its attempt is over, and is acked after dispatch_done,
- * when it is settled and confirmed. Pipes are in one list for each load, and a bit mask shows which
+ * task leaves a pipe with dispatch_end, when its attempt is over; source_release comes later, when
+ * it is settled and confirmed. Pipes are in one list for each load, and a bit mask shows which
  * lists are not empty, so the least loaded pipe is found in O(1). Owns the QUEUED and SENT
  * deliveries. */
 #ifndef CORE_TASKS_DISPATCH_H
@@ -42,20 +42,6 @@ enum dispatch_stop {
 
 /* pipe_wait: no task is sent behind a head that has run for longer; MTIME_NEVER: no limit. */
 void dispatch_init(struct dispatch *, mtime pipe_wait, const struct effects *, void *io);
-/* Change pipe_wait. Pipes that the old limit closed stay closed until their heads end. */
-void dispatch_set_pipe_wait(struct dispatch *, mtime pipe_wait);
-
-/* The number of tasks that no worker has yet. */
-static inline uint32_t dispatch_waiting(const struct dispatch *dispatch)
-{
-	return dispatch->queued_count;
-}
-
-/* The number of those that would start now if workers were free: today all. */
-static inline uint32_t dispatch_startable(const struct dispatch *dispatch)
-{
-	return dispatch->queued_count;
-}
 
 /* An open pipe is empty. */
 static inline bool dispatch_has_idle(const struct dispatch *dispatch)
@@ -80,8 +66,6 @@ enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack
 /* The head was answered: it moves out, and the clock of the next task in the pipe starts now. After
  * dispatch_slot_stop no clock starts: the tasks behind the head count as not begun. */
 struct delivery *dispatch_end(struct dispatch *, struct pipe *, mtime now);
-/* The task is settled and confirmed: it moves in, and its source acks it. */
-void dispatch_done(struct dispatch *, struct delivery *);
 /* Take out the oldest task that waits, or return NULL. */
 struct delivery *dispatch_take(struct dispatch *);
 

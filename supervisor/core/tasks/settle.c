@@ -96,14 +96,6 @@ static struct decision decide_unroutable(const struct settle_policy *policy,
 	return settle_give_up(policy, reason);
 }
 
-static struct decision decide_hand_back(
-	const struct settle_policy *policy, const struct delivery *delivery)
-{
-	if (delivery->slice >= policy->slices)
-		return settle_give_up(policy, REASON_SLICES);
-	return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_HAND_BACK};
-}
-
 static struct decision decide_reply(const struct settle_policy *policy,
 	const struct delivery *delivery, const struct output *output)
 {
@@ -111,20 +103,16 @@ static struct decision decide_reply(const struct settle_policy *policy,
 		return (struct decision){.verdict = VERDICT_ACK, .unasked = true};
 	if (output->unfit)
 		return decide_unroutable(policy, delivery, output, REASON_REPLY_INVALID);
-	if (is_hand_back(policy, delivery, output))
-		return decide_hand_back(policy, delivery);
-	return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REPLY};
+	if (!is_hand_back(policy, delivery, output))
+		return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REPLY};
+	if (delivery->slice >= policy->slices)
+		return settle_give_up(policy, REASON_SLICES);
+	return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_HAND_BACK};
 }
 
 struct decision settle_decide(const struct settle_policy *policy, enum outcome outcome,
 	const struct delivery *delivery, const struct output *output, enum reason reason)
 {
-	static const enum reason failures[] = {
-		[OUTCOME_FAILED] = REASON_FAILED,
-		[OUTCOME_CRASHED] = REASON_CRASHED,
-		[OUTCOME_TIMED_OUT] = REASON_TIMED_OUT,
-		[OUTCOME_BROKEN] = REASON_PROTOCOL,
-	};
 	switch (outcome) {
 	case OUTCOME_DONE:
 		return (struct decision){.verdict = VERDICT_ACK};
@@ -132,13 +120,20 @@ struct decision settle_decide(const struct settle_policy *policy, enum outcome o
 		return decide_reply(policy, delivery, output);
 	case OUTCOME_REJECTED:
 		return settle_give_up(policy, REASON_REJECTED);
+	case OUTCOME_FAILED:
+		return decide_failure(policy, delivery, output, REASON_FAILED);
+	case OUTCOME_CRASHED:
+		return decide_failure(policy, delivery, output, REASON_CRASHED);
+	case OUTCOME_TIMED_OUT:
+		return decide_failure(policy, delivery, output, REASON_TIMED_OUT);
+	case OUTCOME_BROKEN:
+		return decide_failure(policy, delivery, output, REASON_PROTOCOL);
 	case OUTCOME_UNROUTABLE:
 		return decide_unroutable(policy, delivery, output, reason);
 	case OUTCOME_UNFIT:
 		return settle_give_up(policy, delivery->unfit);
 	case OUTCOME_UNSTARTED:
-		return (struct decision){.verdict = VERDICT_REQUEUE};
-	default:
-		return decide_failure(policy, delivery, output, failures[outcome]);
+		break;
 	}
+	return (struct decision){.verdict = VERDICT_REQUEUE};
 }

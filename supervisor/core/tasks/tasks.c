@@ -57,7 +57,8 @@ void tasks_configure(struct tasks *tasks)
 	if (config->prefetch != tasks->pace.prefetch)
 		tasks->window_change = WINDOW_NEW;
 	pace_configure(&tasks->pace, config);
-	dispatch_set_pipe_wait(&tasks->dispatch, pace_pipe_wait(&tasks->pace));
+	/* Pipes that the old limit closed stay closed until their heads end. */
+	tasks->dispatch.pipe_wait = pace_pipe_wait(&tasks->pace);
 }
 
 void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
@@ -247,20 +248,7 @@ static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED;
 	if (is_at_work || tasks->source.state != SOURCE_IS_RESTED)
 		return MTIME_NEVER;
-	return dispatch_waiting(&tasks->dispatch) ? tasks->rests_since + RESTING_LIMIT
-						  : MTIME_NEVER;
-}
-
-static enum dispatch_stop dispatch_once(struct tasks *tasks)
-{
-	struct delivery *unfit = NULL;
-	enum dispatch_stop stop = dispatch_run(&tasks->dispatch, pace_depth(&tasks->pace),
-		pace_pack(&tasks->pace), tasks->context->now, &unfit);
-	if (unfit) {
-		unfit->unfit = REASON_TOO_LARGE;
-		tasks_finish(tasks, unfit, (struct ending){.outcome = OUTCOME_UNFIT});
-	}
-	return stop;
+	return tasks->dispatch.queued_count > 0 ? tasks->rests_since + RESTING_LIMIT : MTIME_NEVER;
 }
 
 void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
@@ -273,8 +261,15 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 		return;
 	if (dispatch_hold_up(&tasks->dispatch, context->arrived_after))
 		pace_held_up(&tasks->pace);
-	while (stop == DISPATCH_TOO_LARGE && tasks->outbox.bytes <= context->config.outbox_limit)
-		stop = dispatch_once(tasks);
+	while (stop == DISPATCH_TOO_LARGE && tasks->outbox.bytes <= context->config.outbox_limit) {
+		struct delivery *unfit = NULL;
+		stop = dispatch_run(&tasks->dispatch, pace_depth(&tasks->pace),
+			pace_pack(&tasks->pace), context->now, &unfit);
+		if (unfit) {
+			unfit->unfit = REASON_TOO_LARGE;
+			tasks_finish(tasks, unfit, (struct ending){.outcome = OUTCOME_UNFIT});
+		}
+	}
 	if (stop == DISPATCH_NO_MEMORY)
 		tasks->send_again = mtime_after(context->now, MEMORY_WAIT);
 	if (stop == DISPATCH_ENOUGH)
@@ -288,7 +283,7 @@ void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 		source_flush(&tasks->source);
 		return;
 	}
-	bool is_hungry = dispatch_startable(&tasks->dispatch) == 0;
+	bool is_hungry = tasks->dispatch.queued_count == 0;
 	source_flush_ripe(&tasks->source, is_hungry, tasks->context->now);
 	if (may_begin_consuming(tasks, workers))
 		begin_consuming(tasks);

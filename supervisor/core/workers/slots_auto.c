@@ -48,7 +48,7 @@ void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 	mtime now = slots->context->now;
 	struct autoscale_look look = {
 		.wanted = slots->wanted,
-		.waiting = dispatch_startable(slots->dispatch),
+		.waiting = slots->dispatch->queued_count,
 		.is_any_idle = dispatch_has_idle(slots->dispatch),
 		.is_full = is_window_full,
 		.may_shrink = slots->roll.state == REPLACE_OFF,

@@ -48,7 +48,7 @@ static void run(struct bench *bench, uint32_t depth, mtime now, const char *want
 static void finish(struct bench *bench, uint16_t slot, mtime now)
 {
 	struct delivery *head = dispatch_end(&bench->dispatch, &bench->pipes[slot], now);
-	dispatch_done(&bench->dispatch, head);
+	source_release(head);
 }
 
 static void bench_end(struct bench *bench)
