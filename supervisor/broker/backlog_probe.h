@@ -1,8 +1,7 @@
-/* How many messages wait in a queue: asks the broker every few seconds, on a channel of its own.
- * Layer: broker, without I/O.
- * A passive declare changes nothing and needs no permission. If the queue is missing, the broker
- * closes the channel; therefore the channel has no messages. One request is open at a time; a late
- * answer only makes the figure old. */
+/* Ask the broker every few seconds how many messages wait in a queue. Layer: broker, without I/O.
+ * The request is a passive declare, which changes nothing and needs no permission. It has a channel
+ * of its own, because the broker closes the channel if the queue is missing. One request is open at
+ * a time; a late answer only makes the figure old. */
 #ifndef BROKER_BACKLOG_PROBE_H
 #define BROKER_BACKLOG_PROBE_H
 
@@ -10,9 +9,10 @@
 
 /* The delay before the first request: by then the queue has been declared. */
 #define PROBE_FIRST MTIME_SECOND
-/* From an answer to the next request. */
+/* The delay from an answer to the next request. */
 #define PROBE_EVERY (5 * MTIME_SECOND)
-/* After a request that found no queue: each costs a channel and a line in the broker's log. */
+/* The delay if there was no queue: each such request costs a channel and a line in the broker's
+ * log. */
 #define PROBE_MISSING MTIME_MINUTE
 
 enum backlog_probe_state {
@@ -38,13 +38,13 @@ struct backlog_probe {
 };
 
 void backlog_probe_init(struct backlog_probe *, struct text queue);
-/* The connection is open (borrowed until backlog_probe_down), or gone. channel: not used by others;
- * if it is above the connection's limit, the probe stays off. */
+/* The connection is open (borrowed until backlog_probe_down), or gone. channel: for this probe
+ * only; if it is above the connection's limit, the probe stays off. */
 void backlog_probe_up(struct backlog_probe *, struct connection *, uint16_t channel, mtime now);
 void backlog_probe_down(struct backlog_probe *);
-/* An event of its channel. */
+/* Handle an event of its channel. */
 void backlog_probe_on_event(struct backlog_probe *, const struct amqp_event *, mtime now);
-/* The queue is known to exist: after it was missing, return to the usual interval. */
+/* The queue exists: return to the usual interval if it was missing. */
 void backlog_probe_hint(struct backlog_probe *, mtime now);
 
 /* When to call backlog_probe_tick; MTIME_NEVER: it has nothing to do. */

@@ -1,5 +1,5 @@
-/* Log lines of the channel state machines. Layer: broker.
- * They do not name a pool: the owner of the state machine knows which one it is. */
+/* Log lines of the channel state machines. Layer: broker. They do not name a pool; the owner of the
+ * state machine adds its name. */
 #ifndef BROKER_CHANNEL_LOG_H
 #define BROKER_CHANNEL_LOG_H
 

@@ -1,8 +1,8 @@
-/* When to replace a publishing channel because of refusals. Layer: broker, pure.
- * A broker may refuse all publishes of a channel to a queue for as long as that channel lives:
- * RabbitMQ 3.10 does so if the channel's first publish met a queue without a leader, even after it
- * has one. A new channel has no such memory. If the queue itself refuses (it is full), this costs a
- * channel now and then, with growing waits. */
+/* When to replace a publishing channel because of refusals. Layer: broker, pure. RabbitMQ 3.10 may
+ * refuse all publishes on a channel until the channel is closed: if the first publish on it went to
+ * a queue without a leader, even after the queue has one. A new channel does not have this problem.
+ * If the queue refuses for another reason (it is full), this costs a channel from time to time,
+ * with growing waits. */
 #ifndef BROKER_CHANNEL_RENEWAL_H
 #define BROKER_CHANNEL_RENEWAL_H
 

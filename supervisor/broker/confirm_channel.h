@@ -1,9 +1,8 @@
-/* A channel in confirm mode: opened, and what the broker answers to publishes on it, by number.
- * Layer: broker, without I/O.
- * `wpool serve`, `wpool publish` and `wpool dead-letters replay` publish through it. The numbers
- * count from 1 on each channel, as in the broker's confirms. A return has no number; the publish
- * carries its own in its properties (copy_set_number).
- * Keeps nothing of what is published: for serve the core's outbox does, for the commands struct
+/* A channel in confirm mode: opens it, and translates the broker's answers to publishes, by number.
+ * Layer: broker, without I/O. `wpool serve`, `wpool publish` and `wpool dead-letters replay`
+ * publish through it. The numbers count from 1 on each channel, as in the broker's confirms. A
+ * return has no number, so each publish carries its number in its properties (copy_set_number).
+ * Does not keep what is published: for serve the core's outbox does, for the commands struct
  * unconfirmed. */
 #ifndef BROKER_CONFIRM_CHANNEL_H
 #define BROKER_CONFIRM_CHANNEL_H
@@ -48,8 +47,9 @@ static inline bool confirm_channel_is_up(const struct confirm_channel *c)
 	return c->state == CONFIRM_CHANNEL_UP;
 }
 
-/* Take the next step, and return what the event means for publishes. After AMQP_CHANNEL_CLOSED the
- * owner calls confirm_channel_down. Confirms that come while the channel is not up are dropped. */
+/* Handle an event of the channel, and return what it means for publishes. After
+ * AMQP_CHANNEL_CLOSED the owner calls confirm_channel_down. Confirms that come while the channel
+ * is not up are dropped. */
 struct publish_answer confirm_channel_on_event(struct confirm_channel *, const struct amqp_event *);
 
 #endif

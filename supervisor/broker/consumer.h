@@ -1,8 +1,8 @@
-/* One pool's consuming channel: from a new connection to deliveries, and back. Layer: broker.
- * Joins amqp and core without I/O: turns events of the channel into the pool's SOURCE events, and
- * the pool's wishes into commands. Declares queues, survives every close, and retries with a
- * growing wait. Epochs are assigned here and only here: one for each channel that consumes; an ack
- * after its end is dropped, never sent. */
+/* The consuming channel of a pool, as a state machine. Layer: broker, without I/O. Translates
+ * events of the channel into the pool's SOURCE events, and the pool's wishes into commands.
+ * Declares queues, and opens the channel again after each close, with a growing wait. Assigns the
+ * epochs of the source: one for each channel that consumes. An ack after the end of its epoch is
+ * dropped. */
 #ifndef BROKER_CONSUMER_H
 #define BROKER_CONSUMER_H
 
@@ -12,34 +12,35 @@
 #include "core/pool.h"
 
 struct consumer_config {
-	uint16_t channel; /* its number on the consume connection */
+	uint16_t channel; /* its number on the consuming connection */
 	struct text queue;
 	enum declare declare;
 	struct text dead_letter; /* empty: left to the queue */
 	struct retry_plan retry;
-	uint64_t body_limit; /* bytes; a larger body makes a delivery unfit */
-	bool keep_route;     /* deliveries keep exchange and routing key */
+	uint64_t body_limit; /* bytes; a delivery with a larger body is unfit */
+	bool keep_route;     /* copy exchange and routing key into deliveries */
 	uint32_t seed;       /* of the jitter */
 };
 
 struct consumer;
 
-/* Both are borrowed until consumer_free. NULL: out of memory. */
+/* Both arguments are borrowed until consumer_free. NULL: out of memory. */
 struct consumer *consumer_new(const struct consumer_config *, const struct channel_log *);
-/* The pool that gets the events; before the first consumer_up. Borrowed until consumer_free. */
+/* Set the pool that gets the events, before the first consumer_up. Borrowed until consumer_free. */
 void consumer_attach(struct consumer *, struct pool *);
 void consumer_free(struct consumer *);
 
 /* The connection is open (borrowed until consumer_down), or gone. */
 void consumer_up(struct consumer *, struct connection *, mtime now);
 void consumer_down(struct consumer *, mtime now);
-/* An event of its channel; a delivery's content is one that consumer_content_memory gave. */
+/* Handle an event of its channel. The memory of a delivery's content is from
+ * consumer_content_memory. */
 void consumer_on_event(struct consumer *, const struct amqp_event *, mtime now);
-/* Allocate a content of len bytes; *ret_owner is a struct delivery, to be freed by delivery_free if
- * the content is dropped. NULL: out of memory. */
+/* Allocate a content of len bytes. *ret_owner is a struct delivery; if the content is dropped, free
+ * it with delivery_free. NULL: out of memory. */
 uint8_t *consumer_content_memory(struct consumer *, size_t len, void **ret_owner);
 
-/* Messages may come: as far as we know, the broker has a consumer of ours on the queue. */
+/* True: the broker has confirmed a consumer on the queue, and has not cancelled it. */
 bool consumer_is_consuming(const struct consumer *);
 
 /* The pool's effects on its source (core/effects.h). */

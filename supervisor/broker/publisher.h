@@ -1,10 +1,9 @@
-/* One pool's publishing channel, in confirm mode. Layer: broker.
- * Joins amqp and core without I/O: parcels become publishes; confirms, refusals and returns become
- * the pool's OUTBOX events. Opens its channel again after every close and reports how it was lost,
- * so that the pool can find the publish that costs channels. Declares the queue for dead letters or
- * a retry queue when a copy for it is returned: the consuming channel checked them long ago, and
- * never those for delays that only workers ask for. Epochs of the outbox are assigned here and only
- * here. */
+/* The publishing channel of a pool, in confirm mode. Layer: broker, without I/O. Parcels become
+ * publishes; confirms, refusals and returns become the pool's OUTBOX events. Opens its channel
+ * again after each close and reports how it was lost, so that the pool can find the publish that
+ * closes channels. Declares the dead-letter queue or a retry queue when a copy for it is returned:
+ * it may have been deleted since the consuming channel checked it, and queues for delays that only
+ * workers request are not checked there. Assigns the epochs of the outbox. */
 #ifndef BROKER_PUBLISHER_H
 #define BROKER_PUBLISHER_H
 
@@ -23,9 +22,10 @@ struct publisher_config {
 
 struct publisher;
 
-/* Both are borrowed until publisher_free. NULL: out of memory. */
+/* Both arguments are borrowed until publisher_free. NULL: out of memory. */
 struct publisher *publisher_new(const struct publisher_config *, const struct channel_log *);
-/* The pool that gets the events; before the first publisher_up. Borrowed until publisher_free. */
+/* Set the pool that gets the events, before the first publisher_up. Borrowed until
+ * publisher_free. */
 void publisher_attach(struct publisher *, struct pool *);
 void publisher_free(struct publisher *);
 
@@ -35,28 +35,29 @@ void publisher_free(struct publisher *);
 void publisher_up(struct publisher *, struct connection *, mtime now);
 /* loss: from publisher_loss. */
 void publisher_down(struct publisher *, enum outbox_loss loss, mtime now);
-/* Some publish is unconfirmed. */
+/* True: a publish is unconfirmed. */
 bool publisher_is_publishing(const struct publisher *);
-/* How a connection was lost on which so many publishers had unconfirmed publishes. by_error: the
- * broker closed it with an error code, so a publish may be the cause. */
+/* Return the kind of loss of a connection on which `publishing` publishers had unconfirmed
+ * publishes. by_error: the broker closed it with an error code, so a publish may be the cause. */
 enum outbox_loss publisher_loss(bool by_error, size_t publishing);
-/* An event of its channel; a returned content is one that publisher_content_memory gave. */
+/* Handle an event of its channel. The memory of a returned content is from
+ * publisher_content_memory. */
 void publisher_on_event(struct publisher *, const struct amqp_event *, mtime now);
-/* Allocate a returned content; *ret_owner is to be freed by free() if the content is dropped. NULL:
- * out of memory. */
+/* Allocate a returned content. If the content is dropped, free *ret_owner with free(). NULL: out of
+ * memory. */
 uint8_t *publisher_content_memory(size_t len, void **ret_owner);
 
 /* The pool's effect (core/effects.h). */
 void publisher_publish(struct publisher *, const struct parcel *);
-/* The wall clock in seconds since 1970; once a turn. */
+/* Set the wall clock, in seconds since 1970; once in a turn. */
 void publisher_set_wall(struct publisher *, uint64_t wall_s);
 
-/* config.retry has changed: forget what is known of the retry queues. */
+/* config.retry has changed: forget which retry queues exist. */
 void publisher_replan(struct publisher *);
 
 /* Close the channel and publish nothing any more; unconfirmed publishes are not waited for. */
 void publisher_close(struct publisher *);
-/* The channel is closed, or there is no connection; another publisher may use its number. */
+/* True: the channel is closed, or there is no connection; another publisher may use its number. */
 bool publisher_has_ended(const struct publisher *);
 
 /* When to call publisher_tick; MTIME_NEVER: it has nothing to do. */

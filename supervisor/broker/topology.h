@@ -1,11 +1,10 @@
-/* Which queues a pool needs, and how they are declared: its own, the one for dead letters, and one
- * for each retry delay. Layer: broker.
- * Works step by step on the consuming channel: checks first (a passive declare changes nothing and
- * needs no permission), and makes only what is missing. Every 404 closes the channel, so a missing
- * queue is remembered for the next one. Our queues are durable quorum queues without a delivery
- * limit: RabbitMQ 4's default of 20 would drop tasks that were only handed back. A retry queue lets
- * its messages expire back into the pool's queue, at least once, and refuses what that queue cannot
- * take; it never expires itself, because its messages would go with it. */
+/* Check and declare the queues of a pool: its own, the dead-letter queue, and one for each retry
+ * delay. Layer: broker. Works step by step on the consuming channel: a passive declare checks (it
+ * changes nothing and needs no permission), and only what is missing is made. A 404 closes the
+ * channel, so a missing queue is made on the next one. Our queues are durable quorum queues without
+ * a delivery limit: RabbitMQ 4's default of 20 would drop tasks that were only handed back.
+ * Messages of a retry queue expire into the pool's queue, at least once, which requires x-overflow
+ * reject-publish. It has no x-expires, because it would be deleted with its messages. */
 #ifndef BROKER_TOPOLOGY_H
 #define BROKER_TOPOLOGY_H
 
@@ -26,9 +25,9 @@ struct retry_plan {
 /* What is known of a queue. */
 enum topology_sight {
 	TOPOLOGY_UNSEEN,
-	TOPOLOGY_THERE,   /* found; a client cannot see how it was declared */
-	TOPOLOGY_MISSING, /* and to be made on the next channel */
-	TOPOLOGY_MADE,    /* here, and not missing since */
+	TOPOLOGY_THERE,   /* it exists; how it was declared is unknown */
+	TOPOLOGY_MISSING, /* it will be made on the next channel */
+	TOPOLOGY_MADE,    /* made here, and not missing since */
 };
 
 /* The queues, in the order of the checks. */
@@ -42,35 +41,35 @@ enum topology_step {
 struct topology {
 	struct text queue, dead_letter; /* dead_letter empty: left to the queue */
 	const struct retry_plan *retry; /* borrowed */
-	enum declare declare;           /* concerns queue; our own are always made when missing */
+	enum declare declare;           /* for queue; the others are always made when missing */
 	unsigned step;                  /* an enum topology_step; after the last one: done */
 	enum topology_sight sights[TOPOLOGY_MAX];
-	bool is_note_logged;                 /* for these sights */
+	bool is_note_logged;                 /* the durability note, for these sights */
 	bool in_use;                         /* as given to topology_begin */
 	uint16_t logged_code;                /* the code that was last logged as a warning */
-	char name[RETRY_QUEUE_NAME_MAX + 1]; /* of the retry queue in hand */
+	char name[RETRY_QUEUE_NAME_MAX + 1]; /* of the retry queue of this step */
 };
 
 void topology_init(struct topology *, struct text queue, struct text dead_letter, enum declare,
 	const struct retry_plan *);
-/* basic.consume was answered: log the next problem as a warning again, and once what the queues
- * keep (broker/durability_note.h). */
+/* basic.consume was answered: log the durability note once, and the next problem as a warning
+ * again. */
 void topology_on_consuming(struct topology *, const struct channel_log *);
-/* queue.declare of a missing queue of ours. */
+/* Declare a missing queue of ours. */
 void topology_make(struct connection *, uint16_t channel, struct text queue);
-/* The same for the retry queue of that name: of queue, at most 255 bytes, with this delay. */
+/* Declare a missing retry queue: name has at most 255 bytes; queue is where its messages go after
+ * the delay. */
 void topology_make_retry(struct connection *, uint16_t channel, struct text name, struct text queue,
 	mtime delay, unsigned jitter);
-/* The most that the jitter adds to a delay. */
+/* The maximum that the jitter adds to a delay. */
 mtime topology_jitter(mtime delay, unsigned jitter);
-/* Sends the first declare; true: there is nothing to declare. in_use: deliveries of this channel
- * are being worked on; then check only the pool's queue, because a check that fails costs the
- * channel. */
+/* Send the first declare; true: there is nothing to declare. in_use: deliveries of this channel are
+ * unacked; then only the pool's queue is checked, because a check that fails closes the channel. */
 bool topology_begin(struct topology *, struct connection *, uint16_t channel, bool in_use);
-/* AMQP_QUEUE_DECLARED came: sends the next one; true: all is there. */
+/* AMQP_QUEUE_DECLARED came: send the next declare; true: all queues exist. */
 bool topology_next(struct topology *, struct connection *, uint16_t channel);
-/* The broker closed the channel; log why. True: a queue of ours is missing, and the next channel,
- * to be opened without a wait, makes it. */
+/* The broker closed the channel; log why. True: a queue of ours is missing; open the next channel
+ * without a wait, and make it there. */
 bool topology_closed(
 	struct topology *, uint16_t code, struct text words, const struct channel_log *);
 

@@ -1,6 +1,6 @@
-/* Publishes on one channel that the broker has not answered, by number. Layer: broker, pure.
- * For the commands that publish; serve has the core's outbox. Keeps for each number what its owner
- * gave, in a ring: one number without an answer keeps the places of all later ones. */
+/* Publishes on one channel that the broker has not answered, by number. Layer: broker, pure. For
+ * the commands that publish; serve has the core's outbox. Keeps an item of the owner for each
+ * number, in a ring: a number without an answer keeps the places of all later ones in use. */
 #ifndef BROKER_UNCONFIRMED_H
 #define BROKER_UNCONFIRMED_H
 
@@ -9,7 +9,7 @@
 
 #define UNCONFIRMED_MAX 65536
 
-/* Of the owner; borrowed. */
+/* The owner's; borrowed. */
 union unconfirmed_item {
 	void *message;
 	uint64_t delivery_tag;
@@ -34,16 +34,17 @@ void unconfirmed_release(struct unconfirmed *);
 /* Forget all: a new channel counts from 1. */
 void unconfirmed_clear(struct unconfirmed *);
 bool unconfirmed_is_full(const struct unconfirmed *);
-/* Enter the publish that is sent now, where there is a place. Return its number. */
+/* Add the publish that is sent now; the ring must not be full. Return its number. */
 uint64_t unconfirmed_add(struct unconfirmed *, union unconfirmed_item);
 /* Mark as returned. False: it is not waiting for an answer. */
 bool unconfirmed_return(struct unconfirmed *, uint64_t number);
-/* Take out the next one that a PUBLISH_CONFIRMED or PUBLISH_REFUSED means, the oldest first. Return
- * what became of it: confirmed, refused, or returned, even if it was confirmed as well;
- * PUBLISH_NOT_ANSWERED: there is no other. */
+/* Take out the next publish that a PUBLISH_CONFIRMED or PUBLISH_REFUSED covers, the oldest first.
+ * Return confirmed, refused, or returned (also if it was confirmed as well); PUBLISH_NOT_ANSWERED:
+ * there are no more. */
 enum publish_answer_kind unconfirmed_take(
 	struct unconfirmed *, const struct publish_answer *, union unconfirmed_item *ret_item);
-/* Take out the oldest, unanswered, after its channel was lost. False: there is none. */
+/* After the channel was lost, take out the oldest publish without an answer. False: there is
+ * none. */
 bool unconfirmed_take_lost(struct unconfirmed *, union unconfirmed_item *ret_item);
 
 #endif
