@@ -103,24 +103,17 @@ void api_client_release(struct api_client *client)
 
 /* ---------- the request ---------- */
 
-static void append_pool(struct buf *url, const char *name)
-{
-	for (; *name; name++) {
-		bool is_plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-				(*name >= '0' && *name <= '9') || strchr("._-", *name);
-		buf_printf(url, is_plain ? "%c" : "%%%02X", (unsigned char)*name);
-	}
-}
-
 static void append_url(struct buf *url, const struct api_request *request)
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-";
 	const char *path = request->path, *star = strchr(path, '*');
 
 	buf_printf(url, "http://wpool%.*s", star ? (int)(star - path) : (int)strlen(path), path);
 	if (request->pool && !star)
 		buf_printf(url, "%cpool=", strchr(path, '?') ? '&' : '?');
-	if (request->pool)
-		append_pool(url, request->pool);
+	for (const char *at = request->pool; at && *at; at++)
+		buf_printf(url, strchr(plain, *at) ? "%c" : "%%%02X", (unsigned char)*at);
 	buf_printf(url, "%s", star ? star + 1 : "");
 	buf_append_byte(url, '\0');
 }
@@ -152,6 +145,7 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
 	return client->has_enough ? 0 : size * count;
 }
 
+/* Set options until one fails. */
 static CURLcode set_options(struct api_client *client, const char *socket, const char *url)
 {
 	CURLcode (*set)(CURL *, CURLoption, ...) = client->curl->easy_setopt;

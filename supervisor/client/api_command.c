@@ -68,21 +68,15 @@ int api_command_read(struct api_command *q, int argc, char **argv)
 
 /* ---------- the request ---------- */
 
-/* Mistakes in a configuration, as check-config prints them. */
-static void print_problems(const struct api_client *client)
+/* Before it the mistakes in a configuration, as check-config prints them. */
+static void print_problem(const struct api_command *q, const struct api_client *client)
 {
-	json_t *answer = api_client_json(client), *problem;
+	json_t *answer = client->status ? api_client_json(client) : NULL, *problem;
 	size_t i;
 
 	json_array_foreach(json_object_get(answer, "problems"), i, problem)
 		fprintf(stderr, "%s\n", json_string_value(problem));
 	json_decref(answer);
-}
-
-static void print_problem(const struct api_command *q, const struct api_client *client)
-{
-	if (client->status)
-		print_problems(client);
 	fprintf(stderr, "wpool %s: %.*s%s\n", q->command, TEXT_ARGS(buf_text(&client->problem)),
 		client->is_absent
 			? "; is wpool serve running, and its control.socket this one (--socket)?"

@@ -26,7 +26,7 @@ struct api_command {
 	const char *json;    /* about --json; NULL: what is usual */
 	const char *exits;   /* "0 done": statuses that are its own, or mean more */
 	bool is_interactive; /* no --json */
-	/* its own options; NULL: none. on_option returns -1 to go on, else an exit code */
+	/* its own options; NULL: none. on_option returns -1 to continue, else an exit code */
 	const struct option *options;
 	const char *letters; /* short ones, as getopt has them; NULL */
 	int (*on_option)(struct api_command *, int option);
@@ -39,7 +39,7 @@ struct api_command {
 	bool wants_json;
 };
 
-/* Read options and arguments. -1: go on; else an exit code, and the problem was printed. */
+/* Read options and arguments. -1: continue; else an exit code, and the problem was printed. */
 int api_command_read(struct api_command *, int argc, char **argv);
 /* Send a request for q->pool. Returns EX_OK and the answer as JSON, owned; or another exit code,
  * and the problem was printed. */

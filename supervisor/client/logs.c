@@ -48,7 +48,7 @@ struct logs {
 	struct buf text;
 };
 
-/* -1: go on; else an exit code. */
+/* -1: continue; else an exit code. */
 static int read_number(const char *option, int64_t max, int64_t *ret)
 {
 	if (quantity_read_integer(text_from(optarg), ret) && *ret >= 0 && *ret <= max)

@@ -77,18 +77,6 @@ static void append_lines(const json_t *pool, const char *member, struct buf *out
 	}
 }
 
-static void append_trouble(const json_t *pool, bool with_reasons, struct buf *out)
-{
-	if (with_reasons) {
-		append_lines(pool, "reasons", out);
-		append_lines(pool, "warnings", out);
-	}
-	if (json_cell_value(pool, "workers.failing") > 0 &&
-		json_is_string(json_cell_find(pool, "last_death.stderr")))
-		append_line(
-			pool, "last stderr line: ", json_cell_text(pool, "last_death.stderr"), out);
-}
-
 /* ---------- the command ---------- */
 
 int pools_print(const char *command, const json_t *pools, bool with_reasons)
@@ -102,7 +90,18 @@ int pools_print(const char *command, const json_t *pools, bool with_reasons)
 	if (exit_code != EX_OK)
 		return exit_code;
 	buf_init(&out, SIZE_MAX);
-	json_array_foreach(pools, i, pool) append_trouble(pool, with_reasons, &out);
+	json_array_foreach(pools, i, pool)
+	{
+		if (with_reasons) {
+			append_lines(pool, "reasons", &out);
+			append_lines(pool, "warnings", &out);
+		}
+		if (json_cell_value(pool, "workers.failing") > 0 &&
+			json_is_string(json_cell_find(pool, "last_death.stderr")))
+			append_line(pool,
+				"last stderr line: ", json_cell_text(pool, "last_death.stderr"),
+				&out);
+	}
 	if (buf_len(&out) > 0)
 		printf("\n%.*s", TEXT_ARGS(buf_text(&out)));
 	buf_release(&out);

@@ -43,7 +43,7 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
-static void draw(struct stop *stop, const json_t *line)
+static void draw_progress(struct stop *stop, const json_t *line)
 {
 	char workers[JSON_CELL_SIZE], tasks[JSON_CELL_SIZE], unconfirmed[JSON_CELL_SIZE];
 
@@ -55,17 +55,6 @@ static void draw(struct stop *stop, const json_t *line)
 	stop->is_drawn = true;
 }
 
-static void show(struct stop *stop, const json_t *line)
-{
-	if (!stop->has_ended && isatty(STDOUT_FILENO))
-		draw(stop, line);
-	else if (stop->has_ended)
-		printf("%s%s\n", stop->is_drawn ? "\r\033[K" : "",
-			stop->is_settled ? "stopped, everything is settled"
-					 : "stopped before everything was settled; the broker "
-					   "delivers the rest again");
-}
-
 static bool on_line(void *ctx, struct text text)
 {
 	struct stop *stop = ctx;
@@ -75,8 +64,13 @@ static bool on_line(void *ctx, struct text text)
 	stop->is_settled = json_is_true(json_cell_find(line, "settled"));
 	if (stop->q.wants_json)
 		printf("%.*s\n", TEXT_ARGS(text));
-	else
-		show(stop, line);
+	else if (stop->has_ended)
+		printf("%s%s\n", stop->is_drawn ? "\r\033[K" : "",
+			stop->is_settled ? "stopped, everything is settled"
+					 : "stopped before everything was settled; the broker "
+					   "delivers the rest again");
+	else if (isatty(STDOUT_FILENO))
+		draw_progress(stop, line);
 	json_decref(line);
 	return api_command_flush(&stop->q) == EX_OK;
 }
@@ -99,7 +93,7 @@ static int wait_for_end(struct stop *stop)
 	return EX_PROTOCOL;
 }
 
-static int begin(const struct stop *stop)
+static int begin_stop(const struct stop *stop)
 {
 	const char *path = stop->is_forced ? "/v1/stop?force=true" : "/v1/stop";
 	json_t *status;
@@ -133,5 +127,5 @@ int stop_main(int argc, char **argv)
 
 	if (exit_code >= 0)
 		return exit_code;
-	return stop.returns_at_once ? begin(&stop) : wait_for_end(&stop);
+	return stop.returns_at_once ? begin_stop(&stop) : wait_for_end(&stop);
 }

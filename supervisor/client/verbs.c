@@ -31,7 +31,7 @@ void verb_append_done(const struct api_verb *verb, const json_t *pool, struct bu
 	buf_append_text(out, text_from(verb->done));
 }
 
-/* -1: go on; else an exit code. */
+/* -1: continue; else an exit code. */
 static int check_workers(const struct api_command *q, const char *workers)
 {
 	int64_t min, max;

@@ -33,14 +33,14 @@ struct top {
 
 /* ---------- keys ---------- */
 
-static void move(struct top *top, int by)
+static void choose_pool(struct top *top, int by)
 {
 	if (top_model_move(&top->model, by))
 		top_requests_hurry(&top->requests);
 }
 
-/* A verb's key, or one without a meaning. The second key of a verb is one fewer. */
-static void act_by_verb(struct top *top, int key)
+/* The key may be no verb's. The second key of a verb is one fewer. */
+static void ask_by_verb_key(struct top *top, int key)
 {
 	struct top_model *model = &top->model;
 	const json_t *pool = model->chosen ? top_model_pool(model, model->chosen) : NULL;
@@ -53,14 +53,14 @@ static void act_by_verb(struct top *top, int key)
 		top_requests_order(&top->requests, model, verb, key == verb->keys[0] ? 1 : -1);
 }
 
-static void act(struct top *top, int key)
+static void handle_command_key(struct top *top, int key)
 {
 	switch (key) {
 	case TOP_KEY_UP:
-		move(top, -1);
+		choose_pool(top, -1);
 		break;
 	case TOP_KEY_DOWN:
-		move(top, 1);
+		choose_pool(top, 1);
 		break;
 	case 's':
 		top_table_sort_next(&top->model.pools);
@@ -76,11 +76,11 @@ static void act(struct top *top, int key)
 		top->is_over = true;
 		break;
 	default:
-		act_by_verb(top, key);
+		ask_by_verb_key(top, key);
 	}
 }
 
-static void take_key(struct top *top, int key)
+static void handle_key(struct top *top, int key)
 {
 	struct top_model *model = &top->model;
 	const struct api_verb *asked = model->asks;
@@ -94,10 +94,10 @@ static void take_key(struct top *top, int key)
 	else if (!asked && model->is_help && key != 'q')
 		model->is_help = false;
 	else if (!asked)
-		act(top, key);
+		handle_command_key(top, key);
 }
 
-static void end(struct top *top, int exit_code)
+static void end_top(struct top *top, int exit_code)
 {
 	top->is_over = true;
 	top->exit_code = exit_code;
@@ -109,21 +109,14 @@ static void read_keys(struct top *top)
 	ssize_t len = read(STDIN_FILENO, bytes, sizeof bytes);
 
 	if (len == 0 || (len < 0 && errno != EINTR && errno != EAGAIN))
-		end(top, EX_IOERR);
+		end_top(top, EX_IOERR);
 	for (ssize_t i = 0; i < len && !top->is_over; i++)
-		take_key(top, top_keys_feed(&top->keys, bytes[i]));
+		handle_key(top, top_keys_feed(&top->keys, bytes[i]));
 }
 
 /* ---------- signals ---------- */
 
-/* By the terminal's key, as any other program; SIGCONT continues it. */
-static void stop_for_a_while(struct top *top)
-{
-	screen_leave(&top->screen);
-	raise(SIGSTOP);
-}
-
-static void take_signal(struct top *top, uint32_t number)
+static void handle_signal(struct top *top, uint32_t number)
 {
 	switch (number) {
 	case SIGWINCH:
@@ -131,24 +124,17 @@ static void take_signal(struct top *top, uint32_t number)
 		top_table_forget_widths(&top->model.pools);
 		top_table_forget_widths(&top->model.workers);
 		break;
-	case SIGTSTP:
-		stop_for_a_while(top);
+	case SIGTSTP: /* by the terminal's key; SIGCONT continues */
+		screen_leave(&top->screen);
+		raise(SIGSTOP);
 		break;
 	case SIGCONT:
 		if (screen_enter(&top->screen) != RC_OK)
-			end(top, EX_IOERR);
+			end_top(top, EX_IOERR);
 		break;
 	default:
-		end(top, EX_OK);
+		end_top(top, EX_OK);
 	}
-}
-
-static void read_signals(struct top *top)
-{
-	struct signalfd_siginfo info;
-
-	while (!top->is_over && read(top->signals, &info, sizeof info) == sizeof info)
-		take_signal(top, info.ssi_signo);
 }
 
 static bool watch_signals(struct top *top)
@@ -166,7 +152,7 @@ static bool watch_signals(struct top *top)
 
 /* ---------- the loop ---------- */
 
-static void draw(struct top *top)
+static void draw_page(struct top *top)
 {
 	struct buf page;
 
@@ -175,41 +161,30 @@ static void draw(struct top *top)
 	buf_init(&page, SIZE_MAX);
 	top_view_draw(&top->model, top->screen.width, top->screen.height, clock_now(), &page);
 	if (!page.failed && screen_draw(&top->screen, buf_text(&page)) != RC_OK)
-		end(top, EX_IOERR);
+		end_top(top, EX_IOERR);
 	buf_release(&page);
 }
 
-static void turn(struct top *top)
+static void run_turn(struct top *top)
 {
 	struct curl_waitfd fds[] = {
 		{.fd = STDIN_FILENO, .events = CURL_WAIT_POLLIN},
 		{.fd = top->signals, .events = CURL_WAIT_POLLIN},
 	};
+	struct signalfd_siginfo info;
 
 	top_requests_turn(&top->requests, &top->model, fds, sizeof fds / sizeof *fds);
-	if (fds[1].revents)
-		read_signals(top);
+	while (!top->is_over && read(top->signals, &info, sizeof info) == sizeof info)
+		handle_signal(top, info.ssi_signo);
 	if (fds[0].revents && !top->is_over)
 		read_keys(top);
 	if (!top->is_over)
-		draw(top);
-}
-
-static int watch(struct top *top)
-{
-	if (screen_enter(&top->screen) != RC_OK)
-		end(top, EX_IOERR);
-	while (!top->is_over)
-		turn(top);
-	screen_leave(&top->screen);
-	if (top->exit_code == EX_IOERR)
-		fputs("wpool top: the terminal is gone\n", stderr);
-	return top->exit_code;
+		draw_page(top);
 }
 
 /* A missing supervisor is an error at the start, and trouble that may end later: so the first
- * status is asked for as other commands ask. */
-static int run(const struct api_command *q)
+ * status is requested as other commands request it. */
+static int run_top(const struct api_command *q)
 {
 	struct top top = {.signals = -1};
 	const char *why;
@@ -225,12 +200,19 @@ static int run(const struct api_command *q)
 	}
 	top_model_init(&top.model, clock_now());
 	screen_init(&top.screen);
-	exit_code = watch_signals(&top) ? watch(&top) : EX_OSERR;
+	if (!watch_signals(&top))
+		end_top(&top, EX_OSERR);
+	else if (screen_enter(&top.screen) != RC_OK)
+		end_top(&top, EX_IOERR);
+	while (!top.is_over)
+		run_turn(&top);
 	close(top.signals);
 	screen_release(&top.screen);
+	if (top.exit_code == EX_IOERR)
+		fputs("wpool top: the terminal is gone\n", stderr);
 	top_model_release(&top.model);
 	top_requests_release(&top.requests);
-	return exit_code;
+	return top.exit_code;
 }
 
 int top_main(int argc, char **argv)
@@ -250,5 +232,5 @@ int top_main(int argc, char **argv)
 		fprintf(stderr, "wpool top: %s; programs can use wpool status --json\n", obstacle);
 		return EX_USAGE;
 	}
-	return run(&q);
+	return run_top(&q);
 }

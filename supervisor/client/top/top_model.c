@@ -103,9 +103,9 @@ bool top_model_move(struct top_model *model, int by)
 
 /* ---------- answers ---------- */
 
-/* The counters of another supervisor have started again. */
 static void take_status(struct top_model *model, json_t *status)
 {
+	/* The counters of another supervisor have started again. */
 	if (model->status &&
 		!json_equal(json_cell_find(model->status, "pid"), json_cell_find(status, "pid"))) {
 		top_table_clear(&model->pools);

@@ -189,20 +189,16 @@ void top_requests_hurry(struct top_requests *requests)
 	requests->due = 0;
 }
 
-/* At most a second: a line about trouble counts the seconds. */
-static int milliseconds_left(const struct top_requests *requests, mtime now)
-{
-	mtime left = requests->is_waiting ? INTERVAL : requests->due - now;
-
-	return left <= 0 ? 0 : (int)(mtime_min(left, INTERVAL) / MTIME_MS) + 1;
-}
-
 void top_requests_turn(struct top_requests *requests, struct top_model *model,
 	struct curl_waitfd fds[], unsigned count)
 {
-	send_next(requests, model, clock_now());
-	if (!api_client_wait(
-		    &requests->client, fds, count, milliseconds_left(requests, clock_now())))
+	mtime now = clock_now(), left;
+
+	send_next(requests, model, now);
+	/* At most a second: a line about trouble counts the seconds. */
+	left = requests->is_waiting ? INTERVAL
+				    : mtime_min(mtime_max(requests->due - now, 0), INTERVAL);
+	if (!api_client_wait(&requests->client, fds, count, (int)(left / MTIME_MS) + (left > 0)))
 		return;
 	requests->is_waiting = false;
 	if (requests->is_order)

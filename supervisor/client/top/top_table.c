@@ -92,12 +92,6 @@ static struct text text_of_cell(const struct top_table *table, const struct top_
 
 /* ---------- order ---------- */
 
-static bool is_text(const struct json_column *column)
-{
-	return column->kind == JSON_STATE || column->kind == JSON_ACTIVITY ||
-	       column->kind == JSON_TEXT;
-}
-
 static int compare_texts(struct text a, struct text b)
 {
 	int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
@@ -119,10 +113,12 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 	const struct top_table *table = ctx;
 	const struct json_column *column = &table->columns[table->sort - 1];
 	char room_a[JSON_COLUMN_SIZE], room_b[JSON_COLUMN_SIZE];
-	int order = is_text(column) ? compare_texts(text_of_cell(table, a, column, room_a),
-					      text_of_cell(table, b, column, room_b))
-				    : compare_values(value_of(table, a, column),
-					      value_of(table, b, column));
+	bool is_text = column->kind == JSON_STATE || column->kind == JSON_ACTIVITY ||
+		       column->kind == JSON_TEXT;
+	int order =
+		is_text ? compare_texts(text_of_cell(table, a, column, room_a),
+				  text_of_cell(table, b, column, room_b))
+			: compare_values(value_of(table, a, column), value_of(table, b, column));
 
 	return order ? order : (a->place > b->place) - (a->place < b->place);
 }
@@ -181,19 +177,6 @@ static const json_t *find_before(const struct top_table *table, const json_t *me
 	return NULL;
 }
 
-/* Two lists within a short time give no useful rate. */
-static void take_list(struct top_table *table, json_t *list, mtime at)
-{
-	if (table->now && at - table->now_at >= SPAN_MIN) {
-		json_decref(table->before);
-		table->before = json_incref(table->now);
-		table->before_at = table->now_at;
-	}
-	json_decref(table->now);
-	table->now = json_incref(list);
-	table->now_at = at;
-}
-
 enum rc top_table_take(struct top_table *table, json_t *list, mtime at)
 {
 	size_t count = json_array_size(list), i, found = 0;
@@ -202,7 +185,14 @@ enum rc top_table_take(struct top_table *table, json_t *list, mtime at)
 
 	if (!rows)
 		return RC_MEMORY;
-	take_list(table, list, at);
+	if (table->now && at - table->now_at >= SPAN_MIN) { /* less gives no useful rate */
+		json_decref(table->before);
+		table->before = json_incref(table->now);
+		table->before_at = table->now_at;
+	}
+	json_decref(table->now);
+	table->now = json_incref(list);
+	table->now_at = at;
 	free(table->rows);
 	table->rows = rows;
 	table->count = count;
@@ -215,15 +205,6 @@ enum rc top_table_take(struct top_table *table, json_t *list, mtime at)
 void top_table_forget_widths(struct top_table *table)
 {
 	memset(table->widths, 0, sizeof table->widths);
-}
-
-static void widen(struct top_table *table, struct text_table *text)
-{
-	for (size_t i = 0; i < table->column_count; i++) {
-		if (text->widths[i] < table->widths[i])
-			text->widths[i] = table->widths[i];
-		table->widths[i] = text->widths[i];
-	}
 }
 
 void top_table_write(
@@ -240,7 +221,11 @@ void top_table_write(
 		for (size_t i = 0; i < table->column_count; i++)
 			text_table_add(&text,
 				text_of_cell(table, &table->rows[r], &table->columns[i], room));
-	widen(table, &text);
+	for (size_t i = 0; i < table->column_count; i++) { /* as wide as ever before */
+		if (text.widths[i] < table->widths[i])
+			text.widths[i] = table->widths[i];
+		table->widths[i] = text.widths[i];
+	}
 	text_table_write(&text, width, out);
 	text_table_release(&text);
 }

@@ -137,35 +137,18 @@ static void put_head(const struct top_model *model, mtime now, struct buf *out)
 
 /* ---------- the page ---------- */
 
-static size_t lines_in(const struct buf *page)
-{
-	struct text rest = buf_text(page), line;
-	size_t count = 0;
-
-	while (text_take_line(&rest, &line))
-		count++;
-	return count;
-}
-
-/* So that the chosen pool is among those that are shown. */
-static size_t first_pool(const struct top_model *model, size_t shown)
-{
-	size_t row = top_model_chosen_row(model);
-
-	return row == model->pools.count || row < shown ? 0 : row - shown + 1;
-}
-
 /* Half of the lines for pools; more if there are few workers, fewer if there are few pools. */
 static void put_tables(struct top_model *model, size_t width, size_t place, struct buf *out)
 {
 	size_t rows = place > 5 ? place - 5 : 1; /* without a section's line, titles, and between */
 	size_t half = rows / 2, workers = model->workers.count, pools = model->pools.count;
 	size_t shown = workers < rows - half ? rows - workers : half ? half : 1;
+	size_t chosen = top_model_chosen_row(model), first;
 
 	shown = shown < pools ? shown : pools;
+	first = chosen == pools || chosen < shown ? 0 : chosen - shown + 1;
 	put_section(pools == 1 ? "pool" : "pools", NULL, &model->pools, out);
-	put_rows(&model->pools, first_pool(model, shown), shown, top_model_chosen_row(model), width,
-		out);
+	put_rows(&model->pools, first, shown, chosen, width, out);
 	if (!model->chosen)
 		return;
 	buf_append_byte(out, '\n');
@@ -215,32 +198,27 @@ static void put_foot(const struct top_model *model, struct buf *out)
 	buf_release(&line);
 }
 
-/* The first count lines of page; empty ones if it has fewer. */
-static void put_fitted(struct text page, size_t count, struct buf *out)
-{
-	struct text line;
-
-	for (; count > 0; count--) {
-		if (text_take_line(&page, &line))
-			buf_append_text(out, line);
-		buf_append_byte(out, '\n');
-	}
-}
-
 void top_view_draw(struct top_model *model, size_t width, size_t height, mtime now, struct buf *out)
 {
 	struct buf page;
-	size_t head;
+	struct text rest, line;
+	size_t head = 0;
 
 	buf_init(&page, SIZE_MAX);
 	put_head(model, now, &page);
 	buf_append_byte(&page, '\n');
-	head = lines_in(&page);
+	for (rest = buf_text(&page); text_take_line(&rest, &line);)
+		head++;
 	if (model->is_help)
 		put_keys(&page);
 	else if (model->knows_pools)
 		put_tables(model, width, height > head + 1 ? height - head - 1 : 1, &page);
-	put_fitted(buf_text(&page), height > 1 ? height - 1 : 0, out);
+	rest = buf_text(&page);
+	for (size_t row = 1; row < height; row++) {
+		if (text_take_line(&rest, &line))
+			buf_append_text(out, line);
+		buf_append_byte(out, '\n');
+	}
 	put_foot(model, out);
 	out->failed |= page.failed;
 	buf_release(&page);
