@@ -1,8 +1,7 @@
-/* The client of a supervisor's control socket. Layer: client.
- * One request at a time on a connection that is kept. The caller waits for the answer, or watches
- * its own descriptors meanwhile. Prints nothing.
- * libcurl is loaded at the first use: so `serve` never has it in its memory, nor the thirty
- * libraries behind it. */
+/* The client of a supervisor's control socket. Layer: client. One request at a time, on a
+ * connection that is kept. The caller can wait for its own descriptors at the same time. Prints
+ * nothing. libcurl is loaded at the first use, so that `serve` does not have it and its thirty
+ * libraries in memory. */
 #ifndef CLIENT_API_CLIENT_H
 #define CLIENT_API_CLIENT_H
 
@@ -13,25 +12,25 @@
 #include <jansson.h>
 
 struct api_request {
-	bool is_post;     /* of nothing: none of ours has a body */
-	const char *path; /* a * in it stands for the pool */
-	const char *pool; /* without a * it goes into the query; NULL: all */
-	/* NULL, or called for each line of an answer with status 200, which is not kept and may
-	 * take any time; false: no more is wanted. */
+	bool is_post;     /* without a body */
+	const char *path; /* a * in it is replaced by the pool */
+	const char *pool; /* put into the query if the path has no *; NULL: all */
+	/* If not NULL, called for each line of an answer with status 200; the answer is not kept
+	 * and may last any time. Return false to end it. */
 	bool (*on_line)(void *ctx, struct text line);
 	void *ctx;
 };
 
 struct api_client {
 	/* the result, once api_client_wait has returned true */
-	int exit_code;      /* EX_OK; 69 no supervisor listens, or no answer; 77 not ours to ask;
-			     * by status: 404 65, 409 75, 422 78, others 69 */
-	bool is_absent;     /* no supervisor listens there */
-	long status;        /* of HTTP; 0: there was no answer */
-	struct buf answer;  /* its body */
+	int exit_code;     /* EX_OK; 69: no supervisor listens, or no answer; 77: no permission; for
+			      HTTP status 404: 65, 409: 75, 422: 78, others: 69 */
+	bool is_absent;    /* no supervisor listens there */
+	long status;       /* of HTTP; 0: there was no answer */
+	struct buf answer; /* its body */
 	struct buf problem; /* what went wrong, a text; empty with EX_OK */
 
-	/* its own */
+	/* private */
 	struct curl *curl; /* the functions of the library */
 	CURLM *multi;
 	CURL *handle;
@@ -48,14 +47,14 @@ struct api_client {
  * RC_MEMORY; then *ret_why is the text, static, and there is nothing to release. */
 enum rc api_client_init(struct api_client *, const char *socket, const char **ret_why) MUST_CHECK;
 void api_client_release(struct api_client *);
-/* Send a request; its texts are borrowed until the result. None may be on its way. */
+/* Send a request; its texts are borrowed until the result. No other request may be open. */
 void api_client_send(struct api_client *, const struct api_request *);
-/* Wait until the result is there, one of fds is readable, or timeout_ms are over. True: the result
- * is there. */
+/* Wait until the result is there, one of fds is readable, or timeout_ms have passed. True: the
+ * result is there. */
 bool api_client_wait(struct api_client *, struct curl_waitfd fds[], unsigned count, int timeout_ms);
 /* Send and wait for the result. Returns its exit code. */
 int api_client_ask(struct api_client *, const struct api_request *);
-/* Parse the answer; owned. NULL: it is no JSON. */
+/* Parse the answer; the caller owns the result. NULL: it is not JSON. */
 json_t *api_client_json(const struct api_client *);
 
 #endif

@@ -1,5 +1,5 @@
-/* A command that asks a supervisor by its control socket: options, --help, one request, its answer
- * or what went wrong. Layer: client. */
+/* A command that uses a supervisor's control socket: options, --help, one request, its answer or
+ * the problem. Layer: client. */
 #ifndef CLIENT_API_COMMAND_H
 #define CLIENT_API_COMMAND_H
 
@@ -7,7 +7,7 @@
 
 #include <getopt.h>
 
-/* Options that all have, for the table of a command with options of its own; it ends the table. */
+/* The options that all these commands have: the end of the table of a command with own options. */
 enum { API_COMMAND_SOCKET = 256, API_COMMAND_JSON, API_COMMAND_HELP };
 #define API_COMMAND_OPTION_TABLE                                                                   \
 	{"socket", required_argument, NULL, API_COMMAND_SOCKET},                                   \
@@ -24,13 +24,13 @@ struct api_command {
 	const char *help;    /* whole lines, like the next two */
 	const char *own;     /* about its own options; NULL: it has none */
 	const char *json;    /* about --json; NULL: what is usual */
-	const char *exits;   /* "0 done": statuses that are its own, or mean more */
+	const char *exits;   /* "0 done": exit statuses with a special meaning */
 	bool is_interactive; /* no --json */
 	/* its own options; NULL: none. on_option returns -1 to continue, else an exit code */
 	const struct option *options;
 	const char *letters; /* short ones, as getopt has them; NULL */
 	int (*on_option)(struct api_command *, int option);
-	/* arguments: the first ones are these; NULL where it takes none */
+	/* where arguments are stored, in order; NULL: it takes none */
 	const char **arguments[2];
 	bool is_post;
 	/* what the command line has */
@@ -39,7 +39,8 @@ struct api_command {
 	bool wants_json;
 };
 
-/* Read options and arguments. -1: continue; else an exit code, and the problem was printed. */
+/* Read options and arguments. Return -1 to continue; or an exit code, after --help or a printed
+ * problem. */
 int api_command_read(struct api_command *, int argc, char **argv);
 /* Send a request for q->pool. Returns EX_OK and the answer as JSON, owned; or another exit code,
  * and the problem was printed. */

@@ -1,5 +1,5 @@
-/* Members of a JSON answer as short texts for a table. Layer: client, without I/O.
- * What is missing or of another type becomes "-": the supervisor may be of another version. */
+/* Members of a JSON answer as short texts for a table. Layer: client, without I/O. A member that is
+ * missing or has another type becomes "-", because the supervisor may have another version. */
 #ifndef CLIENT_JSON_CELLS_H
 #define CLIENT_JSON_CELLS_H
 
@@ -15,15 +15,15 @@ const json_t *json_cell_find(const json_t *, const char *path);
 double json_cell_value(const json_t *, const char *path);
 /* Borrowed until the JSON is freed. */
 struct text json_cell_text(const json_t *, const char *path);
-/* "1,234,567". This and the next ones return room, or "-". */
+/* "1,234,567". This and the next functions return a text in room, or "-". */
 struct text json_cell_number(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
-/* "1234567": a number that is no quantity. */
+/* "1234567": a number that is not a quantity, such as a pid. */
 struct text json_cell_plain(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
-/* Of seconds: "12 ms", "3.4 s", "25 min", "7 h", "12 d". */
+/* A number of seconds: "12 ms", "3.4 s", "25 min", "7 h", "12 d". */
 struct text json_cell_span(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
-/* Of bytes: "812 kB", "3.4 MB". */
+/* A number of bytes: "812 kB", "3.4 MB". */
 struct text json_cell_size(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
-/* One in percent of the other: "12 %". */
+/* One number in percent of another: "12 %". */
 struct text json_cell_share(
 	const json_t *, const char *path, const char *whole, char room[JSON_CELL_SIZE]);
 /* "2..32"; "-" where both are equal. */

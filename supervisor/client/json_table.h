@@ -9,7 +9,7 @@
 
 enum json_column_kind {
 	JSON_TEXT,
-	JSON_STATE,    /* of a pool; one that should consume and does not shows that */
+	JSON_STATE,    /* of a pool; shows it if a pool should consume and does not */
 	JSON_ACTIVITY, /* of a worker: its task, or how its last processes failed */
 	JSON_PLAIN,
 	JSON_NUMBER,
@@ -18,7 +18,7 @@ enum json_column_kind {
 	JSON_SPAN,
 	JSON_SIZE,
 	JSON_SHARE,      /* of whole, in percent */
-	JSON_RATE,       /* growth of a counter per second; only `wpool top` shows these two */
+	JSON_RATE,       /* growth of a counter per second; only in `wpool top`, like the next */
 	JSON_RATE_SHARE, /* growth of a counter of seconds, in percent */
 };
 
@@ -31,11 +31,10 @@ struct json_column {
 
 #define JSON_COLUMN_SIZE 256
 
-/* Return the text of a member in room, or a borrowed one, until the JSON is freed. Not for rates.
- */
+/* Return the text of a cell, in room or borrowed until the JSON is freed. Not for rates. */
 struct text json_column_text(
 	const struct json_column *, const json_t *member, char room[JSON_COLUMN_SIZE]);
-/* Print a list on stdout, a row for each member. An exit code; command: for the problem. */
+/* Print a list on stdout, a row for each member. command: for messages. Return an exit code. */
 int json_table_print(
 	const char *command, const json_t *list, const struct json_column *, size_t count);
 

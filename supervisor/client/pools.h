@@ -7,8 +7,8 @@
 /* Make the columns of `wpool pools`, or those of `wpool top`: name and state, and what
  * api/figures.def lists. Returns their number. */
 size_t pools_columns(bool is_top, struct json_column ret[TEXT_TABLE_COLUMNS_MAX]);
-/* Print a list of pools, and below it the last line of a worker that failed; with_reasons: also the
- * reasons and warnings of each pool. An exit code; the caller flushes. */
+/* Print a list of pools, and below it the last stderr line of workers that failed; with_reasons:
+ * also the reasons and warnings of each pool. Return an exit code. The caller flushes stdout. */
 int pools_print(const char *command, const json_t *pools, bool with_reasons);
 
 #endif

@@ -1,4 +1,4 @@
-/* The first lines about a supervisor. Layer: client. */
+/* The first lines of `wpool status` and `wpool top`. Layer: client. */
 #ifndef CLIENT_STATUS_H
 #define CLIENT_STATUS_H
 
@@ -6,10 +6,10 @@
 
 #include <jansson.h>
 
-/* Of GET /v1/status: whether it is ready, and for how long it has been up. A line without its end.
- */
+/* Append whether the supervisor is ready and for how long it has been up, from GET /v1/status. One
+ * line, without its end. */
 void status_append_verdict(const json_t *status, struct buf *out);
-/* The connections to the broker, memory, the longest turn. The same. */
+/* The same for the connections to the broker, memory and the longest turn. */
 void status_append_broker(const json_t *status, struct buf *out);
 
 #endif

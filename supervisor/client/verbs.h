@@ -1,4 +1,4 @@
-/* The requests for the verbs of a pool, and what is shown of their answers. Layer: client. */
+/* The requests for the verbs of a pool, and their answers as text. Layer: client. */
 #ifndef CLIENT_VERBS_H
 #define CLIENT_VERBS_H
 
@@ -9,8 +9,8 @@
 
 #define VERB_PATH_SIZE 96
 
-/* Make the path of the POST, with a * for the pool. workers: NULL where none are needed; at most 32
- * characters. */
+/* Make the path of the POST, with a * for the pool. workers: NULL if the verb needs none; at most
+ * 32 characters. */
 void verb_path(
 	const struct api_verb *, bool has_pool, const char *workers, char path[VERB_PATH_SIZE]);
 /* "POOL: 4 workers wanted". pool: a member of the answer. */

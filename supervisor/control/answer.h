@@ -11,16 +11,16 @@
 #include <jansson.h>
 
 #define CONTROL_JSON_TYPE "application/json"
-/* A document on each line. */
+/* One JSON document on each line. */
 #define CONTROL_LINES_TYPE "application/x-ndjson"
 
 /* Append on one line; the JSON moves in. */
 void control_json_append(struct buf *, json_t *);
-/* Bytes that may not be UTF-8. */
+/* A string; bytes that are not UTF-8 are replaced. */
 json_t *control_json_text(struct text);
 /* Seconds; null for MTIME_NEVER. */
 json_t *control_json_span(mtime);
-/* From now until then, or since: at least 0; null for MTIME_NEVER. */
+/* Seconds from now until then, or from then until now; at least 0; null for MTIME_NEVER. */
 json_t *control_json_until(mtime then);
 json_t *control_json_since(mtime then);
 /* A connection to the broker: up, reconnects, last_failure. */
@@ -52,11 +52,11 @@ bool control_find_pool(
 struct control_list {
 	const struct supervisor_view *view;
 	const char *name; /* static */
-	/* Append the next member, or none, and move on; false: that was all. */
+	/* Append the next member, or none, and advance; false: no more members. */
 	bool (*append_next)(struct control_list *, struct buf *out);
 	json_t *first; /* owned: a member "status" before the list; NULL: none */
 	uint32_t only; /* serial of a pool runtime; 0: all */
-	bool is_local; /* who asks may see what belongs to messages */
+	bool is_local; /* the client may see texts of messages */
 	size_t place;  /* position: of the pool, and in it */
 	uint16_t slot;
 	bool has_begun, has_members, has_ended;

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* What the getters read; valid until the pool's next step. */
+/* The data that the getters read; valid until the pool's next step. */
 struct pool_view {
 	const struct pool_runtime *runtime;
 	const struct statistics *statistics;

@@ -1,4 +1,4 @@
-/* The methods and paths of the control API, and who answers them. Layer: control. */
+/* The methods and paths of the control API, and the functions that answer them. Layer: control. */
 #ifndef CONTROL_ROUTES_H
 #define CONTROL_ROUTES_H
 
@@ -9,7 +9,7 @@
 
 void control_answer(const struct supervisor_view *, const struct http_request *);
 
-/* The answers, in the file of their name. */
+/* The functions that answer, each in the file of its name. */
 void control_answer_metrics(const struct supervisor_view *, const struct http_request *);
 void control_answer_status(const struct supervisor_view *, const struct http_request *);
 void control_answer_pools(const struct supervisor_view *, const struct http_request *);
@@ -26,10 +26,11 @@ void control_answer_stop(const struct supervisor_view *, const struct http_reque
 /* The document of GET /v1/status; NULL: out of memory. */
 json_t *control_json_status(const struct supervisor_view *);
 
-/* Connections that followers of the log may keep; those who wait for our end may keep some more. */
+/* Connections that followers of the log may keep; and followers together with clients that wait for
+ * a stop. */
 #define CONTROL_FOLLOWERS 8
 #define CONTROL_WAITERS   16
-/* The error of a 503. */
+/* The error text of a 503. */
 #define CONTROL_CROWDED "too many clients wait or follow already"
 
 #endif

@@ -14,7 +14,7 @@ struct dead_letters {
 	struct text queue;  /* where the dead letters are */
 	bool is_foreign;    /* the name was given, so wpool may not have declared the queue */
 	struct matches matches;
-	uint64_t limit; /* at most so many that match; UINT64_MAX: all */
+	uint64_t limit; /* maximum of messages that match; UINT64_MAX: all */
 	struct text to; /* replay: to this queue; empty: to the queue where they were given up */
 	bool json, yes;
 	mtime wait;

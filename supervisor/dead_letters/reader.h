@@ -1,10 +1,10 @@
 /* Reads the messages of a queue one after the other, and leaves in place those that are not
  * removed: nothing is acked unless the handler wants it, and unacked messages go back when the
- * channel closes. Layer: dead_letters. The window grows while messages stay unacked, bounded in
- * number and size. A quorum queue delivers handed-back messages before the others, and puts what is
- * handed back again behind those: so once the reader has begun on them it reads all of them, to
- * keep their order. It reads no more messages than the queue had at the start, so that it does not
- * read any twice. After a lost connection it stops. */
+ * channel closes. Layer: dead_letters. The window grows while messages stay unacked, limited in
+ * number and size. A quorum queue delivers messages that were handed back before the others, and
+ * puts what is handed back again behind them. So once the reader has read one of them it reads all
+ * of them, to keep their order. It reads no more messages than the queue had at the start, so that
+ * it does not read any twice. After a lost connection it stops. */
 #ifndef DEAD_LETTERS_READER_H
 #define DEAD_LETTERS_READER_H
 
@@ -24,10 +24,10 @@ enum reader_fate {
 };
 
 struct reader_handler {
-	/* A message that matches, borrowed for the call. May call reader_stop. */
+	/* Called for each message that matches, borrowed for the call. May call reader_stop. */
 	enum reader_fate (*on_letter)(void *ctx, const struct dead_letter *);
-	/* A confirm, a refusal or a return. NULL: nothing is published, and the channel is not in
-	 * confirm mode. */
+	/* Called for a confirm, a refusal or a return. NULL: nothing is published, and the channel
+	 * is not in confirm mode. */
 	void (*on_answer)(void *ctx, const struct publish_answer *, const struct amqp_event *);
 };
 
@@ -64,9 +64,9 @@ struct reader {
 	uint64_t acked, waiting;
 	uint32_t consumers;    /* basic.consume that were answered */
 	uint64_t bytes;        /* of the bodies read */
-	uint64_t returns;      /* the most that one was handed back before, as its queue counts */
+	uint64_t returns;      /* maximum of earlier returns of one message, as its queue counts */
 	uint32_t seen;         /* bits of what->matches: headers that some message has */
-	bool is_sated;         /* no more matches are wanted */
+	bool is_sated;         /* the limit of matches is reached */
 	bool is_past_returned; /* the latest was never handed back, or the queue does not count */
 	bool is_synced;        /* the queue has all acks */
 	const char *short_of;  /* why it did not read all; NULL: it did */
@@ -91,8 +91,8 @@ bool reader_is_certain(const struct reader *);
 /* Print "; 3 left in QUEUE" and a newline. */
 void reader_print_left(const struct reader *);
 
-/* The wanted width of the window. now: its present width, 0 at the start; held: messages in it that
- * stay; wanted: the most that it should hold; mean: bytes of a body so far. Pure. */
+/* Return the wanted width of the window. now: its present width, 0 at the start; held: messages in
+ * it that stay; wanted: the maximum it should hold; mean: mean bytes of a body so far. Pure. */
 uint32_t reader_window(uint32_t now, uint64_t held, uint64_t wanted, uint64_t mean);
 
 #endif

@@ -19,7 +19,7 @@
 /* Bytes of a request's line and headers, and of what is sent of an answer in one turn. */
 #define HTTP_MEMORY (16 * 1024)
 #define HTTP_PIECE  8192
-/* How often a waiting answer is asked for more at least, and its peer looked at. */
+/* The maximum time between two checks of a waiting answer and of its peer. */
 #define HTTP_LOOK MTIME_SECOND
 
 struct http;
@@ -32,15 +32,15 @@ struct http_request {
 	bool is_local; /* it came by a Unix socket: the peer is our own user */
 };
 
-/* Must answer, by one of the functions below. */
+/* Handle a request: must call one of the http_answer functions below. */
 typedef void http_handler(void *ctx, const struct http_request *);
 
 /* An answer that is made while it is sent. */
 struct http_pieces {
-	/* Append the next piece, of some kilobytes at most; false: this was the last one. */
+	/* Append the next piece, at most some kilobytes; false: it was the last one. */
 	bool (*next)(void *ctx, struct buf *out);
-	void (*end)(void *ctx); /* after the last piece, or before, when the peer has gone */
-	/* True: there is nothing now, and there may be later. NULL: there always is. */
+	void (*end)(void *ctx); /* called after the last piece, or earlier if the peer has gone */
+	/* True: there is no piece now, but there may be one later. NULL: there always is one. */
 	bool (*waits)(void *ctx);
 };
 
@@ -54,9 +54,9 @@ void http_free(struct http *);
 /* fd: of a listener that lives until http_free; at most two. */
 void http_listen(struct http *, int fd);
 
-/* The query's value of that name; NULL: it has none. */
+/* The value of that name in the query, or NULL. */
 const char *http_query(const struct http_request *, const char *name);
-/* The value of that header; NULL: the request has none. */
+/* The value of that header, or NULL. */
 const char *http_header(const struct http_request *, const char *name);
 /* allow: the methods, for status 405; else NULL. type is static. Copies body. */
 void http_answer(const struct http_request *, unsigned status, const char *type, struct text body,
@@ -68,8 +68,8 @@ void http_answer_page(
 /* Status 200; ctx moves in. */
 void http_answer_in_pieces(
 	const struct http_request *, const char *type, const struct http_pieces *, void *ctx);
-/* There may be more for the answers that wait. Cheap where there are none; callable from anywhere
- * in the loop. */
+/* Check the answers that wait: there may be more for them. Cheap if none waits; may be called from
+ * anywhere in the loop. */
 void http_wake(struct http *);
 /* The number of answers with .waits. Each keeps its connection, so there should not be many. */
 unsigned http_following(const struct http_request *);

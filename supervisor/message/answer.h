@@ -1,6 +1,5 @@
-/* A worker's output frame, read. Layer: message.
- * Implements PROTOCOL.md, section 6, and accepts what section 15 allows existing workers: a bare
- * str as status 500. */
+/* Read a worker's output frame. Layer: message. Implements PROTOCOL.md, section 6, and accepts what
+ * section 15 allows existing workers: a bare str as status 500. */
 #ifndef MESSAGE_ANSWER_H
 #define MESSAGE_ANSWER_H
 
@@ -8,15 +7,15 @@
 #include "core/tasks/output.h"
 
 struct answer_limits {
-	uint32_t header_bytes;    /* most bytes of a reply's AMQP header table: what a header frame
-				     bears */
-	uint64_t body_bytes;      /* most bytes of a reply's body */
+	uint32_t header_bytes;    /* maximum of a reply's AMQP header table: what fits into a header
+				     frame */
+	uint64_t body_bytes;      /* maximum of a reply's body */
 	bool bare_str_is_failure; /* pipe: corefx; elsewhere a bare str is a protocol error */
 };
 
-/* frame: one frame without its length. RC_OK: *ret is owned by the caller, and its unfit says why
- * it cannot be published, if it cannot. RC_MALFORMED: a protocol error, *ret_what static words for
- * the log. RC_MEMORY. */
+/* frame: one frame without its length. RC_OK: the caller owns *ret; if it cannot be published, its
+ * .unfit has the reason. RC_MALFORMED: a protocol error, and *ret_what is a static text for the
+ * log. RC_MEMORY. */
 enum rc answer_read(struct text frame, const struct answer_limits *, struct output **ret,
 	const char **ret_what) MUST_CHECK;
 

@@ -1,11 +1,11 @@
-/* AMQP field values as text, for workers that know headers only as strings. Layer: message.
- * Fields come out of a table that table_check found good; recursion is bounded by its depth. */
+/* AMQP field values as text, for workers that get headers as strings. Layer: message. Fields are
+ * from a table that table_check accepted; recursion is limited by its depth. */
 #ifndef MESSAGE_FIELD_TEXT_H
 #define MESSAGE_FIELD_TEXT_H
 
 #include "amqp/table.h"
 
-/* The value of a whole number field's octets, as unsigned. */
+/* The octets of an integer field, as an unsigned number. */
 uint64_t field_bits(const struct table_field *);
 /* The value of an f or d field. */
 double field_double(const struct table_field *);
@@ -15,8 +15,8 @@ double field_double(const struct table_field *);
 void field_append_text(struct buf *, const struct table_field *);
 void field_append_json(struct buf *, const struct table_field *);
 
-/* The shortest text that reads back as the same number. JSON has no word for what is not finite:
- * null there; elsewhere NaN, Infinity, -Infinity. */
+/* Append the shortest text that reads back as the same number. Numbers that are not finite are null
+ * in JSON, and NaN, Infinity or -Infinity in text. */
 void number_append_text(struct buf *, double);
 void number_append_json(struct buf *, double);
 

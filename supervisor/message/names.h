@@ -1,5 +1,5 @@
-/* Names of headers that mean something to RabbitMQ or to us. Layer: message.
- * One place says which of them a worker neither sees (headers: text) nor sends. */
+/* Names of headers that have a meaning for RabbitMQ or wpool, and which of them are hidden from
+ * workers (headers: text) and removed from what they send. Layer: message. */
 #ifndef MESSAGE_NAMES_H
 #define MESSAGE_NAMES_H
 
@@ -29,16 +29,17 @@
 /* The broker's own record of a message: x-death, x-first-death-*, x-last-death-*,
  * x-delivery-count, x-acquired-count. In a copy it would trip the broker's cycle detection. */
 bool name_is_brokers(struct text key);
-/* Stripped between worker and broker: the above, CC, BCC and x-wpool-* (PROTOCOL.md, section 5). */
+/* True: removed between worker and broker. These are the above, CC, BCC and x-wpool-* (PROTOCOL.md,
+ * section 5). */
 bool name_is_stripped(struct text key);
-/* Headers that count, which a copy writes again from what was read: if one of them were left out,
- * the count would begin at 0 and a task that must end never would. */
+/* True: a header that each copy gets again from what was read: a count (attempts, slices, renewals)
+ * or the queue. Without a count it would begin again, and the task might never end. */
 bool name_is_count(struct text key);
-/* The history of a task: x-wpool-* except those that are part of the task (queue, cc, bcc, cut). A
- * replay begins without it, also without its slices. */
+/* True: the history of a task, which a replay does not keep: x-wpool-* except queue, cc, bcc and
+ * cut. */
 bool name_is_account(struct text key);
-/* Set *key to the name of a header in a copy: CC and BCC would be routed again, or close the
- * channel, so they keep their value under another name. False: the copy does not have it. */
+/* Set *key to the header's name in a copy. CC and BCC get another name, because the broker would
+ * route by them again or close the channel. False: the copy does not keep the header. */
 bool name_for_copy(struct text *key);
 
 #endif

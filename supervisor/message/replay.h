@@ -1,7 +1,6 @@
-/* A dead letter that is published again as a task. Layer: message.
- * It is written as every copy of ours is (copy.h): headers of the broker and what would close a
- * channel are removed, the rest keeps its type. The headers that count its attempts are removed
- * too, so that they begin at 1. */
+/* Publish a dead letter again as a task. Layer: message. It is made like any copy (copy.h): headers
+ * of the broker and what would close a channel are removed, the rest keeps its type. The headers
+ * that count its attempts are removed too, so that they begin at 1. */
 #ifndef MESSAGE_REPLAY_H
 #define MESSAGE_REPLAY_H
 
@@ -9,16 +8,17 @@
 #include "amqp/table.h"
 
 /* The queue where the task was given up: its x-wpool-queue; or, if a queue's own policy
- * dead-lettered it, the queue of its latest x-death. Empty: there is none that could be published
- * to. headers: a table that table_check found good. */
+ * dead-lettered it, the queue of its latest x-death. Empty: neither is there, or it is not a valid
+ * queue name. headers: a table that table_check accepted. */
 struct text replay_target(struct text headers);
 /* A field ("queue", "reason") of the latest x-death, which the broker puts first. False: there is
  * none. */
 bool replay_last_death(struct text headers, struct text name, struct table_field *ret);
 
-/* Write raw properties for the replay into out, which is cleared first. given: the dead letter's;
- * headers: its table, checked. seq: told again by copy_returned_number when it comes back.
- * RC_LIMIT: they do not fit into one frame of frame_max bytes (0: no limit), RC_MEMORY. */
+/* Write raw properties for the replay into out, which is cleared first. given: the dead
+ * letter's; headers: its table, checked. seq: its number; copy_returned_number reads it if the
+ * message is returned. RC_LIMIT: they do not fit into one frame of frame_max bytes (0: no
+ * limit), RC_MEMORY. */
 enum rc replay_write(const struct properties *given, struct text headers, uint64_t seq,
 	uint32_t frame_max, struct buf *out) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* Which distributed trace a message is part of, after W3C Trace Context. Layer: message. */
+/* The distributed trace of a message, as defined by W3C Trace Context. Layer: message. */
 #ifndef MESSAGE_TRACE_H
 #define MESSAGE_TRACE_H
 
@@ -6,8 +6,8 @@
 
 #define TRACE_ID_LEN 32 /* lower-case hexadecimal digits */
 
-/* The trace id of a table's traceparent, in the table; empty where there is none, or the header is
- * malformed (section 3.2.2). table: one that table_check found good, or empty. */
+/* The trace id in a table's traceparent, borrowed from the table; empty: there is none, or it is
+ * malformed (section 3.2.2). table: accepted by table_check, or empty. */
 struct text trace_id(struct text table);
 
 #endif

@@ -1,6 +1,5 @@
-/* MessagePack values as AMQP fields, for the headers that a worker sends. Layer: message.
- * Reads bytes that wire_check found good; implements the types of reply headers of PROTOCOL.md,
- * section 6. */
+/* MessagePack values as AMQP fields, for the headers that a worker sends. Layer: message. The bytes
+ * were accepted by wire_check. Implements the types of reply headers of PROTOCOL.md, section 6. */
 #ifndef MESSAGE_VALUE_FIELD_H
 #define MESSAGE_VALUE_FIELD_H
 
@@ -9,15 +8,16 @@
 
 struct value_reader {
 	const uint8_t *at, *end; /* the next value begins at at */
-	struct buf *out;         /* borrowed; its limit is memory's, not the table's */
-	size_t room;             /* most bytes that may stand in out */
-	bool unfit; /* a value that AMQP has no form for, or over room; out is void then */
+	struct buf *out;         /* borrowed; its own limit is higher than room */
+	size_t room;             /* maximum bytes of out */
+	bool unfit; /* a value that AMQP cannot express, or more than room; then out is not usable
+		     */
 };
 
-/* The next value's text, str or bin. False, and the value is skipped: another type. */
+/* Take the next value if it is str or bin. Otherwise skip it and return false. */
 bool value_take_text(struct value_reader *, struct text *ret);
-/* Appends the next value as a field with this key. Arrays and tables down to the eighth level, the
- * header table being the first, stay what they are; what is deeper becomes JSON text. */
+/* Append the next value as a field with this key. Arrays and tables keep their type down to the
+ * eighth level, the header table being the first; deeper ones become JSON text. */
 void value_put_field(struct value_reader *, struct text key);
 
 #endif

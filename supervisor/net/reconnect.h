@@ -1,9 +1,9 @@
-/* Which host to try next, and when. Layer: net, pure. Each host is tried once without a wait,
- * then all wait. The wait doubles with each failure, and starts over after a connection that was
- * open for longer. A refused login waits longer, because only a person can fix it and some
- * brokers count attempts. The longest ordinary wait is what a broker's return costs its users on
- * top of its start. With 5 s, three hundred supervisors connect about 70 times a second in all,
- * at random times, and a log gets a line every 5 s while the broker is away. */
+/* Which host to try next, and when. Layer: net, pure. Each host is tried once without a wait, then
+ * all wait. The wait doubles with each failure, and starts over after a connection that was open
+ * for longer. A refused login waits longer, because only a person can fix it and some brokers count
+ * attempts. After a broker has started, its users wait for at most the longest ordinary wait. With
+ * 5 s, three hundred supervisors connect about 70 times a second in all, at random times, and a log
+ * gets a line every 5 s while the broker is away. */
 #ifndef NET_RECONNECT_H
 #define NET_RECONNECT_H
 

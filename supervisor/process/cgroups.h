@@ -1,7 +1,7 @@
 /* A control group for each worker (cgroups(7), version 2). Layer: process. Whatever a worker starts
  * stays in its group, in any session and with any environment, so all of it can be ended. Sets no
- * limits. Where the kernel gives us no groups, the mark has this task (process/mark.h). A run has a
- * group of its own below that of this process. */
+ * limits. Without control groups the mark does this (process/mark.h). A run has a group of its own
+ * below that of this process. */
 #ifndef PROCESS_CGROUPS_H
 #define PROCESS_CGROUPS_H
 

@@ -1,7 +1,7 @@
-/* The guard: a small process that outlives a dead supervisor just long enough to end its workers.
- * Layer: process. It holds the reading end of a pipe whose only writer is the supervisor, and a
- * list of process groups. When the pipe ends, it kills every group on the list, every other process
- * with the supervisor's mark (process/mark.h) and everything in its control group, removes the run
+/* The guard: a small process that kills the workers when the supervisor dies. Layer: process. It
+ * holds the reading end of a pipe whose only writer is the supervisor, and a list of process
+ * groups. When the pipe ends, it kills every group on the list, every other process with the
+ * supervisor's mark (process/mark.h) and everything in its control group, removes the run
  * directory, and exits. */
 #ifndef PROCESS_GUARD_H
 #define PROCESS_GUARD_H

@@ -1,9 +1,9 @@
-/* Ends what workers leave outside their process group: daemons, forked twice, in sessions of their
+/* Kill what workers leave outside their process group: daemons, forked twice, in sessions of their
  * own. Layer: process. A worker with a control group is ended with all that is in it
  * (process/cgroups.h). For the others the supervisor is the parent of every orphan below it, and
  * kills those with the mark (process/mark.h) of a worker that has ended, then what they leave. A
- * stray of a worker that lives is left alone; so is a process without a mark, because a program
- * that became wpool by exec may have children of its own. */
+ * stray of a worker that lives is not killed. A process without a mark is not killed either: a
+ * program that became wpool by exec may have children of its own. */
 #ifndef PROCESS_STRAYS_H
 #define PROCESS_STRAYS_H
 
@@ -30,8 +30,8 @@ const char *strays_run(const struct strays *);
 void strays_begin(struct strays *, struct stray_life *);
 /* The descriptor of its control group (cgroups_begin), closed by the caller; -1: it has none. */
 int strays_open_group(struct strays *, const struct stray_life *);
-/* The worker has ended, or was never started: in a moment nothing of it is left. A life of zero is
- * legal. */
+/* The worker has ended, or was never started: kill what it left, which takes a moment. A zeroed
+ * life is legal. */
 void strays_end(struct strays *, struct stray_life *);
 
 #endif

@@ -1,11 +1,12 @@
-/* What `wpool top` knows of a supervisor, and which pool is chosen. Layer: client, without I/O. */
+/* The state of `wpool top`: the latest answers of a supervisor, and which pool is chosen. Layer:
+ * client, without I/O. */
 #ifndef CLIENT_TOP_TOP_MODEL_H
 #define CLIENT_TOP_TOP_MODEL_H
 
 #include "api/verbs.h"
 #include "client/top/top_table.h"
 
-/* Sent one after the other, once a second. The status comes with the pools. */
+/* The requests, sent one after the other once a second. The status comes with the pools. */
 enum top_question { TOP_ASK_POOLS, TOP_ASK_WORKERS };
 
 #define TOP_TEXT_MAX    256
@@ -18,24 +19,25 @@ struct top_model {
 	struct top_table workers;      /* of the chosen one */
 	char *chosen;                  /* owned; NULL: there is none */
 	char trouble[TOP_TEXT_MAX];    /* why there is no answer; empty: there is one */
-	mtime answered_at;             /* the last time that there was one */
+	mtime answered_at;             /* when the last answer came */
 	char message[TOP_MESSAGE_MAX]; /* the result of a key; empty: none */
 	bool knows_pools;              /* the list was answered once */
 	bool is_help;                  /* the keys are shown instead */
-	const struct api_verb *asks;   /* this verb's question is shown; NULL: none */
+	const struct api_verb *asks;   /* the verb whose question is shown; NULL: none */
 };
 
 void top_model_init(struct top_model *, mtime now);
 void top_model_release(struct top_model *);
-/* Take the answer to a question; borrowed. RC_MEMORY. */
+/* Store the answer to a question; the JSON is borrowed. RC_MEMORY. */
 enum rc top_model_take(struct top_model *, enum top_question, json_t *, mtime now) MUST_CHECK;
-/* Another supervisor answers, or another pool is chosen. */
+/* Remove the workers: another supervisor answers, or another pool is chosen. */
 void top_model_forget_workers(struct top_model *);
 /* Return the chosen pool's row, or the number of rows if there is none. */
 size_t top_model_chosen_row(const struct top_model *);
-/* Choose the next pool, or the one before, as shown. True: another one is chosen now. */
+/* Choose the next pool in the order of the page, or the one before. True: the choice has
+ * changed. */
 bool top_model_move(struct top_model *, int by);
-/* The answer to an order has the workers of these pools as they are now. */
+/* Update the workers of pools from the answer to an order. */
 void top_model_correct(struct top_model *, const json_t *answer);
 /* Return the pool of this name in the current list, or NULL. */
 const json_t *top_model_pool(const struct top_model *, const char *name);

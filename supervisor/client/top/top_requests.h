@@ -1,7 +1,7 @@
 /* Which request `wpool top` sends when, and what happens to the answer. Layer: client.
- * The status with the pools, then the workers of the chosen pool, once a second; before them what
- * the operator asked by keys, one after the other, so that three times "one more" are three more.
- */
+ * Once a second the status with the pools, then the workers of the chosen pool. Before them the
+ * orders that the operator gave by keys, one after the other, so that pressing "one more" three
+ * times adds three workers. */
 #ifndef CLIENT_TOP_TOP_REQUESTS_H
 #define CLIENT_TOP_TOP_REQUESTS_H
 
@@ -11,14 +11,14 @@
 
 #define TOP_ORDERS_MAX 16
 
-/* What the operator asked of a pool, until the supervisor has answered. */
+/* A verb that the operator has chosen for a pool; removed when the supervisor has answered. */
 struct top_order {
 	const struct api_verb *verb;
-	int by;     /* takes_workers: so many more */
+	int by;     /* takes_workers: how many more */
 	char *pool; /* owned */
 };
 
-/* Zero is empty. */
+/* Zeroed: empty. */
 struct top_orders {
 	struct top_order list[TOP_ORDERS_MAX];
 	size_t count;
@@ -26,7 +26,7 @@ struct top_orders {
 
 /* False: there are too many, or no memory. */
 bool top_orders_add(struct top_orders *, const struct api_verb *, int by, const char *pool);
-/* Make the path of the first one's POST. pool: as it is now. */
+/* Make the path of the POST for the first order. pool: its latest JSON. */
 void top_orders_path(const struct top_orders *, const json_t *pool, char path[VERB_PATH_SIZE]);
 /* Remove the first one. */
 void top_orders_drop(struct top_orders *);
@@ -38,7 +38,7 @@ struct top_requests {
 	enum top_question question; /* on its way, or next */
 	mtime due;                  /* not before */
 	bool is_waiting;            /* for an answer */
-	bool is_order;              /* to the first order */
+	bool is_order;              /* the answer is to the first order */
 	char *asked;                /* owned: the pool whose workers are asked for */
 	char path[VERB_PATH_SIZE];  /* of the order */
 };
@@ -47,12 +47,12 @@ struct top_requests {
 enum rc top_requests_init(
 	struct top_requests *, const char *socket, const char **ret_why) MUST_CHECK;
 void top_requests_release(struct top_requests *);
-/* Ask this of the chosen pool; the model's message shows what happens. */
+/* Send this verb for the chosen pool; the model's message shows the result. */
 void top_requests_order(struct top_requests *, struct top_model *, const struct api_verb *, int by);
 /* Another pool was chosen: ask for its workers at once. */
 void top_requests_hurry(struct top_requests *);
-/* Send what is due, and wait until there is an answer, one of fds is readable, or a second is over.
- */
+/* Send what is due, and wait until there is an answer, one of fds is readable, or a second has
+ * passed. */
 void top_requests_turn(
 	struct top_requests *, struct top_model *, struct curl_waitfd fds[], unsigned count);
 
