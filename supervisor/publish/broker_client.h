@@ -1,4 +1,4 @@
-/* What the commands that are broker clients share: addresses, one broker link, a loop and its
+/* Shared by the commands that are clients of the broker: addresses, one broker link, a loop and its
  * signals. Layer: publish. */
 #ifndef PUBLISH_BROKER_CLIENT_H
 #define PUBLISH_BROKER_CLIENT_H
@@ -12,8 +12,8 @@ struct client_handler {
 	void (*on_down)(void *ctx, bool by_error);
 	/* A content's memory is freed after this. */
 	void (*on_event)(void *ctx, const struct amqp_event *);
-	/* The end of each turn, before the output is sent. True: it stopped because the output is
-	 * full, and needs another turn when that has been sent. */
+	/* Called at the end of each turn, before the output is sent. Return true if it stopped
+	 * because the output is full, and needs another turn after that has been sent. */
 	bool (*on_turn)(void *ctx);
 	/* SIGINT or SIGTERM; a second one ends the loop. */
 	void (*on_interrupt)(void *ctx);
@@ -43,11 +43,11 @@ struct client {
  * client_release in any case. */
 int client_init(struct client *, const char *command, const char *broker, mtime wait,
 	const struct client_handler *, void *ctx);
-/* Run until the connection is closed after client_close, the broker link gives up, or a second
- * signal comes. */
+/* Run until the connection is closed after client_close, until the broker link gives up, or until a
+ * second signal. */
 void client_run(struct client *);
 void client_close(struct client *);
-/* SIGINT and SIGTERM end the process again. */
+/* Free everything. From then on SIGINT and SIGTERM end the process. */
 void client_release(struct client *);
 /* EX_OK if the broker link did not give up; else print why and return 69, or 77 after a refused
  * login. */

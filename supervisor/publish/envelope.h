@@ -23,8 +23,7 @@ const char *envelope_problem(const struct envelope *);
  * RC_MEMORY. */
 enum rc envelope_check(struct envelope *, const struct connection *) MUST_CHECK;
 /* Publish on channel 1 to the queue, mandatory and persistent. message_id: at most 255 bytes.
- * number: the publish's own on its channel, 0 for none. False: out of memory, nothing was
- * published. */
+ * number: of the publish on its channel; 0: none. False: out of memory, nothing was published. */
 bool envelope_publish(struct envelope *, struct connection *, struct text message_id,
 	uint64_t number, struct text body) MUST_CHECK;
 

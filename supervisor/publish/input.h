@@ -1,6 +1,6 @@
-/* Messages from files or standard input, each a whole file or a line. Layer: publish.
- * Reads only what is there, one piece a turn, so that a slow pipe does not delay confirms. Owns
- * what it opened; never closes or changes standard input. */
+/* Messages from files or standard input, each a whole file or a line. Layer: publish. Reads only
+ * what is available, one piece in each turn, so that a slow pipe does not delay confirms. Owns what
+ * it opened; never closes or changes standard input. */
 #ifndef PUBLISH_INPUT_H
 #define PUBLISH_INPUT_H
 
@@ -25,12 +25,12 @@ struct input {
 	bool is_ready;    /* a read would not wait */
 	bool is_over;     /* no file is left */
 	ev_io readable;
-	struct buf bytes;          /* read, not yet given out */
-	size_t scanned;            /* of bytes: no line ends there */
-	size_t given;              /* of bytes: the latest message */
+	struct buf bytes;          /* read, not returned yet */
+	size_t scanned;            /* of bytes: this many have no end of line */
+	size_t given;              /* of bytes: the length of the latest message */
 	uint64_t total;            /* of all files together; 0: unknown */
-	uint64_t taken;            /* bytes given out so far */
-	enum input_result stopped; /* INPUT_END or INPUT_FAILED once it is so */
+	uint64_t taken;            /* bytes returned so far */
+	enum input_result stopped; /* INPUT_END or INPUT_FAILED after the last message */
 	char problem[400];
 };
 
@@ -39,7 +39,7 @@ void input_init(struct input *, struct ev_loop *, char *const *files, bool lines
 void input_release(struct input *);
 /* NULL, or the first file that cannot be read, with the reason in errno. */
 char *input_unreadable(char *const *files);
-/* *ret_body is good until the next call. */
+/* *ret_body is valid until the next call. */
 enum input_result input_next(struct input *, struct text *ret_body);
 /* No more messages; the latest one stays valid. */
 void input_stop(struct input *);

@@ -35,12 +35,12 @@ bool messages_has_room(const struct messages *);
 struct message *messages_add(struct messages *, struct text body);
 /* The next to publish; NULL: none waits. */
 struct message *messages_waiting(struct messages *);
-/* The first that waits is published, with the number that the channel gives next. */
+/* Move the first that waits to the unconfirmed ones; its number is the channel's next. */
 void messages_published(struct messages *);
-/* Take out and free the next one that an answer means, as unconfirmed_take does. */
+/* Take out and free the next message that an answer covers; returns as unconfirmed_take does. */
 enum publish_answer_kind messages_take(struct messages *, const struct publish_answer *);
-/* The channel is lost: all that is unconfirmed waits again, in order, before the others. Return how
- * many these are. */
+/* The channel is lost: all unconfirmed messages wait again, in order, before the others. Return
+ * their number. */
 size_t messages_rewind(struct messages *);
 /* Drop the first that waits. */
 void messages_drop(struct messages *);

@@ -16,7 +16,7 @@ struct publish_summary {
 	mtime started;
 };
 
-/* Every message reached a queue. */
+/* True: every message reached a queue. */
 bool publish_summary_is_clean(const struct publish_summary *);
 /* Draw over the line on stderr. done of total: bytes of input; total 0: unknown. */
 void publish_summary_draw(const struct publish_summary *, uint64_t done, uint64_t total, mtime now);

@@ -1,6 +1,7 @@
-/* Sends the messages of an input to one queue until each has its answer. Layer: publish.
- * The work of `wpool publish`: a bounded number of unconfirmed messages, published again on the
- * next connection; when a message costs the channel, one at a time until it is found. */
+/* Publish the messages of an input to one queue, until each has its answer. Layer: publish. Used by
+ * `wpool publish`. The number of unconfirmed messages is limited, and after a lost connection they
+ * are published again. If a message closes the channel, they are published one at a time until it
+ * is found. */
 #ifndef PUBLISH_SENDER_H
 #define PUBLISH_SENDER_H
 
@@ -20,7 +21,7 @@ struct sender {
 	struct confirm_channel channel;
 	bool is_blocked; /* by an alarm of the broker */
 	bool is_closing;
-	size_t alone;      /* so many messages are still sent one at a time */
+	size_t alone;      /* how many messages are still published one at a time */
 	int exit_code;     /* once something went wrong; else 0 */
 	char refusal[300]; /* the broker's text for the first message that it did not take */
 	char nonce[17];    /* makes message ids unique */

@@ -1,6 +1,7 @@
-/* Is it working? Layer: runtime. Health is a set of causes with their figures; ready means that the
- * set is empty. Ready: connected both ways, and every pool has a worker past its start and a
- * consumer that the broker knows of. Sentences are made of it for people only. */
+/* Whether the supervisor and its pools work. Layer: runtime. Health is a set of causes with
+ * their figures; ready means that the set is empty: both connections are open, and every pool
+ * has a ready worker and a consumer that the broker has confirmed. Sentences are made from it
+ * for people only. */
 #ifndef RUNTIME_HEALTH_H
 #define RUNTIME_HEALTH_H
 
@@ -14,15 +15,16 @@ enum health_cause {
 	HEALTH_REMOVED,       /* a pool drains, because it is not configured any more */
 	HEALTH_PAUSED,        /* a pool, by an operator */
 	HEALTH_NO_WORKER,     /* a pool has no ready worker yet */
-	HEALTH_CRASH_LOOP,    /* a pool has no ready worker, or (a warning) too few: they fail */
+	HEALTH_CRASH_LOOP,    /* a pool has no ready worker, or (as a warning) too few, because they
+				 fail */
 	HEALTH_NO_CONSUMER,   /* a pool is connected, but does not consume its queue */
 	HEALTH_CAUSE_COUNT
 };
 
-/* Texts are borrowed until the next turn. Figures are set where their cause is. */
+/* Texts are borrowed until the next turn. Figures are set if their cause is. */
 struct health {
 	unsigned causes;   /* bit n: enum health_cause n; 0: ready */
-	unsigned warnings; /* the same, of what does not keep it from being ready */
+	unsigned warnings; /* the same for problems that do not prevent readiness */
 	const char *pool;  /* its name; NULL: the supervisor's own health */
 	const char *queue;
 	const char *consume_failure,
@@ -35,12 +37,13 @@ struct health {
 	} crash_loop;
 };
 
-/* Of the supervisor without its pools. */
+/* The health of the supervisor without its pools. */
 struct health health_of_supervisor(const struct supervisor_view *);
 struct health health_of_pool(const struct pool_runtime *);
 
-/* Visit the health of the supervisor, then of each pool that is configured now. Zero is the start.
- * What the supervisor has as a cause for all (no pool is connected) is not repeated for each. */
+/* Visit the health of the supervisor, then of each pool that is configured now. Zeroed at the
+ * start. A cause that the supervisor has for all pools (none is connected) is not repeated for
+ * each. */
 struct health_walk {
 	struct health health;
 	size_t place;

@@ -12,7 +12,7 @@
 /* All borrowed. */
 struct reload {
 	const struct config_flags *flags;
-	struct config *config; /* in force, but for its pools */
+	struct config *config; /* in force, except for its pools */
 	struct pool_set *pool_set;
 	struct broker_links *broker_links;
 	const struct runtime_shared *tools;
@@ -29,10 +29,10 @@ enum reload_result {
 struct reload_outcome {
 	enum reload_result result;
 	bool is_dry;
-	const char *refusal; /* RELOAD_REFUSED: why; static */
-	struct buf problems; /* RELOAD_INVALID: a line for each; RELOAD_DONE: warnings */
-	struct reload_plan
-		plan; /* RELOAD_DONE; of its steps, the pools and configurations are gone */
+	const char *refusal;     /* RELOAD_REFUSED: why; static */
+	struct buf problems;     /* RELOAD_INVALID: a line for each; RELOAD_DONE: warnings */
+	struct reload_plan plan; /* RELOAD_DONE; the pointers runtime and config of its steps are
+				    not valid any more */
 };
 
 /* requested_by: who asks, for the log. is_dry: only plan. *ret is to be released in any case. */

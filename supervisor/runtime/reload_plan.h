@@ -50,12 +50,13 @@ struct reload_step {
 struct reload_plan {
 	struct reload_step *steps; /* owned; in the order of the new configuration, then removals */
 	size_t count;
-	/* Settings outside the pools: changed now, and at the next start. */
+	/* Settings outside the pools: those that change now, and those that change at the next
+	 * start. */
 	struct reload_changes settings, needs_restart;
 };
 
-/* pools are the pools of old, the configuration in force. False: out of memory, and the plan is to
- * be released all the same. */
+/* pools are those of old, the configuration in force. False: out of memory. Release the plan in any
+ * case. */
 bool reload_plan_make(struct reload_plan *, const struct pool_set *pools, const struct config *old,
 	struct config *other) MUST_CHECK;
 void reload_plan_release(struct reload_plan *);

@@ -1,5 +1,5 @@
-/* A pool's notices as counters and log lines. Layer: runtime.
- * Logs a thing once, with pool, slot and what happens next; never a body, never a header. */
+/* A pool's notices as counters and log lines. Layer: runtime. Logs each problem once, with pool,
+ * slot and what happens next; never a body or a header. */
 #ifndef RUNTIME_REPORT_H
 #define RUNTIME_REPORT_H
 
@@ -22,11 +22,11 @@ struct report {
 
 /* Count a notice, and log it. origin: of the slot if the notice has one, else of the pool. */
 void report_notice(struct report *, struct log_origin origin, const struct notice *);
-/* Log the last line of a pool: what it did, and what it did not, for which reasons. is_forced:
- * something was cut short. */
+/* Log the last line of a pool: how many tasks were done, retried and given up, with the reasons.
+ * is_forced: something was cut short. */
 void report_log_summary(const struct report *, bool is_forced);
 
-/* Log how a pool is doing now. backlog: in the broker; NULL: unknown. */
+/* Log the state of a pool. backlog: in the broker; NULL: unknown. */
 void report_log_state(const struct report *, const struct pool_facts *, const struct slot_counts *,
 	const struct backlog *backlog, mtime now);
 

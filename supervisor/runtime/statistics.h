@@ -1,5 +1,5 @@
-/* What a pool has done, counted: its notices, how its workers died, how long tasks took. Layer:
- * runtime. Plain data; zero is the start. */
+/* The counts of a pool: its notices, how its workers died, how long tasks took. Layer: runtime.
+ * Plain data, zeroed at the start. */
 #ifndef RUNTIME_STATISTICS_H
 #define RUNTIME_STATISTICS_H
 
@@ -63,7 +63,7 @@ struct last_death {
 
 struct statistics {
 	uint64_t counts[STATISTICS_KINDS]; /* notices */
-	uint64_t retried[REASON_COUNT];    /* of the counts of retried, given up, dropped: why */
+	uint64_t retried[REASON_COUNT]; /* the counts of retried, given up and dropped, by reason */
 	uint64_t given_up[REASON_COUNT];
 	uint64_t dropped[REASON_COUNT];
 	uint64_t recycled[RECYCLE_REASON_COUNT];

@@ -1,6 +1,6 @@
-/* What can be seen of a running supervisor, and asked of it. Layer: runtime, plain data. Its own
- * parts, borrowed while it runs: code that shows them reads them for each request and keeps
- * nothing. */
+/* What the API can read of a running supervisor, and request from it. Layer: runtime, plain data.
+ * The parts are borrowed while it runs; they are read for each request, and nothing of them is
+ * kept. */
 #ifndef RUNTIME_SUPERVISOR_VIEW_H
 #define RUNTIME_SUPERVISOR_VIEW_H
 
@@ -19,8 +19,8 @@ struct supervisor_view {
 	mtime started;
 	uint64_t started_wall_s; /* seconds since 1970 */
 	bool is_settled;         /* STOPPED: nothing was cut short */
-	/* What may be asked of the whole supervisor: a graceful stop, which may have begun already,
-	 * or one at once; a reload, whose outcome the caller releases. */
+	/* Requests: a stop, graceful or at once, which may have begun already; and a reload, whose
+	 * outcome the caller releases. */
 	void (*stop)(void *ctx, bool at_once);
 	void (*reload)(
 		void *ctx, const char *requested_by, bool is_dry, struct reload_outcome *ret);

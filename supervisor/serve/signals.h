@@ -1,4 +1,5 @@
-/* The signals that serve handles. Layer: serve. Maps each to its use; the supervisor acts on it. */
+/* The signals that serve handles. Layer: serve. Each is mapped to its use; the supervisor acts on
+ * it. */
 #ifndef SERVE_SIGNALS_H
 #define SERVE_SIGNALS_H
 

@@ -1,4 +1,4 @@
-/* Options of commands, and mistakes in them: each is one line with a hint. Layer: tty. */
+/* Options of commands, and messages about mistakes: one line each, with a hint. Layer: tty. */
 #ifndef TTY_CLI_OPTIONS_H
 #define TTY_CLI_OPTIONS_H
 
@@ -14,9 +14,9 @@ int cli_problem(const char *command, const char *format, ...) PRINTF_LIKE(2, 3);
 /* "--option 'value' what", and the hint; a password in the value is hidden, in place. Returns
  * EX_USAGE. */
 int cli_bad_value(const char *command, const char *option, char *value, const char *what);
-/* As getopt_long; letters is its option string, with the colon that makes it silent. A mistake is
- * printed here, with the option that was probably meant, and is CLI_BAD_OPTION; the exit code is
- * EX_USAGE. A value that begins with "--" in a word of its own means that the value is missing. */
+/* Like getopt_long; letters is its option string, with the colon that makes it silent. After a
+ * mistake, print it with the option that was probably meant, and return CLI_BAD_OPTION; the command
+ * exits with EX_USAGE. If the next argument begins with "--", the value is missing. */
 int cli_next_option(const char *command, const char *letters, int argc, char **argv,
 	const struct option *options);
 

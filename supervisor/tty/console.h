@@ -1,4 +1,4 @@
-/* The terminal as stdout and stderr, and what is printed about a configuration. Layer: tty. */
+/* stdout and stderr, which may be a terminal, and messages about a configuration. Layer: tty. */
 #ifndef TTY_CONSOLE_H
 #define TTY_CONSOLE_H
 
@@ -7,17 +7,17 @@
 
 struct config;
 
-/* fd is a terminal, and NO_COLOR is not set or empty (https://no-color.org). */
+/* True: fd is a terminal, and NO_COLOR is unset or empty (https://no-color.org). */
 bool console_has_colour(int fd);
-/* Characters of a line if stdout is a terminal, else 0. */
+/* The width of a line in characters if stdout is a terminal, else 0. */
 size_t console_width(void);
 /* Log to stderr, in the configured format and from the configured level. */
 void console_set_up_log(const struct config *);
 /* Log each line of a configuration's warnings. */
 void console_warn(struct text lines);
-/* Print the problems of a configuration. Those of a file begin with the file, as compilers do it;
- * others with the command; those of the command line end as cli_problem's. rc: what config_load or
- * config_load_broker returned, not RC_OK. Returns EX_USAGE, EX_CONFIG or, out of memory,
+/* Print the problems of a configuration. Those in a file begin with its name, as with compilers;
+ * others with the command; those on the command line end like cli_problem's. rc: what config_load
+ * or config_load_broker returned, not RC_OK. Returns EX_USAGE, EX_CONFIG or, out of memory,
  * EX_SOFTWARE. */
 int console_problems(const char *command, const char *file, enum rc, struct text lines);
 

@@ -11,17 +11,18 @@
 
 struct screen {
 	struct termios before;
-	struct buf page; /* what is shown; empty: not known */
+	struct buf page; /* what is shown; empty: unknown */
 	size_t width, height;
 	bool is_on;
 };
 
-/* Return why stdin and stdout are no terminal to draw on, static; NULL: they are. */
+/* Return why stdin and stdout cannot be used to draw, a static text; NULL: they can. */
 const char *screen_obstacle(void);
 void screen_init(struct screen *);
-/* Also leaves it. */
+/* Leave the screen, and free the struct's memory. */
 void screen_release(struct screen *);
-/* Take the terminal, or take it again; keys come at once and are not echoed. RC_SYSTEM. */
+/* Set up the terminal, also again after screen_leave; keys come at once and are not echoed.
+ * RC_SYSTEM. */
 enum rc screen_enter(struct screen *) MUST_CHECK;
 /* Restore the terminal; does nothing if it is restored. */
 void screen_leave(struct screen *);

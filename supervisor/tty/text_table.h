@@ -7,8 +7,8 @@
 #include "base/buf.h"
 
 #define TEXT_TABLE_COLUMNS_MAX 16
-/* Characters of a cell, however wide the line is: a text from a message can be any length, and one
- * of them should not pad all rows. */
+/* Maximum characters of a cell, even in a wide line: a text from a message can have any length, and
+ * should not make all rows wide. */
 #define TEXT_TABLE_CELL_MAX  256
 #define TEXT_TABLE_WHOLE_MAX 32
 
@@ -29,11 +29,11 @@ struct text_table {
 /* columns: static, at most TEXT_TABLE_COLUMNS_MAX. */
 void text_table_init(struct text_table *, const struct text_table_column *columns, size_t count);
 void text_table_release(struct text_table *);
-/* Add the next cell, row by row; cut, and with control characters escaped. Out of memory shows in
- * text_table_write. */
+/* Add the next cell, row by row. It is cut, and control characters are escaped. text_table_write
+ * reports if memory ran out. */
 void text_table_add(struct text_table *, struct text cell);
-/* Append a line with the titles and one for each row. width: at most so many characters in a line;
- * 0: any. Failure stays in out. */
+/* Append a line with the titles and one for each row. width: maximum characters of a line; 0: no
+ * limit. Failure stays in out. */
 void text_table_write(const struct text_table *, size_t width, struct buf *out);
 
 #endif
