@@ -15,7 +15,7 @@ struct log_gate {
 	const int64_t *lines; /* a second; borrowed, and may change */
 	struct rate rate;
 	struct ev_timer report;
-	uint64_t reported; /* of the dropped lines */
+	uint64_t reported; /* dropped lines whose count was logged */
 	/* since the start */
 	uint64_t passed, dropped;
 };
@@ -24,7 +24,7 @@ struct log_gate {
 void log_gate_init(struct log_gate *, struct ev_loop *, const char *pool, const int64_t *lines);
 /* Log the count that is not logged yet. */
 void log_gate_release(struct log_gate *);
-/* Log a worker's line, or drop it. A line below the log's level is neither. */
+/* Log a worker's line, or drop and count it. A line below the log's level is ignored. */
 void log_gate_log(struct log_gate *, struct log_origin, const struct log_worker_line *);
 
 #endif

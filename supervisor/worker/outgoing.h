@@ -1,6 +1,6 @@
-/* Bytes that are still to be written to a worker. Layer: worker; holds no descriptor.
- * Tasks are copied into the buffer, but for one large body at a time: that is written from its
- * delivery, which is held until then. */
+/* Bytes that are still to be written to a worker. Layer: worker; has no descriptor. Tasks are
+ * copied into the buffer, except one large body at a time: it is written from its delivery, which
+ * is held until then (delivery_hold). */
 #ifndef WORKER_OUTGOING_H
 #define WORKER_OUTGOING_H
 
@@ -10,14 +10,14 @@
 
 #define OUTGOING_PARTS 3
 
-/* Above OUTPUT_HIGH bytes the pool sends no more tasks, at OUTPUT_LOW it goes on. */
+/* Above OUTPUT_HIGH bytes the pool sends no more tasks, until only OUTPUT_LOW are left. */
 #define OUTPUT_HIGH (256 * 1024)
 #define OUTPUT_LOW  (64 * 1024)
 
 struct outgoing {
 	struct buf bytes;
-	struct delivery *large; /* whose body goes out in the middle of bytes; NULL: none */
-	size_t before;          /* the bytes that go out before it */
+	struct delivery *large; /* its body is written between two parts of bytes; NULL: none */
+	size_t before;          /* how many of bytes are written before it */
 	struct text body;       /* what is left of it */
 };
 

@@ -4,9 +4,10 @@
 
 #include "worker/workers.h"
 
-/* Our own variables as far as they are passed on, then those of the user, of the configuration and
- * of the form of pipe, then the mark; each variable once. NULL-terminated; the array is the
- * caller's, its strings are borrowed. NULL: out of memory. */
+/* Make the environment: our own variables that are passed on, those of the user, of the
+ * configuration and of the form of pipe, and the mark. A later one replaces an earlier one of the
+ * same name. NULL-terminated; the caller owns the array, its strings are borrowed. NULL: out of
+ * memory. */
 char **worker_environment_new(const struct workers_config *, char *mark);
 
 #endif

@@ -1,7 +1,7 @@
 /* The data pipe to one worker, in the three forms of worker-sdk/PROTOCOL.md, section 1. Layer:
- * worker. Owns its descriptors and its files. Knows nothing of the loop: its owner watches .waiting
- * (or tries again on a timer) until worker_pipe_connect returns RC_OK, then .input and .output.
- * Never blocks. */
+ * worker. Owns its descriptors and its files. Independent of the loop: its owner watches .waiting
+ * (or retries on a timer) until worker_pipe_connect returns RC_OK, then .input and .output. Never
+ * blocks. */
 #ifndef WORKER_WORKER_PIPE_H
 #define WORKER_WORKER_PIPE_H
 
@@ -19,25 +19,25 @@ struct worker_pipe {
 	struct rundir *rundir;      /* borrowed */
 	const struct rights *owner; /* borrowed until it is open; NULL: ours */
 	uid_t peer;                 /* who may connect */
-	int waiting;                /* readable when a peer has come; -1: connected, or a FIFO */
-	int input;  /* what the worker writes; -1: not connected (FIFO: from the start) */
-	int output; /* what it reads; a socket: the same descriptor; -1: none, or shut */
+	int waiting;                /* readable when a peer connects; -1: connected, or a FIFO */
+	int input;  /* reads what the worker writes; -1: not connected (FIFO: from the start) */
+	int output; /* writes what it reads; a socket: the same descriptor; -1: none, or shut */
 	char path[RUNDIR_PATH_BYTES]; /* "": nothing is left in the file system */
 };
 
-/* A pipe that holds nothing; it may be closed. */
+/* Initialize a pipe without descriptors and files; it may be closed. */
 void worker_pipe_init(
 	struct worker_pipe *, enum pipe_form, struct rundir *, const struct rights *owner);
-/* Before the spawn. RC_SYSTEM: see errno; nothing is left. */
+/* Create its files and descriptors, before the spawn. RC_SYSTEM: see errno; nothing is left. */
 enum rc worker_pipe_open(struct worker_pipe *) MUST_CHECK;
-/* The file that the worker opens first, until it has. */
+/* The path of the file that the worker opens first. */
 void worker_pipe_file(const struct worker_pipe *, char ret_path[WORKER_PIPE_FILE_BYTES]);
 /* The first control line, without its newline; valid until worker_pipe_connect returns RC_OK. */
 const char *worker_pipe_address(const struct worker_pipe *);
 
-/* RC_OK: the worker is connected. RC_NOT_FOUND: not yet. RC_REFUSED: process *ret_peer, of another
- * uid or session, was turned away. RC_SYSTEM: see errno; to be retried. session: the child's pid.
- * frame_limit: the largest frame there will be. */
+/* Accept the worker's connection. RC_OK: it is connected. RC_NOT_FOUND: not yet. RC_REFUSED: the
+ * process *ret_peer was refused, because it has another uid or session. RC_SYSTEM: see errno;
+ * retry. session: the child's pid. frame_limit: the size of the largest frame. */
 enum rc worker_pipe_connect(
 	struct worker_pipe *, pid_t session, size_t frame_limit, pid_t *ret_peer) MUST_CHECK;
 /* The worker has opened its files: remove them, if they are still there. */
@@ -45,7 +45,7 @@ void worker_pipe_unlink(struct worker_pipe *);
 
 /* As writev(2), without SIGPIPE for sockets. */
 ssize_t worker_pipe_write(struct worker_pipe *, struct iovec *parts, int count);
-/* The worker reads an end of file after what was written. */
+/* Close our sending side: the worker reads an end of file after what was written. */
 void worker_pipe_shut(struct worker_pipe *);
 void worker_pipe_close(struct worker_pipe *);
 

@@ -1,7 +1,7 @@
-/* The worker processes of one pool, with their pipes and logs. Layer: worker.
- * Carries out the pool's wishes for its slots and reports what happens to them. A slot's process,
- * data pipe, stdin, stdout and stderr come and go together; SLOT_GONE is reported when the process
- * is reaped and its pipe and logs are read. */
+/* The worker processes of one pool, with their pipes and logs. Layer: worker. Carries out the
+ * pool's effects on its slots, and reports events of the slots. A slot's process, data pipe, stdin,
+ * stdout and stderr come and go together; SLOT_GONE is reported when the process is reaped and its
+ * pipe and logs are read. */
 #ifndef WORKER_WORKERS_H
 #define WORKER_WORKERS_H
 
@@ -48,9 +48,9 @@ static inline const struct rights *workers_owner(const struct workers_config *co
 struct workers *workers_new(struct ev_loop *, const struct workers_config *, struct reaper *,
 	struct guard *, struct rundir *, struct strays *);
 void workers_attach(struct workers *, struct pool *);
-/* From now on report SLOT_MEMORY, of each worker about once a second; or stop that. */
+/* Start or stop to report SLOT_MEMORY, for each worker about once a second. */
 void workers_watch_memory(struct workers *, bool is_on);
-/* Kill the workers that live. */
+/* Kill the workers that live, and free everything. */
 void workers_free(struct workers *);
 
 /* The pool's effects. From now on this many slots may be used; false: out of memory. */
@@ -65,7 +65,8 @@ struct workers_lines {
 	uint64_t passed, dropped;
 };
 struct workers_lines workers_lines(const struct workers *);
-/* Write what was sent in this turn, one system call a pipe; called once at the end of each turn. */
+/* Write what was sent in this turn, with one system call for each pipe; call once at the end of
+ * each turn. */
 void workers_flush(struct workers *);
 
 #endif

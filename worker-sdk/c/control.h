@@ -14,13 +14,13 @@ struct control {
 	bool closed;
 	bool quit;
 	bool interrupt; /* __context_switch__ since control_begin_task */
-	bool skipping;  /* in the rest of a line that is longer than any control line */
+	bool skipping;  /* skipping the rest of a line that is too long for a control line */
 	size_t used;
 	char line[CONTROL_LINE_MAX];
 };
 
-/* Move standard input away and leave /dev/null there: a program that the handler starts must not
- * read the control lines. 0, or -1 with errno. */
+/* Move standard input to another descriptor, and put /dev/null in its place: a program that the
+ * handler starts must not read the control lines. Return 0, or -1 with errno. */
 int control_init(struct control *);
 void control_release(struct control *);
 /* Wait for the first line, the address of the data pipe. False: standard input ended before, or the
@@ -30,7 +30,7 @@ bool control_read_address(struct control *, char ret_address[CONTROL_LINE_MAX]);
 void control_read(struct control *);
 /* Read everything that is there now. */
 void control_drain(struct control *);
-/* Forget an interruption: it was for the previous task. */
+/* Forget an earlier interruption, because it was for the previous task. */
 void control_begin_task(struct control *);
 
 #endif

@@ -1,6 +1,5 @@
-/* Split the bytes of the data pipe into frames. Part of the worker SDK, internal.
- * Owns one buffer. It grows with the bytes that arrived, never with the length that a frame claims.
- */
+/* Split the bytes of the data pipe into frames. Part of the worker SDK, internal. Owns one buffer.
+ * It grows with the bytes that have come, never with the length in a frame's head. */
 #ifndef WPOOL_FRAMES_H
 #define WPOOL_FRAMES_H
 
@@ -26,7 +25,7 @@ void frames_release(struct frames *);
 uint8_t *frames_room(struct frames *, size_t *ret_len);
 void frames_added(struct frames *, size_t len);
 /* Return the next frame without its length, borrowed until the next call. The caller may overwrite
- * the one byte behind it, with a NUL behind the frame's last text. */
+ * the one byte behind it, with the NUL of the frame's last text. */
 enum frames_result frames_next(struct frames *, uint8_t **ret_frame, size_t *ret_len);
 /* Return whether there are bytes of an incomplete frame. */
 bool frames_is_cut(const struct frames *);
