@@ -22,6 +22,12 @@ char *command_run(int code, const char *const arguments[])
 	return out;
 }
 
+void command_expect_text(char *output, const char *text)
+{
+	ck_assert_msg(strstr(output, text) != NULL, "'%s' is not in: %s", text, output);
+	free(output);
+}
+
 void command_expect_out(struct proc *proc, const char *needle)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);

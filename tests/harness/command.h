@@ -8,6 +8,8 @@
  * writing to both fails. Moves out. */
 char *command_run(int code, const char *const arguments[]);
 
+/* The output must contain the text. It moves in. */
+void command_expect_text(char *output, const char *text);
 /* Wait until stdout contains the needle. */
 void command_expect_out(struct proc *, const char *needle);
 

@@ -1,4 +1,5 @@
 /* Autoscaling, and the recycling of workers. */
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "system/system.h"
@@ -9,19 +10,6 @@
 /* A minute of calm is waited for, and then some. */
 #define PATIENCE_MS 150000
 #define TIMEOUT     "200"
-
-static char *run(const char *const arguments[], int code)
-{
-	struct proc *proc = fixture_wpool(arguments);
-	int got = proc_wait(proc);
-	char *said = proc_stderr(proc);
-	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", arguments[0], got, code, said);
-	char *out = code == 0 ? proc_stdout(proc) : said;
-	fixture_free_program(proc);
-	return out;
-}
-
-#define RUN(code, ...) run((const char *const[]){__VA_ARGS__, NULL}, code)
 
 static void post_many(int count, const char *header, const char *value)
 {

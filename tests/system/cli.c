@@ -1,4 +1,5 @@
 /* The command line: publish and request do their work, and every mistake is named. */
+#include "harness/command.h"
 #include "system/system.h"
 
 #include <signal.h>
@@ -15,12 +16,6 @@ static struct proc *run(const char *const arguments[], int code)
 	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", arguments[0], got, code, said);
 	free(said);
 	return proc;
-}
-
-static void expect_on(char *output, const char *words)
-{
-	ck_assert_msg(strstr(output, words) != NULL, "'%s' is not in: %s", words, output);
-	free(output);
 }
 
 START_TEST(publish_sends_files)
@@ -51,7 +46,7 @@ START_TEST(publish_sends_lines)
 	scratch_write(lines, "one\ntwo\n\nlast without an end");
 	const char *const arguments[] = {"publish", "--broker", broker_url(fixture.broker),
 		"--queue", fixture.queue, "--lines", lines, NULL};
-	expect_on(proc_stdout(run(arguments, 0)), "4 confirmed");
+	command_expect_text(proc_stdout(run(arguments, 0)), "4 confirmed");
 	client_expect(fixture.client, fixture.queue, "one");
 	client_expect(fixture.client, fixture.queue, "two");
 	client_expect(fixture.client, fixture.queue, "");
@@ -67,8 +62,8 @@ START_TEST(unroutable_publish_is_an_error)
 		"--queue", "no-such-queue", file, NULL};
 	struct proc *proc = fixture_wpool(arguments);
 	ck_assert_int_ne(proc_wait(proc), 0);
-	expect_on(proc_stderr(proc), "NO_ROUTE (does the queue no-such-queue exist?)");
-	expect_on(proc_stdout(proc), "no-such-queue: 0 confirmed, 1 returned");
+	command_expect_text(proc_stderr(proc), "NO_ROUTE (does the queue no-such-queue exist?)");
+	command_expect_text(proc_stdout(proc), "no-such-queue: 0 confirmed, 1 returned");
 }
 END_TEST
 
@@ -78,7 +73,7 @@ START_TEST(request_prints_its_reply)
 	struct proc *serve = fixture_serve_ready(NULL, worker);
 	const char *const arguments[] = {"request", "--broker", broker_url(fixture.broker),
 		"--queue", fixture.queue, "--timeout", "10s", "{\"Value\": 10}", NULL};
-	expect_on(proc_stdout(run(arguments, 0)), "55");
+	command_expect_text(proc_stdout(run(arguments, 0)), "55");
 	fixture_stop(serve);
 }
 END_TEST
@@ -89,8 +84,8 @@ START_TEST(request_without_worker_times_out)
 		"--queue", fixture.queue, "--timeout", "300ms", "x", NULL};
 	struct proc *proc = fixture_wpool(arguments);
 	ck_assert_int_ne(proc_wait(proc), 0);
-	expect_on(proc_stderr(proc), "no reply within 0.3 s: no worker serves the queue");
-	expect_on(proc_stderr(proc), fixture.dead);
+	command_expect_text(proc_stderr(proc), "no reply within 0.3 s: no worker serves the queue");
+	command_expect_text(proc_stderr(proc), fixture.dead);
 }
 END_TEST
 
@@ -102,7 +97,7 @@ START_TEST(help_and_version_are_printed)
 		{"workers", "--help"}, {"pause", "--help"}, {"scale", "--help"},
 		{"restart", "--help"}, {"resume", "--help"}, {"top", "--help"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		expect_on(proc_stdout(run(cases[i], 0)), "wpool");
+		command_expect_text(proc_stdout(run(cases[i], 0)), "wpool");
 }
 END_TEST
 
@@ -156,7 +151,7 @@ enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 START_TEST(usage_errors_are_named)
 {
 	struct proc *proc = run(mistakes[_i].arguments, mistakes[_i].code);
-	expect_on(proc_stderr(proc), mistakes[_i].words);
+	command_expect_text(proc_stderr(proc), mistakes[_i].words);
 }
 END_TEST
 
@@ -178,7 +173,8 @@ START_TEST(error_in_variable_names_the_variable)
 {
 	const char *const serve[] = {"serve", "--queue", "q", "--", "true", NULL};
 	const char *const environment[] = {"PREFETCH=many", NULL};
-	expect_on(run_with(serve, environment, 78), "wpool serve: PREFETCH: the value is \"many\"");
+	command_expect_text(
+		run_with(serve, environment, 78), "wpool serve: PREFETCH: the value is \"many\"");
 }
 END_TEST
 
@@ -192,10 +188,10 @@ START_TEST(unknown_variable_is_warned_of)
 	char *said = run_with(publish, environment, 69);
 	const char *refused = strstr(said, "Connection refused");
 	ck_assert_msg(refused && !strstr(refused + 1, "Connection refused"), "%s", said);
-	expect_on(said, "RABBITMQ_HOSTNAME: not used, since AMQP_URL is set");
+	command_expect_text(said, "RABBITMQ_HOSTNAME: not used, since AMQP_URL is set");
 	said = run_with(check, environment, 0);
 	ck_assert_ptr_null(strstr(said, "WPOOL_KEEP"));
-	expect_on(said, "the nearest is WPOOL_DRAIN");
+	command_expect_text(said, "the nearest is WPOOL_DRAIN");
 }
 END_TEST
 
@@ -208,7 +204,7 @@ START_TEST(reply_on_terminal_ends_with_newline)
 	const char *const arguments[] = {"script", "-qec", command, "/dev/null", NULL};
 	struct proc *proc = proc_start(fixture.folder, arguments, NULL);
 	ck_assert_int_eq(proc_wait(proc), 0);
-	expect_on(proc_stdout(proc), "55\r\n");
+	command_expect_text(proc_stdout(proc), "55\r\n");
 	proc_free(proc);
 	free(command);
 	fixture_stop(serve);
@@ -225,11 +221,11 @@ START_TEST(closed_standard_descriptors_do_no_harm)
 	const char *const arguments[] = {"/bin/sh", "-c", command, NULL};
 	struct proc *proc = proc_start(fixture.folder, arguments, NULL);
 	ck_assert_int_eq(proc_wait(proc), 74);
-	expect_on(proc_stderr(proc), "standard input");
+	command_expect_text(proc_stderr(proc), "standard input");
 	proc_free(proc);
 	proc = proc_start(fixture.folder, help, NULL);
 	ck_assert_int_eq(proc_wait(proc), 74);
-	expect_on(proc_stderr(proc), "standard output");
+	command_expect_text(proc_stderr(proc), "standard output");
 	proc_free(proc);
 	free(command);
 }
@@ -321,7 +317,7 @@ START_TEST(configuration_error_names_file_and_line)
 	char *path = scratch_path(fixture.folder, "wpool.yaml");
 	scratch_write(path, cases[_i].text);
 	const char *const arguments[] = {"check-config", path, NULL};
-	expect_on(proc_stderr(run(arguments, 78)), cases[_i].words);
+	command_expect_text(proc_stderr(run(arguments, 78)), cases[_i].words);
 	free(path);
 }
 END_TEST
@@ -334,7 +330,7 @@ START_TEST(check_config_hides_secrets)
 	const char *const arguments[] = {"check-config", path, NULL};
 	char *printed = proc_stdout(run(arguments, 0));
 	ck_assert_ptr_null(strstr(printed, "s3cret"));
-	expect_on(printed, "attempts");
+	command_expect_text(printed, "attempts");
 	free(path);
 }
 END_TEST
@@ -342,7 +338,7 @@ END_TEST
 START_TEST(sample_configuration_is_valid)
 {
 	const char *const arguments[] = {"check-config", "samples/wpool.yaml", NULL};
-	expect_on(proc_stdout(run(arguments, 0)), "long_batch.python");
+	command_expect_text(proc_stdout(run(arguments, 0)), "long_batch.python");
 }
 END_TEST
 

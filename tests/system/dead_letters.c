@@ -1,5 +1,6 @@
-/* wpool dead-letters: reading leaves everything in place, a replay loses nothing whatever happens
- * to it, and what it brings back is the message that was given up. */
+/* wpool dead-letters: reading leaves everything in place, and a replay loses nothing, whatever
+ * happens to it, and publishes the message as it was. */
+#include "harness/command.h"
 #include "system/system.h"
 
 #include <poll.h>
@@ -9,8 +10,8 @@
 
 #define ARGUMENTS 24
 
-/* `wpool dead-letters VERB --queue fixture.queue OPTION...`, started. */
-static struct proc *start(const char *verb, const char *const options[])
+/* Start `wpool dead-letters VERB --queue fixture.queue OPTION...`. */
+static struct proc *start_verb(const char *verb, const char *const options[])
 {
 	const char *arguments[ARGUMENTS] = {"dead-letters", verb, "--queue", fixture.queue,
 		"--broker", broker_url(fixture.broker)};
@@ -19,24 +20,20 @@ static struct proc *start(const char *verb, const char *const options[])
 	return fixture_wpool(arguments);
 }
 
-/* And ended with this code; what it wrote to stdout, owned by the caller. */
-static char *run(const char *verb, const char *const options[], int code)
+#define START_VERB(verb, ...) start_verb(verb, (const char *const[]){__VA_ARGS__, NULL})
+
+/* Run it; it must exit with this code. What it wrote to stdout moves out. */
+static char *run_verb(const char *verb, const char *const options[], int code)
 {
-	struct proc *proc = start(verb, options);
+	struct proc *proc = start_verb(verb, options);
 	int got = proc_wait(proc);
-	char *said = proc_stderr(proc);
-	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", verb, got, code, said);
-	free(said);
+	char *errors = proc_stderr(proc);
+	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", verb, got, code, errors);
+	free(errors);
 	return proc_stdout(proc);
 }
 
-static void expect_in(char *output, const char *words)
-{
-	ck_assert_msg(strstr(output, words) != NULL, "'%s' is not in: %s", words, output);
-	free(output);
-}
-
-#define RUN(verb, code, ...) run(verb, (const char *const[]){__VA_ARGS__, NULL}, code)
+#define RUN_VERB(verb, code, ...) run_verb(verb, (const char *const[]){__VA_ARGS__, NULL}, code)
 
 /* A dead letter as a pool leaves it. */
 static void post_dead(const char *body, const char *reason)
@@ -75,11 +72,12 @@ static void expect_many(const char *queue, int count)
 START_TEST(reading_keeps_count_and_order)
 {
 	post_many(_i ? CLIENT_CLASSIC : CLIENT_QUORUM, 50);
-	expect_in(RUN("list", 0, "--limit", "30"), "30 of 50 messages");
-	expect_in(RUN("list", 0, "--limit", "3"), "3 of 50 messages");
-	expect_in(RUN("list", 0, "--match", "message_id=7"), "1 of 50 messages");
-	expect_in(RUN("show", 0, "--json"), "\"count\":50,\"looked_at\":50,\"complete\":true");
-	expect_in(RUN("list", 0, "--limit", "20"), "20 of 50 messages");
+	command_expect_text(RUN_VERB("list", 0, "--limit", "30"), "30 of 50 messages");
+	command_expect_text(RUN_VERB("list", 0, "--limit", "3"), "3 of 50 messages");
+	command_expect_text(RUN_VERB("list", 0, "--match", "message_id=7"), "1 of 50 messages");
+	command_expect_text(
+		RUN_VERB("show", 0, "--json"), "\"count\":50,\"looked_at\":50,\"complete\":true");
+	command_expect_text(RUN_VERB("list", 0, "--limit", "20"), "20 of 50 messages");
 	expect_many(fixture.dead, 50);
 }
 END_TEST
@@ -87,15 +85,15 @@ END_TEST
 START_TEST(list_and_show_print_messages)
 {
 	post_many(CLIENT_QUORUM, 4);
-	char *lines = run("list", NULL, 0);
-	expect_in(strdup(lines), "REASON   ATTEMPTS  QUEUE");
-	expect_in(strdup(lines), "MESSAGE ID  CORRELATION ID  BYTES");
-	expect_in(strdup(lines), "crashed         3  ");
-	expect_in(lines, "\n\n4 of 4 messages in ");
-	lines = RUN("show", 0, "--match", "message_id=3");
-	expect_in(strdup(lines), "message 4 (message_id 3)\n");
-	expect_in(strdup(lines), "    mine (string): kept\n");
-	expect_in(lines, "  body: 1 byte\n    3\n");
+	char *lines = run_verb("list", NULL, 0);
+	command_expect_text(strdup(lines), "REASON   ATTEMPTS  QUEUE");
+	command_expect_text(strdup(lines), "MESSAGE ID  CORRELATION ID  BYTES");
+	command_expect_text(strdup(lines), "crashed         3  ");
+	command_expect_text(lines, "\n\n4 of 4 messages in ");
+	lines = RUN_VERB("show", 0, "--match", "message_id=3");
+	command_expect_text(strdup(lines), "message 4 (message_id 3)\n");
+	command_expect_text(strdup(lines), "    mine (string): kept\n");
+	command_expect_text(lines, "  body: 1 byte\n    3\n");
 }
 END_TEST
 
@@ -115,8 +113,9 @@ START_TEST(match_and_limit_select_messages)
 	};
 	post_many(CLIENT_QUORUM, 5);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		expect_in(run("list", cases[i].options, 0), cases[i].words);
-	expect_in(RUN("replay", 0, "--match", "x-wpool-reason=failed", "--limit", "2"),
+		command_expect_text(run_verb("list", cases[i].options, 0), cases[i].words);
+	command_expect_text(
+		RUN_VERB("replay", 0, "--match", "x-wpool-reason=failed", "--limit", "2"),
 		"2 matched, 2 replayed, 0 returned, 0 refused; 3 left");
 	client_expect(fixture.client, fixture.queue, "1");
 	client_expect(fixture.client, fixture.queue, "2");
@@ -127,15 +126,16 @@ END_TEST
 START_TEST(drop_removes_matching_messages)
 {
 	post_many(CLIENT_QUORUM, 6);
-	struct proc *proc = start("drop", NULL);
+	struct proc *proc = start_verb("drop", NULL);
 	ck_assert_int_eq(proc_wait(proc), 64);
-	expect_in(proc_stderr(proc), "--yes");
-	expect_in(RUN("drop", 0, "--yes", "--match", "x-wpool-reason=failed", "--json"),
+	command_expect_text(proc_stderr(proc), "--yes");
+	command_expect_text(
+		RUN_VERB("drop", 0, "--yes", "--match", "x-wpool-reason=failed", "--json"),
 		"\"matched\":4,\"dropped\":4,\"left\":2}");
 	client_expect_ready(fixture.client, fixture.dead, 2);
 	client_expect(fixture.client, fixture.dead, "0");
 	client_expect(fixture.client, fixture.dead, "3");
-	expect_in(RUN("drop", 0, "--yes"), "0 dropped; 0 left");
+	command_expect_text(RUN_VERB("drop", 0, "--yes"), "0 dropped; 0 left");
 }
 END_TEST
 
@@ -153,7 +153,8 @@ START_TEST(replayed_task_starts_at_first_attempt)
 	proc_expect(serve, "attempt 1 of 1; given up");
 	client_expect_ready(fixture.client, fixture.dead, 1);
 	fixture_stop(serve);
-	expect_in(run("replay", NULL, 0), "1 matched, 1 replayed, 0 returned, 0 refused; 0 left");
+	command_expect_text(run_verb("replay", NULL, 0),
+		"1 matched, 1 replayed, 0 returned, 0 refused; 0 left");
 	ck_assert_int_eq(client_ready(fixture.client, fixture.dead), 0);
 	serve = fixture_serve_pool(
 		"properties: true, retry: {attempts: 2}", fixture_built("workers/echo"));
@@ -198,7 +199,7 @@ START_TEST(killed_replay_loses_nothing)
 	post_many(_i ? CLIENT_CLASSIC : CLIENT_QUORUM, MANY);
 	for (int round = 0; round < ROUNDS; round++) {
 		long before = client_ready(fixture.client, fixture.queue);
-		struct proc *replay = start("replay", NULL);
+		struct proc *replay = start_verb("replay", NULL);
 		await_ready(replay, before + 1 + round * 7);
 		proc_signal(replay, round == ROUNDS - 1 ? SIGINT : SIGKILL);
 		int code = proc_wait(replay); /* it may be over, or not yet ready for a signal */
@@ -208,7 +209,7 @@ START_TEST(killed_replay_loses_nothing)
 	while (client_ready(fixture.client, fixture.dead) !=
 		broker_messages(fixture.broker, fixture.dead))
 		poll(NULL, 0, 20);
-	char *said = run("replay", NULL, 0);
+	char *said = run_verb("replay", NULL, 0);
 	ck_assert_msg(broker_messages(fixture.broker, fixture.dead) == 0, "%s", said);
 	expect_all(fixture.queue);
 }
@@ -221,18 +222,19 @@ START_TEST(replay_stops_when_connection_is_lost)
 	client_delete(fixture.client, fixture.queue);
 	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
 	broker_control_queue(fixture.broker, fixture.queue, "suspend");
-	struct proc *replay = start("replay", NULL);
+	struct proc *replay = start_verb("replay", NULL);
 	while (client_ready(fixture.client, fixture.dead) == MANY)
 		poll(NULL, 0, 1);
 	broker_close_connections(fixture.broker); /* our own client's, too */
 	broker_control_queue(fixture.broker, fixture.queue, "resume");
 	fixture.client = client_open(broker_url(fixture.broker));
 	ck_assert_int_eq(proc_wait(replay), 75);
-	expect_in(proc_stderr(replay), "the connection was lost; what was not removed is still");
+	command_expect_text(
+		proc_stderr(replay), "the connection was lost; what was not removed is still");
 	broker_expect_messages(fixture.broker, fixture.dead, MANY);
 	while (client_ready(fixture.client, fixture.dead) != MANY)
 		poll(NULL, 0, 20);
-	free(run("replay", NULL, 0));
+	free(run_verb("replay", NULL, 0));
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
 	expect_all(fixture.queue);
 }
@@ -244,15 +246,17 @@ START_TEST(message_without_target_stays)
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	client_post(
 		fixture.client, fixture.dead, &(struct letter){.body = "a", .message_id = "m-1"});
-	struct proc *proc = start("replay", NULL);
+	struct proc *proc = start_verb("replay", NULL);
 	ck_assert_int_eq(proc_wait(proc), 64);
-	expect_in(proc_stderr(proc), "message 1 (message_id m-1) has no x-wpool-queue; use --to");
-	expect_in(proc_stdout(proc), "1 matched, 0 replayed, 0 returned, 0 refused, 1 without");
+	command_expect_text(
+		proc_stderr(proc), "message 1 (message_id m-1) has no x-wpool-queue; use --to");
+	command_expect_text(
+		proc_stdout(proc), "1 matched, 0 replayed, 0 returned, 0 refused, 1 without");
 	client_expect_ready(fixture.client, fixture.dead, 1);
-	expect_in(RUN("replay", 69, "--to", "no-such-queue", "--json"),
+	command_expect_text(RUN_VERB("replay", 69, "--to", "no-such-queue", "--json"),
 		"\"matched\":1,\"replayed\":0,\"returned\":1,\"refused\":0,");
 	client_expect_ready(fixture.client, fixture.dead, 1);
-	expect_in(RUN("replay", 0, "--to", fixture.replies), "1 replayed");
+	command_expect_text(RUN_VERB("replay", 0, "--to", fixture.replies), "1 replayed");
 	client_expect(fixture.client, fixture.replies, "a");
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
 }
@@ -268,12 +272,13 @@ START_TEST(large_and_empty_bodies_survive)
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	client_publish(fixture.client, fixture.dead, body, SIZE, NULL);
 	client_publish(fixture.client, fixture.dead, "", 0, NULL);
-	expect_in(run("list", NULL, 0), "16,777,216");
-	char *json = RUN("show", 0, "--json");
+	command_expect_text(run_verb("list", NULL, 0), "16,777,216");
+	char *json = RUN_VERB("show", 0, "--json");
 	ck_assert_uint_gt(strlen(json), SIZE / 3 * 4);
-	expect_in(json, "\"size\":16777216,\"body_base64\":\"");
-	expect_in(run("show", NULL, 0), "16,776,960 more bytes; --json has them all");
-	free(RUN("replay", 0, "--to", fixture.queue));
+	command_expect_text(json, "\"size\":16777216,\"body_base64\":\"");
+	command_expect_text(
+		run_verb("show", NULL, 0), "16,776,960 more bytes; --json has them all");
+	free(RUN_VERB("replay", 0, "--to", fixture.queue));
 	struct message *message = client_take(fixture.client, fixture.queue);
 	ck_assert_uint_eq(message->size, SIZE);
 	ck_assert_int_eq(memcmp(message->body, body, SIZE), 0);
@@ -337,8 +342,8 @@ START_TEST(all_header_types_survive)
 		.expiration = amqp_cstring_bytes("3600000")};
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	client_publish(fixture.client, fixture.dead, "body", 4, &properties);
-	free(RUN("show", 0, "--json"));
-	free(RUN("replay", 0, "--to", fixture.queue));
+	free(RUN_VERB("show", 0, "--json"));
+	free(RUN_VERB("replay", 0, "--to", fixture.queue));
 	struct message *message = client_take(fixture.client, fixture.queue);
 	ck_assert_int_eq(message->properties.headers.num_entries, KEPT);
 	for (int i = 0; i < KEPT; i++) {
@@ -384,10 +389,176 @@ START_TEST(usage_errors_are_named)
 		{"list", {"--broker", "http://u:secret@x/"}, 64, "amqp"},
 		{"list", {"show"}, 64, "unexpected \"show\""},
 	};
-	struct proc *proc = start(cases[_i].verb, cases[_i].options);
+	struct proc *proc = start_verb(cases[_i].verb, cases[_i].options);
 	ck_assert_int_eq(proc_wait(proc), cases[_i].code);
-	expect_in(proc_stderr(proc), cases[_i].words);
+	command_expect_text(proc_stderr(proc), cases[_i].words);
 	ck_assert(!proc_has_logged(proc, "secret"));
+}
+END_TEST
+
+/* ---------- faults and odd messages ---------- */
+
+static void post_dead_for(int count, const char *target)
+{
+	for (int i = 0; i < count; i++)
+		client_post(fixture.client, fixture.dead,
+			&(struct letter){.body = "b", .headers = {{"x-wpool-queue", target}}});
+}
+
+/* A queue whose process is suspended confirms nothing. */
+static void declare_silent(const char *queue)
+{
+	client_delete(fixture.client, queue);
+	client_declare(fixture.client, queue, CLIENT_CLASSIC);
+	broker_control_queue(fixture.broker, queue, "suspend");
+}
+
+/* A single active consumer has the queue, with what it was given; the others stay there. */
+START_TEST(queue_of_single_active_consumer_is_left)
+{
+	char declare[400];
+	const char *held = fixture.dead;
+	snprintf(declare, sizeof declare,
+		"element(1, rabbit_amqqueue:declare(rabbit_misc:r(<<\"/\">>, queue, <<\"%s\">>), "
+		"true, false, [{<<\"x-queue-type\">>, longstr, <<\"quorum\">>}, "
+		"{<<\"x-single-active-consumer\">>, bool, true}], none, <<\"guest\">>))",
+		held);
+	free(broker_eval(fixture.broker, declare));
+	for (int i = 0; i < 100; i++)
+		client_post(fixture.client, held,
+			&(struct letter){.body = "b", .headers = {{"X-Sleep-Ms", "600000"}}});
+	const char *arguments[] = {"serve", "--queue", held, "--workers", "1", "--broker",
+		broker_url(fixture.broker), "--", fixture_built("workers/echo"), NULL};
+	struct proc *other = fixture_wpool(arguments);
+	client_expect_consumers(fixture.client, held, 1);
+	while (client_ready(fixture.client, held) == 100)
+		poll(NULL, 0, 10);
+	struct proc *list = START_VERB("list", "--wait", "1s");
+	ck_assert_int_eq(proc_wait(list), 75);
+	command_expect_text(proc_stderr(list), "another consumer may have the queue for itself");
+	proc_signal(other, SIGKILL);
+	proc_wait(other);
+}
+END_TEST
+
+static bool has_unconfirmed(int wanted)
+{
+	int count = -1;
+	char *got =
+		broker_eval(fixture.broker, "lists:sum([N || [{messages_unconfirmed, N}] <- "
+					    "rabbit_channel:info_all([messages_unconfirmed])])");
+	ck_assert_msg(sscanf(got, "{ok, %d}", &count) == 1, "eval said %s", got);
+	free(got);
+	return count == wanted;
+}
+
+/* Ctrl-C is answered, also where all is sent and only confirms are missing. */
+START_TEST(interrupted_replay_waits_for_confirms)
+{
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	post_dead_for(5, fixture.queue);
+	declare_silent(fixture.queue);
+	struct proc *replay = start_verb("replay", NULL);
+	while (!has_unconfirmed(5))
+		poll(NULL, 0, 10);
+	proc_signal(replay, SIGINT);
+	proc_expect(replay, "interrupted; waiting for the confirms of what was sent");
+	broker_control_queue(fixture.broker, fixture.queue, "resume");
+	ck_assert_int_eq(proc_wait(replay), 0);
+	command_expect_text(
+		proc_stdout(replay), "5 matched, 5 replayed, 0 returned, 0 refused; 0 left");
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
+	client_expect_ready(fixture.client, fixture.queue, 5);
+}
+END_TEST
+
+/* Acks have no answer: after a lost connection nobody knows which of them arrived. */
+START_TEST(uncertain_counts_are_reported_as_such)
+{
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	post_dead_for(10, fixture.replies);
+	post_dead_for(10, fixture.queue);
+	declare_silent(fixture.queue);
+	struct proc *replay = start_verb("replay", NULL);
+	broker_expect_messages(fixture.broker, fixture.dead, 10);
+	broker_close_connections(fixture.broker); /* our own client's, too */
+	broker_control_queue(fixture.broker, fixture.queue, "resume");
+	fixture.client = client_open(broker_url(fixture.broker));
+	ck_assert_int_eq(proc_wait(replay), 75);
+	command_expect_text(proc_stdout(replay), "20 matched, 10 replayed, ");
+	command_expect_text(proc_stdout(replay), "; at least 10 left in ");
+	client_expect_ready(fixture.client, fixture.dead, 10);
+	replay = START_VERB("replay", "--json");
+	ck_assert_int_eq(proc_wait(replay), 0);
+	command_expect_text(
+		proc_stdout(replay), "\"certain\":true,\"matched\":10,\"replayed\":10,");
+}
+END_TEST
+
+START_TEST(terminal_escapes_are_neutralised)
+{
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	post_dead_for(1, "\033[31mred");
+	struct proc *replay = start_verb("replay", NULL);
+	ck_assert_int_eq(proc_wait(replay), 69);
+	ck_assert(!proc_has_logged(replay, "\033"));
+	command_expect_text(proc_stderr(replay), "no queue \\x1b[31mred takes it: 312 NO_ROUTE");
+}
+END_TEST
+
+/* A queue's own policy, twice: out of one queue, then out of the next. It goes back to the latter.
+ */
+START_TEST(message_dead_lettered_by_policy_is_replayed)
+{
+	char declare[500];
+	char *const queues[] = {fixture.queue, fixture.replies};
+	const char *const next[] = {fixture.replies, fixture.dead};
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	for (size_t i = 0; i < 2; i++) {
+		client_delete(fixture.client, queues[i]);
+		snprintf(declare, sizeof declare,
+			"element(1, rabbit_amqqueue:declare(rabbit_misc:r(<<\"/\">>, queue, "
+			"<<\"%s\">>), true, false, [{<<\"x-dead-letter-exchange\">>, longstr, "
+			"<<>>}, {<<\"x-dead-letter-routing-key\">>, longstr, <<\"%s\">>}, "
+			"{<<\"x-message-ttl\">>, long, 1}], none, <<\"guest\">>))",
+			queues[i], next[i]);
+		free(broker_eval(fixture.broker, declare));
+	}
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "b", .headers = {{"mine", "kept"}}});
+	client_expect_ready(fixture.client, fixture.dead, 1);
+	struct proc *list = start_verb("list", NULL);
+	ck_assert_int_eq(proc_wait(list), 0);
+	command_expect_text(proc_stdout(list), fixture.replies);
+	client_delete(fixture.client, fixture.replies);
+	client_declare(fixture.client, fixture.replies, CLIENT_CLASSIC);
+	struct proc *replay = start_verb("replay", NULL);
+	ck_assert_int_eq(proc_wait(replay), 0);
+	struct message *message = client_take(fixture.client, fixture.replies);
+	ck_assert(message_header_is(message, "mine", "kept"));
+	ck_assert_ptr_null(message_header(message, "x-death"));
+	message_free(message);
+}
+END_TEST
+
+/* Nobody could read the account: exit 74 alone would not say why. */
+START_TEST(failed_write_of_summary_is_an_error)
+{
+	static const char *const verbs[] = {"replay", "drop --yes"};
+	char line[1000];
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+		post_dead_for(1, fixture.queue);
+		snprintf(line, sizeof line,
+			"exec %s dead-letters %s --queue %s --broker %s >/dev/full",
+			fixture_built("wpool"), verbs[i], fixture.queue,
+			broker_url(fixture.broker));
+		struct proc *proc = proc_start(
+			fixture.folder, (const char *const[]){"/bin/sh", "-c", line, NULL}, NULL);
+		ck_assert_int_eq(proc_wait(proc), 74);
+		command_expect_text(proc_stderr(proc), "standard output: No space left on device");
+		proc_free(proc);
+	}
 }
 END_TEST
 
@@ -398,5 +569,10 @@ int main(void)
 		{drop_removes_matching_messages, 1}, {replayed_task_starts_at_first_attempt, 1},
 		{killed_replay_loses_nothing, 2}, {replay_stops_when_connection_is_lost, 1},
 		{message_without_target_stays, 1}, {large_and_empty_bodies_survive, 1},
-		{all_header_types_survive, 1}, {usage_errors_are_named, 10});
+		{all_header_types_survive, 1}, {usage_errors_are_named, 10},
+		{queue_of_single_active_consumer_is_left, 1},
+		{interrupted_replay_waits_for_confirms, 1},
+		{uncertain_counts_are_reported_as_such, 1}, {terminal_escapes_are_neutralised, 1},
+		{message_dead_lettered_by_policy_is_replayed, 1},
+		{failed_write_of_summary_is_an_error, 1});
 }

@@ -1,5 +1,6 @@
 /* The configuration is read again while messages flow: pools come, go and change, and nothing is
  * lost, repeated or interrupted. */
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/exposition.h"
@@ -8,20 +9,6 @@
 
 #include <signal.h>
 #include <string.h>
-
-/* ---------- what is asked ---------- */
-
-static char *run(const char *const arguments[], int code)
-{
-	struct proc *proc = fixture_wpool(arguments);
-	int got = proc_wait(proc);
-	char *out = code == 0 ? proc_stdout(proc) : proc_stderr(proc);
-	ck_assert_msg(got == code, "%s ended with %d, not %d: %s", arguments[0], got, code, out);
-	fixture_free_program(proc);
-	return out;
-}
-
-#define RUN(code, ...) run((const char *const[]){__VA_ARGS__, NULL}, code)
 
 /* The answer is the test's. */
 static json_t *reload(const char *pools)

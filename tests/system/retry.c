@@ -384,6 +384,82 @@ START_TEST(retry_without_own_queue_uses_another)
 }
 END_TEST
 
+/* A worker that survives: x-wpool-stderr has the lines of this task only. */
+START_TEST(dead_letter_has_only_its_own_error)
+{
+	static const struct {
+		const char *status, *text, *reason, *expected;
+	} tasks[] = {
+		{"500", "of the first", "failed", "of the first"},
+		{"404", "of the second", "rejected", "of the second"},
+		{"200", "of the third", NULL, NULL},
+		{"500", NULL, "failed", NULL},
+		{"404", NULL, "rejected", NULL},
+	};
+	declare(kinds[_i]);
+	struct proc *serve = serve_echo("pipeline: 1, retry: {attempts: 1}");
+	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = "x",
+				.headers = {{"X-Status", tasks[i].status},
+					{tasks[i].text ? "X-Say" : NULL, tasks[i].text}}});
+		if (!tasks[i].reason)
+			continue;
+		struct message *dead = take_dead(tasks[i].reason, 1);
+		if (tasks[i].expected)
+			ck_assert(message_header_is(dead, "x-wpool-stderr", tasks[i].expected));
+		else
+			ck_assert_ptr_null(message_header(dead, "x-wpool-stderr"));
+		message_free(dead);
+	}
+	expect_clean_end(serve);
+}
+END_TEST
+
+static struct proc *serve_as_clerk(const char *settings)
+{
+	char *text = scratch_text("broker: {url: \"amqp://clerk:clerk@127.0.0.1:%d/%%2f\"}\n"
+				  "pools:\n- {queue: %s, command: [\"%s\"], %s}\n",
+		broker_port(fixture.broker), fixture.queue, fixture_built("workers/echo"),
+		settings);
+	char *path = scratch_path(fixture.folder, "clerk.yaml");
+	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
+	scratch_write(path, text);
+	struct proc *serve = fixture_wpool(arguments);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
+	free(path);
+	free(text);
+	return serve;
+}
+
+/* The retry queue for this delay may not be declared. */
+START_TEST(delay_without_queue_uses_nearest_queue)
+{
+	static const char settings[] = "retry: {attempts: 2, delay: [300ms]}";
+	char *wanted = retry_queue("2s"), *taken = retry_queue("300ms");
+	fixture_stop(serve_echo(settings)); /* this declares the queues of the pool */
+	free(broker_eval(fixture.broker,
+		"rabbit_auth_backend_internal:add_user(<<\"clerk\">>, <<\"clerk\">>, <<\"test\">>), "
+		"rabbit_auth_backend_internal:set_permissions(<<\"clerk\">>, <<\"/\">>, <<\"^$\">>, "
+		"<<\".*\">>, <<\".*\">>, <<\"test\">>)"));
+	struct proc *serve = serve_as_clerk(settings);
+	for (int i = 0; i < 2; i++) {
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = "later",
+				.headers = {{"X-Status", "500"}, {"X-Retry-After-Ms", "1500"}}});
+		message_free(take_dead("failed", 2));
+		ck_assert_int_eq(client_ready(fixture.client, wanted), -1);
+	}
+	ck_assert_int_eq(proc_count_logged(serve, "retry queue with the nearest delay"), 1);
+	ck_assert_int_eq(broker_messages(fixture.broker, taken), 0);
+	expect_clean_end(serve);
+	free(broker_eval(fixture.broker,
+		"rabbit_auth_backend_internal:delete_user(<<\"clerk\">>, <<\"test\">>)"));
+	free(wanted);
+	free(taken);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("retry", {each_attempt_waits_for_its_delay, 2},
@@ -392,5 +468,7 @@ int main(void)
 		{killed_supervisor_costs_no_attempt, 2}, {attempts_survive_broker_restart, 1},
 		{message_is_unchanged_by_retry, 2}, {dead_letter_has_its_reason, 2 * FAILURES},
 		{only_chosen_outcomes_are_retried, 1}, {unroutable_reply_may_be_retried, 2},
-		{long_limits_are_warned_of, 1}, {retry_without_own_queue_uses_another, 1});
+		{long_limits_are_warned_of, 1}, {retry_without_own_queue_uses_another, 1},
+		{dead_letter_has_only_its_own_error, 2},
+		{delay_without_queue_uses_nearest_queue, 1});
 }

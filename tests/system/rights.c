@@ -1,6 +1,6 @@
-/* Workers as another user and with limits of their own: they work in every form of pipe, they have
- * what was configured and nothing of ours, they end when they must, and what cannot be is said.
- * Where the tests are run by one who may not change users: that it is refused before any start. */
+/* Workers as another user and with limits of their own: they work in every form of pipe, have what
+ * was configured and nothing of the supervisor, and end when they must; impossible settings are
+ * reported. If the tests may not change users, the settings must be refused before any start. */
 #include "system/system.h"
 
 #include <signal.h>
@@ -179,7 +179,19 @@ START_TEST(reload_changes_rights)
 }
 END_TEST
 
-/* Killed, it takes with it what it could no more reach as that user itself. */
+/* The process whose number the worker's shell wrote to stderr. */
+static pid_t daemon_of(struct proc *serve)
+{
+	char *lines = proc_stderr(serve);
+	const char *number = strstr(lines, "stayed:");
+	ck_assert_ptr_nonnull(number);
+	pid_t daemon = atoi(number + strlen("stayed:"));
+	ck_assert_int_gt(daemon, 1);
+	free(lines);
+	return daemon;
+}
+
+/* Also processes that a user of the workers could not signal. */
 START_TEST(workers_of_other_user_end_with_supervisor)
 {
 	open_witness();
@@ -194,21 +206,16 @@ START_TEST(workers_of_other_user_end_with_supervisor)
 		return;
 	}
 	pid_t worker = fixture_worker_pid();
-	char *said = proc_stderr(serve);
-	const char *left = strstr(said, "stayed:");
-	ck_assert_ptr_nonnull(left);
-	pid_t daemon = atoi(left + strlen("stayed:"));
-	ck_assert_int_gt(daemon, 1);
+	pid_t daemon = daemon_of(serve);
 	expect_in(daemon, "status", "\nUid:\t65534\t");
 	proc_signal(serve, SIGKILL);
 	proc_expect_gone(worker);
 	proc_expect_gone(daemon);
-	free(said);
 }
 END_TEST
 
-/* Without mark, session, parent or user in common with its worker, it is still of its group, where
- * this machine has such. */
+/* It has no mark, session or parent in common with its worker, only the control group, if this
+ * machine has control groups. */
 START_TEST(daemon_ends_with_its_worker)
 {
 	open_witness();
@@ -219,18 +226,13 @@ START_TEST(daemon_ends_with_its_worker)
 	struct proc *serve = fixture_serve_pools(pool);
 	free(pool);
 	pid_t worker = fixture_worker_pid();
-	char *said = proc_stderr(serve);
-	const char *left = strstr(said, "stayed:");
-	ck_assert_ptr_nonnull(left);
-	pid_t daemon = atoi(left + strlen("stayed:"));
-	ck_assert_int_gt(daemon, 1);
-	if (strstr(said, "workers have no control groups: ")) {
+	pid_t daemon = daemon_of(serve);
+	if (proc_has_logged(serve, "workers have no control groups: ")) {
 		kill(daemon, SIGKILL); /* as docs/operations.md says */
 	} else {
 		kill(worker, SIGKILL);
 		proc_expect_gone(daemon);
 	}
-	free(said);
 	fixture_stop(serve);
 }
 END_TEST
