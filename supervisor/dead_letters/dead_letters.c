@@ -81,24 +81,11 @@ struct command {
 	char name[SHORT_STRING_MAX + 1];
 };
 
-static int take_match(struct command *c)
-{
-	const char *problem = matches_add(&c->what.matches, optarg);
-	return problem ? cli_bad_value(COMMAND, "--match", optarg, problem) : -1;
-}
-
-static int take_limit(struct command *c)
-{
-	int64_t number;
-	if (!quantity_read_integer(text_from(optarg), &number) || number < 1)
-		return cli_bad_value(COMMAND, "--limit", optarg, "is not a number from 1");
-	c->what.limit = (uint64_t)number;
-	return -1;
-}
-
 /* -1: continue; else the exit code. */
 static int take_option(struct command *c, int option)
 {
+	const char *problem;
+	int64_t number;
 	switch (option) {
 	case BROKER:
 		c->what.broker = optarg;
@@ -110,9 +97,13 @@ static int take_option(struct command *c, int option)
 		c->dead = optarg;
 		return -1;
 	case MATCH:
-		return take_match(c);
+		problem = matches_add(&c->what.matches, optarg);
+		return problem ? cli_bad_value(COMMAND, "--match", optarg, problem) : -1;
 	case LIMIT:
-		return take_limit(c);
+		if (!quantity_read_integer(text_from(optarg), &number) || number < 1)
+			return cli_bad_value(COMMAND, "--limit", optarg, "is not a number from 1");
+		c->what.limit = (uint64_t)number;
+		return -1;
 	case TO:
 		c->what.to = text_from(optarg);
 		return -1;
@@ -168,7 +159,7 @@ static int find_queue(struct command *c)
 	return -1;
 }
 
-static int check(const struct command *c)
+static int check_options(const struct command *c)
 {
 	if (c->what.to.ptr && c->verb->run != dead_letters_replay)
 		return cli_problem(COMMAND, "--to goes with replay");
@@ -203,6 +194,6 @@ int dead_letters_main(int argc, char **argv)
 	if (exit_code < 0)
 		exit_code = find_queue(&c);
 	if (exit_code < 0)
-		exit_code = check(&c);
+		exit_code = check_options(&c);
 	return exit_code < 0 ? c.verb->run(&c.what) : exit_code;
 }

@@ -21,19 +21,13 @@ static enum reader_fate on_dropped(void *ctx, const struct dead_letter *letter)
 	return READER_GOES;
 }
 
-static bool is_yes(void)
-{
-	char answer[16];
-	return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
-}
-
 /* Count what would be dropped, and ask. No connection is open while the operator thinks.
  * *ret_limit: the count that the operator agreed to. EX_OK: continue. */
-static int ask(const struct dead_letters *what, uint64_t *ret_limit)
+static int confirm_drop(const struct dead_letters *what, uint64_t *ret_limit)
 {
 	static const struct reader_handler counting = {.on_letter = on_counted};
 	struct reader reader;
-	char matched[32], count[32];
+	char matched[32], count[32], answer[16];
 	int exit_code = reader_run(&reader, what, &counting, NULL);
 	*ret_limit = reader.matched;
 	if (exit_code != EX_OK || reader.matched == 0)
@@ -42,7 +36,7 @@ static int ask(const struct dead_letters *what, uint64_t *ret_limit)
 		cli_number(reader.matched, matched), cli_number(reader.count, count),
 		TEXT_ARGS(what->queue));
 	fflush(stderr);
-	if (is_yes())
+	if (fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y'))
 		return EX_OK;
 	fputs("wpool " DEAD_LETTERS_COMMAND ": nothing was dropped\n", stderr);
 	return EX_TEMPFAIL;
@@ -71,7 +65,7 @@ int dead_letters_drop(const struct dead_letters *what)
 	struct reader reader;
 	int exit_code = EX_OK;
 	if (!what->yes)
-		exit_code = ask(what, &agreed.limit);
+		exit_code = confirm_drop(what, &agreed.limit);
 	if (exit_code != EX_OK)
 		return exit_code;
 	exit_code = reader_run(&reader, &agreed, &dropping, NULL);

@@ -102,9 +102,17 @@ const char *matches_add(struct matches *matches, const char *condition)
 	return NULL;
 }
 
-static enum match header_meets(
+static enum match letter_meets(
 	const struct dead_letter *letter, struct text name, struct text value)
 {
+	const struct properties *properties = &letter->properties;
+	for (size_t i = 0; i < KNOWN_BY; i++) {
+		if (!text_is(name, text_from(property_name(known_by[i]))))
+			continue;
+		bool is_same = properties_has(properties, known_by[i]) &&
+			       text_is(properties->value[known_by[i]], value);
+		return is_same ? MATCH_YES : MATCH_NO;
+	}
 	struct buf text;
 	buf_init(&text, SIZE_MAX);
 	bool is_there = dead_letter_header(letter, name, &text);
@@ -115,24 +123,11 @@ static enum match header_meets(
 	return match;
 }
 
-static enum match one_meets(const struct dead_letter *letter, struct text name, struct text value)
-{
-	const struct properties *properties = &letter->properties;
-	for (size_t i = 0; i < KNOWN_BY; i++) {
-		if (!text_is(name, text_from(property_name(known_by[i]))))
-			continue;
-		bool is_same = properties_has(properties, known_by[i]) &&
-			       text_is(properties->value[known_by[i]], value);
-		return is_same ? MATCH_YES : MATCH_NO;
-	}
-	return header_meets(letter, name, value);
-}
-
 enum match matches_meet(const struct matches *matches, const struct dead_letter *letter)
 {
 	enum match match = MATCH_YES;
 	for (size_t i = 0; i < matches->count && match == MATCH_YES; i++)
-		match = one_meets(letter, matches->of[i].name, matches->of[i].value);
+		match = letter_meets(letter, matches->of[i].name, matches->of[i].value);
 	return match;
 }
 

@@ -46,13 +46,6 @@ static struct text cell(struct listing *l)
 	return buf_text(&l->one);
 }
 
-static struct text cell_of(struct listing *l, const struct dead_letter *letter, struct text name)
-{
-	buf_clear(&l->one);
-	(void)dead_letter_header(letter, name, &l->one);
-	return cell(l);
-}
-
 /* A message that the queue's own policy dead-lettered has the broker's reason. */
 static struct text reason_of(struct listing *l, const struct dead_letter *letter)
 {
@@ -92,7 +85,9 @@ static void add_row(struct listing *l, const struct dead_letter *letter)
 	char number[32];
 	text_table_add(&l->table, time_of(l, letter));
 	text_table_add(&l->table, reason_of(l, letter));
-	text_table_add(&l->table, cell_of(l, letter, HEADER_ATTEMPT));
+	buf_clear(&l->one);
+	(void)dead_letter_header(letter, HEADER_ATTEMPT, &l->one);
+	text_table_add(&l->table, cell(l));
 	text_table_add(&l->table, end_of(l, letter));
 	text_table_add(&l->table, replay_target(letter->headers));
 	text_table_add(&l->table, letter->properties.value[PROPERTY_MESSAGE_ID]);

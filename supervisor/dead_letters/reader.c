@@ -115,16 +115,12 @@ static void declare(struct reader *r)
 		&(struct amqp_queue){.name = r->what->queue, .passive = true});
 }
 
-static bool has_read_all(const struct reader *r)
-{
-	return r->looked == r->count || (r->is_sated && r->is_past_returned);
-}
-
 static void advance(struct reader *r)
 {
 	if (r->matched >= r->what->limit)
 		r->is_sated = true;
-	if (r->state == READER_READING && has_read_all(r))
+	bool has_read_all = r->looked == r->count || (r->is_sated && r->is_past_returned);
+	if (r->state == READER_READING && has_read_all)
 		r->state = READER_SETTLING;
 	if (r->state == READER_READING) {
 		widen(r);
@@ -299,12 +295,6 @@ static void on_channel_closed(struct reader *r, const struct amqp_event *event)
 						     : EX_TEMPFAIL);
 }
 
-static void on_channel_opened(struct reader *r)
-{
-	r->state = r->state == READER_REOPENING ? READER_CHECKING : READER_COUNTING;
-	declare(r);
-}
-
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct reader *r = ctx;
@@ -317,7 +307,8 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		r->handler->on_answer(r->ctx, &answer, event);
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
-		on_channel_opened(r);
+		r->state = r->state == READER_REOPENING ? READER_CHECKING : READER_COUNTING;
+		declare(r);
 		break;
 	case AMQP_QUEUE_DECLARED:
 		on_declared(r, event->messages);
@@ -419,7 +410,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *tick, int events)
 
 #define RETURNS_MANY 10
 
-static void report_end(const struct reader *r)
+static void print_warnings(const struct reader *r)
 {
 	matches_print_unseen(&r->what->matches, r->looked > 0 ? r->seen : UINT32_MAX);
 	if (r->short_of)
@@ -465,7 +456,7 @@ int reader_run(struct reader *r, const struct dead_letters *what,
 			exit_code = r->exit_code;
 		if (exit_code == EX_OK && r->state != READER_OVER)
 			exit_code = EX_TEMPFAIL;
-		report_end(r);
+		print_warnings(r);
 	}
 	client_release(&r->client);
 	r->client = (struct client){0};

@@ -48,7 +48,7 @@ static void print_problem(struct replay *p, const struct dead_letter *letter, co
 	buf_release(&name);
 }
 
-static void draw(struct replay *p)
+static void draw_progress(struct replay *p)
 {
 	mtime now = clock_now();
 	if (!p->is_drawing || now - p->drawn < DRAW_INTERVAL)
@@ -90,7 +90,7 @@ static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 {
 	struct replay *p = ctx;
 	struct text target = p->what->to.len > 0 ? p->what->to : replay_target(letter->headers);
-	draw(p);
+	draw_progress(p);
 	if (letter->is_unreadable) {
 		p->unfit++;
 		print_problem(p, letter, "has headers that cannot be read");
@@ -122,7 +122,7 @@ static void on_confirm(struct replay *p, const struct publish_answer *answer)
 			p->refused++;
 		reader_settle(&p->reader, item.delivery_tag, kind == PUBLISH_CONFIRMED);
 	}
-	draw(p);
+	draw_progress(p);
 }
 
 static void on_return(struct replay *p, uint64_t number, const struct amqp_event *event)
@@ -157,11 +157,11 @@ static bool print_json(const struct replay *p)
 		"left", (json_int_t)reader_left(&p->reader)));
 }
 
-static void print_count(uint64_t count, const char *words)
+static void print_count(uint64_t count, const char *what)
 {
 	char number[32];
 	if (count > 0)
-		printf(", %s %s", cli_number(count, number), words);
+		printf(", %s %s", cli_number(count, number), what);
 }
 
 static void print_text(const struct replay *p)

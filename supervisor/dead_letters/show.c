@@ -16,9 +16,9 @@ void append_time(struct buf *out, int64_t seconds)
 {
 	time_t when = (time_t)seconds;
 	struct tm parts;
-	char words[32];
-	if (gmtime_r(&when, &parts) && strftime(words, sizeof words, "%Y-%m-%d %H:%M:%SZ", &parts))
-		buf_append_text(out, text_from(words));
+	char text[32];
+	if (gmtime_r(&when, &parts) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%SZ", &parts))
+		buf_append_text(out, text_from(text));
 	else
 		buf_printf(out, "%lld", (long long)seconds);
 }
@@ -37,43 +37,35 @@ static void put_indented(struct buf *out, struct text t)
 	}
 }
 
-static void put_hex_line(struct buf *out, struct text t, size_t at)
-{
-	buf_printf(out, "    %06zx ", at);
-	for (size_t i = 0; i < HEX_COLUMNS; i++) {
-		if (i < t.len)
-			buf_printf(out, " %02x", (uint8_t)t.ptr[i]);
-		else
-			buf_append_text(out, TEXT("   "));
-	}
-	buf_append_text(out, TEXT("  "));
-	for (size_t i = 0; i < t.len; i++)
-		buf_append_byte(out, t.ptr[i] >= ' ' && t.ptr[i] <= '~' ? (uint8_t)t.ptr[i] : '.');
-	buf_append_byte(out, '\n');
-}
-
 static void put_hex(struct buf *out, struct text t)
 {
 	for (size_t at = 0; at < t.len; at += HEX_COLUMNS) {
-		size_t len = t.len - at < HEX_COLUMNS ? t.len - at : HEX_COLUMNS;
-		put_hex_line(out, text_of(t.ptr + at, len), at);
+		buf_printf(out, "    %06zx ", at);
+		for (size_t i = at; i < at + HEX_COLUMNS; i++) {
+			if (i < t.len)
+				buf_printf(out, " %02x", (uint8_t)t.ptr[i]);
+			else
+				buf_append_text(out, TEXT("   "));
+		}
+		buf_append_text(out, TEXT("  "));
+		for (size_t i = at; i < at + HEX_COLUMNS && i < t.len; i++) {
+			bool is_shown = t.ptr[i] >= ' ' && t.ptr[i] <= '~';
+			buf_append_byte(out, is_shown ? (uint8_t)t.ptr[i] : '.');
+		}
+		buf_append_byte(out, '\n');
 	}
-}
-
-/* At a character's end. */
-static size_t cut_at(struct text t, size_t most)
-{
-	while (most > 0 && ((uint8_t)t.ptr[most] & 0xc0) == 0x80)
-		most--;
-	return most;
 }
 
 static void put_body(struct buf *out, struct text body)
 {
 	char number[32];
 	bool is_text = utf8_is_valid(body);
-	size_t most = is_text ? SHOWN_TEXT_MAX : SHOWN_BYTES_MAX;
-	size_t len = body.len <= most ? body.len : is_text ? cut_at(body, most) : most;
+	size_t len = is_text ? SHOWN_TEXT_MAX : SHOWN_BYTES_MAX;
+	if (body.len <= len)
+		len = body.len;
+	else if (is_text) /* cut at the end of a character */
+		while (len > 0 && ((uint8_t)body.ptr[len] & 0xc0) == 0x80)
+			len--;
 	buf_printf(out, "  body: %s byte%s%s\n", cli_number(body.len, number),
 		body.len == 1 ? "" : "s", is_text ? "" : ", not UTF-8");
 	if (is_text)

@@ -111,18 +111,6 @@ static int client_find_broker(struct client *c, const char *command, const char 
 	return exit_code;
 }
 
-static void client_watch(struct client *c)
-{
-	ev_prepare_init(&c->turn, on_turn);
-	ev_idle_init(&c->again, on_idle);
-	ev_signal_init(&c->interrupt, on_signal, SIGINT);
-	ev_signal_init(&c->terminate, on_signal, SIGTERM);
-	c->turn.data = c->again.data = c->interrupt.data = c->terminate.data = c;
-	ev_prepare_start(c->loop, &c->turn);
-	ev_signal_start(c->loop, &c->interrupt);
-	ev_signal_start(c->loop, &c->terminate);
-}
-
 int client_init(struct client *c, const char *command, const char *broker, mtime wait,
 	const struct client_handler *handler, void *ctx)
 {
@@ -148,7 +136,14 @@ int client_init(struct client *c, const char *command, const char *broker, mtime
 		fprintf(stderr, "wpool %s: out of memory or descriptors\n", command);
 		return EX_OSERR;
 	}
-	client_watch(c);
+	ev_prepare_init(&c->turn, on_turn);
+	ev_idle_init(&c->again, on_idle);
+	ev_signal_init(&c->interrupt, on_signal, SIGINT);
+	ev_signal_init(&c->terminate, on_signal, SIGTERM);
+	c->turn.data = c->again.data = c->interrupt.data = c->terminate.data = c;
+	ev_prepare_start(c->loop, &c->turn);
+	ev_signal_start(c->loop, &c->interrupt);
+	ev_signal_start(c->loop, &c->terminate);
 	return EX_OK;
 }
 
@@ -162,18 +157,14 @@ void client_close(struct client *c)
 	broker_link_close(c->broker_link);
 }
 
-/* A watcher outlives its loop in libev's list of signals, beside those of the next client; and a
- * question to the user between two clients must be interruptible. */
-static void client_unwatch(struct client *c)
-{
-	ev_signal_stop(c->loop, &c->interrupt);
-	ev_signal_stop(c->loop, &c->terminate);
-}
-
 void client_release(struct client *c)
 {
-	if (c->loop)
-		client_unwatch(c);
+	/* A watcher outlives its loop in libev's list of signals, beside those of the next client;
+	 * and a question to the user between two clients must be interruptible. */
+	if (c->loop) {
+		ev_signal_stop(c->loop, &c->interrupt);
+		ev_signal_stop(c->loop, &c->terminate);
+	}
 	broker_link_free(c->broker_link);
 	if (c->loop)
 		ev_loop_destroy(c->loop);

@@ -88,7 +88,7 @@ char *input_unreadable(char *const *files)
 	return NULL;
 }
 
-static enum input_result fail(struct input *in, const char *why)
+static enum input_result input_fail(struct input *in, const char *why)
 {
 	snprintf(in->problem, sizeof in->problem, "%s: %s",
 		is_standard_input(in->name) ? "standard input" : in->name, why);
@@ -120,41 +120,24 @@ static enum input_result give_line(struct input *in, struct text *ret_body)
 	return give(in, len, len + 1, ret_body);
 }
 
-/* The end of a file ends its last message: a line without its newline, or the whole of it. */
-static enum input_result end_file(struct input *in, struct text *ret_body)
-{
-	size_t left = buf_len(&in->bytes);
-	close_file(in);
-	if (in->lines && left == 0)
-		return INPUT_WAIT;
-	return give(in, left, left, ret_body);
-}
-
 static enum input_result read_piece(struct input *in, struct text *ret_body)
 {
 	uint8_t *space = buf_reserve(&in->bytes, PIECE);
 	if (!space || buf_len(&in->bytes) > INPUT_MESSAGE_MAX)
-		return fail(in, "a message of more than 512 MiB, or no memory for it");
+		return input_fail(in, "a message of more than 512 MiB, or no memory for it");
 	ssize_t got = read(in->fd, space, PIECE);
 	in->is_ready = false;
 	if (got < 0 && errno != EAGAIN && errno != EINTR)
-		return fail(in, strerror(errno));
-	if (got == 0)
-		return end_file(in, ret_body);
+		return input_fail(in, strerror(errno));
+	if (got ==
+		0) { /* it ends the last message: a line without its newline, or the whole file */
+		size_t left = buf_len(&in->bytes);
+		close_file(in);
+		return in->lines && left == 0 ? INPUT_WAIT : give(in, left, left, ret_body);
+	}
 	if (got > 0)
 		buf_commit(&in->bytes, (size_t)got);
 	return in->lines ? give_line(in, ret_body) : INPUT_WAIT;
-}
-
-static bool open_next(struct input *in)
-{
-	in->name = *in->files++;
-	in->fd = is_standard_input(in->name) ? STDIN_FILENO
-					     : open(in->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (in->fd < 0)
-		return false;
-	ev_io_set(&in->readable, in->fd, EV_READ);
-	return true;
 }
 
 enum input_result input_next(struct input *in, struct text *ret_body)
@@ -169,8 +152,15 @@ enum input_result input_next(struct input *in, struct text *ret_body)
 		in->stopped = INPUT_END;
 		return INPUT_END;
 	}
-	if (in->fd < 0 && !open_next(in))
-		return fail(in, strerror(errno));
+	if (in->fd < 0) {
+		in->name = *in->files++;
+		in->fd = is_standard_input(in->name)
+				 ? STDIN_FILENO
+				 : open(in->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		if (in->fd < 0)
+			return input_fail(in, strerror(errno));
+		ev_io_set(&in->readable, in->fd, EV_READ);
+	}
 	enum input_result result = in->is_ready ? read_piece(in, ret_body) : INPUT_WAIT;
 	if (result == INPUT_WAIT && in->fd >= 0)
 		ev_io_start(in->loop, &in->readable);

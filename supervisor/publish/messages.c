@@ -52,7 +52,7 @@ void messages_published(struct messages *m)
 	unconfirmed_add(&m->unconfirmed, (union unconfirmed_item){.message = message});
 }
 
-static void free_message(struct messages *m, struct message *message)
+static void message_free(struct messages *m, struct message *message)
 {
 	m->count--;
 	m->bytes -= message->len;
@@ -64,7 +64,7 @@ enum publish_answer_kind messages_take(struct messages *m, const struct publish_
 	union unconfirmed_item item;
 	enum publish_answer_kind kind = unconfirmed_take(&m->unconfirmed, answer, &item);
 	if (kind != PUBLISH_NOT_ANSWERED)
-		free_message(m, item.message);
+		message_free(m, item.message);
 	return kind;
 }
 
@@ -83,5 +83,5 @@ void messages_drop(struct messages *m)
 {
 	struct message *message = messages_waiting(m);
 	list_remove(&message->link);
-	free_message(m, message);
+	message_free(m, message);
 }

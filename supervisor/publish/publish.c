@@ -125,27 +125,25 @@ static int read_options(struct publish *p, int argc, char **argv)
 	return EX_NOINPUT;
 }
 
-static void print_refusal(const struct sender *s)
-{
-	fprintf(stderr, "wpool " COMMAND ": the broker refused a message: %s", s->refusal);
-	if (s->summary.returned > 0)
-		fprintf(stderr, " (does the queue %.*s exist?)", TEXT_ARGS(s->envelope.queue));
-	fputc('\n', stderr);
-}
-
 static int publish_verdict(const struct publish *p)
 {
-	const struct publish_summary *t = &p->sender.summary;
-	int exit_code = client_verdict(&p->sender.client, COMMAND);
+	const struct sender *s = &p->sender;
+	const struct publish_summary *t = &s->summary;
+	int exit_code = client_verdict(&s->client, COMMAND);
 
-	if (*p->sender.refusal && !publish_summary_is_clean(t))
-		print_refusal(&p->sender);
+	if (*s->refusal && !publish_summary_is_clean(t)) {
+		fprintf(stderr, "wpool " COMMAND ": the broker refused a message: %s", s->refusal);
+		if (t->returned > 0)
+			fprintf(stderr, " (does the queue %.*s exist?)",
+				TEXT_ARGS(s->envelope.queue));
+		fputc('\n', stderr);
+	}
 	if (!publish_summary_print(t, p->json, clock_now()))
 		return EX_IOERR;
 	if (exit_code != EX_OK)
 		return exit_code;
-	if (p->sender.exit_code)
-		return p->sender.exit_code;
+	if (s->exit_code)
+		return s->exit_code;
 	if (publish_summary_is_clean(t))
 		return EX_OK;
 	return t->returned > 0 ? EX_UNAVAILABLE : EX_TEMPFAIL;

@@ -17,23 +17,19 @@ static uint64_t unanswered_of(const struct publish_summary *t)
 	return t->published - t->confirmed - t->returned - t->refused;
 }
 
-static void draw_bar(uint64_t done, uint64_t total)
-{
-	uint64_t filled = done >= total ? BAR_WIDTH : done * BAR_WIDTH / total;
-	fputc('[', stderr);
-	for (uint64_t i = 0; i < BAR_WIDTH; i++)
-		fputc(i < filled ? '#' : '-', stderr);
-	fprintf(stderr, "] %3" PRIu64 " %%  ", done >= total ? 100 : done * 100 / total);
-}
-
 /* Leave the cursor at the start of the line, so that a log line overwrites it. */
 void publish_summary_draw(const struct publish_summary *t, uint64_t done, uint64_t total, mtime now)
 {
 	char confirmed[32], rate[32];
 	double seconds = (double)(now - t->started) / MTIME_SECOND;
 
-	if (total > 0)
-		draw_bar(done, total);
+	if (total > 0) {
+		uint64_t filled = done >= total ? BAR_WIDTH : done * BAR_WIDTH / total;
+		fputc('[', stderr);
+		for (uint64_t i = 0; i < BAR_WIDTH; i++)
+			fputc(i < filled ? '#' : '-', stderr);
+		fprintf(stderr, "] %3" PRIu64 " %%  ", done >= total ? 100 : done * 100 / total);
+	}
 	fprintf(stderr, "%s confirmed  %s/s\033[K\r", cli_number(t->confirmed, confirmed),
 		cli_number(seconds > 0 ? (uint64_t)((double)t->confirmed / seconds) : 0, rate));
 	fflush(stderr);

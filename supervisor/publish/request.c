@@ -184,18 +184,12 @@ static const struct client_handler handler = {
 	.on_interrupt = on_interrupt,
 };
 
-static void request_give_up(struct request *r, double seconds)
-{
-	const char *why = broker_link_failure(r->client.broker_link);
-	request_fail(r, EX_UNAVAILABLE, "no connection to the broker within %.3g s%s%s", seconds,
-		*why ? ": " : "", why);
-}
-
 static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop, (void)events;
 	struct request *r = watcher->data;
 	double seconds = (double)r->timeout / MTIME_SECOND;
+	const char *why = broker_link_failure(r->client.broker_link);
 	if (*r->client.failure || r->exit_code >= 0)
 		return;
 	if (r->is_published)
@@ -207,7 +201,8 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 	else if (r->client.connection)
 		request_fail(r, EX_UNAVAILABLE, "no answer from the broker within %.3g s", seconds);
 	else
-		request_give_up(r, seconds);
+		request_fail(r, EX_UNAVAILABLE, "no connection to the broker within %.3g s%s%s",
+			seconds, *why ? ": " : "", why);
 }
 
 /* Before there is a connection, so it may block. */

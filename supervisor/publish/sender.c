@@ -232,25 +232,20 @@ void sender_release(struct sender *s)
 	messages_release(&s->messages);
 }
 
-static void set_nonce(struct sender *s)
-{
-	uint64_t number = (uint64_t)clock_now();
-	ssize_t got = getrandom(&number, sizeof number, GRND_NONBLOCK);
-	(void)got; /* the clock is unique enough */
-	snprintf(s->nonce, sizeof s->nonce, "%016" PRIx64, number);
-}
-
 int sender_open(struct sender *s, const char *command, const char *broker, mtime wait,
 	char *const *files, bool lines)
 {
 	int exit_code = client_init(&s->client, command, broker, wait, &handler, s);
+	uint64_t number = (uint64_t)clock_now();
 	if (exit_code != EX_OK)
 		return exit_code;
 	if (messages_init(&s->messages) != RC_OK) {
 		fprintf(stderr, "wpool %s: out of memory\n", command);
 		return EX_OSERR;
 	}
-	set_nonce(s);
+	ssize_t got = getrandom(&number, sizeof number, GRND_NONBLOCK);
+	(void)got; /* the clock is unique enough */
+	snprintf(s->nonce, sizeof s->nonce, "%016" PRIx64, number);
 	input_init(&s->input, s->client.loop, files, lines);
 	s->summary.queue = s->envelope.queue;
 	s->summary.started = clock_now();

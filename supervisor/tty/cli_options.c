@@ -24,20 +24,11 @@ int cli_bad_value(const char *command, const char *option, char *value, const ch
 	return cli_problem(command, "%s '%s' %s", option, value, what);
 }
 
-enum { OPTIONS_MOST = 32 };
-
-/* The option that was probably meant by word ("--quue=x"), or NULL. */
-static const char *nearest_option(struct text word, const struct option *options)
-{
-	const char *names[OPTIONS_MOST + 1] = {0};
-	for (size_t i = 0; options[i].name && i < OPTIONS_MOST; i++)
-		names[i] = options[i].name;
-	return nearest_name(word, names);
-}
+enum { OPTIONS_MAX = 32 };
 
 /* optopt is 0 for a long name that is unknown or ambiguous; then the word itself is the last one
  * that was looked at. Values are not repeated: one of them may hold a password. */
-static void say_unknown(const char *command, char **argv, const struct option *options)
+static void print_unknown(const char *command, char **argv, const struct option *options)
 {
 	const char *word = argv[optind - 1];
 	int len = (int)strcspn(word, "=");
@@ -49,18 +40,15 @@ static void say_unknown(const char *command, char **argv, const struct option *o
 		cli_problem(command, "no value is taken by option '%.*s'", len, word);
 		return;
 	}
-	const char *nearest = nearest_option(text_of(word + 2, (size_t)len - 2), options);
+	const char *names[OPTIONS_MAX + 1] = {0}, *nearest;
+	for (size_t i = 0; options[i].name && i < OPTIONS_MAX; i++)
+		names[i] = options[i].name;
+	nearest = nearest_name(text_of(word + 2, (size_t)len - 2), names);
 	if (nearest)
 		cli_problem(
 			command, "unknown option '%.*s' (did you mean --%s?)", len, word, nearest);
 	else
 		cli_problem(command, "unknown option '%.*s'", len, word);
-}
-
-/* What follows an option as a word of its own, and looks like an option, is one. */
-static bool is_forgotten(char *const *argv)
-{
-	return optarg && optarg == argv[optind - 1] && strncmp(optarg, "--", 2) == 0;
 }
 
 int cli_next_option(const char *command, const char *letters, int argc, char **argv,
@@ -70,10 +58,10 @@ int cli_next_option(const char *command, const char *letters, int argc, char **a
 	if (option == -1)
 		return -1;
 	if (option == '?')
-		say_unknown(command, argv, options);
+		print_unknown(command, argv, options);
 	else if (option == ':')
 		cli_problem(command, "option '%s' needs a value", argv[optind - 1]);
-	else if (is_forgotten(argv))
+	else if (optarg && optarg == argv[optind - 1] && strncmp(optarg, "--", 2) == 0)
 		cli_problem(command, "option '%s' needs a value", argv[optind - 2]);
 	else
 		return option;

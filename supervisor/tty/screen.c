@@ -58,7 +58,7 @@ void screen_measure(struct screen *screen)
 
 /* ---------- to the terminal ---------- */
 
-static enum rc put(struct text t)
+static enum rc write_all(struct text t)
 {
 	while (t.len > 0) {
 		ssize_t done = write(STDOUT_FILENO, t.ptr, t.len);
@@ -74,7 +74,7 @@ static enum rc put(struct text t)
 }
 
 /* Also allowed in the background. */
-static void restore(const struct termios *before)
+static void restore_terminal(const struct termios *before)
 {
 	sigset_t output, mask;
 
@@ -89,21 +89,13 @@ static void restore(const struct termios *before)
 static void on_crash(int signal)
 {
 	if (restored.is_on)
-		restore(&restored.before);
+		restore_terminal(&restored.before);
 	raise(signal); /* SA_RESETHAND: now with the default action */
-}
-
-static void watch_crashes(void)
-{
-	struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_RESETHAND | SA_NODEFER};
-
-	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
-		sigaction(crashes[i], &action, NULL);
 }
 
 enum rc screen_enter(struct screen *screen)
 {
+	struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_RESETHAND | SA_NODEFER};
 	struct termios raw;
 
 	if (!screen->is_on && tcgetattr(STDIN_FILENO, &screen->before) != 0)
@@ -114,19 +106,21 @@ enum rc screen_enter(struct screen *screen)
 	raw.c_cc[VTIME] = 0;
 	restored.before = screen->before;
 	restored.is_on = 1;
-	watch_crashes();
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+		sigaction(crashes[i], &action, NULL);
 	screen->is_on = true;
 	if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0)
 		return RC_SYSTEM;
 	screen_measure(screen);
-	return put(ENTER);
+	return write_all(ENTER);
 }
 
 void screen_leave(struct screen *screen)
 {
 	if (!screen->is_on)
 		return;
-	restore(&screen->before);
+	restore_terminal(&screen->before);
 	restored.is_on = 0;
 	screen->is_on = false;
 	buf_clear(&screen->page);
@@ -160,7 +154,7 @@ enum rc screen_draw(struct screen *screen, struct text page)
 	buf_append_text(&screen->page, page);
 	if (screen->page.failed)
 		buf_clear(&screen->page);
-	rc = out.failed ? RC_OK : put(buf_text(&out)); /* out of memory the old page stays */
+	rc = out.failed ? RC_OK : write_all(buf_text(&out)); /* out of memory the old page stays */
 	buf_release(&out);
 	return rc;
 }

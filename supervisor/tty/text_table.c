@@ -75,24 +75,6 @@ void text_table_add(struct text_table *table, struct text cell)
 	buf_release(&harmless);
 }
 
-static void widen_for_titles(const struct text_table *table, size_t widths[])
-{
-	for (size_t i = 0; i < table->count; i++) {
-		size_t title = strlen(table->columns[i].title);
-		widths[i] = table->widths[i];
-		if (widths[i] > 0 && widths[i] < title)
-			widths[i] = title;
-	}
-}
-
-static size_t line_width(const struct text_table *table, const size_t widths[])
-{
-	size_t total = 0;
-	for (size_t i = 0; i < table->count; i++)
-		total += widths[i] > 0 ? widths[i] + GAP : 0;
-	return total > 0 ? total - GAP : 0;
-}
-
 /* Return the widest column that may be cut, or NULL. */
 static size_t *widest(const struct text_table *table, size_t widths[])
 {
@@ -105,14 +87,19 @@ static size_t *widest(const struct text_table *table, size_t widths[])
 	return found;
 }
 
-static void narrow(const struct text_table *table, size_t widths[], size_t width)
+/* Make room for the titles, then cut columns until a line has at most width characters. */
+static void choose_widths(const struct text_table *table, size_t width, size_t widths[])
 {
-	for (size_t total = line_width(table, widths); width > 0 && total > width; total--) {
-		size_t *column = widest(table, widths);
-		if (!column)
-			return;
-		--*column;
+	size_t total = 0, *column;
+	for (size_t i = 0; i < table->count; i++) {
+		size_t title = strlen(table->columns[i].title);
+		widths[i] = table->widths[i];
+		if (widths[i] > 0 && widths[i] < title)
+			widths[i] = title;
+		total += widths[i] > 0 ? widths[i] + GAP : 0;
 	}
+	for (; width > 0 && total > width + GAP && (column = widest(table, widths)); total--)
+		--*column;
 }
 
 static void put_blanks(struct buf *out, size_t count)
@@ -166,8 +153,7 @@ void text_table_write(const struct text_table *table, size_t width, struct buf *
 		out->failed = true;
 		return;
 	}
-	widen_for_titles(table, widths);
-	narrow(table, widths, width);
+	choose_widths(table, width, widths);
 	for (size_t i = 0; i < table->count; i++)
 		cells[i] = text_from(table->columns[i].title);
 	if (rest.len > 0)
