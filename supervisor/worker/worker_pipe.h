@@ -1,4 +1,4 @@
-/* The data pipe to one worker, in the three forms of worker-sdk/PROTOCOL.md, section 1. Layer:
+/* The data pipe to one worker, in the three forms of worker-sdk/PROTOCOL.md, section 3. Layer:
  * worker. Owns its descriptors and its files. Independent of the loop: its owner watches .waiting
  * (or retries on a timer) until worker_pipe_connect returns RC_OK, then .input and .output. Never
  * blocks. */
