@@ -14,13 +14,13 @@ void client_open_publishing_channel(struct client *client)
 	client->published = 0;
 }
 
-/* Of one publish, or of all up to it. */
+/* Count the answer for one publish, or for all up to it. */
 struct confirm {
 	uint64_t tag;
 	bool is_ack, is_multiple;
 };
 
-/* The next answer to publishes; where it is neither ack nor nack the test fails. */
+/* Read the next ack or nack; anything else fails the test. */
 static struct confirm next_confirm(struct client *client, const char *queue)
 {
 	amqp_frame_t frame;
@@ -103,7 +103,7 @@ void client_post(struct client *client, const char *queue, const struct letter *
 	client_publish(client, queue, letter->body, strlen(letter->body), &properties);
 }
 
-/* To the latest `count` publishes; is_acked is by their order. */
+/* Wait for the confirms of the latest `count` publishes; is_acked is in their order. */
 static void await_confirms(struct client *client, const char *queue, size_t count, bool is_acked[])
 {
 	uint64_t first = client->published - count + 1;
@@ -121,7 +121,8 @@ static void await_confirms(struct client *client, const char *queue, size_t coun
 	}
 }
 
-/* Publishes those that `open` numbers; afterwards it numbers those that were nacked. How many. */
+/* Publish the messages numbered by `open`; then `open` has the numbers of the nacked ones. Return
+ * their count. */
 static size_t post_open(struct client *client, const char *queue, const struct letter letters[],
 	size_t open[], size_t count)
 {
@@ -140,7 +141,7 @@ static size_t post_open(struct client *client, const char *queue, const struct l
 	return left;
 }
 
-/* Nobody is told when a queue takes messages again: it is asked at a decent pace. */
+/* A broker does not report that a queue takes messages again, so it is polled. */
 static void post_share(struct client *client, const char *queue, const struct letter letters[],
 	size_t count, unsigned nacks[])
 {

@@ -107,7 +107,7 @@ static bool has_leader(struct broker *node, const char *queue)
 void cluster_await_leader(struct cluster *cluster, int number, const char *queue)
 {
 	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
-	/* Nobody is told of an election. */
+	/* A broker does not report an election, so it is polled. */
 	while (!has_leader(cluster_node(cluster, number), queue)) {
 		ck_assert_msg(deadline_left(deadline) > 0, "%s gets no leader", queue);
 		poll(NULL, 0, 50);

@@ -71,7 +71,7 @@ void control_await(const char *path, int status)
 
 void control_expect_text(const char *text, const char *needle)
 {
-	/* check takes no long message */
+	/* messages of check have a maximum length */
 	ck_assert_msg(strstr(text, needle) != NULL, "'%s' is not in: %.2000s", needle, text);
 }
 
@@ -85,7 +85,6 @@ void control_post_many(int from, int to)
 	}
 }
 
-/* All were done, each once. */
 void control_expect_done(int count)
 {
 	broker_expect_messages(fixture.broker, fixture.queue, 0);

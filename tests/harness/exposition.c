@@ -46,7 +46,7 @@ static size_t name_length(const char *at)
 	return len;
 }
 
-/* Behind "{...}", checked. */
+/* Check the labels, and return what follows "{...}". */
 static const char *skip_labels(const struct reading *r, const char *at)
 {
 	if (*at != '{')
@@ -126,7 +126,7 @@ static double read_value(const struct reading *r, const char *at)
 	return value;
 }
 
-/* labels: what stands before le. */
+/* labels: those before le. */
 static void read_bucket(struct reading *r, const char *labels, double value)
 {
 	const char *le = strstr(labels, "le=\"");

@@ -71,7 +71,7 @@ static void close_fixture(void)
 	if (fixture.broker == broker_shared())
 		delete_queues();
 	client_free(fixture.client);
-	/* Before its folder goes: then nobody would know how to stop it. */
+	/* Before its folder is removed, which is needed to stop it. */
 	if (fixture.broker != broker_shared())
 		broker_free(fixture.broker);
 	scratch_remove(fixture.folder);
@@ -125,7 +125,7 @@ static struct proc *start_argv(const char *const argv[], const char *const more[
 		scratch_text("WITNESS=%s", fixture.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
 	size_t variable_count = 2;
 	append(environment, &variable_count, more);
-	/* Each test's own; the first of two that are one variable's counts. */
+	/* Of this test; the first of two values of one variable counts. */
 	append(environment, &variable_count,
 		(const char *const[]){
 			scratch_text("WPOOL_CONTROL_SOCKET=%s/control.sock", fixture.folder),
@@ -186,7 +186,7 @@ pid_t fixture_worker_pid(void)
 	return pid;
 }
 
-/* Its path: owned by the caller. */
+/* The path moves out. */
 static char *write_configuration(const char *pools)
 {
 	char *text = scratch_text(

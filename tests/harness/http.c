@@ -49,7 +49,7 @@ void http_send(int fd, const char *bytes, size_t len)
 {
 	while (len > 0) {
 		ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL);
-		if (sent < 0) /* it may have closed before it had all: then it has answered */
+		if (sent < 0) /* a peer that closes early has answered */
 			return;
 		bytes += sent;
 		len -= (size_t)sent;

@@ -139,7 +139,7 @@ char *proc_stderr(struct proc *proc)
 	return scratch_read(proc->err_path, NULL);
 }
 
-/* Ends the test, with the end of what the program said. */
+/* Fail the test, with the last output of the program. */
 static _Noreturn void fail_with_output(struct proc *proc, const char *what, const char *detail)
 {
 	char *said = proc_stderr(proc);
@@ -154,7 +154,7 @@ bool proc_is_alive(struct proc *proc)
 	return poll(&wait, 1, 0) == 0;
 }
 
-/* Returns once stderr may have grown or the program has ended; false: at the deadline. */
+/* Wait until stderr has grown or the program has ended; false at the deadline. */
 static bool wait_for_output(struct proc *proc, int64_t deadline)
 {
 	struct pollfd wait[] = {
@@ -167,7 +167,7 @@ static bool wait_for_output(struct proc *proc, int64_t deadline)
 	return true;
 }
 
-/* Moves past the next whole line that holds needle. */
+/* Move past the next whole line that contains needle. */
 static bool advance(struct proc *proc, const char *needle)
 {
 	char *said = proc_stderr(proc);
@@ -183,7 +183,7 @@ void proc_expect(struct proc *proc, const char *needle)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	for (;;) {
-		/* Asked before the look, so that what it said at its end is not missed. */
+		/* Before the search, so that the last lines of an ended program are not missed. */
 		bool was_alive = proc_is_alive(proc);
 		if (advance(proc, needle))
 			return;

@@ -30,8 +30,8 @@ struct terminal {
 	struct termios before;
 	size_t width, height, row, column;
 	char page[HEIGHT_MAX][WIDTH_MAX + 1];
-	uint8_t styles[HEIGHT_MAX][WIDTH_MAX]; /* of what stands there */
-	enum terminal_style style;             /* of what is written next */
+	uint8_t styles[HEIGHT_MAX][WIDTH_MAX]; /* of the character there */
+	enum terminal_style style;             /* of the next character */
 	enum { PLAIN, ESCAPED, SEQUENCE } state;
 	char parameters[PARAMETERS_MAX + 1];
 	bool is_other_screen, is_cursor_hidden, is_wrap_off;
@@ -39,7 +39,7 @@ struct terminal {
 
 /* ---------- what is written ---------- */
 
-/* As ck_assert_msg, which writes into check's messages where it passes, too: for each byte here. */
+/* ck_assert_msg is slow even if it passes, and this runs for each byte. */
 #define REQUIRE(is_so, ...)                                                                        \
 	do {                                                                                       \
 		if (!(is_so))                                                                      \
@@ -85,7 +85,7 @@ static void set_mode(struct terminal *t, bool is_on)
 	}
 }
 
-/* Colours are none that anything here asks for. */
+/* Colours are ignored. */
 static enum terminal_style style_of(const char *parameters)
 {
 	if (strcmp(parameters, "1") == 0)
@@ -221,7 +221,7 @@ void terminal_type(struct terminal *t, const char *keys)
 	ck_assert_int_eq(write(t->master, keys, strlen(keys)), (ssize_t)strlen(keys));
 }
 
-/* What stood there is where it was, or nowhere: it is to be drawn anew. */
+/* The program must draw everything again. */
 void terminal_resize(struct terminal *t, size_t width, size_t height)
 {
 	struct winsize size = {.ws_col = (uint16_t)width, .ws_row = (uint16_t)height};
@@ -260,7 +260,7 @@ static _Noreturn void fail_with_output(
 		*out++ = '\n';
 	}
 	*out = '\0';
-	/* check takes no long message */
+	/* messages of check have a maximum length */
 	ck_abort_msg("%s '%s':\n%.*s", what, needle, MESSAGE_MAX, all);
 }
 
@@ -298,7 +298,7 @@ enum terminal_style terminal_style(const struct terminal *t, size_t row, size_t 
 	return t->styles[row][column];
 }
 
-/* Until the end of the program, or the stop of it: what it writes must be read meanwhile. */
+/* Wait until the program ends or stops, and read its output meanwhile. */
 void terminal_expect_stopped(struct terminal *t)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);

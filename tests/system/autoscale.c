@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <string.h>
 
-/* A minute of calm is waited for, and then some. */
+/* Longer than the minute of calm after which a pool shrinks. */
 #define PATIENCE_MS 150000
 #define TIMEOUT     "200"
 
@@ -22,7 +22,7 @@ static void post_many(int count, const char *header, const char *value)
 	}
 }
 
-/* Of the one pool. */
+/* Of the only pool. */
 static json_int_t figure(const char *first, const char *second)
 {
 	json_t *answer = control_get_json("/v1/pools");
@@ -31,7 +31,6 @@ static json_int_t figure(const char *first, const char *second)
 	return is;
 }
 
-/* Every ask is an event at the other end. */
 static void await_wanted(json_int_t number)
 {
 	int64_t deadline = deadline_in(PATIENCE_MS);
@@ -42,7 +41,7 @@ static void await_wanted(json_int_t number)
 	}
 }
 
-/* "wpool_scalings_total{...} 3": the figure behind those words; of the one pool. */
+/* The value of a series of the only pool: "wpool_scalings_total{...} 3". */
 static int metric(const char *name, const char *label)
 {
 	json_t *answer = control_get_json("/v1/pools");
@@ -83,7 +82,7 @@ START_TEST(pool_grows_in_burst_and_shrinks_when_calm)
 }
 END_TEST
 
-/* What an operator says holds, until he says that it is left to the pool. */
+/* A number set by an operator holds until `scale auto`. */
 START_TEST(scale_to_number_holds_until_scale_auto)
 {
 	struct proc *serve = fixture_serve_echo(
@@ -150,7 +149,7 @@ START_TEST(worker_over_memory_limit_is_replaced_after_its_task)
 }
 END_TEST
 
-/* Its task has crashed, as often as it may; others are not touched. */
+/* Its task crashes in all its attempts; other tasks are not affected. */
 START_TEST(worker_over_memory_kill_limit_is_killed)
 {
 	struct proc *serve = fixture_serve_pool("recycle: {memory_kill: 64MiB}, "

@@ -1,5 +1,4 @@
-/* What waits in the broker is seen where one looks, and a queue that is gone costs its figure and
- * nothing else. */
+/* The backlog is shown everywhere; a missing queue has none, and nothing else changes. */
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "system/system.h"
@@ -8,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* A member of the tasks of pool i; NULL: null. */
+/* A member of `tasks` of pool i; NULL for null. */
 static const json_t *tasks_member(size_t i, const char *key)
 {
 	const json_t *pool = control_member(control_get_json("/v1/pools"), "pools", i);
@@ -17,7 +16,7 @@ static const json_t *tasks_member(size_t i, const char *key)
 	return json_is_null(member) ? NULL : member;
 }
 
-/* count: -1: it is not known. Every ask is an event at the other end. */
+/* count: -1 if it is not known. */
 static void await_backlog(size_t i, json_int_t count)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -31,7 +30,7 @@ static void await_backlog(size_t i, json_int_t count)
 	}
 }
 
-/* That of a pool that takes nothing, beside one whose queue is missing. */
+/* A paused pool beside a pool whose queue is missing. */
 START_TEST(backlog_is_shown)
 {
 	const char *pools =
@@ -62,7 +61,7 @@ START_TEST(backlog_is_shown)
 }
 END_TEST
 
-/* With tasks in hand whose acks must go through, on the very connection that is asked by. */
+/* Tasks are in hand, whose acks use the connection on which the backlog is asked for. */
 START_TEST(missing_queue_has_no_backlog)
 {
 	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "2", NULL});

@@ -1,5 +1,5 @@
-/* Misbehaving workers: whatever one does to its task, that task ends as it should, the other
- * tasks are done, and the supervisor stops in order. */
+/* Misbehaving workers: the task of such a worker ends as expected, all other tasks are done, and
+ * the supervisor stops cleanly. */
 #include "harness/bad_worker.h"
 #include "system/system.h"
 
@@ -9,9 +9,8 @@
 
 #define NEIGHBOURS 6
 
-/* A limit counts time, not what was done in it: where a task is to be done all the same, however
- * slow the machine, nothing is to reach one. Neighbours have attempts to spare for the other limit.
- */
+/* A task that must succeed gets a limit that no slow machine reaches. The other tasks have attempts
+ * to spare. */
 static struct proc *serve_evil(const char *behaviour)
 {
 	char *command =
@@ -32,7 +31,7 @@ static void expect_burned(const char *behaviour)
 	message_free(dead);
 }
 
-/* What waits for its next attempt comes back to the queue, with or without us. */
+/* A retry returns to the queue also without a supervisor. */
 static void expect_nothing_waits(void)
 {
 	char *waiting = scratch_text("%s.retry.100ms", fixture.queue);
@@ -41,8 +40,8 @@ static void expect_nothing_waits(void)
 	free(waiting);
 }
 
-/* As it says at its end. One that answers before it is asked may be taken at its word, if a task is
- * on its way by then: a frame does not say whose answer it is. */
+/* From the summary at the end. An answer without a task may settle the task that is just being
+ * sent, because a frame does not name its task. */
 static long done_by(struct proc *serve)
 {
 	char *said = proc_stderr(serve);
@@ -63,8 +62,8 @@ static void try_behaviour(const char *behaviour)
 	if (bad_worker_never_works(behaviour)) {
 		proc_expect(serve, "starting another in");
 	} else {
-		/* A neighbour may have to come a second time: it stood at the head when its worker
-		 * left. */
+		/* Another task may be repeated: the worker died while it was at the head of its
+		 * pipe. */
 		broker_expect_messages(fixture.broker, fixture.queue, 0);
 		expect_nothing_waits();
 		broker_expect_messages(fixture.broker, fixture.queue, 0);
@@ -87,7 +86,7 @@ static void try_behaviour(const char *behaviour)
 	client_purge(fixture.client, fixture.queue);
 }
 
-/* Every eighth each, so that a hang names a few, not all. */
+/* An eighth of the behaviours in each loop, so that a hang names few of them. */
 START_TEST(every_bad_worker_is_survived)
 {
 	static struct bad_behaviours manners;

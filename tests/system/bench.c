@@ -1,5 +1,5 @@
-/* The bench, with a few messages for each contestant: that all of them do what was asked, and that
- * the record is whole. How fast they were is not looked at. */
+/* The bench with a few messages for each contestant: each handles them all, and the record is
+ * complete. Speed is not checked. */
 #include "system/system.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static void expect_success(const char *const argv[], const char *const environme
 	proc_free(proc);
 }
 
-/* On the run's own broker, if there is one. */
+/* Use the broker of this run, if there is one. */
 static void measure(const char *names)
 {
 	const char *node = getenv("WPOOL_TEST_NODE");

@@ -1,4 +1,4 @@
-/* The command line: publish and request do their work, and every mistake is named. */
+/* The command line: publish and request work, and every usage error is named. */
 #include "harness/command.h"
 #include "system/system.h"
 
@@ -155,7 +155,7 @@ START_TEST(usage_errors_are_named)
 }
 END_TEST
 
-/* wpool with these arguments and variables; what it wrote to stderr. */
+/* Run wpool with these arguments and variables; return its stderr. */
 static char *run_with(const char *const arguments[], const char *const environment[], int code)
 {
 	const char *argv[ARGUMENTS] = {fixture_built("wpool")};
@@ -178,7 +178,7 @@ START_TEST(error_in_variable_names_the_variable)
 }
 END_TEST
 
-/* Each once, however often the broker is tried. */
+/* Each warning is printed once, although the broker is tried several times. */
 START_TEST(unknown_variable_is_warned_of)
 {
 	const char *const publish[] = {"publish", "--queue", "q", "--wait", "1500ms", NULL};
@@ -211,7 +211,7 @@ START_TEST(reply_on_terminal_ends_with_newline)
 }
 END_TEST
 
-/* Whatever is opened first must not become standard input. */
+/* The first descriptor that wpool opens must not become standard input. */
 START_TEST(closed_standard_descriptors_do_no_harm)
 {
 	const char *const help[] = {
@@ -247,7 +247,7 @@ START_TEST(broken_pipe_ends_command_quietly)
 }
 END_TEST
 
-/* Everything on the command line that may be a password, also what a later option replaces. */
+/* Also in an option that a later one overrides. */
 START_TEST(password_is_hidden_in_process_list)
 {
 	const char *const options[] = {"--broker", "amqp://u:secret@127.0.0.1:1",
@@ -269,8 +269,8 @@ END_TEST
 
 enum { FILES = 30 };
 
-/* Every third is too large for this node, which closes the channel over it. Each of the others goes
- * there at most twice. */
+/* Every third message is too large for this node, which then closes the channel. Each of the others
+ * is published at most twice. */
 START_TEST(messages_that_close_the_channel_are_found)
 {
 	char *folder = scratch_path(fixture.folder, "node"), body[2000] = "";

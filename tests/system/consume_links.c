@@ -48,7 +48,7 @@ static void expect_reconnects(const char *pool, bool any)
 
 START_TEST(lost_connection_affects_only_its_pool)
 {
-	/* Whoever connects while this holds gets no further. */
+	/* A connection made under this plan gets no answer. */
 	struct proxy_plan never = PROXY_CLEAN;
 	struct proxy *proxy = proxy_start(broker_port(fixture.broker));
 	struct proc *serve;

@@ -1,4 +1,4 @@
-/* Seen from outside: each endpoint says what is so, over the socket and over TCP. */
+/* The HTTP API: each endpoint shows the state, over the socket and over TCP. */
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/exposition.h"
@@ -107,7 +107,7 @@ START_TEST(lists_are_filtered_by_pool)
 }
 END_TEST
 
-/* A series of the one pool, with one more label or none. */
+/* The value of a series of the only pool, with one more label or none. */
 static double metric(const char *text, const char *name, const char *label)
 {
 	char *series =
@@ -162,7 +162,7 @@ START_TEST(crash_loop_is_not_ready)
 }
 END_TEST
 
-/* Connected and with workers, and yet nothing would ever come: that is not health. */
+/* Connected and with workers, but it cannot consume. */
 START_TEST(missing_queue_is_not_ready)
 {
 	fixture_serve_echo(two_workers);
@@ -234,7 +234,7 @@ START_TEST(requests_do_not_leak_memory)
 }
 END_TEST
 
-/* With everything that can be wrong: each answer has reasons to tell. */
+/* With as many reasons as possible in each response. */
 START_TEST(requests_do_not_leak_memory_in_crash_loop)
 {
 	enum { WARM = 100, ASKED = 2000, GROWN_KB = 256 };

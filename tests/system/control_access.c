@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define HALF_SENT 80 /* more than there are places */
+#define HALF_SENT 80 /* more than wpool accepts */
 
 static const char *const two_workers[] = {"--workers", "2", "--pipeline", "1", NULL};
 
@@ -120,7 +120,7 @@ START_TEST(unknown_paths_and_methods_are_refused)
 }
 END_TEST
 
-/* Answered by an error or not at all, and the next one who asks is answered. */
+/* The response is an error or none, and the next request is answered. */
 static void send_nonsense(const char *bytes, size_t len)
 {
 	int fd = http_connect(control_socket());
@@ -144,9 +144,9 @@ START_TEST(malformed_requests_are_refused)
 	enum { LARGE = 4 * 1024 * 1024 };
 	char *large = malloc(LARGE);
 	memset(large, 'x', LARGE);
-	memcpy(large, "GET /", 5); /* a path without an end */
+	memcpy(large, "GET /", 5); /* an endless path */
 	send_nonsense(large, LARGE);
-	memcpy(large, "GET / HTTP/1.1\r\nHost: ", 22); /* a header without an end */
+	memcpy(large, "GET / HTTP/1.1\r\nHost: ", 22); /* an endless header */
 	send_nonsense(large, LARGE);
 	memset(large, 0, LARGE);
 	send_nonsense(large, LARGE);
@@ -156,8 +156,8 @@ START_TEST(malformed_requests_are_refused)
 }
 END_TEST
 
-/* More connections than there are places, each with a part of a request and then silence: whoever
- * asks properly is answered, and tasks are done meanwhile. */
+/* More connections than wpool accepts, each with a part of a request: complete requests are
+ * answered, and tasks are done meanwhile. */
 START_TEST(incomplete_request_delays_no_other)
 {
 	static const char part[] = "GET /v1/status HTTP/1.1\r\nHost: x\r\nX-";
@@ -177,7 +177,7 @@ START_TEST(incomplete_request_delays_no_other)
 }
 END_TEST
 
-/* Asks and never reads: its answer stays in our hands for a while, and that is all. */
+/* Send a request and never read the response. Return the socket. */
 static int ask_and_not_read(void)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -198,7 +198,7 @@ _Noreturn static void ask_for_ever(void)
 	}
 }
 
-/* In a process of its own, until it is killed. */
+/* Send requests in a process of its own, until it is killed. */
 static pid_t flood(void)
 {
 	pid_t pid = fork();

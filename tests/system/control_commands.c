@@ -1,4 +1,4 @@
-/* `wpool status`, `pools`, `workers`: tables, JSON, and why there is neither. */
+/* `wpool status`, `pools`, `workers`: tables, JSON, and errors. The commands that control pools. */
 #include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
@@ -43,7 +43,6 @@ START_TEST(commands_show_the_supervisor)
 }
 END_TEST
 
-/* Every ask is an event at the other end. */
 static void await_words(int code, const char *command, const char *words)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -71,7 +70,7 @@ START_TEST(commands_without_supervisor_say_why)
 }
 END_TEST
 
-/* A loop is no slow start: how often, how it ended, what it said, when it goes on. */
+/* The reason has the number of failures, the last exit, its stderr and the next start. */
 START_TEST(crash_loop_is_explained)
 {
 	static const char words[] = "no module named orders";
@@ -90,14 +89,14 @@ START_TEST(crash_loop_is_explained)
 	await_words(0, "workers", " ago; next start in ");
 	char *ready = control_get("/readyz", 503);
 	control_expect_text(ready, "exit status 3");
-	ck_assert_ptr_null(strstr(ready, words)); /* what workers say is for our user alone */
+	ck_assert_ptr_null(strstr(ready, words)); /* stderr of workers is for the own user only */
 	const json_t *pool = control_member(control_get_json("/v1/pools"), "pools", 0);
 	ck_assert_int_ge(control_number(pool, "workers", "failures_in_row"), 3);
 	ck_assert_str_eq(control_text(json_object_get(pool, "last_death"), "stderr"), words);
 }
 END_TEST
 
-/* The usual mistake: a program that waits for something else than we do. */
+/* The usual mistake: a program that does not speak the protocol. */
 START_TEST(worker_that_never_gets_ready_is_explained)
 {
 	struct proc *serve = fixture_serve_program("wpool", NULL,
@@ -110,7 +109,7 @@ START_TEST(worker_that_never_gets_ready_is_explained)
 }
 END_TEST
 
-/* One that does not work beside one that does: no reason, but a warning. */
+/* One worker works and the other fails: a warning, and still ready. */
 START_TEST(failing_workers_are_a_warning)
 {
 	const char *first = scratch_text("mkdir %s/first 2>/dev/null && exec %s; exit 3",
@@ -125,7 +124,7 @@ START_TEST(failing_workers_are_a_warning)
 }
 END_TEST
 
-/* Named before anything else, and not as a fault of the worker. */
+/* It is named first, and not as a failure of the worker. */
 START_TEST(missing_command_is_explained)
 {
 	static const char *const programs[][2] = {
@@ -145,7 +144,6 @@ START_TEST(missing_command_is_explained)
 }
 END_TEST
 
-/* Until the pool is so; every ask is an event at the other end. */
 static void await_pool(const char *first, const char *second, json_int_t number)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -207,7 +205,7 @@ static void control_pools(const char *verb)
 	free(path);
 }
 
-/* Grown, shrunk, restarted, paused, again and again while tasks flow: each is done once. */
+/* The pool is scaled, restarted and paused again and again under load: each task is done once. */
 START_TEST(commands_under_load_repeat_nothing)
 {
 	enum { TASKS = 1500, ROUNDS = 60 };

@@ -1,5 +1,5 @@
-/* docs/control.md is complete: it names each metric and each JSON member that a supervisor shows,
- * and no metric that there is not. */
+/* docs/control.md is complete: it names each metric and each JSON member of a supervisor, and no
+ * other metric. */
 #include "harness/control.h"
 #include "harness/page.h"
 #include "system/system.h"
@@ -17,7 +17,7 @@ static const char *the_page(void)
 	return text;
 }
 
-/* In backticks, alone, in a path of members or with a label. */
+/* In backticks: alone, in a path of members, or with a label. */
 static void expect_on_page(const char *name)
 {
 	static const char *const forms[] = {"`%s`", ".%s`", "`%s.", "`%s{"};

@@ -1,5 +1,5 @@
 /* The supervisor is killed at labelled points between answer, publish, confirm and ack, and another
- * takes over: nothing is lost, and what is done or told twice is no more than was in flight. */
+ * one continues: nothing is lost, and no more tasks are repeated than were in flight. */
 #include "system/system.h"
 
 #include <signal.h>
@@ -11,8 +11,8 @@
 
 #define COUNTS 3
 
-/* Where, and at which passes. The flushes come once a turn of the loop: the first turns only log
- * in. */
+/* The label, and at which passes of it. Flushes happen once in each turn of the loop; the first
+ * turns only log in. */
 static const struct point {
 	const char *label;
 	int counts[COUNTS];
@@ -29,7 +29,7 @@ static const struct point {
 };
 #define POINTS (int)(sizeof points / sizeof *points)
 
-/* In the order of their names' numbers: number % KINDS. */
+/* Task number N is of kind N % KINDS. */
 enum { DONE, REPLIED, FAILED, REJECTED, KINDS };
 static const char *const statuses[KINDS] = {"200", "201", "500", "404"};
 

@@ -67,8 +67,7 @@ static void expect_many(const char *queue, int count)
 	}
 }
 
-/* Also where only some are looked at, and where some were handed back before: more than one step of
- * the window. */
+/* Also if only some are read, in more than one step of the prefetch window. */
 START_TEST(reading_keeps_count_and_order)
 {
 	post_many(_i ? CLIENT_CLASSIC : CLIENT_QUORUM, 50);
@@ -139,7 +138,7 @@ START_TEST(drop_removes_matching_messages)
 }
 END_TEST
 
-/* Given up after one attempt; sent back it is the first attempt again, which fails again, and the
+/* The task is given up after one attempt. After the replay its first attempt fails again, and the
  * second succeeds. */
 START_TEST(replayed_task_starts_at_first_attempt)
 {
@@ -172,7 +171,7 @@ END_TEST
 
 enum { MANY = 400, ROUNDS = 5 };
 
-/* Takes off what is in the queue; false where one of MANY was never there. */
+/* Empty the queue; each of MANY must have been in it. */
 static void expect_all(const char *queue)
 {
 	bool seen[MANY] = {false};
@@ -187,7 +186,7 @@ static void expect_all(const char *queue)
 		ck_assert_msg(seen[i], "%d is lost", i);
 }
 
-/* Until so many are replayed, or it has ended before. */
+/* Wait until so many are replayed, or the program has ended. */
 static void await_ready(struct proc *replay, long count)
 {
 	while (proc_is_alive(replay) && client_ready(fixture.client, fixture.queue) < count)
@@ -205,7 +204,7 @@ START_TEST(killed_replay_loses_nothing)
 		int code = proc_wait(replay); /* it may be over, or not yet ready for a signal */
 		ck_assert_msg(code > 128 || code == 75 || code == 0, "%d", code);
 	}
-	/* What was in its hands comes back when the broker has seen that it is gone. */
+	/* Its unacked messages return when the broker notices that it is gone. */
 	while (client_ready(fixture.client, fixture.dead) !=
 		broker_messages(fixture.broker, fixture.dead))
 		poll(NULL, 0, 20);
@@ -215,7 +214,7 @@ START_TEST(killed_replay_loses_nothing)
 }
 END_TEST
 
-/* Its queue is suspended and confirms nothing, so that the replay cannot have ended before. */
+/* The target queue is suspended and confirms nothing, so that the replay cannot end before. */
 START_TEST(replay_stops_when_connection_is_lost)
 {
 	post_many(CLIENT_QUORUM, MANY);
@@ -225,7 +224,7 @@ START_TEST(replay_stops_when_connection_is_lost)
 	struct proc *replay = start_verb("replay", NULL);
 	while (client_ready(fixture.client, fixture.dead) == MANY)
 		poll(NULL, 0, 1);
-	broker_close_connections(fixture.broker); /* our own client's, too */
+	broker_close_connections(fixture.broker); /* also of the test's client */
 	broker_control_queue(fixture.broker, fixture.queue, "resume");
 	fixture.client = client_open(broker_url(fixture.broker));
 	ck_assert_int_eq(proc_wait(replay), 75);
@@ -240,7 +239,7 @@ START_TEST(replay_stops_when_connection_is_lost)
 }
 END_TEST
 
-/* Nowhere to go, no queue of that name, and another one. */
+/* No target in the message, a missing queue, and an existing queue. */
 START_TEST(message_without_target_stays)
 {
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
@@ -296,7 +295,7 @@ END_TEST
 		}                                                                                  \
 	}
 
-/* Of types without a pointer in them. */
+/* The size of a value without a pointer. */
 static size_t scalar_size(uint8_t kind)
 {
 	static const char *const by_size[] = {"V", "tbB", "su", "", "Iif", "", "", "", "ldT"};
@@ -405,7 +404,7 @@ static void post_dead_for(int count, const char *target)
 			&(struct letter){.body = "b", .headers = {{"x-wpool-queue", target}}});
 }
 
-/* A queue whose process is suspended confirms nothing. */
+/* Replace the queue by one whose process is suspended and confirms nothing. */
 static void declare_silent(const char *queue)
 {
 	client_delete(fixture.client, queue);
@@ -413,7 +412,7 @@ static void declare_silent(const char *queue)
 	broker_control_queue(fixture.broker, queue, "suspend");
 }
 
-/* A single active consumer has the queue, with what it was given; the others stay there. */
+/* A single active consumer has the queue and its deliveries; the other messages stay there. */
 START_TEST(queue_of_single_active_consumer_is_left)
 {
 	char declare[400];
@@ -452,7 +451,7 @@ static bool has_unconfirmed(int wanted)
 	return count == wanted;
 }
 
-/* Ctrl-C is answered, also where all is sent and only confirms are missing. */
+/* Ctrl-C is handled also when everything is sent and only confirms are missing. */
 START_TEST(interrupted_replay_waits_for_confirms)
 {
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
@@ -472,7 +471,7 @@ START_TEST(interrupted_replay_waits_for_confirms)
 }
 END_TEST
 
-/* Acks have no answer: after a lost connection nobody knows which of them arrived. */
+/* An ack has no response: after a lost connection it is unknown which of them arrived. */
 START_TEST(uncertain_counts_are_reported_as_such)
 {
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
@@ -481,7 +480,7 @@ START_TEST(uncertain_counts_are_reported_as_such)
 	declare_silent(fixture.queue);
 	struct proc *replay = start_verb("replay", NULL);
 	broker_expect_messages(fixture.broker, fixture.dead, 10);
-	broker_close_connections(fixture.broker); /* our own client's, too */
+	broker_close_connections(fixture.broker); /* also of the test's client */
 	broker_control_queue(fixture.broker, fixture.queue, "resume");
 	fixture.client = client_open(broker_url(fixture.broker));
 	ck_assert_int_eq(proc_wait(replay), 75);
@@ -506,8 +505,8 @@ START_TEST(terminal_escapes_are_neutralised)
 }
 END_TEST
 
-/* A queue's own policy, twice: out of one queue, then out of the next. It goes back to the latter.
- */
+/* The broker dead-letters the message twice, from one queue and then from the next. It is replayed
+ * to the latter. */
 START_TEST(message_dead_lettered_by_policy_is_replayed)
 {
 	char declare[500];
@@ -541,7 +540,7 @@ START_TEST(message_dead_lettered_by_policy_is_replayed)
 }
 END_TEST
 
-/* Nobody could read the account: exit 74 alone would not say why. */
+/* The error names the reason, besides exit code 74. */
 START_TEST(failed_write_of_summary_is_an_error)
 {
 	static const char *const verbs[] = {"replay", "drop --yes"};

@@ -1,5 +1,4 @@
-/* What the supervisor reports of the durability of its queues when it starts to consume, and
- * that it is true. */
+/* What the supervisor logs about the durability of its queues when it starts to consume. */
 #include "system/system.h"
 
 #define UNKNOWN "; their type and policies are unknown to a client"
@@ -10,8 +9,8 @@ static void expect_logged(struct proc *serve, char *words)
 	free(words);
 }
 
-/* What is there at its start is what the test made: the queue. What it makes itself, the next one
- * finds. */
+/* The first supervisor finds the queue of the test and declares the others; the second finds them
+ * all. */
 START_TEST(existing_queues_are_reported_as_unknown)
 {
 	struct proc *serve = fixture_serve_echo(NULL);

@@ -1,5 +1,4 @@
-/* The fault proxy, without wpool or AMQP: two ends of a test's own, and what of each reaches the
- * other. */
+/* The fault proxy, without wpool or AMQP: the test has both ends, and checks what each receives. */
 #include "fault/proxy.h"
 #include "system/system.h"
 
@@ -18,7 +17,7 @@ struct rig {
 };
 
 struct ends {
-	int of[PROXY_WAYS]; /* of[way]: what is sent here goes that way */
+	int of[PROXY_WAYS]; /* bytes sent to of[way] go that way */
 };
 
 static struct sockaddr_in loopback(int port)
@@ -102,7 +101,7 @@ static void expect_end(int fd, int error)
 	ck_assert(!error || errno == error);
 }
 
-/* What passes the other way was read after all that lay there before. */
+/* Bytes of the other direction arrive after the proxy has read all that was there before. */
 static void expect_nothing(const struct ends *ends, enum proxy_way way)
 {
 	char byte;
@@ -147,7 +146,7 @@ START_TEST(connection_is_cut_after_byte_n)
 		proxy_plan_next(rig.proxy, &plan);
 		struct ends ends = open_ends(&rig);
 		char *passed = strndup(text, n);
-		/* In a link that is cut at 0 there may be nobody left to send to. */
+		/* A link that is cut at 0 may be closed already. */
 		ck_assert(send(ends.of[way], text, strlen(text), MSG_NOSIGNAL) > 0 || n == 0);
 		expect(ends.of[!way], passed);
 		ck_assert(proxy_await_cuts(rig.proxy, 1, DEADLINE_DEFAULT_MS));

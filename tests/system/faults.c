@@ -1,5 +1,4 @@
-/* What breaks under it: workers, the supervisor itself, connections, the broker. Nothing is lost.
- */
+/* Workers, the supervisor, connections and the broker fail. Nothing is lost. */
 #include "system/system.h"
 
 #include <signal.h>
@@ -45,7 +44,7 @@ END_TEST
 START_TEST(closed_connections_are_reopened)
 {
 	struct proc *serve = fixture_serve_echo(NULL);
-	/* Our own client is cut too. */
+	/* The connections of the test's client are closed, too. */
 	broker_close_connections(fixture.broker);
 	fixture.client = client_open(broker_url(fixture.broker));
 	client_expect_consumers(fixture.client, fixture.queue, 1);
@@ -76,7 +75,7 @@ START_TEST(deleted_queue_is_consumed_when_declared_again)
 }
 END_TEST
 
-/* On a node of its own: the others' must live. */
+/* On a private node. */
 static void restart_under_load(const char *how)
 {
 	char *folder = scratch_path(fixture.folder, "node");
@@ -129,7 +128,7 @@ START_TEST(supervisor_reconnects_to_killed_broker)
 }
 END_TEST
 
-/* Under an alarm the broker reads no publishes; what is published waits for its end. */
+/* Under an alarm the broker reads no publishes until the alarm ends. */
 static void raise_alarm(struct broker *broker, struct client *client, struct proc *serve)
 {
 	const char *const levels[] = {"0.00001", "0.4"};
@@ -152,7 +151,7 @@ static void raise_alarm(struct broker *broker, struct client *client, struct pro
 	client_expect(client, fixture.replies, "patience");
 }
 
-/* A forced stop ends long before a heartbeat would tell that nobody listens any more. */
+/* A forced stop ends long before the heartbeat would fail. */
 START_TEST(stop_does_not_wait_for_blocked_or_silent_broker)
 {
 	char *folder = scratch_path(fixture.folder, "node");
@@ -179,7 +178,7 @@ START_TEST(stop_does_not_wait_for_blocked_or_silent_broker)
 }
 END_TEST
 
-/* It is ours to declare, and the consuming channel looked for it long ago. */
+/* The consuming channel declared it at its start. */
 START_TEST(deleted_dead_letter_queue_is_declared_again)
 {
 	struct proc *serve = fixture_serve_echo(NULL);

@@ -1,5 +1,4 @@
-/* The tests' own tools, without wpool: what the other programs here build on must itself be right.
- */
+/* The harness itself, without wpool. */
 #include "system/system.h"
 
 #include "harness/deadline.h"
@@ -47,7 +46,7 @@ START_TEST(queues_are_counted)
 }
 END_TEST
 
-/* Has room for one message and nacks the next. */
+/* A queue that takes one message and nacks the next. */
 static void declare_full_queue(const char *queue)
 {
 	char *expression = scratch_text(
@@ -67,7 +66,7 @@ static void forget(void *context, const struct message *message)
 	(void)message;
 }
 
-/* Another process, which takes all as soon as a letter was nacked. */
+/* Purge the queue from another process as soon as a message was nacked. */
 static pid_t make_room_after(const volatile unsigned *nacks)
 {
 	pid_t pid = fork();

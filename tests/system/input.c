@@ -89,7 +89,7 @@ START_TEST(missing_worker_command_is_reported)
 	struct proc *serve = fixture_serve(NULL, worker);
 	proc_expect(serve, cases[_i].words);
 	ck_assert(proc_has_logged(serve, cases[_i].command));
-	proc_expect(serve, "control socket: "); /* the words come before it minds signals */
+	proc_expect(serve, "control socket: "); /* from here on it handles signals */
 	client_send(fixture.client, fixture.queue, "kept");
 	fixture_stop(serve);
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 1);

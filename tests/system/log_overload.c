@@ -14,12 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOLLOWERS 8 /* as many as the supervisor has places for */
+#define FOLLOWERS 8 /* as many followers as the supervisor allows */
 
 static const char *const one_worker[] = {"--workers", "1", "--pipeline", "1", NULL};
 
-/* The whole account: what went in, what was told to be dropped, and nothing besides; while tasks
- * are done. */
+/* Lines logged and lines reported as dropped add up to all lines, and tasks are done meanwhile. */
 START_TEST(log_rate_limits_a_flood)
 {
 	enum { FLOOD = 10000, TASKS = 300 };
@@ -68,7 +67,7 @@ static int follow(void)
 	return fd;
 }
 
-/* Among what comes now; what came before it is thrown away. */
+/* Read until the text comes. */
 static void await_words(int fd, const char *words)
 {
 	char bytes[64 * 1024 + 1];
@@ -88,8 +87,8 @@ static void await_words(int fd, const char *words)
 	} while (!strstr(bytes, words));
 }
 
-/* One that does not read, and one that is far too slow: tasks are done, memory is bounded, and what
- * a reader missed it is told. */
+/* One follower does not read, another is far too slow: tasks are done, memory is bounded, and a
+ * slow reader gets the number of lines that it missed. */
 START_TEST(slow_followers_delay_no_other)
 {
 	enum { TASKS = 200 };
@@ -107,8 +106,8 @@ START_TEST(slow_followers_delay_no_other)
 }
 END_TEST
 
-/* There are so many places, one more is refused, and who has gone leaves his to another, even where
- * nothing is logged. */
+/* One follower more than allowed is refused. After a follower has left, another is accepted, even
+ * if nothing is logged. */
 START_TEST(follower_places_are_released)
 {
 	int fds[FOLLOWERS];
@@ -166,7 +165,7 @@ static struct proc *serve_into(const char *target)
 	return serve;
 }
 
-/* What a pipe held. */
+/* The contents of a pipe. */
 static char *drained(int fd)
 {
 	enum { ROOM = 1 << 20 };
@@ -179,8 +178,8 @@ static char *drained(int fd)
 	return text;
 }
 
-/* `wpool serve 2>&1 | reader that stops`: tasks are done, what is lost is counted, `wpool logs`
- * still has it; and when somebody reads again, the log says what is missing. */
+/* `wpool serve 2>&1 | reader` with a reader that stops: tasks are done, lost lines are counted, and
+ * `wpool logs` still has them. When the reader resumes, the log has the number of lost lines. */
 START_TEST(stalled_log_reader_delays_no_task)
 {
 	enum { TASKS = 3000 };
@@ -200,7 +199,7 @@ START_TEST(stalled_log_reader_delays_no_task)
 	control_expect_text(said, "log lines were lost here: nobody took them\n");
 	control_expect_text(said, "log level: info, was debug\n");
 	ck_assert_int_eq(lines_lost(), lost);
-	close(fd); /* and now the reader has gone for good */
+	close(fd); /* now the reader closes the pipe */
 	RUN(0, "log-level", "debug");
 	control_post_many(TASKS, TASKS + 100);
 	control_expect_done(TASKS + 100);

@@ -1,4 +1,4 @@
-/* `wpool logs`, `wpool log-level`, and what becomes of workers' lines. */
+/* `wpool logs`, `wpool log-level`, and the lines of workers. */
 #include "harness/command.h"
 #include "harness/control.h"
 #include "harness/http.h"
@@ -13,7 +13,7 @@
 
 static const char *const one_worker[] = {"--workers", "1", "--pipeline", "1", NULL};
 
-/* A task whose worker writes these words to stderr; it is done when this returns. */
+/* Let a worker write this line to stderr in a task, which is done when this returns. */
 static void say(const char *words)
 {
 	client_post(fixture.client, fixture.queue,
@@ -73,7 +73,7 @@ START_TEST(long_lines_and_odd_bytes_are_logged)
 	ck_assert_str_eq(words + 16384 - 7, "x [cut]");
 	control_expect_text(lines, "\"msg\":\"\xef\xbf\xbd\\u001b[2J{\"");
 	control_expect_text(lines, "\"stream\":\"stdout\",\"a\":\"\xef\xbf\xbd\"}\n");
-	ck_assert_uint_lt(strlen(strstr(lines, "xxxx")), 20000); /* and no piece more of it */
+	ck_assert_uint_lt(strlen(strstr(lines, "xxxx")), 20000); /* and no further piece of it */
 }
 END_TEST
 

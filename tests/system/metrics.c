@@ -1,5 +1,5 @@
-/* What is made of /metrics by others: Debian's Prometheus takes it, its rules and Grafana's
- * dashboard name nothing that is not there, and each of their questions has an answer. */
+/* /metrics in use: Debian's Prometheus accepts it, the rules and the Grafana dashboard name
+ * existing metrics, and each of their queries has a result. */
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/http.h"
@@ -42,7 +42,7 @@ static void post_status(const char *status)
 		&(struct letter){.body = "x", .headers = {{"X-Status", status}}});
 }
 
-/* Done, tried again, given up. */
+/* Done, retried, given up. */
 static void serve_some(void)
 {
 	page_serve(page_echo_pool("first", 2), 0);
@@ -60,7 +60,7 @@ static bool is_name(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether a line of the exposition begins with it, or TYPE names it: a counter may have no series
+/* A metric exists if a line begins with its name, or TYPE names it: a counter may have no series
  * yet. */
 static bool has_metric(const char *exposition, const char *name)
 {
@@ -162,7 +162,7 @@ static char *encoded(const char *text)
 	return out;
 }
 
-/* What Grafana puts into an expression before it asks. */
+/* The expression with Grafana's variables filled in. */
 static char *filled(const char *expression)
 {
 	char *text = replaced(strdup(expression), "$__rate_interval", "1m");
@@ -205,7 +205,7 @@ START_TEST(each_query_of_the_dashboard_has_a_result)
 	serve_some();
 	start_prometheus();
 	await_series("wpool_ready == 1");
-	await_series("changes(wpool_deliveries_total[5s]) == 0"); /* two looks and more */
+	await_series("changes(wpool_deliveries_total[5s]) == 0"); /* at least two scrapes */
 	control_post_many(50, 90);
 	post_status("400");
 	post_status("500");

@@ -1,6 +1,6 @@
-/* Every way in which a task can end, on both kinds of queue, with the supervisor killed in the
- * middle, the broker restarted in the middle, or neither: nothing is lost, nothing is left over,
- * and the dead letters are those that were to be, after just their attempts. */
+/* Every way in which a task can end, on both types of queue, with the supervisor killed, the broker
+ * restarted, or neither: nothing is lost, no queue keeps a message, and the dead letters are the
+ * expected ones, after the expected attempts. */
 #include "system/system.h"
 
 #include <signal.h>
@@ -8,13 +8,13 @@
 #include <string.h>
 
 #define ATTEMPTS 3
-#define TIMES    2 /* tasks of each outcome that costs a worker, or waits */
+#define TIMES    2 /* tasks of each outcome that ends a worker, or waits */
 #define CHEAP    5 /* of the others */
 #define PREFETCH 32
 
 enum end { DONE, REPLIED, DEAD };
 
-/* How a worker is asked for it, and what must come of it. */
+/* The headers that make a worker do it, and how the task must end. */
 static const struct outcome {
 	const char *name;
 	struct {
@@ -25,7 +25,7 @@ static const struct outcome {
 	enum end end;
 	const char *reason;
 	int attempts;
-	int copies; /* of it, on its way to that end */
+	int copies; /* copies published before that end */
 } outcomes[] = {
 	{"done", {{NULL, NULL}}, NULL, CHEAP, DONE, NULL, 0, 0},
 	{"reply", {{"X-Status", "201"}}, NULL, CHEAP, REPLIED, NULL, 0, 0},
@@ -44,7 +44,7 @@ static const struct outcome {
 
 enum trouble { NONE, SUPERVISOR, BROKER, TROUBLES };
 
-/* How often each task ended as it was to end; they are known by "name-number". */
+/* How often each task ended as expected. Its id is "name-number". */
 struct account {
 	int ends[OUTCOMES][CHEAP];
 	int repeated;
@@ -125,15 +125,14 @@ static void book_witness(struct account *account)
 	char *text = scratch_read(fixture.witness, NULL), *rest = NULL;
 	ck_assert_ptr_nonnull(text);
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		/* Those with a reply bear witness, too: their end is the reply. */
+		/* Tasks with a reply have a line, too, but their end is the reply. */
 		if (strncmp(line, "reply-", 6) != 0 && strncmp(line, "unroutable-", 11) != 0)
 			book(account, line, DONE, NULL);
 	free(text);
 }
 
-/* The one trouble may have come between an effect and its ack. A copy is delivered before its
- * confirm has come, so a task and all its copies may have been unacked in that moment, each to end
- * again. */
+/* The fault may come between an effect and its ack. A copy is delivered before its confirm has
+ * come, so a task and all its copies may be unacked in that moment, and each may end again. */
 static int ends_max(const struct outcome *outcome, enum trouble trouble)
 {
 	return trouble == NONE ? 1 : 2 + outcome->copies;
@@ -158,7 +157,7 @@ static void close_account(struct account *account, enum trouble trouble)
 
 static const char *const delays[] = {"100ms", "200ms", NULL};
 
-/* When some have ended, some wait, and some are being worked on. */
+/* Wait until some tasks have ended, some wait for a retry, and some are with workers. */
 static void await_middle(struct proc *proc)
 {
 	for (int i = 0; i < 2 * TIMES; i++)
@@ -181,7 +180,7 @@ static struct proc *make_trouble(struct proc *proc, enum trouble trouble)
 	return proc;
 }
 
-/* Nothing came between: every count is exact. */
+/* Without a fault every count is exact. */
 static void expect_sums(struct proc *proc)
 {
 	char *sums = scratch_text(

@@ -1,4 +1,4 @@
-/* The page at /, in a browser: what it says is so, and it asks nobody else. */
+/* The page at /, in a browser: it shows what the API has, and requests no other host. */
 #include "harness/page.h"
 #include "harness/control.h"
 #include "harness/http.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What stands in that pool's row for that figure of the API. */
+/* The row of that pool must show this for a figure of the API. */
 static void expect_figure(
 	struct browser *browser, const char *pool, const char *of, const char *figure)
 {
@@ -49,7 +49,7 @@ START_TEST(page_shows_figures_of_the_api)
 }
 END_TEST
 
-/* The rates are those of a flow that goes on while it is looked at. */
+/* Tasks are posted while the page is read. */
 START_TEST(page_shows_rates_under_load)
 {
 	page_serve(page_echo_pool("first", 2), 0);
@@ -87,7 +87,7 @@ START_TEST(page_requests_no_other_host)
 			"it asks %s", text);
 	}
 	page_expect_no_warnings(browser);
-	/* And could not, nor run what came into it. */
+	/* The policy also refuses other hosts and injected scripts. */
 	char *refused = browser_text(browser,
 		"new Promise((done) => { document.addEventListener('securitypolicyviolation', "
 		"(event) => done(event.effectiveDirective)); fetch('http://127.0.0.2:9/')"
@@ -108,7 +108,7 @@ END_TEST
 
 #define EVIL "<img src=x onerror=\"document.title=1\">"
 
-/* Pools have harmless names; queues and programs have those that somebody gave them. */
+/* Names of pools are checked, names of queues and programs may be anything. */
 START_TEST(hostile_names_are_shown_as_text)
 {
 	struct browser *browser;
@@ -232,7 +232,7 @@ END_TEST
 
 /* ---------- without a browser ---------- */
 
-/* At the socket they are told, to the supervisor's own user. */
+/* At the socket, which only the supervisor's own user can open, they are shown. */
 START_TEST(stderr_of_workers_is_hidden_on_tcp)
 {
 	const json_t *death;

@@ -1,10 +1,11 @@
-/* The page at / for everybody: on a phone, in the dark, by keys, and for those who hear it. */
+/* Accessibility of the page at /: on a phone, in dark mode, by keyboard, and with a screen reader.
+ */
 #include "harness/page.h"
 #include "system/system.h"
 
 #include <string.h>
 
-/* Contrast of all text with what it stands on, by WCAG 2.1, section 1.4.3; the worst, as words. */
+/* The worst contrast of a text with its background (WCAG 2.1, section 1.4.3), described. */
 static const char contrast[] =
 	"(() => {\n"
 	"const parse = (words) => words.match(/[\\d.]+/g).map(Number);\n"
@@ -29,7 +30,7 @@ static const struct {
 
 enum { VIEWS = sizeof views / sizeof *views };
 
-/* Good news and bad news, an open pool and a folded one, names as long as they may be. */
+/* Ready and failing pools, an open and a folded pool, names of maximum length. */
 START_TEST(page_is_readable_at_all_sizes)
 {
 	struct browser *browser;
@@ -97,7 +98,7 @@ static int count_of(const json_t *nodes, const char *role)
 	return count;
 }
 
-/* What has to have a name has one, and headings go down by one level at most. */
+/* Every control has a name, and heading levels increase by at most one. */
 static void check_nodes(const json_t *nodes)
 {
 	static const char *const named[] = {"table", "button", "image", "img", "link", "heading",

@@ -1,10 +1,11 @@
-/* What is made from the help: completion in bash, of words and of what runs, and manual pages. */
+/* What is generated from the help: completion in bash, of words and of running pools, and manual
+ * pages. */
 #include "harness/control.h"
 #include "system/system.h"
 
 #include <string.h>
 
-/* What bash offers for the last of these words; wpool is the built one. */
+/* The completions that bash offers for the last of these words, with the built wpool. */
 static char *offered(const char *words)
 {
 	char *script = scratch_text("set -u; . '%s' && PATH=%s:$PATH && COMP_WORDS=(%s) && "

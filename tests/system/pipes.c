@@ -1,4 +1,4 @@
-/* The three pipe forms, with workers in C, in Python, and with the habits of the existing ones. */
+/* The three pipe forms, with workers in C, in Python, and in the style of existing programs. */
 #include "system/system.h"
 
 static void call_fibonacci(const char *value, const char *answer)
