@@ -166,7 +166,8 @@ START_TEST(page_reconnects_to_restarted_supervisor)
 			       "document.querySelector('#verdict').textContent)");
 	since = browser_text(browser, "document.querySelector('#verdict').textContent");
 	browser_await(browser, "document.title.startsWith('No answer since')");
-	browser_await(browser, "/^for [2-9]/.test(document.querySelector('#heard').textContent)");
+	browser_await(
+		browser, "/^for [2-9]/.test(document.querySelector('#answered').textContent)");
 	ck_assert_str_eq(
 		since, browser_text(browser, "document.querySelector('#verdict').textContent"));
 	page_serve(pools, atoi(strchr(page_address(), ':') + 1));

@@ -3,8 +3,8 @@
 const KEPT_S = 300;
 const RATE_S = 5;    /* a shown rate is the mean of these seconds */
 const TIMES_S = 10;  /* a quantile is of the tasks of these seconds */
-const GAP_S = 6;     /* after a longer time without an answer nothing is known of the time between */
-const COUNTED = {in: "totals.deliveries", done: "totals.done", again: "totals.retried"};
+const GAP_S = 6;     /* no rate is computed over a longer time without an answer */
+const COUNTED = {in: "totals.deliveries", done: "totals.done", retried: "totals.retried"};
 const PARTS = {p50: 0.5, p95: 0.95, p99: 0.99};
 
 /* buckets: [bound, count] pairs; as the supervisor's histogram_quantile(). null: there are none. */
@@ -43,7 +43,7 @@ function countsOf(pool) {
 }
 
 function sumOf(all) {
-	const sum = {buckets: [], in: 0, done: 0, again: 0};
+	const sum = {buckets: [], in: 0, done: 0, retried: 0};
 
 	for (const counts of all) {
 		for (const name of Object.keys(COUNTED))
@@ -61,32 +61,32 @@ class History {
 		this.forget();
 	}
 
-	/* Counters from now on have nothing to do with those before. */
+	/* Call when the counters have started again. */
 	forget() {
-		this.looks = [];
+		this.readings = [];
 	}
 
 	/* t: seconds. */
 	take(t, counts) {
-		const last = this.looks.at(-1);
+		const last = this.readings.at(-1);
 		const now = {t, ...counts};
 
 		if (last && t - last.t > GAP_S)
 			this.forget();
 		else if (last)
 			this.samples.push(this.between(now, last));
-		if (this.looks.length === 0)
+		if (this.readings.length === 0)
 			this.samples.push({t});
-		this.looks.push(now);
-		while (this.looks.length > 1 && t - this.looks[1].t >= TIMES_S)
-			this.looks.shift();
+		this.readings.push(now);
+		while (this.readings.length > 1 && t - this.readings[1].t >= TIMES_S)
+			this.readings.shift();
 		while (this.samples.length > 0 && t - this.samples[0].t > KEPT_S)
 			this.samples.shift();
 	}
 
 	between(now, then) {
 		const sample = {t: now.t};
-		const times = bucketsBetween(now.buckets, this.looks[0].buckets);
+		const times = bucketsBetween(now.buckets, this.readings[0].buckets);
 
 		for (const name of Object.keys(COUNTED))
 			sample[name] = grown(now[name], then[name]) / (now.t - then.t);
@@ -97,8 +97,8 @@ class History {
 
 	/* Per second, recently; undefined: too early to tell. */
 	rate(name) {
-		const last = this.looks.at(-1);
-		const first = this.looks.find((look) => last.t - look.t <= RATE_S);
+		const last = this.readings.at(-1);
+		const first = this.readings.find((reading) => last.t - reading.t <= RATE_S);
 
 		return first && first !== last ? grown(last[name], first[name]) / (last.t - first.t) : undefined;
 	}
@@ -107,7 +107,7 @@ class History {
 		return this.samples.at(-1)?.[name];
 	}
 
-	most(name) {
-		return this.samples.reduce((most, sample) => Math.max(most, sample[name] ?? 0), 0);
+	max(name) {
+		return this.samples.reduce((max, sample) => Math.max(max, sample[name] ?? 0), 0);
 	}
 }

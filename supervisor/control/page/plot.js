@@ -7,7 +7,7 @@ const FIRST_S = 60;
 /* Series by their class: line one is solid, two has dashes, three has dots. */
 const RATES = {
 	title: "Messages a second", of: asRate, scale: linear, hasGround: true,
-	series: [["in", "coming in", "one"], ["done", "done", "two"], ["again", "tried again", "three"]],
+	series: [["in", "coming in", "one"], ["done", "done", "two"], ["retried", "retried", "three"]],
 };
 const TIMES = {
 	title: "Time of a task", of: asSpan, scale: decades,
@@ -101,9 +101,9 @@ class Plot {
 	}
 
 	caption() {
-		const keys = this.kind.series.map(([, words, look], i) => make("span", {class: "key"},
+		const keys = this.kind.series.map(([, text, look], i) => make("span", {class: "key"},
 			draw("svg", {viewBox: "0 0 24 8", "aria-hidden": "true"}, draw("path", {class: look, d: "M1 4H23"})),
-			words, this.values[i]));
+			text, this.values[i]));
 
 		return make("figcaption", {}, make("b", {}, this.kind.title), ...keys);
 	}
@@ -122,18 +122,18 @@ class Plot {
 		});
 		setText(this.begin, `${span / 60} min ago`);
 		this.showLevels(levels.map((level) => [of(level).replace(/\.0\b/, ""), at(level)]));
-		set(this.svg, {"aria-label": `${title} of the last ${asMinutes(span)}: ` + series.map(([name, words]) =>
-			`${words} ${of(history.latest(name))} now, ${of(history.most(name))} at most`).join("; ")});
+		set(this.svg, {"aria-label": `${title} of the last ${asMinutes(span)}: ` + series.map(([name, text]) =>
+			`${text} ${of(history.latest(name))} now, ${of(history.max(name))} at most`).join("; ")});
 	}
 
 	showLevels(levels) {
 		while (this.levels.children.length > levels.length)
 			this.levels.lastChild.remove();
-		levels.forEach(([words, part], i) => {
+		levels.forEach(([text, part], i) => {
 			const level = this.levels.children[i] ??
 				this.levels.appendChild(make("div", {class: "level"}, make("span")));
 			level.style.top = `${100 * (1 - part)}%`;
-			setText(level.firstChild, words);
+			setText(level.firstChild, text);
 		});
 	}
 }
@@ -148,7 +148,7 @@ class Spark {
 	}
 
 	show(history, now) {
-		const top = Math.max(1, history.most("done"));
+		const top = Math.max(1, history.max("done"));
 		const stretches = stretchesOf(history.samples, "done", now, spanOf(history, now), 19, (value) => 0.9 * value / top);
 
 		set(this.ground, {d: groundUnder(stretches, 20)});

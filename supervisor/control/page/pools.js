@@ -2,7 +2,7 @@
 
 /* [title, class, text for a pool, path of the figure in GET /v1/pools] */
 const POOL_COLUMNS = [
-	["State", "words", (pool, shown) => shown.state, "state"],
+	["State", "text", (pool, shown) => shown.state, "state"],
 	["Ready", "", (pool) => `${asNumber(member(pool, "workers.ready"))}/${asNumber(member(pool, "workers.wanted"))}`,
 		"workers.ready"],
 	["Busy", "", (pool) => asNumber(member(pool, "workers.busy")), "workers.busy"],
@@ -21,7 +21,7 @@ const POOL_COLUMNS = [
 ];
 
 const WORKER_COLUMNS = [
-	["State", "words", (worker, shown) => shown.state],
+	["State", "text", (worker, shown) => shown.state],
 	["Pid", "", (worker) => String(member(worker, "process.pid") ?? NOTHING)],
 	["Answered", "", (worker) => asNumber(worker.tasks_answered)],
 	["In its pipe", "", (worker) => asNumber(worker.tasks_in_pipe)],
@@ -30,7 +30,7 @@ const WORKER_COLUMNS = [
 	["Age", "", (worker) => asSpan(member(worker, "process.age_s"))],
 	["On its task for", "", (worker) => asSpan(member(worker, "task.for_s"))],
 	["Attempt", "", (worker) => asNumber(member(worker, "task.attempt"))],
-	["Task, or how the last process ended", "words wide", taskOf],
+	["Task, or how the last process ended", "text wide", taskOf],
 ];
 
 /* The other states need attention. */
@@ -39,15 +39,15 @@ const WORKERS_SHOWN = 50;
 
 /* Over TCP a task has no name. */
 function taskOf(worker) {
-	const words = [];
+	const parts = [];
 
 	if (worker.task)
-		words.push(worker.task.name ?? "at work");
+		parts.push(worker.task.name ?? "at work");
 	else if (worker.last_exit)
-		words.push(`${worker.last_exit.exit}, ${asSpan(worker.last_exit.age_s)} ago`);
+		parts.push(`${worker.last_exit.exit}, ${asSpan(worker.last_exit.age_s)} ago`);
 	if (typeof worker.next_start_s === "number")
-		words.push(`next start in ${asSpan(worker.next_start_s)}`);
-	return words.join("; ") || NOTHING;
+		parts.push(`next start in ${asSpan(worker.next_start_s)}`);
+	return parts.join("; ") || NOTHING;
 }
 
 /* ---- tables that keep their rows, so that selection and focus stay ---- */
@@ -56,7 +56,7 @@ function addHead(table, first, columns) {
 	const head = ([title, look]) => make("th", {scope: "col", role: "columnheader", class: look}, title);
 
 	table.append(make("thead", {role: "rowgroup"},
-		make("tr", {role: "row"}, ...[[first, "words"], ...columns].map(head))));
+		make("tr", {role: "row"}, ...[[first, "text"], ...columns].map(head))));
 	return table.appendChild(make("tbody", {role: "rowgroup"}));
 }
 
@@ -73,8 +73,8 @@ function setCell(cell, content) {
 		cell.replaceChildren(content);
 }
 
-function setState(node, words, look) {
-	setText(node, words);
+function setState(node, text, look) {
+	setText(node, text);
 	set(node, {class: `state ${look}`});
 }
 
@@ -104,7 +104,7 @@ class PoolRow {
 		this.button = make("button", {type: "button", "aria-expanded": "false", "aria-controls": id}, name);
 		this.button.addEventListener("click", () => this.toggle());
 		this.row = make("tr", {role: "row", "data-pool": name},
-			make("th", {scope: "row", role: "rowheader", class: "words name"}, this.button));
+			make("th", {scope: "row", role: "rowheader", class: "text name"}, this.button));
 		this.cells = addCells(this.row, POOL_COLUMNS);
 		this.why = make("tr", {role: "row", class: "why", "data-why": name, hidden: ""},
 			make("td", {role: "cell", colspan: POOL_COLUMNS.length + 1}));
@@ -124,13 +124,13 @@ class PoolRow {
 	}
 
 	take(pool, now) {
-		const [words, look] = stateOf(pool);
+		const [text, look] = stateOf(pool);
 		const why = whyOf(pool);
 
 		this.pool = pool;
 		this.history.take(now, countsOf(pool));
 		this.spark.show(this.history, now);
-		setState(this.state, words, look);
+		setState(this.state, text, look);
 		POOL_COLUMNS.forEach(([, , of], i) => setCell(this.cells[i], of(pool, this)));
 		const tone = look === "is-bad" || !pool.ready ? "is-bad" : why ? "is-warn" : "";
 		setText(this.why.firstChild, why);
@@ -158,13 +158,13 @@ function reasonsIn(counts) {
 
 /* A pool that chooses the number itself shows its bounds and its last change. */
 function wantedOf({workers}) {
-	const words = [asNumber(workers?.wanted)];
+	const parts = [asNumber(workers?.wanted)];
 
 	if (workers?.min < workers?.max)
-		words.push(`of ${asNumber(workers.min)} to ${asNumber(workers.max)}`);
+		parts.push(`of ${asNumber(workers.min)} to ${asNumber(workers.max)}`);
 	if (workers?.last_change)
-		words.push(`since ${asSpan(workers.last_change.age_s)} (${workers.last_change.why})`);
-	return words.join(" ");
+		parts.push(`since ${asSpan(workers.last_change.age_s)} (${workers.last_change.why})`);
+	return parts.join(" ");
 }
 
 const FACTS = [
@@ -198,7 +198,7 @@ class PoolInside {
 			make("div", {class: "plots"}, ...this.plots.map((plot) => plot.node)), this.table, this.rest);
 		this.asking = repeat(() => this.ask());
 		if (row.pool)
-			this.take(row.pool, row.history.looks.at(-1).t);
+			this.take(row.pool, row.history.readings.at(-1).t);
 	}
 
 	end() {
@@ -258,7 +258,7 @@ class WorkerRow {
 	constructor(slot) {
 		this.state = make("span");
 		this.row = make("tr", {role: "row", "data-slot": slot},
-			make("th", {scope: "row", role: "rowheader", class: "words"}, `${slot}`));
+			make("th", {scope: "row", role: "rowheader", class: "text"}, `${slot}`));
 		this.cells = addCells(this.row, WORKER_COLUMNS);
 	}
 

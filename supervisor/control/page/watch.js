@@ -87,9 +87,9 @@ function lookOf(status) {
 }
 
 const LINK_COLUMNS = [
-	["State", "words", (link) => link.words],
+	["State", "text", (link) => link.state],
 	["Reconnects", "", (link) => asNumber(link.reconnects)],
-	["Last failure", "words wide", (link) => link.last_failure ?? "none"],
+	["Last failure", "text wide", (link) => link.last_failure ?? "none"],
 ];
 
 const PROCESS = [
@@ -106,7 +106,7 @@ class Whole {
 
 		this.links = ["consume", "publish"].map((name) => {
 			const row = body.appendChild(make("tr", {role: "row", "data-link": name},
-				make("th", {scope: "row", role: "rowheader", class: "words"}, name)));
+				make("th", {scope: "row", role: "rowheader", class: "text"}, name)));
 			return {name, row, state: make("span"), cells: addCells(row, LINK_COLUMNS)};
 		});
 		this.facts = PROCESS.map(([title]) => {
@@ -125,7 +125,7 @@ class Whole {
 			setState(state, !link.up ? "not connected" : isHeld ? "blocked by an alarm of the broker" : "connected",
 				!link.up ? "is-bad" : isHeld ? "is-warn" : "");
 			set(row, {class: link.up ? null : "is-bad"});
-			LINK_COLUMNS.forEach(([, , of], i) => setCell(cells[i], of({...link, words: state})));
+			LINK_COLUMNS.forEach(([, , of], i) => setCell(cells[i], of({...link, state})));
 		}
 		PROCESS.forEach(([, of], i) => setText(this.facts[i], of(status)));
 	}
@@ -142,12 +142,12 @@ class Watch {
 		setText(byId("host"), location.host);
 	}
 
-	async look() {
+	async refresh() {
 		try {
 			const {status, pools} = await ask("v1/pools?status=true");
 			this.take(status, pools, performance.now() / 1000);
 		} catch {
-			this.lose();
+			this.showNoAnswer();
 		}
 	}
 
@@ -159,10 +159,10 @@ class Watch {
 			this.pools.forget();
 		}
 		this.status = status;
-		this.heardAt = new Date();
+		this.answeredAt = new Date();
 		this.history.take(now, sumOf(pools.map(countsOf)));
-		this.say(verdictOf(status), lookOf(status), [...status.reasons ?? [], ...status.warnings ?? []]);
-		setText(byId("heard"), `${asCount(pools.length, "pool")}, as of ${asTime(this.heardAt)}`);
+		this.showVerdict(verdictOf(status), lookOf(status), [...status.reasons ?? [], ...status.warnings ?? []]);
+		setText(byId("answered"), `${asCount(pools.length, "pool")}, as of ${asTime(this.answeredAt)}`);
 		this.figures.show(figuresOf(pools, this.history));
 		for (const plot of this.plots)
 			plot.show(this.history, now);
@@ -173,24 +173,24 @@ class Watch {
 			this.pools.openIfAlone();
 	}
 
-	lose() {
-		this.lostAt ??= this.heardAt ?? new Date();
+	showNoAnswer() {
+		this.lostAt ??= this.answeredAt ?? new Date();
 		const gone = Math.round((Date.now() - this.lostAt) / 1000);
 
-		this.say(`No answer since ${asTime(this.lostAt)}`, "is-lost", []);
-		setText(byId("heard"), `for ${asSpan(gone)}: the supervisor has ended, hangs, or cannot be reached; ` +
-			(this.status ? "the figures below are from then" : "it is asked again every second"));
+		this.showVerdict(`No answer since ${asTime(this.lostAt)}`, "is-lost", []);
+		setText(byId("answered"), `for ${asSpan(gone)}: the supervisor has ended, hangs, or cannot be reached; ` +
+			(this.status ? "the figures below are from then" : "a request is sent every second"));
 	}
 
-	/* Screen readers read the verdict out when it changes, so it has nothing that changes each second. */
-	say(words, look, reasons) {
+	/* Screen readers read the verdict out when it changes, so it contains nothing that changes each second. */
+	showVerdict(text, look, reasons) {
 		const list = byId("reasons");
 
 		if (look !== "is-lost")
 			this.lostAt = null;
-		setText(byId("verdict"), words);
+		setText(byId("verdict"), text);
 		document.body.className = look;
-		document.title = `${words} – wpool ${location.host}`;
+		document.title = `${text} – wpool ${location.host}`;
 		while (list.children.length > reasons.length)
 			list.lastChild.remove();
 		reasons.forEach((reason, i) => setText(list.children[i] ?? list.appendChild(make("li")), reason));
@@ -199,4 +199,4 @@ class Watch {
 
 const watch = new Watch();
 
-repeat(() => watch.look());
+repeat(() => watch.refresh());
