@@ -55,7 +55,7 @@ char *broker_run(const char *const argv[])
 	return printed;
 }
 
-/* The value of NAME in the node's env file, unquoted: owned by the caller; NULL where unset. */
+/* The value of NAME in the node's env file, without quotes; NULL if unset. Moves out. */
 static char *read_setting(const char *env, const char *name)
 {
 	size_t length = strlen(name);
@@ -236,7 +236,7 @@ void broker_expect_messages(struct broker *broker, const char *queue, long count
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	long seen;
-	/* A broker tells nobody of a count that changes. */
+	/* A broker does not report a changed count, so it is polled. */
 	while ((seen = broker_messages(broker, queue)) != count) {
 		if (deadline_left(deadline) <= 0)
 			fixture_fail(

@@ -43,7 +43,8 @@ long broker_messages(struct broker *, const char *queue);
 bool broker_has_messages(struct broker *, const char *const queues[], int limit_ms);
 /* Poll until there are so many, or fail at the deadline. */
 void broker_expect_messages(struct broker *, const char *queue, long count);
-/* A classic queue on "suspend" takes nothing and confirms nothing, until "resume". */
+/* Suspend or resume the process of a classic queue: suspended, it takes nothing and confirms
+ * nothing. */
 void broker_control_queue(struct broker *, const char *queue, const char *verb);
 /* For half a second RabbitMQ 3.10 keeps the place of a new quorum queue's log only in memory; a
  * node killed in that time has a queue without a leader for good. After this call it is on disk. */

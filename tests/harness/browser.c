@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_MS 60000 /* a slow machine reads it from its disk first */
-/* Its own: what it reads commands from, and where it answers. */
+#define START_MS 60000 /* a slow machine reads it from disk first */
+/* Chromium's ends: it reads commands from the one and answers on the other. */
 #define COMMANDS_FD 3
 #define ANSWERS_FD  4
 
@@ -48,7 +48,7 @@ static void become(const char *folder, int commands, int answers)
 	char *log = scratch_text("%s/chromium.log", folder);
 	int said = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
-	/* Out of the way of the two that it wants, and then onto them. */
+	/* Move both away from descriptors 3 and 4 first, then onto them. */
 	commands = fcntl(commands, F_DUPFD, 10);
 	answers = fcntl(answers, F_DUPFD, 10);
 	if (said < 0 || dup2(said, 1) < 0 || dup2(said, 2) < 0 || dup2(commands, COMMANDS_FD) < 0 ||
@@ -97,7 +97,7 @@ struct browser *browser_start(const char *folder)
 	return b;
 }
 
-/* What it started ends when it does. */
+/* Its children end with it. */
 void browser_free(struct browser *b)
 {
 	if (!b)
@@ -312,7 +312,7 @@ const json_t *browser_warnings(const struct browser *b)
 
 /* ---------- pictures ---------- */
 
-/* RFC 4648, section 4, as it comes: no white space. Returns how many bytes. */
+/* Decode base64 (RFC 4648, section 4) without white space. Return the length. */
 static size_t decode(const char *text, uint8_t *bytes)
 {
 	static const char digits[] =

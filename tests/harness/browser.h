@@ -9,20 +9,20 @@
 
 struct browser;
 
-/* Its profile is kept in folder. */
+/* Start it with its profile in folder. */
 struct browser *browser_start(const char *folder);
 /* Stop it. NULL is allowed. */
 void browser_free(struct browser *);
 
-/* params moves in, or NULL; the result, owned by the caller. */
+/* Send a command and return its result, which moves out. params moves in, or is NULL. */
 json_t *browser_command(struct browser *, const char *method, json_t *params);
 /* Open a URL and wait until it is loaded. */
 void browser_open(struct browser *, const char *url);
-/* The window, in pixels of CSS; with a phone's, what is touched and how wide a page may be, too. */
+/* Set the size of the window in CSS pixels; is_phone: also emulate touch and a mobile viewport. */
 void browser_resize(struct browser *, int width, int height, bool is_phone);
-/* What the user has set: "prefers-color-scheme", "dark". */
+/* Emulate a setting of the user: "prefers-color-scheme", "dark". */
 void browser_emulate(struct browser *, const char *feature, const char *value);
-/* A key: "Tab", "Enter". */
+/* Press a key: "Tab", "Enter". */
 void browser_press(struct browser *, const char *key);
 
 /* The value of a JavaScript expression; of a promise, its result. */

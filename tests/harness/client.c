@@ -102,7 +102,7 @@ struct counts {
 	long ready, consumers;
 };
 
-/* On a channel of its own, which a missing queue closes. */
+/* Use a separate channel, because a missing queue closes it. */
 static struct counts ask_counts(struct client *client, const char *queue)
 {
 	struct counts counts = {-1, -1};
@@ -134,7 +134,7 @@ long client_consumers(struct client *client, const char *queue)
 	return ask_counts(client, queue).consumers;
 }
 
-/* A broker tells nobody of a count that changes: it is asked again, at a decent pace. */
+/* A broker does not report a changed count, so it is polled. */
 static void expect_count(struct client *client, const char *queue, long count,
 	long (*ask)(struct client *, const char *), const char *what)
 {
@@ -175,7 +175,7 @@ static struct message *next_message(struct client *client, const char *where)
 	return message;
 }
 
-/* A consumer with prefetch 1 on channel 3, which is closed again: takes exactly one message. */
+/* Consume with prefetch 1 on channel 3, which is closed again, to take exactly one message. */
 struct message *client_take(struct client *client, const char *queue)
 {
 	amqp_connection_state_t connection = client->consumer;
@@ -199,7 +199,7 @@ void client_expect(struct client *client, const char *queue, const char *text)
 	message_free(message);
 }
 
-/* A consumer on channel 3 again; what it was sent beyond `count` goes back with the channel. */
+/* Consume on channel 3; deliveries beyond `count` return when the channel is closed. */
 void client_drain(struct client *client, const char *queue, long count,
 	void each(void *context, const struct message *), void *context)
 {

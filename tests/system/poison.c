@@ -1,6 +1,6 @@
-/* Messages that kill their worker, strewn among good ones, with deep pipes: each is isolated after
- * its attempts, and no neighbour comes to harm. POISON and GOOD in the environment say how many of
- * each (10 among 2,000). */
+/* Messages that kill their worker, spread among good ones, with deep pipes: each is isolated after
+ * its attempts, and no other message is lost. The variables POISON and GOOD set the number of each
+ * (default: 10 and 2,000). */
 #include "system/system.h"
 
 #include "harness/deadline.h"
@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define ATTEMPTS 3
-/* Published at once, while about as many are still there: a copy goes to the tail of the queue, and
- * behind all of the good ones poison would find itself alone. */
+/* Post only while few messages are in the queue: a copy goes to its tail, and behind all good
+ * messages poison would be alone. */
 #define FED 2000
 
 static long number_of(const char *name, long fallback)
@@ -41,7 +41,7 @@ static void await_room(void)
 	}
 }
 
-/* Evenly strewn, from the first on. */
+/* Evenly spread, beginning with the first. */
 static void publish(const struct load *load)
 {
 	long total = load->poison + load->good, poisoned = 0;
@@ -69,7 +69,7 @@ static void publish(const struct load *load)
 	free(letters);
 }
 
-/* The pool's queue and those in which retries wait. */
+/* The messages of the queue and its retry queues. */
 static long messages_under_way(void)
 {
 	static const char *const suffixes[] = {"", ".retry.100ms", ".retry.200ms"};
@@ -83,8 +83,8 @@ static long messages_under_way(void)
 	return sum;
 }
 
-/* A message on its way from one queue to the other may be seen in neither: the dead letters are
- * what is waited for. The time allowed grows with the load. */
+/* A message that moves between two queues may be counted in neither, so wait for the dead letters.
+ * The deadline grows with the load. */
 static void await_end(const struct load *load)
 {
 	int64_t deadline = deadline_in((int)(30000 + load->good * 4 + load->poison * 1000));
@@ -105,7 +105,7 @@ static void mark(uint8_t *seen, long count, const char *words)
 		seen[number]++;
 }
 
-/* Returns how many were done more than once. */
+/* Return how many were done more than once. */
 static long count_repeats(const struct load *load)
 {
 	long repeats = 0;
@@ -172,7 +172,7 @@ START_TEST(poison_task_is_isolated)
 			"%ld poison among %ld good: %ld dead letters, no innocent, every good one "
 			"done, %ld twice; %.1f s\n",
 			load.poison, load.good, load.poison, repeats, (double)took / 1000);
-	/* Nothing was killed but workers, and those behind the culprit were not begun. */
+	/* Only workers are killed, and tasks behind the poison were not begun. */
 	ck_assert_int_eq(repeats, 0);
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* The pages that show how to start do what they say: every code block that can run, runs, in order,
- * as it is printed. "prints X" in a comment is what the command must print. */
+/* The pages for the first steps work: every code block that can run is run, in order, as it is
+ * printed. A comment "prints X" is what the command must print. */
 #include "system/system.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void write_block(const struct block *block, const char *name)
 	free(path);
 }
 
-/* Starts a shell that becomes the command, in the test's folder. */
+/* Start a shell that becomes the command, in the test's folder. */
 static struct proc *start_line(const char *line)
 {
 	static char path[PATH_SIZE], url[PATH_SIZE], control[PATH_SIZE], packages[PATH_SIZE];
@@ -96,7 +96,7 @@ static struct proc *run_block(const struct block *block, struct proc *serve)
 	return serve;
 }
 
-/* Gives the test's folder a name that the commands use. */
+/* Give the test's folder a name that the commands use. */
 static void link_name(const char *name, const char *to)
 {
 	char *path = scratch_path(fixture.folder, name), *target = realpath(to, NULL);
@@ -105,7 +105,7 @@ static void link_name(const char *name, const char *to)
 	free(path);
 }
 
-/* Returns how many blocks of commands it ran. */
+/* Run the blocks of a page and return their number. */
 static int run_page(const char *page, const char *code, const char *file)
 {
 	char *text = scratch_read(page, NULL);
@@ -135,7 +135,7 @@ START_TEST(commands_of_readme_run)
 }
 END_TEST
 
-/* The SDK as it was built, with a pkg-config of our own in place of an installed one. */
+/* Use the built SDK; a pkg-config file in the test's folder replaces the installed one. */
 START_TEST(commands_of_sdk_page_run)
 {
 	link_name("libs", fixture_built("sdk"));

@@ -1,4 +1,4 @@
-/* The configuration is read again while messages flow: pools come, go and change, and nothing is
+/* Reload of the configuration under load: pools are added, removed and changed, and nothing is
  * lost, repeated or interrupted. */
 #include "harness/command.h"
 #include "harness/control.h"
@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* The answer is the test's. */
+/* The response moves out. */
 static json_t *reload(const char *pools)
 {
 	fixture_write_pools(pools);
@@ -19,7 +19,7 @@ static json_t *reload(const char *pools)
 	return control_parse(strdup(reply.body));
 }
 
-/* What became of the pool of that name, by a reload with these; "" if that is not told. */
+/* The action of the reload for the pool of that name; "" if it is not listed. */
 static const char *action_for(const json_t *answer, const char *name)
 {
 	const json_t *pool;
@@ -37,14 +37,14 @@ static void expect_action(const char *pools, const char *name, const char *actio
 	ck_assert_str_eq(action_for(reload(pools), name), action);
 }
 
-/* One pool on the fixture's queue; more: of its keys. */
+/* The pool "tested" on the fixture's queue; more: further keys. */
 static char *tested(const char *more)
 {
 	return scratch_text("- {name: tested, queue: %s, command: [\"%s\"], prefetch: 50%s%s}\n",
 		fixture.queue, fixture_built("workers/echo"), *more ? ", " : "", more);
 }
 
-/* A second one, on the queue of the replies. */
+/* A second pool, on the queue of the replies. */
 static char *other(void)
 {
 	return scratch_text("- {name: other, queue: %s, command: [\"%s\"], workers: 1}\n",
@@ -66,7 +66,7 @@ static void post(const char *queue, const char *id)
 
 /* ---------- in full flow ---------- */
 
-/* Each is another one than before; some are pools beside it. */
+/* A configuration that differs from the one before; some have a second pool. */
 static char *variant(int number)
 {
 	static const char *const keys[] = {"workers: 2", "workers: 5, retry: {attempts: 5}",
@@ -195,7 +195,7 @@ START_TEST(removed_pool_finishes_its_task)
 	client_expect_consumers(fixture.client, fixture.replies, 0);
 	ck_assert_int_eq(fixture_witnessed("long"), 0);
 	control_expect_text(RUN(0, "pools"), "draining");
-	/* Again, while the old one is at work: they have nothing to do with each other. */
+	/* The pool is added again while the old one still drains. */
 	expect_action(both, "other", "added");
 	expect_pools(3);
 	client_expect_consumers(fixture.client, fixture.replies, 1);
@@ -212,7 +212,7 @@ START_TEST(removed_pool_finishes_its_task)
 }
 END_TEST
 
-/* The old one is stopped with all the rest, and by its deadline. */
+/* The removed pool is stopped with the others, by the same deadline. */
 START_TEST(stop_ends_removed_pool)
 {
 	char *both = scratch_text("%s%s", tested(""), other());
@@ -255,7 +255,7 @@ START_TEST(workers_are_replaced_when_their_command_changes)
 	ck_assert_int_eq(fixture_witnessed("long"), 1);
 	ck_assert_int_eq(proc_count_logged(proc, "worker left"), 2);
 
-	/* The next one comes to nothing. */
+	/* A command that fails: the old workers stay. */
 	pid = fixture_worker_pid();
 	expect_action(with_command("[/bin/false]"), "tested", "restarting");
 	proc_expect(proc, "restart given up");
@@ -268,7 +268,7 @@ START_TEST(workers_are_replaced_when_their_command_changes)
 }
 END_TEST
 
-/* Another queue, and a command that is not there: the old one works on until that is mended. */
+/* Another queue and a missing command: the old pool works until the command is corrected. */
 START_TEST(replaced_pool_works_until_new_pool_is_ready)
 {
 	struct proc *proc = serve(tested(""));
@@ -316,7 +316,7 @@ START_TEST(scale_holds_until_configured_number_changes)
 }
 END_TEST
 
-/* What is configured of the whole; what can not be taken over is told. */
+/* Settings of the supervisor are applied; those that need a restart are reported. */
 START_TEST(supervisor_settings_are_applied_or_reported)
 {
 	char *pool = tested("");
@@ -331,7 +331,7 @@ START_TEST(supervisor_settings_are_applied_or_reported)
 	control_expect_text(said, "needs a restart of wpool serve: broker.heartbeat 15s -> 3s");
 	proc_expect(proc, "changes at the next start only: broker.heartbeat");
 	RUN(0, "log-level", "warn");
-	RUN(0, "reload"); /* nothing is new about the level */
+	RUN(0, "reload"); /* the configured level is unchanged */
 	control_expect_text(RUN(0, "log-level"), "warn");
 	proc_signal(proc, SIGTERM);
 	ck_assert_int_eq(proc_wait(proc), 0);
@@ -354,7 +354,7 @@ START_TEST(pause_holds_across_reload)
 }
 END_TEST
 
-/* The broker comes back while pools are on their way in and out. */
+/* The connection is lost while pools are added and removed. */
 START_TEST(reload_survives_lost_connection)
 {
 	struct proc *proc = serve(tested(""));

@@ -1,6 +1,6 @@
-/* Tasks that fail come back after their delay, counted right whatever restarts in between, and as
- * they were sent; what is given up says why. Waits are bounded from below only: nothing comes back
- * before its time. */
+/* Failed tasks return after their delay, unchanged and with the right number of attempts, whatever
+ * restarts in between; a dead letter has its reason. Tests bound delays from below only. Also:
+ * x-wpool-stderr of a worker that survives, and retry queues that may not be declared. */
 #include "system/system.h"
 
 #include "harness/deadline.h"
@@ -11,7 +11,7 @@
 
 static const enum client_queue kinds[] = {CLIENT_QUORUM, CLIENT_CLASSIC};
 
-/* The fixture's queue, of the kind of this round. */
+/* Declare the fixture's queue with the type of this loop. */
 static void declare(enum client_queue kind)
 {
 	client_delete(fixture.client, fixture.queue);
@@ -75,7 +75,7 @@ START_TEST(each_attempt_waits_for_its_delay)
 }
 END_TEST
 
-/* A share of the wait, upwards: still nothing comes before its time. */
+/* Jitter lengthens the delay: nothing returns early. */
 START_TEST(jitter_only_adds_delay)
 {
 	struct proc *serve = serve_echo("retry: {attempts: 2, delay: [500ms], jitter: 100}");
@@ -106,7 +106,8 @@ START_TEST(zero_delay_needs_no_retry_queue)
 }
 END_TEST
 
-/* Rounded up to a step that has a queue of its own, which is made when it is first needed. */
+/* The delay is rounded up to a step with its own queue, which is declared when it is first needed.
+ */
 START_TEST(worker_may_choose_the_delay)
 {
 	declare(kinds[_i]);
@@ -135,8 +136,8 @@ START_TEST(worker_may_choose_the_delay)
 }
 END_TEST
 
-/* While the task waits for its second attempt, the supervisor is killed: long enough for that to be
- * seen on a slow machine. */
+/* The supervisor is killed while the task waits for its second attempt. The delay is long enough
+ * for a slow machine. */
 START_TEST(attempts_survive_supervisor_restart)
 {
 	declare(kinds[_i]);
@@ -159,7 +160,7 @@ START_TEST(attempts_survive_supervisor_restart)
 }
 END_TEST
 
-/* In the hands of a supervisor that is killed it was not tried, as far as anybody knows. */
+/* A task that a killed supervisor had counts as not tried. */
 START_TEST(killed_supervisor_costs_no_attempt)
 {
 	declare(kinds[_i]);
@@ -184,7 +185,7 @@ START_TEST(killed_supervisor_costs_no_attempt)
 }
 END_TEST
 
-/* On a node of its own, which is restarted while a task of each kind of queue waits. */
+/* On a private node, which is restarted while a task on each type of queue waits. */
 START_TEST(attempts_survive_broker_restart)
 {
 	char *folder = scratch_path(fixture.folder, "node"), *queues[2], *waiting[2];
@@ -212,7 +213,7 @@ START_TEST(attempts_survive_broker_restart)
 		expect_clean_end(serves[i]);
 		free(waiting[i]);
 	}
-	/* Before its folder goes: then nobody would know how to stop it. */
+	/* Before its folder is removed, which is needed to stop it. */
 	client_free(fixture.client);
 	broker_free(fixture.broker);
 	fixture.client = shared;
@@ -284,7 +285,7 @@ START_TEST(message_is_unchanged_by_retry)
 }
 END_TEST
 
-/* How a worker can fail, and what the dead letter says of it. */
+/* How a worker can fail, and the headers of the dead letter. */
 static const struct {
 	const char *behaviour, *reason, *exit;
 } failures[] = {
@@ -366,8 +367,7 @@ static char *with_attempts(int count)
 		fixture.queue, fixture_built("workers/echo"), count);
 }
 
-/* The first one that there is to be comes by a reload. Its wait is none of those whose queues
- * workers may ask for. */
+/* A reload allows retries for the first time, with a delay whose queue does not exist. */
 START_TEST(retry_without_own_queue_uses_another)
 {
 	struct proc *serve = fixture_serve_pools(with_attempts(1));

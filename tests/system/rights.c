@@ -14,7 +14,7 @@ static bool is_root(void)
 	return geteuid() == 0;
 }
 
-/* A copy that every user reaches: what was built may lie in somebody's home. */
+/* A copy that every user can execute: the build folder may be in a home folder. */
 static const char *public_copy(const char *name)
 {
 	char *path =
@@ -26,7 +26,7 @@ static const char *public_copy(const char *name)
 	return path;
 }
 
-/* The witness is to be written by whoever does the work. */
+/* Let every user write the witness. */
 static void open_witness(void)
 {
 	scratch_write(fixture.witness, "");
@@ -125,7 +125,7 @@ static void expect_folder(pid_t pid, const char *folder)
 	free(path);
 }
 
-/* All of it takes no root. */
+/* None of these settings needs root. */
 START_TEST(workers_have_configured_rights)
 {
 	struct proc *serve = serve_with(
@@ -148,7 +148,8 @@ START_TEST(workers_have_configured_rights)
 }
 END_TEST
 
-/* Workers are replaced one by one, as by a new command: no pool beside it, nothing interrupted. */
+/* Workers are replaced one by one, as for a new command; no second pool, and no task is
+ * interrupted. */
 START_TEST(reload_changes_rights)
 {
 	char *pool = scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 1, ",
@@ -241,7 +242,7 @@ START_TEST(impossible_rights_are_reported)
 {
 	static const struct {
 		const char *settings, *words;
-		int status; /* 0: it serves, and goes on trying */
+		int status; /* 0: it serves and retries */
 	} cases[] = {
 		{"cwd: /no/such/folder", "could not be started: cwd: No such file or directory", 0},
 		{"user: no-such-user",
@@ -258,7 +259,7 @@ START_TEST(impossible_rights_are_reported)
 }
 END_TEST
 
-/* Who is no root may check what root is to run. */
+/* A user who is not root may check a configuration for root. */
 START_TEST(check_config_starts_nothing)
 {
 	char *file = scratch_path(fixture.folder, "look.yaml");

@@ -1,5 +1,5 @@
-/* Left to a service manager: a socket of the test's own plays systemd, and hears when it is ready,
- * how it stands, that it lives, and that it stops. */
+/* Under a service manager: a socket of the test plays systemd and receives readiness, status,
+ * watchdog and stop. */
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "system/system.h"
@@ -31,7 +31,7 @@ static struct manager manager_open(const char *name)
 	return manager;
 }
 
-/* False: nothing is there before the deadline. */
+/* Receive a message; false at the deadline. */
 static bool hear(struct manager *manager, int64_t deadline)
 {
 	struct pollfd wait = {.fd = manager->fd, .events = POLLIN};
@@ -51,7 +51,7 @@ static bool has_line(const struct manager *manager, const char *start)
 	return false;
 }
 
-/* Waits for a message with a line that begins so. */
+/* Wait for a message with a line that begins so. */
 static void expect(struct manager *manager, const char *start)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -68,7 +68,7 @@ static void expect_beats(struct manager *manager, int count)
 		expect(manager, "WATCHDOG=1");
 }
 
-/* beats: WATCHDOG_USEC=..., or NULL. Beats that nobody reads fill a manager's queue. */
+/* beats: WATCHDOG_USEC=..., or NULL. Unread beats would fill the socket. */
 static struct proc *serve_told(const struct manager *manager, const char *beats, const char *pools)
 {
 	return fixture_serve_program(
@@ -99,7 +99,7 @@ static int64_t monotonic_us(void)
 	return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
 }
 
-/* RELOADING and its time first, READY after it, however it ends. */
+/* RELOADING with its time first, then READY, whatever the result. */
 static void reload(struct manager *manager, struct proc *serve)
 {
 	int64_t before = monotonic_us();
@@ -131,7 +131,7 @@ START_TEST(ready_is_sent_when_pools_are_ready)
 	struct manager manager = manager_open("manager");
 	struct proc *serve = serve_one(&manager, NULL);
 	expect(&manager, "READY=1");
-	/* Nobody says that this machine is fast. */
+	/* The machine may be slow. */
 	if (!proc_has_logged(serve, "not ready after"))
 		ck_assert(has_line(&manager, "STATUS=serving: "));
 	while (!has_line(&manager, serving))
@@ -143,7 +143,7 @@ START_TEST(ready_is_sent_when_pools_are_ready)
 }
 END_TEST
 
-/* Whose start would wait for the broker's must not fail with it. */
+/* A unit that starts before the broker must not fail. */
 START_TEST(start_does_not_fail_without_broker)
 {
 	struct manager manager = manager_open("manager");
@@ -153,7 +153,7 @@ START_TEST(start_does_not_fail_without_broker)
 	const char *const environment[] = {manager.variable, "WPOOL_CONTROL_SOCKET=off", NULL};
 	struct proc *serve = proc_start(fixture.folder, arguments, environment);
 	expect(&manager, "STATUS=not ready: no consuming connection to the broker");
-	if (!has_line(&manager, "READY=1")) /* in one message, where this machine stood still */
+	if (!has_line(&manager, "READY=1")) /* in one message, if the machine is slow */
 		expect(&manager, "READY=1");
 	proc_expect(serve, "not ready after 10 s: the service manager is told");
 	proc_signal(serve, SIGTERM);
@@ -163,7 +163,7 @@ START_TEST(start_does_not_fail_without_broker)
 }
 END_TEST
 
-/* The consumer comes with its queue. */
+/* It consumes once the queue exists. */
 START_TEST(status_line_says_why_not_ready)
 {
 	struct manager manager = manager_open("manager");
@@ -216,7 +216,7 @@ static void await_stopped(pid_t pid)
 	free(path);
 }
 
-/* The clock is another one's beats. */
+/* The beats of a second supervisor serve as the clock. */
 START_TEST(watchdog_notices_blocked_loop)
 {
 	struct manager manager = manager_open("manager"), clock = manager_open("clock");

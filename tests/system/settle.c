@@ -1,4 +1,4 @@
-/* How a task ends, by the status of its worker: acked, replied, tried again, dead-lettered. */
+/* How a task ends, by the status of its worker: acked, replied, retried, dead-lettered. */
 #include "system/system.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ START_TEST(done_task_is_acked_once)
 			&(struct letter){.body = "work", .correlation_id = id});
 		free(id);
 	}
-	/* The last: its reply comes when it was worked; the others were begun before it. */
+	/* The last task: the others were begun before it. */
 	client_post(fixture.client, fixture.queue,
 		&(struct letter){.body = "last",
 			.correlation_id = "last",

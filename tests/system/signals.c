@@ -19,7 +19,7 @@ static void pause_all(struct proc *serve)
 	proc_expect(serve, "paused: no new tasks");
 }
 
-/* A quorum queue counts a consumer that is cancelled until all that it has is settled. */
+/* A quorum queue counts a cancelled consumer until all its deliveries are settled. */
 static void pause_idle(struct proc *serve)
 {
 	pause_all(serve);
@@ -47,7 +47,7 @@ START_TEST(paused_pool_takes_no_task)
 }
 END_TEST
 
-/* One is at work, one waits for it: that one is begun when the pause is over. */
+/* One task is started, one waits in the pool: it is begun after the pause. */
 START_TEST(pause_finishes_started_tasks_only)
 {
 	struct proc *serve = fixture_serve_echo(one_worker);
@@ -70,7 +70,7 @@ START_TEST(pause_survives_lost_connection)
 {
 	struct proc *serve = fixture_serve_echo(NULL);
 	pause_idle(serve);
-	broker_close_connections(fixture.broker); /* our own client's, too */
+	broker_close_connections(fixture.broker); /* also of the test's client */
 	fixture.client = client_open(broker_url(fixture.broker));
 	proc_expect(serve, "connected");
 	proc_expect(serve, "connected");
@@ -83,7 +83,7 @@ START_TEST(pause_survives_lost_connection)
 }
 END_TEST
 
-/* The worker is busy, so that there is always something in hand when it is told. */
+/* The worker is busy, so that a task is in hand at each signal. */
 START_TEST(pauses_under_load_repeat_nothing)
 {
 	enum { POSTED = 3000, PAUSES = 50 };
@@ -124,7 +124,7 @@ START_TEST(paused_supervisor_can_be_stopped)
 }
 END_TEST
 
-/* Two pools, one signal; that goes on which never paused, too, and says nothing of it. */
+/* One signal for two pools. A pool that was not paused goes on and logs nothing. */
 START_TEST(signal_pauses_every_pool)
 {
 	char *pools = scratch_text("- {queue: %s, command: [\"%s\"]}\n"

@@ -1,4 +1,4 @@
-/* The graceful stop: what is in hand is finished, what is not goes back, nobody is left behind. */
+/* The graceful stop: started tasks are finished, others go back to the broker, no process stays. */
 #include "system/system.h"
 
 #include <poll.h>
@@ -80,15 +80,17 @@ START_TEST(stop_under_load_repeats_nothing)
 	int done = fixture_witnessed(NULL);
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 2000 - done);
 
-	/* The rest, by another: what was worked twice would make the witness longer than 2,000. */
+	/* Another supervisor does the rest: a repeated task would make the witness longer than
+	 * 2,000 lines. */
 	serve = fixture_serve_echo((const char *const[]){"--workers", "4", NULL});
-	broker_expect_messages(fixture.broker, fixture.queue, 0); /* none that it would hand back */
+	broker_expect_messages(
+		fixture.broker, fixture.queue, 0); /* so that the stop requeues none */
 	fixture_stop(serve);
 	ck_assert_int_eq(fixture_witnessed(NULL), 2000);
 }
 END_TEST
 
-/* What the last line of the pool says. */
+/* The number given up, from the last line of the pool. */
 static int given_up(struct proc *serve)
 {
 	char *text = proc_stderr(serve);
@@ -102,8 +104,8 @@ static int given_up(struct proc *serve)
 	return count;
 }
 
-/* Without a queue for dead letters they are only rejected, many at once and right before the end:
- * what the broker has not heard of by then would be worked again. */
+/* Without a dead-letter queue tasks are only rejected, many at once and right before the end: those
+ * of which the broker does not learn would be redelivered. */
 START_TEST(last_rejected_task_is_not_redelivered)
 {
 	enum { POSTED = 3000 };
@@ -141,8 +143,8 @@ START_TEST(second_signal_ends_the_drain)
 }
 END_TEST
 
-/* Stopped for longer than the drain may take, with a task in hand that goes on for a while after:
- * nobody could do anything in that time, so it is not over. The nap is the fault. */
+/* The supervisor is suspended for longer than its drain may take, with a task in hand that ends
+ * later: that time does not count. The sleep is the fault under test. */
 START_TEST(drain_time_does_not_count_suspension)
 {
 	static const char *const environment[] = {"WPOOL_DRAIN=5s", NULL};

@@ -1,4 +1,4 @@
-/* `wpool stop` and POST /v1/stop: what SIGTERM does, and that its end is told. */
+/* `wpool stop` and POST /v1/stop: as SIGTERM, and the end is reported. */
 #include "harness/command.h"
 #include "harness/control.h"
 #include "harness/http.h"
@@ -16,7 +16,7 @@ static struct proc *stop(const char *option, const char *another)
 	return fixture_wpool((const char *const[]){"stop", option, option ? another : NULL, NULL});
 }
 
-/* It ends with this code and says these words, on stderr where it failed. */
+/* The command must end with this code and print this text, on stderr if it failed. */
 static void expect_end(struct proc *command, int code, const char *words)
 {
 	int got = proc_wait(command);
@@ -38,7 +38,7 @@ START_TEST(idle_supervisor_is_stopped)
 }
 END_TEST
 
-/* It returns when that is done, and not before. */
+/* The command returns when the stop is complete, and not before. */
 START_TEST(stop_waits_for_started_tasks)
 {
 	struct proc *serve = fixture_serve_echo(one_worker);
@@ -64,7 +64,7 @@ START_TEST(force_ends_the_drain)
 	fixture_post_held(serve, "cut");
 	expect_end(stop("--no-wait", NULL), 0, "draining\n");
 	proc_expect(serve, "told to stop: draining");
-	struct proc *waits = stop("--json", NULL); /* it does not hurry anybody */
+	struct proc *waits = stop("--json", NULL); /* it does not end the drain */
 	command_expect_out(waits, "draining");
 	expect_end(stop("--force", NULL), 75, "stopped before everything was settled");
 	expect_end(waits, 75, "\n{\"phase\":\"stopped\",\"settled\":false}\n");
@@ -83,7 +83,8 @@ START_TEST(force_needs_no_stop_before)
 }
 END_TEST
 
-/* Whoever waits may go: the stop goes on. One that is killed tells nobody its end. */
+/* Interrupting the command does not interrupt the stop. A killed supervisor cannot report its end.
+ */
 START_TEST(interrupted_stop_command_leaves_the_drain)
 {
 	struct proc *serve = fixture_serve_echo(one_worker);

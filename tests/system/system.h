@@ -12,7 +12,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-/* main's value: runs these tests, {test, loops}, each on a fixture of its own. */
+/* Run these tests, {test, loops}, each with a fixture of its own. The value is main's exit code. */
 #define SYSTEM_RUN(name, ...)                                                                      \
 	fixture_run_suite(name, (const struct fixture_test[]){__VA_ARGS__, {NULL, 0}})
 

@@ -1,4 +1,4 @@
-/* amqps: verified by default, with a client certificate where asked, and never around a bad one. */
+/* amqps: certificates are verified by default; a client certificate is sent if configured. */
 #include "system/system.h"
 
 #include <string.h>

@@ -50,7 +50,7 @@ START_TEST(top_shows_pools_and_workers)
 	terminal_expect(top, "q quit");
 	ck_assert_ptr_nonnull(strstr(terminal_line(top, 13), "q quit"));
 	terminal_expect(top, "1 pool");
-	terminal_resize(top, 20, 2); /* too small for anything, and no harm */
+	terminal_resize(top, 20, 2); /* too small to show anything */
 	terminal_expect(top, "q quit");
 	terminal_resize(top, 120, 30);
 	terminal_expect(top, "the long one");
