@@ -36,7 +36,7 @@ static int check_workers(const struct api_command *q, const char *workers)
 {
 	int64_t min, max;
 
-	if (!q->pool || !workers)
+	if (!workers)
 		return cli_problem(q->command, "POOL and N are needed");
 	if (strcmp(workers, "auto") == 0 || (quantity_read_range(text_from(workers), &min, &max) &&
 						    min >= 1 && max <= CONFIG_WORKERS_MAX))
@@ -71,7 +71,9 @@ int verb_main(int argc, char **argv)
 	const struct api_verb *verb = api_verb_find(text_from(argv[0]));
 	const char *workers = NULL;
 	struct api_command q = {.command = verb->name,
-		.usage = verb->takes_all ? "[POOL]" : "POOL N|MIN..MAX|auto",
+		.usage = verb->takes_workers ? "POOL N|MIN..MAX|auto"
+			 : verb->takes_all   ? "[POOL]"
+					     : "POOL",
 		.help = verb->help,
 		.exits = "0 begun, 65 no such pool, 75 refused",
 		.arguments = {&q.pool, verb->takes_workers ? &workers : NULL},
@@ -81,6 +83,8 @@ int verb_main(int argc, char **argv)
 
 	if (exit_code < 0 && verb->takes_workers)
 		exit_code = check_workers(&q, workers);
+	else if (exit_code < 0 && !q.pool && !verb->takes_all)
+		exit_code = cli_problem(q.command, "POOL is needed");
 	if (exit_code >= 0)
 		return exit_code;
 	verb_path(verb, q.pool, workers, path);

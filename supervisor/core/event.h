@@ -38,15 +38,24 @@ enum event_kind {
 #undef X
 };
 
+/* DRAIN: take nothing more, finish tasks in pipes, hand back the rest. FORCE: the deadline is over,
+ * kill the workers, hand back. PAUSE: take nothing, send nothing, finish tasks in pipes. RESUME:
+ * end a pause. SCALE: want `number` workers, 1 to POOL_WORKERS_MAX, or as many as needed from
+ * number to max. RESTART: replace every worker, one after the other. CONFIGURE: use another
+ * configuration from now on. */
+#define COMMANDS(X)                                                                                \
+	X(DRAIN, "drain")                                                                          \
+	X(FORCE, "force")                                                                          \
+	X(PAUSE, "pause")                                                                          \
+	X(RESUME, "resume")                                                                        \
+	X(SCALE, "scale")                                                                          \
+	X(RESTART, "restart")                                                                      \
+	X(CONFIGURE, "configure")
+
 enum command {
-	COMMAND_DRAIN,   /* take nothing more, finish tasks in pipes, hand back the rest */
-	COMMAND_FORCE,   /* the deadline is over: kill the workers, hand back */
-	COMMAND_PAUSE,   /* take nothing, send nothing; tasks in pipes are finished */
-	COMMAND_RESUME,  /* the end of a pause */
-	COMMAND_SCALE,   /* want `number` workers, 1 to POOL_WORKERS_MAX; or as many as needed from
-			    number to max */
-	COMMAND_RESTART, /* replace every worker, one after the other */
-	COMMAND_CONFIGURE, /* use another configuration from now on */
+#define X(id, name) COMMAND_##id,
+	COMMANDS(X)
+#undef X
 };
 
 struct event {

@@ -181,24 +181,35 @@ static void on_command(struct pool *pool, const struct event *event)
 	enum command what = event->command.what;
 	uint32_t min = event->command.number, max = event->command.max;
 	bool stays = pool_stays(&pool->context);
-	if (what == COMMAND_DRAIN && stays)
-		drain(pool);
-	else if (what == COMMAND_FORCE && !pool_is_forced(&pool->context) && !pool_is_quiet(pool))
-		force(pool);
-	else if (what == COMMAND_DRAIN || what == COMMAND_FORCE)
-		return;
-	else if (!stays)
+	if (!stays && what != COMMAND_DRAIN && what != COMMAND_FORCE) {
 		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, "the pool is stopping");
-	else if (what == COMMAND_SCALE)
-		scale(pool, min, max ? max : min);
-	else if (what == COMMAND_CONFIGURE)
-		configure(pool, event->command.config);
-	else if (what == COMMAND_RESTART)
-		slots_restart(&pool->slots);
-	else if (what == COMMAND_PAUSE)
+		return;
+	}
+	switch (what) {
+	case COMMAND_DRAIN:
+		if (stays)
+			drain(pool);
+		break;
+	case COMMAND_FORCE:
+		if (!pool_is_forced(&pool->context) && !pool_is_quiet(pool))
+			force(pool);
+		break;
+	case COMMAND_PAUSE:
 		pause(pool);
-	else
+		break;
+	case COMMAND_RESUME:
 		resume(pool);
+		break;
+	case COMMAND_SCALE:
+		scale(pool, min, max ? max : min);
+		break;
+	case COMMAND_RESTART:
+		slots_restart(&pool->slots);
+		break;
+	case COMMAND_CONFIGURE:
+		configure(pool, event->command.config);
+		break;
+	}
 }
 
 /* ---------- the end of a turn ---------- */

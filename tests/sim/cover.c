@@ -56,8 +56,10 @@ static const char *const yes_no[] = {"yes", "no"};
 static const char *const effect_names[EFFECT_COUNT] = {"send", "send-too-large", "send-no-memory",
 	"ack", "ack-multiple", "reject-dead-letter", "reject-unstarted", "publish", "consume",
 	"rest", "close", "spawn", "quit", "term", "kill", "interrupt", "room", "room-none"};
-static const char *const commands[ROW_COUNT] = {"drain", "force", "pause", "resume", "scale-up",
-	"scale-down", "scale-nowhere", "scale-range", "restart", "configure"};
+#define X(id, name) [ROW_##id] = (name),
+static const char *const commands[ROW_COUNT] = {COMMANDS(X)[ROW_SCALE_DOWN] = "scale-down",
+	[ROW_SCALE_NOWHERE] = "scale-nowhere", [ROW_SCALE_RANGE] = "scale-range"};
+#undef X
 static const char *const situations[SITUATION_COUNT] = {
 	"is-plain", "is-paused", "rolls", "shrinks", "stops"};
 static const char *const connections[] = {"consume", "publish"};

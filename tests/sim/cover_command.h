@@ -2,16 +2,21 @@
 #ifndef SIM_COVER_COMMAND_H
 #define SIM_COVER_COMMAND_H
 
+#include "core/event.h"
+
+/* One row for each command, and more for a scale that does not ask for more workers. */
 enum cover_command {
-	ROW_DRAIN,        /* as enum command */
-	ROW_SCALE_UP = 4, /* and from here on by itself */
 	ROW_SCALE_DOWN,
 	ROW_SCALE_NOWHERE, /* as many as there are, or a number that is refused */
 	ROW_SCALE_RANGE,   /* as many as are needed */
-	ROW_RESTART,
-	ROW_CONFIGURE,
-	ROW_COUNT
+#define X(id, name) ROW_##id,
+	COMMANDS(X)
+#undef X
 };
+#define X(id, name) +1
+enum { ROW_COUNT = ROW_SCALE_RANGE + 1 COMMANDS(X) };
+#undef X
+
 enum cover_situation {
 	SITUATION_PLAIN, /* nothing of the others */
 	SITUATION_PAUSED,

@@ -254,17 +254,13 @@ static unsigned command_row(const struct pool *pool, const struct event *event)
 {
 	uint32_t number = event->command.number, most = event->command.max;
 
-	if (event->command.what == COMMAND_RESTART)
-		return ROW_RESTART;
-	if (event->command.what == COMMAND_CONFIGURE)
-		return ROW_CONFIGURE;
 	if (event->command.what != COMMAND_SCALE)
-		return event->command.what;
+		return ROW_DRAIN - COMMAND_DRAIN + event->command.what;
 	if (most)
 		return ROW_SCALE_RANGE;
 	if (number == 0 || number > POOL_WORKERS_MAX || number == pool->slots.wanted)
 		return ROW_SCALE_NOWHERE;
-	return number > pool->slots.wanted ? ROW_SCALE_UP : ROW_SCALE_DOWN;
+	return number > pool->slots.wanted ? ROW_SCALE : ROW_SCALE_DOWN;
 }
 
 /* ---------- the step ---------- */

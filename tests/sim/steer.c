@@ -149,8 +149,9 @@ static void note_bounds(struct steering *steering, uint32_t least, uint32_t most
 /* most: of a scale that leaves the choice to the pool; 0: none. */
 static void tell(struct station *station, enum command what, uint32_t number, uint32_t most)
 {
-	static const char *const names[] = {
-		"drain", "force", "pause", "resume", "scale", "restart", "configure"};
+#define X(id, name) [COMMAND_##id] = (name),
+	static const char *const names[] = {COMMANDS(X)};
+#undef X
 	struct event event = {.kind = COMMAND,
 		.command = {
 			.what = what, .number = number, .max = most, .config = &station->config}};
