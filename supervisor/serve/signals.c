@@ -9,11 +9,11 @@ static const struct {
 } uses[] = {
 	{SIGTERM, SIGNAL_DRAINS},
 	{SIGINT, SIGNAL_DRAINS},
-	{SIGHUP, SIGNAL_STEERS},
+	{SIGHUP, SIGNAL_RELOADS},
 	{SIGQUIT, SIGNAL_FORCES},
-	{SIGTSTP, SIGNAL_STEERS},
-	{SIGCONT, SIGNAL_STEERS},
-	{SIGUSR1, SIGNAL_STEERS},
+	{SIGTSTP, SIGNAL_PAUSES},
+	{SIGCONT, SIGNAL_RESUMES},
+	{SIGUSR1, SIGNAL_LOGS_STATE},
 };
 #define USES (sizeof uses / sizeof *uses)
 _Static_assert(USES == SIGNALS_MAX, "a watcher for each");

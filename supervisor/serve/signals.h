@@ -10,8 +10,10 @@
 enum signal_use {
 	SIGNAL_DRAINS, /* TERM, INT; a second one forces */
 	SIGNAL_FORCES, /* QUIT */
-	/* TSTP: pause; CONT: resume; HUP: reload; USR1: log the state of all pools */
-	SIGNAL_STEERS,
+	SIGNAL_RELOADS,
+	SIGNAL_PAUSES,
+	SIGNAL_RESUMES,
+	SIGNAL_LOGS_STATE, /* of all pools */
 };
 
 struct signals {

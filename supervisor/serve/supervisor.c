@@ -1,6 +1,5 @@
-/* One thread, one loop. In a turn libev calls back for everything that is ready (broker bytes,
- * worker frames, exits, signals). Then, before the loop sleeps, on_turn_end lets every pool
- * decide and writes once to each peer. */
+/* One thread, one loop (run_loop). libev calls the handlers of the other layers: broker bytes,
+ * worker frames, exits, timers. This file has those of signals and of the stop. */
 #include "serve/supervisor.h"
 
 #include "control/control.h"
@@ -13,7 +12,6 @@
 #include "serve/systemd.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -32,14 +30,13 @@ struct supervisor {
 	struct reload reload;
 	struct control *control; /* owned; NULL: no control API */
 	struct systemd systemd;
-	struct ev_prepare turn_end;
-	struct ev_timer deadline;   /* the earliest of all pools */
+	struct ev_timer deadline;   /* the earliest of all pools; only ends the wait */
 	struct ev_timer stop_limit; /* of the drain, then of the forced stop */
 	mtime stop_at;              /* when stop_limit ends, by our clock */
 	struct signals signals;
 };
 
-/* ---------- steering and stopping ---------- */
+/* ---------- commands and the stop ---------- */
 
 static void command_all(struct supervisor *supervisor, enum command command)
 {
@@ -47,16 +44,6 @@ static void command_all(struct supervisor *supervisor, enum command command)
 
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
 		pool_runtime_command(runtime, command, 0, clock_now());
-}
-
-/* A pool that drains has nothing to pause. */
-static void command_staying(struct supervisor *supervisor, enum command command)
-{
-	struct pool_runtime *runtime;
-
-	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
-		if (!pool_runtime_is_retiring(runtime))
-			pool_runtime_command(runtime, command, 0, clock_now());
 }
 
 static void arm_stop_limit(struct supervisor *supervisor, mtime span)
@@ -104,23 +91,13 @@ static void on_stop_limit(struct ev_loop *loop, struct ev_timer *timer, int even
 	(void)events;
 	if (left > 0) { /* the timer goes on while this process is suspended */
 		arm_stop_limit(supervisor, left);
-		return;
-	}
-	if (supervisor->phase == DRAINING) {
+	} else if (supervisor->phase == DRAINING) {
 		force(supervisor, "not drained in time");
-		return;
+	} else {
+		log_warn("the broker does not answer; leaving without it, it delivers again what "
+			 "was not settled");
+		leave(supervisor);
 	}
-	log_warn(
-		"the broker does not answer; leaving without it, it delivers again what was not settled");
-	leave(supervisor);
-}
-
-static void say_standing(const struct supervisor *supervisor)
-{
-	struct pool_runtime *runtime;
-
-	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
-		pool_runtime_log_state(runtime, clock_now());
 }
 
 /* For the control API and SIGHUP. */
@@ -136,37 +113,6 @@ static void on_reload(void *ctx, const char *requested_by, bool is_dry, struct r
 		systemd_reloaded(&supervisor->systemd);
 }
 
-static void reload(struct supervisor *supervisor, const char *requested_by)
-{
-	struct reload_outcome outcome;
-
-	on_reload(supervisor, requested_by, false, &outcome);
-	reload_outcome_release(&outcome);
-}
-
-/* SIGCONT also arrives when this process was stopped and continues. */
-static void steer(struct supervisor *supervisor, int number)
-{
-	if (number == SIGUSR1)
-		say_standing(supervisor);
-	else if (number == SIGHUP)
-		reload(supervisor, strsignal(number));
-	else if (supervisor->phase == SERVING)
-		command_staying(supervisor, number == SIGTSTP ? COMMAND_PAUSE : COMMAND_RESUME);
-}
-
-static void on_signal(void *ctx, int number, enum signal_use use)
-{
-	struct supervisor *supervisor = ctx;
-
-	if (use == SIGNAL_STEERS)
-		steer(supervisor, number);
-	else if (use == SIGNAL_DRAINS && supervisor->phase == SERVING)
-		drain(supervisor, strsignal(number));
-	else
-		force(supervisor, strsignal(number));
-}
-
 /* For the control API; the same as a first signal, or a second one. */
 static void on_stop(void *ctx, bool at_once)
 {
@@ -178,26 +124,80 @@ static void on_stop(void *ctx, bool at_once)
 		drain(supervisor, "told to stop");
 }
 
-static bool is_every_station_quiet(const struct supervisor *supervisor)
+static void on_signal(void *ctx, int number, enum signal_use use)
 {
+	struct supervisor *supervisor = ctx;
+	struct reload_outcome outcome;
+	struct pool_runtime *runtime;
+
+	switch (use) {
+	case SIGNAL_DRAINS:
+		if (supervisor->phase == SERVING)
+			drain(supervisor, strsignal(number));
+		else
+			force(supervisor, strsignal(number));
+		break;
+	case SIGNAL_FORCES:
+		force(supervisor, strsignal(number));
+		break;
+	case SIGNAL_RELOADS:
+		on_reload(supervisor, strsignal(number), false, &outcome);
+		reload_outcome_release(&outcome);
+		break;
+	case SIGNAL_PAUSES:
+	case SIGNAL_RESUMES: /* also when this process was stopped and continues */
+		if (supervisor->phase != SERVING)
+			break;
+		for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+			if (!pool_runtime_is_retiring(runtime))
+				pool_runtime_command(runtime,
+					use == SIGNAL_PAUSES ? COMMAND_PAUSE : COMMAND_RESUME, 0,
+					clock_now());
+		break;
+	case SIGNAL_LOGS_STATE:
+		for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+			pool_runtime_log_state(runtime, clock_now());
+		break;
+	}
+}
+
+/* ---------- the loop ---------- */
+
+/* Let each pool act on the events of this turn: expired timers, dispatch, acks, wanted workers. */
+static void step_pools(struct supervisor *supervisor)
+{
+	uint64_t wall_s = clock_wall_s();
+	mtime now = clock_now();
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
-		if (!pool_runtime_is_quiet(runtime))
-			return false;
-	return true;
+		pool_runtime_turn(runtime, now, wall_s);
 }
 
+/* Begin to close the connections when a stop has left no task in hand. */
 static void leave_when_quiet(struct supervisor *supervisor)
 {
-	if (supervisor->phase == LEAVING && broker_links_are_closed(&supervisor->broker_links))
-		ev_break(supervisor->tools.loop, EVBREAK_ALL);
-	else if ((supervisor->phase == DRAINING || supervisor->phase == FORCED) &&
-		 is_every_station_quiet(supervisor))
-		leave(supervisor);
+	struct pool_runtime *runtime;
+
+	if (supervisor->phase != DRAINING && supervisor->phase != FORCED)
+		return;
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		if (!pool_runtime_is_quiet(runtime))
+			return;
+	leave(supervisor);
 }
 
-/* ---------- the turn ---------- */
+static bool has_left(const struct supervisor *supervisor)
+{
+	return supervisor->phase == LEAVING && broker_links_are_closed(&supervisor->broker_links);
+}
+
+static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)timer;
+	(void)events;
+}
 
 static void arm_deadline(struct supervisor *supervisor)
 {
@@ -213,60 +213,28 @@ static void arm_deadline(struct supervisor *supervisor)
 		loop_start_timer(loop, &supervisor->deadline, deadline - clock_now());
 }
 
-static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int events)
+/* The order matters: pools act before anything is written, and everything is written before the
+ * loop waits. */
+static void run_loop(struct supervisor *supervisor)
 {
-	struct supervisor *supervisor = watcher->data;
-	uint64_t wall_s = clock_wall_s();
-	mtime now = clock_now();
-	struct pool_runtime *runtime;
-
-	(void)loop;
-	(void)events;
-	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
-		pool_runtime_turn(runtime, now, wall_s);
-	if (supervisor->phase == SERVING)
-		reload_sweep(&supervisor->reload);
-	leave_when_quiet(supervisor);
-	broker_links_flush(&supervisor->broker_links);
-	systemd_turn(&supervisor->systemd);
-	arm_deadline(supervisor);
+	for (;;) {
+		step_pools(supervisor); /* and write once to each worker */
+		if (supervisor->phase == SERVING)
+			reload_sweep(&supervisor->reload); /* pools that were replaced */
+		leave_when_quiet(supervisor);
+		broker_links_flush(&supervisor->broker_links);
+		systemd_turn(&supervisor->systemd);
+		if (has_left(supervisor))
+			return;
+		arm_deadline(supervisor);
+		/* Wait for an event or the deadline, and call the handlers of all that came. */
+		ev_run(supervisor->tools.loop, EVRUN_ONCE);
+	}
 }
 
-static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events)
-{
-	(void)loop;
-	(void)timer;
-	(void)events; /* the timer only has to start a turn */
-}
+/* ---------- start and end ---------- */
 
-/* ---------- life ---------- */
-
-static void start_watchers(struct supervisor *supervisor)
-{
-	struct ev_loop *loop = supervisor->tools.loop;
-
-	pulse_start(&supervisor->pulse, loop);
-	ev_prepare_init(&supervisor->turn_end, on_turn_end);
-	supervisor->turn_end.data = supervisor;
-	ev_prepare_start(loop, &supervisor->turn_end);
-	ev_timer_init(&supervisor->deadline, on_deadline, 0, 0);
-	ev_timer_init(&supervisor->stop_limit, on_stop_limit, 0, 0);
-	supervisor->stop_limit.data = supervisor;
-	signals_start(&supervisor->signals, loop, on_signal, supervisor);
-}
-
-static void stop_watchers(struct supervisor *supervisor)
-{
-	struct ev_loop *loop = supervisor->tools.loop;
-
-	pulse_stop(&supervisor->pulse, loop);
-	ev_prepare_stop(loop, &supervisor->turn_end);
-	ev_timer_stop(loop, &supervisor->deadline);
-	ev_timer_stop(loop, &supervisor->stop_limit);
-	signals_stop(&supervisor->signals, loop);
-}
-
-static bool open_stations(struct supervisor *supervisor)
+static bool open_pools(struct supervisor *supervisor)
 {
 	struct config *config = supervisor->config;
 
@@ -278,7 +246,29 @@ static bool open_stations(struct supervisor *supervisor)
 	return broker_links_open(&supervisor->broker_links, supervisor->tools.loop, config);
 }
 
-/* A failure here is logged and does not stop the supervisor from serving. */
+static void start_watchers(struct supervisor *supervisor)
+{
+	struct ev_loop *loop = supervisor->tools.loop;
+
+	pulse_start(&supervisor->pulse, loop);
+	ev_timer_init(&supervisor->deadline, on_deadline, 0, 0);
+	ev_timer_init(&supervisor->stop_limit, on_stop_limit, 0, 0);
+	supervisor->stop_limit.data = supervisor;
+	signals_start(&supervisor->signals, loop, on_signal, supervisor);
+}
+
+static void stop_watchers(struct supervisor *supervisor)
+{
+	struct ev_loop *loop = supervisor->tools.loop;
+
+	pulse_stop(&supervisor->pulse, loop);
+	ev_timer_stop(loop, &supervisor->deadline);
+	ev_timer_stop(loop, &supervisor->stop_limit);
+	signals_stop(&supervisor->signals, loop);
+}
+
+/* The control API and systemd. A failure is logged and does not keep the supervisor from serving.
+ */
 static void open_to_view(struct supervisor *supervisor)
 {
 	supervisor->view = (struct supervisor_view){.config = supervisor->config,
@@ -295,34 +285,43 @@ static void open_to_view(struct supervisor *supervisor)
 	systemd_start(&supervisor->systemd, &supervisor->view);
 }
 
-static void close_all(struct supervisor *supervisor)
+/* False: the reason is logged. */
+static bool start(struct supervisor *supervisor, const struct config_flags *flags)
 {
-	systemd_close(&supervisor->systemd);
-	broker_links_release(&supervisor->broker_links);
-	pool_set_release(&supervisor->pool_set);
-	runtime_shared_close(&supervisor->tools);
-	/* The control socket goes last: a client that waits for its end then finds nothing left
-	 * of us. */
-	control_free(supervisor->control);
+	size_t pools = supervisor->config->pool_count;
+
+	supervisor->reload = (struct reload){.flags = flags,
+		.config = supervisor->config,
+		.pool_set = &supervisor->pool_set,
+		.broker_links = &supervisor->broker_links,
+		.tools = &supervisor->tools,
+		.phase = &supervisor->phase};
+	if (!runtime_shared_open(&supervisor->tools, supervisor->config))
+		return false;
+	systemd_open(&supervisor->systemd, supervisor->tools.loop);
+	if (!open_pools(supervisor)) {
+		log_error("out of memory at the start");
+		return false;
+	}
+	start_watchers(supervisor);
+	log_info("wpool %s, pid %d, %zu pool%s", WPOOL_VERSION, (int)getpid(), pools,
+		pools == 1 ? "" : "s");
+	open_to_view(supervisor);
+	return true;
 }
 
-static bool was_forced(const struct supervisor *supervisor)
-{
-	struct pool_runtime *runtime;
-
-	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
-		if (pool_runtime_was_forced(runtime))
-			return true;
-	return false;
-}
-
-static void say_goodbye(const struct supervisor *supervisor, bool is_settled)
+/* Log how it ended, and give the control API its last answer. True: everything is settled. */
+static bool finish(struct supervisor *supervisor)
 {
 	const struct pulse *pulse = &supervisor->pulse;
 	struct pool_runtime *runtime;
+	bool is_settled = true;
 
-	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+	stop_watchers(supervisor);
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));) {
+		is_settled = is_settled && !pool_runtime_was_forced(runtime);
 		pool_runtime_log_summary(runtime);
+	}
 	log_info("longest turn of the loop: %.1f ms, %.1f ms of it computing",
 		(double)pulse->longest / MTIME_MS, (double)pulse->longest_computed / MTIME_MS);
 	if (is_settled)
@@ -330,16 +329,10 @@ static void say_goodbye(const struct supervisor *supervisor, bool is_settled)
 	else
 		log_warn(
 			"stopped before everything was settled; the broker delivers the rest again");
-}
-
-static struct reload reload_of(struct supervisor *supervisor, const struct config_flags *flags)
-{
-	return (struct reload){.flags = flags,
-		.config = supervisor->config,
-		.pool_set = &supervisor->pool_set,
-		.broker_links = &supervisor->broker_links,
-		.tools = &supervisor->tools,
-		.phase = &supervisor->phase};
+	supervisor->phase = STOPPED;
+	supervisor->view.is_settled = is_settled;
+	control_finish(supervisor->control);
+	return is_settled;
 }
 
 int supervisor_run(struct config *config, const struct config_flags *flags)
@@ -347,26 +340,16 @@ int supervisor_run(struct config *config, const struct config_flags *flags)
 	struct supervisor supervisor = {.config = config};
 	int exit_code = EX_SOFTWARE;
 
-	supervisor.reload = reload_of(&supervisor, flags);
-	if (!runtime_shared_open(&supervisor.tools, config))
-		goto out;
-	systemd_open(&supervisor.systemd, supervisor.tools.loop);
-	if (!open_stations(&supervisor)) {
-		log_error("out of memory at the start");
-		goto out;
+	if (start(&supervisor, flags)) {
+		run_loop(&supervisor);
+		exit_code = finish(&supervisor) ? EX_OK : EX_TEMPFAIL;
 	}
-	start_watchers(&supervisor);
-	log_info("wpool %s, pid %d, %zu pool%s", WPOOL_VERSION, (int)getpid(), config->pool_count,
-		config->pool_count == 1 ? "" : "s");
-	open_to_view(&supervisor);
-	ev_run(supervisor.tools.loop, 0);
-	stop_watchers(&supervisor);
-	exit_code = was_forced(&supervisor) ? EX_TEMPFAIL : EX_OK;
-	say_goodbye(&supervisor, exit_code == EX_OK);
-	supervisor.phase = STOPPED;
-	supervisor.view.is_settled = exit_code == EX_OK;
-	control_finish(supervisor.control);
-out:
-	close_all(&supervisor);
+	systemd_close(&supervisor.systemd);
+	broker_links_release(&supervisor.broker_links);
+	pool_set_release(&supervisor.pool_set);
+	runtime_shared_close(&supervisor.tools);
+	/* The control socket goes last: a client that waits for its end then finds nothing left
+	 * of us. */
+	control_free(supervisor.control);
 	return exit_code;
 }
