@@ -6,19 +6,14 @@
 
 #include <stdlib.h>
 
-#define OUTPUT_LIMIT                                                                               \
-	((size_t)1 << 30) /* pending output of a connection above which it is dropped */
+/* A connection with more pending output is closed. */
+#define OUTPUT_LIMIT ((size_t)1 << 30)
 /* More than any broker allows: an oversized body must reach the dead letters instead of ending
  * the connection. */
 #define BODY_LIMIT ((uint64_t)512 * 1024 * 1024)
 
-static struct pool_runtime *pool_runtime_of(struct broker_links *broker_links, uint16_t channel)
-{
-	return channel > 0 ? pool_set_at(broker_links->pool_set, channel - 1u) : NULL;
-}
-
-/* Without a channel a pool would wait without any message. */
-static void check_channels(
+/* A pool whose channel the broker refuses can publish nothing, so log why. */
+static void check_channel_max(
 	const struct broker_links *broker_links, const struct connection *connection)
 {
 	if (broker_links->pool_set->count > connection_channel_max(connection))
@@ -28,7 +23,7 @@ static void check_channels(
 			connection_channel_max(connection), broker_links->pool_set->count);
 }
 
-static void let_publish(const struct broker_links *broker_links, struct pool_runtime *runtime)
+static void start_publisher(const struct broker_links *broker_links, struct pool_runtime *runtime)
 {
 	pool_runtime_set_frame_max(runtime, connection_frame_max(broker_links->publishes_by));
 	publisher_up(pool_runtime_publisher(runtime), broker_links->publishes_by, clock_now());
@@ -41,9 +36,9 @@ static void on_publish_up(void *ctx, struct connection *connection)
 
 	broker_links->publishes_by = connection;
 	broker_links->publish_ups++;
-	check_channels(broker_links, connection);
+	check_channel_max(broker_links, connection);
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
-		let_publish(broker_links, runtime);
+		start_publisher(broker_links, runtime);
 }
 
 static void on_publish_down(void *ctx, bool by_error)
@@ -62,25 +57,24 @@ static void on_publish_down(void *ctx, bool by_error)
 		publisher_down(pool_runtime_publisher(runtime), loss, clock_now());
 }
 
-static void note_blocked(struct broker_links *broker_links, const struct amqp_event *event)
+static void on_publish_event(void *ctx, const struct amqp_event *event)
 {
-	broker_links->is_blocked = event->kind == AMQP_BLOCKED;
-	if (broker_links->is_blocked)
+	struct broker_links *broker_links = ctx;
+	struct pool_runtime *runtime;
+
+	if (event->kind == AMQP_BLOCKED) {
+		broker_links->is_blocked = true;
 		log_warn("the broker takes no publishes for now (%.*s); replies and copies wait, "
 			 "their tasks stay unacked",
 			TEXT_ARGS(event->text));
-	else
+	} else if (event->kind == AMQP_UNBLOCKED) {
+		broker_links->is_blocked = false;
 		log_info("the broker takes publishes again");
-}
-
-static void on_publish_event(void *ctx, const struct amqp_event *event)
-{
-	struct pool_runtime *runtime = pool_runtime_of(ctx, event->channel);
-
-	if (event->kind == AMQP_BLOCKED || event->kind == AMQP_UNBLOCKED)
-		note_blocked(ctx, event);
-	else if (runtime)
-		publisher_on_event(pool_runtime_publisher(runtime), event, clock_now());
+	} else if (event->channel > 0) {
+		runtime = pool_set_at(broker_links->pool_set, event->channel - 1u);
+		if (runtime)
+			publisher_on_event(pool_runtime_publisher(runtime), event, clock_now());
+	}
 }
 
 static uint8_t *on_publish_memory(
@@ -147,8 +141,8 @@ bool broker_links_connect(struct broker_links *broker_links, struct pool_runtime
 	if (!pool_runtime_connect(runtime, broker_links->loop, &broker_links->shared))
 		return false;
 	if (broker_links->publishes_by) {
-		check_channels(broker_links, broker_links->publishes_by);
-		let_publish(broker_links, runtime);
+		check_channel_max(broker_links, broker_links->publishes_by);
+		start_publisher(broker_links, runtime);
 	}
 	return true;
 }
@@ -194,7 +188,7 @@ void broker_links_release(struct broker_links *broker_links)
 
 void broker_links_forget(struct broker_links *broker_links, const struct pool_runtime *runtime)
 {
-	broker_links->parted_reconnects +=
+	broker_links->past_reconnects +=
 		consume_link_facts(pool_runtime_consume_link(runtime)).reconnects;
 }
 
@@ -202,7 +196,7 @@ void broker_links_forget(struct broker_links *broker_links, const struct pool_ru
 struct link_facts broker_links_consume_facts(const struct broker_links *broker_links)
 {
 	struct link_facts all = {
-		.is_up = true, .reconnects = broker_links->parted_reconnects, .failure = ""};
+		.is_up = true, .reconnects = broker_links->past_reconnects, .failure = ""};
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));) {

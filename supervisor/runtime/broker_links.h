@@ -14,8 +14,8 @@ struct broker_links {
 	struct broker_link_config shared; /* shared by all: everything but the names */
 	struct broker_link *publish;
 	struct connection *publishes_by; /* NULL: not connected */
-	uint64_t publish_ups;            /* times it came up */
-	uint64_t parted_reconnects;      /* of consuming connections that are gone */
+	uint64_t publish_ups;            /* how often it was opened */
+	uint64_t past_reconnects;        /* of consuming connections of removed pools */
 	bool publish_ended;
 	bool is_blocked; /* the broker accepts no publishes at the moment */
 };

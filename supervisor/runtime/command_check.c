@@ -9,23 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Looked up from the workers' folder, if one is set. */
-static const char *program_of(const struct config_pool *pool, char path[PATH_MAX])
-{
-	const char *name = pool->command[0];
-	bool is_from_there = pool->cwd && strchr(name, '/') && name[0] != '/';
-	int len = is_from_there ? snprintf(path, PATH_MAX, "%s/%s", pool->cwd, name) : 0;
-
-	return len > 0 && len < PATH_MAX ? path : name;
-}
-
 static bool has_problem(const struct config_pool *pool, struct exit_info *ret_failure)
 {
 	struct workers_config workers = pool_runtime_workers_config(pool);
 	char mark[] = "", path[PATH_MAX];
 	char **environment = worker_environment_new(&workers, mark);
-	bool has_one = environment &&
-		       program_has_problem(program_of(pool, path), environment, ret_failure);
+	const char *name = pool->command[0];
+	bool is_relative = pool->cwd && strchr(name, '/') && name[0] != '/';
+	int len = is_relative ? snprintf(path, PATH_MAX, "%s/%s", pool->cwd, name) : 0;
+	bool has_one = environment && program_has_problem(len > 0 && len < PATH_MAX ? path : name,
+					      environment, ret_failure);
 
 	free(environment);
 	return has_one;

@@ -11,7 +11,7 @@ struct consume_link {
 	struct consumer *consumer; /* borrowed */
 	struct backlog_probe probe;
 	bool is_up, is_closed;
-	uint64_t ups; /* times it came up */
+	uint64_t ups; /* how often it was opened */
 };
 
 static void on_up(void *ctx, struct connection *connection)

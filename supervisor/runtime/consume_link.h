@@ -8,7 +8,7 @@
 #include "broker/consumer.h"
 #include "net/broker_link.h"
 
-/* The channel number of the consumer.  */
+/* The channel number of the consumer. */
 #define CONSUME_CHANNEL 1
 
 /* The state of a connection, for those who show it. */

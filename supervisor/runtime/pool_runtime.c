@@ -11,7 +11,7 @@
 struct pool_runtime {
 	uint16_t place;
 	uint32_t serial;
-	bool is_superseded, is_draining;
+	bool is_replaced, is_draining;
 	struct config_pool config; /* owned */
 	struct pool_config pool_config;
 	struct workers_config workers_config;
@@ -77,22 +77,17 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
 	workers_wish(runtime->workers, slot, life, wish);
 }
 
-static bool do_room(void *io, uint16_t slots)
+static bool do_allow_slots(void *io, uint16_t slots)
 {
 	struct pool_runtime *runtime = io;
 
 	return workers_room(runtime->workers, slots);
 }
 
-static struct log_origin pool_origin(const struct pool_runtime *runtime)
-{
-	return (struct log_origin){.pool = runtime->config.name, .slot = -1};
-}
-
-static void do_tell(void *io, const struct notice *notice)
+static void do_emit(void *io, const struct notice *notice)
 {
 	struct pool_runtime *runtime = io;
-	struct log_origin origin = pool_origin(runtime);
+	struct log_origin origin = {.pool = runtime->config.name, .slot = -1};
 
 	if (notice->slot >= 0)
 		origin = workers_origin(runtime->workers, (uint16_t)notice->slot, notice->life);
@@ -108,41 +103,23 @@ static const struct effects effects = {
 	.publish = do_publish,
 	.source = do_source,
 	.slot = do_slot,
-	.allow_slots = do_room,
-	.emit = do_tell,
+	.allow_slots = do_allow_slots,
+	.emit = do_emit,
 };
 
-static void on_log_line(void *ctx, enum log_level level, const char *words)
+static void on_log_line(void *ctx, enum log_level level, const char *text)
 {
 	struct pool_runtime *runtime = ctx;
 
-	log_line(level, (struct log_origin){.pool = runtime->config.name, .slot = -1}, "%s", words);
+	log_line(level, (struct log_origin){.pool = runtime->config.name, .slot = -1}, "%s", text);
 }
 
 /* ---------- life ---------- */
 
-/* Derived from .config, which is set. */
-static void set_up(struct pool_runtime *runtime)
+/* Their configurations are set. */
+static bool create_parts(
+	struct pool_runtime *runtime, const struct runtime_shared *tools, mtime now)
 {
-	const struct config_pool *config = &runtime->config;
-	uint32_t seed = (uint32_t)getpid() * 2654435761u + runtime->place;
-	bool has_dead_letters = pool_runtime_dead_letter(config).len > 0;
-
-	runtime->log = (struct channel_log){on_log_line, runtime};
-	runtime->report = (struct report){.pool = config->name,
-		.command = config->command[0],
-		.queue = config->queue,
-		.dead_letters = has_dead_letters ? config->retry.dead_letter : NULL,
-		.workers = (uint16_t)config->workers};
-	runtime->pool_config = pool_runtime_pool_config(config);
-	runtime->workers_config = pool_runtime_workers_config(config);
-	runtime->consumer_config = pool_runtime_consumer_config(config, seed);
-	runtime->publisher_config = pool_runtime_publisher_config(config, runtime->place, ~seed);
-}
-
-static bool make_parts(struct pool_runtime *runtime, const struct runtime_shared *tools, mtime now)
-{
-	runtime->workers_config.descriptors = &tools->descriptors;
 	runtime->workers = workers_new(tools->loop, &runtime->workers_config, tools->reaper,
 		tools->guard, tools->rundir, tools->strays);
 	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);
@@ -151,8 +128,7 @@ static bool make_parts(struct pool_runtime *runtime, const struct runtime_shared
 	if (!runtime->workers || !runtime->consumer || !runtime->publisher || !runtime->pool)
 		return false;
 	workers_attach(runtime->workers, runtime->pool);
-	workers_watch_memory(
-		runtime->workers, pool_runtime_watches_memory(pool_runtime_config(runtime)));
+	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(&runtime->config));
 	consumer_attach(runtime->consumer, runtime->pool);
 	publisher_attach(runtime->publisher, runtime->pool);
 	return true;
@@ -161,21 +137,35 @@ static bool make_parts(struct pool_runtime *runtime, const struct runtime_shared
 struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 	struct config_pool *config, uint16_t place, uint32_t serial, mtime now)
 {
+	uint32_t seed = (uint32_t)getpid() * 2654435761u + place;
+	bool has_dead_letters = pool_runtime_dead_letter(config).len > 0;
 	struct pool_runtime *runtime = calloc(1, sizeof *runtime);
+	const struct config_pool *own;
 
 	if (!runtime)
 		return NULL;
 	runtime->place = place;
 	runtime->serial = serial;
 	runtime->config = *config;
-	set_up(runtime);
-	if (!make_parts(runtime, tools, now)) {
+	own = &runtime->config; /* what the parts borrow from */
+	runtime->log = (struct channel_log){on_log_line, runtime};
+	runtime->report = (struct report){.pool = own->name,
+		.command = own->command[0],
+		.queue = own->queue,
+		.dead_letters = has_dead_letters ? own->retry.dead_letter : NULL,
+		.workers = (uint16_t)own->workers};
+	runtime->pool_config = pool_runtime_pool_config(own);
+	runtime->workers_config = pool_runtime_workers_config(own);
+	runtime->workers_config.descriptors = &tools->descriptors;
+	runtime->consumer_config = pool_runtime_consumer_config(own, seed);
+	runtime->publisher_config = pool_runtime_publisher_config(own, place, ~seed);
+	if (!create_parts(runtime, tools, now)) {
 		runtime->config = (struct config_pool){0}; /* still the caller's */
 		pool_runtime_free(runtime);
 		return NULL;
 	}
 	*config = (struct config_pool){0};
-	pool_runtime_warn_of_limits(&runtime->config);
+	pool_runtime_warn_of_limits(own);
 	return runtime;
 }
 
@@ -232,7 +222,7 @@ void pool_runtime_set_frame_max(struct pool_runtime *runtime, uint32_t frame_max
 	runtime->workers_config.answer.header_bytes = pool_runtime_header_bytes(frame_max);
 }
 
-static const char *tell_command(struct pool_runtime *runtime, struct event event, mtime now)
+static const char *step_command(struct pool_runtime *runtime, struct event event, mtime now)
 {
 	event.kind = COMMAND;
 	runtime->refusal = NULL;
@@ -245,40 +235,27 @@ const char *pool_runtime_command(
 {
 	struct event event = {.command = {.what = command, .number = number}};
 
-	return tell_command(runtime, event, now);
+	return step_command(runtime, event, now);
 }
 
-const char *pool_runtime_scale(
-	struct pool_runtime *runtime, uint32_t least, uint32_t most, mtime now)
+const char *pool_runtime_scale(struct pool_runtime *runtime, uint32_t min, uint32_t max, mtime now)
 {
-	struct event event = {.command = {.what = COMMAND_SCALE, .number = least, .max = most}};
+	struct event event = {.command = {.what = COMMAND_SCALE, .number = min, .max = max}};
 
-	return tell_command(runtime, event, now);
+	return step_command(runtime, event, now);
 }
 
 const char *pool_runtime_scale_as_configured(struct pool_runtime *runtime, mtime now)
 {
-	const struct config_pool *config = pool_runtime_config(runtime);
-
-	return pool_runtime_scale(
-		runtime, (uint32_t)config->workers, (uint32_t)config->workers_max, now);
+	return pool_runtime_scale(runtime, (uint32_t)runtime->config.workers,
+		(uint32_t)runtime->config.workers_max, now);
 }
 
 /* ---------- a new configuration ---------- */
 
-/* Values of the connection and the process stay. */
-static void configure_crew(struct pool_runtime *runtime)
-{
-	struct workers_config *config = &runtime->workers_config, before = *config;
-
-	*config = pool_runtime_workers_config(&runtime->config);
-	config->descriptors = before.descriptors;
-	config->answer.header_bytes = before.answer.header_bytes;
-}
-
-/* A pool without retries has no plan for retry queues, so copies would be returned for ever.
- * With a plan the publisher declares a queue when the first copy is returned. An existing plan
- * stays, because changing it replaces the pool. */
+/* Without a plan for retry queues the broker would return each copy. With one, the publisher
+ * declares a queue when its first copy is returned. An existing plan stays, because changing it
+ * replaces the pool. */
 static void configure_publisher(struct pool_runtime *runtime)
 {
 	struct publisher_config *config = &runtime->publisher_config;
@@ -294,52 +271,33 @@ static bool have_same_workers(const struct config_pool *config, const struct con
 	return config->workers == other->workers && config->workers_max == other->workers_max;
 }
 
-static void configure_pool(struct pool_runtime *runtime, mtime now)
-{
-	struct event event = {.kind = COMMAND,
-		.command = {.what = COMMAND_CONFIGURE, .config = &runtime->pool_config}};
-
-	runtime->pool_config = pool_runtime_pool_config(&runtime->config);
-	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(&runtime->config));
-	pool_step(runtime->pool, now, &event);
-}
-
-/* A number of workers set by an operator holds until the configured number changes. */
-static void scale(struct pool_runtime *runtime, const struct config_pool *before, mtime now)
-{
-	struct config_pool *config = &runtime->config;
-
-	if (have_same_workers(config, before))
-		return;
-	if (pool_runtime_scale_as_configured(runtime, now)) {
-		/* Refused and logged; the next reload tries again. */
-		config->workers = before->workers;
-		config->workers_max = before->workers_max;
-	}
-}
-
-/* Values derived from settings move with them. */
-static void exchange_rights(struct config_pool *config, struct config_pool *other)
-{
-	struct rights kept = config->rights;
-
-	config->rights = other->rights;
-	other->rights = kept;
-}
-
 void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other, mtime now)
 {
 	struct config_pool *config = &runtime->config;
+	struct workers_config *workers = &runtime->workers_config, workers_before = *workers;
+	struct rights rights_before = config->rights;
+	struct event configure = {.kind = COMMAND,
+		.command = {.what = COMMAND_CONFIGURE, .config = &runtime->pool_config}};
 	enum setting_reload asked;
 	bool is_any = change_is_any(SETTING_POOL, config, other, &asked);
 
 	change_take_over(SETTING_POOL, config, other);
-	exchange_rights(config, other);
+	config->rights = other->rights; /* derived from settings, so they move with them */
+	other->rights = rights_before;
 	runtime->report.command = config->command[0];
-	configure_crew(runtime);
+	*workers = pool_runtime_workers_config(config);
+	workers->descriptors = workers_before.descriptors;
+	workers->answer.header_bytes = workers_before.answer.header_bytes;
 	configure_publisher(runtime);
-	configure_pool(runtime, now);
-	scale(runtime, other, now);
+	runtime->pool_config = pool_runtime_pool_config(config);
+	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(config));
+	pool_step(runtime->pool, now, &configure);
+	/* A number of workers set by an operator holds until the configured number changes. */
+	if (!have_same_workers(config, other) && pool_runtime_scale_as_configured(runtime, now)) {
+		/* Refused and logged; the next reload tries again. */
+		config->workers = other->workers;
+		config->workers_max = other->workers_max;
+	}
 	if (is_any && asked == SETTING_ROLLS)
 		pool_runtime_command(runtime, COMMAND_RESTART, 0, now);
 	pool_runtime_warn_of_limits(config);
@@ -365,12 +323,12 @@ void pool_runtime_drain(struct pool_runtime *runtime, mtime now)
 
 void pool_runtime_mark_replaced(struct pool_runtime *runtime)
 {
-	runtime->is_superseded = true;
+	runtime->is_replaced = true;
 }
 
 bool pool_runtime_is_retiring(const struct pool_runtime *runtime)
 {
-	return runtime->is_superseded || runtime->is_draining;
+	return runtime->is_replaced || runtime->is_draining;
 }
 
 bool pool_runtime_is_draining(const struct pool_runtime *runtime)

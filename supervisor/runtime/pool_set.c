@@ -5,33 +5,23 @@
 
 /* ---------- life ---------- */
 
-static bool make_place(struct pool_set *pool_set)
-{
-	struct pool_runtime **at = realloc(pool_set->at, (pool_set->count + 1u) * sizeof *at);
-
-	if (!at)
-		return false;
-	pool_set->at = at;
-	pool_set->at[pool_set->count++] = NULL;
-	return true;
-}
-
-static uint16_t free_place(const struct pool_set *pool_set)
+struct pool_runtime *pool_set_add(struct pool_set *pool_set, const struct runtime_shared *tools,
+	struct config_pool *config, mtime now)
 {
 	uint16_t place = 0;
 
 	while (place < pool_set->count && pool_set->at[place])
 		place++;
-	return place;
-}
-
-struct pool_runtime *pool_set_add(struct pool_set *pool_set, const struct runtime_shared *tools,
-	struct config_pool *config, mtime now)
-{
-	uint16_t place = free_place(pool_set);
-
-	if (place == POOL_SET_MAX || (place == pool_set->count && !make_place(pool_set)))
+	if (place == POOL_SET_MAX)
 		return NULL;
+	if (place == pool_set->count) {
+		struct pool_runtime **at = realloc(pool_set->at, (place + 1u) * sizeof *at);
+		if (!at)
+			return NULL;
+		at[place] = NULL;
+		pool_set->at = at;
+		pool_set->count++;
+	}
 	pool_set->at[place] = pool_runtime_new(tools, config, place, pool_set->serials + 1, now);
 	if (pool_set->at[place])
 		pool_set->serials++;
@@ -55,7 +45,7 @@ void pool_set_release(struct pool_set *pool_set)
 	*pool_set = (struct pool_set){0};
 }
 
-/* ---------- who is there ---------- */
+/* ---------- lookup ---------- */
 
 struct pool_runtime *pool_set_at(const struct pool_set *pool_set, size_t place)
 {

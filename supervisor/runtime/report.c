@@ -223,7 +223,7 @@ static void add_command(struct line *line)
 }
 
 /* " (an unknown status)", " (signal 11 ...)", " with status 503", ": no queue "x" for its reply" */
-static void add_circumstance(struct line *line)
+static void add_details(struct line *line)
 {
 	const struct notice *notice = line->notice;
 	char exit[EXIT_TEXT_SIZE];
@@ -248,7 +248,7 @@ static void add_outcome(struct line *line)
 	const struct notice *notice = line->notice;
 
 	add_reason(line);
-	add_circumstance(line);
+	add_details(line);
 	if (notice->slot < 0)
 		return;
 	add(line, ", attempt %u of %u", notice->attempt, notice->attempts);
@@ -412,22 +412,16 @@ static const struct part {
 
 /* ---------- lines ---------- */
 
-static void add_part(struct line *line, struct text name)
-{
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (text_is(parts[i].name, name)) {
-			parts[i].add(line);
-			return;
-		}
-}
-
 static void add_text(struct line *line, const char *text)
 {
 	const char *open;
 
 	for (; (open = strchr(text, '{')); text = strchr(open, '}') + 1) {
+		struct text name = text_of(open + 1, strcspn(open + 1, "}"));
 		add(line, "%.*s", (int)(open - text), text);
-		add_part(line, text_of(open + 1, strcspn(open + 1, "}")));
+		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+			if (text_is(parts[i].name, name))
+				parts[i].add(line);
 	}
 	add(line, "%s", text);
 }
@@ -452,8 +446,8 @@ static void log_notice(const struct report *report, enum log_level level, struct
 	log_line(level, origin, "%s", line.text);
 }
 
-/* A refused parcel warns once: each time, for a night, would be noise. A retry queue is declared
- * when it is first needed, so its first return is expected. */
+/* A parcel that is refused again and again is warned of once. A retry queue is declared when its
+ * first copy is returned, so that return is expected. */
 static enum log_level level_of(const struct notice *notice)
 {
 	if (notice->kind == NOTICE_PARCEL_REFUSED) {
@@ -466,8 +460,8 @@ static enum log_level level_of(const struct notice *notice)
 	return lines[notice->kind].level;
 }
 
-/* The author of a wrong command should not look for a fault in the worker. */
-static void log_hopeless(const struct report *report, const struct notice *notice)
+/* Tell a command that cannot be run from a worker that does not become ready. */
+static void log_none_ready(const struct report *report, const struct notice *notice)
 {
 	struct log_origin origin = {.pool = report->pool, .slot = -1};
 	char exit[EXIT_TEXT_SIZE];
@@ -503,7 +497,7 @@ static void log_milestone(struct report *report, const struct notice *notice)
 		   counts[NOTICE_WORKER_READY] == 0 &&
 		   counts[NOTICE_WORKER_DIED] >= report->workers) {
 		report->was_hopeless = true;
-		log_hopeless(report, notice);
+		log_none_ready(report, notice);
 	}
 }
 
