@@ -1,6 +1,6 @@
 #include "worker/lines.h"
 
-/* Bytes of an UTF-8 character behind its first. */
+/* A UTF-8 character has at most so many bytes behind its first. */
 #define LINES_TAIL 3
 
 void lines_init(
@@ -11,29 +11,23 @@ void lines_init(
 	buf_init(&lines->last, LINES_LAST_MAX);
 }
 
-static struct text without_blanks(struct text t)
+/* Return len, or less where that would cut a UTF-8 character. */
+static size_t whole_characters(struct text t, size_t len)
 {
-	while (t.len > 0 && (uint8_t)t.ptr[t.len - 1] <= ' ')
-		t.len--;
-	return t;
-}
-
-/* len, or a little less where that would cut an UTF-8 character. */
-static size_t fewer_characters(struct text t, size_t len)
-{
-	size_t fewer = len;
-	while (fewer > 0 && len - fewer < LINES_TAIL && ((uint8_t)t.ptr[fewer] & 0xc0) == 0x80)
-		fewer--;
-	return fewer;
+	size_t whole = len;
+	while (whole > 0 && len - whole < LINES_TAIL && ((uint8_t)t.ptr[whole] & 0xc0) == 0x80)
+		whole--;
+	return whole;
 }
 
 static void keep_last(struct lines *lines, struct text line)
 {
-	line = without_blanks(line);
+	while (line.len > 0 && (uint8_t)line.ptr[line.len - 1] <= ' ')
+		line.len--;
 	if (line.len == 0)
 		return;
 	if (line.len > LINES_LAST_MAX)
-		line.len = fewer_characters(line, LINES_LAST_MAX);
+		line.len = whole_characters(line, LINES_LAST_MAX);
 	buf_clear(&lines->last);
 	buf_append_text(&lines->last, line);
 	lines->kept++;

@@ -17,7 +17,7 @@ static void report_dropped(struct log_gate *gate)
 		dropped, *gate->lines);
 }
 
-/* Again each second, until nothing was dropped. */
+/* Repeated each second until no line was dropped. */
 static void on_report(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
 	struct log_gate *gate = timer->data;
@@ -45,13 +45,6 @@ void log_gate_release(struct log_gate *gate)
 		report_dropped(gate);
 }
 
-static void drop(struct log_gate *gate)
-{
-	gate->dropped++;
-	if (!ev_is_active(&gate->report))
-		loop_start_timer(gate->loop, &gate->report, MTIME_SECOND);
-}
-
 void log_gate_log(
 	struct log_gate *gate, struct log_origin origin, const struct log_worker_line *line)
 {
@@ -59,7 +52,9 @@ void log_gate_log(
 		return;
 	gate->rate.per_second = *gate->lines;
 	if (!rate_take(&gate->rate, clock_now())) {
-		drop(gate);
+		gate->dropped++;
+		if (!ev_is_active(&gate->report))
+			loop_start_timer(gate->loop, &gate->report, MTIME_SECOND);
 		return;
 	}
 	gate->passed++;

@@ -18,21 +18,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How soon what could not be done now is tried again. */
-#define LATER (10 * MTIME_MS)
+#define RETRY_WAIT (10 * MTIME_MS)
 
-/* From end of file to SIGCHLD. A process that dies closes its pipe first and is reaped a moment
- * later; it is a crash with its status, not a worker that closed its pipe and lives. */
-#define EXIT_MOMENT (200 * MTIME_MS)
+/* How long to wait for SIGCHLD after an end of file. A process that dies closes its pipe first and
+ * is reaped a moment later: a crash with its exit status, not a worker that closed its pipe. */
+#define EXIT_WAIT (200 * MTIME_MS)
 
-/* Ask for worker_look_again in a moment. */
+/* Have worker_look_again called after RETRY_WAIT. */
 static void look_later(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	list_remove(&worker->later);
 	list_append(&workers->later, &worker->later);
 	if (!ev_is_active(&workers->tick))
-		loop_start_timer(workers->loop, &workers->tick, LATER);
+		loop_start_timer(workers->loop, &workers->tick, RETRY_WAIT);
 }
 
 void worker_report(struct worker *worker, struct event *event)
@@ -49,7 +48,7 @@ struct log_origin worker_origin(const struct worker *worker)
 		.pid = (int)worker->pid};
 }
 
-/* Empty, and holding nothing. */
+/* The state of a slot without a process. */
 static void reset(struct worker *worker)
 {
 	worker->process = PROCESS_NONE;
@@ -98,16 +97,16 @@ static void drop_output(struct worker *worker)
 	outgoing_drop(&worker->output);
 }
 
-static void report_room(struct worker *worker, bool room)
+static void report_writable(struct worker *worker, bool is_writable)
 {
-	if (worker->is_full != room)
+	if (worker->is_full != is_writable)
 		return;
-	worker->is_full = !room;
-	worker_report(
-		worker, &(struct event){.kind = SLOT_WRITABLE, .slot = {.is_writable = room}});
+	worker->is_full = !is_writable;
+	worker_report(worker,
+		&(struct event){.kind = SLOT_WRITABLE, .slot = {.is_writable = is_writable}});
 }
 
-/* A task begins: what stderr holds so far does not belong to it. */
+/* What stderr holds when a task begins does not belong to that task. */
 static void begin_task(struct worker *worker, bool is_behind)
 {
 	worker->is_behind = is_behind;
@@ -116,12 +115,14 @@ static void begin_task(struct worker *worker, bool is_behind)
 	worker_log_begin(&worker->logs[STREAM_ERROR], is_read);
 }
 
-enum send_result worker_send(struct worker *worker, struct delivery *delivery, uint16_t attempt)
+enum send_result workers_send(
+	struct workers *workers, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
-	const struct workers_config *config = worker->workers->config;
+	const struct workers_config *config = workers->config;
+	struct worker *worker = worker_at(workers, slot);
 	if (worker->process != PROCESS_LIVES || worker->input != INPUT_OPEN ||
 		worker->sending != SENDING_OPEN)
-		return SEND_OK; /* as good as gone: SLOT_BROKEN or SLOT_GONE follows */
+		return SEND_OK; /* SLOT_BROKEN or SLOT_GONE follows, and the task is retried */
 	if (outgoing_len(&worker->output) > OUTPUT_HIGH)
 		return SEND_NO_MEMORY;
 	enum rc rc = outgoing_add(
@@ -131,7 +132,7 @@ enum send_result worker_send(struct worker *worker, struct delivery *delivery, u
 	if (worker->open++ == 0)
 		begin_task(worker, false);
 	list_remove(&worker->unsent);
-	list_append(&worker->workers->unsent, &worker->unsent);
+	list_append(&workers->unsent, &worker->unsent);
 	return SEND_OK;
 }
 
@@ -144,8 +145,8 @@ void worker_write(struct worker *worker)
 		return;
 	ssize_t n = worker_pipe_write(&worker->pipe, parts, count);
 	if (n < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS && errno != ENOMEM) {
-		/* It reads no more. Whether it is broken, or just dying with its last answers in
-		 * the pipe, its input shows. */
+		/* It has stopped reading. Its input shows whether it is broken or is dying, with
+		 * its last answers in the pipe. */
 		worker->sending = SENDING_LOST;
 		drop_output(worker);
 		look_later(worker);
@@ -159,9 +160,9 @@ void worker_write(struct worker *worker)
 	else
 		ev_io_stop(worker->workers->loop, &worker->writable);
 	if (left > OUTPUT_HIGH)
-		report_room(worker, false);
+		report_writable(worker, false);
 	else if (left <= OUTPUT_LOW)
-		report_room(worker, true);
+		report_writable(worker, true);
 }
 
 /* ---------- outputs come in ---------- */
@@ -176,7 +177,7 @@ static void stop_reading(struct worker *worker)
 	worker->input = INPUT_DONE;
 }
 
-/* No output follows in this life. problem: static. */
+/* The worker broke the protocol. problem: static. */
 static void report_broken(struct worker *worker, const char *problem)
 {
 	stop_reading(worker);
@@ -191,8 +192,8 @@ static void pause_reading(struct worker *worker)
 	look_later(worker);
 }
 
-/* The last stderr line is added to an answer that reports a failure. The answer and the line arrive
- * in no order: if another answer follows at once, the latest line belongs to that one. */
+/* Add the last stderr line to an answer that reports a failure. The order of answer and line is not
+ * known: if another answer follows at once, the latest line belongs to that one. */
 static struct output *add_stderr(struct worker *worker, struct output *output, bool is_last)
 {
 	struct worker_log *log = &worker->logs[STREAM_ERROR];
@@ -207,20 +208,7 @@ static struct output *add_stderr(struct worker *worker, struct output *output, b
 	return line.len > 0 ? output_add_words(output, line) : output;
 }
 
-/* The next task began behind this answer. Of several answers in one read only the last asks the
- * kernel what stderr holds: no time passed between them. */
-static void note_answer(struct worker *worker)
-{
-	if (worker->open > 0)
-		worker->open--;
-	worker->has_begun = worker->open > 0;
-	if (!worker->has_begun)
-		return;
-	worker_log_pass(&worker->logs[STREAM_ERROR]);
-	worker->is_behind = true;
-}
-
-/* is_last: nothing behind it was read yet. */
+/* is_last: no byte behind it was read yet. */
 static enum rc handle_frame(
 	struct worker *worker, struct text frame, bool is_last, const char **ret_problem)
 {
@@ -230,8 +218,17 @@ static enum rc handle_frame(
 		return rc;
 	if (output->status >= STATUS_REJECTED)
 		output = add_stderr(worker, output, is_last);
-	if (output->status != STATUS_PROGRESS)
-		note_answer(worker);
+	if (output->status != STATUS_PROGRESS) {
+		if (worker->open > 0)
+			worker->open--;
+		/* The next task has begun. Of several answers in one read only the last asks the
+		 * kernel what stderr holds (handle_frames): no time passed between them. */
+		worker->has_begun = worker->open > 0;
+		if (worker->has_begun) {
+			worker_log_pass(&worker->logs[STREAM_ERROR]);
+			worker->is_behind = true;
+		}
+	}
 	CRASH_POINT("answer-read");
 	worker_report(worker, &(struct event){.kind = SLOT_OUTPUT,
 				      .arrived_after = clock_arrived_after(),
@@ -239,8 +236,8 @@ static enum rc handle_frame(
 	return RC_OK;
 }
 
-/* Handle every whole frame at the front of *bytes, and move it past them. RC_MEMORY: the first that
- * is left has to be handled again. RC_MALFORMED: *ret_problem says why. */
+/* Handle all complete frames at the front of *bytes, and move *bytes past them. RC_MEMORY: call it
+ * again for the first that is left. RC_MALFORMED: *ret_problem says why. */
 static enum rc handle_frames(struct worker *worker, struct text *bytes, const char **ret_problem)
 {
 	size_t limit = worker->workers->config->task.frame_limit;
@@ -269,7 +266,7 @@ static enum rc handle_frames(struct worker *worker, struct text *bytes, const ch
 	return rc;
 }
 
-/* Bytes of the shared scratch: an unfinished frame is copied to .begun. */
+/* bytes: of the shared scratch. An unfinished frame is copied to .begun. */
 static void handle_scratch(struct worker *worker, struct text bytes)
 {
 	const char *problem;
@@ -304,8 +301,7 @@ static void handle_begun(struct worker *worker)
 		pause_reading(worker);
 }
 
-/* Nothing more can come. An unfinished frame is a protocol error only if the process does not die
- * now. */
+/* End of file. An unfinished frame is a protocol error only if the process lives on. */
 static void end_input(struct worker *worker)
 {
 	if (worker->process == PROCESS_EXITED || worker->sending == SENDING_SHUT) {
@@ -317,11 +313,11 @@ static void end_input(struct worker *worker)
 	worker->input = INPUT_ENDED;
 	worker->ended_at = clock_now();
 	look_later(worker);
-	report_room(worker, false); /* so that no task is given to a dead worker */
+	report_writable(worker, false); /* so that no task is given to a dead worker */
 }
 
-/* n: what read(2) returned. True: that many bytes have come. */
-static bool has_come(struct worker *worker, ssize_t n)
+/* n: what read(2) returned. True: so many bytes were read. */
+static bool has_bytes(struct worker *worker, ssize_t n)
 {
 	if (n > 0) {
 		if (worker->left != SIZE_MAX)
@@ -338,7 +334,7 @@ static bool has_come(struct worker *worker, ssize_t n)
 	return false;
 }
 
-/* Straight behind what is unfinished: no byte is copied, and none is read that has no place. */
+/* Read into .begun, behind the unfinished frame, so that no byte is copied. */
 static void read_behind(struct worker *worker, size_t size)
 {
 	uint8_t *place = buf_reserve(&worker->begun, size);
@@ -348,7 +344,7 @@ static void read_behind(struct worker *worker, size_t size)
 		return;
 	}
 	ssize_t n = read(worker->pipe.input, place, size);
-	if (!has_come(worker, n))
+	if (!has_bytes(worker, n))
 		return;
 	buf_commit(&worker->begun, (size_t)n);
 	handle_begun(worker);
@@ -369,7 +365,7 @@ void worker_read(struct worker *worker)
 		return;
 	}
 	ssize_t n = read(worker->pipe.input, workers->scratch, size);
-	if (has_come(worker, n))
+	if (has_bytes(worker, n))
 		handle_scratch(worker, text_of(workers->scratch, (size_t)n));
 }
 
@@ -388,7 +384,7 @@ static void read_on(struct worker *worker)
 
 /* ---------- the end ---------- */
 
-/* Give back all that this life held; its process is no more. */
+/* Release what this life held. Its process has ended. */
 static void clear(struct worker *worker)
 {
 	strays_end(worker->workers->strays, &worker->descendants);
@@ -406,7 +402,8 @@ static void clear(struct worker *worker)
 	reset(worker);
 }
 
-/* With the last line that its task wrote to stderr, if there is one, and memory for it. */
+/* The event carries the last line that its task wrote to stderr, if there is one and memory for it.
+ */
 static void report_gone(struct worker *worker)
 {
 	struct text line = worker_log_last_line(
@@ -419,7 +416,7 @@ static void report_gone(struct worker *worker)
 	worker_report(worker, &event);
 }
 
-/* The last that a callback does. */
+/* Called at the end of each callback. */
 static void report_if_gone(struct worker *worker)
 {
 	if (worker->process != PROCESS_EXITED)
@@ -436,7 +433,7 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 {
 	struct worker *worker = ctx;
 	struct exit_info failure;
-	/* At once, while no other process can have the number: what is left of its group. */
+	/* Kill the rest of its group now, before the number can belong to another process. */
 	kill(-pid, SIGKILL);
 	guard_remove(worker->workers->guard, pid);
 	strays_end(worker->workers->strays, &worker->descendants);
@@ -447,7 +444,7 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 	if (worker->exit.kind == EXIT_NONE)
 		worker->exit = exit;
 	drop_output(worker);
-	/* As much is read as is there now: a grandchild may hold the other end and write for ever.
+	/* Read only what is there now: a grandchild may hold the other end and never stop writing.
 	 */
 	if (worker->input == INPUT_OPEN) {
 		worker->left = descriptor_waiting(worker->pipe.input);
@@ -471,7 +468,7 @@ void worker_release(struct worker *worker)
 	clear(worker);
 }
 
-/* ---------- the meeting at its pipe ---------- */
+/* ---------- connecting ---------- */
 
 static void on_readable(struct ev_loop *loop, ev_io *io, int events)
 {
@@ -507,12 +504,12 @@ static void open_pipe(struct worker *worker)
 		worker_report(worker, &(struct event){.kind = SLOT_READY});
 }
 
-static void meet(struct worker *worker)
+static void connect_pipe(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	size_t frame = workers->config->task.frame_limit + WIRE_LENGTH_BYTES;
 	pid_t peer = 0;
-	/* Before the descriptor it watches is closed. */
+	/* Before the watched descriptor is closed. */
 	ev_io_stop(workers->loop, &worker->readable);
 	enum rc rc = worker_pipe_connect(&worker->pipe, worker->pid, frame, &peer);
 	if (rc == RC_OK) {
@@ -540,12 +537,12 @@ static void meet(struct worker *worker)
 static void on_peer(struct ev_loop *loop, ev_io *io, int events)
 {
 	loop_keep_watching(loop, io, events);
-	meet(io->data);
+	connect_pipe(io->data);
 }
 
 /* ---------- the start ---------- */
 
-/* A failure is read when the exit comes, too: whichever is first. */
+/* on_exit_of_worker reads a failure as well: either may come first. */
 static void on_started(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct worker *worker = io->data;
@@ -577,7 +574,7 @@ static void open_log(struct worker *worker, enum worker_stream stream, int fd)
 	watch(worker, &log->io, on_log, fd, EV_READ);
 }
 
-/* By the present configuration, which may differ from that of the worker before. */
+/* Use the present configuration, which may differ from that of the previous life. */
 static bool spawn(struct worker *worker, struct spawned *ret)
 {
 	struct workers *workers = worker->workers;
@@ -605,7 +602,7 @@ static bool spawn(struct worker *worker, struct spawned *ret)
 	return rc == RC_OK;
 }
 
-/* The reaper does not know the child: it takes its end for a stranger's. */
+/* The reaper does not watch the child, and drops its exit. */
 static void abandon(struct worker *worker, struct spawned *child)
 {
 	kill(child->pid, SIGKILL);
@@ -654,7 +651,7 @@ static bool launch(struct worker *worker)
 	return true;
 }
 
-/* ---------- what the pool wishes ---------- */
+/* ---------- wishes of the pool ---------- */
 
 void worker_start(struct worker *worker, uint32_t life)
 {
@@ -691,22 +688,12 @@ void worker_signal(struct worker *worker, int number)
 {
 	if (worker->process != PROCESS_LIVES)
 		return;
-	/* A child that was only just forked leads no group yet. */
+	/* Directly after the fork the child does not lead a group yet. */
 	if (kill(-worker->pid, number) < 0 && errno == ESRCH)
 		kill(worker->pid, number);
 }
 
 /* ---------- second looks ---------- */
-
-static void look_at_open_input(struct worker *worker)
-{
-	if (!ev_is_active(&worker->readable))
-		read_on(worker);
-	else if (worker->sending == SENDING_LOST)
-		worker_read(worker);
-	if (worker->input == INPUT_OPEN && worker->sending == SENDING_LOST)
-		look_later(worker); /* until it is read to its end */
-}
 
 void worker_look_again(struct worker *worker)
 {
@@ -716,13 +703,18 @@ void worker_look_again(struct worker *worker)
 	}
 	switch (worker->input) {
 	case INPUT_WAITING:
-		meet(worker);
+		connect_pipe(worker);
 		break;
 	case INPUT_OPEN:
-		look_at_open_input(worker);
+		if (!ev_is_active(&worker->readable))
+			read_on(worker);
+		else if (worker->sending == SENDING_LOST)
+			worker_read(worker);
+		if (worker->input == INPUT_OPEN && worker->sending == SENDING_LOST)
+			look_later(worker); /* until it is read to its end */
 		break;
 	case INPUT_ENDED:
-		if (clock_now() - worker->ended_at < EXIT_MOMENT)
+		if (clock_now() - worker->ended_at < EXIT_WAIT)
 			look_later(worker);
 		else
 			report_broken(worker, buf_len(&worker->begun) > 0

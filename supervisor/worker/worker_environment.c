@@ -24,7 +24,7 @@ static size_t name_len(const char *entry)
 	return strcspn(entry, "=");
 }
 
-/* In the place of one of the same name. */
+/* Replace the entry of the same name, or append it. */
 static void put(struct list *list, char *entry)
 {
 	size_t len = name_len(entry), i = 0;
@@ -41,8 +41,8 @@ static void put_all(struct list *list, char *const *entries)
 		put(list, *entries);
 }
 
-/* "PATH", "LC_*". */
-static bool is_meant(const char *pattern, const char *entry)
+/* pattern: "PATH", or "LC_*". */
+static bool matches(const char *pattern, const char *entry)
 {
 	size_t len = strlen(pattern);
 	if (len > 0 && pattern[len - 1] == '*')
@@ -52,10 +52,10 @@ static bool is_meant(const char *pattern, const char *entry)
 
 static bool is_passed(const struct workers_config *config, const char *entry)
 {
-	if (is_meant(MARK_NAME, entry))
+	if (matches(MARK_NAME, entry))
 		return false;
 	for (char *const *word = config->passed; word && *word; word++)
-		if (strcmp(*word, "all") == 0 || is_meant(*word, entry))
+		if (strcmp(*word, "all") == 0 || matches(*word, entry))
 			return true;
 	return !config->passed;
 }
@@ -64,9 +64,9 @@ char **worker_environment_new(const struct workers_config *config, char *mark)
 {
 	char *const *users = config->rights ? config->rights->variables : NULL;
 	struct list list = {0};
-	/* The socket's folder, the mark, the end. */
-	size_t room = count_of(environ) + count_of(users) + count_of(config->variables) + 3;
-	list.entries = calloc(room, sizeof *list.entries);
+	/* And TMPDIR, the mark and NULL. */
+	size_t size = count_of(environ) + count_of(users) + count_of(config->variables) + 3;
+	list.entries = calloc(size, sizeof *list.entries);
 	if (!list.entries)
 		return NULL;
 	for (char **entry = environ; *entry; entry++)

@@ -1,5 +1,5 @@
 /* The inside of a pool's workers, for workers.c, worker.c and their fuzz target. Layer: worker.
- * workers.c has the pool's table of workers and its effects, worker.c one worker from its start to
+ * workers.c has the pool's table of workers, worker.c one worker from its start to
  * its end. Exit and end of input come in either order: each is a fact of its own (enum
  * worker_process, enum worker_input), and SLOT_GONE is reported when both are known. The pool is
  * called from callbacks of the loop only, never from one of its effects: an event that an effect
@@ -15,6 +15,7 @@
 #include "worker/worker_log.h"
 #include "worker/worker_pipe.h"
 #include "worker/workers.h"
+#include <assert.h>
 
 /* Bytes of one read. A worker's pipe is read once in a turn; if something is left, the descriptor
  * is ready again at once. */
@@ -28,7 +29,7 @@ enum worker_process {
 };
 
 enum worker_input {
-	INPUT_WAITING, /* it has not opened its pipe */
+	INPUT_WAITING, /* the worker has not opened its pipe */
 	INPUT_OPEN,
 	INPUT_ENDED, /* end of file, and no exit yet: wait for it for a moment */
 	INPUT_DONE,  /* nothing more is read in this life */
@@ -96,6 +97,12 @@ struct workers {
 	uint8_t scratch[WORKER_READ];
 };
 
+static inline struct worker *worker_at(const struct workers *workers, uint32_t slot)
+{
+	assert(slot < workers->slots.count);
+	return workers->slots.at[slot];
+}
+
 void worker_init(struct worker *, struct workers *, uint16_t slot);
 /* Kill the process if it lives, without an event. */
 void worker_release(struct worker *);
@@ -105,7 +112,6 @@ void worker_quit(struct worker *);
 /* Send the control line for a task that is over its soft limit. */
 void worker_interrupt(struct worker *);
 void worker_signal(struct worker *, int number);
-enum send_result worker_send(struct worker *, struct delivery *, uint16_t attempt);
 /* Write with one system call; the rest follows when the pipe is writable. */
 void worker_write(struct worker *);
 /* Read its pipe once. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Bounds of a catch-up. */
+/* Limits of a catch-up. */
 #define CATCH_UP_READS 16
 #define CATCH_UP_LINES 64
 /* A worker that wrote nothing to stderr during so many tasks is silent. */
@@ -74,11 +74,11 @@ void worker_log_pass(struct worker_log *log)
 	log->has_more = false;
 }
 
-/* epoll reports what a worker wrote to stderr before its answer together with the answer or before
- * it, because pipes become ready in the order of the writes. The exception is an answer whose pipe
- * the kernel has on its list since the turn before, if both writes fall into the microsecond in
- * which epoll goes through that list. So of a silent worker nothing is unread, and the kernel is
- * not asked, which would be one system call in four with one task in flight. */
+/* Pipes become ready in the order of the writes, so epoll reports a stderr line not later than the
+ * answer that was written after it. (Exception: the pipe of the answer was still ready from the
+ * turn before, and both writes fall into the microsecond in which epoll walks its list.) So if the
+ * worker is silent no line is unread, and a system call is saved: one in four with one task in
+ * flight. */
 void worker_log_begin(struct worker_log *log, bool is_read)
 {
 	bool is_empty = log->fd < 0 || (is_read && log->silent >= SILENT_TASKS);

@@ -41,7 +41,7 @@ static const char *file_name(const struct worker_pipe *pipe)
 	return strrchr(pipe->path, '/') + 1;
 }
 
-/* /tmp is open to all: a name that can be guessed could be taken before us. */
+/* /tmp is open to all users: one of them could take a name that can be guessed. */
 static enum rc name_corefx(struct worker_pipe *pipe)
 {
 	uint64_t random[2];
@@ -84,8 +84,8 @@ static enum rc open_socket(struct worker_pipe *pipe)
 	return give_to_owner(pipe, pipe->path);
 }
 
-/* It has the worker's uid, and is in the session that the child leads: a wrapper such as `sh -c`
- * may stand between. */
+/* True if the peer has the uid of the worker and is in the session that the child leads. It need
+ * not be the child itself, which may be a wrapper such as `sh -c`. */
 static bool is_worker(int fd, uid_t uid, pid_t session, pid_t *ret_peer)
 {
 	struct ucred peer;
@@ -96,9 +96,9 @@ static bool is_worker(int fd, uid_t uid, pid_t session, pid_t *ret_peer)
 	return peer.uid == uid && peer.pid > 0 && getsid(peer.pid) == session;
 }
 
-/* Existing workers read a body with one receive call: the whole frame has to fit into the socket.
+/* Workers of corefx read a body with one receive call: the whole frame has to fit into the socket.
  */
-static void widen(int fd, size_t frame_limit)
+static void set_send_buffer(int fd, size_t frame_limit)
 {
 	int bytes = frame_limit > INT32_MAX / 2 ? INT32_MAX / 2 : (int)frame_limit;
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) < 0)
@@ -120,18 +120,11 @@ static enum rc connect_socket(
 		return RC_REFUSED;
 	}
 	if (pipe->form == PIPE_COREFX)
-		widen(fd, frame_limit);
+		set_send_buffer(fd, frame_limit);
 	worker_pipe_unlink(pipe);
 	descriptor_close(&pipe->waiting);
 	pipe->input = pipe->output = fd;
 	return RC_OK;
-}
-
-static void unlink_socket(const struct worker_pipe *pipe)
-{
-	unlink(pipe->path);
-	if (pipe->form == PIPE_COREFX)
-		rundir_drop_outside(pipe->rundir, file_name(pipe));
 }
 
 /* ---------- fifo: P.in and P.out ---------- */
@@ -172,13 +165,6 @@ static enum rc connect_fifos(struct worker_pipe *pipe)
 	return RC_OK;
 }
 
-static void unlink_fifos(const struct worker_pipe *pipe)
-{
-	struct fifo_paths paths = paths_of(pipe);
-	unlink(paths.in);
-	unlink(paths.out);
-}
-
 /* ---------- all forms ---------- */
 
 enum rc worker_pipe_open(struct worker_pipe *pipe)
@@ -217,10 +203,15 @@ void worker_pipe_unlink(struct worker_pipe *pipe)
 {
 	if (pipe->path[0] == '\0')
 		return;
-	if (pipe->form == PIPE_FIFO)
-		unlink_fifos(pipe);
-	else
-		unlink_socket(pipe);
+	if (pipe->form == PIPE_FIFO) {
+		struct fifo_paths paths = paths_of(pipe);
+		unlink(paths.in);
+		unlink(paths.out);
+	} else {
+		unlink(pipe->path);
+		if (pipe->form == PIPE_COREFX)
+			rundir_drop_outside(pipe->rundir, file_name(pipe));
+	}
 	pipe->path[0] = '\0';
 }
 

@@ -2,7 +2,6 @@
 
 #include "os/proc_usage.h"
 #include "worker/worker_internal.h"
-#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -10,13 +9,7 @@
  * ten thousand workers cost no more than a hundred. */
 #define MEMORY_READS 100
 
-static struct worker *worker_at(const struct workers *workers, uint32_t slot)
-{
-	assert(slot < workers->slots.count);
-	return workers->slots.at[slot];
-}
-
-/* A second look may ask for another one: that belongs to the next tick. */
+/* A second look that is asked for within one belongs to the next tick. */
 static void on_tick(struct ev_loop *loop, ev_timer *tick, int events)
 {
 	(void)loop;
@@ -58,7 +51,7 @@ struct workers *workers_new(struct ev_loop *loop, const struct workers_config *c
 	struct workers *workers = calloc(1, sizeof *workers);
 	if (!workers)
 		return NULL;
-	/* One by one: an initializer would write to all of the scratch. */
+	/* Assigned one by one, because an initializer would write to the whole scratch. */
 	workers->loop = loop;
 	workers->config = config;
 	workers->reaper = reaper;
@@ -113,12 +106,6 @@ void workers_free(struct workers *workers)
 	log_gate_release(&workers->gate);
 	stable_array_release(&workers->slots);
 	free(workers);
-}
-
-enum send_result workers_send(
-	struct workers *workers, uint16_t slot, struct delivery *delivery, uint16_t attempt)
-{
-	return worker_send(worker_at(workers, slot), delivery, attempt);
 }
 
 void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum slot_wish wish)
