@@ -46,7 +46,7 @@ static const struct setting root_settings[] = {
 		.fallback = "15s",
 		.variable = "WPOOL_HEARTBEAT",
 		.help = "How long the broker may be silent before its connection counts as lost; "
-			"rounded up to whole seconds. An address's own option heartbeat wins."},
+			"rounded up to whole seconds. The option heartbeat of an address overrides it."},
 	{.key = "drain",
 		.type = SETTING_DURATION,
 		.offset = ROOT(drain),
@@ -157,7 +157,8 @@ static const struct setting pool_settings[] = {
 		.reload = SETTING_ROLLS,
 		.help = "The variables of wpool's own environment that workers get: all, none, or "
 			"names, where a * at the end stands for any characters. Without "
-			"`AMQP_URL` and its relatives workers do not learn the broker's password."},
+			"`AMQP_URL` and the other variables of the address, workers do not get the "
+			"broker's password."},
 	{.key = "user",
 		.type = SETTING_TEXT,
 		.offset = POOL(user),
@@ -304,8 +305,8 @@ static const struct setting pool_settings[] = {
 		.fallback = "reject",
 		.variable = "WPOOL_UNROUTABLE",
 		.reload = SETTING_LIVE,
-		.help = "What happens to a task whose reply reaches no queue: it is dead- "
-			"lettered, its reply is dropped, or it is retried."},
+		.help = "What happens to a task whose reply reaches no queue: it is "
+			"dead-lettered, its reply is dropped, or it is retried."},
 	{.key = "max_body",
 		.type = SETTING_SIZE,
 		.offset = POOL(max_body),
@@ -313,8 +314,8 @@ static const struct setting pool_settings[] = {
 		.max = 512 * MIB,
 		.fallback = "16MiB",
 		.variable = "WPOOL_MAX_BODY",
-		.help = "The largest body that a worker is given; a larger message is dead- "
-			"lettered."},
+		.help = "The largest body that a worker is given; a larger message is "
+			"dead-lettered."},
 	{.key = "memory",
 		.type = SETTING_SIZE,
 		.offset = POOL(memory),
@@ -325,7 +326,7 @@ static const struct setting pool_settings[] = {
 		.reload = SETTING_LIVE,
 		.help = "If bodies are large, fewer messages than prefetch are requested, so that "
 			"those in hand take no more than this, but always at least one. Messages "
-			"that arrived while bodies were small come on top until they are done."},
+			"that arrived while bodies were small are not counted until they are done."},
 	{.key = "outbox",
 		.type = SETTING_SIZE,
 		.offset = POOL(outbox),
