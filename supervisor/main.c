@@ -51,7 +51,7 @@ static void print_help(void)
 	     "  --version      the version");
 }
 
-static int unknown(char *word)
+static int print_unknown(char *word)
 {
 	const char *names[COMMAND_COUNT + 1] = {0};
 	bool is_option = *word == '-';
@@ -94,7 +94,7 @@ static void on_sigpipe(int number)
 	errno = saved;
 }
 
-static int run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	if (argc < 2) {
 		fputs("wpool: no command given; see wpool --help\n", stderr);
@@ -112,7 +112,7 @@ static int run(int argc, char **argv)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (strcmp(word, commands[i].name) == 0)
 			return commands[i].main(argc - 1, argv + 1);
-	return unknown(word);
+	return print_unknown(word);
 }
 
 int main(int argc, char **argv)
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 		fputs("wpool: out of memory\n", stderr);
 		return EX_OSERR;
 	}
-	int exit_code = run(argc, arguments);
+	int exit_code = run_command(argc, arguments);
 	free(arguments);
 	if (exit_code == EX_OK && (fflush(stdout) != 0 || ferror(stdout))) {
 		perror("wpool: standard output");

@@ -1,9 +1,9 @@
 #include "api/verbs.h"
 
 const struct api_verb api_verbs[API_VERB_COUNT] = {
-#define POOLS_VERB(id, words, ...)                                                                 \
-	[API_VERB_##id] = {.name = #id, .summary = words, .takes_all = true, __VA_ARGS__},
-#define POOL_VERB(id, words, ...) [API_VERB_##id] = {.name = #id, .summary = words, __VA_ARGS__},
+#define POOLS_VERB(id, text, ...)                                                                  \
+	[API_VERB_##id] = {.name = #id, .summary = text, .takes_all = true, __VA_ARGS__},
+#define POOL_VERB(id, text, ...) [API_VERB_##id] = {.name = #id, .summary = text, __VA_ARGS__},
 #include "api/verbs.def"
 };
 

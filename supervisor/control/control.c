@@ -61,13 +61,6 @@ static void serve_local(struct control *control)
 	log_info("control socket: %s", control->local.path);
 }
 
-static enum rc try_local(struct control *control, const struct control_paths *paths, size_t i)
-{
-	enum rc rc = paths->is_default ? control_path_prepare(paths->list[i]) : RC_OK;
-
-	return rc == RC_OK ? listener_open_path(paths->list[i], &control->local) : rc;
-}
-
 /* Take the first path that works. One where another supervisor listens ends the search: at the next
  * path no command would find us. */
 static void open_local(struct control *control)
@@ -78,8 +71,11 @@ static void open_local(struct control *control)
 
 	if (paths.count == 0)
 		return;
-	for (; rc != RC_OK && rc != RC_REFUSED && i < paths.count; i++)
-		rc = try_local(control, &paths, i);
+	for (; rc != RC_OK && rc != RC_REFUSED && i < paths.count; i++) {
+		rc = paths.is_default ? control_path_prepare(paths.list[i]) : RC_OK;
+		if (rc == RC_OK)
+			rc = listener_open_path(paths.list[i], &control->local);
+	}
 	if (rc == RC_OK)
 		serve_local(control);
 	else

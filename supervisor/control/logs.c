@@ -27,7 +27,7 @@ struct reader {
 	bool has_found;
 };
 
-static bool is_wanted(const struct filter *filter, const struct log_record *record)
+static bool filter_passes(const struct filter *filter, const struct log_record *record)
 {
 	return record->level >= filter->min && (filter->slot < 0 || filter->slot == record->slot) &&
 	       (!filter->pool || text_is(text_from(filter->pool), record->pool));
@@ -37,7 +37,7 @@ static void find_next(struct reader *reader)
 {
 	while (!reader->has_found && (reader->follows || reader->at.serial < reader->end.serial) &&
 		log_ring_next(log_kept_lines(), &reader->at, &reader->found, &reader->missed))
-		reader->has_found = is_wanted(&reader->filter, &reader->found);
+		reader->has_found = filter_passes(&reader->filter, &reader->found);
 }
 
 static void append_missed(struct reader *reader, struct buf *out)
@@ -116,11 +116,11 @@ static void skip_to_last(struct reader *reader, int64_t lines)
 static bool read_number(
 	const struct http_request *request, const char *name, int64_t max, int64_t *ret)
 {
-	const char *words = http_query(request, name);
+	const char *value = http_query(request, name);
 
-	if (!words)
+	if (!value)
 		return true;
-	return quantity_read_integer(text_from(words), ret) && *ret >= 0 && *ret <= max;
+	return quantity_read_integer(text_from(value), ret) && *ret >= 0 && *ret <= max;
 }
 
 /* Return what is wrong with the query, or NULL. */

@@ -186,26 +186,21 @@ static bool is_same_metric(size_t a, size_t b)
 	       strcmp(api_figures[a].metric, api_figures[b].metric) == 0;
 }
 
-static void append_pool(
-	const struct metrics *m, const struct pool_runtime *runtime, struct buf *out)
-{
-	struct pool_view p = pool_view_of(runtime);
-
-	for (size_t i = m->figure; i < API_FIGURE_COUNT && is_same_metric(i, m->figure); i++)
-		append_figure(out, &p, i);
-}
-
 /* Of pools of one name only the latest: a counter that goes down has started again. */
 static bool append_next_pool(struct metrics *m, struct buf *out)
 {
 	const struct pool_set *set = m->view->pool_set;
 	struct pool_runtime *runtime = pool_set_next(set, &m->place);
+	struct pool_view p;
 
 	if (!runtime)
 		return false;
-	if (pool_set_find_as_of(set, text_from(pool_runtime_config(runtime)->name), m->newest) ==
+	if (pool_set_find_as_of(set, text_from(pool_runtime_config(runtime)->name), m->newest) !=
 		runtime)
-		append_pool(m, runtime, out);
+		return true;
+	p = pool_view_of(runtime);
+	for (size_t i = m->figure; i < API_FIGURE_COUNT && is_same_metric(i, m->figure); i++)
+		append_figure(out, &p, i);
 	return true;
 }
 

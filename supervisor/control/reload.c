@@ -1,4 +1,4 @@
-/* POST /v1/reload: reload the configuration; ?dry_run=true: say what a reload would do. */
+/* POST /v1/reload: reload the configuration; ?dry_run=true: answer what a reload would do. */
 #include "runtime/reload.h"
 #include "control/answer.h"
 #include "control/routes.h"

@@ -94,14 +94,6 @@ static bool is_path(const struct route *route, const struct http_request *reques
 	return fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) == 0;
 }
 
-/* A HEAD is a GET whose body the library leaves out. */
-static bool is_method(const struct route *route, const struct http_request *request)
-{
-	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
-
-	return strcmp(route->method, method) == 0;
-}
-
 /* Return the methods of this path for a 405, or NULL if there is no such path. */
 static const char *methods_of(const struct http_request *request)
 {
@@ -131,6 +123,8 @@ static void answer_by(const struct route *route, const struct supervisor_view *v
 
 void control_answer(const struct supervisor_view *view, const struct http_request *request)
 {
+	/* A HEAD is a GET whose body the library leaves out. */
+	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
 	const char *methods;
 
 	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
@@ -142,7 +136,7 @@ void control_answer(const struct supervisor_view *view, const struct http_reques
 				NULL);
 			return;
 		}
-		if (is_method(&routes[i], request)) {
+		if (strcmp(routes[i].method, method) == 0) {
 			answer_by(&routes[i], view, request);
 			return;
 		}

@@ -59,7 +59,7 @@ static bool append_next(void *ctx, struct buf *out)
 
 static const struct http_pieces pieces = {.next = append_next, .end = free, .waits = has_to_wait};
 
-static void answer_until_the_end(
+static void answer_until_stopped(
 	const struct supervisor_view *view, const struct http_request *request)
 {
 	struct wait *wait = malloc(sizeof *wait);
@@ -82,7 +82,7 @@ void control_answer_stop(const struct supervisor_view *view, const struct http_r
 	}
 	view->stop(view->ctx, control_is_true(request, "force"));
 	if (waits)
-		answer_until_the_end(view, request);
+		answer_until_stopped(view, request);
 	else
 		control_answer_status(view, request);
 }

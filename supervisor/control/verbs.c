@@ -55,7 +55,7 @@ static bool is_replaced_by(const struct pool_runtime *runtime, const struct pool
 
 /* Ask one pool, or each that does not drain, and return the first refusal. One that works until its
  * successor is ready may have to do the same; its own refusal does not matter. */
-static const char *act(const struct supervisor_view *view, const struct api_verb *verb,
+static const char *apply_verb(const struct supervisor_view *view, const struct api_verb *verb,
 	const struct pool_runtime *only, const struct http_request *request)
 {
 	const char *refusal = NULL;
@@ -81,7 +81,7 @@ void control_answer_verb(const struct supervisor_view *view, const struct http_r
 
 	if (!control_find_pool(view, request, &only))
 		return;
-	refusal = act(view, verb, only, request);
+	refusal = apply_verb(view, verb, only, request);
 	if (refusal)
 		control_refuse(request, 409, refusal, NULL);
 	else

@@ -28,10 +28,10 @@ static const char keys_below[] =
 
 /* ---------- lines ---------- */
 
-static void put_line(struct text words, struct text style, struct buf *out)
+static void put_line(struct text text, struct text style, struct buf *out)
 {
 	buf_append_text(out, style);
-	utf8_append_escaped(out, words);
+	utf8_append_escaped(out, text);
 	if (style.len)
 		buf_append_text(out, PLAIN);
 	buf_append_byte(out, '\n');
