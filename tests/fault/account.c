@@ -76,7 +76,7 @@ void account_free(struct account *account)
 	free(account);
 }
 
-/* The size tells enough, and is cheap to ask for. */
+/* The size of the file is enough, and cheap. */
 static long witness_size(const struct account *account)
 {
 	struct stat facts;

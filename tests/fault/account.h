@@ -59,10 +59,10 @@ void account_await_settled(struct account *);
 /* Waits until the witness has grown by count lines since the last post or fill. */
 void account_await_progress(struct account *, long count);
 
-/* Reads where everything ended, into the tally: asked, done, repeats, lost. Fails the test for a
- * message that ended otherwise than it was to, that nobody published, that is left in a queue, and
- * for a broker that was sent an unknown delivery tag. The account and the witness are empty then.
- * Returns the repeats of this part. */
+/* Read the ends of all messages into the tally: asked, done, repeats, lost. The test fails if a
+ * message had an unexpected end, was not published, or is left in a queue, or if the broker got an
+ * unknown delivery tag. The account and the witness are empty then. Return the repeats of this
+ * part. */
 long account_close(struct account *, struct tally *);
 /* That a node's log has no unknown delivery tag; account_close asks the fixture's. */
 void account_expect_no_stale_ack(const struct broker *);

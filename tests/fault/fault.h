@@ -23,12 +23,12 @@ struct tally {
 	long done;   /* of those, how many ended as they were to */
 	long repeats;
 	long lost;
-	double longest_ms;   /* turn of the loop of any supervisor that told */
+	double longest_ms;   /* turn of the loop that a supervisor logged */
 	double computing_ms; /* the part of it that it was running */
 	long drift_kib;      /* anonymous memory of the supervisor, from warm to the end */
 	const char *unit;    /* what a trial is: "kills", "cuts" */
 	bool suspends;  /* set by a row that stops the supervisor itself, see watch_note_turns */
-	char note[320]; /* what else is to be told; may be empty */
+	char note[320]; /* further remarks; may be empty */
 };
 
 struct fault {
@@ -50,7 +50,7 @@ long fault_trials(void);
 bool fault_next(struct tally *);
 /* How much of the row is over, by trials or by time: 0 to 1. */
 double fault_share(const struct tally *);
-/* From a seed that is told in the results and given back by SEED. */
+/* From a seed, which is printed in the results; SEED repeats it. */
 uint32_t fault_random(void);
 /* At least 0, below bound. */
 long fault_random_below(long bound);

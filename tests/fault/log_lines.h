@@ -15,7 +15,7 @@ bool log_lines_next(char **at, struct log_line *ret);
 /* From one time of the day to a later one, perhaps past midnight. */
 long log_lines_span_ms(long from_ms, long to_ms);
 
-/* Figures of one kind, most of them: kept, sorted, told. */
+/* Numbers of one kind: collect, sort and describe them. */
 struct spread {
 	long count, room;
 	long *values;

@@ -56,7 +56,7 @@ static struct sockaddr_in loopback(int port)
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
-/* On loopback a connect waits for nobody: the kernel answers for the listener. -1: there is none.
+/* On loopback a connect does not wait: the kernel answers for the listener. -1: there is none.
  */
 static int connect_to(int port)
 {

@@ -1,8 +1,8 @@
-/* A proxy between a client and the broker that hurts what passes: a thread of the test, listening
- * on a free port of 127.0.0.1. A *link* is a client's connection and the proxy's own to the broker.
- * Each link gets a plan when it is accepted; later calls hurt those that are open. Links are called
- * by a part of the name that the client tells in its login ("wpool consume"); NULL: all of them.
- * Calls take effect before they return; waits have a deadline and fail the test. */
+/* A proxy between a client and the broker that injects faults: a thread of the test, listening on a
+ * free port of 127.0.0.1. A *link* is a client's connection and the proxy's own to the broker. Each
+ * link gets a plan when it is accepted; later calls affect open links. A link is selected by a part
+ * of the name that the client sends in its login ("wpool consume"); NULL: all links. Calls take
+ * effect before they return; waits have a deadline and fail the test. */
 #ifndef FAULT_PROXY_H
 #define FAULT_PROXY_H
 
@@ -14,7 +14,7 @@ enum proxy_way { PROXY_TO_BROKER, PROXY_TO_CLIENT, PROXY_WAYS };
 
 enum proxy_flow {
 	PROXY_PASS,
-	PROXY_STALL,  /* not read: what is sent waits in the sockets, then in the sender */
+	PROXY_STALL,  /* not read: bytes wait in the sockets, then in the sender */
 	PROXY_SWALLOW /* read, and never passed on; nor is its end */
 };
 
@@ -45,7 +45,7 @@ struct proxy *proxy_start(int broker_port);
 void proxy_free(struct proxy *);
 int proxy_port(const struct proxy *);
 
-/* For the next link that nobody has planned yet; the one after it is clean again. */
+/* Set the plan of the next link; the one after it is clean again. */
 void proxy_plan_next(struct proxy *, const struct proxy_plan *);
 /* For every link to come that has no plan of its own. */
 void proxy_plan_rest(struct proxy *, const struct proxy_plan *);

@@ -105,7 +105,7 @@ static bool pass_on(struct link *link, enum proxy_way w)
 	return true;
 }
 
-/* What is held goes first; a black hole tells nobody. */
+/* Forward held bytes first; a black hole forwards no end. */
 static void forward_end(struct link *link, enum proxy_way w)
 {
 	struct way *way = &link->ways[w];

@@ -1,5 +1,5 @@
-/* A link of the fault proxy: two sockets, and what is moved between them, hurt by its plan. For
- * proxy.c only, which holds its lock meanwhile. Nothing here blocks. */
+/* A link of the fault proxy: two sockets, the bytes that move between them, and a plan of faults.
+ * For proxy.c only, which holds its lock meanwhile. Nothing here blocks. */
 #ifndef FAULT_PROXY_LINK_H
 #define FAULT_PROXY_LINK_H
 
@@ -31,11 +31,11 @@ struct link {
 
 /* The sockets move in. NULL: out of memory; they are still the caller's. */
 struct link *link_new(int client, int broker, const struct proxy_plan *);
-/* Closes both, in the way that the plan says. */
+/* Close both sockets as the plan says. */
 void link_free(struct link *);
 
-/* What it waits for on each socket. One of which nothing is wanted is not asked about: its end
- * would be told again and again. */
+/* Set what to wait for on each socket. A socket with nothing to wait for is left out, because poll
+ * would report its end again and again. */
 void link_poll(const struct link *, struct pollfd sockets[PROXY_WAYS]);
 /* Moves what can be moved after a poll. False: it is over. */
 bool link_move(struct link *, const struct pollfd sockets[PROXY_WAYS]);

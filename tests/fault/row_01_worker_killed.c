@@ -10,7 +10,7 @@
 #define KILLS    16 /* at once, then the load goes on */
 #define LOAD     200
 #define WORK_MS  3
-#define ATTEMPTS 1000 /* nobody is to be given up: every victim is innocent */
+#define ATTEMPTS 1000 /* no task may be given up: every victim is innocent */
 #define SPREAD_FD                                                                                  \
 	4 /* a worker that is just being started has more descriptors than a settled one */
 

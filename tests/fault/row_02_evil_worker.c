@@ -104,8 +104,8 @@ static void meet(const char *behaviour, int evil, struct account *account, struc
 	account_close(account, tally);
 }
 
-/* Nobody is to work here: what is in the queue stays, and another pool does it. (Who speaks before
- * he is asked may be taken for a worker, if a task happened to be on its way; then he works.) */
+/* These workers must not work: tasks stay in the queue, and another pool does them. (A worker that
+ * answers without a task may settle one that is just being sent.) */
 static void shy(const char *behaviour, int starts, struct account *account, struct tally *tally)
 {
 	struct proc *proc = serve(behaviour, SHY, 1000, "1s");

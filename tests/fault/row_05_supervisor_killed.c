@@ -1,6 +1,6 @@
-/* The supervisor is killed under load: half of the times by SIGKILL at a random moment, half of
- * them by itself at a labelled point (supervisor/base/crash_point.h). Its workers die with it, the
- * broker delivers again what was unacked, and the next one takes over. */
+/* The supervisor is killed under load: in half of the trials by SIGKILL at a random moment, in the
+ * others by itself at a labelled point (supervisor/base/crash_point.h). Its workers die with it,
+ * the broker redelivers unacked messages, and the next supervisor continues. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"

@@ -1,5 +1,5 @@
-/* SIGTERM under load, again and again: the supervisor finishes what is begun, hands back the rest,
- * and leaves with 0. The next one takes over, and not one message is worked twice. */
+/* SIGTERM under load, again and again: the supervisor finishes started tasks, requeues the others,
+ * and exits with 0. The next supervisor continues, and no task is repeated. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"
@@ -11,8 +11,8 @@
 
 static const char *const delays[] = {"100ms", NULL};
 
-/* Deep pipes, a wide window, tasks of unlike length: at the stop much is in hand, in every state,
- * and what is done is not done in the order of its tags. */
+/* Deep pipes, a wide window, tasks of different length: at the stop tasks are in every state, and
+ * they end out of the order of their tags. */
 static struct proc *serve(void)
 {
 	return fault_serve("workers: 8, pipeline: 8, prefetch: 300, "

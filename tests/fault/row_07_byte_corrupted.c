@@ -1,6 +1,7 @@
-/* One byte from the broker is another, each in its turn: of the handshake and of the work, on the
- * consuming and on the publishing connection. What a message says may be wrong then, so nothing is
- * counted; but wpool lives, is not left waiting once that connection is gone, and serves. */
+/* One byte from the broker is corrupted, each in turn: of the handshake and of the work, on the
+ * consuming and on the publishing connection. The contents of a message may be wrong then, so
+ * nothing is counted; but wpool survives, does not hang after that connection is closed, and
+ * serves. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/proxy.h"

@@ -1,6 +1,6 @@
-/* A black hole under load: what is sent on a connection reaches nobody, and nobody says so. The
- * consuming connection, the publishing one, or both; what was sent lies in the sockets, or is gone.
- * Silence alone must tell, after two heartbeats. */
+/* A black hole under load: bytes on a connection are lost without an error. The consuming
+ * connection, the publishing one, or both; bytes stay in the sockets, or are dropped. Two missed
+ * heartbeats must be enough to notice it. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/proxy.h"
@@ -20,7 +20,7 @@
 
 static const char *const delays[] = {"100ms", NULL};
 
-/* The two connections, in wpool's words. */
+/* The names of the two connections in wpool's log. */
 static const struct line {
 	const char *name, *lost, *back;
 } lines[] = {

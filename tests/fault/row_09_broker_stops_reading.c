@@ -51,7 +51,7 @@ static void make_plain(struct run *run)
 	run->plain = scratch_text("%s.plain", fixture.queue);
 	run->plain_witness = scratch_path(fixture.folder, "plain-witness");
 	client_declare(fixture.client, run->plain, CLIENT_QUORUM);
-	/* Its workers are told from the other pool's by this name. */
+	/* This argument distinguishes its workers from those of the other pool. */
 	ck_assert_int_eq(symlink(fixture_built("workers/echo"), replier), 0);
 	free(replier);
 }
@@ -275,7 +275,7 @@ static void suffer(struct run *run, enum kind kind, long seconds)
 	account_await_progress(run->account, 1);
 	hold(run, kind, seconds);
 	settle(run);
-	/* The same again, and it is told to stop meanwhile. */
+	/* The same, with a stop meanwhile. */
 	post_plain(run, PLAIN_FEW);
 	account_post(run->account, REPLIES, "r", REPLY_MS);
 	account_await_progress(run->account, 1);

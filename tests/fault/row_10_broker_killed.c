@@ -1,5 +1,5 @@
-/* The broker is killed under load and started again. Both connections come back by themselves, what
- * was unconfirmed is published again, what was unacked is delivered again. */
+/* The broker is killed under load and started again. Both connections are reopened, unconfirmed
+ * messages are published again, unacked messages are redelivered. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"

@@ -1,5 +1,5 @@
-/* A task takes longer than the broker waits for its ack: the broker closes the channel and delivers
- * again what was unacked. The late answer is dropped, and no ack of the old channel is ever sent on
+/* A task takes longer than the broker waits for its ack: the broker closes the channel and
+ * redelivers unacked messages. The late answer is dropped, and no ack of the old channel is sent on
  * the new one. */
 #include "fault/account.h"
 #include "fault/fault.h"

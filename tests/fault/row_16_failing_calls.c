@@ -13,7 +13,7 @@
 
 #define LOAD 8
 #define TRIALS_APART                                                                               \
-	20 /* then a sound supervisor works off what is left, and the account is closed */
+	20 /* then a supervisor without faults does the rest, and the account is closed */
 #define LIMIT_MS 60000
 
 static const char *const delays[] = {"100ms", NULL};

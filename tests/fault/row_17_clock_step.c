@@ -1,6 +1,6 @@
-/* The wall clock is stepped by an hour, forward and backward, in the middle of the work. Nothing
- * here goes by it but what is written for people: no limit is over or put off, nobody connects
- * again, no task is tried again, none is worked twice. */
+/* The wall clock is stepped by an hour, forward and backward, under load. Only times written for
+ * people use it: no limit expires early or late, no connection is reopened, no task is retried or
+ * repeated. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"

@@ -1,7 +1,7 @@
-/* Supervisors are stopped in the middle of their work for much longer than any limit, alone or with
- * their workers, as a frozen container is. When they go on, nobody is killed for what nobody could
- * do, and no attempt is counted. Being stopped costs nothing, so many are at once, each with a pool
- * of its own and at a moment of its own. */
+/* Supervisors are suspended under load for much longer than any limit, alone or with their workers,
+ * like a frozen container. When they resume, no worker is killed for that time, and no attempt is
+ * counted. A suspended process costs nothing, so many run at once, each with its own pool and its
+ * own moment. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"
@@ -70,7 +70,7 @@ static void suspend(struct subject *subject, long trial, int time_ms)
 	subject->end = deadline_in(time_ms);
 }
 
-/* Nothing tells when a stopped process has been stopped for long enough: this wait is the fault. */
+/* This wait is the fault under test; no event ends it. */
 static void resume(struct subject *subject)
 {
 	poll(NULL, 0, deadline_left(subject->end));
@@ -126,7 +126,7 @@ static void run(struct tally *tally)
 	}
 	for (int i = 0; i < count; i++)
 		end(&subjects[i], tally);
-	/* What was unacked comes again, and of that a reply was published once more at most. */
+	/* Unacked messages are redelivered, and each reply is published at most once more. */
 	ck_assert_int_le(tally->repeats, 2 * tally->trials * PREFETCH);
 	snprintf(tally->note, sizeof tally->note, "%d s each, %d at once; no worker was killed",
 		time_ms / 1000, count);

@@ -101,7 +101,7 @@ static void expect_family(int count, bool with_workers, long *longest_ms)
 		*longest_ms = (long)(deadline_now_ms() - begun);
 }
 
-/* A zombie that stays is one that nobody reaps. */
+/* A zombie that stays is not reaped. */
 static void expect_no_zombie(pid_t supervisor)
 {
 	char *path = scratch_text("/proc/%d/task/%d/children", (int)supervisor, (int)supervisor);

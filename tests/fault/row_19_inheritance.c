@@ -89,7 +89,7 @@ static void look(const char *form, struct tally *tally, long calls)
 	free(pool);
 }
 
-/* Not a worker: it tells its lines on standard output, which are ours to read in the log. */
+/* Not a worker: its standard output is read from the log. */
 static char *output_of(const char *command, struct tally *tally)
 {
 	char *pool =

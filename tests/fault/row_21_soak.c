@@ -151,7 +151,7 @@ static void suspend_supervisor(struct soak *soak)
 	proc_signal(soak->proc, SIGCONT);
 }
 
-/* Nothing tells when a broker has been silent for long enough: this wait is the fault. */
+/* This wait is the fault under test; no event ends it. */
 static void suspend_broker(struct soak *soak)
 {
 	(void)soak;

@@ -106,7 +106,7 @@ static void run(struct tally *tally)
 	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
 	client_declare(fixture.client, fixture.replies, CLIENT_QUORUM);
 	kill_in_turn(cluster, tally);
-	/* Before its folder goes: then nobody would know how to stop it. */
+	/* Before its folder is removed, which is needed to stop it. */
 	move_to(broker_shared());
 	cluster_free(cluster);
 	free(folder);

@@ -65,7 +65,7 @@ static void operate(struct tally *tally)
 		end(&operations[i]);
 }
 
-/* Nobody died of it, and all that the pool counted is what there was. */
+/* No worker died, and the counts of the pool are exact. */
 static void expect_clean(long posted)
 {
 	json_t *answer = control_get_json("/v1/pools");

@@ -1,8 +1,8 @@
-/* Metrics and the page are asked for ten thousand times a second, by connections that are opened
- * faster than they can be answered: tasks are done at the rate at which they are without. Windows
- * without a flood, with one at a port where nobody accepts, and with one at the supervisor come in
- * turn, under the same load, in one life. The second tells what the flood itself takes of the
- * processors: the third differs from it by what the supervisor does about it. */
+/* Metrics and the page are requested ten thousand times a second, on connections that are opened
+ * faster than they can be served: the rate of tasks stays the same. Windows without a flood, with a
+ * flood at a port without a server, and with a flood at the supervisor follow each other, under the
+ * same load. The second kind shows what the flood itself takes of the processors; the difference to
+ * the third is the supervisor's share. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"

@@ -76,7 +76,7 @@ long watch_memory_kib(pid_t pid)
 	return kib;
 }
 
-/* The number behind words, in units of so many ms, the highest of all lines that hold it. */
+/* The highest number that follows this text in a line of the log, in units of so many ms. */
 static void note_highest(const char *said, const char *words, double unit_ms, struct tally *tally)
 {
 	for (const char *at = said; (at = strstr(at, words));) {

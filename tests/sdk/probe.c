@@ -1,5 +1,5 @@
-/* The C SDK's half of the SDK checks: does what the body's first word says, with the rest of the
- * body as its argument. probe.py is the same worker in Python; both answer alike. */
+/* The worker of the SDK checks in C: the first word of the body is a command, the rest its
+ * argument. probe.py is the same worker in Python; both give the same answers. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static void do_should_stop(struct wpool_task *task, const char *rest)
 	reply_text(task, wpool_should_stop(task) ? "yes" : "no");
 }
 
-/* Tells that it has begun, and goes on until it is asked to stop. */
+/* Report progress, and work until asked to stop. */
 static void do_until_stop(struct wpool_task *task, const char *rest)
 {
 	(void)rest;

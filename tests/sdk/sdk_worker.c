@@ -15,7 +15,7 @@ static const char *const probes[][3] = {
 #define ARRANGED    (LANGUAGES * STAGE_FORMS)
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* A loop test's number tells language and form. */
+/* The number of a loop selects language and form. */
 static void open_probe(struct stage *stage, int number)
 {
 	stage_open(stage, (enum stage_form)(number % STAGE_FORMS), probes[number / STAGE_FORMS]);
@@ -269,7 +269,7 @@ START_TEST(the_end_of_standard_input_stops_the_task_in_hand)
 }
 END_TEST
 
-/* Exit 1 and not a signal: SIGPIPE kills nobody. */
+/* Exit 1 and not a signal: SIGPIPE must not kill it. */
 START_TEST(an_answer_that_nobody_reads_ends_the_worker)
 {
 	struct stage stage;

@@ -244,7 +244,7 @@ static void read_exactly(struct stage *stage, void *bytes, size_t len)
 	}
 }
 
-/* str or bin, both told as text; a long one by its length. */
+/* str or bin, both printed as text; a long one as its length. */
 static void print_text(FILE *out, const msgpack_object *object)
 {
 	if (object->type == MSGPACK_OBJECT_NEGATIVE_INTEGER)

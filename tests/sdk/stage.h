@@ -21,19 +21,20 @@ struct stage {
 	int listener;
 };
 
-/* Starts the program, tells it the address and takes its connection. Leaves no name behind. */
+/* Start the program with the address and accept its connection. No name stays in the file system.
+ */
 void stage_open(struct stage *, enum stage_form, const char *const *argv);
 /* Starts it and is gone between the address, of FIFOs, and its own open of the first of them. */
 void stage_abandon(struct stage *, const char *const *argv);
-/* Starts it and says nothing. */
+/* Start it and send nothing. */
 void stage_start(struct stage *, const char *const *argv);
 void stage_write_control(struct stage *, const char *line);
 /* One task; headers is "name=value;name=value" or "". A body that is not UTF-8 goes as bin. */
 void stage_send(struct stage *, const char *body, size_t len, const char *headers);
 void stage_send_text(struct stage *, const char *body, const char *headers);
 void stage_write(struct stage *, const void *bytes, size_t len);
-/* The next output in words: "201 'body' to queue a=1 b=2", headers in the order of their names.
- * Good until the next call. */
+/* The next output as text: "201 'body' to queue a=1 b=2", headers sorted by name. Valid until the
+ * next call. */
 const char *stage_read(struct stage *);
 struct stage_exchange {
 	const char *body;

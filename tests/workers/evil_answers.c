@@ -1,4 +1,4 @@
-/* Bad answers: sound maps that say what may not be said, or what cannot be published. */
+/* Bad answers: valid maps with forbidden contents, or contents that cannot be published. */
 #include "workers/evil.h"
 
 #include <msgpack.h>

@@ -188,14 +188,14 @@ static void never_connect(struct evil *evil)
 	evil_wait();
 }
 
-/* Lives on with all our pipes open; not for ever, in case that nobody ends it. */
+/* Keep all pipes open and wait; not for ever, in case it is not killed. */
 static void wait_forever(void)
 {
 	alarm(60);
 	evil_wait();
 }
 
-/* A child of a child, in a session of its own. Its pid is told on standard output. */
+/* Start a child of a child, in a session of its own, and print its pid on standard output. */
 static void leave_grandchild(struct evil *evil)
 {
 	(void)evil;

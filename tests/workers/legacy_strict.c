@@ -123,7 +123,7 @@ static bool work_one(struct raw *raw)
 	return true;
 }
 
-/* False at the end of the file; what the lines say is not heeded. */
+/* Read a line and ignore it; false at the end of the file. */
 static bool read_control(void)
 {
 	char bytes[256];

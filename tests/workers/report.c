@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-/* Bytes that are no UTF-8 cannot stand in JSON: told by their hex. */
+/* Bytes that are not UTF-8 are reported in hex, because JSON cannot hold them. */
 static json_t *text_json(struct wpool_text text)
 {
 	json_t *json = json_stringn(text.data, text.len);

@@ -1,4 +1,4 @@
-/* What the echo worker can tell of itself and of its task. */
+/* Reports of the echo worker about itself and its task. */
 #ifndef WORKERS_REPORT_H
 #define WORKERS_REPORT_H
 
