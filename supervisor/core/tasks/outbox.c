@@ -63,14 +63,6 @@ static void chain(struct outbox *outbox, struct parcel *parcel)
 	*bucket = parcel;
 }
 
-static void unchain(struct outbox *outbox, struct parcel *parcel)
-{
-	struct parcel **at = bucket_of(outbox, parcel->seq);
-	while (*at != parcel)
-		at = &(*at)->chain;
-	*at = parcel->chain;
-}
-
 /* Numbers are dense, so a table as large as the number of the unconfirmed has short chains. When
  * memory is short it stays as it is, and the chains grow instead. */
 static void grow(struct outbox *outbox)
@@ -99,10 +91,13 @@ static void publish(struct outbox *outbox, struct parcel *parcel)
 	outbox->effects->publish(outbox->io, parcel);
 }
 
-/* No longer sent; still in the list. */
+/* It stays in its list. */
 static void unsend(struct outbox *outbox, struct parcel *parcel)
 {
-	unchain(outbox, parcel);
+	struct parcel **at = bucket_of(outbox, parcel->seq);
+	while (*at != parcel)
+		at = &(*at)->chain;
+	*at = parcel->chain;
 	parcel->seq = 0;
 	outbox->sent_count--;
 	outbox->sent_bytes -= parcel_size(parcel);
@@ -149,7 +144,7 @@ void outbox_up(struct outbox *outbox, uint32_t epoch)
 	pump(outbox);
 }
 
-/* Who cost the channel? Only one that was alone on it can be told. */
+/* Return the parcel that cost the channel, or NULL: only one that was alone on it is known. */
 static struct parcel *find_culprit(struct outbox *outbox, enum outbox_loss loss)
 {
 	struct parcel *alone = first_of(&outbox->sent);
@@ -163,8 +158,11 @@ static struct parcel *find_culprit(struct outbox *outbox, enum outbox_loss loss)
 	return alone->suspicions == SUSPICIONS_ENOUGH ? alone : NULL;
 }
 
-static void unsend_all(struct outbox *outbox, struct link *home, struct link *ret_orphans)
+struct parcel *outbox_down(struct outbox *outbox, enum outbox_loss loss, struct link *ret_orphans)
 {
+	struct parcel *culprit = find_culprit(outbox, loss);
+	bool is_suspected = loss != LOSS_CONNECTION || outbox->state == OUTBOX_IS_PROBING;
+	struct link *home = is_suspected ? &outbox->suspects : &outbox->waiting;
 	while (!list_is_empty(&outbox->sent)) {
 		struct parcel *last = CONTAINER_OF(outbox->sent.prev, struct parcel, order);
 		if (last->delivery->source) {
@@ -176,20 +174,13 @@ static void unsend_all(struct outbox *outbox, struct link *home, struct link *re
 			list_prepend(ret_orphans, &last->order);
 		}
 	}
-}
-
-struct parcel *outbox_down(struct outbox *outbox, enum outbox_loss loss, struct link *ret_orphans)
-{
-	struct parcel *culprit = find_culprit(outbox, loss);
-	bool suspected = loss != LOSS_CONNECTION || outbox->state == OUTBOX_IS_PROBING;
-	unsend_all(outbox, suspected ? &outbox->suspects : &outbox->waiting, ret_orphans);
 	outbox->state = OUTBOX_IS_DOWN;
 	if (culprit)
 		outbox_take(outbox, culprit);
 	return culprit;
 }
 
-static void add(struct outbox *outbox, struct parcel *parcel)
+static void count_in(struct outbox *outbox, struct parcel *parcel)
 {
 	parcel->seq = 0;
 	outbox->count++;
@@ -198,14 +189,14 @@ static void add(struct outbox *outbox, struct parcel *parcel)
 
 void outbox_put(struct outbox *outbox, struct parcel *parcel)
 {
-	add(outbox, parcel);
+	count_in(outbox, parcel);
 	list_append(&outbox->waiting, &parcel->order);
 	pump(outbox);
 }
 
 void outbox_put_later(struct outbox *outbox, struct parcel *parcel, unsigned step, mtime now)
 {
-	add(outbox, parcel);
+	count_in(outbox, parcel);
 	parcel->due = mtime_after(now, failure_wait(step));
 	list_append(&outbox->later[step], &parcel->order);
 }
@@ -232,11 +223,11 @@ void outbox_take(struct outbox *outbox, struct parcel *parcel)
 	outbox->bytes -= parcel_size(parcel);
 }
 
-static void is_due(struct outbox *outbox, struct parcel *parcel)
+static void end_wait(struct outbox *outbox, struct parcel *parcel)
 {
-	bool known = parcel->suspicions == SUSPICIONS_ENOUGH;
+	bool is_suspect = parcel->suspicions == SUSPICIONS_ENOUGH;
 	list_remove(&parcel->order);
-	list_append(known ? &outbox->suspects : &outbox->waiting, &parcel->order);
+	list_append(is_suspect ? &outbox->suspects : &outbox->waiting, &parcel->order);
 }
 
 void outbox_resend_returned(struct outbox *outbox)
@@ -252,7 +243,7 @@ void outbox_resend_returned(struct outbox *outbox)
 			struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
 			next = link->next;
 			if (parcel->returned)
-				is_due(outbox, parcel);
+				end_wait(outbox, parcel);
 		}
 	}
 	pump(outbox);
@@ -264,7 +255,7 @@ void outbox_tick(struct outbox *outbox, mtime now)
 		step++) {
 		struct parcel *parcel;
 		while ((parcel = first_of(&outbox->later[step])) && parcel->due <= now)
-			is_due(outbox, parcel);
+			end_wait(outbox, parcel);
 	}
 	pump(outbox);
 }

@@ -2,11 +2,11 @@
 
 #include <assert.h>
 
-/* Acks that are sent together. A write to the broker costs as much as three tasks do otherwise, on
- * this side alone, and acks that come in order are one: so they wait for each other, but never so
- * many that the broker runs out of room in the window, nor when nothing is left to wait for. In a
- * wide window acks out of order wait longer: one by one they cost a broker twice as much, and a
- * classic queue looks for each of them from its oldest delivery on. */
+/* Acks are sent together: on our side alone, a write to the broker costs as much as three tasks,
+ * and one ack with `multiple` serves all that are in order. So acks wait for each other, but not if
+ * the window would become too full for the broker to go on, nor if nothing else is open. In a wide
+ * window, acks out of order wait longer: single acks cost a broker twice as much, and a classic
+ * queue searches for each of them from its oldest delivery on. */
 #define ACKS_TOGETHER   64
 #define SHARE_OF_WINDOW 8
 #define SINGLES_SHARE   2
@@ -15,7 +15,7 @@
 
 void source_init(struct source *source, const struct effects *effects, void *io)
 {
-	/* The epoch before 0, so that io may count from 0 or from 1. */
+	/* One less than 0: io may number epochs from 0 or from 1. */
 	*source = (struct source){.effects = effects,
 		.io = io,
 		.epoch = UINT32_MAX,
@@ -25,22 +25,17 @@ void source_init(struct source *source, const struct effects *effects, void *io)
 	list_init(&source->released);
 }
 
-static void emit_wish(struct source *source)
+static void set_wish(struct source *source, enum source_wish wish)
 {
-	source->effects->source(source->io, source->wish, source->window);
-}
-
-static void wish(struct source *source, enum source_wish wish)
-{
-	assert(!source_wishes(source, SOURCE_CLOSE));
+	assert(source->wish != SOURCE_CLOSE);
 	source->wish = wish;
-	emit_wish(source);
+	source->effects->source(source->io, source->wish, source->window);
 }
 
 void source_consume(struct source *source, uint32_t window)
 {
 	source->window = window;
-	wish(source, SOURCE_CONSUME);
+	set_wish(source, SOURCE_CONSUME);
 	if (source->state == SOURCE_IS_RESTED)
 		source->state = SOURCE_IS_CONSUMING;
 }
@@ -53,19 +48,14 @@ void source_set_aside(struct source *source)
 
 void source_rest(struct source *source)
 {
-	wish(source, SOURCE_REST);
+	set_wish(source, SOURCE_REST);
 }
 
 void source_close(struct source *source)
 {
-	wish(source, SOURCE_CLOSE);
+	set_wish(source, SOURCE_CLOSE);
 	if (source->state != SOURCE_IS_ABSENT)
 		source->state = SOURCE_IS_CLOSING;
-}
-
-bool source_wishes(const struct source *source, enum source_wish wish)
-{
-	return source->wish == wish;
 }
 
 bool source_is_current(const struct source *source, uint32_t epoch)
@@ -85,18 +75,16 @@ void source_up(struct source *source, uint32_t epoch)
 	source->last_tag = 0;
 	source->aside_tag = 0;
 	source->has_gap = false;
-	source->state = SOURCE_IS_CONSUMING;
-	/* The channel was on its way when the wish changed. */
-	if (source_wishes(source, SOURCE_CLOSE))
-		source->state = SOURCE_IS_CLOSING;
+	source->state = source->wish == SOURCE_CLOSE ? SOURCE_IS_CLOSING : SOURCE_IS_CONSUMING;
+	/* The wish changed while the channel was being opened. */
 	if (source->wish == SOURCE_REST || source->wish == SOURCE_CLOSE)
-		emit_wish(source);
+		source->effects->source(source->io, source->wish, source->window);
 }
 
 void source_rested(struct source *source)
 {
-	/* An answer that was overtaken by a newer wish says nothing. */
-	if (source_wishes(source, SOURCE_REST) && source->state == SOURCE_IS_CONSUMING)
+	/* An answer to an older wish is ignored. */
+	if (source->wish == SOURCE_REST && source->state == SOURCE_IS_CONSUMING)
 		source->state = SOURCE_IS_RESTED;
 }
 
@@ -157,43 +145,29 @@ static void ack(struct source *source, uint64_t tag, bool multiple)
 	source->effects->ack(source->io, tag, multiple);
 }
 
-static void end(struct delivery *delivery)
+static void remove_acked(struct delivery *delivery)
 {
 	source_forget(delivery);
 	delivery_free(delivery);
 }
 
-static struct delivery *first_if_released(const struct source *source)
-{
-	struct link *link = list_first(&source->unacked);
-	struct delivery *first = link ? CONTAINER_OF(link, struct delivery, unacked) : NULL;
-	return first && first->state == DELIVERY_RELEASED ? first : NULL;
-}
-
-/* A `multiple` settles every tag below its own that is still open at the broker; with a gap in the
- * tags there may be one that we were never shown. */
+/* Not with a gap in the tags: a `multiple` settles every lower tag that is still open at the
+ * broker, and one of these may be a delivery that we never received. */
 static void flush_prefix(struct source *source)
 {
-	struct delivery *delivery;
+	struct link *link;
 	uint64_t highest = 0;
 	uint32_t count = 0;
-	while ((delivery = first_if_released(source))) {
+	while ((link = list_first(&source->unacked))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		if (delivery->state != DELIVERY_RELEASED)
+			break;
 		highest = delivery->tag;
 		count++;
-		end(delivery);
+		remove_acked(delivery);
 	}
 	if (count)
 		ack(source, highest, count > 1);
-}
-
-static void flush_singly(struct source *source)
-{
-	struct link *link;
-	while ((link = list_first(&source->released))) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
-		ack(source, delivery->tag, false);
-		end(delivery);
-	}
 }
 
 static bool may_ack(const struct source *source)
@@ -203,11 +177,16 @@ static bool may_ack(const struct source *source)
 
 void source_flush(struct source *source)
 {
+	struct link *link;
 	if (!may_ack(source))
 		return;
 	if (!source->has_gap)
 		flush_prefix(source);
-	flush_singly(source);
+	while ((link = list_first(&source->released))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
+		ack(source, delivery->tag, false);
+		remove_acked(delivery);
+	}
 	source->ripe_since = MTIME_NEVER;
 }
 
@@ -220,12 +199,12 @@ static bool may_wait(const struct source *source, bool is_hungry)
 {
 	bool has_room = source->open < source->window;
 	bool is_wide = source->window >= WIDE_WINDOW;
-	return source_wishes(source, SOURCE_CONSUME) && !source->has_gap &&
-	       source->ripe < source->open && (has_room || !is_hungry) &&
+	return source->wish == SOURCE_CONSUME && !source->has_gap && source->ripe < source->open &&
+	       (has_room || !is_hungry) &&
 	       !is_share(source, is_wide ? SINGLES_SHARE : SHARE_OF_WINDOW);
 }
 
-/* What has waited for a whole round goes, the others are in their first. */
+/* Ack those that have waited for a whole ACK_WAIT; the others wait for one more. */
 static void flush_aged(struct source *source)
 {
 	struct link *next;
@@ -234,7 +213,7 @@ static void flush_aged(struct source *source)
 		next = link->next;
 		if (delivery->is_aged) {
 			ack(source, delivery->tag, false);
-			end(delivery);
+			remove_acked(delivery);
 		} else {
 			delivery->is_aged = true;
 		}

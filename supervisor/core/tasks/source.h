@@ -46,7 +46,6 @@ void source_consume(struct source *, uint32_t window);
 void source_set_aside(struct source *);
 void source_rest(struct source *);
 void source_close(struct source *);
-bool source_wishes(const struct source *, enum source_wish);
 
 /* True: this epoch is the present one, and its channel is open. */
 bool source_is_current(const struct source *, uint32_t epoch);

@@ -70,7 +70,7 @@ void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
 
 static bool consumes(const struct tasks *tasks)
 {
-	return source_wishes(&tasks->source, SOURCE_CONSUME);
+	return tasks->source.wish == SOURCE_CONSUME;
 }
 
 bool tasks_flow(const struct tasks *tasks)
@@ -292,7 +292,7 @@ void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 static bool may_close(const struct tasks *tasks)
 {
 	const struct source *source = &tasks->source;
-	if (pool_stays(tasks->context) || source_wishes(source, SOURCE_CLOSE))
+	if (pool_stays(tasks->context) || source->wish == SOURCE_CLOSE)
 		return false;
 	return pool_is_forced(tasks->context) || source->state == SOURCE_IS_ABSENT ||
 	       (source->state == SOURCE_IS_RESTED && source->open == 0);
