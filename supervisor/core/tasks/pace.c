@@ -2,17 +2,18 @@
 
 #include "core/tasks/dispatch.h"
 
-/* A task slower than so many fills counts as these: so the memory of one slow task fades in some
- * ten turns. */
+/* The estimate is at most so many fills, so one very slow task is forgotten after some ten turns.
+ */
 #define SLOWEST_FILLS 4
 #define MEASURE_TIME  (100 * MTIME_MS)
-/* In a second in which only small bodies come the size of large ones is believed to be a third. */
+/* Each measure, the expected body size shrinks by this share: after a second of small bodies, a
+ * third of a large one is left. */
 #define BODY_FADES 8
 #define SLACK_TIME (100 * MTIME_MS)
-/* Of `auto`: more than these behind the heads of all pipes keep no more workers busy. */
+/* With pipeline: auto, more tasks than these behind all heads keep no more workers busy. */
 #define BEHIND_MAX 1024
-/* A window that is too wide costs little, and narrowing it costs redeliveries: a queue takes back
- * what is on its way to a consumer that is cancelled. */
+/* A window that is too wide costs little. To narrow it costs redeliveries: the queue takes back
+ * what is on its way to the cancelled consumer. */
 #define GROW_AFTER   (200 * MTIME_MS)
 #define SHRINK_AFTER MTIME_MINUTE
 
@@ -24,7 +25,7 @@ void pace_configure(struct pace *pace, const struct pool_config *config)
 	if (pace->fill_ns == config->pipe_wait * 1000)
 		return;
 	pace->fill_ns = config->pipe_wait * 1000;
-	pace_held_up(pace); /* nothing is known yet */
+	pace_held_up(pace); /* nothing is measured yet */
 }
 
 void pace_init(struct pace *pace, const struct pool_config *config, mtime now)
@@ -77,9 +78,9 @@ void pace_settled(struct pace *pace)
 	pace->settled++;
 }
 
-/* Slower tasks count at once, faster ones little by little: a pipe that is too full holds tasks
- * behind a slow one, a pipe that is too empty only costs a little speed. */
-static void sample(struct pace *pace, int64_t task_ns)
+/* Slower tasks count at once, faster ones little by little: in a pipe that is too full, tasks wait
+ * behind a slow one; a pipe that is too empty costs only a little speed. */
+static void add_sample(struct pace *pace, int64_t task_ns)
 {
 	if (task_ns >= pace->fill_ns)
 		pace->estimate_ns = task_ns < slowest_ns(pace) ? task_ns : slowest_ns(pace);
@@ -89,37 +90,12 @@ static void sample(struct pace *pace, int64_t task_ns)
 		pace->estimate_ns -= (pace->estimate_ns - task_ns) / 8;
 }
 
-static void sample_slots(struct pace *pace)
-{
-	struct link *link;
-	while ((link = list_first(&pace->answered))) {
-		struct pipe *pipe = CONTAINER_OF(link, struct pipe, answered);
-		mtime time = mtime_min(pipe->batch_time, MTIME_NEVER / 1000);
-		sample(pace, time * 1000 / pipe->batch);
-		list_remove(link);
-		pipe->batch = 0;
-		pipe->batch_time = 0;
-	}
-}
-
-/* Where nothing came nothing is known of what comes next: while large bodies wait for slow tasks
- * they are not forgotten. */
-static void measure_bodies(struct pace *pace)
-{
-	if (!pace->has_arrived)
-		return;
-	pace->body -= pace->body / BODY_FADES;
-	if (pace->body < pace->largest)
-		pace->body = pace->largest;
-	pace->largest = 0;
-	pace->has_arrived = false;
-}
-
-/* Enough for a tenth of a second at the rate seen: a quorum queue hands over the next message only
- * when the ack of another one is on disk, some 20 to 80 ms later under load (reckoned from the
- * rates of plain consumers of different prefetch). And room for twice what waits for confirms:
- * where they are slow the window would otherwise hold the rate down, and the rate the window. */
-static void measure(struct pace *pace, mtime span, mtime now)
+/* The slack is enough for a tenth of a second at the present rate: a quorum queue delivers the next
+ * message only when the ack of another one is on disk, which takes 20 to 80 ms under load
+ * (calculated from the rates of plain consumers with different prefetch). Twice the deliveries that
+ * wait for confirms are added: if confirms are slow, the window would otherwise limit the rate, and
+ * the rate the window. */
+static void end_measure(struct pace *pace, mtime span, mtime now)
 {
 	uint64_t slack = (uint64_t)pace->settled * SLACK_TIME / (uint64_t)span;
 	if (pace->settled)
@@ -127,7 +103,13 @@ static void measure(struct pace *pace, mtime span, mtime now)
 	if (slack < pace->workers)
 		slack = pace->workers;
 	pace->slack = slack < POOL_WINDOW_MAX ? (uint32_t)slack : POOL_WINDOW_MAX;
-	measure_bodies(pace);
+	/* Without an arrival the size stays: large bodies may still wait for slow tasks. */
+	if (pace->has_arrived)
+		pace->body -= pace->body / BODY_FADES;
+	if (pace->body < pace->largest)
+		pace->body = pace->largest;
+	pace->largest = 0;
+	pace->has_arrived = false;
 	pace->measured_at = now;
 	pace->settled = 0;
 	pace->held = 0;
@@ -135,12 +117,20 @@ static void measure(struct pace *pace, mtime span, mtime now)
 
 void pace_turn(struct pace *pace, uint32_t unconfirmed, mtime now)
 {
-	sample_slots(pace);
+	struct link *link;
+	while ((link = list_first(&pace->answered))) {
+		struct pipe *pipe = CONTAINER_OF(link, struct pipe, answered);
+		mtime time = mtime_min(pipe->batch_time, MTIME_NEVER / 1000);
+		add_sample(pace, time * 1000 / pipe->batch);
+		list_remove(link);
+		pipe->batch = 0;
+		pipe->batch_time = 0;
+	}
 	if (unconfirmed > pace->held)
 		pace->held = unconfirmed;
 	mtime span = now - pace->measured_at;
 	if (span >= MEASURE_TIME)
-		measure(pace, span, now);
+		end_measure(pace, span, now);
 }
 
 mtime pace_pipe_wait(const struct pace *pace)
@@ -163,17 +153,11 @@ uint32_t pace_pack(const struct pace *pace)
 	if (pace->pipeline)
 		return 1;
 	uint32_t depth = pace_depth(pace);
-	int64_t pack =
-		DISPATCH_WAKING * 1000 / pace->estimate_ns; /* never 0: it sinks by an eighth */
+	/* The estimate is never 0, since it falls by an eighth at a time. */
+	int64_t pack = DISPATCH_WAKING * 1000 / pace->estimate_ns;
 	if (pack >= depth)
 		return depth;
 	return pack ? (uint32_t)pack : 1;
-}
-
-static uint32_t behind_heads(const struct pace *pace)
-{
-	uint32_t behind = pace->workers * (pace_depth(pace) - 1);
-	return pace->pipeline || behind < BEHIND_MAX ? behind : BEHIND_MAX;
 }
 
 static size_t memory_window(const struct pace *pace)
@@ -184,17 +168,21 @@ static size_t memory_window(const struct pace *pace)
 
 uint32_t pace_window(const struct pace *pace)
 {
-	size_t most = memory_window(pace);
+	size_t max = memory_window(pace);
 	uint32_t window = pace->prefetch;
-	if (!window)
-		window = pace->workers + behind_heads(pace) + pace->slack;
+	if (!window) {
+		uint32_t behind = pace->workers * (pace_depth(pace) - 1);
+		if (!pace->pipeline && behind > BEHIND_MAX)
+			behind = BEHIND_MAX;
+		window = pace->workers + behind + pace->slack;
+	}
 	if (window > POOL_WINDOW_MAX)
 		window = POOL_WINDOW_MAX;
-	return window < most ? window : (uint32_t)most;
+	return window < max ? window : (uint32_t)max;
 }
 
-/* What came to a consumer that is cancelled stays in hand: if the window grew again meanwhile, each
- * turn to and fro would add to it, without an end. */
+/* What a cancelled consumer delivered stays in hand. So the window does not grow before that is
+ * less than the window: otherwise each change back and forth would add to it without an end. */
 bool pace_changes_window(const struct pace *pace, uint32_t present, uint32_t in_hand, mtime now)
 {
 	uint32_t wanted = pace_window(pace);

@@ -2,17 +2,14 @@
 
 #include <string.h>
 
-/* Long enough that a few tasks that came together are no crowd, and short beside what a user
- * notices.
- */
+/* Longer than a few tasks that came together take, and shorter than what a user notices. */
 #define MEASURE_TIME (100 * MTIME_MS)
-/* What waits is worth a start if those that are there need so long for it. */
+/* A worker is started if the present ones need so long for the tasks that wait. */
 #define WORTH_A_START (500 * MTIME_MS)
 #define PATIENCE_MIN  MTIME_MINUTE
 #define PATIENCE_MAX  (10 * MTIME_MINUTE)
-/* Of those that are too many a quarter leaves at a time, rounded up; of those that were needed an
- * eighth is kept beside them: where tasks come by chance the next minute is not quite as the last
- * one. */
+/* Of the surplus, a quarter leaves at a time, rounded up. An eighth of those that were needed is
+ * kept as a reserve, since the load varies. */
 #define SHRINK_SHARE 4
 #define SPARE_SHARE  8
 #define HOLD_TIME    (10 * MTIME_SECOND)
@@ -30,8 +27,8 @@ static void begin_measure(struct autoscale *autoscale, mtime now)
 	autoscale->was_full = false;
 }
 
-/* What was before says nothing of what comes. */
-static void begin_anew(struct autoscale *autoscale, mtime now)
+/* Forget how many were needed before. */
+static void forget_peaks(struct autoscale *autoscale, mtime now)
 {
 	memset(autoscale->peaks, 0, sizeof autoscale->peaks);
 	autoscale->span_at = now;
@@ -47,7 +44,7 @@ void autoscale_init(struct autoscale *autoscale, uint16_t min, uint16_t max, mti
 		.shrunk_at = INT64_MIN,
 		.changed_at = now};
 	begin_measure(autoscale, now);
-	begin_anew(autoscale, now);
+	forget_peaks(autoscale, now);
 }
 
 uint32_t autoscale_within(const struct autoscale *autoscale, uint32_t workers)
@@ -65,16 +62,11 @@ void autoscale_worked(struct autoscale *autoscale, mtime from, mtime until)
 		autoscale->worked += until - from;
 }
 
-void autoscale_answered(struct autoscale *autoscale)
-{
-	autoscale->answered++;
-}
-
 void autoscale_rest(struct autoscale *autoscale, mtime now)
 {
 	autoscale->crowded = MTIME_NEVER;
 	begin_measure(autoscale, now);
-	begin_anew(autoscale, now);
+	forget_peaks(autoscale, now);
 }
 
 bool autoscale_is_due(struct autoscale *autoscale, const struct autoscale_look *look, mtime now)
@@ -87,8 +79,9 @@ bool autoscale_is_due(struct autoscale *autoscale, const struct autoscale_look *
 	return now - autoscale->since >= MEASURE_TIME;
 }
 
-/* Those that are on their way have their tasks already. Of a pool whose workers are faster than we
- * are, they are at work for a small part of the time only: more of them would do nothing. */
+/* Return how many more workers are needed. Those that are starting count as if they had a task. If
+ * workers are faster than the supervisor, they work for a small part of the time only, and more of
+ * them would not help. */
 static uint32_t missing(
 	const struct autoscale *autoscale, const struct autoscale_look *look, mtime span)
 {
@@ -104,40 +97,26 @@ static uint32_t missing(
 	return missing < look->wanted ? missing : look->wanted;
 }
 
-/* What was sent away is wanted again; or it is long since anything was changed. */
+/* If the workers of a recent shrinking are wanted back, the next one waits for twice as long. */
 static void note_growth(struct autoscale *autoscale, mtime now)
 {
-	mtime of_late = now - 2 * autoscale->patience;
-	if (autoscale->shrunk_at >= of_late)
+	mtime recently = now - 2 * autoscale->patience;
+	if (autoscale->shrunk_at >= recently)
 		autoscale->patience = mtime_min(2 * autoscale->patience, PATIENCE_MAX);
-	else if (autoscale->changed_at < of_late)
+	else if (autoscale->changed_at < recently)
 		autoscale->patience = PATIENCE_MIN;
 	autoscale->shrunk_at = INT64_MIN;
 	autoscale->changed_at = now;
-	begin_anew(autoscale, now);
+	forget_peaks(autoscale, now);
 }
 
-/* A part of a worker is one, if it is not a small part. */
-static void note_work(struct autoscale *autoscale, mtime span)
-{
-	uint32_t at_work = (uint32_t)((4 * autoscale->worked + 3 * span - 1) / (4 * span));
-	if (at_work > autoscale->peaks[0])
-		autoscale->peaks[0] = at_work;
-}
-
-static uint32_t highest_peak(const struct autoscale *autoscale)
-{
-	uint32_t highest = 0;
-	for (int i = 0; i < AUTOSCALE_SPANS; i++)
-		if (autoscale->peaks[i] > highest)
-			highest = autoscale->peaks[i];
-	return highest;
-}
-
-/* The span that ends is one of those. */
+/* Return how many workers are wanted at the end of a span. */
 static uint32_t shrink(struct autoscale *autoscale, uint32_t wanted, mtime now)
 {
-	uint32_t needed = highest_peak(autoscale);
+	uint32_t needed = 0;
+	for (int i = 0; i < AUTOSCALE_SPANS; i++)
+		if (autoscale->peaks[i] > needed)
+			needed = autoscale->peaks[i];
 	uint32_t kept =
 		autoscale_within(autoscale, needed + (needed + SPARE_SHARE - 1) / SPARE_SHARE);
 	if (autoscale->calm + 1 < AUTOSCALE_SPANS || wanted <= kept)
@@ -147,27 +126,25 @@ static uint32_t shrink(struct autoscale *autoscale, uint32_t wanted, mtime now)
 	return wanted - (wanted - kept + SHRINK_SHARE - 1) / SHRINK_SHARE;
 }
 
-static void end_span(struct autoscale *autoscale, mtime now)
-{
-	memmove(autoscale->peaks + 1, autoscale->peaks,
-		sizeof autoscale->peaks - sizeof *autoscale->peaks);
-	autoscale->peaks[0] = 0;
-	autoscale->span_at = now;
-	autoscale->calm++;
-}
-
 uint32_t autoscale_judge(struct autoscale *autoscale, const struct autoscale_look *look, mtime now)
 {
 	mtime span = now - autoscale->since;
 	uint32_t more = now < autoscale->hold_until ? 0 : missing(autoscale, look, span);
 	uint32_t wanted = autoscale_within(autoscale, look->wanted + more);
-	note_work(autoscale, span);
+	/* A part of a worker counts as one if it is more than a quarter. */
+	uint32_t at_work = (uint32_t)((4 * autoscale->worked + 3 * span - 1) / (4 * span));
+	if (at_work > autoscale->peaks[0])
+		autoscale->peaks[0] = at_work;
 	begin_measure(autoscale, now);
 	if (wanted > look->wanted) {
 		note_growth(autoscale, now);
 	} else if (now - autoscale->span_at >= span_of(autoscale)) {
 		wanted = look->may_shrink ? shrink(autoscale, wanted, now) : wanted;
-		end_span(autoscale, now);
+		memmove(autoscale->peaks + 1, autoscale->peaks,
+			sizeof autoscale->peaks - sizeof *autoscale->peaks);
+		autoscale->peaks[0] = 0;
+		autoscale->span_at = now;
+		autoscale->calm++;
 	}
 	return wanted;
 }
@@ -177,8 +154,8 @@ void autoscale_refused(struct autoscale *autoscale, mtime now)
 	autoscale->hold_until = now + HOLD_TIME;
 }
 
-/* A measure in which somebody worked ends in time: with the next task, which may come much later,
- * a crowd of a moment would be spread over all the time until then, and nobody had been needed. */
+/* A measure in which a worker worked ends in time. If it ended with the next task, which may come
+ * much later, a short peak would be averaged over all that time, and count as nothing. */
 mtime autoscale_deadline(const struct autoscale *autoscale, uint32_t wanted)
 {
 	mtime measured = autoscale->since + MEASURE_TIME;

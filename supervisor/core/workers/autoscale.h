@@ -54,8 +54,6 @@ static inline bool autoscale_is_on(const struct autoscale *autoscale)
 uint32_t autoscale_within(const struct autoscale *, uint32_t workers);
 /* A worker was busy from `from` until `until`. Times of different workers may overlap. */
 void autoscale_worked(struct autoscale *, mtime from, mtime until);
-/* A task was answered. */
-void autoscale_answered(struct autoscale *);
 /* Measure nothing now: the pool is paused, or has no broker. */
 void autoscale_rest(struct autoscale *, mtime now);
 /* True: the measure is long enough, and autoscale_judge is to be called in this turn. */

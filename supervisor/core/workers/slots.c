@@ -310,7 +310,7 @@ void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime
 {
 	if (!slot_is_leaving(slot)) {
 		autoscale_worked(&slots->autoscale, from, until);
-		autoscale_answered(&slots->autoscale);
+		slots->autoscale.answered++;
 	}
 	slot->is_proven = true;
 	slots_succeeds(slots, slot);
