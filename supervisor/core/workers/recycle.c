@@ -2,19 +2,14 @@
 
 #define SPREAD 8
 
-/* The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
- * 2014). */
-static uint64_t mixed(uint64_t z)
+/* Return the same number for a life each time: the finalizer of SplitMix64 (Steele, Lea, Flood:
+ * Fast splittable pseudorandom number generators, 2014). */
+static uint64_t chance(const struct recycle_limits *limits, uint16_t slot, uint32_t life)
 {
+	uint64_t z = ((uint64_t)limits->seed << 32 | life) + ((uint64_t)slot << 16);
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return z ^ (z >> 31);
-}
-
-/* The same for a life, whenever it is asked. */
-static uint64_t chance(const struct recycle_limits *limits, uint16_t slot, uint32_t life)
-{
-	return mixed(((uint64_t)limits->seed << 32 | life) + ((uint64_t)slot << 16));
 }
 
 uint32_t recycle_tasks(const struct recycle_limits *limits, uint16_t slot, uint32_t life)

@@ -5,11 +5,11 @@
 
 #include <assert.h>
 
-/* A life this long is a success even without an answer. */
+/* A ready worker that lives for so long is a success even without an answer. */
 #define LIFE_IS_LONG (10 * MTIME_SECOND)
 
-/* After a life that its task ended, in a slot that is known to work: five starts in 10 s. The wait
- * need not grow, because each such life costs its task an attempt, and these are counted. */
+/* The wait after a task has ended a worker in a slot that has worked before: five starts in 10 s.
+ * It need not grow, because each such end costs the task an attempt, and these are limited. */
 #define WAIT_AFTER_POISON (2 * MTIME_SECOND)
 
 #define STARTS_PER_TURN 4
@@ -37,25 +37,12 @@ static void set_alarm(struct slots *slots, struct slot *slot, mtime span)
 	alarms_set(&slots->alarms, slot, mtime_after(slots->context->now, span));
 }
 
-/* ---------- what a life was worth ---------- */
+/* ---------- was a life a success? ---------- */
 
 static void note_success(struct slots *slots, struct slot *slot)
 {
 	slots->failing -= slot->failures > 0;
 	slot->failures = 0;
-}
-
-/* At most one in 30 s: a count of 32 bits lasts. */
-static void note_failure(struct slots *slots, struct slot *slot)
-{
-	bool was_ready = slot->ready_at != MTIME_NEVER;
-	slots->failing += slot->failures == 0;
-	slot->failures++;
-	slot->is_proven = false;
-	if (slots_is_new(slots, slot)) {
-		slots->roll.stillborn += !was_ready;
-		slots->roll.useless += was_ready;
-	}
 }
 
 static bool is_success(const struct slots *slots, const struct slot *slot)
@@ -78,14 +65,21 @@ bool slots_is_failing(const struct slots *slots, const struct slot *slot)
 	return slot->failures > 0 && !(slot->state == LIFE_READY && is_success(slots, slot));
 }
 
-/* How long to wait for the next life. Of one that was asked to leave nothing is learned. */
+/* Return how long to wait before the next life. One that was asked to leave is no failure. */
 static mtime judge_life(struct slots *slots, struct slot *slot)
 {
 	if (slots_succeeds(slots, slot) || slot->is_asked)
 		return 0;
 	if (slot->is_proven && slot->pipe.load > 0)
 		return WAIT_AFTER_POISON;
-	note_failure(slots, slot);
+	bool was_ready = slot->ready_at != MTIME_NEVER;
+	slots->failing += slot->failures == 0;
+	slot->failures++; /* at most one in 30 s: 32 bits are enough */
+	slot->is_proven = false;
+	if (slots_is_new(slots, slot)) {
+		slots->roll.stillborn += !was_ready;
+		slots->roll.useless += was_ready;
+	}
 	return failure_wait(failure_wait_step(slot->failures));
 }
 
@@ -101,7 +95,7 @@ static void do_spawn(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_begin(&slot->pipe, slot->life);
 	slot->is_muted = slot->is_asked = slot->is_timed = false;
-	if (!slots_is_new(slots, slot)) /* another program, perhaps */
+	if (!slots_is_new(slots, slot)) /* the program may be another one */
 		slot->is_proven = false;
 	slot->generation = slots->generation;
 	slot->due = RECYCLE_NOT;
@@ -126,7 +120,7 @@ static void do_welcome(struct slots *slots, struct slot *slot)
 	slots_emit(slots, NOTICE_WORKER_READY, slot, (struct notice){0});
 }
 
-/* Asked once: what it makes of that is its own affair, until the hard limit. */
+/* Once for each task: if the worker goes on, the hard limit ends it. */
 static void do_interrupt(struct slots *slots, struct slot *slot)
 {
 	set_alarm(slots, slot, MTIME_NEVER);
@@ -273,7 +267,7 @@ void slots_on_writable(struct slots *slots, struct slot *slot, bool is_writable)
 		dispatch_slot_writable(slots->dispatch, &slot->pipe, is_writable);
 }
 
-/* One that leaves already is left to its grace. What it has answered before it is killed counts. */
+/* A worker that is leaving keeps its grace. What one has answered before it is killed counts. */
 void slots_on_memory(struct slots *slots, struct slot *slot, uint64_t bytes)
 {
 	const struct recycle_limits *limits = &slots->context->config.recycle;
@@ -289,7 +283,7 @@ void slots_on_memory(struct slots *slots, struct slot *slot, uint64_t bytes)
 	}
 }
 
-/* A worker that is on its way out breaks nothing. */
+/* No notice for a worker that is leaving. */
 void slots_on_broken(struct slots *slots, struct slot *slot, const char *what)
 {
 	if (slot->is_muted)
@@ -323,7 +317,8 @@ void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime
 		alarms_set(&slots->alarms, slot, MTIME_NEVER);
 }
 
-/* The exit of one that was asked to leave means nothing. The notice is about the life before. */
+/* The exit of a worker that was asked to leave is not kept. The notice is about the life that has
+ * ended; slot->life is the next one. */
 void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit,
 	const struct output *last_words)
 {
@@ -378,19 +373,8 @@ static void overdue(
 	slots_step(slots, slot, fact);
 }
 
-static void judge_alarm(struct slots *slots, struct slot *slot)
-{
-	const struct pool_config *config = &slots->context->config;
-	const char *what = life_overdue_text(slot->state);
-	mtime limit = slot->state == LIFE_STARTING ? config->boot_limit : config->grace;
-	if (what)
-		overdue(slots, slot, FACT_ALARM, limit, what);
-	else
-		slots_step(slots, slot, FACT_ALARM);
-}
-
-/* While many are on their way, one more comes now and then: their start may take long without
- * taking a processor. */
+/* While many are starting, one more is started now and then: a start may take long without using a
+ * processor. */
 static bool may_start(const struct slots *slots, int starts)
 {
 	if (slots->starting < STARTING_MANY)
@@ -398,25 +382,31 @@ static bool may_start(const struct slots *slots, int starts)
 	return slots->context->now - slots->started_at >= STARTING_WAIT;
 }
 
-/* A start takes about a millisecond, and what was just started competes with us for the processors:
- * sixteen a turn made turns of 100 ms on a busy machine. A thousand workers that are due together
- * are started over many turns, so that the broker and the workers there are do not wait for them.
- * Nothing else waits behind them: a task is interrupted in the turn in which it is due, because
- * the next may come after a suspension, and then its hard limit is over, too. */
+/* Start a few workers a turn: a start takes about a millisecond, and the new processes compete with
+ * us for the processors. Sixteen a turn made turns of 100 ms on a busy machine. So a thousand
+ * workers that are due together are started over many turns, and neither the broker nor other
+ * workers wait for them. Other alarms do not wait: a task is interrupted in the turn in which it is
+ * due, because the machine may be suspended before the next turn, and then the hard limit is over
+ * as well. */
 void slots_judge_alarms(struct slots *slots)
 {
-	mtime now = slots->context->now;
+	const struct pool_config *config = &slots->context->config;
 	int starts = 0;
-	while (alarms_deadline(&slots->alarms) <= now) {
+	while (alarms_deadline(&slots->alarms) <= slots->context->now) {
 		struct slot *slot = alarms_first(&slots->alarms);
+		const char *limit = life_overdue_text(slot->state);
 		bool is_start = slot->state == LIFE_WAITING;
 		if (is_start && !pool_stays(slots->context))
 			slots_leave(slots, slot);
 		else if (is_start && !may_start(slots, starts++))
 			set_alarm(slots, slot,
 				slots->starting < STARTING_MANY ? NEXT_TURN : STARTING_WAIT);
+		else if (limit)
+			overdue(slots, slot, FACT_ALARM,
+				slot->state == LIFE_STARTING ? config->boot_limit : config->grace,
+				limit);
 		else
-			judge_alarm(slots, slot);
+			slots_step(slots, slot, FACT_ALARM);
 	}
 }
 
@@ -434,8 +424,8 @@ void slots_begin_turn(struct slots *slots)
 	slots_judge_alarms(slots);
 }
 
-/* Every task is a head when it is sent, since a pool that interrupts has one in a pipe; those sent
- * last stand at the end of the list of the running ones. */
+/* A pool that interrupts has one task in a pipe, so each task is a head when it is sent; the latest
+ * are at the end of the list of running pipes. */
 void slots_time_sent(struct slots *slots)
 {
 	const struct pool_config *config = &slots->context->config;

@@ -2,7 +2,7 @@
  * decides. Never over its bounds; idle workers leave first, and no task is interrupted. */
 #include "core/workers/slots_internal.h"
 
-/* Count those that are still at a task, perhaps their first, and for an hour. */
+/* Count the workers that have a task: it may be their first one, and run for an hour. */
 static void count_running(struct slots *slots, struct autoscale_look *look)
 {
 	struct pipe *pipe = NULL;
@@ -32,16 +32,7 @@ static void grow(struct slots *slots, uint32_t wanted, uint32_t waiting)
 	slots_judge_alarms(slots);
 }
 
-static void shrink(struct slots *slots, uint32_t wanted)
-{
-	struct scaling scaling = {.cause = SCALING_SHRANK,
-		.figure = slots->autoscale.needed,
-		.span = slots->autoscale.patience};
-	slots_want(slots, wanted);
-	slots_emit_scaling(slots, NOTICE_SHRUNK, scaling);
-}
-
-/* In a pause, and while nothing can come, all workers are idle, and that means nothing. */
+/* In a pause, and while no task can come, nothing is learned from idle workers. */
 void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 {
 	struct autoscale *autoscale = &slots->autoscale;
@@ -65,8 +56,13 @@ void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 	uint32_t wanted = autoscale_judge(autoscale, &look, now);
 	if (wanted > slots->wanted)
 		grow(slots, wanted, look.waiting);
-	else if (wanted < slots->wanted)
-		shrink(slots, wanted);
+	if (wanted < slots->wanted) {
+		slots_want(slots, wanted);
+		slots_emit_scaling(slots, NOTICE_SHRUNK,
+			(struct scaling){.cause = SCALING_SHRANK,
+				.figure = autoscale->needed,
+				.span = autoscale->patience});
+	}
 }
 
 mtime slots_deadline(const struct slots *slots, bool can_judge)

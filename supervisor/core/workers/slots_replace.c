@@ -37,8 +37,8 @@ static struct survey look(
 
 /* ---------- the rolling restart ---------- */
 
-/* One worker more than wanted is started. When more than wanted are ready, one of the old ones
- * leaves, and its place is the next new one's. So the pool never has fewer ready because of it, and
+/* One worker more than wanted is started. When more than wanted are ready, an old one leaves, and a
+ * new one starts in its slot. So a restart never reduces the number of ready workers, and there is
  * never more than one process too many. */
 void slots_restart(struct slots *slots)
 {
@@ -48,7 +48,7 @@ void slots_restart(struct slots *slots)
 	slots->roll = (struct roll){.state = REPLACE_LOOKS, .leaver = slots->roll.leaver};
 	pool_emit(slots->context,
 		(struct notice){.kind = NOTICE_ROLL_BEGINS, .slot = -1, .number = slots->wanted});
-	/* Perhaps this is what those needed that failed before. */
+	/* The restart may cure those that failed before: they start at once. */
 	for (uint32_t i = 0; i < slots->all.count; i++) {
 		struct slot *slot = slots_at(slots, i);
 		if (slot->state == LIFE_WAITING)
@@ -56,15 +56,15 @@ void slots_restart(struct slots *slots)
 	}
 }
 
-/* One on its way out is followed by a new one anyway. */
+/* The next worker of a slot that is ending is a new one anyway. */
 static bool is_old(const struct slots *slots, const struct slot *slot)
 {
 	return !slots_is_new(slots, slot) &&
 	       (slot->state == LIFE_STARTING || slot->state == LIFE_READY);
 }
 
-/* The last one that was to go for a new one stays, if it is still at work. */
-static void stop(struct slots *slots, const char *why)
+/* The worker that was dismissed last stays, if it is still ready. */
+static void stop_roll(struct slots *slots, const char *why)
 {
 	struct slot *leaver = slots->roll.leaver;
 	slots->roll.state = REPLACE_OFF;
@@ -78,9 +78,9 @@ static void roll(struct slots *slots)
 {
 	struct survey survey = look(slots, is_old);
 	if (slots->roll.stillborn >= FAILURES_MAX) {
-		stop(slots, "three new workers in a row did not become ready");
+		stop_roll(slots, "three new workers in a row did not become ready");
 	} else if (slots->roll.useless >= FAILURES_MAX) {
-		stop(slots, "three new workers in a row ended before they answered anything");
+		stop_roll(slots, "three new workers in a row ended before they answered anything");
 	} else if (survey.leaving) {
 		return;
 	} else if (survey.meant && survey.ready > slots->wanted) {
@@ -88,7 +88,7 @@ static void roll(struct slots *slots)
 		slots_dismiss(slots, survey.first);
 	} else if (survey.meant) {
 		if (slots->kept == slots->wanted && !slots_keep_more(slots, 1, 0))
-			stop(slots, "there is no memory for one worker more");
+			stop_roll(slots, "there is no memory for one worker more");
 	} else if (slots->kept > slots->wanted) { /* the last old one has died meanwhile */
 		slots_dismiss_surplus(slots);
 	} else if (survey.ready == slots->wanted) {
@@ -97,7 +97,7 @@ static void roll(struct slots *slots)
 	}
 }
 
-/* Each step that changes a slot asks for another look. */
+/* Each change of a slot sets REPLACE_LOOKS again. */
 void slots_roll(struct slots *slots)
 {
 	while (slots->roll.state == REPLACE_LOOKS) {
@@ -124,7 +124,7 @@ static void mark_aged(struct slots *slots)
 	}
 }
 
-/* The limits are other ones from now on. */
+/* Draw new limits for all workers. */
 void slots_configure(struct slots *slots)
 {
 	for (uint32_t i = 0; i < slots->all.count; i++) {
@@ -144,9 +144,9 @@ static bool is_due(const struct slots *slots, const struct slot *slot)
 	return slot->state == LIFE_READY && slot->due;
 }
 
-/* So many more than wanted may be there, counting those that leave. A walk for all of them, and
- * not one for each: of ten thousand workers there may be a thousand. Where there is no memory for
- * so many, there may be for some. */
+/* Keep a spare slot for each worker that is due; spares and leaving workers together are at most a
+ * SHARE of those wanted. All are kept in one walk: of ten thousand workers, a thousand may be due.
+ */
 static void keep_spares(struct slots *slots, const struct survey *survey)
 {
 	uint32_t max = slots->wanted < SHARE ? 1 : slots->wanted / SHARE;
@@ -154,6 +154,7 @@ static void keep_spares(struct slots *slots, const struct survey *survey)
 	uint32_t allowed = max > survey->leaving ? max - survey->leaving : 0;
 	uint32_t needed = survey->meant < allowed ? survey->meant : allowed;
 	uint32_t more = needed > spares ? needed - spares : 0;
+	/* If there is no memory for all of them, there may be for some. */
 	while (more > 0 && !slots_keep_more(slots, more, survey->leaving))
 		more /= 2;
 	slots->recycling.spares = (uint16_t)(spares + more);
@@ -179,7 +180,7 @@ static void recycle(struct slots *slots)
 		recycling->state = REPLACE_OFF;
 }
 
-/* While all are replaced it waits. */
+/* During a rolling restart nothing is recycled. */
 void slots_recycle(struct slots *slots)
 {
 	struct recycling *recycling = &slots->recycling;

@@ -50,7 +50,7 @@ void slots_keep(struct slots *slots, struct slot *slot)
 	slots->kept++;
 	if (slot->state == LIFE_RETIRED)
 		slots_step(slots, slot, FACT_WANTED);
-	else /* of no use as it is */
+	else /* it may have been given all its tasks */
 		slots_leave_if_spent(slots, slot);
 }
 
@@ -64,14 +64,14 @@ static bool is_retired(const struct slot *slot)
 	return slot->state == LIFE_RETIRED;
 }
 
-/* Its next life is started when this one is over. */
+/* Its next worker starts when the present one has ended. */
 static bool is_any(const struct slot *slot)
 {
 	(void)slot;
 	return true;
 }
 
-/* There are as many slots. */
+/* There must be that many slots. */
 static void keep_as_many(struct slots *slots, uint32_t count)
 {
 	static bool (*const orders[])(const struct slot *) = {is_at_work, is_retired, is_any};
@@ -110,8 +110,7 @@ bool slots_keep_more(struct slots *slots, uint32_t more, uint32_t leaving)
 
 /* ---------- fewer ---------- */
 
-/* A thousand processes that wake up to end, all at once, would keep the processors from the rest.
- */
+/* A thousand processes that wake up to exit at once would keep the processors from all others. */
 void slots_let_go(struct slots *slots, struct slot *slot)
 {
 	bool is_woken = slot->state == LIFE_READY;
@@ -129,7 +128,7 @@ bool slots_has_leavers(const struct slots *slots)
 	return !pool_is_forced(slots->context) && slots->passed < slots->all.count;
 }
 
-/* Some of those that are idle and are to leave do, until all were passed. */
+/* Let idle workers go that are to leave, a limited number in a turn. */
 static void leave_some(struct slots *slots)
 {
 	for (; slots_has_leavers(slots) && slots->leaves < LEAVES_PER_TURN; slots->passed++) {
@@ -152,7 +151,7 @@ void slots_end_turn(struct slots *slots)
 	leave_some(slots);
 }
 
-/* One that is on its way out already just goes on. */
+/* A process that is ending already is not asked again. */
 void slots_dismiss(struct slots *slots, struct slot *slot)
 {
 	bool is_on_its_way = slot->state != LIFE_WAITING && slot->state != LIFE_STARTING &&
@@ -163,8 +162,8 @@ void slots_dismiss(struct slots *slots, struct slot *slot)
 		slots_let_go(slots, slot);
 }
 
-/* Those that are no workers yet, or no more; then those with the fewest tasks. Of equals those from
- * before the last restart, and those that are to be replaced. */
+/* Slots without a ready worker leave first, then those with the fewest tasks; of equal ones those
+ * from before the last restart and those that are due. */
 uint32_t slots_weight(const struct slots *slots, const struct slot *slot)
 {
 	uint32_t weight =
@@ -177,8 +176,8 @@ static bool has_surplus(const struct slots *slots)
 	return slots->kept > slots->wanted + slots->recycling.spares;
 }
 
-/* A walk for each weight, and not one for each that leaves: of ten thousand workers most may. Of
- * those that weigh the same the last goes first, so that numbers stay low. */
+/* One walk for each weight, not for each worker that leaves: most of ten thousand may. Of equal
+ * ones the last leaves first, so that slot numbers stay low. */
 void slots_dismiss_surplus(struct slots *slots)
 {
 	for (uint32_t weight = 0; has_surplus(slots); weight++)
@@ -223,8 +222,7 @@ void slots_emit_scaling(struct slots *slots, enum notice_kind kind, struct scali
 					  .scaling = &slots->scaling});
 }
 
-/* A number is what an operator wants, whatever the pool would choose: it holds until the next
- * command. */
+/* A single number turns autoscaling off until the next command. */
 const char *slots_scale(struct slots *slots, uint32_t min, uint32_t max)
 {
 	struct autoscale autoscale;
