@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Publishes to the pools of the samples with the wpool command, and prints each call with its reply.
 
-AMQP_URL says where the broker is. FEED_SECONDS: the pause between two rounds (default 10; 0: one round).
+AMQP_URL is the broker's address. FEED_SECONDS: the pause between two rounds (default 10; 0: one round).
 """
 import json
 import os

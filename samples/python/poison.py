@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Dies on a message whose body is "poison", like a worker with a bug that one input triggers.
-wpool's dead letters are made for this. Any other body, and with WORKER_IS_MENDED=1 that one
-too, is written as a line to the file named by DONE_FILE (standard output, where it is not set)."""
+"""Dies when the body of a message is "poison", like a worker with a bug that one input triggers; such
+messages become dead letters. Any other body is written as a line to the file DONE_FILE, or to standard
+output if that is not set. With WORKER_IS_MENDED=1 this also holds for "poison"."""
 
 import os
 import resource

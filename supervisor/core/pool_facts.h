@@ -14,7 +14,7 @@
 	X(POOL_IS_CONNECTING, "connecting") /* it wants to consume, but has no channel */          \
 	X(POOL_IS_CONSUMING,                                                                       \
 		"consuming") /* its channel consumes; consumer_is_consuming is stricter */         \
-	X(POOL_IS_RESTING, "resting")   /* it takes nothing at the moment */                       \
+	X(POOL_IS_RESTING, "resting")   /* it takes nothing until some unacked ones are settled */ \
 	X(POOL_IS_PAUSED, "paused")     /* by command */                                           \
 	X(POOL_IS_DRAINING, "draining") /* it finishes its tasks */                                \
 	X(POOL_IS_STOPPING, "stopping") /* by force */                                             \
