@@ -71,7 +71,7 @@ static void say_status(const char *words)
 	notify_flush(&notify);
 }
 
-START_TEST(it_says_what_there_is_at_once)
+START_TEST(pending_messages_go_in_one_datagram)
 {
 	notify_open(&notify, loop);
 	ck_assert(notify_is_heard(&notify));
@@ -89,7 +89,7 @@ START_TEST(it_says_what_there_is_at_once)
 }
 END_TEST
 
-START_TEST(a_name_may_be_abstract)
+START_TEST(an_abstract_address_is_accepted)
 {
 	char name[64];
 	snprintf(name, sizeof name, "@wpool-notify-%d", (int)getpid());
@@ -102,7 +102,7 @@ START_TEST(a_name_may_be_abstract)
 }
 END_TEST
 
-START_TEST(what_we_start_is_told_nothing_of_it)
+START_TEST(children_do_not_inherit_the_variables)
 {
 	setenv("WATCHDOG_USEC", "1000000", 1);
 	setenv("WATCHDOG_PID", "1", 1);
@@ -116,7 +116,7 @@ END_TEST
 
 static const char *const no_managers[] = {NULL, "", "/", "@", "relative", "vsock:2:1234"};
 
-START_TEST(without_a_manager_nothing_is_said)
+START_TEST(nothing_is_sent_without_a_manager)
 {
 	const char *name = no_managers[_i];
 	if (name)
@@ -136,7 +136,7 @@ START_TEST(without_a_manager_nothing_is_said)
 }
 END_TEST
 
-START_TEST(a_path_has_a_longest)
+START_TEST(a_path_that_is_too_long_is_refused)
 {
 	char longest[sizeof((struct sockaddr_un *)NULL)->sun_path + 1];
 	memset(longest, 'x', sizeof longest - 1);
@@ -152,7 +152,7 @@ START_TEST(a_path_has_a_longest)
 }
 END_TEST
 
-START_TEST(a_status_is_said_when_it_is_news)
+START_TEST(only_a_changed_status_is_sent)
 {
 	notify_open(&notify, loop);
 	say_status("one");
@@ -212,7 +212,7 @@ static void await(int fd, int count)
 	ev_io_stop(loop, &io);
 }
 
-START_TEST(a_turning_loop_feeds_the_watchdog)
+START_TEST(a_running_loop_sends_keep_alives)
 {
 	char pid[24];
 	snprintf(pid, sizeof pid, "%d", (int)getpid());
@@ -226,7 +226,7 @@ START_TEST(a_turning_loop_feeds_the_watchdog)
 }
 END_TEST
 
-START_TEST(no_watchdog_is_asked_for_more_than_bears)
+START_TEST(the_watchdog_interval_has_a_minimum)
 {
 	setenv("WATCHDOG_USEC", "3", 1);
 	notify_open(&notify, loop);
@@ -239,7 +239,7 @@ static const struct {
 } no_watchdogs[] = {{NULL, NULL}, {"", NULL}, {"0", NULL}, {"1", NULL}, {"-1000000", NULL},
 	{"1000000x", NULL}, {"99999999999999999999", NULL}, {"1000000", "1"}, {"1000000", "x"}};
 
-START_TEST(a_watchdog_may_be_nobodys)
+START_TEST(other_watchdog_values_are_ignored)
 {
 	if (no_watchdogs[_i].span)
 		setenv("WATCHDOG_USEC", no_watchdogs[_i].span, 1);
@@ -276,7 +276,7 @@ static int fill_queue(void)
 
 /* Its queue is full: what it did not take is said when there is room, as it is by then, and only
  * that. */
-START_TEST(a_busy_manager_is_told_later)
+START_TEST(a_busy_manager_gets_the_message_later)
 {
 	int filled = fill_queue();
 	ck_assert_int_gt(filled, 0);
@@ -295,7 +295,7 @@ START_TEST(a_busy_manager_is_told_later)
 }
 END_TEST
 
-START_TEST(a_manager_may_be_away)
+START_TEST(a_missing_manager_is_retried)
 {
 	close(manager);
 	unlink(path);
@@ -312,19 +312,19 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("os/notify");
 	TCase *tcase = tcase_create("notify");
-	static const TTest *const *const tests[] = {&it_says_what_there_is_at_once,
-		&a_name_may_be_abstract, &what_we_start_is_told_nothing_of_it,
-		&a_path_has_a_longest, &a_status_is_said_when_it_is_news,
+	static const TTest *const *const tests[] = {&pending_messages_go_in_one_datagram,
+		&an_abstract_address_is_accepted, &children_do_not_inherit_the_variables,
+		&a_path_that_is_too_long_is_refused, &only_a_changed_status_is_sent,
 		&a_status_is_one_line_of_text, &a_long_status_is_cut_between_characters,
-		&a_turning_loop_feeds_the_watchdog, &no_watchdog_is_asked_for_more_than_bears,
-		&a_busy_manager_is_told_later, &a_manager_may_be_away};
+		&a_running_loop_sends_keep_alives, &the_watchdog_interval_has_a_minimum,
+		&a_busy_manager_gets_the_message_later, &a_missing_manager_is_retried};
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(tcase, *tests[i]);
-	tcase_add_loop_test(tcase, without_a_manager_nothing_is_said, 0,
+	tcase_add_loop_test(tcase, nothing_is_sent_without_a_manager, 0,
 		sizeof no_managers / sizeof *no_managers);
-	tcase_add_loop_test(
-		tcase, a_watchdog_may_be_nobodys, 0, sizeof no_watchdogs / sizeof *no_watchdogs);
+	tcase_add_loop_test(tcase, other_watchdog_values_are_ignored, 0,
+		sizeof no_watchdogs / sizeof *no_watchdogs);
 	suite_add_tcase(s, tcase);
 	return s;
 }

@@ -56,7 +56,7 @@ static void tear_down(void)
 	ev_loop_destroy(loop);
 }
 
-START_TEST(test_each_is_told_once)
+START_TEST(test_each_exit_is_reported_once)
 {
 	static struct expectation all[CHILDREN];
 	for (int i = 0; i < CHILDREN; i++) {
@@ -98,7 +98,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("process/reaper");
 	TCase *reaping = tcase_create("reaping");
 	tcase_add_checked_fixture(reaping, set_up, tear_down);
-	tcase_add_test(reaping, test_each_is_told_once);
+	tcase_add_test(reaping, test_each_exit_is_reported_once);
 	tcase_add_test(reaping, test_strangers);
 	suite_add_tcase(s, reaping);
 	return s;

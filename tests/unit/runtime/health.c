@@ -45,7 +45,7 @@ START_TEST(each_cause_has_a_sentence)
 }
 END_TEST
 
-START_TEST(a_crash_loop_says_how_often_and_how)
+START_TEST(a_crash_loop_is_reported_with_count_and_exit)
 {
 	mtime now = clock_now();
 	struct last_death none = {0},
@@ -80,7 +80,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/health");
-	UNIT_CASE(s, "sentences", each_cause_has_a_sentence, a_crash_loop_says_how_often_and_how);
+	UNIT_CASE(s, "sentences", each_cause_has_a_sentence,
+		a_crash_loop_is_reported_with_count_and_exit);
 	return s;
 }
 

@@ -1,4 +1,4 @@
-/* A pool runtime without a broker, steered: real processes come, go and are replaced. */
+/* A pool runtime without a broker, with commands: real processes come, go and are replaced. */
 #include "os/clock.h"
 #include "unit/support/runtime/runtime_rig.h"
 
@@ -56,7 +56,7 @@ START_TEST(a_restart_replaces_every_process)
 END_TEST
 
 /* It takes the three seconds between three starts. */
-START_TEST(a_command_that_is_not_there_costs_nobody)
+START_TEST(a_restart_with_a_missing_command_keeps_the_old_workers)
 {
 	static struct runtime_rig rig;
 	static char nowhere[] = "/nowhere/to/be/found";
@@ -78,8 +78,8 @@ START_TEST(a_command_that_is_not_there_costs_nobody)
 }
 END_TEST
 
-/* In whatever order they are asked for, what was asked for last is there in the end. */
-START_TEST(many_commands_end_as_the_last_one_says)
+/* Scale and restart, in a random order. */
+START_TEST(the_last_of_many_commands_holds)
 {
 	static struct runtime_rig rig;
 	runtime_rig_open(&rig, 1);
@@ -108,7 +108,7 @@ START_TEST(many_commands_end_as_the_last_one_says)
 }
 END_TEST
 
-START_TEST(who_asks_hears_why_not)
+START_TEST(a_refused_command_returns_the_reason)
 {
 	static struct runtime_rig rig;
 	runtime_rig_open(&rig, 1);
@@ -129,9 +129,9 @@ END_TEST
 static Suite *pool_runtime_suite(void)
 {
 	Suite *suite = suite_create("runtime/pool_runtime");
-	UNIT_CASE(suite, "steered", workers_come_and_go, a_restart_replaces_every_process,
-		a_command_that_is_not_there_costs_nobody, many_commands_end_as_the_last_one_says,
-		who_asks_hears_why_not);
+	UNIT_CASE(suite, "commands", workers_come_and_go, a_restart_replaces_every_process,
+		a_restart_with_a_missing_command_keeps_the_old_workers,
+		the_last_of_many_commands_holds, a_refused_command_returns_the_reason);
 	return suite;
 }
 

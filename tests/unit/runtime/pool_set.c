@@ -12,7 +12,7 @@ static const char *other_path(void)
 	return path;
 }
 
-START_TEST(another_configuration_is_taken_over)
+START_TEST(a_new_configuration_is_applied)
 {
 	static struct runtime_rig rig;
 	runtime_rig_open(&rig, 2);
@@ -37,7 +37,7 @@ START_TEST(another_configuration_is_taken_over)
 }
 END_TEST
 
-START_TEST(what_operators_asked_for_holds_for_the_next_one)
+START_TEST(a_replacing_pool_inherits_pause_and_scale)
 {
 	static struct runtime_rig rig;
 	struct pool_set pool_set = {0};
@@ -59,8 +59,8 @@ START_TEST(what_operators_asked_for_holds_for_the_next_one)
 }
 END_TEST
 
-/* Who has shown some of them does not show another one in the place of the next. */
-START_TEST(a_fleet_has_places)
+/* A listing that continues in a later turn must not take a new pool for the one it had there. */
+START_TEST(a_removed_pool_leaves_its_place_free)
 {
 	static struct runtime_rig rig;
 	struct pool_set pool_set = {0};
@@ -99,8 +99,8 @@ END_TEST
 static Suite *pool_set_suite(void)
 {
 	Suite *suite = suite_create("runtime/pool_set");
-	UNIT_CASE(suite, "configured", another_configuration_is_taken_over,
-		what_operators_asked_for_holds_for_the_next_one, a_fleet_has_places);
+	UNIT_CASE(suite, "configured", a_new_configuration_is_applied,
+		a_replacing_pool_inherits_pause_and_scale, a_removed_pool_leaves_its_place_free);
 	return suite;
 }
 

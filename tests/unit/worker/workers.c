@@ -45,7 +45,7 @@ START_TEST(test_tasks_and_answers)
 END_TEST
 
 /* Its stdin has the control line before its pipe ends, and its end is no protocol error. */
-START_TEST(test_quit_before_it_came)
+START_TEST(test_quit_before_it_connects)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "late");
@@ -124,7 +124,7 @@ START_TEST(test_wishes_of_another_life)
 END_TEST
 
 /* New workers come while others are at work, whose watchers and lists must not move. */
-START_TEST(test_crew_grows)
+START_TEST(test_more_slots)
 {
 	struct workers_rig rig;
 	start(&rig, PIPE_PATH, "echo");
@@ -277,7 +277,7 @@ static void expect_end(struct workers_rig *rig, enum exit_kind kind, int32_t num
 	ck_assert_int_eq(event->slot.exit.number, number);
 }
 
-START_TEST(test_last_words)
+START_TEST(test_last_stderr_line)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "complains");
@@ -300,7 +300,7 @@ START_TEST(test_last_words)
 END_TEST
 
 /* What stderr said before a task began is not of it: neither of the start nor of another task. */
-START_TEST(test_words_of_the_task)
+START_TEST(test_stderr_of_the_task)
 {
 	static const struct {
 		int32_t status;
@@ -322,7 +322,7 @@ START_TEST(test_words_of_the_task)
 }
 END_TEST
 
-START_TEST(test_words_of_a_silent_worker)
+START_TEST(test_stderr_of_a_silent_worker)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "tells-late");
@@ -339,7 +339,7 @@ START_TEST(test_words_of_a_silent_worker)
 }
 END_TEST
 
-START_TEST(test_words_of_the_task_before)
+START_TEST(test_stderr_of_the_previous_task)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "tells-ahead");
@@ -355,7 +355,7 @@ START_TEST(test_words_of_the_task_before)
 END_TEST
 
 /* The answer of one, the word of the next and its death are found in one turn of the loop. */
-START_TEST(test_words_in_one_turn)
+START_TEST(test_stderr_in_one_turn)
 {
 	struct workers_rig rig;
 	siginfo_t info;
@@ -391,21 +391,21 @@ static Suite *suite(void)
 	Suite *s = suite_create("worker/workers");
 	TCase *each = tcase_create("each form");
 	tcase_add_loop_test(each, test_tasks_and_answers, 0, FORMS);
-	tcase_add_loop_test(each, test_quit_before_it_came, 0, FORMS);
+	tcase_add_loop_test(each, test_quit_before_it_connects, 0, FORMS);
 	tcase_add_loop_test(each, test_largest_task_and_answer, 0, FORMS);
 	tcase_add_loop_test(each, test_back_pressure, 0, FORMS);
 	tcase_add_loop_test(each, test_silent_worker_is_killed, 0, FORMS);
 	tcase_add_loop_test(each, test_many, 0, FORMS);
 	tcase_add_loop_test(each, test_out_of_descriptors, 0, FORMS);
 	tcase_add_loop_test(each, test_connection_waits_for_a_descriptor, 0, FORMS);
-	tcase_add_loop_test(each, test_last_words, 0, FORMS);
-	tcase_add_loop_test(each, test_words_of_the_task, 0, FORMS);
-	tcase_add_loop_test(each, test_words_of_a_silent_worker, 0, FORMS);
-	tcase_add_loop_test(each, test_words_of_the_task_before, 0, FORMS);
-	tcase_add_loop_test(each, test_words_in_one_turn, 0, FORMS);
+	tcase_add_loop_test(each, test_last_stderr_line, 0, FORMS);
+	tcase_add_loop_test(each, test_stderr_of_the_task, 0, FORMS);
+	tcase_add_loop_test(each, test_stderr_of_a_silent_worker, 0, FORMS);
+	tcase_add_loop_test(each, test_stderr_of_the_previous_task, 0, FORMS);
+	tcase_add_loop_test(each, test_stderr_in_one_turn, 0, FORMS);
 	tcase_add_loop_test(each, test_interrupt, 0, FORMS);
 	suite_add_tcase(s, each);
-	UNIT_CASE(s, "one", test_wishes_of_another_life, test_not_started, test_crew_grows);
+	UNIT_CASE(s, "one", test_wishes_of_another_life, test_not_started, test_more_slots);
 	return s;
 }
 

@@ -104,7 +104,7 @@ START_TEST(test_protocol_errors)
 END_TEST
 
 /* It reads no more: known by the next task, but only after all that it said was read. */
-START_TEST(test_deaf)
+START_TEST(test_worker_stops_reading)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "deaf", 1);
@@ -183,7 +183,7 @@ END_TEST
 
 /* Children of it hold pipe and logs open and write for ever: one of its group, which is killed, one
  * that got away, whose words are not waited for. */
-START_TEST(test_leaves_a_brood)
+START_TEST(test_exits_and_leaves_descendants)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "brood", 1);
@@ -258,10 +258,10 @@ static Suite *suite(void)
 	Suite *s = suite_create("worker/workers_faults");
 	TCase *each = tcase_create("each form");
 	tcase_add_loop_test(each, test_protocol_errors, 0, BROKEN * FORMS);
-	tcase_add_loop_test(each, test_deaf, 0, FORMS);
+	tcase_add_loop_test(each, test_worker_stops_reading, 0, FORMS);
 	tcase_add_loop_test(each, test_answers_and_exits, 0, FORMS);
 	tcase_add_loop_test(each, test_exits_in_the_middle_of_a_frame, 0, FORMS);
-	tcase_add_loop_test(each, test_leaves_a_brood, 0, FORMS);
+	tcase_add_loop_test(each, test_exits_and_leaves_descendants, 0, FORMS);
 	tcase_add_loop_test(each, test_killed_at_any_moment, 0, FORMS);
 #ifndef __SANITIZE_ADDRESS__
 	tcase_add_loop_test(each, test_no_memory_for_a_frame, 0, FORMS);
