@@ -107,19 +107,15 @@ enum stream_result stream_handshake(struct stream *s)
 	return STREAM_FAILED;
 }
 
-static enum stream_result read_tls(struct stream *s, void *room, size_t len, size_t *ret_len)
-{
-	ERR_clear_error();
-	errno = 0;
-	int result = SSL_read_ex(s->session, room, len, ret_len);
-	return result == 1 ? STREAM_OK : judge_tls(s, result, &s->read_waits_for, errno);
-}
-
 enum stream_result stream_read(struct stream *s, void *room, size_t len, size_t *ret_len)
 {
 	s->read_waits_for = STREAM_READABLE;
-	if (s->session)
-		return read_tls(s, room, len, ret_len);
+	if (s->session) {
+		ERR_clear_error();
+		errno = 0;
+		int result = SSL_read_ex(s->session, room, len, ret_len);
+		return result == 1 ? STREAM_OK : judge_tls(s, result, &s->read_waits_for, errno);
+	}
 	ssize_t got = recv(s->fd, room, len, 0);
 	if (got > 0) {
 		*ret_len = (size_t)got;
@@ -132,19 +128,15 @@ enum stream_result stream_read(struct stream *s, void *room, size_t len, size_t 
 	return fail_by_errno(s, errno);
 }
 
-static enum stream_result write_tls(struct stream *s, const void *bytes, size_t len, size_t *ret)
-{
-	ERR_clear_error();
-	errno = 0;
-	int result = SSL_write_ex(s->session, bytes, len, ret);
-	return result == 1 ? STREAM_OK : judge_tls(s, result, &s->write_waits_for, errno);
-}
-
 enum stream_result stream_write(struct stream *s, const void *bytes, size_t len, size_t *ret_len)
 {
 	s->write_waits_for = STREAM_WRITABLE;
-	if (s->session)
-		return write_tls(s, bytes, len, ret_len);
+	if (s->session) {
+		ERR_clear_error();
+		errno = 0;
+		int result = SSL_write_ex(s->session, bytes, len, ret_len);
+		return result == 1 ? STREAM_OK : judge_tls(s, result, &s->write_waits_for, errno);
+	}
 	ssize_t sent = send(s->fd, bytes, len, MSG_NOSIGNAL);
 	if (sent >= 0) {
 		*ret_len = (size_t)sent;

@@ -16,14 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define AGAIN MTIME_SECOND
+#define RETRY_SPAN MTIME_SECOND
 /* A shorter watchdog interval would keep us busy with it. */
-#define BEAT_LEAST    (10 * MTIME_MS)
-#define REPAIRED_MOST (16 * 1024)
+#define BEAT_MIN     (10 * MTIME_MS)
+#define REPAIRED_MAX (16 * 1024)
 
 enum { READY = 1, STATUS = 2, STOPPING = 4, BEAT = 8, RELOADING = 16 };
 
-/* ---------- what is said ---------- */
+/* ---------- messages ---------- */
 
 static size_t add(char *message, size_t size, size_t len, const char *format, ...)
 	PRINTF_LIKE(4, 5);
@@ -52,43 +52,38 @@ static size_t compose(const struct notify *notify, char *message, size_t size)
 {
 	size_t len = 0;
 
-	if (notify->unsaid & RELOADING)
+	if (notify->pending & RELOADING)
 		len = add(message, size, len, "RELOADING=1\nMONOTONIC_USEC=%" PRId64 "\n",
 			monotonic_us());
-	if (notify->unsaid & READY)
+	if (notify->pending & READY)
 		len = add(message, size, len, "READY=1\n");
-	if (notify->unsaid & STOPPING)
+	if (notify->pending & STOPPING)
 		len = add(message, size, len, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRId64 "\n",
 			notify->stop_span);
-	if (notify->unsaid & STATUS)
+	if (notify->pending & STATUS)
 		len = add(message, size, len, "STATUS=%s\n", notify->status);
-	if (notify->unsaid & BEAT)
+	if (notify->pending & BEAT)
 		len = add(message, size, len, "WATCHDOG=1\n");
 	return len;
 }
 
-/* The manager may be restarting. */
-static void wait_for_it(struct notify *notify)
-{
-	if (!notify->was_refused)
-		log_warn("the service manager takes no message: %s; trying again each second",
-			strerror(errno));
-	notify->was_refused = true;
-	if (!ev_is_active(&notify->again))
-		loop_start_timer(notify->loop, &notify->again, AGAIN);
-}
-
-static void say(struct notify *notify)
+static void send_pending(struct notify *notify)
 {
 	char message[NOTIFY_STATUS_BYTES + 128];
 	size_t len = compose(notify, message, sizeof message);
 
 	if (sendto(notify->fd, message, len, MSG_DONTWAIT | MSG_NOSIGNAL,
 		    (const struct sockaddr *)&notify->manager, notify->manager_len) < 0) {
-		wait_for_it(notify);
+		if (!notify->was_refused) /* the manager may be restarting */
+			log_warn(
+				"the service manager takes no message: %s; trying again each second",
+				strerror(errno));
+		notify->was_refused = true;
+		if (!ev_is_active(&notify->again))
+			loop_start_timer(notify->loop, &notify->again, RETRY_SPAN);
 		return;
 	}
-	notify->unsaid = 0;
+	notify->pending = 0;
 	notify->was_refused = false;
 	ev_timer_stop(notify->loop, &notify->again);
 }
@@ -97,7 +92,7 @@ static void on_again(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
 	(void)loop;
 	(void)events;
-	say(timer->data);
+	send_pending(timer->data);
 }
 
 static void on_beat(struct ev_loop *loop, struct ev_timer *timer, int events)
@@ -106,11 +101,11 @@ static void on_beat(struct ev_loop *loop, struct ev_timer *timer, int events)
 
 	(void)loop;
 	(void)events;
-	notify->unsaid |= BEAT;
-	say(notify);
+	notify->pending |= BEAT;
+	send_pending(notify);
 }
 
-/* ---------- whom, and how often ---------- */
+/* ---------- the address and the watchdog ---------- */
 
 /* False: not an address. */
 static bool read_address(const char *text, struct notify *notify)
@@ -150,32 +145,14 @@ static mtime read_beat(const char *span, const char *pid)
 
 	if (half == 0 || (pid && read_number(pid) != getpid()))
 		return 0;
-	return half < BEAT_LEAST ? BEAT_LEAST : half;
-}
-
-static void start(struct notify *notify, mtime beat)
-{
-	double every = (double)beat / MTIME_SECOND;
-
-	ev_timer_init(&notify->again, on_again, 0, 0);
-	notify->again.data = notify;
-	ev_timer_init(&notify->beat, on_beat, every, every);
-	notify->beat.data = notify;
-	if (beat)
-		ev_timer_start(notify->loop, &notify->beat);
-}
-
-static void forget_variables(void)
-{
-	unsetenv("NOTIFY_SOCKET");
-	unsetenv("WATCHDOG_USEC");
-	unsetenv("WATCHDOG_PID");
+	return half < BEAT_MIN ? BEAT_MIN : half;
 }
 
 void notify_open(struct notify *notify, struct ev_loop *loop)
 {
 	const char *address = getenv("NOTIFY_SOCKET");
 	mtime beat = read_beat(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"));
+	double beat_s = (double)beat / MTIME_SECOND;
 
 	*notify = (struct notify){.fd = -1};
 	if (read_address(address, notify))
@@ -184,12 +161,18 @@ void notify_open(struct notify *notify, struct ev_loop *loop)
 		errno = EAFNOSUPPORT;
 	if (notify->fd >= 0) {
 		notify->loop = loop;
-		start(notify, beat);
+		ev_timer_init(&notify->again, on_again, 0, 0);
+		ev_timer_init(&notify->beat, on_beat, beat_s, beat_s);
+		notify->again.data = notify->beat.data = notify;
+		if (beat)
+			ev_timer_start(loop, &notify->beat);
 	} else if (address && *address) {
-		log_warn("cannot tell the service manager at NOTIFY_SOCKET=%s anything: %s",
-			address, strerror(errno));
+		log_warn("cannot notify the service manager at NOTIFY_SOCKET=%s: %s", address,
+			strerror(errno));
 	}
-	forget_variables();
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
 }
 
 bool notify_is_heard(const struct notify *notify)
@@ -207,37 +190,38 @@ void notify_close(struct notify *notify)
 	notify->loop = NULL;
 }
 
-/* ---------- what there is to say ---------- */
+/* ---------- notifications ---------- */
 
 void notify_ready(struct notify *notify)
 {
-	notify->unsaid |= READY;
+	notify->pending |= READY;
 }
 
-/* Behind a pending message it would carry an old time. */
+/* If it were sent after a retry, it would carry an old time. */
 void notify_reloading(struct notify *notify)
 {
 	if (!notify_is_heard(notify) || ev_is_active(&notify->again))
 		return;
-	notify->unsaid |= RELOADING;
-	say(notify);
-	notify->unsaid &= ~(unsigned)RELOADING;
+	notify->pending |= RELOADING;
+	send_pending(notify);
+	notify->pending &= ~(unsigned)RELOADING;
 }
 
 void notify_stopping(struct notify *notify, mtime span)
 {
 	notify->stop_span = span;
-	notify->unsaid |= STOPPING;
+	notify->pending |= STOPPING;
 }
 
-/* As many whole characters as fit: the manager drops a line with invalid UTF-8. */
-static size_t fitting(struct text words, size_t room)
+/* Return the length of as many whole characters as fit: the manager drops a line with invalid
+ * UTF-8. */
+static size_t fitting(struct text text, size_t size)
 {
 	size_t len = 0, next;
 
-	while (len < words.len) {
-		utf8_first(text_of(words.ptr + len, words.len - len), &next);
-		if (len + next > room)
+	while (len < text.len) {
+		utf8_first(text_of(text.ptr + len, text.len - len), &next);
+		if (len + next > size)
 			break;
 		len += next;
 	}
@@ -249,7 +233,7 @@ void notify_status(struct notify *notify, struct text words)
 	char status[NOTIFY_STATUS_BYTES];
 	struct buf repaired;
 
-	buf_init(&repaired, REPAIRED_MOST);
+	buf_init(&repaired, REPAIRED_MAX);
 	utf8_append_escaped(&repaired, words);
 	words = buf_text(&repaired);
 	snprintf(status, sizeof status, "%.*s", (int)fitting(words, sizeof status - 1),
@@ -258,11 +242,11 @@ void notify_status(struct notify *notify, struct text words)
 	if (strcmp(status, notify->status) == 0)
 		return;
 	memcpy(notify->status, status, sizeof status);
-	notify->unsaid |= STATUS;
+	notify->pending |= STATUS;
 }
 
 void notify_flush(struct notify *notify)
 {
-	if (notify_is_heard(notify) && notify->unsaid && !ev_is_active(&notify->again))
-		say(notify);
+	if (notify_is_heard(notify) && notify->pending && !ev_is_active(&notify->again))
+		send_pending(notify);
 }

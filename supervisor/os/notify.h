@@ -22,7 +22,7 @@ struct notify {
 	socklen_t manager_len;
 	struct ev_timer beat;  /* active: there is a watchdog */
 	struct ev_timer again; /* active: something was not accepted */
-	unsigned unsaid;       /* bit set of messages still to send */
+	unsigned pending;      /* bit set of messages still to send */
 	mtime stop_span;
 	bool was_refused; /* it is logged that the manager accepts nothing */
 	char status[NOTIFY_STATUS_BYTES];

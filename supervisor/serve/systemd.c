@@ -14,7 +14,7 @@
 
 #define WORDS_LIMIT (1024 * 1024)
 
-/* ---------- how it stands, in a line ---------- */
+/* ---------- the status line ---------- */
 
 /* Append the first cause and the number of others. False: there is none. */
 static bool append_causes(struct buf *out, const struct supervisor_view *view)
@@ -86,11 +86,6 @@ static void send_ready(struct systemd *systemd)
 	send_status(systemd);
 }
 
-static bool is_ready_wait_over(const struct systemd *systemd)
-{
-	return clock_now() - systemd->view->started >= READY_WAIT;
-}
-
 /* A supervisor that stops before it was ready never notifies READY. */
 static void consider_ready(struct systemd *systemd)
 {
@@ -98,7 +93,7 @@ static void consider_ready(struct systemd *systemd)
 		return;
 	if (health_is_ready(systemd->view)) {
 		send_ready(systemd);
-	} else if (is_ready_wait_over(systemd)) {
+	} else if (clock_now() - systemd->view->started >= READY_WAIT) {
 		log_info("not ready after %d s: the service manager is told that we serve "
 			 "nevertheless, because we keep trying",
 			(int)(READY_WAIT / MTIME_SECOND));
