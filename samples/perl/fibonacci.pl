@@ -17,7 +17,7 @@ use JSON::PP;
 
 my $json = JSON::PP->new->utf8->allow_nonref;
 
-# The first line on standard input says where the data pipe is. The rest of standard input may stay unread:
+# The first line on standard input is the address of the data pipe. The rest of standard input may stay unread:
 # the supervisor also ends the data pipe when this worker should exit (section 8, the first way).
 defined(my $address = <STDIN>) or exit 0;
 chomp $address;

@@ -1,6 +1,6 @@
-/* Counted bytes owned by something else. Layer: base. A text is borrowed: it points into a
- * buffer, a message or a literal, and the function that returns it says for how long it is
- * valid. It may have any byte, NUL included, and is not NUL-terminated. */
+/* Counted bytes owned by something else. Layer: base. A text is borrowed: it points into a buffer,
+ * a message or a literal, and the comment of the function that returns it has its lifetime. It may
+ * have any byte, NUL included, and is not NUL-terminated. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 

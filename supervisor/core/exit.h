@@ -8,13 +8,13 @@ enum exit_kind {
 	EXIT_NONE,        /* it did not end */
 	EXIT_STATUS,      /* number: exit status */
 	EXIT_SIGNAL,      /* number: signal */
-	EXIT_NOT_STARTED, /* number: errno; stage says which step of the start failed */
+	EXIT_NOT_STARTED, /* number: errno; stage: the step of the start that failed */
 };
 
 struct exit_info {
 	enum exit_kind kind;
 	int32_t number;
-	const char *stage; /* static text, EXIT_NOT_STARTED only: "exec", "fork", "pipe", ... */
+	const char *stage; /* static text; EXIT_NOT_STARTED only: "exec", "fork", "pipe", ... */
 };
 
 #endif

@@ -16,7 +16,7 @@
 struct listener {
 	int fd; /* -1: none */
 	char path[LISTENER_PATH_BYTES];
-	dev_t device; /* of the socket's file, to know it again */
+	dev_t device; /* of the socket's file, to recognize it */
 	ino_t inode;
 };
 

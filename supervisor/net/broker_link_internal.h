@@ -41,7 +41,7 @@ struct broker_link {
 	char close_text[200];
 	bool is_close_answered;
 	bool is_refused;          /* the last failure was a refused login */
-	bool is_broken;           /* it cannot send; .reason says why */
+	bool is_broken;           /* it cannot send, for .reason */
 	ev_io readable, writable; /* on the stream's socket */
 	ev_timer timer;           /* the state's */
 	ev_timer pulse;           /* heartbeats */

@@ -10,7 +10,7 @@
 struct dialer;
 
 /* Called once, from the loop, as the dialer's last act: it may free the dialer. stream moves out;
- * NULL: problem (valid until dialer_free) says why. */
+ * NULL: problem is the reason, valid until dialer_free. */
 typedef void dialer_on_done(void *ctx, struct stream *, const char *problem);
 
 /* url is borrowed until dialer_free. *tls is the url's context, owned by the caller: created

@@ -10,9 +10,10 @@
 
 enum stream_result {
 	STREAM_OK,
-	STREAM_AGAIN,  /* wait as stream_waits_for says, then repeat the call */
+	STREAM_AGAIN,  /* wait as stream_read_waits_for or stream_write_waits_for returns, then
+			  repeat the call */
 	STREAM_CLOSED, /* by the peer, in order */
-	STREAM_FAILED  /* stream_problem says why; nothing more will work */
+	STREAM_FAILED  /* stream_problem is the reason; all later calls fail, too */
 };
 
 struct stream;

@@ -11,7 +11,7 @@
 struct tls;
 
 /* Create it from cacertfile (or the system's certificates), certfile, keyfile and verify. NULL:
- * ret_problem says what is wrong with which file. */
+ * ret_problem is a text with the file and the problem. */
 struct tls *tls_new(const struct broker_url *, char *ret_problem, size_t room);
 /* Add a reference; the last tls_free frees it. */
 struct tls *tls_share(struct tls *);

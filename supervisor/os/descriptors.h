@@ -16,8 +16,7 @@ enum rc descriptors_prepare(struct rlimit *ret_original) MUST_CHECK;
 void descriptors_range(int first, unsigned flags);
 /* Close *fd unless it is -1, and set it to -1. */
 void descriptor_close(int *fd);
-/* The number of bytes that can be read from a pipe or stream socket; 0 if the kernel does not
- * say. */
+/* The number of bytes that can be read from a pipe or stream socket; 0 if that is unknown. */
 size_t descriptor_waiting(int fd);
 
 #endif

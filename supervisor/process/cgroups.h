@@ -17,7 +17,7 @@ struct cgroups;
 enum rc cgroups_find_own(char ret[PATH_MAX]) MUST_CHECK;
 
 /* Make the run's group below own, NAME-workers after the last part of run, a path. RC_SYSTEM: errno
- * says why there can be none; RC_MEMORY. */
+ * is the reason why there can be none; RC_MEMORY. */
 enum rc cgroups_new(const char *own, const char *run, struct cgroups **ret) MUST_CHECK;
 /* Kill what is left, and remove the run's group if that is done at once; else the guard does it. */
 void cgroups_free(struct cgroups *);

@@ -46,7 +46,7 @@ struct spawned {
 enum spawn_outcome { SPAWN_PENDING, SPAWN_RUNS, SPAWN_FAILED };
 
 /* Start a child. SIGCHLD must not be ignored, and 0 to 2 must be open (descriptors_prepare).
- * RC_SYSTEM, RC_MEMORY: *ret_failure says what failed. */
+ * RC_SYSTEM, RC_MEMORY: *ret_failure is set. */
 enum rc spawn_process(const struct spawn_request *, struct spawned *ret,
 	struct exit_info *ret_failure) MUST_CHECK;
 /* Read the start pipe; *ret_failure is set only on SPAWN_FAILED. */

@@ -13,7 +13,7 @@ enum input_result {
 	INPUT_MESSAGE,
 	INPUT_WAIT, /* no whole message yet; the loop turns when there is more */
 	INPUT_END,
-	INPUT_FAILED /* input_problem says why; nothing more will come */
+	INPUT_FAILED /* .problem is the reason; no more messages follow */
 };
 
 struct input {

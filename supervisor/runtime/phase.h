@@ -5,7 +5,7 @@
 /* The names are an interface (docs/control.md). */
 #define PHASES(X)                                                                                  \
 	X(SERVING, "serving")                                                                      \
-	X(DRAINING, "draining") /* finishes tasks in hand */                                       \
+	X(DRAINING, "draining") /* finishes tasks that workers have */                             \
 	X(FORCED, "stopping")   /* stops at once */                                                \
 	X(LEAVING, "leaving")   /* closes its connections */                                       \
 	X(STOPPED, "stopped")

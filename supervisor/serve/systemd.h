@@ -1,7 +1,6 @@
-/* Notify the service manager (systemd): ready, status, stopping. Layer: serve. Ready means the
- * same as for /readyz, but is waited for only for a limited time: a broker that is down must not
- * fail our start and the units that depend on it. After that the status line says what is
- * missing. */
+/* Notify the service manager (systemd): ready, status, stopping. Layer: serve. Ready means the same
+ * as for /readyz, but is waited for only for a limited time: a broker that is down must not fail
+ * our start and the units that depend on it. After that the status line names what is missing. */
 #ifndef SERVE_SYSTEMD_H
 #define SERVE_SYSTEMD_H
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Workers do not know the pool's max_frame; this only refuses impossible lengths. */
+/* Workers do not get the pool's max_frame; this limit only refuses impossible lengths. */
 #define FRAMES_LENGTH_MAX (1u << 30)
 
 struct frames {

@@ -47,7 +47,7 @@ struct wpool_task {
 bool task_init(struct wpool_task *, struct control *, struct data_pipe *);
 void task_release(struct wpool_task *);
 /* Begin the next task from a frame without its length; the byte behind the frame may be
- * overwritten. Return NULL, or a static text that says what is wrong with it. */
+ * overwritten. Return NULL, or what is wrong with it, a static text. */
 const char *task_read(struct wpool_task *, uint8_t *frame, size_t len);
 
 /* value.c */

@@ -27,8 +27,8 @@ struct broker_url {
 
 /* All defaults: amqp://guest:guest@localhost:5672/%2f. RC_OK: *ret needs broker_url_release. */
 enum rc broker_url_default(struct broker_url *ret) MUST_CHECK;
-/* RC_OK: *ret needs broker_url_release. RC_MALFORMED: ret_problem (256 bytes suffice) says what
- * is wrong and what would be right, without any part of the user information. RC_MEMORY. */
+/* RC_OK: *ret needs broker_url_release. RC_MALFORMED: ret_problem (256 bytes are enough) is a text
+ * with the mistake and what would be right, without any part of the user information. RC_MEMORY. */
 enum rc broker_url_parse(
 	const char *url, struct broker_url *ret, char *ret_problem, size_t size) MUST_CHECK;
 /* True for a host name or an IP address; IPv6 without brackets. */
@@ -42,8 +42,9 @@ bool broker_url_is_same(const struct broker_url *, const struct broker_url *);
 void broker_url_print(const struct broker_url *, struct buf *out);
 /* Write "amqps://host:port/vhost", without credentials, into buffer and return it. */
 const char *broker_url_shown(const struct broker_url *, char *buffer, size_t size);
-/* What looks like the password in an address or a list of addresses, valid or not; in doubt too
- * much rather than too little. TEXT_NONE: there is none. */
+/* The part of an address, or of a list of addresses, that looks like a password; the address may be
+ * invalid. If that is not certain, the part is too long rather than too short. TEXT_NONE: there is
+ * none. */
 struct text broker_url_password(struct text address);
 /* Overwrite the password with asterisks, in place. */
 void broker_url_hide_password(char *address);

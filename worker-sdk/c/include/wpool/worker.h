@@ -27,7 +27,7 @@ struct msgpack_object;
 typedef void wpool_handler(struct wpool_task *task, void *context);
 
 /* Handle tasks until the supervisor ends the worker or is gone. Return the exit status for main: 0
- * if the supervisor ended it, 1 after a line on standard error that says what went wrong. */
+ * if the supervisor ended it; 1 after an error, which is printed on standard error. */
 WPOOL_PUBLIC int wpool_worker_run(wpool_handler *handler, void *context);
 
 /* Bytes followed by a NUL that len does not count. They may contain NULs. */
