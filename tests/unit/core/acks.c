@@ -39,7 +39,7 @@ START_TEST(acks_wait_for_others_while_more_is_on_its_way)
 END_TEST
 
 /* They may still be one ack with those before them: so each waits for one round or two. */
-START_TEST(what_is_released_out_of_order_waits_a_little_longer)
+START_TEST(acks_out_of_order_wait_a_little_longer)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
@@ -62,7 +62,7 @@ START_TEST(what_is_released_out_of_order_waits_a_little_longer)
 }
 END_TEST
 
-START_TEST(so_many_acks_wait_no_longer)
+START_TEST(many_acks_are_sent_at_once)
 {
 	static struct delivery *deliveries[66];
 	struct ledger ledger;
@@ -124,7 +124,7 @@ START_TEST(acks_out_of_order_wait_in_a_wide_window)
 }
 END_TEST
 
-START_TEST(who_stops_waits_for_no_ack)
+START_TEST(acks_do_not_wait_when_consuming_stops)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
@@ -175,7 +175,7 @@ START_TEST(a_pool_acks_in_time)
 }
 END_TEST
 
-START_TEST(a_pool_that_leaves_acks_at_once)
+START_TEST(a_draining_pool_acks_at_once)
 {
 	struct rig rig;
 	begin_waiting(&rig);
@@ -192,7 +192,7 @@ START_TEST(a_pool_that_leaves_acks_at_once)
 }
 END_TEST
 
-START_TEST(a_pool_that_pauses_acks_at_once)
+START_TEST(a_paused_pool_acks_at_once)
 {
 	struct rig rig;
 	begin_waiting(&rig);
@@ -203,7 +203,7 @@ START_TEST(a_pool_that_pauses_acks_at_once)
 }
 END_TEST
 
-START_TEST(acks_of_a_lost_channel_wait_for_nothing)
+START_TEST(acks_of_a_lost_channel_are_dropped)
 {
 	struct rig rig;
 	begin_waiting(&rig);
@@ -235,11 +235,11 @@ static Suite *acks_suite(void)
 {
 	Suite *suite = suite_create("core/acks");
 	UNIT_CASE(suite, "waiting", acks_wait_for_others_while_more_is_on_its_way,
-		what_is_released_out_of_order_waits_a_little_longer, so_many_acks_wait_no_longer,
+		acks_out_of_order_wait_a_little_longer, many_acks_are_sent_at_once,
 		a_small_window_waits_for_no_ack, acks_out_of_order_wait_in_a_wide_window,
-		who_stops_waits_for_no_ack);
-	UNIT_CASE(suite, "pool", a_pool_acks_in_time, a_pool_that_leaves_acks_at_once,
-		a_pool_that_pauses_acks_at_once, acks_of_a_lost_channel_wait_for_nothing,
+		acks_do_not_wait_when_consuming_stops);
+	UNIT_CASE(suite, "pool", a_pool_acks_in_time, a_draining_pool_acks_at_once,
+		a_paused_pool_acks_at_once, acks_of_a_lost_channel_are_dropped,
 		a_full_window_waits_for_no_ack);
 	return suite;
 }

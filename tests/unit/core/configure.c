@@ -10,7 +10,7 @@ static void start_with(struct rig *rig, struct pool_config config, uint64_t tags
 	rig_forget(rig);
 }
 
-START_TEST(an_attempt_less_counts_for_the_task_at_work)
+START_TEST(fewer_attempts_apply_to_the_running_task)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -26,7 +26,7 @@ START_TEST(an_attempt_less_counts_for_the_task_at_work)
 }
 END_TEST
 
-START_TEST(a_longer_hard_limit_spares_the_task_at_work)
+START_TEST(a_longer_hard_limit_applies_to_the_running_task)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -43,7 +43,7 @@ START_TEST(a_longer_hard_limit_spares_the_task_at_work)
 END_TEST
 
 /* What was begun by one limit ends by it; what is begun later has the new one. */
-START_TEST(a_grace_that_runs_is_not_cut)
+START_TEST(a_running_grace_keeps_its_length)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(2, 1);
@@ -63,7 +63,7 @@ START_TEST(a_grace_that_runs_is_not_cut)
 }
 END_TEST
 
-START_TEST(pipes_are_as_deep_as_it_says_now)
+START_TEST(a_new_pipeline_depth_applies_at_once)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -86,7 +86,7 @@ START_TEST(pipes_are_as_deep_as_it_says_now)
 END_TEST
 
 /* What was sent by the depth that was configured does not mind how long it waits. */
-START_TEST(a_pipeline_that_was_configured_becomes_automatic)
+START_TEST(a_fixed_pipeline_can_become_automatic)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 2);
@@ -108,7 +108,7 @@ START_TEST(a_pipeline_that_was_configured_becomes_automatic)
 END_TEST
 
 /* What is in hand counts: however often it is changed, no window is added to another. */
-START_TEST(a_window_follows_at_once_and_never_adds_up)
+START_TEST(a_new_window_applies_at_once_and_does_not_add_up)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -135,7 +135,7 @@ START_TEST(a_window_follows_at_once_and_never_adds_up)
 END_TEST
 
 /* The second of one turn says nothing new, and must not undo the first. */
-START_TEST(two_reloads_of_one_turn_are_both_followed)
+START_TEST(two_reloads_in_one_turn_both_apply)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(2, 1);
@@ -151,7 +151,7 @@ START_TEST(two_reloads_of_one_turn_are_both_followed)
 }
 END_TEST
 
-START_TEST(one_that_is_paused_follows_when_it_goes_on)
+START_TEST(a_paused_pool_applies_it_when_it_resumes)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -170,7 +170,7 @@ START_TEST(one_that_is_paused_follows_when_it_goes_on)
 }
 END_TEST
 
-START_TEST(less_memory_for_replies_holds_up_what_waits)
+START_TEST(a_smaller_outbox_limit_stops_dispatch)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(2, 1);
@@ -188,7 +188,7 @@ START_TEST(less_memory_for_replies_holds_up_what_waits)
 }
 END_TEST
 
-START_TEST(one_that_leaves_is_not_configured)
+START_TEST(a_draining_pool_refuses_a_configuration)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -209,14 +209,13 @@ END_TEST
 static Suite *configure_suite(void)
 {
 	Suite *suite = suite_create("core/configure");
-	UNIT_CASE(suite, "tasks", an_attempt_less_counts_for_the_task_at_work,
-		a_longer_hard_limit_spares_the_task_at_work, a_grace_that_runs_is_not_cut,
-		pipes_are_as_deep_as_it_says_now, a_pipeline_that_was_configured_becomes_automatic,
-		less_memory_for_replies_holds_up_what_waits);
-	UNIT_CASE(suite, "window", a_window_follows_at_once_and_never_adds_up,
-		two_reloads_of_one_turn_are_both_followed,
-		one_that_is_paused_follows_when_it_goes_on);
-	UNIT_CASE(suite, "refused", one_that_leaves_is_not_configured);
+	UNIT_CASE(suite, "tasks", fewer_attempts_apply_to_the_running_task,
+		a_longer_hard_limit_applies_to_the_running_task, a_running_grace_keeps_its_length,
+		a_new_pipeline_depth_applies_at_once, a_fixed_pipeline_can_become_automatic,
+		a_smaller_outbox_limit_stops_dispatch);
+	UNIT_CASE(suite, "window", a_new_window_applies_at_once_and_does_not_add_up,
+		two_reloads_in_one_turn_both_apply, a_paused_pool_applies_it_when_it_resumes);
+	UNIT_CASE(suite, "refused", a_draining_pool_refuses_a_configuration);
 	return suite;
 }
 

@@ -61,7 +61,7 @@ static void bench_end(struct bench *bench)
 	}
 }
 
-START_TEST(the_least_loaded_is_next)
+START_TEST(the_least_loaded_pipe_is_next)
 {
 	struct bench bench;
 	bench_init(&bench);
@@ -79,7 +79,7 @@ START_TEST(the_least_loaded_is_next)
 }
 END_TEST
 
-START_TEST(of_idle_ones_the_last_that_was_busy_is_next)
+START_TEST(the_idle_pipe_that_was_busy_last_is_next)
 {
 	struct bench bench;
 	bench_init(&bench);
@@ -101,7 +101,7 @@ static void run_packed(struct bench *bench, uint32_t pack, mtime now, const char
 	rig_expect(&bench->rig, wanted);
 }
 
-START_TEST(who_just_began_gets_some_before_another_is_woken)
+START_TEST(a_worker_that_just_began_is_filled_before_another_is_woken)
 {
 	struct bench bench;
 	bench_init(&bench);
@@ -134,7 +134,7 @@ START_TEST(who_just_began_gets_some_before_another_is_woken)
 }
 END_TEST
 
-START_TEST(a_pipe_holds_sixty_four)
+START_TEST(a_pipe_holds_at_most_64_tasks)
 {
 	struct bench bench;
 	bench_init(&bench);
@@ -154,7 +154,7 @@ START_TEST(a_pipe_holds_sixty_four)
 }
 END_TEST
 
-START_TEST(a_void_pipe_gives_back_in_order)
+START_TEST(tasks_of_a_lost_worker_are_requeued_in_order)
 {
 	struct bench bench;
 	bench_init(&bench);
@@ -173,7 +173,7 @@ START_TEST(a_void_pipe_gives_back_in_order)
 }
 END_TEST
 
-START_TEST(the_longest_running_is_first)
+START_TEST(the_longest_running_pipe_is_first)
 {
 	struct bench bench;
 	bench_init(&bench);
@@ -196,7 +196,7 @@ START_TEST(the_longest_running_is_first)
 }
 END_TEST
 
-START_TEST(a_refused_send_is_told)
+START_TEST(a_failed_send_is_reported)
 {
 	struct bench bench;
 	struct delivery *unfit = NULL;
@@ -214,7 +214,7 @@ START_TEST(a_refused_send_is_told)
 }
 END_TEST
 
-START_TEST(a_lost_source_leaves_orphans_in_pipes_alone)
+START_TEST(a_lost_source_leaves_orphans_in_pipes_only)
 {
 	struct bench bench;
 	bench_init(&bench);
@@ -232,7 +232,7 @@ START_TEST(a_lost_source_leaves_orphans_in_pipes_alone)
 }
 END_TEST
 
-START_TEST(behind_a_head_that_runs_too_long_nothing_is_sent)
+START_TEST(no_task_is_sent_behind_a_slow_head)
 {
 	struct bench bench;
 	bench_with(&bench, 1000);
@@ -256,7 +256,7 @@ START_TEST(behind_a_head_that_runs_too_long_nothing_is_sent)
 }
 END_TEST
 
-START_TEST(a_slot_that_stops_is_not_held_up)
+START_TEST(a_stopped_slot_is_not_held_up)
 {
 	struct bench bench;
 	bench_with(&bench, 1000);
@@ -276,12 +276,13 @@ END_TEST
 static Suite *dispatch_suite(void)
 {
 	Suite *suite = suite_create("core/dispatch");
-	UNIT_CASE(suite, "dispatch", the_least_loaded_is_next,
-		of_idle_ones_the_last_that_was_busy_is_next,
-		who_just_began_gets_some_before_another_is_woken, a_pipe_holds_sixty_four,
-		a_void_pipe_gives_back_in_order, the_longest_running_is_first,
-		a_refused_send_is_told, a_lost_source_leaves_orphans_in_pipes_alone,
-		behind_a_head_that_runs_too_long_nothing_is_sent, a_slot_that_stops_is_not_held_up);
+	UNIT_CASE(suite, "dispatch", the_least_loaded_pipe_is_next,
+		the_idle_pipe_that_was_busy_last_is_next,
+		a_worker_that_just_began_is_filled_before_another_is_woken,
+		a_pipe_holds_at_most_64_tasks, tasks_of_a_lost_worker_are_requeued_in_order,
+		the_longest_running_pipe_is_first, a_failed_send_is_reported,
+		a_lost_source_leaves_orphans_in_pipes_only, no_task_is_sent_behind_a_slow_head,
+		a_stopped_slot_is_not_held_up);
 	return suite;
 }
 

@@ -39,7 +39,7 @@ START_TEST(a_lost_channel_voids_its_tags)
 }
 END_TEST
 
-START_TEST(what_is_released_in_the_turn_of_the_loss_is_not_acked)
+START_TEST(a_task_released_in_the_turn_of_the_loss_is_not_acked)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 2), 2);
@@ -76,7 +76,7 @@ START_TEST(events_of_an_old_channel_are_dropped)
 }
 END_TEST
 
-START_TEST(a_parcel_without_input_is_not_published)
+START_TEST(a_parcel_of_an_orphan_is_not_published)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 4), 3);
@@ -90,7 +90,7 @@ START_TEST(a_parcel_without_input_is_not_published)
 }
 END_TEST
 
-START_TEST(a_published_parcel_may_outlive_its_input)
+START_TEST(a_published_parcel_may_outlive_its_channel)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 4), 4);
@@ -143,7 +143,7 @@ START_TEST(orphans_behind_a_crash_are_not_requeued)
 }
 END_TEST
 
-START_TEST(a_parcel_that_was_alone_on_its_channel_did_it)
+START_TEST(a_parcel_alone_on_a_closed_channel_is_blamed)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 4), 2);
@@ -157,7 +157,7 @@ START_TEST(a_parcel_that_was_alone_on_its_channel_did_it)
 }
 END_TEST
 
-START_TEST(suspects_go_one_at_a_time)
+START_TEST(suspects_are_published_one_at_a_time)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 8), 5);
@@ -206,7 +206,7 @@ START_TEST(a_closed_connection_needs_three_suspicions)
 END_TEST
 
 /* Several pools published: however often it happens, an innocent is not condemned for another. */
-START_TEST(a_connection_closed_on_several_pools_is_nobodys_fault)
+START_TEST(a_close_of_a_shared_connection_blames_no_parcel)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 4), 2);
@@ -280,7 +280,7 @@ START_TEST(a_hand_back_that_costs_a_channel_is_a_reply_refused)
 END_TEST
 
 /* With nowhere else to go it tries again, alone and slowly; the others go past it. */
-START_TEST(a_dead_letter_that_costs_channels_stands_aside)
+START_TEST(a_dead_letter_that_costs_channels_lets_others_pass)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 8);
@@ -315,7 +315,7 @@ START_TEST(a_dead_letter_that_costs_channels_stands_aside)
 }
 END_TEST
 
-START_TEST(a_culprit_is_left_to_the_broker_where_it_keeps_dead_letters)
+START_TEST(a_culprit_is_rejected_if_the_broker_dead_letters)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 4);
@@ -359,19 +359,19 @@ static Suite *epochs_suite(void)
 {
 	Suite *suite = suite_create("core/epochs");
 	UNIT_CASE(suite, "source", a_lost_channel_voids_its_tags,
-		what_is_released_in_the_turn_of_the_loss_is_not_acked,
-		events_of_an_old_channel_are_dropped, a_parcel_without_input_is_not_published,
-		a_published_parcel_may_outlive_its_input, orphans_are_freed_with_the_pool,
+		a_task_released_in_the_turn_of_the_loss_is_not_acked,
+		events_of_an_old_channel_are_dropped, a_parcel_of_an_orphan_is_not_published,
+		a_published_parcel_may_outlive_its_channel, orphans_are_freed_with_the_pool,
 		orphans_behind_a_crash_are_not_requeued);
 	UNIT_CASE(suite, "outbox", a_confirm_of_an_old_channel_confirms_nothing);
-	UNIT_CASE(suite, "culprit", a_parcel_that_was_alone_on_its_channel_did_it,
-		suspects_go_one_at_a_time, a_closed_connection_needs_three_suspicions,
-		a_connection_closed_on_several_pools_is_nobodys_fault,
+	UNIT_CASE(suite, "culprit", a_parcel_alone_on_a_closed_channel_is_blamed,
+		suspects_are_published_one_at_a_time, a_closed_connection_needs_three_suspicions,
+		a_close_of_a_shared_connection_blames_no_parcel,
 		a_copy_that_costs_a_channel_becomes_a_dead_letter,
 		a_renewal_that_costs_a_channel_is_no_attempt,
 		a_hand_back_that_costs_a_channel_is_a_reply_refused,
-		a_dead_letter_that_costs_channels_stands_aside,
-		a_culprit_is_left_to_the_broker_where_it_keeps_dead_letters);
+		a_dead_letter_that_costs_channels_lets_others_pass,
+		a_culprit_is_rejected_if_the_broker_dead_letters);
 	return suite;
 }
 

@@ -1,4 +1,4 @@
-/* Tasks that wait in a pipe behind one that lasts longer than those before it. */
+/* Tasks that wait in a pipe behind a task that takes much longer than those before. */
 #include "unit/support/core/rig.h"
 
 /* The pipe holds as many tasks of 50 us each as fit into the wait; then come those from 41 on. */
@@ -19,7 +19,7 @@ static void make_deep(struct rig *rig, mtime pipe_wait, uint64_t last)
 	rig_turn(rig);
 }
 
-START_TEST(an_outlier_is_told_and_nothing_more_goes_behind_it)
+START_TEST(a_slow_task_is_reported_and_no_task_is_sent_behind_it)
 {
 	struct rig rig;
 	make_deep(&rig, 110, 43);
@@ -41,7 +41,7 @@ START_TEST(an_outlier_is_told_and_nothing_more_goes_behind_it)
 END_TEST
 
 /* The answer lay there while this process was busy. */
-START_TEST(what_waited_for_us_is_not_slow)
+START_TEST(time_in_which_the_supervisor_was_busy_does_not_count)
 {
 	struct rig rig;
 	make_deep(&rig, 110, 42);
@@ -68,7 +68,7 @@ START_TEST(what_waited_for_us_is_not_slow)
 }
 END_TEST
 
-START_TEST(one_that_ends_in_time_holds_up_nobody)
+START_TEST(a_task_that_ends_in_time_is_not_reported)
 {
 	struct rig rig;
 	make_deep(&rig, 110, 42);
@@ -80,7 +80,7 @@ START_TEST(one_that_ends_in_time_holds_up_nobody)
 }
 END_TEST
 
-START_TEST(a_worker_that_dies_late_has_held_up_those_behind)
+START_TEST(a_worker_that_dies_late_is_reported)
 {
 	struct rig rig;
 	make_deep(&rig, 110, 42);
@@ -93,7 +93,7 @@ START_TEST(a_worker_that_dies_late_has_held_up_those_behind)
 END_TEST
 
 /* Those behind were not begun when it was given up: how long they run nobody knows. */
-START_TEST(what_a_worker_that_is_killed_answers_is_told_once)
+START_TEST(a_late_answer_is_reported_once)
 {
 	struct rig rig;
 	make_deep(&rig, 160, 43);
@@ -112,10 +112,10 @@ END_TEST
 static Suite *held_up_suite(void)
 {
 	Suite *suite = suite_create("core/held_up");
-	UNIT_CASE(suite, "held up", an_outlier_is_told_and_nothing_more_goes_behind_it,
-		what_waited_for_us_is_not_slow, one_that_ends_in_time_holds_up_nobody,
-		a_worker_that_dies_late_has_held_up_those_behind,
-		what_a_worker_that_is_killed_answers_is_told_once);
+	UNIT_CASE(suite, "held up", a_slow_task_is_reported_and_no_task_is_sent_behind_it,
+		time_in_which_the_supervisor_was_busy_does_not_count,
+		a_task_that_ends_in_time_is_not_reported, a_worker_that_dies_late_is_reported,
+		a_late_answer_is_reported_once);
 	return suite;
 }
 

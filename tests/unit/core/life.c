@@ -48,7 +48,7 @@ static const struct {
 };
 #define PAIRS (sizeof pairs / sizeof *pairs)
 
-START_TEST(the_table_is_as_written)
+START_TEST(the_table_has_each_listed_step)
 {
 	for (size_t i = 0; i < PAIRS; i++) {
 		struct life_step step = life_next(pairs[i].state, pairs[i].fact);
@@ -78,7 +78,7 @@ START_TEST(an_unlisted_pair_is_a_bug)
 }
 END_TEST
 
-START_TEST(states_have_names_and_words)
+START_TEST(states_have_names_and_texts)
 {
 	ck_assert_str_eq(life_state_name(LIFE_QUITTING), "LIFE_QUITTING");
 	ck_assert_str_eq(life_overdue_text(LIFE_STARTING), "boot limit");
@@ -139,7 +139,7 @@ static void add_bug_tests(TCase *bugs)
 static Suite *life_suite(void)
 {
 	Suite *suite = suite_create("core/life");
-	UNIT_CASE(suite, "table", the_table_is_as_written, states_have_names_and_words);
+	UNIT_CASE(suite, "table", the_table_has_each_listed_step, states_have_names_and_texts);
 	UNIT_CASE(suite, "time", the_wait_grows_to_thirty_seconds, the_earliest_alarm_is_first);
 	TCase *bugs = tcase_create("bugs");
 	add_bug_tests(bugs);

@@ -53,7 +53,7 @@ static void bench_free(struct bench *bench)
 	free(bench);
 }
 
-START_TEST(numbers_begin_anew_with_each_channel)
+START_TEST(numbers_start_again_with_each_channel)
 {
 	struct bench *bench = bench_new(&rig_effects, 3);
 	struct outbox *outbox = &bench->outbox;
@@ -102,7 +102,7 @@ START_TEST(the_table_grows_while_there_is_memory)
 END_TEST
 
 /* Every allocation of pool_new fails once, and all that follow with it. */
-START_TEST(no_memory_at_the_start_is_told)
+START_TEST(init_reports_a_lack_of_memory)
 {
 	struct pool_config config = rig_config(1, 1);
 	struct pool *pool = NULL;
@@ -135,7 +135,7 @@ START_TEST(bytes_count_delivery_and_output)
 END_TEST
 
 /* A broker that has stopped reading must not make us write a gigabyte into one buffer. */
-START_TEST(what_is_sent_is_bounded_but_for_one)
+START_TEST(unconfirmed_bytes_are_limited_except_for_one_parcel)
 {
 	static const size_t sizes[] = {
 		OUTBOX_SENT_MAX / 2, OUTBOX_SENT_MAX / 4, OUTBOX_SENT_MAX / 2, 2 * OUTBOX_SENT_MAX};
@@ -167,7 +167,7 @@ START_TEST(what_is_sent_is_bounded_but_for_one)
 }
 END_TEST
 
-START_TEST(what_is_held_comes_back_in_time)
+START_TEST(refused_parcels_are_published_when_due)
 {
 	struct bench *bench = bench_new(&rig_effects, 3);
 	struct outbox *outbox = &bench->outbox;
@@ -187,7 +187,7 @@ START_TEST(what_is_held_comes_back_in_time)
 }
 END_TEST
 
-START_TEST(orphans_leave_at_the_loss)
+START_TEST(orphans_leave_when_the_channel_is_lost)
 {
 	struct bench *bench = bench_new(&rig_effects, 3);
 	struct outbox *outbox = &bench->outbox;
@@ -209,7 +209,7 @@ START_TEST(orphans_leave_at_the_loss)
 }
 END_TEST
 
-START_TEST(a_loss_with_nothing_open_blames_nobody)
+START_TEST(a_loss_with_no_open_parcel_blames_none)
 {
 	struct bench *bench = bench_new(&rig_effects, 1);
 	struct link orphans;
@@ -228,10 +228,11 @@ END_TEST
 static Suite *outbox_suite(void)
 {
 	Suite *suite = suite_create("core/outbox");
-	UNIT_CASE(suite, "outbox", numbers_begin_anew_with_each_channel,
-		no_memory_at_the_start_is_told, bytes_count_delivery_and_output,
-		what_is_sent_is_bounded_but_for_one, what_is_held_comes_back_in_time,
-		orphans_leave_at_the_loss, a_loss_with_nothing_open_blames_nobody);
+	UNIT_CASE(suite, "outbox", numbers_start_again_with_each_channel,
+		init_reports_a_lack_of_memory, bytes_count_delivery_and_output,
+		unconfirmed_bytes_are_limited_except_for_one_parcel,
+		refused_parcels_are_published_when_due, orphans_leave_when_the_channel_is_lost,
+		a_loss_with_no_open_parcel_blames_none);
 	TCase *table = tcase_create("table");
 	tcase_add_loop_test(table, the_table_grows_while_there_is_memory, 0, 2);
 	suite_add_tcase(suite, table);

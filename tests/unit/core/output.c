@@ -27,7 +27,7 @@ static void expect_answer(const struct output *output)
 	ck_assert_uint_eq(output->content_type.len, 0);
 }
 
-START_TEST(words_are_added_and_what_was_said_moves_along)
+START_TEST(last_words_are_added_to_a_copy_of_the_output)
 {
 	struct output *output = output_add_words(answer(), TEXT("out of cheese"));
 	expect_answer(output);
@@ -37,7 +37,7 @@ START_TEST(words_are_added_and_what_was_said_moves_along)
 }
 END_TEST
 
-START_TEST(without_memory_for_words_it_stays_as_it_was)
+START_TEST(without_memory_the_output_stays_as_it_is)
 {
 	struct output *output = answer();
 	ck_assert_ptr_eq(output_add_words(output, text_of(SAID, SIZE_MAX - strlen(SAID))), output);
@@ -50,8 +50,8 @@ END_TEST
 static Suite *output_suite(void)
 {
 	Suite *suite = suite_create("core/output");
-	UNIT_CASE(suite, "words", words_are_added_and_what_was_said_moves_along,
-		without_memory_for_words_it_stays_as_it_was);
+	UNIT_CASE(suite, "words", last_words_are_added_to_a_copy_of_the_output,
+		without_memory_the_output_stays_as_it_is);
 	return suite;
 }
 

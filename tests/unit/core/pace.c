@@ -76,7 +76,7 @@ START_TEST(each_slot_is_measured_by_itself)
 }
 END_TEST
 
-START_TEST(a_slow_task_empties_the_pipes_and_growth_is_smooth)
+START_TEST(depth_falls_at_once_and_grows_smoothly)
 {
 	struct track track;
 	track_init(&track, &auto_config);
@@ -119,7 +119,7 @@ START_TEST(the_depth_follows_the_mix_within_a_second)
 }
 END_TEST
 
-START_TEST(what_runs_on_too_long_empties_the_pipes_at_once)
+START_TEST(a_task_that_runs_too_long_reduces_the_depth_at_once)
 {
 	struct track track;
 	track_init(&track, &auto_config);
@@ -130,7 +130,7 @@ START_TEST(what_runs_on_too_long_empties_the_pipes_at_once)
 }
 END_TEST
 
-START_TEST(the_wait_is_what_is_configured)
+START_TEST(the_wait_is_the_configured_one)
 {
 	struct pool_config config = {.workers = 4, .pipe_wait = 50 * MTIME_MS, .memory = 1 << 20};
 	struct track track;
@@ -140,7 +140,7 @@ START_TEST(the_wait_is_what_is_configured)
 }
 END_TEST
 
-START_TEST(a_long_wait_is_filled_by_what_takes_seconds)
+START_TEST(a_long_wait_allows_tasks_of_seconds)
 {
 	struct pool_config config = {.workers = 4, .pipe_wait = MTIME_MINUTE, .memory = 1 << 20};
 	struct track track;
@@ -150,7 +150,7 @@ START_TEST(a_long_wait_is_filled_by_what_takes_seconds)
 }
 END_TEST
 
-START_TEST(what_is_configured_is_not_measured)
+START_TEST(configured_numbers_are_not_measured)
 {
 	struct pool_config config = {.workers = 4, .pipeline = 7, .prefetch = 9, .memory = 1 << 20};
 	struct track track;
@@ -209,7 +209,7 @@ START_TEST(large_bodies_narrow_the_window_at_once)
 }
 END_TEST
 
-START_TEST(the_memory_of_a_large_body_fades)
+START_TEST(a_large_body_is_forgotten_gradually)
 {
 	struct pool_config config = {.workers = 4, .pipeline = 4, .memory = 1 << 20};
 	struct track track;
@@ -229,7 +229,7 @@ START_TEST(the_memory_of_a_large_body_fades)
 }
 END_TEST
 
-START_TEST(what_is_configured_is_bounded_by_memory_too)
+START_TEST(a_configured_prefetch_is_limited_by_memory)
 {
 	struct pool_config config = {
 		.workers = 4, .prefetch = 100, .pipeline = 1, .memory = 1 << 20};
@@ -264,7 +264,7 @@ START_TEST(a_pack_is_a_tenth_of_a_millisecond_of_work)
 }
 END_TEST
 
-START_TEST(a_thousand_workers_want_no_pipe_full_of_short_tasks)
+START_TEST(tasks_behind_the_heads_are_limited_for_many_workers)
 {
 	struct pool_config config = {.workers = 1000, .pipe_wait = 5 * MTIME_MS, .memory = 1 << 20};
 	struct track track;
@@ -276,7 +276,7 @@ START_TEST(a_thousand_workers_want_no_pipe_full_of_short_tasks)
 }
 END_TEST
 
-START_TEST(many_workers_do_not_pass_the_largest_window)
+START_TEST(the_window_has_a_maximum)
 {
 	struct pool_config config = {
 		.workers = POOL_WORKERS_MAX, .pipeline = 64, .memory = 1 << 20};
@@ -286,7 +286,7 @@ START_TEST(many_workers_do_not_pass_the_largest_window)
 }
 END_TEST
 
-START_TEST(the_window_changes_seldom)
+START_TEST(the_window_changes_rarely)
 {
 	static const struct {
 		uint32_t present;
@@ -312,16 +312,15 @@ static Suite *pace_suite(void)
 	Suite *suite = suite_create("core/pace");
 	UNIT_CASE(suite, "depth", depth_is_five_milliseconds_of_work,
 		answers_of_one_turn_share_its_time, each_slot_is_measured_by_itself,
-		a_slow_task_empties_the_pipes_and_growth_is_smooth,
-		the_depth_follows_the_mix_within_a_second,
-		what_runs_on_too_long_empties_the_pipes_at_once, the_wait_is_what_is_configured,
-		a_pack_is_a_tenth_of_a_millisecond_of_work,
-		a_long_wait_is_filled_by_what_takes_seconds, what_is_configured_is_not_measured);
+		depth_falls_at_once_and_grows_smoothly, the_depth_follows_the_mix_within_a_second,
+		a_task_that_runs_too_long_reduces_the_depth_at_once, the_wait_is_the_configured_one,
+		a_pack_is_a_tenth_of_a_millisecond_of_work, a_long_wait_allows_tasks_of_seconds,
+		configured_numbers_are_not_measured);
 	UNIT_CASE(suite, "window", the_window_covers_a_tenth_of_a_second,
-		large_bodies_narrow_the_window_at_once, the_memory_of_a_large_body_fades,
-		what_is_configured_is_bounded_by_memory_too,
-		a_thousand_workers_want_no_pipe_full_of_short_tasks,
-		many_workers_do_not_pass_the_largest_window, the_window_changes_seldom);
+		large_bodies_narrow_the_window_at_once, a_large_body_is_forgotten_gradually,
+		a_configured_prefetch_is_limited_by_memory,
+		tasks_behind_the_heads_are_limited_for_many_workers, the_window_has_a_maximum,
+		the_window_changes_rarely);
 	return suite;
 }
 

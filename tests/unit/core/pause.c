@@ -18,7 +18,7 @@ static void pause_and_rest(struct rig *rig)
 	rig_expect(rig, "");
 }
 
-START_TEST(what_workers_have_is_finished_and_nothing_begun)
+START_TEST(a_pause_finishes_tasks_of_workers_and_starts_none)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 2), 4);
@@ -41,7 +41,7 @@ START_TEST(what_workers_have_is_finished_and_nothing_begun)
 END_TEST
 
 /* Each time that it goes back a broker may count it; for good it must not lie here. */
-START_TEST(what_waits_goes_back_after_a_minute)
+START_TEST(waiting_tasks_are_requeued_after_a_minute)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 3);
@@ -59,7 +59,7 @@ START_TEST(what_waits_goes_back_after_a_minute)
 }
 END_TEST
 
-START_TEST(a_short_one_keeps_what_waits)
+START_TEST(a_short_pause_keeps_waiting_tasks)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 3);
@@ -77,7 +77,7 @@ START_TEST(a_short_one_keeps_what_waits)
 }
 END_TEST
 
-START_TEST(it_outlives_the_channel)
+START_TEST(a_pause_outlives_the_channel)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 2);
@@ -101,7 +101,7 @@ START_TEST(it_outlives_the_channel)
 END_TEST
 
 /* Both are read in one turn. */
-START_TEST(a_cancel_by_the_broker_does_not_end_it)
+START_TEST(a_cancel_does_not_end_a_pause)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 1);
@@ -115,7 +115,7 @@ START_TEST(a_cancel_by_the_broker_does_not_end_it)
 }
 END_TEST
 
-START_TEST(it_may_begin_before_anything_is_up)
+START_TEST(a_pause_may_begin_before_the_channel_is_up)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -132,7 +132,7 @@ START_TEST(it_may_begin_before_anything_is_up)
 }
 END_TEST
 
-START_TEST(a_worker_that_comes_meanwhile_does_not_end_it)
+START_TEST(a_new_worker_does_not_end_a_pause)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 1);
@@ -154,7 +154,7 @@ START_TEST(a_worker_that_comes_meanwhile_does_not_end_it)
 END_TEST
 
 /* With a window in hand it goes on when something of that is done; meanwhile nothing goes back. */
-START_TEST(pauses_do_not_add_up_what_is_in_hand)
+START_TEST(repeated_pauses_do_not_add_up_deliveries)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -176,7 +176,7 @@ START_TEST(pauses_do_not_add_up_what_is_in_hand)
 }
 END_TEST
 
-START_TEST(a_drain_follows_it)
+START_TEST(a_drain_ends_a_pause)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 2);
@@ -191,7 +191,7 @@ START_TEST(a_drain_follows_it)
 }
 END_TEST
 
-START_TEST(a_drain_of_one_that_has_come_to_rest_hands_back_at_once)
+START_TEST(a_drain_of_a_rested_pool_requeues_at_once)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 2);
@@ -202,7 +202,7 @@ START_TEST(a_drain_of_one_that_has_come_to_rest_hands_back_at_once)
 }
 END_TEST
 
-START_TEST(a_force_follows_it)
+START_TEST(a_force_ends_a_pause)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 2);
@@ -214,7 +214,7 @@ START_TEST(a_force_follows_it)
 }
 END_TEST
 
-START_TEST(a_pool_that_stops_is_not_steered)
+START_TEST(a_stopping_pool_refuses_commands)
 {
 	static const enum command commands[] = {
 		COMMAND_PAUSE, COMMAND_RESUME, COMMAND_SCALE, COMMAND_RESTART};
@@ -236,14 +236,13 @@ END_TEST
 static Suite *pause_suite(void)
 {
 	Suite *suite = suite_create("core/pause");
-	UNIT_CASE(suite, "pause", what_workers_have_is_finished_and_nothing_begun,
-		what_waits_goes_back_after_a_minute, a_short_one_keeps_what_waits,
-		it_outlives_the_channel, a_cancel_by_the_broker_does_not_end_it,
-		it_may_begin_before_anything_is_up, a_worker_that_comes_meanwhile_does_not_end_it,
-		pauses_do_not_add_up_what_is_in_hand);
-	UNIT_CASE(suite, "stop", a_drain_follows_it,
-		a_drain_of_one_that_has_come_to_rest_hands_back_at_once, a_force_follows_it,
-		a_pool_that_stops_is_not_steered);
+	UNIT_CASE(suite, "pause", a_pause_finishes_tasks_of_workers_and_starts_none,
+		waiting_tasks_are_requeued_after_a_minute, a_short_pause_keeps_waiting_tasks,
+		a_pause_outlives_the_channel, a_cancel_does_not_end_a_pause,
+		a_pause_may_begin_before_the_channel_is_up, a_new_worker_does_not_end_a_pause,
+		repeated_pauses_do_not_add_up_deliveries);
+	UNIT_CASE(suite, "stop", a_drain_ends_a_pause, a_drain_of_a_rested_pool_requeues_at_once,
+		a_force_ends_a_pause, a_stopping_pool_refuses_commands);
 	return suite;
 }
 

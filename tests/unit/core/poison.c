@@ -27,7 +27,7 @@ static void die_at_work(struct rig *rig, uint32_t life)
 
 /* A backlog of poison: a worker that was good is started again soon, each time. One whose program
  * has ceased to start is not, whatever it did before. */
-START_TEST(poison_does_not_make_a_good_worker_wait_longer_and_longer)
+START_TEST(poison_does_not_lengthen_the_wait_of_a_good_worker)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -63,7 +63,7 @@ END_TEST
 static Suite *poison_suite(void)
 {
 	Suite *suite = suite_create("core/poison");
-	UNIT_CASE(suite, "poison", poison_does_not_make_a_good_worker_wait_longer_and_longer);
+	UNIT_CASE(suite, "poison", poison_does_not_lengthen_the_wait_of_a_good_worker);
 	return suite;
 }
 

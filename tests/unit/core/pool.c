@@ -2,7 +2,7 @@
 #include "unit/support/core/rig.h"
 #include <stdio.h>
 
-START_TEST(workers_first_then_deliveries)
+START_TEST(a_pool_consumes_when_a_worker_is_ready)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(2, 1);
@@ -62,7 +62,7 @@ START_TEST(a_reply_is_confirmed_before_the_ack)
 }
 END_TEST
 
-START_TEST(what_a_200_or_a_201_says_beside_is_warned_of_once)
+START_TEST(unneeded_or_missing_reply_targets_are_warned_of_once)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 4));
@@ -103,7 +103,7 @@ START_TEST(progress_leaves_the_task_open)
 }
 END_TEST
 
-START_TEST(failures_are_copies_and_then_dead_letters)
+START_TEST(failures_are_retried_and_then_dead_lettered)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 4));
@@ -148,7 +148,7 @@ START_TEST(the_broker_may_keep_the_dead_letters)
 }
 END_TEST
 
-START_TEST(an_unfit_delivery_never_meets_a_worker)
+START_TEST(an_unfit_delivery_is_not_sent_to_a_worker)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -168,7 +168,7 @@ START_TEST(an_unfit_delivery_never_meets_a_worker)
 }
 END_TEST
 
-START_TEST(a_send_without_memory_is_tried_again_soon)
+START_TEST(a_send_without_memory_is_retried_soon)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -219,7 +219,7 @@ static void reply_is_returned(
 	rig_turn(rig);
 }
 
-START_TEST(unroutable_reject_gives_the_task_up)
+START_TEST(unroutable_reject_dead_letters_the_task)
 {
 	struct rig rig;
 	reply_is_returned(&rig, UNROUTABLE_REJECT, 201, NULL);
@@ -242,7 +242,7 @@ START_TEST(unroutable_drop_acks_it)
 }
 END_TEST
 
-START_TEST(unroutable_retry_tries_again)
+START_TEST(unroutable_retry_retries_the_task)
 {
 	struct rig rig;
 	reply_is_returned(&rig, UNROUTABLE_RETRY, 201, NULL);
@@ -279,7 +279,7 @@ START_TEST(a_returned_copy_waits_for_its_queue)
 END_TEST
 
 /* For weeks, once every 30 s: the count of refusals ends, the wait does not begin anew. */
-START_TEST(a_copy_that_is_never_taken_waits_no_less)
+START_TEST(a_copy_that_is_always_refused_keeps_the_longest_wait)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -300,7 +300,7 @@ START_TEST(a_copy_that_is_never_taken_waits_no_less)
 END_TEST
 
 /* It goes over all numbers there are, and over none that is given out in answer to it. */
-START_TEST(a_multiple_confirm_ends_with_what_was_published)
+START_TEST(a_multiple_confirm_excludes_what_it_publishes)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -352,7 +352,7 @@ START_TEST(unconfirmed_parcels_survive_their_channel)
 }
 END_TEST
 
-START_TEST(an_outbox_that_comes_up_twice_lost_the_first)
+START_TEST(a_second_outbox_up_implies_a_loss)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 8));
@@ -368,17 +368,19 @@ END_TEST
 static Suite *pool_suite(void)
 {
 	Suite *suite = suite_create("core/pool");
-	UNIT_CASE(suite, "ack", workers_first_then_deliveries, a_reply_is_confirmed_before_the_ack,
-		what_a_200_or_a_201_says_beside_is_warned_of_once, progress_leaves_the_task_open,
-		failures_are_copies_and_then_dead_letters, the_broker_may_keep_the_dead_letters,
-		an_unfit_delivery_never_meets_a_worker, a_send_without_memory_is_tried_again_soon,
+	UNIT_CASE(suite, "ack", a_pool_consumes_when_a_worker_is_ready,
+		a_reply_is_confirmed_before_the_ack,
+		unneeded_or_missing_reply_targets_are_warned_of_once, progress_leaves_the_task_open,
+		failures_are_retried_and_then_dead_lettered, the_broker_may_keep_the_dead_letters,
+		an_unfit_delivery_is_not_sent_to_a_worker, a_send_without_memory_is_retried_soon,
 		a_full_outbox_stops_dispatch);
-	UNIT_CASE(suite, "unroutable", unroutable_reject_gives_the_task_up, unroutable_drop_acks_it,
-		unroutable_retry_tries_again, a_returned_copy_waits_for_its_queue,
-		a_copy_that_is_never_taken_waits_no_less,
-		a_multiple_confirm_ends_with_what_was_published);
+	UNIT_CASE(suite, "unroutable", unroutable_reject_dead_letters_the_task,
+		unroutable_drop_acks_it, unroutable_retry_retries_the_task,
+		a_returned_copy_waits_for_its_queue,
+		a_copy_that_is_always_refused_keeps_the_longest_wait,
+		a_multiple_confirm_excludes_what_it_publishes);
 	UNIT_CASE(suite, "outbox", unconfirmed_parcels_survive_their_channel,
-		an_outbox_that_comes_up_twice_lost_the_first);
+		a_second_outbox_up_implies_a_loss);
 	return suite;
 }
 

@@ -24,7 +24,7 @@ static void answer(struct rig *rig, uint16_t slot, uint32_t life)
 
 /* ---------- memory ---------- */
 
-START_TEST(one_over_memory_goes_when_another_is_ready)
+START_TEST(a_worker_over_memory_leaves_when_another_is_ready)
 {
 	struct rig rig;
 	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
@@ -57,7 +57,7 @@ START_TEST(one_over_memory_goes_when_another_is_ready)
 END_TEST
 
 /* What it was at has crashed, as when it dies for any other reason. */
-START_TEST(one_over_the_hard_limit_is_killed)
+START_TEST(a_worker_over_memory_kill_is_killed)
 {
 	struct rig rig;
 	start(&rig, 1, 2, (struct recycle_limits){.memory = 100, .memory_kill = 200});
@@ -79,7 +79,7 @@ START_TEST(one_over_the_hard_limit_is_killed)
 END_TEST
 
 /* What it had said before the signal reached it counts: its task is not done again. */
-START_TEST(the_answer_of_one_that_is_killed_counts)
+START_TEST(an_answer_before_the_kill_counts)
 {
 	struct rig rig;
 	start(&rig, 1, 1, (struct recycle_limits){.memory_kill = 200});
@@ -96,7 +96,7 @@ START_TEST(the_answer_of_one_that_is_killed_counts)
 }
 END_TEST
 
-START_TEST(without_limits_memory_is_of_no_account)
+START_TEST(memory_without_limits_is_ignored)
 {
 	struct rig rig;
 	start(&rig, 1, 1, (struct recycle_limits){.tasks = 0});
@@ -110,7 +110,7 @@ END_TEST
 
 /* ---------- tasks ---------- */
 
-START_TEST(nobody_is_given_more_tasks_than_that)
+START_TEST(no_worker_gets_more_tasks_than_its_limit)
 {
 	struct rig rig;
 	start(&rig, 1, 4, (struct recycle_limits){.tasks = 3});
@@ -136,7 +136,7 @@ START_TEST(nobody_is_given_more_tasks_than_that)
 }
 END_TEST
 
-START_TEST(one_task_each)
+START_TEST(a_limit_of_one_task_replaces_after_each)
 {
 	struct rig rig;
 	start(&rig, 2, 1, (struct recycle_limits){.tasks = 1});
@@ -158,7 +158,7 @@ END_TEST
 
 /* From seven eighths on it goes as soon as there is another one. With this seed it has all eight.
  */
-START_TEST(another_one_is_started_before_the_last_task)
+START_TEST(a_new_worker_starts_before_the_last_task)
 {
 	struct rig rig;
 	start(&rig, 1, 1, (struct recycle_limits){.tasks = 8, .seed = 2});
@@ -210,7 +210,7 @@ static int count_of(const char *words, const char *word)
 }
 
 /* The new ones are as old as that again in an hour. */
-START_TEST(by_age_all_are_replaced_one_by_one)
+START_TEST(aged_workers_are_replaced_one_by_one)
 {
 	struct rig rig;
 	uint16_t next = 0;
@@ -246,7 +246,7 @@ START_TEST(by_age_all_are_replaced_one_by_one)
 }
 END_TEST
 
-START_TEST(ages_differ_and_never_are_above_the_limit)
+START_TEST(ages_differ_and_do_not_exceed_the_limit)
 {
 	struct recycle_limits limits = {.age = 8000, .seed = 1};
 	mtime least = MTIME_NEVER, most = 0;
@@ -266,7 +266,7 @@ START_TEST(ages_differ_and_never_are_above_the_limit)
 }
 END_TEST
 
-START_TEST(reasons_have_words)
+START_TEST(reasons_have_texts)
 {
 	ck_assert_str_eq(recycle_words(RECYCLE_TASKS), "tasks");
 	ck_assert_str_eq(recycle_words(RECYCLE_KILL), "memory-kill");
@@ -276,13 +276,14 @@ END_TEST
 static Suite *recycle_suite(void)
 {
 	Suite *suite = suite_create("core/recycle");
-	UNIT_CASE(suite, "memory", one_over_memory_goes_when_another_is_ready,
-		one_over_the_hard_limit_is_killed, the_answer_of_one_that_is_killed_counts,
-		without_limits_memory_is_of_no_account);
-	UNIT_CASE(suite, "tasks", nobody_is_given_more_tasks_than_that, one_task_each,
-		another_one_is_started_before_the_last_task, each_life_has_a_limit_of_its_own);
-	UNIT_CASE(suite, "age", by_age_all_are_replaced_one_by_one,
-		ages_differ_and_never_are_above_the_limit, reasons_have_words);
+	UNIT_CASE(suite, "memory", a_worker_over_memory_leaves_when_another_is_ready,
+		a_worker_over_memory_kill_is_killed, an_answer_before_the_kill_counts,
+		memory_without_limits_is_ignored);
+	UNIT_CASE(suite, "tasks", no_worker_gets_more_tasks_than_its_limit,
+		a_limit_of_one_task_replaces_after_each, a_new_worker_starts_before_the_last_task,
+		each_life_has_a_limit_of_its_own);
+	UNIT_CASE(suite, "age", aged_workers_are_replaced_one_by_one,
+		ages_differ_and_do_not_exceed_the_limit, reasons_have_texts);
 	return suite;
 }
 

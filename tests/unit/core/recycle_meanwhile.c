@@ -1,4 +1,4 @@
-/* Workers are replaced, and something else happens meanwhile. */
+/* Recycling together with other events: crashes, restarts, scaling, a drain. */
 #include "core/pool_facts.h"
 #include "unit/support/core/rig.h"
 
@@ -32,7 +32,7 @@ static void configure(struct rig *rig, uint16_t workers, struct recycle_limits l
 }
 
 /* An eighth of them at once; the others wait for their turn. */
-START_TEST(never_all_at_once)
+START_TEST(not_all_workers_are_replaced_at_once)
 {
 	struct rig rig;
 	start(&rig, 16, 1, (struct recycle_limits){.memory = 100});
@@ -55,7 +55,7 @@ START_TEST(never_all_at_once)
 }
 END_TEST
 
-START_TEST(of_those_that_are_due_the_idle_one_goes_first)
+START_TEST(the_idle_worker_of_those_due_leaves_first)
 {
 	struct rig rig;
 	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
@@ -73,7 +73,7 @@ START_TEST(of_those_that_are_due_the_idle_one_goes_first)
 END_TEST
 
 /* One that ends by itself comes back as a new one: nobody is needed beside it. */
-START_TEST(one_that_dies_meanwhile_is_followed_by_its_own)
+START_TEST(a_due_worker_that_dies_is_replaced_in_its_slot)
 {
 	struct rig rig;
 	start(&rig, 2, 1, (struct recycle_limits){.memory = 100});
@@ -92,7 +92,7 @@ START_TEST(one_that_dies_meanwhile_is_followed_by_its_own)
 END_TEST
 
 /* The restart replaces them all; then nobody is due. */
-START_TEST(a_restart_goes_before)
+START_TEST(a_restart_has_precedence)
 {
 	struct rig rig;
 	start(&rig, 1, 1, (struct recycle_limits){.memory = 100});
@@ -116,7 +116,7 @@ START_TEST(a_restart_goes_before)
 }
 END_TEST
 
-START_TEST(scaling_down_takes_those_that_are_due)
+START_TEST(scaling_down_dismisses_due_workers)
 {
 	struct rig rig;
 	start(&rig, 3, 1, (struct recycle_limits){.memory = 100});
@@ -129,7 +129,7 @@ START_TEST(scaling_down_takes_those_that_are_due)
 END_TEST
 
 /* It is due still, and is taken back only where there is nobody else. */
-START_TEST(one_that_leaves_is_not_called_back)
+START_TEST(a_leaving_worker_is_not_kept_again)
 {
 	struct rig rig;
 	start(&rig, 4, 1, (struct recycle_limits){.memory = 100});
@@ -151,7 +151,7 @@ START_TEST(one_that_leaves_is_not_called_back)
 }
 END_TEST
 
-START_TEST(without_memory_for_another_one_it_stays)
+START_TEST(a_due_worker_stays_if_there_is_no_memory_for_another)
 {
 	struct rig rig;
 	start(&rig, 1, 1, (struct recycle_limits){.memory = 100});
@@ -167,7 +167,7 @@ START_TEST(without_memory_for_another_one_it_stays)
 }
 END_TEST
 
-START_TEST(limits_may_change_while_it_works)
+START_TEST(limits_may_change_while_a_worker_works)
 {
 	struct rig rig;
 	start(&rig, 2, 1, (struct recycle_limits){.tasks = 100});
@@ -201,7 +201,7 @@ START_TEST(limits_may_change_while_it_works)
 END_TEST
 
 /* It leaves for good, and is not replaced. */
-START_TEST(other_limits_do_not_concern_who_leaves)
+START_TEST(new_limits_do_not_apply_to_leaving_workers)
 {
 	struct rig rig;
 	start(&rig, 2, 1, (struct recycle_limits){.tasks = 100});
@@ -218,7 +218,7 @@ START_TEST(other_limits_do_not_concern_who_leaves)
 }
 END_TEST
 
-START_TEST(a_drain_replaces_nobody)
+START_TEST(a_drain_replaces_no_worker)
 {
 	struct rig rig;
 	start(&rig, 2, 1, (struct recycle_limits){.memory = 100, .age = MTIME_MINUTE});
@@ -241,12 +241,13 @@ END_TEST
 static Suite *suite_of_meanwhile(void)
 {
 	Suite *suite = suite_create("core/recycle_meanwhile");
-	UNIT_CASE(suite, "meanwhile", never_all_at_once,
-		of_those_that_are_due_the_idle_one_goes_first,
-		one_that_dies_meanwhile_is_followed_by_its_own, a_restart_goes_before,
-		scaling_down_takes_those_that_are_due, one_that_leaves_is_not_called_back,
-		without_memory_for_another_one_it_stays, limits_may_change_while_it_works,
-		other_limits_do_not_concern_who_leaves, a_drain_replaces_nobody);
+	UNIT_CASE(suite, "meanwhile", not_all_workers_are_replaced_at_once,
+		the_idle_worker_of_those_due_leaves_first,
+		a_due_worker_that_dies_is_replaced_in_its_slot, a_restart_has_precedence,
+		scaling_down_dismisses_due_workers, a_leaving_worker_is_not_kept_again,
+		a_due_worker_stays_if_there_is_no_memory_for_another,
+		limits_may_change_while_a_worker_works, new_limits_do_not_apply_to_leaving_workers,
+		a_drain_replaces_no_worker);
 	return suite;
 }
 

@@ -1,4 +1,4 @@
-/* Messages that come back again and again: renewed, then alone, then given up. */
+/* Messages that come back again and again: first renewed, then run alone, then given up. */
 #include "unit/support/core/rig.h"
 
 static void deliver(struct rig *rig, uint64_t tag, uint32_t returns, uint16_t renewed)
@@ -10,7 +10,7 @@ static void deliver(struct rig *rig, uint64_t tag, uint32_t returns, uint16_t re
 	rig_deliver_this(rig, delivery);
 }
 
-START_TEST(what_came_back_ten_times_is_renewed)
+START_TEST(a_task_that_came_back_ten_times_is_renewed)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -31,7 +31,7 @@ START_TEST(what_came_back_ten_times_is_renewed)
 }
 END_TEST
 
-START_TEST(what_was_renewed_ten_times_is_given_up)
+START_TEST(a_task_renewed_ten_times_is_given_up)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -50,7 +50,7 @@ START_TEST(what_was_renewed_ten_times_is_given_up)
 }
 END_TEST
 
-START_TEST(what_is_unfit_is_not_renewed)
+START_TEST(an_unfit_delivery_is_not_renewed)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -65,7 +65,7 @@ START_TEST(what_is_unfit_is_not_renewed)
 END_TEST
 
 /* Its confirm is waited for like any other: the drain ends clean. */
-START_TEST(a_drain_waits_for_the_renewed)
+START_TEST(a_drain_waits_for_the_confirm_of_a_renewal)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -82,7 +82,7 @@ START_TEST(a_drain_waits_for_the_renewed)
 }
 END_TEST
 
-START_TEST(the_suspect_is_alone_in_its_pool)
+START_TEST(a_suspect_runs_alone_in_its_pool)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 2));
@@ -107,7 +107,7 @@ START_TEST(the_suspect_is_alone_in_its_pool)
 }
 END_TEST
 
-START_TEST(two_suspects_go_one_after_the_other)
+START_TEST(two_suspects_run_one_after_the_other)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 2));
@@ -124,7 +124,7 @@ START_TEST(two_suspects_go_one_after_the_other)
 END_TEST
 
 /* The worker of a lost channel's task is still at it: the suspect waits for its end too. */
-START_TEST(the_suspect_waits_for_orphans)
+START_TEST(a_suspect_waits_for_orphans)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -143,7 +143,7 @@ START_TEST(the_suspect_waits_for_orphans)
 END_TEST
 
 /* Its worker is stopped, with tasks behind the head: they leave the pipe with it. */
-START_TEST(the_suspect_waits_for_a_pipe_that_is_given_up)
+START_TEST(a_suspect_waits_for_a_stopped_pipe)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 2));
@@ -169,12 +169,12 @@ END_TEST
 static Suite *renew_suite(void)
 {
 	Suite *suite = suite_create("core/renew");
-	UNIT_CASE(suite, "arrival", what_came_back_ten_times_is_renewed,
-		what_was_renewed_ten_times_is_given_up, what_is_unfit_is_not_renewed,
-		a_drain_waits_for_the_renewed);
-	UNIT_CASE(suite, "alone", the_suspect_is_alone_in_its_pool,
-		two_suspects_go_one_after_the_other, the_suspect_waits_for_orphans,
-		the_suspect_waits_for_a_pipe_that_is_given_up);
+	UNIT_CASE(suite, "arrival", a_task_that_came_back_ten_times_is_renewed,
+		a_task_renewed_ten_times_is_given_up, an_unfit_delivery_is_not_renewed,
+		a_drain_waits_for_the_confirm_of_a_renewal);
+	UNIT_CASE(suite, "alone", a_suspect_runs_alone_in_its_pool,
+		two_suspects_run_one_after_the_other, a_suspect_waits_for_orphans,
+		a_suspect_waits_for_a_stopped_pipe);
 	return suite;
 }
 

@@ -6,7 +6,7 @@
 static const struct settle_policy base_policy = {
 	.attempts = ATTEMPTS, .slices = 2, .retried = SETTLE_RETRIED_ALL, .queue = TEXT("own")};
 
-START_TEST(a_wish_is_rounded_up_to_the_ladder)
+START_TEST(a_requested_delay_is_rounded_up_to_the_ladder)
 {
 	static const struct {
 		int64_t wanted_ms;
@@ -105,7 +105,7 @@ START_TEST(a_worker_may_ask_for_its_delay)
 }
 END_TEST
 
-START_TEST(what_is_not_on_the_list_is_given_up_at_once)
+START_TEST(a_reason_that_is_not_listed_is_not_retried)
 {
 	static const struct {
 		enum outcome outcome;
@@ -157,7 +157,7 @@ static void fail_once(struct rig *rig, uint64_t tag, uint16_t attempt, int64_t r
 	rig_answer_this(rig, 0, 1, output);
 }
 
-START_TEST(the_copy_goes_out_with_its_delay)
+START_TEST(a_retry_copy_is_published_with_its_delay)
 {
 	struct rig rig;
 	rig_start(&rig, config_with_delays());
@@ -180,7 +180,7 @@ START_TEST(the_copy_goes_out_with_its_delay)
 }
 END_TEST
 
-START_TEST(a_copy_that_is_sent_again_keeps_its_delay)
+START_TEST(a_copy_that_is_published_again_keeps_its_delay)
 {
 	struct rig rig;
 	rig_start(&rig, config_with_delays());
@@ -201,7 +201,7 @@ START_TEST(a_copy_that_is_sent_again_keeps_its_delay)
 END_TEST
 
 /* Anybody can publish a header of ours: one that claims all tries there are is worked once. */
-START_TEST(a_forged_attempt_is_no_overflow)
+START_TEST(a_forged_attempt_does_not_overflow)
 {
 	struct rig rig;
 	rig_start(&rig, config_with_delays());
@@ -217,7 +217,7 @@ START_TEST(a_forged_attempt_is_no_overflow)
 END_TEST
 
 /* Its queue is there now: held back or about to be, it does not wait for the next try. */
-START_TEST(a_copy_goes_out_when_its_queue_is_there)
+START_TEST(a_returned_copy_is_published_when_its_queue_is_found)
 {
 	struct rig rig;
 	rig_start(&rig, config_with_delays());
@@ -240,7 +240,7 @@ START_TEST(a_copy_goes_out_when_its_queue_is_there)
 END_TEST
 
 /* What the broker refused, or what goes elsewhere, is no better off by a queue. */
-START_TEST(a_refused_copy_waits_on)
+START_TEST(a_refused_copy_keeps_waiting)
 {
 	struct rig rig;
 	rig_start(&rig, config_with_delays());
@@ -259,7 +259,7 @@ START_TEST(a_refused_copy_waits_on)
 }
 END_TEST
 
-START_TEST(a_copy_that_another_queue_takes_goes_out_at_once)
+START_TEST(a_copy_for_another_queue_is_published_at_once)
 {
 	struct rig rig;
 	rig_start(&rig, config_with_delays());
@@ -279,13 +279,13 @@ END_TEST
 static Suite *retry_suite(void)
 {
 	Suite *suite = suite_create("core/retry");
-	UNIT_CASE(suite, "decide", a_wish_is_rounded_up_to_the_ladder,
+	UNIT_CASE(suite, "decide", a_requested_delay_is_rounded_up_to_the_ladder,
 		each_failed_attempt_has_its_delay, a_worker_may_ask_for_its_delay,
-		what_is_not_on_the_list_is_given_up_at_once);
-	UNIT_CASE(suite, "pool", the_copy_goes_out_with_its_delay,
-		a_copy_that_is_sent_again_keeps_its_delay, a_forged_attempt_is_no_overflow,
-		a_copy_goes_out_when_its_queue_is_there, a_refused_copy_waits_on,
-		a_copy_that_another_queue_takes_goes_out_at_once);
+		a_reason_that_is_not_listed_is_not_retried);
+	UNIT_CASE(suite, "pool", a_retry_copy_is_published_with_its_delay,
+		a_copy_that_is_published_again_keeps_its_delay, a_forged_attempt_does_not_overflow,
+		a_returned_copy_is_published_when_its_queue_is_found, a_refused_copy_keeps_waiting,
+		a_copy_for_another_queue_is_published_at_once);
 	return suite;
 }
 

@@ -1,7 +1,7 @@
 /* The rolling restart: a new worker is ready before an old one leaves. */
 #include "unit/support/core/roll.h"
 
-START_TEST(one_after_the_other)
+START_TEST(workers_are_replaced_one_by_one)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -29,7 +29,7 @@ START_TEST(one_after_the_other)
 }
 END_TEST
 
-START_TEST(the_least_busy_leaves_first_and_finishes)
+START_TEST(the_least_busy_worker_leaves_first_and_finishes)
 {
 	struct rig rig;
 	roll_start(&rig, rig_config(2, 2), 5);
@@ -49,7 +49,7 @@ START_TEST(the_least_busy_leaves_first_and_finishes)
 END_TEST
 
 /* Known to work are the workers of the old program, not those of the new one in the same slot. */
-START_TEST(a_slot_is_proven_anew)
+START_TEST(a_restart_resets_is_proven)
 {
 	struct rig rig;
 	roll_start(&rig, rig_config(1, 1), 1);
@@ -68,7 +68,7 @@ START_TEST(a_slot_is_proven_anew)
 }
 END_TEST
 
-START_TEST(those_that_had_failed_start_at_once)
+START_TEST(failed_workers_start_at_once)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -93,7 +93,7 @@ START_TEST(those_that_had_failed_start_at_once)
 }
 END_TEST
 
-START_TEST(a_pool_without_workers_is_restarted_too)
+START_TEST(a_pool_without_workers_can_be_restarted)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -111,7 +111,7 @@ START_TEST(a_pool_without_workers_is_restarted_too)
 END_TEST
 
 /* The last old one dies by itself: its next life is a new one, and there is one too many. */
-START_TEST(an_old_one_that_dies_is_replaced_thereby)
+START_TEST(an_old_worker_that_dies_counts_as_replaced)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -128,7 +128,7 @@ START_TEST(an_old_one_that_dies_is_replaced_thereby)
 }
 END_TEST
 
-START_TEST(the_new_one_dies_while_an_old_one_leaves)
+START_TEST(a_new_worker_may_die_while_an_old_one_leaves)
 {
 	struct rig rig;
 	roll_start(&rig, rig_config(2, 1), 9);
@@ -157,7 +157,7 @@ START_TEST(the_new_one_dies_while_an_old_one_leaves)
 }
 END_TEST
 
-START_TEST(a_second_restart_begins_anew)
+START_TEST(a_second_restart_starts_over)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -190,7 +190,7 @@ START_TEST(a_second_restart_begins_anew)
 }
 END_TEST
 
-START_TEST(it_goes_on_with_more_workers_and_with_fewer)
+START_TEST(a_restart_continues_with_more_or_fewer_workers)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -216,7 +216,7 @@ START_TEST(it_goes_on_with_more_workers_and_with_fewer)
 }
 END_TEST
 
-START_TEST(a_pause_does_not_hold_it_up)
+START_TEST(a_pause_does_not_delay_a_restart)
 {
 	struct rig rig;
 	roll_start(&rig, rig_config(1, 1), 2);
@@ -239,7 +239,7 @@ START_TEST(a_pause_does_not_hold_it_up)
 }
 END_TEST
 
-START_TEST(a_drain_and_a_force_end_it)
+START_TEST(a_drain_or_a_force_ends_a_restart)
 {
 	struct rig rig;
 	roll_start(&rig, rig_config(2, 1), 2);
@@ -262,13 +262,13 @@ END_TEST
 static Suite *roll_suite(void)
 {
 	Suite *suite = suite_create("core/roll");
-	UNIT_CASE(suite, "roll", one_after_the_other, the_least_busy_leaves_first_and_finishes,
-		those_that_had_failed_start_at_once, a_pool_without_workers_is_restarted_too,
-		an_old_one_that_dies_is_replaced_thereby, the_new_one_dies_while_an_old_one_leaves,
-		a_slot_is_proven_anew);
-	UNIT_CASE(suite, "meanwhile", a_second_restart_begins_anew,
-		it_goes_on_with_more_workers_and_with_fewer, a_pause_does_not_hold_it_up,
-		a_drain_and_a_force_end_it);
+	UNIT_CASE(suite, "roll", workers_are_replaced_one_by_one,
+		the_least_busy_worker_leaves_first_and_finishes, failed_workers_start_at_once,
+		a_pool_without_workers_can_be_restarted, an_old_worker_that_dies_counts_as_replaced,
+		a_new_worker_may_die_while_an_old_one_leaves, a_restart_resets_is_proven);
+	UNIT_CASE(suite, "meanwhile", a_second_restart_starts_over,
+		a_restart_continues_with_more_or_fewer_workers, a_pause_does_not_delay_a_restart,
+		a_drain_or_a_force_ends_a_restart);
 	return suite;
 }
 

@@ -1,4 +1,4 @@
-/* The rolling restart given up: new workers that come to nothing, and no memory. */
+/* What stops a rolling restart: new workers that fail, and a lack of memory. */
 #include "unit/support/core/roll.h"
 
 static void expect_stop(struct rig *rig, const char *what)
@@ -10,7 +10,7 @@ static void expect_stop(struct rig *rig, const char *what)
 	rig_expect(rig, "");
 }
 
-START_TEST(a_command_that_does_not_start_ends_it)
+START_TEST(a_command_that_does_not_start_stops_a_restart)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -29,7 +29,7 @@ START_TEST(a_command_that_does_not_start_ends_it)
 }
 END_TEST
 
-START_TEST(one_whose_workers_die_of_their_first_task_ends_it)
+START_TEST(workers_that_die_of_their_first_task_stop_a_restart)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(2, 1);
@@ -53,7 +53,7 @@ START_TEST(one_whose_workers_die_of_their_first_task_ends_it)
 END_TEST
 
 /* What never was ready counts until one is, what was until one has answered. */
-START_TEST(failures_that_are_not_in_a_row_do_not_end_it)
+START_TEST(failures_that_are_not_in_a_row_do_not_stop_a_restart)
 {
 	struct rig rig;
 	roll_start(&rig, rig_config(1, 1), 40);
@@ -83,7 +83,7 @@ START_TEST(failures_that_are_not_in_a_row_do_not_end_it)
 END_TEST
 
 /* Idle, it was asked to leave at once: it goes, and the new one is tried on. */
-START_TEST(one_that_is_asked_already_is_not_kept)
+START_TEST(a_worker_that_was_asked_to_leave_is_not_kept)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -106,7 +106,7 @@ START_TEST(one_that_is_asked_already_is_not_kept)
 }
 END_TEST
 
-START_TEST(without_memory_for_one_more_it_is_given_up)
+START_TEST(a_lack_of_memory_stops_a_restart)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -121,10 +121,10 @@ END_TEST
 static Suite *stops_suite(void)
 {
 	Suite *suite = suite_create("core/roll_stops");
-	UNIT_CASE(suite, "given up", a_command_that_does_not_start_ends_it,
-		one_whose_workers_die_of_their_first_task_ends_it,
-		failures_that_are_not_in_a_row_do_not_end_it, one_that_is_asked_already_is_not_kept,
-		without_memory_for_one_more_it_is_given_up);
+	UNIT_CASE(suite, "given up", a_command_that_does_not_start_stops_a_restart,
+		workers_that_die_of_their_first_task_stop_a_restart,
+		failures_that_are_not_in_a_row_do_not_stop_a_restart,
+		a_worker_that_was_asked_to_leave_is_not_kept, a_lack_of_memory_stops_a_restart);
 	return suite;
 }
 

@@ -10,7 +10,7 @@ static void start_with(struct rig *rig, struct pool_config config, uint64_t tags
 	rig_forget(rig);
 }
 
-START_TEST(new_slots_are_started_and_given_tasks)
+START_TEST(new_workers_are_started_and_get_tasks)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 3);
@@ -27,7 +27,7 @@ START_TEST(new_slots_are_started_and_given_tasks)
 END_TEST
 
 /* A start takes time: many are spread over turns, as at the beginning. */
-START_TEST(a_turn_starts_few_of_many)
+START_TEST(a_turn_starts_a_few_of_many_workers)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -42,7 +42,7 @@ START_TEST(a_turn_starts_few_of_many)
 }
 END_TEST
 
-START_TEST(idle_ones_leave_first_and_the_last_of_them)
+START_TEST(the_last_idle_worker_leaves_first)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(4, 1), 2); /* to 0 and 1 */
@@ -60,7 +60,7 @@ START_TEST(idle_ones_leave_first_and_the_last_of_them)
 }
 END_TEST
 
-START_TEST(those_that_are_no_workers_leave_before_them)
+START_TEST(slots_without_a_worker_leave_first)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(4, 1));
@@ -78,7 +78,7 @@ START_TEST(those_that_are_no_workers_leave_before_them)
 }
 END_TEST
 
-START_TEST(one_that_starts_is_not_waited_for)
+START_TEST(a_starting_worker_is_killed)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -95,7 +95,7 @@ START_TEST(one_that_starts_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(a_busy_one_finishes_its_pipe_and_gets_nothing_more)
+START_TEST(a_busy_worker_finishes_its_pipe_and_gets_no_task)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(2, 2), 6); /* 1, 3 and 2, 4 */
@@ -118,7 +118,7 @@ START_TEST(a_busy_one_finishes_its_pipe_and_gets_nothing_more)
 }
 END_TEST
 
-START_TEST(the_one_with_fewest_tasks_leaves)
+START_TEST(the_worker_with_fewest_tasks_leaves)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(2, 2), 4);
@@ -131,7 +131,7 @@ START_TEST(the_one_with_fewest_tasks_leaves)
 }
 END_TEST
 
-START_TEST(its_limit_goes_on_and_its_crash_is_a_crash)
+START_TEST(a_leaving_worker_keeps_its_limit_and_may_crash)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(2, 2), 4);
@@ -153,7 +153,7 @@ START_TEST(its_limit_goes_on_and_its_crash_is_a_crash)
 }
 END_TEST
 
-START_TEST(a_busy_one_is_taken_back)
+START_TEST(a_busy_worker_is_kept_again)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(2, 1), 3);
@@ -167,7 +167,7 @@ START_TEST(a_busy_one_is_taken_back)
 END_TEST
 
 /* Nothing is learned from a life that was asked to end: the next one is not put off. */
-START_TEST(one_that_was_asked_to_leave_is_followed_by_another)
+START_TEST(a_worker_that_was_asked_to_leave_is_replaced)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -185,7 +185,7 @@ START_TEST(one_that_was_asked_to_leave_is_followed_by_another)
 }
 END_TEST
 
-START_TEST(a_slot_that_was_left_is_used_again)
+START_TEST(a_retired_slot_is_reused)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(3, 1));
@@ -202,7 +202,7 @@ START_TEST(a_slot_that_was_left_is_used_again)
 END_TEST
 
 /* With the failing slot its failures are gone: the pool does not rest because of them. */
-START_TEST(failures_leave_with_their_slot)
+START_TEST(failures_of_a_retired_slot_do_not_count)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -236,7 +236,7 @@ START_TEST(a_number_out_of_range_is_refused)
 END_TEST
 
 /* Whatever is missing, first its processes' own memory, the pool is as before. */
-START_TEST(without_memory_it_is_refused_as_a_whole)
+START_TEST(scaling_without_memory_is_refused_as_a_whole)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -257,7 +257,7 @@ START_TEST(without_memory_it_is_refused_as_a_whole)
 }
 END_TEST
 
-START_TEST(the_window_follows)
+START_TEST(the_window_follows_the_number_of_workers)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(4, 1);
@@ -273,7 +273,7 @@ START_TEST(the_window_follows)
 }
 END_TEST
 
-START_TEST(a_drain_and_a_force_end_those_that_leave)
+START_TEST(a_drain_or_a_force_ends_leaving_workers)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(4, 1), 3);
@@ -300,16 +300,17 @@ END_TEST
 static Suite *scale_suite(void)
 {
 	Suite *suite = suite_create("core/scale");
-	UNIT_CASE(suite, "more", new_slots_are_started_and_given_tasks, a_turn_starts_few_of_many,
-		a_busy_one_is_taken_back, one_that_was_asked_to_leave_is_followed_by_another,
-		a_slot_that_was_left_is_used_again, the_window_follows);
-	UNIT_CASE(suite, "less", idle_ones_leave_first_and_the_last_of_them,
-		those_that_are_no_workers_leave_before_them, one_that_starts_is_not_waited_for,
-		a_busy_one_finishes_its_pipe_and_gets_nothing_more,
-		the_one_with_fewest_tasks_leaves, its_limit_goes_on_and_its_crash_is_a_crash,
-		failures_leave_with_their_slot, a_drain_and_a_force_end_those_that_leave);
+	UNIT_CASE(suite, "more", new_workers_are_started_and_get_tasks,
+		a_turn_starts_a_few_of_many_workers, a_busy_worker_is_kept_again,
+		a_worker_that_was_asked_to_leave_is_replaced, a_retired_slot_is_reused,
+		the_window_follows_the_number_of_workers);
+	UNIT_CASE(suite, "less", the_last_idle_worker_leaves_first,
+		slots_without_a_worker_leave_first, a_starting_worker_is_killed,
+		a_busy_worker_finishes_its_pipe_and_gets_no_task,
+		the_worker_with_fewest_tasks_leaves, a_leaving_worker_keeps_its_limit_and_may_crash,
+		failures_of_a_retired_slot_do_not_count, a_drain_or_a_force_ends_leaving_workers);
 	UNIT_CASE(suite, "refused", a_number_out_of_range_is_refused,
-		without_memory_it_is_refused_as_a_whole);
+		scaling_without_memory_is_refused_as_a_whole);
 	return suite;
 }
 

@@ -183,7 +183,7 @@ const char *__asan_default_options(void)
 	return "allocator_may_return_null=1";
 }
 
-START_TEST(what_no_memory_holds_is_refused)
+START_TEST(sizes_beyond_memory_are_refused)
 {
 	static const size_t rooms[] = {SIZE_MAX, SIZE_MAX / 4};
 	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
@@ -207,7 +207,7 @@ START_TEST(a_delivery_owns_its_output)
 }
 END_TEST
 
-START_TEST(every_reason_has_its_words)
+START_TEST(every_reason_has_a_text)
 {
 	ck_assert_str_eq(reason_words(REASON_NONE), "");
 	ck_assert_str_eq(reason_words(REASON_PROTOCOL), "protocol-error");
@@ -224,8 +224,8 @@ static Suite *settle_suite(void)
 	suite_add_tcase(suite, table);
 	UNIT_CASE(suite, "decide", one_attempt_means_no_retry, a_status_means_one_outcome_or_none,
 		the_output_names_the_target_before_the_task);
-	UNIT_CASE(suite, "plain", what_no_memory_holds_is_refused, a_delivery_owns_its_output,
-		every_reason_has_its_words);
+	UNIT_CASE(suite, "plain", sizes_beyond_memory_are_refused, a_delivery_owns_its_output,
+		every_reason_has_a_text);
 	return suite;
 }
 

@@ -140,7 +140,7 @@ START_TEST(the_hard_limit_runs_from_the_answer_before)
 END_TEST
 
 /* It answered while it was being stopped: the answer stands, and nobody behind it is to blame. */
-START_TEST(a_late_answer_stands)
+START_TEST(a_late_answer_counts)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 3), 3);
@@ -158,7 +158,7 @@ START_TEST(a_late_answer_stands)
 }
 END_TEST
 
-START_TEST(a_hung_worker_that_closes_its_pipe_was_hung)
+START_TEST(a_hung_worker_that_closes_its_pipe_timed_out)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 1);
@@ -238,7 +238,7 @@ START_TEST(failed_starts_back_off)
 }
 END_TEST
 
-START_TEST(a_life_that_came_to_something_is_replaced_at_once)
+START_TEST(a_successful_worker_is_replaced_at_once)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -304,7 +304,7 @@ START_TEST(an_answer_clears_an_earlier_failure)
 }
 END_TEST
 
-START_TEST(a_pool_without_workers_rests_and_gives_back)
+START_TEST(a_pool_without_workers_stops_consuming_and_requeues)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 3);
@@ -337,7 +337,7 @@ START_TEST(a_pool_without_workers_rests_and_gives_back)
 }
 END_TEST
 
-START_TEST(the_window_follows_the_pool_where_it_is_auto)
+START_TEST(an_automatic_window_follows_the_pool)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(4, 4);
@@ -399,15 +399,15 @@ static Suite *slots_suite(void)
 		an_answer_with_no_task_open_is_a_protocol_error,
 		an_unknown_status_is_a_protocol_error);
 	UNIT_CASE(suite, "limits", a_task_over_the_hard_limit_is_stopped_then_killed,
-		the_hard_limit_runs_from_the_answer_before, a_late_answer_stands,
-		a_hung_worker_that_closes_its_pipe_was_hung,
+		the_hard_limit_runs_from_the_answer_before, a_late_answer_counts,
+		a_hung_worker_that_closes_its_pipe_timed_out,
 		deadlines_are_judged_after_the_sockets_were_read,
 		a_full_output_buffer_gets_no_tasks, a_worker_that_does_not_boot_is_killed);
 	UNIT_CASE(suite, "restart", many_workers_are_started_over_many_turns,
-		failed_starts_back_off, a_life_that_came_to_something_is_replaced_at_once,
+		failed_starts_back_off, a_successful_worker_is_replaced_at_once,
 		a_replaced_worker_does_not_make_the_pool_rest, an_answer_clears_an_earlier_failure,
-		a_pool_without_workers_rests_and_gives_back,
-		the_window_follows_the_pool_where_it_is_auto);
+		a_pool_without_workers_stops_consuming_and_requeues,
+		an_automatic_window_follows_the_pool);
 	return suite;
 }
 

@@ -33,7 +33,7 @@ START_TEST(acks_are_coalesced_once_a_turn)
 }
 END_TEST
 
-START_TEST(the_rest_beyond_an_open_one_goes_singly)
+START_TEST(acks_beyond_an_open_delivery_are_single)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
@@ -46,7 +46,7 @@ START_TEST(the_rest_beyond_an_open_one_goes_singly)
 }
 END_TEST
 
-START_TEST(a_multiple_ack_stands_on_an_unsettled_tag)
+START_TEST(a_multiple_ack_names_a_tag_that_was_not_rejected)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
@@ -60,7 +60,7 @@ START_TEST(a_multiple_ack_stands_on_an_unsettled_tag)
 }
 END_TEST
 
-/* A tag that we were never shown may be a message; `multiple` would lose it. */
+/* A tag that we never received may be a message; `multiple` would lose it. */
 START_TEST(a_gap_in_the_tags_ends_multiple_acks)
 {
 	struct ledger ledger;
@@ -96,7 +96,7 @@ START_TEST(a_tag_must_rise)
 }
 END_TEST
 
-START_TEST(nothing_is_acked_while_closing_or_absent)
+START_TEST(no_ack_is_sent_while_closing_or_absent)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
@@ -118,7 +118,7 @@ START_TEST(nothing_is_acked_while_closing_or_absent)
 }
 END_TEST
 
-START_TEST(a_wish_outlives_the_channel)
+START_TEST(a_wish_is_repeated_on_a_new_channel)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
@@ -151,7 +151,7 @@ START_TEST(a_wish_outlives_the_channel)
 }
 END_TEST
 
-START_TEST(epochs_count_from_anywhere_near_zero_and_wrap)
+START_TEST(epochs_start_at_zero_or_one_and_wrap)
 {
 	struct source source;
 	source_init(&source, &rig_effects, NULL);
@@ -255,11 +255,12 @@ static Suite *source_suite(void)
 {
 	Suite *suite = suite_create("core/source");
 	UNIT_CASE(suite, "ledger", acks_are_coalesced_once_a_turn,
-		the_rest_beyond_an_open_one_goes_singly, a_multiple_ack_stands_on_an_unsettled_tag,
+		acks_beyond_an_open_delivery_are_single,
+		a_multiple_ack_names_a_tag_that_was_not_rejected,
 		a_gap_in_the_tags_ends_multiple_acks, a_tag_must_rise,
-		nothing_is_acked_while_closing_or_absent);
-	UNIT_CASE(suite, "epochs", a_wish_outlives_the_channel,
-		epochs_count_from_anywhere_near_zero_and_wrap);
+		no_ack_is_sent_while_closing_or_absent);
+	UNIT_CASE(suite, "epochs", a_wish_is_repeated_on_a_new_channel,
+		epochs_start_at_zero_or_one_and_wrap);
 	TCase *oracle = tcase_create("oracle");
 	tcase_set_timeout(oracle, 60);
 	tcase_add_loop_test(oracle, random_runs_agree_with_the_model, 0, 5);

@@ -1,4 +1,4 @@
-/* What is in hand while the window changes: what came to a consumer that was cancelled stays. */
+/* The window, while deliveries of a cancelled consumer are still in hand. */
 #include "unit/support/core/rig.h"
 
 #define LARGE (256 * 1024) /* a quarter of a rig's memory */
@@ -32,7 +32,7 @@ static struct pool_config wide_config(uint16_t workers, uint16_t pipeline)
 	return config;
 }
 
-START_TEST(large_bodies_that_wait_are_not_forgotten)
+START_TEST(large_bodies_that_wait_keep_the_window_small)
 {
 	struct rig rig;
 	rig_start(&rig, wide_config(1, 1));
@@ -47,7 +47,7 @@ START_TEST(large_bodies_that_wait_are_not_forgotten)
 END_TEST
 
 /* Small ones come one by one while those of the cancelled consumer wait. */
-START_TEST(the_window_grows_when_what_it_left_behind_is_done)
+START_TEST(the_window_grows_when_earlier_deliveries_are_done)
 {
 	struct rig rig;
 	rig_start(&rig, wide_config(1, 1));
@@ -73,7 +73,7 @@ START_TEST(the_window_grows_when_what_it_left_behind_is_done)
 END_TEST
 
 /* A worker that dies of each task, and is started again before what waits is handed back. */
-START_TEST(a_rest_adds_no_window_to_what_is_in_hand)
+START_TEST(a_rest_does_not_add_up_deliveries)
 {
 	struct rig rig;
 	rig_start(&rig, wide_config(1, 1));
@@ -104,7 +104,7 @@ START_TEST(a_rest_adds_no_window_to_what_is_in_hand)
 END_TEST
 
 /* The queue is deleted and made again, the tasks of the deleted one are worked to their end. */
-START_TEST(a_cancel_by_the_broker_adds_no_window_to_what_is_in_hand)
+START_TEST(a_cancel_does_not_add_up_deliveries)
 {
 	struct rig rig;
 	rig_start(&rig, wide_config(1, 1));
@@ -127,8 +127,7 @@ START_TEST(a_cancel_by_the_broker_adds_no_window_to_what_is_in_hand)
 }
 END_TEST
 
-/* One task that takes long is no reason to work the others one by one. */
-START_TEST(what_takes_long_is_left_beside_the_window)
+START_TEST(one_long_task_leaves_the_rest_of_the_window)
 {
 	struct rig rig;
 	rig_start(&rig, wide_config(2, 1));
@@ -151,8 +150,7 @@ START_TEST(what_takes_long_is_left_beside_the_window)
 }
 END_TEST
 
-/* Nothing is consumed for a pool that wishes to rest, or by a channel that is gone. */
-START_TEST(a_cancel_wakes_nobody)
+START_TEST(a_cancel_after_a_drain_or_a_loss_consumes_nothing)
 {
 	struct rig rig;
 	rig_start(&rig, wide_config(1, 1));
@@ -179,11 +177,11 @@ END_TEST
 static Suite *window_suite(void)
 {
 	Suite *suite = suite_create("core/window");
-	UNIT_CASE(suite, "window", large_bodies_that_wait_are_not_forgotten,
-		the_window_grows_when_what_it_left_behind_is_done,
-		a_rest_adds_no_window_to_what_is_in_hand,
-		a_cancel_by_the_broker_adds_no_window_to_what_is_in_hand,
-		what_takes_long_is_left_beside_the_window, a_cancel_wakes_nobody);
+	UNIT_CASE(suite, "window", large_bodies_that_wait_keep_the_window_small,
+		the_window_grows_when_earlier_deliveries_are_done,
+		a_rest_does_not_add_up_deliveries, a_cancel_does_not_add_up_deliveries,
+		one_long_task_leaves_the_rest_of_the_window,
+		a_cancel_after_a_drain_or_a_loss_consumes_nothing);
 	return suite;
 }
 

@@ -6,7 +6,7 @@
 
 /* ---------- loads ---------- */
 
-START_TEST(a_burst_brings_all_and_calm_the_least)
+START_TEST(a_burst_grows_to_max_and_calm_shrinks_to_min)
 {
 	struct load load = {.task = 5 * MTIME_SECOND, .boot = 500 * MTIME_MS};
 	load_start(&load, 2, 32, 1);
@@ -23,7 +23,7 @@ START_TEST(a_burst_brings_all_and_calm_the_least)
 END_TEST
 
 /* Nobody waits until workers are there before more of them are started. */
-START_TEST(a_long_boot_does_not_slow_it_down)
+START_TEST(a_long_boot_does_not_delay_growth)
 {
 	struct load load = {.task = 5 * MTIME_SECOND, .boot = 30 * MTIME_SECOND};
 	load_start(&load, 1, 64, 1);
@@ -34,7 +34,7 @@ START_TEST(a_long_boot_does_not_slow_it_down)
 END_TEST
 
 /* As many as there is work for, not more. */
-START_TEST(a_few_tasks_bring_a_few)
+START_TEST(a_few_tasks_add_a_few_workers)
 {
 	struct load load = {.task = MTIME_MINUTE, .is_fixed = true, .boot = 500 * MTIME_MS};
 	load_start(&load, 2, 32, 1);
@@ -46,7 +46,7 @@ START_TEST(a_few_tasks_bring_a_few)
 END_TEST
 
 /* What is done in a moment is not worth a start. */
-START_TEST(a_handful_of_short_tasks_brings_none)
+START_TEST(a_few_short_tasks_add_no_workers)
 {
 	struct load load = {.task = 20 * MTIME_MS, .is_fixed = true, .boot = 500 * MTIME_MS};
 	load_start(&load, 2, 32, 1);
@@ -59,7 +59,7 @@ START_TEST(a_handful_of_short_tasks_brings_none)
 END_TEST
 
 /* Tasks that take their worker less than they take us: more workers would do nothing. */
-START_TEST(workers_that_are_faster_than_we_are_need_no_help)
+START_TEST(workers_faster_than_the_supervisor_add_no_workers)
 {
 	struct load load = {.task = 2, .is_fixed = true, .boot = MTIME_MS, .each = 8};
 	load_start(&load, 2, 32, 1);
@@ -72,7 +72,7 @@ START_TEST(workers_that_are_faster_than_we_are_need_no_help)
 END_TEST
 
 /* And those that are not: ten times as long a task, in the same pipes. */
-START_TEST(short_tasks_bring_more_where_these_help)
+START_TEST(short_tasks_add_workers_if_these_help)
 {
 	struct load load = {.task = 200, .is_fixed = true, .boot = MTIME_MS, .each = 8};
 	load_start(&load, 2, 32, 1);
@@ -101,7 +101,7 @@ static const struct steady steady[] = {
 
 #define SEEDS 3
 
-START_TEST(a_steady_load_brings_no_to_and_fro)
+START_TEST(a_steady_load_does_not_oscillate)
 {
 	const struct steady *given = &steady[_i / SEEDS];
 	struct load load = {.rate = given->rate,
@@ -123,7 +123,7 @@ START_TEST(a_steady_load_brings_no_to_and_fro)
 END_TEST
 
 /* What comes again and again, sooner than it was forgotten, is waited for. */
-START_TEST(bursts_that_come_back_find_the_workers_there)
+START_TEST(workers_stay_between_repeated_bursts)
 {
 	struct load load = {.task = MTIME_SECOND, .is_fixed = true, .boot = MTIME_SECOND};
 	load_start(&load, 2, 32, 1);
@@ -150,7 +150,7 @@ START_TEST(bursts_that_come_back_find_the_workers_there)
 END_TEST
 
 /* Eight at once, for less than a measure, and then nobody for seconds: eight are needed. */
-START_TEST(a_crowd_of_a_moment_counts_whole)
+START_TEST(a_short_peak_is_not_averaged_away)
 {
 	struct load load = {.task = 90 * MTIME_MS, .is_fixed = true, .boot = MTIME_SECOND};
 	load_start(&load, 8, 32, 1);
@@ -166,7 +166,7 @@ END_TEST
 
 /* ---------- what happens meanwhile ---------- */
 
-START_TEST(in_a_pause_and_without_a_broker_nothing_changes)
+START_TEST(a_pause_or_a_lost_broker_changes_nothing)
 {
 	struct load load = {.task = 5 * MTIME_SECOND, .boot = 500 * MTIME_MS};
 	load_start(&load, 2, 32, 1);
@@ -190,7 +190,7 @@ START_TEST(in_a_pause_and_without_a_broker_nothing_changes)
 }
 END_TEST
 
-START_TEST(a_number_holds_and_bounds_let_it_choose_again)
+START_TEST(a_fixed_number_holds_until_bounds_are_set)
 {
 	struct load load = {.task = 5 * MTIME_SECOND, .boot = 500 * MTIME_MS};
 	load_start(&load, 2, 32, 1);
@@ -211,7 +211,7 @@ START_TEST(a_number_holds_and_bounds_let_it_choose_again)
 }
 END_TEST
 
-START_TEST(it_grows_while_it_rolls_and_shrinks_afterwards)
+START_TEST(pool_grows_during_a_restart_and_shrinks_afterwards)
 {
 	struct load load = {.task = MTIME_MINUTE, .is_fixed = true, .boot = 500 * MTIME_MS};
 	load_start(&load, 2, 32, 1);
@@ -231,7 +231,7 @@ START_TEST(it_grows_while_it_rolls_and_shrinks_afterwards)
 END_TEST
 
 /* Eight starts of fifty seconds, and nobody at work meanwhile. */
-START_TEST(in_a_restart_nobody_is_sent_away_for_being_idle)
+START_TEST(idle_workers_stay_during_a_restart)
 {
 	struct load load = {.task = MTIME_SECOND, .boot = 50 * MTIME_SECOND};
 	load_start(&load, 8, 32, 1);
@@ -246,7 +246,7 @@ START_TEST(in_a_restart_nobody_is_sent_away_for_being_idle)
 }
 END_TEST
 
-START_TEST(without_memory_it_is_tried_again_later)
+START_TEST(growth_without_memory_is_retried_later)
 {
 	struct load load = {.task = MTIME_MINUTE, .boot = 500 * MTIME_MS, .slots_max = 2};
 	load_start(&load, 2, 32, 1);
@@ -261,25 +261,23 @@ START_TEST(without_memory_it_is_tried_again_later)
 }
 END_TEST
 
-static Suite *auto_load_suite(void)
+static Suite *autoscale_load_suite(void)
 {
-	Suite *suite = suite_create("core/auto_load");
+	Suite *suite = suite_create("core/autoscale_load");
 	TCase *steady_case = tcase_create("steady");
-	tcase_add_loop_test(steady_case, a_steady_load_brings_no_to_and_fro, 0,
+	tcase_add_loop_test(steady_case, a_steady_load_does_not_oscillate, 0,
 		SEEDS * (int)(sizeof steady / sizeof *steady));
 	suite_add_tcase(suite, steady_case);
-	UNIT_CASE(suite, "loads", a_burst_brings_all_and_calm_the_least,
-		a_long_boot_does_not_slow_it_down, a_few_tasks_bring_a_few,
-		a_handful_of_short_tasks_brings_none,
-		workers_that_are_faster_than_we_are_need_no_help,
-		short_tasks_bring_more_where_these_help,
-		bursts_that_come_back_find_the_workers_there, a_crowd_of_a_moment_counts_whole);
-	UNIT_CASE(suite, "meanwhile", in_a_pause_and_without_a_broker_nothing_changes,
-		a_number_holds_and_bounds_let_it_choose_again,
-		it_grows_while_it_rolls_and_shrinks_afterwards,
-		in_a_restart_nobody_is_sent_away_for_being_idle,
-		without_memory_it_is_tried_again_later);
+	UNIT_CASE(suite, "loads", a_burst_grows_to_max_and_calm_shrinks_to_min,
+		a_long_boot_does_not_delay_growth, a_few_tasks_add_a_few_workers,
+		a_few_short_tasks_add_no_workers, workers_faster_than_the_supervisor_add_no_workers,
+		short_tasks_add_workers_if_these_help, workers_stay_between_repeated_bursts,
+		a_short_peak_is_not_averaged_away);
+	UNIT_CASE(suite, "meanwhile", a_pause_or_a_lost_broker_changes_nothing,
+		a_fixed_number_holds_until_bounds_are_set,
+		pool_grows_during_a_restart_and_shrinks_afterwards,
+		idle_workers_stay_during_a_restart, growth_without_memory_is_retried_later);
 	return suite;
 }
 
-UNIT_MAIN(auto_load_suite)
+UNIT_MAIN(autoscale_load_suite)

@@ -1,4 +1,4 @@
-/* A pool that chooses how many workers it has, step by step. */
+/* Autoscaling, step by step: the pool chooses the number of its workers. */
 #include "core/pool_facts.h"
 #include "unit/support/core/rig.h"
 
@@ -10,7 +10,7 @@ static void start_auto(struct rig *rig, uint16_t least, uint16_t most)
 	rig_start(rig, config);
 }
 
-START_TEST(what_changed_is_told_with_its_reason)
+START_TEST(a_change_is_reported_with_its_reason)
 {
 	struct rig rig;
 	start_auto(&rig, 1, 4);
@@ -50,7 +50,7 @@ START_TEST(what_changed_is_told_with_its_reason)
 END_TEST
 
 /* A busy worker is never sent away before an idle one, and none in the middle of a task. */
-START_TEST(idle_ones_leave)
+START_TEST(idle_workers_leave)
 {
 	struct rig rig;
 	start_auto(&rig, 1, 4);
@@ -76,7 +76,7 @@ START_TEST(idle_ones_leave)
 }
 END_TEST
 
-START_TEST(no_more_while_workers_fail)
+START_TEST(pool_does_not_grow_while_workers_fail)
 {
 	struct rig rig;
 	start_auto(&rig, 2, 8);
@@ -99,7 +99,7 @@ START_TEST(no_more_while_workers_fail)
 END_TEST
 
 /* It need not have come to its end, which may be in a month. */
-START_TEST(one_that_answers_fails_no_more)
+START_TEST(an_answer_ends_the_failures_of_a_worker)
 {
 	struct rig rig;
 	start_auto(&rig, 2, 8);
@@ -120,7 +120,7 @@ START_TEST(one_that_answers_fails_no_more)
 END_TEST
 
 /* While the broker is about to hand over more, or nobody is at a task, nothing is missing. */
-START_TEST(nothing_is_wanted_where_nothing_waits)
+START_TEST(pool_does_not_grow_if_no_task_waits)
 {
 	struct rig rig;
 	start_auto(&rig, 2, 8);
@@ -135,7 +135,7 @@ START_TEST(nothing_is_wanted_where_nothing_waits)
 END_TEST
 
 /* What cannot be written, or has nobody who could begin it, is not for want of workers. */
-START_TEST(nothing_is_wanted_where_nobody_could_begin_it)
+START_TEST(pool_does_not_grow_for_tasks_that_cannot_start)
 {
 	struct rig rig;
 	start_auto(&rig, 1, 8);
@@ -175,7 +175,7 @@ START_TEST(bounds_out_of_range_are_refused)
 END_TEST
 
 /* Those that leave already are not counted among those that are at work. */
-START_TEST(one_that_leaves_counts_for_nothing)
+START_TEST(a_leaving_worker_does_not_count)
 {
 	struct rig rig;
 	start_auto(&rig, 2, 8);
@@ -196,15 +196,14 @@ START_TEST(one_that_leaves_counts_for_nothing)
 }
 END_TEST
 
-static Suite *auto_suite(void)
+static Suite *autoscale_suite(void)
 {
-	Suite *suite = suite_create("core/auto");
-	UNIT_CASE(suite, "steps", what_changed_is_told_with_its_reason, idle_ones_leave,
-		no_more_while_workers_fail, one_that_answers_fails_no_more,
-		nothing_is_wanted_where_nothing_waits,
-		nothing_is_wanted_where_nobody_could_begin_it, bounds_out_of_range_are_refused,
-		one_that_leaves_counts_for_nothing);
+	Suite *suite = suite_create("core/autoscale");
+	UNIT_CASE(suite, "steps", a_change_is_reported_with_its_reason, idle_workers_leave,
+		pool_does_not_grow_while_workers_fail, an_answer_ends_the_failures_of_a_worker,
+		pool_does_not_grow_if_no_task_waits, pool_does_not_grow_for_tasks_that_cannot_start,
+		bounds_out_of_range_are_refused, a_leaving_worker_does_not_count);
 	return suite;
 }
 
-UNIT_MAIN(auto_suite)
+UNIT_MAIN(autoscale_suite)

@@ -1,4 +1,4 @@
-/* What is seen from outside is what is so: standing, slots, tasks, and a task's name. */
+/* What a pool shows: its state, its slots, its tasks, and the name of a task. */
 #include "core/pool_facts.h"
 #include "core/tasks/delivery.h"
 #include "unit/support/core/rig.h"
@@ -10,7 +10,7 @@ static void expect_standing(const struct rig *rig, const char *words)
 	ck_assert_str_eq(pool_state_name(pool_facts(rig->pool).state), words);
 }
 
-START_TEST(a_life_has_its_standings)
+START_TEST(a_pool_shows_its_state)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -48,7 +48,7 @@ START_TEST(a_life_has_its_standings)
 }
 END_TEST
 
-START_TEST(tasks_are_where_they_are)
+START_TEST(tasks_are_counted_where_they_are)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 2));
@@ -79,7 +79,7 @@ START_TEST(tasks_are_where_they_are)
 }
 END_TEST
 
-START_TEST(a_slot_tells_its_life)
+START_TEST(a_slot_shows_its_worker)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 2));
@@ -126,7 +126,7 @@ static void expect_failures(const struct rig *rig, uint32_t most, mtime next_sta
 }
 
 /* What operators need: that it is a loop and no slow start, how it ended, and when it goes on. */
-START_TEST(a_crash_loop_shows)
+START_TEST(a_crash_loop_is_shown)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(2, 1);
@@ -165,7 +165,7 @@ START_TEST(a_crash_loop_shows)
 END_TEST
 
 /* A signal of ours is no puzzle, and its first cause counts. */
-START_TEST(who_was_ended_by_us_says_why)
+START_TEST(a_worker_that_was_ended_shows_why)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 1);
@@ -215,9 +215,9 @@ END_TEST
 
 static Suite *suite(void)
 {
-	Suite *s = suite_create("core/facts");
-	UNIT_CASE(s, "facts", a_life_has_its_standings, tasks_are_where_they_are,
-		a_slot_tells_its_life, a_crash_loop_shows, who_was_ended_by_us_says_why,
+	Suite *s = suite_create("core/pool_facts");
+	UNIT_CASE(s, "facts", a_pool_shows_its_state, tasks_are_counted_where_they_are,
+		a_slot_shows_its_worker, a_crash_loop_is_shown, a_worker_that_was_ended_shows_why,
 		a_task_has_a_name);
 	return s;
 }

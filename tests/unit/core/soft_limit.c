@@ -1,4 +1,4 @@
-/* The soft limit: a task is asked to come to an end, once. */
+/* The soft limit: a task is interrupted once. */
 #include "unit/support/core/rig.h"
 
 #include <signal.h>
@@ -42,7 +42,7 @@ START_TEST(a_task_over_its_soft_limit_is_interrupted_once)
 }
 END_TEST
 
-START_TEST(the_hard_limit_follows)
+START_TEST(the_hard_limit_applies_after_the_soft_one)
 {
 	struct rig rig;
 	start(&rig, interrupting(1), 1);
@@ -55,7 +55,7 @@ START_TEST(the_hard_limit_follows)
 END_TEST
 
 /* Answers after SIGTERM: the grace still runs. */
-START_TEST(a_late_answer_leaves_the_grace_alone)
+START_TEST(a_late_answer_does_not_change_the_grace)
 {
 	struct rig rig;
 	start(&rig, interrupting(1), 1);
@@ -80,7 +80,7 @@ START_TEST(an_idle_worker_is_not_interrupted)
 }
 END_TEST
 
-START_TEST(a_message_brings_its_own_limit)
+START_TEST(a_message_may_have_its_own_limit)
 {
 	static const struct {
 		int64_t soft_ms;
@@ -112,7 +112,7 @@ START_TEST(a_message_brings_its_own_limit)
 }
 END_TEST
 
-START_TEST(each_worker_has_its_own_clock)
+START_TEST(each_worker_has_its_own_soft_limit)
 {
 	struct rig rig;
 	start(&rig, interrupting(3), 2);
@@ -144,7 +144,7 @@ static int count(const struct rig *rig, const char *what)
 
 /* In one turn, because the machine may be suspended behind it; also behind workers that are due to
  * start, of which a turn starts few. */
-START_TEST(all_that_are_due_are_interrupted_together)
+START_TEST(all_due_tasks_are_interrupted_together)
 {
 	struct rig rig;
 	start(&rig, interrupting(12), 6);
@@ -159,7 +159,7 @@ START_TEST(all_that_are_due_are_interrupted_together)
 }
 END_TEST
 
-START_TEST(a_new_life_starts_with_a_new_clock)
+START_TEST(a_new_worker_starts_with_a_new_soft_limit)
 {
 	struct rig rig;
 	start(&rig, interrupting(1), 2);
@@ -177,7 +177,7 @@ START_TEST(a_new_life_starts_with_a_new_clock)
 }
 END_TEST
 
-START_TEST(a_task_of_a_drain_is_interrupted_too)
+START_TEST(tasks_are_interrupted_during_a_drain)
 {
 	struct rig rig;
 	start(&rig, interrupting(1), 1);
@@ -191,7 +191,7 @@ START_TEST(a_task_of_a_drain_is_interrupted_too)
 }
 END_TEST
 
-START_TEST(without_interrupt_nobody_is_asked)
+START_TEST(without_interrupt_no_task_is_interrupted)
 {
 	struct rig rig;
 	struct pool_config config = interrupting(1);
@@ -203,7 +203,7 @@ START_TEST(without_interrupt_nobody_is_asked)
 }
 END_TEST
 
-START_TEST(who_interrupts_has_one_task_in_a_pipe)
+START_TEST(interrupt_requires_one_task_in_a_pipe)
 {
 	struct rig rig;
 	struct pool_config config = interrupting(1);
@@ -214,19 +214,19 @@ START_TEST(who_interrupts_has_one_task_in_a_pipe)
 }
 END_TEST
 
-static Suite *soft_suite(void)
+static Suite *soft_limit_suite(void)
 {
-	Suite *suite = suite_create("core/soft");
+	Suite *suite = suite_create("core/soft_limit");
 	TCase *bugs = tcase_create("bugs");
 	UNIT_CASE(suite, "soft", a_task_over_its_soft_limit_is_interrupted_once,
-		the_hard_limit_follows, a_late_answer_leaves_the_grace_alone,
-		an_idle_worker_is_not_interrupted, a_message_brings_its_own_limit,
-		each_worker_has_its_own_clock, all_that_are_due_are_interrupted_together,
-		a_new_life_starts_with_a_new_clock, a_task_of_a_drain_is_interrupted_too,
-		without_interrupt_nobody_is_asked);
-	tcase_add_test_raise_signal(bugs, who_interrupts_has_one_task_in_a_pipe, SIGABRT);
+		the_hard_limit_applies_after_the_soft_one, a_late_answer_does_not_change_the_grace,
+		an_idle_worker_is_not_interrupted, a_message_may_have_its_own_limit,
+		each_worker_has_its_own_soft_limit, all_due_tasks_are_interrupted_together,
+		a_new_worker_starts_with_a_new_soft_limit, tasks_are_interrupted_during_a_drain,
+		without_interrupt_no_task_is_interrupted);
+	tcase_add_test_raise_signal(bugs, interrupt_requires_one_task_in_a_pipe, SIGABRT);
 	suite_add_tcase(suite, bugs);
 	return suite;
 }
 
-UNIT_MAIN(soft_suite)
+UNIT_MAIN(soft_limit_suite)

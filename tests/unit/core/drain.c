@@ -15,7 +15,7 @@ static void expect_quiet(struct rig *rig, bool quiet)
 }
 
 /* A drained pool with nothing in hand does not wait for somebody else's event to be gone. */
-START_TEST(rest_that_is_told_behind_the_turn_wants_another_turn)
+START_TEST(a_rest_reported_after_the_turn_asks_for_another_turn)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
@@ -33,7 +33,7 @@ START_TEST(rest_that_is_told_behind_the_turn_wants_another_turn)
 }
 END_TEST
 
-START_TEST(a_drain_finishes_confirms_acks_and_gives_back)
+START_TEST(a_drain_finishes_confirms_acks_and_requeues)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(3, 2), 8); /* 6 in pipes, 7 and 8 wait */
@@ -79,7 +79,7 @@ START_TEST(a_drain_finishes_confirms_acks_and_gives_back)
 }
 END_TEST
 
-START_TEST(a_worker_that_does_not_leave_is_made_to)
+START_TEST(a_worker_that_does_not_leave_is_killed)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 2));
@@ -119,7 +119,7 @@ START_TEST(a_crash_during_a_drain_is_not_replaced)
 END_TEST
 
 /* Before RESTED what is given back would come straight back. */
-START_TEST(nothing_is_given_back_before_the_consumer_is_gone)
+START_TEST(tasks_are_not_requeued_before_the_consumer_is_gone)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 2), 3);
@@ -133,7 +133,7 @@ START_TEST(nothing_is_given_back_before_the_consumer_is_gone)
 }
 END_TEST
 
-START_TEST(refused_parcels_are_tried_again_during_a_drain)
+START_TEST(refused_parcels_are_retried_during_a_drain)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 2), 1);
@@ -178,7 +178,7 @@ START_TEST(a_drain_without_channels_waits_for_nothing)
 }
 END_TEST
 
-START_TEST(a_drain_before_anything_began)
+START_TEST(a_drain_before_the_first_event_ends)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(2, 2);
@@ -191,7 +191,7 @@ START_TEST(a_drain_before_anything_began)
 }
 END_TEST
 
-START_TEST(a_worker_that_boots_is_not_waited_for)
+START_TEST(a_drain_does_not_wait_for_a_booting_worker)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 2);
@@ -207,7 +207,7 @@ START_TEST(a_worker_that_boots_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(a_drain_of_a_pool_that_rests)
+START_TEST(a_drain_of_a_pool_without_workers_requeues)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 1), 2);
@@ -224,7 +224,7 @@ START_TEST(a_drain_of_a_pool_that_rests)
 }
 END_TEST
 
-START_TEST(force_kills_gives_back_and_closes)
+START_TEST(force_kills_requeues_and_closes)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(2, 2), 5);
@@ -291,7 +291,7 @@ START_TEST(force_on_a_quiet_pool_cuts_nothing)
 END_TEST
 
 /* With dead_letter: broker a reply may be judged while the channel is being closed. */
-START_TEST(nothing_is_rejected_on_a_channel_that_closes)
+START_TEST(a_closing_channel_gets_no_reject)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(1, 2);
@@ -309,20 +309,21 @@ START_TEST(nothing_is_rejected_on_a_channel_that_closes)
 }
 END_TEST
 
-static Suite *leave_suite(void)
+static Suite *drain_suite(void)
 {
-	Suite *suite = suite_create("core/leave");
-	UNIT_CASE(suite, "drain", a_drain_finishes_confirms_acks_and_gives_back,
-		a_worker_that_does_not_leave_is_made_to, a_crash_during_a_drain_is_not_replaced,
-		nothing_is_given_back_before_the_consumer_is_gone,
-		refused_parcels_are_tried_again_during_a_drain,
-		a_drain_without_channels_waits_for_nothing, a_drain_before_anything_began,
-		a_worker_that_boots_is_not_waited_for, a_drain_of_a_pool_that_rests,
-		rest_that_is_told_behind_the_turn_wants_another_turn);
-	UNIT_CASE(suite, "force", force_kills_gives_back_and_closes,
+	Suite *suite = suite_create("core/drain");
+	UNIT_CASE(suite, "drain", a_drain_finishes_confirms_acks_and_requeues,
+		a_worker_that_does_not_leave_is_killed, a_crash_during_a_drain_is_not_replaced,
+		tasks_are_not_requeued_before_the_consumer_is_gone,
+		refused_parcels_are_retried_during_a_drain,
+		a_drain_without_channels_waits_for_nothing, a_drain_before_the_first_event_ends,
+		a_drain_does_not_wait_for_a_booting_worker,
+		a_drain_of_a_pool_without_workers_requeues,
+		a_rest_reported_after_the_turn_asks_for_another_turn);
+	UNIT_CASE(suite, "force", force_kills_requeues_and_closes,
 		force_after_a_drain_cuts_it_short, force_on_a_quiet_pool_cuts_nothing,
-		nothing_is_rejected_on_a_channel_that_closes);
+		a_closing_channel_gets_no_reject);
 	return suite;
 }
 
-UNIT_MAIN(leave_suite)
+UNIT_MAIN(drain_suite)

@@ -1,4 +1,4 @@
-/* Pools of many workers: not all of them at once, lest they keep the processors from the rest. */
+/* Pools of many workers: only a few start, leave or wake up in one turn. */
 #include "unit/support/core/rig.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static unsigned starts_within(struct rig *rig, mtime span)
 	return count(rig, "spawn");
 }
 
-START_TEST(sixteen_start_at_once_and_the_rest_as_they_come_up)
+START_TEST(sixteen_start_at_once_and_others_as_these_become_ready)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(100, 1);
@@ -63,7 +63,7 @@ static void start_many(struct rig *rig, struct pool_config config)
 	rig_forget(rig);
 }
 
-START_TEST(the_idle_ones_leave_a_few_a_turn)
+START_TEST(a_drain_lets_a_few_idle_workers_leave_a_turn)
 {
 	struct rig rig;
 	start_many(&rig, rig_config(150, 1));
@@ -85,7 +85,7 @@ START_TEST(the_idle_ones_leave_a_few_a_turn)
 END_TEST
 
 /* The same where a pool is made much smaller; one that was not told yet may be wanted again. */
-START_TEST(of_those_that_are_too_many_a_few_leave_a_turn)
+START_TEST(scaling_down_lets_a_few_leave_a_turn)
 {
 	struct rig rig;
 	start_many(&rig, rig_config(200, 1));
@@ -105,7 +105,7 @@ START_TEST(of_those_that_are_too_many_a_few_leave_a_turn)
 END_TEST
 
 /* Nor do all leave together that have answered together, and were only waited for. */
-START_TEST(of_those_that_come_to_rest_a_few_leave_a_turn)
+START_TEST(workers_that_become_idle_leave_a_few_a_turn)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(100, 1);
@@ -126,7 +126,7 @@ START_TEST(of_those_that_come_to_rest_a_few_leave_a_turn)
 END_TEST
 
 /* Nobody is kept who waits for that, is wanted again, and has done all that he may. */
-START_TEST(those_that_are_wanted_again_and_spent_leave_for_their_own_places)
+START_TEST(spent_workers_that_are_kept_again_are_replaced)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(100, 1);
@@ -147,7 +147,7 @@ START_TEST(those_that_are_wanted_again_and_spent_leave_for_their_own_places)
 END_TEST
 
 /* A slot that waits for its next start is not started to be sent away. */
-START_TEST(who_leaves_starts_nobody)
+START_TEST(a_draining_pool_starts_no_worker)
 {
 	struct rig rig;
 	start_many(&rig, rig_config(100, 1));
@@ -163,7 +163,7 @@ START_TEST(who_leaves_starts_nobody)
 }
 END_TEST
 
-START_TEST(sixty_four_are_woken_a_turn)
+START_TEST(at_most_64_workers_are_woken_a_turn)
 {
 	struct rig rig;
 	struct pool_config config = rig_config(100, 1);
@@ -179,15 +179,15 @@ START_TEST(sixty_four_are_woken_a_turn)
 }
 END_TEST
 
-static Suite *many_suite(void)
+static Suite *many_workers_suite(void)
 {
-	Suite *suite = suite_create("core/many");
-	UNIT_CASE(suite, "at once", sixteen_start_at_once_and_the_rest_as_they_come_up,
-		the_idle_ones_leave_a_few_a_turn, of_those_that_are_too_many_a_few_leave_a_turn,
-		of_those_that_come_to_rest_a_few_leave_a_turn,
-		those_that_are_wanted_again_and_spent_leave_for_their_own_places,
-		who_leaves_starts_nobody, sixty_four_are_woken_a_turn);
+	Suite *suite = suite_create("core/many_workers");
+	UNIT_CASE(suite, "at once", sixteen_start_at_once_and_others_as_these_become_ready,
+		a_drain_lets_a_few_idle_workers_leave_a_turn, scaling_down_lets_a_few_leave_a_turn,
+		workers_that_become_idle_leave_a_few_a_turn,
+		spent_workers_that_are_kept_again_are_replaced, a_draining_pool_starts_no_worker,
+		at_most_64_workers_are_woken_a_turn);
 	return suite;
 }
 
-UNIT_MAIN(many_suite)
+UNIT_MAIN(many_workers_suite)

@@ -1,5 +1,5 @@
-/* Last words: the line a worker wrote last goes with the task that it died over, and with no other.
- * Under the sanitizers they also show who frees them. */
+/* Last words: the last stderr line of a worker goes with the task that it died of, and with no
+ * other. The sanitizers check that each output is freed. */
 #include "unit/support/core/rig.h"
 
 static void start(struct rig *rig, uint16_t pipeline, uint64_t tasks)
@@ -10,7 +10,7 @@ static void start(struct rig *rig, uint16_t pipeline, uint64_t tasks)
 	rig_forget(rig);
 }
 
-START_TEST(the_head_takes_them_along)
+START_TEST(last_words_belong_to_the_head)
 {
 	struct rig rig;
 	start(&rig, 2, 2);
@@ -19,7 +19,7 @@ START_TEST(the_head_takes_them_along)
 	rig_wait(&rig, MTIME_SECOND);
 	rig_ready(&rig, 0, 2);
 	rig_forget(&rig);
-	rig_turn(&rig); /* the one behind it was not at fault */
+	rig_turn(&rig); /* the task behind the head is sent again */
 	rig_expect(&rig, "consume 6, send 0:2");
 	rig_answer_this(&rig, 0, 2, rig_output(500, NULL));
 	rig_expect(&rig, "publish 2 retry 2");
@@ -27,7 +27,7 @@ START_TEST(the_head_takes_them_along)
 }
 END_TEST
 
-START_TEST(of_a_worker_that_was_killed_too)
+START_TEST(a_killed_worker_has_last_words)
 {
 	struct rig rig;
 	start(&rig, 1, 1);
@@ -43,7 +43,7 @@ START_TEST(of_a_worker_that_was_killed_too)
 }
 END_TEST
 
-START_TEST(an_idle_worker_has_none_to_say)
+START_TEST(last_words_of_an_idle_worker_are_dropped)
 {
 	struct rig rig;
 	start(&rig, 1, 0);
@@ -53,8 +53,8 @@ START_TEST(an_idle_worker_has_none_to_say)
 }
 END_TEST
 
-/* It answered, and then died by our hand: the tasks behind that are nobody's fault. */
-START_TEST(after_a_late_answer_they_are_nobodys)
+/* It answered after the hard limit, and was killed: the tasks behind are not to blame. */
+START_TEST(last_words_after_a_late_answer_are_dropped)
 {
 	struct rig rig;
 	start(&rig, 2, 2);
@@ -71,7 +71,7 @@ START_TEST(after_a_late_answer_they_are_nobodys)
 }
 END_TEST
 
-START_TEST(of_an_orphan_or_an_older_life_they_are_dropped)
+START_TEST(last_words_over_an_orphan_or_of_an_older_life_are_dropped)
 {
 	struct rig rig;
 	start(&rig, 1, 1);
@@ -83,7 +83,7 @@ START_TEST(of_an_orphan_or_an_older_life_they_are_dropped)
 }
 END_TEST
 
-START_TEST(of_a_forced_stop_they_are_dropped)
+START_TEST(last_words_at_a_forced_stop_are_dropped)
 {
 	struct rig rig;
 	start(&rig, 1, 1);
@@ -94,13 +94,15 @@ START_TEST(of_a_forced_stop_they_are_dropped)
 }
 END_TEST
 
-static Suite *words_suite(void)
+static Suite *last_words_suite(void)
 {
-	Suite *suite = suite_create("core/words");
-	UNIT_CASE(suite, "words", the_head_takes_them_along, of_a_worker_that_was_killed_too,
-		an_idle_worker_has_none_to_say, after_a_late_answer_they_are_nobodys,
-		of_an_orphan_or_an_older_life_they_are_dropped, of_a_forced_stop_they_are_dropped);
+	Suite *suite = suite_create("core/last_words");
+	UNIT_CASE(suite, "words", last_words_belong_to_the_head, a_killed_worker_has_last_words,
+		last_words_of_an_idle_worker_are_dropped,
+		last_words_after_a_late_answer_are_dropped,
+		last_words_over_an_orphan_or_of_an_older_life_are_dropped,
+		last_words_at_a_forced_stop_are_dropped);
 	return suite;
 }
 
-UNIT_MAIN(words_suite)
+UNIT_MAIN(last_words_suite)
