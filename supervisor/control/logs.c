@@ -42,8 +42,8 @@ static void find_next(struct reader *reader)
 
 static void append_missed(struct reader *reader, struct buf *out)
 {
-	static const struct log_origin nobody = {.slot = -1};
-	struct log_entry entry = {.level = LOG_WARN, .origin = &nobody};
+	static const struct log_origin origin = {.slot = -1};
+	struct log_entry entry = {.level = LOG_WARN, .origin = &origin};
 	char text[80];
 	int len = snprintf(text, sizeof text,
 		"%" PRIu64 " log lines were missed: this reader is too slow", reader->missed);

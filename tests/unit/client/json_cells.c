@@ -40,7 +40,7 @@ START_TEST(members_are_shown)
 }
 END_TEST
 
-START_TEST(missing_and_odd_members_are_a_dash)
+START_TEST(missing_and_odd_members_become_a_dash)
 {
 	static const char *const odd[] = {"x", "a.x", "a.b.c", "n", "t", "a", "", "neg"};
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
@@ -78,7 +78,7 @@ static Suite *suite(void)
 	TCase *tcase = tcase_create("figures");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, members_are_shown);
-	tcase_add_test(tcase, missing_and_odd_members_are_a_dash);
+	tcase_add_test(tcase, missing_and_odd_members_become_a_dash);
 	tcase_add_test(tcase, spans_are_short);
 	suite_add_tcase(s, tcase);
 	return s;

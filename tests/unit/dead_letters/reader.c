@@ -85,7 +85,7 @@ static const struct {
 	{{"x-wpool-reason=crashed", "message_id=m"}, MATCH_NO},
 };
 
-START_TEST(what_is_meant)
+START_TEST(conditions_select_letters)
 {
 	struct properties given = {0};
 	properties_set(&given, PROPERTY_MESSAGE_ID, TEXT("m=1"));
@@ -101,7 +101,7 @@ START_TEST(what_is_meant)
 }
 END_TEST
 
-START_TEST(conditions_have_a_form)
+START_TEST(malformed_conditions_are_refused)
 {
 	struct matches matches = {0};
 	ck_assert_ptr_nonnull(matches_add(&matches, "no equals sign"));
@@ -113,7 +113,7 @@ START_TEST(conditions_have_a_form)
 }
 END_TEST
 
-START_TEST(letters_have_names)
+START_TEST(a_letter_is_named_by_its_ids)
 {
 	struct properties given = {0};
 	make_letter(&given, TEXT(""));
@@ -132,7 +132,7 @@ START_TEST(letters_have_names)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_is_no_accident)
+START_TEST(an_unreadable_letter_has_no_headers)
 {
 	buf_append_text(&headers, TEXT("\1k?"));
 	make_letter(&(struct properties){0}, TEXT("b"));
@@ -181,7 +181,7 @@ static const struct {
 	{'V', "", 0, "{\"type\":\"void\",\"value\":null}"},
 };
 
-START_TEST(types_are_in_the_json)
+START_TEST(json_has_the_types_of_headers)
 {
 	for (size_t i = 0; i < sizeof json_cases / sizeof *json_cases; i++) {
 		char wanted[300];
@@ -200,7 +200,7 @@ START_TEST(types_are_in_the_json)
 }
 END_TEST
 
-START_TEST(all_is_in_the_json)
+START_TEST(json_has_the_whole_letter)
 {
 	struct properties given = {0};
 	properties_set(&given, PROPERTY_PRIORITY, TEXT("\5"));
@@ -222,7 +222,7 @@ END_TEST
 
 /* ---------- text ---------- */
 
-START_TEST(a_letter_in_words)
+START_TEST(a_letter_is_shown_as_text)
 {
 	struct properties given = {0};
 	properties_set(&given, PROPERTY_PRIORITY, TEXT("\5"));
@@ -308,7 +308,7 @@ START_TEST(columns_are_aligned_and_cut)
 END_TEST
 
 /* A foreign message's reason may be as long as a frame. */
-START_TEST(no_cell_is_longer_than_a_line)
+START_TEST(long_cells_are_cut)
 {
 	static char words[2 * TEXT_TABLE_CELL_MAX];
 	struct text_table table;
@@ -324,7 +324,7 @@ START_TEST(no_cell_is_longer_than_a_line)
 }
 END_TEST
 
-START_TEST(no_rows_have_no_titles)
+START_TEST(a_table_without_rows_has_no_titles)
 {
 	struct text_table table;
 	text_table_init(&table, columns, 4);
@@ -339,17 +339,17 @@ static Suite *suite(void)
 	Suite *s = suite_create("dead_letters/reader");
 	TCase *letters = tcase_create("letters");
 	tcase_add_checked_fixture(letters, set_up, tear_down);
-	tcase_add_test(letters, what_is_meant);
-	tcase_add_test(letters, conditions_have_a_form);
-	tcase_add_test(letters, letters_have_names);
-	tcase_add_test(letters, what_cannot_be_read_is_no_accident);
-	tcase_add_test(letters, types_are_in_the_json);
-	tcase_add_test(letters, all_is_in_the_json);
-	tcase_add_test(letters, a_letter_in_words);
+	tcase_add_test(letters, conditions_select_letters);
+	tcase_add_test(letters, malformed_conditions_are_refused);
+	tcase_add_test(letters, a_letter_is_named_by_its_ids);
+	tcase_add_test(letters, an_unreadable_letter_has_no_headers);
+	tcase_add_test(letters, json_has_the_types_of_headers);
+	tcase_add_test(letters, json_has_the_whole_letter);
+	tcase_add_test(letters, a_letter_is_shown_as_text);
 	tcase_add_test(letters, long_bodies_are_cut);
 	tcase_add_test(letters, columns_are_aligned_and_cut);
-	tcase_add_test(letters, no_cell_is_longer_than_a_line);
-	tcase_add_test(letters, no_rows_have_no_titles);
+	tcase_add_test(letters, long_cells_are_cut);
+	tcase_add_test(letters, a_table_without_rows_has_no_titles);
 	suite_add_tcase(s, letters);
 	return s;
 }

@@ -21,7 +21,7 @@ static const struct {
 	{100, 100, 10, 100, 100}, /* never narrower */
 };
 
-START_TEST(the_window_grows_with_what_stays)
+START_TEST(the_window_grows_with_the_messages_that_stay)
 {
 	for (size_t i = 0; i < sizeof window_cases / sizeof *window_cases; i++) {
 		uint32_t got = reader_window(window_cases[i].now, window_cases[i].held,
@@ -46,7 +46,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("dead_letters/window");
-	UNIT_CASE(s, "window", the_window_grows_with_what_stays, the_widest_window_takes_few_steps);
+	UNIT_CASE(s, "window", the_window_grows_with_the_messages_that_stay,
+		the_widest_window_takes_few_steps);
 	return s;
 }
 

@@ -15,8 +15,8 @@ static bool is_default(int signal)
 	return action.sa_handler == SIG_DFL;
 }
 
-/* `drop` asks between two clients: Ctrl-C is an answer to that, and must be one. */
-START_TEST(a_released_client_leaves_the_signals)
+/* `drop` asks the operator between two clients: Ctrl-C must end it then. */
+START_TEST(a_released_client_restores_signal_handling)
 {
 	struct client clients[2];
 	for (size_t i = 0; i < 2; i++) {
@@ -33,7 +33,7 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("publish/broker_client");
-	UNIT_CASE(s, "signals", a_released_client_leaves_the_signals);
+	UNIT_CASE(s, "signals", a_released_client_restores_signal_handling);
 	return s;
 }
 

@@ -1,4 +1,4 @@
-/* What files and standard input come to as messages; and what the command line shows. */
+/* How files and standard input become messages; and what the command line shows. */
 #include "unit/unit.h"
 
 #include "publish/input.h"
@@ -66,7 +66,7 @@ START_TEST(a_file_is_a_message_or_its_lines_are)
 END_TEST
 
 /* A pipe that is fed piece by piece: nothing is told too early, nothing waits in a read. */
-START_TEST(a_slow_pipe_is_waited_for_in_the_loop)
+START_TEST(a_slow_pipe_does_not_block_the_loop)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
 	char *files[] = {NULL};
@@ -97,7 +97,7 @@ START_TEST(a_slow_pipe_is_waited_for_in_the_loop)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_is_said)
+START_TEST(an_unreadable_file_is_reported)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
 	char told[16] = "";
@@ -162,8 +162,8 @@ static Suite *input_suite(void)
 	TCase *tcase = tcase_create("input");
 	tcase_add_loop_test(
 		tcase, a_file_is_a_message_or_its_lines_are, 0, sizeof contents / sizeof *contents);
-	tcase_add_test(tcase, a_slow_pipe_is_waited_for_in_the_loop);
-	tcase_add_test(tcase, what_cannot_be_read_is_said);
+	tcase_add_test(tcase, a_slow_pipe_does_not_block_the_loop);
+	tcase_add_test(tcase, an_unreadable_file_is_reported);
 	tcase_add_loop_test(
 		tcase, a_password_is_overwritten_in_place, 0, sizeof args / sizeof *args);
 	tcase_add_test(tcase, numbers_are_grouped);

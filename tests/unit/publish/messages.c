@@ -39,7 +39,7 @@ static unsigned confirm_up_to(uint64_t number)
 	return count;
 }
 
-START_TEST(confirmed_messages_leave)
+START_TEST(confirmed_messages_are_removed)
 {
 	publish(10);
 	ck_assert_int_eq(confirm(7), PUBLISH_CONFIRMED);
@@ -52,7 +52,7 @@ START_TEST(confirmed_messages_leave)
 }
 END_TEST
 
-START_TEST(after_a_lost_connection_they_wait_again_in_order)
+START_TEST(unconfirmed_messages_wait_again_in_order)
 {
 	publish(5);
 	confirm(2);
@@ -115,8 +115,8 @@ static Suite *messages_suite(void)
 	Suite *suite = suite_create("publish/messages");
 	TCase *messages = tcase_create("messages");
 	tcase_add_checked_fixture(messages, set_up, tear_down);
-	tcase_add_test(messages, confirmed_messages_leave);
-	tcase_add_test(messages, after_a_lost_connection_they_wait_again_in_order);
+	tcase_add_test(messages, confirmed_messages_are_removed);
+	tcase_add_test(messages, unconfirmed_messages_wait_again_in_order);
 	tcase_add_test(messages, a_returned_message_may_be_confirmed_the_next_time);
 	tcase_add_test(messages, number_and_bytes_are_bounded);
 	tcase_add_test(messages, none_is_added_while_the_oldest_has_waited_too_long);

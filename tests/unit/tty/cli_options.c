@@ -1,4 +1,4 @@
-/* What the command line and stderr say: mistakes in one line with a hint, the option that was
+/* What is printed about the command line: mistakes in one line with a hint, the option that was
  * meant, and colour only where it is wanted. */
 #include "unit/unit.h"
 
@@ -70,7 +70,7 @@ static const struct {
 	{{"--lines=secret"}, "?", NULL, "no value is taken by option '--lines'" TELLS_MORE},
 };
 
-START_TEST(options_are_read_and_mistakes_said)
+START_TEST(options_are_read_and_mistakes_reported)
 {
 	char *argv[7] = {(char *)"test"}, answers[5] = "", expected[200] = "";
 	const char *value = NULL;
@@ -109,7 +109,7 @@ static const struct {
 	{NULL, RC_MEMORY, "out of memory\n", "wpool test: out of memory\n", EX_SOFTWARE},
 };
 
-START_TEST(problems_of_a_configuration_are_said)
+START_TEST(problems_of_a_configuration_are_printed)
 {
 	listen_to_stderr();
 	int exit_code = console_problems(
@@ -153,10 +153,10 @@ static Suite *usage_suite(void)
 {
 	Suite *suite = suite_create("tty/cli_options");
 	TCase *tcase = tcase_create("usage");
-	tcase_add_loop_test(
-		tcase, options_are_read_and_mistakes_said, 0, sizeof mistakes / sizeof *mistakes);
-	tcase_add_loop_test(
-		tcase, problems_of_a_configuration_are_said, 0, sizeof problems / sizeof *problems);
+	tcase_add_loop_test(tcase, options_are_read_and_mistakes_reported, 0,
+		sizeof mistakes / sizeof *mistakes);
+	tcase_add_loop_test(tcase, problems_of_a_configuration_are_printed, 0,
+		sizeof problems / sizeof *problems);
 	tcase_add_test(tcase, colour_is_for_terminals_that_want_it);
 	suite_add_tcase(suite, tcase);
 	return suite;
