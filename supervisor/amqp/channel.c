@@ -12,7 +12,7 @@
 #define BIT_NACKREQUEUE 2
 #define BIT_REQUEUE     1
 
-/* The channel, if commands may be sent on it. */
+/* Return the channel if commands may be sent on it, or NULL. */
 static struct channel *channel_ready(const struct connection *c, uint16_t number)
 {
 	struct channel *ch = connection_channel(c, number);
@@ -32,6 +32,7 @@ bool channel_is_closed(const struct connection *c, uint16_t channel)
 	return !ch || ch->state == CHANNEL_CLOSED;
 }
 
+/* Make room for the channel in the table. */
 static bool slots_grow(struct connection *c, uint16_t number)
 {
 	size_t wanted = c->channel_slots ? c->channel_slots * 2 : SLOTS_AT_FIRST;
@@ -50,22 +51,15 @@ static bool slots_grow(struct connection *c, uint16_t number)
 	return true;
 }
 
-static struct channel *channel_make(struct connection *c, uint16_t number)
-{
-	if (!slots_grow(c, number))
-		return NULL;
-	if (c->channels[number] == NULL)
-		c->channels[number] = calloc(1, sizeof(struct channel));
-	return c->channels[number];
-}
-
 void channel_open(struct connection *c, uint16_t channel)
 {
 	struct channel *ch;
 
 	if (c->state != CONNECTION_OPEN || channel == 0 || channel > c->channel_max)
 		return;
-	ch = channel_make(c, channel);
+	if (slots_grow(c, channel) && c->channels[channel] == NULL)
+		c->channels[channel] = calloc(1, sizeof *ch);
+	ch = connection_channel(c, channel);
 	if (ch == NULL) {
 		c->has_failed = true;
 		return;
@@ -96,7 +90,7 @@ void channel_close(struct connection *c, uint16_t channel)
 	content_drop(c, ch);
 }
 
-/* Sends what the peer answers by a method of its own. */
+/* Send a method that the peer answers. */
 static void request(
 	struct connection *c, uint16_t channel, enum awaited answer, uint32_t id, void *fields)
 {
@@ -137,8 +131,8 @@ void channel_cancel(struct connection *c, uint16_t channel, struct text consumer
 	request(c, channel, AWAITED_CANCEL, AMQP_BASIC_CANCEL_METHOD, &cancel);
 }
 
-/* basic.ack, .nack and .reject have the same shape, and are sent by the thousand: written by hand
- * in one piece. */
+/* basic.ack, .nack and .reject have the same layout. There are thousands of them, so they are
+ * written here and not by rabbitmq-c. */
 static void settle(struct connection *c, uint16_t channel, uint32_t id, uint64_t tag, unsigned bits)
 {
 	uint8_t *at = channel_ready(c, channel) ? connection_room(c, ACK_SIZE) : NULL;
@@ -177,47 +171,15 @@ void channel_confirm_select(struct connection *c, uint16_t channel)
 		&(amqp_confirm_select_t){0});
 }
 
-static size_t publish_method_len(const struct amqp_publish *p)
-{
-	/* ticket, two short strings, bits */
-	return METHOD_ID_SIZE + 2 + 1 + p->exchange.len + 1 + p->routing_key.len + 1;
-}
-
-static uint8_t *put_publish_method(uint8_t *at, uint16_t channel, const struct amqp_publish *p)
-{
-	at = frame_begin(at, AMQP_FRAME_METHOD, channel, publish_method_len(p));
-	at = octets_put16(octets_put32(at, AMQP_BASIC_PUBLISH_METHOD), 0);
-	at = octets_put_short(octets_put_short(at, p->exchange), p->routing_key);
-	return frame_end(octets_put8(at, p->mandatory));
-}
-
-static uint8_t *put_publish_header(uint8_t *at, uint16_t channel, const struct amqp_publish *p)
-{
-	at = frame_begin(at, AMQP_FRAME_HEADER, channel, CONTENT_HEAD + p->properties.len);
-	at = octets_put16(octets_put16(at, CLASS_BASIC), 0);
-	at = octets_put_text(octets_put64(at, p->body.len), p->properties);
-	return frame_end(at);
-}
-
-static uint8_t *put_publish_body(
-	uint8_t *at, uint16_t channel, struct text body, size_t payload_max)
-{
-	while (body.len > 0) {
-		size_t len = body.len < payload_max ? body.len : payload_max;
-
-		at = frame_begin(at, AMQP_FRAME_BODY, channel, len);
-		at = frame_end(octets_put_text(at, text_of(body.ptr, len)));
-		body = text_of(body.ptr + len, body.len - len);
-	}
-	return at;
-}
-
-/* Room is taken once for all frames, so that a publish is in the output whole or not at all. */
+/* Memory is taken once for all frames, so that a publish is in the output whole or not at all. */
 void channel_publish(struct connection *c, uint16_t channel, const struct amqp_publish *p)
 {
 	struct channel *ch = channel_ready(c, channel);
 	size_t payload_max = c->frame_max - FRAME_OVERHEAD;
 	size_t body_frames = (p->body.len + payload_max - 1) / payload_max;
+	/* ticket, two short strings, bits */
+	size_t method_len = METHOD_ID_SIZE + 2 + 1 + p->exchange.len + 1 + p->routing_key.len + 1;
+	size_t header_len = CONTENT_HEAD + p->properties.len;
 	uint8_t *at;
 
 	if (ch == NULL)
@@ -227,13 +189,24 @@ void channel_publish(struct connection *c, uint16_t channel, const struct amqp_p
 		c->has_failed = true;
 		return;
 	}
-	at = connection_room(c, publish_method_len(p) + CONTENT_HEAD + p->properties.len +
-					p->body.len + (2 + body_frames) * FRAME_OVERHEAD);
+	at = connection_room(
+		c, method_len + header_len + p->body.len + (2 + body_frames) * FRAME_OVERHEAD);
 	if (at == NULL)
 		return;
-	at = put_publish_method(at, channel, p);
-	at = put_publish_header(at, channel, p);
-	put_publish_body(at, channel, p->body, payload_max);
+	at = frame_begin(at, AMQP_FRAME_METHOD, channel, method_len);
+	at = octets_put16(octets_put32(at, AMQP_BASIC_PUBLISH_METHOD), 0);
+	at = octets_put_short(octets_put_short(at, p->exchange), p->routing_key);
+	at = frame_end(octets_put8(at, p->mandatory));
+
+	at = frame_begin(at, AMQP_FRAME_HEADER, channel, header_len);
+	at = octets_put16(octets_put16(at, CLASS_BASIC), 0);
+	at = frame_end(octets_put_text(octets_put64(at, p->body.len), p->properties));
+
+	for (size_t done = 0, len; done < p->body.len; done += len) {
+		len = p->body.len - done < payload_max ? p->body.len - done : payload_max;
+		at = frame_begin(at, AMQP_FRAME_BODY, channel, len);
+		at = frame_end(octets_put_text(at, text_of(p->body.ptr + done, len)));
+	}
 	ch->publishes |= p->mandatory;
 	if (ch->is_confirming)
 		ch->published++;

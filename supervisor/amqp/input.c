@@ -54,7 +54,7 @@ static bool take_protocol_header(struct connection *c, struct text bytes)
 
 	if (bytes.len < PROTOCOL_HEADER_SIZE)
 		return false;
-	/* There is no connection to close: this peer would not understand it. */
+	/* This peer would not understand connection.close. */
 	struct amqp_event event = {.kind = AMQP_CLOSED, .code = AMQP_NOT_IMPLEMENTED};
 	char text[64];
 
@@ -66,7 +66,7 @@ static bool take_protocol_header(struct connection *c, struct text bytes)
 	return true;
 }
 
-/* Takes one frame off bytes; false when none is whole, or the connection ended over it. */
+/* Handle the first frame of bytes. False: it is incomplete, or it ended the connection. */
 static bool take_next(struct connection *c, struct text *bytes)
 {
 	struct frame frame;
@@ -88,17 +88,7 @@ static bool take_next(struct connection *c, struct text *bytes)
 	return true;
 }
 
-static size_t bytes_wanted(const struct connection *c, struct text have)
-{
-	struct frame frame;
-
-	if (is_protocol_header(c, have))
-		return PROTOCOL_HEADER_SIZE;
-	frame_look(have, c->frame_max, &frame);
-	return frame.size;
-}
-
-/* Moves len bytes behind the incomplete frame. */
+/* Move len bytes to the end of the incomplete frame. */
 static void keep(struct connection *c, struct text *bytes, size_t len)
 {
 	buf_append(&c->partial, bytes->ptr, len);
@@ -110,12 +100,15 @@ static void keep(struct connection *c, struct text *bytes, size_t len)
 	bytes->len -= len;
 }
 
-/* Only what the incomplete frame lacks is copied; what follows it is read where it lies. */
+/* Copy only the bytes that the incomplete frame lacks; those after it are read in place. */
 static void complete_partial(struct connection *c, struct text *bytes)
 {
 	struct text have = buf_text(&c->partial);
-	size_t missing = bytes_wanted(c, have) - have.len;
+	struct frame frame;
+	size_t missing;
 
+	frame_look(have, c->frame_max, &frame);
+	missing = (is_protocol_header(c, have) ? PROTOCOL_HEADER_SIZE : frame.size) - have.len;
 	keep(c, bytes, missing < bytes->len ? missing : bytes->len);
 	have = buf_text(&c->partial);
 	if (c->state != CONNECTION_ENDED && take_next(c, &have))

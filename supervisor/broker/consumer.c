@@ -1,6 +1,6 @@
-/* A wish is never carried out while an answer of the broker is awaited: it is stored, and pursue()
- * applies it when the channel is at rest. So there is only ever one answer to wait for, in whatever
- * order the operator, the workers and the broker change their minds. */
+/* A wish is never applied while an answer of the broker is awaited: it is stored, and pursue()
+ * applies it when the channel is at rest. So the machine waits for one answer at a time, whatever
+ * the order of the wishes and of the broker's events. */
 #include "broker/consumer.h"
 #include "base/backoff.h"
 #include "broker/subscriptions.h"
@@ -87,14 +87,6 @@ static void emit(struct consumer *consumer, mtime now, enum event_kind kind)
 	pool_step(consumer->pool, now, &event);
 }
 
-static void announce_up(struct consumer *consumer, mtime now)
-{
-	if (consumer->is_announced)
-		return;
-	consumer->is_announced = true;
-	emit(consumer, now, SOURCE_UP);
-}
-
 static void announce_down(struct consumer *consumer, mtime now)
 {
 	if (!consumer->is_announced)
@@ -127,13 +119,6 @@ static void wait_and_retry(struct consumer *consumer, mtime now)
 	consumer->retry_at = mtime_after(now, backoff_next(&consumer->backoff));
 }
 
-static void widen(struct consumer *consumer)
-{
-	subscriptions_widen(&consumer->subscriptions, consumer->connection,
-		consumer->config->channel, consumer->config->queue, consumer->wished_window);
-	consumer->state = STARTING;
-}
-
 static void narrow(struct consumer *consumer)
 {
 	subscriptions_narrow(
@@ -150,8 +135,12 @@ static void pursue_consuming(struct consumer *consumer, mtime now)
 		wait_and_retry(consumer, now);
 	else if (window > consumer->wished_window || (window < consumer->wished_window && is_full))
 		narrow(consumer);
-	else if (window < consumer->wished_window)
-		widen(consumer);
+	else if (window < consumer->wished_window) {
+		subscriptions_widen(&consumer->subscriptions, consumer->connection,
+			consumer->config->channel, consumer->config->queue,
+			consumer->wished_window);
+		consumer->state = STARTING;
+	}
 }
 
 static void pursue(struct consumer *consumer, mtime now)
@@ -176,8 +165,12 @@ static void rest(struct consumer *consumer, mtime now)
 
 /* ---------- connection and channel, up and down ---------- */
 
-static void open_channel(struct consumer *consumer)
+static void reopen_channel(struct consumer *consumer)
 {
+	if (consumer->wish == SOURCE_CLOSE) {
+		consumer->state = ENDED;
+		return;
+	}
 	consumer->epoch++;
 	consumer->has_settled = false;
 	subscriptions_clear(&consumer->subscriptions);
@@ -190,10 +183,7 @@ void consumer_up(struct consumer *consumer, struct connection *connection, mtime
 {
 	(void)now;
 	consumer->connection = connection;
-	if (consumer->wish == SOURCE_CLOSE)
-		consumer->state = ENDED;
-	else
-		open_channel(consumer);
+	reopen_channel(consumer);
 }
 
 void consumer_down(struct consumer *consumer, mtime now)
@@ -213,25 +203,13 @@ static void declare(struct consumer *consumer, mtime now)
 		rest(consumer, now);
 }
 
-static void on_declared(struct consumer *consumer, mtime now)
-{
-	if (consumer->state == DECLARING &&
-		topology_next(&consumer->topology, consumer->connection, consumer->config->channel))
-		rest(consumer, now);
-}
-
 static void on_channel_closed(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
-	bool at_once;
-
 	announce_down(consumer, now);
-	if (consumer->wish == SOURCE_CLOSE) { /* for example the queue is gone */
+	if (consumer->wish == SOURCE_CLOSE) /* for example the queue is gone */
 		consumer->state = ENDED;
-		return;
-	}
-	at_once = topology_closed(&consumer->topology, event->code, event->text, consumer->log);
-	if (at_once)
-		open_channel(consumer);
+	else if (topology_closed(&consumer->topology, event->code, event->text, consumer->log))
+		reopen_channel(consumer);
 	else
 		wait_and_retry(consumer, now);
 }
@@ -249,15 +227,11 @@ static void on_consume_ok(struct consumer *consumer, mtime now)
 		"consuming queue \"%.*s\", %u at a time", TEXT_ARGS(consumer->config->queue),
 		subscriptions_window(&consumer->subscriptions));
 	topology_on_consuming(&consumer->topology, consumer->log);
-	announce_up(consumer, now);
+	if (!consumer->is_announced) {
+		consumer->is_announced = true;
+		emit(consumer, now, SOURCE_UP);
+	}
 	rest(consumer, now);
-}
-
-static void on_cancel_ok(struct consumer *consumer, const struct amqp_event *event, mtime now)
-{
-	subscriptions_drop(&consumer->subscriptions, event->consumer);
-	if (consumer->state == CANCELLING)
-		rest(consumer, now);
 }
 
 /* The channel stays open, and with it the tags of running tasks: their acks still count. */
@@ -296,12 +270,16 @@ static struct text copy_text(uint8_t *where, struct text text)
 	return text_of(where, text.len);
 }
 
-/* A content becomes a delivery in the one block of memory that it lives in. */
-static struct delivery *take_delivery(
-	const struct consumer *consumer, const struct amqp_event *amqp)
+/* A content becomes a delivery in the one block of memory that it is in. */
+static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp, mtime now)
 {
 	struct delivery *delivery = amqp->content.owner;
+	struct event event = {DELIVERY, .source = {consumer->epoch, delivery}};
 
+	if (consumer->state == BARRIER || consumer->state == CLOSING) {
+		delivery_free(delivery); /* the broker requeues it when the channel closes */
+		return;
+	}
 	delivery->tag = amqp->tag;
 	delivery->redelivered = amqp->redelivered;
 	delivery->properties = amqp->content.properties;
@@ -313,18 +291,6 @@ static struct delivery *take_delivery(
 		delivery->routing_key = copy_text(end + amqp->exchange.len, amqp->routing_key);
 	}
 	task_read_facts(delivery, consumer->config->body_limit);
-	return delivery;
-}
-
-static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp, mtime now)
-{
-	struct event event = {.kind = DELIVERY, .source.epoch = consumer->epoch};
-
-	if (consumer->state == BARRIER || consumer->state == CLOSING) {
-		delivery_free(amqp->content.owner); /* it goes back with the channel */
-		return;
-	}
-	event.source.delivery = take_delivery(consumer, amqp);
 	pool_step(consumer->pool, now, &event);
 	CRASH_POINT("delivery-taken");
 }
@@ -339,13 +305,18 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 		declare(consumer, now);
 		break;
 	case AMQP_QUEUE_DECLARED:
-		on_declared(consumer, now);
+		if (consumer->state == DECLARING &&
+			topology_next(&consumer->topology, consumer->connection,
+				consumer->config->channel))
+			rest(consumer, now);
 		break;
 	case AMQP_CONSUME_OK:
 		on_consume_ok(consumer, now);
 		break;
 	case AMQP_CANCEL_OK:
-		on_cancel_ok(consumer, event, now);
+		subscriptions_drop(&consumer->subscriptions, event->consumer);
+		if (consumer->state == CANCELLING)
+			rest(consumer, now);
 		break;
 	case AMQP_CANCELLED:
 		on_cancelled(consumer, event, now);
@@ -402,34 +373,19 @@ mtime consumer_deadline(const struct consumer *consumer)
 	return consumer->retry_at;
 }
 
-static bool has_channel(const struct consumer *consumer)
-{
-	return channel_is_open(consumer->connection, consumer->config->channel);
-}
-
-/* A passive declare that fails costs the channel and all its unacked deliveries: check the queue
- * only if it is to be consumed. */
-static void end_wait(struct consumer *consumer, mtime now)
-{
-	if (has_channel(consumer) && consumer->wish == SOURCE_CONSUME)
-		declare(consumer, now);
-	else if (has_channel(consumer))
-		rest(consumer, now);
-	else if (consumer->wish == SOURCE_CLOSE)
-		consumer->state = ENDED;
-	else
-		open_channel(consumer);
-}
-
 void consumer_tick(struct consumer *consumer, mtime now)
 {
 	if (now < consumer->retry_at)
 		return;
 	consumer->retry_at = MTIME_NEVER;
-	if (consumer->state == WAITING)
-		end_wait(consumer, now);
-	else
+	if (consumer->state != WAITING)
 		pursue(consumer, now);
+	else if (!channel_is_open(consumer->connection, consumer->config->channel))
+		reopen_channel(consumer);
+	else if (consumer->wish == SOURCE_CONSUME)
+		declare(consumer, now);
+	else /* a passive declare that fails costs the channel and all its unacked deliveries */
+		rest(consumer, now);
 }
 
 /* A subscription counts as live when it is requested, the first one when it is granted. */
