@@ -221,7 +221,7 @@ static enum rc load_all(struct load *load)
 	return RC_OK;
 }
 
-static void add_doubts(const struct load *load, struct buf *out)
+static void add_warnings(const struct load *load, struct buf *out)
 {
 	warnings_add_names(load->environment, out);
 	if (!load->flags->broker && !draft_given(&load->root, "broker.url"))
@@ -243,7 +243,7 @@ enum rc config_load(const struct config_flags *flags, char *const *environment, 
 	if (rc != RC_NOT_FOUND)
 		rc = problems_verdict(&load.problems);
 	if (rc == RC_OK)
-		add_doubts(&load, problems);
+		add_warnings(&load, problems);
 	if (rc == RC_OK && problems->failed)
 		rc = RC_MEMORY;
 	if (rc == RC_OK)

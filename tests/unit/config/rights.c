@@ -273,7 +273,7 @@ static void become_nobody(void)
 	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
 }
 
-/* One who is no root: a mistake where he is to serve, a doubt where he only looks. */
+/* Without root, missing rights are an error for serve and a warning for check-config. */
 START_TEST(test_who_may_not)
 {
 	static const struct {

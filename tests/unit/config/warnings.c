@@ -1,10 +1,10 @@
-/* What is odd about an environment is told, and nothing that may be meant. */
+/* Warnings about an environment or a file: probable mistakes only. */
 #include "config/warnings.h"
 #include "unit/support/config/loading.h"
 #include <stdio.h>
 
-/* A worker's own variables, and the project's tools', are not ours to judge. */
-START_TEST(test_odd_names)
+/* Variables of workers and of the project's tools cause no warning. */
+START_TEST(misspelt_variables_cause_warnings)
 {
 	static const char *const cases[][2] = {
 		{"WPOOL_LOG_LEVLE", "WPOOL_LOG_LEVEL"},
@@ -44,19 +44,20 @@ START_TEST(test_odd_names)
 }
 END_TEST
 
-START_TEST(test_doubts)
+START_TEST(environment_warnings_are_reported)
 {
 	static const char *const environment[] = {"AMQP_URL=amqp://u:secret@e",
 		"RABBITMQ_HOSTNAME=f", "WPOOL_DRIAN=secret", "QUEUENAME=q", "WORKER_COMMAND=w",
 		NULL};
-	const char *doubts = "WPOOL_DRIAN: no variable of wpool, so it is not used; the nearest is "
-			     "WPOOL_DRAIN\n"
-			     "RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins\n";
+	const char *warnings =
+		"WPOOL_DRIAN: no variable of wpool, so it is not used; the nearest is "
+		"WPOOL_DRAIN\n"
+		"RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins\n";
 	struct config_flags flags = {0};
 	loading_load(&flags, environment);
 	ck_assert_int_eq(loaded.rc, RC_OK);
-	ck_assert_str_eq(loaded.problems, doubts);
-	flags.broker = "amqp://flag"; /* then the environment was not asked */
+	ck_assert_str_eq(loaded.problems, warnings);
+	flags.broker = "amqp://flag"; /* then the environment is not used to find the broker */
 	loading_load(&flags, environment + 1);
 	ck_assert_int_eq(loaded.rc, RC_OK);
 	ck_assert_ptr_null(strstr(loaded.problems, "RABBITMQ"));
@@ -68,8 +69,8 @@ START_TEST(test_doubts)
 }
 END_TEST
 
-/* A pool that works what another gave up is hardly meant; the one named broker is no queue. */
-START_TEST(test_dead_letters_of_another)
+/* The dead_letter "broker" is the broker's own policy, even if a pool has a queue of that name. */
+START_TEST(dead_letters_to_queue_of_other_pool_cause_warning)
 {
 	loading_write(TEXT("pools:\n"
 			   "- {queue: a, command: w, retry: {dead_letter: b}}\n"
@@ -88,11 +89,11 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/warnings");
-	TCase *tcase = tcase_create("doubts");
+	TCase *tcase = tcase_create("warnings");
 	tcase_add_checked_fixture(tcase, loading_set_up, loading_tear_down);
-	tcase_add_test(tcase, test_odd_names);
-	tcase_add_test(tcase, test_doubts);
-	tcase_add_test(tcase, test_dead_letters_of_another);
+	tcase_add_test(tcase, misspelt_variables_cause_warnings);
+	tcase_add_test(tcase, environment_warnings_are_reported);
+	tcase_add_test(tcase, dead_letters_to_queue_of_other_pool_cause_warning);
 	suite_add_tcase(s, tcase);
 	return s;
 }

@@ -14,7 +14,7 @@ enum { LOADING_ROOM = 256 * 1024 };
 struct loading {
 	enum rc rc;
 	struct config *config;       /* NULL unless RC_OK */
-	char problems[LOADING_ROOM]; /* with RC_OK: doubts */
+	char problems[LOADING_ROOM]; /* with RC_OK: warnings */
 	char printed[LOADING_ROOM];  /* by config_print */
 };
 extern struct loading loaded;
