@@ -291,12 +291,13 @@ static bool show_line(struct text json)
 	return is_whole;
 }
 
-/* If lines were lost, a line says so before the next one. */
+/* If lines were lost, write a line with their number before the next one. */
 static bool write_lost_count(const struct timespec *now)
 {
 	static const struct log_origin nobody = {.slot = -1};
 	char words[80];
-	int len = snprintf(words, sizeof words, "%llu log lines were lost here: nobody took them",
+	int len = snprintf(words, sizeof words,
+		"%llu log lines were lost here: stderr could not be written",
 		(unsigned long long)setup.untold);
 	struct buf *out = &setup.line;
 	buf_clear(out);

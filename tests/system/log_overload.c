@@ -196,7 +196,7 @@ START_TEST(stalled_log_reader_delays_no_task)
 	free(drained(fd));
 	RUN(0, "log-level", "info");
 	char *said = drained(fd);
-	control_expect_text(said, "log lines were lost here: nobody took them\n");
+	control_expect_text(said, "log lines were lost here: stderr could not be written\n");
 	control_expect_text(said, "log level: info, was debug\n");
 	ck_assert_int_eq(lines_lost(), lost);
 	close(fd); /* now the reader closes the pipe */
