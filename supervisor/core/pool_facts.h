@@ -12,12 +12,11 @@
 	X(POOL_IS_STARTING, "starting")     /* no worker has been ready yet */                     \
 	X(POOL_IS_FAILING, "failing")       /* none is ready, and the last ones failed */          \
 	X(POOL_IS_CONNECTING, "connecting") /* it wants to consume, but has no channel */          \
-	X(POOL_IS_CONSUMING,                                                                       \
-		"consuming") /* its channel consumes; consumer_is_consuming is stricter */         \
-	X(POOL_IS_RESTING, "resting")   /* it takes nothing until some unacked ones are settled */ \
-	X(POOL_IS_PAUSED, "paused")     /* by command */                                           \
-	X(POOL_IS_DRAINING, "draining") /* it finishes its tasks */                                \
-	X(POOL_IS_STOPPING, "stopping") /* by force */                                             \
+	X(POOL_IS_CONSUMING, "consuming")   /* see also consumer_is_consuming */                   \
+	X(POOL_IS_RESTING, "resting")       /* nothing, until unacked ones are settled */          \
+	X(POOL_IS_PAUSED, "paused")         /* by command */                                       \
+	X(POOL_IS_DRAINING, "draining")     /* it finishes its tasks */                            \
+	X(POOL_IS_STOPPING, "stopping")     /* by force */                                         \
 	X(POOL_IS_STOPPED, "stopped")
 
 enum pool_state {
