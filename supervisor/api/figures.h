@@ -9,10 +9,10 @@
 enum api_unit {
 	API_COUNT,
 	API_BYTES,
-	API_SECONDS, /* microseconds here, seconds in the API */
-	API_FLAG,    /* true, false; 1, 0 */
-	API_BY_WORD, /* a count for each of some fixed words */
-	API_TIMES,   /* a histogram of durations */
+	API_SECONDS,  /* microseconds here, seconds in the API */
+	API_FLAG,     /* true, false; 1, 0 */
+	API_BY_LABEL, /* a count for each value of a label */
+	API_TIMES,    /* a histogram of durations */
 };
 
 enum api_figure_id {

@@ -60,7 +60,7 @@ int64_t figure_value(struct pool_view *p, enum api_figure_id id)
 #define FIGURE(id, path, unit, getter, ...)                                                        \
 	case API_FIGURE_##id:                                                                      \
 		return (int64_t)(getter);
-#define FIGURE_BY_WORD(id, ...)
+#define FIGURE_BY_LABEL(id, ...)
 #define FIGURE_TIMES(id, ...)
 #include "api/figures.def"
 	default:
@@ -72,7 +72,7 @@ const struct histogram *figure_times(const struct pool_view *p, enum api_figure_
 {
 	switch (id) {
 #define FIGURE(id, ...)
-#define FIGURE_BY_WORD(id, ...)
+#define FIGURE_BY_LABEL(id, ...)
 #define FIGURE_TIMES(id, path, getter, ...)                                                        \
 	case API_FIGURE_##id:                                                                      \
 		return getter;
@@ -82,16 +82,17 @@ const struct histogram *figure_times(const struct pool_view *p, enum api_figure_
 	}
 }
 
-/* Word 0 stands for "none" in each list of words. */
-void figure_each_word(const struct pool_view *p, enum api_figure_id id,
-	void (*on_word)(void *ctx, const char *label, const char *word, uint64_t count), void *ctx)
+/* Value 0 of each label stands for "none". */
+void figure_each_label(const struct pool_view *p, enum api_figure_id id,
+	void (*on_count)(void *ctx, const char *label, const char *value, uint64_t count),
+	void *ctx)
 {
 	switch (id) {
 #define FIGURE(id, ...)
-#define FIGURE_BY_WORD(id, path, label, words, count, getter, ...)                                 \
+#define FIGURE_BY_LABEL(id, path, label, name, count, getter, ...)                                 \
 	case API_FIGURE_##id:                                                                      \
 		for (unsigned i = 1; i < count; i++)                                               \
-			on_word(ctx, label, words(i), (getter)[i]);                                \
+			on_count(ctx, label, name(i), (getter)[i]);                                \
 		break;
 #define FIGURE_TIMES(id, ...)
 #include "api/figures.def"
@@ -102,13 +103,13 @@ void figure_each_word(const struct pool_view *p, enum api_figure_id id,
 
 /* ---------- as JSON ---------- */
 
-/* Words that did not occur are left out. */
-static void set_word(void *ctx, const char *label, const char *word, uint64_t count)
+/* Values that did not occur are left out. */
+static void set_count(void *ctx, const char *label, const char *value, uint64_t count)
 {
 	json_t **object = ctx;
 
 	(void)label;
-	if (count && json_object_set_new(*object, word, json_integer((json_int_t)count)) != 0) {
+	if (count && json_object_set_new(*object, value, json_integer((json_int_t)count)) != 0) {
 		json_decref(*object);
 		*object = NULL;
 	}
@@ -137,9 +138,9 @@ static json_t *json_of(struct pool_view *p, enum api_figure_id id)
 
 	if (unit == API_TIMES)
 		return json_of_times(figure_times(p, id));
-	if (unit == API_BY_WORD) {
+	if (unit == API_BY_LABEL) {
 		object = json_object();
-		figure_each_word(p, id, set_word, &object);
+		figure_each_label(p, id, set_count, &object);
 		return object;
 	}
 	value = figure_value(p, id);

@@ -22,9 +22,10 @@ struct pool_view pool_view_of(const struct pool_runtime *);
 int64_t figure_value(struct pool_view *, enum api_figure_id);
 /* API_TIMES. */
 const struct histogram *figure_times(const struct pool_view *, enum api_figure_id);
-/* API_BY_WORD: call on_word for each word. */
-void figure_each_word(const struct pool_view *, enum api_figure_id,
-	void (*on_word)(void *ctx, const char *label, const char *word, uint64_t count), void *ctx);
+/* API_BY_LABEL: call on_count for each value of the label. */
+void figure_each_label(const struct pool_view *, enum api_figure_id,
+	void (*on_count)(void *ctx, const char *label, const char *value, uint64_t count),
+	void *ctx);
 /* Set all figures that have a path as members of an object. False: out of memory. */
 bool figures_set_members(struct pool_view *, json_t *pool);
 

@@ -117,12 +117,12 @@ static const char *labels_of(
 	return labels;
 }
 
-static void append_word(void *ctx, const char *label, const char *word, uint64_t count)
+static void append_labelled(void *ctx, const char *label, const char *value, uint64_t count)
 {
 	const struct sample *sample = ctx;
 	char labels[LABELS_SIZE];
 
-	append_count(sample->out, sample->metric, labels_of(sample, label, word, labels), count);
+	append_count(sample->out, sample->metric, labels_of(sample, label, value, labels), count);
 }
 
 static void append_times(const struct sample *sample, const struct histogram *histogram)
@@ -133,7 +133,7 @@ static void append_times(const struct sample *sample, const struct histogram *hi
 	for (size_t i = 0; i <= HISTOGRAM_BOUND_COUNT; i++) {
 		bool is_last = i == HISTOGRAM_BOUND_COUNT;
 		below += histogram->counts[i];
-		labels_of(sample, "le", is_last ? "+Inf" : histogram_bound_words(i), labels);
+		labels_of(sample, "le", is_last ? "+Inf" : histogram_bound_label(i), labels);
 		begin_sample(sample->out, sample->metric, "_bucket", labels);
 		buf_printf(sample->out, "%" PRIu64 "\n", below);
 	}
@@ -154,8 +154,8 @@ static void append_figure(struct buf *out, struct pool_view *p, enum api_figure_
 		append_times(&sample, figure_times(p, id));
 		return;
 	}
-	if (figure->unit == API_BY_WORD) {
-		figure_each_word(p, id, append_word, &sample);
+	if (figure->unit == API_BY_LABEL) {
+		figure_each_label(p, id, append_labelled, &sample);
 		return;
 	}
 	value = figure_value(p, id);

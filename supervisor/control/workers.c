@@ -71,7 +71,7 @@ static json_t *json_of_worker(const struct control_list *list, const struct pool
 		"life", (json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
 		json_of_last_exit(&slot), "next_start_s", control_json_until(slot.next_start),
 		"tasks_in_pipe", slot.tasks, "tasks_answered", (json_int_t)slot.answers,
-		"replaced_for", slot.due ? recycle_words(slot.due) : NULL, "process",
+		"replaced_for", slot.due ? recycle_reason_name(slot.due) : NULL, "process",
 		json_of_process(pool_runtime_slot_pid(runtime, list->slot)), "task",
 		json_of_task(&slot, list->is_local));
 }

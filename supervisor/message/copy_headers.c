@@ -8,8 +8,8 @@
 
 #define CUT_NAMES_MAX 255
 /* Of x-wpool-stderr: bytes, and the share of a header frame that it has at most. */
-#define LAST_WORDS_MAX   1024
-#define LAST_WORDS_SHARE 8
+#define STDERR_LINE_MAX   1024
+#define STDERR_LINE_SHARE 8
 /* What x-wpool-cut takes at most: key, type, length and names. */
 #define CUT_ROOM (1 + HEADER_CUT.len + 1 + 4 + CUT_NAMES_MAX)
 
@@ -243,19 +243,19 @@ static struct text cut_to(struct text t, size_t limit)
 
 /* What the worker wrote last to stderr. The smallest header frame must still have room for the
  * task's own headers. */
-static void put_last_words(const struct work *work, struct buf *out)
+static void put_stderr_line(const struct work *work, struct buf *out)
 {
-	const struct output *words = work->parcel->output;
-	size_t share = work->options->frame_max / LAST_WORDS_SHARE;
-	bool is_small = work->options->frame_max > 0 && share < LAST_WORDS_MAX;
+	const struct output *output = work->parcel->output;
+	size_t share = work->options->frame_max / STDERR_LINE_SHARE;
+	bool is_small = work->options->frame_max > 0 && share < STDERR_LINE_MAX;
 	struct buf line;
-	if (!words || words->words.len == 0)
+	if (!output || output->stderr_line.len == 0)
 		return;
 	buf_init(&line, SIZE_MAX);
-	utf8_append_valid(&line, words->words);
+	utf8_append_valid(&line, output->stderr_line);
 	out->failed |= line.failed;
 	table_put_string(
-		out, HEADER_STDERR, cut_to(buf_text(&line), is_small ? share : LAST_WORDS_MAX));
+		out, HEADER_STDERR, cut_to(buf_text(&line), is_small ? share : STDERR_LINE_MAX));
 	buf_release(&line);
 }
 
@@ -270,12 +270,12 @@ static void put_account(const struct work *work, struct buf *out)
 {
 	const struct parcel *parcel = work->parcel;
 	table_put_integer(out, HEADER_ATTEMPT, attempts_so_far(parcel));
-	table_put_string(out, HEADER_REASON, text_from(reason_words(parcel->reason)));
+	table_put_string(out, HEADER_REASON, text_from(reason_name(parcel->reason)));
 	put_queue(work, out);
 	put_first_failed(work, out);
 	put_exit(out, parcel);
 	if (parcel->kind == PARCEL_DEAD_LETTER)
-		put_last_words(work, out);
+		put_stderr_line(work, out);
 	if (parcel->output && parcel->output->status >= STATUS_REJECTED)
 		table_put_integer(out, HEADER_STATUS, parcel->output->status);
 	put_count(out, HEADER_RENEWED, parcel->delivery->renewed);

@@ -199,7 +199,7 @@ static void add_what(struct line *line)
 
 static void add_reason(struct line *line)
 {
-	add(line, "%s", reason_words(line->notice->reason));
+	add(line, "%s", reason_name(line->notice->reason));
 }
 
 static void add_bytes(struct line *line)
@@ -438,7 +438,7 @@ static void log_notice(const struct report *report, enum log_level level, struct
 		task = (struct log_task){.name = delivery_name(delivery, room),
 			.trace = trace_id(delivery->headers),
 			.attempt = notice->slot >= 0 ? delivery->attempt + 1u : 0,
-			.reason = reason_words(notice->reason),
+			.reason = reason_name(notice->reason),
 			.status = notice->output ? notice->output->status : 0};
 		origin.task = &task;
 	}
@@ -551,7 +551,7 @@ static const char *by_reason(const uint64_t counts[REASON_COUNT], char buffer[RE
 		if (counts[reason])
 			len += (size_t)snprintf(buffer + len, REASONS_SIZE - len, "%s%llu %s",
 				len ? ", " : " (", (unsigned long long)counts[reason],
-				reason_words((enum reason)reason));
+				reason_name((enum reason)reason));
 	if (len && len < REASONS_SIZE)
 		snprintf(buffer + len, REASONS_SIZE - len, ")");
 	return buffer;

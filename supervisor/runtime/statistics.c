@@ -9,7 +9,7 @@
 /* ---------- histograms ---------- */
 
 static const mtime bounds[] = {
-#define X(bound, words) bound,
+#define X(bound, label) bound,
 	HISTOGRAM_BOUNDS(X)
 #undef X
 };
@@ -53,14 +53,14 @@ mtime histogram_bound(size_t i)
 	return i < HISTOGRAM_BOUND_COUNT ? bounds[i] : MTIME_NEVER;
 }
 
-const char *histogram_bound_words(size_t i)
+const char *histogram_bound_label(size_t i)
 {
-	static const char *const words[] = {
-#define X(bound, words) words,
+	static const char *const labels[] = {
+#define X(bound, label) label,
 		HISTOGRAM_BOUNDS(X)
 #undef X
 	};
-	return words[i];
+	return labels[i];
 }
 
 /* ---------- a pool ---------- */
@@ -68,13 +68,13 @@ const char *histogram_bound_words(size_t i)
 static void record_death(struct statistics *statistics, const struct notice *notice)
 {
 	struct last_death *death = &statistics->last_death;
-	struct text words = notice->output ? notice->output->words : TEXT_NONE;
+	struct text line = notice->output ? notice->output->stderr_line : TEXT_NONE;
 
 	statistics->deaths[notice->exit.kind]++;
 	death->exit = notice->exit;
 	death->why = notice->what;
 	death->at = clock_now();
-	snprintf(death->words, sizeof death->words, "%.*s", TEXT_ARGS(words));
+	snprintf(death->stderr_line, sizeof death->stderr_line, "%.*s", TEXT_ARGS(line));
 }
 
 void statistics_count(struct statistics *statistics, const struct notice *notice)

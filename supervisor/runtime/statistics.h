@@ -9,7 +9,7 @@
 
 #define STATISTICS_KINDS (NOTICE_DRAINED + 1)
 #define STATISTICS_EXITS (EXIT_NOT_STARTED + 1)
-#define LAST_WORDS_SIZE  256
+#define STDERR_LINE_SIZE 256
 
 /* ---------- histograms ---------- */
 
@@ -30,7 +30,7 @@
 	X(1800000000, "1800")                                                                      \
 	X(3600000000, "3600")
 
-#define X(bound, words) +1
+#define X(bound, label) +1
 enum { HISTOGRAM_BOUND_COUNT = 0 HISTOGRAM_BOUNDS(X) };
 #undef X
 
@@ -47,8 +47,8 @@ uint64_t histogram_count(const struct histogram *);
 mtime histogram_quantile(const struct histogram *, double part);
 /* Bound i; MTIME_NEVER above the last one. */
 mtime histogram_bound(size_t i);
-/* Of bound i, in seconds. */
-const char *histogram_bound_words(size_t i);
+/* Bound i in seconds, as text. */
+const char *histogram_bound_label(size_t i);
 
 /* ---------- a pool ---------- */
 
@@ -57,8 +57,7 @@ struct last_death {
 	struct exit_info exit; /* EXIT_NONE: there was none */
 	const char *why;       /* static; wpool ended it; NULL: wpool did not */
 	mtime at;
-	char words[LAST_WORDS_SIZE]; /* its last line on stderr, cut; empty: none. Any bytes but 0
-				      */
+	char stderr_line[STDERR_LINE_SIZE]; /* its last one, cut; empty: none; any bytes but 0 */
 };
 
 struct statistics {

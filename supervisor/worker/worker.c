@@ -205,7 +205,7 @@ static struct output *add_stderr(struct worker *worker, struct output *output, b
 	} else {
 		line = worker_log_last_line_before(log);
 	}
-	return line.len > 0 ? output_add_words(output, line) : output;
+	return line.len > 0 ? output_add_stderr_line(output, line) : output;
 }
 
 /* is_last: no byte behind it was read yet. */
@@ -411,7 +411,7 @@ static void report_gone(struct worker *worker)
 	struct output *last = line.len > 0 ? output_new(0) : NULL;
 	struct event event = {.kind = SLOT_GONE,
 		.slot = {.exit = worker->exit,
-			.output = last ? output_add_words(last, line) : NULL}};
+			.output = last ? output_add_stderr_line(last, line) : NULL}};
 	clear(worker); /* first: the pool may start the next life from within */
 	worker_report(worker, &event);
 }

@@ -149,7 +149,7 @@ void account_dropped(struct account *account, uint64_t instance, enum reason rea
 			       message->temper == TEMPER_COSTS_CHANNEL ||
 			       message->temper == TEMPER_COSTS_CONNECTION);
 	fair = fair && (reason != REASON_REPLY_INVALID || message->temper == TEMPER_REPLY_UNFIT);
-	sim_require(fair, "the reply of message %u was dropped (%s)", id, reason_words(reason));
+	sim_require(fair, "the reply of message %u was dropped (%s)", id, reason_name(reason));
 	message->dropped++;
 	account->deserved[instance] = true;
 }

@@ -47,12 +47,12 @@ static void check_retry(const struct settle_policy *policy, const struct parcel 
 	uint32_t failed = known->attempt + 1u;
 
 	sim_require(is_retried(policy, parcel->reason), "message %u is tried again after %s", id,
-		reason_words(parcel->reason));
+		reason_name(parcel->reason));
 	sim_require(failed < policy->attempts, "message %u is tried again after attempt %u of %u",
 		id, failed, policy->attempts);
 	sim_require(parcel->delay == delay_after(policy, parcel->reason, id, failed),
 		"message %u waits %lld us after attempt %u (%s)", id, (long long)parcel->delay,
-		failed, reason_words(parcel->reason));
+		failed, reason_name(parcel->reason));
 }
 
 /* Last words or an answer: never one for the other. */
@@ -125,6 +125,6 @@ void copies_give_up(const struct settle_policy *policy, struct message_account *
 {
 	sim_require(may_be_given_up(policy, reason, known),
 		"given up (%s) after %u failed attempts before and %u renewals",
-		reason_words(reason), known->attempt, known->renewed);
+		reason_name(reason), known->attempt, known->renewed);
 	message->excused |= reason == REASON_COMES_BACK || !is_retried(policy, reason);
 }

@@ -139,7 +139,7 @@ static void do_tell(void *io, const struct notice *notice)
 
 	cover_mark(COVER_NOTICE, notice->kind, 0);
 	sim_trace("notice: %s slot %d %s attempt %u", names[notice->kind], notice->slot,
-		reason_words(notice->reason), notice->attempt);
+		reason_name(notice->reason), notice->attempt);
 	steer_told(station, notice);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)
 		on_given_up(station, notice);

@@ -30,7 +30,7 @@ static struct output *last_words(struct world *world)
 	struct output *output = random_chance(&world->random, 500) ? output_new(0) : NULL;
 
 	if (output)
-		output->words = TEXT("that is what it said");
+		output->stderr_line = TEXT("that is what it said");
 	return output;
 }
 

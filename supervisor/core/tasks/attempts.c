@@ -196,15 +196,15 @@ void tasks_progress(struct tasks *tasks, struct pipe *pipe, struct output *outpu
 }
 
 void tasks_worker_gone(
-	struct tasks *tasks, struct pipe *pipe, struct exit_info exit, struct output *last_words)
+	struct tasks *tasks, struct pipe *pipe, struct exit_info exit, struct output *last_output)
 {
 	mtime took = tasks->context->now - pipe->since;
 	emit_held_up(tasks, pipe, took);
 	struct delivery *head = dispatch_slot_gone(&tasks->dispatch, pipe);
 	if (!head || pipe->blame == OUTCOME_UNSTARTED)
-		output_free(last_words);
+		output_free(last_output);
 	else /* kept for the notice of the failed attempt */
-		head->parcel.output = last_words;
+		head->parcel.output = last_output;
 	if (!head)
 		return;
 	finish_head(tasks, pipe, head, took,

@@ -21,9 +21,9 @@ static void rebase(struct text *t, const struct output *before, const struct out
 		t->ptr = (const char *)after->bytes + (t->ptr - (const char *)before->bytes);
 }
 
-struct output *output_add_words(struct output *output, struct text words)
+struct output *output_add_stderr_line(struct output *output, struct text line)
 {
-	struct output *more = output_new(output->room + words.len);
+	struct output *more = output_new(output->room + line.len);
 	if (!more)
 		return output;
 	size_t room = more->room;
@@ -33,8 +33,8 @@ struct output *output_add_words(struct output *output, struct text words)
 	rebase(&more->headers, output, more);
 	rebase(&more->reply_queue, output, more);
 	rebase(&more->content_type, output, more);
-	memcpy(more->bytes + output->room, words.ptr, words.len);
-	more->words = text_of(more->bytes + output->room, words.len);
+	memcpy(more->bytes + output->room, line.ptr, line.len);
+	more->stderr_line = text_of(more->bytes + output->room, line.len);
 	output_free(output);
 	return more;
 }

@@ -18,7 +18,7 @@ struct output {
 	struct text headers;      /* AMQP table, without its length; stripped of what is ours */
 	struct text reply_queue;  /* empty: the task's own reply_to */
 	struct text content_type; /* empty: the task's own */
-	struct text words;        /* the last line that the worker wrote to stderr; may be empty */
+	struct text stderr_line;  /* the last line that the worker wrote to stderr; may be empty */
 	enum reason unfit;        /* REASON_NONE, or why it cannot be published */
 	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
 	size_t room;              /* of bytes */
@@ -28,9 +28,9 @@ struct output {
 /* Allocate an output with room bytes in .bytes, owned by the caller. Texts are empty, status is 0,
  * retry_after_ms -1. NULL: out of memory. */
 struct output *output_new(size_t room);
-/* Return the output with .words set; the old one moves in, and the result is another block. Out of
- * memory: return it unchanged. */
-struct output *output_add_words(struct output *, struct text words);
+/* Return the output with .stderr_line set; the old one moves in, and the result is another block.
+ * Out of memory: return it unchanged. */
+struct output *output_add_stderr_line(struct output *, struct text line);
 void output_free(struct output *);
 /* The bytes that it takes in memory, for the limits. */
 size_t output_size(const struct output *);

@@ -1,11 +1,11 @@
 #include "core/tasks/reason.h"
 
-const char *reason_words(enum reason reason)
+const char *reason_name(enum reason reason)
 {
-	static const char *const words[] = {
+	static const char *const names[] = {
 #define X(name, text) [name] = text,
 		REASONS(X)
 #undef X
 	};
-	return words[reason];
+	return names[reason];
 }

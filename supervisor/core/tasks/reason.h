@@ -20,12 +20,12 @@
 	X(REASON_RENEWAL_REFUSED, "renewal-refused") /* its renewal closed a channel */
 
 enum reason {
-#define X(reason, words) reason,
+#define X(reason, name) reason,
 	REASONS(X)
 #undef X
 		REASON_COUNT
 };
 
-const char *reason_words(enum reason);
+const char *reason_name(enum reason);
 
 #endif

@@ -78,9 +78,9 @@ void tasks_answered(
 	struct tasks *, struct pipe *, enum outcome, struct output *, mtime counted_until);
 /* The head reported progress; output moves in. */
 void tasks_progress(struct tasks *, struct pipe *, struct output *);
-/* The worker ended: the attempt at the head is over, the other tasks wait again. last_words (may be
- * NULL) moves in. */
-void tasks_worker_gone(struct tasks *, struct pipe *, struct exit_info, struct output *last_words);
+/* The worker ended: the attempt at the head is over, the other tasks wait again. last_output (may
+ * be NULL) moves in. */
+void tasks_worker_gone(struct tasks *, struct pipe *, struct exit_info, struct output *last_output);
 /* A forced stop kills the worker: its tasks go back to the broker. */
 void tasks_cut_short(struct tasks *, struct pipe *);
 

@@ -31,12 +31,12 @@ mtime recycle_age(const struct recycle_limits *limits, uint16_t slot, uint32_t l
 	return limits->age - (mtime)(chance(limits, slot, life) % (uint64_t)spread);
 }
 
-const char *recycle_words(enum recycle_reason reason)
+const char *recycle_reason_name(enum recycle_reason reason)
 {
-	static const char *const words[] = {
-#define X(reason, words) [reason] = words,
+	static const char *const names[] = {
+#define X(reason, name) [reason] = name,
 		RECYCLE_REASONS(X)
 #undef X
 	};
-	return words[reason];
+	return names[reason];
 }

@@ -14,7 +14,7 @@
 	X(RECYCLE_KILL, "memory-kill") /* at once, even during a task */
 
 enum recycle_reason {
-#define X(reason, words) reason,
+#define X(reason, name) reason,
 	RECYCLE_REASONS(X)
 #undef X
 		RECYCLE_REASON_COUNT
@@ -36,6 +36,6 @@ uint32_t recycle_tasks(const struct recycle_limits *, uint16_t slot, uint32_t li
 uint32_t recycle_enough(uint32_t tasks);
 /* How old a worker may become: up to an eighth less than the limit. MTIME_NEVER: no limit. */
 mtime recycle_age(const struct recycle_limits *, uint16_t slot, uint32_t life);
-const char *recycle_words(enum recycle_reason);
+const char *recycle_reason_name(enum recycle_reason);
 
 #endif

@@ -320,7 +320,7 @@ void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime
 /* The exit of a worker that was asked to leave is not kept. The notice is about the life that has
  * ended; slot->life is the next one. */
 void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit,
-	const struct output *last_words)
+	const struct output *last_output)
 {
 	if (!slot->is_asked) {
 		slot->exit = exit;
@@ -335,7 +335,7 @@ void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit
 			.slot = slot->pipe.slot,
 			.life = slot->pipe.life,
 			.delivery = pipe_head(&slot->pipe),
-			.output = last_words,
+			.output = last_output,
 			.exit = exit,
 			.what = slot->ended_for,
 			.duration = comes_again ? slot->alarm - slots->context->now : MTIME_NEVER,

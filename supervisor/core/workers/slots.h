@@ -75,9 +75,9 @@ void slots_on_writable(struct slots *, struct slot *, bool is_writable);
 void slots_on_memory(struct slots *, struct slot *, uint64_t bytes);
 /* Its worker broke the protocol; what: static text. Only the first call in a life counts. */
 void slots_on_broken(struct slots *, struct slot *, const char *what);
-/* Its process is gone; its tasks are still in the pipe. last_words: borrowed, or NULL. */
+/* Its process is gone; its tasks are still in the pipe. last_output: borrowed, or NULL. */
 void slots_on_gone(
-	struct slots *, struct slot *, struct exit_info, const struct output *last_words);
+	struct slots *, struct slot *, struct exit_info, const struct output *last_output);
 /* Its worker answered a task, on which it worked from `from` until `until`. */
 void slots_on_answered(struct slots *, struct slot *, mtime from, mtime until);
 /* A task has left its pipe: the worker leaves if it is to leave and the pipe is empty. */

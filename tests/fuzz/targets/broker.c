@@ -106,7 +106,7 @@ static bool do_room(void *io, uint16_t slots)
 static void do_tell(void *io, const struct notice *notice)
 {
 	(void)io;
-	FUZZ_REQUIRE(reason_words(notice->reason));
+	FUZZ_REQUIRE(reason_name(notice->reason));
 }
 
 static const struct effects effects = {

@@ -29,9 +29,9 @@ static void expect_answer(const struct output *output)
 
 START_TEST(last_words_are_added_to_a_copy_of_the_output)
 {
-	struct output *output = output_add_words(answer(), TEXT("out of cheese"));
+	struct output *output = output_add_stderr_line(answer(), TEXT("out of cheese"));
 	expect_answer(output);
-	ck_assert(text_is(output->words, TEXT("out of cheese")));
+	ck_assert(text_is(output->stderr_line, TEXT("out of cheese")));
 	ck_assert_uint_eq(output_size(output), sizeof *output + strlen(SAID "out of cheese"));
 	output_free(output);
 }
@@ -40,9 +40,10 @@ END_TEST
 START_TEST(without_memory_the_output_stays_as_it_is)
 {
 	struct output *output = answer();
-	ck_assert_ptr_eq(output_add_words(output, text_of(SAID, SIZE_MAX - strlen(SAID))), output);
+	ck_assert_ptr_eq(
+		output_add_stderr_line(output, text_of(SAID, SIZE_MAX - strlen(SAID))), output);
 	expect_answer(output);
-	ck_assert_uint_eq(output->words.len, 0);
+	ck_assert_uint_eq(output->stderr_line.len, 0);
 	output_free(output);
 }
 END_TEST

@@ -268,8 +268,8 @@ END_TEST
 
 START_TEST(reasons_have_texts)
 {
-	ck_assert_str_eq(recycle_words(RECYCLE_TASKS), "tasks");
-	ck_assert_str_eq(recycle_words(RECYCLE_KILL), "memory-kill");
+	ck_assert_str_eq(recycle_reason_name(RECYCLE_TASKS), "tasks");
+	ck_assert_str_eq(recycle_reason_name(RECYCLE_KILL), "memory-kill");
 }
 END_TEST
 

@@ -39,7 +39,7 @@ START_TEST(a_task_renewed_ten_times_is_given_up)
 	rig_expect(&rig, "publish 1 dead 1");
 	rig_expect_told(&rig, "TASK_GIVEN_UP");
 	ck_assert_int_eq(rig.reason, REASON_COMES_BACK);
-	ck_assert_str_eq(reason_words(rig.reason), "comes-back");
+	ck_assert_str_eq(reason_name(rig.reason), "comes-back");
 	rig_end(&rig);
 	struct pool_config config = rig_config(1, 1);
 	config.policy.dead_letter_by_broker = true;

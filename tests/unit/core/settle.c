@@ -209,9 +209,9 @@ END_TEST
 
 START_TEST(every_reason_has_a_text)
 {
-	ck_assert_str_eq(reason_words(REASON_NONE), "");
-	ck_assert_str_eq(reason_words(REASON_PROTOCOL), "protocol-error");
-	ck_assert_str_eq(reason_words(REASON_BAD_HEADERS), "bad-headers");
+	ck_assert_str_eq(reason_name(REASON_NONE), "");
+	ck_assert_str_eq(reason_name(REASON_PROTOCOL), "protocol-error");
+	ck_assert_str_eq(reason_name(REASON_BAD_HEADERS), "bad-headers");
 }
 END_TEST
 

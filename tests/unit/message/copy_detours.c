@@ -110,7 +110,7 @@ START_TEST(test_last_words)
 		/* that of an earlier life is not this one's */
 		table_put_string(&t.task_headers, TEXT("x-wpool-stderr"), TEXT("forged"));
 		t.output->status = words[i].status;
-		t.output->words = text_from(words[i].words);
+		t.output->stderr_line = text_from(words[i].words);
 		t.parcel.reason = REASON_CRASHED;
 		trial_run(&t, words[i].kind);
 		if (words[i].kind != PARCEL_RENEW)
@@ -165,7 +165,7 @@ START_TEST(test_long_last_words)
 			options.frame_max = limits[i].frame_max;
 			trial_init(&t);
 			t.output->status = 0;
-			t.output->words = text_of(words + 1 - shift, 2048);
+			t.output->stderr_line = text_of(words + 1 - shift, 2048);
 			t.parcel.reason = REASON_CRASHED;
 			trial_run_with(&t, PARCEL_DEAD_LETTER, &none, &options);
 			ck_assert_uint_eq(stderr_of(&t).len, limits[i].expected - shift);

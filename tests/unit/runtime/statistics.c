@@ -24,7 +24,7 @@ START_TEST(words_are_the_bounds)
 {
 	for (size_t i = 0; i < HISTOGRAM_BOUND_COUNT; i++) {
 		struct histogram histogram = {0};
-		mtime bound = (mtime)(atof(histogram_bound_words(i)) * MTIME_SECOND + 0.5);
+		mtime bound = (mtime)(atof(histogram_bound_label(i)) * MTIME_SECOND + 0.5);
 		histogram_add(&histogram, bound);
 		histogram_add(&histogram, bound + 1);
 		ck_assert_uint_eq(histogram.counts[i], 1);

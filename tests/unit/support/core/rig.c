@@ -58,7 +58,7 @@ static void rig_on_publish(void *io, const struct parcel *parcel)
 	if (parcel->delay)
 		rig_note(rig->done, " after %lld", (long long)(parcel->delay / MTIME_MS));
 	if (parcel->output && parcel->output->status == 0)
-		rig_note(rig->done, " '%.*s'", TEXT_ARGS(parcel->output->words));
+		rig_note(rig->done, " '%.*s'", TEXT_ARGS(parcel->output->stderr_line));
 }
 
 static void rig_on_source(void *io, enum source_wish wish, uint32_t window)
@@ -284,7 +284,7 @@ void rig_gone(struct rig *rig, uint16_t slot, uint32_t life)
 void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *words)
 {
 	struct output *output = rig_output(0, NULL);
-	output->words = text_from(words);
+	output->stderr_line = text_from(words);
 	gone(rig, slot, life, output);
 }
 

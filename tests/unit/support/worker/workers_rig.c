@@ -14,7 +14,7 @@
 
 static void note_words(struct pool *pool, struct output *output)
 {
-	struct text words = output ? output->words : TEXT_NONE;
+	struct text words = output ? output->stderr_line : TEXT_NONE;
 	ck_assert_uint_lt(words.len, sizeof pool->words);
 	snprintf(pool->words, sizeof pool->words, "%.*s", TEXT_ARGS(words));
 	output_free(output);
