@@ -87,13 +87,10 @@ static bool do_allow_slots(void *io, uint16_t slots)
 static void do_emit(void *io, const struct notice *notice)
 {
 	struct pool_runtime *runtime = io;
-	struct log_origin origin = {.pool = runtime->config.name, .slot = -1};
 
-	if (notice->slot >= 0)
-		origin = workers_origin(runtime->workers, (uint16_t)notice->slot, notice->life);
 	if (notice->kind == NOTICE_COMMAND_REFUSED)
 		runtime->refusal = notice->what;
-	report_notice(&runtime->report, origin, notice);
+	report_notice(&runtime->report, notice);
 }
 
 static const struct effects effects = {
@@ -122,6 +119,7 @@ static bool create_parts(
 {
 	runtime->workers = workers_new(tools->loop, &runtime->workers_config, tools->reaper,
 		tools->guard, tools->rundir, tools->strays);
+	runtime->report.workers = runtime->workers;
 	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);
 	runtime->publisher = publisher_new(&runtime->publisher_config, &runtime->log);
 	runtime->pool = pool_new(&runtime->pool_config, &effects, runtime, now);
@@ -153,7 +151,7 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 		.command = own->command[0],
 		.queue = own->queue,
 		.dead_letters = has_dead_letters ? own->retry.dead_letter : NULL,
-		.workers = (uint16_t)own->workers};
+		.wanted = (uint16_t)own->workers};
 	runtime->pool_config = pool_runtime_pool_config(own);
 	runtime->workers_config = pool_runtime_workers_config(own);
 	runtime->workers_config.descriptors = &tools->descriptors;
@@ -440,6 +438,5 @@ struct slot_facts pool_runtime_slot(const struct pool_runtime *runtime, uint16_t
 
 pid_t pool_runtime_slot_pid(const struct pool_runtime *runtime, uint16_t slot)
 {
-	return workers_origin(runtime->workers, slot, pool_slot_facts(runtime->pool, slot).life)
-		.pid;
+	return workers_pid(runtime->workers, slot, pool_slot_facts(runtime->pool, slot).life);
 }

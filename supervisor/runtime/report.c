@@ -426,14 +426,17 @@ static void add_text(struct line *line, const char *text)
 	add(line, "%s", text);
 }
 
-static void log_notice(const struct report *report, enum log_level level, struct log_origin origin,
-	const struct notice *notice)
+static void log_notice(
+	const struct report *report, enum log_level level, const struct notice *notice)
 {
+	struct log_origin origin = {.pool = report->pool, .slot = notice->slot};
 	struct line line = {.report = report, .notice = notice};
 	const struct delivery *delivery = notice->delivery;
 	char room[DELIVERY_NAME_ROOM];
 	struct log_task task;
 
+	if (notice->slot >= 0)
+		origin.pid = workers_pid(report->workers, (uint16_t)notice->slot, notice->life);
 	if (delivery) {
 		task = (struct log_task){.name = delivery_name(delivery, room),
 			.trace = trace_id(delivery->headers),
@@ -448,24 +451,35 @@ static void log_notice(const struct report *report, enum log_level level, struct
 
 /* A parcel that is refused again and again is warned of once. A retry queue is declared when its
  * first copy is returned, so that return is expected. */
-static enum log_level level_of(const struct notice *notice)
+static enum log_level refusal_level(const struct parcel *parcel)
 {
-	if (notice->kind == NOTICE_PARCEL_REFUSED) {
-		const struct parcel *parcel = &notice->delivery->parcel;
-		unsigned first = parcel->kind == PARCEL_RETRY && parcel->returned ? 2 : 1;
-		return parcel->refusals == first || parcel->refusals == 0 ? LOG_WARN : LOG_DEBUG;
-	}
-	if (notice->kind == NOTICE_WORKER_RECYCLED && notice->recycled == RECYCLE_KILL)
-		return LOG_WARN;
-	return lines[notice->kind].level;
+	unsigned first = parcel->kind == PARCEL_RETRY && parcel->returned ? 2 : 1;
+
+	return parcel->refusals == first || parcel->refusals == 0 ? LOG_WARN : LOG_DEBUG;
 }
 
-/* Tell a command that cannot be run from a worker that does not become ready. */
-static void log_none_ready(const struct report *report, const struct notice *notice)
+/* Once. */
+static void log_all_ready(struct report *report)
+{
+	if (report->was_ready || report->statistics.counts[NOTICE_WORKER_READY] < report->wanted)
+		return;
+	report->was_ready = true;
+	log_line(LOG_INFO, (struct log_origin){.pool = report->pool, .slot = -1},
+		"%u worker%s ready: %s", report->wanted, report->wanted == 1 ? "" : "s",
+		report->command);
+}
+
+/* Once. Distinguish a command that cannot be run from a worker that does not become ready. */
+static void log_none_ready(struct report *report, const struct notice *notice)
 {
 	struct log_origin origin = {.pool = report->pool, .slot = -1};
+	const uint64_t *counts = report->statistics.counts;
 	char exit[EXIT_TEXT_SIZE];
 
+	if (report->was_hopeless || counts[NOTICE_WORKER_READY] > 0 ||
+		counts[NOTICE_WORKER_DIED] < report->wanted)
+		return;
+	report->was_hopeless = true;
 	exit_text(&notice->exit, notice->what, exit);
 	if (notice->exit.kind == EXIT_NOT_STARTED)
 		log_line(LOG_ERROR, origin,
@@ -480,35 +494,23 @@ static void log_none_ready(const struct report *report, const struct notice *not
 			exit, report->command);
 }
 
-/* Log, once each, that all workers are ready, and that none ever was. */
-static void log_milestone(struct report *report, const struct notice *notice)
+void report_notice(struct report *report, const struct notice *notice)
 {
-	const uint64_t *counts = report->statistics.counts;
+	enum log_level level = lines[notice->kind].level;
 
-	if (notice->kind == NOTICE_SCALED) {
-		report->workers = (uint16_t)notice->number;
-	} else if (notice->kind == NOTICE_WORKER_READY && !report->was_ready &&
-		   counts[NOTICE_WORKER_READY] >= report->workers) {
-		report->was_ready = true;
-		log_line(LOG_INFO, (struct log_origin){.pool = report->pool, .slot = -1},
-			"%u worker%s ready: %s", report->workers, report->workers == 1 ? "" : "s",
-			report->command);
-	} else if (notice->kind == NOTICE_WORKER_DIED && !report->was_hopeless &&
-		   counts[NOTICE_WORKER_READY] == 0 &&
-		   counts[NOTICE_WORKER_DIED] >= report->workers) {
-		report->was_hopeless = true;
-		log_none_ready(report, notice);
-	}
-}
-
-void report_notice(struct report *report, struct log_origin origin, const struct notice *notice)
-{
-	enum log_level level = level_of(notice);
-
-	if (log_is_on(level, origin.pool))
-		log_notice(report, level, origin, notice);
+	if (notice->kind == NOTICE_PARCEL_REFUSED)
+		level = refusal_level(&notice->delivery->parcel);
+	else if (notice->kind == NOTICE_WORKER_RECYCLED && notice->recycled == RECYCLE_KILL)
+		level = LOG_WARN;
+	if (log_is_on(level, report->pool))
+		log_notice(report, level, notice);
 	statistics_count(&report->statistics, notice);
-	log_milestone(report, notice);
+	if (notice->kind == NOTICE_SCALED)
+		report->wanted = (uint16_t)notice->number;
+	else if (notice->kind == NOTICE_WORKER_READY)
+		log_all_ready(report);
+	else if (notice->kind == NOTICE_WORKER_DIED)
+		log_none_ready(report, notice);
 }
 
 /* ---------- state and summary ---------- */

@@ -8,20 +8,22 @@
 #include "core/pool_facts.h"
 #include "core/workers/scaling.h"
 #include "runtime/statistics.h"
+#include "worker/workers.h"
 
 struct report {
 	const char *pool;    /* borrowed, like all texts here */
 	const char *command; /* of its workers */
 	const char *queue;
-	const char *dead_letters; /* the queue; NULL: the queue's own policy decides */
-	uint16_t workers;         /* wanted */
-	bool was_ready;           /* logged that all workers were ready at once */
-	bool was_hopeless;        /* logged that no worker ever became ready */
+	const char *dead_letters;      /* the queue; NULL: the queue's own policy decides */
+	const struct workers *workers; /* for their pids */
+	uint16_t wanted;               /* workers */
+	bool was_ready;                /* logged that all workers were ready at once */
+	bool was_hopeless;             /* logged that no worker ever became ready */
 	struct statistics statistics;
 };
 
-/* Count a notice, and log it. origin: of the slot if the notice has one, else of the pool. */
-void report_notice(struct report *, struct log_origin origin, const struct notice *);
+/* Count a notice, and log it. */
+void report_notice(struct report *, const struct notice *);
 /* Log the last line of a pool: how many tasks were done, retried and given up, with the reasons.
  * is_forced: something was cut short. */
 void report_log_summary(const struct report *, bool is_forced);

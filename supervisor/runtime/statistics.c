@@ -108,7 +108,30 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_WORKER_DIED:
 		record_death(statistics, notice);
 		break;
-	default: /* nothing beside its count */
+	case NOTICE_TASK_PROGRESS:
+	case NOTICE_TASK_RENEWED:
+	case NOTICE_TASK_UNSTARTED:
+	case NOTICE_TASK_CUT_SHORT:
+	case NOTICE_REPLY_IGNORED:
+	case NOTICE_REPLY_UNASKED:
+	case NOTICE_PARCEL_REFUSED:
+	case NOTICE_WORKER_READY:
+	case NOTICE_WORKER_LEFT:
+	case NOTICE_WORKER_BROKEN:
+	case NOTICE_WORKER_OVERDUE:
+	case NOTICE_SOURCE_RESTS:
+	case NOTICE_SOURCE_RESUMES:
+	case NOTICE_PAUSED:
+	case NOTICE_RESUMED:
+	case NOTICE_SCALED:
+	case NOTICE_GROWN:
+	case NOTICE_SHRUNK:
+	case NOTICE_GROWTH_REFUSED:
+	case NOTICE_ROLL_BEGINS:
+	case NOTICE_ROLL_ENDS:
+	case NOTICE_ROLL_STOPS:
+	case NOTICE_COMMAND_REFUSED:
+	case NOTICE_DRAINED:
 		break;
 	}
 	if (ends_attempt && notice->delivery && notice->slot >= 0)

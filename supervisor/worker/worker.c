@@ -106,15 +106,6 @@ static void report_writable(struct worker *worker, bool is_writable)
 		&(struct event){.kind = SLOT_WRITABLE, .slot = {.is_writable = is_writable}});
 }
 
-/* What stderr holds when a task begins does not belong to that task. */
-static void begin_task(struct worker *worker, bool is_behind)
-{
-	worker->is_behind = is_behind;
-	worker->has_begun = false;
-	bool is_read = !is_behind && worker->sole_turn == ev_iteration(worker->workers->loop);
-	worker_log_begin(&worker->logs[STREAM_ERROR], is_read);
-}
-
 enum send_result workers_send(
 	struct workers *workers, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
@@ -129,8 +120,11 @@ enum send_result workers_send(
 		&worker->output, delivery, &config->task, attempt, config->hard_limit_ms);
 	if (rc != RC_OK)
 		return rc == RC_LIMIT ? SEND_TOO_LARGE : SEND_NO_MEMORY;
-	if (worker->open++ == 0)
-		begin_task(worker, false);
+	if (worker->open++ == 0) {
+		worker->is_behind = worker->has_begun = false;
+		worker_log_begin(&worker->logs[STREAM_ERROR],
+			worker->sole_turn == ev_iteration(workers->loop));
+	}
 	list_remove(&worker->unsent);
 	list_append(&workers->unsent, &worker->unsent);
 	return SEND_OK;
@@ -237,16 +231,16 @@ static enum rc handle_frame(
 }
 
 /* Handle all complete frames at the front of *bytes, and move *bytes past them. RC_MEMORY: call it
- * again for the first that is left. RC_MALFORMED: *ret_problem says why. */
-static enum rc handle_frames(struct worker *worker, struct text *bytes, const char **ret_problem)
+ * again for the first that is left. RC_MALFORMED: it was reported. */
+static enum rc handle_frames(struct worker *worker, struct text *bytes)
 {
 	size_t limit = worker->workers->config->task.frame_limit;
-	const char *start = buf_len(&worker->begun) > 0 ? NULL : bytes->ptr;
+	const char *start = buf_len(&worker->begun) > 0 ? NULL : bytes->ptr, *problem;
 	enum rc rc = RC_OK;
 	while (rc == RC_OK && bytes->len >= WIRE_LENGTH_BYTES) {
 		uint32_t len = wire_get_length((const uint8_t *)bytes->ptr);
 		if (len == 0 || len > limit) {
-			*ret_problem = "a frame of no length, or over max_frame";
+			problem = "a frame of no length, or over max_frame";
 			rc = RC_MALFORMED;
 			break;
 		}
@@ -257,24 +251,25 @@ static enum rc handle_frames(struct worker *worker, struct text *bytes, const ch
 		bool is_last = used == bytes->len;
 		if (is_last && bytes->ptr == start)
 			worker->sole_turn = ev_iteration(worker->workers->loop);
-		rc = handle_frame(worker, frame, is_last, ret_problem);
+		rc = handle_frame(worker, frame, is_last, &problem);
 		if (rc == RC_OK)
 			*bytes = text_of(bytes->ptr + used, bytes->len - used);
 	}
-	if (worker->has_begun)
-		begin_task(worker, true);
+	if (worker->has_begun) {
+		worker->has_begun = false;
+		worker_log_begin(&worker->logs[STREAM_ERROR], false);
+	}
+	if (rc == RC_MALFORMED)
+		report_broken(worker, problem);
 	return rc;
 }
 
 /* bytes: of the shared scratch. An unfinished frame is copied to .begun. */
 static void handle_scratch(struct worker *worker, struct text bytes)
 {
-	const char *problem;
-	enum rc rc = handle_frames(worker, &bytes, &problem);
-	if (rc == RC_MALFORMED) {
-		report_broken(worker, problem);
+	enum rc rc = handle_frames(worker, &bytes);
+	if (rc == RC_MALFORMED)
 		return;
-	}
 	if (rc == RC_OK) {
 		buf_append_text(&worker->begun, bytes);
 		if (!worker->begun.failed)
@@ -290,12 +285,9 @@ static void handle_begun(struct worker *worker)
 {
 	struct text bytes = buf_text(&worker->begun);
 	size_t before = bytes.len;
-	const char *problem;
-	enum rc rc = handle_frames(worker, &bytes, &problem);
-	if (rc == RC_MALFORMED) {
-		report_broken(worker, problem);
+	enum rc rc = handle_frames(worker, &bytes);
+	if (rc == RC_MALFORMED)
 		return;
-	}
 	buf_consume(&worker->begun, before - bytes.len);
 	if (rc == RC_MEMORY)
 		pause_reading(worker);
@@ -316,57 +308,44 @@ static void end_input(struct worker *worker)
 	report_writable(worker, false); /* so that no task is given to a dead worker */
 }
 
-/* n: what read(2) returned. True: so many bytes were read. */
-static bool has_bytes(struct worker *worker, ssize_t n)
-{
-	if (n > 0) {
-		if (worker->left != SIZE_MAX)
-			worker->left -= (size_t)n;
-		worker_pipe_unlink(&worker->pipe); /* a FIFO's: now it has opened both */
-		return true;
-	}
-	if (n == 0 || (errno != EINTR && errno != EAGAIN))
-		end_input(worker);
-	else if (errno == EAGAIN && worker->process == PROCESS_EXITED)
-		worker->left = 0;
-	else if (errno == EAGAIN && worker->sending == SENDING_LOST)
-		end_input(worker);
-	return false;
-}
-
-/* Read into .begun, behind the unfinished frame, so that no byte is copied. */
-static void read_behind(struct worker *worker, size_t size)
-{
-	uint8_t *place = buf_reserve(&worker->begun, size);
-	if (!place) {
-		worker->begun.failed = false;
-		pause_reading(worker);
-		return;
-	}
-	ssize_t n = read(worker->pipe.input, place, size);
-	if (!has_bytes(worker, n))
-		return;
-	buf_commit(&worker->begun, (size_t)n);
-	handle_begun(worker);
-}
-
 void worker_read(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
 	size_t size = worker->left < WORKER_READ ? worker->left : WORKER_READ;
+	bool is_frame_begun = buf_len(&worker->begun) > 0;
+	uint8_t *place = workers->scratch;
 	if (worker->input != INPUT_OPEN || size == 0)
 		return;
 	if (workers->stuck) {
 		pause_reading(worker);
 		return;
 	}
-	if (buf_len(&worker->begun) > 0) {
-		read_behind(worker, size);
+	/* Read behind the unfinished frame, so that no byte is copied. */
+	if (is_frame_begun && !(place = buf_reserve(&worker->begun, size))) {
+		worker->begun.failed = false;
+		pause_reading(worker);
 		return;
 	}
-	ssize_t n = read(worker->pipe.input, workers->scratch, size);
-	if (has_bytes(worker, n))
-		handle_scratch(worker, text_of(workers->scratch, (size_t)n));
+	ssize_t n = read(worker->pipe.input, place, size);
+	if (n <= 0) {
+		if (n == 0 || (errno != EINTR && errno != EAGAIN))
+			end_input(worker);
+		else if (errno == EAGAIN && worker->process == PROCESS_EXITED)
+			worker->left = 0;
+		else if (errno == EAGAIN && worker->sending == SENDING_LOST)
+			end_input(worker);
+		return;
+	}
+	if (worker->left != SIZE_MAX)
+		worker->left -= (size_t)n;
+	if (worker->pipe.form == PIPE_FIFO)
+		worker_pipe_unlink(&worker->pipe); /* the worker has opened both */
+	if (is_frame_begun) {
+		buf_commit(&worker->begun, (size_t)n);
+		handle_begun(worker);
+	} else {
+		handle_scratch(worker, text_of(place, (size_t)n));
+	}
 }
 
 /* Continue where memory was short. */

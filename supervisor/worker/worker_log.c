@@ -82,7 +82,8 @@ void worker_log_pass(struct worker_log *log)
 void worker_log_begin(struct worker_log *log, bool is_read)
 {
 	bool is_empty = log->fd < 0 || (is_read && log->silent >= SILENT_TASKS);
-	worker_log_pass(log);
+	log->earlier = log->lines.kept;
+	log->has_more = false;
 	log->silent += log->silent < SILENT_TASKS;
 	log->stale = is_empty ? 0 : descriptor_waiting(log->fd);
 }

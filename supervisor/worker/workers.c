@@ -125,13 +125,10 @@ void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum sl
 		worker_signal(worker, wish == SLOT_TERM ? SIGTERM : SIGKILL);
 }
 
-struct log_origin workers_origin(const struct workers *workers, uint16_t slot, uint32_t life)
+pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)
 {
 	const struct worker *worker = worker_at(workers, slot);
-	struct log_origin origin = worker_origin(worker);
-	if (worker->life != life)
-		origin.pid = 0;
-	return origin;
+	return worker->life == life ? worker->pid : 0;
 }
 
 struct workers_lines workers_lines(const struct workers *workers)

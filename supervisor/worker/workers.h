@@ -57,9 +57,8 @@ void workers_free(struct workers *);
 bool workers_room(struct workers *, uint16_t slots) MUST_CHECK;
 enum send_result workers_send(struct workers *, uint16_t slot, struct delivery *, uint16_t attempt);
 void workers_wish(struct workers *, uint16_t slot, uint32_t life, enum slot_wish);
-/* The origin of a log line about a worker: pool, slot, and its pid if that life is the present one.
- */
-struct log_origin workers_origin(const struct workers *, uint16_t slot, uint32_t life);
+/* The pid of the process in the slot; 0: none, or it is of another life. */
+pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
 /* Lines of the workers that went into the log, and that were dropped. */
 struct workers_lines {
 	uint64_t passed, dropped;

@@ -361,7 +361,7 @@ START_TEST(test_stderr_in_one_turn)
 	siginfo_t info;
 	start(&rig, forms[_i], "dies-ahead");
 	workers_rig_expect(&rig, SLOT_READY);
-	pid_t pid = workers_origin(rig.workers, 0, 1).pid;
+	pid_t pid = workers_pid(rig.workers, 0, 1);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
 	workers_flush(rig.workers);
