@@ -1,35 +1,32 @@
-/* How attempts end: judge them, carry out what settle.h decides, and emit it. */
+/* A task arrives, and its attempts end: carry out what settle.h decides, and emit it. */
 #include "core/tasks/tasks_internal.h"
 
 /* A notice about a delivery, with what is known of its worker and its last answer. */
-static struct notice notice_of(
-	enum notice_kind kind, const struct delivery *delivery, enum reason reason)
+static void emit(struct tasks *tasks, enum notice_kind kind, const struct delivery *delivery,
+	enum reason reason)
 {
-	return (struct notice){
-		.kind = kind,
-		.slot = delivery->slot,
-		.life = delivery->life,
-		.delivery = delivery,
-		.output = delivery->parcel.output,
-		.reason = reason,
-		.attempt = delivery->attempt + 1u,
-		.exit = delivery->parcel.exit,
-		.what = delivery->parcel.what,
-		.duration = delivery->took,
-	};
-}
-
-static void emit(struct tasks *tasks, struct notice notice)
-{
-	notice.attempts = tasks->context->config.policy.attempts;
-	pool_emit(tasks->context, notice);
+	const struct parcel *parcel = &delivery->parcel;
+	tasks->context->effects->emit(tasks->context->io,
+		&(struct notice){
+			.kind = kind,
+			.slot = delivery->slot,
+			.life = delivery->life,
+			.delivery = delivery,
+			.output = parcel->output,
+			.reason = reason,
+			.attempt = delivery->attempt + 1u,
+			.attempts = tasks->context->config.policy.attempts,
+			.exit = parcel->exit,
+			.what = parcel->what,
+			.duration = kind == NOTICE_TASK_RETRIED ? parcel->delay : delivery->took,
+		});
 }
 
 static void emit_once(struct tasks *tasks, enum notice_kind kind, const struct delivery *delivery)
 {
 	uint64_t bit = UINT64_C(1) << kind;
 	if (!(tasks->warned & bit))
-		emit(tasks, notice_of(kind, delivery, REASON_NONE));
+		emit(tasks, kind, delivery, REASON_NONE);
 	tasks->warned |= bit;
 }
 
@@ -38,7 +35,6 @@ static void emit_once(struct tasks *tasks, enum notice_kind kind, const struct d
 static void publish(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
 {
 	struct parcel *parcel = &delivery->parcel;
-	struct notice notice = notice_of(NOTICE_TASK_RETRIED, delivery, decision->reason);
 	parcel->kind = decision->parcel;
 	parcel->reason = decision->reason;
 	parcel->delay = decision->delay;
@@ -47,16 +43,13 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 	delivery->state = DELIVERY_ANSWERED;
 	switch (parcel->kind) {
 	case PARCEL_RETRY:
-		notice.duration = parcel->delay;
-		emit(tasks, notice);
+		emit(tasks, NOTICE_TASK_RETRIED, delivery, decision->reason);
 		break;
 	case PARCEL_RENEW:
-		notice.kind = NOTICE_TASK_RENEWED;
-		emit(tasks, notice);
+		emit(tasks, NOTICE_TASK_RENEWED, delivery, decision->reason);
 		break;
 	case PARCEL_DEAD_LETTER:
-		notice.kind = NOTICE_TASK_GIVEN_UP;
-		emit(tasks, notice);
+		emit(tasks, NOTICE_TASK_GIVEN_UP, delivery, decision->reason);
 		break;
 	case PARCEL_REPLY:
 	case PARCEL_HAND_BACK:
@@ -67,8 +60,8 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 
 static void reject(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
 {
-	emit(tasks, notice_of(NOTICE_TASK_GIVEN_UP, delivery, decision->reason));
-	pace_settled(&tasks->pace);
+	emit(tasks, NOTICE_TASK_GIVEN_UP, delivery, decision->reason);
+	tasks->pace.settled++;
 	if (delivery->source->state != SOURCE_IS_CLOSING) {
 		source_reject(delivery, REJECT_DEAD_LETTER);
 		return;
@@ -85,9 +78,9 @@ static void carry_out(struct tasks *tasks, struct delivery *delivery, struct dec
 		if (decision.unasked)
 			emit_once(tasks, NOTICE_REPLY_UNASKED, delivery);
 		if (decision.reason)
-			emit(tasks, notice_of(NOTICE_REPLY_DROPPED, delivery, decision.reason));
-		emit(tasks, notice_of(NOTICE_TASK_DONE, delivery, REASON_NONE));
-		pace_settled(&tasks->pace);
+			emit(tasks, NOTICE_REPLY_DROPPED, delivery, decision.reason);
+		emit(tasks, NOTICE_TASK_DONE, delivery, REASON_NONE);
+		tasks->pace.settled++;
 		source_release(delivery);
 		break;
 	case VERDICT_PUBLISH:
@@ -108,7 +101,7 @@ void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending 
 	delivery->parcel.exit = ending.exit;
 	delivery->parcel.what = ending.what;
 	if (!delivery->source) {
-		emit(tasks, notice_of(NOTICE_TASK_ORPHANED, delivery, REASON_NONE));
+		emit(tasks, NOTICE_TASK_ORPHANED, delivery, REASON_NONE);
 		delivery_free(delivery);
 		return;
 	}
@@ -119,9 +112,17 @@ void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending 
 			ending.reason));
 }
 
-void tasks_arrive(struct tasks *tasks, struct delivery *delivery)
+void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 {
+	struct source *source = &tasks->source;
+	struct delivery *delivery = event->source.delivery;
 	struct decision decision;
+	if (event->source.epoch != source->epoch || !source_open(source, delivery)) {
+		delivery_free(delivery);
+		return;
+	}
+	delivery->queued_at = tasks->delivered_at = tasks->context->now;
+	tasks->deliveries++;
 	pace_arrived(&tasks->pace, delivery->body.len);
 	if (delivery->unfit)
 		tasks_finish(tasks, delivery, (struct ending){.outcome = OUTCOME_UNFIT});
@@ -129,6 +130,7 @@ void tasks_arrive(struct tasks *tasks, struct delivery *delivery)
 		carry_out(tasks, delivery, decision);
 	else
 		dispatch_offer(&tasks->dispatch, delivery);
+	tasks_hand_back_rest(tasks);
 }
 
 void tasks_give_up(struct tasks *tasks, struct delivery *delivery, enum reason reason)
@@ -140,18 +142,18 @@ void tasks_hand_back(struct tasks *tasks)
 {
 	struct delivery *delivery;
 	while ((delivery = dispatch_take(&tasks->dispatch))) {
-		emit(tasks, notice_of(NOTICE_TASK_UNSTARTED, delivery, REASON_NONE));
+		emit(tasks, NOTICE_TASK_UNSTARTED, delivery, REASON_NONE);
 		source_reject(delivery, REJECT_REQUEUE);
 	}
 }
 
 /* ---------- what workers do ---------- */
 
-/* An outlier cannot be foreseen; the log shows what it cost the tasks behind it. Those that were
- * behind one that was given up have no time of their own. */
+/* A task that takes much longer than the others cannot be foreseen; the log shows how long the
+ * tasks behind it waited. No limit and no time applies to tasks of a pipe that was stopped. */
 static void emit_held_up(struct tasks *tasks, const struct pipe *pipe, mtime took)
 {
-	if (pipe->load < 2 || took < tasks->dispatch.pipe_wait || pipe->blame == OUTCOME_UNSTARTED)
+	if (took < tasks->dispatch.pipe_wait || pipe->blame == OUTCOME_UNSTARTED)
 		return;
 	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASKS_HELD_UP,
 					  .slot = pipe->slot,
@@ -161,28 +163,21 @@ static void emit_held_up(struct tasks *tasks, const struct pipe *pipe, mtime too
 					  .behind = pipe->load - 1u});
 }
 
-static void finish_head(struct tasks *tasks, const struct pipe *pipe, struct delivery *head,
-	mtime took, struct ending ending)
-{
-	head->slot = pipe->slot;
-	head->life = pipe->life;
-	head->took = took;
-	tasks_finish(tasks, head, ending);
-}
-
 /* An answer may have waited in the kernel while this process was busy: that is not its worker's
- * time. What is not counted now counts for the next one in the pipe, so that the sum is right. */
+ * time. What is not counted now counts for the next task in the pipe, so that the sum is right. */
 void tasks_answered(struct tasks *tasks, struct pipe *pipe, enum outcome outcome,
 	struct output *output, mtime counted_until)
 {
 	mtime now = tasks->context->now, took = now - pipe->since;
 	mtime counted = counted_until - pipe_works_since(pipe);
 	pipe->counted_until = pipe->load > 1 ? counted_until : MTIME_NEVER;
-	emit_held_up(tasks, pipe, counted);
+	if (pipe->load > 1)
+		emit_held_up(tasks, pipe, counted);
 	struct delivery *head = dispatch_end(&tasks->dispatch, pipe, now);
 	pace_answered(&tasks->pace, pipe, counted);
 	head->parcel.output = output;
-	finish_head(tasks, pipe, head, took, (struct ending){.outcome = outcome});
+	head->took = took;
+	tasks_finish(tasks, head, (struct ending){.outcome = outcome});
 }
 
 void tasks_progress(struct tasks *tasks, struct pipe *pipe, struct output *output)
@@ -199,7 +194,8 @@ void tasks_worker_gone(
 	struct tasks *tasks, struct pipe *pipe, struct exit_info exit, struct output *last_output)
 {
 	mtime took = tasks->context->now - pipe->since;
-	emit_held_up(tasks, pipe, took);
+	if (pipe->load > 1)
+		emit_held_up(tasks, pipe, took);
 	struct delivery *head = dispatch_slot_gone(&tasks->dispatch, pipe);
 	if (!head || pipe->blame == OUTCOME_UNSTARTED)
 		output_free(last_output);
@@ -207,14 +203,15 @@ void tasks_worker_gone(
 		head->parcel.output = last_output;
 	if (!head)
 		return;
-	finish_head(tasks, pipe, head, took,
+	head->took = took;
+	tasks_finish(tasks, head,
 		(struct ending){.outcome = pipe->blame,
 			.exit = exit,
 			.what = pipe->blame == OUTCOME_BROKEN ? pipe->violation : NULL});
 }
 
-/* The head was begun, and may have had a part of its effect; an orphan is delivered again anyway.
- */
+/* The worker had begun the head and may have done a part of it, so this is logged. An orphan is
+ * not: it is delivered again anyway. */
 void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
 {
 	struct delivery *head = dispatch_slot_gone(&tasks->dispatch, pipe);

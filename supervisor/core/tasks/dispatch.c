@@ -23,7 +23,7 @@ void dispatch_add_slot(struct pipe *pipe, uint16_t slot)
 	list_init(&pipe->answered);
 }
 
-/* One that is closed, full or spent stands in no list. */
+/* A pipe that is closed, full or spent is in no list. */
 static void enlist(struct dispatch *dispatch, struct pipe *pipe)
 {
 	if (pipe->closed || pipe->load == POOL_PIPELINE_MAX || pipe_is_spent(pipe))
@@ -41,23 +41,19 @@ static void delist(struct dispatch *dispatch, struct pipe *pipe)
 		dispatch->loads &= ~(UINT64_C(1) << pipe->load);
 }
 
-static void count(struct dispatch *dispatch, struct pipe *pipe, uint16_t load)
-{
-	dispatch->in_pipes += (uint32_t)load - pipe->load;
-	assert(!dispatch->is_alone || dispatch->in_pipes == 0);
-	/* It was the one that leaves; into_pipe decides about one that comes. */
-	dispatch->is_alone = false;
-	pipe->load = load;
-}
-
 static void set_load(struct dispatch *dispatch, struct pipe *pipe, uint16_t load)
 {
 	delist(dispatch, pipe);
-	count(dispatch, pipe, load);
+	dispatch->in_pipes += (uint32_t)load - pipe->load;
+	pipe->load = load;
 	enlist(dispatch, pipe);
+	/* A task that runs alone is the only one in a pipe, so it is the one that leaves; for a
+	 * task that is added, into_pipe sets this. */
+	assert(!dispatch->is_alone || dispatch->in_pipes == 0);
+	dispatch->is_alone = false;
 }
 
-/* The running one whose head began last is awake, if that is not long ago. */
+/* The pipe whose head began last has a worker that is awake, if that is not long ago. */
 static struct pipe *next_pipe(
 	const struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
 {
@@ -71,12 +67,6 @@ static struct pipe *next_pipe(
 	if (load >= depth)
 		return NULL;
 	return CONTAINER_OF(list_first(&dispatch->by_load[load]), struct pipe, by_load);
-}
-
-static void unqueue(struct dispatch *dispatch, struct delivery *delivery)
-{
-	list_remove(&delivery->place);
-	dispatch->queued_count--;
 }
 
 void dispatch_offer(struct dispatch *dispatch, struct delivery *delivery)
@@ -93,13 +83,6 @@ void dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery)
 	dispatch->queued_count++;
 }
 
-static bool may_be_sent(const struct dispatch *dispatch, const struct delivery *delivery)
-{
-	if (dispatch->in_pipes == 0)
-		return true;
-	return !dispatch->is_alone && !settle_is_alone(delivery);
-}
-
 static struct delivery *first_waiting(const struct dispatch *dispatch)
 {
 	struct link *first = list_first(&dispatch->queued);
@@ -109,8 +92,10 @@ static struct delivery *first_waiting(const struct dispatch *dispatch)
 struct delivery *dispatch_take(struct dispatch *dispatch)
 {
 	struct delivery *delivery = first_waiting(dispatch);
-	if (delivery)
-		unqueue(dispatch, delivery);
+	if (delivery) {
+		list_remove(&delivery->place);
+		dispatch->queued_count--;
+	}
 	return delivery;
 }
 
@@ -146,10 +131,10 @@ bool dispatch_hold_up(struct dispatch *dispatch, mtime arrived_after)
 	return is_any;
 }
 
+/* Move the delivery, which was taken from those that wait, into the pipe. */
 static void into_pipe(
 	struct dispatch *dispatch, struct delivery *delivery, struct pipe *pipe, mtime now)
 {
-	unqueue(dispatch, delivery);
 	delivery->state = DELIVERY_SENT;
 	if (pipe->load == 0)
 		start_clock(dispatch, pipe, now);
@@ -158,36 +143,33 @@ static void into_pipe(
 	dispatch->is_alone = settle_is_alone(delivery);
 }
 
-/* The attempts so far may be a publisher's invention: the largest number there is stays that. */
-static enum send_result send(
-	struct dispatch *dispatch, const struct pipe *pipe, struct delivery *delivery)
-{
-	uint16_t before = delivery->attempt;
-	uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));
-	return dispatch->effects->send(dispatch->io, pipe->slot, delivery, attempt);
-}
-
 enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_unfit)
 {
 	struct delivery *delivery;
 	struct pipe *pipe;
 	int wakes = 0;
-	while ((delivery = first_waiting(dispatch)) && may_be_sent(dispatch, delivery) &&
-		(pipe = next_pipe(dispatch, depth, pack, now))) {
+	while ((delivery = first_waiting(dispatch))) {
+		if (dispatch->in_pipes > 0 && (dispatch->is_alone || settle_is_alone(delivery)))
+			break;
+		if (!(pipe = next_pipe(dispatch, depth, pack, now)))
+			break;
 		if (pipe->load == 0 && wakes++ == DISPATCH_WAKES)
 			return DISPATCH_ENOUGH;
-		switch (send(dispatch, pipe, delivery)) {
-		case SEND_OK:
-			into_pipe(dispatch, delivery, pipe, now);
-			break;
-		case SEND_TOO_LARGE:
-			unqueue(dispatch, delivery);
+		/* A publisher can set any number of attempts, also the maximum. */
+		uint16_t before = delivery->attempt;
+		uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));
+		enum send_result result =
+			dispatch->effects->send(dispatch->io, pipe->slot, delivery, attempt);
+		if (result == SEND_NO_MEMORY)
+			return DISPATCH_NO_MEMORY;
+		list_remove(&delivery->place);
+		dispatch->queued_count--;
+		if (result == SEND_TOO_LARGE) {
 			*ret_unfit = delivery;
 			return DISPATCH_TOO_LARGE;
-		case SEND_NO_MEMORY:
-			return DISPATCH_NO_MEMORY;
 		}
+		into_pipe(dispatch, delivery, pipe, now);
 	}
 	return DISPATCH_DONE;
 }
@@ -195,10 +177,12 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 static struct delivery *out_of_pipe(struct dispatch *dispatch, struct pipe *pipe)
 {
 	struct delivery *head = pipe_head(pipe);
+	head->slot = pipe->slot;
+	head->life = pipe->life;
 	list_remove(&head->place);
 	set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
 	if (pipe->load == 0 && !list_is_empty(&pipe->by_load)) {
-		/* Its process was busy until now: its memory is warm. */
+		/* Its worker was busy until now, so its caches are warm: it is first. */
 		list_remove(&pipe->by_load);
 		list_prepend(&dispatch->by_load[0], &pipe->by_load);
 	}
@@ -207,12 +191,12 @@ static struct delivery *out_of_pipe(struct dispatch *dispatch, struct pipe *pipe
 
 struct delivery *dispatch_end(struct dispatch *dispatch, struct pipe *pipe, mtime now)
 {
-	/* A pipe that was stopped has no clock, and gets none: nothing in it is judged. */
-	bool is_judged = !list_is_empty(&pipe->running);
+	/* A pipe that was stopped has no clock and gets none: no limit applies to its tasks. */
+	bool is_limited = !list_is_empty(&pipe->running);
 	stop_clock(pipe);
 	pipe->answers++;
 	struct delivery *head = out_of_pipe(dispatch, pipe);
-	if (!is_judged)
+	if (!is_limited)
 		pipe->blame = OUTCOME_UNSTARTED;
 	else if (pipe->load > 0)
 		start_clock(dispatch, pipe, now);
@@ -272,11 +256,11 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 struct delivery *dispatch_slot_gone(struct dispatch *dispatch, struct pipe *pipe)
 {
 	dispatch_slot_stop(dispatch, pipe);
-	/* From the last to the second, each before all that wait: so they keep their order. */
+	/* From the last to the second, each before all that wait, so that they keep their order. */
 	while (pipe->load > 1) {
 		struct delivery *last = CONTAINER_OF(pipe->tasks.prev, struct delivery, place);
 		list_remove(&last->place);
-		count(dispatch, pipe, (uint16_t)(pipe->load - 1));
+		set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
 		if (last->source)
 			dispatch_requeue(dispatch, last);
 		else
@@ -295,7 +279,8 @@ void dispatch_source_down(struct dispatch *dispatch, struct source *source)
 			source_forget(delivery);
 		} else if (delivery->state == DELIVERY_QUEUED) {
 			source_forget(delivery);
-			unqueue(dispatch, delivery);
+			list_remove(&delivery->place);
+			dispatch->queued_count--;
 			delivery_free(delivery);
 		}
 	}

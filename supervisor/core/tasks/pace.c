@@ -73,23 +73,6 @@ void pace_arrived(struct pace *pace, size_t body)
 		pace->body = body;
 }
 
-void pace_settled(struct pace *pace)
-{
-	pace->settled++;
-}
-
-/* Slower tasks count at once, faster ones little by little: in a pipe that is too full, tasks wait
- * behind a slow one; a pipe that is too empty costs only a little speed. */
-static void add_sample(struct pace *pace, int64_t task_ns)
-{
-	if (task_ns >= pace->fill_ns)
-		pace->estimate_ns = task_ns < slowest_ns(pace) ? task_ns : slowest_ns(pace);
-	else if (task_ns > pace->estimate_ns)
-		pace->estimate_ns += (task_ns - pace->estimate_ns + 1) / 2;
-	else
-		pace->estimate_ns -= (pace->estimate_ns - task_ns) / 8;
-}
-
 /* The slack is enough for a tenth of a second at the present rate: a quorum queue delivers the next
  * message only when the ack of another one is on disk, which takes 20 to 80 ms under load
  * (calculated from the rates of plain consumers with different prefetch). Twice the deliveries that
@@ -115,13 +98,21 @@ static void end_measure(struct pace *pace, mtime span, mtime now)
 	pace->held = 0;
 }
 
+/* Slower tasks count at once, faster ones little by little: in a pipe that is too full, tasks wait
+ * behind a slow one; a pipe that is too empty costs only a little speed. */
 void pace_turn(struct pace *pace, uint32_t unconfirmed, mtime now)
 {
 	struct link *link;
 	while ((link = list_first(&pace->answered))) {
 		struct pipe *pipe = CONTAINER_OF(link, struct pipe, answered);
 		mtime time = mtime_min(pipe->batch_time, MTIME_NEVER / 1000);
-		add_sample(pace, time * 1000 / pipe->batch);
+		int64_t task_ns = time * 1000 / pipe->batch;
+		if (task_ns >= pace->fill_ns)
+			pace->estimate_ns = task_ns < slowest_ns(pace) ? task_ns : slowest_ns(pace);
+		else if (task_ns > pace->estimate_ns)
+			pace->estimate_ns += (task_ns - pace->estimate_ns + 1) / 2;
+		else
+			pace->estimate_ns -= (pace->estimate_ns - task_ns) / 8;
 		list_remove(link);
 		pipe->batch = 0;
 		pipe->batch_time = 0;
@@ -191,9 +182,4 @@ bool pace_changes_window(const struct pace *pace, uint32_t present, uint32_t in_
 	if (2 * wanted > present)
 		return false;
 	return present > memory_window(pace) || now - pace->changed_at >= SHRINK_AFTER;
-}
-
-void pace_window_set(struct pace *pace, mtime now)
-{
-	pace->changed_at = now;
 }

@@ -15,14 +15,14 @@ struct pace {
 	int64_t estimate_ns;  /* a task's time in its worker, smoothed */
 	/* window */
 	mtime measured_at; /* the present measure began */
-	uint32_t settled;  /* in the present measure */
+	uint32_t settled;  /* tasks in the present measure; each place that settles one adds 1 */
 	uint32_t held;     /* maximum of deliveries that waited for confirms in it */
 	uint32_t slack;    /* the result of the last measure */
 	size_t memory;     /* as configured */
 	size_t largest;    /* the largest body in the present measure */
 	bool has_arrived;  /* any body in it */
 	size_t body;       /* the expected size of the next ones: the largest, decaying */
-	mtime changed_at;  /* the window was last changed */
+	mtime changed_at;  /* the window was last changed; set with each change of it */
 };
 
 void pace_init(struct pace *, const struct pool_config *, mtime now);
@@ -38,8 +38,6 @@ void pace_answered(struct pace *, struct pipe *, mtime took);
 void pace_held_up(struct pace *);
 /* A message with a body of so many bytes came. */
 void pace_arrived(struct pace *, size_t body);
-/* One more task is settled. */
-void pace_settled(struct pace *);
 /* End the turn: several answers of one slot in it share the time that they took together.
  * unconfirmed: deliveries that wait for confirms now. */
 void pace_turn(struct pace *, uint32_t unconfirmed, mtime now);
@@ -58,7 +56,5 @@ uint32_t pace_window(const struct pace *);
  * It shrinks if it is at least twice what is wanted, and the last change is a minute old or
  * `memory` does not allow it. */
 bool pace_changes_window(const struct pace *, uint32_t present, uint32_t in_hand, mtime now);
-/* The window was changed now. */
-void pace_window_set(struct pace *, mtime now);
 
 #endif

@@ -98,8 +98,8 @@ void source_down(struct source *source)
 
 bool source_open(struct source *source, struct delivery *delivery)
 {
-	assert(source->state != SOURCE_IS_ABSENT);
-	if (source->state == SOURCE_IS_CLOSING || delivery->tag <= source->last_tag)
+	if (source->state == SOURCE_IS_ABSENT || source->state == SOURCE_IS_CLOSING ||
+		delivery->tag <= source->last_tag)
 		return false;
 	if (delivery->tag != source->last_tag + 1)
 		source->has_gap = true;
@@ -139,18 +139,6 @@ void source_reject(struct delivery *delivery, enum reject how)
 	delivery_free(delivery);
 }
 
-static void ack(struct source *source, uint64_t tag, bool multiple)
-{
-	assert(tag > 0);
-	source->effects->ack(source->io, tag, multiple);
-}
-
-static void remove_acked(struct delivery *delivery)
-{
-	source_forget(delivery);
-	delivery_free(delivery);
-}
-
 /* Not with a gap in the tags: a `multiple` settles every lower tag that is still open at the
  * broker, and one of these may be a delivery that we never received. */
 static void flush_prefix(struct source *source)
@@ -164,10 +152,11 @@ static void flush_prefix(struct source *source)
 			break;
 		highest = delivery->tag;
 		count++;
-		remove_acked(delivery);
+		source_forget(delivery);
+		delivery_free(delivery);
 	}
 	if (count)
-		ack(source, highest, count > 1);
+		source->effects->ack(source->io, highest, count > 1);
 }
 
 static bool may_ack(const struct source *source)
@@ -184,24 +173,19 @@ void source_flush(struct source *source)
 		flush_prefix(source);
 	while ((link = list_first(&source->released))) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
-		ack(source, delivery->tag, false);
-		remove_acked(delivery);
+		source->effects->ack(source->io, delivery->tag, false);
+		source_forget(delivery);
+		delivery_free(delivery);
 	}
 	source->ripe_since = MTIME_NEVER;
-}
-
-static bool is_share(const struct source *source, uint32_t share)
-{
-	return source->ripe * share >= source->window;
 }
 
 static bool may_wait(const struct source *source, bool is_hungry)
 {
 	bool has_room = source->open < source->window;
-	bool is_wide = source->window >= WIDE_WINDOW;
+	uint32_t share = source->window >= WIDE_WINDOW ? SINGLES_SHARE : SHARE_OF_WINDOW;
 	return source->wish == SOURCE_CONSUME && !source->has_gap && source->ripe < source->open &&
-	       (has_room || !is_hungry) &&
-	       !is_share(source, is_wide ? SINGLES_SHARE : SHARE_OF_WINDOW);
+	       (has_room || !is_hungry) && source->ripe * share < source->window;
 }
 
 /* Ack those that have waited for a whole ACK_WAIT; the others wait for one more. */
@@ -212,8 +196,9 @@ static void flush_aged(struct source *source)
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
 		next = link->next;
 		if (delivery->is_aged) {
-			ack(source, delivery->tag, false);
-			remove_acked(delivery);
+			source->effects->ack(source->io, delivery->tag, false);
+			source_forget(delivery);
+			delivery_free(delivery);
 		} else {
 			delivery->is_aged = true;
 		}
@@ -231,7 +216,8 @@ void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
 	if (source->ripe_since == MTIME_NEVER)
 		source->ripe_since = now;
 	bool is_due = now - source->ripe_since >= ACK_WAIT;
-	if (is_due || source->ripe >= ACKS_TOGETHER || is_share(source, SHARE_OF_WINDOW))
+	if (is_due || source->ripe >= ACKS_TOGETHER ||
+		source->ripe * SHARE_OF_WINDOW >= source->window)
 		flush_prefix(source);
 	if (is_due) {
 		flush_aged(source);

@@ -57,8 +57,8 @@ void source_rested(struct source *);
 /* The ledger must be empty. */
 void source_down(struct source *);
 
-/* Enter a delivery in the ledger. False: its tag is not above the last one, or the source is
- * CLOSING; then the caller keeps the delivery and must not settle it. */
+/* Enter a delivery of the present epoch in the ledger. False: its tag is not above the last one, or
+ * the source is ABSENT or CLOSING; then the caller keeps the delivery and must not settle it. */
 bool source_open(struct source *, struct delivery *) MUST_CHECK;
 /* The delivery may be acked: it moves in, and a flush acks and frees it. */
 void source_release(struct delivery *);

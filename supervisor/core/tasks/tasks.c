@@ -88,7 +88,7 @@ static uint32_t wanted_window(const struct tasks *tasks)
 static void consume(struct tasks *tasks)
 {
 	source_consume(&tasks->source, wanted_window(tasks));
-	pace_window_set(&tasks->pace, tasks->context->now);
+	tasks->pace.changed_at = tasks->context->now;
 	tasks->intake = tasks->source.aside > 0 ? INTAKE_NARROWED : INTAKE_WHOLE;
 }
 
@@ -213,20 +213,6 @@ void tasks_on_source_down(struct tasks *tasks, const struct event *event)
 		lose_channel(tasks);
 }
 
-void tasks_on_delivery(struct tasks *tasks, const struct event *event)
-{
-	struct source *source = &tasks->source;
-	struct delivery *delivery = event->source.delivery;
-	if (!source_is_current(source, event->source.epoch) || !source_open(source, delivery)) {
-		delivery_free(delivery);
-		return;
-	}
-	delivery->queued_at = tasks->delivered_at = tasks->context->now;
-	tasks->deliveries++;
-	tasks_arrive(tasks, delivery);
-	tasks_hand_back_rest(tasks);
-}
-
 /* ---------- the turn ---------- */
 
 void tasks_begin_turn(struct tasks *tasks)
@@ -237,7 +223,7 @@ void tasks_begin_turn(struct tasks *tasks)
 
 void tasks_hand_back_rest(struct tasks *tasks)
 {
-	if (pool_drains(tasks->context) && tasks->source.state == SOURCE_IS_RESTED)
+	if (tasks->source.state == SOURCE_IS_RESTED && pool_drains(tasks->context))
 		tasks_hand_back(tasks);
 }
 

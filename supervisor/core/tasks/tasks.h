@@ -1,8 +1,8 @@
 /* The tasks of a pool: from the broker's delivery to the ack. Layer: core. One half of the pool;
  * the other one is core/workers/slots.h. Takes what the source delivers, sends it into pipes,
  * decides how attempts end, publishes replies and copies, and settles. Uses pipes, but not the
- * lives of their workers. Files: tasks.c (the source, the window, dispatch), attempts.c (how an
- * attempt ends), confirms.c (what the publish channel reports). */
+ * lives of their workers. Files: tasks.c (the source, the window, dispatch), attempts.c (how a
+ * task arrives and how its attempts end), confirms.c (what the publish channel reports). */
 #ifndef CORE_TASKS_TASKS_H
 #define CORE_TASKS_TASKS_H
 

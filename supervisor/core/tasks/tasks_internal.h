@@ -13,8 +13,6 @@ struct ending {
 };
 
 /* attempts.c */
-/* A delivery is in the ledger: it waits for a worker, or is settled without one. */
-void tasks_arrive(struct tasks *, struct delivery *);
 /* The attempt is over; the delivery moves in. An orphan is dropped. */
 void tasks_finish(struct tasks *, struct delivery *, struct ending);
 /* Give the task up, however many attempts are left; the delivery moves in. */

@@ -165,7 +165,7 @@ END_TEST
 static void settle(struct track *track, uint32_t settled, uint32_t unconfirmed, mtime span)
 {
 	while (settled-- > 0)
-		pace_settled(&track->pace);
+		track->pace.settled++;
 	pace_turn(&track->pace, unconfirmed, track->now);
 	track->now += span;
 	pace_turn(&track->pace, 0, track->now);
@@ -199,7 +199,7 @@ START_TEST(large_bodies_narrow_the_window_at_once)
 	settle(&track, 10000, 0, MTIME_SECOND);
 	uint32_t wide = pace_window(&track.pace);
 	ck_assert_uint_eq(wide, 1016);
-	pace_window_set(&track.pace, track.now);
+	track.pace.changed_at = track.now;
 	pace_arrived(&track.pace, 1 << 17);
 	ck_assert_uint_eq(pace_window(&track.pace), 8);
 	ck_assert(pace_changes_window(&track.pace, wide, 0, track.now));
@@ -296,7 +296,7 @@ START_TEST(the_window_changes_rarely)
 	struct pool_config config = {.workers = 4, .pipeline = 4, .memory = 1 << 20};
 	struct track track;
 	track_init(&track, &config); /* wants 20 */
-	pace_window_set(&track.pace, MTIME_SECOND);
+	track.pace.changed_at = MTIME_SECOND;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		mtime end = mtime_min(rows[i].after, MTIME_MINUTE);
 		mtime at = mtime_after(MTIME_SECOND, end);
