@@ -68,22 +68,8 @@ int api_command_read(struct api_command *q, int argc, char **argv)
 
 /* ---------- the request ---------- */
 
-/* Before it the mistakes in a configuration, as check-config prints them. */
-static void print_problem(const struct api_command *q, const struct api_client *client)
-{
-	json_t *answer = client->status ? api_client_json(client) : NULL, *problem;
-	size_t i;
-
-	json_array_foreach(json_object_get(answer, "problems"), i, problem)
-		fprintf(stderr, "%s\n", json_string_value(problem));
-	json_decref(answer);
-	fprintf(stderr, "wpool %s: %.*s%s\n", q->command, TEXT_ARGS(buf_text(&client->problem)),
-		client->is_absent
-			? "; is wpool serve running, and its control.socket this one (--socket)?"
-			: "");
-}
-
-/* With EX_OK the client has the answer, and is to be released; only then. */
+/* With EX_OK the client has the answer, and is to be released; only then. Mistakes in a
+ * configuration are printed before the problem, as check-config prints them. */
 static int ask(const struct api_command *q, const char *path,
 	bool (*on_line)(void *ctx, struct text line), void *ctx, struct api_client *client)
 {
@@ -92,7 +78,9 @@ static int ask(const struct api_command *q, const char *path,
 		.pool = q->pool,
 		.on_line = on_line,
 		.ctx = ctx};
+	json_t *answer, *problem;
 	const char *why;
+	size_t i;
 	int exit_code;
 
 	if (api_client_init(client, q->socket, &why) != RC_OK) {
@@ -100,10 +88,17 @@ static int ask(const struct api_command *q, const char *path,
 		return EX_SOFTWARE;
 	}
 	exit_code = api_client_ask(client, &request);
-	if (exit_code != EX_OK) {
-		print_problem(q, client);
-		api_client_release(client);
-	}
+	if (exit_code == EX_OK)
+		return EX_OK;
+	answer = client->status ? api_client_json(client) : NULL;
+	json_array_foreach(json_object_get(answer, "problems"), i, problem)
+		fprintf(stderr, "%s\n", json_string_value(problem));
+	json_decref(answer);
+	fprintf(stderr, "wpool %s: %.*s%s\n", q->command, TEXT_ARGS(buf_text(&client->problem)),
+		client->is_absent
+			? "; is wpool serve running, and its control.socket this one (--socket)?"
+			: "");
+	api_client_release(client);
 	return exit_code;
 }
 
@@ -141,6 +136,22 @@ int api_command_print(const struct api_command *q, const char *path, int (*inspe
 	}
 	api_client_release(&client);
 	return exit_code;
+}
+
+int api_command_show(const struct api_command *q, const char *path,
+	int (*print)(const struct api_command *, const json_t *answer))
+{
+	json_t *answer;
+	int exit_code;
+
+	if (q->wants_json)
+		return api_command_print(q, path, NULL);
+	exit_code = api_command_ask(q, path, &answer);
+	if (exit_code != EX_OK)
+		return exit_code;
+	exit_code = print(q, answer);
+	json_decref(answer);
+	return api_command_flush(q) == EX_OK ? exit_code : EX_IOERR;
 }
 
 int api_command_follow(const struct api_command *q, const char *path,

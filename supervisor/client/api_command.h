@@ -48,6 +48,10 @@ int api_command_ask(const struct api_command *, const char *path, json_t **ret);
 /* Send it, and print the answer as it came. inspect: NULL, or given the answer; returns the exit
  * code then. */
 int api_command_print(const struct api_command *, const char *path, int (*inspect)(const json_t *));
+/* Send it, and print the answer: with --json as it came, else by print, which returns an exit code.
+ * Flush stdout. */
+int api_command_show(const struct api_command *, const char *path,
+	int (*print)(const struct api_command *, const json_t *answer));
 /* Send it, and call on_line for each line of the answer; false: no more is wanted. */
 int api_command_follow(const struct api_command *, const char *path,
 	bool (*on_line)(void *ctx, struct text line), void *ctx);

@@ -9,15 +9,6 @@
 #include <string.h>
 #include <sysexits.h>
 
-static struct text state_of(const json_t *pool)
-{
-	struct text state = json_cell_text(pool, "state");
-
-	if (text_is(state, TEXT("consuming")) && json_is_false(json_cell_find(pool, "consuming")))
-		return TEXT("not consuming");
-	return state;
-}
-
 /* The name of its task; or of a worker that failed, "3 x exit status 1, 2.1 s ago; next start in
  * 4.0 s". */
 static struct text activity_of(const json_t *worker, char room[JSON_COLUMN_SIZE])
@@ -41,11 +32,17 @@ static struct text activity_of(const json_t *worker, char room[JSON_COLUMN_SIZE]
 struct text json_column_text(
 	const struct json_column *column, const json_t *member, char room[JSON_COLUMN_SIZE])
 {
+	struct text state;
+
 	switch (column->kind) {
 	case JSON_TEXT:
 		return json_cell_text(member, column->path);
 	case JSON_STATE:
-		return state_of(member);
+		state = json_cell_text(member, "state");
+		if (text_is(state, TEXT("consuming")) &&
+			json_is_false(json_cell_find(member, "consuming")))
+			return TEXT("not consuming");
+		return state;
 	case JSON_ACTIVITY:
 		return activity_of(member, room);
 	case JSON_PLAIN:
@@ -75,10 +72,9 @@ int json_table_print(
 	struct text_table_column titles[TEXT_TABLE_COLUMNS_MAX];
 	char room[JSON_COLUMN_SIZE];
 	struct text_table table;
-	struct buf out;
 	const json_t *member;
 	size_t row;
-	bool has_failed;
+	int exit_code;
 
 	assert(count <= TEXT_TABLE_COLUMNS_MAX);
 	for (size_t i = 0; i < count; i++)
@@ -89,14 +85,7 @@ int json_table_print(
 		for (size_t i = 0; i < count; i++)
 			text_table_add(&table, json_column_text(&columns[i], member, room));
 	}
-	buf_init(&out, SIZE_MAX);
-	text_table_write(&table, console_width(), &out);
-	if (!out.failed)
-		printf("%.*s", TEXT_ARGS(buf_text(&out)));
-	has_failed = out.failed;
-	buf_release(&out);
+	exit_code = console_print_table(command, &table);
 	text_table_release(&table);
-	if (has_failed)
-		fprintf(stderr, "wpool %s: out of memory\n", command);
-	return has_failed ? EX_SOFTWARE : EX_OK;
+	return exit_code;
 }

@@ -19,19 +19,16 @@ static const char *level_in(const json_t *json)
 	return json_is_string(json) ? json_string_value(json) : "-";
 }
 
-static int print(const struct api_command *q, const char *path)
+static int print(const struct api_command *q, const json_t *answer)
 {
-	json_t *answer, *level;
+	json_t *level;
 	const char *pool;
-	int exit_code = api_command_ask(q, path, &answer);
 
-	if (exit_code != EX_OK)
-		return exit_code;
+	(void)q;
 	puts(level_in(json_object_get(answer, "level")));
 	json_object_foreach(json_object_get(answer, "pools"), pool, level)
 		printf("%s: %s\n", pool, level_in(level));
-	json_decref(answer);
-	return api_command_flush(q);
+	return EX_OK;
 }
 
 int log_level_main(int argc, char **argv)
@@ -55,5 +52,5 @@ int log_level_main(int argc, char **argv)
 		snprintf(path, sizeof path,
 			q.pool ? "/v1/pools/*/log-level?level=%s" : "/v1/log-level?level=%s",
 			log_level_name(level));
-	return q.wants_json ? api_command_print(&q, path, NULL) : print(&q, path);
+	return api_command_show(&q, path, print);
 }

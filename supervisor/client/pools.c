@@ -18,24 +18,6 @@ static const char help[] =
 
 /* ---------- columns ---------- */
 
-static struct json_column column_of(const struct api_figure *figure, bool is_top)
-{
-	bool is_rate = is_top && figure->rate;
-	struct json_column column = {.column = {.title = is_rate ? figure->rate : figure->column,
-					     .is_right = true,
-					     .is_whole = true},
-		.path = figure->path,
-		.whole = figure->of ? figure->of : figure->to};
-
-	column.kind = is_rate                       ? JSON_RATE
-		      : figure->of                  ? JSON_PAIR
-		      : figure->to                  ? JSON_RANGE
-		      : figure->unit == API_SECONDS ? JSON_SPAN
-		      : figure->unit == API_BYTES   ? JSON_SIZE
-						    : JSON_NUMBER;
-	return column;
-}
-
 size_t pools_columns(bool is_top, struct json_column ret[TEXT_TABLE_COLUMNS_MAX])
 {
 	size_t count = 2;
@@ -45,11 +27,22 @@ size_t pools_columns(bool is_top, struct json_column ret[TEXT_TABLE_COLUMNS_MAX]
 	ret[1] = (struct json_column){{.title = "STATE", .is_whole = true}, JSON_STATE, NULL, NULL};
 	for (size_t i = 0; i < API_FIGURE_COUNT; i++) {
 		const struct api_figure *figure = &api_figures[i];
-		bool is_shown = is_top ? figure->rate || (figure->column && !figure->is_not_in_top)
-				       : figure->column != NULL;
+		bool is_rate = is_top && figure->rate;
+		if (!is_rate && (!figure->column || (is_top && figure->is_not_in_top)))
+			continue;
 		assert(count < TEXT_TABLE_COLUMNS_MAX);
-		if (is_shown)
-			ret[count++] = column_of(figure, is_top);
+		ret[count++] = (struct json_column){
+			.column = {.title = is_rate ? figure->rate : figure->column,
+				.is_right = true,
+				.is_whole = true},
+			.kind = is_rate                       ? JSON_RATE
+				: figure->of                  ? JSON_PAIR
+				: figure->to                  ? JSON_RANGE
+				: figure->unit == API_SECONDS ? JSON_SPAN
+				: figure->unit == API_BYTES   ? JSON_SIZE
+							      : JSON_NUMBER,
+			.path = figure->path,
+			.whole = figure->of ? figure->of : figure->to};
 	}
 	return count;
 }
@@ -108,6 +101,11 @@ int pools_print(const char *command, const json_t *pools, bool with_reasons)
 	return EX_OK;
 }
 
+static int print(const struct api_command *q, const json_t *answer)
+{
+	return pools_print(q->command, json_object_get(answer, "pools"), true);
+}
+
 int pools_main(int argc, char **argv)
 {
 	struct api_command q = {.command = "pools",
@@ -115,17 +113,7 @@ int pools_main(int argc, char **argv)
 		.help = help,
 		.exits = "0 done, 65 no such pool",
 		.arguments = {&q.pool}};
-	json_t *answer;
 	int exit_code = api_command_read(&q, argc, argv);
 
-	if (exit_code >= 0)
-		return exit_code;
-	if (q.wants_json)
-		return api_command_print(&q, "/v1/pools", NULL);
-	exit_code = api_command_ask(&q, "/v1/pools", &answer);
-	if (exit_code != EX_OK)
-		return exit_code;
-	exit_code = pools_print(q.command, json_object_get(answer, "pools"), true);
-	json_decref(answer);
-	return exit_code == EX_OK ? api_command_flush(&q) : exit_code;
+	return exit_code >= 0 ? exit_code : api_command_show(&q, "/v1/pools", print);
 }

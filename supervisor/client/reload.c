@@ -57,7 +57,7 @@ static int print_pools(const struct api_command *q, const json_t *pools)
 	struct buf text;
 	const json_t *pool;
 	size_t i;
-	bool has_failed;
+	int exit_code;
 
 	text_table_init(&table, columns, sizeof columns / sizeof *columns);
 	buf_init(&text, SIZE_MAX);
@@ -69,15 +69,10 @@ static int print_pools(const struct api_command *q, const json_t *pools)
 		text_table_add(&table, json_cell_text(pool, "action"));
 		text_table_add(&table, buf_text(&text));
 	}
-	buf_clear(&text);
-	text_table_write(&table, console_width(), &text);
-	printf("%.*s", TEXT_ARGS(buf_text(&text)));
-	has_failed = text.failed;
-	if (has_failed)
-		fprintf(stderr, "wpool %s: out of memory\n", q->command);
+	exit_code = console_print_table(q->command, &table);
 	buf_release(&text);
 	text_table_release(&table);
-	return has_failed ? EX_SOFTWARE : EX_OK;
+	return exit_code;
 }
 
 static void print_settings(const char *what, const json_t *settings)
@@ -92,21 +87,17 @@ static void print_settings(const char *what, const json_t *settings)
 	buf_release(&text);
 }
 
-static int print(const struct api_command *q, const char *path)
+static int print(const struct api_command *q, const json_t *answer)
 {
-	json_t *answer, *warning;
+	const json_t *warning;
 	size_t i;
-	int exit_code = api_command_ask(q, path, &answer);
+	int exit_code = print_pools(q, json_object_get(answer, "pools"));
 
-	if (exit_code != EX_OK)
-		return exit_code;
-	exit_code = print_pools(q, json_object_get(answer, "pools"));
 	print_settings("changed for the whole", json_object_get(answer, "settings"));
 	print_settings("needs a restart of wpool serve", json_object_get(answer, "needs_restart"));
 	json_array_foreach(json_object_get(answer, "warnings"), i, warning)
 		fprintf(stderr, "%s\n", json_string_value(warning));
-	json_decref(answer);
-	return exit_code == EX_OK ? api_command_flush(q) : exit_code;
+	return exit_code;
 }
 
 int reload_main(int argc, char **argv)
@@ -123,8 +114,5 @@ int reload_main(int argc, char **argv)
 	int exit_code = api_command_read(&reload.q, argc, argv);
 	const char *path = reload.is_dry ? "/v1/reload?dry_run=true" : "/v1/reload";
 
-	if (exit_code >= 0)
-		return exit_code;
-	return reload.q.wants_json ? api_command_print(&reload.q, path, NULL)
-				   : print(&reload.q, path);
+	return exit_code >= 0 ? exit_code : api_command_show(&reload.q, path, print);
 }

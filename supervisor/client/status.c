@@ -55,16 +55,12 @@ static int exit_code_of(const json_t *status)
 }
 
 /* The status and the pools come in one answer. */
-static int print(const struct api_command *q)
+static int print(const struct api_command *q, const json_t *answer)
 {
-	const json_t *status;
-	json_t *answer;
+	const json_t *status = json_object_get(answer, "status");
 	struct buf head;
-	int exit_code = api_command_ask(q, "/v1/pools?status=true", &answer);
+	int exit_code;
 
-	if (exit_code != EX_OK)
-		return exit_code;
-	status = json_object_get(answer, "status");
 	buf_init(&head, SIZE_MAX);
 	status_append_verdict(status, &head);
 	buf_append_byte(&head, '\n');
@@ -75,12 +71,7 @@ static int print(const struct api_command *q)
 	print_lines(status, "warnings");
 	putchar('\n');
 	exit_code = pools_print(q->command, json_object_get(answer, "pools"), false);
-	if (exit_code == EX_OK)
-		exit_code = api_command_flush(q);
-	if (exit_code == EX_OK)
-		exit_code = exit_code_of(status);
-	json_decref(answer);
-	return exit_code;
+	return exit_code == EX_OK ? exit_code_of(status) : exit_code;
 }
 
 int status_main(int argc, char **argv)
@@ -91,5 +82,6 @@ int status_main(int argc, char **argv)
 
 	if (exit_code >= 0)
 		return exit_code;
-	return q.wants_json ? api_command_print(&q, "/v1/status", exit_code_of) : print(&q);
+	return q.wants_json ? api_command_print(&q, "/v1/status", exit_code_of)
+			    : api_command_show(&q, "/v1/pools?status=true", print);
 }

@@ -43,34 +43,29 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
-static void draw_progress(struct stop *stop, const json_t *line)
-{
-	char workers[JSON_CELL_SIZE], tasks[JSON_CELL_SIZE], unconfirmed[JSON_CELL_SIZE];
-
-	printf("\r%.*s: %.*s workers, %.*s tasks with them, %.*s unconfirmed\033[K",
-		TEXT_ARGS(json_cell_text(line, "phase")),
-		TEXT_ARGS(json_cell_number(line, "workers", workers)),
-		TEXT_ARGS(json_cell_number(line, "in_pipes", tasks)),
-		TEXT_ARGS(json_cell_number(line, "unconfirmed", unconfirmed)));
-	stop->is_drawn = true;
-}
-
 static bool on_line(void *ctx, struct text text)
 {
 	struct stop *stop = ctx;
 	json_t *line = json_loadb(text.len ? text.ptr : "", text.len, 0, NULL);
+	char workers[JSON_CELL_SIZE], tasks[JSON_CELL_SIZE], unconfirmed[JSON_CELL_SIZE];
 
 	stop->has_ended = text_is(json_cell_text(line, "phase"), TEXT("stopped"));
 	stop->is_settled = json_is_true(json_cell_find(line, "settled"));
-	if (stop->q.wants_json)
+	if (stop->q.wants_json) {
 		printf("%.*s\n", TEXT_ARGS(text));
-	else if (stop->has_ended)
+	} else if (stop->has_ended) {
 		printf("%s%s\n", stop->is_drawn ? "\r\033[K" : "",
 			stop->is_settled ? "stopped, everything is settled"
 					 : "stopped before everything was settled; the broker "
 					   "delivers the rest again");
-	else if (isatty(STDOUT_FILENO))
-		draw_progress(stop, line);
+	} else if (isatty(STDOUT_FILENO)) {
+		printf("\r%.*s: %.*s workers, %.*s tasks with them, %.*s unconfirmed\033[K",
+			TEXT_ARGS(json_cell_text(line, "phase")),
+			TEXT_ARGS(json_cell_number(line, "workers", workers)),
+			TEXT_ARGS(json_cell_number(line, "in_pipes", tasks)),
+			TEXT_ARGS(json_cell_number(line, "unconfirmed", unconfirmed)));
+		stop->is_drawn = true;
+	}
 	json_decref(line);
 	return api_command_flush(&stop->q) == EX_OK;
 }
@@ -93,20 +88,11 @@ static int wait_for_end(struct stop *stop)
 	return EX_PROTOCOL;
 }
 
-static int begin_stop(const struct stop *stop)
+static int print_phase(const struct api_command *q, const json_t *status)
 {
-	const char *path = stop->is_forced ? "/v1/stop?force=true" : "/v1/stop";
-	json_t *status;
-	int exit_code;
-
-	if (stop->q.wants_json)
-		return api_command_print(&stop->q, path, NULL);
-	exit_code = api_command_ask(&stop->q, path, &status);
-	if (exit_code != EX_OK)
-		return exit_code;
+	(void)q;
 	printf("%.*s\n", TEXT_ARGS(json_cell_text(status, "phase")));
-	json_decref(status);
-	return api_command_flush(&stop->q);
+	return EX_OK;
 }
 
 int stop_main(int argc, char **argv)
@@ -127,5 +113,8 @@ int stop_main(int argc, char **argv)
 
 	if (exit_code >= 0)
 		return exit_code;
-	return stop.returns_at_once ? begin_stop(&stop) : wait_for_end(&stop);
+	if (!stop.returns_at_once)
+		return wait_for_end(&stop);
+	return api_command_show(
+		&stop.q, stop.is_forced ? "/v1/stop?force=true" : "/v1/stop", print_phase);
 }

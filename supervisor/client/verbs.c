@@ -45,25 +45,21 @@ static int check_workers(const struct api_command *q, const char *workers)
 		workers, CONFIG_WORKERS_MAX);
 }
 
-static int print(const struct api_verb *verb, const struct api_command *q, const char *path)
+static int print(const struct api_command *q, const json_t *answer)
 {
-	json_t *answer, *pool;
+	const json_t *pool;
 	struct buf out;
 	size_t i;
-	int exit_code = api_command_ask(q, path, &answer);
 
-	if (exit_code != EX_OK)
-		return exit_code;
 	buf_init(&out, SIZE_MAX);
 	json_array_foreach(json_object_get(answer, "pools"), i, pool)
 	{
-		verb_append_done(verb, pool, &out);
+		verb_append_done(api_verb_find(text_from(q->command)), pool, &out);
 		buf_append_byte(&out, '\n');
 	}
 	printf("%.*s", TEXT_ARGS(buf_text(&out)));
 	buf_release(&out);
-	json_decref(answer);
-	return api_command_flush(q);
+	return EX_OK;
 }
 
 int verb_main(int argc, char **argv)
@@ -88,5 +84,5 @@ int verb_main(int argc, char **argv)
 	if (exit_code >= 0)
 		return exit_code;
 	verb_path(verb, q.pool, workers, path);
-	return q.wants_json ? api_command_print(&q, path, NULL) : print(verb, &q, path);
+	return api_command_show(&q, path, print);
 }

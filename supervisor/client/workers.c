@@ -25,6 +25,12 @@ static const struct json_column columns[] = {
 	{{.title = "TASK"}, JSON_ACTIVITY, NULL, NULL},
 };
 
+static int print(const struct api_command *q, const json_t *answer)
+{
+	return json_table_print(q->command, json_object_get(answer, "workers"), columns,
+		sizeof columns / sizeof *columns);
+}
+
 int workers_main(int argc, char **argv)
 {
 	struct api_command q = {.command = "workers",
@@ -32,18 +38,7 @@ int workers_main(int argc, char **argv)
 		.help = help,
 		.exits = "0 done, 65 no such pool",
 		.arguments = {&q.pool}};
-	json_t *answer;
 	int exit_code = api_command_read(&q, argc, argv);
 
-	if (exit_code >= 0)
-		return exit_code;
-	if (q.wants_json)
-		return api_command_print(&q, "/v1/workers", NULL);
-	exit_code = api_command_ask(&q, "/v1/workers", &answer);
-	if (exit_code != EX_OK)
-		return exit_code;
-	exit_code = json_table_print(q.command, json_object_get(answer, "workers"), columns,
-		sizeof columns / sizeof *columns);
-	json_decref(answer);
-	return exit_code == EX_OK ? api_command_flush(&q) : exit_code;
+	return exit_code >= 0 ? exit_code : api_command_show(&q, "/v1/workers", print);
 }

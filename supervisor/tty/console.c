@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "config/config.h"
+#include "tty/text_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,20 @@ size_t console_width(void)
 	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
 		return 0;
 	return size.ws_col;
+}
+
+int console_print_table(const char *command, const struct text_table *table)
+{
+	struct buf out;
+	buf_init(&out, SIZE_MAX);
+	text_table_write(table, console_width(), &out);
+	bool has_failed = out.failed;
+	if (has_failed)
+		fprintf(stderr, "wpool %s: out of memory\n", command);
+	else
+		printf("%.*s", TEXT_ARGS(buf_text(&out)));
+	buf_release(&out);
+	return has_failed ? EX_SOFTWARE : EX_OK;
 }
 
 void console_set_up_log(const struct config *config)

@@ -6,11 +6,15 @@
 #include "base/text.h"
 
 struct config;
+struct text_table;
 
 /* True: fd is a terminal, and NO_COLOR is unset or empty (https://no-color.org). */
 bool console_has_colour(int fd);
 /* The width of a line in characters if stdout is a terminal, else 0. */
 size_t console_width(void);
+/* Print a table on stdout, as wide as it is. Returns EX_OK, or EX_SOFTWARE out of memory, which was
+ * printed. */
+int console_print_table(const char *command, const struct text_table *);
 /* Log to stderr, in the configured format and from the configured level. */
 void console_set_up_log(const struct config *);
 /* Log each line of a configuration's warnings. */
