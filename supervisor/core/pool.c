@@ -84,7 +84,6 @@ static void on_output(struct pool *pool, struct slot *slot, struct output *outpu
 		until = until > from ? until : from;
 		tasks_answered(&pool->tasks, pipe, outcome, output, until);
 		slots_on_answered(&pool->slots, slot, from, until);
-		slots_on_less(&pool->slots, slot);
 	} else {
 		output_free(output);
 		slots_on_broken(&pool->slots, slot, "an unknown status");
@@ -95,18 +94,20 @@ static void on_gone(struct pool *pool, struct slot *slot, const struct event *ev
 {
 	slots_on_gone(&pool->slots, slot, event->slot.exit, event->slot.output);
 	tasks_worker_gone(&pool->tasks, &slot->pipe, event->slot.exit, event->slot.output);
-	slots_on_less(&pool->slots, slot);
+	slots_on_emptied(&pool->slots, slot);
 	tasks_hand_back_rest(&pool->tasks);
 }
 
+/* An event of a life that is over is dropped. */
 static void on_slot(struct pool *pool, const struct event *event)
 {
 	struct slots *slots = &pool->slots;
-	struct slot *slot = slots_find(slots, event);
-	if (!slot)
+	assert(event->slot.slot < slots->all.count);
+	struct slot *slot = slots_at(slots, event->slot.slot);
+	if (slot->life != event->slot.life)
 		output_free(event->slot.output);
 	else if (event->kind == SLOT_READY)
-		slots_on_ready(slots, slot);
+		slots_step(slots, slot, FACT_READY);
 	else if (event->kind == SLOT_WRITABLE)
 		slots_on_writable(slots, slot, event->slot.is_writable);
 	else if (event->kind == SLOT_OUTPUT)
@@ -123,15 +124,21 @@ static void on_slot(struct pool *pool, const struct event *event)
 
 /* ---------- commands ---------- */
 
-static void drain(struct pool *pool)
+static void do_drain(struct pool *pool, const struct event *event)
 {
+	(void)event;
+	if (!pool_stays(&pool->context))
+		return;
 	pool->context.phase = POOL_DRAINS;
 	tasks_drain(&pool->tasks);
 	slots_drain(&pool->slots);
 }
 
-static void force(struct pool *pool)
+static void do_force(struct pool *pool, const struct event *event)
 {
+	(void)event;
+	if (pool_is_forced(&pool->context) || pool_is_quiet(pool))
+		return;
 	pool->context.phase = POOL_FORCED;
 	for (uint32_t i = 0; i < pool->slots.all.count; i++) {
 		struct slot *slot = slots_at(&pool->slots, i);
@@ -141,8 +148,9 @@ static void force(struct pool *pool)
 	tasks_hand_back(&pool->tasks);
 }
 
-static void pause(struct pool *pool)
+static void do_pause(struct pool *pool, const struct event *event)
 {
+	(void)event;
 	if (pool->context.phase == POOL_PAUSED)
 		return;
 	pool->context.phase = POOL_PAUSED;
@@ -150,26 +158,35 @@ static void pause(struct pool *pool)
 	pool_emit_plain(&pool->context, NOTICE_PAUSED, NULL);
 }
 
-/* The turn decides when it consumes again. */
-static void resume(struct pool *pool)
+/* The end of the turn decides when the pool consumes again. */
+static void do_resume(struct pool *pool, const struct event *event)
 {
+	(void)event;
 	if (pool->context.phase == POOL_PAUSED)
 		pool_emit_plain(&pool->context, NOTICE_RESUMED, NULL);
 	pool->context.phase = POOL_RUNS;
 }
 
-static void scale(struct pool *pool, uint32_t min, uint32_t max)
+static void do_scale(struct pool *pool, const struct event *event)
 {
-	const char *refusal = slots_scale(&pool->slots, min, max);
+	uint32_t min = event->command.number, max = event->command.max;
+	const char *refusal = slots_scale(&pool->slots, min, max ? max : min);
 	if (refusal)
 		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, refusal);
 	tasks_set_workers(&pool->tasks, pool->slots.wanted);
 }
 
-/* What has begun (a start, a grace) ends by the limit that it began with; how long a task may run
- * is asked in each turn. */
-static void configure(struct pool *pool, const struct pool_config *config)
+static void do_restart(struct pool *pool, const struct event *event)
 {
+	(void)event;
+	slots_restart(&pool->slots);
+}
+
+/* A start or a grace that has begun ends by the limit that it began with; how long a task may run
+ * is checked in each turn. */
+static void do_configure(struct pool *pool, const struct event *event)
+{
+	const struct pool_config *config = event->command.config;
 	assert(config->interrupt == pool->context.config.interrupt);
 	pool->context.config = *config;
 	tasks_configure(&pool->tasks);
@@ -178,44 +195,26 @@ static void configure(struct pool *pool, const struct pool_config *config)
 
 static void on_command(struct pool *pool, const struct event *event)
 {
+	static void (*const commands[])(struct pool *, const struct event *) = {
+		[COMMAND_DRAIN] = do_drain,
+		[COMMAND_FORCE] = do_force,
+		[COMMAND_PAUSE] = do_pause,
+		[COMMAND_RESUME] = do_resume,
+		[COMMAND_SCALE] = do_scale,
+		[COMMAND_RESTART] = do_restart,
+		[COMMAND_CONFIGURE] = do_configure,
+	};
 	enum command what = event->command.what;
-	uint32_t min = event->command.number, max = event->command.max;
-	bool stays = pool_stays(&pool->context);
-	if (!stays && what != COMMAND_DRAIN && what != COMMAND_FORCE) {
+	if (!pool_stays(&pool->context) && what != COMMAND_DRAIN && what != COMMAND_FORCE)
 		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, "the pool is stopping");
-		return;
-	}
-	switch (what) {
-	case COMMAND_DRAIN:
-		if (stays)
-			drain(pool);
-		break;
-	case COMMAND_FORCE:
-		if (!pool_is_forced(&pool->context) && !pool_is_quiet(pool))
-			force(pool);
-		break;
-	case COMMAND_PAUSE:
-		pause(pool);
-		break;
-	case COMMAND_RESUME:
-		resume(pool);
-		break;
-	case COMMAND_SCALE:
-		scale(pool, min, max ? max : min);
-		break;
-	case COMMAND_RESTART:
-		slots_restart(&pool->slots);
-		break;
-	case COMMAND_CONFIGURE:
-		configure(pool, event->command.config);
-		break;
-	}
+	else
+		commands[what](pool, event);
 }
 
 /* ---------- the end of a turn ---------- */
 
-/* Everything that could be read was reported. Deadlines are judged here and only here, so that
- * after a suspension of the machine the sockets were read before. */
+/* Everything that could be read was reported. Deadlines are checked here and only here, so that
+ * after a suspension of the machine the sockets are read first. */
 static void on_turn_end(struct pool *pool)
 {
 	struct tasks *tasks = &pool->tasks;

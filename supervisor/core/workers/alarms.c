@@ -54,22 +54,18 @@ static void sink(struct alarms *alarms, struct slot *slot)
 	put(alarms, place, slot);
 }
 
-static void drop(struct alarms *alarms, struct slot *slot)
-{
-	uint16_t place = slot->heap_place;
-	struct slot *last = alarms->heap[alarms->count--];
-	slot->heap_place = 0;
-	if (last == slot)
-		return;
-	put(alarms, place, last);
-	rise(alarms, last);
-	sink(alarms, last);
-}
-
 void alarms_set(struct alarms *alarms, struct slot *slot, mtime when)
 {
-	if (slot->heap_place)
-		drop(alarms, slot);
+	uint16_t place = slot->heap_place;
+	if (place) {
+		struct slot *last = alarms->heap[alarms->count--];
+		slot->heap_place = 0;
+		if (last != slot) {
+			put(alarms, place, last);
+			rise(alarms, last);
+			sink(alarms, last);
+		}
+	}
 	slot->alarm = when;
 	if (when == MTIME_NEVER)
 		return;

@@ -1,5 +1,5 @@
 /* How many workers a pool needs, between its bounds, from what was measured. Layer: core, pure.
- * Decides a number only; slots_auto.c measures and applies it. It grows while tasks wait, every
+ * Decides a number only; slots_scale.c measures and applies it. It grows while tasks wait, every
  * worker is busy, and all workers together were busy for three quarters of a measure: by at most as
  * many workers as it has, and not more than tasks wait. It shrinks by the workers that were not
  * needed during its patience, a quarter of them at a time. If it has to grow again soon, the

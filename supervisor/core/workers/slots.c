@@ -39,7 +39,7 @@ static void set_alarm(struct slots *slots, struct slot *slot, mtime span)
 
 /* ---------- was a life a success? ---------- */
 
-static void note_success(struct slots *slots, struct slot *slot)
+static void clear_failures(struct slots *slots, struct slot *slot)
 {
 	slots->failing -= slot->failures > 0;
 	slot->failures = 0;
@@ -56,7 +56,7 @@ bool slots_succeeds(struct slots *slots, struct slot *slot)
 {
 	if (!is_success(slots, slot))
 		return false;
-	note_success(slots, slot);
+	clear_failures(slots, slot);
 	return true;
 }
 
@@ -76,7 +76,7 @@ static mtime judge_life(struct slots *slots, struct slot *slot)
 	slots->failing += slot->failures == 0;
 	slot->failures++; /* at most one in 30 s: 32 bits are enough */
 	slot->is_proven = false;
-	if (slots_is_new(slots, slot)) {
+	if (slot->generation == slots->generation) {
 		slots->roll.stillborn += !was_ready;
 		slots->roll.useless += was_ready;
 	}
@@ -95,7 +95,7 @@ static void do_spawn(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_begin(&slot->pipe, slot->life);
 	slot->is_muted = slot->is_asked = slot->is_timed = false;
-	if (!slots_is_new(slots, slot)) /* the program may be another one */
+	if (slot->generation != slots->generation) /* the program may be another one */
 		slot->is_proven = false;
 	slot->generation = slots->generation;
 	slot->due = RECYCLE_NOT;
@@ -115,7 +115,7 @@ static void do_welcome(struct slots *slots, struct slot *slot)
 	slots_draw_limits(slots, slot);
 	slots->recycling.next_at = mtime_min(slots->recycling.next_at, slot->old_at);
 	dispatch_slot_up(slots->dispatch, &slot->pipe);
-	if (slots_is_new(slots, slot))
+	if (slot->generation == slots->generation)
 		slots->roll.stillborn = 0;
 	slots_emit(slots, NOTICE_WORKER_READY, slot, (struct notice){0});
 }
@@ -158,7 +158,7 @@ static void do_bury(struct slots *slots, struct slot *slot)
 static void do_retire(struct slots *slots, struct slot *slot)
 {
 	slots->retired++;
-	note_success(slots, slot); /* its failures are no longer the pool's */
+	clear_failures(slots, slot); /* its failures are no longer the pool's */
 	set_alarm(slots, slot, MTIME_NEVER);
 }
 
@@ -209,13 +209,6 @@ void slots_mark_due(struct slots *slots, struct slot *slot, enum recycle_reason 
 	slots->recycling.state = REPLACE_LOOKS;
 }
 
-void slots_mark_spent(struct slots *slots, struct slot *slot)
-{
-	uint32_t max = slot->pipe.tasks_max;
-	if (max && !slot->due && slot->pipe.answers >= recycle_enough(max))
-		slots_mark_due(slots, slot, RECYCLE_TASKS);
-}
-
 void slots_emit_recycled(const struct slots *slots, const struct slot *slot,
 	enum recycle_reason reason, uint64_t bytes)
 {
@@ -233,12 +226,18 @@ void slots_leave(struct slots *slots, struct slot *slot)
 	slots_step(slots, slot, FACT_LEAVE);
 }
 
-void slots_leave_if_spent(struct slots *slots, struct slot *slot)
+void slots_check_spent(struct slots *slots, struct slot *slot)
 {
-	if (slot->pipe.load > 0 || slot->state != LIFE_READY || !pipe_is_spent(&slot->pipe))
+	const struct pipe *pipe = &slot->pipe;
+	if (!pipe->tasks_max)
 		return;
-	slots_emit_recycled(slots, slot, RECYCLE_TASKS, 0);
-	slots_leave(slots, slot);
+	if (!slot->due && pipe->answers >= recycle_enough(pipe->tasks_max))
+		slots_mark_due(slots, slot, RECYCLE_TASKS);
+	bool stays = pool_stays(slots->context) && !slot_is_leaving(slot);
+	if (pipe->load == 0 && slot->state == LIFE_READY && stays && pipe_is_spent(pipe)) {
+		slots_emit_recycled(slots, slot, RECYCLE_TASKS, 0);
+		slots_leave(slots, slot);
+	}
 }
 
 /* ---------- what workers do ---------- */
@@ -247,18 +246,6 @@ static void note_cause(struct slot *slot, const char *what)
 {
 	if (!slot->ended_for)
 		slot->ended_for = what;
-}
-
-struct slot *slots_find(const struct slots *slots, const struct event *event)
-{
-	assert(event->slot.slot < slots->all.count);
-	struct slot *slot = slots_at(slots, event->slot.slot);
-	return slot->life == event->slot.life ? slot : NULL;
-}
-
-void slots_on_ready(struct slots *slots, struct slot *slot)
-{
-	slots_step(slots, slot, FACT_READY);
 }
 
 void slots_on_writable(struct slots *slots, struct slot *slot, bool is_writable)
@@ -307,14 +294,15 @@ void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime
 		slots->autoscale.answered++;
 	}
 	slot->is_proven = true;
-	slots_succeeds(slots, slot);
-	if (slots_is_new(slots, slot))
+	clear_failures(slots, slot);
+	if (slot->generation == slots->generation)
 		slots->roll.useless = 0;
-	slots_mark_spent(slots, slot);
 	/* The alarm of a READY slot is the soft limit of its head; that of another state stays. */
 	slot->is_timed = false;
 	if (slot->state == LIFE_READY)
 		alarms_set(&slots->alarms, slot, MTIME_NEVER);
+	slots_check_spent(slots, slot);
+	slots_on_emptied(slots, slot);
 }
 
 /* The exit of a worker that was asked to leave is not kept. The notice is about the life that has
@@ -342,14 +330,10 @@ void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit
 		});
 }
 
-void slots_on_less(struct slots *slots, struct slot *slot)
+void slots_on_emptied(struct slots *slots, struct slot *slot)
 {
-	if (slot->pipe.load > 0)
-		return;
-	if (!pool_stays(slots->context) || slot_is_leaving(slot))
+	if (slot->pipe.load == 0 && (!pool_stays(slots->context) || slot_is_leaving(slot)))
 		slots_let_go(slots, slot);
-	else
-		slots_leave_if_spent(slots, slot);
 }
 
 void slots_force(struct slots *slots, struct slot *slot)

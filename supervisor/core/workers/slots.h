@@ -2,7 +2,7 @@
  * the pool; the other one is core/tasks/tasks.h. A slot is kept, or it leaves: then it gets no more
  * tasks, finishes those in its pipe and is retired. Changes pipes only by dispatch.h. Files:
  * slots.c (lives), slots_scale.c (how many, and which one leaves), slots_replace.c (rolling
- * restart, recycling), slots_auto.c (how many are needed). */
+ * restart, recycling). */
 #ifndef CORE_WORKERS_SLOTS_H
 #define CORE_WORKERS_SLOTS_H
 
@@ -64,13 +64,12 @@ static inline struct slot *slots_at(const struct slots *slots, uint32_t number)
 {
 	return slots->all.at[number];
 }
-/* The slot of the event; NULL: the event is of a life that is over. */
-struct slot *slots_find(const struct slots *, const struct event *);
 /* True: the slot's last lives failed, and the present one is not a success yet. */
 bool slots_is_failing(const struct slots *, const struct slot *);
 
 /* Events of slots (event.h). */
-void slots_on_ready(struct slots *, struct slot *);
+/* Apply a fact to the slot by the table of life.h, and carry out the action. */
+void slots_step(struct slots *, struct slot *, enum life_fact);
 void slots_on_writable(struct slots *, struct slot *, bool is_writable);
 void slots_on_memory(struct slots *, struct slot *, uint64_t bytes);
 /* Its worker broke the protocol; what: static text. Only the first call in a life counts. */
@@ -78,10 +77,11 @@ void slots_on_broken(struct slots *, struct slot *, const char *what);
 /* Its process is gone; its tasks are still in the pipe. last_output: borrowed, or NULL. */
 void slots_on_gone(
 	struct slots *, struct slot *, struct exit_info, const struct output *last_output);
-/* Its worker answered a task, on which it worked from `from` until `until`. */
+/* Its worker answered a task, on which it worked from `from` until `until`; the task has left the
+ * pipe. */
 void slots_on_answered(struct slots *, struct slot *, mtime from, mtime until);
-/* A task has left its pipe: the worker leaves if it is to leave and the pipe is empty. */
-void slots_on_less(struct slots *, struct slot *);
+/* If its pipe is empty now, and the slot or the pool is to leave: its worker leaves. */
+void slots_on_emptied(struct slots *, struct slot *);
 
 /* Commands. Scale to min workers, or to as many as needed from min to max. Return NULL, or why it
  * is refused. */

@@ -5,8 +5,6 @@
 #include "core/workers/slots.h"
 
 /* slots.c: lives */
-/* Apply a fact to the slot by the table of life.h, and carry out the action. */
-void slots_step(struct slots *, struct slot *, enum life_fact);
 /* Ask its worker to leave; this is not taken back. */
 void slots_leave(struct slots *, struct slot *);
 /* True: its present life is a success by now, so its failures were set to 0. This is found while
@@ -20,22 +18,14 @@ void slots_emit(const struct slots *, enum notice_kind, const struct slot *, str
 void slots_draw_limits(struct slots *, struct slot *);
 /* Mark the slot's worker as due to be replaced. */
 void slots_mark_due(struct slots *, struct slot *, enum recycle_reason);
-/* Mark it as due if it has sent almost all the answers that it may. */
-void slots_mark_spent(struct slots *, struct slot *);
-/* If it is idle and has got all the tasks that it may: let it leave, and the next worker start in
- * the same slot. */
-void slots_leave_if_spent(struct slots *, struct slot *);
+/* Mark it as due if it has sent almost all the answers that it may. If it is idle and has got all
+ * the tasks that it may, let it leave; the next worker starts in the same slot. */
+void slots_check_spent(struct slots *, struct slot *);
 /* NOTICE_WORKER_RECYCLED. */
 void slots_emit_recycled(
 	const struct slots *, const struct slot *, enum recycle_reason, uint64_t bytes);
 
 /* slots_scale.c: which slots are kept */
-/* Set the wanted number of workers, 1 to POOL_WORKERS_MAX; their slots exist. */
-void slots_want(struct slots *, uint32_t workers);
-/* The same. False: there is no memory for their slots. */
-bool slots_grow(struct slots *, uint32_t workers) MUST_CHECK;
-/* Emit a change, and keep it for pool_facts. Fills in before, after, bounds and time. */
-void slots_emit_scaling(struct slots *, enum notice_kind, struct scaling);
 /* Keep so many more slots, none of those that are to be replaced. leaving: how many slots are
  * leaving. False: there is no memory for them, and none is kept. */
 bool slots_keep_more(struct slots *, uint32_t more, uint32_t leaving) MUST_CHECK;
@@ -45,7 +35,6 @@ void slots_keep(struct slots *, struct slot *);
 void slots_dismiss(struct slots *, struct slot *);
 /* Ask its worker to leave now, or in a later turn if many have left in this one. */
 void slots_let_go(struct slots *, struct slot *);
-bool slots_has_leavers(const struct slots *);
 /* Let surplus slots leave, in order of slots_weight. */
 void slots_dismiss_surplus(struct slots *);
 /* What it costs to lose this slot: 0 is the minimum. */
@@ -54,11 +43,6 @@ uint32_t slots_weight(const struct slots *, const struct slot *);
 /* slots_replace.c: in each turn of a pool that stays */
 void slots_roll(struct slots *);
 void slots_recycle(struct slots *);
-
-static inline bool slots_is_new(const struct slots *slots, const struct slot *slot)
-{
-	return slot->generation == slots->generation;
-}
 
 /* Something has happened to a slot. */
 static inline void slots_changed(struct slots *slots)

@@ -59,7 +59,7 @@ void slots_restart(struct slots *slots)
 /* The next worker of a slot that is ending is a new one anyway. */
 static bool is_old(const struct slots *slots, const struct slot *slot)
 {
-	return !slots_is_new(slots, slot) &&
+	return slot->generation != slots->generation &&
 	       (slot->state == LIFE_STARTING || slot->state == LIFE_READY);
 }
 
@@ -108,22 +108,6 @@ void slots_roll(struct slots *slots)
 
 /* ---------- single workers that are due ---------- */
 
-static void mark_aged(struct slots *slots)
-{
-	mtime now = slots->context->now;
-	slots->recycling.next_at = MTIME_NEVER;
-	for (uint32_t i = 0; i < slots->all.count; i++) {
-		struct slot *slot = slots_at(slots, i);
-		if (slot->state != LIFE_READY || slot->due)
-			continue;
-		if (slot->old_at <= now)
-			slots_mark_due(slots, slot, RECYCLE_AGE);
-		else
-			slots->recycling.next_at =
-				mtime_min(slots->recycling.next_at, slot->old_at);
-	}
-}
-
 /* Draw new limits for all workers. */
 void slots_configure(struct slots *slots)
 {
@@ -132,8 +116,7 @@ void slots_configure(struct slots *slots)
 		if (slot->state != LIFE_READY || slot_is_leaving(slot))
 			continue;
 		slots_draw_limits(slots, slot);
-		slots_mark_spent(slots, slot);
-		slots_leave_if_spent(slots, slot);
+		slots_check_spent(slots, slot);
 	}
 	slots->recycling.next_at = slots->context->now; /* the next turn finds the first of them */
 }
@@ -147,19 +130,6 @@ static bool is_due(const struct slots *slots, const struct slot *slot)
 /* Keep a spare slot for each worker that is due; spares and leaving workers together are at most a
  * SHARE of those wanted. All are kept in one walk: of ten thousand workers, a thousand may be due.
  */
-static void keep_spares(struct slots *slots, const struct survey *survey)
-{
-	uint32_t max = slots->wanted < SHARE ? 1 : slots->wanted / SHARE;
-	uint32_t spares = slots->recycling.spares;
-	uint32_t allowed = max > survey->leaving ? max - survey->leaving : 0;
-	uint32_t needed = survey->meant < allowed ? survey->meant : allowed;
-	uint32_t more = needed > spares ? needed - spares : 0;
-	/* If there is no memory for all of them, there may be for some. */
-	while (more > 0 && !slots_keep_more(slots, more, survey->leaving))
-		more /= 2;
-	slots->recycling.spares = (uint16_t)(spares + more);
-}
-
 static void recycle(struct slots *slots)
 {
 	struct recycling *recycling = &slots->recycling;
@@ -175,9 +145,32 @@ static void recycle(struct slots *slots)
 		recycling->spares = (uint16_t)survey.meant;
 		slots_dismiss_surplus(slots);
 	}
-	keep_spares(slots, &survey);
+	uint32_t max = slots->wanted < SHARE ? 1 : slots->wanted / SHARE;
+	uint32_t allowed = max > survey.leaving ? max - survey.leaving : 0;
+	uint32_t needed = survey.meant < allowed ? survey.meant : allowed;
+	uint32_t more = needed > recycling->spares ? needed - recycling->spares : 0;
+	/* If there is no memory for all of them, there may be for some. */
+	while (more > 0 && !slots_keep_more(slots, more, survey.leaving))
+		more /= 2;
+	recycling->spares = (uint16_t)(recycling->spares + more);
 	if (!survey.meant)
 		recycling->state = REPLACE_OFF;
+}
+
+static void mark_aged(struct slots *slots)
+{
+	mtime now = slots->context->now;
+	slots->recycling.next_at = MTIME_NEVER;
+	for (uint32_t i = 0; i < slots->all.count; i++) {
+		struct slot *slot = slots_at(slots, i);
+		if (slot->state != LIFE_READY || slot->due)
+			continue;
+		if (slot->old_at <= now)
+			slots_mark_due(slots, slot, RECYCLE_AGE);
+		else
+			slots->recycling.next_at =
+				mtime_min(slots->recycling.next_at, slot->old_at);
+	}
 }
 
 /* During a rolling restart nothing is recycled. */

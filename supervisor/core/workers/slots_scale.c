@@ -1,5 +1,6 @@
-/* How many slots are kept: decide who leaves, and whose place is filled again. Interrupts no task;
- * never has more slots than were wanted at once, and one. */
+/* How many slots are kept: which one leaves, and which one is filled again. With autoscaling,
+ * measure for autoscale.h and carry out what it decides. Interrupts no task; never has more slots
+ * than the maximum that was wanted, and one. */
 #include "core/workers/slots_internal.h"
 
 #define LEAVES_PER_TURN 64
@@ -51,7 +52,7 @@ void slots_keep(struct slots *slots, struct slot *slot)
 	if (slot->state == LIFE_RETIRED)
 		slots_step(slots, slot, FACT_WANTED);
 	else /* it may have been given all its tasks */
-		slots_leave_if_spent(slots, slot);
+		slots_check_spent(slots, slot);
 }
 
 static bool is_at_work(const struct slot *slot)
@@ -123,7 +124,7 @@ void slots_let_go(struct slots *slots, struct slot *slot)
 	slots_leave(slots, slot);
 }
 
-bool slots_has_leavers(const struct slots *slots)
+static bool has_leavers(const struct slots *slots)
 {
 	return !pool_is_forced(slots->context) && slots->passed < slots->all.count;
 }
@@ -131,7 +132,7 @@ bool slots_has_leavers(const struct slots *slots)
 /* Let idle workers go that are to leave, a limited number in a turn. */
 static void leave_some(struct slots *slots)
 {
-	for (; slots_has_leavers(slots) && slots->leaves < LEAVES_PER_TURN; slots->passed++) {
+	for (; has_leavers(slots) && slots->leaves < LEAVES_PER_TURN; slots->passed++) {
 		struct slot *slot = slots_at(slots, slots->passed);
 		bool is_chosen = slot_is_leaving(slot) && slot->state == LIFE_READY;
 		if (slot->pipe.load == 0 && (pool_drains(slots->context) || is_chosen))
@@ -168,7 +169,7 @@ uint32_t slots_weight(const struct slots *slots, const struct slot *slot)
 {
 	uint32_t weight =
 		slot->state == LIFE_READY ? 2u + slot->pipe.load : slot->state != LIFE_WAITING;
-	return 2 * weight + (slots_is_new(slots, slot) && !slot->due);
+	return 2 * weight + (slot->generation == slots->generation && !slot->due);
 }
 
 static bool has_surplus(const struct slots *slots)
@@ -190,25 +191,22 @@ void slots_dismiss_surplus(struct slots *slots)
 
 /* ---------- another number ---------- */
 
-void slots_want(struct slots *slots, uint32_t workers)
+/* Set the wanted number of workers. False: there is no memory for their slots. */
+static bool want(struct slots *slots, uint32_t workers)
 {
+	if (!has_slots(slots, workers))
+		return false;
 	slots->scaling.before = slots->wanted;
 	slots->wanted = (uint16_t)workers;
 	slots->recycling.spares = 0;
 	slots_dismiss_surplus(slots);
 	keep_as_many(slots, workers);
 	slots_changed(slots);
-}
-
-bool slots_grow(struct slots *slots, uint32_t workers)
-{
-	if (!has_slots(slots, workers))
-		return false;
-	slots_want(slots, workers);
 	return true;
 }
 
-void slots_emit_scaling(struct slots *slots, enum notice_kind kind, struct scaling scaling)
+/* Emit the change, and keep it for pool_facts. */
+static void emit_scaling(struct slots *slots, enum notice_kind kind, struct scaling scaling)
 {
 	scaling.at = slots->context->now;
 	scaling.before = slots->scaling.before;
@@ -229,9 +227,86 @@ const char *slots_scale(struct slots *slots, uint32_t min, uint32_t max)
 	if (min < 1 || min > max || max > POOL_WORKERS_MAX)
 		return "a pool has 1 to 10000 workers";
 	autoscale_init(&autoscale, (uint16_t)min, (uint16_t)max, slots->context->now);
-	if (!slots_grow(slots, autoscale_within(&autoscale, slots->wanted)))
+	if (!want(slots, autoscale_within(&autoscale, slots->wanted)))
 		return "there is no memory for so many workers";
 	slots->autoscale = autoscale;
-	slots_emit_scaling(slots, NOTICE_SCALED, (struct scaling){.cause = SCALING_ASKED});
+	emit_scaling(slots, NOTICE_SCALED, (struct scaling){.cause = SCALING_ASKED});
 	return NULL;
+}
+
+/* ---------- the number that the pool chooses ---------- */
+
+/* Count the workers that have a task: it may be their first one, and run for an hour. */
+static void count_running(struct slots *slots, struct autoscale_look *look)
+{
+	struct pipe *pipe = NULL;
+	while ((pipe = dispatch_latest_running(slots->dispatch, pipe))) {
+		struct slot *slot = slot_of_pipe(pipe);
+		if (slot_is_leaving(slot))
+			continue;
+		autoscale_worked(
+			&slots->autoscale, pipe_works_since(pipe), slots->context->arrived_after);
+		look->at_work++;
+		slots_succeeds(slots, slot);
+	}
+	look->may_grow = slots->failing == 0;
+}
+
+static void grow(struct slots *slots, uint32_t wanted, uint32_t waiting)
+{
+	if (!want(slots, wanted)) {
+		autoscale_refused(&slots->autoscale, slots->context->now);
+		pool_emit(slots->context,
+			(struct notice){
+				.kind = NOTICE_GROWTH_REFUSED, .slot = -1, .number = wanted});
+		return;
+	}
+	emit_scaling(
+		slots, NOTICE_GROWN, (struct scaling){.cause = SCALING_GREW, .figure = waiting});
+	slots_judge_alarms(slots);
+}
+
+/* In a pause, and while no task can come, idle workers do not show how many are needed. */
+void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
+{
+	struct autoscale *autoscale = &slots->autoscale;
+	mtime now = slots->context->now;
+	struct autoscale_look look = {
+		.wanted = slots->wanted,
+		.waiting = slots->dispatch->queued_count,
+		.is_any_idle = dispatch_has_idle(slots->dispatch),
+		.is_full = is_window_full,
+		.may_shrink = slots->roll.state == REPLACE_OFF,
+	};
+	if (!autoscale_is_on(autoscale))
+		return;
+	if (!can_judge) {
+		autoscale_rest(autoscale, now);
+		return;
+	}
+	if (!autoscale_is_due(autoscale, &look, now))
+		return;
+	count_running(slots, &look);
+	uint32_t wanted = autoscale_judge(autoscale, &look, now);
+	if (wanted > slots->wanted)
+		grow(slots, wanted, look.waiting);
+	else if (wanted < slots->wanted && want(slots, wanted))
+		emit_scaling(slots, NOTICE_SHRUNK,
+			(struct scaling){.cause = SCALING_SHRANK,
+				.figure = autoscale->needed,
+				.span = autoscale->patience});
+}
+
+mtime slots_deadline(const struct slots *slots, bool can_judge)
+{
+	const struct pool_context *context = slots->context;
+	if (has_leavers(slots))
+		return context->now;
+	mtime deadline = alarms_deadline(&slots->alarms);
+	if (can_judge && autoscale_is_on(&slots->autoscale))
+		deadline =
+			mtime_min(deadline, autoscale_deadline(&slots->autoscale, slots->wanted));
+	if (pool_stays(context))
+		deadline = mtime_min(deadline, slots->recycling.next_at);
+	return mtime_min(deadline, dispatch_deadline(slots->dispatch, context->config.hard_limit));
 }
