@@ -39,22 +39,13 @@ static void choose_pool(struct top *top, int by)
 		top_requests_hurry(&top->requests);
 }
 
-/* The key may be no verb's. The second key of a verb is one fewer. */
-static void ask_by_verb_key(struct top *top, int key)
-{
-	struct top_model *model = &top->model;
-	const json_t *pool = model->chosen ? top_model_pool(model, model->chosen) : NULL;
-	const struct api_verb *verb =
-		key < 256 ? api_verb_of_key((char)key, json_cell_text(pool, "state")) : NULL;
-
-	if (verb && verb->question)
-		model->asks = model->chosen ? verb : NULL;
-	else if (verb)
-		top_requests_order(&top->requests, model, verb, key == verb->keys[0] ? 1 : -1);
-}
-
+/* The second key of a verb is one worker fewer. */
 static void handle_command_key(struct top *top, int key)
 {
+	struct top_model *model = &top->model;
+	const struct api_verb *verb;
+	const json_t *pool;
+
 	switch (key) {
 	case TOP_KEY_UP:
 		choose_pool(top, -1);
@@ -63,20 +54,26 @@ static void handle_command_key(struct top *top, int key)
 		choose_pool(top, 1);
 		break;
 	case 's':
-		top_table_sort_next(&top->model.pools);
+		top_table_sort_next(&model->pools);
 		break;
 	case 'S':
-		top_table_sort_next(&top->model.workers);
+		top_table_sort_next(&model->workers);
 		break;
 	case '?':
 	case 'h':
-		top->model.is_help = true;
+		model->is_help = true;
 		break;
 	case 'q':
 		top->is_over = true;
 		break;
 	default:
-		ask_by_verb_key(top, key);
+		pool = model->chosen ? top_model_pool(model, model->chosen) : NULL;
+		verb = key < 256 ? api_verb_of_key((char)key, json_cell_text(pool, "state")) : NULL;
+		if (verb && verb->question)
+			model->asks = model->chosen ? verb : NULL;
+		else if (verb)
+			top_requests_order(
+				&top->requests, model, verb, key == verb->keys[0] ? 1 : -1);
 	}
 }
 
@@ -152,19 +149,6 @@ static bool watch_signals(struct top *top)
 
 /* ---------- the loop ---------- */
 
-static void draw_page(struct top *top)
-{
-	struct buf page;
-
-	if (!top->screen.is_on)
-		return;
-	buf_init(&page, SIZE_MAX);
-	top_view_draw(&top->model, top->screen.width, top->screen.height, clock_now(), &page);
-	if (!page.failed && screen_draw(&top->screen, buf_text(&page)) != RC_OK)
-		end_top(top, EX_IOERR);
-	buf_release(&page);
-}
-
 static void run_turn(struct top *top)
 {
 	struct curl_waitfd fds[] = {
@@ -172,14 +156,20 @@ static void run_turn(struct top *top)
 		{.fd = top->signals, .events = CURL_WAIT_POLLIN},
 	};
 	struct signalfd_siginfo info;
+	struct buf page;
 
 	top_requests_turn(&top->requests, &top->model, fds, sizeof fds / sizeof *fds);
 	while (!top->is_over && read(top->signals, &info, sizeof info) == sizeof info)
 		handle_signal(top, info.ssi_signo);
 	if (fds[0].revents && !top->is_over)
 		read_keys(top);
-	if (!top->is_over)
-		draw_page(top);
+	if (top->is_over || !top->screen.is_on)
+		return;
+	buf_init(&page, SIZE_MAX);
+	top_view_draw(&top->model, top->screen.width, top->screen.height, clock_now(), &page);
+	if (!page.failed && screen_draw(&top->screen, buf_text(&page)) != RC_OK)
+		end_top(top, EX_IOERR);
+	buf_release(&page);
 }
 
 /* A missing supervisor is an error at the start, and trouble that may end later: so the first

@@ -103,23 +103,23 @@ bool top_model_move(struct top_model *model, int by)
 
 /* ---------- answers ---------- */
 
-static void take_status(struct top_model *model, json_t *status)
+/* The counters of another supervisor have started again. If the chosen pool has gone, choose the
+ * first one. */
+static enum rc take_pools(struct top_model *model, json_t *answer, mtime now)
 {
-	/* The counters of another supervisor have started again. */
-	if (model->status &&
-		!json_equal(json_cell_find(model->status, "pid"), json_cell_find(status, "pid"))) {
+	json_t *status = json_object_get(answer, "status"), *before = model->status;
+
+	if (status && before &&
+		!json_equal(json_cell_find(before, "pid"), json_cell_find(status, "pid"))) {
 		top_table_clear(&model->pools);
 		model->knows_pools = false;
 		top_model_forget_workers(model);
 	}
-	json_decref(model->status);
-	model->status = json_incref(status);
-}
-
-/* If the chosen pool has gone, choose the first one. */
-static enum rc take_pools(struct top_model *model, json_t *pools, mtime now)
-{
-	if (top_table_take(&model->pools, pools, now) != RC_OK)
+	if (status) {
+		json_decref(before);
+		model->status = json_incref(status);
+	}
+	if (top_table_take(&model->pools, json_object_get(answer, "pools"), now) != RC_OK)
 		return RC_MEMORY;
 	model->knows_pools = true;
 	if (top_model_chosen_row(model) < model->pools.count)
@@ -135,15 +135,11 @@ static enum rc take_pools(struct top_model *model, json_t *pools, mtime now)
 enum rc top_model_take(
 	struct top_model *model, enum top_question question, json_t *answer, mtime now)
 {
-	json_t *status = json_object_get(answer, "status");
-
 	model->trouble[0] = '\0';
 	model->answered_at = now;
 	switch (question) {
 	case TOP_ASK_POOLS:
-		if (status)
-			take_status(model, status);
-		return take_pools(model, json_object_get(answer, "pools"), now);
+		return take_pools(model, answer, now);
 	case TOP_ASK_WORKERS:
 		return top_table_take(&model->workers, json_object_get(answer, "workers"), now);
 	}

@@ -91,17 +91,6 @@ static bool send_question(struct top_requests *requests, const struct top_model 
 	return true;
 }
 
-static void send_order(struct top_requests *requests, const struct top_model *model)
-{
-	const struct top_order *order = &requests->orders.list[0];
-
-	top_orders_path(&requests->orders, top_model_pool(model, order->pool), requests->path);
-	api_client_send(&requests->client,
-		&(struct api_request){
-			.is_post = true, .path = requests->path, .pool = order->pool});
-	requests->is_order = true;
-}
-
 /* From the first question again, at this time. */
 static void restart(struct top_requests *requests, mtime due)
 {
@@ -111,11 +100,17 @@ static void restart(struct top_requests *requests, mtime due)
 
 static void send_next(struct top_requests *requests, const struct top_model *model, mtime now)
 {
+	const struct top_order *order = &requests->orders.list[0];
+
 	if (requests->is_waiting)
 		return;
 	if (requests->orders.count > 0) {
-		send_order(requests, model);
-		requests->is_waiting = true;
+		top_orders_path(
+			&requests->orders, top_model_pool(model, order->pool), requests->path);
+		api_client_send(&requests->client,
+			&(struct api_request){
+				.is_post = true, .path = requests->path, .pool = order->pool});
+		requests->is_order = requests->is_waiting = true;
 		return;
 	}
 	if (now < requests->due)

@@ -69,25 +69,23 @@ static double value_of(
 	}
 }
 
-static struct text text_of_rate(double rate, enum json_column_kind kind, char room[JSON_CELL_SIZE])
-{
-	if (isnan(rate))
-		return NOTHING;
-	if (kind == JSON_RATE_SHARE)
-		snprintf(room, JSON_CELL_SIZE, "%.0f %%", 100 * rate);
-	else if (rate < 100)
-		snprintf(room, JSON_CELL_SIZE, "%.1f", rate);
-	else
-		cli_number((uint64_t)(rate + 0.5), room);
-	return text_from(room);
-}
-
 static struct text text_of_cell(const struct top_table *table, const struct top_row *row,
 	const struct json_column *column, char room[JSON_COLUMN_SIZE])
 {
-	if (column->kind == JSON_RATE || column->kind == JSON_RATE_SHARE)
-		return text_of_rate(rate_of(table, row, column), column->kind, room);
-	return json_column_text(column, row->now, room);
+	double rate;
+
+	if (column->kind != JSON_RATE && column->kind != JSON_RATE_SHARE)
+		return json_column_text(column, row->now, room);
+	rate = rate_of(table, row, column);
+	if (isnan(rate))
+		return NOTHING;
+	if (column->kind == JSON_RATE_SHARE)
+		snprintf(room, JSON_COLUMN_SIZE, "%.0f %%", 100 * rate);
+	else if (rate < 100)
+		snprintf(room, JSON_COLUMN_SIZE, "%.1f", rate);
+	else
+		cli_number((uint64_t)(rate + 0.5), room);
+	return text_from(room);
 }
 
 /* ---------- order ---------- */

@@ -3,7 +3,9 @@
 #include "base/utf8.h"
 #include "client/status.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define BOLD    TEXT("\x1b[1m")
 #define REVERSE TEXT("\x1b[7m")
@@ -28,13 +30,27 @@ static const char keys_below[] =
 
 /* ---------- lines ---------- */
 
-static void put_line(struct text text, struct text style, struct buf *out)
+static void put_line(struct buf *out, struct text style, const char *format, ...) PRINTF_LIKE(3, 4);
+
+static void put_line(struct buf *out, struct text style, const char *format, ...)
 {
+	va_list args;
+	char *line;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&line, format, args);
+	va_end(args);
+	if (len < 0) {
+		out->failed = true;
+		return;
+	}
 	buf_append_text(out, style);
-	utf8_append_escaped(out, text);
+	utf8_append_escaped(out, text_of(line, (size_t)len));
 	if (style.len)
 		buf_append_text(out, PLAIN);
 	buf_append_byte(out, '\n');
+	free(line);
 }
 
 /* lines: of a table, titles first. One row may be marked. */
@@ -71,45 +87,25 @@ static void put_rows(struct top_table *table, size_t first, size_t count, size_t
 static void put_section(
 	const char *what, const char *of, const struct top_table *table, struct buf *out)
 {
-	struct buf line;
 	const char *sort = top_table_sorted_by(table);
 
-	buf_init(&line, SIZE_MAX);
-	buf_printf(&line, "%zu %s%s%s%s%s", table->count, what, of ? " of " : "", of ? of : "",
-		*sort ? ", by " : "", sort);
-	put_line(buf_text(&line), TEXT_NONE, out);
-	buf_release(&line);
+	put_line(out, TEXT_NONE, "%zu %s%s%s%s%s", table->count, what, of ? " of " : "",
+		of ? of : "", *sort ? ", by " : "", sort);
 }
 
 /* ---------- head ---------- */
-
-static void put_trouble(const struct top_model *model, mtime now, struct buf *out)
-{
-	struct buf line;
-
-	buf_init(&line, SIZE_MAX);
-	buf_printf(&line, "%s; the last answer was %lld s ago",
-		*model->trouble ? model->trouble : "waiting for the supervisor",
-		(long long)((now - model->answered_at) / MTIME_SECOND));
-	put_line(buf_text(&line), REVERSE, out);
-	buf_release(&line);
-}
 
 static void put_reasons(const json_t *status, struct buf *out)
 {
 	const json_t *reasons = json_object_get(status, "reasons");
 	const json_t *warnings = json_object_get(status, "warnings");
 	size_t first = json_array_size(reasons), count = first + json_array_size(warnings);
-	struct buf line;
 
 	for (size_t i = 0; i < count && i < REASONS_MAX; i++) {
 		const char *reason =
 			json_string_value(i < first ? json_array_get(reasons, i)
 						    : json_array_get(warnings, i - first));
-		buf_init(&line, SIZE_MAX);
-		buf_printf(&line, "  %s", reason ? reason : "-");
-		put_line(buf_text(&line), TEXT_NONE, out);
-		buf_release(&line);
+		put_line(out, TEXT_NONE, "  %s", reason ? reason : "-");
 	}
 	if (count > REASONS_MAX)
 		buf_printf(out, "  and %zu more: wpool status\n", count - REASONS_MAX);
@@ -121,15 +117,17 @@ static void put_head(const struct top_model *model, mtime now, struct buf *out)
 	struct buf line;
 
 	if (is_troubled)
-		put_trouble(model, now, out);
+		put_line(out, REVERSE, "%s; the last answer was %lld s ago",
+			*model->trouble ? model->trouble : "waiting for the supervisor",
+			(long long)((now - model->answered_at) / MTIME_SECOND));
 	if (!model->status)
 		return;
 	buf_init(&line, SIZE_MAX);
 	status_append_verdict(model->status, &line);
-	put_line(buf_text(&line), is_troubled ? TEXT_NONE : BOLD, out);
+	put_line(out, is_troubled ? TEXT_NONE : BOLD, "%.*s", TEXT_ARGS(buf_text(&line)));
 	buf_clear(&line);
 	status_append_broker(model->status, &line);
-	put_line(buf_text(&line), TEXT_NONE, out);
+	put_line(out, TEXT_NONE, "%.*s", TEXT_ARGS(buf_text(&line)));
 	out->failed |= line.failed;
 	buf_release(&line);
 	put_reasons(model->status, out);
@@ -177,25 +175,21 @@ static void put_keys(struct buf *out)
 
 static void put_foot(const struct top_model *model, struct buf *out)
 {
-	struct buf line;
 	char room[16];
 
-	buf_init(&line, SIZE_MAX);
 	if (model->asks) {
-		buf_printf(&line, "%s: %s y, or any other key", model->chosen ? model->chosen : "",
-			model->asks->question);
+		put_line(out, REVERSE, "%s: %s y, or any other key",
+			model->chosen ? model->chosen : "", model->asks->question);
 	} else if (*model->message) {
-		buf_printf(&line, "%s", model->message);
+		put_line(out, TEXT_NONE, "%s", model->message);
 	} else {
-		buf_append_text(&line, TEXT("q quit  j k choose"));
+		buf_append_text(out, TEXT("q quit  j k choose"));
 		for (size_t i = 0; i < API_VERB_COUNT; i++)
 			if (api_verbs[i].key_help)
-				buf_printf(&line, "  %s %s", keys_of(&api_verbs[i], " ", room),
+				buf_printf(out, "  %s %s", keys_of(&api_verbs[i], " ", room),
 					api_verbs[i].name);
-		buf_append_text(&line, TEXT("  s S sort  ? help"));
+		buf_append_text(out, TEXT("  s S sort  ? help\n"));
 	}
-	put_line(buf_text(&line), model->asks ? REVERSE : TEXT_NONE, out);
-	buf_release(&line);
 }
 
 void top_view_draw(struct top_model *model, size_t width, size_t height, mtime now, struct buf *out)
