@@ -1,8 +1,8 @@
 #include "client/api_command.h"
 
 #include "tty/cli_options.h"
+#include "tty/console.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -167,8 +167,5 @@ int api_command_follow(const struct api_command *q, const char *path,
 
 int api_command_flush(const struct api_command *q)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return EX_OK;
-	fprintf(stderr, "wpool %s: standard output: %s\n", q->command, strerror(errno));
-	return EX_IOERR;
+	return console_flush(q->command) ? EX_OK : EX_IOERR;
 }

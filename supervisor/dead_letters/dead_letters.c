@@ -114,9 +114,7 @@ static int take_option(struct command *c, int option)
 		c->what.json = true;
 		return -1;
 	case WAIT:
-		if (quantity_read_duration(text_from(optarg), &c->what.wait) && c->what.wait > 0)
-			return -1;
-		return cli_bad_value(COMMAND, "--wait", optarg, "is no duration such as 10s");
+		return cli_read_duration(COMMAND, "--wait", &c->what.wait);
 	case HELP:
 		fputs(help, stdout);
 		return EX_OK;
@@ -173,14 +171,6 @@ static int check_options(const struct command *c)
 		!(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
 		return cli_problem(COMMAND, "there is no terminal to ask on: --yes is needed");
 	return -1;
-}
-
-bool dead_letters_flush(void)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return true;
-	perror("wpool " COMMAND ": standard output");
-	return false;
 }
 
 int dead_letters_main(int argc, char **argv)

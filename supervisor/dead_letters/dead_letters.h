@@ -20,9 +20,6 @@ struct dead_letters {
 	mtime wait;
 };
 
-/* Flush stdout. False: it could not be written; an error was printed. */
-bool dead_letters_flush(void) MUST_CHECK;
-
 /* Each does its work on the broker, prints the result, and returns an exit code. */
 int dead_letters_list(const struct dead_letters *);
 int dead_letters_show(const struct dead_letters *);

@@ -3,6 +3,7 @@
 #include "dead_letters/reader.h"
 
 #include "tty/cli_options.h"
+#include "tty/console.h"
 #include "tty/json_print.h"
 
 #include <stdio.h>
@@ -42,34 +43,31 @@ static int confirm_drop(const struct dead_letters *what, uint64_t *ret_limit)
 	return EX_TEMPFAIL;
 }
 
-static bool print_result(const struct dead_letters *what, const struct reader *r)
-{
-	char dropped[32];
-	bool is_printed = true;
-	if (what->json) {
-		is_printed = json_print(json_pack("{s:o, s:b, s:I, s:I, s:I}", "queue",
-			json_text(what->queue), "certain", reader_is_certain(r), "matched",
-			(json_int_t)r->matched, "dropped", (json_int_t)r->acked, "left",
-			(json_int_t)reader_left(r)));
-	} else {
-		printf("%s dropped", cli_number(r->acked, dropped));
-		reader_print_left(r);
-	}
-	return dead_letters_flush() && is_printed;
-}
-
 int dead_letters_drop(const struct dead_letters *what)
 {
 	static const struct reader_handler dropping = {.on_letter = on_dropped};
 	struct dead_letters agreed = *what;
 	struct reader reader;
+	char dropped[32];
+	bool is_printed = true;
 	int exit_code = EX_OK;
 	if (!what->yes)
 		exit_code = confirm_drop(what, &agreed.limit);
 	if (exit_code != EX_OK)
 		return exit_code;
 	exit_code = reader_run(&reader, &agreed, &dropping, NULL);
-	if ((exit_code == EX_OK || reader.count > 0) && !print_result(what, &reader))
+	if (exit_code != EX_OK && reader.count == 0)
+		return exit_code;
+	if (what->json) {
+		is_printed = json_print(json_pack("{s:o, s:b, s:I, s:I, s:I}", "queue",
+			json_text(what->queue), "certain", reader_is_certain(&reader), "matched",
+			(json_int_t)reader.matched, "dropped", (json_int_t)reader.acked, "left",
+			(json_int_t)reader_left(&reader)));
+	} else {
+		printf("%s dropped", cli_number(reader.acked, dropped));
+		reader_print_left(&reader);
+	}
+	if (!console_flush(DEAD_LETTERS_COMMAND) || !is_printed)
 		return EX_IOERR;
 	return exit_code == EX_OK && reader.short_of ? EX_TEMPFAIL : exit_code;
 }

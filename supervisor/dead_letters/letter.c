@@ -102,17 +102,24 @@ const char *matches_add(struct matches *matches, const char *condition)
 	return NULL;
 }
 
+/* NULL: it is the name of a header. */
+static const enum property *known_property(struct text name)
+{
+	for (size_t i = 0; i < KNOWN_BY; i++)
+		if (text_is(name, text_from(property_name(known_by[i]))))
+			return &known_by[i];
+	return NULL;
+}
+
 static enum match letter_meets(
 	const struct dead_letter *letter, struct text name, struct text value)
 {
-	const struct properties *properties = &letter->properties;
-	for (size_t i = 0; i < KNOWN_BY; i++) {
-		if (!text_is(name, text_from(property_name(known_by[i]))))
-			continue;
-		bool is_same = properties_has(properties, known_by[i]) &&
-			       text_is(properties->value[known_by[i]], value);
-		return is_same ? MATCH_YES : MATCH_NO;
-	}
+	const enum property *known = known_property(name);
+	if (known)
+		return properties_has(&letter->properties, *known) &&
+				       text_is(letter->properties.value[*known], value)
+			       ? MATCH_YES
+			       : MATCH_NO;
 	struct buf text;
 	buf_init(&text, SIZE_MAX);
 	bool is_there = dead_letter_header(letter, name, &text);
@@ -131,21 +138,13 @@ enum match matches_meet(const struct matches *matches, const struct dead_letter 
 	return match;
 }
 
-static bool is_known_by(struct text name)
-{
-	for (size_t i = 0; i < KNOWN_BY; i++)
-		if (text_is(name, text_from(property_name(known_by[i]))))
-			return true;
-	return false;
-}
-
 void matches_mark_seen(
 	const struct matches *matches, const struct dead_letter *letter, uint32_t *seen)
 {
 	struct table_field field;
 	for (size_t i = 0; i < matches->count; i++)
 		if (!(*seen & UINT32_C(1) << i) &&
-			(is_known_by(matches->of[i].name) ||
+			(known_property(matches->of[i].name) ||
 				table_find(letter->headers, matches->of[i].name, &field)))
 			*seen |= UINT32_C(1) << i;
 }

@@ -46,49 +46,37 @@ static struct text cell(struct listing *l)
 	return buf_text(&l->one);
 }
 
-/* A message that the queue's own policy dead-lettered has the broker's reason. */
-static struct text reason_of(struct listing *l, const struct dead_letter *letter)
+/* Add the text in l->one as the next cell, and clear it. */
+static void add_cell(struct listing *l)
 {
-	struct table_field death;
+	text_table_add(&l->table, cell(l));
 	buf_clear(&l->one);
-	if (!dead_letter_header(letter, HEADER_REASON, &l->one) &&
-		replay_last_death(letter->headers, TEXT("reason"), &death))
-		field_append_text(&l->one, &death);
-	return cell(l);
 }
 
-static struct text time_of(struct listing *l, const struct dead_letter *letter)
+/* EXIT is how the last worker ended, or what it answered. A message that the queue's own policy
+ * dead-lettered has the broker's reason. */
+static void add_row(struct listing *l, const struct dead_letter *letter)
 {
 	struct table_field field;
 	int64_t seconds;
+	char number[32];
 	buf_clear(&l->one);
 	if (table_find(letter->headers, HEADER_FIRST_FAILED, &field) &&
 		table_field_integer(&field, &seconds))
 		append_time(&l->one, seconds);
-	return cell(l);
-}
-
-/* How the last worker ended; or what it answered. */
-static struct text end_of(struct listing *l, const struct dead_letter *letter)
-{
-	buf_clear(&l->one);
-	if (dead_letter_header(letter, HEADER_EXIT, &l->one))
-		return cell(l);
-	buf_append_text(&l->one, TEXT("status "));
-	if (!dead_letter_header(letter, HEADER_STATUS, &l->one))
-		buf_clear(&l->one);
-	return cell(l);
-}
-
-static void add_row(struct listing *l, const struct dead_letter *letter)
-{
-	char number[32];
-	text_table_add(&l->table, time_of(l, letter));
-	text_table_add(&l->table, reason_of(l, letter));
-	buf_clear(&l->one);
+	add_cell(l);
+	if (!dead_letter_header(letter, HEADER_REASON, &l->one) &&
+		replay_last_death(letter->headers, TEXT("reason"), &field))
+		field_append_text(&l->one, &field);
+	add_cell(l);
 	(void)dead_letter_header(letter, HEADER_ATTEMPT, &l->one);
-	text_table_add(&l->table, cell(l));
-	text_table_add(&l->table, end_of(l, letter));
+	add_cell(l);
+	if (!dead_letter_header(letter, HEADER_EXIT, &l->one)) {
+		buf_append_text(&l->one, TEXT("status "));
+		if (!dead_letter_header(letter, HEADER_STATUS, &l->one))
+			buf_clear(&l->one);
+	}
+	add_cell(l);
 	text_table_add(&l->table, replay_target(letter->headers));
 	text_table_add(&l->table, letter->properties.value[PROPERTY_MESSAGE_ID]);
 	text_table_add(&l->table, letter->properties.value[PROPERTY_CORRELATION_ID]);
@@ -129,46 +117,31 @@ static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 
 static const struct reader_handler handler = {.on_letter = on_letter};
 
-static void print_output(const struct listing *l)
-{
-	struct text text = buf_text(&l->out);
-	if (text.len > 0)
-		fwrite(text.ptr, 1, text.len, stdout);
-}
-
-static void print_json(struct listing *l)
-{
-	const struct reader *r = &l->reader;
-	buf_clear(&l->one);
-	json_append_string(&l->one, l->what->queue);
-	printf("{\"queue\":%.*s,\"count\":%" PRIu64 ",\"looked_at\":%" PRIu64
-	       ",\"complete\":%s,\"messages\":[\n",
-		TEXT_ARGS(buf_text(&l->one)), r->count, r->looked, r->short_of ? "false" : "true");
-	print_output(l);
-	puts("]}");
-}
-
-static void print_text(struct listing *l)
+static int print_listing(struct listing *l, int exit_code)
 {
 	const struct reader *r = &l->reader;
 	char shown[32], count[32];
-	print_output(l);
-	printf("%s%s of %s message%s in %.*s\n", l->shown > 0 ? "\n" : "",
-		cli_number(l->shown, shown), cli_number(r->count, count), r->count == 1 ? "" : "s",
-		TEXT_ARGS(l->what->queue));
-}
-
-static int print_listing(struct listing *l, int exit_code)
-{
 	if (!l->what->json && !l->with_body)
 		text_table_write(&l->table, console_width(), &l->out);
 	if (l->has_failed || l->out.failed)
 		return EX_OSERR;
+	if (l->what->json) {
+		buf_clear(&l->one);
+		json_append_string(&l->one, l->what->queue);
+		printf("{\"queue\":%.*s,\"count\":%" PRIu64 ",\"looked_at\":%" PRIu64
+		       ",\"complete\":%s,\"messages\":[\n",
+			TEXT_ARGS(buf_text(&l->one)), r->count, r->looked,
+			r->short_of ? "false" : "true");
+	}
+	if (buf_len(&l->out) > 0)
+		fwrite(buf_text(&l->out).ptr, 1, buf_len(&l->out), stdout);
 	if (l->what->json)
-		print_json(l);
+		puts("]}");
 	else
-		print_text(l);
-	return dead_letters_flush() ? exit_code : EX_IOERR;
+		printf("%s%s of %s message%s in %.*s\n", l->shown > 0 ? "\n" : "",
+			cli_number(l->shown, shown), cli_number(r->count, count),
+			r->count == 1 ? "" : "s", TEXT_ARGS(l->what->queue));
+	return console_flush(DEAD_LETTERS_COMMAND) ? exit_code : EX_IOERR;
 }
 
 static int listing_run(const struct dead_letters *what, bool with_body)
@@ -178,8 +151,7 @@ static int listing_run(const struct dead_letters *what, bool with_body)
 	buf_init(&l.out, SIZE_MAX);
 	buf_init(&l.one, SIZE_MAX);
 	int exit_code = reader_run(&l.reader, what, &handler, &l);
-	bool was_read = exit_code == EX_OK || l.reader.looked > 0;
-	if (was_read)
+	if (exit_code == EX_OK || l.reader.looked > 0)
 		exit_code = print_listing(&l, exit_code);
 	buf_release(&l.one);
 	buf_release(&l.out);

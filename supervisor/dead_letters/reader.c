@@ -48,21 +48,15 @@ static uint64_t held_of(const struct reader *r)
 	return r->looked - r->acked - r->waiting;
 }
 
-/* The most messages that the window should hold. */
-static uint64_t wanted_of(const struct reader *r)
-{
-	uint64_t outstanding = r->looked - r->acked;
-	uint64_t rest = r->count - r->looked;
-	if (!r->is_sated && r->what->matches.count == 0)
-		rest = min(rest, r->what->limit - r->matched);
-	return outstanding + rest;
-}
-
+/* The window should hold all messages that may still come or be settled, and no more. */
 static void widen(struct reader *r)
 {
 	uint32_t now = subscriptions_window(&r->subscriptions);
+	uint64_t unsettled = r->looked - r->acked, rest = r->count - r->looked;
+	if (!r->is_sated && r->what->matches.count == 0)
+		rest = min(rest, r->what->limit - r->matched);
 	uint32_t window = reader_window(
-		now, held_of(r), wanted_of(r), r->looked > 0 ? r->bytes / r->looked : 0);
+		now, held_of(r), unsettled + rest, r->looked > 0 ? r->bytes / r->looked : 0);
 	if (window > now && r->subscriptions.count < SUBSCRIPTIONS_MAX - SUBSCRIPTIONS_SYNC_STEPS)
 		subscriptions_widen(&r->subscriptions, r->client.connection, READER_CHANNEL,
 			r->what->queue, (uint16_t)window);
@@ -364,12 +358,6 @@ static void on_down(void *ctx, bool by_error)
 	reader_fail(r, EX_TEMPFAIL);
 }
 
-static bool on_turn(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
 static void on_interrupt(void *ctx)
 {
 	struct reader *r = ctx;
@@ -385,7 +373,6 @@ static const struct client_handler client_handler = {
 	.on_up = on_up,
 	.on_down = on_down,
 	.on_event = on_event,
-	.on_turn = on_turn,
 	.on_interrupt = on_interrupt,
 };
 

@@ -11,6 +11,7 @@
 #include "os/clock.h"
 #include "publish/publish_summary.h"
 #include "tty/cli_options.h"
+#include "tty/console.h"
 #include "tty/json_print.h"
 
 #include <inttypes.h>
@@ -125,9 +126,15 @@ static void on_confirm(struct replay *p, const struct publish_answer *answer)
 	draw_progress(p);
 }
 
-static void on_return(struct replay *p, uint64_t number, const struct amqp_event *event)
+static void on_answer(
+	void *ctx, const struct publish_answer *answer, const struct amqp_event *event)
 {
-	if (!unconfirmed_return(&p->unconfirmed, number) || p->lines++ >= LINES_MAX)
+	struct replay *p = ctx;
+	if (answer->kind != PUBLISH_RETURNED) {
+		on_confirm(p, answer);
+		return;
+	}
+	if (!unconfirmed_return(&p->unconfirmed, answer->number) || p->lines++ >= LINES_MAX)
 		return;
 	buf_clear(&p->scratch); /* the name is whatever a header contained */
 	utf8_append_escaped(&p->scratch, event->routing_key);
@@ -135,27 +142,7 @@ static void on_return(struct replay *p, uint64_t number, const struct amqp_event
 		TEXT_ARGS(buf_text(&p->scratch)), (unsigned)event->code, TEXT_ARGS(event->text));
 }
 
-static void on_answer(
-	void *ctx, const struct publish_answer *answer, const struct amqp_event *event)
-{
-	if (answer->kind == PUBLISH_RETURNED)
-		on_return(ctx, answer->number, event);
-	else
-		on_confirm(ctx, answer);
-}
-
 static const struct reader_handler handler = {.on_letter = on_letter, .on_answer = on_answer};
-
-static bool print_json(const struct replay *p)
-{
-	return json_print(json_pack("{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-		"queue", json_text(p->what->queue), "certain", reader_is_certain(&p->reader),
-		"matched", (json_int_t)p->reader.matched, "replayed", (json_int_t)p->replayed,
-		"returned", (json_int_t)p->returned, "refused", (json_int_t)p->refused,
-		"unaddressed", (json_int_t)p->unaddressed, "unfit", (json_int_t)p->unfit,
-		"postponed", (json_int_t)p->postponed, "unanswered", (json_int_t)p->reader.waiting,
-		"left", (json_int_t)reader_left(&p->reader)));
-}
 
 static void print_count(uint64_t count, const char *what)
 {
@@ -182,10 +169,18 @@ static int replay_verdict(struct replay *p, int exit_code)
 {
 	bool is_printed = true;
 	if (p->what->json)
-		is_printed = print_json(p);
+		is_printed = json_print(json_pack(
+			"{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "queue",
+			json_text(p->what->queue), "certain", reader_is_certain(&p->reader),
+			"matched", (json_int_t)p->reader.matched, "replayed",
+			(json_int_t)p->replayed, "returned", (json_int_t)p->returned, "refused",
+			(json_int_t)p->refused, "unaddressed", (json_int_t)p->unaddressed, "unfit",
+			(json_int_t)p->unfit, "postponed", (json_int_t)p->postponed, "unanswered",
+			(json_int_t)p->reader.waiting, "left",
+			(json_int_t)reader_left(&p->reader)));
 	else
 		print_text(p);
-	if (!dead_letters_flush() || !is_printed)
+	if (!console_flush(DEAD_LETTERS_COMMAND) || !is_printed)
 		return EX_IOERR;
 	if (exit_code != EX_OK)
 		return exit_code;

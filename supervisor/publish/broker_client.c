@@ -74,7 +74,7 @@ static void on_turn(struct ev_loop *loop, ev_prepare *watcher, int events)
 {
 	(void)events;
 	struct client *c = watcher->data;
-	bool wants_more = c->handler->on_turn(c->ctx);
+	bool wants_more = c->handler->on_turn && c->handler->on_turn(c->ctx);
 	broker_link_flush(c->broker_link);
 	ev_idle_stop(loop, &c->again);
 	if (wants_more && c->connection &&

@@ -12,8 +12,8 @@ struct client_handler {
 	void (*on_down)(void *ctx, bool by_error);
 	/* A content's memory is freed after this. */
 	void (*on_event)(void *ctx, const struct amqp_event *);
-	/* Called at the end of each turn, before the output is sent. Return true if it stopped
-	 * because the output is full, and needs another turn after that has been sent. */
+	/* Called at the end of each turn, before the output is sent; may be NULL. Return true if it
+	 * stopped because the output is full, and needs another turn after that has been sent. */
 	bool (*on_turn)(void *ctx);
 	/* SIGINT or SIGTERM; a second one ends the loop. */
 	void (*on_interrupt)(void *ctx);

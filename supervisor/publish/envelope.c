@@ -2,12 +2,24 @@
 
 #include "amqp/table.h"
 #include "message/copy.h"
+#include "os/clock.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define SHORT_STRING_MAX 255
 #define HEADERS_LIMIT    (1024 * 1024)
 #define FRAME_OVERHEAD   (8 + 12 + 2) /* frame, content header, flags */
+
+void envelope_make_id(char ret_id[ENVELOPE_ID_SIZE])
+{
+	uint64_t number = (uint64_t)clock_now();
+	ssize_t got = getrandom(&number, sizeof number, GRND_NONBLOCK);
+	(void)got; /* the clock is unique enough */
+	snprintf(ret_id, ENVELOPE_ID_SIZE, "%016" PRIx64, number);
+}
 
 void envelope_init(struct envelope *e)
 {

@@ -13,6 +13,12 @@ struct envelope {
 	struct buf raw;     /* the properties that envelope_publish made last */
 };
 
+#define ENVELOPE_ID_SIZE 17
+
+/* Make an id that no other run of a command has made: random, or if that would wait, from the
+ * clock. */
+void envelope_make_id(char ret_id[ENVELOPE_ID_SIZE]);
+
 void envelope_init(struct envelope *);
 void envelope_release(struct envelope *);
 /* Add a header from "KEY=VALUE", the value as a string. NULL, or what is wrong with it. */

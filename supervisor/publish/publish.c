@@ -3,7 +3,6 @@
 #include "publish/sender.h"
 #include "tty/cli_options.h"
 
-#include "config/value/quantity.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <stdio.h>
@@ -92,9 +91,7 @@ static int take_option(struct publish *p, int option)
 		p->lines = true;
 		return -1;
 	case WAIT:
-		if (quantity_read_duration(text_from(optarg), &p->wait) && p->wait > 0)
-			return -1;
-		return cli_bad_value(COMMAND, "--wait", optarg, "is no duration such as 10s");
+		return cli_read_duration(COMMAND, "--wait", &p->wait);
 	case JSON:
 		p->json = true;
 		return -1;
@@ -161,7 +158,7 @@ static int publish_run(struct publish *p, char *const *files)
 	p->draw.data = p;
 	if (is_drawing)
 		ev_timer_start(s->client.loop, &p->draw);
-	sender_run(s);
+	client_run(&s->client);
 	if (is_drawing)
 		publish_summary_erase();
 	return publish_verdict(p);

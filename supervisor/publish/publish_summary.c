@@ -12,11 +12,6 @@ bool publish_summary_is_clean(const struct publish_summary *t)
 	return t->confirmed == t->published;
 }
 
-static uint64_t unanswered_of(const struct publish_summary *t)
-{
-	return t->published - t->confirmed - t->returned - t->refused;
-}
-
 /* Leave the cursor at the start of the line, so that a log line overwrites it. */
 void publish_summary_draw(const struct publish_summary *t, uint64_t done, uint64_t total, mtime now)
 {
@@ -41,20 +36,9 @@ void publish_summary_erase(void)
 	fflush(stderr);
 }
 
-static bool print_json(const struct publish_summary *t, mtime now)
-{
-	return json_print(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "queue",
-		json_text(t->queue), "published", (json_int_t)t->published, "confirmed",
-		(json_int_t)t->confirmed, "returned", (json_int_t)t->returned, "refused",
-		(json_int_t)t->refused, "unanswered", (json_int_t)unanswered_of(t), "republished",
-		(json_int_t)t->republished, "seconds",
-		(double)((now - t->started) / MTIME_MS) / 1000));
-}
-
-static void print_text(const struct publish_summary *t)
+static void print_text(const struct publish_summary *t, uint64_t unanswered)
 {
 	char number[32];
-	uint64_t unanswered = unanswered_of(t);
 
 	printf("published %s message%s to %.*s: ", cli_number(t->published, number),
 		t->published == 1 ? "" : "s", TEXT_ARGS(t->queue));
@@ -71,9 +55,16 @@ static void print_text(const struct publish_summary *t)
 
 bool publish_summary_print(const struct publish_summary *t, bool json, mtime now)
 {
-	if (json && !print_json(t, now))
-		return false;
+	uint64_t unanswered = t->published - t->confirmed - t->returned - t->refused;
+
 	if (!json)
-		print_text(t);
+		print_text(t, unanswered);
+	else if (!json_print(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "queue",
+			 json_text(t->queue), "published", (json_int_t)t->published, "confirmed",
+			 (json_int_t)t->confirmed, "returned", (json_int_t)t->returned, "refused",
+			 (json_int_t)t->refused, "unanswered", (json_int_t)unanswered,
+			 "republished", (json_int_t)t->republished, "seconds",
+			 (double)((now - t->started) / MTIME_MS) / 1000)))
+		return false;
 	return fflush(stdout) == 0 && !ferror(stdout);
 }

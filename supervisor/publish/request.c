@@ -6,15 +6,12 @@
 
 #include "amqp/channel.h"
 #include "config/value/quantity.h"
-#include "os/clock.h"
 #include "os/loop.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -60,7 +57,7 @@ struct request {
 	struct text body;
 	const char *broker;
 	mtime timeout;
-	char id[24];
+	char id[ENVELOPE_ID_SIZE];
 	ev_timer limit;
 	bool is_published;
 	int exit_code;
@@ -163,12 +160,6 @@ static void on_down(void *ctx, bool by_error)
 		request_fail(r, EX_TEMPFAIL, "the connection was lost while waiting for the reply");
 }
 
-static bool on_turn(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
 static void on_interrupt(void *ctx)
 {
 	struct request *r = ctx;
@@ -180,7 +171,6 @@ static const struct client_handler handler = {
 	.on_up = on_up,
 	.on_down = on_down,
 	.on_event = on_event,
-	.on_turn = on_turn,
 	.on_interrupt = on_interrupt,
 };
 
@@ -240,9 +230,7 @@ static int take_option(struct request *r, int option)
 		problem = envelope_add_header(&r->envelope, optarg);
 		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;
 	case TIMEOUT:
-		if (quantity_read_duration(text_from(optarg), &r->timeout) && r->timeout > 0)
-			return -1;
-		return cli_bad_value(COMMAND, "--timeout", optarg, "is no duration such as 10s");
+		return cli_read_duration(COMMAND, "--timeout", &r->timeout);
 	case HELP:
 		fputs(help, stdout);
 		return EX_OK;
@@ -269,10 +257,7 @@ static int read_options(struct request *r, int argc, char **argv)
 
 static int request_run(struct request *r)
 {
-	uint64_t number = (uint64_t)clock_now();
-	ssize_t got = getrandom(&number, sizeof number, GRND_NONBLOCK);
-	(void)got; /* the clock is unique enough on a channel of our own */
-	snprintf(r->id, sizeof r->id, "%016" PRIx64, number);
+	envelope_make_id(r->id);
 	r->envelope.reply_to = REPLY_QUEUE;
 	r->envelope.correlation_id = r->id;
 	/* Longer than the whole request may take: so the request's own limit ends it, with its own

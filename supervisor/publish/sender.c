@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sysexits.h>
 
 static void sender_close(struct sender *s)
@@ -138,29 +137,23 @@ static void on_channel_closed(struct sender *s, const struct amqp_event *event)
 	confirm_channel_open(&s->channel, s->client.connection, ENVELOPE_CHANNEL);
 }
 
-static void on_answer(
-	struct sender *s, const struct publish_answer *answer, const struct amqp_event *event)
+static void on_event(void *ctx, const struct amqp_event *event)
 {
-	switch (answer->kind) {
+	struct sender *s = ctx;
+	struct publish_answer answer = confirm_channel_on_event(&s->channel, event);
+	switch (answer.kind) {
 	case PUBLISH_CONFIRMED:
 	case PUBLISH_REFUSED:
-		on_confirm(s, answer);
+		on_confirm(s, &answer);
 		break;
 	case PUBLISH_RETURNED:
-		unconfirmed_return(&s->messages.unconfirmed, answer->number);
+		unconfirmed_return(&s->messages.unconfirmed, answer.number);
 		record_refusal(s, event->code, event->text);
 		break;
 	case PUBLISH_READY:
 	case PUBLISH_NOT_ANSWERED:
 		break;
 	}
-}
-
-static void on_event(void *ctx, const struct amqp_event *event)
-{
-	struct sender *s = ctx;
-	struct publish_answer answer = confirm_channel_on_event(&s->channel, event);
-	on_answer(s, &answer, event);
 	if (event->kind == AMQP_CHANNEL_CLOSED) {
 		on_channel_closed(s, event);
 	} else if (event->kind == AMQP_BLOCKED) {
@@ -236,23 +229,15 @@ int sender_open(struct sender *s, const char *command, const char *broker, mtime
 	char *const *files, bool lines)
 {
 	int exit_code = client_init(&s->client, command, broker, wait, &handler, s);
-	uint64_t number = (uint64_t)clock_now();
 	if (exit_code != EX_OK)
 		return exit_code;
 	if (messages_init(&s->messages) != RC_OK) {
 		fprintf(stderr, "wpool %s: out of memory\n", command);
 		return EX_OSERR;
 	}
-	ssize_t got = getrandom(&number, sizeof number, GRND_NONBLOCK);
-	(void)got; /* the clock is unique enough */
-	snprintf(s->nonce, sizeof s->nonce, "%016" PRIx64, number);
+	envelope_make_id(s->nonce);
 	input_init(&s->input, s->client.loop, files, lines);
 	s->summary.queue = s->envelope.queue;
 	s->summary.started = clock_now();
 	return EX_OK;
-}
-
-void sender_run(struct sender *s)
-{
-	client_run(&s->client);
 }

@@ -24,16 +24,15 @@ struct sender {
 	size_t alone;      /* how many messages are still published one at a time */
 	int exit_code;     /* once something went wrong; else 0 */
 	char refusal[300]; /* the broker's text for the first message that it did not take */
-	char nonce[17];    /* makes message ids unique */
+	char nonce[ENVELOPE_ID_SIZE]; /* makes message ids unique */
 };
 
 /* Allocates nothing; the envelope may be filled afterwards. */
 void sender_init(struct sender *);
 void sender_release(struct sender *);
-/* files, lines: as for input_init; the rest as for client_init. */
+/* files, lines: as for input_init; the rest as for client_init. client_run returns when every
+ * message has its answer, or cannot get one. */
 int sender_open(struct sender *, const char *command, const char *broker, mtime wait,
 	char *const *files, bool lines);
-/* Run until every message has its answer, or cannot get one. */
-void sender_run(struct sender *);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "config/url/url.h"
 #include "config/value/nearest.h"
+#include "config/value/quantity.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,13 @@ int cli_bad_value(const char *command, const char *option, char *value, const ch
 {
 	broker_url_hide_password(value);
 	return cli_problem(command, "%s '%s' %s", option, value, what);
+}
+
+int cli_read_duration(const char *command, const char *option, mtime *ret)
+{
+	if (quantity_read_duration(text_from(optarg), ret) && *ret > 0)
+		return -1;
+	return cli_bad_value(command, option, optarg, "is no duration such as 10s");
 }
 
 enum { OPTIONS_MAX = 32 };

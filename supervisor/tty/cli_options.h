@@ -2,6 +2,7 @@
 #ifndef TTY_CLI_OPTIONS_H
 #define TTY_CLI_OPTIONS_H
 
+#include "base/mtime.h"
 #include "base/rc.h"
 #include <getopt.h>
 #include <stdint.h>
@@ -14,6 +15,9 @@ int cli_problem(const char *command, const char *format, ...) PRINTF_LIKE(2, 3);
 /* "--option 'value' what", and the hint; a password in the value is hidden, in place. Returns
  * EX_USAGE. */
 int cli_bad_value(const char *command, const char *option, char *value, const char *what);
+/* Read a duration above 0, such as "10s", from optarg. Returns -1; or EX_USAGE, and the problem was
+ * printed. */
+int cli_read_duration(const char *command, const char *option, mtime *ret);
 /* Like getopt_long; letters is its option string, with the colon that makes it silent. After a
  * mistake, print it with the option that was probably meant, and return CLI_BAD_OPTION; the command
  * exits with EX_USAGE. If the next argument begins with "--", the value is missing. */

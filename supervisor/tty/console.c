@@ -4,8 +4,10 @@
 #include "config/config.h"
 #include "tty/text_table.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -22,6 +24,14 @@ size_t console_width(void)
 	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
 		return 0;
 	return size.ws_col;
+}
+
+bool console_flush(const char *command)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	fprintf(stderr, "wpool %s: standard output: %s\n", command, strerror(errno));
+	return false;
 }
 
 int console_print_table(const char *command, const struct text_table *table)

@@ -12,6 +12,8 @@ struct text_table;
 bool console_has_colour(int fd);
 /* The width of a line in characters if stdout is a terminal, else 0. */
 size_t console_width(void);
+/* Flush stdout. False: it could not be written, and the problem was printed. */
+bool console_flush(const char *command) MUST_CHECK;
 /* Print a table on stdout, as wide as it is. Returns EX_OK, or EX_SOFTWARE out of memory, which was
  * printed. */
 int console_print_table(const char *command, const struct text_table *);
