@@ -113,7 +113,7 @@ static void on_answered(void *ctx, struct MHD_Connection *connection, void **req
 		begin_wait(http, client);
 }
 
-/* How long a client may be silent: not long where others wait for its place. */
+/* How long a client may be silent: shorter if no place is free. */
 static mtime silence_limit(const struct http *http)
 {
 	return list_is_empty(&http->free) ? HTTP_SILENCE_FULL : HTTP_SILENCE;
@@ -132,7 +132,7 @@ static void close_overdue(struct http *http)
 	}
 }
 
-/* A Unix peer has no name: its address family tells it from others. */
+/* A Unix peer has no name; its address family distinguishes it. */
 static void accept_clients(struct http *http, int listener)
 {
 	struct sockaddr_storage peer = {.ss_family = AF_UNIX};
@@ -161,7 +161,7 @@ static void stop_watching(struct http *http)
 		ev_io_stop(http->loop, &http->listeners[i]);
 }
 
-/* Until a client's time is over, or the library has something to do. */
+/* The time until a client has been silent for too long, or the library has something to do. */
 static mtime time_until_next(const struct http *http)
 {
 	const struct client *client = first_client(&http->waiting);
@@ -191,7 +191,7 @@ static void watch(struct http *http)
 		loop_start_timer(http->loop, &http->timer, span);
 }
 
-/* Then it rests for TIME_SHARE - 1 times as long as it worked. */
+/* Run the library once. Then rest for TIME_SHARE - 1 times as long as that took. */
 static void work(struct http *http)
 {
 	mtime begun = clock_now();
@@ -311,11 +311,6 @@ void http_answer_page(
 
 /* ---------- answers in pieces ---------- */
 
-static bool has_to_wait(const struct http_stream *stream)
-{
-	return stream->pieces->waits && stream->pieces->waits(stream->ctx);
-}
-
 /* The library does not look whether the peer of a suspended connection is still there. */
 static bool is_peer_there(const struct http_stream *stream)
 {
@@ -345,11 +340,13 @@ void http_wake(struct http *http)
 static ssize_t on_more(void *ctx, uint64_t position, char *bytes, size_t size)
 {
 	struct http_stream *stream = ctx;
+	const struct http_pieces *pieces = stream->pieces;
 	size_t len;
 
 	(void)position;
-	while (!stream->is_over && buf_len(&stream->made) < size && !has_to_wait(stream))
-		stream->is_over = !stream->pieces->next(stream->ctx, &stream->made);
+	while (!stream->is_over && buf_len(&stream->made) < size &&
+		!(pieces->waits && pieces->waits(stream->ctx)))
+		stream->is_over = !pieces->next(stream->ctx, &stream->made);
 	if (stream->made.failed)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	len = buf_len(&stream->made) < size ? buf_len(&stream->made) : size;
@@ -412,15 +409,6 @@ unsigned http_following(const struct http_request *request)
 
 /* ---------- life ---------- */
 
-static struct MHD_Daemon *start_library(struct http *http)
-{
-	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME,
-		0, NULL, NULL, on_request, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)HTTP_MEMORY, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CLIENTS,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
-		on_answered, http, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
-}
-
 struct http *http_new(struct ev_loop *loop, http_handler *handler, void *ctx)
 {
 	const union MHD_DaemonInfo *info;
@@ -436,7 +424,12 @@ struct http *http_new(struct ev_loop *loop, http_handler *handler, void *ctx)
 	list_init(&http->asleep);
 	for (size_t i = 0; i < HTTP_CLIENTS; i++)
 		list_append(&http->free, &http->clients[i].place);
-	http->daemon = start_library(http);
+	http->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+		on_request, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CLIENTS, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, on_answered, http,
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 	info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
 		if (http->daemon)

@@ -68,19 +68,9 @@ static enum rc find_listener(const struct sockaddr_un *name)
 	return error == ECONNREFUSED ? RC_NOT_FOUND : RC_SYSTEM;
 }
 
-static enum rc note_file(struct listener *listener)
-{
-	struct stat status;
-
-	if (lstat(listener->path, &status) != 0)
-		return RC_SYSTEM;
-	listener->device = status.st_dev;
-	listener->inode = status.st_ino;
-	return RC_OK;
-}
-
 static enum rc bind_path(const struct sockaddr_un *name, struct listener *listener)
 {
+	struct stat status;
 	mode_t mask;
 	int bound;
 
@@ -94,9 +84,11 @@ static enum rc bind_path(const struct sockaddr_un *name, struct listener *listen
 	if (bound != 0)
 		return RC_SYSTEM;
 	memcpy(listener->path, name->sun_path, sizeof listener->path);
-	if (note_file(listener) != RC_OK || listen(listener->fd, BACKLOG) != 0)
+	if (lstat(listener->path, &status) != 0)
 		return RC_SYSTEM;
-	return RC_OK;
+	listener->device = status.st_dev;
+	listener->inode = status.st_ino;
+	return listen(listener->fd, BACKLOG) == 0 ? RC_OK : RC_SYSTEM;
 }
 
 /* Move the listener to *ret, or close it after a failure; errno stays. */
@@ -150,12 +142,12 @@ static enum rc bind_address(const struct listen_address *address, struct listene
 	return RC_OK;
 }
 
-enum rc listener_open_address(const char *words, struct listener *ret)
+enum rc listener_open_address(const char *text, struct listener *ret)
 {
 	struct listener listener = LISTENER_NONE;
 	struct listen_address address;
 
-	if (!listen_parse(text_from(words), &address))
+	if (!listen_parse(text_from(text), &address))
 		return RC_MALFORMED;
 	return hand_out(bind_address(&address, &listener), &listener, ret);
 }

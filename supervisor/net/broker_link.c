@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #define FRAME_MAX         (128 * 1024)
-#define CONNECT_SPAN      (10 * MTIME_SECOND) /* where the address does not say */
+#define CONNECT_SPAN      (10 * MTIME_SECOND) /* unless the address has one */
 #define CLOSE_SPAN        MTIME_SECOND
 #define LIMITED_RECONNECT MTIME_SECOND /* the longest wait under a reconnect_limit */
 
-/* Most that one turn moves each way, so that a fast peer cannot keep the loop. */
+/* Limits of one turn, so that a fast peer cannot occupy the loop. */
 #define INPUT_PER_TURN  (256 * 1024)
 #define OUTPUT_PER_TURN (1024 * 1024)
 
@@ -26,7 +26,7 @@
 #define CODE_REFUSED     403
 #define CODE_NOT_ALLOWED 530 /* the vhost: unknown, or not for this user */
 
-/* Of all connections: there is one thread, and what was read is used up before the next read. */
+/* Shared by all connections: what was read is handled before the next read. */
 static uint8_t input[65536];
 
 /* span: until the state's timer ends; MTIME_NEVER: it has none. */
@@ -62,7 +62,7 @@ static void start_limit(struct broker_link *link)
 		loop_start_timer(link->loop, &link->limit, link->config.reconnect_limit);
 }
 
-/* All but .limit, which goes on from one try to the next. */
+/* All but .limit, which spans all tries. */
 static void stop_watchers(struct broker_link *link)
 {
 	ev_io_stop(link->loop, &link->readable);
@@ -99,24 +99,20 @@ static const char *host_text(const struct broker_link *link, char buffer[BROKER_
 	return buffer;
 }
 
-/* Another link that is not open again since has logged the same failure. */
-static bool is_logged_by_another(const struct broker_link *link)
-{
-	const struct broker_link *latest = link->config.log_dedup->latest;
-	return latest && latest != link && strcmp(latest->failure, link->failure) == 0;
-}
-
 static void forget_logged(struct broker_link *link)
 {
 	if (link->config.log_dedup->latest == link)
 		link->config.log_dedup->latest = NULL;
 }
 
-/* A link that gives up after a while reports the reason at its end, so each try before is a detail.
- * So is the second of two links that fail alike. A connection that was open is always reported. */
+/* A link with a time limit reports the reason when it gives up, so each try before is a detail. So
+ * is a failure that another link has logged and not recovered from. The loss of an open connection
+ * is always reported. */
 static enum log_level failure_level(struct broker_link *link, mtime open_for)
 {
-	if (open_for == 0 && (link->config.reconnect_limit > 0 || is_logged_by_another(link)))
+	const struct broker_link *latest = link->config.log_dedup->latest;
+	bool is_logged = latest && latest != link && strcmp(latest->failure, link->failure) == 0;
+	if (open_for == 0 && (link->config.reconnect_limit > 0 || is_logged))
 		return LOG_DEBUG;
 	link->config.log_dedup->latest = link;
 	return LOG_WARN;
@@ -128,7 +124,7 @@ static void plan_next_try(struct broker_link *link, mtime open_for)
 	char host[BROKER_LINK_HOST_SIZE], next[BROKER_LINK_HOST_SIZE];
 	snprintf(
 		link->failure, sizeof link->failure, "%s: %s", host_text(link, host), link->reason);
-	if (link->is_refused && link->config.refusal_is_final) { /* on_end will say why */
+	if (link->is_refused && link->config.refusal_is_final) { /* on_end gets the reason */
 		enter_state(link, BROKER_LINK_GIVING_UP, 0);
 		return;
 	}
@@ -214,8 +210,8 @@ static void read_soon(struct broker_link *link)
 	loop_start_timer(link->loop, &link->more, 0);
 }
 
-/* Acted on in the next turn: what the broker sent before it closed may still be there to read, and
- * callbacks must not come from broker_link_flush. */
+/* The next turn acts on it: what the broker sent before it closed may still have to be read, and
+ * broker_link_flush must not call back. */
 static void note_broken(struct broker_link *link, const char *reason)
 {
 	if (link->is_broken)
@@ -334,7 +330,7 @@ static void read_input(struct broker_link *link)
 	if (stream_has_pending(link->stream))
 		read_soon(link);
 read:
-	/* The owner knows nothing of the handshake, so nobody else would send its frames. */
+	/* The owner does not know of the handshake, so its frames are sent here. */
 	if (link->state == BROKER_LINK_OPENING)
 		send_output(link);
 }
@@ -380,17 +376,7 @@ static void start_pulse(struct broker_link *link)
 	loop_start_timer(link->loop, &link->pulse, wait);
 }
 
-/* Bytes that wait to be sent are as good as a heartbeat, once they go. */
-static void send_heartbeat(struct broker_link *link)
-{
-	link->sent = clock_now();
-	if (buf_len(connection_output(link->connection)) > 0)
-		return;
-	connection_heartbeat_send(link->connection);
-	send_output(link);
-}
-
-/* Reads before it judges: after a suspension the peer's sign of life lies in the socket. */
+/* Read first: after a suspension the peer's heartbeat waits in the socket. */
 static void on_pulse(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop, (void)events;
@@ -405,8 +391,14 @@ static void on_pulse(struct ev_loop *loop, ev_timer *watcher, int events)
 			(double)(2 * beat) / MTIME_SECOND);
 		return;
 	}
-	if (now - link->sent >= beat / 2)
-		send_heartbeat(link);
+	if (now - link->sent >= beat / 2) {
+		link->sent = now;
+		/* Bytes that wait to be sent replace a heartbeat. */
+		if (buf_len(connection_output(link->connection)) == 0) {
+			connection_heartbeat_send(link->connection);
+			send_output(link);
+		}
+	}
 	start_pulse(link);
 }
 
@@ -443,7 +435,22 @@ static void on_connection_event(void *ctx, const struct amqp_event *event)
 	case AMQP_CLOSE_OK:
 		link->is_close_answered = true;
 		break;
-	default:
+	case AMQP_BLOCKED:
+	case AMQP_UNBLOCKED:
+	case AMQP_CHANNEL_OPENED:
+	case AMQP_CHANNEL_CLOSED:
+	case AMQP_CHANNEL_CLOSE_OK:
+	case AMQP_QOS_OK:
+	case AMQP_CONSUME_OK:
+	case AMQP_CANCEL_OK:
+	case AMQP_CANCELLED:
+	case AMQP_QUEUE_DECLARED:
+	case AMQP_EXCHANGE_DECLARED:
+	case AMQP_QUEUE_BOUND:
+	case AMQP_CONFIRM_SELECTED:
+	case AMQP_CONFIRM:
+	case AMQP_DELIVERY:
+	case AMQP_RETURN:
 		break;
 	}
 	link->handler.on_event(link->ctx, event);
@@ -485,7 +492,7 @@ static void set_params(struct broker_link *link, const struct broker_url *url)
 	};
 }
 
-/* The state's timer goes on: its span is for all of it, the AMQP handshake included. */
+/* The state's timer goes on: its span includes the AMQP handshake. */
 static void on_dialed(void *ctx, struct stream *stream, const char *problem)
 {
 	struct broker_link *link = ctx;
@@ -585,7 +592,7 @@ static void init_watchers(struct broker_link *link)
 	ev_init(&link->limit, on_limit);
 	link->readable.data = link->writable.data = link;
 	link->timer.data = link->pulse.data = link->more.data = link->limit.data = link;
-	/* After a suspension what the socket has counts before what the timers say. */
+	/* After a suspension, handle what the socket has before the timers that have expired. */
 	ev_set_priority(&link->readable, 1);
 }
 
@@ -610,7 +617,7 @@ struct broker_link *broker_link_new(struct ev_loop *loop, const struct broker_li
 			return NULL;
 		}
 	}
-	/* Without entropy the clock will do: it only spreads the waits. */
+	/* Without entropy the clock is good enough: the seed only spreads the waits. */
 	uint32_t seed = (uint32_t)clock_now();
 	ssize_t got = getrandom(&seed, sizeof seed, GRND_NONBLOCK);
 	(void)got;

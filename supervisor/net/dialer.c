@@ -42,12 +42,12 @@ struct dialer {
 
 const char *dialer_stage(const struct dialer *d)
 {
-	static const char *const words[] = {
+	static const char *const names[] = {
 #define X(stage, text) text,
 		DIALER_STAGES(X)
 #undef X
 	};
-	return words[d->stage];
+	return names[d->stage];
 }
 
 static void dialer_note(struct dialer *d, const char *problem)
@@ -233,7 +233,7 @@ struct dialer *dialer_start(struct ev_loop *loop, const struct broker_url *url, 
 	ev_init(&d->io, on_io);
 	ev_init(&d->limit, on_limit);
 	d->io.data = d->limit.data = d;
-	/* After a suspension an answer that is already here counts before a timer. */
+	/* After a suspension, handle an answer that has arrived before a timer that has expired. */
 	ev_set_priority(&d->io, 1);
 	d->resolver = resolver_start(loop, url->host, url->port, on_resolved, d);
 	if (d->resolver)

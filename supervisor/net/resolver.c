@@ -115,36 +115,26 @@ static int lookup_spawn(struct lookup *l)
 	return error;
 }
 
-static int lookup_start(struct lookup *l)
-{
-	lookup_run(l, AI_NUMERICHOST);
-	if (l->error == EAI_NONAME)
-		return lookup_spawn(l);
-	lookup_finish(l);
-	return 0;
-}
-
-static const char *lookup_problem(const struct lookup *l)
-{
-	if (l->error == 0)
-		return NULL;
-	return l->error == EAI_SYSTEM ? strerror(l->system_error) : gai_strerror(l->error);
-}
-
 static void on_ready(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	struct resolver *r = watcher->data;
+	struct lookup *l = r->lookup;
+	const char *problem = NULL;
 	loop_keep_watching(loop, watcher, events);
-	if (!atomic_load(&r->lookup->done))
+	if (!atomic_load(&l->done))
 		return;
 	ev_io_stop(loop, watcher);
-	r->on_done(r->ctx, r->lookup->list, lookup_problem(r->lookup));
+	if (l->error)
+		problem =
+			l->error == EAI_SYSTEM ? strerror(l->system_error) : gai_strerror(l->error);
+	r->on_done(r->ctx, l->list, problem);
 }
 
 struct resolver *resolver_start(
 	struct ev_loop *loop, const char *host, uint16_t port, resolver_on_done *on_done, void *ctx)
 {
 	struct resolver *r = calloc(1, sizeof *r);
+	int error = 0;
 	if (!r)
 		return NULL;
 	*r = (struct resolver){.loop = loop, .on_done = on_done, .ctx = ctx};
@@ -152,7 +142,12 @@ struct resolver *resolver_start(
 	r->lookup = lookup_new(host, port);
 	if (!r->lookup)
 		goto fail;
-	int error = lookup_start(r->lookup);
+	/* Only a name needs the thread. */
+	lookup_run(r->lookup, AI_NUMERICHOST);
+	if (r->lookup->error == EAI_NONAME)
+		error = lookup_spawn(r->lookup);
+	else
+		lookup_finish(r->lookup);
 	if (error) {
 		errno = error;
 		goto fail;

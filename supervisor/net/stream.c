@@ -107,16 +107,16 @@ enum stream_result stream_handshake(struct stream *s)
 	return STREAM_FAILED;
 }
 
-enum stream_result stream_read(struct stream *s, void *room, size_t len, size_t *ret_len)
+enum stream_result stream_read(struct stream *s, void *buffer, size_t len, size_t *ret_len)
 {
 	s->read_waits_for = STREAM_READABLE;
 	if (s->session) {
 		ERR_clear_error();
 		errno = 0;
-		int result = SSL_read_ex(s->session, room, len, ret_len);
+		int result = SSL_read_ex(s->session, buffer, len, ret_len);
 		return result == 1 ? STREAM_OK : judge_tls(s, result, &s->read_waits_for, errno);
 	}
-	ssize_t got = recv(s->fd, room, len, 0);
+	ssize_t got = recv(s->fd, buffer, len, 0);
 	if (got > 0) {
 		*ret_len = (size_t)got;
 		return STREAM_OK;

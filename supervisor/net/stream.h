@@ -28,7 +28,8 @@ int stream_fd(const struct stream *);
 /* Continue the TLS handshake; plain streams return STREAM_OK at once. */
 enum stream_result stream_handshake(struct stream *) MUST_CHECK;
 /* STREAM_OK: *ret_len is at least 1. */
-enum stream_result stream_read(struct stream *, void *room, size_t len, size_t *ret_len) MUST_CHECK;
+enum stream_result stream_read(
+	struct stream *, void *buffer, size_t len, size_t *ret_len) MUST_CHECK;
 enum stream_result stream_write(
 	struct stream *, const void *bytes, size_t len, size_t *ret_len) MUST_CHECK;
 

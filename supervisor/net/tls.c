@@ -15,76 +15,76 @@ struct tls {
 };
 
 /* The oldest entry of the queue is the cause, the later ones are its consequences. */
-static void oldest_problem(char *ret_problem, size_t room)
+static void oldest_problem(char *ret_problem, size_t size)
 {
 	unsigned long error = ERR_peek_error();
-	const char *words = error ? ERR_reason_error_string(error) : NULL;
-	if (!words && error && ERR_SYSTEM_ERROR(error))
-		words = strerror(ERR_GET_REASON(error));
-	snprintf(ret_problem, room, "%s", words ? words : "unknown failure");
+	const char *text = error ? ERR_reason_error_string(error) : NULL;
+	if (!text && error && ERR_SYSTEM_ERROR(error))
+		text = strerror(ERR_GET_REASON(error));
+	snprintf(ret_problem, size, "%s", text ? text : "unknown failure");
 	ERR_clear_error();
 }
 
-void tls_problem(const SSL *session, char *ret_problem, size_t room)
+void tls_problem(const SSL *session, char *ret_problem, size_t size)
 {
 	long verdict = session ? SSL_get_verify_result(session) : X509_V_OK;
 	unsigned long error = ERR_peek_error();
-	char words[160];
+	char text[160];
 
 	if (verdict != X509_V_OK && SSL_get_verify_mode(session) != SSL_VERIFY_NONE) {
 		ERR_clear_error();
-		snprintf(ret_problem, room, "certificate verify failed: %s",
+		snprintf(ret_problem, size, "certificate verify failed: %s",
 			X509_verify_cert_error_string(verdict));
 		return;
 	}
-	oldest_problem(words, sizeof words);
+	oldest_problem(text, sizeof text);
 	const char *hint = ERR_GET_LIB(error) == ERR_LIB_SSL &&
 					   ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER
 				   ? " (does that port speak TLS?)"
 				   : "";
-	snprintf(ret_problem, room, "TLS: %s%s", words, hint);
+	snprintf(ret_problem, size, "TLS: %s%s", text, hint);
 }
 
 /* An encrypted key would otherwise ask for its passphrase on the terminal, and block the loop. */
-static int no_passphrase(char *ret_passphrase, int room, int for_writing, void *ctx)
+static int no_passphrase(char *ret_passphrase, int size, int for_writing, void *ctx)
 {
-	(void)ret_passphrase, (void)room, (void)for_writing, (void)ctx;
+	(void)ret_passphrase, (void)size, (void)for_writing, (void)ctx;
 	return 0;
 }
 
-static void file_problem(const char *key, const char *path, char *ret_problem, size_t room)
+static void file_problem(const char *key, const char *path, char *ret_problem, size_t size)
 {
-	char words[160];
-	oldest_problem(words, sizeof words);
-	snprintf(ret_problem, room, "cannot use %s %s: %s", key, path, words);
+	char text[160];
+	oldest_problem(text, sizeof text);
+	snprintf(ret_problem, size, "cannot use %s %s: %s", key, path, text);
 }
 
-static bool tls_load(SSL_CTX *context, const struct broker_url *url, char *ret_problem, size_t room)
+static bool tls_load(SSL_CTX *context, const struct broker_url *url, char *ret_problem, size_t size)
 {
 	const char *keyfile = url->keyfile ? url->keyfile : url->certfile;
 
 	if (url->cacertfile && !SSL_CTX_load_verify_file(context, url->cacertfile)) {
-		file_problem("cacertfile", url->cacertfile, ret_problem, room);
+		file_problem("cacertfile", url->cacertfile, ret_problem, size);
 		return false;
 	}
 	if (!url->cacertfile && !SSL_CTX_set_default_verify_paths(context)) {
-		snprintf(ret_problem, room, "cannot use the system's certificates");
+		snprintf(ret_problem, size, "cannot use the system's certificates");
 		return false;
 	}
 	if (!url->certfile)
 		return true;
 	if (SSL_CTX_use_certificate_chain_file(context, url->certfile) != 1) {
-		file_problem("certfile", url->certfile, ret_problem, room);
+		file_problem("certfile", url->certfile, ret_problem, size);
 		return false;
 	}
 	if (SSL_CTX_use_PrivateKey_file(context, keyfile, SSL_FILETYPE_PEM) != 1) {
-		file_problem("keyfile", keyfile, ret_problem, room);
+		file_problem("keyfile", keyfile, ret_problem, size);
 		return false;
 	}
 	return true;
 }
 
-struct tls *tls_new(const struct broker_url *url, char *ret_problem, size_t room)
+struct tls *tls_new(const struct broker_url *url, char *ret_problem, size_t size)
 {
 	struct tls *tls = calloc(1, sizeof *tls);
 	if (!tls)
@@ -103,12 +103,12 @@ struct tls *tls_new(const struct broker_url *url, char *ret_problem, size_t room
 	SSL_CTX_set_options(tls->context, SSL_OP_IGNORE_UNEXPECTED_EOF);
 	SSL_CTX_set_verify(tls->context, url->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
 	SSL_CTX_set_default_passwd_cb(tls->context, no_passphrase);
-	if (tls_load(tls->context, url, ret_problem, room))
+	if (tls_load(tls->context, url, ret_problem, size))
 		return tls;
 	tls_free(tls);
 	return NULL;
 memory:
-	snprintf(ret_problem, room, "out of memory");
+	snprintf(ret_problem, size, "out of memory");
 	tls_free(tls);
 	return NULL;
 }
@@ -127,17 +127,12 @@ void tls_free(struct tls *tls)
 	free(tls);
 }
 
-static bool is_address(const char *host)
-{
-	struct in6_addr address;
-	return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
-}
-
 static bool expect_peer(SSL *session, const char *host, bool verify)
 {
+	struct in6_addr address;
 	X509_VERIFY_PARAM *param = SSL_get0_param(session);
 	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	if (is_address(host))
+	if (inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1)
 		return !verify || X509_VERIFY_PARAM_set1_ip_asc(param, host);
 	return SSL_set_tlsext_host_name(session, host) &&
 	       (!verify || X509_VERIFY_PARAM_set1_host(param, host, 0));

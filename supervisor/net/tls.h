@@ -12,7 +12,7 @@ struct tls;
 
 /* Create it from cacertfile (or the system's certificates), certfile, keyfile and verify. NULL:
  * ret_problem is a text with the file and the problem. */
-struct tls *tls_new(const struct broker_url *, char *ret_problem, size_t room);
+struct tls *tls_new(const struct broker_url *, char *ret_problem, size_t size);
 /* Add a reference; the last tls_free frees it. */
 struct tls *tls_share(struct tls *);
 void tls_free(struct tls *);
@@ -23,6 +23,6 @@ void tls_free(struct tls *);
 SSL *tls_session(struct tls *, int fd, const char *host);
 
 /* A text for OpenSSL's latest failure; session may be NULL. Clears its error queue. */
-void tls_problem(const SSL *session, char *ret_problem, size_t room);
+void tls_problem(const SSL *session, char *ret_problem, size_t size);
 
 #endif

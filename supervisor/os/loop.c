@@ -6,8 +6,8 @@
 
 #define PAUSE_NS 1000000L
 
-/* libev seldom allocates, and only a few kilobytes. Without them the loop can neither run nor
- * stop in order, so it waits for memory. */
+/* libev seldom allocates, and only a few kilobytes. If they are refused it aborts, so wait for
+ * memory instead. */
 static void *allocate(void *memory, long size)
 {
 	if (size == 0) {
@@ -20,21 +20,16 @@ static void *allocate(void *memory, long size)
 	return grown;
 }
 
-/* If the kernel refuses one, it refuses all; one pause serves them all. */
-static void pause_in_turn(unsigned turn)
-{
-	static unsigned paused_in = (unsigned)-1;
-	if (turn == paused_in)
-		return;
-	paused_in = turn;
-	nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
-}
-
 void loop_keep_watching(struct ev_loop *loop, struct ev_io *io, int events)
 {
+	static unsigned paused_in = (unsigned)-1; /* a turn of the loop */
 	if (!(events & EV_ERROR))
 		return;
-	pause_in_turn(ev_iteration(loop));
+	/* If the kernel refuses one descriptor it refuses all: pause once for all of them. */
+	if (ev_iteration(loop) != paused_in) {
+		paused_in = ev_iteration(loop);
+		nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+	}
 	/* Set it again, otherwise libev sees no change and does not ask the kernel. */
 	ev_io_stop(loop, io);
 	ev_io_set(io, io->fd, io->events & (EV_READ | EV_WRITE));

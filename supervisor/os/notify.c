@@ -75,8 +75,7 @@ static void send_pending(struct notify *notify)
 	if (sendto(notify->fd, message, len, MSG_DONTWAIT | MSG_NOSIGNAL,
 		    (const struct sockaddr *)&notify->manager, notify->manager_len) < 0) {
 		if (!notify->was_refused) /* the manager may be restarting */
-			log_warn(
-				"the service manager takes no message: %s; trying again each second",
+			log_warn("the service manager takes no message: %s; retrying each second",
 				strerror(errno));
 		notify->was_refused = true;
 		if (!ev_is_active(&notify->again))
@@ -228,16 +227,16 @@ static size_t fitting(struct text text, size_t size)
 	return len;
 }
 
-void notify_status(struct notify *notify, struct text words)
+void notify_status(struct notify *notify, struct text text)
 {
 	char status[NOTIFY_STATUS_BYTES];
 	struct buf repaired;
 
 	buf_init(&repaired, REPAIRED_MAX);
-	utf8_append_escaped(&repaired, words);
-	words = buf_text(&repaired);
-	snprintf(status, sizeof status, "%.*s", (int)fitting(words, sizeof status - 1),
-		words.len ? words.ptr : "");
+	utf8_append_escaped(&repaired, text);
+	text = buf_text(&repaired);
+	snprintf(status, sizeof status, "%.*s", (int)fitting(text, sizeof status - 1),
+		text.len ? text.ptr : "");
 	buf_release(&repaired);
 	if (strcmp(status, notify->status) == 0)
 		return;

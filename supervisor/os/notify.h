@@ -38,7 +38,7 @@ void notify_ready(struct notify *);
 void notify_reloading(struct notify *);
 /* Set the status line; sent only if it changed. It is cut if too long, and invalid UTF-8 is
  * replaced. */
-void notify_status(struct notify *, struct text words);
+void notify_status(struct notify *, struct text);
 /* We stop, and need at most so long: the manager must wait that long. */
 void notify_stopping(struct notify *, mtime span);
 /* Send what the calls above have left, in one datagram; at the end of a turn. */

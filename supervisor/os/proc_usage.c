@@ -8,12 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STAT_ROOM 1024
+#define STAT_SIZE 1024
 
 /* proc(5), /proc/[pid]/stat: fields count from 1; the first after the name is 3. */
 enum { FIRST = 3, UTIME = 14, STIME = 15, START = 22, RESIDENT = 24, LAST = RESIDENT };
 
-static bool read_stat(pid_t pid, char text[STAT_ROOM])
+static bool read_stat(pid_t pid, char text[STAT_SIZE])
 {
 	char path[32];
 	ssize_t len;
@@ -23,7 +23,7 @@ static bool read_stat(pid_t pid, char text[STAT_ROOM])
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	len = read(fd, text, STAT_ROOM - 1);
+	len = read(fd, text, STAT_SIZE - 1);
 	close(fd);
 	text[len > 0 ? len : 0] = '\0';
 	return len > 0;
@@ -52,7 +52,7 @@ static mtime of_ticks(uint64_t ticks)
 
 bool proc_usage_read(pid_t pid, struct proc_usage *ret)
 {
-	char text[STAT_ROOM];
+	char text[STAT_SIZE];
 	uint64_t fields[LAST + 1];
 	struct timespec now;
 

@@ -34,18 +34,9 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 	pulse->left_out = clock_left_out();
 }
 
-/* After a burst of work memory is returned to the kernel, and during it if there is too much. */
-static void judge_work(struct pulse *pulse)
-{
-	bool is_busy = pulse->turns > CALM_TURNS;
-
-	if (pulse->was_busy || is_busy)
-		memory_give_back(is_busy);
-	pulse->was_busy = is_busy;
-	pulse->turns = 0;
-}
-
-/* Signals, and so the ends of children, arrive through a descriptor of libev. If the kernel
+/* After a burst of work memory is returned to the kernel, and during it if there is too much.
+ *
+ * Signals, and so the ends of children, arrive through a descriptor of libev. If the kernel
  * refuses to watch it, at the start or when libev rebuilds its set, libev misses them. Starting
  * an ev_async makes libev watch it again, and sending one makes it handle what arrived
  * meanwhile. */
@@ -53,8 +44,13 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
 	struct pulse *pulse = timer->data;
 
+	bool is_busy = pulse->turns > CALM_TURNS;
+
 	(void)events;
-	judge_work(pulse);
+	if (pulse->was_busy || is_busy)
+		memory_give_back(is_busy);
+	pulse->was_busy = is_busy;
+	pulse->turns = 0;
 	ev_async_stop(loop, &pulse->signals);
 	ev_async_start(loop, &pulse->signals);
 	ev_async_send(loop, &pulse->signals);
@@ -67,7 +63,7 @@ static void on_signals(struct ev_loop *loop, struct ev_async *watcher, int event
 	(void)events;
 }
 
-static void judge(struct pulse *pulse, mtime took, mtime computed)
+static void record_turn(struct pulse *pulse, mtime took, mtime computed)
 {
 	if (took <= pulse->longest)
 		return;
@@ -90,9 +86,8 @@ static mtime sample(struct pulse *pulse, mtime now)
 	return pulse->computed - before;
 }
 
-/* In a turn with a suspension only the CPU time surely belongs to the loop. Its clock costs a
- * system call, so it is read once a millisecond; CPU time since the latest sample before a turn
- * counts for the turn. */
+/* Of a turn with a suspension only the CPU time counts. Its clock costs a system call, so it is
+ * read once a millisecond; CPU time since the latest sample before a turn counts for the turn. */
 static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int events)
 {
 	struct pulse *pulse = watcher->data;
@@ -103,7 +98,7 @@ static void on_turn_end(struct ev_loop *loop, struct ev_prepare *watcher, int ev
 	(void)events;
 	if (pulse->begun && (took > pulse->longest || was_suspended)) {
 		mtime computed = sample(pulse, now);
-		judge(pulse, was_suspended ? computed : took, computed);
+		record_turn(pulse, was_suspended ? computed : took, computed);
 	} else if (now - pulse->sampled_at >= MTIME_MS) {
 		sample(pulse, now);
 	}

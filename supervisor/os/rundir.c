@@ -32,13 +32,6 @@ static bool try_folder(struct rundir *dir, struct text folder)
 	return mkdtemp(dir->path) != NULL;
 }
 
-/* A folder that the service manager made for us; the first of several. */
-static struct text services_folder(void)
-{
-	const char *list = getenv("RUNTIME_DIRECTORY");
-	return text_of(list, list ? strcspn(list, ":") : 0);
-}
-
 /* By modes only; ACLs are not considered. */
 static bool others_may_enter(struct text folder)
 {
@@ -59,8 +52,11 @@ enum rc rundir_new(bool for_others, struct rundir **ret)
 	struct rundir *dir = calloc(1, sizeof *dir);
 	if (!dir)
 		return RC_MEMORY;
-	const struct text folders[] = {services_folder(), text_from(getenv("XDG_RUNTIME_DIR")),
-		TEXT("/run"), text_from(getenv("TMPDIR")), TEXT("/tmp")};
+	/* The service manager's folder for us is the first of RUNTIME_DIRECTORY. */
+	const char *list = getenv("RUNTIME_DIRECTORY");
+	const struct text folders[] = {text_of(list, list ? strcspn(list, ":") : 0),
+		text_from(getenv("XDG_RUNTIME_DIR")), TEXT("/run"), text_from(getenv("TMPDIR")),
+		TEXT("/tmp")};
 	const size_t count = sizeof folders / sizeof *folders;
 	/* If none is open to others, any: the start of such a worker then fails with the reason. */
 	for (size_t i = for_others ? 0 : count; i < 2 * count; i++) {
@@ -120,15 +116,6 @@ void rundir_drop_outside(struct rundir *dir, const char *name)
 		unlink(path);
 }
 
-static void remove_outside(const char *name)
-{
-	int folder = open(RUNDIR_OUTSIDE_FOLDER, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
-		return;
-	unlinkat(folder, name, 0);
-	close(folder);
-}
-
 /* It must be ours and not a symlink: a cleaner of /tmp may have removed it, and another user may
  * have made a link of that name to a folder of their choice. */
 static DIR *open_own(const char *path)
@@ -157,13 +144,16 @@ void rundir_remove(const char *path)
 {
 	DIR *dir = open_own(path);
 	if (dir) {
+		int outside = open(RUNDIR_OUTSIDE_FOLDER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		const struct dirent *entry;
 		while ((entry = readdir(dir))) {
 			size_t prefix = sizeof RUNDIR_OUTSIDE_PREFIX - 1;
 			if (strncmp(entry->d_name, RUNDIR_OUTSIDE_PREFIX, prefix) == 0)
-				remove_outside(entry->d_name);
+				unlinkat(outside, entry->d_name, 0);
 			unlinkat(dirfd(dir), entry->d_name, 0); /* refuses . and .. */
 		}
+		if (outside >= 0)
+			close(outside);
 		closedir(dir);
 	}
 	rmdir(path);

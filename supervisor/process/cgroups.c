@@ -37,25 +37,20 @@ struct cgroups {
 
 /* ---------- where they are ---------- */
 
-/* The path behind "0::" (cgroups(7)), or NULL. */
-static const char *own_group(char *list)
-{
-	for (char *line = strtok(list, "\n"); line; line = strtok(NULL, "\n"))
-		if (strncmp(line, "0::/", 4) == 0)
-			return line + 3;
-	return NULL;
-}
-
 enum rc cgroups_find_own(char ret[PATH_MAX])
 {
 	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 	char list[OWN_SIZE];
+	const char *own = NULL;
 	FILE *file = fopen("/proc/self/cgroup", "re");
 	size_t len = file ? fread(list, 1, sizeof list - 1, file) : 0;
 	list[len] = '\0';
 	if (file)
 		fclose(file);
-	const char *own = own_group(list);
+	/* The path behind "0::" (cgroups(7)). */
+	for (char *line = strtok(list, "\n"); line && !own; line = strtok(NULL, "\n"))
+		if (strncmp(line, "0::/", 4) == 0)
+			own = line + 3;
 	for (size_t i = 0; own && i < sizeof mounts / sizeof *mounts; i++) {
 		struct statfs status;
 		int path_len = snprintf(ret, PATH_MAX, "%s%s", mounts[i], own);

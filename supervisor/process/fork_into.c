@@ -8,14 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static pid_t clone_into(int group)
-{
-	struct clone_args arguments = {
-		.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)group};
-	return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
-}
-
-/* This process. */
+/* Move this process. */
 static bool move_into(int group)
 {
 	int fd = openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -27,15 +20,17 @@ static bool move_into(int group)
 
 pid_t fork_into(int group, bool *ret_is_inside)
 {
-	pid_t pid = -1;
+	struct clone_args arguments = {
+		.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)group};
 	*ret_is_inside = group > 0;
-	if (group > 0)
-		pid = clone_into(group);
-	if (pid >= 0 || (group > 0 && (errno == EAGAIN || errno == ENOMEM)))
-		return pid;
+	if (group > 0) {
+		pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+		if (pid >= 0 || errno == EAGAIN || errno == ENOMEM)
+			return pid;
+	}
 	/* A kernel before 5.7; or a sandbox that refuses a call whose flags it cannot see, as
 	 * systemd's RestrictNamespaces does. */
-	pid = fork();
+	pid_t pid = fork();
 	if (pid == 0)
 		*ret_is_inside = group > 0 && move_into(group);
 	return pid;

@@ -21,12 +21,12 @@
  */
 #define GUARD_GROUPS 131072
 
-/* Between two rounds of kills: a process that was forking during the first is then a member of its
- * group, and can be found. */
+/* The pause between two rounds of kills. A process that was being forked in the first round is
+ * found in the second. */
 #define GUARD_PAUSE_NS 20000000L
 /* A group of zombies can be killed without end. */
 #define GUARD_GROUP_ROUNDS 2
-/* A process that forks faster than that for 2 s is given up. */
+/* Then the guard gives up: a process has forked faster than it kills for 2 s. */
 #define GUARD_ROUNDS 100
 
 struct guard_list {
@@ -43,16 +43,6 @@ struct guard {
 };
 
 /* ---------- the guard ---------- */
-
-static void ignore_signals(void)
-{
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
-	for (int number = 1; number < NSIG; number++)
-		sigaction(number, &ignore, NULL);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 static int kill_groups(struct guard_list *list)
 {
@@ -77,33 +67,30 @@ static void kill_all(struct guard_list *list, const char *directory)
 	}
 }
 
-static void remove_cgroup(const char *path)
-{
-	for (int round = 0; round < GUARD_ROUNDS && !cgroups_remove(path); round++)
-		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
-}
-
-static void wait_for_end(int pipe)
-{
-	char byte;
-	ssize_t n;
-	do
-		n = read(pipe, &byte, 1);
-	while (n > 0 || (n < 0 && errno == EINTR));
-}
-
 static _Noreturn void guard_process(const struct guard *guard, int pipe)
 {
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	sigset_t none;
+	char byte;
+	ssize_t n;
 	setsid();
 	prctl(PR_SET_NAME, "wpool-guard");
-	ignore_signals();
+	for (int number = 1; number < NSIG; number++)
+		sigaction(number, &ignore, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* It must not keep the writing end of its own pipe: it would wait for itself. */
 	dup2(pipe, 0);
 	descriptors_range(1, 0);
-	wait_for_end(0);
+	do
+		n = read(0, &byte, 1);
+	while (n > 0 || (n < 0 && errno == EINTR));
 	kill_all(guard->list, guard->directory);
-	if (guard->cgroup)
-		remove_cgroup(guard->cgroup);
+	for (int round = 0; guard->cgroup && round < GUARD_ROUNDS; round++) {
+		if (cgroups_remove(guard->cgroup))
+			break;
+		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
+	}
 	rundir_remove(guard->directory);
 	_exit(0);
 }

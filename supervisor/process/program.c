@@ -11,7 +11,7 @@
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
 #define FIRST_LINE   256 /* of a script: what the kernel looks at (BINPRM_BUF_SIZE) */
 
-/* ENOENT: there is none, as far as we may look; EACCES: it is no file, or not ours to run. */
+/* Return 0, ENOENT, or EACCES: it is not a file, or we may not run it. */
 static int check(const char *path)
 {
 	struct stat status;
@@ -29,7 +29,7 @@ static const char *path_of(char *const *environment)
 	return PATH_DEFAULT;
 }
 
-/* As execvp has it; EACCES if there is only one that cannot be run. */
+/* Search like execvp. errno is EACCES if only programs that cannot be run were found. */
 static bool find_in(const char *path, const char *name, char ret[PATH_MAX])
 {
 	int error = ENOENT;
@@ -59,10 +59,10 @@ bool program_find(const char *name, char *const *environment, char ret[PATH_MAX]
 	if (!strchr(name, '/'))
 		return find_in(path_of(environment), name, ret);
 	memcpy(ret, name, len + 1);
-	return true; /* the exec itself says what is wrong with it */
+	return true; /* a problem with it is an error of the exec */
 }
 
-/* 0 also where it is no script, or not ours to read. */
+/* Return 0 also if it is not a script, or we may not read it. */
 static int check_interpreter(const char *path)
 {
 	char line[FIRST_LINE] = "";

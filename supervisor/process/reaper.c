@@ -51,7 +51,6 @@ static struct exit_info exit_of(int status)
 	return (struct exit_info){EXIT_STATUS, WEXITSTATUS(status), NULL};
 }
 
-/* libev has reaped it already. */
 static void on_child(struct ev_loop *loop, ev_child *child, int events)
 {
 	(void)loop;
@@ -60,14 +59,14 @@ static void on_child(struct ev_loop *loop, ev_child *child, int events)
 	pid_t pid = child->rpid;
 	struct watch *watch = find(reaper, pid);
 	if (!watch) {
-		log_debug("reaped process %d, which nobody here started", (int)pid);
+		log_debug("reaped process %d, which wpool did not start", (int)pid);
 		if (reaper->on_stranger)
 			reaper->on_stranger(reaper->stranger_ctx);
 		return;
 	}
-	struct watch told = *watch;
-	watch_free(watch); /* first: the owner may start another process from within */
-	told.on_exit(told.ctx, pid, exit_of(child->rstatus));
+	struct watch ended = *watch;
+	watch_free(watch); /* first: on_exit may start another process */
+	ended.on_exit(ended.ctx, pid, exit_of(child->rstatus));
 }
 
 struct reaper *reaper_new(struct ev_loop *loop)

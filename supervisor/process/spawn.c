@@ -87,23 +87,8 @@ static int take_end(struct pipes *pipes, int pipe)
 
 /* ---------- the fork ---------- */
 
-/* With all signals blocked: a handler that runs in the child would write to the loop's wake-up
- * descriptor, which both share. */
-static pid_t fork_quietly(const struct spawn_plan *plan, int cgroup)
-{
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	bool is_inside; /* optional: a worker matters more */
-	pid_t pid = fork_into(cgroup, &is_inside);
-	if (pid == 0)
-		spawn_child(plan);
-	int error = errno;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = error;
-	return pid;
-}
-
+/* All signals are blocked meanwhile: a handler that runs in the child would write to the loop's
+ * wake-up descriptor, which both processes share. */
 static pid_t fork_child(const struct spawn_request *request, const char *program,
 	char *const *by_shell, const struct pipes *pipes)
 {
@@ -121,7 +106,17 @@ static pid_t fork_child(const struct spawn_request *request, const char *program
 		.streams = {pipes->ends[CONTROL][0], pipes->ends[OUTPUT][1], pipes->ends[ERROR][1]},
 		.start = pipes->ends[START][1],
 	};
-	return fork_quietly(&plan, request->cgroup);
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	bool is_inside; /* not needed: outside of the control group the worker works, too */
+	pid_t pid = fork_into(request->cgroup, &is_inside);
+	if (pid == 0)
+		spawn_child(&plan);
+	int error = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return pid;
 }
 
 enum rc spawn_process(

@@ -20,7 +20,7 @@ static bool step_session(const struct spawn_plan *plan)
 	return setsid() >= 0;
 }
 
-/* By the system call itself: sigaction() refuses the two signals that libc reserves, and a
+/* With the system call itself: sigaction() refuses the two signals that libc reserves, and a
  * program started by posix_spawn(), such as a command of make, has them ignored. The call fails
  * for SIGKILL and SIGSTOP, which are at their default anyway. */
 static bool step_signals(const struct spawn_plan *plan)
@@ -34,7 +34,7 @@ static bool step_signals(const struct spawn_plan *plan)
 	return sigprocmask(SIG_SETMASK, &none, NULL) == 0;
 }
 
-/* By the child itself, before it can have children, which only the guard would find. */
+/* The child itself does it, before it can have children, which only the guard would find. */
 static bool step_group(const struct spawn_plan *plan)
 {
 	if (plan->group)
@@ -88,7 +88,7 @@ static bool step_priority(const struct spawn_plan *plan)
 
 /* ---------- who it is ---------- */
 
-/* By the system calls: libc's functions would signal all threads, and wait for those that were
+/* With the system calls: libc's functions would signal all threads, and wait for those that were
  * not forked. */
 #ifdef SYS_setresuid32 /* where the original calls had 16 bits */
 #define CALL_SETGROUPS SYS_setgroups32
@@ -159,7 +159,7 @@ static bool step_folder(const struct spawn_plan *plan)
 	return !plan->folder || chdir(plan->folder) == 0;
 }
 
-/* A worker that cannot would fail only after the boot limit. */
+/* Otherwise a worker that cannot open its pipe would fail only after the boot limit. */
 static bool step_reach(const struct spawn_plan *plan)
 {
 	return !plan->reach || access(plan->reach, R_OK | W_OK) == 0;
@@ -190,23 +190,20 @@ static bool step_descriptors(const struct spawn_plan *plan)
 	return true;
 }
 
-/* The kernel has the same error for a missing program and for a missing interpreter. */
-static bool is_there(const char *program)
-{
-	struct stat status;
-	return stat(program, &status) == 0 && S_ISREG(status.st_mode) && access(program, X_OK) == 0;
-}
-
-/* True: it failed, but not because of the program. */
+/* True: it failed because of the interpreter. The kernel has the same error for a missing program
+ * and for a missing interpreter. */
 static bool step_exec(const struct spawn_plan *plan)
 {
 	execve(plan->program, plan->arguments, plan->environment);
 	if (errno == ENOEXEC)
 		execve(plan->by_shell[0], plan->by_shell, plan->environment);
 	int error = errno;
-	bool is_others = (error == ENOENT || error == EACCES) && is_there(plan->program);
+	struct stat status;
+	bool is_interpreter = (error == ENOENT || error == EACCES) &&
+			      stat(plan->program, &status) == 0 && S_ISREG(status.st_mode) &&
+			      access(plan->program, X_OK) == 0;
 	errno = error;
-	return is_others;
+	return is_interpreter;
 }
 
 static bool step_interpreter(const struct spawn_plan *plan)
@@ -227,7 +224,7 @@ _Noreturn void spawn_child(const struct spawn_plan *plan)
 			continue;
 		struct spawn_report report = {(int32_t)i, errno};
 		ssize_t written = write(plan->start, &report, sizeof report);
-		(void)written; /* no other way to tell */
+		(void)written; /* there is no other way to report it */
 		break;
 	}
 	_exit(EXIT_BEFORE_EXEC);
