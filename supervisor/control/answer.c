@@ -1,6 +1,5 @@
 #include "control/answer.h"
 
-#include "base/utf8.h"
 #include "os/clock.h"
 
 #include <stdlib.h>
@@ -26,20 +25,6 @@ void control_json_append(struct buf *out, json_t *json)
 		json_dump_callback(json, on_bytes, out, JSON_COMPACT | JSON_REAL_PRECISION(12)))
 		out->failed = true;
 	json_decref(json);
-}
-
-json_t *control_json_text(struct text text)
-{
-	struct buf good;
-	json_t *json;
-
-	buf_init(&good, SIZE_MAX);
-	utf8_append_valid(&good, text);
-	json = good.failed ? NULL
-			   : json_stringn_nocheck(buf_text(&good).ptr ? buf_text(&good).ptr : "",
-				     buf_len(&good));
-	buf_release(&good);
-	return json;
 }
 
 json_t *control_json_span(mtime span)
@@ -72,7 +57,7 @@ json_t *control_json_lines(struct buf *lines)
 	struct text rest = buf_text(lines), line;
 
 	while (array && text_take_line(&rest, &line))
-		if (json_array_append_new(array, control_json_text(line))) {
+		if (json_array_append_new(array, json_text(line))) {
 			json_decref(array);
 			array = NULL;
 		}
@@ -94,8 +79,7 @@ json_t *control_json_add_causes(
 			health_append_named_text(&text, health, cause);
 		else
 			health_append_text(&text, health, cause);
-		if (text.failed ||
-			json_array_append_new(array, control_json_text(buf_text(&text))) != 0) {
+		if (text.failed || json_array_append_new(array, json_text(buf_text(&text))) != 0) {
 			json_decref(array);
 			array = NULL;
 		}
@@ -137,8 +121,8 @@ void control_answer_json(const struct http_request *request, unsigned status, js
 void control_refuse(
 	const struct http_request *request, unsigned status, const char *what, const char *allow)
 {
-	answer_json(request, status,
-		json_pack("{s:o}", "error", control_json_text(text_from(what))), allow);
+	answer_json(
+		request, status, json_pack("{s:o}", "error", json_text(text_from(what))), allow);
 }
 
 void control_refuse_memory(const struct http_request *request)

@@ -7,6 +7,7 @@
 #include "base/mtime.h"
 #include "http/http.h"
 #include "runtime/health.h"
+#include "tty/json_print.h"
 
 #include <jansson.h>
 
@@ -16,8 +17,6 @@
 
 /* Append on one line; the JSON moves in. */
 void control_json_append(struct buf *, json_t *);
-/* A string; bytes that are not UTF-8 are replaced. */
-json_t *control_json_text(struct text);
 /* Seconds; null for MTIME_NEVER. */
 json_t *control_json_span(mtime);
 /* Seconds from now until then, or from then until now; at least 0; null for MTIME_NEVER. */

@@ -41,20 +41,6 @@ static void on_request(void *ctx, const struct http_request *request)
 
 /* ---------- the socket ---------- */
 
-static void log_local_problem(const char *path, enum rc rc)
-{
-	const char *what = rc == RC_SYSTEM ? strerror(errno) : rc_text(rc);
-
-	if (rc == RC_REFUSED)
-		log_warn(
-			"another supervisor has the control socket %s; serving without until it is "
-			"free (control.socket gives each its own)",
-			path);
-	else
-		log_warn("no control socket at %s: %s; serving without (see control.socket)", path,
-			rc == RC_MALFORMED ? "the file there is not a socket" : what);
-}
-
 static void serve_local(struct control *control)
 {
 	http_listen(control->http, control->local.fd);
@@ -67,6 +53,7 @@ static void open_local(struct control *control)
 {
 	struct control_paths paths = control_paths_of(control->view->config->control_socket);
 	enum rc rc = RC_SYSTEM;
+	const char *path;
 	size_t i = 0;
 
 	if (paths.count == 0)
@@ -76,12 +63,21 @@ static void open_local(struct control *control)
 		if (rc == RC_OK)
 			rc = listener_open_path(paths.list[i], &control->local);
 	}
-	if (rc == RC_OK)
+	path = paths.list[i - 1];
+	if (rc == RC_OK) {
 		serve_local(control);
-	else
-		log_local_problem(paths.list[i - 1], rc);
-	if (rc == RC_REFUSED)
-		memcpy(control->wanted_path, paths.list[i - 1], sizeof control->wanted_path);
+	} else if (rc == RC_REFUSED) {
+		memcpy(control->wanted_path, path, sizeof control->wanted_path);
+		log_warn(
+			"another supervisor has the control socket %s; serving without until it is "
+			"free (control.socket gives each its own)",
+			path);
+	} else {
+		log_warn("no control socket at %s: %s; serving without (see control.socket)", path,
+			rc == RC_MALFORMED ? "the file there is not a socket"
+			: rc == RC_SYSTEM  ? strerror(errno)
+					   : rc_text(rc));
+	}
 }
 
 /* ---------- the address ---------- */

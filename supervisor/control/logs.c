@@ -27,17 +27,17 @@ struct reader {
 	bool has_found;
 };
 
-static bool filter_passes(const struct filter *filter, const struct log_record *record)
-{
-	return record->level >= filter->min && (filter->slot < 0 || filter->slot == record->slot) &&
-	       (!filter->pool || text_is(text_from(filter->pool), record->pool));
-}
-
 static void find_next(struct reader *reader)
 {
+	const struct filter *filter = &reader->filter;
+	const struct log_record *record = &reader->found;
+
 	while (!reader->has_found && (reader->follows || reader->at.serial < reader->end.serial) &&
 		log_ring_next(log_kept_lines(), &reader->at, &reader->found, &reader->missed))
-		reader->has_found = filter_passes(&reader->filter, &reader->found);
+		reader->has_found =
+			record->level >= filter->min &&
+			(filter->slot < 0 || filter->slot == record->slot) &&
+			(!filter->pool || text_is(text_from(filter->pool), record->pool));
 }
 
 static void append_missed(struct reader *reader, struct buf *out)

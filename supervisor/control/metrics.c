@@ -50,34 +50,13 @@ static void append_family(struct buf *out, const char *name, const char *help, b
 
 /* ---------- the supervisor ---------- */
 
-static void append_links(struct buf *out, const struct supervisor_view *view)
+static void append_supervisor(struct buf *out, const struct supervisor_view *view)
 {
 	struct link_facts consume = broker_links_consume_facts(view->broker_links);
 	struct link_facts publish = broker_links_publish_facts(view->broker_links);
-
-	append_family(out, "connected", "1: that connection to the broker is open.", false);
-	append_count(out, "connected", "connection=\"consume\"", consume.is_up);
-	append_count(out, "connected", "connection=\"publish\"", publish.is_up);
-	append_family(out, "reconnects_total", "How often it was opened again.", false);
-	append_count(out, "reconnects_total", "connection=\"consume\"", consume.reconnects);
-	append_count(out, "reconnects_total", "connection=\"publish\"", publish.reconnects);
-}
-
-static void append_process(struct buf *out)
-{
 	struct proc_usage usage;
 	bool is_known = proc_usage_read(getpid(), &usage);
 
-	append_family(out, "resident_memory_bytes", "Memory of the supervisor itself.", false);
-	if (is_known)
-		append_count(out, "resident_memory_bytes", "", usage.memory_bytes);
-	append_family(out, "cpu_seconds_total", "Processor time of the supervisor itself.", false);
-	if (is_known)
-		append_seconds(out, "cpu_seconds_total", "", "", usage.computed);
-}
-
-static void append_supervisor(struct buf *out, const struct supervisor_view *view)
-{
 	append_family(out, "info", "Always 1; the label is the version.", false);
 	append_count(out, "info", "version=\"" WPOOL_VERSION "\"", 1);
 	append_family(
@@ -85,7 +64,12 @@ static void append_supervisor(struct buf *out, const struct supervisor_view *vie
 	append_count(out, "start_time_seconds", "", view->started_wall_s);
 	append_family(out, "ready", "1: all pools work; 0: /readyz has the reasons.", false);
 	append_count(out, "ready", "", health_is_ready(view));
-	append_links(out, view);
+	append_family(out, "connected", "1: that connection to the broker is open.", false);
+	append_count(out, "connected", "connection=\"consume\"", consume.is_up);
+	append_count(out, "connected", "connection=\"publish\"", publish.is_up);
+	append_family(out, "reconnects_total", "How often it was opened again.", false);
+	append_count(out, "reconnects_total", "connection=\"consume\"", consume.reconnects);
+	append_count(out, "reconnects_total", "connection=\"publish\"", publish.reconnects);
 	append_family(
 		out, "publishes_blocked", "1: an alarm of the broker blocks publishes.", false);
 	append_count(out, "publishes_blocked", "", view->broker_links->is_blocked);
@@ -94,7 +78,12 @@ static void append_supervisor(struct buf *out, const struct supervisor_view *vie
 	append_seconds(out, "loop_gap_seconds", "", "", view->pulse->longest);
 	append_family(out, "log_lines_lost_total", "Log lines that could not be written.", false);
 	append_count(out, "log_lines_lost_total", "", log_lost());
-	append_process(out);
+	append_family(out, "resident_memory_bytes", "Memory of the supervisor itself.", false);
+	if (is_known)
+		append_count(out, "resident_memory_bytes", "", usage.memory_bytes);
+	append_family(out, "cpu_seconds_total", "Processor time of the supervisor itself.", false);
+	if (is_known)
+		append_seconds(out, "cpu_seconds_total", "", "", usage.computed);
 }
 
 /* ---------- pools ---------- */

@@ -32,7 +32,7 @@ static json_t *json_of_death(const struct last_death *death, bool is_local)
 		return json_null();
 	return json_pack("{s:s, s:o, s:o}", "exit", exit_text(&death->exit, death->why, exit),
 		"age_s", control_json_since(death->at), "stderr",
-		is_local && *death->stderr_line ? control_json_text(text_from(death->stderr_line))
+		is_local && *death->stderr_line ? json_text(text_from(death->stderr_line))
 						: json_null());
 }
 

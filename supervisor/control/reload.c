@@ -13,10 +13,9 @@ static json_t *json_of_changes(const struct reload_changes *changes)
 		const struct reload_change *change = &changes->list[i];
 		json_t *member = json_pack("{s:s}", "key", change->setting->key);
 		if (change->has_values &&
-			json_object_update_new(
-				member, json_pack("{s:o, s:o}", "from",
-						control_json_text(buf_text(&change->from)), "to",
-						control_json_text(buf_text(&change->to)))) != 0) {
+			json_object_update_new(member,
+				json_pack("{s:o, s:o}", "from", json_text(buf_text(&change->from)),
+					"to", json_text(buf_text(&change->to)))) != 0) {
 			json_decref(member);
 			member = NULL;
 		}

@@ -89,61 +89,39 @@ static const struct route {
 #include "api/verbs.def"
 };
 
-static bool is_path(const struct route *route, const struct http_request *request)
-{
-	return fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) == 0;
-}
-
-/* Return the methods of this path for a 405, or NULL if there is no such path. */
-static const char *methods_of(const struct http_request *request)
-{
-	bool get = false, post = false;
-
-	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-		if (!is_path(&routes[i], request))
-			continue;
-		get |= strcmp(routes[i].method, "GET") == 0;
-		post |= strcmp(routes[i].method, "POST") == 0;
-	}
-	if (get)
-		return post ? "GET, HEAD, POST" : "GET, HEAD";
-	return post ? "POST" : NULL;
-}
-
 /* A browser may reach the socket through a tunnel, and any page in it may send a POST, which then
  * has an Origin. Our own page sends none, and other clients have no Origin. */
-static void answer_by(const struct route *route, const struct supervisor_view *view,
-	const struct http_request *request)
-{
-	if (strcmp(route->method, "POST") == 0 && http_header(request, "Origin"))
-		control_refuse(request, 403, "not for pages in a browser", NULL);
-	else
-		route->answer(view, request);
-}
-
 void control_answer(const struct supervisor_view *view, const struct http_request *request)
 {
 	/* A HEAD is a GET whose body the library leaves out. */
 	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
-	const char *methods;
+	bool is_post = strcmp(method, "POST") == 0, has_get = false, has_post = false;
 
 	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-		if (!is_path(&routes[i], request))
+		const struct route *route = &routes[i];
+		if (fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) != 0)
 			continue;
-		if (!routes[i].is_open && !request->is_local) {
+		if (!route->is_open && !request->is_local) {
 			control_refuse(request, 403,
 				"only the control socket answers this, not TCP (docs/control.md)",
 				NULL);
 			return;
 		}
-		if (strcmp(routes[i].method, method) == 0) {
-			answer_by(&routes[i], view, request);
+		if (strcmp(route->method, method) == 0) {
+			if (is_post && http_header(request, "Origin"))
+				control_refuse(request, 403, "not for pages in a browser", NULL);
+			else
+				route->answer(view, request);
 			return;
 		}
+		has_get |= strcmp(route->method, "GET") == 0;
+		has_post |= strcmp(route->method, "POST") == 0;
 	}
-	methods = methods_of(request);
-	if (methods)
-		control_refuse(request, 405, "not by this method", methods);
+	if (has_get || has_post)
+		control_refuse(request, 405, "not by this method",
+			!has_get   ? "POST"
+			: has_post ? "GET, HEAD, POST"
+				   : "GET, HEAD");
 	else
 		control_refuse(request, 404, "there is no such path (docs/control.md)", NULL);
 }

@@ -59,30 +59,25 @@ static bool append_next(void *ctx, struct buf *out)
 
 static const struct http_pieces pieces = {.next = append_next, .end = free, .waits = has_to_wait};
 
-static void answer_until_stopped(
-	const struct supervisor_view *view, const struct http_request *request)
-{
-	struct wait *wait = malloc(sizeof *wait);
-
-	if (!wait) {
-		control_refuse_memory(request);
-		return;
-	}
-	*wait = (struct wait){.view = view};
-	http_answer_in_pieces(request, CONTROL_LINES_TYPE, &pieces, wait);
-}
-
 void control_answer_stop(const struct supervisor_view *view, const struct http_request *request)
 {
 	bool waits = control_is_true(request, "wait");
+	struct wait *wait;
 
 	if (waits && http_following(request) >= CONTROL_WAITERS) {
 		control_refuse(request, 503, CONTROL_CROWDED, NULL);
 		return;
 	}
 	view->stop(view->ctx, control_is_true(request, "force"));
-	if (waits)
-		answer_until_stopped(view, request);
-	else
+	if (!waits) {
 		control_answer_status(view, request);
+		return;
+	}
+	wait = malloc(sizeof *wait);
+	if (!wait) {
+		control_refuse_memory(request);
+		return;
+	}
+	*wait = (struct wait){.view = view};
+	http_answer_in_pieces(request, CONTROL_LINES_TYPE, &pieces, wait);
 }

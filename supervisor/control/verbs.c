@@ -47,12 +47,6 @@ static const char *(*const actions[API_VERB_COUNT])(
 #include "api/verbs.def"
 };
 
-static bool is_replaced_by(const struct pool_runtime *runtime, const struct pool_runtime *other)
-{
-	return runtime != other && !pool_runtime_is_draining(runtime) &&
-	       strcmp(pool_runtime_config(runtime)->name, pool_runtime_config(other)->name) == 0;
-}
-
 /* Ask one pool, or each that does not drain, and return the first refusal. One that works until its
  * successor is ready may have to do the same; its own refusal does not matter. */
 static const char *apply_verb(const struct supervisor_view *view, const struct api_verb *verb,
@@ -62,10 +56,14 @@ static const char *apply_verb(const struct supervisor_view *view, const struct a
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));) {
-		bool is_meant = only ? runtime == only : !pool_runtime_is_draining(runtime);
-		bool goes_along = only && verb->covers_replaced && is_replaced_by(runtime, only);
-		const char *one =
-			is_meant || goes_along ? actions[verb - api_verbs](runtime, request) : NULL;
+		bool is_draining = pool_runtime_is_draining(runtime);
+		bool is_meant = only ? runtime == only : !is_draining;
+		bool is_replaced = only && runtime != only && !is_draining &&
+				   strcmp(pool_runtime_config(runtime)->name,
+					   pool_runtime_config(only)->name) == 0;
+		const char *one = is_meant || (verb->covers_replaced && is_replaced)
+					  ? actions[verb - api_verbs](runtime, request)
+					  : NULL;
 		if (is_meant && !refusal)
 			refusal = one;
 	}

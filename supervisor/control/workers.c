@@ -35,9 +35,8 @@ static json_t *json_of_task(const struct slot_facts *slot, bool is_local)
 	if (!slot->head)
 		return json_null();
 	return json_pack("{s:o, s:o, s:i}", "name",
-		is_local ? control_json_text(delivery_name(slot->head, name)) : json_null(),
-		"for_s", control_json_span(clock_now() - slot->since), "attempt",
-		slot->head->attempt + 1);
+		is_local ? json_text(delivery_name(slot->head, name)) : json_null(), "for_s",
+		control_json_span(clock_now() - slot->since), "attempt", slot->head->attempt + 1);
 }
 
 static json_t *json_of_process(pid_t pid)
@@ -51,27 +50,23 @@ static json_t *json_of_process(pid_t pid)
 		control_json_span(usage.age));
 }
 
-/* null: no process of this slot ended without being asked. */
-static json_t *json_of_last_exit(const struct slot_facts *slot)
-{
-	char exit[EXIT_TEXT_SIZE];
-
-	if (slot->ended_at == MTIME_NEVER)
-		return json_null();
-	return json_pack("{s:s, s:o}", "exit", exit_text(&slot->exit, slot->exit_for, exit),
-		"age_s", control_json_since(slot->ended_at));
-}
-
+/* last_exit is null if no process of this slot ended without being asked. */
 static json_t *json_of_worker(const struct control_list *list, const struct pool_runtime *runtime)
 {
 	struct slot_facts slot = pool_runtime_slot(runtime, list->slot);
+	char exit[EXIT_TEXT_SIZE];
+	json_t *last_exit = slot.ended_at == MTIME_NEVER
+				    ? json_null()
+				    : json_pack("{s:s, s:o}", "exit",
+					      exit_text(&slot.exit, slot.exit_for, exit), "age_s",
+					      control_json_since(slot.ended_at));
 
 	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:s?, s:o, s:o}", "pool",
 		pool_runtime_config(runtime)->name, "slot", list->slot, "state", state_of(&slot),
 		"life", (json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
-		json_of_last_exit(&slot), "next_start_s", control_json_until(slot.next_start),
-		"tasks_in_pipe", slot.tasks, "tasks_answered", (json_int_t)slot.answers,
-		"replaced_for", slot.due ? recycle_reason_name(slot.due) : NULL, "process",
+		last_exit, "next_start_s", control_json_until(slot.next_start), "tasks_in_pipe",
+		slot.tasks, "tasks_answered", (json_int_t)slot.answers, "replaced_for",
+		slot.due ? recycle_reason_name(slot.due) : NULL, "process",
 		json_of_process(pool_runtime_slot_pid(runtime, list->slot)), "task",
 		json_of_task(&slot, list->is_local));
 }
