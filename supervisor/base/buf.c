@@ -1,7 +1,6 @@
 #include "base/buf.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -159,10 +158,8 @@ static int print_into(struct buf *b, const char *format, va_list args)
 	return len;
 }
 
-void buf_printf(struct buf *b, const char *format, ...)
+void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
-	va_list args;
-	va_start(args, format);
 	int len = print_into(b, format, args);
 	size_t count = len < 0 ? 0 : (size_t)len;
 	/* vsnprintf's NUL needs space but is not content, so it does not count against the
@@ -173,6 +170,13 @@ void buf_printf(struct buf *b, const char *format, ...)
 		print_into(b, format, args);
 		buf_commit(b, count);
 	}
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	buf_vprintf(b, format, args);
 	va_end(args);
 }
 

@@ -7,6 +7,8 @@
 #include "base/rc.h"
 #include "base/text.h"
 
+#include <stdarg.h>
+
 struct buf {
 	uint8_t *bytes; /* owned; NULL until the first append */
 	size_t head;    /* first unread byte */
@@ -47,6 +49,7 @@ void buf_append_be16(struct buf *, uint16_t);
 void buf_append_be32(struct buf *, uint32_t);
 void buf_append_be64(struct buf *, uint64_t);
 void buf_printf(struct buf *, const char *format, ...) PRINTF_LIKE(2, 3);
+void buf_vprintf(struct buf *, const char *format, va_list) PRINTF_LIKE(2, 0);
 /* Remove len bytes at the head; len <= buf_len. */
 void buf_consume(struct buf *, size_t len);
 /* Cut the content to its first len bytes; len <= buf_len. Undoes a partly written record. */
