@@ -101,7 +101,7 @@ struct load {
 	const struct config_flags *flags;
 	char *const *environment;
 	struct config *config;
-	struct problems problems;
+	struct problems *problems;
 	struct draft root;
 };
 
@@ -112,7 +112,7 @@ static struct config_pool *new_pool(struct load *load)
 	struct config_pool *pools =
 		realloc(config->pools, (config->pool_count + 1) * sizeof *pools);
 	if (!pools) {
-		load->problems.memory = true;
+		load->problems->memory = true;
 		return NULL;
 	}
 	config->pools = pools;
@@ -126,7 +126,7 @@ static void load_pool(struct load *load, const struct tree *node, size_t index)
 	struct config_pool *pool = new_pool(load);
 	if (!pool)
 		return;
-	draft_init(&draft, SETTING_POOL, pool, &load->problems,
+	draft_init(&draft, SETTING_POOL, pool, load->problems,
 		place_line(load->flags->file, node->line));
 	snprintf(draft.prefix, sizeof draft.prefix, "pools[%zu].", index);
 	file_read_pool(&draft, node);
@@ -138,15 +138,14 @@ static void load_pools(struct load *load, const struct tree *pools)
 {
 	size_t index = 0;
 	if (!pools || pools->kind != TREE_LIST || !pools->first) {
-		problems_add(&load->problems,
-			place_line(load->flags->file, pools ? pools->line : 0),
+		problems_add(load->problems, place_line(load->flags->file, pools ? pools->line : 0),
 			"pools is %s; a list of pools is needed, each with queue and command",
 			pools ? "no list, or empty" : "missing");
 		return;
 	}
 	for (const struct tree *node = pools->first; node; node = node->next) {
 		if (index >= POOLS_MAX) {
-			problems_add(&load->problems, place_line(load->flags->file, node->line),
+			problems_add(load->problems, place_line(load->flags->file, node->line),
 				"there are more than %d pools", POOLS_MAX);
 			return;
 		}
@@ -158,14 +157,14 @@ static enum rc load_file(struct load *load)
 {
 	struct tree *root;
 	const struct tree *pools;
-	enum rc rc = file_read(load->flags->file, load->environment, &root, &load->problems);
+	enum rc rc = file_read(load->flags->file, load->environment, &root, load->problems);
 	if (rc != RC_OK)
 		return rc;
-	load->root.place = place_named(load->flags->file);
+	load->root.place = place_line(load->flags->file, 0);
 	file_read_root(&load->root, root, &pools);
 	load_pools(load, pools);
 	tree_free(root);
-	refuse_pool_flags(load->flags, &load->problems);
+	refuse_pool_flags(load->flags, load->problems);
 	return RC_OK;
 }
 
@@ -175,7 +174,7 @@ static void load_one_pool(struct load *load)
 	struct config_pool *pool = new_pool(load);
 	if (!pool)
 		return;
-	draft_init(&draft, SETTING_POOL, pool, &load->problems, place_typed(NULL));
+	draft_init(&draft, SETTING_POOL, pool, load->problems, place_typed(NULL));
 	draft_add_environment(&draft, load->environment);
 	add_pool_flags(&draft, load->flags);
 	check_pool(&draft, load->flags->is_for_other_process);
@@ -187,10 +186,10 @@ static void load_addresses(struct load *load)
 	bool good = false;
 	if (load->flags->broker)
 		good = addresses_add(&addresses, text_from(load->flags->broker), "the value",
-			place_typed("--broker"), &load->problems);
+			place_typed("--broker"), load->problems);
 	else if (!draft_given(&load->root, "broker.url"))
 		good = addresses_add_from_environment(
-			&addresses, load->environment, &load->problems);
+			&addresses, load->environment, load->problems);
 	if (good)
 		addresses_install(&addresses, load->config);
 	addresses_release(&addresses);
@@ -205,7 +204,7 @@ static mtime whole_seconds(mtime span)
 static enum rc load_all(struct load *load)
 {
 	enum rc rc = RC_OK;
-	draft_init(&load->root, SETTING_ROOT, load->config, &load->problems, place_named("wpool"));
+	draft_init(&load->root, SETTING_ROOT, load->config, load->problems, place_named("wpool"));
 	draft_add_environment(&load->root, load->environment);
 	if (load->flags->file)
 		rc = load_file(load);
@@ -221,31 +220,29 @@ static enum rc load_all(struct load *load)
 	return RC_OK;
 }
 
-static void add_warnings(const struct load *load, struct buf *out)
+static void add_warnings(const struct load *load)
 {
-	warnings_add_names(load->environment, out);
+	warnings_add_names(load->environment, load->problems);
 	if (!load->flags->broker && !draft_given(&load->root, "broker.url"))
-		warnings_add_broker(load->environment, out);
-	warnings_add_dead_letters(load->config, out);
-	warnings_add_rights(load->config, out);
+		warnings_add_broker(load->environment, load->problems);
+	warnings_add_dead_letters(load->config, load->problems);
+	warnings_add_rights(load->config, load->problems);
 }
 
 enum rc config_load(const struct config_flags *flags, char *const *environment, struct config **ret,
-	struct buf *problems)
+	struct problems *problems)
 {
 	struct load load = {.flags = flags,
 		.environment = environment,
 		.config = calloc(1, sizeof *load.config),
-		.problems = {.out = problems}};
+		.problems = problems};
 	enum rc rc = load.config ? load_all(&load) : RC_MEMORY;
 	if (rc == RC_MEMORY)
-		load.problems.memory = true;
+		problems->memory = true;
+	if (rc == RC_OK && problems_verdict(problems) == RC_OK)
+		add_warnings(&load);
 	if (rc != RC_NOT_FOUND)
-		rc = problems_verdict(&load.problems);
-	if (rc == RC_OK)
-		add_warnings(&load, problems);
-	if (rc == RC_OK && problems->failed)
-		rc = RC_MEMORY;
+		rc = problems_verdict(problems);
 	if (rc == RC_OK)
 		*ret = load.config;
 	else

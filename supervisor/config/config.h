@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mtime.h"
 #include "config/choices.h"
+#include "config/problems.h"
 #include "config/rights.h"
 #include "config/url/url.h"
 
@@ -94,13 +95,13 @@ struct config_flags {
 	char *const *command; /* NULL-terminated, or NULL */
 };
 
-/* environment: "NAME=value" strings, NULL-terminated. RC_OK: *ret moves out, and problems has a
- * line for each warning. Otherwise problems has a line for each error: "file:line: what is
- * wrong; what would be right". No line contains a password. RC_REFUSED: all errors are on the
- * command line, or a required setting is missing (exit 64). RC_MALFORMED: the configuration is
- * invalid (exit 78). RC_NOT_FOUND: the file cannot be read. RC_MEMORY. */
+/* environment: "NAME=value" strings, NULL-terminated. problems: empty; to be released in any case.
+ * RC_OK: *ret moves out, and problems has the warnings. Otherwise problems has all errors. None
+ * contains a password. RC_REFUSED: all errors are on the command line, or a required setting is
+ * missing (exit 64). RC_MALFORMED: the configuration is invalid (exit 78). RC_NOT_FOUND: the file
+ * cannot be read. RC_MEMORY. */
 enum rc config_load(const struct config_flags *, char *const *environment, struct config **ret,
-	struct buf *problems) MUST_CHECK;
+	struct problems *) MUST_CHECK;
 void config_free(struct config *);
 /* Free what a pool owns. Safe on a zeroed pool, whose contents have moved out. */
 void config_pool_release(struct config_pool *);
@@ -108,7 +109,7 @@ void config_pool_release(struct config_pool *);
  * NULL: not given), else the environment, else the default. RC_OK: *ret is an array for
  * broker_urls_free. Return codes and problems as in config_load. */
 enum rc config_load_broker(const char *flag, char *const *environment, struct broker_url **ret,
-	size_t *ret_count, struct buf *problems) MUST_CHECK;
+	size_t *ret_count, struct problems *) MUST_CHECK;
 /* Append the effective configuration as YAML that config_load accepts, with secrets hidden. */
 void config_print(const struct config *, struct buf *out);
 /* Append the settings that have a flag, for the --help of serve. */

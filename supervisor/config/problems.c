@@ -2,10 +2,10 @@
 
 #include "base/utf8.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-enum { MOST = 100, PROBLEM_MAX = 1024, QUOTED_MAX = 60 };
+enum { PROBLEMS_MAX = 100, QUOTED_MAX = 60 };
 
 static void append_place(struct buf *out, struct place place)
 {
@@ -15,34 +15,70 @@ static void append_place(struct buf *out, struct place place)
 		buf_printf(out, "%s: ", place.name);
 }
 
-void problems_add(struct problems *problems, struct place place, const char *format, ...)
+/* Append a copy of message, and release message. */
+static void append_problem(struct problems *problems, struct buf *message, bool is_in_file)
 {
-	char words[PROBLEM_MAX];
-	problems->typed_count += place.is_typed;
-	if (problems->count++ > MOST)
-		return;
-	if (problems->count > MOST) {
-		append_place(problems->out, place_named(place.name));
-		buf_append_text(problems->out, TEXT("there is more\n"));
-		return;
+	struct text text = buf_text(message);
+	char *copy = message->failed ? NULL : strndup(text.ptr, text.len);
+	struct problem *list =
+		copy ? realloc(problems->list, (problems->count + 1) * sizeof *list) : NULL;
+	if (list) {
+		problems->list = list;
+		list[problems->count++] = (struct problem){copy, is_in_file};
+	} else {
+		problems->memory = true;
+		free(copy);
 	}
-	va_list args;
-	va_start(args, format);
-	vsnprintf(words, sizeof words, format, args);
-	va_end(args);
-	append_place(problems->out, place);
-	buf_printf(problems->out, "%s\n", words);
+	buf_release(message);
 }
 
-enum rc problems_verdict(struct problems *problems)
+void problems_add(struct problems *problems, struct place place, const char *format, ...)
 {
-	if (problems->memory) {
-		problems_add(problems, place_named("wpool"), "out of memory");
-		return RC_MEMORY;
+	struct buf message;
+	problems->found_typed += place.is_typed;
+	if (problems->found++ > PROBLEMS_MAX)
+		return;
+	buf_init(&message, SIZE_MAX);
+	if (problems->found > PROBLEMS_MAX) {
+		place.line = 0;
+		append_place(&message, place);
+		buf_append_text(&message, TEXT("there is more"));
+	} else {
+		va_list args;
+		append_place(&message, place);
+		va_start(args, format);
+		buf_vprintf(&message, format, args);
+		va_end(args);
 	}
-	if (problems->count == 0)
+	append_problem(problems, &message, place.is_in_file);
+}
+
+void problems_add_warning(struct problems *problems, const char *format, ...)
+{
+	struct buf message;
+	va_list args;
+	buf_init(&message, SIZE_MAX);
+	va_start(args, format);
+	buf_vprintf(&message, format, args);
+	va_end(args);
+	append_problem(problems, &message, false);
+}
+
+enum rc problems_verdict(const struct problems *problems)
+{
+	if (problems->memory)
+		return RC_MEMORY;
+	if (problems->found == 0)
 		return RC_OK;
-	return problems->typed_count == problems->count ? RC_REFUSED : RC_MALFORMED;
+	return problems->found_typed == problems->found ? RC_REFUSED : RC_MALFORMED;
+}
+
+void problems_release(struct problems *problems)
+{
+	for (size_t i = 0; i < problems->count; i++)
+		free(problems->list[i].message);
+	free(problems->list);
+	*problems = (struct problems){0};
 }
 
 /* The text may be an address in the wrong place, or a malformed one: any '@' hides all of it. */

@@ -1,4 +1,4 @@
-/* The problems of a configuration, a line each. Layer: config. All are collected, so that they
+/* The problems and warnings of a configuration. Layer: config. All are collected, so that they
  * can be fixed at once. */
 #ifndef CONFIG_PROBLEMS_H
 #define CONFIG_PROBLEMS_H
@@ -9,16 +9,17 @@
 struct place {
 	const char *name; /* NULL: no place, the value is missing */
 	size_t line;      /* in a file, from 1; 0: none */
-	bool is_typed;    /* on the command line */
+	bool is_in_file;
+	bool is_typed; /* on the command line */
 };
 
-/* "wpool.yaml:12" */
+/* "wpool.yaml:12"; line 0: the whole file. */
 static inline struct place place_line(const char *file, size_t line)
 {
-	return (struct place){.name = file, .line = line};
+	return (struct place){.name = file, .line = line, .is_in_file = true};
 }
 
-/* An environment variable, or a whole file. */
+/* An environment variable. */
 static inline struct place place_named(const char *name)
 {
 	return (struct place){.name = name};
@@ -30,17 +31,26 @@ static inline struct place place_typed(const char *flag)
 	return (struct place){.name = flag, .is_typed = true};
 }
 
+struct problem {
+	char *message; /* owned; one line: "wpool.yaml:12: what is wrong; what would be right" */
+	bool is_in_file;
+};
+
+/* Zero is empty. */
 struct problems {
-	struct buf *out; /* borrowed */
+	struct problem *list; /* owned; in the order in which they were found, warnings last */
 	size_t count;
-	size_t typed_count; /* those of them on the command line */
+	size_t found;       /* problems, with those too many for the list, without warnings */
+	size_t found_typed; /* those of them on the command line */
 	bool memory;        /* out of memory: the list is incomplete */
 };
 
 void problems_add(struct problems *, struct place, const char *format, ...) PRINTF_LIKE(3, 4);
-/* Return RC_OK, RC_MEMORY (added as a problem), RC_REFUSED (all problems are on the command
- * line) or RC_MALFORMED. Call once, at the end. */
-enum rc problems_verdict(struct problems *) MUST_CHECK;
+void problems_add_warning(struct problems *, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Return RC_OK (there may be warnings), RC_MEMORY, RC_REFUSED (all problems are on the command
+ * line) or RC_MALFORMED. */
+enum rc problems_verdict(const struct problems *) MUST_CHECK;
+void problems_release(struct problems *);
 /* Append t in quotes, shortened, safe for a terminal, and as *** if it looks like an address
  * with a password. */
 void problems_quote(struct buf *out, struct text t);

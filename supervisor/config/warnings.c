@@ -28,7 +28,7 @@ static void collect(struct names *names)
 	}
 }
 
-void warnings_add_names(char *const *environment, struct buf *out)
+void warnings_add_names(char *const *environment, struct problems *problems)
 {
 	struct names names = {0};
 	collect(&names);
@@ -40,21 +40,21 @@ void warnings_add_names(char *const *environment, struct buf *out)
 		const char *nearest = nearest_name(rest, names.list);
 		size_t distance = nearest ? nearest_distance(rest, text_from(nearest)) : 0;
 		if (distance > 0 && distance <= WRONG_MOST)
-			buf_printf(out,
-				"%.*s: no variable of wpool, so it is not used; the nearest is WPOOL_%s\n",
+			problems_add_warning(problems,
+				"%.*s: no variable of wpool, so it is not used; the nearest is WPOOL_%s",
 				TEXT_ARGS(name), nearest);
 	}
 }
 
-void warnings_add_broker(char *const *environment, struct buf *out)
+void warnings_add_broker(char *const *environment, struct problems *problems)
 {
 	if (environment_value(environment, "AMQP_URL") &&
 		environment_value(environment, "RABBITMQ_HOSTNAME"))
-		buf_append_text(out,
-			TEXT("RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins\n"));
+		problems_add_warning(problems,
+			"RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins");
 }
 
-void warnings_add_rights(const struct config *config, struct buf *out)
+void warnings_add_rights(const struct config *config, struct problems *problems)
 {
 	struct buf lack;
 	buf_init(&lack, 1024);
@@ -62,9 +62,10 @@ void warnings_add_rights(const struct config *config, struct buf *out)
 		buf_clear(&lack);
 		if (rights_append_missing(&config->pools[i].rights, &lack) ||
 			rights_append_unseen_strays(&config->pools[i].rights, &lack))
-			buf_printf(out, "pools[%zu].%.*s\n", i, TEXT_ARGS(buf_text(&lack)));
+			problems_add_warning(
+				problems, "pools[%zu].%.*s", i, TEXT_ARGS(buf_text(&lack)));
 	}
-	out->failed |= lack.failed;
+	problems->memory |= lack.failed;
 	buf_release(&lack);
 }
 
@@ -81,28 +82,28 @@ static int find_queue(const void *name, const void *member)
 }
 
 static void add_dead_letter(const struct config *config, const struct config_pool *pool,
-	struct buf *out, const struct config_pool *const *other)
+	struct problems *problems, const struct config_pool *const *other)
 {
 	if (other && *other != pool && strcmp(pool->retry.dead_letter, "broker") != 0)
-		buf_printf(out,
+		problems_add_warning(problems,
 			"pools[%td].retry.dead_letter: \"%s\" is the queue of pools[%td], which works "
-			"what is given up here as tasks of its own\n",
+			"what is given up here as tasks of its own",
 			pool - config->pools, pool->retry.dead_letter, *other - config->pools);
 }
 
-void warnings_add_dead_letters(const struct config *config, struct buf *out)
+void warnings_add_dead_letters(const struct config *config, struct problems *problems)
 {
 	size_t count = config->pool_count;
 	const struct config_pool **sorted = malloc(count * sizeof *sorted);
 	if (!sorted) {
-		out->failed = true;
+		problems->memory = true;
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &config->pools[i];
 	qsort(sorted, count, sizeof *sorted, by_queue);
 	for (size_t i = 0; i < count; i++)
-		add_dead_letter(config, &config->pools[i], out,
+		add_dead_letter(config, &config->pools[i], problems,
 			bsearch(config->pools[i].retry.dead_letter, sorted, count, sizeof *sorted,
 				find_queue));
 	free(sorted);

@@ -51,20 +51,6 @@ json_t *control_json_link(struct link_facts facts)
 		*facts.failure ? facts.failure : NULL);
 }
 
-json_t *control_json_lines(struct buf *lines)
-{
-	json_t *array = lines->failed ? NULL : json_array();
-	struct text rest = buf_text(lines), line;
-
-	while (array && text_take_line(&rest, &line))
-		if (json_array_append_new(array, json_text(line))) {
-			json_decref(array);
-			array = NULL;
-		}
-	buf_release(lines);
-	return array;
-}
-
 json_t *control_json_add_causes(
 	json_t *array, const struct health *health, unsigned set, bool with_pool_name)
 {

@@ -27,8 +27,6 @@ json_t *control_json_link(struct link_facts);
 /* Append to array, which moves in, a text for each cause in the set. */
 json_t *control_json_add_causes(
 	json_t *array, const struct health *, unsigned set, bool with_pool_name);
-/* The lines of a buf as an array; releases the buf. */
-json_t *control_json_lines(struct buf *);
 
 /* Whether the query has NAME=true. */
 bool control_is_true(const struct http_request *, const char *name);

@@ -44,7 +44,20 @@ static json_t *json_of_steps(const struct reload_plan *plan)
 	return list;
 }
 
-static json_t *json_of(struct reload_outcome *outcome)
+static json_t *json_of_problems(const struct problems *problems)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < problems->count; i++)
+		if (json_array_append_new(list, json_text(text_from(problems->list[i].message))) !=
+			0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+static json_t *json_of(const struct reload_outcome *outcome)
 {
 	switch (outcome->result) {
 	case RELOAD_DONE:
@@ -52,13 +65,13 @@ static json_t *json_of(struct reload_outcome *outcome)
 			json_of_steps(&outcome->plan), "settings",
 			json_of_changes(&outcome->plan.settings), "needs_restart",
 			json_of_changes(&outcome->plan.needs_restart), "warnings",
-			control_json_lines(&outcome->problems));
+			json_of_problems(&outcome->problems));
 	case RELOAD_REFUSED:
 		return json_pack("{s:s}", "error", outcome->refusal);
 	case RELOAD_INVALID:
 		return json_pack("{s:s, s:o}", "error",
 			"the configuration is wrong; nothing has changed", "problems",
-			control_json_lines(&outcome->problems));
+			json_of_problems(&outcome->problems));
 	case RELOAD_NO_MEMORY:
 		break;
 	}

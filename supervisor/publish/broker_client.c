@@ -11,10 +11,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#define BODY_LIMIT     (512ull * 1024 * 1024) /* the most that a broker can be configured to take */
-#define OUTPUT_LIMIT   (2 * BODY_LIMIT)
-#define HEARTBEAT      (15 * MTIME_SECOND)
-#define PROBLEMS_LIMIT (64 * 1024)
+#define BODY_LIMIT   (512ull * 1024 * 1024) /* the most that a broker can be configured to take */
+#define OUTPUT_LIMIT (2 * BODY_LIMIT)
+#define HEARTBEAT    (15 * MTIME_SECOND)
 
 static void on_up(void *ctx, struct connection *connection)
 {
@@ -99,15 +98,14 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 
 static int client_find_broker(struct client *c, const char *command, const char *broker)
 {
-	struct buf problems;
-	buf_init(&problems, PROBLEMS_LIMIT);
+	struct problems problems = {0};
 	enum rc rc = config_load_broker(broker, environ, &c->hosts, &c->host_count, &problems);
 	int exit_code = EX_OK;
 	if (rc == RC_OK)
-		console_warn(buf_text(&problems));
+		console_warn(&problems);
 	else
-		exit_code = console_problems(command, NULL, rc, buf_text(&problems));
-	buf_release(&problems);
+		exit_code = console_problems(command, rc, &problems);
+	problems_release(&problems);
 	return exit_code;
 }
 

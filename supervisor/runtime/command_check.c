@@ -24,7 +24,7 @@ static bool has_problem(const struct config_pool *pool, struct exit_info *ret_fa
 	return has_one;
 }
 
-void command_check_append_warnings(const struct config *config, struct buf *out)
+void command_check_add_warnings(const struct config *config, struct problems *problems)
 {
 	for (size_t i = 0; i < config->pool_count; i++) {
 		const struct config_pool *pool = &config->pools[i];
@@ -32,9 +32,9 @@ void command_check_append_warnings(const struct config *config, struct buf *out)
 		char words[EXIT_TEXT_SIZE];
 
 		if (has_problem(pool, &failure))
-			buf_printf(out,
+			problems_add_warning(problems,
 				"pool %s: no worker can be started (command \"%s\"): %s; it is tried "
-				"until one can\n",
+				"until one can",
 				pool->name, pool->command[0], exit_text(&failure, NULL, words));
 	}
 }

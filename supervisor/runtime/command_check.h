@@ -5,7 +5,7 @@
 
 #include "config/config.h"
 
-/* Append a line for each pool whose program does not exist or cannot be executed. */
-void command_check_append_warnings(const struct config *, struct buf *out);
+/* Add a warning for each pool whose program does not exist or cannot be executed. */
+void command_check_add_warnings(const struct config *, struct problems *);
 
 #endif

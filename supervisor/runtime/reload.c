@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROBLEMS_LIMIT (1024 * 1024)
-#define LINE_LIMIT     (1024 * 1024)
+#define LINE_LIMIT (1024 * 1024)
 
 struct attempt {
 	struct reload *reload;
@@ -71,10 +70,10 @@ static void log_settings(
 
 static void log_invalid(const struct attempt *attempt)
 {
-	struct text lines = buf_text(&attempt->outcome->problems), line;
+	const struct problems *problems = &attempt->outcome->problems;
 
-	while (text_take_line(&lines, &line))
-		log_error("%.*s", TEXT_ARGS(line));
+	for (size_t i = 0; i < problems->count; i++)
+		log_error("%s", problems->list[i].message);
 	log_error("%s: configuration not reloaded: it is wrong; the present one stays in force",
 		attempt->requested_by);
 }
@@ -123,7 +122,7 @@ static bool is_readable_again(const char *file)
 static enum reload_result load(struct attempt *attempt)
 {
 	const struct config_flags *flags = attempt->reload->flags;
-	struct buf *problems = &attempt->outcome->problems;
+	struct problems *problems = &attempt->outcome->problems;
 	enum rc rc;
 
 	if (*attempt->reload->phase != SERVING)
@@ -133,8 +132,8 @@ static enum reload_result load(struct attempt *attempt)
 	rc = config_load(flags, environ, &attempt->config, problems);
 	if (rc != RC_OK)
 		return rc == RC_MEMORY ? RELOAD_NO_MEMORY : RELOAD_INVALID;
-	command_check_append_warnings(attempt->config, problems);
-	if (problems->failed)
+	command_check_add_warnings(attempt->config, problems);
+	if (problems->memory)
 		return RELOAD_NO_MEMORY;
 	if (runtime_shared_cannot_serve(attempt->reload->tools, attempt->config))
 		return refuse(attempt,
@@ -229,7 +228,7 @@ static enum reload_result apply(struct attempt *attempt)
 	bool is_created = created && create_pools(attempt, created);
 
 	if (is_created) {
-		console_warn(buf_text(&attempt->outcome->problems));
+		console_warn(&attempt->outcome->problems);
 		for (size_t i = 0; i < plan->count; i++)
 			apply_step(&plan->steps[i], created[i]);
 		apply_settings(attempt);
@@ -260,7 +259,6 @@ void reload_run(struct reload *reload, const char *requested_by, bool is_dry,
 		.reload = reload, .requested_by = requested_by, .outcome = outcome};
 
 	*outcome = (struct reload_outcome){.is_dry = is_dry};
-	buf_init(&outcome->problems, PROBLEMS_LIMIT);
 	outcome->result = run(&attempt);
 	if (!is_dry)
 		log_result(&attempt);
@@ -269,7 +267,7 @@ void reload_run(struct reload *reload, const char *requested_by, bool is_dry,
 
 void reload_outcome_release(struct reload_outcome *outcome)
 {
-	buf_release(&outcome->problems);
+	problems_release(&outcome->problems);
 	reload_plan_release(&outcome->plan);
 }
 

@@ -29,10 +29,10 @@ enum reload_result {
 struct reload_outcome {
 	enum reload_result result;
 	bool is_dry;
-	const char *refusal;     /* RELOAD_REFUSED: why; static */
-	struct buf problems;     /* RELOAD_INVALID: a line for each; RELOAD_DONE: warnings */
-	struct reload_plan plan; /* RELOAD_DONE; the pointers runtime and config of its steps are
-				    not valid any more */
+	const char *refusal;      /* RELOAD_REFUSED: why; static */
+	struct problems problems; /* RELOAD_INVALID: all of them; RELOAD_DONE: warnings */
+	struct reload_plan plan;  /* RELOAD_DONE; the pointers runtime and config of its steps are
+				     not valid any more */
 };
 
 /* requested_by: who asks, for the log. is_dry: only plan. *ret is to be released in any case. */

@@ -63,21 +63,23 @@ static int check(const char *file)
 {
 	struct config_flags flags = {.is_for_other_process = true, .file = file};
 	struct config *config = NULL;
+	struct problems problems = {0};
 	struct buf out;
 	int exit_code;
-	buf_init(&out, OUTPUT_LIMIT);
-	enum rc rc = config_load(&flags, environ, &config, &out);
+	enum rc rc = config_load(&flags, environ, &config, &problems);
 	if (rc == RC_OK) {
-		command_check_append_warnings(config, &out);
-		fprintf(stderr, "%.*s", TEXT_ARGS(buf_text(&out)));
-		buf_clear(&out);
+		command_check_add_warnings(config, &problems);
+		for (size_t i = 0; i < problems.count; i++)
+			fprintf(stderr, "%s\n", problems.list[i].message);
+		buf_init(&out, OUTPUT_LIMIT);
 		config_print(config, &out);
 		exit_code = put_out(&out);
+		buf_release(&out);
 	} else {
-		exit_code = console_problems(COMMAND, file, rc, buf_text(&out));
+		exit_code = console_problems(COMMAND, rc, &problems);
 	}
 	config_free(config);
-	buf_release(&out);
+	problems_release(&problems);
 	return exit_code;
 }
 

@@ -10,9 +10,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#define COMMAND        "serve"
-#define PROBLEMS_LIMIT (1024 * 1024)
-#define HELP_LIMIT     (64 * 1024)
+#define COMMAND    "serve"
+#define HELP_LIMIT (64 * 1024)
 /* For `wpool logs`: about ten thousand lines. */
 #define LOG_KEPT ((size_t)2 * 1024 * 1024)
 
@@ -98,24 +97,23 @@ int serve_main(int argc, char **argv)
 {
 	struct config_flags flags = {0};
 	struct config *config;
-	struct buf problems;
+	struct problems problems = {0};
 	int exit_code = read_options(argc, argv, &flags);
 
 	if (exit_code >= 0)
 		return exit_code;
-	buf_init(&problems, PROBLEMS_LIMIT);
 	enum rc rc = config_load(&flags, environ, &config, &problems);
 	if (rc != RC_OK) {
-		exit_code = console_problems(COMMAND, flags.file, rc, buf_text(&problems));
+		exit_code = console_problems(COMMAND, rc, &problems);
 	} else {
 		console_set_up_log(config);
 		if (!log_keep_lines(LOG_KEPT))
 			log_warn("no memory to keep log lines: wpool logs has none");
-		command_check_append_warnings(config, &problems);
-		console_warn(buf_text(&problems));
+		command_check_add_warnings(config, &problems);
+		console_warn(&problems);
 		exit_code = supervisor_run(config, &flags);
 		config_free(config);
 	}
-	buf_release(&problems);
+	problems_release(&problems);
 	return exit_code;
 }

@@ -59,25 +59,26 @@ void console_set_up_log(const struct config *config)
 	log_setup(STDERR_FILENO, config->log_level, format, console_has_colour(STDERR_FILENO));
 }
 
-void console_warn(struct text lines)
+void console_warn(const struct problems *warnings)
 {
-	struct text line;
-	while (text_take_line(&lines, &line))
-		log_warn("%.*s", TEXT_ARGS(line));
+	for (size_t i = 0; i < warnings->count; i++)
+		log_warn("%s", warnings->list[i].message);
 }
 
-int console_problems(const char *command, const char *file, enum rc rc, struct text lines)
+int console_problems(const char *command, enum rc rc, const struct problems *problems)
 {
-	struct text line;
-	while (text_take_line(&lines, &line)) {
-		if (!file || !text_starts(line, text_from(file)))
+	for (size_t i = 0; i < problems->count; i++) {
+		const struct problem *problem = &problems->list[i];
+		if (!problem->is_in_file)
 			fprintf(stderr, "wpool %s: ", command);
-		fprintf(stderr, "%.*s", TEXT_ARGS(line));
-		if (rc == RC_REFUSED && lines.len == 0)
+		fputs(problem->message, stderr);
+		if (rc == RC_REFUSED && i + 1 == problems->count)
 			fprintf(stderr, "; see wpool %s --help", command);
 		fputc('\n', stderr);
 	}
-	if (rc == RC_MEMORY)
+	if (rc == RC_MEMORY) {
+		fprintf(stderr, "wpool %s: out of memory\n", command);
 		return EX_SOFTWARE;
+	}
 	return rc == RC_REFUSED ? EX_USAGE : EX_CONFIG;
 }

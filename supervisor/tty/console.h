@@ -3,9 +3,12 @@
 #define TTY_CONSOLE_H
 
 #include "base/rc.h"
-#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct config;
+struct problems;
 struct text_table;
 
 /* True: fd is a terminal, and NO_COLOR is unset or empty (https://no-color.org). */
@@ -19,12 +22,12 @@ bool console_flush(const char *command) MUST_CHECK;
 int console_print_table(const char *command, const struct text_table *);
 /* Log to stderr, in the configured format and from the configured level. */
 void console_set_up_log(const struct config *);
-/* Log each line of a configuration's warnings. */
-void console_warn(struct text lines);
+/* Log the warnings of a configuration. */
+void console_warn(const struct problems *warnings);
 /* Print the problems of a configuration. Those in a file begin with its name, as with compilers;
- * others with the command; those on the command line end like cli_problem's. rc: what config_load
- * or config_load_broker returned, not RC_OK. Returns EX_USAGE, EX_CONFIG or, out of memory,
- * EX_SOFTWARE. */
-int console_problems(const char *command, const char *file, enum rc, struct text lines);
+ * others with the command; if all are on the command line, the last one ends like cli_problem's.
+ * rc: what config_load or config_load_broker returned, not RC_OK. Returns EX_USAGE, EX_CONFIG or,
+ * out of memory, EX_SOFTWARE. */
+int console_problems(const char *command, enum rc, const struct problems *);
 
 #endif

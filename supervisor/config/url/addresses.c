@@ -181,19 +181,19 @@ bool addresses_add_from_environment(
 }
 
 enum rc config_load_broker(const char *flag, char *const *environment, struct broker_url **ret,
-	size_t *ret_count, struct buf *out)
+	size_t *ret_count, struct problems *problems)
 {
-	struct problems problems = {.out = out};
 	struct addresses addresses = {0};
 	bool good = flag ? addresses_add(&addresses, text_from(flag), "the value",
-				   place_typed("--broker"), &problems)
-			 : addresses_add_from_environment(&addresses, environment, &problems);
-	if (!good) {
+				   place_typed("--broker"), problems)
+			 : addresses_add_from_environment(&addresses, environment, problems);
+	if (good && !flag)
+		warnings_add_broker(environment, problems);
+	enum rc rc = problems_verdict(problems);
+	if (rc != RC_OK) {
 		addresses_release(&addresses);
-		return problems_verdict(&problems);
+		return rc;
 	}
-	if (!flag)
-		warnings_add_broker(environment, out);
 	*ret = addresses.urls;
 	*ret_count = addresses.count;
 	return RC_OK;

@@ -336,7 +336,7 @@ enum rc file_read(
 	buf_init(&bytes, TREE_SOURCE_MAX + 32 * 1024);
 	enum rc rc = read_file(file, &bytes);
 	if (rc == RC_SYSTEM) {
-		problems_add(problems, place_named(file), "%s", strerror(errno));
+		problems_add(problems, place_line(file, 0), "%s", strerror(errno));
 		rc = RC_NOT_FOUND;
 	}
 	if (rc == RC_OK || rc == RC_LIMIT)

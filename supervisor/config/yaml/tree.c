@@ -245,7 +245,7 @@ static enum rc check_source(struct text source, struct place file, struct proble
 	struct text rest = source;
 	file.line = 1;
 	if (source.len > TREE_SOURCE_MAX) {
-		problems_add(problems, place_named(file.name), "the file is over 1 MiB");
+		problems_add(problems, place_line(file.name, 0), "the file is over 1 MiB");
 		return RC_MALFORMED;
 	}
 	while (rest.len > 0) {
@@ -265,7 +265,7 @@ enum rc tree_read(
 	struct text source, const char *file, struct tree **ret, struct problems *problems)
 {
 	struct reading reading = {.source = source, .file = file, .problems = problems};
-	enum rc rc = check_source(source, place_named(file), problems);
+	enum rc rc = check_source(source, place_line(file, 0), problems);
 	if (rc != RC_OK)
 		return rc;
 	if (!yaml_parser_initialize(&reading.parser))

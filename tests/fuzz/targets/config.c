@@ -79,13 +79,14 @@ static struct text take_given(struct given *given, struct text input, bool *has_
 static enum rc load(const struct config_flags *flags, char *const *environment, struct buf *ret)
 {
 	struct config *config;
+	struct problems problems = {0};
 	buf_init(ret, SIZE_MAX);
-	enum rc rc = config_load(flags, environment, &config, ret);
+	enum rc rc = config_load(flags, environment, &config, &problems);
 	FUZZ_REQUIRE(rc == RC_OK || rc == RC_REFUSED || rc == RC_MALFORMED);
-	FUZZ_REQUIRE(rc == RC_OK || buf_len(ret) > 0);
+	FUZZ_REQUIRE(rc == RC_OK || problems.count > 0);
+	problems_release(&problems);
 	if (rc != RC_OK)
 		return rc;
-	buf_clear(ret);
 	config_print(config, ret);
 	FUZZ_REQUIRE(!ret->failed);
 	config_free(config);

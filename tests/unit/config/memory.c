@@ -74,15 +74,16 @@ static const char yaml[] =
 	"  - {queue: '${Q:-r}', command: \"w 'a b'\", name: x}\n";
 
 static const char *const environment[] = {
-	"RABBITMQ_HOSTNAME=h", "QUEUENAME=q", "WORKER_COMMAND=w a", NULL};
+	"RABBITMQ_HOSTNAME=h", "QUEUENAME=q", "WORKER_COMMAND=w a", "WPOOL_DRIAN=1s", NULL};
 
 /* One load with its problems, print and release; returns how it went. */
 static enum rc load(const struct config_flags *flags)
 {
 	struct config *config;
+	struct problems problems = {0};
 	struct buf out;
 	buf_init(&out, 100000);
-	enum rc rc = config_load(flags, (char *const *)environment, &config, &out);
+	enum rc rc = config_load(flags, (char *const *)environment, &config, &problems);
 	if (rc == RC_OK) {
 		config_print(config, &out);
 		if (out.failed)
@@ -90,11 +91,12 @@ static enum rc load(const struct config_flags *flags)
 		config_free(config);
 	}
 	buf_release(&out);
+	problems_release(&problems);
 	return rc;
 }
 
 /* Every allocation of a load fails once. */
-static void exhaust(const struct config_flags *flags)
+static void exhaust(const struct config_flags *flags, enum rc otherwise)
 {
 	long n = 0;
 	for (bool failed = true; failed; n++) {
@@ -104,8 +106,8 @@ static void exhaust(const struct config_flags *flags)
 		enum rc rc = load(flags);
 		failed = countdown < 0;
 		is_watching = false;
-		ck_assert_msg(
-			rc == (failed ? RC_MEMORY : RC_OK), "allocation %ld: %s", n, rc_text(rc));
+		ck_assert_msg(rc == (failed ? RC_MEMORY : otherwise), "allocation %ld: %s", n,
+			rc_text(rc));
 		ck_assert_msg(living == 0, "allocation %ld: %ld not freed", n, living);
 	}
 	ck_assert_int_gt(n, 10);
@@ -118,7 +120,7 @@ START_TEST(test_file)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, yaml, sizeof yaml - 1), sizeof yaml - 1);
 	close(fd);
-	exhaust(&(struct config_flags){.file = name});
+	exhaust(&(struct config_flags){.file = name}, RC_OK);
 	unlink(name);
 }
 END_TEST
@@ -127,15 +129,23 @@ START_TEST(test_flags)
 {
 	static const char *const command[] = {"w", "a", NULL};
 	exhaust(&(struct config_flags){.queue = "q",
-		.command = (char *const *)command,
-		.workers = "3",
-		.broker = "amqp://a,amqp://b"});
+			.command = (char *const *)command,
+			.workers = "3",
+			.broker = "amqp://a,amqp://b"},
+		RC_OK);
+}
+END_TEST
+
+START_TEST(test_problems)
+{
+	exhaust(&(struct config_flags){.queue = "q", .workers = "many", .pipe = "none"},
+		RC_REFUSED);
 }
 END_TEST
 
 START_TEST(test_environment)
 {
-	exhaust(&(struct config_flags){0});
+	exhaust(&(struct config_flags){0}, RC_OK);
 }
 END_TEST
 
@@ -143,9 +153,10 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("config/memory");
 #ifdef HAS_OWN_MALLOC /* the sanitizer's: one allocation cannot be made to fail */
-	(void)test_file, (void)test_flags, (void)test_environment, (void)is_watching;
+	(void)test_file, (void)test_flags, (void)test_environment, (void)test_problems,
+		(void)is_watching;
 #else
-	UNIT_CASE(s, "memory", test_file, test_flags, test_environment);
+	UNIT_CASE(s, "memory", test_file, test_flags, test_environment, test_problems);
 #endif
 	return s;
 }

@@ -126,22 +126,21 @@ START_TEST(test_addresses)
 	for (unsigned long i = 0; i < rounds; i++) {
 		struct broker_url *urls;
 		size_t count;
-		struct buf problems;
+		struct problems problems = {0};
 		const char *seed = addresses[random_below(sizeof addresses / sizeof *addresses)];
 		size_t len = mutant_of(seed, text);
 		/* Exactly as long as it is, so that a sanitizer sees a step beyond. */
 		char *exact = strndup(text, len);
 		ck_assert_ptr_nonnull(exact);
-		buf_init(&problems, LOADING_ROOM);
 		enum rc rc = config_load_broker(exact, NULL, &urls, &count, &problems);
 		if (rc == RC_OK) {
 			accepted++;
 			broker_urls_free(urls, count);
 		} else {
 			ck_assert_int_eq(rc, RC_REFUSED);
-			ck_assert_uint_gt(buf_len(&problems), 0);
+			ck_assert_uint_gt(problems.count, 0);
 		}
-		buf_release(&problems);
+		problems_release(&problems);
 		free(exact);
 	}
 	ck_assert_uint_gt(accepted, rounds / 20);

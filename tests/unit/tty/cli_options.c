@@ -2,6 +2,7 @@
  * meant, and colour only where it is wanted. */
 #include "unit/unit.h"
 
+#include "config/problems.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
 #include <pty.h>
@@ -94,28 +95,37 @@ START_TEST(options_are_read_and_mistakes_reported)
 END_TEST
 
 static const struct {
-	const char *file;
 	enum rc rc;
-	const char *lines, *words;
+	struct {
+		struct place place;
+		const char *text;
+	} list[2];
+	const char *words;
 	int exit_code;
 } problems[] = {
-	{NULL, RC_REFUSED, "--workers: what\n", "wpool test: --workers: what" TELLS_MORE, EX_USAGE},
-	{NULL, RC_REFUSED, "one\ntwo\n", "wpool test: one\nwpool test: two" TELLS_MORE, EX_USAGE},
-	{NULL, RC_MALFORMED, "PREFETCH: what\n", "wpool test: PREFETCH: what\n", EX_CONFIG},
-	{"a.yaml", RC_MALFORMED, "a.yaml:3: what\nPREFETCH: what\n",
+	{RC_REFUSED, {{{.name = "--workers"}, "what"}}, "wpool test: --workers: what" TELLS_MORE,
+		EX_USAGE},
+	{RC_REFUSED, {{{.name = NULL}, "one"}, {{.name = NULL}, "two"}},
+		"wpool test: one\nwpool test: two" TELLS_MORE, EX_USAGE},
+	{RC_MALFORMED, {{{.name = "PREFETCH"}, "what"}}, "wpool test: PREFETCH: what\n", EX_CONFIG},
+	{RC_MALFORMED,
+		{{{.name = "a.yaml", .line = 3, .is_in_file = true}, "what"},
+			{{.name = "PREFETCH"}, "what"}},
 		"a.yaml:3: what\nwpool test: PREFETCH: what\n", EX_CONFIG},
-	{"a.yaml", RC_NOT_FOUND, "a.yaml: no\n", "a.yaml: no\n", EX_CONFIG},
-	{"a.yaml", RC_REFUSED, "--queue: what\n", "wpool test: --queue: what" TELLS_MORE, EX_USAGE},
-	{NULL, RC_MEMORY, "out of memory\n", "wpool test: out of memory\n", EX_SOFTWARE},
+	{RC_NOT_FOUND, {{{.name = "a.yaml", .is_in_file = true}, "no"}}, "a.yaml: no\n", EX_CONFIG},
+	{RC_MEMORY, {{{.name = NULL}, NULL}}, "wpool test: out of memory\n", EX_SOFTWARE},
 };
 
 START_TEST(problems_of_a_configuration_are_printed)
 {
+	struct problems found = {0};
+	for (size_t i = 0; i < 2 && problems[_i].list[i].text; i++)
+		problems_add(&found, problems[_i].list[i].place, "%s", problems[_i].list[i].text);
 	listen_to_stderr();
-	int exit_code = console_problems(
-		"test", problems[_i].file, problems[_i].rc, text_from(problems[_i].lines));
+	int exit_code = console_problems("test", problems[_i].rc, &found);
 	expect_said(problems[_i].words);
 	ck_assert_int_eq(exit_code, problems[_i].exit_code);
+	problems_release(&found);
 }
 END_TEST
 

@@ -6,6 +6,13 @@
 struct loading loaded;
 static char loading_folder[] = "/tmp/wpool-unit-XXXXXX";
 
+void loading_join(struct problems *problems, struct buf *out)
+{
+	for (size_t i = 0; i < problems->count; i++)
+		buf_printf(out, "%s\n", problems->list[i].message);
+	problems_release(problems);
+}
+
 void loading_take(struct buf *from, char to[LOADING_ROOM])
 {
 	struct text t = buf_text(from);
@@ -17,12 +24,14 @@ void loading_take(struct buf *from, char to[LOADING_ROOM])
 
 void loading_load(const struct config_flags *flags, const char *const *environment)
 {
+	struct problems problems = {0};
 	struct buf out;
 	config_free(loaded.config);
 	loaded.config = NULL;
 	loaded.printed[0] = '\0';
 	buf_init(&out, LOADING_ROOM);
-	loaded.rc = config_load(flags, (char *const *)environment, &loaded.config, &out);
+	loaded.rc = config_load(flags, (char *const *)environment, &loaded.config, &problems);
+	loading_join(&problems, &out);
 	loading_take(&out, loaded.problems);
 	ck_assert((loaded.rc == RC_OK) == (loaded.config != NULL));
 	ck_assert(loaded.rc == RC_OK || *loaded.problems);

@@ -29,6 +29,8 @@ void loading_load(const struct config_flags *, const char *const *environment);
 void loading_write(struct text yaml);
 /* Both; whether this process itself could use it is not asked. */
 void loading_load_yaml(struct text yaml, const char *const *environment);
+/* Append the messages, a line each; releases them. */
+void loading_join(struct problems *, struct buf *out);
 /* The bytes as a string; releases from. */
 void loading_take(struct buf *from, char to[LOADING_ROOM]);
 
