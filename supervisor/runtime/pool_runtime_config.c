@@ -10,7 +10,7 @@
 /* Reserved in a reply's header frame for its other properties at their longest and for what the
  * broker may add. */
 #define HEADER_FRAME_REST (8 * 1024)
-#define FRAME_MAX_LEAST   (64 * 1024)   /* assumed until a connection has negotiated it */
+#define FRAME_MAX_MIN     (64 * 1024)   /* assumed until a connection has negotiated it */
 #define FRAME_MARGIN      (1024 * 1024) /* PROTOCOL.md, section 4: max_frame */
 /* The default of RabbitMQ's consumer_timeout. */
 #define ACK_TIMEOUT (30 * MTIME_MINUTE)
@@ -150,7 +150,7 @@ struct workers_config pool_runtime_workers_config(const struct config_pool *conf
 			},
 		.answer =
 			{
-				.header_bytes = pool_runtime_header_bytes(FRAME_MAX_LEAST),
+				.header_bytes = pool_runtime_header_bytes(FRAME_MAX_MIN),
 				.body_bytes = (uint64_t)config->max_body,
 				.bare_str_is_failure = config->pipe == PIPE_COREFX,
 			},

@@ -68,20 +68,11 @@ static void log_settings(
 	buf_release(&line);
 }
 
-static void log_invalid(const struct attempt *attempt)
-{
-	const struct problems *problems = &attempt->outcome->problems;
-
-	for (size_t i = 0; i < problems->count; i++)
-		log_error("%s", problems->list[i].message);
-	log_error("%s: configuration not reloaded: it is wrong; the present one stays in force",
-		attempt->requested_by);
-}
-
 static void log_result(const struct attempt *attempt)
 {
 	const struct reload_outcome *outcome = attempt->outcome;
 	size_t pools = pool_set_pools(attempt->reload->pool_set);
+	const struct problems *problems = &outcome->problems;
 
 	switch (outcome->result) {
 	case RELOAD_DONE:
@@ -93,7 +84,11 @@ static void log_result(const struct attempt *attempt)
 			outcome->refusal);
 		break;
 	case RELOAD_INVALID:
-		log_invalid(attempt);
+		for (size_t i = 0; i < problems->count; i++)
+			log_error("%s", problems->list[i].message);
+		log_error(
+			"%s: configuration not reloaded: it is wrong; the present one stays in force",
+			attempt->requested_by);
 		break;
 	case RELOAD_NO_MEMORY:
 		log_error(
@@ -111,23 +106,17 @@ static enum reload_result refuse(struct attempt *attempt, const char *why)
 	return RELOAD_REFUSED;
 }
 
-/* Reading a pipe again could block for ever. */
-static bool is_readable_again(const char *file)
-{
-	struct stat status;
-
-	return !file || stat(file, &status) != 0 || S_ISREG(status.st_mode);
-}
-
 static enum reload_result load(struct attempt *attempt)
 {
 	const struct config_flags *flags = attempt->reload->flags;
 	struct problems *problems = &attempt->outcome->problems;
+	struct stat status;
 	enum rc rc;
 
 	if (*attempt->reload->phase != SERVING)
 		return refuse(attempt, "the supervisor is stopping");
-	if (!is_readable_again(flags->file))
+	/* A second read of a pipe could block for ever. */
+	if (flags->file && stat(flags->file, &status) == 0 && !S_ISREG(status.st_mode))
 		return refuse(attempt, "its file is not a regular file and cannot be read twice");
 	rc = config_load(flags, environ, &attempt->config, problems);
 	if (rc != RC_OK)
@@ -197,28 +186,22 @@ static void apply_step(const struct reload_step *step, struct pool_runtime *crea
 	}
 }
 
-/* A log level set by an operator holds until another one is configured. */
-static void apply_log(const struct config *config, bool is_level_new, bool is_format_new)
-{
-	enum log_level before = log_level_of(NULL);
-
-	if (is_format_new)
-		console_set_up_log(config);
-	if (is_format_new || is_level_new)
-		log_set_level(is_level_new ? config->log_level : before, NULL);
-}
-
 static void apply_settings(struct attempt *attempt)
 {
 	const struct reload_plan *plan = &attempt->outcome->plan;
 	struct config *config = attempt->reload->config;
+	enum log_level before = log_level_of(NULL);
 	bool is_level_new = config->log_level != attempt->config->log_level,
 	     is_format_new = config->log_format != attempt->config->log_format;
 
 	log_settings(LOG_INFO, "changed", &plan->settings);
 	log_settings(LOG_WARN, "changes at the next start only", &plan->needs_restart);
 	change_take_over(SETTING_ROOT, config, attempt->config);
-	apply_log(config, is_level_new, is_format_new);
+	if (is_format_new)
+		console_set_up_log(config);
+	/* A log level set by an operator holds until another one is configured. */
+	if (is_format_new || is_level_new)
+		log_set_level(is_level_new ? config->log_level : before, NULL);
 }
 
 static enum reload_result apply(struct attempt *attempt)
@@ -239,19 +222,6 @@ static enum reload_result apply(struct attempt *attempt)
 	return is_created ? RELOAD_DONE : RELOAD_NO_MEMORY;
 }
 
-static enum reload_result run(struct attempt *attempt)
-{
-	struct reload *reload = attempt->reload;
-	enum reload_result result = load(attempt);
-
-	if (result == RELOAD_DONE && !reload_plan_make(&attempt->outcome->plan, reload->pool_set,
-					     reload->config, attempt->config))
-		result = RELOAD_NO_MEMORY;
-	if (result == RELOAD_DONE && !attempt->outcome->is_dry)
-		result = apply(attempt);
-	return result;
-}
-
 void reload_run(struct reload *reload, const char *requested_by, bool is_dry,
 	struct reload_outcome *outcome)
 {
@@ -259,7 +229,12 @@ void reload_run(struct reload *reload, const char *requested_by, bool is_dry,
 		.reload = reload, .requested_by = requested_by, .outcome = outcome};
 
 	*outcome = (struct reload_outcome){.is_dry = is_dry};
-	outcome->result = run(&attempt);
+	outcome->result = load(&attempt);
+	if (outcome->result == RELOAD_DONE &&
+		!reload_plan_make(&outcome->plan, reload->pool_set, reload->config, attempt.config))
+		outcome->result = RELOAD_NO_MEMORY;
+	if (outcome->result == RELOAD_DONE && !is_dry)
+		outcome->result = apply(&attempt);
 	if (!is_dry)
 		log_result(&attempt);
 	config_free(attempt.config);

@@ -33,7 +33,7 @@ static void on_guard_exit(void *ctx, pid_t pid, struct exit_info exit)
 static void watch_guard(struct runtime_shared *tools)
 {
 	if (!reaper_watch(tools->reaper, guard_pid(tools->guard), on_guard_exit, tools))
-		log_warn("out of memory: if somebody kills the guard process, nobody will notice");
+		log_warn("out of memory: if the guard process is killed, wpool does not notice it");
 }
 
 /* Without control groups, strays are found by their mark. */

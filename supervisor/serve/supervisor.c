@@ -187,11 +187,6 @@ static void leave_when_quiet(struct supervisor *supervisor)
 	leave(supervisor);
 }
 
-static bool has_left(const struct supervisor *supervisor)
-{
-	return supervisor->phase == LEAVING && broker_links_are_closed(&supervisor->broker_links);
-}
-
 static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
 	(void)loop;
@@ -224,7 +219,8 @@ static void run_loop(struct supervisor *supervisor)
 		leave_when_quiet(supervisor);
 		broker_links_flush(&supervisor->broker_links);
 		systemd_turn(&supervisor->systemd);
-		if (has_left(supervisor))
+		if (supervisor->phase == LEAVING &&
+			broker_links_are_closed(&supervisor->broker_links))
 			return;
 		arm_deadline(supervisor);
 		/* Wait for an event or the deadline, and call the handlers of all that came. */
@@ -244,27 +240,6 @@ static bool open_pools(struct supervisor *supervisor)
 			return false;
 	supervisor->broker_links.pool_set = &supervisor->pool_set;
 	return broker_links_open(&supervisor->broker_links, supervisor->tools.loop, config);
-}
-
-static void start_watchers(struct supervisor *supervisor)
-{
-	struct ev_loop *loop = supervisor->tools.loop;
-
-	pulse_start(&supervisor->pulse, loop);
-	ev_timer_init(&supervisor->deadline, on_deadline, 0, 0);
-	ev_timer_init(&supervisor->stop_limit, on_stop_limit, 0, 0);
-	supervisor->stop_limit.data = supervisor;
-	signals_start(&supervisor->signals, loop, on_signal, supervisor);
-}
-
-static void stop_watchers(struct supervisor *supervisor)
-{
-	struct ev_loop *loop = supervisor->tools.loop;
-
-	pulse_stop(&supervisor->pulse, loop);
-	ev_timer_stop(loop, &supervisor->deadline);
-	ev_timer_stop(loop, &supervisor->stop_limit);
-	signals_stop(&supervisor->signals, loop);
 }
 
 /* The control API and systemd. A failure is logged and does not keep the supervisor from serving.
@@ -303,7 +278,11 @@ static bool start(struct supervisor *supervisor, const struct config_flags *flag
 		log_error("out of memory at the start");
 		return false;
 	}
-	start_watchers(supervisor);
+	pulse_start(&supervisor->pulse, supervisor->tools.loop);
+	ev_timer_init(&supervisor->deadline, on_deadline, 0, 0);
+	ev_timer_init(&supervisor->stop_limit, on_stop_limit, 0, 0);
+	supervisor->stop_limit.data = supervisor;
+	signals_start(&supervisor->signals, supervisor->tools.loop, on_signal, supervisor);
 	log_info("wpool %s, pid %d, %zu pool%s", WPOOL_VERSION, (int)getpid(), pools,
 		pools == 1 ? "" : "s");
 	open_to_view(supervisor);
@@ -313,11 +292,15 @@ static bool start(struct supervisor *supervisor, const struct config_flags *flag
 /* Log how it ended, and give the control API its last answer. True: everything is settled. */
 static bool finish(struct supervisor *supervisor)
 {
-	const struct pulse *pulse = &supervisor->pulse;
+	struct ev_loop *loop = supervisor->tools.loop;
+	struct pulse *pulse = &supervisor->pulse;
 	struct pool_runtime *runtime;
 	bool is_settled = true;
 
-	stop_watchers(supervisor);
+	pulse_stop(pulse, loop);
+	ev_timer_stop(loop, &supervisor->deadline);
+	ev_timer_stop(loop, &supervisor->stop_limit);
+	signals_stop(&supervisor->signals, loop);
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));) {
 		is_settled = is_settled && !pool_runtime_was_forced(runtime);
 		pool_runtime_log_summary(runtime);

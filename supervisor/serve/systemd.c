@@ -12,7 +12,7 @@
 /* For closing connections and killing the remaining workers. */
 #define STOP_MARGIN (15 * MTIME_SECOND)
 
-#define WORDS_LIMIT (1024 * 1024)
+#define STATUS_LIMIT (1024 * 1024)
 
 /* ---------- the status line ---------- */
 
@@ -65,16 +65,16 @@ static void append_rest(struct buf *out, const struct supervisor_view *view)
 static void send_status(struct systemd *systemd)
 {
 	const struct supervisor_view *view = systemd->view;
-	struct buf words;
+	struct buf status;
 
-	buf_init(&words, WORDS_LIMIT);
+	buf_init(&status, STATUS_LIMIT);
 	if (*view->phase != SERVING)
-		append_rest(&words, view);
-	else if (!append_causes(&words, view))
-		append_workers(&words, view);
-	if (!words.failed)
-		notify_status(&systemd->notify, buf_text(&words));
-	buf_release(&words);
+		append_rest(&status, view);
+	else if (!append_causes(&status, view))
+		append_workers(&status, view);
+	if (!status.failed)
+		notify_status(&systemd->notify, buf_text(&status));
+	buf_release(&status);
 }
 
 /* ---------- ready ---------- */
@@ -84,21 +84,6 @@ static void send_ready(struct systemd *systemd)
 	systemd->is_ready = true;
 	notify_ready(&systemd->notify);
 	send_status(systemd);
-}
-
-/* A supervisor that stops before it was ready never notifies READY. */
-static void consider_ready(struct systemd *systemd)
-{
-	if (systemd->is_ready || *systemd->view->phase != SERVING)
-		return;
-	if (health_is_ready(systemd->view)) {
-		send_ready(systemd);
-	} else if (clock_now() - systemd->view->started >= READY_WAIT) {
-		log_info("not ready after %d s: the service manager is told that we serve "
-			 "nevertheless, because we keep trying",
-			(int)(READY_WAIT / MTIME_SECOND));
-		send_ready(systemd);
-	}
 }
 
 static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
@@ -130,7 +115,16 @@ void systemd_turn(struct systemd *systemd)
 {
 	if (!notify_is_heard(&systemd->notify))
 		return;
-	consider_ready(systemd);
+	/* A supervisor that stops before it was ready never notifies READY. */
+	bool may_become_ready = !systemd->is_ready && *systemd->view->phase == SERVING;
+	if (may_become_ready && health_is_ready(systemd->view)) {
+		send_ready(systemd);
+	} else if (may_become_ready && clock_now() - systemd->view->started >= READY_WAIT) {
+		log_info("not ready after %d s: the service manager is told that we serve "
+			 "nevertheless, because we keep trying",
+			(int)(READY_WAIT / MTIME_SECOND));
+		send_ready(systemd);
+	}
 	notify_flush(&systemd->notify);
 }
 

@@ -65,14 +65,10 @@ int outgoing_parts(const struct outgoing *out, struct iovec ret[OUTGOING_PARTS])
 	return add_part(ret, count, text_of(bytes.ptr + out->before, bytes.len - out->before));
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 void outgoing_consume(struct outgoing *out, size_t len)
 {
-	size_t head = min_size(len, out->before), body = min_size(len - head, out->body.len);
+	size_t head = len < out->before ? len : out->before;
+	size_t body = len - head < out->body.len ? len - head : out->body.len;
 
 	buf_consume(&out->bytes, head + (len - head - body));
 	out->before -= head;

@@ -96,15 +96,6 @@ static bool is_worker(int fd, uid_t uid, pid_t session, pid_t *ret_peer)
 	return peer.uid == uid && peer.pid > 0 && getsid(peer.pid) == session;
 }
 
-/* Workers of corefx read a body with one receive call: the whole frame has to fit into the socket.
- */
-static void set_send_buffer(int fd, size_t frame_limit)
-{
-	int bytes = frame_limit > INT32_MAX / 2 ? INT32_MAX / 2 : (int)frame_limit;
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) < 0)
-		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-}
-
 static enum rc connect_socket(
 	struct worker_pipe *pipe, pid_t session, size_t frame_limit, pid_t *ret_peer)
 {
@@ -119,8 +110,12 @@ static enum rc connect_socket(
 		*ret_peer = peer;
 		return RC_REFUSED;
 	}
-	if (pipe->form == PIPE_COREFX)
-		set_send_buffer(fd, frame_limit);
+	/* Workers of corefx read a body with one receive call: the whole frame has to fit into the
+	 * socket. */
+	int bytes = frame_limit > INT32_MAX / 2 ? INT32_MAX / 2 : (int)frame_limit;
+	if (pipe->form == PIPE_COREFX &&
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) < 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 	worker_pipe_unlink(pipe);
 	descriptor_close(&pipe->waiting);
 	pipe->input = pipe->output = fd;

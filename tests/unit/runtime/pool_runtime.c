@@ -45,7 +45,7 @@ START_TEST(a_restart_replaces_every_process)
 	for (uint16_t i = 0; i < 3; i++)
 		before[i] = pool_runtime_slot_pid(rig.runtime, i);
 	runtime_rig_command(&rig, COMMAND_RESTART, 0); /* three stay ready, as after each turn */
-	runtime_rig_await_said(&rig, "restarted: all workers are new");
+	runtime_rig_await_log(&rig, "restarted: all workers are new");
 	for (uint16_t i = 0; i < 3; i++)
 		ck_assert(runtime_rig_is_gone(before[i]));
 	ck_assert_uint_eq(pool_runtime_slot_count(rig.runtime), 4);
@@ -67,13 +67,13 @@ START_TEST(a_restart_with_a_missing_command_keeps_the_old_workers)
 	char *own = rig.command[0];
 	rig.command[0] = nowhere;
 	runtime_rig_command(&rig, COMMAND_RESTART, 0);
-	runtime_rig_await_said(
+	runtime_rig_await_log(
 		&rig, "restart given up: three new workers in a row did not become ready");
 	for (uint16_t i = 0; i < 2; i++)
 		ck_assert_int_eq(pool_runtime_slot_pid(rig.runtime, i), before[i]);
 	rig.command[0] = own; /* it is repaired */
 	runtime_rig_command(&rig, COMMAND_RESTART, 0);
-	runtime_rig_await_said(&rig, "restarted: all workers are new");
+	runtime_rig_await_log(&rig, "restarted: all workers are new");
 	runtime_rig_close(&rig);
 }
 END_TEST
@@ -103,7 +103,7 @@ START_TEST(the_last_of_many_commands_holds)
 	runtime_rig_command(&rig, COMMAND_SCALE, 1);
 	runtime_rig_await_retired(&rig, (uint16_t)(pool_runtime_slot_count(rig.runtime) - 1));
 	ck_assert_int_eq(open_descriptors(), descriptors);
-	ck_assert(!runtime_rig_has_said(&rig, "worker died"));
+	ck_assert(!runtime_rig_has_logged(&rig, "worker died"));
 	runtime_rig_close(&rig);
 }
 END_TEST
@@ -114,9 +114,9 @@ START_TEST(a_refused_command_returns_the_reason)
 	runtime_rig_open(&rig, 1);
 	const char *why = pool_runtime_command(rig.runtime, COMMAND_SCALE, 0, clock_now());
 	ck_assert_str_eq(why, "a pool has 1 to 10000 workers");
-	ck_assert(runtime_rig_has_said(&rig, "command refused: a pool has 1 to 10000 workers"));
+	ck_assert(runtime_rig_has_logged(&rig, "command refused: a pool has 1 to 10000 workers"));
 	runtime_rig_command(&rig, COMMAND_SCALE, 1);
-	rig.least = 0;
+	rig.ready_min = 0;
 	runtime_rig_command(&rig, COMMAND_DRAIN, 0);
 	why = pool_runtime_command(rig.runtime, COMMAND_RESTART, 0, clock_now());
 	ck_assert_str_eq(why, "the pool is stopping");

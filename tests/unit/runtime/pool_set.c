@@ -24,13 +24,13 @@ START_TEST(a_new_configuration_is_applied)
 	ck_assert_int_eq(pool_runtime_config(rig.runtime)->retry.attempts, 7);
 	runtime_rig_await_ready(&rig, 3);
 	ck_assert_int_eq(pool_runtime_slot_pid(rig.runtime, 0), first);
-	ck_assert(!runtime_rig_has_said(&rig, "restarting"));
+	ck_assert(!runtime_rig_has_logged(&rig, "restarting"));
 	config_pool_release(&other);
 
 	other = runtime_rig_config(runtime_rig_words(other_path()), 3);
 	pool_runtime_change(rig.runtime, &other, clock_now());
 	config_pool_release(&other); /* no worker is started by it */
-	runtime_rig_await_said(&rig, "restarted: all workers are new");
+	runtime_rig_await_log(&rig, "restarted: all workers are new");
 	ck_assert(runtime_rig_is_gone(first));
 	ck_assert_str_eq(pool_runtime_config(rig.runtime)->command[0], other_path());
 	runtime_rig_close(&rig);

@@ -63,7 +63,7 @@ static void start_tools(struct runtime_shared *tools)
 static void end_turn(struct runtime_rig *rig)
 {
 	pool_runtime_turn(rig->runtime, clock_now(), 0);
-	ck_assert_uint_ge(pool_runtime_facts(rig->runtime).ready, rig->least);
+	ck_assert_uint_ge(pool_runtime_facts(rig->runtime).ready, rig->ready_min);
 }
 
 void runtime_rig_turn(struct runtime_rig *rig)
@@ -100,17 +100,17 @@ void runtime_rig_await_retired(struct runtime_rig *rig, uint16_t count)
 		runtime_rig_turn(rig);
 }
 
-bool runtime_rig_has_said(struct runtime_rig *rig, const char *words)
+bool runtime_rig_has_logged(struct runtime_rig *rig, const char *text)
 {
 	ssize_t n = pread(rig->log, rig->said, sizeof rig->said - 1, 0);
 	ck_assert_int_ge(n, 0);
 	rig->said[n] = '\0';
-	return strstr(rig->said, words);
+	return strstr(rig->said, text);
 }
 
-void runtime_rig_await_said(struct runtime_rig *rig, const char *words)
+void runtime_rig_await_log(struct runtime_rig *rig, const char *text)
 {
-	while (!runtime_rig_has_said(rig, words))
+	while (!runtime_rig_has_logged(rig, text))
 		runtime_rig_turn(rig);
 }
 
@@ -158,7 +158,7 @@ void runtime_rig_open(struct runtime_rig *rig, uint16_t workers)
 	ck_assert_ptr_nonnull(rig->runtime);
 	pool_runtime_turn(rig->runtime, clock_now(), 0);
 	runtime_rig_await_ready(rig, workers);
-	rig->least = workers;
+	rig->ready_min = workers;
 }
 
 void runtime_rig_close(struct runtime_rig *rig)

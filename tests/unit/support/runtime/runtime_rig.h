@@ -17,7 +17,7 @@ struct runtime_rig {
 	char **command;            /* that one's */
 	struct pool_runtime *runtime;
 	ev_timer deadline;
-	uint16_t least; /* so many are ready after each turn */
+	uint16_t ready_min; /* so many are ready after each turn */
 	int log;
 	char said[STATIONRIG_LOG];
 };
@@ -40,8 +40,8 @@ void runtime_rig_command(struct runtime_rig *, enum command, uint32_t number);
 void runtime_rig_await_ready(struct runtime_rig *, uint16_t count);
 uint16_t runtime_rig_retired(const struct runtime_rig *);
 void runtime_rig_await_retired(struct runtime_rig *, uint16_t count);
-bool runtime_rig_has_said(struct runtime_rig *, const char *words);
-void runtime_rig_await_said(struct runtime_rig *, const char *words);
+bool runtime_rig_has_logged(struct runtime_rig *, const char *text);
+void runtime_rig_await_log(struct runtime_rig *, const char *text);
 bool runtime_rig_is_gone(pid_t);
 
 #endif
