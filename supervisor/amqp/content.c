@@ -11,7 +11,7 @@ static void syntax_error(struct connection *c, const char *where)
 
 /* A channel that only publishes expects no delivery and has no memory for it; a channel that only
  * consumes expects no return. */
-static void unasked_error(struct connection *c, const struct channel *ch, const char *what)
+static void unexpected_error(struct connection *c, const struct channel *ch, const char *what)
 {
 	connection_fail(c, RC_MALFORMED, AMQP_COMMAND_INVALID,
 		"%s on channel %u, which never asked for any", what, ch->number);
@@ -38,7 +38,7 @@ void content_begin_delivery(struct connection *c, struct channel *ch, struct tex
 	struct cursor cursor;
 
 	if (!ch->consumes) {
-		unasked_error(c, ch, "basic.deliver");
+		unexpected_error(c, ch, "basic.deliver");
 		return;
 	}
 	if (!content_begin(ch, AMQP_DELIVERY, arguments, &cursor)) {
@@ -63,7 +63,7 @@ void content_begin_return(struct connection *c, struct channel *ch, struct text 
 	struct cursor cursor;
 
 	if (!ch->publishes) {
-		unasked_error(c, ch, "basic.return");
+		unexpected_error(c, ch, "basic.return");
 		return;
 	}
 	if (!content_begin(ch, AMQP_RETURN, arguments, &cursor)) {

@@ -294,7 +294,7 @@ static bool show_line(struct text json)
 /* If lines were lost, write a line with their number before the next one. */
 static bool write_lost_count(const struct timespec *now)
 {
-	static const struct log_origin nobody = {.slot = -1};
+	static const struct log_origin no_origin = {.slot = -1};
 	char words[80];
 	int len = snprintf(words, sizeof words,
 		"%llu log lines were lost here: stderr could not be written",
@@ -303,12 +303,12 @@ static bool write_lost_count(const struct timespec *now)
 	buf_clear(out);
 	log_append_json(out, &(struct log_entry){.at = *now,
 				     .level = LOG_WARN,
-				     .origin = &nobody,
+				     .origin = &no_origin,
 				     .message = text_of(words, (size_t)len)});
-	bool is_told = !out->failed && show_line(buf_text(out));
-	if (is_told)
+	bool is_shown = !out->failed && show_line(buf_text(out));
+	if (is_shown)
 		setup.untold = 0;
-	return is_told;
+	return is_shown;
 }
 
 static void write_entry(struct log_entry *entry)

@@ -40,7 +40,7 @@ struct consumer {
 	struct pool *pool;                    /* borrowed */
 	struct connection *connection;        /* borrowed, NULL: offline */
 	enum consumer_state state;
-	enum source_wish wish;
+	enum source_request request;
 	uint16_t wished_window;
 	struct subscriptions subscriptions;
 	uint32_t epoch;
@@ -60,7 +60,7 @@ struct consumer *consumer_new(const struct consumer_config *config, const struct
 		return NULL;
 	consumer->config = config;
 	consumer->log = log;
-	consumer->wish = SOURCE_REST;
+	consumer->request = SOURCE_REST;
 	consumer->retry_at = MTIME_NEVER;
 	topology_init(&consumer->topology, config->queue, config->dead_letter, config->declare,
 		&config->retry);
@@ -147,11 +147,11 @@ static void pursue(struct consumer *consumer, mtime now)
 {
 	if (consumer->state != AT_REST)
 		return;
-	if (consumer->wish == SOURCE_CONSUME)
+	if (consumer->request == SOURCE_CONSUME)
 		pursue_consuming(consumer, now);
 	else if (consumer->subscriptions.count > 0)
 		narrow(consumer);
-	else if (consumer->wish == SOURCE_CLOSE)
+	else if (consumer->request == SOURCE_CLOSE)
 		pass_barrier(consumer);
 	else if (consumer->is_announced)
 		emit(consumer, now, SOURCE_RESTED);
@@ -167,7 +167,7 @@ static void rest(struct consumer *consumer, mtime now)
 
 static void reopen_channel(struct consumer *consumer)
 {
-	if (consumer->wish == SOURCE_CLOSE) {
+	if (consumer->request == SOURCE_CLOSE) {
 		consumer->state = ENDED;
 		return;
 	}
@@ -206,7 +206,7 @@ static void declare(struct consumer *consumer, mtime now)
 static void on_channel_closed(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
 	announce_down(consumer, now);
-	if (consumer->wish == SOURCE_CLOSE) /* for example the queue is gone */
+	if (consumer->request == SOURCE_CLOSE) /* for example the queue is gone */
 		consumer->state = ENDED;
 	else if (topology_closed(&consumer->topology, event->code, event->text, consumer->log))
 		reopen_channel(consumer);
@@ -335,13 +335,13 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 
 /* ---------- the pool's effects ---------- */
 
-void consumer_wish(struct consumer *consumer, enum source_wish wish, uint32_t window)
+void consumer_request(struct consumer *consumer, enum source_request request, uint32_t window)
 {
-	consumer->wish = wish;
-	if (wish == SOURCE_CONSUME)
+	consumer->request = request;
+	if (request == SOURCE_CONSUME)
 		consumer->wished_window = (uint16_t)window;
 	/* An effect never calls back: the tick of this turn applies the wish. */
-	if (consumer->state == AT_REST || (consumer->state == WAITING && wish != SOURCE_CONSUME))
+	if (consumer->state == AT_REST || (consumer->state == WAITING && request != SOURCE_CONSUME))
 		consumer->retry_at = 0;
 }
 
@@ -382,7 +382,7 @@ void consumer_tick(struct consumer *consumer, mtime now)
 		pursue(consumer, now);
 	else if (!channel_is_open(consumer->connection, consumer->config->channel))
 		reopen_channel(consumer);
-	else if (consumer->wish == SOURCE_CONSUME)
+	else if (consumer->request == SOURCE_CONSUME)
 		declare(consumer, now);
 	else /* a passive declare that fails costs the channel and all its unacked deliveries */
 		rest(consumer, now);
@@ -394,5 +394,5 @@ bool consumer_is_consuming(const struct consumer *consumer)
 	unsigned requested = consumer->state == STARTING ? 1 : 0;
 
 	return consumer->is_announced && !consumer->is_cancelled &&
-	       consumer->wish == SOURCE_CONSUME && consumer->subscriptions.count > requested;
+	       consumer->request == SOURCE_CONSUME && consumer->subscriptions.count > requested;
 }

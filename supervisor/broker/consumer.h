@@ -17,7 +17,7 @@ struct consumer_config {
 	enum declare declare;
 	struct text dead_letter; /* empty: left to the queue */
 	struct retry_plan retry;
-	uint64_t body_limit; /* bytes; a delivery with a larger body is unfit */
+	uint64_t body_limit; /* bytes; a delivery with a larger body is invalid */
 	bool keep_route;     /* copy exchange and routing key into deliveries */
 	uint32_t seed;       /* of the jitter */
 };
@@ -44,7 +44,7 @@ uint8_t *consumer_content_memory(struct consumer *, size_t len, void **ret_owner
 bool consumer_is_consuming(const struct consumer *);
 
 /* The pool's effects on its source (core/effects.h). */
-void consumer_wish(struct consumer *, enum source_wish, uint32_t window);
+void consumer_request(struct consumer *, enum source_request, uint32_t window);
 void consumer_ack(struct consumer *, uint64_t tag, bool multiple);
 void consumer_reject(struct consumer *, uint64_t tag, enum reject);
 

@@ -57,14 +57,14 @@ static const char *apply_verb(const struct supervisor_view *view, const struct a
 
 	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));) {
 		bool is_draining = pool_runtime_is_draining(runtime);
-		bool is_meant = only ? runtime == only : !is_draining;
+		bool is_addressed = only ? runtime == only : !is_draining;
 		bool is_replaced = only && runtime != only && !is_draining &&
 				   strcmp(pool_runtime_config(runtime)->name,
 					   pool_runtime_config(only)->name) == 0;
-		const char *one = is_meant || (verb->covers_replaced && is_replaced)
+		const char *one = is_addressed || (verb->covers_replaced && is_replaced)
 					  ? actions[verb - api_verbs](runtime, request)
 					  : NULL;
-		if (is_meant && !refusal)
+		if (is_addressed && !refusal)
 			refusal = one;
 	}
 	return refusal;

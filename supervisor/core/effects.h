@@ -11,7 +11,7 @@
 
 enum send_result {
 	SEND_OK,
-	SEND_TOO_LARGE, /* its frame would be larger than max_frame: the task is unfit */
+	SEND_TOO_LARGE, /* its frame would be larger than max_frame: the task is invalid */
 	SEND_NO_MEMORY, /* nothing was written; retried in a later turn */
 };
 
@@ -20,14 +20,14 @@ enum reject {
 	REJECT_REQUEUE,     /* basic.nack, requeue on: back to the queue; we count no attempt */
 };
 
-enum source_wish {
+enum source_request {
 	SOURCE_CONSUME,   /* with this window (prefetch); also on every later channel */
 	SOURCE_REST,      /* cancel the consumer, keep the channel; answered by SOURCE_RESTED */
 	SOURCE_CLOSE,     /* barrier, then close the channel for good; answered by SOURCE_DOWN */
-	SOURCE_UNDECIDED, /* never an effect: the value before the first wish */
+	SOURCE_UNDECIDED, /* never an effect: the value before the first request */
 };
 
-enum slot_wish {
+enum slot_request {
 	SLOT_SPAWN,     /* start a process with the life that is passed */
 	SLOT_QUIT,      /* "__quit__", then close both our sending sides */
 	SLOT_TERM,      /* SIGTERM to the process group */
@@ -40,8 +40,8 @@ struct effects {
 	void (*ack)(void *io, uint64_t tag, bool multiple);
 	void (*reject)(void *io, uint64_t tag, enum reject);
 	void (*publish)(void *io, const struct parcel *); /* parcel->seq is its number */
-	void (*source)(void *io, enum source_wish, uint32_t window);
-	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_wish);
+	void (*source)(void *io, enum source_request, uint32_t window);
+	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_request);
 	/* True: there may be this many slots. Called before a new one is used. */
 	bool (*allow_slots)(void *io, uint16_t slots);
 	void (*emit)(void *io, const struct notice *);

@@ -21,7 +21,7 @@
 	X(NOTICE_TASK_ORPHANED)  /* answered after its channel was lost: it is delivered again */  \
 	X(NOTICE_TASKS_HELD_UP)  /* `behind` tasks waited behind delivery for duration */          \
 	X(NOTICE_REPLY_IGNORED)  /* 200 with a ReplyQueueName; once in a pool */                   \
-	X(NOTICE_REPLY_UNASKED)  /* 201 without a queue for the reply; once in a pool */           \
+	X(NOTICE_NO_REPLY_TO)    /* 201 without a queue for the reply; once in a pool */           \
 	X(NOTICE_REPLY_DROPPED)  /* unroutable: drop */                                            \
 	X(NOTICE_PARCEL_REFUSED) /* delivery->parcel was refused; published again in duration */   \
 	X(NOTICE_WORKER_READY)                                                                     \

@@ -255,7 +255,7 @@ static void audit_outbox(const struct pool *pool, const struct ledger_counts *co
 void pool_audit(const struct pool *pool)
 {
 	struct ledger_counts counts = audit_ledger(pool);
-	bool consumes = pool->tasks.source.wish == SOURCE_CONSUME;
+	bool consumes = pool->tasks.source.request == SOURCE_CONSUME;
 	assert(consumes == (pool->tasks.intake >= INTAKE_WHOLE));
 	audit_slots(pool, &counts);
 	audit_dispatch(&pool->tasks.dispatch);

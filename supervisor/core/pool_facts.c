@@ -15,9 +15,9 @@ static enum pool_state state_of(const struct pool *pool)
 		return POOL_IS_PAUSED;
 	if (!pool->slots.ready && pool->slots.failing)
 		return POOL_IS_FAILING;
-	if (source->wish == SOURCE_UNDECIDED)
+	if (source->request == SOURCE_UNDECIDED)
 		return POOL_IS_STARTING;
-	if (source->wish != SOURCE_CONSUME)
+	if (source->request != SOURCE_CONSUME)
 		return POOL_IS_RESTING;
 	return source->state == SOURCE_IS_CONSUMING ? POOL_IS_CONSUMING : POOL_IS_CONNECTING;
 }

@@ -30,7 +30,7 @@ struct replay {
 	struct buf scratch;
 	uint64_t replayed, returned, refused;
 	uint64_t unaddressed; /* they name no queue */
-	uint64_t unfit;       /* cannot be sent as they are */
+	uint64_t invalid;     /* cannot be sent as they are */
 	uint64_t postponed;   /* the broker is slower to confirm than to deliver */
 	unsigned lines;
 	bool is_drawing;
@@ -67,7 +67,7 @@ static enum reader_fate publish(
 	enum rc rc = replay_write(&letter->properties, letter->headers, p->unconfirmed.next,
 		connection_frame_max(connection), &p->scratch);
 	if (rc == RC_LIMIT) {
-		p->unfit++;
+		p->invalid++;
 		print_problem(
 			p, letter, "has headers that do not fit into one frame of this broker");
 		return READER_STAYS;
@@ -93,7 +93,7 @@ static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 	struct text target = p->what->to.len > 0 ? p->what->to : replay_target(letter->headers);
 	draw_progress(p);
 	if (letter->is_unreadable) {
-		p->unfit++;
+		p->invalid++;
 		print_problem(p, letter, "has headers that cannot be read");
 		return READER_STAYS;
 	}
@@ -159,7 +159,7 @@ static void print_text(const struct replay *p)
 	printf("%s returned, ", cli_number(p->returned, matched));
 	printf("%s refused", cli_number(p->refused, matched));
 	print_count(p->unaddressed, "without a queue to go to");
-	print_count(p->unfit, "that cannot be sent");
+	print_count(p->invalid, "that cannot be sent");
 	print_count(p->postponed, "not sent, because the broker is slow; run it again");
 	print_count(p->reader.waiting, "without an answer, and perhaps in their queue twice");
 	reader_print_left(&p->reader);
@@ -174,9 +174,9 @@ static int replay_verdict(struct replay *p, int exit_code)
 			json_text(p->what->queue), "certain", reader_is_certain(&p->reader),
 			"matched", (json_int_t)p->reader.matched, "replayed",
 			(json_int_t)p->replayed, "returned", (json_int_t)p->returned, "refused",
-			(json_int_t)p->refused, "unaddressed", (json_int_t)p->unaddressed, "unfit",
-			(json_int_t)p->unfit, "postponed", (json_int_t)p->postponed, "unanswered",
-			(json_int_t)p->reader.waiting, "left",
+			(json_int_t)p->refused, "unaddressed", (json_int_t)p->unaddressed,
+			"invalid", (json_int_t)p->invalid, "postponed", (json_int_t)p->postponed,
+			"unanswered", (json_int_t)p->reader.waiting, "left",
 			(json_int_t)reader_left(&p->reader)));
 	else
 		print_text(p);

@@ -16,7 +16,7 @@ struct answer {
 	bool has_status;
 	int64_t status;
 	int64_t retry_after_ms;
-	bool unfit;
+	bool invalid;
 	const char *what; /* why it is no answer at all */
 };
 
@@ -138,7 +138,7 @@ static void read_content_type(struct answer *answer, struct value_reader *reader
 	bool is_nil = wire_take(&peek, reader->end, &value) == WIRE_OK && value.type == WIRE_NIL;
 	answer->content_type = TEXT_NONE;
 	if (!value_take_text(reader, &answer->content_type) && !is_nil)
-		answer->unfit = true;
+		answer->invalid = true;
 }
 
 static void read_header(struct answer *answer, struct value_reader *reader, struct text key)
@@ -159,24 +159,24 @@ static bool is_readable(struct text table)
 }
 
 /* The worker's headers as an AMQP table into out. What cannot be put into AMQP, or what we could
- * not read back, makes the answer unfit and the table empty. */
+ * not read back, makes the answer invalid and the table empty. */
 static void read_headers(struct answer *answer, uint32_t room, struct buf *out)
 {
 	struct value_reader reader = {answer->headers, answer->end, out, room, false};
 	struct wire_value head;
 	if (!answer->headers || wire_take(&reader.at, reader.end, &head) != WIRE_OK)
 		return;
-	for (uint32_t i = 0; i < head.count && !reader.unfit && !out->failed; i++) {
+	for (uint32_t i = 0; i < head.count && !reader.invalid && !out->failed; i++) {
 		struct text key;
 		if (!value_take_text(&reader, &key)) {
-			reader.unfit = true;
+			reader.invalid = true;
 			break;
 		}
 		read_header(answer, &reader, key);
 	}
-	if (out->failed || (!reader.unfit && is_readable(buf_text(out))))
+	if (out->failed || (!reader.invalid && is_readable(buf_text(out))))
 		return;
-	answer->unfit = true;
+	answer->invalid = true;
 	buf_truncate(out, 0);
 }
 
@@ -184,9 +184,9 @@ static void judge(struct answer *answer, const struct answer_limits *limits)
 {
 	if (answer->reply_queue.len > SHORT_STRING_MAX ||
 		answer->content_type.len > SHORT_STRING_MAX)
-		answer->unfit = true;
+		answer->invalid = true;
 	if (answer->body.len > limits->body_bytes) {
-		answer->unfit = true;
+		answer->invalid = true;
 		answer->body = TEXT_NONE;
 	}
 }
@@ -212,7 +212,7 @@ static struct output *output_of(const struct answer *answer, struct text headers
 	output->headers = keep(&at, headers);
 	output->reply_queue = keep(&at, answer->reply_queue);
 	output->content_type = keep(&at, answer->content_type);
-	output->unfit = answer->unfit ? REASON_REPLY_INVALID : REASON_NONE;
+	output->invalid = answer->invalid ? REASON_REPLY_INVALID : REASON_NONE;
 	output->retry_after_ms = answer->retry_after_ms;
 	return output;
 }

@@ -14,7 +14,7 @@ struct answer_limits {
 };
 
 /* frame: one frame without its length. RC_OK: the caller owns *ret; if it cannot be published, its
- * .unfit has the reason. RC_MALFORMED: a protocol error, and *ret_what is a static text for the
+ * .invalid has the reason. RC_MALFORMED: a protocol error, and *ret_what is a static text for the
  * log. RC_MEMORY. */
 enum rc answer_read(struct text frame, const struct answer_limits *, struct output **ret,
 	const char **ret_what) MUST_CHECK;

@@ -139,7 +139,7 @@ enum rc copy_build(const struct parcel *parcel, const struct copy_options *optio
 	struct buf *scratch, struct amqp_publish *ret_publish)
 {
 	struct text target = target_of(parcel, options);
-	assert(target.len <= SHORT_STRING_MAX); /* an answer that names more is unfit */
+	assert(target.len <= SHORT_STRING_MAX); /* an answer that names more is invalid */
 	struct buf table;
 	buf_init(&table, SIZE_MAX);
 	buf_clear(scratch);

@@ -88,16 +88,16 @@ void task_read_facts(struct delivery *delivery, uint64_t body_limit)
 {
 	struct properties properties;
 	if (delivery->body.len > body_limit)
-		delivery->unfit = REASON_TOO_LARGE;
+		delivery->invalid = REASON_TOO_LARGE;
 	if (properties_parse(delivery->properties, &properties) != RC_OK) {
-		delivery->unfit = REASON_BAD_HEADERS;
+		delivery->invalid = REASON_BAD_HEADERS;
 		return;
 	}
 	delivery->reply_to = properties.value[PROPERTY_REPLY_TO];
 	delivery->correlation_id = properties.value[PROPERTY_CORRELATION_ID];
 	delivery->message_id = properties.value[PROPERTY_MESSAGE_ID];
 	if (!read_headers(delivery, properties.value[PROPERTY_HEADERS]))
-		delivery->unfit = REASON_BAD_HEADERS;
+		delivery->invalid = REASON_BAD_HEADERS;
 }
 
 /* ---------- the frame for a worker ---------- */

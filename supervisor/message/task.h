@@ -19,9 +19,9 @@ struct task_options {
 };
 
 /* Set the members of a delivery that depend on its raw properties (delivery->properties is set):
- * headers, reply_to, correlation_id, origin, attempt, slice, renewed, returns, soft_ms, unfit.
+ * headers, reply_to, correlation_id, origin, attempt, slice, renewed, returns, soft_ms, invalid.
  * Never fails: a delivery that cannot be read, or has a body larger than body_limit, becomes
- * unfit. */
+ * invalid. */
 void task_read_facts(struct delivery *, uint64_t body_limit);
 
 /* A large body that is not copied into the frame: the caller writes it from the delivery. */

@@ -15,16 +15,16 @@
 static bool has_room(struct value_reader *reader, size_t more)
 {
 	size_t used = buf_len(reader->out);
-	if (reader->unfit || used > reader->room || more > reader->room - used)
-		reader->unfit = true;
-	return !reader->unfit && !reader->out->failed;
+	if (reader->invalid || used > reader->room || more > reader->room - used)
+		reader->invalid = true;
+	return !reader->invalid && !reader->out->failed;
 }
 
 static struct wire_value take(struct value_reader *reader)
 {
 	struct wire_value value = {.type = WIRE_NIL};
 	if (wire_take(&reader->at, reader->end, &value) != WIRE_OK)
-		reader->unfit = true; /* cannot be: it was checked */
+		reader->invalid = true; /* cannot be: it was checked */
 	return value;
 }
 
@@ -56,7 +56,7 @@ static struct text take_key(struct value_reader *reader)
 {
 	struct text key = TEXT_NONE;
 	if (!value_take_text(reader, &key))
-		reader->unfit = true;
+		reader->invalid = true;
 	return key;
 }
 
@@ -84,7 +84,7 @@ static void put_json_ext(struct value_reader *reader, const struct wire_value *v
 	if (wire_timestamp(value, &seconds))
 		buf_printf(reader->out, "%" PRId64, seconds);
 	else
-		reader->unfit = true;
+		reader->invalid = true;
 }
 
 /* Recursion: wire_check has bounded the depth. */
@@ -185,7 +185,7 @@ static void put_ext(struct value_reader *reader, const struct wire_value *value)
 {
 	int64_t seconds;
 	if (!wire_timestamp(value, &seconds)) {
-		reader->unfit = true;
+		reader->invalid = true;
 	} else if (seconds < 0) {
 		put_integer(reader->out, seconds);
 	} else {
@@ -197,7 +197,7 @@ static void put_ext(struct value_reader *reader, const struct wire_value *value)
 static void put_key(struct value_reader *reader, struct text key)
 {
 	if (key.len > FIELD_NAME_MAX)
-		reader->unfit = true;
+		reader->invalid = true;
 	if (!has_room(reader, key.len))
 		return;
 	buf_append_byte(reader->out, (uint8_t)key.len);

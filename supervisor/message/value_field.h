@@ -10,8 +10,8 @@ struct value_reader {
 	const uint8_t *at, *end; /* the next value begins at at */
 	struct buf *out;         /* borrowed; its own limit is higher than room */
 	size_t room;             /* maximum bytes of out */
-	bool unfit; /* a value that AMQP cannot express, or more than room; then out is not usable
-		     */
+	bool invalid; /* a value that AMQP cannot express, or more than room; then out is not usable
+		       */
 };
 
 /* Take the next value if it is str or bin. Otherwise skip it and return false. */

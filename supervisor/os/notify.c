@@ -174,14 +174,14 @@ void notify_open(struct notify *notify, struct ev_loop *loop)
 	unsetenv("WATCHDOG_PID");
 }
 
-bool notify_is_heard(const struct notify *notify)
+bool notify_has_socket(const struct notify *notify)
 {
 	return notify->loop != NULL;
 }
 
 void notify_close(struct notify *notify)
 {
-	if (!notify_is_heard(notify))
+	if (!notify_has_socket(notify))
 		return;
 	ev_timer_stop(notify->loop, &notify->again);
 	ev_timer_stop(notify->loop, &notify->beat);
@@ -199,7 +199,7 @@ void notify_ready(struct notify *notify)
 /* If it were sent after a retry, it would carry an old time. */
 void notify_reloading(struct notify *notify)
 {
-	if (!notify_is_heard(notify) || ev_is_active(&notify->again))
+	if (!notify_has_socket(notify) || ev_is_active(&notify->again))
 		return;
 	notify->pending |= RELOADING;
 	send_pending(notify);
@@ -246,6 +246,6 @@ void notify_status(struct notify *notify, struct text text)
 
 void notify_flush(struct notify *notify)
 {
-	if (notify_is_heard(notify) && notify->pending && !ev_is_active(&notify->again))
+	if (notify_has_socket(notify) && notify->pending && !ev_is_active(&notify->again))
 		send_pending(notify);
 }

@@ -31,7 +31,7 @@ struct notify {
 /* Read NOTIFY_SOCKET (a path, or @ and an abstract name), WATCHDOG_USEC and WATCHDOG_PID, and
  * remove them from our environment: they are not for our children. */
 void notify_open(struct notify *, struct ev_loop *);
-bool notify_is_heard(const struct notify *);
+bool notify_has_socket(const struct notify *);
 /* Serving has started. */
 void notify_ready(struct notify *);
 /* A reload starts; sent at once or never. Serving continues: notify_ready follows. */

@@ -111,7 +111,7 @@ bool reaper_knows(const struct reaper *reaper, pid_t pid)
 	return find(reaper, pid) != NULL;
 }
 
-void reaper_hear_of_strangers(struct reaper *reaper, void (*on_stranger)(void *ctx), void *ctx)
+void reaper_set_stranger_handler(struct reaper *reaper, void (*on_stranger)(void *ctx), void *ctx)
 {
 	reaper->on_stranger = on_stranger;
 	reaper->stranger_ctx = ctx;

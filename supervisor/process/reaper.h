@@ -17,7 +17,7 @@ void reaper_free(struct reaper *);
 bool reaper_watch(struct reaper *, pid_t pid, reaper_on_exit *, void *ctx);
 bool reaper_knows(const struct reaper *, pid_t pid);
 /* Call back after a child was reaped that is not registered. NULL: stop. */
-void reaper_hear_of_strangers(struct reaper *, void (*on_stranger)(void *ctx), void *ctx);
+void reaper_set_stranger_handler(struct reaper *, void (*on_stranger)(void *ctx), void *ctx);
 void reaper_forget(struct reaper *, pid_t pid);
 
 #endif

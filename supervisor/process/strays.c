@@ -123,7 +123,7 @@ struct strays *strays_new(
 	ev_timer_init(&strays->look, on_look, 0, 0);
 	strays->look.data = strays;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	reaper_hear_of_strangers(reaper, on_stranger, strays);
+	reaper_set_stranger_handler(reaper, on_stranger, strays);
 	return strays;
 }
 
@@ -133,7 +133,7 @@ void strays_free(struct strays *strays)
 	if (!strays)
 		return;
 	ev_timer_stop(strays->loop, &strays->look);
-	reaper_hear_of_strangers(strays->reaper, NULL, NULL);
+	reaper_set_stranger_handler(strays->reaper, NULL, NULL);
 	while ((link = list_first(&strays->seen))) {
 		struct stray *stray = CONTAINER_OF(link, struct stray, link);
 		reaper_forget(strays->reaper, stray->pid);

@@ -63,18 +63,18 @@ static void do_publish(void *io, const struct parcel *parcel)
 	publisher_publish(runtime->publisher, parcel);
 }
 
-static void do_source(void *io, enum source_wish wish, uint32_t window)
+static void do_source(void *io, enum source_request request, uint32_t window)
 {
 	struct pool_runtime *runtime = io;
 
-	consumer_wish(runtime->consumer, wish, window);
+	consumer_request(runtime->consumer, request, window);
 }
 
-static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
 {
 	struct pool_runtime *runtime = io;
 
-	workers_wish(runtime->workers, slot, life, wish);
+	workers_request(runtime->workers, slot, life, request);
 }
 
 static bool do_allow_slots(void *io, uint16_t slots)

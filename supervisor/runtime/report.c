@@ -33,7 +33,7 @@
 	X(NOTICE_REPLY_IGNORED, LOG_WARN,                                                           \
 		"a worker sent status 200 with a ReplyQueueName; the reply is not published (use "  \
 		"201 for that; logged once)")                                                       \
-	X(NOTICE_REPLY_UNASKED, LOG_WARN,                                                           \
+	X(NOTICE_NO_REPLY_TO, LOG_WARN,                                                             \
 		"a worker sent status 201 for a task that asks for no reply; it is acked, the "     \
 		"reply is not published (logged once)")                                             \
 	X(NOTICE_REPLY_DROPPED, LOG_WARN,                                                           \

@@ -113,7 +113,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_TASK_UNSTARTED:
 	case NOTICE_TASK_CUT_SHORT:
 	case NOTICE_REPLY_IGNORED:
-	case NOTICE_REPLY_UNASKED:
+	case NOTICE_NO_REPLY_TO:
 	case NOTICE_PARCEL_REFUSED:
 	case NOTICE_WORKER_READY:
 	case NOTICE_WORKER_LEFT:

@@ -103,7 +103,7 @@ void systemd_open(struct systemd *systemd, struct ev_loop *loop)
 void systemd_start(struct systemd *systemd, const struct supervisor_view *view)
 {
 	systemd->view = view;
-	if (!notify_is_heard(&systemd->notify))
+	if (!notify_has_socket(&systemd->notify))
 		return;
 	ev_timer_init(&systemd->tick, on_tick, TICK_S, TICK_S);
 	systemd->tick.data = systemd;
@@ -113,7 +113,7 @@ void systemd_start(struct systemd *systemd, const struct supervisor_view *view)
 
 void systemd_turn(struct systemd *systemd)
 {
-	if (!notify_is_heard(&systemd->notify))
+	if (!notify_has_socket(&systemd->notify))
 		return;
 	/* A supervisor that stops before it was ready never notifies READY. */
 	bool may_become_ready = !systemd->is_ready && *systemd->view->phase == SERVING;
@@ -143,7 +143,7 @@ void systemd_reloaded(struct systemd *systemd)
 
 void systemd_stopping(struct systemd *systemd, mtime span)
 {
-	if (!notify_is_heard(&systemd->notify))
+	if (!notify_has_socket(&systemd->notify))
 		return;
 	notify_stopping(&systemd->notify, mtime_after(span, STOP_MARGIN));
 	send_status(systemd);
@@ -151,7 +151,7 @@ void systemd_stopping(struct systemd *systemd, mtime span)
 
 void systemd_close(struct systemd *systemd)
 {
-	if (!notify_is_heard(&systemd->notify))
+	if (!notify_has_socket(&systemd->notify))
 		return;
 	ev_timer_stop(systemd->notify.loop, &systemd->tick);
 	notify_close(&systemd->notify);

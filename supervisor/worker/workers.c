@@ -108,21 +108,22 @@ void workers_free(struct workers *workers)
 	free(workers);
 }
 
-void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum slot_wish wish)
+void workers_request(
+	struct workers *workers, uint16_t slot, uint32_t life, enum slot_request request)
 {
 	struct worker *worker = worker_at(workers, slot);
-	if (wish == SLOT_SPAWN) {
+	if (request == SLOT_SPAWN) {
 		worker_start(worker, life);
 		return;
 	}
 	if (worker->life != life)
 		return;
-	if (wish == SLOT_QUIT)
+	if (request == SLOT_QUIT)
 		worker_quit(worker);
-	else if (wish == SLOT_INTERRUPT)
+	else if (request == SLOT_INTERRUPT)
 		worker_interrupt(worker);
 	else
-		worker_signal(worker, wish == SLOT_TERM ? SIGTERM : SIGKILL);
+		worker_signal(worker, request == SLOT_TERM ? SIGTERM : SIGKILL);
 }
 
 pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)

@@ -56,7 +56,7 @@ void workers_free(struct workers *);
 /* The pool's effects. From now on this many slots may be used; false: out of memory. */
 bool workers_room(struct workers *, uint16_t slots) MUST_CHECK;
 enum send_result workers_send(struct workers *, uint16_t slot, struct delivery *, uint16_t attempt);
-void workers_wish(struct workers *, uint16_t slot, uint32_t life, enum slot_wish);
+void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_request);
 /* The pid of the process in the slot; 0: none, or it is of another life. */
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
 /* Lines of the workers that went into the log, and that were dropped. */

@@ -102,7 +102,7 @@ static void add_header(struct letter *letter, const char *name, const char *valu
 }
 
 /* A header of that length cannot be put into a table. */
-static const char *unfit_header(void)
+static const char *invalid_header(void)
 {
 	static char wish[304];
 	memset(wish, 'h', 300);
@@ -115,8 +115,8 @@ static void ask_for_reply(struct letter *letter, enum fate fate)
 	add_header(letter, "X-Status", "201");
 	if (fate == FATE_UNROUTABLE)
 		add_header(letter, "X-Reply-Queue", "there-is-no-such-queue");
-	if (fate == FATE_UNFIT)
-		add_header(letter, "X-Reply-Header", unfit_header());
+	if (fate == FATE_INVALID)
+		add_header(letter, "X-Reply-Header", invalid_header());
 	if (fate == FATE_REFUSED)
 		add_header(letter, "X-Reply-Bytes", "100000");
 }

@@ -15,7 +15,7 @@ enum fate {
 	FATE_REJECTED,   /* 404: a dead letter */
 	FATE_POISON,     /* kills its worker, whenever it is tried: a dead letter */
 	FATE_UNROUTABLE, /* a reply to a queue that is missing: a dead letter */
-	FATE_UNFIT,      /* a reply that cannot be put into AMQP: a dead letter */
+	FATE_INVALID,    /* a reply that cannot be put into AMQP: a dead letter */
 	FATE_REFUSED,    /* a reply of 100,000 bytes, for a broker that takes less: a dead letter */
 	FATES
 };

@@ -9,7 +9,7 @@
 
 /* The raw properties of the publish are good in scratch until its next use. */
 struct amqp_publish published_build(const struct parcel *, struct buf *scratch);
-/* A reply and a hand-back made of an answer that is not unfit, to a plain task. */
+/* A reply and a hand-back made of an answer that is valid, to a plain task. */
 void published_check_answer(struct output *);
 
 #endif

@@ -148,7 +148,7 @@ void account_dropped(struct account *account, uint64_t instance, enum reason rea
 	fair = fair && (reason != REASON_REPLY_REFUSED || account->channels_fail ||
 			       message->temper == TEMPER_COSTS_CHANNEL ||
 			       message->temper == TEMPER_COSTS_CONNECTION);
-	fair = fair && (reason != REASON_REPLY_INVALID || message->temper == TEMPER_REPLY_UNFIT);
+	fair = fair && (reason != REASON_REPLY_INVALID || message->temper == TEMPER_REPLY_INVALID);
 	sim_require(fair, "the reply of message %u was dropped (%s)", id, reason_name(reason));
 	message->dropped++;
 	account->deserved[instance] = true;
@@ -216,13 +216,13 @@ static void close_message(const struct account *account, uint32_t id, uint32_t a
 	case TEMPER_BREAK:
 	case TEMPER_UNKNOWN:
 	case TEMPER_TOO_LARGE:
-	case TEMPER_UNFIT:
+	case TEMPER_INVALID:
 		sim_require(message->done + message->replied == 0 &&
 				    (message->dead > 0 || message->forgiven),
 			"message %u (%s) can not have been done", id, temper);
 		break;
 	case TEMPER_REPLY_UNROUTABLE:
-	case TEMPER_REPLY_UNFIT:
+	case TEMPER_REPLY_INVALID:
 	case TEMPER_COSTS_CHANNEL:
 	case TEMPER_COSTS_CONNECTION:
 		sim_require(message->replied == 0, "message %u (%s) was replied to", id, temper);

@@ -15,11 +15,11 @@
 	X(TEMPER_REPLY)                                                                            \
 	X(TEMPER_REPLY_NOWHERE) /* 201, and nobody asked */                                        \
 	X(TEMPER_REPLY_UNROUTABLE)                                                                 \
-	X(TEMPER_REPLY_UNFIT)                                                                      \
+	X(TEMPER_REPLY_INVALID)                                                                    \
 	X(TEMPER_COSTS_CHANNEL)    /* the broker closes the channel that its reply comes on */     \
 	X(TEMPER_COSTS_CONNECTION) /* or the connection, with all channels */                      \
 	X(TEMPER_TOO_LARGE)        /* its frame would be */                                        \
-	X(TEMPER_UNFIT)            /* its body is over the limit */                                \
+	X(TEMPER_INVALID)          /* its body is over the limit */                                \
 	X(TEMPER_REJECT)                                                                           \
 	X(TEMPER_FAIL_ONCE)                                                                        \
 	X(TEMPER_FAIL)                                                                             \

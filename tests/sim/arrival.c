@@ -71,7 +71,7 @@ void arrival_publish(struct world *world)
 	uint32_t id = account->messages + 1;
 	uint8_t bytes[WORLD_BODY_LIMIT + 1] = {id >> 24, id >> 16, id >> 8, id};
 	struct message_account *message;
-	bool is_unfit;
+	bool is_invalid;
 
 	if (id > ACCOUNT_MESSAGES_MAX || id > world->settings->messages)
 		return;
@@ -79,7 +79,7 @@ void arrival_publish(struct world *world)
 	message = &account->message[id];
 	message->temper = choose_temper(world);
 	sim_trace("message %u is %s", id, temper_names[message->temper]);
-	is_unfit = message->temper == TEMPER_UNFIT;
-	if (!store(world, text_of(bytes, is_unfit ? WORLD_BODY_LIMIT + 1 : 4)))
+	is_invalid = message->temper == TEMPER_INVALID;
+	if (!store(world, text_of(bytes, is_invalid ? WORLD_BODY_LIMIT + 1 : 4)))
 		account->messages--; /* the queue is gone */
 }

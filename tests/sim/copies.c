@@ -5,7 +5,7 @@
 #define RETURNS_MOST  10
 #define RENEWALS_MOST 10
 
-int64_t copies_wish(uint32_t id)
+int64_t copies_choose_output(uint32_t id)
 {
 	static const int64_t wishes[] = {-1, -1, -1, 0, 1, 4000, 10000000};
 
@@ -28,8 +28,8 @@ static mtime on_ladder(int64_t wish_ms)
 static mtime delay_after(
 	const struct settle_policy *policy, enum reason reason, uint32_t id, uint32_t failed)
 {
-	if (reason == REASON_FAILED && copies_wish(id) >= 0)
-		return on_ladder(copies_wish(id));
+	if (reason == REASON_FAILED && copies_choose_output(id) >= 0)
+		return on_ladder(copies_choose_output(id));
 	if (policy->delay_count == 0)
 		return 0;
 	return policy->delays[(failed < policy->delay_count ? failed : policy->delay_count) - 1];

@@ -7,7 +7,7 @@
 #include "sim/account.h"
 
 /* What a worker that fails on this message asks for, in milliseconds; -1: nothing. */
-int64_t copies_wish(uint32_t id);
+int64_t copies_choose_output(uint32_t id);
 /* What is to be stored for the parcel of a delivery of which this is known; a parcel that ought not
  * to be ends the run. */
 struct copy_facts copies_of(const struct settle_policy *, const struct parcel *,

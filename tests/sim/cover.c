@@ -51,7 +51,7 @@ static const char *const slot_events[] = {"READY", NULL, "ROOM-none", "ROOM", "O
 	"BROKEN", NULL, "GONE", NULL, "MEMORY"};
 static const char *const lefts[] = {"released", "rejected", "forgotten", "requeued", "taken"};
 static const char *const arrivals[] = {"any", "redelivered", "counted", "tried-before", "renewed",
-	"handed-back", "soft-limit", "unfit"};
+	"handed-back", "soft-limit", "invalid"};
 static const char *const yes_no[] = {"yes", "no"};
 static const char *const effect_names[EFFECT_COUNT] = {"send", "send-too-large", "send-no-memory",
 	"ack", "ack-multiple", "reject-dead-letter", "reject-unstarted", "publish", "consume",

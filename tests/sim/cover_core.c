@@ -49,7 +49,7 @@ static void mark_arrival(const struct delivery *delivery)
 	cover_mark(COVER_ARRIVAL, 4, delivery->renewed == 0);
 	cover_mark(COVER_ARRIVAL, 5, delivery->slice == 0);
 	cover_mark(COVER_ARRIVAL, 6, delivery->soft_ms < 0);
-	cover_mark(COVER_ARRIVAL, 7, delivery->unfit == REASON_NONE);
+	cover_mark(COVER_ARRIVAL, 7, delivery->invalid == REASON_NONE);
 }
 
 static void mark_source(const struct pool *pool, const struct event *event)
@@ -171,7 +171,7 @@ static unsigned column_of(const struct decision *decision)
 	case VERDICT_PUBLISH:
 		return decision->parcel;
 	case VERDICT_ACK:
-		return PARCEL_RENEW + (decision->reason ? 3 : decision->unasked ? 2 : 1);
+		return PARCEL_RENEW + (decision->reason ? 3 : decision->no_reply_to ? 2 : 1);
 	case VERDICT_REJECT:
 		return PARCEL_RENEW + 4;
 	case VERDICT_REQUEUE:

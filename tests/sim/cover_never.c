@@ -62,10 +62,10 @@ static const struct line never[] = {
 	{"settle", "OUTCOME_DONE", NOT_FINAL "ACK_UNASKED ACK_DROPPED REJECT REQUEUE", "done"},
 	{"settle", "OUTCOME_REPLY", "ACK REQUEUE", "a reply is asked for, or not"},
 	{"settle", "OUTCOME_REJECTED OUTCOME_FAILED OUTCOME_CRASHED OUTCOME_TIMED_OUT OUTCOME_BROKEN "
-		"OUTCOME_UNFIT OUTCOME_UNROUTABLE", NOT_FAILED, "a failure"},
+		"OUTCOME_INVALID OUTCOME_UNROUTABLE", NOT_FAILED, "a failure"},
 	{"settle", "OUTCOME_REJECTED OUTCOME_FAILED OUTCOME_CRASHED OUTCOME_TIMED_OUT OUTCOME_BROKEN "
-		"OUTCOME_UNFIT", "ACK_DROPPED", "no reply"},
-	{"settle", "OUTCOME_REJECTED OUTCOME_UNFIT", "PARCEL_RETRY", "would fail again"},
+		"OUTCOME_INVALID", "ACK_DROPPED", "no reply"},
+	{"settle", "OUTCOME_REJECTED OUTCOME_INVALID", "PARCEL_RETRY", "would fail again"},
 	{"settle", "OUTCOME_UNSTARTED", NOT_FINAL "ACK ACK_UNASKED ACK_DROPPED REJECT", "no attempt"},
 	{"reason", "REASON_NONE", "PARCEL_RETRY PARCEL_DEAD_LETTER ACK_DROPPED REJECT", "no reason"},
 	{"reason", "REASON_BAD_HEADERS", NULL, "no message of a run has them; see message_facts"},
@@ -96,9 +96,9 @@ static const struct line never[] = {
 	{"temper", "TEMPER_DONE TEMPER_REPLY_NOWHERE TEMPER_FAIL_ONCE TEMPER_LONG TEMPER_SLICES "
 		"TEMPER_TWICE TEMPER_IGNORED", "replied dropped", "no reply"},
 	{"temper", "TEMPER_REPLY", "done", "it replies"},
-	{"temper", "TEMPER_REPLY_UNROUTABLE TEMPER_REPLY_UNFIT TEMPER_COSTS_CHANNEL "
+	{"temper", "TEMPER_REPLY_UNROUTABLE TEMPER_REPLY_INVALID TEMPER_COSTS_CHANNEL "
 		"TEMPER_COSTS_CONNECTION", "done replied", "its reply does not arrive"},
-	{"temper", "TEMPER_TOO_LARGE TEMPER_UNFIT TEMPER_REJECT TEMPER_FAIL TEMPER_POISON TEMPER_HANG "
+	{"temper", "TEMPER_TOO_LARGE TEMPER_INVALID TEMPER_REJECT TEMPER_FAIL TEMPER_POISON TEMPER_HANG "
 		"TEMPER_BREAK TEMPER_UNKNOWN", "done replied dropped", "it can not be done"},
 };
 /* clang-format on */

@@ -88,24 +88,24 @@ static void do_publish(void *io, const struct parcel *parcel)
 	publisher_publish(station->publisher, parcel);
 }
 
-static void do_source(void *io, enum source_wish wish, uint32_t window)
+static void do_source(void *io, enum source_request request, uint32_t window)
 {
 	struct station *station = io;
 
-	sim_require(
-		wish != SOURCE_CONSUME || !station->steering.is_paused, "it consumes in a pause");
-	mark(station, EFFECT_SOURCE + wish);
+	sim_require(request != SOURCE_CONSUME || !station->steering.is_paused,
+		"it consumes in a pause");
+	mark(station, EFFECT_SOURCE + request);
 	station->world->moved = true;
-	consumer_wish(station->consumer, wish, window);
+	consumer_request(station->consumer, request, window);
 }
 
-static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
 {
 	struct station *station = io;
 
-	mark(station, EFFECT_SLOT + wish);
+	mark(station, EFFECT_SLOT + request);
 	station->world->moved = true;
-	workers_wish(&station->workers, slot, life, wish);
+	workers_request(&station->workers, slot, life, request);
 }
 
 static bool do_room(void *io, uint16_t slots)

@@ -188,7 +188,7 @@ static bool is_window_right(const struct station *station)
 	const struct source *source = &station->pool->tasks.source;
 	uint32_t prefetch = station->config.prefetch;
 
-	if (!prefetch || source->open > 0 || source->wish != SOURCE_CONSUME)
+	if (!prefetch || source->open > 0 || source->request != SOURCE_CONSUME)
 		return true;
 	return source->window == prefetch || (station->was_narrow && source->window < prefetch);
 }

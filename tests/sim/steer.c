@@ -34,7 +34,7 @@ static uint32_t strength_of(const struct station *station)
 static bool is_idle_for_nothing(const struct pool *pool)
 {
 	return pool->context.phase == POOL_RUNS && pool->slots.ready &&
-	       pool->tasks.source.open == 0 && pool->tasks.source.wish != SOURCE_CONSUME;
+	       pool->tasks.source.open == 0 && pool->tasks.source.request != SOURCE_CONSUME;
 }
 
 /* In a turn only a restart lets somebody leave: one at a time, and there is another for him. */

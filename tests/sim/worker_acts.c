@@ -90,7 +90,7 @@ static void work(struct station *station, uint16_t slot)
 		worker_tell_output(
 			station, slot, STATUS_REPLY, BROKER_COSTS_CONNECTION, REASON_NONE);
 		break;
-	case TEMPER_REPLY_UNFIT:
+	case TEMPER_REPLY_INVALID:
 		worker_tell_output(station, slot, STATUS_REPLY, station->world->account.replies,
 			REASON_REPLY_INVALID);
 		break;
@@ -130,7 +130,7 @@ static void work(struct station *station, uint16_t slot)
 	case TEMPER_SLICES:
 		answer_slice(station, slot);
 		break;
-	case TEMPER_UNFIT:
+	case TEMPER_INVALID:
 	case TEMPER_TOO_LARGE:
 		sim_fail("message %u was given to a worker", task->id);
 	case TEMPER_COUNT:

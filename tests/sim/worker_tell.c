@@ -61,7 +61,7 @@ static void take_head(struct worker *worker)
 }
 
 void worker_tell_output(struct station *station, uint16_t slot, int32_t status,
-	const char *reply_queue, enum reason unfit)
+	const char *reply_queue, enum reason invalid)
 {
 	struct worker *worker = &station->workers.worker[slot];
 	struct worker_task task = worker->tasks[0];
@@ -70,8 +70,8 @@ void worker_tell_output(struct station *station, uint16_t slot, int32_t status,
 
 	sim_require(output, "out of memory");
 	output->status = status;
-	output->unfit = unfit;
-	output->retry_after_ms = status >= STATUS_FAILED ? copies_wish(task.id) : -1;
+	output->invalid = invalid;
+	output->retry_after_ms = status >= STATUS_FAILED ? copies_choose_output(task.id) : -1;
 	output->bytes[0] = (uint8_t)(task.id >> 24);
 	output->bytes[1] = (uint8_t)(task.id >> 16);
 	output->bytes[2] = (uint8_t)(task.id >> 8);

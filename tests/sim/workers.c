@@ -153,18 +153,19 @@ static void kill(const struct station *station, struct worker *worker)
 	worker->kill = true;
 }
 
-void workers_wish(struct workers *workers, uint16_t slot, uint32_t life, enum slot_wish wish)
+void workers_request(
+	struct workers *workers, uint16_t slot, uint32_t life, enum slot_request request)
 {
 	struct worker *worker = &workers->worker[slot];
 
 	workers->restless |= 1u << slot;
-	if (wish == SLOT_SPAWN) {
+	if (request == SLOT_SPAWN) {
 		spawn(workers->station, worker, life);
 		return;
 	}
 	if (worker->phase == WORKER_NONE || worker->life != life)
 		return;
-	switch (wish) {
+	switch (request) {
 	case SLOT_QUIT:
 		sim_require(worker->count == 0 || worker->broken, "quit with %u tasks open",
 			worker->count);

@@ -45,7 +45,7 @@ struct workers {
 void workers_start(struct workers *, struct station *);
 enum send_result workers_send(
 	struct workers *, uint16_t slot, const struct delivery *, uint16_t attempt);
-void workers_wish(struct workers *, uint16_t slot, uint32_t life, enum slot_wish);
+void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_request);
 /* A worker does the next thing it can do, if there is any. */
 void workers_act(struct workers *, uint16_t slot);
 /* The world becomes calm: each is to be looked at. */

@@ -75,8 +75,8 @@ static void carry_out(struct tasks *tasks, struct delivery *delivery, struct dec
 {
 	switch (decision.verdict) {
 	case VERDICT_ACK:
-		if (decision.unasked)
-			emit_once(tasks, NOTICE_REPLY_UNASKED, delivery);
+		if (decision.no_reply_to)
+			emit_once(tasks, NOTICE_NO_REPLY_TO, delivery);
 		if (decision.reason)
 			emit(tasks, NOTICE_REPLY_DROPPED, delivery, decision.reason);
 		emit(tasks, NOTICE_TASK_DONE, delivery, REASON_NONE);
@@ -124,8 +124,8 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 	delivery->queued_at = tasks->delivered_at = tasks->context->now;
 	tasks->deliveries++;
 	pace_arrived(&tasks->pace, delivery->body.len);
-	if (delivery->unfit)
-		tasks_finish(tasks, delivery, (struct ending){.outcome = OUTCOME_UNFIT});
+	if (delivery->invalid)
+		tasks_finish(tasks, delivery, (struct ending){.outcome = OUTCOME_INVALID});
 	else if (settle_arrival(&tasks->context->config.policy, delivery, &decision))
 		carry_out(tasks, delivery, decision);
 	else
@@ -153,7 +153,7 @@ void tasks_hand_back(struct tasks *tasks)
  * tasks behind it waited. No limit and no time applies to tasks of a pipe that was stopped. */
 static void emit_held_up(struct tasks *tasks, const struct pipe *pipe, mtime took)
 {
-	if (took < tasks->dispatch.pipe_wait || pipe->blame == OUTCOME_UNSTARTED)
+	if (took < tasks->dispatch.pipe_wait || pipe->outcome_on_exit == OUTCOME_UNSTARTED)
 		return;
 	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASKS_HELD_UP,
 					  .slot = pipe->slot,
@@ -197,7 +197,7 @@ void tasks_worker_gone(
 	if (pipe->load > 1)
 		emit_held_up(tasks, pipe, took);
 	struct delivery *head = dispatch_slot_gone(&tasks->dispatch, pipe);
-	if (!head || pipe->blame == OUTCOME_UNSTARTED)
+	if (!head || pipe->outcome_on_exit == OUTCOME_UNSTARTED)
 		output_free(last_output);
 	else /* kept for the notice of the failed attempt */
 		head->parcel.output = last_output;
@@ -205,9 +205,9 @@ void tasks_worker_gone(
 		return;
 	head->took = took;
 	tasks_finish(tasks, head,
-		(struct ending){.outcome = pipe->blame,
+		(struct ending){.outcome = pipe->outcome_on_exit,
 			.exit = exit,
-			.what = pipe->blame == OUTCOME_BROKEN ? pipe->violation : NULL});
+			.what = pipe->outcome_on_exit == OUTCOME_BROKEN ? pipe->violation : NULL});
 }
 
 /* The worker had begun the head and may have done a part of it, so this is logged. An orphan is

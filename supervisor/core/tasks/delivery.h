@@ -55,12 +55,12 @@ struct delivery {
 	struct text reply_to;
 	struct text correlation_id;
 	struct text message_id;
-	struct text origin; /* x-wpool-queue: where it was first consumed; empty: this queue */
-	uint16_t attempt;   /* failed attempts so far (x-wpool-attempt) */
-	uint32_t slice;     /* times handed back (x-wpool-slice) */
-	uint16_t renewed;   /* times published as new (x-wpool-renewed) */
-	int64_t soft_ms;    /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
-	enum reason unfit;  /* REASON_NONE, or why it cannot be sent to a worker */
+	struct text origin;  /* x-wpool-queue: where it was first consumed; empty: this queue */
+	uint16_t attempt;    /* failed attempts so far (x-wpool-attempt) */
+	uint32_t slice;      /* times handed back (x-wpool-slice) */
+	uint16_t renewed;    /* times published as new (x-wpool-renewed) */
+	int64_t soft_ms;     /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
+	enum reason invalid; /* REASON_NONE, or why it cannot be sent to a worker */
 	struct text body;
 	uint8_t bytes[];
 };

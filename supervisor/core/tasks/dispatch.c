@@ -144,7 +144,7 @@ static void into_pipe(
 }
 
 enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
-	struct delivery **ret_unfit)
+	struct delivery **ret_invalid)
 {
 	struct delivery *delivery;
 	struct pipe *pipe;
@@ -166,7 +166,7 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 		list_remove(&delivery->place);
 		dispatch->queued_count--;
 		if (result == SEND_TOO_LARGE) {
-			*ret_unfit = delivery;
+			*ret_invalid = delivery;
 			return DISPATCH_TOO_LARGE;
 		}
 		into_pipe(dispatch, delivery, pipe, now);
@@ -197,7 +197,7 @@ struct delivery *dispatch_end(struct dispatch *dispatch, struct pipe *pipe, mtim
 	pipe->answers++;
 	struct delivery *head = out_of_pipe(dispatch, pipe);
 	if (!is_limited)
-		pipe->blame = OUTCOME_UNSTARTED;
+		pipe->outcome_on_exit = OUTCOME_UNSTARTED;
 	else if (pipe->load > 0)
 		start_clock(dispatch, pipe, now);
 	return head;
@@ -207,7 +207,7 @@ void dispatch_slot_begin(struct pipe *pipe, uint32_t life)
 {
 	pipe->life = life;
 	pipe->answers = 0;
-	pipe->blame = OUTCOME_CRASHED;
+	pipe->outcome_on_exit = OUTCOME_CRASHED;
 	pipe->counted_until = MTIME_NEVER;
 }
 

@@ -35,7 +35,7 @@ struct dispatch {
 
 enum dispatch_stop {
 	DISPATCH_DONE,      /* no task waits, every pipe is full, or a task must run alone */
-	DISPATCH_TOO_LARGE, /* *ret_unfit moves out: it cannot be sent to any worker */
+	DISPATCH_TOO_LARGE, /* *ret_invalid moves out: it cannot be sent to any worker */
 	DISPATCH_NO_MEMORY, /* retry a little later */
 	DISPATCH_ENOUGH,    /* DISPATCH_WAKES workers were woken: continue in the next turn */
 };
@@ -62,7 +62,7 @@ bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
  * (1 to depth). A task that must run alone (settle_is_alone) is sent when all pipes are empty. The
  * tasks behind it wait until it has ended; otherwise they would overtake it for ever. */
 enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
-	struct delivery **ret_unfit) MUST_CHECK;
+	struct delivery **ret_invalid) MUST_CHECK;
 /* The head was answered: it moves out, and the clock of the next task in the pipe starts now. After
  * dispatch_slot_stop no clock starts: the tasks behind the head count as not begun. */
 struct delivery *dispatch_end(struct dispatch *, struct pipe *, mtime now);

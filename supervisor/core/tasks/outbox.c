@@ -148,8 +148,8 @@ void outbox_up(struct outbox *outbox, uint32_t epoch)
 static struct parcel *find_culprit(struct outbox *outbox, enum outbox_loss loss)
 {
 	struct parcel *alone = first_of(&outbox->sent);
-	bool may_blame = loss == LOSS_CHANNEL || loss == LOSS_CLOSED;
-	if (outbox->sent_count != 1 || !alone->delivery->source || !may_blame)
+	bool is_channel_loss = loss == LOSS_CHANNEL || loss == LOSS_CLOSED;
+	if (outbox->sent_count != 1 || !alone->delivery->source || !is_channel_loss)
 		return NULL;
 	if (loss == LOSS_CHANNEL)
 		alone->suspicions = SUSPICIONS_ENOUGH;

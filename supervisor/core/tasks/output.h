@@ -19,7 +19,7 @@ struct output {
 	struct text reply_queue;  /* empty: the task's own reply_to */
 	struct text content_type; /* empty: the task's own */
 	struct text stderr_line;  /* the last line that the worker wrote to stderr; may be empty */
-	enum reason unfit;        /* REASON_NONE, or why it cannot be published */
+	enum reason invalid;      /* REASON_NONE, or why it cannot be published */
 	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
 	size_t room;              /* of bytes */
 	uint8_t bytes[];

@@ -100,8 +100,8 @@ static struct decision decide_reply(const struct settle_policy *policy,
 	const struct delivery *delivery, const struct output *output)
 {
 	if (settle_reply_target(delivery, output).len == 0)
-		return (struct decision){.verdict = VERDICT_ACK, .unasked = true};
-	if (output->unfit)
+		return (struct decision){.verdict = VERDICT_ACK, .no_reply_to = true};
+	if (output->invalid)
 		return decide_unroutable(policy, delivery, output, REASON_REPLY_INVALID);
 	if (!is_hand_back(policy, delivery, output))
 		return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REPLY};
@@ -130,8 +130,8 @@ struct decision settle_decide(const struct settle_policy *policy, enum outcome o
 		return decide_failure(policy, delivery, output, REASON_PROTOCOL);
 	case OUTCOME_UNROUTABLE:
 		return decide_unroutable(policy, delivery, output, reason);
-	case OUTCOME_UNFIT:
-		return settle_give_up(policy, delivery->unfit);
+	case OUTCOME_INVALID:
+		return settle_give_up(policy, delivery->invalid);
 	case OUTCOME_UNSTARTED:
 		break;
 	}

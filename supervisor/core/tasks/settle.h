@@ -17,7 +17,7 @@
 	X(OUTCOME_BROKEN)     /* protocol error */                                                 \
 	X(OUTCOME_UNROUTABLE) /* its reply was returned, cannot be published, or closed a channel  \
 			       */                                                                  \
-	X(OUTCOME_UNFIT)      /* it cannot be sent to a worker; delivery->unfit is the reason */   \
+	X(OUTCOME_INVALID)    /* it cannot be sent to a worker; delivery->invalid is the reason */ \
 	X(OUTCOME_UNSTARTED)  /* it never was the head of a pipe, or a forced stop interrupted it  \
 			       */
 
@@ -59,7 +59,7 @@ struct decision {
 	enum parcel_kind parcel; /* VERDICT_PUBLISH */
 	mtime delay;             /* RETRY: until the next attempt; 0: at once */
 	enum reason reason;      /* RETRY, DEAD_LETTER, REJECT; ACK: why its reply was dropped */
-	bool unasked;            /* a reply without a queue to go to: acked, with one warning */
+	bool no_reply_to;        /* a reply without a queue to go to: acked, with one warning */
 };
 
 /* Translate the status of an answer into an outcome. False: it is -1, or no status of PROTOCOL.md,

@@ -19,23 +19,23 @@ void source_init(struct source *source, const struct effects *effects, void *io)
 	*source = (struct source){.effects = effects,
 		.io = io,
 		.epoch = UINT32_MAX,
-		.wish = SOURCE_UNDECIDED,
+		.request = SOURCE_UNDECIDED,
 		.ripe_since = MTIME_NEVER};
 	list_init(&source->unacked);
 	list_init(&source->released);
 }
 
-static void set_wish(struct source *source, enum source_wish wish)
+static void set_request(struct source *source, enum source_request request)
 {
-	assert(source->wish != SOURCE_CLOSE);
-	source->wish = wish;
-	source->effects->source(source->io, source->wish, source->window);
+	assert(source->request != SOURCE_CLOSE);
+	source->request = request;
+	source->effects->source(source->io, source->request, source->window);
 }
 
 void source_consume(struct source *source, uint32_t window)
 {
 	source->window = window;
-	set_wish(source, SOURCE_CONSUME);
+	set_request(source, SOURCE_CONSUME);
 	if (source->state == SOURCE_IS_RESTED)
 		source->state = SOURCE_IS_CONSUMING;
 }
@@ -48,12 +48,12 @@ void source_set_aside(struct source *source)
 
 void source_rest(struct source *source)
 {
-	set_wish(source, SOURCE_REST);
+	set_request(source, SOURCE_REST);
 }
 
 void source_close(struct source *source)
 {
-	set_wish(source, SOURCE_CLOSE);
+	set_request(source, SOURCE_CLOSE);
 	if (source->state != SOURCE_IS_ABSENT)
 		source->state = SOURCE_IS_CLOSING;
 }
@@ -75,16 +75,16 @@ void source_up(struct source *source, uint32_t epoch)
 	source->last_tag = 0;
 	source->aside_tag = 0;
 	source->has_gap = false;
-	source->state = source->wish == SOURCE_CLOSE ? SOURCE_IS_CLOSING : SOURCE_IS_CONSUMING;
+	source->state = source->request == SOURCE_CLOSE ? SOURCE_IS_CLOSING : SOURCE_IS_CONSUMING;
 	/* The wish changed while the channel was being opened. */
-	if (source->wish == SOURCE_REST || source->wish == SOURCE_CLOSE)
-		source->effects->source(source->io, source->wish, source->window);
+	if (source->request == SOURCE_REST || source->request == SOURCE_CLOSE)
+		source->effects->source(source->io, source->request, source->window);
 }
 
 void source_rested(struct source *source)
 {
 	/* An answer to an older wish is ignored. */
-	if (source->wish == SOURCE_REST && source->state == SOURCE_IS_CONSUMING)
+	if (source->request == SOURCE_REST && source->state == SOURCE_IS_CONSUMING)
 		source->state = SOURCE_IS_RESTED;
 }
 
@@ -184,8 +184,9 @@ static bool may_wait(const struct source *source, bool is_hungry)
 {
 	bool has_room = source->open < source->window;
 	uint32_t share = source->window >= WIDE_WINDOW ? SINGLES_SHARE : SHARE_OF_WINDOW;
-	return source->wish == SOURCE_CONSUME && !source->has_gap && source->ripe < source->open &&
-	       (has_room || !is_hungry) && source->ripe * share < source->window;
+	return source->request == SOURCE_CONSUME && !source->has_gap &&
+	       source->ripe < source->open && (has_room || !is_hungry) &&
+	       source->ripe * share < source->window;
 }
 
 /* Ack those that have waited for a whole ACK_WAIT; the others wait for one more. */

@@ -12,7 +12,7 @@
 	X(SOURCE_IS_ABSENT)    /* no channel; the ledger is empty */                               \
 	X(SOURCE_IS_CONSUMING) /* deliveries may come */                                           \
 	X(SOURCE_IS_RESTED)    /* the consumer is cancelled; acks still go out on the channel */   \
-	X(SOURCE_IS_CLOSING)   /* CLOSE was wished: no ack and no reject goes out */
+	X(SOURCE_IS_CLOSING)   /* CLOSE was requested: no ack and no reject goes out */
 
 enum source_state {
 #define X(state) state,
@@ -24,7 +24,7 @@ struct source {
 	const struct effects *effects; /* borrowed until the pool's end, like io */
 	void *io;
 	enum source_state state;
-	enum source_wish wish;
+	enum source_request request;
 	uint32_t window; /* of the last CONSUME */
 	uint32_t epoch;
 	uint64_t last_tag;

@@ -70,7 +70,7 @@ void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
 
 static bool consumes(const struct tasks *tasks)
 {
-	return tasks->source.wish == SOURCE_CONSUME;
+	return tasks->source.request == SOURCE_CONSUME;
 }
 
 bool tasks_flow(const struct tasks *tasks)
@@ -248,12 +248,12 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 	if (dispatch_hold_up(&tasks->dispatch, context->arrived_after))
 		pace_held_up(&tasks->pace);
 	while (stop == DISPATCH_TOO_LARGE && tasks->outbox.bytes <= context->config.outbox_limit) {
-		struct delivery *unfit = NULL;
+		struct delivery *invalid = NULL;
 		stop = dispatch_run(&tasks->dispatch, pace_depth(&tasks->pace),
-			pace_pack(&tasks->pace), context->now, &unfit);
-		if (unfit) {
-			unfit->unfit = REASON_TOO_LARGE;
-			tasks_finish(tasks, unfit, (struct ending){.outcome = OUTCOME_UNFIT});
+			pace_pack(&tasks->pace), context->now, &invalid);
+		if (invalid) {
+			invalid->invalid = REASON_TOO_LARGE;
+			tasks_finish(tasks, invalid, (struct ending){.outcome = OUTCOME_INVALID});
 		}
 	}
 	if (stop == DISPATCH_NO_MEMORY)
@@ -278,7 +278,7 @@ void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 static bool may_close(const struct tasks *tasks)
 {
 	const struct source *source = &tasks->source;
-	if (pool_stays(tasks->context) || source->wish == SOURCE_CLOSE)
+	if (pool_stays(tasks->context) || source->request == SOURCE_CLOSE)
 		return false;
 	return pool_is_forced(tasks->context) || source->state == SOURCE_IS_ABSENT ||
 	       (source->state == SOURCE_IS_RESTED && source->open == 0);

@@ -39,7 +39,7 @@ void autoscale_init(struct autoscale *autoscale, uint16_t min, uint16_t max, mti
 {
 	*autoscale = (struct autoscale){.min = min,
 		.max = max,
-		.crowded = MTIME_NEVER,
+		.no_idle_since = MTIME_NEVER,
 		.patience = PATIENCE_MIN,
 		.shrunk_at = INT64_MIN,
 		.changed_at = now};
@@ -64,7 +64,7 @@ void autoscale_worked(struct autoscale *autoscale, mtime from, mtime until)
 
 void autoscale_rest(struct autoscale *autoscale, mtime now)
 {
-	autoscale->crowded = MTIME_NEVER;
+	autoscale->no_idle_since = MTIME_NEVER;
 	begin_measure(autoscale, now);
 	forget_peaks(autoscale, now);
 }
@@ -72,9 +72,9 @@ void autoscale_rest(struct autoscale *autoscale, mtime now)
 bool autoscale_is_due(struct autoscale *autoscale, const struct autoscale_look *look, mtime now)
 {
 	if (!look->waiting || look->is_any_idle)
-		autoscale->crowded = MTIME_NEVER;
-	else if (autoscale->crowded == MTIME_NEVER)
-		autoscale->crowded = now;
+		autoscale->no_idle_since = MTIME_NEVER;
+	else if (autoscale->no_idle_since == MTIME_NEVER)
+		autoscale->no_idle_since = now;
 	autoscale->was_full |= look->is_full;
 	return now - autoscale->since >= MEASURE_TIME;
 }
@@ -87,7 +87,7 @@ static uint32_t missing(
 {
 	uint32_t coming = look->wanted > look->at_work ? look->wanted - look->at_work : 0;
 	uint32_t missing = look->waiting > coming ? look->waiting - coming : 0;
-	if (autoscale->crowded > autoscale->since || !look->may_grow || !look->at_work)
+	if (autoscale->no_idle_since > autoscale->since || !look->may_grow || !look->at_work)
 		return 0;
 	if (4 * autoscale->worked < 3 * span * look->at_work)
 		return 0;
@@ -160,7 +160,7 @@ mtime autoscale_deadline(const struct autoscale *autoscale, uint32_t wanted)
 {
 	mtime measured = autoscale->since + MEASURE_TIME;
 	mtime span_ends = autoscale->span_at + span_of(autoscale);
-	if (autoscale->crowded != MTIME_NEVER && wanted < autoscale->max)
+	if (autoscale->no_idle_since != MTIME_NEVER && wanted < autoscale->max)
 		return measured;
 	if (wanted <= autoscale->min)
 		return MTIME_NEVER;

@@ -17,10 +17,10 @@ struct autoscale {
 	uint16_t min, max; /* equal: there is nothing to decide */
 	/* the present measure */
 	mtime since;
-	mtime worked;      /* the time that all workers together were busy in it */
-	uint32_t answered; /* tasks in it */
-	bool was_full;     /* the window was, at some time in it */
-	mtime crowded;     /* since then tasks wait and no worker is idle; MTIME_NEVER: not now */
+	mtime worked;        /* the time that all workers together were busy in it */
+	uint32_t answered;   /* tasks in it */
+	bool was_full;       /* the window was, at some time in it */
+	mtime no_idle_since; /* since then tasks wait and no worker is idle; MTIME_NEVER: not now */
 	/* how many were needed recently: the patience is so many spans */
 	uint32_t peaks[AUTOSCALE_SPANS]; /* maximum of busy workers in each span; [0]: the present
 					    span */

@@ -26,10 +26,11 @@ void slots_emit(const struct slots *slots, enum notice_kind kind, const struct s
 	pool_emit(slots->context, notice);
 }
 
-static void wish(const struct slots *slots, const struct slot *slot, enum slot_wish wish)
+static void send_request(
+	const struct slots *slots, const struct slot *slot, enum slot_request request)
 {
 	const struct pool_context *context = slots->context;
-	context->effects->slot(context->io, slot->pipe.slot, slot->life, wish);
+	context->effects->slot(context->io, slot->pipe.slot, slot->life, request);
 }
 
 static void set_alarm(struct slots *slots, struct slot *slot, mtime span)
@@ -77,8 +78,8 @@ static mtime judge_life(struct slots *slots, struct slot *slot)
 	slot->failures++; /* at most one in 30 s: 32 bits are enough */
 	slot->is_proven = false;
 	if (slot->generation == slots->generation) {
-		slots->roll.stillborn += !was_ready;
-		slots->roll.useless += was_ready;
+		slots->roll.never_ready += !was_ready;
+		slots->roll.failed_when_ready += was_ready;
 	}
 	return failure_wait(failure_wait_step(slot->failures));
 }
@@ -104,7 +105,7 @@ static void do_spawn(struct slots *slots, struct slot *slot)
 	slot->ready_at = MTIME_NEVER;
 	slots->started_at = slots->context->now;
 	set_alarm(slots, slot, slots->context->config.boot_limit);
-	wish(slots, slot, SLOT_SPAWN);
+	send_request(slots, slot, SLOT_SPAWN);
 }
 
 static void do_welcome(struct slots *slots, struct slot *slot)
@@ -116,7 +117,7 @@ static void do_welcome(struct slots *slots, struct slot *slot)
 	slots->recycling.next_at = mtime_min(slots->recycling.next_at, slot->old_at);
 	dispatch_slot_up(slots->dispatch, &slot->pipe);
 	if (slot->generation == slots->generation)
-		slots->roll.stillborn = 0;
+		slots->roll.never_ready = 0;
 	slots_emit(slots, NOTICE_WORKER_READY, slot, (struct notice){0});
 }
 
@@ -124,28 +125,28 @@ static void do_welcome(struct slots *slots, struct slot *slot)
 static void do_interrupt(struct slots *slots, struct slot *slot)
 {
 	set_alarm(slots, slot, MTIME_NEVER);
-	wish(slots, slot, SLOT_INTERRUPT);
+	send_request(slots, slot, SLOT_INTERRUPT);
 }
 
 static void do_quit(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_stop(slots->dispatch, &slot->pipe);
 	set_alarm(slots, slot, slots->context->config.grace);
-	wish(slots, slot, SLOT_QUIT);
+	send_request(slots, slot, SLOT_QUIT);
 }
 
 static void do_term(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_stop(slots->dispatch, &slot->pipe);
 	set_alarm(slots, slot, slots->context->config.grace);
-	wish(slots, slot, SLOT_TERM);
+	send_request(slots, slot, SLOT_TERM);
 }
 
 static void do_kill(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_stop(slots->dispatch, &slot->pipe);
 	set_alarm(slots, slot, MTIME_NEVER);
-	wish(slots, slot, SLOT_KILL);
+	send_request(slots, slot, SLOT_KILL);
 }
 
 static void do_bury(struct slots *slots, struct slot *slot)
@@ -276,8 +277,8 @@ void slots_on_broken(struct slots *slots, struct slot *slot, const char *what)
 	if (slot->is_muted)
 		return;
 	slot->is_muted = true;
-	if (slot->pipe.blame == OUTCOME_CRASHED) {
-		slot->pipe.blame = OUTCOME_BROKEN;
+	if (slot->pipe.outcome_on_exit == OUTCOME_CRASHED) {
+		slot->pipe.outcome_on_exit = OUTCOME_BROKEN;
 		slot->pipe.violation = what;
 	}
 	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
@@ -296,7 +297,7 @@ void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime
 	slot->is_proven = true;
 	clear_failures(slots, slot);
 	if (slot->generation == slots->generation)
-		slots->roll.useless = 0;
+		slots->roll.failed_when_ready = 0;
 	/* The alarm of a READY slot is the soft limit of its head; that of another state stays. */
 	slot->is_timed = false;
 	if (slot->state == LIFE_READY)
@@ -333,7 +334,7 @@ void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit
 void slots_on_emptied(struct slots *slots, struct slot *slot)
 {
 	if (slot->pipe.load == 0 && (!pool_stays(slots->context) || slot_is_leaving(slot)))
-		slots_let_go(slots, slot);
+		slots_leave_throttled(slots, slot);
 }
 
 void slots_force(struct slots *slots, struct slot *slot)
@@ -352,7 +353,7 @@ static void overdue(
 		(struct notice){
 			.delivery = pipe_head(&slot->pipe), .duration = limit, .what = what});
 	if (fact == FACT_HARD)
-		slot->pipe.blame = OUTCOME_TIMED_OUT;
+		slot->pipe.outcome_on_exit = OUTCOME_TIMED_OUT;
 	note_cause(slot, what);
 	slots_step(slots, slot, fact);
 }

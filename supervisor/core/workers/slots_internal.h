@@ -34,7 +34,7 @@ void slots_keep(struct slots *, struct slot *);
 /* Let the slot leave: it gets no more tasks, and its worker ends when its pipe is empty. */
 void slots_dismiss(struct slots *, struct slot *);
 /* Ask its worker to leave now, or in a later turn if many have left in this one. */
-void slots_let_go(struct slots *, struct slot *);
+void slots_leave_throttled(struct slots *, struct slot *);
 /* Let surplus slots leave, in order of slots_weight. */
 void slots_dismiss_surplus(struct slots *);
 /* What it costs to lose this slot: 0 is the minimum. */

@@ -16,7 +16,7 @@ struct survey {
 };
 
 static struct survey look(
-	const struct slots *slots, bool (*is_meant)(const struct slots *, const struct slot *))
+	const struct slots *slots, bool (*is_wanted)(const struct slots *, const struct slot *))
 {
 	struct survey survey = {0};
 	for (uint32_t i = 0; i < slots->all.count; i++) {
@@ -26,7 +26,7 @@ static struct survey look(
 			continue;
 		}
 		survey.ready += slot->state == LIFE_READY;
-		if (!is_meant(slots, slot))
+		if (!is_wanted(slots, slot))
 			continue;
 		survey.meant++;
 		if (!survey.first || slots_weight(slots, slot) < slots_weight(slots, survey.first))
@@ -77,9 +77,9 @@ static void stop_roll(struct slots *slots, const char *why)
 static void roll(struct slots *slots)
 {
 	struct survey survey = look(slots, is_old);
-	if (slots->roll.stillborn >= FAILURES_MAX) {
+	if (slots->roll.never_ready >= FAILURES_MAX) {
 		stop_roll(slots, "three new workers in a row did not become ready");
-	} else if (slots->roll.useless >= FAILURES_MAX) {
+	} else if (slots->roll.failed_when_ready >= FAILURES_MAX) {
 		stop_roll(slots, "three new workers in a row ended before they answered anything");
 	} else if (survey.leaving) {
 		return;

@@ -112,7 +112,7 @@ bool slots_keep_more(struct slots *slots, uint32_t more, uint32_t leaving)
 /* ---------- fewer ---------- */
 
 /* A thousand processes that wake up to exit at once would keep the processors from all others. */
-void slots_let_go(struct slots *slots, struct slot *slot)
+void slots_leave_throttled(struct slots *slots, struct slot *slot)
 {
 	bool is_woken = slot->state == LIFE_READY;
 	if (is_woken && slots->leaves >= LEAVES_PER_TURN) {
@@ -136,7 +136,7 @@ static void leave_some(struct slots *slots)
 		struct slot *slot = slots_at(slots, slots->passed);
 		bool is_chosen = slot_is_leaving(slot) && slot->state == LIFE_READY;
 		if (slot->pipe.load == 0 && (pool_drains(slots->context) || is_chosen))
-			slots_let_go(slots, slot);
+			slots_leave_throttled(slots, slot);
 	}
 }
 
@@ -160,7 +160,7 @@ void slots_dismiss(struct slots *slots, struct slot *slot)
 	dispatch_slot_dismiss(slots->dispatch, &slot->pipe);
 	slots->kept--;
 	if (slot->pipe.load == 0 && !is_on_its_way)
-		slots_let_go(slots, slot);
+		slots_leave_throttled(slots, slot);
 }
 
 /* Slots without a ready worker leave first, then those with the fewest tasks; of equal ones those

@@ -28,7 +28,7 @@ static void take_output(struct output *output)
 	FUZZ_REQUIRE(output->headers.len <= config.answer.header_bytes);
 	FUZZ_REQUIRE(output->body.len <= BODY_LIMIT);
 	FUZZ_REQUIRE(output->retry_after_ms >= -1);
-	if (output->unfit == REASON_NONE)
+	if (output->invalid == REASON_NONE)
 		published_check_answer(output);
 	output_free(output);
 }

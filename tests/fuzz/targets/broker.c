@@ -49,7 +49,7 @@ static enum send_result do_send(
 {
 	struct pool_runtime *station = io;
 	FUZZ_REQUIRE(slot < SLOTS && station->is_ready[slot] && attempt > 0);
-	FUZZ_REQUIRE(delivery->unfit == REASON_NONE && delivery->body.len <= BODY_LIMIT);
+	FUZZ_REQUIRE(delivery->invalid == REASON_NONE && delivery->body.len <= BODY_LIMIT);
 	switch (feed_byte(&station->feed)) {
 	case 1:
 		return SEND_TOO_LARGE;
@@ -80,17 +80,17 @@ static void do_publish(void *io, const struct parcel *parcel)
 	publisher_publish(station->publisher, parcel);
 }
 
-static void do_source(void *io, enum source_wish wish, uint32_t window)
+static void do_source(void *io, enum source_request request, uint32_t window)
 {
 	struct pool_runtime *station = io;
-	consumer_wish(station->consumer, wish, window);
+	consumer_request(station->consumer, request, window);
 }
 
-static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
 {
 	struct pool_runtime *station = io;
 	FUZZ_REQUIRE(slot < SLOTS);
-	if (wish != SLOT_SPAWN)
+	if (request != SLOT_SPAWN)
 		return;
 	FUZZ_REQUIRE(station->lives[slot] == 0 && life > 0);
 	station->lives[slot] = life;
@@ -202,7 +202,7 @@ static struct output *output_said(struct feed *feed)
 	output->body = text_of(output->bytes, body.len);
 	output->reply_queue = text_of(output->bytes + body.len, queue.len);
 	output->status = statuses[how % 8];
-	output->unfit = how & 64 ? REASON_REPLY_INVALID : REASON_NONE;
+	output->invalid = how & 64 ? REASON_REPLY_INVALID : REASON_NONE;
 	output->retry_after_ms = how & 128 ? how * 100 : -1;
 	return output;
 }

@@ -114,7 +114,7 @@ static struct output *work(const struct delivery *delivery, uint8_t how)
 static void reply(struct delivery *delivery, struct output *output)
 {
 	struct buf scratch;
-	if (output->unfit != REASON_NONE)
+	if (output->invalid != REASON_NONE)
 		return;
 	buf_init(&scratch, SIZE_MAX);
 	for (int kind = PARCEL_REPLY; kind <= PARCEL_HAND_BACK; kind++)
@@ -130,8 +130,8 @@ static struct delivery *copy(struct delivery *delivery, uint8_t how, struct outp
 {
 	static const enum parcel_kind kinds[] = {PARCEL_RETRY, PARCEL_DEAD_LETTER, PARCEL_RENEW};
 	struct parcel parcel = {.kind = kinds[how % 3],
-		.reason = delivery->unfit ? delivery->unfit
-					  : (enum reason)(1 + how % (REASON_COUNT - 1)),
+		.reason = delivery->invalid ? delivery->invalid
+					    : (enum reason)(1 + how % (REASON_COUNT - 1)),
 		.exit = {.kind = how & 1 ? EXIT_SIGNAL : EXIT_NONE, .number = 9},
 		.delivery = delivery,
 		.output = output};
@@ -140,7 +140,7 @@ static struct delivery *copy(struct delivery *delivery, uint8_t how, struct outp
 	struct amqp_publish publish = published_build(&parcel, &scratch);
 	struct delivery *again = delivery_made(publish.properties, publish.body);
 	buf_release(&scratch);
-	FUZZ_REQUIRE(delivery->unfit != REASON_NONE || again->unfit == REASON_NONE);
+	FUZZ_REQUIRE(delivery->invalid != REASON_NONE || again->invalid == REASON_NONE);
 	FUZZ_REQUIRE(again->attempt >= delivery->attempt);
 	FUZZ_REQUIRE(again->slice == delivery->slice);
 	delivery_free(delivery);
@@ -179,7 +179,7 @@ void fuzz_one(struct text input)
 	tables_put_properties(&properties, &feed);
 	memory_resume();
 	struct delivery *delivery = delivery_made(buf_text(&properties), body);
-	struct output *output = delivery->unfit == REASON_NONE ? work(delivery, how) : NULL;
+	struct output *output = delivery->invalid == REASON_NONE ? work(delivery, how) : NULL;
 	if (output)
 		reply(delivery, output);
 	for (int i = 0; i < GENERATIONS; i++) {

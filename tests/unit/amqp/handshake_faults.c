@@ -69,7 +69,7 @@ static void blocked_before_open(void)
 		&dialog.in, 0, AMQP_CONNECTION_BLOCKED_METHOD, &(amqp_connection_blocked_t){{0}});
 }
 
-static void close_ok_unasked(void)
+static void unexpected_close_ok(void)
 {
 	peer_method(
 		&dialog.in, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &(amqp_connection_close_ok_t){0});
@@ -140,7 +140,7 @@ static const struct {
 	{start_twice, 503, RC_MALFORMED},
 	{open_before_tune, 503, RC_MALFORMED},
 	{blocked_before_open, 503, RC_MALFORMED},
-	{close_ok_unasked, 503, RC_MALFORMED},
+	{unexpected_close_ok, 503, RC_MALFORMED},
 	{channel_before_open, 505, RC_MALFORMED},
 	{early_heartbeat, 505, RC_MALFORMED},
 	{login_refused, 403, RC_CLOSED},

@@ -178,17 +178,17 @@ static void opened_twice(void)
 	peer_channel_open_ok(&dialog.in, 1);
 }
 
-static void close_ok_unasked(void)
+static void unexpected_close_ok(void)
 {
 	peer_method(&dialog.in, 1, AMQP_CHANNEL_CLOSE_OK_METHOD, &(amqp_channel_close_ok_t){0});
 }
 
-static void qos_ok_unasked(void)
+static void unexpected_qos_ok(void)
 {
 	peer_method(&dialog.in, 1, AMQP_BASIC_QOS_OK_METHOD, &(amqp_basic_qos_ok_t){0});
 }
 
-static void declare_ok_unasked(void)
+static void unexpected_declare_ok(void)
 {
 	peer_method(&dialog.in, 1, AMQP_QUEUE_DECLARE_OK_METHOD, &(amqp_queue_declare_ok_t){0});
 }
@@ -205,7 +205,7 @@ static void deliver_too_long(void)
 	method(1, AMQP_BASIC_DELIVER_METHOD, text_of(arguments, sizeof arguments));
 }
 
-static void confirm_unasked(void)
+static void unexpected_confirm(void)
 {
 	peer_method(&dialog.in, 1, AMQP_BASIC_ACK_METHOD, &(amqp_basic_ack_t){1, false});
 }
@@ -258,12 +258,12 @@ static const struct {
 	{content_never_opened, 504},
 	{after_its_close, 504},
 	{opened_twice, 503},
-	{close_ok_unasked, 503},
-	{qos_ok_unasked, 503},
-	{declare_ok_unasked, 503},
+	{unexpected_close_ok, 503},
+	{unexpected_qos_ok, 503},
+	{unexpected_declare_ok, 503},
 	{deliver_of_tag_0, 502},
 	{deliver_too_long, 502},
-	{confirm_unasked, 503},
+	{unexpected_confirm, 503},
 	{confirm_of_nothing, 503},
 	{confirm_of_tag_0, 503},
 	{start_again, 503},

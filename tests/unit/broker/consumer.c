@@ -100,9 +100,9 @@ static void happens(enum amqp_event_kind kind, struct text tag)
 	consumer_on_event(consumer, &event, 0);
 }
 
-static void wish(enum source_wish what)
+static void request(enum source_request what)
 {
-	consumer_wish(consumer, what, 10);
+	consumer_request(consumer, what, 10);
 	consumer_tick(consumer, 0);
 }
 
@@ -113,7 +113,7 @@ static void set_up(void)
 	ck_assert_ptr_nonnull(consumer);
 	consumer_up(consumer, (struct connection *)said, 0);
 	happens(AMQP_CHANNEL_OPENED, TEXT_NONE);
-	wish(SOURCE_CONSUME);
+	request(SOURCE_CONSUME);
 	happens(AMQP_CONSUME_OK, TEXT_NONE);
 	ck_assert_str_eq(said, "oc");
 }
@@ -126,7 +126,7 @@ static void tear_down(void)
 /* The consumer is cancelled, and what the barrier takes is answered. */
 static void leave(void)
 {
-	wish(SOURCE_CLOSE);
+	request(SOURCE_CLOSE);
 	happens(AMQP_CANCEL_OK, TEXT("wpool-0000000001"));
 	while (said[strlen(said) - 1] == 'c')
 		happens(AMQP_CONSUME_OK, TEXT_NONE);
@@ -185,7 +185,7 @@ START_TEST(it_consumes_when_the_broker_has_said_so)
 	ck_assert(!consumer_is_consuming(consumer));
 	happens(AMQP_CONSUME_OK, TEXT_NONE);
 	ck_assert(consumer_is_consuming(consumer));
-	consumer_wish(consumer, SOURCE_CONSUME, 20); /* one more beside it */
+	consumer_request(consumer, SOURCE_CONSUME, 20); /* one more beside it */
 	consumer_tick(consumer, MTIME_MINUTE);
 	ck_assert_str_eq(said, "ocLcc");
 	ck_assert(consumer_is_consuming(consumer));

@@ -39,9 +39,9 @@ static void offer(struct bench *bench, uint64_t first, uint64_t last)
 
 static void run(struct bench *bench, uint32_t depth, mtime now, const char *wanted)
 {
-	struct delivery *unfit = NULL;
-	ck_assert_int_eq(dispatch_run(&bench->dispatch, depth, 1, now, &unfit), DISPATCH_DONE);
-	ck_assert_ptr_null(unfit);
+	struct delivery *invalid = NULL;
+	ck_assert_int_eq(dispatch_run(&bench->dispatch, depth, 1, now, &invalid), DISPATCH_DONE);
+	ck_assert_ptr_null(invalid);
 	rig_expect(&bench->rig, wanted);
 }
 
@@ -96,8 +96,8 @@ END_TEST
 
 static void run_packed(struct bench *bench, uint32_t pack, mtime now, const char *wanted)
 {
-	struct delivery *unfit = NULL;
-	ck_assert_int_eq(dispatch_run(&bench->dispatch, 64, pack, now, &unfit), DISPATCH_DONE);
+	struct delivery *invalid = NULL;
+	ck_assert_int_eq(dispatch_run(&bench->dispatch, 64, pack, now, &invalid), DISPATCH_DONE);
 	rig_expect(&bench->rig, wanted);
 }
 
@@ -141,8 +141,8 @@ START_TEST(a_pipe_holds_at_most_64_tasks)
 	dispatch_slot_stop(&bench.dispatch, &bench.pipes[1]);
 	dispatch_slot_writable(&bench.dispatch, &bench.pipes[2], false);
 	offer(&bench, 1, 70);
-	struct delivery *unfit = NULL;
-	ck_assert_int_eq(dispatch_run(&bench.dispatch, 64, 1, 0, &unfit), DISPATCH_DONE);
+	struct delivery *invalid = NULL;
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 64, 1, 0, &invalid), DISPATCH_DONE);
 	rig_forget(&bench.rig);
 	ck_assert_uint_eq(bench.pipes[0].load, 64);
 	ck_assert_uint_eq(bench.dispatch.loads, 0);
@@ -199,15 +199,15 @@ END_TEST
 START_TEST(a_failed_send_is_reported)
 {
 	struct bench bench;
-	struct delivery *unfit = NULL;
+	struct delivery *invalid = NULL;
 	bench_init(&bench);
 	offer(&bench, 1, 2);
 	bench.rig.send = SEND_NO_MEMORY;
-	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 1, 0, &unfit), DISPATCH_NO_MEMORY);
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 1, 0, &invalid), DISPATCH_NO_MEMORY);
 	ck_assert_uint_eq(bench.dispatch.queued_count, 2);
 	bench.rig.send = SEND_TOO_LARGE;
-	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 1, 0, &unfit), DISPATCH_TOO_LARGE);
-	ck_assert_uint_eq(unfit->tag, 1);
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 1, 0, &invalid), DISPATCH_TOO_LARGE);
+	ck_assert_uint_eq(invalid->tag, 1);
 	bench.rig.send = SEND_OK;
 	run(&bench, 1, 0, "send 0:2");
 	bench_end(&bench);

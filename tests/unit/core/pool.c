@@ -80,7 +80,7 @@ START_TEST(unneeded_or_missing_reply_targets_are_warned_of_once)
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 4*");
 	rig_expect_told(
-		&rig, "REPLY_UNASKED, TASK_DONE, REPLY_IGNORED, TASK_DONE, TASK_DONE, TASK_DONE");
+		&rig, "NO_REPLY_TO, TASK_DONE, REPLY_IGNORED, TASK_DONE, TASK_DONE, TASK_DONE");
 	rig_end(&rig);
 }
 END_TEST
@@ -148,13 +148,13 @@ START_TEST(the_broker_may_keep_the_dead_letters)
 }
 END_TEST
 
-START_TEST(an_unfit_delivery_is_not_sent_to_a_worker)
+START_TEST(an_invalid_delivery_is_not_sent_to_a_worker)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
-	struct delivery *unfit = rig_delivery(1);
-	unfit->unfit = REASON_BAD_HEADERS;
-	rig_deliver_this(&rig, unfit);
+	struct delivery *invalid = rig_delivery(1);
+	invalid->invalid = REASON_BAD_HEADERS;
+	rig_deliver_this(&rig, invalid);
 	rig_expect(&rig, "publish 1 dead 1");
 	rig_deliver(&rig, 2, 2);
 	rig.send = SEND_TOO_LARGE;
@@ -372,7 +372,7 @@ static Suite *pool_suite(void)
 		a_reply_is_confirmed_before_the_ack,
 		unneeded_or_missing_reply_targets_are_warned_of_once, progress_leaves_the_task_open,
 		failures_are_retried_and_then_dead_lettered, the_broker_may_keep_the_dead_letters,
-		an_unfit_delivery_is_not_sent_to_a_worker, a_send_without_memory_is_retried_soon,
+		an_invalid_delivery_is_not_sent_to_a_worker, a_send_without_memory_is_retried_soon,
 		a_full_outbox_stops_dispatch);
 	UNIT_CASE(suite, "unroutable", unroutable_reject_dead_letters_the_task,
 		unroutable_drop_acks_it, unroutable_retry_retries_the_task,

@@ -37,7 +37,7 @@ static void deliver(struct world *world)
 	delivery->returns = dice(8) ? 8 + (uint32_t)(random() % 4) : 0;
 	delivery->renewed = dice(8) ? (uint16_t)(random() % 12) : 0;
 	delivery->soft_ms = dice(4) ? random() % 5000 : -1;
-	delivery->unfit = dice(30) ? REASON_BAD_HEADERS : REASON_NONE;
+	delivery->invalid = dice(30) ? REASON_BAD_HEADERS : REASON_NONE;
 	world->fates[world->last_tag] = OPEN;
 	chance_tell(world, (struct event){.kind = DELIVERY,
 				   .source = {.epoch = world->source_epoch, .delivery = delivery}});

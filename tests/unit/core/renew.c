@@ -50,13 +50,13 @@ START_TEST(a_task_renewed_ten_times_is_given_up)
 }
 END_TEST
 
-START_TEST(an_unfit_delivery_is_not_renewed)
+START_TEST(an_invalid_delivery_is_not_renewed)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 1));
 	struct delivery *delivery = rig_delivery(1);
 	delivery->returns = 10;
-	delivery->unfit = REASON_TOO_LARGE;
+	delivery->invalid = REASON_TOO_LARGE;
 	rig_deliver_this(&rig, delivery);
 	rig_expect(&rig, "publish 1 dead 1");
 	ck_assert_int_eq(rig.reason, REASON_TOO_LARGE);
@@ -170,7 +170,7 @@ static Suite *renew_suite(void)
 {
 	Suite *suite = suite_create("core/renew");
 	UNIT_CASE(suite, "arrival", a_task_that_came_back_ten_times_is_renewed,
-		a_task_renewed_ten_times_is_given_up, an_unfit_delivery_is_not_renewed,
+		a_task_renewed_ten_times_is_given_up, an_invalid_delivery_is_not_renewed,
 		a_drain_waits_for_the_confirm_of_a_renewal);
 	UNIT_CASE(suite, "alone", a_suspect_runs_alone_in_its_pool,
 		two_suspects_run_one_after_the_other, a_suspect_waits_for_orphans,

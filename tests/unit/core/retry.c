@@ -46,7 +46,7 @@ static struct decision decide(const struct settle_policy *policy, enum outcome o
 	ck_assert(delivery && output);
 	delivery->attempt = attempt;
 	output->retry_after_ms = retry_after_ms;
-	output->unfit = reason == REASON_REPLY_INVALID ? reason : REASON_NONE;
+	output->invalid = reason == REASON_REPLY_INVALID ? reason : REASON_NONE;
 	output->reply_queue = TEXT("elsewhere");
 	struct decision decision = settle_decide(policy, outcome, delivery, output, reason);
 	output_free(output);

@@ -10,7 +10,7 @@ struct row {
 	uint16_t attempt;
 	uint32_t slice;
 	const char *reply_to, *reply_queue, *origin;
-	bool unfit_output, by_broker;
+	bool invalid_output, by_broker;
 	enum unroutable unroutable;
 	enum reason reason;
 	struct decision wanted;
@@ -29,19 +29,20 @@ static const struct row rows[] = {
 	{OUTCOME_UNSTARTED, .wanted = {.verdict = VERDICT_REQUEUE}},
 	{OUTCOME_UNSTARTED, .attempt = 9, .wanted = {.verdict = VERDICT_REQUEUE}},
 	/* replies */
-	{OUTCOME_REPLY, .wanted = {.verdict = VERDICT_ACK, .unasked = true}},
-	{OUTCOME_REPLY, .unfit_output = true, .wanted = {.verdict = VERDICT_ACK, .unasked = true}},
+	{OUTCOME_REPLY, .wanted = {.verdict = VERDICT_ACK, .no_reply_to = true}},
+	{OUTCOME_REPLY, .invalid_output = true,
+		.wanted = {.verdict = VERDICT_ACK, .no_reply_to = true}},
 	{OUTCOME_REPLY, .reply_to = "caller", PUBLISH(PARCEL_REPLY, REASON_NONE)},
 	{OUTCOME_REPLY, .reply_queue = "other", PUBLISH(PARCEL_REPLY, REASON_NONE)},
 	/* the task's reply_to is no hand-back, even where it names the pool's queue */
 	{OUTCOME_REPLY, .reply_to = "own", PUBLISH(PARCEL_REPLY, REASON_NONE)},
 	{OUTCOME_REPLY, .reply_queue = "own", .origin = "first",
 		PUBLISH(PARCEL_REPLY, REASON_NONE)},
-	{OUTCOME_REPLY, .reply_to = "caller", .unfit_output = true, DEAD(REASON_REPLY_INVALID)},
-	{OUTCOME_REPLY, .reply_to = "caller", .unfit_output = true, .unroutable = UNROUTABLE_DROP,
+	{OUTCOME_REPLY, .reply_to = "caller", .invalid_output = true, DEAD(REASON_REPLY_INVALID)},
+	{OUTCOME_REPLY, .reply_to = "caller", .invalid_output = true, .unroutable = UNROUTABLE_DROP,
 		DROP(REASON_REPLY_INVALID)},
-	{OUTCOME_REPLY, .reply_to = "caller", .unfit_output = true, .unroutable = UNROUTABLE_RETRY,
-		PUBLISH(PARCEL_RETRY, REASON_REPLY_INVALID)},
+	{OUTCOME_REPLY, .reply_to = "caller", .invalid_output = true,
+		.unroutable = UNROUTABLE_RETRY, PUBLISH(PARCEL_RETRY, REASON_REPLY_INVALID)},
 	/* hand-backs */
 	{OUTCOME_REPLY, .reply_queue = "own", PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
 	{OUTCOME_REPLY, .reply_queue = "first", .origin = "first",
@@ -49,11 +50,11 @@ static const struct row rows[] = {
 	{OUTCOME_REPLY, .reply_queue = "own", .slice = 1, PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
 	{OUTCOME_REPLY, .reply_queue = "own", .slice = 2, DEAD(REASON_SLICES)},
 	{OUTCOME_REPLY, .reply_queue = "own", .slice = UINT32_MAX, DEAD(REASON_SLICES)},
-	{OUTCOME_REPLY, .reply_queue = "own", .unfit_output = true, DEAD(REASON_REPLY_INVALID)},
-	{OUTCOME_REPLY, .reply_queue = "own", .unfit_output = true, .unroutable = UNROUTABLE_RETRY,
-		PUBLISH(PARCEL_RETRY, REASON_REPLY_INVALID)},
+	{OUTCOME_REPLY, .reply_queue = "own", .invalid_output = true, DEAD(REASON_REPLY_INVALID)},
+	{OUTCOME_REPLY, .reply_queue = "own", .invalid_output = true,
+		.unroutable = UNROUTABLE_RETRY, PUBLISH(PARCEL_RETRY, REASON_REPLY_INVALID)},
 	/* dropping a reply is a policy, dropping the rest of a task is a loss */
-	{OUTCOME_REPLY, .reply_queue = "own", .unfit_output = true, .unroutable = UNROUTABLE_DROP,
+	{OUTCOME_REPLY, .reply_queue = "own", .invalid_output = true, .unroutable = UNROUTABLE_DROP,
 		DEAD(REASON_REPLY_INVALID)},
 	/* failures: attempts count from 0, three tries in all */
 	{OUTCOME_REJECTED, DEAD(REASON_REJECTED)},
@@ -67,7 +68,7 @@ static const struct row rows[] = {
 	{OUTCOME_TIMED_OUT, .attempt = 2, DEAD(REASON_TIMED_OUT)},
 	{OUTCOME_BROKEN, PUBLISH(PARCEL_RETRY, REASON_PROTOCOL)},
 	{OUTCOME_BROKEN, .attempt = 2, DEAD(REASON_PROTOCOL)},
-	{OUTCOME_UNFIT, DEAD(REASON_BAD_HEADERS)},
+	{OUTCOME_INVALID, DEAD(REASON_BAD_HEADERS)},
 	/* the reply came back */
 	{OUTCOME_UNROUTABLE, .reason = REASON_UNROUTABLE, DEAD(REASON_UNROUTABLE)},
 	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .unroutable = UNROUTABLE_DROP,
@@ -87,7 +88,7 @@ static const struct row rows[] = {
 	{OUTCOME_REJECTED, .by_broker = true, REJECT(REASON_REJECTED)},
 	{OUTCOME_FAILED, .by_broker = true, PUBLISH(PARCEL_RETRY, REASON_FAILED)},
 	{OUTCOME_FAILED, .by_broker = true, .attempt = 2, REJECT(REASON_FAILED)},
-	{OUTCOME_UNFIT, .by_broker = true, REJECT(REASON_BAD_HEADERS)},
+	{OUTCOME_INVALID, .by_broker = true, REJECT(REASON_BAD_HEADERS)},
 	{OUTCOME_UNROUTABLE, .by_broker = true, .reason = REASON_UNROUTABLE,
 		REJECT(REASON_UNROUTABLE)},
 };
@@ -103,10 +104,10 @@ START_TEST(settle_follows_the_contract)
 	delivery->slice = row->slice;
 	delivery->reply_to = text_from(row->reply_to);
 	delivery->origin = text_from(row->origin);
-	delivery->unfit = row->outcome == OUTCOME_UNFIT ? REASON_BAD_HEADERS : REASON_NONE;
+	delivery->invalid = row->outcome == OUTCOME_INVALID ? REASON_BAD_HEADERS : REASON_NONE;
 	struct output *output = output_new(0);
 	output->reply_queue = text_from(row->reply_queue);
-	output->unfit = row->unfit_output ? REASON_REPLY_INVALID : REASON_NONE;
+	output->invalid = row->invalid_output ? REASON_REPLY_INVALID : REASON_NONE;
 
 	bool has_reply = row->outcome == OUTCOME_REPLY || row->outcome == OUTCOME_UNROUTABLE;
 	struct decision got = settle_decide(
@@ -114,7 +115,7 @@ START_TEST(settle_follows_the_contract)
 	ck_assert_int_eq(got.verdict, row->wanted.verdict);
 	ck_assert_int_eq(got.parcel, row->wanted.parcel);
 	ck_assert_int_eq(got.reason, row->wanted.reason);
-	ck_assert_int_eq(got.unasked, row->wanted.unasked);
+	ck_assert_int_eq(got.no_reply_to, row->wanted.no_reply_to);
 	output_free(output);
 	delivery_free(delivery);
 }

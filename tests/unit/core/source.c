@@ -122,7 +122,7 @@ START_TEST(a_wish_is_repeated_on_a_new_channel)
 {
 	struct ledger ledger;
 	ledger_init(&ledger);
-	ck_assert(ledger.source.wish != SOURCE_CONSUME);
+	ck_assert(ledger.source.request != SOURCE_CONSUME);
 	source_rested(&ledger.source);
 	ck_assert_int_eq(ledger.source.state, SOURCE_IS_CONSUMING);
 	source_consume(&ledger.source, 10);

@@ -10,7 +10,7 @@ START_TEST(test_vectors)
 	ck_assert_text_eq(output->body, TEXT("New OutPut Message!"));
 	ck_assert_text_eq(output->headers, TEXT_NONE);
 	ck_assert_text_eq(output->reply_queue, TEXT_NONE);
-	ck_assert_int_eq(output->unfit, REASON_NONE);
+	ck_assert_int_eq(output->invalid, REASON_NONE);
 	ck_assert_int_eq(output->retry_after_ms, -1);
 	output_free(output);
 
@@ -65,7 +65,7 @@ START_TEST(test_good)
 		ck_assert_msg(output->status == good_cases[i].status, "case %zu", i);
 		ck_assert_text_eq(output->body, text_from(good_cases[i].body));
 		ck_assert_text_eq(output->reply_queue, text_from(good_cases[i].reply_queue));
-		ck_assert_int_eq(output->unfit, REASON_NONE);
+		ck_assert_int_eq(output->invalid, REASON_NONE);
 		output_free(output);
 	}
 }
@@ -175,7 +175,7 @@ static struct output *read_sized(size_t body, size_t queue, size_t key, size_t v
 
 static const struct {
 	size_t body, queue, key, value;
-	bool unfit;
+	bool invalid;
 } size_cases[] = {
 	{0, 0, 0, 0, false},
 	{1000, 0, 0, 0, false},
@@ -194,8 +194,8 @@ START_TEST(test_sizes)
 	for (size_t i = 0; i < sizeof size_cases / sizeof *size_cases; i++) {
 		struct output *output = read_sized(size_cases[i].body, size_cases[i].queue,
 			size_cases[i].key, size_cases[i].value);
-		ck_assert_msg(
-			output->unfit == (size_cases[i].unfit ? REASON_REPLY_INVALID : REASON_NONE),
+		ck_assert_msg(output->invalid ==
+				      (size_cases[i].invalid ? REASON_REPLY_INVALID : REASON_NONE),
 			"case %zu", i);
 		if (size_cases[i].queue > 0)
 			ck_assert_uint_eq(output->reply_queue.len, size_cases[i].queue);
@@ -217,7 +217,7 @@ START_TEST(test_large_body)
 	struct output *output;
 	const char *what;
 	ck_assert_int_eq(answer_read(buf_text(&frame), &large, &output, &what), RC_OK);
-	ck_assert_int_eq(output->unfit, REASON_NONE);
+	ck_assert_int_eq(output->invalid, REASON_NONE);
 	ck_assert_uint_eq(output->body.len, 16u << 20);
 	ck_assert_mem_eq(output->body.ptr, buf_text(&frame).ptr + head.len, output->body.len);
 	output_free(output);

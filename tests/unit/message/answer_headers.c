@@ -1,4 +1,4 @@
-/* answer_read: a worker's headers as AMQP fields, what is stripped of them and what is unfit. */
+/* answer_read: a worker's headers as AMQP fields, what is stripped of them and what is invalid. */
 #include "message/copy.h"
 #include "unit/support/message/answer.h"
 #include <stdio.h>
@@ -6,7 +6,7 @@
 /* One header value, and the AMQP field that it becomes. */
 static const struct {
 	const char *hex;
-	const char *field; /* type and raw bytes after the key; NULL: unfit */
+	const char *field; /* type and raw bytes after the key; NULL: invalid */
 } value_cases[] = {
 	{"c0", "'V'"},
 	{"c2", "'t' 00"},
@@ -77,12 +77,12 @@ START_TEST(test_header_values)
 			char hex[HEX_MAX];
 			snprintf(hex, sizeof hex, "03 'key' %s", value_cases[i].field);
 			struct bytes expected = from_hex(hex);
-			ck_assert_msg(output->unfit == REASON_NONE, "case %zu", i);
+			ck_assert_msg(output->invalid == REASON_NONE, "case %zu", i);
 			ck_assert_msg(
 				text_is(output->headers, bytes_text(&expected)), "case %zu", i);
 			ck_assert_int_eq(table_check(output->headers), RC_OK);
 		} else {
-			ck_assert_msg(output->unfit == REASON_REPLY_INVALID, "case %zu", i);
+			ck_assert_msg(output->invalid == REASON_REPLY_INVALID, "case %zu", i);
 			ck_assert_uint_eq(output->headers.len, 0);
 		}
 		output_free(output);
@@ -92,7 +92,7 @@ END_TEST
 
 static const struct {
 	const char *key, *value;
-	const char *table; /* NULL: unfit */
+	const char *table; /* NULL: invalid */
 	const char *content_type;
 	int64_t retry_after_ms;
 } header_cases[] = {
@@ -143,7 +143,7 @@ START_TEST(test_headers)
 		struct bytes frame = frame_with_header(header_cases[i].key, header_cases[i].value);
 		struct output *output = read_good(bytes_text(&frame));
 		const char *table = header_cases[i].table;
-		ck_assert_msg(output->unfit == (table ? REASON_NONE : REASON_REPLY_INVALID),
+		ck_assert_msg(output->invalid == (table ? REASON_NONE : REASON_REPLY_INVALID),
 			"case %zu", i);
 		assert_table(output->headers, table ? table : "");
 		ck_assert_text_eq(output->content_type, text_from(header_cases[i].content_type));
@@ -163,7 +163,7 @@ START_TEST(test_content_type_length)
 			at += snprintf(value + at, sizeof value - (size_t)at, "61");
 		struct bytes frame = frame_with_header("content-type", value);
 		struct output *output = read_good(bytes_text(&frame));
-		ck_assert_int_eq(output->unfit, len == 255 ? REASON_NONE : REASON_REPLY_INVALID);
+		ck_assert_int_eq(output->invalid, len == 255 ? REASON_NONE : REASON_REPLY_INVALID);
 		output_free(output);
 	}
 }
@@ -184,7 +184,7 @@ START_TEST(test_too_many_fields)
 		struct output *output;
 		const char *what;
 		ck_assert_int_eq(answer_read(buf_text(&frame), &wide, &output, &what), RC_OK);
-		ck_assert_int_eq(output->unfit,
+		ck_assert_int_eq(output->invalid,
 			count < REPLY_FIELDS_MAX ? REASON_NONE : REASON_REPLY_INVALID);
 		output_free(output);
 		buf_release(&frame);

@@ -374,7 +374,7 @@ START_TEST(test_unreadable)
 	t.delivery = delivery_of(&(struct properties){0}, TEXT_NONE, TEXT("old"), 100);
 	t.delivery->properties = TEXT("\x80");
 	task_read_facts(t.delivery, 100);
-	t.parcel.reason = t.delivery->unfit;
+	t.parcel.reason = t.delivery->invalid;
 	trial_run(&t, PARCEL_DEAD_LETTER);
 	assert_table(t.properties.value[PROPERTY_HEADERS],
 		"x-wpool-attempt:l=0 x-wpool-reason:S=\"bad-headers\" "

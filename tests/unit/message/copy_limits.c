@@ -162,7 +162,7 @@ static void go_round(size_t count, bool nested)
 		t.parcel.reason = REASON_FAILED;
 		trial_run(&t, round < 3 ? PARCEL_RETRY : PARCEL_DEAD_LETTER);
 		ck_assert_msg(
-			t.delivery->unfit == REASON_NONE, "%zu fields, round %d", count, round);
+			t.delivery->invalid == REASON_NONE, "%zu fields, round %d", count, round);
 		ck_assert_int_eq(t.delivery->attempt, round);
 		struct text out = t.properties.value[PROPERTY_HEADERS];
 		ck_assert_uint_le(table_count(out, true), COPY_FIELDS_MAX);

@@ -47,7 +47,7 @@ START_TEST(test_headers)
 		put_hex(&table, cases[i].key, cases[i].type, cases[i].hex);
 		struct delivery *d =
 			delivery_of(&(struct properties){0}, buf_text(&table), TEXT("body"), 4);
-		ck_assert_int_eq(d->unfit, REASON_NONE);
+		ck_assert_int_eq(d->invalid, REASON_NONE);
 		ck_assert_msg(d->attempt == cases[i].attempt, "case %zu: %u", i, d->attempt);
 		ck_assert_msg(d->slice == cases[i].slice, "case %zu: %u", i, d->slice);
 		ck_assert_msg(d->returns == cases[i].returns, "case %zu: %u", i, d->returns);
@@ -127,7 +127,7 @@ START_TEST(test_properties)
 {
 	struct properties properties = {0};
 	struct delivery *d = delivery_of(&properties, TEXT_NONE, TEXT("1234"), 4);
-	ck_assert_int_eq(d->unfit, REASON_NONE);
+	ck_assert_int_eq(d->invalid, REASON_NONE);
 	ck_assert(d->reply_to.len == 0 && d->correlation_id.len == 0 && d->headers.len == 0);
 	delivery_free(d);
 
@@ -135,14 +135,14 @@ START_TEST(test_properties)
 	properties_set(&properties, PROPERTY_CORRELATION_ID, TEXT("7"));
 	properties_set(&properties, PROPERTY_MESSAGE_ID, TEXT("m-8"));
 	d = delivery_of(&properties, text_of("", 0), TEXT("1234"), 4);
-	ck_assert_int_eq(d->unfit, REASON_NONE);
+	ck_assert_int_eq(d->invalid, REASON_NONE);
 	ck_assert_text_eq(d->reply_to, TEXT("answers"));
 	ck_assert_text_eq(d->correlation_id, TEXT("7"));
 	ck_assert_text_eq(d->message_id, TEXT("m-8"));
 	delivery_free(d);
 
 	d = delivery_of(&properties, TEXT_NONE, TEXT("12345"), 4);
-	ck_assert_int_eq(d->unfit, REASON_TOO_LARGE);
+	ck_assert_int_eq(d->invalid, REASON_TOO_LARGE);
 	ck_assert_text_eq(d->reply_to, TEXT("answers"));
 	delivery_free(d);
 }
@@ -153,7 +153,7 @@ static void assert_bad_table(struct text table)
 	struct properties properties = {0};
 	properties_set(&properties, PROPERTY_REPLY_TO, TEXT("answers"));
 	struct delivery *d = delivery_of(&properties, table, TEXT("12345"), 4);
-	ck_assert_int_eq(d->unfit, REASON_BAD_HEADERS); /* rather than its size */
+	ck_assert_int_eq(d->invalid, REASON_BAD_HEADERS); /* rather than its size */
 	ck_assert_uint_eq(d->headers.len, 0);
 	ck_assert_text_eq(d->reply_to, TEXT("answers"));
 	delivery_free(d);
@@ -192,7 +192,7 @@ START_TEST(test_bad_properties)
 		struct delivery *d = delivery_new(0);
 		d->properties = bytes_text(&raw);
 		task_read_facts(d, 10);
-		ck_assert_int_eq(d->unfit, REASON_BAD_HEADERS);
+		ck_assert_int_eq(d->invalid, REASON_BAD_HEADERS);
 		ck_assert_uint_eq(d->reply_to.len, 0);
 		delivery_free(d);
 	}
@@ -203,7 +203,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/facts");
 	UNIT_CASE(s, "facts", test_headers, test_limits, test_long_queue_name, test_properties);
-	UNIT_CASE(s, "unfit", test_bad_tables, test_bad_properties);
+	UNIT_CASE(s, "invalid", test_bad_tables, test_bad_properties);
 	return s;
 }
 

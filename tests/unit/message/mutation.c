@@ -85,7 +85,7 @@ static void check_output(const struct output *output)
 	ck_assert_int_eq(table_check(output->headers), RC_OK);
 	ck_assert_uint_le(output->headers.len, REPLY_HEADERS);
 	ck_assert(output->retry_after_ms >= -1);
-	if (output->unfit != REASON_NONE)
+	if (output->invalid != REASON_NONE)
 		return;
 	ck_assert_uint_le(output->reply_queue.len, 255);
 	ck_assert_uint_le(output->content_type.len, 255);
@@ -103,7 +103,7 @@ static void check_copies(struct delivery *delivery, struct output *output)
 	for (int kind = PARCEL_REPLY; kind <= PARCEL_RENEW; kind++) {
 		struct parcel parcel = {.kind = (enum parcel_kind)kind,
 			.seq = 7,
-			.reason = delivery->unfit ? delivery->unfit : REASON_CRASHED,
+			.reason = delivery->invalid ? delivery->invalid : REASON_CRASHED,
 			.delivery = delivery,
 			.output = output};
 		struct amqp_publish publish;
@@ -134,7 +134,7 @@ START_TEST(test_answers)
 		if (rc == RC_OK) {
 			taken++;
 			check_output(output);
-			if (output->unfit == REASON_NONE)
+			if (output->invalid == REASON_NONE)
 				check_copies(delivery, output);
 			output_free(output);
 		} else {
@@ -209,7 +209,7 @@ START_TEST(test_deliveries)
 	struct output *output = output_new(0);
 	for (int run = 0; run < RUNS; run++) {
 		struct delivery *delivery = mutated_delivery(&seed);
-		if (delivery->unfit == REASON_NONE) {
+		if (delivery->invalid == REASON_NONE) {
 			struct task_options options = {
 				.body = (enum task_body)(rand_r(&seed) % 3),
 				.headers = (enum task_headers)(rand_r(&seed) % 2),

@@ -75,7 +75,7 @@ START_TEST(test_header_types)
 		put_hex(&table, "h", field_cases[i].type, field_cases[i].value);
 		struct delivery *d = delivery_of(
 			&(struct properties){0}, buf_text(&table), TEXT_NONE, TASK_LIMIT);
-		ck_assert_int_eq(d->unfit, REASON_NONE);
+		ck_assert_int_eq(d->invalid, REASON_NONE);
 
 		msgpack_unpacked unpacked;
 		msgpack_unpacked_init(&unpacked);
@@ -231,7 +231,7 @@ START_TEST(test_deep_headers)
 	}
 	struct delivery *d =
 		delivery_of(&(struct properties){0}, buf_text(&table), TEXT_NONE, TASK_LIMIT);
-	ck_assert_int_eq(d->unfit, REASON_NONE);
+	ck_assert_int_eq(d->invalid, REASON_NONE);
 	struct task_options options = task_plain_options;
 	options.headers = TASK_HEADERS_TYPED;
 	assert_frame(d, &options,

@@ -289,7 +289,7 @@ START_TEST(test_pipe_of_another_user)
 	struct workers_rig rig;
 	struct stat status;
 	workers_rig_open_as(&rig, forms[_i], "echo", 1, program, &other);
-	workers_wish(rig.workers, 0, 1, SLOT_SPAWN);
+	workers_request(rig.workers, 0, 1, SLOT_SPAWN);
 	if (geteuid() != 0) {
 		const struct event *gone = workers_rig_expect(&rig, SLOT_GONE);
 		ck_assert_int_eq(gone->slot.exit.kind, EXIT_NOT_STARTED);
@@ -299,7 +299,7 @@ START_TEST(test_pipe_of_another_user)
 		workers_rig_expect(&rig, SLOT_READY);
 		ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK);
 		workers_rig_expect_status(&rig, STATUS_DONE);
-		workers_wish(rig.workers, 0, 1, SLOT_QUIT);
+		workers_request(rig.workers, 0, 1, SLOT_QUIT);
 		workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
 	}
 	/* To be reached, not to be listed. */

@@ -12,19 +12,19 @@ static const enum pipe_form forms[] = {PIPE_PATH, PIPE_FIFO, PIPE_COREFX};
 static void start(struct workers_rig *rig, enum pipe_form form, const char *behaviour)
 {
 	workers_rig_open(rig, form, behaviour, 1);
-	workers_wish(rig->workers, 0, 1, SLOT_SPAWN);
+	workers_request(rig->workers, 0, 1, SLOT_SPAWN);
 }
 
 static void end_by_kill(struct workers_rig *rig)
 {
-	workers_wish(rig->workers, 0, 1, SLOT_KILL);
+	workers_request(rig->workers, 0, 1, SLOT_KILL);
 	workers_rig_expect_gone(rig, EXIT_SIGNAL, SIGKILL);
 	workers_rig_close(rig);
 }
 
 static void quit(struct workers_rig *rig)
 {
-	workers_wish(rig->workers, 0, 1, SLOT_QUIT);
+	workers_request(rig->workers, 0, 1, SLOT_QUIT);
 	workers_rig_expect_gone(rig, EXIT_STATUS, 0);
 	workers_rig_close(rig);
 }
@@ -91,7 +91,7 @@ START_TEST(test_back_pressure)
 			sent++;
 	}
 	ck_assert(!workers_rig_expect(&rig, SLOT_WRITABLE)->slot.is_writable);
-	workers_wish(rig.workers, 0, 1, SLOT_TERM);
+	workers_request(rig.workers, 0, 1, SLOT_TERM);
 	bool has_room = false;
 	for (int answers = 0; answers < sent;) {
 		size_t at = workers_rig_next(&rig);
@@ -110,14 +110,14 @@ START_TEST(test_wishes_of_another_life)
 	struct workers_rig rig;
 	start(&rig, PIPE_PATH, "echo");
 	workers_rig_expect(&rig, SLOT_READY);
-	workers_wish(rig.workers, 0, 0, SLOT_KILL);
-	workers_wish(rig.workers, 0, 2, SLOT_QUIT);
+	workers_request(rig.workers, 0, 0, SLOT_KILL);
+	workers_request(rig.workers, 0, 2, SLOT_QUIT);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 1), SEND_OK);
 	workers_rig_expect_status(&rig, STATUS_DONE);
-	workers_wish(rig.workers, 0, 1, SLOT_QUIT);
+	workers_request(rig.workers, 0, 1, SLOT_QUIT);
 	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
-	workers_wish(rig.workers, 0, 1, SLOT_KILL); /* there is nobody */
-	workers_wish(rig.workers, 0, 2, SLOT_SPAWN);
+	workers_request(rig.workers, 0, 1, SLOT_KILL); /* there is nobody */
+	workers_request(rig.workers, 0, 2, SLOT_SPAWN);
 	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.life, 2);
 	workers_rig_close(&rig);
 }
@@ -134,13 +134,13 @@ START_TEST(test_more_slots)
 	ck_assert(workers_room(rig.workers, 1000));
 	ck_assert(workers_room(rig.workers, 10));
 	workers_rig_expect_status(&rig, STATUS_DONE);
-	workers_wish(rig.workers, 999, 1, SLOT_SPAWN);
+	workers_request(rig.workers, 999, 1, SLOT_SPAWN);
 	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.slot, 999);
 	for (uint16_t slot = 0; slot < 1000; slot += 999) {
 		ck_assert_int_eq(workers_rig_send(&rig, slot, 100), SEND_OK);
 		workers_rig_expect_status(&rig, STATUS_DONE);
 	}
-	workers_wish(rig.workers, 999, 1, SLOT_QUIT);
+	workers_request(rig.workers, 999, 1, SLOT_QUIT);
 	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
 	quit(&rig);
 }
@@ -161,13 +161,13 @@ START_TEST(test_many)
 	int ready = 0, done = 0, gone = 0;
 	workers_rig_open(&rig, forms[_i], "echo", MANY);
 	for (uint16_t i = 0; i < MANY; i++)
-		workers_wish(rig.workers, i, 1, SLOT_SPAWN);
+		workers_request(rig.workers, i, 1, SLOT_SPAWN);
 	while (gone < MANY) {
 		const struct event *event = &rig.pool->events[workers_rig_next(&rig)];
 		if (event->kind == SLOT_READY && ++ready)
 			workers_rig_send(&rig, event->slot.slot, 10);
 		else if (event->kind == SLOT_OUTPUT && ++done)
-			workers_wish(rig.workers, event->slot.slot, 1, SLOT_QUIT);
+			workers_request(rig.workers, event->slot.slot, 1, SLOT_QUIT);
 		else if (event->kind == SLOT_GONE && ++gone)
 			ck_assert_int_eq(event->slot.exit.kind, EXIT_STATUS);
 		else
@@ -206,7 +206,7 @@ START_TEST(test_not_started)
 	workers_rig_open(&rig, PIPE_PATH, "echo", 1);
 	for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		rig.command[0] = (char *)cases[i].program;
-		workers_wish(rig.workers, 0, i, SLOT_SPAWN);
+		workers_request(rig.workers, 0, i, SLOT_SPAWN);
 		ck_assert_uint_eq(rig.pool->count, i); /* an effect does not call back */
 		expect_not_started(&rig, "exec", cases[i].error);
 	}
@@ -228,7 +228,7 @@ START_TEST(test_out_of_descriptors)
 		limit = before;
 		limit.rlim_cur = (rlim_t)(lowest + more);
 		setrlimit(RLIMIT_NOFILE, &limit);
-		workers_wish(rig.workers, 0, ++life, SLOT_SPAWN);
+		workers_request(rig.workers, 0, ++life, SLOT_SPAWN);
 		setrlimit(RLIMIT_NOFILE, &before);
 		const struct event *event = &rig.pool->events[workers_rig_next(&rig)];
 		if (event->kind == SLOT_READY)
@@ -284,7 +284,7 @@ START_TEST(test_last_stderr_line)
 	for (uint32_t life = 1; life <= 3; life++) {
 		workers_rig_expect(&rig, SLOT_READY);
 		if (life == 2) { /* which has nothing to say */
-			workers_wish(rig.workers, 0, life, SLOT_KILL);
+			workers_request(rig.workers, 0, life, SLOT_KILL);
 			expect_end(&rig, EXIT_SIGNAL, SIGKILL);
 			ck_assert_str_eq(rig.pool->words, "");
 		} else {
@@ -293,7 +293,7 @@ START_TEST(test_last_stderr_line)
 			ck_assert_str_eq(rig.pool->words, "ValueError: 7");
 		}
 		if (life < 3)
-			workers_wish(rig.workers, 0, life + 1, SLOT_SPAWN);
+			workers_request(rig.workers, 0, life + 1, SLOT_SPAWN);
 	}
 	workers_rig_close(&rig);
 }
@@ -347,7 +347,7 @@ START_TEST(test_stderr_of_the_previous_task)
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
 	workers_rig_expect_status(&rig, STATUS_DONE);
-	workers_wish(rig.workers, 0, 1, SLOT_INTERRUPT);
+	workers_request(rig.workers, 0, 1, SLOT_INTERRUPT);
 	expect_end(&rig, EXIT_STATUS, 7);
 	ck_assert_str_eq(rig.pool->words, "");
 	workers_rig_close(&rig);
@@ -380,7 +380,7 @@ START_TEST(test_interrupt)
 	start(&rig, forms[_i], "yields");
 	workers_rig_expect(&rig, SLOT_READY);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
-	workers_wish(rig.workers, 0, 1, SLOT_INTERRUPT);
+	workers_request(rig.workers, 0, 1, SLOT_INTERRUPT);
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	quit(&rig);
 }

@@ -45,7 +45,7 @@ static void start(
 {
 	workers_rig_open(rig, form, behaviour, workers);
 	for (uint16_t i = 0; i < workers; i++)
-		workers_wish(rig->workers, i, 1, SLOT_SPAWN);
+		workers_request(rig->workers, i, 1, SLOT_SPAWN);
 }
 
 /* ---------- protocol errors ---------- */
@@ -73,7 +73,7 @@ static void expect_broken(struct workers_rig *rig, const char *what)
 
 static void expect_end_by_kill(struct workers_rig *rig)
 {
-	workers_wish(rig->workers, 0, 1, SLOT_KILL);
+	workers_request(rig->workers, 0, 1, SLOT_KILL);
 	workers_rig_expect_gone(rig, EXIT_SIGNAL, SIGKILL);
 	workers_rig_close(rig);
 }
@@ -201,10 +201,10 @@ START_TEST(test_killed_at_any_moment)
 	for (uint32_t life = 1; life < 20; life++) {
 		if (life % 2)
 			workers_rig_expect(&rig, SLOT_READY);
-		workers_wish(rig.workers, 0, life, SLOT_KILL);
+		workers_request(rig.workers, 0, life, SLOT_KILL);
 		skip_no_room(&rig);
 		workers_rig_expect_gone(&rig, EXIT_SIGNAL, SIGKILL);
-		workers_wish(rig.workers, 0, life + 1, SLOT_SPAWN);
+		workers_request(rig.workers, 0, life + 1, SLOT_SPAWN);
 	}
 	workers_rig_close(&rig);
 }

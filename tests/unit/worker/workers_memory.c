@@ -7,7 +7,7 @@ START_TEST(test_memory_is_reported)
 	struct workers_rig rig;
 	workers_rig_open(&rig, PIPE_PATH, "echo", 3);
 	for (uint16_t slot = 0; slot < 2; slot++) { /* the third has no process */
-		workers_wish(rig.workers, slot, 1, SLOT_SPAWN);
+		workers_request(rig.workers, slot, 1, SLOT_SPAWN);
 		workers_rig_expect(&rig, SLOT_READY);
 	}
 	workers_watch_memory(rig.workers, true);
@@ -22,7 +22,7 @@ START_TEST(test_memory_is_reported)
 	}
 	workers_watch_memory(rig.workers, false);
 	for (uint16_t slot = 0; slot < 2; slot++) {
-		workers_wish(rig.workers, slot, 1, SLOT_QUIT);
+		workers_request(rig.workers, slot, 1, SLOT_QUIT);
 		workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
 	}
 	workers_rig_close(&rig);

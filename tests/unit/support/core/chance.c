@@ -73,29 +73,29 @@ static void on_publish(void *io, const struct parcel *parcel)
 		.is_open = true};
 }
 
-static void on_source(void *io, enum source_wish wish, uint32_t window)
+static void on_source(void *io, enum source_request request, uint32_t window)
 {
 	struct world *world = io;
-	CHECK(world, !(world->closes && wish != SOURCE_CLOSE));
-	CHECK(world, wish != SOURCE_CONSUME || (window > 0 && !world->is_paused));
-	world->consumes = wish == SOURCE_CONSUME;
-	world->rests = wish == SOURCE_REST;
-	world->closes = wish == SOURCE_CLOSE;
+	CHECK(world, !(world->closes && request != SOURCE_CLOSE));
+	CHECK(world, request != SOURCE_CONSUME || (window > 0 && !world->is_paused));
+	world->consumes = request == SOURCE_CONSUME;
+	world->rests = request == SOURCE_REST;
+	world->closes = request == SOURCE_CLOSE;
 }
 
-static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
 {
 	struct world *world = io;
 	struct worker *worker = &world->workers[slot];
-	CHECK(world, worker->lives == (wish != SLOT_SPAWN));
-	CHECK(world, wish == SLOT_SPAWN ? life == worker->life + 1 : life == worker->life);
-	CHECK(world, wish != SLOT_QUIT || worker->count == 0);
-	CHECK(world,
-		wish != SLOT_INTERRUPT || (world->config.interrupt && worker->count == 1 &&
-						  !worker->is_interrupted && !worker->is_leaving));
-	if (wish == SLOT_SPAWN)
+	CHECK(world, worker->lives == (request != SLOT_SPAWN));
+	CHECK(world, request == SLOT_SPAWN ? life == worker->life + 1 : life == worker->life);
+	CHECK(world, request != SLOT_QUIT || worker->count == 0);
+	CHECK(world, request != SLOT_INTERRUPT ||
+			     (world->config.interrupt && worker->count == 1 &&
+				     !worker->is_interrupted && !worker->is_leaving));
+	if (request == SLOT_SPAWN)
 		*worker = (struct worker){.lives = true, .life = life};
-	else if (wish == SLOT_INTERRUPT)
+	else if (request == SLOT_INTERRUPT)
 		worker->is_interrupted = true;
 	else
 		worker->is_leaving = true;

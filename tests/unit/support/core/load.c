@@ -67,24 +67,24 @@ static void on_publish(void *io, const struct parcel *parcel)
 	ck_abort_msg("nothing is published");
 }
 
-static void on_source(void *io, enum source_wish wish, uint32_t window)
+static void on_source(void *io, enum source_request request, uint32_t window)
 {
 	struct load *load = io;
-	load->consumes = wish == SOURCE_CONSUME;
+	load->consumes = request == SOURCE_CONSUME;
 	load->window = window;
 }
 
 /* Nobody is interrupted. */
-static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
 {
 	struct load *load = io;
 	struct load_worker *worker = &load->workers[slot];
-	if (wish == SLOT_SPAWN) {
+	if (request == SLOT_SPAWN) {
 		*worker = (struct load_worker){
 			.life = life, .lives = true, .due = load->now + load->boot};
 		return;
 	}
-	ck_assert(wish == SLOT_QUIT || !worker->is_ready);
+	ck_assert(request == SLOT_QUIT || !worker->is_ready);
 	ck_assert_uint_eq(worker->count, 0);
 	worker->was_told = true;
 	worker->due = load->now + MTIME_MS;

@@ -61,22 +61,22 @@ static void rig_on_publish(void *io, const struct parcel *parcel)
 		rig_note(rig->done, " '%.*s'", TEXT_ARGS(parcel->output->stderr_line));
 }
 
-static void rig_on_source(void *io, enum source_wish wish, uint32_t window)
+static void rig_on_source(void *io, enum source_request request, uint32_t window)
 {
 	struct rig *rig = io;
 	rig_separate(rig->done);
-	if (wish == SOURCE_CONSUME)
+	if (request == SOURCE_CONSUME)
 		rig_note(rig->done, "consume %u", window);
 	else
-		rig_note(rig->done, wish == SOURCE_REST ? "rest" : "close");
+		rig_note(rig->done, request == SOURCE_REST ? "rest" : "close");
 }
 
-static void rig_on_slot(void *io, uint16_t slot, uint32_t life, enum slot_wish wish)
+static void rig_on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
 {
 	static const char *const wishes[] = {"spawn", "quit", "term", "kill", "interrupt"};
 	struct rig *rig = io;
 	rig_separate(rig->done);
-	rig_note(rig->done, "%s %u.%u", wishes[wish], slot, life);
+	rig_note(rig->done, "%s %u.%u", wishes[request], slot, life);
 }
 
 static bool rig_on_room(void *io, uint16_t slots)
