@@ -90,7 +90,7 @@ static uint32_t audit_pipe(const struct pipe *pipe)
 	return live;
 }
 
-static bool has_alarm(enum life_state state)
+static bool has_timer(enum life_state state)
 {
 	return state == LIFE_WAITING || state == LIFE_STARTING || state == LIFE_QUITTING ||
 	       state == LIFE_STOPPING;
@@ -105,11 +105,11 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 	assert(pipe->closed & PIPE_NOT_READY || is_ready);
 	assert(!list_is_empty(&pipe->running) == (is_ready && pipe->load > 0));
 	assert(!slot->is_timed || config->interrupt);
-	assert(has_alarm(slot->state) == (slot->alarm != MTIME_NEVER) ||
+	assert(has_timer(slot->state) == (slot->timer != MTIME_NEVER) ||
 		(is_ready && slot->is_timed) || config->grace == MTIME_NEVER ||
 		config->boot_limit == MTIME_NEVER);
-	assert((slot->heap_place > 0) == (slot->alarm != MTIME_NEVER));
-	assert(!slot->heap_place || pool->slots.alarms.heap[slot->heap_place] == slot);
+	assert((slot->heap_place > 0) == (slot->timer != MTIME_NEVER));
+	assert(!slot->heap_place || pool->slots.timers.heap[slot->heap_place] == slot);
 	if (slot->state == LIFE_WAITING || slot->state == LIFE_RETIRED)
 		assert(pipe->load == 0);
 	if (!pool_stays(&pool->context))
@@ -136,8 +136,8 @@ static void audit_wanted(const struct pool *pool, uint32_t kept)
 static void audit_slots(const struct pool *pool, const struct ledger_counts *counts)
 {
 	const struct slots *slots = &pool->slots;
-	const struct alarms *alarms = &slots->alarms;
-	uint32_t starting = 0, ready = 0, failing = 0, retired = 0, with_alarm = 0, sent = 0,
+	const struct timers *timers = &slots->timers;
+	uint32_t starting = 0, ready = 0, failing = 0, retired = 0, with_timer = 0, sent = 0,
 		 loads = 0, kept = 0;
 	for (uint32_t i = 0; i < slots->all.count; i++) {
 		const struct slot *slot = slots_at(slots, i);
@@ -148,7 +148,7 @@ static void audit_slots(const struct pool *pool, const struct ledger_counts *cou
 		ready += slot->state == LIFE_READY;
 		retired += slot->state == LIFE_RETIRED;
 		failing += slot->failures > 0;
-		with_alarm += slot->heap_place > 0;
+		with_timer += slot->heap_place > 0;
 		kept += !slot_is_leaving(slot);
 	}
 	audit_wanted(pool, kept);
@@ -157,9 +157,9 @@ static void audit_slots(const struct pool *pool, const struct ledger_counts *cou
 	assert(!pool->tasks.dispatch.is_alone || loads == 1);
 	assert(starting == slots->starting);
 	assert(ready == slots->ready && failing == slots->failing && retired == slots->retired);
-	assert(with_alarm == alarms->count);
-	for (uint16_t i = 2; i <= alarms->count; i++)
-		assert(alarms->heap[i / 2]->alarm <= alarms->heap[i]->alarm);
+	assert(with_timer == timers->count);
+	for (uint16_t i = 2; i <= timers->count; i++)
+		assert(timers->heap[i / 2]->timer <= timers->heap[i]->timer);
 }
 
 static void audit_dispatch(const struct dispatch *dispatch)

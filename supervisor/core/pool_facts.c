@@ -57,7 +57,7 @@ struct pool_facts pool_facts(const struct pool *pool)
 
 static mtime next_start_of(const struct slot *slot)
 {
-	return slot->state == LIFE_WAITING ? slot->alarm : MTIME_NEVER;
+	return slot->state == LIFE_WAITING ? slot->timer : MTIME_NEVER;
 }
 
 struct slot_counts pool_slot_counts(const struct pool *pool)

@@ -4,7 +4,7 @@
 #define CORE_WORKERS_LIFE_H
 
 #define LIFE_STATES(X)                                                                             \
-	X(LIFE_WAITING)  /* no process; the next one starts at its alarm */                        \
+	X(LIFE_WAITING)  /* no process; the next one starts at its timer */                        \
 	X(LIFE_STARTING) /* spawned; its boot limit runs */                                        \
 	X(LIFE_READY)    /* has opened the pipe */                                                 \
 	X(LIFE_QUITTING) /* was asked to leave; limits.grace runs */                               \
@@ -16,7 +16,7 @@
 	X(FACT_READY)                                                                              \
 	X(FACT_BROKEN) /* a protocol error, or its pipe is closed */                               \
 	X(FACT_GONE)                                                                               \
-	X(FACT_ALARM)  /* the time of this state is over; READY: its task's soft limit */          \
+	X(FACT_TIMER)  /* the time of this state is over; READY: its task's soft limit */          \
 	X(FACT_HARD)   /* its task exceeded the hard limit */                                      \
 	X(FACT_LEAVE)  /* it is not wanted, or the pool drains, and its pipe is empty */           \
 	X(FACT_WANTED) /* the slot is wanted, again or for the first time */                       \
@@ -31,7 +31,7 @@
 	X(ACTION_QUIT)                                                                             \
 	X(ACTION_TERM)                                                                             \
 	X(ACTION_KILL)                                                                             \
-	X(ACTION_BURY) /* record how the life ended, set the alarm for the next one */             \
+	X(ACTION_BURY) /* record how the life ended, set the timer for the next one */             \
 	X(ACTION_RETIRE)                                                                           \
 	X(ACTION_REVIVE)
 
@@ -48,7 +48,7 @@ struct life_step {
 
 struct life_step life_next(enum life_state, enum life_fact);
 const char *life_state_name(enum life_state);
-/* The name, for the log, of the limit that the alarm of this state ends; NULL: the alarm is not a
+/* The name, for the log, of the limit that the timer of this state ends; NULL: the timer is not a
  * limit but the time to spawn or to interrupt. */
 const char *life_overdue_text(enum life_state);
 

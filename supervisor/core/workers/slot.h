@@ -1,5 +1,5 @@
 /* A slot: the place of one worker in a pool; one process after the other fills it. Layer: core,
- * plain data. slots.c writes the life, alarms.c the alarm; the pipe belongs to the tasks' half. */
+ * plain data. slots.c writes the life, timers.c the timer; the pipe belongs to the tasks' half. */
 #ifndef CORE_WORKERS_SLOT_H
 #define CORE_WORKERS_SLOT_H
 
@@ -17,7 +17,7 @@ struct slot {
 	bool is_muted;       /* its output is ignored */
 	bool is_asked;       /* it was asked to leave: its end is not a failure */
 	bool is_proven;      /* a life in this slot has answered, and none has failed since */
-	bool is_timed;       /* the alarm for its head's soft limit is set, or has fired */
+	bool is_timed;       /* the timer for its head's soft limit is set, or has fired */
 	uint32_t failures;   /* lives in a row that failed */
 	mtime ready_at;      /* MTIME_NEVER: not yet */
 	const char *
@@ -31,8 +31,8 @@ struct slot {
 	mtime old_at;            /* when it is due by its age; MTIME_NEVER: no limit */
 	uint64_t bytes;          /* resident when last reported */
 
-	/* alarms */
-	mtime alarm;         /* end of this state's time; MTIME_NEVER: none */
+	/* timers */
+	mtime timer;         /* end of this state's time; MTIME_NEVER: none */
 	uint16_t heap_place; /* from 1; 0: not in the heap */
 };
 

@@ -33,9 +33,9 @@ static void send_request(
 	context->effects->slot(context->io, slot->pipe.slot, slot->life, request);
 }
 
-static void set_alarm(struct slots *slots, struct slot *slot, mtime span)
+static void set_timer(struct slots *slots, struct slot *slot, mtime span)
 {
-	alarms_set(&slots->alarms, slot, mtime_after(slots->context->now, span));
+	timers_set(&slots->timers, slot, mtime_after(slots->context->now, span));
 }
 
 /* ---------- was a life a success? ---------- */
@@ -104,7 +104,7 @@ static void do_spawn(struct slots *slots, struct slot *slot)
 	slot->ended_for = NULL;
 	slot->ready_at = MTIME_NEVER;
 	slots->started_at = slots->context->now;
-	set_alarm(slots, slot, slots->context->config.boot_limit);
+	set_timer(slots, slot, slots->context->config.boot_limit);
 	send_request(slots, slot, SLOT_SPAWN);
 }
 
@@ -112,7 +112,7 @@ static void do_welcome(struct slots *slots, struct slot *slot)
 {
 	slot->ready_at = slots->context->now;
 	slots->ready++;
-	set_alarm(slots, slot, MTIME_NEVER);
+	set_timer(slots, slot, MTIME_NEVER);
 	slots_draw_limits(slots, slot);
 	slots->recycling.next_at = mtime_min(slots->recycling.next_at, slot->old_at);
 	dispatch_slot_up(slots->dispatch, &slot->pipe);
@@ -124,28 +124,28 @@ static void do_welcome(struct slots *slots, struct slot *slot)
 /* Once for each task: if the worker goes on, the hard limit ends it. */
 static void do_interrupt(struct slots *slots, struct slot *slot)
 {
-	set_alarm(slots, slot, MTIME_NEVER);
+	set_timer(slots, slot, MTIME_NEVER);
 	send_request(slots, slot, SLOT_INTERRUPT);
 }
 
 static void do_quit(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_stop(slots->dispatch, &slot->pipe);
-	set_alarm(slots, slot, slots->context->config.grace);
+	set_timer(slots, slot, slots->context->config.grace);
 	send_request(slots, slot, SLOT_QUIT);
 }
 
 static void do_term(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_stop(slots->dispatch, &slot->pipe);
-	set_alarm(slots, slot, slots->context->config.grace);
+	set_timer(slots, slot, slots->context->config.grace);
 	send_request(slots, slot, SLOT_TERM);
 }
 
 static void do_kill(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_stop(slots->dispatch, &slot->pipe);
-	set_alarm(slots, slot, MTIME_NEVER);
+	set_timer(slots, slot, MTIME_NEVER);
 	send_request(slots, slot, SLOT_KILL);
 }
 
@@ -153,20 +153,20 @@ static void do_bury(struct slots *slots, struct slot *slot)
 {
 	mtime wait = judge_life(slots, slot);
 	slot->life++;
-	set_alarm(slots, slot, wait);
+	set_timer(slots, slot, wait);
 }
 
 static void do_retire(struct slots *slots, struct slot *slot)
 {
 	slots->retired++;
 	clear_failures(slots, slot); /* its failures are no longer the pool's */
-	set_alarm(slots, slot, MTIME_NEVER);
+	set_timer(slots, slot, MTIME_NEVER);
 }
 
 static void do_revive(struct slots *slots, struct slot *slot)
 {
 	slots->retired--;
-	set_alarm(slots, slot, 0);
+	set_timer(slots, slot, 0);
 }
 
 void slots_step(struct slots *slots, struct slot *slot, enum life_fact fact)
@@ -298,10 +298,10 @@ void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime
 	clear_failures(slots, slot);
 	if (slot->generation == slots->generation)
 		slots->roll.failed_when_ready = 0;
-	/* The alarm of a READY slot is the soft limit of its head; that of another state stays. */
+	/* The timer of a READY slot is the soft limit of its head; that of another state stays. */
 	slot->is_timed = false;
 	if (slot->state == LIFE_READY)
-		alarms_set(&slots->alarms, slot, MTIME_NEVER);
+		timers_set(&slots->timers, slot, MTIME_NEVER);
 	slots_check_spent(slots, slot);
 	slots_on_emptied(slots, slot);
 }
@@ -327,7 +327,7 @@ void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit
 			.output = last_output,
 			.exit = exit,
 			.what = slot->ended_for,
-			.duration = comes_again ? slot->alarm - slots->context->now : MTIME_NEVER,
+			.duration = comes_again ? slot->timer - slots->context->now : MTIME_NEVER,
 		});
 }
 
@@ -370,28 +370,28 @@ static bool may_start(const struct slots *slots, int starts)
 /* Start a few workers a turn: a start takes about a millisecond, and the new processes compete with
  * us for the processors. Sixteen a turn made turns of 100 ms on a busy machine. So a thousand
  * workers that are due together are started over many turns, and neither the broker nor other
- * workers wait for them. Other alarms do not wait: a task is interrupted in the turn in which it is
+ * workers wait for them. Other timers do not wait: a task is interrupted in the turn in which it is
  * due, because the machine may be suspended before the next turn, and then the hard limit is over
  * as well. */
-void slots_judge_alarms(struct slots *slots)
+void slots_judge_timers(struct slots *slots)
 {
 	const struct pool_config *config = &slots->context->config;
 	int starts = 0;
-	while (alarms_deadline(&slots->alarms) <= slots->context->now) {
-		struct slot *slot = alarms_first(&slots->alarms);
+	while (timers_deadline(&slots->timers) <= slots->context->now) {
+		struct slot *slot = timers_first(&slots->timers);
 		const char *limit = life_overdue_text(slot->state);
 		bool is_start = slot->state == LIFE_WAITING;
 		if (is_start && !pool_stays(slots->context))
 			slots_leave(slots, slot);
 		else if (is_start && !may_start(slots, starts++))
-			set_alarm(slots, slot,
+			set_timer(slots, slot,
 				slots->starting < STARTING_MANY ? NEXT_TURN : STARTING_WAIT);
 		else if (limit)
-			overdue(slots, slot, FACT_ALARM,
+			overdue(slots, slot, FACT_TIMER,
 				slot->state == LIFE_STARTING ? config->boot_limit : config->grace,
 				limit);
 		else
-			slots_step(slots, slot, FACT_ALARM);
+			slots_step(slots, slot, FACT_TIMER);
 	}
 }
 
@@ -406,7 +406,7 @@ void slots_begin_turn(struct slots *slots)
 		slots_roll(slots);
 		slots_recycle(slots);
 	}
-	slots_judge_alarms(slots);
+	slots_judge_timers(slots);
 }
 
 /* A pool that interrupts has one task in a pipe, so each task is a head when it is sent; the latest
@@ -424,9 +424,9 @@ void slots_time_sent(struct slots *slots)
 			break;
 		slot->is_timed = true;
 		if (own_ms < 0)
-			set_alarm(slots, slot, config->soft_limit);
+			set_timer(slots, slot, config->soft_limit);
 		else
-			set_alarm(slots, slot,
+			set_timer(slots, slot,
 				own_ms < MTIME_NEVER / MTIME_MS ? own_ms * MTIME_MS : MTIME_NEVER);
 	}
 }

@@ -10,9 +10,9 @@
 #include "core/context.h"
 #include "core/event.h"
 #include "core/tasks/dispatch.h"
-#include "core/workers/alarms.h"
 #include "core/workers/autoscale.h"
 #include "core/workers/slot.h"
+#include "core/workers/timers.h"
 
 enum replace_state {
 	REPLACE_OFF,
@@ -40,7 +40,7 @@ struct slots {
 	const struct pool_context *context; /* the pool's, like dispatch */
 	struct dispatch *dispatch;
 	struct stable_array all; /* of struct slot; those that are not needed are retired */
-	struct alarms alarms;
+	struct timers timers;
 	uint16_t wanted; /* workers */
 	uint16_t kept;   /* slots that are not leaving: wanted, spares, and one more in a restart */
 	uint32_t passed; /* below this number, idle slots that are to leave were asked to */

@@ -10,8 +10,8 @@ void slots_leave(struct slots *, struct slot *);
 /* True: its present life is a success by now, so its failures were set to 0. This is found while
  * the worker lives, which may be for months. */
 bool slots_succeeds(struct slots *, struct slot *);
-/* Act on alarms: start workers, and end those that are over a limit. */
-void slots_judge_alarms(struct slots *);
+/* Act on timers: start workers, and end those that are over a limit. */
+void slots_judge_timers(struct slots *);
 /* Emit a notice. Fills in kind, slot and life. */
 void slots_emit(const struct slots *, enum notice_kind, const struct slot *, struct notice);
 /* Draw the limits of its worker's life. */

@@ -10,7 +10,7 @@
 static enum rc add_slots(struct slots *slots, uint32_t count)
 {
 	uint32_t before = slots->all.count;
-	if (alarms_grow(&slots->alarms, (uint16_t)count) != RC_OK ||
+	if (timers_grow(&slots->timers, (uint16_t)count) != RC_OK ||
 		stable_array_grow(&slots->all, count) != RC_OK)
 		return RC_MEMORY;
 	for (uint32_t number = before; number < count; number++) {
@@ -20,7 +20,7 @@ static enum rc add_slots(struct slots *slots, uint32_t count)
 			.ready_at = MTIME_NEVER,
 			.ended_at = MTIME_NEVER,
 			.old_at = MTIME_NEVER,
-			.alarm = MTIME_NEVER};
+			.timer = MTIME_NEVER};
 		dispatch_add_slot(&slot->pipe, (uint16_t)number);
 		dispatch_slot_dismiss(slots->dispatch, &slot->pipe);
 		slots->retired++;
@@ -39,7 +39,7 @@ static bool has_slots(struct slots *slots, uint32_t count)
 
 void slots_release(struct slots *slots)
 {
-	alarms_release(&slots->alarms);
+	timers_release(&slots->timers);
 	stable_array_release(&slots->all);
 }
 
@@ -263,7 +263,7 @@ static void grow(struct slots *slots, uint32_t wanted, uint32_t waiting)
 	}
 	emit_scaling(
 		slots, NOTICE_GROWN, (struct scaling){.cause = SCALING_GREW, .figure = waiting});
-	slots_judge_alarms(slots);
+	slots_judge_timers(slots);
 }
 
 /* In a pause, and while no task can come, idle workers do not show how many are needed. */
@@ -302,7 +302,7 @@ mtime slots_deadline(const struct slots *slots, bool can_judge)
 	const struct pool_context *context = slots->context;
 	if (has_leavers(slots))
 		return context->now;
-	mtime deadline = alarms_deadline(&slots->alarms);
+	mtime deadline = timers_deadline(&slots->timers);
 	if (can_judge && autoscale_is_on(&slots->autoscale))
 		deadline =
 			mtime_min(deadline, autoscale_deadline(&slots->autoscale, slots->wanted));

@@ -1,6 +1,6 @@
-/* The table of lives, and the alarms that drive it. */
+/* The table of lives, and the timers that drive it. */
 #include "core/failure_wait.h"
-#include "core/workers/alarms.h"
+#include "core/workers/timers.h"
 #include "unit/unit.h"
 #include <signal.h>
 #include <stdio.h>
@@ -12,29 +12,29 @@ static const struct {
 	enum life_state next;
 	enum life_action action;
 } pairs[] = {
-	{LIFE_WAITING, FACT_ALARM, LIFE_STARTING, ACTION_SPAWN},
+	{LIFE_WAITING, FACT_TIMER, LIFE_STARTING, ACTION_SPAWN},
 	{LIFE_WAITING, FACT_LEAVE, LIFE_RETIRED, ACTION_RETIRE},
 	{LIFE_WAITING, FACT_FORCE, LIFE_RETIRED, ACTION_RETIRE},
 	{LIFE_STARTING, FACT_READY, LIFE_READY, ACTION_WELCOME},
 	{LIFE_STARTING, FACT_BROKEN, LIFE_KILLED, ACTION_KILL},
 	{LIFE_STARTING, FACT_GONE, LIFE_WAITING, ACTION_BURY},
-	{LIFE_STARTING, FACT_ALARM, LIFE_KILLED, ACTION_KILL},
+	{LIFE_STARTING, FACT_TIMER, LIFE_KILLED, ACTION_KILL},
 	{LIFE_STARTING, FACT_LEAVE, LIFE_KILLED, ACTION_KILL},
 	{LIFE_STARTING, FACT_FORCE, LIFE_KILLED, ACTION_KILL},
 	{LIFE_READY, FACT_BROKEN, LIFE_KILLED, ACTION_KILL},
 	{LIFE_READY, FACT_GONE, LIFE_WAITING, ACTION_BURY},
-	{LIFE_READY, FACT_ALARM, LIFE_READY, ACTION_INTERRUPT},
+	{LIFE_READY, FACT_TIMER, LIFE_READY, ACTION_INTERRUPT},
 	{LIFE_READY, FACT_HARD, LIFE_STOPPING, ACTION_TERM},
 	{LIFE_READY, FACT_LEAVE, LIFE_QUITTING, ACTION_QUIT},
 	{LIFE_READY, FACT_FORCE, LIFE_KILLED, ACTION_KILL},
 	{LIFE_QUITTING, FACT_BROKEN, LIFE_QUITTING, ACTION_IGNORE},
 	{LIFE_QUITTING, FACT_GONE, LIFE_WAITING, ACTION_BURY},
-	{LIFE_QUITTING, FACT_ALARM, LIFE_STOPPING, ACTION_TERM},
+	{LIFE_QUITTING, FACT_TIMER, LIFE_STOPPING, ACTION_TERM},
 	{LIFE_QUITTING, FACT_LEAVE, LIFE_QUITTING, ACTION_IGNORE},
 	{LIFE_QUITTING, FACT_FORCE, LIFE_KILLED, ACTION_KILL},
 	{LIFE_STOPPING, FACT_BROKEN, LIFE_KILLED, ACTION_KILL},
 	{LIFE_STOPPING, FACT_GONE, LIFE_WAITING, ACTION_BURY},
-	{LIFE_STOPPING, FACT_ALARM, LIFE_KILLED, ACTION_KILL},
+	{LIFE_STOPPING, FACT_TIMER, LIFE_KILLED, ACTION_KILL},
 	{LIFE_STOPPING, FACT_LEAVE, LIFE_STOPPING, ACTION_IGNORE},
 	{LIFE_STOPPING, FACT_FORCE, LIFE_KILLED, ACTION_KILL},
 	{LIFE_KILLED, FACT_READY, LIFE_KILLED, ACTION_IGNORE},
@@ -105,28 +105,28 @@ static mtime earliest(const struct slot *slots)
 {
 	mtime when = MTIME_NEVER;
 	for (int i = 0; i < SLOTS; i++)
-		when = mtime_min(when, slots[i].alarm);
+		when = mtime_min(when, slots[i].timer);
 	return when;
 }
 
-START_TEST(the_earliest_alarm_is_first)
+START_TEST(the_earliest_timer_is_first)
 {
 	static struct slot slots[SLOTS];
-	struct alarms alarms = {0};
-	ck_assert_int_eq(alarms_grow(&alarms, SLOTS), RC_OK);
-	ck_assert_ptr_null(alarms_first(&alarms));
+	struct timers timers = {0};
+	ck_assert_int_eq(timers_grow(&timers, SLOTS), RC_OK);
+	ck_assert_ptr_null(timers_first(&timers));
 	for (int i = 0; i < SLOTS; i++)
-		slots[i].alarm = MTIME_NEVER;
+		slots[i].timer = MTIME_NEVER;
 	srandom(1);
 	for (int step = 0; step < 20000; step++) {
 		struct slot *slot = &slots[random() % SLOTS];
-		alarms_set(&alarms, slot, random() % 4 ? random() % 100 : MTIME_NEVER);
-		ck_assert_int_eq(alarms_deadline(&alarms), earliest(slots));
-		if (alarms_first(&alarms))
-			ck_assert_int_eq(alarms_first(&alarms)->alarm, earliest(slots));
+		timers_set(&timers, slot, random() % 4 ? random() % 100 : MTIME_NEVER);
+		ck_assert_int_eq(timers_deadline(&timers), earliest(slots));
+		if (timers_first(&timers))
+			ck_assert_int_eq(timers_first(&timers)->timer, earliest(slots));
 	}
-	alarms_release(&alarms);
-	alarms_release(&alarms);
+	timers_release(&timers);
+	timers_release(&timers);
 }
 END_TEST
 
@@ -140,7 +140,7 @@ static Suite *life_suite(void)
 {
 	Suite *suite = suite_create("core/life");
 	UNIT_CASE(suite, "table", the_table_has_each_listed_step, states_have_names_and_texts);
-	UNIT_CASE(suite, "time", the_wait_grows_to_thirty_seconds, the_earliest_alarm_is_first);
+	UNIT_CASE(suite, "time", the_wait_grows_to_thirty_seconds, the_earliest_timer_is_first);
 	TCase *bugs = tcase_create("bugs");
 	add_bug_tests(bugs);
 	suite_add_tcase(suite, bugs);
