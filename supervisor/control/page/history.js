@@ -95,7 +95,7 @@ class History {
 		return sample;
 	}
 
-	/* Per second, recently; undefined: too early to tell. */
+	/* Per second, recently; undefined: not known yet. */
 	rate(name) {
 		const last = this.readings.at(-1);
 		const first = this.readings.find((reading) => last.t - reading.t <= RATE_S);

@@ -6,7 +6,7 @@ const FIRST_S = 60;
 
 /* Series by their class: line one is solid, two has dashes, three has dots. */
 const RATES = {
-	title: "Messages a second", of: asRate, scale: linear, hasGround: true,
+	title: "Messages a second", of: asRate, scale: linear, hasArea: true,
 	series: [["in", "coming in", "one"], ["done", "done", "two"], ["retried", "retried", "three"]],
 };
 const TIMES = {
@@ -43,30 +43,30 @@ function decades(values) {
 
 /* ---- lines ---- */
 
-/* A series as stretches of [x, y] points: it is broken where values are missing. */
-function stretchesOf(samples, name, now, span, height, at) {
-	const stretches = [];
-	let stretch = null;
+/* A series as lists of [x, y] points, one for each run of known values. */
+function segmentsOf(samples, name, now, span, height, at) {
+	const segments = [];
+	let segment = null;
 
 	for (const sample of samples) {
 		const value = sample[name];
 		if (typeof value !== "number") {
-			stretch = null;
+			segment = null;
 			continue;
 		}
-		if (!stretch)
-			stretches.push(stretch = []);
-		stretch.push([(WIDTH * (1 - (now - sample.t) / span)).toFixed(1), (height * (1 - at(value))).toFixed(1)]);
+		if (!segment)
+			segments.push(segment = []);
+		segment.push([(WIDTH * (1 - (now - sample.t) / span)).toFixed(1), (height * (1 - at(value))).toFixed(1)]);
 	}
-	return stretches;
+	return segments;
 }
 
-function lineAlong(stretches) {
-	return stretches.map((points) => `M${points.map(([x, y]) => `${x} ${y}`).join("L")}`).join("");
+function linePath(segments) {
+	return segments.map((points) => `M${points.map(([x, y]) => `${x} ${y}`).join("L")}`).join("");
 }
 
-function groundUnder(stretches, height) {
-	return stretches.map((points) =>
+function areaPath(segments, height) {
+	return segments.map((points) =>
 		`M${points[0][0]} ${height}${points.map(([x, y]) => `L${x} ${y}`).join("")}L${points.at(-1)[0]} ${height}Z`).join("");
 }
 
@@ -88,21 +88,21 @@ class Plot {
 	constructor(kind) {
 		this.kind = kind;
 		this.levels = make("div", {"aria-hidden": "true"});
-		this.lines = kind.series.map(([, , look]) => draw("path", {class: look}));
+		this.lines = kind.series.map(([, , style]) => draw("path", {class: style}));
 		this.values = kind.series.map(() => make("span", {class: "value"}));
 		this.svg = draw("svg", {role: "img", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none"},
 			...this.lines);
 		this.begin = make("span");
-		if (kind.hasGround)
-			this.ground = this.svg.insertBefore(draw("path", {class: "ground"}), this.svg.firstChild);
+		if (kind.hasArea)
+			this.area = this.svg.insertBefore(draw("path", {class: "area"}), this.svg.firstChild);
 		this.node = make("figure", {class: "plot"}, this.caption(),
 			make("div", {class: "field"}, this.levels, this.svg),
 			make("div", {class: "ages", "aria-hidden": "true"}, this.begin, make("span", {}, "now")));
 	}
 
 	caption() {
-		const keys = this.kind.series.map(([, text, look], i) => make("span", {class: "key"},
-			draw("svg", {viewBox: "0 0 24 8", "aria-hidden": "true"}, draw("path", {class: look, d: "M1 4H23"})),
+		const keys = this.kind.series.map(([, text, style], i) => make("span", {class: "key"},
+			draw("svg", {viewBox: "0 0 24 8", "aria-hidden": "true"}, draw("path", {class: style, d: "M1 4H23"})),
 			text, this.values[i]));
 
 		return make("figcaption", {}, make("b", {}, this.kind.title), ...keys);
@@ -114,11 +114,11 @@ class Plot {
 		const span = spanOf(history, now);
 
 		series.forEach(([name], i) => {
-			const stretches = stretchesOf(history.samples, name, now, span, HEIGHT, at);
-			set(this.lines[i], {d: lineAlong(stretches)});
+			const segments = segmentsOf(history.samples, name, now, span, HEIGHT, at);
+			set(this.lines[i], {d: linePath(segments)});
 			setText(this.values[i], of(history.latest(name)));
-			if (i === 0 && this.ground)
-				set(this.ground, {d: groundUnder(stretches, HEIGHT)});
+			if (i === 0 && this.area)
+				set(this.area, {d: areaPath(segments, HEIGHT)});
 		});
 		setText(this.begin, `${span / 60} min ago`);
 		this.showLevels(levels.map((level) => [of(level).replace(/\.0\b/, ""), at(level)]));
@@ -141,17 +141,17 @@ class Plot {
 /* For a cell of the table: tasks done. The figures beside it show the same. */
 class Spark {
 	constructor() {
-		this.ground = draw("path", {class: "ground"});
+		this.area = draw("path", {class: "area"});
 		this.line = draw("path", {class: "one"});
 		this.node = draw("svg", {class: "spark", viewBox: `0 0 ${WIDTH} 20`, preserveAspectRatio: "none",
-			"aria-hidden": "true"}, this.ground, this.line);
+			"aria-hidden": "true"}, this.area, this.line);
 	}
 
 	show(history, now) {
 		const top = Math.max(1, history.max("done"));
-		const stretches = stretchesOf(history.samples, "done", now, spanOf(history, now), 19, (value) => 0.9 * value / top);
+		const segments = segmentsOf(history.samples, "done", now, spanOf(history, now), 19, (value) => 0.9 * value / top);
 
-		set(this.ground, {d: groundUnder(stretches, 20)});
-		set(this.line, {d: lineAlong(stretches)});
+		set(this.area, {d: areaPath(segments, 20)});
+		set(this.line, {d: linePath(segments)});
 	}
 }

@@ -53,7 +53,7 @@ function taskOf(worker) {
 /* ---- tables that keep their rows, so that selection and focus stay ---- */
 
 function addHead(table, first, columns) {
-	const head = ([title, look]) => make("th", {scope: "col", role: "columnheader", class: look}, title);
+	const head = ([title, style]) => make("th", {scope: "col", role: "columnheader", class: style}, title);
 
 	table.append(make("thead", {role: "rowgroup"},
 		make("tr", {role: "row"}, ...[[first, "text"], ...columns].map(head))));
@@ -61,11 +61,11 @@ function addHead(table, first, columns) {
 }
 
 function addCells(row, columns) {
-	return columns.map(([title, look, , of]) => row.appendChild(make("td",
-		{role: "cell", class: look || null, "data-title": title, "data-of": of || null})));
+	return columns.map(([title, style, , of]) => row.appendChild(make("td",
+		{role: "cell", class: style || null, "data-title": title, "data-of": of || null})));
 }
 
-/* A node that is not text is put there once, by its maker. */
+/* Text is set; a node is inserted once, and its maker updates it. */
 function setCell(cell, content) {
 	if (typeof content === "string")
 		setText(cell, content);
@@ -73,9 +73,9 @@ function setCell(cell, content) {
 		cell.replaceChildren(content);
 }
 
-function setState(node, text, look) {
+function setState(node, text, style) {
 	setText(node, text);
-	set(node, {class: `state ${look}`});
+	set(node, {class: `state ${style}`});
 }
 
 /* ---- a pool ---- */
@@ -124,15 +124,15 @@ class PoolRow {
 	}
 
 	take(pool, now) {
-		const [text, look] = stateOf(pool);
+		const [text, style] = stateOf(pool);
 		const why = whyOf(pool);
 
 		this.pool = pool;
 		this.history.take(now, countsOf(pool));
 		this.spark.show(this.history, now);
-		setState(this.state, text, look);
+		setState(this.state, text, style);
 		POOL_COLUMNS.forEach(([, , of], i) => setCell(this.cells[i], of(pool, this)));
-		const tone = look === "is-bad" || !pool.ready ? "is-bad" : why ? "is-warn" : "";
+		const tone = style === "is-bad" || !pool.ready ? "is-bad" : why ? "is-warn" : "";
 		setText(this.why.firstChild, why);
 		this.why.hidden = !why;
 		set(this.why, {class: `why ${tone}`});
@@ -308,7 +308,7 @@ class Pools {
 		return this.rows.get(name);
 	}
 
-	/* In the supervisor's order; rows that stand right are not moved. */
+	/* In the order of the supervisor. Rows that are in their place are not moved. */
 	arrange(pools) {
 		let at = this.body.firstChild;
 

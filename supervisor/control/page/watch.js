@@ -30,7 +30,7 @@ function repeat(call) {
 	return repeating;
 }
 
-/* ---- the state as a whole ---- */
+/* ---- the state of the supervisor ---- */
 
 function sumUp(pools, path) {
 	return pools.reduce((sum, pool) => sum + (member(pool, path) ?? 0), 0);
@@ -100,7 +100,7 @@ const PROCESS = [
 	["Log lines lost", (status) => asNumber(status.log_lines_lost)],
 ];
 
-class Whole {
+class Supervisor {
 	constructor(table, list) {
 		const body = addHead(table, "Connection", LINK_COLUMNS);
 
@@ -135,7 +135,7 @@ class Watch {
 	constructor() {
 		this.figures = new Figures(byId("figures"));
 		this.pools = new Pools(byId("pools-table"));
-		this.whole = new Whole(byId("links"), byId("process"));
+		this.supervisor = new Supervisor(byId("links"), byId("process"));
 		this.history = new History();
 		this.plots = [new Plot(RATES), new Plot(TIMES)];
 		byId("plots").append(...this.plots.map((plot) => plot.node));
@@ -167,7 +167,7 @@ class Watch {
 		for (const plot of this.plots)
 			plot.show(this.history, now);
 		this.pools.take(pools, now);
-		this.whole.show(status);
+		this.supervisor.show(status);
 		document.querySelector("main").hidden = false;
 		if (isFirst)
 			this.pools.openIfAlone();
@@ -183,13 +183,13 @@ class Watch {
 	}
 
 	/* Screen readers read the verdict out when it changes, so it contains nothing that changes each second. */
-	showVerdict(text, look, reasons) {
+	showVerdict(text, style, reasons) {
 		const list = byId("reasons");
 
-		if (look !== "is-lost")
+		if (style !== "is-lost")
 			this.lostAt = null;
 		setText(byId("verdict"), text);
-		document.body.className = look;
+		document.body.className = style;
 		document.title = `${text} – wpool ${location.host}`;
 		while (list.children.length > reasons.length)
 			list.lastChild.remove();
