@@ -1,4 +1,4 @@
-# The bench: contestants in C, and what conducts them. Included by the top Makefile, after
+# The bench: contestants in C, and the programs that run them. Included by the top Makefile, after
 # worker-sdk/c/sdk.mk. ROUNDS=5, T=2 seconds a run, ONLY="plain wpool-auto-4".
 
 bench_clients  := $(addprefix $(BUILD)/bench/,plain_consumer plain_rpc fill sink caller)

@@ -1,6 +1,6 @@
-/* Calls the workers of a queue, and tells how long the answers took.
+/* Call the workers of a queue, and print how long the answers took.
  *   caller [--rate CALLS_A_SECOND | --window CALLS] URL QUEUE SIZE SECONDS
- * With --window so many calls are open at any time (1, without an option). With --rate a call is
+ * With --window this number of calls is open at any time (default: 1). With --rate a call is
  * due at even steps, whether the last was answered or not, and its time counts from when it was
  * due: a server that stalls is charged for every call that would have been made meanwhile. Ends
  * after SECONDS, or at SIGTERM, once all is answered. stdout: one line of JSON. */
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #define NS_A_SECOND 1000000000LL
-#define SILENCE_NS  (60 * NS_A_SECOND) /* without any answer the server is given up */
-#define LOOK_NS     (NS_A_SECOND / 10) /* how often SIGTERM is looked for */
+#define SILENCE_NS  (60 * NS_A_SECOND) /* without an answer; then the caller gives up */
+#define CHECK_NS    (NS_A_SECOND / 10) /* how often SIGTERM is checked */
 #define EXIT_USAGE  64
 
 struct caller {
@@ -29,7 +29,7 @@ struct caller {
 	amqp_bytes_t body; /* owned */
 	double rate;
 	long window;
-	int64_t begun, end, heard;
+	int64_t begun, end, answered;
 	struct latency latency;
 };
 
@@ -65,7 +65,7 @@ static int64_t next_due(const struct caller *caller)
 	       (int64_t)((double)caller->latency.begun / caller->rate * (double)NS_A_SECOND);
 }
 
-/* Makes the calls that are due; until when there is nothing to do but to wait for answers. */
+/* Make the calls that are due. Return until when to wait for answers. */
 static int64_t call_due(struct caller *caller, int64_t now)
 {
 	if (caller->rate > 0) {
@@ -76,7 +76,7 @@ static int64_t call_due(struct caller *caller, int64_t now)
 	}
 	while (latency_open(&caller->latency) < (size_t)caller->window)
 		call(caller, now_ns());
-	return now + LOOK_NS;
+	return now + CHECK_NS;
 }
 
 /* ---- answers ---- */
@@ -90,9 +90,9 @@ static void take_reply(struct caller *caller)
 	if ((message.properties._flags & AMQP_BASIC_CORRELATION_ID_FLAG) && given.len < sizeof id)
 		memcpy(id, given.bytes, given.len);
 	size_t number = strtoul(id, &end, 10);
-	caller->heard = now_ns();
-	if (end == id || *end || !latency_end(&caller->latency, number, caller->heard))
-		link_fail("reply", "to nothing that was asked, or again");
+	caller->answered = now_ns();
+	if (end == id || *end || !latency_end(&caller->latency, number, caller->answered))
+		link_fail("reply", "its call is unknown, or was answered before");
 	amqp_destroy_message(&message);
 }
 
@@ -107,7 +107,7 @@ static void take_news(struct caller *caller)
 			frame.payload.method.id == AMQP_BASIC_DELIVER_METHOD)
 			take_reply(caller);
 		else
-			link_fail("the broker sent", "something else than a reply");
+			link_fail("the broker sent", "something other than a reply");
 		amqp_maybe_release_buffers(caller->link);
 	}
 	if (status != AMQP_STATUS_TIMEOUT)
@@ -118,23 +118,23 @@ static void wait_until(const struct caller *caller, int64_t when)
 {
 	struct pollfd readable = {.fd = amqp_get_sockfd(caller->link), .events = POLLIN};
 	int64_t now = now_ns(), left = when - now;
-	if (left > LOOK_NS)
-		left = LOOK_NS;
+	if (left > CHECK_NS)
+		left = CHECK_NS;
 	struct timespec limit = {.tv_nsec = left > 0 ? left : 0};
 	if (ppoll(&readable, 1, &limit, NULL) < 0 && errno != EINTR)
 		link_fail("poll", strerror(errno));
-	if (now - caller->heard > SILENCE_NS)
+	if (now - caller->answered > SILENCE_NS)
 		link_fail("no answer", "given up");
 }
 
-/* All calls, and then all answers. */
+/* Make calls until the end, then wait for the last answers. */
 static void run(struct caller *caller, double seconds)
 {
-	caller->begun = caller->heard = now_ns();
+	caller->begun = caller->answered = now_ns();
 	caller->end = caller->begun + (int64_t)(seconds * (double)NS_A_SECOND);
 	for (;;) {
-		int64_t now = now_ns(), next = now + LOOK_NS;
-		bool is_over = link_is_told_to_stop || now >= caller->end;
+		int64_t now = now_ns(), next = now + CHECK_NS;
+		bool is_over = link_is_stopping || now >= caller->end;
 		if (!is_over)
 			next = call_due(caller, now);
 		else if (latency_open(&caller->latency) == 0)
@@ -142,7 +142,7 @@ static void run(struct caller *caller, double seconds)
 		wait_until(caller, next);
 		take_news(caller);
 	}
-	caller->end = caller->heard;
+	caller->end = caller->answered;
 }
 
 /* ---- the program ---- */

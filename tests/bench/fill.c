@@ -1,8 +1,8 @@
-/* Fills a queue before the clock starts: durable, each message persistent and confirmed.
+/* Fill a queue before the clock starts: durable, each message persistent and confirmed.
  *   fill [--classic] [--reply-to QUEUE] [--celery TASK] URL QUEUE COUNT SIZE
  * It is a quorum queue, or with --classic a classic one. COUNT 0 only declares it. Bodies are SIZE
  * bytes of text. With --celery the message is one of Celery's (protocol 2, JSON) that calls TASK
- * without arguments, and SIZE is not looked at. */
+ * without arguments, and SIZE is ignored. */
 #include "bench/link.h"
 
 #include <getopt.h>
@@ -81,10 +81,10 @@ static uint64_t window(const struct filler *filler)
 
 static void fill(struct filler *filler)
 {
-	uint64_t most = window(filler);
+	uint64_t max = window(filler);
 	while (filler->confirmed < filler->count) {
 		bool may_publish = filler->published < filler->count &&
-				   filler->published - filler->confirmed < most;
+				   filler->published - filler->confirmed < max;
 		if (!may_publish) {
 			filler->confirmed = link_await_confirm(filler->link);
 			continue;

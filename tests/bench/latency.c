@@ -50,7 +50,7 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* The least time that so many percent of the calls did not exceed. */
+/* The shortest time that this percentage of the calls did not exceed. */
 static double percentile(const struct latency *latency, double percent)
 {
 	size_t rank = (size_t)(percent / 100 * (double)latency->ended + 0.999999);

@@ -12,15 +12,15 @@ struct latency {
 	size_t begun, ended, room;
 };
 
-/* A call that was due then; its number. Ends the program when there is no memory. */
+/* Begin a call that was due at due_ns. Return its number. Out of memory: end the program. */
 size_t latency_begin(struct latency *, int64_t due_ns);
-/* False for a number that is not open. */
+/* False: no call with this number is open. */
 bool latency_end(struct latency *, size_t number, int64_t now_ns);
 size_t latency_open(const struct latency *);
 void latency_release(struct latency *);
 
-/* One line of JSON on stdout: how many, how fast, percentiles in microseconds. All must be ended;
- * their order is lost. */
+/* Print one line of JSON: number of calls, rate, percentiles in microseconds. All calls must have
+ * ended. Sorts them. */
 void latency_print(struct latency *, double seconds);
 
 #endif

@@ -7,17 +7,17 @@
 #include <sys/time.h>
 
 #define FRAME_MAX    131072
-#define SILENCE_SECS 60 /* without a confirm the broker is given up */
+#define SILENCE_SECS 60 /* without a confirm; then the program gives up */
 #define EXIT_USAGE   64
 #define NO_HEARTBEAT 0
 #define ALL_CHANNELS 0
 
-volatile sig_atomic_t link_is_told_to_stop;
+volatile sig_atomic_t link_is_stopping;
 
 static void on_signal(int number)
 {
 	(void)number;
-	link_is_told_to_stop = 1;
+	link_is_stopping = 1;
 }
 
 void link_stop_on_signals(void)
@@ -131,12 +131,12 @@ void link_select_confirms(amqp_connection_state_t link)
 	link_must(amqp_get_rpc_reply(link), "confirms");
 }
 
-long link_number(const char *text, const char *what, long least)
+long link_number(const char *text, const char *what, long min)
 {
 	char *end;
 	long number = strtol(text, &end, 10);
-	if (*text && !*end && number >= least)
+	if (*text && !*end && number >= min)
 		return number;
-	fprintf(stderr, "bench: %s: a number from %ld up, not \"%s\"\n", what, least, text);
+	fprintf(stderr, "bench: %s: a number from %ld up, not \"%s\"\n", what, min, text);
 	exit(EXIT_USAGE);
 }

@@ -1,6 +1,7 @@
-/* A worker that does no work: each task is done at once; with the argument "reply" it is answered
- * with its own body, with "hold" it is kept for so many milliseconds first. noop_worker [reply |
- * hold MS] */
+/* A worker that does no work.
+ *   noop_worker [reply | hold MS]
+ * Each task is done at once. With "reply" its body is the reply; with "hold" the worker sleeps for
+ * MS milliseconds first. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

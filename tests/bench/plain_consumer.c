@@ -1,7 +1,7 @@
-/* What everything is held against: a consumer as rabbitmq-c's users write it, one thread, blocking.
+/* The baseline of throughput: a consumer as rabbitmq-c's users write it, one thread, blocking.
  *   plain_consumer URL QUEUE PREFETCH EVERY
- * It does nothing with a message but ack it, each by itself (EVERY is 1) or every so many with one
- * ack. At SIGTERM it prints how many it had. */
+ * It only acks: each message by itself (EVERY is 1), or EVERY messages with one ack. At SIGTERM it
+ * prints how many it got. */
 #include "bench/link.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void ack(struct plain *plain)
 static void consume(struct plain *plain)
 {
 	amqp_envelope_t envelope;
-	while (!link_is_told_to_stop) {
+	while (!link_is_stopping) {
 		if (!link_next(plain->link, IDLE_MS, &envelope)) {
 			ack(plain);
 			continue;

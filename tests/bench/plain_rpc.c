@@ -1,9 +1,10 @@
-/* What replies are held against: an RPC server as a careful user of rabbitmq-c writes it, one
- * thread, blocking, nothing lost. plain_rpc URL QUEUE PREFETCH BATCH It takes what has come, at
- * most BATCH messages; publishes each one's body to its reply_to; waits until the broker has
- * confirmed them all; acks them all with one ack. At SIGTERM it prints how many it had. Two
- * connections, because the broker stops reading one that publishes when it is short of something,
- * and the acks with it. */
+/* The baseline of replies: an RPC server as a careful user of rabbitmq-c writes it, one thread,
+ * blocking, nothing lost.
+ *   plain_rpc URL QUEUE PREFETCH BATCH
+ * It takes the messages that have come, at most BATCH; publishes the body of each to its reply_to;
+ * waits until the broker has confirmed all; acks all with one ack. At SIGTERM it prints how many it
+ * got. It has two connections, because under an alarm the broker stops reading from one that
+ * publishes, also acks. */
 #include "bench/link.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ static void reply(struct server *server, const amqp_envelope_t *envelope)
 	server->taken++;
 }
 
-/* Waits for the first message, and takes those that are there behind it. */
+/* Wait for the first message, then answer those that have already come. */
 static long answer_batch(struct server *server)
 {
 	amqp_envelope_t envelope;
@@ -49,7 +50,7 @@ static long answer_batch(struct server *server)
 
 static void serve(struct server *server)
 {
-	while (!link_is_told_to_stop) {
+	while (!link_is_stopping) {
 		if (answer_batch(server) == 0)
 			continue;
 		while (server->confirmed < server->published)

@@ -1,6 +1,6 @@
-/* Where replies go while the clock runs: takes them off their queue and counts them.
+/* Consume the replies during a measurement, and count them.
  *   sink URL QUEUE
- * Says "consuming" on stderr once it does; at SIGTERM it prints how many came. */
+ * Prints "consuming" on stderr once it consumes, and at SIGTERM the count. */
 #include "bench/link.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ int main(int argc, char **argv)
 	link_consume_replies(link, argv[2]);
 	fprintf(stderr, "consuming\n");
 	long count = 0;
-	for (bool is_idle = false; !is_idle || !link_is_told_to_stop;) {
+	for (bool is_idle = false; !is_idle || !link_is_stopping;) {
 		amqp_envelope_t envelope;
 		is_idle = !link_next(link, IDLE_MS, &envelope);
 		if (is_idle)

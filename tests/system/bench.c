@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define MOST_WORDS 16
+#define ARGV_MAX 16
 
 static void expect_success(const char *const argv[], const char *const environment[])
 {
@@ -31,13 +31,13 @@ static void measure(const char *names)
 	free(on);
 }
 
-static void examine(const char *names)
+static void check_record(const char *names)
 {
-	const char *argv[MOST_WORDS] = {"tests/bench/examine", fixture.folder};
+	const char *argv[ARGV_MAX] = {"tests/bench/check_record", fixture.folder};
 	size_t count = 2;
 	char *copy = scratch_text("%s", names);
 	for (char *name = strtok(copy, " "); name; name = strtok(NULL, " ")) {
-		ck_assert_uint_lt(count, MOST_WORDS - 1);
+		ck_assert_uint_lt(count, ARGV_MAX - 1);
 		argv[count++] = name;
 	}
 	expect_success(argv, NULL);
@@ -52,7 +52,7 @@ START_TEST(every_message_is_counted_and_record_is_complete)
 		"latency-plain latency-wpool start-4 large large-plain",
 	};
 	measure(groups[_i]);
-	examine(groups[_i]);
+	check_record(groups[_i]);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-"""Programs that run while the clock runs: started, watched by the kernel's accounts, stopped."""
+"""Measured programs: started, observed through /proc, stopped."""
 
 import os
 import pathlib
@@ -11,12 +11,12 @@ from .node import children, name_of, wait_until
 
 NS_A_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 STOP_SECONDS = 60
-SAID_AT_MOST = 600
-END_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+STDERR_TAIL = 600
+DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
 
 
 def thread_cpu_ns(pid, thread):
-    """0 for one that is gone."""
+    """0: the thread has ended."""
     try:
         with open(f"/proc/{pid}/task/{thread}/schedstat") as account:
             return int(account.read().split()[0])
@@ -25,7 +25,7 @@ def thread_cpu_ns(pid, thread):
 
 
 def cpu_ns(pid):
-    """Of all its threads that live."""
+    """Of all its running threads."""
     return sum(thread_cpu_ns(pid, thread) for thread in os.listdir(f"/proc/{pid}/task"))
 
 
@@ -37,7 +37,7 @@ def reaped_cpu_ns(pid):
 
 
 def anonymous_kib(pid):
-    """RssAnon: memory of its own, without code and without what it shares."""
+    """RssAnon: private memory, without code and shared memory."""
     try:
         with open(f"/proc/{pid}/status") as status:
             for line in status:
@@ -49,61 +49,61 @@ def anonymous_kib(pid):
 
 
 class Process:
-    """Its output goes to files of `folder`, so that it never waits for a reader. Dies with us at the latest."""
+    """Its output goes to files in `folder`, so that it never waits for a reader. The kernel kills it if we die."""
 
     def __init__(self, folder, name, argv, environment=None, stdout_to=None):
         self.name = name
         self._out_path = pathlib.Path(stdout_to or folder / f"{name}.out")
         self._error_path = folder / f"{name}.err"
-        # Programs that are measured get nothing from our environment that could change them.
+        # Our environment must not change what is measured.
         kept = {key: os.environ[key] for key in ("PATH", "HOME", "LC_ALL") if key in os.environ}
         with open(self._out_path, "w") as out, open(self._error_path, "w") as error:
             self._child = subprocess.Popen(
-                [*END_WITH_US, *map(str, argv)], stdin=subprocess.DEVNULL, stdout=out, stderr=error,
+                [*DIE_WITH_PARENT, *map(str, argv)], stdin=subprocess.DEVNULL, stdout=out, stderr=error,
                 env=kept | (environment or {}), start_new_session=True)
         self.pid = self._child.pid
 
-    def said(self):
+    def stderr(self):
         return self._error_path.read_text(errors="replace")
 
-    def printed(self):
+    def stdout(self):
         return self._out_path.read_text(errors="replace")
 
-    def has_said(self, pattern):
-        return bool(re.search(pattern, self.said()))
+    def has_in_stderr(self, pattern):
+        return bool(re.search(pattern, self.stderr()))
 
-    def ending(self):
-        return self.said()[-SAID_AT_MOST:].strip()
+    def stderr_tail(self):
+        return self.stderr()[-STDERR_TAIL:].strip()
 
     def check(self):
         if self._child.poll() is not None:
-            raise Failure(f"{self.name} ended with {self._child.returncode}: {self.ending()}")
+            raise Failure(f"{self.name} ended with {self._child.returncode}: {self.stderr_tail()}")
 
-    def await_words(self, pattern, seconds):
+    def await_stderr(self, pattern, seconds):
         def is_there():
             self.check()
-            return self.has_said(pattern)
+            return self.has_in_stderr(pattern)
         try:
-            wait_until(is_there, seconds, f"{self.name} says {pattern!r}")
+            wait_until(is_there, seconds, f"{self.name} prints {pattern!r}")
         except Failure as failure:
-            raise Failure(f"{failure}: {self.ending()}") from None
+            raise Failure(f"{failure}: {self.stderr_tail()}") from None
 
     def children(self):
         return children(self.pid)
 
     def workers(self):
-        """Not wpool's guard. Takes longer to find."""
+        """Its children without the guard of wpool. Slower than children()."""
         return [child for child in self.children() if name_of(child) != "wpool"]
 
     def stop(self):
-        """TERM; it must end by itself. Returns its exit status."""
+        """Send SIGTERM, and wait for the end. Return the exit status."""
         self._child.send_signal(signal.SIGTERM)
         return self.wait(STOP_SECONDS)
 
     def stop_and_count(self):
-        """Of one that prints at its end how many messages it had."""
+        """For a program that prints its number of messages at the end."""
         self.stop()
-        return int(self.printed())
+        return int(self.stdout())
 
     def wait(self, seconds):
         try:
@@ -119,8 +119,8 @@ class Process:
 
 
 def turn_facts(process):
-    """Its longest turn, where the process is a supervisor that has ended."""
-    found = re.findall(r"longest turn of the loop: ([\d.]+) ms, ([\d.]+) ms of it computing", process.said())
+    """The longest turn of the loop of a supervisor that has ended; {} for other processes."""
+    found = re.findall(r"longest turn of the loop: ([\d.]+) ms, ([\d.]+) ms of it computing", process.stderr())
     return {"longest_turn_ms": float(found[-1][0]), "computing_ms": float(found[-1][1])} if found else {}
 
 
@@ -130,7 +130,7 @@ class Account:
     def __init__(self, process, broker_pid):
         self.supervisor = cpu_ns(process.pid)
         self.broker = cpu_ns(broker_pid)
-        # Of one thread each, because for 1,000 this takes time from those who are measured.
+        # Of one thread each: for 1,000 processes, reading all would disturb the measurement.
         self.workers = reaped_cpu_ns(process.pid) + sum(thread_cpu_ns(pid, pid) for pid in process.children())
 
     def per_message_us(self, earlier, messages):

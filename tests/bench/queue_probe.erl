@@ -1,4 +1,4 @@
-%% Runs inside the broker: tells by a socket how many messages of a queue are not yet settled, every
+%% Runs inside the broker: writes to a socket how many messages of a queue are not yet settled, every
 %% 5 ms. It asks the queue itself (of a quorum queue its state machine), so that ready and unacked messages count alike and a
 %% message is gone when its ack has been applied: the same rule for every contestant. An expression,
 %% for `tests/broker/node eval`; PORT is put in. A line each: it reads "watch QUEUE", "stop" and

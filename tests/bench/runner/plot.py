@@ -1,4 +1,4 @@
-"""The plots of a record: tests/bench/conductor/plot.py BENCH.json FOLDER makes them again."""
+"""The plots of a record: tests/bench/runner/plot.py BENCH.json FOLDER draws them again."""
 
 import json
 import math
@@ -11,8 +11,8 @@ if __package__:
     from .spread import pick, spread
 else:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-    from conductor import svg
-    from conductor.spread import pick, spread
+    from runner import svg
+    from runner.spread import pick, spread
 
 LEVELS = {"plain": ("plain C consumer", 2), "plain-50": ("plain C, acks every 50th", 2),
           "celery": ("Celery prefork", 3), "amqp-consume": ("amqp-consume", 3)}
@@ -25,7 +25,7 @@ SERVERS = (("latency-wpool", "wpool", 0), ("latency-plain", "plain C", 2))
 def machine(record):
     about = record["about"]
     return (f"{about['processor']}, {about['cores']} cores, {about['broker']}; "
-            f"medians of {about['rounds']}, whiskers from least to most")
+            f"medians of {about['rounds']}, whiskers from minimum to maximum")
 
 
 def step_for(high):
@@ -35,7 +35,7 @@ def step_for(high):
 
 
 def pools(record, pipeline):
-    """(workers, spread) of the pools of C workers that do nothing, of that pipeline."""
+    """(workers, spread) of the pools of no-op C workers with this pipeline."""
     return sorted(((run["workers"], run["rate"]) for name, run in record["runs"].items()
                    if re.fullmatch(rf"wpool-{pipeline}-\d+", name) and run["rate"]), key=lambda point: point[0])
 
@@ -54,20 +54,20 @@ def draw_throughput(record):
     chart = svg.Chart(
         "Throughput against workers", machine(record),
         svg.x_axis(counts[0], max(counts[-1], counts[0] + 1), True, [(n, f"{n:,}") for n in counts],
-                   "worker processes in C that do nothing, of one pool"),
+                   "no-op worker processes in C, of one pool"),
         svg.y_axis(0, ticks[-1][0], False, ticks, "messages a second"))
     for name, found in levels.items():
-        words, hue = LEVELS[name]
-        chart.level(found["median"], f"{words}: {found['median']:,.0f}/s", hue)
+        text, color = LEVELS[name]
+        chart.level(found["median"], f"{text}: {found['median']:,.0f}/s", color)
     for pipeline, points in lines.items():
-        words, hue = LINES[pipeline]
+        text, color = LINES[pipeline]
         if points:
-            chart.line(points, f"{words}: {points[-1][1]['median']:,.0f}/s", hue)
+            chart.line(points, f"{text}: {points[-1][1]['median']:,.0f}/s", color)
     return chart.render()
 
 
 def nines(percent):
-    """Where a percentile stands: as far from the last as the last from the one before."""
+    """The place of a percentile on the axis: 90, 99 and 99.9 are evenly spaced."""
     return -math.log10(1 - float(percent) / 100)
 
 
@@ -88,8 +88,8 @@ def log_ticks(low, high):
 
 
 def draw_latency(record):
-    lines = [(times_of(record, name, load), f"{words}, {load_words}", hue, dashed)
-             for load, dashed, load_words in TIMES for name, words, hue in SERVERS]
+    lines = [(times_of(record, name, load), f"{text}, {load_text}", color, dashed)
+             for load, dashed, load_text in TIMES for name, text, color in SERVERS]
     every = [value for points, *_ in lines for _, found in points for value in found.values()]
     if not every:
         return None
@@ -99,9 +99,9 @@ def draw_latency(record):
         svg.x_axis(nines(PERCENTS[0]), nines(PERCENTS[-1]), False, [(nines(p), f"p{p}") for p in PERCENTS],
                    "percentile of all calls"),
         svg.y_axis(ticks[0][0], ticks[-1][0], True, ticks, "milliseconds, from the call to its reply"))
-    for points, words, hue, dashed in lines:
+    for points, text, color, dashed in lines:
         if points:
-            chart.line(points, f"{words}: p50 {points[0][1]['median']:.2g} ms", hue, dashed)
+            chart.line(points, f"{text}: p50 {points[0][1]['median']:.2g} ms", color, dashed)
     return chart.render()
 
 

@@ -1,4 +1,4 @@
-"""A pool that has nothing to do: how soon all its workers are up, and what the supervisor takes for itself."""
+"""A pool without messages: the time until all workers are ready, and the memory and CPU time of the supervisor."""
 
 import time
 
@@ -8,8 +8,8 @@ from .process import Account, anonymous_kib, turn_facts
 QUEUE = "bench.idle"
 
 
-class Standing:
-    kind = "standing"
+class IdlePool:
+    kind = "idle"
 
     def __init__(self, workers):
         self.workers = workers

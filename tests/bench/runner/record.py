@@ -1,4 +1,4 @@
-"""The record of a whole bench: JSON with every single value, and with what it was measured on."""
+"""The record of a bench: JSON with every single value, and the machine, broker and commit."""
 
 import datetime
 import json
@@ -7,7 +7,7 @@ import pathlib
 import platform
 import subprocess
 
-from .goals import judge
+from .goals import evaluate_goals
 from .spread import pick, ratios, spread
 
 
@@ -18,17 +18,17 @@ def first_of(path, key):
     return ""
 
 
-def say(*argv):
+def output_of(*argv):
     run = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                          cwd=pathlib.Path(__file__).resolve().parent)
     return run.stdout.strip()
 
 
 def describe(bench):
-    changed = say("git", "status", "--porcelain", "--untracked-files=no")
+    changed = output_of("git", "status", "--porcelain", "--untracked-files=no")
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "commit": say("git", "rev-parse", "--short", "HEAD") + ("+" if changed else ""),
+        "commit": output_of("git", "rev-parse", "--short", "HEAD") + ("+" if changed else ""),
         "processor": first_of("/proc/cpuinfo", "model name") or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(int(first_of("/proc/meminfo", "MemTotal").split()[0]) / (1 << 20), 1),
@@ -55,7 +55,7 @@ def entry(measurement, rounds, all_rounds):
 
 
 def make(about, measurements, rounds):
-    return {"about": about, "goals": list(judge(rounds)),
+    return {"about": about, "goals": list(evaluate_goals(rounds)),
             "runs": {m.name: entry(m, rounds[m.name], rounds) for m in measurements}}
 
 

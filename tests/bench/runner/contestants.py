@@ -1,4 +1,4 @@
-"""Who takes part in the throughput runs, and how each is started. The order is that of a round."""
+"""The contestants of the throughput runs, in the order of a round, and their commands."""
 
 import dataclasses
 import pathlib
@@ -23,13 +23,13 @@ class Contestant:
     name: str
     label: str
     command: tuple
-    guess: int  # messages a second, for the first run, which counts for nothing
+    guess: int  # messages a second, for the first run, which does not count
     against: str = "plain"  # whose throughput in the same round its own is divided by
     size: int = SMALL
     workers: int = 0
     pipeline: str = ""
     is_rpc: bool = False
-    ready: str = ""  # what it says when all its workers are up
+    ready: str = ""  # its message when all its workers are ready
     fill: tuple = ()
     environment: tuple = ()
     needs: str = ""  # a program of a Debian package
@@ -41,11 +41,11 @@ class Contestant:
 
     @property
     def counts_itself(self):
-        """Prints at its end how many messages it had."""
+        """Whether it prints its number of messages at the end."""
         return self.command[0].startswith("BUILD/bench/")
 
     def missing(self):
-        """Why it cannot take part here; nothing when it can."""
+        """Why it cannot run here; "" if it can."""
         if not self.needs or shutil.which(self.needs):
             return ""
         return f"not installed (package {self.package}); tools/deps bench installs it"
@@ -77,11 +77,11 @@ def plain_rpc(queue):
 def classic():
     """On a durable classic queue, as most applications have it."""
     more = {"fill": ("--classic",), "against": f"classic-plain-{ACK_EVERY}", "guess": 25_000}
-    words = "classic queue: "
-    yield plain("classic-plain", f"{words}plain C consumer, acks each", **more)
-    yield plain(f"classic-plain-{ACK_EVERY}", f"{words}plain C consumer, acks every {ACK_EVERY}th", ACK_EVERY, **more)
+    text = "classic queue: "
+    yield plain("classic-plain", f"{text}plain C consumer, acks each", **more)
+    yield plain(f"classic-plain-{ACK_EVERY}", f"{text}plain C consumer, acks every {ACK_EVERY}th", ACK_EVERY, **more)
     for count in (1, 4):
-        yield wpool(f"classic-wpool-{count}", f"{words}wpool, auto, {count} C worker{'s' * (count > 1)}", count, "auto",
+        yield wpool(f"classic-wpool-{count}", f"{text}wpool, auto, {count} C worker{'s' * (count > 1)}", count, "auto",
                     **more)
 
 
@@ -93,7 +93,7 @@ def rpc_pair():
 
 
 def others():
-    # Its own client would make 100,000 messages slowly: fill makes the same ones.
+    # fill publishes the same messages as its own client, but faster.
     yield Contestant(
         "celery", "Celery prefork, 2 processes, late acks",
         ("/usr/bin/python3", "-m", "celery", "-A", "celery_app", "worker", "--pool", "prefork", "--concurrency", "2",
@@ -108,17 +108,17 @@ def others():
 
 
 def sizes():
-    for words, size in SIZES.items():
-        short = words.replace(" ", "")
+    for text, size in SIZES.items():
+        short = text.replace(" ", "")
         guess = max(20, min(10_000, (100 << 20) // size))
-        yield plain(f"plain-{short}", f"plain C consumer, {words}", size=size, guess=guess,
+        yield plain(f"plain-{short}", f"plain C consumer, {text}", size=size, guess=guess,
                     against=f"plain-{short}")
-        yield wpool(f"wpool-{short}", f"wpool, auto, 4 C workers, {words}", 4, "auto", size=size, guess=guess,
+        yield wpool(f"wpool-{short}", f"wpool, auto, 4 C workers, {text}", 4, "auto", size=size, guess=guess,
                     against=f"plain-{short}")
 
 
-def everybody(counts):
-    """counts: how many workers the pools of C workers have."""
+def all_contestants(counts):
+    """counts: the numbers of C workers."""
     yield plain("plain", "plain C consumer, acks each")
     yield plain(f"plain-{ACK_EVERY}", f"plain C consumer, acks every {ACK_EVERY}th", ACK_EVERY)
     yield plain("plain-deep", f"plain C consumer, acks each, prefetch {DEEP_PREFETCH:,}", prefetch=DEEP_PREFETCH)

@@ -1,10 +1,10 @@
-"""The numbers to reach, each with what was measured."""
+"""The goals, each with the measured value."""
 
 from .spread import pick, ratios, spread
 
 
 class Figures:
-    """What the goals look at: {name of a measurement: its rounds}."""
+    """The data of the goals: {name of a measurement: its rounds}."""
 
     def __init__(self, rounds):
         self._rounds = rounds
@@ -51,11 +51,11 @@ def is_reached(sign, goal, value):
     return value >= goal if sign == ">=" else value <= goal
 
 
-def judge(rounds):
-    """For each goal that was measured or not: what, unit, sign, goal, found (median, min, max), reached."""
+def evaluate_goals(rounds):
+    """Yield for each goal: what, unit, sign, goal, found (median, min, max; None: not measured), reached."""
     figures = Figures(rounds)
-    for what, unit, sign, goal, look in GOALS:
-        found = look(figures)
+    for what, unit, sign, goal, figure in GOALS:
+        found = figure(figures)
         counted = found and (found["max"] if what.startswith("loop gap") else found["median"])
         yield {"what": what, "unit": unit, "sign": sign, "goal": goal, "found": found,
                "reached": is_reached(sign, goal, counted) if found else None}

@@ -1,4 +1,4 @@
-"""The record as tables for people: medians, and in brackets the least and the most of all rounds."""
+"""The record as tables: medians, and in brackets the minimum and maximum of all rounds."""
 
 from .spread import pick, ratios, spread
 
@@ -62,7 +62,7 @@ def throughput_rows(record):
 def latency_rows(record):
     runs = of_kind(record, "latency")
     plain = runs.get("latency-plain", {}).get("rounds", [])
-    for load, words in LOADS.items():
+    for load, text in LOADS.items():
         for name, run in runs.items():
             cells = [spread_text(spread(pick(run["rounds"], f"{load}/rate")))]
             for percent in PERCENTILES:
@@ -70,11 +70,11 @@ def latency_rows(record):
                 cells.append(median_text(pick(run["rounds"], path), 1 / 1000))
                 if percent in ("50", "99"):
                     cells.append(median_text(ratios(run["rounds"], plain, path)))
-            yield [f"{run['label']}, {words}", *cells]
+            yield [f"{run['label']}, {text}", *cells]
 
 
-def standing_rows(record):
-    for run in of_kind(record, "standing").values():
+def idle_rows(record):
+    for run in of_kind(record, "idle").values():
         rounds = run["rounds"]
         yield [run["label"], spread_text(spread(pick(rounds, "start_seconds"))),
                *(median_text(pick(rounds, f"start_cpu_ms/{part}")) for part in ("supervisor", "workers")),
@@ -93,13 +93,13 @@ def large_rows(record):
 
 
 def goal_rows(record):
-    words = {True: "reached", False: "NOT REACHED"}
+    text = {True: "reached", False: "NOT REACHED"}
     for goal in record["goals"]:
         if goal["reached"] is None:
             continue
         sign = "≥" if goal["sign"] == ">=" else "≤"
         yield [goal["what"], f"{sign} {number(goal['goal'])} {goal['unit']}", spread_text(goal["found"]),
-               words[goal["reached"]]]
+               text[goal["reached"]]]
 
 
 def print_all(record):
@@ -107,15 +107,15 @@ def print_all(record):
     print("{processor}, {cores} cores, {memory_gib} GiB, Linux {kernel}, {broker}; commit {commit}, {date}; "
           "{rounds} round{s} of {seconds:g} s".format(s="" if about["rounds"] == 1 else "s", **about))
     if about["load_at_start"] > QUIET:
-        print(f"The machine was not quiet: its load was {about['load_at_start']:.1f} before the first round.")
-    print_table("Throughput: a full durable quorum queue, from all at work until all is acked",
+        print(f"The machine was busy: its load was {about['load_at_start']:.1f} before the first round.")
+    print_table("Throughput: a full durable quorum queue, until all is acked",
                 ["", "messages/s", "× plain", "CPU µs/msg: main", "workers", "broker", "MiB: main", "workers",
                  "longest turn, ms"], throughput_rows(record))
     print_table("Remote calls: the time of one, ms",
                 ["", "calls/s", "p50", "× plain", "p90", "p99", "× plain", "p99.9", "longest"], latency_rows(record))
     print_table("Idle pools",
                 ["", "all up after, s", "its CPU, ms: main", "workers", "stopped after, s", "KiB: main", "a worker"],
-                standing_rows(record))
+                idle_rows(record))
     print_table("Large bodies beside 200 small calls a second, whose times are in ms",
                 ["", "large, MiB/s", "MiB: main", "alone p50", "p99", "longest", "meanwhile p50", "p99", "longest",
                  "longest turn, ms"], large_rows(record))

@@ -1,4 +1,4 @@
-"""One run of one contestant: a full queue, and how long until it is empty and all is acked."""
+"""One run of one contestant: the time from a full queue until it is empty and all is acked."""
 
 import math
 import re
@@ -10,34 +10,34 @@ from .contestants import QUEUE, REPLIES
 from .process import Account, anonymous_kib, turn_facts
 
 STEP, SMALL_STEP = 1000, 50  # messages come in multiples of one of these
-WARM_UP = 10  # the clock starts when one in so many messages is settled, and all workers are up
-LOOK_SECONDS = 0.05
+WARM_UP = 10  # the clock starts when a tenth of the messages is settled and all workers are ready
+SAMPLE_SECONDS = 0.05
 STUCK_SECONDS = 30
 TRIES = 6
 
 
 class Window:
-    """From the moment the contestant is at work to the moment the queue is empty and all is acked."""
+    """The time in which a contestant is measured: from its first settled messages until all are acked."""
 
     def __init__(self, bench, process, contestant, count):
         self._bench, self._process, self._contestant, self._count = bench, process, contestant, count
         self._is_ready = not contestant.ready
-        self._next_look = 0
+        self._next_sample = 0
         self.peak_kib = 0
         self.begun = self.ended = None
         self.begun_left = count
 
-    def _look(self):
-        """Now and then, because a look takes time from those who are measured."""
+    def _sample(self):
+        """Rarely, because a sample disturbs the measurement."""
         now = time.monotonic()
-        if now < self._next_look:
+        if now < self._next_sample:
             return
-        self._next_look = now + LOOK_SECONDS
+        self._next_sample = now + SAMPLE_SECONDS
         self._process.check()
         self.peak_kib = max(self.peak_kib, anonymous_kib(self._process.pid))
-        self._is_ready = self._is_ready or self._process.has_said(self._contestant.ready)
+        self._is_ready = self._is_ready or self._process.has_in_stderr(self._contestant.ready)
 
-    def _note(self, micros, left):
+    def _record(self, micros, left):
         if self.begun is None and self._is_ready and left <= self._count - self._count // WARM_UP:
             self.begun, self.begun_left = micros, left
             self.account = Account(self._process, self._bench.node.pid)
@@ -47,11 +47,11 @@ class Window:
 
     def follow(self):
         lowest, moved = self._count, time.monotonic()
-        for micros, left in self._bench.referee.samples():
+        for micros, left in self._bench.probe.samples():
             if left < 0:
                 continue
-            self._look()
-            self._note(micros, left)
+            self._sample()
+            self._record(micros, left)
             if self.ended:
                 return
             if left < lowest:
@@ -61,7 +61,7 @@ class Window:
 
     @property
     def counts(self):
-        """Not when all was over before the workers were up."""
+        """False: all messages were settled before the workers were ready."""
         return self.begun is not None and self.begun < self.ended and self.begun_left > 0
 
     @property
@@ -79,15 +79,15 @@ class Window:
 
 
 def check_account(contestant, process, count, replies):
-    """Every message once: by what the contestant says that it did, and by what came of it."""
+    """Every message was handled once: by the report of the contestant, and by the replies."""
     done = count
     if contestant.is_wpool:
-        found = re.search(r"drained: (\d+) done, 0 handed on in slices, 0 retried, 0 given up", process.said())
+        found = re.search(r"drained: (\d+) done, 0 handed on in slices, 0 retried, 0 given up", process.stderr())
         done = int(found.group(1)) if found else -1
     elif contestant.counts_itself:
-        done = int(process.printed())
+        done = int(process.stdout())
     if done != count:
-        raise Failure(f"{done} done of {count}: {process.ending()}")
+        raise Failure(f"{done} done of {count}: {process.stderr_tail()}")
     if replies not in (None, count):
         raise Failure(f"{replies} replies to {count}")
 
@@ -103,7 +103,7 @@ class Throughput:
     def _measure(self, bench, count, sink):
         c = self.contestant
         bench.fill(QUEUE, count, c.size, (*c.fill, *(("--reply-to", REPLIES) if c.is_rpc else ())))
-        bench.referee.watch(QUEUE)
+        bench.probe.watch(QUEUE)
         process = bench.start(c.name, c.command, c.environment, None if c.counts_itself else "/dev/null")
         try:
             window = Window(bench, process, c, count)
@@ -121,30 +121,30 @@ class Throughput:
             return self._measure(bench, count, None)
         sink = bench.start("sink", ["BUILD/bench/sink", "URL", REPLIES])
         try:
-            sink.await_words("consuming", START_SECONDS)
+            sink.await_stderr("consuming", START_SECONDS)
             return self._measure(bench, count, sink)
         finally:
             sink.kill()
 
     def _rounded(self, bench, wanted):
-        wanted = min(wanted, bench.extent.most_bytes // self.contestant.size)
+        wanted = min(wanted, bench.extent.max_bytes // self.contestant.size)
         step = STEP if wanted >= STEP else SMALL_STEP
         return max(step, math.ceil(wanted / step) * step)
 
     def _run_few(self, bench):
-        """All may be over before the clock has started: then there is no rate."""
-        count = min(bench.extent.messages, bench.extent.most_bytes // self.contestant.size)
+        """All may be settled before the clock starts: then there is no rate."""
+        count = min(bench.extent.messages, bench.extent.max_bytes // self.contestant.size)
         window, facts = self._run_once(bench, count)
         return (window.figures() if window.counts else {"messages": count}) | facts
 
     def _size_next(self, bench, count, window):
-        """So many that the clock runs for the wished time, by the speed of this run."""
+        """Choose the number of messages for the target time, by the rate of this run."""
         if not window.counts:
             self._count = 2 * count
             return
         early = count - window.begun_left if self.contestant.ready else 0
-        wished = window.rate * bench.seconds
-        self._count = self._rounded(bench, max(wished * WARM_UP / (WARM_UP - 1), early + wished))
+        target = window.rate * bench.seconds
+        self._count = self._rounded(bench, max(target * WARM_UP / (WARM_UP - 1), early + target))
 
     def run(self, bench):
         if bench.extent.messages:
@@ -156,4 +156,4 @@ class Throughput:
             self._size_next(bench, count, window)
             if window.counts:
                 return window.figures() | facts
-        raise Failure("all was done before its workers were up, however many messages there were")
+        raise Failure("all messages were settled before the workers were ready, in every try")

@@ -1,5 +1,5 @@
-"""A chart as SVG: two axes, lines with direct labels. Readable on a light and on a dark page: it brings its own ground,
-and follows the reader's choice of colours."""
+"""A chart as SVG: two axes, lines with labels. Readable on a light and a dark page: it has its own background and follows
+the colour scheme of the reader."""
 
 import html
 import math
@@ -7,7 +7,7 @@ import math
 WIDTH, HEIGHT = 900, 480
 LEFT, RIGHT, TOP, BOTTOM = 84, 274, 88, 62
 LABEL_GAP = 17  # pixels from one label to the next
-# The hues are told apart by those who do not see all colours, on either ground.
+# The colours are distinguishable for the colour-blind, on both backgrounds.
 STYLE = """
   .ground { fill: #ffffff; stroke: #d0d7de }
   text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2328 }
@@ -39,7 +39,7 @@ STYLE = """
 
 
 class Axis:
-    """From values to pixels. ticks: (value, words)."""
+    """From values to pixels. ticks: (value, text)."""
 
     def __init__(self, low, high, begin, end, is_log, ticks, title):
         self._low, self._high = (math.log(low), math.log(high)) if is_log else (low, high)
@@ -62,50 +62,50 @@ class Chart:
     def _add(self, text):
         self._parts.append("  " + text)
 
-    def _text(self, x, y, words, classes="", anchor="start"):
-        self._add(f'<text x="{x:.1f}" y="{y:.1f}" class="{classes}" text-anchor="{anchor}">{html.escape(words)}</text>')
+    def _text(self, x, y, text, classes="", anchor="start"):
+        self._add(f'<text x="{x:.1f}" y="{y:.1f}" class="{classes}" text-anchor="{anchor}">{html.escape(text)}</text>')
 
     def _segment(self, x1, y1, x2, y2, classes):
         self._add(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{classes}"/>')
 
     def _draw_axes(self):
         bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
-        for value, words in self._y.ticks:
+        for value, text in self._y.ticks:
             y = self._y.place(value)
             self._segment(LEFT, y, right, y, "grid")
-            self._text(LEFT - 8, y + 4, words, "quiet", "end")
-        for value, words in self._x.ticks:
+            self._text(LEFT - 8, y + 4, text, "quiet", "end")
+        for value, text in self._x.ticks:
             x = self._x.place(value)
             self._segment(x, bottom, x, bottom + 5, "axis")
-            self._text(x, bottom + 20, words, "quiet", "middle")
+            self._text(x, bottom + 20, text, "quiet", "middle")
         self._segment(LEFT, bottom, right, bottom, "axis")
         self._text((LEFT + right) / 2, bottom + 42, self._x.title, "", "middle")
         self._text(LEFT - 60, TOP - 12, self._y.title)
 
-    def _label(self, x, y, words, hue):
-        self._labels.append((y, x, words, hue))
+    def _label(self, x, y, text, color):
+        self._labels.append((y, x, text, color))
 
-    def line(self, points, words, hue, dashed=False):
+    def line(self, points, text, color, dashed=False):
         """points: (x, {median, min, max}); a whisker where rounds differ, and a label at the right end."""
         if not points:
             return
         places = [(self._x.place(x), self._y.place(found["median"])) for x, found in points]
         dash = " dash" if dashed else ""
         path = " ".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(places))
-        self._add(f'<path d="{path}" class="line s{hue}{dash}"/>')
+        self._add(f'<path d="{path}" class="line s{color}{dash}"/>')
         for (x, y), (_, found) in zip(places, points):
-            self._segment(x, self._y.place(found["min"]), x, self._y.place(found["max"]), f"whisker s{hue}")
-            self._add(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.4" class="dot f{hue}"/>')
-        self._label(*places[-1], words, hue)
+            self._segment(x, self._y.place(found["min"]), x, self._y.place(found["max"]), f"whisker s{color}")
+            self._add(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.4" class="dot f{color}"/>')
+        self._label(*places[-1], text, color)
 
-    def level(self, value, words, hue):
-        """A line for what does not depend on x."""
+    def level(self, value, text, color):
+        """Draw a line for a value that does not depend on x."""
         y = self._y.place(value)
-        self._segment(LEFT, y, WIDTH - RIGHT, y, f"line dash s{hue}")
-        self._label(WIDTH - RIGHT, y, words, hue)
+        self._segment(LEFT, y, WIDTH - RIGHT, y, f"line dash s{color}")
+        self._label(WIDTH - RIGHT, y, text, color)
 
     def _place_labels(self):
-        """Beside where their lines end, moved apart where they would cover each other."""
+        """Place labels beside the ends of their lines, moved apart if they would overlap."""
         labels = sorted(self._labels)
         places = []
         for y, *_ in labels:
@@ -114,10 +114,10 @@ class Chart:
         for i in reversed(range(len(places))):
             places[i] = min(places[i], low)
             low = places[i] - LABEL_GAP
-        for (y, x, words, hue), at in zip(labels, places):
+        for (y, x, text, color), at in zip(labels, places):
             right = WIDTH - RIGHT + 8
             self._add(f'<path d="M{x + 5:.1f} {y:.1f} L{right:.1f} {y:.1f} L{right + 10:.1f} {at:.1f}" class="lead"/>')
-            self._text(right + 14, at + 4, words, f"f{hue}")
+            self._text(right + 14, at + 4, text, f"f{color}")
 
     def render(self):
         self._place_labels()

@@ -1,4 +1,4 @@
-"""The private broker, and the referee in it."""
+"""The private broker, and the probe in it."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ from . import Failure
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "tests/broker/node"
-REFEREE = pathlib.Path(__file__).resolve().parent.parent / "referee.erl"
+QUEUE_PROBE = pathlib.Path(__file__).resolve().parent.parent / "queue_probe.erl"
 SILENCE_SECONDS = 60
 
 
@@ -77,49 +77,49 @@ def name_of(pid):
         return ""
 
 
-class Referee:
-    """Tells how many messages of a queue are not yet settled: see referee.erl."""
+class QueueProbe:
+    """Reads how many messages of a queue are not yet settled: see queue_probe.erl."""
 
     def __init__(self, node):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
-            node.evaluate(REFEREE.read_text().replace("PORT", str(port)))
+            node.evaluate(QUEUE_PROBE.read_text().replace("PORT", str(port)))
             server.settimeout(SILENCE_SECONDS)
             self._socket, _ = server.accept()
         self._socket.settimeout(SILENCE_SECONDS)
         self._lines = self._socket.makefile("r")
 
-    def _say(self, *words):
+    def _send(self, *text):
         try:
-            self._socket.sendall((" ".join(words) + "\n").encode())
+            self._socket.sendall((" ".join(text) + "\n").encode())
         except OSError as error:
-            raise Failure(f"the broker's referee: {error}") from None
+            raise Failure(f"the broker's probe: {error}") from None
 
-    def _hear(self):
+    def _receive(self):
         try:
             line = self._lines.readline()
         except OSError as error:
-            raise Failure(f"the broker's referee: {error}") from None
+            raise Failure(f"the broker's probe: {error}") from None
         if not line or line.startswith("failed "):
-            raise Failure(f"the broker's referee is gone: {line.strip() or 'without a word'}")
+            raise Failure(f"the broker's probe has ended: {line.strip() or 'no message'}")
         return line
 
     def watch(self, queue):
-        self._say("watch", queue)
+        self._send("watch", queue)
 
     def samples(self):
         """(microseconds of the broker's clock, messages left), without end."""
         while True:
-            yield tuple(map(int, self._hear().split()))
+            yield tuple(map(int, self._receive().split()))
 
     def stop(self):
-        self._say("stop")
-        while self._hear() != "stopped\n":
+        self._send("stop")
+        while self._receive() != "stopped\n":
             pass
 
     def delete(self, queue):
-        self._say("delete", queue)
-        while self._hear() != "deleted\n":
+        self._send("delete", queue)
+        while self._receive() != "deleted\n":
             pass
 
     def close(self):
@@ -127,7 +127,7 @@ class Referee:
 
 
 def wait_until(is_true, seconds, what):
-    """For what tells nobody when it comes: looks often."""
+    """Poll for what sends no event."""
     deadline = time.monotonic() + seconds
     while not is_true():
         if time.monotonic() > deadline:

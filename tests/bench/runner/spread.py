@@ -1,4 +1,4 @@
-"""What several rounds come to: median, least, most."""
+"""The summary of several rounds: median, minimum, maximum."""
 
 import statistics
 
@@ -22,6 +22,6 @@ def spread(values):
 
 
 def ratios(runs, others, path="rate"):
-    """Each round's value over the same round's of the other; rounds where one failed are left out."""
+    """The ratio of the two values in each round, without rounds in which one failed."""
     pairs = ((pick([run], path), pick([other], path)) for run, other in zip(runs, others))
     return [ours[0] / theirs[0] for ours, theirs in pairs if ours and theirs and theirs[0]]

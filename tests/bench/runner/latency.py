@@ -1,4 +1,4 @@
-"""How long a call takes: one at a time, and at half the rate that the slower server can answer."""
+"""The time of a call: one at a time, 500 at a time, and at half the rate that the slower server can answer."""
 
 import json
 
@@ -19,7 +19,7 @@ class Load:
     def __init__(self):
         self._rates = {}
 
-    def note(self, name, rate):
+    def record(self, name, rate):
         self._rates.setdefault(name, rate)
 
     @property
@@ -31,8 +31,8 @@ def call(bench, seconds, *options):
     caller = bench.start("caller", ["BUILD/bench/caller", *options, "URL", QUEUE, SMALL, seconds])
     try:
         if caller.wait(seconds + SPARE_SECONDS) != 0:
-            raise Failure(f"a caller failed: {caller.ending()}")
-        return json.loads(caller.printed())
+            raise Failure(f"a caller failed: {caller.stderr_tail()}")
+        return json.loads(caller.stdout())
     finally:
         caller.kill()
 
@@ -51,7 +51,7 @@ class Latency:
     def _call_all(self, bench):
         call(bench, WARM_UP_SECONDS)
         figures = {"idle": call(bench, bench.seconds), "full": call(bench, bench.seconds, "--window", OPEN_CALLS)}
-        self._load.note(self.name, figures["full"]["rate"])
+        self._load.record(self.name, figures["full"]["rate"])
         if self._is_warm or not bench.extent.warm_rounds:
             figures["half"] = call(bench, bench.seconds, "--rate", self._load.half)
         self._is_warm = True
@@ -71,7 +71,7 @@ class Latency:
 
 def both():
     load = Load()
-    # What says nothing is ready: the call for warmth waits for it.
+    # The plain server prints nothing when it is ready; the first call waits for it.
     yield Latency("latency-plain", "plain C RPC server", plain_rpc(QUEUE), "", load)
     yield Latency("latency-wpool", f"wpool, auto, {WORKERS} C workers", serve(QUEUE, WORKERS, "auto", RPC_WORKER),
                   all_ready(WORKERS), load)

@@ -1,6 +1,6 @@
-"""Large bodies beside small tasks: a pool whose workers hold 8 MiB each, and in another pool of the same supervisor
-calls that must not wait for them; and what all this takes of memory. Beside it the same with a plain consumer and a
-plain RPC server, a process each: what the broker itself makes of such a mixture."""
+"""Large bodies beside small tasks: a pool whose workers hold 8 MiB each, and another pool of the same supervisor with
+calls that must not wait for them. The same with a plain consumer and a plain RPC server, in two processes, shows what
+the broker contributes."""
 
 import json
 import time
@@ -14,7 +14,7 @@ SIZE = 8 << 20
 HOLD_MS = 200
 CALLS_A_SECOND = 200
 STUCK_SECONDS = 60
-# More settings of the pool of large tasks: the one that bounds memory.
+# More settings of the pool of large tasks, such as one that bounds memory.
 SETTINGS = ""
 
 CONFIGURATION = """\
@@ -28,7 +28,7 @@ class Large:
     kind = "large"
 
     def __init__(self, name, label, messages, commands):
-        """commands: for each server its command, given the bench; the first is the one with the large tasks."""
+        """commands: given the bench, the command of each server; the first one has the large tasks."""
         self.name, self.label, self.messages, self._commands = name, label, messages, commands
 
     def missing(self):
@@ -41,14 +41,14 @@ class Large:
     @staticmethod
     def _end_calls(caller):
         if caller.stop() != 0:
-            raise Failure(f"the small calls failed: {caller.ending()}")
-        return json.loads(caller.printed())
+            raise Failure(f"the small calls failed: {caller.stderr_tail()}")
+        return json.loads(caller.stdout())
 
     def _follow(self, bench, processes):
-        """Until no large message is left: (seconds, the first process's peak)."""
+        """Wait until no large message is left. Return (seconds, peak memory of the first process)."""
         begun = moved = time.monotonic()
         peak, lowest = 0, self.messages
-        for _, left in bench.referee.samples():
+        for _, left in bench.probe.samples():
             for process in processes:
                 process.check()
             peak = max(peak, anonymous_kib(processes[0].pid))
@@ -62,11 +62,11 @@ class Large:
     def _measure(self, bench, servers):
         caller = self._start_calls(bench)
         try:
-            bench.referee.watch(LARGE)
+            bench.probe.watch(LARGE)
             seconds, peak = self._follow(bench, [*servers, caller])
             during = self._end_calls(caller)
             caller = self._start_calls(bench)
-            time.sleep(bench.seconds)  # for so long the calls have it all to themselves
+            time.sleep(bench.seconds)  # the calls alone
             alone = self._end_calls(caller)
             return {"messages": self.messages, "seconds": seconds, "mib_a_second": self.messages * (SIZE >> 20) / seconds,
                     "supervisor_kib": peak, "during": during, "alone": alone}
