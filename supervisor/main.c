@@ -69,8 +69,8 @@ static int print_unknown(char *word)
 	return EX_USAGE;
 }
 
-/* A closed standard descriptor would be reused by the first file we open, and a connection taken
- * for standard output. It is opened in the wrong direction, so that using it still fails. */
+/* Open standard descriptors that are closed; otherwise a connection might get number 1 and be used
+ * as standard output. They are opened in the wrong direction, so that using them still fails. */
 static bool keep_standard_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -37,7 +37,7 @@ struct curl {
 
 static struct curl loaded;
 
-/* POSIX, dlsym: an object pointer there is copied into a function pointer. */
+/* POSIX allows to copy the object pointer of dlsym into a function pointer. */
 static bool find(void *library, const char *name, void *ret_function)
 {
 	void *found = dlsym(library, name);
@@ -126,7 +126,7 @@ static long status_of(const struct api_client *client)
 	return status;
 }
 
-/* libcurl's. Returning less than it was given ends the transfer. */
+/* The write function of libcurl. Returning less than size * count ends the transfer. */
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *ctx)
 {
 	struct api_client *client = ctx;
@@ -168,7 +168,7 @@ static CURLcode set_options(struct api_client *client, const char *socket, const
 	return code == CURLE_OK ? (set)(handle, CURLOPT_WRITEDATA, (void *)client) : code;
 }
 
-/* To the path that answered last, then to the others. */
+/* Start the request at the path that answered last, then at the others. */
 static CURLcode start(struct api_client *client)
 {
 	struct buf url;
@@ -221,7 +221,7 @@ static void set_no_supervisor(struct api_client *client)
 	client->exit_code = error == EACCES || error == EPERM ? EX_NOPERM : EX_UNAVAILABLE;
 }
 
-/* {"error": "..."} */
+/* The body is {"error": "..."}. */
 static void set_refusal(struct api_client *client)
 {
 	json_t *answer = api_client_json(client);

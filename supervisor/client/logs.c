@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define COMMAND "logs"
-/* Of the lines that exist already, with --follow. */
+/* The default of --lines with --follow. */
 #define LINES_BEFORE 10
 #define PATH_SIZE    128
 

@@ -33,7 +33,7 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
-/* [{"key", "from", "to"}] as "workers 2 -> 4, command". */
+/* Append [{"key", "from", "to"}] as "workers 2 -> 4, command". */
 static void append_settings(struct buf *out, const json_t *settings)
 {
 	const json_t *setting;

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A deployment may start the new supervisor before the old one has left. */
+/* A deployment may start the new supervisor before the old one has ended. */
 #define RETRY_INTERVAL (5 * MTIME_SECOND)
-/* At our end, for requests that are being answered. */
+/* How long control_finish waits for open answers. */
 #define LAST_ANSWERS (200 * MTIME_MS)
 
 struct control {
@@ -19,7 +19,7 @@ struct control {
 	const struct supervisor_view *view;
 	struct http *http;
 	struct listener local, remote;
-	struct ev_timer retry; /* another process has what we want */
+	struct ev_timer retry; /* another process has our socket or address */
 	char wanted_path[LISTENER_PATH_BYTES];
 	bool wants_remote;
 };
@@ -47,8 +47,8 @@ static void serve_local(struct control *control)
 	log_info("control socket: %s", control->local.path);
 }
 
-/* Take the first path that works. One where another supervisor listens ends the search: at the next
- * path no command would find us. */
+/* Use the first path that works. A path where another supervisor listens ends the search: no
+ * command would find us at the next one. */
 static void open_local(struct control *control)
 {
 	struct control_paths paths = control_paths_of(control->view->config->control_socket);
@@ -120,7 +120,7 @@ static void retry_later(struct control *control)
 		loop_start_timer(control->loop, &control->retry, RETRY_INTERVAL);
 }
 
-/* That they are in use was logged already. */
+/* open_local and open_remote have logged that they are in use. */
 static void on_retry(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
 	struct control *control = timer->data;

@@ -115,7 +115,7 @@ static void set_count(void *ctx, const char *label, const char *value, uint64_t 
 	}
 }
 
-/* From the shortest, pairs of a bound and the count up to it and above the bound before. */
+/* Pairs of a bound and the count of its bucket, the shortest first. */
 static json_t *json_of_times(const struct histogram *histogram)
 {
 	json_t *buckets = json_array();

@@ -18,7 +18,7 @@ static void answer_levels(const struct http_request *request)
 			"{s:s, s:o}", "level", log_level_name(log_level_of(NULL)), "pools", pools));
 }
 
-/* Logged at a level that both the old and the new setting let through. */
+/* Log at a level that both the old and the new setting print. */
 static void log_change(const char *pool, enum log_level old, enum log_level level)
 {
 	enum log_level min = old < level ? old : level;
@@ -28,7 +28,7 @@ static void log_change(const char *pool, enum log_level old, enum log_level leve
 		log_level_name(level), log_level_name(old));
 }
 
-/* pool: NULL: all. False: out of memory. The line comes while the more verbose setting holds. */
+/* pool: NULL: all. False: out of memory. The line is logged while the more verbose level is set. */
 static bool set_level(const char *pool, enum log_level level)
 {
 	enum log_level old = log_level_of(pool);

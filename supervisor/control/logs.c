@@ -55,7 +55,7 @@ static void append_missed(struct reader *reader, struct buf *out)
 	reader->missed = 0;
 }
 
-/* After false, append_next follows at once, before anything is logged. */
+/* If this returns false, append_next is called at once, before anything is logged. */
 static bool has_to_wait(void *ctx)
 {
 	struct reader *reader = ctx;
@@ -112,7 +112,7 @@ static void skip_to_last(struct reader *reader, int64_t lines)
 
 /* ---------- the request ---------- */
 
-/* False: the query has it, and it is no number from 0 to max. */
+/* False: the query has the parameter, and it is no number from 0 to max. */
 static bool read_number(
 	const struct http_request *request, const char *name, int64_t max, int64_t *ret)
 {

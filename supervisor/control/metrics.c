@@ -94,7 +94,7 @@ struct sample {
 	const char *metric, *pool;
 };
 
-/* Names of pools have only letters, digits, '.', '_', '-': nothing to escape. */
+/* Names of pools have only letters, digits, '.', '_', '-', so nothing is escaped. */
 static const char *labels_of(
 	const struct sample *sample, const char *label, const char *value, char labels[LABELS_SIZE])
 {
@@ -175,7 +175,7 @@ static bool is_same_metric(size_t a, size_t b)
 	       strcmp(api_figures[a].metric, api_figures[b].metric) == 0;
 }
 
-/* Of pools of one name only the latest: a counter that goes down has started again. */
+/* Of several pools with one name, append only the latest: otherwise counters would go down. */
 static bool append_next_pool(struct metrics *m, struct buf *out)
 {
 	const struct pool_set *set = m->view->pool_set;

@@ -23,7 +23,7 @@ static json_t *json_of_change(const struct scaling *scaling)
 		control_json_since(scaling->at));
 }
 
-/* null: none died. Its last line may have come from the message that it had: not for everybody. */
+/* null: none died. The stderr line may contain parts of a message, so only local clients get it. */
 static json_t *json_of_death(const struct last_death *death, bool is_local)
 {
 	char exit[EXIT_TEXT_SIZE];

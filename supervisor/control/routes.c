@@ -11,7 +11,7 @@
 
 #define REASONS_LIMIT (1024 * 1024)
 
-/* The page may ask this supervisor and nothing else; a script that gets into it is not run. */
+/* The page may send requests only to this supervisor; injected scripts do not run. */
 #define PAGE_POLICY                                                                                \
 	"default-src 'none'; connect-src 'self'; script-src '" PAGE_SCRIPT "'; "                   \
 	"style-src '" PAGE_STYLE "'; img-src data:; base-uri 'none'; form-action 'none'; "         \
@@ -30,7 +30,7 @@ static void answer_page(const struct supervisor_view *view, const struct http_re
 	http_answer_page(request, HTML_TYPE, text_of((const char *)page, sizeof page), PAGE_POLICY);
 }
 
-/* If the loop did not turn, nothing would answer. */
+/* An answer shows that the loop turns. */
 static void answer_live(const struct supervisor_view *view, const struct http_request *request)
 {
 	(void)view;
@@ -61,8 +61,8 @@ static void answer_ready(const struct supervisor_view *view, const struct http_r
 
 /* ---------- the table ---------- */
 
-/* is_open: also over TCP, where anybody on this machine, or on others if so configured, may ask.
- * These answers change nothing and show pools, workers and the broker, but nothing of messages. */
+/* is_open: also over TCP, where every user of this machine, or of others if so configured, may send
+ * requests. These change nothing, and show pools, workers and the broker, but no messages. */
 static const struct route {
 	const char *method, *path;
 	bool is_open;

@@ -1,4 +1,4 @@
-/* GET /v1/status: the supervisor as a whole. */
+/* GET /v1/status: the state of the supervisor. */
 #include "control/answer.h"
 #include "control/routes.h"
 #include "os/clock.h"
@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-/* warnings: instead of reasons. */
+/* warnings: false: the reasons. */
 static json_t *texts_of(const struct supervisor_view *view, bool warnings)
 {
 	struct health_walk walk = {0};

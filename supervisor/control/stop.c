@@ -23,7 +23,7 @@ static bool has_to_wait(void *ctx)
 	       clock_now() - wait->sent_at < INTERVAL;
 }
 
-/* What is still at work, of all pools together. */
+/* The workers and unfinished tasks of all pools together. */
 static json_t *json_of_work(const struct supervisor_view *view)
 {
 	json_int_t workers = 0, in_pipes = 0, unconfirmed = 0;

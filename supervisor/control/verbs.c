@@ -27,7 +27,7 @@ static const char *restart_pool(struct pool_runtime *runtime, const struct http_
 	return pool_runtime_command(runtime, COMMAND_RESTART, 0, clock_now());
 }
 
-/* ?workers=8, 2..32 or auto. The pool itself refuses 0, which stands for what is no number. */
+/* ?workers=8, 2..32 or auto. For anything else 0 is passed on, which the pool refuses. */
 static const char *scale_pool(struct pool_runtime *runtime, const struct http_request *request)
 {
 	const char *workers = http_query(request, "workers");
@@ -70,7 +70,7 @@ static const char *apply_verb(const struct supervisor_view *view, const struct a
 	return refusal;
 }
 
-/* The pools as they are now, as GET /v1/pools has them. */
+/* The answer has the pools as GET /v1/pools has them. */
 void control_answer_verb(const struct supervisor_view *view, const struct http_request *request)
 {
 	const struct api_verb *verb = api_verb_find(text_from(strrchr(request->path, '/') + 1));

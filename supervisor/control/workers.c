@@ -27,7 +27,7 @@ static const char *state_of(const struct slot_facts *slot)
 	__builtin_unreachable();
 }
 
-/* The name is the publisher's and may be anything: not for everybody. */
+/* The publisher chose the name, and it may be secret, so only local clients get it. */
 static json_t *json_of_task(const struct slot_facts *slot, bool is_local)
 {
 	char name[DELIVERY_NAME_ROOM];
@@ -71,7 +71,7 @@ static json_t *json_of_worker(const struct control_list *list, const struct pool
 		json_of_task(&slot, list->is_local));
 }
 
-/* One slot at a time. A slot that was scaled away is no worker. */
+/* Append one slot. A slot that was scaled away is left out. */
 static bool append_next(struct control_list *list, struct buf *out)
 {
 	size_t next = list->place;

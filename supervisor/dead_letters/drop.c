@@ -22,7 +22,7 @@ static enum reader_fate on_dropped(void *ctx, const struct dead_letter *letter)
 	return READER_GOES;
 }
 
-/* Count what would be dropped, and ask. No connection is open while the operator thinks.
+/* Count what would be dropped, and ask. No connection is open while we wait for the operator.
  * *ret_limit: the count that the operator agreed to. EX_OK: continue. */
 static int confirm_drop(const struct dead_letters *what, uint64_t *ret_limit)
 {

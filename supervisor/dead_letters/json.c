@@ -43,7 +43,7 @@ static void put_base64(struct buf *out, struct text bytes)
 	buf_append_byte(out, '"');
 }
 
-/* "name": text, or "name_base64" of what no JSON string can hold. */
+/* "name": text; or "name_base64" if it is not UTF-8. */
 static void put_bytes(struct buf *out, const char *name, struct text value)
 {
 	bool is_text = utf8_is_valid(value);
@@ -120,7 +120,7 @@ static void put_properties(struct buf *out, const struct properties *p)
 	buf_append_byte(out, '}');
 }
 
-/* x-wpool-first-failed as first_failed, plain: what scripts ask for. */
+/* Our headers without types, x-wpool-first-failed as first_failed: what scripts need. */
 static void put_ours(struct buf *out, struct text headers)
 {
 	struct table_field field;

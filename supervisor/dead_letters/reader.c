@@ -26,9 +26,9 @@ static uint64_t max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Wide enough to keep the connection busy with messages that do not stay. Each step is bounded in
- * bytes, because the broker loads a whole step into memory at once. A step is about as wide as the
- * window, because the number of consumers is bounded too. */
+/* The window has enough free places to keep the connection busy. Each step is limited in bytes,
+ * because the broker loads a whole step into memory at once. A step is about as wide as the window,
+ * because the number of consumers is limited too. */
 uint32_t reader_window(uint32_t now, uint64_t held, uint64_t wanted, uint64_t mean)
 {
 	uint64_t places = min(max(FREE_BYTES / (mean + 1), FREE_MIN), FREE_MAX);
@@ -62,8 +62,7 @@ static void widen(struct reader *r)
 			r->what->queue, (uint16_t)window);
 }
 
-/* The answers to the requests that widened the window come first; they are not steps of the
- * barrier. */
+/* Wait for the answers to the requests that widened the window before the barrier begins. */
 static void synchronize(struct reader *r)
 {
 	if (r->consumers < r->subscriptions.generation)
@@ -81,8 +80,8 @@ static void synchronize(struct reader *r)
 #define TICK        0.25 /* seconds */
 #define CHECK_PAUSE 0.02 /* seconds between two looks at a queue that gets its messages back */
 #define CHECK_LIMIT (3 * MTIME_SECOND)
-/* Nothing came for so long, and the queue says that it has nothing: it says so, too, when it is
- * busy reading large messages for us. */
+/* How long to wait if no message comes and the queue reports none: it also reports none while it
+ * reads large messages for us. */
 #define IDLE_EMPTY    (3 * MTIME_SECOND)
 #define NOT_FOUND     404
 #define NOT_ALLOWED   403

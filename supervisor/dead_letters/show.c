@@ -23,7 +23,7 @@ void append_time(struct buf *out, int64_t seconds)
 		buf_printf(out, "%lld", (long long)seconds);
 }
 
-/* Line ends stay line ends, indented. */
+/* Keep the lines of a text, and indent each. */
 static void put_indented(struct buf *out, struct text t)
 {
 	while (t.len > 0) {

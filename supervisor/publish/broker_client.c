@@ -11,7 +11,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#define BODY_LIMIT   (512ull * 1024 * 1024) /* the most that a broker can be configured to take */
+#define BODY_LIMIT   (512ull * 1024 * 1024) /* the maximum that a broker can be configured for */
 #define OUTPUT_LIMIT (2 * BODY_LIMIT)
 #define HEARTBEAT    (15 * MTIME_SECOND)
 
@@ -68,7 +68,7 @@ static const struct broker_link_handler broker_link_handler = {
 	.on_end = on_end,
 };
 
-/* If the flush sent everything at once, no event follows: the loop must not sleep. */
+/* If the flush has sent everything, no event follows, and the loop must not sleep. */
 static void on_turn(struct ev_loop *loop, ev_prepare *watcher, int events)
 {
 	(void)events;

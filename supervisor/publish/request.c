@@ -117,7 +117,7 @@ static void request_print(struct request *r, const struct amqp_event *event)
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct request *r = ctx;
-	if (r->exit_code >= 0) /* it has ended; a second reply, for example, changes nothing */
+	if (r->exit_code >= 0) /* it has ended; for example, this is a second reply */
 		return;
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
@@ -151,7 +151,7 @@ static void on_up(void *ctx, struct connection *connection)
 	channel_open(connection, ENVELOPE_CHANNEL);
 }
 
-/* The reply would come to the channel that is gone; a second request might do the work twice. */
+/* The reply queue ends with its channel. Sending the request again might do the work twice. */
 static void on_down(void *ctx, bool by_error)
 {
 	(void)by_error;
@@ -260,8 +260,7 @@ static int request_run(struct request *r)
 	envelope_make_id(r->id);
 	r->envelope.reply_to = REPLY_QUEUE;
 	r->envelope.correlation_id = r->id;
-	/* Longer than the whole request may take: so the request's own limit ends it, with its own
-	 * text. */
+	/* The limit of the request comes first, and has its own message. */
 	int exit_code = client_init(
 		&r->client, COMMAND, r->broker, mtime_after(r->timeout, MTIME_SECOND), &handler, r);
 	if (exit_code != EX_OK)

@@ -22,7 +22,7 @@ static void sender_fail(struct sender *s, int exit_code, const char *what)
 	sender_close(s);
 }
 
-/* The first refusal stands for all: they mostly have one cause. */
+/* Keep the first refusal: the others usually have the same cause. */
 static void record_refusal(struct sender *s, unsigned code, struct text reason)
 {
 	if (!*s->refusal)
@@ -109,8 +109,8 @@ static void on_confirm(struct sender *s, const struct publish_answer *answer)
 		record_refusal(s, 0, TEXT("negative confirm"));
 }
 
-/* One of the unconfirmed messages cost the channel or the connection. If there was only one, it was
- * that one; otherwise all are sent again, one at a time. */
+/* One of the unconfirmed messages closed the channel or the connection. If there was only one, drop
+ * it; otherwise publish all again, one at a time. */
 static void find_culprit(struct sender *s)
 {
 	size_t count = messages_rewind(&s->messages);
@@ -120,7 +120,7 @@ static void find_culprit(struct sender *s)
 		return;
 	messages_drop(&s->messages);
 	s->summary.refused++;
-	if (s->alone > 0) /* the others that were with it may be as bad */
+	if (s->alone > 0) /* the next ones are still published one at a time */
 		s->alone--;
 }
 
@@ -129,7 +129,7 @@ static void on_channel_closed(struct sender *s, const struct amqp_event *event)
 	bool was_up = confirm_channel_is_up(&s->channel);
 	confirm_channel_down(&s->channel);
 	record_refusal(s, event->code, event->text);
-	if (!was_up) { /* not even an empty channel is granted: a retry would not end */
+	if (!was_up) { /* the broker refuses even a new channel: a retry would never end */
 		sender_fail(s, EX_UNAVAILABLE, s->refusal);
 		return;
 	}

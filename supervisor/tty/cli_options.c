@@ -35,7 +35,7 @@ int cli_read_duration(const char *command, const char *option, mtime *ret)
 enum { OPTIONS_MAX = 32 };
 
 /* optopt is 0 for a long name that is unknown or ambiguous; then the word itself is the last one
- * that was looked at. Values are not repeated: one of them may hold a password. */
+ * that was looked at. Values are not printed: one may be a password. */
 static void print_unknown(const char *command, char **argv, const struct option *options)
 {
 	const char *word = argv[optind - 1];

@@ -73,7 +73,7 @@ static enum rc write_all(struct text t)
 	return RC_OK;
 }
 
-/* Also allowed in the background. */
+/* SIGTTOU is blocked, so that this also works in the background. */
 static void restore_terminal(const struct termios *before)
 {
 	sigset_t output, mask;
@@ -154,7 +154,7 @@ enum rc screen_draw(struct screen *screen, struct text page)
 	buf_append_text(&screen->page, page);
 	if (screen->page.failed)
 		buf_clear(&screen->page);
-	rc = out.failed ? RC_OK : write_all(buf_text(&out)); /* out of memory the old page stays */
+	rc = out.failed ? RC_OK : write_all(buf_text(&out)); /* out of memory: keep the old page */
 	buf_release(&out);
 	return rc;
 }

@@ -76,7 +76,7 @@ const json_t *top_model_pool(const struct top_model *model, const char *name)
 	return NULL;
 }
 
-/* Without memory the choice stays. */
+/* Out of memory: keep the choice. */
 static bool choose(struct top_model *model, size_t row)
 {
 	const char *name = name_of(model->pools.rows[row].now);

@@ -91,7 +91,7 @@ static bool send_question(struct top_requests *requests, const struct top_model 
 	return true;
 }
 
-/* From the first question again, at this time. */
+/* Begin with the first question again at this time. */
 static void restart(struct top_requests *requests, mtime due)
 {
 	requests->question = TOP_ASK_POOLS;
@@ -165,7 +165,7 @@ static void take_question_answer(struct top_requests *requests, struct top_model
 	json_t *answer;
 
 	if (is_of_workers && (!model->chosen || strcmp(requests->asked, model->chosen) != 0))
-		return; /* another pool was chosen meanwhile: the question is sent again */
+		return; /* another pool was chosen meanwhile: ask again */
 	answer = take_answer(&requests->client, model->trouble, sizeof model->trouble);
 	if (!answer || top_model_take(model, requests->question, answer, now) != RC_OK)
 		restart(requests, now + INTERVAL); /* without memory the model stays as it is */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #define NOTHING TEXT("-")
-/* In lists that differ by more, a row is a new one: with ten thousand of them the search would take
- * long. */
+/* Rows to search for the row before. In lists that differ more, a row counts as new: with ten
+ * thousand rows the search would take too long. */
 #define SEARCH_MAX 100
 #define SPAN_MIN   (MTIME_SECOND / 2)
 
@@ -49,7 +49,7 @@ static double rate_of(
 	return (now - before) / seconds;
 }
 
-/* NAN: there is none, or it is a text. */
+/* NAN: it has no value, or is a text. */
 static double value_of(
 	const struct top_table *table, const struct top_row *row, const struct json_column *column)
 {
@@ -97,7 +97,7 @@ static int compare_texts(struct text a, struct text b)
 	return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* The largest first, what is not known last. */
+/* The largest first, unknown values last. */
 static int compare_values(double a, double b)
 {
 	if (isnan(a) || isnan(b))

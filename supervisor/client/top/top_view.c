@@ -53,7 +53,7 @@ static void put_line(struct buf *out, struct text style, const char *format, ...
 	free(line);
 }
 
-/* lines: of a table, titles first. One row may be marked. */
+/* lines: a table, titles first. marked: this row gets a mark. */
 static void put_table(struct text lines, size_t marked, struct buf *out)
 {
 	struct text line;
@@ -70,7 +70,7 @@ static void put_table(struct text lines, size_t marked, struct buf *out)
 	}
 }
 
-/* first: of the rows that are shown; marked: SIZE_MAX: none. */
+/* first: the first row that is shown. marked: SIZE_MAX: none. */
 static void put_rows(struct top_table *table, size_t first, size_t count, size_t marked,
 	size_t width, struct buf *out)
 {
