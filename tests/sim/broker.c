@@ -13,7 +13,7 @@ static const struct release releases[] = {
 		.unlimited_below_0 = true,
 		.keeps_count = true,
 		.dead_keep_cc = true,
-		.tells_last_death = true},
+		.has_last_death = true},
 };
 
 void broker_set_release(struct broker *broker, enum broker_release release)
@@ -183,7 +183,7 @@ void broker_input(struct broker_connection *connection, struct text bytes)
 	work_off(connection);
 }
 
-static void tell_alarm(struct broker_connection *connection)
+static void send_alarm(struct broker_connection *connection)
 {
 	amqp_connection_blocked_t blocked = {.reason = amqp_cstring_bytes("low on memory")};
 	amqp_connection_unblocked_t unblocked = {0};
@@ -197,7 +197,7 @@ static void tell_alarm(struct broker_connection *connection)
 void connection_has_published(struct broker_connection *connection)
 {
 	if (!connection->has_published && connection->broker->alarm)
-		tell_alarm(connection);
+		send_alarm(connection);
 	connection->has_published = true;
 }
 
@@ -214,7 +214,7 @@ void broker_set_alarm(struct broker *broker, bool on)
 
 		if (!connection->has_published || connection->closing)
 			continue;
-		tell_alarm(connection);
+		send_alarm(connection);
 		work_off(connection);
 	}
 }

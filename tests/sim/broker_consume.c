@@ -173,7 +173,7 @@ void consume_cancel(
 static void keep_unacked(struct broker *broker, struct broker_channel *channel,
 	struct consumer_entry *entry, struct stored *stored)
 {
-	broker->stirred = true;
+	broker->is_changed = true;
 	if (entry->no_ack) {
 		queue_forget(stored);
 		return;
@@ -221,11 +221,11 @@ void consume_deliver_reply(struct broker_connection *connection, uint16_t number
 }
 
 static void deliver_some(struct broker_connection *connection, uint16_t number,
-	struct consumer_entry *entry, uint32_t most)
+	struct consumer_entry *entry, uint32_t max)
 {
 	struct link *link;
 
-	while (most-- > 0 && entry->unacked < entry->prefetch &&
+	while (max-- > 0 && entry->unacked < entry->prefetch &&
 		(link = list_first(&entry->queue->ready)))
 		deliver(connection, number, entry, CONTAINER_OF(link, struct stored, place));
 }

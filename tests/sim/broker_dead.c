@@ -165,7 +165,7 @@ static bool loses_cc(const struct death *death)
 static bool is_replaced(const struct death *death, struct text key)
 {
 	return text_is(key, TEXT("x-death")) || (text_is(key, TEXT("CC")) && loses_cc(death)) ||
-	       (death->release->tells_last_death && text_starts(key, TEXT("x-last-death-")));
+	       (death->release->has_last_death && text_starts(key, TEXT("x-last-death-")));
 }
 
 static void make_headers(struct death *death)
@@ -179,7 +179,7 @@ static void make_headers(struct death *death)
 	put_deaths(death);
 	if (death->before.len == 0)
 		put_three(death, &first_keys);
-	if (death->release->tells_last_death)
+	if (death->release->has_last_death)
 		put_three(death, &last_keys);
 }
 
@@ -296,7 +296,7 @@ void dead_letter(struct broker *broker, struct stored *stored, const char *reaso
 		stored->held_for = reason;
 		stored->expires = broker->now + HELD_FOR;
 		list_append(&queue->held, &stored->place);
-		broker->stirred = true;
+		broker->is_changed = true;
 		return;
 	}
 	list_init(&stored->place);

@@ -69,14 +69,14 @@ static bool has_due(const struct queue *queue, mtime now)
 static __attribute__((noinline)) void look_at_all(struct broker *broker)
 {
 	timeout_check(broker);
-	broker->stirred = false;
+	broker->is_changed = false;
 	EACH_QUEUE(broker, link)
 	{
 		struct queue *queue = CONTAINER_OF(link, struct queue, place);
 
 		if (!queue->deleted && has_due(queue, broker->now))
 			expire_queue(broker, queue);
-		broker->stirred = broker->stirred || !list_is_empty(&queue->held);
+		broker->is_changed = broker->is_changed || !list_is_empty(&queue->held);
 	}
 	broker->next_due = mtime_min(broker_deadline(broker), timeout_next_check(broker));
 }
@@ -84,7 +84,7 @@ static __attribute__((noinline)) void look_at_all(struct broker *broker)
 void broker_set_time(struct broker *broker, mtime now)
 {
 	broker->now = now;
-	if (broker->stirred || now >= broker->next_due)
+	if (broker->is_changed || now >= broker->next_due)
 		look_at_all(broker);
 }
 

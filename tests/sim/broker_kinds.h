@@ -51,7 +51,7 @@ struct release {
 	bool limit_pays_twice;  /* a message over its limit lets two more come */
 	bool reverses_deaths;   /* the older ones in x-death, each time */
 	bool keeps_count;       /* of returns, when a dead letter goes to another quorum queue */
-	bool tells_last_death;  /* x-last-death-*, like x-first-death-* */
+	bool has_last_death;    /* x-last-death-*, like x-first-death-* */
 	bool dead_keep_cc;      /* the header CC, where their queue has a target for them */
 };
 

@@ -6,7 +6,7 @@
 void broker_set_ack_timeout(struct broker *broker, mtime timeout)
 {
 	broker->ack_timeout = timeout;
-	broker->stirred = true;
+	broker->is_changed = true;
 }
 
 static mtime check_interval(const struct broker *broker)

@@ -106,7 +106,7 @@ struct broker {
 	mtime next_check;  /* of it */
 	mtime now;
 	uint32_t commands_limit; /* see broker_log_late; 0: no log */
-	bool stirred;            /* what stands at the head of a queue may have changed since... */
+	bool is_changed;         /* what stands at the head of a queue may have changed since... */
 	mtime next_due;          /* ... it was found that nothing is due before this time */
 	bool alarm;
 	amqp_pool_t pool; /* of the method that is being read */

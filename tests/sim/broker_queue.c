@@ -144,7 +144,7 @@ void queue_store(struct broker *broker, struct queue *queue, const struct letter
 	stored->instance = ++broker->next_instance;
 	stored->order = ++broker->next_order;
 	list_append(&queue->ready, &stored->place);
-	broker->stirred = true;
+	broker->is_changed = true;
 	broker->watch->on_stored(
 		broker->watch->ctx, stored->instance, &letter->facts, queue->name, letter->body);
 }
@@ -212,7 +212,7 @@ bool queue_requeue(struct broker *broker, struct stored *stored, enum requeue_ca
 		return true;
 	}
 	queue_take(stored);
-	broker->stirred = true;
+	broker->is_changed = true;
 	stored->redelivered = true;
 	stored->returns++;
 	if (limit_is_passed(broker, stored)) {

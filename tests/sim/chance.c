@@ -17,19 +17,19 @@ static struct supervisor *any_supervisor(struct world *world)
 	return &world->supervisors[count > 1 ? random_below(&world->random, count) : 0];
 }
 
-static struct station *any_station(struct world *world, struct supervisor *supervisor)
+static struct pool_runtime *any_pool(struct world *world, struct supervisor *supervisor)
 {
-	uint32_t count = supervisor->station_count;
+	uint32_t count = supervisor->pool_count;
 	uint32_t place = count > 1 ? random_below(&world->random, count) : 0;
 
-	while (supervisor->stations[place].presence == STATION_ABSENT)
+	while (supervisor->pools[place].presence == POOL_ABSENT)
 		place = (place + 1) % count; /* one is always there */
-	return &supervisor->stations[place];
+	return &supervisor->pools[place];
 }
 
 static struct client_link *any_link(struct world *world, struct supervisor *supervisor)
 {
-	return &supervisor->links[random_below(&world->random, 1 + supervisor->station_count)];
+	return &supervisor->links[random_below(&world->random, 1 + supervisor->pool_count)];
 }
 
 /* ---------- faults of the broker and the wires ---------- */
@@ -91,18 +91,18 @@ static void trouble_link(struct world *world, enum trouble what)
 {
 	struct supervisor *supervisor = any_supervisor(world);
 	struct client_link *link = any_link(world, supervisor);
-	struct station *station = any_station(world, supervisor);
+	struct pool_runtime *runtime = any_pool(world, supervisor);
 
 	if (!supervisor_is_alive(supervisor))
 		return;
 	if (what == TROUBLE_CUT)
 		link_cut(link, false);
 	else if (what == TROUBLE_CHANNELS && link->up)
-		close_a_channel(link, (link->station ? link->station : station)->channel);
+		close_a_channel(link, (link->runtime ? link->runtime : runtime)->channel);
 	else if (what == TROUBLE_CONNECTIONS && link->up)
 		close_a_connection(link);
-	else if (what == TROUBLE_CANCEL && station_link(station)->up)
-		broker_cancel_consumers(station_link(station)->peer, station->channel);
+	else if (what == TROUBLE_CANCEL && pool_link(runtime)->up)
+		broker_cancel_consumers(pool_link(runtime)->peer, runtime->channel);
 	else if (what == TROUBLE_FREEZE)
 		stand_still(world, supervisor);
 }
@@ -163,9 +163,9 @@ static __attribute__((noinline)) void any_trouble(struct world *world)
 static void start(struct world *world, struct supervisor *supervisor)
 {
 	if (random_chance(&world->random, 300)) {
-		EACH_STATION(supervisor, station)
+		EACH_POOL(supervisor, runtime)
 		{
-			station_resize(station);
+			pool_runtime_resize(runtime);
 		}
 	}
 	supervisor_start(supervisor);
@@ -208,7 +208,7 @@ static void advance(struct world *world, uint32_t chance)
 static void step_supervisor(struct world *world, uint32_t what)
 {
 	struct supervisor *supervisor = any_supervisor(world);
-	struct station *station;
+	struct pool_runtime *runtime;
 
 	if (!supervisor_is_alive(supervisor))
 		return;
@@ -223,9 +223,9 @@ static void step_supervisor(struct world *world, uint32_t what)
 	if (what < 30) {
 		link_move(any_link(world, supervisor));
 	} else if (what < 60) {
-		station = any_station(world, supervisor);
-		workers_act(&station->workers,
-			(uint16_t)random_below(&world->random, station->pool->slots.all.count));
+		runtime = any_pool(world, supervisor);
+		workers_act(&runtime->workers,
+			(uint16_t)random_below(&world->random, runtime->pool->slots.all.count));
 	} else {
 		supervisor_turn(supervisor);
 	}

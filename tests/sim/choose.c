@@ -28,7 +28,7 @@ static uint16_t choose_supervisors(struct world *world)
 							       : world->settings->supervisors);
 }
 
-void choose_stations(struct world *world)
+void choose_pools(struct world *world)
 {
 	struct random *random = &world->random;
 	struct settle_policy policy = {

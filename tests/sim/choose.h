@@ -8,7 +8,7 @@
 #define CHOOSE_ACK_TIMEOUT (30 * MTIME_MINUTE)
 
 /* Supervisors, their pools, and the policy of all. */
-void choose_stations(struct world *);
+void choose_pools(struct world *);
 /* The broker's. */
 void choose_limits(struct world *);
 

@@ -132,7 +132,7 @@ void cover_add(struct cover *sum, const struct cover *cover)
 
 struct tally {
 	unsigned expected, seen, wrong;
-	bool tells; /* each that is not as it should be */
+	bool is_listed; /* each that is not as it should be */
 };
 
 static enum cover_hope hope_of(
@@ -177,7 +177,7 @@ static void judge_cell(
 	tally->wrong += hope == HOPE_NEVER && count > 0;
 	tally->expected += hope == HOPE_EXPECTED;
 	tally->seen += hope == HOPE_EXPECTED && count > 0;
-	if (!tally->tells)
+	if (!tally->is_listed)
 		return;
 	if (hope == HOPE_EXPECTED && count == 0)
 		printf("simulator: never seen: %s, %s, %s\n", table->name, table->rows[row],
@@ -187,9 +187,9 @@ static void judge_cell(
 			table->rows[row], table->columns[column], why);
 }
 
-unsigned cover_report(const struct cover *cover, bool whole, bool tells)
+unsigned cover_report(const struct cover *cover, bool whole, bool is_listed)
 {
-	struct tally tally = {.tells = tells};
+	struct tally tally = {.is_listed = is_listed};
 
 	for (enum cover_table number = 0; whole && number < COVER_TABLE_COUNT; number++)
 		print_table(cover, number);

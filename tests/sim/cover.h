@@ -111,6 +111,6 @@ void cover_code(unsigned code, bool of_channel);
 void cover_add(struct cover *sum, const struct cover *);
 /* One line: how many of the expected cells were seen. whole: all tables, too; tells: each cell that
  * is not as it should be. Returns how many are not. */
-unsigned cover_report(const struct cover *, bool whole, bool tells);
+unsigned cover_report(const struct cover *, bool whole, bool is_listed);
 
 #endif

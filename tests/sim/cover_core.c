@@ -252,11 +252,11 @@ static enum cover_situation situation_of(const struct pool *pool)
 
 static unsigned command_row(const struct pool *pool, const struct event *event)
 {
-	uint32_t number = event->command.number, most = event->command.max;
+	uint32_t number = event->command.number, max = event->command.max;
 
 	if (event->command.what != COMMAND_SCALE)
 		return ROW_DRAIN - COMMAND_DRAIN + event->command.what;
-	if (most)
+	if (max)
 		return ROW_SCALE_RANGE;
 	if (number == 0 || number > POOL_WORKERS_MAX || number == pool->slots.wanted)
 		return ROW_SCALE_NOWHERE;
@@ -272,9 +272,9 @@ static unsigned phase_column(const struct pool_context *context)
 
 static __attribute__((noinline)) void mark_event(const struct pool *pool, const struct event *event)
 {
-	struct station *station = pool->context.io;
+	struct pool_runtime *runtime = pool->context.io;
 
-	station->stirred = true;
+	runtime->has_events = true;
 	if (event->kind <= DELIVERY)
 		mark_source(pool, event);
 	else if (event->kind <= QUEUE_FOUND)

@@ -5,57 +5,57 @@
 #include "sim/link.h"
 #include "sim/world.h"
 
-static void mark(struct station *station, unsigned effect)
+static void mark(struct pool_runtime *runtime, unsigned effect)
 {
-	station->stirred = true;
+	runtime->has_events = true;
 	cover_mark(COVER_EFFECT, effect, 0);
 }
 
 static enum send_result do_send(
 	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
-	struct station *station = io;
+	struct pool_runtime *runtime = io;
 	enum send_result result;
 
-	sim_require(!station->steering.is_paused, "a task is sent in a pause");
-	result = workers_send(&station->workers, slot, delivery, attempt);
+	sim_require(!runtime->steering.is_paused, "a task is sent in a pause");
+	result = workers_send(&runtime->workers, slot, delivery, attempt);
 
-	mark(station, EFFECT_SEND + result);
+	mark(runtime, EFFECT_SEND + result);
 	return result;
 }
 
 static void do_ack(void *io, uint64_t tag, bool multiple)
 {
-	struct station *station = io;
+	struct pool_runtime *runtime = io;
 
-	mark(station, EFFECT_ACK + multiple);
-	consumer_ack(station->consumer, tag, multiple);
+	mark(runtime, EFFECT_ACK + multiple);
+	consumer_ack(runtime->consumer, tag, multiple);
 }
 
 static void do_reject(void *io, uint64_t tag, enum reject how)
 {
-	struct station *station = io;
+	struct pool_runtime *runtime = io;
 
-	mark(station, EFFECT_REJECT + how);
-	consumer_reject(station->consumer, tag, how);
+	mark(runtime, EFFECT_REJECT + how);
+	consumer_reject(runtime->consumer, tag, how);
 }
 
 /* The instance whose ack this publish would deserve; an orphan's deserves none. */
-static uint64_t instance_of(const struct station *station, const struct delivery *delivery)
+static uint64_t instance_of(const struct pool_runtime *runtime, const struct delivery *delivery)
 {
-	const struct client_link *link = station_link(station);
+	const struct client_link *link = pool_link(runtime);
 
 	if (!delivery->source || !link->peer)
 		return 0;
-	return broker_instance_of(link->peer, station->channel, delivery->tag);
+	return broker_instance_of(link->peer, runtime->channel, delivery->tag);
 }
 
 /* What the account knows of it; where the broker has taken it back, what it says itself. */
 static struct copy_facts facts_of(
-	const struct station *station, const struct delivery *delivery, uint64_t instance)
+	const struct pool_runtime *runtime, const struct delivery *delivery, uint64_t instance)
 {
 	if (instance)
-		return station->world->account.facts[instance];
+		return runtime->world->account.facts[instance];
 	return (struct copy_facts){
 		.attempt = delivery->attempt,
 		.renewed = delivery->renewed,
@@ -70,64 +70,64 @@ static void do_publish(void *io, const struct parcel *parcel)
 		PARCEL_KINDS(X)
 #undef X
 	};
-	struct station *station = io;
-	uint64_t instance = instance_of(station, parcel->delivery);
-	struct copy_facts facts = facts_of(station, parcel->delivery, instance);
-	struct broker_connection *peer = station->supervisor->links[0].peer;
+	struct pool_runtime *runtime = io;
+	uint64_t instance = instance_of(runtime, parcel->delivery);
+	struct copy_facts facts = facts_of(runtime, parcel->delivery, instance);
+	struct broker_connection *peer = runtime->supervisor->links[0].peer;
 
 	sim_require(peer, "a publish without a connection");
-	facts = copies_of(&station->config.policy, parcel, &facts, station->world->now);
+	facts = copies_of(&runtime->config.policy, parcel, &facts, runtime->world->now);
 	instance = account_publish(
-		&station->world->account, instance, account_id(parcel->delivery->body));
-	broker_note_publish(peer, station->channel, parcel->seq, instance, &facts);
-	mark(station, EFFECT_PUBLISH);
+		&runtime->world->account, instance, account_id(parcel->delivery->body));
+	broker_note_publish(peer, runtime->channel, parcel->seq, instance, &facts);
+	mark(runtime, EFFECT_PUBLISH);
 	cover_mark(COVER_PARCEL, parcel->kind,
 		parcel->refusals || parcel->suspicions ? FATE_PUBLISHED_AGAIN : FATE_PUBLISHED);
 	sim_trace("publish %llu: %s for message %u", (unsigned long long)parcel->seq,
 		kinds[parcel->kind], account_id(parcel->delivery->body));
-	publisher_publish(station->publisher, parcel);
+	publisher_publish(runtime->publisher, parcel);
 }
 
 static void do_source(void *io, enum source_request request, uint32_t window)
 {
-	struct station *station = io;
+	struct pool_runtime *runtime = io;
 
-	sim_require(request != SOURCE_CONSUME || !station->steering.is_paused,
+	sim_require(request != SOURCE_CONSUME || !runtime->steering.is_paused,
 		"it consumes in a pause");
-	mark(station, EFFECT_SOURCE + request);
-	station->world->moved = true;
-	consumer_request(station->consumer, request, window);
+	mark(runtime, EFFECT_SOURCE + request);
+	runtime->world->moved = true;
+	consumer_request(runtime->consumer, request, window);
 }
 
 static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
 {
-	struct station *station = io;
+	struct pool_runtime *runtime = io;
 
-	mark(station, EFFECT_SLOT + request);
-	station->world->moved = true;
-	workers_request(&station->workers, slot, life, request);
+	mark(runtime, EFFECT_SLOT + request);
+	runtime->world->moved = true;
+	workers_request(&runtime->workers, slot, life, request);
 }
 
 static bool do_room(void *io, uint16_t slots)
 {
-	struct station *station = io;
-	bool has_room = slots <= SLOTS_MAX && !world_wants(station->world, TROUBLE_MEMORY, 50);
+	struct pool_runtime *runtime = io;
+	bool has_room = slots <= SLOTS_MAX && !world_wants(runtime->world, TROUBLE_MEMORY, 50);
 
-	mark(station, EFFECT_ROOM + !has_room);
+	mark(runtime, EFFECT_ROOM + !has_room);
 	return has_room;
 }
 
-static void on_given_up(struct station *station, const struct notice *notice)
+static void on_given_up(struct pool_runtime *runtime, const struct notice *notice)
 {
 	struct copy_facts facts =
-		facts_of(station, notice->delivery, instance_of(station, notice->delivery));
+		facts_of(runtime, notice->delivery, instance_of(runtime, notice->delivery));
 
-	copies_give_up(&station->config.policy,
-		&station->world->account.message[account_id(notice->delivery->body)],
+	copies_give_up(&runtime->config.policy,
+		&runtime->world->account.message[account_id(notice->delivery->body)],
 		notice->reason, &facts);
 }
 
-static void do_tell(void *io, const struct notice *notice)
+static void do_emit(void *io, const struct notice *notice)
 {
 	static const char *const names[] = {
 #define X(kind) #kind,
@@ -135,18 +135,18 @@ static void do_tell(void *io, const struct notice *notice)
 #undef X
 	};
 
-	struct station *station = io;
+	struct pool_runtime *runtime = io;
 
 	cover_mark(COVER_NOTICE, notice->kind, 0);
 	sim_trace("notice: %s slot %d %s attempt %u", names[notice->kind], notice->slot,
 		reason_name(notice->reason), notice->attempt);
-	steer_told(station, notice);
+	steer_told(runtime, notice);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)
-		on_given_up(station, notice);
+		on_given_up(runtime, notice);
 	if (notice->kind == NOTICE_REPLY_DROPPED && notice->delivery->source)
-		account_dropped(&station->world->account, instance_of(station, notice->delivery),
+		account_dropped(&runtime->world->account, instance_of(runtime, notice->delivery),
 			notice->reason);
 }
 
 const struct effects sim_effects = {
-	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_room, do_tell};
+	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_room, do_emit};

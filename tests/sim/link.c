@@ -14,25 +14,25 @@ static void on_opened(struct client_link *link)
 	mtime now = link->world->now;
 
 	link->up = true;
-	if (link->station) {
-		consumer_up(link->station->consumer, link->connection, now);
+	if (link->runtime) {
+		consumer_up(link->runtime->consumer, link->connection, now);
 		return;
 	}
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		publisher_up(station->publisher, link->connection, now);
+		publisher_up(runtime->publisher, link->connection, now);
 	}
 }
 
 /* On a connection that publishes. */
-static struct station *station_of(const struct client_link *link, uint16_t channel)
+static struct pool_runtime *runtime_of(const struct client_link *link, uint16_t channel)
 {
-	struct station *station = &link->supervisor->stations[channel - 1];
+	struct pool_runtime *runtime = &link->supervisor->pools[channel - 1];
 
-	sim_require(channel >= 1 && channel <= link->supervisor->station_count &&
-			    station->presence != STATION_ABSENT,
+	sim_require(channel >= 1 && channel <= link->supervisor->pool_count &&
+			    runtime->presence != POOL_ABSENT,
 		"a channel of nobody");
-	return station;
+	return runtime;
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
@@ -52,10 +52,10 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		link->close_code = event->code; /* the return of connection_input tells the rest */
 	else if (event->channel == 0)
 		return;
-	else if (link->station)
-		consumer_on_event(link->station->consumer, event, world->now);
+	else if (link->runtime)
+		consumer_on_event(link->runtime->consumer, event, world->now);
 	else
-		publisher_on_event(station_of(link, event->channel)->publisher, event, world->now);
+		publisher_on_event(runtime_of(link, event->channel)->publisher, event, world->now);
 }
 
 static uint8_t *content_memory(
@@ -65,8 +65,8 @@ static uint8_t *content_memory(
 
 	(void)channel;
 	(void)is_return;
-	if (link->station)
-		return consumer_content_memory(link->station->consumer, len, ret_owner);
+	if (link->runtime)
+		return consumer_content_memory(link->runtime->consumer, len, ret_owner);
 	return publisher_content_memory(len, ret_owner);
 }
 
@@ -74,7 +74,7 @@ static void content_dropped(void *ctx, void *owner)
 {
 	struct client_link *link = ctx;
 
-	if (link->station)
+	if (link->runtime)
 		delivery_free(owner);
 	else
 		free(owner);
@@ -86,11 +86,12 @@ static const struct connection_handler handler = {
 	.content_dropped = content_dropped,
 };
 
-void link_init(struct client_link *link, struct supervisor *supervisor, struct station *station)
+void link_init(
+	struct client_link *link, struct supervisor *supervisor, struct pool_runtime *runtime)
 {
 	*link = (struct client_link){.world = supervisor->world,
 		.supervisor = supervisor,
-		.station = station,
+		.runtime = runtime,
 		.retry_at = supervisor->world->now};
 }
 
@@ -127,31 +128,31 @@ static void mark_cut(const struct client_link *link)
 		cover_mark(COVER_WIRE, WIRE_CUT_BETWEEN, link_publishes(link));
 }
 
-static void tell_down(struct client_link *link, bool by_error)
+static void report_down(struct client_link *link, bool by_error)
 {
 	struct supervisor *supervisor = link->supervisor;
 	mtime now = link->world->now;
 	enum outbox_loss loss;
 	size_t publishing = 0;
 
-	if (link->station) {
-		consumer_down(link->station->consumer, now);
+	if (link->runtime) {
+		consumer_down(link->runtime->consumer, now);
 		return;
 	}
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		publishing += publisher_is_publishing(station->publisher);
+		publishing += publisher_is_publishing(runtime->publisher);
 	}
 	loss = publisher_loss(by_error, publishing);
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		publisher_down(station->publisher, loss, now);
+		publisher_down(runtime->publisher, loss, now);
 	}
 }
 
 static bool is_of_one_that_closes(const struct client_link *link)
 {
-	return link->station && link->station->presence == STATION_CLOSES;
+	return link->runtime && link->runtime->presence == POOL_CLOSES;
 }
 
 void link_cut(struct client_link *link, bool by_error)
@@ -166,7 +167,7 @@ void link_cut(struct client_link *link, bool by_error)
 	broker_cut(link->peer);
 	link->peer = NULL;
 	if (link->up)
-		tell_down(link, by_error);
+		report_down(link, by_error);
 	connection_free(link->connection);
 	link->connection = NULL;
 	link->up = false;

@@ -4,21 +4,21 @@
 
 #include "sim/world.h"
 
-/* station: whose messages it is to consume; NULL: it publishes for all. */
-void link_init(struct client_link *, struct supervisor *, struct station *station);
-/* The connection that a station consumes by. */
-static inline struct client_link *station_link(const struct station *station)
+/* pool: whose messages it is to consume; NULL: it publishes for all. */
+void link_init(struct client_link *, struct supervisor *, struct pool_runtime *runtime);
+/* The connection that a pool consumes by. */
+static inline struct client_link *pool_link(const struct pool_runtime *runtime)
 {
-	return &station->supervisor->links[1 + (station - station->supervisor->stations)];
+	return &runtime->supervisor->links[1 + (runtime - runtime->supervisor->pools)];
 }
 static inline bool link_publishes(const struct client_link *link)
 {
-	return link->station == NULL;
+	return link->runtime == NULL;
 }
 
 #define EACH_LINK(supervisor, link)                                                                \
 	for (struct client_link *link = (supervisor)->links;                                       \
-		link <= (supervisor)->links + (supervisor)->station_count; link++)
+		link <= (supervisor)->links + (supervisor)->pool_count; link++)
 
 /* Connects; or gives up waiting for the broker's goodbye. */
 void link_on_deadline(struct client_link *);

@@ -1,5 +1,5 @@
 /* The simulator: `sim [--seeds N] [--seed FIRST] [--jobs N] [--cover] [--trace] [--without a,b]
- * [--messages N] [--rounds N] [--supervisors N] [--stations N] [--workers N]`. A run that fails is
+ * [--messages N] [--rounds N] [--supervisors N] [--pools N] [--workers N]`. A run that fails is
  * printed with the least that still fails in the same way and the command that replays it. */
 #include "sim/batch.h"
 #include "sim/fail.h"
@@ -24,7 +24,7 @@ static const struct option long_options[] = {{"seeds", required_argument, NULL, 
 	{"seed", required_argument, NULL, 's'}, {"jobs", required_argument, NULL, 'j'},
 	{"without", required_argument, NULL, 'w'}, {"messages", required_argument, NULL, 'm'},
 	{"rounds", required_argument, NULL, 'r'}, {"supervisors", required_argument, NULL, 'S'},
-	{"stations", required_argument, NULL, 'P'}, {"workers", required_argument, NULL, 'W'},
+	{"pools", required_argument, NULL, 'P'}, {"workers", required_argument, NULL, 'W'},
 	{"cover", no_argument, NULL, 'c'}, {"trace", no_argument, NULL, 't'}, {NULL, 0, NULL, 0}};
 
 static bool add_without(struct settings *settings, char *list)
@@ -82,7 +82,7 @@ static bool take_option(struct options *options, int option)
 		settings->supervisors = at_least_one(optarg);
 		return true;
 	case 'P':
-		settings->stations = at_least_one(optarg);
+		settings->pools = at_least_one(optarg);
 		return true;
 	case 'W':
 		settings->workers = at_least_one(optarg);
@@ -96,19 +96,19 @@ static bool take_option(struct options *options, int option)
 	}
 }
 
-static void tell_failure(const struct failure *failure)
+static void print_failure(const struct failure *failure)
 {
-	struct failure least;
+	struct failure smallest;
 
 	printf("simulator: seed %llu failed: %s\nreplay: ", (unsigned long long)failure->seed,
 		failure->words);
 	shrink_print_command(failure);
 	fflush(stdout);
-	least = shrink_failure(failure);
-	printf("\nThe least that still fails so: %s\n", least.words);
-	batch_print_trace(&least);
+	smallest = shrink_failure(failure);
+	printf("\nThe least that still fails so: %s\n", smallest.words);
+	batch_print_trace(&smallest);
 	printf("replay: ");
-	shrink_print_command(&least);
+	shrink_print_command(&smallest);
 }
 
 static int run_batch(const struct options *options)
@@ -119,7 +119,7 @@ static int run_batch(const struct options *options)
 	unsigned wrong;
 
 	if (!batch_run(&options->batch, &cover, &failure)) {
-		tell_failure(&failure);
+		print_failure(&failure);
 		return EXIT_FAILURE;
 	}
 	wrong = cover_report(&cover, options->cover, counts || options->cover);

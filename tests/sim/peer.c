@@ -88,7 +88,7 @@ void peer_send_method(struct buf *out, uint16_t channel, amqp_method_number_t id
 
 void peer_send_content(struct buf *out, uint16_t channel, struct text properties, struct text body)
 {
-	size_t most = PEER_FRAME_MAX - FRAME_OVERHEAD;
+	size_t max = PEER_FRAME_MAX - FRAME_OVERHEAD;
 	uint8_t start[FRAME_HEADER + CONTENT_HEADER];
 
 	put_header(start, AMQP_FRAME_HEADER, channel, CONTENT_HEADER + properties.len);
@@ -99,7 +99,7 @@ void peer_send_content(struct buf *out, uint16_t channel, struct text properties
 	buf_append_text(out, properties);
 	buf_append_byte(out, FRAME_END);
 	while (body.len > 0) {
-		struct text part = text_of(body.ptr, body.len < most ? body.len : most);
+		struct text part = text_of(body.ptr, body.len < max ? body.len : max);
 
 		peer_send_frame(out, AMQP_FRAME_BODY, channel, part);
 		body = text_of(body.ptr + part.len, body.len - part.len);

@@ -7,103 +7,103 @@
 
 /* ---------- what is done ---------- */
 
-static struct station *free_place(struct supervisor *supervisor)
+static struct pool_runtime *free_place(struct supervisor *supervisor)
 {
-	for (uint16_t i = 0; i < STATIONS_MAX; i++)
-		if (supervisor->stations[i].presence == STATION_ABSENT)
-			return &supervisor->stations[i];
+	for (uint16_t i = 0; i < POOLS_MAX; i++)
+		if (supervisor->pools[i].presence == POOL_ABSENT)
+			return &supervisor->pools[i];
 	return NULL;
 }
 
 /* Its channel has the number of one that was closed, perhaps in this very turn. */
 static void add(struct supervisor *supervisor)
 {
-	struct station *station = free_place(supervisor);
+	struct pool_runtime *runtime = free_place(supervisor);
 	struct client_link *publishing = &supervisor->links[0];
 
-	if (!station)
+	if (!runtime)
 		return;
-	sim_trace("supervisor %u: pool %u is added", supervisor->number, station->channel);
-	station->presence = STATION_THERE;
-	station_choose(station, &supervisor->world->policy);
-	station_start(station);
-	link_init(station_link(station), supervisor, station);
-	if (station->channel > supervisor->station_count)
-		supervisor->station_count = station->channel;
+	sim_trace("supervisor %u: pool %u is added", supervisor->number, runtime->channel);
+	runtime->presence = POOL_THERE;
+	pool_runtime_choose(runtime, &supervisor->world->policy);
+	pool_runtime_start(runtime);
+	link_init(pool_link(runtime), supervisor, runtime);
+	if (runtime->channel > supervisor->pool_count)
+		supervisor->pool_count = runtime->channel;
 	if (publishing->up)
-		publisher_up(station->publisher, publishing->connection, supervisor->world->now);
+		publisher_up(runtime->publisher, publishing->connection, supervisor->world->now);
 }
 
 static uint32_t configured(struct supervisor *supervisor)
 {
 	uint32_t count = 0;
 
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		count += station->presence == STATION_THERE;
+		count += runtime->presence == POOL_THERE;
 	}
 	return count;
 }
 
 /* The last one stays. */
-static void drop(struct station *station)
+static void drop(struct pool_runtime *runtime)
 {
 	struct event event = {.kind = COMMAND, .command.what = COMMAND_DRAIN};
 
-	if (configured(station->supervisor) < 2)
+	if (configured(runtime->supervisor) < 2)
 		return;
 	sim_trace(
-		"supervisor %u: pool %u is removed", station->supervisor->number, station->channel);
-	station->presence = STATION_LEAVES;
-	pool_step(station->pool, station->world->now, &event);
+		"supervisor %u: pool %u is removed", runtime->supervisor->number, runtime->channel);
+	runtime->presence = POOL_LEAVES;
+	pool_step(runtime->pool, runtime->world->now, &event);
 }
 
-static void replace(struct station *station)
+static void replace(struct pool_runtime *runtime)
 {
-	add(station->supervisor);
-	drop(station);
+	add(runtime->supervisor);
+	drop(runtime);
 }
 
-static void change(struct station *station)
+static void change(struct pool_runtime *runtime)
 {
-	struct pool_config before = station->config;
+	struct pool_config before = runtime->config;
 
-	station_reshape(station);
-	station->config.workers = before.workers; /* that is a scale */
-	station->config.workers_max = before.workers_max;
-	steer_tell(station, COMMAND_CONFIGURE);
+	pool_runtime_reshape(runtime);
+	runtime->config.workers = before.workers; /* that is a scale */
+	runtime->config.workers_max = before.workers_max;
+	steer_command(runtime, COMMAND_CONFIGURE);
 }
 
-static void give_command(struct station *station, bool is_broken)
+static void give_command(struct pool_runtime *runtime, bool is_broken)
 {
-	station->is_broken = is_broken;
-	sim_trace("pool %u has another command%s", station->channel,
+	runtime->is_broken = is_broken;
+	sim_trace("pool %u has another command%s", runtime->channel,
 		is_broken ? ", which is broken" : "");
-	steer_tell(station, COMMAND_RESTART);
+	steer_command(runtime, COMMAND_RESTART);
 }
 
-static void do_any(struct station *station, uint32_t what)
+static void do_any(struct pool_runtime *runtime, uint32_t what)
 {
-	struct supervisor *supervisor = station->supervisor;
+	struct supervisor *supervisor = runtime->supervisor;
 
 	if (what < 15)
 		add(supervisor);
 	else if (what < 30)
-		drop(station);
+		drop(runtime);
 	else if (what < 50)
-		replace(station);
+		replace(runtime);
 	else if (what < 80)
-		change(station);
+		change(runtime);
 	else
-		give_command(station, what >= 90);
-	supervisor->stirred = true;
+		give_command(runtime, what >= 90);
+	supervisor->has_events = true;
 	supervisor->world->moved = true;
 }
 
 /* One that leaves, or stops, refuses another configuration. */
-static void try_to_change(struct station *station)
+static void try_to_change(struct pool_runtime *runtime)
 {
-	steer_tell(station, COMMAND_CONFIGURE);
+	steer_command(runtime, COMMAND_CONFIGURE);
 }
 
 void reload_any(struct world *world)
@@ -111,16 +111,16 @@ void reload_any(struct world *world)
 	struct random *random = &world->random;
 	struct supervisor *supervisor =
 		&world->supervisors[random_below(random, world->supervisor_count)];
-	struct station *station =
-		&supervisor->stations[random_below(random, supervisor->station_count)];
+	struct pool_runtime *runtime =
+		&supervisor->pools[random_below(random, supervisor->pool_count)];
 	bool serves = supervisor->state == SUPERVISOR_SERVES;
 
-	if (station->presence == STATION_ABSENT || !world_wants(world, TROUBLE_RELOAD, 1000))
+	if (runtime->presence == POOL_ABSENT || !world_wants(world, TROUBLE_RELOAD, 1000))
 		return;
-	if (serves && station->presence == STATION_THERE)
-		do_any(station, random_below(random, 100));
+	if (serves && runtime->presence == POOL_THERE)
+		do_any(runtime, random_below(random, 100));
 	else if (serves || supervisor->state == SUPERVISOR_STOPS)
-		try_to_change(station);
+		try_to_change(runtime);
 }
 
 void reload_in_order(struct supervisor *supervisor)
@@ -129,10 +129,10 @@ void reload_in_order(struct supervisor *supervisor)
 
 	if (supervisor->state != SUPERVISOR_SERVES)
 		return;
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		if (station->presence == STATION_THERE && random_chance(random, 700))
-			do_any(station, random_below(random, 100));
+		if (runtime->presence == POOL_THERE && random_chance(random, 700))
+			do_any(runtime, random_below(random, 100));
 	}
 }
 
@@ -140,80 +140,80 @@ void reload_mend(struct supervisor *supervisor)
 {
 	if (supervisor->state != SUPERVISOR_SERVES)
 		return;
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		if (station->presence == STATION_THERE && station->is_broken &&
-			!station->steering.rolls)
-			give_command(station, false);
+		if (runtime->presence == POOL_THERE && runtime->is_broken &&
+			!runtime->steering.rolls)
+			give_command(runtime, false);
 	}
 }
 
 /* ---------- what follows ---------- */
 
-static void close_down(struct station *station)
+static void close_down(struct pool_runtime *runtime)
 {
-	sim_require(!workers_is_anyone_alive(&station->workers), "a worker outlived its pool");
-	sim_trace("supervisor %u: pool %u closes", station->supervisor->number, station->channel);
-	station->presence = STATION_CLOSES;
-	publisher_close(station->publisher);
-	link_close(station_link(station));
-	station->world->moved = true;
+	sim_require(!workers_is_anyone_alive(&runtime->workers), "a worker outlived its pool");
+	sim_trace("supervisor %u: pool %u closes", runtime->supervisor->number, runtime->channel);
+	runtime->presence = POOL_CLOSES;
+	publisher_close(runtime->publisher);
+	link_close(pool_link(runtime));
+	runtime->world->moved = true;
 }
 
-static void leave(struct station *station)
+static void leave(struct pool_runtime *runtime)
 {
-	sim_trace("supervisor %u: pool %u has left", station->supervisor->number, station->channel);
-	station_end(station);
-	station->presence = STATION_ABSENT;
-	station->world->moved = true;
+	sim_trace("supervisor %u: pool %u has left", runtime->supervisor->number, runtime->channel);
+	pool_runtime_end(runtime);
+	runtime->presence = POOL_ABSENT;
+	runtime->world->moved = true;
 }
 
 void reload_sweep(struct supervisor *supervisor)
 {
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		if (station->presence == STATION_LEAVES && pool_is_quiet(station->pool))
-			close_down(station);
-		if (station->presence == STATION_CLOSES && !station_link(station)->connection &&
-			publisher_has_ended(station->publisher))
-			leave(station);
+		if (runtime->presence == POOL_LEAVES && pool_is_quiet(runtime->pool))
+			close_down(runtime);
+		if (runtime->presence == POOL_CLOSES && !pool_link(runtime)->connection &&
+			publisher_has_ended(runtime->publisher))
+			leave(runtime);
 	}
 }
 
 /* ---------- what is expected ---------- */
 
 /* Nothing is in hand: the window is what it says. What memory made of it may last. */
-static bool is_window_right(const struct station *station)
+static bool is_window_right(const struct pool_runtime *runtime)
 {
-	const struct source *source = &station->pool->tasks.source;
-	uint32_t prefetch = station->config.prefetch;
+	const struct source *source = &runtime->pool->tasks.source;
+	uint32_t prefetch = runtime->config.prefetch;
 
 	if (!prefetch || source->open > 0 || source->request != SOURCE_CONSUME)
 		return true;
-	return source->window == prefetch || (station->was_narrow && source->window < prefetch);
+	return source->window == prefetch || (runtime->was_narrow && source->window < prefetch);
 }
 
-static bool is_settled(const struct station *station)
+static bool is_settled(const struct pool_runtime *runtime)
 {
-	const struct pool_config *wanted = &station->config,
-				 *config = &station->pool->context.config;
+	const struct pool_config *wanted = &runtime->config,
+				 *config = &runtime->pool->context.config;
 
 	sim_require(config->pipeline == wanted->pipeline && config->prefetch == wanted->prefetch &&
 			    config->memory == wanted->memory &&
 			    config->hard_limit == wanted->hard_limit &&
 			    config->soft_limit == wanted->soft_limit &&
 			    config->outbox_limit == wanted->outbox_limit,
-		"pool %u is not what is configured", station->channel);
-	return !station->is_broken && is_window_right(station);
+		"pool %u is not what is configured", runtime->channel);
+	return !runtime->is_broken && is_window_right(runtime);
 }
 
 bool reload_is_done(const struct supervisor *supervisor)
 {
 	if (supervisor->state != SUPERVISOR_SERVES)
 		return true;
-	EACH_STATION((struct supervisor *)supervisor, station)
+	EACH_POOL((struct supervisor *)supervisor, runtime)
 	{
-		if (station->presence != STATION_THERE || !is_settled(station))
+		if (runtime->presence != POOL_THERE || !is_settled(runtime))
 			return false;
 	}
 	return true;

@@ -47,7 +47,7 @@ enum trouble {
 
 struct settings {
 	uint32_t without; /* bit (1u << trouble): it does not happen */
-	uint32_t messages, rounds, supervisors, stations, workers; /* at most */
+	uint32_t messages, rounds, supervisors, pools, workers; /* at most */
 };
 
 static inline bool settings_has(const struct settings *settings, enum trouble trouble)

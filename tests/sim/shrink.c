@@ -65,7 +65,7 @@ static bool take_out_troubles(struct failure *failure)
 }
 
 /* offset: of one of the numbers in struct settings. */
-static bool make_smaller(struct failure *failure, size_t offset, uint32_t most, uint32_t least)
+static bool make_smaller(struct failure *failure, size_t offset, uint32_t max, uint32_t min)
 {
 	bool found = false;
 	uint32_t present;
@@ -74,10 +74,10 @@ static bool make_smaller(struct failure *failure, size_t offset, uint32_t most, 
 		struct settings settings = failure->settings;
 		uint32_t *number = (uint32_t *)((char *)&settings + offset);
 
-		present = *number < most ? *number : most;
-		if (present <= least)
+		present = *number < max ? *number : max;
+		if (present <= min)
 			break;
-		*number = present / 2 > least ? present / 2 : least;
+		*number = present / 2 > min ? present / 2 : min;
 		if (!try_settings(failure, &settings))
 			break;
 		found = true;
@@ -87,18 +87,20 @@ static bool make_smaller(struct failure *failure, size_t offset, uint32_t most, 
 
 struct failure shrink_failure(const struct failure *failure)
 {
-	struct failure least = *failure;
+	struct failure smallest = *failure;
 	bool found = true;
 
 	for (int sweep = 0; found && sweep < SWEEPS_MAX; sweep++) {
-		found = make_smaller(&least, offsetof(struct settings, supervisors), 4, 1);
-		found = make_smaller(&least, offsetof(struct settings, stations), 2, 1) || found;
-		found = take_out_troubles(&least) || found;
-		found = make_smaller(&least, offsetof(struct settings, messages), 512, 1) || found;
-		found = make_smaller(&least, offsetof(struct settings, workers), 8, 1) || found;
-		found = make_smaller(&least, offsetof(struct settings, rounds), 2048, 1) || found;
+		found = make_smaller(&smallest, offsetof(struct settings, supervisors), 4, 1);
+		found = make_smaller(&smallest, offsetof(struct settings, pools), 2, 1) || found;
+		found = take_out_troubles(&smallest) || found;
+		found = make_smaller(&smallest, offsetof(struct settings, messages), 512, 1) ||
+			found;
+		found = make_smaller(&smallest, offsetof(struct settings, workers), 8, 1) || found;
+		found = make_smaller(&smallest, offsetof(struct settings, rounds), 2048, 1) ||
+			found;
 	}
-	return least;
+	return smallest;
 }
 
 static void print_number(const char *name, uint32_t number)
@@ -121,7 +123,7 @@ void shrink_print_command(const struct failure *failure)
 	print_number("MESSAGES", settings->messages);
 	print_number("ROUNDS", settings->rounds);
 	print_number("SUPERVISORS", settings->supervisors);
-	print_number("STATIONS", settings->stations);
+	print_number("POOLS", settings->pools);
 	print_number("WORKERS", settings->workers);
 	putchar('\n');
 }

@@ -7,7 +7,7 @@ sim_watched := pool_step life_next settle_decide settle_arrival settle_give_up o
 	source_reject source_forget dispatch_requeue
 
 # What a replay may leave out (tests/sim/settings.h), as a failure prints it.
-sim_settings = $(foreach s,JOBS WITHOUT MESSAGES ROUNDS SUPERVISORS STATIONS WORKERS,$(if \
+sim_settings = $(foreach s,JOBS WITHOUT MESSAGES ROUNDS SUPERVISORS POOLS WORKERS,$(if \
 	$($(s)),--$(shell echo $(s) | tr A-Z a-z) $($(s))))
 
 $(BUILD)/simulator: $(sim_objects) $(foreach l,$(below_broker),$(library_$(l)))

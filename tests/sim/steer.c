@@ -20,14 +20,14 @@ static uint32_t leaving_of(const struct pool *pool)
 	return leaving;
 }
 
-/* Workers that take tasks, and are to go on with that. */
-static uint32_t strength_of(const struct station *station)
+/* The number of workers that take tasks and are not to leave. */
+static uint32_t strength_of(const struct pool_runtime *runtime)
 {
 	uint32_t strength = 0;
 
-	for (uint16_t i = 0; i < station->pool->slots.all.count; i++)
-		strength += workers_is_taking(&station->workers, i) &&
-			    !slot_is_leaving(slots_at(&station->pool->slots, i));
+	for (uint16_t i = 0; i < runtime->pool->slots.all.count; i++)
+		strength += workers_is_taking(&runtime->workers, i) &&
+			    !slot_is_leaving(slots_at(&runtime->pool->slots, i));
 	return strength;
 }
 
@@ -37,51 +37,51 @@ static bool is_idle_for_nothing(const struct pool *pool)
 	       pool->tasks.source.open == 0 && pool->tasks.source.request != SOURCE_CONSUME;
 }
 
-/* In a turn only a restart lets somebody leave: one at a time, and there is another for him. */
-void steer_check(struct station *station)
+/* At the end of a turn only a restart lets a worker leave: one at a time, when another is ready. */
+void steer_check(struct pool_runtime *runtime)
 {
-	struct steering *steering = &station->steering;
+	struct steering *steering = &runtime->steering;
 	uint32_t before = steering->leaving;
-	uint32_t leaving = leaving_of(station->pool);
+	uint32_t leaving = leaving_of(runtime->pool);
 	uint32_t latest = leaving & ~before;
 
 	steering->leaving = leaving;
-	sim_require(!is_idle_for_nothing(station->pool),
+	sim_require(!is_idle_for_nothing(runtime->pool),
 		"a pool that may consume waits for something else to happen");
 	sim_require((latest & (latest - 1)) == 0, "two workers are sent away in one turn");
 	sim_require(!latest || !(leaving & before), "one is sent away while another is leaving");
-	if (latest && workers_is_taking(&station->workers, (uint16_t)__builtin_ctz(latest)))
-		sim_require(strength_of(station) >= steering->fewest,
-			"%u of %u workers are left by a restart", strength_of(station),
+	if (latest && workers_is_taking(&runtime->workers, (uint16_t)__builtin_ctz(latest)))
+		sim_require(strength_of(runtime) >= steering->fewest,
+			"%u of %u workers are left by a restart", strength_of(runtime),
 			steering->fewest);
 	steering->fewest = steering->wanted;
 }
 
-static void roll_begins(struct station *station)
+static void roll_begins(struct pool_runtime *runtime)
 {
-	struct steering *steering = &station->steering;
+	struct steering *steering = &runtime->steering;
 
 	steering->rolls = true;
 	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
-		const struct worker *worker = &station->workers.worker[i];
+		const struct worker *worker = &runtime->workers.worker[i];
 
 		steering->lives[i] = worker->phase == WORKER_NONE ? 0 : worker->life;
 	}
 }
 
-static void roll_ends(struct station *station)
+static void roll_ends(struct pool_runtime *runtime)
 {
-	struct steering *steering = &station->steering;
+	struct steering *steering = &runtime->steering;
 
 	steering->rolls = false;
 	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
-		const struct worker *worker = &station->workers.worker[i];
+		const struct worker *worker = &runtime->workers.worker[i];
 
 		sim_require(worker->phase == WORKER_NONE || worker->life != steering->lives[i],
 			"worker %u is still the old one after a restart", i);
 	}
-	sim_require(strength_of(station) == steering->wanted,
-		"%u of %u workers are there after a restart", strength_of(station),
+	sim_require(strength_of(runtime) == steering->wanted,
+		"%u of %u workers are there after a restart", strength_of(runtime),
 		steering->wanted);
 }
 
@@ -92,17 +92,16 @@ static void want(struct steering *steering, uint32_t wanted)
 		steering->fewest = wanted;
 }
 
-/* By the pool's own choice; of those that are too many it sends away as many at once as it likes.
- */
-static void changes(struct station *station, const struct notice *notice)
+/* The pool has chosen another number. It may let any number of surplus workers leave at once. */
+static void changes(struct pool_runtime *runtime, const struct notice *notice)
 {
-	struct steering *steering = &station->steering;
-	const struct pool *pool = station->pool;
+	struct steering *steering = &runtime->steering;
+	const struct pool *pool = runtime->pool;
 	bool is_more = notice->kind == NOTICE_GROWN;
 
-	sim_require(notice->number >= steering->least && notice->number <= steering->most,
-		"%u workers are wanted, and not from %u to %u", notice->number, steering->least,
-		steering->most);
+	sim_require(notice->number >= steering->min && notice->number <= steering->max,
+		"%u workers are wanted, and not from %u to %u", notice->number, steering->min,
+		steering->max);
 	sim_require(is_more == (notice->number > steering->wanted) && !steering->is_paused,
 		"%u workers are wanted after %u", notice->number, steering->wanted);
 	sim_require(!is_more || (pool->slots.failing == 0 && pool->tasks.dispatch.queued_count > 0),
@@ -112,145 +111,145 @@ static void changes(struct station *station, const struct notice *notice)
 	steering->leaving = leaving_of(pool);
 }
 
-void steer_told(struct station *station, const struct notice *notice)
+void steer_told(struct pool_runtime *runtime, const struct notice *notice)
 {
 	if (notice->kind == NOTICE_GROWN || notice->kind == NOTICE_SHRUNK)
-		changes(station, notice);
+		changes(runtime, notice);
 	if (notice->kind == NOTICE_COMMAND_REFUSED)
-		station->steering.was_refused = true;
+		runtime->steering.was_refused = true;
 	else if (notice->kind == NOTICE_ROLL_BEGINS)
-		roll_begins(station);
+		roll_begins(runtime);
 	else if (notice->kind == NOTICE_ROLL_ENDS)
-		roll_ends(station);
+		roll_ends(runtime);
 	else if (notice->kind == NOTICE_ROLL_STOPS)
-		station->steering.rolls = false;
+		runtime->steering.rolls = false;
 }
 
 /* ---------- commands ---------- */
 
-static bool is_configured(const struct station *station)
+static bool is_configured(const struct pool_runtime *runtime)
 {
-	return station->supervisor->state == SUPERVISOR_SERVES &&
-	       station->presence == STATION_THERE;
+	return runtime->supervisor->state == SUPERVISOR_SERVES && runtime->presence == POOL_THERE;
 }
 
-static uint32_t within(uint32_t number, uint32_t least, uint32_t most)
+static uint32_t within(uint32_t number, uint32_t min, uint32_t max)
 {
-	return number < least ? least : number > most ? most : number;
+	return number < min ? min : number > max ? max : number;
 }
 
-static void note_bounds(struct steering *steering, uint32_t least, uint32_t most)
+static void set_bounds(struct steering *steering, uint32_t min, uint32_t max)
 {
-	steering->least = least;
-	steering->most = most;
-	want(steering, within(steering->wanted, least, most));
+	steering->min = min;
+	steering->max = max;
+	want(steering, within(steering->wanted, min, max));
 }
 
-/* most: of a scale that leaves the choice to the pool; 0: none. */
-static void tell(struct station *station, enum command what, uint32_t number, uint32_t most)
+/* max: upper bound of a scale that leaves the choice to the pool; 0: a fixed number. */
+static void send_command(
+	struct pool_runtime *runtime, enum command what, uint32_t number, uint32_t max)
 {
 #define X(id, name) [COMMAND_##id] = (name),
 	static const char *const names[] = {COMMANDS(X)};
 #undef X
 	struct event event = {.kind = COMMAND,
 		.command = {
-			.what = what, .number = number, .max = most, .config = &station->config}};
-	struct steering *steering = &station->steering;
-	bool serves = is_configured(station);
+			.what = what, .number = number, .max = max, .config = &runtime->config}};
+	struct steering *steering = &runtime->steering;
+	bool serves = is_configured(runtime);
 
-	sim_trace("supervisor %u, pool %u: command %s %u..%u", station->supervisor->number,
-		station->channel, names[what], number, most);
+	sim_trace("supervisor %u, pool %u: command %s %u..%u", runtime->supervisor->number,
+		runtime->channel, names[what], number, max);
 	steering->was_refused = false;
 	if (serves && (what == COMMAND_PAUSE || what == COMMAND_RESUME))
 		steering->is_paused = what == COMMAND_PAUSE;
-	pool_step(station->pool, station->world->now, &event);
+	pool_step(runtime->pool, runtime->world->now, &event);
 	sim_require(
 		serves || steering->was_refused, "a pool that stops is told to %s", names[what]);
 	if (what == COMMAND_SCALE && !steering->was_refused)
-		note_bounds(steering, number, most ? most : number);
-	sim_require(station->pool->slots.wanted == steering->wanted && steering->wanted > 0,
-		"%u workers are wanted, not %u", station->pool->slots.wanted, steering->wanted);
-	steering->leaving = leaving_of(station->pool);
-	station->supervisor->stirred = true;
-	station->world->moved = true;
+		set_bounds(steering, number, max ? max : number);
+	sim_require(runtime->pool->slots.wanted == steering->wanted && steering->wanted > 0,
+		"%u workers are wanted, not %u", runtime->pool->slots.wanted, steering->wanted);
+	steering->leaving = leaving_of(runtime->pool);
+	runtime->supervisor->has_events = true;
+	runtime->world->moved = true;
 }
 
-void steer_tell(struct station *station, enum command what)
+void steer_command(struct pool_runtime *runtime, enum command what)
 {
-	tell(station, what, 0, 0);
+	send_command(runtime, what, 0, 0);
 }
 
-static uint32_t most_workers(const struct world *world)
+static uint32_t workers_limit(const struct world *world)
 {
-	uint32_t most = world->settings->workers;
+	uint32_t max = world->settings->workers;
 
-	return most < WORKERS_MAX ? most : WORKERS_MAX;
+	return max < WORKERS_MAX ? max : WORKERS_MAX;
 }
 
-/* At times one that is refused. */
+/* Sometimes a number that is refused. */
 static uint32_t any_number(struct world *world)
 {
 	static const uint32_t odd[] = {0, SLOTS_MAX + 1, POOL_WORKERS_MAX + 1, UINT32_MAX};
 
 	if (random_chance(&world->random, 100))
 		return odd[random_below(&world->random, 4)];
-	return 1 + random_below(&world->random, most_workers(world));
+	return 1 + random_below(&world->random, workers_limit(world));
 }
 
-/* At times it is left to the pool; or the bounds are no bounds. */
-static void tell_scale(struct station *station, uint32_t number)
+/* Sometimes the pool may choose between two bounds; sometimes these are invalid. */
+static void command_scale(struct pool_runtime *runtime, uint32_t number)
 {
-	struct world *world = station->world;
-	uint32_t most = random_chance(&world->random, 400)
-				? 1 + random_below(&world->random, most_workers(world))
-				: 0;
+	struct world *world = runtime->world;
+	uint32_t max = random_chance(&world->random, 400)
+			       ? 1 + random_below(&world->random, workers_limit(world))
+			       : 0;
 
-	tell(station, COMMAND_SCALE, number, most);
+	send_command(runtime, COMMAND_SCALE, number, max);
 }
 
-static void tell_any(struct world *world, struct station *station)
+static void command_any(struct world *world, struct pool_runtime *runtime)
 {
 	uint32_t what = random_below(&world->random, 100);
 
 	if (what < 40)
-		tell_scale(station, any_number(world));
+		command_scale(runtime, any_number(world));
 	else if (what < 65)
-		tell(station, COMMAND_RESTART, 0, 0);
+		send_command(runtime, COMMAND_RESTART, 0, 0);
 	else if (what < 80)
-		tell(station, COMMAND_PAUSE, 0, 0);
+		send_command(runtime, COMMAND_PAUSE, 0, 0);
 	else
-		tell(station, COMMAND_RESUME, 0, 0);
+		send_command(runtime, COMMAND_RESUME, 0, 0);
 }
 
 void steer_any(struct world *world)
 {
 	struct supervisor *supervisor =
 		&world->supervisors[random_below(&world->random, world->supervisor_count)];
-	struct station *station =
-		&supervisor->stations[random_below(&world->random, supervisor->station_count)];
+	struct pool_runtime *runtime =
+		&supervisor->pools[random_below(&world->random, supervisor->pool_count)];
 
-	if (station->presence != STATION_ABSENT &&
+	if (runtime->presence != POOL_ABSENT &&
 		(supervisor->state == SUPERVISOR_SERVES || supervisor->state == SUPERVISOR_STOPS) &&
 		world_wants(world, TROUBLE_STEER, 1000))
-		tell_any(world, station);
+		command_any(world, runtime);
 }
 
 void steer_resume(struct supervisor *supervisor)
 {
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		if (station->steering.is_paused && is_configured(station))
-			tell(station, COMMAND_RESUME, 0, 0);
+		if (runtime->steering.is_paused && is_configured(runtime))
+			send_command(runtime, COMMAND_RESUME, 0, 0);
 	}
 }
 
 /* ---------- in a calm world ---------- */
 
-static bool is_steered(const struct station *station)
+static bool is_steered(const struct pool_runtime *runtime)
 {
-	const struct pool *pool = station->pool;
+	const struct pool *pool = runtime->pool;
 
-	return !station->steering.rolls && leaving_of(pool) == 0 &&
+	return !runtime->steering.rolls && leaving_of(pool) == 0 &&
 	       pool->slots.ready == pool->slots.wanted;
 }
 
@@ -258,15 +257,15 @@ bool steer_is_done(const struct supervisor *supervisor)
 {
 	if (supervisor->state != SUPERVISOR_SERVES)
 		return true;
-	EACH_STATION((struct supervisor *)supervisor, station)
+	EACH_POOL((struct supervisor *)supervisor, runtime)
 	{
-		if (!is_configured(station))
+		if (!is_configured(runtime))
 			continue;
-		if (!is_steered(station))
+		if (!is_steered(runtime))
 			return false;
-		sim_require(strength_of(station) == station->steering.wanted,
-			"%u workers are there in the end, and %u were wanted", strength_of(station),
-			station->steering.wanted);
+		sim_require(strength_of(runtime) == runtime->steering.wanted,
+			"%u workers are there in the end, and %u were wanted", strength_of(runtime),
+			runtime->steering.wanted);
 	}
 	return true;
 }
@@ -277,20 +276,20 @@ void steer_in_order(struct supervisor *supervisor)
 
 	if (supervisor->state != SUPERVISOR_SERVES)
 		return;
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
 		uint32_t what = random_below(random, 16);
 
-		if (!is_configured(station))
+		if (!is_configured(runtime))
 			continue;
 		if (what & 1)
-			tell_scale(
-				station, 1 + random_below(random, most_workers(supervisor->world)));
+			command_scale(runtime,
+				1 + random_below(random, workers_limit(supervisor->world)));
 		if (what & 2)
-			tell(station, COMMAND_RESTART, 0, 0);
+			send_command(runtime, COMMAND_RESTART, 0, 0);
 		if ((what & 12) == 12)
-			tell(station, COMMAND_PAUSE, 0, 0);
+			send_command(runtime, COMMAND_PAUSE, 0, 0);
 		if ((what & 12) == 8)
-			tell(station, COMMAND_RESUME, 0, 0);
+			send_command(runtime, COMMAND_RESUME, 0, 0);
 	}
 }

@@ -1,6 +1,6 @@
-/* The operators who steer pools at work, and what they may expect: nothing is taken or begun in a
- * pause, nobody is interrupted (workers.c), there are as many workers as wanted in the end, and a
- * restart never leaves fewer ready. */
+/* The operators of running pools, and what they may expect: a paused pool takes and begins nothing,
+ * no task is interrupted (workers.c), in the end there are as many workers as wanted, and a restart
+ * never reduces the number of ready ones. */
 #ifndef SIM_STEER_H
 #define SIM_STEER_H
 
@@ -9,38 +9,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WORKERS_MAX 8                 /* that are wanted at once */
+#define WORKERS_MAX 8                 /* wanted at once */
 #define SLOTS_MAX   (WORKERS_MAX + 1) /* one more while they are replaced */
 
-struct station;
+struct pool_runtime;
 struct supervisor;
 struct world;
 
-/* What they asked a pool for. */
+/* What the operators have asked of a pool. */
 struct steering {
 	bool is_paused;
-	uint32_t wanted;      /* workers */
-	uint32_t least, most; /* between which the pool chooses that */
-	uint32_t fewest;      /* that were wanted since a turn ended */
-	bool rolls;           /* a restart has begun, and nothing was heard of its end */
-	bool was_refused;     /* the last command */
-	uint32_t leaving;     /* bit (1u << slot): on its way out, when this was last looked at */
-	uint32_t lives[SLOTS_MAX]; /* that were there when the restart began; 0: none */
+	uint32_t wanted;           /* workers */
+	uint32_t min, max;         /* the bounds of wanted, where the pool chooses it */
+	uint32_t fewest;           /* minimum of wanted since a turn ended */
+	bool rolls;                /* a restart has begun, and its end was not reported */
+	bool was_refused;          /* the last command */
+	uint32_t leaving;          /* bit (1u << slot): it was leaving at the last check */
+	uint32_t lives[SLOTS_MAX]; /* when the restart began; 0: no process */
 };
 
-/* It is told, and held to what follows at once. */
-void steer_tell(struct station *, enum command);
-/* A pool that serves is told something by chance. */
+/* Send the pool a command, and check what must follow at once. */
+void steer_command(struct pool_runtime *, enum command);
+/* Send a command by chance to a pool that serves. */
 void steer_any(struct world *);
-/* It is told to each of its pools that it goes on; there is work to be done. */
+/* Resume each pool of the supervisor, so that the work is done. */
 void steer_resume(struct supervisor *);
-/* All of them have what they were told to have. */
+/* Require that all pools have what they were told to have. */
 bool steer_is_done(const struct supervisor *);
-/* Its pools are scaled, restarted, paused, by chance. */
+/* Scale, restart or pause its pools by chance. */
 void steer_in_order(struct supervisor *);
 
-void steer_told(struct station *, const struct notice *);
-/* A turn has ended. */
-void steer_check(struct station *);
+void steer_told(struct pool_runtime *, const struct notice *);
+/* Check at the end of a turn. */
+void steer_check(struct pool_runtime *);
 
 #endif

@@ -8,33 +8,33 @@
 void supervisor_choose(struct supervisor *supervisor, const struct settle_policy *policy)
 {
 	struct world *world = supervisor->world;
-	uint32_t count = 1 + random_below(&world->random, STATIONS_AT_FIRST);
+	uint32_t count = 1 + random_below(&world->random, POOLS_AT_FIRST);
 
 	supervisor->state = SUPERVISOR_DEAD;
-	if (count > world->settings->stations)
-		count = world->settings->stations;
-	supervisor->station_count = (uint16_t)count;
-	for (uint16_t i = 0; i < STATIONS_MAX; i++) {
-		struct station *station = &supervisor->stations[i];
+	if (count > world->settings->pools)
+		count = world->settings->pools;
+	supervisor->pool_count = (uint16_t)count;
+	for (uint16_t i = 0; i < POOLS_MAX; i++) {
+		struct pool_runtime *runtime = &supervisor->pools[i];
 
-		memset(station, 0, offsetof(struct station, workers));
-		station->world = world;
-		station->supervisor = supervisor;
-		station->channel = (uint16_t)(i + 1);
+		memset(runtime, 0, offsetof(struct pool_runtime, workers));
+		runtime->world = world;
+		runtime->supervisor = supervisor;
+		runtime->channel = (uint16_t)(i + 1);
 		if (i >= count)
 			continue;
-		station->presence = STATION_THERE;
-		station_choose(station, policy);
+		runtime->presence = POOL_THERE;
+		pool_runtime_choose(runtime, policy);
 	}
 }
 
 /* From its configuration, as the last reload left it. */
 static void forget_those_that_left(struct supervisor *supervisor)
 {
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		if (station->presence != STATION_THERE)
-			station->presence = STATION_ABSENT;
+		if (runtime->presence != POOL_THERE)
+			runtime->presence = POOL_ABSENT;
 	}
 }
 
@@ -44,14 +44,14 @@ void supervisor_start(struct supervisor *supervisor)
 	sim_trace("supervisor %u starts", supervisor->number);
 	forget_those_that_left(supervisor);
 	link_init(&supervisor->links[0], supervisor, NULL);
-	for (uint16_t i = 0; i < STATIONS_MAX; i++) {
-		struct station *station = &supervisor->stations[i];
+	for (uint16_t i = 0; i < POOLS_MAX; i++) {
+		struct pool_runtime *runtime = &supervisor->pools[i];
 
-		link_init(station_link(station), supervisor, station);
-		if (station->presence == STATION_ABSENT)
-			station_link(station)->retry_at = MTIME_NEVER;
+		link_init(pool_link(runtime), supervisor, runtime);
+		if (runtime->presence == POOL_ABSENT)
+			pool_link(runtime)->retry_at = MTIME_NEVER;
 		else
-			station_start(station);
+			pool_runtime_start(runtime);
 	}
 	supervisor->state = SUPERVISOR_SERVES;
 	supervisor->frozen = 0;
@@ -63,9 +63,9 @@ static void end(struct supervisor *supervisor)
 	{
 		link_release(link);
 	}
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		station_end(station);
+		pool_runtime_end(runtime);
 	}
 	supervisor->state = SUPERVISOR_DEAD;
 	supervisor->world->moved = true;
@@ -88,18 +88,18 @@ void supervisor_command(struct supervisor *supervisor, enum command what)
 		what == COMMAND_DRAIN ? "drain" : "force");
 	if (supervisor->state == SUPERVISOR_SERVES)
 		supervisor->state = SUPERVISOR_STOPS;
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		pool_step(station->pool, supervisor->world->now, &event);
+		pool_step(runtime->pool, supervisor->world->now, &event);
 	}
-	supervisor->stirred = true;
+	supervisor->has_events = true;
 }
 
 static bool is_quiet(struct supervisor *supervisor)
 {
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		if (!pool_is_quiet(station->pool))
+		if (!pool_is_quiet(runtime->pool))
 			return false;
 	}
 	return true;
@@ -118,10 +118,10 @@ static bool is_disconnected(struct supervisor *supervisor)
 static void leave(struct supervisor *supervisor)
 {
 	sim_trace("supervisor %u leaves", supervisor->number);
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
 		sim_require(
-			!workers_is_anyone_alive(&station->workers), "a worker outlived the pool");
+			!workers_is_anyone_alive(&runtime->workers), "a worker outlived the pool");
 	}
 	supervisor->state = SUPERVISOR_LEAVES;
 	supervisor->world->moved = true;
@@ -133,10 +133,10 @@ static void leave(struct supervisor *supervisor)
 
 void supervisor_turn(struct supervisor *supervisor)
 {
-	supervisor->stirred = false;
-	EACH_STATION(supervisor, station)
+	supervisor->has_events = false;
+	EACH_POOL(supervisor, runtime)
 	{
-		station_turn(station);
+		pool_runtime_turn(runtime);
 	}
 	if (supervisor->state == SUPERVISOR_SERVES)
 		reload_sweep(supervisor);
@@ -152,9 +152,9 @@ mtime supervisor_deadline(const struct supervisor *supervisor)
 {
 	mtime next = MTIME_NEVER;
 
-	EACH_STATION((struct supervisor *)supervisor, station)
+	EACH_POOL((struct supervisor *)supervisor, runtime)
 	{
-		next = mtime_min(next, station_deadline(station));
+		next = mtime_min(next, pool_runtime_deadline(runtime));
 	}
 	EACH_LINK((struct supervisor *)supervisor, link)
 	{
@@ -170,9 +170,9 @@ bool supervisor_is_idle(const struct supervisor *supervisor)
 		if (!link_is_still(link))
 			return false;
 	}
-	EACH_STATION((struct supervisor *)supervisor, station)
+	EACH_POOL((struct supervisor *)supervisor, runtime)
 	{
-		if (!station_is_idle(station))
+		if (!pool_runtime_is_idle(runtime))
 			return false;
 	}
 	return true;

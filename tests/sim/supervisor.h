@@ -1,4 +1,4 @@
-/* A supervisor of a run: its stations and their connections, as in serve. */
+/* A supervisor of a run: its pools and their connections, as in serve. */
 #ifndef SIM_SUPERVISOR_H
 #define SIM_SUPERVISOR_H
 

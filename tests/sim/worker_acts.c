@@ -1,134 +1,135 @@
-/* What a fake worker does, by its own temper and that of its task. */
+/* What a fake worker does: its own behaviour and that of its task decide. */
 #include "sim/fail.h"
-#include "sim/worker_tell.h"
+#include "sim/worker_report.h"
 
 #include <signal.h>
 
 /* ---------- what a worker does with a task ---------- */
 
-static void answer_done(struct station *station, uint16_t slot)
+static void answer_done(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = &station->workers.worker[slot].tasks[0];
+	const struct worker_task *task = &runtime->workers.worker[slot].tasks[0];
 
-	account_done(&station->world->account, task->instance, task->id);
-	worker_tell_output(station, slot, STATUS_DONE, "", REASON_NONE);
+	account_done(&runtime->world->account, task->instance, task->id);
+	worker_report_output(runtime, slot, STATUS_DONE, "", REASON_NONE);
 }
 
-static void fail(struct station *station, uint16_t slot, int32_t status)
+static void fail(struct pool_runtime *runtime, uint16_t slot, int32_t status)
 {
-	station->world->account.message[station->workers.worker[slot].tasks[0].id].failures++;
-	worker_tell_output(station, slot, status, "", REASON_NONE);
+	runtime->world->account.message[runtime->workers.worker[slot].tasks[0].id].failures++;
+	worker_report_output(runtime, slot, status, "", REASON_NONE);
 }
 
-static void answer_nowhere(struct station *station, uint16_t slot)
+static void answer_nowhere(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = &station->workers.worker[slot].tasks[0];
+	const struct worker_task *task = &runtime->workers.worker[slot].tasks[0];
 
-	account_done(&station->world->account, task->instance, task->id);
-	worker_tell_output(station, slot, STATUS_REPLY, "", REASON_NONE);
+	account_done(&runtime->world->account, task->instance, task->id);
+	worker_report_output(runtime, slot, STATUS_REPLY, "", REASON_NONE);
 }
 
-static void answer_ignored(struct station *station, uint16_t slot)
+static void answer_ignored(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = &station->workers.worker[slot].tasks[0];
+	const struct worker_task *task = &runtime->workers.worker[slot].tasks[0];
 
-	account_done(&station->world->account, task->instance, task->id);
-	worker_tell_output(
-		station, slot, STATUS_DONE, station->world->account.replies, REASON_NONE);
+	account_done(&runtime->world->account, task->instance, task->id);
+	worker_report_output(
+		runtime, slot, STATUS_DONE, runtime->world->account.replies, REASON_NONE);
 }
 
-/* With another task in its pipe the second answer would be that one's: nobody could tell. */
-static void answer_twice(struct station *station, uint16_t slot)
+/* With another task in the pipe, the second answer would count as that task's. */
+static void answer_twice(struct pool_runtime *runtime, uint16_t slot)
 {
-	answer_done(station, slot);
-	if (station->workers.worker[slot].phase == WORKER_RUNNING &&
-		station->workers.worker[slot].count == 0)
-		worker_tell_stray(station, slot, STATUS_DONE);
+	answer_done(runtime, slot);
+	if (runtime->workers.worker[slot].phase == WORKER_RUNNING &&
+		runtime->workers.worker[slot].count == 0)
+		worker_report_stray(runtime, slot, STATUS_DONE);
 }
 
-/* It ends the attempt and the worker, as a crash does. */
-static void answer_unknown(struct station *station, uint16_t slot)
+/* Ends the attempt and the worker, like a crash. */
+static void answer_unknown(struct pool_runtime *runtime, uint16_t slot)
 {
 	static const int32_t statuses[] = {-2, 1, 199, 202, 399, 600};
-	struct random *random = &station->world->random;
+	struct random *random = &runtime->world->random;
 	int32_t status = statuses[random_below(random, sizeof statuses / sizeof *statuses)];
 
-	worker_tell_unknown(station, slot, status);
+	worker_report_unknown(runtime, slot, status);
 }
 
-static void answer_slice(struct station *station, uint16_t slot)
+static void answer_slice(struct pool_runtime *runtime, uint16_t slot)
 {
-	if (station->workers.worker[slot].tasks[0].slice >= 3)
-		answer_done(station, slot);
+	if (runtime->workers.worker[slot].tasks[0].slice >= 3)
+		answer_done(runtime, slot);
 	else
-		worker_tell_output(
-			station, slot, STATUS_REPLY, station->world->account.queue, REASON_NONE);
+		worker_report_output(
+			runtime, slot, STATUS_REPLY, runtime->world->account.queue, REASON_NONE);
 }
 
-static void work(struct station *station, uint16_t slot)
+static void work(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = &station->workers.worker[slot].tasks[0];
+	const struct worker_task *task = &runtime->workers.worker[slot].tasks[0];
 
-	switch (station->world->account.message[task->id].temper) {
+	switch (runtime->world->account.message[task->id].temper) {
 	case TEMPER_DONE:
-		answer_done(station, slot);
+		answer_done(runtime, slot);
 		break;
 	case TEMPER_REPLY:
-		worker_tell_output(
-			station, slot, STATUS_REPLY, station->world->account.replies, REASON_NONE);
+		worker_report_output(
+			runtime, slot, STATUS_REPLY, runtime->world->account.replies, REASON_NONE);
 		break;
 	case TEMPER_REPLY_NOWHERE:
-		answer_nowhere(station, slot);
+		answer_nowhere(runtime, slot);
 		break;
 	case TEMPER_REPLY_UNROUTABLE:
-		worker_tell_output(station, slot, STATUS_REPLY, "nowhere", REASON_NONE);
+		worker_report_output(runtime, slot, STATUS_REPLY, "nowhere", REASON_NONE);
 		break;
 	case TEMPER_COSTS_CHANNEL:
-		worker_tell_output(station, slot, STATUS_REPLY, BROKER_COSTS_CHANNEL, REASON_NONE);
+		worker_report_output(
+			runtime, slot, STATUS_REPLY, BROKER_COSTS_CHANNEL, REASON_NONE);
 		break;
 	case TEMPER_COSTS_CONNECTION:
-		worker_tell_output(
-			station, slot, STATUS_REPLY, BROKER_COSTS_CONNECTION, REASON_NONE);
+		worker_report_output(
+			runtime, slot, STATUS_REPLY, BROKER_COSTS_CONNECTION, REASON_NONE);
 		break;
 	case TEMPER_REPLY_INVALID:
-		worker_tell_output(station, slot, STATUS_REPLY, station->world->account.replies,
+		worker_report_output(runtime, slot, STATUS_REPLY, runtime->world->account.replies,
 			REASON_REPLY_INVALID);
 		break;
 	case TEMPER_REJECT:
-		fail(station, slot, STATUS_REJECTED);
+		fail(runtime, slot, STATUS_REJECTED);
 		break;
 	case TEMPER_FAIL_ONCE:
 		if (task->attempt == 1)
-			fail(station, slot, STATUS_FAILED);
+			fail(runtime, slot, STATUS_FAILED);
 		else
-			answer_done(station, slot);
+			answer_done(runtime, slot);
 		break;
 	case TEMPER_FAIL:
-		fail(station, slot, STATUS_FAILED);
+		fail(runtime, slot, STATUS_FAILED);
 		break;
 	case TEMPER_POISON:
-		worker_tell_gone(station, slot, EXIT_SIGNAL, SIGSEGV);
+		worker_report_gone(runtime, slot, EXIT_SIGNAL, SIGSEGV);
 		break;
 	case TEMPER_HANG:
 		break;
 	case TEMPER_LONG:
-		if (task->soft >= station->config.hard_limit || task->interrupted)
-			answer_done(station, slot);
+		if (task->soft >= runtime->config.hard_limit || task->interrupted)
+			answer_done(runtime, slot);
 		break;
 	case TEMPER_IGNORED:
-		answer_ignored(station, slot);
+		answer_ignored(runtime, slot);
 		break;
 	case TEMPER_TWICE:
-		answer_twice(station, slot);
+		answer_twice(runtime, slot);
 		break;
 	case TEMPER_UNKNOWN:
-		answer_unknown(station, slot);
+		answer_unknown(runtime, slot);
 		break;
 	case TEMPER_BREAK:
-		worker_tell_broken(station, slot);
+		worker_report_broken(runtime, slot);
 		break;
 	case TEMPER_SLICES:
-		answer_slice(station, slot);
+		answer_slice(runtime, slot);
 		break;
 	case TEMPER_INVALID:
 	case TEMPER_TOO_LARGE:
@@ -140,79 +141,78 @@ static void work(struct station *station, uint16_t slot)
 
 /* ---------- what a worker does ---------- */
 
-static void boot(struct station *station, uint16_t slot)
+static void boot(struct pool_runtime *runtime, uint16_t slot)
 {
-	if (station->workers.worker[slot].comes_to_nothing) {
-		worker_tell_gone(station, slot, EXIT_STATUS, 1);
+	if (runtime->workers.worker[slot].comes_to_nothing) {
+		worker_report_gone(runtime, slot, EXIT_STATUS, 1);
 		return;
 	}
-	if (world_wants(station->world, TROUBLE_EXITS, 30)) {
-		worker_tell_broken(station, slot);
+	if (world_wants(runtime->world, TROUBLE_EXITS, 30)) {
+		worker_report_broken(runtime, slot);
 		return;
 	}
-	if (world_wants(station->world, TROUBLE_EXITS, 100)) {
-		worker_tell_gone(station, slot, EXIT_NOT_STARTED, 2);
+	if (world_wants(runtime->world, TROUBLE_EXITS, 100)) {
+		worker_report_gone(runtime, slot, EXIT_NOT_STARTED, 2);
 		return;
 	}
-	if (world_wants(station->world, TROUBLE_EXITS, 500))
-		return; /* it takes its time, perhaps too much */
-	worker_tell_ready(station, slot);
+	if (world_wants(runtime->world, TROUBLE_EXITS, 500))
+		return; /* it goes on working, perhaps for too long */
+	worker_report_ready(runtime, slot);
 }
 
-/* A signal takes its time, and so does a worker that was asked to leave: what it does until then.
- */
-static bool is_lagging(struct station *station, uint16_t slot)
+/* What a worker does until a signal arrives, or between being asked to leave and leaving. */
+static bool is_lagging(struct pool_runtime *runtime, uint16_t slot)
 {
-	struct worker *worker = &station->workers.worker[slot];
+	struct worker *worker = &runtime->workers.worker[slot];
 
-	if (!world_wants(station->world, TROUBLE_LAG, 300))
+	if (!world_wants(runtime->world, TROUBLE_LAG, 300))
 		return false;
 	if (worker->quit && !worker->broken && worker->phase == WORKER_RUNNING &&
-		random_chance(&station->world->random, 300))
-		worker_tell_broken(station, slot);
+		random_chance(&runtime->world->random, 300))
+		worker_report_broken(runtime, slot);
 	return true;
 }
 
-/* True: this is all it does in this round. */
-static bool obey(struct station *station, uint16_t slot)
+/* True: it does nothing else in this round. */
+static bool obey(struct pool_runtime *runtime, uint16_t slot)
 {
-	struct worker *worker = &station->workers.worker[slot];
+	struct worker *worker = &runtime->workers.worker[slot];
 	bool is_asked = worker->term || worker->quit;
 
 	if (!worker->kill && (!is_asked || worker->stubborn))
 		return false;
-	if (is_lagging(station, slot))
+	if (is_lagging(runtime, slot))
 		return false;
 	if (worker->kill)
-		worker_tell_gone(station, slot, EXIT_SIGNAL, SIGKILL);
+		worker_report_gone(runtime, slot, EXIT_SIGNAL, SIGKILL);
 	else if (worker->term)
-		worker_tell_gone(station, slot, EXIT_SIGNAL, SIGTERM);
+		worker_report_gone(runtime, slot, EXIT_SIGNAL, SIGTERM);
 	else
-		worker_tell_gone(station, slot, EXIT_STATUS, 0);
+		worker_report_gone(runtime, slot, EXIT_STATUS, 0);
 	return true;
 }
 
 void workers_act(struct workers *workers, uint16_t slot)
 {
-	struct station *station = workers->station;
+	struct pool_runtime *runtime = workers->runtime;
 	struct worker *worker = &workers->worker[slot];
 
-	if (worker->phase != WORKER_NONE && world_wants(station->world, TROUBLE_RECYCLE, 50))
-		worker_tell_memory(station, slot);
-	if (worker->phase == WORKER_NONE || obey(station, slot))
+	if (worker->phase != WORKER_NONE && world_wants(runtime->world, TROUBLE_RECYCLE, 50))
+		worker_report_memory(runtime, slot);
+	if (worker->phase == WORKER_NONE || obey(runtime, slot))
 		return;
 	if (worker->broken)
 		return;
 	else if (worker->phase == WORKER_BOOTING)
-		boot(station, slot);
-	else if (world_wants(station->world, TROUBLE_EXITS, 15))
-		worker_tell_gone(station, slot, EXIT_STATUS, 0);
-	else if (world_wants(station->world, TROUBLE_ROOM, 15))
-		worker_tell_room(station, slot, random_chance(&station->world->random, 500));
-	else if (station->world->calm && worker->full)
-		worker_tell_room(station, slot, true);
-	else if (worker->count > 0 && random_chance(&station->world->random, 50))
-		worker_tell_output(station, slot, STATUS_PROGRESS, "", REASON_NONE);
+		boot(runtime, slot);
+	else if (world_wants(runtime->world, TROUBLE_EXITS, 15))
+		worker_report_gone(runtime, slot, EXIT_STATUS, 0);
+	else if (world_wants(runtime->world, TROUBLE_ROOM, 15))
+		worker_report_room(runtime, slot, random_chance(&runtime->world->random, 500));
+	else if (runtime->world->calm && worker->full)
+		worker_report_room(runtime, slot, true);
+	else if (worker->count > 0 && random_chance(&runtime->world->random, 50))
+		worker_report_output(runtime, slot, STATUS_PROGRESS, "", REASON_NONE);
 	else if (worker->count > 0)
-		work(station, slot);
+		work(runtime, slot);
 }

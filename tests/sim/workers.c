@@ -8,18 +8,18 @@
 
 /* ---------- the effects ---------- */
 
-/* The attempt, its time, and who is at work beside it. */
-static void check_send(const struct station *station, const struct worker_task *task,
+/* Check the attempt, when it is sent, and that a task that must run alone does. */
+static void check_send(const struct pool_runtime *runtime, const struct worker_task *task,
 	const struct delivery *delivery)
 {
-	const struct world *world = station->world;
+	const struct world *world = runtime->world;
 	const struct copy_facts *facts = &world->account.facts[task->instance];
 
 	sim_require(delivery->returns < 10, "message %u came back %u times and is sent", task->id,
 		delivery->returns);
 	for (uint16_t i = 0; i < SLOTS_MAX; i++)
-		sim_require(station->workers.worker[i].count == 0 ||
-				    !(task->alone || station->workers.worker[i].tasks[0].alone),
+		sim_require(runtime->workers.worker[i].count == 0 ||
+				    !(task->alone || runtime->workers.worker[i].tasks[0].alone),
 			"message %u is not alone, or beside one that ought to be", task->id);
 	if (task->instance == 0)
 		return;
@@ -30,14 +30,14 @@ static void check_send(const struct station *station, const struct worker_task *
 		task->id, (long long)(facts->not_before - world->now));
 }
 
-/* Behind a task that has run for too long nothing is sent; and in the turn in which such a one is
- * seen for the first time, nothing behind any. */
-static void check_wait(const struct station *station, const struct worker *worker)
+/* Check that nothing is sent behind a task that has run for too long, nor behind any task in the
+ * turn in which such a one is found. */
+static void check_wait(const struct pool_runtime *runtime, const struct worker *worker)
 {
-	const struct workers *workers = &station->workers;
-	mtime wait = station->config.pipe_wait, now = station->world->now;
+	const struct workers *workers = &runtime->workers;
+	mtime wait = runtime->config.pipe_wait, now = runtime->world->now;
 
-	if (station->config.pipeline || worker->count == 0)
+	if (runtime->config.pipeline || worker->count == 0)
 		return;
 	sim_require(now - worker->since < wait, "a task is sent behind one that has run %lld us",
 		(long long)(now - worker->since));
@@ -47,107 +47,107 @@ static void check_wait(const struct station *station, const struct worker *worke
 			       !other->broken && !other->term;
 
 		sim_require(!is_busy || now - other->since < wait ||
-				    station->turned_at - other->since >= wait,
+				    runtime->turned_at - other->since >= wait,
 			"a task is sent behind another, and worker %u has just turned out slow", i);
 	}
 }
 
 static mtime soft_limit(
-	const struct station *station, uint64_t instance, const struct delivery *delivery)
+	const struct pool_runtime *runtime, uint64_t instance, const struct delivery *delivery)
 {
-	mtime own = instance ? station->world->account.facts[instance].soft
+	mtime own = instance ? runtime->world->account.facts[instance].soft
 			     : delivery->soft_ms * MTIME_MS;
 
-	if (!station->config.interrupt)
+	if (!runtime->config.interrupt)
 		return MTIME_NEVER;
-	return own > 0 ? own : station->config.soft_limit;
+	return own > 0 ? own : runtime->config.soft_limit;
 }
 
 enum send_result workers_send(
 	struct workers *workers, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
 {
-	struct station *station = workers->station;
+	struct pool_runtime *runtime = workers->runtime;
 	struct worker *worker = &workers->worker[slot];
-	const struct client_link *link = station_link(station);
+	const struct client_link *link = pool_link(runtime);
 	struct worker_task task = {
 		.id = account_id(delivery->body), .slice = delivery->slice, .attempt = attempt};
 
 	sim_require(worker->phase == WORKER_RUNNING && !worker->quit, "a task for a worker not up");
-	sim_require(worker->count < (station->config.pipeline ? station->config.pipeline
+	sim_require(worker->count < (runtime->config.pipeline ? runtime->config.pipeline
 							      : POOL_PIPELINE_MAX),
 		"a pipe over its depth");
 	workers->restless |= 1u << slot;
-	if (world_wants(station->world, TROUBLE_MEMORY, 5))
+	if (world_wants(runtime->world, TROUBLE_MEMORY, 5))
 		return SEND_NO_MEMORY;
-	if (station->world->account.message[task.id].temper == TEMPER_TOO_LARGE)
+	if (runtime->world->account.message[task.id].temper == TEMPER_TOO_LARGE)
 		return SEND_TOO_LARGE;
 	if (link->peer)
-		task.instance = broker_instance_of(link->peer, station->channel, delivery->tag);
-	task.requeues = station->world->account.requeues[task.instance];
+		task.instance = broker_instance_of(link->peer, runtime->channel, delivery->tag);
+	task.requeues = runtime->world->account.requeues[task.instance];
 	task.alone = delivery->renewed >= 3;
-	task.sent = station->world->now;
-	task.soft = soft_limit(station, task.instance, delivery);
-	check_send(station, &task, delivery);
-	check_wait(station, worker);
-	sim_require(!station->config.recycle.tasks || worker->given < station->config.recycle.tasks,
+	task.sent = runtime->world->now;
+	task.soft = soft_limit(runtime, task.instance, delivery);
+	check_send(runtime, &task, delivery);
+	check_wait(runtime, worker);
+	sim_require(!runtime->config.recycle.tasks || worker->given < runtime->config.recycle.tasks,
 		"worker %u is given more than %u tasks", slot, worker->given);
 	worker->given++;
-	worker->bytes += random_below(&station->world->random, 100);
+	worker->bytes += random_below(&runtime->world->random, 100);
 	if (worker->count == 0)
-		worker->since = station->world->now;
+		worker->since = runtime->world->now;
 	worker->tasks[worker->count++] = task;
 	sim_trace("worker %u gets message %u, attempt %u", slot, task.id, attempt);
 	return SEND_OK;
 }
 
-static void spawn(struct station *station, struct worker *worker, uint32_t life)
+static void spawn(struct pool_runtime *runtime, struct worker *worker, uint32_t life)
 {
 	sim_require(worker->phase == WORKER_NONE, "a slot started twice");
 	memset(worker, 0, offsetof(struct worker, tasks));
 	worker->phase = WORKER_BOOTING;
 	worker->life = life;
-	worker->stubborn = random_chance(&station->world->random, 100) &&
-			   settings_has(station->world->settings, TROUBLE_STUBBORN);
+	worker->stubborn = random_chance(&runtime->world->random, 100) &&
+			   settings_has(runtime->world->settings, TROUBLE_STUBBORN);
 	cover_mark(COVER_TROUBLE, TROUBLE_STUBBORN, !worker->stubborn);
-	worker->comes_to_nothing = station->is_broken;
+	worker->comes_to_nothing = runtime->is_broken;
 }
 
-static void interrupt(struct station *station, struct worker *worker)
+static void interrupt(struct pool_runtime *runtime, struct worker *worker)
 {
 	struct worker_task *task = &worker->tasks[0];
 
 	sim_require(worker->phase == WORKER_RUNNING && worker->count == 1 && !worker->term,
 		"an interrupt for a worker with %u tasks", worker->count);
 	sim_require(!task->interrupted, "message %u is interrupted twice", task->id);
-	sim_require(station->world->now - task->sent >= task->soft,
+	sim_require(runtime->world->now - task->sent >= task->soft,
 		"message %u is interrupted too early", task->id);
 	task->interrupted = true;
 	sim_trace("message %u is interrupted", task->id);
 }
 
-static void term(const struct station *station, struct worker *worker)
+static void term(const struct pool_runtime *runtime, struct worker *worker)
 {
 	const struct worker_task *task = &worker->tasks[0];
-	bool is_late = task->soft <= station->config.hard_limit &&
-		       station->turned_at - task->sent >= task->soft;
+	bool is_late = task->soft <= runtime->config.hard_limit &&
+		       runtime->turned_at - task->sent >= task->soft;
 
 	sim_require(worker->count == 0 || task->interrupted || !is_late,
 		"message %u is stopped, and was never interrupted", task->id);
 	sim_require(worker->count == 0 ||
-			    station->world->now - worker->since >= station->config.hard_limit,
+			    runtime->world->now - worker->since >= runtime->config.hard_limit,
 		"worker %d is stopped in the middle of message %u",
-		(int)(worker - station->workers.worker), task->id);
+		(int)(worker - runtime->workers.worker), task->id);
 	worker->term = worker->given_up = true;
 }
 
-/* Only a stop by force cuts short what nobody has done anything wrong at. */
-static void kill(const struct station *station, struct worker *worker)
+/* Only a forced stop may interrupt a task that has exceeded no limit. */
+static void kill(const struct pool_runtime *runtime, struct worker *worker)
 {
-	uint64_t limit = station->config.recycle.memory_kill;
+	uint64_t limit = runtime->config.recycle.memory_kill;
 	bool is_too_large = limit && worker->bytes > limit;
 
 	sim_require(worker->count == 0 || worker->broken || worker->term || is_too_large ||
-			    pool_is_forced(&station->pool->context),
+			    pool_is_forced(&runtime->pool->context),
 		"a worker is killed with %u tasks open", worker->count);
 	worker->given_up |= is_too_large;
 	worker->kill = true;
@@ -160,7 +160,7 @@ void workers_request(
 
 	workers->restless |= 1u << slot;
 	if (request == SLOT_SPAWN) {
-		spawn(workers->station, worker, life);
+		spawn(workers->runtime, worker, life);
 		return;
 	}
 	if (worker->phase == WORKER_NONE || worker->life != life)
@@ -172,28 +172,28 @@ void workers_request(
 		worker->quit = true;
 		break;
 	case SLOT_TERM:
-		term(workers->station, worker);
+		term(workers->runtime, worker);
 		break;
 	case SLOT_KILL:
-		kill(workers->station, worker);
+		kill(workers->runtime, worker);
 		break;
 	case SLOT_INTERRUPT:
-		interrupt(workers->station, worker);
+		interrupt(workers->runtime, worker);
 		break;
 	case SLOT_SPAWN:
 		break;
 	}
 }
 
-void workers_start(struct workers *workers, struct station *station)
+void workers_start(struct workers *workers, struct pool_runtime *runtime)
 {
-	workers->station = station;
+	workers->runtime = runtime;
 	workers->restless = 0;
 	for (uint16_t i = 0; i < SLOTS_MAX; i++)
 		memset(&workers->worker[i], 0, offsetof(struct worker, tasks));
 }
 
-void workers_stir(struct workers *workers)
+void workers_wake(struct workers *workers)
 {
 	workers->restless = (1u << SLOTS_MAX) - 1;
 }

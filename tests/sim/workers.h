@@ -1,4 +1,4 @@
-/* Fake workers of every temper: what a pool's slots are in a run. */
+/* The fake workers in the slots of a pool. */
 #ifndef SIM_WORKERS_H
 #define SIM_WORKERS_H
 
@@ -6,51 +6,52 @@
 #include "core/pool.h"
 #include "sim/steer.h"
 
-struct station;
+struct pool_runtime;
 
 enum worker_phase { WORKER_NONE, WORKER_BOOTING, WORKER_RUNNING };
 
 struct worker_task {
-	uint64_t instance;            /* 0: its channel was already lost on the broker's side */
-	uint32_t id, slice, requeues; /* requeues: of the instance, when it was sent */
+	uint64_t instance;            /* 0: the broker had already closed its channel */
+	uint32_t id, slice, requeues; /* requeues: how often the instance was requeued before */
 	uint16_t attempt;
-	bool alone;       /* it was renewed so often that nothing may be at work beside it */
-	bool interrupted; /* asked to come to an end */
+	bool alone;       /* renewed so often that it must run alone */
+	bool interrupted; /* it was asked to end early */
 	mtime sent, soft; /* soft: its limit where the pool interrupts, else MTIME_NEVER */
 };
 
 struct worker {
 	enum worker_phase phase;
 	uint32_t life;
-	bool quit, term, kill; /* asked for */
-	bool given_up;         /* with its task, for its time or its memory */
-	bool broken;           /* it broke the protocol: says nothing more */
-	bool full;             /* its pipe takes nothing more for now */
-	bool stubborn;         /* heeds neither quit nor term */
-	bool comes_to_nothing; /* it never comes up */
-	mtime since;           /* its head is at work; good when it has one */
-	uint32_t given;        /* tasks, in this life */
-	uint64_t bytes;        /* of memory, more with each task */
+	bool quit, term, kill; /* requested by the pool so far */
+	bool given_up;         /* together with its task, because of a limit of time or memory */
+	bool broken;           /* it broke the protocol and sends nothing more */
+	bool full;             /* its pipe is full */
+	bool stubborn;         /* ignores quit and SIGTERM */
+	bool comes_to_nothing; /* it never becomes ready */
+	mtime since;           /* when its head was begun; valid if it has one */
+	uint32_t given;        /* tasks that it got in this life */
+	uint64_t bytes;        /* resident memory; grows with each task */
 	uint32_t count;
-	struct worker_task tasks[POOL_PIPELINE_MAX]; /* the oldest first; good up to count */
+	struct worker_task tasks[POOL_PIPELINE_MAX]; /* the oldest first; valid up to count */
 };
 
 struct workers {
-	struct station *station;
-	uint32_t restless; /* bit (1u << slot): something may come of it also in a calm world */
+	struct pool_runtime *runtime;
+	uint32_t restless; /* bit (1u << slot): workers_act may change something, also in a calm
+			      world */
 	struct worker worker[SLOTS_MAX];
 };
 
-/* None is there yet. */
-void workers_start(struct workers *, struct station *);
+/* No worker is started yet. */
+void workers_start(struct workers *, struct pool_runtime *);
 enum send_result workers_send(
 	struct workers *, uint16_t slot, const struct delivery *, uint16_t attempt);
 void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_request);
-/* A worker does the next thing it can do, if there is any. */
+/* Let a worker do the next thing that it can do, if there is one. */
 void workers_act(struct workers *, uint16_t slot);
-/* The world becomes calm: each is to be looked at. */
-void workers_stir(struct workers *);
-/* It takes tasks, as far as it knows. */
+/* The world becomes calm: each worker may act again. */
+void workers_wake(struct workers *);
+/* True: it is ready and was not asked to end. */
 static inline bool workers_is_taking(const struct workers *workers, uint16_t slot)
 {
 	const struct worker *worker = &workers->worker[slot];
@@ -58,7 +59,7 @@ static inline bool workers_is_taking(const struct workers *workers, uint16_t slo
 	return worker->phase == WORKER_RUNNING && !worker->quit && !worker->term && !worker->kill &&
 	       !worker->broken;
 }
-/* In a calm world nothing comes of workers_act until something is asked of it. */
+/* True: in a calm world, workers_act changes nothing until the pool sends something. */
 static inline bool workers_is_at_rest(const struct workers *workers, uint16_t slot)
 {
 	const struct worker *worker = &workers->worker[slot];

@@ -11,10 +11,10 @@
 
 #include <stdlib.h>
 
-#define ROUNDS_MAX   200000 /* a calm world that has not ended by then never will */
+#define ROUNDS_MAX   200000 /* a calm world that has not ended by then hangs */
 #define MESSAGES_MIN 20
 #define HEADERS_MAX  256
-#define RELEASE_4_0  333 /* so many worlds in a thousand have it */
+#define RELEASE_4_0  333 /* of a thousand worlds, so many have RabbitMQ 4.0 */
 
 bool world_may(const struct world *world, enum trouble trouble)
 {
@@ -45,9 +45,9 @@ mtime world_deadline(struct world *world)
 
 /* ---------- calm ---------- */
 
-static void calm_workers(struct station *station)
+static void calm_workers(struct pool_runtime *runtime)
 {
-	struct workers *workers = &station->workers;
+	struct workers *workers = &runtime->workers;
 
 	for (uint32_t rest = workers->restless; rest; rest &= rest - 1) {
 		uint16_t slot = (uint16_t)__builtin_ctz(rest);
@@ -59,7 +59,7 @@ static void calm_workers(struct station *station)
 	}
 }
 
-/* A turn comes only of something that happened, or of a deadline: a wrong one is a standstill. */
+/* A turn needs an event or a deadline, so a wrong deadline makes the run hang. */
 static void calm_supervisor(struct supervisor *supervisor)
 {
 	struct world *world = supervisor->world;
@@ -71,13 +71,14 @@ static void calm_supervisor(struct supervisor *supervisor)
 		link_tick(link);
 		link_move(link);
 	}
-	EACH_STATION(supervisor, station)
+	EACH_POOL(supervisor, runtime)
 	{
-		calm_workers(station);
+		calm_workers(runtime);
 	}
-	if (world->moved || supervisor->stirred || supervisor_deadline(supervisor) <= world->now) {
+	if (world->moved || supervisor->has_events ||
+		supervisor_deadline(supervisor) <= world->now) {
 		supervisor_turn(supervisor);
-		world->moved = true; /* it may have something to send, before time jumps */
+		world->moved = true; /* it may have something to send before time jumps */
 	}
 	world->moved = world->moved || had_moved;
 }
@@ -100,7 +101,7 @@ static void calm_round(struct world *world)
 		world_set_time(world, world->now + MTIME_MS);
 }
 
-/* The dead letters are the pools' own to declare. */
+/* The pools declare the queue of dead letters themselves. */
 static void calm_down(struct world *world)
 {
 	sim_trace("calm");
@@ -111,15 +112,15 @@ static void calm_down(struct world *world)
 	broker_set_alarm(world->broker, false);
 	EACH_SUPERVISOR(world, supervisor)
 	{
-		supervisor->stirred = true; /* its turn is still to come */
-		EACH_STATION(supervisor, station)
+		supervisor->has_events = true; /* its turn is still to come */
+		EACH_POOL(supervisor, runtime)
 		{
-			workers_stir(&station->workers);
+			workers_wake(&runtime->workers);
 		}
 	}
 }
 
-/* Somebody has to be there to do the work. */
+/* At least one supervisor must be there to do the work. */
 static void start_all(struct world *world)
 {
 	EACH_SUPERVISOR(world, supervisor)
@@ -129,7 +130,7 @@ static void start_all(struct world *world)
 	}
 }
 
-/* What is worked on may be of a queue that was deleted, and leave something in the new one. */
+/* A task from a queue that was deleted may still put a copy into the new one. */
 static bool is_settled(struct world *world)
 {
 	EACH_SUPERVISOR(world, supervisor)
@@ -183,7 +184,7 @@ static bool is_any_stopping(struct world *world, uint32_t stops)
 	return false;
 }
 
-/* Drained: no attempt that ended was for nothing. */
+/* Drain supervisors in a calm world: no attempt that has ended may be repeated. */
 static void stop_in_order(struct world *world, uint32_t stops)
 {
 	uint32_t rounds = 0;
@@ -206,7 +207,7 @@ static void stop_in_order(struct world *world, uint32_t stops)
 	world->calm = false;
 }
 
-/* Nothing comes back to the broker at all. */
+/* Check that nothing was requeued. */
 static void stop_at_rest(struct world *world)
 {
 	uint64_t redeliveries = world->account.redeliveries;
@@ -225,7 +226,8 @@ static bool is_steered(struct world *world)
 	return true;
 }
 
-/* No attempt that ends meanwhile is for nothing, whoever leaves and comes. */
+/* Send commands and reload in a calm world: no attempt that has ended may be repeated, whichever
+ * pools are added or removed. */
 static void steer_all(struct world *world)
 {
 	uint32_t rounds = 0;
@@ -275,7 +277,7 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->settings = settings;
 	world->now = MTIME_SECOND;
 	random_init(&world->random, seed);
-	choose_stations(world);
+	choose_pools(world);
 	world->queue_vanishes = random_chance(&world->random, 150);
 	world->params = (struct connection_params){.user = "guest",
 		.password = "guest",
@@ -298,7 +300,7 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	return world;
 }
 
-/* Some that serve, drained while nothing else happens; the others work on. */
+/* Drain some supervisors while nothing else happens; the others go on. */
 static void stop_some(struct world *world)
 {
 	uint32_t stops = random_below(&world->random, 1u << (SUPERVISORS_MAX + 1));

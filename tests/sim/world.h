@@ -4,21 +4,21 @@
 #define SIM_WORLD_H
 
 #include "sim/account.h"
+#include "sim/pool_runtime.h"
 #include "sim/settings.h"
-#include "sim/station.h"
 
-#define SUPERVISORS_MAX   3
-#define STATIONS_AT_FIRST 2 /* of one supervisor */
-#define STATIONS_MAX      4 /* and what reloads make of them */
-#define WORLD_QUEUE       "work"
-#define WORLD_REPLIES     "replies"
-#define WORLD_DEAD        "work.dead"
-#define WORLD_BODY_LIMIT  64
+#define SUPERVISORS_MAX  3
+#define POOLS_AT_FIRST   2 /* of one supervisor */
+#define POOLS_MAX        4 /* after reloads */
+#define WORLD_QUEUE      "work"
+#define WORLD_REPLIES    "replies"
+#define WORLD_DEAD       "work.dead"
+#define WORLD_BODY_LIMIT 64
 
 struct client_link {
 	struct world *world;
 	struct supervisor *supervisor;
-	struct station *station;       /* that it consumes for; NULL: it publishes for all */
+	struct pool_runtime *runtime;  /* whose messages it consumes; NULL: it publishes for all */
 	struct connection *connection; /* owned; NULL: waits until retry_at */
 	struct broker_connection *peer;
 	bool up;
@@ -29,26 +29,26 @@ struct client_link {
 enum supervisor_state {
 	SUPERVISOR_DEAD,
 	SUPERVISOR_SERVES,
-	SUPERVISOR_STOPS,  /* drains, or was told to leave at once */
-	SUPERVISOR_LEAVES, /* all is quiet, its connections close */
+	SUPERVISOR_STOPS,  /* drains, or was forced to stop */
+	SUPERVISOR_LEAVES, /* drained; its connections are closing */
 };
 
 struct supervisor {
 	struct world *world;
 	uint8_t number; /* from 1 */
 	enum supervisor_state state;
-	uint32_t frozen;                            /* rounds in which it stands still */
-	bool stirred;                               /* something happened since its last turn */
-	struct client_link links[1 + STATIONS_MAX]; /* the publishing one, then each station's */
-	struct station stations[STATIONS_MAX];
-	uint16_t station_count; /* places in use */
+	uint32_t frozen;                         /* rounds for which it is suspended */
+	bool has_events;                         /* something happened since its last turn */
+	struct client_link links[1 + POOLS_MAX]; /* the publishing one, then each pool's */
+	struct pool_runtime pools[POOLS_MAX];
+	uint16_t pool_count; /* places in use */
 };
 
-/* Those that are there in whatever way. */
-#define EACH_STATION(supervisor, station)                                                          \
-	for (struct station *station = (supervisor)->stations;                                     \
-		station < (supervisor)->stations + (supervisor)->station_count; station++)         \
-		if (station->presence != STATION_ABSENT)
+/* Each supervisor that is not absent or dead. */
+#define EACH_POOL(supervisor, runtime)                                                             \
+	for (struct pool_runtime *runtime = (supervisor)->pools;                                   \
+		runtime < (supervisor)->pools + (supervisor)->pool_count; runtime++)               \
+		if (runtime->presence != POOL_ABSENT)
 
 struct world {
 	uint64_t seed;
@@ -73,22 +73,22 @@ struct world {
 	for (struct supervisor *supervisor = (world)->supervisors;                                 \
 		supervisor < (world)->supervisors + (world)->supervisor_count; supervisor++)
 
-/* What pools act through; their io is the station. */
+/* The effects of all pools; their io is the struct pool_runtime. */
 extern const struct effects sim_effects;
 
-/* The trouble is not left out: it happens now. */
+/* True: the trouble may happen in this run. */
 bool world_may(const struct world *, enum trouble);
-/* And chance wants it: so many in a thousand. Never in a calm world. */
+/* The same, with this chance in a thousand; never in a calm world. */
 static inline bool world_wants(struct world *world, enum trouble trouble, uint32_t per_mille)
 {
 	return !world->calm && random_chance(&world->random, per_mille) &&
 	       world_may(world, trouble);
 }
 void world_set_time(struct world *, mtime now);
-/* The earliest of all deadlines, MTIME_NEVER: there is none. */
+/* The earliest of all deadlines; MTIME_NEVER: there is none. */
 mtime world_deadline(struct world *);
 
-/* Runs one seed to its end; sim_fail ends the process if an invariant breaks. */
+/* Run one seed to its end; sim_fail ends the process if an invariant is broken. */
 void world_run(uint64_t seed, const struct settings *);
 
 #endif

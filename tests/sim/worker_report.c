@@ -1,4 +1,4 @@
-#include "sim/worker_tell.h"
+#include "sim/worker_report.h"
 
 #include "sim/copies.h"
 #include "sim/fail.h"
@@ -12,17 +12,17 @@ static struct event slot_event(enum event_kind kind, uint16_t slot, const struct
 	return event;
 }
 
-static void tell(struct station *station, const struct event *event)
+static void report(struct pool_runtime *runtime, const struct event *event)
 {
-	station->world->moved = true;
-	pool_step(station->pool, station->world->now, event);
+	runtime->world->moved = true;
+	pool_step(runtime->pool, runtime->world->now, event);
 }
 
-/* The attempt is over: from now on its message must not go back as if never started. */
-static void note_end(struct station *station, const struct worker_task *task)
+/* The attempt is over: its message must not be requeued as if it had not been started. */
+static void note_end(struct pool_runtime *runtime, const struct worker_task *task)
 {
-	account_ended(&station->world->account, task->instance, task->requeues,
-		station->supervisor->number);
+	account_ended(&runtime->world->account, task->instance, task->requeues,
+		runtime->supervisor->number);
 }
 
 static struct output *last_words(struct world *world)
@@ -34,23 +34,24 @@ static struct output *last_words(struct world *world)
 	return output;
 }
 
-void worker_tell_gone(struct station *station, uint16_t slot, enum exit_kind kind, int32_t number)
+void worker_report_gone(
+	struct pool_runtime *runtime, uint16_t slot, enum exit_kind kind, int32_t number)
 {
-	struct worker *worker = &station->workers.worker[slot];
+	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_GONE, slot, worker);
 
 	sim_trace("worker %u is gone (%d), %u tasks open", slot, number, worker->count);
 	if (worker->count > 0) {
-		station->world->account.message[worker->tasks[0].id].failures++;
-		/* One that was given up may leave a task that counts as never started. */
+		runtime->world->account.message[worker->tasks[0].id].failures++;
+		/* A worker that was given up may leave a task that counts as not started. */
 		if (!worker->given_up)
-			note_end(station, &worker->tasks[0]);
+			note_end(runtime, &worker->tasks[0]);
 	}
 	worker->phase = WORKER_NONE;
 	worker->count = 0;
 	event.slot.exit = (struct exit_info){.kind = kind, .number = number, .stage = "exec"};
-	event.slot.output = last_words(station->world);
-	tell(station, &event);
+	event.slot.output = last_words(runtime->world);
+	report(runtime, &event);
 }
 
 static void take_head(struct worker *worker)
@@ -60,10 +61,10 @@ static void take_head(struct worker *worker)
 	memmove(worker->tasks, worker->tasks + 1, worker->count * sizeof *worker->tasks);
 }
 
-void worker_tell_output(struct station *station, uint16_t slot, int32_t status,
+void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t status,
 	const char *reply_queue, enum reason invalid)
 {
-	struct worker *worker = &station->workers.worker[slot];
+	struct worker *worker = &runtime->workers.worker[slot];
 	struct worker_task task = worker->tasks[0];
 	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
 	struct output *output = output_new(4);
@@ -81,53 +82,53 @@ void worker_tell_output(struct station *station, uint16_t slot, int32_t status,
 	event.slot.output = output;
 	sim_trace("worker %u answers %d for message %u", slot, status, task.id);
 	if (status != STATUS_PROGRESS) {
-		note_end(station, &task);
+		note_end(runtime, &task);
 		take_head(worker);
 	}
-	tell(station, &event);
+	report(runtime, &event);
 }
 
-void worker_tell_memory(struct station *station, uint16_t slot)
+void worker_report_memory(struct pool_runtime *runtime, uint16_t slot)
 {
-	struct worker *worker = &station->workers.worker[slot];
+	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_MEMORY, slot, worker);
 
 	event.slot.bytes = worker->bytes;
 	sim_trace("worker %u has %llu bytes", slot, (unsigned long long)worker->bytes);
-	tell(station, &event);
+	report(runtime, &event);
 }
 
-void worker_tell_broken(struct station *station, uint16_t slot)
+void worker_report_broken(struct pool_runtime *runtime, uint16_t slot)
 {
-	struct worker *worker = &station->workers.worker[slot];
+	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_BROKEN, slot, worker);
 
 	worker->broken = true;
 	event.slot.what = "a frame that makes no sense";
-	tell(station, &event);
+	report(runtime, &event);
 }
 
-void worker_tell_room(struct station *station, uint16_t slot, bool room)
+void worker_report_room(struct pool_runtime *runtime, uint16_t slot, bool room)
 {
-	struct event event = slot_event(SLOT_WRITABLE, slot, &station->workers.worker[slot]);
+	struct event event = slot_event(SLOT_WRITABLE, slot, &runtime->workers.worker[slot]);
 
 	event.slot.is_writable = room;
-	station->workers.worker[slot].full = !room;
-	tell(station, &event);
+	runtime->workers.worker[slot].full = !room;
+	report(runtime, &event);
 }
 
-void worker_tell_ready(struct station *station, uint16_t slot)
+void worker_report_ready(struct pool_runtime *runtime, uint16_t slot)
 {
-	struct worker *worker = &station->workers.worker[slot];
+	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_READY, slot, worker);
 
 	worker->phase = WORKER_RUNNING;
-	tell(station, &event);
+	report(runtime, &event);
 }
 
-void worker_tell_unknown(struct station *station, uint16_t slot, int32_t status)
+void worker_report_unknown(struct pool_runtime *runtime, uint16_t slot, int32_t status)
 {
-	struct worker *worker = &station->workers.worker[slot];
+	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
 
 	event.slot.output = output_new(0);
@@ -135,12 +136,12 @@ void worker_tell_unknown(struct station *station, uint16_t slot, int32_t status)
 	event.slot.output->status = status;
 	sim_trace("worker %u answers %d for message %u", slot, status, worker->tasks[0].id);
 	worker->broken = true;
-	tell(station, &event);
+	report(runtime, &event);
 }
 
-void worker_tell_stray(struct station *station, uint16_t slot, int32_t status)
+void worker_report_stray(struct pool_runtime *runtime, uint16_t slot, int32_t status)
 {
-	struct worker *worker = &station->workers.worker[slot];
+	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
 
 	sim_require(worker->count == 0, "a stray answer with a task open");
@@ -149,5 +150,5 @@ void worker_tell_stray(struct station *station, uint16_t slot, int32_t status)
 	event.slot.output->status = status;
 	sim_trace("worker %u says %d, and has no task", slot, status);
 	worker->broken = true;
-	tell(station, &event);
+	report(runtime, &event);
 }
