@@ -81,13 +81,6 @@ static void report_unknown_limit(struct draft *draft, struct text name)
 	buf_release(&words);
 }
 
-static void report_invalid_limit(struct draft *draft, const char *pair)
-{
-	report_value(draft, "rlimits", ":", text_from(pair),
-		" has an invalid value; one value, or soft:hard with soft <= hard, is "
-		"needed, such as 1024:4096 or unlimited");
-}
-
 /* The last one counts of a limit given twice, which only an environment variable can do. */
 static void add_limit(struct rights *rights, const struct rights_limit *limit)
 {
@@ -111,7 +104,9 @@ static void check_limits(struct draft *draft, struct config_pool *pool)
 		else if (rc == RC_NOT_FOUND)
 			report_unknown_limit(draft, name);
 		else
-			report_invalid_limit(draft, *pair);
+			report_value(draft, "rlimits", ":", text_from(*pair),
+				" has an invalid value; one value, or soft:hard with soft <= hard, is "
+				"needed, such as 1024:4096 or unlimited");
 	}
 }
 
@@ -223,25 +218,6 @@ static void derive_dead_letter(struct draft *draft, struct config_pool *pool)
 		draft->problems->memory = true;
 }
 
-static void check_dead_letter(struct draft *draft, const struct config_pool *pool)
-{
-	if (strcmp(pool->retry.dead_letter, pool->queue) == 0)
-		problems_add(draft->problems, place_of(draft, "retry.dead_letter"),
-			"%sretry.dead_letter is the pool's own queue; another one or broker is "
-			"needed",
-			draft->prefix);
-}
-
-static void check_delays(struct draft *draft, const struct config_pool *pool)
-{
-	if (pool->retry.delay.count > 0 &&
-		strlen(pool->queue) + sizeof retry_suffix - 1 > QUEUE_NAME_MAX)
-		problems_add(draft->problems, place_of(draft, "queue"),
-			"%sretry.delay must be []: the queue's name with \"%s\" would be over 255 "
-			"bytes",
-			draft->prefix, retry_suffix);
-}
-
 static void check_queue(struct draft *draft, struct config_pool *pool)
 {
 	if (!pool->queue) {
@@ -255,9 +231,17 @@ static void check_queue(struct draft *draft, struct config_pool *pool)
 		derive_name(draft, pool);
 	if (!pool->retry.dead_letter && !draft_given(draft, "retry.dead_letter"))
 		derive_dead_letter(draft, pool);
-	if (pool->retry.dead_letter)
-		check_dead_letter(draft, pool);
-	check_delays(draft, pool);
+	if (pool->retry.dead_letter && strcmp(pool->retry.dead_letter, pool->queue) == 0)
+		problems_add(draft->problems, place_of(draft, "retry.dead_letter"),
+			"%sretry.dead_letter is the pool's own queue; another one or broker is "
+			"needed",
+			draft->prefix);
+	if (pool->retry.delay.count > 0 &&
+		strlen(pool->queue) + sizeof retry_suffix - 1 > QUEUE_NAME_MAX)
+		problems_add(draft->problems, place_of(draft, "queue"),
+			"%sretry.delay must be []: the queue's name with \"%s\" would be over 255 "
+			"bytes",
+			draft->prefix, retry_suffix);
 }
 
 static void check_command(struct draft *draft, const struct config_pool *pool)
@@ -296,24 +280,6 @@ static void imply_corefx(struct draft *draft, struct config_pool *pool)
 	pool->pipeline = 1;
 }
 
-/* The control line does not name a task, so a worker may have only one. */
-static void imply_interrupt(struct draft *draft, struct config_pool *pool)
-{
-	if (pool->pipeline != 1)
-		report_contradiction(draft, "pipeline", "interrupt: true", "1");
-	pool->pipeline = 1;
-}
-
-static void check_recycle(struct draft *draft, const struct config_pool *pool)
-{
-	if (pool->recycle.memory == MTIME_NEVER ||
-		pool->recycle.memory_kill >= pool->recycle.memory)
-		return;
-	problems_add(draft->problems, place_of(draft, "recycle.memory_kill"),
-		"%srecycle.memory_kill is less than recycle.memory; at least as much is needed",
-		draft->prefix);
-}
-
 void check_root(struct draft *draft)
 {
 	const struct config *config = draft->base;
@@ -343,11 +309,19 @@ void check_pool(struct draft *draft, bool is_for_other_process)
 		check_name(draft, pool);
 	if (pool->workers == 0)
 		pool->workers = pool->workers_max = count_processors();
-	check_recycle(draft, pool);
+	if (pool->recycle.memory != MTIME_NEVER && pool->recycle.memory_kill < pool->recycle.memory)
+		problems_add(draft->problems, place_of(draft, "recycle.memory_kill"),
+			"%srecycle.memory_kill is less than recycle.memory; at least as much is "
+			"needed",
+			draft->prefix);
 	if (pool->pipe == PIPE_COREFX)
 		imply_corefx(draft, pool);
-	if (pool->interrupt)
-		imply_interrupt(draft, pool);
+	if (pool->interrupt) {
+		/* The control line does not name a task, so a worker may have only one. */
+		if (pool->pipeline != 1)
+			report_contradiction(draft, "pipeline", "interrupt: true", "1");
+		pool->pipeline = 1;
+	}
 	check_rights(draft, is_for_other_process);
 }
 

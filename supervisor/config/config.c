@@ -68,15 +68,6 @@ static void add_command(struct draft *draft, char *const *command)
 		draft_wrong(draft, setting, rc == RC_OK ? "empty" : "too long", place);
 }
 
-static void add_pool_flags(struct draft *draft, const struct config_flags *flags)
-{
-	struct pool_flags given = pool_flags_of(flags);
-	for (size_t i = 0; i < POOL_FLAGS; i++)
-		add_flag(draft, given.list[i]);
-	if (flags->command)
-		add_command(draft, flags->command);
-}
-
 static void refuse_one(struct problems *problems, const char *name, const char *file)
 {
 	problems_add(problems, place_typed(name),
@@ -170,13 +161,17 @@ static enum rc load_file(struct load *load)
 
 static void load_one_pool(struct load *load)
 {
+	struct pool_flags given = pool_flags_of(load->flags);
 	struct draft draft;
 	struct config_pool *pool = new_pool(load);
 	if (!pool)
 		return;
 	draft_init(&draft, SETTING_POOL, pool, load->problems, place_typed(NULL));
 	draft_add_environment(&draft, load->environment);
-	add_pool_flags(&draft, load->flags);
+	for (size_t i = 0; i < POOL_FLAGS; i++)
+		add_flag(&draft, given.list[i]);
+	if (load->flags->command)
+		add_command(&draft, load->flags->command);
 	check_pool(&draft, load->flags->is_for_other_process);
 }
 
@@ -195,12 +190,6 @@ static void load_addresses(struct load *load)
 	addresses_release(&addresses);
 }
 
-/* AMQP heartbeats are whole seconds. */
-static mtime whole_seconds(mtime span)
-{
-	return (span + MTIME_SECOND - 1) / MTIME_SECOND * MTIME_SECOND;
-}
-
 static enum rc load_all(struct load *load)
 {
 	enum rc rc = RC_OK;
@@ -216,7 +205,9 @@ static enum rc load_all(struct load *load)
 	add_flag(&load->root, (struct flag){"log.format", load->flags->log_format});
 	check_root(&load->root);
 	load_addresses(load);
-	load->config->heartbeat = whole_seconds(load->config->heartbeat);
+	/* AMQP heartbeats are whole seconds. */
+	load->config->heartbeat =
+		(load->config->heartbeat + MTIME_SECOND - 1) / MTIME_SECOND * MTIME_SECOND;
 	return RC_OK;
 }
 

@@ -76,13 +76,6 @@ static void append_default(struct buf *out, const struct setting *setting)
 		buf_append_text(out, text_from(setting->default_words));
 }
 
-static void append_names(struct buf *out, const struct setting *setting)
-{
-	buf_printf(out, "`%s`", setting->variable);
-	if (setting->flag)
-		buf_printf(out, ", `%s`", setting->flag);
-}
-
 /* What the setting accepts, without the example that a problem message has. */
 static void append_takes(struct buf *out, const struct setting *setting)
 {
@@ -122,8 +115,9 @@ static void append_table(struct buf *out, enum setting_scope scope)
 		append_takes(out, &settings[i]);
 		buf_append_text(out, TEXT(" | "));
 		append_default(out, &settings[i]);
-		buf_append_text(out, TEXT(" | "));
-		append_names(out, &settings[i]);
+		buf_printf(out, " | `%s`", settings[i].variable);
+		if (settings[i].flag)
+			buf_printf(out, ", `%s`", settings[i].flag);
 		buf_printf(out, " | %s | %s |\n", on_reload(scope, settings[i].reload),
 			settings[i].help);
 	}

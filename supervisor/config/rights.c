@@ -7,7 +7,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -64,26 +63,15 @@ static enum rc set_one_group(struct rights *rights)
 	return RC_OK;
 }
 
-static enum rc add_variable(struct rights *rights, const char *name, const char *value)
-{
-	char *entry;
-	int len = asprintf(&entry, "%s=%s", name, value);
-	if (len < 0)
-		return RC_MEMORY;
-	enum rc rc = words_append(&rights->variables, text_of(entry, (size_t)len));
-	free(entry);
-	return rc;
-}
-
 /* What login(1) sets. Nothing is known of a user without an entry, and our own values would be
  * wrong. */
 static enum rc set_variables(struct rights *rights, const struct passwd *entry)
 {
-	enum rc rc = add_variable(rights, "HOME", entry ? entry->pw_dir : "/");
+	enum rc rc = words_append_pair(&rights->variables, "HOME", entry ? entry->pw_dir : "/");
 	if (rc == RC_OK && entry)
-		rc = add_variable(rights, "USER", entry->pw_name);
+		rc = words_append_pair(&rights->variables, "USER", entry->pw_name);
 	if (rc == RC_OK && entry)
-		rc = add_variable(rights, "LOGNAME", entry->pw_name);
+		rc = words_append_pair(&rights->variables, "LOGNAME", entry->pw_name);
 	return rc;
 }
 

@@ -81,16 +81,6 @@ static int find_queue(const void *name, const void *member)
 	return strcmp(name, (*pool)->queue);
 }
 
-static void add_dead_letter(const struct config *config, const struct config_pool *pool,
-	struct problems *problems, const struct config_pool *const *other)
-{
-	if (other && *other != pool && strcmp(pool->retry.dead_letter, "broker") != 0)
-		problems_add_warning(problems,
-			"pools[%td].retry.dead_letter: \"%s\" is the queue of pools[%td], which works "
-			"what is given up here as tasks of its own",
-			pool - config->pools, pool->retry.dead_letter, *other - config->pools);
-}
-
 void warnings_add_dead_letters(const struct config *config, struct problems *problems)
 {
 	size_t count = config->pool_count;
@@ -102,9 +92,15 @@ void warnings_add_dead_letters(const struct config *config, struct problems *pro
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &config->pools[i];
 	qsort(sorted, count, sizeof *sorted, by_queue);
-	for (size_t i = 0; i < count; i++)
-		add_dead_letter(config, &config->pools[i], problems,
-			bsearch(config->pools[i].retry.dead_letter, sorted, count, sizeof *sorted,
-				find_queue));
+	for (size_t i = 0; i < count; i++) {
+		const struct config_pool *pool = &config->pools[i];
+		const struct config_pool *const *other =
+			bsearch(pool->retry.dead_letter, sorted, count, sizeof *sorted, find_queue);
+		if (other && *other != pool && strcmp(pool->retry.dead_letter, "broker") != 0)
+			problems_add_warning(problems,
+				"pools[%zu].retry.dead_letter: \"%s\" is the queue of pools[%td], "
+				"which works what is given up here as tasks of its own",
+				i, pool->retry.dead_letter, *other - config->pools);
+	}
 	free(sorted);
 }

@@ -235,7 +235,7 @@ static enum rc set_option(struct url_parse *parse, struct text option, unsigned 
 	return set_value(parse, (enum option)i, value);
 }
 
-static enum rc url_parse_options(struct url_parse *parse, struct text query)
+static enum rc parse_options(struct url_parse *parse, struct text query)
 {
 	unsigned seen = 0;
 	while (query.len > 0) {
@@ -281,14 +281,6 @@ static enum rc take_scheme(struct url_parse *parse, struct text *t)
 	parse->url.port = parse->url.tls ? TLS_PORT : PLAIN_PORT;
 	*t = text_of(t->ptr + len, t->len - len);
 	return RC_OK;
-}
-
-static size_t length_of_authority(struct text t)
-{
-	size_t len = 0;
-	while (len < t.len && t.ptr[len] != '/' && t.ptr[len] != '?')
-		len++;
-	return len;
 }
 
 static size_t count_of(struct text t, char c)
@@ -380,7 +372,9 @@ static enum rc take_host_and_port(struct url_parse *parse, struct text t)
  * password that was not encoded; its meaning is not guessed. */
 static enum rc take_authority(struct url_parse *parse, struct text *t)
 {
-	struct text authority = text_of(t->ptr, length_of_authority(*t)), host;
+	struct text authority = text_of(t->ptr, 0), host;
+	while (authority.len < t->len && !strchr("/?", t->ptr[authority.len]))
+		authority.len++;
 	if (count_of(*t, '@') > 1 || count_of(*t, '@') != count_of(authority, '@'))
 		return url_wrong(parse,
 			"an '@', '/' or '?' in a name, password or option is written "
@@ -403,21 +397,6 @@ static enum rc take_vhost(struct url_parse *parse, struct text path)
 	if (count_of(path, '/') > 0)
 		return url_wrong(parse, "a '/' in the name of a vhost is written %%2f");
 	return url_decode(parse, path, "vhost", VHOST_MAX, &parse->url.vhost);
-}
-
-static enum rc parse_all(struct url_parse *parse, struct text t)
-{
-	struct text query;
-	enum rc rc = check_bytes(parse, t);
-	if (rc == RC_OK)
-		rc = take_scheme(parse, &t);
-	if (rc == RC_OK)
-		rc = take_authority(parse, &t);
-	if (rc != RC_OK)
-		return rc;
-	struct text path = url_split(t, '?', &query);
-	rc = take_vhost(parse, path);
-	return rc == RC_OK ? url_parse_options(parse, query) : rc;
 }
 
 /* ---------- the outside ---------- */
@@ -444,10 +423,19 @@ enum rc broker_url_default(struct broker_url *ret)
 enum rc broker_url_parse(const char *url, struct broker_url *ret, char *ret_problem, size_t size)
 {
 	struct url_parse parse = {.problem = ret_problem, .size = size};
+	struct text rest = text_from(url), query = TEXT_NONE;
 	enum rc rc = broker_url_default(&parse.url);
 	if (rc != RC_OK)
 		return rc;
-	rc = parse_all(&parse, text_from(url));
+	rc = check_bytes(&parse, rest);
+	if (rc == RC_OK)
+		rc = take_scheme(&parse, &rest);
+	if (rc == RC_OK)
+		rc = take_authority(&parse, &rest);
+	if (rc == RC_OK)
+		rc = take_vhost(&parse, url_split(rest, '?', &query));
+	if (rc == RC_OK)
+		rc = parse_options(&parse, query);
 	if (rc == RC_OK)
 		*ret = parse.url;
 	else

@@ -51,27 +51,21 @@ static enum rc set_words(char ***target, struct text value)
 	return RC_MALFORMED;
 }
 
-static bool are_pairs(char *const *words)
-{
-	for (; *words; words++)
-		if (!strchr(*words, '='))
-			return false;
-	return true;
-}
-
 static enum rc set_pairs(char ***target, struct text value)
 {
 	char **pairs = NULL;
 	enum rc rc = set_words(&pairs, value);
-	if (rc == RC_OK && !are_pairs(pairs)) {
-		words_free(pairs);
-		return RC_MALFORMED;
+	if (rc != RC_OK)
+		return rc;
+	for (size_t i = 0; pairs[i]; i++) {
+		if (!strchr(pairs[i], '=')) {
+			words_free(pairs);
+			return RC_MALFORMED;
+		}
 	}
-	if (rc == RC_OK) {
-		words_free(*target);
-		*target = pairs;
-	}
-	return rc;
+	words_free(*target);
+	*target = pairs;
+	return RC_OK;
 }
 
 /* Only a setting that allows negative values accepts a sign. */
@@ -143,14 +137,6 @@ static enum rc set_boolean(bool *target, struct text value)
 	return RC_OK;
 }
 
-static enum rc set_list(const struct setting *setting, void *target, struct text value)
-{
-	bool good = setting->type == SETTING_DELAYS
-			    ? list_read_delays(value, setting->min, setting->max, target)
-			    : list_read_set(value, setting->choices, target);
-	return good ? RC_OK : RC_MALFORMED;
-}
-
 enum rc value_set(const struct setting *setting, void *base, struct text value)
 {
 	switch (setting->type) {
@@ -171,8 +157,12 @@ enum rc value_set(const struct setting *setting, void *base, struct text value)
 	case SETTING_BOOLEAN:
 		return set_boolean(member(setting, base), value);
 	case SETTING_DELAYS:
+		return list_read_delays(value, setting->min, setting->max, member(setting, base))
+			       ? RC_OK
+			       : RC_MALFORMED;
 	case SETTING_SET:
-		return set_list(setting, member(setting, base), value);
+		return list_read_set(value, setting->choices, member(setting, base)) ? RC_OK
+										     : RC_MALFORMED;
 	case SETTING_ADDRESSES:
 		break;
 	}

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 size_t words_count(char *const *words)
@@ -34,6 +35,17 @@ enum rc words_append(char ***words, struct text word)
 	longer[count + 1] = NULL;
 	*words = longer;
 	return RC_OK;
+}
+
+enum rc words_append_pair(char ***words, const char *name, const char *value)
+{
+	char *pair;
+	int len = asprintf(&pair, "%s=%s", name, value);
+	if (len < 0)
+		return RC_MEMORY;
+	enum rc rc = words_append(words, text_of(pair, (size_t)len));
+	free(pair);
+	return rc;
 }
 
 static bool is_blank(char c)

@@ -13,6 +13,8 @@ enum { WORDS_MAX = 1000 };
 enum rc words_split(struct text line, char ***ret) MUST_CHECK;
 /* Append a copy of word; *words may be NULL. RC_LIMIT: there are WORDS_MAX already. */
 enum rc words_append(char ***words, struct text word) MUST_CHECK;
+/* The same with "name=value". */
+enum rc words_append_pair(char ***words, const char *name, const char *value) MUST_CHECK;
 size_t words_count(char *const *words);
 void words_free(char **words);
 

@@ -37,16 +37,6 @@ static bool is_list_of_texts(const struct tree *node)
 	return node->kind == TREE_LIST && node->first;
 }
 
-static bool is_empty_list(const struct tree *node)
-{
-	return node->kind == TREE_LIST && !node->first;
-}
-
-static bool is_listed(const struct setting *setting)
-{
-	return setting->type == SETTING_DELAYS || setting->type == SETTING_SET;
-}
-
 static void read_addresses(
 	struct draft *draft, const struct setting *setting, const struct tree *node)
 {
@@ -68,23 +58,11 @@ static void read_addresses(
 	addresses_release(&addresses);
 }
 
-/* "NAME=value", from a member of a map. */
-static enum rc append_pair(char ***words, const struct tree *member)
-{
-	char *pair;
-	int len = asprintf(&pair, "%s=%s", member->key, member->text);
-	if (len < 0)
-		return RC_MEMORY;
-	enum rc rc = words_append(words, text_of(pair, (size_t)len));
-	free(pair);
-	return rc;
-}
-
 static enum rc append_member(char ***words, const struct tree *member)
 {
 	if (member->bad)
 		return RC_REFUSED;
-	return member->key ? append_pair(words, member)
+	return member->key ? words_append_pair(words, member->key, member->text)
 			   : words_append(words, text_from(member->text));
 }
 
@@ -213,7 +191,8 @@ static void read_setting(
 		read_words(draft, setting, node);
 	else if (setting->type == SETTING_PAIRS)
 		read_pairs(draft, setting, node);
-	else if (is_listed(setting) && (is_list_of_texts(node) || is_empty_list(node)))
+	else if ((setting->type == SETTING_DELAYS || setting->type == SETTING_SET) &&
+		 node->kind == TREE_LIST && (!node->first || is_list_of_texts(node)))
 		read_list(draft, setting, node);
 	else if (setting->type == SETTING_RANGE && is_min_and_max(node))
 		read_range(draft, setting, node);
@@ -240,17 +219,8 @@ static void report_unknown_key(struct draft *draft, const struct tree *member, c
 	buf_release(&meant);
 }
 
-/* Append the draft's prefix and a section, without the last dot: "pools[0].retry", "pools[0]",
+/* If it has none and is not empty, report that keys are needed in "pools[0].retry", "pools[0]" or
  * "the file". */
-static void append_name(struct buf *out, const struct draft *draft, const char *section)
-{
-	buf_printf(out, "%s%s", draft->prefix, section);
-	if (buf_len(out) == 0)
-		buf_append_text(out, TEXT("the file"));
-	else
-		buf_truncate(out, buf_len(out) - 1);
-}
-
 static bool has_members(struct draft *draft, const struct tree *node, const char *section)
 {
 	struct buf words;
@@ -259,7 +229,11 @@ static bool has_members(struct draft *draft, const struct tree *node, const char
 	if (tree_is_nothing(node))
 		return false;
 	buf_init(&words, 1024);
-	append_name(&words, draft, section);
+	buf_printf(&words, "%s%s", draft->prefix, section);
+	if (buf_len(&words) == 0)
+		buf_append_text(&words, TEXT("the file"));
+	else
+		buf_truncate(&words, buf_len(&words) - 1); /* the dot */
 	buf_printf(&words, " is %s; keys are needed: ", kind_of(node));
 	keys_append(draft->scope, section, &words);
 	problems_add(draft->problems, place_of(draft, node), "%.*s", TEXT_ARGS(buf_text(&words)));

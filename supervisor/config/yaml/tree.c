@@ -65,15 +65,6 @@ static bool is_twice(struct reading *reading, const char *key, size_t line)
 	return false;
 }
 
-static void append_member(struct tree *parent, struct tree *member)
-{
-	if (parent->last)
-		parent->last->next = member;
-	else
-		parent->first = member;
-	parent->last = member;
-}
-
 /* Add a node: the document's root, or the last member of the innermost open list or map. */
 static enum rc add_node(
 	struct reading *reading, const yaml_event_t *event, enum tree_kind kind, struct tree **ret)
@@ -88,8 +79,13 @@ static enum rc add_node(
 	if (reading->depth == 0) {
 		reading->root = node;
 	} else {
+		struct tree *parent = reading->open[reading->depth - 1];
 		node->bad = reading->key && is_twice(reading, reading->key, node->line);
-		append_member(reading->open[reading->depth - 1], node);
+		if (parent->last)
+			parent->last->next = node;
+		else
+			parent->first = node;
+		parent->last = node;
 	}
 	node->key = reading->key;
 	reading->key = NULL;
@@ -340,16 +336,11 @@ static void report_expansion(
 			TEXT_ARGS(name), TEXT_ARGS(name));
 }
 
-static size_t size_limit(const struct expansion *expansion)
-{
-	return expansion->left < TREE_TEXT_MAX ? expansion->left : TREE_TEXT_MAX;
-}
-
 static void expand_text(struct tree *node, struct expansion *expansion)
 {
 	struct text name = TEXT_NONE;
 	struct buf out;
-	buf_init(&out, size_limit(expansion));
+	buf_init(&out, expansion->left < TREE_TEXT_MAX ? expansion->left : TREE_TEXT_MAX);
 	enum rc rc = environment_expand(text_from(node->text), expansion->environment, &out, &name);
 	char *text = rc == RC_OK ? strndup(buf_len(&out) ? buf_text(&out).ptr : "", buf_len(&out))
 				 : NULL;
