@@ -129,8 +129,7 @@ void control_refuse_pool(
 	buf_printf(&what, "there is no pool \"%.*s\"; there are", TEXT_ARGS(name));
 	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i)); count++)
 		if (count < NAMES_MAX)
-			buf_printf(&what, "%s%s", count ? ", " : ": ",
-				pool_runtime_config(runtime)->name);
+			buf_printf(&what, "%s%s", count ? ", " : ": ", runtime->config.name);
 	if (count > NAMES_MAX)
 		buf_printf(&what, " and %zu more", count - NAMES_MAX);
 	buf_append_byte(&what, '\0');
@@ -192,7 +191,7 @@ static const struct http_pieces pieces = {.next = on_next, .end = on_end};
 
 bool control_list_wants(const struct control_list *list, const struct pool_runtime *runtime)
 {
-	return list->only == 0 || list->only == pool_runtime_serial(runtime);
+	return list->only == 0 || list->only == runtime->serial;
 }
 
 void control_list_append(struct control_list *list, struct buf *out, json_t *member)
@@ -231,6 +230,6 @@ void control_answer_list_of_query(const struct supervisor_view *view,
 		control_refuse_pool(view, request, text_from(name));
 		return;
 	}
-	list.only = only ? pool_runtime_serial(only) : 0;
+	list.only = only ? only->serial : 0;
 	control_answer_list(view, request, list);
 }

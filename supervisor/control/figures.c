@@ -9,8 +9,8 @@
 struct pool_view pool_view_of(const struct pool_runtime *runtime)
 {
 	return (struct pool_view){.runtime = runtime,
-		.statistics = pool_runtime_statistics(runtime),
-		.facts = pool_runtime_facts(runtime)};
+		.statistics = &runtime->report.statistics,
+		.facts = pool_facts(runtime->pool)};
 }
 
 /* ---------- what the getters use ---------- */
@@ -18,14 +18,14 @@ struct pool_view pool_view_of(const struct pool_runtime *runtime)
 static const struct slot_counts *slots(struct pool_view *p)
 {
 	if (!p->has_slots)
-		p->slots = pool_runtime_slot_counts(p->runtime);
+		p->slots = pool_slot_counts(p->runtime->pool);
 	p->has_slots = true;
 	return &p->slots;
 }
 
 static struct workers_lines lines(const struct pool_view *p)
 {
-	return pool_runtime_lines(p->runtime);
+	return workers_lines(p->runtime->workers);
 }
 
 static int64_t backlog_messages(const struct pool_view *p)

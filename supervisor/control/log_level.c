@@ -55,7 +55,7 @@ void control_answer_log_level(
 		return;
 	else if (!name || !log_level_find(name, &level))
 		control_refuse(request, 400, "level is debug, info, warn or error", NULL);
-	else if (!set_level(only ? pool_runtime_config(only)->name : NULL, level))
+	else if (!set_level(only ? only->config.name : NULL, level))
 		control_refuse_memory(request);
 	else
 		answer_levels(request);

@@ -135,7 +135,7 @@ static void append_times(const struct sample *sample, const struct histogram *hi
 static void append_figure(struct buf *out, struct pool_view *p, enum api_figure_id id)
 {
 	const struct api_figure *figure = &api_figures[id];
-	struct sample sample = {out, figure->metric, pool_runtime_config(p->runtime)->name};
+	struct sample sample = {out, figure->metric, p->runtime->config.name};
 	char labels[LABELS_SIZE];
 	int64_t value;
 
@@ -184,8 +184,7 @@ static bool append_next_pool(struct metrics *m, struct buf *out)
 
 	if (!runtime)
 		return false;
-	if (pool_set_find_as_of(set, text_from(pool_runtime_config(runtime)->name), m->newest) !=
-		runtime)
+	if (pool_set_find_as_of(set, text_from(runtime->config.name), m->newest) != runtime)
 		return true;
 	p = pool_view_of(runtime);
 	for (size_t i = m->figure; i < API_FIGURE_COUNT && is_same_metric(i, m->figure); i++)

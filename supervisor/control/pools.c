@@ -38,15 +38,15 @@ static json_t *json_of_death(const struct last_death *death, bool is_local)
 
 static json_t *json_of_pool(const struct control_list *list, const struct pool_runtime *runtime)
 {
-	const struct config_pool *config = pool_runtime_config(runtime);
+	const struct config_pool *config = &runtime->config;
 	struct health health = health_of_pool(runtime);
 	struct pool_view p = pool_view_of(runtime);
 	json_t *pool = json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
 		config->name, "queue", config->queue, "program", config->command[0], "state",
 		pool_state_name(p.facts.state), "ready", health.causes == 0, "connection",
-		control_json_link(consume_link_facts(pool_runtime_consume_link(runtime))),
-		"reasons", control_json_add_causes(json_array(), &health, health.causes, false),
-		"warnings", control_json_add_causes(json_array(), &health, health.warnings, false),
+		control_json_link(consume_link_facts(runtime->consume_link)), "reasons",
+		control_json_add_causes(json_array(), &health, health.causes, false), "warnings",
+		control_json_add_causes(json_array(), &health, health.warnings, false),
 		"last_death", json_of_death(&p.statistics->last_death, list->is_local));
 
 	if (pool && figures_set_members(&p, pool) &&

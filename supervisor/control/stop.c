@@ -30,7 +30,7 @@ static json_t *json_of_work(const struct supervisor_view *view)
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));) {
-		struct pool_facts facts = pool_runtime_facts(runtime);
+		struct pool_facts facts = pool_facts(runtime->pool);
 		workers += facts.ready;
 		in_pipes += facts.in_pipes;
 		unconfirmed += (json_int_t)facts.unconfirmed;

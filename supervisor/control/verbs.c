@@ -56,11 +56,10 @@ static const char *apply_verb(const struct supervisor_view *view, const struct a
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));) {
-		bool is_draining = pool_runtime_is_draining(runtime);
+		bool is_draining = runtime->is_draining;
 		bool is_addressed = only ? runtime == only : !is_draining;
 		bool is_replaced = only && runtime != only && !is_draining &&
-				   strcmp(pool_runtime_config(runtime)->name,
-					   pool_runtime_config(only)->name) == 0;
+				   strcmp(runtime->config.name, only->config.name) == 0;
 		const char *one = is_addressed || (verb->covers_replaced && is_replaced)
 					  ? actions[verb - api_verbs](runtime, request)
 					  : NULL;
@@ -83,5 +82,5 @@ void control_answer_verb(const struct supervisor_view *view, const struct http_r
 	if (refusal)
 		control_refuse(request, 409, refusal, NULL);
 	else
-		control_answer_pools_only(view, request, only ? pool_runtime_serial(only) : 0);
+		control_answer_pools_only(view, request, only ? only->serial : 0);
 }

@@ -53,7 +53,7 @@ static json_t *json_of_process(pid_t pid)
 /* last_exit is null if no process of this slot ended without being asked. */
 static json_t *json_of_worker(const struct control_list *list, const struct pool_runtime *runtime)
 {
-	struct slot_facts slot = pool_runtime_slot(runtime, list->slot);
+	struct slot_facts slot = pool_slot_facts(runtime->pool, list->slot);
 	char exit[EXIT_TEXT_SIZE];
 	json_t *last_exit = slot.ended_at == MTIME_NEVER
 				    ? json_null()
@@ -62,8 +62,8 @@ static json_t *json_of_worker(const struct control_list *list, const struct pool
 					      control_json_since(slot.ended_at));
 
 	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:s?, s:o, s:o}", "pool",
-		pool_runtime_config(runtime)->name, "slot", list->slot, "state", state_of(&slot),
-		"life", (json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
+		runtime->config.name, "slot", list->slot, "state", state_of(&slot), "life",
+		(json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
 		last_exit, "next_start_s", control_json_until(slot.next_start), "tasks_in_pipe",
 		slot.tasks, "tasks_answered", (json_int_t)slot.answers, "replaced_for",
 		slot.due ? recycle_reason_name(slot.due) : NULL, "process",
@@ -79,12 +79,12 @@ static bool append_next(struct control_list *list, struct buf *out)
 
 	if (!runtime)
 		return false;
-	if (!control_list_wants(list, runtime) || list->slot >= pool_runtime_slot_count(runtime)) {
+	if (!control_list_wants(list, runtime) || list->slot >= pool_slot_count(runtime->pool)) {
 		list->place = next;
 		list->slot = 0;
 		return true;
 	}
-	if (pool_runtime_slot(runtime, list->slot).state != LIFE_RETIRED)
+	if (pool_slot_facts(runtime->pool, list->slot).state != LIFE_RETIRED)
 		control_list_append(list, out, json_of_worker(list, runtime));
 	list->slot++;
 	return true;

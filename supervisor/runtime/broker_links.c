@@ -26,7 +26,7 @@ static void check_channel_max(
 static void start_publisher(const struct broker_links *broker_links, struct pool_runtime *runtime)
 {
 	pool_runtime_set_frame_max(runtime, connection_frame_max(broker_links->publishes_by));
-	publisher_up(pool_runtime_publisher(runtime), broker_links->publishes_by, clock_now());
+	publisher_up(runtime->publisher, broker_links->publishes_by, clock_now());
 }
 
 static void on_publish_up(void *ctx, struct connection *connection)
@@ -51,10 +51,10 @@ static void on_publish_down(void *ctx, bool by_error)
 	broker_links->publishes_by = NULL;
 	broker_links->is_blocked = false;
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
-		publishing += publisher_is_publishing(pool_runtime_publisher(runtime));
+		publishing += publisher_is_publishing(runtime->publisher);
 	loss = publisher_loss(by_error, publishing);
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
-		publisher_down(pool_runtime_publisher(runtime), loss, clock_now());
+		publisher_down(runtime->publisher, loss, clock_now());
 }
 
 static void on_publish_event(void *ctx, const struct amqp_event *event)
@@ -73,7 +73,7 @@ static void on_publish_event(void *ctx, const struct amqp_event *event)
 	} else if (event->channel > 0) {
 		runtime = pool_set_at(broker_links->pool_set, event->channel - 1u);
 		if (runtime)
-			publisher_on_event(pool_runtime_publisher(runtime), event, clock_now());
+			publisher_on_event(runtime->publisher, event, clock_now());
 	}
 }
 
@@ -153,7 +153,7 @@ void broker_links_flush(struct broker_links *broker_links)
 
 	CRASH_POINT("before-flush");
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
-		consume_link_flush(pool_runtime_consume_link(runtime));
+		consume_link_flush(runtime->consume_link);
 	CRASH_POINT("acks-flushed");
 	broker_link_flush(broker_links->publish);
 	CRASH_POINT("copies-flushed");
@@ -164,7 +164,7 @@ void broker_links_close(struct broker_links *broker_links)
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
-		consume_link_close(pool_runtime_consume_link(runtime));
+		consume_link_close(runtime->consume_link);
 	broker_link_close(broker_links->publish);
 }
 
@@ -173,7 +173,7 @@ bool broker_links_are_closed(const struct broker_links *broker_links)
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
-		if (!consume_link_is_closed(pool_runtime_consume_link(runtime)))
+		if (!consume_link_is_closed(runtime->consume_link))
 			return false;
 	return broker_links->publish_ended;
 }
@@ -188,8 +188,7 @@ void broker_links_release(struct broker_links *broker_links)
 
 void broker_links_forget(struct broker_links *broker_links, const struct pool_runtime *runtime)
 {
-	broker_links->past_reconnects +=
-		consume_link_facts(pool_runtime_consume_link(runtime)).reconnects;
+	broker_links->past_reconnects += consume_link_facts(runtime->consume_link).reconnects;
 }
 
 /* Prefer the failure of a connection that is down. */
@@ -200,7 +199,7 @@ struct link_facts broker_links_consume_facts(const struct broker_links *broker_l
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));) {
-		struct link_facts one = consume_link_facts(pool_runtime_consume_link(runtime));
+		struct link_facts one = consume_link_facts(runtime->consume_link);
 		all.reconnects += one.reconnects;
 		if (pool_runtime_is_retiring(runtime))
 			continue;
@@ -216,7 +215,7 @@ bool broker_links_is_any_consume_up(const struct broker_links *broker_links)
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
-		if (consume_link_facts(pool_runtime_consume_link(runtime)).is_up)
+		if (consume_link_facts(runtime->consume_link).is_up)
 			return true;
 	return false;
 }

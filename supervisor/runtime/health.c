@@ -28,25 +28,25 @@ struct health health_of_supervisor(const struct supervisor_view *view)
 
 struct health health_of_pool(const struct pool_runtime *runtime)
 {
-	struct pool_facts facts = pool_runtime_facts(runtime);
-	struct slot_counts counts = pool_runtime_slot_counts(runtime);
-	struct link_facts consume = consume_link_facts(pool_runtime_consume_link(runtime));
-	struct health health = {.pool = pool_runtime_config(runtime)->name,
-		.queue = pool_runtime_config(runtime)->queue,
+	struct pool_facts facts = pool_facts(runtime->pool);
+	struct slot_counts counts = pool_slot_counts(runtime->pool);
+	struct link_facts consume = consume_link_facts(runtime->consume_link);
+	struct health health = {.pool = runtime->config.name,
+		.queue = runtime->config.queue,
 		.consume_failure = consume.failure,
 		.publish_failure = "",
 		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
-			&pool_runtime_statistics(runtime)->last_death, counts.next_start}};
+			&runtime->report.statistics.last_death, counts.next_start}};
 
-	if (!consume.is_up && !pool_runtime_is_draining(runtime))
+	if (!consume.is_up && !runtime->is_draining)
 		health.causes |= bit(HEALTH_NO_CONSUMING);
-	if (pool_runtime_is_draining(runtime))
+	if (runtime->is_draining)
 		health.causes |= bit(HEALTH_REMOVED);
 	else if (facts.state == POOL_IS_PAUSED)
 		health.causes |= bit(HEALTH_PAUSED);
 	else if (facts.ready == 0)
 		health.causes |= bit(facts.failing > 0 ? HEALTH_CRASH_LOOP : HEALTH_NO_WORKER);
-	else if (consume.is_up && !pool_runtime_is_consuming(runtime))
+	else if (consume.is_up && !consumer_is_consuming(runtime->consumer))
 		health.causes |= bit(HEALTH_NO_CONSUMER);
 	if (facts.ready > 0 && facts.failing > 0)
 		health.warnings |= bit(HEALTH_CRASH_LOOP);

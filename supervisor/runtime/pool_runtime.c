@@ -8,26 +8,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct pool_runtime {
-	uint16_t place;
-	uint32_t serial;
-	bool is_replaced, is_draining;
-	struct config_pool config; /* owned */
-	struct pool_config pool_config;
-	struct workers_config workers_config;
-	struct consumer_config consumer_config;
-	struct publisher_config publisher_config;
-	struct channel_log log;
-	struct report report;
-	struct pool *pool;
-	struct workers *workers;
-	struct consumer *consumer;
-	struct publisher *publisher;
-	struct consume_link *consume_link; /* NULL before pool_runtime_connect */
-	const char *refusal;               /* why the latest command was refused, or NULL */
-	mtime turned_at;                   /* end of the latest turn */
-};
-
 /* ---------- the pool's effects ---------- */
 
 static enum send_result do_send(
@@ -182,37 +162,12 @@ void pool_runtime_free(struct pool_runtime *runtime)
 
 /* ---------- commands and parts ---------- */
 
-uint16_t pool_runtime_place(const struct pool_runtime *runtime)
-{
-	return runtime->place;
-}
-
-uint32_t pool_runtime_serial(const struct pool_runtime *runtime)
-{
-	return runtime->serial;
-}
-
-const struct config_pool *pool_runtime_config(const struct pool_runtime *runtime)
-{
-	return &runtime->config;
-}
-
 bool pool_runtime_connect(
 	struct pool_runtime *runtime, struct ev_loop *loop, const struct broker_link_config *shared)
 {
 	runtime->consume_link = consume_link_new(loop, shared, runtime->config.name,
 		text_from(runtime->config.queue), runtime->consumer);
 	return runtime->consume_link;
-}
-
-struct consume_link *pool_runtime_consume_link(const struct pool_runtime *runtime)
-{
-	return runtime->consume_link;
-}
-
-struct publisher *pool_runtime_publisher(struct pool_runtime *runtime)
-{
-	return runtime->publisher;
 }
 
 void pool_runtime_set_frame_max(struct pool_runtime *runtime, uint32_t frame_max)
@@ -304,7 +259,7 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 void pool_runtime_inherit(
 	struct pool_runtime *runtime, const struct pool_runtime *before, mtime now)
 {
-	struct pool_facts facts = pool_runtime_facts(before);
+	struct pool_facts facts = pool_facts(before->pool);
 
 	if (facts.state == POOL_IS_PAUSED)
 		pool_runtime_command(runtime, COMMAND_PAUSE, 0, now);
@@ -327,11 +282,6 @@ void pool_runtime_mark_replaced(struct pool_runtime *runtime)
 bool pool_runtime_is_retiring(const struct pool_runtime *runtime)
 {
 	return runtime->is_replaced || runtime->is_draining;
-}
-
-bool pool_runtime_is_draining(const struct pool_runtime *runtime)
-{
-	return runtime->is_draining;
 }
 
 bool pool_runtime_is_drained(struct pool_runtime *runtime)
@@ -373,16 +323,6 @@ mtime pool_runtime_deadline(const struct pool_runtime *runtime)
 
 /* ---------- views ---------- */
 
-bool pool_runtime_is_quiet(const struct pool_runtime *runtime)
-{
-	return pool_is_quiet(runtime->pool);
-}
-
-bool pool_runtime_was_forced(const struct pool_runtime *runtime)
-{
-	return pool_was_forced(runtime->pool);
-}
-
 void pool_runtime_log_state(const struct pool_runtime *runtime, mtime now)
 {
 	struct pool_facts facts = pool_facts(runtime->pool);
@@ -396,44 +336,9 @@ void pool_runtime_log_summary(const struct pool_runtime *runtime)
 	report_log_summary(&runtime->report, pool_was_forced(runtime->pool));
 }
 
-struct pool_facts pool_runtime_facts(const struct pool_runtime *runtime)
-{
-	return pool_facts(runtime->pool);
-}
-
-const struct statistics *pool_runtime_statistics(const struct pool_runtime *runtime)
-{
-	return &runtime->report.statistics;
-}
-
-struct workers_lines pool_runtime_lines(const struct pool_runtime *runtime)
-{
-	return workers_lines(runtime->workers);
-}
-
-bool pool_runtime_is_consuming(const struct pool_runtime *runtime)
-{
-	return consumer_is_consuming(runtime->consumer);
-}
-
 const struct backlog *pool_runtime_backlog(const struct pool_runtime *runtime)
 {
 	return runtime->consume_link ? consume_link_backlog(runtime->consume_link) : NULL;
-}
-
-struct slot_counts pool_runtime_slot_counts(const struct pool_runtime *runtime)
-{
-	return pool_slot_counts(runtime->pool);
-}
-
-uint16_t pool_runtime_slot_count(const struct pool_runtime *runtime)
-{
-	return pool_slot_count(runtime->pool);
-}
-
-struct slot_facts pool_runtime_slot(const struct pool_runtime *runtime, uint16_t slot)
-{
-	return pool_slot_facts(runtime->pool, slot);
 }
 
 pid_t pool_runtime_slot_pid(const struct pool_runtime *runtime, uint16_t slot)

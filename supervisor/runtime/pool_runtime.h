@@ -1,6 +1,6 @@
 /* A pool together with its workers and channels. Layer: runtime. Connects the pure pool to its
  * workers (processes), its consumer and its publisher (channels), and carries out the pool's
- * effects. Makes no decision. */
+ * effects. Makes no decision. It is open for reading: its parts are asked directly. */
 #ifndef RUNTIME_POOL_RUNTIME_H
 #define RUNTIME_POOL_RUNTIME_H
 
@@ -8,22 +8,37 @@
 #include "config/config.h"
 #include "core/pool_facts.h"
 #include "runtime/consume_link.h"
+#include "runtime/report.h"
 #include "runtime/runtime_shared.h"
-#include "runtime/statistics.h"
 #include "worker/workers.h"
 
-struct pool_runtime;
+/* Only the functions below change it. */
+struct pool_runtime {
+	uint16_t place;  /* in the pool set; it publishes on channel place + 1 */
+	uint32_t serial; /* unique */
+	bool is_replaced, is_draining;
+	struct config_pool config; /* owned */
+	struct pool_config pool_config;
+	struct workers_config workers_config;
+	struct consumer_config consumer_config;
+	struct publisher_config publisher_config;
+	struct channel_log log;
+	struct report report;
+	struct pool *pool;
+	struct workers *workers;
+	struct consumer *consumer; /* knows what the broker has confirmed */
+	struct publisher *publisher;
+	struct consume_link *consume_link; /* NULL before pool_runtime_connect */
+	const char *refusal;               /* why the latest command was refused, or NULL */
+	mtime turned_at;                   /* end of the latest turn */
+};
 
-/* place: from 0; it publishes on channel place + 1. serial: unique. config moves in. NULL: out
- * of memory; config is untouched. */
+/* config moves in. NULL: out of memory; config is untouched. */
 struct pool_runtime *pool_runtime_new(const struct runtime_shared *, struct config_pool *config,
 	uint16_t place, uint32_t serial, mtime now);
 /* Kill the workers that still run, and free it. */
 void pool_runtime_free(struct pool_runtime *);
 
-uint16_t pool_runtime_place(const struct pool_runtime *);
-uint32_t pool_runtime_serial(const struct pool_runtime *);
-const struct config_pool *pool_runtime_config(const struct pool_runtime *);
 /* Apply the settings of other that can change at run time, and what follows: a number of
  * workers, a restart. The old values move to other. */
 void pool_runtime_change(struct pool_runtime *, struct config_pool *other, mtime now);
@@ -34,18 +49,14 @@ void pool_runtime_inherit(struct pool_runtime *, const struct pool_runtime *befo
 void pool_runtime_mark_replaced(struct pool_runtime *);
 /* Drain it, without a time limit; it is freed when pool_runtime_is_drained. */
 void pool_runtime_drain(struct pool_runtime *, mtime now);
-/* Replaced or draining; draining. */
+/* Replaced or draining. */
 bool pool_runtime_is_retiring(const struct pool_runtime *);
-bool pool_runtime_is_draining(const struct pool_runtime *);
 /* True if nothing is left of a draining pool, here and at the broker. Called in each turn. */
 bool pool_runtime_is_drained(struct pool_runtime *);
 
 /* Start to connect to the broker; once. shared: see consume_link_new. */
 bool pool_runtime_connect(struct pool_runtime *, struct ev_loop *,
 	const struct broker_link_config *shared) MUST_CHECK;
-/* Its consuming connection; NULL before pool_runtime_connect. */
-struct consume_link *pool_runtime_consume_link(const struct pool_runtime *);
-struct publisher *pool_runtime_publisher(struct pool_runtime *);
 /* Set frame_max of the publish connection, at least 4096 bytes, which bounds the headers of
  * replies. */
 void pool_runtime_set_frame_max(struct pool_runtime *, uint32_t frame_max);
@@ -59,21 +70,9 @@ const char *pool_runtime_scale_as_configured(struct pool_runtime *, mtime now);
 void pool_runtime_turn(struct pool_runtime *, mtime now, uint64_t wall_s);
 /* When the next turn is needed at the latest. */
 mtime pool_runtime_deadline(const struct pool_runtime *);
-bool pool_runtime_is_quiet(const struct pool_runtime *);
-bool pool_runtime_was_forced(const struct pool_runtime *);
 
-/* Its figures and states, for those who show them. */
-struct pool_facts pool_runtime_facts(const struct pool_runtime *);
-const struct statistics *pool_runtime_statistics(const struct pool_runtime *);
-struct workers_lines pool_runtime_lines(const struct pool_runtime *);
-/* What the broker has confirmed; the pool only requests it. */
-bool pool_runtime_is_consuming(const struct pool_runtime *);
 /* The queue's backlog in the broker; NULL: unknown. */
 const struct backlog *pool_runtime_backlog(const struct pool_runtime *);
-struct slot_counts pool_runtime_slot_counts(const struct pool_runtime *);
-/* Slots are numbered from 0 to below this. */
-uint16_t pool_runtime_slot_count(const struct pool_runtime *);
-struct slot_facts pool_runtime_slot(const struct pool_runtime *, uint16_t slot);
 /* The pid of the process in the slot; 0: none. */
 pid_t pool_runtime_slot_pid(const struct pool_runtime *, uint16_t slot);
 

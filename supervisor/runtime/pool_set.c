@@ -30,7 +30,7 @@ struct pool_runtime *pool_set_add(struct pool_set *pool_set, const struct runtim
 
 void pool_set_remove(struct pool_set *pool_set, struct pool_runtime *runtime)
 {
-	uint16_t place = pool_runtime_place(runtime);
+	uint16_t place = runtime->place;
 
 	assert(pool_set->at[place] == runtime);
 	pool_set->at[place] = NULL;
@@ -68,9 +68,9 @@ struct pool_runtime *pool_set_find_as_of(
 	struct pool_runtime *runtime, *found = NULL;
 
 	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));) {
-		uint32_t serial = pool_runtime_serial(runtime);
-		if (serial <= newest && (!found || serial > pool_runtime_serial(found)) &&
-			text_is(name, text_from(pool_runtime_config(runtime)->name)))
+		uint32_t serial = runtime->serial;
+		if (serial <= newest && (!found || serial > found->serial) &&
+			text_is(name, text_from(runtime->config.name)))
 			found = runtime;
 	}
 	return found;

@@ -157,7 +157,7 @@ static void undo_pools(struct attempt *attempt, struct pool_runtime **created)
 	for (size_t i = 0; i < attempt->outcome->plan.count; i++) {
 		if (!created[i])
 			continue;
-		publisher_close(pool_runtime_publisher(created[i]));
+		publisher_close(created[i]->publisher);
 		pool_set_remove(attempt->reload->pool_set, created[i]);
 	}
 }
@@ -252,20 +252,19 @@ void reload_outcome_release(struct reload_outcome *outcome)
  */
 static bool has_taken_over(const struct pool_runtime *latest, const struct pool_runtime *before)
 {
-	struct pool_facts facts = pool_runtime_facts(latest);
+	struct pool_facts facts = pool_facts(latest->pool);
 
-	return (pool_runtime_is_consuming(latest) || facts.state == POOL_IS_PAUSED) &&
-	       (facts.ready >= pool_runtime_facts(before).ready || facts.ready >= facts.wanted);
+	return (consumer_is_consuming(latest->consumer) || facts.state == POOL_IS_PAUSED) &&
+	       (facts.ready >= pool_facts(before->pool).ready || facts.ready >= facts.wanted);
 }
 
 /* While the new pool cannot work, the old one is all there is. */
 static bool may_drain(const struct pool_set *pool_set, const struct pool_runtime *runtime)
 {
 	const struct pool_runtime *latest =
-		pool_set_find(pool_set, text_from(pool_runtime_config(runtime)->name));
+		pool_set_find(pool_set, text_from(runtime->config.name));
 
-	return latest == runtime || pool_runtime_is_draining(latest) ||
-	       has_taken_over(latest, runtime);
+	return latest == runtime || latest->is_draining || has_taken_over(latest, runtime);
 }
 
 void reload_sweep(struct reload *reload)
@@ -275,7 +274,7 @@ void reload_sweep(struct reload *reload)
 	for (size_t i = 0; (runtime = pool_set_next(reload->pool_set, &i));) {
 		if (!pool_runtime_is_retiring(runtime))
 			continue;
-		if (!pool_runtime_is_draining(runtime)) {
+		if (!runtime->is_draining) {
 			if (may_drain(reload->pool_set, runtime))
 				pool_runtime_drain(runtime, clock_now());
 		} else if (pool_runtime_is_drained(runtime)) {

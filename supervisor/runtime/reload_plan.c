@@ -83,7 +83,7 @@ static enum reload_action action_for(
 		return RELOAD_ADD;
 	if (!config)
 		return RELOAD_REMOVE;
-	if (!change_is_any(SETTING_POOL, pool_runtime_config(runtime), config, &needed))
+	if (!change_is_any(SETTING_POOL, &runtime->config, config, &needed))
 		return RELOAD_KEEP;
 	return actions[needed];
 }
@@ -93,7 +93,7 @@ static bool add_step(
 	struct reload_plan *plan, struct pool_runtime *runtime, struct config_pool *config)
 {
 	struct reload_step *step = &plan->steps[plan->count++];
-	const struct config_pool *old = runtime ? pool_runtime_config(runtime) : NULL;
+	const struct config_pool *old = runtime ? &runtime->config : NULL;
 
 	*step = (struct reload_step){.action = action_for(runtime, config),
 		.name = strdup(config ? config->name : old->name),
@@ -138,8 +138,7 @@ bool reload_plan_make(struct reload_plan *plan, const struct pool_set *pools,
 			return false;
 	}
 	for (size_t i = 0; (runtime = pool_set_next(pools, &i));)
-		if (!pool_runtime_is_retiring(runtime) &&
-			!has_pool(other, pool_runtime_config(runtime)->name) &&
+		if (!pool_runtime_is_retiring(runtime) && !has_pool(other, runtime->config.name) &&
 			!add_step(plan, runtime, NULL))
 			return false;
 	return true;

@@ -182,7 +182,7 @@ static void leave_when_quiet(struct supervisor *supervisor)
 	if (supervisor->phase != DRAINING && supervisor->phase != FORCED)
 		return;
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
-		if (!pool_runtime_is_quiet(runtime))
+		if (!pool_is_quiet(runtime->pool))
 			return;
 	leave(supervisor);
 }
@@ -302,7 +302,7 @@ static bool finish(struct supervisor *supervisor)
 	ev_timer_stop(loop, &supervisor->stop_limit);
 	signals_stop(&supervisor->signals, loop);
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));) {
-		is_settled = is_settled && !pool_runtime_was_forced(runtime);
+		is_settled = is_settled && !pool_was_forced(runtime->pool);
 		pool_runtime_log_summary(runtime);
 	}
 	log_info("longest turn of the loop: %.1f ms, %.1f ms of it computing",

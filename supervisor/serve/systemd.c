@@ -41,7 +41,7 @@ static void append_workers(struct buf *out, const struct supervisor_view *view)
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));) {
-		struct pool_facts facts = pool_runtime_facts(runtime);
+		struct pool_facts facts = pool_facts(runtime->pool);
 		if (pool_runtime_is_retiring(runtime))
 			continue;
 		ready += facts.ready;
@@ -57,7 +57,7 @@ static void append_rest(struct buf *out, const struct supervisor_view *view)
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));)
-		unsettled += pool_runtime_facts(runtime).unacked;
+		unsettled += pool_facts(runtime->pool).unacked;
 	buf_printf(out, "%s: %u task%s in hand", phase_name(*view->phase), unsettled,
 		unsettled == 1 ? "" : "s");
 }

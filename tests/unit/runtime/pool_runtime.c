@@ -48,7 +48,7 @@ START_TEST(a_restart_replaces_every_process)
 	runtime_rig_await_log(&rig, "restarted: all workers are new");
 	for (uint16_t i = 0; i < 3; i++)
 		ck_assert(runtime_rig_is_gone(before[i]));
-	ck_assert_uint_eq(pool_runtime_slot_count(rig.runtime), 4);
+	ck_assert_uint_eq(pool_slot_count(rig.runtime->pool), 4);
 	ck_assert_uint_eq(runtime_rig_retired(&rig), 1);
 	ck_assert_int_eq(open_descriptors(), descriptors);
 	runtime_rig_close(&rig);
@@ -93,15 +93,15 @@ START_TEST(the_last_of_many_commands_holds)
 				&rig, COMMAND_SCALE, 1 + (uint32_t)(random() % WORKERS_MAX));
 		for (long turns = random() % 8; turns > 0; turns--)
 			runtime_rig_turn_at_once(&rig);
-		ck_assert_uint_le(pool_runtime_slot_count(rig.runtime), WORKERS_MAX + 1);
+		ck_assert_uint_le(pool_slot_count(rig.runtime->pool), WORKERS_MAX + 1);
 	}
 	runtime_rig_command(&rig, COMMAND_SCALE, 5);
-	while (pool_runtime_facts(rig.runtime).is_rolling ||
-		pool_runtime_facts(rig.runtime).ready != 5 ||
-		runtime_rig_retired(&rig) + 5 != pool_runtime_slot_count(rig.runtime))
+	while (pool_facts(rig.runtime->pool).is_rolling ||
+		pool_facts(rig.runtime->pool).ready != 5 ||
+		runtime_rig_retired(&rig) + 5 != pool_slot_count(rig.runtime->pool))
 		runtime_rig_turn(&rig);
 	runtime_rig_command(&rig, COMMAND_SCALE, 1);
-	runtime_rig_await_retired(&rig, (uint16_t)(pool_runtime_slot_count(rig.runtime) - 1));
+	runtime_rig_await_retired(&rig, (uint16_t)(pool_slot_count(rig.runtime->pool) - 1));
 	ck_assert_int_eq(open_descriptors(), descriptors);
 	ck_assert(!runtime_rig_has_logged(&rig, "worker died"));
 	runtime_rig_close(&rig);
@@ -120,7 +120,7 @@ START_TEST(a_refused_command_returns_the_reason)
 	runtime_rig_command(&rig, COMMAND_DRAIN, 0);
 	why = pool_runtime_command(rig.runtime, COMMAND_RESTART, 0, clock_now());
 	ck_assert_str_eq(why, "the pool is stopping");
-	while (!pool_runtime_is_quiet(rig.runtime))
+	while (!pool_is_quiet(rig.runtime->pool))
 		runtime_rig_turn(&rig);
 	runtime_rig_close(&rig);
 }

@@ -21,7 +21,7 @@ START_TEST(a_new_configuration_is_applied)
 	other.retry.attempts = 7;
 	pool_runtime_change(rig.runtime, &other, clock_now());
 	ck_assert_int_eq(other.retry.attempts, 1); /* it has what was before */
-	ck_assert_int_eq(pool_runtime_config(rig.runtime)->retry.attempts, 7);
+	ck_assert_int_eq(rig.runtime->config.retry.attempts, 7);
 	runtime_rig_await_ready(&rig, 3);
 	ck_assert_int_eq(pool_runtime_slot_pid(rig.runtime, 0), first);
 	ck_assert(!runtime_rig_has_logged(&rig, "restarting"));
@@ -32,7 +32,7 @@ START_TEST(a_new_configuration_is_applied)
 	config_pool_release(&other); /* no worker is started by it */
 	runtime_rig_await_log(&rig, "restarted: all workers are new");
 	ck_assert(runtime_rig_is_gone(first));
-	ck_assert_str_eq(pool_runtime_config(rig.runtime)->command[0], other_path());
+	ck_assert_str_eq(rig.runtime->config.command[0], other_path());
 	runtime_rig_close(&rig);
 }
 END_TEST
@@ -50,10 +50,10 @@ START_TEST(a_replacing_pool_inherits_pause_and_scale)
 	runtime_rig_command(&rig, COMMAND_PAUSE, 0);
 	pool_runtime_inherit(first, rig.runtime, clock_now());
 	pool_runtime_inherit(second, rig.runtime, clock_now());
-	ck_assert_uint_eq(pool_runtime_facts(first).wanted, 3);
-	ck_assert_uint_eq(pool_runtime_facts(second).wanted, 2); /* another number is configured */
-	ck_assert_int_eq(pool_runtime_facts(first).state, POOL_IS_PAUSED);
-	ck_assert_int_eq(pool_runtime_facts(second).state, POOL_IS_PAUSED);
+	ck_assert_uint_eq(pool_facts(first->pool).wanted, 3);
+	ck_assert_uint_eq(pool_facts(second->pool).wanted, 2); /* another number is configured */
+	ck_assert_int_eq(pool_facts(first->pool).state, POOL_IS_PAUSED);
+	ck_assert_int_eq(pool_facts(second->pool).state, POOL_IS_PAUSED);
 	pool_set_release(&pool_set);
 	runtime_rig_close(&rig);
 }
@@ -70,7 +70,7 @@ START_TEST(a_removed_pool_leaves_its_place_free)
 		struct config_pool config =
 			runtime_rig_config(runtime_rig_words(unit_own_path()), 1);
 		added[i] = pool_set_add(&pool_set, &rig.tools, &config, clock_now());
-		ck_assert_uint_eq(pool_runtime_place(added[i]), i);
+		ck_assert_uint_eq(added[i]->place, i);
 		ck_assert_ptr_null(config.name); /* moved */
 	}
 	ck_assert_ptr_eq(pool_set_find(&pool_set, TEXT("pool")), added[2]);
@@ -78,8 +78,8 @@ START_TEST(a_removed_pool_leaves_its_place_free)
 	ck_assert_ptr_null(pool_set_find(&pool_set, TEXT("nobody")));
 	pool_runtime_mark_replaced(added[0]);
 	pool_runtime_drain(added[1], clock_now());
-	ck_assert(pool_runtime_is_retiring(added[0]) && !pool_runtime_is_draining(added[0]));
-	ck_assert(pool_runtime_is_retiring(added[1]) && pool_runtime_is_draining(added[1]));
+	ck_assert(pool_runtime_is_retiring(added[0]) && !added[0]->is_draining);
+	ck_assert(pool_runtime_is_retiring(added[1]) && added[1]->is_draining);
 	ck_assert_uint_eq(pool_set_pools(&pool_set), 1);
 	pool_set_remove(&pool_set, added[1]);
 	ck_assert_ptr_null(pool_set_at(&pool_set, 1));
@@ -88,8 +88,8 @@ START_TEST(a_removed_pool_leaves_its_place_free)
 	ck_assert_ptr_null(pool_set_next(&pool_set, &place));
 	struct config_pool config = runtime_rig_config(runtime_rig_words(unit_own_path()), 1);
 	struct pool_runtime *again = pool_set_add(&pool_set, &rig.tools, &config, clock_now());
-	ck_assert_uint_eq(pool_runtime_place(again), 1);
-	ck_assert_uint_eq(pool_runtime_serial(again), 4);
+	ck_assert_uint_eq(again->place, 1);
+	ck_assert_uint_eq(again->serial, 4);
 	ck_assert_ptr_eq(pool_set_find_as_of(&pool_set, TEXT("pool"), 3), added[2]);
 	pool_set_release(&pool_set);
 	runtime_rig_close(&rig);

@@ -63,7 +63,7 @@ static void start_tools(struct runtime_shared *tools)
 static void end_turn(struct runtime_rig *rig)
 {
 	pool_runtime_turn(rig->runtime, clock_now(), 0);
-	ck_assert_uint_ge(pool_runtime_facts(rig->runtime).ready, rig->ready_min);
+	ck_assert_uint_ge(pool_facts(rig->runtime->pool).ready, rig->ready_min);
 }
 
 void runtime_rig_turn(struct runtime_rig *rig)
@@ -85,13 +85,13 @@ void runtime_rig_turn_at_once(struct runtime_rig *rig)
 
 void runtime_rig_await_ready(struct runtime_rig *rig, uint16_t count)
 {
-	while (pool_runtime_facts(rig->runtime).ready != count)
+	while (pool_facts(rig->runtime->pool).ready != count)
 		runtime_rig_turn(rig);
 }
 
 uint16_t runtime_rig_retired(const struct runtime_rig *rig)
 {
-	return pool_runtime_slot_counts(rig->runtime).by_state[LIFE_RETIRED];
+	return pool_slot_counts(rig->runtime->pool).by_state[LIFE_RETIRED];
 }
 
 void runtime_rig_await_retired(struct runtime_rig *rig, uint16_t count)
