@@ -47,7 +47,7 @@ static struct delivery *delivery_of(const char *correlation_id, const char *mess
 	return delivery;
 }
 
-START_TEST(test_name)
+START_TEST(a_task_is_called_by_its_best_id)
 {
 	static const char *const names[][3] = {
 		{"4711", "m-1", "4711"},
@@ -84,7 +84,7 @@ START_TEST(test_name)
 END_TEST
 
 /* Whoever looks for a trace finds its tasks, as fields and in words. */
-START_TEST(test_trace)
+START_TEST(a_line_has_the_trace_of_its_task)
 {
 	static const char id[] = "4bf92f3577b34da6a3ce929d0e0e4736";
 	struct delivery *delivery = delivery_of("4711", "");
@@ -108,7 +108,7 @@ START_TEST(test_trace)
 END_TEST
 
 /* A task that is given up before its last try says why. */
-START_TEST(test_given_up)
+START_TEST(a_given_up_task_has_its_reason_and_attempt)
 {
 	static const struct {
 		enum reason reason;
@@ -138,8 +138,8 @@ START_TEST(test_given_up)
 			.exit = cases[i].exit,
 			.what = cases[i].what};
 		snprintf(expected, sizeof expected,
-			"warn  pool/3[77] task x %s; given up, moving it to queue \"orders.dead\"\n",
-			cases[i].expected);
+			"warn  pool%s task x %s; given up, moving it to queue \"orders.dead\"\n",
+			cases[i].slot == 3 ? "/3[77]" : "", cases[i].expected);
 		ck_assert_str_eq(said(LOG_TEXT, &notice), expected);
 		delivery_free(delivery);
 	}
@@ -147,7 +147,7 @@ START_TEST(test_given_up)
 END_TEST
 
 /* No worker, no attempt: neither in words nor in a field. */
-START_TEST(test_attempt_field)
+START_TEST(a_task_without_a_worker_has_no_attempt)
 {
 	static const struct {
 		int slot;
@@ -172,7 +172,7 @@ START_TEST(test_attempt_field)
 END_TEST
 
 /* Which queue is missing, and what helps; of one that is being made the first time is no news. */
-START_TEST(test_no_queue)
+START_TEST(a_refused_parcel_is_warned_of_once)
 {
 	static const struct {
 		enum parcel_kind kind;
@@ -213,7 +213,7 @@ START_TEST(test_no_queue)
 END_TEST
 
 /* Why one is replaced. */
-START_TEST(test_recycled)
+START_TEST(a_replaced_worker_has_its_reason)
 {
 	static const struct {
 		struct notice notice;
@@ -235,6 +235,7 @@ START_TEST(test_recycled)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct notice notice = cases[i].notice;
 		notice.kind = NOTICE_WORKER_RECYCLED;
+		notice.slot = 3;
 		ck_assert_str_eq(said(LOG_TEXT, &notice), cases[i].expected);
 	}
 	ck_assert_uint_eq(report.statistics.recycled[RECYCLE_TASKS], 2);
@@ -243,7 +244,7 @@ START_TEST(test_recycled)
 END_TEST
 
 /* What operators asked a pool for. */
-START_TEST(test_commands)
+START_TEST(commands_are_logged_for_the_pool)
 {
 	static const struct scaling fixed = {.min = 8, .max = 8};
 	static const struct scaling grew = {
@@ -260,33 +261,35 @@ START_TEST(test_commands)
 		const char *expected;
 	} cases[] = {
 		{{.kind = NOTICE_PAUSED},
-			"info  pool/3[77] paused: no new tasks; workers finish those they have"},
-		{{.kind = NOTICE_RESUMED}, "info  pool/3[77] resumed\n"},
+			"info  pool paused: no new tasks; workers finish those they have"},
+		{{.kind = NOTICE_RESUMED}, "info  pool resumed\n"},
 		{{.kind = NOTICE_SCALED, .number = 1, .scaling = &fixed},
-			"info  pool/3[77] scaled: 1 worker wanted\n"},
+			"info  pool scaled: 1 worker wanted\n"},
 		{{.kind = NOTICE_SCALED, .number = 8, .scaling = &fixed},
-			"info  pool/3[77] scaled: 8 workers wanted\n"},
+			"info  pool scaled: 8 workers wanted\n"},
 		{{.kind = NOTICE_SCALED, .number = 8, .scaling = &grew},
-			"info  pool/3[77] scaled: 8 workers wanted, as many as are needed from 2 to "
+			"info  pool scaled: 8 workers wanted, as many as are needed from 2 to "
 			"32\n"},
 		{{.kind = NOTICE_GROWN, .number = 8, .scaling = &grew},
-			"info  pool/3[77] growing from 4 to 8 workers: all workers were busy and 6 "
+			"info  pool growing from 4 to 8 workers: all workers were busy and 6 "
 			"tasks waited\n"},
 		{{.kind = NOTICE_SHRUNK, .number = 3, .scaling = &shrank},
-			"info  pool/3[77] shrinking from 4 to 3 workers: at most 1 worker was "
+			"info  pool shrinking from 4 to 3 workers: at most 1 worker was "
 			"needed for 60.0 s\n"},
 		{{.kind = NOTICE_GROWTH_REFUSED, .number = 64},
-			"warn  pool/3[77] not enough memory for 64 workers; retrying in 10 s\n"},
+			"warn  pool not enough memory for 64 workers; retrying in 10 s\n"},
 		{{.kind = NOTICE_ROLL_BEGINS, .number = 8},
-			"info  pool/3[77] restarting 8 workers one by one: "},
-		{{.kind = NOTICE_ROLL_ENDS}, "info  pool/3[77] restarted: all workers are new\n"},
+			"info  pool restarting 8 workers one by one: "},
+		{{.kind = NOTICE_ROLL_ENDS}, "info  pool restarted: all workers are new\n"},
 		{{.kind = NOTICE_ROLL_STOPS, .what = "it rains"},
-			"warn  pool/3[77] restart given up: it rains (is \"worker\" right?); "},
+			"warn  pool restart given up: it rains (is \"worker\" right?); "},
 		{{.kind = NOTICE_COMMAND_REFUSED, .what = "it rains"},
-			"warn  pool/3[77] command refused: it rains\n"},
+			"warn  pool command refused: it rains\n"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const char *line = said(LOG_TEXT, &cases[i].notice);
+		struct notice notice = cases[i].notice;
+		notice.slot = -1;
+		const char *line = said(LOG_TEXT, &notice);
 		ck_assert_msg(strncmp(line, cases[i].expected, strlen(cases[i].expected)) == 0,
 			"%s", line);
 	}
@@ -297,9 +300,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/report");
-	UNIT_CASE(s, "tasks", test_name, test_trace, test_given_up, test_attempt_field,
-		test_no_queue);
-	UNIT_CASE(s, "pool", test_commands, test_recycled);
+	UNIT_CASE(s, "tasks", a_task_is_called_by_its_best_id, a_line_has_the_trace_of_its_task,
+		a_given_up_task_has_its_reason_and_attempt, a_task_without_a_worker_has_no_attempt,
+		a_refused_parcel_is_warned_of_once);
+	UNIT_CASE(s, "pool", commands_are_logged_for_the_pool, a_replaced_worker_has_its_reason);
 	return s;
 }
 
