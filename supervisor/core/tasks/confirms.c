@@ -1,4 +1,4 @@
-/* What the publish channel reports: the moment between "answered" and "may be acked". */
+/* What the publish channel reports: when it has confirmed a parcel, its delivery may be acked. */
 #include "core/tasks/tasks_internal.h"
 
 static struct parcel *parcel_of(struct tasks *tasks, const struct event *event)
@@ -22,7 +22,7 @@ static void hold(struct tasks *tasks, struct parcel *parcel, unsigned step, cons
 				  });
 }
 
-/* Its target is missing or full now; the input stays unacked until that changes. */
+/* Its target is missing or full; its delivery stays unacked until that changes. */
 static void hold_refused(struct tasks *tasks, struct parcel *parcel, const char *what)
 {
 	if (parcel->refusals < UINT16_MAX)
@@ -37,7 +37,7 @@ static void finish_unroutable(struct tasks *tasks, struct parcel *parcel, enum r
 			.outcome = OUTCOME_UNROUTABLE, .reason = reason, .exit = parcel->exit});
 }
 
-/* Copies are emitted when they are decided. */
+/* The notice about a copy was emitted when it was decided. */
 static void emit_confirmed(struct tasks *tasks, const struct parcel *parcel)
 {
 	bool is_reply = parcel->kind == PARCEL_REPLY;
@@ -93,7 +93,7 @@ static void judge(struct tasks *tasks, const struct event *event,
 	}
 	if (!outbox_is_current(&tasks->outbox, event->outbox.epoch))
 		return;
-	/* What a verdict publishes again is not meant, whatever number came. */
+	/* A verdict may publish parcels again, with higher numbers; these are not confirmed. */
 	uint64_t last = event->outbox.seq;
 	if (last > tasks->outbox.last_seq)
 		last = tasks->outbox.last_seq;
@@ -127,7 +127,7 @@ void tasks_on_queue_found(struct tasks *tasks, const struct event *event)
 
 /* Settle the parcel that was alone on the channel when the broker closed it. A renewal has a reason
  * of its own: no worker saw the task, so its dead letter must not report an attempt. A dead letter
- * has nowhere else to go: it is published again, slowly and alone, and the others overtake it. */
+ * has no other target: it is published again, alone and after a wait, and others overtake it. */
 static void settle_culprit(struct tasks *tasks, struct parcel *parcel)
 {
 	if (parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_HAND_BACK)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define BUCKETS_AT_FIRST 64
-/* A connection that is closed with an error need not have been closed over a publish. */
+/* A connection may be closed with an error for another reason than a publish. */
 #define SUSPICIONS_ENOUGH 3
 
 enum rc outbox_init(struct outbox *outbox, const struct effects *effects, void *io)
@@ -63,8 +63,8 @@ static void chain(struct outbox *outbox, struct parcel *parcel)
 	*bucket = parcel;
 }
 
-/* Numbers are dense, so a table as large as the number of the unconfirmed has short chains. When
- * memory is short it stays as it is, and the chains grow instead. */
+/* Numbers are dense, so a table with as many buckets as unconfirmed parcels has short chains.
+ * Without memory it stays as it is, and the chains grow. */
 static void grow(struct outbox *outbox)
 {
 	struct parcel **buckets = calloc(2 * outbox->bucket_count, sizeof *buckets);
@@ -91,7 +91,7 @@ static void publish(struct outbox *outbox, struct parcel *parcel)
 	outbox->effects->publish(outbox->io, parcel);
 }
 
-/* It stays in its list. */
+/* Take it out of the table and the sums; it stays in its list. */
 static void unsend(struct outbox *outbox, struct parcel *parcel)
 {
 	struct parcel **at = bucket_of(outbox, parcel->seq);
@@ -144,7 +144,7 @@ void outbox_up(struct outbox *outbox, uint32_t epoch)
 	pump(outbox);
 }
 
-/* Return the parcel that cost the channel, or NULL: only one that was alone on it is known. */
+/* Return the parcel that closed the channel, or NULL: it is known only if it was alone. */
 static struct parcel *find_culprit(struct outbox *outbox, enum outbox_loss loss)
 {
 	struct parcel *alone = first_of(&outbox->sent);

@@ -4,7 +4,7 @@
 
 /* Acks are sent together: on our side alone, a write to the broker costs as much as three tasks,
  * and one ack with `multiple` serves all that are in order. So acks wait for each other, but not if
- * the window would become too full for the broker to go on, nor if nothing else is open. In a wide
+ * the window is too full for the broker to go on, nor if nothing else is open. In a wide
  * window, acks out of order wait longer: single acks cost a broker twice as much, and a classic
  * queue searches for each of them from its oldest delivery on. */
 #define ACKS_TOGETHER   64
@@ -15,7 +15,7 @@
 
 void source_init(struct source *source, const struct effects *effects, void *io)
 {
-	/* One less than 0: io may number epochs from 0 or from 1. */
+	/* Older than 0: io may number epochs from 0 or from 1. */
 	*source = (struct source){.effects = effects,
 		.io = io,
 		.epoch = UINT32_MAX,

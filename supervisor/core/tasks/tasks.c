@@ -3,7 +3,7 @@
 
 #define RESTING_LIMIT (60 * MTIME_SECOND)
 #define MEMORY_WAIT   (10 * MTIME_MS)
-#define NEXT_TURN     1 /* microsecond later, since each turn asks the clock */
+#define NEXT_TURN     1 /* microsecond later, since each turn reads the clock */
 
 enum rc tasks_init(struct tasks *tasks, const struct pool_context *context)
 {
@@ -29,7 +29,8 @@ void tasks_free_orphans(struct pipe *pipe)
 	}
 }
 
-/* What is in the ledger is freed with it; an orphan is in no ledger, but in a pipe or sent. */
+/* Deliveries in the ledger are freed with it. Orphans are in no ledger: those that are sent by the
+ * outbox are freed here, those in pipes by tasks_free_orphans. */
 void tasks_release(struct tasks *tasks)
 {
 	struct link *link, *next, *sent = &tasks->outbox.sent;
@@ -92,8 +93,8 @@ static void consume(struct tasks *tasks)
 	tasks->intake = tasks->source.aside > 0 ? INTAKE_NARROWED : INTAKE_WHOLE;
 }
 
-/* What came before a rest or a cancel stays in hand, and counts: else a pool whose workers or whose
- * queue come and go would add a window to it each time. */
+/* What was delivered before a rest or a cancel stays unacked, and is subtracted from the window.
+ * Otherwise a pool whose workers or whose queue come and go would add a window each time. */
 static void begin_consuming(struct tasks *tasks)
 {
 	bool was_resting = tasks->intake == INTAKE_NO_WORKERS;
@@ -122,8 +123,9 @@ void tasks_drain(struct tasks *tasks)
 	tasks_hand_back_rest(tasks);
 }
 
-/* Nothing is left of what was in hand when consuming began again, nor of a wider window since: the
- * window may be whole. Before that, the little that takes long does not hold down the rest. */
+/* True: another window is to be set. A narrowed window becomes whole when the deliveries from
+ * before are settled and no more are open than it allows. Until then pace decides, so that a few
+ * tasks that take long do not keep it narrow. */
 static bool changes_window(const struct tasks *tasks)
 {
 	const struct source *source = &tasks->source;
@@ -137,8 +139,8 @@ static bool changes_window(const struct tasks *tasks)
 		       tasks->context->now);
 }
 
-/* A pool that is paused and resumed again and again, while its workers are busy with something
- * long, does not take one more each time. */
+/* Only with fewer open deliveries than the window: a pool that is paused and resumed again and
+ * again during long tasks would otherwise take one more each time. */
 static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply workers)
 {
 	return !consumes(tasks) && workers == WORKERS_READY &&
@@ -146,8 +148,8 @@ static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply wo
 	       tasks->source.open < pace_window(&tasks->pace);
 }
 
-/* A slot that is not ready is on its way to be, unless its last life failed: a worker that died in
- * mid-task and starts again does not make the pool rest, before all have failed. */
+/* A slot that is not ready will be soon, unless its last life failed. So a worker that dies in a
+ * task and starts again does not stop the pool from consuming, unless all have failed. */
 void tasks_decide_consuming(struct tasks *tasks, enum worker_supply workers)
 {
 	if (consumes(tasks) && workers == WORKERS_FAILING) {
@@ -165,7 +167,7 @@ void tasks_decide_consuming(struct tasks *tasks, enum worker_supply workers)
 
 /* ---------- what the consume channel reports ---------- */
 
-/* The attempts of orphans go on, for nothing; a parcel that is out cannot be called back. */
+/* The attempts of orphans go on in vain, and a parcel that was sent cannot be taken back. */
 static void lose_channel(struct tasks *tasks)
 {
 	struct source *source = &tasks->source;
@@ -200,7 +202,7 @@ void tasks_on_source_rested(struct tasks *tasks, const struct event *event)
 	tasks_hand_back_rest(tasks);
 }
 
-/* Reported for each consumer of the channel: the last one finds all that is in hand. */
+/* Reported for each consumer of the channel: the last report sets aside all open deliveries. */
 void tasks_on_source_cancelled(struct tasks *tasks, const struct event *event)
 {
 	if (source_is_current(&tasks->source, event->source.epoch) && consumes(tasks))
@@ -227,8 +229,8 @@ void tasks_hand_back_rest(struct tasks *tasks)
 		tasks_hand_back(tasks);
 }
 
-/* When what waits is given back, for want of workers or because of a pause. In a short one it
- * stays: a broker may count each time that it goes back. */
+/* When the tasks that wait are handed back, because there is no worker or because of a pause. They
+ * stay for a while, because a broker may count each return. */
 static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 {
 	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED;
@@ -262,7 +264,7 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 		tasks->send_again = mtime_after(context->now, NEXT_TURN);
 }
 
-/* The last acks may let the pool consume again, and nothing else need happen after them. */
+/* The last acks may let the pool consume again, and no event may follow that would check it. */
 void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 {
 	if (!pool_stays(tasks->context)) {
@@ -292,8 +294,8 @@ void tasks_end_turn(struct tasks *tasks)
 	tasks->intake = INTAKE_STOPPED;
 }
 
-/* The channel machine may report that it rests after the turn in which it was asked to: nothing
- * else need happen after that. */
+/* The channel machine may report that it rests after the turn in which it was asked to, and no
+ * event may follow, so the next turn is due now. */
 mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 {
 	if (may_close(tasks))

@@ -29,7 +29,7 @@ START_TEST(acks_wait_for_others_while_more_is_on_its_way)
 	ck_assert_int_eq(source_deadline(&ledger.source), 100 + 10 * MTIME_MS);
 	flush_at(&ledger, 100 + 10 * MTIME_MS, "ack 2*");
 	ck_assert_int_eq(source_deadline(&ledger.source), MTIME_NEVER);
-	/* The last one in hand: nothing comes that could be waited for. */
+	/* It was the last open delivery: there is no other ack to wait for. */
 	release_all(&ledger, 3, LEDGER_TAGS - 1);
 	flush_at(&ledger, MTIME_SECOND, "");
 	ledger_release(&ledger, LEDGER_TAGS);
@@ -38,7 +38,7 @@ START_TEST(acks_wait_for_others_while_more_is_on_its_way)
 }
 END_TEST
 
-/* They may still be one ack with those before them: so each waits for one round or two. */
+/* One ack may still cover them and those before them, so each waits for one or two rounds. */
 START_TEST(acks_out_of_order_wait_a_little_longer)
 {
 	struct ledger ledger;
@@ -135,7 +135,7 @@ START_TEST(acks_do_not_wait_when_consuming_stops)
 	flush_at(&ledger, 0, "");
 	source_rest(&ledger.source);
 	flush_at(&ledger, 0, "rest, ack 1");
-	/* Nothing of an epoch is waited for in the next one. */
+	/* The wait of one epoch does not go on in the next one. */
 	source_consume(&ledger.source, 1000);
 	ledger_release(&ledger, 2);
 	flush_at(&ledger, 0, "consume 1000");
@@ -214,7 +214,7 @@ START_TEST(acks_of_a_lost_channel_are_dropped)
 }
 END_TEST
 
-/* All that the broker may send is in hand, and but for one task at work for long. */
+/* The window is full, and all tasks but a long one are answered. */
 START_TEST(a_full_window_waits_for_no_ack)
 {
 	struct rig rig;

@@ -49,7 +49,7 @@ START_TEST(a_change_is_reported_with_its_reason)
 }
 END_TEST
 
-/* A busy worker is never sent away before an idle one, and none in the middle of a task. */
+/* Idle workers leave before busy ones, and none leaves during a task. */
 START_TEST(idle_workers_leave)
 {
 	struct rig rig;
@@ -98,7 +98,7 @@ START_TEST(pool_does_not_grow_while_workers_fail)
 }
 END_TEST
 
-/* It need not have come to its end, which may be in a month. */
+/* A long task counts before it ends, which may be in a month. */
 START_TEST(an_answer_ends_the_failures_of_a_worker)
 {
 	struct rig rig;
@@ -119,7 +119,7 @@ START_TEST(an_answer_ends_the_failures_of_a_worker)
 }
 END_TEST
 
-/* While the broker is about to hand over more, or nobody is at a task, nothing is missing. */
+/* No worker is missing while the window is not full or no worker is busy. */
 START_TEST(pool_does_not_grow_if_no_task_waits)
 {
 	struct rig rig;
@@ -134,7 +134,7 @@ START_TEST(pool_does_not_grow_if_no_task_waits)
 }
 END_TEST
 
-/* What cannot be written, or has nobody who could begin it, is not for want of workers. */
+/* Tasks that wait for another reason, such as full pipes, do not make the pool grow. */
 START_TEST(pool_does_not_grow_for_tasks_that_cannot_start)
 {
 	struct rig rig;
@@ -174,7 +174,7 @@ START_TEST(bounds_out_of_range_are_refused)
 }
 END_TEST
 
-/* Those that leave already are not counted among those that are at work. */
+/* Workers that are leaving do not count as busy. */
 START_TEST(a_leaving_worker_does_not_count)
 {
 	struct rig rig;

@@ -22,7 +22,7 @@ START_TEST(a_burst_grows_to_max_and_calm_shrinks_to_min)
 }
 END_TEST
 
-/* Nobody waits until workers are there before more of them are started. */
+/* More workers are started before the last ones are ready. */
 START_TEST(a_long_boot_does_not_delay_growth)
 {
 	struct load load = {.task = 5 * MTIME_SECOND, .boot = 30 * MTIME_SECOND};
@@ -33,7 +33,7 @@ START_TEST(a_long_boot_does_not_delay_growth)
 }
 END_TEST
 
-/* As many as there is work for, not more. */
+/* There are as many workers as tasks, not more. */
 START_TEST(a_few_tasks_add_a_few_workers)
 {
 	struct load load = {.task = MTIME_MINUTE, .is_fixed = true, .boot = 500 * MTIME_MS};
@@ -45,7 +45,7 @@ START_TEST(a_few_tasks_add_a_few_workers)
 }
 END_TEST
 
-/* What is done in a moment is not worth a start. */
+/* Tasks that are soon done are not worth the start of a worker. */
 START_TEST(a_few_short_tasks_add_no_workers)
 {
 	struct load load = {.task = 20 * MTIME_MS, .is_fixed = true, .boot = 500 * MTIME_MS};
@@ -58,7 +58,7 @@ START_TEST(a_few_short_tasks_add_no_workers)
 }
 END_TEST
 
-/* Tasks that take their worker less than they take us: more workers would do nothing. */
+/* The workers are faster than the supervisor: more of them would not help. */
 START_TEST(workers_faster_than_the_supervisor_add_no_workers)
 {
 	struct load load = {.task = 2, .is_fixed = true, .boot = MTIME_MS, .each = 8};
@@ -71,7 +71,7 @@ START_TEST(workers_faster_than_the_supervisor_add_no_workers)
 }
 END_TEST
 
-/* And those that are not: ten times as long a task, in the same pipes. */
+/* Tasks that take ten times as long, in the same pipes: more workers help. */
 START_TEST(short_tasks_add_workers_if_these_help)
 {
 	struct load load = {.task = 200, .is_fixed = true, .boot = MTIME_MS, .each = 8};
@@ -91,7 +91,7 @@ struct steady {
 	uint32_t changes; /* at most, in these */
 };
 
-/* Five workers' work and, by chance, much more and much less for a while. */
+/* Work for five workers on average; at random much more or less for a while. */
 static const struct steady steady[] = {
 	{5, MTIME_SECOND, true, 5, 0},
 	{5, MTIME_SECOND, false, 8, 60},
@@ -122,7 +122,7 @@ START_TEST(a_steady_load_does_not_oscillate)
 }
 END_TEST
 
-/* What comes again and again, sooner than it was forgotten, is waited for. */
+/* Workers are kept for a peak that returns within the patience. */
 START_TEST(workers_stay_between_repeated_bursts)
 {
 	struct load load = {.task = MTIME_SECOND, .is_fixed = true, .boot = MTIME_SECOND};
@@ -141,7 +141,7 @@ START_TEST(workers_stay_between_repeated_bursts)
 	load_run(&load, 20 * MTIME_MINUTE);
 	ck_assert_uint_eq(load_wanted(&load), 2);
 	load_run(&load, HOUR);
-	/* That is long ago: the next calm is as short as the first one. */
+	/* That is long ago: the patience is as short as at first. */
 	load.queued = 200;
 	load_run_until(&load, 32);
 	ck_assert_int_le(load_run_until(&load, 2), 6 * MTIME_MINUTE);
@@ -149,7 +149,7 @@ START_TEST(workers_stay_between_repeated_bursts)
 }
 END_TEST
 
-/* Eight at once, for less than a measure, and then nobody for seconds: eight are needed. */
+/* Eight tasks at once, for less than a measure, then none for seconds: eight workers are needed. */
 START_TEST(a_short_peak_is_not_averaged_away)
 {
 	struct load load = {.task = 90 * MTIME_MS, .is_fixed = true, .boot = MTIME_SECOND};
@@ -230,7 +230,7 @@ START_TEST(pool_grows_during_a_restart_and_shrinks_afterwards)
 }
 END_TEST
 
-/* Eight starts of fifty seconds, and nobody at work meanwhile. */
+/* Eight starts of fifty seconds each, while no worker is busy. */
 START_TEST(idle_workers_stay_during_a_restart)
 {
 	struct load load = {.task = MTIME_SECOND, .boot = 50 * MTIME_SECOND};

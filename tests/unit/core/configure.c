@@ -42,7 +42,7 @@ START_TEST(a_longer_hard_limit_applies_to_the_running_task)
 }
 END_TEST
 
-/* What was begun by one limit ends by it; what is begun later has the new one. */
+/* A start or grace ends by the limit with which it began; later ones have the new limit. */
 START_TEST(a_running_grace_keeps_its_length)
 {
 	struct rig rig;
@@ -85,7 +85,7 @@ START_TEST(a_new_pipeline_depth_applies_at_once)
 }
 END_TEST
 
-/* What was sent by the depth that was configured does not mind how long it waits. */
+/* Tasks that were sent with a configured depth may wait for any time. */
 START_TEST(a_fixed_pipeline_can_become_automatic)
 {
 	struct rig rig;
@@ -107,7 +107,7 @@ START_TEST(a_fixed_pipeline_can_become_automatic)
 }
 END_TEST
 
-/* What is in hand counts: however often it is changed, no window is added to another. */
+/* Open deliveries count: however often the window is changed, it does not add up. */
 START_TEST(a_new_window_applies_at_once_and_does_not_add_up)
 {
 	struct rig rig;
@@ -134,7 +134,7 @@ START_TEST(a_new_window_applies_at_once_and_does_not_add_up)
 }
 END_TEST
 
-/* The second of one turn says nothing new, and must not undo the first. */
+/* A second, equal configuration in the same turn must not undo the first. */
 START_TEST(two_reloads_in_one_turn_both_apply)
 {
 	struct rig rig;

@@ -1,4 +1,4 @@
-/* Dispatch: who gets the next task, and what comes back from a pipe. */
+/* Dispatch: which worker gets the next task, and what comes back from a pipe. */
 #include "core/tasks/dispatch.h"
 #include "unit/support/core/rig.h"
 
@@ -112,7 +112,7 @@ START_TEST(a_worker_that_just_began_is_filled_before_another_is_woken)
 		finish(&bench, 0, 0);
 	offer(&bench, 8, 10);
 	run_packed(&bench, 3, DISPATCH_WAKING - 1, "send 2:8, send 2:9, send 0:10");
-	/* Slot 0 began a moment ago; then that is too long ago for it to be nearly done. */
+	/* Slot 0 began just now; later it has been running for too long. */
 	finish(&bench, 1, DISPATCH_WAKING);
 	finish(&bench, 1, DISPATCH_WAKING);
 	finish(&bench, 1, DISPATCH_WAKING);
@@ -120,7 +120,7 @@ START_TEST(a_worker_that_just_began_is_filled_before_another_is_woken)
 	run_packed(&bench, 3, DISPATCH_WAKING, "send 0:11");
 	offer(&bench, 12, 12);
 	run_packed(&bench, 3, 2 * DISPATCH_WAKING, "send 1:12");
-	/* Nothing is sent to one that cannot take it, or is to leave. */
+	/* Nothing is sent to a worker that cannot take it or is to leave. */
 	dispatch_slot_writable(&bench.dispatch, &bench.pipes[1], false);
 	finish(&bench, 2, 2 * DISPATCH_WAKING);
 	finish(&bench, 2, 2 * DISPATCH_WAKING);

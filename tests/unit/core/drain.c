@@ -14,7 +14,7 @@ static void expect_quiet(struct rig *rig, bool quiet)
 	ck_assert_int_eq(pool_is_quiet(rig->pool), quiet);
 }
 
-/* A drained pool with nothing in hand does not wait for somebody else's event to be gone. */
+/* A drained pool without deliveries needs no further event to be quiet. */
 START_TEST(a_rest_reported_after_the_turn_asks_for_another_turn)
 {
 	struct rig rig;
@@ -118,7 +118,7 @@ START_TEST(a_crash_during_a_drain_is_not_replaced)
 }
 END_TEST
 
-/* Before RESTED what is given back would come straight back. */
+/* Before SOURCE_RESTED, what is handed back would be delivered again at once. */
 START_TEST(tasks_are_not_requeued_before_the_consumer_is_gone)
 {
 	struct rig rig;

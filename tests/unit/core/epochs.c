@@ -1,4 +1,4 @@
-/* Channels that are lost: what becomes of deliveries and parcels, and who cost the channel. */
+/* Lost channels: what becomes of deliveries and parcels, and which parcel closed the channel. */
 #include "unit/support/core/rig.h"
 
 /* Deliveries 1 to tags are in the pipe of the one worker. */
@@ -187,7 +187,7 @@ START_TEST(suspects_are_published_one_at_a_time)
 }
 END_TEST
 
-/* A connection may be closed over something else than a publish. */
+/* A connection may be closed for another reason than a publish. */
 START_TEST(a_closed_connection_needs_three_suspicions)
 {
 	struct rig rig;
@@ -205,7 +205,7 @@ START_TEST(a_closed_connection_needs_three_suspicions)
 }
 END_TEST
 
-/* Several pools published: however often it happens, an innocent is not condemned for another. */
+/* Several pools published: however often it happens, no parcel is blamed. */
 START_TEST(a_close_of_a_shared_connection_blames_no_parcel)
 {
 	struct rig rig;
@@ -235,7 +235,7 @@ START_TEST(a_copy_that_costs_a_channel_becomes_a_dead_letter)
 }
 END_TEST
 
-/* No worker saw it: its dead letter must not tell of an attempt. */
+/* No worker saw it: its dead letter must not report an attempt. */
 START_TEST(a_renewal_that_costs_a_channel_is_no_attempt)
 {
 	struct rig rig;
@@ -279,7 +279,7 @@ START_TEST(a_hand_back_that_costs_a_channel_is_a_reply_refused)
 }
 END_TEST
 
-/* With nowhere else to go it tries again, alone and slowly; the others go past it. */
+/* It has no other target: it is published again, alone and after a wait; others overtake it. */
 START_TEST(a_dead_letter_that_costs_channels_lets_others_pass)
 {
 	struct rig rig;
@@ -328,7 +328,7 @@ START_TEST(a_culprit_is_rejected_if_the_broker_dead_letters)
 }
 END_TEST
 
-/* Numbers begin anew: the old channel's number 1 is another parcel now. */
+/* Numbers start at 1 again: the old channel's number 1 is another parcel now. */
 START_TEST(a_confirm_of_an_old_channel_confirms_nothing)
 {
 	static const enum event_kind kinds[] = {

@@ -40,7 +40,7 @@ START_TEST(a_slow_task_is_reported_and_no_task_is_sent_behind_it)
 }
 END_TEST
 
-/* The answer lay there while this process was busy. */
+/* The answer waited while this process was busy. */
 START_TEST(time_in_which_the_supervisor_was_busy_does_not_count)
 {
 	struct rig rig;
@@ -53,7 +53,7 @@ START_TEST(time_in_which_the_supervisor_was_busy_does_not_count)
 	rig_expect_told(&rig, "TASK_DONE");
 	rig_turn(&rig);
 	rig_forget(&rig);
-	/* What was not counted for one counts for the next. */
+	/* Time that was not counted for one task counts for the next. */
 	rig.arrived_after += 100;
 	rig.now += 1;
 	rig_answer(&rig, 0, 200);
@@ -92,7 +92,7 @@ START_TEST(a_worker_that_dies_late_is_reported)
 }
 END_TEST
 
-/* Those behind were not begun when it was given up: how long they run nobody knows. */
+/* The tasks behind it were not begun when it was given up: their times are unknown. */
 START_TEST(a_late_answer_is_reported_once)
 {
 	struct rig rig;

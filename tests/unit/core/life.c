@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* Every pair that may happen, written once more and independently: state, fact, next, action. */
+/* Every pair that may happen, written independently of the code: state, fact, next, action. */
 static const struct {
 	enum life_state state;
 	enum life_fact fact;

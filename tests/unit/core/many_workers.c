@@ -12,7 +12,7 @@ static unsigned count(struct rig *rig, const char *word)
 	return found;
 }
 
-/* Of the workers that were started since the last look, so many come up. */
+/* Of the workers that were started since the last call, so many become ready. */
 static void some_come_up(struct rig *rig, unsigned wanted)
 {
 	char done[sizeof rig->done];
@@ -42,7 +42,7 @@ START_TEST(sixteen_start_at_once_and_others_as_these_become_ready)
 	some_come_up(&rig, 5);
 	ck_assert_uint_eq(count(&rig, "spawn"), 12);
 	ck_assert_uint_eq(starts_within(&rig, 5 * MTIME_MS), 5);
-	/* They may be at something else than computing: one more now and then. */
+	/* They may be waiting and not computing: one more is started now and then. */
 	ck_assert_uint_eq(starts_within(&rig, 50 * MTIME_MS), 10);
 	ck_assert_uint_eq(starts_within(&rig, MTIME_SECOND), 100 - 31);
 	rig_end(&rig);
@@ -104,7 +104,7 @@ START_TEST(scaling_down_lets_a_few_leave_a_turn)
 }
 END_TEST
 
-/* Nor do all leave together that have answered together, and were only waited for. */
+/* Leaving workers that answer together do not all leave in one turn either. */
 START_TEST(workers_that_become_idle_leave_a_few_a_turn)
 {
 	struct rig rig;
@@ -125,7 +125,7 @@ START_TEST(workers_that_become_idle_leave_a_few_a_turn)
 }
 END_TEST
 
-/* Nobody is kept who waits for that, is wanted again, and has done all that he may. */
+/* A spent worker that waits to leave and is wanted again is replaced, not kept. */
 START_TEST(spent_workers_that_are_kept_again_are_replaced)
 {
 	struct rig rig;
@@ -146,7 +146,7 @@ START_TEST(spent_workers_that_are_kept_again_are_replaced)
 }
 END_TEST
 
-/* A slot that waits for its next start is not started to be sent away. */
+/* A surplus slot that waits for its next start is not started. */
 START_TEST(a_draining_pool_starts_no_worker)
 {
 	struct rig rig;

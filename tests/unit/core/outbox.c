@@ -134,7 +134,7 @@ START_TEST(bytes_count_delivery_and_output)
 }
 END_TEST
 
-/* A broker that has stopped reading must not make us write a gigabyte into one buffer. */
+/* If the broker has stopped reading, a gigabyte must not be written into one buffer. */
 START_TEST(unconfirmed_bytes_are_limited_except_for_one_parcel)
 {
 	static const size_t sizes[] = {
@@ -201,7 +201,7 @@ START_TEST(orphans_leave_when_the_channel_is_lost)
 	rig_forget(&bench->rig);
 	outbox_up(outbox, 2);
 	rig_expect(&bench->rig, "publish 1 reply 1");
-	/* An orphan that is alone is dropped, never tried: its message comes again. */
+	/* An orphan is dropped, not probed: its message is delivered again. */
 	bench->deliveries[1]->source = NULL;
 	ck_assert_ptr_null(outbox_down(outbox, LOSS_CHANNEL, &orphans));
 	ck_assert_uint_eq(outbox->count, 1);

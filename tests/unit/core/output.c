@@ -1,4 +1,4 @@
-/* What a worker said, and the words of its stderr that are added to it. */
+/* The output of a worker, and its last stderr line, which is added to it. */
 #include "core/tasks/output.h"
 #include "unit/unit.h"
 

@@ -84,7 +84,7 @@ START_TEST(depth_falls_at_once_and_grows_smoothly)
 	ck_assert_uint_eq(depth_after(&track, 1, 1, MTIME_MINUTE), 1);
 	ck_assert_uint_eq(depth_after(&track, 5, 1, 50), 1);
 	ck_assert_uint_gt(depth_after(&track, 60, 1, 50), 60);
-	/* Slower, but not slow: it gives way by halves. */
+	/* Slower, but not slow: the estimate moves by halves. */
 	uint32_t before = pace_depth(&track.pace);
 	uint32_t after = depth_after(&track, 1, 1, 1000);
 	ck_assert_uint_lt(after, before);

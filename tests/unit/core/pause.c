@@ -1,4 +1,4 @@
-/* A pause: nothing is taken and nothing begun, what workers have is finished. */
+/* A pause: no message is taken and no task begun; workers finish the tasks that they have. */
 #include "unit/support/core/rig.h"
 
 static void start_with(struct rig *rig, struct pool_config config, uint64_t tags)
@@ -40,7 +40,7 @@ START_TEST(a_pause_finishes_tasks_of_workers_and_starts_none)
 }
 END_TEST
 
-/* Each time that it goes back a broker may count it; for good it must not lie here. */
+/* A broker may count each return, but tasks must not stay here for ever. */
 START_TEST(waiting_tasks_are_requeued_after_a_minute)
 {
 	struct rig rig;
@@ -153,7 +153,7 @@ START_TEST(a_new_worker_does_not_end_a_pause)
 }
 END_TEST
 
-/* With a window in hand it goes on when something of that is done; meanwhile nothing goes back. */
+/* With a full window it consumes again when a task is done; meanwhile nothing is handed back. */
 START_TEST(repeated_pauses_do_not_add_up_deliveries)
 {
 	struct rig rig;

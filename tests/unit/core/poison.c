@@ -49,7 +49,7 @@ START_TEST(poison_does_not_lengthen_the_wait_of_a_good_worker)
 	rig_ready(&rig, 0, 22);
 	rig_gone(&rig, 0, 22);
 	expect_start_after(&rig, 23, 2 * MTIME_SECOND);
-	/* At work, but nothing says any more that this program can do any. */
+	/* It has a task, but nothing shows any more that this program works. */
 	rig_ready(&rig, 0, 23);
 	rig_turn(&rig);
 	rig_deliver(&rig, 200, 200);

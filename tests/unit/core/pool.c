@@ -252,7 +252,7 @@ START_TEST(unroutable_retry_retries_the_task)
 }
 END_TEST
 
-/* Its own queue is missing: that ends some day, and until then the input stays unacked. */
+/* Its own queue is missing: until it exists again, the delivery stays unacked. */
 START_TEST(a_returned_copy_waits_for_its_queue)
 {
 	static const mtime waits[] = {1, 2, 4, 8, 16, 30, 30};
@@ -278,7 +278,7 @@ START_TEST(a_returned_copy_waits_for_its_queue)
 }
 END_TEST
 
-/* For weeks, once every 30 s: the count of refusals ends, the wait does not begin anew. */
+/* For weeks, once every 30 s: the count of refusals stops at its maximum, the wait stays. */
 START_TEST(a_copy_that_is_always_refused_keeps_the_longest_wait)
 {
 	struct rig rig;
@@ -299,7 +299,7 @@ START_TEST(a_copy_that_is_always_refused_keeps_the_longest_wait)
 }
 END_TEST
 
-/* It goes over all numbers there are, and over none that is given out in answer to it. */
+/* It covers all numbers up to now, but none that is assigned because of it. */
 START_TEST(a_multiple_confirm_excludes_what_it_publishes)
 {
 	struct rig rig;

@@ -125,7 +125,7 @@ static void expect_failures(const struct rig *rig, uint32_t most, mtime next_sta
 	ck_assert_int_eq(counts.next_start, next_start);
 }
 
-/* What operators need: that it is a loop and no slow start, how it ended, and when it goes on. */
+/* Operators see that it is a crash loop and no slow start, how it ended, and the next start. */
 START_TEST(a_crash_loop_is_shown)
 {
 	struct rig rig;
@@ -164,7 +164,7 @@ START_TEST(a_crash_loop_is_shown)
 }
 END_TEST
 
-/* A signal of ours is no puzzle, and its first cause counts. */
+/* If we ended the worker, the first reason is shown. */
 START_TEST(a_worker_that_was_ended_shows_why)
 {
 	struct rig rig;

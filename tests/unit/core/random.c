@@ -15,7 +15,7 @@ static void source_goes(struct world *world)
 		(struct event){.kind = SOURCE_DOWN, .source = {.epoch = world->source_epoch}});
 }
 
-/* At times a fresh one comes and nobody said that the old one went. */
+/* Sometimes a new channel comes and the end of the old one was not reported. */
 static void source_comes(struct world *world)
 {
 	if (world->source_is_up && !dice(10))
@@ -97,7 +97,7 @@ static void outbox_moves(struct world *world)
 	}
 }
 
-/* What the broker's word on this number makes of the input, by the contract. */
+/* What the broker's answer to this number means for the delivery, by the contract. */
 static void judge(struct world *world, struct number *number, bool confirmed)
 {
 	if (!number->is_open)
@@ -153,7 +153,7 @@ static void answer(struct world *world, uint16_t slot)
 				   .slot = {.slot = slot, .life = worker->life, .output = output}});
 }
 
-/* Words of channels and lives that are over: nothing may follow from them. */
+/* Events of channels and lives that are over: nothing may follow from them. */
 static void something_stale(struct world *world)
 {
 	static const enum event_kind outbox_kinds[] = {
@@ -217,7 +217,7 @@ static void turn(struct world *world)
 		world->now += random() % (2 * MTIME_SECOND);
 }
 
-/* More workers than there is room for are refused; and what comes in a stop. */
+/* More workers than possible are refused, and so are commands during a stop. */
 static void steer(struct world *world)
 {
 	static const enum command commands[] = {

@@ -56,7 +56,7 @@ START_TEST(a_worker_over_memory_leaves_when_another_is_ready)
 }
 END_TEST
 
-/* What it was at has crashed, as when it dies for any other reason. */
+/* Its task has crashed, as when the worker dies for any other reason. */
 START_TEST(a_worker_over_memory_kill_is_killed)
 {
 	struct rig rig;
@@ -78,7 +78,7 @@ START_TEST(a_worker_over_memory_kill_is_killed)
 }
 END_TEST
 
-/* What it had said before the signal reached it counts: its task is not done again. */
+/* An answer from before the signal counts: its task is not repeated. */
 START_TEST(an_answer_before_the_kill_counts)
 {
 	struct rig rig;
@@ -180,7 +180,7 @@ START_TEST(a_new_worker_starts_before_the_last_task)
 }
 END_TEST
 
-/* Equally busy ones do not come to their ends together. */
+/* Workers that are equally busy do not leave together. */
 START_TEST(each_life_has_a_limit_of_its_own)
 {
 	const struct recycle_limits limits = {.tasks = 800, .seed = 7};
@@ -209,7 +209,7 @@ static int count_of(const char *words, const char *word)
 	return count;
 }
 
-/* The new ones are as old as that again in an hour. */
+/* The new workers are due again in an hour. */
 START_TEST(aged_workers_are_replaced_one_by_one)
 {
 	struct rig rig;

@@ -72,7 +72,7 @@ START_TEST(the_idle_worker_of_those_due_leaves_first)
 }
 END_TEST
 
-/* One that ends by itself comes back as a new one: nobody is needed beside it. */
+/* A due worker that ends by itself is replaced by a new one: no spare is needed. */
 START_TEST(a_due_worker_that_dies_is_replaced_in_its_slot)
 {
 	struct rig rig;
@@ -91,7 +91,7 @@ START_TEST(a_due_worker_that_dies_is_replaced_in_its_slot)
 }
 END_TEST
 
-/* The restart replaces them all; then nobody is due. */
+/* The restart replaces all of them; then none is due. */
 START_TEST(a_restart_has_precedence)
 {
 	struct rig rig;
@@ -128,7 +128,7 @@ START_TEST(scaling_down_dismisses_due_workers)
 }
 END_TEST
 
-/* It is due still, and is taken back only where there is nobody else. */
+/* It is still due, and is kept only if there is no other one. */
 START_TEST(a_leaving_worker_is_not_kept_again)
 {
 	struct rig rig;
@@ -178,7 +178,7 @@ START_TEST(limits_may_change_while_a_worker_works)
 	answer(&rig, 1, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
-	/* 1 is idle and has done as many, 0 is at its last one. */
+	/* 1 is idle and has done as many tasks; 0 is doing its last one. */
 	configure(&rig, 2, (struct recycle_limits){.tasks = 1});
 	rig_expect(&rig, "quit 1.1");
 	answer(&rig, 0, 1);

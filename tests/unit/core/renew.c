@@ -64,7 +64,7 @@ START_TEST(an_invalid_delivery_is_not_renewed)
 }
 END_TEST
 
-/* Its confirm is waited for like any other: the drain ends clean. */
+/* The drain waits for its confirm as for any other. */
 START_TEST(a_drain_waits_for_the_confirm_of_a_renewal)
 {
 	struct rig rig;
@@ -123,7 +123,7 @@ START_TEST(two_suspects_run_one_after_the_other)
 }
 END_TEST
 
-/* The worker of a lost channel's task is still at it: the suspect waits for its end too. */
+/* A worker still has a task of the lost channel: the suspect waits for its end too. */
 START_TEST(a_suspect_waits_for_orphans)
 {
 	struct rig rig;

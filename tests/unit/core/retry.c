@@ -1,4 +1,4 @@
-/* When a failed task is tried again, and when not. */
+/* When a failed task is retried, and when not. */
 #include "unit/support/core/rig.h"
 
 #define ATTEMPTS 100
@@ -75,7 +75,7 @@ START_TEST(each_failed_attempt_has_its_delay)
 }
 END_TEST
 
-/* Only a worker that says 5xx can ask; its wish changes when, never how often. */
+/* Only an answer 5xx can ask for a delay; it changes when a task is retried, not how often. */
 START_TEST(a_worker_may_ask_for_its_delay)
 {
 	struct settle_policy policy = base_policy;
@@ -200,7 +200,7 @@ START_TEST(a_copy_that_is_published_again_keeps_its_delay)
 }
 END_TEST
 
-/* Anybody can publish a header of ours: one that claims all tries there are is worked once. */
+/* A publisher can set our header: a task that claims to have used all attempts gets one. */
 START_TEST(a_forged_attempt_does_not_overflow)
 {
 	struct rig rig;
@@ -216,7 +216,7 @@ START_TEST(a_forged_attempt_does_not_overflow)
 }
 END_TEST
 
-/* Its queue is there now: held back or about to be, it does not wait for the next try. */
+/* Its queue exists now: a returned parcel does not wait for the next retry. */
 START_TEST(a_returned_copy_is_published_when_its_queue_is_found)
 {
 	struct rig rig;
@@ -239,7 +239,7 @@ START_TEST(a_returned_copy_is_published_when_its_queue_is_found)
 }
 END_TEST
 
-/* What the broker refused, or what goes elsewhere, is no better off by a queue. */
+/* A parcel that was refused, or has another target, is not published earlier. */
 START_TEST(a_refused_copy_keeps_waiting)
 {
 	struct rig rig;

@@ -48,7 +48,7 @@ START_TEST(the_least_busy_worker_leaves_first_and_finishes)
 }
 END_TEST
 
-/* Known to work are the workers of the old program, not those of the new one in the same slot. */
+/* The success of the old program in a slot says nothing about the new one. */
 START_TEST(a_restart_resets_is_proven)
 {
 	struct rig rig;
@@ -110,7 +110,7 @@ START_TEST(a_pool_without_workers_can_be_restarted)
 }
 END_TEST
 
-/* The last old one dies by itself: its next life is a new one, and there is one too many. */
+/* The last old worker dies by itself: its next life is new, and one worker is surplus. */
 START_TEST(an_old_worker_that_dies_counts_as_replaced)
 {
 	struct rig rig;

@@ -52,7 +52,7 @@ START_TEST(workers_that_die_of_their_first_task_stop_a_restart)
 }
 END_TEST
 
-/* What never was ready counts until one is, what was until one has answered. */
+/* Workers that never were ready count until one is, useless ones until one has answered. */
 START_TEST(failures_that_are_not_in_a_row_do_not_stop_a_restart)
 {
 	struct rig rig;
@@ -82,7 +82,7 @@ START_TEST(failures_that_are_not_in_a_row_do_not_stop_a_restart)
 }
 END_TEST
 
-/* Idle, it was asked to leave at once: it goes, and the new one is tried on. */
+/* An idle worker was asked to leave at once: it leaves, and the new one starts again. */
 START_TEST(a_worker_that_was_asked_to_leave_is_not_kept)
 {
 	struct rig rig;

@@ -1,4 +1,4 @@
-/* More workers, or fewer: nobody is interrupted, no task waits for one that leaves. */
+/* More workers, or fewer: no task is interrupted, and none waits for a leaving worker. */
 #include "unit/support/core/memory.h"
 #include "unit/support/core/rig.h"
 
@@ -147,7 +147,7 @@ START_TEST(a_leaving_worker_keeps_its_limit_and_may_crash)
 	rig_wait(&rig, MTIME_SECOND);
 	rig_ready(&rig, 0, 2);
 	rig_turn(&rig);
-	/* What lay behind the two is the next one's. */
+	/* The tasks behind these two go to the next worker. */
 	ck_assert_ptr_nonnull(strstr(rig.done, "send 0:3, send 0:4"));
 	rig_end(&rig);
 }
@@ -166,7 +166,7 @@ START_TEST(a_busy_worker_is_kept_again)
 }
 END_TEST
 
-/* Nothing is learned from a life that was asked to end: the next one is not put off. */
+/* The end of a life that was asked to end is no failure: the next one starts at once. */
 START_TEST(a_worker_that_was_asked_to_leave_is_replaced)
 {
 	struct rig rig;
@@ -235,7 +235,7 @@ START_TEST(a_number_out_of_range_is_refused)
 }
 END_TEST
 
-/* Whatever is missing, first its processes' own memory, the pool is as before. */
+/* Whichever allocation fails, the pool is as before. */
 START_TEST(scaling_without_memory_is_refused_as_a_whole)
 {
 	struct rig rig;

@@ -177,7 +177,7 @@ START_TEST(the_output_names_the_target_before_the_task)
 }
 END_TEST
 
-/* AddressSanitizer would end the program, where its malloc says no. */
+/* AddressSanitizer would end the program where malloc fails. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

@@ -139,7 +139,8 @@ START_TEST(the_hard_limit_runs_from_the_answer_before)
 }
 END_TEST
 
-/* It answered while it was being stopped: the answer stands, and nobody behind it is to blame. */
+/* It answered while it was being stopped: the answer counts, and so does no failure of those
+ * behind. */
 START_TEST(a_late_answer_counts)
 {
 	struct rig rig;
@@ -374,7 +375,7 @@ static int count_spawns(const struct rig *rig)
 	return count;
 }
 
-/* A start takes a moment: the loop must come round in between. */
+/* A start takes time: the loop must run in between. */
 START_TEST(many_workers_are_started_over_many_turns)
 {
 	struct rig rig;
