@@ -1,6 +1,6 @@
-/* A wish is never applied while an answer of the broker is awaited: it is stored, and pursue()
- * applies it when the channel is at rest. So the machine waits for one answer at a time, whatever
- * the order of the wishes and of the broker's events. */
+/* A wish that comes while an answer of the broker is awaited is stored, and pursue() applies it
+ * when the channel is at rest. So one answer at a time is awaited, in any order of wishes and
+ * events. */
 #include "broker/consumer.h"
 #include "base/backoff.h"
 #include "broker/subscriptions.h"
@@ -21,12 +21,12 @@
 	X(WAITING) /* until retry_at; the channel may be open or not */                            \
 	X(OPENING)                                                                                 \
 	X(DECLARING)                                                                               \
-	X(AT_REST)    /* all is declared, no answer is awaited */                                  \
+	X(AT_REST)    /* the queues are declared, no answer is awaited */                          \
 	X(STARTING)   /* basic.consume is sent */                                                  \
 	X(CANCELLING) /* basic.cancel is sent */                                                   \
-	X(BARRIER)    /* synchronous commands: what was sent before them has arrived */            \
+	X(BARRIER)    /* synchronous commands: their answer shows that earlier acks arrived */     \
 	X(CLOSING)                                                                                 \
-	X(ENDED) /* closed as wished; nothing starts it again */
+	X(ENDED) /* closed as wished, for good */
 
 enum consumer_state {
 #define X(state) state,
@@ -44,7 +44,7 @@ struct consumer {
 	uint16_t wished_window;
 	struct subscriptions subscriptions;
 	uint32_t epoch;
-	bool is_announced; /* the pool knows of this epoch */
+	bool is_announced; /* the pool got SOURCE_UP for this epoch */
 	bool has_settled;  /* acked or rejected something for good in this epoch */
 	bool is_cancelled; /* the broker cancelled a subscription: check the queue first */
 	struct topology topology;
@@ -179,9 +179,8 @@ static void reopen_channel(struct consumer *consumer)
 	channel_open(consumer->connection, consumer->config->channel);
 }
 
-void consumer_up(struct consumer *consumer, struct connection *connection, mtime now)
+void consumer_up(struct consumer *consumer, struct connection *connection)
 {
-	(void)now;
 	consumer->connection = connection;
 	reopen_channel(consumer);
 }
@@ -270,7 +269,7 @@ static struct text copy_text(uint8_t *where, struct text text)
 	return text_of(where, text.len);
 }
 
-/* A content becomes a delivery in the one block of memory that it is in. */
+/* The content's memory is the delivery, which moves to the pool. */
 static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp, mtime now)
 {
 	struct delivery *delivery = amqp->content.owner;

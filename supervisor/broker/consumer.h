@@ -31,7 +31,7 @@ void consumer_attach(struct consumer *, struct pool *);
 void consumer_free(struct consumer *);
 
 /* The connection is open (borrowed until consumer_down), or gone. */
-void consumer_up(struct consumer *, struct connection *, mtime now);
+void consumer_up(struct consumer *, struct connection *);
 void consumer_down(struct consumer *, mtime now);
 /* Handle an event of its channel. The memory of a delivery's content is from
  * consumer_content_memory. */

@@ -12,19 +12,20 @@
 
 #define CODE_ACCESS_REFUSED 403
 
-#define WAIT_FIRST  (100 * MTIME_MS)
-#define WAIT_LAST   (10 * MTIME_SECOND)
+/* Before a channel is opened again. */
+#define WAIT_FIRST (100 * MTIME_MS)
+#define WAIT_LAST  (10 * MTIME_SECOND)
+#define WAIT_APART (2 * MTIME_SECOND) /* far longer than a publish takes to be confirmed */
+/* Before the next declaration, after the broker refused one. */
 #define WAIT_MAKING MTIME_MINUTE
-#define WAIT_REMAKING                                                                              \
-	MTIME_SECOND /* so that a queue that vanishes each time causes no busy loop                \
-		      */
-#define WAIT_APART    (2 * MTIME_SECOND) /* far longer than a publish takes to be confirmed */
-#define SCRATCH_LIMIT (1024 * 1024)      /* properties only: far above any frame_max */
+/* Before the same queue is declared again: no busy loop if it is deleted each time. */
+#define WAIT_REMAKING MTIME_SECOND
+#define SCRATCH_LIMIT (1024 * 1024) /* properties only: far above any frame_max */
 
 enum publisher_state {
 	OFFLINE,  /* no connection */
 	WAITING,  /* for retry_at, when the channel is opened again */
-	RUNNING,  /* channel: how far it is */
+	RUNNING,  /* see channel for its state */
 	GIVEN_UP, /* out of memory in a publish: the next tick closes the channel */
 	ENDED,    /* by publisher_close */
 };
@@ -38,14 +39,14 @@ struct publisher {
 	struct confirm_channel channel;
 	uint32_t epoch;
 	bool keeps_apart; /* a publish may have cost the last connection */
-	bool is_making;   /* the queue named made is declared, not answered */
+	bool is_making;   /* the declaration of the queue `made` is not answered */
 	char made[RETRY_QUEUE_NAME_MAX + 1];
-	mtime make_after;  /* the broker closed a channel over a declaration: none before this */
-	mtime again_after; /* the same queue is not made again before this */
+	mtime make_after;   /* declare no queue before this */
+	mtime remake_after; /* do not declare the queue `made` again before this */
 	struct retry_queues retry_queues;
 	bool has_logged_no_right;
 	uint64_t wall_s;
-	struct buf scratch; /* the properties of the parcel in hand */
+	struct buf scratch; /* the properties of the parcel being published */
 	struct backoff backoff;
 	struct channel_renewal channel_renewal;
 	mtime retry_at; /* MTIME_NEVER: no wait */
@@ -134,28 +135,10 @@ void publisher_down(struct publisher *publisher, enum outbox_loss loss, mtime no
 	lose_channel(publisher, OFFLINE, loss, now);
 }
 
-static void on_ready(struct publisher *publisher, mtime now)
-{
-	publisher->epoch++;
-	channel_renewal_forget(&publisher->channel_renewal);
-	emit(publisher, now, (struct event){.kind = OUTBOX_UP});
-	emit(publisher, now, (struct event){.kind = QUEUE_FOUND});
-}
-
-/* Logged once: a worker may ask for many delays, and the next connection has the same answer. */
-static void log_no_right(struct publisher *publisher, const struct amqp_event *event)
-{
-	channel_log_line(publisher->log, publisher->has_logged_no_right ? LOG_DEBUG : LOG_WARN,
-		"retry queue \"%s\" does not exist, and the broker does not let us declare it "
-		"(%u %.*s): tasks wait in the pool's retry queue with the nearest delay (declare "
-		"it as in docs/retries.md, or give the user the right to configure it; logged "
-		"once)",
-		publisher->made, event->code, TEXT_ARGS(event->text));
-	publisher->has_logged_no_right = true;
-}
-
-/* The declaration caused it, or a publish behind it. Publish one by one from here on: otherwise
- * both would meet on every new channel, and that publish would never be found. */
+/* The broker closed the channel because of the declaration, or because of a publish that followed
+ * it. From now on publish one by one: otherwise both would be sent on every new channel, and the
+ * publish would never be found. The missing right is logged once: a worker may request many delays,
+ * and the next connection has the same answer. */
 static void on_making_refused(
 	struct publisher *publisher, const struct amqp_event *event, mtime now)
 {
@@ -163,7 +146,14 @@ static void on_making_refused(
 
 	if (event->code == CODE_ACCESS_REFUSED &&
 		retry_queue_delay(publisher->config->queue, text_from(publisher->made), &delay)) {
-		log_no_right(publisher, event);
+		channel_log_line(publisher->log,
+			publisher->has_logged_no_right ? LOG_DEBUG : LOG_WARN,
+			"retry queue \"%s\" does not exist, and the broker does not let us declare it "
+			"(%u %.*s): tasks wait in the pool's retry queue with the nearest delay (declare "
+			"it as in docs/retries.md, or give the user the right to configure it; logged "
+			"once)",
+			publisher->made, event->code, TEXT_ARGS(event->text));
+		publisher->has_logged_no_right = true;
 		retry_queues_refuse(&publisher->retry_queues, delay, now);
 	} else {
 		publisher->make_after = mtime_after(now, WAIT_MAKING);
@@ -187,7 +177,7 @@ static void on_closed(struct publisher *publisher, const struct amqp_event *even
 		"the broker closed the publishing channel (%u %.*s); reopening it and publishing "
 		"the unconfirmed messages again, one by one",
 		event->code, TEXT_ARGS(event->text));
-	/* After GIVEN_UP a parcel counts as published and is not: it must not be blamed. */
+	/* In GIVEN_UP the pool counts a parcel as published that was not: do not blame it. */
 	lose_channel(publisher, WAITING,
 		publisher->state == RUNNING ? LOSS_CHANNEL : LOSS_CONNECTION, now);
 }
@@ -206,55 +196,40 @@ static void on_confirm(struct publisher *publisher, const struct publish_answer 
 	CRASH_POINT("confirm-counted");
 }
 
-/* One at a time: copies for another missing queue are published again, and return again. */
+/* Declare one queue at a time. Copies for another missing queue are published again and returned
+ * again, so their queue is declared later. */
 static bool may_make(struct publisher *publisher, struct text name, mtime now)
 {
 	bool is_same = text_is(name, text_from(publisher->made));
 
 	if (publisher->is_making || now < publisher->make_after ||
-		(is_same && now < publisher->again_after))
+		(is_same && now < publisher->remake_after))
 		return false;
 	publisher->is_making = true;
 	snprintf(publisher->made, sizeof publisher->made, "%.*s", TEXT_ARGS(name));
 	return true;
 }
 
-static void make_dead_letter_queue(struct publisher *publisher, mtime now)
-{
-	const struct publisher_config *config = publisher->config;
-
-	if (!may_make(publisher, config->dead_letter, now))
-		return;
-	channel_log_line(publisher->log, LOG_WARN,
-		"queue \"%s\" for dead letters is gone; making it again", publisher->made);
-	topology_make(publisher->connection, config->channel, config->dead_letter);
-}
-
-static void make_retry_queue(struct publisher *publisher, struct text name, mtime delay, mtime now)
-{
-	const struct publisher_config *config = publisher->config;
-
-	if (!may_make(publisher, name, now))
-		return;
-	channel_log_line(publisher->log, LOG_INFO, "retry queue \"%s\" does not exist; making it",
-		publisher->made);
-	topology_make_retry(publisher->connection, config->channel, name, config->queue, delay,
-		config->retry.jitter);
-}
-
-/* True: another queue takes the returned copy. A worker may name any queue for its reply; only
- * queues for our copies are made. */
+/* True: publish the returned copy again, to another queue. A queue whose delay is not ours is not
+ * declared: a worker may name any queue for its reply. */
 static bool on_missing_retry_queue(
 	struct publisher *publisher, struct text name, mtime delay, mtime now)
 {
+	const struct publisher_config *config = publisher->config;
+
 	if (!retry_queues_has(&publisher->retry_queues, delay))
 		return false;
-	if (retry_queues_may_make(&publisher->retry_queues)) {
-		make_retry_queue(publisher, name, delay, now);
-		return false;
+	if (!retry_queues_may_make(&publisher->retry_queues)) {
+		retry_queues_miss(&publisher->retry_queues, delay, now);
+		return retry_queues_choose(&publisher->retry_queues, delay) != delay;
 	}
-	retry_queues_miss(&publisher->retry_queues, delay, now);
-	return retry_queues_choose(&publisher->retry_queues, delay) != delay;
+	if (may_make(publisher, name, now)) {
+		channel_log_line(publisher->log, LOG_INFO,
+			"retry queue \"%s\" does not exist; making it", publisher->made);
+		topology_make_retry(publisher->connection, config->channel, name, config->queue,
+			delay, config->retry.jitter);
+	}
+	return false;
 }
 
 static void on_return(struct publisher *publisher, const struct publish_answer *answer,
@@ -264,28 +239,26 @@ static void on_return(struct publisher *publisher, const struct publish_answer *
 	struct text name = amqp->routing_key, dead_letter = publisher->config->dead_letter;
 	mtime delay;
 
-	if (dead_letter.len && text_is(name, dead_letter))
-		make_dead_letter_queue(publisher, now);
-	else if (retry_queue_delay(publisher->config->queue, name, &delay))
+	if (dead_letter.len && text_is(name, dead_letter)) {
+		if (may_make(publisher, name, now)) {
+			channel_log_line(publisher->log, LOG_WARN,
+				"queue \"%s\" for dead letters is gone; making it again",
+				publisher->made);
+			topology_make(publisher->connection, publisher->config->channel, name);
+		}
+	} else if (retry_queue_delay(publisher->config->queue, name, &delay)) {
 		event.outbox.again = on_missing_retry_queue(publisher, name, delay, now);
+	}
 
 	free(amqp->content.owner);
 	if (answer->number && confirm_channel_is_up(&publisher->channel))
 		emit(publisher, now, event);
 }
 
-static void on_made(struct publisher *publisher, mtime now)
-{
-	publisher->is_making = false;
-	publisher->again_after = mtime_after(now, WAIT_REMAKING);
-	if (confirm_channel_is_up(&publisher->channel))
-		emit(publisher, now, (struct event){.kind = QUEUE_FOUND});
-}
-
 void publisher_on_event(struct publisher *publisher, const struct amqp_event *event, mtime now)
 {
 	if (publisher->state == ENDED)
-		return; /* a channel that is closing */
+		return; /* its channel is closing */
 	struct publish_answer answer = confirm_channel_on_event(&publisher->channel, event);
 
 	switch (answer.kind) {
@@ -297,13 +270,20 @@ void publisher_on_event(struct publisher *publisher, const struct amqp_event *ev
 		on_return(publisher, &answer, event, now);
 		break;
 	case PUBLISH_READY:
-		on_ready(publisher, now);
+		publisher->epoch++;
+		channel_renewal_forget(&publisher->channel_renewal);
+		emit(publisher, now, (struct event){.kind = OUTBOX_UP});
+		emit(publisher, now, (struct event){.kind = QUEUE_FOUND});
 		break;
 	case PUBLISH_NOT_ANSWERED:
-		if (event->kind == AMQP_QUEUE_DECLARED)
-			on_made(publisher, now);
-		else if (event->kind == AMQP_CHANNEL_CLOSED)
+		if (event->kind == AMQP_CHANNEL_CLOSED) {
 			on_closed(publisher, event, now);
+		} else if (event->kind == AMQP_QUEUE_DECLARED) {
+			publisher->is_making = false;
+			publisher->remake_after = mtime_after(now, WAIT_REMAKING);
+			if (confirm_channel_is_up(&publisher->channel))
+				emit(publisher, now, (struct event){.kind = QUEUE_FOUND});
+		}
 		break;
 	}
 }
@@ -317,42 +297,31 @@ uint8_t *publisher_content_memory(size_t len, void **ret_owner)
 	return memory;
 }
 
-/* Where a retry copy waits, and how long it does: a little longer than it must, so that copies do
- * not come back all at once. */
-struct retry_route {
-	char name[RETRY_QUEUE_NAME_MAX + 1];
-	char expiration[TEXT_DECIMAL_MAX];
-};
-
-/* The options borrow from the route. */
-static void plan_route(struct publisher *publisher, mtime delay, struct retry_route *route,
-	struct copy_options *options)
-{
-	const struct publisher_config *config = publisher->config;
-	mtime jitter_ms = topology_jitter(delay, config->retry.jitter) / MTIME_MS;
-	mtime wait_ms = delay / MTIME_MS + backoff_random_below(&publisher->backoff, jitter_ms + 1);
-
-	options->expiration = text_decimal((uint64_t)wait_ms, route->expiration);
-	options->retry_queue =
-		retry_queue_name(config->queue, delay, route->name, sizeof route->name);
-}
-
 void publisher_publish(struct publisher *publisher, const struct parcel *parcel)
 {
 	struct copy_options options = {.queue = publisher->config->queue,
 		.dead_letter = publisher->config->dead_letter,
 		.now_s = publisher->wall_s};
+	const struct retry_plan *plan = &publisher->config->retry;
+	char retry_queue[RETRY_QUEUE_NAME_MAX + 1], expiration[TEXT_DECIMAL_MAX];
 	struct amqp_publish publish;
-	struct retry_route route;
 	mtime delay = 0;
 
 	if (publisher->state != RUNNING)
-		return; /* given up in this turn: the pool publishes it again on the next channel */
+		return; /* GIVEN_UP in this turn: the pool publishes it again on the next channel */
 	options.frame_max = connection_frame_max(publisher->connection);
 	if (parcel->kind == PARCEL_RETRY)
 		delay = retry_queues_choose(&publisher->retry_queues, parcel->delay);
-	if (delay > 0)
-		plan_route(publisher, delay, &route, &options);
+	if (delay > 0) {
+		/* A random part is added, so that copies do not expire all at once. */
+		mtime jitter_ms = topology_jitter(delay, plan->jitter) / MTIME_MS;
+		mtime wait_ms =
+			delay / MTIME_MS + backoff_random_below(&publisher->backoff, jitter_ms + 1);
+
+		options.expiration = text_decimal((uint64_t)wait_ms, expiration);
+		options.retry_queue =
+			retry_queue_name(options.queue, delay, retry_queue, sizeof retry_queue);
+	}
 	if (copy_build(parcel, &options, &publisher->scratch, &publish) == RC_OK) {
 		channel_publish(publisher->connection, publisher->config->channel, &publish);
 		CRASH_POINT("copy-published");
@@ -367,9 +336,9 @@ void publisher_set_wall(struct publisher *publisher, uint64_t wall_s)
 	publisher->wall_s = wall_s;
 }
 
-/* While nothing is unconfirmed, so that nothing is published twice. Such a moment comes, because
- * refused publishes wait before they are published again. */
-static mtime renewal(const struct publisher *publisher)
+/* The channel is renewed while nothing is unconfirmed, so that nothing is published twice. Such a
+ * moment comes, because refused publishes wait before they are published again. */
+static mtime renewal_deadline(const struct publisher *publisher)
 {
 	bool is_stuck = publisher->state == RUNNING && confirm_channel_is_up(&publisher->channel) &&
 			pool_is_refused(publisher->pool);
@@ -378,7 +347,7 @@ static mtime renewal(const struct publisher *publisher)
 
 mtime publisher_deadline(const struct publisher *publisher)
 {
-	return mtime_min(publisher->retry_at, renewal(publisher));
+	return mtime_min(publisher->retry_at, renewal_deadline(publisher));
 }
 
 static void give_up(struct publisher *publisher, mtime now)

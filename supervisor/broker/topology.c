@@ -27,7 +27,7 @@ static mtime current_delay(const struct topology *topology)
 	return topology->retry->delays[topology->step - TOPOLOGY_RETRY];
 }
 
-/* Of a step that is not done; empty: there is none. */
+/* The queue of this step, which is not after the last one. Empty: no queue. */
 static struct text current_queue(struct topology *topology)
 {
 	if (topology->step == TOPOLOGY_QUEUE)
@@ -38,7 +38,7 @@ static struct text current_queue(struct topology *topology)
 		topology->queue, current_delay(topology), topology->name, sizeof topology->name);
 }
 
-static bool is_wanted(struct topology *topology)
+static bool has_check(struct topology *topology)
 {
 	if (topology->step == TOPOLOGY_QUEUE)
 		return topology->declare != DECLARE_OFF;
@@ -90,26 +90,20 @@ void topology_make_retry(struct connection *connection, uint16_t channel, struct
 	make(connection, channel, name, more, sizeof more / sizeof *more);
 }
 
-static void make_current(struct topology *topology, struct connection *connection, uint16_t channel)
-{
-	if (topology->step < TOPOLOGY_RETRY)
-		topology_make(connection, channel, current_queue(topology));
-	else
-		topology_make_retry(connection, channel, current_queue(topology), topology->queue,
-			current_delay(topology), topology->retry->jitter);
-}
-
 static bool declare_next(struct topology *topology, struct connection *connection, uint16_t channel)
 {
-	while (!is_done(topology) && !is_wanted(topology))
+	while (!is_done(topology) && !has_check(topology))
 		topology->step++;
 	if (is_done(topology))
 		return true;
-	struct amqp_queue look = {.name = current_queue(topology), .passive = true};
-	if (topology->sights[topology->step] == TOPOLOGY_MISSING)
-		make_current(topology, connection, channel);
+	struct amqp_queue check = {.name = current_queue(topology), .passive = true};
+	if (topology->sights[topology->step] != TOPOLOGY_MISSING)
+		channel_declare_queue(connection, channel, &check);
+	else if (topology->step < TOPOLOGY_RETRY)
+		topology_make(connection, channel, check.name);
 	else
-		channel_declare_queue(connection, channel, &look);
+		topology_make_retry(connection, channel, check.name, topology->queue,
+			current_delay(topology), topology->retry->jitter);
 	return false;
 }
 
@@ -130,23 +124,18 @@ static void see(struct topology *topology, enum topology_sight sight)
 	*seen = sight;
 }
 
-static enum topology_sight sight_of_answer(enum topology_sight before)
-{
-	bool is_ours = before == TOPOLOGY_MISSING || before == TOPOLOGY_MADE;
-
-	return is_ours ? TOPOLOGY_MADE : TOPOLOGY_THERE;
-}
-
 bool topology_next(struct topology *topology, struct connection *connection, uint16_t channel)
 {
 	if (is_done(topology))
 		return true;
-	see(topology, sight_of_answer(topology->sights[topology->step]));
+	enum topology_sight before = topology->sights[topology->step];
+	bool is_ours = before == TOPOLOGY_MISSING || before == TOPOLOGY_MADE;
+	see(topology, is_ours ? TOPOLOGY_MADE : TOPOLOGY_THERE);
 	topology->step++;
 	return declare_next(topology, connection, channel);
 }
 
-static struct durability_note durability_of(const struct topology *topology)
+void topology_on_consuming(struct topology *topology, const struct channel_log *log)
 {
 	struct durability_note note = {
 		.queue = topology->queue,
@@ -154,34 +143,23 @@ static struct durability_note durability_of(const struct topology *topology)
 		.is_queue_made = topology->sights[TOPOLOGY_QUEUE] == TOPOLOGY_MADE,
 		.is_dead_letter_made = topology->sights[TOPOLOGY_DEAD_LETTER] == TOPOLOGY_MADE,
 	};
-
-	for (size_t i = 0; i < topology->retry->count; i++)
-		note.retry_queues += topology->sights[TOPOLOGY_RETRY + i] != TOPOLOGY_MADE;
-	return note;
-}
-
-static void log_durability(struct topology *topology, const struct channel_log *log)
-{
-	struct durability_note note = durability_of(topology);
 	struct buf text;
 	enum log_level level;
 
+	topology->logged_code = 0;
+	if (topology->is_note_logged)
+		return;
+	topology->is_note_logged = true;
+	for (size_t i = 0; i < topology->retry->count; i++)
+		note.retry_queues += topology->sights[TOPOLOGY_RETRY + i] != TOPOLOGY_MADE;
 	buf_init(&text, DURABILITY_NOTE_MAX);
 	level = durability_note_append(&note, &text);
 	if (buf_len(&text) > 0)
 		channel_log_line(log, level, "%.*s", TEXT_ARGS(buf_text(&text)));
 	buf_release(&text);
-	topology->is_note_logged = true;
 }
 
-void topology_on_consuming(struct topology *topology, const struct channel_log *log)
-{
-	topology->logged_code = 0;
-	if (!topology->is_note_logged)
-		log_durability(topology, log);
-}
-
-/* Missing, and to be made on the next channel. */
+/* The queue is missing, and is made on the next channel. */
 static bool is_to_be_made(const struct topology *topology, uint16_t code)
 {
 	if (is_done(topology) || code != CODE_NOT_FOUND)
@@ -191,7 +169,7 @@ static bool is_to_be_made(const struct topology *topology, uint16_t code)
 	return topology->sights[topology->step] != TOPOLOGY_MISSING;
 }
 
-/* As a warning once: a queue that is missing for a night is not worth a line every few seconds. */
+/* Warn once: a queue may be missing for a whole night, and is checked every few seconds. */
 static void log_close(struct topology *topology, struct text queue, uint16_t code,
 	struct text reason, const struct channel_log *log)
 {
@@ -217,25 +195,17 @@ static void log_close(struct topology *topology, struct text queue, uint16_t cod
 			TEXT_ARGS(queue), code, TEXT_ARGS(reason));
 }
 
-/* A queue that was refused is checked again. */
-static enum topology_sight sight_of_close(
-	const struct topology *topology, uint16_t code, bool to_be_made)
-{
-	enum topology_sight before = topology->sights[topology->step];
-
-	if (to_be_made)
-		return TOPOLOGY_MISSING;
-	return code == CODE_NOT_FOUND || before == TOPOLOGY_MISSING ? TOPOLOGY_UNSEEN : before;
-}
-
 bool topology_closed(
 	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
 {
 	struct text queue = is_done(topology) ? topology->queue : current_queue(topology);
 	bool to_be_made = is_to_be_made(topology, code);
 
-	if (!is_done(topology))
-		see(topology, sight_of_close(topology, code, to_be_made));
+	if (to_be_made)
+		see(topology, TOPOLOGY_MISSING);
+	else if (!is_done(topology) && /* check it again, also if its declaration was refused */
+		 (code == CODE_NOT_FOUND || topology->sights[topology->step] == TOPOLOGY_MISSING))
+		see(topology, TOPOLOGY_UNSEEN);
 	topology->step = TOPOLOGY_MAX;
 	if (to_be_made)
 		return true;

@@ -20,7 +20,7 @@ static void on_up(void *ctx, struct connection *connection)
 
 	consume_link->is_up = true;
 	consume_link->ups++;
-	consumer_up(consume_link->consumer, connection, clock_now());
+	consumer_up(consume_link->consumer, connection);
 	backlog_probe_up(&consume_link->probe, connection, PROBE_CHANNEL, clock_now());
 }
 

@@ -15,7 +15,7 @@ static void on_opened(struct client_link *link)
 
 	link->up = true;
 	if (link->runtime) {
-		consumer_up(link->runtime->consumer, link->connection, now);
+		consumer_up(link->runtime->consumer, link->connection);
 		return;
 	}
 	EACH_POOL(supervisor, runtime)

@@ -134,7 +134,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	if (event->kind == AMQP_OPENED && end->publishes)
 		publisher_up(station->publisher, end->connection, station->now);
 	else if (event->kind == AMQP_OPENED)
-		consumer_up(station->consumer, end->connection, station->now);
+		consumer_up(station->consumer, end->connection);
 	else if (event->channel == CHANNEL && end->publishes)
 		publisher_on_event(station->publisher, event, station->now);
 	else if (event->channel == CHANNEL)

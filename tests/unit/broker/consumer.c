@@ -111,7 +111,7 @@ static void set_up(void)
 	said[0] = 0;
 	consumer = consumer_new(&config, &channel_log);
 	ck_assert_ptr_nonnull(consumer);
-	consumer_up(consumer, (struct connection *)said, 0);
+	consumer_up(consumer, (struct connection *)said);
 	happens(AMQP_CHANNEL_OPENED, TEXT_NONE);
 	request(SOURCE_CONSUME);
 	happens(AMQP_CONSUME_OK, TEXT_NONE);
