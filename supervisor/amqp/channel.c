@@ -32,7 +32,7 @@ bool channel_is_closed(const struct connection *c, uint16_t channel)
 	return !ch || ch->state == CHANNEL_CLOSED;
 }
 
-/* Make room for the channel in the table. */
+/* Make the table large enough for the channel. */
 static bool slots_grow(struct connection *c, uint16_t number)
 {
 	size_t wanted = c->channel_slots ? c->channel_slots * 2 : SLOTS_AT_FIRST;
@@ -131,11 +131,11 @@ void channel_cancel(struct connection *c, uint16_t channel, struct text consumer
 	request(c, channel, AWAITED_CANCEL, AMQP_BASIC_CANCEL_METHOD, &cancel);
 }
 
-/* basic.ack, .nack and .reject have the same layout. There are thousands of them, so they are
- * written here and not by rabbitmq-c. */
+/* Send basic.ack, .nack or .reject, which have the same layout. Not by rabbitmq-c, because there
+ * are thousands of them. */
 static void settle(struct connection *c, uint16_t channel, uint32_t id, uint64_t tag, unsigned bits)
 {
-	uint8_t *at = channel_ready(c, channel) ? connection_room(c, ACK_SIZE) : NULL;
+	uint8_t *at = channel_ready(c, channel) ? connection_reserve(c, ACK_SIZE) : NULL;
 
 	if (at == NULL)
 		return;
@@ -171,7 +171,7 @@ void channel_confirm_select(struct connection *c, uint16_t channel)
 		&(amqp_confirm_select_t){0});
 }
 
-/* Memory is taken once for all frames, so that a publish is in the output whole or not at all. */
+/* Memory is reserved once for all frames, so that the output has the whole publish or nothing. */
 void channel_publish(struct connection *c, uint16_t channel, const struct amqp_publish *p)
 {
 	struct channel *ch = channel_ready(c, channel);
@@ -189,7 +189,7 @@ void channel_publish(struct connection *c, uint16_t channel, const struct amqp_p
 		c->has_failed = true;
 		return;
 	}
-	at = connection_room(
+	at = connection_reserve(
 		c, method_len + header_len + p->body.len + (2 + body_frames) * FRAME_OVERHEAD);
 	if (at == NULL)
 		return;

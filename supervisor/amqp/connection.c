@@ -73,15 +73,15 @@ bool connection_has_failed(const struct connection *c)
 	return c->has_failed || c->output.failed;
 }
 
-uint8_t *connection_room(struct connection *c, size_t len)
+uint8_t *connection_reserve(struct connection *c, size_t len)
 {
-	uint8_t *room = connection_has_failed(c) ? NULL : buf_reserve(&c->output, len);
+	uint8_t *at = connection_has_failed(c) ? NULL : buf_reserve(&c->output, len);
 
-	if (room)
+	if (at)
 		buf_commit(&c->output, len);
 	else
 		c->has_failed = true;
-	return room;
+	return at;
 }
 
 void method_send(struct connection *c, uint16_t channel, uint32_t id, void *fields)
@@ -94,7 +94,7 @@ void method_send(struct connection *c, uint16_t channel, uint32_t id, void *fiel
 		c->has_failed = true;
 		return;
 	}
-	at = connection_room(c, FRAME_OVERHEAD + METHOD_ID_SIZE + (size_t)len);
+	at = connection_reserve(c, FRAME_OVERHEAD + METHOD_ID_SIZE + (size_t)len);
 	if (at == NULL)
 		return;
 	at = frame_begin(at, AMQP_FRAME_METHOD, channel, METHOD_ID_SIZE + (size_t)len);
@@ -157,7 +157,7 @@ void connection_heartbeat_send(struct connection *c)
 
 	if (c->state != CONNECTION_OPENING && c->state != CONNECTION_OPEN)
 		return;
-	at = connection_room(c, FRAME_OVERHEAD);
+	at = connection_reserve(c, FRAME_OVERHEAD);
 	if (at)
 		frame_end(frame_begin(at, AMQP_FRAME_HEARTBEAT, 0, 0));
 }

@@ -64,7 +64,7 @@ struct channel {
 };
 
 /* A property of the peer, cut to what fits. */
-struct peer_word {
+struct peer_property {
 	char bytes[64];
 	size_t len;
 };
@@ -84,10 +84,10 @@ struct connection {
 	uint32_t frame_max;
 	struct channel **channels; /* owned; by number; NULL: never opened */
 	size_t channel_slots;
-	struct peer_word product, version;
+	struct peer_property product, version;
 };
 
-/* Give the owner an event. */
+/* Emit an event to the owner. */
 static inline void connection_emit(struct connection *c, const struct amqp_event *event)
 {
 	c->handler->on_event(c->ctx, event);
@@ -101,7 +101,7 @@ void connection_fail(struct connection *, enum rc end, uint16_t code, const char
 void connection_end(struct connection *, enum rc end);
 /* Reserve len contiguous bytes of output, which the caller fills. NULL: it failed. Then all later
  * calls fail, because the peer would misread what follows a gap. */
-uint8_t *connection_room(struct connection *, size_t len);
+uint8_t *connection_reserve(struct connection *, size_t len);
 /* Drop every content that is half received. */
 void connection_drop_contents(struct connection *);
 
@@ -125,9 +125,8 @@ static inline struct channel *connection_channel(const struct connection *c, uin
 	return number < c->channel_slots ? c->channels[number] : NULL;
 }
 
-/* Begin a content with the arguments of basic.deliver or basic.return. */
-void content_begin_delivery(struct connection *, struct channel *, struct text arguments);
-void content_begin_return(struct connection *, struct channel *, struct text arguments);
+/* Begin a content with the arguments of basic.deliver or basic.return, whichever is c->method. */
+void content_begin(struct connection *, struct channel *, struct text arguments);
 /* Handle the payload of a header frame, or of a body frame, in any stage. */
 void content_take_header(struct connection *, struct channel *, struct text payload);
 void content_take_body(struct connection *, struct channel *, struct text payload);

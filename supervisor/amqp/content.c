@@ -9,79 +9,46 @@ static void syntax_error(struct connection *c, const char *where)
 	connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR, "%s does not fit its layout", where);
 }
 
-/* A channel that only publishes expects no delivery and has no memory for it; a channel that only
- * consumes expects no return. */
-static void unexpected_error(struct connection *c, const struct channel *ch, const char *what)
+/* The method's arguments are copied, because the texts of the event must outlive its frame: header
+ * and body come in other frames. A channel that only publishes has no memory for a delivery, and
+ * one that only consumes expects no return. */
+void content_begin(struct connection *c, struct channel *ch, struct text arguments)
 {
-	connection_fail(c, RC_MALFORMED, AMQP_COMMAND_INVALID,
-		"%s on channel %u, which never asked for any", what, ch->number);
-}
-
-/* The method's texts must outlive its frame: header and body come in others. False: too long for
- * any valid arguments. */
-static bool content_begin(struct channel *ch, enum amqp_event_kind kind, struct text arguments,
-	struct cursor *ret_cursor)
-{
+	bool is_delivery = c->method == AMQP_BASIC_DELIVER_METHOD;
+	const char *what = is_delivery ? "basic.deliver" : "basic.return";
 	struct content *content = &ch->content;
+	struct amqp_event *event = &content->event;
+	struct cursor cursor = cursor_of(text_of(content->arguments, arguments.len));
 
-	if (arguments.len > sizeof content->arguments)
-		return false;
+	if (is_delivery ? !ch->consumes : !ch->publishes) {
+		connection_fail(c, RC_MALFORMED, AMQP_COMMAND_INVALID,
+			"%s on channel %u, which never asked for any", what, ch->number);
+		return;
+	}
+	if (arguments.len > sizeof content->arguments) {
+		syntax_error(c, what);
+		return;
+	}
 	octets_put_text((uint8_t *)content->arguments, arguments);
-	content->event = (struct amqp_event){.kind = kind, .channel = ch->number};
-	*ret_cursor = cursor_of(text_of(content->arguments, arguments.len));
-	return true;
-}
-
-void content_begin_delivery(struct connection *c, struct channel *ch, struct text arguments)
-{
-	struct amqp_event *event = &ch->content.event;
-	struct cursor cursor;
-
-	if (!ch->consumes) {
-		unexpected_error(c, ch, "basic.deliver");
-		return;
+	*event = (struct amqp_event){
+		.kind = is_delivery ? AMQP_DELIVERY : AMQP_RETURN, .channel = ch->number};
+	if (is_delivery) {
+		event->consumer = cursor_take_short(&cursor);
+		event->tag = cursor_take64(&cursor);
+		event->redelivered = cursor_take8(&cursor) & 1;
+	} else {
+		event->code = cursor_take16(&cursor);
+		event->text = cursor_take_short(&cursor);
 	}
-	if (!content_begin(ch, AMQP_DELIVERY, arguments, &cursor)) {
-		syntax_error(c, "basic.deliver");
-		return;
-	}
-	event->consumer = cursor_take_short(&cursor);
-	event->tag = cursor_take64(&cursor);
-	event->redelivered = cursor_take8(&cursor) & 1;
 	event->exchange = cursor_take_short(&cursor);
 	event->routing_key = cursor_take_short(&cursor);
-	if (!cursor_is_done(&cursor) || event->tag == 0) {
-		syntax_error(c, "basic.deliver");
-		return;
-	}
-	ch->content.stage = CONTENT_WANTS_HEADER;
+	if (!cursor_is_done(&cursor) || (is_delivery && event->tag == 0))
+		syntax_error(c, what);
+	else
+		content->stage = CONTENT_WANTS_HEADER;
 }
 
-void content_begin_return(struct connection *c, struct channel *ch, struct text arguments)
-{
-	struct amqp_event *event = &ch->content.event;
-	struct cursor cursor;
-
-	if (!ch->publishes) {
-		unexpected_error(c, ch, "basic.return");
-		return;
-	}
-	if (!content_begin(ch, AMQP_RETURN, arguments, &cursor)) {
-		syntax_error(c, "basic.return");
-		return;
-	}
-	event->code = cursor_take16(&cursor);
-	event->text = cursor_take_short(&cursor);
-	event->exchange = cursor_take_short(&cursor);
-	event->routing_key = cursor_take_short(&cursor);
-	if (!cursor_is_done(&cursor)) {
-		syntax_error(c, "basic.return");
-		return;
-	}
-	ch->content.stage = CONTENT_WANTS_HEADER;
-}
-
-/* Append bytes; emit the event when the content is whole. It is off the channel by then, because
+/* Append bytes, and emit the event when the content is complete. The stage is reset before, because
  * the handler may close the channel. */
 static void content_fill(struct connection *c, struct channel *ch, struct text bytes)
 {
@@ -98,7 +65,7 @@ static void content_fill(struct connection *c, struct channel *ch, struct text b
 	connection_emit(c, &content->event);
 }
 
-/* Allocate what the header announces. */
+/* Allocate the memory for properties and body. False: the connection has failed. */
 static bool content_allocate(
 	struct connection *c, struct channel *ch, size_t properties_len, uint64_t body_len)
 {

@@ -1,6 +1,6 @@
 #include "amqp/method_internal.h"
 
-/* A start-ok must fit into the smallest frame; this leaves room for the properties. */
+/* A start-ok must fit into the smallest frame, together with the properties. */
 #define RESPONSE_MAX 2048
 
 static amqp_table_entry_t entry_string(const char *key, const char *value)
@@ -19,30 +19,25 @@ static amqp_table_entry_t entry_true(const char *key)
 	};
 }
 
-static amqp_table_entry_t entry_table(const char *key, amqp_table_t table)
-{
-	return (amqp_table_entry_t){
-		.key = amqp_cstring_bytes(key),
-		.value = {.kind = AMQP_FIELD_KIND_TABLE, .value.table = table},
-	};
-}
-
 static void send_start_ok(struct connection *c, const char *mechanism, struct text response)
 {
-	amqp_table_entry_t capabilities[] = {
+	amqp_table_entry_t entries[] = {
 		entry_true("connection.blocked"),
 		entry_true("consumer_cancel_notify"),
 		entry_true("publisher_confirms"),
 		entry_true("basic.nack"),
 		entry_true("authentication_failure_close"),
 	};
-	amqp_table_t abilities = {sizeof capabilities / sizeof *capabilities, capabilities};
+	amqp_table_t capabilities = {sizeof entries / sizeof *entries, entries};
 	amqp_table_entry_t properties[] = {
 		entry_string("product", "wpool"),
 		entry_string("version", WPOOL_VERSION),
 		entry_string("platform", "C"),
 		entry_string("connection_name", c->params->name),
-		entry_table("capabilities", abilities),
+		{
+			.key = amqp_cstring_bytes("capabilities"),
+			.value = {.kind = AMQP_FIELD_KIND_TABLE, .value.table = capabilities},
+		},
 	};
 	amqp_connection_start_ok_t start_ok = {
 		.client_properties = {sizeof properties / sizeof *properties, properties},
@@ -84,8 +79,9 @@ static bool plain_response(
 	return true;
 }
 
-/* Keep the peer's property of this name, cut to what fits. */
-static void peer_word_set(struct peer_word *word, const amqp_table_t *properties, struct text key)
+/* Copy the peer's property of this name, cut to what fits. */
+static void peer_property_set(
+	struct peer_property *ret, const amqp_table_t *properties, struct text key)
 {
 	for (int i = 0; i < properties->num_entries; i++) {
 		const amqp_table_entry_t *entry = &properties->entries[i];
@@ -95,55 +91,62 @@ static void peer_word_set(struct peer_word *word, const amqp_table_t *properties
 			!text_is(method_text(entry->key), key))
 			continue;
 		value = method_text(entry->value.value.bytes);
-		word->len = value.len < sizeof word->bytes ? value.len : sizeof word->bytes;
-		octets_put_text((uint8_t *)word->bytes, text_of(value.ptr, word->len));
+		ret->len = value.len < sizeof ret->bytes ? value.len : sizeof ret->bytes;
+		octets_put_text((uint8_t *)ret->bytes, text_of(value.ptr, ret->len));
 	}
 }
 
-static bool answer_start(struct connection *c, const amqp_connection_start_t *start)
+static void take_start(struct connection *c, struct channel *none, const void *fields)
 {
+	const amqp_connection_start_t *start = fields;
 	bool is_external = c->params->sasl == SASL_EXTERNAL;
 	const char *mechanism = is_external ? "EXTERNAL" : "PLAIN";
 	struct text offered = method_text(start->mechanisms);
 	uint8_t response[RESPONSE_MAX];
 	size_t len = 0;
 
+	(void)none;
 	if (start->version_major != 0 || start->version_minor != 9) {
 		connection_fail(c, RC_MALFORMED, AMQP_NOT_IMPLEMENTED,
 			"the peer speaks AMQP %u-%u, not 0-9", start->version_major,
 			start->version_minor);
-		return false;
+		return;
 	}
 	if (!is_offered(offered, text_from(mechanism))) {
 		connection_fail(c, RC_MALFORMED, AMQP_ACCESS_REFUSED,
 			"the peer takes no %s login, only: %.*s", mechanism,
 			(int)(offered.len < 128 ? offered.len : 128),
 			offered.len ? offered.ptr : "");
-		return false;
+		return;
 	}
 	if (!is_external && !plain_response(c->params, response, &len)) {
 		connection_fail(c, RC_LIMIT, AMQP_ACCESS_REFUSED,
 			"user and password are longer than %u bytes", RESPONSE_MAX - 2);
-		return false;
+		return;
 	}
-	peer_word_set(&c->product, &start->server_properties, TEXT("product"));
-	peer_word_set(&c->version, &start->server_properties, TEXT("version"));
+	peer_property_set(&c->product, &start->server_properties, TEXT("product"));
+	peer_property_set(&c->version, &start->server_properties, TEXT("version"));
 	send_start_ok(c, mechanism, text_of(response, len));
 	explicit_bzero(response, sizeof response);
-	return true;
+	c->state = CONNECTION_LOGIN;
 }
 
+/* A limit of 0 from the peer means none. */
 static uint32_t smaller_limit(uint32_t ours, uint32_t theirs)
 {
 	return theirs != 0 && theirs < ours ? theirs : ours;
 }
 
-static bool answer_tune(struct connection *c, const amqp_connection_tune_t *tune)
+static void take_tune(struct connection *c, struct channel *none, const void *fields)
 {
+	const amqp_connection_tune_t *tune = fields;
+
+	(void)none;
 	if (tune->frame_max != 0 && tune->frame_max < AMQP_FRAME_MIN_SIZE) {
 		connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR,
-			"frame-max of %u, the least is %u", tune->frame_max, AMQP_FRAME_MIN_SIZE);
-		return false;
+			"frame-max of %u is below the minimum of %u", tune->frame_max,
+			AMQP_FRAME_MIN_SIZE);
+		return;
 	}
 	c->frame_max = smaller_limit(c->params->frame_max, tune->frame_max);
 	c->channel_max = (uint16_t)smaller_limit(AMQP_CHANNEL_LIMIT, tune->channel_max);
@@ -160,14 +163,7 @@ static bool answer_tune(struct connection *c, const amqp_connection_tune_t *tune
 
 	method_send(c, 0, AMQP_CONNECTION_TUNE_OK_METHOD, &tune_ok);
 	method_send(c, 0, AMQP_CONNECTION_OPEN_METHOD, &open);
-	return true;
-}
-
-static void take_start(struct connection *c, struct channel *none, const void *fields)
-{
-	(void)none;
-	if (answer_start(c, fields))
-		c->state = CONNECTION_LOGIN;
+	c->state = CONNECTION_OPENING;
 }
 
 static void take_secure(struct connection *c, struct channel *none, const void *fields)
@@ -175,13 +171,6 @@ static void take_secure(struct connection *c, struct channel *none, const void *
 	(void)none, (void)fields;
 	connection_fail(c, RC_MALFORMED, AMQP_NOT_IMPLEMENTED,
 		"the peer asks for another round of login, which PLAIN and EXTERNAL do not have");
-}
-
-static void take_tune(struct connection *c, struct channel *none, const void *fields)
-{
-	(void)none;
-	if (answer_tune(c, fields))
-		c->state = CONNECTION_OPENING;
 }
 
 static void take_open_ok(struct connection *c, struct channel *none, const void *fields)
@@ -209,12 +198,6 @@ static void take_close(struct connection *c, struct channel *none, const void *f
 	send_close_ok(c);
 	connection_end(c, RC_CLOSED);
 	connection_emit(c, &event);
-}
-
-/* Both sides closed at once: each answers the other's, and waits for the answer to its own. */
-static void take_crossing_close(struct connection *c)
-{
-	send_close_ok(c);
 }
 
 static void take_close_ok(struct connection *c, struct channel *none, const void *fields)
@@ -260,8 +243,9 @@ void control_take_method(struct connection *c, struct text payload)
 {
 	uint32_t id = method_id(payload);
 
+	/* If both sides close at once, each answers the other and waits for its own answer. */
 	if (c->state == CONNECTION_CLOSING && id == AMQP_CONNECTION_CLOSE_METHOD)
-		take_crossing_close(c);
+		send_close_ok(c);
 	else if (c->state != CONNECTION_CLOSING || id == AMQP_CONNECTION_CLOSE_OK_METHOD)
 		method_take(c, NULL, &table, c->state, payload);
 }

@@ -8,42 +8,18 @@ static enum rc layout_check(const char *layout, struct text arguments)
 	for (; *layout; layout++) {
 		enum rc rc = RC_OK;
 
-		switch (*layout) {
-		case 'o':
-			cursor_take(&c, 1);
-			break;
-		case 'h':
-			cursor_take(&c, 2);
-			break;
-		case 'i':
-			cursor_take(&c, 4);
-			break;
-		case 'l':
-			cursor_take(&c, 8);
-			break;
-		case 's':
+		if (*layout == 's')
 			cursor_take_short(&c);
-			break;
-		case 'S':
+		else if (*layout == 'S')
 			cursor_take_long(&c);
-			break;
-		case 'F':
+		else if (*layout == 'F')
 			rc = table_check(cursor_take_long(&c));
-			break;
-		}
+		else
+			cursor_take(&c, *layout == 'o' ? 1 : *layout == 'h' ? 2 : 4);
 		if (rc != RC_OK)
 			return rc;
 	}
 	return cursor_is_done(&c) ? RC_OK : RC_MALFORMED;
-}
-
-static const struct method_row *row_find(const struct method_table *table, uint32_t id)
-{
-	for (size_t i = 0; i < table->count; i++) {
-		if (table->rows[i].id == id)
-			return &table->rows[i];
-	}
-	return NULL;
 }
 
 /* "60.40", as the specification numbers them. */
@@ -76,12 +52,16 @@ void method_take(struct connection *c, struct channel *ch, const struct method_t
 	unsigned state, struct text payload)
 {
 	uint32_t id = method_id(payload);
-	const struct method_row *row = row_find(table, id);
+	const struct method_row *row = NULL;
 	struct text arguments;
 
 	if (payload.len < METHOD_ID_SIZE) {
 		connection_fail(c, RC_MALFORMED, AMQP_SYNTAX_ERROR, "method without its number");
 		return;
+	}
+	for (size_t i = 0; i < table->count && row == NULL; i++) {
+		if (table->rows[i].id == id)
+			row = &table->rows[i];
 	}
 	c->method = id;
 	arguments = text_of(payload.ptr + METHOD_ID_SIZE, payload.len - METHOD_ID_SIZE);

@@ -7,7 +7,7 @@
 #include "amqp/connection_internal.h"
 
 /* A method of the peer. layout: one letter an argument: o octet (or up to eight bits), h 16 bits,
- * i 32 bits, l 64 bits, s short string, S long string, F table. */
+ * i 32 bits, s short string, S long string, F table. */
 struct method_row {
 	uint32_t id;
 	unsigned states;    /* of the connection (channel 0) or of the channel: a set of IN() */

@@ -7,12 +7,12 @@ static const char types[PROPERTY_COUNT] = {
 #undef X
 };
 
-/* The wire counts from its highest bit; the two lowest are no property of the basic class (bit 0
- * would announce another flags word). */
+/* On the wire the first property has the highest bit. The two lowest bits are no property of the
+ * basic class; bit 0 would announce another flags word. */
 #define WIRE_BIT(property) (1u << (15 - (property)))
 #define WIRE_UNKNOWN       (WIRE_BIT(PROPERTY_COUNT) * 2 - 1)
 
-/* The property that is first on the wire; flags is not 0. Most messages have few of them. */
+/* Return the property that is first on the wire. flags is not 0. */
 static int first_in(unsigned flags)
 {
 	return __builtin_clz(flags) - 16;
@@ -63,12 +63,6 @@ void properties_clear(struct properties *properties, enum property property)
 	properties->value[property] = TEXT_NONE;
 }
 
-/* Bytes in front of a value: its length. */
-static size_t length_size(char type)
-{
-	return type == 's' ? 1 : type == 'F' ? 4 : 0;
-}
-
 #define EACH_PRESENT(properties, p)                                                                \
 	for (unsigned rest = (properties)->present, p = 0;                                         \
 		rest && (p = (unsigned)__builtin_ctz(rest), true); rest &= rest - 1)
@@ -79,31 +73,27 @@ size_t properties_size(const struct properties *properties)
 
 	EACH_PRESENT(properties, p)
 	{
-		size += length_size(types[p]) + properties->value[p].len;
+		size_t prefix = types[p] == 's' ? 1 : types[p] == 'F' ? 4 : 0;
+
+		size += prefix + properties->value[p].len;
 	}
 	return size;
-}
-
-static uint16_t flags_of(const struct properties *properties)
-{
-	unsigned flags = 0;
-
-	EACH_PRESENT(properties, p)
-	{
-		flags |= WIRE_BIT(p);
-	}
-	return (uint16_t)flags;
 }
 
 void properties_write(const struct properties *properties, struct buf *out)
 {
 	size_t size = properties_size(properties);
 	uint8_t *at = buf_reserve(out, size);
+	unsigned flags = 0;
 
 	if (!at)
 		return;
 	buf_commit(out, size);
-	at = octets_put16(at, flags_of(properties));
+	EACH_PRESENT(properties, p)
+	{
+		flags |= WIRE_BIT(p);
+	}
+	at = octets_put16(at, (uint16_t)flags);
 	EACH_PRESENT(properties, p)
 	{
 		struct text value = properties->value[p];

@@ -5,7 +5,7 @@ static void emit(struct connection *c, const struct channel *ch, enum amqp_event
 	connection_emit(c, &(struct amqp_event){.kind = kind, .channel = ch->number});
 }
 
-/* The answer to a request of ours; false, and the end of the connection, when there was none. */
+/* Count the answer to a request. False: there was no request, and the connection has failed. */
 static bool is_awaited(struct connection *c, struct channel *ch, enum awaited what)
 {
 	if (ch->awaited[what] == 0) {
@@ -84,7 +84,7 @@ static void take_cancel_ok(struct connection *c, struct channel *ch, const void 
 		emit_consumer(c, ch, AMQP_CANCEL_OK, cancelled->consumer_tag);
 }
 
-/* The broker's own cancel: a queue deleted, a node lost. */
+/* The broker cancels when a queue is deleted or a node is lost. */
 static void take_cancel(struct connection *c, struct channel *ch, const void *fields)
 {
 	const amqp_basic_cancel_t *cancel = fields;
@@ -103,18 +103,16 @@ static void take_flow(struct connection *c, struct channel *ch, const void *fiel
 		&(amqp_channel_flow_ok_t){.active = flow->active});
 }
 
-/* A tag of 0 with multiple means all (AMQP 0-9-1, basic.ack); the event has the highest tag. */
-static void take_confirm(
-	struct connection *c, struct channel *ch, struct text arguments, bool is_positive)
+/* Handle basic.ack and basic.nack. A tag of 0 with multiple means all (AMQP 0-9-1, basic.ack); the
+ * event has the highest tag. */
+static void take_confirm(struct connection *c, struct channel *ch, struct text arguments)
 {
 	struct cursor cursor = cursor_of(arguments);
 	struct amqp_event event = {.kind = AMQP_CONFIRM, .channel = ch->number};
-	uint8_t bits;
 
 	event.tag = cursor_take64(&cursor);
-	bits = cursor_take8(&cursor);
-	event.multiple = bits & 1;
-	event.positive = is_positive;
+	event.multiple = cursor_take8(&cursor) & 1;
+	event.positive = c->method == AMQP_BASIC_ACK_METHOD;
 	if (event.tag == 0 && event.multiple)
 		event.tag = ch->published;
 	if (!cursor_is_done(&cursor))
@@ -126,16 +124,6 @@ static void take_confirm(
 		connection_emit(c, &event);
 }
 
-static void take_ack(struct connection *c, struct channel *ch, struct text arguments)
-{
-	take_confirm(c, ch, arguments, true);
-}
-
-static void take_nack(struct connection *c, struct channel *ch, struct text arguments)
-{
-	take_confirm(c, ch, arguments, false);
-}
-
 static void take_open_ok(struct connection *c, struct channel *ch, const void *fields)
 {
 	(void)fields;
@@ -143,8 +131,8 @@ static void take_open_ok(struct connection *c, struct channel *ch, const void *f
 	emit(c, ch, AMQP_CHANNEL_OPENED);
 }
 
-/* Closes that cross: each is answered, and ours still waits for its own answer; the number must not
- * be used again before that. */
+/* If both sides close at once, answer the peer's close but wait for the answer to ours: the channel
+ * number must not be used again before that. */
 static void take_close(struct connection *c, struct channel *ch, const void *fields)
 {
 	const amqp_channel_close_t *close = fields;
@@ -169,26 +157,26 @@ static void take_close_ok(struct connection *c, struct channel *ch, const void *
 	emit(c, ch, AMQP_CHANNEL_CLOSE_OK);
 }
 
-#define WORKING IN(CHANNEL_OPEN)
-#define LIVING  (IN(CHANNEL_OPENING) | IN(CHANNEL_OPEN) | IN(CHANNEL_CLOSING))
+#define OPEN IN(CHANNEL_OPEN)
+#define ANY  (IN(CHANNEL_OPENING) | IN(CHANNEL_OPEN) | IN(CHANNEL_CLOSING))
 
 /* The most frequent first: the search is linear. */
 static const struct method_row rows[] = {
-	{AMQP_BASIC_DELIVER_METHOD, WORKING, NULL, NULL, content_begin_delivery},
-	{AMQP_BASIC_ACK_METHOD, WORKING, NULL, NULL, take_ack},
-	{AMQP_BASIC_NACK_METHOD, WORKING, NULL, NULL, take_nack},
-	{AMQP_BASIC_RETURN_METHOD, WORKING, NULL, NULL, content_begin_return},
-	{AMQP_BASIC_CANCEL_METHOD, WORKING, "so", take_cancel, NULL},
-	{AMQP_BASIC_QOS_OK_METHOD, WORKING, "", take_qos_ok, NULL},
-	{AMQP_BASIC_CONSUME_OK_METHOD, WORKING, "s", take_consume_ok, NULL},
-	{AMQP_BASIC_CANCEL_OK_METHOD, WORKING, "s", take_cancel_ok, NULL},
-	{AMQP_CONFIRM_SELECT_OK_METHOD, WORKING, "", take_confirm_selected, NULL},
-	{AMQP_QUEUE_DECLARE_OK_METHOD, WORKING, "sii", take_queue_declared, NULL},
-	{AMQP_QUEUE_BIND_OK_METHOD, WORKING, "", take_bound, NULL},
-	{AMQP_EXCHANGE_DECLARE_OK_METHOD, WORKING, "", take_exchange_declared, NULL},
-	{AMQP_CHANNEL_FLOW_METHOD, WORKING, "o", take_flow, NULL},
+	{AMQP_BASIC_DELIVER_METHOD, OPEN, NULL, NULL, content_begin},
+	{AMQP_BASIC_ACK_METHOD, OPEN, NULL, NULL, take_confirm},
+	{AMQP_BASIC_NACK_METHOD, OPEN, NULL, NULL, take_confirm},
+	{AMQP_BASIC_RETURN_METHOD, OPEN, NULL, NULL, content_begin},
+	{AMQP_BASIC_CANCEL_METHOD, OPEN, "so", take_cancel, NULL},
+	{AMQP_BASIC_QOS_OK_METHOD, OPEN, "", take_qos_ok, NULL},
+	{AMQP_BASIC_CONSUME_OK_METHOD, OPEN, "s", take_consume_ok, NULL},
+	{AMQP_BASIC_CANCEL_OK_METHOD, OPEN, "s", take_cancel_ok, NULL},
+	{AMQP_CONFIRM_SELECT_OK_METHOD, OPEN, "", take_confirm_selected, NULL},
+	{AMQP_QUEUE_DECLARE_OK_METHOD, OPEN, "sii", take_queue_declared, NULL},
+	{AMQP_QUEUE_BIND_OK_METHOD, OPEN, "", take_bound, NULL},
+	{AMQP_EXCHANGE_DECLARE_OK_METHOD, OPEN, "", take_exchange_declared, NULL},
+	{AMQP_CHANNEL_FLOW_METHOD, OPEN, "o", take_flow, NULL},
 	{AMQP_CHANNEL_OPEN_OK_METHOD, IN(CHANNEL_OPENING), "S", take_open_ok, NULL},
-	{AMQP_CHANNEL_CLOSE_METHOD, LIVING, "hshh", take_close, NULL},
+	{AMQP_CHANNEL_CLOSE_METHOD, ANY, "hshh", take_close, NULL},
 	{AMQP_CHANNEL_CLOSE_OK_METHOD, IN(CHANNEL_CLOSING), "", take_close_ok, NULL},
 };
 

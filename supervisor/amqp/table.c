@@ -3,7 +3,8 @@
 
 #define LENGTH_FIRST UINT8_MAX
 
-/* Bytes of a value of each type, and one more; LENGTH_FIRST: its length stands in front of it. */
+/* The size of a value of each type plus 1; 0: unknown type; LENGTH_FIRST: the value follows its
+ * length. */
 static const uint8_t sizes[UINT8_MAX + 1] = {
 	['V'] = 1,
 	['t'] = 2,
@@ -43,9 +44,9 @@ static bool field_take(struct text *rest, bool keyed, struct table_field *ret_fi
 	return true;
 }
 
-/* A stack of what is left at each level takes the place of recursion: the peer chooses the depth,
- * and must not choose the depth of our stack. */
-static enum rc count_fields(struct text members, bool is_keyed, size_t most, size_t *ret_count)
+/* Not recursive, because the peer chooses how deep its tables are: rest is the stack of what is
+ * left at each level. */
+static enum rc count_fields(struct text members, bool is_keyed, size_t max, size_t *ret_count)
 {
 	struct text rest[TABLE_DEPTH_MAX] = {members};
 	bool keyed[TABLE_DEPTH_MAX] = {is_keyed};
@@ -63,7 +64,7 @@ static enum rc count_fields(struct text members, bool is_keyed, size_t most, siz
 		}
 		if (!field_take(&rest[depth], keyed[depth], &field))
 			return RC_MALFORMED;
-		if (++fields > most)
+		if (++fields > max)
 			return RC_LIMIT;
 		if (field.type != 'A' && field.type != 'F')
 			continue;
@@ -108,14 +109,10 @@ bool table_find(struct text table, struct text key, struct table_field *ret_fiel
 	return found;
 }
 
-static int64_t clamped(uint64_t value)
-{
-	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
-}
-
 bool table_field_integer(const struct table_field *field, int64_t *ret_value)
 {
 	const char *at = field->value.ptr;
+	uint64_t value;
 
 	switch (field->type) {
 	case 'b':
@@ -141,14 +138,15 @@ bool table_field_integer(const struct table_field *field, int64_t *ret_value)
 		return true;
 	case 'L':
 	case 'T':
-		*ret_value = clamped(octets_get64(at));
+		value = octets_get64(at);
+		*ret_value = value > INT64_MAX ? INT64_MAX : (int64_t)value;
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* Room for an entry, and its start: what is left is its value. NULL: there is none. */
+/* Reserve an entry and write its key and type. Return where its value goes, or NULL. */
 static uint8_t *put_start(struct buf *out, struct text key, uint8_t type, size_t value_len)
 {
 	size_t len = 1 + key.len + 1 + value_len;
