@@ -1,7 +1,7 @@
 #include "commands.h"
 #include "config/url/url.h"
 #include "config/value/nearest.h"
-#include "tty/argv.h"
+#include "tty/cli_options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 	}
 	if (signal(SIGPIPE, on_sigpipe) == SIG_IGN)
 		signal(SIGPIPE, SIG_IGN); /* as the parent set it */
-	char **arguments = argv_take(argc, argv);
+	char **arguments = cli_take_arguments(argc, argv);
 	if (!arguments) {
 		fputs("wpool: out of memory\n", stderr);
 		return EX_OSERR;

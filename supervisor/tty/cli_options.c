@@ -5,8 +5,27 @@
 #include "config/value/quantity.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+
+char **cli_take_arguments(int argc, char **argv)
+{
+	size_t list = ((size_t)argc + 1) * sizeof *argv, size = list;
+	for (int i = 0; i < argc; i++)
+		size += strlen(argv[i]) + 1;
+	char **copy = malloc(size);
+	if (!copy)
+		return NULL;
+	char *at = (char *)copy + list;
+	for (int i = 0; i < argc; i++) {
+		copy[i] = at;
+		at = stpcpy(at, argv[i]) + 1;
+		broker_url_hide_password(argv[i]);
+	}
+	copy[argc] = NULL;
+	return copy;
+}
 
 int cli_problem(const char *command, const char *format, ...)
 {

@@ -1,4 +1,5 @@
-/* Options of commands, and messages about mistakes: one line each, with a hint. Layer: tty. */
+/* The command line: arguments, options, and messages about mistakes: one line each, with a hint.
+ * Layer: tty. */
 #ifndef TTY_CLI_OPTIONS_H
 #define TTY_CLI_OPTIONS_H
 
@@ -10,6 +11,9 @@
 /* No option of any command has this value. */
 enum { CLI_BAD_OPTION = '?' };
 
+/* Return a copy of the command line, in one block for free(), and overwrite passwords in the
+ * original, so that /proc/PID/cmdline does not show them. NULL: out of memory; nothing changed. */
+char **cli_take_arguments(int argc, char **argv);
 /* "wpool COMMAND: what; see wpool COMMAND --help" on stderr. Returns EX_USAGE. */
 int cli_problem(const char *command, const char *format, ...) PRINTF_LIKE(2, 3);
 /* "--option 'value' what", and the hint; a password in the value is hidden, in place. Returns

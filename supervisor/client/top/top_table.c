@@ -151,15 +151,6 @@ const char *top_table_sorted_by(const struct top_table *table)
 
 /* ---------- rows ---------- */
 
-static bool is_same(const struct top_table *table, const json_t *a, const json_t *b)
-{
-	for (size_t i = 0; table->keys[i]; i++)
-		if (!json_equal(
-			    json_cell_find(a, table->keys[i]), json_cell_find(b, table->keys[i])))
-			return false;
-	return true;
-}
-
 /* Both lists usually have the same order, so the search begins where the last one ended. */
 static const json_t *find_before(const struct top_table *table, const json_t *member, size_t *at)
 {
@@ -167,10 +158,14 @@ static const json_t *find_before(const struct top_table *table, const json_t *me
 
 	for (size_t i = 0; i < count && i < SEARCH_MAX; i++) {
 		const json_t *before = json_array_get(table->before, (*at + i) % count);
-		if (is_same(table, member, before)) {
-			*at = (*at + i + 1) % count;
-			return before;
-		}
+		const char *const *key = table->keys;
+		while (*key &&
+			json_equal(json_cell_find(member, *key), json_cell_find(before, *key)))
+			key++;
+		if (*key)
+			continue;
+		*at = (*at + i + 1) % count;
+		return before;
 	}
 	return NULL;
 }

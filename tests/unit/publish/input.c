@@ -2,7 +2,6 @@
 #include "unit/unit.h"
 
 #include "publish/input.h"
-#include "tty/argv.h"
 #include "tty/cli_options.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -134,7 +133,7 @@ START_TEST(a_password_is_overwritten_in_place)
 {
 	char first[64], last[] = "wpool", *argv[] = {last, first, NULL};
 	snprintf(first, sizeof first, "%s", args[_i].arg);
-	char **copy = argv_take(2, argv);
+	char **copy = cli_take_arguments(2, argv);
 	ck_assert_str_eq(first, args[_i].shown);
 	ck_assert_str_eq(copy[0], "wpool");
 	ck_assert_str_eq(copy[1], args[_i].arg);
