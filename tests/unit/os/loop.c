@@ -35,7 +35,7 @@ static void refuse(struct ev_loop *loop, struct ev_io *io)
 	ev_feed_event(loop, io, EV_ERROR);
 }
 
-START_TEST(test_a_turn_pauses_once_for_all_that_were_refused)
+START_TEST(a_turn_pauses_once_for_all_refused_descriptors)
 {
 	struct ev_loop *loop = loop_default();
 	static struct ev_io ios[MANY];
@@ -74,7 +74,7 @@ static void on_end(struct ev_loop *loop, struct ev_timer *timer, int events)
 }
 
 /* The loop has last looked at the clock before the turn's work. */
-START_TEST(test_a_timer_counts_from_where_it_is_started)
+START_TEST(a_timer_counts_from_its_start)
 {
 	static const mtime spans[] = {0, -MTIME_SECOND, 20 * MTIME_MS, 40 * MTIME_MS};
 	struct ev_loop *loop = loop_default();
@@ -97,8 +97,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("os/loop");
-	UNIT_CASE(s, "loop", test_a_turn_pauses_once_for_all_that_were_refused,
-		test_a_timer_counts_from_where_it_is_started);
+	UNIT_CASE(s, "loop", a_turn_pauses_once_for_all_refused_descriptors,
+		a_timer_counts_from_its_start);
 	return s;
 }
 

@@ -45,7 +45,7 @@ static struct pulse run(mtime span)
 	return pulse;
 }
 
-START_TEST(test_work_counts)
+START_TEST(computing_counts_as_part_of_a_turn)
 {
 	struct pulse pulse = run(30 * MTIME_MS);
 	ck_assert_int_ge(pulse.longest, 30 * MTIME_MS);
@@ -56,7 +56,7 @@ START_TEST(test_work_counts)
 END_TEST
 
 /* However slow the machine: the wait is not in it. */
-START_TEST(test_waiting_does_not)
+START_TEST(waiting_does_not_count)
 {
 	mtime before = clock_now();
 	struct pulse pulse = run(0);
@@ -91,7 +91,7 @@ static void on_freeze(struct ev_loop *loop, struct ev_timer *timer, int events)
 
 /* However long: what is left out is all of the gap but a tick, so at least 3 s. Of the turn into
  * which it fell nothing is left but the computing. */
-START_TEST(test_time_in_which_it_was_stopped_does_not_count)
+START_TEST(a_suspension_does_not_count)
 {
 	struct ev_loop *loop = loop_default();
 	struct pulse pulse = {0};
@@ -113,7 +113,7 @@ START_TEST(test_time_in_which_it_was_stopped_does_not_count)
 }
 END_TEST
 
-START_TEST(test_one_never_started_can_be_stopped)
+START_TEST(a_pulse_that_never_started_can_be_stopped)
 {
 	struct ev_loop *loop = loop_default();
 	struct pulse pulse = {0};
@@ -123,7 +123,7 @@ START_TEST(test_one_never_started_can_be_stopped)
 END_TEST
 
 /* What lay there when the loop looked may have come since the look before. */
-START_TEST(test_a_look_is_no_sleep)
+START_TEST(a_poll_without_a_wait_is_not_a_sleep)
 {
 	mtime first = clock_turn_begins();
 	compute_for(MTIME_MS);
@@ -139,9 +139,9 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("os/pulse");
-	UNIT_CASE(s, "pulse", test_work_counts, test_waiting_does_not,
-		test_time_in_which_it_was_stopped_does_not_count,
-		test_one_never_started_can_be_stopped, test_a_look_is_no_sleep);
+	UNIT_CASE(s, "pulse", computing_counts_as_part_of_a_turn, waiting_does_not_count,
+		a_suspension_does_not_count, a_pulse_that_never_started_can_be_stopped,
+		a_poll_without_a_wait_is_not_a_sleep);
 	return s;
 }
 

@@ -84,7 +84,7 @@ static void expect_reaped(pid_t pid, int wanted)
 	ck_assert_int_eq(status, wanted);
 }
 
-START_TEST(test_supervisor_is_killed)
+START_TEST(the_guard_kills_the_workers_of_a_killed_supervisor)
 {
 	int ends[2];
 	struct rundir *rundir;
@@ -130,7 +130,7 @@ static const char *proc(pid_t pid, const char *file)
 	return text;
 }
 
-START_TEST(test_stops_in_order)
+START_TEST(a_suspended_guard_can_be_stopped)
 {
 	struct rundir *rundir;
 	struct guard *guard;
@@ -147,7 +147,7 @@ END_TEST
 /* It holds nobody's descriptors: a reader of our output sees its end when we are gone. Not even
  * where a sandbox refuses the quick way of closing them: it would hold its own pipe, and never end.
  */
-START_TEST(test_holds_nothing)
+START_TEST(the_guard_holds_no_descriptor)
 {
 	if (_i == 1)
 		sandbox_refuse(SYS_close_range);
@@ -165,7 +165,7 @@ START_TEST(test_holds_nothing)
 }
 END_TEST
 
-START_TEST(test_many_groups)
+START_TEST(thousands_of_groups_do_not_wait_for_the_guard)
 {
 	struct guard *guard;
 	ck_assert_int_eq(guard_start("/nowhere", NULL, &guard), RC_OK);
@@ -180,7 +180,7 @@ END_TEST
 
 /* ---------- the run directory ---------- */
 
-START_TEST(test_run_directory)
+START_TEST(the_run_directory_is_in_the_first_usable_folder)
 {
 	static const struct {
 		const char *service, *runtime, *temporary, *prefix;
@@ -228,7 +228,7 @@ START_TEST(test_run_directory)
 }
 END_TEST
 
-START_TEST(test_outside_files_are_removed_with_it)
+START_TEST(files_outside_are_removed_with_the_run_directory)
 {
 	static const char name[] = RUNDIR_OUTSIDE_PREFIX "unit-test-of-wpool";
 	static const char path[] =
@@ -245,7 +245,7 @@ END_TEST
 
 /* The name was given up and taken by somebody else, who would like to see his symlink followed: to
  * open a folder of ours to all, or to empty it. */
-START_TEST(test_a_symlink_is_not_followed)
+START_TEST(a_symlink_is_not_followed)
 {
 	char victim[] = "/tmp/wpool-unit-XXXXXX", file[64], name[RUNDIR_PATH_BYTES];
 	struct rundir *rundir;
@@ -270,11 +270,12 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("process/guard");
-	UNIT_CASE(s, "guard", test_supervisor_is_killed, test_stops_in_order, test_many_groups);
-	UNIT_CASE(s, "rundir", test_run_directory, test_outside_files_are_removed_with_it,
-		test_a_symlink_is_not_followed);
+	UNIT_CASE(s, "guard", the_guard_kills_the_workers_of_a_killed_supervisor,
+		a_suspended_guard_can_be_stopped, thousands_of_groups_do_not_wait_for_the_guard);
+	UNIT_CASE(s, "rundir", the_run_directory_is_in_the_first_usable_folder,
+		files_outside_are_removed_with_the_run_directory, a_symlink_is_not_followed);
 	TCase *sandboxed = tcase_create("sandboxed");
-	tcase_add_loop_test(sandboxed, test_holds_nothing, 0, 2);
+	tcase_add_loop_test(sandboxed, the_guard_holds_no_descriptor, 0, 2);
 	suite_add_tcase(s, sandboxed);
 	return s;
 }

@@ -56,7 +56,7 @@ static void tear_down(void)
 	ev_loop_destroy(loop);
 }
 
-START_TEST(test_each_exit_is_reported_once)
+START_TEST(each_exit_is_reported_once)
 {
 	static struct expectation all[CHILDREN];
 	for (int i = 0; i < CHILDREN; i++) {
@@ -73,7 +73,7 @@ START_TEST(test_each_exit_is_reported_once)
 END_TEST
 
 /* A process that nobody watches, or not any more, is reaped without a word. */
-START_TEST(test_strangers)
+START_TEST(an_unknown_child_is_reaped)
 {
 	struct expectation stranger, forgotten, last;
 	start(&stranger, (struct exit_info){EXIT_STATUS, 1, NULL});
@@ -98,8 +98,8 @@ static Suite *suite(void)
 	Suite *s = suite_create("process/reaper");
 	TCase *reaping = tcase_create("reaping");
 	tcase_add_checked_fixture(reaping, set_up, tear_down);
-	tcase_add_test(reaping, test_each_exit_is_reported_once);
-	tcase_add_test(reaping, test_strangers);
+	tcase_add_test(reaping, each_exit_is_reported_once);
+	tcase_add_test(reaping, an_unknown_child_is_reaped);
 	suite_add_tcase(s, reaping);
 	return s;
 }

@@ -98,7 +98,7 @@ static void ignore_internal_signals(void)
 }
 
 /* Under a sandbox, too, that refuses the quick way of closing descriptors. */
-START_TEST(test_inheritance)
+START_TEST(a_child_inherits_only_its_streams)
 {
 	if (_i == 1)
 		sandbox_refuse(SYS_close_range);
@@ -136,7 +136,7 @@ START_TEST(test_inheritance)
 END_TEST
 
 /* The guard knows the group of a child that runs, whatever became of its parent since the fork. */
-START_TEST(test_child_notes_its_group)
+START_TEST(a_child_records_its_group)
 {
 	char *command[] = {(char *)"/bin/true", NULL};
 	atomic_int *group = mmap(
@@ -187,7 +187,7 @@ static char *script_without_interpreter(void)
 	return path;
 }
 
-START_TEST(test_steps_that_fail_in_the_child)
+START_TEST(a_failed_step_in_the_child_is_reported)
 {
 	struct rlimit above = {RLIM_INFINITY, RLIM_INFINITY};
 	char *folder[] = {(char *)"/etc", NULL}, *missing[] = {(char *)"/no/such/file", NULL};
@@ -214,7 +214,7 @@ START_TEST(test_steps_that_fail_in_the_child)
 END_TEST
 
 /* Before anything is started, the same is said. */
-START_TEST(test_programs_that_could_not_start)
+START_TEST(a_program_that_cannot_start_is_found_in_advance)
 {
 	char *no_path[] = {(char *)"HOME=/", NULL};
 	char *script = script_without_interpreter();
@@ -243,7 +243,7 @@ START_TEST(test_programs_that_could_not_start)
 }
 END_TEST
 
-START_TEST(test_success_closes_the_start_pipe)
+START_TEST(success_closes_the_start_pipe)
 {
 	struct exit_info failure;
 	char *command[] = {(char *)"cat", NULL}; /* found in PATH; stays until stdin ends */
@@ -258,7 +258,7 @@ START_TEST(test_success_closes_the_start_pipe)
 END_TEST
 
 /* As execvp does: no "#!", so the shell runs it, with its arguments. */
-START_TEST(test_script_without_interpreter)
+START_TEST(a_script_without_an_interpreter_runs_in_the_shell)
 {
 	char path[] = "/tmp/wpool-unit-XXXXXX";
 	int fd = mkstemp(path);
@@ -274,7 +274,7 @@ START_TEST(test_script_without_interpreter)
 END_TEST
 
 /* The supervisor is killed: so is its child, though it holds on to nothing of it. */
-START_TEST(test_dies_with_us)
+START_TEST(a_child_dies_with_its_parent)
 {
 	int ends[2];
 	ck_assert_int_eq(pipe(ends), 0);
@@ -304,7 +304,7 @@ START_TEST(test_dies_with_us)
 END_TEST
 
 /* Nothing is lost when 0, 1 and 2 were closed at our own start. */
-START_TEST(test_standard_descriptors_are_filled)
+START_TEST(closed_standard_descriptors_are_filled)
 {
 	struct rlimit limit;
 	pid_t pid = fork();
@@ -322,7 +322,7 @@ START_TEST(test_standard_descriptors_are_filled)
 }
 END_TEST
 
-START_TEST(test_limit_is_raised)
+START_TEST(the_limit_of_descriptors_is_raised)
 {
 	struct rlimit low, found, raised;
 	getrlimit(RLIMIT_NOFILE, &low);
@@ -338,13 +338,14 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("process/spawn");
-	UNIT_CASE(s, "child", test_child_notes_its_group, test_steps_that_fail_in_the_child,
-		test_programs_that_could_not_start, test_success_closes_the_start_pipe,
-		test_script_without_interpreter, test_dies_with_us);
+	UNIT_CASE(s, "child", a_child_records_its_group, a_failed_step_in_the_child_is_reported,
+		a_program_that_cannot_start_is_found_in_advance, success_closes_the_start_pipe,
+		a_script_without_an_interpreter_runs_in_the_shell, a_child_dies_with_its_parent);
 	TCase *sandboxed = tcase_create("sandboxed");
-	tcase_add_loop_test(sandboxed, test_inheritance, 0, 2);
+	tcase_add_loop_test(sandboxed, a_child_inherits_only_its_streams, 0, 2);
 	suite_add_tcase(s, sandboxed);
-	UNIT_CASE(s, "descriptors", test_standard_descriptors_are_filled, test_limit_is_raised);
+	UNIT_CASE(s, "descriptors", closed_standard_descriptors_are_filled,
+		the_limit_of_descriptors_is_raised);
 	return s;
 }
 

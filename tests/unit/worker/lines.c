@@ -59,7 +59,7 @@ static const struct {
 	{"no end", "", "no end|"},
 };
 
-START_TEST(test_lines)
+START_TEST(lines_are_found_in_pieces_of_any_length)
 {
 	for (size_t cut = 1; cut < 12; cut++) { /* fed in pieces of every length */
 		struct text bytes = text_from(cases[_i].bytes);
@@ -80,7 +80,7 @@ static const char *const characters[] = {"x", "\xc3\xa4", "\xe2\x82\xac", "\xf0\
 
 /* Of a line that is too long as much is told as fits, once and with a mark, and no character is
  * cut; what follows it is a line of its own. */
-START_TEST(test_long_line)
+START_TEST(a_long_line_is_cut_between_characters)
 {
 	const char *character = characters[_i];
 	size_t width = strlen(character);
@@ -108,7 +108,7 @@ START_TEST(test_long_line)
 }
 END_TEST
 
-START_TEST(test_longest_line)
+START_TEST(a_line_of_the_maximum_is_not_cut)
 {
 	static char bytes[LOG_MESSAGE_MAX + 1];
 	memset(bytes, 'x', LOG_MESSAGE_MAX);
@@ -123,7 +123,7 @@ START_TEST(test_longest_line)
 END_TEST
 
 /* It is told when it is too long, not when it ends, which may be never; and is not told again. */
-START_TEST(test_endless_line)
+START_TEST(an_endless_line_is_logged_once)
 {
 	static char bytes[LOG_MESSAGE_MAX + 1];
 	memset(bytes, 'x', sizeof bytes);
@@ -140,7 +140,7 @@ START_TEST(test_endless_line)
 }
 END_TEST
 
-START_TEST(test_any_bytes)
+START_TEST(a_line_may_have_any_bytes)
 {
 	open_log();
 	char bytes[257];
@@ -165,7 +165,7 @@ static const struct {
 	{"\n", ""},
 };
 
-START_TEST(test_last_line)
+START_TEST(the_last_line_that_is_not_blank_is_kept)
 {
 	open_log();
 	lines_add(&lines, text_from(last_cases[_i].bytes));
@@ -183,7 +183,7 @@ START_TEST(test_last_line)
 END_TEST
 
 /* Its start counts, and no half of a character. */
-START_TEST(test_long_last_line)
+START_TEST(a_long_last_line_is_cut_between_characters)
 {
 	char bytes[2 * LINES_LAST_MAX];
 	for (size_t shift = 0; shift < 2; shift++) {
@@ -204,12 +204,15 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/lines");
 	TCase *cut = tcase_create("cut");
-	tcase_add_loop_test(cut, test_lines, 0, sizeof cases / sizeof *cases);
+	tcase_add_loop_test(
+		cut, lines_are_found_in_pieces_of_any_length, 0, sizeof cases / sizeof *cases);
 	suite_add_tcase(s, cut);
-	tcase_add_loop_test(cut, test_long_line, 0, sizeof characters / sizeof *characters);
-	tcase_add_loop_test(cut, test_last_line, 0, sizeof last_cases / sizeof *last_cases);
-	UNIT_CASE(s, "odd", test_longest_line, test_endless_line, test_any_bytes,
-		test_long_last_line);
+	tcase_add_loop_test(cut, a_long_line_is_cut_between_characters, 0,
+		sizeof characters / sizeof *characters);
+	tcase_add_loop_test(cut, the_last_line_that_is_not_blank_is_kept, 0,
+		sizeof last_cases / sizeof *last_cases);
+	UNIT_CASE(s, "odd", a_line_of_the_maximum_is_not_cut, an_endless_line_is_logged_once,
+		a_line_may_have_any_bytes, a_long_last_line_is_cut_between_characters);
 	return s;
 }
 

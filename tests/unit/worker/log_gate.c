@@ -43,7 +43,7 @@ static void on_end(struct ev_loop *loop, struct ev_timer *timer, int events)
 	ev_break(loop, EVBREAK_ALL);
 }
 
-START_TEST(test_dropped)
+START_TEST(lines_over_the_rate_are_dropped_and_counted)
 {
 	struct ev_loop *loop = loop_default();
 	struct log_gate gate;
@@ -75,7 +75,7 @@ START_TEST(test_dropped)
 END_TEST
 
 /* What the level hides is no loss. */
-START_TEST(test_hidden)
+START_TEST(lines_below_the_log_level_are_not_counted)
 {
 	struct log_gate gate;
 	int64_t rate = 1;
@@ -90,7 +90,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/log_gate");
-	UNIT_CASE(s, "gate", test_dropped, test_hidden);
+	UNIT_CASE(s, "gate", lines_over_the_rate_are_dropped_and_counted,
+		lines_below_the_log_level_are_not_counted);
 	return s;
 }
 

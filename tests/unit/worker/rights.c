@@ -156,7 +156,7 @@ static void make_closed(char path[80])
 
 /* ---------- who it is ---------- */
 
-START_TEST(test_becomes_the_user)
+START_TEST(a_worker_becomes_the_configured_user)
 {
 	char *command[] = {program, (char *)"dump", NULL};
 	if (geteuid() != 0) {
@@ -199,7 +199,7 @@ static void become_a_service(void)
 				prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, right, 0, 0), 0);
 }
 
-START_TEST(test_rights_of_a_service_end_with_it)
+START_TEST(capabilities_are_not_passed_to_another_user)
 {
 	if (geteuid() != 0) { /* nor can one who has none give any */
 		ck_assert_int_lt(setresuid(0, 0, 0), 0);
@@ -216,7 +216,7 @@ END_TEST
 
 /* ---------- what it has ---------- */
 
-START_TEST(test_limits_mask_folder_priority)
+START_TEST(limits_mask_folder_and_priority_are_set)
 {
 	struct rights rights = {.has_mask = true,
 		.mask = 0137,
@@ -236,7 +236,7 @@ START_TEST(test_limits_mask_folder_priority)
 END_TEST
 
 /* The priority within a session means nothing where the kernel shares out by session. */
-START_TEST(test_priority_of_the_session)
+START_TEST(the_priority_of_the_session_is_set)
 {
 	struct rights rights = {.nice = 40}; /* the kernel makes it 19 */
 	const char *text = dumped(&rights, NULL);
@@ -250,7 +250,7 @@ START_TEST(test_priority_of_the_session)
 END_TEST
 
 /* Each in its turn, with the setting's name. */
-START_TEST(test_steps_that_fail)
+START_TEST(a_failed_step_names_its_setting)
 {
 	char *command[] = {program, (char *)"dump", NULL};
 	struct rights limits = {
@@ -283,7 +283,7 @@ END_TEST
 
 /* ---------- its pipe ---------- */
 
-START_TEST(test_pipe_of_another_user)
+START_TEST(a_worker_of_another_user_can_open_its_pipe)
 {
 	static const enum pipe_form forms[] = {PIPE_PATH, PIPE_FIFO, PIPE_COREFX};
 	struct workers_rig rig;
@@ -310,7 +310,7 @@ START_TEST(test_pipe_of_another_user)
 END_TEST
 
 /* Where only we may go is no place for it, if there is another. */
-START_TEST(test_run_directory_for_others)
+START_TEST(a_run_directory_for_others_is_open_to_them)
 {
 	struct rundir *rundir;
 	char closed[80];
@@ -362,16 +362,17 @@ static void tear_down(void)
 
 static Suite *suite(void)
 {
-	const TTest *const tests[] = {test_becomes_the_user, test_rights_of_a_service_end_with_it,
-		test_limits_mask_folder_priority, test_priority_of_the_session,
-		test_steps_that_fail, test_run_directory_for_others};
+	const TTest *const tests[] = {a_worker_becomes_the_configured_user,
+		capabilities_are_not_passed_to_another_user,
+		limits_mask_folder_and_priority_are_set, the_priority_of_the_session_is_set,
+		a_failed_step_names_its_setting, a_run_directory_for_others_is_open_to_them};
 	Suite *s = suite_create("worker/rights");
 	TCase *copied = tcase_create("copied");
 	/* Unchecked: some tests end as somebody who may not remove what was made. */
 	tcase_add_unchecked_fixture(copied, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(copied, tests[i]);
-	tcase_add_loop_test(copied, test_pipe_of_another_user, 0, 3);
+	tcase_add_loop_test(copied, a_worker_of_another_user_can_open_its_pipe, 0, 3);
 	suite_add_tcase(s, copied);
 	return s;
 }

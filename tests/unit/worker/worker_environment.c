@@ -22,7 +22,7 @@ static void expect_environment(const struct workers_config *config, const char *
 	free(environment);
 }
 
-START_TEST(test_environment)
+START_TEST(a_worker_gets_the_configured_variables)
 {
 	char a[] = "A=1", ab[] = "AB=2", c[] = "C=3", at[] = "HOME=/root", m[] = "WPOOL_WORKER=x/1",
 	     t[] = "TMPDIR=/x", none[] = "none", all[] = "all", beginning[] = "A*", just[] = "A",
@@ -56,7 +56,7 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/worker_environment");
-	UNIT_CASE(s, "environment", test_environment);
+	UNIT_CASE(s, "environment", a_worker_gets_the_configured_variables);
 	return s;
 }
 

@@ -57,7 +57,7 @@ static void expect_end(pid_t pid)
 }
 
 /* `sh -c worker` is of the child's session; another program of the same user is not. */
-START_TEST(test_wrong_peer_is_refused)
+START_TEST(a_peer_of_another_session_is_refused)
 {
 	pid_t peer = 0;
 	open_line(_i ? PIPE_COREFX : PIPE_PATH);
@@ -78,7 +78,7 @@ START_TEST(test_wrong_peer_is_refused)
 }
 END_TEST
 
-START_TEST(test_only_for_us)
+START_TEST(only_the_owner_may_open_the_socket)
 {
 	struct stat status;
 	umask(0);
@@ -90,7 +90,7 @@ START_TEST(test_only_for_us)
 }
 END_TEST
 
-START_TEST(test_corefx_name)
+START_TEST(a_corefx_pipe_is_in_tmp_with_a_random_name)
 {
 	open_line(PIPE_COREFX);
 	const char *name = worker_pipe_address(&line);
@@ -109,7 +109,7 @@ START_TEST(test_corefx_name)
 END_TEST
 
 /* The recipe: no end of file before the worker is there, and no waiting for it. */
-START_TEST(test_fifo)
+START_TEST(fifos_connect_when_the_worker_opens_them)
 {
 	struct stat status;
 	char in[RUNDIR_PATH_BYTES + 8], out[RUNDIR_PATH_BYTES + 8];
@@ -143,7 +143,7 @@ START_TEST(test_fifo)
 END_TEST
 
 /* Whatever step of opening fails, nothing is left. */
-START_TEST(test_cannot_open)
+START_TEST(a_failed_open_leaves_nothing)
 {
 	static const enum pipe_form forms[] = {PIPE_PATH, PIPE_FIFO, PIPE_COREFX};
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -164,10 +164,11 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/worker_pipe");
 	TCase *sockets = tcase_create("sockets");
-	tcase_add_loop_test(sockets, test_wrong_peer_is_refused, 0, 2);
-	tcase_add_loop_test(sockets, test_only_for_us, 0, 2);
+	tcase_add_loop_test(sockets, a_peer_of_another_session_is_refused, 0, 2);
+	tcase_add_loop_test(sockets, only_the_owner_may_open_the_socket, 0, 2);
 	suite_add_tcase(s, sockets);
-	UNIT_CASE(s, "forms", test_corefx_name, test_fifo, test_cannot_open);
+	UNIT_CASE(s, "forms", a_corefx_pipe_is_in_tmp_with_a_random_name,
+		fifos_connect_when_the_worker_opens_them, a_failed_open_leaves_nothing);
 	return s;
 }
 

@@ -29,7 +29,7 @@ static void quit(struct workers_rig *rig)
 	workers_rig_close(rig);
 }
 
-START_TEST(test_tasks_and_answers)
+START_TEST(tasks_are_answered_in_order)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "echo");
@@ -45,7 +45,7 @@ START_TEST(test_tasks_and_answers)
 END_TEST
 
 /* Its stdin has the control line before its pipe ends, and its end is no protocol error. */
-START_TEST(test_quit_before_it_connects)
+START_TEST(a_worker_can_be_asked_to_quit_before_it_connects)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "late");
@@ -53,7 +53,7 @@ START_TEST(test_quit_before_it_connects)
 }
 END_TEST
 
-START_TEST(test_largest_task_and_answer)
+START_TEST(the_largest_task_and_answer_pass)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "large");
@@ -74,7 +74,7 @@ START_TEST(test_largest_task_and_answer)
 END_TEST
 
 /* A worker that does not read: its tasks wait with us up to the high mark, and no further. */
-START_TEST(test_back_pressure)
+START_TEST(no_more_tasks_are_sent_to_a_full_pipe)
 {
 	struct workers_rig rig;
 	int sent = 0;
@@ -105,7 +105,7 @@ START_TEST(test_back_pressure)
 }
 END_TEST
 
-START_TEST(test_wishes_of_another_life)
+START_TEST(requests_for_another_life_are_ignored)
 {
 	struct workers_rig rig;
 	start(&rig, PIPE_PATH, "echo");
@@ -124,7 +124,7 @@ START_TEST(test_wishes_of_another_life)
 END_TEST
 
 /* New workers come while others are at work, whose watchers and lists must not move. */
-START_TEST(test_more_slots)
+START_TEST(slots_can_be_added_while_workers_are_busy)
 {
 	struct workers_rig rig;
 	start(&rig, PIPE_PATH, "echo");
@@ -146,7 +146,7 @@ START_TEST(test_more_slots)
 }
 END_TEST
 
-START_TEST(test_silent_worker_is_killed)
+START_TEST(a_silent_worker_is_killed)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "silent");
@@ -154,7 +154,7 @@ START_TEST(test_silent_worker_is_killed)
 }
 END_TEST
 
-START_TEST(test_many)
+START_TEST(many_workers_work_at_once)
 {
 	enum { MANY = 60 };
 	struct workers_rig rig;
@@ -189,7 +189,7 @@ static void expect_not_started(struct workers_rig *rig, const char *stage, int e
 	ck_assert_int_eq(gone->slot.exit.number, error);
 }
 
-START_TEST(test_not_started)
+START_TEST(a_failed_start_has_its_stage_and_error)
 {
 	static const struct {
 		const char *program;
@@ -215,7 +215,7 @@ START_TEST(test_not_started)
 END_TEST
 
 /* With every number of descriptors that is too small: never a hang, never an end, and no leak. */
-START_TEST(test_out_of_descriptors)
+START_TEST(no_limit_of_descriptors_stops_or_leaks)
 {
 	struct workers_rig rig;
 	struct rlimit before, limit;
@@ -247,7 +247,7 @@ START_TEST(test_out_of_descriptors)
 END_TEST
 
 /* The connection comes when no descriptor is left: it waits, is complained of once, then taken. */
-START_TEST(test_connection_waits_for_a_descriptor)
+START_TEST(a_connection_waits_for_a_descriptor)
 {
 	struct workers_rig rig;
 	struct rlimit before, limit;
@@ -277,7 +277,7 @@ static void expect_end(struct workers_rig *rig, enum exit_kind kind, int32_t num
 	ck_assert_int_eq(event->slot.exit.number, number);
 }
 
-START_TEST(test_last_stderr_line)
+START_TEST(an_exit_has_the_last_stderr_line)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "complains");
@@ -300,7 +300,7 @@ START_TEST(test_last_stderr_line)
 END_TEST
 
 /* What stderr said before a task began is not of it: neither of the start nor of another task. */
-START_TEST(test_stderr_of_the_task)
+START_TEST(a_failure_has_only_the_stderr_line_of_its_task)
 {
 	static const struct {
 		int32_t status;
@@ -322,7 +322,7 @@ START_TEST(test_stderr_of_the_task)
 }
 END_TEST
 
-START_TEST(test_stderr_of_a_silent_worker)
+START_TEST(the_first_stderr_line_of_a_silent_worker_is_found)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "tells-late");
@@ -339,7 +339,7 @@ START_TEST(test_stderr_of_a_silent_worker)
 }
 END_TEST
 
-START_TEST(test_stderr_of_the_previous_task)
+START_TEST(an_exit_has_no_stderr_line_of_the_previous_task)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "tells-ahead");
@@ -355,7 +355,7 @@ START_TEST(test_stderr_of_the_previous_task)
 END_TEST
 
 /* The answer of one, the word of the next and its death are found in one turn of the loop. */
-START_TEST(test_stderr_in_one_turn)
+START_TEST(answer_stderr_and_exit_may_come_in_one_turn)
 {
 	struct workers_rig rig;
 	siginfo_t info;
@@ -374,7 +374,7 @@ START_TEST(test_stderr_in_one_turn)
 }
 END_TEST
 
-START_TEST(test_interrupt)
+START_TEST(an_interrupt_reaches_the_worker)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "yields");
@@ -390,22 +390,23 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/workers");
 	TCase *each = tcase_create("each form");
-	tcase_add_loop_test(each, test_tasks_and_answers, 0, FORMS);
-	tcase_add_loop_test(each, test_quit_before_it_connects, 0, FORMS);
-	tcase_add_loop_test(each, test_largest_task_and_answer, 0, FORMS);
-	tcase_add_loop_test(each, test_back_pressure, 0, FORMS);
-	tcase_add_loop_test(each, test_silent_worker_is_killed, 0, FORMS);
-	tcase_add_loop_test(each, test_many, 0, FORMS);
-	tcase_add_loop_test(each, test_out_of_descriptors, 0, FORMS);
-	tcase_add_loop_test(each, test_connection_waits_for_a_descriptor, 0, FORMS);
-	tcase_add_loop_test(each, test_last_stderr_line, 0, FORMS);
-	tcase_add_loop_test(each, test_stderr_of_the_task, 0, FORMS);
-	tcase_add_loop_test(each, test_stderr_of_a_silent_worker, 0, FORMS);
-	tcase_add_loop_test(each, test_stderr_of_the_previous_task, 0, FORMS);
-	tcase_add_loop_test(each, test_stderr_in_one_turn, 0, FORMS);
-	tcase_add_loop_test(each, test_interrupt, 0, FORMS);
+	tcase_add_loop_test(each, tasks_are_answered_in_order, 0, FORMS);
+	tcase_add_loop_test(each, a_worker_can_be_asked_to_quit_before_it_connects, 0, FORMS);
+	tcase_add_loop_test(each, the_largest_task_and_answer_pass, 0, FORMS);
+	tcase_add_loop_test(each, no_more_tasks_are_sent_to_a_full_pipe, 0, FORMS);
+	tcase_add_loop_test(each, a_silent_worker_is_killed, 0, FORMS);
+	tcase_add_loop_test(each, many_workers_work_at_once, 0, FORMS);
+	tcase_add_loop_test(each, no_limit_of_descriptors_stops_or_leaks, 0, FORMS);
+	tcase_add_loop_test(each, a_connection_waits_for_a_descriptor, 0, FORMS);
+	tcase_add_loop_test(each, an_exit_has_the_last_stderr_line, 0, FORMS);
+	tcase_add_loop_test(each, a_failure_has_only_the_stderr_line_of_its_task, 0, FORMS);
+	tcase_add_loop_test(each, the_first_stderr_line_of_a_silent_worker_is_found, 0, FORMS);
+	tcase_add_loop_test(each, an_exit_has_no_stderr_line_of_the_previous_task, 0, FORMS);
+	tcase_add_loop_test(each, answer_stderr_and_exit_may_come_in_one_turn, 0, FORMS);
+	tcase_add_loop_test(each, an_interrupt_reaches_the_worker, 0, FORMS);
 	suite_add_tcase(s, each);
-	UNIT_CASE(s, "one", test_wishes_of_another_life, test_not_started, test_more_slots);
+	UNIT_CASE(s, "one", requests_for_another_life_are_ignored,
+		a_failed_start_has_its_stage_and_error, slots_can_be_added_while_workers_are_busy);
 	return s;
 }
 

@@ -88,7 +88,7 @@ static void skip_no_room(struct workers_rig *rig)
 		rig->pool->seen--;
 }
 
-START_TEST(test_protocol_errors)
+START_TEST(a_protocol_error_is_reported)
 {
 	struct workers_rig rig;
 	int at = _i / FORMS;
@@ -104,7 +104,7 @@ START_TEST(test_protocol_errors)
 END_TEST
 
 /* It reads no more: known by the next task, but only after all that it said was read. */
-START_TEST(test_worker_stops_reading)
+START_TEST(answers_are_read_before_a_closed_pipe_is_reported)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "deaf", 1);
@@ -131,7 +131,7 @@ static int lines_in(const char *log)
 }
 
 /* Some microseconds a line: a turn's worth of them is a few milliseconds. */
-START_TEST(test_babbler_does_not_keep_the_loop)
+START_TEST(a_worker_that_logs_much_does_not_block_the_loop)
 {
 	struct workers_rig rig;
 	int before = 0, most = 0;
@@ -153,7 +153,7 @@ END_TEST
 /* ---------- deaths ---------- */
 
 /* What it answered stands, and no closed pipe is told where there was a death. */
-START_TEST(test_answers_and_exits)
+START_TEST(answers_before_an_exit_count)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "answers", 1);
@@ -168,7 +168,7 @@ START_TEST(test_answers_and_exits)
 }
 END_TEST
 
-START_TEST(test_exits_in_the_middle_of_a_frame)
+START_TEST(an_exit_in_the_middle_of_a_frame_is_no_protocol_error)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "half-exit", 1);
@@ -183,7 +183,7 @@ END_TEST
 
 /* Children of it hold pipe and logs open and write for ever: one of its group, which is killed, one
  * that got away, whose words are not waited for. */
-START_TEST(test_exits_and_leaves_descendants)
+START_TEST(descendants_do_not_delay_the_end_of_a_worker)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "brood", 1);
@@ -194,7 +194,7 @@ START_TEST(test_exits_and_leaves_descendants)
 }
 END_TEST
 
-START_TEST(test_killed_at_any_moment)
+START_TEST(a_worker_may_be_killed_at_any_moment)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i % FORMS], "echo", 1);
@@ -214,7 +214,7 @@ END_TEST
 #ifndef __SANITIZE_ADDRESS__
 
 /* Frames that were read already wait where they are, and other workers wait with them. */
-START_TEST(test_no_memory_for_a_frame)
+START_TEST(frames_wait_while_memory_is_short)
 {
 	enum { WORKERS = 3 };
 	struct workers_rig rig;
@@ -237,7 +237,7 @@ START_TEST(test_no_memory_for_a_frame)
 }
 END_TEST
 
-START_TEST(test_no_memory_for_a_task)
+START_TEST(a_task_without_memory_can_be_sent_again)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "echo", 1);
@@ -257,18 +257,18 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/workers_faults");
 	TCase *each = tcase_create("each form");
-	tcase_add_loop_test(each, test_protocol_errors, 0, BROKEN * FORMS);
-	tcase_add_loop_test(each, test_worker_stops_reading, 0, FORMS);
-	tcase_add_loop_test(each, test_answers_and_exits, 0, FORMS);
-	tcase_add_loop_test(each, test_exits_in_the_middle_of_a_frame, 0, FORMS);
-	tcase_add_loop_test(each, test_exits_and_leaves_descendants, 0, FORMS);
-	tcase_add_loop_test(each, test_killed_at_any_moment, 0, FORMS);
+	tcase_add_loop_test(each, a_protocol_error_is_reported, 0, BROKEN * FORMS);
+	tcase_add_loop_test(each, answers_are_read_before_a_closed_pipe_is_reported, 0, FORMS);
+	tcase_add_loop_test(each, answers_before_an_exit_count, 0, FORMS);
+	tcase_add_loop_test(each, an_exit_in_the_middle_of_a_frame_is_no_protocol_error, 0, FORMS);
+	tcase_add_loop_test(each, descendants_do_not_delay_the_end_of_a_worker, 0, FORMS);
+	tcase_add_loop_test(each, a_worker_may_be_killed_at_any_moment, 0, FORMS);
 #ifndef __SANITIZE_ADDRESS__
-	tcase_add_loop_test(each, test_no_memory_for_a_frame, 0, FORMS);
-	tcase_add_loop_test(each, test_no_memory_for_a_task, 0, FORMS);
+	tcase_add_loop_test(each, frames_wait_while_memory_is_short, 0, FORMS);
+	tcase_add_loop_test(each, a_task_without_memory_can_be_sent_again, 0, FORMS);
 #endif
 	suite_add_tcase(s, each);
-	UNIT_CASE(s, "floods", test_babbler_does_not_keep_the_loop);
+	UNIT_CASE(s, "floods", a_worker_that_logs_much_does_not_block_the_loop);
 	return s;
 }
 

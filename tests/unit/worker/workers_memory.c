@@ -2,7 +2,7 @@
 #include "unit/support/process/child.h"
 #include "unit/support/worker/workers_rig.h"
 
-START_TEST(test_memory_is_reported)
+START_TEST(memory_of_workers_is_reported)
 {
 	struct workers_rig rig;
 	workers_rig_open(&rig, PIPE_PATH, "echo", 3);
@@ -33,7 +33,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/workers_memory");
 	TCase *memory = tcase_create("memory");
-	tcase_add_test(memory, test_memory_is_reported);
+	tcase_add_test(memory, memory_of_workers_is_reported);
 	suite_add_tcase(s, memory);
 	return s;
 }
