@@ -23,15 +23,9 @@ static struct place place_of(const struct draft *draft, const char *key)
 static void report_value(
 	struct draft *draft, const char *key, const char *is, struct text value, const char *words)
 {
-	struct buf shown;
-	buf_init(&shown, 1024);
-	problems_quote(&shown, value);
-	if (shown.failed)
-		draft->problems->memory = true;
-	else
-		problems_add(draft->problems, place_of(draft, key), "%s%s%s %.*s%s", draft->prefix,
-			key, is, TEXT_ARGS(buf_text(&shown)), words);
-	buf_release(&shown);
+	char shown[PROBLEMS_QUOTED_SIZE];
+	problems_add(draft->problems, place_of(draft, key), "%s%s%s %s%s", draft->prefix, key, is,
+		problems_quote(value, shown), words);
 }
 
 static void check_ids(struct draft *draft, struct config_pool *pool)
@@ -283,21 +277,14 @@ static void imply_corefx(struct draft *draft, struct config_pool *pool)
 void check_root(struct draft *draft)
 {
 	const struct config *config = draft->base;
+	struct text listen = text_from(config->http_listen);
 	struct listen_address address;
-	struct buf shown;
-	if (!config->http_listen || strcmp(config->http_listen, "off") == 0 ||
-		listen_parse(text_from(config->http_listen), &address))
-		return;
-	buf_init(&shown, 1024);
-	problems_quote(&shown, text_from(config->http_listen));
-	if (shown.failed)
-		draft->problems->memory = true;
-	else
+	char shown[PROBLEMS_QUOTED_SIZE];
+	if (config->http_listen && !text_is(listen, TEXT("off")) && !listen_parse(listen, &address))
 		problems_add(draft->problems, place_of(draft, "http.listen"),
-			"http.listen is %.*s; a numeric address and a port, such as "
-			"127.0.0.1:9464 or [::1]:9464, or off is needed",
-			TEXT_ARGS(buf_text(&shown)));
-	buf_release(&shown);
+			"http.listen is %s; a numeric address and a port, such as 127.0.0.1:9464 or "
+			"[::1]:9464, or off is needed",
+			problems_quote(listen, shown));
 }
 
 void check_pool(struct draft *draft, bool is_for_other_process)

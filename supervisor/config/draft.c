@@ -64,6 +64,7 @@ void draft_set(struct draft *draft, const struct setting *setting, struct text v
 	draft_note(draft, setting, place);
 	if (rc == RC_OK)
 		return;
+	char quoted[PROBLEMS_QUOTED_SIZE];
 	struct buf is;
 	buf_init(&is, 256);
 	if (setting->type == SETTING_PAIRS) { /* a value may be a password */
@@ -71,7 +72,7 @@ void draft_set(struct draft *draft, const struct setting *setting, struct text v
 	} else if (setting->type == SETTING_WORDS) { /* a word of a command may be, too */
 		buf_append_text(&is, TEXT("not a command"));
 	} else {
-		problems_quote(&is, shown);
+		buf_append_text(&is, text_from(problems_quote(shown, quoted)));
 		value_append_unit_problem(setting, shown, &is);
 	}
 	buf_append_byte(&is, '\0');

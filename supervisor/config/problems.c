@@ -7,6 +7,9 @@
 
 enum { PROBLEMS_MAX = 100, QUOTED_MAX = 60 };
 
+/* The last character may have three more bytes. */
+_Static_assert(QUOTED_MAX + 3 + sizeof "\"...\"" <= PROBLEMS_QUOTED_SIZE, "fits");
+
 static void append_place(struct buf *out, struct place place)
 {
 	if (place.line)
@@ -87,31 +90,30 @@ static bool looks_secret(struct text t)
 	return t.len > 0 && (memchr(t.ptr, '@', t.len) || memmem(t.ptr, t.len, "://", 3));
 }
 
-/* Append the first character of t; '?' for one that controls a terminal. Return its length in
- * bytes. */
-static size_t append_character(struct buf *out, struct text t)
+/* True: the first character of t is well formed and does not control a terminal. *ret_len: its
+ * length in bytes. */
+static bool is_presentable(struct text t, size_t *ret_len)
 {
-	size_t len;
 	uint8_t first = (uint8_t)t.ptr[0];
-	bool is_good = utf8_first(t, &len);
+	bool is_good = utf8_first(t, ret_len);
 	bool is_c0 = first < 0x20 || first == 0x7f;
-	bool is_c1 = len == 2 && first == 0xc2 && (uint8_t)t.ptr[1] < 0xa0;
-	if (is_good && !is_c0 && !is_c1)
-		buf_append(out, t.ptr, len);
-	else
-		buf_append_byte(out, '?');
-	return len;
+	bool is_c1 = *ret_len == 2 && first == 0xc2 && (uint8_t)t.ptr[1] < 0xa0;
+	return is_good && !is_c0 && !is_c1;
 }
 
-void problems_quote(struct buf *out, struct text t)
+const char *problems_quote(struct text t, char buffer[PROBLEMS_QUOTED_SIZE])
 {
-	size_t shown = 0;
-	if (looks_secret(t)) {
-		buf_append_text(out, TEXT("\"***\""));
-		return;
+	size_t shown = 0, len;
+	char *end = buffer;
+	if (looks_secret(t))
+		return strcpy(buffer, "\"***\"");
+	*end++ = '"';
+	for (; shown < t.len && shown < QUOTED_MAX; shown += len) {
+		if (is_presentable(text_of(t.ptr + shown, t.len - shown), &len))
+			end = mempcpy(end, t.ptr + shown, len);
+		else
+			*end++ = '?';
 	}
-	buf_append_byte(out, '"');
-	while (shown < t.len && shown < QUOTED_MAX)
-		shown += append_character(out, text_of(t.ptr + shown, t.len - shown));
-	buf_append_text(out, shown < t.len ? TEXT("...\"") : TEXT("\""));
+	strcpy(end, shown < t.len ? "...\"" : "\"");
+	return buffer;
 }

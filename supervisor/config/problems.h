@@ -51,8 +51,11 @@ void problems_add_warning(struct problems *, const char *format, ...) PRINTF_LIK
  * line) or RC_MALFORMED. */
 enum rc problems_verdict(const struct problems *) MUST_CHECK;
 void problems_release(struct problems *);
-/* Append t in quotes, shortened, safe for a terminal, and as *** if it looks like an address
- * with a password. */
-void problems_quote(struct buf *out, struct text t);
+
+enum { PROBLEMS_QUOTED_SIZE = 72 };
+
+/* Write t into buffer and return it: in quotes, shortened, safe for a terminal, and as *** if it
+ * looks like an address with a password. */
+const char *problems_quote(struct text t, char buffer[PROBLEMS_QUOTED_SIZE]);
 
 #endif

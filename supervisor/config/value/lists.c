@@ -64,15 +64,14 @@ bool list_append_unit_problem(struct buf *out, struct text t)
 	while (more) {
 		int64_t delay;
 		struct text member = take_member(&rest, &more);
+		char shown[PROBLEMS_QUOTED_SIZE];
 		struct buf why;
 		if (quantity_read_duration(member, &delay))
 			continue;
 		buf_init(&why, 1024);
 		bool found = quantity_append_unit_problem(&why, member, QUANTITY_DURATION);
 		if (found) {
-			buf_append_text(out, TEXT(", where "));
-			problems_quote(out, member);
-			buf_append_text(out, TEXT(" stands"));
+			buf_printf(out, ", where %s stands", problems_quote(member, shown));
 			buf_append_text(out, buf_text(&why));
 		}
 		buf_release(&why);

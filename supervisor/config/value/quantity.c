@@ -139,6 +139,7 @@ bool quantity_append_unit_problem(struct buf *out, struct text t, enum quantity 
 	const struct unit *units = quantity == QUANTITY_SIZE ? sizes : durations;
 	int64_t number;
 	struct text fraction, unit;
+	char shown[PROBLEMS_QUOTED_SIZE];
 	if (!take_number(&t, &number, &fraction) || factor_of(units, t) != 0)
 		return false;
 	for (unit = t; unit.len > 0 && unit.ptr[0] == ' ';)
@@ -149,9 +150,7 @@ bool quantity_append_unit_problem(struct buf *out, struct text t, enum quantity 
 		buf_append_text(out, TEXT(", with a blank in front of the unit"));
 		return true;
 	} else {
-		buf_append_text(out, TEXT(", and "));
-		problems_quote(out, unit);
-		buf_append_text(out, TEXT(" is no unit"));
+		buf_printf(out, ", and %s is no unit", problems_quote(unit, shown));
 	}
 	append_units(out, units);
 	return true;

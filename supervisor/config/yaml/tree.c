@@ -52,13 +52,10 @@ static bool is_twice(struct reading *reading, const char *key, size_t line)
 	for (struct tree *member = reading->open[reading->depth - 1]->first; member;
 		member = member->next) {
 		if (strcmp(member->key, key) == 0) {
-			struct buf quoted;
-			buf_init(&quoted, 256);
-			problems_quote(&quoted, text_from(key));
+			char shown[PROBLEMS_QUOTED_SIZE];
 			problems_add(reading->problems, at(reading, line),
-				"%.*s is there twice, first on line %zu",
-				TEXT_ARGS(buf_text(&quoted)), member->line);
-			buf_release(&quoted);
+				"%s is there twice, first on line %zu",
+				problems_quote(text_from(key), shown), member->line);
 			return true;
 		}
 	}
