@@ -18,10 +18,10 @@ static void tear_down(void)
 	json_decref(json);
 }
 
-#define EXPECT(call, words)                                                                        \
+#define EXPECT(call, expected)                                                                     \
 	do {                                                                                       \
-		struct text said = call;                                                           \
-		ck_assert_msg(text_is(said, text_from(words)), "%.*s", TEXT_ARGS(said));           \
+		struct text found = call;                                                          \
+		ck_assert_msg(text_is(found, text_from(expected)), "%.*s", TEXT_ARGS(found));      \
 	} while (0)
 
 START_TEST(members_are_shown)
@@ -61,12 +61,12 @@ START_TEST(spans_are_short)
 {
 	static const struct {
 		double seconds;
-		const char *words;
+		const char *text;
 	} cases[] = {{0, "0 ms"}, {0.0123, "12.3 ms"}, {1.26, "1.3 s"}, {119, "119.0 s"},
 		{125, "2 min"}, {7300, "2 h"}, {200000, "2 d"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		json_t *one = json_pack("{s:f}", "s", cases[i].seconds);
-		EXPECT(json_cell_span(one, "s", room), cases[i].words);
+		EXPECT(json_cell_span(one, "s", room), cases[i].text);
 		json_decref(one);
 	}
 }

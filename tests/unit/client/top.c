@@ -21,12 +21,12 @@ static void tear_down(void)
 	top_model_release(&model);
 }
 
-static void take(enum top_question question, const char *words, mtime now)
+static void take(enum top_question question, const char *text, mtime now)
 {
 	json_error_t error;
-	json_t *json = json_loads(words, 0, &error);
+	json_t *json = json_loads(text, 0, &error);
 
-	ck_assert_msg(json != NULL, "%s: %s", error.text, words);
+	ck_assert_msg(json != NULL, "%s: %s", error.text, text);
 	ck_assert_int_eq(top_model_take(&model, question, json, now), RC_OK);
 	json_decref(json);
 }

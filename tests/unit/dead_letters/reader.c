@@ -49,11 +49,11 @@ static void make_letter(const struct properties *given, struct text body)
 	dead_letter_read(&letter, &event, 3);
 }
 
-static void expect_out(const char *words)
+static void expect_out(const char *expected)
 {
 	ck_assert(!out.failed);
-	ck_assert_msg(text_is(buf_text(&out), text_from(words)), "got \"%.*s\", wanted \"%s\"",
-		TEXT_ARGS(buf_text(&out)), words);
+	ck_assert_msg(text_is(buf_text(&out), text_from(expected)), "got \"%.*s\", wanted \"%s\"",
+		TEXT_ARGS(buf_text(&out)), expected);
 }
 
 static void put_crashed(void)
@@ -310,12 +310,12 @@ END_TEST
 /* A foreign message's reason may be as long as a frame. */
 START_TEST(long_cells_are_cut)
 {
-	static char words[2 * TEXT_TABLE_CELL_MAX];
+	static char wide[2 * TEXT_TABLE_CELL_MAX];
 	struct text_table table;
-	memset(words, 'w', sizeof words);
+	memset(wide, 'w', sizeof wide);
 	text_table_init(&table, columns, 4);
 	for (size_t i = 0; i < 4; i++)
-		text_table_add(&table, text_of(words, sizeof words));
+		text_table_add(&table, text_of(wide, sizeof wide));
 	text_table_write(&table, 0, &out);
 	text_table_release(&table);
 	ck_assert_uint_eq(table.widths[0], TEXT_TABLE_CELL_MAX);

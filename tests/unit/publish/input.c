@@ -8,7 +8,7 @@
 
 /* All messages of the input, each between brackets. */
 static enum input_result read_all(
-	struct ev_loop *loop, char *const *files, bool lines, char *ret_told, size_t room)
+	struct ev_loop *loop, char *const *files, bool lines, char *ret_messages, size_t room)
 {
 	struct input input;
 	struct text body;
@@ -21,7 +21,7 @@ static enum input_result read_all(
 			ev_run(loop, EVRUN_ONCE);
 		else
 			len += (size_t)snprintf(
-				ret_told + len, room - len, "[%.*s]", TEXT_ARGS(body));
+				ret_messages + len, room - len, "[%.*s]", TEXT_ARGS(body));
 	}
 	input_release(&input);
 	return result;
@@ -53,18 +53,18 @@ START_TEST(a_file_is_a_message_or_its_lines_are)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
 	char *files[] = {write_file(contents[_i].content), NULL};
-	char told[256] = "";
-	ck_assert_int_eq(read_all(loop, files, false, told, sizeof told), INPUT_END);
-	ck_assert_str_eq(told, contents[_i].as_file);
-	told[0] = '\0';
-	ck_assert_int_eq(read_all(loop, files, true, told, sizeof told), INPUT_END);
-	ck_assert_str_eq(told, contents[_i].as_lines);
+	char messages[256] = "";
+	ck_assert_int_eq(read_all(loop, files, false, messages, sizeof messages), INPUT_END);
+	ck_assert_str_eq(messages, contents[_i].as_file);
+	messages[0] = '\0';
+	ck_assert_int_eq(read_all(loop, files, true, messages, sizeof messages), INPUT_END);
+	ck_assert_str_eq(messages, contents[_i].as_lines);
 	unlink(files[0]);
 	ev_loop_destroy(loop);
 }
 END_TEST
 
-/* A pipe that is fed piece by piece: nothing is told too early, nothing waits in a read. */
+/* A pipe that is fed piece by piece: no message comes too early, and no read waits. */
 START_TEST(a_slow_pipe_does_not_block_the_loop)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
@@ -99,12 +99,13 @@ END_TEST
 START_TEST(an_unreadable_file_is_reported)
 {
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
-	char told[16] = "";
+	char messages[16] = "";
 	char directory[] = "/tmp", missing[] = "/nonexistent/file";
 	ck_assert_int_eq(
-		read_all(loop, (char *[]){directory, NULL}, true, told, sizeof told), INPUT_FAILED);
-	ck_assert_int_eq(
-		read_all(loop, (char *[]){missing, NULL}, true, told, sizeof told), INPUT_FAILED);
+		read_all(loop, (char *[]){directory, NULL}, true, messages, sizeof messages),
+		INPUT_FAILED);
+	ck_assert_int_eq(read_all(loop, (char *[]){missing, NULL}, true, messages, sizeof messages),
+		INPUT_FAILED);
 	ck_assert_str_eq(input_unreadable((char *[]){directory, missing, NULL}), missing);
 	ck_assert_ptr_null(input_unreadable((char *[]){directory, NULL}));
 	ev_loop_destroy(loop);

@@ -96,7 +96,7 @@ START_TEST(number_and_bytes_are_bounded)
 }
 END_TEST
 
-/* The channel cannot tell more numbers apart. */
+/* The numbers between the oldest and the newest unconfirmed publish are limited. */
 START_TEST(none_is_added_while_the_oldest_has_waited_too_long)
 {
 	publish(UNCONFIRMED_MAX - 1);

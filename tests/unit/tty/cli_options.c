@@ -13,22 +13,22 @@
 
 #define TELLS_MORE "; see wpool test --help\n"
 
-static int kept = -1, said = -1;
+static int kept = -1, printed = -1;
 
 static void listen_to_stderr(void)
 {
 	kept = dup(STDERR_FILENO);
-	said = memfd_create("stderr", MFD_CLOEXEC);
-	ck_assert_int_eq(dup2(said, STDERR_FILENO), STDERR_FILENO);
+	printed = memfd_create("stderr", MFD_CLOEXEC);
+	ck_assert_int_eq(dup2(printed, STDERR_FILENO), STDERR_FILENO);
 }
 
-static void expect_said(const char *expected)
+static void expect_printed(const char *expected)
 {
 	char buffer[1000];
-	ssize_t len = pread(said, buffer, sizeof buffer - 1, 0);
+	ssize_t len = pread(printed, buffer, sizeof buffer - 1, 0);
 	dup2(kept, STDERR_FILENO);
 	close(kept);
-	close(said);
+	close(printed);
 	buffer[len > 0 ? len : 0] = '\0';
 	ck_assert_str_eq(buffer, expected);
 }
@@ -46,7 +46,7 @@ static const struct {
 	const char *arguments[5];
 	const char *answers; /* what cli_next_option returns, one after the other, -1 left out */
 	const char *value;   /* of the last good option; NULL: none */
-	const char *words;
+	const char *text;
 } mistakes[] = {
 	{{"--lines", "--queue", "q"}, "lq", "q", ""},
 	{{"--queue", "q"}, "q", "q", ""},
@@ -86,9 +86,9 @@ START_TEST(options_are_read_and_mistakes_reported)
 			break;
 		value = optarg;
 	}
-	if (*mistakes[_i].words)
-		snprintf(expected, sizeof expected, "wpool test: %s", mistakes[_i].words);
-	expect_said(expected);
+	if (*mistakes[_i].text)
+		snprintf(expected, sizeof expected, "wpool test: %s", mistakes[_i].text);
+	expect_printed(expected);
 	ck_assert_str_eq(answers, mistakes[_i].answers);
 	ck_assert_pstr_eq(value, mistakes[_i].value);
 }
@@ -100,7 +100,7 @@ static const struct {
 		struct place place;
 		const char *text;
 	} list[2];
-	const char *words;
+	const char *text;
 	int exit_code;
 } problems[] = {
 	{RC_REFUSED, {{{.name = "--workers"}, "what"}}, "wpool test: --workers: what" TELLS_MORE,
@@ -123,7 +123,7 @@ START_TEST(problems_of_a_configuration_are_printed)
 		problems_add(&found, problems[_i].list[i].place, "%s", problems[_i].list[i].text);
 	listen_to_stderr();
 	int exit_code = console_problems("test", problems[_i].rc, &found);
-	expect_said(problems[_i].words);
+	expect_printed(problems[_i].text);
 	ck_assert_int_eq(exit_code, problems[_i].exit_code);
 	problems_release(&found);
 }
@@ -149,7 +149,7 @@ START_TEST(colour_is_for_terminals_that_want_it)
 	dup2(saved, STDERR_FILENO);
 	listen_to_stderr();
 	on_a_file = console_has_colour(STDERR_FILENO);
-	expect_said("");
+	expect_printed("");
 	ck_assert(!on_a_file);
 	for (size_t i = 0; i < 4; i++)
 		ck_assert(is_coloured[i] == cases[i].is_coloured);
