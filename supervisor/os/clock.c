@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* A running loop is never so late, however busy the machine is. */
+/* A longer gap is a suspension: on a busy machine, too, a running loop is not that late. */
 #define GAP_MIN (3 * CLOCK_TICK)
 
 static bool is_watched;

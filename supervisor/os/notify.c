@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define RETRY_SPAN MTIME_SECOND
-/* A shorter watchdog interval would keep us busy with it. */
+/* A shorter interval of the watchdog would take too much of the time. */
 #define BEAT_MIN     (10 * MTIME_MS)
 #define REPAIRED_MAX (16 * 1024)
 

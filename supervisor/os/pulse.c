@@ -34,9 +34,7 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 	pulse->left_out = clock_left_out();
 }
 
-/* After a burst of work memory is returned to the kernel, and during it if there is too much.
- *
- * Signals, and so the ends of children, arrive through a descriptor of libev. If the kernel
+/* Signals, and so the ends of children, arrive through a descriptor of libev. If the kernel
  * refuses to watch it, at the start or when libev rebuilds its set, libev misses them. Starting
  * an ev_async makes libev watch it again, and sending one makes it handle what arrived
  * meanwhile. */
@@ -47,6 +45,7 @@ static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
 	bool is_busy = pulse->turns > CALM_TURNS;
 
 	(void)events;
+	/* Return memory to the kernel after a burst of work, and during it if there is too much. */
 	if (pulse->was_busy || is_busy)
 		memory_give_back(is_busy);
 	pulse->was_busy = is_busy;

@@ -32,7 +32,7 @@ static bool try_folder(struct rundir *dir, struct text folder)
 	return mkdtemp(dir->path) != NULL;
 }
 
-/* By modes only; ACLs are not considered. */
+/* Only modes are considered, not ACLs. */
 static bool others_may_enter(struct text folder)
 {
 	char path[sizeof((struct rundir *)NULL)->path];

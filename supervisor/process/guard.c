@@ -24,7 +24,7 @@
 /* The pause between two rounds of kills. A process that was being forked in the first round is
  * found in the second. */
 #define GUARD_PAUSE_NS 20000000L
-/* A group of zombies can be killed without end. */
+/* Signals to a group of zombies succeed for ever. */
 #define GUARD_GROUP_ROUNDS 2
 /* Then the guard gives up: a process has forked faster than it kills for 2 s. */
 #define GUARD_ROUNDS 100
@@ -55,7 +55,7 @@ static int kill_groups(struct guard_list *list)
 	return killed;
 }
 
-/* Until a round finds no process with our mark. */
+/* Repeat until a round finds no process with our mark. */
 static void kill_all(struct guard_list *list, const char *directory)
 {
 	for (int round = 0; round < GUARD_ROUNDS; round++) {

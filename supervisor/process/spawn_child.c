@@ -86,7 +86,7 @@ static bool step_priority(const struct spawn_plan *plan)
 	return true;
 }
 
-/* ---------- who it is ---------- */
+/* ---------- user and groups ---------- */
 
 /* With the system calls: libc's functions would signal all threads, and wait for those that were
  * not forked. */
@@ -145,7 +145,7 @@ static bool step_uid(const struct spawn_plan *plan)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-/* ---------- what it finds ---------- */
+/* ---------- surroundings of the program ---------- */
 
 static bool step_mask(const struct spawn_plan *plan)
 {
@@ -165,7 +165,8 @@ static bool step_reach(const struct spawn_plan *plan)
 	return !plan->reach || access(plan->reach, R_OK | W_OK) == 0;
 }
 
-/* SIGKILL when the supervisor dies: the guard does that, too, unless it is killed with it. */
+/* The child gets SIGKILL when the supervisor dies. The guard sends it, too, unless it is killed
+ * with the supervisor. */
 static bool step_parent(const struct spawn_plan *plan)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
