@@ -1,4 +1,4 @@
-/* Closes of channels and of the connection, from either side or both, and what is half received. */
+/* Closes of channels and of the connection, from one side or both, also within a content. */
 #include "unit/support/amqp/dialog.h"
 #include "unit/unit.h"
 
@@ -21,7 +21,7 @@ static void close_channel(struct dialog *r, const struct amqp_event *event)
 	channel_close(r->connection, event->channel);
 }
 
-START_TEST(nothing_is_told_of_a_channel_that_we_closed)
+START_TEST(no_events_of_a_channel_that_we_closed)
 {
 	dialog.on_event = close_channel;
 	peer_deliver(&dialog.in, 1, 1);
@@ -32,8 +32,9 @@ START_TEST(nothing_is_told_of_a_channel_that_we_closed)
 	peer_method(&dialog.in, 1, AMQP_BASIC_CANCEL_METHOD, &(amqp_basic_cancel_t){{0}, false});
 	peer_method(&dialog.in, 1, AMQP_CHANNEL_CLOSE_OK_METHOD, &(amqp_channel_close_ok_t){0});
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_OK);
-	dialog_told(&dialog, "AMQP_DELIVERY 1 0 [] [consumer|exchange|key|] 1 0 0 000 2 {}\n"
-			     "AMQP_CHANNEL_CLOSE_OK 1 0 [] [|||] 0 0 0 000\n");
+	dialog_expect_events(&dialog,
+		"AMQP_DELIVERY 1 0 [] [consumer|exchange|key|] 1 0 0 000 2 {}\n"
+		"AMQP_CHANNEL_CLOSE_OK 1 0 [] [|||] 0 0 0 000\n");
 	ck_assert(!channel_is_open(dialog.connection, 1));
 	ck_assert(channel_is_open(dialog.connection, 2));
 	dialog_sent_method(&dialog, 1, AMQP_CHANNEL_CLOSE_METHOD);
@@ -41,7 +42,7 @@ START_TEST(nothing_is_told_of_a_channel_that_we_closed)
 }
 END_TEST
 
-START_TEST(a_half_content_is_dropped_with_its_channel)
+START_TEST(incomplete_content_is_dropped_with_its_channel)
 {
 	peer_deliver(&dialog.in, 1, 1);
 	peer_header(&dialog.in, 1, 3, TEXT("\0\0"));
@@ -51,11 +52,11 @@ START_TEST(a_half_content_is_dropped_with_its_channel)
 	ck_assert_uint_eq(dialog.dropped, 1);
 	peer_body(&dialog.in, 1, TEXT("c"));
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_OK);
-	dialog_told(&dialog, "");
+	dialog_expect_events(&dialog, "");
 }
 END_TEST
 
-START_TEST(a_half_content_is_dropped_with_the_connection)
+START_TEST(incomplete_contents_are_dropped_with_the_connection)
 {
 	peer_deliver(&dialog.in, 1, 1);
 	peer_header(&dialog.in, 1, 3, TEXT("\0\0"));
@@ -82,7 +83,7 @@ static void reopen_channel(struct dialog *r, const struct amqp_event *event)
 		channel_open(r->connection, event->channel);
 }
 
-START_TEST(a_closed_channel_opens_again_at_once)
+START_TEST(closed_channel_can_be_reopened_in_the_event)
 {
 	dialog.on_event = reopen_channel;
 	channel_confirm_select(dialog.connection, 2);
@@ -91,30 +92,31 @@ START_TEST(a_closed_channel_opens_again_at_once)
 		&(amqp_channel_close_t){406, peer_string("PRECONDITION_FAILED"), 0, 0});
 	peer_channel_open_ok(&dialog.in, 2);
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_OK);
-	dialog_told(&dialog, "AMQP_CHANNEL_CLOSED 2 406 [PRECONDITION_FAILED] [|||] 0 0 0 000\n"
-			     "AMQP_CHANNEL_OPENED 2 0 [] [|||] 0 0 0 000\n");
+	dialog_expect_events(&dialog,
+		"AMQP_CHANNEL_CLOSED 2 406 [PRECONDITION_FAILED] [|||] 0 0 0 000\n"
+		"AMQP_CHANNEL_OPENED 2 0 [] [|||] 0 0 0 000\n");
 	dialog_sent_method(&dialog, 2, AMQP_CHANNEL_CLOSE_OK_METHOD);
 	dialog_sent_method(&dialog, 2, AMQP_CHANNEL_OPEN_METHOD);
-	/* What the old channel was asked is not awaited on the new one. */
+	/* The answer to a request on the old channel is not expected on the new one. */
 	peer_method(&dialog.in, 2, AMQP_CONFIRM_SELECT_OK_METHOD, &(amqp_confirm_select_ok_t){0});
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_MALFORMED);
 }
 END_TEST
 
-START_TEST(channel_closes_cross)
+START_TEST(both_sides_close_a_channel_at_once)
 {
 	channel_close(dialog.connection, 1);
 	peer_method(&dialog.in, 1, AMQP_CHANNEL_CLOSE_METHOD,
 		&(amqp_channel_close_t){406, peer_string("late"), 0, 0});
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_OK);
-	dialog_told(&dialog, "");
+	dialog_expect_events(&dialog, "");
 	channel_open(dialog.connection, 1); /* not yet: its number is still in use */
 	dialog_sent_method(&dialog, 1, AMQP_CHANNEL_CLOSE_METHOD);
 	dialog_sent_method(&dialog, 1, AMQP_CHANNEL_CLOSE_OK_METHOD);
 	ck_assert_uint_eq(buf_len(connection_output(dialog.connection)), 0);
 	peer_method(&dialog.in, 1, AMQP_CHANNEL_CLOSE_OK_METHOD, &(amqp_channel_close_ok_t){0});
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_OK);
-	dialog_told(&dialog, "AMQP_CHANNEL_CLOSE_OK 1 0 [] [|||] 0 0 0 000\n");
+	dialog_expect_events(&dialog, "AMQP_CHANNEL_CLOSE_OK 1 0 [] [|||] 0 0 0 000\n");
 }
 END_TEST
 
@@ -125,11 +127,11 @@ START_TEST(a_channel_closes_while_it_opens)
 	peer_channel_open_ok(&dialog.in, 3);
 	peer_method(&dialog.in, 3, AMQP_CHANNEL_CLOSE_OK_METHOD, &(amqp_channel_close_ok_t){0});
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_OK);
-	dialog_told(&dialog, "AMQP_CHANNEL_CLOSE_OK 3 0 [] [|||] 0 0 0 000\n");
+	dialog_expect_events(&dialog, "AMQP_CHANNEL_CLOSE_OK 3 0 [] [|||] 0 0 0 000\n");
 }
 END_TEST
 
-START_TEST(connection_closes_cross)
+START_TEST(both_sides_close_the_connection_at_once)
 {
 	amqp_connection_close_t *close;
 
@@ -144,7 +146,7 @@ START_TEST(connection_closes_cross)
 	peer_method(&dialog.in, 0, AMQP_CONNECTION_CLOSE_METHOD,
 		&(amqp_connection_close_t){320, peer_string("forced"), 0, 0});
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_OK);
-	dialog_told(&dialog, "");
+	dialog_expect_events(&dialog, "");
 	connection_heartbeat_send(dialog.connection);
 	channel_qos(dialog.connection, 1, 1);
 	close = dialog_sent_method(&dialog, 0, AMQP_CONNECTION_CLOSE_METHOD);
@@ -155,7 +157,7 @@ START_TEST(connection_closes_cross)
 		&dialog.in, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &(amqp_connection_close_ok_t){0});
 	peer_deliver(&dialog.in, 1, 1);
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_CLOSED);
-	dialog_told(&dialog, "AMQP_CLOSE_OK 0 0 [] [|||] 0 0 0 000\n");
+	dialog_expect_events(&dialog, "AMQP_CLOSE_OK 0 0 [] [|||] 0 0 0 000\n");
 }
 END_TEST
 
@@ -176,13 +178,13 @@ static Suite *close_suite(void)
 	TCase *ends = tcase_create("ends");
 
 	tcase_add_checked_fixture(ends, set_up, tear_down);
-	tcase_add_test(ends, nothing_is_told_of_a_channel_that_we_closed);
-	tcase_add_test(ends, a_half_content_is_dropped_with_its_channel);
-	tcase_add_loop_test(ends, a_half_content_is_dropped_with_the_connection, 0, 3);
-	tcase_add_test(ends, a_closed_channel_opens_again_at_once);
-	tcase_add_test(ends, channel_closes_cross);
+	tcase_add_test(ends, no_events_of_a_channel_that_we_closed);
+	tcase_add_test(ends, incomplete_content_is_dropped_with_its_channel);
+	tcase_add_loop_test(ends, incomplete_contents_are_dropped_with_the_connection, 0, 3);
+	tcase_add_test(ends, closed_channel_can_be_reopened_in_the_event);
+	tcase_add_test(ends, both_sides_close_a_channel_at_once);
 	tcase_add_test(ends, a_channel_closes_while_it_opens);
-	tcase_add_test(ends, connection_closes_cross);
+	tcase_add_test(ends, both_sides_close_the_connection_at_once);
 	tcase_add_test(ends, garbage_after_our_close_is_not_closed_again);
 	suite_add_tcase(suite, ends);
 	return suite;

@@ -30,7 +30,7 @@ static void bytes_are(amqp_bytes_t bytes, struct text expected)
 	ck_assert(text_is(text_of(bytes.bytes, bytes.len), expected));
 }
 
-START_TEST(consuming)
+START_TEST(consume_commands_are_encoded)
 {
 	amqp_basic_qos_t *qos;
 	amqp_basic_consume_t *consume;
@@ -55,7 +55,7 @@ START_TEST(consuming)
 }
 END_TEST
 
-START_TEST(settling)
+START_TEST(settle_commands_are_encoded)
 {
 	bool multiple = _i & 1, requeue = _i & 2;
 	uint64_t tag = UINT64_MAX - (uint64_t)_i;
@@ -80,7 +80,7 @@ START_TEST(settling)
 }
 END_TEST
 
-START_TEST(declaring)
+START_TEST(declare_commands_are_encoded)
 {
 	struct amqp_argument arguments[] = {
 		{"x-queue-type", "quorum", 0}, {"x-delivery-limit", NULL, 2147483647}};
@@ -126,7 +126,7 @@ static const struct {
 	size_t body, frames;
 } bodies[] = {{0, 0}, {1, 1}, {8183, 1}, {8184, 1}, {8185, 2}, {16368, 2}, {500000, 62}};
 
-START_TEST(a_body_is_split)
+START_TEST(large_body_is_split_into_frames)
 {
 	static char body[500000];
 	struct amqp_publish publish = {.exchange = TEXT("e"),
@@ -164,7 +164,7 @@ START_TEST(a_body_is_split)
 }
 END_TEST
 
-START_TEST(the_longest_publish_fits)
+START_TEST(longest_publish_is_encoded)
 {
 	static char properties[8192 - 8 - 12];
 	char name[255];
@@ -227,7 +227,7 @@ static void over_the_output_limit(void)
 static void (*const channel_renewal[])(void) = {over_long_key, over_long_properties,
 	over_long_queue, too_many_arguments, over_the_output_limit};
 
-/* A command is in the output whole or not at all, and after a refused one comes no other. */
+/* The output has a command completely or not at all, and no command after a refused one. */
 START_TEST(a_refused_command_fails_the_connection)
 {
 	dialog_release(&dialog);
@@ -275,7 +275,7 @@ static void every_command(uint16_t channel)
 /* 0: the connection's own; 1: closing; 3: opening; 4, 2047, 65535: never opened. */
 static const uint16_t not_open[] = {0, 1, 3, 4, 2047, 65535};
 
-START_TEST(a_channel_that_is_not_open_takes_no_command)
+START_TEST(commands_on_a_closed_channel_are_dropped)
 {
 	channel_open(dialog.connection, 3);
 	channel_close(dialog.connection, 1);
@@ -287,7 +287,7 @@ START_TEST(a_channel_that_is_not_open_takes_no_command)
 }
 END_TEST
 
-START_TEST(channel_numbers_end_where_the_peer_says)
+START_TEST(channels_above_channel_max_are_not_opened)
 {
 	channel_open(dialog.connection, 0);
 	channel_open(dialog.connection, 1); /* open already */
@@ -313,15 +313,15 @@ static Suite *commands_suite(void)
 	TCase *frames = tcase_create("frames");
 
 	tcase_add_checked_fixture(frames, set_up, tear_down);
-	tcase_add_test(frames, consuming);
-	tcase_add_loop_test(frames, settling, 0, 4);
-	tcase_add_test(frames, declaring);
-	LOOP(frames, a_body_is_split, bodies);
-	tcase_add_test(frames, the_longest_publish_fits);
+	tcase_add_test(frames, consume_commands_are_encoded);
+	tcase_add_loop_test(frames, settle_commands_are_encoded, 0, 4);
+	tcase_add_test(frames, declare_commands_are_encoded);
+	LOOP(frames, large_body_is_split_into_frames, bodies);
+	tcase_add_test(frames, longest_publish_is_encoded);
 	LOOP(frames, a_refused_command_fails_the_connection, channel_renewal);
 	tcase_add_test(frames, heartbeats_are_empty_frames_on_channel_0);
-	LOOP(frames, a_channel_that_is_not_open_takes_no_command, not_open);
-	tcase_add_test(frames, channel_numbers_end_where_the_peer_says);
+	LOOP(frames, commands_on_a_closed_channel_are_dropped, not_open);
+	tcase_add_test(frames, channels_above_channel_max_are_not_opened);
 	suite_add_tcase(suite, frames);
 	return suite;
 }

@@ -1,4 +1,4 @@
-/* What the peer says becomes events, however its bytes are cut. */
+/* The peer's bytes become the same events, in pieces of any size. */
 #include "unit/support/amqp/dialog.h"
 #include "unit/unit.h"
 
@@ -46,7 +46,7 @@ static void peer_answers(struct buf *out)
 	peer_method(out, 2, AMQP_CONFIRM_SELECT_OK_METHOD, &(amqp_confirm_select_ok_t){0});
 }
 
-/* Two channels' contents in each other's gaps, as AMQP allows. */
+/* The contents of two channels, with interleaved frames, as AMQP allows. */
 static void peer_contents(struct buf *out)
 {
 	amqp_basic_return_t returned = {
@@ -120,7 +120,7 @@ static void all_of_it(struct buf *out)
 	peer_troubles(out);
 }
 
-/* The answers that all_of_it asks of us. */
+/* The answers that all_of_it requires. */
 static void answers_were_sent(void)
 {
 	amqp_channel_flow_ok_t *flow_ok =
@@ -134,17 +134,17 @@ static void answers_were_sent(void)
 
 static const size_t steps[] = {SIZE_MAX, 1, 2, 3, 7, 8, 100};
 
-START_TEST(all_is_told_in_pieces)
+START_TEST(events_do_not_depend_on_piece_size)
 {
 	ask_for_everything(dialog.connection);
 	all_of_it(&dialog.in);
 	ck_assert_int_eq(dialog_feed(&dialog, buf_text(&dialog.in), steps[_i]), RC_CLOSED);
-	dialog_told(&dialog, everything);
+	dialog_expect_events(&dialog, everything);
 	answers_were_sent();
 }
 END_TEST
 
-START_TEST(all_is_told_at_every_split)
+START_TEST(events_do_not_depend_on_split)
 {
 	struct buf whole;
 
@@ -160,14 +160,14 @@ START_TEST(all_is_told_at_every_split)
 		ck_assert_int_eq(
 			dialog_feed(&dialog, text_of(all.ptr + split, all.len - split), SIZE_MAX),
 			RC_CLOSED);
-		dialog_told(&dialog, everything);
+		dialog_expect_events(&dialog, everything);
 		answers_were_sent();
 	}
 	buf_release(&whole);
 }
 END_TEST
 
-START_TEST(a_cancel_that_waits_is_answered)
+START_TEST(cancel_without_nowait_is_answered)
 {
 	amqp_basic_cancel_ok_t *cancel_ok;
 
@@ -180,7 +180,7 @@ START_TEST(a_cancel_that_waits_is_answered)
 END_TEST
 
 /* 1 MiB in the largest frames of an agreed 8192 bytes. */
-START_TEST(a_large_body_is_whole)
+START_TEST(large_body_is_complete)
 {
 	static char body[1u << 20];
 	struct text rest = text_of(body, sizeof body);
@@ -197,14 +197,14 @@ START_TEST(a_large_body_is_whole)
 	}
 	ck_assert_int_eq(dialog_feed(&dialog, buf_text(&dialog.in), 5000), RC_OK);
 	ck_assert_uint_eq(dialog.delivered, 1);
-	const char *told = memchr(dialog.told.bytes, '{', buf_len(&dialog.told));
-	ck_assert_ptr_nonnull(told);
-	ck_assert_mem_eq(told + 1, body, sizeof body);
+	const char *brace = memchr(dialog.events.bytes, '{', buf_len(&dialog.events));
+	ck_assert_ptr_nonnull(brace);
+	ck_assert_mem_eq(brace + 1, body, sizeof body);
 }
 END_TEST
 
 /* The broker counts redeliveries in a header that already filled its frame. */
-START_TEST(a_header_may_outgrow_its_frame)
+START_TEST(header_may_exceed_frame_max)
 {
 	static char properties[8192 + 1000];
 	uint8_t *at = octets_put16((uint8_t *)properties, 1u << 13);
@@ -217,9 +217,8 @@ START_TEST(a_header_may_outgrow_its_frame)
 }
 END_TEST
 
-/* On a channel that consumes nothing, and on one that has published nothing that could come back:
- * its owner would not know what to do with them. */
-START_TEST(contents_that_nobody_asked_for)
+/* A delivery on a channel without a consumer, a return on a channel without a mandatory publish. */
+START_TEST(unrequested_contents_fail_the_connection)
 {
 	amqp_basic_return_t returned = {
 		312, peer_string("NO_ROUTE"), peer_string("e"), peer_string("k")};
@@ -237,24 +236,25 @@ START_TEST(contents_that_nobody_asked_for)
 	peer_header(&dialog.in, 3, 0, TEXT("\0\0"));
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_MALFORMED);
 	ck_assert_uint_eq(dialog.last_code, 503);
-	ck_assert_uint_eq(dialog.given, 0);
+	ck_assert_uint_eq(dialog.allocated, 0);
 }
 END_TEST
 
 static Suite *events_suite(void)
 {
 	Suite *suite = suite_create("amqp/events");
-	TCase *told = tcase_create("told");
+	TCase *events = tcase_create("events");
 
-	tcase_add_checked_fixture(told, set_up, tear_down);
-	tcase_set_timeout(told, 60);
-	tcase_add_loop_test(told, all_is_told_in_pieces, 0, sizeof steps / sizeof *steps);
-	tcase_add_test(told, all_is_told_at_every_split);
-	tcase_add_test(told, a_cancel_that_waits_is_answered);
-	tcase_add_test(told, a_large_body_is_whole);
-	tcase_add_test(told, a_header_may_outgrow_its_frame);
-	tcase_add_loop_test(told, contents_that_nobody_asked_for, 0, 2);
-	suite_add_tcase(suite, told);
+	tcase_add_checked_fixture(events, set_up, tear_down);
+	tcase_set_timeout(events, 60);
+	tcase_add_loop_test(
+		events, events_do_not_depend_on_piece_size, 0, sizeof steps / sizeof *steps);
+	tcase_add_test(events, events_do_not_depend_on_split);
+	tcase_add_test(events, cancel_without_nowait_is_answered);
+	tcase_add_test(events, large_body_is_complete);
+	tcase_add_test(events, header_may_exceed_frame_max);
+	tcase_add_loop_test(events, unrequested_contents_fail_the_connection, 0, 2);
+	suite_add_tcase(suite, events);
 	return suite;
 }
 

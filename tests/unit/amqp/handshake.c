@@ -79,7 +79,7 @@ START_TEST(plain_login_opens)
 
 	peer_open_ok(&dialog.in);
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_OK);
-	dialog_told(&dialog, "AMQP_OPENED 0 0 [] [|||] 0 0 0 000\n");
+	dialog_expect_events(&dialog, "AMQP_OPENED 0 0 [] [|||] 0 0 0 000\n");
 	ck_assert(connection_is_open(dialog.connection));
 	ck_assert_uint_eq(buf_len(connection_output(dialog.connection)), 0);
 	ck_assert(text_is(connection_peer_product(dialog.connection), TEXT("RabbitMQ")));
@@ -116,7 +116,7 @@ static const struct {
 	{0, 0, 0, 4096, UINT32_MAX, 4096, 2046, 2046},
 };
 
-START_TEST(the_smaller_limit_holds)
+START_TEST(smaller_limit_is_agreed_on)
 {
 	dialog.params.heartbeat_s = tunings[_i].our_heartbeat;
 	dialog.params.frame_max = tunings[_i].our_frame;
@@ -156,11 +156,11 @@ START_TEST(close_before_open_is_answered)
 	peer_method(
 		&dialog.in, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &(amqp_connection_close_ok_t){0});
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_CLOSED);
-	dialog_told(&dialog, "AMQP_CLOSE_OK 0 0 [] [|||] 0 0 0 000\n");
+	dialog_expect_events(&dialog, "AMQP_CLOSE_OK 0 0 [] [|||] 0 0 0 000\n");
 }
 END_TEST
 
-START_TEST(long_peer_words_are_cut)
+START_TEST(long_peer_properties_are_cut)
 {
 	char words[200];
 	amqp_table_entry_t entry = {peer_string("product"),
@@ -182,12 +182,13 @@ static Suite *handshake_suite(void)
 	TCase *agreed = tcase_create("agreed");
 
 	tcase_add_checked_fixture(agreed, set_up, tear_down);
-	tcase_add_loop_test(agreed, the_smaller_limit_holds, 0, sizeof tunings / sizeof *tunings);
+	tcase_add_loop_test(
+		agreed, smaller_limit_is_agreed_on, 0, sizeof tunings / sizeof *tunings);
 	tcase_add_test(agreed, plain_login_opens);
 	tcase_add_test(agreed, external_login_has_no_password);
 	tcase_add_test(agreed, long_vhost_fails_the_connection);
 	tcase_add_test(agreed, close_before_open_is_answered);
-	tcase_add_test(agreed, long_peer_words_are_cut);
+	tcase_add_test(agreed, long_peer_properties_are_cut);
 	suite_add_tcase(suite, agreed);
 	return suite;
 }

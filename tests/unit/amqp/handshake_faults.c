@@ -150,15 +150,15 @@ static const struct {
 	{deep_properties, 502, RC_MALFORMED},
 };
 
-static unsigned times_told(const char *kind)
+static unsigned times_emitted(const char *kind)
 {
-	struct text told = buf_text(&dialog.told);
+	struct text events = buf_text(&dialog.events);
 	unsigned times = 0;
 
-	while (told.len > 0) {
-		const char *end = memchr(told.ptr, '\n', told.len);
-		times += text_starts(told, text_from(kind));
-		told = text_of(end + 1, told.len - (size_t)(end + 1 - told.ptr));
+	while (events.len > 0) {
+		const char *end = memchr(events.ptr, '\n', events.len);
+		times += text_starts(events, text_from(kind));
+		events = text_of(end + 1, events.len - (size_t)(end + 1 - events.ptr));
 	}
 	return times;
 }
@@ -168,30 +168,30 @@ static void fails_with(size_t i, size_t step)
 	dialog_start(&dialog);
 	failures[i].bytes();
 	ck_assert_int_eq(dialog_feed(&dialog, buf_text(&dialog.in), step), failures[i].rc);
-	ck_assert_uint_eq(times_told("AMQP_CLOSED "), 1);
+	ck_assert_uint_eq(times_emitted("AMQP_CLOSED "), 1);
 	ck_assert_uint_eq(dialog.last_code, failures[i].code);
 	ck_assert(!connection_is_open(dialog.connection));
 	ck_assert_int_eq(connection_input(dialog.connection, TEXT("more")), failures[i].rc);
 }
 
-START_TEST(handshake_fails_whole)
+START_TEST(handshake_faults_in_one_piece)
 {
 	fails_with((size_t)_i, SIZE_MAX);
 }
 END_TEST
 
-START_TEST(handshake_fails_byte_by_byte)
+START_TEST(handshake_faults_byte_by_byte)
 {
 	fails_with((size_t)_i, 1);
 }
 END_TEST
 
-START_TEST(the_other_version_is_named)
+START_TEST(peer_version_is_reported)
 {
 	dialog_start(&dialog);
 	another_amqp();
 	ck_assert_int_eq(dialog_feed_in(&dialog), RC_CLOSED);
-	dialog_told(&dialog,
+	dialog_expect_events(&dialog,
 		"AMQP_CLOSED 0 540 [the peer speaks AMQP 3-1-0-0, not 0-9-1] [|||] 0 0 0 "
 		"000\n");
 	buf_consume(connection_output(dialog.connection), 8); /* our own */
@@ -219,9 +219,9 @@ static Suite *faults_suite(void)
 	int cases = sizeof failures / sizeof *failures;
 
 	tcase_add_checked_fixture(faults, set_up, tear_down);
-	tcase_add_loop_test(faults, handshake_fails_whole, 0, cases);
-	tcase_add_loop_test(faults, handshake_fails_byte_by_byte, 0, cases);
-	tcase_add_test(faults, the_other_version_is_named);
+	tcase_add_loop_test(faults, handshake_faults_in_one_piece, 0, cases);
+	tcase_add_loop_test(faults, handshake_faults_byte_by_byte, 0, cases);
+	tcase_add_test(faults, peer_version_is_reported);
 	tcase_add_test(faults, long_credentials_end_the_login);
 	suite_add_tcase(suite, faults);
 	return suite;

@@ -302,7 +302,7 @@ static void input_is_answered(size_t step, uint16_t code, enum rc rc)
 	ck_assert_uint_eq(buf_len(connection_output(dialog.connection)), 0);
 }
 
-START_TEST(mistakes_whole)
+START_TEST(mistakes_in_one_piece)
 {
 	mistakes[_i].bytes();
 	input_is_answered(SIZE_MAX, mistakes[_i].code, RC_MALFORMED);
@@ -337,7 +337,7 @@ static const struct {
 	{BYTES("\0\74\0\0\377\377\377\377\377\377\377\377\0\0"), 506, RC_LIMIT},
 };
 
-START_TEST(bad_content_headers)
+START_TEST(bad_content_headers_end_the_connection)
 {
 	peer_deliver(&dialog.in, 1, 1);
 	peer_frame(&dialog.in, AMQP_FRAME_HEADER, 1, headers[_i].payload);
@@ -361,14 +361,14 @@ static const struct {
 	{1, AMQP_BASIC_ACK_METHOD, BYTES("\0\0\0\0\0\0\0\1"), 502},
 };
 
-START_TEST(bad_methods)
+START_TEST(bad_methods_end_the_connection)
 {
 	method(methods[_i].channel, methods[_i].id, methods[_i].arguments);
 	input_is_answered(SIZE_MAX, methods[_i].code, RC_MALFORMED);
 }
 END_TEST
 
-START_TEST(no_memory_for_a_content)
+START_TEST(no_memory_for_a_content_ends_the_connection)
 {
 	dialog.refuses_memory = true;
 	peer_deliver(&dialog.in, 1, 1);
@@ -384,11 +384,13 @@ static Suite *hostile_suite(void)
 	int cases = sizeof mistakes / sizeof *mistakes;
 
 	tcase_add_checked_fixture(peer, set_up, tear_down);
-	tcase_add_loop_test(peer, mistakes_whole, 0, cases);
+	tcase_add_loop_test(peer, mistakes_in_one_piece, 0, cases);
 	tcase_add_loop_test(peer, mistakes_byte_by_byte, 0, cases);
-	tcase_add_loop_test(peer, bad_content_headers, 0, sizeof headers / sizeof *headers);
-	tcase_add_loop_test(peer, bad_methods, 0, sizeof methods / sizeof *methods);
-	tcase_add_test(peer, no_memory_for_a_content);
+	tcase_add_loop_test(
+		peer, bad_content_headers_end_the_connection, 0, sizeof headers / sizeof *headers);
+	tcase_add_loop_test(
+		peer, bad_methods_end_the_connection, 0, sizeof methods / sizeof *methods);
+	tcase_add_test(peer, no_memory_for_a_content_ends_the_connection);
 	suite_add_tcase(suite, peer);
 	return suite;
 }

@@ -1,6 +1,6 @@
-/* A valid session with random damage: whatever comes, the connection ends in order or goes on,
- * every content is told or dropped once, and the sanitizers find nothing. A failure prints its
- * seed; AMQP_MUTATION_SEED=<seed> <this program> runs that one alone. */
+/* A valid session with random damage: the connection ends in order or goes on, every content is
+ * delivered or dropped once, and the sanitizers find nothing. A failure prints its seed;
+ * AMQP_MUTATION_SEED=<seed> <this program> runs that one alone. */
 #include "unit/support/amqp/dialog.h"
 #include "unit/unit.h"
 
@@ -27,7 +27,7 @@ static void session(struct buf *out)
 		&(amqp_channel_close_t){404, peer_string("NOT_FOUND"), 60, 20});
 }
 
-/* The client's half of the session, in answer to what is told. */
+/* The client's half of the session: its reaction to the events. */
 static void play(struct dialog *dialog, const struct amqp_event *event)
 {
 	struct connection *c = dialog->connection;
@@ -47,7 +47,7 @@ static void play(struct dialog *dialog, const struct amqp_event *event)
 	}
 }
 
-/* Flips, overwrites, cuts out or doubles some bytes. */
+/* Flip, overwrite, cut out or double some bytes. */
 static void damage(struct buf *bytes, unsigned *seed)
 {
 	size_t len = buf_len(bytes);
@@ -71,7 +71,7 @@ static void damage(struct buf *bytes, unsigned *seed)
 	}
 }
 
-/* What the run came to: RC_OK when the damage was harmless. */
+/* Run a damaged session and return its end: RC_OK if the damage was harmless. */
 static enum rc run(unsigned first_seed)
 {
 	struct dialog dialog;
@@ -89,7 +89,7 @@ static enum rc run(unsigned first_seed)
 	rc = dialog_feed(&dialog, buf_text(&bytes), 1 + (size_t)rand_r(&seed) % 300);
 	ck_assert_msg(
 		!connection_has_failed(dialog.connection), "seed %u: output refused", first_seed);
-	ck_assert_msg(dialog.given <= dialog.delivered + dialog.dropped + 1,
+	ck_assert_msg(dialog.allocated <= dialog.delivered + dialog.dropped + 1,
 		"seed %u: content lost", first_seed);
 	dialog_release(&dialog);
 	buf_release(&bytes);
@@ -99,8 +99,9 @@ static enum rc run(unsigned first_seed)
 #define BATCHES 30
 #define BATCH   100
 
-/* One process a batch: a crash names its batch by the loop's number, a failed check its seed. */
-START_TEST(damage_is_survived)
+/* Each batch is a process: a crash is reported with its loop number, a failed check with its seed.
+ */
+START_TEST(damaged_sessions_end_in_order)
 {
 	unsigned runs[RC_SYSTEM + 1] = {0};
 
@@ -127,7 +128,7 @@ static Suite *mutation_suite(void)
 	if (replayed)
 		tcase_add_test(damaged, replay);
 	else
-		tcase_add_loop_test(damaged, damage_is_survived, 0, BATCHES);
+		tcase_add_loop_test(damaged, damaged_sessions_end_in_order, 0, BATCHES);
 	suite_add_tcase(suite, damaged);
 	return suite;
 }

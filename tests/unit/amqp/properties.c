@@ -51,7 +51,7 @@ static void value_is(const struct properties *p, enum property property, struct 
 	ck_assert(text_is(p->value[property], expected));
 }
 
-START_TEST(all_are_sliced)
+START_TEST(all_properties_are_parsed)
 {
 	uint8_t room[1024];
 	struct properties p;
@@ -74,7 +74,7 @@ START_TEST(all_are_sliced)
 }
 END_TEST
 
-START_TEST(absent_is_zero)
+START_TEST(absent_property_reads_as_zero)
 {
 	struct properties p;
 
@@ -85,8 +85,8 @@ START_TEST(absent_is_zero)
 }
 END_TEST
 
-/* All 16,384 sets of properties: parsed and written again they are the same bytes. */
-START_TEST(every_set_round_trips)
+/* All 16,384 sets of properties are written as the bytes that were parsed. */
+START_TEST(every_set_of_properties_round_trips)
 {
 	for (unsigned flags = 0; flags <= 0xfffc; flags += 4) {
 		uint8_t room[1024];
@@ -131,7 +131,7 @@ static const struct text malformed[] = {
 	{"\20\0", 2},                                              /* delivery mode missing */
 };
 
-START_TEST(malformed_is_said)
+START_TEST(malformed_bytes_are_rejected)
 {
 	struct properties p;
 
@@ -139,8 +139,8 @@ START_TEST(malformed_is_said)
 }
 END_TEST
 
-/* The header table's inside is not judged here: the message layer does that. */
-START_TEST(a_bad_header_table_is_sliced_all_the_same)
+/* The message layer checks the header table. */
+START_TEST(bad_header_table_is_not_checked)
 {
 	struct properties p;
 
@@ -176,12 +176,13 @@ static Suite *properties_suite(void)
 	TCase *raw = tcase_create("raw");
 
 	tcase_add_checked_fixture(raw, set_up, tear_down);
-	tcase_add_test(raw, all_are_sliced);
-	tcase_add_test(raw, absent_is_zero);
-	tcase_add_test(raw, every_set_round_trips);
+	tcase_add_test(raw, all_properties_are_parsed);
+	tcase_add_test(raw, absent_property_reads_as_zero);
+	tcase_add_test(raw, every_set_of_properties_round_trips);
 	tcase_add_test(raw, every_cut_and_excess_is_malformed);
-	tcase_add_loop_test(raw, malformed_is_said, 0, sizeof malformed / sizeof *malformed);
-	tcase_add_test(raw, a_bad_header_table_is_sliced_all_the_same);
+	tcase_add_loop_test(
+		raw, malformed_bytes_are_rejected, 0, sizeof malformed / sizeof *malformed);
+	tcase_add_test(raw, bad_header_table_is_not_checked);
 	tcase_add_test(raw, changes_are_written);
 	suite_add_tcase(suite, raw);
 	return suite;

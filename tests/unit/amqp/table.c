@@ -1,4 +1,4 @@
-/* Tables on raw bytes, held against rabbitmq-c's codec and against hostile ones. */
+/* Tables on raw bytes, compared with rabbitmq-c's codec, and hostile tables. */
 #include "amqp/table.h"
 #include "unit/support/amqp/peer.h"
 #include "unit/unit.h"
@@ -16,7 +16,7 @@ static void tear_down(void)
 	buf_release(&bytes);
 }
 
-/* In memory of its own length, so that a read past the end is seen by the sanitizer. */
+/* Copied to memory of exactly its length, so that the sanitizer sees a read past the end. */
 static enum rc check_exact(struct text table)
 {
 	char *exact = malloc(table.len + 1);
@@ -86,7 +86,7 @@ static struct text every_type(char *room, size_t len)
 	return text_of(room + 4, offset - 4);
 }
 
-START_TEST(every_type_is_walked)
+START_TEST(table_next_reads_every_type)
 {
 	static const char types[] = "tbBsuIilLfdDSxTVSAF";
 	char room[4096];
@@ -177,7 +177,7 @@ START_TEST(other_types_are_no_integers)
 }
 END_TEST
 
-START_TEST(the_last_of_a_name_wins)
+START_TEST(last_field_of_a_name_is_found)
 {
 	struct table_field field;
 	int64_t value = 0;
@@ -192,7 +192,7 @@ START_TEST(the_last_of_a_name_wins)
 }
 END_TEST
 
-START_TEST(what_we_write_rabbitmq_c_reads)
+START_TEST(rabbitmq_c_reads_our_tables)
 {
 	amqp_pool_t pool;
 	amqp_table_t table;
@@ -217,7 +217,7 @@ START_TEST(what_we_write_rabbitmq_c_reads)
 }
 END_TEST
 
-/* depth containers in each other, the table itself being the first. */
+/* depth nested containers; the table itself is the first. */
 static void nest(char type, size_t depth)
 {
 	size_t each = type == 'F' ? 6 : 5;
@@ -287,14 +287,14 @@ static const struct text malformed[] = {
 	{"\1kA\0\0\0\1Z", 8},            /* unknown type inside */
 };
 
-START_TEST(malformed_is_said)
+START_TEST(malformed_bytes_are_rejected)
 {
 	ck_assert_int_eq(check_exact(malformed[_i]), RC_MALFORMED);
 }
 END_TEST
 
-/* What the check passes, rabbitmq-c decodes, and the walk ends where the table ends. Not the other
- * way round: rabbitmq-c lets a nested field run over the end of its container. */
+/* rabbitmq-c decodes each table that table_check passes. The reverse does not hold: rabbitmq-c lets
+ * a nested field exceed its container. */
 static enum rc agrees_with_rabbitmq_c(struct text prefixed)
 {
 	struct text rest = text_of(prefixed.ptr + 4, prefixed.len - 4);
@@ -345,17 +345,17 @@ static Suite *table_suite(void)
 	TCase *walk = tcase_create("walk");
 
 	tcase_add_checked_fixture(walk, set_up, tear_down);
-	tcase_add_test(walk, every_type_is_walked);
+	tcase_add_test(walk, table_next_reads_every_type);
 	tcase_add_test(walk, copied_fields_are_the_same_bytes);
 	tcase_add_test(walk, every_cut_is_malformed);
 	LOOP(walk, integers_are_read, integers);
 	tcase_add_test(walk, other_types_are_no_integers);
-	tcase_add_test(walk, the_last_of_a_name_wins);
-	tcase_add_test(walk, what_we_write_rabbitmq_c_reads);
+	tcase_add_test(walk, last_field_of_a_name_is_found);
+	tcase_add_test(walk, rabbitmq_c_reads_our_tables);
 	LOOP(walk, depth_is_bounded, depths);
 	LOOP(walk, empty_fields_are_bounded, counts);
 	tcase_add_test(walk, nested_fields_are_counted);
-	LOOP(walk, malformed_is_said, malformed);
+	LOOP(walk, malformed_bytes_are_rejected, malformed);
 	tcase_add_test(walk, mutations_agree_with_rabbitmq_c);
 	suite_add_tcase(suite, walk);
 	return suite;

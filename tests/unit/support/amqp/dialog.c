@@ -17,19 +17,19 @@ static void dialog_on_event(void *ctx, const struct amqp_event *e)
 	struct dialog *dialog = ctx;
 	bool has_content = e->kind == AMQP_DELIVERY || e->kind == AMQP_RETURN;
 
-	buf_printf(&dialog->told, "%s %u", dialog_kind(e->kind), e->channel);
-	buf_printf(&dialog->told, " %u [%.*s]", e->code, TEXT_ARGS(e->text));
-	buf_printf(&dialog->told, " [%.*s|%.*s|%.*s|%.*s]", TEXT_ARGS(e->consumer),
+	buf_printf(&dialog->events, "%s %u", dialog_kind(e->kind), e->channel);
+	buf_printf(&dialog->events, " %u [%.*s]", e->code, TEXT_ARGS(e->text));
+	buf_printf(&dialog->events, " [%.*s|%.*s|%.*s|%.*s]", TEXT_ARGS(e->consumer),
 		TEXT_ARGS(e->exchange), TEXT_ARGS(e->routing_key), TEXT_ARGS(e->queue));
-	buf_printf(&dialog->told, " %llu %u %u %d%d%d", (unsigned long long)e->tag, e->messages,
+	buf_printf(&dialog->events, " %llu %u %u %d%d%d", (unsigned long long)e->tag, e->messages,
 		e->consumers, e->multiple, e->positive, e->redelivered);
 	if (has_content) {
-		buf_printf(&dialog->told, " %zu {", e->content.properties.len);
-		buf_append_text(&dialog->told, e->content.body);
-		buf_append_byte(&dialog->told, '}');
+		buf_printf(&dialog->events, " %zu {", e->content.properties.len);
+		buf_append_text(&dialog->events, e->content.body);
+		buf_append_byte(&dialog->events, '}');
 		dialog->delivered++;
 	}
-	buf_append_byte(&dialog->told, '\n');
+	buf_append_byte(&dialog->events, '\n');
 	dialog->last_code = e->code;
 	if (dialog->on_event)
 		dialog->on_event(dialog, e);
@@ -46,7 +46,7 @@ static uint8_t *dialog_content_memory(
 		return NULL;
 	*ret_owner = malloc(len);
 	ck_assert_ptr_nonnull(*ret_owner);
-	dialog->given++;
+	dialog->allocated++;
 	return *ret_owner;
 }
 
@@ -67,7 +67,7 @@ void dialog_init(struct dialog *dialog)
 	};
 	buf_init(&dialog->in, 1u << 24);
 	init_amqp_pool(&dialog->fields, 4096);
-	buf_init(&dialog->told, 1u << 26);
+	buf_init(&dialog->events, 1u << 26);
 	buf_init(&dialog->sent, 1u << 20);
 }
 
@@ -80,10 +80,10 @@ void dialog_start(struct dialog *dialog)
 void dialog_release(struct dialog *dialog)
 {
 	connection_free(dialog->connection);
-	ck_assert_uint_eq(dialog->given, dialog->dropped + dialog->delivered);
+	ck_assert_uint_eq(dialog->allocated, dialog->dropped + dialog->delivered);
 	buf_release(&dialog->in);
 	empty_amqp_pool(&dialog->fields);
-	buf_release(&dialog->told);
+	buf_release(&dialog->events);
 	buf_release(&dialog->sent);
 }
 
@@ -112,7 +112,7 @@ enum rc dialog_feed_in(struct dialog *dialog)
 	return rc;
 }
 
-/* Consumes, and has published: contents of both kinds may come. */
+/* Consume and publish, so that deliveries and returns are accepted. */
 static void dialog_use_channel(struct dialog *dialog, uint16_t channel)
 {
 	struct amqp_publish publish = {.mandatory = true, .properties = TEXT("\0\0")};
@@ -139,14 +139,14 @@ void dialog_open(struct dialog *dialog)
 	ck_assert_int_eq(dialog_feed_in(dialog), RC_OK);
 	dialog_use_channel(dialog, 1);
 	dialog_use_channel(dialog, 2);
-	buf_clear(&dialog->told);
+	buf_clear(&dialog->events);
 	buf_clear(connection_output(dialog->connection));
 }
 
-void dialog_told(const struct dialog *dialog, const char *expected)
+void dialog_expect_events(const struct dialog *dialog, const char *expected)
 {
-	ck_assert_msg(text_is(buf_text(&dialog->told), text_from(expected)),
-		"told:\n%.*sexpected:\n%s", TEXT_ARGS(buf_text(&dialog->told)), expected);
+	ck_assert_msg(text_is(buf_text(&dialog->events), text_from(expected)),
+		"events:\n%.*sexpected:\n%s", TEXT_ARGS(buf_text(&dialog->events)), expected);
 }
 
 struct frame dialog_sent(struct dialog *dialog)

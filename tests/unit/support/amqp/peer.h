@@ -1,4 +1,4 @@
-/* A broker's bytes for unit tests, made by rabbitmq-c's encoder: an encoder that is not ours. */
+/* A broker's bytes for unit tests, from rabbitmq-c's encoder, so that the encoder is not ours. */
 #ifndef UNIT_PEER_H
 #define UNIT_PEER_H
 
