@@ -1,5 +1,5 @@
-/* How the gauge asks: one question at a time, on a channel that may be lost at any of them. The
- * channel is this test's own: the calls to it are written down. */
+/* When the probe asks for the backlog: one request at a time, on a channel that each may close. The
+ * channel is a fake of this test, which records its calls. */
 #include "broker/backlog_probe.h"
 
 #include "unit/unit.h"
@@ -8,14 +8,14 @@
 
 #define CHANNEL 2
 
-static char said[64]; /* a letter for each call */
+static char calls[64]; /* a letter for each call */
 static bool is_open;
 static uint16_t channel_max;
 
-static void say(const char *letter)
+static void record_call(const char *letter)
 {
-	ck_assert_uint_lt(strlen(said) + 1, sizeof said);
-	strcat(said, letter);
+	ck_assert_uint_lt(strlen(calls) + 1, sizeof calls);
+	strcat(calls, letter);
 }
 
 uint16_t connection_channel_max(const struct connection *connection)
@@ -29,7 +29,7 @@ void channel_open(struct connection *connection, uint16_t channel)
 	(void)connection;
 	ck_assert_uint_eq(channel, CHANNEL);
 	ck_assert(!is_open);
-	say("o");
+	record_call("o");
 }
 
 bool channel_is_open(const struct connection *connection, uint16_t channel)
@@ -47,16 +47,16 @@ void channel_declare_queue(
 	ck_assert(is_open);
 	ck_assert(queue->passive);
 	ck_assert(text_is(queue->name, TEXT("orders")));
-	say("?");
+	record_call("?");
 }
 
 static struct backlog_probe probe;
 static mtime now;
 
-static void expect(const char *words)
+static void expect_calls(const char *expected)
 {
-	ck_assert_str_eq(said, words);
-	said[0] = '\0';
+	ck_assert_str_eq(calls, expected);
+	calls[0] = '\0';
 }
 
 static void expect_backlog(mtime at, uint32_t messages)
@@ -66,116 +66,116 @@ static void expect_backlog(mtime at, uint32_t messages)
 		ck_assert_uint_eq(probe.backlog.messages, messages);
 }
 
-static void happens(enum amqp_event_kind kind, uint32_t messages)
+static void handle_event(enum amqp_event_kind kind, uint32_t messages)
 {
 	struct amqp_event event = {.kind = kind, .channel = CHANNEL, .messages = messages};
 	is_open = kind == AMQP_CHANNEL_OPENED || (is_open && kind != AMQP_CHANNEL_CLOSED);
 	backlog_probe_on_event(&probe, &event, now);
 }
 
-/* Not a moment before that. */
+/* Check that the probe acts after span, and not earlier. */
 static void wait_for(mtime span)
 {
 	ck_assert_int_eq(backlog_probe_deadline(&probe), now + span);
 	now += span - 1;
 	backlog_probe_tick(&probe, now);
-	expect("");
+	expect_calls("");
 	backlog_probe_tick(&probe, ++now);
 }
 
-static void go_up(uint16_t most)
+static void connect(uint16_t max)
 {
 	is_open = false;
-	channel_max = most;
-	backlog_probe_up(&probe, (struct connection *)said, CHANNEL, now);
+	channel_max = max;
+	backlog_probe_up(&probe, (struct connection *)calls, CHANNEL, now);
 }
 
 static void set_up(void)
 {
-	said[0] = '\0';
+	calls[0] = '\0';
 	now = MTIME_MINUTE;
 	backlog_probe_init(&probe, TEXT("orders"));
 	ck_assert_int_eq(backlog_probe_deadline(&probe), MTIME_NEVER);
-	go_up(CHANNEL);
+	connect(CHANNEL);
 	wait_for(PROBE_FIRST);
-	expect("o");
-	happens(AMQP_CHANNEL_OPENED, 0);
-	expect("?");
+	expect_calls("o");
+	handle_event(AMQP_CHANNEL_OPENED, 0);
+	expect_calls("?");
 	expect_backlog(MTIME_NEVER, 0);
 }
 
-START_TEST(it_asks_again_and_again)
+START_TEST(count_is_requested_periodically)
 {
 	set_up();
-	happens(AMQP_QUEUE_DECLARED, 5);
+	handle_event(AMQP_QUEUE_DECLARED, 5);
 	expect_backlog(now, 5);
 	mtime before = now;
 	wait_for(PROBE_EVERY);
-	expect("?");
+	expect_calls("?");
 	expect_backlog(before, 5);
-	happens(AMQP_QUEUE_DECLARED, 0);
+	handle_event(AMQP_QUEUE_DECLARED, 0);
 	expect_backlog(now, 0);
 }
 END_TEST
 
-START_TEST(a_late_answer_is_waited_for)
+START_TEST(no_request_while_an_answer_is_awaited)
 {
 	set_up();
 	ck_assert_int_eq(backlog_probe_deadline(&probe), MTIME_NEVER);
 	now += 60 * MTIME_MINUTE;
 	backlog_probe_tick(&probe, now);
-	expect("");
-	happens(AMQP_QUEUE_DECLARED, 3);
+	expect_calls("");
+	handle_event(AMQP_QUEUE_DECLARED, 3);
 	expect_backlog(now, 3);
 }
 END_TEST
 
-START_TEST(a_missing_queue_is_asked_about_rarely_until_it_is_seen)
+START_TEST(missing_queue_is_checked_rarely_until_a_hint)
 {
 	set_up();
-	happens(AMQP_QUEUE_DECLARED, 5);
+	handle_event(AMQP_QUEUE_DECLARED, 5);
 	backlog_probe_hint(&probe, now);
-	wait_for(PROBE_EVERY); /* a hint does not make it more often */
-	expect("?");
-	happens(AMQP_CHANNEL_CLOSED, 0);
+	wait_for(PROBE_EVERY); /* a hint does not shorten this interval */
+	expect_calls("?");
+	handle_event(AMQP_CHANNEL_CLOSED, 0);
 	expect_backlog(MTIME_NEVER, 0);
 	wait_for(PROBE_MISSING);
-	expect("o");
-	happens(AMQP_CHANNEL_CLOSED, 0);
+	expect_calls("o");
+	handle_event(AMQP_CHANNEL_CLOSED, 0);
 	backlog_probe_hint(&probe, now);
 	backlog_probe_hint(&probe, now);
-	wait_for(PROBE_EVERY); /* it is there, and the look may fail again */
-	expect("o");
-	happens(AMQP_CHANNEL_CLOSED, 0);
+	wait_for(PROBE_EVERY); /* after a hint; the check may fail again */
+	expect_calls("o");
+	handle_event(AMQP_CHANNEL_CLOSED, 0);
 	now += PROBE_MISSING / 2;
 	backlog_probe_hint(&probe, now);
 	backlog_probe_tick(&probe, now);
-	expect("o");
-	happens(AMQP_CHANNEL_OPENED, 0);
-	expect("?");
+	expect_calls("o");
+	handle_event(AMQP_CHANNEL_OPENED, 0);
+	expect_calls("?");
 }
 END_TEST
 
-START_TEST(a_connection_takes_the_figure_with_it)
+START_TEST(backlog_is_unknown_after_the_connection_is_lost)
 {
 	set_up();
-	happens(AMQP_QUEUE_DECLARED, 5);
+	handle_event(AMQP_QUEUE_DECLARED, 5);
 	backlog_probe_down(&probe);
 	expect_backlog(MTIME_NEVER, 0);
 	ck_assert_int_eq(backlog_probe_deadline(&probe), MTIME_NEVER);
 	backlog_probe_hint(&probe, now);
 	backlog_probe_tick(&probe, now + MTIME_MINUTE);
-	expect("");
-	go_up(CHANNEL);
+	expect_calls("");
+	connect(CHANNEL);
 	wait_for(PROBE_FIRST);
-	expect("o");
+	expect_calls("o");
 }
 END_TEST
 
-START_TEST(without_a_channel_nothing_is_asked)
+START_TEST(no_request_above_channel_max)
 {
 	backlog_probe_init(&probe, TEXT("orders"));
-	go_up(CHANNEL - 1);
+	connect(CHANNEL - 1);
 	ck_assert_int_eq(backlog_probe_deadline(&probe), MTIME_NEVER);
 }
 END_TEST
@@ -183,9 +183,9 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/backlog_probe");
-	UNIT_CASE(s, "gauge", it_asks_again_and_again, a_late_answer_is_waited_for,
-		a_missing_queue_is_asked_about_rarely_until_it_is_seen,
-		a_connection_takes_the_figure_with_it, without_a_channel_nothing_is_asked);
+	UNIT_CASE(s, "probe", count_is_requested_periodically,
+		no_request_while_an_answer_is_awaited, missing_queue_is_checked_rarely_until_a_hint,
+		backlog_is_unknown_after_the_connection_is_lost, no_request_above_channel_max);
 	return s;
 }
 

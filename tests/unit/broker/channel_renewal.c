@@ -1,10 +1,10 @@
-/* When a publishing channel is given up because the broker refuses what it publishes. */
+/* When a publishing channel is replaced because the broker refuses publishes. */
 #include "broker/channel_renewal.h"
 #include "unit/unit.h"
 
 #define S MTIME_SECOND
 
-/* The time from the first refusal of a channel until another one is tried. */
+/* Return the time from the first refusal on a channel until the channel is renewed. */
 static mtime refuse(struct channel_renewal *channel_renewal, mtime now)
 {
 	channel_renewal_forget(channel_renewal);
@@ -12,7 +12,7 @@ static mtime refuse(struct channel_renewal *channel_renewal, mtime now)
 	return channel_renewal->renew_at - now;
 }
 
-START_TEST(test_first_refusal_counts)
+START_TEST(renewal_is_due_after_the_first_refusal)
 {
 	struct channel_renewal channel_renewal;
 	channel_renewal_init(&channel_renewal, 1);
@@ -30,8 +30,8 @@ START_TEST(test_first_refusal_counts)
 }
 END_TEST
 
-/* A full queue refuses on every channel: they are not spent one a second. */
-START_TEST(test_waits_grow)
+/* A full queue refuses on every channel, so channels are not renewed every second. */
+START_TEST(waits_grow_up_to_a_minute)
 {
 	struct channel_renewal channel_renewal;
 	channel_renewal_init(&channel_renewal, 1);
@@ -51,7 +51,7 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/channel_renewal");
-	UNIT_CASE(s, "refusals", test_first_refusal_counts, test_waits_grow);
+	UNIT_CASE(s, "renewal", renewal_is_due_after_the_first_refusal, waits_grow_up_to_a_minute);
 	return s;
 }
 

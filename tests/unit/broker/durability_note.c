@@ -1,5 +1,5 @@
-/* What is said of a pool's queues: what was declared here is known, of all else a client sees
- * nothing. The channel is this test's own; its broker has the queues that a test gives it. */
+/* The log line about a pool's queues. The channel is a fake of this test; its broker has the queues
+ * that the test names. */
 #include "broker/durability_note.h"
 
 #include "amqp/channel.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* ---------- the words ---------- */
+/* ---------- the text ---------- */
 
 #define UNKNOWN                                                                                    \
 	"; their type and policies are unknown to a client (what keeps everything: "               \
@@ -38,7 +38,7 @@ static const struct {
 		"one (docs/retries.md, By hand)"},
 };
 
-START_TEST(test_words)
+START_TEST(note_has_the_text_of_the_case)
 {
 	struct buf words;
 	buf_init(&words, DURABILITY_NOTE_MAX);
@@ -49,72 +49,72 @@ START_TEST(test_words)
 }
 END_TEST
 
-START_TEST(test_the_longest_words_have_room)
+START_TEST(longest_note_is_not_cut)
 {
 	char name[256];
 	memset(name, 'n', sizeof name);
 	struct text longest = text_of(name, 255);
-	const struct durability_note promises[] = {{.queue = longest, .dead_letter = longest},
+	const struct durability_note notes[] = {{.queue = longest, .dead_letter = longest},
 		{.queue = longest}, {.queue = longest, .is_queue_made = true}};
 	for (size_t i = 0; i < 3; i++) {
 		struct buf words;
 		buf_init(&words, DURABILITY_NOTE_MAX);
-		durability_note_append(&promises[i], &words);
+		durability_note_append(&notes[i], &words);
 		ck_assert(!words.failed);
 		buf_release(&words);
 	}
 }
 END_TEST
 
-/* ---------- the queues, one after the other ---------- */
+/* ---------- when it is logged ---------- */
 
 #define REFUSED 406
 
 static const struct retry_plan plan = {.delays = {MTIME_SECOND}, .count = 1};
 static struct topology topology;
-static bool is_for_other_process; /* what was asked for last */
-static char told[64];             /* of each note the first letters of level and words */
+static bool is_passive; /* the last declaration */
+static char logged[64]; /* of each line, the first letters of level and text */
 
 void channel_declare_queue(
 	struct connection *connection, uint16_t channel, const struct amqp_queue *queue)
 {
 	(void)connection, (void)channel;
-	is_for_other_process = queue->passive;
+	is_passive = queue->passive;
 }
 
 static void on_log_line(void *ctx, enum log_level level, const char *words)
 {
 	(void)ctx;
-	size_t len = strlen(told);
-	ck_assert_uint_lt(len + 3, sizeof told);
-	told[len] = log_level_name(level)[0];
-	told[len + 1] = words[0];
-	told[len + 2] = ' ';
-	told[len + 3] = 0;
+	size_t len = strlen(logged);
+	ck_assert_uint_lt(len + 3, sizeof logged);
+	logged[len] = log_level_name(level)[0];
+	logged[len + 1] = words[0];
+	logged[len + 2] = ' ';
+	logged[len + 3] = 0;
 }
 
 static const struct channel_log channel_log = {on_log_line, NULL};
 
 static void set_up(struct text dead_letter)
 {
-	told[0] = 0;
+	logged[0] = 0;
 	topology_init(&topology, TEXT("q"), dead_letter, DECLARE_ON, &plan);
 }
 
-/* A channel is opened and all queues are seen to: there[i] says of the i-th whether a look finds
- * it; what is made is there then. refuse: the first that is to be made is refused. */
-static void see_to_all(bool there[], bool refuse)
+/* Check all queues, and declare those that are missing. there[i]: the i-th queue exists; set when
+ * it is declared. refuse: refuse the first declaration. */
+static void check_all_queues(bool there[], bool refuse)
 {
 	size_t i = 0;
 	bool is_done = topology_begin(&topology, NULL, 1, false);
 	while (!is_done) {
-		if (is_for_other_process ? there[i] : !refuse) {
+		if (is_passive ? there[i] : !refuse) {
 			there[i++] = true;
 			is_done = topology_next(&topology, NULL, 1);
 			continue;
 		}
-		if (!topology_closed(&topology, is_for_other_process ? 404 : REFUSED, TEXT("why"),
-			    &channel_log))
+		if (!topology_closed(
+			    &topology, is_passive ? 404 : REFUSED, TEXT("why"), &channel_log))
 			return;
 		i = 0;
 		is_done = topology_begin(&topology, NULL, 1, false);
@@ -122,63 +122,63 @@ static void see_to_all(bool there[], bool refuse)
 	topology_on_consuming(&topology, &channel_log);
 }
 
-START_TEST(test_what_was_made_keeps_the_promise)
+START_TEST(declared_queues_need_no_note)
 {
 	set_up(TEXT("q.dead"));
-	see_to_all((bool[]){false, false, false}, false);
-	ck_assert_str_eq(told, "");
-	see_to_all((bool[]){true, true, true}, false); /* after a lost connection */
-	ck_assert_str_eq(told, "");
+	check_all_queues((bool[]){false, false, false}, false);
+	ck_assert_str_eq(logged, "");
+	check_all_queues((bool[]){true, true, true}, false); /* after a lost connection */
+	ck_assert_str_eq(logged, "");
 }
 END_TEST
 
-START_TEST(test_what_was_there_is_told_once)
+START_TEST(existing_queues_are_logged_once)
 {
 	set_up(TEXT("q.dead"));
-	see_to_all((bool[]){true, true, true}, false);
-	ck_assert_str_eq(told, "iq ");
-	see_to_all((bool[]){true, true, true}, false);
-	ck_assert_str_eq(told, "iq ");
+	check_all_queues((bool[]){true, true, true}, false);
+	ck_assert_str_eq(logged, "iq ");
+	check_all_queues((bool[]){true, true, true}, false);
+	ck_assert_str_eq(logged, "iq ");
 }
 END_TEST
 
-START_TEST(test_one_that_was_deleted_and_made_is_known)
+START_TEST(redeclared_queue_counts_as_made)
 {
 	set_up(TEXT("q.dead"));
-	see_to_all((bool[]){true, false, false}, false);
-	ck_assert_str_eq(told, "iq ");
-	see_to_all((bool[]){false, true, true}, false);
-	ck_assert_str_eq(told, "iq ");
+	check_all_queues((bool[]){true, false, false}, false);
+	ck_assert_str_eq(logged, "iq ");
+	check_all_queues((bool[]){false, true, true}, false);
+	ck_assert_str_eq(logged, "iq ");
 	ck_assert_int_eq(topology.sights[TOPOLOGY_QUEUE], TOPOLOGY_MADE);
 }
 END_TEST
 
-/* Somebody else declared it in the same moment, and otherwise. */
-START_TEST(test_one_that_could_not_be_made_is_somebody_elses)
+/* Another client declared it at the same time, with other arguments. */
+START_TEST(queue_that_could_not_be_declared_counts_as_existing)
 {
 	set_up(TEXT("q.dead"));
-	see_to_all((bool[]){false, true, true}, true);
-	ck_assert_str_eq(told, "wt ");
-	see_to_all((bool[]){true, true, true}, false);
-	ck_assert_str_eq(told, "wt iq ");
+	check_all_queues((bool[]){false, true, true}, true);
+	ck_assert_str_eq(logged, "wt ");
+	check_all_queues((bool[]){true, true, true}, false);
+	ck_assert_str_eq(logged, "wt iq ");
 	ck_assert_int_eq(topology.sights[TOPOLOGY_QUEUE], TOPOLOGY_THERE);
 }
 END_TEST
 
-START_TEST(test_one_of_ours_that_discards_is_warned_of)
+START_TEST(declared_queue_without_dead_letters_is_warned_of)
 {
 	set_up(TEXT_NONE);
-	see_to_all((bool[]){false, false}, false);
-	ck_assert_str_eq(told, "wq ");
+	check_all_queues((bool[]){false, false}, false);
+	ck_assert_str_eq(logged, "wq ");
 }
 END_TEST
 
-START_TEST(test_one_that_is_not_looked_at_is_unknown)
+START_TEST(unchecked_queue_counts_as_existing)
 {
 	set_up(TEXT_NONE);
 	topology.declare = DECLARE_OFF;
-	see_to_all((bool[]){true}, false);
-	ck_assert_str_eq(told, "iq ");
+	check_all_queues((bool[]){true}, false);
+	ck_assert_str_eq(logged, "iq ");
 }
 END_TEST
 
@@ -186,14 +186,14 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/durability_note");
 	TCase *words = tcase_create("words");
-	tcase_add_loop_test(words, test_words, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(words, test_the_longest_words_have_room);
+	tcase_add_loop_test(words, note_has_the_text_of_the_case, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(words, longest_note_is_not_cut);
 	suite_add_tcase(s, words);
-	UNIT_CASE(s, "topology", test_what_was_made_keeps_the_promise,
-		test_what_was_there_is_told_once, test_one_that_was_deleted_and_made_is_known,
-		test_one_that_could_not_be_made_is_somebody_elses,
-		test_one_of_ours_that_discards_is_warned_of,
-		test_one_that_is_not_looked_at_is_unknown);
+	UNIT_CASE(s, "topology", declared_queues_need_no_note, existing_queues_are_logged_once,
+		redeclared_queue_counts_as_made,
+		queue_that_could_not_be_declared_counts_as_existing,
+		declared_queue_without_dead_letters_is_warned_of,
+		unchecked_queue_counts_as_existing);
 	return s;
 }
 

@@ -1,30 +1,30 @@
-/* How a publisher ends, and that nothing brings it back; and what it makes of another plan. The
- * channel and the pool are this test's own: the calls to them are written down. */
+/* How a publisher ends for good, and which retry queues it declares after its plan has changed. The
+ * channel and the pool are fakes of this test, which record their calls. */
 #include "broker/publisher.h"
 
 #include "unit/unit.h"
 
 #include <string.h>
 
-static char said[64];  /* one letter for each call */
+static char calls[64]; /* one letter for each call */
 static bool is_closed; /* the channel, by both sides */
 
-static void say(const char *letter)
+static void record_call(const char *letter)
 {
-	ck_assert_uint_lt(strlen(said) + 1, sizeof said);
-	strcat(said, letter);
+	ck_assert_uint_lt(strlen(calls) + 1, sizeof calls);
+	strcat(calls, letter);
 }
 
 void channel_open(struct connection *connection, uint16_t channel)
 {
 	(void)connection, (void)channel;
-	say("o");
+	record_call("o");
 }
 
 void channel_close(struct connection *connection, uint16_t channel)
 {
 	(void)connection, (void)channel;
-	say("X");
+	record_call("X");
 }
 
 bool channel_is_closed(const struct connection *connection, uint16_t channel)
@@ -36,28 +36,28 @@ bool channel_is_closed(const struct connection *connection, uint16_t channel)
 void channel_confirm_select(struct connection *connection, uint16_t channel)
 {
 	(void)connection, (void)channel;
-	say("s");
+	record_call("s");
 }
 
 void channel_publish(
 	struct connection *connection, uint16_t channel, const struct amqp_publish *publish)
 {
 	(void)connection, (void)channel, (void)publish;
-	say("p");
+	record_call("p");
 }
 
 void channel_declare_queue(
 	struct connection *connection, uint16_t channel, const struct amqp_queue *queue)
 {
 	(void)connection, (void)channel, (void)queue;
-	say("d");
+	record_call("d");
 }
 
 void pool_step(struct pool *pool, mtime now, const struct event *event)
 {
 	(void)pool, (void)now;
 	if (event->kind == OUTBOX_UP || event->kind == OUTBOX_DOWN)
-		say(event->kind == OUTBOX_UP ? "U" : "D");
+		record_call(event->kind == OUTBOX_UP ? "U" : "D");
 }
 
 bool pool_is_publishing(const struct pool *pool)
@@ -81,29 +81,29 @@ static const struct channel_log channel_log = {on_log_line, NULL};
 static struct publisher_config config = {.channel = 1, .queue = TEXT("work")};
 static struct publisher *publisher;
 
-static void happens(enum amqp_event_kind kind)
+static void handle_event(enum amqp_event_kind kind)
 {
 	struct amqp_event event = {.kind = kind, .channel = 1};
 
 	publisher_on_event(publisher, &event, 0);
 }
 
-static void come_up(void)
+static void connect(void)
 {
-	publisher_up(publisher, (struct connection *)said, 0);
+	publisher_up(publisher, (struct connection *)calls, 0);
 }
 
 static void set_up(void)
 {
-	said[0] = 0;
+	calls[0] = 0;
 	is_closed = false;
 	config.retry = (struct retry_plan){0};
 	publisher = publisher_new(&config, &channel_log);
 	ck_assert_ptr_nonnull(publisher);
-	come_up();
-	happens(AMQP_CHANNEL_OPENED);
-	happens(AMQP_CONFIRM_SELECTED);
-	ck_assert_str_eq(said, "osU");
+	connect();
+	handle_event(AMQP_CHANNEL_OPENED);
+	handle_event(AMQP_CONFIRM_SELECTED);
+	ck_assert_str_eq(calls, "osU");
 }
 
 static void tear_down(void)
@@ -111,55 +111,55 @@ static void tear_down(void)
 	publisher_free(publisher);
 }
 
-START_TEST(it_has_ended_when_its_channel_has)
+START_TEST(ends_when_the_broker_has_closed_the_channel)
 {
 	ck_assert(!publisher_has_ended(publisher));
 	publisher_close(publisher);
 	ck_assert(!publisher_has_ended(publisher));
 	is_closed = true;
-	happens(AMQP_CHANNEL_CLOSE_OK);
+	handle_event(AMQP_CHANNEL_CLOSE_OK);
 	ck_assert(publisher_has_ended(publisher));
 	ck_assert_int_eq(publisher_deadline(publisher), MTIME_NEVER);
-	ck_assert_str_eq(said, "osUX");
+	ck_assert_str_eq(calls, "osUX");
 }
 END_TEST
 
-/* The broker had closed it, and it was to be opened again in a moment. */
-START_TEST(one_that_waits_for_its_channel_ends_at_once)
+/* The broker closed the channel, and the publisher would reopen it later. */
+START_TEST(ends_at_once_while_it_waits_to_reopen_the_channel)
 {
-	happens(AMQP_CHANNEL_CLOSED);
+	handle_event(AMQP_CHANNEL_CLOSED);
 	ck_assert_int_ne(publisher_deadline(publisher), MTIME_NEVER);
 	is_closed = true;
 	publisher_close(publisher);
 	ck_assert(publisher_has_ended(publisher));
 	publisher_tick(publisher, MTIME_MINUTE);
-	ck_assert_str_eq(said, "osUDX");
+	ck_assert_str_eq(calls, "osUDX");
 }
 END_TEST
 
-START_TEST(a_connection_that_comes_and_goes_does_not_bring_it_back)
+START_TEST(closed_publisher_stays_closed_on_a_new_connection)
 {
 	publisher_close(publisher);
 	publisher_down(publisher, LOSS_CONNECTION, 0);
 	ck_assert(publisher_has_ended(publisher));
-	come_up();
-	happens(AMQP_CHANNEL_OPENED); /* of another one that has its number */
+	connect();
+	handle_event(AMQP_CHANNEL_OPENED); /* of another publisher with the same channel number */
 	publisher_tick(publisher, MTIME_MINUTE);
-	ck_assert_str_eq(said, "osUX");
+	ck_assert_str_eq(calls, "osUX");
 }
 END_TEST
 
-START_TEST(one_that_never_had_a_connection_has_ended)
+START_TEST(ends_at_once_without_a_connection)
 {
 	publisher_down(publisher, LOSS_CONNECTION, 0);
 	publisher_close(publisher);
 	ck_assert(publisher_has_ended(publisher));
-	ck_assert_str_eq(said, "osUD");
+	ck_assert_str_eq(calls, "osUD");
 }
 END_TEST
 
-/* A copy that was to wait for so long. */
-static void comes_back(mtime delay)
+/* Return a copy that was published with this delay. */
+static void return_copy(mtime delay)
 {
 	char name[RETRY_QUEUE_NAME_MAX + 1];
 	struct amqp_event event = {.kind = AMQP_RETURN,
@@ -169,15 +169,15 @@ static void comes_back(mtime delay)
 	publisher_on_event(publisher, &event, 0);
 }
 
-/* No delay of the ladder, whose queues are made for whoever asks for them. */
-START_TEST(a_queue_to_wait_in_is_made_once_it_is_planned)
+/* The delay is none of the ladder, whose queues are declared for any worker that requests them. */
+START_TEST(missing_retry_queue_is_declared_only_if_it_is_in_the_plan)
 {
-	comes_back(3 * MTIME_SECOND);
-	ck_assert_str_eq(said, "osU");
+	return_copy(3 * MTIME_SECOND);
+	ck_assert_str_eq(calls, "osU");
 	config.retry = (struct retry_plan){.delays = {3 * MTIME_SECOND}, .count = 1};
 	publisher_replan(publisher);
-	comes_back(3 * MTIME_SECOND);
-	ck_assert_str_eq(said, "osUd");
+	return_copy(3 * MTIME_SECOND);
+	ck_assert_str_eq(calls, "osUd");
 }
 END_TEST
 
@@ -186,14 +186,14 @@ static Suite *suite(void)
 	Suite *s = suite_create("broker/publisher");
 	TCase *ends = tcase_create("end");
 	tcase_add_checked_fixture(ends, set_up, tear_down);
-	tcase_add_test(ends, it_has_ended_when_its_channel_has);
-	tcase_add_test(ends, one_that_waits_for_its_channel_ends_at_once);
-	tcase_add_test(ends, a_connection_that_comes_and_goes_does_not_bring_it_back);
-	tcase_add_test(ends, one_that_never_had_a_connection_has_ended);
+	tcase_add_test(ends, ends_when_the_broker_has_closed_the_channel);
+	tcase_add_test(ends, ends_at_once_while_it_waits_to_reopen_the_channel);
+	tcase_add_test(ends, closed_publisher_stays_closed_on_a_new_connection);
+	tcase_add_test(ends, ends_at_once_without_a_connection);
 	suite_add_tcase(s, ends);
 	TCase *plans = tcase_create("plan");
 	tcase_add_checked_fixture(plans, set_up, tear_down);
-	tcase_add_test(plans, a_queue_to_wait_in_is_made_once_it_is_planned);
+	tcase_add_test(plans, missing_retry_queue_is_declared_only_if_it_is_in_the_plan);
 	suite_add_tcase(s, plans);
 	return s;
 }

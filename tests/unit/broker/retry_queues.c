@@ -8,7 +8,7 @@
 static const struct retry_plan plan = {.delays = {300 * MS, 3 * S, 60 * S}, .count = 3};
 static const struct retry_plan no_plan = {.count = 0};
 
-START_TEST(test_nearest)
+START_TEST(nearest_existing_queue_is_chosen)
 {
 	static const struct {
 		mtime wanted, missing[4], expected;
@@ -19,7 +19,8 @@ START_TEST(test_nearest)
 		{2 * S, {2 * S, 3 * S}, 5 * S},
 		{3600 * S, {3600 * S}, 1800 * S},
 		{3600 * S, {3600 * S, 1800 * S}, 600 * S},
-		{60 * S, {60 * S}, 120 * S}, /* of the plan and of the ladder, and one queue */
+		{60 * S, {60 * S},
+			120 * S}, /* a delay of the plan and of the ladder is one queue */
 		{0, {2 * S}, 0},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -33,8 +34,7 @@ START_TEST(test_nearest)
 }
 END_TEST
 
-/* Each is tried once at most, and then there is an end. */
-START_TEST(test_all_missing)
+START_TEST(each_queue_is_tried_once_if_all_are_missing)
 {
 	static const struct retry_plan *const plans[] = {&plan, &no_plan};
 	for (size_t i = 0; i < 2; i++) {
@@ -55,7 +55,7 @@ START_TEST(test_all_missing)
 }
 END_TEST
 
-START_TEST(test_looks_again)
+START_TEST(missing_queues_are_tried_again_after_a_minute)
 {
 	struct retry_queues retry_queues;
 	retry_queues_init(&retry_queues, &plan);
@@ -70,7 +70,7 @@ START_TEST(test_looks_again)
 	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S), 3 * S);
 	retry_queues_tick(&retry_queues, 70 * S);
 	ck_assert_int_eq(retry_queues_choose(&retry_queues, 2 * S), 2 * S);
-	ck_assert(!retry_queues_may_make(&retry_queues)); /* the right is the connection's */
+	ck_assert(!retry_queues_may_make(&retry_queues)); /* for this connection */
 	retry_queues_forget(&retry_queues);
 	ck_assert(retry_queues_may_make(&retry_queues));
 }
@@ -79,7 +79,9 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/retry_queues");
-	UNIT_CASE(s, "waits", test_nearest, test_all_missing, test_looks_again);
+	UNIT_CASE(s, "retry queues", nearest_existing_queue_is_chosen,
+		each_queue_is_tried_once_if_all_are_missing,
+		missing_queues_are_tried_again_after_a_minute);
 	return s;
 }
 

@@ -1,4 +1,4 @@
-/* Unconfirmed publishes: which of them an answer means, and what it makes of them. */
+/* Which unconfirmed publishes an answer covers, and what becomes of them. */
 #include "unit/unit.h"
 
 #include "broker/unconfirmed.h"
@@ -20,7 +20,7 @@ static uint64_t add(uint64_t delivery_tag)
 	return unconfirmed_add(&u, (union unconfirmed_item){.delivery_tag = delivery_tag});
 }
 
-/* How many an answer means; the last of them, and the sum of their delivery tags. */
+/* Return how many publishes an answer covers, and the sum of their delivery tags. */
 static unsigned take(enum publish_answer_kind kind, uint64_t number, bool multiple,
 	enum publish_answer_kind *ret_kind, uint64_t *ret_sum)
 {
@@ -48,7 +48,7 @@ START_TEST(answers_come_in_any_order)
 		ck_assert_uint_eq(add(100 + i), i);
 	ck_assert_uint_eq(confirm(7, false, &sum), 1);
 	ck_assert_uint_eq(sum, 107);
-	ck_assert_uint_eq(confirm(7, false, &sum), 0); /* twice changes nothing */
+	ck_assert_uint_eq(confirm(7, false, &sum), 0); /* a second confirm changes nothing */
 	ck_assert_uint_eq(confirm(3, true, &sum), 3);
 	ck_assert_uint_eq(confirm(3, true, &sum), 0);
 	ck_assert_uint_eq(confirm(99, false, &sum), 0);
@@ -116,7 +116,7 @@ START_TEST(the_ring_goes_round)
 }
 END_TEST
 
-/* One queue may confirm nothing for long while others confirm all that is theirs. */
+/* One queue may confirm nothing for a long time while others confirm everything. */
 START_TEST(the_oldest_may_wait_for_long)
 {
 	uint64_t sum, wrong = 0;
