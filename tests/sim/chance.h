@@ -1,11 +1,11 @@
-/* The part of a run in which anything may happen: faults of the broker and the wires, operators who
- * start, stop and kill supervisors, time that jumps. */
+/* The part of a run with faults: of the broker and the connections, supervisors that are started,
+ * stopped and killed, and time that jumps. */
 #ifndef SIM_CHANCE_H
 #define SIM_CHANCE_H
 
 #include "sim/world.h"
 
-/* One step of somebody, or one trouble. */
+/* Do one step of one part of the world, or let one fault happen. */
 void chance_round(struct world *);
 
 #endif

@@ -1,6 +1,7 @@
 /* The simulator: `sim [--seeds N] [--seed FIRST] [--jobs N] [--cover] [--trace] [--without a,b]
  * [--messages N] [--rounds N] [--supervisors N] [--pools N] [--workers N]`. A run that fails is
- * printed with the least that still fails in the same way and the command that replays it. */
+ * printed with the smallest one that still fails in the same way and the command that replays it.
+ */
 #include "sim/batch.h"
 #include "sim/fail.h"
 #include "sim/shrink.h"
@@ -105,7 +106,7 @@ static void print_failure(const struct failure *failure)
 	shrink_print_command(failure);
 	fflush(stdout);
 	smallest = shrink_failure(failure);
-	printf("\nThe least that still fails so: %s\n", smallest.words);
+	printf("\nThe smallest run that still fails: %s\n", smallest.words);
 	batch_print_trace(&smallest);
 	printf("replay: ");
 	shrink_print_command(&smallest);

@@ -1,7 +1,7 @@
-/* The operators who give a supervisor another configuration while it works: pools are added,
- * removed, replaced, changed, and given another command, that of a worker which never comes up
- * perhaps. Whoever is removed in a calm world finishes what it has (account.c), and what is
- * configured holds in the end. */
+/* Reloads: a running supervisor gets another configuration. Pools are added, removed, replaced and
+ * changed, or get another command, perhaps one whose workers never become ready. A pool that is
+ * removed in a calm world finishes its tasks (account.c), and the last configuration holds in the
+ * end. */
 #ifndef SIM_RELOAD_H
 #define SIM_RELOAD_H
 
@@ -10,15 +10,15 @@
 struct supervisor;
 struct world;
 
-/* By chance. */
+/* Reload something by chance. */
 void reload_any(struct world *);
-/* A supervisor that serves, in a calm world. */
+/* Reload a supervisor that serves, in a calm world. */
 void reload_in_order(struct supervisor *);
-/* A command that was given up gets mended. */
+/* Replace a command whose workers never become ready by one that works. */
 void reload_mend(struct supervisor *);
-/* The end of a turn: those that drained close, and free their places. */
+/* At the end of a turn: close the pools that have drained, and free their places. */
 void reload_sweep(struct supervisor *);
-/* Nobody is on the way out, and what was configured holds. */
+/* True: no pool is leaving, and the configuration holds. */
 bool reload_is_done(const struct supervisor *);
 
 #endif

@@ -1,4 +1,4 @@
-/* Looks for the least that still fails in the same way: troubles are taken out and numbers made
+/* Find the smallest run that still fails in the same way: troubles are taken out and numbers made
  * smaller, one after the other, and for each the same seed and a few others are tried. */
 #ifndef SIM_SHRINK_H
 #define SIM_SHRINK_H

@@ -4,13 +4,13 @@
 
 #include "sim/world.h"
 
-/* Its world and number are set. */
+/* Choose its pools; its world and number are set. */
 void supervisor_choose(struct supervisor *, const struct settle_policy *);
 void supervisor_start(struct supervisor *);
-/* As a kill -9 would: nothing more is sent, the broker requeues what was not acked. */
+/* End it as SIGKILL would: it sends nothing more, and the broker requeues what is unacked. */
 void supervisor_kill(struct supervisor *);
-/* To all its pools. When they are quiet it closes its connections, and is dead when all of them
- * are. */
+/* Send the command to all its pools. When they are quiet it closes its connections; when these are
+ * closed it is dead. */
 void supervisor_command(struct supervisor *, enum command);
 void supervisor_turn(struct supervisor *);
 mtime supervisor_deadline(const struct supervisor *);

@@ -157,28 +157,24 @@ static void recycle(struct slots *slots)
 		recycling->state = REPLACE_OFF;
 }
 
-static void mark_aged(struct slots *slots)
-{
-	mtime now = slots->context->now;
-	slots->recycling.next_at = MTIME_NEVER;
-	for (uint32_t i = 0; i < slots->all.count; i++) {
-		struct slot *slot = slots_at(slots, i);
-		if (slot->state != LIFE_READY || slot->due)
-			continue;
-		if (slot->old_at <= now)
-			slots_mark_due(slots, slot, RECYCLE_AGE);
-		else
-			slots->recycling.next_at =
-				mtime_min(slots->recycling.next_at, slot->old_at);
-	}
-}
-
-/* During a rolling restart nothing is recycled. */
+/* Find the workers that are due by their age, and replace those that are due. During a rolling
+ * restart none is replaced. */
 void slots_recycle(struct slots *slots)
 {
 	struct recycling *recycling = &slots->recycling;
-	if (recycling->next_at <= slots->context->now)
-		mark_aged(slots);
+	mtime now = slots->context->now;
+	if (recycling->next_at <= now) {
+		recycling->next_at = MTIME_NEVER;
+		for (uint32_t i = 0; i < slots->all.count; i++) {
+			struct slot *slot = slots_at(slots, i);
+			if (slot->state != LIFE_READY || slot->due)
+				continue;
+			if (slot->old_at <= now)
+				slots_mark_due(slots, slot, RECYCLE_AGE);
+			else
+				recycling->next_at = mtime_min(recycling->next_at, slot->old_at);
+		}
+	}
 	while (slots->roll.state == REPLACE_OFF && recycling->state == REPLACE_LOOKS) {
 		recycling->state = REPLACE_WAITS;
 		recycle(slots);
