@@ -84,9 +84,9 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 		record_call("L");
 }
 
-static void on_log_line(void *ctx, enum log_level level, const char *words)
+static void on_log_line(void *ctx, enum log_level level, const char *text)
 {
-	(void)ctx, (void)level, (void)words;
+	(void)ctx, (void)level, (void)text;
 }
 
 static const struct channel_log channel_log = {on_log_line, NULL};

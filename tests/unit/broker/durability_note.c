@@ -17,7 +17,7 @@
 static const struct {
 	struct durability_note note;
 	enum log_level level;
-	const char *words;
+	const char *text;
 } cases[] = {
 	{{TEXT("q"), TEXT("q.dead"), true, true, 0}, LOG_DEBUG, ""},
 	{{TEXT("q"), TEXT("q.dead"), false, false, 3}, LOG_INFO,
@@ -40,12 +40,12 @@ static const struct {
 
 START_TEST(note_has_the_text_of_the_case)
 {
-	struct buf words;
-	buf_init(&words, DURABILITY_NOTE_MAX);
-	enum log_level level = durability_note_append(&cases[_i].note, &words);
+	struct buf text;
+	buf_init(&text, DURABILITY_NOTE_MAX);
+	enum log_level level = durability_note_append(&cases[_i].note, &text);
 	ck_assert_int_eq(level, cases[_i].level);
-	ck_assert(text_is(buf_text(&words), text_from(cases[_i].words)));
-	buf_release(&words);
+	ck_assert(text_is(buf_text(&text), text_from(cases[_i].text)));
+	buf_release(&text);
 }
 END_TEST
 
@@ -57,11 +57,11 @@ START_TEST(longest_note_is_not_cut)
 	const struct durability_note notes[] = {{.queue = longest, .dead_letter = longest},
 		{.queue = longest}, {.queue = longest, .is_queue_made = true}};
 	for (size_t i = 0; i < 3; i++) {
-		struct buf words;
-		buf_init(&words, DURABILITY_NOTE_MAX);
-		durability_note_append(&notes[i], &words);
-		ck_assert(!words.failed);
-		buf_release(&words);
+		struct buf text;
+		buf_init(&text, DURABILITY_NOTE_MAX);
+		durability_note_append(&notes[i], &text);
+		ck_assert(!text.failed);
+		buf_release(&text);
 	}
 }
 END_TEST
@@ -82,13 +82,13 @@ void channel_declare_queue(
 	is_passive = queue->passive;
 }
 
-static void on_log_line(void *ctx, enum log_level level, const char *words)
+static void on_log_line(void *ctx, enum log_level level, const char *text)
 {
 	(void)ctx;
 	size_t len = strlen(logged);
 	ck_assert_uint_lt(len + 3, sizeof logged);
 	logged[len] = log_level_name(level)[0];
-	logged[len + 1] = words[0];
+	logged[len + 1] = text[0];
 	logged[len + 2] = ' ';
 	logged[len + 3] = 0;
 }
@@ -185,10 +185,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/durability_note");
-	TCase *words = tcase_create("words");
-	tcase_add_loop_test(words, note_has_the_text_of_the_case, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(words, longest_note_is_not_cut);
-	suite_add_tcase(s, words);
+	TCase *text = tcase_create("text");
+	tcase_add_loop_test(text, note_has_the_text_of_the_case, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(text, longest_note_is_not_cut);
+	suite_add_tcase(s, text);
 	UNIT_CASE(s, "topology", declared_queues_need_no_note, existing_queues_are_logged_once,
 		redeclared_queue_counts_as_made,
 		queue_that_could_not_be_declared_counts_as_existing,

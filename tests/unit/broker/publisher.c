@@ -72,9 +72,9 @@ bool pool_is_refused(const struct pool *pool)
 	return false;
 }
 
-static void on_log_line(void *ctx, enum log_level level, const char *words)
+static void on_log_line(void *ctx, enum log_level level, const char *text)
 {
-	(void)ctx, (void)level, (void)words;
+	(void)ctx, (void)level, (void)text;
 }
 
 static const struct channel_log channel_log = {on_log_line, NULL};

@@ -20,7 +20,8 @@ static uint64_t add(uint64_t delivery_tag)
 	return unconfirmed_add(&u, (union unconfirmed_item){.delivery_tag = delivery_tag});
 }
 
-/* Return how many publishes an answer covers, and the sum of their delivery tags. */
+/* Return how many publishes an answer covers, the kind of the last, and the sum of their delivery
+ * tags. */
 static unsigned take(enum publish_answer_kind kind, uint64_t number, bool multiple,
 	enum publish_answer_kind *ret_kind, uint64_t *ret_sum)
 {
@@ -63,7 +64,7 @@ START_TEST(answers_come_in_any_order)
 }
 END_TEST
 
-START_TEST(what_became_of_a_publish)
+START_TEST(take_returns_what_became_of_each_publish)
 {
 	enum publish_answer_kind kind;
 	uint64_t sum;
@@ -82,7 +83,7 @@ START_TEST(what_became_of_a_publish)
 }
 END_TEST
 
-START_TEST(a_new_channel_counts_from_1)
+START_TEST(numbers_restart_at_1_on_a_new_channel)
 {
 	union unconfirmed_item item;
 	for (uint64_t i = 1; i <= 3; i++)
@@ -96,7 +97,7 @@ START_TEST(a_new_channel_counts_from_1)
 }
 END_TEST
 
-START_TEST(the_ring_goes_round)
+START_TEST(ring_wraps_around)
 {
 	enum publish_answer_kind kind;
 	uint64_t sum, wrong = 0;
@@ -117,7 +118,7 @@ START_TEST(the_ring_goes_round)
 END_TEST
 
 /* One queue may confirm nothing for a long time while others confirm everything. */
-START_TEST(the_oldest_may_wait_for_long)
+START_TEST(oldest_publish_may_stay_unconfirmed)
 {
 	uint64_t sum, wrong = 0;
 	for (uint64_t i = 1; i <= UNCONFIRMED_MAX; i++) {
@@ -140,10 +141,10 @@ static Suite *suite(void)
 	TCase *answers = tcase_create("answers");
 	tcase_add_checked_fixture(answers, set_up, tear_down);
 	tcase_add_test(answers, answers_come_in_any_order);
-	tcase_add_test(answers, what_became_of_a_publish);
-	tcase_add_test(answers, a_new_channel_counts_from_1);
-	tcase_add_test(answers, the_ring_goes_round);
-	tcase_add_test(answers, the_oldest_may_wait_for_long);
+	tcase_add_test(answers, take_returns_what_became_of_each_publish);
+	tcase_add_test(answers, numbers_restart_at_1_on_a_new_channel);
+	tcase_add_test(answers, ring_wraps_around);
+	tcase_add_test(answers, oldest_publish_may_stay_unconfirmed);
 	suite_add_tcase(s, answers);
 	return s;
 }
