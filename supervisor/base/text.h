@@ -71,4 +71,20 @@ static inline struct text text_decimal(uint64_t number, char buffer[TEXT_DECIMAL
 	return text_of(first, (size_t)(end - first));
 }
 
+/* Read a number from 0 to max from decimal digits. False: it is larger, or t is empty or has
+ * another character. */
+static inline bool text_read_decimal(struct text t, uint64_t max, uint64_t *ret)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < t.len; i++) {
+		unsigned digit = (unsigned)(t.ptr[i] - '0');
+		if (digit > 9 || digit > max || number > (max - digit) / 10)
+			return false;
+		number = number * 10 + digit;
+	}
+	*ret = number;
+	return t.len > 0;
+}
+
 #endif

@@ -13,37 +13,24 @@
 /* RabbitMQ's name for "this channel's own replies": publishing it as reply_to from a channel that
  * has no such consumer closes the channel. */
 #define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
-/* How the names begin that the broker makes of it, each one requester's. */
+/* The broker replaces it by a name of its own for each requester, which begins so. */
 #define DIRECT_REPLY_PREFIX TEXT("amq.rabbitmq.reply-to.")
 
 typedef uint32_t property_set;
-#define BIT(property) (UINT32_C(1) << (property))
+#define BIT(property)  (UINT32_C(1) << (property))
+#define ALL_PROPERTIES (~UINT32_C(0))
 
-static const property_set kept_in_reply = BIT(PROPERTY_CONTENT_TYPE) |
-					  BIT(PROPERTY_CORRELATION_ID) | BIT(PROPERTY_TYPE) |
-					  BIT(PROPERTY_PRIORITY);
-
-static const property_set kept_in_hand_back =
-	BIT(PROPERTY_CONTENT_TYPE) | BIT(PROPERTY_CONTENT_ENCODING) | BIT(PROPERTY_PRIORITY) |
-	BIT(PROPERTY_CORRELATION_ID) | BIT(PROPERTY_REPLY_TO) | BIT(PROPERTY_MESSAGE_ID) |
-	BIT(PROPERTY_TIMESTAMP) | BIT(PROPERTY_TYPE) | BIT(PROPERTY_APP_ID);
-
-static const property_set kept_in_copy = ~UINT32_C(0);
-
-static property_set kept_in(enum parcel_kind kind)
-{
-	switch (kind) {
-	case PARCEL_REPLY:
-		return kept_in_reply;
-	case PARCEL_HAND_BACK:
-		return kept_in_hand_back;
-	case PARCEL_RETRY:
-	case PARCEL_RENEW:
-	case PARCEL_DEAD_LETTER:
-		break;
-	}
-	return kept_in_copy;
-}
+static const property_set kept_in[] = {
+	[PARCEL_REPLY] = BIT(PROPERTY_CONTENT_TYPE) | BIT(PROPERTY_CORRELATION_ID) |
+			 BIT(PROPERTY_TYPE) | BIT(PROPERTY_PRIORITY),
+	[PARCEL_HAND_BACK] = BIT(PROPERTY_CONTENT_TYPE) | BIT(PROPERTY_CONTENT_ENCODING) |
+			     BIT(PROPERTY_PRIORITY) | BIT(PROPERTY_CORRELATION_ID) |
+			     BIT(PROPERTY_REPLY_TO) | BIT(PROPERTY_MESSAGE_ID) |
+			     BIT(PROPERTY_TIMESTAMP) | BIT(PROPERTY_TYPE) | BIT(PROPERTY_APP_ID),
+	[PARCEL_RETRY] = ALL_PROPERTIES,
+	[PARCEL_RENEW] = ALL_PROPERTIES,
+	[PARCEL_DEAD_LETTER] = ALL_PROPERTIES,
+};
 
 void copy_make_safe(struct properties *properties)
 {
@@ -53,8 +40,8 @@ void copy_make_safe(struct properties *properties)
 		properties_clear(properties, PROPERTY_REPLY_TO);
 }
 
-/* The delivery's properties as far as this parcel keeps them; headers come later. Says what could
- * not be read. */
+/* Set *ret to the delivery's properties that this parcel keeps, without headers. Return a name for
+ * what could not be read, or TEXT_NONE. */
 static struct text inherit(const struct parcel *parcel, struct properties *ret)
 {
 	struct text lost = TEXT_NONE;
@@ -64,9 +51,8 @@ static struct text inherit(const struct parcel *parcel, struct properties *ret)
 	} else if (ret->value[PROPERTY_HEADERS].len > 0 && parcel->delivery->headers.len == 0) {
 		lost = TEXT("(all headers)");
 	}
-	property_set kept = kept_in(parcel->kind);
 	for (int property = 0; property < PROPERTY_COUNT; property++) {
-		if (!(kept & BIT(property)))
+		if (!(kept_in[parcel->kind] & BIT(property)))
 			properties_clear(ret, (enum property)property);
 	}
 	properties_clear(ret, PROPERTY_HEADERS);
@@ -84,35 +70,24 @@ void copy_set_number(struct properties *properties, uint64_t number, char digits
 	properties_set(properties, PROPERTY_CLUSTER_ID, text_decimal(number, digits));
 }
 
-static void set_own(const struct parcel *parcel, const struct copy_options *options,
-	struct properties *properties)
-{
-	properties_set(properties, PROPERTY_DELIVERY_MODE, PERSISTENT);
-	if (parcel_is_answer(parcel) && parcel->output->content_type.len > 0)
-		properties_set(properties, PROPERTY_CONTENT_TYPE, parcel->output->content_type);
-	if (waits(parcel, options))
-		properties_set(properties, PROPERTY_EXPIRATION, options->expiration);
-}
-
-/* Bytes that a header table may have beside these properties. */
-static size_t table_room(const struct properties *properties, uint32_t frame_max)
-{
-	size_t taken = FRAME_OVERHEAD + HEADER_FRAME_FIXED + properties_size(properties) +
-		       sizeof(uint32_t);
-	if (frame_max == 0)
-		return UINT32_MAX;
-	return frame_max > taken ? frame_max - taken : 0;
-}
-
 static void write_properties(const struct parcel *parcel, const struct copy_options *options,
 	struct buf *table, struct buf *scratch)
 {
 	char digits[TEXT_DECIMAL_MAX];
 	struct properties properties;
 	struct text lost = inherit(parcel, &properties);
-	set_own(parcel, options, &properties);
+	properties_set(&properties, PROPERTY_DELIVERY_MODE, PERSISTENT);
+	if (parcel_is_answer(parcel) && parcel->output->content_type.len > 0)
+		properties_set(&properties, PROPERTY_CONTENT_TYPE, parcel->output->content_type);
+	if (waits(parcel, options))
+		properties_set(&properties, PROPERTY_EXPIRATION, options->expiration);
 	copy_set_number(&properties, parcel->seq, digits);
-	size_t room = table_room(&properties, options->frame_max);
+	/* What these properties and the table's length leave of the frame. */
+	size_t taken = FRAME_OVERHEAD + HEADER_FRAME_FIXED + properties_size(&properties) +
+		       sizeof(uint32_t);
+	size_t room = UINT32_MAX;
+	if (options->frame_max > 0)
+		room = options->frame_max > taken ? options->frame_max - taken : 0;
 	copy_write_headers(parcel, options, lost, room, table);
 	if (buf_len(table) > 0)
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(table));
@@ -164,13 +139,8 @@ uint64_t copy_returned_number(struct text raw)
 	struct properties properties;
 	if (properties_parse(raw, &properties) != RC_OK)
 		return 0;
-	struct text digits = properties.value[PROPERTY_CLUSTER_ID];
-	uint64_t seq = 0;
-	for (size_t i = 0; i < digits.len; i++) {
-		unsigned digit = (unsigned)(digits.ptr[i] - '0');
-		if (digit > 9 || seq > (UINT64_MAX - digit) / 10)
-			return 0;
-		seq = seq * 10 + digit;
-	}
-	return seq;
+	uint64_t number;
+	bool is_ours =
+		text_read_decimal(properties.value[PROPERTY_CLUSTER_ID], UINT64_MAX, &number);
+	return is_ours ? number : 0;
 }

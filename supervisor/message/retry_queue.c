@@ -21,7 +21,7 @@ struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_
 	return len > RETRY_QUEUE_NAME_MAX ? TEXT_NONE : text_of(buffer, len);
 }
 
-/* "10s" or "1500ms": the number, and what its unit is. */
+/* Read "10s" or "1500ms". */
 static bool read_delay(struct text t, mtime *ret)
 {
 	mtime number = 0;

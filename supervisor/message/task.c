@@ -9,43 +9,36 @@
 #include "message/shown.h"
 #include "wire/frame.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* ---------- what the pool knows of a delivery ---------- */
 
 #define QUEUE_NAME_MAX 255
-/* Of a soft limit in milliseconds: longer than any wait, and far from an overflow. */
+/* Upper bound of a soft limit in milliseconds: longer than any wait, and far from an overflow. */
 #define TIMEOUT_DIGITS 15
-#define TIMEOUT_MOST   ((int64_t)1000000000000000)
+#define TIMEOUT_LIMIT  ((int64_t)1000000000000000)
 
-static uint32_t clamped(int64_t value, uint32_t most)
+static uint32_t clamped(int64_t value, uint32_t max)
 {
 	if (value < 0)
 		return 0;
-	return value > most ? most : (uint32_t)value;
+	return value > max ? max : (uint32_t)value;
 }
 
-/* The caller's own soft limit, a number of any type or the text of one; -1: none. */
+/* The soft limit in a header, a number of any type or its digits as text; -1: none that is valid.
+ */
 static int64_t read_timeout(const struct table_field *field)
 {
 	int64_t number;
+	uint64_t digits;
 	if (table_field_integer(field, &number))
-		return number > 0 && number < TIMEOUT_MOST ? number : -1;
+		return number > 0 && number < TIMEOUT_LIMIT ? number : -1;
 	if (field->type == 'f' || field->type == 'd') {
 		double value = field_double(field);
-		return value >= 1 && value < (double)TIMEOUT_MOST ? (int64_t)value : -1;
+		return value >= 1 && value < (double)TIMEOUT_LIMIT ? (int64_t)value : -1;
 	}
-	if (field->type != 'S' || field->value.len == 0 || field->value.len > TIMEOUT_DIGITS)
+	if (field->type != 'S' || field->value.len > TIMEOUT_DIGITS ||
+		!text_read_decimal(field->value, TIMEOUT_LIMIT - 1, &digits))
 		return -1;
-	number = 0;
-	for (size_t i = 0; i < field->value.len; i++) {
-		unsigned digit = (unsigned)(field->value.ptr[i] - '0');
-		if (digit > 9)
-			return -1;
-		number = number * 10 + digit;
-	}
-	return number > 0 ? number : -1;
+	return digits > 0 ? (int64_t)digits : -1;
 }
 
 /* Any publisher may set a header of ours: a wrong type is ignored, a wrong number is brought into
@@ -72,18 +65,6 @@ static void read_header(struct delivery *delivery, const struct table_field *fie
 	}
 }
 
-static bool read_headers(struct delivery *delivery, struct text table)
-{
-	if (table_check(table) != RC_OK)
-		return false;
-	delivery->headers = table;
-	struct text rest = table;
-	struct table_field field;
-	while (table_next(&rest, true, &field))
-		read_header(delivery, &field);
-	return true;
-}
-
 void task_read_facts(struct delivery *delivery, uint64_t body_limit)
 {
 	struct properties properties;
@@ -96,29 +77,25 @@ void task_read_facts(struct delivery *delivery, uint64_t body_limit)
 	delivery->reply_to = properties.value[PROPERTY_REPLY_TO];
 	delivery->correlation_id = properties.value[PROPERTY_CORRELATION_ID];
 	delivery->message_id = properties.value[PROPERTY_MESSAGE_ID];
-	if (!read_headers(delivery, properties.value[PROPERTY_HEADERS]))
+	struct text rest = properties.value[PROPERTY_HEADERS];
+	if (table_check(rest) != RC_OK) {
 		delivery->invalid = REASON_BAD_HEADERS;
+		return;
+	}
+	delivery->headers = rest;
+	struct table_field field;
+	while (table_next(&rest, true, &field))
+		read_header(delivery, &field);
 }
 
 /* ---------- the frame for a worker ---------- */
 
-/* Levels that the frame's map and its map of headers use up of WIRE_DEPTH_MAX. */
+/* Levels of WIRE_DEPTH_MAX that the frame's map and its map of headers take. */
 #define OUTER_LEVELS 2
 
 static void pack_key(msgpack_packer *packer, const char *key)
 {
 	pack_valid_text(packer, text_from(key));
-}
-
-static void pack_soft_limit(msgpack_packer *packer, enum task_headers how, int64_t soft_ms)
-{
-	char digits[24];
-	pack_valid_text(packer, HEADER_TIMEOUT);
-	snprintf(digits, sizeof digits, "%" PRId64, soft_ms);
-	if (how == TASK_HEADERS_TEXT)
-		pack_key(packer, digits);
-	else
-		msgpack_pack_int64(packer, soft_ms);
 }
 
 static void pack_headers(
@@ -130,8 +107,14 @@ static void pack_headers(
 	shown_find(&shown, table, how == TASK_HEADERS_TYPED);
 	bool adds_soft = options->soft_ms > 0 && !table_find(table, HEADER_TIMEOUT, &found);
 	msgpack_pack_map(packer, shown.count + adds_soft);
-	if (adds_soft)
-		pack_soft_limit(packer, how, options->soft_ms);
+	if (adds_soft) {
+		char digits[TEXT_DECIMAL_MAX];
+		pack_valid_text(packer, HEADER_TIMEOUT);
+		if (how == TASK_HEADERS_TEXT)
+			pack_valid_text(packer, text_decimal((uint64_t)options->soft_ms, digits));
+		else
+			msgpack_pack_int64(packer, options->soft_ms);
+	}
 	for (size_t i = 0; i < shown.count; i++) {
 		struct table_field field = shown_field(&shown, i);
 		pack_text(packer, field.key);
@@ -203,12 +186,12 @@ static void pack_properties(msgpack_packer *packer, const struct delivery *deliv
 		pack_number(packer, "deadline_ms", (uint64_t)deadline_ms);
 }
 
-/* How the body goes out, judged once. */
+/* How the body is packed. */
 struct body_plan {
 	bool is_str, is_valid;
 	bool is_left_out;
 	size_t len;
-	size_t at; /* of the buf's bytes: where it begins */
+	size_t at; /* where it begins in the buf's content */
 };
 
 static struct body_plan plan_body(
@@ -226,26 +209,21 @@ static struct body_plan plan_body(
 	return plan;
 }
 
-static void pack_body(msgpack_packer *packer, struct text body, struct body_plan *plan)
+static void pack_task(msgpack_packer *packer, const struct delivery *delivery,
+	const struct task_options *options, struct body_plan *plan)
 {
 	struct buf *out = packer->data;
+	msgpack_pack_map(packer, options->properties ? 5 : 4);
+	pack_key(packer, "0");
 	if (plan->is_str)
 		msgpack_pack_str(packer, plan->len);
 	else
 		msgpack_pack_bin(packer, plan->len);
 	plan->at = buf_len(out);
 	if (plan->is_str && !plan->is_valid)
-		utf8_append_valid(out, body);
+		utf8_append_valid(out, delivery->body);
 	else if (!plan->is_left_out)
-		buf_append_text(out, body);
-}
-
-static void pack_task(msgpack_packer *packer, const struct delivery *delivery,
-	const struct task_options *options, struct body_plan *body)
-{
-	msgpack_pack_map(packer, options->properties ? 5 : 4);
-	pack_key(packer, "0");
-	pack_body(packer, delivery->body, body);
+		buf_append_text(out, delivery->body);
 	pack_key(packer, "1");
 	pack_text(packer, delivery->correlation_id);
 	pack_key(packer, "2");

@@ -7,8 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Levels of tables and arrays that go out as such, the header table included (PROTOCOL.md, section
- * 6). */
+/* Maximum of nested tables and arrays, the header table included (PROTOCOL.md, section 6). */
 #define LEVELS_MAX     8
 #define FIELD_NAME_MAX 255
 
@@ -24,30 +23,20 @@ static struct wire_value take(struct value_reader *reader)
 {
 	struct wire_value value = {.type = WIRE_NIL};
 	if (wire_take(&reader->at, reader->end, &value) != WIRE_OK)
-		reader->invalid = true; /* cannot be: it was checked */
+		reader->invalid = true; /* cannot happen: wire_check accepted it */
 	return value;
-}
-
-static struct text text_of_value(const struct wire_value *value)
-{
-	return text_of(value->bytes.ptr, value->bytes.len);
-}
-
-static bool is_text(const struct wire_value *value)
-{
-	return value->type == WIRE_STR || value->type == WIRE_BIN;
 }
 
 bool value_take_text(struct value_reader *reader, struct text *ret)
 {
 	const uint8_t *start = reader->at;
 	struct wire_value value = take(reader);
-	if (!is_text(&value)) {
+	if (!value_is_text(&value)) {
 		reader->at = start;
 		wire_skip(&reader->at, reader->end);
 		return false;
 	}
-	*ret = text_of_value(&value);
+	*ret = value_text(&value);
 	return true;
 }
 
@@ -78,20 +67,12 @@ static void put_json_members(struct value_reader *reader, const struct wire_valu
 	buf_append_byte(reader->out, keyed ? '}' : ']');
 }
 
-static void put_json_ext(struct value_reader *reader, const struct wire_value *value)
-{
-	int64_t seconds;
-	if (wire_timestamp(value, &seconds))
-		buf_printf(reader->out, "%" PRId64, seconds);
-	else
-		reader->invalid = true;
-}
-
-/* Recursion: wire_check has bounded the depth. */
+/* Recursion is limited: wire_check has checked the depth. */
 static void put_json(struct value_reader *reader)
 {
 	struct wire_value value = take(reader);
-	if (!has_room(reader, is_text(&value) ? value.bytes.len : 1))
+	int64_t seconds;
+	if (!has_room(reader, value_is_text(&value) ? value.bytes.len : 1))
 		return;
 	switch (value.type) {
 	case WIRE_NIL:
@@ -111,10 +92,13 @@ static void put_json(struct value_reader *reader)
 		return;
 	case WIRE_STR:
 	case WIRE_BIN:
-		json_append_string(reader->out, text_of_value(&value));
+		json_append_string(reader->out, value_text(&value));
 		return;
 	case WIRE_EXT:
-		put_json_ext(reader, &value);
+		if (wire_timestamp(&value, &seconds))
+			buf_printf(reader->out, "%" PRId64, seconds);
+		else
+			reader->invalid = true;
 		return;
 	case WIRE_ARRAY:
 	case WIRE_MAP:
@@ -123,7 +107,7 @@ static void put_json(struct value_reader *reader)
 	}
 }
 
-/* What follows is one long string or table: its length, filled in by put_length. */
+/* Begin a long string, an array or a table; put_length fills in its length. */
 static size_t put_start(struct value_reader *reader, char type)
 {
 	buf_append_byte(reader->out, (uint8_t)type);
@@ -180,7 +164,7 @@ static void put_double(struct value_reader *reader, double number)
 	buf_append_be64(reader->out, bits);
 }
 
-/* AMQP's timestamps are unsigned: what lies before 1970 is the same number, as an integer. */
+/* AMQP's timestamps are unsigned: a time before 1970 becomes an integer. */
 static void put_ext(struct value_reader *reader, const struct wire_value *value)
 {
 	int64_t seconds;
@@ -218,32 +202,12 @@ static void put_members(struct value_reader *reader, const struct wire_value *he
 	put_length(reader, start);
 }
 
-static void put_container(struct value_reader *reader, unsigned level)
-{
-	const uint8_t *before = reader->at;
-	struct wire_value head = take(reader);
-	if (level < LEVELS_MAX) {
-		put_members(reader, &head, level + 1);
-		return;
-	}
-	reader->at = before;
-	size_t start = put_start(reader, 'S');
-	put_json(reader);
-	put_length(reader, start);
-}
-
-static void put_unsigned(struct value_reader *reader, uint64_t number)
-{
-	size_t start = put_start(reader, 'S');
-	buf_printf(reader->out, "%" PRIu64, number);
-	put_length(reader, start);
-}
-
-/* level: of the table or array that the value stands in, from 1. */
+/* level: of the table or array that contains the value, from 1. */
 static void put_value(struct value_reader *reader, unsigned level)
 {
 	const uint8_t *before = reader->at;
 	struct wire_value value = take(reader);
+	size_t start;
 	switch (value.type) {
 	case WIRE_NIL:
 		buf_append_byte(reader->out, 'V');
@@ -256,22 +220,30 @@ static void put_value(struct value_reader *reader, unsigned level)
 		put_integer(reader->out, value.integer);
 		return;
 	case WIRE_UINT:
-		put_unsigned(reader, value.uinteger);
+		start = put_start(reader, 'S');
+		buf_printf(reader->out, "%" PRIu64, value.uinteger);
+		put_length(reader, start);
 		return;
 	case WIRE_FLOAT:
 		put_double(reader, value.number);
 		return;
 	case WIRE_STR:
 	case WIRE_BIN:
-		put_text(reader, value.type == WIRE_STR ? 'S' : 'x', text_of_value(&value));
+		put_text(reader, value.type == WIRE_STR ? 'S' : 'x', value_text(&value));
 		return;
 	case WIRE_EXT:
 		put_ext(reader, &value);
 		return;
 	case WIRE_ARRAY:
 	case WIRE_MAP:
+		if (level < LEVELS_MAX) {
+			put_members(reader, &value, level + 1);
+			return;
+		}
 		reader->at = before;
-		put_container(reader, level);
+		start = put_start(reader, 'S');
+		put_json(reader);
+		put_length(reader, start);
 		return;
 	}
 }

@@ -14,6 +14,17 @@ struct value_reader {
 		       */
 };
 
+static inline bool value_is_text(const struct wire_value *value)
+{
+	return value->type == WIRE_STR || value->type == WIRE_BIN;
+}
+
+/* The bytes of a value that is text. */
+static inline struct text value_text(const struct wire_value *value)
+{
+	return text_of(value->bytes.ptr, value->bytes.len);
+}
+
 /* Take the next value if it is str or bin. Otherwise skip it and return false. */
 bool value_take_text(struct value_reader *, struct text *ret);
 /* Append the next value as a field with this key. Arrays and tables keep their type down to the

@@ -157,12 +157,29 @@ START_TEST(test_decimal)
 }
 END_TEST
 
+START_TEST(test_decimal_is_read_up_to_its_maximum)
+{
+	uint64_t number;
+	ck_assert(text_read_decimal(TEXT("007"), 9, &number));
+	ck_assert_uint_eq(number, 7);
+	ck_assert(text_read_decimal(TEXT("18446744073709551615"), UINT64_MAX, &number));
+	ck_assert_uint_eq(number, UINT64_MAX);
+	ck_assert(text_read_decimal(TEXT("10"), 10, &number));
+	ck_assert(!text_read_decimal(TEXT("11"), 10, &number));
+	ck_assert(!text_read_decimal(TEXT("9"), 8, &number));
+	ck_assert(!text_read_decimal(TEXT("18446744073709551616"), UINT64_MAX, &number));
+	ck_assert(!text_read_decimal(TEXT("1 "), 10, &number));
+	ck_assert(!text_read_decimal(TEXT("-1"), 10, &number));
+	ck_assert(!text_read_decimal(TEXT_NONE, 10, &number));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/text");
 	UNIT_CASE(s, "utf8", test_utf8, test_utf8_pairs, test_ascii_prefix);
 	UNIT_CASE(s, "rest", test_json_strings, test_rc_words, test_list, test_mtime_saturates,
-		test_decimal);
+		test_decimal, test_decimal_is_read_up_to_its_maximum);
 	return s;
 }
 
