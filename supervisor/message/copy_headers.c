@@ -7,23 +7,23 @@
 #include <stdio.h>
 
 #define CUT_NAMES_MAX 255
-/* Of x-wpool-stderr: bytes, and the share of a header frame that it has at most. */
+/* Maximum of x-wpool-stderr: bytes, and the part of a header frame (one eighth). */
 #define STDERR_LINE_MAX   1024
 #define STDERR_LINE_SHARE 8
-/* What x-wpool-cut takes at most: key, type, length and names. */
+/* Maximum size of x-wpool-cut: key, type, length and names. */
 #define CUT_ROOM (1 + HEADER_CUT.len + 1 + 4 + CUT_NAMES_MAX)
 
 struct work {
 	const struct parcel *parcel;
 	const struct copy_options *options;
-	struct text earlier; /* what former copies left out, by their x-wpool-cut */
+	struct text earlier; /* x-wpool-cut of the delivery: what former copies left out */
 	bool has_cc, has_bcc;
 	bool sets_trace, sets_state; /* the worker's own headers do */
-	size_t largest;              /* fields over this size are left out */
-	size_t count;                /* and those beyond so many, nested ones counted */
+	size_t largest;              /* maximum size of a field; larger ones are left out */
+	size_t count;                /* maximum of fields, nested ones counted */
 };
 
-/* Says whether a header goes on into this copy, and under which name. */
+/* True: this copy keeps the header. May change its name. */
 typedef bool (*keep_fn)(const struct work *, struct table_field *);
 
 struct origin {
@@ -39,7 +39,7 @@ static bool keep_all(const struct work *work, struct table_field *field)
 	return true;
 }
 
-/* The caller's trace goes on where the worker did not continue it itself. */
+/* Keep the caller's trace if the worker did not continue it. */
 static bool keep_trace(const struct work *work, struct table_field *field)
 {
 	if (text_is(field->key, HEADER_TRACEPARENT))
@@ -47,7 +47,7 @@ static bool keep_trace(const struct work *work, struct table_field *field)
 	return text_is(field->key, HEADER_TRACESTATE) && !work->sets_trace && !work->sets_state;
 }
 
-/* Written anew into each copy that tells of an attempt. */
+/* True: each copy after an attempt has a new value of this header. */
 static bool is_rewritten(const struct table_field *field)
 {
 	int64_t when;
@@ -57,7 +57,7 @@ static bool is_rewritten(const struct table_field *field)
 	return text_is(field->key, HEADER_FIRST_FAILED) && !table_field_integer(field, &when);
 }
 
-/* A CC or BCC that came after one of ours was kept is the later word. */
+/* A new CC or BCC replaces the one that a former copy kept. */
 static bool keep_own(const struct work *work, struct table_field *field)
 {
 	bool is_renewed = work->parcel->kind == PARCEL_RENEW;
@@ -71,18 +71,7 @@ static bool keep_own(const struct work *work, struct table_field *field)
 	return name_for_copy(&field->key);
 }
 
-static size_t list_origins(const struct parcel *parcel, struct origin origins[ORIGINS_MAX])
-{
-	if (!parcel_is_answer(parcel)) {
-		origins[0] = (struct origin){parcel->delivery->headers, keep_own};
-		return 1;
-	}
-	origins[0] = (struct origin){parcel->output->headers, keep_all};
-	origins[1] = (struct origin){parcel->delivery->headers, keep_trace};
-	return 2;
-}
-
-/* Over the headers that go on, of all origins. */
+/* Iterates over the headers that are kept, of all origins. */
 struct walk {
 	const struct work *work;
 	struct origin origins[ORIGINS_MAX];
@@ -92,10 +81,14 @@ struct walk {
 
 static void walk_init(struct walk *walk, const struct work *work)
 {
-	walk->work = work;
-	walk->at = 0;
-	walk->fields_left = work->count;
-	walk->count = list_origins(work->parcel, walk->origins);
+	const struct parcel *parcel = work->parcel;
+	*walk = (struct walk){.work = work, .count = 1, .fields_left = work->count};
+	walk->origins[0] = (struct origin){parcel->delivery->headers, keep_own};
+	if (parcel_is_answer(parcel)) {
+		walk->origins[0] = (struct origin){parcel->output->headers, keep_all};
+		walk->origins[1] = (struct origin){parcel->delivery->headers, keep_trace};
+		walk->count = 2;
+	}
 }
 
 static bool walk_next(struct walk *walk, struct table_field *ret)
@@ -116,23 +109,19 @@ static size_t field_size(const struct table_field *field)
 	return 1 + field->key.len + 1 + (has_length ? 4 : 0) + field->value.len;
 }
 
-static size_t fields_in(const struct table_field *field)
+/* True: the field is within the limits on size and count. Call it once for each field of a walk,
+ * in order. */
+static bool is_in_limits(struct walk *walk, const struct table_field *field)
 {
 	bool is_nested = field->type == 'A' || field->type == 'F';
-	return 1 + (is_nested ? table_count(field->value, field->type == 'F') : 0);
-}
-
-/* For each field of a walk, in order, once. */
-static bool goes_on(struct walk *walk, const struct table_field *field)
-{
-	size_t fields = fields_in(field);
+	size_t fields = 1 + (is_nested ? table_count(field->value, field->type == 'F') : 0);
 	if (field_size(field) > walk->work->largest || fields > walk->fields_left)
 		return false;
 	walk->fields_left -= fields;
 	return true;
 }
 
-/* The table's size if no field over largest goes on. */
+/* The size of the table without fields over largest. */
 static size_t size_up_to(const struct work *work, size_t largest)
 {
 	struct walk walk;
@@ -152,14 +141,14 @@ static bool is_too_much(const struct work *work, size_t room)
 	struct table_field field;
 	walk_init(&walk, work);
 	while (walk_next(&walk, &field)) {
-		if (!goes_on(&walk, &field) || field_size(&field) > room)
+		if (!is_in_limits(&walk, &field) || field_size(&field) > room)
 			return true;
 		room -= field_size(&field);
 	}
 	return false;
 }
 
-/* The greatest size of a single field with which all up to that size fit into room. */
+/* The largest field size for which all fields up to that size fit into room. */
 static size_t find_largest(const struct work *work, size_t room)
 {
 	size_t fits = 0, too_large = room + 1;
@@ -173,27 +162,8 @@ static size_t find_largest(const struct work *work, size_t room)
 	return fits;
 }
 
-static void put_kept(const struct work *work, struct buf *out)
-{
-	struct walk walk;
-	struct table_field field;
-	walk_init(&walk, work);
-	while (walk_next(&walk, &field)) {
-		if (goes_on(&walk, &field))
-			table_put_field(out, &field);
-	}
-}
-
-static uint16_t attempts_so_far(const struct parcel *parcel)
-{
-	uint16_t before = parcel->delivery->attempt;
-	bool was_started =
-		parcel->reason != REASON_TOO_LARGE && parcel->reason != REASON_BAD_HEADERS &&
-		parcel->reason != REASON_COMES_BACK && parcel->reason != REASON_RENEWAL_REFUSED;
-	return before + (was_started && before < UINT16_MAX);
-}
-
-/* "signal 11"; behind a protocol error, where the signal is ours. */
+/* "signal 11"; after a protocol error, for which the supervisor sends the signal, with that error
+ * in front. */
 static void put_exit(struct buf *out, const struct parcel *parcel)
 {
 	const struct exit_info *exit = &parcel->exit;
@@ -231,31 +201,24 @@ static void put_queue(const struct work *work, struct buf *out)
 	table_put_string(out, HEADER_QUEUE, origin.len > 0 ? origin : work->options->queue);
 }
 
-/* Whole characters of t, at most limit bytes of them; t is UTF-8. */
-static struct text cut_to(struct text t, size_t limit)
-{
-	if (t.len <= limit)
-		return t;
-	while (limit > 0 && ((uint8_t)t.ptr[limit] & 0xc0) == 0x80)
-		limit--;
-	return text_of(t.ptr, limit);
-}
-
-/* What the worker wrote last to stderr. The smallest header frame must still have room for the
- * task's own headers. */
+/* The worker's last output on stderr, cut after a whole character. Only a part of the header frame
+ * is used, because the smallest one must have space for the task's own headers. */
 static void put_stderr_line(const struct work *work, struct buf *out)
 {
 	const struct output *output = work->parcel->output;
 	size_t share = work->options->frame_max / STDERR_LINE_SHARE;
 	bool is_small = work->options->frame_max > 0 && share < STDERR_LINE_MAX;
+	size_t limit = is_small ? share : STDERR_LINE_MAX;
 	struct buf line;
 	if (!output || output->stderr_line.len == 0)
 		return;
 	buf_init(&line, SIZE_MAX);
 	utf8_append_valid(&line, output->stderr_line);
+	struct text whole = buf_text(&line);
+	while (limit < whole.len && limit > 0 && ((uint8_t)whole.ptr[limit] & 0xc0) == 0x80)
+		limit--;
 	out->failed |= line.failed;
-	table_put_string(
-		out, HEADER_STDERR, cut_to(buf_text(&line), is_small ? share : STDERR_LINE_MAX));
+	table_put_string(out, HEADER_STDERR, limit < whole.len ? text_of(whole.ptr, limit) : whole);
 	buf_release(&line);
 }
 
@@ -265,11 +228,17 @@ static void put_count(struct buf *out, struct text key, int64_t count)
 		table_put_integer(out, key, count);
 }
 
-/* Ours, in a retry copy or a dead letter. */
+/* Our headers in a retry copy or a dead letter. */
 static void put_account(const struct work *work, struct buf *out)
 {
 	const struct parcel *parcel = work->parcel;
-	table_put_integer(out, HEADER_ATTEMPT, attempts_so_far(parcel));
+	uint16_t attempts = parcel->delivery->attempt;
+	bool was_started =
+		parcel->reason != REASON_TOO_LARGE && parcel->reason != REASON_BAD_HEADERS &&
+		parcel->reason != REASON_COMES_BACK && parcel->reason != REASON_RENEWAL_REFUSED;
+	if (was_started && attempts < UINT16_MAX)
+		attempts++;
+	table_put_integer(out, HEADER_ATTEMPT, attempts);
 	table_put_string(out, HEADER_REASON, text_from(reason_name(parcel->reason)));
 	put_queue(work, out);
 	put_first_failed(work, out);
@@ -307,8 +276,8 @@ static void put_ours(const struct work *work, struct buf *out)
 	}
 }
 
-/* Adds a name to the list; the first that finds no room any more leaves three dots in its place,
- * and whatever follows it nothing. */
+/* Append a name to the list. The first one that does not fit is replaced by three dots, and later
+ * ones are ignored. */
 static void add_name(struct buf *names, struct text name, bool *is_full)
 {
 	size_t before = buf_len(names);
@@ -324,20 +293,6 @@ static void add_name(struct buf *names, struct text name, bool *is_full)
 	buf_append_text(names, before > 0 ? TEXT(", ...") : TEXT("..."));
 }
 
-/* The list of a former copy; a full one ends with three dots and is as long as a list may be. */
-static void add_earlier(struct buf *names, struct text earlier, bool *is_full)
-{
-	struct text dots = TEXT("...");
-	bool was_full = earlier.len >= dots.len && earlier.len <= CUT_NAMES_MAX &&
-			text_is(text_of(earlier.ptr + earlier.len - dots.len, dots.len), dots);
-	if (!was_full || !utf8_is_valid(earlier)) {
-		add_name(names, earlier, is_full);
-		return;
-	}
-	buf_append_text(names, earlier);
-	*is_full = true;
-}
-
 static void put_cut(const struct work *work, struct text lost, struct buf *out)
 {
 	struct buf names;
@@ -347,11 +302,17 @@ static void put_cut(const struct work *work, struct text lost, struct buf *out)
 	buf_init(&names, SIZE_MAX);
 	if (lost.len > 0)
 		add_name(&names, lost, &is_full);
-	if (work->earlier.len > 0)
-		add_earlier(&names, work->earlier, &is_full);
+	/* The list of a former copy is full if it ends with three dots. */
+	if (text_ends(work->earlier, TEXT("...")) && work->earlier.len <= CUT_NAMES_MAX &&
+		utf8_is_valid(work->earlier)) {
+		buf_append_text(&names, work->earlier);
+		is_full = true;
+	} else if (work->earlier.len > 0) {
+		add_name(&names, work->earlier, &is_full);
+	}
 	walk_init(&walk, work);
 	while (walk_next(&walk, &field)) {
-		if (!goes_on(&walk, &field))
+		if (!is_in_limits(&walk, &field))
 			add_name(&names, field.key, &is_full);
 	}
 	out->failed |= names.failed;
@@ -391,7 +352,13 @@ void copy_write_headers(const struct parcel *parcel, const struct copy_options *
 		is_cut = true;
 		work.largest = find_largest(&work, left);
 	}
-	put_kept(&work, out);
+	struct walk walk;
+	struct table_field field;
+	walk_init(&walk, &work);
+	while (walk_next(&walk, &field)) {
+		if (is_in_limits(&walk, &field))
+			table_put_field(out, &field);
+	}
 	if (is_cut)
 		put_cut(&work, lost, out);
 }

@@ -33,10 +33,16 @@ double field_double(const struct table_field *field)
 	return number;
 }
 
-/* is_single: it came as 32 bits, and is the same number when it comes back as such. */
-static void append_finite(struct buf *out, double number, bool is_single)
+/* is_single: the number has 32 bits, so the text only has to read back as the same float. */
+static void append_number(struct buf *out, double number, bool is_single, bool is_json)
 {
 	char text[40];
+	if (!isfinite(number)) {
+		struct text infinity = number < 0 ? TEXT("-Infinity") : TEXT("Infinity");
+		struct text name = isnan(number) ? TEXT("NaN") : infinity;
+		buf_append_text(out, is_json ? TEXT("null") : name);
+		return;
+	}
 	for (int digits = is_single ? 6 : 15; digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, number);
 		double back = is_single ? (double)strtof(text, NULL) : strtod(text, NULL);
@@ -44,18 +50,6 @@ static void append_finite(struct buf *out, double number, bool is_single)
 			break;
 	}
 	buf_append_text(out, text_from(text));
-}
-
-static void append_number(struct buf *out, double number, bool is_single, bool is_json)
-{
-	if (isfinite(number))
-		append_finite(out, number, is_single);
-	else if (is_json)
-		buf_append_text(out, TEXT("null"));
-	else if (isnan(number))
-		buf_append_text(out, TEXT("NaN"));
-	else
-		buf_append_text(out, number < 0 ? TEXT("-Infinity") : TEXT("Infinity"));
 }
 
 void number_append_text(struct buf *out, double number)
@@ -88,7 +82,7 @@ static void append_decimal(struct buf *out, const struct table_field *field)
 		(int)places, size % scale);
 }
 
-/* What is the same as text and as JSON. */
+/* Append a value that looks the same as text and as JSON, except numbers that are not finite. */
 static void append_scalar(struct buf *out, const struct table_field *field, bool is_json)
 {
 	int64_t integer;

@@ -16,11 +16,6 @@ static int append(void *out, const char *bytes, size_t len)
 	return ((struct buf *)out)->failed ? -1 : 0;
 }
 
-static struct buf *output_of(msgpack_packer *packer)
-{
-	return packer->data;
-}
-
 void pack_init(msgpack_packer *packer, struct buf *out)
 {
 	msgpack_packer_init(packer, out, append);
@@ -57,15 +52,15 @@ void pack_text(msgpack_packer *packer, struct text t)
 		return;
 	}
 	msgpack_pack_str(packer, pack_repaired_len(t));
-	utf8_append_valid(output_of(packer), t);
+	utf8_append_valid(packer->data, t);
 }
 
-/* A str whose length is known only when it is written; its head is filled in afterwards: one byte
- * for a number's text, which is always short, the widest for JSON. */
+/* Pack a str whose length is known only after it is written; then its head is filled in. The head
+ * has one byte for the text of a number, which is always short, and five for JSON. */
 static void pack_written(msgpack_packer *packer, const struct table_field *field,
 	void (*write)(struct buf *, const struct table_field *))
 {
-	struct buf *out = output_of(packer);
+	struct buf *out = packer->data;
 	bool is_json = field->type == 'A' || field->type == 'F';
 	size_t head = buf_len(out);
 	buf_append(out, (const uint8_t[]){STR32, 0, 0, 0, 0}, is_json ? 5 : 1);
@@ -112,18 +107,9 @@ static void pack_members(msgpack_packer *packer, const struct table_field *field
 	}
 }
 
-static void pack_timestamp(msgpack_packer *packer, uint64_t seconds)
-{
-	if (seconds > INT64_MAX) {
-		msgpack_pack_uint64(packer, seconds);
-		return;
-	}
-	msgpack_timestamp timestamp = {.tv_sec = (int64_t)seconds, .tv_nsec = 0};
-	msgpack_pack_timestamp(packer, &timestamp);
-}
-
 static void pack_number(msgpack_packer *packer, const struct table_field *field)
 {
+	uint64_t bits;
 	int64_t integer;
 	switch (field->type) {
 	case 'f':
@@ -133,10 +119,12 @@ static void pack_number(msgpack_packer *packer, const struct table_field *field)
 		msgpack_pack_double(packer, field_double(field));
 		return;
 	case 'L':
-		msgpack_pack_uint64(packer, field_bits(field));
-		return;
 	case 'T':
-		pack_timestamp(packer, field_bits(field));
+		bits = field_bits(field);
+		if (field->type == 'T' && bits <= INT64_MAX)
+			msgpack_pack_timestamp(packer, &(msgpack_timestamp){(int64_t)bits, 0});
+		else
+			msgpack_pack_uint64(packer, bits);
 		return;
 	default:
 		if (table_field_integer(field, &integer))

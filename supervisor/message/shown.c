@@ -9,7 +9,7 @@ static struct table_field field_at(struct text table, uint32_t place)
 {
 	struct text rest = text_of(table.ptr + place, table.len - place);
 	struct table_field field = {0};
-	(void)table_next(&rest, true, &field); /* cannot fail: it did not before */
+	(void)table_next(&rest, true, &field); /* cannot fail: table_check accepted it */
 	return field;
 }
 
@@ -20,8 +20,8 @@ struct table_field shown_field(const struct shown *shown, size_t i)
 
 static int compare_bytes(struct text a, struct text b)
 {
-	size_t least = a.len < b.len ? a.len : b.len;
-	int order = least > 0 ? memcmp(a.ptr, b.ptr, least) : 0;
+	size_t len = a.len < b.len ? a.len : b.len;
+	int order = len > 0 ? memcmp(a.ptr, b.ptr, len) : 0;
 	return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
@@ -60,7 +60,8 @@ static int compare_fields(const void *a, const void *b, void *shown)
 	return order ? order : compare_places(a, b);
 }
 
-/* Sorted, not hashed: a publisher who knows the hash could make each message take seconds. */
+/* Of fields with equal keys, keep the last. They are sorted, not hashed, because a publisher who
+ * knows the hash could make each message take seconds. */
 static void drop_shadowed(struct shown *shown)
 {
 	uint32_t sorted[TABLE_FIELDS_MAX];

@@ -3,25 +3,6 @@
 #include "amqp/table.h"
 #include "message/names.h"
 
-/* version-trace-parent-flags: "00-" 32 digits "-" 16 digits "-01". */
-#define FIRST_VERSION_LEN 55
-
-static bool is_digit(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
-/* h: a digit; anything else stands for itself. */
-static bool has_form(struct text value, struct text form)
-{
-	if (value.len < form.len)
-		return false;
-	for (size_t i = 0; i < form.len; i++)
-		if (form.ptr[i] == 'h' ? !is_digit(value.ptr[i]) : value.ptr[i] != form.ptr[i])
-			return false;
-	return true;
-}
-
 static bool is_zero(struct text id)
 {
 	for (size_t i = 0; i < id.len; i++)
@@ -30,20 +11,23 @@ static bool is_zero(struct text id)
 	return true;
 }
 
-/* Later versions may have more behind what the first one has. */
-static bool has_right_end(struct text value)
-{
-	if (value.len == FIRST_VERSION_LEN)
-		return true;
-	return !text_starts(value, TEXT("00")) && value.ptr[FIRST_VERSION_LEN] == '-';
-}
-
 static bool is_traceparent(struct text value)
 {
+	/* version-trace-parent-flags; h: a hexadecimal digit. */
 	static const struct text form =
 		TEXT("hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh");
-	return has_form(value, form) && has_right_end(value) && !text_starts(value, TEXT("ff")) &&
-	       !is_zero(text_of(value.ptr + 36, 16));
+	if (value.len < form.len)
+		return false;
+	for (size_t i = 0; i < form.len; i++) {
+		char c = value.ptr[i];
+		bool is_digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+		if (form.ptr[i] == 'h' ? !is_digit : c != form.ptr[i])
+			return false;
+	}
+	/* Later versions may append more parts. */
+	if (value.len > form.len && (text_starts(value, TEXT("00")) || value.ptr[form.len] != '-'))
+		return false;
+	return !text_starts(value, TEXT("ff")) && !is_zero(text_of(value.ptr + 36, 16));
 }
 
 struct text trace_id(struct text table)
