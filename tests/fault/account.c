@@ -1,5 +1,7 @@
 #include "fault/account.h"
 
+#include "harness/ends.h"
+
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,28 +12,19 @@
 /* A quorum queue waits three minutes for a confirm of what it moves, and moves it again. */
 #define SETTLE_LIMIT_MS 240000
 
-struct entry {
-	uint8_t fate;
-	uint8_t ends;  /* how often it ended so */
-	uint8_t nacks; /* publishes that may have left a copy, the confirmed one apart */
-};
-
 struct account {
-	struct account_place at;
+	struct ends ends;
 	const char *const *delays; /* borrowed */
-	struct entry *entries;
-	long count, room;
-	long first;  /* the first one's number: those below belong to parts that were closed */
-	long late;   /* ends of such, which are repeats */
-	long mark;   /* the witness's size at the last post */
-	long nacked; /* of its publishes */
+	long mark;                 /* the witness file's size at the last post */
+	long nacked;               /* of its publishes */
 };
 
 struct account *account_new_at(const struct account_place *place, const char *const delays[])
 {
 	struct account *account = calloc(1, sizeof *account);
 	ck_assert_ptr_nonnull(account);
-	account->at = *place;
+	account->ends.at =
+		(struct ends_place){place->queue, place->dead, place->replies, place->witness};
 	account->delays = delays;
 	return account;
 }
@@ -72,7 +65,7 @@ void account_place_close(struct account_place *place)
 void account_free(struct account *account)
 {
 	if (account)
-		free(account->entries);
+		ends_release(&account->ends);
 	free(account);
 }
 
@@ -80,7 +73,7 @@ void account_free(struct account *account)
 static long witness_size(const struct account *account)
 {
 	struct stat facts;
-	return stat(account->at.witness, &facts) == 0 ? (long)facts.st_size : 0;
+	return stat(account->ends.at.witness, &facts) == 0 ? (long)facts.st_size : 0;
 }
 
 static enum fate fate_of(char letter)
@@ -110,7 +103,12 @@ static const char *invalid_header(void)
 	return wish;
 }
 
-static void ask_for_reply(struct letter *letter, enum fate fate)
+static bool asks_for_reply(enum fate fate)
+{
+	return fate == FATE_REPLY || fate >= FATE_UNROUTABLE;
+}
+
+static void add_reply_headers(struct letter *letter, enum fate fate)
 {
 	add_header(letter, "X-Status", "201");
 	if (fate == FATE_UNROUTABLE)
@@ -125,9 +123,9 @@ static struct letter write_letter(
 	const struct account *account, enum fate fate, char *id, const char *sleep_ms)
 {
 	struct letter letter = {.body = id, .correlation_id = id};
-	if (fate == FATE_REPLY || fate >= FATE_UNROUTABLE) {
-		letter.reply_to = account->at.replies;
-		ask_for_reply(&letter, fate);
+	if (asks_for_reply(fate)) {
+		letter.reply_to = account->ends.at.replies;
+		add_reply_headers(&letter, fate);
 	}
 	if (fate == FATE_RETRIED)
 		add_header(&letter, "X-Fail-Until", "1");
@@ -140,32 +138,28 @@ static struct letter write_letter(
 	return letter;
 }
 
-static void enter(struct account *account, enum fate fate)
+static enum end end_of(enum fate fate)
 {
-	if (account->count == account->room) {
-		account->room = account->room ? 2 * account->room : 1024;
-		account->entries =
-			realloc(account->entries, (size_t)account->room * sizeof *account->entries);
-		ck_assert_ptr_nonnull(account->entries);
-	}
-	account->entries[account->count++] = (struct entry){.fate = (uint8_t)fate};
+	if (fate == FATE_REPLY)
+		return END_REPLIED;
+	return fate >= FATE_REJECTED ? END_DEAD : END_DONE;
 }
 
 static void post_batch(struct account *account, int count, const char *fates, const char *sleep_ms)
 {
 	struct letter letters[BATCH];
 	unsigned nacks[BATCH] = {0};
-	struct entry *entries;
+	struct ends *ends = &account->ends;
 	for (int i = 0; i < count; i++) {
-		char *id = scratch_text("%ld", account->first + account->count);
-		enum fate fate = fate_of(fates[(size_t)account->count % strlen(fates)]);
+		char *id = scratch_text("%ld", ends->first + ends->count);
+		enum fate fate = fate_of(fates[(size_t)ends->count % strlen(fates)]);
 		letters[i] = write_letter(account, fate, id, sleep_ms);
-		enter(account, fate);
+		ends_add(ends, end_of(fate), asks_for_reply(fate));
 	}
-	client_post_all(fixture.client, account->at.queue, letters, (size_t)count, nacks);
-	entries = account->entries + account->count - count;
+	client_post_all(fixture.client, ends->at.queue, letters, (size_t)count, nacks);
+	struct task_end *tasks = ends->tasks + ends->count - count;
 	for (int i = 0; i < count; i++) {
-		entries[i].nacks = nacks[i] < UINT8_MAX ? (uint8_t)nacks[i] : UINT8_MAX;
+		tasks[i].nacks = nacks[i] < UINT8_MAX ? (uint8_t)nacks[i] : UINT8_MAX;
 		account->nacked += nacks[i];
 		free((void *)(uintptr_t)letters[i].body);
 	}
@@ -182,7 +176,7 @@ void account_post(struct account *account, long count, const char *fates, int sl
 
 void account_fill(struct account *account, long level, const char *fates, int sleep_ms)
 {
-	long ready = client_ready(fixture.client, account->at.queue);
+	long ready = client_ready(fixture.client, account->ends.at.queue);
 	account->mark = witness_size(account);
 	if (ready < level)
 		account_post(account, level - ready, fates, sleep_ms);
@@ -200,7 +194,7 @@ void account_await_backlog(long level)
 
 long account_posted(const struct account *account)
 {
-	return account->count;
+	return account->ends.count;
 }
 
 long account_nacked(const struct account *account)
@@ -211,7 +205,7 @@ long account_nacked(const struct account *account)
 long account_witnessed(const struct account *account)
 {
 	long lines = 0;
-	char *text = scratch_read(account->at.witness, NULL);
+	char *text = scratch_read(account->ends.at.witness, NULL);
 	for (const char *at = text; at && (at = strchr(at, '\n')); at++)
 		lines++;
 	free(text);
@@ -220,21 +214,18 @@ long account_witnessed(const struct account *account)
 
 bool account_has_ended(struct account *account)
 {
-	long wanted[FATES] = {0}, replies, dead;
-	for (long i = 0; i < account->count; i++)
-		wanted[account->entries[i].fate]++;
-	replies = client_ready(fixture.client, account->at.replies);
-	dead = client_ready(fixture.client, account->at.dead);
-	return replies >= wanted[FATE_REPLY] &&
-	       dead >= account->count - wanted[FATE_DONE] - wanted[FATE_RETRIED] -
-			       wanted[FATE_REPLY] &&
-	       account_witnessed(account) >=
-		       wanted[FATE_DONE] + wanted[FATE_RETRIED] + wanted[FATE_REPLY];
+	long expected[] = {[END_DONE] = 0, [END_REPLIED] = 0, [END_DEAD] = 0};
+	const struct ends *ends = &account->ends;
+	for (long i = 0; i < ends->count; i++)
+		expected[ends->tasks[i].expected]++;
+	return client_ready(fixture.client, ends->at.replies) >= expected[END_REPLIED] &&
+	       client_ready(fixture.client, ends->at.dead) >= expected[END_DEAD] &&
+	       account_witnessed(account) >= expected[END_DONE] + expected[END_REPLIED];
 }
 
 void account_await_settled(struct account *account)
 {
-	fixture_await_queue_settled(account->at.queue, account->delays, SETTLE_LIMIT_MS);
+	fixture_await_queue_settled(account->ends.at.queue, account->delays, SETTLE_LIMIT_MS);
 }
 
 void account_await_progress(struct account *account, long count)
@@ -251,83 +242,6 @@ void account_await_progress(struct account *account, long count)
 
 /* ---------- closing ---------- */
 
-/* NULL: of a part that was closed. */
-static struct entry *find(const struct account *account, const char *id)
-{
-	char *rest;
-	long number = strtol(id, &rest, 10);
-	ck_assert_msg(
-		!*rest && rest != id && number >= 0 && number < account->first + account->count,
-		"nobody published '%s'", id);
-	return number < account->first ? NULL : &account->entries[number - account->first];
-}
-
-static void book(struct account *account, const char *id, bool is_end_of(enum fate))
-{
-	struct entry *entry = find(account, id);
-	if (!entry) {
-		account->late++;
-		return;
-	}
-	ck_assert_msg(is_end_of(entry->fate), "%s ended otherwise than it was to", id);
-	if (entry->ends < UINT8_MAX)
-		entry->ends++;
-}
-
-static bool is_witnessed(enum fate fate)
-{
-	return fate == FATE_DONE || fate == FATE_RETRIED;
-}
-
-static bool is_replied(enum fate fate)
-{
-	return fate == FATE_REPLY;
-}
-
-static bool is_dead(enum fate fate)
-{
-	return fate >= FATE_REJECTED;
-}
-
-/* A task with a reply bears witness, too; what it came to is the reply, or a dead letter. */
-static bool is_told_by_its_reply(const struct account *account, const char *id)
-{
-	const struct entry *entry = find(account, id);
-	return entry && (entry->fate == FATE_REPLY || entry->fate >= FATE_UNROUTABLE);
-}
-
-/* Workers that live on append to the same file. */
-static void book_witness(struct account *account)
-{
-	char *text = scratch_read(account->at.witness, NULL), *rest = NULL;
-	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
-		line = strtok_r(NULL, "\n", &rest))
-		if (!is_told_by_its_reply(account, line))
-			book(account, line, is_witnessed);
-	if (text)
-		ck_assert_int_eq(truncate(account->at.witness, 0), 0);
-	free(text);
-}
-
-struct booking {
-	struct account *account;
-	bool (*is_end_of)(enum fate);
-};
-
-static void book_message(void *context, const struct message *message)
-{
-	struct booking *booking = context;
-	book(booking->account, message->body, booking->is_end_of);
-}
-
-static void book_queue(struct account *account, const char *queue, bool is_end_of(enum fate))
-{
-	struct booking booking = {account, is_end_of};
-	client_drain(
-		fixture.client, queue, client_ready(fixture.client, queue), book_message, &booking);
-	ck_assert_int_le(broker_messages(fixture.broker, queue), 0);
-}
-
 void account_expect_no_stale_ack(const struct broker *broker)
 {
 	char *log = broker_log(broker);
@@ -336,33 +250,29 @@ void account_expect_no_stale_ack(const struct broker *broker)
 	free(log);
 }
 
-/* Beyond once, and beyond the copies that its publisher may have made of it. */
-static long repeats_of(const struct entry *entry)
+/* A publish that was nacked may have left a copy, whose end is no repeat. */
+static long repeats_of(const struct task_end *task)
 {
-	int allowed = 1 + entry->nacks;
-	return entry->ends > allowed ? entry->ends - allowed : 0;
+	int allowed = 1 + task->nacks;
+	return task->count > allowed ? task->count - allowed : 0;
 }
 
 long account_close(struct account *account, struct tally *tally)
 {
-	long repeats;
-	book_witness(account);
-	book_queue(account, account->at.replies, is_replied);
-	book_queue(account, account->at.dead, is_dead);
-	ck_assert_int_eq(broker_messages(fixture.broker, account->at.queue), 0);
+	struct ends *ends = &account->ends;
+	ends_read(ends, NULL);
 	account_expect_no_stale_ack(fixture.broker);
-	repeats = account->late;
-	for (long i = 0; i < account->count; i++) {
-		int ends = account->entries[i].ends;
-		if (ends == 0)
-			fprintf(stderr, "message %ld is lost\n", account->first + i);
-		tally->lost += ends == 0;
-		tally->done += ends > 0;
-		repeats += repeats_of(&account->entries[i]);
+	long repeats = ends->late;
+	for (long i = 0; i < ends->count; i++) {
+		bool is_lost = ends->tasks[i].count == 0;
+		if (is_lost)
+			fprintf(stderr, "message %ld is lost\n", ends->first + i);
+		tally->lost += is_lost;
+		tally->done += !is_lost;
+		repeats += repeats_of(&ends->tasks[i]);
 	}
-	tally->asked += account->count;
+	tally->asked += ends->count;
 	tally->repeats += repeats;
-	account->first += account->count;
-	account->count = account->late = 0;
+	ends_clear(ends);
 	return repeats;
 }

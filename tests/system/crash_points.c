@@ -1,5 +1,6 @@
 /* The supervisor is killed at labelled points between answer, publish, confirm and ack, and another
  * one continues: nothing is lost, and no more tasks are repeated than were in flight. */
+#include "harness/ends.h"
 #include "system/system.h"
 
 #include <signal.h>
@@ -68,50 +69,27 @@ static void post_all(void)
 	}
 }
 
-/* Of the kinds that end there. */
-static void book(int *ends, const char *id, bool is_dead)
+static void check_attempt(long number, const struct message *dead)
 {
-	int number = atoi(id);
-	ck_assert(number >= 0 && number < KINDS * EACH);
-	bool is_to_die = number % KINDS == FAILED || number % KINDS == REJECTED;
-	ck_assert_msg(is_to_die == is_dead, "%s ended otherwise", id);
-	ends[number]++;
+	ck_assert_int_eq(
+		message_header_number(dead, "x-wpool-attempt"), number % KINDS == FAILED ? 2 : 1);
 }
 
-static void book_queue(int *ends, const char *queue, bool is_dead)
+static void expect_all_ended(const char *crash_at)
 {
-	for (long left = broker_messages(fixture.broker, queue); left > 0; left--) {
-		struct message *message = client_take(fixture.client, queue);
-		book(ends, message->body, is_dead);
-		if (is_dead)
-			ck_assert_int_eq(message_header_number(message, "x-wpool-attempt"),
-				atoi(message->body) % KINDS == FAILED ? 2 : 1);
-		message_free(message);
-	}
-}
-
-static void book_witness(int *ends)
-{
-	char *text = scratch_read(fixture.witness, NULL), *rest = NULL;
-	ck_assert_ptr_nonnull(text);
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		if (atoi(line) % KINDS == DONE)
-			book(ends, line, false);
-	free(text);
-}
-
-static void close_account(const char *crash_at)
-{
-	int ends[KINDS * EACH] = {0}, repeated = 0;
-	book_queue(ends, fixture.dead, true);
-	book_queue(ends, fixture.replies, false);
-	book_witness(ends);
+	static const enum end expected[KINDS] = {END_DONE, END_REPLIED, END_DEAD, END_DEAD};
+	struct ends ends = {.at = ends_fixture_place()};
+	int repeated = 0;
+	for (int i = 0; i < KINDS * EACH; i++)
+		ends_add(&ends, expected[i % KINDS], i % KINDS == REPLIED);
+	ends_read(&ends, check_attempt);
 	for (int i = 0; i < KINDS * EACH; i++) {
-		ck_assert_msg(ends[i] > 0, "%s: %d is lost", crash_at, i);
-		repeated += ends[i] - 1;
+		ck_assert_msg(ends.tasks[i].count > 0, "%s: %d is lost", crash_at, i);
+		repeated += ends.tasks[i].count - 1;
 	}
 	ck_assert_msg(repeated <= PREFETCH, "%s: %d repeated", crash_at, repeated);
 	printf("%s: %d repeated\n", crash_at, repeated);
+	ends_release(&ends);
 }
 
 START_TEST(crash_at_any_point_loses_nothing)
@@ -126,7 +104,7 @@ START_TEST(crash_at_any_point_loses_nothing)
 	fixture_await_settled(delays);
 	fixture_stop(second);
 	fixture_await_settled(delays);
-	close_account(crash_at);
+	expect_all_ended(crash_at);
 	proc_free(first);
 	proc_free(second);
 	free(crash_at);

@@ -1,6 +1,7 @@
 /* Every way in which a task can end, on both types of queue, with the supervisor killed, the broker
  * restarted, or neither: nothing is lost, no queue keeps a message, and the dead letters are the
  * expected ones, after the expected attempts. */
+#include "harness/ends.h"
 #include "system/system.h"
 
 #include <signal.h>
@@ -11,8 +12,6 @@
 #define TIMES    2 /* tasks of each outcome that ends a worker, or waits */
 #define CHEAP    5 /* of the others */
 #define PREFETCH 32
-
-enum end { DONE, REPLIED, DEAD };
 
 /* The headers that make a worker do it, and how the task must end. */
 static const struct outcome {
@@ -27,49 +26,50 @@ static const struct outcome {
 	int attempts;
 	int copies; /* copies published before that end */
 } outcomes[] = {
-	{"done", {{NULL, NULL}}, NULL, CHEAP, DONE, NULL, 0, 0},
-	{"reply", {{"X-Status", "201"}}, NULL, CHEAP, REPLIED, NULL, 0, 0},
-	{"failed", {{"X-Status", "500"}}, NULL, CHEAP, DEAD, "failed", ATTEMPTS, ATTEMPTS - 1},
-	{"recovering", {{"X-Fail-Until", "2"}}, NULL, CHEAP, DONE, NULL, 0, 2},
-	{"rejected", {{"X-Status", "404"}}, NULL, CHEAP, DEAD, "rejected", 1, 0},
-	{"crashing", {{"X-Crash", "11"}}, NULL, TIMES, DEAD, "crashed", ATTEMPTS, ATTEMPTS - 1},
-	{"hanging", {{"X-Sleep-Ms", "600000"}}, NULL, TIMES, DEAD, "timed-out", ATTEMPTS,
+	{"done", {{NULL, NULL}}, NULL, CHEAP, END_DONE, NULL, 0, 0},
+	{"reply", {{"X-Status", "201"}}, NULL, CHEAP, END_REPLIED, NULL, 0, 0},
+	{"failed", {{"X-Status", "500"}}, NULL, CHEAP, END_DEAD, "failed", ATTEMPTS, ATTEMPTS - 1},
+	{"recovering", {{"X-Fail-Until", "2"}}, NULL, CHEAP, END_DONE, NULL, 0, 2},
+	{"rejected", {{"X-Status", "404"}}, NULL, CHEAP, END_DEAD, "rejected", 1, 0},
+	{"crashing", {{"X-Crash", "11"}}, NULL, TIMES, END_DEAD, "crashed", ATTEMPTS, ATTEMPTS - 1},
+	{"hanging", {{"X-Sleep-Ms", "600000"}}, NULL, TIMES, END_DEAD, "timed-out", ATTEMPTS,
 		ATTEMPTS - 1},
-	{"breaking", {{"X-Break", "1"}}, NULL, TIMES, DEAD, "protocol-error", ATTEMPTS,
+	{"breaking", {{"X-Break", "1"}}, NULL, TIMES, END_DEAD, "protocol-error", ATTEMPTS,
 		ATTEMPTS - 1},
-	{"unroutable", {{"X-Status", "201"}}, "no-such-queue", CHEAP, DEAD, "unroutable", 1, 0},
-	{"handed-back", {{"X-Hand-Back", "2"}}, NULL, CHEAP, DONE, NULL, 0, 2},
+	{"unroutable", {{"X-Status", "201"}}, "no-such-queue", CHEAP, END_DEAD, "unroutable", 1, 0},
+	{"handed-back", {{"X-Hand-Back", "2"}}, NULL, CHEAP, END_DONE, NULL, 0, 2},
 };
 #define OUTCOMES (sizeof outcomes / sizeof *outcomes)
 
 enum trouble { NONE, SUPERVISOR, BROKER, TROUBLES };
 
-/* How often each task ended as expected. Its id is "name-number". */
-struct account {
-	int ends[OUTCOMES][CHEAP];
-	int repeated;
-};
+/* The outcome of each task, by its number. */
+static const struct outcome *posted[OUTCOMES * CHEAP];
 
-static void post(const struct outcome *outcome, int number)
+static void post(struct ends *ends, const struct outcome *outcome)
 {
-	char *id = scratch_text("%s-%d", outcome->name, number);
+	char *id = scratch_text("%ld", ends->count);
 	struct letter letter = {.body = id,
 		.correlation_id = id,
 		.reply_to = outcome->reply_to ? outcome->reply_to : fixture.replies};
+	bool asks_for_reply = false;
 	for (size_t i = 0; i < 2 && outcome->headers[i].name; i++) {
 		letter.headers[i].name = outcome->headers[i].name;
 		letter.headers[i].value = outcome->headers[i].value;
+		asks_for_reply |= strcmp(outcome->headers[i].value, "201") == 0;
 	}
+	posted[ends->count] = outcome;
+	ends_add(ends, outcome->end, asks_for_reply);
 	client_post(fixture.client, fixture.queue, &letter);
 	free(id);
 }
 
-static void post_all(void)
+static void post_all(struct ends *ends)
 {
 	for (int number = 0; number < CHEAP; number++)
 		for (size_t i = 0; i < OUTCOMES; i++)
 			if (number < outcomes[i].times)
-				post(&outcomes[i], number);
+				post(ends, &outcomes[i]);
 }
 
 static struct proc *serve(void)
@@ -85,50 +85,17 @@ static struct proc *serve(void)
 	return proc;
 }
 
-/* ---------- the account ---------- */
+/* ---------- how the tasks ended ---------- */
 
-static void book(struct account *account, const char *id, enum end end, struct message *message)
+static void check_dead(long number, const struct message *dead)
 {
-	for (size_t i = 0; i < OUTCOMES; i++) {
-		const struct outcome *outcome = &outcomes[i];
-		size_t length = strlen(outcome->name);
-		if (strncmp(id, outcome->name, length) != 0 || id[length] != '-')
-			continue;
-		ck_assert_msg(outcome->end == end, "%s ended otherwise", id);
-		int number = atoi(id + length + 1);
-		ck_assert(number >= 0 && number < outcome->times);
-		account->repeated += account->ends[i][number]++ > 0;
-		if (end == DEAD) {
-			ck_assert_msg(message_header_is(message, "x-wpool-reason", outcome->reason),
-				"%s is not dead for being %s", id, outcome->reason);
-			ck_assert_msg(message_header_number(message, "x-wpool-attempt") ==
-					      outcome->attempts,
-				"%s has %ld attempts", id,
-				(long)message_header_number(message, "x-wpool-attempt"));
-		}
-		return;
-	}
-	ck_abort_msg("nobody published %s", id);
-}
-
-static void book_queue(struct account *account, const char *queue, enum end end)
-{
-	for (long left = broker_messages(fixture.broker, queue); left > 0; left--) {
-		struct message *message = client_take(fixture.client, queue);
-		book(account, message->body, end, message);
-		message_free(message);
-	}
-}
-
-static void book_witness(struct account *account)
-{
-	char *text = scratch_read(fixture.witness, NULL), *rest = NULL;
-	ck_assert_ptr_nonnull(text);
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		/* Tasks with a reply have a line, too, but their end is the reply. */
-		if (strncmp(line, "reply-", 6) != 0 && strncmp(line, "unroutable-", 11) != 0)
-			book(account, line, DONE, NULL);
-	free(text);
+	const struct outcome *outcome = posted[number];
+	long attempts = (long)message_header_number(dead, "x-wpool-attempt");
+	ck_assert_msg(message_header_is(dead, "x-wpool-reason", outcome->reason),
+		"%s %ld is dead for another reason than %s", outcome->name, number,
+		outcome->reason);
+	ck_assert_msg(attempts == outcome->attempts, "%s %ld is dead after %ld attempts, not %d",
+		outcome->name, number, attempts, outcome->attempts);
 }
 
 /* The fault may come between an effect and its ack. A copy is delivered before its confirm has
@@ -138,19 +105,19 @@ static int ends_max(const struct outcome *outcome, enum trouble trouble)
 	return trouble == NONE ? 1 : 2 + outcome->copies;
 }
 
-static void close_account(struct account *account, enum trouble trouble)
+static void expect_all_ended(struct ends *ends, enum trouble trouble)
 {
-	book_queue(account, fixture.dead, DEAD);
-	book_queue(account, fixture.replies, REPLIED);
-	book_witness(account);
-	for (size_t i = 0; i < OUTCOMES; i++)
-		for (int number = 0; number < outcomes[i].times; number++) {
-			int ends = account->ends[i][number];
-			ck_assert_msg(ends > 0, "%s-%d is lost", outcomes[i].name, number);
-			ck_assert_msg(ends <= ends_max(&outcomes[i], trouble),
-				"%s-%d ended %d times", outcomes[i].name, number, ends);
-		}
-	ck_assert_int_le(account->repeated, trouble == NONE ? 0 : PREFETCH);
+	int repeated = 0;
+	ends_read(ends, check_dead);
+	for (long i = 0; i < ends->count; i++) {
+		int count = ends->tasks[i].count;
+		ck_assert_msg(count > 0, "%s %ld is lost", posted[i]->name, i);
+		ck_assert_msg(count <= ends_max(posted[i], trouble), "%s %ld ended %d times",
+			posted[i]->name, i, count);
+		repeated += count - 1;
+	}
+	ck_assert_int_le(repeated, trouble == NONE ? 0 : PREFETCH);
+	ends_release(ends);
 }
 
 /* ---------- the way there ---------- */
@@ -198,20 +165,20 @@ START_TEST(every_task_ends_as_expected)
 {
 	static const enum client_queue kinds[] = {CLIENT_QUORUM, CLIENT_CLASSIC};
 	enum trouble trouble = (enum trouble)(_i / 2);
-	struct account account = {0};
 	if (trouble == BROKER)
 		fixture_use_own_broker();
+	struct ends ends = {.at = ends_fixture_place()};
 	client_delete(fixture.client, fixture.queue);
 	client_declare(fixture.client, fixture.queue, kinds[_i % 2]);
 	struct proc *proc = serve();
-	post_all();
+	post_all(&ends);
 	proc = make_trouble(proc, trouble);
 	fixture_await_settled(delays);
 	fixture_stop(proc);
 	if (trouble == NONE)
 		expect_sums(proc);
 	fixture_await_settled(delays);
-	close_account(&account, trouble);
+	expect_all_ended(&ends, trouble);
 }
 END_TEST
 
