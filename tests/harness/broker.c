@@ -232,6 +232,20 @@ bool broker_has_messages(struct broker *broker, const char *const queues[], int 
 	return eval_number(broker, expression) > 0;
 }
 
+/* Where the messages are: with the queue or with a consumer. */
+static char *queue_state(struct broker *broker, const char *queue)
+{
+	char *expression = scratch_text(
+		"case rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, <<\"%s\">>)) of "
+		"{ok, Q} -> rabbit_amqqueue:info(Q, "
+		"[messages_ready, messages_unacknowledged, consumers]); "
+		"Error -> Error end",
+		queue);
+	char *state = broker_eval(broker, expression);
+	free(expression);
+	return state;
+}
+
 void broker_expect_messages(struct broker *broker, const char *queue, long count)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -239,8 +253,8 @@ void broker_expect_messages(struct broker *broker, const char *queue, long count
 	/* A broker does not report a changed count, so it is polled. */
 	while ((seen = broker_messages(broker, queue)) != count) {
 		if (deadline_left(deadline) <= 0)
-			fixture_fail(
-				scratch_text("%s has %ld messages, not %ld", queue, seen, count));
+			fixture_fail(scratch_text("%s has %ld messages, not %ld: %s", queue, seen,
+				count, queue_state(broker, queue)));
 		poll(NULL, 0, 50);
 	}
 }

@@ -325,6 +325,13 @@ _Noreturn static void fail_not_settled(const char *queue, const char *const dela
 	fixture_fail(what);
 }
 
+void fixture_poll(int64_t deadline, int pause_ms, const char *what)
+{
+	if (deadline_left(deadline) <= 0)
+		fixture_fail(scratch_text("waited in vain until %s", what));
+	poll(NULL, 0, pause_ms);
+}
+
 void fixture_await_queue_settled(const char *queue, const char *const delays[], int limit_ms)
 {
 	int64_t deadline = deadline_in(limit_ms);

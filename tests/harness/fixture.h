@@ -76,6 +76,9 @@ int fixture_witnessed(const char *line);
 void fixture_await_settled(const char *const delays[]);
 /* The same for another queue. */
 void fixture_await_queue_settled(const char *queue, const char *const delays[], int limit_ms);
+/* Sleep between two looks at what does not report a change. After the deadline the test fails, as
+ * it waited in vain until the fact that `what` names ("a worker has died"). */
+void fixture_poll(int64_t deadline, int pause_ms, const char *what);
 /* Fail the test and show the last output of the programs that it started. */
 _Noreturn void fixture_fail(const char *what);
 /* End a test that has passed before check computes its duration: it counts microseconds in an

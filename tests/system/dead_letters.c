@@ -1,9 +1,9 @@
 /* wpool dead-letters: reading leaves everything in place, and a replay loses nothing, whatever
  * happens to it, and publishes the message as it was. */
 #include "harness/command.h"
+#include "harness/deadline.h"
 #include "system/system.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -189,8 +189,9 @@ static void expect_all(const char *queue)
 /* Wait until so many are replayed, or the program has ended. */
 static void await_ready(struct proc *replay, long count)
 {
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (proc_is_alive(replay) && client_ready(fixture.client, fixture.queue) < count)
-		poll(NULL, 0, 1);
+		fixture_poll(deadline, 1, "replayed messages are ready");
 }
 
 START_TEST(killed_replay_loses_nothing)
@@ -205,9 +206,10 @@ START_TEST(killed_replay_loses_nothing)
 		ck_assert_msg(code > 128 || code == 75 || code == 0, "%d", code);
 	}
 	/* Its unacked messages return when the broker notices that it is gone. */
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (client_ready(fixture.client, fixture.dead) !=
 		broker_messages(fixture.broker, fixture.dead))
-		poll(NULL, 0, 20);
+		fixture_poll(deadline, 20, "all dead letters are ready again");
 	char *said = run_verb("replay", NULL, 0);
 	ck_assert_msg(broker_messages(fixture.broker, fixture.dead) == 0, "%s", said);
 	expect_all(fixture.queue);
@@ -222,8 +224,9 @@ START_TEST(replay_stops_when_connection_is_lost)
 	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
 	broker_control_queue(fixture.broker, fixture.queue, "suspend");
 	struct proc *replay = start_verb("replay", NULL);
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (client_ready(fixture.client, fixture.dead) == MANY)
-		poll(NULL, 0, 1);
+		fixture_poll(deadline, 1, "the replay has taken a dead letter");
 	broker_close_connections(fixture.broker); /* also of the test's client */
 	broker_control_queue(fixture.broker, fixture.queue, "resume");
 	fixture.client = client_open(broker_url(fixture.broker));
@@ -231,8 +234,7 @@ START_TEST(replay_stops_when_connection_is_lost)
 	command_expect_text(
 		proc_stderr(replay), "the connection was lost; what was not removed is still");
 	broker_expect_messages(fixture.broker, fixture.dead, MANY);
-	while (client_ready(fixture.client, fixture.dead) != MANY)
-		poll(NULL, 0, 20);
+	client_expect_ready(fixture.client, fixture.dead, MANY);
 	free(run_verb("replay", NULL, 0));
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
 	expect_all(fixture.queue);
@@ -430,8 +432,9 @@ START_TEST(queue_of_single_active_consumer_is_left)
 		broker_url(fixture.broker), "--", fixture_built("workers/echo"), NULL};
 	struct proc *other = fixture_wpool(arguments);
 	client_expect_consumers(fixture.client, held, 1);
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (client_ready(fixture.client, held) == 100)
-		poll(NULL, 0, 10);
+		fixture_poll(deadline, 10, "the other consumer has a delivery");
 	struct proc *list = START_VERB("list", "--wait", "1s");
 	ck_assert_int_eq(proc_wait(list), 75);
 	command_expect_text(proc_stderr(list), "another consumer may have the queue for itself");
@@ -458,8 +461,9 @@ START_TEST(interrupted_replay_waits_for_confirms)
 	post_dead_for(5, fixture.queue);
 	declare_silent(fixture.queue);
 	struct proc *replay = start_verb("replay", NULL);
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (!has_unconfirmed(5))
-		poll(NULL, 0, 10);
+		fixture_poll(deadline, 10, "5 messages are unconfirmed");
 	proc_signal(replay, SIGINT);
 	proc_expect(replay, "interrupted; waiting for the confirms of what was sent");
 	broker_control_queue(fixture.broker, fixture.queue, "resume");

@@ -1,6 +1,7 @@
 /* The page at /, in a browser: it shows what the API has, and requests no other host. */
 #include "harness/page.h"
 #include "harness/control.h"
+#include "harness/deadline.h"
 #include "harness/http.h"
 #include "system/system.h"
 
@@ -233,6 +234,12 @@ END_TEST
 
 /* ---------- without a browser ---------- */
 
+static const json_t *last_death(void)
+{
+	return json_object_get(
+		control_member(control_get_json("/v1/pools"), "pools", 0), "last_death");
+}
+
 /* At the socket, which only the supervisor's own user can open, they are shown. */
 START_TEST(stderr_of_workers_is_hidden_on_tcp)
 {
@@ -242,10 +249,9 @@ START_TEST(stderr_of_workers_is_hidden_on_tcp)
 				"command: [sh, -c, 'echo of the message >&2; exit 1']}\n",
 			   fixture.queue),
 		0);
-	do
-		death = json_object_get(
-			control_member(control_get_json("/v1/pools"), "pools", 0), "last_death");
-	while (!json_is_object(death));
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (!json_is_object(death = last_death()))
+		fixture_poll(deadline, 20, "a worker has died");
 	ck_assert_str_eq(control_text(death, "stderr"), "of the message");
 	open = http_get(page_address(), "/v1/pools", 200);
 	control_expect_text(open, "\"exit\":\"exit status 1\"");

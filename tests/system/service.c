@@ -208,7 +208,7 @@ static void await_stopped(pid_t pid)
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	char *path = scratch_text("/proc/%d/stat", (int)pid), *stat, state;
 	do {
-		ck_assert_int_gt(deadline_left(deadline), 0);
+		fixture_poll(deadline, 1, "the process is stopped");
 		stat = scratch_read(path, NULL);
 		state = strrchr(stat, ')')[2];
 		free(stat);

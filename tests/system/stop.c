@@ -1,4 +1,5 @@
 /* The graceful stop: started tasks are finished, others go back to the broker, no process stays. */
+#include "harness/deadline.h"
 #include "system/system.h"
 
 #include <poll.h>
@@ -118,8 +119,9 @@ START_TEST(last_rejected_task_is_not_redelivered)
 		fixture.queue, fixture_built("workers/echo"));
 	struct proc *serve = fixture_serve_pools(pool);
 	free(pool);
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (client_ready(fixture.client, fixture.queue) > POSTED / 2)
-		poll(NULL, 0, 5);
+		fixture_poll(deadline, 5, "half of the messages are delivered");
 	fixture_stop(serve);
 	int rejected = given_up(serve);
 	ck_assert_int_ge(rejected, 2);
