@@ -12,6 +12,14 @@ static void expect_nothing_left(struct proc *serve)
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
 }
 
+static void expect_reply(const char *body, const char *correlation_id)
+{
+	struct message *reply = client_take(fixture.client, fixture.replies);
+	ck_assert_str_eq(reply->body, body);
+	ck_assert(message_text_is(reply->properties.correlation_id, correlation_id));
+	message_free(reply);
+}
+
 START_TEST(done_task_is_acked_once)
 {
 	struct proc *serve = fixture_serve_echo(two_workers);
@@ -141,10 +149,7 @@ START_TEST(failed_task_may_succeed_later)
 			.reply_to = fixture.replies,
 			.correlation_id = "id-3",
 			.headers = {{"X-Fail-Until", "2"}, {"X-Status", "201"}}});
-	struct message *reply = client_take(fixture.client, fixture.replies);
-	ck_assert_str_eq(reply->body, "third time");
-	ck_assert(message_text_is(reply->properties.correlation_id, "id-3"));
-	message_free(reply);
+	expect_reply("third time", "id-3");
 	expect_nothing_left(serve);
 	ck_assert_int_eq(proc_count_logged(serve, "retrying"), 2);
 	ck_assert_int_le(client_ready(fixture.client, fixture.dead), 0);
@@ -172,10 +177,7 @@ START_TEST(handed_back_task_replies_at_the_end)
 			.reply_to = fixture.replies,
 			.correlation_id = "id-5",
 			.headers = {{"X-Hand-Back", "4"}, {"X-Status", "201"}}});
-	struct message *reply = client_take(fixture.client, fixture.replies);
-	ck_assert_str_eq(reply->body, "rest");
-	ck_assert(message_text_is(reply->properties.correlation_id, "id-5"));
-	message_free(reply);
+	expect_reply("rest", "id-5");
 	expect_nothing_left(serve);
 	ck_assert_int_eq(fixture_witnessed(NULL), 1);
 	ck_assert_int_eq(client_ready(fixture.client, fixture.replies), 0);

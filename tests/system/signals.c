@@ -26,6 +26,15 @@ static void pause_idle(struct proc *serve)
 	client_expect_consumers(fixture.client, fixture.queue, 0);
 }
 
+/* The task "begun" is with the worker, "waits" in the pool. */
+static void pause_busy(struct proc *serve)
+{
+	fixture_post_held(serve, "begun");
+	post("waits");
+	client_expect_ready(fixture.client, fixture.queue, 0);
+	pause_all(serve);
+}
+
 static void resume_all(struct proc *serve)
 {
 	proc_signal(serve, SIGCONT);
@@ -47,14 +56,11 @@ START_TEST(paused_pool_takes_no_task)
 }
 END_TEST
 
-/* One task is started, one waits in the pool: it is begun after the pause. */
+/* A task that waits in the pool is begun after the pause. */
 START_TEST(pause_finishes_started_tasks_only)
 {
 	struct proc *serve = fixture_serve_echo(one_worker);
-	fixture_post_held(serve, "begun");
-	post("waits");
-	client_expect_ready(fixture.client, fixture.queue, 0);
-	pause_all(serve);
+	pause_busy(serve);
 	fixture_release("begun");
 	broker_expect_messages(fixture.broker, fixture.queue, 1);
 	ck_assert_int_eq(fixture_witnessed("begun"), 1);
@@ -90,8 +96,7 @@ START_TEST(pauses_under_load_repeat_nothing)
 	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "4", NULL});
 	for (int i = 0; i < POSTED; i++) {
 		char *id = scratch_text("%d", i);
-		client_post(fixture.client, fixture.queue,
-			&(struct letter){.body = "x", .correlation_id = id});
+		post(id);
 		free(id);
 		if (i % (POSTED / PAUSES) == 0) {
 			proc_signal(serve, SIGTSTP);
@@ -110,10 +115,7 @@ END_TEST
 START_TEST(paused_supervisor_can_be_stopped)
 {
 	struct proc *serve = fixture_serve_echo(one_worker);
-	fixture_post_held(serve, "begun");
-	post("waits");
-	client_expect_ready(fixture.client, fixture.queue, 0);
-	pause_all(serve);
+	pause_busy(serve);
 	proc_signal(serve, SIGTERM);
 	proc_expect(serve, "draining");
 	fixture_release("begun");
@@ -159,10 +161,7 @@ START_TEST(signal_logs_the_state)
 		1);
 	post("done");
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
-	fixture_post_held(serve, "begun");
-	post("waits");
-	client_expect_ready(fixture.client, fixture.queue, 0);
-	pause_all(serve);
+	pause_busy(serve);
 	proc_signal(serve, SIGUSR1);
 	proc_expect(serve, "paused; workers: 1 wanted, 1 ready, 1 of them busy, ");
 	proc_signal(serve, SIGTERM);
