@@ -9,6 +9,8 @@
 
 /* What a test of check may take, less what the row itself does not count (fixture_exit_passed). */
 #define MOST_OF_CHECK_S 2000
+/* wpool waits only when it has tried all of them. */
+#define PROXY_HOSTS 64
 
 static const struct fault *fault; /* the program's one row */
 static uint64_t seed, random_state;
@@ -45,6 +47,27 @@ struct proc *fault_serve(const char *format, ...)
 	client_expect_consumers(fixture.client, fixture.queue, 1);
 	free(pool);
 	free(settings);
+	return proc;
+}
+
+struct proc *fault_serve_by_proxy(int port, const char *query, const char *settings)
+{
+	char *urls = scratch_text("%s", ""), *path = scratch_path(fixture.folder, "proxied.yaml");
+	for (int i = 0; i < PROXY_HOSTS; i++) {
+		char *more = scratch_text("%s%s\"amqp://guest:guest@127.0.0.1:%d/%%2f%s\"", urls,
+			i ? ", " : "", port, query);
+		free(urls);
+		urls = more;
+	}
+	char *config = scratch_text("broker: {url: [%s]}\npools:\n"
+				    "- {queue: %s, command: [\"%s\"], %s}\n",
+		urls, fixture.queue, fixture_built("workers/echo"), settings);
+	scratch_write(path, config);
+	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
+	struct proc *proc = fixture_wpool(arguments);
+	free(urls);
+	free(config);
+	free(path);
 	return proc;
 }
 

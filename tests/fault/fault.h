@@ -44,6 +44,9 @@ int fault_main(const struct fault *);
 /* `wpool serve` with one pool of echo workers on fixture.queue, consuming when this returns.
  * format: more of the pool's settings, as in "workers: 4, pipeline: 8". */
 struct proc *fault_serve(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same through a proxy at this port of 127.0.0.1, which is the address of many hosts, so that a
+ * lost connection is opened again without a wait. query: of the URLs. Does not wait. */
+struct proc *fault_serve_by_proxy(int port, const char *query, const char *settings);
 /* How many trials this run wants. */
 long fault_trials(void);
 /* Whether another trial is wanted: counts it, unless there are enough or the time is over. */

@@ -1,7 +1,6 @@
-/* One byte from the broker is corrupted, each in turn: of the handshake and of the work, on the
- * consuming and on the publishing connection. The contents of a message may be wrong then, so
- * nothing is counted; but wpool survives, does not hang after that connection is closed, and
- * serves. */
+/* Each byte from the broker is corrupted in turn: of the handshake and of the work, on the
+ * consuming and on the publishing connection. A message may then have wrong contents, so ends are
+ * not counted; but wpool survives, does not hang after the connection is closed, and serves. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/proxy.h"
@@ -12,9 +11,8 @@
 
 #define LOAD     8
 #define BATCH    40
-#define HOSTS    64   /* tried one after the other without a wait: all of them are the proxy */
-#define BEYOND   400  /* bytes at most that pass behind the wrong one; then the link is cut */
-#define STAY_MS  700  /* the addresses are tried afresh after a connection of half a second */
+#define BEYOND   400  /* bytes at most that pass after the wrong one; then the link is cut */
+#define STAY_MS  700  /* wpool starts with the first address again after half a second */
 #define PATIENCE 20   /* ms without a new link: the queue may be empty */
 #define HANGING  1500 /* ms without one: it waits for bytes that will never come */
 #define CALLS    50   /* at the end, on clean links */
@@ -34,24 +32,8 @@ struct run {
 
 static struct proc *serve(const struct proxy *proxy)
 {
-	char urls[HOSTS * 96], *path = scratch_path(fixture.folder, "proxied.yaml");
-	size_t size = 0;
-	for (int i = 0; i < HOSTS; i++)
-		size += (size_t)snprintf(urls + size, sizeof urls - size,
-			"%s\"amqp://guest:guest@127.0.0.1:%d/"
-			"%%2f?heartbeat=1&connection_timeout=1000\"",
-			i ? ", " : "", proxy_port(proxy));
-	ck_assert_uint_lt(size, sizeof urls);
-	char *config = scratch_text("broker: {url: [%s]}\npools:\n"
-				    "- {queue: %s, command: [\"%s\"], workers: 2, pipeline: 2,\n"
-				    "   prefetch: 8, retry: {attempts: 3, delay: [100ms]}}\n",
-		urls, fixture.queue, fixture_built("workers/echo"));
-	scratch_write(path, config);
-	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
-	struct proc *proc = fixture_wpool(arguments);
-	free(config);
-	free(path);
-	return proc;
+	return fault_serve_by_proxy(proxy_port(proxy), "?heartbeat=1&connection_timeout=1000",
+		"workers: 2, pipeline: 2, prefetch: 8, retry: {attempts: 3, delay: [100ms]}");
 }
 
 /* A first connection with the load before it, from its first byte until all is settled. */
@@ -94,14 +76,14 @@ static void await_links(struct run *run, size_t count)
 		account_fill(run->account, LOAD, "drtx", 0);
 		if (deadline_left(deadline) > 0)
 			continue;
-		/* All of them: one whose handshake hangs has no name yet. */
+		/* Cut all links: one whose handshake hangs has no name yet. */
 		run->hanging++;
 		proxy_cut(run->proxy, NULL, true);
 		deadline = deadline_in(HANGING);
 	}
 }
 
-/* The last planned link is still there, or its successor; what comes now is clean. */
+/* Only the last planned link, or the next one, may still be open; later links are clean. */
 static void await_recovery(struct run *run)
 {
 	proxy_cut(run->proxy, NULL, false);
@@ -127,7 +109,7 @@ static void corrupt_all(struct run *run)
 	for (long first = 0;; first++) {
 		bool is_more = false;
 		for (int which = 0; which < NAMES; which++) {
-			/* Not from the front: where they are not all wanted, some of all parts. */
+			/* Spread over all parts, because not all bytes may be wanted. */
 			long at = run->stride[which] % 7 ? first * 7 % run->stride[which] : first;
 			if (first >= run->stride[which])
 				continue;
@@ -140,7 +122,7 @@ static void corrupt_all(struct run *run)
 	}
 }
 
-static void call_it(struct tally *tally)
+static void make_calls(struct tally *tally)
 {
 	for (int i = 0; i < CALLS; i++) {
 		struct message *reply = client_call(fixture.client, fixture.queue,
@@ -155,7 +137,7 @@ static void run(struct tally *tally)
 {
 	struct run run = {.tally = tally};
 	tally->unit = "bytes";
-	/* An own one: a wrong byte in a delivery's tag is acked with it. */
+	/* A private broker: a wrong byte in a delivery's tag is acked with it. */
 	fixture_use_own_broker();
 	run.account = account_new(delays);
 	run.proxy = proxy_start(broker_port(fixture.broker));
@@ -165,7 +147,7 @@ static void run(struct tally *tally)
 	ck_assert(proc_is_alive(proc));
 	tally->drift_kib = watch_memory_kib(proc_pid(proc)) - memory;
 	ck_assert_int_le(tally->drift_kib, MOST_KIB);
-	call_it(tally);
+	make_calls(tally);
 	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	snprintf(tally->note, sizeof tally->note,
