@@ -1,9 +1,12 @@
-/* A library to be preloaded that lets the n-th call of one function fail, as a full machine would.
- *   WPOOL_FAIL_PROGRAM  the program it is meant for; in others, and in forked children, it does
- * nothing WPOOL_FAIL_CALL     the function, one of the list below WPOOL_FAIL_NTH      which of its
- * calls, from 1 WPOOL_FAIL_ERRNO    the number of the error it fails with WPOOL_FAIL_COUNT    a
- * file that is told at the end how many calls of it there were What is called by the C library
- * within itself is not seen, but for memory. */
+/* clang-format off */
+/* A preloaded library that makes the n-th call of one function fail, as if the machine were full.
+ *   WPOOL_FAIL_PROGRAM  in this program only; not in its forked children
+ *   WPOOL_FAIL_CALL     the function: a name of the list below
+ *   WPOOL_FAIL_NTH      which call fails, from 1
+ *   WPOOL_FAIL_ERRNO    with this error number
+ *   WPOOL_FAIL_COUNT    at the end, the number of calls is written to this file
+ * Of the calls that the C library makes itself, only those for memory are seen. */
+/* clang-format on */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +40,7 @@
 	X(send)                                                                                    \
 	X(recv)                                                                                    \
 	X(read)                                                                                    \
-	X(write_file) /* write, by what it goes to: a disk may be full, a pipe also */             \
+	X(write_file) /* write: to a file, as on a full disk, or to a pipe */                      \
 	X(write_pipe)                                                                              \
 	X(mkdtemp)
 
@@ -61,7 +64,7 @@ static int error;
 static atomic_long count;
 static const char *count_path;
 
-/* The C library's own, which no library stands before. */
+/* The C library's own functions, which a preloaded library does not replace. */
 void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);
 void *__libc_realloc(void *, size_t);
@@ -95,7 +98,7 @@ __attribute__((constructor)) static void choose(void)
 	}
 }
 
-__attribute__((destructor)) static void tell_count(void)
+__attribute__((destructor)) static void write_count(void)
 {
 	if (chosen == CALL_NONE || !count_path || (pid_t)syscall(SYS_getpid) != subject)
 		return;
@@ -107,8 +110,8 @@ __attribute__((destructor)) static void tell_count(void)
 	fclose(file);
 }
 
-/* Whether this very call is to fail. */
-static bool fails(enum call call)
+/* Count this call, and return whether it must fail. */
+static bool must_fail(enum call call)
 {
 	if (call != chosen || (pid_t)syscall(SYS_getpid) != subject ||
 		atomic_fetch_add(&count, 1) + 1 != nth)
@@ -119,17 +122,17 @@ static bool fails(enum call call)
 
 void *malloc(size_t size)
 {
-	return fails(CALL_memory) ? NULL : __libc_malloc(size);
+	return must_fail(CALL_memory) ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t members, size_t size)
 {
-	return fails(CALL_memory) ? NULL : __libc_calloc(members, size);
+	return must_fail(CALL_memory) ? NULL : __libc_calloc(members, size);
 }
 
 void *realloc(void *memory, size_t size)
 {
-	return fails(CALL_memory) ? NULL : __libc_realloc(memory, size);
+	return must_fail(CALL_memory) ? NULL : __libc_realloc(memory, size);
 }
 
 int open(const char *path, int flags, ...)
@@ -138,47 +141,47 @@ int open(const char *path, int flags, ...)
 	va_start(arguments, flags);
 	int mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(arguments, int) : 0;
 	va_end(arguments);
-	return fails(CALL_open) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	return must_fail(CALL_open) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 int socket(int domain, int type, int protocol)
 {
-	return fails(CALL_socket) ? -1 : (int)syscall(SYS_socket, domain, type, protocol);
+	return must_fail(CALL_socket) ? -1 : (int)syscall(SYS_socket, domain, type, protocol);
 }
 
 int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags)
 {
-	return fails(CALL_accept4) ? -1 : (int)syscall(SYS_accept4, fd, address, length, flags);
+	return must_fail(CALL_accept4) ? -1 : (int)syscall(SYS_accept4, fd, address, length, flags);
 }
 
 int pipe2(int ends[2], int flags)
 {
-	return fails(CALL_pipe2) ? -1 : (int)syscall(SYS_pipe2, ends, flags);
+	return must_fail(CALL_pipe2) ? -1 : (int)syscall(SYS_pipe2, ends, flags);
 }
 
 int eventfd(unsigned int first, int flags)
 {
-	return fails(CALL_eventfd) ? -1 : (int)syscall(SYS_eventfd2, first, flags);
+	return must_fail(CALL_eventfd) ? -1 : (int)syscall(SYS_eventfd2, first, flags);
 }
 
 int epoll_create1(int flags)
 {
-	return fails(CALL_epoll_create1) ? -1 : (int)syscall(SYS_epoll_create1, flags);
+	return must_fail(CALL_epoll_create1) ? -1 : (int)syscall(SYS_epoll_create1, flags);
 }
 
 int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
-	return fails(CALL_epoll_ctl) ? -1
-				     : (int)syscall(SYS_epoll_ctl, epoll, operation, fd, event);
+	return must_fail(CALL_epoll_ctl) ? -1
+					 : (int)syscall(SYS_epoll_ctl, epoll, operation, fd, event);
 }
 
 pid_t fork(void)
 {
 	pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
-	return fails(CALL_fork) ? -1 : real();
+	return must_fail(CALL_fork) ? -1 : real();
 }
 
-/* A fork into a control group has no function of its own. */
+/* The C library has no function for a fork into a control group. */
 long syscall(long number, ...)
 {
 	static long (*real)(long, ...);
@@ -190,7 +193,7 @@ long syscall(long number, ...)
 	va_end(list);
 	if (!real)
 		real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	if (number == SYS_clone3 && fails(CALL_fork))
+	if (number == SYS_clone3 && must_fail(CALL_fork))
 		return -1;
 	return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
 		arguments[5]);
@@ -198,58 +201,59 @@ long syscall(long number, ...)
 
 int bind(int fd, const struct sockaddr *address, socklen_t length)
 {
-	return fails(CALL_bind) ? -1 : (int)syscall(SYS_bind, fd, address, length);
+	return must_fail(CALL_bind) ? -1 : (int)syscall(SYS_bind, fd, address, length);
 }
 
 int listen(int fd, int backlog)
 {
-	return fails(CALL_listen) ? -1 : (int)syscall(SYS_listen, fd, backlog);
+	return must_fail(CALL_listen) ? -1 : (int)syscall(SYS_listen, fd, backlog);
 }
 
 int connect(int fd, const struct sockaddr *address, socklen_t length)
 {
-	return fails(CALL_connect) ? -1 : (int)syscall(SYS_connect, fd, address, length);
+	return must_fail(CALL_connect) ? -1 : (int)syscall(SYS_connect, fd, address, length);
 }
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
 {
-	return fails(CALL_setsockopt)
+	return must_fail(CALL_setsockopt)
 		       ? -1
 		       : (int)syscall(SYS_setsockopt, fd, level, name, value, length);
 }
 
 ssize_t send(int fd, const void *bytes, size_t length, int flags)
 {
-	return fails(CALL_send) ? -1 : syscall(SYS_sendto, fd, bytes, length, flags, NULL, 0);
+	return must_fail(CALL_send) ? -1 : syscall(SYS_sendto, fd, bytes, length, flags, NULL, 0);
 }
 
 ssize_t recv(int fd, void *bytes, size_t length, int flags)
 {
-	return fails(CALL_recv) ? -1 : syscall(SYS_recvfrom, fd, bytes, length, flags, NULL, NULL);
+	return must_fail(CALL_recv) ? -1
+				    : syscall(SYS_recvfrom, fd, bytes, length, flags, NULL, NULL);
 }
 
 ssize_t read(int fd, void *bytes, size_t length)
 {
-	return fails(CALL_read) ? -1 : syscall(SYS_read, fd, bytes, length);
+	return must_fail(CALL_read) ? -1 : syscall(SYS_read, fd, bytes, length);
 }
 
-/* Of neither kind is the eventfd with which libev wakes itself up; that has always room. */
-static bool fails_write(int fd)
+/* libev's eventfd is neither a file nor a pipe: a write to it never fails. */
+static bool must_fail_write(int fd)
 {
 	struct stat facts;
 	if ((chosen != CALL_write_file && chosen != CALL_write_pipe) || fstat(fd, &facts) != 0)
 		return false;
-	return (S_ISREG(facts.st_mode) && fails(CALL_write_file)) ||
-	       (S_ISFIFO(facts.st_mode) && fails(CALL_write_pipe));
+	return (S_ISREG(facts.st_mode) && must_fail(CALL_write_file)) ||
+	       (S_ISFIFO(facts.st_mode) && must_fail(CALL_write_pipe));
 }
 
 ssize_t write(int fd, const void *bytes, size_t length)
 {
-	return fails_write(fd) ? -1 : syscall(SYS_write, fd, bytes, length);
+	return must_fail_write(fd) ? -1 : syscall(SYS_write, fd, bytes, length);
 }
 
 char *mkdtemp(char *template)
 {
 	char *(*real)(char *) = (char *(*)(char *))dlsym(RTLD_NEXT, "mkdtemp");
-	return fails(CALL_mkdtemp) ? NULL : real(template);
+	return must_fail(CALL_mkdtemp) ? NULL : real(template);
 }

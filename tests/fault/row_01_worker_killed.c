@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define WORKERS  64
-#define KILLS    16 /* at once, then the load goes on */
+#define KILLS    16 /* at once */
 #define LOAD     200
 #define WORK_MS  3
 #define ATTEMPTS 1000 /* no task may be given up: every victim is innocent */
@@ -25,8 +25,8 @@ static struct proc *serve(void)
 	return proc;
 }
 
-/* The victims die while they work: the queue is never empty meanwhile. False: no more are wanted.
- */
+/* The workers die while they work, because the queue is never empty meanwhile. Return whether more
+ * kills are wanted. */
 static bool kill_some(struct tally *tally, pid_t supervisor)
 {
 	pid_t workers[WORKERS];

@@ -1,6 +1,6 @@
-/* Workers with bad manners (tests/workers/evil), one behaviour after the other in an order of
- * chance: each evil task ends where it is to, and never as done for a lie; the good tasks beside
- * it, on the same workers, are all done. */
+/* Workers that break the protocol or misbehave otherwise (tests/workers/evil), one behaviour after
+ * the other in random order: each evil task ends as expected, and never as done by a false answer;
+ * all good tasks of the same workers are done. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"
@@ -19,8 +19,7 @@
 
 static const char *const delays[] = {"100ms", NULL};
 
-/* A neighbour that stands at the head when its worker leaves by itself loses an attempt, no more.
- */
+/* A good task that its worker has begun when it exits loses an attempt, nothing else. */
 static struct proc *serve(const char *behaviour, int workers, int attempts, const char *hard)
 {
 	char *pool = scratch_text(
@@ -54,7 +53,7 @@ static void post(struct account *account, int evil)
 	account_post(account, (long)evil * NEIGHBOURS, "d", 0);
 }
 
-/* No good task is among the dead, and as many evil ones as there are to be. */
+/* The dead letters are this many evil tasks, and no good one. */
 static void expect_dead(const char *behaviour, long wanted)
 {
 	long dead = client_ready(fixture.client, fixture.dead);
@@ -73,7 +72,7 @@ static void note_drift(const char *behaviour, long kib, struct tally *tally)
 	snprintf(tally->note, sizeof tally->note, "most memory: %s", behaviour);
 }
 
-/* What a burst needed is given back a second or two after it. */
+/* The memory of a burst is freed a second or two after it. */
 static long calm_memory_kib(const struct proc *proc, long most)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -83,7 +82,8 @@ static long calm_memory_kib(const struct proc *proc, long most)
 	return memory;
 }
 
-static void meet(const char *behaviour, int evil, struct account *account, struct tally *tally)
+static void run_working(
+	const char *behaviour, int evil, struct account *account, struct tally *tally)
 {
 	bool is_harmless = bad_worker_is_harmless(behaviour);
 	struct proc *proc =
@@ -104,9 +104,10 @@ static void meet(const char *behaviour, int evil, struct account *account, struc
 	account_close(account, tally);
 }
 
-/* These workers must not work: tasks stay in the queue, and another pool does them. (A worker that
+/* These workers never work: tasks stay in the queue until another pool does them. (A worker that
  * answers without a task may settle one that is just being sent.) */
-static void shy(const char *behaviour, int starts, struct account *account, struct tally *tally)
+static void run_idle(
+	const char *behaviour, int starts, struct account *account, struct tally *tally)
 {
 	struct proc *proc = serve(behaviour, SHY, 1000, "1s");
 	int64_t deadline = deadline_in(3 * DEADLINE_DEFAULT_MS);
@@ -154,7 +155,8 @@ static void run(struct tally *tally)
 	for (int i = 0, count; i < manners.count && (count = take_part(tally, part)) > 0; i++) {
 		const char *behaviour = manners.names[i];
 		fprintf(stderr, "%s\n", behaviour);
-		(bad_worker_never_works(behaviour) ? shy : meet)(behaviour, count, account, tally);
+		(bad_worker_never_works(behaviour) ? run_idle : run_working)(
+			behaviour, count, account, tally);
 	}
 	ck_assert_int_eq(tally->repeats, 0);
 	account_free(account);

@@ -1,6 +1,7 @@
-/* Workers that hang and heed nothing: stopped by SIGSTOP, or with every signal ignored that can be,
- * in mid-task, and those that outstay __quit__ and SIGTERM at the stop. Each is killed when its
- * limit and the grace are over, and its task is given up as timed out. */
+/* Workers that hang: stopped by SIGSTOP or ignoring all signals in the middle of a task, or
+ * ignoring
+ * __quit__ and SIGTERM when the supervisor stops. Each is killed after its limit and the grace, and
+ * its task is given up as timed out. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/log_lines.h"
@@ -34,9 +35,8 @@ static struct proc *serve(const char *behaviour)
 	return proc;
 }
 
-/* How much later than it should each worker died; by the worker's own stamp and the supervisor's.
- */
-static long note_hangs(char *said, struct spread *late)
+/* Record how late each worker died, by the times that it and the supervisor logged. */
+static long record_hangs(char *said, struct spread *late)
 {
 	long since[WORKERS] = {0}; /* by slot; 0: does not hang */
 	bool was_termed[WORKERS] = {false};
@@ -63,8 +63,8 @@ static long note_hangs(char *said, struct spread *late)
 	return deaths;
 }
 
-static void hang(const char *behaviour, int count, struct account *account, struct tally *tally,
-	struct spread *late)
+static void run_hanging(const char *behaviour, int count, struct account *account,
+	struct tally *tally, struct spread *late)
 {
 	struct proc *proc = serve(behaviour);
 	account_post(account, LOAD / 2, "d", 0);
@@ -75,7 +75,7 @@ static void hang(const char *behaviour, int count, struct account *account, stru
 	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	char *said = proc_stderr(proc);
-	ck_assert_int_eq(note_hangs(said, late), count);
+	ck_assert_int_eq(record_hangs(said, late), count);
 	free(said);
 	fixture_free_program(proc);
 	for (int i = 0; i < count; i++) {
@@ -86,8 +86,8 @@ static void hang(const char *behaviour, int count, struct account *account, stru
 	}
 }
 
-/* All at once, at the stop: after __quit__ the grace, after SIGTERM the grace, then SIGKILL. */
-static long note_stays(char *said, struct spread *late)
+/* Workers that ignore the stop: the grace after __quit__, the grace after SIGTERM, then SIGKILL. */
+static long record_late_exits(char *said, struct spread *late)
 {
 	struct log_line line;
 	long begun = -1, ends = 0;
@@ -103,7 +103,7 @@ static long note_stays(char *said, struct spread *late)
 	return ends;
 }
 
-static void outstay(struct account *account, struct tally *tally, struct spread *late)
+static void run_ignoring_stop(struct account *account, struct tally *tally, struct spread *late)
 {
 	struct proc *proc = serve("outstay");
 	account_post(account, LOAD, "d", 0);
@@ -111,7 +111,7 @@ static void outstay(struct account *account, struct tally *tally, struct spread 
 	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	char *said = proc_stderr(proc);
-	ck_assert_int_eq(note_stays(said, late), WORKERS);
+	ck_assert_int_eq(record_late_exits(said, late), WORKERS);
 	free(said);
 	fixture_free_program(proc);
 }
@@ -140,10 +140,10 @@ static void run(struct tally *tally)
 	tally->unit = "hangs";
 	for (int round = 0, count; (count = take_part(tally, WORKERS)) > 0; round++) {
 		if (round % 3 == 2 && count == WORKERS)
-			outstay(account, tally, &late);
+			run_ignoring_stop(account, tally, &late);
 		else
-			hang(round % 2 ? "stop-itself" : "hang-ignoring", count, account, tally,
-				&late);
+			run_hanging(round % 2 ? "stop-itself" : "hang-ignoring", count, account,
+				tally, &late);
 		account_close(account, tally);
 	}
 	ck_assert_int_eq(late.count, tally->trials);

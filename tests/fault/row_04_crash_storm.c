@@ -1,6 +1,6 @@
-/* Workers that cannot work: one that ends at once (/bin/false), and one that ends as soon as it has
- * connected. They are started ever more rarely, the pool stops consuming, the supervisor has
- * nothing to do, and every message is there for the pool that comes after. */
+/* Workers that cannot work: one exits at once (/bin/false), one as soon as it has connected. The
+ * waits between their starts grow, the pool stops consuming, the supervisor is idle, and every
+ * message stays in the queue for the next pool. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/log_lines.h"
@@ -35,7 +35,7 @@ static struct proc *serve(const char *command)
 	return proc;
 }
 
-/* Seconds of a processor that it used. */
+/* The processor time of a process. */
 static double used_s(pid_t pid)
 {
 	char *path = scratch_text("/proc/%d/stat", (int)pid);
@@ -60,8 +60,7 @@ static void await_starts(struct proc *proc, long starts)
 	}
 }
 
-/* By its own words: the broker counts consumers that are cancelled while it waits for their acks.
- */
+/* The log is read, because the broker still counts a cancelled consumer whose acks it awaits. */
 static void await_rest(struct proc *proc)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -79,7 +78,7 @@ static void await_rest(struct proc *proc)
 	}
 }
 
-/* By the deaths, each of which follows its start at once. */
+/* Count deaths: each follows a start at once. */
 static void count_starts(char *said, struct storm *storm)
 {
 	static long times[WORKERS][4096];
@@ -112,8 +111,8 @@ static void serve_good_workers(struct account *account, struct tally *tally)
 	free(echo);
 }
 
-static void rage(const char *command, long starts, struct account *account, struct tally *tally,
-	struct storm *storm)
+static void run_storm(const char *command, long starts, struct account *account,
+	struct tally *tally, struct storm *storm)
 {
 	account_post(account, LOAD, "d", 0);
 	int64_t begun = deadline_now_ms();
@@ -150,10 +149,10 @@ static void run(struct tally *tally)
 	struct storm storm = {0};
 	tally->unit = "starts";
 	char *leaver = scratch_text("\"%s\", exit-after-connect", fixture_built("workers/evil"));
-	rage("/bin/false", take_half(tally, false), account, tally, &storm);
-	/* None of these ever met a worker. */
+	run_storm("/bin/false", take_half(tally, false), account, tally, &storm);
+	/* No task was sent to a worker that had not connected. */
 	ck_assert_int_eq(storm.attempts, 0);
-	rage(leaver, take_half(tally, true), account, tally, &storm);
+	run_storm(leaver, take_half(tally, true), account, tally, &storm);
 	ck_assert_int_eq(tally->repeats, 0);
 	ck_assert_msg(storm.busiest < 5, "%.1f %% of a processor", storm.busiest);
 	snprintf(tally->note, sizeof tally->note,

@@ -11,8 +11,8 @@
 
 static const char *const delays[] = {"100ms", NULL};
 
-/* Deep pipes, a wide window, tasks of different length: at the stop tasks are in every state, and
- * they end out of the order of their tags. */
+/* Deep pipes, a wide window and tasks of different length: at the stop tasks are in every state,
+ * and they do not end in the order of their tags. */
 static struct proc *serve(void)
 {
 	return fault_serve("workers: 8, pipeline: 8, prefetch: 300, "

@@ -14,7 +14,7 @@
 #define PREFETCH  32
 #define HEARTBEAT 1 /* the smallest */
 #define SPREAD_FD 4
-/* What lay in the socket already is heard after the hole is there, and then two heartbeats begin.
+/* Bytes that are already in the socket still arrive, and two heartbeats are counted from then on.
  */
 #define LAST_WORDS_MS 50
 
@@ -62,14 +62,14 @@ static int64_t await_logged(struct proc *proc, const char *words, int count)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (proc_count_logged(proc, words) < count) {
-		ck_assert_msg(deadline_left(deadline) > 0, "nobody said '%s'", words);
+		ck_assert_msg(deadline_left(deadline) > 0, "'%s' was not logged", words);
 		ck_assert(proc_is_alive(proc));
 		poll(NULL, 0, 10);
 	}
 	return deadline_now_ms();
 }
 
-/* victims: a bit for each of lines. */
+/* victims: a bit for each of the lines. */
 static void silence_connections(struct proc *proc, struct proxy *proxy, unsigned victims,
 	struct times *noticed, struct times *back)
 {

@@ -1,7 +1,7 @@
-/* The broker stops reading: under a memory alarm it takes no publishes, stopped by SIGSTOP it does
- * nothing at all, and a stalled network takes nothing on its way. Each for a third of the time. One
- * pool replies and fills its outbox; the other has no replies and works on while its acks are
- * taken. Afterwards everything is settled; and a SIGTERM in the middle of it is not held up. */
+/* The broker stops reading, in three ways, each for a third of the time: a memory alarm blocks
+ * publishes, SIGSTOP stops the broker, or the network stalls. One pool replies, and its outbox
+ * fills; the other has no replies, and works as long as the broker reads its acks. Afterwards all
+ * tasks are settled; and a SIGTERM during the fault is handled without delay. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/proxy.h"
@@ -45,7 +45,7 @@ struct run {
 
 /* ---------- the two pools ---------- */
 
-static void make_plain(struct run *run)
+static void init_plain(struct run *run)
 {
 	char *replier = scratch_path(fixture.folder, "replier");
 	run->plain = scratch_text("%s.plain", fixture.queue);
@@ -114,13 +114,13 @@ static void await_plain(struct run *run, long done)
 {
 	int64_t deadline = deadline_in(PATIENCE);
 	while (plain_done(run) < done) {
-		ck_assert_msg(deadline_left(deadline) > 0, "the pool without replies rests at %ld",
+		ck_assert_msg(deadline_left(deadline) > 0, "the pool without replies stays at %ld",
 			plain_done(run));
 		poll(NULL, 0, 20);
 	}
 }
 
-/* Acks are taken: the queue holds no more than what is not done, and what is just being acked. */
+/* The broker reads acks: the queue holds only tasks that are not done or are just being acked. */
 static void expect_acks_to_flow(struct run *run)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -131,7 +131,7 @@ static void expect_acks_to_flow(struct run *run)
 	}
 }
 
-static void close_plain(struct run *run)
+static void count_plain_ends(struct run *run)
 {
 	long *ends = calloc((size_t)run->plain_posted, sizeof *ends);
 	char *text = scratch_read(run->plain_witness, NULL), *rest = NULL;
@@ -162,7 +162,7 @@ static void set_alarm(const char *watermark)
 	free(expression);
 }
 
-static void begin(struct run *run, enum kind kind)
+static void begin_fault(struct run *run, enum kind kind)
 {
 	struct proxy_plan plan = PROXY_CLEAN;
 	plan.flow[PROXY_TO_BROKER] = PROXY_STALL;
@@ -176,7 +176,7 @@ static void begin(struct run *run, enum kind kind)
 	}
 }
 
-static void end(struct run *run, enum kind kind)
+static void end_fault(struct run *run, enum kind kind)
 {
 	if (kind == ALARM)
 		set_alarm("0.4");
@@ -188,9 +188,9 @@ static void end(struct run *run, enum kind kind)
 	}
 }
 
-/* ---------- under it ---------- */
+/* ---------- while the broker does not read ---------- */
 
-/* A loop that lives sees a worker die and starts another. */
+/* A loop that is not blocked notices that a worker dies, and starts another. */
 static void expect_live_loop(struct run *run)
 {
 	pid_t workers[WORKERS], pid = proc_pid(run->proc);
@@ -208,7 +208,7 @@ static void note_memory(struct run *run, long before)
 	ck_assert_int_le(drift, MOST_KIB);
 }
 
-/* One second of it. Under an alarm the pool without replies gets something done in each. */
+/* Wait a second. Under an alarm the pool without replies does a task in each. */
 static void pass_second(struct run *run, enum kind kind)
 {
 	int64_t second = deadline_in(1000);
@@ -217,32 +217,32 @@ static void pass_second(struct run *run, enum kind kind)
 	poll(NULL, 0, deadline_left(second));
 }
 
-static void hold(struct run *run, enum kind kind, long seconds)
+static void keep_fault(struct run *run, enum kind kind, long seconds)
 {
 	long memory = watch_memory_kib(proc_pid(run->proc)), plain = plain_done(run);
 	long replied = account_witnessed(run->account);
 	int descriptors = watch_descriptors(proc_pid(run->proc));
-	begin(run, kind);
+	begin_fault(run, kind);
 	for (long i = 0; i < seconds && fault_next(run->tally); i++) {
 		pass_second(run, kind);
 		note_memory(run, memory);
 	}
 	run->at_work[kind] = plain_done(run) - plain;
 	run->replied[kind] = account_witnessed(run->account) - replied;
-	/* Its outbox is full: it rests in the middle of what there is. */
+	/* The outbox of the pool that replies is full, so it has stopped before the last task. */
 	ck_assert_int_lt(replied + run->replied[kind], account_posted(run->account));
 	if (kind == ALARM)
 		expect_acks_to_flow(run);
 	expect_live_loop(run);
 	ck_assert_int_le(watch_descriptors(proc_pid(run->proc)), descriptors + SPREAD_FD);
-	end(run, kind);
+	end_fault(run, kind);
 }
 
 static void await_consumers(const char *queue)
 {
 	int64_t deadline = deadline_in(PATIENCE);
 	while (client_consumers(fixture.client, queue) != 1) {
-		ck_assert_msg(deadline_left(deadline) > 0, "nobody consumes %s again", queue);
+		ck_assert_msg(deadline_left(deadline) > 0, "%s has no consumer", queue);
 		poll(NULL, 0, 50);
 	}
 }
@@ -256,7 +256,7 @@ static void settle(struct run *run)
 	broker_expect_messages(fixture.broker, run->plain, 0);
 }
 
-static void retire(struct run *run, int exit_code)
+static void stop_supervisor(struct run *run, int exit_code)
 {
 	int64_t begun = deadline_now_ms();
 	proc_signal(run->proc, SIGTERM);
@@ -273,20 +273,20 @@ static void suffer(struct run *run, enum kind kind, long seconds)
 	post_plain(run, PLAIN_FEW + (kind == ALARM ? seconds * PLAIN_RATE : 0));
 	account_post(run->account, REPLIES, "r", REPLY_MS);
 	account_await_progress(run->account, 1);
-	hold(run, kind, seconds);
+	keep_fault(run, kind, seconds);
 	settle(run);
 	/* The same, with a stop meanwhile. */
 	post_plain(run, PLAIN_FEW);
 	account_post(run->account, REPLIES, "r", REPLY_MS);
 	account_await_progress(run->account, 1);
-	begin(run, kind);
-	retire(run, 75);
-	end(run, kind);
+	begin_fault(run, kind);
+	stop_supervisor(run, 75);
+	end_fault(run, kind);
 	run->proc = serve(run, kind);
 	settle(run);
-	retire(run, 0);
+	stop_supervisor(run, 0);
 	ck_assert_int_le(account_close(run->account, run->tally), 2 * PREFETCH);
-	close_plain(run);
+	count_plain_ends(run);
 }
 
 static void tell(const struct run *run, const bool was_done[])
@@ -311,7 +311,7 @@ static void run(struct tally *tally)
 	fixture_use_own_broker();
 	run.account = account_new(delays);
 	run.proxy = proxy_start(broker_port(fixture.broker));
-	make_plain(&run);
+	init_plain(&run);
 	for (enum kind kind = 0; kind < KINDS; kind++) {
 		was_done[kind] = !is_short || kind == chosen;
 		if (was_done[kind])

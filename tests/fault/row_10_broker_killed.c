@@ -18,7 +18,7 @@ static struct proc *serve(void)
 		PREFETCH);
 }
 
-/* They must outlive the first kill. */
+/* The queues must survive the first kill. */
 static void let_queues_settle(struct account *account)
 {
 	account_post(account, 8, "drtx", 0);

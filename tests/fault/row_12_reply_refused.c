@@ -1,6 +1,6 @@
-/* Replies that cannot be delivered: to a queue that is missing, not fit for AMQP, larger than the
- * broker takes. Each ends by the pool's policy, a dead letter, and its neighbours' replies arrive.
- */
+/* Replies that cannot be delivered: to a missing queue, with a header that AMQP cannot carry,
+ * larger than the broker accepts. Each such task becomes a dead letter, the policy of the pool, and
+ * the replies of the other tasks arrive. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"
@@ -36,7 +36,8 @@ static void run(struct tally *tally)
 	account_await_settled(account);
 	fixture_stop(proc);
 	watch_note_turns(proc, tally);
-	/* A culprit is found by publishing those in question again: each may be there twice. */
+	/* The refused publish is found by publishing several again, so each reply may arrive twice.
+	 */
 	snprintf(tally->note, sizeof tally->note, "%ld replies published twice",
 		account_close(account, tally));
 	account_free(account);

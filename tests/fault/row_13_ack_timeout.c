@@ -12,7 +12,7 @@
 
 static const char *const delays[] = {"100ms", NULL};
 
-/* Both are read when a channel opens, so a node of our own is told before anybody comes. */
+/* Both are read when a channel is opened, so they are set in a private node before wpool starts. */
 static void set_timeout(long timeout_ms)
 {
 	char *expression = scratch_text("application:set_env(rabbit, channel_tick_interval, 200), "
@@ -29,7 +29,7 @@ static struct proc *serve(void)
 		PREFETCH);
 }
 
-/* Every delivery of the long one in time for the short timeout is late; after that it has time. */
+/* The long task is late while the short timeout applies, and in time after that. */
 static void run(struct tally *tally)
 {
 	fixture_use_own_broker();

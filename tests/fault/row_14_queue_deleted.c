@@ -1,5 +1,5 @@
-/* The queue is deleted under the consumer, and made again: the broker cancels the consumer, the
- * supervisor looks for the queue until it is back. */
+/* The queue is deleted and declared again while it has a consumer: the broker cancels the consumer,
+ * and the supervisor retries until the queue is back. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"

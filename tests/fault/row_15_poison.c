@@ -1,5 +1,5 @@
-/* Messages that kill their worker, strewn among good ones: each is a dead letter after its
- * attempts, nothing else is, and no neighbour is worked twice. */
+/* Messages that kill their worker, at random places among good ones: each is a dead letter after
+ * its attempts, no other message is, and no good task is done twice. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"
@@ -16,7 +16,7 @@ static struct proc *serve(void)
 	return fault_serve("workers: 8, pipeline: 16, retry: {attempts: 3, delay: [100ms]}");
 }
 
-/* One poison message a trial, anywhere among its neighbours. */
+/* One poison message a trial, at a random place. */
 static void run(struct tally *tally)
 {
 	struct account *account = account_new(delays);

@@ -1,6 +1,6 @@
-/* One call of the supervisor fails, as on a machine that is full: no memory, no descriptor, no
- * process, no disk, a network that is gone. Whichever call it is, it goes on or leaves in order,
- * and every message ends as it was to. */
+/* One call of the supervisor fails, as if there were no memory, no descriptor, no process,
+ * no disk or no network. Whichever call it is, the supervisor continues or exits in order, and
+ * every message ends as expected. */
 #include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/watch.h"
@@ -65,34 +65,35 @@ static struct proc *serve(const struct victim *victim, long nth)
 	return proc;
 }
 
-/* Before that it does not listen for signals. One of the two lines may be lost: that is a fault,
- * too. */
+/* Until then it does not handle signals. Either line may be lost, since writing it may be the call
+ * that fails. */
 static bool is_started(struct proc *proc)
 {
 	return proc_has_logged(proc, ", pid ") || proc_has_logged(proc, " ready: ");
 }
 
-/* False: it has left before all was through, as one may that cannot even start. */
-static bool work_through(struct account *account, struct proc *proc)
+/* Wait until all messages have ended. Return false if it exited before, as it may when it cannot
+ * start. */
+static bool await_all_ended(struct account *account, struct proc *proc)
 {
 	int64_t deadline = deadline_in(LIMIT_MS);
 	while (!is_started(proc) || !account_has_ended(account)) {
 		if (!proc_is_alive(proc))
 			return false;
-		ck_assert_msg(deadline_left(deadline) > 0, "it neither goes on nor leaves:\n%s",
+		ck_assert_msg(deadline_left(deadline) > 0, "it neither continues nor exits:\n%s",
 			proc_stderr(proc));
 		poll(NULL, 0, 10);
 	}
 	return true;
 }
 
-/* Returns whether it got on to the end. */
+/* Return whether it worked to the end. */
 static bool try_call(struct account *account, const struct victim *victim, long nth)
 {
 	fprintf(stderr, "%s number %ld fails\n", victim->call, nth);
 	account_post(account, LOAD, "drtx", 0);
 	struct proc *proc = serve(victim, nth);
-	bool went_on = work_through(account, proc);
+	bool went_on = await_all_ended(account, proc);
 	if (went_on)
 		proc_signal(proc, SIGTERM);
 	int code = proc_wait(proc);
@@ -102,7 +103,7 @@ static bool try_call(struct account *account, const struct victim *victim, long 
 	return went_on;
 }
 
-static void close_part(struct account *account, struct tally *tally)
+static void count_ends(struct account *account, struct tally *tally)
 {
 	const struct victim nobody = {"mkdtemp", 0, 0};
 	struct proc *proc = serve(&nobody, 0);
@@ -125,8 +126,8 @@ static void count_calls(struct account *account, struct victim *victim)
 	free(path);
 }
 
-/* Every call in the full run; else the same number of each function's, evenly strewn. CALL in the
- * environment names one of them. */
+/* The full run fails every call; else the same number of calls of each function, evenly spread. The
+ * environment variable CALL selects one function. */
 static void run(struct tally *tally)
 {
 	struct account *account = account_new(delays);
@@ -144,10 +145,10 @@ static void run(struct tally *tally)
 				break;
 			left += !try_call(account, &victims[i], nth);
 			if (++parts % TRIALS_APART == 0)
-				close_part(account, tally);
+				count_ends(account, tally);
 		}
 	}
-	close_part(account, tally);
+	count_ends(account, tally);
 	snprintf(tally->note, sizeof tally->note,
 		"of %ld calls of %zu functions; in %ld cases it could not start and said so", all,
 		VICTIMS, left);

@@ -1,23 +1,24 @@
-/* The work horse of the system tests: does to each task what its headers ask for.
- *   X-Begin WORDS      writes them to stderr when it begins
- *   X-Leak-Mib N       takes that much memory then, for good
- *   X-Sleep-Ms N       works that long then
- *   X-Until PATH       works until this file exists
- *   X-Progress N       sends N notes of progress
- *   X-Status S         200 (the default), 201, 400-499 or 500-599
- *   X-Fail-Until N     status 500 while the property attempt is at most N
- *   X-Hand-Back N      hands the task back N times before that
- *   X-Retry-After-Ms N asked for beside a 5xx
- *   X-Report R         what a 201 replies: body (the default), pid, task or process
- *   X-Reply-Bytes N    replies N bytes of 'x' instead
- *   X-Reply-Queue Q    to this queue
- *   X-Reply-Header N=V with this header
- *   X-Say WORDS        writes them to stderr when it has worked
- *   X-Crash N          dies of this signal instead of answering
- *   X-Break W          breaks the protocol instead: a frame of no length
- *   X-Witness LINE     on 2xx this line, else the property message_id, else the correlation id, is
- *                      appended to the file named by WITNESS, and fsynced, before the answer; where
- *                      WITNESS is a folder, to a file of this process in it */
+/* The worker of most system tests. The headers of a task say what it does:
+ *   X-Begin TEXT       at the beginning, write TEXT to stderr
+ *   X-Leak-Mib N       then allocate N MiB and never free them
+ *   X-Sleep-Ms N       then sleep N ms
+ *   X-Until PATH       then wait until this file exists
+ *   X-Say TEXT         then write TEXT to stderr
+ *   X-Crash N          die of signal N instead of answering
+ *   X-Break 1          send a frame of length 0, a protocol error, instead of answering
+ *   X-Progress N       send N progress messages
+ *   X-Hand-Back N      hand the task back, N times in all, before it is answered
+ *   X-Fail-Until N     answer 500 while the property attempt is at most N
+ *   X-Status S         answer S: 200 (the default), 201, 400-499 or 500-599
+ *   X-Retry-After-Ms N with a 5xx, ask for this delay
+ *   X-Report R         with a 201, reply R: pid, task or process; else the reply is the body
+ *   X-Reply-Bytes N    with a 201, reply N bytes of 'x'
+ *   X-Reply-Queue Q    with a 201, reply to this queue
+ *   X-Reply-Header N=V with a 201, add this header to the reply
+ *   X-Witness LINE     the line for the witness file; default: the property message_id, else the
+ *                      correlation id
+ * Before a 200 or 201 the line is appended to the file WITNESS, if that is set, and fsynced. If
+ * WITNESS is a folder, each process has a file of its own in it. */
 #include "workers/report.h"
 
 #include <errno.h>
@@ -59,7 +60,8 @@ static void work_until(const char *path)
 		work_for(5);
 }
 
-/* Each page is written to, so that it is there; what is not reachable need not be taken at all. */
+/* Write to each page, because the kernel gives memory only then; keep a pointer, because the
+ * compiler may remove an allocation that is not used. */
 static void leak(long long mebibytes)
 {
 	static void *volatile latest;
@@ -191,7 +193,7 @@ static void hand_back(struct wpool_task *task, long long times_left)
 	wpool_hand_back(task, body.data, body.len);
 }
 
-/* Without a core file, which would only fill the disk. */
+/* Core files would fill the disk. */
 static void crash(int number)
 {
 	fprintf(stderr, "dying of signal %d\n", number);
@@ -199,7 +201,7 @@ static void crash(int number)
 	raise(number);
 }
 
-/* The SDK keeps its descriptor to itself: the only socket of this process is the pipe. */
+/* The SDK does not show its descriptor, but the only socket of this process is the pipe. */
 static void break_protocol(void)
 {
 	struct stat facts;
