@@ -52,7 +52,7 @@ struct proc *fault_serve(const char *format, ...)
 
 struct proc *fault_serve_by_proxy(int port, const char *query, const char *settings)
 {
-	char *urls = scratch_text("%s", ""), *path = scratch_path(fixture.folder, "proxied.yaml");
+	char *urls = strdup(""), *path = scratch_path(fixture.folder, "proxied.yaml");
 	for (int i = 0; i < PROXY_HOSTS; i++) {
 		char *more = scratch_text("%s%s\"amqp://guest:guest@127.0.0.1:%d/%%2f%s\"", urls,
 			i ? ", " : "", port, query);
