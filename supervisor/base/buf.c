@@ -105,10 +105,10 @@ static inline bool is_within_limit(const struct buf *b, size_t len)
 static inline __attribute__((always_inline)) void append(
 	struct buf *b, const void *bytes, size_t len)
 {
-	uint8_t *room = is_within_limit(b, len) ? b->bytes + b->tail : buf_reserve(b, len);
-	if (!room)
+	uint8_t *data = is_within_limit(b, len) ? b->bytes + b->tail : buf_reserve(b, len);
+	if (!data)
 		return;
-	memcpy(room, bytes, len);
+	memcpy(data, bytes, len);
 	b->tail += len;
 }
 
@@ -152,8 +152,8 @@ static int print_into(struct buf *b, const char *format, va_list args)
 {
 	va_list again;
 	va_copy(again, args);
-	size_t room = b->bytes ? b->capacity - b->tail : 0;
-	int len = vsnprintf(room ? (char *)b->bytes + b->tail : NULL, room, format, again);
+	size_t data = b->bytes ? b->capacity - b->tail : 0;
+	int len = vsnprintf(data ? (char *)b->bytes + b->tail : NULL, data, format, again);
 	va_end(again);
 	return len;
 }

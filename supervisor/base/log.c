@@ -27,10 +27,10 @@ struct pool_level_entry {
 static struct {
 	int fd;     /* borrowed, or own_fd */
 	int opened; /* owned: our own descriptor of fd's terminal, or -1 */
-	enum log_level least;
+	enum log_level min;
 	struct pool_level_entry *own; /* owned; of pools */
 	size_t own_count;
-	enum log_level most_verbose; /* of all pools */
+	enum log_level lowest; /* of all pools */
 	enum log_format format;
 	bool colour;
 	size_t piece;          /* upper bound of one write, in bytes */
@@ -43,8 +43,8 @@ static struct {
 	void *ctx;
 } setup = {.fd = STDERR_FILENO,
 	.opened = -1,
-	.least = LOG_INFO,
-	.most_verbose = LOG_INFO,
+	.min = LOG_INFO,
+	.lowest = LOG_INFO,
 	.piece = PIPE_BUF,
 	.line = {.limit = LINE_MAX_BYTES},
 	.shown = {.limit = LINE_MAX_BYTES}};
@@ -103,7 +103,7 @@ static void reserve(struct buf *line)
 		buf_clear(line);
 }
 
-void log_setup(int fd, enum log_level least, enum log_format format, bool colour)
+void log_setup(int fd, enum log_level min, enum log_format format, bool colour)
 {
 	int saved = errno;
 	if (setup.opened >= 0)
@@ -111,7 +111,7 @@ void log_setup(int fd, enum log_level least, enum log_format format, bool colour
 	setup.opened = open_terminal(fd);
 	setup.piece = piece_size(fd, setup.opened >= 0);
 	setup.fd = setup.opened >= 0 ? setup.opened : fd;
-	(void)log_set_level(least, NULL);
+	(void)log_set_level(min, NULL);
 	setup.format = format;
 	setup.colour = colour;
 	setup.torn = false;
@@ -176,24 +176,24 @@ bool log_set_level(enum log_level level, const char *pool)
 	struct pool_level_entry *own = pool_level(pool);
 	if (!pool) {
 		clear_pool_levels();
-		setup.least = level;
+		setup.min = level;
 	} else {
 		own = own ? own : add_pool_level(pool);
 		if (!own)
 			return false;
 		own->level = level;
 	}
-	setup.most_verbose = setup.least;
+	setup.lowest = setup.min;
 	for (size_t i = 0; i < setup.own_count; i++)
-		if (setup.own[i].level < setup.most_verbose)
-			setup.most_verbose = setup.own[i].level;
+		if (setup.own[i].level < setup.lowest)
+			setup.lowest = setup.own[i].level;
 	return true;
 }
 
 enum log_level log_level_of(const char *pool)
 {
 	const struct pool_level_entry *own = pool_level(pool);
-	return own ? own->level : setup.least;
+	return own ? own->level : setup.min;
 }
 
 const char *log_level_pool(size_t i)
@@ -204,7 +204,7 @@ const char *log_level_pool(size_t i)
 /* The common case, no, takes one comparison. */
 bool log_is_on(enum log_level level, const char *pool)
 {
-	return level >= setup.most_verbose && level >= log_level_of(pool);
+	return level >= setup.lowest && level >= log_level_of(pool);
 }
 
 uint64_t log_lost(void)
@@ -243,9 +243,9 @@ static bool write_whole(struct text line)
 
 /* ---------- lines ---------- */
 
-/* The message if it fits, else its first whole characters and a mark, in room. is_cut: always
+/* The message if it fits, else its first whole characters and a mark, in buffer. is_cut: always
  * with the mark. */
-static struct text cut(struct text message, bool is_cut, char room[LOG_MESSAGE_MAX])
+static struct text cut(struct text message, bool is_cut, char buffer[LOG_MESSAGE_MAX])
 {
 	static const char mark[] = " [cut]";
 	size_t len = LOG_MESSAGE_MAX - (sizeof mark - 1);
@@ -256,9 +256,9 @@ static struct text cut(struct text message, bool is_cut, char room[LOG_MESSAGE_M
 			len--;
 	else
 		len = message.len;
-	memmove(room, message.ptr, len);
-	memcpy(room + len, mark, sizeof mark - 1);
-	return text_of(room, len + sizeof mark - 1);
+	memmove(buffer, message.ptr, len);
+	memcpy(buffer + len, mark, sizeof mark - 1);
+	return text_of(buffer, len + sizeof mark - 1);
 }
 
 static void keep_line(const struct log_entry *entry, struct text json)
@@ -360,10 +360,10 @@ void log_write_worker_line(struct log_origin origin, const struct log_worker_lin
 	if (!log_is_on(line->level, origin.pool))
 		return;
 	int saved = errno;
-	char room[LOG_MESSAGE_MAX];
+	char buffer[LOG_MESSAGE_MAX];
 	write_entry(&(struct log_entry){.level = line->level,
 		.origin = &origin,
-		.message = line->is_object ? line->text : cut(line->text, line->is_cut, room),
+		.message = line->is_object ? line->text : cut(line->text, line->is_cut, buffer),
 		.is_object = line->is_object});
 	errno = saved;
 }

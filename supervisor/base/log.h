@@ -54,7 +54,7 @@ bool log_level_find(const char *name, enum log_level *ret);
 /* ---------- where lines go; process-wide ---------- */
 
 /* Set up the log, once at the start; no pool has a level of its own. fd is borrowed. */
-void log_setup(int fd, enum log_level least, enum log_format, bool colour);
+void log_setup(int fd, enum log_level min, enum log_format, bool colour);
 /* Keep the last lines, as JSON, in so many bytes from now on. False: out of memory. */
 bool log_keep_lines(size_t bytes);
 /* NULL: lines are not kept. */

@@ -25,16 +25,16 @@ static inline struct rate rate_of(int64_t per_second, mtime now)
 /* Take a token; false: the rate is exceeded. */
 static inline bool rate_take(struct rate *rate, mtime now)
 {
-	int64_t most = rate->per_second * MTIME_SECOND;
+	int64_t max = rate->per_second * MTIME_SECOND;
 	mtime passed = now - rate->filled_at;
 
 	/* Each microsecond adds per_second millionths; a second fills the bucket. */
 	if (passed >= MTIME_SECOND)
-		rate->left = most;
+		rate->left = max;
 	else if (passed > 0)
 		rate->left += passed * rate->per_second;
-	if (rate->left > most)
-		rate->left = most;
+	if (rate->left > max)
+		rate->left = max;
 	rate->filled_at = now;
 	if (rate->left < MTIME_SECOND)
 		return false;

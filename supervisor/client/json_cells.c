@@ -39,43 +39,43 @@ double json_cell_value(const json_t *json, const char *path)
 	return json_is_number(found) ? json_number_value(found) : -1;
 }
 
-struct text json_cell_number(const json_t *json, const char *path, char room[JSON_CELL_SIZE])
+struct text json_cell_number(const json_t *json, const char *path, char buffer[JSON_CELL_SIZE])
 {
 	double number = json_cell_value(json, path);
 
-	return number < 0 ? NOTHING : text_from(cli_number((uint64_t)number, room));
+	return number < 0 ? NOTHING : text_from(cli_number((uint64_t)number, buffer));
 }
 
-struct text json_cell_plain(const json_t *json, const char *path, char room[JSON_CELL_SIZE])
+struct text json_cell_plain(const json_t *json, const char *path, char buffer[JSON_CELL_SIZE])
 {
 	double number = json_cell_value(json, path);
 
 	if (number < 0)
 		return NOTHING;
-	snprintf(room, JSON_CELL_SIZE, "%.0f", number);
-	return text_from(room);
+	snprintf(buffer, JSON_CELL_SIZE, "%.0f", number);
+	return text_from(buffer);
 }
 
-struct text json_cell_span(const json_t *json, const char *path, char room[JSON_CELL_SIZE])
+struct text json_cell_span(const json_t *json, const char *path, char buffer[JSON_CELL_SIZE])
 {
 	double s = json_cell_value(json, path);
 
 	if (s < 0)
 		return NOTHING;
 	if (s < 1)
-		snprintf(room, JSON_CELL_SIZE, "%.3g ms", s * 1000);
+		snprintf(buffer, JSON_CELL_SIZE, "%.3g ms", s * 1000);
 	else if (s < 2 * MINUTE)
-		snprintf(room, JSON_CELL_SIZE, "%.1f s", s);
+		snprintf(buffer, JSON_CELL_SIZE, "%.1f s", s);
 	else if (s < 2 * HOUR)
-		snprintf(room, JSON_CELL_SIZE, "%.0f min", s / MINUTE);
+		snprintf(buffer, JSON_CELL_SIZE, "%.0f min", s / MINUTE);
 	else if (s < 2 * DAY)
-		snprintf(room, JSON_CELL_SIZE, "%.0f h", s / HOUR);
+		snprintf(buffer, JSON_CELL_SIZE, "%.0f h", s / HOUR);
 	else
-		snprintf(room, JSON_CELL_SIZE, "%.0f d", s / DAY);
-	return text_from(room);
+		snprintf(buffer, JSON_CELL_SIZE, "%.0f d", s / DAY);
+	return text_from(buffer);
 }
 
-struct text json_cell_size(const json_t *json, const char *path, char room[JSON_CELL_SIZE])
+struct text json_cell_size(const json_t *json, const char *path, char buffer[JSON_CELL_SIZE])
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
 	double bytes = json_cell_value(json, path);
@@ -87,40 +87,40 @@ struct text json_cell_size(const json_t *json, const char *path, char room[JSON_
 		bytes /= 1000;
 		unit++;
 	}
-	snprintf(room, JSON_CELL_SIZE, bytes < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", bytes,
+	snprintf(buffer, JSON_CELL_SIZE, bytes < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", bytes,
 		units[unit]);
-	return text_from(room);
+	return text_from(buffer);
 }
 
 struct text json_cell_share(
-	const json_t *json, const char *path, const char *whole, char room[JSON_CELL_SIZE])
+	const json_t *json, const char *path, const char *whole, char buffer[JSON_CELL_SIZE])
 {
 	double part = json_cell_value(json, path), all = json_cell_value(json, whole);
 
 	if (part < 0 || all <= 0)
 		return NOTHING;
-	snprintf(room, JSON_CELL_SIZE, "%.0f %%", 100 * part / all);
-	return text_from(room);
+	snprintf(buffer, JSON_CELL_SIZE, "%.0f %%", 100 * part / all);
+	return text_from(buffer);
 }
 
 struct text json_cell_pair(
-	const json_t *json, const char *path, const char *whole, char room[JSON_CELL_SIZE])
+	const json_t *json, const char *path, const char *whole, char buffer[JSON_CELL_SIZE])
 {
 	double part = json_cell_value(json, path), all = json_cell_value(json, whole);
 
 	if (part < 0 || all < 0)
 		return NOTHING;
-	snprintf(room, JSON_CELL_SIZE, "%.0f/%.0f", part, all);
-	return text_from(room);
+	snprintf(buffer, JSON_CELL_SIZE, "%.0f/%.0f", part, all);
+	return text_from(buffer);
 }
 
 struct text json_cell_range(
-	const json_t *json, const char *path, const char *to, char room[JSON_CELL_SIZE])
+	const json_t *json, const char *path, const char *to, char buffer[JSON_CELL_SIZE])
 {
 	double min = json_cell_value(json, path), max = json_cell_value(json, to);
 
 	if (min < 0 || max <= min)
 		return NOTHING;
-	snprintf(room, JSON_CELL_SIZE, "%.0f..%.0f", min, max);
-	return text_from(room);
+	snprintf(buffer, JSON_CELL_SIZE, "%.0f..%.0f", min, max);
+	return text_from(buffer);
 }

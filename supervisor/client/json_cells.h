@@ -16,21 +16,21 @@ double json_cell_value(const json_t *, const char *path);
 /* Borrowed until the JSON is freed. */
 struct text json_cell_text(const json_t *, const char *path);
 /* "1,234,567". This and the next functions return a text in room, or "-". */
-struct text json_cell_number(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
+struct text json_cell_number(const json_t *, const char *path, char buffer[JSON_CELL_SIZE]);
 /* "1234567": a number that is not a quantity, such as a pid. */
-struct text json_cell_plain(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
+struct text json_cell_plain(const json_t *, const char *path, char buffer[JSON_CELL_SIZE]);
 /* A number of seconds: "12 ms", "3.4 s", "25 min", "7 h", "12 d". */
-struct text json_cell_span(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
+struct text json_cell_span(const json_t *, const char *path, char buffer[JSON_CELL_SIZE]);
 /* A number of bytes: "812 kB", "3.4 MB". */
-struct text json_cell_size(const json_t *, const char *path, char room[JSON_CELL_SIZE]);
+struct text json_cell_size(const json_t *, const char *path, char buffer[JSON_CELL_SIZE]);
 /* One number in percent of another: "12 %". */
 struct text json_cell_share(
-	const json_t *, const char *path, const char *whole, char room[JSON_CELL_SIZE]);
+	const json_t *, const char *path, const char *whole, char buffer[JSON_CELL_SIZE]);
 /* "2..32"; "-" where both are equal. */
 struct text json_cell_range(
-	const json_t *, const char *path, const char *to, char room[JSON_CELL_SIZE]);
+	const json_t *, const char *path, const char *to, char buffer[JSON_CELL_SIZE]);
 /* "3/4" */
 struct text json_cell_pair(
-	const json_t *, const char *path, const char *whole, char room[JSON_CELL_SIZE]);
+	const json_t *, const char *path, const char *whole, char buffer[JSON_CELL_SIZE]);
 
 #endif

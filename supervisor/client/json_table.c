@@ -11,7 +11,7 @@
 
 /* The name of its task; or of a worker that failed, "3 x exit status 1, 2.1 s ago; next start in
  * 4.0 s". */
-static struct text activity_of(const json_t *worker, char room[JSON_COLUMN_SIZE])
+static struct text activity_of(const json_t *worker, char buffer[JSON_COLUMN_SIZE])
 {
 	char age[JSON_CELL_SIZE], wait[JSON_CELL_SIZE];
 	int len;
@@ -19,18 +19,18 @@ static struct text activity_of(const json_t *worker, char room[JSON_COLUMN_SIZE]
 	if (json_cell_value(worker, "failures") <= 0 ||
 		json_is_object(json_cell_find(worker, "task")))
 		return json_cell_text(worker, "task.name");
-	len = snprintf(room, JSON_COLUMN_SIZE, "%.0f x %.*s, %.*s ago",
+	len = snprintf(buffer, JSON_COLUMN_SIZE, "%.0f x %.*s, %.*s ago",
 		json_cell_value(worker, "failures"),
 		TEXT_ARGS(json_cell_text(worker, "last_exit.exit")),
 		TEXT_ARGS(json_cell_span(worker, "last_exit.age_s", age)));
 	if (json_cell_value(worker, "next_start_s") >= 0 && len < JSON_COLUMN_SIZE)
-		snprintf(room + len, JSON_COLUMN_SIZE - (size_t)len, "; next start in %.*s",
+		snprintf(buffer + len, JSON_COLUMN_SIZE - (size_t)len, "; next start in %.*s",
 			TEXT_ARGS(json_cell_span(worker, "next_start_s", wait)));
-	return text_from(room);
+	return text_from(buffer);
 }
 
 struct text json_column_text(
-	const struct json_column *column, const json_t *member, char room[JSON_COLUMN_SIZE])
+	const struct json_column *column, const json_t *member, char buffer[JSON_COLUMN_SIZE])
 {
 	struct text state;
 
@@ -44,21 +44,21 @@ struct text json_column_text(
 			return TEXT("not consuming");
 		return state;
 	case JSON_ACTIVITY:
-		return activity_of(member, room);
+		return activity_of(member, buffer);
 	case JSON_PLAIN:
-		return json_cell_plain(member, column->path, room);
+		return json_cell_plain(member, column->path, buffer);
 	case JSON_NUMBER:
-		return json_cell_number(member, column->path, room);
+		return json_cell_number(member, column->path, buffer);
 	case JSON_PAIR:
-		return json_cell_pair(member, column->path, column->whole, room);
+		return json_cell_pair(member, column->path, column->whole, buffer);
 	case JSON_RANGE:
-		return json_cell_range(member, column->path, column->whole, room);
+		return json_cell_range(member, column->path, column->whole, buffer);
 	case JSON_SPAN:
-		return json_cell_span(member, column->path, room);
+		return json_cell_span(member, column->path, buffer);
 	case JSON_SIZE:
-		return json_cell_size(member, column->path, room);
+		return json_cell_size(member, column->path, buffer);
 	case JSON_SHARE:
-		return json_cell_share(member, column->path, column->whole, room);
+		return json_cell_share(member, column->path, column->whole, buffer);
 	case JSON_RATE:
 	case JSON_RATE_SHARE:
 		break;
@@ -70,7 +70,7 @@ int json_table_print(
 	const char *command, const json_t *list, const struct json_column *columns, size_t count)
 {
 	struct text_table_column titles[TEXT_TABLE_COLUMNS_MAX];
-	char room[JSON_COLUMN_SIZE];
+	char buffer[JSON_COLUMN_SIZE];
 	struct text_table table;
 	const json_t *member;
 	size_t row;
@@ -83,7 +83,7 @@ int json_table_print(
 	json_array_foreach(list, row, member)
 	{
 		for (size_t i = 0; i < count; i++)
-			text_table_add(&table, json_column_text(&columns[i], member, room));
+			text_table_add(&table, json_column_text(&columns[i], member, buffer));
 	}
 	exit_code = console_print_table(command, &table);
 	text_table_release(&table);

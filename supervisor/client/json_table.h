@@ -33,7 +33,7 @@ struct json_column {
 
 /* Return the text of a cell, in room or borrowed until the JSON is freed. Not for rates. */
 struct text json_column_text(
-	const struct json_column *, const json_t *member, char room[JSON_COLUMN_SIZE]);
+	const struct json_column *, const json_t *member, char buffer[JSON_COLUMN_SIZE]);
 /* Print a list on stdout, a row for each member. command: for messages. Return an exit code. */
 int json_table_print(
 	const char *command, const json_t *list, const struct json_column *, size_t count);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* So many common first letters make a word another form of a key. */
-enum { STEM_LEAST = 4 };
+enum { STEM_MIN = 4 };
 
 /* The keys of one section, in the form that nearest_name takes. */
 struct keys {
@@ -85,7 +85,7 @@ static const char *key_of_stem(const struct keys *keys, const char *word)
 		size_t len = strlen(key), same = 0;
 		while (same < len && word[same] == key[same])
 			same++;
-		if (same >= STEM_LEAST && same + 1 >= len)
+		if (same >= STEM_MIN && same + 1 >= len)
 			return key;
 	}
 	return NULL;

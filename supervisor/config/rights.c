@@ -38,15 +38,15 @@ static bool find_group(const char *name, gid_t *ret)
 /* All groups of the user, and gid. */
 static enum rc set_groups_of(struct rights *rights, const char *user)
 {
-	int count = GROUPS_AT_FIRST, room, found;
+	int count = GROUPS_AT_FIRST, capacity, found;
 	do {
-		room = count;
-		gid_t *groups = realloc(rights->groups, (size_t)room * sizeof *groups);
+		capacity = count;
+		gid_t *groups = realloc(rights->groups, (size_t)capacity * sizeof *groups);
 		if (!groups)
 			return RC_MEMORY;
 		rights->groups = groups;
 		found = getgrouplist(user, rights->gid, rights->groups, &count);
-	} while (found < 0 && count > room);
+	} while (found < 0 && count > capacity);
 	if (found < 0) /* getgrouplist ran out of memory and filled none of them */
 		return RC_MEMORY;
 	rights->group_count = (size_t)count;

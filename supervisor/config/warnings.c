@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A name that differs in more letters is another name, not a misspelling. */
-enum { WRONG_MOST = 2 };
+enum { TYPO_DISTANCE_MAX = 2 };
 
 static const struct text prefix = {"WPOOL_", 6};
 
@@ -39,7 +39,7 @@ void warnings_add_names(char *const *environment, struct problems *problems)
 		struct text rest = text_of(name.ptr + prefix.len, name.len - prefix.len);
 		const char *nearest = nearest_name(rest, names.list);
 		size_t distance = nearest ? nearest_distance(rest, text_from(nearest)) : 0;
-		if (distance > 0 && distance <= WRONG_MOST)
+		if (distance > 0 && distance <= TYPO_DISTANCE_MAX)
 			problems_add_warning(problems,
 				"%.*s: no variable of wpool, so it is not used; the nearest is WPOOL_%s",
 				TEXT_ARGS(name), nearest);

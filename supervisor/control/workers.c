@@ -30,7 +30,7 @@ static const char *state_of(const struct slot_facts *slot)
 /* The publisher chose the name, and it may be secret, so only local clients get it. */
 static json_t *json_of_task(const struct slot_facts *slot, bool is_local)
 {
-	char name[DELIVERY_NAME_ROOM];
+	char name[DELIVERY_NAME_SIZE];
 
 	if (!slot->head)
 		return json_null();

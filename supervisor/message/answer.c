@@ -132,9 +132,9 @@ static void read_header(struct answer *answer, struct value_reader *reader, stru
 
 /* Write the worker's headers into out as an AMQP table. If AMQP cannot express a value, or the
  * table is too large to be read back, the answer becomes invalid and the table empty. */
-static void read_headers(struct answer *answer, uint32_t room, struct buf *out)
+static void read_headers(struct answer *answer, uint32_t size_max, struct buf *out)
 {
-	struct value_reader reader = {answer->headers, answer->end, out, room, false};
+	struct value_reader reader = {answer->headers, answer->end, out, size_max, false};
 	struct wire_value head;
 	if (!answer->headers || wire_take(&reader.at, reader.end, &head) != WIRE_OK)
 		return;

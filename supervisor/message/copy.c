@@ -85,10 +85,10 @@ static void write_properties(const struct parcel *parcel, const struct copy_opti
 	/* What these properties and the table's length leave of the frame. */
 	size_t taken = FRAME_OVERHEAD + HEADER_FRAME_FIXED + properties_size(&properties) +
 		       sizeof(uint32_t);
-	size_t room = UINT32_MAX;
+	size_t size_max = UINT32_MAX;
 	if (options->frame_max > 0)
-		room = options->frame_max > taken ? options->frame_max - taken : 0;
-	copy_write_headers(parcel, options, lost, room, table);
+		size_max = options->frame_max > taken ? options->frame_max - taken : 0;
+	copy_write_headers(parcel, options, lost, size_max, table);
 	if (buf_len(table) > 0)
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(table));
 	properties_write(&properties, scratch);

@@ -11,7 +11,7 @@
 #define STDERR_LINE_MAX   1024
 #define STDERR_LINE_SHARE 8
 /* Maximum size of x-wpool-cut: key, type, length and names. */
-#define CUT_ROOM (1 + HEADER_CUT.len + 1 + 4 + CUT_NAMES_MAX)
+#define CUT_SIZE (1 + HEADER_CUT.len + 1 + 4 + CUT_NAMES_MAX)
 
 struct work {
 	const struct parcel *parcel;
@@ -135,26 +135,26 @@ static size_t size_up_to(const struct work *work, size_t largest)
 	return total;
 }
 
-static bool is_too_much(const struct work *work, size_t room)
+static bool is_too_much(const struct work *work, size_t size_max)
 {
 	struct walk walk;
 	struct table_field field;
 	walk_init(&walk, work);
 	while (walk_next(&walk, &field)) {
-		if (!is_in_limits(&walk, &field) || field_size(&field) > room)
+		if (!is_in_limits(&walk, &field) || field_size(&field) > size_max)
 			return true;
-		room -= field_size(&field);
+		size_max -= field_size(&field);
 	}
 	return false;
 }
 
 /* The largest field size for which all fields up to that size fit into room. */
-static size_t find_largest(const struct work *work, size_t room)
+static size_t find_largest(const struct work *work, size_t size_max)
 {
-	size_t fits = 0, too_large = room + 1;
+	size_t fits = 0, too_large = size_max + 1;
 	while (too_large - fits > 1) {
 		size_t middle = fits + (too_large - fits) / 2;
-		if (size_up_to(work, middle) <= room)
+		if (size_up_to(work, middle) <= size_max)
 			fits = middle;
 		else
 			too_large = middle;
@@ -339,16 +339,16 @@ static struct work work_of(const struct parcel *parcel, const struct copy_option
 }
 
 void copy_write_headers(const struct parcel *parcel, const struct copy_options *options,
-	struct text lost, size_t room, struct buf *out)
+	struct text lost, size_t size_max, struct buf *out)
 {
 	struct work work = work_of(parcel, options);
 	put_ours(&work, out);
 	bool is_cut = lost.len > 0 || work.earlier.len > 0;
 	work.count = COPY_FIELDS_MAX - table_count(buf_text(out), true) - 1; /* x-wpool-cut */
-	size_t used = buf_len(out) + (is_cut ? CUT_ROOM : 0);
-	size_t left = room > used ? room - used : 0;
+	size_t used = buf_len(out) + (is_cut ? CUT_SIZE : 0);
+	size_t left = size_max > used ? size_max - used : 0;
 	if (is_too_much(&work, left)) {
-		left = is_cut || left < CUT_ROOM ? left : left - CUT_ROOM;
+		left = is_cut || left < CUT_SIZE ? left : left - CUT_SIZE;
 		is_cut = true;
 		work.largest = find_largest(&work, left);
 	}

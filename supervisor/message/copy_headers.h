@@ -15,6 +15,6 @@ static inline bool parcel_is_answer(const struct parcel *parcel)
  * hundred bytes). lost: a name to add to x-wpool-cut for properties that could not be read; empty:
  * none. Errors stay in out. */
 void copy_write_headers(const struct parcel *, const struct copy_options *, struct text lost,
-	size_t room, struct buf *out);
+	size_t size_max, struct buf *out);
 
 #endif

@@ -11,10 +11,10 @@
 #define LEVELS_MAX     8
 #define FIELD_NAME_MAX 255
 
-static bool has_room(struct value_reader *reader, size_t more)
+static bool has_space(struct value_reader *reader, size_t more)
 {
 	size_t used = buf_len(reader->out);
-	if (reader->invalid || used > reader->room || more > reader->room - used)
+	if (reader->invalid || used > reader->size_max || more > reader->size_max - used)
 		reader->invalid = true;
 	return !reader->invalid && !reader->out->failed;
 }
@@ -55,7 +55,7 @@ static void put_json_members(struct value_reader *reader, const struct wire_valu
 {
 	bool keyed = head->type == WIRE_MAP;
 	buf_append_byte(reader->out, keyed ? '{' : '[');
-	for (uint32_t i = 0; i < head->count && has_room(reader, 1); i++) {
+	for (uint32_t i = 0; i < head->count && has_space(reader, 1); i++) {
 		if (i > 0)
 			buf_append_byte(reader->out, ',');
 		if (keyed) {
@@ -72,7 +72,7 @@ static void put_json(struct value_reader *reader)
 {
 	struct wire_value value = take(reader);
 	int64_t seconds;
-	if (!has_room(reader, value_is_text(&value) ? value.bytes.len : 1))
+	if (!has_space(reader, value_is_text(&value) ? value.bytes.len : 1))
 		return;
 	switch (value.type) {
 	case WIRE_NIL:
@@ -142,7 +142,7 @@ static void put_integer(struct buf *out, int64_t number)
 
 static void put_text(struct value_reader *reader, char type, struct text value)
 {
-	if (!has_room(reader, value.len))
+	if (!has_space(reader, value.len))
 		return;
 	size_t start = put_start(reader, type);
 	buf_append_text(reader->out, value);
@@ -182,7 +182,7 @@ static void put_key(struct value_reader *reader, struct text key)
 {
 	if (key.len > FIELD_NAME_MAX)
 		reader->invalid = true;
-	if (!has_room(reader, key.len))
+	if (!has_space(reader, key.len))
 		return;
 	buf_append_byte(reader->out, (uint8_t)key.len);
 	buf_append_text(reader->out, key);
@@ -194,7 +194,7 @@ static void put_members(struct value_reader *reader, const struct wire_value *he
 {
 	bool keyed = head->type == WIRE_MAP;
 	size_t start = put_start(reader, keyed ? 'F' : 'A');
-	for (uint32_t i = 0; i < head->count && has_room(reader, 1); i++) {
+	for (uint32_t i = 0; i < head->count && has_space(reader, 1); i++) {
 		if (keyed)
 			put_key(reader, take_key(reader));
 		put_value(reader, level);
@@ -252,5 +252,5 @@ void value_put_field(struct value_reader *reader, struct text key)
 {
 	put_key(reader, key);
 	put_value(reader, 1);
-	(void)has_room(reader, 0);
+	(void)has_space(reader, 0);
 }

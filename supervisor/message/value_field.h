@@ -9,7 +9,7 @@
 struct value_reader {
 	const uint8_t *at, *end; /* the next value begins at at */
 	struct buf *out;         /* borrowed; its own limit is higher than room */
-	size_t room;             /* maximum bytes of out */
+	size_t size_max;         /* maximum bytes of out */
 	bool invalid; /* a value that AMQP cannot express, or more than room; then out is not usable
 		       */
 };

@@ -18,7 +18,7 @@ void messages_release(struct messages *m)
 	unconfirmed_release(&m->unconfirmed);
 }
 
-bool messages_has_room(const struct messages *m)
+bool messages_has_space(const struct messages *m)
 {
 	return m->count < MESSAGES_MAX && m->bytes < MESSAGES_BYTES_MAX &&
 	       !unconfirmed_is_full(&m->unconfirmed);

@@ -30,7 +30,7 @@ struct messages {
 enum rc messages_init(struct messages *) MUST_CHECK;
 /* Also before messages_init, of zeros. */
 void messages_release(struct messages *);
-bool messages_has_room(const struct messages *);
+bool messages_has_space(const struct messages *);
 /* Append a copy of body to those that wait. NULL: out of memory. */
 struct message *messages_add(struct messages *, struct text body);
 /* The next to publish; NULL: none waits. */

@@ -49,7 +49,7 @@ static struct message *next_message(struct sender *s)
 {
 	struct text body;
 	struct message *m = messages_waiting(&s->messages);
-	if (m || !messages_has_room(&s->messages))
+	if (m || !messages_has_space(&s->messages))
 		return m;
 	switch (input_next(&s->input, &body)) {
 	case INPUT_MESSAGE:

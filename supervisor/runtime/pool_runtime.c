@@ -61,7 +61,7 @@ static bool do_allow_slots(void *io, uint16_t slots)
 {
 	struct pool_runtime *runtime = io;
 
-	return workers_room(runtime->workers, slots);
+	return workers_reserve(runtime->workers, slots);
 }
 
 static void do_emit(void *io, const struct notice *notice)

@@ -170,10 +170,10 @@ static void PRINTF_LIKE(2, 3) add(struct line *line, const char *format, ...)
 static void add_task(struct line *line)
 {
 	const struct delivery *delivery = line->notice->delivery;
-	char room[DELIVERY_NAME_ROOM];
+	char buffer[DELIVERY_NAME_SIZE];
 	struct text trace = trace_id(delivery->headers);
 
-	add(line, "task %.*s", TEXT_ARGS(delivery_name(delivery, room)));
+	add(line, "task %.*s", TEXT_ARGS(delivery_name(delivery, buffer)));
 	if (trace.len)
 		add(line, " (trace %.*s)", TEXT_ARGS(trace));
 }
@@ -432,13 +432,13 @@ static void log_notice(
 	struct log_origin origin = {.pool = report->pool, .slot = notice->slot};
 	struct line line = {.report = report, .notice = notice};
 	const struct delivery *delivery = notice->delivery;
-	char room[DELIVERY_NAME_ROOM];
+	char buffer[DELIVERY_NAME_SIZE];
 	struct log_task task;
 
 	if (notice->slot >= 0)
 		origin.pid = workers_pid(report->workers, (uint16_t)notice->slot, notice->life);
 	if (delivery) {
-		task = (struct log_task){.name = delivery_name(delivery, room),
+		task = (struct log_task){.name = delivery_name(delivery, buffer),
 			.trace = trace_id(delivery->headers),
 			.attempt = notice->slot >= 0 ? delivery->attempt + 1u : 0,
 			.reason = reason_name(notice->reason),

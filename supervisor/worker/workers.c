@@ -65,14 +65,14 @@ struct workers *workers_new(struct ev_loop *loop, const struct workers_config *c
 	workers->tick.data = workers->memory.data = workers;
 	log_gate_init(&workers->gate, loop, config->pool, &config->log_rate);
 	stable_array_init(&workers->slots, sizeof(struct worker));
-	if (!workers_room(workers, config->workers)) {
+	if (!workers_reserve(workers, config->workers)) {
 		workers_free(workers);
 		return NULL;
 	}
 	return workers;
 }
 
-bool workers_room(struct workers *workers, uint16_t slots)
+bool workers_reserve(struct workers *workers, uint16_t slots)
 {
 	uint32_t before = workers->slots.count;
 	if (stable_array_grow(&workers->slots, slots) != RC_OK)

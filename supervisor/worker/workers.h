@@ -54,7 +54,7 @@ void workers_watch_memory(struct workers *, bool is_on);
 void workers_free(struct workers *);
 
 /* The pool's effects. From now on this many slots may be used; false: out of memory. */
-bool workers_room(struct workers *, uint16_t slots) MUST_CHECK;
+bool workers_reserve(struct workers *, uint16_t slots) MUST_CHECK;
 enum send_result workers_send(struct workers *, uint16_t slot, struct delivery *, uint16_t attempt);
 void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_request);
 /* The pid of the process in the slot; 0: none, or it is of another life. */

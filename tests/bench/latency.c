@@ -5,18 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FIRST_ROOM 4096
-#define NS_A_US    1000.0
+#define FIRST_CAPACITY 4096
+#define NS_A_US        1000.0
 
 static const double percentiles[] = {
 	1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.8, 99.9, 100};
 
 size_t latency_begin(struct latency *latency, int64_t due_ns)
 {
-	if (latency->begun == latency->room) {
-		latency->room = latency->room ? 2 * latency->room : FIRST_ROOM;
+	if (latency->begun == latency->capacity) {
+		latency->capacity = latency->capacity ? 2 * latency->capacity : FIRST_CAPACITY;
 		latency->spans =
-			reallocarray(latency->spans, latency->room, sizeof *latency->spans);
+			reallocarray(latency->spans, latency->capacity, sizeof *latency->spans);
 		if (!latency->spans)
 			link_fail("times", "out of memory");
 	}

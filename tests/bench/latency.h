@@ -9,7 +9,7 @@
 /* Zero is a legal start. spans: owned; the time of its begin while a call is open, negated. */
 struct latency {
 	int64_t *spans;
-	size_t begun, ended, room;
+	size_t begun, ended, capacity;
 };
 
 /* Begin a call that was due at due_ns. Return its number. Out of memory: end the program. */

@@ -65,9 +65,9 @@ static void await_events(struct run *run, const struct step *expected)
 static void let_expire(struct run *run)
 {
 	struct broker *fake = run->side.fake;
-	mtime most = run->now + MTIME_MINUTE;
+	mtime deadline = run->now + MTIME_MINUTE;
 
-	while (broker_deadline(fake) < most) {
+	while (broker_deadline(fake) < deadline) {
 		run->now = broker_deadline(fake);
 		broker_set_time(fake, run->now);
 		broker_work(fake, true);

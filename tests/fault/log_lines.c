@@ -44,10 +44,10 @@ long log_lines_span_ms(long from_ms, long to_ms)
 
 void spread_add(struct spread *spread, long value)
 {
-	if (spread->count == spread->room) {
-		spread->room = spread->room ? 2 * spread->room : 256;
+	if (spread->count == spread->capacity) {
+		spread->capacity = spread->capacity ? 2 * spread->capacity : 256;
 		spread->values =
-			realloc(spread->values, (size_t)spread->room * sizeof *spread->values);
+			realloc(spread->values, (size_t)spread->capacity * sizeof *spread->values);
 		ck_assert_ptr_nonnull(spread->values);
 	}
 	spread->values[spread->count++] = value;

@@ -17,7 +17,7 @@ long log_lines_span_ms(long from_ms, long to_ms);
 
 /* Numbers of one kind: collect, sort and describe them. */
 struct spread {
-	long count, room;
+	long count, capacity;
 	long *values;
 };
 void spread_add(struct spread *, long value);

@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MOST_LINKS 512
-#define MOST_PLANS 512
+#define LINKS_MAX 512
+#define PLANS_MAX 512
 
 struct proxy {
 	pthread_t thread;
@@ -23,12 +23,12 @@ struct proxy {
 	pthread_cond_t news;
 	int listener, wake, port, broker_port;
 	bool is_ending;
-	struct link *links[MOST_LINKS]; /* the newest last */
+	struct link *links[LINKS_MAX]; /* the newest last */
 	size_t link_count;
-	struct proxy_plan plans[MOST_PLANS], rest; /* of the next links, in turn */
+	struct proxy_plan plans[PLANS_MAX], rest; /* of the next links, in turn */
 	size_t plan_count;
 	long cuts;
-	struct pollfd asked[2 + 2 * MOST_LINKS]; /* the thread's own */
+	struct pollfd asked[2 + 2 * LINKS_MAX]; /* the thread's own */
 };
 
 /* ---------- links ---------- */
@@ -96,7 +96,7 @@ static void accept_link(struct proxy *proxy)
 	int client = accept4(proxy->listener, NULL, NULL, SOCK_CLOEXEC);
 	if (client < 0)
 		return;
-	struct link *link = proxy->link_count < MOST_LINKS ? make_link(proxy, client) : NULL;
+	struct link *link = proxy->link_count < LINKS_MAX ? make_link(proxy, client) : NULL;
 	if (!link) {
 		close(client);
 		return;
@@ -206,7 +206,7 @@ int proxy_port(const struct proxy *proxy)
 void proxy_plan_next(struct proxy *proxy, const struct proxy_plan *plan)
 {
 	pthread_mutex_lock(&proxy->lock);
-	bool fits = proxy->plan_count < MOST_PLANS;
+	bool fits = proxy->plan_count < PLANS_MAX;
 	if (fits)
 		proxy->plans[proxy->plan_count++] = *plan;
 	pthread_mutex_unlock(&proxy->lock);

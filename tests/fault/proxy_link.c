@@ -68,7 +68,7 @@ static void corrupt(struct link *link, enum proxy_way w)
 static bool take_input(struct link *link, enum proxy_way w)
 {
 	struct way *way = &link->ways[w];
-	ssize_t got = recv(link->sockets[w], way->bytes, LINK_ROOM, MSG_DONTWAIT);
+	ssize_t got = recv(link->sockets[w], way->bytes, LINK_BUFFER_SIZE, MSG_DONTWAIT);
 	if (got < 0)
 		return errno == EAGAIN || errno == EINTR;
 	way->start = 0;

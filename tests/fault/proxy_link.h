@@ -8,11 +8,11 @@
 #include <poll.h>
 #include <stddef.h>
 
-#define LINK_ROOM 16384
-#define LINK_HEAD 1024 /* of what a client sends: its name lies in it */
+#define LINK_BUFFER_SIZE 16384
+#define LINK_HEAD        1024 /* of what a client sends: its name lies in it */
 
 struct way {
-	uint8_t bytes[LINK_ROOM]; /* read and not yet passed on: from start to end */
+	uint8_t bytes[LINK_BUFFER_SIZE]; /* read and not yet passed on: from start to end */
 	size_t start, end;
 	uint64_t passed;
 	bool is_over; /* its end of file was read */

@@ -14,7 +14,7 @@
 #define WORKERS    16
 #define SHY        64 /* workers where none ever takes a task */
 #define WARM       8  /* evil tasks before the memory is measured */
-#define MOST_DRIFT 1024
+#define DRIFT_MAX  1024
 #define AT_ONCE    10 /* evil tasks */
 
 static const char *const delays[] = {"100ms", NULL};
@@ -65,7 +65,7 @@ static void expect_dead(const char *behaviour, long wanted)
 
 static void note_drift(const char *behaviour, long kib, struct tally *tally)
 {
-	ck_assert_msg(kib <= MOST_DRIFT, "%s: %ld KiB of memory more", behaviour, kib);
+	ck_assert_msg(kib <= DRIFT_MAX, "%s: %ld KiB of memory more", behaviour, kib);
 	if (kib <= tally->drift_kib)
 		return;
 	tally->drift_kib = kib;
@@ -73,11 +73,11 @@ static void note_drift(const char *behaviour, long kib, struct tally *tally)
 }
 
 /* The memory of a burst is freed a second or two after it. */
-static long calm_memory_kib(const struct proc *proc, long most)
+static long calm_memory_kib(const struct proc *proc, long max)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	long memory;
-	while ((memory = watch_memory_kib(proc_pid(proc))) > most && deadline_left(deadline) > 0)
+	while ((memory = watch_memory_kib(proc_pid(proc))) > max && deadline_left(deadline) > 0)
 		poll(NULL, 0, 100);
 	return memory;
 }
@@ -95,7 +95,7 @@ static void run_working(
 		post(account, left < AT_ONCE ? left : AT_ONCE);
 		account_await_settled(account);
 	}
-	note_drift(behaviour, calm_memory_kib(proc, memory + MOST_DRIFT) - memory, tally);
+	note_drift(behaviour, calm_memory_kib(proc, memory + DRIFT_MAX) - memory, tally);
 	fixture_stop(proc);
 	watch_note_turns(proc, tally);
 	fixture_free_program(proc);
@@ -135,10 +135,10 @@ static void shuffle(struct bad_behaviours *manners)
 	}
 }
 
-static int take_part(struct tally *tally, long most)
+static int take_part(struct tally *tally, long max)
 {
 	int part = 0;
-	while (part < most && fault_next(tally))
+	while (part < max && fault_next(tally))
 		part++;
 	return part;
 }

@@ -116,10 +116,10 @@ static void run_ignoring_stop(struct account *account, struct tally *tally, stru
 	fixture_free_program(proc);
 }
 
-static int take_part(struct tally *tally, int most)
+static int take_part(struct tally *tally, int max)
 {
 	int part = 0;
-	while (part < most && fault_next(tally))
+	while (part < max && fault_next(tally))
 		part++;
 	return part;
 }

@@ -11,17 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WORKERS   16
-#define LOAD      300
-#define WINDOW_MS 10000
-#define MOST      5 /* starts of a slot in a window */
-#define ATTEMPTS  1000
+#define WORKERS    16
+#define LOAD       300
+#define WINDOW_MS  10000
+#define STARTS_MAX 5 /* starts of a slot in a window */
+#define ATTEMPTS   1000
 
 static const char *const delays[] = {"100ms", NULL};
 
 struct storm {
 	double busiest; /* share of a processor, in percent */
-	long most;      /* starts of a slot in a window */
+	long max;       /* starts of a slot in a window */
 	long attempts;  /* that tasks lost */
 };
 
@@ -94,10 +94,10 @@ static void count_starts(char *said, struct storm *storm)
 		long first = *count - 1;
 		while (first > 0 && log_lines_span_ms(mine[first - 1], line.time_ms) < WINDOW_MS)
 			first--;
-		if (*count - first > storm->most)
-			storm->most = *count - first;
+		if (*count - first > storm->max)
+			storm->max = *count - first;
 	}
-	ck_assert_int_le(storm->most, MOST);
+	ck_assert_int_le(storm->max, STARTS_MAX);
 }
 
 static void serve_good_workers(struct account *account, struct tally *tally)
@@ -158,7 +158,7 @@ static void run(struct tally *tally)
 	snprintf(tally->note, sizeof tally->note,
 		"%.2f %% of a processor; at most %ld starts of a slot in 10 s; %ld attempts lost to workers "
 		"that connect and end",
-		storm.busiest, storm.most, storm.attempts);
+		storm.busiest, storm.max, storm.attempts);
 	free(leaver);
 	account_free(account);
 }

@@ -50,7 +50,7 @@ static struct proc *serve(bool is_to_crash)
 
 struct outcome {
 	double longest_ms; /* until the last worker of a killed supervisor was gone */
-	long most;         /* repeats after one kill */
+	long max;          /* repeats after one kill */
 };
 
 static void expect_no_orphan(const pid_t workers[], int count, struct outcome *outcome)
@@ -113,12 +113,12 @@ static void run(struct tally *tally)
 		settle_all(account, tally);
 		long repeats = account_close(account, tally);
 		ck_assert_int_le(repeats, kills * PREFETCH);
-		if (kills && repeats / kills > outcome.most)
-			outcome.most = repeats / kills;
+		if (kills && repeats / kills > outcome.max)
+			outcome.max = repeats / kills;
 	}
 	snprintf(tally->note, sizeof tally->note,
 		"at most %ld repeats a kill in the mean of %d (prefetch %d); orphans gone in %.0f ms",
-		outcome.most, KILLS_A_PART, PREFETCH, outcome.longest_ms);
+		outcome.max, KILLS_A_PART, PREFETCH, outcome.longest_ms);
 	account_free(account);
 }
 

@@ -16,7 +16,7 @@
 #define PATIENCE 20   /* ms without a new link: the queue may be empty */
 #define HANGING  1500 /* ms without one: it waits for bytes that will never come */
 #define CALLS    50   /* at the end, on clean links */
-#define MOST_KIB 16384
+#define MAX_KIB  16384
 
 static const char *const delays[] = {"100ms", NULL};
 static const char *const names[] = {"wpool consume", "wpool publish"};
@@ -146,7 +146,7 @@ static void run(struct tally *tally)
 	corrupt_all(&run);
 	ck_assert(proc_is_alive(proc));
 	tally->drift_kib = watch_memory_kib(proc_pid(proc)) - memory;
-	ck_assert_int_le(tally->drift_kib, MOST_KIB);
+	ck_assert_int_le(tally->drift_kib, MAX_KIB);
 	make_calls(tally);
 	fixture_stop(proc);
 	watch_note_turns(proc, tally);

@@ -21,7 +21,7 @@
 #define PLAIN_MS   100 /* a plain task's work */
 #define PLAIN_RATE (WORKERS * 1000 / PLAIN_MS)
 #define DRAIN_S    2
-#define MOST_KIB   8192
+#define MAX_KIB    8192
 #define SHORT_S    12    /* a run of less takes one of the three, by chance */
 #define PATIENCE   90000 /* ms; a reconnect waits for up to seven seconds, a busy machine longer */
 #define SPREAD_FD  4
@@ -205,7 +205,7 @@ static void note_memory(struct run *run, long before)
 	long drift = watch_memory_kib(proc_pid(run->proc)) - before;
 	if (drift > run->tally->drift_kib)
 		run->tally->drift_kib = drift;
-	ck_assert_int_le(drift, MOST_KIB);
+	ck_assert_int_le(drift, MAX_KIB);
 }
 
 /* Wait a second. Under an alarm the pool without replies does a task in each. */
@@ -292,12 +292,12 @@ static void suffer(struct run *run, enum kind kind, long seconds)
 static void tell(const struct run *run, const bool was_done[])
 {
 	char *note = run->tally->note;
-	size_t room = sizeof run->tally->note;
-	size_t used = (size_t)snprintf(note, room, "stopped in %lld ms at most (drain %d s)",
+	size_t size = sizeof run->tally->note;
+	size_t used = (size_t)snprintf(note, size, "stopped in %lld ms at most (drain %d s)",
 		(long long)run->stop_ms, DRAIN_S);
 	for (enum kind kind = 0; kind < KINDS; kind++)
 		if (was_done[kind])
-			used += (size_t)snprintf(note + used, room - used,
+			used += (size_t)snprintf(note + used, size - used,
 				"; %s: %ld plain, %ld replying done", words[kind],
 				run->at_work[kind], run->replied[kind]);
 }

@@ -15,9 +15,9 @@
 #define SUSPENDED_MS  5000  /* long enough for the supervisor to know it for what it is */
 #define HURT_MS       3000  /* how long those last that nothing ends by itself */
 #define FAULTS_A_PART 20
-#define MOST_A_PART   300000 /* messages */
+#define PART_MAX      300000 /* messages */
 #define SPREAD_FD     4
-#define MOST_WORKERS  64
+#define WORKERS_LIMIT 64
 
 /* In a shorter time all that was counted was a few pages. */
 #define LONG_MS       600000
@@ -120,10 +120,10 @@ static void be_quiet(struct soak *soak)
 
 static pid_t random_worker(struct soak *soak)
 {
-	pid_t workers[MOST_WORKERS];
-	int count = watch_children(proc_pid(soak->proc), "echo", workers, MOST_WORKERS);
+	pid_t workers[WORKERS_LIMIT];
+	int count = watch_children(proc_pid(soak->proc), "echo", workers, WORKERS_LIMIT);
 	ck_assert_int_gt(count, 0);
-	return workers[fault_random_below(count < MOST_WORKERS ? count : MOST_WORKERS)];
+	return workers[fault_random_below(count < WORKERS_LIMIT ? count : WORKERS_LIMIT)];
 }
 
 static void kill_worker(struct soak *soak)
@@ -270,7 +270,7 @@ static void hurt(struct soak *soak)
 
 static bool is_part_full(const struct soak *soak, int faults)
 {
-	return faults >= FAULTS_A_PART || traffic_posted(soak->traffic) >= MOST_A_PART;
+	return faults >= FAULTS_A_PART || traffic_posted(soak->traffic) >= PART_MAX;
 }
 
 /* Whether there is time for another one. */

@@ -12,11 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOAD         600 /* in the queue at each round, about */
-#define PROGRESS     20  /* messages that are done between two rounds, at least */
-#define OPERATORS    4
-#define MOST_WORKERS 24
-#define RESTARTS     4 /* one operation of so many is a restart */
+#define LOAD          600 /* in the queue at each round, about */
+#define PROGRESS      20  /* messages that are done between two rounds, at least */
+#define OPERATORS     4
+#define WORKERS_LIMIT 24
+#define RESTARTS      4 /* one operation of so many is a restart */
 
 static const char *const delays[] = {"100ms", NULL};
 
@@ -31,7 +31,7 @@ static void choose(struct operation *operation)
 		snprintf(operation->path, sizeof operation->path, "/v1/restart");
 	else
 		snprintf(operation->path, sizeof operation->path, "/v1/pools/%s/scale?workers=%ld",
-			fixture.queue, 1 + fault_random_below(MOST_WORKERS));
+			fixture.queue, 1 + fault_random_below(WORKERS_LIMIT));
 }
 
 /* In a process of its own. */

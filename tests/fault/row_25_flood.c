@@ -26,10 +26,10 @@
 #define WINDOW_MS  3000
 #define A_TICK     10 /* questions a millisecond */
 #define IN_THE_AIR 1000
-#define TURNS_MOST 100
+#define TURNS_MAX  100
 /* Of the rate with the same flood at a port of nobody; it is nearly all of it where nobody else
  * needs the processors, and tests have neighbours. */
-#define SHARE_LEAST 0.5
+#define SHARE_MIN 0.5
 
 static const char *const delays[] = {"100ms", NULL};
 
@@ -134,7 +134,7 @@ static double flow(struct account *account)
 /* ---------- the comparison ---------- */
 
 struct comparison {
-	double of_plain[TURNS_MOST], of_decoy[TURNS_MOST], plain;
+	double of_plain[TURNS_MAX], of_decoy[TURNS_MAX], plain;
 	size_t count;
 	long asked, answered; /* by the supervisor */
 	double flood_s;
@@ -215,7 +215,7 @@ static void run(struct tally *tally)
 	struct proc *proc = serve(&port);
 	tally->unit = "floods";
 	flow(account); /* until it is warm */
-	while (all.count < TURNS_MOST && fault_next(tally))
+	while (all.count < TURNS_MAX && fault_next(tally))
 		compare(&all, account, port);
 	account_await_settled(account);
 	ck_assert_int_gt(all.answered, 0);
@@ -223,7 +223,7 @@ static void run(struct tally *tally)
 	watch_note_turns(proc, tally);
 	ck_assert_int_eq(account_close(account, tally), 0);
 	note(&all, tally);
-	ck_assert_msg(median(all.of_decoy, all.count) >= SHARE_LEAST, "%s", tally->note);
+	ck_assert_msg(median(all.of_decoy, all.count) >= SHARE_MIN, "%s", tally->note);
 	account_free(account);
 }
 

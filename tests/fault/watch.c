@@ -23,7 +23,7 @@ static bool is_child(pid_t pid, pid_t parent, const char *name)
 	return fits;
 }
 
-int watch_children(pid_t parent, const char *name, pid_t pids[], int room)
+int watch_children(pid_t parent, const char *name, pid_t pids[], int capacity)
 {
 	int count = 0;
 	DIR *proc = opendir("/proc");
@@ -32,7 +32,7 @@ int watch_children(pid_t parent, const char *name, pid_t pids[], int room)
 		pid_t pid = (pid_t)atol(entry->d_name);
 		if (pid <= 0 || !is_child(pid, parent, name))
 			continue;
-		if (count < room)
+		if (count < capacity)
 			pids[count] = pid;
 		count++;
 	}

@@ -8,7 +8,7 @@
 
 /* Its children of that name (as in /proc/PID/comm: "echo", "evil"), at most room of them; how many
  * there are. */
-int watch_children(pid_t, const char *name, pid_t pids[], int room);
+int watch_children(pid_t, const char *name, pid_t pids[], int capacity);
 /* Waits until there are that many. */
 void watch_expect_children(pid_t, const char *name, int count);
 /* Open descriptors. */

@@ -5,9 +5,9 @@
 #include "fuzz/memory.h"
 #include <stdlib.h>
 
-#define GREETING_SIZE 8
-#define SAID_MAX      (1u << 20)
-#define FRAME_MOST    (1u << 20)
+#define GREETING_SIZE  8
+#define SAID_MAX       (1u << 20)
+#define FRAME_SIZE_MAX (1u << 20)
 
 void peer_init(struct peer *peer, struct connection *connection, struct feed *feed)
 {
@@ -328,15 +328,15 @@ static void answer(struct peer *peer, const struct frame *frame)
 static void read_frames(struct peer *peer, struct text bytes, bool answers)
 {
 	struct frame frame;
-	uint32_t most = connection_frame_max(peer->connection);
+	uint32_t max = connection_frame_max(peer->connection);
 	if (!peer->has_greeted) {
 		FUZZ_REQUIRE(text_starts(bytes, TEXT("AMQP\0\0\x9\1")));
 		bytes = text_of(bytes.ptr + GREETING_SIZE, bytes.len - GREETING_SIZE);
 		peer->has_greeted = true;
 	}
 	while (bytes.len > 0) {
-		FUZZ_REQUIRE(frame_look(bytes, FRAME_MOST, &frame) == FRAME_WHOLE);
-		FUZZ_REQUIRE(frame.size <= most);
+		FUZZ_REQUIRE(frame_look(bytes, FRAME_SIZE_MAX, &frame) == FRAME_WHOLE);
+		FUZZ_REQUIRE(frame.size <= max);
 		if (answers && frame.type == AMQP_FRAME_METHOD)
 			answer(peer, &frame);
 		bytes = text_of(bytes.ptr + frame.size, bytes.len - frame.size);

@@ -2,9 +2,9 @@
 
 #include "amqp/properties.h"
 
-#define TYPES      "tbBsuIilLfdDSxAFTV"
-#define DEPTH_MOST 20 /* more than is taken */
-#define KEY_MOST   24
+#define TYPES     "tbBsuIilLfdDSxAFTV"
+#define DEPTH_MAX 20 /* more than is taken */
+#define KEY_MAX   24
 
 /* Names that mean something, so that a script need not spell them. */
 static const struct text known_keys[] = {TEXT("CC"), TEXT("BCC"), TEXT("x-death"),
@@ -58,8 +58,7 @@ static void put_value(struct buf *out, struct feed *feed, char type, unsigned de
 static void put_key(struct buf *out, struct feed *feed)
 {
 	uint8_t which = feed_byte(feed);
-	struct text key =
-		which < KNOWN_KEYS ? known_keys[which] : feed_text(feed, which % KEY_MOST);
+	struct text key = which < KNOWN_KEYS ? known_keys[which] : feed_text(feed, which % KEY_MAX);
 	buf_append_byte(out, (uint8_t)key.len);
 	buf_append_text(out, key);
 }
@@ -67,7 +66,7 @@ static void put_key(struct buf *out, struct feed *feed)
 /* A byte says how many there are, at most. */
 static void put_members(struct buf *out, struct feed *feed, bool keyed, unsigned depth)
 {
-	uint8_t count = depth < DEPTH_MOST ? feed_byte(feed) : 0;
+	uint8_t count = depth < DEPTH_MAX ? feed_byte(feed) : 0;
 	for (; count > 0 && !feed_is_over(feed); count--) {
 		if (keyed)
 			put_key(out, feed);

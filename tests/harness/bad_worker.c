@@ -40,7 +40,7 @@ void bad_worker_read(struct bad_behaviours *manners)
 	char *text = proc_stdout(lister);
 	manners->count = 0;
 	for (char *at = strtok(text, "\n"); at; at = strtok(NULL, "\n")) {
-		ck_assert_int_lt(manners->count, MANNERS_MOST);
+		ck_assert_int_lt(manners->count, MANNERS_MAX);
 		snprintf(manners->names[manners->count++], sizeof *manners->names, "%s", at);
 	}
 	free(text);

@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
-#define MANNERS_MOST 128
+#define MANNERS_MAX 128
 
 struct bad_behaviours {
 	int count;
-	char names[MANNERS_MOST][64];
+	char names[MANNERS_MAX][64];
 };
 
 /* All behaviours that the worker lists with --list, so that a new one is tested at once. */

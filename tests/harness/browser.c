@@ -27,7 +27,7 @@ struct browser {
 	json_int_t id; /* of the latest command */
 	char *session; /* of the page; NULL: not yet */
 	char *read;    /* not taken yet */
-	size_t len, room;
+	size_t len, capacity;
 	bool is_loaded;
 	json_t *requests, *complaints;
 };
@@ -136,12 +136,12 @@ static void read_some(struct browser *b, int64_t deadline, const char *what)
 
 	ck_assert_msg(
 		poll(&wait, 1, deadline_left(deadline)) == 1, "chromium does not answer: %s", what);
-	if (b->len + 65536 > b->room) {
-		b->room = 2 * b->room + 65536;
-		b->read = realloc(b->read, b->room);
+	if (b->len + 65536 > b->capacity) {
+		b->capacity = 2 * b->capacity + 65536;
+		b->read = realloc(b->read, b->capacity);
 		ck_assert_ptr_nonnull(b->read);
 	}
-	n = read(b->answers, b->read + b->len, b->room - b->len);
+	n = read(b->answers, b->read + b->len, b->capacity - b->len);
 	ck_assert_msg(n > 0, "chromium has ended (is it installed?): %s", what);
 	b->len += (size_t)n;
 }

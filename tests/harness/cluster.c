@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_NODES 5
+#define NODES_MAX 5
 
 static const char script[] = "tests/broker/cluster";
 
@@ -18,7 +18,7 @@ struct cluster {
 	char *folder;
 	char *urls;
 	int count;
-	struct broker *nodes[MOST_NODES];
+	struct broker *nodes[NODES_MAX];
 };
 
 static void run(const char *verb, const char *folder, int number)
@@ -47,7 +47,7 @@ static void append_url(struct cluster *cluster, const char *url)
 
 struct cluster *cluster_start(const char *folder, int nodes)
 {
-	ck_assert(nodes >= 1 && nodes <= MOST_NODES);
+	ck_assert(nodes >= 1 && nodes <= NODES_MAX);
 	struct cluster *cluster = calloc(1, sizeof *cluster);
 	ck_assert_ptr_nonnull(cluster);
 	start(folder, nodes);

@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERIES_MOST   20000
-#define FAMILIES_MOST 500
-#define NAME_ROOM     128
+#define SERIES_MAX   20000
+#define FAMILIES_MAX 500
+#define NAME_SIZE    128
 
 struct family {
-	char name[NAME_ROOM], type[16];
+	char name[NAME_SIZE], type[16];
 	bool is_over; /* another one has begun */
 };
 
 struct reading {
-	struct family families[FAMILIES_MOST];
+	struct family families[FAMILIES_MAX];
 	size_t family_count;
-	char *series[SERIES_MOST]; /* owned */
+	char *series[SERIES_MAX]; /* owned */
 	size_t series_count;
 	const char *line; /* for messages */
 	/* of the histogram series that is being read */
@@ -86,12 +86,12 @@ static void kill_group(struct reading *r)
 static void read_help(struct reading *r, const char *at)
 {
 	size_t len = name_length(at);
-	DEMAND(r, len > 0 && len < NAME_ROOM && at[len] == ' ' && at[len + 1] > ' ');
+	DEMAND(r, len > 0 && len < NAME_SIZE && at[len] == ' ' && at[len + 1] > ' ');
 	kill_group(r);
 	for (size_t i = 0; i < r->family_count; i++)
 		DEMAND(r, strlen(r->families[i].name) != len ||
 				  strncmp(r->families[i].name, at, len) != 0);
-	DEMAND(r, r->family_count < FAMILIES_MOST);
+	DEMAND(r, r->family_count < FAMILIES_MAX);
 	struct family *family = &r->families[r->family_count++];
 	snprintf(family->name, sizeof family->name, "%.*s", (int)len, at);
 }
@@ -111,7 +111,7 @@ static void read_type(struct reading *r, const char *at)
 
 static void note_series(struct reading *r, const char *series, size_t len)
 {
-	DEMAND(r, r->series_count < SERIES_MOST);
+	DEMAND(r, r->series_count < SERIES_MAX);
 	for (size_t i = 0; i < r->series_count; i++)
 		DEMAND(r, strlen(r->series[i]) != len || strncmp(r->series[i], series, len) != 0);
 	r->series[r->series_count++] = strndup(series, len);

@@ -59,17 +59,17 @@ void http_send(int fd, const char *bytes, size_t len)
 static char *read_all(int fd)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
-	size_t len = 0, room = 65536;
-	char *text = malloc(room);
+	size_t len = 0, capacity = 65536;
+	char *text = malloc(capacity);
 	for (;;) {
 		struct pollfd wait = {.fd = fd, .events = POLLIN};
 		ck_assert_msg(poll(&wait, 1, deadline_left(deadline)) == 1, "no answer in time");
-		ssize_t got = read(fd, text + len, room - len - 1);
+		ssize_t got = read(fd, text + len, capacity - len - 1);
 		if (got <= 0) /* a reset counts as an end: it was closed with bytes unread */
 			break;
 		len += (size_t)got;
-		if (room - len < 4096)
-			text = realloc(text, room *= 2);
+		if (capacity - len < 4096)
+			text = realloc(text, capacity *= 2);
 	}
 	text[len] = '\0';
 	return text;

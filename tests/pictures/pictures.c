@@ -27,7 +27,7 @@
 static const struct trade {
 	const char *pool, *program;
 	int workers;
-	double a_second, least_ms, most_ms;
+	double a_second, min_ms, max_ms;
 } trades[] = {
 	{"mail", "./send-mail", 4, 60, 8, 45},
 	{"invoices", "./print-invoice", 2, 5, 80, 350},
@@ -77,12 +77,12 @@ static void feed(struct client *client, const struct trade *trade, double t)
 {
 	static char names[BATCH_LARGEST][32], sleeps[BATCH_LARGEST][16];
 	struct letter letters[BATCH_LARGEST];
-	double swing = 1 + 0.35 * sin(t / 23) + 0.2 * sin(t / 7 + trade->least_ms);
+	double swing = 1 + 0.35 * sin(t / 23) + 0.2 * sin(t / 7 + trade->min_ms);
 	double wanted = trade->a_second * swing * STEP_MS / 1000;
 	size_t count = (size_t)(wanted + chance());
 
 	for (size_t i = 0; i < count; i++) {
-		double ms = trade->least_ms + pow(chance(), 3) * (trade->most_ms - trade->least_ms);
+		double ms = trade->min_ms + pow(chance(), 3) * (trade->max_ms - trade->min_ms);
 		double luck = chance();
 		snprintf(names[i], sizeof names[i], "%s-%d", trade->pool, rand() % 100000);
 		snprintf(sleeps[i], sizeof sleeps[i], "%.0f", ms);

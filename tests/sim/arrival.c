@@ -6,7 +6,7 @@
 #include "sim/fail.h"
 #include "sim/world.h"
 
-#define BROUGHT_MOST 25
+#define BROUGHT_MAX 25
 
 /* Some bring a soft limit of their own; some were renewed before this run began. */
 static void choose_headers(struct world *world, struct copy_facts *facts, struct buf *out)
@@ -26,7 +26,7 @@ static void choose_headers(struct world *world, struct copy_facts *facts, struct
 /* Some are dead letters of another queue. */
 static uint32_t choose_brought(struct world *world)
 {
-	return world_wants(world, TROUBLE_AGE, 50) ? random_below(&world->random, BROUGHT_MOST) : 0;
+	return world_wants(world, TROUBLE_AGE, 50) ? random_below(&world->random, BROUGHT_MAX) : 0;
 }
 
 static uint64_t store(struct world *world, struct text body)

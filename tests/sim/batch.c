@@ -83,14 +83,14 @@ static void start(struct board *board, struct job *job, const struct batch *batc
 /* ---------- in the one that started it ---------- */
 
 /* What fits; the rest is read and forgotten, so that nobody waits. */
-static void read_words(int from, char *words, size_t room)
+static void read_words(int from, char *words, size_t size)
 {
 	char rest[512];
 	size_t len = 0;
 	ssize_t got;
 
 	while ((got = read(from, rest, sizeof rest)) > 0) {
-		size_t take = (size_t)got < room - 1 - len ? (size_t)got : room - 1 - len;
+		size_t take = (size_t)got < size - 1 - len ? (size_t)got : size - 1 - len;
 
 		memcpy(words + len, rest, take);
 		len += take;
@@ -102,17 +102,17 @@ static void read_words(int from, char *words, size_t room)
 }
 
 /* True: all its seeds passed. */
-static bool end(struct board *board, struct job *job, char *words, size_t room)
+static bool end(struct board *board, struct job *job, char *words, size_t size)
 {
 	int status = 0;
 
-	read_words(job->words, words, room);
+	read_words(job->words, words, size);
 	sim_require(waitpid(job->pid, &status, 0) == job->pid, "a process of the seeds is gone");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
 	board->stop = true;
 	if (!words[0] && WIFSIGNALED(status))
-		snprintf(words, room, "ended by signal %d", WTERMSIG(status));
+		snprintf(words, size, "ended by signal %d", WTERMSIG(status));
 	return false;
 }
 

@@ -8,7 +8,7 @@
 #include "sim/reload.h"
 #include "sim/supervisor.h"
 
-#define PAUSE_MOST_S (35 * 60) /* longer than the broker's ack timeout */
+#define PAUSE_MAX_S (35 * 60) /* longer than the broker's ack timeout */
 
 static struct supervisor *any_supervisor(struct world *world)
 {
@@ -81,7 +81,7 @@ static void stand_still(struct world *world, struct supervisor *supervisor)
 
 static void pause(struct world *world)
 {
-	mtime span = (mtime)random_below(&world->random, PAUSE_MOST_S) * MTIME_SECOND;
+	mtime span = (mtime)random_below(&world->random, PAUSE_MAX_S) * MTIME_SECOND;
 
 	sim_trace("all stands still for %lld s", (long long)(span / MTIME_SECOND));
 	world_set_time(world, world->now + span);
@@ -190,19 +190,19 @@ static __attribute__((noinline)) void operate(struct world *world)
 
 /* ---------- a round ---------- */
 
-#define STEP_MOST     2000 /* microseconds */
+#define STEP_MAX      2000 /* microseconds */
 #define JUMPS_IN_1000 30
 
 static void advance(struct world *world, uint32_t chance)
 {
-	const uint32_t jumps = STEP_MOST * JUMPS_IN_1000 / (1000 - JUMPS_IN_1000);
-	uint32_t step = random_scaled(chance, STEP_MOST + jumps);
+	const uint32_t jumps = STEP_MAX * JUMPS_IN_1000 / (1000 - JUMPS_IN_1000);
+	uint32_t step = random_scaled(chance, STEP_MAX + jumps);
 	mtime next;
 
-	if (step >= STEP_MOST && (next = world_deadline(world)) != MTIME_NEVER && next > world->now)
+	if (step >= STEP_MAX && (next = world_deadline(world)) != MTIME_NEVER && next > world->now)
 		world_set_time(world, next);
 	else
-		world_set_time(world, world->now + step % STEP_MOST);
+		world_set_time(world, world->now + step % STEP_MAX);
 }
 
 static void step_supervisor(struct world *world, uint32_t what)

@@ -2,8 +2,8 @@
 
 #include "sim/fail.h"
 
-#define RETURNS_MOST  10
-#define RENEWALS_MOST 10
+#define RETURNS_MAX  10
+#define RENEWALS_MAX 10
 
 int64_t copies_choose_output(uint32_t id)
 {
@@ -85,7 +85,7 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 		break;
 	case PARCEL_RENEW:
 		sim_require(
-			parcel->delivery->returns >= RETURNS_MOST && known->renewed < RENEWALS_MOST,
+			parcel->delivery->returns >= RETURNS_MAX && known->renewed < RENEWALS_MAX,
 			"renewed after %u returns and %u renewals", parcel->delivery->returns,
 			known->renewed);
 		facts.renewed++;
@@ -114,7 +114,7 @@ static bool may_be_given_up(
 	case REASON_REPLY_INVALID:
 		return is_last || policy->unroutable != UNROUTABLE_RETRY;
 	case REASON_COMES_BACK:
-		return known->renewed >= RENEWALS_MOST;
+		return known->renewed >= RENEWALS_MAX;
 	default: /* REPLY_REFUSED: a copy that costs channels has nowhere else to go */
 		return true;
 	}

@@ -108,13 +108,13 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	workers_request(&runtime->workers, slot, life, request);
 }
 
-static bool do_room(void *io, uint16_t slots)
+static bool do_allow_slots(void *io, uint16_t slots)
 {
 	struct pool_runtime *runtime = io;
-	bool has_room = slots <= SLOTS_MAX && !world_wants(runtime->world, TROUBLE_MEMORY, 50);
+	bool has_space = slots <= SLOTS_MAX && !world_wants(runtime->world, TROUBLE_MEMORY, 50);
 
-	mark(runtime, EFFECT_ROOM + !has_room);
-	return has_room;
+	mark(runtime, EFFECT_ALLOW_SLOTS + !has_space);
+	return has_space;
 }
 
 static void on_given_up(struct pool_runtime *runtime, const struct notice *notice)
@@ -149,4 +149,4 @@ static void do_emit(void *io, const struct notice *notice)
 }
 
 const struct effects sim_effects = {
-	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_room, do_emit};
+	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_allow_slots, do_emit};

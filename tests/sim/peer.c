@@ -76,8 +76,8 @@ void peer_send_method(struct buf *out, uint16_t channel, amqp_method_number_t id
 {
 	uint8_t frame[4096];
 	uint8_t *arguments = frame + FRAME_HEADER + 4;
-	amqp_bytes_t room = {sizeof frame - FRAME_OVERHEAD - 4, arguments};
-	int len = amqp_encode_method(id, method, room);
+	amqp_bytes_t buffer = {sizeof frame - FRAME_OVERHEAD - 4, arguments};
+	int len = amqp_encode_method(id, method, buffer);
 
 	sim_require(len >= 0, "the fake broker cannot encode a method");
 	put_header(frame, AMQP_FRAME_METHOD, channel, (size_t)len + 4);

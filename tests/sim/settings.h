@@ -28,7 +28,7 @@
 	X(TROUBLE_STOP, "stop")                 /* and stopped, gracefully and by force */         \
 	X(TROUBLE_EXITS, "exits")               /* workers exit, or do not start, for no reason */ \
 	X(TROUBLE_LAG, "lag")                   /* and do not obey at once */                      \
-	X(TROUBLE_ROOM, "room")                 /* their pipes are full */                         \
+	X(TROUBLE_PIPE_FULL, "room")            /* their pipes are full */                         \
 	X(TROUBLE_MEMORY, "memory")             /* a send finds no memory */                       \
 	X(TROUBLE_STUBBORN, "stubborn")         /* workers that heed neither quit nor term */      \
 	X(TROUBLE_TEMPERS, "tempers")           /* tasks that do not simply get done */            \

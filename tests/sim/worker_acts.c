@@ -207,7 +207,7 @@ void workers_act(struct workers *workers, uint16_t slot)
 		boot(runtime, slot);
 	else if (world_wants(runtime->world, TROUBLE_EXITS, 15))
 		worker_report_gone(runtime, slot, EXIT_STATUS, 0);
-	else if (world_wants(runtime->world, TROUBLE_ROOM, 15))
+	else if (world_wants(runtime->world, TROUBLE_PIPE_FULL, 15))
 		worker_report_room(runtime, slot, random_chance(&runtime->world->random, 500));
 	else if (runtime->world->calm && worker->full)
 		worker_report_room(runtime, slot, true);

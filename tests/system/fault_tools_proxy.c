@@ -187,10 +187,10 @@ START_TEST(stalled_sender_is_not_read)
 	plan.flow[_i] = PROXY_STALL;
 	proxy_plan_rest(rig.proxy, &plan);
 	struct ends ends = open_ends(&rig);
-	struct pollfd room = {.fd = ends.of[_i], .events = POLLOUT};
+	struct pollfd writable = {.fd = ends.of[_i], .events = POLLOUT};
 	size_t sent = 0;
 	/* Until the sockets are full: the kernel holds a few megabytes at most. */
-	while (poll(&room, 1, 0) == 1 && sent < (64 << 20)) {
+	while (poll(&writable, 1, 0) == 1 && sent < (64 << 20)) {
 		ssize_t more = send(ends.of[_i], much, sizeof much, MSG_DONTWAIT);
 		sent += more > 0 ? (size_t)more : 0;
 	}

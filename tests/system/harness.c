@@ -67,7 +67,7 @@ static void forget(void *context, const struct message *message)
 }
 
 /* Purge the queue from another process as soon as a message was nacked. */
-static pid_t make_room_after(const volatile unsigned *nacks)
+static pid_t make_space_after(const volatile unsigned *nacks)
 {
 	pid_t pid = fork();
 	ck_assert_int_ge(pid, 0);
@@ -91,7 +91,7 @@ START_TEST(nacked_message_is_published_again)
 	for (int i = 0; i < LETTERS; i++)
 		letters[i] = (struct letter){.body = "x"};
 	declare_full_queue(fixture.replies);
-	pid_t pid = make_room_after(&nacks[LETTERS - 1]);
+	pid_t pid = make_space_after(&nacks[LETTERS - 1]);
 	client_post_all(fixture.client, fixture.replies, letters, LETTERS, nacks);
 	for (int i = 0; i < LETTERS; i++)
 		ck_assert_uint_ge(nacks[i], 1);

@@ -165,11 +165,11 @@ static struct proc *serve_into(const char *target)
 /* The contents of a pipe. */
 static char *drained(int fd)
 {
-	enum { ROOM = 1 << 20 };
-	char *text = malloc(ROOM);
+	enum { TEXT_SIZE = 1 << 20 };
+	char *text = malloc(TEXT_SIZE);
 	size_t len = 0;
 	ssize_t got;
-	while ((got = read(fd, text + len, ROOM - 1 - len)) > 0)
+	while ((got = read(fd, text + len, TEXT_SIZE - 1 - len)) > 0)
 		len += (size_t)got;
 	text[len] = '\0';
 	return text;

@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <string.h>
 
-#define NAME_ROOM 128
+#define NAME_SIZE 128
 
 static char *file_of_tree(const char *path)
 {
@@ -79,7 +79,7 @@ static int expect_names(const char *path, const char *exposition)
 	int count = 0;
 
 	for (; (at = strstr(at, "wpool_")); at++) {
-		char name[NAME_ROOM];
+		char name[NAME_SIZE];
 		size_t len = 0;
 		while (is_name(at[len]))
 			len++;

@@ -32,7 +32,7 @@ static struct load load_of_environment(void)
 	return load;
 }
 
-static void await_room(void)
+static void await_space(void)
 {
 	int64_t deadline = deadline_in(60000);
 	while (client_ready(fixture.client, fixture.queue) > FED) {
@@ -60,7 +60,7 @@ static void publish(const struct load *load)
 	}
 	ck_assert_int_eq(poisoned, load->poison);
 	for (long sent = 0; sent < total; sent += FED) {
-		await_room();
+		await_space();
 		client_post_all(fixture.client, fixture.queue, letters + sent,
 			(size_t)(total - sent < FED ? total - sent : FED), NULL);
 	}

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_USUAL (64u << 10)
-#define ROOM_KEPT  (1u << 20)
+#define CAPACITY_USUAL (64u << 10)
+#define CAPACITY_KEPT  (1u << 20)
 
 void frames_release(struct frames *frames)
 {
@@ -20,42 +20,42 @@ static size_t waiting(const struct frames *frames)
 
 /* The size that the first frame needs, including one byte behind it; at most twice the bytes that
  * have arrived, so that a false length costs nothing. */
-static size_t room_wanted(const struct frames *frames)
+static size_t capacity_wanted(const struct frames *frames)
 {
-	size_t wanted = ROOM_USUAL;
+	size_t wanted = CAPACITY_USUAL;
 	if (waiting(frames) >= WIRE_LENGTH_BYTES) {
 		size_t whole = wire_get_length(frames->bytes + frames->start);
 		whole += WIRE_LENGTH_BYTES + 1;
-		size_t doubled = 2 * waiting(frames) + ROOM_USUAL;
+		size_t doubled = 2 * waiting(frames) + CAPACITY_USUAL;
 		if (whole > wanted)
 			wanted = whole < doubled ? whole : doubled;
 	}
 	return wanted;
 }
 
-static bool resize(struct frames *frames, size_t room)
+static bool resize(struct frames *frames, size_t capacity)
 {
-	uint8_t *bytes = realloc(frames->bytes, room);
+	uint8_t *bytes = realloc(frames->bytes, capacity);
 	if (!bytes)
 		return false;
 	frames->bytes = bytes;
-	frames->room = room;
+	frames->capacity = capacity;
 	return true;
 }
 
-uint8_t *frames_room(struct frames *frames, size_t *ret_len)
+uint8_t *frames_reserve(struct frames *frames, size_t *ret_len)
 {
 	if (frames->start > 0) {
 		memmove(frames->bytes, frames->bytes + frames->start, waiting(frames));
 		frames->end -= frames->start;
 		frames->start = 0;
 	}
-	size_t wanted = room_wanted(frames);
-	bool is_wasteful =
-		frames->room > ROOM_KEPT && wanted <= ROOM_USUAL && frames->end < ROOM_USUAL;
-	if ((frames->room < wanted || is_wasteful) && !resize(frames, wanted))
+	size_t wanted = capacity_wanted(frames);
+	bool is_wasteful = frames->capacity > CAPACITY_KEPT && wanted <= CAPACITY_USUAL &&
+			   frames->end < CAPACITY_USUAL;
+	if ((frames->capacity < wanted || is_wasteful) && !resize(frames, wanted))
 		return NULL;
-	*ret_len = frames->room - frames->end - 1;
+	*ret_len = frames->capacity - frames->end - 1;
 	return frames->bytes + frames->end;
 }
 

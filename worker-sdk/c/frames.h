@@ -12,7 +12,7 @@
 
 struct frames {
 	uint8_t *bytes;
-	size_t room, start, end;
+	size_t capacity, start, end;
 	bool borrowed; /* the byte behind the last frame may have been overwritten */
 	uint8_t behind;
 };
@@ -22,7 +22,7 @@ enum frames_result { FRAMES_ONE, FRAMES_MORE, FRAMES_BAD_LENGTH };
 void frames_release(struct frames *);
 /* Return space for more bytes; NULL: out of memory. Call only after frames_next returned
  * FRAMES_MORE. */
-uint8_t *frames_room(struct frames *, size_t *ret_len);
+uint8_t *frames_reserve(struct frames *, size_t *ret_len);
 void frames_added(struct frames *, size_t len);
 /* Return the next frame without its length, borrowed until the next call. The caller may overwrite
  * the one byte behind it, with the NUL of the frame's last text. */

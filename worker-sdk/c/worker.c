@@ -50,14 +50,14 @@ static enum turn wait_for_bytes(struct worker *worker)
 
 static enum turn read_bytes(struct worker *worker)
 {
-	size_t room;
-	uint8_t *bytes = frames_room(&worker->frames, &room);
+	size_t capacity;
+	uint8_t *bytes = frames_reserve(&worker->frames, &capacity);
 	if (!bytes)
 		return broken("cannot read a task", "out of memory");
 	enum turn turn = wait_for_bytes(worker);
 	if (turn != TURN_TASK)
 		return turn;
-	ssize_t got = data_pipe_read(&worker->pipe, bytes, room);
+	ssize_t got = data_pipe_read(&worker->pipe, bytes, capacity);
 	if (got < 0 && errno != EAGAIN)
 		return broken("cannot read a task", strerror(errno));
 	if (got == 0 && frames_is_cut(&worker->frames))

@@ -70,22 +70,22 @@ static double value_of(
 }
 
 static struct text text_of_cell(const struct top_table *table, const struct top_row *row,
-	const struct json_column *column, char room[JSON_COLUMN_SIZE])
+	const struct json_column *column, char buffer[JSON_COLUMN_SIZE])
 {
 	double rate;
 
 	if (column->kind != JSON_RATE && column->kind != JSON_RATE_SHARE)
-		return json_column_text(column, row->now, room);
+		return json_column_text(column, row->now, buffer);
 	rate = rate_of(table, row, column);
 	if (isnan(rate))
 		return NOTHING;
 	if (column->kind == JSON_RATE_SHARE)
-		snprintf(room, JSON_COLUMN_SIZE, "%.0f %%", 100 * rate);
+		snprintf(buffer, JSON_COLUMN_SIZE, "%.0f %%", 100 * rate);
 	else if (rate < 100)
-		snprintf(room, JSON_COLUMN_SIZE, "%.1f", rate);
+		snprintf(buffer, JSON_COLUMN_SIZE, "%.1f", rate);
 	else
-		cli_number((uint64_t)(rate + 0.5), room);
-	return text_from(room);
+		cli_number((uint64_t)(rate + 0.5), buffer);
+	return text_from(buffer);
 }
 
 /* ---------- order ---------- */
@@ -110,12 +110,12 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 	const struct top_row *a = left, *b = right;
 	const struct top_table *table = ctx;
 	const struct json_column *column = &table->columns[table->sort - 1];
-	char room_a[JSON_COLUMN_SIZE], room_b[JSON_COLUMN_SIZE];
+	char buffer_a[JSON_COLUMN_SIZE], buffer_b[JSON_COLUMN_SIZE];
 	bool is_text = column->kind == JSON_STATE || column->kind == JSON_ACTIVITY ||
 		       column->kind == JSON_TEXT;
 	int order =
-		is_text ? compare_texts(text_of_cell(table, a, column, room_a),
-				  text_of_cell(table, b, column, room_b))
+		is_text ? compare_texts(text_of_cell(table, a, column, buffer_a),
+				  text_of_cell(table, b, column, buffer_b))
 			: compare_values(value_of(table, a, column), value_of(table, b, column));
 
 	return order ? order : (a->place > b->place) - (a->place < b->place);
@@ -205,7 +205,7 @@ void top_table_write(
 {
 	struct text_table_column columns[TEXT_TABLE_COLUMNS_MAX];
 	struct text_table text;
-	char room[JSON_COLUMN_SIZE];
+	char buffer[JSON_COLUMN_SIZE];
 
 	for (size_t i = 0; i < table->column_count; i++)
 		columns[i] = table->columns[i].column;
@@ -213,7 +213,7 @@ void top_table_write(
 	for (size_t r = first; r < table->count && r - first < count; r++)
 		for (size_t i = 0; i < table->column_count; i++)
 			text_table_add(&text,
-				text_of_cell(table, &table->rows[r], &table->columns[i], room));
+				text_of_cell(table, &table->rows[r], &table->columns[i], buffer));
 	for (size_t i = 0; i < table->column_count; i++) { /* as wide as ever before */
 		if (text.widths[i] < table->widths[i])
 			text.widths[i] = table->widths[i];

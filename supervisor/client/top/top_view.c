@@ -155,27 +155,28 @@ static void put_tables(struct top_model *model, size_t width, size_t place, stru
 }
 
 /* "+, -", of a verb with two keys. */
-static const char *keys_of(const struct api_verb *verb, const char *between, char room[16])
+static const char *keys_of(const struct api_verb *verb, const char *between, char buffer[16])
 {
-	snprintf(room, 16, verb->keys[1] ? "%c%s%c" : "%c", verb->keys[0], between, verb->keys[1]);
-	return room;
+	snprintf(
+		buffer, 16, verb->keys[1] ? "%c%s%c" : "%c", verb->keys[0], between, verb->keys[1]);
+	return buffer;
 }
 
 static void put_keys(struct buf *out)
 {
-	char room[16];
+	char buffer[16];
 
 	buf_append_text(out, text_from(keys_above));
 	for (size_t i = 0; i < API_VERB_COUNT; i++)
 		if (api_verbs[i].key_help)
-			buf_printf(out, "  %-16s %s\n", keys_of(&api_verbs[i], ", ", room),
+			buf_printf(out, "  %-16s %s\n", keys_of(&api_verbs[i], ", ", buffer),
 				api_verbs[i].key_help);
 	buf_append_text(out, text_from(keys_below));
 }
 
 static void put_foot(const struct top_model *model, struct buf *out)
 {
-	char room[16];
+	char buffer[16];
 
 	if (model->asks) {
 		put_line(out, REVERSE, "%s: %s y, or any other key",
@@ -186,7 +187,7 @@ static void put_foot(const struct top_model *model, struct buf *out)
 		buf_append_text(out, TEXT("q quit  j k choose"));
 		for (size_t i = 0; i < API_VERB_COUNT; i++)
 			if (api_verbs[i].key_help)
-				buf_printf(out, "  %s %s", keys_of(&api_verbs[i], " ", room),
+				buf_printf(out, "  %s %s", keys_of(&api_verbs[i], " ", buffer),
 					api_verbs[i].name);
 		buf_append_text(out, TEXT("  s S sort  ? help\n"));
 	}

@@ -279,10 +279,10 @@ static enum rc read_bytes(int fd, struct buf *bytes)
 {
 	ssize_t count;
 	do {
-		uint8_t *room = buf_reserve(bytes, 16 * 1024);
-		if (!room)
+		uint8_t *data = buf_reserve(bytes, 16 * 1024);
+		if (!data)
 			return bytes->limit - buf_len(bytes) < 16 * 1024 ? RC_LIMIT : RC_MEMORY;
-		count = read(fd, room, 16 * 1024);
+		count = read(fd, data, 16 * 1024);
 		if (count > 0)
 			buf_commit(bytes, (size_t)count);
 	} while (count > 0 || (count < 0 && errno == EINTR));

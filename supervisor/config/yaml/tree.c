@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <yaml.h>
 
-enum { DEPTH_MAX = 16, NODES_MAX = 20000, BEGIN_ROOM = 48 };
+enum { DEPTH_MAX = 16, NODES_MAX = 20000, BEGIN_SIZE = 48 };
 
 /* The state of a read. */
 struct reading {
@@ -192,15 +192,15 @@ static bool is_tabbed(struct text source, size_t line)
 
 /* Write into buffer where the bracket, quote or block begins that is not closed on this line. */
 static const char *begin_of(
-	const struct reading *reading, const char *context, size_t line, char buffer[BEGIN_ROOM])
+	const struct reading *reading, const char *context, size_t line, char buffer[BEGIN_SIZE])
 {
 	size_t begin = reading->parser.context_mark.line + 1;
 	const struct tree *open = reading->depth > 0 ? reading->open[reading->depth - 1] : NULL;
 	*buffer = '\0';
 	if (*context && begin < line)
-		snprintf(buffer, BEGIN_ROOM, " that begins on line %zu", begin);
+		snprintf(buffer, BEGIN_SIZE, " that begins on line %zu", begin);
 	else if (strstr(context, "flow node") && open && open->line < line)
-		snprintf(buffer, BEGIN_ROOM, " in what begins on line %zu", open->line);
+		snprintf(buffer, BEGIN_SIZE, " in what begins on line %zu", open->line);
 	return buffer;
 }
 
@@ -212,7 +212,7 @@ static enum rc on_error(struct reading *reading)
 	const char *problem = parser->problem ? parser->problem : "it cannot be read";
 	const char *context = parser->context ? parser->context : "";
 	size_t line = parser->problem_mark.line + 1;
-	char begin[BEGIN_ROOM];
+	char begin[BEGIN_SIZE];
 	problems_add(reading->problems, at(reading, line), "not YAML: %s%s%s%s%s", problem,
 		*context ? ", " : "", context, begin_of(reading, context, line, begin),
 		is_tabbed(reading->source, line) ? " (a tab? YAML is indented with blanks)" : "");

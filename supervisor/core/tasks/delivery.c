@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-struct delivery *delivery_new(size_t room)
+struct delivery *delivery_new(size_t size)
 {
-	if (room > SIZE_MAX - sizeof(struct delivery))
+	if (size > SIZE_MAX - sizeof(struct delivery))
 		return NULL;
-	struct delivery *delivery = malloc(sizeof *delivery + room);
+	struct delivery *delivery = malloc(sizeof *delivery + size);
 	if (!delivery)
 		return NULL;
-	*delivery = (struct delivery){.soft_ms = -1, .slot = -1, .room = room};
+	*delivery = (struct delivery){.soft_ms = -1, .slot = -1, .size = size};
 	list_init(&delivery->place);
 	list_init(&delivery->unacked);
 	list_init(&delivery->released);
@@ -40,19 +40,19 @@ void delivery_release(struct delivery *delivery)
 		free(delivery);
 }
 
-struct text delivery_name(const struct delivery *delivery, char room[DELIVERY_NAME_ROOM])
+struct text delivery_name(const struct delivery *delivery, char buffer[DELIVERY_NAME_SIZE])
 {
 	bool is_correlated = delivery->correlation_id.len > 0;
 	struct text id = is_correlated ? delivery->correlation_id : delivery->message_id;
 	if (id.len == 0) {
-		id = text_decimal(delivery->tag, room + 1);
-		room[DELIVERY_NAME_ROOM - 1 - id.len] = '#';
-		return text_of(room + DELIVERY_NAME_ROOM - 1 - id.len, id.len + 1);
+		id = text_decimal(delivery->tag, buffer + 1);
+		buffer[DELIVERY_NAME_SIZE - 1 - id.len] = '#';
+		return text_of(buffer + DELIVERY_NAME_SIZE - 1 - id.len, id.len + 1);
 	}
 	return text_of(id.ptr, id.len < DELIVERY_NAME_MAX ? id.len : DELIVERY_NAME_MAX);
 }
 
 size_t delivery_size(const struct delivery *delivery)
 {
-	return sizeof *delivery + delivery->room;
+	return sizeof *delivery + delivery->size;
 }

@@ -38,7 +38,7 @@ struct delivery {
 	int slot;      /* of that worker; -1: no worker had it */
 	uint32_t life; /* of that worker */
 	bool is_aged;  /* RELEASED: it has waited for the acks before it for a while */
-	size_t room;   /* of bytes */
+	size_t size;   /* of bytes */
 	uint8_t holds; /* number of delivery_hold calls without a delivery_release */
 	bool is_freed; /* the owner has freed it; the memory stays while it is held */
 
@@ -67,17 +67,17 @@ struct delivery {
 
 /* Allocate a delivery with room bytes in .bytes, owned by the caller. soft_ms and slot are -1,
  * everything else is zero or empty. NULL: out of memory. */
-struct delivery *delivery_new(size_t room);
+struct delivery *delivery_new(size_t size);
 void delivery_free(struct delivery *);
 /* Keep the delivery in memory after delivery_free, for code that still reads its bytes: until each
  * hold (at most 255 at once) is released. */
 void delivery_hold(struct delivery *);
 void delivery_release(struct delivery *);
 #define DELIVERY_NAME_MAX  64 /* bytes; a longer one is cut */
-#define DELIVERY_NAME_ROOM (1 + TEXT_DECIMAL_MAX)
+#define DELIVERY_NAME_SIZE (1 + TEXT_DECIMAL_MAX)
 /* Its name for people: its correlation id, else its message id, else "#" and its tag. The text is
  * in the delivery or in room. */
-struct text delivery_name(const struct delivery *, char room[DELIVERY_NAME_ROOM]);
+struct text delivery_name(const struct delivery *, char buffer[DELIVERY_NAME_SIZE]);
 /* The bytes that it takes in memory, for the limits. */
 size_t delivery_size(const struct delivery *);
 

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct output *output_new(size_t room)
+struct output *output_new(size_t size)
 {
-	if (room > SIZE_MAX - sizeof(struct output))
+	if (size > SIZE_MAX - sizeof(struct output))
 		return NULL;
-	struct output *output = malloc(sizeof *output + room);
+	struct output *output = malloc(sizeof *output + size);
 	if (!output)
 		return NULL;
-	*output = (struct output){.retry_after_ms = -1, .room = room};
+	*output = (struct output){.retry_after_ms = -1, .size = size};
 	return output;
 }
 
@@ -23,18 +23,18 @@ static void rebase(struct text *t, const struct output *before, const struct out
 
 struct output *output_add_stderr_line(struct output *output, struct text line)
 {
-	struct output *more = output_new(output->room + line.len);
+	struct output *more = output_new(output->size + line.len);
 	if (!more)
 		return output;
-	size_t room = more->room;
-	memcpy(more, output, sizeof *output + output->room);
-	more->room = room;
+	size_t size = more->size;
+	memcpy(more, output, sizeof *output + output->size);
+	more->size = size;
 	rebase(&more->body, output, more);
 	rebase(&more->headers, output, more);
 	rebase(&more->reply_queue, output, more);
 	rebase(&more->content_type, output, more);
-	memcpy(more->bytes + output->room, line.ptr, line.len);
-	more->stderr_line = text_of(more->bytes + output->room, line.len);
+	memcpy(more->bytes + output->size, line.ptr, line.len);
+	more->stderr_line = text_of(more->bytes + output->size, line.len);
 	output_free(output);
 	return more;
 }
@@ -46,5 +46,5 @@ void output_free(struct output *output)
 
 size_t output_size(const struct output *output)
 {
-	return sizeof *output + output->room;
+	return sizeof *output + output->size;
 }

@@ -182,10 +182,10 @@ void source_flush(struct source *source)
 
 static bool may_wait(const struct source *source, bool is_hungry)
 {
-	bool has_room = source->open < source->window;
+	bool has_space = source->open < source->window;
 	uint32_t share = source->window >= WIDE_WINDOW ? SINGLES_SHARE : SHARE_OF_WINDOW;
 	return source->request == SOURCE_CONSUME && !source->has_gap &&
-	       source->ripe < source->open && (has_room || !is_hungry) &&
+	       source->ripe < source->open && (has_space || !is_hungry) &&
 	       source->ripe * share < source->window;
 }
 

@@ -97,7 +97,7 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	station->is_ready[slot] = station->is_broken[slot] = false;
 }
 
-static bool do_room(void *io, uint16_t slots)
+static bool do_allow_slots(void *io, uint16_t slots)
 {
 	(void)io;
 	return slots <= SLOTS;
@@ -110,7 +110,7 @@ static void do_tell(void *io, const struct notice *notice)
 }
 
 static const struct effects effects = {
-	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_room, do_tell};
+	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_allow_slots, do_tell};
 
 static void on_log_line(void *ctx, enum log_level level, const char *words)
 {

@@ -111,13 +111,13 @@ static bool take(struct frames *frames, struct wpool_task *task, struct text pie
 	while (piece.len > 0) {
 		enum frames_result result;
 		uint8_t *frame;
-		size_t len, room;
-		uint8_t *where = frames_room(frames, &room);
-		FUZZ_REQUIRE(where && room > 0);
-		room = room < piece.len ? room : piece.len;
-		memcpy(where, piece.ptr, room);
-		frames_added(frames, room);
-		piece = text_of(piece.ptr + room, piece.len - room);
+		size_t len, available;
+		uint8_t *where = frames_reserve(frames, &available);
+		FUZZ_REQUIRE(where && available > 0);
+		available = available < piece.len ? available : piece.len;
+		memcpy(where, piece.ptr, available);
+		frames_added(frames, available);
+		piece = text_of(piece.ptr + available, piece.len - available);
 		while ((result = frames_next(frames, &frame, &len)) == FRAMES_ONE)
 			work(task, frame, len, how);
 		if (result == FRAMES_BAD_LENGTH)

@@ -18,7 +18,7 @@ static void tear_down(void)
 	buf_release(&bytes);
 }
 
-static struct text encoded(uint16_t flags, uint8_t *room, size_t len)
+static struct text encoded(uint16_t flags, uint8_t *buffer, size_t len)
 {
 	static amqp_table_entry_t header;
 	amqp_basic_properties_t p = {
@@ -40,9 +40,9 @@ static struct text encoded(uint16_t flags, uint8_t *room, size_t len)
 	};
 
 	header = (amqp_table_entry_t){peer_string("n"), {.kind = 'l', .value.i64 = 5}};
-	int written = amqp_encode_properties(CLASS_BASIC, &p, (amqp_bytes_t){len, room});
+	int written = amqp_encode_properties(CLASS_BASIC, &p, (amqp_bytes_t){len, buffer});
 	ck_assert_int_gt(written, 0);
-	return text_of(room, (size_t)written);
+	return text_of(buffer, (size_t)written);
 }
 
 static void value_is(const struct properties *p, enum property property, struct text expected)
@@ -53,10 +53,10 @@ static void value_is(const struct properties *p, enum property property, struct 
 
 START_TEST(all_properties_are_parsed)
 {
-	uint8_t room[1024];
+	uint8_t buffer[1024];
 	struct properties p;
 
-	ck_assert_int_eq(properties_parse(encoded(0xfffc, room, sizeof room), &p), RC_OK);
+	ck_assert_int_eq(properties_parse(encoded(0xfffc, buffer, sizeof buffer), &p), RC_OK);
 	value_is(&p, PROPERTY_CONTENT_TYPE, TEXT("text/plain"));
 	value_is(&p, PROPERTY_CONTENT_ENCODING, TEXT("utf-8"));
 	value_is(&p, PROPERTY_HEADERS, TEXT("\1nl\0\0\0\0\0\0\0\5"));
@@ -89,8 +89,8 @@ END_TEST
 START_TEST(every_set_of_properties_round_trips)
 {
 	for (unsigned flags = 0; flags <= 0xfffc; flags += 4) {
-		uint8_t room[1024];
-		struct text raw = encoded((uint16_t)flags, room, sizeof room);
+		uint8_t buffer[1024];
+		struct text raw = encoded((uint16_t)flags, buffer, sizeof buffer);
 		struct properties p;
 
 		ck_assert_int_eq(properties_parse(raw, &p), RC_OK);
@@ -104,8 +104,8 @@ END_TEST
 
 START_TEST(every_cut_and_excess_is_malformed)
 {
-	uint8_t room[1024];
-	struct text raw = encoded(0xfffc, room, sizeof room);
+	uint8_t buffer[1024];
+	struct text raw = encoded(0xfffc, buffer, sizeof buffer);
 	struct properties p = {.present = 0x5555};
 
 	for (size_t len = 0; len < raw.len; len++) {
@@ -116,8 +116,8 @@ START_TEST(every_cut_and_excess_is_malformed)
 		ck_assert_int_eq(properties_parse(text_of(exact + 1, len), &p), RC_MALFORMED);
 		free(exact);
 	}
-	room[raw.len] = 0;
-	ck_assert_int_eq(properties_parse(text_of(room, raw.len + 1), &p), RC_MALFORMED);
+	buffer[raw.len] = 0;
+	ck_assert_int_eq(properties_parse(text_of(buffer, raw.len + 1), &p), RC_MALFORMED);
 	ck_assert_uint_eq(p.present, 0x5555);
 }
 END_TEST
@@ -151,10 +151,10 @@ END_TEST
 
 START_TEST(changes_are_written)
 {
-	uint8_t room[1024];
+	uint8_t buffer[1024];
 	struct properties p, again;
 
-	ck_assert_int_eq(properties_parse(encoded(0xfffc, room, sizeof room), &p), RC_OK);
+	ck_assert_int_eq(properties_parse(encoded(0xfffc, buffer, sizeof buffer), &p), RC_OK);
 	properties_clear(&p, PROPERTY_USER_ID);
 	properties_clear(&p, PROPERTY_HEADERS);
 	properties_clear(&p, PROPERTY_HEADERS);

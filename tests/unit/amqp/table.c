@@ -66,7 +66,7 @@ static void scalars(amqp_table_entry_t *e)
 }
 
 /* rabbitmq-c's bytes of a table with every type, nested ones included; without the length. */
-static struct text every_type(char *room, size_t len)
+static struct text every_type(char *buffer, size_t len)
 {
 	amqp_table_entry_t entries[SCALARS + 2], inner[SCALARS];
 	amqp_field_value_t items[SCALARS];
@@ -82,15 +82,15 @@ static struct text every_type(char *room, size_t len)
 	entries[SCALARS + 1] = (amqp_table_entry_t){
 		peer_string("F"), {.kind = 'F', .value.table = {SCALARS, inner}}};
 	ck_assert_int_eq(
-		amqp_encode_table((amqp_bytes_t){len, room}, &table, &offset), AMQP_STATUS_OK);
-	return text_of(room + 4, offset - 4);
+		amqp_encode_table((amqp_bytes_t){len, buffer}, &table, &offset), AMQP_STATUS_OK);
+	return text_of(buffer + 4, offset - 4);
 }
 
 START_TEST(table_next_reads_every_type)
 {
 	static const char types[] = "tbBsuIilLfdDSxTVSAF";
-	char room[4096];
-	struct text table = every_type(room, sizeof room), rest = table;
+	char buffer[4096];
+	struct text table = every_type(buffer, sizeof buffer), rest = table;
 	struct table_field field;
 	size_t count = 0;
 
@@ -114,8 +114,8 @@ END_TEST
 
 START_TEST(copied_fields_are_the_same_bytes)
 {
-	char room[4096];
-	struct text table = every_type(room, sizeof room), rest = table;
+	char buffer[4096];
+	struct text table = every_type(buffer, sizeof buffer), rest = table;
 	struct table_field field;
 
 	while (table_next(&rest, true, &field))
@@ -126,8 +126,8 @@ END_TEST
 
 START_TEST(every_cut_is_malformed)
 {
-	char room[4096];
-	struct text table = every_type(room, sizeof room), rest = table;
+	char buffer[4096];
+	struct text table = every_type(buffer, sizeof buffer), rest = table;
 	struct table_field field;
 	size_t whole = 0;
 
@@ -149,8 +149,8 @@ static const struct {
 
 START_TEST(integers_are_read)
 {
-	char room[4096];
-	struct text table = every_type(room, sizeof room);
+	char buffer[4096];
+	struct text table = every_type(buffer, sizeof buffer);
 	struct table_field field;
 	int64_t value = 0;
 
@@ -163,8 +163,8 @@ END_TEST
 START_TEST(other_types_are_no_integers)
 {
 	static const char *const keys[] = {"t", "f", "d", "D", "S", "x", "V", "A", "F", "empty"};
-	char room[4096];
-	struct text table = every_type(room, sizeof room);
+	char buffer[4096];
+	struct text table = every_type(buffer, sizeof buffer);
 	struct table_field field;
 	int64_t value = 7;
 
@@ -321,13 +321,13 @@ static enum rc agrees_with_rabbitmq_c(struct text prefixed)
 
 START_TEST(mutations_agree_with_rabbitmq_c)
 {
-	char room[4096], mutant[4096];
-	struct text table = every_type(room, sizeof room);
+	char buffer[4096], mutant[4096];
+	struct text table = every_type(buffer, sizeof buffer);
 	size_t len = table.len + 4;
 	unsigned seed = 20240611, passed = 0;
 
 	for (int i = 0; i < MUTATIONS; i++) {
-		memcpy(mutant, room, len);
+		memcpy(mutant, buffer, len);
 		for (int changes = rand_r(&seed) % 4; changes >= 0; changes--)
 			mutant[4 + (size_t)rand_r(&seed) % table.len] = (char)rand_r(&seed);
 		passed += agrees_with_rabbitmq_c(text_of(mutant, len)) == RC_OK;

@@ -101,10 +101,10 @@ START_TEST(test_queue_of_steady_length)
 			wrong += (uint8_t)buf_text(&b).ptr[0] != next_out++;
 			buf_consume(&b, 1);
 		}
-		uint8_t *room = buf_reserve(&b, len + 3);
-		ck_assert_ptr_nonnull(room);
+		uint8_t *data = buf_reserve(&b, len + 3);
+		ck_assert_ptr_nonnull(data);
 		for (size_t j = 0; j < len; j++)
-			room[j] = next_in++;
+			data[j] = next_in++;
 		buf_commit(&b, len);
 	}
 	ck_assert_uint_eq(wrong, 0);

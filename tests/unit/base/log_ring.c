@@ -57,7 +57,7 @@ START_TEST(test_readers)
 	enum { LINES = 20000 };
 	struct log_ring *ring = log_ring_new(997);
 	struct log_cursor quick = log_ring_begin(ring), slow = quick;
-	uint64_t next_slow = 0, missed_slow = 0, most = 0;
+	uint64_t next_slow = 0, missed_slow = 0, max = 0;
 	unsigned seed = 7;
 	for (uint64_t i = 0; i < LINES; i++) {
 		struct log_record record;
@@ -84,10 +84,10 @@ START_TEST(test_readers)
 			expect(&record, first + count++);
 		ck_assert_uint_eq(first + count, i + 1);
 		ck_assert_uint_eq(missed, 0);
-		most = count > most ? count : most;
+		max = count > max ? count : max;
 	}
 	ck_assert_uint_gt(missed_slow, 0);
-	ck_assert_uint_gt(most, 10);
+	ck_assert_uint_gt(max, 10);
 	ck_assert_uint_eq(log_ring_end(ring).serial, LINES);
 	log_ring_free(ring);
 }

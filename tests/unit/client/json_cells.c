@@ -3,7 +3,7 @@
 #include "unit/unit.h"
 
 static json_t *json;
-static char room[JSON_CELL_SIZE];
+static char buffer[JSON_CELL_SIZE];
 
 static void set_up(void)
 {
@@ -27,14 +27,14 @@ static void tear_down(void)
 START_TEST(members_are_shown)
 {
 	EXPECT(json_cell_text(json, "a.s"), "words");
-	EXPECT(json_cell_number(json, "a.b", room), "1,234,567");
-	EXPECT(json_cell_plain(json, "a.b", room), "1234567");
-	EXPECT(json_cell_size(json, "a.b", room), "1.2 MB");
-	EXPECT(json_cell_size(json, "a.z", room), "0 B");
-	EXPECT(json_cell_pair(json, "a.z", "a.b", room), "0/1234567");
-	EXPECT(json_cell_range(json, "a.z", "a.b", room), "0..1234567");
-	EXPECT(json_cell_range(json, "a.b", "a.b", room), "-");
-	EXPECT(json_cell_share(json, "a.half", "a.half", room), "100 %");
+	EXPECT(json_cell_number(json, "a.b", buffer), "1,234,567");
+	EXPECT(json_cell_plain(json, "a.b", buffer), "1234567");
+	EXPECT(json_cell_size(json, "a.b", buffer), "1.2 MB");
+	EXPECT(json_cell_size(json, "a.z", buffer), "0 B");
+	EXPECT(json_cell_pair(json, "a.z", "a.b", buffer), "0/1234567");
+	EXPECT(json_cell_range(json, "a.z", "a.b", buffer), "0..1234567");
+	EXPECT(json_cell_range(json, "a.b", "a.b", buffer), "-");
+	EXPECT(json_cell_share(json, "a.half", "a.half", buffer), "100 %");
 	ck_assert_ptr_null(json_cell_find(json, "a.x"));
 	ck_assert_ptr_eq(json_cell_find(json, ""), json);
 }
@@ -45,15 +45,15 @@ START_TEST(missing_and_odd_members_become_a_dash)
 	static const char *const odd[] = {"x", "a.x", "a.b.c", "n", "t", "a", "", "neg"};
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
 		EXPECT(json_cell_text(json, odd[i]), "-");
-		EXPECT(json_cell_number(json, odd[i], room), "-");
-		EXPECT(json_cell_plain(json, odd[i], room), "-");
-		EXPECT(json_cell_span(json, odd[i], room), "-");
-		EXPECT(json_cell_size(json, odd[i], room), "-");
-		EXPECT(json_cell_share(json, odd[i], "a.b", room), "-");
-		EXPECT(json_cell_pair(json, "a.b", odd[i], room), "-");
+		EXPECT(json_cell_number(json, odd[i], buffer), "-");
+		EXPECT(json_cell_plain(json, odd[i], buffer), "-");
+		EXPECT(json_cell_span(json, odd[i], buffer), "-");
+		EXPECT(json_cell_size(json, odd[i], buffer), "-");
+		EXPECT(json_cell_share(json, odd[i], "a.b", buffer), "-");
+		EXPECT(json_cell_pair(json, "a.b", odd[i], buffer), "-");
 	}
-	EXPECT(json_cell_share(json, "a.b", "a.z", room), "-");
-	EXPECT(json_cell_number(NULL, "a", room), "-");
+	EXPECT(json_cell_share(json, "a.b", "a.z", buffer), "-");
+	EXPECT(json_cell_number(NULL, "a", buffer), "-");
 }
 END_TEST
 
@@ -66,7 +66,7 @@ START_TEST(spans_are_short)
 		{125, "2 min"}, {7300, "2 h"}, {200000, "2 d"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		json_t *one = json_pack("{s:f}", "s", cases[i].seconds);
-		EXPECT(json_cell_span(one, "s", room), cases[i].text);
+		EXPECT(json_cell_span(one, "s", buffer), cases[i].text);
 		json_decref(one);
 	}
 }

@@ -15,19 +15,19 @@ static const char *const bad[] = {"", ":", "127.0.0.1", "127.0.0.1:", ":80", "12
 	"111111111111111111111111111111111111111111111111111:80"};
 
 /* As it would be written by somebody else. */
-static void write_back(const struct listen_address *address, char *words, size_t room)
+static void write_back(const struct listen_address *address, char *words, size_t size)
 {
 	char host[INET6_ADDRSTRLEN];
 	if (address->storage.ss_family == AF_INET) {
 		const struct sockaddr_in *ip4 = (const struct sockaddr_in *)&address->storage;
 		ck_assert_uint_eq(address->len, sizeof *ip4);
 		inet_ntop(AF_INET, &ip4->sin_addr, host, sizeof host);
-		snprintf(words, room, "%s:%u", host, ntohs(ip4->sin_port));
+		snprintf(words, size, "%s:%u", host, ntohs(ip4->sin_port));
 	} else {
 		const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)&address->storage;
 		ck_assert_uint_eq(address->len, sizeof *ip6);
 		inet_ntop(AF_INET6, &ip6->sin6_addr, host, sizeof host);
-		snprintf(words, room, "[%s]:%u", host, ntohs(ip6->sin6_port));
+		snprintf(words, size, "[%s]:%u", host, ntohs(ip6->sin6_port));
 	}
 }
 

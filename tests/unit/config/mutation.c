@@ -97,7 +97,7 @@ static unsigned long start(unsigned long rounds)
 
 START_TEST(test_files)
 {
-	static char text[MUTANT_MAX], first[LOADING_ROOM];
+	static char text[MUTANT_MAX], first[LOADING_PROBLEMS_SIZE];
 	unsigned long accepted = 0, rounds = start(4000);
 	for (unsigned long i = 0; i < rounds; i++) {
 		size_t len = mutant_of(seeds[random_below(sizeof seeds / sizeof *seeds)], text);

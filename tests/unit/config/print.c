@@ -6,7 +6,7 @@
 /* Loads, prints, loads what was printed: the same again, and nothing secret in it. */
 static void round_trip(const char *yaml)
 {
-	static char first[LOADING_ROOM];
+	static char first[LOADING_PROBLEMS_SIZE];
 	loading_load_yaml(text_from(yaml), NULL);
 	ck_assert_msg(loaded.rc == RC_OK, "%s: %s", yaml, loaded.problems);
 	strcpy(first, loaded.printed);
@@ -108,7 +108,7 @@ END_TEST
 START_TEST(test_bytes_that_are_no_text)
 {
 	static const char *const command[] = {"\xff\xfe", "a\xc3", NULL};
-	static char first[LOADING_ROOM];
+	static char first[LOADING_PROBLEMS_SIZE];
 	loading_load(&(struct config_flags){.queue = "q", .command = (char *const *)command}, NULL);
 	ck_assert_int_eq(loaded.rc, RC_OK);
 	strcpy(first, loaded.printed);
@@ -158,12 +158,12 @@ END_TEST
 
 START_TEST(test_reference_misses_nothing)
 {
-	static char reference[LOADING_ROOM], flags[LOADING_ROOM];
+	static char reference[LOADING_PROBLEMS_SIZE], flags[LOADING_PROBLEMS_SIZE];
 	struct buf out;
-	buf_init(&out, LOADING_ROOM);
+	buf_init(&out, LOADING_PROBLEMS_SIZE);
 	config_print_reference(&out);
 	loading_take(&out, reference);
-	buf_init(&out, LOADING_ROOM);
+	buf_init(&out, LOADING_PROBLEMS_SIZE);
 	config_print_flags(&out);
 	loading_take(&out, flags);
 	for (int scope = 0; scope < 2; scope++) {
@@ -193,9 +193,9 @@ END_TEST
 /* The example in the reference is itself a configuration. */
 START_TEST(test_example_loads)
 {
-	static char reference[LOADING_ROOM];
+	static char reference[LOADING_PROBLEMS_SIZE];
 	struct buf out;
-	buf_init(&out, LOADING_ROOM);
+	buf_init(&out, LOADING_PROBLEMS_SIZE);
 	config_print_reference(&out);
 	loading_take(&out, reference);
 	char *start = strstr(reference, "```yaml\n");

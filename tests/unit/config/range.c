@@ -8,7 +8,7 @@ START_TEST(test_workers_are_a_number_or_bounds)
 {
 	static const struct {
 		const char *value;
-		int64_t least, most;
+		int64_t min, max;
 	} cases[] = {{"7", 7, 7}, {"2..32", 2, 32}, {"4..4", 4, 4}, {"1..10000", 1, 10000}};
 	char variable[64], yaml[256];
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -17,15 +17,15 @@ START_TEST(test_workers_are_a_number_or_bounds)
 		snprintf(variable, sizeof variable, "WORKER_COUNT=%s", cases[i].value);
 		loading_load(&(struct config_flags){0}, environment);
 		ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
-		ck_assert_int_eq(loaded.config->pools->workers, cases[i].least);
-		ck_assert_int_eq(loaded.config->pools->workers_max, cases[i].most);
+		ck_assert_int_eq(loaded.config->pools->workers, cases[i].min);
+		ck_assert_int_eq(loaded.config->pools->workers_max, cases[i].max);
 		snprintf(yaml, sizeof yaml,
 			"pools: [{queue: q, command: w, workers: {max: %d, min: %d}}]\n",
-			(int)cases[i].most, (int)cases[i].least);
+			(int)cases[i].max, (int)cases[i].min);
 		loading_load_yaml(text_from(yaml), NULL);
 		ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
-		ck_assert_int_eq(loaded.config->pools->workers, cases[i].least);
-		ck_assert_int_eq(loaded.config->pools->workers_max, cases[i].most);
+		ck_assert_int_eq(loaded.config->pools->workers, cases[i].min);
+		ck_assert_int_eq(loaded.config->pools->workers_max, cases[i].max);
 	}
 }
 END_TEST

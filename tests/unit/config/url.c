@@ -145,7 +145,7 @@ START_TEST(test_lengths)
 	static char string[6000];
 	static const struct {
 		const char *before, *after;
-		size_t most;
+		size_t max;
 	} cases[] = {
 		{"amqp://", "", 253},
 		{"amqp://host/", "", 255},
@@ -157,7 +157,7 @@ START_TEST(test_lengths)
 		memset(filler, 'x', sizeof filler);
 		for (size_t more = 0; more < 2; more++) {
 			snprintf(string, sizeof string, "%s%.*s%s", cases[i].before,
-				(int)(cases[i].most + more), filler, cases[i].after);
+				(int)(cases[i].max + more), filler, cases[i].after);
 			enum rc rc = broker_url_parse(string, &url, problem, sizeof problem);
 			ck_assert_int_eq(rc, more ? RC_MALFORMED : RC_OK);
 			if (rc == RC_OK)

@@ -2,10 +2,10 @@
 #include "core/pool_facts.h"
 #include "unit/support/core/rig.h"
 
-static void start_auto(struct rig *rig, uint16_t least, uint16_t most)
+static void start_auto(struct rig *rig, uint16_t min, uint16_t max)
 {
-	struct pool_config config = rig_config(least, 1);
-	config.workers_max = most;
+	struct pool_config config = rig_config(min, 1);
+	config.workers_max = max;
 	config.hard_limit = MTIME_NEVER;
 	rig_start(rig, config);
 }

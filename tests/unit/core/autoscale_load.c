@@ -87,7 +87,7 @@ struct steady {
 	double rate;
 	mtime task;
 	bool is_even;     /* and all tasks take as long */
-	uint32_t least;   /* workers, at any time of the second and third hour */
+	uint32_t min;     /* workers, at any time of the second and third hour */
 	uint32_t changes; /* at most, in these */
 };
 
@@ -114,8 +114,8 @@ START_TEST(a_steady_load_does_not_oscillate)
 	load_forget(&load);
 	load_run(&load, 2 * HOUR);
 	ck_assert_uint_le(load.grown + load.shrunk, given->changes);
-	ck_assert_uint_ge(load.least_seen, given->least);
-	ck_assert_uint_le(load.most_seen, 24);
+	ck_assert_uint_ge(load.min_seen, given->min);
+	ck_assert_uint_le(load.max_seen, 24);
 	load.rate = 0;
 	load_run_until(&load, 2);
 	load_end(&load);

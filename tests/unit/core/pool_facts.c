@@ -118,10 +118,10 @@ START_TEST(a_slot_shows_its_worker)
 }
 END_TEST
 
-static void expect_failures(const struct rig *rig, uint32_t most, mtime next_start)
+static void expect_failures(const struct rig *rig, uint32_t max, mtime next_start)
 {
 	struct slot_counts counts = pool_slot_counts(rig->pool);
-	ck_assert_uint_eq(counts.failures_max, most);
+	ck_assert_uint_eq(counts.failures_max, max);
 	ck_assert_int_eq(counts.next_start, next_start);
 }
 
@@ -199,15 +199,15 @@ START_TEST(a_task_has_a_name)
 		{"", "", 7, "#7"},
 		{"", "", UINT64_MAX, "#18446744073709551615"},
 	};
-	char room[DELIVERY_NAME_ROOM];
+	char buffer[DELIVERY_NAME_SIZE];
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct delivery *delivery = rig_delivery(cases[i].tag);
 		delivery->correlation_id = text_from(cases[i].correlation);
 		delivery->message_id = text_from(cases[i].message);
-		ck_assert(text_is(delivery_name(delivery, room), text_from(cases[i].name)));
+		ck_assert(text_is(delivery_name(delivery, buffer), text_from(cases[i].name)));
 		delivery->correlation_id = text_from(letters);
 		ck_assert(text_is(
-			delivery_name(delivery, room), text_of(letters, DELIVERY_NAME_MAX)));
+			delivery_name(delivery, buffer), text_of(letters, DELIVERY_NAME_MAX)));
 		delivery_free(delivery);
 	}
 }

@@ -121,7 +121,7 @@ START_TEST(no_worker_gets_more_tasks_than_its_limit)
 	answer(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 2*");
-	rig_room(&rig, 0, true);
+	rig_set_writable(&rig, 0, true);
 	rig_turn(&rig);
 	answer(&rig, 0, 1);
 	rig_expect(&rig, "quit 0.1");
@@ -184,15 +184,15 @@ END_TEST
 START_TEST(each_life_has_a_limit_of_its_own)
 {
 	const struct recycle_limits limits = {.tasks = 800, .seed = 7};
-	uint32_t least = UINT32_MAX, most = 0;
+	uint32_t min = UINT32_MAX, max = 0;
 	for (uint16_t slot = 0; slot < 64; slot++) {
 		uint32_t tasks = recycle_tasks(&limits, slot, 1);
 		ck_assert_uint_eq(tasks, recycle_tasks(&limits, slot, 1));
 		ck_assert(tasks >= 700 && tasks <= 800);
-		least = tasks < least ? tasks : least;
-		most = tasks > most ? tasks : most;
+		min = tasks < min ? tasks : min;
+		max = tasks > max ? tasks : max;
 	}
-	ck_assert_uint_gt(most - least, 50);
+	ck_assert_uint_gt(max - min, 50);
 	ck_assert_uint_eq(recycle_tasks(&(struct recycle_limits){.tasks = 0}, 3, 1), 0);
 	ck_assert_uint_eq(recycle_tasks(&(struct recycle_limits){.tasks = 7}, 3, 1), 7);
 	ck_assert_uint_eq(recycle_enough(800), 700);
@@ -249,16 +249,16 @@ END_TEST
 START_TEST(ages_differ_and_do_not_exceed_the_limit)
 {
 	struct recycle_limits limits = {.age = 8000, .seed = 1};
-	mtime least = MTIME_NEVER, most = 0;
+	mtime min = MTIME_NEVER, max = 0;
 	for (uint16_t slot = 0; slot < 1000; slot++) {
 		mtime age = recycle_age(&limits, slot, 1 + slot % 7);
-		least = age < least ? age : least;
-		most = age > most ? age : most;
+		min = age < min ? age : min;
+		max = age > max ? age : max;
 	}
-	ck_assert_int_ge(least, 7000);
-	ck_assert_int_le(least, 7050);
-	ck_assert_int_ge(most, 7950);
-	ck_assert_int_le(most, 8000);
+	ck_assert_int_ge(min, 7000);
+	ck_assert_int_le(min, 7050);
+	ck_assert_int_ge(max, 7950);
+	ck_assert_int_le(max, 8000);
 	limits.age = 0;
 	ck_assert_int_eq(recycle_age(&limits, 0, 1), MTIME_NEVER);
 	limits.age = 1;

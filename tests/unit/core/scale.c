@@ -104,8 +104,8 @@ START_TEST(a_busy_worker_finishes_its_pipe_and_gets_no_task)
 	rig_expect(&rig, "send 0:5, ack 1");
 	rig_scale(&rig, 1); /* both are full: the last */
 	rig_answer(&rig, 1, 200);
-	rig_room(&rig, 1, false);
-	rig_room(&rig, 1, true);
+	rig_set_writable(&rig, 1, false);
+	rig_set_writable(&rig, 1, true);
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 2");
 	rig_answer(&rig, 1, 201);

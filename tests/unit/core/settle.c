@@ -186,10 +186,10 @@ const char *__asan_default_options(void)
 
 START_TEST(sizes_beyond_memory_are_refused)
 {
-	static const size_t rooms[] = {SIZE_MAX, SIZE_MAX / 4};
-	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
-		ck_assert_ptr_null(delivery_new(rooms[i]));
-		ck_assert_ptr_null(output_new(rooms[i]));
+	static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 4};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		ck_assert_ptr_null(delivery_new(sizes[i]));
+		ck_assert_ptr_null(output_new(sizes[i]));
 	}
 }
 END_TEST

@@ -45,7 +45,7 @@ START_TEST(an_output_of_an_older_life_is_dropped)
 	rig_broken(&rig, 0, 1);
 	rig_gone(&rig, 0, 1);
 	rig_ready(&rig, 0, 1);
-	rig_room(&rig, 0, false);
+	rig_set_writable(&rig, 0, false);
 	rig_turn(&rig);
 	rig_expect(&rig, "");
 	rig_end(&rig);
@@ -188,16 +188,16 @@ START_TEST(a_full_output_buffer_gets_no_tasks)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 4));
-	rig_room(&rig, 0, false);
+	rig_set_writable(&rig, 0, false);
 	rig_deliver(&rig, 1, 2);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 1:1, send 1:2");
-	rig_room(&rig, 0, true);
+	rig_set_writable(&rig, 0, true);
 	rig_deliver(&rig, 3, 3);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:3");
 	rig_broken(&rig, 0, 1);
-	rig_room(&rig, 0, true); /* on its way out: not heard */
+	rig_set_writable(&rig, 0, true); /* on its way out: not heard */
 	rig_turn(&rig);
 	rig_expect(&rig, "kill 0.1");
 	rig_end(&rig);

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define LIMIT     (20 * MTIME_SECOND)
-#define ROOM      (4 * 1024 * 1024)
-#define LONG_LIST 40000
-#define FOLLOWERS 8
+#define LIMIT       (20 * MTIME_SECOND)
+#define ANSWER_SIZE (4 * 1024 * 1024)
+#define LONG_LIST   40000
+#define FOLLOWERS   8
 
 static char folder[] = "/tmp/wpool-http-XXXXXX";
 static char path[LISTENER_PATH_BYTES];
@@ -22,7 +22,7 @@ static struct ev_loop *loop;
 static struct listener listener;
 static struct http *http;
 static unsigned asked, ended;
-static char answer[ROOM];
+static char answer[ANSWER_SIZE];
 
 struct lines {
 	unsigned at;
@@ -147,7 +147,7 @@ static int hear(int fd)
 	errno = EAGAIN;
 	while (got != 0 && (got > 0 || errno == EAGAIN)) {
 		ck_assert_int_lt(clock_now(), end);
-		got = recv(fd, answer + len, ROOM - 1 - len, 0);
+		got = recv(fd, answer + len, ANSWER_SIZE - 1 - len, 0);
 		len += got > 0 ? (size_t)got : 0;
 		if (got < 0 && errno == EAGAIN) {
 			ev_run(loop, EVRUN_ONCE);
@@ -171,7 +171,7 @@ static void hear_words(int fd, const char *needle)
 	ev_timer_start(loop, &tick);
 	for (answer[0] = '\0'; !strstr(answer, needle); answer[len] = '\0') {
 		ck_assert_int_lt(clock_now(), end);
-		ssize_t got = recv(fd, answer + len, ROOM - 1 - len, 0);
+		ssize_t got = recv(fd, answer + len, ANSWER_SIZE - 1 - len, 0);
 		ck_assert_int_ne(got, 0);
 		len += got > 0 ? (size_t)got : 0;
 		ev_run(loop, EVRUN_ONCE);

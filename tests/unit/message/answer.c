@@ -211,8 +211,8 @@ START_TEST(test_large_body)
 	buf_init(&frame, SIZE_MAX);
 	struct bytes head = from_hex("82 a1'1' cc c9 a1'0' c6 01 00 00 00");
 	buf_append(&frame, head.at, head.len);
-	uint8_t *room = buf_reserve(&frame, 16u << 20);
-	memset(room, 0xee, 16u << 20);
+	uint8_t *data = buf_reserve(&frame, 16u << 20);
+	memset(data, 0xee, 16u << 20);
 	buf_commit(&frame, 16u << 20);
 	struct output *output;
 	const char *what;

@@ -8,7 +8,7 @@
 
 /* All messages of the input, each between brackets. */
 static enum input_result read_all(
-	struct ev_loop *loop, char *const *files, bool lines, char *ret_messages, size_t room)
+	struct ev_loop *loop, char *const *files, bool lines, char *ret_messages, size_t size)
 {
 	struct input input;
 	struct text body;
@@ -21,7 +21,7 @@ static enum input_result read_all(
 			ev_run(loop, EVRUN_ONCE);
 		else
 			len += (size_t)snprintf(
-				ret_messages + len, room - len, "[%.*s]", TEXT_ARGS(body));
+				ret_messages + len, size - len, "[%.*s]", TEXT_ARGS(body));
 	}
 	input_release(&input);
 	return result;

@@ -85,14 +85,14 @@ END_TEST
 START_TEST(number_and_bytes_are_bounded)
 {
 	publish(MESSAGES_MAX - 1);
-	ck_assert(messages_has_room(&m));
+	ck_assert(messages_has_space(&m));
 	publish(1);
-	ck_assert(!messages_has_room(&m));
+	ck_assert(!messages_has_space(&m));
 	confirm_up_to(MESSAGES_MAX);
 	char *large = calloc(1, MESSAGES_BYTES_MAX);
 	messages_add(&m, text_of(large, MESSAGES_BYTES_MAX));
 	free(large);
-	ck_assert(!messages_has_room(&m));
+	ck_assert(!messages_has_space(&m));
 }
 END_TEST
 
@@ -102,11 +102,11 @@ START_TEST(none_is_added_while_the_oldest_has_waited_too_long)
 	publish(UNCONFIRMED_MAX - 1);
 	for (uint64_t number = 2; number < UNCONFIRMED_MAX; number++)
 		confirm(number);
-	ck_assert(messages_has_room(&m));
+	ck_assert(messages_has_space(&m));
 	publish(1);
-	ck_assert(!messages_has_room(&m));
+	ck_assert(!messages_has_space(&m));
 	confirm(1);
-	ck_assert(messages_has_room(&m));
+	ck_assert(messages_has_space(&m));
 }
 END_TEST
 

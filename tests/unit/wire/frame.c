@@ -150,13 +150,13 @@ END_TEST
 
 START_TEST(test_object_limit)
 {
-	size_t most = WIRE_OBJECTS_MAX - 1; /* with the array itself */
-	uint8_t *bytes = calloc(1, most + 6);
+	size_t max = WIRE_OBJECTS_MAX - 1; /* with the array itself */
+	uint8_t *bytes = calloc(1, max + 6);
 	bytes[0] = 0xdd;
-	wire_put_length(bytes + 1, (uint32_t)most);
-	ck_assert_int_eq(wire_check(bytes, most + 5), WIRE_OK);
-	wire_put_length(bytes + 1, (uint32_t)most + 1);
-	ck_assert_int_eq(wire_check(bytes, most + 6), WIRE_TOO_MANY);
+	wire_put_length(bytes + 1, (uint32_t)max);
+	ck_assert_int_eq(wire_check(bytes, max + 5), WIRE_OK);
+	wire_put_length(bytes + 1, (uint32_t)max + 1);
+	ck_assert_int_eq(wire_check(bytes, max + 6), WIRE_TOO_MANY);
 	free(bytes);
 }
 END_TEST

@@ -92,15 +92,15 @@ START_TEST(no_more_tasks_are_sent_to_a_full_pipe)
 	}
 	ck_assert(!workers_rig_expect(&rig, SLOT_WRITABLE)->slot.is_writable);
 	workers_request(rig.workers, 0, 1, SLOT_TERM);
-	bool has_room = false;
+	bool has_space = false;
 	for (int answers = 0; answers < sent;) {
 		size_t at = workers_rig_next(&rig);
 		if (rig.pool->events[at].kind == SLOT_WRITABLE)
-			has_room = rig.pool->events[at].slot.is_writable;
+			has_space = rig.pool->events[at].slot.is_writable;
 		else
 			answers += rig.pool->events[at].kind == SLOT_OUTPUT;
 	}
-	ck_assert(has_room);
+	ck_assert(has_space);
 	quit(&rig);
 }
 END_TEST
@@ -130,9 +130,9 @@ START_TEST(slots_can_be_added_while_workers_are_busy)
 	start(&rig, PIPE_PATH, "echo");
 	workers_rig_expect(&rig, SLOT_READY);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK);
-	ck_assert(workers_room(rig.workers, 1));
-	ck_assert(workers_room(rig.workers, 1000));
-	ck_assert(workers_room(rig.workers, 10));
+	ck_assert(workers_reserve(rig.workers, 1));
+	ck_assert(workers_reserve(rig.workers, 1000));
+	ck_assert(workers_reserve(rig.workers, 10));
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	workers_request(rig.workers, 999, 1, SLOT_SPAWN);
 	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.slot, 999);

@@ -79,7 +79,7 @@ static void expect_end_by_kill(struct workers_rig *rig)
 }
 
 /* A closed pipe: no task is given to it any more, before anybody knows whether it lives. */
-static void skip_no_room(struct workers_rig *rig)
+static void skip_no_space(struct workers_rig *rig)
 {
 	size_t at = workers_rig_next(rig);
 	if (rig->pool->events[at].kind == SLOT_WRITABLE)
@@ -96,7 +96,7 @@ START_TEST(a_protocol_error_is_reported)
 	workers_rig_expect(&rig, SLOT_READY);
 	for (int i = 0; i < broken[at].answers; i++)
 		workers_rig_expect_status(&rig, STATUS_DONE);
-	skip_no_room(&rig);
+	skip_no_space(&rig);
 	expect_broken(&rig, broken[at].what);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK); /* to nobody */
 	expect_end_by_kill(&rig);
@@ -112,7 +112,7 @@ START_TEST(answers_are_read_before_a_closed_pipe_is_reported)
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK);
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK);
-	skip_no_room(&rig);
+	skip_no_space(&rig);
 	expect_broken(&rig, "closed its pipe");
 	expect_end_by_kill(&rig);
 }
@@ -134,18 +134,18 @@ static int lines_in(const char *log)
 START_TEST(a_worker_that_logs_much_does_not_block_the_loop)
 {
 	struct workers_rig rig;
-	int before = 0, most = 0;
+	int before = 0, max = 0;
 	start(&rig, PIPE_PATH, "babbles", 1);
 	workers_rig_expect(&rig, SLOT_READY);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 1), SEND_OK);
 	while (!strstr(workers_rig_log(&rig), "enough")) {
 		workers_rig_turn(&rig);
 		int now = lines_in(workers_rig_log(&rig));
-		most = now - before > most ? now - before : most;
+		max = now - before > max ? now - before : max;
 		before = now;
 	}
 	ck_assert_int_ge(before, 8000);
-	ck_assert_int_le(most, 2000);
+	ck_assert_int_le(max, 2000);
 	workers_rig_close(&rig);
 }
 END_TEST
@@ -161,7 +161,7 @@ START_TEST(answers_before_an_exit_count)
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	workers_rig_expect_status(&rig, STATUS_DONE);
-	skip_no_room(&rig);
+	skip_no_space(&rig);
 	workers_rig_expect_gone(&rig, EXIT_STATUS, 7);
 	ck_assert_ptr_nonnull(strstr(workers_rig_log(&rig), "last words"));
 	workers_rig_close(&rig);
@@ -175,7 +175,7 @@ START_TEST(an_exit_in_the_middle_of_a_frame_is_no_protocol_error)
 	workers_rig_expect(&rig, SLOT_READY);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
 	workers_rig_expect_status(&rig, STATUS_DONE);
-	skip_no_room(&rig);
+	skip_no_space(&rig);
 	workers_rig_expect_gone(&rig, EXIT_STATUS, 5);
 	workers_rig_close(&rig);
 }
@@ -202,7 +202,7 @@ START_TEST(a_worker_may_be_killed_at_any_moment)
 		if (life % 2)
 			workers_rig_expect(&rig, SLOT_READY);
 		workers_request(rig.workers, 0, life, SLOT_KILL);
-		skip_no_room(&rig);
+		skip_no_space(&rig);
 		workers_rig_expect_gone(&rig, EXIT_SIGNAL, SIGKILL);
 		workers_request(rig.workers, 0, life + 1, SLOT_SPAWN);
 	}

@@ -13,11 +13,11 @@ void loading_join(struct problems *problems, struct buf *out)
 	problems_release(problems);
 }
 
-void loading_take(struct buf *from, char to[LOADING_ROOM])
+void loading_take(struct buf *from, char to[LOADING_PROBLEMS_SIZE])
 {
 	struct text t = buf_text(from);
-	ck_assert(!from->failed && t.len < LOADING_ROOM);
-	snprintf(to, LOADING_ROOM, "%.*s", TEXT_ARGS(t));
+	ck_assert(!from->failed && t.len < LOADING_PROBLEMS_SIZE);
+	snprintf(to, LOADING_PROBLEMS_SIZE, "%.*s", TEXT_ARGS(t));
 	ck_assert_uint_eq(strlen(to), t.len);
 	buf_release(from);
 }
@@ -29,7 +29,7 @@ void loading_load(const struct config_flags *flags, const char *const *environme
 	config_free(loaded.config);
 	loaded.config = NULL;
 	loaded.printed[0] = '\0';
-	buf_init(&out, LOADING_ROOM);
+	buf_init(&out, LOADING_PROBLEMS_SIZE);
 	loaded.rc = config_load(flags, (char *const *)environment, &loaded.config, &problems);
 	loading_join(&problems, &out);
 	loading_take(&out, loaded.problems);
@@ -37,7 +37,7 @@ void loading_load(const struct config_flags *flags, const char *const *environme
 	ck_assert(loaded.rc == RC_OK || *loaded.problems);
 	if (!loaded.config)
 		return;
-	buf_init(&out, LOADING_ROOM);
+	buf_init(&out, LOADING_PROBLEMS_SIZE);
 	config_print(loaded.config, &out);
 	loading_take(&out, loaded.printed);
 }

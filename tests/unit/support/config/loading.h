@@ -8,14 +8,14 @@
 /* The file's name, the same in every problem. */
 #define LOADING_FILE "wpool.yaml"
 
-enum { LOADING_ROOM = 256 * 1024 };
+enum { LOADING_PROBLEMS_SIZE = 256 * 1024 };
 
 /* What the last load left; texts are NUL-terminated. */
 struct loading {
 	enum rc rc;
-	struct config *config;       /* NULL unless RC_OK */
-	char problems[LOADING_ROOM]; /* with RC_OK: warnings */
-	char printed[LOADING_ROOM];  /* by config_print */
+	struct config *config;                /* NULL unless RC_OK */
+	char problems[LOADING_PROBLEMS_SIZE]; /* with RC_OK: warnings */
+	char printed[LOADING_PROBLEMS_SIZE];  /* by config_print */
 };
 extern struct loading loaded;
 
@@ -32,6 +32,6 @@ void loading_load_yaml(struct text yaml, const char *const *environment);
 /* Append the messages, a line each; releases them. */
 void loading_join(struct problems *, struct buf *out);
 /* The bytes as a string; releases from. */
-void loading_take(struct buf *from, char to[LOADING_ROOM]);
+void loading_take(struct buf *from, char to[LOADING_PROBLEMS_SIZE]);
 
 #endif

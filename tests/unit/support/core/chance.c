@@ -101,7 +101,7 @@ static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 		worker->is_leaving = true;
 }
 
-static bool on_room(void *io, uint16_t slots)
+static bool on_allow_slots(void *io, uint16_t slots)
 {
 	(void)io;
 	return slots <= SLOTS;
@@ -114,4 +114,4 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 const struct effects chance_effects = {
-	on_send, on_ack, on_reject, on_publish, on_source, on_slot, on_room, on_tell};
+	on_send, on_ack, on_reject, on_publish, on_source, on_slot, on_allow_slots, on_tell};

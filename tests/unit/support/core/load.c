@@ -17,10 +17,10 @@ static void tell(struct load *load, struct event event)
 	struct pool_facts facts;
 	pool_step(load->pool, load->now, &event);
 	facts = pool_facts(load->pool);
-	if (facts.wanted < load->least_seen)
-		load->least_seen = facts.wanted;
-	if (facts.wanted > load->most_seen)
-		load->most_seen = facts.wanted;
+	if (facts.wanted < load->min_seen)
+		load->min_seen = facts.wanted;
+	if (facts.wanted > load->max_seen)
+		load->max_seen = facts.wanted;
 	ck_assert_uint_ge(facts.wanted, facts.min);
 	ck_assert_uint_le(facts.wanted, facts.max);
 }
@@ -90,7 +90,7 @@ static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	worker->due = load->now + MTIME_MS;
 }
 
-static bool on_room(void *io, uint16_t slots)
+static bool on_allow_slots(void *io, uint16_t slots)
 {
 	struct load *load = io;
 	return slots <= LOAD_SLOTS && (!load->slots_max || slots <= load->slots_max);
@@ -107,7 +107,7 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 static const struct effects effects = {
-	on_send, on_ack, on_reject, on_publish, on_source, on_slot, on_room, on_tell};
+	on_send, on_ack, on_reject, on_publish, on_source, on_slot, on_allow_slots, on_tell};
 
 /* ---------- the world ---------- */
 
@@ -232,11 +232,11 @@ mtime load_run_until(struct load *load, uint32_t wanted)
 	return load->now - begin;
 }
 
-void load_start(struct load *load, uint16_t least, uint16_t most, uint64_t seed)
+void load_start(struct load *load, uint16_t min, uint16_t max, uint64_t seed)
 {
 	struct pool_config config = {.name = "load",
-		.workers = least,
-		.workers_max = most,
+		.workers = min,
+		.workers_max = max,
 		.pipe_wait = 5 * MTIME_MS,
 		.memory = 1 << 20,
 		.boot_limit = MTIME_MINUTE,
@@ -258,17 +258,17 @@ void load_end(struct load *load)
 	pool_free(load->pool);
 }
 
-void load_command(struct load *load, enum command what, uint32_t number, uint32_t most)
+void load_command(struct load *load, enum command what, uint32_t number, uint32_t max)
 {
 	tell(load, (struct event){.kind = COMMAND,
-			   .command = {.what = what, .number = number, .max = most}});
+			   .command = {.what = what, .number = number, .max = max}});
 }
 
 void load_forget(struct load *load)
 {
 	load->grown = load->shrunk = load->refused = 0;
-	load->least_seen = UINT32_MAX;
-	load->most_seen = 0;
+	load->min_seen = UINT32_MAX;
+	load->max_seen = 0;
 }
 
 uint32_t load_wanted(const struct load *load)

@@ -38,19 +38,19 @@ struct load {
 	uint64_t queued;   /* messages that are at the broker still */
 	uint64_t answered; /* tasks */
 	uint32_t grown, shrunk, refused;
-	uint32_t least_seen, most_seen; /* workers wanted, since load_forget */
-	mtime changed_at;               /* the latest time */
-	uint16_t slots_max;             /* 0: as many as there are */
+	uint32_t min_seen, max_seen; /* workers wanted, since load_forget */
+	mtime changed_at;            /* the latest time */
+	uint16_t slots_max;          /* 0: as many as there are */
 	struct load_worker workers[LOAD_SLOTS];
 };
 
 /* pipeline auto, least to most workers, all of them up. Zero but for what the test chose. */
-void load_start(struct load *, uint16_t least, uint16_t most, uint64_t seed);
+void load_start(struct load *, uint16_t min, uint16_t max, uint64_t seed);
 void load_end(struct load *);
 void load_run(struct load *, mtime span);
 /* Until it wants so many: how long that took. Fails when it takes more than a day. */
 mtime load_run_until(struct load *, uint32_t wanted);
-void load_command(struct load *, enum command, uint32_t number, uint32_t most);
+void load_command(struct load *, enum command, uint32_t number, uint32_t max);
 /* Of what was seen and counted. */
 void load_forget(struct load *);
 uint32_t load_wanted(const struct load *);

@@ -79,7 +79,7 @@ static void rig_on_slot(void *io, uint16_t slot, uint32_t life, enum slot_reques
 	rig_note(rig->done, "%s %u.%u", wishes[request], slot, life);
 }
 
-static bool rig_on_room(void *io, uint16_t slots)
+static bool rig_on_allow_slots(void *io, uint16_t slots)
 {
 	struct rig *rig = io;
 	return rig->slots_max == 0 || slots <= rig->slots_max;
@@ -111,7 +111,7 @@ const struct effects rig_effects = {
 	.publish = rig_on_publish,
 	.source = rig_on_source,
 	.slot = rig_on_slot,
-	.allow_slots = rig_on_room,
+	.allow_slots = rig_on_allow_slots,
 	.emit = rig_on_tell,
 };
 
@@ -288,10 +288,10 @@ void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *
 	gone(rig, slot, life, output);
 }
 
-void rig_room(struct rig *rig, uint16_t slot, bool room)
+void rig_set_writable(struct rig *rig, uint16_t slot, bool is_writable)
 {
 	rig_step(rig, (struct event){.kind = SLOT_WRITABLE,
-			      .slot = {.slot = slot, .life = 1, .is_writable = room}});
+			      .slot = {.slot = slot, .life = 1, .is_writable = is_writable}});
 }
 
 void rig_command(struct rig *rig, enum command command)

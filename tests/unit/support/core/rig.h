@@ -52,7 +52,7 @@ void rig_outbox_down(struct rig *rig, enum outbox_loss loss);
 void rig_outbox_fact(struct rig *rig, enum event_kind kind, uint64_t seq, bool multiple);
 void rig_confirm(struct rig *rig, uint64_t seq);
 void rig_ready(struct rig *rig, uint16_t slot, uint32_t life);
-void rig_room(struct rig *rig, uint16_t slot, bool room);
+void rig_set_writable(struct rig *rig, uint16_t slot, bool is_writable);
 void rig_answer(struct rig *rig, uint16_t slot, int32_t status);
 void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct output *output);
 void rig_broken(struct rig *rig, uint16_t slot, uint32_t life);
