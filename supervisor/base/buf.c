@@ -152,8 +152,8 @@ static int print_into(struct buf *b, const char *format, va_list args)
 {
 	va_list again;
 	va_copy(again, args);
-	size_t data = b->bytes ? b->capacity - b->tail : 0;
-	int len = vsnprintf(data ? (char *)b->bytes + b->tail : NULL, data, format, again);
+	size_t size = b->bytes ? b->capacity - b->tail : 0;
+	int len = vsnprintf(size ? (char *)b->bytes + b->tail : NULL, size, format, again);
 	va_end(again);
 	return len;
 }

@@ -15,7 +15,7 @@ const json_t *json_cell_find(const json_t *, const char *path);
 double json_cell_value(const json_t *, const char *path);
 /* Borrowed until the JSON is freed. */
 struct text json_cell_text(const json_t *, const char *path);
-/* "1,234,567". This and the next functions return a text in room, or "-". */
+/* "1,234,567". This and the next functions return a text in buffer, or "-". */
 struct text json_cell_number(const json_t *, const char *path, char buffer[JSON_CELL_SIZE]);
 /* "1234567": a number that is not a quantity, such as a pid. */
 struct text json_cell_plain(const json_t *, const char *path, char buffer[JSON_CELL_SIZE]);

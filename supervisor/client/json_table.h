@@ -31,7 +31,7 @@ struct json_column {
 
 #define JSON_COLUMN_SIZE 256
 
-/* Return the text of a cell, in room or borrowed until the JSON is freed. Not for rates. */
+/* Return the text of a cell, in buffer or borrowed until the JSON is freed. Not for rates. */
 struct text json_column_text(
 	const struct json_column *, const json_t *member, char buffer[JSON_COLUMN_SIZE]);
 /* Print a list on stdout, a row for each member. command: for messages. Return an exit code. */

@@ -148,7 +148,7 @@ static bool is_too_much(const struct work *work, size_t size_max)
 	return false;
 }
 
-/* The largest field size for which all fields up to that size fit into room. */
+/* The largest field size for which all fields up to that size fit into size_max. */
 static size_t find_largest(const struct work *work, size_t size_max)
 {
 	size_t fits = 0, too_large = size_max + 1;

@@ -11,7 +11,7 @@ static inline bool parcel_is_answer(const struct parcel *parcel)
 	return parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_HAND_BACK;
 }
 
-/* Append the table for this parcel to out. room: maximum of bytes, without our own headers (a few
+/* Append the table for this parcel to out. size_max: of its bytes, without our own headers (a few
  * hundred bytes). lost: a name to add to x-wpool-cut for properties that could not be read; empty:
  * none. Errors stay in out. */
 void copy_write_headers(const struct parcel *, const struct copy_options *, struct text lost,

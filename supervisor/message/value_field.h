@@ -8,10 +8,10 @@
 
 struct value_reader {
 	const uint8_t *at, *end; /* the next value begins at at */
-	struct buf *out;         /* borrowed; its own limit is higher than room */
+	struct buf *out;         /* borrowed; its own limit is higher than size_max */
 	size_t size_max;         /* maximum bytes of out */
-	bool invalid; /* a value that AMQP cannot express, or more than room; then out is not usable
-		       */
+	/* A value that AMQP cannot express, or more than size_max; then out is not usable. */
+	bool invalid;
 };
 
 static inline bool value_is_text(const struct wire_value *value)

@@ -41,7 +41,6 @@ static void on_turn_begin(struct ev_loop *loop, struct ev_check *watcher, int ev
 static void on_tick(struct ev_loop *loop, struct ev_timer *timer, int events)
 {
 	struct pulse *pulse = timer->data;
-
 	bool is_busy = pulse->turns > CALM_TURNS;
 
 	(void)events;

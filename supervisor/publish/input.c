@@ -129,8 +129,8 @@ static enum input_result read_piece(struct input *in, struct text *ret_body)
 	in->is_ready = false;
 	if (got < 0 && errno != EAGAIN && errno != EINTR)
 		return input_fail(in, strerror(errno));
-	if (got ==
-		0) { /* it ends the last message: a line without its newline, or the whole file */
+	if (got == 0) {
+		/* It ends the last message: a line without its newline, or the whole file. */
 		size_t left = buf_len(&in->bytes);
 		close_file(in);
 		return in->lines && left == 0 ? INPUT_WAIT : give(in, left, left, ret_body);

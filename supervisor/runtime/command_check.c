@@ -29,12 +29,12 @@ void command_check_add_warnings(const struct config *config, struct problems *pr
 	for (size_t i = 0; i < config->pool_count; i++) {
 		const struct config_pool *pool = &config->pools[i];
 		struct exit_info failure;
-		char words[EXIT_TEXT_SIZE];
+		char exit[EXIT_TEXT_SIZE];
 
 		if (has_problem(pool, &failure))
 			problems_add_warning(problems,
 				"pool %s: no worker can be started (command \"%s\"): %s; it is tried "
 				"until one can",
-				pool->name, pool->command[0], exit_text(&failure, NULL, words));
+				pool->name, pool->command[0], exit_text(&failure, NULL, exit));
 	}
 }

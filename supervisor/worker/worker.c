@@ -630,7 +630,7 @@ static bool launch(struct worker *worker)
 	return true;
 }
 
-/* ---------- wishes of the pool ---------- */
+/* ---------- requests of the pool ---------- */
 
 void worker_start(struct worker *worker, uint32_t life)
 {

@@ -63,9 +63,9 @@ struct worker {
 	size_t left;      /* bytes still to be read; SIZE_MAX while the process lives */
 	mtime ended_at;   /* INPUT_ENDED */
 
-	uint16_t open;  /* tasks sent and not answered; the first of them has begun */
-	bool has_begun; /* a task has begun behind another in this read: separate their stderr lines
-			 */
+	uint16_t open; /* tasks sent and not answered; the first of them has begun */
+	/* A task has begun behind another in this read: separate their stderr lines. */
+	bool has_begun;
 	unsigned sole_turn; /* the turn of the loop in which exactly one frame was read */
 	bool is_behind;     /* the current task was sent before the previous answer was read */
 	unsigned exit_turn; /* PROCESS_EXITED: the turn of the loop in which it was reaped */

@@ -65,7 +65,7 @@ struct delivery {
 	uint8_t bytes[];
 };
 
-/* Allocate a delivery with room bytes in .bytes, owned by the caller. soft_ms and slot are -1,
+/* Allocate a delivery with size bytes in .bytes, owned by the caller. soft_ms and slot are -1,
  * everything else is zero or empty. NULL: out of memory. */
 struct delivery *delivery_new(size_t size);
 void delivery_free(struct delivery *);
@@ -76,7 +76,7 @@ void delivery_release(struct delivery *);
 #define DELIVERY_NAME_MAX  64 /* bytes; a longer one is cut */
 #define DELIVERY_NAME_SIZE (1 + TEXT_DECIMAL_MAX)
 /* Its name for people: its correlation id, else its message id, else "#" and its tag. The text is
- * in the delivery or in room. */
+ * in the delivery or in buffer. */
 struct text delivery_name(const struct delivery *, char buffer[DELIVERY_NAME_SIZE]);
 /* The bytes that it takes in memory, for the limits. */
 size_t delivery_size(const struct delivery *);

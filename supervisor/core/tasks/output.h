@@ -25,7 +25,7 @@ struct output {
 	uint8_t bytes[];
 };
 
-/* Allocate an output with room bytes in .bytes, owned by the caller. Texts are empty, status is 0,
+/* Allocate an output with size bytes in .bytes, owned by the caller. Texts are empty, status is 0,
  * retry_after_ms -1. NULL: out of memory. */
 struct output *output_new(size_t size);
 /* Return the output with .stderr_line set; the old one moves in, and the result is another block.
