@@ -135,15 +135,15 @@ static size_t size_up_to(const struct work *work, size_t largest)
 	return total;
 }
 
-static bool is_too_much(const struct work *work, size_t size_max)
+static bool is_too_much(const struct work *work, size_t left)
 {
 	struct walk walk;
 	struct table_field field;
 	walk_init(&walk, work);
 	while (walk_next(&walk, &field)) {
-		if (!is_in_limits(&walk, &field) || field_size(&field) > size_max)
+		if (!is_in_limits(&walk, &field) || field_size(&field) > left)
 			return true;
-		size_max -= field_size(&field);
+		left -= field_size(&field);
 	}
 	return false;
 }

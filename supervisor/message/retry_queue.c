@@ -2,7 +2,7 @@
 
 #define INFIX TEXT(".retry.")
 
-struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t size_max)
+struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t size)
 {
 	bool is_seconds = delay % MTIME_SECOND == 0;
 	uint64_t number = (uint64_t)(delay / (is_seconds ? MTIME_SECOND : MTIME_MS));
@@ -11,7 +11,7 @@ struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_
 		queue, INFIX, text_decimal(number, digits), is_seconds ? TEXT("s") : TEXT("ms")};
 	size_t len = 0;
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		if (parts[i].len >= size_max - len)
+		if (parts[i].len >= size - len)
 			return TEXT_NONE;
 		if (parts[i].len > 0)
 			memcpy(buffer + len, parts[i].ptr, parts[i].len);

@@ -12,8 +12,8 @@
 #define RETRY_QUEUE_NAME_MAX 255
 
 /* Write the name into buffer, with a NUL at its end. delay: whole milliseconds, above 0. Empty: it
- * would be longer than RETRY_QUEUE_NAME_MAX bytes, or size_max with its NUL. */
-struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t size_max);
+ * would be longer than RETRY_QUEUE_NAME_MAX bytes, or size with its NUL. */
+struct text retry_queue_name(struct text queue, mtime delay, char *buffer, size_t size);
 /* Find the delay for which `name` is a retry queue of `queue`. False: it is not one. */
 bool retry_queue_delay(struct text queue, struct text name, mtime *ret_delay) MUST_CHECK;
 
