@@ -1,6 +1,6 @@
-/* A wish that comes while an answer of the broker is awaited is stored, and pursue() applies it
- * when the channel is at rest. So one answer at a time is awaited, in any order of wishes and
- * events. */
+/* A request of the pool that comes while an answer of the broker is awaited is stored, and pursue()
+ * applies it when the channel is at rest. So one answer at a time is awaited, in any order of
+ * requests and events. */
 #include "broker/consumer.h"
 #include "base/backoff.h"
 #include "broker/subscriptions.h"
@@ -26,7 +26,7 @@
 	X(CANCELLING) /* basic.cancel is sent */                                                   \
 	X(BARRIER)    /* synchronous commands: their answer shows that earlier acks arrived */     \
 	X(CLOSING)                                                                                 \
-	X(ENDED) /* closed as wished, for good */
+	X(ENDED) /* closed as requested, for good */
 
 enum consumer_state {
 #define X(state) state,
@@ -41,7 +41,7 @@ struct consumer {
 	struct connection *connection;        /* borrowed, NULL: offline */
 	enum consumer_state state;
 	enum source_request request;
-	uint16_t wished_window;
+	uint16_t requested_window;
 	struct subscriptions subscriptions;
 	uint32_t epoch;
 	bool is_announced; /* the pool got SOURCE_UP for this epoch */
@@ -133,12 +133,13 @@ static void pursue_consuming(struct consumer *consumer, mtime now)
 
 	if (consumer->is_cancelled)
 		wait_and_retry(consumer, now);
-	else if (window > consumer->wished_window || (window < consumer->wished_window && is_full))
+	else if (window > consumer->requested_window ||
+		 (window < consumer->requested_window && is_full))
 		narrow(consumer);
-	else if (window < consumer->wished_window) {
+	else if (window < consumer->requested_window) {
 		subscriptions_widen(&consumer->subscriptions, consumer->connection,
 			consumer->config->channel, consumer->config->queue,
-			consumer->wished_window);
+			consumer->requested_window);
 		consumer->state = STARTING;
 	}
 }
@@ -338,8 +339,8 @@ void consumer_request(struct consumer *consumer, enum source_request request, ui
 {
 	consumer->request = request;
 	if (request == SOURCE_CONSUME)
-		consumer->wished_window = (uint16_t)window;
-	/* An effect never calls back: the tick of this turn applies the wish. */
+		consumer->requested_window = (uint16_t)window;
+	/* An effect never calls back: the tick of this turn applies the request. */
 	if (consumer->state == AT_REST || (consumer->state == WAITING && request != SOURCE_CONSUME))
 		consumer->retry_at = 0;
 }

@@ -1,5 +1,5 @@
 /* The consuming channel of a pool, as a state machine. Layer: broker, without I/O. Translates
- * events of the channel into the pool's SOURCE events, and the pool's wishes into commands.
+ * events of the channel into the pool's SOURCE events, and the pool's requests into commands.
  * Declares queues, and opens the channel again after each close, with a growing wait. Assigns the
  * epochs of the source: one for each channel that consumes. An ack after the end of its epoch is
  * dropped. */

@@ -10,7 +10,7 @@ struct line {
 };
 
 static const struct line rare[] = {
-	{"source", "SOURCE_RESTED", "SOURCE_IS_RESTED", "two wishes in one turn"},
+	{"source", "SOURCE_RESTED", "SOURCE_IS_RESTED", "two requests in one turn"},
 	{"outbox-loss", "SHARED", "none", "what others published is all there was"},
 	{"outbox-loss", "CLOSED", "dead-letter-culprit", "three closes by chance in a row"},
 	{"parcel", "PARCEL_RENEW", "returned", "its queue goes in that moment"},
@@ -28,7 +28,7 @@ static const struct line never[] = {
 		"the end of the channel before it is told first"},
 	{"source", NULL, "OLDER_EPOCH", "no channel machine tells that; see core_epochs"},
 	{"source", "SOURCE_RESTED SOURCE_CANCELLED SOURCE_DOWN DELIVERY", "SOURCE_IS_ABSENT", "it is not there"},
-	{"source", "SOURCE_RESTED", "SOURCE_IS_CLOSING", "another wish goes before it"},
+	{"source", "SOURCE_RESTED", "SOURCE_IS_CLOSING", "another request goes before it"},
 	{"source", "SOURCE_CANCELLED", "SOURCE_IS_RESTED", "no consumer is left"},
 	{"source", "DELIVERY", "SOURCE_IS_RESTED", "none comes after the cancel-ok"},
 	{"source-move", "SOURCE_IS_ABSENT", "SOURCE_IS_ABSENT SOURCE_IS_RESTED", "no such way"},

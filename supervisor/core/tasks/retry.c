@@ -15,7 +15,7 @@ const mtime retry_ladder[] = {
 };
 const size_t retry_ladder_count = sizeof retry_ladder / sizeof *retry_ladder;
 
-/* In milliseconds throughout: what a worker wishes need not fit microseconds. */
+/* In milliseconds throughout: a delay that a worker requests may not fit in microseconds. */
 mtime retry_round_up(int64_t wanted_ms)
 {
 	if (wanted_ms <= 0)

@@ -76,14 +76,14 @@ void source_up(struct source *source, uint32_t epoch)
 	source->aside_tag = 0;
 	source->has_gap = false;
 	source->state = source->request == SOURCE_CLOSE ? SOURCE_IS_CLOSING : SOURCE_IS_CONSUMING;
-	/* The wish changed while the channel was being opened. */
+	/* The request changed while the channel was being opened. */
 	if (source->request == SOURCE_REST || source->request == SOURCE_CLOSE)
 		source->effects->source(source->io, source->request, source->window);
 }
 
 void source_rested(struct source *source)
 {
-	/* An answer to an older wish is ignored. */
+	/* An answer to an older request is ignored. */
 	if (source->request == SOURCE_REST && source->state == SOURCE_IS_CONSUMING)
 		source->state = SOURCE_IS_RESTED;
 }

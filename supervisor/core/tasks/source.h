@@ -2,7 +2,8 @@
  * The only place that acks: a RELEASED delivery is acked at the end of the turn or, while other
  * acks are expected, at most 20 ms later. The ledger is a list in order of tag and not a ring,
  * because one delivery may be unacked for minutes while millions pass. Owns the RELEASED
- * deliveries. Never acks in an epoch that is over, never after the wish CLOSE, and never tag 0. */
+ * deliveries. Never acks in an epoch that is over, never after SOURCE_CLOSE was requested, and
+ * never tag 0. */
 #ifndef CORE_TASKS_SOURCE_H
 #define CORE_TASKS_SOURCE_H
 
@@ -40,7 +41,7 @@ struct source {
 
 void source_init(struct source *, const struct effects *, void *io);
 
-/* Set the present wish. Each is one effect, repeated when a channel opens that it does not fit. */
+/* Set the present request: one effect, repeated when a channel opens that it does not fit. */
 void source_consume(struct source *, uint32_t window);
 /* From now on do not count what is unacked in the window: it came to a consumer that is gone. */
 void source_set_aside(struct source *);

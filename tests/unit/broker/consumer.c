@@ -174,7 +174,7 @@ START_TEST(pool_is_informed_of_a_cancel_before_the_next_check)
 }
 END_TEST
 
-/* Readiness depends on it: a wish or a request without an answer is not enough. */
+/* Readiness depends on it: a request without an answer is not enough. */
 START_TEST(is_consuming_only_after_the_broker_has_confirmed_it)
 {
 	ck_assert(consumer_is_consuming(consumer));

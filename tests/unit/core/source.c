@@ -109,7 +109,7 @@ START_TEST(no_ack_is_sent_while_closing_or_absent)
 	delivery_free(late);
 	ledger_end(&ledger);
 	flush(&ledger, "");
-	/* A channel that was on its way comes up against the wish. */
+	/* A channel that was on its way comes up against the request. */
 	source_up(&ledger.source, 2);
 	ck_assert_int_eq(ledger.source.state, SOURCE_IS_CLOSING);
 	rig_expect(&ledger.rig, "close");
@@ -127,7 +127,7 @@ START_TEST(a_wish_is_repeated_on_a_new_channel)
 	ck_assert_int_eq(ledger.source.state, SOURCE_IS_CONSUMING);
 	source_consume(&ledger.source, 10);
 	rig_expect(&ledger.rig, "consume 10");
-	source_rested(&ledger.source); /* overtaken by the wish */
+	source_rested(&ledger.source); /* overtaken by the request */
 	ck_assert_int_eq(ledger.source.state, SOURCE_IS_CONSUMING);
 	source_rest(&ledger.source);
 	source_rested(&ledger.source);
