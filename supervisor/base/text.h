@@ -77,6 +77,8 @@ static inline bool text_read_decimal(struct text t, uint64_t max, uint64_t *ret)
 {
 	uint64_t number = 0;
 
+	if (t.len == 0)
+		return false;
 	for (size_t i = 0; i < t.len; i++) {
 		unsigned digit = (unsigned)(t.ptr[i] - '0');
 		if (digit > 9 || digit > max || number > (max - digit) / 10)
@@ -84,7 +86,7 @@ static inline bool text_read_decimal(struct text t, uint64_t max, uint64_t *ret)
 		number = number * 10 + digit;
 	}
 	*ret = number;
-	return t.len > 0;
+	return true;
 }
 
 #endif

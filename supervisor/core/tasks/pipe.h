@@ -27,9 +27,8 @@ struct pipe {
 	struct link running; /* if the hard limit applies to its head: in the list by since */
 	struct link in_time; /* if its head has not run for too long: in that list */
 	mtime since;         /* when the head began: at the answer before it, or when it was sent */
-	enum outcome
-		outcome_on_exit; /* the outcome of the head's attempt if the process ends now */
-	const char *violation;   /* OUTCOME_BROKEN: how, static text */
+	enum outcome outcome_on_exit; /* of the head's attempt, if the process ends now */
+	const char *violation;        /* OUTCOME_BROKEN: how, static text */
 
 	/* pace */
 	mtime counted_until;  /* the head's time is counted up to then; MTIME_NEVER: not yet, it

@@ -23,10 +23,10 @@ enum replace_state {
 /* The rolling restart: every worker is replaced, one by one. */
 struct roll {
 	enum replace_state state;
-	struct slot *leaver;        /* the latest slot that it asked to leave */
-	uint32_t never_ready;       /* new workers in a row that were never ready */
-	uint32_t failed_when_ready; /* new workers in a row that were ready and failed, without an
-			     answer in between */
+	struct slot *leaver; /* the latest slot that it asked to leave */
+	/* new workers in a row that were never ready; that were ready and failed, without an answer
+	 * in between */
+	uint32_t never_ready, failed_when_ready;
 };
 
 /* Recycling: workers that are due are replaced, a few at a time. */

@@ -11,12 +11,12 @@
 struct survey {
 	uint32_t ready;     /* that are kept */
 	uint32_t leaving;   /* not gone yet */
-	uint32_t meant;     /* that are kept and are to be replaced */
+	uint32_t outdated;  /* that are kept and are to be replaced */
 	struct slot *first; /* of these the one that is missed least; NULL: none */
 };
 
 static struct survey look(
-	const struct slots *slots, bool (*is_wanted)(const struct slots *, const struct slot *))
+	const struct slots *slots, bool (*is_outdated)(const struct slots *, const struct slot *))
 {
 	struct survey survey = {0};
 	for (uint32_t i = 0; i < slots->all.count; i++) {
@@ -26,9 +26,9 @@ static struct survey look(
 			continue;
 		}
 		survey.ready += slot->state == LIFE_READY;
-		if (!is_wanted(slots, slot))
+		if (!is_outdated(slots, slot))
 			continue;
-		survey.meant++;
+		survey.outdated++;
 		if (!survey.first || slots_weight(slots, slot) < slots_weight(slots, survey.first))
 			survey.first = slot;
 	}
@@ -83,10 +83,10 @@ static void roll(struct slots *slots)
 		stop_roll(slots, "three new workers in a row ended before they answered anything");
 	} else if (survey.leaving) {
 		return;
-	} else if (survey.meant && survey.ready > slots->wanted) {
+	} else if (survey.outdated && survey.ready > slots->wanted) {
 		slots->roll.leaver = survey.first;
 		slots_dismiss(slots, survey.first);
-	} else if (survey.meant) {
+	} else if (survey.outdated) {
 		if (slots->kept == slots->wanted && !slots_keep_more(slots, 1, 0))
 			stop_roll(slots, "there is no memory for one worker more");
 	} else if (slots->kept > slots->wanted) { /* the last old one has died meanwhile */
@@ -127,33 +127,33 @@ static bool is_due(const struct slots *slots, const struct slot *slot)
 	return slot->state == LIFE_READY && slot->due;
 }
 
-/* Keep a spare slot for each worker that is due; spares and leaving workers together are at most a
- * SHARE of those wanted. All are kept in one walk: of ten thousand workers, a thousand may be due.
- */
+/* Let a worker that is due leave if another one is ready. Otherwise keep a spare slot for each that
+ * is due; spares and leaving workers together are at most a SHARE of those wanted. All are kept in
+ * one walk: of ten thousand workers, a thousand may be due. */
 static void recycle(struct slots *slots)
 {
 	struct recycling *recycling = &slots->recycling;
 	struct survey survey = look(slots, is_due);
-	if (survey.meant && survey.ready > slots->wanted) { /* another one is there for it */
+	if (survey.outdated && survey.ready > slots->wanted) { /* another one is there for it */
 		slots_emit_recycled(slots, survey.first, survey.first->due, survey.first->bytes);
 		recycling->spares--;
 		slots_dismiss(slots, survey.first);
 		recycling->state = REPLACE_LOOKS;
 		return;
 	}
-	if (survey.meant < recycling->spares) { /* one has ended by itself */
-		recycling->spares = (uint16_t)survey.meant;
+	if (survey.outdated < recycling->spares) { /* one has ended by itself */
+		recycling->spares = (uint16_t)survey.outdated;
 		slots_dismiss_surplus(slots);
 	}
 	uint32_t max = slots->wanted < SHARE ? 1 : slots->wanted / SHARE;
 	uint32_t allowed = max > survey.leaving ? max - survey.leaving : 0;
-	uint32_t needed = survey.meant < allowed ? survey.meant : allowed;
+	uint32_t needed = survey.outdated < allowed ? survey.outdated : allowed;
 	uint32_t more = needed > recycling->spares ? needed - recycling->spares : 0;
 	/* If there is no memory for all of them, there may be for some. */
 	while (more > 0 && !slots_keep_more(slots, more, survey.leaving))
 		more /= 2;
 	recycling->spares = (uint16_t)(recycling->spares + more);
-	if (!survey.meant)
+	if (!survey.outdated)
 		recycling->state = REPLACE_OFF;
 }
 
