@@ -1,6 +1,6 @@
 /* A pipe: the tasks that one worker has, and whether it may get more. Layer: core, plain data.
  * dispatch.c writes it, pace.c the members at its end. Each slot embeds one; the workers' half of
- * the core changes it by the functions of dispatch.h only, except blame and violation. */
+ * the core changes it by the functions of dispatch.h only, except outcome_on_exit and violation. */
 #ifndef CORE_TASKS_PIPE_H
 #define CORE_TASKS_PIPE_H
 
