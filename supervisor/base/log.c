@@ -25,7 +25,7 @@ struct pool_level_entry {
 };
 
 static struct {
-	int fd;     /* borrowed, or own_fd */
+	int fd;     /* borrowed, or opened */
 	int opened; /* owned: our own descriptor of fd's terminal, or -1 */
 	enum log_level min;
 	struct pool_level_entry *own; /* owned; of pools */

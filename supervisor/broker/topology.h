@@ -71,6 +71,6 @@ bool topology_next(struct topology *, struct connection *, uint16_t channel);
 /* The broker closed the channel; log why. True: a queue of ours is missing; open the next channel
  * without a wait, and make it there. */
 bool topology_closed(
-	struct topology *, uint16_t code, struct text words, const struct channel_log *);
+	struct topology *, uint16_t code, struct text reason, const struct channel_log *);
 
 #endif

@@ -67,7 +67,7 @@ struct notice {
 	uint64_t bytes;
 	struct exit_info exit;
 	mtime duration;
-	const char *what;              /* static words, or NULL */
+	const char *what;              /* static text, or NULL */
 	const struct scaling *scaling; /* or NULL */
 };
 

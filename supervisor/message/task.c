@@ -205,7 +205,7 @@ static struct body_plan plan_body(
 	if (plan.is_str && !plan.is_valid)
 		plan.len = pack_repaired_len(delivery->body);
 	else
-		plan.is_left_out = gap && plan.len >= gap->least;
+		plan.is_left_out = gap && plan.len >= gap->size_min;
 	return plan;
 }
 

@@ -26,14 +26,13 @@ void task_read_facts(struct delivery *, uint64_t body_limit);
 
 /* A large body that is not copied into the frame: the caller writes it from the delivery. */
 struct task_gap {
-	size_t least; /* the minimum size of a body that is left out; one that must be repaired is
-			 always copied */
-	size_t at;    /* its position in the frame, the frame's length included */
+	size_t size_min;  /* of a body that is left out; one to repair is always copied */
+	size_t at;        /* its position in the frame, the frame's length included */
 	struct text body; /* in the delivery; empty: nothing was left out */
 };
 
 /* Append length and frame to out, with or without the body (*gap). attempt: from 1. deadline_ms:
- * the hard limit; 0: none. gap: .least is set by the caller; NULL: the body is copied. RC_LIMIT:
+ * the hard limit; 0: none. gap: .size_min is set by the caller; NULL: the body is copied. RC_LIMIT:
  * over frame_limit; RC_MEMORY. After an error out is as before, and not failed. */
 enum rc task_write(const struct delivery *, const struct task_options *, uint16_t attempt,
 	int64_t deadline_ms, struct buf *out, struct task_gap *gap) MUST_CHECK;

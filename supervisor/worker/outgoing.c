@@ -32,7 +32,7 @@ size_t outgoing_len(const struct outgoing *out)
 enum rc outgoing_add(struct outgoing *out, struct delivery *delivery,
 	const struct task_options *options, uint16_t attempt, int64_t deadline_ms)
 {
-	struct task_gap gap = {.least = out->large ? SIZE_MAX : LARGE_MIN};
+	struct task_gap gap = {.size_min = out->large ? SIZE_MAX : LARGE_MIN};
 	size_t before = buf_len(&out->bytes);
 	enum rc rc = task_write(delivery, options, attempt, deadline_ms, &out->bytes, &gap);
 

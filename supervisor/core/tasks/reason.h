@@ -1,4 +1,4 @@
-/* Why a task was retried or given up. Layer: core. The words go into the header x-wpool-reason and
+/* Why a task was retried or given up. Layer: core. The names go into the header x-wpool-reason and
  * into log lines; they are an interface. */
 #ifndef CORE_TASKS_REASON_H
 #define CORE_TASKS_REASON_H

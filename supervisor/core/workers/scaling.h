@@ -12,7 +12,7 @@
 	X(SCALING_SHRANK, "shrank") /* during `span`, at most `figure` workers were needed */
 
 enum scaling_cause {
-#define X(cause, words) cause,
+#define X(cause, name) cause,
 	SCALING_CAUSES(X)
 #undef X
 };
