@@ -4,7 +4,6 @@
 #include "tty/console.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sysexits.h>
 
 static const struct option common_options[] = {API_COMMAND_OPTION_TABLE};

@@ -4,10 +4,7 @@
 #include "tty/console.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <sysexits.h>
 
 /* The name of its task; or of a worker that failed, "3 x exit status 1, 2.1 s ago; next start in
  * 4.0 s". */

@@ -6,7 +6,6 @@
 #include "tty/text_table.h"
 
 #include <stdio.h>
-#include <sysexits.h>
 
 static const char help[] =
 	"The supervisor reads its configuration again, from the file, the environment and the\n"

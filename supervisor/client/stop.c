@@ -4,7 +4,6 @@
 #include "commands.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 

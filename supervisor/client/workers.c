@@ -3,8 +3,6 @@
 #include "client/json_table.h"
 #include "commands.h"
 
-#include <sysexits.h>
-
 static const char help[] =
 	"The workers of a running wpool serve: slot, process, what it uses, and its task, by its\n"
 	"correlation id, else its message id, else its delivery tag, with the time since it began.\n"

@@ -3,7 +3,6 @@
 #include "control/answer.h"
 #include "control/figures.h"
 #include "control/routes.h"
-#include "os/clock.h"
 #include "runtime/report.h"
 
 /* null: there was none. */

@@ -1,7 +1,6 @@
 /* GET /v1/status: the state of the supervisor. */
 #include "control/answer.h"
 #include "control/routes.h"
-#include "os/clock.h"
 #include "os/proc_usage.h"
 
 #include <unistd.h>

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 static enum reader_fate on_counted(void *ctx, const struct dead_letter *letter)
 {

@@ -5,12 +5,10 @@
 #include "tty/cli_options.h"
 
 #include "amqp/channel.h"
-#include "config/value/quantity.h"
 #include "os/loop.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 #include "base/utf8.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 #define GAP       2 /* between two columns */
 #define WIDTH_MIN 4 /* no column is cut below this */

@@ -6,7 +6,6 @@
 #include "client/top/top_view.h"
 #include "commands.h"
 #include "os/clock.h"
-#include "tty/cli_options.h"
 #include "tty/screen.h"
 
 #include <errno.h>
