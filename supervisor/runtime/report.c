@@ -461,9 +461,10 @@ static enum log_level refusal_level(const struct parcel *parcel)
 /* Once. */
 static void log_all_ready(struct report *report)
 {
-	if (report->was_ready || report->statistics.counts[NOTICE_WORKER_READY] < report->wanted)
+	if (report->has_logged_all_ready ||
+		report->statistics.counts[NOTICE_WORKER_READY] < report->wanted)
 		return;
-	report->was_ready = true;
+	report->has_logged_all_ready = true;
 	log_line(LOG_INFO, (struct log_origin){.pool = report->pool, .slot = -1},
 		"%u worker%s ready: %s", report->wanted, report->wanted == 1 ? "" : "s",
 		report->command);
@@ -476,10 +477,10 @@ static void log_none_ready(struct report *report, const struct notice *notice)
 	const uint64_t *counts = report->statistics.counts;
 	char exit[EXIT_TEXT_SIZE];
 
-	if (report->was_hopeless || counts[NOTICE_WORKER_READY] > 0 ||
+	if (report->has_logged_none_ready || counts[NOTICE_WORKER_READY] > 0 ||
 		counts[NOTICE_WORKER_DIED] < report->wanted)
 		return;
-	report->was_hopeless = true;
+	report->has_logged_none_ready = true;
 	exit_text(&notice->exit, notice->what, exit);
 	if (notice->exit.kind == EXIT_NOT_STARTED)
 		log_line(LOG_ERROR, origin,

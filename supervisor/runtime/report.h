@@ -17,8 +17,7 @@ struct report {
 	const char *dead_letters;      /* the queue; NULL: the queue's own policy decides */
 	const struct workers *workers; /* for their pids */
 	uint16_t wanted;               /* workers */
-	bool was_ready;                /* logged that all workers were ready at once */
-	bool was_hopeless;             /* logged that no worker ever became ready */
+	bool has_logged_all_ready, has_logged_none_ready;
 	struct statistics statistics;
 };
 

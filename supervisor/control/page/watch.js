@@ -80,7 +80,7 @@ function verdictOf(status) {
 	return reasons > 1 ? `Not ready, for ${reasons} reasons` : "Not ready";
 }
 
-function lookOf(status) {
+function styleOf(status) {
 	if (!status.ready)
 		return "is-bad";
 	return status.warnings?.length > 0 ? "is-warn" : "is-good";
@@ -161,7 +161,7 @@ class Watch {
 		this.status = status;
 		this.answeredAt = new Date();
 		this.history.take(now, sumOf(pools.map(countsOf)));
-		this.showVerdict(verdictOf(status), lookOf(status), [...status.reasons ?? [], ...status.warnings ?? []]);
+		this.showVerdict(verdictOf(status), styleOf(status), [...status.reasons ?? [], ...status.warnings ?? []]);
 		setText(byId("answered"), `${asCount(pools.length, "pool")}, as of ${asTime(this.answeredAt)}`);
 		this.figures.show(figuresOf(pools, this.history));
 		for (const plot of this.plots)
