@@ -326,7 +326,7 @@ static const struct setting pool_settings[] = {
 		.reload = SETTING_LIVE,
 		.help = "If bodies are large, fewer messages than prefetch are requested, so that "
 			"those in hand take no more than this, but always at least one. Messages "
-			"that arrived while bodies were small are not counted until they are done."},
+			"that arrived while bodies were small come in addition until they are done."},
 	{.key = "outbox",
 		.type = SETTING_SIZE,
 		.offset = POOL(outbox),

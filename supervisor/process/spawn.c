@@ -108,7 +108,7 @@ static pid_t fork_child(const struct spawn_request *request, const char *program
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	bool is_inside; /* not needed: outside of the control group the worker works, too */
+	bool is_inside; /* not used: a worker also works outside of its control group */
 	pid_t pid = fork_into(request->cgroup, &is_inside);
 	if (pid == 0)
 		spawn_child(&plan);
