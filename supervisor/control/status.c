@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-/* warnings: false: the reasons. */
+/* The warnings, or the reasons. */
 static json_t *texts_of(const struct supervisor_view *view, bool warnings)
 {
 	struct health_walk walk = {0};

@@ -581,7 +581,7 @@ static bool spawn(struct worker *worker, struct spawned *ret)
 	return rc == RC_OK;
 }
 
-/* The reaper does not watch the child, and drops its exit. */
+/* The reaper does not watch the child: its exit counts as one of a stranger. */
 static void abandon(struct worker *worker, struct spawned *child)
 {
 	kill(child->pid, SIGKILL);

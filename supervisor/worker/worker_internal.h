@@ -25,7 +25,7 @@ enum worker_process {
 	PROCESS_NONE,
 	PROCESS_FAILED, /* could not be started; not reported yet */
 	PROCESS_LIVES,
-	PROCESS_EXITED, /* reaped; its pipe and logs may not be read to their ends */
+	PROCESS_EXITED, /* reaped; perhaps not all of its pipe and logs has been read */
 };
 
 enum worker_input {

@@ -57,7 +57,7 @@ void workers_free(struct workers *);
 bool workers_reserve(struct workers *, uint16_t slots) MUST_CHECK;
 enum send_result workers_send(struct workers *, uint16_t slot, struct delivery *, uint16_t attempt);
 void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_request);
-/* The pid of the process in the slot; 0: none, or it is of another life. */
+/* The pid of the process of this life, also after its end; 0: none, or another life has begun. */
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
 /* Lines of the workers that went into the log, and that were dropped. */
 struct workers_lines {
