@@ -64,8 +64,8 @@ void warnings_add_rights(const struct config *config, struct problems *problems)
 			rights_append_unseen_strays(&config->pools[i].rights, &lack))
 			problems_add_warning(
 				problems, "pools[%zu].%.*s", i, TEXT_ARGS(buf_text(&lack)));
+		problems->memory |= lack.failed;
 	}
-	problems->memory |= lack.failed;
 	buf_release(&lack);
 }
 

@@ -44,13 +44,13 @@ enum event_kind {
  * number to max. RESTART: replace every worker, one after the other. CONFIGURE: use another
  * configuration from now on. */
 #define COMMANDS(X)                                                                                \
-	X(DRAIN, "drain")                                                                          \
-	X(FORCE, "force")                                                                          \
-	X(PAUSE, "pause")                                                                          \
-	X(RESUME, "resume")                                                                        \
-	X(SCALE, "scale")                                                                          \
-	X(RESTART, "restart")                                                                      \
-	X(CONFIGURE, "configure")
+	X(DRAIN, drain)                                                                            \
+	X(FORCE, force)                                                                            \
+	X(PAUSE, pause)                                                                            \
+	X(RESUME, resume)                                                                          \
+	X(SCALE, scale)                                                                            \
+	X(RESTART, restart)                                                                        \
+	X(CONFIGURE, configure)
 
 enum command {
 #define X(id, name) COMMAND_##id,

@@ -195,15 +195,9 @@ static void do_configure(struct pool *pool, const struct event *event)
 
 static void on_command(struct pool *pool, const struct event *event)
 {
-	static void (*const commands[])(struct pool *, const struct event *) = {
-		[COMMAND_DRAIN] = do_drain,
-		[COMMAND_FORCE] = do_force,
-		[COMMAND_PAUSE] = do_pause,
-		[COMMAND_RESUME] = do_resume,
-		[COMMAND_SCALE] = do_scale,
-		[COMMAND_RESTART] = do_restart,
-		[COMMAND_CONFIGURE] = do_configure,
-	};
+#define X(id, name) do_##name,
+	static void (*const commands[])(struct pool *, const struct event *) = {COMMANDS(X)};
+#undef X
 	enum command what = event->command.what;
 	if (!pool_stays(&pool->context) && what != COMMAND_DRAIN && what != COMMAND_FORCE)
 		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, "the pool is stopping");

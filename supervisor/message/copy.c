@@ -20,17 +20,24 @@ typedef uint32_t property_set;
 #define BIT(property)  (UINT32_C(1) << (property))
 #define ALL_PROPERTIES (~UINT32_C(0))
 
-static const property_set kept_in[] = {
-	[PARCEL_REPLY] = BIT(PROPERTY_CONTENT_TYPE) | BIT(PROPERTY_CORRELATION_ID) |
-			 BIT(PROPERTY_TYPE) | BIT(PROPERTY_PRIORITY),
-	[PARCEL_HAND_BACK] = BIT(PROPERTY_CONTENT_TYPE) | BIT(PROPERTY_CONTENT_ENCODING) |
-			     BIT(PROPERTY_PRIORITY) | BIT(PROPERTY_CORRELATION_ID) |
-			     BIT(PROPERTY_REPLY_TO) | BIT(PROPERTY_MESSAGE_ID) |
-			     BIT(PROPERTY_TIMESTAMP) | BIT(PROPERTY_TYPE) | BIT(PROPERTY_APP_ID),
-	[PARCEL_RETRY] = ALL_PROPERTIES,
-	[PARCEL_RENEW] = ALL_PROPERTIES,
-	[PARCEL_DEAD_LETTER] = ALL_PROPERTIES,
-};
+static property_set kept_in(enum parcel_kind kind)
+{
+	switch (kind) {
+	case PARCEL_REPLY:
+		return BIT(PROPERTY_CONTENT_TYPE) | BIT(PROPERTY_CORRELATION_ID) |
+		       BIT(PROPERTY_TYPE) | BIT(PROPERTY_PRIORITY);
+	case PARCEL_HAND_BACK:
+		return BIT(PROPERTY_CONTENT_TYPE) | BIT(PROPERTY_CONTENT_ENCODING) |
+		       BIT(PROPERTY_PRIORITY) | BIT(PROPERTY_CORRELATION_ID) |
+		       BIT(PROPERTY_REPLY_TO) | BIT(PROPERTY_MESSAGE_ID) | BIT(PROPERTY_TIMESTAMP) |
+		       BIT(PROPERTY_TYPE) | BIT(PROPERTY_APP_ID);
+	case PARCEL_RETRY:
+	case PARCEL_DEAD_LETTER:
+	case PARCEL_RENEW:
+		break;
+	}
+	return ALL_PROPERTIES;
+}
 
 void copy_make_safe(struct properties *properties)
 {
@@ -51,8 +58,9 @@ static struct text inherit(const struct parcel *parcel, struct properties *ret)
 	} else if (ret->value[PROPERTY_HEADERS].len > 0 && parcel->delivery->headers.len == 0) {
 		lost = TEXT("(all headers)");
 	}
+	property_set kept = kept_in(parcel->kind);
 	for (int property = 0; property < PROPERTY_COUNT; property++) {
-		if (!(kept_in[parcel->kind] & BIT(property)))
+		if (!(kept & BIT(property)))
 			properties_clear(ret, (enum property)property);
 	}
 	properties_clear(ret, PROPERTY_HEADERS);

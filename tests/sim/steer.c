@@ -148,7 +148,7 @@ static void set_bounds(struct steering *steering, uint32_t min, uint32_t max)
 static void send_command(
 	struct pool_runtime *runtime, enum command what, uint32_t number, uint32_t max)
 {
-#define X(id, name) [COMMAND_##id] = (name),
+#define X(id, name) [COMMAND_##id] = #name,
 	static const char *const names[] = {COMMANDS(X)};
 #undef X
 	struct event event = {.kind = COMMAND,
