@@ -37,7 +37,7 @@ static inline bool pool_stays(const struct pool_context *context)
 
 static inline bool pool_drains(const struct pool_context *context)
 {
-	return context->phase == POOL_DRAINS || context->phase == POOL_DRAINED;
+	return context->phase == POOL_DRAINS;
 }
 
 static inline bool pool_is_forced(const struct pool_context *context)

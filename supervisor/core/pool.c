@@ -102,6 +102,7 @@ static void on_gone(struct pool *pool, struct slot *slot, const struct event *ev
 static void on_slot(struct pool *pool, const struct event *event)
 {
 	struct slots *slots = &pool->slots;
+	assert(event->kind >= SLOT_READY && event->kind <= SLOT_MEMORY);
 	assert(event->slot.slot < slots->all.count);
 	struct slot *slot = slots_at(slots, event->slot.slot);
 	if (slot->life != event->slot.life)
@@ -116,10 +117,8 @@ static void on_slot(struct pool *pool, const struct event *event)
 		slots_on_broken(slots, slot, event->slot.what);
 	else if (event->kind == SLOT_GONE)
 		on_gone(pool, slot, event);
-	else if (event->kind == SLOT_MEMORY)
-		slots_on_memory(slots, slot, event->slot.bytes);
 	else
-		assert(!"an event of slots");
+		slots_on_memory(slots, slot, event->slot.bytes);
 }
 
 /* ---------- commands ---------- */

@@ -267,7 +267,7 @@ static unsigned command_row(const struct pool *pool, const struct event *event)
 
 static unsigned phase_column(const struct pool_context *context)
 {
-	return pool_stays(context) ? 0 : pool_drains(context) ? 1 : 2;
+	return pool_stays(context) ? 0 : pool_is_forced(context) ? 2 : 1;
 }
 
 static __attribute__((noinline)) void mark_event(const struct pool *pool, const struct event *event)

@@ -3,6 +3,8 @@
  * than the maximum that was wanted, and one. */
 #include "core/workers/slots_internal.h"
 
+#include <assert.h>
+
 #define LEAVES_PER_TURN 64
 
 /* ---------- slots ---------- */
@@ -266,6 +268,16 @@ static void grow(struct slots *slots, uint32_t wanted, uint32_t waiting)
 	slots_judge_timers(slots);
 }
 
+static void shrink(struct slots *slots, uint32_t wanted)
+{
+	bool has_slots_already = want(slots, wanted);
+	assert(has_slots_already);
+	emit_scaling(slots, NOTICE_SHRUNK,
+		(struct scaling){.cause = SCALING_SHRANK,
+			.figure = slots->autoscale.needed,
+			.span = slots->autoscale.patience});
+}
+
 /* In a pause, and while no task can come, idle workers do not show how many are needed. */
 void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 {
@@ -290,11 +302,8 @@ void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 	uint32_t wanted = autoscale_judge(autoscale, &look, now);
 	if (wanted > slots->wanted)
 		grow(slots, wanted, look.waiting);
-	else if (wanted < slots->wanted && want(slots, wanted))
-		emit_scaling(slots, NOTICE_SHRUNK,
-			(struct scaling){.cause = SCALING_SHRANK,
-				.figure = autoscale->needed,
-				.span = autoscale->patience});
+	else if (wanted < slots->wanted)
+		shrink(slots, wanted);
 }
 
 mtime slots_deadline(const struct slots *slots, bool can_judge)

@@ -118,6 +118,23 @@ START_TEST(a_slot_shows_its_worker)
 }
 END_TEST
 
+START_TEST(the_worker_that_failed_most_often_is_shown)
+{
+	struct rig rig;
+	struct pool_config config = rig_config(2, 1);
+	rig_new(&rig, &config);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 1);
+	rig_wait(&rig, pool_slot_facts(rig.pool, 0).next_start - rig.now);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 2);
+	rig_gone(&rig, 1, 1);
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 1).failures, 1);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).failures_max, 2);
+	rig_end(&rig);
+}
+END_TEST
+
 static void expect_failures(const struct rig *rig, uint32_t max, mtime next_start)
 {
 	struct slot_counts counts = pool_slot_counts(rig->pool);
@@ -217,7 +234,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("core/pool_facts");
 	UNIT_CASE(s, "facts", a_pool_shows_its_state, tasks_are_counted_where_they_are,
-		a_slot_shows_its_worker, a_crash_loop_is_shown, a_worker_that_was_ended_shows_why,
+		a_slot_shows_its_worker, a_crash_loop_is_shown,
+		the_worker_that_failed_most_often_is_shown, a_worker_that_was_ended_shows_why,
 		a_task_has_a_name);
 	return s;
 }

@@ -199,6 +199,26 @@ START_TEST(each_life_has_a_limit_of_its_own)
 }
 END_TEST
 
+/* It leaves because the pool drains, which is no recycling. */
+START_TEST(a_spent_worker_of_a_draining_pool_is_not_recycled)
+{
+	struct rig rig;
+	start(&rig, 1, 2, (struct recycle_limits){.tasks = 4});
+	rig_deliver(&rig, 1, 4);
+	rig_turn(&rig);
+	answer(&rig, 0, 1);
+	answer(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_forget(&rig);
+	answer(&rig, 0, 1);
+	answer(&rig, 0, 1);
+	rig_expect(&rig, "quit 0.1");
+	rig_expect_told(&rig, "TASK_DONE, TASK_DONE");
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- age ---------- */
 
 static int count_of(const char *words, const char *word)
@@ -281,7 +301,8 @@ static Suite *recycle_suite(void)
 		memory_without_limits_is_ignored);
 	UNIT_CASE(suite, "tasks", no_worker_gets_more_tasks_than_its_limit,
 		a_limit_of_one_task_replaces_after_each, a_new_worker_starts_before_the_last_task,
-		each_life_has_a_limit_of_its_own);
+		each_life_has_a_limit_of_its_own,
+		a_spent_worker_of_a_draining_pool_is_not_recycled);
 	UNIT_CASE(suite, "age", aged_workers_are_replaced_one_by_one,
 		ages_differ_and_do_not_exceed_the_limit, reasons_have_texts);
 	return suite;
