@@ -285,12 +285,12 @@ START_TEST(test_who_may_not)
 		{"group: tty", "group", ""},
 		{"nice: -1", NULL,
 			"nice below 0 needs CAP_SYS_NICE, which wpool lacks here; root has it"},
-		{"rlimits: {nofile: 1000000000}", NULL,
-			"rlimits has more of nofile than wpool itself may have here, 1000; root may"},
+		{"rlimits: {nproc: 1000000000}", NULL,
+			"rlimits has more of nproc than wpool itself may have here, 1000; root may"},
 	};
 	const struct rlimit few = {1000, 1000}, none = {0, 0};
 	char line[500];
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_NPROC, &few), 0);
 	ck_assert_int_eq(setrlimit(RLIMIT_NICE, &none), 0);
 	become_nobody();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
