@@ -126,7 +126,8 @@ void pool_runtime_choose(struct pool_runtime *runtime, const struct settle_polic
 		.seed = (uint32_t)random_next(random)};
 }
 
-/* A window that was narrowed, or begun anew, may leave as much again in hand, but does not add up.
+/* A window that was narrowed, or opened again, may leave as much again in hand, but does not add
+ * up.
  */
 static uint32_t hand_limit(const struct pool_runtime *runtime)
 {

@@ -21,7 +21,7 @@ const struct fuzz_memory fuzz_memory = {.base = 24 * 1024, .multiple = 64};
 struct pool_runtime;
 
 struct link_end {
-	struct pool_runtime *station;
+	struct pool_runtime *runtime;
 	struct connection *connection; /* NULL: gone */
 	struct peer peer;
 	bool publishes;
@@ -47,10 +47,10 @@ static const struct connection_params params = {
 static enum send_result do_send(
 	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
-	struct pool_runtime *station = io;
-	FUZZ_REQUIRE(slot < SLOTS && station->is_ready[slot] && attempt > 0);
+	struct pool_runtime *runtime = io;
+	FUZZ_REQUIRE(slot < SLOTS && runtime->is_ready[slot] && attempt > 0);
 	FUZZ_REQUIRE(delivery->invalid == REASON_NONE && delivery->body.len <= BODY_LIMIT);
-	switch (feed_byte(&station->feed)) {
+	switch (feed_byte(&runtime->feed)) {
 	case 1:
 		return SEND_TOO_LARGE;
 	case 2:
@@ -62,39 +62,39 @@ static enum send_result do_send(
 
 static void do_ack(void *io, uint64_t tag, bool multiple)
 {
-	struct pool_runtime *station = io;
+	struct pool_runtime *runtime = io;
 	FUZZ_REQUIRE(tag > 0);
-	consumer_ack(station->consumer, tag, multiple);
+	consumer_ack(runtime->consumer, tag, multiple);
 }
 
 static void do_reject(void *io, uint64_t tag, enum reject how)
 {
-	struct pool_runtime *station = io;
+	struct pool_runtime *runtime = io;
 	FUZZ_REQUIRE(tag > 0);
-	consumer_reject(station->consumer, tag, how);
+	consumer_reject(runtime->consumer, tag, how);
 }
 
 static void do_publish(void *io, const struct parcel *parcel)
 {
-	struct pool_runtime *station = io;
-	publisher_publish(station->publisher, parcel);
+	struct pool_runtime *runtime = io;
+	publisher_publish(runtime->publisher, parcel);
 }
 
 static void do_source(void *io, enum source_request request, uint32_t window)
 {
-	struct pool_runtime *station = io;
-	consumer_request(station->consumer, request, window);
+	struct pool_runtime *runtime = io;
+	consumer_request(runtime->consumer, request, window);
 }
 
 static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
 {
-	struct pool_runtime *station = io;
+	struct pool_runtime *runtime = io;
 	FUZZ_REQUIRE(slot < SLOTS);
 	if (request != SLOT_SPAWN)
 		return;
-	FUZZ_REQUIRE(station->lives[slot] == 0 && life > 0);
-	station->lives[slot] = life;
-	station->is_ready[slot] = station->is_broken[slot] = false;
+	FUZZ_REQUIRE(runtime->lives[slot] == 0 && life > 0);
+	runtime->lives[slot] = life;
+	runtime->is_ready[slot] = runtime->is_broken[slot] = false;
 }
 
 static bool do_allow_slots(void *io, uint16_t slots)
@@ -103,14 +103,14 @@ static bool do_allow_slots(void *io, uint16_t slots)
 	return slots <= SLOTS;
 }
 
-static void do_tell(void *io, const struct notice *notice)
+static void do_emit(void *io, const struct notice *notice)
 {
 	(void)io;
 	FUZZ_REQUIRE(reason_name(notice->reason));
 }
 
 static const struct effects effects = {
-	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_allow_slots, do_tell};
+	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_allow_slots, do_emit};
 
 static void on_log_line(void *ctx, enum log_level level, const char *words)
 {
@@ -120,25 +120,25 @@ static void on_log_line(void *ctx, enum log_level level, const char *words)
 
 /* ---------- connections ---------- */
 
-static void step(struct pool_runtime *station, struct event event)
+static void step(struct pool_runtime *runtime, struct event event)
 {
-	pool_step(station->pool, station->now, &event);
+	pool_step(runtime->pool, runtime->now, &event);
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct link_end *end = ctx;
-	struct pool_runtime *station = end->station;
+	struct pool_runtime *runtime = end->runtime;
 	if (event->kind == AMQP_CLOSED)
 		end->close_code = event->code;
 	if (event->kind == AMQP_OPENED && end->publishes)
-		publisher_up(station->publisher, end->connection, station->now);
+		publisher_up(runtime->publisher, end->connection, runtime->now);
 	else if (event->kind == AMQP_OPENED)
-		consumer_up(station->consumer, end->connection);
+		consumer_up(runtime->consumer, end->connection);
 	else if (event->channel == CHANNEL && end->publishes)
-		publisher_on_event(station->publisher, event, station->now);
+		publisher_on_event(runtime->publisher, event, runtime->now);
 	else if (event->channel == CHANNEL)
-		consumer_on_event(station->consumer, event, station->now);
+		consumer_on_event(runtime->consumer, event, runtime->now);
 }
 
 static uint8_t *content_memory(
@@ -149,7 +149,7 @@ static uint8_t *content_memory(
 	if (end->publishes)
 		return publisher_content_memory(len, ret_owner);
 	(void)is_return;
-	return consumer_content_memory(end->station->consumer, len, ret_owner);
+	return consumer_content_memory(end->runtime->consumer, len, ret_owner);
 }
 
 static void content_dropped(void *ctx, void *owner)
@@ -168,20 +168,20 @@ static void dial(struct link_end *end)
 	end->connection = connection_new(&params, &handler, end);
 	FUZZ_REQUIRE(end->connection);
 	end->close_code = 0;
-	peer_init(&end->peer, end->connection, &end->station->feed);
+	peer_init(&end->peer, end->connection, &end->runtime->feed);
 	peer_handshake(&end->peer);
 	FUZZ_REQUIRE(connection_is_open(end->connection));
 }
 
 static void hang_up(struct link_end *end)
 {
-	struct pool_runtime *station = end->station;
+	struct pool_runtime *runtime = end->runtime;
 	enum outbox_loss loss =
-		publisher_loss(end->close_code != 0, publisher_is_publishing(station->publisher));
+		publisher_loss(end->close_code != 0, publisher_is_publishing(runtime->publisher));
 	if (end->publishes)
-		publisher_down(station->publisher, loss, station->now);
+		publisher_down(runtime->publisher, loss, runtime->now);
 	else
-		consumer_down(station->consumer, station->now);
+		consumer_down(runtime->consumer, runtime->now);
 	connection_free(end->connection);
 	end->connection = end->peer.connection = NULL;
 }
@@ -207,85 +207,85 @@ static struct output *output_said(struct feed *feed)
 	return output;
 }
 
-static void end_worker(struct pool_runtime *station, uint16_t slot, uint32_t life)
+static void end_worker(struct pool_runtime *runtime, uint16_t slot, uint32_t life)
 {
 	struct exit_info exit = {.kind = EXIT_SIGNAL, .number = 9};
-	station->lives[slot] = 0;
-	station->is_ready[slot] = false;
-	step(station, (struct event){.kind = SLOT_GONE,
+	runtime->lives[slot] = 0;
+	runtime->is_ready[slot] = false;
+	step(runtime, (struct event){.kind = SLOT_GONE,
 			      .slot = {.slot = slot, .life = life, .exit = exit}});
 }
 
-static void act_worker(struct pool_runtime *station)
+static void act_worker(struct pool_runtime *runtime)
 {
-	uint8_t how = feed_byte(&station->feed);
+	uint8_t how = feed_byte(&runtime->feed);
 	uint16_t slot = how % SLOTS;
-	uint32_t life = station->lives[slot];
+	uint32_t life = runtime->lives[slot];
 	if (life == 0)
 		return;
-	if (!station->is_ready[slot] && how < 200) {
-		station->is_ready[slot] = true;
-		step(station,
+	if (!runtime->is_ready[slot] && how < 200) {
+		runtime->is_ready[slot] = true;
+		step(runtime,
 			(struct event){.kind = SLOT_READY, .slot = {.slot = slot, .life = life}});
 	} else if (how >= 240) {
-		end_worker(station, slot, life);
-	} else if (station->is_ready[slot] && !station->is_broken[slot] && how >= 220) {
-		station->is_broken[slot] = true;
-		step(station, (struct event){.kind = SLOT_BROKEN,
+		end_worker(runtime, slot, life);
+	} else if (runtime->is_ready[slot] && !runtime->is_broken[slot] && how >= 220) {
+		runtime->is_broken[slot] = true;
+		step(runtime, (struct event){.kind = SLOT_BROKEN,
 				      .slot = {.slot = slot, .life = life, .what = "words"}});
-	} else if (station->is_ready[slot] && !station->is_broken[slot]) {
-		step(station, (struct event){.kind = SLOT_OUTPUT,
+	} else if (runtime->is_ready[slot] && !runtime->is_broken[slot]) {
+		step(runtime, (struct event){.kind = SLOT_OUTPUT,
 				      .slot = {.slot = slot,
 					      .life = life,
-					      .output = output_said(&station->feed)}});
+					      .output = output_said(&runtime->feed)}});
 	}
 }
 
 /* ---------- the run ---------- */
 
 /* As in serve. */
-static void end_turn(struct pool_runtime *station)
+static void end_turn(struct pool_runtime *runtime)
 {
-	publisher_set_wall(station->publisher, 1700000000);
-	publisher_tick(station->publisher, station->now);
-	step(station, (struct event){.kind = TURN_END});
-	consumer_tick(station->consumer, station->now);
-	pool_audit(station->pool);
+	publisher_set_wall(runtime->publisher, 1700000000);
+	publisher_tick(runtime->publisher, runtime->now);
+	step(runtime, (struct event){.kind = TURN_END});
+	consumer_tick(runtime->consumer, runtime->now);
+	pool_audit(runtime->pool);
 	for (int i = 0; i < 2; i++) {
-		struct link_end *end = &station->ends[i];
+		struct link_end *end = &runtime->ends[i];
 		if (end->connection &&
 			(end->peer.rc != RC_OK || connection_has_failed(end->connection)))
 			hang_up(end);
 	}
 }
 
-static void command(struct pool_runtime *station, bool steers)
+static void command(struct pool_runtime *runtime, bool steers)
 {
-	struct event event = {.kind = COMMAND, .command.what = feed_byte(&station->feed) % 2};
+	struct event event = {.kind = COMMAND, .command.what = feed_byte(&runtime->feed) % 2};
 	if (steers) {
-		event.command.what = COMMAND_PAUSE + feed_byte(&station->feed) % 4;
-		event.command.number = feed_byte(&station->feed);
+		event.command.what = COMMAND_PAUSE + feed_byte(&runtime->feed) % 4;
+		event.command.number = feed_byte(&runtime->feed);
 	}
-	step(station, event);
+	step(runtime, event);
 }
 
-static void act(struct pool_runtime *station)
+static void act(struct pool_runtime *runtime)
 {
-	uint8_t how = feed_byte(&station->feed);
-	struct link_end *end = &station->ends[how & 1];
+	uint8_t how = feed_byte(&runtime->feed);
+	struct link_end *end = &runtime->ends[how & 1];
 	switch (how >> 1 & 7) {
 	case 0:
-		act_worker(station);
+		act_worker(runtime);
 		break;
 	case 1:
-		station->now += feed_byte(&station->feed) * MTIME_SECOND / 4;
+		runtime->now += feed_byte(&runtime->feed) * MTIME_SECOND / 4;
 		break;
 	case 2:
-		end_turn(station);
+		end_turn(runtime);
 		break;
 	case 3:
 		if (how >= 0xf0)
-			command(station, how & 1);
+			command(runtime, how & 1);
 		else if (!end->connection)
 			dial(end);
 		else if (how >= 0xe0)
@@ -319,7 +319,7 @@ static const struct pool_config pool_config = {
 		.queue = {"work", 4}},
 };
 
-static void start(struct pool_runtime *station, uint8_t how)
+static void start(struct pool_runtime *runtime, uint8_t how)
 {
 	static const struct channel_log channel_log = {on_log_line, NULL};
 	static struct consumer_config consumer_config;
@@ -338,31 +338,31 @@ static void start(struct pool_runtime *station, uint8_t how)
 		.dead_letter = TEXT("work.dead"),
 		.retry = plan,
 		.seed = 2};
-	station->pool = pool_new(&pool_config, &effects, station, station->now);
-	station->consumer = consumer_new(&consumer_config, &channel_log);
-	station->publisher = publisher_new(&publisher_config, &channel_log);
-	FUZZ_REQUIRE(station->pool && station->consumer && station->publisher);
-	consumer_attach(station->consumer, station->pool);
-	publisher_attach(station->publisher, station->pool);
+	runtime->pool = pool_new(&pool_config, &effects, runtime, runtime->now);
+	runtime->consumer = consumer_new(&consumer_config, &channel_log);
+	runtime->publisher = publisher_new(&publisher_config, &channel_log);
+	FUZZ_REQUIRE(runtime->pool && runtime->consumer && runtime->publisher);
+	consumer_attach(runtime->consumer, runtime->pool);
+	publisher_attach(runtime->publisher, runtime->pool);
 	for (int i = 0; i < 2; i++) {
-		station->ends[i] = (struct link_end){.station = station, .publishes = i};
-		dial(&station->ends[i]);
+		runtime->ends[i] = (struct link_end){.runtime = runtime, .publishes = i};
+		dial(&runtime->ends[i]);
 	}
-	end_turn(station);
+	end_turn(runtime);
 }
 
 void fuzz_one(struct text input)
 {
-	struct pool_runtime station = {.feed = {input}, .now = MTIME_SECOND};
-	start(&station, feed_byte(&station.feed));
-	while (!feed_is_over(&station.feed))
-		act(&station);
-	end_turn(&station);
+	struct pool_runtime runtime = {.feed = {input}, .now = MTIME_SECOND};
+	start(&runtime, feed_byte(&runtime.feed));
+	while (!feed_is_over(&runtime.feed))
+		act(&runtime);
+	end_turn(&runtime);
 	for (int i = 0; i < 2; i++)
-		if (station.ends[i].connection)
-			hang_up(&station.ends[i]);
-	end_turn(&station);
-	consumer_free(station.consumer);
-	publisher_free(station.publisher);
-	pool_free(station.pool);
+		if (runtime.ends[i].connection)
+			hang_up(&runtime.ends[i]);
+	end_turn(&runtime);
+	consumer_free(runtime.consumer);
+	publisher_free(runtime.publisher);
+	pool_free(runtime.pool);
 }

@@ -51,7 +51,7 @@ START_TEST(test_empty)
 END_TEST
 
 /* Lengths of every kind against the end of the memory; three readers: one always there, one now and
- * then, one that begins anew. Each sees every line, or is told that it did not. */
+ * then, one that begins again. Each sees every line, or is told that it did not. */
 START_TEST(test_readers)
 {
 	enum { LINES = 20000 };

@@ -21,7 +21,7 @@ static void put(struct stable_array *stable_array, uint32_t from, uint32_t to)
 	}
 }
 
-START_TEST(what_is_there_does_not_move)
+START_TEST(items_do_not_move)
 {
 	static const uint32_t counts[] = {1, 2, 7, 8, 100, 10001};
 	struct stable_array stable_array;
@@ -49,7 +49,7 @@ END_TEST
 static Suite *stable_array_suite(void)
 {
 	Suite *suite = suite_create("base/stable_array");
-	UNIT_CASE(suite, "shelf", what_is_there_does_not_move);
+	UNIT_CASE(suite, "array", items_do_not_move);
 	return suite;
 }
 

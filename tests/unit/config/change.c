@@ -183,7 +183,7 @@ START_TEST(test_taken_over)
 }
 END_TEST
 
-/* One that nobody has thought about is made anew: that is right for each. */
+/* A setting without `reload` replaces the pool, which is right for every setting. */
 START_TEST(test_what_is_taken_over_is_listed)
 {
 	static const char *const kept[] = {"name", "queue", "declare", "pipe", "body", "headers",

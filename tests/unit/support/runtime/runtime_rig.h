@@ -1,7 +1,7 @@
 /* A pool runtime without a broker: real processes, and what it says of them. The test program runs
  * itself again as their worker. */
-#ifndef UNIT_STATIONRIG_H
-#define UNIT_STATIONRIG_H
+#ifndef UNIT_RUNTIME_RIG_H
+#define UNIT_RUNTIME_RIG_H
 
 #include "runtime/pool_set.h"
 #include "runtime/runtime_shared.h"
@@ -9,7 +9,7 @@
 
 #include <ev.h>
 
-#define STATIONRIG_LOG (256 * 1024)
+#define RUNTIME_RIG_LOG_SIZE (256 * 1024)
 
 struct runtime_rig {
 	struct runtime_shared tools;
@@ -19,7 +19,7 @@ struct runtime_rig {
 	ev_timer deadline;
 	uint16_t ready_min; /* so many are ready after each turn */
 	int log;
-	char said[STATIONRIG_LOG];
+	char said[RUNTIME_RIG_LOG_SIZE];
 };
 
 /* main's value: of the tests, or of the worker. */
