@@ -10,7 +10,6 @@
 #define CLASS_BASIC     60
 #define BIT_MULTIPLE    1
 #define BIT_NACKREQUEUE 2
-#define BIT_REQUEUE     1
 
 /* Return the channel if commands may be sent on it, or NULL. */
 static struct channel *channel_ready(const struct connection *c, uint16_t number)
@@ -149,15 +148,14 @@ void channel_ack(struct connection *c, uint16_t channel, uint64_t tag, bool mult
 	settle(c, channel, AMQP_BASIC_ACK_METHOD, tag, multiple ? BIT_MULTIPLE : 0);
 }
 
-void channel_nack(struct connection *c, uint16_t channel, uint64_t tag, bool multiple, bool requeue)
+void channel_nack(struct connection *c, uint16_t channel, uint64_t tag)
 {
-	settle(c, channel, AMQP_BASIC_NACK_METHOD, tag,
-		(multiple ? BIT_MULTIPLE : 0u) | (requeue ? BIT_NACKREQUEUE : 0u));
+	settle(c, channel, AMQP_BASIC_NACK_METHOD, tag, BIT_NACKREQUEUE);
 }
 
-void channel_reject(struct connection *c, uint16_t channel, uint64_t tag, bool requeue)
+void channel_reject(struct connection *c, uint16_t channel, uint64_t tag)
 {
-	settle(c, channel, AMQP_BASIC_REJECT_METHOD, tag, requeue ? BIT_REQUEUE : 0);
+	settle(c, channel, AMQP_BASIC_REJECT_METHOD, tag, 0);
 }
 
 void channel_confirm_select(struct connection *c, uint16_t channel)

@@ -42,10 +42,10 @@ void channel_qos(struct connection *, uint16_t channel, uint16_t prefetch);
 void channel_consume(struct connection *, uint16_t channel, struct text queue, struct text consumer,
 	bool no_ack);
 void channel_cancel(struct connection *, uint16_t channel, struct text consumer);
-/* tag is never 0. */
+/* tag is never 0. nack gives one message back to its queue; reject drops it or dead-letters it. */
 void channel_ack(struct connection *, uint16_t channel, uint64_t tag, bool multiple);
-void channel_nack(struct connection *, uint16_t channel, uint64_t tag, bool multiple, bool requeue);
-void channel_reject(struct connection *, uint16_t channel, uint64_t tag, bool requeue);
+void channel_nack(struct connection *, uint16_t channel, uint64_t tag);
+void channel_reject(struct connection *, uint16_t channel, uint64_t tag);
 void channel_confirm_select(struct connection *, uint16_t channel);
 void channel_publish(struct connection *, uint16_t channel, const struct amqp_publish *);
 void channel_declare_queue(struct connection *, uint16_t channel, const struct amqp_queue *);

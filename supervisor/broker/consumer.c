@@ -359,11 +359,11 @@ void consumer_reject(struct consumer *consumer, uint64_t tag, enum reject how)
 	if (!consumer->is_announced)
 		return;
 	if (how == REJECT_REQUEUE) { /* it also goes back with the channel */
-		channel_nack(consumer->connection, consumer->config->channel, tag, false, true);
+		channel_nack(consumer->connection, consumer->config->channel, tag);
 		return;
 	}
 	consumer->has_settled = true;
-	channel_reject(consumer->connection, consumer->config->channel, tag, false);
+	channel_reject(consumer->connection, consumer->config->channel, tag);
 }
 
 /* ---------- time ---------- */

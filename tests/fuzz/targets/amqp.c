@@ -58,10 +58,10 @@ static void settle(struct play *play, uint16_t channel)
 		channel_ack(c, channel, tag, false);
 		break;
 	case 2:
-		channel_nack(c, channel, tag, false, true);
+		channel_nack(c, channel, tag);
 		break;
 	default:
-		channel_reject(c, channel, tag, false);
+		channel_reject(c, channel, tag);
 	}
 }
 

@@ -57,16 +57,15 @@ void channel_ack(struct connection *connection, uint16_t channel, uint64_t tag, 
 	record_call("a");
 }
 
-void channel_nack(
-	struct connection *connection, uint16_t channel, uint64_t tag, bool multiple, bool requeue)
+void channel_nack(struct connection *connection, uint16_t channel, uint64_t tag)
 {
-	(void)connection, (void)channel, (void)tag, (void)multiple, (void)requeue;
+	(void)connection, (void)channel, (void)tag;
 	record_call("n");
 }
 
-void channel_reject(struct connection *connection, uint16_t channel, uint64_t tag, bool requeue)
+void channel_reject(struct connection *connection, uint16_t channel, uint64_t tag)
 {
-	(void)connection, (void)channel, (void)tag, (void)requeue;
+	(void)connection, (void)channel, (void)tag;
 	record_call("r");
 }
 
