@@ -327,7 +327,17 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		log_warn("the broker accepts no messages now (%.*s); waiting",
 			TEXT_ARGS(event->text));
 		break;
-	default:
+	case AMQP_CONFIRM_SELECTED: /* these three are in the answer above */
+	case AMQP_CONFIRM:
+	case AMQP_RETURN:
+	case AMQP_OPENED:
+	case AMQP_CLOSED:
+	case AMQP_CLOSE_OK:
+	case AMQP_UNBLOCKED:
+	case AMQP_QOS_OK:
+	case AMQP_CANCEL_OK:
+	case AMQP_EXCHANGE_DECLARED:
+	case AMQP_QUEUE_BOUND:
 		break;
 	}
 	if (r->state == READER_READING || r->state == READER_SETTLING)
