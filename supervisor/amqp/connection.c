@@ -102,11 +102,11 @@ void method_send(struct connection *c, uint16_t channel, uint32_t id, void *fiel
 	frame_end(octets_put_text(at, text_of(arguments, (size_t)len)));
 }
 
-static void send_close(struct connection *c, uint16_t code, struct text words)
+static void send_close(struct connection *c, uint16_t code, struct text text)
 {
 	amqp_connection_close_t close = {
 		.reply_code = code,
-		.reply_text = method_bytes(words),
+		.reply_text = method_bytes(text),
 		.class_id = (uint16_t)(c->method >> 16),
 		.method_id = (uint16_t)c->method,
 	};
@@ -116,16 +116,16 @@ static void send_close(struct connection *c, uint16_t code, struct text words)
 
 void connection_fail(struct connection *c, enum rc end, uint16_t code, const char *format, ...)
 {
-	char words[REPLY_TEXT_MAX + 1];
+	char text[REPLY_TEXT_MAX + 1];
 	struct amqp_event event = {.kind = AMQP_CLOSED, .code = code};
 	va_list arguments;
 
 	if (c->state == CONNECTION_ENDED)
 		return;
 	va_start(arguments, format);
-	vsnprintf(words, sizeof words, format, arguments);
+	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	event.text = text_from(words);
+	event.text = text_from(text);
 	if (c->state != CONNECTION_CLOSING)
 		send_close(c, code, event.text);
 	connection_end(c, end);
@@ -134,14 +134,14 @@ void connection_fail(struct connection *c, enum rc end, uint16_t code, const cha
 
 void connection_close(struct connection *c, uint16_t code, const char *text)
 {
-	struct text words = text_from(text);
+	struct text reply = text_from(text);
 
 	if (c->state == CONNECTION_CLOSING || c->state == CONNECTION_ENDED)
 		return;
-	if (words.len > REPLY_TEXT_MAX)
-		words.len = REPLY_TEXT_MAX;
+	if (reply.len > REPLY_TEXT_MAX)
+		reply.len = REPLY_TEXT_MAX;
 	c->method = 0;
-	send_close(c, code, words);
+	send_close(c, code, reply);
 	c->state = CONNECTION_CLOSING;
 	connection_drop_contents(c);
 }

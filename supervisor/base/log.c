@@ -295,8 +295,8 @@ static bool show_line(struct text json)
 static bool write_lost_count(const struct timespec *now)
 {
 	static const struct log_origin no_origin = {.slot = -1};
-	char words[80];
-	int len = snprintf(words, sizeof words,
+	char message[80];
+	int len = snprintf(message, sizeof message,
 		"%llu log lines were lost here: stderr could not be written",
 		(unsigned long long)setup.untold);
 	struct buf *out = &setup.line;
@@ -304,7 +304,7 @@ static bool write_lost_count(const struct timespec *now)
 	log_append_json(out, &(struct log_entry){.at = *now,
 				     .level = LOG_WARN,
 				     .origin = &no_origin,
-				     .message = text_of(words, (size_t)len)});
+				     .message = text_of(message, (size_t)len)});
 	bool is_shown = !out->failed && show_line(buf_text(out));
 	if (is_shown)
 		setup.untold = 0;

@@ -201,12 +201,12 @@ static void read_line(struct text json, struct line *ret)
 
 static void append_time(struct buf *out, struct text ts)
 {
-	char words[32];
+	char string[32];
 	struct tm utc = {0}, local;
 	unsigned ms;
 
-	snprintf(words, sizeof words, "%.*s", TEXT_ARGS(ts));
-	if (sscanf(words, "%4d-%2d-%2dT%2d:%2d:%2d.%3uZ", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
+	snprintf(string, sizeof string, "%.*s", TEXT_ARGS(ts));
+	if (sscanf(string, "%4d-%2d-%2dT%2d:%2d:%2d.%3uZ", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
 		    &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &ms) != 7)
 		return;
 	utc.tm_year -= 1900;

@@ -15,7 +15,7 @@
 	X(RC_SYSTEM, "system error") /* see errno */
 
 enum rc {
-#define X(code, words) code,
+#define X(code, text) code,
 	RC_LIST(X)
 #undef X
 };

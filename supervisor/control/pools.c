@@ -9,7 +9,7 @@
 static json_t *json_of_change(const struct scaling *scaling)
 {
 	static const char *const causes[] = {
-#define X(cause, words) [cause] = words,
+#define X(cause, text) [cause] = text,
 		SCALING_CAUSES(X)
 #undef X
 	};

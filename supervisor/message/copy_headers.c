@@ -167,18 +167,18 @@ static size_t find_largest(const struct work *work, size_t size_max)
 static void put_exit(struct buf *out, const struct parcel *parcel)
 {
 	const struct exit_info *exit = &parcel->exit;
-	char words[256], what[128] = "";
+	char text[256], what[128] = "";
 	if (parcel->what)
 		snprintf(what, sizeof what, "%s; ", parcel->what);
 	if (exit->kind == EXIT_NONE)
 		return;
 	if (exit->kind == EXIT_NOT_STARTED)
-		snprintf(words, sizeof words, "%snot started: %s, errno %d", what,
+		snprintf(text, sizeof text, "%snot started: %s, errno %d", what,
 			exit->stage ? exit->stage : "unknown", (int)exit->number);
 	else
-		snprintf(words, sizeof words, "%s%s %d", what,
+		snprintf(text, sizeof text, "%s%s %d", what,
 			exit->kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit->number);
-	table_put_string(out, HEADER_EXIT, text_from(words));
+	table_put_string(out, HEADER_EXIT, text_from(text));
 }
 
 static void put_first_failed(const struct work *work, struct buf *out)

@@ -157,7 +157,7 @@ done:
 enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure)
 {
 	static const char *const stages[] = {
-#define X(step, words) words,
+#define X(step, text) text,
 		SPAWN_STEPS(X)
 #undef X
 	};

@@ -216,7 +216,7 @@ static bool step_interpreter(const struct spawn_plan *plan)
 _Noreturn void spawn_child(const struct spawn_plan *plan)
 {
 	static bool (*const steps[])(const struct spawn_plan *) = {
-#define X(step, words) step_##step,
+#define X(step, text) step_##step,
 		SPAWN_STEPS(X)
 #undef X
 	};
