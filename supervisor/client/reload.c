@@ -92,7 +92,7 @@ static int print(const struct api_command *q, const json_t *answer)
 	size_t i;
 	int exit_code = print_pools(q, json_object_get(answer, "pools"));
 
-	print_settings("changed for the whole", json_object_get(answer, "settings"));
+	print_settings("changed supervisor settings", json_object_get(answer, "settings"));
 	print_settings("needs a restart of wpool serve", json_object_get(answer, "needs_restart"));
 	json_array_foreach(json_object_get(answer, "warnings"), i, warning)
 		fprintf(stderr, "%s\n", json_string_value(warning));

@@ -140,8 +140,7 @@ void health_append_text(struct buf *out, const struct health *health, enum healt
 		append_crash_loop(out, &health->crash_loop);
 		break;
 	case HEALTH_NO_CONSUMER:
-		buf_printf(out,
-			"not consuming its queue \"%s\", which may be missing; the log says why",
+		buf_printf(out, "not consuming its queue \"%s\", which may be missing; see the log",
 			health->queue);
 		break;
 	case HEALTH_CAUSE_COUNT:

@@ -119,9 +119,9 @@ static void on_stop(void *ctx, bool at_once)
 	struct supervisor *supervisor = ctx;
 
 	if (at_once)
-		force(supervisor, "told to stop at once");
+		force(supervisor, "immediate stop requested");
 	else if (supervisor->phase == SERVING)
-		drain(supervisor, "told to stop");
+		drain(supervisor, "stop requested");
 }
 
 static void on_signal(void *ctx, int number, enum signal_use use)

@@ -120,8 +120,8 @@ void systemd_turn(struct systemd *systemd)
 	if (may_become_ready && health_is_ready(systemd->view)) {
 		send_ready(systemd);
 	} else if (may_become_ready && clock_now() - systemd->view->started >= READY_WAIT) {
-		log_info("not ready after %d s: the service manager is told that we serve "
-			 "nevertheless, because we keep trying",
+		log_info("not ready after %d s: reporting ready to the service manager anyway, and "
+			 "trying further",
 			(int)(READY_WAIT / MTIME_SECOND));
 		send_ready(systemd);
 	}

@@ -155,7 +155,7 @@ START_TEST(start_does_not_fail_without_broker)
 	expect(&manager, "STATUS=not ready: no consuming connection to the broker");
 	if (!has_line(&manager, "READY=1")) /* in one message, if the machine is slow */
 		expect(&manager, "READY=1");
-	proc_expect(serve, "not ready after 10 s: the service manager is told");
+	proc_expect(serve, "not ready after 10 s: reporting ready to the service manager");
 	proc_signal(serve, SIGTERM);
 	expect(&manager, "STOPPING=1");
 	ck_assert_int_eq(proc_wait(serve), 0);
@@ -170,7 +170,7 @@ START_TEST(status_line_says_why_not_ready)
 	char *queue = scratch_text("%s.later", fixture.queue), *pools = one_pool(queue);
 	struct proc *serve = serve_told(&manager, NULL, pools);
 	expect(&manager, scratch_text("STATUS=not ready: pool tested: not consuming its queue "
-				      "\"%s\", which may be missing; the log says why\n",
+				      "\"%s\", which may be missing; see the log\n",
 				 queue));
 	client_declare(fixture.client, queue, CLIENT_CLASSIC);
 	expect(&manager, serving);

@@ -44,7 +44,7 @@ START_TEST(stop_waits_for_started_tasks)
 	struct proc *serve = fixture_serve_echo(one_worker);
 	fixture_post_held(serve, "in hand");
 	struct proc *command = stop("--json", NULL);
-	proc_expect(serve, "told to stop: draining");
+	proc_expect(serve, "stop requested: draining");
 	ck_assert_int_eq(fixture_witnessed("in hand"), 0);
 	fixture_release("in hand");
 	ck_assert_int_eq(proc_wait(command), 0);
@@ -63,13 +63,13 @@ START_TEST(force_ends_the_drain)
 	struct proc *serve = fixture_serve_echo(one_worker);
 	fixture_post_held(serve, "cut");
 	expect_end(stop("--no-wait", NULL), 0, "draining\n");
-	proc_expect(serve, "told to stop: draining");
+	proc_expect(serve, "stop requested: draining");
 	struct proc *waits = stop("--json", NULL); /* it does not end the drain */
 	command_expect_out(waits, "draining");
 	expect_end(stop("--force", NULL), 75, "stopped before everything was settled");
 	expect_end(waits, 75, "\n{\"phase\":\"stopped\",\"settled\":false}\n");
 	ck_assert_int_eq(proc_wait(serve), 75);
-	ck_assert(proc_has_logged(serve, "told to stop at once"));
+	ck_assert(proc_has_logged(serve, "immediate stop requested"));
 	broker_expect_messages(fixture.broker, fixture.queue, 1);
 }
 END_TEST
@@ -90,7 +90,7 @@ START_TEST(interrupted_stop_command_leaves_the_drain)
 	struct proc *serve = fixture_serve_echo(one_worker);
 	fixture_post_held(serve, "in hand");
 	struct proc *command = stop(NULL, NULL);
-	proc_expect(serve, "told to stop: draining");
+	proc_expect(serve, "stop requested: draining");
 	proc_signal(command, SIGINT);
 	ck_assert_int_eq(proc_wait(command), 128 + SIGINT);
 	ck_assert_str_eq(control_text(control_get_json("/v1/status"), "phase"), "draining");

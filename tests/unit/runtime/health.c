@@ -32,7 +32,7 @@ START_TEST(each_cause_has_a_sentence)
 		{HEALTH_PAUSED, "paused by an operator"},
 		{HEALTH_NO_WORKER, "no worker is ready"},
 		{HEALTH_NO_CONSUMER, "not consuming its queue \"orders\", which may be missing; "
-				     "the log says why"},
+				     "see the log"},
 	};
 	struct health health = {
 		.consume_failure = "refused", .publish_failure = "", .queue = "orders"};
