@@ -1,9 +1,8 @@
-/* The HTTP server in the loop answers, refuses, and is delayed by no client. */
+/* The HTTP server in the loop answers and refuses requests; no client delays another one. */
 #include "http/http.h"
 #include "http/listener.h"
 #include "os/clock.h"
 #include "os/loop.h"
-#include "os/proc_usage.h"
 #include "unit/unit.h"
 
 #include <errno.h>
@@ -45,12 +44,12 @@ static void end_lines(void *ctx)
 
 static const struct http_pieces pieces = {.next = next_line, .end = end_lines};
 
-/* An answer to follow: this many lines so far. */
-static unsigned said_lines;
+/* The lines so far of an answer to follow. */
+static unsigned lines_so_far;
 
 static bool waits_for_line(void *ctx)
 {
-	return ((struct lines *)ctx)->at == said_lines;
+	return ((struct lines *)ctx)->at == lines_so_far;
 }
 
 static const struct http_pieces followed = {
@@ -76,11 +75,11 @@ static void on_request(void *ctx, const struct http_request *request)
 		return;
 	}
 	const char *query = http_query(request, "q");
-	char said[200];
+	char text[200];
 	snprintf(
-		said, sizeof said, "%s %s %s", request->method, request->path, query ? query : "-");
+		text, sizeof text, "%s %s %s", request->method, request->path, query ? query : "-");
 	http_answer(request, strcmp(request->path, "/no") == 0 ? 405 : 200, "text/plain",
-		text_from(said), strcmp(request->path, "/no") == 0 ? "GET" : NULL);
+		text_from(text), strcmp(request->path, "/no") == 0 ? "GET" : NULL);
 }
 
 static void set_up(void)
@@ -113,9 +112,8 @@ static int client(void)
 	return fd;
 }
 
-/* What the socket does not take at once is taken while the loop turns; false: the other side is
- * gone. */
-static bool say(int fd, const char *bytes, size_t len)
+/* Send all bytes; run the loop while the socket is full. False: the peer has closed it. */
+static bool send_all(int fd, const char *bytes, size_t len)
 {
 	while (len > 0) {
 		ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL);
@@ -136,7 +134,7 @@ static void on_tick(struct ev_loop *l, struct ev_timer *timer, int events)
 }
 
 /* Run the loop until the peer closes. Return the status, or 0; the whole answer is in answer. */
-static int hear(int fd)
+static int read_answer(int fd)
 {
 	struct ev_timer tick; /* so that the loop does not sleep while we have something to read */
 	size_t len = 0;
@@ -161,8 +159,8 @@ static int hear(int fd)
 	return sscanf(answer, "HTTP/1.%*d %d ", &status) == 1 ? status : 0;
 }
 
-/* Run the loop until that was received. */
-static void hear_words(int fd, const char *needle)
+/* Run the loop until the answer contains the needle. */
+static void read_until(int fd, const char *needle)
 {
 	struct ev_timer tick;
 	mtime end = clock_now() + LIMIT;
@@ -182,15 +180,15 @@ static void hear_words(int fd, const char *needle)
 static int follow(void)
 {
 	int fd = client();
-	ck_assert(say(fd, "GET /follow HTTP/1.0\r\n\r\n", 24));
+	ck_assert(send_all(fd, "GET /follow HTTP/1.0\r\n\r\n", 24));
 	return fd;
 }
 
 static int ask(const char *request)
 {
 	int fd = client();
-	ck_assert(say(fd, request, strlen(request)));
-	return hear(fd);
+	ck_assert(send_all(fd, request, strlen(request)));
+	return read_answer(fd);
 }
 
 /* ---------- tests ---------- */
@@ -229,10 +227,10 @@ START_TEST(a_long_answer_arrives_whole)
 END_TEST
 
 /* Its answer does not fit into the socket. */
-START_TEST(a_client_that_does_not_read_delays_nobody)
+START_TEST(a_client_that_does_not_read_delays_no_other)
 {
 	int fd = client();
-	ck_assert(say(fd, "GET /long HTTP/1.0\r\n\r\n", 22));
+	ck_assert(send_all(fd, "GET /long HTTP/1.0\r\n\r\n", 22));
 	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
 	close(fd);
 	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
@@ -245,24 +243,24 @@ START_TEST(oversized_requests_are_refused)
 	static char large[64 * 1024];
 	memset(large, 'x', sizeof large);
 	int fd = client();
-	say(fd, "GET /", 5);
-	say(fd, large, sizeof large);
-	int status = hear(fd);
+	send_all(fd, "GET /", 5);
+	send_all(fd, large, sizeof large);
+	int status = read_answer(fd);
 	ck_assert_msg(status == 0 || status >= 400, "%d", status);
 	ck_assert_uint_eq(asked, 0);
 	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
 }
 END_TEST
 
-/* All places and more are taken by halves of requests: the oldest of them goes, and whoever asks
- * properly is answered; those that finish theirs in time are, too. */
+/* Halves of requests take all places and more: the oldest ones are closed, and a whole request is
+ * answered. */
 START_TEST(half_requests_do_not_keep_their_connection)
 {
 	enum { MANY = 2 * HTTP_CLIENTS };
 	int fds[MANY];
 	for (int i = 0; i < MANY; i++) {
 		fds[i] = client();
-		ck_assert(say(fds[i], "GET /a HTTP/1.0\r\nX-", 19));
+		ck_assert(send_all(fds[i], "GET /a HTTP/1.0\r\nX-", 19));
 	}
 	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
 	for (int i = 0; i < MANY; i++)
@@ -271,25 +269,11 @@ START_TEST(half_requests_do_not_keep_their_connection)
 }
 END_TEST
 
-/* Many requests get a small share of the time. */
-START_TEST(a_flood_leaves_time_for_the_rest)
-{
-	struct proc_usage before, after;
-	mtime begun = clock_now();
-	ck_assert(proc_usage_read(getpid(), &before));
-	for (int i = 0; i < 300; i++)
-		ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
-	ck_assert(proc_usage_read(getpid(), &after));
-	/* The client here computes, too: so a half is all that can be asked for. */
-	ck_assert_int_lt(after.computed - before.computed, (clock_now() - begun) / 2);
-}
-END_TEST
-
 START_TEST(http_free_closes_all_connections)
 {
 	int idle = client(), half = client(), silent = client();
-	say(half, "GET /", 5);
-	say(silent, "GET /long HTTP/1.0\r\n\r\n", 22);
+	send_all(half, "GET /", 5);
+	send_all(silent, "GET /long HTTP/1.0\r\n\r\n", 22);
 	while (asked == 0)
 		ev_run(loop, EVRUN_ONCE);
 	http_free(http);
@@ -307,16 +291,16 @@ END_TEST
 
 START_TEST(a_waiting_answer_goes_on_when_woken)
 {
-	said_lines = 1;
+	lines_so_far = 1;
 	int fd = follow(), other = follow();
-	hear_words(fd, "line 0\n");
-	hear_words(other, "line 0\n");
-	for (said_lines = 2; said_lines < 5; said_lines++) {
+	read_until(fd, "line 0\n");
+	read_until(other, "line 0\n");
+	for (lines_so_far = 2; lines_so_far < 5; lines_so_far++) {
 		char line[32];
-		snprintf(line, sizeof line, "line %u\n", said_lines - 1);
+		snprintf(line, sizeof line, "line %u\n", lines_so_far - 1);
 		http_wake(http);
-		hear_words(fd, line);
-		hear_words(other, line);
+		read_until(fd, line);
+		read_until(other, line);
 	}
 	close(fd);
 	close(other);
@@ -328,10 +312,10 @@ START_TEST(a_waiting_answer_ends_with_its_peer)
 {
 	int fds[FOLLOWERS];
 	mtime end = clock_now() + LIMIT;
-	said_lines = 1;
+	lines_so_far = 1;
 	for (int i = 0; i < FOLLOWERS; i++) {
 		fds[i] = follow();
-		hear_words(fds[i], "line 0\n");
+		read_until(fds[i], "line 0\n");
 	}
 	ck_assert_int_eq(ask("GET /follow HTTP/1.0\r\n\r\n"), 503);
 	for (int i = 0; i < FOLLOWERS; i++)
@@ -341,7 +325,7 @@ START_TEST(a_waiting_answer_ends_with_its_peer)
 		ev_run(loop, EVRUN_ONCE);
 	}
 	int again = follow();
-	hear_words(again, "line 0\n");
+	read_until(again, "line 0\n");
 	close(again);
 }
 END_TEST
@@ -349,29 +333,29 @@ END_TEST
 /* It has closed only its sending side. */
 START_TEST(a_half_closed_peer_still_gets_its_answer)
 {
-	said_lines = 1;
+	lines_so_far = 1;
 	int fd = follow();
 	ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
-	hear_words(fd, "line 0\n");
-	said_lines = 2;
+	read_until(fd, "line 0\n");
+	lines_so_far = 2;
 	http_wake(http);
-	hear_words(fd, "line 1\n");
+	read_until(fd, "line 1\n");
 	close(fd);
 }
 END_TEST
 
 START_TEST(http_finish_ends_waiting_answers)
 {
-	said_lines = 1;
+	lines_so_far = 1;
 	int fd = client();
-	ck_assert(say(fd, "GET /follow HTTP/1.1\r\nHost: x\r\n\r\n", 33));
-	hear_words(fd, "line 0\n");
-	said_lines = 3;
+	ck_assert(send_all(fd, "GET /follow HTTP/1.1\r\nHost: x\r\n\r\n", 33));
+	read_until(fd, "line 0\n");
+	lines_so_far = 3;
 	http_finish(http, LIMIT);
 	ck_assert_uint_eq(ended, 1);
-	hear_words(fd, "line 1\nline 2\n");
+	read_until(fd, "line 1\nline 2\n");
 	if (!strstr(answer, "\r\n0\r\n\r\n"))
-		hear_words(fd, "0\r\n\r\n");
+		read_until(fd, "0\r\n\r\n");
 	close(fd);
 }
 END_TEST
@@ -382,11 +366,10 @@ static Suite *suite(void)
 	TCase *tcase = tcase_create("http");
 	static const TTest *const *const tests[] = {&a_request_is_answered,
 		&a_request_body_is_not_awaited, &a_long_answer_arrives_whole,
-		&a_client_that_does_not_read_delays_nobody, &oversized_requests_are_refused,
-		&half_requests_do_not_keep_their_connection, &a_flood_leaves_time_for_the_rest,
-		&http_free_closes_all_connections, &a_waiting_answer_goes_on_when_woken,
-		&a_waiting_answer_ends_with_its_peer, &a_half_closed_peer_still_gets_its_answer,
-		&http_finish_ends_waiting_answers};
+		&a_client_that_does_not_read_delays_no_other, &oversized_requests_are_refused,
+		&half_requests_do_not_keep_their_connection, &http_free_closes_all_connections,
+		&a_waiting_answer_goes_on_when_woken, &a_waiting_answer_ends_with_its_peer,
+		&a_half_closed_peer_still_gets_its_answer, &http_finish_ends_waiting_answers};
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
