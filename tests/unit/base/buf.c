@@ -1,4 +1,4 @@
-/* The byte queue: what was appended comes out, whatever happens between; limits and memory. */
+/* The byte queue: bytes come out as they were appended; its limits and its memory. */
 #include "base/buf.h"
 #include "unit/unit.h"
 
@@ -7,7 +7,7 @@ static bool holds(const struct buf *b, const char *expected)
 	return text_is(buf_text(b), text_from(expected));
 }
 
-START_TEST(test_appends_in_every_form)
+START_TEST(every_kind_of_append_adds_its_bytes)
 {
 	struct buf b;
 	buf_init(&b, 1000);
@@ -30,7 +30,7 @@ START_TEST(test_appends_in_every_form)
 }
 END_TEST
 
-START_TEST(test_limit_refuses_whole_appends)
+START_TEST(an_append_over_the_limit_adds_nothing)
 {
 	struct buf b;
 	buf_init(&b, 5);
@@ -53,7 +53,7 @@ START_TEST(test_limit_refuses_whole_appends)
 }
 END_TEST
 
-START_TEST(test_truncate_undoes)
+START_TEST(truncate_removes_the_end)
 {
 	struct buf b;
 	buf_init(&b, 100);
@@ -67,7 +67,7 @@ START_TEST(test_truncate_undoes)
 }
 END_TEST
 
-START_TEST(test_gives_memory_back)
+START_TEST(an_empty_buffer_frees_memory)
 {
 	struct buf b;
 	buf_init(&b, 1 << 20);
@@ -84,9 +84,9 @@ START_TEST(test_gives_memory_back)
 }
 END_TEST
 
-/* A long-lived queue that never runs empty: bytes stay right, and memory bounded by what it holds.
+/* A queue that never becomes empty: the bytes are right, and the memory depends on its length only.
  */
-START_TEST(test_queue_of_steady_length)
+START_TEST(memory_is_bounded_in_a_queue_of_steady_length)
 {
 	enum { HELD = 1000, ROUNDS = 200000 };
 	struct buf b;
@@ -114,7 +114,7 @@ START_TEST(test_queue_of_steady_length)
 }
 END_TEST
 
-START_TEST(test_release_is_legal_at_any_time)
+START_TEST(release_is_legal_at_any_time)
 {
 	struct buf b;
 	buf_init(&b, 10);
@@ -130,9 +130,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/buf");
-	UNIT_CASE(s, "buf", test_appends_in_every_form, test_limit_refuses_whole_appends,
-		test_truncate_undoes, test_gives_memory_back, test_queue_of_steady_length,
-		test_release_is_legal_at_any_time);
+	UNIT_CASE(s, "buf", every_kind_of_append_adds_its_bytes,
+		an_append_over_the_limit_adds_nothing, truncate_removes_the_end,
+		an_empty_buffer_frees_memory, memory_is_bounded_in_a_queue_of_steady_length,
+		release_is_legal_at_any_time);
 	return s;
 }
 

@@ -1,4 +1,4 @@
-/* JSON objects where they stand: what is one, and what is in it. */
+/* JSON objects in a text: which texts are objects, and which members they have. */
 #include "base/json_walk.h"
 #include "unit/unit.h"
 
@@ -23,20 +23,19 @@ static const char *const bad[] = {"", " ", "{", "}", "{}{}", "{} x", "[]", "null
 	"{\"a\":\"\\ud83d\\u0041\"}", "{\"a\":\"", "{\"a\":\"\\", "{\"a\":\"\\u00", "{\"a\":[1,]}",
 	"{\"a\":[1 2]}", "{\"a\":[}", "{'a':1}", "{\"a\":1}}", "{\"a\":NaN}"};
 
-START_TEST(test_good)
+START_TEST(objects_are_accepted)
 {
 	ck_assert(json_walk_is_object(text_from(good[_i])));
 }
 END_TEST
 
-/* Nor is any beginning of a good one. */
-START_TEST(test_bad)
+START_TEST(other_texts_are_refused)
 {
 	ck_assert_msg(!json_walk_is_object(text_from(bad[_i])), "%s", bad[_i]);
 }
 END_TEST
 
-START_TEST(test_beginnings)
+START_TEST(an_object_without_its_end_is_refused)
 {
 	size_t whole = strlen(good[_i]);
 	while (good[_i][whole - 1] == ' ')
@@ -46,7 +45,7 @@ START_TEST(test_beginnings)
 }
 END_TEST
 
-START_TEST(test_depth)
+START_TEST(the_depth_is_limited)
 {
 	for (int depth = JSON_WALK_DEPTH - 1; depth <= JSON_WALK_DEPTH; depth++) {
 		char text[4 * JSON_WALK_DEPTH] = "{\"a\":", *at = text + 5;
@@ -59,7 +58,7 @@ START_TEST(test_depth)
 }
 END_TEST
 
-START_TEST(test_members)
+START_TEST(members_are_found_in_order)
 {
 	static const struct {
 		const char *key, *value;
@@ -78,7 +77,7 @@ START_TEST(test_members)
 }
 END_TEST
 
-START_TEST(test_meaning)
+START_TEST(escapes_are_decoded)
 {
 	ck_assert(json_walk_means(TEXT("pool"), "pool"));
 	ck_assert(json_walk_means(TEXT("\\u0070o\\u006Fl"), "pool"));
@@ -103,11 +102,12 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("base/json_walk");
 	TCase *grammar = tcase_create("grammar");
-	tcase_add_loop_test(grammar, test_good, 0, sizeof good / sizeof *good);
-	tcase_add_loop_test(grammar, test_beginnings, 0, sizeof good / sizeof *good);
-	tcase_add_loop_test(grammar, test_bad, 0, sizeof bad / sizeof *bad);
+	tcase_add_loop_test(grammar, objects_are_accepted, 0, sizeof good / sizeof *good);
+	tcase_add_loop_test(
+		grammar, an_object_without_its_end_is_refused, 0, sizeof good / sizeof *good);
+	tcase_add_loop_test(grammar, other_texts_are_refused, 0, sizeof bad / sizeof *bad);
 	suite_add_tcase(s, grammar);
-	UNIT_CASE(s, "walk", test_depth, test_members, test_meaning);
+	UNIT_CASE(s, "walk", the_depth_is_limited, members_are_found_in_order, escapes_are_decoded);
 	return s;
 }
 

@@ -1,4 +1,4 @@
-/* Log lines as a terminal, a file, a slow reader and a full disk see them. */
+/* Log lines to a terminal, a file, a slow reader and a full disk. */
 #include "base/log_ring.h"
 #include "unit/support/base/written.h"
 #include "unit/unit.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-START_TEST(test_text)
+START_TEST(a_text_line_has_level_and_origin)
 {
 	int fd = written_open(LOG_TEXT, false);
 	log_info("started %d workers", 4);
@@ -26,7 +26,7 @@ START_TEST(test_text)
 }
 END_TEST
 
-START_TEST(test_text_is_harmless)
+START_TEST(control_bytes_are_escaped_in_text)
 {
 	int fd = written_open(LOG_TEXT, false);
 	written_tell(LOG_ORIGIN_NONE, TEXT("\x1b[2J a\nb\rc\0d\x7f \xc2\x9b \xc3\xa9 \xff"));
@@ -35,7 +35,7 @@ START_TEST(test_text_is_harmless)
 }
 END_TEST
 
-START_TEST(test_colour)
+START_TEST(the_level_has_a_colour)
 {
 	int fd = written_open(LOG_TEXT, true);
 	log_error("no");
@@ -43,7 +43,7 @@ START_TEST(test_colour)
 }
 END_TEST
 
-START_TEST(test_json)
+START_TEST(a_json_line_has_level_and_origin)
 {
 	int fd = written_open(LOG_JSON, true);
 	written_tell(written_worker, TEXT("a \"line\"\x1b \xff"));
@@ -58,8 +58,8 @@ START_TEST(test_json)
 }
 END_TEST
 
-/* What a line says of a task stands in fields that a program can look for. */
-START_TEST(test_json_task)
+/* The facts about a task are fields, which a program can find. */
+START_TEST(a_task_has_its_own_fields_in_json)
 {
 	static const struct {
 		struct log_task task;
@@ -86,7 +86,7 @@ START_TEST(test_json_task)
 }
 END_TEST
 
-START_TEST(test_levels)
+START_TEST(lines_below_the_level_are_hidden)
 {
 	int fd = written_open(LOG_TEXT, false);
 	log_debug("hidden");
@@ -97,31 +97,31 @@ START_TEST(test_levels)
 }
 END_TEST
 
-static void tell_all(enum log_level level)
+static void log_to_all(enum log_level level)
 {
-	log_line(level, LOG_ORIGIN_NONE, "nobody");
+	log_line(level, LOG_ORIGIN_NONE, "none");
 	log_line(level, (struct log_origin){.pool = "a", .slot = -1}, "a");
 	log_line(level, (struct log_origin){.pool = "b", .slot = -1}, "b");
 }
 
-START_TEST(test_levels_of_pools)
+START_TEST(a_pool_has_its_own_level)
 {
 	int fd = written_open(LOG_TEXT, false);
 	ck_assert(log_set_level(LOG_DEBUG, "a") && log_set_level(LOG_ERROR, "b"));
-	tell_all(LOG_DEBUG);
+	log_to_all(LOG_DEBUG);
 	ck_assert_str_eq(written_after_time(written_taken(fd)), "debug a a\n");
-	tell_all(LOG_WARN);
-	char *said = written_taken(fd);
-	ck_assert_ptr_nonnull(strstr(said, "warn  nobody\n"));
-	ck_assert_ptr_nonnull(strstr(said, "warn  a a\n"));
-	ck_assert_ptr_null(strstr(said, "warn  b b\n"));
+	log_to_all(LOG_WARN);
+	char *lines = written_taken(fd);
+	ck_assert_ptr_nonnull(strstr(lines, "warn  none\n"));
+	ck_assert_ptr_nonnull(strstr(lines, "warn  a a\n"));
+	ck_assert_ptr_null(strstr(lines, "warn  b b\n"));
 	ck_assert_int_eq(log_level_of("a"), LOG_DEBUG);
 	ck_assert_int_eq(log_level_of("c"), LOG_INFO);
 	ck_assert_str_eq(log_level_pool(1), "b");
 	ck_assert_ptr_null(log_level_pool(2));
 	ck_assert(log_set_level(LOG_WARN, NULL));
 	ck_assert_ptr_null(log_level_pool(0));
-	tell_all(LOG_INFO);
+	log_to_all(LOG_INFO);
 	ck_assert_str_eq(written_taken(fd), "");
 	enum log_level level;
 	ck_assert(log_level_find("warn", &level) && level == LOG_WARN);
@@ -129,16 +129,16 @@ START_TEST(test_levels_of_pools)
 }
 END_TEST
 
-static unsigned told_of;
+static unsigned lines_seen;
 
 static void count_line(void *ctx)
 {
-	ck_assert_ptr_eq(ctx, &told_of);
-	told_of++;
+	ck_assert_ptr_eq(ctx, &lines_seen);
+	lines_seen++;
 }
 
-/* What is kept is JSON, whatever is shown, and what can not be shown is kept, too. */
-START_TEST(test_kept)
+/* Kept lines are JSON in each log format, also if they cannot be written. */
+START_TEST(kept_lines_are_json_and_complete)
 {
 	struct log_record record;
 	struct log_cursor at;
@@ -146,11 +146,11 @@ START_TEST(test_kept)
 	log_setup(-1, LOG_INFO, LOG_TEXT, false);
 	ck_assert_ptr_null(log_kept_lines());
 	ck_assert(log_keep_lines(4096));
-	log_watch(count_line, &told_of);
+	log_watch(count_line, &lines_seen);
 	log_info("one");
 	log_debug("hidden");
 	written_tell(written_worker, TEXT("{\"level\":\"warn\",\"n\":1}"));
-	ck_assert_uint_eq(told_of, 2);
+	ck_assert_uint_eq(lines_seen, 2);
 	at = log_ring_begin(log_kept_lines());
 	ck_assert(log_ring_next(log_kept_lines(), &at, &record, &missed));
 	ck_assert_int_eq(record.level, LOG_INFO);
@@ -168,8 +168,8 @@ START_TEST(test_kept)
 }
 END_TEST
 
-/* One that just fits stays whole, one byte more is cut at a character and says so. */
-START_TEST(test_long_lines)
+/* A line of the maximum length stays whole; a longer one is cut and marked. */
+START_TEST(long_lines_are_cut_at_a_character)
 {
 	static char message[4 * LOG_MESSAGE_MAX];
 	int fd = written_open(LOG_TEXT, false);
@@ -190,8 +190,8 @@ START_TEST(test_long_lines)
 }
 END_TEST
 
-/* The reader sleeps: no call waits, what is lost is counted, and the next line is whole again. */
-START_TEST(test_full_pipe)
+/* The reader sleeps: no call waits, lost lines are counted, and the next line is whole. */
+START_TEST(a_full_pipe_loses_and_counts_lines)
 {
 	static char message[8000];
 	int fd = written_open(LOG_TEXT, false);
@@ -215,9 +215,9 @@ START_TEST(test_full_pipe)
 }
 END_TEST
 
-/* A terminal that nobody reads any more: a stopped window, a connection that hangs. poll calls it
- * writable while it has room for one byte. */
-START_TEST(test_full_terminal)
+/* A terminal without a reader: a stopped window, a connection that hangs. For poll it is writable
+ * while one byte fits. */
+START_TEST(a_full_terminal_loses_and_counts_lines)
 {
 	static char message[3000];
 	int master, terminal;
@@ -234,7 +234,7 @@ START_TEST(test_full_terminal)
 }
 END_TEST
 
-START_TEST(test_full_disk_and_closed_reader)
+START_TEST(a_full_disk_loses_and_counts_lines)
 {
 	int full = open("/dev/full", O_WRONLY);
 	ck_assert_int_ge(full, 0);
@@ -250,7 +250,7 @@ START_TEST(test_full_disk_and_closed_reader)
 }
 END_TEST
 
-START_TEST(test_file)
+START_TEST(lines_are_appended_to_a_file)
 {
 	char name[] = "/tmp/wpool-log-XXXXXX";
 	int fd = mkstemp(name);
@@ -268,10 +268,14 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/log");
-	UNIT_CASE(s, "lines", test_text, test_text_is_harmless, test_colour, test_json,
-		test_json_task, test_levels, test_levels_of_pools, test_kept, test_long_lines);
-	UNIT_CASE(s, "trouble", test_full_pipe, test_full_terminal,
-		test_full_disk_and_closed_reader, test_file);
+	UNIT_CASE(s, "lines", a_text_line_has_level_and_origin, control_bytes_are_escaped_in_text,
+		the_level_has_a_colour, a_json_line_has_level_and_origin,
+		a_task_has_its_own_fields_in_json, lines_below_the_level_are_hidden,
+		a_pool_has_its_own_level, kept_lines_are_json_and_complete,
+		long_lines_are_cut_at_a_character);
+	UNIT_CASE(s, "trouble", a_full_pipe_loses_and_counts_lines,
+		a_full_terminal_loses_and_counts_lines, a_full_disk_loses_and_counts_lines,
+		lines_are_appended_to_a_file);
 	return s;
 }
 

@@ -1,4 +1,4 @@
-/* The last lines, in bounded memory, for readers of any pace. */
+/* The ring keeps the last lines in bounded memory, for fast and slow readers. */
 #include "base/log_ring.h"
 #include "unit/unit.h"
 
@@ -7,7 +7,7 @@
 
 static char line[4096];
 
-/* Line number i is that number and as many dots as its length wants. */
+/* Line number i: the number, then dots up to len bytes. */
 static struct text line_of(uint64_t i, size_t len)
 {
 	int head = snprintf(line, sizeof line, "%llu", (unsigned long long)i);
@@ -34,7 +34,7 @@ static void expect(const struct log_record *record, uint64_t i)
 	ck_assert(text_is(record->pool, i % 3 ? TEXT("pool") : TEXT_NONE));
 }
 
-START_TEST(test_empty)
+START_TEST(an_empty_ring_has_no_line)
 {
 	struct log_ring *ring = log_ring_new(1000);
 	struct log_cursor at = log_ring_begin(ring);
@@ -50,9 +50,10 @@ START_TEST(test_empty)
 }
 END_TEST
 
-/* Lengths of every kind against the end of the memory; three readers: one always there, one now and
- * then, one that begins again. Each sees every line, or is told that it did not. */
-START_TEST(test_readers)
+/* Lines of many lengths meet the end of the memory. One reader reads after each line, one now and
+ * then, one from the first line again. Each gets every line, or the number of missed
+ * lines. */
+START_TEST(each_reader_gets_a_line_or_learns_that_it_missed_it)
 {
 	enum { LINES = 20000 };
 	struct log_ring *ring = log_ring_new(997);
@@ -96,7 +97,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/log_ring");
-	UNIT_CASE(s, "ring", test_empty, test_readers);
+	UNIT_CASE(s, "ring", an_empty_ring_has_no_line,
+		each_reader_gets_a_line_or_learns_that_it_missed_it);
 	return s;
 }
 

@@ -1,11 +1,10 @@
-/* What workers write, as log lines: what is JSON stays JSON, and nothing of it can be forged. */
+/* Lines of workers in the log: JSON stays JSON, and no worker can forge where a line comes from. */
 #include "unit/support/base/written.h"
 #include "unit/unit.h"
 
 #include <stdio.h>
 
-/* A worker's JSON object stays one; what tells where it is from can not be forged. */
-START_TEST(test_objects)
+START_TEST(objects_stay_objects_and_forge_no_origin)
 {
 	static const struct {
 		const char *line, *json, *text;
@@ -58,8 +57,8 @@ START_TEST(test_objects)
 }
 END_TEST
 
-/* What an object says of itself counts: a worker's warning is not hidden with its chatter. */
-START_TEST(test_levels_of_objects)
+/* A worker's warning is logged while its other lines are hidden. */
+START_TEST(the_level_in_an_object_counts)
 {
 	int fd = written_open(LOG_JSON, false);
 	ck_assert(log_set_level(LOG_WARN, NULL));
@@ -72,7 +71,7 @@ START_TEST(test_levels_of_objects)
 }
 END_TEST
 
-START_TEST(test_cut_by_its_reader)
+START_TEST(a_cut_object_is_logged_as_text)
 {
 	int fd = written_open(LOG_TEXT, false);
 	struct log_worker_line line = log_worker_line(TEXT("{\"a\":1}"), true);
@@ -84,7 +83,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/log_worker");
-	UNIT_CASE(s, "lines", test_objects, test_levels_of_objects, test_cut_by_its_reader);
+	UNIT_CASE(s, "lines", objects_stay_objects_and_forge_no_origin,
+		the_level_in_an_object_counts, a_cut_object_is_logged_as_text);
 	return s;
 }
 

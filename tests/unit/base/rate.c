@@ -1,4 +1,4 @@
-/* So many a second, and no more, however they come. */
+/* A rate lets a number of events pass in each second, whether they come evenly or in bursts. */
 #include "base/rate.h"
 #include "unit/unit.h"
 
@@ -10,8 +10,9 @@ static int64_t taken(struct rate *rate, mtime now, int64_t wanted)
 	return count;
 }
 
-/* A second's worth at once, and as many again a second later; in between what that time brings. */
-START_TEST(test_bursts)
+/* The events of one second pass at once; after a pause, those of the pause, but at most one
+ * second's. */
+START_TEST(a_burst_gets_one_second_of_the_rate)
 {
 	mtime now = 5 * MTIME_SECOND;
 	struct rate rate = rate_of(1000, now);
@@ -24,8 +25,8 @@ START_TEST(test_bursts)
 }
 END_TEST
 
-/* None is lost to rounding: just below the rate all pass, and above it the rate does. */
-START_TEST(test_steady)
+/* Rounding loses none: just below the rate all events pass; above it as many as the rate allows. */
+START_TEST(a_steady_flow_gets_the_rate)
 {
 	static const int64_t rates[] = {1, 3, 7, 999, 10000, 333333};
 	for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
@@ -43,7 +44,7 @@ START_TEST(test_steady)
 }
 END_TEST
 
-START_TEST(test_extremes)
+START_TEST(extremes_of_rate_and_time_are_handled)
 {
 	struct rate rate = rate_of(RATE_MAX, 0);
 	ck_assert_int_eq(taken(&rate, MTIME_NEVER - 1, 1000), 1000);
@@ -57,7 +58,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/rate");
-	UNIT_CASE(s, "rate", test_bursts, test_steady, test_extremes);
+	UNIT_CASE(s, "rate", a_burst_gets_one_second_of_the_rate, a_steady_flow_gets_the_rate,
+		extremes_of_rate_and_time_are_handled);
 	return s;
 }
 

@@ -1,4 +1,4 @@
-/* UTF-8, JSON strings, result codes, lists: the small things. */
+/* UTF-8, JSON strings, result codes, lists, times and decimals. */
 #include "base/json.h"
 #include "base/list.h"
 #include "base/mtime.h"
@@ -34,7 +34,7 @@ static const struct utf8_case utf8_cases[] = {
 	{"1234567\xc3\xa9 tail that is long enough for a word", NULL},
 };
 
-START_TEST(test_utf8)
+START_TEST(ill_formed_utf8_is_found_and_repaired)
 {
 	for (size_t i = 0; i < sizeof utf8_cases / sizeof *utf8_cases; i++) {
 		const struct utf8_case *c = &utf8_cases[i];
@@ -50,9 +50,9 @@ START_TEST(test_utf8)
 }
 END_TEST
 
-/* Every sequence of two bytes after a fixed beginning: repaired is always valid, and valid ones are
- * never changed. */
-START_TEST(test_utf8_pairs)
+/* Every pair of bytes after a fixed beginning: the repaired text is valid, and a valid text is not
+ * changed. */
+START_TEST(repair_changes_only_ill_formed_utf8)
 {
 	static const char *const starts[] = {"", "\xe1", "\xf1\x80", "\xed", "\xf4"};
 	for (size_t s = 0; s < sizeof starts / sizeof *starts; s++) {
@@ -74,7 +74,7 @@ START_TEST(test_utf8_pairs)
 }
 END_TEST
 
-START_TEST(test_ascii_prefix)
+START_TEST(the_ascii_prefix_ends_at_the_first_other_byte)
 {
 	char bytes[40];
 	for (size_t at = 0; at < sizeof bytes; at++) {
@@ -86,7 +86,7 @@ START_TEST(test_ascii_prefix)
 }
 END_TEST
 
-START_TEST(test_json_strings)
+START_TEST(json_strings_are_escaped)
 {
 	static const struct {
 		struct text in;
@@ -109,7 +109,7 @@ START_TEST(test_json_strings)
 }
 END_TEST
 
-START_TEST(test_rc_words)
+START_TEST(each_rc_has_a_text)
 {
 	ck_assert_str_eq(rc_text(RC_OK), "ok");
 	ck_assert_str_eq(rc_text(RC_SYSTEM), "system error");
@@ -118,7 +118,7 @@ START_TEST(test_rc_words)
 }
 END_TEST
 
-START_TEST(test_list)
+START_TEST(a_list_keeps_the_order_of_its_links)
 {
 	struct link list, a, b, c;
 	list_init(&list);
@@ -137,7 +137,7 @@ START_TEST(test_list)
 }
 END_TEST
 
-START_TEST(test_mtime_saturates)
+START_TEST(mtime_saturates)
 {
 	ck_assert_int_eq(mtime_after(5, MTIME_NEVER), MTIME_NEVER);
 	ck_assert_int_eq(mtime_after(MTIME_NEVER, 5), MTIME_NEVER);
@@ -146,7 +146,7 @@ START_TEST(test_mtime_saturates)
 }
 END_TEST
 
-START_TEST(test_decimal)
+START_TEST(decimals_are_written)
 {
 	static const uint64_t numbers[] = {0, 7, 10, 99, 100, 4294967296, UINT64_MAX};
 	static const char *const words[] = {
@@ -157,7 +157,7 @@ START_TEST(test_decimal)
 }
 END_TEST
 
-START_TEST(test_decimal_is_read_up_to_its_maximum)
+START_TEST(decimals_are_read_up_to_a_maximum)
 {
 	uint64_t number;
 	ck_assert(text_read_decimal(TEXT("007"), 9, &number));
@@ -177,9 +177,11 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/text");
-	UNIT_CASE(s, "utf8", test_utf8, test_utf8_pairs, test_ascii_prefix);
-	UNIT_CASE(s, "rest", test_json_strings, test_rc_words, test_list, test_mtime_saturates,
-		test_decimal, test_decimal_is_read_up_to_its_maximum);
+	UNIT_CASE(s, "utf8", ill_formed_utf8_is_found_and_repaired,
+		repair_changes_only_ill_formed_utf8, the_ascii_prefix_ends_at_the_first_other_byte);
+	UNIT_CASE(s, "rest", json_strings_are_escaped, each_rc_has_a_text,
+		a_list_keeps_the_order_of_its_links, mtime_saturates, decimals_are_written,
+		decimals_are_read_up_to_a_maximum);
 	return s;
 }
 

@@ -1,8 +1,8 @@
-/* answer_read: what a worker may say, in every width and type, and what is no answer. */
+/* answer_read: answers in every width and type, and frames that are no answer. */
 #include "unit/support/message/answer.h"
 
 /* The two vectors of PROTOCOL.md. */
-START_TEST(test_vectors)
+START_TEST(the_examples_of_the_protocol_are_read)
 {
 	struct bytes done = from_hex("82 a130 b3 4e6577204f7574507574204d65737361676521 a131 ccc8");
 	struct output *output = read_good(bytes_text(&done));
@@ -57,7 +57,7 @@ static const struct {
 	{"83 a1'0' a1'x' a1'1' cc c8 a1'0' c0", 200, "", ""},
 };
 
-START_TEST(test_good)
+START_TEST(every_form_of_an_answer_is_read)
 {
 	for (size_t i = 0; i < sizeof good_cases / sizeof *good_cases; i++) {
 		struct bytes frame = from_hex(good_cases[i].hex);
@@ -73,7 +73,7 @@ END_TEST
 
 static const struct {
 	const char *hex;
-	const char *what; /* how it begins */
+	const char *what; /* the beginning of the reason */
 } bad_cases[] = {
 	{"dd 10 00 00 00", "more elements"},
 	{"", "the frame ends"},
@@ -108,7 +108,7 @@ static const struct {
 	{"82 a1'1' cc c8 a1'3' 05", "a reply queue"},
 };
 
-START_TEST(test_bad)
+START_TEST(malformed_answers_are_refused_with_a_reason)
 {
 	for (size_t i = 0; i < sizeof bad_cases / sizeof *bad_cases; i++) {
 		struct bytes frame = from_hex(bad_cases[i].hex);
@@ -124,7 +124,7 @@ START_TEST(test_bad)
 }
 END_TEST
 
-START_TEST(test_bare_text)
+START_TEST(bare_text_is_a_failure_for_corefx)
 {
 	struct answer_limits corefx = answer_plain_limits;
 	corefx.bare_str_is_failure = true;
@@ -189,7 +189,7 @@ static const struct {
 	{0, 0, 10, 1 << 20, true},
 };
 
-START_TEST(test_sizes)
+START_TEST(parts_over_their_limits_are_invalid)
 {
 	for (size_t i = 0; i < sizeof size_cases / sizeof *size_cases; i++) {
 		struct output *output = read_sized(size_cases[i].body, size_cases[i].queue,
@@ -204,7 +204,7 @@ START_TEST(test_sizes)
 }
 END_TEST
 
-START_TEST(test_large_body)
+START_TEST(a_body_of_16_mib_is_read)
 {
 	struct answer_limits large = {.header_bytes = 1000, .body_bytes = 16u << 20};
 	struct buf frame;
@@ -228,8 +228,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/answer");
-	UNIT_CASE(s, "frame", test_vectors, test_good, test_bad, test_bare_text);
-	UNIT_CASE(s, "sizes", test_sizes, test_large_body);
+	UNIT_CASE(s, "frame", the_examples_of_the_protocol_are_read,
+		every_form_of_an_answer_is_read, malformed_answers_are_refused_with_a_reason,
+		bare_text_is_a_failure_for_corefx);
+	UNIT_CASE(s, "sizes", parts_over_their_limits_are_invalid, a_body_of_16_mib_is_read);
 	return s;
 }
 

@@ -1,4 +1,4 @@
-/* answer_read: a worker's headers as AMQP fields, what is stripped of them and what is invalid. */
+/* answer_read: a worker's headers as AMQP fields; which are removed, and which are invalid. */
 #include "message/copy.h"
 #include "unit/support/message/answer.h"
 #include <stdio.h>
@@ -68,7 +68,7 @@ static struct bytes frame_with_header(const char *key, const char *value)
 	return from_hex(hex);
 }
 
-START_TEST(test_header_values)
+START_TEST(each_type_becomes_an_amqp_field)
 {
 	for (size_t i = 0; i < sizeof value_cases / sizeof *value_cases; i++) {
 		struct bytes frame = frame_with_header("key", value_cases[i].hex);
@@ -96,7 +96,7 @@ static const struct {
 	const char *content_type;
 	int64_t retry_after_ms;
 } header_cases[] = {
-	/* ours and the broker's never pass, whatever their type */
+	/* our own headers and the broker's are removed, of any type */
 	{"CC", "91 a1'q'", "", "", -1},
 	{"CC", "a1'q'", "", "", -1},
 	{"BCC", "01", "", "", -1},
@@ -137,7 +137,7 @@ static const struct {
 	{"RetryAfterMilliseconds", "c0", "RetryAfterMilliseconds:V=null ", "", -1},
 };
 
-START_TEST(test_headers)
+START_TEST(reserved_headers_are_removed_and_ours_are_read)
 {
 	for (size_t i = 0; i < sizeof header_cases / sizeof *header_cases; i++) {
 		struct bytes frame = frame_with_header(header_cases[i].key, header_cases[i].value);
@@ -154,7 +154,7 @@ START_TEST(test_headers)
 }
 END_TEST
 
-START_TEST(test_content_type_length)
+START_TEST(a_content_type_has_at_most_255_bytes)
 {
 	char value[HEX_MAX];
 	for (int len = 255; len <= 256; len++) {
@@ -170,7 +170,7 @@ START_TEST(test_content_type_length)
 END_TEST
 
 /* More fields than a copy may have, within the bytes of a header frame. */
-START_TEST(test_too_many_fields)
+START_TEST(too_many_fields_are_invalid)
 {
 	struct answer_limits wide = {.header_bytes = 1 << 20, .body_bytes = 0};
 	for (unsigned count = REPLY_FIELDS_MAX - 1; count <= REPLY_FIELDS_MAX; count++) {
@@ -195,8 +195,9 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/answer_headers");
-	UNIT_CASE(s, "headers", test_header_values, test_headers);
-	UNIT_CASE(s, "limits", test_content_type_length, test_too_many_fields);
+	UNIT_CASE(s, "headers", each_type_becomes_an_amqp_field,
+		reserved_headers_are_removed_and_ours_are_read);
+	UNIT_CASE(s, "limits", a_content_type_has_at_most_255_bytes, too_many_fields_are_invalid);
 	return s;
 }
 

@@ -1,8 +1,8 @@
-/* copy_build: what goes out for a delivery, property by property and header by header. */
+/* copy_build: each property and header of what is published for a delivery. */
 #include "unit/support/message/trial.h"
 #include <stdio.h>
 
-/* What each kind of parcel says in each property; NULL: it is not there. */
+/* Each property in each kind of parcel; NULL: it is absent. */
 #define KIND_REPLY     0
 #define KIND_HAND_BACK 1
 #define KIND_COPY      2
@@ -38,7 +38,7 @@ static const struct {
 	{PARCEL_RENEW, KIND_COPY, "elsewhere", "orders", "old", true},
 };
 
-START_TEST(test_kinds)
+START_TEST(each_kind_has_its_target_and_properties)
 {
 	for (size_t i = 0; i < sizeof kind_cases / sizeof *kind_cases; i++) {
 		struct trial t;
@@ -63,8 +63,7 @@ START_TEST(test_kinds)
 }
 END_TEST
 
-/* Nothing is invented where the task has no properties. */
-START_TEST(test_bare_task)
+START_TEST(a_task_without_properties_adds_none)
 {
 	static const enum parcel_kind kinds[] = {PARCEL_REPLY, PARCEL_HAND_BACK};
 	for (size_t i = 0; i < 2; i++) {
@@ -81,7 +80,7 @@ START_TEST(test_bare_task)
 }
 END_TEST
 
-START_TEST(test_content_type)
+START_TEST(only_an_output_changes_the_content_type)
 {
 	static const enum parcel_kind kinds[] = {
 		PARCEL_REPLY, PARCEL_HAND_BACK, PARCEL_RETRY, PARCEL_DEAD_LETTER};
@@ -107,7 +106,7 @@ static const struct {
 	{"answers", true},
 };
 
-START_TEST(test_mandatory)
+START_TEST(only_a_direct_reply_is_not_mandatory)
 {
 	for (size_t i = 0; i < sizeof mandatory_cases / sizeof *mandatory_cases; i++) {
 		struct properties all = all_properties();
@@ -127,9 +126,9 @@ START_TEST(test_mandatory)
 }
 END_TEST
 
-/* The bare name would close the channel as a reply_to, and leads nowhere as a target: without
+/* A reply_to of the bare name would close the channel. As a target it is no queue: without
  * mandatory the broker would confirm the reply and drop it. */
-START_TEST(test_bare_direct_reply_to)
+START_TEST(the_bare_name_of_direct_reply_to_is_dropped)
 {
 	struct properties all = all_properties();
 	struct trial t;
@@ -166,7 +165,7 @@ static void put_trace(struct buf *table, const char *letters, const char *value)
 			text_from(value));
 }
 
-START_TEST(test_trace)
+START_TEST(the_trace_of_the_worker_replaces_that_of_the_task)
 {
 	for (size_t i = 0; i < sizeof trace_cases / sizeof *trace_cases; i++) {
 		struct trial t;
@@ -182,7 +181,7 @@ START_TEST(test_trace)
 }
 END_TEST
 
-START_TEST(test_hand_back)
+START_TEST(a_hand_back_counts_slices_and_has_the_headers_of_the_output)
 {
 	struct trial t;
 	trial_init(&t);
@@ -243,7 +242,7 @@ static const struct {
 	{"traceparent", 'S', "'00-1'", "traceparent:S=\"00-1\" "},
 };
 
-START_TEST(test_copy_headers)
+START_TEST(a_copy_keeps_or_removes_each_header)
 {
 	for (size_t i = 0; i < sizeof copy_header_cases / sizeof *copy_header_cases; i++) {
 		struct trial t;
@@ -263,7 +262,7 @@ START_TEST(test_copy_headers)
 }
 END_TEST
 
-START_TEST(test_copy_twice)
+START_TEST(a_copy_of_a_copy_counts_on)
 {
 	struct trial t;
 	trial_init(&t);
@@ -283,7 +282,7 @@ START_TEST(test_copy_twice)
 }
 END_TEST
 
-/* What the account says, by reason and by how the worker ended. */
+/* The headers for each reason and each end of the worker. */
 static const struct {
 	enum parcel_kind kind;
 	enum reason reason;
@@ -312,7 +311,7 @@ static const struct {
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"rejected\" x-wpool-status:l=422 "},
 	{PARCEL_DEAD_LETTER, REASON_UNROUTABLE, {0}, 201, 0,
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"unroutable\" "},
-	/* its retry copy was refused: what the worker said of it is told all the same */
+	/* the copy for its retry was refused: it still has the status of the worker */
 	{PARCEL_DEAD_LETTER, REASON_REPLY_REFUSED, {0}, 503, 0,
 		"x-wpool-attempt:l=1 x-wpool-reason:S=\"reply-refused\" x-wpool-status:l=503 "},
 	{PARCEL_DEAD_LETTER, REASON_RENEWAL_REFUSED, {0}, 0, 1,
@@ -321,7 +320,7 @@ static const struct {
 		"x-wpool-attempt:l=0 x-wpool-reason:S=\"too-large\" "},
 };
 
-START_TEST(test_accounts)
+START_TEST(reason_exit_and_status_are_in_the_headers)
 {
 	for (size_t i = 0; i < sizeof account_cases / sizeof *account_cases; i++) {
 		struct trial t;
@@ -356,8 +355,7 @@ START_TEST(test_accounts)
 }
 END_TEST
 
-/* What could not be read cannot be copied; the copy says so. */
-START_TEST(test_unreadable)
+START_TEST(unreadable_headers_are_left_out_and_named)
 {
 	struct trial t;
 	trial_init(&t);
@@ -386,10 +384,14 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/copy");
-	UNIT_CASE(s, "properties", test_kinds, test_bare_task, test_content_type, test_mandatory,
-		test_bare_direct_reply_to);
-	UNIT_CASE(s, "headers", test_trace, test_hand_back, test_copy_headers, test_copy_twice,
-		test_accounts, test_unreadable);
+	UNIT_CASE(s, "properties", each_kind_has_its_target_and_properties,
+		a_task_without_properties_adds_none, only_an_output_changes_the_content_type,
+		only_a_direct_reply_is_not_mandatory, the_bare_name_of_direct_reply_to_is_dropped);
+	UNIT_CASE(s, "headers", the_trace_of_the_worker_replaces_that_of_the_task,
+		a_hand_back_counts_slices_and_has_the_headers_of_the_output,
+		a_copy_keeps_or_removes_each_header, a_copy_of_a_copy_counts_on,
+		reason_exit_and_status_are_in_the_headers,
+		unreadable_headers_are_left_out_and_named);
 	return s;
 }
 

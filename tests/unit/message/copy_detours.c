@@ -1,9 +1,9 @@
-/* copy_build: copies that wait in a retry queue, copies that begin as new, and what a dead letter
- * says of the worker that died. */
+/* copy_build: copies that wait in a retry queue, renewals, and the headers of a dead letter about
+ * the worker that died. */
 #include "unit/support/message/trial.h"
 
-/* As it was, but for one number: what is renewed was not tried. */
-START_TEST(test_renewed)
+/* A renewal is no attempt. */
+START_TEST(a_renewal_changes_only_its_count)
 {
 	struct trial t;
 	trial_init(&t);
@@ -24,8 +24,7 @@ START_TEST(test_renewed)
 }
 END_TEST
 
-/* A number that later copies keep. */
-START_TEST(test_renewed_before)
+START_TEST(later_copies_keep_the_count_of_renewals)
 {
 	static const enum parcel_kind kinds[] = {PARCEL_RETRY, PARCEL_DEAD_LETTER};
 	for (size_t i = 0; i < 2; i++) {
@@ -39,7 +38,7 @@ START_TEST(test_renewed_before)
 		struct text table = t.properties.value[PROPERTY_HEADERS];
 		ck_assert(table_find(table, TEXT("x-wpool-renewed"), &field));
 		ck_assert(table_field_integer(&field, &renewed) && renewed == 10);
-		/* how often it was begun, nobody knows: none of these is an attempt */
+		/* it is not known how often it was begun: none of the renewals is an attempt */
 		ck_assert(table_find(table, TEXT("x-wpool-attempt"), &field));
 		ck_assert(table_field_integer(&field, &renewed) && renewed == 0);
 		trial_release(&t);
@@ -47,7 +46,7 @@ START_TEST(test_renewed_before)
 }
 END_TEST
 
-START_TEST(test_delayed)
+START_TEST(only_a_delayed_retry_goes_to_a_retry_queue)
 {
 	static const struct {
 		enum parcel_kind kind;
@@ -56,7 +55,8 @@ START_TEST(test_delayed)
 	} delays[] = {
 		{PARCEL_RETRY, MTIME_SECOND, "orders.retry.1s", "orders.retry.1s", "1050"},
 		{PARCEL_RETRY, 0, "orders.retry.1s", "orders", NULL},
-		{PARCEL_RETRY, MTIME_SECOND, "", "orders", NULL}, /* no name fits: at once */
+		{PARCEL_RETRY, MTIME_SECOND, "", "orders",
+			NULL}, /* the name is too long: no delay */
 		{PARCEL_DEAD_LETTER, MTIME_SECOND, "orders.retry.1s", "orders.dead", NULL},
 		{PARCEL_RENEW, MTIME_SECOND, "orders.retry.1s", "orders", NULL},
 		{PARCEL_HAND_BACK, MTIME_SECOND, "orders.retry.1s", "answers", NULL},
@@ -89,7 +89,7 @@ static struct text stderr_of(const struct trial *t)
 		       : TEXT_NONE;
 }
 
-START_TEST(test_last_words)
+START_TEST(a_dead_letter_has_the_last_stderr_line)
 {
 	static const struct {
 		enum parcel_kind kind;
@@ -107,7 +107,7 @@ START_TEST(test_last_words)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		struct trial t;
 		trial_init(&t);
-		/* that of an earlier life is not this one's */
+		/* the line of an earlier worker is not this one's */
 		table_put_string(&t.task_headers, TEXT("x-wpool-stderr"), TEXT("forged"));
 		t.output->status = words[i].status;
 		t.output->stderr_line = text_from(words[i].words);
@@ -120,8 +120,8 @@ START_TEST(test_last_words)
 }
 END_TEST
 
-/* The signal behind a protocol error is ours, and says nothing: the error goes before it. */
-START_TEST(test_exit_words)
+/* After a protocol error we send the signal ourselves, so the error is the reason. */
+START_TEST(a_protocol_error_is_named_before_the_exit)
 {
 	static const struct {
 		struct exit_info exit;
@@ -148,7 +148,7 @@ START_TEST(test_exit_words)
 END_TEST
 
 /* At most 1 KiB, an eighth of the frame, and never half a character. */
-START_TEST(test_long_last_words)
+START_TEST(a_long_stderr_line_is_cut_at_a_character)
 {
 	static const struct {
 		uint32_t frame_max;
@@ -178,8 +178,11 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/copy_detours");
-	UNIT_CASE(s, "copies", test_delayed, test_renewed, test_renewed_before);
-	UNIT_CASE(s, "last words", test_last_words, test_long_last_words, test_exit_words);
+	UNIT_CASE(s, "copies", only_a_delayed_retry_goes_to_a_retry_queue,
+		a_renewal_changes_only_its_count, later_copies_keep_the_count_of_renewals);
+	UNIT_CASE(s, "last words", a_dead_letter_has_the_last_stderr_line,
+		a_long_stderr_line_is_cut_at_a_character,
+		a_protocol_error_is_named_before_the_exit);
 	return s;
 }
 

@@ -1,5 +1,5 @@
-/* copy_build at the limits of a header frame and of memory: what is left out, and that it says so.
- */
+/* copy_build at the limits of a header frame and of memory: which headers are left out, and that
+ * x-wpool-cut names them. */
 #include "unit/support/message/trial.h"
 #include <stdio.h>
 
@@ -24,8 +24,8 @@ static bool has_header(const struct trial *t, const char *key)
 	return table_find(t->properties.value[PROPERTY_HEADERS], text_from(key), &field);
 }
 
-/* To the byte: the largest filler that stays, and one byte more, which does not. */
-START_TEST(test_frame_limit)
+/* The largest header that fits stays; with one byte more it is left out. */
+START_TEST(a_header_that_exceeds_the_frame_is_left_out)
 {
 	struct copy_options small = trial_options;
 	small.frame_max = 4096;
@@ -54,7 +54,7 @@ START_TEST(test_frame_limit)
 }
 END_TEST
 
-START_TEST(test_largest_go_first)
+START_TEST(the_largest_headers_are_left_out_first)
 {
 	struct copy_options small = trial_options;
 	small.frame_max = 4096;
@@ -75,10 +75,8 @@ START_TEST(test_largest_go_first)
 }
 END_TEST
 
-/* The list of what is missing has a limit too, and everything at its longest fits the smallest
- * frame.
- */
-START_TEST(test_everything_at_its_longest)
+/* The list of left-out headers is limited, too. */
+START_TEST(the_longest_properties_fit_the_smallest_frame)
 {
 	struct copy_options small = trial_options;
 	small.frame_max = 4096;
@@ -108,7 +106,7 @@ START_TEST(test_everything_at_its_longest)
 	ck_assert_uint_le(names.len, 255);
 	ck_assert(text_is(text_of(names.ptr + names.len - 5, 5), TEXT(", ...")));
 
-	/* the copy of that copy still says what the first left out */
+	/* the copy of that copy still names what the first one left out */
 	struct trial again;
 	trial_init(&again);
 	buf_append_text(&again.task_headers, t.properties.value[PROPERTY_HEADERS]);
@@ -119,7 +117,7 @@ START_TEST(test_everything_at_its_longest)
 }
 END_TEST
 
-/* So many fields, flat or three each, as a publisher might send them. */
+/* count fields, as a publisher might send them; nested: in arrays, which count as three. */
 static void put_fields(struct buf *table, size_t count, bool nested)
 {
 	for (size_t i = 0; count > 0; i++) {
@@ -135,7 +133,7 @@ static void put_fields(struct buf *table, size_t count, bool nested)
 	}
 }
 
-/* What a dead-letter exchange of the broker adds on the way back to us. */
+/* The headers that a dead-letter exchange of the broker adds. */
 static void put_broker_fields(struct buf *table)
 {
 	static const char *const texts[] = {"x-first-death-reason", "x-first-death-queue",
@@ -148,9 +146,9 @@ static void put_broker_fields(struct buf *table)
 	table_put_integer(table, TEXT("x-delivery-count"), 1);
 }
 
-/* A copy of whatever we could read can be read by us again, and again: here it goes round as a
- * retry, through the broker's own dead-lettering each time, and ends as a dead letter. */
-static void go_round(size_t count, bool nested)
+/* Copy a message that we can read as a retry, add what the broker's dead-lettering adds, and read
+ * it again, three times; then copy it as a dead letter. */
+static void copy_repeatedly(size_t count, bool nested)
 {
 	struct buf table;
 	buf_init(&table, SIZE_MAX);
@@ -176,19 +174,19 @@ static void go_round(size_t count, bool nested)
 	buf_release(&table);
 }
 
-START_TEST(test_fields_go_round)
+START_TEST(a_copy_can_be_read_and_copied_again)
 {
 	static const size_t counts[] = {
 		100, COPY_FIELDS_MAX - 8, COPY_FIELDS_MAX, TABLE_FIELDS_MAX - 1, TABLE_FIELDS_MAX};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-		go_round(counts[i], false);
-		go_round(counts[i], true);
+		copy_repeatedly(counts[i], false);
+		copy_repeatedly(counts[i], true);
 	}
 }
 END_TEST
 
-/* The last ones go, and what still fits behind a large one stays. */
-START_TEST(test_fields_beyond)
+/* A smaller field after one that does not fit stays. */
+START_TEST(the_last_fields_over_the_limit_are_left_out)
 {
 	struct trial t;
 	trial_init(&t);
@@ -202,8 +200,8 @@ START_TEST(test_fields_beyond)
 }
 END_TEST
 
-/* Counts that were left out would begin again: a task that is to end after so many would not. */
-START_TEST(test_counts_stay)
+/* A count that was left out would start at 0 again, and its limit would never be reached. */
+START_TEST(counts_are_never_left_out)
 {
 	static const enum parcel_kind kinds[] = {PARCEL_RETRY, PARCEL_DEAD_LETTER, PARCEL_RENEW};
 	static const size_t fields[] = {COPY_FIELDS_MAX, 100};
@@ -228,7 +226,7 @@ START_TEST(test_counts_stay)
 }
 END_TEST
 
-START_TEST(test_no_frame_limit)
+START_TEST(without_a_frame_limit_all_headers_stay)
 {
 	struct copy_options unlimited = trial_options;
 	unlimited.frame_max = 0;
@@ -242,7 +240,7 @@ START_TEST(test_no_frame_limit)
 }
 END_TEST
 
-START_TEST(test_small_scratch)
+START_TEST(a_full_scratch_buffer_is_out_of_memory)
 {
 	struct trial t;
 	trial_init(&t);
@@ -263,10 +261,13 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/copy_limits");
-	UNIT_CASE(s, "frame", test_frame_limit, test_largest_go_first,
-		test_everything_at_its_longest, test_no_frame_limit);
-	UNIT_CASE(s, "fields", test_fields_go_round, test_fields_beyond, test_counts_stay);
-	UNIT_CASE(s, "memory", test_small_scratch);
+	UNIT_CASE(s, "frame", a_header_that_exceeds_the_frame_is_left_out,
+		the_largest_headers_are_left_out_first,
+		the_longest_properties_fit_the_smallest_frame,
+		without_a_frame_limit_all_headers_stay);
+	UNIT_CASE(s, "fields", a_copy_can_be_read_and_copied_again,
+		the_last_fields_over_the_limit_are_left_out, counts_are_never_left_out);
+	UNIT_CASE(s, "memory", a_full_scratch_buffer_is_out_of_memory);
 	return s;
 }
 

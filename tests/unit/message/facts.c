@@ -1,5 +1,5 @@
-/* task_read_facts: what the pool learns from a message's properties, and that nobody's forged
- * header is believed. */
+/* task_read_facts: what the pool reads from the properties of a message, and that malformed and
+ * forged headers are ignored. */
 #include "unit/support/message/message.h"
 
 static const struct {
@@ -38,7 +38,7 @@ static const struct {
 	{"other", 'I', "00 00 00 01", 0, 0, 0, ""},
 };
 
-START_TEST(test_headers)
+START_TEST(only_valid_headers_are_read)
 {
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf table;
@@ -89,7 +89,7 @@ static const struct {
 	{"timeoutmilliseconds", 'I', "00 00 00 64", 0, -1},
 };
 
-START_TEST(test_limits)
+START_TEST(counts_and_limits_are_bounded)
 {
 	for (size_t i = 0; i < sizeof limit_cases / sizeof *limit_cases; i++) {
 		struct buf table;
@@ -106,7 +106,7 @@ START_TEST(test_limits)
 }
 END_TEST
 
-START_TEST(test_long_queue_name)
+START_TEST(a_queue_name_has_at_most_255_bytes)
 {
 	char name[256];
 	memset(name, 'q', sizeof name);
@@ -123,7 +123,7 @@ START_TEST(test_long_queue_name)
 }
 END_TEST
 
-START_TEST(test_properties)
+START_TEST(properties_are_read_and_a_large_body_is_invalid)
 {
 	struct properties properties = {0};
 	struct delivery *d = delivery_of(&properties, TEXT_NONE, TEXT("1234"), 4);
@@ -159,7 +159,7 @@ static void assert_bad_table(struct text table)
 	delivery_free(d);
 }
 
-START_TEST(test_bad_tables)
+START_TEST(malformed_headers_are_invalid)
 {
 	static const char *const tables[] = {
 		"01 'k'",                       /* no type */
@@ -183,7 +183,7 @@ START_TEST(test_bad_tables)
 }
 END_TEST
 
-START_TEST(test_bad_properties)
+START_TEST(malformed_properties_are_invalid)
 {
 	static const char *const raws[] = {
 		"", "80", "80 00", "80 00 05 'abc'", "00 01", "00 00 00"};
@@ -202,8 +202,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/facts");
-	UNIT_CASE(s, "facts", test_headers, test_limits, test_long_queue_name, test_properties);
-	UNIT_CASE(s, "invalid", test_bad_tables, test_bad_properties);
+	UNIT_CASE(s, "facts", only_valid_headers_are_read, counts_and_limits_are_bounded,
+		a_queue_name_has_at_most_255_bytes,
+		properties_are_read_and_a_large_body_is_invalid);
+	UNIT_CASE(s, "invalid", malformed_headers_are_invalid, malformed_properties_are_invalid);
 	return s;
 }
 

@@ -1,6 +1,6 @@
-/* Bytes from outside, changed at random: whatever comes in, what goes out is well formed and within
- * its limits. Meant for ASan and UBSan; every input lies in a block of exactly its size. Each block
- * of runs has its own seed, which check prints behind the test's name when it fails. */
+/* Input that is changed at random: all output is well formed and within its limits. Meant for ASan
+ * and UBSan; every input is in a block of exactly its size. Each block of runs has its own seed,
+ * which check prints after the name of a test that fails. */
 #include "core/tasks/output.h"
 #include "message/answer.h"
 #include "message/copy.h"
@@ -117,7 +117,7 @@ static void check_copies(struct delivery *delivery, struct output *output)
 	buf_release(&scratch);
 }
 
-START_TEST(test_answers)
+START_TEST(mutated_answers_are_handled)
 {
 	unsigned seed = 1000u + (unsigned)_i, taken = 0;
 	struct answer_limits limits = {REPLY_HEADERS, 100, false};
@@ -130,7 +130,7 @@ START_TEST(test_answers)
 		struct output *output = NULL;
 		const char *what = NULL;
 		enum rc rc = answer_read(frame, &limits, &output, &what);
-		free((char *)frame.ptr); /* an output stands by itself */
+		free((char *)frame.ptr); /* an output has its own memory */
 		if (rc == RC_OK) {
 			taken++;
 			check_output(output);
@@ -203,7 +203,7 @@ static struct delivery *mutated_delivery(unsigned *seed)
 	return delivery;
 }
 
-START_TEST(test_deliveries)
+START_TEST(mutated_deliveries_are_handled)
 {
 	unsigned seed = 2000u + (unsigned)_i, fit = 0;
 	struct output *output = output_new(0);
@@ -232,8 +232,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/mutation");
 	TCase *tcase = tcase_create("mutation");
-	tcase_add_loop_test(tcase, test_answers, 0, BLOCKS);
-	tcase_add_loop_test(tcase, test_deliveries, 0, BLOCKS);
+	tcase_add_loop_test(tcase, mutated_answers_are_handled, 0, BLOCKS);
+	tcase_add_loop_test(tcase, mutated_deliveries_are_handled, 0, BLOCKS);
 	suite_add_tcase(s, tcase);
 	return s;
 }

@@ -1,4 +1,4 @@
-/* replay_write: what goes out for a dead letter, property by property and header by header. */
+/* replay_write: each property and header of what is published for a dead letter. */
 #include "unit/support/message/message.h"
 
 #include "message/copy.h"
@@ -57,9 +57,9 @@ static const struct {
 	{"x-wpool-status", 'l', SEVEN_ZEROS " 05", ""},
 	{"x-wpool-stderr", 'S', "'ow'", ""},
 	{"x-wpool-renewed", 'l', SEVEN_ZEROS " 02", ""},
-	/* one that was given up as too-many-slices would be so again after its next slice */
+	/* a task given up as too-many-slices would be given up again after its next slice */
 	{"x-wpool-slice", 'l', SEVEN_ZEROS " 02", ""},
-	/* what is missing is missing still */
+	/* headers that were left out are still missing */
 	{"x-wpool-cut", 'S', "'gone'", "x-wpool-cut:S=\"gone\" "},
 	{"x-death", 'A', "'F' 00 00 00 00", ""},
 	{"x-first-death-queue", 'S', "'q'", ""},
@@ -68,7 +68,7 @@ static const struct {
 	{"x-acquired-count", 'l', SEVEN_ZEROS " 05", ""},
 };
 
-START_TEST(test_headers)
+START_TEST(headers_of_the_failure_are_removed)
 {
 	for (size_t i = 0; i < sizeof header_cases / sizeof *header_cases; i++) {
 		struct out out;
@@ -85,8 +85,7 @@ START_TEST(test_headers)
 }
 END_TEST
 
-/* A CC that came after ours was kept is the later word. */
-START_TEST(test_both_cc)
+START_TEST(a_newer_cc_replaces_the_kept_one)
 {
 	struct out out;
 	struct buf table;
@@ -105,7 +104,7 @@ END_TEST
 
 static const struct {
 	enum property property;
-	const char *given, *expected; /* NULL: not there */
+	const char *given, *expected; /* NULL: absent */
 } property_cases[] = {
 	{PROPERTY_CONTENT_TYPE, "text/plain", "text/plain"},
 	{PROPERTY_CONTENT_ENCODING, "gzip", "gzip"},
@@ -124,7 +123,7 @@ static const struct {
 	{PROPERTY_CLUSTER_ID, "17", "42"},
 };
 
-START_TEST(test_properties)
+START_TEST(each_property_is_kept_or_replaced)
 {
 	for (size_t i = 0; i < sizeof property_cases / sizeof *property_cases; i++) {
 		struct properties given = {0};
@@ -143,8 +142,8 @@ START_TEST(test_properties)
 }
 END_TEST
 
-/* Sent over frame_max it would cost the connection. */
-START_TEST(test_frame)
+/* A larger frame than frame_max would end the connection. */
+START_TEST(a_replay_over_the_frame_limit_is_refused)
 {
 	struct buf table, out;
 	char value[4000] = "";
@@ -172,7 +171,7 @@ static const struct {
 	{"other", 'S', "'orders'", ""},
 };
 
-START_TEST(test_target)
+START_TEST(the_target_is_the_queue_in_the_header)
 {
 	char name[256];
 	struct buf table;
@@ -196,8 +195,9 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/replay");
-	UNIT_CASE(
-		s, "replay", test_headers, test_both_cc, test_properties, test_frame, test_target);
+	UNIT_CASE(s, "replay", headers_of_the_failure_are_removed, a_newer_cc_replaces_the_kept_one,
+		each_property_is_kept_or_replaced, a_replay_over_the_frame_limit_is_refused,
+		the_target_is_the_queue_in_the_header);
 	return s;
 }
 

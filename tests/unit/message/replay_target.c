@@ -1,4 +1,4 @@
-/* replay_target: where a dead letter of a queue's own policy came from. */
+/* replay_target: the queue to which a dead letter is replayed, from x-death or from our header. */
 #include "unit/support/message/message.h"
 
 #include "message/replay.h"
@@ -6,7 +6,7 @@
 #define ORDERS "'F' 00 00 00 11 05 'queue' 'S' 00 00 00 06 'orders'"
 #define DELAY  "'F' 00 00 00 10 05 'queue' 'S' 00 00 00 05 'delay'"
 
-/* An x-death, and the queue that is its latest. */
+/* An x-death, and the queue of its latest entry. */
 static const struct {
 	char type;
 	const char *hex, *target;
@@ -32,8 +32,9 @@ START_TEST(the_latest_death_names_the_queue)
 }
 END_TEST
 
-/* What a pool gave up goes where the pool says, whatever came of it later. */
-START_TEST(a_pools_own_word_comes_first)
+/* A dead letter of a pool goes back to the queue of the pool, also if other queues dead-lettered it
+ * later. */
+START_TEST(the_header_of_a_pool_has_precedence)
 {
 	struct buf table;
 	buf_init(&table, SIZE_MAX);
@@ -47,7 +48,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/replay_target");
-	UNIT_CASE(s, "target", the_latest_death_names_the_queue, a_pools_own_word_comes_first);
+	UNIT_CASE(
+		s, "target", the_latest_death_names_the_queue, the_header_of_a_pool_has_precedence);
 	return s;
 }
 

@@ -1,4 +1,4 @@
-/* Names of retry queues: written, and known again. */
+/* Names of retry queues are written and read. */
 #include "message/retry_queue.h"
 #include "unit/support/message/message.h"
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const struct {
 	{86399999 * MTIME_MS, "q.retry.86399999ms"},
 };
 
-START_TEST(test_names)
+START_TEST(names_are_written_and_read)
 {
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char buffer[RETRY_QUEUE_NAME_MAX + 1];
@@ -31,7 +31,7 @@ START_TEST(test_names)
 }
 END_TEST
 
-START_TEST(test_others)
+START_TEST(other_names_are_refused)
 {
 	static const char *const others[] = {"", "q", "q.retry", "q.retry.", "q.retry.s",
 		"q.retry.ms", "q.retry.0s", "q.retry.1000ms", "q.retry.01s", "q.retry.1",
@@ -46,8 +46,8 @@ START_TEST(test_others)
 }
 END_TEST
 
-/* One byte too many, in AMQP or in the buffer, and there is no name. */
-START_TEST(test_lengths)
+/* One byte more than AMQP or the buffer allows: there is no name. */
+START_TEST(a_name_that_is_too_long_is_empty)
 {
 	char queue[256], buffer[300];
 	memset(queue, 'q', sizeof queue);
@@ -64,7 +64,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/retry_queue");
-	UNIT_CASE(s, "names", test_names, test_others, test_lengths);
+	UNIT_CASE(s, "names", names_are_written_and_read, other_names_are_refused,
+		a_name_that_is_too_long_is_empty);
 	return s;
 }
 

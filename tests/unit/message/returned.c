@@ -1,4 +1,4 @@
-/* copy_returned_number: our number in a message that came back, and nobody else's. */
+/* copy_returned_number: our number in a returned message, and 0 for anything else. */
 #include "message/copy.h"
 #include "unit/support/message/message.h"
 
@@ -17,7 +17,7 @@ static const struct {
 	{"theirs", 0},
 };
 
-START_TEST(test_returned)
+START_TEST(only_our_number_is_read)
 {
 	for (size_t i = 0; i < sizeof seq_cases / sizeof *seq_cases; i++) {
 		struct properties properties = {0};
@@ -38,7 +38,7 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/returned");
-	UNIT_CASE(s, "returned", test_returned);
+	UNIT_CASE(s, "returned", only_our_number_is_read);
 	return s;
 }
 

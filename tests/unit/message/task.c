@@ -23,7 +23,7 @@ static const struct {
 	{"'a' e2 82 'b'", TASK_BODY_STR, "a5 'a' ef bf bd 'b'"},
 };
 
-START_TEST(test_bodies)
+START_TEST(each_form_of_body_is_written)
 {
 	for (size_t i = 0; i < sizeof body_cases / sizeof *body_cases; i++) {
 		struct bytes body = from_hex(body_cases[i].body);
@@ -40,7 +40,7 @@ START_TEST(test_bodies)
 }
 END_TEST
 
-START_TEST(test_names)
+START_TEST(ill_formed_names_are_repaired)
 {
 	struct properties properties = {0};
 	struct bytes bad = from_hex("'a' ff");
@@ -64,7 +64,7 @@ START_TEST(test_names)
 }
 END_TEST
 
-START_TEST(test_properties)
+START_TEST(properties_are_written_if_wanted)
 {
 	struct properties properties = {0};
 	struct task_options options = task_plain_options;
@@ -106,7 +106,7 @@ START_TEST(test_properties)
 END_TEST
 
 /* 0 bytes, 16 MiB, and each side of the frame limit; the frame around an empty body
- * takes 15 bytes, around a large one 18. Nothing stays behind a refusal. */
+ * takes 15 bytes, around a large one 18. A refused task adds no bytes. */
 static const struct {
 	size_t body;
 	size_t limit;
@@ -120,7 +120,7 @@ static const struct {
 	{16u << 20, (17u << 20), RC_OK},
 };
 
-START_TEST(test_sizes)
+START_TEST(a_frame_over_the_limit_is_refused)
 {
 	for (size_t i = 0; i < sizeof size_cases / sizeof *size_cases; i++) {
 		char *body = calloc(1, size_cases[i].body + 1);
@@ -146,8 +146,8 @@ START_TEST(test_sizes)
 }
 END_TEST
 
-/* A repaired body is three times as long, and judged by that. */
-START_TEST(test_repaired_size)
+/* A repaired body is three times as long, and that length counts. */
+START_TEST(a_repaired_body_counts_with_its_new_size)
 {
 	char body[1000];
 	memset(body, 0xff, sizeof body);
@@ -167,8 +167,9 @@ START_TEST(test_repaired_size)
 }
 END_TEST
 
-/* A full buffer is not the task's fault: it is refused for now, whole, at every length. */
-START_TEST(test_full_buffer)
+/* A buffer that is too full at any byte of the task refuses the whole task, which may be sent
+ * later. */
+START_TEST(a_full_buffer_takes_nothing)
 {
 	struct buf table;
 	buf_init(&table, SIZE_MAX);
@@ -194,8 +195,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/task");
-	UNIT_CASE(s, "frame", test_bodies, test_names, test_properties);
-	UNIT_CASE(s, "sizes", test_sizes, test_repaired_size, test_full_buffer);
+	UNIT_CASE(s, "frame", each_form_of_body_is_written, ill_formed_names_are_repaired,
+		properties_are_written_if_wanted);
+	UNIT_CASE(s, "sizes", a_frame_over_the_limit_is_refused,
+		a_repaired_body_counts_with_its_new_size, a_full_buffer_takes_nothing);
 	return s;
 }
 

@@ -1,10 +1,10 @@
-/* task_write: what a worker sees of a message's headers, as text and with their types. */
+/* task_write: the headers of a message as a worker gets them, as text and with their types. */
 #include "unit/support/message/task.h"
 
 #include <msgpack.h>
 
-/* One field, as text and with its type kept. JSON has the widest head, because it is written before
- * its length is known. */
+/* One field, as text and with its type. JSON has a head of the widest form, because it is written
+ * before its length is known. */
 static const struct {
 	char type;
 	const char *value;
@@ -52,7 +52,7 @@ static const struct {
 		"81 a3 ef bf bd c4 01 fe"},
 };
 
-/* The one value of the headers map, whatever its head, and whether it is a str. */
+/* The only value of the headers map, which must be a str. */
 static struct text only_header(const struct bytes *frame, msgpack_unpacked *unpacked)
 {
 	size_t offset = 0;
@@ -67,7 +67,7 @@ static struct text only_header(const struct bytes *frame, msgpack_unpacked *unpa
 	return text_of(value.via.str.ptr, value.via.str.size);
 }
 
-START_TEST(test_header_types)
+START_TEST(each_type_is_written_as_text_and_typed)
 {
 	for (size_t i = 0; i < sizeof field_cases / sizeof *field_cases; i++) {
 		struct buf table;
@@ -120,7 +120,7 @@ static const struct {
 	{"", false},
 };
 
-START_TEST(test_stripped)
+START_TEST(reserved_headers_are_removed_from_text)
 {
 	for (size_t i = 0; i < sizeof strip_cases / sizeof *strip_cases; i++) {
 		struct buf table;
@@ -147,7 +147,7 @@ START_TEST(test_stripped)
 }
 END_TEST
 
-/* Keys that are the same to the worker, who sees bad UTF-8 repaired: the last field is shown. */
+/* Keys that are equal after the repair of their UTF-8: the last field is written. */
 static const struct {
 	const char *keys[4];
 	const char *headers; /* the values are 1, 2, 3, 4 */
@@ -164,7 +164,7 @@ static const struct {
 		"a4 ef bf bd 'a' a1'3'"},
 };
 
-START_TEST(test_keys_twice)
+START_TEST(the_last_of_equal_keys_is_written)
 {
 	for (size_t i = 0; i < sizeof twice_cases / sizeof *twice_cases; i++) {
 		struct buf table;
@@ -185,8 +185,7 @@ START_TEST(test_keys_twice)
 }
 END_TEST
 
-/* As many fields as a table may have, all different: none is lost. */
-START_TEST(test_many_keys)
+START_TEST(as_many_fields_as_a_table_has_are_written)
 {
 	struct buf table;
 	buf_init(&table, SIZE_MAX);
@@ -213,9 +212,9 @@ START_TEST(test_many_keys)
 }
 END_TEST
 
-/* Tables in tables, as deep as table_check lets them: the frame stays within its own limit, and
- * what is deeper is there as text. */
-START_TEST(test_deep_headers)
+/* Tables in tables, as deep as table_check allows: the frame stays within its own limit of depth,
+ * and deeper tables are text. */
+START_TEST(deep_tables_become_text)
 {
 	struct buf table;
 	buf_init(&table, SIZE_MAX);
@@ -244,8 +243,8 @@ START_TEST(test_deep_headers)
 }
 END_TEST
 
-/* The pool's soft limit, where the message brings none of its own, whatever that says. */
-START_TEST(test_soft_limit)
+/* A limit in the message stays, also if it is invalid. */
+START_TEST(the_soft_limit_of_the_pool_is_added_if_there_is_none)
 {
 	static const struct {
 		enum task_headers how;
@@ -282,9 +281,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/task_headers");
-	UNIT_CASE(s, "types", test_header_types, test_deep_headers);
-	UNIT_CASE(s, "soft limit", test_soft_limit);
-	UNIT_CASE(s, "keys", test_stripped, test_keys_twice, test_many_keys);
+	UNIT_CASE(s, "types", each_type_is_written_as_text_and_typed, deep_tables_become_text);
+	UNIT_CASE(s, "soft limit", the_soft_limit_of_the_pool_is_added_if_there_is_none);
+	UNIT_CASE(s, "keys", reserved_headers_are_removed_from_text,
+		the_last_of_equal_keys_is_written, as_many_fields_as_a_table_has_are_written);
 	return s;
 }
 

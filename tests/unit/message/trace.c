@@ -30,7 +30,7 @@ static const struct {
 	{"", false},
 };
 
-START_TEST(test_forms)
+START_TEST(a_valid_traceparent_has_an_id)
 {
 	struct buf table;
 	struct text found;
@@ -43,7 +43,7 @@ START_TEST(test_forms)
 }
 END_TEST
 
-START_TEST(test_types)
+START_TEST(a_traceparent_is_a_string_or_bytes)
 {
 	static const struct {
 		char type;
@@ -62,7 +62,7 @@ START_TEST(test_types)
 }
 END_TEST
 
-START_TEST(test_none)
+START_TEST(without_a_traceparent_there_is_no_id)
 {
 	struct buf table;
 	buf_init(&table, SIZE_MAX);
@@ -77,9 +77,9 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/trace");
 	TCase *tcase = tcase_create("traceparent");
-	tcase_add_loop_test(tcase, test_forms, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, test_types);
-	tcase_add_test(tcase, test_none);
+	tcase_add_loop_test(tcase, a_valid_traceparent_has_an_id, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, a_traceparent_is_a_string_or_bytes);
+	tcase_add_test(tcase, without_a_traceparent_there_is_no_id);
 	suite_add_tcase(s, tcase);
 	return s;
 }

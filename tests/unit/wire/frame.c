@@ -1,5 +1,5 @@
-/* wire_check and the length field: what is taken, what is refused and why, and that neither ever
- * disagrees with msgpack-c about good bytes. */
+/* wire_check and the length field: which frames are accepted, which are refused and why, and that
+ * msgpack-c reads the accepted ones. */
 #include "wire/frame.h"
 
 #include "unit/unit.h"
@@ -69,24 +69,24 @@ static const struct {
 	{BYTES(0xdc, 0), WIRE_CUT},
 	{BYTES(0x92, 0xa1, 'x', 0xa2, 'y'), WIRE_CUT},
 	{BYTES(0x81, 0xa1, 'k'), WIRE_CUT},
-	/* more announced than there is */
+	/* more elements announced than bytes follow */
 	{BYTES(0xdd, 0x10, 0, 0, 0), WIRE_TOO_MANY},
 	{BYTES(0xdd, 0xff, 0xff, 0xff, 0xff), WIRE_TOO_MANY},
 	{BYTES(0xdf, 0x80, 0, 0, 0, 1, 1), WIRE_TOO_MANY},
 	{BYTES(0xdf, 0xff, 0xff, 0xff, 0xff), WIRE_TOO_MANY},
 	{BYTES(0x91), WIRE_TOO_MANY},
 	{BYTES(0x81, 0xa1), WIRE_TOO_MANY},
-	{BYTES(0x92, 0x92, 1, 2), WIRE_TOO_MANY}, /* the outer one's second is owed too */
+	{BYTES(0x92, 0x92, 1, 2), WIRE_TOO_MANY}, /* the second of the outer one is missing, too */
 	/* trailing */
 	{BYTES(0x00, 0x00), WIRE_TRAILING},
 	{BYTES(0x80, 0xc0), WIRE_TRAILING},
 	{BYTES(0x91, 1, 1), WIRE_TRAILING},
-	/* never used */
+	/* a byte that MessagePack never uses */
 	{BYTES(0xc1), WIRE_BAD_BYTE},
 	{BYTES(0x92, 1, 0xc1), WIRE_BAD_BYTE},
 };
 
-START_TEST(test_check)
+START_TEST(each_object_is_accepted_or_refused_with_a_reason)
 {
 	for (size_t i = 0; i < sizeof check_cases / sizeof *check_cases; i++) {
 		enum wire_check_result got = wire_check(check_cases[i].bytes, check_cases[i].len);
@@ -96,8 +96,7 @@ START_TEST(test_check)
 }
 END_TEST
 
-/* Every proper prefix of a good object is refused, and so is every extension. */
-START_TEST(test_prefixes)
+START_TEST(prefixes_and_extensions_are_refused)
 {
 	for (size_t i = 0; i < sizeof check_cases / sizeof *check_cases; i++) {
 		if (check_cases[i].expected != WIRE_OK)
@@ -130,7 +129,7 @@ static size_t nested(uint8_t *out, unsigned depth, bool maps)
 	return len;
 }
 
-START_TEST(test_depth)
+START_TEST(the_depth_is_limited)
 {
 	uint8_t bytes[200];
 	for (int maps = 0; maps < 2; maps++) {
@@ -148,7 +147,7 @@ START_TEST(test_depth)
 }
 END_TEST
 
-START_TEST(test_object_limit)
+START_TEST(the_number_of_objects_is_limited)
 {
 	size_t max = WIRE_OBJECTS_MAX - 1; /* with the array itself */
 	uint8_t *bytes = calloc(1, max + 6);
@@ -161,7 +160,7 @@ START_TEST(test_object_limit)
 }
 END_TEST
 
-START_TEST(test_length)
+START_TEST(a_length_is_written_and_read)
 {
 	static const uint32_t lengths[] = {0, 1, 0xff, 0x100, 0x01020304, 17u << 20, UINT32_MAX};
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -175,8 +174,8 @@ START_TEST(test_length)
 }
 END_TEST
 
-/* Random bytes: what we take, msgpack-c takes to the last byte. It is never shown the others. */
-START_TEST(test_agrees_with_msgpack)
+/* Random bytes: msgpack-c reads what we accept up to the last byte. It gets no others. */
+START_TEST(msgpack_c_accepts_what_we_accept)
 {
 	unsigned seed = 20240501, taken = 0;
 	for (int run = 0; run < 200000; run++) {
@@ -203,9 +202,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("wire/frame");
-	UNIT_CASE(s, "check", test_check, test_prefixes, test_depth, test_object_limit,
-		test_agrees_with_msgpack);
-	UNIT_CASE(s, "length", test_length);
+	UNIT_CASE(s, "check", each_object_is_accepted_or_refused_with_a_reason,
+		prefixes_and_extensions_are_refused, the_depth_is_limited,
+		the_number_of_objects_is_limited, msgpack_c_accepts_what_we_accept);
+	UNIT_CASE(s, "length", a_length_is_written_and_read);
 	return s;
 }
 

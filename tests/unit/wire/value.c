@@ -1,4 +1,4 @@
-/* wire_take: every form of every type is read as what it means, wherever it ends. */
+/* wire_take: every form of every type is read, and nothing past its end. */
 #include "wire/value.h"
 
 #include "unit/unit.h"
@@ -29,7 +29,7 @@ static const struct {
 	{BYTES(0xd3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), -1},
 };
 
-START_TEST(test_integers)
+START_TEST(integers_of_every_width_are_read)
 {
 	for (size_t i = 0; i < sizeof integer_cases / sizeof *integer_cases; i++) {
 		const uint8_t *at = integer_cases[i].bytes, *end = at + integer_cases[i].len;
@@ -52,7 +52,7 @@ static const struct {
 	size_t len;
 	enum wire_type type;
 	uint32_t expected; /* bytes or count */
-	uint32_t rest;     /* left untaken */
+	uint32_t rest;     /* bytes after it */
 } sized_cases[] = {
 	{BYTES(0xa0), WIRE_STR, 0, 0},
 	{BYTES(0xa3, 'a', 'b', 'c'), WIRE_STR, 3, 0},
@@ -71,7 +71,7 @@ static const struct {
 	{BYTES(0xc0, 7), WIRE_NIL, 0, 1},
 };
 
-START_TEST(test_sized)
+START_TEST(values_with_a_size_are_read)
 {
 	for (size_t i = 0; i < sizeof sized_cases / sizeof *sized_cases; i++) {
 		const uint8_t *at = sized_cases[i].bytes, *end = at + sized_cases[i].len;
@@ -89,7 +89,7 @@ START_TEST(test_sized)
 }
 END_TEST
 
-START_TEST(test_floats_and_bools)
+START_TEST(floats_and_bools_are_read)
 {
 	const uint8_t bytes[] = {0xca, 0x3f, 0x80, 0, 0, 0xcb, 0xbf, 0xe0, 0, 0, 0, 0, 0, 0, 0xcb,
 		0x7f, 0xf8, 0, 0, 0, 0, 0, 0, 0xc2, 0xc3};
@@ -110,7 +110,7 @@ START_TEST(test_floats_and_bools)
 END_TEST
 
 /* A refusal moves nothing. */
-START_TEST(test_untouched)
+START_TEST(a_refusal_moves_nothing)
 {
 	const uint8_t cut[] = {0xcd, 1}, never[] = {0xc1}, *at = cut;
 	struct wire_value value = {.type = WIRE_NIL};
@@ -123,7 +123,7 @@ START_TEST(test_untouched)
 }
 END_TEST
 
-START_TEST(test_skip)
+START_TEST(skip_passes_one_object)
 {
 	const uint8_t bytes[] = {
 		0x82, 0xa1, 'a', 0x92, 1, 0x81, 0xa0, 0xc0, 0xa1, 'b', 0xc4, 1, 9, 5};
@@ -154,7 +154,7 @@ static const struct {
 	{BYTES(0x05), false, 0},
 };
 
-START_TEST(test_timestamps)
+START_TEST(timestamps_of_every_width_are_read)
 {
 	for (size_t i = 0; i < sizeof timestamp_cases / sizeof *timestamp_cases; i++) {
 		const uint8_t *at = timestamp_cases[i].bytes;
@@ -170,9 +170,10 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("wire/value");
-	UNIT_CASE(s, "take", test_integers, test_sized, test_floats_and_bools, test_untouched);
-	UNIT_CASE(s, "skip", test_skip);
-	UNIT_CASE(s, "timestamp", test_timestamps);
+	UNIT_CASE(s, "take", integers_of_every_width_are_read, values_with_a_size_are_read,
+		floats_and_bools_are_read, a_refusal_moves_nothing);
+	UNIT_CASE(s, "skip", skip_passes_one_object);
+	UNIT_CASE(s, "timestamp", timestamps_of_every_width_are_read);
 	return s;
 }
 
