@@ -26,7 +26,7 @@ static void put_words(struct text words, struct buf *out)
 		buf_printf(out, "\"%.*s\"", TEXT_ARGS(words));
 }
 
-/* A stack of its own instead of recursion: what is inside of a field follows it. */
+/* A level of nested tables and arrays, on a stack in place of recursion. */
 struct level {
 	struct table_field fields[FIELDS_MAX];
 	size_t count, next;

@@ -76,7 +76,7 @@ static void note(struct client *client, uint16_t channel, enum event_group group
 
 /* ---------- login ---------- */
 
-/* Whoever means another broker than the one that answers would compare it with the wrong fake. */
+/* Another version would be compared with the wrong fake broker. */
 static void check_release(const struct client *client, const amqp_connection_start_t *offer)
 {
 	const char *release = client->side->release;

@@ -1,5 +1,5 @@
-/* An AMQP client for the comparison: raw methods over a socket or over the fake broker's memory,
- * and everything that comes back written down in words. rabbitmq-c is its codec only. */
+/* An AMQP client for the comparison. It sends methods to a real broker over a socket or to the fake
+ * one in memory, and records all answers as texts. rabbitmq-c is only its codec. */
 #ifndef DIFF_CLIENT_H
 #define DIFF_CLIENT_H
 
@@ -14,11 +14,11 @@
 struct side {
 	struct broker *fake; /* NULL: a real one */
 	int port;
-	const char *release; /* that a real one must be */
+	const char *release; /* the version that a real one must have */
 	char name[32];
 };
 
-/* Order is kept within a group of a channel; between groups RabbitMQ promises none. */
+/* RabbitMQ keeps the order of events within a group of a channel, not between groups. */
 enum event_group {
 	GROUP_ANSWER,
 	GROUP_CANCEL,
@@ -36,7 +36,7 @@ struct event {
 	char *words;       /* owned */
 };
 
-/* What came since a step began. */
+/* The events of a step. */
 struct events {
 	struct event list[EVENTS_MAX];
 	size_t count;
@@ -56,7 +56,7 @@ struct client_channel {
 	bool no_ack[SCRIPT_QUEUES];
 	struct unacked unacked[UNACKED_MAX];
 	size_t unacked_count;
-	/* a content on its way */
+	/* a content that is incomplete */
 	bool in_content, has_header, is_return;
 	struct event content_event;
 	amqp_basic_deliver_t deliver;
@@ -78,33 +78,35 @@ struct client {
 	struct broker_connection *peer;
 	struct buf in, out;
 	amqp_pool_t pool;
-	struct client_channel channels[SCRIPT_QUEUES + 1]; /* the observer uses one a queue */
+	struct client_channel
+		channels[SCRIPT_QUEUES + 1]; /* the observer uses one for each queue */
 	char (*tokens)[256]; /* reply_to by message, shared by the clients of a run */
 	size_t token_count;
 };
 
 void client_init(struct client *, struct side *, struct events *, uint8_t number);
-/* Connects and logs in; fails the run if it cannot. */
+/* Connect and log in; a failure ends the run. */
 void client_connect(struct client *);
-/* The socket is closed. */
+/* Close the socket. */
 void client_drop(struct client *);
 void client_send(struct client *, uint16_t channel, amqp_method_number_t, void *method);
 void client_publish(struct client *, uint16_t channel, amqp_basic_publish_t *, uint32_t message,
 	struct text properties);
-/* What has been written goes out. */
+/* Send all bytes in out. */
 void client_flush(struct client *);
-/* Takes in what is there; a real broker is waited for until the deadline (milliseconds). */
+/* Handle the received bytes, without waiting. */
 void client_receive(struct client *);
-/* Until one of them can be read, or that many milliseconds have passed. */
+/* Wait until one of them can be read, for at most timeout_ms. */
 void clients_wait(struct client *const clients[], size_t count, int timeout_ms);
 void client_forget(struct client *);
 
 void events_add(struct events *, const struct event *, const char *format, ...) PRINTF_LIKE(3, 4);
 void events_clear(struct events *);
-/* In the order in which they are compared. */
+/* Sort them for the comparison. */
 void events_sort(struct events *);
 
-/* canon.c: a content's properties in words, without what differs from broker to broker. */
+/* canon.c: append the properties of a content as text, without values that differ between
+ * brokers. */
 void canon_properties(struct text properties, struct buf *out);
 
 #endif

@@ -63,7 +63,7 @@ static bool is_confirmed(const struct client_channel *channel, uint32_t message)
 	return false;
 }
 
-/* They count from 1. An answer to direct reply-to takes no number, and shows the next one's. */
+/* Tags count from 1. An answer to direct reply-to has the tag of the next delivery. */
 static bool has_right_tag(struct client_channel *channel)
 {
 	uint8_t queue;

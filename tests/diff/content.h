@@ -1,4 +1,4 @@
-/* Deliveries and returns, put together from their frames, and what a client remembers of them. */
+/* Deliveries and returns: their frames become events, and the client records unacked deliveries. */
 #ifndef DIFF_CONTENT_H
 #define DIFF_CONTENT_H
 
@@ -6,9 +6,9 @@
 
 void content_begin_delivery(struct client_channel *, const amqp_basic_deliver_t *);
 void content_begin_return(struct client_channel *, const amqp_basic_return_t *);
-/* A header or body frame; the last one makes an event. */
+/* Handle a header or body frame; the last one of a content makes an event. */
 void content_take(struct client *, const struct peer_frame *);
-/* Consumers are named after their queue's number: k3. False: another's. */
+/* The queue of a consumer, whose name has its number: k3. False: it is another name. */
 bool content_queue_of(struct text consumer, uint8_t *ret_queue);
 
 #endif

@@ -37,7 +37,7 @@ static bool comes_after(const struct event *a, const struct event *b)
 	return order > 0;
 }
 
-/* By insertion, which keeps what is equal in the order in which it came. */
+/* An insertion sort keeps the order of equal events. */
 void events_sort(struct events *events)
 {
 	for (size_t i = 1; i < events->count; i++) {

@@ -30,7 +30,7 @@ static void choose_queue(struct generator *g, struct queue_shape *ret, bool expi
 		ret->limit = chance(g, 500) ? -1 : INT32_MAX;
 }
 
-/* Dead letters that come there are gone before anybody can count them. */
+/* True: dead letters that arrive there expire before they can be counted. */
 static bool drops(const struct queue_shape *shape)
 {
 	return shape->ttl_ms != NUMBER_NONE &&
@@ -81,7 +81,6 @@ static bool holds(const struct client_channel *channel, uint8_t queue)
 	return false;
 }
 
-/* What is unacked there may all come back at once, and nothing is left to chance. */
 bool generate_may_lose(const struct script *script, const struct client *client, int only)
 {
 	int limited = 0;
@@ -132,8 +131,8 @@ static void settle_one(struct generator *g, struct script *script, const struct 
 				&from->unacked[i];
 }
 
-/* Acks are not mixed with others: in a classic queue they overtake. Nor is what comes back mixed
- * with what dies, which may come back, too, on a longer way. */
+/* A step has either acks or others, because acks overtake in a classic queue. It has either
+ * requeues or rejections, because a dead letter may return to the same queue later. */
 static bool choose_settle(
 	struct generator *g, struct script *script, const struct client *client, uint8_t channel)
 {
@@ -302,7 +301,7 @@ static void choose_beginning(struct generator *g, struct script *script)
 	generate_add(script, OP_CONFIRM, 0, 1);
 }
 
-/* What came too late is seen before a connection ends. */
+/* Disconnect all clients at the end, so that late events are recorded. */
 static bool choose_end(struct script *script, struct client clients[])
 {
 	for (uint8_t i = 0; i < SCRIPT_CONNECTIONS; i++)

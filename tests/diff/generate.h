@@ -1,6 +1,6 @@
-/* Makes a script from a seed, step by step, while it runs on the fake broker: what is possible next
- * depends on what was delivered. Nothing is chosen whose outcome RabbitMQ leaves open: one consumer
- * a queue, no two queues whose dead letters race for a third, no expiry under a consumer. */
+/* Make a script from a seed, step by step, while it runs on the fake broker: which commands are
+ * possible depends on the deliveries. Every command has one result only: a queue has one consumer,
+ * no two queues send dead letters to a third at once, no message expires in a consumed queue. */
 #ifndef DIFF_GENERATE_H
 #define DIFF_GENERATE_H
 

@@ -1,4 +1,4 @@
-/* What the files of the generator do for each other. */
+/* Functions that the files of the generator share. */
 #ifndef DIFF_GENERATE_PARTS_H
 #define DIFF_GENERATE_PARTS_H
 
@@ -17,13 +17,13 @@ static inline bool chance(struct generator *g, uint32_t per_mille)
 }
 
 struct command *generate_add(struct script *, enum op, uint8_t connection, uint8_t channel);
-/* What is unacked on that channel (0: on all) may come back at once, and nothing is left to chance.
- */
+/* True: if all unacked messages of that channel (0: of all channels) are requeued at once, the
+ * result is determined. */
 bool generate_may_lose(const struct script *, const struct client *, int channel);
 
-/* generate_publish.c. False: not here and now. */
+/* generate_publish.c. False: it is not possible now. */
 bool generate_publish(struct generator *, struct script *, const struct client *, uint8_t channel);
-/* One that RabbitMQ closes the channel for. */
+/* Add a publish for which RabbitMQ closes the channel. */
 bool generate_bad_publish(
 	struct generator *, struct script *, const struct client *, uint8_t channel);
 

@@ -54,8 +54,8 @@ static void publish_one(struct generator *g, struct script *script, const struct
 		c->queue = KEY_REPLY;
 }
 
-/* Alone in its step, for whether what was published before it is still confirmed is a matter of
- * luck. */
+/* It is alone in its step, because it is open whether earlier publishes of the step would still be
+ * confirmed. */
 bool generate_bad_publish(
 	struct generator *g, struct script *script, const struct client *client, uint8_t channel)
 {
@@ -67,8 +67,8 @@ bool generate_bad_publish(
 	return true;
 }
 
-/* All to one queue: what expires together then comes to the next one in one order. What may expire
- * for good is confirmed, or nobody could tell that it was there. */
+/* All publishes of a step go to one queue, so that messages that expire together have one order in
+ * the next queue. A message that may expire without a trace is confirmed. */
 bool generate_publish(
 	struct generator *g, struct script *script, const struct client *client, uint8_t channel)
 {

@@ -1,5 +1,5 @@
-/* The fake broker held against real ones: `broker-diff --port N --release 3.10|4.0 [--seeds N]
- * [--seed FIRST] [--shrink] [--trace]`. A script that differs is printed with both outcomes. */
+/* Compare the fake broker with a real one: `broker-diff --port N --release 3.10|4.0 [--seeds N]
+ * [--seed FIRST] [--shrink] [--trace]`. A script whose events differ is printed with both. */
 #include "diff/generate.h"
 #include "diff/run.h"
 #include "sim/fail.h"
@@ -67,7 +67,7 @@ static bool differs(const struct task *task, struct script *script)
 	return step != SIZE_MAX;
 }
 
-/* Leaves out what the difference does not need, from the end. */
+/* Leave out each command without which the script still differs, from the end. */
 static void shrink(const struct task *task, struct script *script)
 {
 	for (size_t i = script->count; i-- > 0;) {
@@ -127,8 +127,8 @@ static void tell_difference(struct task *task, struct script *script, const stru
 	fflush(stdout);
 }
 
-/* What comes once and not again is chance in the real broker, which a script should not leave any.
- */
+/* A difference that does not repeat comes from chance in the real broker, which a script should
+ * exclude. */
 static bool is_steady(struct task *task, struct script *script)
 {
 	for (int i = 0; i < REPEATS; i++)

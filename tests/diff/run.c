@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PATIENCE_MS 2000 /* for what is expected and does not come */
-#define PACE_MS     2    /* between two looks at counts that nobody tells of */
+#define PATIENCE_MS 2000 /* for events that are expected */
+#define PACE_MS     2    /* between two requests for counts */
 #define OBSERVER    SCRIPT_CONNECTIONS
 
 struct run {
@@ -61,7 +61,7 @@ static void await_events(struct run *run, const struct step *expected)
 	}
 }
 
-/* All that can expire does: no message that does is ever in the hands of a consumer. */
+/* Let all messages with a TTL expire. None of them is in a consumed queue. */
 static void let_expire(struct run *run)
 {
 	struct broker *fake = run->side.fake;
@@ -77,7 +77,7 @@ static void let_expire(struct run *run)
 
 /* ---------- counts ---------- */
 
-/* The observer's channel for a queue: where the queue is missing, every look costs it. */
+/* The observer's channel for a queue. A request for a missing queue closes it. */
 static uint16_t observing_channel(struct client *observer, uint8_t queue)
 {
 	amqp_channel_open_t open = {0};
@@ -98,7 +98,7 @@ static void ask_counts(struct run *run)
 	client_flush(observer);
 }
 
-/* Whether all have answered. */
+/* True: all queues have answered. */
 static bool read_counts(struct run *run, char counts[][COUNT_WORDS])
 {
 	size_t answers = 0;

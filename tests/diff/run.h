@@ -1,4 +1,4 @@
-/* Runs a script on one broker and writes down what came of each step. */
+/* Run a script on one broker, and record the events of each step. */
 #ifndef DIFF_RUN_H
 #define DIFF_RUN_H
 
@@ -6,35 +6,36 @@
 
 #define COUNT_WORDS 64
 
-/* Commands from first up to the next step's are sent together; then everything is waited for. */
+/* A step sends commands together, then waits for all events. */
 struct step {
-	size_t first, end;
+	size_t first, end;     /* its commands in the script: from first to end - 1 */
 	struct events *events; /* owned; sorted */
 	char counts[SCRIPT_QUEUES][COUNT_WORDS];
-	bool performed[SCRIPT_COMMANDS]; /* from first on */
+	bool performed[SCRIPT_COMMANDS]; /* by index, less first */
 };
 
 struct trace {
 	struct step *steps[SCRIPT_COMMANDS]; /* owned */
 	size_t count;
-	size_t events; /* those of all steps, and the counts */
+	size_t events; /* the number of events and counts of all steps */
 };
 
 struct run;
-/* Chooses the next step and appends it to the script; false: the script is at its end. */
+/* Choose the next step and append it to the script. False: the script ends. */
 typedef bool run_choose(void *ctx, struct script *, struct client clients[]);
 
-/* On the fake broker of that release. choose makes the script; NULL: it is made. */
+/* Run on the fake broker of this release. choose makes the script; NULL: the script is complete. */
 void run_on_fake(struct script *, enum broker_release, run_choose *, void *ctx, struct trace *ret);
-/* On a broker that listens there. What is expected is waited for; ends at the first step that
- * differs from it. */
+/* Run on the broker that listens on port. Wait for the expected events; end at the first step that
+ * differs. */
 void run_on_port(struct script *, int port, const char *release, const struct trace *expected,
 	struct trace *ret);
 void trace_release(struct trace *);
 
-/* The first step in which they differ; SIZE_MAX: none. */
+/* The first step that differs; SIZE_MAX: none. */
 size_t trace_compare(const struct trace *, const struct trace *);
-/* What came of a step, as lines; counts only where they are not as before it (NULL: all). */
+/* Print the events of a step, and the counts that differ from those of the step before
+ * (NULL: all). */
 void trace_print_step(const struct step *, const struct step *before, const struct script *);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is done to a broker: commands, made from a seed, that name queues by number and messages by
- * the number in their body, so that the same script runs against any broker. */
+/* A script: commands for a broker, made from a seed. They name queues and messages by numbers, so
+ * that the same script runs on each broker. The number of a message is in its body. */
 #ifndef DIFF_SCRIPT_H
 #define DIFF_SCRIPT_H
 
@@ -13,9 +13,9 @@
 #define SCRIPT_COMMANDS    96
 #define SCRIPT_PREFIX_MAX  32
 
-/* Instead of a queue's number. */
+/* Values in place of a queue's number. */
 #define KEY_MISSING 100 /* a queue that is never declared */
-#define KEY_REPLY   101 /* a publish: the reply_to of the message that answers names */
+#define KEY_REPLY   101 /* of a publish: to the reply_to of the message `answers` */
 #define KEY_NONE    102 /* of a dead-letter routing key: none */
 #define KEY_REPLIES 103 /* to consume: direct reply-to */
 
@@ -23,21 +23,21 @@
 
 struct queue_shape {
 	bool quorum;
-	bool dead_letters, dead_exchange; /* has a dead-letter exchange; one that exists */
+	bool dead_letters, dead_exchange; /* has a dead-letter exchange; that exists */
 	uint8_t target;                   /* a queue, KEY_MISSING or KEY_NONE */
 	bool at_least_once;
 	int32_t ttl_ms; /* NUMBER_NONE: none */
-	int32_t limit;  /* likewise */
+	int32_t limit;  /* of returns; NUMBER_NONE: none */
 };
 
 #define OPS(X)                                                                                     \
 	X(OP_CONNECT)                                                                              \
 	X(OP_DISCONNECT) /* connection.close */                                                    \
-	X(OP_KILL)       /* the socket is closed, and nothing said */                              \
+	X(OP_KILL)       /* close the socket without a method */                                   \
 	X(OP_OPEN)                                                                                 \
 	X(OP_CLOSE)                                                                                \
 	X(OP_DECLARE)                                                                              \
-	X(OP_DECLARE_OTHERWISE) /* with another ttl */                                             \
+	X(OP_DECLARE_OTHERWISE) /* with another TTL */                                             \
 	X(OP_PASSIVE)                                                                              \
 	X(OP_PURGE)                                                                                \
 	X(OP_DELETE)                                                                               \
@@ -56,14 +56,14 @@ enum op {
 #undef X
 };
 
-/* What is unusual about a publish. */
+/* The special properties of a publish. */
 enum {
 	TRAIT_MANDATORY = 1,
 	TRAIT_NO_EXCHANGE = 2,
-	TRAIT_CC = 4, /* to the queue second */
+	TRAIT_CC = 4, /* names the queue `second` */
 	TRAIT_BCC = 8,
 	TRAIT_CC_STRING = 16,
-	TRAIT_DEATH = 32, /* forged: the queue second rejected or expired it */
+	TRAIT_DEATH = 32, /* a forged x-death: expired or rejected in the queue `second` */
 	TRAIT_COUNT = 64, /* a forged x-delivery-count */
 	TRAIT_EXPIRATION = 128,
 	TRAIT_EXPIRATION_WORD = 256,
@@ -72,12 +72,12 @@ enum {
 	TRAIT_REPLY_TO = 2048, /* direct reply-to */
 	TRAIT_HEADERS = 4096,
 	TRAIT_TRANSIENT = 8192,
-	TRAIT_REJECTED = 16384, /* of a forged death */
+	TRAIT_REJECTED = 16384, /* the forged x-death is a rejection */
 };
 
 struct command {
 	enum op op;
-	bool joined; /* sent with the one before it: one step */
+	bool joined; /* in the same step as the command before it */
 	uint8_t connection, channel;
 	uint8_t queue, second;
 	uint16_t prefetch;
@@ -85,7 +85,7 @@ struct command {
 	uint32_t message; /* published, or settled */
 	uint32_t answers; /* KEY_REPLY: the message that is answered */
 	bool no_ack, multiple, requeue;
-	bool unknown; /* a tag that never was */
+	bool unknown; /* settle a tag that does not exist */
 };
 
 struct script {
@@ -93,10 +93,10 @@ struct script {
 	struct queue_shape queues[SCRIPT_QUEUES];
 	struct command commands[SCRIPT_COMMANDS];
 	size_t count;
-	bool left_out[SCRIPT_COMMANDS]; /* while a shorter script is looked for */
+	bool left_out[SCRIPT_COMMANDS]; /* by the search for a shorter script */
 };
 
-/* One line of text for a command or a queue. */
+/* Describe a command or a queue in one line. */
 void script_describe(const struct command *, char *ret, size_t size);
 void script_describe_queue(const struct queue_shape *, char *ret, size_t size);
 

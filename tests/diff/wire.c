@@ -49,7 +49,7 @@ static void write_all(int fd, struct text bytes)
 		ssize_t n = send(fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
 
 		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
-			return; /* what the broker said before is still to be read */
+			return; /* earlier bytes of the broker are still to be read */
 		sim_require(n > 0, "the broker takes nothing: %s", strerror(errno));
 		bytes = text_of(bytes.ptr + n, bytes.len - (size_t)n);
 	}
@@ -64,7 +64,7 @@ static size_t frame_len(struct text bytes)
 	return 8 + ((size_t)p[3] << 24 | (size_t)p[4] << 16 | (size_t)p[5] << 8 | p[6]);
 }
 
-/* Frame by frame: a queue hands out a message as soon as one is settled. */
+/* Send frame by frame, because a queue delivers the next message as soon as one is settled. */
 static void feed(struct client *client, struct text bytes)
 {
 	while (bytes.len > 0) {

@@ -1,4 +1,4 @@
-/* Bytes between a client of the comparison and its broker. */
+/* The bytes between a client of the comparison and its broker. */
 #ifndef DIFF_WIRE_H
 #define DIFF_WIRE_H
 
@@ -6,7 +6,8 @@
 
 void wire_open(struct client *);
 void wire_close(struct client *);
-/* Appends to client->in what is there, without waiting; false: the broker has hung up. */
+/* Append the received bytes to client->in, without waiting. False: the broker has closed the
+ * connection. */
 bool wire_read(struct client *);
 
 #endif

@@ -4,7 +4,7 @@
 
 struct world;
 
-/* One more, if there is room in the account and the queue is there. */
+/* Publish one more, if the account is not full and the queue exists. */
 void arrival_publish(struct world *);
 
 #endif

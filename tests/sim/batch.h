@@ -1,4 +1,4 @@
-/* Many seeds over several processes, and a seed that fails in one of its own. */
+/* Run many seeds in several processes. */
 #ifndef SIM_BATCH_H
 #define SIM_BATCH_H
 
@@ -15,15 +15,15 @@ struct batch {
 struct failure {
 	uint64_t seed;
 	struct settings settings;
-	char words[512]; /* what it said last */
+	char words[512]; /* the last that it wrote to stderr */
 };
 
-/* Runs them all, or until one fails. False: *ret_failure is the one with the lowest seed of those
- * that did. *ret_cover is what all of them exercised. */
+/* Run all seeds, or until one fails. False: *ret_failure is the failure with the lowest seed.
+ * *ret_cover is the sum of all counts. */
 bool batch_run(const struct batch *, struct cover *ret_cover, struct failure *ret_failure);
-/* As batch_run, quietly and in one process: for the shrinker. */
+/* The same in one process and without output, for the shrinker. */
 bool batch_try(uint64_t first, uint64_t count, const struct settings *, struct failure *ret);
-/* The last lines of the trace of a failure, to stdout. */
+/* Print the last lines of the trace of a failure to stdout. */
 void batch_print_trace(const struct failure *);
 
 #endif

@@ -1,5 +1,5 @@
-/* The kinds of queues that the fake broker knows, and what differs from one RabbitMQ to the next.
- * What stands here was seen on real ones: make broker-diff. */
+/* The kinds of queues of the fake broker, and the differences between versions of RabbitMQ. `make
+ * broker-diff` compares them with real ones. */
 #ifndef SIM_BROKER_KINDS_H
 #define SIM_BROKER_KINDS_H
 
@@ -17,13 +17,13 @@
 struct queue_arguments {
 	bool quorum;
 	bool dead_letters;  /* has a dead-letter exchange */
-	bool dead_exchange; /* which exists: the default one */
+	bool dead_exchange; /* that exchange exists: the default one */
 	bool has_target;    /* has a dead-letter routing key */
-	bool at_least_once; /* and keeps a dead letter that has nowhere to go */
+	bool at_least_once; /* holds dead letters without a target */
 	bool refuses;       /* overflow: reject-publish */
 	mtime ttl;          /* MTIME_NEVER: none */
 	int64_t limit;      /* of returns; LIMIT_NONE: none */
-	bool has_limit;     /* declared, not by default */
+	bool has_limit;     /* limit was declared and is no default */
 	char target[NAME_MAX_BYTES];
 };
 
@@ -31,9 +31,9 @@ struct queue {
 	struct link place;
 	char name[NAME_MAX_BYTES];
 	size_t name_len;
-	bool deleted;      /* kept while messages of it are unacked */
+	bool deleted;      /* freed when none of its messages is unacked */
 	struct link ready; /* in order */
-	struct link held;  /* dead letters that have nowhere to go */
+	struct link held;  /* dead letters without a target */
 	struct queue_arguments arguments;
 	uint32_t unacked;
 };
@@ -43,16 +43,16 @@ static inline struct text queue_name(const struct queue *queue)
 	return text_of(queue->name, queue->name_len);
 }
 
-/* What differs from one RabbitMQ to the next. */
+/* The differences between versions of RabbitMQ. */
 struct release {
 	int64_t delivery_limit; /* of a quorum queue that was declared without one */
-	bool trusts_deaths;     /* a publisher's own x-death counts */
-	bool unlimited_below_0; /* a limit below 0 is none; else it is one that is over at once */
-	bool limit_pays_twice;  /* a message over its limit lets two more come */
-	bool reverses_deaths;   /* the older ones in x-death, each time */
-	bool keeps_count;       /* of returns, when a dead letter goes to another quorum queue */
+	bool trusts_deaths;     /* it believes the x-death of a publisher */
+	bool unlimited_below_0; /* a limit below 0 means none; otherwise it is reached at once */
+	bool limit_pays_twice;  /* a message over its limit makes place for two */
+	bool reverses_deaths;   /* each death reverses the older entries of x-death */
+	bool keeps_count;       /* of returns, if a dead letter goes to another quorum queue */
 	bool has_last_death;    /* x-last-death-*, like x-first-death-* */
-	bool dead_keep_cc;      /* the header CC, where their queue has a target for them */
+	bool dead_keep_cc; /* dead letters keep the header CC, also if their queue has a target */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* What the fake broker is made of. */
+/* The data structures of the fake broker. */
 #ifndef SIM_BROKER_PARTS_H
 #define SIM_BROKER_PARTS_H
 
@@ -8,32 +8,33 @@
 #include "sim/peer.h"
 #include "sim/scratch.h"
 
-#define CONSUMERS_MAX 64 /* cancelled ones with messages unacked counted */
+#define CONSUMERS_MAX 64 /* with cancelled ones that have unacked messages */
 #define CONTENT_MAX   (1024 * 1024)
 
-/* A stored copy of a message. In its queue's ready or held list, or in a channel's unacked list. */
+/* A stored copy of a message: in the ready or held list of its queue, or the unacked list of a
+ * channel. */
 struct stored {
 	struct link place;
 	struct queue *queue;
-	uint64_t instance, order;        /* order: where it stands in a classic queue, for good */
-	uint64_t tag;                    /* unacked only */
-	mtime delivered_at;              /* likewise */
+	uint64_t instance, order; /* order: its place in a classic queue, which never changes */
+	uint64_t tag;             /* unacked only */
+	mtime delivered_at;       /* likewise */
 	struct consumer_entry *consumer; /* unacked only */
-	uint64_t command;                /* settling only: by which it is settled, and how */
+	uint64_t command;                /* settling only: the number of the command */
 	bool is_acked, is_given_back;
 	uint32_t returns;
 	mtime expires; /* MTIME_NEVER: never */
 	struct copy_facts facts;
 	bool redelivered;
-	bool has_died;        /* its x-death is the broker's own */
-	const char *held_for; /* held only: why it died */
-	bool is_returned; /* ready again, in a quorum queue: before all that was never delivered */
-	uint32_t brought; /* returns in another queue: told to the consumer, never judged */
+	bool has_died;        /* the broker wrote its x-death */
+	const char *held_for; /* held only: the reason of its death */
+	bool is_returned; /* ready again in a quorum queue, before all that were never delivered */
+	uint32_t brought; /* returns in another queue: shown to the consumer, without a limit */
 	size_t key_len, bcc_len, properties_len, body_len;
 	char bytes[]; /* routing key, members of the array BCC, properties, body */
 };
 
-/* What its consumer is told: where it never came back here, how often it did elsewhere. */
+/* The count that the consumer gets: returns in this queue, or if there are none, in another one. */
 static inline uint32_t stored_count(const struct stored *stored)
 {
 	return stored->returns ? stored->returns : stored->brought;
@@ -68,20 +69,20 @@ struct broker_channel {
 	uint64_t next_tag;
 	char reply_token[NAME_MAX_BYTES]; /* of its direct reply-to; empty: none */
 	bool confirms;
-	uint64_t published;   /* confirm numbers given */
-	struct link unacked;  /* in order of tag */
-	struct link settling; /* what a client has settled, and its quorum queue not yet */
-	uint64_t commands, sent_on, logged; /* of those that settle: up to which */
-	struct link owed;                   /* confirms, in order of number */
-	struct link noted;                  /* what coming publishes are for */
-	/* a publish whose content is on its way */
+	uint64_t published;                 /* the last number of a publish */
+	struct link unacked;                /* in order of tag */
+	struct link settling;               /* settled by the client, not yet by the quorum queue */
+	uint64_t commands, sent_on, logged; /* numbers of the last settlements */
+	struct link owed;                   /* confirms that are due, in order of number */
+	struct link noted;                  /* announced publishes */
+	/* a publish whose content is incomplete */
 	bool in_publish, mandatory, to_nowhere; /* to_nowhere: the exchange does not exist */
 	char routing_key[256];
 	bool has_header;
 	uint64_t body_size;
 	struct buf content; /* properties, then body */
 	size_t properties_len;
-	size_t consumer_count; /* of the consumers: those behind it were never used */
+	size_t consumer_count; /* of consumers; later ones were never used */
 	struct consumer_entry consumers[CONSUMERS_MAX];
 };
 
@@ -91,7 +92,7 @@ struct broker_connection {
 	struct buf in, out;
 	bool greeted, closing;
 	bool has_published;
-	uint16_t channel_count; /* of the channels: those behind it were never opened */
+	uint16_t channel_count; /* of channels; later ones were never opened */
 	struct broker_channel channels[BROKER_CHANNELS];
 };
 
@@ -100,16 +101,16 @@ struct broker {
 	const struct broker_watch *watch;
 	struct link queues, connections;
 	uint64_t next_instance, next_order;
-	uint64_t next_token; /* of direct reply-to, and of consumers that chose no tag */
+	uint64_t next_token; /* of direct reply-to, and of consumers without a tag */
 	uint32_t nacks;
 	mtime ack_timeout; /* MTIME_NEVER: none */
 	mtime next_check;  /* of it */
 	mtime now;
 	uint32_t commands_limit; /* see broker_log_late; 0: no log */
-	bool is_changed;         /* what stands at the head of a queue may have changed since... */
-	mtime next_due;          /* ... it was found that nothing is due before this time */
+	bool is_changed;         /* the head of a queue may have changed since... */
+	mtime next_due;          /* ... next_due was computed: nothing is due before it */
 	bool alarm;
-	amqp_pool_t pool; /* of the method that is being read */
+	amqp_pool_t pool; /* of the method that is read */
 	const struct release *release;
 	bool answers_mistakes; /* instead of ending the run */
 	struct scratch scratch;

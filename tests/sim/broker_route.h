@@ -9,11 +9,11 @@ struct route {
 	struct text keys[ROUTE_KEYS_MAX]; /* sorted, each once */
 	size_t count;
 };
-/* The keys of the header (CC or BCC) are added, where it is there; false: it is no array. */
+/* Add the keys of the header (CC or BCC) if there is one. False: it is no array. */
 bool route_add_header(struct route *, struct text headers, struct text name);
 void route_add_array(struct route *, struct text members);
 void route_add(struct route *, struct text key);
-/* An answer to direct reply-to; whether anybody waits for it. */
+/* Deliver an answer to direct reply-to. False: no consumer waits for it. */
 bool route_reply(struct broker *, struct text token, struct text properties, struct text body);
 bool route_is_reply(struct text key);
 

@@ -1,15 +1,15 @@
-/* What a run is like from its beginning. */
+/* Choose what is fixed for a whole run. */
 #ifndef SIM_CHOOSE_H
 #define SIM_CHOOSE_H
 
 #include "sim/world.h"
 
-/* Of a broker, by default. */
+/* RabbitMQ's default. */
 #define CHOOSE_ACK_TIMEOUT (30 * MTIME_MINUTE)
 
-/* Supervisors, their pools, and the policy of all. */
+/* Choose the supervisors, their pools, and the policy of all pools. */
 void choose_pools(struct world *);
-/* The broker's. */
+/* Choose the limits of the broker. */
 void choose_limits(struct world *);
 
 #endif

@@ -1,6 +1,6 @@
-/* What a run of many seeds has exercised: counts of events, transitions and faults in tables, so
- * that it is known what never happened. Counting goes into shared memory: the processes of a run
- * count, the one that started them reports. */
+/* Tables that count the events, transitions and faults of a run of many seeds, to find what never
+ * happened. The counts are in shared memory: the processes of a run count, the process that started
+ * them reports. */
 #ifndef SIM_COVER_H
 #define SIM_COVER_H
 
@@ -59,18 +59,18 @@ enum cover_fate {
 	FATE_NACKED,
 	FATE_NACKED_MULTIPLE,
 	FATE_ORPHANED, /* its input's channel was lost before its confirm */
-	FATE_LOST,     /* with its channel or connection; here and after it one for each loss */
+	FATE_LOST,     /* with its channel or connection; from here on one for each loss */
 	FATE_COUNT = FATE_LOST + 4,
 };
 enum cover_left { LEFT_RELEASED, LEFT_REJECTED, LEFT_FORGOTTEN, LEFT_REQUEUED, LEFT_TAKEN };
 enum cover_wire {
-	WIRE_CUT_BETWEEN,   /* frames, both ways */
+	WIRE_CUT_BETWEEN,   /* between frames, both ways */
 	WIRE_CUT_OUTWARD,   /* in a frame to the broker */
 	WIRE_CUT_INWARD,    /* with bytes of the broker unread */
 	WIRE_CUT_HANDSHAKE, /* before it was open */
-	WIRE_UNREAD,        /* under an alarm the broker leaves bytes where they are */
-	WIRE_GOODBYE,       /* closed in good order by us */
-	WIRE_UNANSWERED,    /* closed by us, and the broker said nothing */
+	WIRE_UNREAD,        /* during an alarm the broker does not read */
+	WIRE_GOODBYE,       /* closed in order by us */
+	WIRE_UNANSWERED,    /* closed by us; the broker did not answer */
 	WIRE_COUNT
 };
 enum cover_operator {
@@ -83,7 +83,7 @@ enum cover_operator {
 	OPERATOR_COUNT
 };
 enum cover_effect {
-	EFFECT_SEND, /* as enum send_result, and so on for all that has kinds */
+	EFFECT_SEND, /* one for each send_result; others too have one for each kind */
 	EFFECT_ACK = 3,
 	EFFECT_REJECT = 5,
 	EFFECT_PUBLISH = 7,
@@ -98,7 +98,7 @@ struct cover {
 	uint64_t cells[COVER_TABLE_COUNT][COVER_ROWS][COVER_COLUMNS];
 };
 
-/* Where this process counts. */
+/* The counts of this process. */
 extern struct cover *cover_here;
 
 static inline void cover_mark(enum cover_table table, unsigned row, unsigned column)
@@ -109,8 +109,8 @@ static inline void cover_mark(enum cover_table table, unsigned row, unsigned col
 /* The reply code of a close; of a channel, or of a connection. */
 void cover_code(unsigned code, bool of_channel);
 void cover_add(struct cover *sum, const struct cover *);
-/* One line: how many of the expected cells were seen. whole: all tables, too; tells: each cell that
- * is not as it should be. Returns how many are not. */
+/* Print one line: how many of the expected cells were seen. whole: also all tables; is_listed: also
+ * each cell that is not as expected. Return the number of these. */
 unsigned cover_report(const struct cover *, bool whole, bool is_listed);
 
 #endif

@@ -1,10 +1,10 @@
-/* Which commands met a pool in which situation. */
+/* The rows and columns for commands: which command a pool got in which situation. */
 #ifndef SIM_COVER_COMMAND_H
 #define SIM_COVER_COMMAND_H
 
 #include "core/event.h"
 
-/* One row for each command, and more for a scale that does not ask for more workers. */
+/* One row for each command, and further ones for a scale that asks for no more workers. */
 enum cover_command {
 	ROW_SCALE_DOWN,
 	ROW_SCALE_NOWHERE, /* as many as there are, or a number that is refused */
@@ -18,10 +18,10 @@ enum { ROW_COUNT = ROW_SCALE_RANGE + 1 COMMANDS(X) };
 #undef X
 
 enum cover_situation {
-	SITUATION_PLAIN, /* nothing of the others */
+	SITUATION_PLAIN, /* none of the others */
 	SITUATION_PAUSED,
 	SITUATION_ROLLS,
-	SITUATION_SHRINKS, /* somebody is leaving, and it does not roll */
+	SITUATION_SHRINKS, /* a worker is leaving, without a roll */
 	SITUATION_STOPS,
 	SITUATION_COUNT
 };

@@ -1,4 +1,4 @@
-/* A broken invariant ends the process that runs the seed; what it says first is the reason. */
+/* A broken invariant ends the process that runs the seed, after it wrote the reason to stderr. */
 #ifndef SIM_FAIL_H
 #define SIM_FAIL_H
 
@@ -6,7 +6,7 @@
 #include "base/rc.h"
 #include <stdbool.h>
 
-/* Set by main: this run tells what it does. */
+/* Set by main: this run prints its trace. */
 extern bool sim_is_traced;
 /* The virtual time, for the trace. */
 extern mtime sim_now;

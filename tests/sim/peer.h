@@ -1,6 +1,5 @@
-/* The broker's side of an AMQP connection's framing: bytes into frames, methods into bytes. For
- * tests; rabbitmq-c is the codec on this side too, so that our own frame code has another to agree
- * with. */
+/* Frames of an AMQP connection on the broker's side: bytes to frames, methods to bytes. rabbitmq-c
+ * encodes and decodes, so that our own frame code is tested against another one. */
 #ifndef SIM_PEER_H
 #define SIM_PEER_H
 
@@ -18,9 +17,10 @@ struct peer_frame {
 	struct text payload;
 };
 
-/* Takes one whole frame off in; its payload is good until the next append. False: not there yet. */
+/* Take one whole frame off in; its payload is valid until the next append. False: it is
+ * incomplete. */
 bool peer_take_frame(struct buf *in, struct peer_frame *ret);
-/* The method in a frame; decoded lives in pool. NULL: not decodable, which fails the run. */
+/* Decode the method in a frame; it is in the memory of pool. A failure ends the run. */
 void *peer_decode(const struct peer_frame *, amqp_pool_t *pool, amqp_method_number_t *ret_id);
 
 void peer_send_method(struct buf *out, uint16_t channel, amqp_method_number_t id, void *method);
@@ -28,7 +28,7 @@ void peer_send_method(struct buf *out, uint16_t channel, amqp_method_number_t id
 void peer_send_content(struct buf *out, uint16_t channel, struct text properties, struct text body);
 void peer_send_frame(struct buf *out, uint8_t type, uint16_t channel, struct text payload);
 
-/* A field as a member of an array: without its key. */
+/* Append a field to an array, without its key. */
 void peer_put_element(struct buf *array, const struct table_field *);
 
 amqp_bytes_t peer_bytes(struct text);

@@ -24,20 +24,19 @@ static inline uint64_t random_next(struct random *random)
 	return z ^ (z >> 31);
 }
 
-/* Where these bits fall between 0 and bound: by a multiplication, which is cheaper than a division.
- */
+/* Scale bits to 0 to bound - 1, by a multiplication, which is cheaper than a division. */
 static inline uint32_t random_scaled(uint32_t bits, uint32_t bound)
 {
 	return (uint32_t)((uint64_t)bits * bound >> 32);
 }
 
-/* 0 to bound - 1; bound at least 1. */
+/* 0 to bound - 1. bound must not be 0. */
 static inline uint32_t random_below(struct random *random, uint32_t bound)
 {
 	return random_scaled((uint32_t)(random_next(random) >> 32), bound);
 }
 
-/* True with a chance of so many in a thousand. */
+/* True in per_mille of a thousand calls. */
 static inline bool random_chance(struct random *random, uint32_t per_mille)
 {
 	return random_below(random, 1000) < per_mille;

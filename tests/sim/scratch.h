@@ -1,5 +1,5 @@
-/* Memory in which the fake broker puts something together, and then the next: allocated once a run,
- * because there is much to put together. */
+/* Buffers of the fake broker for what it builds. They are allocated once for a run, because it
+ * builds much. */
 #ifndef SIM_SCRATCH_H
 #define SIM_SCRATCH_H
 
@@ -30,7 +30,7 @@ static inline void scratch_release(struct scratch *scratch)
 		buf_release(&scratch->bufs[i]);
 }
 
-/* Empty; what is put there is good until it is taken for the same use again. */
+/* An empty buffer. Its bytes are valid until the next call for the same use. */
 static inline struct buf *scratch_take(struct scratch *scratch, enum scratch_use use)
 {
 	buf_clear(&scratch->bufs[use]);

@@ -34,7 +34,7 @@ void steer_command(struct pool_runtime *, enum command);
 void steer_any(struct world *);
 /* Resume each pool of the supervisor, so that the work is done. */
 void steer_resume(struct supervisor *);
-/* Require that all pools have what they were told to have. */
+/* True: all pools have what the operators asked for. */
 bool steer_is_done(const struct supervisor *);
 /* Scale, restart or pause its pools by chance. */
 void steer_in_order(struct supervisor *);
