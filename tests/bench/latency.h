@@ -1,4 +1,4 @@
-/* Times of calls, each kept, so that a percentile is one of them and not an estimate. */
+/* The times of all calls, so that a percentile is one of them and not an estimate. */
 #ifndef BENCH_LATENCY_H
 #define BENCH_LATENCY_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero is a legal start. spans: owned; the time of its begin while a call is open, negated. */
+/* Begins as zeros. spans: owned; while a call is open, its begin, negated. */
 struct latency {
 	int64_t *spans;
 	size_t begun, ended, capacity;

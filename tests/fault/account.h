@@ -13,7 +13,7 @@ enum fate {
 	FATE_REPLY,      /* 201: its effect is the reply */
 	FATE_RETRIED,    /* 500 at the first attempt, then 200 */
 	FATE_REJECTED,   /* 404: a dead letter */
-	FATE_POISON,     /* kills its worker, whenever it is tried: a dead letter */
+	FATE_POISON,     /* kills its worker in each attempt: a dead letter */
 	FATE_UNROUTABLE, /* a reply to a queue that is missing: a dead letter */
 	FATE_INVALID,    /* a reply that cannot be put into AMQP: a dead letter */
 	FATE_REFUSED,    /* a reply of 100,000 bytes, for a broker that takes less: a dead letter */
@@ -28,35 +28,39 @@ struct account_place {
 	char *witness; /* WITNESS of the pool's workers */
 };
 
-/* On fixture's queues. delays: those of the pool's retry queues, as in fixture_await_settled. */
+/* An account for the fixture's queues. delays: of the pool's retry queues, as in
+ * fixture_await_settled. */
 struct account *account_new(const char *const delays[]);
-/* Of another pool, by the same broker; what place points to is borrowed until account_free. */
+/* The same for another pool at the same broker; the texts in place are borrowed until
+ * account_free. */
 struct account *account_new_at(const struct account_place *, const char *const delays[]);
-/* A place beside the fixture's, of this number, whose queues are declared. */
+/* Declare the queues of a further place with this number. */
 struct account_place account_place_open(int number, enum client_queue kind);
-/* Deletes the queues. */
+/* Delete the queues. */
 void account_place_close(struct account_place *);
 void account_free(struct account *);
 
-/* count messages, fates[i % strlen]: 'd' done, 'r' reply, 't' retried, 'x' rejected, 'p' poison.
- * Each is worked for sleep_ms. All are confirmed when this returns, so at most a few thousand. */
+/* Post count messages with the fates[i % strlen]: 'd' done, 'r' reply, 't' retried, 'x' rejected,
+ * 'p' poison. Each takes sleep_ms. All are confirmed when this returns, so at most a few
+ * thousand. */
 void account_post(struct account *, long count, const char *fates, int sleep_ms);
-/* As many of them as the queue lacks to hold `level` ready messages. */
+/* Post as many as are missing to `level` ready messages in the queue. */
 void account_fill(struct account *, long level, const char *fates, int sleep_ms);
-/* Waits until the queue has at most `level` ready messages. */
+/* Wait until the queue has at most `level` ready messages. */
 void account_await_backlog(long level);
-/* What was posted so far. */
+/* The number of messages posted so far. */
 long account_posted(const struct account *);
-/* Publishes that were nacked, and made again. Each may have left a copy, which is no repeat. */
+/* The number of publishes that were nacked and repeated. Each may have left a copy, which does not
+ * count as a repeat. */
 long account_nacked(const struct account *);
-/* Lines that the witness holds. */
+/* The number of lines in the witness. */
 long account_witnessed(const struct account *);
-/* Whether as many messages have ended, in witness, replies and dead letters, as were posted. A
- * cheap look: repeats count. */
+/* True: as many messages ended, in witness, replies and dead letters, as were posted. Repeats
+ * count, too. */
 bool account_has_ended(struct account *);
-/* Waits until no queue but replies and dead letters holds anything. */
+/* Wait until all queues but those of replies and dead letters are empty. */
 void account_await_settled(struct account *);
-/* Waits until the witness has grown by count lines since the last post or fill. */
+/* Wait until the witness has count lines more than at the last post or fill. */
 void account_await_progress(struct account *, long count);
 
 /* Read the ends of all messages into the tally: asked, done, repeats, lost. The test fails if a
@@ -64,7 +68,8 @@ void account_await_progress(struct account *, long count);
  * unknown delivery tag. The account and the witness are empty then. Return the repeats of this
  * part. */
 long account_close(struct account *, struct tally *);
-/* That a node's log has no unknown delivery tag; account_close asks the fixture's. */
+/* Fail the test if the node's log has an unknown delivery tag. account_close does so for the
+ * fixture's node. */
 void account_expect_no_stale_ack(const struct broker *);
 
 #endif

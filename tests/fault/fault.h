@@ -15,20 +15,19 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What a row comes to. The sums grow by account_close and watch_*; a row adds what only it knows.
- */
+/* The results of a row. account_close and watch_* add to the sums; the row adds the rest. */
 struct tally {
-	long trials; /* times that the fault was put in */
+	long trials; /* how often the fault was injected */
 	long asked;  /* messages published and confirmed */
-	long done;   /* of those, how many ended as they were to */
+	long done;   /* of these, those that ended as expected */
 	long repeats;
 	long lost;
 	double longest_ms;   /* turn of the loop that a supervisor logged */
-	double computing_ms; /* the part of it that it was running */
-	long drift_kib;      /* anonymous memory of the supervisor, from warm to the end */
-	const char *unit;    /* what a trial is: "kills", "cuts" */
-	bool suspends;  /* set by a row that stops the supervisor itself, see watch_note_turns */
-	char note[320]; /* further remarks; may be empty */
+	double computing_ms; /* the CPU time of that turn */
+	long drift_kib; /* growth of the anonymous memory of the supervisor, after the first load */
+	const char *unit; /* what a trial is: "kills", "cuts" */
+	bool suspends;    /* set by a row that stops the supervisor itself, see watch_note_turns */
+	char note[320];   /* further remarks; may be empty */
 };
 
 struct fault {
@@ -38,24 +37,24 @@ struct fault {
 	void (*run)(struct tally *);
 };
 
-/* main's value: runs the row on a fixture of its own (harness/fixture.h). */
+/* Run the row on a fixture of its own (harness/fixture.h). Return main's exit code. */
 int fault_main(const struct fault *);
 
-/* `wpool serve` with one pool of echo workers on fixture.queue, consuming when this returns.
- * format: more of the pool's settings, as in "workers: 4, pipeline: 8". */
+/* Start `wpool serve` with one pool of echo workers on fixture.queue; it consumes when this
+ * returns. format: further settings of the pool, as in "workers: 4, pipeline: 8". */
 struct proc *fault_serve(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same through a proxy at this port of 127.0.0.1, which is the address of many hosts, so that a
  * lost connection is opened again without a wait. query: of the URLs. Does not wait. */
 struct proc *fault_serve_by_proxy(int port, const char *query, const char *settings);
-/* How many trials this run wants. */
+/* The number of trials in this run. */
 long fault_trials(void);
-/* Whether another trial is wanted: counts it, unless there are enough or the time is over. */
+/* Count another trial. False: there are enough, or the time is over. */
 bool fault_next(struct tally *);
-/* How much of the row is over, by trials or by time: 0 to 1. */
+/* The part of the row that is done, by trials or by time: 0 to 1. */
 double fault_share(const struct tally *);
-/* From a seed, which is printed in the results; SEED repeats it. */
+/* A random number. Its seed is printed in the results; SEED repeats it. */
 uint32_t fault_random(void);
-/* At least 0, below bound. */
+/* 0 to bound - 1. */
 long fault_random_below(long bound);
 
 #endif

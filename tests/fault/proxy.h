@@ -15,22 +15,22 @@ enum proxy_way { PROXY_TO_BROKER, PROXY_TO_CLIENT, PROXY_WAYS };
 enum proxy_flow {
 	PROXY_PASS,
 	PROXY_STALL,  /* not read: bytes wait in the sockets, then in the sender */
-	PROXY_SWALLOW /* read, and never passed on; nor is its end */
+	PROXY_SWALLOW /* bytes and the end of file are read and dropped */
 };
 
 #define PROXY_NEVER UINT64_MAX
 
 struct proxy_plan {
-	/* As many bytes pass that way, then the link is cut in both. */
+	/* The link is cut after this many bytes in that direction. */
 	uint64_t cut_at[PROXY_WAYS];
-	/* This byte, counted from 0, is passed on with other bits (mask). */
+	/* This byte, counted from 0, is passed on with the bits of mask inverted. */
 	uint64_t corrupt_at[PROXY_WAYS];
 	uint8_t mask;
 	enum proxy_flow flow[PROXY_WAYS];
 	bool is_reset;  /* a cut is a reset, not an end of file */
 	bool is_sliced; /* passed on byte by byte */
 };
-/* Everything passes unharmed. */
+/* All bytes pass unchanged. */
 #define PROXY_CLEAN                                                                                \
 	(struct proxy_plan)                                                                        \
 	{                                                                                          \
@@ -39,35 +39,35 @@ struct proxy_plan {
 
 struct proxy;
 
-/* To this port of 127.0.0.1, which need not be open yet. */
+/* Start a proxy to this port of 127.0.0.1, which need not be open yet. */
 struct proxy *proxy_start(int broker_port);
-/* Ends its thread and all links. NULL is legal. */
+/* End its thread and all links. NULL is allowed. */
 void proxy_free(struct proxy *);
 int proxy_port(const struct proxy *);
 
 /* Set the plan of the next link; the one after it is clean again. */
 void proxy_plan_next(struct proxy *, const struct proxy_plan *);
-/* For every link to come that has no plan of its own. */
+/* Set the plan of all later links that have none of their own. */
 void proxy_plan_rest(struct proxy *, const struct proxy_plan *);
 
-/* Both ways of the open links of that name. */
+/* Set the flow of the open links of that name in both directions. */
 void proxy_set_flow(
 	struct proxy *, const char *name, enum proxy_flow to_broker, enum proxy_flow to_client);
 void proxy_cut(struct proxy *, const char *name, bool is_reset);
-/* Those that do not pass everything. */
+/* Cut the links that do not pass all bytes. */
 void proxy_cut_held(struct proxy *);
 
-/* Links cut by their plan so far. */
+/* The number of links that were cut by their plan so far. */
 long proxy_cuts(struct proxy *);
-/* Waits for that many; false: not within timeout_ms. */
+/* Wait for that many. False: timeout_ms is over. */
 bool proxy_await_cuts(struct proxy *, long count, int timeout_ms);
-/* Waits until no more than that many planned links are still to come; false: not within timeout_ms.
- */
+/* Wait until at most `left` plans are still for later links. False: timeout_ms is over. */
 bool proxy_await_plans(struct proxy *, size_t left, int timeout_ms);
-/* Open links of that name. */
+/* The number of open links of that name. */
 int proxy_links(struct proxy *, const char *name);
 void proxy_expect_links(struct proxy *, const char *name, int count);
-/* Bytes that passed that way on the newest open link of that name; 0 where there is none. */
+/* The number of bytes that passed in that direction on the newest open link of that name; 0 if
+ * there is none. */
 uint64_t proxy_passed(struct proxy *, const char *name, enum proxy_way);
 
 #endif

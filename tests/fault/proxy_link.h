@@ -1,5 +1,5 @@
 /* A link of the fault proxy: two sockets, the bytes that move between them, and a plan of faults.
- * For proxy.c only, which holds its lock meanwhile. Nothing here blocks. */
+ * For proxy.c only, which holds its lock during each call. No call blocks. */
 #ifndef FAULT_PROXY_LINK_H
 #define FAULT_PROXY_LINK_H
 
@@ -9,14 +9,14 @@
 #include <stddef.h>
 
 #define LINK_BUFFER_SIZE 16384
-#define LINK_HEAD        1024 /* of what a client sends: its name lies in it */
+#define LINK_HEAD        1024 /* the first bytes of a client, which contain its name */
 
 struct way {
-	uint8_t bytes[LINK_BUFFER_SIZE]; /* read and not yet passed on: from start to end */
+	uint8_t bytes[LINK_BUFFER_SIZE]; /* read and not yet passed on, from start to end */
 	size_t start, end;
 	uint64_t passed;
 	bool is_over; /* its end of file was read */
-	bool is_told; /* and passed on */
+	bool is_told; /* the end of file was passed on */
 };
 
 /* sockets[way] is where the bytes of that way are read; they are written to the other one. */
@@ -37,12 +37,12 @@ void link_free(struct link *);
 /* Set what to wait for on each socket. A socket with nothing to wait for is left out, because poll
  * would report its end again and again. */
 void link_poll(const struct link *, struct pollfd sockets[PROXY_WAYS]);
-/* Moves what can be moved after a poll. False: it is over. */
+/* Move the bytes that can be moved after a poll. False: the link has ended. */
 bool link_move(struct link *, const struct pollfd sockets[PROXY_WAYS]);
 bool link_is_at_its_cut(const struct link *);
-/* It does not pass everything. */
+/* True: it does not pass all bytes. */
 bool link_is_held(const struct link *);
-/* NULL: any name will do. */
+/* name NULL: any. */
 bool link_has_name(const struct link *, const char *name);
 
 #endif

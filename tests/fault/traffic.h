@@ -10,44 +10,44 @@
 
 struct traffic;
 
-/* Declares the queues. */
+/* Declare the queues. */
 struct traffic *traffic_new(void);
 /* NULL is allowed. */
 void traffic_free(struct traffic *);
 
-/* A supervisor of all pools, with echo workers. */
+/* Start a supervisor with all pools and echo workers. */
 struct proc *traffic_serve(const struct traffic *);
 void traffic_await_consumers(const struct traffic *);
 int traffic_workers(const struct traffic *);
 
-/* What a fault may cost: how much is worked twice. */
+/* What a fault may cost: how many tasks are repeated. */
 enum traffic_cost {
 	TRAFFIC_NOTHING,
 	TRAFFIC_ONE_TASK,
 	TRAFFIC_UNACKED, /* by any pool: its prefetch */
-	/* And what a classic queue has not written: its acks since its latest confirm, at worst all
-	   that it held then. */
+	/* Also what a classic queue has not written: its acks since its latest confirm, at most all
+	   messages that it held then. */
 	TRAFFIC_UNWRITTEN,
 };
-/* Such a fault comes. */
+/* Allow the repeats of one such fault. */
 void traffic_allow(struct traffic *, enum traffic_cost);
-/* Repeats so far and what all faults allowed, of the pools on such queues. A single task may have
- * been of either kind: those are in both. */
+/* The repeats so far and those that all faults allowed, of the pools on queues of this kind.
+ * TRAFFIC_ONE_TASK may be of either kind and counts for both. */
 struct traffic_repeats {
 	long seen, allowed;
 };
 struct traffic_repeats traffic_repeats(const struct traffic *, enum client_queue);
 
-/* Keeps all queues filled for so long, and once at least. */
+/* Keep all queues filled for time_ms; fill them at least once. */
 void traffic_flow(struct traffic *, int time_ms);
-/* Messages since the accounts were closed. */
+/* The number of messages since the accounts were closed. */
 long traffic_posted(const struct traffic *);
-/* Waits until nothing is in a queue or waits for its retry. */
+/* Wait until all queues and retry queues are empty. */
 void traffic_settle(struct traffic *);
-/* All accounts, as account_close. Fails the test for a pool that repeated more than was allowed. */
+/* Call account_close for all accounts. The test fails if a pool repeated more than was allowed. */
 void traffic_close(struct traffic *, struct tally *);
 
-/* The pool's queue is deleted while it is consumed and empty: a queue takes its messages along. */
+/* Delete the pool's queue while it is consumed and empty, so that no message is lost. */
 void traffic_lose_queue(struct traffic *, int pool);
 void traffic_restore_queue(struct traffic *, int pool);
 

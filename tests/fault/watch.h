@@ -1,4 +1,4 @@
-/* A running supervisor as the kernel sees it, and what it reports of its loop. */
+/* Facts about a running supervisor from /proc, and from its log about its loop. */
 #ifndef FAULT_WATCH_H
 #define FAULT_WATCH_H
 
@@ -6,18 +6,18 @@
 
 #include <sys/types.h>
 
-/* Its children of that name (as in /proc/PID/comm: "echo", "evil"), at most room of them; how many
- * there are. */
+/* Get the children of that name (as in /proc/PID/comm: "echo", "evil"), at most capacity. Return
+ * their number. */
 int watch_children(pid_t, const char *name, pid_t pids[], int capacity);
-/* Waits until there are that many. */
+/* Wait until there are that many. */
 void watch_expect_children(pid_t, const char *name, int count);
-/* Open descriptors. */
+/* The number of open descriptors. */
 int watch_descriptors(pid_t);
 /* RssAnon, in KiB. */
 long watch_memory_kib(pid_t);
-/* The supervisor has ended, or never will: its longest turn of the loop, into the tally. That it
- * says it was not running counts as a turn, too, but where the row itself suspends it: of a loop
- * that is blocked for seconds the supervisor says the same. */
+/* Put the longest turn of the loop, from the supervisor's log so far, into the tally. A time in
+ * which it was not running counts as a turn, too, unless the row itself suspends it: the log of a
+ * loop that is blocked for seconds is the same. */
 void watch_note_turns(struct proc *, struct tally *);
 
 #endif

@@ -1,5 +1,4 @@
-/* The input as a script: bytes taken off its front. Past its end there are zeros, and it is over.
- */
+/* The input as a script: bytes are taken off its front. After its end there are only zeros. */
 #ifndef FUZZ_FEED_H
 #define FUZZ_FEED_H
 
@@ -14,7 +13,7 @@ static inline bool feed_is_over(const struct feed *feed)
 	return feed->rest.len == 0;
 }
 
-/* As many of len bytes as there are. */
+/* Take len bytes, or fewer at the end. */
 static inline struct text feed_text(struct feed *feed, size_t len)
 {
 	struct text taken = feed->rest;
@@ -39,7 +38,7 @@ static inline uint64_t feed_number(struct feed *feed, unsigned width)
 	return number;
 }
 
-/* After a length of one byte, or of two. */
+/* A text with its length before it, in one byte or in two. */
 static inline struct text feed_short(struct feed *feed)
 {
 	return feed_text(feed, feed_byte(feed));

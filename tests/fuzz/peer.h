@@ -1,7 +1,6 @@
-/* A hostile broker at the other end of a real connection: says what a script tells it to, from
- * bytes that are no frame at all to answers that are in order, cut into pieces of any size; and
- * reads what we say, which must be whole frames within what was agreed on, whatever came in before.
- */
+/* A hostile broker at the other end of a real connection. It sends what a script defines, from
+ * random bytes to correct answers, in pieces of any size. It checks that we send whole frames of at
+ * most frame_max, whatever we received before. */
 #ifndef FUZZ_PEER_H
 #define FUZZ_PEER_H
 
@@ -11,22 +10,22 @@
 struct peer {
 	struct connection *connection; /* borrowed; the owner's at_end may free it, then NULL */
 	struct feed *feed;             /* borrowed: the script */
-	size_t slice;                  /* most bytes that are handed over at once */
+	size_t slice;                  /* the maximum of bytes that are passed at once */
 	bool has_greeted;              /* our protocol header was read */
-	enum rc rc;                    /* what connection_input said last */
+	enum rc rc;                    /* the last result of connection_input */
 };
 
-#define PEER_CHANNELS 4 /* channels that a script knows, 0 among them */
+#define PEER_CHANNELS 4 /* the channels of a script, with 0 */
 
 void peer_init(struct peer *, struct connection *, struct feed *);
-/* The next thing that the script tells it to do. */
+/* Do the next action of the script. */
 void peer_act(struct peer *);
-/* start, tune and open-ok, in order. */
+/* Send start, tune and open-ok, in order. */
 void peer_handshake(struct peer *);
-/* Reads all that we said. With answers: says to each request what the script wants, mostly what a
- * broker would. */
+/* Read all that we sent. answers: answer each request as the script defines, mostly as a broker
+ * would. */
 void peer_read(struct peer *, bool answers);
-/* Bytes, cut into pieces that lie in blocks of exactly their size. */
+/* Send bytes in pieces, each in a block of exactly its size. */
 void peer_say(struct peer *, struct text);
 void peer_say_method(struct peer *, uint16_t channel, uint32_t id, struct text arguments);
 

@@ -41,8 +41,8 @@ void client_publish(struct client *, const char *queue, const void *body, size_t
 	const amqp_basic_properties_t *properties);
 void client_post(struct client *, const char *queue, const struct letter *);
 /* Publish many without waiting for each confirm; all are confirmed when this returns. A nacked
- * one is published again on another channel, since one that met a queue without a leader may
- * refuse for good. nacks[i], if not NULL, counts the nacks of letters[i]: each may have left a
+ * one is published again on another channel, because a channel that met a queue without a leader
+ * may nack for ever. nacks[i], if not NULL, counts the nacks of letters[i]: each may have left a
  * copy. */
 void client_post_all(struct client *, const char *queue, const struct letter letters[],
 	size_t count, unsigned nacks[]);

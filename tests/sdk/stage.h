@@ -1,5 +1,5 @@
-/* Plays the supervisor for one worker process, without any of the supervisor's code: what a worker
- * must live up to is the protocol, not our reading of it. Every wait has a limit, at which the
+/* Plays the supervisor for one worker process, without any of the supervisor's code, because a
+ * worker must follow the protocol, not our reading of it. Every wait has a limit, at which the
  * check fails. */
 #ifndef SDK_STAGE_H
 #define SDK_STAGE_H
@@ -13,8 +13,8 @@ enum stage_form { STAGE_PATH, STAGE_FIFO, STAGE_COREFX, STAGE_FORMS };
 struct stage {
 	pid_t pid;
 	int control; /* the worker's standard input */
-	int life;    /* hangs up when it ends: valgrind knows of no descriptor for a process */
-	int to;      /* the data pipe; both the same where it is a socket */
+	int life;    /* hangs up when the worker ends; valgrind has no pidfd */
+	int to;      /* the data pipe; the same as from if it is a socket */
 	int from;
 	char folder[64];
 	char address[96];
@@ -24,7 +24,7 @@ struct stage {
 /* Start the program with the address and accept its connection. No name stays in the file system.
  */
 void stage_open(struct stage *, enum stage_form, const char *const *argv);
-/* Starts it and is gone between the address, of FIFOs, and its own open of the first of them. */
+/* Start it, send the address of FIFOs, and close all before they are opened. */
 void stage_abandon(struct stage *, const char *const *argv);
 /* Start it and send nothing. */
 void stage_start(struct stage *, const char *const *argv);
@@ -42,13 +42,13 @@ struct stage_exchange {
 	const char *output;
 };
 
-/* Task by task, each must be answered with its output. */
+/* Send the tasks one by one; each must be answered with its output. */
 void stage_exchange(struct stage *, const struct stage_exchange *, size_t count);
 void stage_close_data(struct stage *);
 void stage_close_control(struct stage *);
 /* The exit status, or -1 when a signal ended it. */
 int stage_wait(struct stage *);
-/* __quit__, which must end the worker with 0. */
+/* Send __quit__; the worker must exit with 0. */
 void stage_quit(struct stage *);
 
 #endif

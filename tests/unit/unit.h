@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* TCase with these tests; use in a suite function. */
+/* Add a test case with these tests to a suite. */
 #define UNIT_CASE(suite, name, ...)                                                                \
 	do {                                                                                       \
 		TCase *tcase = tcase_create(name);                                                 \
@@ -17,8 +17,8 @@
 		suite_add_tcase(suite, tcase);                                                     \
 	} while (0)
 
-/* For a test program that runs itself again: by its path, for under valgrind /proc/self/exe, when
- * it is executed, is valgrind. */
+/* The path of this program, for a test that runs itself again. Under valgrind, executing
+ * /proc/self/exe would run valgrind. */
 static inline const char *unit_own_path(void)
 {
 	static char path[PATH_MAX];
@@ -28,7 +28,7 @@ static inline const char *unit_own_path(void)
 	return path;
 }
 
-/* main's value. */
+/* Run the suite. Return main's exit code. */
 static inline int unit_run(Suite *suite)
 {
 	SRunner *runner = srunner_create(suite);

@@ -6,10 +6,10 @@
 
 struct evil {
 	struct raw raw;
-	struct raw_frame task; /* the one in hand */
+	struct raw_frame task; /* the current one */
 };
 
-/* Any may be NULL: then the worker does what a good one does. */
+/* NULL: the worker behaves well in this step. */
 struct evil_behaviour {
 	const char *name;
 	void (*on_task)(struct evil *);
@@ -17,18 +17,18 @@ struct evil_behaviour {
 	void (*after_connect)(struct evil *);
 };
 
-/* Each ended by one without a name. */
+/* Each list ends with one without a name. */
 extern const struct evil_behaviour evil_frames[];
 extern const struct evil_behaviour evil_answers[];
 extern const struct evil_behaviour evil_process[];
 
-/* The honest answer, 200. */
+/* Answer 200. */
 void evil_done(struct evil *);
-/* The same, after bearing witness. */
+/* The same, with a line in the witness file. */
 void evil_answer_tasks(struct evil *);
 void evil_wait(void) __attribute__((noreturn));
 
-/* Bytes with a right length in front. */
+/* Send bytes with their correct length before them. */
 #define SEND(evil, literal) raw_write_frame(&(evil)->raw, literal, sizeof literal - 1)
 
 #endif

@@ -1,5 +1,5 @@
-/* What the stand-ins for the existing workers share: a socket by name, and the handler that their
- * tasks get. A body of "fail" fails; "reply X" is answered with 201 and X; all else with 200. */
+/* What the copies of existing workers share: a socket by name, and the handler of their tasks. A
+ * body of "fail" fails; "reply X" is answered with 201 and X; all else with 200. */
 #ifndef WORKERS_LEGACY_H
 #define WORKERS_LEGACY_H
 
@@ -8,7 +8,7 @@
 
 enum legacy_result { LEGACY_DONE, LEGACY_REPLY, LEGACY_FAILURE };
 
-/* reads the name from standard input, byte by byte, and connects by way of TMPDIR. */
+/* Read the name from standard input, byte by byte, and connect to it in TMPDIR. */
 void legacy_connect(struct raw *);
 /* ret_reply: for LEGACY_REPLY, borrowed from body. */
 enum legacy_result legacy_handle(msgpack_object_str body, msgpack_object_str *ret_reply);

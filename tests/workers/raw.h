@@ -1,6 +1,6 @@
-/* The worker's end of the protocol with no SDK and no manners: for stand-ins and evil workers,
- * which must be able to send what no SDK would. Failing calls end the process (exit 70): a test
- * worker that cannot start is a failed start, which the supervisor must survive anyway. */
+/* The worker's end of the protocol without an SDK, for workers that must send what no SDK sends.
+ * Failing calls end the process (exit 70): a test worker that cannot start is a failed start, which
+ * the supervisor must survive anyway. */
 #ifndef WORKERS_RAW_H
 #define WORKERS_RAW_H
 
@@ -21,12 +21,12 @@ struct raw_frame {
 /* The first control line, without its end. Reads no byte more than that. */
 void raw_read_address(char *ret_line, size_t size);
 void raw_connect(struct raw *, const char *address);
-/* False: the pipe ended. */
+/* False: the pipe has ended. */
 bool raw_read_frame(struct raw *, struct raw_frame *ret_frame);
 bool raw_read_exactly(int fd, void *bytes, size_t len);
-/* Ends quietly when the supervisor has closed its end. */
+/* Exit without an error if the supervisor has closed its end. */
 void raw_write(struct raw *, const void *bytes, size_t len);
-/* Length and frame. */
+/* Write length and frame. */
 void raw_write_frame(struct raw *, const void *frame, size_t len);
 
 #endif

@@ -7,13 +7,13 @@
 /* Pool fibonacci, slot 3, pid 4711, stderr. */
 extern const struct log_origin written_worker;
 
-/* The log goes to a new pipe, from info on; the other end of it. */
+/* Send the log to a new pipe, at level info. Return the other end. */
 int written_open(enum log_format, bool colour);
-/* What was written since the last look, NUL-terminated; until the next call. */
+/* The bytes written since the last call, NUL-terminated; valid until the next call. */
 char *written_taken(int fd);
-/* Of a text line, which must begin with "hh:mm:ss.mmm ", what follows. */
+/* The rest of a text line after "hh:mm:ss.mmm ", with which it must begin. */
 const char *written_after_time(const char *line);
-/* A worker's line. */
+/* Log a worker's line. */
 void written_tell(struct log_origin, struct text);
 
 #endif

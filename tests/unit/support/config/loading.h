@@ -10,7 +10,7 @@
 
 enum { LOADING_PROBLEMS_SIZE = 256 * 1024 };
 
-/* What the last load left; texts are NUL-terminated. */
+/* The results of the last load; texts are NUL-terminated. */
 struct loading {
 	enum rc rc;
 	struct config *config;                /* NULL unless RC_OK */
@@ -19,19 +19,19 @@ struct loading {
 };
 extern struct loading loaded;
 
-/* A checked fixture: a folder of its own, gone afterwards. */
+/* A checked fixture: a folder of its own, which is removed after the test. */
 void loading_set_up(void);
 void loading_tear_down(void);
 
 /* environment: NULL-terminated, or NULL. */
 void loading_load(const struct config_flags *, const char *const *environment);
-/* Writes LOADING_FILE. */
+/* Write LOADING_FILE. */
 void loading_write(struct text yaml);
-/* Both; whether this process itself could use it is not asked. */
+/* Write the file and load it, without the checks for this process. */
 void loading_load_yaml(struct text yaml, const char *const *environment);
-/* Append the messages, a line each; releases them. */
+/* Append the messages, one line each, and release them. */
 void loading_join(struct problems *, struct buf *out);
-/* The bytes as a string; releases from. */
+/* Copy the bytes as a string, and release from. */
 void loading_take(struct buf *from, char to[LOADING_PROBLEMS_SIZE]);
 
 #endif

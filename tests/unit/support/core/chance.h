@@ -1,11 +1,11 @@
-/* A pool's surroundings made of arrays: what a broker and its workers must be able to say of every
- * effect, whatever happened before. Used with random events; a broken rule names the seed. */
+/* A model of the broker and the workers of a pool, made of arrays. It checks every effect after any
+ * random events; a broken rule names the seed. */
 #ifndef UNIT_CHANCE_H
 #define UNIT_CHANCE_H
 
 #include "unit/support/core/rig.h"
 
-#define SLOTS   5 /* most there is room for; it begins with less */
+#define SLOTS   5 /* the maximum; it begins with fewer */
 #define DEPTH   4
 #define TAGS    512
 #define NUMBERS 1024
@@ -49,9 +49,9 @@ struct world {
 extern const struct effects chance_effects; /* io: a struct world */
 
 bool dice(long of);
-/* Steps the pool, and audits it. */
+/* Pass the event to the pool, and audit it. */
 void chance_tell(struct world *world, struct event event);
-/* From now on an ack of this tag is deserved, if its channel is still the present one. */
+/* From now on this tag may be acked, if its channel is still the present one. */
 void chance_allow_ack(struct world *world, uint64_t tag, uint32_t epoch);
 
 #endif

@@ -1,5 +1,4 @@
-/* A source with its ledger, and the deliveries in it by tag; what it does is the rig's to expect.
- */
+/* A source with its ledger, and its deliveries by tag. The rig records its effects. */
 #ifndef UNIT_LEDGER_H
 #define UNIT_LEDGER_H
 
@@ -16,7 +15,7 @@ struct ledger {
 
 /* Its channel is up, in epoch 1. */
 void ledger_init(struct ledger *);
-/* Its channel is lost, with all that is in it. */
+/* Its channel is lost, with all deliveries. */
 void ledger_end(struct ledger *);
 void ledger_enter(struct ledger *, uint64_t tag);
 void ledger_enter_all(struct ledger *, uint64_t first, uint64_t last);

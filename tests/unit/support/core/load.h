@@ -1,6 +1,6 @@
 /* A pool under a load, in virtual time: messages come to a queue at a rate, workers boot, take a
- * time for each, and leave when they are told to. What a test wants to know of it is how many
- * workers the pool wanted, and how often it changed its mind. */
+ * time for each, and leave when asked to. A test checks how many workers the pool wanted, and how
+ * often that number changed. */
 #ifndef UNIT_LOAD_H
 #define UNIT_LOAD_H
 
@@ -20,22 +20,22 @@ struct load_worker {
 
 struct load {
 	/* chosen by the test, and changed while it runs */
-	double rate;     /* messages a second, on the average; 0: none */
-	bool is_even;    /* one after the other, not by chance */
-	mtime task;      /* the time of one, on the average */
-	bool is_fixed;   /* all take as long */
-	mtime boot;      /* of a worker */
-	mtime each;      /* what a task costs us */
-	bool is_cut_off; /* no broker */
+	double rate;     /* messages per second on average; 0: none */
+	bool is_even;    /* in equal intervals, not by chance */
+	mtime task;      /* the time for one task on average */
+	bool is_fixed;   /* all tasks take the same time */
+	mtime boot;      /* the time in which a worker becomes ready */
+	mtime each;      /* the time that a task costs the supervisor */
+	bool is_cut_off; /* there is no broker */
 
 	struct pool *pool;
 	struct random random;
 	mtime now, turned_at, next_message;
-	uint64_t handled; /* answers, when the turn before this one ended */
+	uint64_t handled; /* answers at the end of the previous turn */
 	uint32_t epoch, window;
 	bool consumes, is_up;
 	uint64_t tag;
-	uint64_t queued;   /* messages that are at the broker still */
+	uint64_t queued;   /* messages in the queue of the broker */
 	uint64_t answered; /* tasks */
 	uint32_t grown, shrunk, refused;
 	uint32_t min_seen, max_seen; /* workers wanted, since load_forget */
@@ -44,14 +44,15 @@ struct load {
 	struct load_worker workers[LOAD_SLOTS];
 };
 
-/* pipeline auto, least to most workers, all of them up. Zero but for what the test chose. */
+/* Start a pool with pipeline auto and min to max workers, all ready. What the test did not choose
+ * is zero. */
 void load_start(struct load *, uint16_t min, uint16_t max, uint64_t seed);
 void load_end(struct load *);
 void load_run(struct load *, mtime span);
-/* Until it wants so many: how long that took. Fails when it takes more than a day. */
+/* Run until it wants that many workers. Return how long that took; fail after a day. */
 mtime load_run_until(struct load *, uint32_t wanted);
 void load_command(struct load *, enum command, uint32_t number, uint32_t max);
-/* Of what was seen and counted. */
+/* Clear what was seen and counted. */
 void load_forget(struct load *);
 uint32_t load_wanted(const struct load *);
 

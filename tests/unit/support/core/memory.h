@@ -1,8 +1,8 @@
-/* Memory that runs out when a test says so. */
+/* Memory that runs out when a test wants it. */
 #ifndef UNIT_MEMORY_H
 #define UNIT_MEMORY_H
 
-/* So many more callocs find memory; LONG_MAX: all do. */
+/* The number of callocs that still succeed; LONG_MAX: all. */
 extern long callocs_left;
 
 #endif

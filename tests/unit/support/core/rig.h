@@ -1,8 +1,8 @@
-/* A rig for tests of the pool: a clock, fake effects that write down what they were asked, and one
- * short call an event. What was done is compared as words: "spawn 0.1" is slot 0, life 1; "send
+/* A rig for tests of the pool: a clock, fake effects that record their calls, and one short
+ * function for each event. The effects are compared as text: "spawn 0.1" is slot 0, life 1; "send
  * 0:7" is tag 7 to slot 0, "send 0:7/2" its second attempt; "ack 7*" is a multiple one; "publish 3
  * reply 7" is number 3, for tag 7; "retry 7 after 1000" has that delay in ms, "dead 7 'oops'"
- * brings last words. pool_audit runs after every step. */
+ * has a last line of stderr. pool_audit runs after every step. */
 #ifndef UNIT_RIG_H
 #define UNIT_RIG_H
 
@@ -13,14 +13,14 @@ struct rig {
 	struct pool *pool;
 	mtime now;
 	uint32_t source_epoch, outbox_epoch;
-	enum send_result send; /* what the next sends answer */
+	enum send_result send; /* the result of the next sends */
 	mtime arrived_after;   /* of answers and turns (core/event.h) */
-	uint16_t slots_max;    /* most slots there is room for; 0: any */
+	uint16_t slots_max;    /* the maximum of slots; 0: none */
 	char done[4096];       /* effects since the last rig_expect */
 	char told[4096];       /* notices since the last rig_expect_told */
 	mtime duration;        /* of the last notice */
-	uint32_t latest_life;  /* that a notice was of */
-	const char *what;      /* of the last notice that had words */
+	uint32_t latest_life;  /* the highest in a notice */
+	const char *what;      /* of the last notice with a text */
 	enum reason reason;    /* of the last notice that had one */
 };
 
@@ -30,17 +30,17 @@ extern const struct effects rig_effects; /* io: a struct rig */
  * queue "own". */
 struct pool_config rig_config(uint16_t workers, uint16_t pipeline);
 
-/* A pool at its very start; and one where everything is up, every worker ready, nothing written. */
+/* A new pool; rig_start: all channels are up, all workers ready, and the records are clear. */
 void rig_new(struct rig *rig, const struct pool_config *config);
 void rig_start(struct rig *rig, struct pool_config config);
 void rig_end(struct rig *rig);
 
-/* What was done or told since the last look; then it is forgotten. */
+/* Compare the effects or notices since the last call, and clear them. */
 void rig_expect(struct rig *rig, const char *done);
 void rig_expect_told(struct rig *rig, const char *told);
 void rig_forget(struct rig *rig);
 
-/* Events. Those of a slot without a life are of its first one. */
+/* Events. Those of a slot without a parameter life are of its first life. */
 void rig_step(struct rig *rig, struct event event);
 void rig_turn(struct rig *rig);
 void rig_source_up(struct rig *rig);
@@ -57,7 +57,7 @@ void rig_answer(struct rig *rig, uint16_t slot, int32_t status);
 void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct output *output);
 void rig_broken(struct rig *rig, uint16_t slot, uint32_t life);
 void rig_gone(struct rig *rig, uint16_t slot, uint32_t life);
-/* Its process ends by a signal; these are its last words. */
+/* Its process ends by a signal; words: the last line of its stderr. */
 void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *words);
 void rig_command(struct rig *rig, enum command command);
 void rig_scale(struct rig *rig, uint32_t workers);

@@ -4,11 +4,11 @@
 
 #include "unit/support/core/rig.h"
 
-/* A pool with so many tasks, sent as far as it sends them; nothing written. */
+/* Start a pool with that many tasks, sent as far as possible; the recorded effects are cleared. */
 void roll_start(struct rig *, struct pool_config, uint64_t tags);
-/* Of a worker of that life: done. */
+/* The worker of that life answers done. */
 void roll_answer(struct rig *, uint16_t slot, uint32_t life);
-/* A process comes to nothing, and a second (or two, or four) later there is another. */
+/* A process fails before it is ready; after one second (or two, or four) there is another. */
 void roll_come_to_nothing(struct rig *, uint16_t slot, uint32_t life);
 
 #endif

@@ -16,10 +16,10 @@ struct bytes {
 	uint8_t at[HEX_MAX];
 };
 
-/* Pairs of hex digits, anything between them; 'x' in quotes is the letter itself. */
+/* Bytes from pairs of hex digits, with anything between pairs; 'x' in quotes is that character. */
 struct bytes from_hex(const char *hex);
 struct text bytes_text(const struct bytes *bytes);
-/* For from_hex: what stands before a last byte. */
+/* For from_hex: the first seven bytes of a small 64-bit number. */
 #define SEVEN_ZEROS "00 00 00 00 00 00 00"
 
 #define ck_assert_text_eq(got, expected)                                                           \
@@ -29,10 +29,10 @@ struct text bytes_text(const struct bytes *bytes);
 			TEXT_ARGS(got_text), TEXT_ARGS(expected_text));                            \
 	} while (0)
 
-/* Adds a field whose value is given in hex. */
+/* Append a field whose value is in hex. */
 void put_hex(struct buf *table, const char *key, char type, const char *hex);
-/* A delivery with these properties, this table as its headers if there is one, and this body, as
- * the broker link would make it. */
+/* A delivery with these properties, this table as headers if it is not empty, and this body, as the
+ * broker link makes it. */
 struct delivery *delivery_of(
 	const struct properties *given, struct text table, struct text body, uint64_t body_limit);
 /* "key:type=json " for each field. */

@@ -1,5 +1,4 @@
-/* What the tests of copy_build share: a parcel, all that belongs to it, and what went out for it.
- */
+/* What the tests of copy_build share: a parcel with all that belongs to it, and its publish. */
 #ifndef UNIT_TRIAL_H
 #define UNIT_TRIAL_H
 
@@ -11,10 +10,10 @@
 
 extern const struct copy_options trial_options;
 
-/* Everything AMQP has, each with a value of its own. */
+/* All properties of AMQP, each with a different value. */
 struct properties all_properties(void);
 
-/* One parcel with all that belongs to it, and what became of it. */
+/* A parcel with all that belongs to it, and its publish. */
 struct trial {
 	struct buf task_headers, reply_headers, scratch;
 	struct delivery *delivery;
@@ -25,8 +24,8 @@ struct trial {
 };
 
 void trial_init(struct trial *t);
-/* Builds the copy, and checks what is so for every copy; trial_run has all the properties and the
- * options above. */
+/* Build the copy, and check what holds for all copies. trial_run uses all_properties and
+ * trial_options. */
 void trial_run_with(struct trial *t, enum parcel_kind kind, const struct properties *given,
 	const struct copy_options *with);
 void trial_run(struct trial *t, enum parcel_kind kind);

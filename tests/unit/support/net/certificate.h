@@ -1,4 +1,4 @@
-/* Certificates for tests, made on the spot: a key, and a certificate signed by itself. */
+/* Certificates for tests: a key and a self-signed certificate. */
 #ifndef UNIT_CERTIFICATE_H
 #define UNIT_CERTIFICATE_H
 
@@ -11,10 +11,10 @@ struct certificate {
 	char key_path[64]; /* and one with its key */
 };
 
-/* names: as subjectAltName has them, "DNS:localhost,IP:127.0.0.1"; days: how long it is
- * good from now on, and below 0 it is no more. */
+/* names: as in subjectAltName, "DNS:localhost,IP:127.0.0.1"; days: how long it is valid; below 0:
+ * it has expired. */
 void certificate_make(struct certificate *, const char *names, int days);
-/* Its files go too. */
+/* Also removes its files. */
 void certificate_release(struct certificate *);
 
 #endif

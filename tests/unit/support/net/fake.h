@@ -1,5 +1,5 @@
-/* A broker's end of a connection for tests, in the same loop as what is tested. It knows the
- * handshake and the close, and otherwise does what its script says. One connection at a time. */
+/* A fake broker for tests, in the same loop as the tested code. It does the handshake and the
+ * close, otherwise what its script defines. One connection at a time. */
 #ifndef UNIT_FAKE_H
 #define UNIT_FAKE_H
 
@@ -7,12 +7,12 @@
 #include <ev.h>
 #include <openssl/ssl.h>
 
-/* What it does when a client has got that far. */
+/* What it does with a client. */
 enum fake_script {
 	FAKE_OPENS,
 	FAKE_REFUSES,      /* connection.close 403 for the start-ok */
 	FAKE_HANGS_UP,     /* closes the socket for the start-ok */
-	FAKE_SAYS_NOTHING, /* takes the connection, and that is all */
+	FAKE_SAYS_NOTHING, /* accepts the connection, then does nothing */
 	FAKE_IS_NO_BROKER, /* answers in another protocol */
 	FAKE_FORBIDS_VHOST,
 	FAKE_IS_SILENT, /* opens; sends nothing afterwards, not even close-ok */
@@ -34,18 +34,18 @@ struct fake {
 	char sni[64];    /* of the latest TLS client */
 	bool client_had_certificate;
 	bool is_deaf;
-	bool greets_at_once; /* before the client has said anything */
+	bool greets_at_once; /* before the client has sent anything */
 };
 
-/* On a port of 127.0.0.1 that the kernel picks. */
+/* Listen on a free port of 127.0.0.1. */
 void fake_init(struct fake *, struct ev_loop *, enum fake_script);
-/* Speaks TLS; client certificates by the same issuer are asked for. */
+/* Use TLS, and ask for client certificates of the same issuer. */
 void fake_use_tls(struct fake *, X509 *, EVP_PKEY *);
-/* connection.close, on an open connection. */
+/* Send connection.close on the open connection. */
 void fake_send_close(struct fake *, uint16_t code);
 void fake_send_heartbeat(struct fake *);
 void fake_listen(struct fake *);
-/* Cuts the connection, if there is one. */
+/* Cut the connection, if there is one. */
 void fake_cut(struct fake *);
 void fake_release(struct fake *);
 

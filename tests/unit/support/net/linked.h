@@ -1,4 +1,4 @@
-/* An broker link under test, with a record of all that it tells and logs. */
+/* A broker link under test, with a record of its callbacks and its log. */
 #ifndef UNIT_LINKED_H
 #define UNIT_LINKED_H
 
@@ -20,16 +20,16 @@ struct linked {
 	char log[65536];
 };
 
-/* Hosts where nobody listens, of which one is used. */
+/* Set hosts where nothing listens; one of them is used. */
 void linked_init(struct linked *, struct ev_loop *);
-/* Host number i of the broker link; before linked_start. */
+/* Set host number i of the broker link, before linked_start. */
 void linked_set_host(struct linked *, size_t i, const char *url);
 void linked_start(struct linked *);
-/* Turns the loop until *count has reached wanted; aborts when that takes too long. */
+/* Run the loop until *count is at least wanted; fail at the deadline. */
 void linked_wait(struct linked *, const unsigned *count, unsigned wanted);
-/* All that was logged; good until the next call. */
+/* The whole log; valid until the next call. */
 const char *linked_log(struct linked *);
-/* Whatever was tested: the password is in no line, and no thread stays. */
+/* Free it. Check that the password is in no line of the log, and that no thread is left. */
 void linked_release(struct linked *);
 
 #endif

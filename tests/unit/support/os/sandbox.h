@@ -2,7 +2,7 @@
 #ifndef UNIT_SANDBOX_H
 #define UNIT_SANDBOX_H
 
-/* From now on, for this process and what it starts: that call is EPERM. */
+/* Let this call fail with EPERM from now on, in this process and its children. */
 void sandbox_refuse(int system_call);
 
 #endif

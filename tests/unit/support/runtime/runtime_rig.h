@@ -1,5 +1,5 @@
-/* A pool runtime without a broker: real processes, and what it says of them. The test program runs
- * itself again as their worker. */
+/* A pool runtime without a broker, with real processes and its log. The test program runs itself
+ * again as the worker. */
 #ifndef UNIT_RUNTIME_RIG_H
 #define UNIT_RUNTIME_RIG_H
 
@@ -14,26 +14,26 @@
 struct runtime_rig {
 	struct runtime_shared tools;
 	struct config_pool config; /* moved into the pool runtime */
-	char **command;            /* that one's */
+	char **command;            /* of config */
 	struct pool_runtime *runtime;
 	ev_timer deadline;
-	uint16_t ready_min; /* so many are ready after each turn */
+	uint16_t ready_min; /* the minimum of ready workers after each turn */
 	int log;
 	char said[RUNTIME_RIG_LOG_SIZE];
 };
 
-/* main's value: of the tests, or of the worker. */
+/* Run the tests, or the worker. Return main's exit code. */
 int runtime_rig_run(int argc, char **argv, Suite *(*suite)(void));
 
 /* All workers are ready when this returns. */
 void runtime_rig_open(struct runtime_rig *, uint16_t workers);
 void runtime_rig_close(struct runtime_rig *);
-/* As a configuration has them; owned by the caller, who may move them. */
+/* The words of a command, as in a configuration; owned by the caller. */
 char **runtime_rig_words(const char *program);
 struct config_pool runtime_rig_config(char **command, uint16_t workers);
 
 void runtime_rig_turn(struct runtime_rig *);
-/* Something may have happened, or nothing is to come at all. */
+/* Run a turn without waiting for events. */
 void runtime_rig_turn_at_once(struct runtime_rig *);
 void runtime_rig_command(struct runtime_rig *, enum command, uint32_t number);
 

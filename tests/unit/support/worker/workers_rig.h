@@ -1,4 +1,5 @@
-/* A workers of real processes under a pool that only takes notes. The workers are child.h's. */
+/* struct workers with real processes under a fake pool that records events. The workers are those
+ * of child.h. */
 #ifndef UNIT_CREWRIG_H
 #define UNIT_CREWRIG_H
 
@@ -28,26 +29,26 @@ struct workers_rig {
 	char *command[4];
 };
 
-/* Starts no process: that is a wish. */
+/* Starts no process; a request does. */
 void workers_rig_open(
 	struct workers_rig *, enum pipe_form, const char *behaviour, uint16_t workers);
-/* Its workers are another program, a copy of this one, with these rights. */
+/* The same with a copy of this program as workers, with these rights. */
 void workers_rig_open_as(struct workers_rig *, enum pipe_form, const char *behaviour,
 	uint16_t workers, const char *program, const struct rights *);
-/* The run directory is empty by then: what is left there was forgotten. */
+/* Free it. Check that the run directory is empty. */
 void workers_rig_close(struct workers_rig *rig);
-/* One turn of the loop, unless there are events to look at; aborts when nothing comes for 20 s. */
+/* Run one turn of the loop, unless there are unread events; fail if none comes for 20 s. */
 void workers_rig_turn(struct workers_rig *rig);
-/* Index of the next event that nobody has looked at. */
+/* The index of the next unread event. */
 size_t workers_rig_next(struct workers_rig *rig);
-/* The next event is of this kind. */
+/* The next event must be of this kind. */
 const struct event *workers_rig_expect(struct workers_rig *rig, enum event_kind kind);
 void workers_rig_expect_status(struct workers_rig *rig, int32_t status);
 void workers_rig_expect_gone(struct workers_rig *rig, enum exit_kind kind, int32_t number);
-/* With a body of that many bytes; the caller's. */
+/* A delivery with a body of that size; owned by the caller. */
 struct delivery *workers_rig_delivery(size_t body_len);
 enum send_result workers_rig_send(struct workers_rig *rig, uint16_t slot, size_t body_len);
-/* All that was logged; good until the next call. */
+/* The whole log; valid until the next call. */
 const char *workers_rig_log(struct workers_rig *rig);
 
 #endif
