@@ -31,33 +31,33 @@ static void play(size_t bytes)
 	LLVMFuzzerTestOneInput(input, sizeof input);
 }
 
-START_TEST(test_within)
+START_TEST(memory_within_the_limit_is_allowed)
 {
 	play(19000);
 }
 END_TEST
 
-START_TEST(test_beyond)
+START_TEST(memory_over_the_limit_aborts)
 {
 	play(20001);
 }
 END_TEST
 
-START_TEST(test_paused)
+START_TEST(paused_memory_does_not_count)
 {
 	is_paused = true;
 	play(100000);
 }
 END_TEST
 
-START_TEST(test_lost)
+START_TEST(memory_that_is_not_freed_aborts)
 {
 	is_lost = true;
 	play(1);
 }
 END_TEST
 
-START_TEST(test_requirement)
+START_TEST(a_broken_requirement_aborts)
 {
 	fails = true;
 	play(1);
@@ -68,11 +68,11 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("fuzz/limits");
 	TCase *limits = tcase_create("limits");
-	tcase_add_test(limits, test_within);
-	tcase_add_test_raise_signal(limits, test_beyond, SIGABRT);
-	tcase_add_test(limits, test_paused);
-	tcase_add_test_raise_signal(limits, test_lost, SIGABRT);
-	tcase_add_test_raise_signal(limits, test_requirement, SIGABRT);
+	tcase_add_test(limits, memory_within_the_limit_is_allowed);
+	tcase_add_test_raise_signal(limits, memory_over_the_limit_aborts, SIGABRT);
+	tcase_add_test(limits, paused_memory_does_not_count);
+	tcase_add_test_raise_signal(limits, memory_that_is_not_freed_aborts, SIGABRT);
+	tcase_add_test_raise_signal(limits, a_broken_requirement_aborts, SIGABRT);
 	suite_add_tcase(s, limits);
 	return s;
 }

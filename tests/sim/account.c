@@ -18,9 +18,9 @@ void account_clear(struct account *account)
 	memset(account->id_of, 0, used * sizeof *account->id_of);
 	memset(account->id_of + ACCOUNT_INSTANCES_MAX - aliases, 0,
 		aliases * sizeof *account->id_of);
-	memset(account->deserved, 0, used * sizeof *account->deserved);
-	memset(account->deserved + ACCOUNT_INSTANCES_MAX - aliases, 0,
-		aliases * sizeof *account->deserved);
+	memset(account->may_ack, 0, used * sizeof *account->may_ack);
+	memset(account->may_ack + ACCOUNT_INSTANCES_MAX - aliases, 0,
+		aliases * sizeof *account->may_ack);
 	memset(account->facts, 0, used * sizeof *account->facts);
 	memset(account->requeues, 0, used * sizeof *account->requeues);
 	memset(account->ended, 0, used * sizeof *account->ended);
@@ -86,7 +86,7 @@ static void on_settled(void *ctx, uint64_t instance, bool acked, bool requeued)
 	if (requeued)
 		on_requeued(account, instance);
 	else if (acked)
-		sim_require(account->deserved[instance],
+		sim_require(account->may_ack[instance],
 			"message %u was acked although nothing of it is safe", id);
 	else
 		message_of(account, id)->dead++; /* the queue's own policy: our runs count it so */
@@ -99,7 +99,7 @@ static void on_confirm(void *ctx, uint64_t for_instance, enum publish_fate fate)
 	if (fate == PUBLISH_RETURNED)
 		message_of(account, account->id_of[for_instance])->returned++;
 	if (fate == PUBLISH_STORED)
-		account->deserved[for_instance] = true;
+		account->may_ack[for_instance] = true;
 }
 
 /* The broker's own policy, and no promise of ours. */
@@ -119,7 +119,7 @@ struct broker_watch account_watch(struct account *account)
 void account_done(struct account *account, uint64_t instance, uint32_t id)
 {
 	message_of(account, id)->done++;
-	account->deserved[instance] = true;
+	account->may_ack[instance] = true;
 }
 
 void account_ended(
@@ -151,7 +151,7 @@ void account_dropped(struct account *account, uint64_t instance, enum reason rea
 	fair = fair && (reason != REASON_REPLY_INVALID || message->temper == TEMPER_REPLY_INVALID);
 	sim_require(fair, "the reply of message %u was dropped (%s)", id, reason_name(reason));
 	message->dropped++;
-	account->deserved[instance] = true;
+	account->may_ack[instance] = true;
 }
 
 uint64_t account_publish(struct account *account, uint64_t instance, uint32_t id)

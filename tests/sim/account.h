@@ -1,5 +1,5 @@
-/* The account of a run: what became of every message, and whether each ack was deserved.
- * Holds the contract's promises 1 to 4 against what the fake broker saw. */
+/* The account of a run: how each message ended, and whether each ack was allowed. It checks
+ * guarantees 1 to 4 of the contract against the records of the fake broker. */
 #ifndef SIM_ACCOUNT_H
 #define SIM_ACCOUNT_H
 
@@ -9,27 +9,27 @@
 #define ACCOUNT_MESSAGES_MAX  512
 #define ACCOUNT_INSTANCES_MAX 65536
 
-/* What a message's worker does with it, whoever gets it. */
+/* What each worker does with this message. */
 #define TEMPERS(X)                                                                                 \
 	X(TEMPER_DONE)                                                                             \
 	X(TEMPER_REPLY)                                                                            \
-	X(TEMPER_REPLY_NOWHERE) /* 201, and nobody asked */                                        \
+	X(TEMPER_REPLY_NOWHERE) /* 201 without a reply queue */                                    \
 	X(TEMPER_REPLY_UNROUTABLE)                                                                 \
 	X(TEMPER_REPLY_INVALID)                                                                    \
-	X(TEMPER_COSTS_CHANNEL)    /* the broker closes the channel that its reply comes on */     \
+	X(TEMPER_COSTS_CHANNEL)    /* the broker closes the channel on which its reply comes */    \
 	X(TEMPER_COSTS_CONNECTION) /* or the connection, with all channels */                      \
 	X(TEMPER_TOO_LARGE)        /* its frame would be */                                        \
 	X(TEMPER_INVALID)          /* its body is over the limit */                                \
 	X(TEMPER_REJECT)                                                                           \
 	X(TEMPER_FAIL_ONCE)                                                                        \
 	X(TEMPER_FAIL)                                                                             \
-	X(TEMPER_POISON) /* kills every worker */                                                  \
+	X(TEMPER_POISON) /* kills each worker */                                                   \
 	X(TEMPER_HANG)                                                                             \
 	X(TEMPER_BREAK)   /* a protocol error */                                                   \
-	X(TEMPER_UNKNOWN) /* a status that nobody knows */                                         \
+	X(TEMPER_UNKNOWN) /* an unknown status */                                                  \
 	X(TEMPER_TWICE)   /* two answers */                                                        \
-	X(TEMPER_IGNORED) /* 200, and a queue for a reply that is none */                          \
-	X(TEMPER_LONG)    /* done when it is interrupted, where that is done */                    \
+	X(TEMPER_IGNORED) /* 200 with a reply queue */                                             \
+	X(TEMPER_LONG)    /* done when it is interrupted, if the pool interrupts */                \
 	X(TEMPER_SLICES)  /* handed back three times, then done */
 
 enum temper {
@@ -41,11 +41,11 @@ enum temper {
 
 struct message_account {
 	enum temper temper;
-	uint32_t done, replied, dead, dropped; /* how often it took effect or ended */
-	uint32_t failures;                     /* attempts that ended badly, for whatever reason */
-	uint32_t published, returned;          /* for it: replies and copies */
+	uint32_t done, replied, dead, dropped; /* how often it ended so */
+	uint32_t failures;                     /* failed attempts, for any reason */
+	uint32_t published, returned;          /* its replies and copies */
 	bool forgiven;                         /* its queue was deleted: it may be lost */
-	bool excused; /* given up before its last attempt, as the policy or its returns say */
+	bool excused; /* given up before its last attempt, because of the policy or its returns */
 };
 
 struct account {
@@ -54,40 +54,41 @@ struct account {
 	struct message_account message[ACCOUNT_MESSAGES_MAX + 1];
 	uint32_t id_of[ACCOUNT_INSTANCES_MAX]; /* by instance */
 	struct copy_facts facts[ACCOUNT_INSTANCES_MAX];
-	bool deserved[ACCOUNT_INSTANCES_MAX]; /* its ack would lose nothing */
+	bool may_ack[ACCOUNT_INSTANCES_MAX]; /* its ack would lose nothing */
 	uint32_t requeues[ACCOUNT_INSTANCES_MAX];
-	/* since the last requeue an attempt did, at the supervisor of that number; 0: none */
+	/* number of the supervisor at which an attempt ended since the last requeue; 0: none */
 	uint8_t ended[ACCOUNT_INSTANCES_MAX];
-	/* bit (1u << number): it stops in good order, what has ended there must not be requeued */
+	/* bit (1u << number): the supervisor stops in order: ended attempts must not be requeued */
 	uint32_t stops;
 	bool drops_unroutable; /* the pools' policy */
-	bool channels_fail; /* faults of this run close publish channels: a publish may be blamed */
+	bool channels_fail; /* faults of this run close publish channels, so publishes are suspects
+			     */
 	uint64_t instances; /* the highest */
-	uint64_t aliases;   /* numbers given for what the broker took back, from the top of id_of */
+	uint64_t aliases;   /* numbers for publishes without an instance, from the top of id_of */
 	uint64_t redeliveries;
 };
 
 extern const char *const temper_names[TEMPER_COUNT];
 
-/* As before a run; quick, since it knows how much of it was used. */
+/* Reset it for the next run. Clears only the part that was used. */
 void account_clear(struct account *);
-/* The watch of a broker on this account. */
+/* The callbacks by which a broker reports to this account. */
 struct broker_watch account_watch(struct account *);
-/* The id that a body carries in its first four bytes. */
+/* The id in the first four bytes of a body. */
 uint32_t account_id(struct text body);
-/* A worker answered done for this instance: its ack is deserved. */
+/* A worker answered done for this instance: its ack is allowed. */
 void account_done(struct account *, uint64_t instance, uint32_t id);
-/* An attempt at this instance, which had come back that often before it, is over. */
+/* An attempt of this instance is over; requeues: how often it was requeued before. */
 void account_ended(struct account *, uint64_t instance, uint32_t requeues, uint8_t supervisor);
-/* The queue is deleted with all that is in it. */
+/* The queue was deleted with all its messages. */
 void account_forgive(struct account *);
-/* The reply for this instance is given up, and its message with it. */
+/* The reply for this instance and its message are given up. */
 void account_dropped(struct account *, uint64_t instance, enum reason);
-/* Something is being published for a message. Returns the number to announce it by: its instance,
- * or, where the broker has already taken that back (0), one that stands for no ack. */
+/* A publish for a message begins. Return the number that announces it: its instance; or, if
+ * instance is 0 because the broker has requeued it, a number without an ack. */
 uint64_t account_publish(struct account *, uint64_t instance, uint32_t id);
-/* Every message ended as its temper allows, and nothing was lost. attempts: of the pool's policy.
- */
+/* Check that each message ended as its temper allows, and none was lost. attempts: of the pool's
+ * policy. */
 void account_close(const struct account *, uint32_t attempts);
 
 #endif

@@ -232,8 +232,8 @@ static void choose_keys(const struct death *death, struct route *ret)
 	route_add_array(ret, stored_bcc(death->stored));
 }
 
-/* From 4.0 on a dead letter tells how often it came back. To be refused counts, too; at-least-once,
- * only where it never came back. */
+/* From 4.0 on a dead letter carries how often it was returned. A rejection counts, too; with
+ * at-least-once only if the message was never returned. */
 static uint32_t returns_to_bring(const struct death *death)
 {
 	const struct stored *stored = death->stored;
@@ -251,7 +251,7 @@ static uint32_t returns_to_bring(const struct death *death)
 static size_t send_on(struct broker *broker, const struct death *death)
 {
 	const struct queue_arguments *arguments = &death->stored->queue->arguments;
-	struct letter letter = {
+	struct incoming incoming = {
 		.key = arguments->has_target ? text_from(arguments->target)
 					     : stored_key(death->stored),
 		.properties = buf_text(death->new_properties),
@@ -270,7 +270,7 @@ static size_t send_on(struct broker *broker, const struct death *death)
 
 		if (!queue || (strcmp(death->reason, "rejected") && is_cycle(death, queue)))
 			continue;
-		queue_store(broker, queue, &letter);
+		queue_store(broker, queue, &incoming);
 		sent++;
 	}
 	return sent;

@@ -1,4 +1,4 @@
-/* What the files of the fake broker do for each other. */
+/* Functions that the files of the fake broker share. */
 #ifndef SIM_BROKER_INTERNAL_H
 #define SIM_BROKER_INTERNAL_H
 
@@ -7,25 +7,25 @@
 
 /* broker_queue.c */
 struct queue *queue_find(struct broker *, struct text name);
-/* What a publish or a dead letter is stored as. */
-struct letter {
+/* A message that enters a queue: a publish or a dead letter. */
+struct incoming {
 	struct text key, properties, body;
-	struct text bcc; /* members of that array, which no consumer sees */
+	struct text bcc; /* members of the header BCC, which no consumer gets */
 	struct copy_facts facts;
 	bool has_died;    /* a dead letter */
-	uint32_t returns; /* that it brings; quorum queues tell of them */
+	uint32_t returns; /* in other queues; quorum queues show them */
 };
-void queue_store(struct broker *, struct queue *, const struct letter *);
-/* Back to where it came from, or, when it came back too often, to the dead letters: then false. */
+void queue_store(struct broker *, struct queue *, const struct incoming *);
+/* Put a message back into its queue. False: it was returned too often and is dead-lettered. */
 enum requeue_cause { REQUEUE_ASKED, REQUEUE_CHANNEL_GONE };
 bool queue_requeue(struct broker *, struct stored *, enum requeue_cause);
-/* Acked. */
+/* Free an acked message. */
 void queue_forget(struct stored *);
-/* Out of whatever list it is in, unacked or not; the caller's now. */
+/* Remove the message from its list, unacked or not; it moves out. */
 void queue_take(struct stored *);
 uint32_t queue_purge(struct queue *);
 uint32_t queue_ready(const struct queue *);
-/* As a consumer gets them; good until the next call. */
+/* The properties as a consumer gets them; valid until the next call. */
 struct text queue_properties(struct broker *, const struct stored *);
 struct text stored_key(const struct stored *);
 struct text stored_bcc(const struct stored *);
@@ -45,27 +45,27 @@ void expire_queue(struct broker *, struct queue *);
 /* broker_limits.c */
 void timeout_check(struct broker *);
 mtime timeout_next_check(const struct broker *);
-/* Whether it came back too often. */
+/* True: it was returned too often. */
 bool limit_is_passed(struct broker *, const struct stored *);
 
 /* broker_dead.c */
-/* The message, which is in no list, leaves its queue for the dead letters, or for good. */
+/* Dead-letter the message, which is in no list, or drop it if its queue has no target. */
 void dead_letter(struct broker *, struct stored *, const char *reason);
-/* Once more, for those that had nowhere to go. */
+/* Dead-letter the messages again that had no target. */
 void dead_try_held(struct broker *, struct queue *);
 
 /* broker.c */
 void connection_has_published(struct broker_connection *);
-void broker_end_connection(struct broker_connection *, uint16_t code, const char *words);
+void broker_end_connection(struct broker_connection *, uint16_t code, const char *text);
 
 /* broker_channel.c */
-/* A mistake of the client: the channel is closed, or the run ends. */
+/* Handle a mistake of the client: close the channel, or end the run. */
 void channel_blame(struct broker_connection *, uint16_t channel, uint16_t code,
 	amqp_method_number_t cause, const char *words);
 void channel_on_method(
 	struct broker_connection *, uint16_t channel, amqp_method_number_t, void *method);
 void channel_init(struct broker_channel *);
-/* Requeues and forgets everything; the number may be used again. */
+/* Requeue all its messages and clear it; the number may be used again. */
 void channel_reset(struct broker_connection *, uint16_t channel);
 void channel_fail(struct broker_connection *, uint16_t channel, uint16_t code,
 	amqp_method_number_t cause, const char *words);
@@ -82,7 +82,8 @@ void consume_on_consume(struct broker_connection *, uint16_t channel, const amqp
 void consume_on_cancel(struct broker_connection *, uint16_t channel, const amqp_basic_cancel_t *);
 void consume_cancel(
 	struct broker_connection *, uint16_t channel, const struct queue *); /* NULL: of any */
-/* A cancelled one counts as long as it holds messages of a quorum queue. */
+/* The number of consumers. A cancelled one counts while it has unacked messages of a
+ * quorum queue. */
 uint32_t consume_count(const struct broker *, const struct queue *);
 void consume_deliver(struct broker_connection *, uint16_t channel, bool generous);
 void consume_deliver_reply(struct broker_connection *, uint16_t channel, struct text token,
@@ -95,11 +96,11 @@ struct settlement {
 	amqp_method_number_t cause;
 };
 void settle_on_method(struct broker_connection *, uint16_t channel, const struct settlement *);
-/* Some of what was sent on is logged; generous: all, if any. */
+/* Log some of the settlements that were sent to the queue; generous: all. */
 void settle_log_some(struct broker_connection *, uint16_t channel, bool generous);
-/* All that was sent on is logged, and what was kept is sent on. */
+/* Log all settlements that were sent to the queue, and send those that were held. */
 void settle_synchronize(struct broker_connection *, uint16_t channel);
-/* The channel ends: what was kept is unacked as before. */
+/* The channel ends: held settlements are dropped, and their messages are unacked again. */
 void settle_end(struct broker_connection *, uint16_t channel);
 
 /* broker_publish.c */

@@ -49,7 +49,7 @@ static void send_return(struct broker_connection *connection, uint16_t number,
 
 /* A publish, taken apart. */
 struct publication {
-	struct letter letter;
+	struct incoming incoming;
 	struct properties properties;
 	struct route route;
 	bool has_copies; /* a header CC or BCC */
@@ -99,13 +99,13 @@ static void rewrite(
 		if (!text_is(field.key, TEXT("BCC")))
 			table_put_field(headers, &field);
 		else
-			p->letter.bcc = field.value;
+			p->incoming.bcc = field.value;
 	if (properties_has(&p->properties, PROPERTY_HEADERS))
 		properties_set(&p->properties, PROPERTY_HEADERS, buf_text(headers));
 	if (text_is(p->properties.value[PROPERTY_REPLY_TO], TEXT("amq.rabbitmq.reply-to")))
 		properties_set(&p->properties, PROPERTY_REPLY_TO, text_from(channel->reply_token));
 	properties_write(&p->properties, written);
-	p->letter.properties = buf_text(written);
+	p->incoming.properties = buf_text(written);
 }
 
 static bool needs_rewriting(const struct publication *p)
@@ -127,9 +127,9 @@ static size_t store(struct broker *broker, const struct publication *p)
 
 		if (route_is_reply(p->route.keys[i]))
 			(void)route_reply(
-				broker, p->route.keys[i], p->letter.properties, p->letter.body);
+				broker, p->route.keys[i], p->incoming.properties, p->incoming.body);
 		else if (queue)
-			queue_store(broker, queue, &p->letter);
+			queue_store(broker, queue, &p->incoming);
 		count += queue != NULL;
 	}
 	return count;
@@ -159,7 +159,7 @@ static void carry_out(struct broker_connection *connection, uint16_t number, str
 		broker->answers_mistakes || channel->confirms, "a publish outside confirm mode");
 	channel->published += channel->confirms;
 	noted = take_note(broker, channel, channel->published);
-	p->letter.facts = noted.facts;
+	p->incoming.facts = noted.facts;
 	if (needs_rewriting(p))
 		rewrite(broker, channel, p);
 	if (random_chance(broker->random, broker->nacks)) {
@@ -167,7 +167,7 @@ static void carry_out(struct broker_connection *connection, uint16_t number, str
 	} else if (store(broker, p) == 0) {
 		fate = channel->mandatory ? PUBLISH_RETURNED : PUBLISH_DROPPED;
 		if (channel->mandatory)
-			send_return(connection, number, p->letter.properties, p->letter.body);
+			send_return(connection, number, p->incoming.properties, p->incoming.body);
 	}
 	owe_confirm(channel, noted.instance, fate);
 }
@@ -177,17 +177,17 @@ static void finish_publish(struct broker_connection *connection, uint16_t number
 	struct broker_channel *channel = &connection->channels[number];
 	struct text all = buf_text(&channel->content);
 	struct publication p = {
-		.letter.key = text_from(channel->routing_key),
-		.letter.properties = text_of(all.ptr, channel->properties_len),
-		.letter.body = text_of(
+		.incoming.key = text_from(channel->routing_key),
+		.incoming.properties = text_of(all.ptr, channel->properties_len),
+		.incoming.body = text_of(
 			all.ptr + channel->properties_len, all.len - channel->properties_len),
 	};
 	const char *mistake;
 
-	sim_require(properties_parse(p.letter.properties, &p.properties) == RC_OK,
+	sim_require(properties_parse(p.incoming.properties, &p.properties) == RC_OK,
 		"published properties");
 	p.has_copies = has_copies(p.properties.value[PROPERTY_HEADERS]);
-	route_add(&p.route, p.letter.key);
+	route_add(&p.route, p.incoming.key);
 	mistake = find_mistake(channel, &p);
 	if (channel->to_nowhere)
 		channel_blame(connection, number, 404, AMQP_BASIC_PUBLISH_METHOD,

@@ -112,48 +112,48 @@ static void append(char **end, struct text bytes)
 	*end += bytes.len;
 }
 
-static struct stored *new_stored(const struct letter *letter)
+static struct stored *new_stored(const struct incoming *incoming)
 {
-	struct stored *stored = malloc(sizeof *stored + letter->key.len + letter->bcc.len +
-				       letter->properties.len + letter->body.len);
+	struct stored *stored = malloc(sizeof *stored + incoming->key.len + incoming->bcc.len +
+				       incoming->properties.len + incoming->body.len);
 	char *end;
 
 	sim_require(stored, "out of memory");
-	*stored = (struct stored){.facts = letter->facts,
-		.has_died = letter->has_died,
-		.key_len = letter->key.len,
-		.bcc_len = letter->bcc.len,
-		.properties_len = letter->properties.len,
-		.body_len = letter->body.len};
+	*stored = (struct stored){.facts = incoming->facts,
+		.has_died = incoming->has_died,
+		.key_len = incoming->key.len,
+		.bcc_len = incoming->bcc.len,
+		.properties_len = incoming->properties.len,
+		.body_len = incoming->body.len};
 	end = stored->bytes;
-	append(&end, letter->key);
-	append(&end, letter->bcc);
-	append(&end, letter->properties);
-	append(&end, letter->body);
+	append(&end, incoming->key);
+	append(&end, incoming->bcc);
+	append(&end, incoming->properties);
+	append(&end, incoming->body);
 	return stored;
 }
 
-void queue_store(struct broker *broker, struct queue *queue, const struct letter *letter)
+void queue_store(struct broker *broker, struct queue *queue, const struct incoming *incoming)
 {
-	struct stored *stored = new_stored(letter);
+	struct stored *stored = new_stored(incoming);
 
 	stored->queue = queue;
-	stored->brought = letter->returns;
+	stored->brought = incoming->returns;
 	stored->redelivered = queue->arguments.quorum && stored->brought > 0;
-	stored->expires = expire_time(broker, queue, letter->properties);
+	stored->expires = expire_time(broker, queue, incoming->properties);
 	stored->instance = ++broker->next_instance;
 	stored->order = ++broker->next_order;
 	list_append(&queue->ready, &stored->place);
 	broker->is_changed = true;
-	broker->watch->on_stored(
-		broker->watch->ctx, stored->instance, &letter->facts, queue->name, letter->body);
+	broker->watch->on_stored(broker->watch->ctx, stored->instance, &incoming->facts,
+		queue->name, incoming->body);
 }
 
 uint64_t broker_store(struct broker *broker, const char *name, const struct copy_facts *facts,
 	uint32_t brought, struct text properties, struct text body)
 {
 	struct queue *queue = queue_find(broker, text_from(name));
-	struct letter letter = {.key = text_from(name),
+	struct incoming incoming = {.key = text_from(name),
 		.properties = properties,
 		.body = body,
 		.facts = *facts,
@@ -161,7 +161,7 @@ uint64_t broker_store(struct broker *broker, const char *name, const struct copy
 
 	if (!queue)
 		return 0;
-	queue_store(broker, queue, &letter);
+	queue_store(broker, queue, &incoming);
 	return broker->next_instance;
 }
 
