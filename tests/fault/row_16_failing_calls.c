@@ -105,8 +105,8 @@ static bool try_call(struct account *account, const struct victim *victim, long 
 
 static void count_ends(struct account *account, struct tally *tally)
 {
-	const struct victim nobody = {"mkdtemp", 0, 0};
-	struct proc *proc = serve(&nobody, 0);
+	const struct victim none = {"mkdtemp", 0, 0};
+	struct proc *proc = serve(&none, 0);
 	client_expect_consumers(fixture.client, fixture.queue, 1);
 	account_await_settled(account);
 	fixture_stop(proc);

@@ -24,11 +24,11 @@
 #define PROGRESS   150
 #define TASK_MS    2
 #define WINDOW_MS  3000
-#define A_TICK     10 /* questions a millisecond */
+#define A_TICK     10 /* requests a millisecond */
 #define IN_THE_AIR 1000
 #define TURNS_MAX  100
-/* Of the rate with the same flood at a port of nobody; it is nearly all of it where nobody else
- * needs the processors, and tests have neighbours. */
+/* The minimum, as a part of the rate with the same flood at a port without a server. It is nearly 1
+ * if no other program needs the processors, but other tests may run. */
 #define SHARE_MIN 0.5
 
 static const char *const delays[] = {"100ms", NULL};
@@ -50,7 +50,7 @@ static void look(int fd)
 	close(fd);
 }
 
-/* Never waits: where there is no place the question is lost, and was asked all the same. */
+/* Send a request, without waiting. One that the kernel refuses is lost, but counts as sent. */
 static int ask(const struct sockaddr_in *address, const char *path)
 {
 	char request[64];
@@ -140,7 +140,7 @@ struct comparison {
 	double flood_s;
 };
 
-/* A port where questions pile up. */
+/* Listen on a port and never accept a connection. */
 static int open_decoy(int *ret_port)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};
@@ -197,7 +197,7 @@ static void note(struct comparison *all, struct tally *tally)
 	double of_plain = median(plain, all->count), of_decoy = median(decoy, all->count);
 	snprintf(tally->note, sizeof tally->note,
 		"%.2f (%.2f to %.2f) of the rate without it, %.0f tasks a second, and %.2f (%.2f to "
-		"%.2f) of that with the same flood at a port of nobody; %.0f questions a second, %.0f "
+		"%.2f) of that with the same flood at a port without a server; %.0f requests a second, %.0f "
 		"of them answered within 0.1 s",
 		of_plain, plain[0], plain[last], all->plain / (double)all->count, of_decoy,
 		decoy[0], decoy[last], (double)all->asked / all->flood_s,
