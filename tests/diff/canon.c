@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#define WORDS_MAX  65536
 #define FIELDS_MAX 32
 #define TOKEN      "amq.rabbitmq.reply-to."
 
@@ -18,12 +17,12 @@ static int compare(const void *a, const void *b)
 	return order ? order : (int)one->key.len - (int)two->key.len;
 }
 
-static void put_words(struct text words, struct buf *out)
+static void put_string(struct text value, struct buf *out)
 {
-	if (text_starts(words, TEXT(TOKEN)))
+	if (text_starts(value, TEXT(TOKEN)))
 		buf_printf(out, "\"(token)\"");
 	else
-		buf_printf(out, "\"%.*s\"", TEXT_ARGS(words));
+		buf_printf(out, "\"%.*s\"", TEXT_ARGS(value));
 }
 
 /* A level of nested tables and arrays, on a stack in place of recursion. */
@@ -47,7 +46,7 @@ static void put_value(const struct table_field *field, struct buf *out)
 	int64_t number;
 
 	if (field->type == 'S')
-		put_words(field->value, out);
+		put_string(field->value, out);
 	else if (field->type == 'T')
 		buf_printf(out, "(time)");
 	else if (table_field_integer(field, &number))
@@ -109,7 +108,7 @@ void canon_properties(struct text raw, struct buf *out)
 			buf_printf(
 				out, "%llu", (unsigned long long)properties_timestamp(&properties));
 		else
-			put_words(properties.value[i], out);
+			put_string(properties.value[i], out);
 	}
 	buf_append_byte(out, 0);
 }

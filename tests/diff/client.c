@@ -66,12 +66,12 @@ void client_publish(struct client *client, uint16_t channel, amqp_basic_publish_
 	peer_send_content(&client->out, channel, properties, text_from(body));
 }
 
-static void note(struct client *client, uint16_t channel, enum event_group group, const char *words)
+static void note(struct client *client, uint16_t channel, enum event_group group, const char *text)
 {
 	struct event event = {
 		.connection = client->number, .channel = (uint8_t)channel, .group = group};
 
-	events_add(client->events, &event, "%s", words);
+	events_add(client->events, &event, "%s", text);
 }
 
 /* ---------- login ---------- */
@@ -123,7 +123,7 @@ void client_connect(struct client *client)
 		if (!client->side->fake)
 			clients_wait(&client, 1, LOGIN_MS);
 		client_receive(client);
-		sim_require(client->fd >= 0 || client->peer, "%s does not let us in",
+		sim_require(client->fd >= 0 || client->peer, "%s refuses the login",
 			client->side->name);
 	}
 }
@@ -285,7 +285,7 @@ static void on_frame(struct client *client, const struct peer_frame *frame)
 	amqp_method_number_t id;
 	void *method;
 
-	sim_require(frame->channel <= SCRIPT_QUEUES, "a channel of nobody");
+	sim_require(frame->channel <= SCRIPT_QUEUES, "an unknown channel");
 	if (frame->type == AMQP_FRAME_HEADER || frame->type == AMQP_FRAME_BODY) {
 		content_take(client, frame);
 	} else if (frame->type == AMQP_FRAME_METHOD) {
@@ -308,6 +308,6 @@ void client_receive(struct client *client)
 	if (is_there || client->fd < 0)
 		return;
 	if (client->open)
-		note(client, 0, GROUP_ANSWER, "the broker hung up");
+		note(client, 0, GROUP_ANSWER, "the broker closed the socket");
 	client_drop(client);
 }

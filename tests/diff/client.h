@@ -33,7 +33,7 @@ struct event {
 	enum event_group group;
 	char consumer[16]; /* of a delivery */
 	uint64_t number;   /* of a confirm */
-	char *words;       /* owned */
+	char *text;        /* owned */
 };
 
 /* The events of a step. */

@@ -14,7 +14,7 @@ static uint32_t message_of(struct text body)
 	char digits[16] = {0};
 
 	sim_require(body.len > 1 && body.len < sizeof digits && body.ptr[0] == 'm',
-		"a body that nobody published");
+		"a body that was never published");
 	memcpy(digits, body.ptr + 1, body.len - 1);
 	return (uint32_t)strtoul(digits, NULL, 10);
 }
@@ -84,15 +84,15 @@ static void end_content(struct client *client, uint16_t number)
 	struct event event = {.connection = client->number,
 		.channel = (uint8_t)number,
 		.group = channel->is_return ? GROUP_RETURN : GROUP_DELIVERY};
-	struct buf words;
+	struct buf text;
 
-	buf_init(&words, BUFFER_MAX);
-	canon_properties(properties, &words);
+	buf_init(&text, BUFFER_MAX);
+	canon_properties(properties, &text);
 	if (channel->is_return) {
 		events_add(client->events, &event, "return %.*s %s%s%s", TEXT_ARGS(body),
 			channel->key,
 			is_confirmed(channel, message_of(body)) ? " AFTER ITS CONFIRM" : "",
-			words.bytes);
+			text.bytes);
 	} else {
 		memcpy(event.consumer, channel->consumer, sizeof event.consumer);
 		events_add(client->events, &event, "deliver %.*s to %s%s%s key \"%s\"%s",
@@ -101,11 +101,11 @@ static void end_content(struct client *client, uint16_t number)
 			has_right_tag(channel) ? "" : " TAG GAP",
 			text_starts(text_from(channel->key), TEXT(TOKEN)) ? "(token)"
 									  : channel->key,
-			words.bytes);
+			text.bytes);
 		remember_unacked(client, channel, message_of(body));
 		remember_token(client, message_of(body), properties);
 	}
-	buf_release(&words);
+	buf_release(&text);
 	buf_clear(&channel->content);
 	channel->in_content = false;
 }
@@ -135,7 +135,7 @@ void content_take(struct client *client, const struct peer_frame *frame)
 		end_content(client, frame->channel);
 }
 
-static void copy_words(char *to, size_t size, amqp_bytes_t from)
+static void copy_string(char *to, size_t size, amqp_bytes_t from)
 {
 	snprintf(to, size, "%.*s", (int)from.len, (char *)from.bytes);
 }
@@ -145,15 +145,15 @@ void content_begin_delivery(struct client_channel *channel, const amqp_basic_del
 	channel->in_content = true;
 	channel->is_return = false;
 	channel->deliver = *deliver;
-	copy_words(channel->consumer, sizeof channel->consumer, deliver->consumer_tag);
-	copy_words(channel->key, sizeof channel->key, deliver->routing_key);
+	copy_string(channel->consumer, sizeof channel->consumer, deliver->consumer_tag);
+	copy_string(channel->key, sizeof channel->key, deliver->routing_key);
 }
 
 void content_begin_return(struct client_channel *channel, const amqp_basic_return_t *returned)
 {
 	char key[128];
 
-	copy_words(key, sizeof key, returned->routing_key);
+	copy_string(key, sizeof key, returned->routing_key);
 	channel->in_content = channel->is_return = true;
 	snprintf(channel->key, sizeof channel->key, "%u key \"%s\"", returned->reply_code,
 		text_starts(text_from(key), TEXT(TOKEN)) ? "(token)" : key);

@@ -13,7 +13,7 @@ void events_add(struct events *events, const struct event *event, const char *fo
 	sim_require(events->count < EVENTS_MAX, "too many events in a step");
 	*new = *event;
 	va_start(arguments, format);
-	sim_require(vasprintf(&new->words, format, arguments) >= 0, "out of memory");
+	sim_require(vasprintf(&new->text, format, arguments) >= 0, "out of memory");
 	va_end(arguments);
 	events->count++;
 }
@@ -21,7 +21,7 @@ void events_add(struct events *events, const struct event *event, const char *fo
 void events_clear(struct events *events)
 {
 	for (size_t i = 0; i < events->count; i++)
-		free(events->list[i].words);
+		free(events->list[i].text);
 	events->count = 0;
 }
 

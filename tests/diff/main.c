@@ -81,11 +81,11 @@ static void show(const struct task *task, const struct script *script, const str
 	const struct trace *real)
 {
 	size_t step = trace_compare(fake, real);
-	char words[128];
+	char line[128];
 
 	for (size_t i = 0; i < SCRIPT_QUEUES; i++) {
-		script_describe_queue(&script->queues[i], words, sizeof words);
-		printf("queue %zu: %s\n", i, words);
+		script_describe_queue(&script->queues[i], line, sizeof line);
+		printf("queue %zu: %s\n", i, line);
 	}
 	for (size_t i = 0; i < step && i < fake->count; i++)
 		trace_print_step(fake->steps[i], i ? fake->steps[i - 1] : NULL, script);
@@ -111,7 +111,7 @@ static void show_shrunk(const struct task *task, struct script *script)
 	trace_release(&real);
 }
 
-static void tell_difference(struct task *task, struct script *script, const struct trace *fake,
+static void print_difference(struct task *task, struct script *script, const struct trace *fake,
 	const struct trace *real)
 {
 	unsigned long long seed = script->seed;
@@ -152,7 +152,7 @@ static void run_seed(struct task *task, uint64_t seed)
 	task->commands += script.count;
 	task->events += real.events;
 	if (trace_compare(&fake, &real) != SIZE_MAX && is_steady(task, &script))
-		tell_difference(task, &script, &fake, &real);
+		print_difference(task, &script, &fake, &real);
 	else if (task->traces)
 		show(task, &script, &fake, &real);
 	trace_release(&fake);

@@ -22,10 +22,10 @@ void perform_queue_name(const struct script *script, uint8_t queue, char ret[QUE
 
 /* ---------- queues ---------- */
 
-static void add_words(amqp_table_t *table, const char *key, const char *words)
+static void add_string(amqp_table_t *table, const char *key, const char *value)
 {
 	table->entries[table->num_entries++] = (amqp_table_entry_t){.key = amqp_cstring_bytes(key),
-		.value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes(words)}};
+		.value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes(value)}};
 }
 
 static void add_number(amqp_table_t *table, const char *key, int64_t number)
@@ -47,19 +47,19 @@ void perform_declare(struct client *client, uint16_t channel, const struct scrip
 
 	perform_queue_name(script, queue, name);
 	declare.queue = amqp_cstring_bytes(name);
-	add_words(&arguments, "x-queue-type", shape->quorum ? "quorum" : "classic");
+	add_string(&arguments, "x-queue-type", shape->quorum ? "quorum" : "classic");
 	add_number(&arguments, "x-delivery-limit", shape->limit);
 	add_number(&arguments, "x-message-ttl", otherwise ? 3600000 : shape->ttl_ms);
 	if (shape->dead_letters)
-		add_words(&arguments, "x-dead-letter-exchange",
+		add_string(&arguments, "x-dead-letter-exchange",
 			shape->dead_exchange ? "" : "wpool.nowhere");
 	if (shape->dead_letters && shape->target != KEY_NONE) {
 		perform_queue_name(script, shape->target, target);
-		add_words(&arguments, "x-dead-letter-routing-key", target);
+		add_string(&arguments, "x-dead-letter-routing-key", target);
 	}
 	if (shape->at_least_once) {
-		add_words(&arguments, "x-dead-letter-strategy", "at-least-once");
-		add_words(&arguments, "x-overflow", "reject-publish");
+		add_string(&arguments, "x-dead-letter-strategy", "at-least-once");
+		add_string(&arguments, "x-overflow", "reject-publish");
 	}
 	if (!passive)
 		declare.arguments = arguments;
@@ -333,7 +333,7 @@ static void on_channel(struct client *client, const struct script *script, const
 		client_send(client, c->channel, AMQP_CONFIRM_SELECT_METHOD, &select);
 		break;
 	default:
-		sim_fail("a command that nobody knows: %d", c->op);
+		sim_fail("an unknown command: %d", c->op);
 	}
 }
 

@@ -99,22 +99,22 @@ static void ask_counts(struct run *run)
 }
 
 /* True: all queues have answered. */
-static bool read_counts(struct run *run, char counts[][COUNT_WORDS])
+static bool read_counts(struct run *run, char counts[][COUNT_SIZE])
 {
 	size_t answers = 0;
 
 	for (size_t i = 0; i < run->seen->count; i++) {
 		const struct event *event = &run->seen->list[i];
 
-		if (strstr(event->words, "OPEN"))
+		if (strstr(event->text, "OPEN"))
 			continue;
-		snprintf(counts[event->channel - 1], COUNT_WORDS, "%s", event->words);
+		snprintf(counts[event->channel - 1], COUNT_SIZE, "%s", event->text);
 		answers++;
 	}
 	return answers >= SCRIPT_QUEUES;
 }
 
-static void count(struct run *run, char counts[][COUNT_WORDS])
+static void count(struct run *run, char counts[][COUNT_SIZE])
 {
 	mtime deadline = now_ms() + PATIENCE_MS;
 
@@ -290,7 +290,7 @@ static void delete_queues(struct run *run)
 		receive_all(run);
 		answers = 0;
 		for (size_t i = 0; i < run->seen->count; i++)
-			answers += strstr(run->seen->list[i].words, "OPEN") == NULL;
+			answers += strstr(run->seen->list[i].text, "OPEN") == NULL;
 	}
 }
 

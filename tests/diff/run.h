@@ -4,13 +4,13 @@
 
 #include "diff/perform.h"
 
-#define COUNT_WORDS 64
+#define COUNT_SIZE 64
 
 /* A step sends commands together, then waits for all events. */
 struct step {
 	size_t first, end;     /* its commands in the script: from first to end - 1 */
 	struct events *events; /* owned; sorted */
-	char counts[SCRIPT_QUEUES][COUNT_WORDS];
+	char counts[SCRIPT_QUEUES][COUNT_SIZE];
 	bool performed[SCRIPT_COMMANDS]; /* by index, less first */
 };
 

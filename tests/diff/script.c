@@ -13,11 +13,11 @@ static const char *const trait_names[] = {"mandatory", "no-exchange", "cc", "bcc
 	"death", "count", "expiration", "expiration-word", "user", "user-other", "reply-to",
 	"headers", "transient", "rejected"};
 
-static void add(char *ret, size_t size, const char *words)
+static void append_word(char *ret, size_t size, const char *text)
 {
 	size_t len = strlen(ret);
 
-	snprintf(ret + len, size - len, " %s", words);
+	snprintf(ret + len, size - len, " %s", text);
 }
 
 void script_describe(const struct command *c, char *ret, size_t size)
@@ -27,31 +27,32 @@ void script_describe(const struct command *c, char *ret, size_t size)
 		c->message);
 	for (size_t i = 0; i < sizeof trait_names / sizeof *trait_names; i++)
 		if (c->traits & 1u << i)
-			add(ret, size, trait_names[i]);
+			append_word(ret, size, trait_names[i]);
 	if (c->no_ack)
-		add(ret, size, "no-ack");
+		append_word(ret, size, "no-ack");
 	if (c->multiple)
-		add(ret, size, "multiple");
+		append_word(ret, size, "multiple");
 	if (c->requeue)
-		add(ret, size, "requeue");
+		append_word(ret, size, "requeue");
 	if (c->unknown)
-		add(ret, size, "unknown-tag");
+		append_word(ret, size, "unknown-tag");
 }
 
 void script_describe_queue(const struct queue_shape *q, char *ret, size_t size)
 {
 	snprintf(ret, size, "%s", q->quorum ? "quorum" : "classic");
 	if (q->dead_letters)
-		add(ret, size, q->dead_exchange ? "dead-letters" : "dead-letters-to-nowhere");
+		append_word(
+			ret, size, q->dead_exchange ? "dead-letters" : "dead-letters-to-nowhere");
 	if (q->dead_letters && q->target != KEY_NONE) {
 		size_t len = strlen(ret);
 
 		snprintf(ret + len, size - len, " target %u", q->target);
 	}
 	if (q->at_least_once)
-		add(ret, size, "at-least-once");
+		append_word(ret, size, "at-least-once");
 	if (q->ttl_ms != NUMBER_NONE)
-		add(ret, size, "ttl");
+		append_word(ret, size, "ttl");
 	if (q->limit != NUMBER_NONE) {
 		size_t len = strlen(ret);
 

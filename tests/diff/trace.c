@@ -16,7 +16,7 @@ void trace_release(struct trace *trace)
 static bool is_same_event(const struct event *a, const struct event *b)
 {
 	return a->connection == b->connection && a->channel == b->channel &&
-	       strcmp(a->words, b->words) == 0;
+	       strcmp(a->text, b->text) == 0;
 }
 
 static bool is_same_step(const struct step *a, const struct step *b)
@@ -42,16 +42,16 @@ size_t trace_compare(const struct trace *a, const struct trace *b)
 void trace_print_step(
 	const struct step *step, const struct step *before, const struct script *script)
 {
-	char words[256];
+	char line[256];
 
 	for (size_t i = step->first; i < step->end; i++) {
-		script_describe(&script->commands[i], words, sizeof words);
+		script_describe(&script->commands[i], line, sizeof line);
 		if (step->performed[i - step->first])
-			printf("%3zu %s\n", i, words);
+			printf("%3zu %s\n", i, line);
 	}
 	for (size_t i = 0; i < step->events->count; i++)
 		printf("        %u.%u %s\n", step->events->list[i].connection,
-			step->events->list[i].channel, step->events->list[i].words);
+			step->events->list[i].channel, step->events->list[i].text);
 	for (size_t i = 0; i < SCRIPT_QUEUES; i++)
 		if (!before || strcmp(step->counts[i], before->counts[i]))
 			printf("        = %s\n", step->counts[i]);
