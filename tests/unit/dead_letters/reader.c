@@ -337,20 +337,20 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("dead_letters/reader");
-	TCase *letters = tcase_create("letters");
-	tcase_add_checked_fixture(letters, set_up, tear_down);
-	tcase_add_test(letters, conditions_select_letters);
-	tcase_add_test(letters, malformed_conditions_are_refused);
-	tcase_add_test(letters, a_letter_is_named_by_its_ids);
-	tcase_add_test(letters, an_unreadable_letter_has_no_headers);
-	tcase_add_test(letters, json_has_the_types_of_headers);
-	tcase_add_test(letters, json_has_the_whole_letter);
-	tcase_add_test(letters, a_letter_is_shown_as_text);
-	tcase_add_test(letters, long_bodies_are_cut);
-	tcase_add_test(letters, columns_are_aligned_and_cut);
-	tcase_add_test(letters, long_cells_are_cut);
-	tcase_add_test(letters, a_table_without_rows_has_no_titles);
-	suite_add_tcase(s, letters);
+	TCase *dead_letters = tcase_create("dead letters");
+	tcase_add_checked_fixture(dead_letters, set_up, tear_down);
+	tcase_add_test(dead_letters, conditions_select_letters);
+	tcase_add_test(dead_letters, malformed_conditions_are_refused);
+	tcase_add_test(dead_letters, a_letter_is_named_by_its_ids);
+	tcase_add_test(dead_letters, an_unreadable_letter_has_no_headers);
+	tcase_add_test(dead_letters, json_has_the_types_of_headers);
+	tcase_add_test(dead_letters, json_has_the_whole_letter);
+	tcase_add_test(dead_letters, a_letter_is_shown_as_text);
+	tcase_add_test(dead_letters, long_bodies_are_cut);
+	tcase_add_test(dead_letters, columns_are_aligned_and_cut);
+	tcase_add_test(dead_letters, long_cells_are_cut);
+	tcase_add_test(dead_letters, a_table_without_rows_has_no_titles);
+	suite_add_tcase(s, dead_letters);
 	return s;
 }
 

@@ -38,24 +38,24 @@ static void check_harmless(struct text t)
 	}
 }
 
-static void show(const struct dead_letter *letter)
+static void show(const struct dead_letter *dead)
 {
 	struct buf out;
 	buf_init(&out, SIZE_MAX);
-	dead_letter_write_json(&out, letter, true);
+	dead_letter_write_json(&out, dead, true);
 	check_json(buf_text(&out));
 	buf_clear(&out);
-	dead_letter_write_text(&out, letter);
+	dead_letter_write_text(&out, dead);
 	check_harmless(buf_text(&out));
 	FUZZ_REQUIRE(!out.failed);
 	buf_release(&out);
 }
 
-static void list(const struct dead_letter *letter, size_t width)
+static void list(const struct dead_letter *dead, size_t width)
 {
 	static const struct text_table_column columns[] = {
 		{"key", false, true}, {"value", true, false}};
-	struct text headers = letter->headers;
+	struct text headers = dead->headers;
 	struct table_field field;
 	struct text_table grid;
 	struct buf out;
@@ -73,22 +73,22 @@ static void list(const struct dead_letter *letter, size_t width)
 }
 
 /* The conditions: NUL-terminated words. A header is met by its own text. */
-static void match(const struct dead_letter *letter, const char *condition)
+static void match(const struct dead_letter *dead, const char *condition)
 {
 	struct matches matches = {0};
 	struct buf own;
 	if (!matches_add(&matches, condition))
-		FUZZ_REQUIRE(matches_meet(&matches, letter) != MATCH_MEMORY);
+		FUZZ_REQUIRE(matches_meet(&matches, dead) != MATCH_MEMORY);
 	struct table_field field;
-	struct text headers = letter->headers;
+	struct text headers = dead->headers;
 	buf_init(&own, SIZE_MAX);
-	if (table_next(&headers, true, &field) && dead_letter_header(letter, field.key, &own)) {
+	if (table_next(&headers, true, &field) && dead_letter_header(dead, field.key, &own)) {
 		matches.of[0].name = field.key;
 		matches.of[0].value = buf_text(&own);
 		matches.count = 1;
 		bool is_property = text_is(field.key, TEXT("message_id")) ||
 				   text_is(field.key, TEXT("correlation_id"));
-		FUZZ_REQUIRE(is_property || matches_meet(&matches, letter) == MATCH_YES);
+		FUZZ_REQUIRE(is_property || matches_meet(&matches, dead) == MATCH_YES);
 	}
 	buf_release(&own);
 }
@@ -103,7 +103,7 @@ static char *string_of(struct text t)
 void fuzz_one(struct text input)
 {
 	struct feed feed = {input};
-	struct dead_letter letter;
+	struct dead_letter dead;
 	struct buf properties;
 	size_t width = feed_byte(&feed);
 	memory_pause();
@@ -112,16 +112,16 @@ void fuzz_one(struct text input)
 	buf_init(&properties, SIZE_MAX);
 	tables_put_properties(&properties, &feed);
 	memory_resume();
-	dead_letter_read(&letter,
+	dead_letter_read(&dead,
 		&(struct amqp_event){.kind = AMQP_DELIVERY,
 			.tag = 1,
 			.exchange = exchange,
 			.routing_key = TEXT("key"),
 			.content = {.properties = buf_text(&properties), .body = body}},
 		1);
-	show(&letter);
-	list(&letter, width);
-	match(&letter, condition);
+	show(&dead);
+	list(&dead, width);
+	match(&dead, condition);
 	memory_pause();
 	buf_release(&properties);
 	free(condition);
