@@ -85,7 +85,7 @@ static const struct {
 	{{"x-wpool-reason=crashed", "message_id=m"}, MATCH_NO},
 };
 
-START_TEST(conditions_select_letters)
+START_TEST(conditions_select_dead_letters)
 {
 	struct properties given = {0};
 	properties_set(&given, PROPERTY_MESSAGE_ID, TEXT("m=1"));
@@ -113,7 +113,7 @@ START_TEST(malformed_conditions_are_refused)
 }
 END_TEST
 
-START_TEST(a_letter_is_named_by_its_ids)
+START_TEST(a_dead_letter_is_named_by_its_ids)
 {
 	struct properties given = {0};
 	make_letter(&given, TEXT(""));
@@ -132,7 +132,7 @@ START_TEST(a_letter_is_named_by_its_ids)
 }
 END_TEST
 
-START_TEST(an_unreadable_letter_has_no_headers)
+START_TEST(an_unreadable_dead_letter_has_no_headers)
 {
 	buf_append_text(&headers, TEXT("\1k?"));
 	make_letter(&(struct properties){0}, TEXT("b"));
@@ -200,7 +200,7 @@ START_TEST(json_has_the_types_of_headers)
 }
 END_TEST
 
-START_TEST(json_has_the_whole_letter)
+START_TEST(json_has_the_whole_dead_letter)
 {
 	struct properties given = {0};
 	properties_set(&given, PROPERTY_PRIORITY, TEXT("\5"));
@@ -222,7 +222,7 @@ END_TEST
 
 /* ---------- text ---------- */
 
-START_TEST(a_letter_is_shown_as_text)
+START_TEST(a_dead_letter_is_shown_as_text)
 {
 	struct properties given = {0};
 	properties_set(&given, PROPERTY_PRIORITY, TEXT("\5"));
@@ -339,13 +339,13 @@ static Suite *suite(void)
 	Suite *s = suite_create("dead_letters/reader");
 	TCase *dead_letters = tcase_create("dead letters");
 	tcase_add_checked_fixture(dead_letters, set_up, tear_down);
-	tcase_add_test(dead_letters, conditions_select_letters);
+	tcase_add_test(dead_letters, conditions_select_dead_letters);
 	tcase_add_test(dead_letters, malformed_conditions_are_refused);
-	tcase_add_test(dead_letters, a_letter_is_named_by_its_ids);
-	tcase_add_test(dead_letters, an_unreadable_letter_has_no_headers);
+	tcase_add_test(dead_letters, a_dead_letter_is_named_by_its_ids);
+	tcase_add_test(dead_letters, an_unreadable_dead_letter_has_no_headers);
 	tcase_add_test(dead_letters, json_has_the_types_of_headers);
-	tcase_add_test(dead_letters, json_has_the_whole_letter);
-	tcase_add_test(dead_letters, a_letter_is_shown_as_text);
+	tcase_add_test(dead_letters, json_has_the_whole_dead_letter);
+	tcase_add_test(dead_letters, a_dead_letter_is_shown_as_text);
 	tcase_add_test(dead_letters, long_bodies_are_cut);
 	tcase_add_test(dead_letters, columns_are_aligned_and_cut);
 	tcase_add_test(dead_letters, long_cells_are_cut);
