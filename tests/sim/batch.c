@@ -82,7 +82,7 @@ static void start(struct board *board, struct job *job, const struct batch *batc
 
 /* ---------- in the one that started it ---------- */
 
-/* What fits; the rest is read and forgotten, so that nobody waits. */
+/* Keep what fits; read and drop the rest, so that the writer does not block. */
 static void read_words(int from, char *words, size_t size)
 {
 	char rest[512];

@@ -203,7 +203,7 @@ static void make(struct death *death)
 
 /* ---------- where it goes ---------- */
 
-/* It died in that queue before, and nobody rejected it since. */
+/* True: it died in that queue before, and was not rejected since. */
 static bool is_cycle(const struct death *death, const struct queue *queue)
 {
 	struct text rest = deaths_of(buf_text(death->new_headers));

@@ -96,7 +96,8 @@ static bool is_same(const struct queue_arguments *a, const struct queue_argument
 	       a->has_limit == b->has_limit;
 }
 
-/* Only its kind differs, which is whoever's was first: to be met by any client. */
+/* Only the kind of the queue differs, because another client declared it first. Any client must
+ * expect this. */
 static bool is_same_way(const struct queue_arguments *a, const struct queue_arguments *b)
 {
 	return a->ttl == b->ttl && strcmp(a->target, b->target) == 0;

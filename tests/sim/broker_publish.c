@@ -47,7 +47,7 @@ static void send_return(struct broker_connection *connection, uint16_t number,
 	peer_send_content(&connection->out, number, properties, body);
 }
 
-/* A publish, taken apart. */
+/* The parts of a publish. */
 struct publication {
 	struct incoming incoming;
 	struct properties properties;
@@ -86,7 +86,7 @@ static const char *find_mistake(const struct broker_channel *channel, struct pub
 	return NULL;
 }
 
-/* The header BCC is nobody's to see; direct reply-to becomes the channel's own address. */
+/* Remove the header BCC; replace direct reply-to by the channel's own address. */
 static void rewrite(
 	struct broker *broker, const struct broker_channel *channel, struct publication *p)
 {
@@ -117,7 +117,8 @@ static bool needs_rewriting(const struct publication *p)
 	       text_is(p->properties.value[PROPERTY_REPLY_TO], TEXT("amq.rabbitmq.reply-to"));
 }
 
-/* To how many queues it went. An answer to direct reply-to is delivered, but goes to none. */
+/* Return the number of queues that got it. An answer to direct reply-to is delivered, but is in no
+ * queue. */
 static size_t store(struct broker *broker, const struct publication *p)
 {
 	size_t count = 0;

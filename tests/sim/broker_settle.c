@@ -1,11 +1,10 @@
-/* The fake broker: what is said of deliveries. A quorum queue hears of it by its client in the
- * channel, which sends so many commands on and keeps the rest until the queue has logged those;
- * then all that it kept follows at once. basic.consume is answered behind what was sent on, a
- * passive declare is not. What is still kept when the channel ends is lost, and what was sent on is
- * not. */
+/* The fake broker: acks, nacks and rejects. A channel sends a limited number of them to a quorum
+ * queue and holds the others until the queue has logged these; then it sends all that it held.
+ * basic.consume is answered after those that were sent, a passive declare is not. When the channel
+ * ends, the held ones are lost, and the sent ones are not. */
 #include "sim/broker_internal.h"
 
-#define LATE 900 /* so often in a thousand the queue is busy with something else */
+#define LATE 900 /* of a thousand times, those in which the queue is busy */
 
 void broker_log_late(struct broker *broker, uint32_t limit)
 {
@@ -19,7 +18,7 @@ static struct stored *stored_at(struct link *link)
 
 /* ---------- what a queue does ---------- */
 
-/* RabbitMQ 3.10 counts a message that came back too often as two that the consumer has done with.
+/* RabbitMQ 3.10 counts a message that was returned too often as two settled ones of the consumer.
  */
 static void requeue(struct broker *broker, struct stored *stored)
 {

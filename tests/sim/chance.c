@@ -42,7 +42,7 @@ static void close_a_channel(struct client_link *link, uint16_t channel)
 	broker_close_channel(link->peer, channel, random_chance(&world->random, 500) ? 406 : 541);
 }
 
-/* 320: an operator, or a broker that stops; the others blame somebody. */
+/* 320: an operator, or a broker that stops; the others name a mistake of the client. */
 static void close_a_connection(struct client_link *link)
 {
 	static const uint16_t codes[] = {320, 320, 320, 541, 501, 504, 506, 530};

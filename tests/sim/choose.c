@@ -51,7 +51,7 @@ void choose_pools(struct world *world)
 	world->account.drops_unroutable = policy.unroutable == UNROUTABLE_DROP;
 }
 
-/* As RabbitMQ has them, as somebody lowered them, or none. */
+/* RabbitMQ's defaults, lower limits, or none. */
 void choose_limits(struct world *world)
 {
 	struct random *random = &world->random;

@@ -5,7 +5,7 @@
 #include "sim/cover_command.h"
 #include "sim/world.h"
 
-/* What the linker calls these; nobody else does. */
+/* The names that the linker gives to the real functions. */
 void __real_pool_step(struct pool *, mtime, const struct event *);
 void __wrap_pool_step(struct pool *, mtime, const struct event *);
 struct life_step __real_life_next(enum life_state, enum life_fact);

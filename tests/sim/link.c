@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define CLOSING_LIMIT MTIME_SECOND
-#define CODE_FORCED   320 /* an operator closed it, or the broker stops: nobody's fault */
+#define CODE_FORCED   320 /* an operator closed it, or the broker stops */
 
 static void on_opened(struct client_link *link)
 {
