@@ -54,9 +54,14 @@ bool pool_is_refused(const struct pool *pool)
 	return pool->tasks.outbox.sent_count == 0 && pool->tasks.outbox.count > 0;
 }
 
-bool pool_was_forced(const struct pool *pool)
+bool pool_has_unfinished(const struct pool *pool)
 {
-	return pool_is_forced(&pool->context);
+	return pool->tasks.dispatch.in_pipes > 0 || pool->tasks.outbox.count > 0;
+}
+
+bool pool_was_cut_short(const struct pool *pool)
+{
+	return pool->is_cut_short || (pool_is_forced(&pool->context) && !pool_is_quiet(pool));
 }
 
 static enum worker_supply supply_of(const struct slots *slots)
@@ -133,11 +138,14 @@ static void do_drain(struct pool *pool, const struct event *event)
 	slots_drain(&pool->slots);
 }
 
+/* A quiet pool ignores it by design: its workers are gone and its channel is closed, so nothing is
+ * left to kill or to hand back. */
 static void do_force(struct pool *pool, const struct event *event)
 {
 	(void)event;
 	if (pool_is_forced(&pool->context) || pool_is_quiet(pool))
 		return;
+	pool->is_cut_short = pool_has_unfinished(pool);
 	pool->context.phase = POOL_FORCED;
 	for (uint32_t i = 0; i < pool->slots.all.count; i++) {
 		struct slot *slot = slots_at(&pool->slots, i);

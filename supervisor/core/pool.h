@@ -25,8 +25,11 @@ bool pool_is_quiet(const struct pool *);
 bool pool_is_publishing(const struct pool *);
 /* True: no publish is unconfirmed, but parcels wait to be published. */
 bool pool_is_refused(const struct pool *);
-/* True when COMMAND_FORCE cut something short. */
-bool pool_was_forced(const struct pool *);
+/* True: a worker has a task, or a publish is not confirmed; COMMAND_FORCE cuts that short. */
+bool pool_has_unfinished(const struct pool *);
+/* True: COMMAND_FORCE cut something short, or the pool is not quiet yet after it, so the broker may
+ * not have got the last acks. */
+bool pool_was_cut_short(const struct pool *);
 void pool_free(struct pool *);
 /* Assert that all lists, states and counters agree; O(n), for tests. */
 void pool_audit(const struct pool *);

@@ -12,6 +12,7 @@ struct pool {
 	struct pool_context context;
 	struct tasks tasks;
 	struct slots slots;
+	bool is_cut_short; /* by COMMAND_FORCE */
 };
 
 #endif

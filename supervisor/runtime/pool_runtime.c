@@ -333,7 +333,7 @@ void pool_runtime_log_state(const struct pool_runtime *runtime, mtime now)
 
 void pool_runtime_log_summary(const struct pool_runtime *runtime)
 {
-	report_log_summary(&runtime->report, pool_was_forced(runtime->pool));
+	report_log_summary(&runtime->report, pool_was_cut_short(runtime->pool));
 }
 
 const struct backlog *pool_runtime_backlog(const struct pool_runtime *runtime)

@@ -560,17 +560,17 @@ static const char *by_reason(const uint64_t counts[REASON_COUNT], char buffer[RE
 	return buffer;
 }
 
-void report_log_summary(const struct report *report, bool is_forced)
+void report_log_summary(const struct report *report, bool is_cut_short)
 {
 	struct log_origin origin = {.pool = report->pool, .slot = -1};
 	const struct statistics *statistics = &report->statistics;
 	const uint64_t *counts = statistics->counts;
 	char retried[REASONS_SIZE], given_up[REASONS_SIZE], dropped[REASONS_SIZE];
 
-	log_line(is_forced ? LOG_WARN : LOG_INFO, origin,
+	log_line(is_cut_short ? LOG_WARN : LOG_INFO, origin,
 		"%s: %llu done, %llu handed on in slices, %llu retried%s, %llu given up%s, "
 		"%llu replies dropped%s, %llu back to the broker unstarted, %llu cut short",
-		is_forced ? "stopped" : "drained", (unsigned long long)counts[NOTICE_TASK_DONE],
+		is_cut_short ? "stopped" : "drained", (unsigned long long)counts[NOTICE_TASK_DONE],
 		(unsigned long long)counts[NOTICE_TASK_HANDED_BACK],
 		(unsigned long long)counts[NOTICE_TASK_RETRIED],
 		by_reason(statistics->retried, retried),

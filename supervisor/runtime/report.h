@@ -24,8 +24,8 @@ struct report {
 /* Count a notice, and log it. */
 void report_notice(struct report *, const struct notice *);
 /* Log the last line of a pool: how many tasks were done, retried and given up, with the reasons.
- * is_forced: something was cut short. */
-void report_log_summary(const struct report *, bool is_forced);
+ * is_cut_short: by a forced stop. */
+void report_log_summary(const struct report *, bool is_cut_short);
 
 /* Log the state of a pool. backlog: in the broker; NULL: unknown. */
 void report_log_state(const struct report *, const struct pool_facts *, const struct slot_counts *,

@@ -64,12 +64,25 @@ static void drain(struct supervisor *supervisor, const char *why)
 	systemd_stopping(&supervisor->systemd, supervisor->config->drain + FORCE_LIMIT);
 }
 
+static bool has_unfinished(const struct supervisor *supervisor)
+{
+	const struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
+		if (pool_has_unfinished(runtime->pool))
+			return true;
+	return false;
+}
+
 static void force(struct supervisor *supervisor, const char *why)
 {
 	if (supervisor->phase >= FORCED)
 		return;
 	supervisor->phase = FORCED;
-	log_warn("%s: stopping now; unfinished tasks go back to the broker", why);
+	if (has_unfinished(supervisor))
+		log_warn("%s: stopping now; unfinished tasks go back to the broker", why);
+	else
+		log_info("%s: stopping now; no task is unfinished", why);
 	command_all(supervisor, COMMAND_FORCE);
 	arm_stop_limit(supervisor, FORCE_LIMIT);
 	systemd_stopping(&supervisor->systemd, FORCE_LIMIT);
@@ -302,7 +315,7 @@ static bool finish(struct supervisor *supervisor)
 	ev_timer_stop(loop, &supervisor->stop_limit);
 	signals_stop(&supervisor->signals, loop);
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));) {
-		is_settled = is_settled && !pool_was_forced(runtime->pool);
+		is_settled = is_settled && !pool_was_cut_short(runtime->pool);
 		pool_runtime_log_summary(runtime);
 	}
 	log_info("longest turn of the loop: %.1f ms, %.1f ms of it computing",

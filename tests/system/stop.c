@@ -19,11 +19,13 @@ static void post_slow(const char *id, const char *ms)
 
 START_TEST(idle_supervisor_stops_at_once)
 {
-	static const int signals[] = {SIGTERM, SIGINT};
+	static const int signals[] = {SIGTERM, SIGINT, SIGQUIT};
 	struct proc *serve = fixture_serve_echo(NULL);
 	pid_t worker = fixture_worker_pid();
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	proc_signal(serve, signals[_i]);
 	ck_assert_int_eq(proc_wait(serve), 0);
+	ck_assert(proc_has_logged(serve, "stopped, everything is settled"));
 	proc_expect_gone(worker);
 	client_expect_consumers(fixture.client, fixture.queue, 0);
 }
@@ -183,7 +185,7 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("stop", {idle_supervisor_stops_at_once, 2},
+	return SYSTEM_RUN("stop", {idle_supervisor_stops_at_once, 3},
 		{stop_finishes_started_tasks_and_requeues_others, 1},
 		{stop_waits_for_confirm_of_reply, 1}, {stop_under_load_repeats_nothing, 1},
 		{second_signal_ends_the_drain, 1}, {last_rejected_task_is_not_redelivered, 1},

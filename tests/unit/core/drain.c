@@ -71,7 +71,7 @@ START_TEST(a_drain_finishes_confirms_acks_and_requeues)
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_expect_told(&rig, "DRAINED");
 	expect_quiet(&rig, true);
-	ck_assert(!pool_was_forced(rig.pool));
+	ck_assert(!pool_was_cut_short(rig.pool));
 	ck_assert_int_eq(pool_deadline(rig.pool), MTIME_NEVER);
 	rig_turn(&rig);
 	rig_expect_told(&rig, "");
@@ -247,7 +247,7 @@ START_TEST(force_kills_requeues_and_closes)
 	expect_quiet(&rig, false);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	expect_quiet(&rig, true);
-	ck_assert(pool_was_forced(rig.pool));
+	ck_assert(pool_was_cut_short(rig.pool));
 	rig_end(&rig);
 }
 END_TEST
@@ -270,7 +270,7 @@ START_TEST(force_after_a_drain_cuts_it_short)
 	rig_gone(&rig, 0, 1);
 	rig_gone(&rig, 1, 1);
 	expect_quiet(&rig, true);
-	ck_assert(pool_was_forced(rig.pool));
+	ck_assert(pool_was_cut_short(rig.pool));
 	rig_end(&rig);
 }
 END_TEST
@@ -284,8 +284,48 @@ START_TEST(force_on_a_quiet_pool_cuts_nothing)
 	rig_turn(&rig);
 	rig_command(&rig, COMMAND_FORCE);
 	rig_turn(&rig);
-	ck_assert(!pool_was_forced(rig.pool));
+	ck_assert(!pool_was_cut_short(rig.pool));
 	expect_quiet(&rig, true);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Workers without a task are killed, and tasks that none has begun go back, as in a drain. */
+START_TEST(force_without_begun_tasks_cuts_nothing)
+{
+	struct rig rig;
+	start_with(&rig, rig_config(1, 1), 2);
+	rig_answer(&rig, 0, 200);
+	rig_command(&rig, COMMAND_PAUSE); /* the second task waits */
+	rig_turn(&rig);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	ck_assert(!pool_has_unfinished(rig.pool));
+	rig_forget(&rig);
+	rig_command(&rig, COMMAND_FORCE);
+	rig_expect(&rig, "kill 0.1, requeue 2");
+	rig_turn(&rig);
+	rig_expect(&rig, "close");
+	rig_gone(&rig, 0, 1);
+	ck_assert(pool_was_cut_short(rig.pool)); /* the broker may not have got the ack */
+	rig_source_fact(&rig, SOURCE_DOWN);
+	expect_quiet(&rig, true);
+	ck_assert(!pool_was_cut_short(rig.pool));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(force_cuts_an_unconfirmed_reply_short)
+{
+	struct rig rig;
+	start_with(&rig, rig_config(1, 1), 1);
+	rig_answer(&rig, 0, 201);
+	ck_assert(pool_has_unfinished(rig.pool));
+	rig_command(&rig, COMMAND_FORCE);
+	rig_turn(&rig);
+	rig_gone(&rig, 0, 1);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	expect_quiet(&rig, true);
+	ck_assert(pool_was_cut_short(rig.pool));
 	rig_end(&rig);
 }
 END_TEST
@@ -322,6 +362,7 @@ static Suite *drain_suite(void)
 		a_rest_reported_after_the_turn_asks_for_another_turn);
 	UNIT_CASE(suite, "force", force_kills_requeues_and_closes,
 		force_after_a_drain_cuts_it_short, force_on_a_quiet_pool_cuts_nothing,
+		force_without_begun_tasks_cuts_nothing, force_cuts_an_unconfirmed_reply_short,
 		a_closing_channel_gets_no_reject);
 	return suite;
 }
