@@ -45,6 +45,16 @@ static inline bool text_ends(struct text t, struct text suffix)
 	       text_is(text_of(t.ptr + t.len - suffix.len, suffix.len), suffix);
 }
 
+/* Return the index of t in names, a NULL-terminated list; if it is not there, that of the NULL. */
+static inline size_t text_index(struct text t, const char *const *names)
+{
+	size_t i = 0;
+
+	while (names[i] && !text_is(t, text_from(names[i])))
+		i++;
+	return i;
+}
+
 /* Take the first line, without its newline, off *lines; false: no complete line is left. */
 static inline bool text_take_line(struct text *lines, struct text *ret)
 {

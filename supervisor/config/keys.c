@@ -35,9 +35,8 @@ bool keys_is_presentable(const char *key)
 
 static void add(struct keys *keys, struct text key)
 {
-	for (size_t i = 0; i < keys->count; i++)
-		if (text_is(key, text_from(keys->bytes[i])))
-			return;
+	if (keys->list[text_index(key, keys->list)])
+		return;
 	snprintf(keys->bytes[keys->count], KEYS_LONGEST, "%.*s", TEXT_ARGS(key));
 	keys->list[keys->count] = keys->bytes[keys->count];
 	keys->count++;

@@ -212,9 +212,7 @@ static bool read_value(struct text t, enum unit unit, rlim_t *ret)
 enum rc rights_read_limit(struct text name, struct text value, struct rights_limit *ret)
 {
 	struct rights_limit limit = {.resource = -1};
-	size_t i = 0;
-	while (rights_limit_names[i] && !text_is(name, text_from(rights_limit_names[i])))
-		i++;
+	size_t i = text_index(name, rights_limit_names);
 	if (!rights_limit_names[i])
 		return RC_NOT_FOUND;
 	const char *colon = value.len ? memchr(value.ptr, ':', value.len) : NULL;

@@ -222,9 +222,7 @@ static enum rc set_option(struct url_parse *parse, struct text option, unsigned 
 {
 	struct text value;
 	struct text name = url_split(option, '=', &value);
-	size_t i = 0;
-	while (names[i] && !text_is(name, text_from(names[i])))
-		i++;
+	size_t i = text_index(name, names);
 	if (!names[i])
 		return unknown(parse, name);
 	if (*seen & 1u << i)

@@ -90,17 +90,6 @@ void list_append_delays(struct buf *out, const struct config_delays *delays)
 	buf_append_byte(out, ']');
 }
 
-static bool find_choice(struct text word, const char *const *choices, uint32_t *ret_bit)
-{
-	for (unsigned i = 0; choices[i]; i++) {
-		if (text_is(word, text_from(choices[i]))) {
-			*ret_bit = UINT32_C(1) << i;
-			return true;
-		}
-	}
-	return false;
-}
-
 bool list_read_set(struct text t, const char *const *choices, uint32_t *ret)
 {
 	uint32_t set = 0;
@@ -109,10 +98,10 @@ bool list_read_set(struct text t, const char *const *choices, uint32_t *ret)
 	if (!more && trimmed(t).len == 0)
 		return false;
 	while (more) {
-		uint32_t bit;
-		if (!find_choice(take_member(&rest, &more), choices, &bit))
+		size_t i = text_index(take_member(&rest, &more), choices);
+		if (!choices[i])
 			return false;
-		set |= bit;
+		set |= UINT32_C(1) << i;
 	}
 	*ret = set;
 	return true;

@@ -119,13 +119,11 @@ static enum rc set_range(const struct setting *setting, int64_t target[2], struc
 
 static enum rc set_choice(const struct setting *setting, unsigned *target, struct text value)
 {
-	for (unsigned i = 0; setting->choices[i]; i++) {
-		if (text_is(value, text_from(setting->choices[i]))) {
-			*target = i;
-			return RC_OK;
-		}
-	}
-	return RC_MALFORMED;
+	size_t i = text_index(value, setting->choices);
+	if (!setting->choices[i])
+		return RC_MALFORMED;
+	*target = (unsigned)i;
+	return RC_OK;
 }
 
 static enum rc set_boolean(bool *target, struct text value)

@@ -174,6 +174,17 @@ START_TEST(decimals_are_read_up_to_a_maximum)
 }
 END_TEST
 
+START_TEST(a_name_is_found_by_its_index)
+{
+	static const char *const names[] = {"one", "two", NULL};
+	ck_assert_uint_eq(text_index(TEXT("one"), names), 0);
+	ck_assert_uint_eq(text_index(TEXT("two"), names), 1);
+	ck_assert_uint_eq(text_index(TEXT("tw"), names), 2);
+	ck_assert_uint_eq(text_index(TEXT("twos"), names), 2);
+	ck_assert_uint_eq(text_index(TEXT_NONE, names), 2);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("base/text");
@@ -181,7 +192,7 @@ static Suite *suite(void)
 		repair_changes_only_ill_formed_utf8, the_ascii_prefix_ends_at_the_first_other_byte);
 	UNIT_CASE(s, "rest", json_strings_are_escaped, each_rc_has_a_text,
 		a_list_keeps_the_order_of_its_links, mtime_saturates, decimals_are_written,
-		decimals_are_read_up_to_a_maximum);
+		decimals_are_read_up_to_a_maximum, a_name_is_found_by_its_index);
 	return s;
 }
 
