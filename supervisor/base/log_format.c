@@ -87,23 +87,16 @@ static void append_written(struct buf *out, struct text json)
 	}
 }
 
-static bool is_same_member(const struct log_entry *entry, const struct json_member *member)
-{
-	struct text word;
-
-	return json_walk_string(member->value, &word) &&
-	       json_walk_means(word, log_level_name(entry->level));
-}
-
 static void append_members(struct buf *out, const struct log_entry *entry)
 {
-	struct text rest = entry->message;
+	struct text rest = entry->message, word;
 	struct json_member member;
 
 	while (json_walk_next(&rest, &member)) {
 		enum ours which = ours_of(member.key);
-		if (which == LEVEL && is_same_member(entry, &member))
-			continue;
+		if (which == LEVEL && json_walk_string(member.value, &word) &&
+			json_walk_means(word, log_level_name(entry->level)))
+			continue; /* ours has the same value */
 		buf_append_text(out, TEXT(",\""));
 		if (which != OURS_COUNT)
 			buf_append_text(out, TEXT(OTHERS));

@@ -24,14 +24,6 @@ void stable_array_release(struct stable_array *stable_array)
 	stable_array_init(stable_array, stable_array->size);
 }
 
-static void add_block(struct stable_array *stable_array, struct block *block, uint32_t count)
-{
-	block->before = stable_array->blocks;
-	stable_array->blocks = block;
-	for (char *thing = block->things; stable_array->count < count; thing += stable_array->size)
-		stable_array->at[stable_array->count++] = thing;
-}
-
 enum rc stable_array_grow(struct stable_array *stable_array, uint32_t count)
 {
 	if (count <= stable_array->count)
@@ -48,6 +40,9 @@ enum rc stable_array_grow(struct stable_array *stable_array, uint32_t count)
 		at[i] = stable_array->at[i];
 	free(stable_array->at);
 	stable_array->at = at;
-	add_block(stable_array, block, count);
+	block->before = stable_array->blocks;
+	stable_array->blocks = block;
+	for (char *thing = block->things; stable_array->count < count; thing += stable_array->size)
+		at[stable_array->count++] = thing;
 	return RC_OK;
 }
