@@ -1,6 +1,7 @@
 #include "commands.h"
 #include "config/url/url.h"
 #include "config/value/nearest.h"
+#include "os/memory.h"
 #include "tty/cli_options.h"
 
 #include <errno.h>
@@ -117,6 +118,11 @@ static int run_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	/* First of all, and for every command: the environment may have the broker's password. */
+	if (!memory_hide()) {
+		perror("wpool: PR_SET_DUMPABLE");
+		return EX_OSERR;
+	}
 	if (!keep_standard_descriptors()) {
 		perror("wpool: /dev/null");
 		return EX_OSERR;

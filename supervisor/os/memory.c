@@ -1,6 +1,7 @@
 #include "os/memory.h"
 
 #include <malloc.h>
+#include <sys/prctl.h>
 
 #define MIB (1024 * 1024)
 
@@ -13,6 +14,24 @@
 #define KEPT_IN_HOLES ((size_t)128 * MIB)
 /* Free memory in the heap that is worth returning page by page. */
 #define WORTH_IT MIB
+
+/* LeakSanitizer attaches to its own process to look for leaks, which the kernel then refuses. So a
+ * build with AddressSanitizer, which is for tests only, stays readable. */
+#ifdef __has_feature
+#define HAS_FEATURE(name) __has_feature(name)
+#else
+#define HAS_FEATURE(name) 0
+#endif
+#if defined __SANITIZE_ADDRESS__ || HAS_FEATURE(address_sanitizer) || HAS_FEATURE(leak_sanitizer)
+#define READABLE 1
+#else
+#define READABLE 0
+#endif
+
+bool memory_hide(void)
+{
+	return READABLE || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
+}
 
 void memory_prepare(void)
 {

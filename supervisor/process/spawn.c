@@ -9,8 +9,10 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -152,6 +154,17 @@ done:
 	close_pipes(&pipes);
 	free(by_shell);
 	return rc;
+}
+
+void spawn_set_session_priority(pid_t pid)
+{
+	char path[48];
+	snprintf(path, sizeof path, "/proc/%d/autogroup", (int)pid);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0) /* the kernel does not schedule by session */
+		return;
+	dprintf(fd, "%d", getpriority(PRIO_PROCESS, (id_t)pid));
+	close(fd);
 }
 
 enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure)

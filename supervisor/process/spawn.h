@@ -51,5 +51,9 @@ enum rc spawn_process(const struct spawn_request *, struct spawned *ret,
 	struct exit_info *ret_failure) MUST_CHECK;
 /* Read the start pipe; *ret_failure is set only on SPAWN_FAILED. */
 enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure);
+/* Give the session of a child that runs its program the child's nice value. The child does it
+ * itself before its exec, but only root may then: until the exec it is as hidden as we are
+ * (memory_hide). */
+void spawn_set_session_priority(pid_t);
 
 #endif

@@ -474,7 +474,10 @@ static void watch(struct worker *worker, ev_io *io,
 
 static void open_pipe(struct worker *worker)
 {
+	const struct rights *rights = worker->workers->config->rights;
 	worker->input = INPUT_OPEN;
+	if (rights && rights->nice != 0)
+		spawn_set_session_priority(worker->pid);
 	watch(worker, &worker->readable, on_readable, worker->pipe.input, EV_READ);
 	watch(worker, &worker->writable, on_writable, worker->pipe.output, EV_WRITE);
 	if (worker->sending == SENDING_SHUT)
