@@ -2,6 +2,7 @@
 
 #include "config/check.h"
 #include "config/url/addresses.h"
+#include "config/url/secrets.h"
 #include "config/value/values.h"
 #include "config/value/words.h"
 #include "config/warnings.h"
@@ -153,6 +154,8 @@ static enum rc load_file(struct load *load)
 		return rc;
 	load->root.place = place_line(load->flags->file, 0);
 	file_read_root(&load->root, root, &pools);
+	if (file_add_secrets(root, load->environment, &load->config->secrets) != RC_OK)
+		load->problems->memory = true;
 	load_pools(load, pools);
 	tree_free(root);
 	refuse_pool_flags(load->flags, load->problems);
@@ -190,6 +193,16 @@ static void load_addresses(struct load *load)
 	addresses_release(&addresses);
 }
 
+static void load_password_file(struct load *load)
+{
+	struct config *config = load->config;
+	const struct place *place = draft_given(&load->root, "broker.password_file");
+	if (config->password_file)
+		(void)addresses_set_password_file(config->hosts, config->host_count,
+			config->password_file, load->environment, load->flags->is_for_other_process,
+			*place, load->problems);
+}
+
 static enum rc load_all(struct load *load)
 {
 	enum rc rc = RC_OK;
@@ -205,6 +218,9 @@ static enum rc load_all(struct load *load)
 	add_flag(&load->root, (struct flag){"log.format", load->flags->log_format});
 	check_root(&load->root);
 	load_addresses(load);
+	load_password_file(load);
+	if (secrets_add_named(&load->config->secrets, load->environment) != RC_OK)
+		load->problems->memory = true;
 	/* AMQP heartbeats are whole seconds. */
 	load->config->heartbeat =
 		(load->config->heartbeat + MTIME_SECOND - 1) / MTIME_SECOND * MTIME_SECOND;
@@ -263,6 +279,7 @@ void config_free(struct config *config)
 		config_pool_release(&config->pools[i]);
 	release_values(SETTING_ROOT, config);
 	free(config->pools);
+	words_free(config->secrets);
 	broker_urls_free(config->hosts, config->host_count);
 	free(config);
 }

@@ -29,7 +29,7 @@ struct config_pool {
 	char **command;  /* NULL-terminated, at least one */
 	char *cwd;       /* or NULL, like those that follow */
 	char **env;      /* "NAME=value" */
-	char **env_pass; /* "all", "none", names, beginnings with a "*" */
+	char **env_pass; /* "auto", "all", "none", names, beginnings with a "*" */
 	char *user, *group, *umask;
 	char **rlimits; /* "name=value" */
 	int64_t nice;
@@ -75,12 +75,15 @@ struct config_pool {
 struct config {
 	struct broker_url *hosts; /* tried in turn; each has its own user, vhost and options */
 	size_t host_count;
+	char *password_file; /* as configured; or NULL. The path is in each host */
 	mtime heartbeat;
 	mtime drain; /* the deadline of a graceful stop */
 	enum log_level log_level;
 	enum config_log_format log_format;
 	char *control_socket; /* a path; "auto", "off" */
 	char *http_listen;    /* listen.h; "off" */
+	char **secrets;       /* derived: the variables of the environment that hold a password
+				 (secrets.h) */
 	struct config_pool *pools;
 	size_t pool_count;
 };

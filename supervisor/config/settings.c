@@ -38,6 +38,18 @@ static const struct setting root_settings[] = {
 		.variable = "AMQP_URL",
 		.flag = "--broker",
 		.help = "The broker's address, or a list of addresses to try in turn."},
+	{.key = "broker.password_file",
+		.type = SETTING_TEXT,
+		.offset = ROOT(password_file),
+		.min = 1,
+		.max = 4095,
+		.default_words = "none",
+		.variable = "WPOOL_PASSWORD_FILE",
+		.help = "A file that has the broker's password in its only line, instead of the "
+			"addresses. A path without a slash at its beginning is below "
+			"`$CREDENTIALS_DIRECTORY`, where systemd puts credentials. It is read for "
+			"every login: a new password needs neither a restart nor a reload. Also for "
+			"`publish`, `request` and `dead-letters`."},
 	{.key = "broker.heartbeat",
 		.type = SETTING_DURATION,
 		.offset = ROOT(heartbeat),
@@ -152,13 +164,15 @@ static const struct setting pool_settings[] = {
 	{.key = "env_pass",
 		.type = SETTING_WORDS,
 		.offset = POOL(env_pass),
-		.fallback = "all",
+		.fallback = "auto",
 		.variable = "WPOOL_ENV_PASS",
 		.reload = SETTING_ROLLS,
-		.help = "The variables of wpool's own environment that workers get: all, none, or "
-			"names, where a * at the end stands for any characters. Without "
-			"`AMQP_URL` and the other variables of the address, workers do not get the "
-			"broker's password."},
+		.help = "The variables of wpool's own environment that workers get: auto, all, "
+			"none, or names, where a * at the end stands for any characters. auto: all "
+			"but those that hold the broker's password: `AMQP_URL`, "
+			"`RABBITMQ_PASSWORD`, with `RABBITMQ_HOSTNAME` also `PASSWORD`, and each "
+			"variable that the file expands into a password in `broker.url` or into a "
+			"whole address."},
 	{.key = "user",
 		.type = SETTING_TEXT,
 		.offset = POOL(user),

@@ -80,6 +80,7 @@ static void free_connection(struct broker_link *link)
 	link->dialer = NULL;
 	link->connection = NULL;
 	link->stream = NULL;
+	explicit_bzero(link->password, sizeof link->password);
 }
 
 /* ---------- a failure, its log line, and the next try ---------- */
@@ -407,6 +408,7 @@ static void on_pulse(struct ev_loop *loop, ev_timer *watcher, int events)
 static void handle_opened(struct broker_link *link)
 {
 	char host[BROKER_LINK_HOST_SIZE];
+	explicit_bzero(link->password, sizeof link->password); /* the login is over */
 	enter_state(link, BROKER_LINK_UP, MTIME_NEVER);
 	ev_timer_stop(link->loop, &link->limit);
 	link->opened = clock_now();
@@ -482,7 +484,7 @@ static void set_params(struct broker_link *link, const struct broker_url *url)
 	link->params = (struct connection_params){
 		.sasl = url->external ? SASL_EXTERNAL : SASL_PLAIN,
 		.user = url->user,
-		.password = url->password,
+		.password = url->password_file ? link->password : url->password,
 		.vhost = url->vhost,
 		.name = link->connection_name,
 		.heartbeat_s = (uint16_t)mtime_min(heartbeat_s, UINT16_MAX),
@@ -504,6 +506,12 @@ static void on_dialed(void *ctx, struct stream *stream, const char *problem)
 	link->dialer = NULL;
 	link->stream = stream;
 	link->state = BROKER_LINK_OPENING;
+	char reason[sizeof link->reason];
+	const char *file = host_of(link)->password_file;
+	if (file && !password_file_read(file, link->password, reason, sizeof reason)) {
+		fail(link, "%s", reason);
+		return;
+	}
 	set_params(link, host_of(link));
 	link->connection = connection_new(&link->params, &connection_handler, link);
 	if (!link->connection) {

@@ -4,6 +4,7 @@
 
 #include "net/broker_link.h"
 #include "net/dialer.h"
+#include "net/password_file.h"
 #include "net/reconnect.h"
 
 #define BROKER_LINK_HOST_SIZE 280
@@ -35,9 +36,10 @@ struct broker_link {
 	struct connection *connection; /* owned */
 	struct connection_params params;
 	char connection_name[128];
-	mtime opened;         /* when it was */
-	mtime received, sent; /* when the last bytes were */
-	uint16_t close_code;  /* of an AMQP_CLOSED; 0: there was none */
+	char password[PASSWORD_SIZE]; /* from the host's file; empty unless it logs in */
+	mtime opened;                 /* when it was */
+	mtime received, sent;         /* when the last bytes were */
+	uint16_t close_code;          /* of an AMQP_CLOSED; 0: there was none */
 	char close_text[200];
 	bool is_close_answered;
 	bool is_refused;          /* the last failure was a refused login */

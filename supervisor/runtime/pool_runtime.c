@@ -135,6 +135,7 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 	runtime->pool_config = pool_runtime_pool_config(own);
 	runtime->workers_config = pool_runtime_workers_config(own);
 	runtime->workers_config.descriptors = &tools->descriptors;
+	runtime->workers_config.secrets = tools->secrets;
 	runtime->consumer_config = pool_runtime_consumer_config(own, seed);
 	runtime->publisher_config = pool_runtime_publisher_config(own, place, ~seed);
 	if (!create_parts(runtime, tools, now)) {
@@ -240,6 +241,7 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	runtime->report.command = config->command[0];
 	*workers = pool_runtime_workers_config(config);
 	workers->descriptors = workers_before.descriptors;
+	workers->secrets = workers_before.secrets;
 	workers->answer.header_bytes = workers_before.answer.header_bytes;
 	configure_publisher(runtime);
 	runtime->pool_config = pool_runtime_pool_config(config);

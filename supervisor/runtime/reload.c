@@ -1,6 +1,7 @@
 #include "runtime/reload.h"
 
 #include "config/change.h"
+#include "config/url/secrets.h"
 #include "os/clock.h"
 #include "runtime/command_check.h"
 #include "tty/console.h"
@@ -208,7 +209,11 @@ static enum reload_result apply(struct attempt *attempt)
 {
 	const struct reload_plan *plan = &attempt->outcome->plan;
 	struct pool_runtime **created = calloc(plan->count + 1, sizeof *created);
-	bool is_created = created && create_pools(attempt, created);
+	/* The old addresses stay in force until a restart, and so do their variables. */
+	bool is_created = created &&
+			  secrets_add_all(&attempt->reload->config->secrets,
+				  attempt->config->secrets) == RC_OK &&
+			  create_pools(attempt, created);
 
 	if (is_created) {
 		console_warn(&attempt->outcome->problems);

@@ -67,6 +67,7 @@ bool runtime_shared_cannot_serve(const struct runtime_shared *tools, const struc
 bool runtime_shared_open(struct runtime_shared *tools, const struct config *config)
 {
 	tools->is_for_others = has_other_users(config);
+	tools->secrets = &config->secrets;
 	signal(SIGPIPE, SIG_IGN);
 	memory_prepare();
 	if (descriptors_prepare(&tools->descriptors) != RC_OK) {

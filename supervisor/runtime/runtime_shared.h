@@ -17,11 +17,12 @@ struct runtime_shared {
 	struct cgroups *cgroups; /* NULL: not available on this machine */
 	struct strays *strays;
 	struct rlimit descriptors; /* limit for a worker */
+	char **const *secrets;     /* variables that hold a password; the configuration's */
 	bool is_for_others;        /* some workers may run as other users */
 };
 
-/* Open it for the pools of a configuration. Once in a process; it starts the guard process.
- * False: the reason is logged. Close it in any case. */
+/* Open it for the pools of a configuration, which is borrowed until runtime_shared_close. Once in a
+ * process; it starts the guard process. False: the reason is logged. Close it in any case. */
 bool runtime_shared_open(struct runtime_shared *, const struct config *);
 /* True if the pools of another configuration need something that was not opened. */
 bool runtime_shared_cannot_serve(const struct runtime_shared *, const struct config *);

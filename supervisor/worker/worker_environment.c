@@ -1,5 +1,6 @@
 #include "worker/worker_environment.h"
 
+#include "config/url/secrets.h"
 #include "os/rundir.h"
 #include "process/mark.h"
 #include <stdlib.h>
@@ -54,8 +55,10 @@ static bool is_passed(const struct workers_config *config, const char *entry)
 {
 	if (matches(MARK_NAME, entry))
 		return false;
+	bool is_secret = config->secrets && secrets_has(*config->secrets, entry);
 	for (char *const *word = config->passed; word && *word; word++)
-		if (strcmp(*word, "all") == 0 || matches(*word, entry))
+		if (strcmp(*word, "all") == 0 || matches(*word, entry) ||
+			(strcmp(*word, "auto") == 0 && !is_secret))
 			return true;
 	return !config->passed;
 }

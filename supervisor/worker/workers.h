@@ -31,6 +31,7 @@ struct workers_config {
 	const struct rights *rights;      /* NULL: our own */
 	char *const *variables;           /* added to the environment, "NAME=value"; or NULL */
 	char *const *passed;              /* variables of ours to pass on; NULL: all */
+	char **const *secrets;            /* names that "auto" does not pass; or NULL */
 	const char *folder;               /* working directory; NULL: ours */
 	int64_t log_rate;                 /* lines a second, of all workers; may change */
 	const struct rlimit *descriptors; /* limit (descriptors_prepare); NULL: ours */

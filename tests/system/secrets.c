@@ -1,5 +1,5 @@
 /* The broker's password stays with the supervisor: a worker of wpool's own user reaches neither the
- * supervisor nor the guard. */
+ * supervisor nor the guard, and finds no password in its environment. */
 #include "system/system.h"
 
 #include <signal.h>
@@ -117,8 +117,130 @@ START_TEST(worker_of_same_user_reads_no_memory)
 }
 END_TEST
 
+/* ---------- the environment ---------- */
+
+/* Start `wpool serve` with this configuration and these variables; to be freed with proc_free. */
+static struct proc *serve_file(const char *configuration, const char *const environment[])
+{
+	char *path = scratch_path(fixture.folder, "wpool.yaml");
+	const char *const argv[] = {
+		fixture_built("wpool"), "serve", "--config", path, "--log-format", "text", NULL};
+	scratch_write(path, configuration);
+	struct proc *serve = proc_start(fixture.folder, argv, environment);
+	free(path);
+	return serve;
+}
+
+static void expect_variable(pid_t pid, const char *entry, bool is_there)
+{
+	char *path = scratch_text("/proc/%d/environ", (int)pid);
+	size_t size, len = strlen(entry);
+	char *bytes = scratch_read(path, &size);
+	bool found = false;
+	for (char *at = bytes; at && at < bytes + size; at += strlen(at) + 1)
+		found |= strncmp(at, entry, len) == 0;
+	ck_assert_msg(found == is_there, "%s", entry);
+	free(bytes);
+	free(path);
+}
+
+/* If the tests may not change users, a worker of another user must be refused. */
+START_TEST(secrets_stay_out_of_environment)
+{
+	static const struct {
+		const char *settings;
+		bool is_passed, needs_root;
+	} cases[] = {{"", false, false}, {", env_pass: all", true, false},
+		{", env_pass: [auto, LOGIN]", false, false}, {", user: nobody", false, true}};
+	char *socket = scratch_text("WPOOL_CONTROL_SOCKET=%s/control.sock", fixture.folder);
+	const char *const environment[] = {"AMQP_URL=amqp://x:y@127.0.0.1:1", "LOGIN=guest:guest",
+		"RABBITMQ_PASSWORD=p", "PASSWORD=p", "HARMLESS=1", socket, NULL};
+	char *configuration = scratch_text("broker: {url: 'amqp://${LOGIN}@127.0.0.1:%d/'}\n"
+					   "pools: [{queue: %s, workers: 1, command: [%s]%s}]\n",
+		broker_port(fixture.broker), fixture.queue, public_copy("workers/echo"),
+		cases[_i].settings);
+	struct proc *serve = serve_file(configuration, environment);
+	if (cases[_i].needs_root && geteuid() != 0) {
+		proc_expect(serve, "pools[0].user needs rights that wpool");
+		proc_free(serve);
+		return;
+	}
+	pid_t worker = fixture_worker_pid();
+	expect_variable(worker, "HARMLESS=", true);
+	expect_variable(worker, "PASSWORD=", true); /* without RABBITMQ_HOSTNAME it is another's */
+	expect_variable(worker, "AMQP_URL=", cases[_i].is_passed);
+	expect_variable(worker, "RABBITMQ_PASSWORD=", cases[_i].is_passed);
+	expect_variable(
+		worker, "LOGIN=", cases[_i].is_passed || strstr(cases[_i].settings, "LOGIN"));
+	fixture_stop(serve);
+	proc_free(serve);
+	free(configuration);
+	free(socket);
+}
+END_TEST
+
+/* ---------- a new password, a new certificate ---------- */
+
+static void evaluate(const char *format, const char *user, const char *password)
+{
+	char *expression = scratch_text(format, user, password);
+	free(broker_eval(fixture.broker, expression));
+	free(expression);
+}
+
+static void close_connections_of_user(const char *user)
+{
+	evaluate("[rabbit_networking:close_connection(P, \"test\") || [{pid, P}, {user, U}] <- "
+		 "rabbit_networking:connection_info_all([pid, user]), U =:= <<\"%s\">>], ok%s",
+		user, "");
+}
+
+static void write_password(const char *path, const char *password)
+{
+	char *next = scratch_text("%s.next", path);
+	scratch_write(next, password);
+	ck_assert_int_eq(rename(next, path), 0);
+	free(next);
+}
+
+/* Relative: below the folder in which systemd has the credentials of a service. */
+START_TEST(new_password_needs_no_restart)
+{
+	char *user = scratch_text("rotated-%d", (int)getpid());
+	char *path = scratch_path(fixture.folder, "password");
+	char *configuration =
+		scratch_text("broker: {url: 'amqp://%s@127.0.0.1:%d/', password_file: %s}\n"
+			     "pools: [{queue: %s, workers: 1, command: [%s]}]\n",
+			user, broker_port(fixture.broker), _i == 0 ? path : "password",
+			fixture.queue, fixture_built("workers/echo"));
+	const char *const environment[] = {scratch_text("CREDENTIALS_DIRECTORY=%s", fixture.folder),
+		scratch_text("WPOOL_CONTROL_SOCKET=%s/control.sock", fixture.folder), NULL};
+	evaluate("rabbit_auth_backend_internal:add_user(<<\"%s\">>, <<\"%s\">>, <<\"test\">>)",
+		user, "first");
+	evaluate("rabbit_auth_backend_internal:set_permissions(<<\"%s\">>, <<\"/\">>, <<\".*\">>, "
+		 "<<\".*\">>, <<\".*\">>, <<\"test\">>)%s",
+		user, "");
+	scratch_write(path, "first\n");
+	struct proc *serve = serve_file(configuration, environment + (_i == 0));
+	ck_assert_int_gt(fixture_worker_pid(), 1);
+	evaluate(
+		"rabbit_auth_backend_internal:change_password(<<\"%s\">>, <<\"%s\">>, <<\"test\">>)",
+		user, "second");
+	close_connections_of_user(user);
+	proc_expect(serve, "refused the login of user");
+	write_password(path, "second\n");
+	proc_expect(serve, "(consume): connected");
+	ck_assert_int_gt(fixture_worker_pid(), 1);
+	ck_assert(!proc_has_logged(serve, "second"));
+	fixture_stop(serve);
+	proc_free(serve);
+	evaluate("rabbit_auth_backend_internal:delete_user(<<\"%s\">>, <<\"test\">>)%s", user, "");
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("secrets", {worker_of_same_user_reads_no_memory, 1},
-		{worker_loses_nothing, 1}, {guard_still_finds_processes, 1});
+		{worker_loses_nothing, 1}, {guard_still_finds_processes, 1},
+		{secrets_stay_out_of_environment, 4}, {new_password_needs_no_restart, 2});
 }

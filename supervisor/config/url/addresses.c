@@ -4,6 +4,7 @@
 #include "config/value/environment.h"
 #include "config/warnings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,50 @@ bool addresses_add_from_environment(
 	return add_parts(addresses, &parts, problems);
 }
 
+/* The path that is meant; owned by the caller. NULL: out of memory, or *ret_is_lost: a relative
+ * path without the folder. */
+static char *find_password_file(const char *path, char *const *environment, bool *ret_is_lost)
+{
+	const char *folder = environment_value(environment, "CREDENTIALS_DIRECTORY");
+	char *found;
+	*ret_is_lost = *path != '/' && !folder;
+	if (*path == '/' || *ret_is_lost)
+		return strdup(path);
+	return asprintf(&found, "%s/%s", folder, path) < 0 ? NULL : found;
+}
+
+bool addresses_set_password_file(struct broker_url *urls, size_t count, const char *path,
+	char *const *environment, bool is_for_other_process, struct place place,
+	struct problems *problems)
+{
+	bool is_lost;
+	char shown[PROBLEMS_QUOTED_SIZE];
+	for (size_t i = 0; i < count; i++) {
+		free(urls[i].password_file);
+		urls[i].password_file = find_password_file(path, environment, &is_lost);
+		if (!urls[i].password_file)
+			return no_memory(problems);
+		if (!is_lost || is_for_other_process)
+			continue;
+		problems_add(problems, place,
+			"broker.password_file is %s; a path from / on is needed, because "
+			"CREDENTIALS_DIRECTORY, in which systemd has credentials, is not set",
+			problems_quote(text_from(path), shown));
+		return false;
+	}
+	return true;
+}
+
+/* The commands without a file have the variable of the setting. */
+static bool set_password_file(
+	struct addresses *addresses, char *const *environment, struct problems *problems)
+{
+	static const char name[] = "WPOOL_PASSWORD_FILE";
+	const char *path = environment_value(environment, name);
+	return !path || addresses_set_password_file(addresses->urls, addresses->count, path,
+				environment, false, place_named(name), problems);
+}
+
 enum rc config_load_broker(const char *flag, char *const *environment, struct broker_url **ret,
 	size_t *ret_count, struct problems *problems)
 {
@@ -187,6 +232,7 @@ enum rc config_load_broker(const char *flag, char *const *environment, struct br
 	bool good = flag ? addresses_add(&addresses, text_from(flag), "the value",
 				   place_typed("--broker"), problems)
 			 : addresses_add_from_environment(&addresses, environment, problems);
+	good = good && set_password_file(&addresses, environment, problems);
 	if (good && !flag)
 		warnings_add_broker(environment, problems);
 	enum rc rc = problems_verdict(problems);

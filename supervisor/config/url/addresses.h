@@ -31,6 +31,10 @@ bool addresses_add_from_environment(
 void addresses_install(struct addresses *, struct config *);
 /* True if both have the same addresses in the same order, passwords and options included. */
 bool addresses_are_same(const struct config *, const struct config *);
+/* Let these addresses have their password in a file; path: as configured, not NULL. False:
+ * problems has the reason. is_for_other_process: that one has CREDENTIALS_DIRECTORY, not we. */
+bool addresses_set_password_file(struct broker_url *urls, size_t count, const char *path,
+	char *const *environment, bool is_for_other_process, struct place, struct problems *);
 void addresses_release(struct addresses *);
 
 #endif

@@ -446,6 +446,7 @@ void broker_url_release(struct broker_url *url)
 	free(url->host);
 	free(url->user);
 	free(url->password);
+	free(url->password_file);
 	free(url->vhost);
 	free(url->cacertfile);
 	free(url->certfile);

@@ -13,12 +13,13 @@
 
 struct broker_url {
 	bool tls;
-	char *host;                            /* owned, without brackets */
-	uint16_t port;                         /* default 5672, or 5671 for amqps */
-	char *user, *password;                 /* owned; default guest, guest */
-	char *vhost;                           /* owned; default "/" */
-	int heartbeat_s;                       /* -1: not given */
-	mtime connection_timeout;              /* 0: not given */
+	char *host;               /* owned, without brackets */
+	uint16_t port;            /* default 5672, or 5671 for amqps */
+	char *user, *password;    /* owned; default guest, guest */
+	char *password_file;      /* owned, or NULL: a file that has the password instead */
+	char *vhost;              /* owned; default "/" */
+	int heartbeat_s;          /* -1: not given */
+	mtime connection_timeout; /* 0: not given */
 	char *cacertfile, *certfile, *keyfile; /* owned, or NULL */
 	char *server_name; /* server_name_indication; owned, or NULL: the host */
 	bool verify;       /* false: verify=verify_none */
@@ -36,7 +37,7 @@ bool broker_url_is_host(const char *);
 void broker_url_release(struct broker_url *);
 /* Release count addresses and free the array; NULL is allowed. */
 void broker_urls_free(struct broker_url *, size_t count);
-/* True if both are equal in every part. */
+/* True if both are equal in every part; password_file, which is a setting, is not compared. */
 bool broker_url_is_same(const struct broker_url *, const struct broker_url *);
 /* Append the whole address, with the password as "***". */
 void broker_url_print(const struct broker_url *, struct buf *out);

@@ -2,6 +2,7 @@
 
 #include "config/keys.h"
 #include "config/url/addresses.h"
+#include "config/url/secrets.h"
 #include "config/value/words.h"
 
 #include <errno.h>
@@ -333,6 +334,27 @@ void file_read_root(struct draft *draft, const struct tree *root, const struct t
 	for (const struct tree *member = root->first; member; member = member->next)
 		if (strcmp(member->key, "pools") == 0 && !member->bad)
 			*ret_pools = member;
+}
+
+static const struct tree *find_member(const struct tree *map, const char *key)
+{
+	const struct tree *member = map && map->kind == TREE_MAP ? map->first : NULL;
+	while (member && strcmp(member->key, key) != 0)
+		member = member->next;
+	return member;
+}
+
+enum rc file_add_secrets(const struct tree *root, char *const *environment, char ***names)
+{
+	const struct tree *node = find_member(find_member(root, "broker"), "url");
+	bool is_list = node && node->kind == TREE_LIST;
+	enum rc rc = RC_OK;
+	if (is_list)
+		node = node->first;
+	for (; node && rc == RC_OK; node = is_list ? node->next : NULL)
+		if (node->written)
+			rc = secrets_add_expanded(names, text_from(node->written), environment);
+	return rc;
 }
 
 void file_read_pool(struct draft *draft, const struct tree *pool)

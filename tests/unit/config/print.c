@@ -44,7 +44,7 @@ START_TEST(test_exact_page)
 		"  - name: q-1\n"
 		"    queue: \"q 1\"\n"
 		"    command: [a, \"b c\", \"$$x\", \"true\", \"1\"]\n"
-		"    env_pass: [all]\n"
+		"    env_pass: [auto]\n"
 		"    nice: 0\n"
 		"    workers: 3\n"
 		"    prefetch: auto\n"

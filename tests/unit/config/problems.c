@@ -141,9 +141,10 @@ static const struct problem_case pool_cases[] = {
 	{"  - text\n", "4: pools[1] is a text; keys are needed: " POOL_KEYS "\n"
 		       "wpool.yaml:4: pools[1].queue is missing\n"
 		       "wpool.yaml:4: pools[1].command is missing"},
-	{"broker: amqp://u:secret@h\n", "4: broker is a text; keys are needed: url, heartbeat"},
+	{"broker: amqp://u:secret@h\n",
+		"4: broker is a text; keys are needed: url, password_file, heartbeat"},
 	{"broker: {amqp://u:secret@h}\n",
-		"4: a key here is unknown, and no name; there are url, heartbeat"},
+		"4: a key here is unknown, and no name; there are url, password_file, heartbeat"},
 	{"broker: {url: {host: h}}\n",
 		"4: broker.url is a map; an address or a list of addresses is needed"},
 	{"broker: {url: []}\n",

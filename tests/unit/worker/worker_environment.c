@@ -53,10 +53,31 @@ START_TEST(a_worker_gets_the_configured_variables)
 }
 END_TEST
 
+/* "auto" passes all but the secrets, and names beside it are passed in any case. */
+START_TEST(secrets_are_kept_back)
+{
+	char a[] = "A=1", url[] = "AMQP_URL=amqp://u:p@h", longer[] = "AMQP_URLS=x", pw[] = "PW=p",
+	     automatic[] = "auto", all[] = "all", pw_name[] = "PW", url_name[] = "AMQP_URL";
+	char *ours[] = {a, url, longer, pw, NULL};
+	char *names[] = {url_name, pw_name, NULL}, **secrets = names;
+	char **before = environ;
+	environ = ours;
+	struct workers_config config = {.pipe = PIPE_PATH, .secrets = &secrets};
+	config.passed = (char *[]){automatic, NULL};
+	expect_environment(&config, "A=1;AMQP_URLS=x;WPOOL_WORKER=/run/x/1;");
+	config.passed = (char *[]){automatic, pw_name, NULL};
+	expect_environment(&config, "A=1;AMQP_URLS=x;PW=p;WPOOL_WORKER=/run/x/1;");
+	config.passed = (char *[]){all, NULL};
+	expect_environment(
+		&config, "A=1;AMQP_URL=amqp://u:p@h;AMQP_URLS=x;PW=p;WPOOL_WORKER=/run/x/1;");
+	environ = before;
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/worker_environment");
-	UNIT_CASE(s, "environment", a_worker_gets_the_configured_variables);
+	UNIT_CASE(s, "environment", a_worker_gets_the_configured_variables, secrets_are_kept_back);
 	return s;
 }
 

@@ -1,0 +1,18 @@
+/* The broker's password in a file, which is read for every login, so that a new password needs
+ * neither a restart nor a reload. Layer: net. */
+#ifndef NET_PASSWORD_FILE_H
+#define NET_PASSWORD_FILE_H
+
+#include "base/rc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PASSWORD_SIZE 1025
+
+/* Read the file, without a newline at its end. False: ret_problem is a text with the file and the
+ * problem. Only a regular file is read, so that it cannot block. */
+bool password_file_read(const char *path, char ret_password[PASSWORD_SIZE], char *ret_problem,
+	size_t size) MUST_CHECK;
+
+#endif
