@@ -50,10 +50,29 @@ static void append_family(struct buf *out, const char *name, const char *help, b
 
 /* ---------- the supervisor ---------- */
 
+static void append_broker(struct buf *out, const struct broker_links *broker_links)
+{
+	struct link_facts consume = broker_links_consume_facts(broker_links);
+	struct link_facts publish = broker_links_publish_facts(broker_links);
+	int64_t certificate_end = broker_links_certificate_end(broker_links);
+
+	append_family(out, "connected", "1: that connection to the broker is open.", false);
+	append_count(out, "connected", "connection=\"consume\"", consume.is_up);
+	append_count(out, "connected", "connection=\"publish\"", publish.is_up);
+	append_family(out, "reconnects_total", "How often it was opened again.", false);
+	append_count(out, "reconnects_total", "connection=\"consume\"", consume.reconnects);
+	append_count(out, "reconnects_total", "connection=\"publish\"", publish.reconnects);
+	append_family(
+		out, "publishes_blocked", "1: an alarm of the broker blocks publishes.", false);
+	append_count(out, "publishes_blocked", "", broker_links->is_blocked);
+	append_family(out, "certificate_end_seconds",
+		"When the client certificate ends, in seconds since 1970.", false);
+	if (certificate_end > 0)
+		append_count(out, "certificate_end_seconds", "", (uint64_t)certificate_end);
+}
+
 static void append_supervisor(struct buf *out, const struct supervisor_view *view)
 {
-	struct link_facts consume = broker_links_consume_facts(view->broker_links);
-	struct link_facts publish = broker_links_publish_facts(view->broker_links);
 	struct proc_usage usage;
 	bool is_known = proc_usage_read(getpid(), &usage);
 
@@ -64,15 +83,7 @@ static void append_supervisor(struct buf *out, const struct supervisor_view *vie
 	append_count(out, "start_time_seconds", "", view->started_wall_s);
 	append_family(out, "ready", "1: all pools work; 0: /readyz has the reasons.", false);
 	append_count(out, "ready", "", health_is_ready(view));
-	append_family(out, "connected", "1: that connection to the broker is open.", false);
-	append_count(out, "connected", "connection=\"consume\"", consume.is_up);
-	append_count(out, "connected", "connection=\"publish\"", publish.is_up);
-	append_family(out, "reconnects_total", "How often it was opened again.", false);
-	append_count(out, "reconnects_total", "connection=\"consume\"", consume.reconnects);
-	append_count(out, "reconnects_total", "connection=\"publish\"", publish.reconnects);
-	append_family(
-		out, "publishes_blocked", "1: an alarm of the broker blocks publishes.", false);
-	append_count(out, "publishes_blocked", "", view->broker_links->is_blocked);
+	append_broker(out, view->broker_links);
 	append_family(
 		out, "loop_gap_seconds", "The longest turn of the loop since the start.", false);
 	append_seconds(out, "loop_gap_seconds", "", "", view->pulse->longest);

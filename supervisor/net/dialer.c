@@ -139,6 +139,10 @@ static bool dialer_open_stream(struct dialer *d)
 {
 	struct tls *tls = NULL;
 	if (d->url->tls) {
+		if (*d->tls && !tls_is_current(*d->tls, d->url)) {
+			tls_free(*d->tls);
+			*d->tls = NULL;
+		}
 		if (!*d->tls)
 			*d->tls = tls_new(d->url, d->problem, sizeof d->problem);
 		if (!*d->tls)

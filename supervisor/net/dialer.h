@@ -14,8 +14,8 @@ struct dialer;
 typedef void dialer_on_done(void *ctx, struct stream *, const char *problem);
 
 /* url is borrowed until dialer_free. *tls is the url's context, owned by the caller: created
- * here when needed, and dropped after a failed handshake so that corrected files are read again;
- * other users keep theirs. span: for all addresses together, shared among them so that a silent
+ * here when there is none or its files have changed, and dropped after a failed handshake; other
+ * users keep theirs. span: for all addresses together, shared among them so that a silent
  * one leaves time for the next; the caller limits the whole. NULL: see errno. */
 struct dialer *dialer_start(struct ev_loop *, const struct broker_url *url, struct tls **tls,
 	mtime span, dialer_on_done *, void *ctx);

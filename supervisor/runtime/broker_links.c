@@ -1,6 +1,7 @@
 #include "runtime/broker_links.h"
 
 #include "base/crash_point.h"
+#include "net/certificate_end.h"
 #include "net/tls.h"
 #include "os/clock.h"
 
@@ -125,7 +126,8 @@ bool broker_links_open(
 		.log_dedup = &broker_links->log_dedup,
 		.tls = calloc(config->host_count, sizeof *broker_links->shared.tls),
 	};
-	if (!broker_links->shared.tls)
+	broker_links->ends = calloc(config->host_count, sizeof *broker_links->ends);
+	if (!broker_links->shared.tls || !broker_links->ends)
 		return false;
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
 		if (!broker_links_connect(broker_links, runtime))
@@ -184,6 +186,7 @@ void broker_links_release(struct broker_links *broker_links)
 	for (size_t i = 0; broker_links->shared.tls && i < broker_links->shared.host_count; i++)
 		tls_free(broker_links->shared.tls[i]);
 	free(broker_links->shared.tls);
+	free(broker_links->ends);
 }
 
 void broker_links_forget(struct broker_links *broker_links, const struct pool_runtime *runtime)
@@ -225,4 +228,17 @@ struct link_facts broker_links_publish_facts(const struct broker_links *broker_l
 	return (struct link_facts){.is_up = broker_links->publishes_by,
 		.reconnects = broker_links->publish_ups > 0 ? broker_links->publish_ups - 1 : 0,
 		.failure = broker_link_failure(broker_links->publish)};
+}
+
+int64_t broker_links_certificate_end(const struct broker_links *broker_links)
+{
+	int64_t first = 0;
+
+	for (size_t i = 0; i < broker_links->shared.host_count; i++) {
+		const char *file = broker_links->shared.hosts[i].certfile;
+		int64_t end = file ? certificate_end_read(&broker_links->ends[i], file) : 0;
+		if (end > 0 && (first == 0 || end < first))
+			first = end;
+	}
+	return first;
 }

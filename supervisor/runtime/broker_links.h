@@ -16,6 +16,7 @@ struct broker_links {
 	struct connection *publishes_by; /* NULL: not connected */
 	uint64_t publish_ups;            /* how often it was opened */
 	uint64_t past_reconnects;        /* of consuming connections of removed pools */
+	struct certificate_end *ends;    /* owned; of each host's client certificate */
 	bool publish_ended;
 	bool is_blocked; /* the broker accepts no publishes at the moment */
 };
@@ -41,5 +42,8 @@ void broker_links_release(struct broker_links *);
 struct link_facts broker_links_consume_facts(const struct broker_links *);
 bool broker_links_is_any_consume_up(const struct broker_links *);
 struct link_facts broker_links_publish_facts(const struct broker_links *);
+/* When the first of our client certificates ends, in seconds since 1970; 0: there is none, or none
+ * can be read. */
+int64_t broker_links_certificate_end(const struct broker_links *);
 
 #endif

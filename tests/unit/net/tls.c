@@ -4,18 +4,20 @@
 #include "unit/support/net/certificate.h"
 #include "unit/support/net/fake.h"
 #include "unit/support/net/linked.h"
+#include <openssl/err.h>
 #include <signal.h>
 #include <stdio.h>
 
 static struct linked l;
 static struct fake fake;
-static struct certificate served, stranger, expired;
+static struct certificate served, stranger, expired, nameless;
 
 static void set_up(void)
 {
 	signal(SIGPIPE, SIG_IGN); /* as tls.h demands */
 	certificate_make(&served, "DNS:localhost,IP:127.0.0.1", 1);
 	certificate_make(&stranger, "DNS:elsewhere.test", 1);
+	certificate_make(&nameless, "email:localhost@elsewhere.test", 1);
 	certificate_make(&expired, "DNS:localhost,IP:127.0.0.1", -1);
 	linked_init(&l, ev_loop_new(EVFLAG_AUTO));
 	fake_init(&fake, l.loop, FAKE_OPENS);
@@ -29,6 +31,7 @@ static void tear_down(void)
 	certificate_release(&served);
 	certificate_release(&stranger);
 	certificate_release(&expired);
+	certificate_release(&nameless);
 }
 
 /* options: the query of the address; %s in it are files. */
@@ -81,6 +84,7 @@ static const struct {
 } strangers[] = {
 	{&stranger, "localhost", &stranger, "hostname mismatch"},
 	{&stranger, "127.0.0.1", &stranger, "IP address mismatch"},
+	{&nameless, "localhost", &nameless, "hostname mismatch"}, /* RFC 9525, 2 */
 	{&served, "localhost", &stranger, "self-signed certificate"},
 	{&served, "localhost", NULL, "self-signed certificate"},
 	{&expired, "localhost", &expired, "certificate has expired"},
@@ -97,6 +101,45 @@ START_TEST(a_stranger_is_not_believed)
 		aim(strangers[_i].host, "", "", "", "");
 	snprintf(words, sizeof words, "certificate verify failed: %s", strangers[_i].words);
 	check_fails(words);
+}
+END_TEST
+
+static void serve_only(const struct certificate *certificate, const char *ciphers)
+{
+	fake_use_tls(&fake, certificate->x509, certificate->key);
+	ck_assert(SSL_CTX_set_max_proto_version(fake.context, TLS1_2_VERSION));
+	ck_assert(SSL_CTX_set_cipher_list(fake.context, ciphers));
+	aim("localhost", "&cacertfile=%s", certificate->path, "", "");
+}
+
+START_TEST(old_suites_are_refused)
+{
+	static const char *const suites[] = {"AES128-GCM-SHA256", "AES128-SHA",
+		"DHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-SHA"};
+	struct certificate rsa;
+	certificate_make_rsa(&rsa, "DNS:localhost", 1);
+	serve_only(&rsa, suites[_i]);
+	SSL_CTX_set_dh_auto(fake.context, 1);
+	check_fails("TLS: ");
+	certificate_release(&rsa);
+}
+END_TEST
+
+START_TEST(a_peer_may_not_renegotiate)
+{
+	char byte;
+	int read = -1;
+	serve_only(&served, "ECDHE-ECDSA-AES128-GCM-SHA256");
+	linked_start(&l);
+	linked_wait(&l, &l.ups, 1);
+	ev_io_stop(l.loop, &fake.readable);
+	ck_assert_int_eq(SSL_renegotiate(fake.session), 1);
+	do { /* check's own limit ends this */
+		ck_assert_int_eq(SSL_renegotiate_pending(fake.session), 1);
+		ev_run(l.loop, EVRUN_NOWAIT);
+		read = SSL_read(fake.session, &byte, 1);
+	} while (read > 0 || SSL_get_error(fake.session, read) != SSL_ERROR_SSL);
+	ck_assert_int_eq(ERR_GET_REASON(ERR_peek_error()), SSL_R_NO_RENEGOTIATION);
 }
 END_TEST
 
@@ -182,6 +225,26 @@ START_TEST(a_lost_session_comes_back)
 }
 END_TEST
 
+/* Not only those of a handshake that failed, and only when they have changed. */
+START_TEST(each_connect_reads_changed_files)
+{
+	char kept[80];
+	fake_use_tls(&fake, served.x509, served.key);
+	aim("localhost", "&cacertfile=%s", served.path, "", "");
+	linked_start(&l);
+	linked_wait(&l, &l.ups, 1);
+	snprintf(kept, sizeof kept, "%s.kept", served.path);
+	ck_assert_int_eq(rename(served.path, kept), 0);
+	ck_assert_int_eq(rename(stranger.path, served.path), 0);
+	fake_cut(&fake);
+	while (!strstr(linked_log(&l), "certificate verify failed"))
+		ev_run(l.loop, EVRUN_ONCE);
+	ck_assert_uint_eq(l.ups, 1);
+	ck_assert_int_eq(rename(kept, served.path), 0);
+	linked_wait(&l, &l.ups, 2);
+}
+END_TEST
+
 START_TEST(output_arrives_whole)
 {
 	static const uint8_t heartbeat[8] = {8, 0, 0, 0, 0, 0, 0, 0xce};
@@ -224,6 +287,9 @@ static Suite *tls_suite(void)
 	tcase_add_test(tls, a_port_without_tls_is_guessed);
 	tcase_add_test(tls, mended_files_are_read_again);
 	tcase_add_test(tls, a_lost_session_comes_back);
+	tcase_add_loop_test(tls, old_suites_are_refused, 0, 4);
+	tcase_add_test(tls, a_peer_may_not_renegotiate);
+	tcase_add_test(tls, each_connect_reads_changed_files);
 	tcase_add_test(tls, output_arrives_whole);
 	suite_add_tcase(suite, tls);
 	return suite;

@@ -32,9 +32,10 @@ static void certificate_save(struct certificate *c)
 	fclose(file);
 }
 
-void certificate_make(struct certificate *c, const char *names, int days)
+/* key moves in. */
+static void certificate_make_with(struct certificate *c, EVP_PKEY *key, const char *names, int days)
 {
-	c->key = EVP_EC_gen("P-256");
+	c->key = key;
 	c->x509 = X509_new();
 	X509_set_version(c->x509, 2);
 	ASN1_INTEGER_set(X509_get_serialNumber(c->x509), 1);
@@ -43,12 +44,22 @@ void certificate_make(struct certificate *c, const char *names, int days)
 	X509_set_pubkey(c->x509, c->key);
 	X509_NAME *name = X509_get_subject_name(c->x509);
 	X509_NAME_add_entry_by_txt(
-		name, "CN", MBSTRING_ASC, (const unsigned char *)"test", -1, -1, 0);
+		name, "CN", MBSTRING_ASC, (const unsigned char *)"localhost", -1, -1, 0);
 	X509_set_issuer_name(c->x509, name);
 	certificate_extend(c->x509, NID_basic_constraints, "critical,CA:TRUE");
 	certificate_extend(c->x509, NID_subject_alt_name, names);
 	X509_sign(c->x509, c->key, EVP_sha256());
 	certificate_save(c);
+}
+
+void certificate_make(struct certificate *c, const char *names, int days)
+{
+	certificate_make_with(c, EVP_EC_gen("P-256"), names, days);
+}
+
+void certificate_make_rsa(struct certificate *c, const char *names, int days)
+{
+	certificate_make_with(c, EVP_RSA_gen(2048), names, days);
 }
 
 void certificate_release(struct certificate *c)
