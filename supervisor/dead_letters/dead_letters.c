@@ -41,6 +41,7 @@ static const char help[] =
 	"  --help                 this text\n"
 	"\n"
 	"Without --broker the address comes from AMQP_URL, or RABBITMQ_HOSTNAME and the others.\n"
+	"With WPOOL_PASSWORD_FILE the password is in that file.\n"
 	"An interrupted replay loses nothing: run it again. At worst a message is in its queue\n"
 	"twice. Reading hands every message back, which a quorum queue counts: a dead-letter queue\n"
 	"of your own should have no delivery limit.\n"

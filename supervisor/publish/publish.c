@@ -31,6 +31,7 @@ static const char help[] =
 	"  --help               this text\n"
 	"\n"
 	"Without --broker the address comes from AMQP_URL, or RABBITMQ_HOSTNAME and the others.\n"
+	"With WPOOL_PASSWORD_FILE the password is in that file.\n"
 	"Messages that were unconfirmed when a connection broke are published again, with the\n"
 	"same message_id.\n"
 	"Exit status: 0 all confirmed, 64 usage, 66 no such file, 69 no broker or no queue,\n"

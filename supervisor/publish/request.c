@@ -32,6 +32,7 @@ static const char help[] =
 	"  --help              this text\n"
 	"\n"
 	"Without --broker the address comes from AMQP_URL, or RABBITMQ_HOSTNAME and the others.\n"
+	"With WPOOL_PASSWORD_FILE the password is in that file.\n"
 	"The reply comes by direct reply-to, so no queue is declared for it.\n"
 	"Exit status: 0 the reply was printed, 64 usage, 69 no broker or no queue, 74 input "
 	"or\n"
