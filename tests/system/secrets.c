@@ -1,5 +1,6 @@
 /* The broker's password stays with the supervisor: a worker of wpool's own user reaches neither the
  * supervisor nor the guard, and finds no password in its environment. */
+#include "harness/control.h"
 #include "system/system.h"
 
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Nobody else's. Root may read every process, so that a test by root serves as this user. */
@@ -216,25 +218,121 @@ START_TEST(new_password_needs_no_restart)
 	const char *const environment[] = {scratch_text("CREDENTIALS_DIRECTORY=%s", fixture.folder),
 		scratch_text("WPOOL_CONTROL_SOCKET=%s/control.sock", fixture.folder), NULL};
 	evaluate("rabbit_auth_backend_internal:add_user(<<\"%s\">>, <<\"%s\">>, <<\"test\">>)",
-		user, "first");
+		user, "first-password");
 	evaluate("rabbit_auth_backend_internal:set_permissions(<<\"%s\">>, <<\"/\">>, <<\".*\">>, "
 		 "<<\".*\">>, <<\".*\">>, <<\"test\">>)%s",
 		user, "");
-	scratch_write(path, "first\n");
+	scratch_write(path, "first-password\n");
 	struct proc *serve = serve_file(configuration, environment + (_i == 0));
 	ck_assert_int_gt(fixture_worker_pid(), 1);
 	evaluate(
 		"rabbit_auth_backend_internal:change_password(<<\"%s\">>, <<\"%s\">>, <<\"test\">>)",
-		user, "second");
+		user, "second-password");
 	close_connections_of_user(user);
 	proc_expect(serve, "refused the login of user");
-	write_password(path, "second\n");
+	write_password(path, "second-password\n");
 	proc_expect(serve, "(consume): connected");
 	ck_assert_int_gt(fixture_worker_pid(), 1);
-	ck_assert(!proc_has_logged(serve, "second"));
+	ck_assert(!proc_has_logged(serve, "-password"));
 	fixture_stop(serve);
 	proc_free(serve);
 	evaluate("rabbit_auth_backend_internal:delete_user(<<\"%s\">>, <<\"test\">>)%s", user, "");
+}
+END_TEST
+
+/* The command has the environment of the test, and TLS: the folder of the broker's certificates. */
+static void run_shell(const char *command)
+{
+	char *key = broker_tls_file(fixture.broker, "ca-key.pem");
+	*strrchr(key, '/') = '\0';
+	char *line = scratch_text("TLS=%s; cd %s; %s", key, fixture.folder, command);
+	struct proc *shell =
+		proc_start(fixture.folder, (const char *const[]){"sh", "-ec", line, NULL}, NULL);
+	int code = proc_wait(shell);
+	ck_assert_msg(code == 0, "%s: %d: %s", command, code, proc_stderr(shell));
+	proc_free(shell);
+	free(line);
+	free(key);
+}
+
+static long long certificate_end(void)
+{
+	static const char name[] = "\nwpool_certificate_end_seconds ";
+	char *metrics = control_get("/metrics", 200), *found = strstr(metrics, name);
+	ck_assert_ptr_nonnull(found);
+	return atoll(found + strlen(name));
+}
+
+/* Whether the broker has a connection whose client showed a certificate of this name. */
+static bool is_known_as(const char *name)
+{
+	char *expression =
+		scratch_text("[1 || [{peer_cert_subject, <<\"CN=%s\">>}] <- "
+			     "rabbit_networking:connection_info_all([peer_cert_subject])] =/= []",
+			name);
+	char *answer = broker_eval(fixture.broker, expression);
+	bool found = strstr(answer, "true");
+	free(answer);
+	free(expression);
+	return found;
+}
+
+static void expect_end_in_days(int days)
+{
+	long long end = certificate_end() - (long long)time(NULL);
+	ck_assert_msg(end > (days - 1) * 86400LL && end <= days * 86400LL, "%lld", end);
+}
+
+/* The figure is of the file; the connection takes it when it is opened again. */
+START_TEST(new_certificate_needs_no_restart)
+{
+	run_shell("cat $TLS/client.pem $TLS/client-key.pem >ours.pem");
+	char *ca = broker_tls_file(fixture.broker, "ca.pem");
+	char *url =
+		scratch_text("amqps://guest:guest@localhost:%d/?cacertfile=%s&certfile=%s/ours.pem",
+			broker_tls_port(fixture.broker), ca, fixture.folder);
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--broker", url, NULL});
+	proc_expect(serve, "(consume): connected");
+	ck_assert_int_gt(fixture_worker_pid(), 1);
+	ck_assert(is_known_as("guest"));
+	expect_end_in_days(30);
+	run_shell("openssl req -newkey rsa:2048 -nodes -keyout next-key.pem -out next.csr -subj "
+		  "/CN=renewed 2>&1; "
+		  "openssl x509 -req -in next.csr -CA $TLS/ca.pem -CAkey $TLS/ca-key.pem "
+		  "-set_serial 77 -days 9 -out next.pem 2>&1; "
+		  "cat next-key.pem >>next.pem; mv next.pem ours.pem");
+	expect_end_in_days(9);
+	ck_assert(!is_known_as("renewed"));
+	broker_close_connections(fixture.broker);
+	fixture_reconnect();
+	proc_expect(serve, "(consume): connected");
+	ck_assert_int_gt(fixture_worker_pid(), 1);
+	ck_assert(is_known_as("renewed"));
+	fixture_stop(serve);
+	free(url);
+	free(ca);
+}
+END_TEST
+
+/* The commands that connect to the broker by themselves. */
+START_TEST(commands_read_password_file)
+{
+	char *path = scratch_path(fixture.folder, "password");
+	const char *const argv[] = {
+		fixture_built("wpool"), "publish", "--queue", fixture.queue, path, NULL};
+	const char *const environment[] = {scratch_text("AMQP_URL=amqp://guest:wrong@127.0.0.1:%d/",
+						   broker_port(fixture.broker)),
+		scratch_text("WPOOL_PASSWORD_FILE=%s", path), NULL};
+	static const char *const passwords[] = {"other\n", "guest\n"};
+	static const int codes[] = {77, 0};
+	for (int i = 0; i < 2; i++) {
+		scratch_write(path, passwords[i]);
+		struct proc *publish = proc_start(fixture.folder, argv, environment);
+		ck_assert_int_eq(proc_wait(publish), codes[i]);
+		proc_free(publish);
+	}
+	client_expect(fixture.client, fixture.queue, "guest\n");
+	free(path);
 }
 END_TEST
 
@@ -242,5 +340,6 @@ int main(void)
 {
 	return SYSTEM_RUN("secrets", {worker_of_same_user_reads_no_memory, 1},
 		{worker_loses_nothing, 1}, {guard_still_finds_processes, 1},
-		{secrets_stay_out_of_environment, 4}, {new_password_needs_no_restart, 2});
+		{secrets_stay_out_of_environment, 4}, {new_password_needs_no_restart, 2},
+		{new_certificate_needs_no_restart, 1}, {commands_read_password_file, 1});
 }

@@ -11,8 +11,8 @@ struct certificate {
 	char key_path[64]; /* and one with its key */
 };
 
-/* names: as subjectAltName has them, such as "DNS:localhost,IP:127.0.0.1"; the subject's own name is
- * always localhost. days: how long it is valid from now on; below 0 it has expired. */
+/* names: as subjectAltName has them, such as "DNS:localhost,IP:127.0.0.1"; the subject's own name
+ * is always localhost. days: how long it is valid from now on; below 0 it has expired. */
 void certificate_make(struct certificate *, const char *names, int days);
 /* The same with an RSA key. */
 void certificate_make_rsa(struct certificate *, const char *names, int days);
