@@ -15,9 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Control characters take six bytes each in JSON, and each member of a worker's object that has
- * one of our names gets a prefix. */
-enum { LINE_MAX_BYTES = 6 * LOG_MESSAGE_MAX + 1024, LINE_RESERVED = 4096 };
+enum { LINE_RESERVED = 4096 };
 
 struct pool_level_entry {
 	char *pool; /* owned */
@@ -46,8 +44,8 @@ static struct {
 	.min = LOG_INFO,
 	.lowest = LOG_INFO,
 	.piece = PIPE_BUF,
-	.line = {.limit = LINE_MAX_BYTES},
-	.shown = {.limit = LINE_MAX_BYTES}};
+	.line = {.limit = LOG_LINE_MAX},
+	.shown = {.limit = LOG_LINE_MAX}};
 
 const char *log_level_name(enum log_level level)
 {
@@ -91,7 +89,7 @@ static size_t piece_size(int fd, bool is_opened)
 {
 	struct stat st;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return LINE_MAX_BYTES;
+		return LOG_LINE_MAX;
 	return isatty(fd) && !is_opened ? 1 : PIPE_BUF;
 }
 
@@ -274,8 +272,8 @@ static void keep_line(const struct log_entry *entry, struct text json)
 		setup.on_line(setup.ctx);
 }
 
-/* False: it was not written as a whole. */
-static bool show_line(struct text json)
+/* False: it was not written as a whole. *ret_size: its bytes. */
+static bool show_line(struct text json, size_t *ret_size)
 {
 	struct buf *out = &setup.shown;
 	buf_clear(out);
@@ -287,6 +285,7 @@ static bool show_line(struct text json)
 		log_append_text(out, json, setup.colour);
 	buf_append_byte(out, '\n');
 	bool is_whole = !out->failed && write_whole(buf_text(out));
+	*ret_size = buf_len(out);
 	buf_clear(out);
 	return is_whole;
 }
@@ -305,26 +304,30 @@ static bool write_lost_count(const struct timespec *now)
 				     .level = LOG_WARN,
 				     .origin = &no_origin,
 				     .message = text_of(message, (size_t)len)});
-	bool is_shown = !out->failed && show_line(buf_text(out));
+	size_t size;
+	bool is_shown = !out->failed && show_line(buf_text(out), &size);
 	if (is_shown)
 		setup.untold = 0;
 	return is_shown;
 }
 
-static void write_entry(struct log_entry *entry)
+/* Return its size. */
+static size_t write_entry(struct log_entry *entry)
 {
 	struct buf *out = &setup.line;
+	size_t size = 0;
 	clock_gettime(CLOCK_REALTIME, &entry->at);
 	bool can_be_shown = setup.untold == 0 || write_lost_count(&entry->at);
 	buf_clear(out);
 	log_append_json(out, entry);
-	if (out->failed || !can_be_shown || !show_line(buf_text(out))) {
+	if (out->failed || !can_be_shown || !show_line(buf_text(out), &size)) {
 		setup.lost++;
 		setup.untold++;
 	}
 	if (!out->failed)
 		keep_line(entry, buf_text(out));
 	buf_clear(out);
+	return size;
 }
 
 void log_line(enum log_level level, struct log_origin origin, const char *format, ...)
@@ -355,15 +358,16 @@ struct log_worker_line log_worker_line(struct text text, bool is_cut)
 	return line;
 }
 
-void log_write_worker_line(struct log_origin origin, const struct log_worker_line *line)
+size_t log_write_worker_line(struct log_origin origin, const struct log_worker_line *line)
 {
 	if (!log_is_on(line->level, origin.pool))
-		return;
+		return 0;
 	int saved = errno;
 	char buffer[LOG_MESSAGE_MAX];
-	write_entry(&(struct log_entry){.level = line->level,
+	size_t size = write_entry(&(struct log_entry){.level = line->level,
 		.origin = &origin,
 		.message = line->is_object ? line->text : cut(line->text, line->is_cut, buffer),
 		.is_object = line->is_object});
 	errno = saved;
+	return size;
 }

@@ -22,6 +22,9 @@ enum log_level {
 
 /* Bytes of one message; a longer one ends in "[cut]". */
 enum { LOG_MESSAGE_MAX = 16 * 1024 };
+/* Bytes of one line: control characters take six bytes each in JSON, and each member of a worker's
+ * object that has one of our names gets a prefix. */
+enum { LOG_LINE_MAX = 6 * LOG_MESSAGE_MAX + 1024 };
 
 enum log_format { LOG_TEXT, LOG_JSON };
 
@@ -87,7 +90,8 @@ struct log_worker_line {
 	bool is_cut;
 };
 struct log_worker_line log_worker_line(struct text, bool is_cut);
-void log_write_worker_line(struct log_origin, const struct log_worker_line *);
+/* Return its size in the log in bytes, at most LOG_LINE_MAX; 0: it is below the level. */
+size_t log_write_worker_line(struct log_origin, const struct log_worker_line *);
 /* How many lines could not be written (a full pipe or disk). The next line that can be written is
  * preceded by one with their number. */
 uint64_t log_lost(void);

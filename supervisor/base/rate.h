@@ -12,7 +12,7 @@
 
 struct rate {
 	int64_t per_second; /* at least 1 */
-	int64_t left;       /* in millionths of a token */
+	int64_t left;       /* in millionths of a token; below 0: more was spent than there was */
 	mtime filled_at;
 };
 
@@ -22,23 +22,34 @@ static inline struct rate rate_of(int64_t per_second, mtime now)
 	return (struct rate){per_second, per_second * MTIME_SECOND, now};
 }
 
-/* Take a token; false: the rate is exceeded. */
-static inline bool rate_take(struct rate *rate, mtime now)
+/* Add what has come since. True: a token is left. */
+static inline bool rate_has_left(struct rate *rate, mtime now)
 {
 	int64_t max = rate->per_second * MTIME_SECOND;
 	mtime passed = now - rate->filled_at;
 
-	/* Each microsecond adds per_second millionths; a second fills the bucket. */
-	if (passed >= MTIME_SECOND)
-		rate->left = max;
-	else if (passed > 0)
-		rate->left += passed * rate->per_second;
+	/* Each microsecond adds per_second millionths; two seconds fill any bucket. */
+	if (passed > 0)
+		rate->left += mtime_min(passed, 2 * MTIME_SECOND) * rate->per_second;
 	if (rate->left > max)
 		rate->left = max;
 	rate->filled_at = now;
-	if (rate->left < MTIME_SECOND)
+	return rate->left >= MTIME_SECOND;
+}
+
+/* Take 0 to per_second tokens after rate_has_left, also more than are left: then none is left until
+ * the difference has come. */
+static inline void rate_spend(struct rate *rate, int64_t tokens)
+{
+	rate->left -= tokens * MTIME_SECOND;
+}
+
+/* Take a token; false: the rate is exceeded. */
+static inline bool rate_take(struct rate *rate, mtime now)
+{
+	if (!rate_has_left(rate, now))
 		return false;
-	rate->left -= MTIME_SECOND;
+	rate_spend(rate, 1);
 	return true;
 }
 

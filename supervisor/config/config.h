@@ -18,6 +18,12 @@
 #define CONFIG_PIPELINE_MAX 64
 #define CONFIG_DELAYS_MAX   16
 
+/* Bounds of the size in log_rate: every line fits. */
+#define CONFIG_LOG_BYTES_MIN     (128 * 1024)
+#define CONFIG_LOG_BYTES_DEFAULT (1024 * 1024)
+#define CONFIG_LOG_BYTES_MAX     (512 * 1024 * 1024)
+_Static_assert(CONFIG_LOG_BYTES_MIN >= LOG_LINE_MAX, "every line fits");
+
 struct config_delays {
 	mtime each[CONFIG_DELAYS_MAX];
 	size_t count;
@@ -45,11 +51,12 @@ struct config_pool {
 	enum config_headers headers;
 	bool properties;
 	enum config_unroutable unroutable;
-	int64_t max_body; /* bytes */
-	int64_t memory;   /* bytes */
-	int64_t outbox;   /* bytes */
-	int64_t log_rate; /* lines a second */
-	bool interrupt;   /* implies pipeline 1 */
+	int64_t max_body;  /* bytes */
+	int64_t memory;    /* bytes */
+	int64_t outbox;    /* bytes */
+	int64_t log_rate;  /* lines a second */
+	int64_t log_bytes; /* a second */
+	bool interrupt;    /* implies pipeline 1 */
 	struct {
 		mtime soft; /* MTIME_NEVER: none */
 		mtime hard, boot, grace;

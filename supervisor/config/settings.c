@@ -352,15 +352,17 @@ static const struct setting pool_settings[] = {
 		.help = "No task is started while unconfirmed replies and copies take more than "
 			"this."},
 	{.key = "log_rate",
-		.type = SETTING_INTEGER,
+		.type = SETTING_LOG_RATE,
 		.offset = POOL(log_rate),
 		.min = 1,
 		.max = RATE_MAX,
-		.fallback = "10000",
+		.fallback = "[10000, 1MiB]",
 		.variable = "WPOOL_LOG_RATE",
 		.reload = SETTING_LIVE,
-		.help = "How many lines a second all workers of the pool together may log; "
-			"further lines are dropped, and their number is logged."},
+		.help = "How many lines a second all workers of the pool together may log, and "
+			"how many bytes these lines may take in the log (a control character "
+			"takes six); further lines are dropped, and their number is logged. A "
+			"number alone leaves the size at 1MiB."},
 	{.key = "interrupt",
 		.type = SETTING_BOOLEAN,
 		.offset = POOL(interrupt),
@@ -516,6 +518,7 @@ static const struct setting pool_settings[] = {
 			"own dead-letter policy."},
 };
 
+_Static_assert(POOL(log_bytes) == POOL(log_rate) + sizeof(int64_t), "lines and bytes");
 _Static_assert(POOL(workers_max) == POOL(workers) + sizeof(int64_t), "a range");
 _Static_assert(sizeof root_settings / sizeof *root_settings <= SETTINGS_MAX, "fits");
 _Static_assert(sizeof pool_settings / sizeof *pool_settings <= SETTINGS_MAX, "fits");

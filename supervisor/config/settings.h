@@ -15,6 +15,7 @@ enum setting_type {
 	SETTING_WORDS,     /* char **, NULL: unset */
 	SETTING_INTEGER,   /* int64_t */
 	SETTING_RANGE,     /* int64_t[2]: min and max */
+	SETTING_LOG_RATE,  /* int64_t[2]: lines and bytes */
 	SETTING_DURATION,  /* mtime */
 	SETTING_SIZE,      /* int64_t, bytes */
 	SETTING_CHOICE,    /* an enum: the index in choices */

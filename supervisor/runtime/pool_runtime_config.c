@@ -154,7 +154,7 @@ struct workers_config pool_runtime_workers_config(const struct config_pool *conf
 				.body_bytes = (uint64_t)config->max_body,
 				.bare_str_is_failure = config->pipe == PIPE_COREFX,
 			},
-		.log_rate = config->log_rate,
+		.log_rate = {config->log_rate, config->log_bytes},
 		.hard_limit_ms = milliseconds(config->limits.hard),
 	};
 }

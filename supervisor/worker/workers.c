@@ -134,7 +134,8 @@ pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)
 
 struct workers_lines workers_lines(const struct workers *workers)
 {
-	return (struct workers_lines){workers->gate.passed, workers->gate.dropped};
+	return (struct workers_lines){
+		workers->gate.passed, workers->gate.passed_bytes, workers->gate.dropped};
 }
 
 void workers_flush(struct workers *workers)

@@ -12,6 +12,7 @@
 #include "core/pool.h"
 #include "message/answer.h"
 #include "message/task.h"
+#include "worker/log_gate.h"
 #include <ev.h>
 #include <sys/resource.h>
 
@@ -33,7 +34,7 @@ struct workers_config {
 	char *const *passed;              /* variables of ours to pass on; NULL: all */
 	char **const *secrets;            /* names that "auto" does not pass; or NULL */
 	const char *folder;               /* working directory; NULL: ours */
-	int64_t log_rate;                 /* lines a second, of all workers; may change */
+	struct log_rate log_rate;         /* of all workers; may change */
 	const struct rlimit *descriptors; /* limit (descriptors_prepare); NULL: ours */
 };
 
@@ -62,7 +63,7 @@ void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_r
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
 /* Lines of the workers that went into the log, and that were dropped. */
 struct workers_lines {
-	uint64_t passed, dropped;
+	uint64_t passed, passed_bytes, dropped;
 };
 struct workers_lines workers_lines(const struct workers *);
 /* Write what was sent in this turn, with one system call for each pipe; call once at the end of

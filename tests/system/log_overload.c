@@ -56,6 +56,42 @@ START_TEST(log_rate_limits_a_flood)
 }
 END_TEST
 
+/* The largest lines: 15,900 control characters take four bytes each in text. Those in the log take
+ * as many bytes as are counted, no more than the seconds allow, however many these were, and the
+ * rest is dropped and counted. */
+START_TEST(log_rate_limits_bytes)
+{
+	enum { FLOOD = 300, LINE = 4 * 15900, RATE = 1 << 20 };
+	int64_t begin = deadline_now_ms(), span;
+	struct proc *serve = supervisor_log_serve_script(
+		"tr \"\\000\" \"\\033\" </dev/zero | fold -b -w 15900 | head -n 300 >&2 & :",
+		"log_rate: [1000000000, 1MiB],");
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	json_int_t logged = 0, dropped = 0, bytes = 0, found = 0;
+	while (logged + dropped < FLOOD) {
+		json_t *answer = control_get_json("/v1/pools");
+		const json_t *pool = control_member(answer, "pools", 0);
+		logged = control_number(pool, "worker_lines", "logged");
+		bytes = control_number(pool, "worker_lines", "logged_bytes");
+		dropped = control_number(pool, "worker_lines", "dropped");
+		json_decref(answer);
+		fixture_poll(deadline, 20, "every line is counted as logged or dropped");
+	}
+	span = deadline_now_ms() - begin;
+	ck_assert_int_eq(logged + dropped, FLOOD);
+	ck_assert_int_ge(bytes, logged * LINE);
+	ck_assert_int_le(bytes, RATE + span * RATE / 1000 + 2 * LINE);
+	fixture_stop(serve);
+	char *said = proc_stderr(serve);
+	for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n"))
+		found += strstr(line, "\\x1b\\x1b") ? (json_int_t)strlen(line) + 1 : 0;
+	ck_assert_int_eq(found, bytes);
+	ck_assert_int_eq(proc_count_logged(serve, "\\x1b\\x1b"), logged);
+	ck_assert((proc_count_logged(serve, ", or than 1MiB, in a second (log_rate)") > 0) ==
+		  (dropped > 0));
+}
+END_TEST
+
 /* ---------- readers ---------- */
 
 static int follow(void)
@@ -93,7 +129,7 @@ START_TEST(slow_followers_delay_no_other)
 	enum { TASKS = 200 };
 	struct proc *serve = supervisor_log_serve_script(
 		"seq -f \"flood %.0f and some words to make it longer\" 40000 & :",
-		"log_rate: 1000000,");
+		"log_rate: [1000000, 512MiB],");
 	int never = follow(), slow = follow();
 	control_post_many(0, TASKS);
 	control_expect_done(TASKS);
@@ -220,7 +256,7 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("log_overload", {log_rate_limits_a_flood, 1},
+	return SYSTEM_RUN("log_overload", {log_rate_limits_a_flood, 1}, {log_rate_limits_bytes, 1},
 		{slow_followers_delay_no_other, 1}, {follower_places_are_released, 1},
 		{stalled_log_reader_delays_no_task, 1}, {full_disk_delays_no_task, 1});
 }

@@ -3,6 +3,8 @@
 #include "config/problems.h"
 #include "config/value/quantity.h"
 
+#include <inttypes.h>
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n';
@@ -87,6 +89,38 @@ void list_append_delays(struct buf *out, const struct config_delays *delays)
 		buf_append_text(out, i > 0 ? TEXT(", ") : TEXT_NONE);
 		quantity_append_duration(out, delays->each[i]);
 	}
+	buf_append_byte(out, ']');
+}
+
+bool list_read_log_rate(struct text t, int64_t max_lines, int64_t ret[2])
+{
+	struct text rest = without_brackets(t);
+	int64_t lines, bytes = CONFIG_LOG_BYTES_DEFAULT;
+	bool more;
+	if (rest.len == 0 || !quantity_read_integer(take_member(&rest, &more), &lines) ||
+		lines < 1 || lines > max_lines)
+		return false;
+	if (more && (!quantity_read_size(take_member(&rest, &more), &bytes) || more ||
+			    bytes < CONFIG_LOG_BYTES_MIN || bytes > CONFIG_LOG_BYTES_MAX))
+		return false;
+	ret[0] = lines;
+	ret[1] = bytes;
+	return true;
+}
+
+bool list_append_size_problem(struct buf *out, struct text t)
+{
+	struct text rest = without_brackets(t);
+	bool more = false;
+	if (rest.len > 0)
+		(void)take_member(&rest, &more);
+	return more && quantity_append_unit_problem(out, take_member(&rest, &more), QUANTITY_SIZE);
+}
+
+void list_append_log_rate(struct buf *out, const int64_t rate[2])
+{
+	buf_printf(out, "[%" PRId64 ", ", rate[0]);
+	quantity_append_size(out, rate[1]);
 	buf_append_byte(out, ']');
 }
 

@@ -1,5 +1,5 @@
-/* Short lists: delays, and words from a set. Layer: config. Pure. Written "1s, 10s, 1min", with
- * or without YAML's brackets; "[]" is the empty list. */
+/* Short lists: delays, a number with a size, and words from a set. Layer: config. Pure. Written
+ * "1s, 10s, 1min", with or without YAML's brackets; "[]" is the empty list. */
 #ifndef CONFIG_VALUE_LISTS_H
 #define CONFIG_VALUE_LISTS_H
 
@@ -13,6 +13,13 @@ bool list_read_delays(struct text, int64_t min, int64_t max, struct config_delay
  * none. */
 bool list_append_unit_problem(struct buf *out, struct text);
 void list_append_delays(struct buf *out, const struct config_delays *);
+
+/* Read "10000", or "10000, 1MiB": lines, 1 to max_lines, and bytes, CONFIG_LOG_BYTES_MIN to _MAX.
+ * False: anything else; ret is untouched. */
+bool list_read_log_rate(struct text, int64_t max_lines, int64_t ret[2]) MUST_CHECK;
+/* Append what is wrong with a size that has no unit, or an unknown one; false: that is not it. */
+bool list_append_size_problem(struct buf *out, struct text);
+void list_append_log_rate(struct buf *out, const int64_t rate[2]);
 
 /* Read words of choices (NULL-terminated, at most 32): bit n of *ret is choices[n]. False: an
  * unknown word; *ret is untouched. */

@@ -150,6 +150,10 @@ enum rc value_set(const struct setting *setting, void *base, struct text value)
 		return set_number(setting, member(setting, base), value);
 	case SETTING_RANGE:
 		return set_range(setting, member(setting, base), value);
+	case SETTING_LOG_RATE:
+		return list_read_log_rate(value, setting->max, member(setting, base))
+			       ? RC_OK
+			       : RC_MALFORMED;
 	case SETTING_CHOICE:
 		return set_choice(setting, member(setting, base), value);
 	case SETTING_BOOLEAN:
@@ -214,6 +218,9 @@ void value_append(const struct setting *setting, const void *base, struct buf *o
 	case SETTING_SIZE:
 		append_quantity(setting, *(const int64_t *)value, out);
 		break;
+	case SETTING_LOG_RATE:
+		list_append_log_rate(out, value);
+		break;
 	case SETTING_CHOICE:
 		buf_append_text(out, text_from(setting->choices[*(const unsigned *)value]));
 		break;
@@ -273,6 +280,7 @@ static size_t size_of(const struct setting *setting)
 		[SETTING_WORDS] = sizeof(char **),
 		[SETTING_INTEGER] = sizeof(int64_t),
 		[SETTING_RANGE] = 2 * sizeof(int64_t),
+		[SETTING_LOG_RATE] = 2 * sizeof(int64_t),
 		[SETTING_DURATION] = sizeof(mtime),
 		[SETTING_SIZE] = sizeof(int64_t),
 		[SETTING_CHOICE] = sizeof(unsigned),
@@ -333,6 +341,8 @@ void value_append_unit_problem(const struct setting *setting, struct text value,
 		quantity_append_unit_problem(out, value, QUANTITY_SIZE);
 	else if (setting->type == SETTING_DELAYS)
 		list_append_unit_problem(out, value);
+	else if (setting->type == SETTING_LOG_RATE)
+		list_append_size_problem(out, value);
 }
 
 static void append_choices(struct buf *out, const char *const *choices, struct text last)
@@ -373,6 +383,16 @@ void value_append_needed(const struct setting *setting, struct buf *out)
 		break;
 	case SETTING_SIZE:
 		append_range(out, setting, "a size", quantity_append_size);
+		break;
+	case SETTING_LOG_RATE:
+		buf_printf(out,
+			"a number from %" PRId64 " to %" PRId64
+			", or a list of it and of a size from ",
+			setting->min, setting->max);
+		quantity_append_size(out, CONFIG_LOG_BYTES_MIN);
+		buf_append_text(out, TEXT(" to "));
+		quantity_append_size(out, CONFIG_LOG_BYTES_MAX);
+		buf_printf(out, ", such as %s,", setting->fallback);
 		break;
 	case SETTING_CHOICE:
 		append_choices(out, setting->choices, TEXT(" or "));

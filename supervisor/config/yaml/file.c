@@ -192,7 +192,8 @@ static void read_setting(
 		read_words(draft, setting, node);
 	else if (setting->type == SETTING_PAIRS)
 		read_pairs(draft, setting, node);
-	else if ((setting->type == SETTING_DELAYS || setting->type == SETTING_SET) &&
+	else if ((setting->type == SETTING_DELAYS || setting->type == SETTING_SET ||
+			 setting->type == SETTING_LOG_RATE) &&
 		 node->kind == TREE_LIST && (!node->first || is_list_of_texts(node)))
 		read_list(draft, setting, node);
 	else if (setting->type == SETTING_RANGE && is_min_and_max(node))

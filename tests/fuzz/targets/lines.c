@@ -18,7 +18,7 @@
 const struct fuzz_memory fuzz_memory = {.base = 320 * 1024, .multiple = 0, .kept = 128 * 1024};
 
 static int written = -1;
-static const int64_t no_limit = RATE_MAX;
+static const struct log_rate no_limit = {RATE_MAX, RATE_MAX};
 
 static void check_text(struct text line)
 {

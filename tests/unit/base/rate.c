@@ -44,6 +44,28 @@ START_TEST(a_steady_flow_gets_the_rate)
 }
 END_TEST
 
+/* More than is left may be spent, and has to come in again first. So no span has more than its own
+ * share, a second's, and what was spent last. */
+START_TEST(a_large_piece_is_paid_for_later)
+{
+	enum { PIECE = 95000, RATE = 1 << 20, SECONDS = 10 };
+	for (mtime gap = 100; gap < MTIME_SECOND; gap *= 7) {
+		struct rate rate = rate_of(RATE, 0);
+		int64_t spent = 0;
+		for (mtime now = 0; now < SECONDS * MTIME_SECOND; now += gap) {
+			while (rate_has_left(&rate, now)) {
+				rate_spend(&rate, PIECE);
+				spent += PIECE;
+			}
+			ck_assert_int_le(spent, RATE + now * RATE / MTIME_SECOND + PIECE);
+		}
+		ck_assert_int_ge(spent, (int64_t)(SECONDS - 1) * RATE);
+		ck_assert(rate_has_left(&rate, 100 * MTIME_SECOND)); /* full again, and no fuller */
+		ck_assert_int_eq(taken(&rate, 100 * MTIME_SECOND, 2 * RATE), RATE);
+	}
+}
+END_TEST
+
 START_TEST(extremes_of_rate_and_time_are_handled)
 {
 	struct rate rate = rate_of(RATE_MAX, 0);
@@ -59,7 +81,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("base/rate");
 	UNIT_CASE(s, "rate", a_burst_gets_one_second_of_the_rate, a_steady_flow_gets_the_rate,
-		extremes_of_rate_and_time_are_handled);
+		a_large_piece_is_paid_for_later, extremes_of_rate_and_time_are_handled);
 	return s;
 }
 

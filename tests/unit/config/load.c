@@ -86,6 +86,7 @@ START_TEST(test_everything_set)
 		     "    unroutable: retry\n"
 		     "    max_body: 1KiB\n"
 		     "    outbox: 1MB\n"
+		     "    log_rate: [500, 2MiB]\n"
 		     "    limits: {soft: 30s, hard: 1min, boot: 2s, grace: 0s, slices: 5}\n"
 		     "    retry: {attempts: 1, delay: [100ms, 1h], jitter: 0, on: [crashed, unroutable],\n"
 		     "      dead_letter: broker}\n"
@@ -115,6 +116,8 @@ START_TEST(test_everything_set)
 	ck_assert_int_eq(p->unroutable, CONFIG_UNROUTABLE_RETRY);
 	ck_assert_int_eq(p->max_body, 1024);
 	ck_assert_int_eq(p->outbox, 1000000);
+	ck_assert_int_eq(p->log_rate, 500);
+	ck_assert_int_eq(p->log_bytes, 2 << 20);
 	ck_assert_int_eq(p->limits.hard, MTIME_MINUTE);
 	ck_assert_int_eq(p->limits.grace, 0);
 	ck_assert_int_eq(p->limits.slices, 5);
@@ -146,6 +149,45 @@ START_TEST(test_choices)
 			const char *pool = (const char *)pool_with(more);
 			ck_assert_uint_eq(*(const unsigned *)(pool + setting->offset), i);
 		}
+	}
+}
+END_TEST
+
+START_TEST(test_log_rates)
+{
+	static const struct {
+		const char *yaml;
+		int64_t lines, bytes; /* 0: refused */
+	} cases[] = {
+		{"50", 50, 1 << 20},
+		{"[50]", 50, 1 << 20},
+		{"[50, 128KiB]", 50, 128 << 10},
+		{"'50, 512MiB'", 50, 512 << 20},
+		{"\"[50, ${SIZE}]\"", 50, 3 << 20},
+		{"[1000000000, 1MiB]", 1000000000, 1 << 20},
+		{"[1000000001, 1MiB]", 0, 0},
+		{"[0, 1MiB]", 0, 0},
+		{"[50, 127KiB]", 0, 0},
+		{"[50, 513MiB]", 0, 0},
+		{"[50, 1048576]", 0, 0},
+		{"[1MiB, 50]", 0, 0},
+		{"[50, 1MiB, 1]", 0, 0},
+		{"1MiB", 0, 0},
+		{"[]", 0, 0},
+		{"''", 0, 0},
+		{"{lines: 50}", 0, 0},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char yaml[200];
+		snprintf(yaml, sizeof yaml, "pools: [{queue: q, command: w, log_rate: %s}]",
+			cases[i].yaml);
+		loading_load_yaml(text_from(yaml), (const char *const[]){"SIZE=3MiB", NULL});
+		ck_assert_msg((loaded.rc == RC_OK) == (cases[i].lines > 0), "%s: %s", yaml,
+			loaded.problems);
+		if (loaded.rc != RC_OK)
+			continue;
+		ck_assert_int_eq(loaded.config->pools[0].log_rate, cases[i].lines);
+		ck_assert_int_eq(loaded.config->pools[0].log_bytes, cases[i].bytes);
 	}
 }
 END_TEST
@@ -378,9 +420,9 @@ static Suite *suite(void)
 	Suite *s = suite_create("config/load");
 	TCase *files = tcase_create("files");
 	static const TTest *const *const tests[] = {&test_defaults, &test_everything_set,
-		&test_choices, &test_lists, &test_interrupt, &test_corefx, &test_name_from_queue,
-		&test_variables, &test_environment_for_one_pool, &test_flags_win,
-		&test_flags_beside_a_file, &test_wrong_flags, &test_whose_mistake};
+		&test_choices, &test_log_rates, &test_lists, &test_interrupt, &test_corefx,
+		&test_name_from_queue, &test_variables, &test_environment_for_one_pool,
+		&test_flags_win, &test_flags_beside_a_file, &test_wrong_flags, &test_whose_mistake};
 	tcase_add_checked_fixture(files, loading_set_up, loading_tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(files, *tests[i]);

@@ -59,7 +59,7 @@ START_TEST(test_exact_page)
 		"    max_body: 1MiB\n"
 		"    memory: 512MiB\n"
 		"    outbox: 16MiB\n"
-		"    log_rate: 10000\n"
+		"    log_rate: [10000, 1MiB]\n"
 		"    interrupt: false\n"
 		"    limits:\n"
 		"      soft: none\n"

@@ -37,6 +37,10 @@ static const struct problem_case pool_cases[] = {
 		"4: pools[0].workers is \"\"; a number from 1 to 10000, min and max or auto is needed"},
 	{"    pipeline: [1]\n",
 		"4: pools[0].pipeline is a list; a number from 1 to 64 or auto is needed"},
+	{"    log_rate: [10, 1]\n",
+		"4: pools[0].log_rate is \"[10, 1]\", which has no unit (kB, MB, GB, B, KiB, MiB, "
+		"GiB); a number from 1 to 1000000000, or a list of it "
+		"and of a size from 128KiB to 512MiB, such as [10000, 1MiB], is needed"},
 	{"    limits: {slices: auto}\n",
 		"4: pools[0].limits.slices is \"auto\"; a number from 1 to 1000000000 is needed"},
 	{"    pipe: Path\n", "4: pools[0].pipe is \"Path\"; path, fifo or corefx is needed"},

@@ -8,7 +8,7 @@
 
 static struct lines lines;
 static struct log_gate gate;
-static const int64_t no_limit = RATE_MAX;
+static const struct log_rate no_limit = {RATE_MAX, RATE_MAX};
 static int fd;
 
 static void open_log(void)

@@ -6,6 +6,9 @@
 #include "unit/unit.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct log_origin worker = {.pool = "p", .slot = 1, .pid = 7, .stream = "stdout"};
 
@@ -47,7 +50,7 @@ START_TEST(lines_over_the_rate_are_dropped_and_counted)
 {
 	struct ev_loop *loop = loop_default();
 	struct log_gate gate;
-	int64_t rate = 100;
+	struct log_rate rate = {.lines = 100, .bytes = RATE_MAX};
 	uint64_t lines, dropped;
 	log_setup(-1, LOG_INFO, LOG_JSON, false);
 	ck_assert(log_keep_lines(1024 * 1024));
@@ -74,11 +77,42 @@ START_TEST(lines_over_the_rate_are_dropped_and_counted)
 }
 END_TEST
 
+#define LARGE 15900 /* bytes of ESC: six times as many in JSON */
+
+/* Lines count with their size in the log, in either format: with the size of a second in the bucket
+ * no more than that and one line is written at once. */
+START_TEST(bytes_over_the_rate_are_dropped_and_counted)
+{
+	static char escapes[LARGE];
+	static const enum log_format formats[] = {LOG_JSON, LOG_TEXT};
+	const struct log_rate rate = {.lines = RATE_MAX, .bytes = 1 << 20};
+	struct log_gate gate;
+	struct stat st;
+	mtime begin = clock_now(), span;
+	int fd = memfd_create("log", MFD_CLOEXEC);
+	memset(escapes, '\x1b', sizeof escapes);
+	struct log_worker_line line = log_worker_line(text_of(escapes, sizeof escapes), false);
+	log_setup(fd, LOG_INFO, formats[_i], false);
+	log_gate_init(&gate, loop_default(), "p", &rate);
+	for (int i = 0; i < 200; i++)
+		log_gate_log(&gate, worker, &line);
+	ck_assert_uint_eq(gate.passed + gate.dropped, 200);
+	ck_assert_uint_gt(gate.passed, 0);
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	ck_assert_uint_eq(gate.passed_bytes, (uint64_t)st.st_size);
+	span = clock_now() - begin; /* as long as it took: usually far less than a second */
+	ck_assert_uint_le(gate.passed_bytes,
+		(uint64_t)(rate.bytes + span * rate.bytes / MTIME_SECOND) + LOG_LINE_MAX);
+	log_gate_release(&gate);
+	close(fd);
+}
+END_TEST
+
 /* What the level hides is no loss. */
 START_TEST(lines_below_the_log_level_are_not_counted)
 {
 	struct log_gate gate;
-	int64_t rate = 1;
+	struct log_rate rate = {.lines = 1, .bytes = RATE_MAX};
 	log_setup(-1, LOG_WARN, LOG_JSON, false);
 	log_gate_init(&gate, loop_default(), "p", &rate);
 	tell(&gate, 1000);
@@ -90,6 +124,9 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/log_gate");
+	TCase *bytes = tcase_create("bytes");
+	tcase_add_loop_test(bytes, bytes_over_the_rate_are_dropped_and_counted, 0, 2);
+	suite_add_tcase(s, bytes);
 	UNIT_CASE(s, "gate", lines_over_the_rate_are_dropped_and_counted,
 		lines_below_the_log_level_are_not_counted);
 	return s;

@@ -62,7 +62,7 @@ void workers_rig_open_as(struct workers_rig *rig, enum pipe_form form, const cha
 		.rights = rights,
 		.workers = workers,
 		.pipe = form,
-		.log_rate = RATE_MAX,
+		.log_rate = {RATE_MAX, RATE_MAX},
 		.task = {.frame_limit = 17 * 1024 * 1024, .queue = TEXT("queue")},
 		.answer = {.header_bytes = 100000, .body_bytes = 16 * 1024 * 1024}};
 	signal(SIGPIPE, SIG_IGN);
