@@ -3,6 +3,7 @@
 #include "config/value/nearest.h"
 #include "os/memory.h"
 #include "tty/cli_options.h"
+#include "tty/console.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +63,7 @@ static int print_unknown(char *word)
 		names[i] = commands[i].name;
 	nearest = nearest_name(text_from(word), is_option ? flags : names);
 	broker_url_hide_password(word);
-	fprintf(stderr, "wpool: unknown %s '%s'; ", is_option ? "option" : "command", word);
+	console_print(stderr, "wpool: unknown %s '%s'; ", is_option ? "option" : "command", word);
 	if (nearest)
 		fprintf(stderr, "did you mean '%s'?\n", nearest);
 	else

@@ -4,7 +4,7 @@
 
 static bool is_plain(char c)
 {
-	return (uint8_t)c >= 0x20 && (uint8_t)c < 0x80 && c != '"' && c != '\\';
+	return (uint8_t)c >= 0x20 && (uint8_t)c < 0x7f && c != '"' && c != '\\';
 }
 
 static void append_escaped(struct buf *out, char c)
@@ -20,6 +20,22 @@ static void append_escaped(struct buf *out, char c)
 	buf_printf(out, "\\u%04x", (unsigned)(uint8_t)c);
 }
 
+/* Append the first character of t, which is not ASCII. Return the length consumed. */
+static size_t append_character(struct buf *out, struct text t)
+{
+	size_t len;
+	bool is_good = utf8_first(t, &len);
+	uint32_t code = is_good ? utf8_code(text_of(t.ptr, len)) : 0;
+
+	if (!is_good)
+		buf_append_text(out, UTF8_REPLACEMENT);
+	else if (utf8_is_control(code))
+		buf_printf(out, "\\u%04x", (unsigned)code);
+	else
+		buf_append(out, t.ptr, len);
+	return len;
+}
+
 /* Append a run of plain characters, or one escaped character. Return the length consumed. */
 static size_t append_step(struct buf *out, struct text t)
 {
@@ -31,10 +47,8 @@ static size_t append_step(struct buf *out, struct text t)
 	} else if ((uint8_t)t.ptr[0] < 0x80) {
 		append_escaped(out, t.ptr[0]);
 		len = 1;
-	} else if (utf8_first(t, &len)) {
-		buf_append(out, t.ptr, len);
 	} else {
-		buf_append_text(out, UTF8_REPLACEMENT);
+		len = append_character(out, t);
 	}
 	return len;
 }
@@ -47,4 +61,30 @@ void json_append_string(struct buf *out, struct text t)
 		t = text_of(t.ptr + len, t.len - len);
 	}
 	buf_append_byte(out, '"');
+}
+
+static bool is_kept(char c)
+{
+	return ((uint8_t)c >= 0x20 && (uint8_t)c < 0x7f) || c == '\n' || c == '\t';
+}
+
+void json_append_written(struct buf *out, struct text json)
+{
+	while (json.len > 0 && !out->failed) {
+		size_t len = 0;
+		while (len < json.len && is_kept(json.ptr[len]))
+			len++;
+		buf_append(out, json.ptr, len);
+		json = text_of(json.ptr + len, json.len - len);
+		if (json.len == 0)
+			return;
+		len = 1;
+		if (*json.ptr == '\r')
+			buf_append_byte(out, ' ');
+		else if ((uint8_t)*json.ptr < 0x80)
+			buf_printf(out, "\\u%04x", (unsigned)*json.ptr);
+		else
+			len = append_character(out, json);
+		json = text_of(json.ptr + len, json.len - len);
+	}
 }

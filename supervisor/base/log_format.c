@@ -73,20 +73,6 @@ static void append_task(struct buf *out, const struct log_task *task)
 		buf_printf(out, ",\"status\":%d", task->status);
 }
 
-/* Append it as written, with invalid UTF-8 replaced and line breaks as blanks. */
-static void append_written(struct buf *out, struct text json)
-{
-	while (json.len > 0) {
-		const char *turn = memchr(json.ptr, '\r', json.len);
-		size_t len = turn ? (size_t)(turn - json.ptr) : json.len;
-		utf8_append_valid(out, text_of(json.ptr, len));
-		if (turn)
-			buf_append_byte(out, ' ');
-		len += turn != NULL;
-		json = text_of(json.ptr + len, json.len - len);
-	}
-}
-
 static void append_members(struct buf *out, const struct log_entry *entry)
 {
 	struct text rest = entry->message, word;
@@ -100,9 +86,9 @@ static void append_members(struct buf *out, const struct log_entry *entry)
 		buf_append_text(out, TEXT(",\""));
 		if (which != OURS_COUNT)
 			buf_append_text(out, TEXT(OTHERS));
-		append_written(out, member.key);
+		json_append_written(out, member.key);
 		buf_append_text(out, TEXT("\":"));
-		append_written(out, member.value);
+		json_append_written(out, member.value);
 	}
 }
 
@@ -239,10 +225,15 @@ static void append_place(struct buf *out, const struct line *line)
 
 	if (of_ours[POOL].len)
 		json_walk_append_decoded(out, unquoted(of_ours[POOL]));
-	if (of_ours[SLOT].len)
-		buf_printf(out, "/%.*s", TEXT_ARGS(of_ours[SLOT]));
-	if (of_ours[PID].len)
-		buf_printf(out, "[%.*s]", TEXT_ARGS(of_ours[PID]));
+	if (of_ours[SLOT].len) {
+		buf_append_byte(out, '/');
+		utf8_append_escaped(out, of_ours[SLOT]);
+	}
+	if (of_ours[PID].len) {
+		buf_append_byte(out, '[');
+		utf8_append_escaped(out, of_ours[PID]);
+		buf_append_byte(out, ']');
+	}
 	if (of_ours[POOL].len || of_ours[SLOT].len || of_ours[PID].len)
 		buf_append_byte(out, ' ');
 	if (of_ours[STREAM].len) {

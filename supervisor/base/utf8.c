@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 size_t utf8_ascii_prefix(struct text t)
 {
@@ -86,31 +87,71 @@ void utf8_append_valid(struct buf *out, struct text t)
 	}
 }
 
-static void append_control(struct buf *out, unsigned code)
+uint32_t utf8_code(struct text character)
 {
-	if (code == '\t')
-		buf_append_byte(out, '\t');
-	else if (code == '\n')
-		buf_append(out, "\\n", 2);
-	else if (code == '\r')
-		buf_append(out, "\\r", 2);
-	else
-		buf_printf(out, "\\x%02x", code);
+	static const uint8_t masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+	uint32_t code = (uint8_t)character.ptr[0] & masks[character.len];
+
+	for (size_t i = 1; i < character.len; i++)
+		code = code << 6 | ((uint8_t)character.ptr[i] & 0x3f);
+	return code;
+}
+
+bool utf8_is_control(uint32_t code)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {{0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e},
+		{0x2066, 0x2069}};
+
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+		if (code <= ranges[i].last)
+			return code >= ranges[i].first;
+	return false;
+}
+
+#define ESCAPE_SIZE 8
+
+/* Take the first character off *t, which is not empty, and return how it is shown: as it is, or as
+ * an escape in buffer. */
+static struct text take_shown(struct text *t, char buffer[ESCAPE_SIZE])
+{
+	size_t len;
+	bool is_good = utf8_first(*t, &len);
+	struct text character = text_of(t->ptr, len);
+	uint32_t code;
+
+	*t = text_after(*t, len);
+	if (!is_good)
+		return UTF8_REPLACEMENT;
+	code = utf8_code(character);
+	if (!utf8_is_control(code) || code == '\t')
+		return character;
+	if (code == '\n' || code == '\r')
+		return code == '\n' ? TEXT("\\n") : TEXT("\\r");
+	snprintf(buffer, ESCAPE_SIZE, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
+	return text_from(buffer);
 }
 
 void utf8_append_escaped(struct buf *out, struct text t)
 {
-	while (t.len > 0 && !out->failed) {
-		size_t len;
-		uint8_t first = (uint8_t)t.ptr[0];
-		if (!utf8_first(t, &len))
-			buf_append_text(out, UTF8_REPLACEMENT);
-		else if (len == 1 && (first < 0x20 || first == 0x7f))
-			append_control(out, first);
-		else if (len == 2 && first == 0xc2 && (uint8_t)t.ptr[1] < 0xa0)
-			append_control(out, (uint8_t)t.ptr[1]);
-		else
-			buf_append(out, t.ptr, len);
-		t = text_of(t.ptr + len, t.len - len);
+	char buffer[ESCAPE_SIZE];
+
+	while (t.len > 0 && !out->failed)
+		buf_append_text(out, take_shown(&t, buffer));
+}
+
+void utf8_copy_escaped(char *out, size_t size, struct text t)
+{
+	char buffer[ESCAPE_SIZE];
+
+	while (t.len > 0) {
+		struct text shown = take_shown(&t, buffer);
+		if (shown.len >= size)
+			break;
+		memcpy(out, shown.ptr, shown.len);
+		out += shown.len;
+		size -= shown.len;
 	}
+	*out = '\0';
 }

@@ -1,5 +1,6 @@
 #include "client/api_command.h"
 
+#include "base/json.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
 
@@ -91,9 +92,13 @@ static int ask(const struct api_command *q, const char *path,
 		return EX_OK;
 	answer = client->status ? api_client_json(client) : NULL;
 	json_array_foreach(json_object_get(answer, "problems"), i, problem)
-		fprintf(stderr, "%s\n", json_string_value(problem));
+	{
+		console_print(
+			stderr, "%s", json_is_string(problem) ? json_string_value(problem) : "-");
+		fputc('\n', stderr);
+	}
 	json_decref(answer);
-	fprintf(stderr, "wpool %s: %.*s%s\n", q->command, TEXT_ARGS(buf_text(&client->problem)),
+	console_problem(q->command, "%.*s%s", TEXT_ARGS(buf_text(&client->problem)),
 		client->is_absent
 			? "; is wpool serve running, and its control.socket this one (--socket)?"
 			: "");
@@ -117,17 +122,29 @@ int api_command_ask(const struct api_command *q, const char *path, json_t **ret)
 	return EX_PROTOCOL;
 }
 
+static int no_memory(const struct api_command *q)
+{
+	fprintf(stderr, "wpool %s: out of memory\n", q->command);
+	return EX_SOFTWARE;
+}
+
 int api_command_print(const struct api_command *q, const char *path, int (*inspect)(const json_t *))
 {
 	struct api_client client;
 	int exit_code = ask(q, path, NULL, NULL, &client);
+	struct buf shown;
 	json_t *answer;
 
 	if (exit_code != EX_OK)
 		return exit_code;
-	fwrite(buf_text(&client.answer).ptr ? buf_text(&client.answer).ptr : "", 1,
-		buf_len(&client.answer), stdout);
+	buf_init(&shown, SIZE_MAX);
+	json_append_written(&shown, buf_text(&client.answer));
+	if (buf_len(&shown) > 0)
+		fwrite(buf_text(&shown).ptr, 1, buf_len(&shown), stdout);
 	exit_code = api_command_flush(q);
+	if (shown.failed)
+		exit_code = no_memory(q);
+	buf_release(&shown);
 	if (exit_code == EX_OK && inspect) {
 		answer = api_client_json(&client);
 		exit_code = inspect(answer);

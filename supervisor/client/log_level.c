@@ -3,6 +3,7 @@
 #include "client/api_command.h"
 #include "commands.h"
 #include "tty/cli_options.h"
+#include "tty/console.h"
 
 #include <stdio.h>
 #include <sysexits.h>
@@ -25,9 +26,13 @@ static int print(const struct api_command *q, const json_t *answer)
 	const char *pool;
 
 	(void)q;
-	puts(level_in(json_object_get(answer, "level")));
+	console_print(stdout, "%s", level_in(json_object_get(answer, "level")));
+	putchar('\n');
 	json_object_foreach(json_object_get(answer, "pools"), pool, level)
-		printf("%s: %s\n", pool, level_in(level));
+	{
+		console_print(stdout, "%s: %s", pool, level_in(level));
+		putchar('\n');
+	}
 	return EX_OK;
 }
 

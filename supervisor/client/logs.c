@@ -1,4 +1,5 @@
 /* `wpool logs`: the supervisor's last log lines, and new ones. */
+#include "base/json.h"
 #include "base/log_format.h"
 #include "client/api_command.h"
 #include "commands.h"
@@ -90,7 +91,7 @@ static bool on_line(void *ctx, struct text line)
 	if (logs->as_text)
 		log_append_text(&logs->text, line, logs->has_colour);
 	else
-		buf_append_text(&logs->text, line);
+		json_append_written(&logs->text, line);
 	buf_append_byte(&logs->text, '\n');
 	fwrite(buf_text(&logs->text).ptr, 1, buf_len(&logs->text), stdout);
 	/* A follower gets each line at once. */

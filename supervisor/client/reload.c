@@ -82,7 +82,8 @@ static void print_settings(const char *what, const json_t *settings)
 		return;
 	buf_init(&text, SIZE_MAX);
 	append_settings(&text, settings);
-	printf("%s: %.*s\n", what, TEXT_ARGS(buf_text(&text)));
+	console_print(stdout, "%s: %.*s", what, TEXT_ARGS(buf_text(&text)));
+	putchar('\n');
 	buf_release(&text);
 }
 
@@ -95,7 +96,11 @@ static int print(const struct api_command *q, const json_t *answer)
 	print_settings("changed supervisor settings", json_object_get(answer, "settings"));
 	print_settings("needs a restart of wpool serve", json_object_get(answer, "needs_restart"));
 	json_array_foreach(json_object_get(answer, "warnings"), i, warning)
-		fprintf(stderr, "%s\n", json_string_value(warning));
+	{
+		console_print(
+			stderr, "%s", json_is_string(warning) ? json_string_value(warning) : "-");
+		fputc('\n', stderr);
+	}
 	return exit_code;
 }
 

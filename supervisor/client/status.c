@@ -5,6 +5,7 @@
 #include "client/json_cells.h"
 #include "client/pools.h"
 #include "commands.h"
+#include "tty/console.h"
 
 #include <stdio.h>
 #include <sysexits.h>
@@ -46,7 +47,10 @@ static void print_lines(const json_t *status, const char *member)
 	size_t i;
 
 	json_array_foreach(lines, i, line)
-		printf("  %s\n", json_string_value(line) ? json_string_value(line) : "-");
+	{
+		console_print(stdout, "  %s", json_is_string(line) ? json_string_value(line) : "-");
+		putchar('\n');
+	}
 }
 
 static int exit_code_of(const json_t *status)
@@ -65,7 +69,7 @@ static int print(const struct api_command *q, const json_t *answer)
 	status_append_verdict(status, &head);
 	buf_append_byte(&head, '\n');
 	status_append_broker(status, &head);
-	printf("%.*s\n", TEXT_ARGS(buf_text(&head)));
+	console_print_lines(stdout, buf_text(&head));
 	buf_release(&head);
 	print_lines(status, "reasons");
 	print_lines(status, "warnings");

@@ -1,7 +1,9 @@
 /* `wpool stop`: stop as by SIGTERM, and wait for the end. */
+#include "base/json.h"
 #include "client/api_command.h"
 #include "client/json_cells.h"
 #include "commands.h"
+#include "tty/console.h"
 
 #include <stdio.h>
 #include <sysexits.h>
@@ -42,6 +44,16 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
+static void print_json(struct text line)
+{
+	struct buf shown;
+
+	buf_init(&shown, SIZE_MAX);
+	json_append_written(&shown, line);
+	printf("%.*s\n", TEXT_ARGS(buf_text(&shown)));
+	buf_release(&shown);
+}
+
 static bool on_line(void *ctx, struct text text)
 {
 	struct stop *stop = ctx;
@@ -51,18 +63,20 @@ static bool on_line(void *ctx, struct text text)
 	stop->has_ended = text_is(json_cell_text(line, "phase"), TEXT("stopped"));
 	stop->is_settled = json_is_true(json_cell_find(line, "settled"));
 	if (stop->q.wants_json) {
-		printf("%.*s\n", TEXT_ARGS(text));
+		print_json(text);
 	} else if (stop->has_ended) {
 		printf("%s%s\n", stop->is_drawn ? "\r\033[K" : "",
 			stop->is_settled ? "stopped, everything is settled"
 					 : "stopped before everything was settled; the broker "
 					   "delivers the rest again");
 	} else if (isatty(STDOUT_FILENO)) {
-		printf("\r%.*s: %.*s workers, %.*s tasks with them, %.*s unconfirmed\033[K",
+		putchar('\r');
+		console_print(stdout, "%.*s: %.*s workers, %.*s tasks with them, %.*s unconfirmed",
 			TEXT_ARGS(json_cell_text(line, "phase")),
 			TEXT_ARGS(json_cell_number(line, "workers", workers)),
 			TEXT_ARGS(json_cell_number(line, "in_pipes", tasks)),
 			TEXT_ARGS(json_cell_number(line, "unconfirmed", unconfirmed)));
+		fputs("\033[K", stdout);
 		stop->is_drawn = true;
 	}
 	json_decref(line);
@@ -90,7 +104,8 @@ static int wait_for_end(struct stop *stop)
 static int print_phase(const struct api_command *q, const json_t *status)
 {
 	(void)q;
-	printf("%.*s\n", TEXT_ARGS(json_cell_text(status, "phase")));
+	console_print(stdout, "%.*s", TEXT_ARGS(json_cell_text(status, "phase")));
+	putchar('\n');
 	return EX_OK;
 }
 

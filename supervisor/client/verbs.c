@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "config/value/quantity.h"
 #include "tty/cli_options.h"
+#include "tty/console.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static int print(const struct api_command *q, const json_t *answer)
 		verb_append_done(api_verb_find(text_from(q->command)), pool, &out);
 		buf_append_byte(&out, '\n');
 	}
-	printf("%.*s", TEXT_ARGS(buf_text(&out)));
+	console_print_lines(stdout, buf_text(&out));
 	buf_release(&out);
 	return EX_OK;
 }

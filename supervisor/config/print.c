@@ -43,27 +43,17 @@ static bool is_plain(struct text t)
 	return t.len > 0 && !is_special(t);
 }
 
-/* The code point of a well-formed character. */
-static uint32_t code_of(struct text t)
-{
-	static const uint8_t masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-	uint32_t code = (uint8_t)t.ptr[0] & masks[t.len];
-	for (size_t i = 1; i < t.len; i++)
-		code = code << 6 | ((uint8_t)t.ptr[i] & 0x3f);
-	return code;
-}
-
-/* Printable by YAML 1.1, 5.1, without the byte order mark and line breaks. */
+/* Printable by YAML 1.1, 5.1, without the byte order mark and what terminals obey. */
 static bool is_printable(uint32_t code)
 {
-	return (code >= 0x20 && code < 0x7f) ||
-	       (code >= 0xa0 && code < 0xd800 && code != 0x2028 && code != 0x2029) ||
-	       (code >= 0xe000 && code < 0xfffe && code != 0xfeff) || code >= 0x10000;
+	return !utf8_is_control(code) &&
+	       (code < 0xd800 || (code >= 0xe000 && code < 0xfffe && code != 0xfeff) ||
+		       code >= 0x10000);
 }
 
 static void append_character(struct buf *out, struct text t)
 {
-	uint32_t code = code_of(t);
+	uint32_t code = utf8_code(t);
 	if (code == '"' || code == '\\')
 		buf_append_byte(out, '\\');
 	if (code == '$') /* variables are expanded in quotes, too */

@@ -90,15 +90,10 @@ static bool looks_secret(struct text t)
 	return t.len > 0 && (memchr(t.ptr, '@', t.len) || memmem(t.ptr, t.len, "://", 3));
 }
 
-/* True: the first character of t is well formed and does not control a terminal. *ret_len: its
- * length in bytes. */
+/* True: the first character of t is well formed and may be shown. *ret_len: its length in bytes. */
 static bool is_presentable(struct text t, size_t *ret_len)
 {
-	uint8_t first = (uint8_t)t.ptr[0];
-	bool is_good = utf8_first(t, ret_len);
-	bool is_c0 = first < 0x20 || first == 0x7f;
-	bool is_c1 = *ret_len == 2 && first == 0xc2 && (uint8_t)t.ptr[1] < 0xa0;
-	return is_good && !is_c0 && !is_c1;
+	return utf8_first(t, ret_len) && !utf8_is_control(utf8_code(text_of(t.ptr, *ret_len)));
 }
 
 const char *problems_quote(struct text t, char buffer[PROBLEMS_QUOTED_SIZE])

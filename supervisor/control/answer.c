@@ -11,22 +11,6 @@
 
 /* ---------- JSON ---------- */
 
-static int on_bytes(const char *bytes, size_t len, void *ctx)
-{
-	struct buf *out = ctx;
-
-	buf_append(out, bytes, len);
-	return out->failed ? -1 : 0;
-}
-
-void control_json_append(struct buf *out, json_t *json)
-{
-	if (!json ||
-		json_dump_callback(json, on_bytes, out, JSON_COMPACT | JSON_REAL_PRECISION(12)))
-		out->failed = true;
-	json_decref(json);
-}
-
 json_t *control_json_span(mtime span)
 {
 	return span == MTIME_NEVER ? json_null() : json_real((double)span / MTIME_SECOND);
@@ -46,9 +30,9 @@ json_t *control_json_since(mtime then)
 
 json_t *control_json_link(struct link_facts facts)
 {
-	return json_pack("{s:b, s:I, s:s?}", "up", facts.is_up, "reconnects",
+	return json_pack("{s:b, s:I, s:o}", "up", facts.is_up, "reconnects",
 		(json_int_t)facts.reconnects, "last_failure",
-		*facts.failure ? facts.failure : NULL);
+		*facts.failure ? json_text(text_from(facts.failure)) : json_null());
 }
 
 json_t *control_json_add_causes(
@@ -89,7 +73,7 @@ static void answer_json(
 	struct buf body;
 
 	buf_init(&body, SIZE_MAX);
-	control_json_append(&body, json);
+	json_append(&body, json);
 	buf_append_byte(&body, '\n');
 	if (body.failed)
 		http_answer(request, 503, CONTROL_JSON_TYPE,
@@ -165,7 +149,7 @@ static bool on_next(void *ctx, struct buf *out)
 		buf_append_byte(out, '{');
 		if (list->first) {
 			buf_append_text(out, TEXT("\"status\":"));
-			control_json_append(out, list->first);
+			json_append(out, list->first);
 			buf_append_text(out, TEXT(",\n"));
 			list->first = NULL;
 		}
@@ -199,7 +183,7 @@ void control_list_append(struct control_list *list, struct buf *out, json_t *mem
 	if (list->has_members)
 		buf_append_text(out, TEXT(",\n"));
 	list->has_members = true;
-	control_json_append(out, member);
+	json_append(out, member);
 }
 
 void control_answer_list(const struct supervisor_view *view, const struct http_request *request,

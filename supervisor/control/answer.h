@@ -1,5 +1,6 @@
 /* Answers of the control API: JSON documents, lists that are made while they are sent, refusals.
- * Layer: control. jansson makes the objects; out of memory they are NULL, and the answer is 503. */
+ * Layer: control. jansson makes the objects; out of memory they are NULL, and the answer is 503.
+ * json_pack's `s` refuses what is not UTF-8: texts that are not ours go through json_text. */
 #ifndef CONTROL_ANSWER_H
 #define CONTROL_ANSWER_H
 
@@ -15,8 +16,6 @@
 /* One JSON document on each line. */
 #define CONTROL_LINES_TYPE "application/x-ndjson"
 
-/* Append on one line; the JSON moves in. */
-void control_json_append(struct buf *, json_t *);
 /* Seconds; null for MTIME_NEVER. */
 json_t *control_json_span(mtime);
 /* Seconds from now until then, or from then until now; at least 0; null for MTIME_NEVER. */

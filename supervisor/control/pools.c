@@ -40,8 +40,9 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 	const struct config_pool *config = &runtime->config;
 	struct health health = health_of_pool(runtime);
 	struct pool_view p = pool_view_of(runtime);
-	json_t *pool = json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
-		config->name, "queue", config->queue, "program", config->command[0], "state",
+	json_t *pool = json_pack("{s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
+		json_text(text_from(config->name)), "queue", json_text(text_from(config->queue)),
+		"program", json_text(text_from(config->command[0])), "state",
 		pool_state_name(p.facts.state), "ready", health.causes == 0, "connection",
 		control_json_link(consume_link_facts(runtime->consume_link)), "reasons",
 		control_json_add_causes(json_array(), &health, health.causes, false), "warnings",

@@ -33,10 +33,10 @@ static json_t *json_of_steps(const struct reload_plan *plan)
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct reload_step *step = &plan->steps[i];
-		if (json_array_append_new(
-			    list, json_pack("{s:s, s:s, s:o}", "name", step->name, "action",
-					  reload_action_name(step->action), "settings",
-					  json_of_changes(&step->changes))) != 0) {
+		if (json_array_append_new(list,
+			    json_pack("{s:o, s:s, s:o}", "name", json_text(text_from(step->name)),
+				    "action", reload_action_name(step->action), "settings",
+				    json_of_changes(&step->changes))) != 0) {
 			json_decref(list);
 			return NULL;
 		}
@@ -67,7 +67,7 @@ static json_t *json_of(const struct reload_outcome *outcome)
 			json_of_changes(&outcome->plan.needs_restart), "warnings",
 			json_of_problems(&outcome->problems));
 	case RELOAD_REFUSED:
-		return json_pack("{s:s}", "error", outcome->refusal);
+		return json_pack("{s:o}", "error", json_text(text_from(outcome->refusal)));
 	case RELOAD_INVALID:
 		return json_pack("{s:s, s:o}", "error",
 			"the configuration is wrong; nothing has changed", "problems",

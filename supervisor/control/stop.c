@@ -49,8 +49,7 @@ static bool append_next(void *ctx, struct buf *out)
 	wait->sent_at = clock_now();
 	wait->has_begun = true;
 	wait->has_ended = wait->sent == STOPPED;
-	control_json_append(out, wait->has_ended
-					 ? json_pack("{s:s, s:b}", "phase", phase_name(STOPPED),
+	json_append(out, wait->has_ended ? json_pack("{s:s, s:b}", "phase", phase_name(STOPPED),
 						   "settled", wait->view->is_settled)
 					 : json_of_work(wait->view));
 	buf_append_byte(out, '\n');

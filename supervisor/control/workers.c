@@ -61,11 +61,12 @@ static json_t *json_of_worker(const struct control_list *list, const struct pool
 					      exit_text(&slot.exit, slot.exit_for, exit), "age_s",
 					      control_json_since(slot.ended_at));
 
-	return json_pack("{s:s, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:s?, s:o, s:o}", "pool",
-		runtime->config.name, "slot", list->slot, "state", state_of(&slot), "life",
-		(json_int_t)slot.life, "failures", (json_int_t)slot.failures, "last_exit",
-		last_exit, "next_start_s", control_json_until(slot.next_start), "tasks_in_pipe",
-		slot.tasks, "tasks_answered", (json_int_t)slot.answers, "replaced_for",
+	return json_pack("{s:o, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:s?, s:o, s:o}", "pool",
+		json_text(text_from(runtime->config.name)), "slot", list->slot, "state",
+		state_of(&slot), "life", (json_int_t)slot.life, "failures",
+		(json_int_t)slot.failures, "last_exit", last_exit, "next_start_s",
+		control_json_until(slot.next_start), "tasks_in_pipe", slot.tasks, "tasks_answered",
+		(json_int_t)slot.answers, "replaced_for",
 		slot.due ? recycle_reason_name(slot.due) : NULL, "process",
 		json_of_process(pool_runtime_slot_pid(runtime, list->slot)), "task",
 		json_of_task(&slot, list->is_local));

@@ -32,7 +32,7 @@ static int confirm_drop(const struct dead_letters *what, uint64_t *ret_limit)
 	*ret_limit = reader.matched;
 	if (exit_code != EX_OK || reader.matched == 0)
 		return exit_code;
-	fprintf(stderr, "Drop %s of the %s messages in %.*s? This cannot be undone. [y/N] ",
+	console_print(stderr, "Drop %s of the %s messages in %.*s? This cannot be undone. [y/N] ",
 		cli_number(reader.matched, matched), cli_number(reader.count, count),
 		TEXT_ARGS(what->queue));
 	fflush(stderr);

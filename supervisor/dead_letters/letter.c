@@ -5,6 +5,7 @@
 #include "dead_letters/dead_letters.h"
 #include "message/field_text.h"
 #include "message/names.h"
+#include "tty/console.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -167,10 +168,8 @@ void matches_print_unseen(const struct matches *matches, uint32_t seen)
 		const char *meant = suggestion_for(name);
 		if (seen & UINT32_C(1) << i)
 			continue;
-		fprintf(stderr,
-			"wpool " DEAD_LETTERS_COMMAND
-			": none of the messages has a header %.*s%s%s%s\n",
-			TEXT_ARGS(name), meant ? "; did you mean " : "", meant ? meant : "",
-			meant ? "?" : "");
+		console_problem(DEAD_LETTERS_COMMAND,
+			"none of the messages has a header %.*s%s%s%s", TEXT_ARGS(name),
+			meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 	}
 }

@@ -137,10 +137,13 @@ static int print_listing(struct listing *l, int exit_code)
 		fwrite(buf_text(&l->out).ptr, 1, buf_len(&l->out), stdout);
 	if (l->what->json)
 		puts("]}");
-	else
-		printf("%s%s of %s message%s in %.*s\n", l->shown > 0 ? "\n" : "",
-			cli_number(l->shown, shown), cli_number(r->count, count),
-			r->count == 1 ? "" : "s", TEXT_ARGS(l->what->queue));
+	else {
+		fputs(l->shown > 0 ? "\n" : "", stdout);
+		console_print(stdout, "%s of %s message%s in %.*s", cli_number(l->shown, shown),
+			cli_number(r->count, count), r->count == 1 ? "" : "s",
+			TEXT_ARGS(l->what->queue));
+		putchar('\n');
+	}
 	return console_flush(DEAD_LETTERS_COMMAND) ? exit_code : EX_IOERR;
 }
 

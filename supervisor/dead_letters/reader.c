@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "os/clock.h"
 #include "tty/cli_options.h"
+#include "tty/console.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -85,7 +86,7 @@ static void synchronize(struct reader *r)
 #define IDLE_EMPTY    (3 * MTIME_SECOND)
 #define NOT_FOUND     404
 #define NOT_ALLOWED   403
-#define PRINT(...)    fprintf(stderr, "wpool " DEAD_LETTERS_COMMAND ": " __VA_ARGS__)
+#define PRINT(...)    console_problem(DEAD_LETTERS_COMMAND, __VA_ARGS__)
 #define QUEUE_ARGS(r) TEXT_ARGS((r)->what->queue)
 
 static void reader_over(struct reader *r)
@@ -275,13 +276,13 @@ static void on_channel_closed(struct reader *r, const struct amqp_event *event)
 		return;
 	}
 	if (is_missing)
-		PRINT("there is no queue %.*s: %s\n", QUEUE_ARGS(r),
+		PRINT("there is no queue %.*s: %s", QUEUE_ARGS(r),
 			text_ends(r->what->queue, TEXT(".dead.dead"))
 				? "--queue is the pool's queue, without .dead"
 				: "no task was ever given up there, or the queue has another name "
 				  "(--dead-letters)");
 	else
-		PRINT("the broker closed the channel: %u %.*s\n", (unsigned)event->code,
+		PRINT("the broker closed the channel: %u %.*s", (unsigned)event->code,
 			TEXT_ARGS(event->text));
 	reader_fail(r, event->code == NOT_ALLOWED    ? EX_NOPERM
 		       : r->state == READER_COUNTING ? EX_UNAVAILABLE
@@ -363,7 +364,7 @@ static void on_down(void *ctx, bool by_error)
 		reader_over(r);
 		return;
 	}
-	PRINT("the connection was lost; what was not removed is still in %.*s\n", QUEUE_ARGS(r));
+	PRINT("the connection was lost; what was not removed is still in %.*s", QUEUE_ARGS(r));
 	reader_fail(r, EX_TEMPFAIL);
 }
 
@@ -372,7 +373,7 @@ static void on_interrupt(void *ctx)
 	struct reader *r = ctx;
 	if (r->state <= READER_SETTLING && r->waiting > 0)
 		PRINT("interrupted; waiting for the confirms of what was sent (interrupt again to "
-		      "stop waiting)\n");
+		      "stop waiting)");
 	reader_end_now(r, "interrupted");
 	if (r->state == READER_SETTLING)
 		advance(r);
@@ -410,11 +411,11 @@ static void print_warnings(const struct reader *r)
 {
 	matches_print_unseen(&r->what->matches, r->looked > 0 ? r->seen : UINT32_MAX);
 	if (r->short_of)
-		PRINT("read %" PRIu64 " of the %" PRIu64 " messages in %.*s: %s\n", r->looked,
+		PRINT("read %" PRIu64 " of the %" PRIu64 " messages in %.*s: %s", r->looked,
 			r->count, TEXT_ARGS(r->what->queue), r->short_of);
 	if (r->returns >= RETURNS_MANY && r->what->is_foreign)
 		PRINT("a message was handed back %" PRIu64 " times so far; if %.*s has a delivery "
-		      "limit (those that wpool declared have none), the broker drops it there\n",
+		      "limit (those that wpool declared have none), the broker drops it there",
 			r->returns, TEXT_ARGS(r->what->queue));
 }
 
@@ -431,10 +432,11 @@ bool reader_is_certain(const struct reader *r)
 void reader_print_left(const struct reader *r)
 {
 	char left[32];
-	printf("; %s%s left in %.*s%s\n", reader_is_certain(r) ? "" : "at least ",
+	console_print(stdout, "; %s%s left in %.*s%s", reader_is_certain(r) ? "" : "at least ",
 		cli_number(reader_left(r), left), TEXT_ARGS(r->what->queue),
 		reader_is_certain(r) ? ""
 				     : ", because the broker did not confirm what was removed");
+	putchar('\n');
 }
 
 int reader_run(struct reader *r, const struct dead_letters *what,

@@ -5,7 +5,6 @@
 #include "dead_letters/reader.h"
 
 #include "amqp/channel.h"
-#include "base/utf8.h"
 #include "broker/unconfirmed.h"
 #include "message/replay.h"
 #include "os/clock.h"
@@ -44,8 +43,7 @@ static void print_problem(struct replay *p, const struct dead_letter *letter, co
 		return;
 	buf_init(&name, SIZE_MAX);
 	dead_letter_name(letter, &name);
-	fprintf(stderr, "wpool " DEAD_LETTERS_COMMAND ": %.*s %s\n", TEXT_ARGS(buf_text(&name)),
-		what);
+	console_problem(DEAD_LETTERS_COMMAND, "%.*s %s", TEXT_ARGS(buf_text(&name)), what);
 	buf_release(&name);
 }
 
@@ -136,10 +134,8 @@ static void on_answer(
 	}
 	if (!unconfirmed_return(&p->unconfirmed, answer->number) || p->lines++ >= LINES_MAX)
 		return;
-	buf_clear(&p->scratch); /* the name is whatever a header contained */
-	utf8_append_escaped(&p->scratch, event->routing_key);
-	fprintf(stderr, "wpool " DEAD_LETTERS_COMMAND ": no queue %.*s takes it: %u %.*s\n",
-		TEXT_ARGS(buf_text(&p->scratch)), (unsigned)event->code, TEXT_ARGS(event->text));
+	console_problem(DEAD_LETTERS_COMMAND, "no queue %.*s takes it: %u %.*s",
+		TEXT_ARGS(event->routing_key), (unsigned)event->code, TEXT_ARGS(event->text));
 }
 
 static const struct reader_handler handler = {.on_letter = on_letter, .on_answer = on_answer};

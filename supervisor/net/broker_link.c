@@ -1,6 +1,7 @@
 #include "net/broker_link_internal.h"
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "os/clock.h"
 #include "os/loop.h"
 #include <errno.h>
@@ -15,6 +16,7 @@
 #define CONNECT_SPAN      (10 * MTIME_SECOND) /* unless the address has one */
 #define CLOSE_SPAN        MTIME_SECOND
 #define LIMITED_RECONNECT MTIME_SECOND /* the longest wait under a reconnect_limit */
+#define WORDS_SIZE        4096 /* of a reason as it came: a user's name may have 2046 bytes */
 
 /* Limits of one turn, so that a fast peer cannot occupy the loop. */
 #define INPUT_PER_TURN  (256 * 1024)
@@ -162,12 +164,15 @@ static void lose_connection(struct broker_link *link)
 		plan_next_try(link, was_open ? clock_now() - link->opened : 0);
 }
 
+/* The one place where a reason is stored, and so where the broker's words are escaped. */
 static void PRINTF_LIKE(2, 3) fail(struct broker_link *link, const char *format, ...)
 {
+	char words[WORDS_SIZE];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(link->reason, sizeof link->reason, format, args);
+	vsnprintf(words, sizeof words, format, args);
 	va_end(args);
+	utf8_copy_escaped(link->reason, sizeof link->reason, text_from(words));
 	lose_connection(link);
 }
 
@@ -194,7 +199,7 @@ static void fail_hung_up(struct broker_link *link)
 
 static void fail_closed_by_broker(struct broker_link *link)
 {
-	char details[220];
+	char details[sizeof link->close_text + 16];
 	snprintf(details, sizeof details, ": %u %s", (unsigned)link->close_code, link->close_text);
 	if (link->state == BROKER_LINK_OPENING && link->close_code == CODE_REFUSED)
 		fail_refused(link, "refused the login", details);

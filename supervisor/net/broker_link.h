@@ -66,8 +66,8 @@ void broker_link_close(struct broker_link *);
 void broker_link_free(struct broker_link *);
 /* The last failure was a refused login. */
 bool broker_link_is_refused(const struct broker_link *);
-/* The last failure as text, with the host and without a password; empty: there was none. Valid
- * until the next failure or broker_link_free. */
+/* The last failure as one line of text that may be shown, with the host and without a password;
+ * empty: there was none. Valid until the next failure or broker_link_free. */
 const char *broker_link_failure(const struct broker_link *);
 
 #endif

@@ -40,7 +40,7 @@ struct broker_link {
 	mtime opened;                 /* when it was */
 	mtime received, sent;         /* when the last bytes were */
 	uint16_t close_code;          /* of an AMQP_CLOSED; 0: there was none */
-	char close_text[200];
+	char close_text[256];         /* the broker's own words, as they came */
 	bool is_close_answered;
 	bool is_refused;          /* the last failure was a refused login */
 	bool is_broken;           /* it cannot send, for .reason */
@@ -49,7 +49,7 @@ struct broker_link {
 	ev_timer pulse;           /* heartbeats */
 	ev_timer more;            /* at 0: input is left, or is_broken is to be acted on */
 	ev_timer limit;           /* config.reconnect_limit */
-	char reason[512];         /* of the last failure */
+	char reason[512];         /* of the last failure, escaped: it may quote the broker */
 	char failure[BROKER_LINK_HOST_SIZE + 514]; /* the same with its host, for the owner */
 };
 

@@ -173,6 +173,6 @@ int client_verdict(const struct client *c, const char *command)
 {
 	if (!*c->failure)
 		return EX_OK;
-	fprintf(stderr, "wpool %s: no connection to the broker: %s\n", command, c->failure);
+	console_problem(command, "no connection to the broker: %s", c->failure);
 	return c->was_refused ? EX_NOPERM : EX_UNAVAILABLE;
 }

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "publish/sender.h"
 #include "tty/cli_options.h"
+#include "tty/console.h"
 
 #include "os/clock.h"
 #include <errno.h>
@@ -119,7 +120,7 @@ static int read_options(struct publish *p, int argc, char **argv)
 		return -1;
 	const char *why = strerror(errno);
 	broker_url_hide_password(file); /* --broker may have been forgotten before it */
-	fprintf(stderr, "wpool " COMMAND ": cannot read %s: %s\n", file, why);
+	console_problem(COMMAND, "cannot read %s: %s", file, why);
 	return EX_NOINPUT;
 }
 
@@ -130,9 +131,10 @@ static int publish_verdict(const struct publish *p)
 	int exit_code = client_verdict(&s->client, COMMAND);
 
 	if (*s->refusal && !publish_summary_is_clean(t)) {
-		fprintf(stderr, "wpool " COMMAND ": the broker refused a message: %s", s->refusal);
+		console_print(
+			stderr, "wpool " COMMAND ": the broker refused a message: %s", s->refusal);
 		if (t->returned > 0)
-			fprintf(stderr, " (does the queue %.*s exist?)",
+			console_print(stderr, " (does the queue %.*s exist?)",
 				TEXT_ARGS(s->envelope.queue));
 		fputc('\n', stderr);
 	}

@@ -1,6 +1,7 @@
 #include "publish/publish_summary.h"
 
 #include "tty/cli_options.h"
+#include "tty/console.h"
 #include "tty/json_print.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void print_text(const struct publish_summary *t, uint64_t unanswered)
 {
 	char number[32];
 
-	printf("published %s message%s to %.*s: ", cli_number(t->published, number),
+	console_print(stdout, "published %s message%s to %.*s: ", cli_number(t->published, number),
 		t->published == 1 ? "" : "s", TEXT_ARGS(t->queue));
 	printf("%s confirmed, ", cli_number(t->confirmed, number));
 	printf("%s returned, ", cli_number(t->returned, number));

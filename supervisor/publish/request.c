@@ -3,6 +3,7 @@
 #include "publish/broker_client.h"
 #include "publish/envelope.h"
 #include "tty/cli_options.h"
+#include "tty/console.h"
 
 #include "amqp/channel.h"
 #include "os/loop.h"
@@ -23,11 +24,12 @@ static const char help[] =
 	"usage: wpool request --queue NAME [OPTION]... BODY\n"
 	"\n"
 	"Publish BODY to a queue, wait for the reply and print its body. BODY - is standard\n"
-	"input.\n"
+	"input. On a terminal, control characters of the reply are shown as escapes (\\x1b).\n"
 	"\n"
 	"  --queue NAME        the queue, through the default exchange\n"
 	"  --timeout DURATION  how long to wait, connecting included; default 10s\n"
 	"  --header KEY=VALUE  a header, as text; may be repeated\n"
+	"  --raw               the reply's bytes as they came, even to a terminal\n"
 	"  --broker URL        amqp:// or amqps:// address; several, separated by commas\n"
 	"  --help              this text\n"
 	"\n"
@@ -38,13 +40,14 @@ static const char help[] =
 	"or\n"
 	"output failed, 75 no reply in time or connection lost, 77 login refused.\n";
 
-enum flag { BROKER = 256, QUEUE, HEADER, TIMEOUT, HELP };
+enum flag { BROKER = 256, QUEUE, HEADER, TIMEOUT, RAW, HELP };
 
 static const struct option options[] = {
 	{"broker", required_argument, NULL, BROKER},
 	{"queue", required_argument, NULL, QUEUE},
 	{"header", required_argument, NULL, HEADER},
 	{"timeout", required_argument, NULL, TIMEOUT},
+	{"raw", no_argument, NULL, RAW},
 	{"help", no_argument, NULL, HELP},
 	{NULL, 0, NULL, 0},
 };
@@ -58,7 +61,7 @@ struct request {
 	mtime timeout;
 	char id[ENVELOPE_ID_SIZE];
 	ev_timer limit;
-	bool is_published;
+	bool is_published, is_raw;
 	int exit_code;
 };
 
@@ -73,13 +76,15 @@ static void request_fail(struct request *r, int exit_code, const char *format, .
 	PRINTF_LIKE(3, 4);
 static void request_fail(struct request *r, int exit_code, const char *format, ...)
 {
+	struct buf text;
 	va_list args;
 	request_finish(r, exit_code);
-	fputs("wpool " COMMAND ": ", stderr);
+	buf_init(&text, SIZE_MAX);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	buf_vprintf(&text, format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	console_problem(COMMAND, "%.*s", TEXT_ARGS(buf_text(&text)));
+	buf_release(&text);
 }
 
 static void request_publish(struct request *r)
@@ -103,10 +108,10 @@ static void request_print(struct request *r, const struct amqp_event *event)
 	if (properties_parse(event->content.properties, &properties) != RC_OK ||
 		!text_is(properties.value[PROPERTY_CORRELATION_ID], text_from(r->id)))
 		return; /* not ours */
-	if (body.len > 0)
+	if (isatty(STDOUT_FILENO) && !r->is_raw)
+		console_print_lines(stdout, body.len > 0 ? body : TEXT("\n"));
+	else if (body.len > 0)
 		fwrite(body.ptr, 1, body.len, stdout);
-	if (isatty(STDOUT_FILENO) && (body.len == 0 || body.ptr[body.len - 1] != '\n'))
-		putchar('\n');
 	if (fflush(stdout) != 0 || ferror(stdout))
 		request_fail(r, EX_IOERR, "cannot write the reply: %s", strerror(errno));
 	else
@@ -206,8 +211,7 @@ static int request_read_body(struct request *r)
 			buf_commit(&r->input, (size_t)got);
 	} while (got > 0 || (got < 0 && errno == EINTR));
 	if (got < 0) {
-		fprintf(stderr, "wpool " COMMAND ": cannot read standard input: %s\n",
-			strerror(errno));
+		console_problem(COMMAND, "cannot read standard input: %s", strerror(errno));
 		return EX_IOERR;
 	}
 	r->body = buf_len(&r->input) > 0 ? buf_text(&r->input) : TEXT("");
@@ -230,6 +234,9 @@ static int take_option(struct request *r, int option)
 		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;
 	case TIMEOUT:
 		return cli_read_duration(COMMAND, "--timeout", &r->timeout);
+	case RAW:
+		r->is_raw = true;
+		return -1;
 	case HELP:
 		fputs(help, stdout);
 		return EX_OK;

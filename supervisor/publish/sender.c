@@ -1,7 +1,9 @@
 #include "publish/sender.h"
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "os/clock.h"
+#include "tty/console.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@ static void sender_close(struct sender *s)
 
 static void sender_fail(struct sender *s, int exit_code, const char *what)
 {
-	fprintf(stderr, "wpool publish: %s\n", what);
+	console_problem("publish", "%s", what);
 	s->exit_code = exit_code;
 	sender_close(s);
 }
@@ -25,8 +27,10 @@ static void sender_fail(struct sender *s, int exit_code, const char *what)
 /* Keep the first refusal: the others usually have the same cause. */
 static void record_refusal(struct sender *s, unsigned code, struct text reason)
 {
-	if (!*s->refusal)
-		snprintf(s->refusal, sizeof s->refusal, "%u %.*s", code, TEXT_ARGS(reason));
+	if (!*s->refusal) {
+		int len = snprintf(s->refusal, sizeof s->refusal, "%u ", code);
+		utf8_copy_escaped(s->refusal + len, sizeof s->refusal - (size_t)len, reason);
+	}
 }
 
 static bool publish_message(struct sender *s, const struct message *m)
@@ -59,7 +63,7 @@ static struct message *next_message(struct sender *s)
 		return m;
 	case INPUT_FAILED:
 		if (!s->exit_code)
-			fprintf(stderr, "wpool publish: cannot read %s\n", s->input.problem);
+			console_problem("publish", "cannot read %s", s->input.problem);
 		s->exit_code = EX_IOERR;
 		return NULL;
 	case INPUT_WAIT:

@@ -1,5 +1,6 @@
 #include "runtime/health.h"
 
+#include "base/utf8.h"
 #include "os/clock.h"
 #include "runtime/report.h"
 
@@ -111,7 +112,7 @@ static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 			span_text(loop->next_start > now ? loop->next_start - now : 0, span));
 }
 
-void health_append_text(struct buf *out, const struct health *health, enum health_cause cause)
+static void append_sentence(struct buf *out, const struct health *health, enum health_cause cause)
 {
 	switch (cause) {
 	case HEALTH_DRAINING:
@@ -148,9 +149,27 @@ void health_append_text(struct buf *out, const struct health *health, enum healt
 	}
 }
 
+/* Failures and queues' names come from others: one line must stay one. */
+static void append_escaped(
+	struct buf *out, const struct health *health, enum health_cause cause, const char *pool)
+{
+	struct buf sentence;
+
+	buf_init(&sentence, SIZE_MAX);
+	if (pool)
+		buf_printf(&sentence, "pool %s: ", pool);
+	append_sentence(&sentence, health, cause);
+	utf8_append_escaped(out, buf_text(&sentence));
+	out->failed |= sentence.failed;
+	buf_release(&sentence);
+}
+
+void health_append_text(struct buf *out, const struct health *health, enum health_cause cause)
+{
+	append_escaped(out, health, cause, NULL);
+}
+
 void health_append_named_text(struct buf *out, const struct health *health, enum health_cause cause)
 {
-	if (health->pool)
-		buf_printf(out, "pool %s: ", health->pool);
-	health_append_text(out, health, cause);
+	append_escaped(out, health, cause, health->pool);
 }

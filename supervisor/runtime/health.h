@@ -53,7 +53,7 @@ bool health_next(const struct supervisor_view *, struct health_walk *);
 
 bool health_is_ready(const struct supervisor_view *);
 bool health_has(unsigned set, enum health_cause);
-/* Append a cause or a warning as a sentence, without an end of line. */
+/* Append a cause or a warning as a sentence that may be shown, without an end of line. */
 void health_append_text(struct buf *out, const struct health *, enum health_cause);
 /* The same behind the pool's name: "pool first: paused by an operator". */
 void health_append_named_text(struct buf *out, const struct health *, enum health_cause);

@@ -1,10 +1,9 @@
 #include "runtime/statistics.h"
 
+#include "base/utf8.h"
 #include "core/tasks/delivery.h"
 #include "core/tasks/output.h"
 #include "os/clock.h"
-
-#include <stdio.h>
 
 /* ---------- histograms ---------- */
 
@@ -74,7 +73,7 @@ static void record_death(struct statistics *statistics, const struct notice *not
 	death->exit = notice->exit;
 	death->why = notice->what;
 	death->at = clock_now();
-	snprintf(death->stderr_line, sizeof death->stderr_line, "%.*s", TEXT_ARGS(line));
+	utf8_copy_escaped(death->stderr_line, sizeof death->stderr_line, line);
 }
 
 void statistics_count(struct statistics *statistics, const struct notice *notice)

@@ -57,7 +57,7 @@ struct last_death {
 	struct exit_info exit; /* EXIT_NONE: there was none */
 	const char *why;       /* static; wpool ended it; NULL: wpool did not */
 	mtime at;
-	char stderr_line[STDERR_LINE_SIZE]; /* its last one, cut; empty: none; any bytes but 0 */
+	char stderr_line[STDERR_LINE_SIZE]; /* its last one, escaped and cut; empty: none */
 };
 
 struct statistics {

@@ -69,8 +69,10 @@ static int check(const char *file)
 	enum rc rc = config_load(&flags, environ, &config, &problems);
 	if (rc == RC_OK) {
 		command_check_add_warnings(config, &problems);
-		for (size_t i = 0; i < problems.count; i++)
-			fprintf(stderr, "%s\n", problems.list[i].message);
+		for (size_t i = 0; i < problems.count; i++) {
+			console_print(stderr, "%s", problems.list[i].message);
+			fputc('\n', stderr);
+		}
 		buf_init(&out, OUTPUT_LIMIT);
 		config_print(config, &out);
 		exit_code = put_out(&out);

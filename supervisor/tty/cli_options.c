@@ -3,6 +3,7 @@
 #include "config/url/url.h"
 #include "config/value/nearest.h"
 #include "config/value/quantity.h"
+#include "tty/console.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +30,14 @@ char **cli_take_arguments(int argc, char **argv)
 
 int cli_problem(const char *command, const char *format, ...)
 {
+	struct buf text;
 	va_list args;
-	fprintf(stderr, "wpool %s: ", command);
+	buf_init(&text, SIZE_MAX);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	buf_vprintf(&text, format, args);
 	va_end(args);
-	fprintf(stderr, "; see wpool %s --help\n", command);
+	console_problem(command, "%.*s; see wpool %s --help", TEXT_ARGS(buf_text(&text)), command);
+	buf_release(&text);
 	return EX_USAGE;
 }
 

@@ -1,6 +1,8 @@
 #include "tty/console.h"
 
+#include "base/buf.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "config/config.h"
 #include "tty/text_table.h"
 
@@ -24,6 +26,61 @@ size_t console_width(void)
 	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
 		return 0;
 	return size.ws_col;
+}
+
+static void print_escaped(FILE *stream, struct text text)
+{
+	struct buf shown;
+
+	buf_init(&shown, SIZE_MAX);
+	utf8_append_escaped(&shown, text);
+	if (buf_len(&shown) > 0)
+		fwrite(buf_text(&shown).ptr, 1, buf_len(&shown), stream);
+	buf_release(&shown);
+}
+
+static void vprint(FILE *stream, const char *format, va_list args)
+{
+	struct buf text;
+
+	buf_init(&text, SIZE_MAX);
+	buf_vprintf(&text, format, args);
+	print_escaped(stream, buf_text(&text));
+	buf_release(&text);
+}
+
+void console_print(FILE *stream, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vprint(stream, format, args);
+	va_end(args);
+}
+
+void console_problem(const char *command, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "wpool %s: ", command);
+	va_start(args, format);
+	vprint(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+void console_print_lines(FILE *stream, struct text lines)
+{
+	struct text line;
+
+	while (lines.len > 0) {
+		if (!text_take_line(&lines, &line)) {
+			line = lines;
+			lines = TEXT_NONE;
+		}
+		print_escaped(stream, line);
+		fputc('\n', stream);
+	}
 }
 
 bool console_flush(const char *command)
@@ -71,7 +128,7 @@ int console_problems(const char *command, enum rc rc, const struct problems *pro
 		const struct problem *problem = &problems->list[i];
 		if (!problem->is_in_file)
 			fprintf(stderr, "wpool %s: ", command);
-		fputs(problem->message, stderr);
+		console_print(stderr, "%s", problem->message);
 		if (rc == RC_REFUSED && i + 1 == problems->count)
 			fprintf(stderr, "; see wpool %s --help", command);
 		fputc('\n', stderr);

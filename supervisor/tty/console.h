@@ -3,9 +3,9 @@
 #define TTY_CONSOLE_H
 
 #include "base/rc.h"
+#include "base/text.h"
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
 
 struct config;
 struct problems;
@@ -15,6 +15,13 @@ struct text_table;
 bool console_has_colour(int fd);
 /* The width of a line in characters if stdout is a terminal, else 0. */
 size_t console_width(void);
+/* Print a part of a line as printf does, but escaped (utf8_append_escaped), whoever wrote the texts
+ * in it: a newline in it is escaped, too, and ends no line. */
+void console_print(FILE *, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Print "wpool COMMAND: ", this text, and the end of the line on stderr, likewise. */
+void console_problem(const char *command, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Print lines of text likewise, but with their ends; the last one gets an end if it has none. */
+void console_print_lines(FILE *, struct text lines);
 /* Flush stdout. False: it could not be written, and the problem was printed. */
 bool console_flush(const char *command) MUST_CHECK;
 /* Print a table on stdout, as wide as it is. Returns EX_OK, or EX_SOFTWARE out of memory, which was

@@ -1,5 +1,6 @@
 #include "tty/json_print.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -17,14 +18,35 @@ json_t *json_text(struct text text)
 	return json;
 }
 
+/* jansson hands over whole characters. */
+static int on_bytes(const char *bytes, size_t len, void *ctx)
+{
+	struct buf *out = ctx;
+
+	json_append_written(out, text_of(bytes, len));
+	return out->failed ? -1 : 0;
+}
+
+void json_append(struct buf *out, json_t *json)
+{
+	if (!json ||
+		json_dump_callback(json, on_bytes, out, JSON_COMPACT | JSON_REAL_PRECISION(12)))
+		out->failed = true;
+	json_decref(json);
+}
+
 bool json_print(json_t *json)
 {
-	bool is_printed =
-		json && json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12)) == 0;
-	json_decref(json);
-	if (is_printed)
-		putchar('\n');
-	else if (!ferror(stdout))
+	struct buf out;
+	bool is_printed;
+
+	buf_init(&out, SIZE_MAX);
+	json_append(&out, json);
+	buf_append_byte(&out, '\n');
+	if (out.failed)
 		fputs("wpool: out of memory\n", stderr);
+	is_printed = !out.failed &&
+		     fwrite(buf_text(&out).ptr, 1, buf_len(&out), stdout) == buf_len(&out);
+	buf_release(&out);
 	return is_printed;
 }

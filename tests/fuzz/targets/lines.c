@@ -8,6 +8,7 @@
 #include "fuzz/feed.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"
+#include "fuzz/shown.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -20,15 +21,6 @@ const struct fuzz_memory fuzz_memory = {.base = 320 * 1024, .multiple = 0, .kept
 static int written = -1;
 static const struct log_rate no_limit = {RATE_MAX, RATE_MAX};
 
-static void check_text(struct text line)
-{
-	for (size_t i = 0; i < line.len; i++) {
-		uint8_t byte = (uint8_t)line.ptr[i];
-		FUZZ_REQUIRE((byte >= ' ' && byte != 0x7f) || byte == '\t');
-	}
-	FUZZ_REQUIRE(utf8_is_valid(line));
-}
-
 /* Its integers and reals are the machine's, its keys are strings of C, its strings UTF-8. */
 static bool is_beyond_jansson(const json_error_t *error)
 {
@@ -39,10 +31,9 @@ static bool is_beyond_jansson(const json_error_t *error)
 
 static void check_line(struct text line, bool is_json)
 {
-	if (!is_json) {
-		check_text(line);
+	shown_check(line, "\t");
+	if (!is_json)
 		return;
-	}
 	json_error_t error;
 	json_t *value = json_loadb(line.ptr, line.len, JSON_ALLOW_NUL, &error);
 	const char *pool = json_string_value(json_object_get(value, "pool"));

@@ -5,6 +5,8 @@
 #include "base/utf8.h"
 #include "unit/unit.h"
 
+#include <stdio.h>
+
 #define REPLACED "\xef\xbf\xbd"
 
 struct utf8_case {
@@ -95,13 +97,115 @@ START_TEST(json_strings_are_escaped)
 		{TEXT(""), "\"\""},
 		{TEXT("a\"b\\c/d"), "\"a\\\"b\\\\c/d\""},
 		{TEXT("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""},
-		{TEXT("\0\x1f\x7f"), "\"\\u0000\\u001f\x7f\""},
+		{TEXT("\0\x1f\x7f"), "\"\\u0000\\u001f\\u007f\""},
 		{TEXT("\xc3\xa9\xff"), "\"\xc3\xa9" REPLACED "\""},
+		{TEXT("\xc2\x80\xc2\x9f\xc2\xa0\xd8\x9c"), "\"\\u0080\\u009f\xc2\xa0\\u061c\""},
+		{TEXT("\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\xa8\xe2\x80\xae\xe2\x80\xaf"),
+			"\"\xe2\x80\x8d\\u200e\\u2028\\u202e\xe2\x80\xaf\""},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf out;
 		buf_init(&out, 100);
 		json_append_string(&out, cases[i].in);
+		ck_assert_msg(text_is(buf_text(&out), text_from(cases[i].out)), "case %zu: %.*s", i,
+			TEXT_ARGS(buf_text(&out)));
+		buf_release(&out);
+	}
+}
+END_TEST
+
+/* Every character of the basic plane: what is named as a control, and nothing else, is escaped, as
+ * text and in JSON. */
+START_TEST(controls_are_escaped_and_nothing_else)
+{
+	char escape[12];
+	for (uint32_t code = 0; code < 0x10000; code++) {
+		bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
+				  code == 0x200e || code == 0x200f ||
+				  (code >= 0x2028 && code <= 0x202e) ||
+				  (code >= 0x2066 && code <= 0x2069);
+		ck_assert_msg(utf8_is_control(code) == is_control, "U+%04X", code);
+		if (code < 0x800 || (code >= 0xd800 && code < 0xe000))
+			continue;
+		const char bytes[] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)),
+			(char)(0x80 | (code & 0x3f))};
+		struct text character = text_of(bytes, sizeof bytes);
+		struct buf out;
+		buf_init(&out, 100);
+		ck_assert_uint_eq(utf8_code(character), code);
+		utf8_append_escaped(&out, character);
+		snprintf(escape, sizeof escape, "\\u%04x", code);
+		ck_assert(text_is(buf_text(&out), is_control ? text_from(escape) : character));
+		buf_clear(&out);
+		json_append_written(&out, character);
+		ck_assert(text_is(buf_text(&out), is_control ? text_from(escape) : character));
+		buf_release(&out);
+	}
+}
+END_TEST
+
+#define HOSTILE TEXT("a\0\t\n\r\x1b[31m\x7f\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\xff\xc3")
+#define ESCAPED "a\\x00\t\\n\\r\\x1b[31m\\x7f\\x9b\\u202e\\u2028" REPLACED REPLACED
+
+/* Escaping is done once, however often it is asked for. */
+START_TEST(escaping_again_changes_nothing)
+{
+	struct buf once, twice;
+	buf_init(&once, 1000);
+	buf_init(&twice, 1000);
+	utf8_append_escaped(&once, HOSTILE);
+	utf8_append_escaped(&twice, buf_text(&once));
+	ck_assert(text_is(buf_text(&once), TEXT(ESCAPED)));
+	ck_assert(text_is(buf_text(&twice), TEXT(ESCAPED)));
+	buf_release(&once);
+	buf_release(&twice);
+}
+END_TEST
+
+/* Cut anywhere, it ends with a whole character or a whole escape. */
+START_TEST(escaped_copies_end_with_a_whole_character)
+{
+	static const struct {
+		struct text in;
+		size_t size;
+		const char *out;
+	} cases[] = {
+		{TEXT(""), 1, ""},
+		{TEXT("abc"), 4, "abc"},
+		{TEXT("abc"), 3, "ab"},
+		{TEXT("a\xc3\xa9"), 4, "a\xc3\xa9"},
+		{TEXT("a\xc3\xa9"), 3, "a"},
+		{TEXT("a\xc3"), 5, "a" REPLACED},
+		{TEXT("a\xc3"), 4, "a"},
+		{TEXT("a\x1b["), 6, "a\\x1b"},
+		{TEXT("a\x1b["), 5, "a"},
+		{TEXT("a\0b"), 7, "a\\x00b"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char out[16];
+		memset(out, '#', sizeof out);
+		utf8_copy_escaped(out, cases[i].size, cases[i].in);
+		ck_assert_msg(strcmp(out, cases[i].out) == 0, "case %zu: %s", i, out);
+		ck_assert_int_eq(out[cases[i].size], '#');
+	}
+}
+END_TEST
+
+/* JSON of others keeps its meaning, and its blanks. */
+START_TEST(json_of_others_keeps_its_meaning)
+{
+	static const struct {
+		struct text in;
+		const char *out;
+	} cases[] = {
+		{TEXT("{\"a\":\t[1,\r\n\"\\u001b\"]}"), "{\"a\":\t[1, \n\"\\u001b\"]}"},
+		{TEXT("\"\x7f\xc2\x9b\xe2\x81\xa6\xff\""), "\"\\u007f\\u009b\\u2066" REPLACED "\""},
+		{TEXT("\x1b\0"), "\\u001b\\u0000"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf out;
+		buf_init(&out, 100);
+		json_append_written(&out, cases[i].in);
 		ck_assert_msg(text_is(buf_text(&out), text_from(cases[i].out)), "case %zu: %.*s", i,
 			TEXT_ARGS(buf_text(&out)));
 		buf_release(&out);
@@ -189,10 +293,13 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("base/text");
 	UNIT_CASE(s, "utf8", ill_formed_utf8_is_found_and_repaired,
-		repair_changes_only_ill_formed_utf8, the_ascii_prefix_ends_at_the_first_other_byte);
-	UNIT_CASE(s, "rest", json_strings_are_escaped, each_rc_has_a_text,
-		a_list_keeps_the_order_of_its_links, mtime_saturates, decimals_are_written,
-		decimals_are_read_up_to_a_maximum, a_name_is_found_by_its_index);
+		repair_changes_only_ill_formed_utf8, the_ascii_prefix_ends_at_the_first_other_byte,
+		controls_are_escaped_and_nothing_else, escaping_again_changes_nothing,
+		escaped_copies_end_with_a_whole_character);
+	UNIT_CASE(s, "rest", json_strings_are_escaped, json_of_others_keeps_its_meaning,
+		each_rc_has_a_text, a_list_keeps_the_order_of_its_links, mtime_saturates,
+		decimals_are_written, decimals_are_read_up_to_a_maximum,
+		a_name_is_found_by_its_index);
 	return s;
 }
 

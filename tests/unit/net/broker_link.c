@@ -113,6 +113,33 @@ START_TEST(a_refused_login_is_reported_and_may_be_final)
 }
 END_TEST
 
+/* What the broker says is stored as it may be shown, whole, with the name of a user who has an odd
+ * one.
+ */
+START_TEST(a_brokers_words_are_stored_escaped)
+{
+	static const struct {
+		struct text said;
+		const char *stored;
+	} cases[] = {
+		{TEXT("bad \xff\xfe"), ": 403 bad \xef\xbf\xbd\xef\xbf\xbd"},
+		{TEXT("\x1b]0;x\x07\r\nready \xc2\x9b\xe2\x80\xae\x7f"),
+			": 403 \\x1b]0;x\\x07\\r\\nready \\x9b\\u202e\\x7f"},
+		{TEXT("cut in \xc3"), ": 403 cut in \xef\xbf\xbd"},
+	};
+	l.config.refusal_is_final = true;
+	linked_set_host(&l, 0, "amqp://some%1B[31mbody:verysecret@127.0.0.1");
+	fake_init(&fake, l.loop, FAKE_REFUSES);
+	fake.words = cases[_i].said;
+	l.hosts[0].port = fake.port;
+	linked_start(&l);
+	linked_wait(&l, &l.ends, 1);
+	ck_assert_msg(strstr(l.why, "refused the login of user some\\x1b[31mbody: 403") &&
+			      text_ends(text_from(l.why), text_from(cases[_i].stored)),
+		"%s", l.why);
+}
+END_TEST
+
 START_TEST(a_refused_login_waits_longer)
 {
 	double wait = 0;
@@ -348,6 +375,7 @@ static Suite *broker_link_suite(void)
 	tcase_add_test(plain, hosts_are_tried_in_turn_without_a_wait);
 	tcase_add_loop_test(plain, a_refused_login_is_reported_and_may_be_final, 0,
 		sizeof refusals / sizeof *refusals);
+	tcase_add_loop_test(plain, a_brokers_words_are_stored_escaped, 0, 3);
 	tcase_add_test(plain, a_refused_login_waits_longer);
 	tcase_add_loop_test(
 		plain, a_peer_that_is_no_broker_is_given_up, 0, sizeof silences / sizeof *silences);

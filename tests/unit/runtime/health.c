@@ -45,6 +45,22 @@ START_TEST(each_cause_has_a_sentence)
 }
 END_TEST
 
+/* A queue's name is kept as it is, to be consumed; a failure was escaped when it was stored. */
+START_TEST(a_sentence_stays_one_line)
+{
+	struct health health = {.pool = "p",
+		.queue = "a\nready\x1b[31m\xe2\x80\xae",
+		.consume_failure = "said \\n\\x1b",
+		.publish_failure = ""};
+
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_CONSUMER),
+		"pool p: not consuming its queue \"a\\nready\\x1b[31m\\u202e\", which may be missing; "
+		"see the log");
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_CONSUMING),
+		"pool p: no consuming connection to the broker: said \\n\\x1b");
+}
+END_TEST
+
 START_TEST(a_crash_loop_is_reported_with_count_and_exit)
 {
 	mtime now = clock_now();
@@ -80,7 +96,7 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/health");
-	UNIT_CASE(s, "sentences", each_cause_has_a_sentence,
+	UNIT_CASE(s, "sentences", each_cause_has_a_sentence, a_sentence_stays_one_line,
 		a_crash_loop_is_reported_with_count_and_exit);
 	return s;
 }

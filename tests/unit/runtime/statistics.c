@@ -1,5 +1,7 @@
 /* Buckets, and what can be said of them. */
 #include "runtime/statistics.h"
+#include "base/utf8.h"
+#include "core/tasks/output.h"
 #include "unit/unit.h"
 
 START_TEST(a_span_is_in_the_bucket_of_its_bound)
@@ -52,11 +54,32 @@ START_TEST(quantiles_lie_where_most_are)
 }
 END_TEST
 
+/* A worker's last line may be anything. */
+START_TEST(a_last_line_is_kept_as_it_may_be_shown)
+{
+	static struct statistics statistics;
+	char bytes[2 * STDERR_LINE_SIZE];
+	struct output output = {.stderr_line = TEXT("a\0\x1b[31m\r\xc2\x9b\xff")};
+	struct notice notice = {.kind = NOTICE_WORKER_DIED, .output = &output};
+
+	statistics_count(&statistics, &notice);
+	ck_assert_str_eq(statistics.last_death.stderr_line, "a\\x00\\x1b[31m\\r\\x9b\xef\xbf\xbd");
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = i % 2 ? '\xa4' : '\xc3';
+	output.stderr_line = text_of(bytes, sizeof bytes);
+	statistics_count(&statistics, &notice);
+	/* 255 bytes have place: 127 characters of two. */
+	ck_assert_uint_eq(strlen(statistics.last_death.stderr_line), 254);
+	ck_assert(utf8_is_valid(text_from(statistics.last_death.stderr_line)));
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/statistics");
 	UNIT_CASE(s, "histogram", a_span_is_in_the_bucket_of_its_bound, words_are_the_bounds,
 		quantiles_lie_where_most_are);
+	UNIT_CASE(s, "death", a_last_line_is_kept_as_it_may_be_shown);
 	return s;
 }
 

@@ -81,9 +81,10 @@ static void fake_send_tune(struct fake *f)
 void fake_send_close(struct fake *f, uint16_t code)
 {
 	struct buf arguments;
-	buf_init(&arguments, 64);
+	buf_init(&arguments, 512);
 	buf_append_be16(&arguments, code);
-	buf_append_text(&arguments, TEXT("\5words"));
+	buf_append_byte(&arguments, (uint8_t)f->words.len);
+	buf_append_text(&arguments, f->words);
 	buf_append_be32(&arguments, 0);
 	fake_send_method(f, CLOSE, buf_text(&arguments));
 	buf_release(&arguments);
@@ -237,7 +238,7 @@ void fake_init(struct fake *f, struct ev_loop *loop, enum fake_script script)
 	struct sockaddr_in address = {
 		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof address;
-	*f = (struct fake){.loop = loop, .fd = -1, .script = script};
+	*f = (struct fake){.loop = loop, .fd = -1, .script = script, .words = TEXT("words")};
 	buf_init(&f->input, 64 * 1024 * 1024);
 	f->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	ck_assert(bind(f->listener, (struct sockaddr *)&address, sizeof address) == 0);

@@ -34,6 +34,7 @@ struct fake {
 	char sni[64];    /* of the latest TLS client */
 	bool client_had_certificate;
 	bool is_deaf;
+	struct text words;   /* of its close; default: "words" */
 	bool greets_at_once; /* before the client has sent anything */
 };
 
