@@ -3,13 +3,23 @@
 const EVERY_MS = 1000;
 const TIMEOUT_MS = 5000;
 
+/* The characters of utf8_is_control (base/utf8.h), as `wpool status` shows them. */
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+function escaped(key, value) {
+	return typeof value !== "string" ? value : value.replace(CONTROLS, (character) => {
+		const code = character.charCodeAt(0).toString(16);
+		return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u${code.padStart(4, "0")}`;
+	});
+}
+
 /* Relative, so that the page also works below a path of a proxy. */
 async function ask(path) {
 	const answer = await fetch(path, {cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS)});
 
 	if (!answer.ok)
 		throw new Error(`${path}: ${answer.status}`);
-	return answer.json();
+	return JSON.parse(await answer.text(), escaped);
 }
 
 /* Call again a second after the last call began, and never before it has ended. A failed call is repeated. */
