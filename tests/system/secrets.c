@@ -181,6 +181,40 @@ START_TEST(secrets_stay_out_of_environment)
 }
 END_TEST
 
+/* Addresses change at a restart only: until then the old ones are in force, and both are secrets.
+ */
+START_TEST(reload_keeps_secrets)
+{
+	static const char *const urls[] = {
+		"amqp://${LOGIN}@127.0.0.1", "amqp://u:${NEXT}@127.0.0.1"};
+	const char *const environment[] = {"LOGIN=guest:guest", "NEXT=next", "HARMLESS=1",
+		scratch_text("WPOOL_CONTROL_SOCKET=%s/control.sock", fixture.folder), NULL};
+	char *configurations[2];
+	for (int i = 0; i < 2; i++)
+		configurations[i] = scratch_text("broker: {url: '%s:%d/'}\n"
+						 "pools: [{queue: %s, workers: 1, command: [%s], "
+						 "env: {ROUND: '%d'}}]\n",
+			urls[i], broker_port(fixture.broker), fixture.queue,
+			fixture_built("workers/echo"), i);
+	struct proc *serve = serve_file(configurations[0], environment);
+	pid_t worker = fixture_worker_pid();
+	expect_variable(worker, "LOGIN=", false);
+	expect_variable(worker, "NEXT=", true);
+	scratch_write(scratch_path(fixture.folder, "wpool.yaml"), configurations[1]);
+	proc_signal(serve, SIGHUP);
+	proc_expect_gone(worker);
+	worker = fixture_worker_pid();
+	expect_variable(worker, "ROUND=1", true);
+	expect_variable(worker, "HARMLESS=", true);
+	expect_variable(worker, "LOGIN=", false);
+	expect_variable(worker, "NEXT=", false);
+	fixture_stop(serve);
+	proc_free(serve);
+	free(configurations[0]);
+	free(configurations[1]);
+}
+END_TEST
+
 /* ---------- a new password, a new certificate ---------- */
 
 static void evaluate(const char *format, const char *user, const char *password)
@@ -340,6 +374,7 @@ int main(void)
 {
 	return SYSTEM_RUN("secrets", {worker_of_same_user_reads_no_memory, 1},
 		{worker_loses_nothing, 1}, {guard_still_finds_processes, 1},
-		{secrets_stay_out_of_environment, 4}, {new_password_needs_no_restart, 2},
-		{new_certificate_needs_no_restart, 1}, {commands_read_password_file, 1});
+		{secrets_stay_out_of_environment, 4}, {reload_keeps_secrets, 1},
+		{new_password_needs_no_restart, 2}, {new_certificate_needs_no_restart, 1},
+		{commands_read_password_file, 1});
 }
