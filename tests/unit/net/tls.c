@@ -1,4 +1,5 @@
 /* The broker link over TLS: who is believed, who is not, and what is said about it. */
+#include "net/tls.h"
 #include "unit/unit.h"
 
 #include "unit/support/net/certificate.h"
@@ -246,6 +247,22 @@ START_TEST(each_connect_reads_changed_files)
 }
 END_TEST
 
+/* Those of the system, which are older than this test. */
+START_TEST(unchanged_files_are_not_read_again)
+{
+	struct broker_url url;
+	char problem[256];
+	ck_assert_int_eq(broker_url_parse("amqps://h", &url, problem, sizeof problem), RC_OK);
+	struct tls *tls = tls_new(&url, problem, sizeof problem);
+	ck_assert_ptr_nonnull(tls);
+	ck_assert(tls_is_current(tls, &url));
+	setenv("SSL_CERT_FILE", served.path, 1);
+	ck_assert(!tls_is_current(tls, &url));
+	tls_free(tls);
+	broker_url_release(&url);
+}
+END_TEST
+
 START_TEST(output_arrives_whole)
 {
 	static const uint8_t heartbeat[8] = {8, 0, 0, 0, 0, 0, 0, 0xce};
@@ -291,6 +308,7 @@ static Suite *tls_suite(void)
 	tcase_add_loop_test(tls, old_suites_are_refused, 0, 4);
 	tcase_add_test(tls, a_peer_may_not_renegotiate);
 	tcase_add_test(tls, each_connect_reads_changed_files);
+	tcase_add_test(tls, unchanged_files_are_not_read_again);
 	tcase_add_test(tls, output_arrives_whole);
 	suite_add_tcase(suite, tls);
 	return suite;
