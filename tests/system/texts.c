@@ -7,6 +7,7 @@
 #include "harness/http.h"
 #include "harness/rude_broker.h"
 #include "harness/supervisor_log.h"
+#include "harness/terminal.h"
 #include "harness/tmux.h"
 #include "system/system.h"
 
@@ -102,6 +103,18 @@ static void expect_harmless_file(const char *needle, char *text)
 	free(path);
 }
 
+/* `wpool top` draws; its own terminal fails at every sequence and byte but those of top. */
+static void expect_top_harmless(const char *wpool)
+{
+	struct terminal *terminal = terminal_start(
+		250, 40, (const char *const[]){wpool, "top", "--socket", control_socket(), NULL});
+	terminal_expect(terminal, "\\x1b]0;PWNED\\x07\\x1b[31m");
+	terminal_type(terminal, "q");
+	ck_assert_int_eq(terminal_wait(terminal), 0);
+	ck_assert(terminal_is_restored(terminal));
+	terminal_free(terminal);
+}
+
 START_TEST(broker_that_refuses_with_escapes)
 {
 	const char *wpool = fixture_built("wpool");
@@ -116,6 +129,7 @@ START_TEST(broker_that_refuses_with_escapes)
 	EXPECT_UNCHANGED("PWNED", wpool, "logs", "--json");
 	EXPECT_UNCHANGED("no such pool", wpool, "pools", "no such pool");
 	EXPECT_UNCHANGED("PWNED", wpool, "pools", OBEYED);
+	expect_top_harmless(wpool);
 	char *reasons = control_get("/readyz", 503);
 	expect_harmless(reasons);
 	expect_harmless_file(SHOWN, reasons);
@@ -267,6 +281,30 @@ START_TEST(workers_and_names_with_escapes)
 }
 END_TEST
 
+/* What an operator is told of a configuration that somebody else wrote. */
+START_TEST(configurations_with_escapes)
+{
+	static const char *const yaml =
+		"- {name: p, queue: q, workers: 1, command: [\"%s\", \"%s\"]%s}\n";
+	const char *wpool = fixture_built("wpool"), *echo = fixture_built("workers/echo");
+	char *path = scratch_path(fixture.folder, "wpool.yaml");
+	struct proc *serve = fixture_serve_pools(scratch_text(yaml, echo, "old", ""));
+	proc_expect(serve, "control socket: ");
+	fixture_write_pools(scratch_text(
+		yaml, echo, "\\e]0;PWNED\\a\\n\\u009b\\u202e\\u2028\\x7f", ", cwd: \"/\\e[31m\""));
+	EXPECT_UNCHANGED("PWNED", wpool, "check-config", path);
+	EXPECT_UNCHANGED("command", wpool, "reload", "--dry-run");
+	EXPECT_UNCHANGED("command", wpool, "reload", "--dry-run", "--json");
+	fixture_write_pools(scratch_text(yaml, echo, "x", ", \"\\e]0;PWNED\\a\\n\\u202e\": 1"));
+	EXPECT_UNCHANGED(":3: ", wpool, "check-config", path);
+	EXPECT_UNCHANGED(":3: ", wpool, "reload");
+	EXPECT_UNCHANGED("unknown command", wpool, OBEYED);
+	EXPECT_UNCHANGED("unknown option", wpool, "status", "--" OBEYED);
+	fixture_stop(serve);
+	free(path);
+}
+END_TEST
+
 /* A command line may have any bytes. */
 START_TEST(command_that_is_not_utf8)
 {
@@ -289,5 +327,6 @@ int main(void)
 		{broker_that_refuses_with_escapes, 1}, {broker_that_cuts_a_character, 1},
 		{broker_that_blocks_with_escapes, 1}, {commands_to_a_broker_with_escapes, 3},
 		{dead_letters_with_escapes, 1}, {reply_with_escapes, 1},
-		{workers_and_names_with_escapes, 1}, {command_that_is_not_utf8, 1});
+		{workers_and_names_with_escapes, 1}, {configurations_with_escapes, 1},
+		{command_that_is_not_utf8, 1});
 }
