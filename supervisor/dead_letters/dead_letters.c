@@ -21,9 +21,9 @@ static const char help[] =
 	"The tasks that the pool of a queue has given up, in NAME.dead.\n"
 	"  list     one line for each message; all stay in the queue\n"
 	"  show     each in full: properties, headers, body; all stay in the queue\n"
-	"  replay   publish each to the queue where it was given up (x-wpool-queue, or else the\n"
-	"           latest x-death of the broker), with no attempts counted,\n"
-	"           and remove it from the dead letters when the broker has confirmed it\n"
+	"  replay   publish each to the queue NAME, with no attempts counted, and remove it from\n"
+	"           the dead letters when the broker has confirmed it; one that names another\n"
+	"           queue (by x-wpool-queue, or else the latest x-death) stays\n"
 	"  drop     remove them for good; asks first\n"
 	"\n"
 	"  --queue NAME           the pool's queue\n"
@@ -32,7 +32,9 @@ static const char help[] =
 	"                         message_id and correlation_id count as headers; may be\n"
 	"                         repeated: all must match\n"
 	"  --limit N              at most N that match, oldest first\n"
-	"  --to QUEUE             replay: publish to this queue instead\n"
+	"  --to QUEUE             replay: publish all to this queue instead\n"
+	"  --by-header            replay: publish each to the queue that it names; whoever\n"
+	"                         published it may have written that name\n"
 	"  --yes                  drop: do not ask; required without a terminal\n"
 	"  --json                 one JSON object\n"
 	"  --broker URL           amqp:// or amqps:// address; several, separated by commas\n"
@@ -45,11 +47,11 @@ static const char help[] =
 	"An interrupted replay loses nothing: run it again. At worst a message is in its queue\n"
 	"twice. Reading hands every message back, which a quorum queue counts: a dead-letter queue\n"
 	"of your own should have no delivery limit.\n"
-	"Exit status: 0 done, 64 usage, or a message names no queue to go to, 69 no broker or no\n"
-	"queue, 74 output failed, 75 interrupted, connection lost, or not all done,\n"
+	"Exit status: 0 done, 64 usage, or a message names another queue or with --by-header none,\n"
+	"69 no broker or no queue, 74 output failed, 75 interrupted, connection lost, or not all done,\n"
 	"77 refused, 78 the environment's broker address is wrong.\n";
 
-enum flag { BROKER = 256, QUEUE, DEAD_LETTERS, MATCH, LIMIT, TO, YES, JSON, WAIT, HELP };
+enum flag { BROKER = 256, QUEUE, DEAD_LETTERS, MATCH, LIMIT, TO, BY_HEADER, YES, JSON, WAIT, HELP };
 
 static const struct option options[] = {
 	{"broker", required_argument, NULL, BROKER},
@@ -58,6 +60,7 @@ static const struct option options[] = {
 	{"match", required_argument, NULL, MATCH},
 	{"limit", required_argument, NULL, LIMIT},
 	{"to", required_argument, NULL, TO},
+	{"by-header", no_argument, NULL, BY_HEADER},
 	{"yes", no_argument, NULL, YES},
 	{"json", no_argument, NULL, JSON},
 	{"wait", required_argument, NULL, WAIT},
@@ -106,7 +109,10 @@ static int take_option(struct command *c, int option)
 		c->what.limit = (uint64_t)number;
 		return -1;
 	case TO:
-		c->what.to = text_from(optarg);
+		c->what.replay.to = text_from(optarg);
+		return -1;
+	case BY_HEADER:
+		c->what.replay.by_header = true;
 		return -1;
 	case YES:
 		c->what.yes = true;
@@ -155,17 +161,28 @@ static int find_queue(struct command *c)
 		return cli_problem(COMMAND, "the queue's name is empty");
 	c->what.queue = text_of(c->name, (size_t)len);
 	c->what.is_foreign = c->dead != NULL;
+	c->what.replay.queue = text_from(c->queue);
 	return -1;
 }
 
 static int check_options(const struct command *c)
 {
-	if (c->what.to.ptr && c->verb->run != dead_letters_replay)
+	const struct replay_request *replay = &c->what.replay;
+	bool is_replay = c->verb->run == dead_letters_replay;
+	if (replay->to.ptr && !is_replay)
 		return cli_problem(COMMAND, "--to goes with replay");
-	if (c->what.to.ptr && c->what.to.len == 0)
+	if (replay->by_header && !is_replay)
+		return cli_problem(COMMAND, "--by-header goes with replay");
+	if (replay->to.ptr && replay->by_header)
+		return cli_problem(COMMAND, "--to and --by-header exclude each other");
+	if (replay->to.ptr && replay->to.len == 0)
 		return cli_problem(COMMAND, "--to is empty");
-	if (c->what.to.len > SHORT_STRING_MAX)
+	if (replay->to.len > SHORT_STRING_MAX)
 		return cli_problem(COMMAND, "--to is over 255 bytes");
+	if (replay->queue.len > SHORT_STRING_MAX)
+		return cli_problem(COMMAND, "the queue's name is over 255 bytes");
+	if (is_replay && !c->queue && !replay->to.ptr && !replay->by_header)
+		return cli_problem(COMMAND, "replay needs --queue NAME, --to QUEUE or --by-header");
 	if (c->what.yes && c->verb->run != dead_letters_drop)
 		return cli_problem(COMMAND, "--yes goes with drop");
 	if (c->verb->run == dead_letters_drop && !c->what.yes &&

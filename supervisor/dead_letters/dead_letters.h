@@ -4,6 +4,7 @@
 
 #include "base/mtime.h"
 #include "dead_letters/letter.h"
+#include "message/replay.h"
 
 #define DEAD_LETTERS_COMMAND "dead-letters"
 /* Memory for messages that were read and not yet written; the rest is left out, with a message. */
@@ -14,8 +15,8 @@ struct dead_letters {
 	struct text queue;  /* where the dead letters are */
 	bool is_foreign;    /* the name was given, so wpool may not have declared the queue */
 	struct matches matches;
-	uint64_t limit; /* maximum of messages that match; UINT64_MAX: all */
-	struct text to; /* replay: to this queue; empty: to the queue where they were given up */
+	uint64_t limit;               /* maximum of messages that match; UINT64_MAX: all */
+	struct replay_request replay; /* its queue is the pool's, also for the other verbs */
 	bool json, yes;
 	mtime wait;
 };

@@ -77,7 +77,7 @@ static void add_row(struct listing *l, const struct dead_letter *letter)
 			buf_clear(&l->one);
 	}
 	add_cell(l);
-	text_table_add(&l->table, replay_target(letter->headers));
+	text_table_add(&l->table, replay_named_queue(letter->headers));
 	text_table_add(&l->table, letter->properties.value[PROPERTY_MESSAGE_ID]);
 	text_table_add(&l->table, letter->properties.value[PROPERTY_CORRELATION_ID]);
 	text_table_add(&l->table, text_from(cli_number(letter->body.len, number)));

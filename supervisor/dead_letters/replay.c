@@ -6,7 +6,6 @@
 
 #include "amqp/channel.h"
 #include "broker/unconfirmed.h"
-#include "message/replay.h"
 #include "os/clock.h"
 #include "publish/publish_summary.h"
 #include "tty/cli_options.h"
@@ -28,7 +27,8 @@ struct replay {
 	struct publish_summary summary; /* for its bar */
 	struct buf scratch;
 	uint64_t replayed, returned, refused;
-	uint64_t unaddressed; /* they name no queue */
+	uint64_t elsewhere;   /* they name another queue than --queue */
+	uint64_t unaddressed; /* they name no queue, with --by-header */
 	uint64_t invalid;     /* cannot be sent as they are */
 	uint64_t postponed;   /* the broker is slower to confirm than to deliver */
 	unsigned lines;
@@ -85,17 +85,36 @@ static enum reader_fate publish(
 	return READER_WAITS;
 }
 
+/* Report that the message names another queue. */
+static void print_elsewhere(struct replay *p, const struct dead_letter *letter, struct text named)
+{
+	struct buf what;
+	buf_init(&what, SIZE_MAX);
+	buf_append_text(&what, TEXT("names the queue "));
+	utf8_append_escaped(&what, named);
+	buf_append_text(&what, TEXT("; it stays: use --to QUEUE or --by-header"));
+	buf_append_byte(&what, 0);
+	print_problem(p, letter, what.failed ? "names another queue" : buf_text(&what).ptr);
+	buf_release(&what);
+}
+
 static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 {
 	struct replay *p = ctx;
-	struct text target = p->what->to.len > 0 ? p->what->to : replay_target(letter->headers);
+	struct text target;
+	enum replay_route route = replay_route(&p->what->replay, letter->headers, &target);
 	draw_progress(p);
 	if (letter->is_unreadable) {
 		p->invalid++;
 		print_problem(p, letter, "has headers that cannot be read");
 		return READER_STAYS;
 	}
-	if (target.len == 0) {
+	if (route == REPLAY_ELSEWHERE) {
+		p->elsewhere++;
+		print_elsewhere(p, letter, target);
+		return READER_STAYS;
+	}
+	if (route == REPLAY_UNADDRESSED) {
 		p->unaddressed++;
 		print_problem(p, letter, "has no x-wpool-queue; use --to QUEUE");
 		return READER_STAYS;
@@ -154,6 +173,7 @@ static void print_text(const struct replay *p)
 		cli_number(p->replayed, replayed));
 	printf("%s returned, ", cli_number(p->returned, matched));
 	printf("%s refused", cli_number(p->refused, matched));
+	print_count(p->elsewhere, "left that name another queue");
 	print_count(p->unaddressed, "without a queue to go to");
 	print_count(p->invalid, "that cannot be sent");
 	print_count(p->postponed, "not sent, because the broker is slow; run it again");
@@ -166,13 +186,14 @@ static int replay_verdict(struct replay *p, int exit_code)
 	bool is_printed = true;
 	if (p->what->json)
 		is_printed = json_print(json_pack(
-			"{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "queue",
+			"{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "queue",
 			json_text(p->what->queue), "certain", reader_is_certain(&p->reader),
 			"matched", (json_int_t)p->reader.matched, "replayed",
 			(json_int_t)p->replayed, "returned", (json_int_t)p->returned, "refused",
-			(json_int_t)p->refused, "unaddressed", (json_int_t)p->unaddressed,
-			"invalid", (json_int_t)p->invalid, "postponed", (json_int_t)p->postponed,
-			"unanswered", (json_int_t)p->reader.waiting, "left",
+			(json_int_t)p->refused, "elsewhere", (json_int_t)p->elsewhere,
+			"unaddressed", (json_int_t)p->unaddressed, "invalid",
+			(json_int_t)p->invalid, "postponed", (json_int_t)p->postponed, "unanswered",
+			(json_int_t)p->reader.waiting, "left",
 			(json_int_t)reader_left(&p->reader)));
 	else
 		print_text(p);
@@ -180,7 +201,7 @@ static int replay_verdict(struct replay *p, int exit_code)
 		return EX_IOERR;
 	if (exit_code != EX_OK)
 		return exit_code;
-	if (p->unaddressed > 0)
+	if (p->elsewhere > 0 || p->unaddressed > 0)
 		return EX_USAGE;
 	if (p->returned > 0)
 		return EX_UNAVAILABLE;

@@ -195,12 +195,6 @@ static void put_first_failed(const struct work *work, struct buf *out)
 		&(struct table_field){HEADER_FIRST_FAILED, 'T', text_of(seconds, sizeof seconds)});
 }
 
-static void put_queue(const struct work *work, struct buf *out)
-{
-	struct text origin = work->parcel->delivery->origin;
-	table_put_string(out, HEADER_QUEUE, origin.len > 0 ? origin : work->options->queue);
-}
-
 /* The worker's last output on stderr, cut after a whole character. Only a part of the header frame
  * is used, because the smallest one must have space for the task's own headers. */
 static void put_stderr_line(const struct work *work, struct buf *out)
@@ -240,7 +234,7 @@ static void put_account(const struct work *work, struct buf *out)
 		attempts++;
 	table_put_integer(out, HEADER_ATTEMPT, attempts);
 	table_put_string(out, HEADER_REASON, text_from(reason_name(parcel->reason)));
-	put_queue(work, out);
+	table_put_string(out, HEADER_QUEUE, work->options->queue);
 	put_first_failed(work, out);
 	put_exit(out, parcel);
 	if (parcel->kind == PARCEL_DEAD_LETTER)
@@ -261,13 +255,9 @@ static void put_ours(const struct work *work, struct buf *out)
 		put_count(out, HEADER_RENEWED, (int64_t)delivery->renewed + 1);
 		put_count(out, HEADER_ATTEMPT, delivery->attempt);
 		put_count(out, HEADER_SLICE, delivery->slice);
-		if (delivery->origin.len > 0)
-			put_queue(work, out);
 		break;
 	case PARCEL_HAND_BACK:
 		put_count(out, HEADER_SLICE, (int64_t)delivery->slice + 1);
-		if (delivery->origin.len > 0)
-			put_queue(work, out);
 		break;
 	case PARCEL_RETRY:
 	case PARCEL_DEAD_LETTER:

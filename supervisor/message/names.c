@@ -21,9 +21,8 @@ bool name_is_count(struct text key)
 
 bool name_is_account(struct text key)
 {
-	return text_starts(key, TEXT("x-wpool-")) && !text_is(key, HEADER_QUEUE) &&
-	       !text_is(key, HEADER_KEPT_CC) && !text_is(key, HEADER_KEPT_BCC) &&
-	       !text_is(key, HEADER_CUT);
+	return text_starts(key, TEXT("x-wpool-")) && !text_is(key, HEADER_KEPT_CC) &&
+	       !text_is(key, HEADER_KEPT_BCC) && !text_is(key, HEADER_CUT);
 }
 
 bool name_for_copy(struct text *key)

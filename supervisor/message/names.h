@@ -32,11 +32,11 @@ bool name_is_brokers(struct text key);
 /* True: removed between worker and broker. These are the above, CC, BCC and x-wpool-* (PROTOCOL.md,
  * section 5). */
 bool name_is_stripped(struct text key);
-/* True: a header that each copy gets again from what was read: a count (attempts, slices, renewals)
- * or the queue. Without a count it would begin again, and the task might never end. */
+/* True: a header that no copy keeps as it is: a count (attempts, slices, renewals), which each copy
+ * gets again from what was read, because without it the task might never end; or the queue, which
+ * only the pool itself names. */
 bool name_is_count(struct text key);
-/* True: the history of a task, which a replay does not keep: x-wpool-* except queue, cc, bcc and
- * cut. */
+/* True: the history of a task, which a replay does not keep: x-wpool-* except cc, bcc and cut. */
 bool name_is_account(struct text key);
 /* Set *key to the header's name in a copy. CC and BCC get another name, because the broker would
  * route by them again or close the channel. False: the copy does not keep the header. */

@@ -20,7 +20,7 @@ static bool is_queue_name(const struct table_field *field)
 	return field->type == 'S' && field->value.len > 0 && field->value.len <= SHORT_STRING_MAX;
 }
 
-struct text replay_target(struct text headers)
+struct text replay_named_queue(struct text headers)
 {
 	struct table_field field;
 	if (table_find(headers, HEADER_QUEUE, &field) && is_queue_name(&field))
@@ -28,6 +28,23 @@ struct text replay_target(struct text headers)
 	if (replay_last_death(headers, TEXT("queue"), &field) && is_queue_name(&field))
 		return field.value;
 	return TEXT_NONE;
+}
+
+enum replay_route replay_route(
+	const struct replay_request *request, struct text headers, struct text *ret_queue)
+{
+	struct text named = replay_named_queue(headers);
+	bool is_chosen = request->to.len > 0 || request->by_header;
+	if (!is_chosen && named.len > 0 && !text_is(named, request->queue)) {
+		*ret_queue = named;
+		return REPLAY_ELSEWHERE;
+	}
+	*ret_queue = request->queue;
+	if (request->to.len > 0)
+		*ret_queue = request->to;
+	else if (request->by_header)
+		*ret_queue = named;
+	return ret_queue->len > 0 ? REPLAY_GOES : REPLAY_UNADDRESSED;
 }
 
 static void write_headers(struct text headers, struct buf *out)

@@ -7,10 +7,28 @@
 #include "amqp/properties.h"
 #include "amqp/table.h"
 
-/* The queue where the task was given up: its x-wpool-queue; or, if a queue's own policy
- * dead-lettered it, the queue of its latest x-death. Empty: neither is there, or it is not a valid
- * queue name. headers: a table that table_check accepted. */
-struct text replay_target(struct text headers);
+/* The queue that a dead letter names: its x-wpool-queue; or, if a queue's own policy dead-lettered
+ * it, the queue of its latest x-death. Empty: neither is there, or it is not a valid queue name.
+ * A publisher may have written both. headers: a table that table_check accepted. */
+struct text replay_named_queue(struct text headers);
+
+/* What the operator asks for. */
+struct replay_request {
+	struct text queue; /* whose dead letters these are; empty: not given */
+	struct text to;    /* all go to this queue; empty: not given */
+	bool by_header;    /* each goes to the queue that it names */
+};
+
+enum replay_route {
+	REPLAY_GOES,       /* *ret_queue is where to */
+	REPLAY_ELSEWHERE,  /* it names another queue than the one of the request: *ret_queue */
+	REPLAY_UNADDRESSED /* it names no queue, and the request names none either */
+};
+
+/* Decide where a dead letter goes. Only the operator chooses: the rights at the broker are the
+ * operator's, and the headers may be anybody's. */
+enum replay_route replay_route(
+	const struct replay_request *, struct text headers, struct text *ret_queue);
 /* A field ("queue", "reason") of the latest x-death, which the broker puts first. False: there is
  * none. */
 bool replay_last_death(struct text headers, struct text name, struct table_field *ret);

@@ -11,7 +11,6 @@
 
 /* ---------- what the pool knows of a delivery ---------- */
 
-#define QUEUE_NAME_MAX 255
 /* Upper bound of a soft limit in milliseconds: longer than any wait, and far from an overflow. */
 #define TIMEOUT_DIGITS 15
 #define TIMEOUT_LIMIT  ((int64_t)1000000000000000)
@@ -41,16 +40,13 @@ static int64_t read_timeout(const struct table_field *field)
 	return digits > 0 ? (int64_t)digits : -1;
 }
 
-/* Any publisher may set a header of ours: a wrong type is ignored, a wrong number is brought into
- * range. */
+/* Any publisher may set a header of ours. So these decide only about their own message's attempts,
+ * slices and renewals, and no header names a queue. A wrong type is ignored, a wrong number is
+ * brought into range. */
 static void read_header(struct delivery *delivery, const struct table_field *field)
 {
 	int64_t number;
-	if (text_is(field->key, HEADER_QUEUE)) {
-		if (field->type == 'S' && field->value.len > 0 &&
-			field->value.len <= QUEUE_NAME_MAX)
-			delivery->origin = field->value;
-	} else if (text_is(field->key, HEADER_TIMEOUT)) {
+	if (text_is(field->key, HEADER_TIMEOUT)) {
 		delivery->soft_ms = read_timeout(field);
 	} else if (!table_field_integer(field, &number)) {
 		return;
@@ -227,7 +223,7 @@ static void pack_task(msgpack_packer *packer, const struct delivery *delivery,
 	pack_key(packer, "1");
 	pack_text(packer, delivery->correlation_id);
 	pack_key(packer, "2");
-	pack_text(packer, delivery->origin.len ? delivery->origin : options->queue);
+	pack_text(packer, options->queue);
 	pack_key(packer, "3");
 	pack_headers(packer, options, delivery->headers);
 }

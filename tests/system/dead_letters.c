@@ -241,13 +241,13 @@ START_TEST(replay_stops_when_connection_is_lost)
 }
 END_TEST
 
-/* No target in the message, a missing queue, and an existing queue. */
-START_TEST(message_without_target_stays)
+/* No target in the message, a missing queue, an existing queue, and the pool's own queue. */
+START_TEST(message_without_target_goes_where_it_is_sent)
 {
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	client_post(
 		fixture.client, fixture.dead, &(struct letter){.body = "a", .message_id = "m-1"});
-	struct proc *proc = start_verb("replay", NULL);
+	struct proc *proc = START_VERB("replay", "--by-header");
 	ck_assert_int_eq(proc_wait(proc), 64);
 	command_expect_text(
 		proc_stderr(proc), "message 1 (message_id m-1) has no x-wpool-queue; use --to");
@@ -259,6 +259,9 @@ START_TEST(message_without_target_stays)
 	client_expect_ready(fixture.client, fixture.dead, 1);
 	command_expect_text(RUN_VERB("replay", 0, "--to", fixture.replies), "1 replayed");
 	client_expect(fixture.client, fixture.replies, "a");
+	client_post(fixture.client, fixture.dead, &(struct letter){.body = "b"});
+	command_expect_text(run_verb("replay", NULL, 0), "1 replayed");
+	client_expect(fixture.client, fixture.queue, "b");
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
 }
 END_TEST
@@ -385,6 +388,8 @@ START_TEST(usage_errors_are_named)
 		{"list", {"--to", "q"}, 64, "--to goes with replay"},
 		{"replay", {"--yes"}, 64, "--yes goes with drop"},
 		{"replay", {"--to", ""}, 64, "--to is empty"},
+		{"drop", {"--by-header"}, 64, "--by-header goes with replay"},
+		{"replay", {"--by-header", "--to", "q"}, 64, "exclude each other"},
 		{"list", {"--broker", "amqp://127.0.0.1:1", "--wait", "300ms"}, 69,
 			"no connection"},
 		{"list", {"--broker", "http://u:secret@x/"}, 64, "amqp"},
@@ -482,7 +487,7 @@ START_TEST(uncertain_counts_are_reported_as_such)
 	post_dead_for(10, fixture.replies);
 	post_dead_for(10, fixture.queue);
 	declare_silent(fixture.queue);
-	struct proc *replay = start_verb("replay", NULL);
+	struct proc *replay = START_VERB("replay", "--by-header");
 	broker_expect_messages(fixture.broker, fixture.dead, 10);
 	broker_close_connections(fixture.broker); /* also of the test's client */
 	broker_control_queue(fixture.broker, fixture.queue, "resume");
@@ -502,15 +507,19 @@ START_TEST(terminal_escapes_are_neutralised)
 {
 	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
 	post_dead_for(1, "\033[31mred");
-	struct proc *replay = start_verb("replay", NULL);
+	struct proc *replay = START_VERB("replay", "--by-header");
 	ck_assert_int_eq(proc_wait(replay), 69);
 	ck_assert(!proc_has_logged(replay, "\033"));
 	command_expect_text(proc_stderr(replay), "no queue \\x1b[31mred takes it: 312 NO_ROUTE");
+	replay = start_verb("replay", NULL);
+	ck_assert_int_eq(proc_wait(replay), 64);
+	ck_assert(!proc_has_logged(replay, "\033"));
+	command_expect_text(proc_stderr(replay), "names the queue \\x1b[31mred; it stays");
 }
 END_TEST
 
-/* The broker dead-letters the message twice, from one queue and then from the next. It is replayed
- * to the latter. */
+/* The broker dead-letters the message twice, from one queue and then from the next. The latter is
+ * the queue that it names. */
 START_TEST(message_dead_lettered_by_policy_is_replayed)
 {
 	char declare[500];
@@ -535,7 +544,9 @@ START_TEST(message_dead_lettered_by_policy_is_replayed)
 	command_expect_text(proc_stdout(list), fixture.replies);
 	client_delete(fixture.client, fixture.replies);
 	client_declare(fixture.client, fixture.replies, CLIENT_CLASSIC);
-	struct proc *replay = start_verb("replay", NULL);
+	free(run_verb("replay", NULL, 64));
+	client_expect_ready(fixture.client, fixture.dead, 1);
+	struct proc *replay = START_VERB("replay", "--by-header");
 	ck_assert_int_eq(proc_wait(replay), 0);
 	struct message *message = client_take(fixture.client, fixture.replies);
 	ck_assert(message_header_is(message, "mine", "kept"));
@@ -571,9 +582,9 @@ int main(void)
 		{list_and_show_print_messages, 1}, {match_and_limit_select_messages, 1},
 		{drop_removes_matching_messages, 1}, {replayed_task_starts_at_first_attempt, 1},
 		{killed_replay_loses_nothing, 2}, {replay_stops_when_connection_is_lost, 1},
-		{message_without_target_stays, 1}, {large_and_empty_bodies_survive, 1},
-		{all_header_types_survive, 1}, {usage_errors_are_named, 10},
-		{queue_of_single_active_consumer_is_left, 1},
+		{message_without_target_goes_where_it_is_sent, 1},
+		{large_and_empty_bodies_survive, 1}, {all_header_types_survive, 1},
+		{usage_errors_are_named, 12}, {queue_of_single_active_consumer_is_left, 1},
 		{interrupted_replay_waits_for_confirms, 1},
 		{uncertain_counts_are_reported_as_such, 1}, {terminal_escapes_are_neutralised, 1},
 		{message_dead_lettered_by_policy_is_replayed, 1},

@@ -55,7 +55,6 @@ struct delivery {
 	struct text reply_to;
 	struct text correlation_id;
 	struct text message_id;
-	struct text origin;  /* x-wpool-queue: where it was first consumed; empty: this queue */
 	uint16_t attempt;    /* failed attempts so far (x-wpool-attempt) */
 	uint32_t slice;      /* times handed back (x-wpool-slice) */
 	uint16_t renewed;    /* times published as new (x-wpool-renewed) */

@@ -78,18 +78,16 @@ static struct decision decide_failure(const struct settle_policy *policy,
 	};
 }
 
-static bool is_hand_back(const struct settle_policy *policy, const struct delivery *delivery,
-	const struct output *output)
+static bool is_hand_back(const struct settle_policy *policy, const struct output *output)
 {
-	struct text own = delivery->origin.len ? delivery->origin : policy->queue;
-	return output->reply_queue.len && text_is(output->reply_queue, own);
+	return output->reply_queue.len && text_is(output->reply_queue, policy->queue);
 }
 
 /* The rest of a task is work, not an answer: "drop" must not lose it. */
 static struct decision decide_unroutable(const struct settle_policy *policy,
 	const struct delivery *delivery, const struct output *output, enum reason reason)
 {
-	if (policy->unroutable == UNROUTABLE_DROP && !is_hand_back(policy, delivery, output))
+	if (policy->unroutable == UNROUTABLE_DROP && !is_hand_back(policy, output))
 		return (struct decision){.verdict = VERDICT_ACK, .reason = reason};
 	if (policy->unroutable == UNROUTABLE_RETRY)
 		return decide_failure(policy, delivery, NULL, reason);
@@ -103,7 +101,7 @@ static struct decision decide_reply(const struct settle_policy *policy,
 		return (struct decision){.verdict = VERDICT_ACK, .no_reply_to = true};
 	if (output->invalid)
 		return decide_unroutable(policy, delivery, output, REASON_REPLY_INVALID);
-	if (!is_hand_back(policy, delivery, output))
+	if (!is_hand_back(policy, output))
 		return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REPLY};
 	if (delivery->slice >= policy->slices)
 		return settle_give_up(policy, REASON_SLICES);

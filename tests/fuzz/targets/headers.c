@@ -156,7 +156,7 @@ static void replay(const struct delivery *delivery)
 	struct text headers = properties.value[PROPERTY_HEADERS];
 	if (table_check(headers) != RC_OK)
 		return;
-	FUZZ_REQUIRE(replay_target(headers).len <= 255);
+	FUZZ_REQUIRE(replay_named_queue(headers).len <= 255);
 	buf_init(&out, SIZE_MAX);
 	enum rc rc = replay_write(&properties, headers, 5, PUBLISHED_FRAME_MAX, &out);
 	FUZZ_REQUIRE(rc == RC_OK || rc == RC_LIMIT);

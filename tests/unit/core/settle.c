@@ -9,7 +9,7 @@ struct row {
 	enum outcome outcome;
 	uint16_t attempt;
 	uint32_t slice;
-	const char *reply_to, *reply_queue, *origin;
+	const char *reply_to, *reply_queue;
 	bool invalid_output, by_broker;
 	enum unroutable unroutable;
 	enum reason reason;
@@ -36,8 +36,6 @@ static const struct row rows[] = {
 	{OUTCOME_REPLY, .reply_queue = "other", PUBLISH(PARCEL_REPLY, REASON_NONE)},
 	/* the task's reply_to is no hand-back, even where it names the pool's queue */
 	{OUTCOME_REPLY, .reply_to = "own", PUBLISH(PARCEL_REPLY, REASON_NONE)},
-	{OUTCOME_REPLY, .reply_queue = "own", .origin = "first",
-		PUBLISH(PARCEL_REPLY, REASON_NONE)},
 	{OUTCOME_REPLY, .reply_to = "caller", .invalid_output = true, DEAD(REASON_REPLY_INVALID)},
 	{OUTCOME_REPLY, .reply_to = "caller", .invalid_output = true, .unroutable = UNROUTABLE_DROP,
 		DROP(REASON_REPLY_INVALID)},
@@ -45,8 +43,6 @@ static const struct row rows[] = {
 		.unroutable = UNROUTABLE_RETRY, PUBLISH(PARCEL_RETRY, REASON_REPLY_INVALID)},
 	/* hand-backs */
 	{OUTCOME_REPLY, .reply_queue = "own", PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
-	{OUTCOME_REPLY, .reply_queue = "first", .origin = "first",
-		PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
 	{OUTCOME_REPLY, .reply_queue = "own", .slice = 1, PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
 	{OUTCOME_REPLY, .reply_queue = "own", .slice = 2, DEAD(REASON_SLICES)},
 	{OUTCOME_REPLY, .reply_queue = "own", .slice = UINT32_MAX, DEAD(REASON_SLICES)},
@@ -103,7 +99,6 @@ START_TEST(settle_follows_the_contract)
 	delivery->attempt = row->attempt;
 	delivery->slice = row->slice;
 	delivery->reply_to = text_from(row->reply_to);
-	delivery->origin = text_from(row->origin);
 	delivery->invalid = row->outcome == OUTCOME_INVALID ? REASON_BAD_HEADERS : REASON_NONE;
 	struct output *output = output_new(0);
 	output->reply_queue = text_from(row->reply_queue);

@@ -8,34 +8,30 @@ static const struct {
 	const char *hex;
 	uint16_t attempt;
 	uint32_t slice, returns;
-	const char *origin;
 } cases[] = {
-	{"x-wpool-attempt", 'l', "00 00 00 00 00 00 00 02", 2, 0, 0, ""},
-	{"x-wpool-attempt", 'I', "00 00 00 02", 2, 0, 0, ""},
-	{"x-wpool-attempt", 'b', "02", 2, 0, 0, ""},
-	{"x-wpool-attempt", 'B', "ff", 255, 0, 0, ""},
-	{"x-wpool-attempt", 's', "00 02", 2, 0, 0, ""},
-	{"x-wpool-attempt", 'u', "ff ff", 65535, 0, 0, ""},
-	{"x-wpool-attempt", 'i', "00 01 00 00", 65535, 0, 0, ""},
-	{"x-wpool-attempt", 'L', "ff ff ff ff ff ff ff ff", 65535, 0, 0, ""},
-	{"x-wpool-attempt", 'b', "ff", 0, 0, 0, ""},
-	{"x-wpool-attempt", 'l', "80 00 00 00 00 00 00 00", 0, 0, 0, ""},
-	{"x-wpool-attempt", 'S', "'2'", 0, 0, 0, ""},
-	{"x-wpool-attempt", 'V', "", 0, 0, 0, ""},
-	{"x-wpool-attempt", 'd', "40 00 00 00 00 00 00 00", 0, 0, 0, ""},
-	{"x-wpool-attempt", 'A', "", 0, 0, 0, ""},
-	{"X-Wpool-Attempt", 'b', "02", 0, 0, 0, ""},
-	{"x-wpool-slice", 'I', "00 00 27 10", 0, 10000, 0, ""},
-	{"x-wpool-slice", 'l', "00 00 00 01 00 00 00 00", 0, UINT32_MAX, 0, ""},
-	{"x-wpool-slice", 'I', "ff ff ff ff", 0, 0, 0, ""},
-	{"x-delivery-count", 'l', "00 00 00 00 00 00 00 05", 0, 0, 5, ""},
-	{"x-delivery-count", 'l', "ff ff ff ff ff ff ff ff", 0, 0, 0, ""},
-	{"x-delivery-count", 'S', "'5'", 0, 0, 0, ""},
-	{"x-wpool-queue", 'S', "'orders'", 0, 0, 0, "orders"},
-	{"x-wpool-queue", 'S', "", 0, 0, 0, ""},
-	{"x-wpool-queue", 'x', "'orders'", 0, 0, 0, ""},
-	{"x-wpool-queue", 'I', "00 00 00 01", 0, 0, 0, ""},
-	{"other", 'I', "00 00 00 01", 0, 0, 0, ""},
+	{"x-wpool-attempt", 'l', "00 00 00 00 00 00 00 02", 2, 0, 0},
+	{"x-wpool-attempt", 'I', "00 00 00 02", 2, 0, 0},
+	{"x-wpool-attempt", 'b', "02", 2, 0, 0},
+	{"x-wpool-attempt", 'B', "ff", 255, 0, 0},
+	{"x-wpool-attempt", 's', "00 02", 2, 0, 0},
+	{"x-wpool-attempt", 'u', "ff ff", 65535, 0, 0},
+	{"x-wpool-attempt", 'i', "00 01 00 00", 65535, 0, 0},
+	{"x-wpool-attempt", 'L', "ff ff ff ff ff ff ff ff", 65535, 0, 0},
+	{"x-wpool-attempt", 'b', "ff", 0, 0, 0},
+	{"x-wpool-attempt", 'l', "80 00 00 00 00 00 00 00", 0, 0, 0},
+	{"x-wpool-attempt", 'S', "'2'", 0, 0, 0},
+	{"x-wpool-attempt", 'V', "", 0, 0, 0},
+	{"x-wpool-attempt", 'd', "40 00 00 00 00 00 00 00", 0, 0, 0},
+	{"x-wpool-attempt", 'A', "", 0, 0, 0},
+	{"X-Wpool-Attempt", 'b', "02", 0, 0, 0},
+	{"x-wpool-slice", 'I', "00 00 27 10", 0, 10000, 0},
+	{"x-wpool-slice", 'l', "00 00 00 01 00 00 00 00", 0, UINT32_MAX, 0},
+	{"x-wpool-slice", 'I', "ff ff ff ff", 0, 0, 0},
+	{"x-delivery-count", 'l', "00 00 00 00 00 00 00 05", 0, 0, 5},
+	{"x-delivery-count", 'l', "ff ff ff ff ff ff ff ff", 0, 0, 0},
+	{"x-delivery-count", 'S', "'5'", 0, 0, 0},
+	{"x-wpool-queue", 'S', "'orders'", 0, 0, 0},
+	{"other", 'I', "00 00 00 01", 0, 0, 0},
 };
 
 START_TEST(only_valid_headers_are_read)
@@ -51,7 +47,6 @@ START_TEST(only_valid_headers_are_read)
 		ck_assert_msg(d->attempt == cases[i].attempt, "case %zu: %u", i, d->attempt);
 		ck_assert_msg(d->slice == cases[i].slice, "case %zu: %u", i, d->slice);
 		ck_assert_msg(d->returns == cases[i].returns, "case %zu: %u", i, d->returns);
-		ck_assert_text_eq(d->origin, text_from(cases[i].origin));
 		ck_assert_text_eq(d->headers, buf_text(&table));
 		delivery_free(d);
 		buf_release(&table);
@@ -100,23 +95,6 @@ START_TEST(counts_and_limits_are_bounded)
 		ck_assert_msg(d->renewed == limit_cases[i].renewed, "case %zu: %u", i, d->renewed);
 		ck_assert_msg(d->soft_ms == limit_cases[i].soft_ms, "case %zu: %lld", i,
 			(long long)d->soft_ms);
-		delivery_free(d);
-		buf_release(&table);
-	}
-}
-END_TEST
-
-START_TEST(a_queue_name_has_at_most_255_bytes)
-{
-	char name[256];
-	memset(name, 'q', sizeof name);
-	for (size_t len = 255; len <= 256; len++) {
-		struct buf table;
-		buf_init(&table, SIZE_MAX);
-		table_put_string(&table, TEXT("x-wpool-queue"), text_of(name, len));
-		struct delivery *d =
-			delivery_of(&(struct properties){0}, buf_text(&table), TEXT_NONE, 4);
-		ck_assert_uint_eq(d->origin.len, len == 255 ? 255 : 0);
 		delivery_free(d);
 		buf_release(&table);
 	}
@@ -203,7 +181,6 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/facts");
 	UNIT_CASE(s, "facts", only_valid_headers_are_read, counts_and_limits_are_bounded,
-		a_queue_name_has_at_most_255_bytes,
 		properties_are_read_and_a_large_body_is_invalid);
 	UNIT_CASE(s, "invalid", malformed_headers_are_invalid, malformed_properties_are_invalid);
 	return s;

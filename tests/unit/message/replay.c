@@ -49,7 +49,7 @@ static const struct {
 	{"BCC", 'S', "'q'", "x-wpool-bcc:S=\"q\" "},
 	{"x-wpool-cc", 'S', "'q'", "x-wpool-cc:S=\"q\" "},
 	{"x-wpool-bcc", 'S', "'q'", "x-wpool-bcc:S=\"q\" "},
-	{"x-wpool-queue", 'S', "'q'", "x-wpool-queue:S=\"q\" "},
+	{"x-wpool-queue", 'S', "'q'", ""},
 	{"x-wpool-attempt", 'l', SEVEN_ZEROS " 03", ""},
 	{"x-wpool-reason", 'S', "'crashed'", ""},
 	{"x-wpool-first-failed", 'T', SEVEN_ZEROS " 09", ""},
@@ -180,12 +180,12 @@ START_TEST(the_target_is_the_queue_in_the_header)
 	for (size_t i = 0; i < sizeof target_cases / sizeof *target_cases; i++) {
 		put_hex(&table, target_cases[i].key, target_cases[i].type, target_cases[i].hex);
 		ck_assert_text_eq(
-			replay_target(buf_text(&table)), text_from(target_cases[i].target));
+			replay_named_queue(buf_text(&table)), text_from(target_cases[i].target));
 		buf_clear(&table);
 	}
 	for (size_t len = 255; len <= 256; len++) {
 		table_put_string(&table, TEXT("x-wpool-queue"), text_of(name, len));
-		ck_assert_uint_eq(replay_target(buf_text(&table)).len, len < 256 ? len : 0);
+		ck_assert_uint_eq(replay_named_queue(buf_text(&table)).len, len < 256 ? len : 0);
 		buf_clear(&table);
 	}
 	buf_release(&table);

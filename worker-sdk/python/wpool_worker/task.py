@@ -37,8 +37,8 @@ def _limit_ms(headers):
 class Task:
     """A message for the handler.
 
-    headers: its headers, a dict; correlation_id: "" if there is none; queue: the queue it was first
-    consumed from; properties: a dict (pools with `properties: true`, else empty); deadline: the end
+    headers: its headers, a dict; correlation_id: "" if there is none; queue: the queue of
+    its pool; properties: a dict (pools with `properties: true`, else empty); deadline: the end
     of TimeoutMilliseconds, in the time of time.monotonic(), or None.
     """
 

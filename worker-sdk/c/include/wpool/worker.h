@@ -58,7 +58,7 @@ struct wpool_value {
 	const struct msgpack_object *object;
 };
 
-/* The message. body_is_text: it is valid UTF-8. queue: the queue it was first consumed from.
+/* The message. body_is_text: it is valid UTF-8. queue: the queue of its pool.
  * correlation_id: "" if there is none. */
 WPOOL_PUBLIC struct wpool_text wpool_task_body(const struct wpool_task *);
 WPOOL_PUBLIC bool wpool_task_body_is_text(const struct wpool_task *);
