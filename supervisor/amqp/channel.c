@@ -75,10 +75,15 @@ void channel_open(struct connection *c, uint16_t channel)
 
 void channel_close(struct connection *c, uint16_t channel)
 {
+	channel_close_for(c, channel, REPLY_SUCCESS, "done");
+}
+
+void channel_close_for(struct connection *c, uint16_t channel, uint16_t code, const char *text)
+{
 	struct channel *ch = connection_channel(c, channel);
 	amqp_channel_close_t close = {
-		.reply_code = REPLY_SUCCESS,
-		.reply_text = amqp_cstring_bytes("done"),
+		.reply_code = code,
+		.reply_text = amqp_cstring_bytes(text),
 	};
 
 	if (c->state != CONNECTION_OPEN || ch == NULL || ch->state == CHANNEL_CLOSED ||

@@ -34,6 +34,9 @@ struct amqp_publish {
  * ignored. */
 void channel_open(struct connection *, uint16_t channel);
 void channel_close(struct connection *, uint16_t channel);
+/* Close it because of what the peer did. code: of AMQP, such as 406 (precondition failed). text: at
+ * most 255 bytes, for the peer's log. */
+void channel_close_for(struct connection *, uint16_t channel, uint16_t code, const char *text);
 bool channel_is_open(const struct connection *, uint16_t channel);
 /* True: it was never open, or both sides have closed it. */
 bool channel_is_closed(const struct connection *, uint16_t channel);

@@ -4,15 +4,23 @@
 #include "broker/consumer.h"
 #include "base/backoff.h"
 #include "broker/subscriptions.h"
+#include "broker/unacked_limit.h"
 
 #include "base/crash_point.h"
 #include "message/task.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define WAIT_FIRST (500 * MTIME_MS)
 /* Short, because tasks should flow soon after an operator declared the missing queue. */
 #define WAIT_LAST (4 * MTIME_SECOND)
+
+/* After the broker delivered more than it was asked for. */
+#define REFUSED_FIRST (500 * MTIME_MS)
+#define REFUSED_LAST  MTIME_MINUTE
+
+#define CODE_PRECONDITION_FAILED 406
 
 #define SHORT_STRING_MAX 255
 
@@ -26,7 +34,8 @@
 	X(CANCELLING) /* basic.cancel is sent */                                                   \
 	X(BARRIER)    /* synchronous commands: their answer shows that earlier acks arrived */     \
 	X(CLOSING)                                                                                 \
-	X(ENDED) /* closed as requested, for good */
+	X(REFUSING) /* closed because the broker delivered too much: it will be opened again */    \
+	X(ENDED)    /* closed as requested, for good */
 
 enum consumer_state {
 #define X(state) state,
@@ -48,8 +57,12 @@ struct consumer {
 	bool has_settled;  /* acked or rejected something for good in this epoch */
 	bool is_cancelled; /* the broker cancelled a subscription: check the queue first */
 	struct topology topology;
+	struct unacked_limit limit;
 	struct backoff backoff;
-	mtime retry_at; /* MTIME_NEVER: no wait */
+	struct backoff refused; /* the wait after the broker delivered too much */
+	mtime refused_wait;
+	mtime consuming_since; /* in this epoch; it matters while is_announced */
+	mtime retry_at;        /* MTIME_NEVER: no wait */
 };
 
 struct consumer *consumer_new(const struct consumer_config *config, const struct channel_log *log)
@@ -65,6 +78,7 @@ struct consumer *consumer_new(const struct consumer_config *config, const struct
 	topology_init(&consumer->topology, config->queue, config->dead_letter, config->declare,
 		&config->retry);
 	backoff_init(&consumer->backoff, WAIT_FIRST, WAIT_LAST, config->seed);
+	backoff_init(&consumer->refused, REFUSED_FIRST, REFUSED_LAST, config->seed);
 	return consumer;
 }
 
@@ -175,6 +189,7 @@ static void reopen_channel(struct consumer *consumer)
 	consumer->epoch++;
 	consumer->has_settled = false;
 	subscriptions_clear(&consumer->subscriptions);
+	unacked_limit_clear(&consumer->limit);
 	consumer->state = OPENING;
 	consumer->retry_at = MTIME_NEVER;
 	channel_open(consumer->connection, consumer->config->channel);
@@ -203,6 +218,16 @@ static void declare(struct consumer *consumer, mtime now)
 		rest(consumer, now);
 }
 
+static void on_close_ok(struct consumer *consumer, mtime now)
+{
+	bool is_refused = consumer->state == REFUSING && consumer->request != SOURCE_CLOSE;
+
+	consumer->state = is_refused ? WAITING : ENDED;
+	if (is_refused)
+		consumer->retry_at = mtime_after(now, consumer->refused_wait);
+	announce_down(consumer, now);
+}
+
 static void on_channel_closed(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
 	announce_down(consumer, now);
@@ -229,15 +254,30 @@ static void on_consume_ok(struct consumer *consumer, mtime now)
 	topology_on_consuming(&consumer->topology, consumer->log);
 	if (!consumer->is_announced) {
 		consumer->is_announced = true;
+		consumer->consuming_since = now;
 		emit(consumer, now, SOURCE_UP);
 	}
 	rest(consumer, now);
 }
 
+/* False: no consumer has that tag. */
+static bool drop_subscription(struct consumer *consumer, struct text tag)
+{
+	uint32_t before = subscriptions_window(&consumer->subscriptions);
+	struct pool_unacked unacked;
+
+	if (!subscriptions_drop(&consumer->subscriptions, tag))
+		return false;
+	unacked = pool_unacked(consumer->pool);
+	unacked_limit_departed(&consumer->limit,
+		before - subscriptions_window(&consumer->subscriptions), &unacked);
+	return true;
+}
+
 /* The channel stays open, and with it the tags of running tasks: their acks still count. */
 static void on_cancelled(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
-	if (!subscriptions_drop(&consumer->subscriptions, event->consumer))
+	if (!drop_subscription(consumer, event->consumer))
 		return;
 	if (!consumer->is_cancelled)
 		channel_log_line(consumer->log, LOG_WARN,
@@ -270,13 +310,54 @@ static struct text copy_text(uint8_t *where, struct text text)
 	return text_of(where, text.len);
 }
 
+/* The pool has learned how large these messages are, and asks for a window that fits them. All that
+ * is unacked goes back with the channel. The wait grows if it happens again within a minute. */
+static void refuse_channel(
+	struct consumer *consumer, bool is_too_many, const char *facts, mtime now)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "PRECONDITION_FAILED - %s", facts);
+	if (now - consumer->consuming_since >= REFUSED_LAST)
+		backoff_reset(&consumer->refused);
+	consumer->refused_wait = backoff_next(&consumer->refused);
+	channel_log_line(consumer->log, is_too_many ? LOG_ERROR : LOG_WARN,
+		"%s queue \"%.*s\": %s; its channel is closed with 406, and the pool consumes again "
+		"in %.1f s",
+		is_too_many ? "the broker delivered more than it was asked for of"
+			    : "too many bytes are in hand of",
+		TEXT_ARGS(consumer->config->queue), facts,
+		(double)consumer->refused_wait / MTIME_SECOND);
+	channel_close_for(
+		consumer->connection, consumer->config->channel, CODE_PRECONDITION_FAILED, text);
+	consumer->state = REFUSING;
+	announce_down(consumer, now);
+}
+
+static void check_limit(struct consumer *consumer, mtime now)
+{
+	struct pool_unacked unacked = pool_unacked(consumer->pool);
+	uint32_t window = subscriptions_window(&consumer->subscriptions);
+	char facts[128];
+	enum unacked_verdict verdict = unacked_limit_check(
+		&consumer->limit, window, consumer->config->body_limit, &unacked);
+
+	if (verdict == UNACKED_FITS)
+		return;
+	snprintf(facts, sizeof facts,
+		"%u messages of %zu bytes are unacked, at a prefetch of %u and a memory of %zu",
+		unacked.count, unacked.bytes, window, unacked.memory);
+	refuse_channel(consumer, verdict == UNACKED_TOO_MANY, facts, now);
+}
+
 /* The content's memory is the delivery, which moves to the pool. */
 static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp, mtime now)
 {
 	struct delivery *delivery = amqp->content.owner;
 	struct event event = {DELIVERY, .source = {consumer->epoch, delivery}};
 
-	if (consumer->state == BARRIER || consumer->state == CLOSING) {
+	if (consumer->state == BARRIER || consumer->state == CLOSING ||
+		consumer->state == REFUSING) {
 		delivery_free(delivery); /* the broker requeues it when the channel closes */
 		return;
 	}
@@ -293,6 +374,7 @@ static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp
 	task_read_facts(delivery, consumer->config->body_limit);
 	pool_step(consumer->pool, now, &event);
 	CRASH_POINT("delivery-taken");
+	check_limit(consumer, now);
 }
 
 void consumer_on_event(struct consumer *consumer, const struct amqp_event *event, mtime now)
@@ -314,7 +396,7 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 		on_consume_ok(consumer, now);
 		break;
 	case AMQP_CANCEL_OK:
-		subscriptions_drop(&consumer->subscriptions, event->consumer);
+		drop_subscription(consumer, event->consumer);
 		if (consumer->state == CANCELLING)
 			rest(consumer, now);
 		break;
@@ -325,8 +407,7 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 		on_channel_closed(consumer, event, now);
 		break;
 	case AMQP_CHANNEL_CLOSE_OK:
-		consumer->state = ENDED;
-		announce_down(consumer, now);
+		on_close_ok(consumer, now);
 		break;
 	default: /* basic.qos-ok, and events of the connection */
 		break;

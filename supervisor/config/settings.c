@@ -338,9 +338,11 @@ static const struct setting pool_settings[] = {
 		.fallback = "512MiB",
 		.variable = "WPOOL_MEMORY",
 		.reload = SETTING_LIVE,
-		.help = "If bodies are large, fewer messages than prefetch are requested, so that "
-			"those in hand take no more than this, but always at least one. Messages "
-			"that arrived while bodies were small come in addition until they are done."},
+		.help = "If messages are large, fewer than prefetch are requested, so that those in "
+			"hand take no more than this, but always at least one. Messages that were "
+			"requested while others were small come in addition until they are done. "
+			"If more than twice this and one max_body is in hand, the channel is "
+			"closed, the broker takes its messages back, and fewer are requested."},
 	{.key = "outbox",
 		.type = SETTING_SIZE,
 		.offset = POOL(outbox),

@@ -19,6 +19,7 @@ static size_t length(const struct link *list)
 
 struct ledger_counts {
 	uint32_t open, aside, queued, sent, answered, released;
+	size_t bytes;
 };
 
 static void audit_delivery(const struct pool *pool, const struct delivery *delivery)
@@ -55,11 +56,12 @@ static struct ledger_counts audit_ledger(const struct pool *pool)
 			assert(delivery->tag > last && delivery->tag <= source->last_tag);
 			last = delivery->tag;
 			counts.aside += last <= source->aside_tag;
+			counts.bytes += delivery_content_size(delivery);
 			audit_delivery(pool, delivery);
 			count_state(&counts, delivery->state);
 		}
 	assert(counts.open == source->open);
-	assert(counts.aside == source->aside);
+	assert(counts.aside == source->aside && counts.bytes == source->bytes);
 	assert(counts.open == 0 || source->state != SOURCE_IS_ABSENT);
 	assert(counts.released == length(&source->released));
 	assert(counts.released == source->ripe);

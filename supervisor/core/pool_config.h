@@ -17,7 +17,7 @@ struct pool_config {
 	uint16_t pipeline;    /* 1 to POOL_PIPELINE_MAX; 0: auto, from the measured time */
 	mtime pipe_wait;      /* auto: how long a task may wait behind others in a pipe; above 0 */
 	uint16_t prefetch;    /* 0: auto */
-	size_t memory;        /* target for the bytes of unacked bodies; above 0 */
+	size_t memory;        /* target for the bytes of unacked messages; above 0 */
 	mtime boot_limit;     /* from SPAWN to READY */
 	mtime hard_limit;     /* of a task as the head of a pipe; MTIME_NEVER: none */
 	mtime soft_limit;     /* then the worker is asked to end the task; MTIME_NEVER: none */

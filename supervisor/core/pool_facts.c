@@ -55,6 +55,20 @@ struct pool_facts pool_facts(const struct pool *pool)
 	};
 }
 
+struct pool_unacked pool_unacked(const struct pool *pool)
+{
+	const struct source *source = &pool->tasks.source;
+	const struct link *oldest = list_first(&source->unacked);
+	return (struct pool_unacked){
+		.count = source->open,
+		.bytes = source->bytes,
+		.oldest_tag =
+			oldest ? CONTAINER_OF(oldest, struct delivery, unacked)->tag : UINT64_MAX,
+		.latest_tag = source->last_tag,
+		.memory = pool->context.config.memory,
+	};
+}
+
 static mtime next_start_of(const struct slot *slot)
 {
 	return slot->state == LIFE_WAITING ? slot->timer : MTIME_NEVER;

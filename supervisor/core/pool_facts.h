@@ -46,6 +46,14 @@ struct pool_facts {
 	mtime delivered_at;                    /* the last of them; MTIME_NEVER: none yet */
 };
 
+/* The ledger of the consuming channel. */
+struct pool_unacked {
+	uint32_t count;
+	size_t bytes;                    /* of their bodies and properties */
+	uint64_t oldest_tag, latest_tag; /* oldest_tag: UINT64_MAX: nothing is unacked */
+	size_t memory;                   /* the configured target for bytes */
+};
+
 struct slot_counts {
 	uint16_t by_state[LIFE_STATE_COUNT];
 	uint16_t busy; /* of those in LIFE_READY: with a task */
@@ -72,6 +80,7 @@ struct slot_facts {
 };
 
 struct pool_facts pool_facts(const struct pool *);
+struct pool_unacked pool_unacked(const struct pool *);
 /* O(slots). */
 struct slot_counts pool_slot_counts(const struct pool *);
 /* The number of slots, retired ones included. */

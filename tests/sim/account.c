@@ -27,6 +27,7 @@ void account_clear(struct account *account)
 	account->messages = 0;
 	account->instances = account->aliases = account->redeliveries = 0;
 	account->stops = 0;
+	account->refusals = 0;
 	account->drops_unroutable = account->channels_fail = false;
 }
 
@@ -66,7 +67,7 @@ static void on_requeued(struct account *account, uint64_t instance)
 {
 	uint8_t supervisor = account->ended[instance];
 
-	sim_require(supervisor == 0 || !(account->stops >> supervisor & 1),
+	sim_require(supervisor == 0 || !((account->stops & ~account->refusals) >> supervisor & 1),
 		"message %u had its attempt, and is handed back in a stop in good order",
 		account->id_of[instance]);
 	account->redeliveries++;

@@ -60,6 +60,7 @@ struct account {
 	uint8_t ended[ACCOUNT_INSTANCES_MAX];
 	/* bit (1u << number): the supervisor stops in order: ended attempts must not be requeued */
 	uint32_t stops;
+	uint32_t refusals; /* those that closed a channel themselves, which requeues what it had */
 	bool drops_unroutable; /* the pools' policy */
 	bool channels_fail; /* faults of this run close publish channels, so publishes are suspects
 			     */

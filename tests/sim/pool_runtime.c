@@ -22,8 +22,18 @@ static void check_volume(struct pool_runtime *runtime, enum log_level level, con
 	snprintf(runtime->warning, sizeof runtime->warning, "%s", words);
 }
 
+/* An honest broker never delivers more than it was asked for. If bodies become large, or `memory`
+ * is very small, there may be too many bytes in hand: then the channel is lost, as by a fault. */
+static void check_refusal(struct pool_runtime *runtime, const char *words)
+{
+	sim_require(!strstr(words, "more than it was asked for"), "an honest broker is blamed");
+	if (strstr(words, "too many bytes are in hand"))
+		runtime->world->account.refusals |= 1u << runtime->supervisor->number;
+}
+
 static void on_log_line(void *ctx, enum log_level level, const char *words)
 {
+	check_refusal(ctx, words);
 	sim_trace("note: %s", words);
 	check_volume(ctx, level, words);
 }

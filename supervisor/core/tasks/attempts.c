@@ -123,7 +123,7 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 	}
 	delivery->queued_at = tasks->delivered_at = tasks->context->now;
 	tasks->deliveries++;
-	pace_arrived(&tasks->pace, delivery->body.len);
+	pace_arrived(&tasks->pace, delivery_content_size(delivery));
 	if (delivery->invalid)
 		tasks_finish(tasks, delivery, (struct ending){.outcome = OUTCOME_INVALID});
 	else if (settle_arrival(&tasks->context->config.policy, delivery, &decision))

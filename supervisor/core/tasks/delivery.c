@@ -56,3 +56,8 @@ size_t delivery_size(const struct delivery *delivery)
 {
 	return sizeof *delivery + delivery->size;
 }
+
+size_t delivery_content_size(const struct delivery *delivery)
+{
+	return delivery->properties.len + delivery->body.len;
+}

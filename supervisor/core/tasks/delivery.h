@@ -79,5 +79,7 @@ void delivery_release(struct delivery *);
 struct text delivery_name(const struct delivery *, char buffer[DELIVERY_NAME_SIZE]);
 /* The bytes that it takes in memory, for the limits. */
 size_t delivery_size(const struct delivery *);
+/* The bytes that the broker sent for it: body and properties. */
+size_t delivery_content_size(const struct delivery *);
 
 #endif

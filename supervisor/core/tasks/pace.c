@@ -64,13 +64,13 @@ void pace_held_up(struct pace *pace)
 	pace->estimate_ns = slowest_ns(pace);
 }
 
-void pace_arrived(struct pace *pace, size_t body)
+void pace_arrived(struct pace *pace, size_t size)
 {
 	pace->has_arrived = true;
-	if (body > pace->largest)
-		pace->largest = body;
-	if (body > pace->body)
-		pace->body = body;
+	if (size > pace->largest)
+		pace->largest = size;
+	if (size > pace->size)
+		pace->size = size;
 }
 
 /* The slack is enough for a tenth of a second at the present rate: a quorum queue delivers the next
@@ -88,9 +88,9 @@ static void end_measure(struct pace *pace, mtime span, mtime now)
 	pace->slack = slack < POOL_WINDOW_MAX ? (uint32_t)slack : POOL_WINDOW_MAX;
 	/* Without an arrival the size stays: large bodies may still wait for slow tasks. */
 	if (pace->has_arrived)
-		pace->body -= pace->body / BODY_FADES;
-	if (pace->body < pace->largest)
-		pace->body = pace->largest;
+		pace->size -= pace->size / BODY_FADES;
+	if (pace->size < pace->largest)
+		pace->size = pace->largest;
 	pace->largest = 0;
 	pace->has_arrived = false;
 	pace->measured_at = now;
@@ -153,7 +153,7 @@ uint32_t pace_pack(const struct pace *pace)
 
 static size_t memory_window(const struct pace *pace)
 {
-	size_t window = pace->memory / (pace->body ? pace->body : 1);
+	size_t window = pace->memory / (pace->size ? pace->size : 1);
 	return window ? window : 1;
 }
 

@@ -19,9 +19,9 @@ struct pace {
 	uint32_t held;     /* maximum of deliveries that waited for confirms in it */
 	uint32_t slack;    /* the result of the last measure */
 	size_t memory;     /* as configured */
-	size_t largest;    /* the largest body in the present measure */
-	bool has_arrived;  /* any body in it */
-	size_t body;       /* the expected size of the next ones: the largest, decaying */
+	size_t largest;    /* the largest message in the present measure */
+	bool has_arrived;  /* any message in it */
+	size_t size;       /* the expected size of the next ones: the largest, decaying */
 	mtime changed_at;  /* the window was last changed; set with each change of it */
 };
 
@@ -36,8 +36,8 @@ void pace_answered(struct pace *, struct pipe *, mtime took);
 /* A task has run for longer than pipe_wait and still runs: pipes hold one task until answers show
  * that such tasks are rare. */
 void pace_held_up(struct pace *);
-/* A message with a body of so many bytes came. */
-void pace_arrived(struct pace *, size_t body);
+/* A message came: so many bytes of body and properties. */
+void pace_arrived(struct pace *, size_t size);
 /* End the turn: several answers of one slot in it share the time that they took together.
  * unconfirmed: deliveries that wait for confirms now. */
 void pace_turn(struct pace *, uint32_t unconfirmed, mtime now);

@@ -107,6 +107,7 @@ bool source_open(struct source *source, struct delivery *delivery)
 	delivery->source = source;
 	list_append(&source->unacked, &delivery->unacked);
 	source->open++;
+	source->bytes += delivery_content_size(delivery);
 	return true;
 }
 
@@ -123,6 +124,7 @@ void source_forget(struct delivery *delivery)
 	list_remove(&delivery->released);
 	list_remove(&delivery->unacked);
 	delivery->source->open--;
+	delivery->source->bytes -= delivery_content_size(delivery);
 	delivery->source->ripe -= delivery->state == DELIVERY_RELEASED;
 	if (delivery->tag <= delivery->source->aside_tag)
 		delivery->source->aside--;

@@ -33,6 +33,7 @@ struct source {
 	struct link unacked;  /* deliveries in order of tag */
 	struct link released; /* the RELEASED ones, in order of release */
 	uint32_t open;        /* how many are in unacked */
+	size_t bytes;         /* of their bodies and properties */
 	uint32_t ripe;        /* how many are in released */
 	mtime ripe_since; /* the first one came, or the list was last examined; MTIME_NEVER: none */
 	uint64_t aside_tag; /* deliveries up to this tag do not count in the window */
