@@ -85,19 +85,6 @@ static enum reader_fate publish(
 	return READER_WAITS;
 }
 
-/* Report that the message names another queue. */
-static void print_elsewhere(struct replay *p, const struct dead_letter *letter, struct text named)
-{
-	struct buf what;
-	buf_init(&what, SIZE_MAX);
-	buf_append_text(&what, TEXT("names the queue "));
-	utf8_append_escaped(&what, named);
-	buf_append_text(&what, TEXT("; it stays: use --to QUEUE or --by-header"));
-	buf_append_byte(&what, 0);
-	print_problem(p, letter, what.failed ? "names another queue" : buf_text(&what).ptr);
-	buf_release(&what);
-}
-
 static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 {
 	struct replay *p = ctx;
@@ -111,7 +98,11 @@ static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 	}
 	if (route == REPLAY_ELSEWHERE) {
 		p->elsewhere++;
-		print_elsewhere(p, letter, target);
+		buf_clear(&p->scratch);
+		buf_printf(&p->scratch, "names the queue %.*s; it stays: use --to or --by-header%c",
+			TEXT_ARGS(target), 0);
+		print_problem(p, letter,
+			p->scratch.failed ? "names another queue" : buf_text(&p->scratch).ptr);
 		return READER_STAYS;
 	}
 	if (route == REPLAY_UNADDRESSED) {
