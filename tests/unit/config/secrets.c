@@ -69,6 +69,75 @@ START_TEST(named_variables_need_no_file)
 }
 END_TEST
 
+/* ---------- broker.password_file ---------- */
+
+#define LOST                                                                                       \
+	"broker.password_file is \"pw\"; a path from / on is needed, because "                     \
+	"CREDENTIALS_DIRECTORY, in which systemd has credentials, is not set\n"
+
+static const struct {
+	const char *setting; /* in the file; NULL: none */
+	const char *environment[3];
+	bool is_for_other_process;
+	const char *path; /* of both hosts; NULL: none */
+	const char *problem;
+} files[] = {
+	{NULL, {NULL}, false, NULL, ""},
+	{"/a/pw", {NULL}, false, "/a/pw", ""},
+	{"/a/pw", {"CREDENTIALS_DIRECTORY=/c"}, false, "/a/pw", ""},
+	{"pw", {"CREDENTIALS_DIRECTORY=/c"}, false, "/c/pw", ""},
+	{"pw", {NULL}, false, NULL, "wpool.yaml:1: " LOST},
+	{"pw", {NULL}, true, "pw", ""}, /* check-config: that of the service is not known */
+	{NULL, {"WPOOL_PASSWORD_FILE=/e/pw"}, false, "/e/pw", ""},
+	{"/a/pw", {"WPOOL_PASSWORD_FILE=/e/pw"}, false, "/a/pw", ""},
+	{NULL, {"WPOOL_PASSWORD_FILE=pw"}, false, NULL, "WPOOL_PASSWORD_FILE: " LOST},
+};
+
+START_TEST(password_file_is_of_each_address)
+{
+	char yaml[500], setting[100] = "";
+	if (files[_i].setting)
+		snprintf(setting, sizeof setting, ", password_file: %s", files[_i].setting);
+	snprintf(yaml, sizeof yaml,
+		"broker: {url: [amqp://u@h, amqp://i]%s}\npools: [{queue: q, command: w}]\n",
+		setting);
+	loading_write(text_from(yaml));
+	loading_load(&(struct config_flags){.file = LOADING_FILE,
+			     .is_for_other_process = files[_i].is_for_other_process},
+		files[_i].environment);
+	ck_assert_str_eq(loaded.problems, files[_i].problem);
+	if (*files[_i].problem)
+		return;
+	for (size_t i = 0; i < 2; i++)
+		ck_assert_pstr_eq(loaded.config->hosts[i].password_file, files[_i].path);
+}
+END_TEST
+
+/* For the commands without a file. */
+START_TEST(password_file_may_be_a_variable)
+{
+	static const char *const found[] = {
+		"WPOOL_PASSWORD_FILE=pw", "CREDENTIALS_DIRECTORY=/c", NULL};
+	struct broker_url *urls;
+	size_t count;
+	struct problems problems = {0};
+	ck_assert_int_eq(config_load_broker("amqp://h", (char *const *)(uintptr_t)found, &urls,
+				 &count, &problems),
+		RC_OK);
+	ck_assert_str_eq(urls[0].password_file, "/c/pw");
+	broker_urls_free(urls, count);
+	problems_release(&problems);
+	static const char *const lost[] = {"WPOOL_PASSWORD_FILE=pw", NULL};
+	ck_assert_int_eq(config_load_broker("amqp://h", (char *const *)(uintptr_t)lost, &urls,
+				 &count, &problems),
+		RC_MALFORMED);
+	ck_assert_str_eq(problems.list[0].message,
+		"WPOOL_PASSWORD_FILE: broker.password_file is \"pw\"; a path from / on is needed, "
+		"because CREDENTIALS_DIRECTORY, in which systemd has credentials, is not set");
+	problems_release(&problems);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("config/secrets");
@@ -77,6 +146,9 @@ static Suite *suite(void)
 	tcase_add_loop_test(
 		tcase, variables_of_passwords_are_found, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tcase, named_variables_need_no_file);
+	tcase_add_loop_test(
+		tcase, password_file_is_of_each_address, 0, sizeof files / sizeof *files);
+	tcase_add_test(tcase, password_file_may_be_a_variable);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
