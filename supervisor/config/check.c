@@ -141,6 +141,7 @@ static void check_rights(struct draft *draft, bool is_for_other_process)
 	check_environment(draft, pool);
 	check_passed(draft, pool);
 	pool->rights.nice = (int)pool->nice;
+	pool->rights.is_confined = !pool->new_privs;
 	buf_init(&lack, 1024);
 	if (!is_for_other_process && rights_append_missing(&pool->rights, &lack))
 		problems_add(draft->problems, draft->place, "%s%.*s", draft->prefix,

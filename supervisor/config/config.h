@@ -39,7 +39,8 @@ struct config_pool {
 	char *user, *group, *umask;
 	char **rlimits; /* "name=value" */
 	int64_t nice;
-	struct rights rights; /* derived from user, group, umask, rlimits and nice */
+	bool new_privs;
+	struct rights rights; /* derived from user, group, new_privs, umask, rlimits and nice */
 	int64_t workers;      /* default: the number of processors */
 	int64_t workers_max;  /* autoscaled up to this; at least workers */
 	int64_t prefetch;     /* 0: auto */

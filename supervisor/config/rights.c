@@ -91,7 +91,7 @@ static enum rc set_user(struct rights *rights, const char *user, bool has_group,
 		rights->uid = entry->pw_uid;
 	if (entry && !has_group)
 		rights->gid = entry->pw_gid;
-	rights->is_confined = true;
+	rights->has_user = true;
 	enum rc rc = set_variables(rights, entry);
 	if (rc == RC_OK)
 		rc = entry ? set_groups_of(rights, entry->pw_name) : set_one_group(rights);
@@ -265,7 +265,7 @@ static bool append_ids_lack(const struct rights *rights, uint64_t have, struct b
 			continue;
 		if (lacking++ == 0)
 			buf_printf(out, "%s needs rights that wpool (user %d) lacks here: ",
-				rights->is_confined ? "user" : "group", (int)geteuid());
+				rights->has_user ? "user" : "group", (int)geteuid());
 		else
 			buf_append_text(out, TEXT(", "));
 		buf_append_text(out, text_from(to_change_ids[i].name));

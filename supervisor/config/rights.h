@@ -16,7 +16,8 @@ struct rights_limit {
 
 /* Zeroed: a worker has wpool's own identity and limits. */
 struct rights {
-	bool is_confined; /* a user was given: no_new_privs is set */
+	bool is_confined; /* no_new_privs is set, and with is_other no capability can be had */
+	bool has_user;    /* a user was given */
 	bool is_other;    /* uid, gid and groups differ from ours: the child changes to them */
 	uid_t uid;
 	gid_t gid;

@@ -182,8 +182,8 @@ static const struct setting pool_settings[] = {
 		.variable = "WPOOL_USER",
 		.reload = SETTING_ROLLS,
 		.help = "The user that workers run as, by name or number, with all groups of that "
-			"user and no way to gain rights (no_new_privs). HOME, USER and LOGNAME "
-			"are that user's. wpool must be root."},
+			"user, no capabilities and a session keyring of their own. HOME, USER and "
+			"LOGNAME are that user's. wpool must be root."},
 	{.key = "group",
 		.type = SETTING_TEXT,
 		.offset = POOL(group),
@@ -194,6 +194,14 @@ static const struct setting pool_settings[] = {
 		.reload = SETTING_ROLLS,
 		.help = "The group that workers run in, by name or number; without `user` it is "
 			"their only one. wpool must be root."},
+	{.key = "new_privs",
+		.type = SETTING_BOOLEAN,
+		.offset = POOL(new_privs),
+		.fallback = "false",
+		.variable = "WPOOL_NEW_PRIVS",
+		.reload = SETTING_ROLLS,
+		.help = "Whether programs that workers start may gain rights, as sudo and other "
+			"set-user-ID programs do. Without it workers have no_new_privs."},
 	{.key = "umask",
 		.type = SETTING_TEXT,
 		.offset = POOL(umask),

@@ -4,8 +4,8 @@
  *     async-signal-safe calls is made.
  *  2. The child leads its own session and process group (its pid names both), gets default signals,
  *     an empty mask, the original limit on descriptors, and SIGKILL when we die.
- *  3. It gets .rights in this order: priority, limits, groups, group, user. If a step fails, the
- *     child ends; it never runs with more rights.
+ *  3. It gets .rights in this order: priority, limits, keyring, capabilities, groups, group, user,
+ *     no_new_privs. If a step fails, the child ends; it never runs with more rights.
  *  4. It has three descriptors: 0 is a pipe from us, 1 and 2 are pipes to us. Everything else is
  *     closed by its exec. Its folder and environment are those given.
  *  5. A step that fails in the child comes back as {stage, errno} through the start pipe, which the

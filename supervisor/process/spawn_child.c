@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,6 +113,28 @@ static bool step_pipes(const struct spawn_plan *plan)
 	for (int i = 0; other && i <= 2; i++)
 		if (fchown(plan->streams[i], other->uid, other->gid) < 0)
 			return false;
+	return true;
+}
+
+/* Keys of our session, such as those of a file system, are not for another user. A sandbox may
+ * refuse the call, and a kernel may lack it: then there are no keys. */
+static bool step_keyring(const struct spawn_plan *plan)
+{
+	if (!other_of(plan) || syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0)
+		return true;
+	return errno == ENOSYS || errno == EPERM || errno == EACCES;
+}
+
+/* Without CAP_SETPCAP it is refused; then no_new_privs alone keeps programs from gaining any. */
+static bool step_bounds(const struct spawn_plan *plan)
+{
+	const struct rights *other = other_of(plan);
+	if (!other || other->uid == 0 || !other->is_confined)
+		return true;
+	for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0;
+		capability++)
+		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)
+			return errno == EPERM;
 	return true;
 }
 

@@ -19,6 +19,8 @@
 	X(priority, "nice")           /* needs rights, and one more descriptor for a moment */     \
 	X(limits, "rlimits")          /* before the user: raising a limit needs rights, too */     \
 	X(pipes, "its pipes")         /* become the worker's, so that it can open /dev/stdout */   \
+	X(keyring, "keyring")         /* a new session keyring; while root's many may be had */    \
+	X(bounds, "capabilities")     /* none can be gained; while we may give them up */          \
 	X(gid, "group")               /* and all supplementary groups */                           \
 	X(uid, "user")                /* from here on it has no rights of ours */                  \
 	X(mask, "umask")                                                                           \

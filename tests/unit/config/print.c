@@ -45,6 +45,7 @@ START_TEST(test_exact_page)
 		"    queue: \"q 1\"\n"
 		"    command: [a, \"b c\", \"$$x\", \"true\", \"1\"]\n"
 		"    env_pass: [auto]\n"
+		"    new_privs: false\n"
 		"    nice: 0\n"
 		"    workers: 3\n"
 		"    prefetch: auto\n"

@@ -10,9 +10,9 @@ struct problem_case {
 	const char *yaml, *problems;
 };
 
-#define POOL_KEYS                                                                                  \
-	"name, queue, command, cwd, env, env_pass, user, group, umask, nice, rlimits, workers, "   \
-	"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, "    \
+#define POOL_KEYS                                                                                           \
+	"name, queue, command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, " \
+	"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, "             \
 	"max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry"
 
 /* What is appended to POOL, and the problem, which must be the only one. */

@@ -45,7 +45,7 @@ static bool has_group(const struct rights *rights, gid_t gid)
 START_TEST(test_nothing_given_is_nothing_changed)
 {
 	const struct rights *rights = rights_of("");
-	ck_assert(!rights->is_other && !rights->is_confined && !rights->has_mask);
+	ck_assert(!rights->is_other && rights->is_confined && !rights->has_mask);
 	ck_assert_uint_eq(rights->limit_count, 0);
 	ck_assert_int_eq(rights->nice, 0);
 	ck_assert_ptr_null(rights->variables);
@@ -63,7 +63,7 @@ START_TEST(test_user)
 	for (size_t i = 0; i < 2; i++) {
 		const struct rights *rights = rights_of(ways[i]);
 		entry = getpwnam("daemon");
-		ck_assert(rights->is_other && rights->is_confined);
+		ck_assert(rights->is_other && rights->has_user && rights->is_confined);
 		ck_assert_uint_eq(rights->uid, entry->pw_uid);
 		ck_assert_uint_eq(rights->gid, entry->pw_gid);
 		ck_assert(has_group(rights, entry->pw_gid));
@@ -94,11 +94,19 @@ START_TEST(test_group)
 	ck_assert_uint_eq(rights->gid, getgrnam("tty")->gr_gid);
 	ck_assert(has_group(rights, getgrnam("tty")->gr_gid));
 	rights = rights_of("  group: 12345\n");
-	ck_assert(rights->is_other && !rights->is_confined);
+	ck_assert(rights->is_other && !rights->has_user);
 	ck_assert_uint_eq(rights->uid, geteuid());
 	ck_assert_uint_eq(rights->group_count, 1);
 	ck_assert_uint_eq(rights->groups[0], 12345);
 	ck_assert_ptr_null(rights->variables);
+}
+END_TEST
+
+START_TEST(test_new_rights)
+{
+	ck_assert(!rights_of("  new_privs: true\n")->is_confined);
+	ck_assert(!rights_of("  new_privs: true\n  user: daemon\n")->is_confined);
+	ck_assert(rights_of("  new_privs: false\n")->is_confined);
 }
 END_TEST
 
@@ -352,9 +360,10 @@ END_TEST
 static Suite *suite(void)
 {
 	const TTest *const tests[] = {test_nothing_given_is_nothing_changed, test_user,
-		test_user_without_an_entry, test_group, test_who_is_unknown_is_named, test_masks,
-		test_limits, test_limits_of_a_pool, test_from_variables, test_environment,
-		test_signs, test_who_may_not, test_ones_own_user, test_what_would_not_be_seen};
+		test_user_without_an_entry, test_group, test_new_rights,
+		test_who_is_unknown_is_named, test_masks, test_limits, test_limits_of_a_pool,
+		test_from_variables, test_environment, test_signs, test_who_may_not,
+		test_ones_own_user, test_what_would_not_be_seen};
 	Suite *s = suite_create("config/rights");
 	TCase *files = tcase_create("files");
 	tcase_add_checked_fixture(files, loading_set_up, loading_tear_down);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -68,6 +69,8 @@ static int dump(void)
 	prctl(PR_GET_PDEATHSIG, &death);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	printf("death %d\n", death);
+	printf("keyring %ld\n",
+		syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0));
 	printf("nofile %lu:%lu\n", (unsigned long)limit.rlim_cur, (unsigned long)limit.rlim_max);
 	getrlimit(RLIMIT_CORE, &limit);
 	printf("core %lu:%lu\n", (unsigned long)limit.rlim_cur, (unsigned long)limit.rlim_max);
@@ -154,6 +157,16 @@ static void make_closed(char path[80])
 	ck_assert_int_eq(chmod(path, 0700), 0);
 }
 
+/* The session's keys of the parent are out of reach; -1: this kernel has no keyrings. */
+static void expect_other_keyring(const char *text)
+{
+	char line[64];
+	long ours = syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0);
+	snprintf(line, sizeof line, "\nkeyring %ld\n", ours);
+	ck_assert_ptr_nonnull(strstr(text, "\nkeyring "));
+	ck_assert(ours < 0 || !strstr(text, line));
+}
+
 /* ---------- who it is ---------- */
 
 START_TEST(a_worker_becomes_the_configured_user)
@@ -166,6 +179,7 @@ START_TEST(a_worker_becomes_the_configured_user)
 			"its pipes", EPERM);
 		return;
 	}
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL); /* one that could be inherited */
 	const char *text = dumped(&other, NULL);
 	ck_assert_ptr_eq(strstr(text, "uid 0 "), NULL);
 	ck_assert_ptr_eq(strstr(text, "gid 0\n"), NULL);
@@ -177,6 +191,8 @@ START_TEST(a_worker_becomes_the_configured_user)
 	expect_line(text, "CapPrm:\t0000000000000000");
 	expect_line(text, "CapEff:\t0000000000000000");
 	expect_line(text, "CapAmb:\t0000000000000000");
+	expect_line(text, "CapBnd:\t0000000000000000");
+	expect_other_keyring(text);
 	expect_line(text, "death 9"); /* which a change of user undoes */
 	expect_line(text, "stdout 1");
 }
@@ -231,7 +247,9 @@ START_TEST(limits_mask_folder_and_priority_are_set)
 	expect_line(text, "umask 137");
 	expect_line(text, "cwd /usr");
 	expect_line(text, "nice %d", before + 3 > 19 ? 19 : before + 3);
-	expect_line(text, "NoNewPrivs:\t0"); /* nobody asked for another user */
+	expect_line(text, "NoNewPrivs:\t0");
+	rights.is_confined = true;
+	expect_line(dumped(&rights, NULL), "NoNewPrivs:\t1");
 }
 END_TEST
 
