@@ -62,6 +62,8 @@ struct config_pool {
 		mtime soft; /* MTIME_NEVER: none */
 		mtime hard, boot, grace;
 		int64_t slices;
+		int64_t group_processes; /* MTIME_NEVER: none */
+		int64_t group_memory;    /* bytes; MTIME_NEVER: none */
 	} limits;
 	struct { /* MTIME_NEVER: none */
 		int64_t tasks;

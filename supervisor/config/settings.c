@@ -431,6 +431,31 @@ static const struct setting pool_settings[] = {
 		.reload = SETTING_LIVE,
 		.help = "How many times one task may hand the rest of its work back to its own "
 			"queue."},
+	{.key = "limits.group_processes",
+		.type = SETTING_INTEGER,
+		.offset = POOL(limits.group_processes),
+		.min = 1,
+		.max = 4194304,
+		.may_be_none = true,
+		.fallback = "none",
+		.variable = "WPOOL_LIMITS_GROUP_PROCESSES",
+		.reload = SETTING_ROLLS,
+		.help = "How many processes and threads a worker and all that it started may be "
+			"together; above that they cannot start more. Needs control groups "
+			"(docs/operations.md); without them it does not hold, and a warning says "
+			"so."},
+	{.key = "limits.group_memory",
+		.type = SETTING_SIZE,
+		.offset = POOL(limits.group_memory),
+		.min = MIB,
+		.max = 1024 * GIB,
+		.may_be_none = true,
+		.fallback = "none",
+		.variable = "WPOOL_LIMITS_GROUP_MEMORY",
+		.reload = SETTING_ROLLS,
+		.help = "How much memory (without swap) a worker and all that it started may use "
+			"together; above that the kernel kills all of them, and the task has "
+			"crashed. Needs control groups, as group_processes."},
 	{.key = "recycle.tasks",
 		.type = SETTING_INTEGER,
 		.offset = POOL(recycle.tasks),

@@ -14,7 +14,9 @@ enum exit_kind {
 struct exit_info {
 	enum exit_kind kind;
 	int32_t number;
-	const char *stage; /* static text; EXIT_NOT_STARTED only: "exec", "fork", "pipe", ... */
+	/* Static text. EXIT_NOT_STARTED: the step, "exec", "fork", "pipe", ...; EXIT_SIGNAL: why
+	 * the kernel sent it, or NULL; else NULL. */
+	const char *stage;
 };
 
 #endif

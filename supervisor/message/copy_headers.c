@@ -176,8 +176,9 @@ static void put_exit(struct buf *out, const struct parcel *parcel)
 		snprintf(text, sizeof text, "%snot started: %s, errno %d", what,
 			exit->stage ? exit->stage : "unknown", (int)exit->number);
 	else
-		snprintf(text, sizeof text, "%s%s %d", what,
-			exit->kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit->number);
+		snprintf(text, sizeof text, "%s%s %d%s%s", what,
+			exit->kind == EXIT_SIGNAL ? "signal" : "exit status", (int)exit->number,
+			exit->stage ? ", " : "", exit->stage ? exit->stage : "");
 	table_put_string(out, HEADER_EXIT, text_from(text));
 }
 

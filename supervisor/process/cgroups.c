@@ -1,6 +1,7 @@
 #include "process/cgroups.h"
 
 #include "base/list.h"
+#include "base/log.h"
 #include "os/descriptors.h"
 #include "process/fork_into.h"
 #include <dirent.h>
@@ -31,27 +32,39 @@ struct leftover {
 
 struct cgroups {
 	int folder; /* of the run */
+	bool has_limits;
 	struct link leftovers;
 	char path[PATH_MAX];
 };
 
 /* ---------- where they are ---------- */
 
+/* Read the path behind "0::" (cgroups(7)) of a process; pid 0: this one. */
+static bool read_group(pid_t pid, char list[OWN_SIZE], const char **ret)
+{
+	char path[32] = "/proc/self/cgroup";
+	*ret = NULL;
+	if (pid)
+		snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
+	FILE *file = fopen(path, "re");
+	size_t len = file ? fread(list, 1, OWN_SIZE - 1, file) : 0;
+	list[len] = '\0';
+	if (file)
+		fclose(file);
+	for (char *line = strtok(list, "\n"); line && !*ret; line = strtok(NULL, "\n"))
+		if (strncmp(line, "0::/", 4) == 0)
+			*ret = line + 3;
+	return *ret != NULL;
+}
+
 enum rc cgroups_find_own(char ret[PATH_MAX])
 {
 	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 	char list[OWN_SIZE];
-	const char *own = NULL;
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	size_t len = file ? fread(list, 1, sizeof list - 1, file) : 0;
-	list[len] = '\0';
-	if (file)
-		fclose(file);
-	/* The path behind "0::" (cgroups(7)). */
-	for (char *line = strtok(list, "\n"); line && !own; line = strtok(NULL, "\n"))
-		if (strncmp(line, "0::/", 4) == 0)
-			own = line + 3;
-	for (size_t i = 0; own && i < sizeof mounts / sizeof *mounts; i++) {
+	const char *own;
+	if (!read_group(0, list, &own))
+		return RC_NOT_FOUND;
+	for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
 		struct statfs status;
 		int path_len = snprintf(ret, PATH_MAX, "%s%s", mounts[i], own);
 		if (path_len < PATH_MAX && statfs(ret, &status) == 0 &&
@@ -59,6 +72,17 @@ enum rc cgroups_find_own(char ret[PATH_MAX])
 			return RC_OK;
 	}
 	return RC_NOT_FOUND;
+}
+
+bool cgroups_holds(const struct cgroups *cgroups, pid_t pid)
+{
+	const char *name = strrchr(cgroups->path, '/'), *group, *found;
+	size_t len = strlen(name);
+	char list[OWN_SIZE];
+	if (!read_group(pid, list, &group))
+		return false;
+	found = strstr(group, name);
+	return found && found[len] == '/';
 }
 
 /* ---------- the end of a group ---------- */
@@ -113,6 +137,27 @@ static bool end_members(int folder, int depth)
 	return are_gone;
 }
 
+/* The folder above a run's group, and the name of the leaf there for supervisor and guard; -1: it
+ * cannot be opened. */
+static int open_above(const char *path, char ret_leaf[NAME_MAX])
+{
+	const char *base = strrchr(path, '/');
+	char above[PATH_MAX];
+	snprintf(above, sizeof above, "%.*s", (int)(base - path), path);
+	snprintf(ret_leaf, NAME_MAX, "%s-supervisor", base + 1);
+	return open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void leave_leaf(const char *path)
+{
+	char leaf[NAME_MAX];
+	int above = open_above(path, leaf);
+	if (above < 0)
+		return;
+	cgroup_controllers_disable_above(above, CGROUP_LIMITS_CONTROLLERS, leaf);
+	close(above);
+}
+
 bool cgroups_remove(const char *path)
 {
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -120,7 +165,10 @@ bool cgroups_remove(const char *path)
 		return true;
 	bool is_empty = end_members(folder, DEPTH);
 	close(folder);
-	return is_empty && remove_empty(AT_FDCWD, path);
+	if (!is_empty || !remove_empty(AT_FDCWD, path))
+		return false;
+	leave_leaf(path);
+	return true;
 }
 
 /* ---------- the run's group ---------- */
@@ -151,7 +199,7 @@ enum rc cgroups_new(const char *own, const char *run, struct cgroups **ret)
 	cgroups->folder = -1;
 	int len = snprintf(cgroups->path, PATH_MAX, "%s/%s-workers", own, base ? base + 1 : run);
 	errno = ENAMETOOLONG;
-	if (len < PATH_MAX && mkdir(cgroups->path, 0755) == 0)
+	if (len < PATH_MAX && mkdir(cgroups->path, 0700) == 0)
 		cgroups->folder = open(cgroups->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* cgroup.kill came with Linux 5.14. */
 	if (cgroups->folder >= 0 && faccessat(cgroups->folder, "cgroup.kill", W_OK, 0) == 0 &&
@@ -170,12 +218,77 @@ const char *cgroups_path(const struct cgroups *cgroups)
 	return cgroups->path;
 }
 
-int cgroups_begin(struct cgroups *cgroups, uint64_t life)
+/* ---------- limits ---------- */
+
+const char *cgroups_why_no_limits(void)
+{
+	char own[PATH_MAX];
+	if (cgroups_find_own(own) != RC_OK)
+		return "no control groups of version 2 are mounted here";
+	int folder = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return "wpool cannot open its control group here";
+	bool is_available = cgroup_controllers_are_available(folder, CGROUP_LIMITS_CONTROLLERS);
+	bool is_ours = faccessat(folder, ".", W_OK, 0) == 0 &&
+		       faccessat(folder, "cgroup.procs", W_OK, 0) == 0;
+	close(folder);
+	if (!is_available)
+		return "its control group here does not have the controllers pids and memory";
+	return is_ours ? NULL : "wpool may not make control groups here";
+}
+
+enum rc cgroups_allow_limits(struct cgroups *cgroups, pid_t guard)
+{
+	char leaf[NAME_MAX];
+	const pid_t others[] = {guard, 0};
+	if (cgroups->has_limits)
+		return RC_OK;
+	int above = open_above(cgroups->path, leaf);
+	if (above < 0)
+		return RC_SYSTEM;
+	errno = EOPNOTSUPP;
+	cgroups->has_limits =
+		cgroup_controllers_are_available(above, CGROUP_LIMITS_CONTROLLERS) &&
+		cgroup_controllers_enable_above(above, CGROUP_LIMITS_CONTROLLERS, leaf, others) &&
+		cgroup_controllers_enable(cgroups->folder, CGROUP_LIMITS_CONTROLLERS);
+	int error = errno;
+	if (!cgroups->has_limits)
+		cgroup_controllers_disable_above(above, CGROUP_LIMITS_CONTROLLERS, leaf);
+	close(above);
+	errno = error;
+	return cgroups->has_limits ? RC_OK : RC_SYSTEM;
+}
+
+static void set_limits(int parent, const char *name, const struct cgroup_limits *limits)
+{
+	int group = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (group < 0 || !cgroup_limits_write(group, limits))
+		log_warn("limits of a worker's control group cannot be set: %s", strerror(errno));
+	descriptor_close(&group);
+}
+
+bool cgroups_was_over_memory(const struct cgroups *cgroups, uint64_t life)
+{
+	char name[NUMBER_SIZE];
+	if (!cgroups->has_limits)
+		return false;
+	snprintf(name, sizeof name, "%" PRIu64, life);
+	int group = openat(cgroups->folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool was_over = group >= 0 && cgroup_limits_was_over_memory(group);
+	descriptor_close(&group);
+	return was_over;
+}
+
+/* ---------- the groups of workers ---------- */
+
+int cgroups_begin(struct cgroups *cgroups, uint64_t life, const struct cgroup_limits *limits)
 {
 	char name[NUMBER_SIZE];
 	snprintf(name, sizeof name, "%" PRIu64, life);
 	if (mkdirat(cgroups->folder, name, 0755) < 0)
 		return -1;
+	if (cgroups->has_limits && cgroup_limits_are_set(limits))
+		set_limits(cgroups->folder, name, limits);
 	return openat(cgroups->folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 

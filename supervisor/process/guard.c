@@ -4,10 +4,14 @@
 #include "os/descriptors.h"
 #include "os/rundir.h"
 #include "process/cgroups.h"
+#include "process/descendants.h"
 #include "process/mark.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +24,8 @@
  * the supervisor dies, or blocks when the guard is slow. Pages that are never touched cost nothing.
  */
 #define GUARD_GROUPS 131072
+/* Users of workers. More than there are accounts for workers on any machine. */
+#define GUARD_USERS 1024
 
 /* The pause between two rounds of kills. A process that was being forked in the first round is
  * found in the second. */
@@ -29,16 +35,25 @@
 /* Then the guard gives up: a process has forked faster than it kills for 2 s. */
 #define GUARD_ROUNDS 100
 
+/* The pause between two looks at the processes below the supervisor. On a machine with so many that
+ * a look takes long, pauses are longer, so that looks take a hundredth of a processor. */
+#define GUARD_LOOK_MS   1000
+#define GUARD_LOOK_REST 100
+
 struct guard_list {
 	atomic_int used; /* entries from here on were never given out; 0 in one before: free */
 	atomic_int groups[GUARD_GROUPS];
+	atomic_int user_count;
+	uid_t users[GUARD_USERS];
 };
 
 struct guard {
 	struct guard_list *list; /* shared with the guard process */
 	char *directory;         /* owned */
 	char *cgroup;            /* owned; or NULL */
-	int pipe;                /* its writing end, never written; -1: none */
+	char mark[MARK_RUN_SIZE];
+	struct descendants *descendants; /* borrowed; or NULL */
+	int pipe;                        /* its writing end, never written; -1: none */
 	pid_t pid;
 };
 
@@ -56,14 +71,42 @@ static int kill_groups(struct guard_list *list)
 }
 
 /* Repeat until a round finds no process with our mark. */
-static void kill_all(struct guard_list *list, const char *directory)
+static void kill_all(const struct guard *guard)
 {
+	struct guard_list *list = guard->list;
+	size_t users = (size_t)atomic_load(&list->user_count);
 	for (int round = 0; round < GUARD_ROUNDS; round++) {
 		int killed = round < GUARD_GROUP_ROUNDS ? kill_groups(list) : 0;
-		killed += mark_kill_all(directory);
+		killed += mark_kill_all(guard->mark, list->users, users);
 		if (killed == 0)
 			break;
 		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
+	}
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/* Wait for the end of the pipe, and look around meanwhile. */
+static void watch(struct descendants *descendants, int pipe)
+{
+	struct pollfd poller = {.fd = pipe, .events = POLLIN};
+	int64_t pause = descendants ? GUARD_LOOK_MS : -1;
+	for (;;) {
+		int ready = poll(&poller, 1, (int)pause);
+		char byte;
+		if (ready > 0 && read(pipe, &byte, 1) == 0)
+			return;
+		if (ready != 0)
+			continue;
+		int64_t began = now_ms();
+		descendants_look(descendants);
+		int64_t taken = (now_ms() - began) * GUARD_LOOK_REST;
+		pause = taken > GUARD_LOOK_MS ? taken : GUARD_LOOK_MS;
 	}
 }
 
@@ -71,8 +114,6 @@ static _Noreturn void guard_process(const struct guard *guard, int pipe)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	sigset_t none;
-	char byte;
-	ssize_t n;
 	setsid();
 	prctl(PR_SET_NAME, "wpool-guard");
 	for (int number = 1; number < NSIG; number++)
@@ -82,10 +123,13 @@ static _Noreturn void guard_process(const struct guard *guard, int pipe)
 	/* It must not keep the writing end of its own pipe: it would wait for itself. */
 	dup2(pipe, 0);
 	descriptors_range(1, 0);
-	do
-		n = read(0, &byte, 1);
-	while (n > 0 || (n < 0 && errno == EINTR));
-	kill_all(guard->list, guard->directory);
+	struct descendants *descendants = guard->descendants;
+	if (descendants && !descendants_leave(descendants, getpid()))
+		descendants = NULL; /* out of memory: it would kill itself */
+	watch(descendants, 0);
+	if (descendants)
+		descendants_kill(descendants);
+	kill_all(guard);
 	for (int round = 0; guard->cgroup && round < GUARD_ROUNDS; round++) {
 		if (cgroups_remove(guard->cgroup))
 			break;
@@ -131,15 +175,17 @@ static void guard_release(struct guard *guard)
 	errno = error;
 }
 
-enum rc guard_start(const char *directory, const char *cgroup, struct guard **ret)
+enum rc guard_start(const struct guard_run *run, struct guard **ret)
 {
 	struct guard *guard = calloc(1, sizeof *guard);
 	if (!guard)
 		return RC_MEMORY;
 	guard->pipe = -1;
-	guard->directory = strdup(directory);
-	guard->cgroup = cgroup ? strdup(cgroup) : NULL;
-	if (!guard->directory || (cgroup && !guard->cgroup)) {
+	guard->directory = strdup(run->directory);
+	guard->cgroup = run->cgroup ? strdup(run->cgroup) : NULL;
+	guard->descendants = run->descendants;
+	snprintf(guard->mark, sizeof guard->mark, "%s", run->mark);
+	if (!guard->directory || (run->cgroup && !guard->cgroup)) {
 		guard_release(guard);
 		return RC_MEMORY;
 	}
@@ -200,6 +246,23 @@ void guard_remove(struct guard *guard, pid_t group)
 	int place = find(guard, group);
 	if (place >= 0)
 		atomic_store(&guard->list->groups[place], 0);
+}
+
+void guard_allow_user(struct guard *guard, uid_t user)
+{
+	struct guard_list *list = guard->list;
+	int count = atomic_load_explicit(&list->user_count, memory_order_relaxed);
+	for (int i = 0; i < count; i++)
+		if (list->users[i] == user)
+			return;
+	if (count == GUARD_USERS) {
+		log_warn("guard: the list of users is full: what workers of user %u start could "
+			 "outlive a killed wpool",
+			(unsigned)user);
+		return;
+	}
+	list->users[count] = user;
+	atomic_store(&list->user_count, count + 1);
 }
 
 void guard_stop(struct guard *guard)

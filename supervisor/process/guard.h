@@ -1,8 +1,9 @@
-/* The guard: a small process that kills the workers when the supervisor dies. Layer: process. It
- * holds the reading end of a pipe whose only writer is the supervisor, and a list of process
- * groups. When the pipe ends, it kills every group on the list, every other process with the
- * supervisor's mark (process/mark.h) and everything in its control group, removes the run
- * directory, and exits. */
+/* The guard: a small process that kills the workers when the supervisor dies or has stopped. Layer:
+ * process. It holds the reading end of a pipe whose only writer is the supervisor, and a list of
+ * process groups. Meanwhile it looks about once a second which processes are below the supervisor.
+ * When the pipe ends, it kills every group on the list, every other process with the supervisor's
+ * mark (process/mark.h), those that it saw (process/descendants.h) and everything in its control
+ * group, removes the run directory, and exits. */
 #ifndef PROCESS_GUARD_H
 #define PROCESS_GUARD_H
 
@@ -11,12 +12,18 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct descendants;
 struct guard;
 
-/* Forks; call before there are threads and while the process is small. directory: names the run in
- * marks, and is removed when the supervisor dies. cgroup: that of the run; NULL: none. RC_SYSTEM:
- * see errno. */
-enum rc guard_start(const char *directory, const char *cgroup, struct guard **ret) MUST_CHECK;
+struct guard_run {
+	const char *directory;           /* of the run; removed when the supervisor dies */
+	const char *mark;                /* mark_draw_run */
+	const char *cgroup;              /* of the run; NULL: none */
+	struct descendants *descendants; /* borrowed until guard_stop; NULL: none are ended */
+};
+
+/* Forks; call before there are threads and while the process is small. RC_SYSTEM: see errno. */
+enum rc guard_start(const struct guard_run *, struct guard **ret) MUST_CHECK;
 /* The guard was killed and reaped: start another one, with the same list. RC_SYSTEM: see errno, and
  * there is none (guard_pid is -1). */
 enum rc guard_restart(struct guard *) MUST_CHECK;
@@ -26,6 +33,9 @@ pid_t guard_pid(const struct guard *);
  * parent writes it too, before the next call. NULL: the list is full, which is logged. */
 atomic_int *guard_place(struct guard *);
 void guard_remove(struct guard *, pid_t group);
+/* A worker of this user is about to be started: the guard believes marks of processes of this user.
+ */
+void guard_allow_user(struct guard *, uid_t);
 /* End the guard in order (the list is empty by then) and reap it. */
 void guard_stop(struct guard *);
 

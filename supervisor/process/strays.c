@@ -1,7 +1,9 @@
 #include "process/strays.h"
 
 #include "base/log.h"
+#include "os/proc_stat.h"
 #include "process/cgroups.h"
+#include "process/descendants.h"
 #include "process/mark.h"
 #include "process/reaper.h"
 #include <signal.h>
@@ -11,12 +13,17 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* A marked orphan. The reaper reports its end, and then its children are ours. */
+#define LOOK_AGAIN 0.5 /* s; far longer than an exec */
+
+/* An orphan. The reaper reports its end, and then its children are ours. */
 struct stray {
 	struct link link;
 	struct strays *strays;
-	uint64_t life; /* in its mark */
+	uint64_t life;  /* in its mark; 0: it has none */
+	uint64_t start; /* proc_stat.start */
 	pid_t pid;
+	bool is_suspect; /* without a mark at one look: during an exec none can be read */
+	bool is_logged;  /* without a mark at two */
 };
 
 struct strays {
@@ -24,17 +31,27 @@ struct strays {
 	struct reaper *reaper;
 	const char *run;
 	struct cgroups *cgroups; /* or NULL */
-	bool uses_marks;         /* some worker has no control group */
-	uint64_t last;           /* number of a life */
-	struct link living;      /* stray_life */
-	struct link seen;        /* struct stray */
-	ev_timer look;           /* active: a look is due */
+	const struct descendants *descendants;
+	bool is_sole_parent; /* all orphans are of workers */
+	uint64_t last;       /* number of a life */
+	struct link living;  /* stray_life */
+	struct link seen;    /* struct stray */
+	ev_timer look;       /* active: a look is due */
 };
+
+static void look_after(struct strays *strays, double seconds)
+{
+	if (ev_is_active(&strays->look) &&
+		ev_timer_remaining(strays->loop, &strays->look) <= seconds)
+		return;
+	ev_timer_stop(strays->loop, &strays->look);
+	ev_timer_set(&strays->look, seconds, 0);
+	ev_timer_start(strays->loop, &strays->look);
+}
 
 static void look_soon(struct strays *strays)
 {
-	if (!ev_is_active(&strays->look))
-		ev_timer_start(strays->loop, &strays->look);
+	look_after(strays, 0);
 }
 
 static void on_stranger(void *ctx)
@@ -60,33 +77,73 @@ static bool is_living(const struct strays *strays, uint64_t life)
 	return false;
 }
 
+/* Some worker that lives may have started it. Times are equal within a tick. */
+static bool may_be_of_living(const struct strays *strays, uint64_t start)
+{
+	for (struct link *link = strays->living.next; link != &strays->living; link = link->next)
+		if (CONTAINER_OF(link, struct stray_life, living)->began <= start)
+			return true;
+	return false;
+}
+
 /* Out of memory: the next look finds it again. */
-static void add_stray(struct strays *strays, pid_t pid, uint64_t life)
+static void add_stray(struct strays *strays, pid_t pid, uint64_t start)
 {
 	struct stray *stray = malloc(sizeof *stray);
 	if (!stray || !reaper_watch(strays->reaper, pid, on_stray_exit, stray)) {
 		free(stray);
 		return;
 	}
-	*stray = (struct stray){.strays = strays, .life = life, .pid = pid};
+	*stray = (struct stray){.strays = strays, .start = start, .pid = pid};
 	list_append(&strays->seen, &stray->link);
 }
 
 /* Children that the supervisor did not start. None vanishes while we read: only we reap them. */
-static void find_marked(struct strays *strays)
+static void find_orphans(struct strays *strays)
 {
 	char path[64];
 	int pid;
+	struct proc_stat stat;
 	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
 	FILE *children = fopen(path, "re");
 	if (!children)
 		return;
 	while (fscanf(children, "%d", &pid) == 1) {
-		uint64_t life = reaper_knows(strays->reaper, pid) ? 0 : mark_read(pid, strays->run);
-		if (life)
-			add_stray(strays, pid, life);
+		if (reaper_knows(strays->reaper, pid) ||
+			descendants_is_left(strays->descendants, pid) ||
+			(strays->cgroups && cgroups_holds(strays->cgroups, pid)))
+			continue;
+		if (proc_stat_read(pid, &stat) && stat.state != 'Z')
+			add_stray(strays, pid, stat.start);
 	}
 	fclose(children);
+}
+
+static void log_unmarked(struct stray *stray)
+{
+	stray->is_logged = true;
+	log_warn("process %d has left its worker: it has neither its session nor its mark; %s",
+		(int)stray->pid,
+		stray->strays->is_sole_parent
+			? "it is killed when the workers of its time have ended"
+			: "it is killed when wpool ends");
+}
+
+/* False: it has to be looked at once more. */
+static bool judge_unmarked(struct strays *strays, struct stray *stray, bool *ret_is_over)
+{
+	struct proc_stat stat;
+	*ret_is_over = false;
+	if (!proc_stat_read(stray->pid, &stat) || stat.state == 'Z')
+		return true;
+	if (!stray->is_logged && !stray->is_suspect) {
+		stray->is_suspect = true;
+		return false;
+	}
+	if (!stray->is_logged)
+		log_unmarked(stray);
+	*ret_is_over = strays->is_sole_parent && !may_be_of_living(strays, stray->start);
+	return true;
 }
 
 static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
@@ -94,21 +151,30 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)loop;
 	(void)events;
 	struct strays *strays = timer->data;
+	bool is_settled = true;
 	if (strays->cgroups)
 		cgroups_sweep(strays->cgroups);
-	if (strays->uses_marks)
-		find_marked(strays);
+	find_orphans(strays);
 	for (struct link *link = strays->seen.next; link != &strays->seen; link = link->next) {
 		struct stray *stray = CONTAINER_OF(link, struct stray, link);
-		if (is_living(strays, stray->life))
+		bool is_over;
+		if (!stray->life)
+			stray->life = mark_read(stray->pid, strays->run);
+		if (stray->life)
+			is_over = !is_living(strays, stray->life);
+		else
+			is_settled &= judge_unmarked(strays, stray, &is_over);
+		if (!is_over)
 			continue;
 		log_debug("killing process %d, which a worker left behind", (int)stray->pid);
 		kill(stray->pid, SIGKILL); /* ours to reap, so the number is still its own */
 	}
+	if (!is_settled)
+		look_after(strays, LOOK_AGAIN);
 }
 
-struct strays *strays_new(
-	struct ev_loop *loop, struct reaper *reaper, const char *run, struct cgroups *cgroups)
+struct strays *strays_new(struct ev_loop *loop, struct reaper *reaper, const char *run,
+	struct cgroups *cgroups, const struct descendants *descendants)
 {
 	struct strays *strays = calloc(1, sizeof *strays);
 	if (!strays)
@@ -117,7 +183,8 @@ struct strays *strays_new(
 	strays->reaper = reaper;
 	strays->run = run;
 	strays->cgroups = cgroups;
-	strays->uses_marks = !cgroups;
+	strays->descendants = descendants;
+	strays->is_sole_parent = getpid() != 1 && !descendants_has_left(descendants);
 	list_init(&strays->living);
 	list_init(&strays->seen);
 	ev_timer_init(&strays->look, on_look, 0, 0);
@@ -151,14 +218,19 @@ const char *strays_run(const struct strays *strays)
 void strays_begin(struct strays *strays, struct stray_life *life)
 {
 	life->number = ++strays->last;
+	life->began = proc_stat_now();
 	list_append(&strays->living, &life->living);
 }
 
-int strays_open_group(struct strays *strays, const struct stray_life *life)
+int strays_open_group(
+	struct strays *strays, const struct stray_life *life, const struct cgroup_limits *limits)
 {
-	int group = strays->cgroups ? cgroups_begin(strays->cgroups, life->number) : -1;
-	strays->uses_marks |= group < 0;
-	return group;
+	return strays->cgroups ? cgroups_begin(strays->cgroups, life->number, limits) : -1;
+}
+
+bool strays_was_over_memory(const struct strays *strays, const struct stray_life *life)
+{
+	return strays->cgroups && cgroups_was_over_memory(strays->cgroups, life->number);
 }
 
 void strays_end(struct strays *strays, struct stray_life *life)
@@ -170,4 +242,9 @@ void strays_end(struct strays *strays, struct stray_life *life)
 	life->number = 0;
 	list_remove(&life->living);
 	look_soon(strays);
+}
+
+bool strays_is_looking(const struct strays *strays)
+{
+	return ev_is_active(&strays->look);
 }

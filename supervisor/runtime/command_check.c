@@ -38,3 +38,29 @@ void command_check_add_warnings(const struct config *config, struct problems *pr
 				pool->name, pool->command[0], exit_text(&failure, NULL, exit));
 	}
 }
+
+static bool has_group_limits(const struct config_pool *pool)
+{
+	struct workers_config workers = pool_runtime_workers_config(pool);
+
+	return cgroup_limits_are_set(&workers.group_limits);
+}
+
+bool command_check_has_group_limits(const struct config *config)
+{
+	for (size_t i = 0; i < config->pool_count; i++)
+		if (has_group_limits(&config->pools[i]))
+			return true;
+	return false;
+}
+
+void command_check_add_group_limits(
+	const struct config *config, const char *why, struct problems *problems)
+{
+	for (size_t i = 0; why && i < config->pool_count; i++)
+		if (has_group_limits(&config->pools[i]))
+			problems_add_warning(problems,
+				"pool %s: limits.group_processes and limits.group_memory do not hold: %s; "
+				"a service of systemd with Delegate=yes has what they need",
+				config->pools[i].name, why);
+}

@@ -130,12 +130,17 @@ struct workers_config pool_runtime_workers_config(const struct config_pool *conf
 		[CONFIG_HEADERS_TEXT] = TASK_HEADERS_TEXT,
 		[CONFIG_HEADERS_TYPED] = TASK_HEADERS_TYPED,
 	};
+	bool has_processes = config->limits.group_processes != MTIME_NEVER;
+	bool has_memory = config->limits.group_memory != MTIME_NEVER;
+
 	return (struct workers_config){
 		.pool = config->name,
 		.command = config->command,
 		.rights = &config->rights,
 		.variables = config->env,
 		.passed = config->env_pass,
+		.group_limits = {.processes = has_processes ? config->limits.group_processes : 0,
+			.memory_bytes = has_memory ? config->limits.group_memory : 0},
 		.folder = config->cwd,
 		.workers = (uint16_t)config->workers,
 		.pipe = config->pipe,

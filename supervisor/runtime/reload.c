@@ -217,6 +217,7 @@ static enum reload_result apply(struct attempt *attempt)
 
 	if (is_created) {
 		console_warn(&attempt->outcome->problems);
+		runtime_shared_allow_limits(attempt->reload->tools, attempt->config);
 		for (size_t i = 0; i < plan->count; i++)
 			apply_step(&plan->steps[i], created[i]);
 		apply_settings(attempt);

@@ -102,8 +102,9 @@ const char *exit_text(const struct exit_info *exit, const char *why, char buffer
 		snprintf(buffer, size, "exit status %d", exit->number);
 		break;
 	case EXIT_SIGNAL:
-		snprintf(buffer, size, "signal %d (%s)", exit->number,
-			sigdescr_np(exit->number) ? sigdescr_np(exit->number) : "unknown");
+		snprintf(buffer, size, "signal %d (%s)%s%s", exit->number,
+			sigdescr_np(exit->number) ? sigdescr_np(exit->number) : "unknown",
+			exit->stage ? ", " : "", exit->stage ? exit->stage : "");
 		break;
 	case EXIT_NOT_STARTED:
 		snprintf(buffer, size, "%s: %s", stage_text(exit->stage), strerror(exit->number));

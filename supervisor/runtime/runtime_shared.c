@@ -6,9 +6,12 @@
 #include "os/memory.h"
 #include "os/rundir.h"
 #include "process/cgroups.h"
+#include "process/descendants.h"
 #include "process/guard.h"
 #include "process/reaper.h"
 #include "process/strays.h"
+#include "runtime/command_check.h"
+#include "tty/console.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -64,6 +67,20 @@ bool runtime_shared_cannot_serve(const struct runtime_shared *tools, const struc
 	return !tools->is_for_others && has_other_users(config);
 }
 
+/* Before the loop, so that the guard is small and inherits nothing. */
+static bool start_guard(struct runtime_shared *tools)
+{
+	const struct guard_run run = {.directory = rundir_path(tools->rundir),
+		.mark = tools->mark,
+		.cgroup = tools->cgroups ? cgroups_path(tools->cgroups) : NULL,
+		.descendants = tools->descendants};
+
+	if (tools->descendants && guard_start(&run, &tools->guard) == RC_OK)
+		return true;
+	log_error("cannot start the guard process: %s", strerror(errno));
+	return false;
+}
+
 bool runtime_shared_open(struct runtime_shared *tools, const struct config *config)
 {
 	tools->is_for_others = has_other_users(config);
@@ -81,24 +98,50 @@ bool runtime_shared_open(struct runtime_shared *tools, const struct config *conf
 			strerror(errno));
 		return false;
 	}
-	tools->cgroups = open_cgroups(rundir_path(tools->rundir));
-	/* Before the loop, so that the guard is small and inherits nothing. */
-	if (guard_start(rundir_path(tools->rundir),
-		    tools->cgroups ? cgroups_path(tools->cgroups) : NULL, &tools->guard) != RC_OK) {
-		log_error("cannot start the guard process: %s", strerror(errno));
+	if (mark_draw_run(tools->mark) != RC_OK) {
+		log_error("cannot draw a random number: %s", strerror(errno));
 		return false;
 	}
+	tools->descendants = descendants_new();
+	tools->cgroups = open_cgroups(rundir_path(tools->rundir));
+	if (!start_guard(tools))
+		return false;
 	tools->loop = loop_default();
 	tools->reaper = tools->loop ? reaper_new(tools->loop) : NULL;
-	tools->strays = tools->reaper ? strays_new(tools->loop, tools->reaper,
-						rundir_path(tools->rundir), tools->cgroups)
+	tools->strays = tools->reaper ? strays_new(tools->loop, tools->reaper, tools->mark,
+						tools->cgroups, tools->descendants)
 				      : NULL;
 	if (!tools->strays) {
 		log_error("cannot start the event loop: %s", strerror(errno));
 		return false;
 	}
 	watch_guard(tools);
+	runtime_shared_allow_limits(tools, config);
 	return true;
+}
+
+/* NULL: limits hold; else why they do not. */
+static const char *allow_limits(const struct runtime_shared *tools)
+{
+	const char *why = cgroups_why_no_limits();
+
+	if (why)
+		return why;
+	if (!tools->cgroups)
+		return "workers have no control groups";
+	if (cgroups_allow_limits(tools->cgroups, guard_pid(tools->guard)) == RC_OK)
+		return NULL;
+	return errno == EBUSY ? "its control group has other processes" : strerror(errno);
+}
+
+void runtime_shared_allow_limits(const struct runtime_shared *tools, const struct config *config)
+{
+	struct problems warnings = {0};
+
+	if (command_check_has_group_limits(config))
+		command_check_add_group_limits(config, allow_limits(tools), &warnings);
+	console_warn(&warnings);
+	problems_release(&warnings);
 }
 
 void runtime_shared_close(struct runtime_shared *tools)
@@ -107,6 +150,7 @@ void runtime_shared_close(struct runtime_shared *tools)
 	reaper_free(tools->reaper);
 	cgroups_free(tools->cgroups); /* before the guard, which waits for it */
 	if (tools->guard)
-		guard_stop(tools->guard);
+		guard_stop(tools->guard); /* it kills what is left */
+	descendants_free(tools->descendants);
 	rundir_free(tools->rundir);
 }

@@ -4,6 +4,7 @@
 #define RUNTIME_RUNTIME_SHARED_H
 
 #include "config/config.h"
+#include "process/mark.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -15,7 +16,9 @@ struct runtime_shared {
 	struct guard *guard;
 	struct rundir *rundir;
 	struct cgroups *cgroups; /* NULL: not available on this machine */
+	struct descendants *descendants;
 	struct strays *strays;
+	char mark[MARK_RUN_SIZE];  /* of this run */
 	struct rlimit descriptors; /* limit for a worker */
 	char **const *secrets;     /* variables that hold a password; the configuration's */
 	bool is_for_others;        /* some workers may run as other users */
@@ -26,6 +29,9 @@ struct runtime_shared {
 bool runtime_shared_open(struct runtime_shared *, const struct config *);
 /* True if the pools of another configuration need something that was not opened. */
 bool runtime_shared_cannot_serve(const struct runtime_shared *, const struct config *);
+/* Let the limits of workers' groups hold, if a pool of this configuration has some; warn for each
+ * such pool if they cannot. At the start, and when another configuration is applied. */
+void runtime_shared_allow_limits(const struct runtime_shared *, const struct config *);
 void runtime_shared_close(struct runtime_shared *);
 
 #endif

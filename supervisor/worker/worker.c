@@ -4,6 +4,7 @@
 #include "os/clock.h"
 #include "os/descriptors.h"
 #include "os/loop.h"
+#include "os/oom_score.h"
 #include "process/guard.h"
 #include "process/mark.h"
 #include "process/reaper.h"
@@ -415,6 +416,9 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 	/* Kill the rest of its group now, before the number can belong to another process. */
 	kill(-pid, SIGKILL);
 	guard_remove(worker->workers->guard, pid);
+	if (exit.kind == EXIT_SIGNAL &&
+		strays_was_over_memory(worker->workers->strays, &worker->descendants))
+		exit.stage = "over limits.group_memory";
 	strays_end(worker->workers->strays, &worker->descendants);
 	worker->process = PROCESS_EXITED;
 	worker->exit_turn = ev_iteration(worker->workers->loop);
@@ -537,6 +541,8 @@ static void on_started(struct ev_loop *loop, ev_io *io, int events)
 	descriptor_close(&worker->start);
 	if (outcome == SPAWN_FAILED)
 		worker->exit = failure;
+	else
+		oom_score_raise(worker->pid);
 }
 
 static void on_log(struct ev_loop *loop, ev_io *io, int events)
@@ -569,7 +575,10 @@ static bool spawn(struct worker *worker, struct spawned *ret)
 		worker->exit = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
 		return false;
 	}
-	int cgroup = strays_open_group(workers->strays, &worker->descendants);
+	const struct rights *owner = workers_owner(config);
+	guard_allow_user(workers->guard, owner ? owner->uid : geteuid());
+	int cgroup =
+		strays_open_group(workers->strays, &worker->descendants, &config->group_limits);
 	const struct spawn_request request = {.command = config->command,
 		.environment = environment,
 		.descriptors = config->descriptors,
@@ -577,7 +586,7 @@ static bool spawn(struct worker *worker, struct spawned *ret)
 		.group = guard_place(workers->guard),
 		.rights = config->rights,
 		.folder = config->folder,
-		.reach = workers_owner(config) ? file : NULL};
+		.reach = owner ? file : NULL};
 	enum rc rc = spawn_process(&request, ret, &worker->exit);
 	descriptor_close(&cgroup);
 	free(environment);

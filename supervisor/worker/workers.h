@@ -12,6 +12,7 @@
 #include "core/pool.h"
 #include "message/answer.h"
 #include "message/task.h"
+#include "process/cgroup_limits.h"
 #include "worker/log_gate.h"
 #include <ev.h>
 #include <sys/resource.h>
@@ -28,11 +29,12 @@ struct workers_config {
 	enum pipe_form pipe;
 	struct task_options task;
 	struct answer_limits answer;
-	int64_t hard_limit_ms;            /* for the task's deadline_ms; 0: none */
-	const struct rights *rights;      /* NULL: our own */
-	char *const *variables;           /* added to the environment, "NAME=value"; or NULL */
-	char *const *passed;              /* variables of ours to pass on; NULL: all */
-	char **const *secrets;            /* names that "auto" does not pass; or NULL */
+	int64_t hard_limit_ms;       /* for the task's deadline_ms; 0: none */
+	const struct rights *rights; /* NULL: our own */
+	char *const *variables;      /* added to the environment, "NAME=value"; or NULL */
+	char *const *passed;         /* variables of ours to pass on; NULL: all */
+	char **const *secrets;       /* names that "auto" does not pass; or NULL */
+	struct cgroup_limits group_limits;
 	const char *folder;               /* working directory; NULL: ours */
 	struct log_rate log_rate;         /* of all workers; may change */
 	const struct rlimit *descriptors; /* limit (descriptors_prepare); NULL: ours */

@@ -111,6 +111,23 @@ const char *fixture_built(const char *name)
 	return scratch_text("%s/%s", build ? build : "build", name);
 }
 
+const char *fixture_public_copy(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char *path = scratch_path(fixture.folder, slash ? slash + 1 : name);
+	const char *const command[] = {"install", "-m", "755", fixture_built(name), path, NULL};
+	struct proc *copy = proc_start(fixture.folder, command, NULL);
+	ck_assert_int_eq(proc_wait(copy), 0);
+	proc_free(copy);
+	return path;
+}
+
+void fixture_not_run(const char *what, const char *why)
+{
+	printf("not run: %s: %s\n", what, why);
+	fflush(stdout);
+}
+
 static void append(const char **to, size_t *count, const char *const from[])
 {
 	for (size_t i = 0; from && from[i]; i++) {

@@ -36,6 +36,12 @@ void fixture_use_own_broker(void);
 void fixture_reconnect(void);
 /* The path of something built ("wpool", "workers/echo"); valid until the test ends. */
 const char *fixture_built(const char *name);
+/* A copy of something built that every user can execute: the build folder may be in a home folder.
+ * Valid until the test ends. */
+const char *fixture_public_copy(const char *name);
+/* Report that this machine cannot show what a test, or a part of it, checks; tools/run-checks
+ * prints it. The test returns then. */
+void fixture_not_run(const char *what, const char *why);
 /* Start `wpool serve` on fixture.queue, with retries 100 ms apart, these options (NULL-terminated,
  * or NULL) and this worker command (NULL-terminated). It is killed after the test at the latest. */
 struct proc *fixture_serve(const char *const options[], const char *const worker[]);

@@ -1,6 +1,7 @@
 /* Workers as another user and with limits of their own: they work in every form of pipe, have what
  * was configured and nothing of the supervisor, and end when they must; impossible settings are
  * reported. If the tests may not change users, the settings must be refused before any start. */
+#include "harness/deadline.h"
 #include "system/system.h"
 
 #include <signal.h>
@@ -14,18 +15,6 @@ static bool is_root(void)
 	return geteuid() == 0;
 }
 
-/* A copy that every user can execute: the build folder may be in a home folder. */
-static const char *public_copy(const char *name)
-{
-	char *path =
-		scratch_path(fixture.folder, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
-	const char *const command[] = {"install", "-m", "755", fixture_built(name), path, NULL};
-	struct proc *copy = proc_start(fixture.folder, command, NULL);
-	ck_assert_int_eq(proc_wait(copy), 0);
-	proc_free(copy);
-	return path;
-}
-
 /* Let every user write the witness. */
 static void open_witness(void)
 {
@@ -36,7 +25,7 @@ static void open_witness(void)
 static struct proc *serve_with(const char *settings)
 {
 	open_witness();
-	return fixture_serve_pool(settings, public_copy("workers/echo"));
+	return fixture_serve_pool(settings, fixture_public_copy("workers/echo"));
 }
 
 static char *of_process(pid_t pid, const char *file)
@@ -153,7 +142,7 @@ END_TEST
 START_TEST(reload_changes_rights)
 {
 	char *pool = scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 1, ",
-		fixture.queue, public_copy("workers/echo"));
+		fixture.queue, fixture_public_copy("workers/echo"));
 	char *before = scratch_text(
 		"%sumask: 022, env: {A: '1'}%s}\n", pool, is_root() ? ", user: daemon" : "");
 	char *after = scratch_text("%sumask: 077, nice: 1, env: {A: '2'}, cwd: /usr%s}\n", pool,
@@ -180,61 +169,74 @@ START_TEST(reload_changes_rights)
 }
 END_TEST
 
-/* The process whose number the worker's shell wrote to stderr. */
-static pid_t daemon_of(struct proc *serve)
+static int oom_score_of(pid_t pid)
 {
-	char *lines = proc_stderr(serve);
-	const char *number = strstr(lines, "stayed:");
-	ck_assert_ptr_nonnull(number);
-	pid_t daemon = atoi(number + strlen("stayed:"));
-	ck_assert_int_gt(daemon, 1);
-	free(lines);
-	return daemon;
+	char *text = of_process(pid, "oom_score_adj");
+	int score = atoi(text);
+	free(text);
+	return score;
 }
 
-/* Also processes that a user of the workers could not signal. */
-START_TEST(workers_of_other_user_end_with_supervisor)
+/* Without user and with it. A worker dies before wpool when memory is short, and a set-user-ID
+ * program gives it nothing. */
+START_TEST(workers_are_confined)
 {
-	open_witness();
-	char *pool = scratch_text(
-		"- {name: tested, queue: %s, user: nobody, command: [sh, -c, 'setsid sleep 1000 & "
-		"echo stayed:$! >&2; exec %s'], workers: 1}\n",
-		fixture.queue, public_copy("workers/echo"));
-	struct proc *serve = fixture_serve_pools(pool);
-	free(pool);
-	if (!is_root()) {
+	static const char *const settings[] = {"new_privs: false", "user: nobody",
+		"new_privs: true", "new_privs: true, user: nobody"};
+	bool is_free = _i >= 2, is_other = _i % 2;
+	struct proc *serve = serve_with(settings[_i]);
+	if (is_other && !is_root()) {
 		expect_refused(serve);
 		return;
 	}
-	pid_t worker = fixture_worker_pid();
-	pid_t daemon = daemon_of(serve);
-	expect_in(daemon, "status", "\nUid:\t65534\t");
-	proc_signal(serve, SIGKILL);
-	proc_expect_gone(worker);
-	proc_expect_gone(daemon);
+	pid_t pid = fixture_worker_pid();
+	expect_in(pid, "status", is_free ? "\nNoNewPrivs:\t0\n" : "\nNoNewPrivs:\t1\n");
+	if (is_other && !is_free)
+		expect_in(pid, "status", "\nCapBnd:\t0000000000000000\n");
+	int64_t deadline = deadline_in(20000);
+	while (oom_score_of(pid) <= oom_score_of(proc_pid(serve)))
+		fixture_poll(deadline, 5, "its OOM score is above wpool's");
+	fixture_stop(serve);
 }
 END_TEST
 
-/* It has no mark, session or parent in common with its worker, only the control group, if this
- * machine has control groups. */
-START_TEST(daemon_ends_with_its_worker)
+static const char no_limits[] = "limits.group_processes and limits.group_memory do not hold: ";
+
+/* The start and check-config warn, once for each pool that has such limits. */
+START_TEST(group_limits_hold_or_are_warned_of)
 {
+	static const struct {
+		const char *settings, *script, *line;
+	} cases[] = {
+		{"group_processes: 5",
+			"i=0; while [ $i -lt 20 ]; do sleep 1000 & i=$((i+1)); done; exec", "fork"},
+		{"group_memory: 32MiB", "head -c 200m /dev/zero | tail; exec",
+			"signal 9 (Killed), over limits.group_memory"},
+	};
 	open_witness();
-	char *pool = scratch_text(
-		"- {name: tested, queue: %s, command: [sh, -c, '(env -i setsid sleep 1000 & echo "
-		"stayed:$! >&2); exec %s'], workers: 1}\n",
-		fixture.queue, fixture_built("workers/echo"));
+	char *pool =
+		scratch_text("- {name: tested, queue: %s, command: [sh, -c, '%s %s'], workers: "
+			     "1, limits: {%s}}\n- {name: other, queue: %s, command: [%s]}\n",
+			fixture.queue, cases[_i].script, fixture_public_copy("workers/echo"),
+			cases[_i].settings, fixture.queue, fixture_built("workers/echo"));
 	struct proc *serve = fixture_serve_pools(pool);
-	free(pool);
-	pid_t worker = fixture_worker_pid();
-	pid_t daemon = daemon_of(serve);
-	if (proc_has_logged(serve, "workers have no control groups: ")) {
-		kill(daemon, SIGKILL); /* as docs/operations.md says */
+	proc_expect(serve, "wpool ");
+	bool hold = !proc_has_logged(serve, no_limits);
+	char *file = scratch_path(fixture.folder, "wpool.yaml");
+	struct proc *look = fixture_wpool((const char *const[]){"check-config", file, NULL});
+	ck_assert_int_eq(proc_wait(look), 0);
+	if (hold) {
+		proc_expect(serve, cases[_i].line);
 	} else {
-		kill(worker, SIGKILL);
-		proc_expect_gone(daemon);
+		fixture_not_run("group_limits_hold", "no controllers pids and memory here");
+		ck_assert_int_eq(proc_count_logged(serve, no_limits), 1);
+		ck_assert_int_eq(proc_count_logged(look, no_limits), 1);
 	}
-	fixture_stop(serve);
+	proc_signal(serve, SIGTERM);
+	proc_signal(serve, SIGTERM);
+	proc_wait(serve);
+	free(file);
+	free(pool);
 }
 END_TEST
 
@@ -267,7 +269,7 @@ START_TEST(check_config_starts_nothing)
 	const char *const as_nobody[] = {"setpriv", "--reuid", "65534", "--clear-groups", NULL};
 	const char *const nobody_already[] = {"env", NULL};
 	const char *const *start = is_root() ? as_nobody : nobody_already;
-	const char *wpool = public_copy("wpool");
+	const char *wpool = fixture_public_copy("wpool");
 	const char *argv[2][10] = {{NULL}};
 	for (int i = 0; i < 2; i++) {
 		size_t count = 0;
@@ -295,7 +297,7 @@ int main(void)
 {
 	return SYSTEM_RUN("rights", {workers_run_as_configured_user, 3},
 		{user_may_be_a_number_with_a_group, 1}, {workers_have_configured_rights, 1},
-		{reload_changes_rights, 1}, {workers_of_other_user_end_with_supervisor, 1},
-		{daemon_ends_with_its_worker, 1}, {impossible_rights_are_reported, 3},
+		{reload_changes_rights, 1}, {workers_are_confined, 4},
+		{group_limits_hold_or_are_warned_of, 2}, {impossible_rights_are_reported, 3},
 		{check_config_starts_nothing, 1});
 }

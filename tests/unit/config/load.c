@@ -59,6 +59,9 @@ START_TEST(test_defaults)
 	ck_assert_int_eq(p->retry.jitter, 10);
 	ck_assert_uint_eq(p->retry.on, 0x1f);
 	ck_assert_int_eq(p->limits.soft, MTIME_NEVER);
+	ck_assert_int_eq(p->limits.group_processes, MTIME_NEVER);
+	ck_assert_int_eq(p->limits.group_memory, MTIME_NEVER);
+	ck_assert(!p->new_privs);
 	ck_assert(!p->interrupt);
 }
 END_TEST
@@ -87,7 +90,9 @@ START_TEST(test_everything_set)
 		     "    max_body: 1KiB\n"
 		     "    outbox: 1MB\n"
 		     "    log_rate: [500, 2MiB]\n"
-		     "    limits: {soft: 30s, hard: 1min, boot: 2s, grace: 0s, slices: 5}\n"
+		     "    limits: {soft: 30s, hard: 1min, boot: 2s, grace: 0s, slices: 5,\n"
+		     "      group_processes: 20, group_memory: 64MiB}\n"
+		     "    new_privs: true\n"
 		     "    retry: {attempts: 1, delay: [100ms, 1h], jitter: 0, on: [crashed, unroutable],\n"
 		     "      dead_letter: broker}\n"
 		     "  - {queue: the queue, command: [x], name: other, declare: off, unroutable: drop}\n"),
@@ -121,6 +126,9 @@ START_TEST(test_everything_set)
 	ck_assert_int_eq(p->limits.hard, MTIME_MINUTE);
 	ck_assert_int_eq(p->limits.grace, 0);
 	ck_assert_int_eq(p->limits.slices, 5);
+	ck_assert_int_eq(p->limits.group_processes, 20);
+	ck_assert_int_eq(p->limits.group_memory, 64 << 20);
+	ck_assert(p->new_privs);
 	ck_assert_int_eq(p->retry.attempts, 1);
 	ck_assert_str_eq(p->retry.dead_letter, "broker");
 	ck_assert_uint_eq(p->retry.delay.count, 2);

@@ -68,6 +68,8 @@ START_TEST(test_exact_page)
 		"      boot: 10s\n"
 		"      grace: 10s\n"
 		"      slices: 10000\n"
+		"      group_processes: none\n"
+		"      group_memory: none\n"
 		"    recycle:\n"
 		"      tasks: none\n"
 		"      age: none\n"

@@ -52,7 +52,7 @@ static const struct problem_case pool_cases[] = {
 		"5: pools[0].limits.hard is \"60\", which has no unit (us, ms, s, m, min, h, d); a duration from 1ms to 365d, such as 25min, is "
 		"needed"},
 	{"    limits: 60s\n",
-		"4: pools[0].limits is a text; keys are needed: soft, hard, boot, grace, slices"},
+		"4: pools[0].limits is a text; keys are needed: soft, hard, boot, grace, slices, group_processes, group_memory"},
 	{"    retry: []\n",
 		"4: pools[0].retry is a list; keys are needed: attempts, delay, jitter, on, dead_letter"},
 	{"    wrokers: 4\n", "4: pools[0].wrokers is unknown; the nearest is workers"},

@@ -130,6 +130,7 @@ START_TEST(a_protocol_error_is_named_before_the_exit)
 		{{EXIT_SIGNAL, 9, NULL}, "an unknown status", "an unknown status; signal 9"},
 		{{EXIT_STATUS, 3, NULL}, "closed its pipe", "closed its pipe; exit status 3"},
 		{{EXIT_SIGNAL, 11, NULL}, NULL, "signal 11"},
+		{{EXIT_SIGNAL, 9, "over a limit"}, NULL, "signal 9, over a limit"},
 	};
 	for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) {
 		struct trial t;

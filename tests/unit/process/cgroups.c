@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static const struct cgroup_limits no_limits;
+
 /* Its folder lists this process. */
 START_TEST(the_own_group_is_found)
 {
@@ -162,7 +164,8 @@ START_TEST(daemons_end_with_their_group)
 	if (!open_real(&cgroups))
 		return;
 	snprintf(path, sizeof path, "%s", cgroups_path(cgroups));
-	int other_group = cgroups_begin(cgroups, 2), group = cgroups_begin(cgroups, 1);
+	int other_group = cgroups_begin(cgroups, 2, &no_limits),
+	    group = cgroups_begin(cgroups, 1, &no_limits);
 	ck_assert(group >= 0 && other_group >= 0);
 	struct spawned child = start_with_daemon(group), other = start_with_daemon(other_group);
 	close(group);
@@ -192,7 +195,7 @@ START_TEST(an_empty_group_is_removed_at_once)
 		return;
 	char path[PATH_MAX];
 	snprintf(path, sizeof path, "%s", cgroups_path(cgroups));
-	close(cgroups_begin(cgroups, 1));
+	close(cgroups_begin(cgroups, 1, &no_limits));
 	cgroups_end(cgroups, 1);
 	ck_assert_int_lt(access(path_of_life(cgroups, 1), F_OK), 0);
 	cgroups_end(cgroups, 99);
@@ -214,9 +217,12 @@ START_TEST(the_guard_ends_the_groups)
 	pid_t pid = fork();
 	if (pid == 0) {
 		struct guard *guard;
-		if (guard_start("/nowhere/wpool-unit", path, &guard) != RC_OK)
+		if (guard_start(&(struct guard_run){.directory = "/nowhere/wpool-unit",
+					.mark = "unit-test-of-groups",
+					.cgroup = path},
+			    &guard) != RC_OK)
 			_exit(1);
-		int group = cgroups_begin(cgroups, 1);
+		int group = cgroups_begin(cgroups, 1, &no_limits);
 		struct spawned child = start_with_daemon(group);
 		ssize_t n = write(ends[1], &child.pid, sizeof child.pid);
 		raise(n == sizeof child.pid ? SIGKILL : SIGTERM);

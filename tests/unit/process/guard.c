@@ -20,6 +20,15 @@ struct report {
 	char directory[RUNDIR_PATH_BYTES];
 };
 
+static enum rc start_guard(
+	const char *directory, struct descendants *descendants, struct guard **ret)
+{
+	return guard_start(&(struct guard_run){.directory = directory,
+				   .mark = "unit-test-of-the-guard",
+				   .descendants = descendants},
+		ret);
+}
+
 /* A leader of a group, its child, and its grandchild, all of which ignore what can be ignored and
  * hold the alive end until they die. up: one byte from each. */
 static void family(int up)
@@ -61,7 +70,7 @@ static void supervise(int out, const char *directory)
 {
 	struct report report = {0};
 	struct guard *guard;
-	if (guard_start(directory, NULL, &guard) != RC_OK)
+	if (start_guard(directory, NULL, &guard) != RC_OK)
 		_exit(1);
 	pid_t other = start_family();
 	atomic_store(guard_place(guard), other);
@@ -135,7 +144,7 @@ START_TEST(a_suspended_guard_can_be_stopped)
 	struct rundir *rundir;
 	struct guard *guard;
 	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
-	ck_assert_int_eq(guard_start(rundir_path(rundir), NULL, &guard), RC_OK);
+	ck_assert_int_eq(start_guard(rundir_path(rundir), NULL, &guard), RC_OK);
 	pid_t pid = guard_pid(guard);
 	kill(pid, SIGSTOP);
 	guard_stop(guard);
@@ -154,7 +163,7 @@ START_TEST(the_guard_holds_no_descriptor)
 	int ends[2];
 	struct guard *guard;
 	ck_assert_int_eq(pipe(ends), 0);
-	ck_assert_int_eq(guard_start("/nowhere", NULL, &guard), RC_OK);
+	ck_assert_int_eq(start_guard("/nowhere", NULL, &guard), RC_OK);
 	close(ends[1]);
 	char byte;
 	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
@@ -168,7 +177,7 @@ END_TEST
 START_TEST(thousands_of_groups_do_not_wait_for_the_guard)
 {
 	struct guard *guard;
-	ck_assert_int_eq(guard_start("/nowhere", NULL, &guard), RC_OK);
+	ck_assert_int_eq(start_guard("/nowhere", NULL, &guard), RC_OK);
 	kill(guard_pid(guard), SIGSTOP); /* a guard that sleeps does not hold us up */
 	for (pid_t group = 1000000; group < 1005000; group++)
 		atomic_store(guard_place(guard), group);

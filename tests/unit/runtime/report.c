@@ -119,6 +119,8 @@ START_TEST(a_given_up_task_has_its_reason_and_attempt)
 	} cases[] = {
 		{REASON_TIMED_OUT, 3, 2, {EXIT_SIGNAL, 15, NULL}, NULL,
 			"timed-out (signal 15 (Terminated)), attempt 2 of 4, not in retry.on"},
+		{REASON_CRASHED, 3, 4, {EXIT_SIGNAL, 9, "over a limit"}, NULL,
+			"crashed (signal 9 (Killed), over a limit), attempt 4 of 4"},
 		{REASON_TIMED_OUT, 3, 4, {EXIT_SIGNAL, 15, NULL}, NULL,
 			"timed-out (signal 15 (Terminated)), attempt 4 of 4"},
 		{REASON_PROTOCOL, 3, 4, {EXIT_SIGNAL, 9, NULL}, "an unknown status",

@@ -4,6 +4,7 @@
 #include "os/descriptors.h"
 #include "os/loop.h"
 #include "os/rundir.h"
+#include "process/descendants.h"
 #include "process/guard.h"
 #include "process/reaper.h"
 #include "process/strays.h"
@@ -53,10 +54,17 @@ static void start_tools(struct runtime_shared *tools)
 	signal(SIGPIPE, SIG_IGN);
 	ck_assert_int_eq(descriptors_prepare(&tools->descriptors), RC_OK);
 	ck_assert_int_eq(rundir_new(false, &tools->rundir), RC_OK);
-	ck_assert_int_eq(guard_start(rundir_path(tools->rundir), NULL, &tools->guard), RC_OK);
+	ck_assert_int_eq(mark_draw_run(tools->mark), RC_OK);
+	tools->descendants = descendants_new();
+	ck_assert_ptr_nonnull(tools->descendants);
+	ck_assert_int_eq(guard_start(&(struct guard_run){.directory = rundir_path(tools->rundir),
+					     .mark = tools->mark},
+				 &tools->guard),
+		RC_OK);
 	tools->loop = loop_default();
 	tools->reaper = reaper_new(tools->loop);
-	tools->strays = strays_new(tools->loop, tools->reaper, rundir_path(tools->rundir), NULL);
+	tools->strays =
+		strays_new(tools->loop, tools->reaper, tools->mark, NULL, tools->descendants);
 	ck_assert_ptr_nonnull(tools->strays);
 }
 
@@ -168,6 +176,7 @@ void runtime_rig_close(struct runtime_rig *rig)
 	strays_free(tools->strays);
 	reaper_free(tools->reaper);
 	guard_stop(tools->guard);
+	descendants_free(tools->descendants);
 	rundir_free(tools->rundir);
 	ev_timer_stop(tools->loop, &rig->deadline);
 	ev_loop_destroy(tools->loop);

@@ -3,6 +3,7 @@
 #include "base/rate.h"
 #include "os/loop.h"
 #include "os/rundir.h"
+#include "process/descendants.h"
 #include "process/guard.h"
 #include "process/reaper.h"
 #include "process/strays.h"
@@ -11,6 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define WORKERS_RIG_MARK "unit-test-of-workers"
 
 static void note_words(struct pool *pool, struct output *output)
 {
@@ -71,9 +74,14 @@ void workers_rig_open_as(struct workers_rig *rig, enum pipe_form form, const cha
 	rig->loop = loop_default();
 	rig->pool = calloc(1, sizeof *rig->pool);
 	ck_assert_int_eq(rundir_new(workers_owner(&rig->config) != NULL, &rig->rundir), RC_OK);
-	ck_assert_int_eq(guard_start(rundir_path(rig->rundir), NULL, &rig->guard), RC_OK);
+	rig->descendants = descendants_new();
+	ck_assert_ptr_nonnull(rig->descendants);
+	ck_assert_int_eq(guard_start(&(struct guard_run){.directory = rundir_path(rig->rundir),
+					     .mark = WORKERS_RIG_MARK},
+				 &rig->guard),
+		RC_OK);
 	rig->reaper = reaper_new(rig->loop);
-	rig->strays = strays_new(rig->loop, rig->reaper, rundir_path(rig->rundir), NULL);
+	rig->strays = strays_new(rig->loop, rig->reaper, WORKERS_RIG_MARK, NULL, rig->descendants);
 	ck_assert_ptr_nonnull(rig->strays);
 	rig->workers = workers_new(
 		rig->loop, &rig->config, rig->reaper, rig->guard, rig->rundir, rig->strays);
@@ -89,6 +97,7 @@ void workers_rig_close(struct workers_rig *rig)
 	ck_assert_int_eq(rmdir(rundir_path(rig->rundir)), 0);
 	guard_stop(rig->guard);
 	strays_free(rig->strays);
+	descendants_free(rig->descendants);
 	rundir_free(rig->rundir);
 	reaper_free(rig->reaper);
 	ev_timer_stop(rig->loop, &rig->deadline);

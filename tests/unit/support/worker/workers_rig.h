@@ -20,6 +20,7 @@ struct workers_rig {
 	struct reaper *reaper;
 	struct guard *guard;
 	struct rundir *rundir;
+	struct descendants *descendants;
 	struct strays *strays;
 	struct workers_config config;
 	struct workers *workers;

@@ -1,0 +1,22 @@
+/* What the kernel counts of a process, from /proc/[pid]/stat (proc(5)). Layer: os. */
+#ifndef OS_PROC_STAT_H
+#define OS_PROC_STAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct proc_stat {
+	char state; /* 'Z': ended and not reaped */
+	pid_t parent;
+	uint64_t start;    /* ticks since the machine's start; with the pid it names one process */
+	uint64_t computed; /* ticks of processor time */
+	uint64_t resident; /* pages */
+};
+
+/* By one short read. False: no such process, or no permission. */
+bool proc_stat_read(pid_t, struct proc_stat *ret);
+/* The present time in the ticks of proc_stat.start. */
+uint64_t proc_stat_now(void);
+
+#endif
