@@ -317,12 +317,13 @@ bool rights_append_missing(const struct rights *rights, struct buf *out)
 
 bool rights_append_unseen_strays(const struct rights *rights, struct buf *out)
 {
-	/* Stray processes are found by their environment, which the kernel shows only to the
+	/* Which worker a stray is of stands in its environment, which the kernel shows only to the
 	 * same user or with this capability. */
 	bool sees = has_capability(effective_capabilities(), CAP_SYS_PTRACE);
 	if (sees || !rights->is_other || rights->uid == geteuid())
 		return false;
-	buf_append_text(out, TEXT("user: daemons that its workers leave behind are not found, "
-				  "because wpool lacks CAP_SYS_PTRACE here"));
+	buf_append_text(out, TEXT("user: a daemon that a worker leaves behind ends only when all "
+				  "workers of its time have ended, because wpool lacks "
+				  "CAP_SYS_PTRACE here"));
 	return true;
 }

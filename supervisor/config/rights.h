@@ -53,7 +53,7 @@ enum rc rights_read_limit(struct text name, struct text value, struct rights_lim
 /* If this process cannot start workers with these rights, append which setting fails and what is
  * missing, to follow "pools[0].", and return true. */
 bool rights_append_missing(const struct rights *, struct buf *out);
-/* The same if this process cannot find the stray processes of such workers. */
+/* The same if this process cannot read whose the stray processes of such workers are. */
 bool rights_append_unseen_strays(const struct rights *, struct buf *out);
 
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define LOOK_AGAIN 0.5 /* s; far longer than an exec */
+#define LOGGED_MAX 10
 
 /* An orphan. The reaper reports its end, and then its children are ours. */
 struct stray {
@@ -34,6 +35,7 @@ struct strays {
 	const struct descendants *descendants;
 	bool is_sole_parent; /* all orphans are of workers */
 	uint64_t last;       /* number of a life */
+	size_t logged;       /* in this look */
 	struct link living;  /* stray_life */
 	struct link seen;    /* struct stray */
 	ev_timer look;       /* active: a look is due */
@@ -98,7 +100,8 @@ static void add_stray(struct strays *strays, pid_t pid, uint64_t start)
 	list_append(&strays->seen, &stray->link);
 }
 
-/* Children that the supervisor did not start. None vanishes while we read: only we reap them. */
+/* Children that the supervisor did not start. Those in the process group of a worker that lives are
+ * killed with that. None vanishes while we read: only we reap them. */
 static void find_orphans(struct strays *strays)
 {
 	char path[64];
@@ -110,6 +113,7 @@ static void find_orphans(struct strays *strays)
 		return;
 	while (fscanf(children, "%d", &pid) == 1) {
 		if (reaper_knows(strays->reaper, pid) ||
+			reaper_knows(strays->reaper, getpgid(pid)) ||
 			descendants_is_left(strays->descendants, pid) ||
 			(strays->cgroups && cgroups_holds(strays->cgroups, pid)))
 			continue;
@@ -119,14 +123,23 @@ static void find_orphans(struct strays *strays)
 	fclose(children);
 }
 
-static void log_unmarked(struct stray *stray)
+/* A worker may leave thousands: a few are named in each look. */
+static void log_unmarked(struct strays *strays, struct stray *stray)
 {
+	const char *until = strays->is_sole_parent ? "when the workers of its time have ended"
+						   : "when wpool ends";
 	stray->is_logged = true;
-	log_warn("process %d has left its worker: it has neither its session nor its mark; %s",
-		(int)stray->pid,
-		stray->strays->is_sole_parent
-			? "it is killed when the workers of its time have ended"
-			: "it is killed when wpool ends");
+	if (strays->logged++ < LOGGED_MAX)
+		log_warn("process %d has left its worker: it has neither its process group nor a "
+			 "mark that can be read; it is killed %s",
+			(int)stray->pid, until);
+}
+
+static void log_others(struct strays *strays)
+{
+	if (strays->logged > LOGGED_MAX)
+		log_warn("%zu more processes have left their workers", strays->logged - LOGGED_MAX);
+	strays->logged = 0;
 }
 
 /* False: it has to be looked at once more. */
@@ -141,7 +154,7 @@ static bool judge_unmarked(struct strays *strays, struct stray *stray, bool *ret
 		return false;
 	}
 	if (!stray->is_logged)
-		log_unmarked(stray);
+		log_unmarked(strays, stray);
 	*ret_is_over = strays->is_sole_parent && !may_be_of_living(strays, stray->start);
 	return true;
 }
@@ -169,6 +182,7 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 		log_debug("killing process %d, which a worker left behind", (int)stray->pid);
 		kill(stray->pid, SIGKILL); /* ours to reap, so the number is still its own */
 	}
+	log_others(strays);
 	if (!is_settled)
 		look_after(strays, LOOK_AGAIN);
 }

@@ -351,8 +351,8 @@ START_TEST(test_what_would_not_be_seen)
 	ck_assert_int_eq(loaded.rc, RC_OK);
 	ck_assert_ptr_nonnull(strstr(loaded.problems,
 		geteuid() == 0
-			? "pools[0].user: daemons that its workers leave behind are not found, "
-			  "because wpool lacks CAP_SYS_PTRACE here\n"
+			? "pools[0].user: a daemon that a worker leaves behind ends only when all "
+			  "workers of its time have ended, because wpool lacks CAP_SYS_PTRACE here\n"
 			: "pools[0].user needs rights that wpool"));
 }
 END_TEST
