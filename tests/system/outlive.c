@@ -6,6 +6,7 @@
 
 #include "harness/deadline.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,28 +147,13 @@ static void expect_gone(const pid_t pids[], size_t count)
 		proc_expect_gone(pids[i]);
 }
 
-/* _i: the end, with control groups or without, as another user or as wpool's. */
-START_TEST(daemons_end)
+/* True: workers had control groups. */
+static bool end_daemons(struct proc *serve, enum end end)
 {
-	enum end end = _i % ENDS;
-	bool is_bare = _i / ENDS % 2, is_other = _i / ENDS / 2;
-	char *what = scratch_text("daemons_end(%s, %s groups, %s user)", end_names[end],
-		is_bare ? "without" : "with", is_other ? "other" : "same");
-	if ((is_bare || is_other) && !is_root()) {
-		fixture_not_run(what, "only root can arrange it");
-		free(what);
-		return;
-	}
-	char *pool = pool_of(is_other ? ", user: nobody" : "");
-	struct proc *serve = fixture_serve_under(
-		is_bare ? without_groups : (const char *const[]){"env", NULL}, pool);
 	pid_t worker = fixture_worker_pid(), pids[2 * WAYS];
 	await_stayed(serve, WAYS);
 	ck_assert_uint_eq(stayed(serve, pids, WAYS), WAYS);
-	if (!is_bare && !has_groups(serve))
-		fixture_not_run(what, "no control groups here; it ran without");
-	if (is_bare)
-		ck_assert(!has_groups(serve));
+	bool had_groups = has_groups(serve);
 	if (end == REPLACED) {
 		kill(worker, SIGKILL);
 		expect_gone(pids, WAYS);
@@ -184,6 +170,28 @@ START_TEST(daemons_end)
 		proc_expect_gone(worker);
 		expect_gone(pids, WAYS);
 	}
+	return had_groups;
+}
+
+/* _i: the end, with control groups or without, as another user or as wpool's. */
+START_TEST(daemons_end)
+{
+	enum end end = _i % ENDS;
+	bool is_bare = _i / ENDS % 2, is_other = _i / ENDS / 2;
+	char *what = scratch_text("daemons_end(%s, %s groups, %s user)", end_names[end],
+		is_bare ? "without" : "with", is_other ? "other" : "same");
+	if ((is_bare || is_other) && !is_root()) {
+		fixture_not_run(what, "only root can arrange it");
+		free(what);
+		return;
+	}
+	char *pool = pool_of(is_other ? ", user: nobody" : "");
+	struct proc *serve = fixture_serve_under(
+		is_bare ? without_groups : (const char *const[]){"env", NULL}, pool);
+	bool had_groups = end_daemons(serve, end);
+	ck_assert(!(is_bare && had_groups));
+	if (!is_bare && !had_groups)
+		fixture_not_run(what, "no control groups here; it ran without");
 	free(pool);
 	free(what);
 }
@@ -210,6 +218,62 @@ START_TEST(children_from_before_stay)
 	ck_assert_int_eq(kill(before, 0), 0);
 	kill(before, SIGKILL);
 	free(pool);
+}
+END_TEST
+
+/* Its last processes may be dying. */
+static void remove_group(const char *group)
+{
+	char *paths[] = {scratch_text("/sys/fs/cgroup/%s", group),
+		scratch_text("/sys/fs/cgroup/unified/%s", group)};
+	int64_t deadline = deadline_in(LIMIT_MS);
+	for (size_t i = 0; i < 2; i++) {
+		while (rmdir(paths[i]) < 0 && errno == EBUSY)
+			fixture_poll(deadline, 5, "the control group is empty");
+		free(paths[i]);
+	}
+}
+
+/* As in the unit: wpool is not root, its control group is its own, and so its workers may leave
+ * theirs. _i: the end, with such a group or without. */
+START_TEST(daemons_end_with_a_wpool_that_is_not_root)
+{
+	enum end end = _i % ENDS;
+	bool is_bare = _i / ENDS;
+	char *what = scratch_text("daemons_end_with_a_wpool_that_is_not_root(%s, %s groups)",
+		end_names[end], is_bare ? "without" : "with");
+	if (!is_root()) {
+		fixture_not_run(what, "only root can arrange it");
+		free(what);
+		return;
+	}
+	char *pool = pool_of("");
+	char *group = scratch_text("wpool-test-%d", (int)getpid());
+	char *script =
+		scratch_text("for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do\n"
+			     "[ -e $root/cgroup.kill ] || [ -e $root/cgroup.stat ] || continue\n"
+			     "mkdir $root/%s && chown -R nobody $root/%s &&\n"
+			     "echo $$ >$root/%s/cgroup.procs\ndone\n"
+			     "program=$1; shift 2\n"
+			     "exec setpriv --reuid 65534 --regid 65534 --clear-groups $program "
+			     "\"$@\"",
+			group, group, group);
+	const char *const with_groups[] = {
+		"sh", "-c", script, "sh", fixture_public_copy("wpool"), NULL};
+	const char *const bare[] = {"unshare", "-m", "sh", "-c",
+		"mount -t tmpfs none /sys/fs/cgroup; program=$1; shift 2; exec setpriv --reuid 65534 "
+		"--regid 65534 --clear-groups $program \"$@\"",
+		"sh", fixture_public_copy("wpool"), NULL};
+	struct proc *serve = fixture_serve_under(is_bare ? bare : with_groups, pool);
+	bool had_groups = end_daemons(serve, end);
+	ck_assert(!(is_bare && had_groups));
+	if (!is_bare && !had_groups)
+		fixture_not_run(what, "no control groups here; it ran without");
+	remove_group(group);
+	free(script);
+	free(group);
+	free(pool);
+	free(what);
 }
 END_TEST
 
@@ -290,6 +354,8 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("outlive", {daemons_end, 4 * ENDS}, {children_from_before_stay, 1},
-		{marks_of_other_users_kill_nothing, 1}, {groups_are_closed_to_other_users, 1});
+	return SYSTEM_RUN("outlive", {daemons_end, 4 * ENDS},
+		{daemons_end_with_a_wpool_that_is_not_root, 2 * ENDS},
+		{children_from_before_stay, 1}, {marks_of_other_users_kill_nothing, 1},
+		{groups_are_closed_to_other_users, 1});
 }
