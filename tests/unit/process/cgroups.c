@@ -158,6 +158,7 @@ static char *path_of_life(const struct cgroups *cgroups, int life)
 START_TEST(daemons_end_with_their_group)
 {
 	struct cgroups *cgroups;
+	struct stat status;
 	char path[PATH_MAX];
 	if (_i == 1)
 		sandbox_refuse(SYS_clone3);
@@ -170,6 +171,9 @@ START_TEST(daemons_end_with_their_group)
 	struct spawned child = start_with_daemon(group), other = start_with_daemon(other_group);
 	close(group);
 	close(other_group);
+	ck_assert(cgroups_holds(cgroups, child.pid) && !cgroups_holds(cgroups, getpid()));
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert_int_eq(status.st_mode & 0777, 0700); /* for us alone */
 	end_worker(&child);
 	cgroups_end(cgroups, 1);
 	expect_end(child.output);
