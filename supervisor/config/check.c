@@ -275,6 +275,25 @@ static void imply_corefx(struct draft *draft, struct config_pool *pool)
 	pool->pipeline = 1;
 }
 
+/* Letters, digits, '.', '_' and '-': a name as DNS and container networks have it. */
+static bool is_host_name(const char *name)
+{
+	for (; *name && is_name_byte(*name); name++)
+		;
+	return !*name;
+}
+
+static void check_hosts(struct draft *draft, const struct config *config)
+{
+	char shown[PROBLEMS_QUOTED_SIZE];
+	for (char **name = config->http_hosts; name && *name; name++)
+		if (!**name || !is_host_name(*name))
+			problems_add(draft->problems, place_of(draft, "http.hosts"),
+				"http.hosts: %s is no host name; a whole name without a port is "
+				"needed, such as wpool.example.org",
+				problems_quote(text_from(*name), shown));
+}
+
 void check_root(struct draft *draft)
 {
 	const struct config *config = draft->base;
@@ -286,6 +305,7 @@ void check_root(struct draft *draft)
 			"http.listen is %s; a numeric address and a port, such as 127.0.0.1:9464 or "
 			"[::1]:9464, or off is needed",
 			problems_quote(listen, shown));
+	check_hosts(draft, config);
 }
 
 void check_pool(struct draft *draft, bool is_for_other_process)

@@ -94,6 +94,7 @@ struct config {
 	char *http_listen;    /* listen.h; "off" */
 	char **secrets;       /* derived: the variables of the environment that hold a password
 				 (secrets.h) */
+	char **http_hosts;    /* NULL-terminated, or NULL */
 	struct config_pool *pools;
 	size_t pool_count;
 };

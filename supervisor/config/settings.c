@@ -110,6 +110,18 @@ static const struct setting root_settings[] = {
 		.variable = "WPOOL_HTTP_LISTEN",
 		.help = "The TCP address that serves the page, metrics and health: "
 			"`127.0.0.1:9464`, `[::1]:9464`, or off."},
+	{.key = "http.hosts",
+		.type = SETTING_WORDS,
+		.offset = ROOT(http_hosts),
+		.min = 1,
+		.max = WORDS_MAX,
+		.default_words = "none",
+		.variable = "WPOOL_HTTP_HOSTS",
+		.reload = SETTING_LIVE,
+		.help = "The names by which clients may reach the API, such as "
+			"`[wpool.example.org]`. A request whose Host is not one of them, nor an IP "
+			"address, localhost or wpool, is answered by 421: it may come from a web "
+			"page that has pointed a name of its own at this address."},
 };
 
 static const struct setting pool_settings[] = {

@@ -2,6 +2,7 @@
 
 #include "control/answer.h"
 #include "control/page.inc"
+#include "http/host.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -89,6 +90,14 @@ static const struct route {
 #include "api/verbs.def"
 };
 
+/* HTTP/1.0 needs no Host, and no browser speaks it. */
+static bool is_for_us(const struct supervisor_view *view, const struct http_request *request)
+{
+	const char *host = http_header(request, "Host");
+
+	return !host || host_is_ours(text_from(host), view->config->http_hosts);
+}
+
 /* A browser may reach the socket through a tunnel, and any page in it may send a POST, which then
  * has an Origin. Our own page sends none, and other clients have no Origin. */
 void control_answer(const struct supervisor_view *view, const struct http_request *request)
@@ -97,6 +106,12 @@ void control_answer(const struct supervisor_view *view, const struct http_reques
 	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
 	bool is_post = strcmp(method, "POST") == 0, has_get = false, has_post = false;
 
+	if (!is_for_us(view, request)) {
+		control_refuse(request, 421,
+			"this Host is none of ours; http.hosts can name it (docs/control.md)",
+			NULL);
+		return;
+	}
 	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
 		const struct route *route = &routes[i];
 		if (fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) != 0)

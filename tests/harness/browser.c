@@ -34,7 +34,8 @@ struct browser {
 
 /* ---------- the program ---------- */
 
-/* No sandbox, because root has none. No name is looked up, and no proxy asked. */
+/* No sandbox, because root has none. No name is looked up: one is this
+ * machine's, as after a rebinding. No proxy is asked. */
 static void become(const char *folder, int commands, int answers)
 {
 	char *profile = scratch_text("--user-data-dir=%s/chromium", folder);
@@ -43,7 +44,9 @@ static void become(const char *folder, int commands, int answers)
 		"--disable-breakpad", "--disable-sync", "--disable-extensions",
 		"--disable-component-update", "--disable-background-networking",
 		"--disable-default-apps", "--hide-scrollbars", "--force-color-profile=srgb",
-		"--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+		"--no-proxy-server",
+		"--host-resolver-rules=MAP " BROWSER_REBOUND
+		" 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 		profile, NULL};
 	char *log = scratch_text("%s/chromium.log", folder);
 	int said = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);

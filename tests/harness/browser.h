@@ -7,6 +7,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+/* A name of somebody else's, which it resolves to 127.0.0.1. */
+#define BROWSER_REBOUND "evil.example"
+
 struct browser;
 
 /* Start it with its profile in folder. */

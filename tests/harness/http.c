@@ -88,13 +88,19 @@ struct http_reply http_read(int fd)
 	return reply;
 }
 
-struct http_reply http_request(const char *where, const char *method, const char *path)
+struct http_reply http_request_with(
+	const char *where, const char *method, const char *path, const char *headers)
 {
 	int fd = http_connect(where);
-	char *request = scratch_text("%s %s HTTP/1.0\r\nHost: wpool\r\n\r\n", method, path);
+	char *request = scratch_text("%s %s HTTP/1.0\r\n%s\r\n", method, path, headers);
 	http_send(fd, request, strlen(request));
 	free(request);
 	return http_read(fd);
+}
+
+struct http_reply http_request(const char *where, const char *method, const char *path)
+{
+	return http_request_with(where, method, path, "Host: wpool\r\n");
 }
 
 char *http_get(const char *where, const char *path, int status)

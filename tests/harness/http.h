@@ -19,6 +19,9 @@ void http_send(int fd, const char *bytes, size_t len);
 struct http_reply http_read(int fd);
 /* Send "METHOD PATH" by HTTP/1.0, so that the response is in one piece and the connection ends. */
 struct http_reply http_request(const char *where, const char *method, const char *path);
+/* The same with the lines of headers given, each with its CR LF. */
+struct http_reply http_request_with(
+	const char *where, const char *method, const char *path, const char *headers);
 /* The body of a GET that must have this status; moves out. */
 char *http_get(const char *where, const char *path, int status);
 void http_release(struct http_reply *);

@@ -180,7 +180,7 @@ END_TEST
 /* Send a request and never read the response. Return the socket. */
 static int ask_and_not_read(void)
 {
-	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: wpool\r\n\r\n";
 	int fd = http_connect(control_socket());
 	http_send(fd, request, sizeof request - 1);
 	return fd;

@@ -129,8 +129,8 @@ START_TEST(test_addresses)
 		expect(other, other, SETTING_ROOT, "");
 	}
 	expect("drain: 1s\nlog: {level: debug}\n" POOL "}]",
-		"broker: {heartbeat: 5s}\nhttp: {listen: '127.0.0.1:1'}\n" POOL "}]", SETTING_ROOT,
-		"broker.heartbeat drain log.level http.listen");
+		"broker: {heartbeat: 5s}\nhttp: {listen: '127.0.0.1:1', hosts: [a]}\n" POOL "}]",
+		SETTING_ROOT, "broker.heartbeat drain log.level http.listen http.hosts");
 }
 END_TEST
 

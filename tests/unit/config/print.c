@@ -21,7 +21,7 @@ START_TEST(test_exact_page)
 	loading_load_yaml(
 		TEXT("broker: {url: 'amqps://u:secret@h/v?verify=verify_none', heartbeat: 5s}\n"
 		     "log: {level: warn}\n"
-		     "http: {listen: '[::1]:9464'}\n"
+		     "http: {listen: '[::1]:9464', hosts: [a.example, b]}\n"
 		     "pools:\n"
 		     "  - {queue: q 1, command: 'a \"b c\" $$x true 1', workers: 3, pipe: corefx,\n"
 		     "     limits: {hard: 90s}, retry: {dead_letter: broker}, max_body: 1MiB}\n"),
@@ -40,6 +40,7 @@ START_TEST(test_exact_page)
 		"  socket: auto\n"
 		"http:\n"
 		"  listen: \"[::1]:9464\"\n"
+		"  hosts: [a.example, b]\n"
 		"pools:\n"
 		"  - name: q-1\n"
 		"    queue: \"q 1\"\n"

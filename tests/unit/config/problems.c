@@ -163,6 +163,12 @@ static const struct problem_case pool_cases[] = {
 	{"http: {listen: 'localhost:80'}\n",
 		"4: http.listen is \"localhost:80\"; a numeric address and a port, such as "
 		"127.0.0.1:9464 or [::1]:9464, or off is needed"},
+	{"http: {hosts: ['a:80']}\n",
+		"4: http.hosts: \"a:80\" is no host name; a whole name without a port is needed, "
+		"such as wpool.example.org"},
+	{"http: {hosts: ['']}\n",
+		"4: http.hosts: \"\" is no host name; a whole name without a port is needed, "
+		"such as wpool.example.org"},
 	{"control: {socket: ''}\n",
 		"4: control.socket is \"\"; a text of 1 to 107 bytes is needed"},
 	{"log: {level: loud}\n", "4: log.level is \"loud\"; debug, info, warn or error is needed"},
