@@ -299,6 +299,7 @@ void check_root(struct draft *draft)
 	const struct config *config = draft->base;
 	struct text listen = text_from(config->http_listen);
 	struct listen_address address;
+	gid_t group;
 	char shown[PROBLEMS_QUOTED_SIZE];
 	if (config->http_listen && !text_is(listen, TEXT("off")) && !listen_parse(listen, &address))
 		problems_add(draft->problems, place_of(draft, "http.listen"),
@@ -306,6 +307,11 @@ void check_root(struct draft *draft)
 			"[::1]:9464, or off is needed",
 			problems_quote(listen, shown));
 	check_hosts(draft, config);
+	if (config->control_group && !rights_find_group(config->control_group, &group))
+		problems_add(draft->problems, place_of(draft, "control.group"),
+			"control.group is %s, which this machine has no group of; a group's name or "
+			"number is needed",
+			problems_quote(text_from(config->control_group), shown));
 }
 
 void check_pool(struct draft *draft, bool is_for_other_process)

@@ -91,6 +91,7 @@ struct config {
 	enum log_level log_level;
 	enum config_log_format log_format;
 	char *control_socket; /* a path; "auto", "off" */
+	char *control_group;  /* or NULL */
 	char *http_listen;    /* listen.h; "off" */
 	char **secrets;       /* derived: the variables of the environment that hold a password
 				 (secrets.h) */

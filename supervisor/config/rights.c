@@ -25,7 +25,7 @@ static bool read_id(const char *name, id_t *ret)
 	return true;
 }
 
-static bool find_group(const char *name, gid_t *ret)
+bool rights_find_group(const char *name, gid_t *ret)
 {
 	if (read_id(name, ret))
 		return true;
@@ -105,7 +105,7 @@ enum rc rights_set_ids(struct rights *rights, const char *user, const char *grou
 	if (!user && !group)
 		return RC_OK;
 	rights->uid = geteuid();
-	if (group && !find_group(group, &rights->gid)) {
+	if (group && !rights_find_group(group, &rights->gid)) {
 		*ret_is_group = true;
 		*ret_why =
 			", which this machine has no group of; a group's name or number is needed";

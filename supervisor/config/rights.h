@@ -33,6 +33,8 @@ struct rights {
 
 void rights_release(struct rights *);
 
+/* The number of a group, given by its name or as that number. False: there is no such group. */
+bool rights_find_group(const char *name, gid_t *ret) MUST_CHECK;
 /* Look up user and group, each a name, a number, or NULL if not given, and fill in ids, groups
  * and variables. RC_NOT_FOUND: *ret_why is a static text that follows the value in a message;
  * *ret_is_group: the value is the group's. RC_MEMORY. After a failure, too, rights_release is

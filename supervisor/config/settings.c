@@ -101,6 +101,16 @@ static const struct setting root_settings[] = {
 			"supervisor (docs/control.md): a path, or off; auto: "
 			"`$XDG_RUNTIME_DIR/wpool/control.sock`, else `/run/wpool/control.sock`. "
 			"Each supervisor needs its own."},
+	{.key = "control.group",
+		.type = SETTING_TEXT,
+		.offset = ROOT(control_group),
+		.min = 1,
+		.max = 64,
+		.default_words = "none",
+		.variable = "WPOOL_CONTROL_GROUP",
+		.help = "A group, by name or number, whose members may use the control socket, "
+			"too, and so do all that an operator can. wpool must be root or in that "
+			"group, and the group must be able to enter the socket's folder."},
 	{.key = "http.listen",
 		.type = SETTING_TEXT,
 		.offset = ROOT(http_listen),

@@ -1,14 +1,22 @@
 #include "control/control.h"
 
+#include "config/rights.h"
 #include "control/routes.h"
 #include "http/control_path.h"
+#include "os/ancestry.h"
 #include "os/loop.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
+/* Connections have one descriptor in this many, at least PLACES_MIN and at most HTTP_CLIENTS_MAX.
+ */
+#define DESCRIPTOR_SHARE 8
+#define PLACES_MIN       32
 /* A deployment may start the new supervisor before the old one has ended. */
 #define RETRY_INTERVAL (5 * MTIME_SECOND)
 /* How long control_finish waits for open answers. */
@@ -39,7 +47,39 @@ static void on_request(void *ctx, const struct http_request *request)
 	control_answer(control->view, request);
 }
 
+static unsigned connection_places(void)
+{
+	struct rlimit limit;
+	rlim_t places = PLACES_MIN;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		places = limit.rlim_cur / DESCRIPTOR_SHARE;
+	if (places < PLACES_MIN)
+		return PLACES_MIN;
+	return places < HTTP_CLIENTS_MAX ? (unsigned)places : HTTP_CLIENTS_MAX;
+}
+
+/* A worker of our own user could open the socket, and then stop us or read what others log. */
+static bool admits(void *ctx, int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof peer;
+
+	(void)ctx;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	       !ancestry_may_be_ours(peer.pid, peer.uid);
+}
+
 /* ---------- the socket ---------- */
+
+/* LISTENER_NO_GROUP: our user alone. A group that is gone since the check has no members. */
+static gid_t socket_group(const struct control *control)
+{
+	const char *name = control->view->config->control_group;
+	gid_t group;
+
+	return name && rights_find_group(name, &group) ? group : LISTENER_NO_GROUP;
+}
 
 static void serve_local(struct control *control)
 {
@@ -59,9 +99,11 @@ static void open_local(struct control *control)
 	if (paths.count == 0)
 		return;
 	for (; rc != RC_OK && rc != RC_REFUSED && i < paths.count; i++) {
-		rc = paths.is_default ? control_path_prepare(paths.list[i]) : RC_OK;
+		rc = paths.is_default ? control_path_prepare(paths.list[i], socket_group(control))
+				      : RC_OK;
 		if (rc == RC_OK)
-			rc = listener_open_path(paths.list[i], &control->local);
+			rc = listener_open_path(
+				paths.list[i], socket_group(control), &control->local);
 	}
 	path = paths.list[i - 1];
 	if (rc == RC_OK) {
@@ -128,8 +170,8 @@ static void on_retry(struct ev_loop *loop, struct ev_timer *timer, int events)
 
 	(void)loop;
 	(void)events;
-	if (*control->wanted_path &&
-		listener_open_path(control->wanted_path, &control->local) == RC_OK) {
+	if (*control->wanted_path && listener_open_path(control->wanted_path, socket_group(control),
+					     &control->local) == RC_OK) {
 		*control->wanted_path = '\0';
 		serve_local(control);
 	}
@@ -151,7 +193,7 @@ struct control *control_new(struct ev_loop *loop, const struct supervisor_view *
 	if (control)
 		*control = (struct control){.loop = loop,
 			.view = view,
-			.http = http_new(loop, on_request, control),
+			.http = http_new(loop, connection_places(), on_request, control),
 			.local = LISTENER_NONE,
 			.remote = LISTENER_NONE};
 	if (!control || !control->http) {
@@ -161,6 +203,7 @@ struct control *control_new(struct ev_loop *loop, const struct supervisor_view *
 	}
 	ev_timer_init(&control->retry, on_retry, 0, 0);
 	control->retry.data = control;
+	http_set_admission(control->http, admits);
 	open_local(control);
 	open_remote(control);
 	retry_later(control);

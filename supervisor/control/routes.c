@@ -106,6 +106,13 @@ void control_answer(const struct supervisor_view *view, const struct http_reques
 	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
 	bool is_post = strcmp(method, "POST") == 0, has_get = false, has_post = false;
 
+	if (request->is_refused) {
+		control_refuse(request, 403,
+			"the control socket is not for workers, nor for processes that may be "
+			"workers (docs/control.md)",
+			NULL);
+		return;
+	}
 	if (!is_for_us(view, request)) {
 		control_refuse(request, 421,
 			"this Host is none of ours; http.hosts can name it (docs/control.md)",

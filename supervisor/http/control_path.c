@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define NAME "/wpool/control.sock"
 #define RUN  "/run"
 #define MODE 0700
+/* The group may enter the folder, not list it. */
+#define MODE_GROUP 0710
 
 static void append_path(struct control_paths *paths, const char *folder, const char *name)
 {
@@ -36,11 +39,16 @@ struct control_paths control_paths_of(const char *setting)
 	return paths;
 }
 
-enum rc control_path_prepare(const char *path)
+enum rc control_path_prepare(const char *path, gid_t group)
 {
 	char folder[LISTENER_PATH_BYTES];
 	const char *slash = strrchr(path, '/');
 
 	snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-	return mkdir(folder, MODE) == 0 || errno == EEXIST ? RC_OK : RC_SYSTEM;
+	if (mkdir(folder, MODE) != 0 && errno != EEXIST)
+		return RC_SYSTEM;
+	if (group == LISTENER_NO_GROUP)
+		return RC_OK;
+	return chown(folder, (uid_t)-1, group) == 0 && chmod(folder, MODE_GROUP) == 0 ? RC_OK
+										      : RC_SYSTEM;
 }

@@ -15,7 +15,8 @@ struct control_paths {
 
 /* setting: control.socket. "off" has no path; a path too long for a socket is left out. */
 struct control_paths control_paths_of(const char *setting);
-/* Make the folder of a default path, for our own user, if it is missing. RC_SYSTEM: see errno. */
-enum rc control_path_prepare(const char *path) MUST_CHECK;
+/* Make the folder of a default path, for our own user, if it is missing, and let this group enter
+ * it. group: LISTENER_NO_GROUP: none. RC_SYSTEM: see errno. */
+enum rc control_path_prepare(const char *path, gid_t group) MUST_CHECK;
 
 #endif

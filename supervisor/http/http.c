@@ -1,6 +1,7 @@
 #include "http/http.h"
 
 #include "base/list.h"
+#include "http/crowd.h"
 #include "os/clock.h"
 #include "os/loop.h"
 
@@ -17,13 +18,33 @@
 /* How often http_finish looks whether the last answers are sent. */
 #define FINISH_LOOK_MS 5
 #define LISTENERS_MAX  2
+/* Connections that one turn accepts, and that it closes for lack of places. */
+#define TURN_CLIENTS 32
+/* While fewer than one place in this many is free, there is a crowd. */
+#define CROWD_SHARE 4
 
-/* Place: in http.free, or in http.waiting, oldest first; a client that follows an endless answer is
- * in neither. */
+enum client_state {
+	CLIENT_FREE,      /* no connection */
+	CLIENT_SILENT,    /* it has not sent a whole request since its start or its last answer */
+	CLIENT_ANSWERED,  /* its answer is being sent */
+	CLIENT_FOLLOWING, /* the same, for an answer without an end */
+	CLIENT_CLOSING,   /* it was shut down; the library finds that out */
+	CLIENT_STATES
+};
+
+/* Place: in the list of its state, in the order in which they entered it. */
 struct client {
 	struct link place;
+	enum client_state state;
+	bool is_refused;
 	int fd; /* owned by the library */
 	mtime since;
+	uint64_t address; /* crowd_address */
+};
+
+struct clients {
+	struct link list;
+	unsigned count;
 };
 
 struct http_stream {
@@ -42,6 +63,7 @@ struct http {
 	struct ev_loop *loop;
 	http_handler *handler;
 	void *ctx;
+	http_admits *admits; /* or NULL */
 	struct MHD_Daemon *daemon;
 	struct ev_io work; /* the library's epoll descriptor */
 	struct ev_io listeners[LISTENERS_MAX];
@@ -53,24 +75,33 @@ struct http {
 	unsigned in_answer; /* requests */
 	unsigned following;
 	struct link asleep; /* of streams */
-	struct link free, waiting;
+	struct clients states[CLIENT_STATES];
 	struct client *arriving; /* while the library is given its descriptor */
-	struct client clients[HTTP_CLIENTS];
+	unsigned places;         /* of clients */
+	struct client clients[];
 };
 
 /* ---------- connections and their time ---------- */
 
-static struct client *first_client(const struct link *list)
+static struct client *client_at(struct link *link)
 {
-	struct link *link = list_first(list);
-	return link ? CONTAINER_OF(link, struct client, place) : NULL;
+	return CONTAINER_OF(link, struct client, place);
 }
 
-static void begin_wait(struct http *http, struct client *client)
+static struct client *first_client(const struct http *http, enum client_state state)
 {
-	client->since = clock_now();
+	struct link *link = list_first(&http->states[state].list);
+	return link ? client_at(link) : NULL;
+}
+
+static void enter_state(struct http *http, struct client *client, enum client_state state)
+{
+	http->states[client->state].count--;
+	http->states[state].count++;
 	list_remove(&client->place);
-	list_append(&http->waiting, &client->place);
+	list_append(&http->states[state].list, &client->place);
+	client->state = state;
+	client->since = clock_now();
 }
 
 /* The client of a connection of the library. */
@@ -91,10 +122,9 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
 	(void)connection;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		*context = http->arriving;
-		begin_wait(http, http->arriving);
+		enter_state(http, http->arriving, CLIENT_SILENT);
 	} else if (client) {
-		list_remove(&client->place);
-		list_append(&http->free, &client->place);
+		enter_state(http, client, CLIENT_FREE);
 	}
 }
 
@@ -109,26 +139,71 @@ static void on_answered(void *ctx, struct MHD_Connection *connection, void **req
 	if (*request)
 		http->in_answer--;
 	*request = NULL;
-	if (client)
-		begin_wait(http, client);
+	if (client && client->state != CLIENT_CLOSING)
+		enter_state(http, client, CLIENT_SILENT);
 }
 
-/* How long a client may be silent: shorter if no place is free. */
-static mtime silence_limit(const struct http *http)
+/* Places that are free, or will be in a moment. */
+static bool is_crowded(const struct http *http)
 {
-	return list_is_empty(&http->free) ? HTTP_SILENCE_FULL : HTTP_SILENCE;
+	return http->states[CLIENT_FREE].count + http->states[CLIENT_CLOSING].count <
+	       http->places / CROWD_SHARE;
 }
 
-/* The library finds its connection closed, and forgets it. A client that was shut down goes to the
- * end of the list, and is shut down again if the library takes that long. */
-static void close_overdue(struct http *http)
+/* The silent client that goes first in a crowd; NULL: none is silent. */
+static struct client *first_to_go(const struct http *http)
+{
+	const struct link *list = &http->states[CLIENT_SILENT].list;
+	uint64_t addresses[CROWD_MAX];
+	size_t count = 0, chosen;
+	struct link *link;
+
+	for (link = list->next; link != list; link = link->next)
+		addresses[count++] = client_at(link)->address;
+	if (count == 0)
+		return NULL;
+	link = list->next;
+	for (chosen = crowd_choose(addresses, count); chosen > 0; chosen--)
+		link = link->next;
+	return client_at(link);
+}
+
+static mtime time_left(const struct client *client, mtime limit)
+{
+	return client ? client->since + limit - clock_now() : MTIME_NEVER;
+}
+
+/* The library finds its connection closed, and forgets it. */
+static void close_client(struct http *http, struct client *client)
+{
+	shutdown(client->fd, SHUT_RDWR);
+	enter_state(http, client, CLIENT_CLOSING);
+}
+
+static void close_overdue(struct http *http, enum client_state state, mtime limit)
 {
 	struct client *client;
-	mtime now = clock_now(), limit = silence_limit(http);
 
-	while ((client = first_client(&http->waiting)) && now - client->since >= limit) {
-		shutdown(client->fd, SHUT_RDWR);
-		begin_wait(http, client);
+	while ((client = first_client(http, state)) && time_left(client, limit) <= 0)
+		close_client(http, client);
+}
+
+static mtime answer_limit(const struct http *http)
+{
+	return is_crowded(http) ? HTTP_SILENCE_CROWDED : HTTP_SILENCE;
+}
+
+static void close_clients(struct http *http)
+{
+	struct client *client;
+
+	close_overdue(http, CLIENT_SILENT, HTTP_SILENCE);
+	close_overdue(http, CLIENT_ANSWERED, answer_limit(http));
+	for (unsigned i = 0; i < TURN_CLIENTS && is_crowded(http); i++) {
+		client = first_to_go(http);
+		if (time_left(client, HTTP_PATIENCE) > 0)
+			return;
+		close_client(http, client);
 	}
 }
 
@@ -136,15 +211,19 @@ static void close_overdue(struct http *http)
 static void accept_clients(struct http *http, int listener)
 {
 	struct sockaddr_storage peer = {.ss_family = AF_UNIX};
+	struct client *client;
 
-	while (!list_is_empty(&http->free)) {
+	for (unsigned i = 0; i < TURN_CLIENTS && (client = first_client(http, CLIENT_FREE)); i++) {
 		socklen_t len = sizeof peer;
 		int fd = accept4(
 			listener, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0)
 			return;
-		http->arriving = first_client(&http->free);
-		http->arriving->fd = fd;
+		client->fd = fd;
+		client->address = crowd_address(&peer);
+		client->is_refused =
+			peer.ss_family == AF_UNIX && http->admits && !http->admits(http->ctx, fd);
+		http->arriving = client;
 		/* It closes the descriptor if it cannot keep it. */
 		MHD_add_connection(http->daemon, fd, (const struct sockaddr *)&peer, len);
 		http->arriving = NULL;
@@ -164,12 +243,12 @@ static void stop_watching(struct http *http)
 /* The time until a client has been silent for too long, or the library has something to do. */
 static mtime time_until_next(const struct http *http)
 {
-	const struct client *client = first_client(&http->waiting);
 	MHD_UNSIGNED_LONG_LONG ms;
-	mtime span = MTIME_NEVER;
+	mtime span = time_left(first_client(http, CLIENT_SILENT), HTTP_SILENCE);
 
-	if (client)
-		span = client->since + silence_limit(http) - clock_now();
+	span = mtime_min(span, time_left(first_client(http, CLIENT_ANSWERED), answer_limit(http)));
+	if (is_crowded(http))
+		span = mtime_min(span, time_left(first_to_go(http), HTTP_PATIENCE));
 	if (!list_is_empty(&http->asleep))
 		span = mtime_min(span, HTTP_LOOK);
 	if (http->has_woken)
@@ -185,7 +264,7 @@ static void watch(struct http *http)
 
 	http->rests = false;
 	ev_io_start(http->loop, &http->work);
-	for (size_t i = 0; i < http->listener_count && !list_is_empty(&http->free); i++)
+	for (size_t i = 0; i < http->listener_count && first_client(http, CLIENT_FREE); i++)
 		ev_io_start(http->loop, &http->listeners[i]);
 	if (span != MTIME_NEVER)
 		loop_start_timer(http->loop, &http->timer, span);
@@ -198,7 +277,7 @@ static void work(struct http *http)
 
 	for (size_t i = 0; i < http->listener_count; i++)
 		accept_clients(http, http->listeners[i].fd);
-	close_overdue(http);
+	close_clients(http);
 	http_wake(http);
 	http->has_woken = false;
 	MHD_run(http->daemon);
@@ -242,13 +321,17 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
 	struct http *http = ctx;
-	struct http_request asked = {connection, http, method, url, is_local(connection)};
+	struct client *client = client_of(connection);
+	struct http_request asked = {
+		connection, http, method, url, is_local(connection), client && client->is_refused};
 
 	(void)version;
 	(void)body;
 	(void)body_len;
 	*request = http;
 	http->in_answer++;
+	if (client && client->state == CLIENT_SILENT)
+		enter_state(http, client, CLIENT_ANSWERED);
 	http->handler(http->ctx, &asked);
 	return MHD_YES;
 }
@@ -396,7 +479,8 @@ void http_answer_in_pieces(const struct http_request *request, const char *type,
 	} else if (pieces->waits) { /* its time has no limit */
 		stream->connection = request->connection;
 		stream->client = client_of(request->connection);
-		list_remove(&stream->client->place);
+		if (stream->client->state == CLIENT_ANSWERED)
+			enter_state(http, stream->client, CLIENT_FOLLOWING);
 		http->following++;
 	}
 	queue_response(request, MHD_HTTP_OK, type, NULL, response);
@@ -409,26 +493,33 @@ unsigned http_following(const struct http_request *request)
 
 /* ---------- life ---------- */
 
-struct http *http_new(struct ev_loop *loop, http_handler *handler, void *ctx)
+static void init_clients(struct http *http, unsigned places)
+{
+	for (size_t i = 0; i < CLIENT_STATES; i++)
+		list_init(&http->states[i].list);
+	for (size_t i = 0; i < places; i++)
+		list_append(&http->states[CLIENT_FREE].list, &http->clients[i].place);
+	http->states[CLIENT_FREE].count = http->places = places;
+}
+
+struct http *http_new(struct ev_loop *loop, unsigned places, http_handler *handler, void *ctx)
 {
 	const union MHD_DaemonInfo *info;
-	struct http *http = calloc(1, sizeof *http);
+	struct http *http = calloc(1, sizeof *http + places * sizeof *http->clients);
 
+	assert(places > 0 && places <= HTTP_CLIENTS_MAX);
 	if (!http)
 		return NULL;
 	http->loop = loop;
 	http->handler = handler;
 	http->ctx = ctx;
-	list_init(&http->free);
-	list_init(&http->waiting);
 	list_init(&http->asleep);
-	for (size_t i = 0; i < HTTP_CLIENTS; i++)
-		list_append(&http->free, &http->clients[i].place);
+	init_clients(http, places);
 	http->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
 		on_request, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CLIENTS, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, on_answered, http,
+		MHD_OPTION_CONNECTION_LIMIT, places, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+		http, MHD_OPTION_NOTIFY_COMPLETED, on_answered, http,
 		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 	info = http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
@@ -442,6 +533,11 @@ struct http *http_new(struct ev_loop *loop, http_handler *handler, void *ctx)
 	http->work.data = http->timer.data = http;
 	ev_io_start(loop, &http->work);
 	return http;
+}
+
+void http_set_admission(struct http *http, http_admits *admits)
+{
+	http->admits = admits;
 }
 
 void http_listen(struct http *http, int fd)

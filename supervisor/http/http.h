@@ -1,21 +1,25 @@
 /* A small HTTP server inside the loop, for the control API. Layer: http.
  * Runs libmicrohttpd on its own epoll descriptor, without threads. It cannot delay the loop or the
- * messages: connections are few and have time limits, requests and pieces of answers are small, and
- * it uses at most a twentieth of the time. */
+ * messages: connections are bounded and have time limits, requests and pieces of answers are small,
+ * and it uses at most a twentieth of the time. */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 
 #include "base/buf.h"
 #include "base/mtime.h"
+#include "http/crowd.h"
 
 #include <ev.h>
 
-/* Connections at once. Others wait to be accepted. */
-#define HTTP_CLIENTS 32
-/* How long a connection may be without a request, from its start or its last answer; and while all
- * connections are in use. */
-#define HTTP_SILENCE      (10 * MTIME_SECOND)
-#define HTTP_SILENCE_FULL MTIME_SECOND
+/* Connections at once: no supervisor needs more. Others wait to be accepted. */
+#define HTTP_CLIENTS_MAX CROWD_MAX
+/* How long a connection may be without a whole request, from its start or its last answer, and how
+ * long its answer may take; the latter in a crowd, when three quarters of the places are in use. */
+#define HTTP_SILENCE         (10 * MTIME_SECOND)
+#define HTTP_SILENCE_CROWDED MTIME_SECOND
+/* In a crowd connections without a whole request are closed, the oldest of the most frequent
+ * address first, but none that is younger than this. */
+#define HTTP_PATIENCE (100 * MTIME_MS)
 /* Bytes of a request's line and headers, and of what is sent of an answer in one turn. */
 #define HTTP_MEMORY (16 * 1024)
 #define HTTP_PIECE  8192
@@ -29,11 +33,14 @@ struct http_request {
 	struct MHD_Connection *connection; /* the library's */
 	struct http *http;
 	const char *method, *path;
-	bool is_local; /* it came by a Unix socket: the peer is our own user */
+	bool is_local;   /* it came by a Unix socket: the peer is our own user, or an operator */
+	bool is_refused; /* http_set_admission: its connection is not admitted */
 };
 
 /* Handle a request: must call one of the http_answer functions below. */
 typedef void http_handler(void *ctx, const struct http_request *);
+/* Whether the peer of this Unix connection, which has just been accepted, is admitted. */
+typedef bool http_admits(void *ctx, int fd);
 
 /* An answer that is made while it is sent. */
 struct http_pieces {
@@ -44,8 +51,11 @@ struct http_pieces {
 	bool (*waits)(void *ctx);
 };
 
-/* NULL: no memory, or the kernel refuses what it needs. */
-struct http *http_new(struct ev_loop *, http_handler *, void *ctx);
+/* places: connections at once, 1 to HTTP_CLIENTS_MAX. NULL: no memory, or the kernel refuses what
+ * it needs. */
+struct http *http_new(struct ev_loop *, unsigned places, http_handler *, void *ctx);
+/* Ask this, with the handler's ctx, about each connection by a Unix socket. */
+void http_set_admission(struct http *, http_admits *);
 /* End the answers that wait for more, and send the others; for at most span. Accepts nothing;
  * afterwards only http_free may be called. */
 void http_finish(struct http *, mtime span);

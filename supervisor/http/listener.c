@@ -14,9 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BACKLOG  128
-#define STREAM   (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
-#define MASK_OWN 0177 /* umask: mode 0600 */
+#define BACKLOG 128
+/* A burst of connections over TCP, where one that finds no place is late by a second. */
+#define BACKLOG_TCP 1024
+#define STREAM      (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
+#define MASK_OWN    0177 /* umask: mode 0600 */
+#define MASK_GROUP  0117 /* mode 0660 */
+#define MODE_LOCK   0600
+#define LOCK_TRIES  10
 
 /* ---------- a path ---------- */
 
@@ -31,19 +36,63 @@ static enum rc make_name(const char *path, struct sockaddr_un *name)
 	return RC_OK;
 }
 
-/* The folder of path, locked against another wpool that starts; -1: see errno. */
-static int lock_folder(const char *path)
-{
-	char folder[LISTENER_PATH_BYTES];
-	const char *slash = strrchr(path, '/');
-	int fd;
+/* PATH.lock, locked against another wpool that starts. Others cannot open it, as they could the
+ * folder. */
+struct path_lock {
+	char name[LISTENER_PATH_BYTES + sizeof ".lock"];
+	int fd; /* -1: none */
+};
 
-	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1,
-		slash ? path : ".");
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)
+static bool is_same_file(int fd, const char *name)
+{
+	struct stat open_one, named;
+
+	return fstat(fd, &open_one) == 0 && lstat(name, &named) == 0 &&
+	       open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+/* Open the file, made if there is none. Another user's could be held by that user for ever. */
+static int open_lock(const char *name)
+{
+	struct stat status;
+	int fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, MODE_LOCK);
+
+	if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+			       status.st_uid != geteuid() || fchmod(fd, MODE_LOCK) != 0)) {
 		descriptor_close(&fd);
+		errno = EPERM;
+	}
 	return fd;
+}
+
+/* RC_REFUSED: another process has it. RC_SYSTEM: see errno. */
+static enum rc take_lock(const char *path, struct path_lock *lock)
+{
+	snprintf(lock->name, sizeof lock->name, "%s.lock", path);
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		lock->fd = open_lock(lock->name);
+		if (lock->fd < 0)
+			return RC_SYSTEM;
+		if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
+			int error = errno;
+			descriptor_close(&lock->fd);
+			errno = error;
+			return error == EWOULDBLOCK ? RC_REFUSED : RC_SYSTEM;
+		}
+		if (is_same_file(lock->fd, lock->name))
+			return RC_OK;
+		descriptor_close(&lock->fd); /* its last holder has just removed it */
+	}
+	return RC_REFUSED;
+}
+
+static void release_lock(struct path_lock *lock)
+{
+	int error = errno;
+
+	unlink(lock->name);
+	descriptor_close(&lock->fd);
+	errno = error;
 }
 
 /* RC_NOT_FOUND: no process listens there. */
@@ -68,7 +117,8 @@ static enum rc find_listener(const struct sockaddr_un *name)
 	return error == ECONNREFUSED ? RC_NOT_FOUND : RC_SYSTEM;
 }
 
-static enum rc bind_path(const struct sockaddr_un *name, struct listener *listener)
+/* Until listen() no peer can connect, so the group may be set after the mode. */
+static enum rc bind_path(const struct sockaddr_un *name, gid_t group, struct listener *listener)
 {
 	struct stat status;
 	mode_t mask;
@@ -78,7 +128,7 @@ static enum rc bind_path(const struct sockaddr_un *name, struct listener *listen
 	listener->fd = socket(AF_UNIX, STREAM, 0);
 	if (listener->fd < 0)
 		return RC_SYSTEM;
-	mask = umask(MASK_OWN);
+	mask = umask(group == LISTENER_NO_GROUP ? MASK_OWN : MASK_GROUP);
 	bound = bind(listener->fd, (const struct sockaddr *)name, sizeof *name);
 	umask(mask);
 	if (bound != 0)
@@ -88,6 +138,8 @@ static enum rc bind_path(const struct sockaddr_un *name, struct listener *listen
 		return RC_SYSTEM;
 	listener->device = status.st_dev;
 	listener->inode = status.st_ino;
+	if (group != LISTENER_NO_GROUP && lchown(listener->path, (uid_t)-1, group) != 0)
+		return RC_SYSTEM;
 	return listen(listener->fd, BACKLOG) == 0 ? RC_OK : RC_SYSTEM;
 }
 
@@ -104,24 +156,23 @@ static enum rc hand_out(enum rc rc, struct listener *listener, struct listener *
 	return rc;
 }
 
-/* The folder is locked from the check to the bind. */
-enum rc listener_open_path(const char *path, struct listener *ret)
+/* The lock is held from the check to the bind. */
+enum rc listener_open_path(const char *path, gid_t group, struct listener *ret)
 {
 	struct listener listener = LISTENER_NONE;
 	struct sockaddr_un name;
+	struct path_lock lock;
 	enum rc rc = make_name(path, &name);
-	int folder;
 
+	if (rc == RC_OK)
+		rc = take_lock(path, &lock);
 	if (rc != RC_OK)
 		return rc;
-	folder = lock_folder(path);
-	if (folder < 0)
-		return errno == EWOULDBLOCK ? RC_REFUSED : RC_SYSTEM;
 	rc = find_listener(&name);
 	if (rc == RC_NOT_FOUND)
-		rc = bind_path(&name, &listener);
+		rc = bind_path(&name, group, &listener);
 	rc = hand_out(rc, &listener, ret);
-	descriptor_close(&folder);
+	release_lock(&lock);
 	return rc;
 }
 
@@ -137,7 +188,7 @@ static enum rc bind_address(const struct listen_address *address, struct listene
 	if (setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0)
 		return RC_SYSTEM;
 	if (bind(listener->fd, (const struct sockaddr *)&address->storage, address->len) != 0 ||
-		listen(listener->fd, BACKLOG) != 0)
+		listen(listener->fd, BACKLOG_TCP) != 0)
 		return errno == EADDRINUSE ? RC_REFUSED : RC_SYSTEM;
 	return RC_OK;
 }

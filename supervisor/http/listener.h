@@ -1,4 +1,4 @@
-/* A listening socket: a Unix one for our own user, or a TCP one. Layer: http.
+/* A listening socket: a Unix one for our own user and perhaps a group, or a TCP one. Layer: http.
  * Non-blocking, closed on exec. Opening does not block: whether another process uses the path is
  * found by a connection that is accepted or refused at once. */
 #ifndef HTTP_LISTENER_H
@@ -20,12 +20,15 @@ struct listener {
 	ino_t inode;
 };
 
-#define LISTENER_NONE ((struct listener){.fd = -1})
+#define LISTENER_NONE     ((struct listener){.fd = -1})
+#define LISTENER_NO_GROUP ((gid_t)-1)
 
-/* At this path, for our own user only (0600). A socket without a listener is replaced.
+/* At this path, for our own user only (0600), or for this group, too (0660). A socket without a
+ * listener is replaced. Meanwhile PATH.lock exists, which only our own user can open.
  * RC_REFUSED: another process listens there, or is about to. RC_MALFORMED: the file is no socket;
- * it is left alone. RC_LIMIT: the path is too long. RC_SYSTEM: see errno. */
-enum rc listener_open_path(const char *path, struct listener *ret) MUST_CHECK;
+ * it is left alone. RC_LIMIT: the path is too long. RC_SYSTEM: see errno; EPERM: PATH.lock is
+ * another user's, or we are not in the group. */
+enum rc listener_open_path(const char *path, gid_t group, struct listener *ret) MUST_CHECK;
 /* "127.0.0.1:9464", "[::1]:9464"; port 0: any that is free. RC_MALFORMED: this is no address;
  * RC_REFUSED: it is in use; RC_SYSTEM: see errno. */
 enum rc listener_open_address(const char *address, struct listener *ret) MUST_CHECK;

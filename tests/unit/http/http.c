@@ -5,7 +5,9 @@
 #include "os/loop.h"
 #include "unit/unit.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +16,7 @@
 #define ANSWER_SIZE (4 * 1024 * 1024)
 #define LONG_LIST   40000
 #define FOLLOWERS   8
+#define PLACES      32 /* connections at once */
 
 static char folder[] = "/tmp/wpool-http-XXXXXX";
 static char path[LISTENER_PATH_BYTES];
@@ -59,7 +62,7 @@ static void on_request(void *ctx, const struct http_request *request)
 {
 	(void)ctx;
 	asked++;
-	ck_assert(request->is_local);
+	ck_assert(request->is_local || strcmp(request->path, "/tcp") == 0);
 	if (strcmp(request->path, "/long") == 0) {
 		http_answer_in_pieces(
 			request, "text/plain", &pieces, calloc(1, sizeof(struct lines)));
@@ -72,6 +75,11 @@ static void on_request(void *ctx, const struct http_request *request)
 	if (strcmp(request->path, "/follow") == 0) {
 		http_answer_in_pieces(
 			request, "text/plain", &followed, calloc(1, sizeof(struct lines)));
+		return;
+	}
+	if (strcmp(request->path, "/who") == 0) {
+		http_answer(request, 200, "text/plain",
+			request->is_refused ? TEXT("refused") : TEXT("admitted"), NULL);
 		return;
 	}
 	const char *query = http_query(request, "q");
@@ -87,8 +95,8 @@ static void set_up(void)
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/socket", folder);
 	loop = loop_default();
-	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
-	http = http_new(loop, on_request, NULL);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
+	http = http_new(loop, PLACES, on_request, NULL);
 	ck_assert_ptr_nonnull(http);
 	http_listen(http, listener.fd);
 }
@@ -256,7 +264,7 @@ END_TEST
  * answered. */
 START_TEST(half_requests_do_not_keep_their_connection)
 {
-	enum { MANY = 2 * HTTP_CLIENTS };
+	enum { MANY = 2 * PLACES };
 	int fds[MANY];
 	for (int i = 0; i < MANY; i++) {
 		fds[i] = client();
@@ -266,6 +274,68 @@ START_TEST(half_requests_do_not_keep_their_connection)
 	for (int i = 0; i < MANY; i++)
 		close(fds[i]);
 	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
+}
+END_TEST
+
+/* A connection over TCP from this address. */
+static int tcp_client(const struct listener *to, const char *from)
+{
+	struct sockaddr_in name = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(inet_pton(AF_INET, from, &name.sin_addr), 1);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&name, sizeof name), 0);
+	ck_assert_int_eq(inet_pton(AF_INET, "127.0.0.1", &name.sin_addr), 1);
+	name.sin_port = htons((uint16_t)listener_port(to));
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+	ck_assert_int_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	return fd;
+}
+
+/* The crowd is one address; whoever comes later from it is answered, and a silent connection from
+ * another address stays, though it is the oldest. */
+START_TEST(a_crowd_pushes_out_its_own)
+{
+	static const char request[] = "GET /tcp HTTP/1.0\r\n\r\n";
+	enum { MANY = 3 * PLACES };
+	struct listener tcp;
+	int fds[MANY], other, newcomer;
+	ck_assert_int_eq(listener_open_address("127.0.0.1:0", &tcp), RC_OK);
+	http_listen(http, tcp.fd);
+	other = tcp_client(&tcp, "127.0.0.2");
+	for (int i = 0; i < MANY; i++)
+		fds[i] = tcp_client(&tcp, "127.0.0.1");
+	newcomer = tcp_client(&tcp, "127.0.0.1");
+	ck_assert(send_all(newcomer, request, sizeof request - 1));
+	ck_assert_int_eq(read_answer(newcomer), 200);
+	ck_assert(send_all(other, request, sizeof request - 1));
+	ck_assert_int_eq(read_answer(other), 200);
+	for (int i = 0; i < MANY; i++)
+		close(fds[i]);
+	http_free(http);
+	listener_close(&tcp);
+	http = http_new(loop, PLACES, on_request, NULL);
+	http_listen(http, listener.fd);
+}
+END_TEST
+
+static bool is_admitted;
+
+static bool admits(void *ctx, int fd)
+{
+	(void)ctx;
+	ck_assert_int_ge(fd, 0);
+	return is_admitted;
+}
+
+/* The handler learns it, and decides. */
+START_TEST(a_peer_that_is_not_admitted_is_marked)
+{
+	http_set_admission(http, admits);
+	for (int i = 0; i < 2; i++) {
+		is_admitted = i;
+		ck_assert_int_eq(ask("GET /who HTTP/1.0\r\n\r\n"), 200);
+		ck_assert_ptr_nonnull(strstr(answer, i ? "admitted" : "refused"));
+	}
 }
 END_TEST
 
@@ -283,7 +353,7 @@ START_TEST(http_free_closes_all_connections)
 	close(idle);
 	close(half);
 	close(silent);
-	http = http_new(loop, on_request, NULL);
+	http = http_new(loop, PLACES, on_request, NULL);
 	http_listen(http, listener.fd);
 	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
 }
@@ -367,7 +437,8 @@ static Suite *suite(void)
 	static const TTest *const *const tests[] = {&a_request_is_answered,
 		&a_request_body_is_not_awaited, &a_long_answer_arrives_whole,
 		&a_client_that_does_not_read_delays_no_other, &oversized_requests_are_refused,
-		&half_requests_do_not_keep_their_connection, &http_free_closes_all_connections,
+		&half_requests_do_not_keep_their_connection, &a_crowd_pushes_out_its_own,
+		&a_peer_that_is_not_admitted_is_marked, &http_free_closes_all_connections,
 		&a_waiting_answer_goes_on_when_woken, &a_waiting_answer_ends_with_its_peer,
 		&a_half_closed_peer_still_gets_its_answer, &http_finish_ends_waiting_answers};
 	tcase_set_timeout(tcase, 60);

@@ -12,12 +12,13 @@
 #include <sys/stat.h>
 
 static char folder[] = "/tmp/wpool-listener-XXXXXX";
-static char path[LISTENER_PATH_BYTES];
+static char path[LISTENER_PATH_BYTES], lock_path[LISTENER_PATH_BYTES];
 
 static void set_up(void)
 {
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/socket", folder);
+	snprintf(lock_path, sizeof lock_path, "%s/socket.lock", folder);
 }
 
 static void tear_down(void)
@@ -35,11 +36,11 @@ START_TEST(only_our_user_may_connect)
 {
 	struct listener listener, other;
 	struct stat status;
-	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
 	ck_assert_int_eq(stat(path, &status), 0);
 	ck_assert_int_eq(status.st_mode & 07777, 0600);
 	ck_assert_uint_eq(listener_port(&listener), 0);
-	ck_assert_int_eq(listener_open_path(path, &other), RC_REFUSED);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &other), RC_REFUSED);
 	ck_assert(is_there());
 	listener_close(&listener);
 	ck_assert(!is_there());
@@ -51,10 +52,10 @@ END_TEST
 START_TEST(a_socket_without_a_listener_is_replaced)
 {
 	struct listener listener, next;
-	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
 	close(listener.fd); /* as by SIGKILL */
 	ck_assert(is_there());
-	ck_assert_int_eq(listener_open_path(path, &next), RC_OK);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &next), RC_OK);
 	listener_close(&next);
 	ck_assert(!is_there());
 }
@@ -64,9 +65,9 @@ END_TEST
 START_TEST(closing_leaves_a_socket_that_replaced_ours)
 {
 	struct listener listener, next;
-	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
 	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_int_eq(listener_open_path(path, &next), RC_OK);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &next), RC_OK);
 	listener_close(&listener);
 	ck_assert(is_there());
 	listener_close(&next);
@@ -82,7 +83,7 @@ START_TEST(a_busy_listener_is_not_replaced)
 	static int fds[MANY];
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	strcpy(name.sun_path, path);
-	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
 	bool is_full = false;
 	for (int i = 0; i < MANY; i++) {
 		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -90,22 +91,80 @@ START_TEST(a_busy_listener_is_not_replaced)
 			   errno == EAGAIN;
 	}
 	ck_assert(is_full);
-	ck_assert_int_eq(listener_open_path(path, &other), RC_REFUSED);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &other), RC_REFUSED);
 	for (int i = 0; i < MANY; i++)
 		close(fds[i]);
 	listener_close(&listener);
 }
 END_TEST
 
-START_TEST(a_locked_folder_is_refused)
+/* Who may open the folder may lock it, so such a lock means nothing. */
+START_TEST(a_locked_folder_is_no_obstacle)
 {
 	struct listener listener;
 	int lock = open(folder, O_RDONLY | O_DIRECTORY);
 	ck_assert_int_eq(flock(lock, LOCK_EX), 0);
-	ck_assert_int_eq(listener_open_path(path, &listener), RC_REFUSED);
-	close(lock);
-	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
 	listener_close(&listener);
+	close(lock);
+}
+END_TEST
+
+/* Another supervisor is between its check and its bind. */
+START_TEST(a_locked_path_is_refused)
+{
+	struct listener listener;
+	struct stat status;
+	int lock = open(lock_path, O_RDWR | O_CREAT, 0666);
+	ck_assert_int_eq(flock(lock, LOCK_EX), 0);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_REFUSED);
+	ck_assert(!is_there());
+	ck_assert_int_eq(fstat(lock, &status), 0);
+	ck_assert_int_eq(status.st_mode & 07777, 0600); /* also where an older one was open */
+	close(lock);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
+	ck_assert_int_ne(access(lock_path, F_OK), 0);
+	listener_close(&listener);
+}
+END_TEST
+
+START_TEST(a_lock_that_is_not_ours_is_refused)
+{
+	struct listener listener;
+	ck_assert_int_eq(symlink("/dev/null", lock_path), 0);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_SYSTEM);
+	ck_assert_int_eq(errno, ELOOP);
+	ck_assert_int_eq(unlink(lock_path), 0);
+	ck_assert_int_eq(mkfifo(lock_path, 0600), 0);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_SYSTEM);
+	ck_assert_int_eq(errno, EPERM);
+	ck_assert_int_eq(unlink(lock_path), 0);
+	if (geteuid() == 0) { /* only root can make a file of another user */
+		close(open(lock_path, O_CREAT | O_WRONLY, 0600));
+		ck_assert_int_eq(chown(lock_path, 1, 1), 0);
+		ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_SYSTEM);
+		ck_assert_int_eq(errno, EPERM);
+		ck_assert_int_eq(unlink(lock_path), 0);
+	}
+	ck_assert(!is_there());
+}
+END_TEST
+
+START_TEST(a_group_may_connect)
+{
+	struct listener listener;
+	struct stat status;
+	ck_assert_int_eq(listener_open_path(path, getegid(), &listener), RC_OK);
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert_int_eq(status.st_mode & 07777, 0660);
+	ck_assert_uint_eq(status.st_gid, getegid());
+	listener_close(&listener);
+	if (geteuid() == 0) {
+		ck_assert_int_eq(listener_open_path(path, 1, &listener), RC_OK);
+		ck_assert_int_eq(stat(path, &status), 0);
+		ck_assert_uint_eq(status.st_gid, 1);
+		listener_close(&listener);
+	}
 }
 END_TEST
 
@@ -113,7 +172,7 @@ START_TEST(a_file_that_is_no_socket_stays)
 {
 	struct listener listener;
 	close(open(path, O_CREAT | O_WRONLY, 0600));
-	ck_assert_int_eq(listener_open_path(path, &listener), RC_MALFORMED);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_MALFORMED);
 	ck_assert(is_there());
 }
 END_TEST
@@ -124,9 +183,10 @@ START_TEST(bad_paths_are_reported)
 	char longer[2 * LISTENER_PATH_BYTES];
 	memset(longer, 'x', sizeof longer);
 	longer[sizeof longer - 1] = '\0';
-	ck_assert_int_eq(listener_open_path(longer, &listener), RC_LIMIT);
-	ck_assert_int_eq(listener_open_path("", &listener), RC_LIMIT);
-	ck_assert_int_eq(listener_open_path("/nowhere/at/all", &listener), RC_SYSTEM);
+	ck_assert_int_eq(listener_open_path(longer, LISTENER_NO_GROUP, &listener), RC_LIMIT);
+	ck_assert_int_eq(listener_open_path("", LISTENER_NO_GROUP, &listener), RC_LIMIT);
+	ck_assert_int_eq(
+		listener_open_path("/nowhere/at/all", LISTENER_NO_GROUP, &listener), RC_SYSTEM);
 	ck_assert_int_eq(errno, ENOENT);
 }
 END_TEST
@@ -135,7 +195,7 @@ START_TEST(a_path_may_be_relative)
 {
 	struct listener listener;
 	ck_assert_int_eq(chdir(folder), 0);
-	ck_assert_int_eq(listener_open_path("socket", &listener), RC_OK);
+	ck_assert_int_eq(listener_open_path("socket", LISTENER_NO_GROUP, &listener), RC_OK);
 	ck_assert(is_there());
 	listener_close(&listener);
 	ck_assert(!is_there());
@@ -167,10 +227,10 @@ START_TEST(default_paths_follow_the_user)
 	ck_assert_uint_eq(paths.count, 2);
 	ck_assert_str_eq(paths.list[0], expected);
 	ck_assert_str_eq(paths.list[1], "/run/wpool/control.sock");
-	ck_assert_int_eq(control_path_prepare(paths.list[0]), RC_OK);
-	ck_assert_int_eq(control_path_prepare(paths.list[0]), RC_OK);
+	ck_assert_int_eq(control_path_prepare(paths.list[0], LISTENER_NO_GROUP), RC_OK);
+	ck_assert_int_eq(control_path_prepare(paths.list[0], LISTENER_NO_GROUP), RC_OK);
 	struct listener listener;
-	ck_assert_int_eq(listener_open_path(paths.list[0], &listener), RC_OK);
+	ck_assert_int_eq(listener_open_path(paths.list[0], LISTENER_NO_GROUP, &listener), RC_OK);
 	listener_close(&listener);
 	snprintf(expected, sizeof expected, "%s/wpool", folder);
 	ck_assert_int_eq(rmdir(expected), 0);
@@ -180,7 +240,7 @@ START_TEST(default_paths_follow_the_user)
 	ck_assert_uint_eq(control_paths_of("auto").count, 1);
 	ck_assert_uint_eq(control_paths_of("off").count, 0);
 	ck_assert_str_eq(control_paths_of("/x").list[0], "/x");
-	ck_assert_int_eq(control_path_prepare("/nowhere/at/all"), RC_SYSTEM);
+	ck_assert_int_eq(control_path_prepare("/nowhere/at/all", LISTENER_NO_GROUP), RC_SYSTEM);
 }
 END_TEST
 
@@ -191,9 +251,10 @@ static Suite *suite(void)
 	static const TTest *const *const tests[] = {&only_our_user_may_connect,
 		&a_socket_without_a_listener_is_replaced,
 		&closing_leaves_a_socket_that_replaced_ours, &a_busy_listener_is_not_replaced,
-		&a_locked_folder_is_refused, &a_file_that_is_no_socket_stays,
-		&bad_paths_are_reported, &a_path_may_be_relative, &addresses_open_ports,
-		&default_paths_follow_the_user};
+		&a_locked_folder_is_no_obstacle, &a_locked_path_is_refused,
+		&a_lock_that_is_not_ours_is_refused, &a_group_may_connect,
+		&a_file_that_is_no_socket_stays, &bad_paths_are_reported, &a_path_may_be_relative,
+		&addresses_open_ports, &default_paths_follow_the_user};
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(tcase, *tests[i]);

@@ -13,7 +13,8 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define CLIENTS    (3 * HTTP_CLIENTS)
+#define PLACES     32 /* connections at once */
+#define CLIENTS    (3 * PLACES)
 #define SHARE      20
 #define REQUEST    ((mtime)100) /* microseconds that a request takes */
 #define TURN       ((mtime)1)   /* between two turns of the loop */
@@ -59,8 +60,8 @@ static void set_up(void)
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/socket", folder);
 	loop = loop_default();
-	ck_assert_int_eq(listener_open_path(path, &listener), RC_OK);
-	http = http_new(loop, on_request, NULL);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_OK);
+	http = http_new(loop, PLACES, on_request, NULL);
 	ck_assert_ptr_nonnull(http);
 	http_listen(http, listener.fd);
 }
@@ -122,7 +123,7 @@ START_TEST(requests_get_a_twentieth_of_the_time)
 	while (handled < CLIENTS) {
 		unsigned before = handled;
 		mtime rest = turn_with_requests() * (SHARE - 1), rest_begins = now;
-		ck_assert_uint_le(handled - before, HTTP_CLIENTS);
+		ck_assert_uint_le(handled - before, PLACES);
 		for (int step = 1; step <= REST_STEPS; step++) {
 			now = rest_begins + rest * step / REST_STEPS - (STEP_TURNS + 1) * TURN;
 			for (int i = 0; i < STEP_TURNS; i++) {

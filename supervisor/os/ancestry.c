@@ -1,0 +1,112 @@
+#include "os/ancestry.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_SIZE 4096
+/* Generations, and how often the walk starts again because one of them ended meanwhile. */
+#define DEPTH_MAX 1000
+#define WALKS_MAX 10
+
+enum answer { OURS, FOREIGN, UNKNOWN };
+
+/* Read /proc/[pid]/name; false: it cannot be read. */
+static bool read_file(pid_t pid, const char *name, char text[FILE_SIZE])
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, text, FILE_SIZE - 1);
+	close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	return len > 0;
+}
+
+/* proc(5), stat: the pid, the name in parentheses (it may have any character), the state, the
+ * parent. -1: it cannot be read. */
+static pid_t parent_of(pid_t pid)
+{
+	char text[FILE_SIZE];
+	const char *end;
+	int parent;
+
+	if (!read_file(pid, "stat", text))
+		return -1;
+	end = strrchr(text, ')');
+	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : -1;
+}
+
+static enum answer walk(pid_t pid)
+{
+	for (int depth = 0; depth < DEPTH_MAX; depth++) {
+		if (pid == getpid())
+			return OURS;
+		if (pid == 0 || pid == 1)
+			return FOREIGN;
+		pid = parent_of(pid);
+		if (pid < 0)
+			return UNKNOWN;
+	}
+	return UNKNOWN;
+}
+
+/* The control group of version 2 down to the first service or session, which a process without
+ * rights cannot leave; empty: there is none. */
+static void read_unit(pid_t pid, char unit[FILE_SIZE])
+{
+	static const char *const ends[] = {".service", ".scope"};
+	char text[FILE_SIZE];
+	const char *group;
+	size_t len = 0;
+
+	unit[0] = '\0';
+	if (!read_file(pid, "cgroup", text))
+		return;
+	group = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+	if (!group)
+		return;
+	group = strchr(group, '/');
+	for (size_t part; group && group[len] == '/'; len += part) {
+		part = 1 + strcspn(group + len + 1, "/\n");
+		for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+			size_t size = strlen(ends[i]);
+			if (part > size && strncmp(group + len + part - size, ends[i], size) == 0) {
+				snprintf(unit, FILE_SIZE, "%.*s", (int)(len + part), group);
+				return;
+			}
+		}
+	}
+}
+
+static bool is_in_other_unit(pid_t pid)
+{
+	char own[FILE_SIZE], other[FILE_SIZE];
+
+	read_unit(getpid(), own);
+	read_unit(pid, other);
+	return *own && *other && strcmp(own, other) != 0;
+}
+
+bool ancestry_may_be_ours(pid_t pid, uid_t uid)
+{
+	enum answer answer = UNKNOWN;
+
+	if (pid <= 0) /* it is outside our namespace of processes; what we start is inside */
+		return false;
+	for (int i = 0; i < WALKS_MAX && answer == UNKNOWN; i++)
+		answer = walk(pid);
+	if (answer != UNKNOWN)
+		return answer == OURS;
+	/* Only root starts processes of other users, and nothing is hidden from root. */
+	if (uid != geteuid() && geteuid() != 0)
+		return false;
+	return !is_in_other_unit(pid);
+}

@@ -1,0 +1,15 @@
+/* Whether another process comes from this one: a worker, or anything that a worker has started.
+ * Layer: os. Orphans count, because this process is the parent of every orphan below it (a
+ * subreaper). */
+#ifndef OS_ANCESTRY_H
+#define OS_ANCESTRY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* pid, uid: of a peer (SO_PEERCRED). True if it is this process or a descendant, or if it may be
+ * one and /proc does not show that (hidepid, or it has ended): then if it has our user and is not
+ * in a service or session of systemd other than ours. */
+bool ancestry_may_be_ours(pid_t pid, uid_t uid);
+
+#endif
