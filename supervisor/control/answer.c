@@ -28,11 +28,13 @@ json_t *control_json_since(mtime then)
 		then == MTIME_NEVER ? MTIME_NEVER : mtime_max(clock_now() - then, 0));
 }
 
-json_t *control_json_link(struct link_facts facts)
+json_t *control_json_link(struct link_facts facts, bool is_local)
 {
+	const char *failure = is_local ? facts.failure : facts.failure_kind;
+
 	return json_pack("{s:b, s:I, s:o}", "up", facts.is_up, "reconnects",
 		(json_int_t)facts.reconnects, "last_failure",
-		*facts.failure ? json_text(text_from(facts.failure)) : json_null());
+		*failure ? json_text(text_from(failure)) : json_null());
 }
 
 json_t *control_json_add_causes(

@@ -21,8 +21,9 @@ json_t *control_json_span(mtime);
 /* Seconds from now until then, or from then until now; at least 0; null for MTIME_NEVER. */
 json_t *control_json_until(mtime then);
 json_t *control_json_since(mtime then);
-/* A connection to the broker: up, reconnects, last_failure. */
-json_t *control_json_link(struct link_facts);
+/* A connection to the broker: up, reconnects, last_failure; only its kind if the client is not
+ * local. */
+json_t *control_json_link(struct link_facts, bool is_local);
 /* Append to array, which moves in, a text for each cause in the set. */
 json_t *control_json_add_causes(
 	json_t *array, const struct health *, unsigned set, bool with_pool_name);

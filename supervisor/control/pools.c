@@ -40,13 +40,15 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 	const struct config_pool *config = &runtime->config;
 	struct health health = health_of_pool(runtime);
 	struct pool_view p = pool_view_of(runtime);
+	if (!list->is_local)
+		health_hide_details(&health);
 	json_t *pool = json_pack("{s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
 		json_text(text_from(config->name)), "queue", json_text(text_from(config->queue)),
 		"program", json_text(text_from(config->command[0])), "state",
 		pool_state_name(p.facts.state), "ready", health.causes == 0, "connection",
-		control_json_link(consume_link_facts(runtime->consume_link)), "reasons",
-		control_json_add_causes(json_array(), &health, health.causes, false), "warnings",
-		control_json_add_causes(json_array(), &health, health.warnings, false),
+		control_json_link(consume_link_facts(runtime->consume_link), list->is_local),
+		"reasons", control_json_add_causes(json_array(), &health, health.causes, false),
+		"warnings", control_json_add_causes(json_array(), &health, health.warnings, false),
 		"last_death", json_of_death(&p.statistics->last_death, list->is_local));
 
 	if (pool && figures_set_members(&p, pool) &&
@@ -71,8 +73,9 @@ void control_answer_pools(const struct supervisor_view *view, const struct http_
 	control_answer_list_of_query(view, request,
 		(struct control_list){.name = "pools",
 			.append_next = append_next,
-			.first = control_is_true(request, "status") ? control_json_status(view)
-								    : NULL});
+			.first = control_is_true(request, "status")
+					 ? control_json_status(view, request->is_local)
+					 : NULL});
 }
 
 void control_answer_pools_only(

@@ -45,7 +45,9 @@ static void answer_ready(const struct supervisor_view *view, const struct http_r
 	struct buf reasons;
 
 	buf_init(&reasons, REASONS_LIMIT);
-	while (health_next(view, &walk))
+	while (health_next(view, &walk)) {
+		if (!request->is_local)
+			health_hide_details(&walk.health);
 		for (enum health_cause cause = 0; cause < HEALTH_CAUSE_COUNT; cause++) {
 			if (!health_has(walk.health.causes, cause))
 				continue;
@@ -53,6 +55,7 @@ static void answer_ready(const struct supervisor_view *view, const struct http_r
 			health_append_named_text(&reasons, &walk.health, cause);
 			buf_append_byte(&reasons, '\n');
 		}
+	}
 	if (is_ready)
 		http_answer(request, 200, TEXT_TYPE, TEXT("ready\n"), NULL);
 	else

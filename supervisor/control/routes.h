@@ -23,8 +23,9 @@ void control_answer_logs(const struct supervisor_view *, const struct http_reque
 void control_answer_log_level(const struct supervisor_view *, const struct http_request *);
 void control_answer_stop(const struct supervisor_view *, const struct http_request *);
 
-/* The document of GET /v1/status; NULL: out of memory. */
-json_t *control_json_status(const struct supervisor_view *);
+/* The document of GET /v1/status, for a client on the control socket or another one; NULL: out of
+ * memory. */
+json_t *control_json_status(const struct supervisor_view *, bool is_local);
 
 /* Connections that followers of the log may keep; and followers together with clients that wait for
  * a stop. */

@@ -6,18 +6,21 @@
 #include <unistd.h>
 
 /* The warnings, or the reasons. */
-static json_t *texts_of(const struct supervisor_view *view, bool warnings)
+static json_t *texts_of(const struct supervisor_view *view, bool warnings, bool is_local)
 {
 	struct health_walk walk = {0};
 	json_t *texts = json_array();
 
-	while (health_next(view, &walk))
+	while (health_next(view, &walk)) {
+		if (!is_local)
+			health_hide_details(&walk.health);
 		texts = control_json_add_causes(texts, &walk.health,
 			warnings ? walk.health.warnings : walk.health.causes, true);
+	}
 	return texts;
 }
 
-json_t *control_json_status(const struct supervisor_view *view)
+json_t *control_json_status(const struct supervisor_view *view, bool is_local)
 {
 	struct proc_usage usage = {0};
 
@@ -27,10 +30,11 @@ json_t *control_json_status(const struct supervisor_view *view)
 		"version", WPOOL_VERSION, "pid", (int)getpid(), "started_at",
 		(json_int_t)view->started_wall_s, "uptime_s", control_json_since(view->started),
 		"phase", phase_name(*view->phase), "ready", health_is_ready(view), "reasons",
-		texts_of(view, false), "warnings", texts_of(view, true), "pools",
-		(json_int_t)pool_set_pools(view->pool_set), "connections", "consume",
-		control_json_link(broker_links_consume_facts(view->broker_links)), "publish",
-		control_json_link(broker_links_publish_facts(view->broker_links)),
+		texts_of(view, false, is_local), "warnings", texts_of(view, true, is_local),
+		"pools", (json_int_t)pool_set_pools(view->pool_set), "connections", "consume",
+		control_json_link(broker_links_consume_facts(view->broker_links), is_local),
+		"publish",
+		control_json_link(broker_links_publish_facts(view->broker_links), is_local),
 		"publishes_blocked", view->broker_links->is_blocked, "process", "memory_bytes",
 		(json_int_t)usage.memory_bytes, "cpu_s", control_json_span(usage.computed),
 		"longest_turn", "total_s", control_json_span(view->pulse->longest), "computing_s",
@@ -40,5 +44,5 @@ json_t *control_json_status(const struct supervisor_view *view)
 
 void control_answer_status(const struct supervisor_view *view, const struct http_request *request)
 {
-	control_answer_json(request, 200, control_json_status(view));
+	control_answer_json(request, 200, control_json_status(view, request->is_local));
 }

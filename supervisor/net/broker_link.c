@@ -121,12 +121,22 @@ static enum log_level failure_level(struct broker_link *link, mtime open_for)
 	return LOG_WARN;
 }
 
+static enum broker_failure kind_of(const struct broker_link *link, mtime open_for)
+{
+	if (link->is_refused)
+		return BROKER_FAILURE_REFUSED;
+	if (link->close_code != 0)
+		return BROKER_FAILURE_CLOSED;
+	return open_for > 0 ? BROKER_FAILURE_LOST : BROKER_FAILURE_UNREACHABLE;
+}
+
 /* open_for: how long the connection was open; 0: it never was. */
 static void plan_next_try(struct broker_link *link, mtime open_for)
 {
 	char host[BROKER_LINK_HOST_SIZE], next[BROKER_LINK_HOST_SIZE];
 	snprintf(
 		link->failure, sizeof link->failure, "%s: %s", host_text(link, host), link->reason);
+	link->kind = kind_of(link, open_for);
 	if (link->is_refused && link->config.refusal_is_final) { /* on_end gets the reason */
 		enter_state(link, BROKER_LINK_GIVING_UP, 0);
 		return;
@@ -692,4 +702,15 @@ void broker_link_free(struct broker_link *link)
 		tls_free(link->own_tls[i]);
 	free(link->own_tls);
 	free(link);
+}
+
+const char *broker_link_failure_kind_text(const struct broker_link *link)
+{
+	static const char *const texts[] = {
+#define X(kind, text) [BROKER_FAILURE_##kind] = text,
+		BROKER_FAILURES(X)
+#undef X
+	};
+
+	return texts[link->kind];
 }

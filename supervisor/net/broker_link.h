@@ -11,6 +11,19 @@
 
 struct broker_link;
 
+/* What a failure was, without what the broker said, names and addresses. */
+#define BROKER_FAILURES(X)                                                                         \
+	X(NONE, "")                                                                                \
+	X(UNREACHABLE, "it cannot be opened")                                                      \
+	X(REFUSED, "the broker refused the login")                                                 \
+	X(CLOSED, "the broker closed it")                                                          \
+	X(LOST, "it was lost")
+enum broker_failure {
+#define X(kind, text) BROKER_FAILURE_##kind,
+	BROKER_FAILURES(X)
+#undef X
+};
+
 /* Shared by the links to one broker, so that two which fail for the same reason log it once. Zero
  * is legal; outlives the links. */
 struct log_dedup {
@@ -69,5 +82,7 @@ bool broker_link_is_refused(const struct broker_link *);
 /* The last failure as one line of text that may be shown, with the host and without a password;
  * empty: there was none. Valid until the next failure or broker_link_free. */
 const char *broker_link_failure(const struct broker_link *);
+/* Its kind as a static text; empty: there was none. */
+const char *broker_link_failure_kind_text(const struct broker_link *);
 
 #endif

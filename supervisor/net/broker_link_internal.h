@@ -49,6 +49,7 @@ struct broker_link {
 	ev_timer pulse;           /* heartbeats */
 	ev_timer more;            /* at 0: input is left, or is_broken is to be acted on */
 	ev_timer limit;           /* config.reconnect_limit */
+	enum broker_failure kind; /* of the last failure */
 	char reason[512];         /* of the last failure, escaped: it may quote the broker */
 	char failure[BROKER_LINK_HOST_SIZE + 514]; /* the same with its host, for the owner */
 };

@@ -197,8 +197,10 @@ void broker_links_forget(struct broker_links *broker_links, const struct pool_ru
 /* Prefer the failure of a connection that is down. */
 struct link_facts broker_links_consume_facts(const struct broker_links *broker_links)
 {
-	struct link_facts all = {
-		.is_up = true, .reconnects = broker_links->past_reconnects, .failure = ""};
+	struct link_facts all = {.is_up = true,
+		.reconnects = broker_links->past_reconnects,
+		.failure = "",
+		.failure_kind = ""};
 	struct pool_runtime *runtime;
 
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));) {
@@ -207,7 +209,7 @@ struct link_facts broker_links_consume_facts(const struct broker_links *broker_l
 		if (pool_runtime_is_retiring(runtime))
 			continue;
 		if (*one.failure && (!*all.failure || (all.is_up && !one.is_up)))
-			all.failure = one.failure;
+			all.failure = one.failure, all.failure_kind = one.failure_kind;
 		all.is_up = all.is_up && one.is_up;
 	}
 	return all;
@@ -227,7 +229,8 @@ struct link_facts broker_links_publish_facts(const struct broker_links *broker_l
 {
 	return (struct link_facts){.is_up = broker_links->publishes_by,
 		.reconnects = broker_links->publish_ups > 0 ? broker_links->publish_ups - 1 : 0,
-		.failure = broker_link_failure(broker_links->publish)};
+		.failure = broker_link_failure(broker_links->publish),
+		.failure_kind = broker_link_failure_kind_text(broker_links->publish)};
 }
 
 int64_t broker_links_certificate_end(const struct broker_links *broker_links)

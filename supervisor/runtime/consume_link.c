@@ -139,5 +139,6 @@ struct link_facts consume_link_facts(const struct consume_link *consume_link)
 {
 	return (struct link_facts){.is_up = consume_link->is_up,
 		.reconnects = consume_link->ups > 0 ? consume_link->ups - 1 : 0,
-		.failure = broker_link_failure(consume_link->broker_link)};
+		.failure = broker_link_failure(consume_link->broker_link),
+		.failure_kind = broker_link_failure_kind_text(consume_link->broker_link)};
 }

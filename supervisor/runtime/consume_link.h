@@ -16,6 +16,7 @@ struct link_facts {
 	bool is_up;
 	uint64_t reconnects;
 	const char *failure; /* the latest failure, without a password; empty: none. Borrowed */
+	const char *failure_kind; /* the same without the broker's text, users and addresses */
 };
 
 struct consume_link;

@@ -15,8 +15,10 @@ struct health health_of_supervisor(const struct supervisor_view *view)
 {
 	struct link_facts consume = broker_links_consume_facts(view->broker_links),
 			  publish = broker_links_publish_facts(view->broker_links);
-	struct health health = {
-		.consume_failure = consume.failure, .publish_failure = publish.failure};
+	struct health health = {.consume_failure = consume.failure,
+		.publish_failure = publish.failure,
+		.consume_failure_kind = consume.failure_kind,
+		.publish_failure_kind = publish.failure_kind};
 
 	if (*view->phase != SERVING)
 		health.causes |= bit(*view->phase == DRAINING ? HEALTH_DRAINING : HEALTH_STOPPING);
@@ -36,6 +38,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		.queue = runtime->config.queue,
 		.consume_failure = consume.failure,
 		.publish_failure = "",
+		.consume_failure_kind = consume.failure_kind,
+		.publish_failure_kind = "",
 		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
 			&runtime->report.statistics.last_death, counts.next_start}};
 
@@ -72,6 +76,12 @@ bool health_next(const struct supervisor_view *view, struct health_walk *walk)
 	if (!broker_links_is_any_consume_up(view->broker_links))
 		walk->health.causes &= ~bit(HEALTH_NO_CONSUMING);
 	return true;
+}
+
+void health_hide_details(struct health *health)
+{
+	health->consume_failure = health->consume_failure_kind;
+	health->publish_failure = health->publish_failure_kind;
 }
 
 bool health_has(unsigned set, enum health_cause cause)

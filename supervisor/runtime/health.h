@@ -29,6 +29,7 @@ struct health {
 	const char *queue;
 	const char *consume_failure,
 		*publish_failure; /* why the connection was lost; empty: none */
+	const char *consume_failure_kind, *publish_failure_kind;
 	struct crash_loop {
 		unsigned failing, wanted; /* workers */
 		unsigned failures;        /* in a row, of the worst one */
@@ -51,6 +52,8 @@ struct health_walk {
 };
 bool health_next(const struct supervisor_view *, struct health_walk *);
 
+/* Leave of each failure only its kind, for readers who need not be our own user. */
+void health_hide_details(struct health *);
 bool health_is_ready(const struct supervisor_view *);
 bool health_has(unsigned set, enum health_cause);
 /* Append a cause or a warning as a sentence that may be shown, without an end of line. */
