@@ -148,7 +148,7 @@ void buf_append_be64(struct buf *b, uint64_t value)
 	append(b, bytes, sizeof bytes);
 }
 
-static int print_into(struct buf *b, const char *format, va_list args)
+static int PRINTF_LIKE(2, 0) print_into(struct buf *b, const char *format, va_list args)
 {
 	va_list again;
 	va_copy(again, args);
