@@ -1,6 +1,7 @@
 /* `wpool check-config`: print the effective configuration, or what is wrong with it. */
 #include "commands.h"
 #include "config/config.h"
+#include "config/exposure.h"
 #include "process/cgroups.h"
 #include "runtime/command_check.h"
 #include "tty/cli_options.h"
@@ -71,6 +72,7 @@ static int check(const char *file)
 	if (rc == RC_OK) {
 		command_check_add_warnings(config, &problems);
 		command_check_add_group_limits(config, cgroups_why_no_limits(), &problems);
+		exposure_add_warnings(config, file, &problems);
 		for (size_t i = 0; i < problems.count; i++) {
 			console_print(stderr, "%s", problems.list[i].message);
 			fputc('\n', stderr);

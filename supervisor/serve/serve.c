@@ -1,5 +1,6 @@
 /* `wpool serve`: its options, its configuration, then the supervisor. */
 #include "commands.h"
+#include "config/exposure.h"
 #include "runtime/command_check.h"
 #include "serve/supervisor.h"
 #include "tty/cli_options.h"
@@ -110,6 +111,7 @@ int serve_main(int argc, char **argv)
 		if (!log_keep_lines(LOG_KEPT))
 			log_warn("no memory to keep log lines: wpool logs has none");
 		command_check_add_warnings(config, &problems);
+		exposure_add_warnings(config, flags.file, &problems);
 		console_warn(&problems);
 		exit_code = supervisor_run(config, &flags);
 		config_free(config);

@@ -47,6 +47,7 @@ START_TEST(test_exact_page)
 		"    command: [a, \"b c\", \"$$x\", \"true\", \"1\"]\n"
 		"    env_pass: [auto]\n"
 		"    new_privs: false\n"
+		"    umask: \"022\"\n"
 		"    nice: 0\n"
 		"    workers: 3\n"
 		"    prefetch: auto\n"

@@ -45,7 +45,8 @@ static bool has_group(const struct rights *rights, gid_t gid)
 START_TEST(test_nothing_given_is_nothing_changed)
 {
 	const struct rights *rights = rights_of("");
-	ck_assert(!rights->is_other && rights->is_confined && !rights->has_mask);
+	ck_assert(!rights->is_other && rights->is_confined && rights->has_mask &&
+		  rights->mask == 022);
 	ck_assert_uint_eq(rights->limit_count, 0);
 	ck_assert_int_eq(rights->nice, 0);
 	ck_assert_ptr_null(rights->variables);
