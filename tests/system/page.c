@@ -272,7 +272,7 @@ START_TEST(socket_serves_page_and_refuses_other_origins)
 	control_expect_text(control_get("/", 200), "<!doctype html>");
 	int fd = http_connect(control_socket());
 	static const char foreign[] =
-		"POST /v1/pause HTTP/1.0\r\nHost: x\r\nOrigin: http://x\r\n\r\n";
+		"POST /v1/pause HTTP/1.0\r\nHost: wpool\r\nOrigin: http://x\r\n\r\n";
 	http_send(fd, foreign, strlen(foreign));
 	reply = http_read(fd);
 	ck_assert_int_eq(reply.status, 403);
