@@ -45,6 +45,30 @@ static inline bool text_ends(struct text t, struct text suffix)
 	       text_is(text_of(t.ptr + t.len - suffix.len, suffix.len), suffix);
 }
 
+/* True if t is the pattern, where each * stands for any number of any characters. */
+static inline bool text_matches(struct text t, struct text pattern)
+{
+	size_t at = 0, i = 0, after_star = SIZE_MAX, matched = 0;
+
+	while (at < t.len) {
+		if (i < pattern.len && pattern.ptr[i] == '*') {
+			after_star = ++i;
+			matched = at;
+		} else if (i < pattern.len && pattern.ptr[i] == t.ptr[at]) {
+			i++;
+			at++;
+		} else if (after_star != SIZE_MAX) { /* the last * takes one character more */
+			i = after_star;
+			at = ++matched;
+		} else {
+			return false;
+		}
+	}
+	while (i < pattern.len && pattern.ptr[i] == '*')
+		i++;
+	return i == pattern.len;
+}
+
 /* Return the index of t in names, a NULL-terminated list; if it is not there, that of the NULL. */
 static inline size_t text_index(struct text t, const char *const *names)
 {

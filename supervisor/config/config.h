@@ -52,12 +52,13 @@ struct config_pool {
 	enum config_headers headers;
 	bool properties;
 	enum config_unroutable unroutable;
-	int64_t max_body;  /* bytes */
-	int64_t memory;    /* bytes */
-	int64_t outbox;    /* bytes */
-	int64_t log_rate;  /* lines a second */
-	int64_t log_bytes; /* a second */
-	bool interrupt;    /* implies pipeline 1 */
+	char **reply_queues; /* patterns, where a * stands for any characters; NULL: any queue */
+	int64_t max_body;    /* bytes */
+	int64_t memory;      /* bytes */
+	int64_t outbox;      /* bytes */
+	int64_t log_rate;    /* lines a second */
+	int64_t log_bytes;   /* a second */
+	bool interrupt;      /* implies pipeline 1 */
 	struct {
 		mtime soft; /* MTIME_NEVER: none */
 		mtime hard, boot, grace;

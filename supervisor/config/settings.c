@@ -351,6 +351,17 @@ static const struct setting pool_settings[] = {
 		.reload = SETTING_LIVE,
 		.help = "What happens to a task whose reply reaches no queue: it is "
 			"dead-lettered, its reply is dropped, or it is retried."},
+	{.key = "reply_queues",
+		.type = SETTING_WORDS,
+		.offset = POOL(reply_queues),
+		.default_words = "any",
+		.variable = "WPOOL_REPLY_QUEUES",
+		.reload = SETTING_LIVE,
+		.help = "The queues that replies may go to: names, where a * stands for any "
+			"characters. The pool's own queue and direct reply-to are always allowed; "
+			"any other reply is treated as one that reaches no queue (`unroutable`). "
+			"Without this setting a publisher (reply_to) or a worker chooses any queue "
+			"that wpool's user at the broker may write to."},
 	{.key = "max_body",
 		.type = SETTING_SIZE,
 		.offset = POOL(max_body),

@@ -14,7 +14,6 @@
  * has no such consumer closes the channel. */
 #define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
 /* The broker replaces it by a name of its own for each requester, which begins so. */
-#define DIRECT_REPLY_PREFIX TEXT("amq.rabbitmq.reply-to.")
 
 typedef uint32_t property_set;
 #define BIT(property)  (UINT32_C(1) << (property))
@@ -135,7 +134,7 @@ enum rc copy_build(const struct parcel *parcel, const struct copy_options *optio
 		.exchange = TEXT_NONE,
 		.routing_key = target,
 		/* The broker delivers a mandatory direct reply and returns it as well. */
-		.mandatory = !text_starts(target, DIRECT_REPLY_PREFIX),
+		.mandatory = !text_starts(target, SETTLE_DIRECT_REPLY_TO),
 		.properties = buf_text(scratch),
 		.body = parcel_is_answer(parcel) ? parcel->output->body : parcel->delivery->body,
 	};

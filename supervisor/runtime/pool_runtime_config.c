@@ -106,6 +106,7 @@ struct pool_config pool_runtime_pool_config(const struct config_pool *config)
 				.slices = (uint32_t)config->limits.slices,
 				.delay_count = (uint8_t)config->retry.delay.count,
 				.queue = text_from(config->queue),
+				.reply_queues = config->reply_queues,
 			},
 	};
 

@@ -229,15 +229,16 @@ static void add_details(struct line *line)
 	const struct notice *notice = line->notice;
 	char exit[EXIT_TEXT_SIZE];
 
-	if (notice->what)
+	if (notice->output && notice->reason == REASON_UNROUTABLE)
+		add(line, ": no queue \"%.*s\" for its reply%s%s",
+			TEXT_ARGS(settle_reply_target(notice->delivery, notice->output)),
+			notice->what ? ": " : "", notice->what ? notice->what : "");
+	else if (notice->what)
 		add(line, " (%s)", notice->what);
 	else if (notice->exit.kind != EXIT_NONE)
 		add(line, " (%s)", exit_text(&notice->exit, NULL, exit));
 	else if (notice->output && notice->output->status >= STATUS_REJECTED)
 		add(line, " with status %d", notice->output->status);
-	else if (notice->output && notice->reason == REASON_UNROUTABLE)
-		add(line, ": no queue \"%.*s\" for its reply",
-			TEXT_ARGS(settle_reply_target(notice->delivery, notice->output)));
 }
 
 /* "failed with status 503, attempt 2 of 4", and why it was the last attempt if there could be more.

@@ -99,9 +99,43 @@ START_TEST(forged_queue_moves_no_rest_and_no_retry)
 }
 END_TEST
 
+/* reply_to of a publisher, and the queue that a worker names. The direct reply-to of a caller and
+ * the listed queue get their replies. */
+START_TEST(reply_goes_to_no_queue_that_is_not_listed)
+{
+	declare_victim();
+	struct proc *serve =
+		fixture_serve_pool("retry: {attempts: 1}, reply_queues: [other, '*.replies']",
+			fixture_built("workers/echo"));
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){
+			.body = "to", .reply_to = victim, .headers = {{"X-Status", "201"}}});
+	proc_expect(serve, "for its reply: reply_queues does not allow it");
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "queue",
+			.reply_to = fixture.replies,
+			.headers = {{"X-Status", "201"}, {"X-Reply-Queue", victim}}});
+	client_expect_ready(fixture.client, fixture.dead, 2);
+	ck_assert_int_eq(broker_messages(fixture.broker, victim), 0);
+	struct message *dead = client_take(fixture.client, fixture.dead);
+	ck_assert(message_header_is(dead, "x-wpool-reason", "unroutable"));
+	message_free(dead);
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "listed",
+			.reply_to = fixture.replies,
+			.headers = {{"X-Status", "201"}}});
+	client_expect(fixture.client, fixture.replies, "listed");
+	message_free(client_call(fixture.client, fixture.queue,
+		&(struct letter){.body = "direct", .headers = {{"X-Status", "201"}}}));
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, victim), 0);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("publisher access", {forged_queue_moves_no_dead_letter, 1},
 		{letter_that_names_another_queue_is_left, 1},
-		{forged_queue_moves_no_rest_and_no_retry, 1});
+		{forged_queue_moves_no_rest_and_no_retry, 1},
+		{reply_goes_to_no_queue_that_is_not_listed, 1});
 }

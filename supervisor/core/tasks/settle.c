@@ -83,6 +83,19 @@ static bool is_hand_back(const struct settle_policy *policy, const struct output
 	return output->reply_queue.len && text_is(output->reply_queue, policy->queue);
 }
 
+/* Publisher and worker choose the queue of a reply, but it is published with the pool's rights. A
+ * caller's direct reply-to is no queue that others could read. */
+static bool may_reply_to(const struct settle_policy *policy, struct text target)
+{
+	if (!policy->reply_queues || text_is(target, policy->queue) ||
+		text_starts(target, SETTLE_DIRECT_REPLY_TO))
+		return true;
+	for (char *const *pattern = policy->reply_queues; *pattern; pattern++)
+		if (text_matches(target, text_from(*pattern)))
+			return true;
+	return false;
+}
+
 /* The rest of a task is work, not an answer: "drop" must not lose it. */
 static struct decision decide_unroutable(const struct settle_policy *policy,
 	const struct delivery *delivery, const struct output *output, enum reason reason)
@@ -97,8 +110,15 @@ static struct decision decide_unroutable(const struct settle_policy *policy,
 static struct decision decide_reply(const struct settle_policy *policy,
 	const struct delivery *delivery, const struct output *output)
 {
-	if (settle_reply_target(delivery, output).len == 0)
+	struct text target = settle_reply_target(delivery, output);
+	if (target.len == 0)
 		return (struct decision){.verdict = VERDICT_ACK, .no_reply_to = true};
+	if (!may_reply_to(policy, target)) {
+		struct decision decision =
+			decide_unroutable(policy, delivery, output, REASON_UNROUTABLE);
+		decision.is_not_allowed = true;
+		return decision;
+	}
 	if (output->invalid)
 		return decide_unroutable(policy, delivery, output, REASON_REPLY_INVALID);
 	if (!is_hand_back(policy, output))

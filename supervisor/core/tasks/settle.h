@@ -33,6 +33,9 @@ enum outcome {
 		1u << REASON_PROTOCOL | 1u << REASON_UNROUTABLE | 1u << REASON_REPLY_INVALID |     \
 		1u << REASON_REPLY_REFUSED)
 
+/* What the name begins with that RabbitMQ gives to a caller who waits on its own channel. */
+#define SETTLE_DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to.")
+
 enum unroutable { UNROUTABLE_REJECT, UNROUTABLE_DROP, UNROUTABLE_RETRY };
 
 struct settle_policy {
@@ -45,6 +48,8 @@ struct settle_policy {
 					   repeats */
 	uint8_t delay_count;            /* 0: at once, to the tail of its own queue */
 	struct text queue;              /* the pool's own */
+	char *const *reply_queues; /* patterns (text_matches) of the queues that replies may go to,
+				      besides its own and direct reply-to; NULL: any. Borrowed */
 };
 
 enum verdict {
@@ -60,6 +65,7 @@ struct decision {
 	mtime delay;             /* RETRY: until the next attempt; 0: at once */
 	enum reason reason;      /* RETRY, DEAD_LETTER, REJECT; ACK: why its reply was dropped */
 	bool no_reply_to;        /* a reply without a queue to go to: acked, with one warning */
+	bool is_not_allowed;     /* unroutable, because reply_queues does not have its queue */
 };
 
 /* Translate the status of an answer into an outcome. False: it is -1, or no status of PROTOCOL.md,

@@ -87,6 +87,7 @@ START_TEST(test_everything_set)
 		     "    headers: typed\n"
 		     "    properties: true\n"
 		     "    unroutable: retry\n"
+		     "    reply_queues: [replies, 'r.*']\n"
 		     "    max_body: 1KiB\n"
 		     "    outbox: 1MB\n"
 		     "    log_rate: [500, 2MiB]\n"
@@ -119,6 +120,9 @@ START_TEST(test_everything_set)
 	ck_assert_int_eq(p->headers, CONFIG_HEADERS_TYPED);
 	ck_assert(p->properties);
 	ck_assert_int_eq(p->unroutable, CONFIG_UNROUTABLE_RETRY);
+	ck_assert_str_eq(p->reply_queues[1], "r.*");
+	ck_assert_ptr_null(p->reply_queues[2]);
+	ck_assert_ptr_null(p[1].reply_queues);
 	ck_assert_int_eq(p->max_body, 1024);
 	ck_assert_int_eq(p->outbox, 1000000);
 	ck_assert_int_eq(p->log_rate, 500);

@@ -4,13 +4,14 @@
 
 static const struct settle_policy base_policy = {
 	.attempts = 3, .slices = 2, .retried = SETTLE_RETRIED_ALL, .queue = TEXT("own")};
+static char *const allowed[] = {(char[]){"replies.*"}, (char[]){"calls"}, NULL};
 
 struct row {
 	enum outcome outcome;
 	uint16_t attempt;
 	uint32_t slice;
 	const char *reply_to, *reply_queue;
-	bool invalid_output, by_broker;
+	bool invalid_output, by_broker, is_limited; /* to `allowed` */
 	enum unroutable unroutable;
 	enum reason reason;
 	struct decision wanted;
@@ -18,7 +19,12 @@ struct row {
 
 #define ACK                .wanted = {.verdict = VERDICT_ACK}
 #define PUBLISH(kind, why) .wanted = {.verdict = VERDICT_PUBLISH, .parcel = kind, .reason = why}
-#define DEAD(why)          PUBLISH(PARCEL_DEAD_LETTER, why)
+#define NOT_ALLOWED(kind)                                                                          \
+	.wanted = {.verdict = VERDICT_PUBLISH,                                                     \
+		.parcel = PARCEL_##kind,                                                           \
+		.reason = REASON_UNROUTABLE,                                                       \
+		.is_not_allowed = true}
+#define DEAD(why) PUBLISH(PARCEL_DEAD_LETTER, why)
 #define REJECT(why)                                                                                \
 	.wanted = {.verdict = VERDICT_REJECT, .parcel = PARCEL_DEAD_LETTER, .reason = why}
 #define DROP(why) .wanted = {.verdict = VERDICT_ACK, .parcel = PARCEL_REPLY, .reason = why}
@@ -41,6 +47,31 @@ static const struct row rows[] = {
 		DROP(REASON_REPLY_INVALID)},
 	{OUTCOME_REPLY, .reply_to = "caller", .invalid_output = true,
 		.unroutable = UNROUTABLE_RETRY, PUBLISH(PARCEL_RETRY, REASON_REPLY_INVALID)},
+	/* reply_queues */
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "calls",
+		PUBLISH(PARCEL_REPLY, REASON_NONE)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_queue = "replies.a",
+		PUBLISH(PARCEL_REPLY, REASON_NONE)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "own", PUBLISH(PARCEL_REPLY, REASON_NONE)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_queue = "own",
+		PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "amq.rabbitmq.reply-to.g2dkAA==.x",
+		PUBLISH(PARCEL_REPLY, REASON_NONE)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "victim", NOT_ALLOWED(DEAD_LETTER)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "calls", .reply_queue = "victim",
+		NOT_ALLOWED(DEAD_LETTER)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "calls2", NOT_ALLOWED(DEAD_LETTER)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "amq.rabbitmq.reply",
+		NOT_ALLOWED(DEAD_LETTER)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "victim", .unroutable = UNROUTABLE_RETRY,
+		NOT_ALLOWED(RETRY)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "victim", .unroutable = UNROUTABLE_DROP,
+		.wanted = {.verdict = VERDICT_ACK,
+			.parcel = PARCEL_REPLY,
+			.reason = REASON_UNROUTABLE,
+			.is_not_allowed = true}},
+	{OUTCOME_REPLY, .is_limited = true,
+		.wanted = {.verdict = VERDICT_ACK, .no_reply_to = true}},
 	/* hand-backs */
 	{OUTCOME_REPLY, .reply_queue = "own", PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
 	{OUTCOME_REPLY, .reply_queue = "own", .slice = 1, PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
@@ -95,6 +126,7 @@ START_TEST(settle_follows_the_contract)
 	struct settle_policy policy = base_policy;
 	policy.dead_letter_by_broker = row->by_broker;
 	policy.unroutable = row->unroutable;
+	policy.reply_queues = row->is_limited ? allowed : NULL;
 	struct delivery *delivery = delivery_new(0);
 	delivery->attempt = row->attempt;
 	delivery->slice = row->slice;
@@ -111,6 +143,7 @@ START_TEST(settle_follows_the_contract)
 	ck_assert_int_eq(got.parcel, row->wanted.parcel);
 	ck_assert_int_eq(got.reason, row->wanted.reason);
 	ck_assert_int_eq(got.no_reply_to, row->wanted.no_reply_to);
+	ck_assert_int_eq(got.is_not_allowed, row->wanted.is_not_allowed);
 	output_free(output);
 	delivery_free(delivery);
 }
