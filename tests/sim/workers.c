@@ -25,7 +25,7 @@ static void check_send(const struct pool_runtime *runtime, const struct worker_t
 		return;
 	sim_require(task->attempt == facts->attempt + 1, "message %u is in attempt %u, after %u",
 		task->id, task->attempt, facts->attempt);
-	sim_require(task->alone == (facts->renewed >= 3), "message %u lost its renewals", task->id);
+	sim_require(delivery->renewed == facts->renewed, "message %u lost its renewals", task->id);
 	sim_require(world->now >= facts->not_before, "message %u is seen %lld us too early",
 		task->id, (long long)(facts->not_before - world->now));
 }
@@ -84,7 +84,7 @@ enum send_result workers_send(
 	if (link->peer)
 		task.instance = broker_instance_of(link->peer, runtime->channel, delivery->tag);
 	task.requeues = runtime->world->account.requeues[task.instance];
-	task.alone = delivery->renewed >= 3;
+	task.alone = delivery->redelivered && delivery->renewed >= 3;
 	task.sent = runtime->world->now;
 	task.soft = soft_limit(runtime, task.instance, delivery);
 	check_send(runtime, &task, delivery);

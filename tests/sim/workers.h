@@ -14,7 +14,7 @@ struct worker_task {
 	uint64_t instance;            /* 0: the broker had already closed its channel */
 	uint32_t id, slice, requeues; /* requeues: how often the instance was requeued before */
 	uint16_t attempt;
-	bool alone;       /* renewed so often that it must run alone */
+	bool alone;       /* it came back after three renewals, so it must run alone */
 	bool interrupted; /* it was asked to end early */
 	mtime sent, soft; /* soft: its limit where the pool interrupts, else MTIME_NEVER */
 };

@@ -46,9 +46,11 @@ bool settle_arrival(const struct settle_policy *policy, const struct delivery *d
 	return true;
 }
 
+/* Any publisher can write the number of renewals. That the message came back is the broker's own
+ * word, so a forged number alone stops no other task. */
 bool settle_is_alone(const struct delivery *delivery)
 {
-	return delivery->renewed >= ALONE_AT;
+	return delivery->redelivered && delivery->renewed >= ALONE_AT;
 }
 
 /* What the worker asked for goes before what is configured. */

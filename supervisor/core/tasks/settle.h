@@ -82,7 +82,8 @@ struct decision settle_decide(const struct settle_policy *, enum outcome, const 
  * is set. */
 bool settle_arrival(
 	const struct settle_policy *, const struct delivery *, struct decision *ret_decision);
-/* True: it was renewed so often that it must run alone, without another task in a pipe. */
+/* True: it was renewed so often, and has come back since, that it must run alone, without another
+ * task in a pipe. */
 bool settle_is_alone(const struct delivery *);
 /* Decide to give a task up: to our dead-letter queue, or to the broker's policy. */
 struct decision settle_give_up(const struct settle_policy *, enum reason);

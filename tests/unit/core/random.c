@@ -35,6 +35,7 @@ static void deliver(struct world *world)
 	struct delivery *delivery = rig_delivery(++world->last_tag);
 	delivery->attempt = (uint16_t)(random() % 3);
 	delivery->returns = dice(8) ? 8 + (uint32_t)(random() % 4) : 0;
+	delivery->redelivered = dice(2);
 	delivery->renewed = dice(8) ? (uint16_t)(random() % 12) : 0;
 	delivery->soft_ms = dice(4) ? random() % 5000 : -1;
 	delivery->invalid = dice(30) ? REASON_BAD_HEADERS : REASON_NONE;

@@ -6,6 +6,7 @@ static void deliver(struct rig *rig, uint64_t tag, uint32_t returns, uint16_t re
 	struct delivery *delivery = rig_delivery(tag);
 	delivery->returns = returns;
 	delivery->renewed = renewed;
+	delivery->redelivered = returns > 0;
 	delivery->attempt = 1;
 	rig_deliver_this(rig, delivery);
 }
@@ -86,9 +87,9 @@ START_TEST(a_suspect_runs_alone_in_its_pool)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 2));
-	deliver(&rig, 1, 0, 2);
-	deliver(&rig, 2, 0, 2);
-	deliver(&rig, 3, 0, 3);
+	deliver(&rig, 1, 1, 2);
+	deliver(&rig, 2, 1, 2);
+	deliver(&rig, 3, 1, 3);
 	deliver(&rig, 4, 0, 0);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:1/2, send 1:2/2");
@@ -107,12 +108,26 @@ START_TEST(a_suspect_runs_alone_in_its_pool)
 }
 END_TEST
 
+/* Any publisher can write that it was renewed; only the broker can write that it came back. */
+START_TEST(a_forged_number_of_renewals_delays_no_other_task)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(3, 1));
+	deliver(&rig, 1, 0, 0);
+	deliver(&rig, 2, 0, UINT16_MAX);
+	deliver(&rig, 3, 0, 0);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:1/2, send 1:2/2, send 2:3/2");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(two_suspects_run_one_after_the_other)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 2));
-	deliver(&rig, 1, 0, 3);
-	deliver(&rig, 2, 0, 10);
+	deliver(&rig, 1, 1, 3);
+	deliver(&rig, 2, 1, 10);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:1/2");
 	rig_gone(&rig, 0, 1);
@@ -132,7 +147,7 @@ START_TEST(a_suspect_waits_for_orphans)
 	rig_turn(&rig);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_source_up(&rig);
-	deliver(&rig, 1, 0, 3);
+	deliver(&rig, 1, 1, 3);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:1/2");
 	rig_gone(&rig, 0, 1);
@@ -151,7 +166,7 @@ START_TEST(a_suspect_waits_for_a_stopped_pipe)
 	deliver(&rig, 2, 0, 0);
 	deliver(&rig, 3, 0, 0);
 	rig_turn(&rig);
-	deliver(&rig, 4, 0, 3);
+	deliver(&rig, 4, 1, 3);
 	rig_answer(&rig, 1, 200);
 	rig_broken(&rig, 0, 1);
 	rig_turn(&rig);
@@ -173,6 +188,7 @@ static Suite *renew_suite(void)
 		a_task_renewed_ten_times_is_given_up, an_invalid_delivery_is_not_renewed,
 		a_drain_waits_for_the_confirm_of_a_renewal);
 	UNIT_CASE(suite, "alone", a_suspect_runs_alone_in_its_pool,
+		a_forged_number_of_renewals_delays_no_other_task,
 		two_suspects_run_one_after_the_other, a_suspect_waits_for_orphans,
 		a_suspect_waits_for_a_stopped_pipe);
 	return suite;

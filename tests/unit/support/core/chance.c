@@ -24,16 +24,17 @@ static enum send_result on_send(
 {
 	struct world *world = io;
 	struct worker *worker = &world->workers[slot];
+	bool is_alone = delivery->redelivered && delivery->renewed >= 3;
 	CHECK(world, attempt == delivery->attempt + 1 && !world->is_paused);
 	CHECK(world, worker->lives && worker->is_ready && !worker->is_leaving);
 	CHECK(world, worker->count < DEPTH && world->fates[delivery->tag] == OPEN);
 	CHECK(world, delivery->returns < 10);
 	for (int i = 0; i < SLOTS; i++)
-		CHECK(world, world->workers[i].count == 0 ||
-				     (!world->workers[i].is_alone && delivery->renewed < 3));
+		CHECK(world,
+			world->workers[i].count == 0 || (!world->workers[i].is_alone && !is_alone));
 	if (dice(50))
 		return dice(2) ? SEND_TOO_LARGE : SEND_NO_MEMORY;
-	worker->is_alone = delivery->renewed >= 3;
+	worker->is_alone = is_alone;
 	worker->is_interrupted = false;
 	worker->tags[worker->count] = delivery->tag;
 	worker->epochs[worker->count++] = world->source_epoch;
