@@ -252,6 +252,29 @@ START_TEST(unroutable_retry_retries_the_task)
 }
 END_TEST
 
+/* Nothing is published to it: the task is given up at once. */
+START_TEST(a_reply_that_is_not_allowed_is_unroutable)
+{
+	static char replies[] = "replies";
+	static char *const allowed[] = {replies, NULL};
+	struct pool_config config = rig_config(1, 1);
+	struct rig rig;
+	config.policy.reply_queues = allowed;
+	rig_start(&rig, config);
+	rig_deliver(&rig, 1, 1);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_answer_this(&rig, 0, 1, rig_output(201, "victim"));
+	rig_turn(&rig);
+	rig_expect(&rig, "publish 1 dead 1");
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 1");
+	rig_expect_told(&rig, "TASK_GIVEN_UP");
+	rig_end(&rig);
+}
+END_TEST
+
 /* Its own queue is missing: until it exists again, the delivery stays unacked. */
 START_TEST(a_returned_copy_waits_for_its_queue)
 {
@@ -376,7 +399,7 @@ static Suite *pool_suite(void)
 		a_full_outbox_stops_dispatch);
 	UNIT_CASE(suite, "unroutable", unroutable_reject_dead_letters_the_task,
 		unroutable_drop_acks_it, unroutable_retry_retries_the_task,
-		a_returned_copy_waits_for_its_queue,
+		a_reply_that_is_not_allowed_is_unroutable, a_returned_copy_waits_for_its_queue,
 		a_copy_that_is_always_refused_keeps_the_longest_wait,
 		a_multiple_confirm_excludes_what_it_publishes);
 	UNIT_CASE(suite, "outbox", unconfirmed_parcels_survive_their_channel,
