@@ -39,7 +39,7 @@ static void print_escaped(FILE *stream, struct text text)
 	buf_release(&shown);
 }
 
-static void vprint(FILE *stream, const char *format, va_list args)
+static void PRINTF_LIKE(2, 0) vprint(FILE *stream, const char *format, va_list args)
 {
 	struct buf text;
 

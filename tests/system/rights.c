@@ -139,6 +139,22 @@ END_TEST
 
 /* Workers are replaced one by one, as for a new command; no second pool, and no task is
  * interrupted. */
+/* As in the unit: wpool's own umask is for its own files. */
+START_TEST(umask_of_wpool_is_not_for_workers)
+{
+	static const char *const strict[] = {"sh", "-c", "umask 077; exec \"$@\"", "sh", NULL};
+	char *pool = scratch_text("- {queue: %s, workers: 1, command: ['%s']%s}\n", fixture.queue,
+		fixture_public_copy("workers/echo"), is_root() ? ", user: nobody" : "");
+	open_witness();
+	struct proc *serve = fixture_serve_under(strict, pool);
+	client_expect_consumers(fixture.client, fixture.queue, 1);
+	expect_in(proc_pid(serve), "status", "Umask:\t0077");
+	expect_in(fixture_worker_pid(), "status", "Umask:\t0022");
+	fixture_stop(serve);
+	free(pool);
+}
+END_TEST
+
 START_TEST(reload_changes_rights)
 {
 	char *pool = scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 1, ",
@@ -297,7 +313,7 @@ int main(void)
 {
 	return SYSTEM_RUN("rights", {workers_run_as_configured_user, 3},
 		{user_may_be_a_number_with_a_group, 1}, {workers_have_configured_rights, 1},
-		{reload_changes_rights, 1}, {workers_are_confined, 4},
-		{group_limits_hold_or_are_warned_of, 2}, {impossible_rights_are_reported, 3},
-		{check_config_starts_nothing, 1});
+		{umask_of_wpool_is_not_for_workers, 1}, {reload_changes_rights, 1},
+		{workers_are_confined, 4}, {group_limits_hold_or_are_warned_of, 2},
+		{impossible_rights_are_reported, 3}, {check_config_starts_nothing, 1});
 }
