@@ -1,5 +1,8 @@
 /* What a channel may have unacked. Layer: broker, pure. RabbitMQ keeps to the windows that were
- * granted; another peer at that address may not, and what it delivers takes our memory. */
+ * granted; another peer at that address may not, and what it delivers takes our memory. The one
+ * exception: when another node takes over a mirrored classic queue (3.x), all that is unacked is
+ * delivered once more on the same channel, and the earlier ones can no longer be acked. A new
+ * channel is the best answer to that, too. */
 #ifndef BROKER_UNACKED_LIMIT_H
 #define BROKER_UNACKED_LIMIT_H
 
@@ -20,7 +23,7 @@ struct unacked_limit {
 
 enum unacked_verdict {
 	UNACKED_FITS,
-	UNACKED_TOO_MANY,  /* more than an honest broker delivers */
+	UNACKED_TOO_MANY,  /* more than was asked for */
 	UNACKED_TOO_LARGE, /* bodies became large before the window was narrower, or as above */
 };
 
