@@ -16,7 +16,7 @@
 #define CONNECT_SPAN      (10 * MTIME_SECOND) /* unless the address has one */
 #define CLOSE_SPAN        MTIME_SECOND
 #define LIMITED_RECONNECT MTIME_SECOND /* the longest wait under a reconnect_limit */
-#define WORDS_SIZE        4096 /* of a reason as it came: a user's name may have 2046 bytes */
+#define RAW_REASON_SIZE   4096         /* as it came: a user's name may have 2046 bytes */
 
 /* Limits of one turn, so that a fast peer cannot occupy the loop. */
 #define INPUT_PER_TURN  (256 * 1024)
@@ -174,15 +174,15 @@ static void lose_connection(struct broker_link *link)
 		plan_next_try(link, was_open ? clock_now() - link->opened : 0);
 }
 
-/* The one place where a reason is stored, and so where the broker's words are escaped. */
+/* A reason may quote the broker, so it is escaped where it is stored. */
 static void PRINTF_LIKE(2, 3) fail(struct broker_link *link, const char *format, ...)
 {
-	char words[WORDS_SIZE];
+	char raw[RAW_REASON_SIZE];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(words, sizeof words, format, args);
+	vsnprintf(raw, sizeof raw, format, args);
 	va_end(args);
-	utf8_copy_escaped(link->reason, sizeof link->reason, text_from(words));
+	utf8_copy_escaped(link->reason, sizeof link->reason, text_from(raw));
 	lose_connection(link);
 }
 
@@ -233,7 +233,7 @@ static void note_broken(struct broker_link *link, const char *reason)
 	if (link->is_broken)
 		return;
 	link->is_broken = true;
-	snprintf(link->reason, sizeof link->reason, "%s", reason);
+	utf8_copy_escaped(link->reason, sizeof link->reason, text_from(reason));
 	read_soon(link);
 }
 

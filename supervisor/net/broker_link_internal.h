@@ -40,7 +40,7 @@ struct broker_link {
 	mtime opened;                 /* when it was */
 	mtime received, sent;         /* when the last bytes were */
 	uint16_t close_code;          /* of an AMQP_CLOSED; 0: there was none */
-	char close_text[256];         /* the broker's own words, as they came */
+	char close_text[256];         /* the broker's text, as it came */
 	bool is_close_answered;
 	bool is_refused;          /* the last failure was a refused login */
 	bool is_broken;           /* it cannot send, for .reason */
