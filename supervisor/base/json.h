@@ -8,7 +8,7 @@
 /* Append s as a quoted JSON string; bytes that are not UTF-8 become U+FFFD. What utf8_is_control
  * names is escaped. */
 void json_append_string(struct buf *, struct text s);
-/* Append JSON that somebody else wrote, so that it may be shown: in it only strings can have what
+/* Append JSON of another program as it may be shown. In it only strings can have what
  * utf8_is_control names, and there an escape means the same. Blanks stay, but a carriage return
  * becomes a space; bytes that are not UTF-8 become U+FFFD. */
 void json_append_written(struct buf *, struct text json);

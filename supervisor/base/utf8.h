@@ -17,11 +17,11 @@ bool utf8_is_valid(struct text);
 void utf8_append_valid(struct buf *, struct text t);
 /* The code point of one well-formed character. */
 uint32_t utf8_code(struct text character);
-/* True for what a terminal, or whoever reads a line, obeys instead of showing it: control
+/* True for characters that a terminal or a reader of lines obeys instead of showing them: control
  * characters (C0, DEL, C1), bidirectional controls (Unicode 15, 23.2), line and paragraph
  * separators. All are below U+10000. */
 bool utf8_is_control(uint32_t code);
-/* Append t as it may be shown, whoever wrote it: one line of valid UTF-8 in which the characters of
+/* Append t, of any origin, as it may be shown: one line of valid UTF-8 in which the characters of
  * utf8_is_control, except tab, are escaped: "\n", "\r", "\x1b", "\u202e". What is escaped already
  * is not changed. Texts of others that are kept to be shown are kept in this form; those that are
  * compared, such as ids and headers, get it when they are shown. */

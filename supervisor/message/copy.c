@@ -13,7 +13,6 @@
 /* RabbitMQ's name for "this channel's own replies": publishing it as reply_to from a channel that
  * has no such consumer closes the channel. */
 #define DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to")
-/* The broker replaces it by a name of its own for each requester, which begins so. */
 
 typedef uint32_t property_set;
 #define BIT(property)  (UINT32_C(1) << (property))

@@ -22,7 +22,7 @@ struct replay_request {
 enum replay_route {
 	REPLAY_GOES,       /* *ret_queue is where to */
 	REPLAY_ELSEWHERE,  /* it names another queue than the one of the request: *ret_queue */
-	REPLAY_UNADDRESSED /* it names no queue, and the request names none either */
+	REPLAY_UNADDRESSED /* no queue to go to: by_header, and it names none */
 };
 
 /* Decide where a dead letter goes. Only the operator chooses: the rights at the broker are the

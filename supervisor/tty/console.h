@@ -15,8 +15,8 @@ struct text_table;
 bool console_has_colour(int fd);
 /* The width of a line in characters if stdout is a terminal, else 0. */
 size_t console_width(void);
-/* Print a part of a line as printf does, but escaped (utf8_append_escaped), whoever wrote the texts
- * in it: a newline in it is escaped, too, and ends no line. */
+/* Print a part of a line as printf does, but escaped (utf8_append_escaped): a newline in it ends no
+ * line. */
 void console_print(FILE *, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Print "wpool COMMAND: ", this text, and the end of the line on stderr, likewise. */
 void console_problem(const char *command, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -58,7 +58,8 @@ struct parcel {
 	enum reason reason; /* RETRY, DEAD_LETTER */
 	mtime delay; /* RETRY: goes to the queue of this delay; 0: to the pool's queue, at once */
 	struct exit_info exit;     /* of the worker, where one ended */
-	const char *what;          /* REASON_PROTOCOL: its error, static text; else NULL */
+	const char *what;          /* REASON_PROTOCOL: its error; REASON_UNROUTABLE: why it was not
+				      published; static text; else NULL */
 	struct delivery *delivery; /* the one it is embedded in */
 	/* owned. REPLY and HAND_BACK: what to publish. Others: the last answer; or, if the worker
 	 * gave none, only its last stderr line (status 0); or NULL */

@@ -33,7 +33,8 @@ enum outcome {
 		1u << REASON_PROTOCOL | 1u << REASON_UNROUTABLE | 1u << REASON_REPLY_INVALID |     \
 		1u << REASON_REPLY_REFUSED)
 
-/* What the name begins with that RabbitMQ gives to a caller who waits on its own channel. */
+/* RabbitMQ replaces the reply_to amq.rabbitmq.reply-to by a name for each requester, which begins
+ * so: the reply goes to the requester's channel. */
 #define SETTLE_DIRECT_REPLY_TO TEXT("amq.rabbitmq.reply-to.")
 
 enum unroutable { UNROUTABLE_REJECT, UNROUTABLE_DROP, UNROUTABLE_RETRY };
