@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <poll.h>
@@ -273,10 +274,12 @@ START_TEST(a_failed_step_names_its_setting)
 	char *command[] = {program, (char *)"dump", NULL};
 	struct rights limits = {
 		.limits = {{RLIMIT_NOFILE, {RLIM_INFINITY, RLIM_INFINITY}}}, .limit_count = 1};
+	static gid_t too_many[NGROUPS_MAX + 1]; /* for setgroups(2) */
 	struct rights nowhere = other;
 	char closed[80];
 	nowhere.uid = (uid_t)-2;
-	nowhere.group_count = SIZE_MAX;
+	nowhere.groups = too_many;
+	nowhere.group_count = NGROUPS_MAX + 1;
 	make_closed(closed);
 	struct spawn_request request = {.command = command, .environment = environ};
 	request.rights = &limits;
