@@ -19,6 +19,8 @@
 /* After the broker delivered more than it was asked for. */
 #define REFUSED_FIRST (500 * MTIME_MS)
 #define REFUSED_LAST  MTIME_MINUTE
+/* After an honest broker's messages became large: the next window fits them. */
+#define NARROWER_WAIT (500 * MTIME_MS)
 
 #define CODE_PRECONDITION_FAILED 406
 
@@ -311,7 +313,8 @@ static struct text copy_text(uint8_t *where, struct text text)
 }
 
 /* The pool has learned how large these messages are, and asks for a window that fits them. All that
- * is unacked goes back with the channel. The wait grows if it happens again within a minute. */
+ * is unacked goes back with the channel. If there were too many, the wait grows each time that this
+ * happens again within a minute. */
 static void refuse_channel(
 	struct consumer *consumer, bool is_too_many, const char *facts, mtime now)
 {
@@ -320,7 +323,7 @@ static void refuse_channel(
 	snprintf(text, sizeof text, "PRECONDITION_FAILED - %s", facts);
 	if (now - consumer->consuming_since >= REFUSED_LAST)
 		backoff_reset(&consumer->refused);
-	consumer->refused_wait = backoff_next(&consumer->refused);
+	consumer->refused_wait = is_too_many ? backoff_next(&consumer->refused) : NARROWER_WAIT;
 	channel_log_line(consumer->log, is_too_many ? LOG_ERROR : LOG_WARN,
 		"%s queue \"%.*s\": %s; its channel is closed with 406, and the pool consumes again "
 		"in %.1f s",

@@ -298,6 +298,21 @@ START_TEST(wait_grows_while_it_goes_on)
 }
 END_TEST
 
+/* Messages became large, which an honest broker cannot help. */
+START_TEST(wait_for_a_window_that_fits_stays_short)
+{
+	mtime now = 0;
+	for (int i = 0; i < 5; i++) {
+		in_hand.bytes = 2001;
+		deliver(2, now);
+		ck_assert_str_eq(calls, i == 0 ? "oc4D" : "4D");
+		mtime wait = reopen(now);
+		ck_assert_int_le(wait, 500 * MTIME_MS);
+		now += wait;
+	}
+}
+END_TEST
+
 START_TEST(refused_channel_can_be_closed_for_good)
 {
 	deliver(29, 0);
@@ -326,6 +341,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(refused, set_up, tear_down);
 	tcase_add_test(refused, broker_that_delivers_too_much_loses_the_channel);
 	tcase_add_test(refused, wait_grows_while_it_goes_on);
+	tcase_add_test(refused, wait_for_a_window_that_fits_stays_short);
 	tcase_add_test(refused, refused_channel_can_be_closed_for_good);
 	suite_add_tcase(s, refused);
 	suite_add_tcase(s, leaves);
