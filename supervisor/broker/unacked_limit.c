@@ -1,13 +1,12 @@
 #include "broker/unacked_limit.h"
 
-#include "core/pool_config.h"
-
 void unacked_limit_clear(struct unacked_limit *limit)
 {
 	*limit = (struct unacked_limit){0};
 }
 
-/* They cannot have left more than is unacked, nor more than a window can be. */
+/* They cannot have left more than is unacked. A broker that cancels again and again gets no more
+ * than UNACKED_DEPARTED_MAX. */
 void unacked_limit_departed(
 	struct unacked_limit *limit, uint32_t window, const struct pool_unacked *unacked)
 {
@@ -15,8 +14,8 @@ void unacked_limit_departed(
 	limit->departed += window;
 	if (limit->departed > unacked->count)
 		limit->departed = unacked->count;
-	if (limit->departed > POOL_WINDOW_MAX)
-		limit->departed = POOL_WINDOW_MAX;
+	if (limit->departed > UNACKED_DEPARTED_MAX)
+		limit->departed = UNACKED_DEPARTED_MAX;
 	limit->departed_tag = unacked->latest_tag;
 	limit->next_memory = unacked->memory;
 }

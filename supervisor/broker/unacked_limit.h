@@ -6,11 +6,14 @@
 #ifndef BROKER_UNACKED_LIMIT_H
 #define BROKER_UNACKED_LIMIT_H
 
+#include "core/pool_config.h"
 #include "core/pool_facts.h"
 
 /* Deliveries above the windows: RabbitMQ 3.10 may grant one more for a message that is over its
  * delivery limit. */
 #define UNACKED_SLACK 16
+/* What ended consumers can have left: a window and a half of the largest (core/tasks/pace.c). */
+#define UNACKED_DEPARTED_MAX (2 * POOL_WINDOW_MAX)
 
 struct unacked_limit {
 	bool has_departed;     /* a consumer has ended and may have left deliveries unacked */

@@ -63,7 +63,26 @@ START_TEST(departed_consumers_count_for_no_more_than_is_unacked)
 	unacked.count = UINT32_MAX;
 	for (int i = 0; i < 1000; i++)
 		unacked_limit_departed(&limit, POOL_WINDOW_MAX, &unacked);
-	ck_assert_uint_eq(limit.departed, POOL_WINDOW_MAX);
+	ck_assert_uint_eq(limit.departed, UNACKED_DEPARTED_MAX);
+}
+END_TEST
+
+/* With the largest prefetch: a window and a half is left of narrowed windows (reliability.md, how
+ * often a message may be repeated), and a whole one is delivered beside them. */
+START_TEST(two_and_a_half_of_the_largest_window_fit)
+{
+	struct pool_unacked unacked = {.memory = MEMORY,
+		.count = POOL_WINDOW_MAX,
+		.oldest_tag = 1,
+		.latest_tag = POOL_WINDOW_MAX};
+	struct unacked_limit limit;
+	unacked_limit_clear(&limit);
+	unacked_limit_departed(&limit, POOL_WINDOW_MAX, &unacked);
+	unacked.count = unacked.latest_tag = POOL_WINDOW_MAX * 3 / 2;
+	unacked_limit_departed(&limit, POOL_WINDOW_MAX / 2, &unacked);
+	unacked.count += POOL_WINDOW_MAX;
+	ck_assert_int_eq(
+		unacked_limit_check(&limit, POOL_WINDOW_MAX, BODY, &unacked), UNACKED_FITS);
 }
 END_TEST
 
@@ -98,6 +117,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(limits, more_than_the_windows_and_the_slack_is_too_many, 0,
 		sizeof rows / sizeof *rows);
 	tcase_add_test(limits, departed_consumers_count_for_no_more_than_is_unacked);
+	tcase_add_test(limits, two_and_a_half_of_the_largest_window_fit);
 	tcase_add_test(limits, lower_memory_counts_when_the_old_deliveries_are_gone);
 	suite_add_tcase(s, limits);
 	return s;
