@@ -116,7 +116,7 @@ START_TEST(hostile_names_are_shown_as_text)
 	client_declare(fixture.client, EVIL, CLIENT_CLASSIC);
 	page_serve(
 		scratch_text(
-			"- {name: odd, queue: '%s', command: [\"/bin/\\e \\u202e\", '%s'], workers: 1}\n",
+			"- {name: odd, queue: '%s', command: [\"/bin/\\e \\n\\u202e\", '%s'], workers: 1}\n",
 			EVIL, EVIL),
 		0);
 	browser = page_open();
@@ -124,7 +124,7 @@ START_TEST(hostile_names_are_shown_as_text)
 		"document.querySelector('dl.facts')?.textContent.includes('" EVIL "') === true");
 	browser_await(browser, "document.querySelector('.more tbody tr') !== null");
 	browser_await(browser,
-		"document.querySelector('dl.facts').textContent.includes('\\\\x1b \\\\u202e') === true");
+		"document.querySelector('dl.facts').textContent.includes('\\\\x1b \\\\n\\\\u202e') === true");
 	json_t *images = browser_value(browser, "document.images.length");
 	ck_assert_int_eq(json_integer_value(images), 0);
 	expect_figure(browser, "odd", "workers.ready", "0/1");

@@ -3,12 +3,14 @@
 const EVERY_MS = 1000;
 const TIMEOUT_MS = 5000;
 
-/* The characters of utf8_is_control (base/utf8.h), as `wpool status` shows them. */
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/* The characters of utf8_is_control (base/utf8.h), as `wpool status` shows them: all but tab. */
+const CONTROLS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function escaped(key, value) {
 	return typeof value !== "string" ? value : value.replace(CONTROLS, (character) => {
 		const code = character.charCodeAt(0).toString(16);
+		if (character === "\n" || character === "\r")
+			return character === "\n" ? "\\n" : "\\r";
 		return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u${code.padStart(4, "0")}`;
 	});
 }
