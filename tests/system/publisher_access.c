@@ -1,5 +1,6 @@
 /* A publisher may forge every header, and name any reply queue. None of it makes wpool, with its
- * own rights at the broker, publish to a queue that the operator did not name. */
+ * own rights at the broker, publish to a queue that the operator did not name, nor any other task
+ * wait. */
 #include "harness/command.h"
 #include "harness/deadline.h"
 #include "system/system.h"
@@ -99,6 +100,28 @@ START_TEST(forged_queue_moves_no_rest_and_no_retry)
 }
 END_TEST
 
+/* A message that was renewed three times waits until all other tasks have ended. */
+START_TEST(forged_renewals_make_no_task_wait)
+{
+	amqp_table_entry_t headers[] = {
+		{amqp_cstring_bytes("x-wpool-renewed"), {.kind = AMQP_FIELD_KIND_I32, {.i32 = 3}}},
+		{amqp_cstring_bytes("X-Status"),
+			{.kind = AMQP_FIELD_KIND_UTF8, {.bytes = amqp_cstring_bytes("201")}}},
+	};
+	struct proc *serve = fixture_serve_ready((const char *const[]){"--workers", "2", NULL},
+		(const char *const[]){fixture_built("workers/echo"), NULL});
+	fixture_post_held(serve, "held");
+	client_publish(fixture.client, fixture.queue, "forged", strlen("forged"),
+		&(amqp_basic_properties_t){
+			._flags = AMQP_BASIC_REPLY_TO_FLAG | AMQP_BASIC_HEADERS_FLAG,
+			.reply_to = amqp_cstring_bytes(fixture.replies),
+			.headers = {sizeof headers / sizeof *headers, headers}});
+	client_expect(fixture.client, fixture.replies, "forged");
+	fixture_release("held");
+	fixture_stop(serve);
+}
+END_TEST
+
 /* reply_to of a publisher, and the queue that a worker names. The direct reply-to of a caller and
  * the listed queue get their replies. */
 START_TEST(reply_goes_to_no_queue_that_is_not_listed)
@@ -137,5 +160,6 @@ int main(void)
 	return SYSTEM_RUN("publisher access", {forged_queue_moves_no_dead_letter, 1},
 		{letter_that_names_another_queue_is_left, 1},
 		{forged_queue_moves_no_rest_and_no_retry, 1},
+		{forged_renewals_make_no_task_wait, 1},
 		{reply_goes_to_no_queue_that_is_not_listed, 1});
 }
