@@ -91,7 +91,8 @@ void source_rested(struct source *source)
 void source_down(struct source *source)
 {
 	assert(list_is_empty(&source->unacked) && list_is_empty(&source->released));
-	assert(source->open == 0 && source->aside == 0 && source->ripe == 0);
+	assert(source->open == 0 && source->bytes == 0);
+	assert(source->aside == 0 && source->ripe == 0);
 	source->ripe_since = MTIME_NEVER;
 	source->state = SOURCE_IS_ABSENT;
 }
