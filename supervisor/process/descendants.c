@@ -84,6 +84,12 @@ static bool read_process(pid_t pid, struct process *ret)
 	return true;
 }
 
+static void sort(struct processes *processes)
+{
+	if (processes->count > 0)
+		qsort(processes->list, processes->count, sizeof *processes->list, by_pid);
+}
+
 /* All processes of the machine that we may see. False: out of memory, or no /proc. */
 static bool read_all(struct processes *ret)
 {
@@ -103,8 +109,7 @@ static bool read_all(struct processes *ret)
 		release(&all);
 		return false;
 	}
-	if (all.count > 0)
-		qsort(all.list, all.count, sizeof *all.list, by_pid);
+	sort(&all);
 	*ret = all;
 	return true;
 }
@@ -142,13 +147,25 @@ static void find_place(
 	}
 }
 
+/* Where processes are hidden (proc(5), hidepid), so is the supervisor from the guard, because it
+ * cannot be traced. While it is our parent, it was there when the list was read. False: out of
+ * memory. */
+static bool add_hidden_root(const struct descendants *descendants, struct processes *all)
+{
+	if (getppid() != descendants->root.pid || find(all, descendants->root.pid))
+		return true;
+	bool is_added = append(all, &descendants->root);
+	sort(all);
+	return is_added;
+}
+
 /* Those below the root, without it. False: out of memory. */
 static bool read_below(const struct descendants *descendants, struct processes *ret)
 {
 	struct processes all, below = {0};
-	bool is_whole = true;
 	if (!read_all(&all))
 		return false;
+	bool is_whole = add_hidden_root(descendants, &all);
 	for (size_t i = 0; i < all.count && is_whole; i++) {
 		struct process *process = &all.list[i];
 		find_place(descendants, &all, process);
@@ -168,20 +185,18 @@ static bool read_below(const struct descendants *descendants, struct processes *
 struct descendants *descendants_new(void)
 {
 	struct descendants *descendants = calloc(1, sizeof *descendants);
-	struct processes all;
-	if (!descendants)
-		return NULL;
-	if (!read_process(getpid(), &descendants->root) || !read_all(&all))
+	struct processes all = {0};
+	if (!descendants || !read_process(getpid(), &descendants->root))
 		return descendants; /* no /proc: none are seen */
-	for (size_t i = 0; i < all.count; i++)
-		if (all.list[i].parent == descendants->root.pid &&
-			!append(&descendants->left, &all.list[i])) {
-			descendants_free(descendants);
-			descendants = NULL;
-			break;
-		}
+	bool is_whole = read_all(&all);
+	for (size_t i = 0; i < all.count && is_whole; i++)
+		if (all.list[i].parent == descendants->root.pid)
+			is_whole = append(&descendants->left, &all.list[i]);
 	release(&all);
-	return descendants;
+	if (is_whole)
+		return descendants;
+	descendants_free(descendants); /* its present children would not be left alone */
+	return NULL;
 }
 
 void descendants_free(struct descendants *descendants)
@@ -200,7 +215,7 @@ bool descendants_leave(struct descendants *descendants, pid_t child)
 		return true;
 	if (!append(&descendants->left, &process))
 		return false;
-	qsort(descendants->left.list, descendants->left.count, sizeof process, by_pid);
+	sort(&descendants->left);
 	return true;
 }
 

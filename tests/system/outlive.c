@@ -247,43 +247,57 @@ static void remove_group(const char *group)
 	}
 }
 
-/* As in the unit: wpool is not root, its control group is its own, and so its workers may leave
- * theirs. _i: the end, with such a group or without. */
+/* What a wpool that is not root finds: a control group of its own, as in the unit, which its workers
+ * may leave; none; none, and a /proc in which nobody sees what they may not trace, as with
+ * ProtectProc=invisible: the guard does not see the supervisor there. */
+enum machine { OWN_GROUP, BARE, HIDDEN, MACHINES };
+
+#define NOT_ROOT "exec setpriv --reuid 65534 --regid 65534 --clear-groups $program \"$@\""
+
+static struct proc *serve_not_as_root(enum machine machine, const char *group, const char *pool)
+{
+	static const char *const mounts[] = {[BARE] = "mount -t tmpfs none /sys/fs/cgroup",
+		[HIDDEN] = "mount -t tmpfs none /sys/fs/cgroup && "
+			   "mount -t proc -o hidepid=2 none /proc"};
+	char *script =
+		machine == OWN_GROUP
+			? scratch_text("for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do\n"
+				       "[ -e $root/cgroup.kill ] || [ -e $root/cgroup.stat ] || "
+				       "continue\n"
+				       "mkdir $root/%s && chown -R nobody $root/%s &&\n"
+				       "echo $$ >$root/%s/cgroup.procs\ndone\n"
+				       "program=$1; shift 2\n" NOT_ROOT,
+				  group, group, group)
+			: scratch_text("%s && program=$1 && shift 2 && " NOT_ROOT, mounts[machine]);
+	const char *program = fixture_public_copy("wpool");
+	const char *const own[] = {"sh", "-c", script, "sh", program, NULL};
+	const char *const apart[] = {"unshare", "-m", "sh", "-c", script, "sh", program, NULL};
+	struct proc *serve = fixture_serve_under(machine == OWN_GROUP ? own : apart, pool);
+	free(script);
+	return serve;
+}
+
+/* _i: the end, and the machine. */
 START_TEST(daemons_end_with_a_wpool_that_is_not_root)
 {
+	static const char *const machines[] = {"own group", "no groups", "hidden processes"};
 	enum end end = _i % ENDS;
-	bool is_bare = _i / ENDS;
-	char *what = scratch_text("daemons_end_with_a_wpool_that_is_not_root(%s, %s groups)",
-		end_names[end], is_bare ? "without" : "with");
-	if (!is_root() || (is_bare && !can_hide_groups())) {
+	enum machine machine = _i / ENDS;
+	char *what = scratch_text("daemons_end_with_a_wpool_that_is_not_root(%s, %s)",
+		end_names[end], machines[machine]);
+	if (!is_root() || (machine != OWN_GROUP && !can_hide_groups())) {
 		fixture_not_run(what, "only root can arrange it, with CAP_SYS_ADMIN");
 		free(what);
 		return;
 	}
 	char *pool = pool_of("");
 	char *group = scratch_text("wpool-test-%d", (int)getpid());
-	char *script =
-		scratch_text("for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do\n"
-			     "[ -e $root/cgroup.kill ] || [ -e $root/cgroup.stat ] || continue\n"
-			     "mkdir $root/%s && chown -R nobody $root/%s &&\n"
-			     "echo $$ >$root/%s/cgroup.procs\ndone\n"
-			     "program=$1; shift 2\n"
-			     "exec setpriv --reuid 65534 --regid 65534 --clear-groups $program "
-			     "\"$@\"",
-			group, group, group);
-	const char *const with_groups[] = {
-		"sh", "-c", script, "sh", fixture_public_copy("wpool"), NULL};
-	const char *const bare[] = {"unshare", "-m", "sh", "-c",
-		"mount -t tmpfs none /sys/fs/cgroup; program=$1; shift 2; exec setpriv --reuid 65534 "
-		"--regid 65534 --clear-groups $program \"$@\"",
-		"sh", fixture_public_copy("wpool"), NULL};
-	struct proc *serve = fixture_serve_under(is_bare ? bare : with_groups, pool);
+	struct proc *serve = serve_not_as_root(machine, group, pool);
 	bool had_groups = end_daemons(serve, end);
-	ck_assert(!(is_bare && had_groups));
-	if (!is_bare && !had_groups)
+	ck_assert(machine == OWN_GROUP || !had_groups);
+	if (machine == OWN_GROUP && !had_groups)
 		fixture_not_run(what, "no control groups here; it ran without");
 	remove_group(group);
-	free(script);
 	free(group);
 	free(pool);
 	free(what);
@@ -368,7 +382,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("outlive", {daemons_end, 4 * ENDS},
-		{daemons_end_with_a_wpool_that_is_not_root, 2 * ENDS},
+		{daemons_end_with_a_wpool_that_is_not_root, MACHINES * ENDS},
 		{children_from_before_stay, 1}, {marks_of_other_users_kill_nothing, 1},
 		{groups_are_closed_to_other_users, 1});
 }
