@@ -285,9 +285,14 @@ int cgroups_begin(struct cgroups *cgroups, uint64_t life, const struct cgroup_li
 {
 	char name[NUMBER_SIZE];
 	snprintf(name, sizeof name, "%" PRIu64, life);
-	if (mkdirat(cgroups->folder, name, 0755) < 0)
+	bool is_limited = cgroups->has_limits && cgroup_limits_are_set(limits);
+	if (mkdirat(cgroups->folder, name, 0755) < 0) {
+		if (is_limited)
+			log_warn("a worker has no control group, so its limits do not hold: %s",
+				strerror(errno));
 		return -1;
-	if (cgroups->has_limits && cgroup_limits_are_set(limits))
+	}
+	if (is_limited)
 		set_limits(cgroups->folder, name, limits);
 	return openat(cgroups->folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }

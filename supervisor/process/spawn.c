@@ -110,10 +110,13 @@ static pid_t fork_child(const struct spawn_request *request, const char *program
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	bool is_inside; /* not used: a worker also works outside of its control group */
+	bool is_inside; /* a worker without limits also works outside of its control group */
 	pid_t pid = fork_into(request->cgroup, &is_inside);
-	if (pid == 0)
+	if (pid == 0) {
+		bool is_lost = request->cgroup > 0 && request->is_limited && !is_inside;
+		plan.cgroup_error = is_lost ? errno : 0;
 		spawn_child(&plan);
+	}
 	int error = errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = error;

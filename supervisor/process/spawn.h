@@ -20,6 +20,7 @@
 #include "config/rights.h"
 #include "core/exit.h"
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -31,6 +32,7 @@ struct spawn_request {
 	const char *folder;               /* NULL: ours */
 	const char *reach; /* a file that the child must be able to read and write; or NULL */
 	int cgroup;        /* a descriptor (cgroups_begin); 0 or -1: our own group */
+	bool is_limited;   /* by its control group: a child that cannot enter it ends */
 	atomic_int *group; /* set to the pid before the exec, by child and parent, see guard_place;
 			      or NULL */
 };

@@ -15,6 +15,12 @@
 
 #define EXIT_BEFORE_EXEC 127 /* not read: the report says more */
 
+static bool step_cgroup(const struct spawn_plan *plan)
+{
+	errno = plan->cgroup_error;
+	return plan->cgroup_error == 0;
+}
+
 static bool step_session(const struct spawn_plan *plan)
 {
 	(void)plan;

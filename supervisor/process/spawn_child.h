@@ -12,6 +12,7 @@
 
 /* The step, and its name in a failure. */
 #define SPAWN_STEPS(X)                                                                             \
+	X(cgroup, "control group")    /* limits that are configured hold, or it does not run */    \
 	X(session, "session")         /* its own, and its own process group */                     \
 	X(group, "group")             /* recorded for the guard */                                 \
 	X(signals, "signals")         /* default actions, empty mask: both survive an exec */      \
@@ -41,6 +42,7 @@ struct spawn_plan {
 	const char *folder;               /* or NULL */
 	const char *reach;                /* or NULL */
 	atomic_int *group;                /* set to the pid; or NULL */
+	int cgroup_error;                 /* errno of entering the control group; 0: it need not */
 	pid_t parent;
 	int streams[3]; /* become 0, 1, 2; all are above 2 */
 	int start;      /* the failure is written here */

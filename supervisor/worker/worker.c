@@ -583,6 +583,7 @@ static bool spawn(struct worker *worker, struct spawned *ret)
 		.environment = environment,
 		.descriptors = config->descriptors,
 		.cgroup = cgroup,
+		.is_limited = cgroup_limits_are_set(&config->group_limits),
 		.group = guard_place(workers->guard),
 		.rights = config->rights,
 		.folder = config->folder,

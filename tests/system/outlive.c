@@ -247,8 +247,8 @@ static void remove_group(const char *group)
 	}
 }
 
-/* What a wpool that is not root finds: a control group of its own, as in the unit, which its workers
- * may leave; none; none, and a /proc in which nobody sees what they may not trace, as with
+/* What a wpool that is not root finds: a control group of its own, as in the unit, which its
+ * workers may leave; none; none, and a /proc in which nobody sees what they may not trace, as with
  * ProtectProc=invisible: the guard does not see the supervisor there. */
 enum machine { OWN_GROUP, BARE, HIDDEN, MACHINES };
 

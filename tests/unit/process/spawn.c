@@ -187,6 +187,28 @@ static char *script_without_interpreter(void)
 	return path;
 }
 
+/* A worker without limits runs anywhere; one with limits must not run outside of them. */
+START_TEST(a_child_with_limits_runs_in_its_control_group_only)
+{
+	char *command[] = {(char *)"true", NULL};
+	struct spawn_request request = {.command = command, .environment = environ};
+	struct exit_info failure;
+	request.cgroup = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC); /* it is none */
+	ck_assert_int_gt(request.cgroup, 0);
+	for (int i = 0; i < 2; i++) {
+		request.is_limited = i == 1;
+		ck_assert_int_eq(spawn_process(&request, &child, &failure), RC_OK);
+		await(child.start);
+		enum spawn_outcome outcome = spawn_outcome(child.start, &failure);
+		ck_assert_int_eq(outcome, request.is_limited ? SPAWN_FAILED : SPAWN_RUNS);
+		close_child();
+	}
+	ck_assert_str_eq(failure.stage, "control group");
+	ck_assert_int_eq(failure.number, ENOENT);
+	close(request.cgroup);
+}
+END_TEST
+
 START_TEST(a_failed_step_in_the_child_is_reported)
 {
 	struct rlimit above = {RLIM_INFINITY, RLIM_INFINITY};
@@ -338,7 +360,9 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("process/spawn");
-	UNIT_CASE(s, "child", a_child_records_its_group, a_failed_step_in_the_child_is_reported,
+	UNIT_CASE(s, "child", a_child_records_its_group,
+		a_child_with_limits_runs_in_its_control_group_only,
+		a_failed_step_in_the_child_is_reported,
 		a_program_that_cannot_start_is_found_in_advance, success_closes_the_start_pipe,
 		a_script_without_an_interpreter_runs_in_the_shell, a_child_dies_with_its_parent);
 	TCase *sandboxed = tcase_create("sandboxed");
