@@ -208,6 +208,22 @@ START_TEST(children_from_before_are_left_alone)
 }
 END_TEST
 
+/* With 1,000 workers that end all the time, looks must leave the loop to its work. */
+START_TEST(not_every_turn_looks)
+{
+	struct stray_life life = {0};
+	int rests = 0;
+	for (int i = 0; i < 1000; i++) {
+		strays_begin(strays, &life);
+		strays_end(strays, &life);
+		ev_run(loop, EVRUN_NOWAIT);
+		rests += strays_is_looking(strays);
+	}
+	ck_assert_int_gt(rests, 0);
+	expect_looks(strays);
+}
+END_TEST
+
 /* Whether it was killed or stopped in order: the guard takes those with it that are in no group. */
 START_TEST(the_guard_ends_what_bears_the_mark)
 {
@@ -317,6 +333,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, daemons_end_with_their_worker_only);
 	tcase_add_test(tcase, daemons_without_a_mark_end_with_the_workers_of_their_time);
 	tcase_add_test(tcase, children_from_before_are_left_alone);
+	tcase_add_test(tcase, not_every_turn_looks);
 	tcase_add_test(tcase, the_guard_ends_what_bears_the_mark);
 	tcase_add_test(tcase, the_guard_ends_what_is_below_the_supervisor);
 	tcase_add_test(tcase, what_was_seen_below_a_killed_supervisor_ends);
