@@ -209,6 +209,8 @@ static enum reload_result apply(struct attempt *attempt)
 {
 	const struct reload_plan *plan = &attempt->outcome->plan;
 	struct pool_runtime **created = calloc(plan->count + 1, sizeof *created);
+	/* Before pools are created: their part of the configuration moves into them. */
+	runtime_shared_allow_limits(attempt->reload->tools, attempt->config);
 	/* The old addresses stay in force until a restart, and so do their variables. */
 	bool is_created = created &&
 			  secrets_add_all(&attempt->reload->config->secrets,
@@ -217,7 +219,6 @@ static enum reload_result apply(struct attempt *attempt)
 
 	if (is_created) {
 		console_warn(&attempt->outcome->problems);
-		runtime_shared_allow_limits(attempt->reload->tools, attempt->config);
 		for (size_t i = 0; i < plan->count; i++)
 			apply_step(&plan->steps[i], created[i]);
 		apply_settings(attempt);

@@ -256,6 +256,36 @@ START_TEST(group_limits_hold_or_are_warned_of)
 }
 END_TEST
 
+/* The first pool that has such limits. */
+START_TEST(group_limits_come_with_a_reload)
+{
+	open_witness();
+	char *before = scratch_text("- {name: before, queue: %s, command: [\"%s\"]}\n",
+		fixture.queue, fixture_built("workers/echo"));
+	char *after = scratch_text(
+		"%s- {name: tested, queue: %s, command: [sh, -c, 'i=0; while [ $i -lt 20 ]; do "
+		"sleep 1000 & i=$((i+1)); done; exec %s'], workers: 1, limits: {group_processes: "
+		"5}}\n",
+		before, fixture.queue, fixture_built("workers/echo"));
+	struct proc *serve = fixture_serve_pools(before);
+	proc_expect(serve, "control socket: ");
+	ck_assert(!proc_has_logged(serve, no_limits));
+	fixture_write_pools(after);
+	proc_signal(serve, SIGHUP);
+	proc_expect(serve, "configuration reloaded: 2 pools");
+	if (proc_has_logged(serve, no_limits))
+		fixture_not_run(
+			"group_limits_come_with_a_reload", "no controllers pids and memory here");
+	else
+		proc_expect(serve, "fork");
+	proc_signal(serve, SIGTERM);
+	proc_signal(serve, SIGTERM);
+	proc_wait(serve);
+	free(before);
+	free(after);
+}
+END_TEST
+
 START_TEST(impossible_rights_are_reported)
 {
 	static const struct {
@@ -315,5 +345,6 @@ int main(void)
 		{user_may_be_a_number_with_a_group, 1}, {workers_have_configured_rights, 1},
 		{umask_of_wpool_is_not_for_workers, 1}, {reload_changes_rights, 1},
 		{workers_are_confined, 4}, {group_limits_hold_or_are_warned_of, 2},
-		{impossible_rights_are_reported, 3}, {check_config_starts_nothing, 1});
+		{group_limits_come_with_a_reload, 1}, {impossible_rights_are_reported, 3},
+		{check_config_starts_nothing, 1});
 }

@@ -13,10 +13,10 @@ enum rc file_read(const char *file, char *const *environment, struct tree **ret,
 /* Read the settings outside pools. *ret_pools is the list of pools, borrowed from the tree, or
  * NULL. */
 void file_read_root(struct draft *, const struct tree *root, const struct tree **ret_pools);
-/* Read one member of the list of pools. */
 /* Append the variables that the file expands into the passwords of broker.url (secrets.h). */
 enum rc file_add_secrets(
 	const struct tree *root, char *const *environment, char ***names) MUST_CHECK;
+/* Read one member of the list of pools. */
 void file_read_pool(struct draft *, const struct tree *pool);
 
 #endif
