@@ -240,7 +240,7 @@ const char *cgroups_why_no_limits(void)
 enum rc cgroups_allow_limits(struct cgroups *cgroups, pid_t guard)
 {
 	char leaf[NAME_MAX];
-	const pid_t others[] = {guard, 0};
+	const pid_t others[] = {guard > 0 ? guard : 0, 0};
 	if (cgroups->has_limits)
 		return RC_OK;
 	int above = open_above(cgroups->path, leaf);

@@ -29,8 +29,8 @@ const char *cgroups_path(const struct cgroups *);
 /* NULL: limits can hold here; else why they do not, a static text. For any process; nothing is
  * changed, so cgroups_allow_limits may still fail. */
 const char *cgroups_why_no_limits(void);
-/* Let groups have limits from now on. This process and the guard (0: none yet) may move to a group
- * of their own. RC_SYSTEM: see errno. */
+/* Let groups have limits from now on. This process and the guard (0 or -1: there is none) may move
+ * to a group of their own. RC_SYSTEM: see errno. */
 enum rc cgroups_allow_limits(struct cgroups *, pid_t guard) MUST_CHECK;
 
 /* Make the group of this life, with limits if they are allowed. Return a descriptor to start its
