@@ -3,7 +3,7 @@
  * below it (subreaper). When the supervisor is dead, nothing connects them any more, so the guard
  * looks while it lives and kills what it saw. Plain data: supervisor and guard have a copy each.
  * Children that were there before (of a program that became wpool by exec) and what is below them
- * are left alone. */
+ * are left alone; their orphans are not. */
 #ifndef PROCESS_DESCENDANTS_H
 #define PROCESS_DESCENDANTS_H
 
