@@ -125,6 +125,45 @@ START_TEST(strangers_cannot_connect)
 }
 END_TEST
 
+/* With ProtectProc=invisible, as in the unit, /proc does not show from whom a client of our user
+ * comes. The unit's reload must be answered in spite of that. */
+START_TEST(reload_of_the_unit_is_answered)
+{
+	static const char key[] = "\nExecReload=";
+	char *unit = scratch_read("env/wpool.service", NULL);
+	ck_assert_ptr_nonnull(unit);
+	const char *reload = strstr(unit, key);
+	ck_assert_ptr_nonnull(reload);
+	bool is_root = reload[strlen(key)] == '+';
+	const char *const hide[] = {
+		"unshare", "-m", "mount", "-t", "proc", "-o", "hidepid=2", "none", "/proc", NULL};
+	if (geteuid() != 0 || proc_wait(proc_start(fixture.folder, hide, NULL)) != 0) {
+		fixture_not_run("reload_of_the_unit_is_answered", "only root can hide processes");
+		return;
+	}
+	const char *program = fixture_public_copy("wpool");
+	char *folder = scratch_path(fixture.folder, "own");
+	char *socket_path = scratch_text("%s/control.sock", folder);
+	ck_assert_int_eq(mkdir(folder, 0700), 0);
+	ck_assert_int_eq(chown(folder, STRANGER, STRANGER), 0);
+	char *script =
+		scratch_text("mount -t proc -o hidepid=2 none /proc && program=$1 && shift 2 && "
+			     "WPOOL_CONTROL_SOCKET=%s exec setpriv --reuid %d --regid %d "
+			     "--clear-groups $program \"$@\"",
+			socket_path, STRANGER, STRANGER);
+	struct proc *serve = fixture_serve_under(
+		(const char *const[]){"unshare", "-m", "sh", "-c", script, "sh", program, NULL},
+		scratch_text("- {queue: %s, workers: 1, command: [%s]}\n", fixture.queue,
+			fixture_public_copy("workers/echo")));
+	proc_expect(serve, "control socket: ");
+	const char *const own[] = {"setpriv", "--reuid", "65534", "--regid", "65534",
+		"--clear-groups", program, "reload", "--socket", socket_path, NULL};
+	struct proc *client = proc_start(fixture.folder, is_root ? own + 6 : own, NULL);
+	ck_assert_int_eq(proc_wait(client), 0);
+	fixture_stop(serve);
+}
+END_TEST
+
 /* Every user can lock a folder that it can read. */
 START_TEST(locked_folder_is_no_obstacle)
 {
@@ -142,5 +181,5 @@ int main(void)
 {
 	return SYSTEM_RUN("control_peers", {workers_are_refused, 1},
 		{operators_of_the_group_are_answered, 1}, {strangers_cannot_connect, 1},
-		{locked_folder_is_no_obstacle, 1});
+		{reload_of_the_unit_is_answered, 1}, {locked_folder_is_no_obstacle, 1});
 }
