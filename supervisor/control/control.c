@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 /* Connections have one descriptor in this many, at least PLACES_MIN and at most HTTP_CLIENTS_MAX.
  */
@@ -62,12 +61,8 @@ static unsigned connection_places(void)
 /* A worker of our own user could open the socket, and then stop us or read what others log. */
 static bool admits(void *ctx, int fd)
 {
-	struct ucred peer;
-	socklen_t len = sizeof peer;
-
 	(void)ctx;
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
-	       !ancestry_may_be_ours(peer.pid, peer.uid);
+	return !ancestry_peer_may_be_ours(fd);
 }
 
 /* ---------- the socket ---------- */

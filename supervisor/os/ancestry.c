@@ -1,10 +1,19 @@
 #include "os/ancestry.h"
 
+#include "os/descriptors.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#ifndef SO_PEERPIDFD /* of the C library; since Linux 6.5 */
+#define SO_PEERPIDFD 77
+#endif
 
 #define FILE_SIZE 4096
 /* Generations, and how often the walk starts again because one of them ended meanwhile. */
@@ -109,4 +118,33 @@ bool ancestry_may_be_ours(pid_t pid, uid_t uid)
 	if (uid != geteuid() && geteuid() != 0)
 		return false;
 	return !is_in_other_unit(pid);
+}
+
+/* It has ended if its descriptor can be read; then its number may be another's. */
+static bool has_ended(int pidfd)
+{
+	struct pollfd process = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&process, 1, 0) != 0;
+}
+
+bool ancestry_peer_may_be_ours(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof peer, pidfd_len = sizeof(int);
+	int pidfd = -1;
+	bool may_be;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return true;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &pidfd_len) != 0) {
+		if (errno != ENOPROTOOPT)
+			return true; /* it has ended and was reaped */
+		pidfd = -1;
+	}
+	may_be = ancestry_may_be_ours(peer.pid, peer.uid);
+	/* Asked last: it had this number while we looked. */
+	may_be |= pidfd >= 0 && has_ended(pidfd);
+	descriptor_close(&pidfd);
+	return may_be;
 }

@@ -12,4 +12,8 @@
  * in a service or session of systemd other than ours. */
 bool ancestry_may_be_ours(pid_t pid, uid_t uid);
 
+/* The same of the process that connected this Unix socket. Also true if that has ended: another may
+ * have its number by now. Before Linux 6.5 that cannot be told. */
+bool ancestry_peer_may_be_ours(int fd);
+
 #endif

@@ -2,8 +2,14 @@
 #include "os/ancestry.h"
 #include "unit/unit.h"
 
+#include <errno.h>
+#include <linux/sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +88,67 @@ START_TEST(siblings_are_foreign)
 }
 END_TEST
 
+/* Fork with this number, which is free. 0: without the rights to choose it. */
+static pid_t fork_as(pid_t number)
+{
+	struct clone_args arguments = {
+		.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&number, .set_tid_size = 1};
+	long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	ck_assert(pid == number || (pid < 0 && errno == EPERM));
+	return pid < 0 ? 0 : (pid_t)pid;
+}
+
+/* A connection that a process has made and left to its parent. */
+static int connect_and_end(int *ret_connected, pid_t *ret_pid)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	socklen_t len = sizeof name;
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), peer, status;
+	*ret_connected = socket(AF_UNIX, SOCK_STREAM, 0);
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&name, sizeof name.sun_family), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&name, &len), 0);
+	*ret_pid = fork();
+	ck_assert_int_ge(*ret_pid, 0);
+	if (*ret_pid == 0)
+		_exit(connect(*ret_connected, (struct sockaddr *)&name, len) != 0);
+	ck_assert_int_eq(waitpid(*ret_pid, &status, 0), *ret_pid);
+	ck_assert_int_eq(status, 0);
+	peer = accept(listener, NULL, NULL);
+	ck_assert_int_ge(peer, 0);
+	close(listener);
+	return peer;
+}
+
+/* A worker lets its child connect and end, and starts processes until a stranger gets the child's
+ * number. The next child is asked, to which that process is a stranger. */
+START_TEST(peer_that_ended_may_be_ours)
+{
+	int connected, status, peer;
+	pid_t ended, stranger, child;
+	peer = connect_and_end(&connected, &ended);
+	ck_assert(ancestry_peer_may_be_ours(peer));
+	stranger = fork_as(ended);
+	if (stranger > 0) {
+		child = fork();
+		ck_assert_int_ge(child, 0);
+		if (child == 0)
+			_exit(!ancestry_peer_may_be_ours(peer));
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+		ck_assert_int_eq(status, 0);
+		kill(stranger, SIGKILL);
+		waitpid(stranger, NULL, 0);
+	}
+	close(connected);
+	close(peer);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("os/ancestry");
@@ -90,6 +157,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, parents_and_outsiders_are_foreign);
 	tcase_add_test(tcase, daemons_of_children_are_ours);
 	tcase_add_test(tcase, siblings_are_foreign);
+	tcase_add_test(tcase, peer_that_ended_may_be_ours);
 	suite_add_tcase(s, tcase);
 	return s;
 }
