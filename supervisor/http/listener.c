@@ -51,14 +51,16 @@ static bool is_same_file(int fd, const char *name)
 	       open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
 }
 
-/* Open the file, made if there is none. Another user's could be held by that user for ever. */
+/* Open the file, made if there is none. Another user's could be held by that user for ever; one
+ * with two names may be any file of ours, to which that user has made a link. */
 static int open_lock(const char *name)
 {
 	struct stat status;
 	int fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, MODE_LOCK);
 
 	if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-			       status.st_uid != geteuid() || fchmod(fd, MODE_LOCK) != 0)) {
+			       status.st_uid != geteuid() || status.st_nlink > 1 ||
+			       fchmod(fd, MODE_LOCK) != 0)) {
 		descriptor_close(&fd);
 		errno = EPERM;
 	}

@@ -131,6 +131,7 @@ END_TEST
 START_TEST(a_lock_that_is_not_ours_is_refused)
 {
 	struct listener listener;
+	struct stat status;
 	ck_assert_int_eq(symlink("/dev/null", lock_path), 0);
 	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_SYSTEM);
 	ck_assert_int_eq(errno, ELOOP);
@@ -139,6 +140,14 @@ START_TEST(a_lock_that_is_not_ours_is_refused)
 	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_SYSTEM);
 	ck_assert_int_eq(errno, EPERM);
 	ck_assert_int_eq(unlink(lock_path), 0);
+	close(open(path, O_CREAT | O_WRONLY, 0644)); /* another user's link to a file of ours */
+	ck_assert_int_eq(link(path, lock_path), 0);
+	ck_assert_int_eq(listener_open_path(path, LISTENER_NO_GROUP, &listener), RC_SYSTEM);
+	ck_assert_int_eq(errno, EPERM);
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert_int_eq(status.st_mode & 0777, 0644);
+	ck_assert_int_eq(unlink(lock_path), 0);
+	ck_assert_int_eq(unlink(path), 0);
 	if (geteuid() == 0) { /* only root can make a file of another user */
 		close(open(lock_path, O_CREAT | O_WRONLY, 0600));
 		ck_assert_int_eq(chown(lock_path, 1, 1), 0);
