@@ -576,7 +576,7 @@ static bool spawn(struct worker *worker, struct spawned *ret)
 		return false;
 	}
 	const struct rights *owner = workers_owner(config);
-	guard_allow_user(workers->guard, owner ? owner->uid : geteuid());
+	guard_allow_user(workers->guard, owner ? owner->uid : getuid()); /* the real one */
 	int cgroup =
 		strays_open_group(workers->strays, &worker->descendants, &config->group_limits);
 	const struct spawn_request request = {.command = config->command,
