@@ -20,6 +20,18 @@ void verb_path(
 		workers ? "?workers=" : "", workers ? workers : "");
 }
 
+/* Append the bounds of a pool that chooses its number of workers. */
+static void append_bounds(const json_t *pool, struct buf *out)
+{
+	char min_cell[JSON_CELL_SIZE], max_cell[JSON_CELL_SIZE];
+	struct text min = json_cell_number(pool, "workers.min", min_cell);
+	struct text max = json_cell_number(pool, "workers.max", max_cell);
+
+	if (!text_is(min, max))
+		buf_printf(out, ", as many as are needed from %.*s to %.*s", TEXT_ARGS(min),
+			TEXT_ARGS(max));
+}
+
 void verb_append_done(const struct api_verb *verb, const json_t *pool, struct buf *out)
 {
 	char wanted[JSON_CELL_SIZE];
@@ -30,6 +42,8 @@ void verb_append_done(const struct api_verb *verb, const json_t *pool, struct bu
 		buf_printf(
 			out, "%.*s ", TEXT_ARGS(json_cell_number(pool, "workers.wanted", wanted)));
 	buf_append_text(out, text_from(verb->done));
+	if (verb->takes_workers)
+		append_bounds(pool, out);
 }
 
 /* -1: continue; else an exit code. */

@@ -13,7 +13,8 @@
  * 32 characters. */
 void verb_path(
 	const struct api_verb *, bool has_pool, const char *workers, char path[VERB_PATH_SIZE]);
-/* "POOL: 4 workers wanted". pool: a member of the answer. */
+/* "POOL: 4 workers wanted", with the bounds if it chooses the number. pool: a member of the answer.
+ */
 void verb_append_done(const struct api_verb *, const json_t *pool, struct buf *out);
 
 #endif

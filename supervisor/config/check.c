@@ -219,7 +219,9 @@ static void check_queue(struct draft *draft, struct config_pool *pool)
 		if (!draft_given(draft, "queue"))
 			problems_add(draft->problems, draft->place, "%squeue is missing%s",
 				draft->prefix,
-				draft->place.line ? "" : "; --queue NAME or QUEUENAME is needed");
+				draft->place.line
+					? ""
+					: "; --queue NAME or the variable QUEUENAME is needed");
 		return;
 	}
 	if (!pool->name && !draft_given(draft, "name"))
@@ -243,8 +245,9 @@ static void check_command(struct draft *draft, const struct config_pool *pool)
 {
 	if (!pool->command && !draft_given(draft, "command"))
 		problems_add(draft->problems, draft->place, "%scommand is missing%s", draft->prefix,
-			draft->place.line ? ""
-					  : "; -- COMMAND [ARG...] or WORKER_COMMAND is needed");
+			draft->place.line
+				? ""
+				: "; -- COMMAND [ARG...] or the variable WORKER_COMMAND is needed");
 	else if (pool->command && !*pool->command[0])
 		problems_add(draft->problems, place_of(draft, "command"),
 			"%scommand begins with an empty text; a program is needed", draft->prefix);

@@ -80,7 +80,7 @@ static enum rc set_user(struct rights *rights, const char *user, bool has_group,
 	bool is_number = read_id(user, &rights->uid);
 	const struct passwd *entry = is_number ? getpwuid(rights->uid) : getpwnam(user);
 	if (!entry && !is_number) {
-		*why = ", which this machine has no user of; a user's name or number is needed";
+		*why = ", and this machine has no such user; a user's name or number is needed";
 		return RC_NOT_FOUND;
 	}
 	if (!entry && !has_group) {

@@ -109,7 +109,7 @@ int check_config_main(int argc, char **argv)
 		return print_reference();
 	}
 	if (argc - optind + (file != NULL) != 1)
-		return cli_problem(
-			COMMAND, "one FILE is needed, not %d", argc - optind + (file != NULL));
+		return cli_problem(COMMAND, "one FILE is needed, %d are given",
+			argc - optind + (file != NULL));
 	return check(file ? file : argv[optind]);
 }

@@ -22,15 +22,15 @@ static const char help_head[] =
 	"\n"
 	"Keeps worker processes busy with the messages of a RabbitMQ queue, until SIGTERM or\n"
 	"SIGINT: then it finishes what is in hand, hands back the rest, and leaves. At SIGHUP it\n"
-	"reads its configuration again, as wpool reload has it.\n"
+	"reads its configuration again, as wpool reload does.\n"
 	"\n"
 	"  --config FILE           Pools and settings from a YAML file (docs/configuration.md).\n";
 
 static const char help_tail[] =
 	"  --help                  This text.\n"
 	"\n"
-	"URL may be several addresses with commas between.\n"
-	"Where no option tells, the environment does: AMQP_URL or RABBITMQ_HOSTNAME, QUEUENAME,\n"
+	"URL may be several addresses, separated by commas.\n"
+	"Without an option the environment counts: AMQP_URL or RABBITMQ_HOSTNAME, QUEUENAME,\n"
 	"WORKER_COUNT, PREFETCH, WORKER_COMMAND, and others (docs/configuration.md).\n"
 	"Exit status: 0 drained, 64 usage, 70 cannot start, 75 stopped before drained, 78\n"
 	"configuration.\n";

@@ -96,7 +96,8 @@ START_TEST(scale_to_number_holds_until_scale_auto)
 	ck_assert_int_eq(proc_count_logged(serve, "growing"), 0);
 	control_expect_text(RUN(0, "scale", fixture.queue, "auto"), "2 workers wanted");
 	ck_assert_int_eq(figure("workers", "max"), 4);
-	control_expect_text(RUN(0, "scale", fixture.queue, "1..3"), "2 workers wanted");
+	control_expect_text(RUN(0, "scale", fixture.queue, "1..3"),
+		"2 workers wanted, as many as are needed from 1 to 3");
 	post_many(10, "X-Sleep-Ms", "500");
 	proc_expect(serve, "growing from 2 to 3 workers");
 	control_expect_done(20);

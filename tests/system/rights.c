@@ -294,7 +294,7 @@ START_TEST(impossible_rights_are_reported)
 	} cases[] = {
 		{"cwd: /no/such/folder", "could not be started: cwd: No such file or directory", 0},
 		{"user: no-such-user",
-			"pools[0].user is \"no-such-user\", which this machine has no user of", 78},
+			"pools[0].user is \"no-such-user\", and this machine has no such user", 78},
 		{"rlimits: {nofiles: 5}",
 			"pools[0].rlimits: \"nofiles\" is unknown; the nearest is nofile", 78},
 	};

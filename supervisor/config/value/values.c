@@ -375,7 +375,7 @@ void value_append_needed(const struct setting *setting, struct buf *out)
 					       : "");
 		break;
 	case SETTING_RANGE:
-		buf_printf(out, "a number from %" PRId64 " to %" PRId64 ", min and max%s",
+		buf_printf(out, "a number from %" PRId64 " to %" PRId64 ", MIN..MAX%s",
 			setting->min, setting->max, setting->may_be_auto ? " or auto" : "");
 		break;
 	case SETTING_DURATION:

@@ -395,9 +395,9 @@ START_TEST(test_wrong_flags)
 		NULL);
 	ck_assert_int_eq(loaded.rc, RC_REFUSED);
 	ck_assert_str_eq(loaded.problems,
-		"--workers: the value is \"many\"; a number from 1 to 10000, min and max or auto is needed\n"
-		"queue is missing; --queue NAME or QUEUENAME is needed\n"
-		"command is missing; -- COMMAND [ARG...] or WORKER_COMMAND is needed\n"
+		"--workers: the value is \"many\"; a number from 1 to 10000, MIN..MAX or auto is needed\n"
+		"queue is missing; --queue NAME or the variable QUEUENAME is needed\n"
+		"command is missing; -- COMMAND [ARG...] or the variable WORKER_COMMAND is needed\n"
 		"--log-level: the value is \"loud\"; debug, info, warn or error is needed\n"
 		"--broker: the value is not an address: the address must begin with amqp:// or "
 		"amqps://\n");

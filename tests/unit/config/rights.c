@@ -114,7 +114,7 @@ END_TEST
 START_TEST(test_who_is_unknown_is_named)
 {
 	expect_problem("  user: no-such-user\n",
-		"4: pools[0].user is \"no-such-user\", which this machine has no user of; a user's "
+		"4: pools[0].user is \"no-such-user\", and this machine has no such user; a user's "
 		"name or number is needed");
 	expect_problem("  group: no-such-group\n",
 		"4: pools[0].group is \"no-such-group\", which this machine has no group of; a "
@@ -123,7 +123,7 @@ START_TEST(test_who_is_unknown_is_named)
 		"4: pools[0].user is \"" NOBODYS_NUMBER "\", of which this machine knows no group; "
 		"group is needed beside it");
 	expect_problem("  user: 4294967295\n", /* what stands for "as it is" */
-		"4: pools[0].user is \"4294967295\", which this machine has no user of; a user's "
+		"4: pools[0].user is \"4294967295\", and this machine has no such user; a user's "
 		"name or number is needed");
 	expect_problem(
 		"  user: ''\n", "4: pools[0].user is \"\"; a text of 1 to 64 bytes is needed");
