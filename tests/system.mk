@@ -26,8 +26,8 @@ every_second = $(if $(1),$(firstword $(1)) $(call every_second,$(wordlist 3,$(wo
 system_lane_1 := $(call every_second,$(system_programs))
 system_lane_2 := $(filter-out $(system_lane_1),$(system_programs))
 
-# samples, workers: what the tests start; pages: what they read.
-system: $(system_programs) $(BUILD)/wpool $(BUILD)/wpool-crash samples workers pages
+# sdk, samples, workers: what the tests link and start; pages: what they read.
+system: $(system_programs) $(BUILD)/wpool $(BUILD)/wpool-crash sdk samples workers pages
 	@$(MAKE) --no-print-directory -k -j2 system_lane_1 $(if $(system_lane_2),system_lane_2)
 	@$(if $(filter-out file,$(origin TOPICS)),,$(MAKE) --no-print-directory broker-diff-some)
 
