@@ -35,10 +35,15 @@ void exposure_add_file(const struct exposure_file *file, struct problems *proble
 			does, file->what, remedy, file->path);
 }
 
-/* "${NAME}" has no password in it, "${NAME:-default}" has one. */
-static bool is_variable(struct text password)
+/* "${NAME}" has no password in it, "${NAME:-default}" has one. The password of RabbitMQ's first
+ * user is in its manual, and is accepted from its own machine only. */
+static bool is_secret(struct text password)
 {
-	return text_starts(password, TEXT("$")) && !memmem(password.ptr, password.len, ":-", 2);
+	bool is_variable =
+		text_starts(password, TEXT("$")) && !memmem(password.ptr, password.len, ":-", 2);
+	bool is_public = text_is(password, TEXT("guest")) || text_ends(password, TEXT(":-guest}"));
+
+	return password.len > 0 && !is_variable && !is_public;
 }
 
 bool exposure_has_password(struct text text)
@@ -56,7 +61,7 @@ bool exposure_has_password(struct text text)
 				!strchr(" \t\r\n\"',", rest.ptr[rest.len]))
 				rest.len++;
 			password = broker_url_password(rest);
-			if (password.len > 0 && !is_variable(password))
+			if (is_secret(password))
 				return true;
 			break;
 		}

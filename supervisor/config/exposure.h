@@ -21,7 +21,8 @@ struct exposure_file {
  *  - an http.listen that takes connections at all addresses. */
 void exposure_add_warnings(const struct config *, const char *file, struct problems *);
 void exposure_add_file(const struct exposure_file *, struct problems *);
-/* Whether a configuration's text has an address with a password that is no variable. Pure. */
+/* Whether a configuration's text has an address with a secret password: neither a variable nor
+ * RabbitMQ's public "guest". Pure. */
 bool exposure_has_password(struct text);
 
 #endif

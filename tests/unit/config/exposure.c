@@ -167,7 +167,10 @@ START_TEST(passwords_are_found_in_a_text)
 		{"broker: {url: [\"amqp://h\", \"amqps://u:p@h/v\"]}", true},
 		{"broker: {url: ${AMQP_URL}}", false},
 		{"url: amqp://${USER}:${PASSWORD}@h", false},
-		{"url: amqp://u:${PASSWORD:-guest}@h", true},
+		{"url: amqp://u:${PASSWORD:-p}@h", true},
+		{"url: amqp://u:${PASSWORD:-guest}@h", false},
+		{"url: amqp://guest:guest@localhost", false},
+		{"url: ['amqp://guest:guest@localhost', 'amqp://u:p@h']", true},
 		{"a: amqp://h\nb: x:y@z", false},
 		{"xamqp://u:p@h", true},
 	};
