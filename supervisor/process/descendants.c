@@ -128,23 +128,35 @@ static enum place place_by_itself(const struct descendants *descendants, struct 
 	return has(&descendants->seen, process) ? BELOW : UNKNOWN;
 }
 
-/* Follow the parents of one process, and give each on the way the place that is found. The list
- * is no moment's picture, so the way may be a circle. */
+/* A parent is never younger than its child: one that is has the number of a parent that ended while
+ * the list was read. NULL: it is not in the list. */
+static struct process *find_parent(const struct processes *all, const struct process *process)
+{
+	struct process *parent = find(all, process->parent);
+	return parent && parent->start <= process->start ? parent : NULL;
+}
+
+/* Follow the parents of one process up to the first whose place is known, and give that place to
+ * each on the way, but to none above. The list is no moment's picture, so the way may be a circle.
+ */
 static void find_place(
 	const struct descendants *descendants, const struct processes *all, struct process *process)
 {
 	enum place place = UNKNOWN;
-	struct process *at = process;
-	for (size_t steps = 0; at && place == UNKNOWN && steps <= all->count; steps++) {
+	struct process *at = process, *end = NULL;
+	for (size_t steps = 0; at && !end && steps <= all->count; steps++) {
 		place = place_by_itself(descendants, at);
-		at = place == UNKNOWN ? find(all, at->parent) : at;
+		if (place == UNKNOWN)
+			at = find_parent(all, at);
+		else
+			end = at;
 	}
-	if (place == UNKNOWN)
+	if (!end)
 		place = ELSEWHERE;
-	for (at = process; at && at->place == UNKNOWN; at = find(all, at->parent)) {
-		enum place own = place_by_itself(descendants, at);
-		at->place = own == UNKNOWN ? place : own;
-	}
+	for (at = process; at && at != end && at->place == UNKNOWN; at = find_parent(all, at))
+		at->place = place;
+	if (end)
+		end->place = place;
 }
 
 /* Where processes are hidden (proc(5), hidepid), so is the supervisor from the guard, because it
