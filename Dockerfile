@@ -2,7 +2,7 @@
 FROM debian:12-slim AS build
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
-        gcc libc6-dev make pkg-config \
+        gcc libc6-dev make pkg-config help2man \
         librabbitmq-dev libmsgpack-dev libev-dev libssl-dev libyaml-dev libjansson-dev \
         libmicrohttpd-dev libcurl4-openssl-dev \
  && rm -rf /var/lib/apt/lists/*
