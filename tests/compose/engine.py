@@ -1,0 +1,193 @@
+"""The Docker engine and its images, for tests/compose/run.
+
+What was there before stays: an image that the engine has is used and not removed, and the name wpool is given back.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+from debian_folder import Failure, bootstrap, say  # noqa: E402
+
+# As the slim images of Debian: apt keeps nothing that it downloaded, and packages are installed without these files.
+CLEAN = """DPkg::Post-Invoke {"rm -f /var/cache/apt/archives/*.deb /var/cache/apt/*.bin";};
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Acquire::Languages "none";
+"""
+SLIM = """path-exclude /usr/share/doc/*
+path-include /usr/share/doc/*/copyright
+path-exclude /usr/share/info/*
+path-exclude /usr/share/locale/*
+path-exclude /usr/share/man/*
+"""
+SLIM_FOLDERS = ("usr/share/info", "usr/share/locale", "usr/share/man", "var/cache/apt", "var/lib/apt/lists")
+BASE, OURS = "debian:12-slim", "wpool:latest"
+SUBSTITUTES = {"rabbitmq": "rabbitmq", "prom/prometheus": "prometheus", "grafana/grafana": "grafana"}
+
+
+def run(*command, **options):
+    """Return what the command prints to stdout. Its other output is shown if it fails."""
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    if done.returncode != 0:
+        raise Failure(f"'{' '.join(map(str, command))}' ended with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}")
+    return done.stdout.strip()
+
+
+def docker(*arguments, **options):
+    return run("docker", *arguments, **options)
+
+
+def inspect(name, template):
+    return docker("inspect", "--format", template, name)
+
+
+def find_compose():
+    """Return the command that is Compose, or None."""
+    for command in (["docker-compose"], ["docker", "compose"]):
+        if shutil.which(command[0]) and subprocess.run([*command, "version"], stdout=subprocess.DEVNULL,
+                                                      stderr=subprocess.DEVNULL).returncode == 0:
+            return command
+    return None
+
+
+def await_for(what, probe, seconds):
+    """Ask probe until it returns something true, and return that."""
+    end = time.monotonic() + seconds
+    while True:
+        if found := probe():
+            return found
+        if time.monotonic() > end:
+            raise Failure(f"not within {seconds} s: {what}")
+        time.sleep(0.2)
+
+
+def image_id(name):
+    done = subprocess.run(["docker", "image", "inspect", "--format", "{{.Id}}", name], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def image_megabytes(name):
+    return int(docker("image", "inspect", "--format", "{{.Size}}", name)) / 1e6
+
+
+class Images:
+    """The images of a run. Those that it made are removed at its end."""
+
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.before = set(docker("images", "--all", "--quiet", "--no-trunc").split())
+        self.tags, self.layers, self.moved = [], [], []
+        self.log = scratch / "build.log"
+        self.log.touch()
+
+    def build(self, *command, **options):
+        with open(self.log, "a") as log:
+            done = subprocess.run([str(word) for word in command], stdout=log, stderr=subprocess.STDOUT, text=True, **options)
+        if done.returncode != 0:
+            raise Failure(f"'{' '.join(map(str, command))}' ended with {done.returncode}:\n{self.log.read_text()[-4000:]}")
+
+    def make_base(self):
+        folder = self.scratch / "debian"
+        with open(self.scratch / "debootstrap.log", "w") as log:
+            bootstrap("bookworm", folder, log)
+        (folder / "etc/apt/apt.conf.d/docker-clean").write_text(CLEAN)
+        (folder / "etc/dpkg/dpkg.cfg.d/docker").write_text(SLIM)
+        for name in SLIM_FOLDERS:
+            subprocess.run(["find", folder / name, "-mindepth", "1", "-delete"], check=True)
+        subprocess.run(["find", folder / "usr/share/doc", "-type", "f", "-not", "-name", "copyright", "-delete"], check=True)
+        tar = subprocess.Popen(["tar", "-C", folder, "-c", "."], stdout=subprocess.PIPE)
+        docker("import", "--change", 'CMD ["bash"]', "-", BASE, stdin=tar.stdout)
+        tar.stdout.close()
+        if tar.wait() != 0:
+            raise Failure("tar failed")
+        self.tags.append(BASE)
+        subprocess.run(["rm", "-rf", "--one-file-system", folder], check=True)
+
+    def provide(self, name):
+        """Make a substitute for an image that the engine lacks. Return whether it is a substitute."""
+        if image_id(name):
+            return False
+        started = time.monotonic()
+        if name == BASE:
+            self.make_base()
+        else:
+            self.tags.append(name)
+            folder = ROOT / "tests/compose/images" / SUBSTITUTES[name.split(":")[0]]
+            self.build("docker", "build", "--force-rm", "--tag", name, folder)
+        say(f"{time.monotonic() - started:6.1f} s  a substitute for {name}, {image_megabytes(name):.0f} MB")
+        return True
+
+    def build_ours(self, compose):
+        if before := image_id(OURS):
+            self.moved.append((before, OURS))
+        else:
+            self.tags.append(OURS)
+        compose("build", "--force-rm", builder=self)
+
+    def renew(self, name):
+        """Give the name to another image with the same contents, as a new version would be."""
+        if name not in self.tags:
+            self.moved.append((image_id(name), name))
+        self.build("docker", "build", "--force-rm", "--tag", name, "-", input=f"FROM {name}\nLABEL renewed=yes\n")
+
+    def remove(self):
+        for before, name in self.moved:
+            self.layers.append(image_id(name))
+            docker("tag", before, name)
+        for tag in reversed(self.tags):
+            subprocess.run(["docker", "rmi", tag], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # The older builder names the containers and images that it makes on the way. From the last image to the first:
+        # one with others above it cannot be removed.
+        log = self.log.read_text()
+        for container in re.findall(r"---> Running in ([0-9a-f]{12})\b", log):
+            subprocess.run(["docker", "rm", container], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for layer in reversed(self.layers + re.findall(r"---> ([0-9a-f]{12})\b", log)):
+            if layer and (found := image_id(layer)) and found not in self.before:
+                subprocess.run(["docker", "rmi", layer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class Compose:
+    """One project of the compose file in a folder."""
+
+    def __init__(self, command, folder, name):
+        self.command, self.folder, self.name = command, folder, name
+        self.environment = dict(os.environ)
+        self.profiles = []
+
+    def __call__(self, *arguments, builder=None):
+        profiles = [word for profile in self.profiles for word in ("--profile", profile)]
+        command = [*self.command, "--project-name", self.name, *profiles, *arguments]
+        options = {"cwd": self.folder, "env": self.environment}
+        return builder.build(*command, **options) if builder else run(*command, **options)
+
+    def container(self, service):
+        return self("ps", "--quiet", service)
+
+    def end(self):
+        """Remove all of the project: containers, networks and volumes."""
+        self.profiles = ["metrics"]
+        self("down", "--volumes", "--remove-orphans", "--timeout", "20")
+
+    def left(self):
+        """Return what the engine still has of the project."""
+        label = f"label=com.docker.compose.project={self.name}"
+        return [line for kind in (["ps", "--all"], ["volume", "ls"], ["network", "ls"])
+                for line in docker(*kind, "--quiet", "--filter", label).split()]
+
+
+def engine_version():
+    """Return the version of the engine, or None if none answers."""
+    if not shutil.which("docker"):
+        return None
+    done = subprocess.run(["docker", "version", "--format", "{{json .Server.Version}}"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
+    return json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else None
