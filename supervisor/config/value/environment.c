@@ -45,6 +45,10 @@ static enum rc append_variable(
 		*ret_name = TEXT_NONE;
 		return RC_MALFORMED;
 	}
+	if (memmem(inside.ptr, inside.len, "${", 2)) {
+		*ret_name = name;
+		return RC_REFUSED;
+	}
 	const char *value = environment_find(environment, name);
 	if (mark && (!value || !*value))
 		return append(out, text_of(mark + 2, inside.len - name.len - 2));

@@ -322,6 +322,11 @@ static void report_expansion(
 	else if (rc == RC_LIMIT)
 		problems_add(problems, place,
 			"a text is longer than 64 KiB with its variables replaced");
+	else if (rc == RC_REFUSED)
+		problems_add(problems, place,
+			"the default of ${%.*s:-default} has a \"${\"; a default is plain text and "
+			"ends at the first \"}\"",
+			TEXT_ARGS(name));
 	else if (name.len == 0)
 		problems_add(problems, place,
 			"a \"${\" names no variable; ${NAME} or ${NAME:-default} is needed ($$ is "

@@ -46,6 +46,8 @@ static const struct {
 	{"${A-b}", NULL, ""},
 	{"${A b}", NULL, ""},
 	{"${:-x}", NULL, ""},
+	{"${NONE:-a${", NULL, ""},
+	{"${NONE:-$a{}", "$a{", NULL},
 };
 
 START_TEST(test_expand)
@@ -64,6 +66,26 @@ START_TEST(test_expand)
 			ck_assert_msg(rc == RC_MALFORMED, "%s", expansions[i].in);
 			ck_assert(text_is(name, text_from(expansions[i].name)));
 		}
+		buf_release(&out);
+	}
+}
+END_TEST
+
+/* Otherwise the first "}" would end the outer one, and the second would be text. */
+START_TEST(test_default_has_no_variables)
+{
+	static const struct {
+		const char *in, *name;
+	} cases[] = {{"${A:-${AB}}", "A"}, {"${NONE:-${AB}}", "NONE"}, {"${EMPTY:-x${AB}", "EMPTY"},
+		{"a${A}b${AB:-$${A}}", "AB"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct text name = TEXT_NONE;
+		struct buf out;
+		buf_init(&out, 100);
+		ck_assert_msg(environment_expand(text_from(cases[i].in), environment, &out,
+				      &name) == RC_REFUSED,
+			"%s", cases[i].in);
+		ck_assert(text_is(name, text_from(cases[i].name)));
 		buf_release(&out);
 	}
 }
@@ -301,7 +323,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/parts");
-	UNIT_CASE(s, "environment", test_units, test_find, test_expand, test_expand_limit);
+	UNIT_CASE(s, "environment", test_units, test_find, test_expand,
+		test_default_has_no_variables, test_expand_limit);
 	UNIT_CASE(s, "words", test_words, test_words_limits);
 	UNIT_CASE(s, "quantity", test_durations, test_sizes);
 	UNIT_CASE(s, "nearest", test_nearest, test_distance);
