@@ -93,7 +93,16 @@ static const struct route {
 #include "api/verbs.def"
 };
 
-/* HTTP/1.0 needs no Host, and no browser speaks it. */
+/* RFC 9112, 3.2: which Host counts if there are several is read differently by others. Only
+ * HTTP/1.0 needs none, which no browser speaks; in other requests it may be missing because the
+ * library takes a value on several lines for a part of the name. */
+static bool has_one_host(const struct http_request *request)
+{
+	unsigned count = http_header_count(request, "Host");
+
+	return count == 1 || (count == 0 && strcmp(request->version, "HTTP/1.0") == 0);
+}
+
 static bool is_for_us(const struct supervisor_view *view, const struct http_request *request)
 {
 	const char *host = http_header(request, "Host");
@@ -114,6 +123,10 @@ void control_answer(const struct supervisor_view *view, const struct http_reques
 			"the control socket is not for workers, nor for processes that may be "
 			"workers (docs/control.md)",
 			NULL);
+		return;
+	}
+	if (!has_one_host(request)) {
+		control_refuse(request, 400, "a request needs one Host (docs/control.md)", NULL);
 		return;
 	}
 	if (!is_for_us(view, request)) {

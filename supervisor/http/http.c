@@ -9,6 +9,7 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -322,10 +323,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 {
 	struct http *http = ctx;
 	struct client *client = client_of(connection);
-	struct http_request asked = {
-		connection, http, method, url, is_local(connection), client && client->is_refused};
+	struct http_request asked = {connection, http, method, url, version, is_local(connection),
+		client && client->is_refused};
 
-	(void)version;
 	(void)body;
 	(void)body_len;
 	*request = http;
@@ -344,6 +344,30 @@ const char *http_query(const struct http_request *request, const char *name)
 const char *http_header(const struct http_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+struct count {
+	const char *name;
+	unsigned found;
+};
+
+static enum MHD_Result count_header(
+	void *ctx, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct count *count = ctx;
+
+	(void)kind;
+	(void)value;
+	count->found += strcasecmp(name, count->name) == 0;
+	return MHD_YES;
+}
+
+unsigned http_header_count(const struct http_request *request, const char *name)
+{
+	struct count count = {.name = name};
+
+	MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &count);
+	return count.found;
 }
 
 /* ---------- whole answers ---------- */

@@ -32,7 +32,7 @@ struct http;
 struct http_request {
 	struct MHD_Connection *connection; /* the library's */
 	struct http *http;
-	const char *method, *path;
+	const char *method, *path, *version; /* "HTTP/1.1" */
 	bool is_local;   /* it came by a Unix socket: the peer is our own user, or an operator */
 	bool is_refused; /* http_set_admission: its connection is not admitted */
 };
@@ -68,6 +68,8 @@ void http_listen(struct http *, int fd);
 const char *http_query(const struct http_request *, const char *name);
 /* The value of that header, or NULL. */
 const char *http_header(const struct http_request *, const char *name);
+/* How many headers have that name. */
+unsigned http_header_count(const struct http_request *, const char *name);
 /* allow: the methods, for status 405; else NULL. type is static. Copies body. */
 void http_answer(const struct http_request *, unsigned status, const char *type, struct text body,
 	const char *allow);

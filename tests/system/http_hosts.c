@@ -77,6 +77,43 @@ START_TEST(own_hosts_are_answered)
 }
 END_TEST
 
+/* What a proxy in front may read in another way than we do (RFC 9112, 3.2). */
+START_TEST(ambiguous_hosts_are_refused)
+{
+	static const struct {
+		const char *text;
+		int status;
+	} cases[] = {
+		{"HTTP/1.1\r\nHost: wpool\r\n", 200},
+		{"HTTP/1.1\r\n", 400},
+		{"\r\n", 400},
+		{"HTTP/1.1\r\nHost: wpool\r\nHost: evil.example\r\n", 400},
+		{"HTTP/1.1\r\nHost: evil.example\r\nhost: wpool\r\n", 400},
+		{"HTTP/1.1\r\nHost: wpool\r\nHost: wpool\r\n", 400},
+		{"HTTP/1.0\r\nHost: wpool\r\nHOST: evil.example\r\n", 400},
+		{"HTTP/1.1\r\nHost: wpool\r\n .evil.example\r\n", 400},
+		{"HTTP/1.1\r\nHost:\r\n wpool\r\n", 400},
+		{"HTTP/1.1\r\nHost:\r\n", 421},
+		{"HTTP/1.1\r\nHost: wpool\001\r\n", 421},
+		{"HTTP/1.1\r\nHost: wpool\x7f\r\n", 421},
+		{"HTTP/1.1\r\nHost: wpool\rX: y\r\n", 421},
+	};
+	page_serve(page_echo_pool("first", 1), 0);
+	const char *const places[] = {page_address(), control_socket()};
+	for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+		const char *where = places[i % 2], *text = cases[i / 2].text;
+		char *request = scratch_text("GET /v1/status %sConnection: close\r\n\r\n", text);
+		int fd = http_connect(where);
+		http_send(fd, request, strlen(request));
+		free(request);
+		struct http_reply reply = http_read(fd);
+		ck_assert_msg(reply.status == cases[i / 2].status, "%s at %s: %d", text, where,
+			reply.status);
+		http_release(&reply);
+	}
+}
+END_TEST
+
 /* The answer is none of the page's even where the browser takes it for the page's own. */
 START_TEST(rebound_page_reads_nothing)
 {
@@ -101,5 +138,6 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("http_hosts", {foreign_host_is_refused_everywhere, 1},
-		{own_hosts_are_answered, 1}, {rebound_page_reads_nothing, 1});
+		{own_hosts_are_answered, 1}, {ambiguous_hosts_are_refused, 1},
+		{rebound_page_reads_nothing, 1});
 }
