@@ -257,6 +257,11 @@ static bool has_capability(uint64_t have, unsigned number)
 	return have & UINT64_C(1) << number;
 }
 
+bool rights_may_change_user(void)
+{
+	return has_capability(effective_capabilities(), CAP_SETUID);
+}
+
 static bool append_ids_lack(const struct rights *rights, uint64_t have, struct buf *out)
 {
 	size_t lacking = 0;

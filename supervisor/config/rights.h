@@ -52,6 +52,8 @@ const char *rights_limit_name(int resource);
  * times. RC_NOT_FOUND: unknown name. RC_MALFORMED: invalid value. */
 enum rc rights_read_limit(struct text name, struct text value, struct rights_limit *ret) MUST_CHECK;
 
+/* Whether this process can start workers as another user. */
+bool rights_may_change_user(void);
 /* If this process cannot start workers with these rights, append which setting fails and what is
  * missing, to follow "pools[0].", and return true. */
 bool rights_append_missing(const struct rights *, struct buf *out);

@@ -58,11 +58,12 @@ static unsigned connection_places(void)
 	return places < HTTP_CLIENTS_MAX ? (unsigned)places : HTTP_CLIENTS_MAX;
 }
 
-/* A worker of our own user could open the socket, and then stop us or read what others log. */
+/* A worker of our own user, or of control.group, could open the socket, and then stop us or read
+ * what others log. */
 static bool admits(void *ctx, int fd)
 {
 	(void)ctx;
-	return !ancestry_peer_may_be_ours(fd);
+	return !ancestry_peer_may_be_ours(fd, rights_may_change_user());
 }
 
 /* ---------- the socket ---------- */

@@ -104,7 +104,7 @@ static bool is_in_other_unit(pid_t pid)
 	return *own && *other && strcmp(own, other) != 0;
 }
 
-bool ancestry_may_be_ours(pid_t pid, uid_t uid)
+bool ancestry_may_be_ours(pid_t pid, uid_t uid, bool starts_other_users)
 {
 	enum answer answer = UNKNOWN;
 
@@ -114,8 +114,8 @@ bool ancestry_may_be_ours(pid_t pid, uid_t uid)
 		answer = walk(pid);
 	if (answer != UNKNOWN)
 		return answer == OURS;
-	/* Only root starts processes of other users, and nothing is hidden from root. */
-	if (uid != geteuid() && geteuid() != 0)
+	/* Root needs no socket to do with us what it likes. */
+	if (uid != geteuid() && (uid == 0 || !starts_other_users))
 		return false;
 	return !is_in_other_unit(pid);
 }
@@ -128,7 +128,7 @@ static bool has_ended(int pidfd)
 	return poll(&process, 1, 0) != 0;
 }
 
-bool ancestry_peer_may_be_ours(int fd)
+bool ancestry_peer_may_be_ours(int fd, bool starts_other_users)
 {
 	struct ucred peer;
 	socklen_t len = sizeof peer, pidfd_len = sizeof(int);
@@ -142,7 +142,7 @@ bool ancestry_peer_may_be_ours(int fd)
 			return true; /* it has ended and was reaped */
 		pidfd = -1;
 	}
-	may_be = ancestry_may_be_ours(peer.pid, peer.uid);
+	may_be = ancestry_may_be_ours(peer.pid, peer.uid, starts_other_users);
 	/* Asked last: it had this number while we looked. */
 	may_be |= pidfd >= 0 && has_ended(pidfd);
 	descriptor_close(&pidfd);

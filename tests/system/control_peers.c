@@ -18,6 +18,7 @@
 
 #define OPERATORS 1     /* a group */
 #define STRANGER  65534 /* a user, and its group */
+#define OTHER     65533 /* the user of a worker that is in a group of operators */
 
 /* As itself, from a session of its own, and as a daemon without an environment. */
 static const char attack[] =
@@ -164,6 +165,51 @@ START_TEST(reload_of_the_unit_is_answered)
 }
 END_TEST
 
+/* A wpool that is not root may start workers of other users (CAP_SETUID). If /proc hides them, and
+ * such a user is in the group of the socket, only root is known not to be one of them. */
+START_TEST(hidden_workers_of_other_users_are_refused)
+{
+	const char *const hide[] = {
+		"unshare", "-m", "mount", "-t", "proc", "-o", "hidepid=2", "none", "/proc", NULL};
+	if (geteuid() != 0 || proc_wait(proc_start(fixture.folder, hide, NULL)) != 0) {
+		fixture_not_run("hidden_workers_of_other_users_are_refused",
+			"only root can hide processes");
+		return;
+	}
+	const char *program = fixture_public_copy("wpool");
+	const char *worker = fixture_public_copy("workers/echo");
+	char *folder = scratch_path(fixture.folder, "own");
+	char *answers = scratch_path(fixture.folder, "answers");
+	char *socket_path = scratch_text("%s/control.sock", folder);
+	ck_assert_int_eq(mkdir(folder, 0700), 0);
+	ck_assert_int_eq(chown(folder, STRANGER, OPERATORS), 0);
+	ck_assert_int_eq(chmod(folder, 0710), 0);
+	ck_assert_int_eq(mkdir(answers, 0700), 0);
+	ck_assert_int_eq(chown(answers, OTHER, OPERATORS), 0);
+	char *script = scratch_text(
+		"mount -t proc -o hidepid=2 none /proc && program=$1 && shift 2 && "
+		"export WPOOL_CONTROL_SOCKET=%s WPOOL_CONTROL_GROUP=%d && "
+		"exec setpriv --reuid %d --regid %d --groups %d "
+		"--inh-caps +setuid,+setgid,+chown,+kill --ambient-caps +setuid,+setgid,+chown,+kill "
+		"$program \"$@\"",
+		socket_path, OPERATORS, STRANGER, STRANGER, OPERATORS);
+	char *attack_once = scratch_text("[ -e %s/logs ] || { %s logs --socket %s >%s/part 2>&1; "
+					 "mv %s/part %s/logs; }; exec %s",
+		answers, program, socket_path, answers, answers, answers, worker);
+	struct proc *serve = fixture_serve_under(
+		(const char *const[]){"unshare", "-m", "sh", "-c", script, "sh", program, NULL},
+		scratch_text("- {queue: %s, workers: 1, user: %d, group: %d, command: [/bin/sh, "
+			     "-c, \"%s\"]}\n",
+			fixture.queue, OTHER, OPERATORS, attack_once));
+	proc_expect(serve, "control socket: ");
+	control_expect_text(await_file("answers/logs"), "the control socket is not for workers");
+	struct http_reply reply = http_request(socket_path, "GET", "/v1/logs");
+	ck_assert_int_eq(reply.status, 200);
+	http_release(&reply);
+	fixture_stop(serve);
+}
+END_TEST
+
 /* Every user can lock a folder that it can read. */
 START_TEST(locked_folder_is_no_obstacle)
 {
@@ -181,5 +227,6 @@ int main(void)
 {
 	return SYSTEM_RUN("control_peers", {workers_are_refused, 1},
 		{operators_of_the_group_are_answered, 1}, {strangers_cannot_connect, 1},
-		{reload_of_the_unit_is_answered, 1}, {locked_folder_is_no_obstacle, 1});
+		{reload_of_the_unit_is_answered, 1}, {hidden_workers_of_other_users_are_refused, 1},
+		{locked_folder_is_no_obstacle, 1});
 }

@@ -15,15 +15,15 @@
 
 START_TEST(own_process_is_ours)
 {
-	ck_assert(ancestry_may_be_ours(getpid(), getuid()));
+	ck_assert(ancestry_may_be_ours(getpid(), getuid(), false));
 }
 END_TEST
 
 START_TEST(parents_and_outsiders_are_foreign)
 {
-	ck_assert(!ancestry_may_be_ours(getppid(), getuid()));
-	ck_assert(!ancestry_may_be_ours(1, 0));
-	ck_assert(!ancestry_may_be_ours(0, getuid()));
+	ck_assert(!ancestry_may_be_ours(getppid(), getuid(), false));
+	ck_assert(!ancestry_may_be_ours(1, 0, false));
+	ck_assert(!ancestry_may_be_ours(0, getuid(), false));
 }
 END_TEST
 
@@ -55,12 +55,15 @@ START_TEST(daemons_of_children_are_ours)
 	if (child == 0)
 		leave(out[1]);
 	ck_assert_int_eq(read(out[0], &daemon, sizeof daemon), sizeof daemon);
-	ck_assert(ancestry_may_be_ours(daemon, getuid()));
+	ck_assert(ancestry_may_be_ours(daemon, getuid(), false));
 	kill(daemon, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	/* It has ended, so that nothing is known of it but its user. */
-	ck_assert(ancestry_may_be_ours(daemon, getuid()));
+	ck_assert(ancestry_may_be_ours(daemon, getuid(), false));
+	ck_assert(!ancestry_may_be_ours(daemon, getuid() + 1, false));
+	ck_assert(ancestry_may_be_ours(daemon, getuid() + 1, true));
+	ck_assert(getuid() == 0 || !ancestry_may_be_ours(daemon, 0, true));
 	close(out[0]);
 	close(out[1]);
 }
@@ -80,7 +83,7 @@ START_TEST(siblings_are_foreign)
 	child = fork();
 	ck_assert_int_ge(child, 0);
 	if (child == 0)
-		_exit(ancestry_may_be_ours(sibling, getuid()));
+		_exit(ancestry_may_be_ours(sibling, getuid(), false));
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
 	kill(sibling, SIGKILL);
@@ -132,13 +135,13 @@ START_TEST(peer_that_ended_may_be_ours)
 	int connected, status, peer;
 	pid_t ended, stranger, child;
 	peer = connect_and_end(&connected, &ended);
-	ck_assert(ancestry_peer_may_be_ours(peer));
+	ck_assert(ancestry_peer_may_be_ours(peer, false));
 	stranger = fork_as(ended);
 	if (stranger > 0) {
 		child = fork();
 		ck_assert_int_ge(child, 0);
 		if (child == 0)
-			_exit(!ancestry_peer_may_be_ours(peer));
+			_exit(!ancestry_peer_may_be_ours(peer, false));
 		ck_assert_int_eq(waitpid(child, &status, 0), child);
 		ck_assert_int_eq(status, 0);
 		kill(stranger, SIGKILL);
