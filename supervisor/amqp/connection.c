@@ -26,6 +26,7 @@ struct connection *connection_new(
 		connection_free(c);
 		return NULL;
 	}
+	c->appended = PROTOCOL_HEADER_SIZE;
 	return c;
 }
 
@@ -77,10 +78,12 @@ uint8_t *connection_reserve(struct connection *c, size_t len)
 {
 	uint8_t *at = connection_has_failed(c) ? NULL : buf_reserve(&c->output, len);
 
-	if (at)
+	if (at) {
 		buf_commit(&c->output, len);
-	else
+		c->appended += len;
+	} else {
 		c->has_failed = true;
+	}
 	return at;
 }
 
@@ -100,6 +103,28 @@ void method_send(struct connection *c, uint16_t channel, uint32_t id, void *fiel
 	at = frame_begin(at, AMQP_FRAME_METHOD, channel, METHOD_ID_SIZE + (size_t)len);
 	at = octets_put32(at, id);
 	frame_end(octets_put_text(at, text_of(arguments, (size_t)len)));
+}
+
+/* The owner sends from the output without a word, so what it has sent is computed. The count begins
+ * again when all bytes before its beginning are sent: it never has an answer that is sent, and the
+ * output never has more than two counts. */
+bool method_answer(struct connection *c, uint16_t channel, uint32_t id, void *fields)
+{
+	uint64_t sent = c->appended - buf_len(&c->output);
+
+	if (sent >= c->counted_from) {
+		c->counted_from = c->appended;
+		c->counted = 0;
+	}
+	if (c->counted == AMQP_ANSWERS_MAX) {
+		connection_fail(c, RC_LIMIT, AMQP_RESOURCE_ERROR,
+			"the peer does not read the answers to its requests, %u are unsent",
+			c->counted);
+		return false;
+	}
+	c->counted++;
+	method_send(c, channel, id, fields);
+	return true;
 }
 
 static void send_close(struct connection *c, uint16_t code, struct text text)

@@ -10,6 +10,9 @@
 #include "base/mtime.h"
 
 #define AMQP_CHANNEL_LIMIT 2047 /* channels 1 to this, if the peer's channel-max allows */
+/* The connection ends if the peer asks for more answers (flow-ok, cancel-ok, close-ok) while as
+ * many are unsent. An honest peer closes each channel once, and cancels each consumer once. */
+#define AMQP_ANSWERS_MAX 4096
 
 enum sasl { SASL_PLAIN, SASL_EXTERNAL };
 

@@ -78,8 +78,11 @@ struct connection {
 	bool has_failed; /* a command could not be encoded; output.failed: not appended */
 	uint32_t method; /* the peer's, being handled; 0: none */
 	struct buf output;
-	struct buf partial; /* the beginning of an incomplete frame */
-	amqp_pool_t pool;   /* the codec's memory, reused after every method */
+	uint64_t appended;     /* bytes, to output since the beginning */
+	uint64_t counted_from; /* of these bytes: where the count of answers began */
+	unsigned counted;      /* answers after that byte */
+	struct buf partial;    /* the beginning of an incomplete frame */
+	amqp_pool_t pool;      /* the codec's memory, reused after every method */
 	uint16_t heartbeat_s, channel_max;
 	uint32_t frame_max;
 	struct channel **channels; /* owned; by number; NULL: never opened */
@@ -108,6 +111,10 @@ void connection_drop_contents(struct connection *);
 /* Append a method frame; fields is rabbitmq-c's struct for it. The connection fails if the method
  * does not fit into the smallest frame of AMQP (4096 bytes). */
 void method_send(struct connection *, uint16_t channel, uint32_t id, void *fields);
+
+/* Append the answer to a request of the peer, such as channel.flow. False: AMQP_ANSWERS_MAX of them
+ * are unsent, and the connection has failed. */
+bool method_answer(struct connection *, uint16_t channel, uint32_t id, void *fields);
 
 static inline struct text method_text(amqp_bytes_t bytes)
 {

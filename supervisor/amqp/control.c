@@ -180,9 +180,11 @@ static void take_open_ok(struct connection *c, struct channel *none, const void 
 	connection_emit(c, &(struct amqp_event){.kind = AMQP_OPENED});
 }
 
-static void send_close_ok(struct connection *c)
+/* False: the connection has failed. */
+static bool send_close_ok(struct connection *c)
 {
-	method_send(c, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &(amqp_connection_close_ok_t){0});
+	return method_answer(
+		c, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &(amqp_connection_close_ok_t){0});
 }
 
 static void take_close(struct connection *c, struct channel *none, const void *fields)
@@ -195,7 +197,8 @@ static void take_close(struct connection *c, struct channel *none, const void *f
 	};
 
 	(void)none;
-	send_close_ok(c);
+	if (!send_close_ok(c))
+		return;
 	connection_end(c, RC_CLOSED);
 	connection_emit(c, &event);
 }

@@ -90,16 +90,15 @@ static void take_cancel(struct connection *c, struct channel *ch, const void *fi
 	const amqp_basic_cancel_t *cancel = fields;
 	amqp_basic_cancel_ok_t cancel_ok = {.consumer_tag = cancel->consumer_tag};
 
-	if (!cancel->nowait)
-		method_send(c, ch->number, AMQP_BASIC_CANCEL_OK_METHOD, &cancel_ok);
-	emit_consumer(c, ch, AMQP_CANCELLED, cancel->consumer_tag);
+	if (cancel->nowait || method_answer(c, ch->number, AMQP_BASIC_CANCEL_OK_METHOD, &cancel_ok))
+		emit_consumer(c, ch, AMQP_CANCELLED, cancel->consumer_tag);
 }
 
 static void take_flow(struct connection *c, struct channel *ch, const void *fields)
 {
 	const amqp_channel_flow_t *flow = fields;
 
-	method_send(c, ch->number, AMQP_CHANNEL_FLOW_OK_METHOD,
+	method_answer(c, ch->number, AMQP_CHANNEL_FLOW_OK_METHOD,
 		&(amqp_channel_flow_ok_t){.active = flow->active});
 }
 
@@ -143,8 +142,9 @@ static void take_close(struct connection *c, struct channel *ch, const void *fie
 		.text = method_text(close->reply_text),
 	};
 
-	method_send(c, ch->number, AMQP_CHANNEL_CLOSE_OK_METHOD, &(amqp_channel_close_ok_t){0});
-	if (ch->state == CHANNEL_CLOSING)
+	if (!method_answer(
+		    c, ch->number, AMQP_CHANNEL_CLOSE_OK_METHOD, &(amqp_channel_close_ok_t){0}) ||
+		ch->state == CHANNEL_CLOSING)
 		return;
 	ch->state = CHANNEL_CLOSED;
 	connection_emit(c, &event);

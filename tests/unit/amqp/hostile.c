@@ -377,6 +377,86 @@ START_TEST(no_memory_for_a_content_ends_the_connection)
 }
 END_TEST
 
+static void ask_flow(void)
+{
+	peer_method(&dialog.in, 1, AMQP_CHANNEL_FLOW_METHOD, &(amqp_channel_flow_t){true});
+}
+
+static void ask_cancel(void)
+{
+	peer_method(&dialog.in, 1, AMQP_BASIC_CANCEL_METHOD,
+		&(amqp_basic_cancel_t){peer_string("consumer"), false});
+}
+
+static void ask_channel_close(void)
+{
+	peer_method(&dialog.in, 1, AMQP_CHANNEL_CLOSE_METHOD, &(amqp_channel_close_t){0});
+}
+
+static void ask_connection_close(void)
+{
+	peer_method(&dialog.in, 0, AMQP_CONNECTION_CLOSE_METHOD, &(amqp_connection_close_t){0});
+}
+
+/* What a peer may ask again and again, and what we do first: each request gets an answer. */
+static const struct {
+	void (*ask)(void);
+	bool closes_channel, closes_connection;
+} requests[] = {
+	{ask_flow, false, false},
+	{ask_cancel, false, false},
+	{ask_channel_close, true, false},
+	{ask_connection_close, false, true},
+};
+
+static void prepare_request(int i)
+{
+	if (requests[i].closes_channel)
+		channel_close(dialog.connection, 1);
+	if (requests[i].closes_connection)
+		connection_close(dialog.connection, 200, "bye");
+}
+
+/* Ask until the connection ends, at most so often. */
+static enum rc ask_often(int i, unsigned times)
+{
+	enum rc rc = RC_OK;
+
+	for (unsigned n = 0; n < times && rc == RC_OK; n++) {
+		requests[i].ask();
+		rc = dialog_feed_in(&dialog);
+	}
+	return rc;
+}
+
+START_TEST(few_unread_answers_are_kept)
+{
+	prepare_request(_i);
+	ck_assert_int_eq(ask_often(_i, AMQP_ANSWERS_MAX), RC_OK);
+	size_t kept = buf_len(connection_output(dialog.connection));
+	ck_assert_int_eq(ask_often(_i, AMQP_ANSWERS_MAX), RC_LIMIT);
+	ck_assert_uint_eq(dialog.last_code, 506);
+	ck_assert_uint_lt(buf_len(connection_output(dialog.connection)), 2 * kept);
+	if (!requests[_i].closes_connection)
+		close_is_sent(506);
+}
+END_TEST
+
+/* Answers that are sent do not count, although the output never runs empty. */
+START_TEST(a_peer_that_reads_may_ask_without_end)
+{
+	struct buf *out = connection_output(dialog.connection);
+
+	prepare_request(_i);
+	ck_assert_int_eq(ask_often(_i, 1), RC_OK);
+	for (int round = 0; round < 5; round++) {
+		size_t before = buf_len(out);
+		ck_assert_int_eq(ask_often(_i, AMQP_ANSWERS_MAX / 2), RC_OK);
+		buf_consume(out, before); /* never empty, as with a slow peer */
+	}
+}
+END_TEST
+
 static Suite *hostile_suite(void)
 {
 	Suite *suite = suite_create("amqp/hostile");
@@ -391,6 +471,10 @@ static Suite *hostile_suite(void)
 	tcase_add_loop_test(
 		peer, bad_methods_end_the_connection, 0, sizeof methods / sizeof *methods);
 	tcase_add_test(peer, no_memory_for_a_content_ends_the_connection);
+	tcase_add_loop_test(
+		peer, few_unread_answers_are_kept, 0, sizeof requests / sizeof *requests);
+	tcase_add_loop_test(
+		peer, a_peer_that_reads_may_ask_without_end, 0, sizeof requests / sizeof *requests);
 	suite_add_tcase(suite, peer);
 	return suite;
 }
