@@ -1,5 +1,6 @@
 #include "runtime/report.h"
 
+#include "base/utf8.h"
 #include "core/tasks/delivery.h"
 #include "core/tasks/output.h"
 #include "core/tasks/settle.h"
@@ -168,13 +169,23 @@ static void PRINTF_LIKE(2, 3) add(struct line *line, const char *format, ...)
 		line->len += (size_t)len < size ? (size_t)len : size - 1;
 }
 
+/* A text of others may have any byte: a NUL would end it. */
+static void add_shown(struct line *line, struct text text)
+{
+	char *end = line->text + line->len;
+
+	utf8_copy_escaped(end, sizeof line->text - line->len, text);
+	line->len += strlen(end);
+}
+
 static void add_task(struct line *line)
 {
 	const struct delivery *delivery = line->notice->delivery;
 	char buffer[DELIVERY_NAME_SIZE];
 	struct text trace = trace_id(delivery->headers);
 
-	add(line, "task %.*s", TEXT_ARGS(delivery_name(delivery, buffer)));
+	add(line, "task ");
+	add_shown(line, delivery_name(delivery, buffer));
 	if (trace.len)
 		add(line, " (trace %.*s)", TEXT_ARGS(trace));
 }
@@ -229,16 +240,18 @@ static void add_details(struct line *line)
 	const struct notice *notice = line->notice;
 	char exit[EXIT_TEXT_SIZE];
 
-	if (notice->output && notice->reason == REASON_UNROUTABLE)
-		add(line, ": no queue \"%.*s\" for its reply%s%s",
-			TEXT_ARGS(settle_reply_target(notice->delivery, notice->output)),
-			notice->what ? ": " : "", notice->what ? notice->what : "");
-	else if (notice->what)
+	if (notice->output && notice->reason == REASON_UNROUTABLE) {
+		add(line, ": no queue \"");
+		add_shown(line, settle_reply_target(notice->delivery, notice->output));
+		add(line, "\" for its reply%s%s", notice->what ? ": " : "",
+			notice->what ? notice->what : "");
+	} else if (notice->what) {
 		add(line, " (%s)", notice->what);
-	else if (notice->exit.kind != EXIT_NONE)
+	} else if (notice->exit.kind != EXIT_NONE) {
 		add(line, " (%s)", exit_text(&notice->exit, NULL, exit));
-	else if (notice->output && notice->output->status >= STATUS_REJECTED)
+	} else if (notice->output && notice->output->status >= STATUS_REJECTED) {
 		add(line, " with status %d", notice->output->status);
+	}
 }
 
 /* "failed with status 503, attempt 2 of 4", and why it was the last attempt if there could be more.
@@ -302,7 +315,7 @@ static void add_target(struct line *line)
 		queue = text_from(report->dead_letters);
 	else if (parcel->kind == PARCEL_RETRY && parcel->delay > 0)
 		queue = retry_queue_name(queue, parcel->delay, name, sizeof name);
-	add(line, "%.*s", TEXT_ARGS(queue));
+	add_shown(line, queue);
 }
 
 static void add_advice(struct line *line)

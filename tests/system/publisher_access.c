@@ -155,11 +155,46 @@ START_TEST(reply_goes_to_no_queue_that_is_not_listed)
 }
 END_TEST
 
+/* The listed ending after a NUL makes it no listed queue, and the log shows the whole name. */
+START_TEST(reply_queue_with_a_nul_is_unroutable)
+{
+	static const struct {
+		const char *name, *shown;
+		size_t len;
+	} names[] = {
+		{"victim\0.replies",
+			"no queue \"victim\\x00.replies\" for its reply: no queue can have that name",
+			15},
+		{"\xff.replies",
+			"no queue \"\xef\xbf\xbd.replies\" for its reply: no queue can have that name",
+			9},
+	};
+	amqp_table_entry_t status = {amqp_cstring_bytes("X-Status"),
+		{.kind = AMQP_FIELD_KIND_UTF8, {.bytes = amqp_cstring_bytes("201")}}};
+	struct proc *serve = fixture_serve_pool(
+		"retry: {attempts: 1}, reply_queues: ['*.replies']", fixture_built("workers/echo"));
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		client_publish(fixture.client, fixture.queue, "to", strlen("to"),
+			&(amqp_basic_properties_t){
+				._flags = AMQP_BASIC_REPLY_TO_FLAG | AMQP_BASIC_HEADERS_FLAG,
+				.reply_to = {names[i].len, (void *)(uintptr_t)names[i].name},
+				.headers = {1, &status}});
+		proc_expect(serve, names[i].shown);
+	}
+	client_expect_ready(fixture.client, fixture.dead, 2);
+	struct message *dead = client_take(fixture.client, fixture.dead);
+	ck_assert(message_header_is(dead, "x-wpool-reason", "unroutable"));
+	message_free(dead);
+	fixture_stop(serve);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("publisher access", {forged_queue_moves_no_dead_letter, 1},
 		{letter_that_names_another_queue_is_left, 1},
 		{forged_queue_moves_no_rest_and_no_retry, 1},
 		{forged_renewals_make_no_task_wait, 1},
-		{reply_goes_to_no_queue_that_is_not_listed, 1});
+		{reply_goes_to_no_queue_that_is_not_listed, 1},
+		{reply_queue_with_a_nul_is_unroutable, 1});
 }

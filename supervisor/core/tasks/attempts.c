@@ -73,8 +73,8 @@ static void reject(struct tasks *tasks, struct delivery *delivery, const struct 
 
 static void carry_out(struct tasks *tasks, struct delivery *delivery, struct decision decision)
 {
-	if (decision.is_not_allowed)
-		delivery->parcel.what = "reply_queues does not allow it";
+	if (decision.what)
+		delivery->parcel.what = decision.what;
 	switch (decision.verdict) {
 	case VERDICT_ACK:
 		if (decision.no_reply_to)

@@ -1,5 +1,7 @@
 #include "core/tasks/settle.h"
 
+#include "base/utf8.h"
+
 #define RENEW_AT     10 /* returns; far below any delivery limit in use, RabbitMQ's own is 20 */
 #define ALONE_AT     3  /* renewals */
 #define RENEWALS_MAX 10
@@ -98,6 +100,21 @@ static bool may_reply_to(const struct settle_policy *policy, struct text target)
 	return false;
 }
 
+/* A short string of AMQP is UTF-8 without NUL (AMQP 0-9-1, 4.2.5.3); its length is checked where an
+ * answer is read. */
+static bool is_queue_name(struct text target)
+{
+	return !memchr(target.ptr, '\0', target.len) && utf8_is_valid(target);
+}
+
+/* Return why a reply must not be published to that queue, or NULL. */
+static const char *refuse_target(const struct settle_policy *policy, struct text target)
+{
+	if (!is_queue_name(target))
+		return "no queue can have that name";
+	return may_reply_to(policy, target) ? NULL : "reply_queues does not allow it";
+}
+
 /* The rest of a task is work, not an answer: "drop" must not lose it. */
 static struct decision decide_unroutable(const struct settle_policy *policy,
 	const struct delivery *delivery, const struct output *output, enum reason reason)
@@ -115,10 +132,11 @@ static struct decision decide_reply(const struct settle_policy *policy,
 	struct text target = settle_reply_target(delivery, output);
 	if (target.len == 0)
 		return (struct decision){.verdict = VERDICT_ACK, .no_reply_to = true};
-	if (!may_reply_to(policy, target)) {
+	const char *refusal = refuse_target(policy, target);
+	if (refusal) {
 		struct decision decision =
 			decide_unroutable(policy, delivery, output, REASON_UNROUTABLE);
-		decision.is_not_allowed = true;
+		decision.what = refusal;
 		return decision;
 	}
 	if (output->invalid)

@@ -66,7 +66,7 @@ struct decision {
 	mtime delay;             /* RETRY: until the next attempt; 0: at once */
 	enum reason reason;      /* RETRY, DEAD_LETTER, REJECT; ACK: why its reply was dropped */
 	bool no_reply_to;        /* a reply without a queue to go to: acked, with one warning */
-	bool is_not_allowed;     /* unroutable, because reply_queues does not have its queue */
+	const char *what;        /* why it is unroutable before it is published, or NULL; static */
 };
 
 /* Translate the status of an answer into an outcome. False: it is -1, or no status of PROTOCOL.md,

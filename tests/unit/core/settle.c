@@ -23,7 +23,12 @@ struct row {
 	.wanted = {.verdict = VERDICT_PUBLISH,                                                     \
 		.parcel = PARCEL_##kind,                                                           \
 		.reason = REASON_UNROUTABLE,                                                       \
-		.is_not_allowed = true}
+		.what = "reply_queues does not allow it"}
+#define NO_NAME(kind)                                                                              \
+	.wanted = {.verdict = VERDICT_PUBLISH,                                                     \
+		.parcel = PARCEL_##kind,                                                           \
+		.reason = REASON_UNROUTABLE,                                                       \
+		.what = "no queue can have that name"}
 #define DEAD(why) PUBLISH(PARCEL_DEAD_LETTER, why)
 #define REJECT(why)                                                                                \
 	.wanted = {.verdict = VERDICT_REJECT, .parcel = PARCEL_DEAD_LETTER, .reason = why}
@@ -69,9 +74,15 @@ static const struct row rows[] = {
 		.wanted = {.verdict = VERDICT_ACK,
 			.parcel = PARCEL_REPLY,
 			.reason = REASON_UNROUTABLE,
-			.is_not_allowed = true}},
+			.what = "reply_queues does not allow it"}},
 	{OUTCOME_REPLY, .is_limited = true,
 		.wanted = {.verdict = VERDICT_ACK, .no_reply_to = true}},
+	/* AMQP 0-9-1, 4.2.5.3: a short string is UTF-8 and has no NUL */
+	{OUTCOME_REPLY, .reply_to = "calls\xff", NO_NAME(DEAD_LETTER)},
+	{OUTCOME_REPLY, .reply_queue = "calls\xff", NO_NAME(DEAD_LETTER)},
+	{OUTCOME_REPLY, .is_limited = true, .reply_to = "replies.\xff", NO_NAME(DEAD_LETTER)},
+	{OUTCOME_REPLY, .reply_to = "calls\xff", .unroutable = UNROUTABLE_RETRY, NO_NAME(RETRY)},
+	{OUTCOME_REPLY, .reply_to = "r\xc3\xa9ponses", PUBLISH(PARCEL_REPLY, REASON_NONE)},
 	/* hand-backs */
 	{OUTCOME_REPLY, .reply_queue = "own", PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
 	{OUTCOME_REPLY, .reply_queue = "own", .slice = 1, PUBLISH(PARCEL_HAND_BACK, REASON_NONE)},
@@ -143,9 +154,29 @@ START_TEST(settle_follows_the_contract)
 	ck_assert_int_eq(got.parcel, row->wanted.parcel);
 	ck_assert_int_eq(got.reason, row->wanted.reason);
 	ck_assert_int_eq(got.no_reply_to, row->wanted.no_reply_to);
-	ck_assert_int_eq(got.is_not_allowed, row->wanted.is_not_allowed);
+	ck_assert_pstr_eq(got.what, row->wanted.what);
 	output_free(output);
 	delivery_free(delivery);
+}
+END_TEST
+
+START_TEST(a_reply_queue_with_a_nul_is_unroutable)
+{
+	static const struct text target = TEXT("victim\0.replies");
+	struct settle_policy policy = base_policy;
+	policy.reply_queues = (char *const[]){(char[]){"*.replies"}, NULL};
+	for (int by_worker = 0; by_worker < 2; by_worker++) {
+		struct delivery *delivery = delivery_new(0);
+		struct output *output = output_new(0);
+		*(by_worker ? &output->reply_queue : &delivery->reply_to) = target;
+		struct decision got =
+			settle_decide(&policy, OUTCOME_REPLY, delivery, output, REASON_NONE);
+		ck_assert_int_eq(got.parcel, PARCEL_DEAD_LETTER);
+		ck_assert_int_eq(got.reason, REASON_UNROUTABLE);
+		ck_assert_pstr_eq(got.what, "no queue can have that name");
+		output_free(output);
+		delivery_free(delivery);
+	}
 }
 END_TEST
 
@@ -252,7 +283,8 @@ static Suite *settle_suite(void)
 		table, settle_follows_the_contract, 0, (int)(sizeof rows / sizeof *rows));
 	suite_add_tcase(suite, table);
 	UNIT_CASE(suite, "decide", one_attempt_means_no_retry, a_status_means_one_outcome_or_none,
-		the_output_names_the_target_before_the_task);
+		the_output_names_the_target_before_the_task,
+		a_reply_queue_with_a_nul_is_unroutable);
 	UNIT_CASE(suite, "plain", sizes_beyond_memory_are_refused, a_delivery_owns_its_output,
 		every_reason_has_a_text);
 	return suite;

@@ -83,6 +83,38 @@ START_TEST(a_task_is_called_by_its_best_id)
 }
 END_TEST
 
+/* Texts of others may have any byte: none of them cuts the line or is obeyed. */
+START_TEST(texts_of_others_are_shown_whole)
+{
+	struct delivery *delivery = delivery_of("", "");
+	struct output *output = output_new(0);
+	struct notice notice = {.kind = NOTICE_TASK_GIVEN_UP,
+		.slot = 3,
+		.delivery = delivery,
+		.output = output,
+		.reason = REASON_UNROUTABLE,
+		.attempt = 1,
+		.attempts = 1};
+	struct notice refused = {.kind = NOTICE_PARCEL_REFUSED,
+		.slot = 3,
+		.delivery = delivery,
+		.duration = MTIME_SECOND,
+		.what = "found no queue"};
+	delivery->correlation_id = TEXT("4\0x");
+	delivery->reply_to = TEXT("victim\0.replies\n\xff");
+	ck_assert_str_eq(said(LOG_TEXT, &notice),
+		"warn  pool/3[77] task 4\\x00x unroutable: no queue \"victim\\x00.replies\\n\xef\xbf\xbd\" "
+		"for its reply, attempt 1 of 1; given up, moving it to queue \"orders.dead\"\n");
+	ck_assert_ptr_nonnull(strstr(said(LOG_JSON, &notice),
+		"no queue \\\"victim\\\\x00.replies\\\\n\xef\xbf\xbd\\\" for its reply"));
+	delivery->parcel.kind = PARCEL_REPLY;
+	delivery->parcel.output = output;
+	ck_assert_ptr_nonnull(strstr(said(LOG_TEXT, &refused),
+		"the reply of task 4\\x00x to queue \"victim\\x00.replies\\n\xef\xbf\xbd\" found no queue; "));
+	delivery_free(delivery);
+}
+END_TEST
+
 /* Whoever looks for a trace finds its tasks, as fields and in words. */
 START_TEST(a_line_has_the_trace_of_its_task)
 {
@@ -302,9 +334,9 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/report");
-	UNIT_CASE(s, "tasks", a_task_is_called_by_its_best_id, a_line_has_the_trace_of_its_task,
-		a_given_up_task_has_its_reason_and_attempt, a_task_without_a_worker_has_no_attempt,
-		a_refused_parcel_is_warned_of_once);
+	UNIT_CASE(s, "tasks", a_task_is_called_by_its_best_id, texts_of_others_are_shown_whole,
+		a_line_has_the_trace_of_its_task, a_given_up_task_has_its_reason_and_attempt,
+		a_task_without_a_worker_has_no_attempt, a_refused_parcel_is_warned_of_once);
 	UNIT_CASE(s, "pool", commands_are_logged_for_the_pool, a_replaced_worker_has_its_reason);
 	return s;
 }
