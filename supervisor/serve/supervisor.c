@@ -34,6 +34,7 @@ struct supervisor {
 	struct ev_timer stop_limit; /* of the drain, then of the forced stop */
 	mtime stop_at;              /* when stop_limit ends, by our clock */
 	struct signals signals;
+	bool is_unanswered; /* it left a broker that may not have got the last acks */
 };
 
 /* ---------- commands and the stop ---------- */
@@ -109,6 +110,7 @@ static void on_stop_limit(struct ev_loop *loop, struct ev_timer *timer, int even
 	} else {
 		log_warn("the broker does not answer; leaving without it, it delivers again what "
 			 "was not settled");
+		supervisor->is_unanswered = true;
 		leave(supervisor);
 	}
 }
@@ -308,7 +310,7 @@ static bool finish(struct supervisor *supervisor)
 	struct ev_loop *loop = supervisor->tools.loop;
 	struct pulse *pulse = &supervisor->pulse;
 	struct pool_runtime *runtime;
-	bool is_settled = true;
+	bool is_settled = !supervisor->is_unanswered;
 
 	pulse_stop(pulse, loop);
 	ev_timer_stop(loop, &supervisor->deadline);

@@ -96,7 +96,8 @@ END_TEST
 
 static int follow(void)
 {
-	static const char request[] = "GET /v1/logs?follow=true HTTP/1.0\r\nHost: x\r\n\r\n";
+	static const char request[] =
+		"GET /v1/logs?follow=true HTTP/1.0\r\nHost: localhost\r\n\r\n";
 	int fd = http_connect(control_socket());
 	http_send(fd, request, sizeof request - 1);
 	return fd;
