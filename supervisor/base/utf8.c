@@ -155,3 +155,11 @@ void utf8_copy_escaped(char *out, size_t size, struct text t)
 	}
 	*out = '\0';
 }
+
+struct utf8_shown utf8_shown(struct text t)
+{
+	struct utf8_shown shown;
+
+	utf8_copy_escaped(shown.text, sizeof shown.text, t);
+	return shown;
+}

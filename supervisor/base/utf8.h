@@ -30,4 +30,12 @@ void utf8_append_escaped(struct buf *, struct text t);
  * escape. size: at least 1. */
 void utf8_copy_escaped(char *out, size_t size, struct text t);
 
+/* The longest short string of AMQP, 255 bytes, if each is shown as four characters. */
+struct utf8_shown {
+	char text[255 * 4 + 1];
+};
+
+/* The same by value, for printf: "%.*s" would end at a NUL in the text. */
+struct utf8_shown utf8_shown(struct text t);
+
 #endif

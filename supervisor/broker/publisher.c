@@ -5,6 +5,7 @@
 #include "broker/retry_queues.h"
 
 #include "base/crash_point.h"
+#include "base/utf8.h"
 #include "message/copy.h"
 
 #include <stdio.h>
@@ -149,20 +150,20 @@ static void on_making_refused(
 		channel_log_line(publisher->log,
 			publisher->has_logged_no_right ? LOG_DEBUG : LOG_WARN,
 			"retry queue \"%s\" does not exist, and the broker does not let us declare it "
-			"(%u %.*s): tasks wait in the pool's retry queue with the nearest delay (declare "
+			"(%u %s): tasks wait in the pool's retry queue with the nearest delay (declare "
 			"it as in docs/retries.md, or give the user the right to configure it; logged "
 			"once)",
-			publisher->made, event->code, TEXT_ARGS(event->text));
+			publisher->made, event->code, utf8_shown(event->text).text);
 		publisher->has_logged_no_right = true;
 		retry_queues_refuse(&publisher->retry_queues, delay, now);
 	} else {
 		publisher->make_after = mtime_after(now, WAIT_MAKING);
 		channel_log_line(publisher->log, LOG_WARN,
 			"the broker closed the channel over the declaration of queue \"%s\" (%u "
-			"%.*s); its copies wait, their tasks unacked, until the queue exists "
+			"%s); its copies wait, their tasks unacked, until the queue exists "
 			"(declare it as in docs/retries.md, or give the user the right to "
 			"configure it; retrying in a minute)",
-			publisher->made, event->code, TEXT_ARGS(event->text));
+			publisher->made, event->code, utf8_shown(event->text).text);
 	}
 	lose_channel(publisher, WAITING, LOSS_SHARED, now);
 }
@@ -174,9 +175,9 @@ static void on_closed(struct publisher *publisher, const struct amqp_event *even
 		return;
 	}
 	channel_log_line(publisher->log, LOG_WARN,
-		"the broker closed the publishing channel (%u %.*s); reopening it and publishing "
+		"the broker closed the publishing channel (%u %s); reopening it and publishing "
 		"the unconfirmed messages again, one by one",
-		event->code, TEXT_ARGS(event->text));
+		event->code, utf8_shown(event->text).text);
 	/* In GIVEN_UP the pool counts a parcel as published that was not: do not blame it. */
 	lose_channel(publisher, WAITING,
 		publisher->state == RUNNING ? LOSS_CHANNEL : LOSS_CONNECTION, now);

@@ -1,4 +1,5 @@
 #include "broker/topology.h"
+#include "base/utf8.h"
 
 #include "broker/durability_note.h"
 
@@ -183,16 +184,17 @@ static void log_close(struct topology *topology, struct text queue, uint16_t cod
 			TEXT_ARGS(queue));
 	else if (code == CODE_ACCESS_REFUSED)
 		channel_log_line(log, level,
-			"the broker does not let us %s queue \"%.*s\" (%.*s); not consuming, "
+			"the broker does not let us %s queue \"%.*s\" (%s); not consuming, "
 			"retrying (give the user the right to %s%s)",
-			is_done(topology) ? "read" : "declare", TEXT_ARGS(queue), TEXT_ARGS(reason),
+			is_done(topology) ? "read" : "declare", TEXT_ARGS(queue),
+			utf8_shown(reason).text,
 			is_done(topology) ? "read it" : "configure it, or ",
 			is_done(topology) ? "" : "declare the queue as in docs/retries.md");
 	else
 		channel_log_line(log, level,
-			"the broker closed the channel of queue \"%.*s\" (%u %.*s); reopening "
+			"the broker closed the channel of queue \"%.*s\" (%u %s); reopening "
 			"it",
-			TEXT_ARGS(queue), code, TEXT_ARGS(reason));
+			TEXT_ARGS(queue), code, utf8_shown(reason).text);
 }
 
 bool topology_closed(

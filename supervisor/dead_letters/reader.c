@@ -3,6 +3,7 @@
 #include "amqp/channel.h"
 #include "amqp/table.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "os/clock.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
@@ -282,8 +283,8 @@ static void on_channel_closed(struct reader *r, const struct amqp_event *event)
 				: "no task was ever given up there, or the queue has another name "
 				  "(--dead-letters)");
 	else
-		PRINT("the broker closed the channel: %u %.*s", (unsigned)event->code,
-			TEXT_ARGS(event->text));
+		PRINT("the broker closed the channel: %u %s", (unsigned)event->code,
+			utf8_shown(event->text).text);
 	reader_fail(r, event->code == NOT_ALLOWED    ? EX_NOPERM
 		       : r->state == READER_COUNTING ? EX_UNAVAILABLE
 						     : EX_TEMPFAIL);
@@ -325,8 +326,8 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		on_handed_back(r);
 		break;
 	case AMQP_BLOCKED:
-		log_warn("the broker accepts no messages now (%.*s); waiting",
-			TEXT_ARGS(event->text));
+		log_warn("the broker accepts no messages now (%s); waiting",
+			utf8_shown(event->text).text);
 		break;
 	case AMQP_CONFIRM_SELECTED: /* these three are in the answer above */
 	case AMQP_CONFIRM:

@@ -1,6 +1,7 @@
 /* `wpool dead-letters replay`: publish each message, and remove it from the dead letters when the
  * broker has confirmed it and not returned it. If killed in between, a message may be there twice.
  */
+#include "base/utf8.h"
 #include "dead_letters/dead_letters.h"
 #include "dead_letters/reader.h"
 
@@ -99,8 +100,8 @@ static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 	if (route == REPLAY_ELSEWHERE) {
 		p->elsewhere++;
 		buf_clear(&p->scratch);
-		buf_printf(&p->scratch, "names the queue %.*s; it stays: use --to or --by-header%c",
-			TEXT_ARGS(target), 0);
+		buf_printf(&p->scratch, "names the queue %s; it stays: use --to or --by-header%c",
+			utf8_shown(target).text, 0);
 		print_problem(p, letter,
 			p->scratch.failed ? "names another queue" : buf_text(&p->scratch).ptr);
 		return READER_STAYS;
@@ -144,8 +145,9 @@ static void on_answer(
 	}
 	if (!unconfirmed_return(&p->unconfirmed, answer->number) || p->lines++ >= LINES_MAX)
 		return;
-	console_problem(DEAD_LETTERS_COMMAND, "no queue %.*s takes it: %u %.*s",
-		TEXT_ARGS(event->routing_key), (unsigned)event->code, TEXT_ARGS(event->text));
+	console_problem(DEAD_LETTERS_COMMAND, "no queue %s takes it: %u %s",
+		utf8_shown(event->routing_key).text, (unsigned)event->code,
+		utf8_shown(event->text).text);
 }
 
 static const struct reader_handler handler = {.on_letter = on_letter, .on_answer = on_answer};

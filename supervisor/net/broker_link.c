@@ -209,8 +209,9 @@ static void fail_hung_up(struct broker_link *link)
 
 static void fail_closed_by_broker(struct broker_link *link)
 {
-	char details[sizeof link->close_text + 16];
-	snprintf(details, sizeof details, ": %u %s", (unsigned)link->close_code, link->close_text);
+	char details[sizeof link->close_text.text + 16];
+	snprintf(details, sizeof details, ": %u %s", (unsigned)link->close_code,
+		link->close_text.text);
 	if (link->state == BROKER_LINK_OPENING && link->close_code == CODE_REFUSED)
 		fail_refused(link, "refused the login", details);
 	else if (link->state == BROKER_LINK_OPENING && link->close_code == CODE_NOT_ALLOWED)
@@ -302,9 +303,10 @@ static void fail_by_input(struct broker_link *link, enum rc rc)
 	unsigned code = link->close_code;
 	link->close_code = 0; /* ours, not the broker's */
 	if (rc == RC_MALFORMED)
-		fail(link, "the peer broke the protocol: %u %s", code, link->close_text);
+		fail(link, "the peer broke the protocol: %u %s", code, link->close_text.text);
 	else
-		fail(link, "%s%s%s", rc_text(rc), *link->close_text ? ": " : "", link->close_text);
+		fail(link, "%s%s%s", rc_text(rc), *link->close_text.text ? ": " : "",
+			link->close_text.text);
 }
 
 /* False: the connection is gone, or closed in order. */
@@ -429,10 +431,10 @@ static void handle_opened(struct broker_link *link)
 	link->opened = clock_now();
 	forget_logged(link);
 	reconnect_opened(&link->reconnect);
-	log_line(LOG_INFO, log_origin_of(link),
-		"broker %s (%s): connected, %.*s %.*s, heartbeat %u s", host_text(link, host),
-		link->config.name, TEXT_ARGS(connection_peer_product(link->connection)),
-		TEXT_ARGS(connection_peer_version(link->connection)),
+	log_line(LOG_INFO, log_origin_of(link), "broker %s (%s): connected, %s %s, heartbeat %u s",
+		host_text(link, host), link->config.name,
+		utf8_shown(connection_peer_product(link->connection)).text,
+		utf8_shown(connection_peer_version(link->connection)).text,
 		(unsigned)connection_heartbeat(link->connection));
 	start_pulse(link);
 	link->handler.on_up(link->ctx, link->connection);
@@ -447,7 +449,7 @@ static void on_connection_event(void *ctx, const struct amqp_event *event)
 		return;
 	case AMQP_CLOSED: /* connection_input returns the rest */
 		link->close_code = event->code;
-		snprintf(link->close_text, sizeof link->close_text, "%.*s", TEXT_ARGS(event->text));
+		link->close_text = utf8_shown(event->text);
 		return;
 	case AMQP_CLOSE_OK:
 		link->is_close_answered = true;
@@ -544,7 +546,7 @@ static void dial(struct broker_link *link)
 {
 	mtime span = connect_span(link);
 	link->close_code = 0;
-	link->close_text[0] = '\0';
+	link->close_text.text[0] = '\0';
 	link->is_close_answered = link->is_refused = link->is_broken = false;
 	enter_state(link, BROKER_LINK_DIALING, span);
 	link->dialer = dialer_start(link->loop, host_of(link),

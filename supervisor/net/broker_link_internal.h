@@ -2,6 +2,7 @@
 #ifndef NET_BROKER_LINK_INTERNAL_H
 #define NET_BROKER_LINK_INTERNAL_H
 
+#include "base/utf8.h"
 #include "net/broker_link.h"
 #include "net/dialer.h"
 #include "net/password_file.h"
@@ -40,7 +41,7 @@ struct broker_link {
 	mtime opened;                 /* when it was */
 	mtime received, sent;         /* when the last bytes were */
 	uint16_t close_code;          /* of an AMQP_CLOSED; 0: there was none */
-	char close_text[256];         /* the broker's text, as it came */
+	struct utf8_shown close_text; /* the broker's text, as it may be shown */
 	bool is_close_answered;
 	bool is_refused;          /* the last failure was a refused login */
 	bool is_broken;           /* it cannot send, for .reason */

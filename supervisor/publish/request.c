@@ -1,4 +1,5 @@
 /* `wpool request`: one message, one reply, by direct reply-to. */
+#include "base/utf8.h"
 #include "commands.h"
 #include "publish/broker_client.h"
 #include "publish/envelope.h"
@@ -136,13 +137,13 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		break;
 	case AMQP_RETURN:
 		request_fail(r, EX_UNAVAILABLE,
-			"no queue takes it: %u %.*s (does the queue %.*s exist?)",
-			(unsigned)event->code, TEXT_ARGS(event->text),
+			"no queue takes it: %u %s (does the queue %.*s exist?)",
+			(unsigned)event->code, utf8_shown(event->text).text,
 			TEXT_ARGS(r->envelope.queue));
 		break;
 	case AMQP_CHANNEL_CLOSED:
-		request_fail(r, EX_TEMPFAIL, "refused by the broker: %u %.*s",
-			(unsigned)event->code, TEXT_ARGS(event->text));
+		request_fail(r, EX_TEMPFAIL, "refused by the broker: %u %s", (unsigned)event->code,
+			utf8_shown(event->text).text);
 		break;
 	default:
 		break;

@@ -162,8 +162,8 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		on_channel_closed(s, event);
 	} else if (event->kind == AMQP_BLOCKED) {
 		s->is_blocked = true;
-		log_warn("the broker accepts no messages now (%.*s); waiting",
-			TEXT_ARGS(event->text));
+		log_warn("the broker accepts no messages now (%s); waiting",
+			utf8_shown(event->text).text);
 	} else if (event->kind == AMQP_UNBLOCKED) {
 		s->is_blocked = false;
 	}

@@ -1,6 +1,7 @@
 #include "runtime/broker_links.h"
 
 #include "base/crash_point.h"
+#include "base/utf8.h"
 #include "net/certificate_end.h"
 #include "net/tls.h"
 #include "os/clock.h"
@@ -65,9 +66,9 @@ static void on_publish_event(void *ctx, const struct amqp_event *event)
 
 	if (event->kind == AMQP_BLOCKED) {
 		broker_links->is_blocked = true;
-		log_warn("the broker takes no publishes for now (%.*s); replies and copies wait, "
+		log_warn("the broker takes no publishes for now (%s); replies and copies wait, "
 			 "their tasks stay unacked",
-			TEXT_ARGS(event->text));
+			utf8_shown(event->text).text);
 	} else if (event->kind == AMQP_UNBLOCKED) {
 		broker_links->is_blocked = false;
 		log_info("the broker takes publishes again");

@@ -20,14 +20,15 @@
 	"31m \xe2\x80\xae \xe2\x80\xa8 \x7f"
 #define LINE_SHOWN                                                                                 \
 	"\\x1b]0;PWNED\\x07\\x1b[31m\\x1b[?1049h\\x1b[?25l \\x9b31m \\u202e \\u2028 \\x7f"
-/* With lines of its own; and what is not UTF-8. */
+/* With lines of its own; what is not UTF-8; behind the end of a string of C. */
 #define OBEYED LINE "\r\nready\nforged"
 #define SHOWN  LINE_SHOWN "\\r\\nready\\nforged"
 #define BAD    "bad \xff\xfe " OBEYED
+#define SAID   "begin \0" BAD
 
 static struct rude_broker *rude_broker(enum rude how)
 {
-	return rude_broker_start(how, BAD, sizeof BAD - 1);
+	return rude_broker_start(how, SAID, sizeof SAID - 1);
 }
 
 /* Nothing but lines of what can be seen. */

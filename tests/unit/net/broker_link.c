@@ -126,6 +126,7 @@ START_TEST(a_brokers_words_are_stored_escaped)
 		{TEXT("\x1b]0;x\x07\r\nready \xc2\x9b\xe2\x80\xae\x7f"),
 			": 403 \\x1b]0;x\\x07\\r\\nready \\x9b\\u202e\\x7f"},
 		{TEXT("cut in \xc3"), ": 403 cut in \xef\xbf\xbd"},
+		{TEXT("before\0behind"), ": 403 before\\x00behind"},
 	};
 	l.config.refusal_is_final = true;
 	linked_set_host(&l, 0, "amqp://some%1B[31mbody:verysecret@127.0.0.1");
@@ -375,7 +376,7 @@ static Suite *broker_link_suite(void)
 	tcase_add_test(plain, hosts_are_tried_in_turn_without_a_wait);
 	tcase_add_loop_test(plain, a_refused_login_is_reported_and_may_be_final, 0,
 		sizeof refusals / sizeof *refusals);
-	tcase_add_loop_test(plain, a_brokers_words_are_stored_escaped, 0, 3);
+	tcase_add_loop_test(plain, a_brokers_words_are_stored_escaped, 0, 4);
 	tcase_add_test(plain, a_refused_login_waits_longer);
 	tcase_add_loop_test(
 		plain, a_peer_that_is_no_broker_is_given_up, 0, sizeof silences / sizeof *silences);
