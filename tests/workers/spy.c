@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -105,13 +106,15 @@ static pid_t child_of(pid_t parent, const char *wanted)
 
 int main(int argc, char **argv)
 {
-	pid_t supervisor = getppid(), guard = child_of(supervisor, "wpool-guard\n"), own = fork();
+	pid_t supervisor = getppid(), guard, own = fork();
 	if (own == 0)
 		for (;;)
 			pause();
-	if (guard > 0)
-		attack("guard", guard);
 	attack("supervisor", supervisor);
+	/* A guard that no processor has run yet has not named itself. */
+	while ((guard = child_of(supervisor, "wpool-guard\n")) == 0)
+		sched_yield();
+	attack("guard", guard);
 	attack("own child", own);
 	kill(own, SIGKILL);
 	waitpid(own, NULL, 0);
