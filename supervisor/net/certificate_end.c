@@ -32,7 +32,7 @@ int64_t certificate_end_read(struct certificate_end *end, const char *path)
 {
 	if (!end->stamp.exists || !file_stamp_holds(&end->stamp, path)) {
 		end->stamp = file_stamp_take(path);
-		end->wall_s = end->stamp.exists ? read_first_end(path) : 0;
+		end->wall_s = end->stamp.is_regular ? read_first_end(path) : 0;
 	}
 	return end->wall_s;
 }

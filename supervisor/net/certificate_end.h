@@ -14,7 +14,8 @@ struct certificate_end {
 };
 
 /* The end, in seconds since 1970, of the certificate in this PEM file that ends first (it may have
- * those of authorities besides); 0: none can be read. The file is read when it has changed. */
+ * those of authorities besides); 0: none can be read. The file is read when it has changed, and
+ * only a regular one, so that it cannot block. */
 int64_t certificate_end_read(struct certificate_end *, const char *path);
 
 #endif

@@ -98,6 +98,22 @@ static const char *path_of(const struct broker_url *url, int file)
 	}
 }
 
+/* The loop would wait for the writer of a FIFO, or read a device for ever. */
+static bool are_regular(const struct file_stamp stamps[FILES], const struct broker_url *url,
+	char *ret_problem, size_t size)
+{
+	static const char *const keys[FILES] = {[FILE_AUTHORITIES] = "cacertfile",
+		[FILE_CERTIFICATE] = "certfile",
+		[FILE_KEY] = "keyfile"};
+	for (int i = 0; i < FILES; i++)
+		if (keys[i] && stamps[i].exists && !stamps[i].is_regular) {
+			snprintf(ret_problem, size, "cannot use %s %s: it is not a regular file",
+				keys[i], path_of(url, i));
+			return false;
+		}
+	return true;
+}
+
 bool tls_is_current(const struct tls *tls, const struct broker_url *url)
 {
 	bool is_current = true;
@@ -153,7 +169,8 @@ struct tls *tls_new(const struct broker_url *url, char *ret_problem, size_t size
 	SSL_CTX_set_options(tls->context, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
 	SSL_CTX_set_verify(tls->context, url->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
 	SSL_CTX_set_default_passwd_cb(tls->context, no_passphrase);
-	if (tls_load(tls->context, url, ret_problem, size))
+	if (are_regular(tls->stamps, url, ret_problem, size) &&
+		tls_load(tls->context, url, ret_problem, size))
 		return tls;
 	tls_free(tls);
 	return NULL;

@@ -13,6 +13,7 @@ struct file_stamp file_stamp_take(const char *path)
 		return (struct file_stamp){0};
 	return (struct file_stamp){
 		.exists = true,
+		.is_regular = S_ISREG(status.st_mode),
 		.is_fresh = time(NULL) - status.st_ctim.tv_sec < FRESH_S,
 		.device = status.st_dev,
 		.inode = status.st_ino,

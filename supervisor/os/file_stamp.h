@@ -8,7 +8,8 @@
 
 struct file_stamp {
 	bool exists;
-	bool is_fresh; /* the file had just changed: a second change might show no other times */
+	bool is_regular; /* others may block who opens or reads them: a FIFO waits for a writer */
+	bool is_fresh;   /* the file had just changed: a second change might show no other times */
 	dev_t device;
 	ino_t inode;
 	off_t size;

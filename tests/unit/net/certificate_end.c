@@ -4,6 +4,7 @@
 #include "unit/unit.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static void expect_days(struct certificate_end *end, const char *path, int days)
@@ -47,10 +48,25 @@ START_TEST(the_first_end_of_a_chain_counts)
 }
 END_TEST
 
+/* Opening it must not wait for a writer. */
+START_TEST(fifo_does_not_block)
+{
+	char path[] = "/tmp/wpool-unit-XXXXXX";
+	struct certificate_end end = {0};
+	close(mkstemp(path));
+	unlink(path);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	ck_assert_int_eq(certificate_end_read(&end, path), 0);
+	ck_assert_int_eq(certificate_end_read(&end, "/dev/zero"), 0);
+	unlink(path);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("net/certificate_end");
-	UNIT_CASE(suite, "end", the_file_of_now_counts, the_first_end_of_a_chain_counts);
+	UNIT_CASE(suite, "end", the_file_of_now_counts, the_first_end_of_a_chain_counts,
+		fifo_does_not_block);
 	return suite;
 }
 

@@ -8,6 +8,7 @@
 #include <openssl/err.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 static struct linked l;
 static struct fake fake;
@@ -180,6 +181,24 @@ START_TEST(files_that_do_not_work_are_named)
 }
 END_TEST
 
+/* Opening it must not wait for a writer, nor reading for an end. */
+START_TEST(only_regular_files_are_read)
+{
+	static const char *const keys[] = {"cacertfile", "certfile", "keyfile"};
+	char fifo[80], words[160];
+	snprintf(fifo, sizeof fifo, "%s.fifo", served.path);
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	const char *paths[] = {served.path, served.path, served.key_path};
+	paths[_i % 3] = _i < 3 ? fifo : "/dev/zero";
+	snprintf(words, sizeof words, "cannot use %s %s: it is not a regular file", keys[_i % 3],
+		paths[_i % 3]);
+	fake_use_tls(&fake, served.x509, served.key);
+	aim("localhost", "&cacertfile=%s&certfile=%s&keyfile=%s", paths[0], paths[1], paths[2]);
+	check_fails(words);
+	unlink(fifo);
+}
+END_TEST
+
 START_TEST(a_key_of_another_certificate_is_named)
 {
 	fake_use_tls(&fake, served.x509, served.key);
@@ -301,6 +320,7 @@ static Suite *tls_suite(void)
 	tcase_add_test(tls, verification_can_be_turned_off);
 	tcase_add_test(tls, a_client_certificate_is_shown);
 	tcase_add_loop_test(tls, files_that_do_not_work_are_named, 0, 3);
+	tcase_add_loop_test(tls, only_regular_files_are_read, 0, 6);
 	tcase_add_test(tls, a_key_of_another_certificate_is_named);
 	tcase_add_test(tls, a_port_without_tls_is_guessed);
 	tcase_add_test(tls, mended_files_are_read_again);
