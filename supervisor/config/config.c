@@ -219,7 +219,9 @@ static enum rc load_all(struct load *load)
 	check_root(&load->root);
 	load_addresses(load);
 	load_password_file(load);
-	if (secrets_add_named(&load->config->secrets, load->environment) != RC_OK)
+	if (secrets_add_named(&load->config->secrets, load->environment) != RC_OK ||
+		secrets_add_containing(&load->config->secrets, load->config->hosts,
+			load->config->host_count, load->environment) != RC_OK)
 		load->problems->memory = true;
 	/* AMQP heartbeats are whole seconds. */
 	load->config->heartbeat =

@@ -192,9 +192,10 @@ static const struct setting pool_settings[] = {
 		.help = "The variables of wpool's own environment that workers get: auto, all, "
 			"none, or names, where a * at the end stands for any characters. auto: all "
 			"but those that hold the broker's password: `AMQP_URL`, "
-			"`RABBITMQ_PASSWORD`, with `RABBITMQ_HOSTNAME` also `PASSWORD`, and each "
+			"`RABBITMQ_PASSWORD`, with `RABBITMQ_HOSTNAME` also `PASSWORD`, each "
 			"variable that the file expands into a password in `broker.url` or into a "
-			"whole address."},
+			"whole address, and each that contains an address with the password or, if "
+			"it has at least 8 characters, the password."},
 	{.key = "user",
 		.type = SETTING_TEXT,
 		.offset = POOL(user),

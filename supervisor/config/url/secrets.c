@@ -4,6 +4,7 @@
 #include "config/value/environment.h"
 #include "config/value/words.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,5 +123,67 @@ enum rc secrets_add_expanded(char ***names, struct text written, char *const *en
 			rc = add_name(names, name);
 	}
 	free(copy);
+	return rc;
+}
+
+/* ---------- what contains a password ---------- */
+
+/* In place. What is no encoding stays. */
+static size_t decode(char *bytes, size_t len)
+{
+	size_t out = 0;
+	for (size_t i = 0; i < len; i++) {
+		unsigned byte;
+		char digits[3] = {
+			i + 2 < len ? bytes[i + 1] : ' ', i + 2 < len ? bytes[i + 2] : ' '};
+		bool is_encoded = bytes[i] == '%' && isxdigit((unsigned char)digits[0]) &&
+				  isxdigit((unsigned char)digits[1]) &&
+				  sscanf(digits, "%2x", &byte) == 1;
+		bytes[out++] = is_encoded ? (char)byte : bytes[i];
+		i += is_encoded ? 2 : 0;
+	}
+	return out;
+}
+
+static bool contains(struct text value, struct text decoded, const char *sought)
+{
+	size_t len = strlen(sought);
+	return memmem(value.ptr, value.len, sought, len) ||
+	       memmem(decoded.ptr, decoded.len, sought, len);
+}
+
+static enum rc add_those_with(char ***names, const char *sought, char *const *environment)
+{
+	enum rc rc = RC_OK;
+	for (; environment && *environment && rc == RC_OK; environment++) {
+		struct text value, name = url_split(text_from(*environment), '=', &value);
+		if (name.len == 0 || value.len == 0)
+			continue;
+		char *decoded = strndup(value.ptr, value.len);
+		if (!decoded)
+			return RC_MEMORY;
+		if (contains(value, text_of(decoded, decode(decoded, value.len)), sought))
+			rc = add_name(names, name);
+		explicit_bzero(decoded, value.len);
+		free(decoded);
+	}
+	return rc;
+}
+
+enum rc secrets_add_containing(
+	char ***names, const struct broker_url *urls, size_t count, char *const *environment)
+{
+	char sought[1024 + 3];
+	enum rc rc = RC_OK;
+	for (; count > 0 && rc == RC_OK; count--, urls++) {
+		size_t len = strlen(urls->password);
+		bool is_long = len >= SECRETS_LENGTH_MIN;
+		if (len == 0 || urls->password_file || strcmp(urls->password, "guest") == 0)
+			continue;
+		snprintf(sought, sizeof sought, "%s%s%s", is_long ? "" : ":", urls->password,
+			is_long ? "" : "@");
+		rc = add_those_with(names, sought, environment);
+	}
+	explicit_bzero(sought, sizeof sought);
 	return rc;
 }

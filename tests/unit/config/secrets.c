@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const environment[] = {"WHOLE=amqp://u:p@h", "LIST=amqp://a,amqp://b", "PW=p%40",
+static const char *const environment[] = {"WHOLE=amqp://w:w@h", "LIST=amqp://a,amqp://b", "PW=p%40",
 	"USER=u", "LOGIN=u:p", "SCHEME=amqps", "HOST=h", "HOSTS=h/v,amqp://i", "EMPTY=", "P=x",
 	"AMQP_URL=amqp://u:p@h", "=odd", "odd", NULL};
 
@@ -66,6 +66,40 @@ START_TEST(named_variables_need_no_file)
 	ck_assert(secrets_has(loaded.config->secrets, "PASSWORD=x"));
 	ck_assert(!secrets_has(loaded.config->secrets, "PASSWORDS=x"));
 	ck_assert(!secrets_has(NULL, "PASSWORD=x"));
+}
+END_TEST
+
+/* A shell expands what wpool never sees: --broker "$SHELL_URL". */
+START_TEST(values_with_the_password_are_found)
+{
+	static const struct {
+		const char *broker, *entry;
+		bool is_secret;
+	} rows[] = {
+		{"amqp://u:long-password@h", "X=amqp://u:long-password@h", true},
+		{"amqp://u:long-password@h", "X=long-password", true},
+		{"amqp://u:long-password@h", "X={\"password\": \"long-password\"}", true},
+		{"amqp://u:long-password@h", "X=long-passwor", false},
+		{"amqp://u:long-password@h", "X=amqp://u@h", false},
+		{"amqp://u:long-password@h", "long-password=x", false},
+		{"amqp://i,amqp://u:long-password@h", "X=long-password", true},
+		{"amqp://u:p%40ss%2Fword@h", "X=p@ss/word", true},
+		{"amqp://u:p%40ss%2Fword@h", "X=amqp://u:p%40ss%2fword@h", true},
+		{"amqp://u:p%40ss%2Fword@h", "X=100%, p%40ss%2Fword%", true},
+		{"amqp://u:wpool@h", "X=amqp://u:wpool@h", true},
+		{"amqp://u:wpool@h", "X=wpool", false},
+		{"amqp://u:wpool@h", "X=/home/wpool:/usr/wpool@", false},
+		{"amqp://guest:guest@h", "X=amqp://guest:guest@h", false},
+		{"amqp://u@h", "X=amqp://u@h", false},
+	};
+	const char *const variables[] = {rows[_i].entry, NULL};
+	struct config_flags flags = {.broker = rows[_i].broker,
+		.queue = "q",
+		.command = (char *[]){(char[]){"w"}, NULL}};
+	loading_load(&flags, variables);
+	ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
+	ck_assert_msg(secrets_has(loaded.config->secrets, "X=") == rows[_i].is_secret, "%s, %s",
+		rows[_i].broker, rows[_i].entry);
 }
 END_TEST
 
@@ -146,6 +180,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(
 		tcase, variables_of_passwords_are_found, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tcase, named_variables_need_no_file);
+	tcase_add_loop_test(tcase, values_with_the_password_are_found, 0, 15);
 	tcase_add_loop_test(
 		tcase, password_file_is_of_each_address, 0, sizeof files / sizeof *files);
 	tcase_add_test(tcase, password_file_may_be_a_variable);
