@@ -21,12 +21,17 @@
  * and orphans may end all the time. The pause after a look is so many times as long. */
 #define LOOK_REST 20
 
+/* How many processes one turn of the loop looks at: a few milliseconds. Workers may leave tens of
+ * thousands. */
+#define LOOK_PART 100
+
 /* An orphan. The reaper reports its end, and then its children are ours. */
 struct stray {
 	struct link link;
 	struct strays *strays;
 	uint64_t life;  /* in its mark; 0: it has none */
 	uint64_t start; /* proc_stat.start */
+	uint64_t look;  /* the number of the latest look at it */
 	pid_t pid;
 	bool is_suspect; /* without a mark at one look: during an exec none can be read */
 	bool is_logged;  /* without a mark at two */
@@ -40,16 +45,28 @@ struct strays {
 	const struct descendants *descendants;
 	bool is_sole_parent; /* all orphans are of workers */
 	uint64_t last;       /* number of a life */
-	size_t logged;       /* in this look */
 	mtime rested;        /* no look before */
 	struct link living;  /* stray_life */
-	struct link seen;    /* struct stray */
-	ev_timer look;       /* active: a look is due */
+	struct link seen;    /* struct stray; in a look those that it has not come to are first */
+	ev_timer look;       /* active: a look is due, or has its next part */
+
+	uint64_t looks; /* the number of this look */
+	bool is_in_look;
+	bool is_settled; /* none has to be looked at once more */
+	bool is_wanted;  /* another look, since this one has read the list of children */
+	pid_t *children; /* owned; those that are not known, and that it has not come to */
+	size_t child_count;
+	size_t logged;
+	mtime taken; /* by its parts */
 };
 
 static void look_after(struct strays *strays, double seconds)
 {
 	double rest = (double)(strays->rested - clock_now()) / MTIME_SECOND;
+	if (strays->is_in_look) {
+		strays->is_wanted = true;
+		return;
+	}
 	if (seconds < rest)
 		seconds = rest;
 	if (ev_is_active(&strays->look) &&
@@ -109,27 +126,46 @@ static void add_stray(struct strays *strays, pid_t pid, uint64_t start)
 	list_append(&strays->seen, &stray->link);
 }
 
-/* Children that the supervisor did not start. Those in the process group of a worker that lives are
- * killed with that. None vanishes while we read: only we reap them. */
-static void find_orphans(struct strays *strays)
+/* Read the list of children that the supervisor did not start. Out of memory: the next look finds
+ * the others. */
+static void read_children(struct strays *strays)
 {
 	char path[64];
 	int pid;
-	struct proc_stat stat;
+	size_t capacity = 0;
 	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-	FILE *children = fopen(path, "re");
-	if (!children)
-		return;
-	while (fscanf(children, "%d", &pid) == 1) {
-		if (reaper_knows(strays->reaper, pid) ||
-			reaper_knows(strays->reaper, getpgid(pid)) ||
-			descendants_is_left(strays->descendants, pid) ||
-			(strays->cgroups && cgroups_holds(strays->cgroups, pid)))
+	FILE *file = fopen(path, "re");
+	while (file && fscanf(file, "%d", &pid) == 1) {
+		if (reaper_knows(strays->reaper, pid))
 			continue;
-		if (proc_stat_read(pid, &stat) && stat.state != 'Z')
-			add_stray(strays, pid, stat.start);
+		if (strays->child_count == capacity) {
+			capacity = capacity ? 2 * capacity : 64;
+			pid_t *children = realloc(strays->children, capacity * sizeof *children);
+			if (!children)
+				break;
+			strays->children = children;
+		}
+		strays->children[strays->child_count++] = pid;
 	}
-	fclose(children);
+	if (file)
+		fclose(file);
+}
+
+/* Those in the process group of a worker that lives are killed with that. It may have been reaped
+ * since the list was read, and another process may have its number. False: there is none left. */
+static bool look_at_child(struct strays *strays)
+{
+	struct proc_stat stat;
+	if (strays->child_count == 0)
+		return false;
+	pid_t pid = strays->children[--strays->child_count];
+	if (reaper_knows(strays->reaper, pid) || reaper_knows(strays->reaper, getpgid(pid)) ||
+		descendants_is_left(strays->descendants, pid) ||
+		(strays->cgroups && cgroups_holds(strays->cgroups, pid)))
+		return true;
+	if (proc_stat_read(pid, &stat) && stat.state != 'Z' && stat.parent == getpid())
+		add_stray(strays, pid, stat.start);
+	return true;
 }
 
 /* A worker may leave thousands: a few are named in each look. */
@@ -168,35 +204,79 @@ static bool judge_unmarked(struct strays *strays, struct stray *stray, bool *ret
 	return true;
 }
 
+/* False: this look has come to all. */
+static bool look_at_stray(struct strays *strays)
+{
+	struct link *link = list_first(&strays->seen);
+	struct stray *stray = link ? CONTAINER_OF(link, struct stray, link) : NULL;
+	bool is_over;
+	if (!stray || stray->look == strays->looks)
+		return false;
+	stray->look = strays->looks;
+	list_remove(link);
+	list_append(&strays->seen, link);
+	if (!stray->life)
+		stray->life = mark_read(stray->pid, strays->run);
+	if (stray->life)
+		is_over = !is_living(strays, stray->life);
+	else
+		strays->is_settled &= judge_unmarked(strays, stray, &is_over);
+	if (!is_over)
+		return true;
+	log_debug("killing process %d, which a worker left behind", (int)stray->pid);
+	kill(stray->pid, SIGKILL); /* ours to reap, so the number is still its own */
+	return true;
+}
+
+static void begin_look(struct strays *strays)
+{
+	strays->is_in_look = strays->is_settled = true;
+	strays->is_wanted = false;
+	strays->taken = 0;
+	strays->looks++;
+	if (strays->cgroups)
+		cgroups_sweep(strays->cgroups);
+	read_children(strays);
+}
+
+/* False: there is more to look at. */
+static bool look_at_part(struct strays *strays)
+{
+	for (int i = 0; i < LOOK_PART; i++)
+		if (!look_at_child(strays) && !look_at_stray(strays))
+			return true;
+	return false;
+}
+
+static void end_look(struct strays *strays)
+{
+	bool is_wanted = strays->is_wanted;
+	free(strays->children);
+	strays->children = NULL;
+	strays->is_in_look = false;
+	log_others(strays);
+	strays->rested = clock_now() + LOOK_REST * strays->taken;
+	if (is_wanted)
+		look_soon(strays);
+	else if (!strays->is_settled)
+		look_after(strays, LOOK_AGAIN);
+}
+
 static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
 	(void)events;
 	struct strays *strays = timer->data;
 	mtime began = clock_now();
-	bool is_settled = true;
-	if (strays->cgroups)
-		cgroups_sweep(strays->cgroups);
-	find_orphans(strays);
-	for (struct link *link = strays->seen.next; link != &strays->seen; link = link->next) {
-		struct stray *stray = CONTAINER_OF(link, struct stray, link);
-		bool is_over;
-		if (!stray->life)
-			stray->life = mark_read(stray->pid, strays->run);
-		if (stray->life)
-			is_over = !is_living(strays, stray->life);
-		else
-			is_settled &= judge_unmarked(strays, stray, &is_over);
-		if (!is_over)
-			continue;
-		log_debug("killing process %d, which a worker left behind", (int)stray->pid);
-		kill(stray->pid, SIGKILL); /* ours to reap, so the number is still its own */
+	if (!strays->is_in_look)
+		begin_look(strays);
+	bool is_over = look_at_part(strays);
+	strays->taken += clock_now() - began;
+	if (is_over) {
+		end_look(strays);
+	} else {
+		ev_timer_set(timer, 0, 0);
+		ev_timer_start(loop, timer);
 	}
-	log_others(strays);
-	mtime now = clock_now();
-	strays->rested = now + LOOK_REST * (now - began);
-	if (!is_settled)
-		look_after(strays, LOOK_AGAIN);
 }
 
 struct strays *strays_new(struct ev_loop *loop, struct reaper *reaper, const char *run,
@@ -227,6 +307,7 @@ void strays_free(struct strays *strays)
 		return;
 	ev_timer_stop(strays->loop, &strays->look);
 	reaper_set_stranger_handler(strays->reaper, NULL, NULL);
+	free(strays->children);
 	while ((link = list_first(&strays->seen))) {
 		struct stray *stray = CONTAINER_OF(link, struct stray, link);
 		reaper_forget(strays->reaper, stray->pid);

@@ -26,14 +26,16 @@ static struct reaper *reaper;
 static struct descendants *descendants;
 static struct strays *strays;
 
-/* This program again, as a worker: it makes a daemon, which makes another, and ends. Both hold the
- * pipe until they die; each writes a byte when it is there. */
-static _Noreturn void leave_daemons(int up)
+/* This program again, as a worker: it makes daemons, of which the last makes another, and ends. All
+ * hold the pipe until they die; each writes a byte when it is there. */
+static _Noreturn void leave_daemons(int up, int count)
 {
-	if (fork() > 0)
-		_exit(0);
+	int made = 1;
+	while (fork() > 0)
+		if (made++ == count)
+			_exit(0);
 	setsid();
-	if (fork() == 0)
+	if (made == count && fork() == 0)
 		setsid();
 	if (write(up, "x", 1) == 1)
 		poll(&(struct pollfd){up, 0, 0}, 1, -1); /* until there is nobody to read */
@@ -48,15 +50,17 @@ static void on_exit_of_worker(void *ctx, pid_t pid, struct exit_info exit)
 }
 
 /* Returns when the worker is reaped and its daemons are there: the end of a pipe that they hold. */
-static int start_worker(char *mark)
+static int start_worker_with(char *mark, int count)
 {
 	int ends[2];
 	bool is_over = false;
-	char number[16], bytes[2];
-	char *arguments[] = {(char *)"worker", number, NULL}, *environment[] = {mark, NULL};
+	char number[16], daemons[16], byte;
+	char *arguments[] = {(char *)"worker", number, daemons, NULL},
+	     *environment[] = {mark, NULL};
 	const char *self = unit_own_path();
 	ck_assert_int_eq(pipe(ends), 0);
 	snprintf(number, sizeof number, "%d", ends[1]);
+	snprintf(daemons, sizeof daemons, "%d", count);
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
@@ -66,11 +70,16 @@ static int start_worker(char *mark)
 	ck_assert(reaper_watch(reaper, pid, on_exit_of_worker, &is_over));
 	close(ends[1]);
 	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(read(ends[0], bytes + i, 1), 1);
+	for (int i = 0; i <= count; i++)
+		ck_assert_int_eq(read(ends[0], &byte, 1), 1);
 	while (!is_over)
 		ev_run(loop, EVRUN_ONCE);
 	return ends[0];
+}
+
+static int start_worker(char *mark)
+{
+	return start_worker_with(mark, 1);
 }
 
 static bool has_ended(int pipe)
@@ -224,6 +233,23 @@ START_TEST(not_every_turn_looks)
 }
 END_TEST
 
+/* The loop must not wait until each of ten thousands was looked at. */
+START_TEST(a_look_at_many_takes_several_turns)
+{
+	struct stray_life life = {0};
+	char mark[MARK_SIZE];
+	strays_begin(strays, &life);
+	mark_write(mark, RUN, life.number);
+	int pipe = start_worker_with(mark, 150);
+	ck_assert(!strays_is_looking(strays));
+	strays_end(strays, &life);
+	ev_run(loop, EVRUN_ONCE);
+	ck_assert(strays_is_looking(strays));
+	expect_end(pipe);
+	expect_looks(strays);
+}
+END_TEST
+
 /* Whether it was killed or stopped in order: the guard takes those with it that are in no group. */
 START_TEST(the_guard_ends_what_bears_the_mark)
 {
@@ -334,6 +360,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, daemons_without_a_mark_end_with_the_workers_of_their_time);
 	tcase_add_test(tcase, children_from_before_are_left_alone);
 	tcase_add_test(tcase, not_every_turn_looks);
+	tcase_add_test(tcase, a_look_at_many_takes_several_turns);
 	tcase_add_test(tcase, the_guard_ends_what_bears_the_mark);
 	tcase_add_test(tcase, the_guard_ends_what_is_below_the_supervisor);
 	tcase_add_test(tcase, what_was_seen_below_a_killed_supervisor_ends);
@@ -345,7 +372,7 @@ static Suite *suite(void)
 
 int main(int argc, char **argv)
 {
-	if (argc == 2)
-		leave_daemons(atoi(argv[1]));
+	if (argc == 3)
+		leave_daemons(atoi(argv[1]), atoi(argv[2]));
 	return unit_run(suite());
 }
