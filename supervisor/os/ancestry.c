@@ -1,12 +1,12 @@
 #include "os/ancestry.h"
 
 #include "os/descriptors.h"
+#include "os/proc_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,14 +22,14 @@
 
 enum answer { OURS, FOREIGN, UNKNOWN };
 
-/* Read /proc/[pid]/name; false: it cannot be read. */
-static bool read_file(pid_t pid, const char *name, char text[FILE_SIZE])
+/* Read /proc/[pid]/cgroup (cgroups(7)); false: it cannot be read. */
+static bool read_groups(pid_t pid, char text[FILE_SIZE])
 {
 	char path[64];
 	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -39,30 +39,18 @@ static bool read_file(pid_t pid, const char *name, char text[FILE_SIZE])
 	return len > 0;
 }
 
-/* proc(5), stat: the pid, the name in parentheses (it may have any character), the state, the
- * parent. -1: it cannot be read. */
-static pid_t parent_of(pid_t pid)
-{
-	char text[FILE_SIZE];
-	const char *end;
-	int parent;
-
-	if (!read_file(pid, "stat", text))
-		return -1;
-	end = strrchr(text, ')');
-	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : -1;
-}
-
 static enum answer walk(pid_t pid)
 {
+	struct proc_stat stat;
+
 	for (int depth = 0; depth < DEPTH_MAX; depth++) {
 		if (pid == getpid())
 			return OURS;
 		if (pid == 0 || pid == 1)
 			return FOREIGN;
-		pid = parent_of(pid);
-		if (pid < 0)
+		if (!proc_stat_read(pid, &stat))
 			return UNKNOWN;
+		pid = stat.parent;
 	}
 	return UNKNOWN;
 }
@@ -77,7 +65,7 @@ static void read_unit(pid_t pid, char unit[FILE_SIZE])
 	size_t len = 0;
 
 	unit[0] = '\0';
-	if (!read_file(pid, "cgroup", text))
+	if (!read_groups(pid, text))
 		return;
 	group = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
 	if (!group)
