@@ -43,7 +43,7 @@ static void add_flag(struct draft *draft, struct flag flag)
 {
 	const struct setting *setting = settings_find(draft->scope, flag.key);
 	if (flag.value)
-		draft_set(draft, setting, text_from(flag.value), text_from(flag.value),
+		draft_set(draft, setting, text_from(flag.value), TEXT_NONE,
 			place_typed(setting->flag));
 }
 
@@ -94,7 +94,9 @@ struct load {
 	char *const *environment;
 	struct config *config;
 	struct problems *problems;
+	struct tree *file; /* owned; NULL: there is none */
 	struct draft root;
+	struct draft pool; /* without a file */
 };
 
 /* Add a zeroed pool; NULL: out of memory. */
@@ -120,6 +122,7 @@ static void load_pool(struct load *load, const struct tree *node, size_t index)
 		return;
 	draft_init(&draft, SETTING_POOL, pool, load->problems,
 		place_line(load->flags->file, node->line));
+	draft.secrets = load->config->secrets;
 	snprintf(draft.prefix, sizeof draft.prefix, "pools[%zu].", index);
 	file_read_pool(&draft, node);
 	check_pool(&draft, load->flags->is_for_other_process);
@@ -147,17 +150,16 @@ static void load_pools(struct load *load, const struct tree *pools)
 
 static enum rc load_file(struct load *load)
 {
-	struct tree *root;
 	const struct tree *pools;
-	enum rc rc = file_read(load->flags->file, load->environment, &root, load->problems);
+	enum rc rc = file_read(load->flags->file, load->environment, &load->file, load->problems);
 	if (rc != RC_OK)
 		return rc;
 	load->root.place = place_line(load->flags->file, 0);
-	file_read_root(&load->root, root, &pools);
-	if (file_add_secrets(root, load->environment, &load->config->secrets) != RC_OK)
+	if (file_add_secrets(load->file, load->environment, &load->config->secrets) != RC_OK)
 		load->problems->memory = true;
+	load->root.secrets = load->config->secrets;
+	file_read_root(&load->root, load->file, &pools);
 	load_pools(load, pools);
-	tree_free(root);
 	refuse_pool_flags(load->flags, load->problems);
 	return RC_OK;
 }
@@ -165,23 +167,26 @@ static enum rc load_file(struct load *load)
 static void load_one_pool(struct load *load)
 {
 	struct pool_flags given = pool_flags_of(load->flags);
-	struct draft draft;
+	struct draft *draft = &load->pool;
 	struct config_pool *pool = new_pool(load);
 	if (!pool)
 		return;
-	draft_init(&draft, SETTING_POOL, pool, load->problems, place_typed(NULL));
-	draft_add_environment(&draft, load->environment);
+	draft_init(draft, SETTING_POOL, pool, load->problems, place_typed(NULL));
+	draft_add_environment(draft, load->environment);
 	for (size_t i = 0; i < POOL_FLAGS; i++)
-		add_flag(&draft, given.list[i]);
+		add_flag(draft, given.list[i]);
 	if (load->flags->command)
-		add_command(&draft, load->flags->command);
-	check_pool(&draft, load->flags->is_for_other_process);
+		add_command(draft, load->flags->command);
+	check_pool(draft, load->flags->is_for_other_process);
 }
 
 static void load_addresses(struct load *load)
 {
 	struct addresses addresses = {0};
 	bool good = false;
+	if (load->flags->broker)
+		draft_note(&load->root, settings_find(SETTING_ROOT, "broker.url"),
+			place_typed("--broker"));
 	if (load->flags->broker)
 		good = addresses_add(&addresses, text_from(load->flags->broker), "the value",
 			place_typed("--broker"), load->problems);
@@ -231,9 +236,11 @@ static enum rc load_all(struct load *load)
 
 static void add_warnings(const struct load *load)
 {
-	warnings_add_names(load->environment, load->problems);
-	if (!load->flags->broker && !draft_given(&load->root, "broker.url"))
-		warnings_add_broker(load->environment, load->problems);
+	warnings_add_variables(&(struct variable_uses){.environment = load->environment,
+				       .file = load->file,
+				       .root = &load->root,
+				       .pool = load->file ? NULL : &load->pool},
+		load->problems);
 	warnings_add_dead_letters(load->config, load->problems);
 	warnings_add_rights(load->config, load->problems);
 }
@@ -256,6 +263,7 @@ enum rc config_load(const struct config_flags *flags, char *const *environment, 
 		*ret = load.config;
 	else
 		config_free(load.config);
+	tree_free(load.file);
 	return rc;
 }
 

@@ -1,5 +1,6 @@
 #include "config/draft.h"
 
+#include "config/url/secrets.h"
 #include "config/value/environment.h"
 #include "config/value/values.h"
 
@@ -52,28 +53,41 @@ void draft_wrong(
 		problems_add(draft->problems, place, "%s%s is %s; %.*s is needed", draft->prefix,
 			setting->key, is, TEXT_ARGS(buf_text(&needed)));
 	else
-		problems_add(draft->problems, place, "the value is %s; %.*s is needed", is,
+		problems_add(draft->problems, place, "%s is %s; %.*s is needed",
+			place.is_typed ? "the value" : setting->key, is,
 			TEXT_ARGS(buf_text(&needed)));
 	buf_release(&needed);
 }
 
+/* Append "abc", or "abc" (from "${NAME}"), or "${NAME}" if that may be a secret. */
+static void append_value(
+	const struct draft *draft, struct text value, struct text written, struct buf *out)
+{
+	char quoted[PROBLEMS_QUOTED_SIZE];
+	struct text rest = written, name;
+	bool is_secret = secrets_are_in(draft->secrets, written);
+	buf_append_text(out, text_from(problems_quote(is_secret ? written : value, quoted)));
+	if (!is_secret && environment_next_name(&rest, &name))
+		buf_printf(out, " (from %s)", problems_quote(written, quoted));
+}
+
 void draft_set(struct draft *draft, const struct setting *setting, struct text value,
-	struct text shown, struct place place)
+	struct text written, struct place place)
 {
 	enum rc rc = value_set(setting, draft->base, value);
 	draft_note(draft, setting, place);
 	if (rc == RC_OK)
 		return;
-	char quoted[PROBLEMS_QUOTED_SIZE];
 	struct buf is;
-	buf_init(&is, 256);
+	buf_init(&is, 1024);
 	if (setting->type == SETTING_PAIRS) { /* a value may be a password */
 		buf_append_text(&is, TEXT("no such map"));
 	} else if (setting->type == SETTING_WORDS) { /* a word of a command may be, too */
 		buf_append_text(&is, TEXT("not a command"));
 	} else {
-		buf_append_text(&is, text_from(problems_quote(shown, quoted)));
-		value_append_unit_problem(setting, shown, &is);
+		append_value(draft, value, written, &is);
+		if (!secrets_are_in(draft->secrets, written))
+			value_append_unit_problem(setting, value, &is);
 	}
 	buf_append_byte(&is, '\0');
 	if (rc == RC_MEMORY || is.failed)
@@ -92,7 +106,7 @@ void draft_add_environment(struct draft *draft, char *const *environment)
 					    ? environment_value(environment, setting->variable)
 					    : NULL;
 		if (value)
-			draft_set(draft, setting, text_from(value), text_from(value),
+			draft_set(draft, setting, text_from(value), TEXT_NONE,
 				place_named(setting->variable));
 	}
 }

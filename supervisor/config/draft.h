@@ -10,6 +10,7 @@ struct draft {
 	enum setting_scope scope;
 	void *base;                /* borrowed: struct config or config_pool */
 	struct problems *problems; /* borrowed */
+	char *const *secrets;      /* borrowed: variables whose values are not shown; or NULL */
 	char prefix[32];           /* "pools[0]." in a file */
 	struct place place;        /* of the whole scope: where something missing is reported */
 	struct place places[SETTINGS_MAX]; /* of each setting; name is NULL if it was not given */
@@ -20,10 +21,12 @@ void draft_init(struct draft *, enum setting_scope, void *base, struct problems 
 /* Where the setting with this key was given; NULL: it was not given. */
 const struct place *draft_given(const struct draft *, const char *key);
 void draft_note(struct draft *, const struct setting *, struct place);
-/* Set a value, or report the problem. shown: the value as people may see it. */
-void draft_set(
-	struct draft *, const struct setting *, struct text value, struct text shown, struct place);
-/* Report "pools[0].workers is a list; a number ... is needed", where `is` describes the value. */
+/* Set a value, or report the problem, which shows the value. written: the text in a file that was
+ * expanded to it; TEXT_NONE: none. If it has a secret, it is shown instead of the value. */
+void draft_set(struct draft *, const struct setting *, struct text value, struct text written,
+	struct place);
+/* Report "pools[0].workers is a list; a number ... is needed", where `is` describes the value. Of a
+ * flag "--workers: the value is". */
 void draft_wrong(struct draft *, const struct setting *, const char *is, struct place);
 /* Set values from environment variables, except addresses. */
 void draft_add_environment(struct draft *, char *const *environment);

@@ -11,47 +11,155 @@ enum { TYPO_DISTANCE_MAX = 2 };
 
 static const struct text prefix = {"WPOOL_", 6};
 
-/* The names of the settings' variables, without the prefix. */
-struct names {
-	const char *list[2 * SETTINGS_MAX + 1];
-	size_t count;
+/* Of an address, beside AMQP_URL. */
+static const char *const address_parts[] = {"RABBITMQ_HOSTNAME", "RABBITMQ_PORT",
+	"RABBITMQ_USERNAME", "RABBITMQ_PASSWORD", "RABBITMQ_VHOST", NULL};
+
+/* Set by wpool itself: for the workers of another wpool, and in tests of crashes. */
+static const char *const others[] = {"WPOOL_WORKER", "WPOOL_CRASH_AT", NULL};
+
+/* A setting by its variable. */
+struct use {
+	const struct setting *setting; /* NULL: none has it */
+	enum setting_scope scope;
 };
 
-static void collect(struct names *names)
+static struct use find_use(struct text variable)
 {
 	for (enum setting_scope scope = SETTING_ROOT; scope <= SETTING_POOL; scope++) {
 		size_t count;
 		const struct setting *setting = settings_of(scope, &count);
 		for (; count > 0; count--, setting++)
+			if (setting->variable && text_is(variable, text_from(setting->variable)))
+				return (struct use){setting, scope};
+	}
+	return (struct use){0};
+}
+
+/* ---------- names ---------- */
+
+static bool has_part(struct text name, struct text part)
+{
+	return memmem(name.ptr, name.len, part.ptr, part.len) != NULL;
+}
+
+/* Kubernetes sets these for a Service: RABBITMQ_PORT is such a one, and so are WPOOL_SERVICE_HOST,
+ * WPOOL_SERVICE_PORT_METRICS and WPOOL_PORT_9464_TCP_ADDR of a Service named wpool. */
+static bool is_of_service(struct text name, struct text value)
+{
+	bool is_address = text_starts(value, TEXT("tcp://")) || text_starts(value, TEXT("udp://"));
+	const char *port = memmem(name.ptr, name.len, "_PORT_", 6);
+	return text_ends(name, TEXT("_SERVICE_HOST")) || has_part(name, TEXT("_SERVICE_PORT")) ||
+	       (text_ends(name, TEXT("_PORT")) && is_address) ||
+	       (port && port[6] >= '0' && port[6] <= '9');
+}
+
+static void append_nearest(struct buf *out, struct text name)
+{
+	const char *names[2 * SETTINGS_MAX + 1] = {NULL};
+	size_t filled = 0;
+	struct text rest = text_of(name.ptr + prefix.len, name.len - prefix.len);
+	for (enum setting_scope scope = SETTING_ROOT; scope <= SETTING_POOL; scope++) {
+		size_t count;
+		const struct setting *setting = settings_of(scope, &count);
+		for (; count > 0; count--, setting++)
 			if (setting->variable && text_starts(text_from(setting->variable), prefix))
-				names->list[names->count++] = setting->variable + prefix.len;
+				names[filled++] = setting->variable + prefix.len;
+	}
+	const char *nearest = nearest_name(rest, names);
+	if (nearest && nearest_distance(rest, text_from(nearest)) <= TYPO_DISTANCE_MAX)
+		buf_printf(out, "; the nearest is %.*s%s", TEXT_ARGS(prefix), nearest);
+}
+
+/* ---------- what has no effect ---------- */
+
+/* Append what decides instead: "wpool.yaml:3 has drain", or a flag. */
+static void append_place(struct buf *out, const struct place *place, const char *key)
+{
+	if (place->line)
+		buf_printf(out, "because %s:%zu has %s", place->name, place->line, key);
+	else
+		buf_printf(out, "because %s is given", place->name);
+}
+
+/* Of a setting: what decides instead. Append nothing if the variable does. */
+static void append_of_setting(
+	const struct variable_uses *uses, const struct use *use, struct buf *out)
+{
+	static const char socket[] = "control.socket";
+	const struct draft *draft = use->scope == SETTING_ROOT ? uses->root : uses->pool;
+	const struct place *place = draft ? draft_given(draft, use->setting->key) : NULL;
+	if (!draft)
+		buf_printf(out, "because the pools are in %s", uses->root->place.name);
+	/* The commands that ask a supervisor read this variable, but no file. */
+	else if (place && strcmp(place->name, use->setting->variable) != 0 &&
+		 strcmp(use->setting->key, socket) != 0)
+		append_place(out, place, use->setting->key);
+}
+
+/* Of an address: what decides instead. */
+static void append_of_address(const struct variable_uses *uses, struct text name, struct buf *out)
+{
+	const struct place *url = draft_given(uses->root, "broker.url");
+	const struct place *file = draft_given(uses->root, "broker.password_file");
+	if (url)
+		append_place(out, url, "broker.url");
+	else if (environment_value(uses->environment, "AMQP_URL"))
+		buf_append_text(out, TEXT("because AMQP_URL is set"));
+	else if (file && text_is(name, TEXT("RABBITMQ_PASSWORD")))
+		append_place(out, file, "broker.password_file");
+}
+
+/* Append why the variable has no effect; nothing if it has one, or is not ours. */
+static void append_reason(const struct variable_uses *uses, struct text name, struct buf *out)
+{
+	struct use use = find_use(name);
+	if (uses->file && tree_expands(uses->file, name))
+		return;
+	if (text_is(name, TEXT("AMQP_URL"))) {
+		if (draft_given(uses->root, "broker.url"))
+			append_place(out, draft_given(uses->root, "broker.url"), "broker.url");
+	} else if (address_parts[text_index(name, address_parts)]) {
+		append_of_address(uses, name, out);
+	} else if (!text_starts(name, prefix) || others[text_index(name, others)]) {
+		return;
+	} else if (use.setting) {
+		append_of_setting(uses, &use, out);
+	} else {
+		buf_append_text(out, TEXT("because wpool has no such variable"));
+		append_nearest(out, name);
 	}
 }
 
-void warnings_add_names(char *const *environment, struct problems *problems)
+void warnings_add_variables(const struct variable_uses *uses, struct problems *problems)
 {
-	struct names names = {0};
-	collect(&names);
-	for (; environment && *environment; environment++) {
-		struct text name = text_of(*environment, strcspn(*environment, "="));
-		if (!text_starts(name, prefix))
+	struct buf reason;
+	buf_init(&reason, 8 * 1024);
+	for (char *const *entry = uses->environment; entry && *entry; entry++) {
+		struct text name = text_of(*entry, strcspn(*entry, "="));
+		struct text value = text_from(*entry + name.len);
+		if (value.len < 2 || is_of_service(name, text_of(value.ptr + 1, value.len - 1)))
 			continue;
-		struct text rest = text_of(name.ptr + prefix.len, name.len - prefix.len);
-		const char *nearest = nearest_name(rest, names.list);
-		size_t distance = nearest ? nearest_distance(rest, text_from(nearest)) : 0;
-		if (distance > 0 && distance <= TYPO_DISTANCE_MAX)
-			problems_add_warning(problems,
-				"%.*s: no variable of wpool, so it is not used; the nearest is WPOOL_%s",
-				TEXT_ARGS(name), nearest);
+		buf_clear(&reason);
+		append_reason(uses, name, &reason);
+		if (buf_len(&reason) > 0)
+			problems_add_warning(problems, "%.*s has no effect, %.*s", TEXT_ARGS(name),
+				TEXT_ARGS(buf_text(&reason)));
+		problems->memory |= reason.failed;
 	}
+	buf_release(&reason);
 }
 
 void warnings_add_broker(char *const *environment, struct problems *problems)
 {
-	if (environment_value(environment, "AMQP_URL") &&
-		environment_value(environment, "RABBITMQ_HOSTNAME"))
-		problems_add_warning(problems,
-			"RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins");
+	if (!environment_value(environment, "AMQP_URL"))
+		return;
+	for (const char *const *name = address_parts; *name; name++) {
+		const char *value = environment_value(environment, *name);
+		if (value && !is_of_service(text_from(*name), text_from(value)))
+			problems_add_warning(
+				problems, "%s has no effect, because AMQP_URL is set", *name);
+	}
 }
 
 void warnings_add_rights(const struct config *config, struct problems *problems)

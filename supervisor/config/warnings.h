@@ -4,12 +4,22 @@
 #define CONFIG_WARNINGS_H
 
 #include "config/config.h"
+#include "config/draft.h"
+#include "config/yaml/tree.h"
 
-/* Add a warning for each variable WPOOL_* that looks like a misspelt setting. Others may belong
- * to a worker. */
-void warnings_add_names(char *const *environment, struct problems *);
-/* Add a warning if both AMQP_URL and RABBITMQ_HOSTNAME are set. Only for an environment that is
- * used to find the broker. */
+/* What uses the environment; all borrowed. */
+struct variable_uses {
+	char *const *environment;
+	const struct tree *file;  /* NULL: there is none */
+	const struct draft *root; /* of a configuration without problems */
+	const struct draft *pool; /* NULL: the file has the pools */
+};
+
+/* Add a warning for each variable WPOOL_*, AMQP_URL, or of addresses (RABBITMQ_HOSTNAME and its
+ * like), that is set and has no effect. Kubernetes sets some for Services; those are expected. */
+void warnings_add_variables(const struct variable_uses *, struct problems *);
+/* Add a warning for each RABBITMQ_* that has no effect because AMQP_URL is set. Only for an
+ * environment that is used to find the broker. */
 void warnings_add_broker(char *const *environment, struct problems *);
 /* Add a warning for each pool whose dead letters go to the queue of another pool, which takes
  * them as tasks. */

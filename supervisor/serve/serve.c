@@ -106,6 +106,12 @@ int serve_main(int argc, char **argv)
 	enum rc rc = config_load(&flags, environ, &config, &problems);
 	if (rc != RC_OK) {
 		exit_code = console_problems(COMMAND, rc, &problems);
+		/* For who reads the end of a log of many starts. */
+		if (exit_code == EX_CONFIG)
+			fprintf(stderr,
+				"wpool " COMMAND ": not started (exit status %d); only a "
+				"change of the configuration helps, not another start\n",
+				exit_code);
 	} else {
 		console_set_up_log(config);
 		if (!log_keep_lines(LOG_KEPT))

@@ -28,7 +28,7 @@ struct proc {
 
 static char **make_environment(const char *const extra[])
 {
-	static const char *const kept[] = {"PATH", "HOME", "LC_ALL", "WPOOL_TEST_SCRATCH"};
+	static const char *const kept[] = {"PATH", "HOME", "LC_ALL", "TEST_SCRATCH"};
 	size_t count = sizeof kept / sizeof *kept, used = 0;
 	while (extra && extra[count - sizeof kept / sizeof *kept])
 		count++;

@@ -26,7 +26,7 @@ char *scratch_path(const char *folder, const char *name)
 
 char *scratch_make(void)
 {
-	const char *base = getenv("WPOOL_TEST_SCRATCH");
+	const char *base = getenv("TEST_SCRATCH");
 	char *folder = scratch_text("%s/wpool-test-XXXXXX", base ? base : "/tmp");
 	ck_assert_msg(mkdtemp(folder) != NULL, "no scratch folder %s", folder);
 	/* A private node runs as another user, which must be able to enter. */

@@ -1,5 +1,5 @@
 /* A folder for one test: its files, private nodes, and the output of its programs. Created below
- * $WPOOL_TEST_SCRATCH (the runner's, removed at its end) or /tmp. Errors fail the test. */
+ * $TEST_SCRATCH (the runner's, removed at its end) or /tmp. Errors fail the test. */
 #ifndef HARNESS_SCRATCH_H
 #define HARNESS_SCRATCH_H
 

@@ -174,7 +174,7 @@ START_TEST(error_in_variable_names_the_variable)
 	const char *const serve[] = {"serve", "--queue", "q", "--", "true", NULL};
 	const char *const environment[] = {"PREFETCH=many", NULL};
 	command_expect_text(
-		run_with(serve, environment, 78), "wpool serve: PREFETCH: the value is \"many\"");
+		run_with(serve, environment, 78), "wpool serve: PREFETCH: prefetch is \"many\"");
 }
 END_TEST
 
@@ -184,14 +184,50 @@ START_TEST(unknown_variable_is_warned_of)
 	const char *const publish[] = {"publish", "--queue", "q", "--wait", "1500ms", NULL};
 	const char *const check[] = {"check-config", "samples/wpool.yaml", NULL};
 	const char *const environment[] = {"AMQP_URL=amqp://127.0.0.1:1",
-		"RABBITMQ_HOSTNAME=elsewhere", "WPOOL_DRIAN=1s", "WPOOL_KEEP=1", NULL};
+		"RABBITMQ_HOSTNAME=elsewhere", "WPOOL_DRIAN=1s", NULL};
 	char *said = run_with(publish, environment, 69);
 	const char *refused = strstr(said, "Connection refused");
 	ck_assert_msg(refused && !strstr(refused + 1, "Connection refused"), "%s", said);
-	command_expect_text(said, "RABBITMQ_HOSTNAME: not used, since AMQP_URL is set");
+	command_expect_text(said, "RABBITMQ_HOSTNAME has no effect, because AMQP_URL is set");
 	said = run_with(check, environment, 0);
-	ck_assert_ptr_null(strstr(said, "WPOOL_KEEP"));
+	ck_assert_ptr_nonnull(
+		strstr(said, "RABBITMQ_HOSTNAME has no effect, because AMQP_URL is set"));
 	command_expect_text(said, "the nearest is WPOOL_DRAIN");
+}
+END_TEST
+
+/* What the first look at a container that is started again and again shows. */
+START_TEST(wrong_value_ends_the_start_with_its_value)
+{
+	const char *const serve[] = {"serve", "--config", "samples/wpool.yaml", NULL};
+	const char *const environment[] = {"WORKER_COUNT=abc", NULL};
+	char *said = run_with(serve, environment, 78);
+	char *last = strstr(said, "wpool serve: not started (exit status 78)");
+	ck_assert_ptr_nonnull(last);
+	ck_assert_str_eq(strchr(last, '\n'), "\n");
+	command_expect_text(said, "pools[0].workers is \"abc\" (from \"${WORKER_COUNT:-2}\")");
+}
+END_TEST
+
+/* The shipped configuration has no address of its own. */
+START_TEST(samples_use_either_family_of_variables)
+{
+	static const char *const environments[][5] = {
+		{"AMQP_URL=amqp://u:p@broker:77/v", NULL},
+		{"RABBITMQ_HOSTNAME=broker", "RABBITMQ_PORT=77", "RABBITMQ_USERNAME=u",
+			"RABBITMQ_VHOST=v", NULL},
+		{"RABBITMQ_HOSTNAME=broker", "RABBITMQ_PORT=tcp://10.0.0.1:77", "USERNAME=u",
+			"RABBITMQ_VHOST=v", NULL},
+	};
+	const char *const check[] = {"check-config", "samples/wpool.yaml", NULL};
+	for (size_t i = 0; i < sizeof environments / sizeof *environments; i++) {
+		const char *argv[] = {fixture_built("wpool"), check[0], check[1], NULL};
+		struct proc *proc = proc_start(fixture.folder, argv, environments[i]);
+		ck_assert_int_eq(proc_wait(proc), 0);
+		command_expect_text(proc_stdout(proc), "\"amqp://u:***@broker:77/v\"");
+		ck_assert_ptr_null(strstr(proc_stderr(proc), "no effect"));
+		proc_free(proc);
+	}
 }
 END_TEST
 
@@ -348,7 +384,9 @@ int main(void)
 		{unroutable_publish_is_an_error, 1}, {request_prints_its_reply, 1},
 		{request_without_worker_times_out, 1}, {help_and_version_are_printed, 1},
 		{usage_errors_are_named, MISTAKES}, {error_in_variable_names_the_variable, 1},
-		{unknown_variable_is_warned_of, 1}, {reply_on_terminal_ends_with_newline, 1},
+		{unknown_variable_is_warned_of, 1}, {wrong_value_ends_the_start_with_its_value, 1},
+		{samples_use_either_family_of_variables, 1},
+		{reply_on_terminal_ends_with_newline, 1},
 		{closed_standard_descriptors_do_no_harm, 1}, {broken_pipe_ends_command_quietly, 1},
 		{messages_that_close_the_channel_are_found, 1},
 		{password_is_hidden_in_process_list, 1},

@@ -136,12 +136,14 @@ static bool add_parts(
 	struct addresses *addresses, const struct parts *parts, struct problems *problems)
 {
 	struct broker_url url;
+	char shown[PROBLEMS_QUOTED_SIZE];
 	if (broker_url_default(&url) != RC_OK)
 		return no_memory(problems);
 	bool good = true;
 	if (!set_port(&url.port, parts->port)) {
 		problems_add(problems, place_named("RABBITMQ_PORT"),
-			"not a port; a number from 1 to 65535 is needed");
+			"%s is not a port; a number from 1 to 65535 is needed",
+			problems_quote(text_from(parts->port), shown));
 		good = false;
 	}
 	if (!set_text(&url.host, parts->host) || !set_text(&url.user, parts->user) ||
@@ -149,7 +151,8 @@ static bool add_parts(
 		good = no_memory(problems);
 	if (parts->host && !broker_url_is_host(parts->host)) {
 		problems_add(problems, place_named("RABBITMQ_HOSTNAME"),
-			"not a host; a name or an address is needed");
+			"%s is not a host; a name or an address is needed",
+			problems_quote(text_from(parts->host), shown));
 		good = false;
 	}
 	if (strlen(url.host) > 253 || strlen(url.vhost) > 255) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { EXPANDED_MAX = 64 * 1024 };
 
@@ -20,6 +21,32 @@ bool secrets_has(char *const *names, const char *entry)
 		size_t len = strlen(*names);
 		if (strncmp(*names, entry, len) == 0 && (entry[len] == '=' || entry[len] == '\0'))
 			return true;
+	}
+	return false;
+}
+
+/* In upper or lower case, anywhere in the name. */
+static bool has_secret_word(struct text name)
+{
+	static const char *const words[] = {"PASS", "PWD", "SECRET", "TOKEN", "KEY", "CREDENTIAL"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t len = strlen(words[i]);
+		for (size_t at = 0; at + len <= name.len; at++)
+			if (strncasecmp(name.ptr + at, words[i], len) == 0)
+				return true;
+	}
+	return false;
+}
+
+bool secrets_are_in(char *const *names, struct text written)
+{
+	struct text name;
+	while (environment_next_name(&written, &name)) {
+		if (has_secret_word(name))
+			return true;
+		for (char *const *known = names; known && *known; known++)
+			if (text_is(name, text_from(*known)))
+				return true;
 	}
 	return false;
 }

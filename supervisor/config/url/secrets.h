@@ -23,6 +23,9 @@ enum rc secrets_add_containing(char ***names, const struct broker_url *urls, siz
 	char *const *environment) MUST_CHECK;
 /* Append those of `more` that are missing. */
 enum rc secrets_add_all(char ***names, char *const *more) MUST_CHECK;
+/* True if the text of a file has a ${NAME} that may expand to a secret: it is one of these names,
+ * or a word such as PASSWORD, SECRET, TOKEN or KEY is in it. */
+bool secrets_are_in(char *const *names, struct text written);
 /* True if the entry "NAME=value" is of one of these names. */
 bool secrets_has(char *const *names, const char *entry);
 

@@ -27,6 +27,28 @@ bool environment_is_name(struct text t)
 	return t.len > 0;
 }
 
+bool environment_next_name(struct text *t, struct text *ret_name)
+{
+	while (t->len > 1) {
+		const char *dollar = memchr(t->ptr, '$', t->len - 1);
+		size_t before = dollar ? (size_t)(dollar - t->ptr) : t->len;
+		if (!dollar)
+			return false;
+		*t = text_of(dollar + 1, t->len - before - 1);
+		if (t->ptr[0] == '$') {
+			*t = text_of(t->ptr + 1, t->len - 1);
+		} else if (t->ptr[0] == '{') {
+			size_t len = 1;
+			while (len < t->len && !strchr(":}", t->ptr[len]))
+				len++;
+			*ret_name = text_of(t->ptr + 1, len - 1);
+			*t = text_of(t->ptr + len, t->len - len);
+			return true;
+		}
+	}
+	return false;
+}
+
 static enum rc append(struct buf *out, struct text t)
 {
 	if (t.len > out->limit - buf_len(out))

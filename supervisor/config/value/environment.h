@@ -9,6 +9,9 @@
 const char *environment_find(char *const *environment, struct text name);
 /* The same, but an empty variable counts as not set, since compose files pass empty ones on. */
 const char *environment_value(char *const *environment, const char *name);
+/* Take the next variable that t expands, as environment_expand does: move t behind it and put its
+ * name into *ret_name. False: there are no more. */
+bool environment_next_name(struct text *t, struct text *ret_name);
 /* True for letters, digits and '_' that do not begin with a digit. */
 bool environment_is_name(struct text);
 /* Append t with ${NAME} and ${NAME:-default} expanded (the default if NAME is unset or empty)

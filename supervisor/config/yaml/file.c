@@ -23,7 +23,8 @@ static struct place place_of(const struct draft *draft, const struct tree *node)
 	return place_line(draft->place.name, node->line);
 }
 
-static struct text shown(const struct tree *node)
+/* The text before its variables were expanded. */
+static struct text written_of(const struct tree *node)
 {
 	return text_from(node->written ? node->written : node->text);
 }
@@ -118,7 +119,7 @@ static void append_members(struct buf *out, const struct tree *node, bool as_wri
 	buf_append_byte(out, '[');
 	for (const struct tree *member = node->first; member; member = member->next) {
 		buf_append_text(out, member == node->first ? TEXT_NONE : TEXT(", "));
-		buf_append_text(out, as_written ? shown(member) : text_from(member->text));
+		buf_append_text(out, as_written ? written_of(member) : text_from(member->text));
 	}
 	buf_append_byte(out, ']');
 }
@@ -177,7 +178,7 @@ static void read_range(struct draft *draft, const struct setting *setting, const
 	buf_init(&value, SIZE_MAX);
 	buf_init(&written, SIZE_MAX);
 	buf_printf(&value, "%s..%s", min->text, max->text);
-	buf_printf(&written, "%.*s..%.*s", TEXT_ARGS(shown(min)), TEXT_ARGS(shown(max)));
+	buf_printf(&written, "%.*s..%.*s", TEXT_ARGS(written_of(min)), TEXT_ARGS(written_of(max)));
 	set_and_release(draft, setting, node, &value, &written);
 }
 
@@ -201,8 +202,8 @@ static void read_setting(
 	else if (node->kind != TREE_TEXT)
 		draft_wrong(draft, setting, kind_of(node), place_of(draft, node));
 	else
-		draft_set(
-			draft, setting, text_from(node->text), shown(node), place_of(draft, node));
+		draft_set(draft, setting, text_from(node->text), written_of(node),
+			place_of(draft, node));
 }
 
 /* ---------- keys ---------- */

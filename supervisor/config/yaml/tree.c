@@ -279,6 +279,20 @@ enum rc tree_read(
 	return rc;
 }
 
+/* Recurses as deep as tree_read allows. */
+bool tree_expands(const struct tree *node, struct text name)
+{
+	for (; node; node = node->next) {
+		struct text rest = text_from(node->written), found;
+		while (environment_next_name(&rest, &found))
+			if (text_is(found, name))
+				return true;
+		if (tree_expands(node->first, name))
+			return true;
+	}
+	return false;
+}
+
 bool tree_is_nothing(const struct tree *node)
 {
 	return node->kind == TREE_TEXT && node->plain && !node->written &&

@@ -31,6 +31,8 @@ enum rc tree_read(
  * TREE_REPLACED_TIMES that size. */
 void tree_expand(struct tree *, size_t source_len, const char *file, char *const *environment,
 	struct problems *);
+/* True if a text of the tree expands this variable. */
+bool tree_expands(const struct tree *, struct text name);
 /* True for an empty value or null, such as "limits:" with all its keys commented out. */
 bool tree_is_nothing(const struct tree *);
 void tree_free(struct tree *);

@@ -29,7 +29,7 @@ class Extent:
 class Bench:
     def __init__(self, build, extent):
         self.build, self.extent, self.seconds = build, extent, extent.seconds
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wpool-bench-out.", dir=os.environ.get("WPOOL_TEST_SCRATCH")))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wpool-bench-out.", dir=os.environ.get("TEST_SCRATCH")))
         self._serial = itertools.count(1)
         self.node = Node(os.environ.get("WPOOL_TEST_NODE"))
         self.probe = QueueProbe(self.node)

@@ -121,6 +121,24 @@ static const struct problem_case pool_cases[] = {
 		"first \"}\""},
 	{"    workers: ${SECRET}\n",
 		"4: pools[0].workers is \"${SECRET}\"; a number from 1 to 10000, MIN..MAX or auto is needed"},
+	{"    workers: ${WORKER_COUNT:-2}\n",
+		"4: pools[0].workers is \"abc\" (from \"${WORKER_COUNT:-2}\"); a number from 1 to 10000, MIN..MAX or auto is needed"},
+	{"    workers: ${UNSET:-none}\n",
+		"4: pools[0].workers is \"none\" (from \"${UNSET:-none}\"); a number from 1 to 10000, MIN..MAX or auto is needed"},
+	{"    workers: {min: 1, max: '2${WORKER_COUNT}'}\n",
+		"4: pools[0].workers is \"1..2abc\" (from \"1..2${WORKER_COUNT}\"); a number from 1 to 10000, MIN..MAX or auto is needed"},
+	{"    retry: {delay: [1s, \"${DELAY}\"]}\n",
+		"4: pools[0].retry.delay is \"[1s, 10]\" (from \"[1s, ${DELAY}]\"), where \"10\" stands, which has no unit (us, ms, s, m, min, h, d); a list of at most 16 durations, each from 100ms to 1d, such as [1s, 10s, 1min], is needed"},
+	{"    prefetch: $${WORKER_COUNT}\n",
+		"4: pools[0].prefetch is \"${WORKER_COUNT}\"; a number from 1 to 65535 or auto is needed"},
+	{"    prefetch: ${SIZE}\n",
+		"4: pools[0].prefetch is \"?[2J\" (from \"${SIZE}\"); a number from 1 to 65535 or auto is needed"},
+	{"    prefetch: ${ADDRESS}\n",
+		"4: pools[0].prefetch is \"***\" (from \"${ADDRESS}\"); a number from 1 to 65535 or auto is needed"},
+	{"    prefetch: 1${DB_PASSWD}\n",
+		"4: pools[0].prefetch is \"1${DB_PASSWD}\"; a number from 1 to 65535 or auto is needed"},
+	{"    limits: {hard: '5${SECRET}'}\n",
+		"4: pools[0].limits.hard is \"5${SECRET}\"; a duration from 1ms to 365d, such as 25min, is needed"},
 	{"    workers: amqp://u:secret@h\n",
 		"4: pools[0].workers is \"***\"; a number from 1 to 10000, MIN..MAX or auto is needed"},
 	{"    {amqp://u:secret@h}: 1\n", "4: a key must be a text"},
@@ -185,7 +203,8 @@ static const struct problem_case pool_cases[] = {
 
 START_TEST(test_pool_problem)
 {
-	static const char *const environment[] = {"SECRET=secret", NULL};
+	static const char *const environment[] = {"SECRET=secret", "DB_PASSWD=secret",
+		"ADDRESS=amqp://u:secret@h", "WORKER_COUNT=abc", "DELAY=10", "SIZE=\x1b[2J", NULL};
 	const struct problem_case *c = &pool_cases[_i];
 	char yaml[1000], expected[2000];
 	snprintf(yaml, sizeof yaml, "%s%s", POOL, c->yaml);
@@ -193,6 +212,23 @@ START_TEST(test_pool_problem)
 	loading_load_yaml(text_from(yaml), environment);
 	ck_assert_int_eq(loaded.rc, RC_MALFORMED);
 	ck_assert_str_eq(loaded.problems, expected);
+	ck_assert_ptr_null(strstr(loaded.problems, "secret"));
+}
+END_TEST
+
+/* A variable is a secret, whatever its name, if broker.url has it as a password. */
+START_TEST(test_value_of_a_password)
+{
+	static const char *const environment[] = {"B=secret", "RABBITMQ_PASSWORD=secret", NULL};
+	loading_load_yaml(
+		TEXT("drain: ${B}\nbroker: {url: 'amqp://u:${B}@h', heartbeat: '${RABBITMQ_PASSWORD}'}\n"
+		     "pools: [{queue: q, command: w, workers: '${B}'}]\n"),
+		environment);
+	ck_assert_int_eq(loaded.rc, RC_MALFORMED);
+	ck_assert_ptr_nonnull(strstr(loaded.problems, "drain is \"${B}\"; "));
+	ck_assert_ptr_nonnull(
+		strstr(loaded.problems, "broker.heartbeat is \"${RABBITMQ_PASSWORD}\"; "));
+	ck_assert_ptr_nonnull(strstr(loaded.problems, "pools[0].workers is \"${B}\"; "));
 	ck_assert_ptr_null(strstr(loaded.problems, "secret"));
 }
 END_TEST
@@ -300,6 +336,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("config/problems");
 	TCase *files = tcase_create("files");
 	tcase_add_checked_fixture(files, loading_set_up, loading_tear_down);
+	tcase_add_test(files, test_value_of_a_password);
 	tcase_add_loop_test(files, test_pool_problem, 0, sizeof pool_cases / sizeof *pool_cases);
 	tcase_add_loop_test(files, test_file_problem, 0, sizeof file_cases / sizeof *file_cases);
 	tcase_add_test(files, test_all_at_once);

@@ -233,7 +233,7 @@ START_TEST(test_from_variables)
 	loading_load(&(struct config_flags){0},
 		(const char *const[]){"QUEUENAME=q", "WORKER_COMMAND=w", "WPOOL_ENV=secret", NULL});
 	ck_assert_str_eq(loaded.problems,
-		"WPOOL_ENV: the value is no such map; a map of names and values, in a variable "
+		"WPOOL_ENV: env is no such map; a map of names and values, in a variable "
 		"NAME=VALUE words, is needed\n");
 }
 END_TEST

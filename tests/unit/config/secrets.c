@@ -123,7 +123,9 @@ static const struct {
 	{"pw", {NULL}, false, NULL, "wpool.yaml:1: " LOST},
 	{"pw", {NULL}, true, "pw", ""}, /* check-config: that of the service is not known */
 	{NULL, {"WPOOL_PASSWORD_FILE=/e/pw"}, false, "/e/pw", ""},
-	{"/a/pw", {"WPOOL_PASSWORD_FILE=/e/pw"}, false, "/a/pw", ""},
+	{"/a/pw", {"WPOOL_PASSWORD_FILE=/e/pw"}, false, "/a/pw",
+		"WPOOL_PASSWORD_FILE has no effect, because wpool.yaml:1 has "
+		"broker.password_file\n"},
 	{NULL, {"WPOOL_PASSWORD_FILE=pw"}, false, NULL, "WPOOL_PASSWORD_FILE: " LOST},
 };
 
@@ -140,7 +142,8 @@ START_TEST(password_file_is_of_each_address)
 			     .is_for_other_process = files[_i].is_for_other_process},
 		files[_i].environment);
 	ck_assert_str_eq(loaded.problems, files[_i].problem);
-	if (*files[_i].problem)
+	ck_assert_int_eq(loaded.rc == RC_OK, files[_i].path || !*files[_i].problem);
+	if (loaded.rc != RC_OK)
 		return;
 	for (size_t i = 0; i < 2; i++)
 		ck_assert_pstr_eq(loaded.config->hosts[i].password_file, files[_i].path);

@@ -236,9 +236,11 @@ static const struct broker_case broker_cases[] = {
 	{NULL, {"RABBITMQ_PORT=tcp://10.0.0.1:77"}, "amqp://guest:***@localhost:5672/%2f", RC_OK},
 	{NULL, {"RABBITMQ_PORT=tcp://"}, "amqp://guest:***@localhost:5672/%2f", RC_OK},
 	{NULL, {"RABBITMQ_HOSTNAME=e", "RABBITMQ_PORT=tcp://"},
-		"RABBITMQ_PORT: not a port; a number from 1 to 65535 is needed\n", RC_MALFORMED},
+		"RABBITMQ_PORT: \"***\" is not a port; a number from 1 to 65535 is needed\n",
+		RC_MALFORMED},
 	{NULL, {"RABBITMQ_PORT=0"},
-		"RABBITMQ_PORT: not a port; a number from 1 to 65535 is needed\n", RC_MALFORMED},
+		"RABBITMQ_PORT: \"0\" is not a port; a number from 1 to 65535 is needed\n",
+		RC_MALFORMED},
 	{NULL, {"AMQP_URL=secret"},
 		"AMQP_URL: the value is not an address: the address must begin with amqp:// or "
 		"amqps://\n",
@@ -248,13 +250,30 @@ static const struct broker_case broker_cases[] = {
 		"amqps://\n",
 		RC_REFUSED},
 	{NULL, {"RABBITMQ_HOSTNAME=e", "AMQP_URL=amqp://h"},
-		"RABBITMQ_HOSTNAME: not used, since AMQP_URL is set, too, and wins\n"
+		"RABBITMQ_HOSTNAME has no effect, because AMQP_URL is set\n"
 		"amqp://guest:***@h:5672/%2f",
 		RC_OK},
 	{NULL, {"RABBITMQ_HOSTNAME=h\xb4"},
-		"RABBITMQ_HOSTNAME: not a host; a name or an address is needed\n", RC_MALFORMED},
+		"RABBITMQ_HOSTNAME: \"h?\" is not a host; a name or an address is needed\n",
+		RC_MALFORMED},
+	{NULL, {"RABBITMQ_HOSTNAME=amqp://u:secret@h"},
+		"RABBITMQ_HOSTNAME: \"***\" is not a host; a name or an address is needed\n",
+		RC_MALFORMED},
 	{NULL, {"RABBITMQ_HOSTNAME=e:77/v"},
-		"RABBITMQ_HOSTNAME: not a host; a name or an address is needed\n", RC_MALFORMED},
+		"RABBITMQ_HOSTNAME: \"e:77/v\" is not a host; a name or an address is needed\n",
+		RC_MALFORMED},
+	{NULL,
+		{"AMQP_URL=amqp://h", "RABBITMQ_PORT=7", "RABBITMQ_USERNAME=secret",
+			"RABBITMQ_PASSWORD=secret", "RABBITMQ_VHOST=", "PASSWORD=secret"},
+		"RABBITMQ_PORT has no effect, because AMQP_URL is set\n"
+		"RABBITMQ_USERNAME has no effect, because AMQP_URL is set\n"
+		"RABBITMQ_PASSWORD has no effect, because AMQP_URL is set\n"
+		"amqp://guest:***@h:5672/%2f",
+		RC_OK},
+	{NULL,
+		{"AMQP_URL=amqp://h", "RABBITMQ_PORT=tcp://10.0.0.1:77",
+			"RABBITMQ_SERVICE_HOST=10.0.0.1"},
+		"amqp://guest:***@h:5672/%2f", RC_OK},
 	{"amqp://f", {"RABBITMQ_HOSTNAME=e", "AMQP_URL=amqp://h"}, "amqp://guest:***@f:5672/%2f",
 		RC_OK},
 };
