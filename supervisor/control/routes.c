@@ -100,7 +100,9 @@ static bool has_one_host(const struct http_request *request)
 {
 	unsigned count = http_header_count(request, "Host");
 
-	return count == 1 || (count == 0 && strcmp(request->version, "HTTP/1.0") == 0);
+	if (count == 0)
+		return strcmp(request->version, "HTTP/1.0") == 0;
+	return count == 1 && http_header(request, "Host");
 }
 
 static bool is_for_us(const struct supervisor_view *view, const struct http_request *request)

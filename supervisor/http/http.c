@@ -9,6 +9,7 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -355,10 +356,12 @@ static enum MHD_Result count_header(
 	void *ctx, enum MHD_ValueKind kind, const char *name, const char *value)
 {
 	struct count *count = ctx;
+	size_t len = strlen(count->name);
 
 	(void)kind;
 	(void)value;
-	count->found += strcasecmp(name, count->name) == 0;
+	count->found += strncasecmp(name, count->name, len) == 0 &&
+			name[len + strspn(name + len, " \t")] == '\0';
 	return MHD_YES;
 }
 

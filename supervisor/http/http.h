@@ -68,7 +68,8 @@ void http_listen(struct http *, int fd);
 const char *http_query(const struct http_request *, const char *name);
 /* The value of that header, or NULL. */
 const char *http_header(const struct http_request *, const char *name);
-/* How many headers have that name. */
+/* How many headers have that name, also with blanks before the colon (RFC 9112, 5.1), which
+ * http_header does not find. */
 unsigned http_header_count(const struct http_request *, const char *name);
 /* allow: the methods, for status 405; else NULL. type is static. Copies body. */
 void http_answer(const struct http_request *, unsigned status, const char *type, struct text body,
