@@ -359,7 +359,7 @@ static const struct setting pool_settings[] = {
 		.variable = "WPOOL_REPLY_QUEUES",
 		.reload = SETTING_LIVE,
 		.help = "The queues that replies may go to: names, where a * stands for any "
-			"characters; [\"\"] names none. The pool's own queue and direct reply-to are always allowed; "
+			"characters; [\"\"] names none (as a variable '\"\"'). The pool's own queue and direct reply-to are always allowed; "
 			"any other reply is treated as one that reaches no queue (`unroutable`). "
 			"Without this setting a publisher (reply_to) or a worker chooses any queue "
 			"that wpool's user at the broker may write to."},

@@ -67,7 +67,7 @@ static enum rc append_variable(
 		*ret_name = TEXT_NONE;
 		return RC_MALFORMED;
 	}
-	if (memmem(inside.ptr, inside.len, "${", 2)) {
+	if (mark && memchr(mark, '{', inside.len - name.len)) {
 		*ret_name = name;
 		return RC_REFUSED;
 	}

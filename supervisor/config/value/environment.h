@@ -16,8 +16,9 @@ bool environment_next_name(struct text *t, struct text *ret_name);
 bool environment_is_name(struct text);
 /* Append t with ${NAME} and ${NAME:-default} expanded (the default if NAME is unset or empty)
  * and $$ as one dollar. Any other dollar stays. RC_MALFORMED: *ret_name is the variable that is
- * not set, or empty if a ${ is not closed or has no valid name. RC_REFUSED: there is a ${ in the
- * default of the variable *ret_name, set or not. After a failure out may have a part. */
+ * not set, or empty if a ${ is not closed or has no valid name. RC_REFUSED: there is a { in the
+ * default of the variable *ret_name, set or not: the } meant for it would end the default. After a
+ * failure out may have a part. */
 enum rc environment_expand(
 	struct text t, char *const *environment, struct buf *out, struct text *ret_name) MUST_CHECK;
 

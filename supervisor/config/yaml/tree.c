@@ -338,7 +338,7 @@ static void report_expansion(
 			"a text is longer than 64 KiB with its variables replaced");
 	else if (rc == RC_REFUSED)
 		problems_add(problems, place,
-			"the default of ${%.*s:-default} has a \"${\"; a default is plain text and "
+			"the default of ${%.*s:-default} has a \"{\"; a default is plain text and "
 			"ends at the first \"}\"",
 			TEXT_ARGS(name));
 	else if (name.len == 0)

@@ -47,7 +47,7 @@ static const struct {
 	{"${A b}", NULL, ""},
 	{"${:-x}", NULL, ""},
 	{"${NONE:-a${", NULL, ""},
-	{"${NONE:-$a{}", "$a{", NULL},
+	{"${NONE:-$a}}", "$a}", NULL},
 };
 
 START_TEST(test_expand)
@@ -71,13 +71,14 @@ START_TEST(test_expand)
 }
 END_TEST
 
-/* Otherwise the first "}" would end the outer one, and the second would be text. */
-START_TEST(test_default_has_no_variables)
+/* Otherwise the first "}" would end the default, and the second would be text. */
+START_TEST(test_default_has_no_braces)
 {
 	static const struct {
 		const char *in, *name;
 	} cases[] = {{"${A:-${AB}}", "A"}, {"${NONE:-${AB}}", "NONE"}, {"${EMPTY:-x${AB}", "EMPTY"},
-		{"a${A}b${AB:-$${A}}", "AB"}};
+		{"a${A}b${AB:-$${A}}", "AB"}, {"${A:-{\"x\": 1}}", "A"},
+		{"${NONE:-{\"x\": 1}}", "NONE"}, {"${NONE:-{}", "NONE"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct text name = TEXT_NONE;
 		struct buf out;
@@ -323,8 +324,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/parts");
-	UNIT_CASE(s, "environment", test_units, test_find, test_expand,
-		test_default_has_no_variables, test_expand_limit);
+	UNIT_CASE(s, "environment", test_units, test_find, test_expand, test_default_has_no_braces,
+		test_expand_limit);
 	UNIT_CASE(s, "words", test_words, test_words_limits);
 	UNIT_CASE(s, "quantity", test_durations, test_sizes);
 	UNIT_CASE(s, "nearest", test_nearest, test_distance);

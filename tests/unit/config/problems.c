@@ -117,7 +117,7 @@ static const struct problem_case pool_cases[] = {
 		"4: a \"${\" names no variable; ${NAME} or ${NAME:-default} is needed ($$ is a "
 		"dollar)"},
 	{"    workers: ${N:-${M}}\n",
-		"4: the default of ${N:-default} has a \"${\"; a default is plain text and ends at the "
+		"4: the default of ${N:-default} has a \"{\"; a default is plain text and ends at the "
 		"first \"}\""},
 	{"    workers: ${SECRET}\n",
 		"4: pools[0].workers is \"${SECRET}\"; a number from 1 to 10000, MIN..MAX or auto is needed"},
