@@ -43,7 +43,8 @@ static enum log_level append_loss(const struct durability_note *note, struct buf
 	return LOG_WARN;
 }
 
-/* Not a warning: every supervisor that is restarted finds its queues. */
+/* Every supervisor that is started again finds its queues: that is no news. But it is whether
+ * given-up tasks may be lost. */
 enum log_level durability_note_append(const struct durability_note *note, struct buf *out)
 {
 	if (note->is_queue_made && is_left_to_queue(note))
@@ -51,9 +52,10 @@ enum log_level durability_note_append(const struct durability_note *note, struct
 	if (is_all_made(note))
 		return LOG_DEBUG;
 	append_existing(note, out);
-	if (is_left_to_queue(note))
-		buf_append_text(out,
-			TEXT("; given-up tasks are left to the queue (dead_letter: broker) and "
-			     "discarded if it has no dead-letter exchange"));
+	if (!is_left_to_queue(note))
+		return LOG_DEBUG;
+	buf_append_text(
+		out, TEXT("; given-up tasks are left to the queue (dead_letter: broker) and "
+			  "discarded if it has no dead-letter exchange"));
 	return LOG_INFO;
 }

@@ -80,6 +80,7 @@ enum rc api_client_init(struct api_client *client, const char *socket, const cha
 		.paths = control_paths_of(setting_of(socket)),
 		.multi = loaded.multi_init(),
 		.handle = loaded.easy_init()};
+	control_paths_drop_foreign(&client->paths);
 	buf_init(&client->answer, ANSWER_LIMIT);
 	buf_init(&client->problem, TEXT_LIMIT);
 	if (client->multi && client->handle)

@@ -99,8 +99,9 @@ static const struct setting root_settings[] = {
 		.variable = "WPOOL_CONTROL_SOCKET",
 		.help = "The Unix socket for `wpool status` and the other commands that ask a "
 			"supervisor (docs/control.md): a path, or off; auto: "
-			"`$XDG_RUNTIME_DIR/wpool/control.sock`, else `/run/wpool/control.sock`. "
-			"Each supervisor needs its own."},
+			"`$XDG_RUNTIME_DIR/wpool/control.sock`, else `/run/wpool/control.sock`, else "
+			"`/tmp/wpool-UID/control.sock` with the number of the user, in a folder that "
+			"only this user can use. Each supervisor needs its own."},
 	{.key = "control.group",
 		.type = SETTING_TEXT,
 		.offset = ROOT(control_group),

@@ -77,12 +77,6 @@ static gid_t socket_group(const struct control *control)
 	return name && rights_find_group(name, &group) ? group : LISTENER_NO_GROUP;
 }
 
-static void serve_local(struct control *control)
-{
-	http_listen(control->http, control->local.fd);
-	log_info("control socket: %s", control->local.path);
-}
-
 /* Use the first path that works. A path where another supervisor listens ends the search: no
  * command would find us at the next one. */
 static void open_local(struct control *control)
@@ -103,7 +97,7 @@ static void open_local(struct control *control)
 	}
 	path = paths.list[i - 1];
 	if (rc == RC_OK) {
-		serve_local(control);
+		http_listen(control->http, control->local.fd);
 	} else if (rc == RC_REFUSED) {
 		memcpy(control->wanted_path, path, sizeof control->wanted_path);
 		log_warn(
@@ -120,18 +114,6 @@ static void open_local(struct control *control)
 
 /* ---------- the address ---------- */
 
-static void serve_remote(struct control *control)
-{
-	const char *address = control->view->config->http_listen;
-	const char *port = strrchr(address, ':');
-	char chosen[32] = "";
-
-	http_listen(control->http, control->remote.fd);
-	if (port && strcmp(port, ":0") == 0) /* the kernel chooses one */
-		snprintf(chosen, sizeof chosen, " (port %u)", listener_port(&control->remote));
-	log_info("page, metrics and health: %s%s", address, chosen);
-}
-
 static void open_remote(struct control *control)
 {
 	const char *address = control->view->config->http_listen;
@@ -141,7 +123,7 @@ static void open_remote(struct control *control)
 		return;
 	rc = listener_open_address(address, &control->remote);
 	if (rc == RC_OK) {
-		serve_remote(control);
+		http_listen(control->http, control->remote.fd);
 		return;
 	}
 	control->wants_remote = rc == RC_REFUSED;
@@ -151,6 +133,25 @@ static void open_remote(struct control *control)
 }
 
 /* ---------- life ---------- */
+
+/* Log where to look, in one line: what has just been opened. */
+static void log_opened(const struct control *control, bool is_local, bool is_remote)
+{
+	const char *address = control->view->config->http_listen;
+	const char *port = strrchr(address, ':');
+	char local[LISTENER_PATH_BYTES + 64] = "", remote[128] = "", chosen[32] = "";
+
+	if (is_local)
+		snprintf(local, sizeof local, "control socket: %s (wpool status asks it)%s",
+			control->local.path, is_remote ? "; " : "");
+	if (is_remote && port && strcmp(port, ":0") == 0) /* the kernel chooses one */
+		snprintf(chosen, sizeof chosen, " (port %u)", listener_port(&control->remote));
+	if (is_remote)
+		snprintf(remote, sizeof remote, "page, metrics and health: http://%s%s", address,
+			chosen);
+	if (is_local || is_remote)
+		log_info("%s%s", local, remote);
+}
 
 static void retry_later(struct control *control)
 {
@@ -169,11 +170,13 @@ static void on_retry(struct ev_loop *loop, struct ev_timer *timer, int events)
 	if (*control->wanted_path && listener_open_path(control->wanted_path, socket_group(control),
 					     &control->local) == RC_OK) {
 		*control->wanted_path = '\0';
-		serve_local(control);
+		http_listen(control->http, control->local.fd);
+		log_opened(control, true, false);
 	}
 	if (control->wants_remote && listener_open_address(address, &control->remote) == RC_OK) {
 		control->wants_remote = false;
-		serve_remote(control);
+		http_listen(control->http, control->remote.fd);
+		log_opened(control, false, true);
 	}
 	retry_later(control);
 }
@@ -202,6 +205,7 @@ struct control *control_new(struct ev_loop *loop, const struct supervisor_view *
 	http_set_admission(control->http, admits);
 	open_local(control);
 	open_remote(control);
+	log_opened(control, control->local.fd >= 0, control->remote.fd >= 0);
 	retry_later(control);
 	log_watch(on_line, control);
 	return control;

@@ -9,27 +9,107 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define NUMBER_DIGITS 20 /* of an uint64_t */
+#define NAME_PREFIX   "wpool-run-"
+#define NAME_RANDOM   "XXXXXX"
+#define TRIES         10
 
 struct rundir {
+	int lock; /* the folder itself, locked as long as it is in use; -1: none */
 	uint64_t next;
 	char path[RUNDIR_PATH_BYTES - NUMBER_DIGITS - 1];
 };
+
+/* Open a folder. It must be ours and not a symlink: a cleaner of /tmp may have removed it, and
+ * another user may have made a link of that name to a folder of their choice. */
+static int open_own(int folder, const char *path)
+{
+	struct stat status;
+	int fd = openat(folder, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &status) == 0 && status.st_uid == geteuid())
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool has_name(int fd, const char *path)
+{
+	struct stat open_one, named;
+	return fstat(fd, &open_one) == 0 && lstat(path, &named) == 0 &&
+	       open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+/* Lock the folder that was just made. False: another wpool that starts took it for a leftover. */
+static bool lock_folder(struct rundir *dir)
+{
+	dir->lock = open_own(AT_FDCWD, dir->path);
+	if (dir->lock < 0)
+		return false;
+	if (flock(dir->lock, LOCK_EX | LOCK_NB) == 0 && has_name(dir->lock, dir->path))
+		return true;
+	close(dir->lock);
+	dir->lock = -1;
+	return false;
+}
 
 static bool try_folder(struct rundir *dir, struct text folder)
 {
 	if (!text_starts(folder, TEXT("/")))
 		return false;
-	int len = snprintf(dir->path, sizeof dir->path, "%.*s/wpool-XXXXXX", TEXT_ARGS(folder));
-	if (len < 0 || (size_t)len >= sizeof dir->path) {
-		log_debug("run directory: %.*s is too long for a socket's name", TEXT_ARGS(folder));
-		errno = ENAMETOOLONG;
-		return false;
+	for (int i = 0; i < TRIES; i++) {
+		int len = snprintf(dir->path, sizeof dir->path, "%.*s/" NAME_PREFIX NAME_RANDOM,
+			TEXT_ARGS(folder));
+		if (len < 0 || (size_t)len >= sizeof dir->path) {
+			log_debug("run directory: %.*s is too long for a socket's name",
+				TEXT_ARGS(folder));
+			errno = ENAMETOOLONG;
+			return false;
+		}
+		if (!mkdtemp(dir->path))
+			return false;
+		if (lock_folder(dir))
+			return true;
+		rmdir(dir->path);
 	}
-	return mkdtemp(dir->path) != NULL;
+	return false;
+}
+
+/* Remove a folder that nobody has locked: a killed supervisor, whose guard was killed as well, left
+ * it. */
+static void remove_leftover(int folder, const char *parent, const char *name)
+{
+	char path[RUNDIR_PATH_BYTES];
+	int fd = open_own(folder, name);
+	int len = snprintf(path, sizeof path, "%s/%s", parent, name);
+	if (fd < 0)
+		return;
+	if (len > 0 && (size_t)len < sizeof path && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		log_debug("removing %s, which a killed supervisor left", path);
+		rundir_remove(path);
+	}
+	close(fd);
+}
+
+/* Of our user, beside our own folder. */
+static void remove_leftovers(const struct rundir *own)
+{
+	char parent[sizeof own->path];
+	const char *slash = strrchr(own->path, '/');
+	snprintf(parent, sizeof parent, "%.*s", (int)(slash - own->path), own->path);
+	DIR *folder = opendir(parent);
+	const struct dirent *entry;
+	while (folder && (entry = readdir(folder)))
+		if (text_starts(text_from(entry->d_name), TEXT(NAME_PREFIX)) &&
+			strlen(entry->d_name) == sizeof NAME_PREFIX NAME_RANDOM - 1)
+			remove_leftover(dirfd(folder), parent, entry->d_name);
+	if (folder)
+		closedir(folder);
 }
 
 /* Only modes are considered, not ACLs. */
@@ -52,6 +132,7 @@ enum rc rundir_new(bool for_others, struct rundir **ret)
 	struct rundir *dir = calloc(1, sizeof *dir);
 	if (!dir)
 		return RC_MEMORY;
+	dir->lock = -1;
 	/* The service manager's folder for us is the first of RUNTIME_DIRECTORY. */
 	const char *list = getenv("RUNTIME_DIRECTORY");
 	const struct text folders[] = {text_of(list, list ? strcspn(list, ":") : 0),
@@ -63,6 +144,7 @@ enum rc rundir_new(bool for_others, struct rundir **ret)
 		if (i < count && !others_may_enter(folders[i]))
 			continue;
 		if (try_folder(dir, folders[i % count])) {
+			remove_leftovers(dir);
 			*ret = dir;
 			return RC_OK;
 		}
@@ -78,6 +160,7 @@ void rundir_free(struct rundir *dir)
 	if (!dir)
 		return;
 	rundir_remove(dir->path);
+	close(dir->lock);
 	free(dir);
 }
 
@@ -116,33 +199,18 @@ void rundir_drop_outside(struct rundir *dir, const char *name)
 		unlink(path);
 }
 
-/* It must be ours and not a symlink: a cleaner of /tmp may have removed it, and another user may
- * have made a link of that name to a folder of their choice. */
-static DIR *open_own(const char *path)
-{
-	struct stat status;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	bool is_own = fstat(fd, &status) == 0 && status.st_uid == geteuid();
-	DIR *dir = is_own ? fdopendir(fd) : NULL;
-	if (!dir)
-		close(fd);
-	return dir;
-}
-
 void rundir_share(const struct rundir *dir)
 {
-	DIR *own = open_own(dir->path);
-	if (!own)
-		return;
-	(void)fchmod(dirfd(own), 0711);
-	closedir(own);
+	if (has_name(dir->lock, dir->path))
+		(void)fchmod(dir->lock, 0711);
 }
 
 void rundir_remove(const char *path)
 {
-	DIR *dir = open_own(path);
+	int fd = open_own(AT_FDCWD, path);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (fd >= 0 && !dir)
+		close(fd);
 	if (dir) {
 		int outside = open(RUNDIR_OUTSIDE_FOLDER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		const struct dirent *entry;

@@ -1,8 +1,9 @@
 /* The run directory: a private folder (0700) for the sockets and FIFOs of all workers. Layer:
  * os. When it is shared (0711), other users reach their own files in it by name. Made in
  * $RUNTIME_DIRECTORY (from a service manager), else $XDG_RUNTIME_DIR, /run, $TMPDIR or /tmp: the
- * first that is writable and short enough for a socket's path. Each name is given out once, so
- * that pools do not collide. */
+ * first that is writable and short enough for a socket's path. It is locked (flock) while it is in
+ * use; those of our user beside it that are not are leftovers, and are removed. Each name is given
+ * out once, so that pools do not collide. */
 #ifndef OS_RUNDIR_H
 #define OS_RUNDIR_H
 

@@ -30,6 +30,41 @@ START_TEST(socket_is_private_and_removed_at_exit)
 }
 END_TEST
 
+/* As `docker run --user` starts it: no folder of this user is in /run. The only user with this uid.
+ */
+START_TEST(any_user_has_a_control_socket)
+{
+	char uid[16], *own;
+	struct stat status;
+	if (geteuid() != 0)
+		return;
+	snprintf(uid, sizeof uid, "%d", 100000000 + (int)getpid());
+	own = scratch_text("/tmp/wpool-%s", uid);
+	const char *const setpriv[] = {"setpriv", "--reuid", uid, "--regid", uid, "--clear-groups",
+		fixture_built("wpool")};
+	const char *serve[20] = {NULL}, *ask[20] = {NULL};
+	const char *const rest[] = {"serve", "--broker", broker_url(fixture.broker), "--queue",
+		fixture.queue, "--workers", "1", "--", fixture_built("workers/echo"), NULL};
+	memcpy(serve, setpriv, sizeof setpriv);
+	memcpy(serve + sizeof setpriv / sizeof *setpriv, rest, sizeof rest);
+	memcpy(ask, setpriv, sizeof setpriv);
+	ask[sizeof setpriv / sizeof *setpriv] = "status";
+	struct proc *proc = proc_start("/", serve, NULL);
+	proc_expect(proc, scratch_text("control socket: %s/control.sock (wpool status", own));
+	ck_assert_int_eq(lstat(own, &status), 0);
+	ck_assert_uint_eq(status.st_mode & 07777, 0700);
+	proc_expect(proc, "worker ready");
+	struct proc *asked = proc_start("/", ask, NULL);
+	ck_assert_int_eq(proc_wait(asked), 0);
+	ck_assert_ptr_nonnull(strstr(proc_stdout(asked), "ready"));
+	proc_free(asked);
+	proc_signal(proc, SIGTERM);
+	ck_assert_int_eq(proc_wait(proc), 0);
+	proc_free(proc);
+	ck_assert_int_eq(rmdir(own), 0);
+}
+END_TEST
+
 START_TEST(stale_socket_is_replaced)
 {
 	struct proc *serve = fixture_serve_echo(two_workers);
@@ -240,7 +275,8 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("control_access", {socket_is_private_and_removed_at_exit, 1},
-		{stale_socket_is_replaced, 1}, {second_supervisor_warns_and_leaves_the_socket, 1},
+		{any_user_has_a_control_socket, 1}, {stale_socket_is_replaced, 1},
+		{second_supervisor_warns_and_leaves_the_socket, 1},
 		{file_that_is_no_socket_is_kept, 1}, {socket_can_be_disabled, 1},
 		{unknown_paths_and_methods_are_refused, 1}, {malformed_requests_are_refused, 1},
 		{incomplete_request_delays_no_other, 1}, {flood_of_requests_costs_no_message, 1});

@@ -13,17 +13,21 @@ static void expect_logged(struct proc *serve, char *words)
  * all. */
 START_TEST(existing_queues_are_reported_as_unknown)
 {
-	struct proc *serve = fixture_serve_echo(NULL);
-	expect_logged(serve, scratch_text("info  %s queues that were there already: \"%s\"" UNKNOWN,
+	static const char *const debug[] = {"--log-level", "debug", NULL};
+	struct proc *serve = fixture_serve_echo(debug);
+	expect_logged(serve, scratch_text("debug %s queues that were there already: \"%s\"" UNKNOWN,
 				     fixture.queue, fixture.queue));
 	fixture_stop(serve);
-	serve = fixture_serve_echo(NULL);
+	serve = fixture_serve_echo(debug);
 	expect_logged(serve,
 		scratch_text(
-			"info  %s queues that were there already: \"%s\", \"%s\", 1 for retries" UNKNOWN,
+			"debug %s queues that were there already: \"%s\", \"%s\", 1 for retries" UNKNOWN,
 			fixture.queue, fixture.queue, fixture.dead));
 	fixture_stop(serve);
 	ck_assert_int_eq(proc_count_logged(serve, "there already"), 1);
+	serve = fixture_serve_echo(NULL);
+	fixture_stop(serve);
+	ck_assert_int_eq(proc_count_logged(serve, "there already"), 0);
 }
 END_TEST
 

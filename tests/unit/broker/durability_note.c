@@ -20,13 +20,13 @@ static const struct {
 	const char *text;
 } cases[] = {
 	{{TEXT("q"), TEXT("q.dead"), true, true, 0}, LOG_DEBUG, ""},
-	{{TEXT("q"), TEXT("q.dead"), false, false, 3}, LOG_INFO,
+	{{TEXT("q"), TEXT("q.dead"), false, false, 3}, LOG_DEBUG,
 		"queues that were there already: \"q\", \"q.dead\", 3 for retries" UNKNOWN},
-	{{TEXT("q"), TEXT("q.dead"), false, true, 0}, LOG_INFO,
+	{{TEXT("q"), TEXT("q.dead"), false, true, 0}, LOG_DEBUG,
 		"queues that were there already: \"q\"" UNKNOWN},
-	{{TEXT("q"), TEXT("q.dead"), true, false, 0}, LOG_INFO,
+	{{TEXT("q"), TEXT("q.dead"), true, false, 0}, LOG_DEBUG,
 		"queues that were there already: \"q.dead\"" UNKNOWN},
-	{{TEXT("q"), TEXT("q.dead"), true, true, 1}, LOG_INFO,
+	{{TEXT("q"), TEXT("q.dead"), true, true, 1}, LOG_DEBUG,
 		"queues that were there already: 1 for retries" UNKNOWN},
 	{{TEXT("q"), TEXT_NONE, false, false, 0}, LOG_INFO,
 		"queues that were there already: \"q\"" UNKNOWN
@@ -136,9 +136,9 @@ START_TEST(existing_queues_are_logged_once)
 {
 	set_up(TEXT("q.dead"));
 	check_all_queues((bool[]){true, true, true}, false);
-	ck_assert_str_eq(logged, "iq ");
+	ck_assert_str_eq(logged, "dq ");
 	check_all_queues((bool[]){true, true, true}, false);
-	ck_assert_str_eq(logged, "iq ");
+	ck_assert_str_eq(logged, "dq ");
 }
 END_TEST
 
@@ -146,9 +146,9 @@ START_TEST(redeclared_queue_counts_as_made)
 {
 	set_up(TEXT("q.dead"));
 	check_all_queues((bool[]){true, false, false}, false);
-	ck_assert_str_eq(logged, "iq ");
+	ck_assert_str_eq(logged, "dq ");
 	check_all_queues((bool[]){false, true, true}, false);
-	ck_assert_str_eq(logged, "iq ");
+	ck_assert_str_eq(logged, "dq ");
 	ck_assert_int_eq(topology.sights[TOPOLOGY_QUEUE], TOPOLOGY_MADE);
 }
 END_TEST
@@ -160,7 +160,7 @@ START_TEST(queue_that_could_not_be_declared_counts_as_existing)
 	check_all_queues((bool[]){false, true, true}, true);
 	ck_assert_str_eq(logged, "wt ");
 	check_all_queues((bool[]){true, true, true}, false);
-	ck_assert_str_eq(logged, "wt iq ");
+	ck_assert_str_eq(logged, "wt dq ");
 	ck_assert_int_eq(topology.sights[TOPOLOGY_QUEUE], TOPOLOGY_THERE);
 }
 END_TEST

@@ -233,7 +233,7 @@ START_TEST(default_paths_follow_the_user)
 	struct control_paths paths = control_paths_of("auto");
 	char expected[LISTENER_PATH_BYTES];
 	snprintf(expected, sizeof expected, "%s/wpool/control.sock", folder);
-	ck_assert_uint_eq(paths.count, 2);
+	ck_assert_uint_eq(paths.count, 3);
 	ck_assert_str_eq(paths.list[0], expected);
 	ck_assert_str_eq(paths.list[1], "/run/wpool/control.sock");
 	ck_assert_int_eq(control_path_prepare(paths.list[0], LISTENER_NO_GROUP), RC_OK);
@@ -244,12 +244,86 @@ START_TEST(default_paths_follow_the_user)
 	snprintf(expected, sizeof expected, "%s/wpool", folder);
 	ck_assert_int_eq(rmdir(expected), 0);
 	setenv("XDG_RUNTIME_DIR", "relative", 1);
-	ck_assert_uint_eq(control_paths_of("auto").count, 1);
+	ck_assert_uint_eq(control_paths_of("auto").count, 2);
 	unsetenv("XDG_RUNTIME_DIR");
-	ck_assert_uint_eq(control_paths_of("auto").count, 1);
+	ck_assert_uint_eq(control_paths_of("auto").count, 2);
 	ck_assert_uint_eq(control_paths_of("off").count, 0);
 	ck_assert_str_eq(control_paths_of("/x").list[0], "/x");
 	ck_assert_int_eq(control_path_prepare("/nowhere/at/all", LISTENER_NO_GROUP), RC_SYSTEM);
+}
+END_TEST
+
+/* A user that no other run of this test has. */
+static uid_t any_uid(void)
+{
+	return 100000000 + (uid_t)getpid();
+}
+
+/* Become a user without a folder in /run, as `docker run --user` makes one. Return its path in
+ * /tmp. */
+static const char *path_of_any_user(struct control_paths *paths, char ret_folder[64])
+{
+	unsetenv("XDG_RUNTIME_DIR");
+	snprintf(ret_folder, 64, "/tmp/wpool-%u", any_uid());
+	ck_assert_int_eq(setegid(any_uid()), 0);
+	ck_assert_int_eq(seteuid(any_uid()), 0);
+	*paths = control_paths_of("auto");
+	ck_assert_uint_eq(paths->count, 2);
+	ck_assert_int_eq(strncmp(paths->list[1], ret_folder, strlen(ret_folder)), 0);
+	ck_assert_str_eq(paths->list[1] + strlen(ret_folder), "/control.sock");
+	return paths->list[1];
+}
+
+START_TEST(any_user_has_a_default_path)
+{
+	struct control_paths paths;
+	struct listener listener;
+	struct stat status;
+	char own[64];
+	if (geteuid() != 0)
+		return;
+	const char *in_tmp = path_of_any_user(&paths, own);
+	control_paths_drop_foreign(&paths);
+	ck_assert_uint_eq(paths.count, 1); /* a client: nobody listens there */
+	ck_assert_int_eq(control_path_prepare(in_tmp, LISTENER_NO_GROUP), RC_OK);
+	ck_assert_int_eq(stat(own, &status), 0);
+	ck_assert_uint_eq(status.st_mode & 07777, 0700);
+	ck_assert_int_eq(listener_open_path(in_tmp, LISTENER_NO_GROUP, &listener), RC_OK);
+	paths = control_paths_of("auto");
+	control_paths_drop_foreign(&paths);
+	ck_assert_uint_eq(paths.count, 2);
+	listener_close(&listener);
+	ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_int_eq(rmdir(own), 0);
+}
+END_TEST
+
+/* What another user has put into /tmp is neither used by a supervisor nor asked by a client. */
+START_TEST(folder_of_another_user_is_not_used)
+{
+	struct control_paths paths;
+	char own[64];
+	if (geteuid() != 0)
+		return;
+	for (int kind = 0; kind < 4; kind++) {
+		const char *in_tmp = path_of_any_user(&paths, own);
+		ck_assert_int_eq(seteuid(0), 0);
+		if (kind == 1)
+			ck_assert_int_eq(symlink(folder, own), 0);
+		else
+			ck_assert_int_eq(mkdir(own, 0777), 0);
+		if (kind == 2) /* ours, but others may write */
+			ck_assert(chown(own, any_uid(), any_uid()) == 0 && chmod(own, 0770) == 0);
+		if (kind == 3)
+			ck_assert_int_eq(chmod(own, 0777), 0);
+		ck_assert_int_eq(seteuid(any_uid()), 0);
+		ck_assert_int_eq(control_path_prepare(in_tmp, LISTENER_NO_GROUP), RC_SYSTEM);
+		ck_assert_int_eq(errno, EPERM);
+		control_paths_drop_foreign(&paths);
+		ck_assert_uint_eq(paths.count, 1);
+		ck_assert_int_eq(seteuid(0), 0);
+		ck_assert_int_eq(kind == 1 ? unlink(own) : rmdir(own), 0);
+	}
 }
 END_TEST
 
@@ -263,7 +337,8 @@ static Suite *suite(void)
 		&a_locked_folder_is_no_obstacle, &a_locked_path_is_refused,
 		&a_lock_that_is_not_ours_is_refused, &a_group_may_connect,
 		&a_file_that_is_no_socket_stays, &bad_paths_are_reported, &a_path_may_be_relative,
-		&addresses_open_ports, &default_paths_follow_the_user};
+		&addresses_open_ports, &default_paths_follow_the_user, &any_user_has_a_default_path,
+		&folder_of_another_user_is_not_used};
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(tcase, *tests[i]);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -194,16 +195,16 @@ START_TEST(the_run_directory_is_in_the_first_usable_folder)
 	static const struct {
 		const char *service, *runtime, *temporary, *prefix;
 	} cases[] = {
-		{"/tmp", "/run", NULL, "/tmp/wpool-"},
-		{"/tmp:/run", NULL, NULL, "/tmp/wpool-"},
-		{"/nowhere", "/tmp", NULL, "/tmp/wpool-"},
-		{"", "/tmp", NULL, "/tmp/wpool-"},
-		{NULL, "/tmp", NULL, "/tmp/wpool-"},
+		{"/tmp", "/run", NULL, "/tmp/wpool-run-"},
+		{"/tmp:/run", NULL, NULL, "/tmp/wpool-run-"},
+		{"/nowhere", "/tmp", NULL, "/tmp/wpool-run-"},
+		{"", "/tmp", NULL, "/tmp/wpool-run-"},
+		{NULL, "/tmp", NULL, "/tmp/wpool-run-"},
 		{NULL, NULL, "/tmp", "/"},
 		{NULL, "/nowhere", NULL, "/"},
 		{NULL, "relative", NULL, "/"},
 		{NULL, "/tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp/../tmp",
-			NULL, "/run/wpool-"},
+			NULL, "/run/wpool-run-"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct rundir *rundir;
@@ -252,6 +253,52 @@ START_TEST(files_outside_are_removed_with_the_run_directory)
 }
 END_TEST
 
+/* A supervisor and its guard were killed together, as in a container. What is in use is locked. */
+START_TEST(leftovers_are_removed)
+{
+	static const char *const names[] = {"wpool-run-AbCdEf", "wpool-run-123456",
+		"wpool-run-locked", "wpool-AbCdEf", "wpool-run-longer1", "wpool-run-linked"};
+	char parent[] = "/tmp/wpool-unit-XXXXXX", path[100], file[200];
+	struct rundir *first, *second;
+	struct stat status;
+	int held = -1;
+	ck_assert_ptr_nonnull(mkdtemp(parent));
+	unsetenv("RUNTIME_DIRECTORY");
+	setenv("XDG_RUNTIME_DIR", parent, 1);
+	ck_assert_int_eq(rundir_new(false, &first), RC_OK);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(path, sizeof path, "%s/%s", parent, names[i]);
+		if (i == 5) {
+			ck_assert_int_eq(symlink(rundir_path(first), path), 0);
+			continue;
+		}
+		ck_assert_int_eq(mkdir(path, 0700), 0);
+		snprintf(file, sizeof file, "%s/0", path);
+		ck_assert_int_eq(mkfifo(file, 0600), 0);
+		if (i == 2) {
+			held = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			ck_assert_int_eq(flock(held, LOCK_EX), 0);
+		}
+	}
+	ck_assert_int_eq(rundir_new(false, &second), RC_OK);
+	ck_assert_int_eq(stat(rundir_path(first), &status), 0);
+	close(held);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(path, sizeof path, "%s/%s", parent, names[i]);
+		ck_assert_msg((lstat(path, &status) != 0) == (i < 2), "%s", names[i]);
+		snprintf(file, sizeof file, "%s/0", path);
+		unlink(file);
+		if (i == 5)
+			unlink(path);
+		else
+			rmdir(path);
+	}
+	rundir_free(first);
+	rundir_free(second);
+	ck_assert_int_eq(rmdir(parent), 0);
+}
+END_TEST
+
 /* The name was given up and taken by somebody else, who would like to see his symlink followed: to
  * open a folder of ours to all, or to empty it. */
 START_TEST(a_symlink_is_not_followed)
@@ -282,7 +329,8 @@ static Suite *suite(void)
 	UNIT_CASE(s, "guard", the_guard_kills_the_workers_of_a_killed_supervisor,
 		a_suspended_guard_can_be_stopped, thousands_of_groups_do_not_wait_for_the_guard);
 	UNIT_CASE(s, "rundir", the_run_directory_is_in_the_first_usable_folder,
-		files_outside_are_removed_with_the_run_directory, a_symlink_is_not_followed);
+		files_outside_are_removed_with_the_run_directory, leftovers_are_removed,
+		a_symlink_is_not_followed);
 	TCase *sandboxed = tcase_create("sandboxed");
 	tcase_add_loop_test(sandboxed, the_guard_holds_no_descriptor, 0, 2);
 	suite_add_tcase(s, sandboxed);
