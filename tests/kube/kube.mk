@@ -1,0 +1,8 @@
+# The manifests of env/kubernetes. Included by the Makefile. The rules are also a check of `make lint`.
+
+kube-test:
+	@tools/deps kube
+	@$(MAKE) --no-print-directory $(BUILD)/wpool
+	@tests/kube/run $(BUILD)/wpool
+
+.PHONY: kube-test
