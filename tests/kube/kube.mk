@@ -1,4 +1,5 @@
-# The manifests of env/kubernetes. Included by the Makefile. The rules are also a check of `make lint`.
+# The manifests of env/kubernetes. Included by the Makefile. The rules are also a check of `make lint`; the rolling update
+# and the restrictions of a pod are tested by tests/system/kubernetes.c.
 
 kube-test:
 	@tools/deps kube
