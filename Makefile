@@ -108,7 +108,7 @@ libs_wpool        := $(libs_serve) -ldl
 ## make deps       install what `make test` needs
 ## make clean      remove what was built
 ## make try-docker the Dockerfile, step by step without Docker, and the image at work; as root
-## make compose-test  docker-compose.yml with a Docker engine: recreated, killed, given another password, nothing lost; as root
+## make compose-test  docker-compose.yml and our images with a Docker engine: recreated, killed, given another password, nothing lost; as root
 ## make kube-test  the manifests of env/kubernetes: what they say of each other and of wpool; with Go also each field
 
 all: $(BUILD)/wpool sdk samples
@@ -205,7 +205,8 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-include worker-sdk/c/sdk.mk tools/pages.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/pictures/pictures.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tests/compose/compose.mk tests/kube/kube.mk tools/tools.mk tools/gates.mk tools/deb.mk
+# The image is built from a part of the tree. A part that is not there has no goals.
+include worker-sdk/c/sdk.mk $(wildcard tools/pages.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/pictures/pictures.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tests/compose/compose.mk tests/kube/kube.mk tools/tools.mk tools/gates.mk tools/deb.mk)
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
 programs: all workers demo-programs bench-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(BUILD)/tests/pictures/pictures $(every_fault_program) $(sdk_tests)

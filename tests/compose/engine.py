@@ -29,8 +29,13 @@ path-exclude /usr/share/locale/*
 path-exclude /usr/share/man/*
 """
 SLIM_FOLDERS = ("usr/share/info", "usr/share/locale", "usr/share/man", "var/cache/apt", "var/lib/apt/lists")
-BASE, OURS = "debian:12-slim", "wpool:latest"
+BASE, NAME = "debian:12-slim", "wpool:latest"
+OURS = {NAME: "wpool", "wpool:python": "python", "wpool:dev": "dev"}  # the targets of our Dockerfile
 SUBSTITUTES = {"rabbitmq": "rabbitmq", "prom/prometheus": "prometheus", "grafana/grafana": "grafana"}
+
+
+class NotRun(Exception):
+    """A check cannot run here."""
 
 
 def run(*command, **options):
@@ -86,6 +91,7 @@ class Images:
         self.scratch = scratch
         self.before = set(docker("images", "--all", "--quiet", "--no-trunc").split())
         self.tags, self.layers, self.moved = [], [], []
+        self.count = 0
         self.log = scratch / "build.log"
         self.log.touch()
 
@@ -126,17 +132,39 @@ class Images:
         say(f"{time.monotonic() - started:6.1f} s  a substitute for {name}, {image_megabytes(name):.0f} MB")
         return True
 
-    def build_ours(self, compose):
-        if before := image_id(OURS):
-            self.moved.append((before, OURS))
+    def claim(self, name):
+        """Before the name gets another image: at the end it means again what it means now."""
+        if name in self.tags or name in (moved for _, moved in self.moved):
+            return
+        if before := image_id(name):
+            self.moved.append((before, name))
         else:
-            self.tags.append(OURS)
+            self.tags.append(name)
+
+    def build_ours(self, compose):
+        """Build what the compose file wants, then all targets."""
+        for name in OURS:
+            self.claim(name)
         compose("build", "--force-rm", builder=self)
+        for name, target in OURS.items():
+            self.build("docker", "build", "--force-rm", "--target", target, "--tag", name, compose.folder)
+
+    def build_target(self, target, folder, *arguments):
+        """Build a target of the tree in the folder, None for the one that is built without. Return a name for it."""
+        self.count += 1
+        name = f"wpool-compose-test:{target or 'default'}-{self.count}"
+        self.claim(name)
+        self.build("docker", "build", "--force-rm", "--tag", name, *(["--target", target] if target else []), *arguments, folder)
+        return name
+
+    def pull(self, name):
+        """Return whether the name can be had from its registry."""
+        self.claim(name)
+        return subprocess.run(["docker", "pull", "--quiet", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
     def renew(self, name):
         """Give the name to another image with the same contents, as a new version would be."""
-        if name not in self.tags:
-            self.moved.append((image_id(name), name))
+        self.claim(name)
         self.build("docker", "build", "--force-rm", "--tag", name, "-", input=f"FROM {name}\nLABEL renewed=yes\n")
 
     def remove(self):
