@@ -33,6 +33,7 @@ enum {
 	BLOCKED = METHOD(10, 60),
 	CHANNEL_OPEN = METHOD(20, 10),
 	CHANNEL_OPEN_OK = METHOD(20, 11),
+	CHANNEL_FLOW = METHOD(20, 20),
 	CHANNEL_CLOSE = METHOD(20, 40),
 	CHANNEL_CLOSE_OK = METHOD(20, 41),
 	CONSUME = METHOD(60, 20),
@@ -179,11 +180,20 @@ static void send_consume_ok(int fd, uint16_t channel, const uint8_t *fields)
 	send_method(fd, channel, CONSUME_OK, tag, 1 + (size_t)*tag);
 }
 
+/* Until the peer hangs up. */
+static _Noreturn void ask(int fd, uint16_t channel)
+{
+	for (;;)
+		send_method(fd, channel, CHANNEL_FLOW, "\1", 1);
+}
+
 static void answer_in_channel(const struct rude_broker *broker, int fd, uint16_t channel,
 	uint32_t method, const uint8_t *fields)
 {
 	if (method == CHANNEL_OPEN) {
 		send_method(fd, channel, CHANNEL_OPEN_OK, "\0\0\0", 4);
+		if (broker->how == RUDE_ASKS)
+			ask(fd, channel);
 	} else if (method == CHANNEL_CLOSE) {
 		send_method(fd, channel, CHANNEL_CLOSE_OK, "", 0);
 	} else if (method == CHANNEL_CLOSE_OK || broker->how == RUDE_BLOCKS) {
@@ -259,6 +269,8 @@ static int listen_somewhere(int *ret_port)
 	socklen_t size = sizeof name;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	ck_assert_int_ge(fd, 0);
+	/* What its connections hold unread, so that a flood need not be long. */
+	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){64 * 1024}, sizeof(int)), 0);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&name, size), 0);
 	ck_assert_int_eq(listen(fd, 16), 0);
 	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&name, &size), 0);

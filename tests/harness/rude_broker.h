@@ -11,6 +11,7 @@ enum rude {
 	RUDE_CLOSES_CHANNELS, /* channel.close 403 for each request in an open channel */
 	RUDE_RETURNS,         /* confirms and consumes, and returns each message with 312 */
 	RUDE_BLOCKS,          /* connection.blocked when the connection is open, and nothing more */
+	RUDE_ASKS,            /* channel.flow without end in an open channel, and reads no more */
 };
 
 struct rude_broker;

@@ -1,6 +1,8 @@
-/* A broker that ignores the prefetch takes no more memory than the settings allow: its channel is
- * closed with 406, this is logged, and the pool consumes again. */
+/* A broker takes no more memory than the settings allow: if it ignores the prefetch, its channel is
+ * closed with 406, and the pool consumes again; if it asks without end and does not read the
+ * answers, its connection ends. Both are logged. */
 #include "harness/command.h"
+#include "harness/rude_broker.h"
 #include "system/system.h"
 
 #include <stdio.h>
@@ -84,8 +86,25 @@ START_TEST(broker_that_ignores_prefetch_is_bounded)
 }
 END_TEST
 
+START_TEST(broker_that_asks_without_end_is_bounded)
+{
+	static const char said[] = "the peer does not read the answers to its requests, 4096 are "
+				   "unsent";
+	struct rude_broker *rude = rude_broker_start(RUDE_ASKS, "", 0);
+	const char *const options[] = {"--broker", rude_broker_url(rude), "--workers", "1", NULL};
+	struct proc *serve =
+		fixture_serve(options, (const char *const[]){fixture_built("workers/echo"), NULL});
+	proc_expect(serve, said);
+	long peak = peak_memory(proc_pid(serve));
+	ck_assert_msg(peak < PEAK_MAX_MIB * KIB, "%ld KiB", peak);
+	fixture_stop(serve);
+	rude_broker_free(rude);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("broker bounded",
-		{broker_that_ignores_prefetch_is_bounded, sizeof rows / sizeof *rows});
+		{broker_that_ignores_prefetch_is_bounded, sizeof rows / sizeof *rows},
+		{broker_that_asks_without_end_is_bounded, 1});
 }
