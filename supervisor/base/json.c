@@ -88,3 +88,31 @@ void json_append_written(struct buf *out, struct text json)
 		json = text_of(json.ptr + len, json.len - len);
 	}
 }
+
+static void append_base64(struct buf *out, struct text bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	buf_append_byte(out, '"');
+	for (size_t i = 0; i < bytes.len; i += 3) {
+		size_t count = bytes.len - i < 3 ? bytes.len - i : 3;
+		uint32_t bits = 0;
+		char quad[4] = {'=', '=', '=', '='};
+		for (size_t j = 0; j < 3; j++)
+			bits = bits << 8 | (j < count ? (uint8_t)bytes.ptr[i + j] : 0);
+		for (size_t j = 0; j <= count; j++)
+			quad[j] = digits[bits >> (18 - 6 * j) & 63];
+		buf_append(out, quad, sizeof quad);
+	}
+	buf_append_byte(out, '"');
+}
+
+void json_append_bytes(struct buf *out, const char *name, struct text s)
+{
+	bool is_text = utf8_is_valid(s);
+	buf_printf(out, "\"%s%s\":", name, is_text ? "" : "_base64");
+	if (is_text)
+		json_append_string(out, s);
+	else
+		append_base64(out, s);
+}

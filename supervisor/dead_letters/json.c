@@ -25,35 +25,6 @@ const char *field_type_name(char type)
 	return "unknown";
 }
 
-static void put_base64(struct buf *out, struct text bytes)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	buf_append_byte(out, '"');
-	for (size_t i = 0; i < bytes.len; i += 3) {
-		size_t count = bytes.len - i < 3 ? bytes.len - i : 3;
-		uint32_t bits = 0;
-		char quad[4] = {'=', '=', '=', '='};
-		for (size_t j = 0; j < 3; j++)
-			bits = bits << 8 | (j < count ? (uint8_t)bytes.ptr[i + j] : 0);
-		for (size_t j = 0; j <= count; j++)
-			quad[j] = digits[bits >> (18 - 6 * j) & 63];
-		buf_append(out, quad, sizeof quad);
-	}
-	buf_append_byte(out, '"');
-}
-
-/* "name": text; or "name_base64" if it is not UTF-8. */
-static void put_bytes(struct buf *out, const char *name, struct text value)
-{
-	bool is_text = utf8_is_valid(value);
-	buf_printf(out, "\"%s%s\":", name, is_text ? "" : "_base64");
-	if (is_text)
-		json_append_string(out, value);
-	else
-		put_base64(out, value);
-}
-
 static void put_typed(struct buf *out, const struct table_field *field);
 
 static void put_members(struct buf *out, struct text members, bool keyed)
@@ -80,7 +51,7 @@ static void put_typed(struct buf *out, const struct table_field *field)
 	switch (field->type) {
 	case 'S':
 	case 'x':
-		put_bytes(out, "value", field->value);
+		json_append_bytes(out, "value", field->value);
 		break;
 	case 'A':
 	case 'F':
@@ -114,7 +85,7 @@ static void put_properties(struct buf *out, const struct properties *p)
 			buf_printf(out, "\"%s\":", name);
 			property_append(p, property, out);
 		} else {
-			put_bytes(out, name, p->value[property]);
+			json_append_bytes(out, name, p->value[property]);
 		}
 	}
 	buf_append_byte(out, '}');
@@ -153,13 +124,13 @@ void dead_letter_write_json(struct buf *out, const struct dead_letter *letter, b
 	buf_printf(out, ",\"unreadable\":%s,\"redelivered\":%s,",
 		letter->is_unreadable ? "true" : "false",
 		letter->is_redelivered ? "true" : "false");
-	put_bytes(out, "exchange", letter->exchange);
+	json_append_bytes(out, "exchange", letter->exchange);
 	buf_append_byte(out, ',');
-	put_bytes(out, "routing_key", letter->routing_key);
+	json_append_bytes(out, "routing_key", letter->routing_key);
 	buf_printf(out, ",\"size\":%zu", letter->body.len);
 	if (with_body) {
 		buf_append_byte(out, ',');
-		put_bytes(out, "body", letter->body);
+		json_append_bytes(out, "body", letter->body);
 	}
 	buf_append_byte(out, '}');
 }

@@ -1,8 +1,11 @@
-/* `wpool request`: one message, one reply, by direct reply-to. */
+/* `wpool request`: a message and its reply, by direct reply-to; with --lines many of them, one
+ * after the other on one connection. */
 #include "base/utf8.h"
 #include "commands.h"
 #include "publish/broker_client.h"
 #include "publish/envelope.h"
+#include "publish/input.h"
+#include "publish/request_line.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
 
@@ -23,6 +26,7 @@
 
 static const char help[] =
 	"usage: wpool request --queue NAME [OPTION]... BODY\n"
+	"       wpool request --lines [OPTION]...\n"
 	"\n"
 	"Publish BODY to a queue, wait for the reply and print its body. BODY - is standard\n"
 	"input. On a terminal, control characters of the reply are shown as escapes (\\x1b).\n"
@@ -31,17 +35,22 @@ static const char help[] =
 	"  --timeout DURATION  how long to wait, connecting included; default 10s\n"
 	"  --header KEY=VALUE  a header, as text; may be repeated\n"
 	"  --raw               the reply's bytes as they came, even to a terminal\n"
+	"  --lines             a request for each line of standard input, one after the other\n"
+	"                      on one connection: a JSON object with body, and queue and\n"
+	"                      headers if they differ from the options. Each is answered by a\n"
+	"                      line with queue and body (body_base64 if it is not UTF-8), or\n"
+	"                      error\n"
 	"  --broker URL        amqp:// or amqps:// address; several, separated by commas\n"
 	"  --help              this text\n"
 	"\n"
 	"Without --broker the address comes from AMQP_URL, or RABBITMQ_HOSTNAME and the others.\n"
 	"With WPOOL_PASSWORD_FILE the password is in that file.\n"
 	"The reply comes by direct reply-to, so no queue is declared for it.\n"
-	"Exit status: 0 the reply was printed, 64 usage, 69 no broker or no queue, 74 input "
-	"or\n"
-	"output failed, 75 no reply in time or connection lost, 77 login refused.\n";
+	"Exit status: 0 the reply was printed, 64 usage, 65 a wrong line, 69 no broker or no\n"
+	"queue, 74 input or output failed, 75 no reply in time or connection lost, 77 login\n"
+	"refused. With --lines that of the first request without a reply.\n";
 
-enum flag { BROKER = 256, QUEUE, HEADER, TIMEOUT, RAW, HELP };
+enum flag { BROKER = 256, QUEUE, HEADER, TIMEOUT, RAW, LINES, HELP };
 
 static const struct option options[] = {
 	{"broker", required_argument, NULL, BROKER},
@@ -49,42 +58,83 @@ static const struct option options[] = {
 	{"header", required_argument, NULL, HEADER},
 	{"timeout", required_argument, NULL, TIMEOUT},
 	{"raw", no_argument, NULL, RAW},
+	{"lines", no_argument, NULL, LINES},
 	{"help", no_argument, NULL, HELP},
 	{NULL, 0, NULL, 0},
 };
 
 struct request {
 	struct client client;
-	struct envelope envelope;
-	struct buf input; /* the body, where standard input gives it */
+	struct envelope options;  /* queue and headers of the options */
+	struct envelope envelope; /* of this request */
+	struct buf input;         /* the body, where standard input gives it */
 	struct text body;
 	const char *broker;
 	mtime timeout;
 	char id[ENVELOPE_ID_SIZE];
 	ev_timer limit;
-	bool is_published, is_raw;
-	int exit_code;
+	bool is_raw, is_lines;
+	bool is_ready;   /* the channel can get replies */
+	bool is_pending; /* there is a request, and no reply yet */
+	bool is_published;
+	struct input lines;
+	struct request_line line;
+	int failure;   /* of the first line without a reply; else 0 */
+	int exit_code; /* -1: it has not ended */
 };
 
 static void request_finish(struct request *r, int exit_code)
 {
 	r->exit_code = exit_code;
+	r->is_pending = false;
 	client_close(&r->client);
 }
 
-/* Finish, and print why. */
+static void write_line(struct request *r, const struct buf *line)
+{
+	struct text text = buf_text(line);
+	if (!line->failed && fwrite(text.ptr, 1, text.len, stdout) == text.len &&
+		fflush(stdout) == 0)
+		return;
+	console_problem(COMMAND, "cannot write the reply: %s", strerror(errno));
+	request_finish(r, EX_IOERR);
+}
+
+/* The request of a line has its answer, and the next line follows. */
+static void end_line(struct request *r, struct text reply, struct text error)
+{
+	struct buf line;
+	r->is_pending = r->is_published = false;
+	ev_timer_stop(r->client.loop, &r->limit);
+	buf_init(&line, SIZE_MAX);
+	if (error.len > 0)
+		request_line_append_error(&line, r->envelope.queue, error);
+	else
+		request_line_append_reply(&line, r->envelope.queue, reply);
+	write_line(r, &line);
+	buf_release(&line);
+	request_line_release(&r->line);
+}
+
+/* This request has no reply: print why, and finish unless there are more. */
 static void request_fail(struct request *r, int exit_code, const char *format, ...)
 	PRINTF_LIKE(3, 4);
 static void request_fail(struct request *r, int exit_code, const char *format, ...)
 {
 	struct buf text;
 	va_list args;
-	request_finish(r, exit_code);
 	buf_init(&text, SIZE_MAX);
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
-	console_problem(COMMAND, "%.*s", TEXT_ARGS(buf_text(&text)));
+	if (r->is_lines) {
+		if (!r->failure)
+			r->failure = exit_code;
+		end_line(r, TEXT_NONE, buf_text(&text));
+	} else {
+		request_finish(r, exit_code);
+		console_problem(COMMAND, "%.*s", TEXT_ARGS(buf_text(&text)));
+	}
 	buf_release(&text);
 }
 
@@ -101,14 +151,21 @@ static void request_publish(struct request *r)
 		request_fail(r, EX_OSERR, "out of memory");
 }
 
-static void request_print(struct request *r, const struct amqp_event *event)
+static bool is_of_request(const struct request *r, const struct amqp_event *event)
 {
 	struct properties properties;
+	return properties_parse(event->content.properties, &properties) == RC_OK &&
+	       text_is(properties.value[PROPERTY_CORRELATION_ID], text_from(r->id));
+}
+
+static void request_print(struct request *r, const struct amqp_event *event)
+{
 	struct text body = event->content.body;
 
-	if (properties_parse(event->content.properties, &properties) != RC_OK ||
-		!text_is(properties.value[PROPERTY_CORRELATION_ID], text_from(r->id)))
-		return; /* not ours */
+	if (r->is_lines) {
+		end_line(r, body, TEXT_NONE);
+		return;
+	}
 	if (isatty(STDOUT_FILENO) && !r->is_raw)
 		console_print_lines(stdout, body.len > 0 ? body : TEXT("\n"));
 	else if (body.len > 0)
@@ -119,10 +176,24 @@ static void request_print(struct request *r, const struct amqp_event *event)
 		request_finish(r, EX_OK);
 }
 
+/* A request that closes the channel has no reply; the others get a new channel. */
+static void on_channel_closed(struct request *r, const struct amqp_event *event)
+{
+	bool was_ready = r->is_ready;
+	r->is_ready = false;
+	if (r->is_pending)
+		request_fail(r, EX_TEMPFAIL, "refused by the broker: %u %s", (unsigned)event->code,
+			utf8_shown(event->text).text);
+	if (r->is_lines && was_ready && r->exit_code < 0)
+		channel_open(r->client.connection, ENVELOPE_CHANNEL);
+	else if (r->is_lines && r->exit_code < 0)
+		request_finish(r, EX_TEMPFAIL);
+}
+
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct request *r = ctx;
-	if (r->exit_code >= 0) /* it has ended; for example, this is a second reply */
+	if (r->exit_code >= 0)
 		return;
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
@@ -130,20 +201,23 @@ static void on_event(void *ctx, const struct amqp_event *event)
 			TEXT("reply"), true);
 		break;
 	case AMQP_CONSUME_OK:
-		request_publish(r);
+		r->is_ready = true;
+		if (r->is_pending)
+			request_publish(r);
 		break;
-	case AMQP_DELIVERY:
-		request_print(r, event);
+	case AMQP_DELIVERY: /* also late, after its limit, or a second one */
+		if (r->is_pending && is_of_request(r, event))
+			request_print(r, event);
 		break;
 	case AMQP_RETURN:
-		request_fail(r, EX_UNAVAILABLE,
-			"no queue takes it: %u %s (does the queue %.*s exist?)",
-			(unsigned)event->code, utf8_shown(event->text).text,
-			TEXT_ARGS(r->envelope.queue));
+		if (r->is_pending && is_of_request(r, event))
+			request_fail(r, EX_UNAVAILABLE,
+				"no queue takes it: %u %s (does the queue %.*s exist?)",
+				(unsigned)event->code, utf8_shown(event->text).text,
+				TEXT_ARGS(r->envelope.queue));
 		break;
 	case AMQP_CHANNEL_CLOSED:
-		request_fail(r, EX_TEMPFAIL, "refused by the broker: %u %s", (unsigned)event->code,
-			utf8_shown(event->text).text);
+		on_channel_closed(r, event);
 		break;
 	default:
 		break;
@@ -161,21 +235,85 @@ static void on_down(void *ctx, bool by_error)
 {
 	(void)by_error;
 	struct request *r = ctx;
-	if (r->is_published && r->exit_code < 0)
+	r->is_ready = false;
+	if (r->is_published && r->is_pending)
 		request_fail(r, EX_TEMPFAIL, "the connection was lost while waiting for the reply");
 }
 
 static void on_interrupt(void *ctx)
 {
 	struct request *r = ctx;
-	if (r->exit_code < 0)
+	if (r->exit_code >= 0)
+		return;
+	if (r->is_pending)
 		request_fail(r, EX_TEMPFAIL, "interrupted");
+	if (r->exit_code < 0)
+		request_finish(r, EX_TEMPFAIL);
+}
+
+/* ---------- lines ---------- */
+
+/* The envelope of the next request, as the options have it. */
+static void request_prepare(struct request *r)
+{
+	envelope_release(&r->envelope);
+	envelope_init(&r->envelope);
+	r->envelope.queue = r->options.queue;
+	buf_append_text(&r->envelope.headers, buf_text(&r->options.headers));
+}
+
+/* A request begins; it is published as soon as there is a channel. */
+static void request_begin(struct request *r)
+{
+	envelope_make_id(r->id);
+	r->envelope.reply_to = REPLY_QUEUE;
+	r->envelope.correlation_id = r->id;
+	r->is_pending = true;
+	loop_start_timer(r->client.loop, &r->limit, r->timeout);
+	if (r->is_ready)
+		request_publish(r);
+}
+
+static void begin_line(struct request *r, struct text line)
+{
+	request_prepare(r);
+	const char *problem = request_line_read(line, &r->envelope, &r->line);
+	r->body = r->line.body;
+	if (problem)
+		request_fail(r, EX_DATAERR, "%s", problem);
+	else
+		request_begin(r);
+}
+
+/* Take lines until one has to wait for its reply. */
+static bool on_turn(void *ctx)
+{
+	struct request *r = ctx;
+	struct text line;
+	while (r->is_lines && !r->is_pending && r->exit_code < 0) {
+		switch (input_next(&r->lines, &line)) {
+		case INPUT_MESSAGE:
+			begin_line(r, line);
+			break;
+		case INPUT_WAIT:
+			return false;
+		case INPUT_END:
+			request_finish(r, r->failure);
+			break;
+		case INPUT_FAILED:
+			console_problem(COMMAND, "cannot read %s", r->lines.problem);
+			request_finish(r, EX_IOERR);
+			break;
+		}
+	}
+	return false;
 }
 
 static const struct client_handler handler = {
 	.on_up = on_up,
 	.on_down = on_down,
 	.on_event = on_event,
+	.on_turn = on_turn,
 	.on_interrupt = on_interrupt,
 };
 
@@ -185,7 +323,7 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct request *r = watcher->data;
 	double seconds = (double)r->timeout / MTIME_SECOND;
 	const char *why = broker_link_failure(r->client.broker_link);
-	if (*r->client.failure || r->exit_code >= 0)
+	if (*r->client.failure || !r->is_pending)
 		return;
 	if (r->is_published)
 		request_fail(r, EX_TEMPFAIL,
@@ -228,15 +366,18 @@ static int take_option(struct request *r, int option)
 		r->broker = optarg;
 		return -1;
 	case QUEUE:
-		r->envelope.queue = text_from(optarg);
+		r->options.queue = text_from(optarg);
 		return -1;
 	case HEADER:
-		problem = envelope_add_header(&r->envelope, optarg);
+		problem = envelope_add_header(&r->options, optarg);
 		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;
 	case TIMEOUT:
 		return cli_read_duration(COMMAND, "--timeout", &r->timeout);
 	case RAW:
 		r->is_raw = true;
+		return -1;
+	case LINES:
+		r->is_lines = true;
 		return -1;
 	case HELP:
 		fputs(help, stdout);
@@ -253,7 +394,11 @@ static int read_options(struct request *r, int argc, char **argv)
 		exit_code = take_option(r, option);
 	if (exit_code >= 0)
 		return exit_code;
-	const char *problem = envelope_problem(&r->envelope);
+	if (r->is_lines)
+		return argc == optind
+			       ? -1
+			       : cli_problem(COMMAND, "--lines takes no BODY: it is in the lines");
+	const char *problem = envelope_problem(&r->options);
 	if (problem)
 		return cli_problem(COMMAND, "%s", problem);
 	if (argc - optind != 1)
@@ -264,18 +409,22 @@ static int read_options(struct request *r, int argc, char **argv)
 
 static int request_run(struct request *r)
 {
-	envelope_make_id(r->id);
-	r->envelope.reply_to = REPLY_QUEUE;
-	r->envelope.correlation_id = r->id;
-	/* The limit of the request comes first, and has its own message. */
-	int exit_code = client_init(
-		&r->client, COMMAND, r->broker, mtime_after(r->timeout, MTIME_SECOND), &handler, r);
+	static char *const standard_input[] = {NULL};
+	/* The limit of the request comes first, and has its own message. Lines wait for the broker
+	 * for ever. */
+	mtime wait = r->is_lines ? 0 : mtime_after(r->timeout, MTIME_SECOND);
+	int exit_code = client_init(&r->client, COMMAND, r->broker, wait, &handler, r);
 	if (exit_code != EX_OK)
 		return exit_code;
 	r->exit_code = -1;
 	ev_init(&r->limit, on_limit);
 	r->limit.data = r;
-	loop_start_timer(r->client.loop, &r->limit, r->timeout);
+	if (r->is_lines) {
+		input_init(&r->lines, r->client.loop, standard_input, true);
+	} else {
+		request_prepare(r);
+		request_begin(r);
+	}
 	client_run(&r->client);
 	exit_code = client_verdict(&r->client, COMMAND);
 	if (exit_code != EX_OK)
@@ -286,12 +435,16 @@ static int request_run(struct request *r)
 int request_main(int argc, char **argv)
 {
 	struct request r = {.timeout = TIMEOUT_DEFAULT};
+	envelope_init(&r.options);
 	envelope_init(&r.envelope);
 	buf_init(&r.input, BODY_LIMIT);
 	int exit_code = read_options(&r, argc, argv);
 	if (exit_code < 0)
 		exit_code = request_run(&r);
+	input_release(&r.lines);
 	client_release(&r.client);
+	request_line_release(&r.line);
+	envelope_release(&r.options);
 	envelope_release(&r.envelope);
 	buf_release(&r.input);
 	return exit_code;

@@ -4,7 +4,9 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ARGUMENTS 12
 
@@ -75,6 +77,78 @@ START_TEST(request_prints_its_reply)
 		"--queue", fixture.queue, "--timeout", "10s", "{\"Value\": 10}", NULL};
 	command_expect_text(proc_stdout(run(arguments, 0)), "55");
 	fixture_stop(serve);
+}
+END_TEST
+
+/* Requests of different queues, one that no queue takes, one that gets no reply, wrong lines, and a
+ * body that is not text: each has its answer, in order, and none ends the others. */
+START_TEST(request_answers_lines)
+{
+	const char *const worker[] = {fixture_built("workers/echo"), NULL};
+	char *lines = scratch_path(fixture.folder, "lines");
+	const char *const names[] = {fixture.queue, "no-such-queue", fixture.dead};
+	char *queue = scratch_text("\"queue\": \"%s\"", names[0]);
+	struct proc *serve = fixture_serve_ready(NULL, worker);
+	scratch_write(lines,
+		scratch_text(
+			"{\"body\": \"one\", %s}\n"
+			"{\"body\": \"\", \"queue\": \"%s\"}\n"
+			"{\"body\": \"lost\", \"queue\": \"%s\"}\n"
+			"no JSON\n"
+			"{%s}\n"
+			"{\"body\": \"two\\nlines\", %s, \"headers\": {\"X-Status\": \"201\"}}\n"
+			"{\"body\": \"last\", %s}",
+			queue, names[1], names[2], queue, queue, queue));
+	const char *const argv[] = {"/bin/sh", "-c", "exec \"$@\" < $0", lines,
+		fixture_built("wpool"), "request", "--broker", broker_url(fixture.broker),
+		"--lines", "--timeout", "1s", "--header", "X-Status=201", NULL};
+	struct proc *proc = proc_start(fixture.folder, argv, NULL);
+	ck_assert_int_eq(proc_wait(proc), 69); /* that of the first failure */
+	char *out = proc_stdout(proc), *end;
+	const char *const expected[] = {
+		scratch_text("{\"queue\":\"%s\",\"body\":\"one\"}", names[0]),
+		"{\"queue\":\"no-such-queue\",\"error\":\"no queue takes it: 312 NO_ROUTE",
+		scratch_text("{\"queue\":\"%s\",\"error\":\"no reply within 1 s: ", names[2]),
+		"{\"queue\":\"\",\"error\":\"the line is not a JSON object\"}",
+		scratch_text("{\"queue\":\"%s\",\"error\":\"body is missing\"}", names[0]),
+		scratch_text("{\"queue\":\"%s\",\"body\":\"two\\nlines\"}", names[0]),
+		scratch_text("{\"queue\":\"%s\",\"body\":\"last\"}", names[0])};
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++, out = end + 1) {
+		end = strchr(out, '\n');
+		ck_assert_msg(end && strncmp(out, expected[i], strlen(expected[i])) == 0,
+			"%s instead of %s", out, expected[i]);
+	}
+	ck_assert_str_eq(out, "");
+	ck_assert_str_eq(proc_stderr(proc), "");
+	fixture_stop(serve);
+}
+END_TEST
+
+static pid_t only_child(pid_t pid)
+{
+	char *children = scratch_read(scratch_text("/proc/%d/task/%d/children", pid, pid), NULL);
+	pid_t child = atoi(children);
+	free(children);
+	ck_assert_int_gt(child, 0);
+	return child;
+}
+
+/* As PID 1 of a container it would ignore a signal that it does not handle. It has had the answer
+ * to a call, which is that there is no such queue here. */
+START_TEST(publisher_of_the_samples_stops_at_sigterm)
+{
+	bool is_first = geteuid() == 0; /* only root may make a namespace of processes */
+	const char *argv[ARGUMENTS] = {"/bin/sh", "-c", "PATH=${0%/*}:$PATH exec \"$@\"",
+		fixture_built("wpool"), "unshare", "--pid", "--fork", "python3", "samples/feed.py"};
+	const char *const environment[] = {
+		scratch_text("AMQP_URL=%s", broker_url(fixture.broker)), NULL};
+	if (!is_first)
+		memcpy(argv + 4, argv + 7, 3 * sizeof *argv);
+	struct proc *proc = proc_start(fixture.folder, argv, environment);
+	command_expect_out(proc, "-> no reply: no queue takes it");
+	kill(is_first ? only_child(proc_pid(proc)) : proc_pid(proc), SIGTERM);
+	ck_assert_int_eq(proc_wait(proc), 0);
+	proc_free(proc);
 }
 END_TEST
 
@@ -384,6 +458,7 @@ int main(void)
 		{unroutable_publish_is_an_error, 1}, {request_prints_its_reply, 1},
 		{request_without_worker_times_out, 1}, {help_and_version_are_printed, 1},
 		{usage_errors_are_named, MISTAKES}, {error_in_variable_names_the_variable, 1},
+		{request_answers_lines, 1}, {publisher_of_the_samples_stops_at_sigterm, 1},
 		{unknown_variable_is_warned_of, 1}, {wrong_value_ends_the_start_with_its_value, 1},
 		{samples_use_either_family_of_variables, 1},
 		{reply_on_terminal_ends_with_newline, 1},

@@ -1,0 +1,101 @@
+/* What a line of `wpool request --lines` may say, and how its answers are written. */
+#include "publish/request_line.h"
+#include "unit/unit.h"
+
+static const struct {
+	struct text line;
+	const char *problem;
+} cases[] = {
+	{TEXT("{\"body\":\"b\"}"), NULL},
+	{TEXT(" { \"body\" : \"\" , \"queue\": \"other\", \"headers\": {\"K\": \"=v\", \"L\": \"\"}} "),
+		NULL},
+	{TEXT("{\"body\":\"a\\u0000b\"}"), "the line is not a JSON object"},
+	{TEXT(""), "the line is not a JSON object"},
+	{TEXT("[]"), "the line is not a JSON object"},
+	{TEXT("{\"body\":\"\xff\"}"), "the line is not a JSON object"},
+	{TEXT("{\"body\":\"b\"}x"), "the line is not a JSON object"},
+	{TEXT("{\"body\":\"b\",\"body\":\"c\"}"), "the line is not a JSON object"},
+	{TEXT("{}"), "body is missing"},
+	{TEXT("{\"queue\":\"\",\"body\":\"b\"}"), "queue is missing"},
+	{TEXT("{\"body\":1}"), "queue and body must be texts"},
+	{TEXT("{\"body\":\"b\",\"queue\":null}"), "queue and body must be texts"},
+	{TEXT("{\"body\":\"b\",\"header\":{}}"),
+		"there is a member other than queue, headers and body"},
+	{TEXT("{\"body\":\"b\",\"headers\":[]}"), "headers must be an object"},
+	{TEXT("{\"body\":\"b\",\"headers\":{\"K\":1}}"),
+		"headers must be texts, and their names without a \"=\""},
+	{TEXT("{\"body\":\"b\",\"headers\":{\"K=\":\"v\"}}"),
+		"headers must be texts, and their names without a \"=\""},
+	{TEXT("{\"body\":\"b\",\"headers\":{\"\":\"v\"}}"),
+		"a header is empty, too long, or the broker's own (CC, BCC)"},
+	{TEXT("{\"body\":\"b\",\"headers\":{\"CC\":\"v\"}}"),
+		"a header is empty, too long, or the broker's own (CC, BCC)"},
+};
+
+START_TEST(lines_are_read_or_their_mistake_is_named)
+{
+	struct envelope envelope;
+	struct request_line line;
+	envelope_init(&envelope);
+	envelope.queue = TEXT("q");
+	const char *problem = request_line_read(cases[_i].line, &envelope, &line);
+	ck_assert_pstr_eq(problem, cases[_i].problem);
+	request_line_release(&line);
+	envelope_release(&envelope);
+}
+END_TEST
+
+START_TEST(line_wins_over_options)
+{
+	struct envelope envelope;
+	struct request_line line;
+	char queue[300] = "";
+	envelope_init(&envelope);
+	envelope.queue = TEXT("q");
+	ck_assert_ptr_null(envelope_add_header(&envelope, "A=1"));
+	size_t len = buf_len(&envelope.headers);
+	ck_assert_ptr_null(request_line_read(cases[1].line, &envelope, &line));
+	ck_assert(text_is(envelope.queue, TEXT("other")));
+	ck_assert_uint_gt(buf_len(&envelope.headers), len);
+	ck_assert_ptr_nonnull(line.body.ptr);
+	ck_assert_uint_eq(line.body.len, 0);
+	request_line_release(&line);
+	memset(queue, 'q', 256);
+	envelope.queue = text_from(queue);
+	ck_assert_str_eq(request_line_read(TEXT("{\"body\":\"b\"}"), &envelope, &line),
+		"--queue is over 255 bytes");
+	request_line_release(&line);
+	envelope_release(&envelope);
+}
+END_TEST
+
+START_TEST(answers_are_one_line_of_json)
+{
+	struct buf out;
+	buf_init(&out, 10000);
+	request_line_append_reply(&out, TEXT("q\""), TEXT("a\nb\x1b"));
+	request_line_append_reply(&out, TEXT("q"), TEXT("\xff"));
+	request_line_append_reply(&out, TEXT("q"), TEXT(""));
+	request_line_append_error(&out, TEXT("q"), TEXT("why\xff"));
+	ck_assert(
+		text_is(buf_text(&out), TEXT("{\"queue\":\"q\\\"\",\"body\":\"a\\nb\\u001b\"}\n"
+					     "{\"queue\":\"q\",\"body_base64\":\"/w==\"}\n"
+					     "{\"queue\":\"q\",\"body\":\"\"}\n"
+					     "{\"queue\":\"q\",\"error\":\"why\xef\xbf\xbd\"}\n")));
+	buf_release(&out);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("publish/request_line");
+	TCase *tcase = tcase_create("lines");
+	tcase_add_loop_test(
+		tcase, lines_are_read_or_their_mistake_is_named, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tcase, line_wins_over_options);
+	tcase_add_test(tcase, answers_are_one_line_of_json);
+	suite_add_tcase(s, tcase);
+	return s;
+}
+
+UNIT_MAIN(suite)
