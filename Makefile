@@ -189,7 +189,8 @@ asan:
 
 install: all install-sdk install-service install-pages
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(BUILD)/wpool $(DESTDIR)$(PREFIX)/bin/
+	# The kernel hides a program that its user cannot read, from its start: docs/security.md.
+	install -m 711 $(BUILD)/wpool $(DESTDIR)$(PREFIX)/bin/
 
 # For systemd, where there is one; nothing is started.
 unit_folder = $(DESTDIR)$(PREFIX)/lib/systemd/system

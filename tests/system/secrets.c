@@ -1,8 +1,10 @@
 /* The broker's password stays with the supervisor: a worker of wpool's own user reaches neither the
  * supervisor nor the guard, and finds no password in its environment. */
 #include "harness/control.h"
+#include "harness/deadline.h"
 #include "system/system.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +118,62 @@ START_TEST(worker_of_same_user_reads_no_memory)
 	ck_assert_int_gt(fixture_worker_pid(), 1);
 	fixture_stop(serve);
 	free(command);
+}
+END_TEST
+
+/* Whether the user may read it in the process. */
+static bool user_can_read_environment(pid_t pid)
+{
+	char *path = scratch_text("/proc/%d/environ", (int)pid);
+	const char *const command[] = {
+		"setpriv", "--reuid", USER, "--regid", USER, "--clear-groups", "cat", path, NULL};
+	struct proc *reader = proc_start(fixture.folder, command, NULL);
+	bool can = proc_wait(reader) == 0;
+	proc_free(reader);
+	free(path);
+	return can;
+}
+
+/* Before its first instruction wpool cannot hide anything. The loader waits there, for a library
+ * that is a FIFO. `make install` gives the program the second mode. */
+START_TEST(program_that_its_user_cannot_read_is_hidden_from_its_start)
+{
+	static const struct {
+		mode_t mode;
+		bool is_open;
+	} cases[] = {{0755, true}, {0711, false}};
+	if (geteuid() != 0) {
+		fixture_not_run("program_that_its_user_cannot_read_is_hidden_from_its_start",
+			"only root can own a program of another user");
+		return;
+	}
+	const char *program = fixture_public_copy("wpool");
+	char *fifo = scratch_path(fixture.folder, "fifo");
+	char *preload = scratch_text("LD_PRELOAD=%s", fifo);
+	ck_assert_int_eq(chmod(program, cases[_i].mode), 0);
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	ck_assert_int_eq(chmod(fifo, 0644), 0);
+	/* Not by setpriv itself, which has kept capabilities until then. */
+	struct proc *starting = proc_start(fixture.folder,
+		(const char *const[]){"setpriv", "--reuid", USER, "--regid", USER, "--clear-groups",
+			"env", preload, program, "--version", NULL},
+		NULL);
+	char *path = scratch_text("/proc/%d/comm", (int)proc_pid(starting)), *name = NULL;
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (!(name = scratch_read(path, NULL)) || strcmp(name, "wpool\n") != 0) {
+		free(name);
+		fixture_poll(deadline, 5, "the program is loaded");
+	}
+	ck_assert(user_can_read_environment(proc_pid(starting)) == cases[_i].is_open);
+	int writer = open(fifo, O_WRONLY);
+	ck_assert_int_ge(writer, 0);
+	close(writer);
+	ck_assert_int_eq(proc_wait(starting), 0);
+	proc_free(starting);
+	free(name);
+	free(path);
+	free(preload);
+	free(fifo);
 }
 END_TEST
 
@@ -373,6 +431,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("secrets", {worker_of_same_user_reads_no_memory, 1},
+		{program_that_its_user_cannot_read_is_hidden_from_its_start, 2},
 		{worker_loses_nothing, 1}, {guard_still_finds_processes, 1},
 		{secrets_stay_out_of_environment, 4}, {reload_keeps_secrets, 1},
 		{new_password_needs_no_restart, 2}, {new_certificate_needs_no_restart, 1},
