@@ -136,11 +136,19 @@ static void append(const char **to, size_t *count, const char *const from[])
 	}
 }
 
+/* With a file the variables of pools have no effect. */
+static bool has_file(const char *const argv[])
+{
+	while (*argv && strcmp(*argv, "--config") != 0)
+		argv++;
+	return *argv != NULL;
+}
+
 static struct proc *start_argv(const char *const argv[], const char *const more[])
 {
 	const char *environment[ARGUMENTS_MAX] = {
 		scratch_text("WITNESS=%s", fixture.witness), "WPOOL_RETRY_DELAY=100ms", NULL};
-	size_t variable_count = 2;
+	size_t variable_count = has_file(argv) ? 1 : 2;
 	append(environment, &variable_count, more);
 	/* Of this test; the first of two values of one variable counts. */
 	append(environment, &variable_count,

@@ -263,7 +263,7 @@ START_TEST(tcp_is_read_only)
 	struct proc *serve = fixture_serve_program("wpool", environment,
 		scratch_text("- {queue: %s, command: [\"%s\"], workers: 1}\n", fixture.queue,
 			fixture_built("workers/echo")));
-	proc_expect(serve, "metrics and health: 127.0.0.1:0 (port ");
+	proc_expect(serve, "metrics and health: http://127.0.0.1:0 (port ");
 	char *said = proc_stderr(serve);
 	char *where = scratch_text("127.0.0.1:%d", atoi(strstr(said, "(port ") + 6));
 	control_await("/readyz", 200);
