@@ -40,13 +40,17 @@ class NotRun(Exception):
 
 def run(*command, **options):
     """Return what the command prints to stdout. Its other output is shown if it fails."""
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    options = {"stderr": subprocess.PIPE, **options}
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, **options)
     if done.returncode != 0:
-        raise Failure(f"'{' '.join(map(str, command))}' ended with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}")
+        output = done.stdout + (done.stderr or "")
+        raise Failure(f"'{' '.join(map(str, command))}' ended with {done.returncode}:\n{output[-2000:]}")
     return done.stdout.strip()
 
 
-def docker(*arguments, **options):
+def docker(*arguments, with_stderr=False, **options):
+    if with_stderr:  # containers have two outputs, too
+        options["stderr"] = subprocess.STDOUT
     return run("docker", *arguments, **options)
 
 
@@ -84,6 +88,10 @@ def image_megabytes(name):
     return int(docker("image", "inspect", "--format", "{{.Size}}", name)) / 1e6
 
 
+def is_substitute(name):
+    return docker("image", "inspect", "--format", '{{index .Config.Labels "wpool.substitute"}}', name) == "yes"
+
+
 class Images:
     """The images of a run. Those that it made are removed at its end."""
 
@@ -119,9 +127,9 @@ class Images:
         subprocess.run(["rm", "-rf", "--one-file-system", folder], check=True)
 
     def provide(self, name):
-        """Make a substitute for an image that the engine lacks. Return whether it is a substitute."""
+        """Make a substitute for an image that the engine lacks."""
         if image_id(name):
-            return False
+            return
         started = time.monotonic()
         if name == BASE:
             self.make_base()
@@ -130,7 +138,6 @@ class Images:
             folder = ROOT / "tests/compose/images" / SUBSTITUTES[name.split(":")[0]]
             self.build("docker", "build", "--force-rm", "--tag", name, folder)
         say(f"{time.monotonic() - started:6.1f} s  a substitute for {name}, {image_megabytes(name):.0f} MB")
-        return True
 
     def claim(self, name):
         """Before the name gets another image: at the end it means again what it means now."""
@@ -190,19 +197,26 @@ class Compose:
         self.command, self.folder, self.name = command, folder, name
         self.environment = dict(os.environ)
         self.profiles = []
+        self.files = []  # beside docker-compose.yml
 
     def __call__(self, *arguments, builder=None):
         profiles = [word for profile in self.profiles for word in ("--profile", profile)]
-        command = [*self.command, "--project-name", self.name, *profiles, *arguments]
+        files = [word for file in ["docker-compose.yml", *self.files] for word in ("--file", file)]
+        command = [*self.command, "--project-name", self.name, *files, *profiles, *arguments]
         options = {"cwd": self.folder, "env": self.environment}
         return builder.build(*command, **options) if builder else run(*command, **options)
 
+    def containers(self, service):
+        return self("ps", "--quiet", service).split()
+
     def container(self, service):
-        return self("ps", "--quiet", service)
+        """Return the container of a service that has one."""
+        container, = self.containers(service)
+        return container
 
     def end(self):
         """Remove all of the project: containers, networks and volumes."""
-        self.profiles = ["metrics"]
+        self.profiles, self.files = ["metrics"], []
         self("down", "--volumes", "--remove-orphans", "--timeout", "20")
 
     def left(self):

@@ -1,7 +1,4 @@
-"""Checks of our images, for tests/compose/run: what is in them, and the images of samples/containers at work.
-
-A check gets the Test, whose project has a broker. It returns what it saw, in a few words.
-"""
+"""What is in our images, and the images of samples/containers at work."""
 import re
 import shutil
 import subprocess
@@ -63,9 +60,9 @@ def layers(image):
     return inspect(image, "{{json .RootFS.Layers}}")
 
 
-def image_labels(test):
+def image_labels(project):
     """The labels have the version and the revision, and another revision builds nothing."""
-    name = test.images.build_target("wpool", test.compose.folder, "--build-arg", "REVISION=1234abcd")
+    name = project.images.build_target("wpool", project.compose.folder, "--build-arg", "REVISION=1234abcd")
     version = re.search(r"(?m)^VERSION := (\S+)", (ROOT / "Makefile").read_text())[1]
     for image, revision in ((name, "1234abcd"), (NAME, "unknown"), ("wpool:python", "unknown")):
         for label, wanted in (("version", version), ("revision", revision), ("licenses", "MIT"), ("title", "wpool")):
@@ -74,20 +71,20 @@ def image_labels(test):
     return f"version {version}, revision from the build"
 
 
-def image_layers(test):
+def image_layers(project):
     """A change outside the program does not compile it again. A build without a target makes wpool."""
-    changed = test.images.scratch / "changed"
-    shutil.copytree(test.compose.folder, changed, symlinks=True)
+    changed = project.images.scratch / "changed"
+    shutil.copytree(project.compose.folder, changed, symlinks=True)
     outside = ("README.md", "docs/operations.md", "docker-compose.yml", "samples/python/word_count.py", "samples/c/word_count.c",
                "samples/samples.mk", "samples/containers/c/shout.c", "tests/README.md", "tests/compose/run", "tools/lint",
                "worker-sdk/PROTOCOL.md", "worker-sdk/python/wpool_worker/task.py", "env/wpool.env")
     for path in outside:
         with open(changed / path, "a") as file:
             file.write("\n")
-    build = test.images.build_target
+    build = project.images.build_target
     for target in ("build", "wpool", None):
         expect(f"the image of {target or 'no target'} after a change outside the program",
-               image_id(build(target, changed)), image_id(build(target or "wpool", test.compose.folder)))
+               image_id(build(target, changed)), image_id(build(target or "wpool", project.compose.folder)))
     size = ("stat", "--format", "%s", "/usr/local/share/wpool/samples/word_count.py")
     expect("the size of the changed sample", int(run_in(build("python", changed), *size)), int(run_in("wpool:python", *size)) + 1)
     return f"{len(outside)} files changed, the program was not compiled"
@@ -109,14 +106,15 @@ class Recipe:
         self.language, self.needs = language, needs
         self.__name__ = f"recipe_{language}"
 
-    def __call__(self, test):
-        if self.needs and not image_id(self.needs) and not test.images.pull(self.needs):
+    def __call__(self, project):
+        if self.needs and not image_id(self.needs) and not project.images.pull(self.needs):
             raise NotRun(f"{self.needs} cannot be pulled here")
         name = f"shout-{self.language}:compose-test"
-        test.images.claim(name)
-        test.images.build("docker", "build", "--force-rm", "--tag", name, test.compose.folder / "samples/containers" / self.language)
-        options = ("--network", f"{test.compose.name}_default", "--env-file", test.compose.folder / "env/wpool.env",
-                   "--volume", f"{test.compose.folder}/env/secrets:/run/secrets:ro")
+        project.images.claim(name)
+        project.images.build("docker", "build", "--force-rm", "--tag", name, project.compose.folder / "samples/containers" / self.language)
+        folder = project.compose.folder
+        options = ("--network", f"{project.compose.name}_default", "--env-file", folder / "env/wpool.env",
+                   "--env-file", folder / "env/secrets/broker.env")
         container = docker("run", "--detach", *options, *CONFINED, name)
         try:
             self.call(container)
