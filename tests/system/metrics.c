@@ -137,7 +137,10 @@ static void start_prometheus(void)
 	char *path = scratch_path(fixture.folder, "prometheus.yml");
 	struct proc *proc;
 
-	config = replaced(config, "supervisor:9464", page_address());
+	config = replaced(config, "dns_sd_configs", "static_configs");
+	config =
+		replaced(config, "{names: [supervisor], type: A, port: 9464, refresh_interval: 5s}",
+			scratch_text("{targets: [\"%s\"]}", page_address()));
 	config = replaced(config, "rabbitmq:15692", "127.0.0.1:1"); /* nobody is there */
 	config = replaced(config, "scrape_interval: 5s", "scrape_interval: 500ms");
 	config = replaced(config, "evaluation_interval: 15s", "evaluation_interval: 1s");
