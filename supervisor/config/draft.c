@@ -83,7 +83,7 @@ void draft_set(struct draft *draft, const struct setting *setting, struct text v
 	if (setting->type == SETTING_PAIRS) { /* a value may be a password */
 		buf_append_text(&is, TEXT("no such map"));
 	} else if (setting->type == SETTING_WORDS) { /* a word of a command may be, too */
-		buf_append_text(&is, TEXT("not a command"));
+		buf_append_text(&is, TEXT("invalid"));
 	} else {
 		append_value(draft, value, written, &is);
 		if (!secrets_are_in(draft->secrets, written))

@@ -341,7 +341,7 @@ START_TEST(test_flags_win)
 	loading_load(&flags, environment);
 	/* What the flag replaces must still be right. */
 	ck_assert_str_eq(loaded.problems,
-		"WORKER_COMMAND: command is not a command; a list of texts, or one text with its "
+		"WORKER_COMMAND: command is invalid; a list of texts, or one text with its "
 		"quotes closed, is needed\n");
 	loading_load(&flags, environment + 5);
 	const struct config_pool *p = loaded.config->pools;

@@ -159,7 +159,7 @@ static const struct problem_case pool_cases[] = {
 	{"  - {queue: r, command: ['', a]}\n",
 		"4: pools[1].command begins with an empty text; a program is needed"},
 	{"  - {queue: r, command: \"w 'secret\"}\n",
-		"4: pools[1].command is not a command; a list of texts, or one text with its quotes "
+		"4: pools[1].command is invalid; a list of texts, or one text with its quotes "
 		"closed, is needed"},
 	{"  - {queue: '', command: w}\n",
 		"4: pools[1].queue is \"\"; a text of 1 to 255 bytes is needed"},
