@@ -1,10 +1,10 @@
 #include "config/check.h"
 
+#include "base/processors.h"
 #include "config/url/listen.h"
 #include "config/value/environment.h"
 #include "config/value/nearest.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,15 +155,11 @@ static const char dead_suffix[] = ".dead";
 /* The longest suffix of a retry queue's name. */
 static const char retry_suffix[] = ".retry.86399999ms";
 
-/* The processors that this process may use; if the kernel does not say, those that exist. */
 static int64_t count_processors(void)
 {
-	cpu_set_t processors;
-	long count = sched_getaffinity(0, sizeof processors, &processors) == 0
-			     ? CPU_COUNT(&processors)
-			     : sysconf(_SC_NPROCESSORS_ONLN);
-	if (count < 1)
-		return 1;
+	struct processors processors;
+	processors_find(&processors, "");
+	uint32_t count = processors_count(&processors);
 	return count < CONFIG_WORKERS_MAX ? count : CONFIG_WORKERS_MAX;
 }
 

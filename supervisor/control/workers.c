@@ -10,6 +10,7 @@ static const char *state_of(const struct slot_facts *slot)
 {
 	switch (slot->state) {
 	case LIFE_WAITING:
+	case LIFE_IN_LINE:
 		return slot->failures ? "failing" : "waiting";
 	case LIFE_STARTING:
 		return "starting";

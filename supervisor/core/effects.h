@@ -2,7 +2,7 @@
  * within pool_step. An effect never calls back into the pool and never blocks. Except for send and
  * allow_slots, none can fail: trouble comes as an event of a later step. These two return a result,
  * because a task that cannot be encoded must be settled before the next one is sent behind it, and
- * because a command is refused as a whole. */
+ * because a command is refused as a whole; waited returns a figure that is rarely needed. */
 #ifndef CORE_EFFECTS_H
 #define CORE_EFFECTS_H
 
@@ -44,6 +44,8 @@ struct effects {
 	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_request);
 	/* True: there may be this many slots. Called before a new one is used. */
 	bool (*allow_slots)(void *io, uint16_t slots);
+	/* How long the process of this life waited for a processor since its start. */
+	mtime (*waited)(void *io, uint16_t slot, uint32_t life);
 	void (*emit)(void *io, const struct notice *);
 };
 

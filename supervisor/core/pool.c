@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct pool *pool_new(
-	const struct pool_config *config, const struct effects *effects, void *io, mtime now)
+struct pool *pool_new(const struct pool_config *config, struct starts *starts,
+	const struct effects *effects, void *io, mtime now)
 {
 	assert(!config->interrupt || config->pipeline == 1);
 	assert(config->pipeline || config->pipe_wait > 0);
@@ -20,7 +20,7 @@ struct pool *pool_new(
 		free(pool);
 		return NULL;
 	}
-	if (slots_init(&pool->slots, &pool->context, &pool->tasks.dispatch) != RC_OK) {
+	if (slots_init(&pool->slots, &pool->context, &pool->tasks.dispatch, starts) != RC_OK) {
 		pool_free(pool);
 		return NULL;
 	}

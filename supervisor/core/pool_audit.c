@@ -112,14 +112,15 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 		config->boot_limit == MTIME_NEVER);
 	assert((slot->heap_place > 0) == (slot->timer != MTIME_NEVER));
 	assert(!slot->heap_place || pool->slots.timers.heap[slot->heap_place] == slot);
-	if (slot->state == LIFE_WAITING || slot->state == LIFE_RETIRED)
-		assert(pipe->load == 0);
+	assert(!list_is_empty(&slot->in_line) == (slot->state == LIFE_IN_LINE));
+	assert(slot_has_process(slot) || pipe->load == 0);
 	if (!pool_stays(&pool->context))
 		return;
 	if (is_ready && !is_leaving)
 		assert(pipe->load > 0 || !pipe_is_spent(pipe));
 	assert(slot->state != LIFE_RETIRED || is_leaving);
-	assert(!is_leaving || (slot->state != LIFE_WAITING && slot->state != LIFE_STARTING));
+	assert(!is_leaving || slot->state == LIFE_RETIRED ||
+		(slot_has_process(slot) && slot->state != LIFE_STARTING));
 	assert(!is_leaving || !is_ready || pipe->load > 0 || pipe->slot >= pool->slots.passed);
 }
 
@@ -139,13 +140,14 @@ static void audit_slots(const struct pool *pool, const struct ledger_counts *cou
 {
 	const struct slots *slots = &pool->slots;
 	const struct timers *timers = &slots->timers;
-	uint32_t starting = 0, ready = 0, failing = 0, retired = 0, with_timer = 0, sent = 0,
-		 loads = 0, kept = 0;
+	uint32_t in_line = 0, starting = 0, ready = 0, failing = 0, retired = 0, with_timer = 0,
+		 sent = 0, loads = 0, kept = 0;
 	for (uint32_t i = 0; i < slots->all.count; i++) {
 		const struct slot *slot = slots_at(slots, i);
 		audit_slot(pool, slot);
 		sent += audit_pipe(&slot->pipe);
 		loads += slot->pipe.load;
+		in_line += slot->state == LIFE_IN_LINE;
 		starting += slot->state == LIFE_STARTING;
 		ready += slot->state == LIFE_READY;
 		retired += slot->state == LIFE_RETIRED;
@@ -157,7 +159,9 @@ static void audit_slots(const struct pool *pool, const struct ledger_counts *cou
 	assert(sent == counts->sent);
 	assert(loads == pool->tasks.dispatch.in_pipes);
 	assert(!pool->tasks.dispatch.is_alone || loads == 1);
-	assert(starting == slots->starting);
+	assert(in_line == length(&slots->line));
+	assert(in_line || list_is_empty(&slots->place));
+	assert(starting == slots->starting && starting <= slots->starts->starting);
 	assert(ready == slots->ready && failing == slots->failing && retired == slots->retired);
 	assert(with_timer == timers->count);
 	for (uint16_t i = 2; i <= timers->count; i++)

@@ -69,8 +69,10 @@ struct pool_unacked pool_unacked(const struct pool *pool)
 	};
 }
 
-static mtime next_start_of(const struct slot *slot)
+static mtime next_start_of(const struct pool *pool, const struct slot *slot)
 {
+	if (slot->state == LIFE_IN_LINE)
+		return pool->context.now;
 	return slot->state == LIFE_WAITING ? slot->timer : MTIME_NEVER;
 }
 
@@ -85,7 +87,7 @@ struct slot_counts pool_slot_counts(const struct pool *pool)
 			continue;
 		if (slot->failures > counts.failures_max)
 			counts.failures_max = slot->failures;
-		counts.next_start = mtime_min(counts.next_start, next_start_of(slot));
+		counts.next_start = mtime_min(counts.next_start, next_start_of(pool, slot));
 	}
 	return counts;
 }
@@ -106,7 +108,7 @@ struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
 		.exit = slot->exit,
 		.exit_for = slot->exit_for,
 		.ended_at = slot->ended_at,
-		.next_start = next_start_of(slot),
+		.next_start = next_start_of(pool, slot),
 		.answers = slot->pipe.answers,
 		.ready_at = slot->ready_at,
 		.due = slot->due,

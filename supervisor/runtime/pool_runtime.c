@@ -64,6 +64,13 @@ static bool do_allow_slots(void *io, uint16_t slots)
 	return workers_reserve(runtime->workers, slots);
 }
 
+static mtime do_waited(void *io, uint16_t slot, uint32_t life)
+{
+	struct pool_runtime *runtime = io;
+
+	return workers_waited(runtime->workers, slot, life);
+}
+
 static void do_emit(void *io, const struct notice *notice)
 {
 	struct pool_runtime *runtime = io;
@@ -81,6 +88,7 @@ static const struct effects effects = {
 	.source = do_source,
 	.slot = do_slot,
 	.allow_slots = do_allow_slots,
+	.waited = do_waited,
 	.emit = do_emit,
 };
 
@@ -102,7 +110,7 @@ static bool create_parts(
 	runtime->report.workers = runtime->workers;
 	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);
 	runtime->publisher = publisher_new(&runtime->publisher_config, &runtime->log);
-	runtime->pool = pool_new(&runtime->pool_config, &effects, runtime, now);
+	runtime->pool = pool_new(&runtime->pool_config, tools->starts, &effects, runtime, now);
 	if (!runtime->workers || !runtime->consumer || !runtime->publisher || !runtime->pool)
 		return false;
 	workers_attach(runtime->workers, runtime->pool);

@@ -546,7 +546,7 @@ void report_log_state(const struct report *report, const struct pool_facts *fact
 		"%u leaving%s; backlog: %s; tasks: %u with workers, %u waiting, %u unacked (window "
 		"%u), %zu unconfirmed; %s%s%s; %llu done, %llu retried, %llu given up",
 		pool_state_name(facts->state), facts->wanted, facts->ready, counts->busy,
-		slots[LIFE_STARTING], slots[LIFE_WAITING],
+		slots[LIFE_STARTING], slots[LIFE_WAITING] + slots[LIFE_IN_LINE],
 		slots[LIFE_QUITTING] + slots[LIFE_STOPPING] + slots[LIFE_KILLED],
 		facts->is_rolling ? ", being replaced one by one" : "", waiting, facts->in_pipes,
 		facts->waiting, facts->unacked, facts->window, facts->unconfirmed,

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
-/* Members are owned, except the loop; pool runtimes borrow them until pool_runtime_free. */
+/* Members are owned, except the loop and the starts; pool runtimes borrow them until
+ * pool_runtime_free. */
 struct runtime_shared {
 	struct ev_loop *loop;
 	struct reaper *reaper;
@@ -18,6 +19,7 @@ struct runtime_shared {
 	struct cgroups *cgroups; /* NULL: not available on this machine */
 	struct descendants *descendants;
 	struct strays *strays;
+	struct starts *starts;     /* borrowed; set it before the first pool */
 	char mark[MARK_RUN_SIZE];  /* of this run */
 	struct rlimit descriptors; /* limit for a worker */
 	char **const *secrets;     /* variables that hold a password; the configuration's */

@@ -2,7 +2,9 @@
  * worker frames, exits, timers. This file has those of signals and of the stop. */
 #include "serve/supervisor.h"
 
+#include "base/processors.h"
 #include "control/control.h"
+#include "core/workers/starts.h"
 #include "os/clock.h"
 #include "os/loop.h"
 #include "os/pulse.h"
@@ -21,7 +23,9 @@
 
 struct supervisor {
 	struct config *config;       /* borrowed; its pools are in the pool set */
-	struct runtime_shared tools; /* members are owned, except the loop */
+	struct runtime_shared tools; /* members are owned, except the loop and starts */
+	struct processors processors;
+	struct starts starts; /* of workers, in all pools */
 	struct pool_set pool_set;
 	struct broker_links broker_links;
 	enum phase phase;
@@ -183,8 +187,11 @@ static void step_pools(struct supervisor *supervisor)
 {
 	uint64_t wall_s = clock_wall_s();
 	mtime now = clock_now();
+	struct starts *starts = &supervisor->starts;
 	struct pool_runtime *runtime;
 
+	if (starts_look_at(starts) <= now)
+		starts_look(starts, now, processors_idle(&supervisor->processors, now));
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
 		pool_runtime_turn(runtime, now, wall_s);
 }
@@ -288,6 +295,9 @@ static bool start(struct supervisor *supervisor, const struct config_flags *flag
 		.phase = &supervisor->phase};
 	if (!runtime_shared_open(&supervisor->tools, supervisor->config))
 		return false;
+	processors_find(&supervisor->processors, "");
+	starts_init(&supervisor->starts, supervisor->processors.share, PROCESSORS_GRAIN);
+	supervisor->tools.starts = &supervisor->starts;
 	systemd_open(&supervisor->systemd, supervisor->tools.loop);
 	if (!open_pools(supervisor)) {
 		log_error("out of memory at the start");

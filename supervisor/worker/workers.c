@@ -1,6 +1,7 @@
 #include "worker/workers.h"
 
 #include "os/proc_usage.h"
+#include "os/proc_waited.h"
 #include "worker/worker_internal.h"
 #include <signal.h>
 #include <stdlib.h>
@@ -130,6 +131,13 @@ pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)
 {
 	const struct worker *worker = worker_at(workers, slot);
 	return worker->life == life ? worker->pid : 0;
+}
+
+mtime workers_waited(const struct workers *workers, uint16_t slot, uint32_t life)
+{
+	const struct worker *worker = worker_at(workers, slot);
+	bool is_there = worker->life == life && worker->process == PROCESS_LIVES;
+	return is_there ? proc_waited(worker->pid) : 0;
 }
 
 struct workers_lines workers_lines(const struct workers *workers)

@@ -63,6 +63,8 @@ enum send_result workers_send(struct workers *, uint16_t slot, struct delivery *
 void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_request);
 /* The pid of the process of this life, also after its end; 0: none, or another life has begun. */
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
+/* How long the process of this life waited for a processor since its start (os/proc_waited.h). */
+mtime workers_waited(const struct workers *, uint16_t slot, uint32_t life);
 /* Lines of the workers that went into the log, and that were dropped. */
 struct workers_lines {
 	uint64_t passed, passed_bytes, dropped;

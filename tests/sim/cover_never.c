@@ -20,7 +20,7 @@ static const struct line rare[] = {
 
 #define NOT_FINAL  "PARCEL_REPLY PARCEL_HAND_BACK PARCEL_RETRY PARCEL_DEAD_LETTER PARCEL_RENEW "
 #define NOT_FAILED "PARCEL_REPLY PARCEL_HAND_BACK PARCEL_RENEW ACK ACK_UNASKED REQUEUE"
-#define NO_PROCESS "LIFE_WAITING LIFE_RETIRED"
+#define NO_PROCESS "LIFE_WAITING LIFE_IN_LINE LIFE_RETIRED"
 
 /* clang-format off */
 static const struct line never[] = {
@@ -50,12 +50,15 @@ static const struct line never[] = {
 	{"slot", "READY", "LIFE_READY LIFE_QUITTING LIFE_STOPPING", "said once"},
 	{"slot", "ROOM-none ROOM OUTPUT PROGRESS", "LIFE_STARTING", "the pipe is not open"},
 	{"slot", "PROGRESS", "LIFE_QUITTING", "of no task"},
-	{"life", "LIFE_WAITING", "FACT_READY FACT_BROKEN FACT_GONE", "no process"},
-	{"life", "LIFE_WAITING LIFE_STARTING LIFE_QUITTING LIFE_STOPPING LIFE_KILLED LIFE_RETIRED",
+	{"life", "LIFE_WAITING LIFE_IN_LINE", "FACT_READY FACT_BROKEN FACT_GONE", "no process"},
+	{"life", "LIFE_WAITING LIFE_STARTING LIFE_READY LIFE_QUITTING LIFE_STOPPING LIFE_KILLED "
+		"LIFE_RETIRED", "FACT_TURN", "only one in line has a turn"},
+	{"life", "LIFE_IN_LINE", "FACT_TIMER", "it has no timer"},
+	{"life", "LIFE_WAITING LIFE_IN_LINE LIFE_STARTING LIFE_QUITTING LIFE_STOPPING LIFE_KILLED LIFE_RETIRED",
 		"FACT_HARD", "only the head of one that is ready is under the limit"},
 	{"life", "LIFE_READY LIFE_QUITTING LIFE_STOPPING", "FACT_READY", "said once"},
-	{"life", "LIFE_WAITING LIFE_STARTING LIFE_READY LIFE_QUITTING LIFE_STOPPING LIFE_KILLED",
-		"FACT_WANTED", "it is there"},
+	{"life", "LIFE_WAITING LIFE_IN_LINE LIFE_STARTING LIFE_READY LIFE_QUITTING LIFE_STOPPING "
+		"LIFE_KILLED", "FACT_WANTED", "it is there"},
 	{"life", "LIFE_KILLED", "FACT_TIMER", "nothing is left to be done"},
 	{"life", "LIFE_RETIRED", "FACT_READY FACT_BROKEN FACT_GONE FACT_TIMER", "no process"},
 	{"settle", NULL, "PARCEL_RENEW", "decided on arrival"},

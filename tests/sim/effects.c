@@ -3,6 +3,7 @@
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
+#include "sim/start_costs.h"
 #include "sim/world.h"
 
 static void mark(struct pool_runtime *runtime, unsigned effect)
@@ -117,6 +118,16 @@ static bool do_allow_slots(void *io, uint16_t slots)
 	return has_space;
 }
 
+static mtime do_waited(void *io, uint16_t slot, uint32_t life)
+{
+	const struct pool_runtime *runtime = io;
+	const struct worker *worker = &runtime->workers.worker[slot];
+
+	sim_require(worker->phase == WORKER_BOOTING && worker->life == life,
+		"how long did worker %u wait, which does not start", slot);
+	return worker->waited;
+}
+
 static void on_given_up(struct pool_runtime *runtime, const struct notice *notice)
 {
 	struct copy_facts facts =
@@ -141,6 +152,8 @@ static void do_emit(void *io, const struct notice *notice)
 	sim_trace("notice: %s slot %d %s attempt %u", names[notice->kind], notice->slot,
 		reason_name(notice->reason), notice->attempt);
 	steer_told(runtime, notice);
+	if (notice->kind == NOTICE_WORKER_OVERDUE)
+		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)
 		on_given_up(runtime, notice);
 	if (notice->kind == NOTICE_REPLY_DROPPED && notice->delivery->source)
@@ -148,5 +161,5 @@ static void do_emit(void *io, const struct notice *notice)
 			notice->reason);
 }
 
-const struct effects sim_effects = {
-	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_allow_slots, do_emit};
+const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
+	do_allow_slots, do_waited, do_emit};

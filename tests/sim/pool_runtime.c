@@ -148,7 +148,8 @@ void pool_runtime_start(struct pool_runtime *runtime)
 {
 	struct world *world = runtime->world;
 
-	runtime->pool = pool_new(&runtime->config, &sim_effects, runtime, world->now);
+	runtime->pool = pool_new(
+		&runtime->config, &runtime->supervisor->starts, &sim_effects, runtime, world->now);
 	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);
 	runtime->publisher = publisher_new(&runtime->publisher_config, &runtime->log);
 	sim_require(runtime->pool && runtime->consumer && runtime->publisher, "out of memory");

@@ -36,7 +36,8 @@
 	X(TROUBLE_RELEASE, "release")           /* the broker is a 4.0 */                          \
 	X(TROUBLE_STEER, "steer")               /* pools are paused, scaled, restarted */          \
 	X(TROUBLE_RELOAD, "reload")             /* pools are added, removed, changed */            \
-	X(TROUBLE_RECYCLE, "recycle")           /* workers are replaced; their memory grows */
+	X(TROUBLE_RECYCLE, "recycle")           /* workers are replaced; their memory grows */     \
+	X(TROUBLE_STARTS, "starts")             /* a start takes processor time */
 
 enum trouble {
 #define X(trouble, name) trouble,

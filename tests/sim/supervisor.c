@@ -4,6 +4,7 @@
 #include "sim/fail.h"
 #include "sim/link.h"
 #include "sim/reload.h"
+#include "sim/start_costs.h"
 
 void supervisor_choose(struct supervisor *supervisor, const struct settle_policy *policy)
 {
@@ -43,6 +44,7 @@ void supervisor_start(struct supervisor *supervisor)
 	cover_mark(COVER_OPERATOR, OPERATOR_START, supervisor->state);
 	sim_trace("supervisor %u starts", supervisor->number);
 	forget_those_that_left(supervisor);
+	start_costs_begin(supervisor);
 	link_init(&supervisor->links[0], supervisor, NULL);
 	for (uint16_t i = 0; i < POOLS_MAX; i++) {
 		struct pool_runtime *runtime = &supervisor->pools[i];
@@ -134,6 +136,7 @@ static void leave(struct supervisor *supervisor)
 void supervisor_turn(struct supervisor *supervisor)
 {
 	supervisor->has_events = false;
+	start_costs_look(supervisor);
 	EACH_POOL(supervisor, runtime)
 	{
 		pool_runtime_turn(runtime);

@@ -143,6 +143,8 @@ static void work(struct pool_runtime *runtime, uint16_t slot)
 
 static void boot(struct pool_runtime *runtime, uint16_t slot)
 {
+	if (runtime->workers.worker[slot].cost > 0)
+		return;
 	if (runtime->workers.worker[slot].comes_to_nothing) {
 		worker_report_gone(runtime, slot, EXIT_STATUS, 1);
 		return;

@@ -4,6 +4,7 @@
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
+#include "sim/start_costs.h"
 #include "sim/world.h"
 
 /* ---------- the effects ---------- */
@@ -104,12 +105,13 @@ static void spawn(struct pool_runtime *runtime, struct worker *worker, uint32_t 
 {
 	sim_require(worker->phase == WORKER_NONE, "a slot started twice");
 	memset(worker, 0, offsetof(struct worker, tasks));
-	worker->phase = WORKER_BOOTING;
 	worker->life = life;
 	worker->stubborn = random_chance(&runtime->world->random, 100) &&
 			   settings_has(runtime->world->settings, TROUBLE_STUBBORN);
 	cover_mark(COVER_TROUBLE, TROUBLE_STUBBORN, !worker->stubborn);
 	worker->comes_to_nothing = runtime->is_broken;
+	start_costs_spawn(runtime, worker);
+	worker->phase = WORKER_BOOTING;
 }
 
 static void interrupt(struct pool_runtime *runtime, struct worker *worker)

@@ -28,6 +28,8 @@ struct worker {
 	bool full;             /* its pipe is full */
 	bool stubborn;         /* ignores quit and SIGTERM */
 	bool comes_to_nothing; /* it never becomes ready */
+	mtime cost;            /* processor time that its start still needs */
+	mtime started, waited; /* waited: for a processor since then */
 	mtime since;           /* when its head was begun; valid if it has one */
 	uint32_t given;        /* tasks that it got in this life */
 	uint64_t bytes;        /* resident memory; grows with each task */

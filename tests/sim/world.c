@@ -7,6 +7,7 @@
 #include "sim/fail.h"
 #include "sim/link.h"
 #include "sim/reload.h"
+#include "sim/start_costs.h"
 #include "sim/supervisor.h"
 
 #include <stdlib.h>
@@ -26,6 +27,7 @@ bool world_may(const struct world *world, enum trouble trouble)
 
 void world_set_time(struct world *world, mtime now)
 {
+	start_costs_pass(world, now - world->now);
 	world->now = now;
 	sim_now = now;
 	broker_set_time(world->broker, now);
@@ -277,6 +279,7 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->settings = settings;
 	world->now = MTIME_SECOND;
 	random_init(&world->random, seed);
+	start_costs_choose(world);
 	choose_pools(world);
 	world->queue_vanishes = random_chance(&world->random, 150);
 	world->params = (struct connection_params){.user = "guest",

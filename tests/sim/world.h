@@ -3,6 +3,7 @@
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
+#include "core/workers/starts.h"
 #include "sim/account.h"
 #include "sim/pool_runtime.h"
 #include "sim/settings.h"
@@ -37,6 +38,10 @@ struct supervisor {
 	struct world *world;
 	uint8_t number; /* from 1 */
 	enum supervisor_state state;
+	struct starts starts;
+	uint32_t share;                          /* of the processors, in thousandths */
+	mtime idle;                              /* processor time that was not used */
+	mtime extra;                             /* starts beyond the number of processors */
 	uint32_t frozen;                         /* rounds for which it is suspended */
 	bool has_events;                         /* something happened since its last turn */
 	struct client_link links[1 + POOLS_MAX]; /* the publishing one, then each pool's */
@@ -63,6 +68,7 @@ struct world {
 	struct supervisor supervisors[SUPERVISORS_MAX];
 	uint16_t supervisor_count;
 	struct settle_policy policy;    /* of all pools */
+	mtime start_cost;               /* processor time that a worker needs to start */
 	mtime ack_timeout;              /* of the broker, where it is not calm */
 	bool queue_vanishes;            /* in this run the queue that is consumed may be deleted */
 	bool moved;                     /* something happened in this round */

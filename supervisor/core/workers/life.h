@@ -4,7 +4,8 @@
 #define CORE_WORKERS_LIFE_H
 
 #define LIFE_STATES(X)                                                                             \
-	X(LIFE_WAITING)  /* no process; the next one starts at its timer */                        \
+	X(LIFE_WAITING)  /* no process; at its timer it goes in line for the next one */           \
+	X(LIFE_IN_LINE)  /* no process; the next one starts when it is its turn (starts.h) */      \
 	X(LIFE_STARTING) /* spawned; its boot limit runs */                                        \
 	X(LIFE_READY)    /* has opened the pipe */                                                 \
 	X(LIFE_QUITTING) /* was asked to leave; limits.grace runs */                               \
@@ -17,6 +18,7 @@
 	X(FACT_BROKEN) /* a protocol error, or its pipe is closed */                               \
 	X(FACT_GONE)                                                                               \
 	X(FACT_TIMER)  /* the time of this state is over; READY: its task's soft limit */          \
+	X(FACT_TURN)   /* it may start now */                                                      \
 	X(FACT_HARD)   /* its task exceeded the hard limit */                                      \
 	X(FACT_LEAVE)  /* it is not wanted, or the pool drains, and its pipe is empty */           \
 	X(FACT_WANTED) /* the slot is wanted, again or for the first time */                       \
@@ -25,6 +27,7 @@
 #define LIFE_ACTIONS(X)                                                                            \
 	X(ACTION_BUG) /* the pair is not in the table */                                           \
 	X(ACTION_IGNORE)                                                                           \
+	X(ACTION_LINE_UP)                                                                          \
 	X(ACTION_SPAWN)                                                                            \
 	X(ACTION_WELCOME)   /* it may get tasks */                                                 \
 	X(ACTION_INTERRUPT) /* ask it to end its task */                                           \
@@ -49,7 +52,7 @@ struct life_step {
 struct life_step life_next(enum life_state, enum life_fact);
 const char *life_state_name(enum life_state);
 /* The name, for the log, of the limit that the timer of this state ends; NULL: the timer is not a
- * limit but the time to spawn or to interrupt. */
+ * limit but the time to line up or to interrupt. */
 const char *life_overdue_text(enum life_state);
 
 #endif

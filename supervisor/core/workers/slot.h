@@ -19,7 +19,9 @@ struct slot {
 	bool is_proven;      /* a life in this slot has answered, and none has failed since */
 	bool is_timed;       /* the timer for its head's soft limit is set, or has fired */
 	uint32_t failures;   /* lives in a row that failed */
-	mtime ready_at;      /* MTIME_NEVER: not yet */
+	mtime started_at;
+	mtime boot_until; /* end of its boot limit, without the time it waited for processors */
+	mtime ready_at;   /* MTIME_NEVER: not yet */
 	const char *
 		ended_for; /* static text: the first reason why we end this life; NULL: we do not */
 	struct exit_info exit; /* of the latest life that ended without being asked */
@@ -31,10 +33,18 @@ struct slot {
 	mtime old_at;            /* when it is due by its age; MTIME_NEVER: no limit */
 	uint64_t bytes;          /* resident when last reported */
 
+	struct link in_line; /* LIFE_IN_LINE: in slots.line */
+
 	/* timers */
 	mtime timer;         /* end of this state's time; MTIME_NEVER: none */
 	uint16_t heap_place; /* from 1; 0: not in the heap */
 };
+
+static inline bool slot_has_process(const struct slot *slot)
+{
+	return slot->state != LIFE_WAITING && slot->state != LIFE_IN_LINE &&
+	       slot->state != LIFE_RETIRED;
+}
 
 /* True: the slot gets no more tasks, and its worker leaves when its pipe is empty. */
 static inline bool slot_is_leaving(const struct slot *slot)

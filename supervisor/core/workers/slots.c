@@ -13,9 +13,6 @@
 #define WAIT_AFTER_POISON (2 * MTIME_SECOND)
 
 #define STARTS_PER_TURN 4
-#define STARTING_MANY   16
-#define STARTING_WAIT   (5 * MTIME_MS)
-#define NEXT_TURN       1 /* microsecond later, since each turn asks the clock */
 
 void slots_emit(const struct slots *slots, enum notice_kind kind, const struct slot *slot,
 	struct notice notice)
@@ -92,6 +89,12 @@ static void do_nothing(struct slots *slots, struct slot *slot)
 	(void)slot;
 }
 
+static void do_line_up(struct slots *slots, struct slot *slot)
+{
+	set_timer(slots, slot, MTIME_NEVER);
+	list_append(&slots->line, &slot->in_line);
+}
+
 static void do_spawn(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_begin(&slot->pipe, slot->life);
@@ -103,8 +106,9 @@ static void do_spawn(struct slots *slots, struct slot *slot)
 	slot->bytes = 0;
 	slot->ended_for = NULL;
 	slot->ready_at = MTIME_NEVER;
-	slots->started_at = slots->context->now;
-	set_timer(slots, slot, slots->context->config.boot_limit);
+	slot->started_at = slots->context->now;
+	slot->boot_until = mtime_after(slot->started_at, slots->context->config.boot_limit);
+	timers_set(&slots->timers, slot, slot->boot_until);
 	send_request(slots, slot, SLOT_SPAWN);
 }
 
@@ -169,10 +173,24 @@ static void do_revive(struct slots *slots, struct slot *slot)
 	set_timer(slots, slot, 0);
 }
 
+static void leave_line(struct slots *slots, struct slot *slot)
+{
+	list_remove(&slot->in_line);
+	if (list_is_empty(&slots->line))
+		starts_leave_line(slots->starts, &slots->place);
+}
+
+static void end_start(struct slots *slots, const struct slot *slot, bool is_ready)
+{
+	slots->starting--;
+	starts_end(slots->starts, is_ready ? slots->context->now - slot->started_at : MTIME_NEVER);
+}
+
 void slots_step(struct slots *slots, struct slot *slot, enum life_fact fact)
 {
 	static void (*const actions[])(struct slots *, struct slot *) = {
 		[ACTION_IGNORE] = do_nothing,
+		[ACTION_LINE_UP] = do_line_up,
 		[ACTION_SPAWN] = do_spawn,
 		[ACTION_WELCOME] = do_welcome,
 		[ACTION_INTERRUPT] = do_interrupt,
@@ -186,7 +204,10 @@ void slots_step(struct slots *slots, struct slot *slot, enum life_fact fact)
 	struct life_step step = life_next(slot->state, fact);
 	if (slot->state == LIFE_READY && step.next != LIFE_READY)
 		slots->ready--;
-	slots->starting -= slot->state == LIFE_STARTING;
+	if (slot->state == LIFE_IN_LINE)
+		leave_line(slots, slot);
+	if (slot->state == LIFE_STARTING)
+		end_start(slots, slot, step.next == LIFE_READY);
 	slots->starting += step.next == LIFE_STARTING;
 	slot->state = step.next;
 	slots_changed(slots);
@@ -358,41 +379,59 @@ static void overdue(
 	slots_step(slots, slot, fact);
 }
 
-/* While many are starting, one more is started now and then: a start may take long without using a
- * processor. */
-static bool may_start(const struct slots *slots, int starts)
+/* Time in which it waited for a processor does not count: when the machine is busy it could not do
+ * anything about it. What it waits for just now is not known yet, a moment. */
+static bool is_within_boot_limit(struct slots *slots, struct slot *slot)
 {
-	if (slots->starting < STARTING_MANY)
-		return starts < STARTS_PER_TURN;
-	return slots->context->now - slots->started_at >= STARTING_WAIT;
+	const struct pool_context *context = slots->context;
+	mtime waited = context->effects->waited(context->io, slot->pipe.slot, slot->life);
+	mtime until = mtime_after(slot->boot_until, waited);
+	if (until <= context->now)
+		return false;
+	timers_set(&slots->timers, slot, until);
+	return true;
 }
 
-/* Start a few workers a turn: a start takes about a millisecond, and the new processes compete with
- * us for the processors. Sixteen a turn made turns of 100 ms on a busy machine. So a thousand
- * workers that are due together are started over many turns, and neither the broker nor other
- * workers wait for them. Other timers do not wait: a task is interrupted in the turn in which it is
- * due, because the machine may be suspended before the next turn, and then the hard limit is over
- * as well. */
+/* Start a few workers a turn: a start takes about a millisecond, in which neither the broker nor
+ * other workers are served. */
+static void start_some(struct slots *slots)
+{
+	struct link *first;
+	for (int i = 0; i < STARTS_PER_TURN && (first = list_first(&slots->line)); i++) {
+		if (!starts_take(slots->starts, &slots->place))
+			break;
+		slots_step(slots, CONTAINER_OF(first, struct slot, in_line), FACT_TURN);
+	}
+	if (!list_is_empty(&slots->line))
+		starts_line_up(slots->starts, &slots->place, slots->context->now);
+}
+
+static void leave_those_in_line(struct slots *slots)
+{
+	struct link *first;
+	while ((first = list_first(&slots->line)))
+		slots_leave(slots, CONTAINER_OF(first, struct slot, in_line));
+}
+
+/* A task is interrupted in the turn in which it is due, because the machine may be suspended before
+ * the next turn, and then the hard limit is over as well. */
 void slots_judge_timers(struct slots *slots)
 {
 	const struct pool_config *config = &slots->context->config;
-	int starts = 0;
 	while (timers_deadline(&slots->timers) <= slots->context->now) {
 		struct slot *slot = timers_first(&slots->timers);
 		const char *limit = life_overdue_text(slot->state);
-		bool is_start = slot->state == LIFE_WAITING;
-		if (is_start && !pool_stays(slots->context))
-			slots_leave(slots, slot);
-		else if (is_start && !may_start(slots, starts++))
-			set_timer(slots, slot,
-				slots->starting < STARTING_MANY ? NEXT_TURN : STARTING_WAIT);
-		else if (limit)
-			overdue(slots, slot, FACT_TIMER,
-				slot->state == LIFE_STARTING ? config->boot_limit : config->grace,
-				limit);
-		else
+		bool is_starting = slot->state == LIFE_STARTING;
+		if (!limit)
 			slots_step(slots, slot, FACT_TIMER);
+		else if (!is_starting || !is_within_boot_limit(slots, slot))
+			overdue(slots, slot, FACT_TIMER,
+				is_starting ? config->boot_limit : config->grace, limit);
 	}
+	if (pool_stays(slots->context))
+		start_some(slots);
+	else
+		leave_those_in_line(slots);
 }
 
 void slots_begin_turn(struct slots *slots)

@@ -12,6 +12,7 @@
 #include "core/tasks/dispatch.h"
 #include "core/workers/autoscale.h"
 #include "core/workers/slot.h"
+#include "core/workers/starts.h"
 #include "core/workers/timers.h"
 
 enum replace_state {
@@ -45,12 +46,14 @@ struct slots {
 	uint16_t kept;   /* slots that are not leaving: wanted, spares, and one more in a restart */
 	uint32_t passed; /* below this number, idle slots that are to leave were asked to */
 	uint16_t leaves; /* workers that were asked to leave since the end of the last turn */
-	uint16_t starting;   /* slots in LIFE_STARTING */
-	mtime started_at;    /* when the latest worker was started */
-	uint16_t ready;      /* slots in LIFE_READY */
-	uint16_t failing;    /* slots whose last lives failed */
-	uint16_t retired;    /* slots in LIFE_RETIRED */
-	uint32_t generation; /* of workers that start now; each restart increases it */
+	struct starts *starts; /* shared with other pools */
+	struct link place;     /* of this pool in the line of starts */
+	struct link line;      /* slots in LIFE_IN_LINE; the first is next */
+	uint16_t starting;     /* slots in LIFE_STARTING */
+	uint16_t ready;        /* slots in LIFE_READY */
+	uint16_t failing;      /* slots whose last lives failed */
+	uint16_t retired;      /* slots in LIFE_RETIRED */
+	uint32_t generation;   /* of workers that start now; each restart increases it */
 	struct roll roll;
 	struct recycling recycling;
 	struct autoscale autoscale;
@@ -58,7 +61,8 @@ struct slots {
 };
 
 /* Make the first slots, without an effect. RC_MEMORY. */
-enum rc slots_init(struct slots *, const struct pool_context *, struct dispatch *) MUST_CHECK;
+enum rc slots_init(
+	struct slots *, const struct pool_context *, struct dispatch *, struct starts *) MUST_CHECK;
 void slots_release(struct slots *);
 static inline struct slot *slots_at(const struct slots *slots, uint32_t number)
 {

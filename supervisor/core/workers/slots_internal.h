@@ -4,13 +4,15 @@
 
 #include "core/workers/slots.h"
 
+#define NEXT_TURN 1 /* microsecond later, since each turn asks the clock */
+
 /* slots.c: lives */
 /* Ask its worker to leave; this is not taken back. */
 void slots_leave(struct slots *, struct slot *);
 /* True: its present life is a success by now, so its failures were set to 0. This is found while
  * the worker lives, which may be for months. */
 bool slots_succeeds(struct slots *, struct slot *);
-/* Act on timers: start workers, and end those that are over a limit. */
+/* Act on timers: end workers that are over a limit, and start those that are due. */
 void slots_judge_timers(struct slots *);
 /* Emit a notice. Fills in kind, slot and life. */
 void slots_emit(const struct slots *, enum notice_kind, const struct slot *, struct notice);

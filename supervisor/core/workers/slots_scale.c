@@ -23,6 +23,7 @@ static enum rc add_slots(struct slots *slots, uint32_t count)
 			.ended_at = MTIME_NEVER,
 			.old_at = MTIME_NEVER,
 			.timer = MTIME_NEVER};
+		list_init(&slot->in_line);
 		dispatch_add_slot(&slot->pipe, (uint16_t)number);
 		dispatch_slot_dismiss(slots->dispatch, &slot->pipe);
 		slots->retired++;
@@ -41,6 +42,9 @@ static bool has_slots(struct slots *slots, uint32_t count)
 
 void slots_release(struct slots *slots)
 {
+	for (; slots->starting > 0; slots->starting--)
+		starts_end(slots->starts, MTIME_NEVER);
+	starts_leave_line(slots->starts, &slots->place);
 	timers_release(&slots->timers);
 	stable_array_release(&slots->all);
 }
@@ -86,14 +90,17 @@ static void keep_as_many(struct slots *slots, uint32_t count)
 		}
 }
 
-enum rc slots_init(
-	struct slots *slots, const struct pool_context *context, struct dispatch *dispatch)
+enum rc slots_init(struct slots *slots, const struct pool_context *context,
+	struct dispatch *dispatch, struct starts *starts)
 {
 	const struct pool_config *config = &context->config;
 	*slots = (struct slots){.context = context,
 		.dispatch = dispatch,
+		.starts = starts,
 		.wanted = config->workers,
 		.recycling.next_at = MTIME_NEVER};
+	list_init(&slots->place);
+	list_init(&slots->line);
 	autoscale_init(&slots->autoscale, config->workers,
 		config->workers_max ? config->workers_max : config->workers, context->now);
 	stable_array_init(&slots->all, sizeof(struct slot));
@@ -157,8 +164,8 @@ void slots_end_turn(struct slots *slots)
 /* A process that is ending already is not asked again. */
 void slots_dismiss(struct slots *slots, struct slot *slot)
 {
-	bool is_on_its_way = slot->state != LIFE_WAITING && slot->state != LIFE_STARTING &&
-			     slot->state != LIFE_READY;
+	bool is_on_its_way =
+		slot_has_process(slot) && slot->state != LIFE_STARTING && slot->state != LIFE_READY;
 	dispatch_slot_dismiss(slots->dispatch, &slot->pipe);
 	slots->kept--;
 	if (slot->pipe.load == 0 && !is_on_its_way)
@@ -169,8 +176,7 @@ void slots_dismiss(struct slots *slots, struct slot *slot)
  * from before the last restart and those that are due. */
 uint32_t slots_weight(const struct slots *slots, const struct slot *slot)
 {
-	uint32_t weight =
-		slot->state == LIFE_READY ? 2u + slot->pipe.load : slot->state != LIFE_WAITING;
+	uint32_t weight = slot->state == LIFE_READY ? 2u + slot->pipe.load : slot_has_process(slot);
 	return 2 * weight + (slot->generation == slots->generation && !slot->due);
 }
 
@@ -306,12 +312,20 @@ void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 		shrink(slots, wanted);
 }
 
+static mtime start_deadline(const struct slots *slots)
+{
+	return starts_is_free(slots->starts, &slots->place) ? slots->context->now + NEXT_TURN
+							    : starts_look_at(slots->starts);
+}
+
 mtime slots_deadline(const struct slots *slots, bool can_judge)
 {
 	const struct pool_context *context = slots->context;
 	if (has_leavers(slots))
 		return context->now;
 	mtime deadline = timers_deadline(&slots->timers);
+	if (!list_is_empty(&slots->line))
+		deadline = mtime_min(deadline, start_deadline(slots));
 	if (can_judge && autoscale_is_on(&slots->autoscale))
 		deadline =
 			mtime_min(deadline, autoscale_deadline(&slots->autoscale, slots->wanted));

@@ -4,6 +4,7 @@
  * settle what is not ours. */
 #include "broker/consumer.h"
 #include "broker/publisher.h"
+#include "core/workers/starts.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"
 #include "fuzz/peer.h"
@@ -33,6 +34,7 @@ struct pool_runtime {
 	mtime now;
 	struct link_end ends[2]; /* consume, publish */
 	struct pool *pool;
+	struct starts starts;
 	struct consumer *consumer;
 	struct publisher *publisher;
 	uint32_t lives[SLOTS]; /* of the process that runs; 0: none */
@@ -103,14 +105,22 @@ static bool do_allow_slots(void *io, uint16_t slots)
 	return slots <= SLOTS;
 }
 
+static mtime do_waited(void *io, uint16_t slot, uint32_t life)
+{
+	(void)io;
+	(void)slot;
+	(void)life;
+	return 0;
+}
+
 static void do_emit(void *io, const struct notice *notice)
 {
 	(void)io;
 	FUZZ_REQUIRE(reason_name(notice->reason));
 }
 
-static const struct effects effects = {
-	do_send, do_ack, do_reject, do_publish, do_source, do_slot, do_allow_slots, do_emit};
+static const struct effects effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
+	do_allow_slots, do_waited, do_emit};
 
 static void on_log_line(void *ctx, enum log_level level, const char *words)
 {
@@ -338,7 +348,8 @@ static void start(struct pool_runtime *runtime, uint8_t how)
 		.dead_letter = TEXT("work.dead"),
 		.retry = plan,
 		.seed = 2};
-	runtime->pool = pool_new(&pool_config, &effects, runtime, runtime->now);
+	starts_init(&runtime->starts, 1000 * SLOTS, 0);
+	runtime->pool = pool_new(&pool_config, &runtime->starts, &effects, runtime, runtime->now);
 	runtime->consumer = consumer_new(&consumer_config, &channel_log);
 	runtime->publisher = publisher_new(&publisher_config, &channel_log);
 	FUZZ_REQUIRE(runtime->pool && runtime->consumer && runtime->publisher);

@@ -209,6 +209,9 @@ static void worker_acts(struct world *world)
 
 static void turn(struct world *world)
 {
+	world->idle += random() % MTIME_SECOND;
+	if (starts_look_at(&world->starts) <= world->now)
+		starts_look(&world->starts, world->now, world->idle);
 	chance_tell(world, (struct event){.kind = TURN_END});
 	mtime deadline = pool_deadline(world->pool);
 	CHECK(world, deadline > world->now);
@@ -257,7 +260,8 @@ static void world_init(struct world *world, unsigned seed)
 	world->config.pipeline = world->config.interrupt ? 1 : DEPTH;
 	world->config.soft_limit = dice(2) ? 3 * MTIME_SECOND : MTIME_NEVER;
 	world->config.prefetch = dice(2) ? 0 : 100;
-	world->pool = pool_new(&world->config, &chance_effects, world, 0);
+	starts_init(&world->starts, 1 + (uint32_t)random() % (1000 * SLOTS), 0);
+	world->pool = pool_new(&world->config, &world->starts, &chance_effects, world, 0);
 }
 
 static void leave(struct world *world, enum command command, int patience)

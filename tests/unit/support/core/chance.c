@@ -108,11 +108,18 @@ static bool on_allow_slots(void *io, uint16_t slots)
 	return slots <= SLOTS;
 }
 
+static mtime on_waited(void *io, uint16_t slot, uint32_t life)
+{
+	const struct world *world = io;
+	CHECK(world, world->workers[slot].lives && world->workers[slot].life == life);
+	return random() % (2 * MTIME_SECOND);
+}
+
 static void on_tell(void *io, const struct notice *notice)
 {
 	(void)io;
 	(void)notice;
 }
 
-const struct effects chance_effects = {
-	on_send, on_ack, on_reject, on_publish, on_source, on_slot, on_allow_slots, on_tell};
+const struct effects chance_effects = {on_send, on_ack, on_reject, on_publish, on_source, on_slot,
+	on_allow_slots, on_waited, on_tell};

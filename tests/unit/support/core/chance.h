@@ -29,6 +29,8 @@ struct number {
 
 struct world {
 	struct pool *pool;
+	struct starts starts;
+	mtime idle; /* of its processors */
 	struct pool_config config;
 	mtime now;
 	unsigned seed;

@@ -96,6 +96,14 @@ static bool on_allow_slots(void *io, uint16_t slots)
 	return slots <= LOAD_SLOTS && (!load->slots_max || slots <= load->slots_max);
 }
 
+static mtime on_waited(void *io, uint16_t slot, uint32_t life)
+{
+	(void)io;
+	(void)slot;
+	(void)life;
+	return 0;
+}
+
 static void on_tell(void *io, const struct notice *notice)
 {
 	struct load *load = io;
@@ -106,8 +114,8 @@ static void on_tell(void *io, const struct notice *notice)
 		load->changed_at = load->now;
 }
 
-static const struct effects effects = {
-	on_send, on_ack, on_reject, on_publish, on_source, on_slot, on_allow_slots, on_tell};
+static const struct effects effects = {on_send, on_ack, on_reject, on_publish, on_source, on_slot,
+	on_allow_slots, on_waited, on_tell};
 
 /* ---------- the world ---------- */
 
@@ -194,6 +202,8 @@ static void turn(struct load *load)
 	arrive(load);
 	move_workers(load);
 	move_broker(load);
+	if (starts_look_at(&load->starts) <= load->now)
+		starts_look(&load->starts, load->now, LOAD_PROCESSORS * load->now);
 	tell(load, (struct event){.kind = TURN_END, .arrived_after = load->turned_at});
 	if (++turns % AUDIT_EVERY == 0)
 		pool_audit(load->pool);
@@ -247,7 +257,8 @@ void load_start(struct load *load, uint16_t min, uint16_t max, uint64_t seed)
 	random_init(&load->random, seed);
 	load->now = MTIME_SECOND;
 	load->next_message = MTIME_NEVER;
-	load->pool = pool_new(&config, &effects, load, load->now);
+	starts_init(&load->starts, 1000 * LOAD_PROCESSORS, 0);
+	load->pool = pool_new(&config, &load->starts, &effects, load, load->now);
 	ck_assert_ptr_nonnull(load->pool);
 	load_forget(load);
 	load_run(load, MTIME_SECOND + 2 * load->boot);

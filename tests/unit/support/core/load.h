@@ -6,6 +6,7 @@
 
 #include "core/pool.h"
 #include "core/pool_facts.h"
+#include "core/workers/starts.h"
 #include "sim/random.h"
 #include "unit/unit.h"
 
@@ -18,6 +19,8 @@ struct load_worker {
 	uint32_t count;
 };
 
+#define LOAD_PROCESSORS 16
+
 struct load {
 	/* chosen by the test, and changed while it runs */
 	double rate;     /* messages per second on average; 0: none */
@@ -29,6 +32,7 @@ struct load {
 	bool is_cut_off; /* there is no broker */
 
 	struct pool *pool;
+	struct starts starts; /* of LOAD_PROCESSORS, which are idle */
 	struct random random;
 	mtime now, turned_at, next_message;
 	uint64_t handled; /* answers at the end of the previous turn */

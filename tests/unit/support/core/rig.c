@@ -85,6 +85,14 @@ static bool rig_on_allow_slots(void *io, uint16_t slots)
 	return rig->slots_max == 0 || slots <= rig->slots_max;
 }
 
+static mtime rig_on_waited(void *io, uint16_t slot, uint32_t life)
+{
+	const struct rig *rig = io;
+	(void)slot;
+	(void)life;
+	return rig->waited;
+}
+
 static void rig_on_tell(void *io, const struct notice *notice)
 {
 	static const char *const names[] = {
@@ -112,6 +120,7 @@ const struct effects rig_effects = {
 	.source = rig_on_source,
 	.slot = rig_on_slot,
 	.allow_slots = rig_on_allow_slots,
+	.waited = rig_on_waited,
 	.emit = rig_on_tell,
 };
 
@@ -142,6 +151,8 @@ void rig_step(struct rig *rig, struct event event)
 
 void rig_turn(struct rig *rig)
 {
+	if (starts_look_at(&rig->starts) <= rig->now)
+		starts_look(&rig->starts, rig->now, rig->is_busy ? 0 : RIG_PROCESSORS * rig->now);
 	rig_step(rig, (struct event){.kind = TURN_END, .arrived_after = rig->arrived_after});
 }
 
@@ -178,7 +189,8 @@ void rig_forget(struct rig *rig)
 void rig_new(struct rig *rig, const struct pool_config *config)
 {
 	*rig = (struct rig){.now = MTIME_SECOND};
-	rig->pool = pool_new(config, &rig_effects, rig, rig->now);
+	starts_init(&rig->starts, 1000 * RIG_PROCESSORS, 0);
+	rig->pool = pool_new(config, &rig->starts, &rig_effects, rig, rig->now);
 	ck_assert_ptr_nonnull(rig->pool);
 	pool_audit(rig->pool);
 }

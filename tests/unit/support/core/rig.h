@@ -7,7 +7,10 @@
 #define UNIT_RIG_H
 
 #include "core/pool.h"
+#include "core/workers/starts.h"
 #include "unit/unit.h"
+
+#define RIG_PROCESSORS 16
 
 struct rig {
 	struct pool *pool;
@@ -16,6 +19,9 @@ struct rig {
 	enum send_result send; /* the result of the next sends */
 	mtime arrived_after;   /* of answers and turns (core/event.h) */
 	uint16_t slots_max;    /* the maximum of slots; 0: none */
+	struct starts starts;  /* of RIG_PROCESSORS */
+	bool is_busy;          /* all processors, all the time; else none */
+	mtime waited;          /* for a processor, by the latest worker that starts */
 	char done[4096];       /* effects since the last rig_expect */
 	char told[4096];       /* notices since the last rig_expect_told */
 	mtime duration;        /* of the last notice */

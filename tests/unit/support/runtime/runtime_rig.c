@@ -49,9 +49,12 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)events;
 }
 
-static void start_tools(struct runtime_shared *tools)
+static void start_tools(struct runtime_rig *rig)
 {
+	struct runtime_shared *tools = &rig->tools;
 	signal(SIGPIPE, SIG_IGN);
+	starts_init(&rig->starts, 1000 * RUNTIME_RIG_PROCESSORS, 0);
+	tools->starts = &rig->starts;
 	ck_assert_int_eq(descriptors_prepare(&tools->descriptors), RC_OK);
 	ck_assert_int_eq(rundir_new(false, &tools->rundir), RC_OK);
 	ck_assert_int_eq(mark_draw_run(tools->mark), RC_OK);
@@ -70,6 +73,8 @@ static void start_tools(struct runtime_shared *tools)
 
 static void end_turn(struct runtime_rig *rig)
 {
+	if (starts_look_at(&rig->starts) <= clock_now())
+		starts_look(&rig->starts, clock_now(), RUNTIME_RIG_PROCESSORS * clock_now());
 	pool_runtime_turn(rig->runtime, clock_now(), 0);
 	ck_assert_uint_ge(pool_facts(rig->runtime->pool).ready, rig->ready_min);
 }
@@ -160,7 +165,7 @@ void runtime_rig_open(struct runtime_rig *rig, uint16_t workers)
 	rig->config = runtime_rig_config(rig->command, workers);
 	rig->log = memfd_create("log", MFD_CLOEXEC);
 	log_setup(rig->log, LOG_INFO, LOG_TEXT, false);
-	start_tools(&rig->tools);
+	start_tools(rig);
 	ev_timer_init(&rig->deadline, on_deadline, 0, 0);
 	rig->runtime = pool_runtime_new(&rig->tools, &rig->config, 0, 1, clock_now());
 	ck_assert_ptr_nonnull(rig->runtime);

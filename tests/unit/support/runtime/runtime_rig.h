@@ -3,16 +3,19 @@
 #ifndef UNIT_RUNTIME_RIG_H
 #define UNIT_RUNTIME_RIG_H
 
+#include "core/workers/starts.h"
 #include "runtime/pool_set.h"
 #include "runtime/runtime_shared.h"
 #include "unit/unit.h"
 
 #include <ev.h>
 
-#define RUNTIME_RIG_LOG_SIZE (256 * 1024)
+#define RUNTIME_RIG_PROCESSORS 16
+#define RUNTIME_RIG_LOG_SIZE   (256 * 1024)
 
 struct runtime_rig {
 	struct runtime_shared tools;
+	struct starts starts;      /* of RUNTIME_RIG_PROCESSORS, which are idle */
 	struct config_pool config; /* moved into the pool runtime */
 	char **command;            /* of config */
 	struct pool_runtime *runtime;
