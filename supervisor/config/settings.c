@@ -264,7 +264,8 @@ static const struct setting pool_settings[] = {
 		.variable = "WORKER_COUNT",
 		.flag = "--workers",
 		.reload = SETTING_LIVE,
-		.help = "How many worker processes; auto: as many as there are processors. From "
+		.help = "How many worker processes; auto: as many as there are processors, or as the "
+			"CPU quota of a container allows, rounded up. From "
 			"min to max (`{min: 2, max: 32}` in a file, else `2..32`): as many as the "
 			"tasks need."},
 	{.key = "prefetch",
@@ -445,7 +446,8 @@ static const struct setting pool_settings[] = {
 		.fallback = "10s",
 		.variable = "WPOOL_LIMITS_BOOT",
 		.reload = SETTING_LIVE,
-		.help = "How long a worker may take from its start until it opens its pipe."},
+		.help = "How long a worker may take from its start until it opens its pipe. Time in "
+			"which it waits for a processor does not count."},
 	{.key = "limits.grace",
 		.type = SETTING_DURATION,
 		.offset = POOL(limits.grace),
