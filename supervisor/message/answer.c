@@ -38,43 +38,87 @@ static void read_text(
 		answer->what = what;
 }
 
-static void read_member(struct answer *answer, struct text key, const uint8_t *start,
-	const struct wire_value *value)
+/* The keys of the protocol; in an array the places of its elements. */
+enum answer_key { KEY_BODY, KEY_STATUS, KEY_HEADERS, KEY_REPLY_QUEUE, KEYS };
+
+static void read_status(struct answer *answer, const struct wire_value *value)
 {
-	if (text_is(key, TEXT("0"))) {
-		read_text(answer, value, &answer->body, "a message that is neither text nor bytes");
-	} else if (text_is(key, TEXT("1"))) {
-		answer->has_status = true;
-		if (value->type == WIRE_INT && is_status(value->integer))
-			answer->status = value->integer;
-		else if (value->type == WIRE_INT || value->type == WIRE_UINT)
-			answer->what = "an unknown status";
-		else
-			answer->what = "a status that is no integer";
-	} else if (text_is(key, TEXT("2"))) {
-		if (value->type != WIRE_MAP && value->type != WIRE_NIL)
-			answer->what = "headers that are no map";
-		answer->headers = value->type == WIRE_MAP ? start : NULL;
-	} else if (text_is(key, TEXT("3"))) {
-		read_text(answer, value, &answer->reply_queue, "a reply queue that is no text");
+	answer->has_status = true;
+	if (value->type == WIRE_INT && is_status(value->integer))
+		answer->status = value->integer;
+	else if (value->type == WIRE_INT || value->type == WIRE_UINT)
+		answer->what = "an unknown status";
+	else
+		answer->what = "a status that is no integer";
+}
+
+/* Some languages cannot tell an empty map from an empty array. */
+static bool is_empty_map(const struct wire_value *value)
+{
+	return value->type == WIRE_NIL || (value->type == WIRE_ARRAY && value->count == 0);
+}
+
+static void read_headers_head(
+	struct answer *answer, const uint8_t *start, const struct wire_value *value)
+{
+	if (value->type != WIRE_MAP && !is_empty_map(value))
+		answer->what = "headers that are no map";
+	answer->headers = value->type == WIRE_MAP ? start : NULL;
+}
+
+/* Read the value at *at under this key, and pass it; a key that is not ours is ignored. */
+static void take_member(struct answer *answer, int64_t key, const uint8_t **at)
+{
+	const uint8_t *peek = *at;
+	struct wire_value value;
+	if (wire_take(&peek, answer->end, &value) != WIRE_OK)
+		return;
+	if (key == KEY_BODY)
+		read_text(
+			answer, &value, &answer->body, "a message that is neither text nor bytes");
+	else if (key == KEY_STATUS)
+		read_status(answer, &value);
+	else if (key == KEY_HEADERS)
+		read_headers_head(answer, *at, &value);
+	else if (key == KEY_REPLY_QUEUE)
+		read_text(answer, &value, &answer->reply_queue, "a reply queue that is no text");
+	wire_skip(at, answer->end);
+}
+
+/* A digit, as text or as an integer; -1: any other text. False: it cannot be a key. */
+static bool read_key(const struct wire_value *value, int64_t *ret)
+{
+	if (value->type == WIRE_INT && value->integer >= 0 && value->integer <= 9) {
+		*ret = value->integer;
+		return true;
+	}
+	if (!value_is_text(value))
+		return false;
+	struct text key = value_text(value);
+	bool is_digit = key.len == 1 && *key.ptr >= '0' && *key.ptr <= '9';
+	*ret = is_digit ? *key.ptr - '0' : -1;
+	return true;
+}
+
+static void read_map(struct answer *answer, const uint8_t *at, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && !answer->what; i++) {
+		struct wire_value value;
+		int64_t key;
+		if (wire_take(&at, answer->end, &value) != WIRE_OK || !read_key(&value, &key)) {
+			answer->what = "a key that is neither text nor 0 to 9";
+			return;
+		}
+		take_member(answer, key, &at);
 	}
 }
 
-static void read_members(struct answer *answer, const uint8_t *at, uint32_t count)
+static void read_array(struct answer *answer, const uint8_t *at, uint32_t count)
 {
-	for (uint32_t i = 0; i < count && !answer->what; i++) {
-		struct wire_value key, value;
-		if (wire_take(&at, answer->end, &key) != WIRE_OK || !value_is_text(&key)) {
-			answer->what = "a key that is no text";
-			return;
-		}
-		const uint8_t *peek = at;
-		if (wire_take(&peek, answer->end, &value) == WIRE_OK)
-			read_member(answer, value_text(&key), at, &value);
-		wire_skip(&at, answer->end);
-	}
-	if (!answer->what && !answer->has_status)
-		answer->what = "an answer without a status";
+	if (count > KEYS)
+		answer->what = "an array of more than four elements";
+	for (uint32_t i = 0; i < count && !answer->what; i++)
+		take_member(answer, i, &at);
 }
 
 static void read_frame(struct answer *answer, struct text frame, bool bare_str_is_failure)
@@ -85,14 +129,21 @@ static void read_frame(struct answer *answer, struct text frame, bool bare_str_i
 	enum wire_check_result checked = wire_check(at, frame.len);
 	if (checked != WIRE_OK || wire_take(&at, answer->end, &head) != WIRE_OK) {
 		answer->what = wire_check_words(checked);
-	} else if (head.type == WIRE_MAP) {
-		read_members(answer, at, head.count);
-	} else if (head.type == WIRE_STR && bare_str_is_failure) {
+		return;
+	}
+	if (head.type == WIRE_STR && bare_str_is_failure) {
 		answer->status = STATUS_FAILED;
 		answer->body = value_text(&head);
-	} else {
-		answer->what = "a frame that is no map";
+		return;
 	}
+	if (head.type == WIRE_MAP)
+		read_map(answer, at, head.count);
+	else if (head.type == WIRE_ARRAY)
+		read_array(answer, at, head.count);
+	else
+		answer->what = "a frame that is no map";
+	if (!answer->what && !answer->has_status)
+		answer->what = "an answer without a status";
 }
 
 /* A number of any type, or its digits as text; -1: none that is valid. */

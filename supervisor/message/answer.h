@@ -1,5 +1,5 @@
-/* Read a worker's output frame. Layer: message. Implements PROTOCOL.md, section 6, and accepts what
- * section 15 allows existing workers: a bare str as status 500. */
+/* Read a worker's output frame. Layer: message. Implements PROTOCOL.md, section 6, with the other
+ * forms that it accepts, and what section 15 allows existing workers: a bare str as status 500. */
 #ifndef MESSAGE_ANSWER_H
 #define MESSAGE_ANSWER_H
 

@@ -77,7 +77,7 @@ static void long_text_declared(struct evil *evil)
 
 static void not_a_map(struct evil *evil)
 {
-	SEND(evil, "\x92\xa1\x31\xcc\xc8");
+	SEND(evil, "\xcc\xc8");
 }
 
 static void bare_text(struct evil *evil)
@@ -85,9 +85,14 @@ static void bare_text(struct evil *evil)
 	SEND(evil, "\xa5oh no");
 }
 
-static void integer_keys(struct evil *evil)
+static void long_array(struct evil *evil)
 {
-	SEND(evil, "\x81\x01\xcc\xc8");
+	SEND(evil, "\x95\xc0\xcc\xc8\x80\xc0\xc0");
+}
+
+static void boolean_keys(struct evil *evil)
+{
+	SEND(evil, "\x81\xc3\xcc\xc8");
 }
 
 static void random_bytes(struct evil *evil)
@@ -116,7 +121,8 @@ const struct evil_behaviour evil_frames[] = {
 	{"long-text-declared", long_text_declared, NULL, NULL},
 	{"not-a-map", not_a_map, NULL, NULL},
 	{"bare-text", bare_text, NULL, NULL},
-	{"integer-keys", integer_keys, NULL, NULL},
+	{"long-array", long_array, NULL, NULL},
+	{"boolean-keys", boolean_keys, NULL, NULL},
 	{"random-bytes", random_bytes, NULL, NULL},
 	{NULL, NULL, NULL, NULL},
 };
