@@ -31,7 +31,7 @@ say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 # From the lowest layer to the highest; supervisor/main.c stands above all of them. wire is the codec
 # that the worker SDK shares.
 LAYERS := base core amqp wire message broker config os http net process worker api tty publish dead_letters client \
-	runtime control serve
+	runtime check_worker control serve
 
 dir_wire := worker-sdk/wire
 $(foreach l,$(filter-out wire,$(LAYERS)),$(eval dir_$(l) := supervisor/$(l)))
@@ -59,6 +59,7 @@ below_dead_letters := dead_letters $(below_publish)
 below_api          := api base
 below_client       := client tty api http os config base
 below_runtime      := runtime tty worker process net broker os config message wire amqp core base
+below_check_worker := check_worker $(below_runtime)
 below_control      := control api http $(below_runtime)
 below_serve        := serve $(below_control)
 
@@ -77,6 +78,7 @@ libs_publish      := $(libs_net) $(libs_message) -ljansson
 libs_dead_letters := $(libs_publish)
 libs_client       := $(libs_http) -ljansson -ldl
 libs_runtime      := $(libs_net) $(libs_message)
+libs_check_worker := $(libs_runtime) -ljansson
 libs_control      := $(libs_runtime) -lmicrohttpd -ljansson
 libs_serve        := $(libs_control)
 libs_wpool        := $(libs_serve) -ldl

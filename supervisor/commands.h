@@ -17,5 +17,6 @@ int reload_main(int argc, char **argv);
 int logs_main(int argc, char **argv);
 int log_level_main(int argc, char **argv);
 int check_config_main(int argc, char **argv);
+int check_worker_main(int argc, char **argv);
 
 #endif

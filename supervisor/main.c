@@ -35,6 +35,7 @@ static const struct command {
 	{"request", request_main, "send one message and print the reply"},
 	{"dead-letters", dead_letters_main, "list, show, replay or drop what was given up"},
 	{"check-config", check_config_main, "check a configuration file, or print its settings"},
+	{"check-worker", check_worker_main, "check a worker against the pipe protocol"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

@@ -3,7 +3,7 @@
 
 # Coverage, in a folder of its own. The counts of earlier runs are removed, because a program that no longer runs
 # must not count. Without SYSTEM=1 the folders that only system tests reach do not count; the report names them.
-COVER_WITHOUT := serve control runtime client dead_letters publish tty
+COVER_WITHOUT := serve control runtime check_worker client dead_letters publish tty
 COVER_SEEDS ?= 2000
 cover_make = $(MAKE) --no-print-directory BUILD=$(BUILD)/cover CFLAGS='-O0 -g' WARNINGS= GCOV=1 \
 	SANITIZE='--coverage -fprofile-update=prefer-atomic' SEEDS=$(COVER_SEEDS)

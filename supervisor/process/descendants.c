@@ -2,6 +2,7 @@
 
 #include "os/proc_stat.h"
 #include "process/held.h"
+#include <assert.h>
 #include <dirent.h>
 #include <signal.h>
 #include <stdint.h>
@@ -252,6 +253,17 @@ void descendants_look(struct descendants *descendants)
 		release(&before);
 	else
 		descendants->seen = before;
+}
+
+size_t descendants_count(const struct descendants *descendants)
+{
+	return descendants->seen.count;
+}
+
+pid_t descendants_pid(const struct descendants *descendants, size_t index)
+{
+	assert(index < descendants->seen.count);
+	return descendants->seen.list[index].pid;
 }
 
 static void signal_one(const struct process *process, int number)

@@ -8,6 +8,7 @@
 #define PROCESS_DESCENDANTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct descendants;
@@ -23,6 +24,9 @@ bool descendants_is_left(const struct descendants *, pid_t child);
 bool descendants_has_left(const struct descendants *);
 /* Look through all processes of the machine. Out of memory: what was seen before stays. */
 void descendants_look(struct descendants *);
+/* How many were seen at the last look, and their pids; an index is valid until the next look. */
+size_t descendants_count(const struct descendants *);
+pid_t descendants_pid(const struct descendants *, size_t index);
 /* Kill the processes that were seen at the last look or are below them now. They are stopped first,
  * so that none forks meanwhile. */
 void descendants_kill(struct descendants *);

@@ -6,11 +6,10 @@
 #include "os/loop.h"
 #include "os/oom_score.h"
 #include "process/guard.h"
-#include "process/mark.h"
 #include "process/reaper.h"
 #include "process/spawn.h"
 #include "wire/frame.h"
-#include "worker/worker_environment.h"
+#include "worker/launch.h"
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
@@ -562,72 +561,22 @@ static void open_log(struct worker *worker, enum worker_stream stream, int fd)
 	watch(worker, &log->io, on_log, fd, EV_READ);
 }
 
-/* Use the present configuration, which may differ from that of the previous life. */
-static bool spawn(struct worker *worker, struct spawned *ret)
-{
-	struct workers *workers = worker->workers;
-	const struct workers_config *config = workers->config;
-	char file[WORKER_PIPE_FILE_BYTES], mark[MARK_SIZE];
-	worker_pipe_file(&worker->pipe, file);
-	mark_write(mark, strays_run(workers->strays), worker->descendants.number);
-	char **environment = worker_environment_new(config, mark);
-	if (!environment) {
-		worker->exit = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
-		return false;
-	}
-	const struct rights *owner = workers_owner(config);
-	guard_allow_user(workers->guard, owner ? owner->uid : getuid()); /* the real one */
-	int cgroup =
-		strays_open_group(workers->strays, &worker->descendants, &config->group_limits);
-	const struct spawn_request request = {.command = config->command,
-		.environment = environment,
-		.descriptors = config->descriptors,
-		.cgroup = cgroup,
-		.is_limited = cgroup_limits_are_set(&config->group_limits),
-		.group = guard_place(workers->guard),
-		.rights = config->rights,
-		.folder = config->folder,
-		.reach = owner ? file : NULL};
-	enum rc rc = spawn_process(&request, ret, &worker->exit);
-	descriptor_close(&cgroup);
-	free(environment);
-	return rc == RC_OK;
-}
-
-/* The reaper does not watch the child: its exit counts as one of a stranger. */
-static void abandon(struct worker *worker, struct spawned *child)
-{
-	kill(child->pid, SIGKILL);
-	guard_remove(worker->workers->guard, child->pid);
-	descriptor_close(&child->control);
-	descriptor_close(&child->output);
-	descriptor_close(&child->error);
-	descriptor_close(&child->start);
-	worker->exit = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
-}
-
 /* False: failed, and .exit says how. */
 static bool launch(struct worker *worker)
 {
 	struct workers *workers = worker->workers;
-	const struct workers_config *config = workers->config;
-	const struct rights *owner = workers_owner(config);
+	const struct launch request = {.config = workers->config,
+		.reaper = workers->reaper,
+		.guard = workers->guard,
+		.rundir = workers->rundir,
+		.strays = workers->strays,
+		.pipe = &worker->pipe,
+		.life = &worker->descendants,
+		.on_exit = on_exit_of_worker,
+		.ctx = worker};
 	struct spawned child;
-	if (owner)
-		rundir_share(workers->rundir);
-	worker_pipe_init(&worker->pipe, config->pipe, workers->rundir, owner);
-	if (worker_pipe_open(&worker->pipe) != RC_OK) {
-		worker->exit = (struct exit_info){
-			EXIT_NOT_STARTED, errno, config->pipe == PIPE_FIFO ? "fifo" : "socket"};
+	if (!launch_worker(&request, &child, &worker->exit))
 		return false;
-	}
-	strays_begin(workers->strays, &worker->descendants);
-	if (!spawn(worker, &child))
-		return false;
-	if (!reaper_watch(workers->reaper, child.pid, on_exit_of_worker, worker)) {
-		abandon(worker, &child);
-		return false;
-	}
 	worker->pid = child.pid;
 	worker->control = child.control;
 	worker->start = child.start;

@@ -1,0 +1,310 @@
+/* `wpool check-worker`: play the supervisor for one worker at a time, without a broker, and judge
+ * it by every point of worker-sdk/PROTOCOL.md. */
+#include "check_worker/report.h"
+#include "check_worker/tasks.h"
+#include "commands.h"
+#include "config/url/secrets.h"
+#include "config/value/nearest.h"
+#include "config/value/words.h"
+#include "message/names.h"
+#include "process/descendants.h"
+#include "process/guard.h"
+#include "tty/cli_options.h"
+#include "tty/console.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define COMMAND      "check-worker"
+#define WAIT_DEFAULT (10 * MTIME_SECOND)
+#define FILES_MAX    16
+#define HEADER_BYTES ((uint32_t)128 * 1024) /* of a reply: a frame of RabbitMQ's default size */
+
+static const char help[] =
+	"usage: wpool check-worker [OPTION]... -- COMMAND [ARG]...\n"
+	"\n"
+	"Start the worker COMMAND as serve does, play the supervisor without a broker, and check\n"
+	"every point of the pipe protocol (worker-sdk/PROTOCOL.md). Each check has a worker of its\n"
+	"own. For each: what was sent, what was expected, what came, and the likely cause of a\n"
+	"fault.\n"
+	"\n"
+	"  --pipe FORM      path, fifo or corefx, as in the pool's configuration; default path\n"
+	"  --body TYPE      auto, bin or str, likewise; default auto\n"
+	"  --task FILE      a body that the worker can work on; may be repeated\n"
+	"  --only NAME      this check alone\n"
+	"  --wait DURATION  how long each step may take: a connection, an answer, an exit; default\n"
+	"                   10s\n"
+	"  --json           print the results as a JSON object\n"
+	"  --help           this text\n"
+	"\n"
+	"Not shown: what only some workers do, such as a report of progress, and this one did not.\n"
+	"Exit status: 0 nothing is wrong, 64 usage, 66 no such file, 70 cannot start, 76 something\n"
+	"is wrong.\n";
+
+enum flag { PIPE = 256, BODY, TASK, ONLY, WAIT, JSON, HELP };
+
+static const struct option options[] = {
+	{"pipe", required_argument, NULL, PIPE},
+	{"body", required_argument, NULL, BODY},
+	{"task", required_argument, NULL, TASK},
+	{"only", required_argument, NULL, ONLY},
+	{"wait", required_argument, NULL, WAIT},
+	{"json", no_argument, NULL, JSON},
+	{"help", no_argument, NULL, HELP},
+	{NULL, 0, NULL, 0},
+};
+
+struct check_worker {
+	struct check_setup setup;
+	struct config config; /* without pools: for what all workers of a run share */
+	const struct check *only;
+	bool json;
+	struct buf bodies[FILES_MAX];
+	struct text files[FILES_MAX];
+	size_t file_count;
+	struct result *results;
+	size_t result_count;
+};
+
+/* ---------- options ---------- */
+
+static int read_word(const char *option, const char *const *words, const char *what, int *ret)
+{
+	size_t index = text_index(text_from(optarg), words);
+	if (!words[index])
+		return cli_bad_value(COMMAND, option, optarg, what);
+	*ret = (int)index;
+	return -1;
+}
+
+static int read_pipe_form(struct check_worker *c)
+{
+	static const char *const words[] = {
+#define X(form, word) [form] = word,
+		CONFIG_PIPES(X)
+#undef X
+			NULL};
+	int form;
+	int exit_code = read_word("--pipe", words, "is not path, fifo or corefx", &form);
+	if (exit_code < 0)
+		c->setup.config.pipe = (enum pipe_form)form;
+	return exit_code;
+}
+
+static int read_body(struct check_worker *c)
+{
+	static const char *const words[] = {
+		[TASK_BODY_AUTO] = "auto", [TASK_BODY_STR] = "str", [TASK_BODY_BIN] = "bin", NULL};
+	int body;
+	int exit_code = read_word("--body", words, "is not auto, bin or str", &body);
+	if (exit_code < 0)
+		c->setup.config.task.body = (enum task_body)body;
+	return exit_code;
+}
+
+static int fail_to_read(const char *path, const char *why)
+{
+	console_problem(COMMAND, "cannot read %s: %s", path, why);
+	return EX_NOINPUT;
+}
+
+static int read_task(struct check_worker *c)
+{
+	if (c->file_count == FILES_MAX)
+		return cli_problem(COMMAND, "more than %d times --task", FILES_MAX);
+	struct buf *body = &c->bodies[c->file_count];
+	FILE *file = fopen(optarg, "re");
+	size_t n = 0;
+	if (!file)
+		return fail_to_read(optarg, strerror(errno));
+	buf_init(body, TASK_BODY_MAX + 1);
+	do {
+		uint8_t *place = buf_reserve(body, BUFSIZ);
+		if (!place)
+			break;
+		buf_commit(body, n = fread(place, 1, BUFSIZ, file));
+	} while (n > 0);
+	int error = ferror(file) ? errno : 0;
+	fclose(file);
+	c->files[c->file_count++] = buf_text(body);
+	if (error)
+		return fail_to_read(optarg, strerror(error));
+	if (body->failed || buf_len(body) > TASK_BODY_MAX)
+		return fail_to_read(optarg, "it is larger than 16 MiB");
+	return -1;
+}
+
+static int read_only(struct check_worker *c)
+{
+	c->only = check_find(optarg);
+	if (c->only)
+		return -1;
+	const char **names = calloc(check_count + 1, sizeof *names);
+	for (size_t i = 0; names && i < check_count; i++)
+		names[i] = checks[i].name;
+	const char *nearest = names ? nearest_name(text_from(optarg), names) : NULL;
+	free(names);
+	if (nearest)
+		return cli_problem(COMMAND, "no check '%s' (did you mean %s?)", optarg, nearest);
+	return cli_problem(COMMAND, "no check '%s'; they are in docs/workers.md", optarg);
+}
+
+/* -1: continue; else the exit code. */
+static int take_option(struct check_worker *c, int option)
+{
+	switch (option) {
+	case PIPE:
+		return read_pipe_form(c);
+	case BODY:
+		return read_body(c);
+	case TASK:
+		return read_task(c);
+	case ONLY:
+		return read_only(c);
+	case WAIT:
+		return cli_read_duration(COMMAND, "--wait", &c->setup.wait);
+	case JSON:
+		c->json = true;
+		return -1;
+	case HELP:
+		fputs(help, stdout);
+		return EX_OK;
+	default:
+		return EX_USAGE;
+	}
+}
+
+static int read_options(struct check_worker *c, int argc, char **argv)
+{
+	int option, exit_code = -1;
+	while (exit_code < 0 &&
+		(option = cli_next_option(COMMAND, "+:", argc, argv, options)) != -1)
+		exit_code = take_option(c, option);
+	if (exit_code >= 0)
+		return exit_code;
+	if (!argv[optind])
+		return cli_problem(COMMAND, "no command of a worker; it follows --");
+	if (c->only && c->only->needs_files && c->file_count == 0)
+		return cli_problem(COMMAND, "the check %s needs --task", c->only->name);
+	c->setup.config.command = argv + optind;
+	return -1;
+}
+
+/* ---------- the run ---------- */
+
+static const char *why_not_asked(const struct check_worker *c, const struct check *check)
+{
+	if (check->not_corefx && c->setup.config.pipe == PIPE_COREFX)
+		return "not asked of workers of pipe: corefx";
+	if (check->needs_files && c->file_count == 0)
+		return "no body was given with --task";
+	return NULL;
+}
+
+/* Run the checks that are wanted; after a base that is wrong no others. */
+static void run_checks(struct check_worker *c)
+{
+	const struct check *broken = NULL;
+	struct seen seen = {0};
+	bool is_drawing = isatty(STDERR_FILENO);
+	for (size_t i = 0; i < check_count; i++) {
+		const struct check *check = &checks[i];
+		struct result *result = &c->results[c->result_count];
+		const char *why = why_not_asked(c, check);
+		char reason[80];
+		if (c->only && c->only != check)
+			continue;
+		c->result_count++;
+		if (broken) {
+			snprintf(reason, sizeof reason, "because %s is wrong", broken->name);
+			trial_skip(check, VERDICT_NOT_RUN, reason, result);
+			continue;
+		}
+		if (why) {
+			trial_skip(check, VERDICT_NOT_SHOWN, why, result);
+			continue;
+		}
+		if (is_drawing)
+			report_progress(check, i, check_count);
+		trial_run(check, &c->setup, c->files, c->file_count, &seen, result);
+		if (result->verdict == VERDICT_WRONG && check->is_base)
+			broken = check;
+	}
+	if (is_drawing)
+		report_progress(NULL, 0, 0);
+}
+
+static int verdict_of(const struct check_worker *c)
+{
+	for (size_t i = 0; i < c->result_count; i++)
+		if (c->results[i].fault.kind == FAULT_MEMORY)
+			return EX_OSERR;
+	for (size_t i = 0; i < c->result_count; i++)
+		if (c->results[i].verdict == VERDICT_WRONG)
+			return EX_PROTOCOL;
+	return EX_OK;
+}
+
+static int report(const struct check_worker *c)
+{
+	if (c->json)
+		return report_print_json(c->results, c->result_count) ? verdict_of(c) : EX_IOERR;
+	int exit_code = report_print(c->results, c->result_count);
+	return exit_code == EX_OK ? verdict_of(c) : exit_code;
+}
+
+/* As a pool of default settings has it. */
+static void configure(struct check_worker *c)
+{
+	static char *passed[] = {(char *)"auto", NULL};
+	struct workers_config *config = &c->setup.config;
+	bool is_corefx = config->pipe == PIPE_COREFX;
+	config->pool = COMMAND;
+	config->passed = passed;
+	config->secrets = &c->config.secrets;
+	config->descriptors = &c->setup.tools.descriptors;
+	config->task.frame_limit = TASK_BODY_MAX + (1 << 20);
+	config->task.queue = TEXT("check");
+	config->answer = (struct answer_limits){.header_bytes = HEADER_BYTES,
+		.body_bytes = TASK_BODY_MAX,
+		.bare_str_is_failure = is_corefx};
+	if (is_corefx)
+		config->task.body = TASK_BODY_STR;
+}
+
+static int check_worker_run(struct check_worker *c)
+{
+	struct runtime_shared *tools = &c->setup.tools;
+	int exit_code = EX_SOFTWARE;
+	log_setup(STDERR_FILENO, LOG_ERROR, LOG_TEXT, console_has_colour(STDERR_FILENO));
+	configure(c);
+	c->results = calloc(check_count, sizeof *c->results);
+	if (!c->results || secrets_add_named(&c->config.secrets, environ) != RC_OK) {
+		fputs("wpool " COMMAND ": out of memory\n", stderr);
+		return EX_OSERR;
+	}
+	/* The guard is no process that a worker left. */
+	if (runtime_shared_open(tools, &c->config) &&
+		descendants_leave(tools->descendants, guard_pid(tools->guard))) {
+		run_checks(c);
+		exit_code = report(c);
+	}
+	runtime_shared_close(tools);
+	return exit_code;
+}
+
+int check_worker_main(int argc, char **argv)
+{
+	struct check_worker c = {.setup.wait = WAIT_DEFAULT};
+	int exit_code = read_options(&c, argc, argv);
+	if (exit_code < 0)
+		exit_code = check_worker_run(&c);
+	for (size_t i = 0; i < c.file_count; i++)
+		buf_release(&c.bodies[i]);
+	words_free(c.config.secrets);
+	free(c.results);
+	return exit_code;
+}

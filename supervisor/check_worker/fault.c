@@ -1,0 +1,181 @@
+#include "check_worker/fault.h"
+
+#include "wire/frame.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *fault_name(enum fault_kind kind)
+{
+	static const char *const names[] = {
+#define X(kind, name) name,
+		FAULTS(X)
+#undef X
+	};
+	return names[kind];
+}
+
+struct fault_bytes fault_bytes(struct text text)
+{
+	struct fault_bytes bytes = {.len = text.len};
+	bytes.shown = text.len < FAULT_BYTES_SHOWN ? text.len : FAULT_BYTES_SHOWN;
+	if (bytes.shown > 0)
+		memcpy(bytes.head, text.ptr, bytes.shown);
+	return bytes;
+}
+
+bool fault_set(
+	struct fault *fault, enum fault_kind kind, struct text frame, const char *format, ...)
+{
+	va_list args;
+	if (fault->kind != FAULT_NONE)
+		return false;
+	fault->kind = kind;
+	fault->frame = fault_bytes(frame);
+	va_start(args, format);
+	vsnprintf(fault->came, sizeof fault->came, format, args);
+	va_end(args);
+	return false;
+}
+
+static bool begins_with_map(const struct fault_bytes *bytes)
+{
+	uint8_t first = bytes->head[0];
+	return (first >= 0x80 && first <= 0x9f) || (first >= 0xdc && first <= 0xdf);
+}
+
+static uint32_t little_endian(const uint8_t *bytes)
+{
+	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+	       (uint32_t)bytes[3] << 24;
+}
+
+/* The bytes begin with what should be a length. */
+static const char *cause_in_length(const struct fault_bytes *bytes)
+{
+	size_t behind = bytes->len < WIRE_LENGTH_BYTES ? 0 : bytes->len - WIRE_LENGTH_BYTES;
+	if (bytes->len == 0)
+		return NULL;
+	if (bytes->head[0] == '{' || bytes->head[0] == '[')
+		return "it writes JSON; a frame is MessagePack with its length in front "
+		       "(PROTOCOL.md, section 4)";
+	if (begins_with_map(bytes))
+		return "it writes the MessagePack map without its 4 bytes of length in front";
+	if (behind == 0)
+		return NULL;
+	if (little_endian(bytes->head) == behind)
+		return "it writes the length little-endian; it must be big-endian";
+	return NULL;
+}
+
+static const char *cause_in_half(const struct fault_bytes *bytes)
+{
+	size_t behind = bytes->len < WIRE_LENGTH_BYTES ? 0 : bytes->len - WIRE_LENGTH_BYTES;
+	const char *cause = cause_in_length(bytes);
+	if (cause)
+		return cause;
+	if (behind > 0 && wire_get_length(bytes->head) == bytes->len)
+		return "its length counts its own 4 bytes; it is the number of bytes behind them";
+	return behind == 0 ? "a length came and nothing behind it: the frame is not flushed"
+			   : "fewer bytes came than the length names: a length in characters of "
+			     "another encoding, or a write that wrote less and was not repeated";
+}
+
+static const char *cause_in_output(const struct fault *fault)
+{
+	static const struct {
+		const char *came; /* a part of it */
+		const char *cause;
+	} known[] = {
+		{"a key that", "keys are text: \"1\" (a1 31), not another type"},
+		{"without a status", "every output has the key \"1\" with its status"},
+		{"an unknown status", "only -1, 200, 201, 400 to 499 and 500 to 599 are statuses"},
+		{"a status that", "the status is packed as text or as a float; pack an integer"},
+		{"headers that", "the key \"2\" is a map of names and values, or absent"},
+		{"a message that",
+			"the key \"0\" is text or bytes; encode a structure (as JSON) before"},
+		{"a reply queue", "the key \"3\" is the name of a queue as text, or absent"},
+		{"no map", "the output is packed as a bare value; it must be a map"},
+		{"more than four", "an array in place of the map has at most four elements"},
+		{"bytes follow", "the length is larger than the map, or two outputs are in one "
+				 "frame"},
+		{"the frame ends", "the length is smaller than the map: count bytes, not "
+				   "characters"},
+	};
+	if (fault->frame.head[0] == '{' || fault->frame.head[0] == '[')
+		return "it writes JSON; a frame holds MessagePack (PROTOCOL.md, section 4)";
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strstr(fault->came, known[i].came))
+			return known[i].cause;
+	return NULL;
+}
+
+const char *fault_cause_in_bytes(const struct fault *fault)
+{
+	if (fault->frame.len == 0)
+		return NULL;
+	switch (fault->kind) {
+	case FAULT_BAD_LENGTH:
+		return cause_in_length(&fault->frame);
+	case FAULT_HALF_FRAME:
+		return cause_in_half(&fault->frame);
+	case FAULT_BAD_OUTPUT:
+		return cause_in_output(fault);
+	default:
+		return NULL;
+	}
+}
+
+const char *fault_cause(enum fault_kind kind)
+{
+	switch (kind) {
+	case FAULT_NONE:
+	case FAULT_MEMORY:
+		break;
+	case FAULT_NOT_STARTED:
+		return "the command is misspelt, not executable, or its interpreter is missing";
+	case FAULT_EXITED:
+		return "an error ends the program; its last line on stderr says which";
+	case FAULT_NOT_CONNECTED:
+		return "it does not read its first line from standard input, or does not connect "
+		       "to that address (PROTOCOL.md, section 3)";
+	case FAULT_REFUSED:
+		return "it starts the program that connects in a session of its own (setsid)";
+	case FAULT_CLOSED:
+		return "it closes the data pipe, perhaps after an error, and lives on";
+	case FAULT_NOT_READ:
+		return "it does not read the data pipe";
+	case FAULT_NO_ANSWER:
+		return "it waits for more than was sent, has lost its place between frames, or "
+		       "does not flush its answer";
+	case FAULT_ONLY_PROGRESS:
+		return "status -1 is progress; the task still needs an answer";
+	case FAULT_HALF_FRAME:
+	case FAULT_BAD_LENGTH:
+		return "the first 4 bytes of a frame are its length, big-endian, at least 1";
+	case FAULT_BAD_OUTPUT:
+		return "the bytes of the frame are not one MessagePack map";
+	case FAULT_UNPUBLISHABLE:
+		return "AMQP cannot carry this reply: a name over 255 bytes, too many headers, or "
+		       "a body over 16 MiB";
+	case FAULT_NO_TASK:
+		return "it answers a task twice, or sends an output when no task is open";
+	case FAULT_FAILED_TASK:
+		return "its code fails on this body; see standard error";
+	case FAULT_ORDER:
+		return "it works on several tasks at once or collects answers; one task at a time, "
+		       "in the order in which they came";
+	case FAULT_STAYS:
+		return "it does not leave its loop at end of file";
+	case FAULT_STATUS:
+		return "the end is handled as an error";
+	case FAULT_STRAYS:
+		return "it starts processes and does not end them before it exits";
+	case FAULT_STDOUT:
+		return "it writes frames or other binary data to standard output; they belong on "
+		       "the data pipe";
+	case FAULT_FLOOD:
+		return "it prints in a loop, or the command is no worker";
+	}
+	return "";
+}

@@ -1,0 +1,99 @@
+/* The worker under check: one process, from its start to its end. Layer: check_worker. Plays the
+ * supervisor's side of worker-sdk/PROTOCOL.md step by step; every step waits at most .wait and
+ * leaves the first thing that went wrong in .fault. Nothing of the worker is left after
+ * subject_end. It starts the process as serve does (worker/launch.h) and reads outputs as serve
+ * does (message/answer.h). */
+#ifndef CHECK_WORKER_SUBJECT_H
+#define CHECK_WORKER_SUBJECT_H
+
+#include "check_worker/fault.h"
+#include "process/strays.h"
+#include "runtime/runtime_shared.h"
+#include "worker/worker_pipe.h"
+#include "worker/workers.h"
+
+#include <ev.h>
+
+#define SUBJECT_OUTPUTS   32 /* outputs of one worker that are kept; more are only counted */
+#define SUBJECT_KEPT      (64 * 1024) /* bytes of a log stream that are kept */
+#define SUBJECT_LINE_SIZE 240         /* of its last line on stderr, with the NUL */
+
+/* What all workers of a run share. */
+struct check_setup {
+	struct runtime_shared tools;
+	struct workers_config config;
+	mtime wait; /* of each step */
+};
+
+/* An answer that the worker gave. */
+struct subject_output {
+	int32_t status;
+	uint64_t digest; /* of the whole frame */
+	struct fault_bytes frame;
+};
+
+struct subject_stream {
+	ev_io io;
+	struct buf kept; /* the beginning */
+	uint64_t bytes;  /* all of it */
+	int fd;          /* -1: ended */
+};
+
+struct subject {
+	const struct check_setup *setup; /* borrowed */
+	struct fault fault;
+	pid_t pid;
+	bool is_started, is_connected, has_exited;
+	bool has_ended;   /* end of file on the data pipe */
+	bool is_unheard;  /* a write failed */
+	mtime noticed_at; /* when either was seen; 0: not yet */
+	struct exit_info exit;
+	struct worker_pipe pipe;
+	struct stray_life life;
+	int control, start;
+	ev_io connecting, started, readable, writable;
+	ev_timer tick;
+	struct subject_stream output, error; /* its stdout and stderr */
+	struct buf unsent;
+	size_t allowed; /* bytes of unsent that may be written now */
+	struct buf received;
+	struct subject_output answers[SUBJECT_OUTPUTS];
+	size_t answer_count, taken; /* answers that came, and that a step waited for */
+	uint64_t progress;
+};
+
+/* Zero and ready for subject_end. */
+void subject_init(struct subject *, const struct check_setup *);
+/* Kill what is left, and free everything. */
+void subject_end(struct subject *);
+
+/* The steps. False: .fault is set. */
+bool subject_start(struct subject *);
+/* The address of the pipe as a control line, with lines behind it in the same write; then wait
+ * until the worker has connected. */
+bool subject_give_address(struct subject *, const char *lines_behind);
+/* Let time pass; a worker that exits is a fault. */
+bool subject_pause(struct subject *, mtime span);
+bool subject_write_line(struct subject *, const char *line);
+/* Let so many bytes of .unsent go, in as many writes as it takes. */
+void subject_send(struct subject *, size_t bytes);
+/* Wait until the worker has read all that was sent, or answered more than was taken. */
+bool subject_wait_read(struct subject *);
+/* Send what is in .unsent one byte at a time, each when the one before has been read; of a long
+ * frame the beginning. */
+bool subject_send_slowly(struct subject *);
+bool subject_wait_answer(struct subject *);
+/* End our side of the data pipe: the worker reads an end of file. */
+bool subject_shut(struct subject *);
+/* Close the data pipe, so that the worker's writes fail. */
+void subject_close_pipe(struct subject *);
+void subject_close_control(struct subject *);
+void subject_signal(struct subject *, int number);
+/* Wait until it has exited, and read what it left in its pipes. */
+bool subject_wait_exit(struct subject *);
+/* After its exit: no process that it started is left, after a moment. */
+bool subject_leaves_none(struct subject *);
+/* Its last line on stderr as it may be shown; "": none. */
+void subject_last_line(const struct subject *, char ret[SUBJECT_LINE_SIZE]);
+
+#endif

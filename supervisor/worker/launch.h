@@ -1,0 +1,31 @@
+/* Start one worker: its pipe, its process with the environment and rights of its pool, its entries
+ * with the guard and among the strays. Layer: worker. For a pool's workers and for check_worker.
+ * The caller owns what comes of it: the pipe, the four descriptors, the process, the life. */
+#ifndef WORKER_LAUNCH_H
+#define WORKER_LAUNCH_H
+
+#include "process/reaper.h"
+#include "process/spawn.h"
+#include "process/strays.h"
+#include "worker/worker_pipe.h"
+#include "worker/workers.h"
+
+/* All borrowed for the call; the reaper keeps on_exit and ctx until the process has ended. */
+struct launch {
+	const struct workers_config *config;
+	struct reaper *reaper;
+	struct guard *guard;
+	struct rundir *rundir;
+	struct strays *strays;
+	struct worker_pipe *pipe; /* initialized here */
+	struct stray_life *life;  /* begun here */
+	reaper_on_exit *on_exit;
+	void *ctx;
+};
+
+/* The control line with the pipe's address is the caller's to write. False: *ret_failure is set, no
+ * process runs, the pipe may be open and the life begun. */
+bool launch_worker(
+	const struct launch *, struct spawned *ret, struct exit_info *ret_failure) MUST_CHECK;
+
+#endif
