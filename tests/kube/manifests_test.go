@@ -171,6 +171,39 @@ func TestKustomization(t *testing.T) {
 	}
 }
 
+// Fields that take one of a few words: for the decoder any word is right.
+func TestWordsAreKnown(t *testing.T) {
+	expect := func(field string, word any, known ...any) {
+		if !slices.Contains(known, word) {
+			t.Errorf("%s: %v is none of %v", field, word, known)
+		}
+	}
+	for _, object := range render(t, true) {
+		switch object := object.(type) {
+		case *apps.Deployment:
+			pod := object.Spec.Template.Spec
+			for _, container := range pod.Containers {
+				expect("terminationMessagePolicy", container.TerminationMessagePolicy,
+					core.TerminationMessageReadFile, core.TerminationMessageFallbackToLogsOnError)
+			}
+			for _, volume := range pod.Volumes {
+				if volume.EmptyDir != nil {
+					expect("medium", volume.EmptyDir.Medium, core.StorageMediumDefault, core.StorageMediumMemory)
+				}
+			}
+		case *core.Service:
+			expect("clusterIP", object.Spec.ClusterIP, core.ClusterIPNone)
+		case *policy.PodDisruptionBudget:
+			expect("unhealthyPodEvictionPolicy", *object.Spec.UnhealthyPodEvictionPolicy,
+				policy.AlwaysAllow, policy.IfHealthyBudget)
+		case *networking.NetworkPolicy:
+			for _, direction := range object.Spec.PolicyTypes {
+				expect("policyTypes", direction, networking.PolicyTypeIngress, networking.PolicyTypeEgress)
+			}
+		}
+	}
+}
+
 // parameter of a scaler, as KEDA lists it.
 type parameter struct {
 	Name         string `json:"name"`
