@@ -181,9 +181,31 @@ static const struct action {
 	{"stdin", do_stdin},
 };
 
+/* What a task holds, for sdk_vectors.c. */
+static void report(struct wpool_task *task)
+{
+	struct wpool_text body = wpool_task_body(task), name;
+	struct wpool_value value;
+	char key[128];
+	wpool_reply_header(task, "correlation_id", wpool_task_correlation_id(task));
+	wpool_reply_header(task, "queue", wpool_task_queue(task));
+	wpool_reply_header(task, "type", wpool_task_body_is_text(task) ? "str" : "bin");
+	for (size_t i = 0; i < wpool_task_header_count(task); i++) {
+		if (!wpool_task_header_at(task, i, &name, &value))
+			continue;
+		snprintf(key, sizeof key, "h.%.*s", (int)name.len, name.data);
+		wpool_reply_header(task, key, value.text.data);
+	}
+	wpool_reply(task, body.data, body.len);
+}
+
 static void handle(struct wpool_task *task, void *context)
 {
 	(void)context;
+	if (getenv("PROBE_REPORTS")) {
+		report(task);
+		return;
+	}
 	struct wpool_text body = wpool_task_body(task);
 	size_t word = strcspn(body.data, " ");
 	const char *rest = body.data + word + (body.data[word] == ' ');

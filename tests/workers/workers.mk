@@ -26,18 +26,18 @@ $(filter-out %/echo,$(worker_programs)): $(library_wire)
 	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(library_wire) -lmsgpackc
 
 # Both SDKs and the samples against the protocol: check programs that play the supervisor.
-sdk_tests := $(BUILD)/sdk/sdk_worker $(BUILD)/sdk/sdk_samples
+sdk_tests := $(BUILD)/sdk/sdk_worker $(BUILD)/sdk/sdk_samples $(BUILD)/sdk/sdk_vectors
 
 $(BUILD)/sdk/probe: $(BUILD)/tests/sdk/probe.o $(sdk_static)
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $< $(SDK_LIBS)
 
-$(BUILD)/sdk/sdk_worker: $(BUILD)/sdk/probe
+$(BUILD)/sdk/sdk_worker $(BUILD)/sdk/sdk_vectors: $(BUILD)/sdk/probe
 $(BUILD)/sdk/sdk_samples: $(sample_programs)
 
 $(sdk_tests): $(BUILD)/sdk/sdk_%: $(BUILD)/tests/sdk/sdk_%.o $(BUILD)/tests/sdk/stage.o $(library_wire)
 	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) -lmsgpackc $(shell pkg-config --libs check)
+	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) -lmsgpackc -ljansson $(shell pkg-config --libs check)
 
 sdk-tests: $(sdk_tests)
 	@for program in $(sdk_tests); do $$program || exit 1; done
