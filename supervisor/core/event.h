@@ -80,6 +80,7 @@ struct event {
 			uint32_t life;
 			bool is_writable;      /* SLOT_WRITABLE */
 			uint64_t bytes;        /* SLOT_MEMORY */
+			mtime computed;        /* SLOT_READY: processor time since its start */
 			struct exit_info exit; /* SLOT_GONE */
 			struct output *output; /* SLOT_OUTPUT; SLOT_GONE: with the last stderr line;
 						  moves in */

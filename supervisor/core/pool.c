@@ -113,7 +113,7 @@ static void on_slot(struct pool *pool, const struct event *event)
 	if (slot->life != event->slot.life)
 		output_free(event->slot.output);
 	else if (event->kind == SLOT_READY)
-		slots_step(slots, slot, FACT_READY);
+		slots_on_ready(slots, slot, event->slot.computed);
 	else if (event->kind == SLOT_WRITABLE)
 		slots_on_writable(slots, slot, event->slot.is_writable);
 	else if (event->kind == SLOT_OUTPUT)

@@ -24,3 +24,13 @@ bool proc_usage_read(pid_t pid, struct proc_usage *ret)
 		.age = now.tv_sec * MTIME_SECOND + now.tv_nsec / 1000 - of_ticks(stat.start)};
 	return true;
 }
+
+mtime proc_usage_computed(pid_t pid)
+{
+	clockid_t clock;
+	struct timespec time;
+
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) < 0)
+		return MTIME_NEVER;
+	return time.tv_sec * MTIME_SECOND + time.tv_nsec / 1000;
+}

@@ -17,4 +17,8 @@ struct proc_usage {
  * permission. */
 bool proc_usage_read(pid_t, struct proc_usage *ret);
 
+/* The processor time of the process, its threads included, by one quick system call. MTIME_NEVER:
+ * no such process. */
+mtime proc_usage_computed(pid_t);
+
 #endif

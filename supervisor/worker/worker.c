@@ -5,6 +5,7 @@
 #include "os/descriptors.h"
 #include "os/loop.h"
 #include "os/oom_score.h"
+#include "os/proc_usage.h"
 #include "process/guard.h"
 #include "process/reaper.h"
 #include "process/spawn.h"
@@ -486,7 +487,9 @@ static void open_pipe(struct worker *worker)
 	if (worker->sending == SENDING_SHUT)
 		worker_pipe_shut(&worker->pipe); /* asked to quit before it came */
 	else
-		worker_report(worker, &(struct event){.kind = SLOT_READY});
+		worker_report(
+			worker, &(struct event){.kind = SLOT_READY,
+					.slot = {.computed = proc_usage_computed(worker->pid)}});
 }
 
 static void connect_pipe(struct worker *worker)

@@ -20,6 +20,7 @@ struct slot {
 	bool is_timed;       /* the timer for its head's soft limit is set, or has fired */
 	uint32_t failures;   /* lives in a row that failed */
 	mtime started_at;
+	mtime computed;   /* processor time until it was ready */
 	mtime boot_until; /* end of its boot limit, without the time it waited for processors */
 	mtime ready_at;   /* MTIME_NEVER: not yet */
 	const char *

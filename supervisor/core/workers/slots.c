@@ -183,7 +183,8 @@ static void leave_line(struct slots *slots, struct slot *slot)
 static void end_start(struct slots *slots, const struct slot *slot, bool is_ready)
 {
 	slots->starting--;
-	starts_end(slots->starts, is_ready ? slots->context->now - slot->started_at : MTIME_NEVER);
+	mtime took = is_ready ? slots->context->now - slot->started_at : MTIME_NEVER;
+	starts_end(slots->starts, took, slot->computed);
 }
 
 void slots_step(struct slots *slots, struct slot *slot, enum life_fact fact)
@@ -268,6 +269,12 @@ static void note_cause(struct slot *slot, const char *what)
 {
 	if (!slot->ended_for)
 		slot->ended_for = what;
+}
+
+void slots_on_ready(struct slots *slots, struct slot *slot, mtime computed)
+{
+	slot->computed = computed;
+	slots_step(slots, slot, FACT_READY);
 }
 
 void slots_on_writable(struct slots *slots, struct slot *slot, bool is_writable)

@@ -74,6 +74,8 @@ bool slots_is_failing(const struct slots *, const struct slot *);
 /* Events of slots (event.h). */
 /* Apply a fact to the slot by the table of life.h, and carry out the action. */
 void slots_step(struct slots *, struct slot *, enum life_fact);
+/* computed: processor time since its start. */
+void slots_on_ready(struct slots *, struct slot *, mtime computed);
 void slots_on_writable(struct slots *, struct slot *, bool is_writable);
 void slots_on_memory(struct slots *, struct slot *, uint64_t bytes);
 /* Its worker broke the protocol; what: static text. Only the first call in a life counts. */

@@ -43,7 +43,7 @@ static bool has_slots(struct slots *slots, uint32_t count)
 void slots_release(struct slots *slots)
 {
 	for (; slots->starting > 0; slots->starting--)
-		starts_end(slots->starts, MTIME_NEVER);
+		starts_end(slots->starts, MTIME_NEVER, MTIME_NEVER);
 	starts_leave_line(slots->starts, &slots->place);
 	timers_release(&slots->timers);
 	stable_array_release(&slots->all);

@@ -2,9 +2,11 @@
 
 #include <assert.h>
 
-/* So short a start costs little, even if it was one of many at once. */
-#define SHORT     (20 * MTIME_MS)
-#define SHORT_MAX 16 /* at once */
+/* So much processor time is cheap. A start that takes long may have made another process compute.
+ */
+#define CHEAP     (5 * MTIME_MS)
+#define CHEAP_MAX 16 /* at once */
+#define LONG      (200 * MTIME_MS)
 
 #define WHOLE     1000           /* a processor, in thousandths */
 #define STEP      (5 * MTIME_MS) /* of a whole processor; of a tenth of one ten times as long */
@@ -76,13 +78,12 @@ bool starts_take(struct starts *starts, struct link *place)
 	return true;
 }
 
-/* Several at once that take longer disturb each other. */
-void starts_end(struct starts *starts, mtime took)
+void starts_end(struct starts *starts, mtime took, mtime computed)
 {
 	starts->starting--;
-	if (took > SHORT)
+	if (took > LONG || computed > CHEAP)
 		starts->at_once = starts->processors;
-	else if (starts->at_once < SHORT_MAX)
+	else if (starts->at_once < CHEAP_MAX)
 		starts->at_once++;
 }
 

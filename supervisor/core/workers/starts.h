@@ -1,7 +1,7 @@
 /* How many workers start at once, in all pools of a supervisor. Layer: core, pure. Workers that
  * compute while they start share the processors: more of them at once only take longer, all of
- * them. So as many start at once as there are processors. Two figures allow more: while workers
- * become ready within milliseconds, their number grows; and after each step in which a processor
+ * them. So as many start at once as there are processors. Two figures allow more: while starts
+ * cost a few milliseconds each, their number grows; and after each step in which a processor
  * was idle one more may start, because workers that start may wait for something else. Pools take
  * turns. The owner measures, by starts_look; pools borrow it (pool_new). */
 #ifndef CORE_WORKERS_STARTS_H
@@ -43,8 +43,9 @@ void starts_look(struct starts *, mtime now, mtime idle);
 /* Take a start; a pool in line goes to its end. False: none is free, or it is another's turn. */
 bool starts_take(struct starts *, struct link *place);
 void starts_line_up(struct starts *, struct link *place, mtime now);
-/* A start that was taken is over: its worker became ready after that time, or not (MTIME_NEVER). */
-void starts_end(struct starts *, mtime took);
+/* A start that was taken is over: its worker was ready after so much time and processor time, or
+ * failed (MTIME_NEVER). */
+void starts_end(struct starts *, mtime took, mtime computed);
 /* A place that is not in line is legal. */
 void starts_leave_line(struct starts *, struct link *place);
 /* True: starts_take would succeed. */

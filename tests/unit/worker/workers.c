@@ -36,6 +36,10 @@ START_TEST(tasks_are_answered_in_order)
 	const struct event *ready = workers_rig_expect(&rig, SLOT_READY);
 	ck_assert_uint_eq(ready->slot.slot, 0);
 	ck_assert_uint_eq(ready->slot.life, 1);
+	ck_assert_int_gt(ready->slot.computed, 0);
+	ck_assert_int_lt(ready->slot.computed, MTIME_MINUTE);
+	ck_assert_int_lt(workers_waited(rig.workers, 0, 1), MTIME_MINUTE);
+	ck_assert_int_eq(workers_waited(rig.workers, 0, 2), 0);
 	for (int i = 0; i < 100; i++)
 		ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK);
 	for (int i = 0; i < 100; i++)
