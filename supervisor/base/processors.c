@@ -1,5 +1,6 @@
 #include "base/processors.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -10,27 +11,74 @@
 
 #define WHOLE 1000 /* a processor, in thousandths */
 
+/* ---------- files of the kernel, read without an allocation, which could fail ---------- */
+
 /* Far longer than any file that is read whole. */
 #define FILE_SIZE 4096
 
-static bool read_file(const char *folder, const char *name, char ret[FILE_SIZE])
+/* Longer than a line of mountinfo, which has three paths. */
+#define LINES_SIZE (4 * PATH_MAX)
+
+struct lines {
+	int fd; /* -1: there is no file */
+	size_t len, next;
+	char text[LINES_SIZE];
+};
+
+/* folder and name make the path. */
+static int open_file(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
-	if (snprintf(path, sizeof path, "%s/%s", folder, name) >= PATH_MAX)
-		return false;
-	FILE *file = fopen(path, "re");
-	size_t len = file ? fread(ret, 1, FILE_SIZE - 1, file) : 0;
-	ret[len] = '\0';
-	if (file)
-		fclose(file);
-	return len > 0;
+	bool fits = snprintf(path, sizeof path, "%s%s", folder, name) < PATH_MAX;
+	return fits ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
-static FILE *open_file(const char *root, const char *name)
+static void open_lines(struct lines *lines, const char *folder, const char *name)
 {
-	char path[PATH_MAX];
-	return snprintf(path, sizeof path, "%s%s", root, name) < PATH_MAX ? fopen(path, "re")
-									  : NULL;
+	lines->fd = open_file(folder, name);
+	lines->len = lines->next = 0;
+}
+
+static bool read_more(struct lines *lines)
+{
+	memmove(lines->text, lines->text + lines->next, lines->len - lines->next);
+	lines->len -= lines->next;
+	lines->next = 0;
+	size_t space = LINES_SIZE - 1 - lines->len;
+	ssize_t count = space > 0 ? read(lines->fd, lines->text + lines->len, space) : 0;
+	lines->len += count > 0 ? (size_t)count : 0;
+	return count > 0;
+}
+
+/* The next line, without its end; valid until the next call. NULL: there is none, or no file. */
+static char *next_line(struct lines *lines)
+{
+	char *end;
+	if (lines->fd < 0)
+		return NULL;
+	while (!(end = memchr(lines->text + lines->next, '\n', lines->len - lines->next)))
+		if (!read_more(lines))
+			return NULL;
+	char *line = lines->text + lines->next;
+	lines->next = (size_t)(end - lines->text) + 1;
+	*end = '\0';
+	return line;
+}
+
+static void close_lines(struct lines *lines)
+{
+	if (lines->fd >= 0)
+		close(lines->fd);
+}
+
+static bool read_file(const char *folder, const char *name, char ret[FILE_SIZE])
+{
+	int fd = open_file(folder, name);
+	ssize_t len = fd < 0 ? 0 : read(fd, ret, FILE_SIZE - 1);
+	if (fd >= 0)
+		close(fd);
+	ret[len > 0 ? len : 0] = '\0';
+	return len > 0;
 }
 
 /* ---------- control groups ---------- */
@@ -63,7 +111,6 @@ static const char *own_path(char *line, const char *controller)
 	char *path = list ? strchr(list + 1, ':') : NULL;
 	if (!path)
 		return NULL;
-	path[1 + strcspn(path + 1, "\n")] = '\0';
 	bool is_it =
 		controller ? has_word(list + 1, ":", controller) : strncmp(line, "0::", 3) == 0;
 	return is_it ? path + 1 : NULL;
@@ -71,18 +118,16 @@ static const char *own_path(char *line, const char *controller)
 
 static bool read_own_path(const char *root, const char *controller, char ret[PATH_MAX])
 {
-	FILE *file = open_file(root, "/proc/self/cgroup");
-	char *line = NULL;
+	struct lines lines;
+	char *line;
 	const char *path = NULL;
-	size_t size = 0;
-	while (file && !path && getline(&line, &size, file) > 0)
+	open_lines(&lines, root, "/proc/self/cgroup");
+	while (!path && (line = next_line(&lines)))
 		path = own_path(line, controller);
 	bool is_found = path && strlen(path) < PATH_MAX;
 	if (is_found)
 		strcpy(ret, path);
-	free(line);
-	if (file)
-		fclose(file);
+	close_lines(&lines);
 	return is_found;
 }
 
@@ -120,18 +165,16 @@ static bool join(
 static bool find_group(const char *root, const char *controller, struct group *ret)
 {
 	char path[PATH_MAX], top[PATH_MAX], point[PATH_MAX];
+	struct lines lines;
+	const char *line;
 	bool is_found = false;
-	char *line = NULL;
-	size_t size = 0;
 	if (!read_own_path(root, controller, path))
 		return false;
-	FILE *file = open_file(root, "/proc/self/mountinfo");
-	while (file && !is_found && getline(&line, &size, file) > 0)
+	open_lines(&lines, root, "/proc/self/mountinfo");
+	while (!is_found && (line = next_line(&lines)))
 		is_found = read_mount(line, controller, top, point) &&
 			   join(ret, root, top, point, path);
-	free(line);
-	if (file)
-		fclose(file);
+	close_lines(&lines);
 	return is_found;
 }
 
@@ -159,8 +202,8 @@ static uint32_t share_of(int64_t quota, int64_t period)
 static uint32_t quota_1(const char *folder)
 {
 	char quota[FILE_SIZE], period[FILE_SIZE];
-	if (!read_file(folder, "cpu.cfs_quota_us", quota) ||
-		!read_file(folder, "cpu.cfs_period_us", period))
+	if (!read_file(folder, "/cpu.cfs_quota_us", quota) ||
+		!read_file(folder, "/cpu.cfs_period_us", period))
 		return UINT32_MAX;
 	return share_of(strtoll(quota, NULL, 10), strtoll(period, NULL, 10));
 }
@@ -169,7 +212,7 @@ static uint32_t quota_2(const char *folder)
 {
 	char text[FILE_SIZE];
 	int64_t quota, period;
-	if (!read_file(folder, "cpu.max", text) ||
+	if (!read_file(folder, "/cpu.max", text) ||
 		sscanf(text, "%" SCNd64 " %" SCNd64, &quota, &period) != 2)
 		return UINT32_MAX;
 	return share_of(quota, period);
@@ -235,12 +278,12 @@ static bool read_usage(const struct processors *processors, mtime *ret)
 	char text[FILE_SIZE];
 	const char *usage;
 	if (processors->usage == PROCESSORS_OF_GROUP_1) {
-		if (!read_file(processors->group, "cpuacct.usage", text))
+		if (!read_file(processors->group, "/cpuacct.usage", text))
 			return false;
 		*ret = strtoll(text, NULL, 10) / 1000; /* nanoseconds */
 		return true;
 	}
-	if (!read_file(processors->group, "cpu.stat", text) ||
+	if (!read_file(processors->group, "/cpu.stat", text) ||
 		!(usage = strstr(text, "usage_usec ")))
 		return false;
 	*ret = strtoll(usage + strlen("usage_usec "), NULL, 10);
@@ -267,14 +310,14 @@ static bool read_processor(const char *line, int *ret_number, int64_t *ret_idle)
 /* In ticks; -1: unknown. A container may see other numbers than those of its affinity. */
 static int64_t read_machine(const char *root)
 {
-	FILE *file = open_file(root, "/proc/stat");
 	int64_t total = -1, own = 0, idle;
 	int number, count = 0;
-	char *line = NULL;
-	size_t size = 0;
+	struct lines lines;
+	const char *line;
 	cpu_set_t set;
 	bool has_set = sched_getaffinity(0, sizeof set, &set) == 0;
-	while (file && getline(&line, &size, file) > 0 && read_processor(line, &number, &idle)) {
+	open_lines(&lines, root, "/proc/stat");
+	while ((line = next_line(&lines)) && read_processor(line, &number, &idle)) {
 		if (number < 0) {
 			total = idle;
 		} else if (has_set && number < CPU_SETSIZE && CPU_ISSET((size_t)number, &set)) {
@@ -282,9 +325,7 @@ static int64_t read_machine(const char *root)
 			count++;
 		}
 	}
-	free(line);
-	if (file)
-		fclose(file);
+	close_lines(&lines);
 	return has_set && count == CPU_COUNT(&set) ? own : total;
 }
 
