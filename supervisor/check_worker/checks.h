@@ -17,6 +17,7 @@ enum step_op {
 	STEP_SEND,
 	STEP_SEND_SLOWLY,   /* one byte at a time */
 	STEP_SEND_PART,     /* all but the last PART_KEPT bytes, and wait until they are read */
+	STEP_GIVE_TIME,     /* for a moment, to read what was sent */
 	STEP_READ,          /* wait until the worker has read what was sent, or answered */
 	STEP_ANSWER,        /* wait for one more answer */
 	STEP_LINE,          /* write .line as a control line */

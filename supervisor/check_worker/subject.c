@@ -32,6 +32,7 @@
 
 /* A worker may wait for several bytes before it reads one. */
 #define BYTE_MOMENT (20 * MTIME_MS)
+#define READ_MOMENT (200 * MTIME_MS)
 
 /* Bytes of a long frame that are sent one at a time; the rest goes together. */
 #define SLOW_BYTES 256
@@ -481,6 +482,11 @@ bool subject_wait_read(struct subject *subject)
 static bool is_sent_and_read(struct subject *subject)
 {
 	return subject->is_unheard || (subject->allowed == 0 && unread(subject) == 0);
+}
+
+void subject_give_time(struct subject *subject)
+{
+	(void)wait_until(subject, is_sent_and_read, READ_MOMENT, LOOK_AGAIN / 10);
 }
 
 bool subject_send_slowly(struct subject *subject)

@@ -79,6 +79,8 @@ bool subject_write_line(struct subject *, const char *line);
 void subject_send(struct subject *, size_t bytes);
 /* Wait until the worker has read all that was sent, or answered more than was taken. */
 bool subject_wait_read(struct subject *);
+/* The same for a moment at most: a worker may wait for more before it reads. */
+void subject_give_time(struct subject *);
 /* Send what is in .unsent one byte at a time, each when the one before has been read; of a long
  * frame the beginning. */
 bool subject_send_slowly(struct subject *);

@@ -134,6 +134,9 @@ static bool run_step(struct trial *trial, const struct step *step)
 		return subject_send_slowly(subject);
 	case STEP_SEND_PART:
 		return send_but(trial, PART_KEPT) && subject_wait_read(subject);
+	case STEP_GIVE_TIME:
+		subject_give_time(subject);
+		return true;
 	case STEP_READ:
 		return subject_wait_read(subject);
 	case STEP_ANSWER:
