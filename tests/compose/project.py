@@ -7,7 +7,7 @@ import urllib.request
 import yaml
 
 from engine import BASE, OURS, Failure, await_for, docker, inspect, is_substitute, say
-from traffic import SECONDS, SHIPPED_PASSWORD
+from traffic import SECONDS
 
 PAGE = "http://127.0.0.1:9464"
 SECRET = "env/secrets/broker.env"
@@ -100,9 +100,6 @@ class Project:
         self.up()
         self.traffic.password = password
         self.traffic.begin()
-
-    def has_shipped_password(self):
-        return self.traffic.password == SHIPPED_PASSWORD
 
 
 def within(seconds, limit):

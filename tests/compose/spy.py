@@ -1,6 +1,7 @@
 """Look for a text in every process of this container until /tmp/spy-ends is there: its environment, command line, memory.
 
-Prints a line when it begins, and what it saw as JSON at its end. It runs as the workers' user; tests/compose/checks/password.py
+Prints a line when it begins, one when so many processes refused it as the second argument says, and what it saw as JSON at
+its end. It runs as the workers' user; tests/compose/checks/password.py
 starts it.
 """
 import json
@@ -8,7 +9,7 @@ import os
 import sys
 
 END = "/tmp/spy-ends"
-TEXT = sys.argv[1]
+TEXT, REFUSED = sys.argv[1], int(sys.argv[2])
 
 
 def memory_of(number):
@@ -51,6 +52,8 @@ def main():
                 if any(wanted in part for part in parts_of(number)):
                     found.add(name)
             except PermissionError:
+                if len(refused) < REFUSED and len(refused | {number}) == REFUSED:
+                    print("refused", flush=True)
                 refused.add(number)
             except OSError:
                 pass  # it has ended

@@ -1,15 +1,17 @@
 """The broker's password: changed in one place, refused if Compose may misread it, hidden from the workers."""
 import json
+import select
 import subprocess
+import time
 
 from engine import Failure, docker
 from project import here
-from traffic import SHIPPED_PASSWORD
+from traffic import SECONDS
 
 NEW_PASSWORD = "n3w!%&()*+,-./:;<=>?@[]^_{|}~"
 SECRET_PASSWORD = "hidden-7f1c94e2d0"
 REFUSED = ('a"b', "a'b", "a b", "a\\b", "a$b", "a#b", "ab\u00e9", "a`b", "a\nb", "")
-PROBES = 40  # commands that have the password while the worker looks
+REFUSALS = 12  # wpool, its guard, and commands that have the password while the worker looks
 
 
 def password(project):
@@ -51,32 +53,27 @@ def is_clear(output):
 def spy(container):
     """Start a process like a worker's: the same user, without the password in its environment. It has begun to look."""
     process = subprocess.Popen(
-        ["docker", "exec", "--interactive", "--env", "RABBITMQ_PASSWORD=", container, "python3", "-", SECRET_PASSWORD],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    process.stdin.write(here("spy.py").read_text())
+        ["docker", "exec", "--interactive", "--env", "RABBITMQ_PASSWORD=", container, "python3", "-",
+         SECRET_PASSWORD, str(REFUSALS)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)  # so that select sees each line
+    process.stdin.write(here("spy.py").read_bytes())
     process.stdin.close()
     if not process.stdout.readline():
         raise Failure("the spy does not start")
     return process
 
 
-def report(process):
-    """Return what the spy saw, when it has seen the end of the process that it waits for."""
-    output = process.stdout.read()
-    if process.wait() != 0:
-        raise Failure(f"the spy ended with {process.returncode}")
-    return json.loads(output)
-
-
 def spy_while(container, act):
     """Return what the spy sees while this acts. A file in /tmp, which both share, ends it."""
     process = spy(container)
     try:
-        act()
+        act(process)
     finally:
         docker("exec", "--env", "RABBITMQ_PASSWORD=", container, "touch", "/tmp/spy-ends")
-        seen = report(process)
-    return seen
+        output = process.stdout.read()
+    if process.wait() != 0:
+        raise Failure(f"the spy ended with {process.returncode}")
+    return json.loads(output.splitlines()[-1])
 
 
 def echo(process):
@@ -93,20 +90,23 @@ def secret_hidden(project):
     # A shell has the container's environment and can be read: so the spy can find what is there.
     with subprocess.Popen(["docker", "exec", "--interactive", container, "cat"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as readable:
-        control = spy_while(container, lambda: echo(readable))
+        control = spy_while(container, lambda _: echo(readable))
         readable.stdin.close()
     if "cat" not in control["found"]:
         raise Failure(f"the spy does not see what can be seen: {control}")
 
-    def probe():
-        for _ in range(PROBES):
+    def probe(process):
+        end = time.monotonic() + SECONDS
+        while not select.select([process.stdout], [], [], 0)[0]:
             docker("exec", container, "wpool", "status")
+            if time.monotonic() > end:
+                raise Failure(f"not within {SECONDS} s: {REFUSALS} processes refuse the spy")
     seen = spy_while(container, probe)
     if seen["found"]:
         raise Failure(f"the password is in {seen['found']}")
-    if seen["refused"] < PROBES or not {"wpool", "wpool-guard"} <= set(seen["names"]):
-        raise Failure(f"the spy did not see the supervisor and its healthchecks: {seen}")
-    return f"looked {seen['looks']} times at {seen['processes']} processes, {seen['refused']} of them wpool's, found nothing"
+    if not {"wpool", "wpool-guard"} <= set(seen["names"]):
+        raise Failure(f"the spy did not see the supervisor: {seen}")
+    return f"looked {seen['looks']} times at {seen['processes']} processes, {seen['refused']} refused it, found nothing"
 
 
 CHECKS = (password, wrong_password, secret_hidden)
