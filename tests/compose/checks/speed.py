@@ -1,3 +1,0 @@
-"""How fast it is in containers."""
-
-CHECKS = ()
