@@ -2,6 +2,7 @@
 
 compose-test:
 	@tools/deps compose
+	@$(MAKE) --no-print-directory $(BUILD)/wpool samples
 	@tests/compose/run $(CHECKS)
 
 .PHONY: compose-test

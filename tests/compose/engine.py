@@ -67,7 +67,7 @@ def find_compose():
     return None
 
 
-def await_for(what, probe, seconds):
+def await_for(what, probe, seconds, pause=0.2):
     """Ask probe until it returns something true, and return that."""
     end = time.monotonic() + seconds
     while True:
@@ -75,7 +75,7 @@ def await_for(what, probe, seconds):
             return found
         if time.monotonic() > end:
             raise Failure(f"not within {seconds} s: {what}")
-        time.sleep(0.2)
+        time.sleep(pause)
 
 
 def image_id(name):

@@ -1,6 +1,8 @@
 """The running project, as the checks of tests/compose/run see it: its containers, pools, page and broker."""
 import json
+import os
 import pathlib
+import signal
 import time
 import urllib.request
 
@@ -58,6 +60,20 @@ class Project:
     def pid(self, container):
         """Return the number of the container's PID 1 on this machine; 0: it does not run."""
         return int(inspect(container, "{{.State.Pid}}"))
+
+    def kill(self, container):
+        """Kill PID 1 of a container, and never a process that has got its number. Return the number."""
+        pid = self.pid(container)
+        if pid == 0:
+            raise Failure(f"the container {container} does not run")
+        held = os.pidfd_open(pid)
+        try:
+            if self.pid(container) != pid:
+                raise Failure(f"the container {container} was started again meanwhile")
+            signal.pidfd_send_signal(held, signal.SIGKILL)
+        finally:
+            os.close(held)
+        return pid
 
     def status_of(self, container):
         """Return what `docker ps` shows of a container, such as 'Up 2 minutes (healthy)'."""

@@ -1,6 +1,4 @@
 """No confirmed message is lost: containers are replaced and killed, and come back."""
-import os
-import signal
 
 from engine import Failure, await_for
 from traffic import COUNT, SECONDS
@@ -40,10 +38,10 @@ def new_image(project):
 def kill(project, service):
     """Kill PID 1 of a container under load. The engine starts it again, and nothing is lost."""
     name, container = f"kill-{service}", project.compose.container(service)
-    pid = project.pid(container)
+    killed = [0]
     publisher = "supervisor" if service == "publisher" else "publisher"
-    seen = project.traffic.under_load(name, lambda: os.kill(pid, signal.SIGKILL), publisher)
-    await_for(f"{service} runs again", lambda: project.pid(container) not in (0, pid), SECONDS)
+    seen = project.traffic.under_load(name, lambda: killed.append(project.kill(container)), publisher)
+    await_for(f"{service} runs again", lambda: project.pid(container) not in killed, SECONDS)
     return seen
 
 

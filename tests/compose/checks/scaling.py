@@ -1,6 +1,4 @@
 """Several supervisors share the work."""
-import os
-import signal
 
 from engine import Failure, await_for
 from project import PAGE, get_json
@@ -20,18 +18,18 @@ def scale(project):
 def shared_load(project):
     project.await_all_ready(4)
     containers = project.compose.containers("supervisor")
-    pids = {container: project.pid(container) for container in containers}
+    killed = [0]
     shares = {}
 
     def kill_one():
         await_for("both supervisors work", lambda: all(
             project.figure(container, QUEUE, "totals", "done") for container in containers), SECONDS)
         shares.update({container: project.figure(container, QUEUE, "totals", "done") for container in containers})
-        os.kill(pids[containers[0]], signal.SIGKILL)
+        killed.append(project.kill(containers[0]))
         if not await_for("the page answers", lambda: get_json(f"{PAGE}/v1/status"), SECONDS):
             raise Failure("the page has no status")
     seen = project.traffic.under_load("scale", kill_one)
-    await_for("the killed supervisor runs again", lambda: project.pid(containers[0]) not in (0, pids[containers[0]]), SECONDS)
+    await_for("the killed supervisor runs again", lambda: project.pid(containers[0]) not in killed, SECONDS)
     project.await_all_ready(4)
     return f"{seen}; done before the kill: {' and '.join(map(str, shares.values()))}"
 
