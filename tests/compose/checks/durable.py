@@ -1,5 +1,4 @@
 """No confirmed message is lost: containers are replaced and killed, and come back."""
-
 from engine import Failure, await_for
 from traffic import COUNT, SECONDS
 

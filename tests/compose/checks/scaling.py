@@ -1,5 +1,4 @@
 """Several supervisors share the work."""
-
 from engine import Failure, await_for
 from project import PAGE, get_json
 from traffic import QUEUE, SECONDS
