@@ -38,6 +38,12 @@ static int open_own(int folder, const char *path)
 	return -1;
 }
 
+/* Such an entry stands for a file of that name outside. */
+static bool is_outside(const char *name)
+{
+	return strncmp(name, RUNDIR_OUTSIDE_PREFIX, sizeof RUNDIR_OUTSIDE_PREFIX - 1) == 0;
+}
+
 static bool has_name(int fd, const char *path)
 {
 	struct stat open_one, named;
@@ -80,6 +86,34 @@ static bool try_folder(struct rundir *dir, struct text folder)
 	return false;
 }
 
+/* True for what wpool puts into a run directory. */
+static bool is_of_run(int folder, const char *name)
+{
+	struct stat status;
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (S_ISREG(status.st_mode))
+		return status.st_size == 0 && is_outside(name);
+	return S_ISSOCK(status.st_mode) || S_ISFIFO(status.st_mode);
+}
+
+/* The name alone is no proof: a user may have chosen it for a folder with files. */
+static bool is_run_directory(int fd)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *entry;
+	bool is_one = dir != NULL;
+	while (is_one && (entry = readdir(dir)))
+		is_one = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+			 is_of_run(fd, entry->d_name);
+	if (dir)
+		closedir(dir);
+	else if (copy >= 0)
+		close(copy);
+	return is_one;
+}
+
 /* Remove a folder that nobody has locked: a killed supervisor, whose guard was killed as well, left
  * it. */
 static void remove_leftover(int folder, const char *parent, const char *name)
@@ -89,7 +123,8 @@ static void remove_leftover(int folder, const char *parent, const char *name)
 	int len = snprintf(path, sizeof path, "%s/%s", parent, name);
 	if (fd < 0)
 		return;
-	if (len > 0 && (size_t)len < sizeof path && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+	if (len > 0 && (size_t)len < sizeof path && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+		is_run_directory(fd)) {
 		log_debug("removing %s, which a killed supervisor left", path);
 		rundir_remove(path);
 	}
@@ -215,8 +250,7 @@ void rundir_remove(const char *path)
 		int outside = open(RUNDIR_OUTSIDE_FOLDER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		const struct dirent *entry;
 		while ((entry = readdir(dir))) {
-			size_t prefix = sizeof RUNDIR_OUTSIDE_PREFIX - 1;
-			if (strncmp(entry->d_name, RUNDIR_OUTSIDE_PREFIX, prefix) == 0)
+			if (is_outside(entry->d_name))
 				unlinkat(outside, entry->d_name, 0);
 			unlinkat(dirfd(dir), entry->d_name, 0); /* refuses . and .. */
 		}

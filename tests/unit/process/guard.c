@@ -253,11 +253,13 @@ START_TEST(files_outside_are_removed_with_the_run_directory)
 }
 END_TEST
 
-/* A supervisor and its guard were killed together, as in a container. What is in use is locked. */
+/* A supervisor and its guard were killed together, as in a container. What is in use is locked;
+ * what has files is no run directory, although its name is like one. */
 START_TEST(leftovers_are_removed)
 {
 	static const char *const names[] = {"wpool-run-AbCdEf", "wpool-run-123456",
-		"wpool-run-locked", "wpool-AbCdEf", "wpool-run-longer1", "wpool-run-linked"};
+		"wpool-run-locked", "wpool-AbCdEf", "wpool-run-longer1", "wpool-run-linked",
+		"wpool-run-backup"};
 	char parent[] = "/tmp/wpool-unit-XXXXXX", path[100], file[200];
 	struct rundir *first, *second;
 	struct stat status;
@@ -274,7 +276,7 @@ START_TEST(leftovers_are_removed)
 		}
 		ck_assert_int_eq(mkdir(path, 0700), 0);
 		snprintf(file, sizeof file, "%s/0", path);
-		ck_assert_int_eq(mkfifo(file, 0600), 0);
+		ck_assert_int_eq(mknod(file, (i == 6 ? S_IFREG : S_IFIFO) | 0600, 0), 0);
 		if (i == 2) {
 			held = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 			ck_assert_int_eq(flock(held, LOCK_EX), 0);
