@@ -65,14 +65,17 @@ static bool is_own_folder(const char *folder)
 
 void control_paths_drop_foreign(struct control_paths *paths)
 {
-	const char *last = paths->count > 0 ? paths->list[paths->count - 1] : "";
 	char folder[LISTENER_PATH_BYTES];
+	size_t kept = 0;
 
-	if (!paths->is_default || !is_in_tmp(last))
+	if (!paths->is_default)
 		return;
-	take_folder(last, folder);
-	if (!is_own_folder(folder))
-		paths->count--;
+	for (size_t i = 0; i < paths->count; i++) {
+		take_folder(paths->list[i], folder);
+		if (!is_in_tmp(folder) || is_own_folder(folder))
+			memmove(paths->list[kept++], paths->list[i], LISTENER_PATH_BYTES);
+	}
+	paths->count = kept;
 }
 
 enum rc control_path_prepare(const char *path, gid_t group)

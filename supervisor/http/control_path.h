@@ -16,8 +16,8 @@ struct control_paths {
 /* setting: control.socket. "off" has no path; a path too long for a socket is left out. The last
  * default path is in /tmp, in a folder of our own user. */
 struct control_paths control_paths_of(const char *setting);
-/* Leave out a path in /tmp unless its folder is there and is ours: in another one, or one that is
- * not there yet, the socket could be another user's. For those who connect. */
+/* Leave out each path in /tmp unless its folder is there and is ours: in another one, or one that
+ * is not there yet, the socket could be another user's. For those who connect. */
 void control_paths_drop_foreign(struct control_paths *);
 /* Make the folder of a default path, for our own user, if it is missing, and let this group enter
  * it. group: LISTENER_NO_GROUP: none. RC_SYSTEM: see errno; EPERM: in /tmp, and not ours. */

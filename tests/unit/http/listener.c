@@ -327,6 +327,31 @@ START_TEST(folder_of_another_user_is_not_used)
 }
 END_TEST
 
+/* The folder for all of a user's programs is in /tmp where no service manager makes one. */
+START_TEST(client_asks_only_our_own_folders_in_tmp)
+{
+	static const struct {
+		uid_t owner;
+		mode_t mode;
+		bool is_asked;
+	} cases[] = {{0, 0700, true}, {1, 0755, false}, {0, 0770, false}, {0, 0702, false}};
+	char own[64];
+	if (geteuid() != 0)
+		return;
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	snprintf(own, sizeof own, "%s/wpool", folder);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct control_paths paths = control_paths_of("auto");
+		ck_assert_int_eq(mkdir(own, 0700), 0);
+		ck_assert_int_eq(chown(own, cases[i].owner, 0), 0);
+		ck_assert_int_eq(chmod(own, cases[i].mode), 0);
+		control_paths_drop_foreign(&paths);
+		ck_assert_int_eq(strncmp(paths.list[0], own, strlen(own)) == 0, cases[i].is_asked);
+		ck_assert_int_eq(rmdir(own), 0);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("http/listener");
@@ -338,7 +363,7 @@ static Suite *suite(void)
 		&a_lock_that_is_not_ours_is_refused, &a_group_may_connect,
 		&a_file_that_is_no_socket_stays, &bad_paths_are_reported, &a_path_may_be_relative,
 		&addresses_open_ports, &default_paths_follow_the_user, &any_user_has_a_default_path,
-		&folder_of_another_user_is_not_used};
+		&folder_of_another_user_is_not_used, &client_asks_only_our_own_folders_in_tmp};
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(tcase, *tests[i]);
