@@ -135,7 +135,7 @@ const char *fault_cause(enum fault_kind kind)
 	case FAULT_NOT_STARTED:
 		return "the command is misspelt, not executable, or its interpreter is missing";
 	case FAULT_EXITED:
-		return "an error ends the program; its last line on stderr says which";
+		return "the program ends at an error; see what it wrote to standard error, if anything";
 	case FAULT_NOT_CONNECTED:
 		return "it does not read its first line from standard input, or does not connect "
 		       "to that address (PROTOCOL.md, section 3)";

@@ -65,7 +65,8 @@ static void print_details(const struct result *result)
 	print_bytes("its bytes", &result->fault.frame);
 	if (is_about_task(result->fault.kind))
 		print_bytes("the task", &result->sent);
-	print_line("stderr", result->last_line);
+	for (size_t i = 0; i < result->last_lines.count; i++)
+		print_line(i == 0 ? "stderr" : "", result->last_lines.line[i]);
 	print_line("likely", result->cause);
 	if (check->only_for)
 		print_line("only for", check->only_for);
@@ -135,6 +136,19 @@ static int set_bytes(json_t *object, const char *key, const struct fault_bytes *
 		object, key, json_pack("{s:s, s:I}", "hex", hex, "bytes", (json_int_t)bytes->len));
 }
 
+static int set_lines(json_t *object, const char *key, const struct last_lines *lines)
+{
+	json_t *list = json_array();
+	int failed = list ? 0 : -1;
+	if (lines->count == 0) {
+		json_decref(list);
+		return 0;
+	}
+	for (size_t i = 0; i < lines->count && !failed; i++)
+		failed = json_array_append_new(list, json_text(text_from(lines->line[i])));
+	return json_object_set_new(object, key, list) | failed;
+}
+
 /* NULL: out of memory. */
 static json_t *json_of(const struct result *result)
 {
@@ -150,7 +164,7 @@ static json_t *json_of(const struct result *result)
 	failed |= set_text(object, "came", result->fault.came);
 	failed |= set_bytes(object, "frame", &result->fault.frame);
 	failed |= set_bytes(object, "task", &result->sent);
-	failed |= set_text(object, "stderr", result->last_line);
+	failed |= set_lines(object, "stderr", &result->last_lines);
 	failed |= set_text(object, "cause", result->cause);
 	if (check->only_for)
 		failed |= set_text(object, "only_for", check->only_for);

@@ -10,6 +10,7 @@
 #include "process/guard.h"
 #include "process/reaper.h"
 #include "process/spawn.h"
+#include "runtime/report.h"
 #include "wire/frame.h"
 #include "worker/launch.h"
 
@@ -153,10 +154,22 @@ static void close_stream(struct subject *subject, struct subject_stream *stream)
 	descriptor_close(&stream->fd);
 }
 
+/* bytes: at most SUBJECT_KEPT. */
+static void keep_bytes(struct buf *kept, struct text bytes, bool is_end_kept)
+{
+	size_t all = buf_len(kept) + bytes.len;
+	size_t excess = all > SUBJECT_KEPT ? all - SUBJECT_KEPT : 0;
+	if (is_end_kept)
+		buf_consume(kept, excess);
+	else
+		bytes.len -= excess;
+	buf_append(kept, bytes.ptr, bytes.len);
+}
+
 /* False: nothing more is there now. */
 static bool read_stream(struct subject *subject, struct subject_stream *stream)
 {
-	char bytes[READ_SIZE];
+	char bytes[SUBJECT_KEPT];
 	if (stream->fd < 0)
 		return false;
 	ssize_t n = read(stream->fd, bytes, sizeof bytes);
@@ -164,8 +177,7 @@ static bool read_stream(struct subject *subject, struct subject_stream *stream)
 		close_stream(subject, stream);
 	if (n <= 0)
 		return false;
-	size_t room = SUBJECT_KEPT - buf_len(&stream->kept);
-	buf_append(&stream->kept, bytes, (size_t)n < room ? (size_t)n : room);
+	keep_bytes(&stream->kept, text_of(bytes, (size_t)n), stream == &subject->error);
 	stream->bytes += (uint64_t)n;
 	if (stream->bytes > FLOOD_SIZE)
 		fault_set(&subject->fault, FAULT_FLOOD, TEXT_NONE,
@@ -231,24 +243,12 @@ static void run_once(struct subject *subject, mtime span)
 	ev_timer_stop(loop_of(subject), &subject->tick);
 }
 
-/* How the process ended, in words. */
-static void describe_exit(const struct subject *subject, char *ret, size_t size)
-{
-	if (subject->exit.kind == EXIT_SIGNAL)
-		snprintf(ret, size, "it was killed by signal %d (%s)", subject->exit.number,
-			strsignal(subject->exit.number));
-	else
-		snprintf(ret, size, "it exited with status %d", subject->exit.number);
-}
-
 static bool fail_by_exit(struct subject *subject)
 {
-	char how[120];
-	describe_exit(subject, how, sizeof how);
+	char how[EXIT_TEXT_SIZE];
+	exit_text(&subject->exit, NULL, how);
 	if (subject->exit.kind == EXIT_NOT_STARTED)
-		return fault_set(&subject->fault, FAULT_NOT_STARTED, TEXT_NONE,
-			"it cannot be started: %s: %s", subject->exit.stage,
-			strerror(subject->exit.number));
+		return fault_set(&subject->fault, FAULT_NOT_STARTED, TEXT_NONE, "%s", how);
 	struct text left = buf_text(&subject->received);
 	if (left.len > 0)
 		return fault_set(&subject->fault, FAULT_HALF_FRAME, left,
@@ -632,17 +632,19 @@ bool subject_leaves_none(struct subject *subject)
 		(int)first, program);
 }
 
-void subject_last_line(const struct subject *subject, char ret[SUBJECT_LINE_SIZE])
+void subject_last_lines(const struct subject *subject, struct last_lines *ret)
 {
-	struct text rest = buf_text(&subject->error.kept), line = TEXT_NONE;
-	while (rest.len > 0) {
-		const char *end = memchr(rest.ptr, '\n', rest.len);
-		size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
-		if (len > 0)
-			line = text_of(rest.ptr, len);
-		rest = text_of(rest.ptr + len + (end != NULL), rest.len - len - (end != NULL));
+	struct text rest = buf_text(&subject->error.kept), lines[SUBJECT_LINES];
+	ret->count = 0;
+	while (rest.len > 0 && ret->count < SUBJECT_LINES) {
+		const char *newline = memrchr(rest.ptr, '\n', rest.len);
+		size_t start = newline ? (size_t)(newline - rest.ptr) + 1 : 0;
+		if (start < rest.len)
+			lines[ret->count++] = text_of(rest.ptr + start, rest.len - start);
+		rest.len = newline ? start - 1 : 0;
 	}
-	utf8_copy_escaped(ret, SUBJECT_LINE_SIZE, line);
+	for (size_t i = 0; i < ret->count; i++)
+		utf8_copy_escaped(ret->line[i], SUBJECT_LINE_SIZE, lines[ret->count - 1 - i]);
 }
 
 void subject_end(struct subject *subject)

@@ -16,7 +16,8 @@
 
 #define SUBJECT_OUTPUTS   32 /* outputs of one worker that are kept; more are only counted */
 #define SUBJECT_KEPT      (64 * 1024) /* bytes of a log stream that are kept */
-#define SUBJECT_LINE_SIZE 240         /* of its last line on stderr, with the NUL */
+#define SUBJECT_LINES     12  /* a message, a stack of 10 and a last line, as Node prints them */
+#define SUBJECT_LINE_SIZE 240 /* with the NUL */
 
 /* What all workers of a run share. */
 struct check_setup {
@@ -32,9 +33,15 @@ struct subject_output {
 	struct fault_bytes frame;
 };
 
+/* The last lines on standard error as they may be shown. */
+struct last_lines {
+	size_t count;
+	char line[SUBJECT_LINES][SUBJECT_LINE_SIZE];
+};
+
 struct subject_stream {
 	ev_io io;
-	struct buf kept; /* the beginning */
+	struct buf kept; /* the beginning of standard output, the end of standard error */
 	uint64_t bytes;  /* all of it */
 	int fd;          /* -1: ended */
 };
@@ -95,7 +102,6 @@ void subject_signal(struct subject *, int number);
 bool subject_wait_exit(struct subject *);
 /* After its exit: no process that it started is left, after a moment. */
 bool subject_leaves_none(struct subject *);
-/* Its last line on stderr as it may be shown; "": none. */
-void subject_last_line(const struct subject *, char ret[SUBJECT_LINE_SIZE]);
+void subject_last_lines(const struct subject *, struct last_lines *ret);
 
 #endif

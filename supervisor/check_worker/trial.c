@@ -1,6 +1,7 @@
 #include "check_worker/trial.h"
 
 #include "base/utf8.h"
+#include "runtime/report.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -74,12 +75,9 @@ static bool expect_status_zero(struct subject *subject)
 {
 	if (subject->exit.kind == EXIT_STATUS && subject->exit.number == 0)
 		return true;
-	if (subject->exit.kind == EXIT_SIGNAL)
-		return fault_set(&subject->fault, FAULT_STATUS, TEXT_NONE,
-			"it was killed by signal %d (%s)", (int)subject->exit.number,
-			strsignal(subject->exit.number));
-	return fault_set(&subject->fault, FAULT_STATUS, TEXT_NONE, "exit status %d",
-		(int)subject->exit.number);
+	char how[EXIT_TEXT_SIZE];
+	return fault_set(&subject->fault, FAULT_STATUS, TEXT_NONE, "%s",
+		exit_text(&subject->exit, NULL, how));
 }
 
 static bool expect_no_more(struct subject *subject)
@@ -251,10 +249,9 @@ static void describe(const struct subject *subject, char *ret, size_t size)
 		buf_printf(&out, "%s%d", between, (int)subject->answers[i].status);
 		between = ", ";
 	}
-	if (subject->has_exited && subject->exit.kind == EXIT_STATUS)
-		buf_printf(&out, "%sexit status %d", between, (int)subject->exit.number);
-	else if (subject->has_exited)
-		buf_printf(&out, "%sexit by signal %d", between, (int)subject->exit.number);
+	char how[EXIT_TEXT_SIZE];
+	if (subject->has_exited)
+		buf_printf(&out, "%s%s", between, exit_text(&subject->exit, NULL, how));
 	else if (subject->answer_count == 0)
 		buf_printf(&out, "a connection");
 	snprintf(ret, size, "%.*s", TEXT_ARGS(buf_text(&out)));
@@ -269,7 +266,7 @@ static void judge(struct trial *trial, const struct seen *seen, struct result *r
 	ret->fault = *fault;
 	ret->sent = trial->sent;
 	ret->cause = "";
-	subject_last_line(&trial->subject, ret->last_line);
+	subject_last_lines(&trial->subject, &ret->last_lines);
 	if (fault->kind != FAULT_NONE) {
 		ret->verdict = trial->check->only_for ? VERDICT_NOT_SHOWN : VERDICT_WRONG;
 		ret->cause = cause_of(trial->check, fault);

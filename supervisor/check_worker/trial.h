@@ -29,7 +29,7 @@ struct result {
 	struct fault fault;      /* .came also without a fault */
 	const char *cause;       /* static; "": none */
 	struct fault_bytes sent; /* the last frame that was sent */
-	char last_line[SUBJECT_LINE_SIZE];
+	struct last_lines last_lines;
 };
 
 const char *verdict_name(enum trial_verdict);

@@ -246,6 +246,23 @@ START_TEST(a_fault_is_explained)
 }
 END_TEST
 
+/* Not what it wrote first, however much that was. */
+START_TEST(the_last_lines_are_shown)
+{
+	json_t *document = results_of(
+		fixture_wpool((const char *const[]){"check-worker", "--json", "--only", "start",
+			"--", "/bin/sh", "-c", "seq 20000 >&2; echo >&2; echo why >&2", NULL}),
+		76);
+	const json_t *check = json_array_get(json_object_get(document, "checks"), 0);
+	const json_t *lines = json_object_get(check, "stderr");
+	ck_assert_uint_eq(json_array_size(lines), 12);
+	ck_assert_str_eq(json_string_value(json_array_get(lines, 0)), "19990");
+	ck_assert_str_eq(json_string_value(json_array_get(lines, 10)), "20000");
+	ck_assert_str_eq(json_string_value(json_array_get(lines, 11)), "why");
+	json_decref(document);
+}
+END_TEST
+
 START_TEST(the_page_has_every_check)
 {
 	char *page = scratch_read("docs/workers.md", NULL);
@@ -366,7 +383,8 @@ int main(void)
 {
 	return SYSTEM_RUN("check_worker", {wrong_workers_are_named, GROUPS},
 		{no_fault_is_left_out, 1}, {right_workers_pass, COUNT(right)},
-		{bodies_are_given, 1}, {a_fault_is_explained, 1}, {the_page_has_every_check, 1},
-		{no_workers_get_a_verdict, COUNT(commands)}, {nothing_is_left_running, 1},
-		{nothing_is_left_when_it_is_killed, 2}, {mistakes_are_named, 1});
+		{bodies_are_given, 1}, {a_fault_is_explained, 1}, {the_last_lines_are_shown, 1},
+		{the_page_has_every_check, 1}, {no_workers_get_a_verdict, COUNT(commands)},
+		{nothing_is_left_running, 1}, {nothing_is_left_when_it_is_killed, 2},
+		{mistakes_are_named, 1});
 }
