@@ -41,8 +41,8 @@ static const char help[] =
 	"  --help           this text\n"
 	"\n"
 	"Not shown: what only some workers do, such as a report of progress, and this one did not.\n"
-	"Exit status: 0 nothing is wrong, 64 usage, 66 no such file, 70 cannot start, 76 something\n"
-	"is wrong.\n";
+	"Exit status: 0 nothing is wrong, 64 usage, 66 no such file, 70 the command itself cannot\n"
+	"run, 74 cannot write, 76 something is wrong.\n";
 
 enum flag { PIPE = 256, BODY, TASK, ONLY, WAIT, JSON, HELP };
 
@@ -241,7 +241,7 @@ static int verdict_of(const struct check_worker *c)
 {
 	for (size_t i = 0; i < c->result_count; i++)
 		if (c->results[i].fault.kind == FAULT_MEMORY)
-			return EX_OSERR;
+			return EX_SOFTWARE;
 	for (size_t i = 0; i < c->result_count; i++)
 		if (c->results[i].verdict == VERDICT_WRONG)
 			return EX_PROTOCOL;
@@ -284,7 +284,7 @@ static int check_worker_run(struct check_worker *c)
 	c->results = calloc(check_count, sizeof *c->results);
 	if (!c->results || secrets_add_named(&c->config.secrets, environ) != RC_OK) {
 		fputs("wpool " COMMAND ": out of memory\n", stderr);
-		return EX_OSERR;
+		return EX_SOFTWARE;
 	}
 	/* The guard is no process that a worker left. */
 	if (runtime_shared_open(tools, &c->config) &&

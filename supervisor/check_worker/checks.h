@@ -52,7 +52,7 @@ struct check {
 	const char *sent, *expected;
 	struct step steps[STEPS_MAX];
 	struct {
-		enum fault_kind fault;
+		uint32_t faults; /* bits of FAULT_BIT */
 		const char *cause;
 	} causes[CAUSES_MAX]; /* likely in this check; others: fault_cause */
 	enum shows shows;

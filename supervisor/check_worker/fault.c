@@ -2,6 +2,7 @@
 
 #include "wire/frame.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -44,6 +45,15 @@ static bool begins_with_map(const struct fault_bytes *bytes)
 	return (first >= 0x80 && first <= 0x9f) || (first >= 0xdc && first <= 0xdf);
 }
 
+/* No length that is allowed has such bytes. */
+static bool begins_with_text(const struct fault_bytes *bytes)
+{
+	for (size_t i = 0; i < WIRE_LENGTH_BYTES && i < bytes->shown; i++)
+		if (!isprint(bytes->head[i]) && !isspace(bytes->head[i]))
+			return false;
+	return true;
+}
+
 static uint32_t little_endian(const uint8_t *bytes)
 {
 	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
@@ -56,9 +66,9 @@ static const char *cause_in_length(const struct fault_bytes *bytes)
 	size_t behind = bytes->len < WIRE_LENGTH_BYTES ? 0 : bytes->len - WIRE_LENGTH_BYTES;
 	if (bytes->len == 0)
 		return NULL;
-	if (bytes->head[0] == '{' || bytes->head[0] == '[')
-		return "it writes JSON; a frame is MessagePack with its length in front "
-		       "(PROTOCOL.md, section 4)";
+	if (begins_with_text(bytes))
+		return "it writes text, such as JSON; a frame is MessagePack with its length in "
+		       "front (PROTOCOL.md, section 4)";
 	if (begins_with_map(bytes))
 		return "it writes the MessagePack map without its 4 bytes of length in front";
 	if (behind == 0)
@@ -77,8 +87,8 @@ static const char *cause_in_half(const struct fault_bytes *bytes)
 	if (behind > 0 && wire_get_length(bytes->head) == bytes->len)
 		return "its length counts its own 4 bytes; it is the number of bytes behind them";
 	return behind == 0 ? "a length came and nothing behind it: the frame is not flushed"
-			   : "fewer bytes came than the length names: a length in characters of "
-			     "another encoding, or a write that wrote less and was not repeated";
+			   : "the length is larger than the map, or a write wrote less than all "
+			     "and was not repeated";
 }
 
 static const char *cause_in_output(const struct fault *fault)
@@ -97,12 +107,14 @@ static const char *cause_in_output(const struct fault *fault)
 		{"a reply queue", "the key \"3\" is the name of a queue as text, or absent"},
 		{"no map", "the output is packed as a bare value; it must be a map"},
 		{"more than four", "an array in place of the map has at most four elements"},
-		{"bytes follow", "the length is larger than the map, or two outputs are in one "
-				 "frame"},
+		{"bytes follow",
+			"a text in it is longer than its size (count bytes, not characters), the "
+			"length is larger than the map, or two outputs are in one frame"},
 		{"the frame ends", "the length is smaller than the map: count bytes, not "
 				   "characters"},
 	};
-	if (fault->frame.head[0] == '{' || fault->frame.head[0] == '[')
+	uint8_t first = fault->frame.head[WIRE_LENGTH_BYTES];
+	if (first == '{' || first == '[')
 		return "it writes JSON; a frame holds MessagePack (PROTOCOL.md, section 4)";
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strstr(fault->came, known[i].came))

@@ -39,6 +39,7 @@ enum fault_kind {
 #undef X
 };
 
+#define FAULT_BIT(kind)   (UINT32_C(1) << (kind))
 #define FAULT_BYTES_SHOWN 64
 
 /* The beginning of some bytes. */

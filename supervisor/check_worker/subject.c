@@ -243,16 +243,26 @@ static void run_once(struct subject *subject, mtime span)
 	ev_timer_stop(loop_of(subject), &subject->tick);
 }
 
+static bool fail_by_half_frame(struct subject *subject, const char *until, const char *what)
+{
+	struct text left = buf_text(&subject->received);
+	if (left.len < WIRE_LENGTH_BYTES)
+		return fault_set(&subject->fault, FAULT_HALF_FRAME, left,
+			"%zu of the 4 bytes of a length, %s %s", left.len, until, what);
+	return fault_set(&subject->fault, FAULT_HALF_FRAME, left,
+		"%zu of the %zu bytes of a frame, %s %s", left.len,
+		WIRE_LENGTH_BYTES + (size_t)wire_get_length((const uint8_t *)left.ptr), until,
+		what);
+}
+
 static bool fail_by_exit(struct subject *subject)
 {
 	char how[EXIT_TEXT_SIZE];
 	exit_text(&subject->exit, NULL, how);
 	if (subject->exit.kind == EXIT_NOT_STARTED)
 		return fault_set(&subject->fault, FAULT_NOT_STARTED, TEXT_NONE, "%s", how);
-	struct text left = buf_text(&subject->received);
-	if (left.len > 0)
-		return fault_set(&subject->fault, FAULT_HALF_FRAME, left,
-			"%zu bytes that are no whole frame; then %s", left.len, how);
+	if (buf_len(&subject->received) > 0)
+		return fail_by_half_frame(subject, "then", how);
 	return fault_set(&subject->fault, FAULT_EXITED, TEXT_NONE, "%s", how);
 }
 
@@ -514,10 +524,9 @@ bool subject_wait_answer(struct subject *subject)
 		subject->taken++;
 		return true;
 	}
-	struct text left = buf_text(&subject->received);
-	if (left.len > 0)
-		return fault_set(&subject->fault, FAULT_HALF_FRAME, left,
-			"%zu bytes that are no whole frame, within %.1f s", left.len, span);
+	if (buf_len(&subject->received) > 0)
+		return fail_by_half_frame(subject, "no more within",
+			span_text(subject->setup->wait, (char[SPAN_TEXT_SIZE]){0}));
 	if (subject->allowed > 0)
 		return fault_set(&subject->fault, FAULT_NOT_READ, TEXT_NONE,
 			"no answer within %.1f s, and %zu bytes of the task are not read", span,

@@ -230,7 +230,7 @@ static const char *cause_of(const struct check *check, const struct fault *fault
 	if (cause)
 		return cause;
 	for (size_t i = 0; i < CAUSES_MAX && check->causes[i].cause; i++)
-		if (check->causes[i].fault == fault->kind)
+		if (check->causes[i].faults & FAULT_BIT(fault->kind))
 			return check->causes[i].cause;
 	return fault_cause(fault->kind);
 }

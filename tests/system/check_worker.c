@@ -52,6 +52,7 @@ static const struct {
 		"end-in-frame:answer-without-task context-switch:answer-without-task",
 		"answers a task twice"},
 	{"ignores-term", "term:does-not-exit", "ignores SIGTERM"},
+	{"json-in-frames", "task:bad-output", "it writes JSON"},
 	{"keys-in-words", "task:bad-output", "key \"1\""},
 	{"leaves-a-child", "processes:leaves-processes", "does not end them"},
 	{"little-endian", "task:bad-length", "big-endian"},
@@ -65,12 +66,14 @@ static const struct {
 	{"reads-once", "body-large:exited bytes-one-by-one:exited frame-in-parts:exited",
 		"read until L bytes have come"},
 	{"refuses-unknown-keys", "unknown-keys:exited", "must skip them"},
+	{"sizes-in-characters", "body-text:bad-output", "longer than its size"},
 	{"status-as-text", "task:bad-output", "pack an integer"},
 	{"takes-bodies-for-text", "body-binary:exited error:exited reject:exited", "str or bin"},
 	{"without-length", "task:bad-length", "without its 4 bytes of length"},
 	{"without-status", "task:bad-output", "key \"1\""},
-	{"writes-json", "task:bad-length", "JSON"},
+	{"writes-json", "task:bad-length", "such as JSON"},
 	{"writes-once", "body-large:half-frame", "was not repeated"},
+	{"writes-text", "task:bad-length", "it writes text"},
 };
 
 #define GROUPS ((COUNT(wrong) + GROUP - 1) / GROUP)

@@ -163,6 +163,28 @@ class WritesJson(Worker):
         self.write(json.dumps(output).encode() + b"\n")
 
 
+class JsonInFrames(Worker):
+    def encode(self, output):
+        return json.dumps(output).encode()
+
+
+class WritesText(Worker):
+    def answer(self, output):
+        self.write(b"OK\r\n")
+
+
+class SizesInCharacters(Worker):
+    """The size of a str, not the length of the frame."""
+
+    def encode(self, output):
+        text = output["0"]
+        frame = super().encode(output)
+        if isinstance(text, str) and len(text) < 32:
+            data = text.encode()
+            frame = frame.replace(super().encode(text), bytes([0xa0 | len(text)]) + data)
+        return frame
+
+
 class StatusAsText(Worker):
     def encode(self, output):
         return super().encode({**output, "1": str(output["1"])})
@@ -353,6 +375,7 @@ FAULTS = {
     "forgets-empty-bodies": ForgetsEmptyBodies,
     "greets": Greets,
     "ignores-term": IgnoresTerm,
+    "json-in-frames": JsonInFrames,
     "keys-in-words": KeysInWords,
     "leaves-a-child": LeavesAChild,
     "little-endian": LittleEndian,
@@ -364,12 +387,14 @@ FAULTS = {
     "quits-at-every-line": QuitsAtEveryLine,
     "reads-once": ReadsOnce,
     "refuses-unknown-keys": RefusesUnknownKeys,
+    "sizes-in-characters": SizesInCharacters,
     "status-as-text": StatusAsText,
     "takes-bodies-for-text": TakesBodiesForText,
     "without-length": WithoutLength,
     "without-status": WithoutStatus,
     "writes-json": WritesJson,
     "writes-once": WritesOnce,
+    "writes-text": WritesText,
 }
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
  * reads, and every file is in the index. */
 #include "amqp/properties.h"
 #include "amqp/table.h"
+#include "check_worker/fault.h"
 #include "message/answer.h"
 #include "message/task.h"
 #include "unit/unit.h"
@@ -139,6 +140,14 @@ static void expect_output(json_t *entry, const struct output *output)
 	buf_release(&headers);
 }
 
+/* Whatever a frame is refused for, check-worker has a likely cause. */
+static void expect_cause(struct text whole, const char *what)
+{
+	struct fault fault = {.kind = FAULT_NONE};
+	fault_set(&fault, FAULT_BAD_OUTPUT, whole, "%s", what);
+	ck_assert_msg(fault_cause_in_bytes(&fault) != NULL, "%s", what);
+}
+
 START_TEST(outputs_mean_what_wpool_reads)
 {
 	json_t *list = read_list("outputs"), *entry;
@@ -158,6 +167,7 @@ START_TEST(outputs_mean_what_wpool_reads)
 			ck_assert_int_eq(rc, RC_MALFORMED);
 			ck_assert_msg(text_starts(text_from(what), text_from(refused)), "%s: %s",
 				string_of(entry, "file"), what);
+			expect_cause(buf_text(&bytes), what);
 		} else {
 			ck_assert_msg(rc == RC_OK, "%s: %s", string_of(entry, "file"), what);
 			expect_output(entry, output);
