@@ -4,9 +4,12 @@
 #include "tty/json_print.h"
 #include "tty/text_table.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <sysexits.h>
+
+#define BYTES_IN_LINE 16
 
 static size_t count_of(const struct result *results, size_t count, enum trial_verdict verdict)
 {
@@ -16,25 +19,32 @@ static size_t count_of(const struct result *results, size_t count, enum trial_ve
 	return found;
 }
 
-static void hex_of(const struct fault_bytes *bytes, char ret[3 * FAULT_BYTES_SHOWN + 1])
+/* ret: 3 characters for each byte. count: at least 1. */
+static void hex_of(const uint8_t *bytes, size_t count, char *ret)
 {
-	for (size_t i = 0; i < bytes->shown; i++)
-		snprintf(ret + 3 * i, 4, "%02x ", bytes->head[i]);
-	ret[bytes->shown > 0 ? 3 * bytes->shown - 1 : 0] = '\0';
+	for (size_t i = 0; i < count; i++) {
+		snprintf(ret + 3 * i, 3, "%02x", bytes[i]);
+		ret[3 * i + 2] = i + 1 < count ? ' ' : '\0';
+	}
 }
 
 /* ---------- for people ---------- */
 
+/* In hexadecimal and in ASCII, within 80 columns. */
 static void print_bytes(const char *name, const struct fault_bytes *bytes)
 {
-	char hex[3 * FAULT_BYTES_SHOWN + 1];
-	if (bytes->len == 0)
-		return;
-	hex_of(bytes, hex);
-	printf("  %-11s%s", name, hex);
+	char hex[3 * BYTES_IN_LINE];
+	for (size_t at = 0; at < bytes->shown; at += BYTES_IN_LINE) {
+		size_t left = bytes->shown - at,
+		       count = left < BYTES_IN_LINE ? left : BYTES_IN_LINE;
+		hex_of(bytes->head + at, count, hex);
+		printf("  %-11s%-*s  ", at == 0 ? name : "", 3 * BYTES_IN_LINE - 1, hex);
+		for (size_t i = at; i < at + count; i++)
+			putchar(isprint(bytes->head[i]) ? bytes->head[i] : '.');
+		putchar('\n');
+	}
 	if (bytes->shown < bytes->len)
-		printf(" ... (%zu bytes)", bytes->len);
-	putchar('\n');
+		printf("  %-11s... (%zu bytes)\n", "", bytes->len);
 }
 
 static void print_line(const char *name, const char *text)
@@ -98,12 +108,11 @@ int report_print(const struct result *results, size_t count)
 	};
 	struct text_table table;
 	text_table_init(&table, columns, sizeof columns / sizeof *columns);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && results[i].verdict != VERDICT_NOT_RUN; i++) {
 		text_table_add(&table, text_from(results[i].check->name));
 		text_table_add(&table, text_from(verdict_name(results[i].verdict)));
-		bool is_run = results[i].verdict != VERDICT_NOT_RUN;
-		text_table_add(&table, text_from(is_run ? results[i].check->sent : ""));
-		text_table_add(&table, text_from(is_run ? results[i].check->expected : ""));
+		text_table_add(&table, text_from(results[i].check->sent));
+		text_table_add(&table, text_from(results[i].check->expected));
 		text_table_add(&table, text_from(results[i].fault.came));
 	}
 	int exit_code = console_print_table("check-worker", &table);
@@ -128,10 +137,10 @@ static int set_text(json_t *object, const char *key, const char *text)
 
 static int set_bytes(json_t *object, const char *key, const struct fault_bytes *bytes)
 {
-	char hex[3 * FAULT_BYTES_SHOWN + 1];
+	char hex[3 * FAULT_BYTES_SHOWN];
 	if (bytes->len == 0)
 		return 0;
-	hex_of(bytes, hex);
+	hex_of(bytes->head, bytes->shown, hex);
 	return json_object_set_new(
 		object, key, json_pack("{s:s, s:I}", "hex", hex, "bytes", (json_int_t)bytes->len));
 }
