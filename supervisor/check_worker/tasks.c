@@ -4,8 +4,6 @@
 #include "amqp/table.h"
 #include "wire/frame.h"
 
-#define NESTED_DEPTH 2000
-
 /* One entry for each AMQP type of RabbitMQ, ill-formed UTF-8, and names that a worker must not see
  * under headers: text. */
 static const char headers_of_every_type[] = {"\4text"
@@ -129,13 +127,17 @@ static struct text body_of(enum task_kind kind, const struct text *files, size_t
 	}
 }
 
-/* Bodies that are made, not stored. */
-static size_t made_size(enum task_kind kind)
-{
-	if (kind == TASK_LARGE)
-		return TASK_BODY_MAX;
-	return kind == TASK_NESTED ? NESTED_DEPTH : 0;
-}
+/* Bodies of one byte, repeated. */
+static const struct {
+	size_t size; /* 0: not one of them */
+	char byte;
+} made[TASK_FILES + 1] = {
+	[TASK_STR_8] = {200, 'x'},
+	[TASK_STR_16] = {1000, 'x'},
+	[TASK_BIN_16] = {1000, '\xff'},
+	[TASK_LARGE] = {TASK_BODY_MAX, 'x'},
+	[TASK_NESTED] = {2000, '['},
+};
 
 static void make_properties(enum task_kind kind, struct buf *out)
 {
@@ -152,14 +154,15 @@ static void make_properties(enum task_kind kind, struct buf *out)
 static struct delivery *delivery_of(enum task_kind kind, struct text body)
 {
 	struct buf properties;
-	size_t made = made_size(kind), size = made > 0 ? made : body.len;
+	size_t index = kind < TASK_FILES ? kind : TASK_FILES;
+	size_t size = made[index].size > 0 ? made[index].size : body.len;
 	buf_init(&properties, SIZE_MAX);
 	make_properties(kind, &properties);
 	struct delivery *delivery =
 		properties.failed ? NULL : delivery_new(size + buf_len(&properties));
 	if (delivery) {
-		if (made > 0)
-			memset(delivery->bytes, kind == TASK_NESTED ? '[' : 'x', made);
+		if (made[index].size > 0)
+			memset(delivery->bytes, made[index].byte, size);
 		else if (body.len > 0)
 			memcpy(delivery->bytes, body.ptr, body.len);
 		delivery->body = text_of(delivery->bytes, size);

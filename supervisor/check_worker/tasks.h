@@ -13,7 +13,10 @@ enum task_kind {
 	TASK_EMPTY,
 	TASK_TEXT,   /* UTF-8 of every width */
 	TASK_BINARY, /* not UTF-8 */
-	TASK_LARGE,  /* TASK_BODY_MAX bytes of text */
+	TASK_STR_8,  /* text whose size takes one byte in MessagePack */
+	TASK_STR_16,
+	TASK_BIN_16,
+	TASK_LARGE, /* TASK_BODY_MAX bytes of text */
 	TASK_UNKNOWN_KEYS,
 	TASK_HEADERS,       /* of every AMQP type */
 	TASK_TYPED_HEADERS, /* the same under headers: typed, with properties */

@@ -32,7 +32,8 @@ static const struct {
 	{"counts-characters", "body-text:bad-output", "count bytes, not characters"},
 	{"counts-length-itself", "task:half-frame", "counts its own 4 bytes"},
 	{"dies-of-errors",
-		"body-empty:exited body-text:exited body-binary:exited body-large:exited "
+		"body-empty:exited body-text:exited body-binary:exited body-sizes:exited "
+		"body-large:exited "
 		"error:exited reject:exited",
 		"does not catch"},
 	{"does-not-wait", "start-late:exited", "does not wait for its first line"},
@@ -54,6 +55,7 @@ static const struct {
 	{"ignores-term", "term:does-not-exit", "ignores SIGTERM"},
 	{"json-in-frames", "task:bad-output", "it writes JSON"},
 	{"keys-in-words", "task:bad-output", "key \"1\""},
+	{"knows-only-short-texts", "body-sizes:exited error:exited", "every form of str"},
 	{"leaves-a-child", "processes:leaves-processes", "does not end them"},
 	{"little-endian", "task:bad-length", "big-endian"},
 	{"loops-at-the-end", "end-in-frame:does-not-exit", "does not end at end of file"},
@@ -68,7 +70,8 @@ static const struct {
 	{"refuses-unknown-keys", "unknown-keys:exited", "must skip them"},
 	{"sizes-in-characters", "body-text:bad-output", "longer than its size"},
 	{"status-as-text", "task:bad-output", "pack an integer"},
-	{"takes-bodies-for-text", "body-binary:exited error:exited reject:exited", "str or bin"},
+	{"takes-bodies-for-text", "body-binary:exited body-sizes:exited error:exited reject:exited",
+		"str or bin"},
 	{"without-length", "task:bad-length", "without its 4 bytes of length"},
 	{"without-status", "task:bad-output", "key \"1\""},
 	{"writes-json", "task:bad-length", "such as JSON"},

@@ -261,6 +261,13 @@ class RefusesUnknownKeys(Worker):
         return task
 
 
+class KnowsOnlyShortTexts(Worker):
+    def decode(self, frame):
+        if frame[3] in (0xd9, 0xda):  # a body that is str 8 or str 16
+            sys.exit("unknown type")
+        return super().decode(frame)
+
+
 class DiesOfErrors(Worker):
     def handle(self, task):
         try:
@@ -377,6 +384,7 @@ FAULTS = {
     "ignores-term": IgnoresTerm,
     "json-in-frames": JsonInFrames,
     "keys-in-words": KeysInWords,
+    "knows-only-short-texts": KnowsOnlyShortTexts,
     "leaves-a-child": LeavesAChild,
     "little-endian": LittleEndian,
     "loops-at-the-end": LoopsAtTheEnd,
