@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "os/descriptors.h"
+#include "os/proc_stat.h"
 #include "os/rundir.h"
 #include "process/cgroups.h"
 #include "process/descendants.h"
@@ -43,6 +44,7 @@
 struct guard_list {
 	atomic_int used; /* entries from here on were never given out; 0 in one before: free */
 	atomic_int groups[GUARD_GROUPS];
+	atomic_ulong starts[GUARD_GROUPS]; /* proc_stat.start of the leaders; 0: unknown */
 	atomic_int user_count;
 	uid_t users[GUARD_USERS];
 };
@@ -59,12 +61,21 @@ struct guard {
 
 /* ---------- the guard ---------- */
 
+/* True: the leader has ended, and its number is another's. While one of the group lives, the number
+ * is not given to another process. */
+static bool is_taken_over(pid_t group, unsigned long start)
+{
+	struct proc_stat stat;
+	return start && proc_stat_read(group, &stat) && (unsigned long)stat.start != start;
+}
+
 static int kill_groups(struct guard_list *list)
 {
 	int used = atomic_load(&list->used), killed = 0;
 	for (int i = 0; i < used && i < GUARD_GROUPS; i++) {
 		int group = atomic_load(&list->groups[i]);
-		if (group > 1 && kill(-group, SIGKILL) == 0)
+		unsigned long start = atomic_load(&list->starts[i]);
+		if (group > 1 && !is_taken_over(group, start) && kill(-group, SIGKILL) == 0)
 			killed++;
 	}
 	return killed;
@@ -241,11 +252,21 @@ atomic_int *guard_place(struct guard *guard)
 	return &guard->list->groups[place];
 }
 
+void guard_know(struct guard *guard, pid_t group)
+{
+	struct proc_stat stat;
+	int place = find(guard, group);
+	if (place >= 0 && proc_stat_read(group, &stat))
+		atomic_store(&guard->list->starts[place], (unsigned long)stat.start);
+}
+
 void guard_remove(struct guard *guard, pid_t group)
 {
 	int place = find(guard, group);
-	if (place >= 0)
-		atomic_store(&guard->list->groups[place], 0);
+	if (place < 0)
+		return;
+	atomic_store(&guard->list->starts[place], 0);
+	atomic_store(&guard->list->groups[place], 0);
 }
 
 void guard_allow_user(struct guard *guard, uid_t user)

@@ -32,6 +32,9 @@ pid_t guard_pid(const struct guard *);
  * its exec: a parent that is killed between fork and writing would leave what the child starts. The
  * parent writes it too, before the next call. NULL: the list is full, which is logged. */
 atomic_int *guard_place(struct guard *);
+/* The leader of this group, which is not reaped, is the one that the guard may kill: not a later
+ * process that gets its number while the supervisor dies. */
+void guard_know(struct guard *, pid_t group);
 void guard_remove(struct guard *, pid_t group);
 /* A worker of this user is about to be started: the guard believes marks of processes of this user.
  */

@@ -66,6 +66,7 @@ bool launch_worker(const struct launch *launch, struct spawned *ret, struct exit
 	strays_begin(launch->strays, launch->life);
 	if (!spawn(launch, &child, ret_failure))
 		return false;
+	guard_know(launch->guard, child.pid);
 	if (!reaper_watch(launch->reaper, child.pid, launch->on_exit, launch->ctx)) {
 		abandon(launch->guard, &child);
 		*ret_failure = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};

@@ -1,5 +1,6 @@
 /* The guard, with a supervisor that is killed; and the run directory that it removes. */
 #include "process/guard.h"
+#include "os/proc_stat.h"
 #include "os/rundir.h"
 #include "unit/support/os/sandbox.h"
 #include "unit/unit.h"
@@ -125,6 +126,42 @@ START_TEST(the_guard_kills_the_workers_of_a_killed_supervisor)
 	ck_assert_int_lt(access(rundir_path(rundir), F_OK), 0);
 	rundir_free(rundir);
 	close(ends[0]);
+}
+END_TEST
+
+/* A family whose leader has another start than this process. */
+static pid_t start_later_family(pid_t pid)
+{
+	struct proc_stat before, stat;
+	ck_assert(proc_stat_read(pid, &before));
+	for (;;) {
+		pid_t later = start_family();
+		ck_assert(proc_stat_read(later, &stat));
+		if (stat.start != before.start)
+			return later;
+		kill(-later, SIGKILL);
+		expect_reaped(later, SIGKILL);
+	}
+}
+
+/* On a machine with few pids the number of a worker that died with its supervisor may be another's
+ * when the guard comes to it. */
+START_TEST(a_group_that_got_the_number_of_a_worker_lives)
+{
+	struct guard *guard;
+	ck_assert_int_eq(start_guard("/nowhere", NULL, &guard), RC_OK);
+	pid_t worker = start_family(), other = start_later_family(worker);
+	atomic_int *place = guard_place(guard);
+	atomic_store(place, worker);
+	guard_know(guard, worker);
+	atomic_store(place, other); /* as if it had that number now */
+	atomic_store(guard_place(guard), worker);
+	guard_know(guard, worker);
+	guard_stop(guard);
+	expect_reaped(worker, SIGKILL);
+	ck_assert_int_eq(waitpid(other, NULL, WNOHANG), 0);
+	kill(-other, SIGKILL);
+	expect_reaped(other, SIGKILL);
 }
 END_TEST
 
@@ -329,7 +366,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("process/guard");
 	UNIT_CASE(s, "guard", the_guard_kills_the_workers_of_a_killed_supervisor,
-		a_suspended_guard_can_be_stopped, thousands_of_groups_do_not_wait_for_the_guard);
+		a_group_that_got_the_number_of_a_worker_lives, a_suspended_guard_can_be_stopped,
+		thousands_of_groups_do_not_wait_for_the_guard);
 	UNIT_CASE(s, "rundir", the_run_directory_is_in_the_first_usable_folder,
 		files_outside_are_removed_with_the_run_directory, leftovers_are_removed,
 		a_symlink_is_not_followed);
