@@ -7,8 +7,6 @@
 #include "config/value/nearest.h"
 #include "config/value/words.h"
 #include "message/names.h"
-#include "process/descendants.h"
-#include "process/guard.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
 
@@ -286,9 +284,7 @@ static int check_worker_run(struct check_worker *c)
 		fputs("wpool " COMMAND ": out of memory\n", stderr);
 		return EX_SOFTWARE;
 	}
-	/* The guard is no process that a worker left. */
-	if (runtime_shared_open(tools, &c->config) &&
-		descendants_leave(tools->descendants, guard_pid(tools->guard))) {
+	if (runtime_shared_open(tools, &c->config)) {
 		run_checks(c);
 		exit_code = report(c);
 	}

@@ -33,8 +33,12 @@ static void on_guard_exit(void *ctx, pid_t pid, struct exit_info exit)
 			strerror(errno));
 }
 
+/* It is no process that a worker left. */
 static void watch_guard(struct runtime_shared *tools)
 {
+	if (!descendants_leave(tools->descendants, guard_pid(tools->guard)))
+		log_warn(
+			"out of memory: the guard process may be taken for one that a worker left");
 	if (!reaper_watch(tools->reaper, guard_pid(tools->guard), on_guard_exit, tools))
 		log_warn("out of memory: if the guard process is killed, wpool does not notice it");
 }
