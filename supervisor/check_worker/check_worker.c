@@ -7,6 +7,7 @@
 #include "config/value/nearest.h"
 #include "config/value/words.h"
 #include "message/names.h"
+#include "os/loop.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
 
@@ -285,6 +286,7 @@ static int check_worker_run(struct check_worker *c)
 		return EX_SOFTWARE;
 	}
 	if (runtime_shared_open(tools, &c->config)) {
+		loop_unblock_signals();
 		run_checks(c);
 		exit_code = report(c);
 	}

@@ -47,10 +47,12 @@ void loop_start_timer(struct ev_loop *loop, struct ev_timer *timer, mtime span)
 struct ev_loop *loop_default(void)
 {
 	ev_set_allocator(allocate);
-	/* Our parent may have blocked signals, and exec keeps the mask; then libev would never
-	 * see SIGTERM or the end of a child. */
+	return ev_default_loop(EVBACKEND_EPOLL | EVFLAG_NOENV);
+}
+
+void loop_unblock_signals(void)
+{
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	return ev_default_loop(EVBACKEND_EPOLL | EVFLAG_NOENV);
 }

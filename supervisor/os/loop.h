@@ -10,6 +10,10 @@
 /* The same loop at every call; NULL: the kernel refuses what it needs, see errno. */
 struct ev_loop *loop_default(void);
 
+/* Call it before the loop runs: our parent may have blocked signals, and exec keeps the mask; then
+ * libev would never see SIGTERM or the end of a child. */
+void loop_unblock_signals(void);
+
 /* Call this first in every callback of an ev_io. If the kernel refuses to watch a descriptor,
  * libev stops its watchers and reports EV_ERROR once. This starts them again, after one pause of
  * a millisecond in a turn. */

@@ -128,6 +128,7 @@ int client_init(struct client *c, const char *command, const char *broker, mtime
 		.refusal_is_final = true,
 	};
 	c->loop = loop_default();
+	loop_unblock_signals();
 	if (c->loop)
 		c->broker_link = broker_link_new(c->loop, &config, &broker_link_handler, c);
 	if (!c->broker_link) {

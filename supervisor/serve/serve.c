@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "config/exposure.h"
 #include "runtime/command_check.h"
+#include "serve/signals.h"
 #include "serve/supervisor.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
@@ -99,6 +100,7 @@ int serve_main(int argc, char **argv)
 	struct config_flags flags = {0};
 	struct config *config;
 	struct problems problems = {0};
+	signals_hold_as_init();
 	int exit_code = read_options(argc, argv, &flags);
 
 	if (exit_code >= 0)

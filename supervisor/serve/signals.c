@@ -1,7 +1,10 @@
 #include "serve/signals.h"
 
+#include "os/loop.h"
+
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 
 static const struct {
 	int number;
@@ -27,6 +30,16 @@ static void on_watcher(struct ev_loop *loop, struct ev_signal *watcher, int even
 	signals->on_signal(signals->ctx, watcher->signum, uses[watcher - signals->watchers].use);
 }
 
+void signals_hold_as_init(void)
+{
+	sigset_t held;
+	sigemptyset(&held);
+	for (size_t i = 0; i < USES; i++)
+		sigaddset(&held, uses[i].number);
+	if (getpid() == 1)
+		sigprocmask(SIG_BLOCK, &held, NULL);
+}
+
 void signals_start(struct signals *signals, struct ev_loop *loop,
 	void (*on_signal)(void *ctx, int number, enum signal_use), void *ctx)
 {
@@ -37,6 +50,7 @@ void signals_start(struct signals *signals, struct ev_loop *loop,
 		signals->watchers[i].data = signals;
 		ev_signal_start(loop, &signals->watchers[i]);
 	}
+	loop_unblock_signals();
 }
 
 void signals_stop(struct signals *signals, struct ev_loop *loop)

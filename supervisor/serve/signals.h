@@ -22,7 +22,10 @@ struct signals {
 	void *ctx;
 };
 
-/* ctx: borrowed until signals_stop. */
+/* Call it first: PID 1 of a container would lose a signal that comes before signals_start. Another
+ * process ends by it, as it should. */
+void signals_hold_as_init(void);
+/* Act on signals, also on those that were held. ctx: borrowed until signals_stop. */
 void signals_start(struct signals *, struct ev_loop *,
 	void (*on_signal)(void *ctx, int number, enum signal_use), void *ctx);
 void signals_stop(struct signals *, struct ev_loop *);

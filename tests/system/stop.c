@@ -2,9 +2,12 @@
 #include "harness/deadline.h"
 #include "system/system.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const one_worker[] = {
@@ -183,11 +186,58 @@ START_TEST(worker_that_ignores_quit_is_killed)
 }
 END_TEST
 
+static bool may_be_pid_1(const char *program)
+{
+	struct proc *proc = proc_start(fixture.folder,
+		(const char *const[]){
+			"unshare", "--pid", "--fork", "--mount-proc", program, "--version", NULL},
+		NULL);
+	int code = proc_wait(proc);
+	proc_free(proc);
+	return code == 0;
+}
+
+/* While it opens its configuration, a FIFO, it has no handlers yet. */
+START_TEST(pid_1_keeps_a_signal_that_comes_before_its_handlers)
+{
+	const char *program = fixture_built("wpool");
+	char *fifo = scratch_path(fixture.folder, "fifo");
+	char *text = scratch_text("broker: {url: '%s'}\n"
+				  "pools: [{queue: '%s', command: [cat]}]\n",
+		broker_url(fixture.broker), fixture.queue);
+	if (!may_be_pid_1(program)) {
+		fixture_not_run("pid_1_keeps_a_signal_that_comes_before_its_handlers",
+			"no namespace of processes can be made");
+		return;
+	}
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	struct proc *proc = proc_start(fixture.folder,
+		(const char *const[]){"unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+			program, "serve", "--config", fifo, NULL},
+		NULL);
+	int writer = open(fifo, O_WRONLY);
+	ck_assert_int_ge(writer, 0);
+	char *path =
+		scratch_text("/proc/%d/task/%d/children", (int)proc_pid(proc), (int)proc_pid(proc));
+	char *child = scratch_read(path, NULL);
+	ck_assert_int_eq(kill(atoi(child), SIGTERM), 0);
+	ck_assert_int_eq(write(writer, text, strlen(text)), (ssize_t)strlen(text));
+	close(writer);
+	ck_assert_int_eq(proc_wait(proc), 0);
+	ck_assert(proc_has_logged(proc, "stopped, everything is settled"));
+	proc_free(proc);
+	free(child);
+	free(path);
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("stop", {idle_supervisor_stops_at_once, 3},
 		{stop_finishes_started_tasks_and_requeues_others, 1},
 		{stop_waits_for_confirm_of_reply, 1}, {stop_under_load_repeats_nothing, 1},
 		{second_signal_ends_the_drain, 1}, {last_rejected_task_is_not_redelivered, 1},
-		{drain_time_does_not_count_suspension, 1}, {worker_that_ignores_quit_is_killed, 1});
+		{drain_time_does_not_count_suspension, 1}, {worker_that_ignores_quit_is_killed, 1},
+		{pid_1_keeps_a_signal_that_comes_before_its_handlers, 1});
 }
