@@ -122,6 +122,14 @@ const char *fixture_public_copy(const char *name)
 	return path;
 }
 
+bool fixture_can_run(const char *const command[])
+{
+	struct proc *proc = proc_start(fixture.folder, command, NULL);
+	int code = proc_wait(proc);
+	proc_free(proc);
+	return code == 0;
+}
+
 void fixture_not_run(const char *what, const char *why)
 {
 	printf("not run: %s: %s\n", what, why);

@@ -39,6 +39,8 @@ const char *fixture_built(const char *name);
 /* A copy of something built that every user can execute: the build folder may be in a home folder.
  * Valid until the test ends. */
 const char *fixture_public_copy(const char *name);
+/* True if this command succeeds here; NULL-terminated. */
+bool fixture_can_run(const char *const command[]);
 /* Report that this machine cannot show what a test, or a part of it, checks; tools/run-checks
  * prints it. The test returns then. */
 void fixture_not_run(const char *what, const char *why);

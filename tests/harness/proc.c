@@ -124,6 +124,16 @@ pid_t proc_pid(const struct proc *proc)
 	return proc->pid;
 }
 
+pid_t proc_only_child(const struct proc *proc)
+{
+	int pid = (int)proc->pid;
+	char *children = scratch_read(scratch_text("/proc/%d/task/%d/children", pid, pid), NULL);
+	pid_t child = atoi(children);
+	free(children);
+	ck_assert_int_gt(child, 0);
+	return child;
+}
+
 void proc_signal(struct proc *proc, int signal)
 {
 	ck_assert_int_eq(kill(proc->pid, signal), 0);

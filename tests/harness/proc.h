@@ -18,6 +18,8 @@ struct proc *proc_start(
 void proc_free(struct proc *);
 
 pid_t proc_pid(const struct proc *);
+/* Its only child, as of `unshare --fork`. */
+pid_t proc_only_child(const struct proc *);
 void proc_signal(struct proc *, int signal);
 
 /* Wait until a line of stderr contains needle, after the line of the last match. */

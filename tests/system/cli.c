@@ -124,15 +124,6 @@ START_TEST(request_answers_lines)
 }
 END_TEST
 
-static pid_t only_child(pid_t pid)
-{
-	char *children = scratch_read(scratch_text("/proc/%d/task/%d/children", pid, pid), NULL);
-	pid_t child = atoi(children);
-	free(children);
-	ck_assert_int_gt(child, 0);
-	return child;
-}
-
 /* As PID 1 of a container it would ignore a signal that it does not handle. It has had the answer
  * to a call, which is that there is no such queue here. */
 START_TEST(publisher_of_the_samples_stops_at_sigterm)
@@ -146,7 +137,7 @@ START_TEST(publisher_of_the_samples_stops_at_sigterm)
 		memcpy(argv + 4, argv + 7, 3 * sizeof *argv);
 	struct proc *proc = proc_start(fixture.folder, argv, environment);
 	command_expect_out(proc, "-> no reply: no queue takes it");
-	kill(is_first ? only_child(proc_pid(proc)) : proc_pid(proc), SIGTERM);
+	kill(is_first ? proc_only_child(proc) : proc_pid(proc), SIGTERM);
 	ck_assert_int_eq(proc_wait(proc), 0);
 	proc_free(proc);
 }

@@ -18,15 +18,6 @@ struct pod {
 	bool is_restricted;
 };
 
-static bool may_restrict(void)
-{
-	const char *const argv[] = {"unshare", "--mount", "--propagation=private", "true", NULL};
-	struct proc *proc = proc_start(fixture.folder, argv, NULL);
-	int code = proc_wait(proc);
-	proc_free(proc);
-	return code == 0;
-}
-
 /* Probes and Prometheus name the pod by its address. */
 static int get(const struct pod *pod, const char *path)
 {
@@ -51,7 +42,8 @@ static struct pod start_pod(void)
 	ck_assert_int_eq(chmod(fixture.witness, 0666), 0);
 	struct pod pod = {
 		.wpool = fixture_public_copy("wpool"),
-		.is_restricted = may_restrict(),
+		.is_restricted = fixture_can_run((const char *const[]){
+			"unshare", "--mount", "--propagation=private", "true", NULL}),
 	};
 	const char *const argv[] = {"tests/kube/pod", fixture.folder, broker_url(fixture.broker),
 		fixture.queue, pod.wpool, fixture_public_copy("workers/echo"),
