@@ -84,6 +84,7 @@ struct event {
 			struct exit_info exit; /* SLOT_GONE */
 			struct output *output; /* SLOT_OUTPUT; SLOT_GONE: with the last stderr line;
 						  moves in */
+			uint64_t task_id;      /* SLOT_BROKEN: that the frame named; 0: none */
 			const char *what;      /* SLOT_BROKEN: static text for the log */
 		} slot;
 		struct {

@@ -7,6 +7,7 @@
 #include "core/workers/recycle.h"
 
 #define POOL_WORKERS_MAX  10000
+#define POOL_CONCURRENCY_MAX 10000
 #define POOL_PIPELINE_MAX 64
 #define POOL_WINDOW_MAX   65535
 
@@ -14,6 +15,8 @@ struct pool_config {
 	const char *name;
 	uint16_t workers;     /* 1 to POOL_WORKERS_MAX, until it is scaled */
 	uint16_t workers_max; /* the pool chooses a number from workers to this; 0: workers */
+	uint16_t concurrency; /* open tasks in one worker, 1 to POOL_CONCURRENCY_MAX; above 1: the
+				 pipeline is 1 */
 	uint16_t pipeline;    /* 1 to POOL_PIPELINE_MAX; 0: auto, from the measured time */
 	mtime pipe_wait;      /* auto: how long a task may wait behind others in a pipe; above 0 */
 	uint16_t prefetch;    /* 0: auto */

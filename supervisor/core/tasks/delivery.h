@@ -35,6 +35,7 @@ struct delivery {
 	enum delivery_state state;
 	mtime queued_at;
 	mtime took;    /* ANSWERED: how long its worker took */
+	uint64_t id;   /* of its latest attempt, for its worker; 0: no worker had it */
 	int slot;      /* of that worker; -1: no worker had it */
 	uint32_t life; /* of that worker */
 	bool is_aged;  /* RELEASED: it has waited for the acks before it for a while */
@@ -56,6 +57,8 @@ struct delivery {
 	struct text correlation_id;
 	struct text message_id;
 	uint16_t attempt;    /* failed attempts so far (x-wpool-attempt) */
+	bool is_suspect;     /* it may end the worker that runs it, so it runs alone: a worker ended
+				with several tasks open, or x-wpool-reason says so */
 	uint32_t slice;      /* times handed back (x-wpool-slice) */
 	uint16_t renewed;    /* times published as new (x-wpool-renewed) */
 	int64_t soft_ms;     /* its own soft limit (TimeoutMilliseconds); -1: the pool's */

@@ -13,6 +13,7 @@
 #define STATUS_FAILED   500 /* to 599 */
 
 struct output {
+	uint64_t task_id;         /* that it names; 0: none */
 	int32_t status;           /* of PROTOCOL.md, section 6, checked; 0: no answer */
 	struct text body;         /* of the reply or the progress note */
 	struct text headers;      /* AMQP table, without its length; stripped of what is ours */
