@@ -39,7 +39,7 @@ struct effects {
 	enum send_result (*send)(void *io, uint16_t slot, struct delivery *, uint16_t attempt);
 	void (*ack)(void *io, uint64_t tag, bool multiple);
 	void (*reject)(void *io, uint64_t tag, enum reject);
-	void (*publish)(void *io, const struct parcel *); /* parcel->seq is its number */
+	void (*publish)(void *io, const struct parcel *); /* parcel->seq has its number */
 	void (*source)(void *io, enum source_request, uint32_t window);
 	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_request);
 	/* True: there may be this many slots. Called before a new one is used. */

@@ -46,12 +46,12 @@ bool pool_is_quiet(const struct pool *pool)
 
 bool pool_is_publishing(const struct pool *pool)
 {
-	return pool->tasks.outbox.sent_count > 0;
+	return outbox_sent_count(&pool->tasks.outbox) > 0;
 }
 
 bool pool_is_refused(const struct pool *pool)
 {
-	return pool->tasks.outbox.sent_count == 0 && pool->tasks.outbox.count > 0;
+	return outbox_sent_count(&pool->tasks.outbox) == 0 && pool->tasks.outbox.count > 0;
 }
 
 bool pool_has_unfinished(const struct pool *pool)

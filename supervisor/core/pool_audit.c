@@ -158,7 +158,7 @@ static void audit_slots(const struct pool *pool, const struct ledger_counts *cou
 	audit_wanted(pool, kept);
 	assert(sent == counts->sent);
 	assert(loads == pool->tasks.dispatch.in_pipes);
-	assert(!pool->tasks.dispatch.is_alone || loads == 1);
+	assert(!pool->tasks.dispatch.is_exclusive || loads == 1);
 	assert(in_line == length(&slots->line));
 	assert(in_line || list_is_empty(&slots->place));
 	assert(starting == slots->starting && starting <= slots->starts->starting);
@@ -202,7 +202,7 @@ static void audit_parcels(const struct link *list, bool sent, struct parcels *pa
 			const struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
 			const struct delivery *delivery = parcel->delivery;
 			assert(&delivery->parcel == parcel && delivery->state == DELIVERY_ANSWERED);
-			assert((parcel->seq > 0) == sent);
+			assert((parcel->seq.number > 0) == sent);
 			/* Only what is out already may outlive its input. */
 			assert(sent || delivery->source);
 			parcels->count++;
@@ -219,12 +219,12 @@ static void audit_sent(const struct outbox *outbox)
 		EACH(link, &outbox->sent)
 		{
 			const struct parcel *parcel = CONTAINER_OF(link, struct parcel, order);
-			assert(parcel->seq > last && parcel->seq <= outbox->last_seq);
-			assert(outbox_find(outbox, parcel->seq) == parcel);
-			last = parcel->seq;
+			assert(parcel->seq.number > last && parcel->seq.number <= outbox->last_seq);
+			assert(outbox_find(outbox, parcel->seq.number) == parcel);
+			last = parcel->seq.number;
 		}
 	assert(outbox->state != OUTBOX_IS_DOWN || list_is_empty(&outbox->sent));
-	assert(outbox->state != OUTBOX_IS_PROBING || outbox->sent_count <= 1);
+	assert(outbox->state != OUTBOX_IS_PROBING || outbox_sent_count(outbox) <= 1);
 }
 
 static void audit_later(const struct outbox *outbox)
@@ -247,8 +247,8 @@ static void audit_outbox(const struct pool *pool, const struct ledger_counts *co
 	const struct outbox *outbox = &pool->tasks.outbox;
 	struct parcels parcels = {0};
 	audit_parcels(&outbox->sent, true, &parcels);
-	assert(parcels.count == outbox->sent_count && parcels.bytes == outbox->sent_bytes);
-	audit_parcels(&outbox->suspects, false, &parcels);
+	assert(parcels.count == outbox_sent_count(outbox) && parcels.bytes == outbox->sent_bytes);
+	audit_parcels(&outbox->probes, false, &parcels);
 	audit_parcels(&outbox->waiting, false, &parcels);
 	for (unsigned step = 0; step < FAILURE_WAIT_STEPS; step++)
 		audit_parcels(&outbox->later[step], false, &parcels);

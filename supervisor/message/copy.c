@@ -87,7 +87,7 @@ static void write_properties(const struct parcel *parcel, const struct copy_opti
 		properties_set(&properties, PROPERTY_CONTENT_TYPE, parcel->output->content_type);
 	if (waits(parcel, options))
 		properties_set(&properties, PROPERTY_EXPIRATION, options->expiration);
-	copy_set_number(&properties, parcel->seq, digits);
+	copy_set_number(&properties, parcel->seq.number, digits);
 	/* What these properties and the table's length leave of the frame. */
 	size_t taken = FRAME_OVERHEAD + HEADER_FRAME_FIXED + properties_size(&properties) +
 		       sizeof(uint32_t);

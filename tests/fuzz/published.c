@@ -27,7 +27,7 @@ struct amqp_publish published_build(const struct parcel *given, struct buf *scra
 	struct parcel parcel = *given;
 	struct amqp_publish publish;
 	struct properties properties;
-	parcel.seq = NUMBER;
+	parcel.seq.number = NUMBER;
 	FUZZ_REQUIRE(copy_build(&parcel, &options, scratch, &publish) == RC_OK);
 	FUZZ_REQUIRE(HEADER_SIZE + publish.properties.len <= PUBLISHED_FRAME_MAX);
 	FUZZ_REQUIRE(publish.exchange.len <= 255 && publish.routing_key.len <= 255);

@@ -51,7 +51,7 @@ enum cover_outbox {
 };
 enum cover_fate {
 	FATE_PUBLISHED,
-	FATE_PUBLISHED_AGAIN, /* after a refusal, or after it was suspected */
+	FATE_PUBLISHED_AGAIN, /* after a refusal, or after it was a probe */
 	FATE_CONFIRMED,
 	FATE_CONFIRMED_MULTIPLE,
 	FATE_CONFIRMED_BEFORE, /* one that was published earlier */

@@ -69,7 +69,7 @@ static enum cover_outbox outbox_state(const struct outbox *outbox)
 		return COVER_OUTBOX_DOWN;
 	if (outbox->state == OUTBOX_IS_PROBING)
 		return COVER_OUTBOX_PROBING;
-	return outbox->sent_count ? COVER_OUTBOX_SENDING : COVER_OUTBOX_IDLE;
+	return outbox_sent_count(outbox) ? COVER_OUTBOX_SENDING : COVER_OUTBOX_IDLE;
 }
 
 static void mark_confirm(const struct outbox *outbox, const struct parcel *parcel, bool multiple)
@@ -105,7 +105,7 @@ static void mark_verdicts(const struct outbox *outbox, const struct event *event
 	}
 	for (struct link *link = outbox->sent.next; link != &outbox->sent; link = link->next) {
 		parcel = CONTAINER_OF(link, struct parcel, order);
-		if (parcel->seq > event->outbox.seq)
+		if (parcel->seq.number > event->outbox.seq)
 			break;
 		mark_verdict(outbox, event, parcel);
 	}
@@ -121,7 +121,7 @@ static void mark_outbox(const struct outbox *outbox, const struct event *event)
 struct parcel *__wrap_outbox_down(
 	struct outbox *outbox, enum outbox_loss loss, struct link *ret_orphans)
 {
-	unsigned column = outbox->sent_count == 0 ? 0 : outbox->sent_count == 1 ? 1 : 2;
+	unsigned column = outbox_sent_count(outbox) == 0 ? 0 : outbox_sent_count(outbox) == 1 ? 1 : 2;
 	struct parcel *culprit;
 
 	cover_mark(COVER_LOSS, loss, column);

@@ -14,7 +14,7 @@ static const struct line rare[] = {
 	{"outbox-loss", "SHARED", "none", "what others published is all there was"},
 	{"outbox-loss", "CLOSED", "dead-letter-culprit", "three closes by chance in a row"},
 	{"parcel", "PARCEL_RENEW", "returned", "its queue goes in that moment"},
-	{"outbox-move", "sending", "probing", "the last confirm but a suspect publishes a copy"},
+	{"outbox-move", "sending", "probing", "the last confirm but a probe publishes a copy"},
 	{"operator", "drain", "leaves", "the end of a run meets one that leaves"},
 };
 

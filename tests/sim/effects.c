@@ -80,11 +80,11 @@ static void do_publish(void *io, const struct parcel *parcel)
 	facts = copies_of(&runtime->config.policy, parcel, &facts, runtime->world->now);
 	instance = account_publish(
 		&runtime->world->account, instance, account_id(parcel->delivery->body));
-	broker_note_publish(peer, runtime->channel, parcel->seq, instance, &facts);
+	broker_note_publish(peer, runtime->channel, parcel->seq.number, instance, &facts);
 	mark(runtime, EFFECT_PUBLISH);
 	cover_mark(COVER_PARCEL, parcel->kind,
-		parcel->refusals || parcel->suspicions ? FATE_PUBLISHED_AGAIN : FATE_PUBLISHED);
-	sim_trace("publish %llu: %s for message %u", (unsigned long long)parcel->seq,
+		parcel->refusals || parcel->losses ? FATE_PUBLISHED_AGAIN : FATE_PUBLISHED);
+	sim_trace("publish %llu: %s for message %u", (unsigned long long)parcel->seq.number,
 		kinds[parcel->kind], account_id(parcel->delivery->body));
 	publisher_publish(runtime->publisher, parcel);
 }

@@ -39,7 +39,7 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 	parcel->reason = decision->reason;
 	parcel->delay = decision->delay;
 	parcel->refusals = 0;
-	parcel->suspicions = 0;
+	parcel->losses = 0;
 	delivery->state = DELIVERY_ANSWERED;
 	switch (parcel->kind) {
 	case PARCEL_RETRY:

@@ -97,7 +97,7 @@ static void judge(struct tasks *tasks, const struct event *event,
 	uint64_t last = event->outbox.seq;
 	if (last > tasks->outbox.last_seq)
 		last = tasks->outbox.last_seq;
-	while ((parcel = outbox_oldest(&tasks->outbox)) && parcel->seq <= last)
+	while ((parcel = outbox_oldest(&tasks->outbox)) && parcel->seq.number <= last)
 		verdict(tasks, parcel);
 }
 

@@ -49,8 +49,8 @@ static void set_load(struct dispatch *dispatch, struct pipe *pipe, uint16_t load
 	enlist(dispatch, pipe);
 	/* A task that runs alone is the only one in a pipe, so it is the one that leaves; for a
 	 * task that is added, into_pipe sets this. */
-	assert(!dispatch->is_alone || dispatch->in_pipes == 0);
-	dispatch->is_alone = false;
+	assert(!dispatch->is_exclusive || dispatch->in_pipes == 0);
+	dispatch->is_exclusive = false;
 }
 
 /* The pipe whose head began last has a worker that is awake, if that is not long ago. */
@@ -140,7 +140,7 @@ static void into_pipe(
 		start_clock(dispatch, pipe, now);
 	list_append(&pipe->tasks, &delivery->place);
 	set_load(dispatch, pipe, (uint16_t)(pipe->load + 1));
-	dispatch->is_alone = settle_is_alone(delivery);
+	dispatch->is_exclusive = settle_is_exclusive(delivery);
 }
 
 enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
@@ -150,7 +150,7 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	struct pipe *pipe;
 	int wakes = 0;
 	while ((delivery = first_waiting(dispatch))) {
-		if (dispatch->in_pipes > 0 && (dispatch->is_alone || settle_is_alone(delivery)))
+		if (dispatch->in_pipes > 0 && (dispatch->is_exclusive || settle_is_exclusive(delivery)))
 			break;
 		if (!(pipe = next_pipe(dispatch, depth, pack, now)))
 			break;

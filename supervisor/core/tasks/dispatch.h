@@ -18,7 +18,7 @@ struct dispatch {
 	struct link by_load[POOL_PIPELINE_MAX]; /* open pipes with that many tasks */
 	uint64_t loads;                         /* bit n: by_load[n] is not empty */
 	uint32_t in_pipes;   /* tasks in all pipes, whatever their slots' state */
-	bool is_alone;       /* the task in a pipe must run alone: nothing else is sent */
+	bool is_exclusive;   /* the task in a pipe must be the only one of the pool in a pipe */
 	struct link running; /* pipes with a head, the longest running first */
 	struct link in_time; /* those whose head has not reached pipe_wait, in the same order */
 	mtime pipe_wait;     /* as configured; MTIME_NEVER: no limit */
@@ -34,7 +34,7 @@ struct dispatch {
 #define DISPATCH_WAKES 64
 
 enum dispatch_stop {
-	DISPATCH_DONE,      /* no task waits, every pipe is full, or a task must run alone */
+	DISPATCH_DONE,      /* no task waits, every pipe is full, or an exclusive task waits or runs */
 	DISPATCH_TOO_LARGE, /* *ret_invalid moves out: it cannot be sent to any worker */
 	DISPATCH_NO_MEMORY, /* retry a little later */
 	DISPATCH_ENOUGH,    /* DISPATCH_WAKES workers were woken: continue in the next turn */
@@ -59,7 +59,7 @@ bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
 /* Send while a task waits and an open pipe has less than depth tasks (1 to POOL_PIPELINE_MAX). The
  * least loaded pipe is next; of idle workers the one that was busy last, because its caches are
  * warm. Before an idle worker is woken, the pipe whose head began last is filled up to pack tasks
- * (1 to depth). A task that must run alone (settle_is_alone) is sent when all pipes are empty. The
+ * (1 to depth). An exclusive task (settle_is_exclusive) is sent when all pipes are empty. The
  * tasks behind it wait until it has ended; otherwise they would overtake it for ever. */
 enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_invalid) MUST_CHECK;

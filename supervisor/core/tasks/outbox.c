@@ -5,33 +5,23 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define BUCKETS_AT_FIRST 64
 /* A connection may be closed with an error for another reason than a publish. */
-#define SUSPICIONS_ENOUGH 3
+#define LOSSES_ENOUGH 3
 
 enum rc outbox_init(struct outbox *outbox, const struct effects *effects, void *io)
 {
-	struct parcel **buckets = calloc(BUCKETS_AT_FIRST, sizeof *buckets);
-	if (!buckets)
-		return RC_MEMORY;
-	*outbox = (struct outbox){
-		.effects = effects,
-		.io = io,
-		.buckets = buckets,
-		.bucket_count = BUCKETS_AT_FIRST,
-		.epoch = UINT32_MAX,
-	};
+	*outbox = (struct outbox){.effects = effects, .io = io, .epoch = UINT32_MAX};
 	list_init(&outbox->sent);
-	list_init(&outbox->suspects);
+	list_init(&outbox->probes);
 	list_init(&outbox->waiting);
 	for (unsigned step = 0; step < FAILURE_WAIT_STEPS; step++)
 		list_init(&outbox->later[step]);
-	return RC_OK;
+	return number_table_init(&outbox->by_seq);
 }
 
 void outbox_release(struct outbox *outbox)
 {
-	free(outbox->buckets);
+	number_table_release(&outbox->by_seq);
 	*outbox = (struct outbox){0};
 }
 
@@ -51,42 +41,12 @@ static size_t parcel_size(const struct parcel *parcel)
 	return delivery_size(parcel->delivery) + (parcel->output ? output_size(parcel->output) : 0);
 }
 
-static struct parcel **bucket_of(const struct outbox *outbox, uint64_t seq)
-{
-	return &outbox->buckets[seq & (outbox->bucket_count - 1)];
-}
-
-static void chain(struct outbox *outbox, struct parcel *parcel)
-{
-	struct parcel **bucket = bucket_of(outbox, parcel->seq);
-	parcel->chain = *bucket;
-	*bucket = parcel;
-}
-
-/* Numbers are dense, so a table with as many buckets as unconfirmed parcels has short chains.
- * Without memory it stays as it is, and the chains grow. */
-static void grow(struct outbox *outbox)
-{
-	struct parcel **buckets = calloc(2 * outbox->bucket_count, sizeof *buckets);
-	if (!buckets)
-		return;
-	free(outbox->buckets);
-	outbox->buckets = buckets;
-	outbox->bucket_count *= 2;
-	for (struct link *link = outbox->sent.next; link != &outbox->sent; link = link->next)
-		chain(outbox, CONTAINER_OF(link, struct parcel, order));
-}
-
 static void publish(struct outbox *outbox, struct parcel *parcel)
 {
-	if (outbox->sent_count >= outbox->bucket_count)
-		grow(outbox);
 	list_remove(&parcel->order);
-	parcel->seq = ++outbox->last_seq;
+	number_table_add(&outbox->by_seq, &parcel->seq, ++outbox->last_seq);
 	parcel->returned = RETURNED_NOT;
 	list_append(&outbox->sent, &parcel->order);
-	chain(outbox, parcel);
-	outbox->sent_count++;
 	outbox->sent_bytes += parcel_size(parcel);
 	outbox->effects->publish(outbox->io, parcel);
 }
@@ -94,32 +54,27 @@ static void publish(struct outbox *outbox, struct parcel *parcel)
 /* Take it out of the table and the sums; it stays in its list. */
 static void unsend(struct outbox *outbox, struct parcel *parcel)
 {
-	struct parcel **at = bucket_of(outbox, parcel->seq);
-	while (*at != parcel)
-		at = &(*at)->chain;
-	*at = parcel->chain;
-	parcel->seq = 0;
-	outbox->sent_count--;
+	number_table_remove(&outbox->by_seq, &parcel->seq);
 	outbox->sent_bytes -= parcel_size(parcel);
 }
 
 static bool fits(const struct outbox *outbox, const struct parcel *parcel)
 {
-	return outbox->sent_count == 0 ||
+	return outbox_sent_count(outbox) == 0 ||
 	       outbox->sent_bytes + parcel_size(parcel) <= OUTBOX_SENT_MAX;
 }
 
-/* A suspect is alone on the channel: it is sent when nothing else is open, and nothing follows it
+/* A probe is alone on the channel: it is sent when nothing else is open, and nothing follows it
  * before its confirm. So it alone can be blamed for what happens to the channel. */
 static void pump(struct outbox *outbox)
 {
 	struct parcel *parcel;
 	if (outbox->state == OUTBOX_IS_DOWN)
 		return;
-	if (outbox->state == OUTBOX_IS_PROBING || !list_is_empty(&outbox->suspects)) {
-		if (outbox->sent_count)
+	if (outbox->state == OUTBOX_IS_PROBING || !list_is_empty(&outbox->probes)) {
+		if (outbox_sent_count(outbox))
 			return;
-		parcel = first_of(&outbox->suspects);
+		parcel = first_of(&outbox->probes);
 		outbox->state = parcel ? OUTBOX_IS_PROBING : OUTBOX_IS_UP;
 		if (parcel)
 			publish(outbox, parcel);
@@ -136,7 +91,7 @@ bool outbox_is_newer(const struct outbox *outbox, uint32_t epoch)
 
 void outbox_up(struct outbox *outbox, uint32_t epoch)
 {
-	assert(outbox->state == OUTBOX_IS_DOWN && outbox->sent_count == 0 &&
+	assert(outbox->state == OUTBOX_IS_DOWN && outbox_sent_count(outbox) == 0 &&
 		outbox_is_newer(outbox, epoch));
 	outbox->epoch = epoch;
 	outbox->last_seq = 0;
@@ -149,20 +104,20 @@ static struct parcel *find_culprit(struct outbox *outbox, enum outbox_loss loss)
 {
 	struct parcel *alone = first_of(&outbox->sent);
 	bool is_channel_loss = loss == LOSS_CHANNEL || loss == LOSS_CLOSED;
-	if (outbox->sent_count != 1 || !alone->delivery->source || !is_channel_loss)
+	if (outbox_sent_count(outbox) != 1 || !alone->delivery->source || !is_channel_loss)
 		return NULL;
 	if (loss == LOSS_CHANNEL)
-		alone->suspicions = SUSPICIONS_ENOUGH;
-	else if (alone->suspicions < SUSPICIONS_ENOUGH)
-		alone->suspicions++;
-	return alone->suspicions == SUSPICIONS_ENOUGH ? alone : NULL;
+		alone->losses = LOSSES_ENOUGH;
+	else if (alone->losses < LOSSES_ENOUGH)
+		alone->losses++;
+	return alone->losses == LOSSES_ENOUGH ? alone : NULL;
 }
 
 struct parcel *outbox_down(struct outbox *outbox, enum outbox_loss loss, struct link *ret_orphans)
 {
 	struct parcel *culprit = find_culprit(outbox, loss);
-	bool is_suspected = loss != LOSS_CONNECTION || outbox->state == OUTBOX_IS_PROBING;
-	struct link *home = is_suspected ? &outbox->suspects : &outbox->waiting;
+	bool is_blamed = loss != LOSS_CONNECTION || outbox->state == OUTBOX_IS_PROBING;
+	struct link *home = is_blamed ? &outbox->probes : &outbox->waiting;
 	while (!list_is_empty(&outbox->sent)) {
 		struct parcel *last = CONTAINER_OF(outbox->sent.prev, struct parcel, order);
 		if (last->delivery->source) {
@@ -182,7 +137,6 @@ struct parcel *outbox_down(struct outbox *outbox, enum outbox_loss loss, struct 
 
 static void count_in(struct outbox *outbox, struct parcel *parcel)
 {
-	parcel->seq = 0;
 	outbox->count++;
 	outbox->bytes += parcel_size(parcel);
 }
@@ -208,15 +162,13 @@ struct parcel *outbox_oldest(const struct outbox *outbox)
 
 struct parcel *outbox_find(const struct outbox *outbox, uint64_t seq)
 {
-	struct parcel *parcel = *bucket_of(outbox, seq);
-	while (parcel && parcel->seq != seq)
-		parcel = parcel->chain;
-	return parcel;
+	struct numbered *found = number_table_find(&outbox->by_seq, seq);
+	return found ? CONTAINER_OF(found, struct parcel, seq) : NULL;
 }
 
 void outbox_take(struct outbox *outbox, struct parcel *parcel)
 {
-	if (parcel->seq)
+	if (parcel->seq.number)
 		unsend(outbox, parcel);
 	list_remove(&parcel->order);
 	outbox->count--;
@@ -225,9 +177,9 @@ void outbox_take(struct outbox *outbox, struct parcel *parcel)
 
 static void end_wait(struct outbox *outbox, struct parcel *parcel)
 {
-	bool is_suspect = parcel->suspicions == SUSPICIONS_ENOUGH;
+	bool is_probe = parcel->losses == LOSSES_ENOUGH;
 	list_remove(&parcel->order);
-	list_append(is_suspect ? &outbox->suspects : &outbox->waiting, &parcel->order);
+	list_append(is_probe ? &outbox->probes : &outbox->waiting, &parcel->order);
 }
 
 void outbox_resend_returned(struct outbox *outbox)
@@ -251,7 +203,7 @@ void outbox_resend_returned(struct outbox *outbox)
 
 void outbox_tick(struct outbox *outbox, mtime now)
 {
-	for (unsigned step = 0; outbox->count > outbox->sent_count && step < FAILURE_WAIT_STEPS;
+	for (unsigned step = 0; outbox->count > outbox_sent_count(outbox) && step < FAILURE_WAIT_STEPS;
 		step++) {
 		struct parcel *parcel;
 		while ((parcel = first_of(&outbox->later[step])) && parcel->due <= now)
@@ -263,7 +215,7 @@ void outbox_tick(struct outbox *outbox, mtime now)
 mtime outbox_deadline(const struct outbox *outbox)
 {
 	mtime deadline = MTIME_NEVER;
-	for (unsigned step = 0; outbox->count > outbox->sent_count && step < FAILURE_WAIT_STEPS;
+	for (unsigned step = 0; outbox->count > outbox_sent_count(outbox) && step < FAILURE_WAIT_STEPS;
 		step++) {
 		const struct parcel *first = first_of(&outbox->later[step]);
 		if (first)

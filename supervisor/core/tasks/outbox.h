@@ -11,6 +11,7 @@
 #include "base/rc.h"
 #include "core/exit.h"
 #include "core/failure_wait.h"
+#include "core/tasks/number_table.h"
 #include "core/tasks/output.h"
 #include "core/tasks/reason.h"
 
@@ -37,7 +38,7 @@ enum parcel_return {
 enum outbox_state {
 	OUTBOX_IS_DOWN, /* no channel; nothing is sent */
 	OUTBOX_IS_UP,
-	OUTBOX_IS_PROBING, /* the sent parcel is a suspect; nothing follows before its confirm */
+	OUTBOX_IS_PROBING, /* one parcel is sent alone; nothing follows before its confirm */
 };
 
 enum outbox_loss {
@@ -52,8 +53,7 @@ struct effects;
 
 struct parcel {
 	struct link order;    /* the outbox's, in order of seq; or its waiting list */
-	struct parcel *chain; /* the outbox's table: same bucket */
-	uint64_t seq;         /* in the present epoch; 0: not sent in it */
+	struct numbered seq;  /* in the present epoch; 0: not sent in it */
 	enum parcel_kind kind;
 	enum reason reason; /* RETRY, DEAD_LETTER */
 	mtime delay; /* RETRY: goes to the queue of this delay; 0: to the pool's queue, at once */
@@ -67,7 +67,7 @@ struct parcel {
 	mtime due; /* refused: when it is published again */
 	enum parcel_return returned;
 	uint16_t refusals;   /* times the broker refused it */
-	uint16_t suspicions; /* times a connection ended in error while only this parcel was
+	uint16_t losses;     /* times a connection ended in error while only this parcel was
 				unconfirmed */
 };
 
@@ -80,14 +80,12 @@ struct outbox {
 	const struct effects *effects; /* borrowed until the pool's end, like io */
 	void *io;
 	struct link sent;     /* unconfirmed in this epoch, in order of seq */
-	struct link suspects; /* one of them closed a channel: they are sent one at a time */
-	struct link waiting;  /* for the channel, or until all suspects are confirmed */
+	struct link probes;   /* one of them closed a channel: they are sent one at a time */
+	struct link waiting;  /* for the channel, or until all probes are confirmed */
 	struct link later[FAILURE_WAIT_STEPS]; /* refused; a list for each wait, so each list is in
 						  order of due */
-	struct parcel **buckets;               /* owned; the sent ones by seq */
-	size_t bucket_count;                   /* a power of two */
-	size_t sent_count;
-	size_t sent_bytes; /* of the sent ones */
+	struct number_table by_seq; /* the sent ones */
+	size_t sent_bytes;          /* of the sent ones */
 	size_t count;      /* in all lists */
 	size_t bytes;      /* deliveries and outputs of all */
 	uint64_t last_seq;
@@ -99,6 +97,11 @@ struct outbox {
 enum rc outbox_init(struct outbox *, const struct effects *, void *io) MUST_CHECK;
 /* Does not free the parcels: they belong to their deliveries. */
 void outbox_release(struct outbox *);
+/* How many are sent and not confirmed. */
+static inline size_t outbox_sent_count(const struct outbox *outbox)
+{
+	return outbox->by_seq.count;
+}
 bool outbox_is_current(const struct outbox *, uint32_t epoch);
 
 /* This epoch is newer than the last one. */
@@ -125,7 +128,7 @@ void outbox_take(struct outbox *, struct parcel *);
 /* Publish again what was returned, because its queue may exist now: at once, or when its confirm
  * has come. */
 void outbox_resend_returned(struct outbox *);
-/* Publish what is due, and the next suspect. */
+/* Publish what is due, and the next probe. */
 void outbox_tick(struct outbox *, mtime now);
 mtime outbox_deadline(const struct outbox *);
 

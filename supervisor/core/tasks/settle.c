@@ -50,7 +50,7 @@ bool settle_arrival(const struct settle_policy *policy, const struct delivery *d
 
 /* Any publisher can write the number of renewals. That the message came back is the broker's own
  * word, so a forged number alone stops no other task. */
-bool settle_is_alone(const struct delivery *delivery)
+bool settle_is_exclusive(const struct delivery *delivery)
 {
 	return delivery->redelivered && delivery->renewed >= ALONE_AT;
 }

@@ -85,7 +85,7 @@ bool settle_arrival(
 	const struct settle_policy *, const struct delivery *, struct decision *ret_decision);
 /* True: it was renewed so often, and has come back since, that it must run alone, without another
  * task in a pipe. */
-bool settle_is_alone(const struct delivery *);
+bool settle_is_exclusive(const struct delivery *);
 /* Decide to give a task up: to our dead-letter queue, or to the broker's policy. */
 struct decision settle_give_up(const struct settle_policy *, enum reason);
 /* The queue of the reply: the output's, else the task's reply_to; may be empty. */

@@ -176,7 +176,7 @@ static void lose_channel(struct tasks *tasks)
 	while ((link = list_first(&source->unacked))) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
 		source_forget(delivery);
-		if (delivery->state == DELIVERY_ANSWERED && delivery->parcel.seq)
+		if (delivery->state == DELIVERY_ANSWERED && delivery->parcel.seq.number)
 			continue;
 		if (delivery->state == DELIVERY_ANSWERED)
 			outbox_take(&tasks->outbox, &delivery->parcel);

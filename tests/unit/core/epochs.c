@@ -157,7 +157,7 @@ START_TEST(a_parcel_alone_on_a_closed_channel_is_blamed)
 }
 END_TEST
 
-START_TEST(suspects_are_published_one_at_a_time)
+START_TEST(probes_are_published_one_at_a_time)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 8), 5);
@@ -165,7 +165,7 @@ START_TEST(suspects_are_published_one_at_a_time)
 	rig_outbox_down(&rig, LOSS_CHANNEL);
 	rig_outbox_up(&rig);
 	rig_expect(&rig, "publish 1 reply 1");
-	rig_answer(&rig, 0, 201); /* a new one waits behind the suspects */
+	rig_answer(&rig, 0, 201); /* a new one waits behind the probes */
 	rig_turn(&rig);
 	rig_expect(&rig, "");
 	rig_confirm(&rig, 1);
@@ -174,7 +174,7 @@ START_TEST(suspects_are_published_one_at_a_time)
 	rig_outbox_down(&rig, LOSS_CHANNEL); /* so 2 was it */
 	rig_outbox_up(&rig);
 	rig_expect(&rig, "publish 1 reply 3");
-	rig_outbox_down(&rig, LOSS_CONNECTION); /* nobody's fault: still a suspect */
+	rig_outbox_down(&rig, LOSS_CONNECTION); /* nobody's fault: still a probe */
 	rig_outbox_up(&rig);
 	rig_expect(&rig, "publish 1 reply 3");
 	rig_confirm(&rig, 1);
@@ -188,7 +188,7 @@ START_TEST(suspects_are_published_one_at_a_time)
 END_TEST
 
 /* A connection may be closed for another reason than a publish. */
-START_TEST(a_closed_connection_needs_three_suspicions)
+START_TEST(a_closed_connection_needs_three_losses)
 {
 	struct rig rig;
 	start_with(&rig, rig_config(1, 4), 1);
@@ -216,7 +216,7 @@ START_TEST(a_close_of_a_shared_connection_blames_no_parcel)
 		ck_assert(!pool_is_publishing(rig.pool));
 		rig_outbox_up(&rig);
 		ck_assert(pool_is_publishing(rig.pool));
-		rig_expect(&rig, "publish 1 reply 1"); /* but a suspect */
+		rig_expect(&rig, "publish 1 reply 1"); /* but a probe */
 	}
 	rig_end(&rig);
 }
@@ -365,7 +365,7 @@ static Suite *epochs_suite(void)
 		orphans_behind_a_crash_are_not_requeued);
 	UNIT_CASE(suite, "outbox", a_confirm_of_an_old_channel_confirms_nothing);
 	UNIT_CASE(suite, "culprit", a_parcel_alone_on_a_closed_channel_is_blamed,
-		suspects_are_published_one_at_a_time, a_closed_connection_needs_three_suspicions,
+		probes_are_published_one_at_a_time, a_closed_connection_needs_three_losses,
 		a_close_of_a_shared_connection_blames_no_parcel,
 		a_copy_that_costs_a_channel_becomes_a_dead_letter,
 		a_renewal_that_costs_a_channel_is_no_attempt,

@@ -77,7 +77,7 @@ static void outbox_goes(struct world *world)
 {
 	bool drops = world->config.policy.unroutable == UNROUTABLE_DROP;
 	enum outbox_loss loss = (enum outbox_loss)(random() % 3);
-	if (drops && loss == LOSS_CLOSED) /* the model counts no suspicions */
+	if (drops && loss == LOSS_CLOSED) /* the model counts no losses */
 		loss = LOSS_CONNECTION;
 	if (drops && loss == LOSS_CHANNEL)
 		allow_culprit(world);

@@ -83,7 +83,7 @@ START_TEST(a_drain_waits_for_the_confirm_of_a_renewal)
 }
 END_TEST
 
-START_TEST(a_suspect_runs_alone_in_its_pool)
+START_TEST(an_exclusive_task_runs_alone_in_its_pool)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 2));
@@ -122,7 +122,7 @@ START_TEST(a_forged_number_of_renewals_delays_no_other_task)
 }
 END_TEST
 
-START_TEST(two_suspects_run_one_after_the_other)
+START_TEST(two_exclusive_tasks_run_one_after_the_other)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 2));
@@ -138,8 +138,8 @@ START_TEST(two_suspects_run_one_after_the_other)
 }
 END_TEST
 
-/* A worker still has a task of the lost channel: the suspect waits for its end too. */
-START_TEST(a_suspect_waits_for_orphans)
+/* A worker still has a task of the lost channel: the exclusive one waits for its end too. */
+START_TEST(an_exclusive_task_waits_for_orphans)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 1));
@@ -158,7 +158,7 @@ START_TEST(a_suspect_waits_for_orphans)
 END_TEST
 
 /* Its worker is stopped, with tasks behind the head: they leave the pipe with it. */
-START_TEST(a_suspect_waits_for_a_stopped_pipe)
+START_TEST(an_exclusive_task_waits_for_a_stopped_pipe)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(2, 2));
@@ -187,10 +187,10 @@ static Suite *renew_suite(void)
 	UNIT_CASE(suite, "arrival", a_task_that_came_back_ten_times_is_renewed,
 		a_task_renewed_ten_times_is_given_up, an_invalid_delivery_is_not_renewed,
 		a_drain_waits_for_the_confirm_of_a_renewal);
-	UNIT_CASE(suite, "alone", a_suspect_runs_alone_in_its_pool,
+	UNIT_CASE(suite, "alone", an_exclusive_task_runs_alone_in_its_pool,
 		a_forged_number_of_renewals_delays_no_other_task,
-		two_suspects_run_one_after_the_other, a_suspect_waits_for_orphans,
-		a_suspect_waits_for_a_stopped_pipe);
+		two_exclusive_tasks_run_one_after_the_other, an_exclusive_task_waits_for_orphans,
+		an_exclusive_task_waits_for_a_stopped_pipe);
 	return suite;
 }
 

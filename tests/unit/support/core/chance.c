@@ -64,7 +64,7 @@ static void on_reject(void *io, uint64_t tag, enum reject how)
 static void on_publish(void *io, const struct parcel *parcel)
 {
 	struct world *world = io;
-	CHECK(world, world->outbox_is_up && parcel->seq == world->last_seq + 1);
+	CHECK(world, world->outbox_is_up && parcel->seq.number == world->last_seq + 1);
 	CHECK(world, world->fates[parcel->delivery->tag] == OPEN);
 	CHECK(world, parcel->kind == PARCEL_RETRY || parcel->delay == 0);
 	CHECK(world, parcel->kind != PARCEL_RENEW || parcel->delivery->returns >= 10);

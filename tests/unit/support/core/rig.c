@@ -53,7 +53,7 @@ static void rig_on_publish(void *io, const struct parcel *parcel)
 	static const char *const kinds[] = {"reply", "hand-back", "retry", "dead", "renew"};
 	struct rig *rig = io;
 	rig_separate(rig->done);
-	rig_note(rig->done, "publish %llu %s %llu", (unsigned long long)parcel->seq,
+	rig_note(rig->done, "publish %llu %s %llu", (unsigned long long)parcel->seq.number,
 		kinds[parcel->kind], (unsigned long long)parcel->delivery->tag);
 	if (parcel->delay)
 		rig_note(rig->done, " after %lld", (long long)(parcel->delay / MTIME_MS));

@@ -46,7 +46,7 @@ void trial_run_with(struct trial *t, enum parcel_kind kind, const struct propert
 			TEXT("old"), 100);
 	t->output->headers = buf_text(&t->reply_headers);
 	t->parcel.kind = kind;
-	t->parcel.seq = 42;
+	t->parcel.seq.number = 42;
 	t->parcel.delivery = t->delivery;
 	t->parcel.output = t->output;
 	ck_assert_int_eq(copy_build(&t->parcel, with, &t->scratch, &t->publish), RC_OK);
