@@ -101,6 +101,8 @@ static const char *cause_in_output(const struct fault *fault)
 		{"without a status", "every output has the key \"1\" with its status"},
 		{"an unknown status", "only -1, 200, 201, 400 to 499 and 500 to 599 are statuses"},
 		{"a status that", "the status is packed as text or as a float; pack an integer"},
+		{"an id of a task",
+			"the key \"7\" is that of the task, as the integer that it was"},
 		{"headers that", "the key \"2\" is a map of names and values, or absent"},
 		{"a message that",
 			"the key \"0\" is text or bytes; encode a structure (as JSON) before"},

@@ -70,14 +70,14 @@ static void take_frame(struct subject *subject, struct text whole)
 {
 	struct text frame = text_of(whole.ptr + WIRE_LENGTH_BYTES, whole.len - WIRE_LENGTH_BYTES);
 	struct output *output;
-	const char *what = "";
-	enum rc rc = answer_read(frame, &subject->setup->config.answer, &output, &what);
+	struct answer_fault fault;
+	enum rc rc = answer_read(frame, &subject->setup->config.answer, &output, &fault);
 	if (rc == RC_MEMORY) {
 		fault_set(&subject->fault, FAULT_MEMORY, TEXT_NONE, "out of memory");
 		return;
 	}
 	if (rc != RC_OK) {
-		fault_set(&subject->fault, FAULT_BAD_OUTPUT, whole, "a bad output: %s", what);
+		fault_set(&subject->fault, FAULT_BAD_OUTPUT, whole, "a bad output: %s", fault.what);
 		return;
 	}
 	if (output->invalid != REASON_NONE)

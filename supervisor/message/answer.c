@@ -15,10 +15,18 @@ struct answer {
 	const uint8_t *end;
 	bool has_status;
 	int64_t status;
+	uint64_t task_id;
 	int64_t retry_after_ms;
 	bool invalid;     /* it cannot be published */
 	const char *what; /* why it is a protocol error, or NULL */
 };
+
+/* The first fault counts. */
+static void refuse(struct answer *answer, const char *what)
+{
+	if (!answer->what)
+		answer->what = what;
+}
 
 static bool is_status(int64_t status)
 {
@@ -35,11 +43,18 @@ static void read_text(
 	else if (value->type == WIRE_NIL)
 		*ret = TEXT_NONE;
 	else
-		answer->what = what;
+		refuse(answer, what);
 }
 
-/* The keys of the protocol; in an array the places of its elements. */
-enum answer_key { KEY_BODY, KEY_STATUS, KEY_HEADERS, KEY_REPLY_QUEUE, KEYS };
+/* The keys of the protocol; up to KEYS_OF_ARRAY also the places of an array's elements. */
+enum answer_key {
+	KEY_BODY,
+	KEY_STATUS,
+	KEY_HEADERS,
+	KEY_REPLY_QUEUE,
+	KEYS_OF_ARRAY,
+	KEY_TASK_ID = 7,
+};
 
 static void read_status(struct answer *answer, const struct wire_value *value)
 {
@@ -47,9 +62,22 @@ static void read_status(struct answer *answer, const struct wire_value *value)
 	if (value->type == WIRE_INT && is_status(value->integer))
 		answer->status = value->integer;
 	else if (value->type == WIRE_INT || value->type == WIRE_UINT)
-		answer->what = "an unknown status";
+		refuse(answer, "an unknown status");
 	else
-		answer->what = "a status that is no integer";
+		refuse(answer, "a status that is no integer");
+}
+
+static void read_task_id(struct answer *answer, const struct wire_value *value)
+{
+	answer->task_id = 0;
+	if (value->type == WIRE_UINT)
+		answer->task_id = value->uinteger;
+	else if (value->type == WIRE_INT && value->integer > 0)
+		answer->task_id = (uint64_t)value->integer;
+	else if (value->type == WIRE_INT)
+		refuse(answer, "an id of a task below 1");
+	else if (value->type != WIRE_NIL)
+		refuse(answer, "an id of a task that is no integer");
 }
 
 /* Some languages cannot tell an empty map from an empty array. */
@@ -62,7 +90,7 @@ static void read_headers_head(
 	struct answer *answer, const uint8_t *start, const struct wire_value *value)
 {
 	if (value->type != WIRE_MAP && !is_empty_map(value))
-		answer->what = "headers that are no map";
+		refuse(answer, "headers that are no map");
 	answer->headers = value->type == WIRE_MAP ? start : NULL;
 }
 
@@ -82,6 +110,8 @@ static void take_member(struct answer *answer, int64_t key, const uint8_t **at)
 		read_headers_head(answer, *at, &value);
 	else if (key == KEY_REPLY_QUEUE)
 		read_text(answer, &value, &answer->reply_queue, "a reply queue that is no text");
+	else if (key == KEY_TASK_ID)
+		read_task_id(answer, &value);
 	wire_skip(at, answer->end);
 }
 
@@ -100,23 +130,26 @@ static bool read_key(const struct wire_value *value, int64_t *ret)
 	return true;
 }
 
+/* Read on behind a fault: the task's id may follow. */
 static void read_map(struct answer *answer, const uint8_t *at, uint32_t count)
 {
-	for (uint32_t i = 0; i < count && !answer->what; i++) {
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t *peek = at;
 		struct wire_value value;
-		int64_t key;
-		if (wire_take(&at, answer->end, &value) != WIRE_OK || !read_key(&value, &key)) {
-			answer->what = "a key that is neither text nor 0 to 9";
+		int64_t key = -1;
+		if (wire_take(&peek, answer->end, &value) != WIRE_OK)
 			return;
-		}
+		if (!read_key(&value, &key))
+			refuse(answer, "a key that is neither text nor 0 to 9");
+		wire_skip(&at, answer->end); /* a wrong key may have members */
 		take_member(answer, key, &at);
 	}
 }
 
 static void read_array(struct answer *answer, const uint8_t *at, uint32_t count)
 {
-	if (count > KEYS)
-		answer->what = "an array of more than four elements";
+	if (count > KEYS_OF_ARRAY)
+		refuse(answer, "an array of more than four elements");
 	for (uint32_t i = 0; i < count && !answer->what; i++)
 		take_member(answer, i, &at);
 }
@@ -128,7 +161,7 @@ static void read_frame(struct answer *answer, struct text frame, bool bare_str_i
 	answer->end = at + frame.len;
 	enum wire_check_result checked = wire_check(at, frame.len);
 	if (checked != WIRE_OK || wire_take(&at, answer->end, &head) != WIRE_OK) {
-		answer->what = wire_check_words(checked);
+		refuse(answer, wire_check_words(checked));
 		return;
 	}
 	if (head.type == WIRE_STR && bare_str_is_failure) {
@@ -141,9 +174,9 @@ static void read_frame(struct answer *answer, struct text frame, bool bare_str_i
 	else if (head.type == WIRE_ARRAY)
 		read_array(answer, at, head.count);
 	else
-		answer->what = "a frame that is no map";
-	if (!answer->what && !answer->has_status)
-		answer->what = "an answer without a status";
+		refuse(answer, "a frame that is no map");
+	if (!answer->has_status)
+		refuse(answer, "an answer without a status");
 }
 
 /* A number of any type, or its digits as text; -1: none that is valid. */
@@ -223,6 +256,7 @@ static struct output *output_of(const struct answer *answer, struct text headers
 	if (!output)
 		return NULL;
 	uint8_t *at = output->bytes;
+	output->task_id = answer->task_id;
 	output->status = (int32_t)answer->status;
 	output->body = keep(&at, answer->body);
 	output->headers = keep(&at, headers);
@@ -234,12 +268,12 @@ static struct output *output_of(const struct answer *answer, struct text headers
 }
 
 enum rc answer_read(struct text frame, const struct answer_limits *limits, struct output **ret,
-	const char **ret_what)
+	struct answer_fault *ret_fault)
 {
 	struct answer answer = {.retry_after_ms = -1};
 	read_frame(&answer, frame, limits->bare_str_is_failure);
 	if (answer.what) {
-		*ret_what = answer.what;
+		*ret_fault = (struct answer_fault){answer.what, answer.task_id};
 		return RC_MALFORMED;
 	}
 	struct buf headers;

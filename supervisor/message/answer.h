@@ -13,10 +13,16 @@ struct answer_limits {
 	bool bare_str_is_failure; /* pipe: corefx; elsewhere a bare str is a protocol error */
 };
 
+/* A protocol error. */
+struct answer_fault {
+	const char *what; /* static text for the log */
+	uint64_t task_id; /* that the frame names before or behind the fault; 0: none, or the frame
+			     is not one whole MessagePack map, so that no part of it is certain */
+};
+
 /* frame: one frame without its length. RC_OK: the caller owns *ret; if it cannot be published, its
- * .invalid has the reason. RC_MALFORMED: a protocol error, and *ret_what is a static text for the
- * log. RC_MEMORY. */
+ * .invalid has the reason. RC_MALFORMED: a protocol error, and *ret_fault is set. RC_MEMORY. */
 enum rc answer_read(struct text frame, const struct answer_limits *, struct output **ret,
-	const char **ret_what) MUST_CHECK;
+	struct answer_fault *ret_fault) MUST_CHECK;
 
 #endif

@@ -40,14 +40,25 @@ static int64_t read_timeout(const struct table_field *field)
 	return digits > 0 ? (int64_t)digits : -1;
 }
 
+/* True if the header says that the latest attempt ended its worker. */
+static bool ends_workers(const struct table_field *field)
+{
+	return field->type == 'S' &&
+	       (text_is(field->value, text_from(reason_name(REASON_CRASHED))) ||
+		       text_is(field->value, text_from(reason_name(REASON_TIMED_OUT))));
+}
+
 /* Any publisher may set a header of ours. So these decide only about their own message's attempts,
- * slices and renewals, and no header names a queue. A wrong type is ignored, a wrong number is
- * brought into range. */
+ * slices and renewals, and no header names a queue; a forged reason has the message run alone in
+ * its worker, which only makes the pool slower. A wrong type is ignored, a wrong number is brought
+ * into range. */
 static void read_header(struct delivery *delivery, const struct table_field *field)
 {
 	int64_t number;
 	if (text_is(field->key, HEADER_TIMEOUT)) {
 		delivery->soft_ms = read_timeout(field);
+	} else if (text_is(field->key, HEADER_REASON)) {
+		delivery->is_suspect = ends_workers(field);
 	} else if (!table_field_integer(field, &number)) {
 		return;
 	} else if (text_is(field->key, HEADER_ATTEMPT)) {
@@ -205,11 +216,16 @@ static struct body_plan plan_body(
 	return plan;
 }
 
+static bool has_id(const struct delivery *delivery, const struct task_options *options)
+{
+	return options->has_id && delivery->id > 0;
+}
+
 static void pack_task(msgpack_packer *packer, const struct delivery *delivery,
 	const struct task_options *options, struct body_plan *plan)
 {
 	struct buf *out = packer->data;
-	msgpack_pack_map(packer, options->properties ? 5 : 4);
+	msgpack_pack_map(packer, 4u + options->properties + has_id(delivery, options));
 	pack_key(packer, "0");
 	if (plan->is_str)
 		msgpack_pack_str(packer, plan->len);
@@ -243,6 +259,8 @@ enum rc task_write(const struct delivery *delivery, const struct task_options *o
 		pack_key(&packer, "6");
 		pack_properties(&packer, delivery, attempt, deadline_ms);
 	}
+	if (has_id(delivery, options))
+		pack_number(&packer, "7", delivery->id);
 	size_t len = buf_len(out) - before - (out->failed ? 0 : WIRE_LENGTH_BYTES) +
 		     (body.is_left_out ? body.len : 0);
 	if (out->failed || len > options->frame_limit) {

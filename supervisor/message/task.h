@@ -13,15 +13,16 @@ struct task_options {
 	enum task_body body;
 	enum task_headers headers;
 	bool properties;
+	bool has_id;        /* with "7", the delivery's id, unless that is 0 */
 	size_t frame_limit; /* bytes of a frame without its length */
 	int64_t soft_ms;    /* TimeoutMilliseconds of a task without that header; 0: none */
 	struct text queue;  /* the pool's: OriginalQueueName */
 };
 
 /* Set the members of a delivery that depend on its raw properties (delivery->properties is set):
- * headers, reply_to, correlation_id, attempt, slice, renewed, returns, soft_ms, invalid.
- * Never fails: a delivery that cannot be read, or has a body larger than body_limit, becomes
- * invalid. */
+ * headers, reply_to, correlation_id, attempt, is_suspect, slice, renewed, returns, soft_ms,
+ * invalid. Never fails: a delivery that cannot be read, or has a body larger than body_limit,
+ * becomes invalid. */
 void task_read_facts(struct delivery *, uint64_t body_limit);
 
 /* A large body that is not copied into the frame: the caller writes it from the delivery. */

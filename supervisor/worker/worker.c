@@ -172,12 +172,22 @@ static void stop_reading(struct worker *worker)
 	worker->input = INPUT_DONE;
 }
 
-/* The worker broke the protocol. problem: static. */
-static void report_broken(struct worker *worker, const char *problem)
+static void report_broken(struct worker *worker, const struct answer_fault *fault)
 {
 	stop_reading(worker);
 	drop_output(worker);
-	worker_report(worker, &(struct event){.kind = SLOT_BROKEN, .slot = {.what = problem}});
+	worker_report(worker, &(struct event){.kind = SLOT_BROKEN,
+				      .slot = {.what = fault->what, .task_id = fault->task_id}});
+}
+
+/* The worker closed its pipe, and lives on. */
+static void report_closed(struct worker *worker)
+{
+	bool is_inside = buf_len(&worker->begun) > 0;
+	report_broken(worker,
+		&(struct answer_fault){
+			is_inside ? "closed its pipe in the middle of a frame" : "closed its pipe",
+			0});
 }
 
 /* Memory is short: nothing is read until read_on has used what is there. */
@@ -205,10 +215,10 @@ static struct output *add_stderr(struct worker *worker, struct output *output, b
 
 /* is_last: no byte behind it was read yet. */
 static enum rc handle_frame(
-	struct worker *worker, struct text frame, bool is_last, const char **ret_problem)
+	struct worker *worker, struct text frame, bool is_last, struct answer_fault *ret_fault)
 {
 	struct output *output;
-	enum rc rc = answer_read(frame, &worker->workers->config->answer, &output, ret_problem);
+	enum rc rc = answer_read(frame, &worker->workers->config->answer, &output, ret_fault);
 	if (rc != RC_OK)
 		return rc;
 	if (output->status >= STATUS_REJECTED)
@@ -236,12 +246,13 @@ static enum rc handle_frame(
 static enum rc handle_frames(struct worker *worker, struct text *bytes)
 {
 	size_t limit = worker->workers->config->task.frame_limit;
-	const char *start = buf_len(&worker->begun) > 0 ? NULL : bytes->ptr, *problem;
+	const char *start = buf_len(&worker->begun) > 0 ? NULL : bytes->ptr;
+	struct answer_fault fault;
 	enum rc rc = RC_OK;
 	while (rc == RC_OK && bytes->len >= WIRE_LENGTH_BYTES) {
 		uint32_t len = wire_get_length((const uint8_t *)bytes->ptr);
 		if (len == 0 || len > limit) {
-			problem = "a frame of no length, or over max_frame";
+			fault = (struct answer_fault){"a frame of no length, or over max_frame", 0};
 			rc = RC_MALFORMED;
 			break;
 		}
@@ -252,7 +263,7 @@ static enum rc handle_frames(struct worker *worker, struct text *bytes)
 		bool is_last = used == bytes->len;
 		if (is_last && bytes->ptr == start)
 			worker->sole_turn = ev_iteration(worker->workers->loop);
-		rc = handle_frame(worker, frame, is_last, &problem);
+		rc = handle_frame(worker, frame, is_last, &fault);
 		if (rc == RC_OK)
 			*bytes = text_of(bytes->ptr + used, bytes->len - used);
 	}
@@ -261,7 +272,7 @@ static enum rc handle_frames(struct worker *worker, struct text *bytes)
 		worker_log_begin(&worker->logs[STREAM_ERROR], false);
 	}
 	if (rc == RC_MALFORMED)
-		report_broken(worker, problem);
+		report_broken(worker, &fault);
 	return rc;
 }
 
@@ -661,9 +672,7 @@ void worker_look_again(struct worker *worker)
 		if (clock_now() - worker->ended_at < EXIT_WAIT)
 			look_later(worker);
 		else
-			report_broken(worker, buf_len(&worker->begun) > 0
-						      ? "closed its pipe in the middle of a frame"
-						      : "closed its pipe");
+			report_closed(worker);
 		break;
 	case INPUT_DONE:
 		break;

@@ -72,11 +72,11 @@ static struct output *echo_of(struct text headers)
 	struct answer_limits limits = {.header_bytes = 2048, .body_bytes = BODY_LIMIT};
 	struct output *output;
 	struct buf frame;
-	const char *what;
+	struct answer_fault fault;
 	buf_init(&frame, SIZE_MAX);
 	buf_append_text(&frame, TEXT("\x82\xa1\x31\xcc\xc9\xa1\x32"));
 	buf_append_text(&frame, headers);
-	FUZZ_REQUIRE(answer_read(buf_text(&frame), &limits, &output, &what) == RC_OK);
+	FUZZ_REQUIRE(answer_read(buf_text(&frame), &limits, &output, &fault) == RC_OK);
 	buf_release(&frame);
 	return output;
 }
@@ -87,6 +87,7 @@ static struct output *work(const struct delivery *delivery, uint8_t how)
 	struct task_options options = {.body = (enum task_body)(how % 3),
 		.headers = how & 4 ? TASK_HEADERS_TYPED : TASK_HEADERS_TEXT,
 		.properties = how & 8,
+		.has_id = how & 64,
 		.frame_limit = how & 16 ? 300 : FRAME_LIMIT,
 		.soft_ms = how & 32 ? 1000 : 0,
 		.queue = TEXT("work")};

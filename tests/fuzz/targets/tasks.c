@@ -83,14 +83,14 @@ static void check_answer(void)
 	static uint8_t bytes[ANSWER_MAX];
 	struct answer_limits limits = {.header_bytes = ANSWER_MAX, .body_bytes = ANSWER_MAX};
 	struct output *output;
-	const char *what;
+	struct answer_fault fault;
 	ssize_t len = pread(written, bytes, sizeof bytes, 0);
 	FUZZ_REQUIRE(len > WIRE_LENGTH_BYTES);
 	FUZZ_REQUIRE(wire_get_length(bytes) == (size_t)len - WIRE_LENGTH_BYTES);
 	memory_pause();
 	FUZZ_REQUIRE(
 		answer_read(text_of(bytes + WIRE_LENGTH_BYTES, (size_t)len - WIRE_LENGTH_BYTES),
-			&limits, &output, &what) == RC_OK);
+			&limits, &output, &fault) == RC_OK);
 	output_free(output);
 	memory_resume();
 	FUZZ_REQUIRE(ftruncate(written, 0) == 0 && lseek(written, 0, SEEK_SET) == 0);

@@ -64,6 +64,12 @@ static void append_headers(struct buf *out, json_t *entry)
 		table_put_string(out, text_from(key), text_from(json_string_value(value)));
 }
 
+/* 0: none. */
+static uint64_t id_of(const json_t *entry)
+{
+	return (uint64_t)json_integer_value(json_object_get(entry, "id"));
+}
+
 static struct delivery *delivery_of(json_t *entry)
 {
 	struct properties properties = {0};
@@ -86,6 +92,7 @@ static struct delivery *delivery_of(json_t *entry)
 	delivery->body = text_of(delivery->bytes, buf_len(&body));
 	delivery->properties = text_of(delivery->bytes + buf_len(&body), buf_len(&raw));
 	task_read_facts(delivery, 65536);
+	delivery->id = id_of(entry);
 	buf_release(&body);
 	buf_release(&table);
 	buf_release(&raw);
@@ -104,8 +111,9 @@ START_TEST(tasks_are_what_wpool_writes)
 		read_frame(entry, &frame);
 		buf_init(&written, 65536);
 		struct delivery *delivery = delivery_of(entry);
-		struct task_options options = {
-			.frame_limit = 65536, .queue = text_from(string_of(entry, "queue"))};
+		struct task_options options = {.has_id = true,
+			.frame_limit = 65536,
+			.queue = text_from(string_of(entry, "queue"))};
 		ck_assert_int_eq(task_write(delivery, &options, 1, 0, &written, NULL), RC_OK);
 		ck_assert_msg(text_is(buf_text(&written), buf_text(&frame)), "%s",
 			string_of(entry, "file"));
@@ -136,6 +144,7 @@ static void expect_output(json_t *entry, const struct output *output)
 	if (!delay) /* this header is among those of the answer */
 		ck_assert_msg(text_is(output->headers, buf_text(&headers)), "%s", name);
 	ck_assert_int_eq(output->invalid, REASON_NONE);
+	ck_assert_msg(output->task_id == id_of(entry), "%s", name);
 	buf_release(&body);
 	buf_release(&headers);
 }
@@ -156,20 +165,23 @@ START_TEST(outputs_mean_what_wpool_reads)
 	{
 		struct buf bytes;
 		struct output *output = NULL;
-		const char *what = "", *refused = string_of(entry, "refused");
+		struct answer_fault fault = {0};
+		const char *refused = string_of(entry, "refused");
 		read_frame(entry, &bytes);
 		struct text frame = buf_text(&bytes);
 		ck_assert_uint_eq(
 			wire_get_length((const uint8_t *)frame.ptr), frame.len - WIRE_LENGTH_BYTES);
 		frame = text_of(frame.ptr + WIRE_LENGTH_BYTES, frame.len - WIRE_LENGTH_BYTES);
-		enum rc rc = answer_read(frame, &limits, &output, &what);
+		enum rc rc = answer_read(frame, &limits, &output, &fault);
 		if (*refused) {
 			ck_assert_int_eq(rc, RC_MALFORMED);
-			ck_assert_msg(text_starts(text_from(what), text_from(refused)), "%s: %s",
-				string_of(entry, "file"), what);
-			expect_cause(buf_text(&bytes), what);
+			ck_assert_msg(text_starts(text_from(fault.what), text_from(refused)),
+				"%s: %s", string_of(entry, "file"), fault.what);
+			ck_assert_msg(
+				fault.task_id == id_of(entry), "%s", string_of(entry, "file"));
+			expect_cause(buf_text(&bytes), fault.what);
 		} else {
-			ck_assert_msg(rc == RC_OK, "%s: %s", string_of(entry, "file"), what);
+			ck_assert_msg(rc == RC_OK, "%s: %s", string_of(entry, "file"), fault.what);
 			expect_output(entry, output);
 			output_free(output);
 		}

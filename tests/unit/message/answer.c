@@ -147,13 +147,114 @@ START_TEST(malformed_answers_are_refused_with_a_reason)
 	for (size_t i = 0; i < sizeof bad_cases / sizeof *bad_cases; i++) {
 		struct bytes frame = from_hex(bad_cases[i].hex);
 		struct output *untouched = (struct output *)&frame, *output = untouched;
-		const char *what = NULL;
+		struct answer_fault fault = {0};
 		ck_assert_msg(answer_read(bytes_text(&frame), &answer_plain_limits, &output,
-				      &what) == RC_MALFORMED,
+				      &fault) == RC_MALFORMED,
 			"case %zu", i);
 		ck_assert_ptr_eq(output, untouched);
-		ck_assert_msg(text_starts(text_from(what), text_from(bad_cases[i].what)),
-			"case %zu: %s", i, what);
+		ck_assert_msg(text_starts(text_from(fault.what), text_from(bad_cases[i].what)),
+			"case %zu: %s", i, fault.what);
+		ck_assert_uint_eq(fault.task_id, 0);
+	}
+}
+END_TEST
+
+/* "7", the id of a task. */
+static const struct {
+	const char *hex;
+	uint64_t id;
+} id_cases[] = {
+	{"81 a1'1' cc c8", 0},
+	{"82 a1'1' cc c8 a1'7' c0", 0},
+	{"82 a1'7' 01 a1'1' cc c8", 1},
+	{"82 a1'1' ff a1'7' 7f", 127},
+	{"82 a1'1' cc c8 a1'7' cc 05", 5},
+	{"82 a1'1' cc c8 a1'7' cd 00 05", 5},
+	{"82 a1'1' cc c8 a1'7' ce 00 00 00 05", 5},
+	{"82 a1'1' cc c8 a1'7' cf " SEVEN_ZEROS " 05", 5},
+	{"82 a1'1' cc c8 a1'7' d0 05", 5},
+	{"82 a1'1' cc c8 a1'7' d1 00 05", 5},
+	{"82 a1'1' cc c8 a1'7' d2 00 00 00 05", 5},
+	{"82 a1'1' cc c8 a1'7' d3 " SEVEN_ZEROS " 05", 5},
+	{"82 a1'1' cc c8 a1'7' cf 00 00 00 01 00 00 00 00", UINT64_C(1) << 32},
+	{"82 a1'1' cc c8 a1'7' cf 7f ff ff ff ff ff ff ff", INT64_MAX},
+	{"82 a1'1' cc c8 a1'7' cf 80 00 00 00 00 00 00 00", (uint64_t)INT64_MAX + 1},
+	{"82 a1'1' cc c8 a1'7' cf ff ff ff ff ff ff ff ff", UINT64_MAX},
+	/* integers as keys, names as bytes */
+	{"82 01 cc c8 07 05", 5},
+	{"82 01 cc c8 cd 00 07 05", 5},
+	{"82 a1'1' cc c8 c4 01 '7' 05", 5},
+	/* the last of two counts */
+	{"83 a1'7' 04 a1'1' cc c8 a1'7' 05", 5},
+	{"83 a1'7' 04 a1'1' cc c8 07 05", 5},
+	{"83 a1'7' 04 a1'1' cc c8 a1'7' c0", 0},
+	/* names that only look like it; an array has no place for it */
+	{"82 a1'1' cc c8 a2'07' 05", 0},
+	{"83 a1'1' cc c8 a1'2' 81 a1'7' 05 a1'4' 81 a1'7' 05", 0},
+	{"94 c0 cc c8 c0 c0", 0},
+};
+
+START_TEST(an_answer_names_its_task)
+{
+	for (size_t i = 0; i < sizeof id_cases / sizeof *id_cases; i++) {
+		struct bytes frame = from_hex(id_cases[i].hex);
+		struct output *output = read_good(bytes_text(&frame));
+		ck_assert_msg(output->task_id == id_cases[i].id, "case %zu: %llu", i,
+			(unsigned long long)output->task_id);
+		output_free(output);
+	}
+}
+END_TEST
+
+/* A frame that is refused, and the task that it names nevertheless: before the fault or behind it.
+ */
+static const struct {
+	const char *hex;
+	const char *what;
+	uint64_t id;
+} bad_id_cases[] = {
+	{"82 a1'1' cc c8 a1'7' 00", "an id of a task below 1", 0},
+	{"82 a1'1' cc c8 a1'7' ff", "an id of a task below 1", 0},
+	{"82 a1'1' cc c8 a1'7' d3 80 00 00 00 00 00 00 00", "an id of a task below 1", 0},
+	{"82 a1'1' cc c8 a1'7' cb 40 14 00 00 00 00 00 00", "an id of a task that is no", 0},
+	{"82 a1'1' cc c8 a1'7' a1'5'", "an id of a task that is no", 0},
+	{"82 a1'1' cc c8 a1'7' c3", "an id of a task that is no", 0},
+	{"82 a1'1' cc c8 a1'7' 91 05", "an id of a task that is no", 0},
+	{"82 a1'1' cc c8 a1'7' 80", "an id of a task that is no", 0},
+	{"82 01 cc c8 07 00", "an id of a task below 1", 0},
+	{"83 a1'1' cc c8 a1'7' 05 a1'7' 00", "an id of a task below 1", 0},
+	{"83 a1'1' cc c8 a1'7' 00 a1'7' 05", "an id of a task below 1", 5},
+	{"81 a1'7' 05", "an answer without a status", 5},
+	{"82 a1'7' 05 a1'1' cc c7", "an unknown status", 5},
+	{"82 a1'1' cc c7 a1'7' 05", "an unknown status", 5},
+	{"82 a1'1' a3'200' 07 cd 01 00", "a status that is no integer", 256},
+	{"84 a1'0' 01 a1'1' c0 a1'2' 05 a1'7' 05", "a message that", 5},
+	{"83 a1'1' cc c8 a1'2' a1'x' a1'7' 05", "headers that", 5},
+	{"83 a1'1' cc c8 a1'3' 05 a1'7' 05", "a reply queue", 5},
+	{"83 a1'1' cc c8 c0 c0 a1'7' 05", "a key that", 5},
+	{"83 a1'1' cc c8 92 a1'7' 06 04 a1'7' 05", "a key that", 5},
+	{"83 a1'7' 05 a1'1' cc c8 81 a1'7' 06 a1'7'", "a key that", 5},
+	/* not one whole map: no part of it is certain */
+	{"83 a1'7' 05 a1'1' cc c8", "the frame ends", 0},
+	{"82 a1'7' 05 a1'1' cc c8 c0", "bytes follow", 0},
+	{"82 a1'7' 05 a1'1' c1", "a byte", 0},
+	{"95 c0 cc c8 80 c0 05", "an array of more", 0},
+	{"a1'7'", "a frame that is no map", 0},
+};
+
+START_TEST(a_refused_frame_names_its_task)
+{
+	for (size_t i = 0; i < sizeof bad_id_cases / sizeof *bad_id_cases; i++) {
+		struct bytes frame = from_hex(bad_id_cases[i].hex);
+		struct output *output = NULL;
+		struct answer_fault fault = {.task_id = 99};
+		ck_assert_msg(answer_read(bytes_text(&frame), &answer_plain_limits, &output,
+				      &fault) == RC_MALFORMED,
+			"case %zu", i);
+		ck_assert_msg(text_starts(text_from(fault.what), text_from(bad_id_cases[i].what)),
+			"case %zu: %s", i, fault.what);
+		ck_assert_msg(fault.task_id == bad_id_cases[i].id, "case %zu: %llu", i,
+			(unsigned long long)fault.task_id);
 	}
 }
 END_TEST
@@ -164,12 +265,13 @@ START_TEST(bare_text_is_a_failure_for_corefx)
 	corefx.bare_str_is_failure = true;
 	struct bytes frame = from_hex("a5'error'"), bytes = from_hex("c4 01 'x'");
 	struct output *output;
-	const char *what;
-	ck_assert_int_eq(answer_read(bytes_text(&frame), &corefx, &output, &what), RC_OK);
+	struct answer_fault fault;
+	ck_assert_int_eq(answer_read(bytes_text(&frame), &corefx, &output, &fault), RC_OK);
 	ck_assert_int_eq(output->status, 500);
+	ck_assert_uint_eq(output->task_id, 0);
 	ck_assert_text_eq(output->body, TEXT("error"));
 	output_free(output);
-	ck_assert_int_eq(answer_read(bytes_text(&bytes), &corefx, &output, &what), RC_MALFORMED);
+	ck_assert_int_eq(answer_read(bytes_text(&bytes), &corefx, &output, &fault), RC_MALFORMED);
 }
 END_TEST
 
@@ -249,8 +351,8 @@ START_TEST(a_body_of_16_mib_is_read)
 	memset(data, 0xee, 16u << 20);
 	buf_commit(&frame, 16u << 20);
 	struct output *output;
-	const char *what;
-	ck_assert_int_eq(answer_read(buf_text(&frame), &large, &output, &what), RC_OK);
+	struct answer_fault fault;
+	ck_assert_int_eq(answer_read(buf_text(&frame), &large, &output, &fault), RC_OK);
 	ck_assert_int_eq(output->invalid, REASON_NONE);
 	ck_assert_uint_eq(output->body.len, 16u << 20);
 	ck_assert_mem_eq(output->body.ptr, buf_text(&frame).ptr + head.len, output->body.len);
@@ -265,6 +367,7 @@ static Suite *suite(void)
 	UNIT_CASE(s, "frame", the_examples_of_the_protocol_are_read,
 		every_form_of_an_answer_is_read, malformed_answers_are_refused_with_a_reason,
 		bare_text_is_a_failure_for_corefx);
+	UNIT_CASE(s, "id", an_answer_names_its_task, a_refused_frame_names_its_task);
 	UNIT_CASE(s, "sizes", parts_over_their_limits_are_invalid, a_body_of_16_mib_is_read);
 	return s;
 }

@@ -182,8 +182,8 @@ START_TEST(too_many_fields_are_invalid)
 		for (unsigned i = 0; i < count; i++)
 			buf_append_byte(&frame, 0xc0);
 		struct output *output;
-		const char *what;
-		ck_assert_int_eq(answer_read(buf_text(&frame), &wide, &output, &what), RC_OK);
+		struct answer_fault fault;
+		ck_assert_int_eq(answer_read(buf_text(&frame), &wide, &output, &fault), RC_OK);
 		ck_assert_int_eq(output->invalid,
 			count < REPLY_FIELDS_MAX ? REASON_NONE : REASON_REPLY_INVALID);
 		output_free(output);

@@ -58,6 +58,42 @@ static const struct {
 	const char *key;
 	char type;
 	const char *hex;
+	bool is_suspect;
+} reason_cases[] = {
+	{"x-wpool-reason", 'S', "'crashed'", true},
+	{"x-wpool-reason", 'S', "'timed-out'", true},
+	{"x-wpool-reason", 'S', "'failed'", false},
+	{"x-wpool-reason", 'S', "'protocol-error'", false},
+	{"x-wpool-reason", 'S', "'crashed '", false},
+	{"x-wpool-reason", 'S', "'crash'", false},
+	{"x-wpool-reason", 'S', "", false},
+	{"x-wpool-reason", 'x', "'crashed'", false},
+	{"x-wpool-reason", 'A', "", false},
+	{"x-wpool-reason", 'I', "00 00 00 03", false},
+	{"X-Wpool-Reason", 'S', "'crashed'", false},
+	{"reason", 'S', "'crashed'", false},
+};
+
+START_TEST(a_task_that_ended_its_worker_is_a_suspect)
+{
+	for (size_t i = 0; i < sizeof reason_cases / sizeof *reason_cases; i++) {
+		struct buf table;
+		buf_init(&table, SIZE_MAX);
+		put_hex(&table, reason_cases[i].key, reason_cases[i].type, reason_cases[i].hex);
+		struct delivery *d =
+			delivery_of(&(struct properties){0}, buf_text(&table), TEXT_NONE, 4);
+		ck_assert_int_eq(d->invalid, REASON_NONE);
+		ck_assert_msg(d->is_suspect == reason_cases[i].is_suspect, "case %zu", i);
+		delivery_free(d);
+		buf_release(&table);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *key;
+	char type;
+	const char *hex;
 	uint16_t renewed;
 	int64_t soft_ms;
 } limit_cases[] = {
@@ -181,6 +217,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/facts");
 	UNIT_CASE(s, "facts", only_valid_headers_are_read, counts_and_limits_are_bounded,
+		a_task_that_ended_its_worker_is_a_suspect,
 		properties_are_read_and_a_large_body_is_invalid);
 	UNIT_CASE(s, "invalid", malformed_headers_are_invalid, malformed_properties_are_invalid);
 	return s;

@@ -128,8 +128,8 @@ START_TEST(mutated_answers_are_handled)
 		mutate(&bytes, &seed);
 		struct text frame = exact_copy(bytes_text(&bytes));
 		struct output *output = NULL;
-		const char *what = NULL;
-		enum rc rc = answer_read(frame, &limits, &output, &what);
+		struct answer_fault fault = {0};
+		enum rc rc = answer_read(frame, &limits, &output, &fault);
 		free((char *)frame.ptr); /* an output has its own memory */
 		if (rc == RC_OK) {
 			taken++;
@@ -139,7 +139,7 @@ START_TEST(mutated_answers_are_handled)
 			output_free(output);
 		} else {
 			ck_assert_int_eq(rc, RC_MALFORMED);
-			ck_assert_ptr_nonnull(what);
+			ck_assert_ptr_nonnull(fault.what);
 		}
 	}
 	ck_assert_uint_gt(taken, RUNS / 20);

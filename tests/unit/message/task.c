@@ -106,6 +106,42 @@ START_TEST(properties_are_written_if_wanted)
 }
 END_TEST
 
+static const struct {
+	uint64_t id;
+	bool has_id, properties;
+	const char *hex; /* behind the headers */
+} id_cases[] = {
+	{0, true, false, ""},
+	{5, false, false, ""},
+	{1, true, false, "a1'7' 01"},
+	{128, true, false, "a1'7' cc 80"},
+	{1000, true, false, "a1'7' cd 03 e8"},
+	{UINT32_MAX, true, false, "a1'7' ce ff ff ff ff"},
+	{UINT64_MAX, true, false, "a1'7' cf ff ff ff ff ff ff ff ff"},
+	{1, true, true,
+		"a1'6' 84 a8'exchange' a0 ab'routing_key' a0 ab'redelivered' c2 a7'attempt' 01 "
+		"a1'7' 01"},
+};
+
+START_TEST(the_id_is_the_last_member)
+{
+	struct delivery *d = delivery_of(&(struct properties){0}, TEXT_NONE, TEXT_NONE, TASK_LIMIT);
+	for (size_t i = 0; i < sizeof id_cases / sizeof *id_cases; i++) {
+		struct task_options options = task_plain_options;
+		char expected[512], label[16];
+		options.has_id = id_cases[i].has_id;
+		options.properties = id_cases[i].properties;
+		d->id = id_cases[i].id;
+		snprintf(label, sizeof label, "case %zu", i);
+		snprintf(expected, sizeof expected, "8%d a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 80 %s",
+			4 + options.properties + (*id_cases[i].hex != 0 && d->id > 0),
+			id_cases[i].hex);
+		assert_frame(d, &options, expected, label);
+	}
+	delivery_free(d);
+}
+END_TEST
+
 /* 0 bytes, 16 MiB, and each side of the frame limit; the frame around an empty body
  * takes 15 bytes, around a large one 18. A refused task adds no bytes. */
 static const struct {
@@ -197,7 +233,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/task");
 	UNIT_CASE(s, "frame", each_form_of_body_is_written, ill_formed_names_are_repaired,
-		properties_are_written_if_wanted);
+		properties_are_written_if_wanted, the_id_is_the_last_member);
 	UNIT_CASE(s, "sizes", a_frame_over_the_limit_is_refused,
 		a_repaired_body_counts_with_its_new_size, a_full_buffer_takes_nothing);
 	return s;

@@ -54,21 +54,24 @@ static const struct {
 	const char *behaviour;
 	int answers; /* good ones before it */
 	const char *what;
+	uint64_t task_id;
 } broken[] = {
-	{"half", 0, "closed its pipe in the middle of a frame"},
-	{"closes", 0, "closed its pipe"},
-	{"huge", 0, "a frame of no length, or over max_frame"},
-	{"zero", 0, "a frame of no length, or over max_frame"},
-	{"garbage", 1, NULL /* the decoder's words */},
+	{"half", 0, "closed its pipe in the middle of a frame", 0},
+	{"closes", 0, "closed its pipe", 0},
+	{"huge", 0, "a frame of no length, or over max_frame", 0},
+	{"zero", 0, "a frame of no length, or over max_frame", 0},
+	{"garbage", 1, NULL /* the decoder's words */, 0},
+	{"blames", 1, "an unknown status", 5},
 };
 #define BROKEN (int)(sizeof broken / sizeof *broken)
 
-static void expect_broken(struct workers_rig *rig, const char *what)
+static void expect_broken(struct workers_rig *rig, const char *what, uint64_t task_id)
 {
 	const struct event *event = workers_rig_expect(rig, SLOT_BROKEN);
 	ck_assert_ptr_nonnull(event->slot.what);
 	if (what)
 		ck_assert_str_eq(event->slot.what, what);
+	ck_assert_uint_eq(event->slot.task_id, task_id);
 }
 
 static void expect_end_by_kill(struct workers_rig *rig)
@@ -97,7 +100,7 @@ START_TEST(a_protocol_error_is_reported)
 	for (int i = 0; i < broken[at].answers; i++)
 		workers_rig_expect_status(&rig, STATUS_DONE);
 	skip_no_space(&rig);
-	expect_broken(&rig, broken[at].what);
+	expect_broken(&rig, broken[at].what, broken[at].task_id);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK); /* to nobody */
 	expect_end_by_kill(&rig);
 }
@@ -113,7 +116,7 @@ START_TEST(answers_are_read_before_a_closed_pipe_is_reported)
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 100), SEND_OK);
 	skip_no_space(&rig);
-	expect_broken(&rig, "closed its pipe");
+	expect_broken(&rig, "closed its pipe", 0);
 	expect_end_by_kill(&rig);
 }
 END_TEST

@@ -187,6 +187,13 @@ static int child_garbage(struct child *child)
 	child_stay();
 }
 
+/* A status that does not exist, with the id of its task: {"1": 199, "7": 5}. */
+static int child_blames(struct child *child)
+{
+	CHILD_SAY(child->out, CHILD_DONE "\0\0\0\x08\x82\xa1\x31\xcc\xc7\xa1\x37\x05");
+	child_stay();
+}
+
 static int child_closes(struct child *child)
 {
 	child_close(child);
@@ -317,10 +324,11 @@ int child_run(const char *form, const char *name)
 	} behaviours[] = {{"echo", child_echo}, {"slow", child_slow}, {"answers", child_answers},
 		{"brood", child_brood}, {"half", child_half}, {"half-exit", child_half_exit},
 		{"huge", child_huge}, {"zero", child_zero}, {"garbage", child_garbage},
-		{"closes", child_closes}, {"deaf", child_deaf}, {"large", child_large},
-		{"stays", child_stays}, {"babbles", child_babbles}, {"complains", child_complains},
-		{"yields", child_yields}, {"tells", child_tells}, {"tells-late", child_tells_late},
-		{"tells-ahead", child_tells_ahead}, {"dies-ahead", child_dies_ahead}};
+		{"blames", child_blames}, {"closes", child_closes}, {"deaf", child_deaf},
+		{"large", child_large}, {"stays", child_stays}, {"babbles", child_babbles},
+		{"complains", child_complains}, {"yields", child_yields}, {"tells", child_tells},
+		{"tells-late", child_tells_late}, {"tells-ahead", child_tells_ahead},
+		{"dies-ahead", child_dies_ahead}};
 	char address[256], line[64];
 	if (!child_control(address, sizeof address))
 		return 4;
