@@ -102,7 +102,7 @@ static void check_copies(struct delivery *delivery, struct output *output)
 	buf_init(&scratch, 1 << 20);
 	for (int kind = PARCEL_REPLY; kind <= PARCEL_RENEW; kind++) {
 		struct parcel parcel = {.kind = (enum parcel_kind)kind,
-			.seq = 7,
+			.seq.number = 7,
 			.reason = delivery->invalid ? delivery->invalid : REASON_CRASHED,
 			.delivery = delivery,
 			.output = output};
