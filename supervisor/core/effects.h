@@ -35,6 +35,12 @@ enum slot_request {
 	SLOT_INTERRUPT, /* "__context_switch__": its task has exceeded the soft limit */
 };
 
+/* What a worker is asked to do with one of its open tasks. */
+enum task_request {
+	TASK_CONTEXT_SWITCH, /* "__context_switch__": save its state and answer it soon */
+	TASK_CANCEL,         /* "__cancel__": give it up, and answer it */
+};
+
 struct effects {
 	enum send_result (*send)(void *io, uint16_t slot, struct delivery *, uint16_t attempt);
 	void (*ack)(void *io, uint64_t tag, bool multiple);
