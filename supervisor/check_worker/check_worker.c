@@ -262,6 +262,7 @@ static void configure(struct check_worker *c)
 	struct workers_config *config = &c->setup.config;
 	bool is_corefx = config->pipe == PIPE_COREFX;
 	config->pool = COMMAND;
+	config->concurrency = 1;
 	config->passed = passed;
 	config->secrets = &c->config.secrets;
 	config->descriptors = &c->setup.tools.descriptors;

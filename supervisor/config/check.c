@@ -109,7 +109,8 @@ static void check_environment(struct draft *draft, const struct config_pool *poo
 {
 	for (char **pair = pool->env; pair && *pair; pair++)
 		if (!environment_is_name(name_of(*pair)) ||
-			text_is(name_of(*pair), TEXT("WPOOL_WORKER")))
+			text_is(name_of(*pair), TEXT("WPOOL_WORKER")) ||
+			text_is(name_of(*pair), TEXT("WPOOL_CONCURRENCY")))
 			problems_add(draft->problems, place_of(draft, "env"),
 				"%senv has an invalid name, or one that wpool sets itself; a name has "
 				"letters, digits and '_' and does not begin with a digit",

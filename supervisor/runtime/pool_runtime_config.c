@@ -144,6 +144,7 @@ struct workers_config pool_runtime_workers_config(const struct config_pool *conf
 			.memory_bytes = has_memory ? config->limits.group_memory : 0},
 		.folder = config->cwd,
 		.workers = (uint16_t)config->workers,
+		.concurrency = 1,
 		.pipe = config->pipe,
 		.task =
 			{

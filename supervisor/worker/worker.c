@@ -13,6 +13,7 @@
 #include "worker/launch.h"
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static void reset(struct worker *worker)
 	worker->process = PROCESS_NONE;
 	worker->input = INPUT_WAITING;
 	worker->sending = SENDING_OPEN;
-	worker->is_full = worker->has_logged_trouble = false;
+	worker->is_full = worker->has_logged_trouble = worker->has_logged_stdin = false;
 	worker->exit = (struct exit_info){.kind = EXIT_NONE};
 	worker->left = SIZE_MAX;
 	worker->open = 0;
@@ -79,14 +80,18 @@ void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
 	reset(worker);
 }
 
+/* The kernel takes a line as a whole or not at all (PIPE_BUF). */
 static void write_control(struct worker *worker, const char *line)
 {
 	char bytes[RUNDIR_PATH_BYTES + 1];
 	int len = snprintf(bytes, sizeof bytes, "%s\n", line);
-	ssize_t n = write(worker->control, bytes, (size_t)len);
-	if (n != len)
-		log_line(LOG_WARN, worker_origin(worker), "cannot write to its stdin: %s",
-			n < 0 ? strerror(errno) : "it is full");
+	if (write(worker->control, bytes, (size_t)len) == len || worker->has_logged_stdin)
+		return;
+	worker->has_logged_stdin = true;
+	log_line(LOG_WARN, worker_origin(worker),
+		"dropped the control line %s, and will drop more without a warning: %s", line,
+		errno == EAGAIN ? "its stdin is full, because it does not read it"
+				: strerror(errno));
 }
 
 /* ---------- tasks go out ---------- */
@@ -633,10 +638,19 @@ void worker_quit(struct worker *worker)
 		stop_reading(worker);
 }
 
-void worker_interrupt(struct worker *worker)
+void worker_ask(struct worker *worker, enum task_request request, uint64_t task_id)
 {
-	if (worker->process == PROCESS_LIVES && worker->sending == SENDING_OPEN)
-		write_control(worker, "__context_switch__");
+	static const char *const names[] = {
+		[TASK_CONTEXT_SWITCH] = "__context_switch__", [TASK_CANCEL] = "__cancel__"};
+	bool is_named = request == TASK_CANCEL || worker->workers->config->concurrency > 1;
+	char line[64];
+	if (worker->process != PROCESS_LIVES || worker->sending != SENDING_OPEN)
+		return;
+	if (is_named && task_id > 0)
+		snprintf(line, sizeof line, "%s %" PRIu64, names[request], task_id);
+	else
+		snprintf(line, sizeof line, "%s", names[request]);
+	write_control(worker, line);
 }
 
 void worker_signal(struct worker *worker, int number)

@@ -3,9 +3,12 @@
 #include "config/url/secrets.h"
 #include "os/rundir.h"
 #include "process/mark.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define CONCURRENCY_SIZE (sizeof CONCURRENCY_NAME + 1 + TEXT_DECIMAL_MAX)
 
 struct list {
 	char **entries;
@@ -67,11 +70,13 @@ char **worker_environment_new(const struct workers_config *config, char *mark)
 {
 	char *const *users = config->rights ? config->rights->variables : NULL;
 	struct list list = {0};
-	/* And TMPDIR, the mark and NULL. */
-	size_t size = count_of(environ) + count_of(users) + count_of(config->variables) + 3;
-	list.entries = calloc(size, sizeof *list.entries);
+	/* And TMPDIR, the concurrency, the mark and NULL. */
+	size_t size = count_of(environ) + count_of(users) + count_of(config->variables) + 4;
+	list.entries = calloc(1, size * sizeof *list.entries + CONCURRENCY_SIZE);
 	if (!list.entries)
 		return NULL;
+	char *concurrency = (char *)(list.entries + size);
+	snprintf(concurrency, CONCURRENCY_SIZE, CONCURRENCY_NAME "=%u", config->concurrency);
 	for (char **entry = environ; *entry; entry++)
 		if (is_passed(config, *entry))
 			list.entries[list.count++] = *entry;
@@ -79,6 +84,7 @@ char **worker_environment_new(const struct workers_config *config, char *mark)
 	put_all(&list, config->variables);
 	if (config->pipe == PIPE_COREFX) /* where such workers look for their pipe */
 		put(&list, (char *)"TMPDIR=" RUNDIR_OUTSIDE_FOLDER);
+	put(&list, concurrency);
 	put(&list, mark);
 	return list.entries;
 }

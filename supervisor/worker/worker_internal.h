@@ -50,6 +50,7 @@ struct worker {
 	enum worker_sending sending;
 	bool is_full;            /* as last reported by SLOT_WRITABLE */
 	bool has_logged_trouble; /* logged that its connection cannot be accepted */
+	bool has_logged_stdin;   /* logged that a control line could not be written */
 	pid_t pid;               /* also after its end, until the next start; 0: none yet */
 	struct exit_info exit;
 	struct link unsent, later;     /* in the lists of struct workers */
@@ -63,8 +64,9 @@ struct worker {
 	size_t left;      /* bytes still to be read; SIZE_MAX while the process lives */
 	mtime ended_at;   /* INPUT_ENDED */
 
-	uint16_t open; /* tasks sent and not answered; the first of them has begun */
-	/* A task has begun behind another in this read: separate their stderr lines. */
+	uint16_t open; /* tasks sent and not answered; the first of them has begun, or all have */
+	/* A task has begun behind another in this read: separate their stderr lines. At a
+	 * concurrency above 1 a line counts for the answer that follows it. */
 	bool has_begun;
 	unsigned sole_turn; /* the turn of the loop in which exactly one frame was read */
 	bool is_behind;     /* the current task was sent before the previous answer was read */
@@ -109,8 +111,8 @@ void worker_release(struct worker *);
 /* Start a process; the slot must be empty. A failed start is reported later. */
 void worker_start(struct worker *, uint32_t life);
 void worker_quit(struct worker *);
-/* Send the control line for a task that is over its soft limit. */
-void worker_interrupt(struct worker *);
+/* Arguments as those of workers_ask. */
+void worker_ask(struct worker *, enum task_request, uint64_t task_id);
 void worker_signal(struct worker *, int number);
 /* Write with one system call; the rest follows when the pipe is writable. */
 void worker_write(struct worker *);

@@ -122,9 +122,17 @@ void workers_request(
 	if (request == SLOT_QUIT)
 		worker_quit(worker);
 	else if (request == SLOT_INTERRUPT)
-		worker_interrupt(worker);
+		worker_ask(worker, TASK_CONTEXT_SWITCH, 0);
 	else
 		worker_signal(worker, request == SLOT_TERM ? SIGTERM : SIGKILL);
+}
+
+void workers_ask(struct workers *workers, uint16_t slot, uint32_t life, enum task_request request,
+	uint64_t task_id)
+{
+	struct worker *worker = worker_at(workers, slot);
+	if (worker->life == life)
+		worker_ask(worker, request, task_id);
 }
 
 pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)

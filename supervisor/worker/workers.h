@@ -25,7 +25,9 @@ struct strays;
 struct workers_config {
 	const char *pool; /* name; borrowed until workers_free, like all pointers here */
 	char *const *command;
-	uint16_t workers; /* at first */
+	uint16_t workers;     /* at first */
+	uint16_t concurrency; /* open tasks in one worker, from 1; above 1 a request names its task
+			       */
 	enum pipe_form pipe;
 	struct task_options task;
 	struct answer_limits answer;
@@ -61,6 +63,11 @@ void workers_free(struct workers *);
 bool workers_reserve(struct workers *, uint16_t slots) MUST_CHECK;
 enum send_result workers_send(struct workers *, uint16_t slot, struct delivery *, uint16_t attempt);
 void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_request);
+/* Write a control line about an open task, without blocking. task_id: above 0, except for a context
+ * switch, which names no task if it is 0 or the concurrency is 1. A line for which the worker's
+ * stdin has no space is dropped, with one warning in a life. */
+void workers_ask(
+	struct workers *, uint16_t slot, uint32_t life, enum task_request, uint64_t task_id);
 /* The pid of the process of this life, also after its end; 0: none, or another life has begun. */
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);
 /* How long the process of this life waited for a processor since its start (os/proc_waited.h). */

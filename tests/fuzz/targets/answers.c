@@ -17,8 +17,10 @@
 const struct fuzz_memory fuzz_memory = {
 	.base = 144 * 1024, .multiple = 16, .kept = 1024 /* libev */};
 
-static struct workers_config config = {
-	.pool = "fuzz", .task = {.frame_limit = FRAME_LIMIT}, .answer = {.body_bytes = BODY_LIMIT}};
+static struct workers_config config = {.pool = "fuzz",
+	.concurrency = 1,
+	.task = {.frame_limit = FRAME_LIMIT},
+	.answer = {.body_bytes = BODY_LIMIT}};
 static struct workers workers = {.config = &config};
 static bool is_broken;
 

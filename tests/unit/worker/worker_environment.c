@@ -31,24 +31,27 @@ START_TEST(a_worker_gets_the_configured_variables)
 	char *more[] = {new_c, d, NULL}, *own_home[] = {new_home, NULL};
 	char **before = environ;
 	environ = ours;
-	struct workers_config config = {.pipe = PIPE_PATH};
-	expect_environment(&config, "A=1;AB=2;C=3;HOME=/root;TMPDIR=/x;WPOOL_WORKER=/run/x/1;");
+	struct workers_config config = {.concurrency = 1, .pipe = PIPE_PATH};
+	expect_environment(&config,
+		"A=1;AB=2;C=3;HOME=/root;TMPDIR=/x;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
 	config.variables = more;
-	expect_environment(
-		&config, "A=1;AB=2;C=;HOME=/root;TMPDIR=/x;D=4=5;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config,
+		"A=1;AB=2;C=;HOME=/root;TMPDIR=/x;D=4=5;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
 	config.passed = (char *[]){none, NULL};
-	expect_environment(&config, "C=;D=4=5;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "C=;D=4=5;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
 	config.passed = (char *[]){just, NULL};
-	expect_environment(&config, "A=1;C=;D=4=5;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;C=;D=4=5;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
 	config.passed = (char *[]){beginning, NULL};
 	config.variables = NULL;
-	expect_environment(&config, "A=1;AB=2;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;AB=2;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
 	config.rights = &other;
-	expect_environment(&config, "A=1;AB=2;HOME=/where/it/lives;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config,
+		"A=1;AB=2;HOME=/where/it/lives;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
 	config.passed = (char *[]){all, NULL};
 	config.variables = own_home;
 	config.pipe = PIPE_COREFX;
-	expect_environment(&config, "A=1;AB=2;C=3;HOME=/given;TMPDIR=/tmp;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config,
+		"A=1;AB=2;C=3;HOME=/given;TMPDIR=/tmp;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
 	environ = before;
 }
 END_TEST
@@ -62,14 +65,29 @@ START_TEST(secrets_are_kept_back)
 	char *names[] = {url_name, pw_name, NULL}, **secrets = names;
 	char **before = environ;
 	environ = ours;
-	struct workers_config config = {.pipe = PIPE_PATH, .secrets = &secrets};
+	struct workers_config config = {.concurrency = 1, .pipe = PIPE_PATH, .secrets = &secrets};
 	config.passed = (char *[]){automatic, NULL};
-	expect_environment(&config, "A=1;AMQP_URLS=x;WPOOL_WORKER=/run/x/1;");
+	expect_environment(&config, "A=1;AMQP_URLS=x;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
 	config.passed = (char *[]){automatic, pw_name, NULL};
-	expect_environment(&config, "A=1;AMQP_URLS=x;PW=p;WPOOL_WORKER=/run/x/1;");
-	config.passed = (char *[]){all, NULL};
 	expect_environment(
-		&config, "A=1;AMQP_URL=amqp://u:p@h;AMQP_URLS=x;PW=p;WPOOL_WORKER=/run/x/1;");
+		&config, "A=1;AMQP_URLS=x;PW=p;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	config.passed = (char *[]){all, NULL};
+	expect_environment(&config,
+		"A=1;AMQP_URL=amqp://u:p@h;AMQP_URLS=x;PW=p;WPOOL_CONCURRENCY=1;WPOOL_WORKER=/run/x/1;");
+	environ = before;
+}
+END_TEST
+
+/* It replaces that of our own environment, where it is a setting. */
+START_TEST(a_worker_gets_the_concurrency_of_its_pool)
+{
+	char ours[] = "WPOOL_CONCURRENCY=7", given[] = "WPOOL_CONCURRENCY=8", all[] = "all";
+	char **before = environ;
+	environ = (char *[]){ours, NULL};
+	struct workers_config config = {.concurrency = 10000, .pipe = PIPE_PATH};
+	config.passed = (char *[]){all, NULL};
+	config.variables = (char *[]){given, NULL};
+	expect_environment(&config, "WPOOL_CONCURRENCY=10000;WPOOL_WORKER=/run/x/1;");
 	environ = before;
 }
 END_TEST
@@ -77,7 +95,8 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *s = suite_create("worker/worker_environment");
-	UNIT_CASE(s, "environment", a_worker_gets_the_configured_variables, secrets_are_kept_back);
+	UNIT_CASE(s, "environment", a_worker_gets_the_configured_variables,
+		a_worker_gets_the_concurrency_of_its_pool, secrets_are_kept_back);
 	return s;
 }
 

@@ -116,11 +116,13 @@ START_TEST(requests_for_another_life_are_ignored)
 	workers_rig_expect(&rig, SLOT_READY);
 	workers_request(rig.workers, 0, 0, SLOT_KILL);
 	workers_request(rig.workers, 0, 2, SLOT_QUIT);
+	workers_ask(rig.workers, 0, 2, TASK_CANCEL, 1);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 1), SEND_OK);
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	workers_request(rig.workers, 0, 1, SLOT_QUIT);
 	workers_rig_expect_gone(&rig, EXIT_STATUS, 0);
 	workers_request(rig.workers, 0, 1, SLOT_KILL); /* there is nobody */
+	workers_ask(rig.workers, 0, 1, TASK_CANCEL, 1);
 	workers_request(rig.workers, 0, 2, SLOT_SPAWN);
 	ck_assert_uint_eq(workers_rig_expect(&rig, SLOT_READY)->slot.life, 2);
 	workers_rig_close(&rig);
@@ -351,7 +353,7 @@ START_TEST(an_exit_has_no_stderr_line_of_the_previous_task)
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
 	workers_rig_expect_status(&rig, STATUS_DONE);
-	workers_request(rig.workers, 0, 1, SLOT_INTERRUPT);
+	workers_ask(rig.workers, 0, 1, TASK_CONTEXT_SWITCH, 0);
 	expect_end(&rig, EXIT_STATUS, 7);
 	ck_assert_str_eq(rig.pool->words, "");
 	workers_rig_close(&rig);
@@ -378,15 +380,72 @@ START_TEST(answer_stderr_and_exit_may_come_in_one_turn)
 }
 END_TEST
 
-START_TEST(an_interrupt_reaches_the_worker)
+START_TEST(a_context_switch_reaches_the_worker)
 {
 	struct workers_rig rig;
 	start(&rig, forms[_i], "yields");
 	workers_rig_expect(&rig, SLOT_READY);
 	ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
-	workers_request(rig.workers, 0, 1, SLOT_INTERRUPT);
+	workers_ask(rig.workers, 0, 1, TASK_CONTEXT_SWITCH, 0);
 	workers_rig_expect_status(&rig, STATUS_DONE);
 	quit(&rig);
+}
+END_TEST
+
+static const struct {
+	uint16_t concurrency;
+	enum task_request request;
+	uint64_t task_id;
+	const char *line;
+} requests[] = {
+	{1, TASK_CONTEXT_SWITCH, 0, "__context_switch__"},
+	{1, TASK_CONTEXT_SWITCH, 5, "__context_switch__"},
+	{1, TASK_CANCEL, 5, "__cancel__ 5"},
+	{2, TASK_CONTEXT_SWITCH, 0, "__context_switch__"},
+	{2, TASK_CONTEXT_SWITCH, 5, "__context_switch__ 5"},
+	{10000, TASK_CANCEL, UINT64_MAX, "__cancel__ 18446744073709551615"},
+};
+
+START_TEST(a_request_names_its_task)
+{
+	struct workers_rig rig;
+	start(&rig, forms[_i], "repeats");
+	workers_rig_expect(&rig, SLOT_READY);
+	for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+		rig.config.concurrency = requests[i].concurrency;
+		ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
+		workers_ask(rig.workers, 0, 1, requests[i].request, requests[i].task_id);
+		workers_rig_expect_status(&rig, STATUS_FAILED);
+		ck_assert_str_eq(rig.pool->words, requests[i].line);
+	}
+	quit(&rig);
+}
+END_TEST
+
+/* It does not read its stdin: lines are dropped with one warning in each life, and it works on. */
+START_TEST(a_full_stdin_drops_lines_with_one_warning)
+{
+	static const char warning[] = "dropped the control line __cancel__ 18446744073709551615";
+	struct workers_rig rig;
+	start(&rig, PIPE_PATH, "echo");
+	for (uint32_t life = 1; life <= 2; life++) {
+		const char *log = workers_rig_log(&rig), *found = NULL;
+		size_t before = strlen(log);
+		workers_rig_expect(&rig, SLOT_READY);
+		for (int i = 0; i < 10000; i++)
+			workers_ask(rig.workers, 0, life, TASK_CANCEL, UINT64_MAX);
+		found = strstr(workers_rig_log(&rig) + before, warning);
+		ck_assert_ptr_nonnull(found);
+		ck_assert_ptr_null(strstr(found + 1, warning));
+		ck_assert_int_eq(workers_rig_send(&rig, 0, 10), SEND_OK);
+		workers_rig_expect_status(&rig, STATUS_DONE);
+		workers_request(rig.workers, 0, life, SLOT_QUIT);
+		workers_rig_expect_gone(&rig, EXIT_STATUS, 3); /* it finds another line */
+		ck_assert_ptr_null(strstr(workers_rig_log(&rig) + before, "line __quit__"));
+		if (life == 1)
+			workers_request(rig.workers, 0, 2, SLOT_SPAWN);
+	}
+	workers_rig_close(&rig);
 }
 END_TEST
 
@@ -407,10 +466,12 @@ static Suite *suite(void)
 	tcase_add_loop_test(each, the_first_stderr_line_of_a_silent_worker_is_found, 0, FORMS);
 	tcase_add_loop_test(each, an_exit_has_no_stderr_line_of_the_previous_task, 0, FORMS);
 	tcase_add_loop_test(each, answer_stderr_and_exit_may_come_in_one_turn, 0, FORMS);
-	tcase_add_loop_test(each, an_interrupt_reaches_the_worker, 0, FORMS);
+	tcase_add_loop_test(each, a_context_switch_reaches_the_worker, 0, FORMS);
+	tcase_add_loop_test(each, a_request_names_its_task, 0, FORMS);
 	suite_add_tcase(s, each);
 	UNIT_CASE(s, "one", requests_for_another_life_are_ignored,
-		a_failed_start_has_its_stage_and_error, slots_can_be_added_while_workers_are_busy);
+		a_failed_start_has_its_stage_and_error, a_full_stdin_drops_lines_with_one_warning,
+		slots_can_be_added_while_workers_are_busy);
 	return s;
 }
 

@@ -310,6 +310,18 @@ static int child_yields(struct child *child)
 	return child_echo(child);
 }
 
+/* Fails each task with the control line that comes after it. */
+static int child_repeats(struct child *child)
+{
+	char line[64];
+	while (child_skip_frame(child->in) && child_control(line, sizeof line - 1)) {
+		strcat(line, "\n");
+		child_write(2, line, strlen(line));
+		CHILD_SAY(child->out, CHILD_FAILED);
+	}
+	return 0;
+}
+
 static int child_stays(struct child *child)
 {
 	(void)child;
@@ -326,7 +338,8 @@ int child_run(const char *form, const char *name)
 		{"huge", child_huge}, {"zero", child_zero}, {"garbage", child_garbage},
 		{"blames", child_blames}, {"closes", child_closes}, {"deaf", child_deaf},
 		{"large", child_large}, {"stays", child_stays}, {"babbles", child_babbles},
-		{"complains", child_complains}, {"yields", child_yields}, {"tells", child_tells},
+		{"complains", child_complains}, {"yields", child_yields},
+		{"repeats", child_repeats}, {"tells", child_tells},
 		{"tells-late", child_tells_late}, {"tells-ahead", child_tells_ahead},
 		{"dies-ahead", child_dies_ahead}};
 	char address[256], line[64];

@@ -64,6 +64,7 @@ void workers_rig_open_as(struct workers_rig *rig, enum pipe_form form, const cha
 		.command = rig->command,
 		.rights = rights,
 		.workers = workers,
+		.concurrency = 1,
 		.pipe = form,
 		.log_rate = {RATE_MAX, RATE_MAX},
 		.task = {.frame_limit = 17 * 1024 * 1024, .queue = TEXT("queue")},
