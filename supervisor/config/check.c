@@ -260,6 +260,13 @@ static void report_contradiction(
 			draft->prefix, key, by, implied);
 }
 
+static void imply_one_in_pipe(struct draft *draft, struct config_pool *pool, const char *by)
+{
+	if (pool->pipeline != 1)
+		report_contradiction(draft, "pipeline", by, "1");
+	pool->pipeline = 1;
+}
+
 /* PROTOCOL.md, section 15: what the workers of the C# MessageWorkerPool can read. */
 static void imply_corefx(struct draft *draft, struct config_pool *pool)
 {
@@ -268,11 +275,31 @@ static void imply_corefx(struct draft *draft, struct config_pool *pool)
 		report_contradiction(draft, "body", corefx, "str");
 	if (pool->headers != CONFIG_HEADERS_TEXT)
 		report_contradiction(draft, "headers", corefx, "text");
-	if (pool->pipeline != 1)
-		report_contradiction(draft, "pipeline", corefx, "1");
+	imply_one_in_pipe(draft, pool, corefx);
 	pool->body = CONFIG_BODY_STR;
 	pool->headers = CONFIG_HEADERS_TEXT;
-	pool->pipeline = 1;
+	/* Their tasks have no id. */
+	if (pool->concurrency != 1)
+		report_contradiction(draft, "concurrency", corefx, "1");
+	if (pool->limits.on_soft == CONFIG_SOFT_CANCEL)
+		report_contradiction(draft, "limits.on_soft", corefx, "nothing or context-switch");
+}
+
+/* Without concurrency a context switch does not name a task, so a worker may have only one. */
+static void check_soft_action(struct draft *draft, struct config_pool *pool)
+{
+	static const char *const by[] = {
+		[CONFIG_SOFT_CONTEXT_SWITCH] = "limits.on_soft: context-switch",
+		[CONFIG_SOFT_CANCEL] = "limits.on_soft: cancel"};
+	static const char interrupt[] = "interrupt: true";
+	if (pool->interrupt && pool->limits.on_soft != CONFIG_SOFT_CONTEXT_SWITCH) {
+		report_contradiction(draft, "limits.on_soft", interrupt, "context-switch");
+		pool->limits.on_soft = CONFIG_SOFT_CONTEXT_SWITCH;
+	}
+	if (pool->limits.on_soft != CONFIG_SOFT_NOTHING)
+		imply_one_in_pipe(
+			draft, pool, pool->interrupt ? interrupt : by[pool->limits.on_soft]);
+	pool->interrupt = pool->limits.on_soft == CONFIG_SOFT_CONTEXT_SWITCH;
 }
 
 /* Letters, digits, '.', '_' and '-': a name as DNS and container networks have it. */
@@ -330,12 +357,9 @@ void check_pool(struct draft *draft, bool is_for_other_process)
 			draft->prefix);
 	if (pool->pipe == PIPE_COREFX)
 		imply_corefx(draft, pool);
-	if (pool->interrupt) {
-		/* The control line does not name a task, so a worker may have only one. */
-		if (pool->pipeline != 1)
-			report_contradiction(draft, "pipeline", "interrupt: true", "1");
-		pool->pipeline = 1;
-	}
+	if (pool->concurrency > 1)
+		imply_one_in_pipe(draft, pool, "a concurrency above 1");
+	check_soft_action(draft, pool);
 	check_rights(draft, is_for_other_process);
 }
 

@@ -26,6 +26,11 @@
 	X(CONFIG_UNROUTABLE_REJECT, "reject")                                                      \
 	X(CONFIG_UNROUTABLE_DROP, "drop")                                                          \
 	X(CONFIG_UNROUTABLE_RETRY, "retry")
+/* What a worker is sent when a task's soft limit has passed. */
+#define CONFIG_SOFT_ACTIONS(X)                                                                     \
+	X(CONFIG_SOFT_NOTHING, "nothing")                                                          \
+	X(CONFIG_SOFT_CONTEXT_SWITCH, "context-switch")                                            \
+	X(CONFIG_SOFT_CANCEL, "cancel")
 /* Failures that can be retried; retry.on has a bit for each. */
 #define CONFIG_RETRIES(X)                                                                          \
 	X(CONFIG_RETRY_FAILED, "failed")                                                           \
@@ -41,6 +46,7 @@ enum config_declare { CONFIG_DECLARES(X) };
 enum config_body { CONFIG_BODIES(X) };
 enum config_headers { CONFIG_HEADERS(X) };
 enum config_unroutable { CONFIG_UNROUTABLES(X) };
+enum config_soft_action { CONFIG_SOFT_ACTIONS(X) };
 enum config_retry { CONFIG_RETRIES(X) };
 #undef X
 

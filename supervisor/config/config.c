@@ -22,7 +22,7 @@ struct flag {
 
 /* The flags of a pool, without the command. */
 struct pool_flags {
-	struct flag list[6];
+	struct flag list[7];
 };
 
 static struct pool_flags pool_flags_of(const struct config_flags *flags)
@@ -32,6 +32,7 @@ static struct pool_flags pool_flags_of(const struct config_flags *flags)
 		{"workers", flags->workers},
 		{"prefetch", flags->prefetch},
 		{"pipeline", flags->pipeline},
+		{"concurrency", flags->concurrency},
 		{"pipe", flags->pipe},
 		{"declare", flags->declare},
 	}};
@@ -242,6 +243,7 @@ static void add_warnings(const struct load *load)
 				       .pool = load->file ? NULL : &load->pool},
 		load->problems);
 	warnings_add_dead_letters(load->config, load->problems);
+	warnings_add_empty_places(load->config, load->problems);
 	warnings_add_rights(load->config, load->problems);
 }
 

@@ -13,10 +13,11 @@
 #include "config/url/url.h"
 
 /* Upper bounds of the settings with these names. */
-#define CONFIG_WORKERS_MAX  10000
-#define CONFIG_PREFETCH_MAX 65535
-#define CONFIG_PIPELINE_MAX 64
-#define CONFIG_DELAYS_MAX   16
+#define CONFIG_WORKERS_MAX     10000
+#define CONFIG_PREFETCH_MAX    65535
+#define CONFIG_PIPELINE_MAX    64
+#define CONFIG_CONCURRENCY_MAX 10000
+#define CONFIG_DELAYS_MAX      16
 
 /* Bounds of the size in log_rate: every line fits. */
 #define CONFIG_LOG_BYTES_MIN     (128 * 1024)
@@ -45,6 +46,7 @@ struct config_pool {
 	int64_t workers_max;  /* autoscaled up to this; at least workers */
 	int64_t prefetch;     /* 0: auto */
 	int64_t pipeline;     /* 0: auto */
+	int64_t concurrency;  /* above 1: implies pipeline 1 */
 	mtime pipe_wait;
 	enum pipe_form pipe;
 	enum config_declare declare;
@@ -58,9 +60,10 @@ struct config_pool {
 	int64_t outbox;      /* bytes */
 	int64_t log_rate;    /* lines a second */
 	int64_t log_bytes;   /* a second */
-	bool interrupt;      /* implies pipeline 1 */
+	bool interrupt;      /* the same as limits.on_soft CONFIG_SOFT_CONTEXT_SWITCH */
 	struct {
-		mtime soft; /* MTIME_NEVER: none */
+		mtime soft;                      /* MTIME_NEVER: none */
+		enum config_soft_action on_soft; /* other than nothing: implies pipeline 1 */
 		mtime hard, boot, grace;
 		int64_t slices;
 		int64_t group_processes; /* MTIME_NEVER: none */
@@ -106,8 +109,8 @@ struct config {
 struct config_flags {
 	bool is_for_other_process; /* checked for another process: missing rights are only a warning
 				    */
-	const char *file, *broker, *queue, *workers, *prefetch, *pipeline, *pipe, *declare,
-		*log_level, *log_format;
+	const char *file, *broker, *queue, *workers, *prefetch, *pipeline, *concurrency, *pipe,
+		*declare, *log_level, *log_format;
 	char *const *command; /* NULL-terminated, or NULL */
 };
 

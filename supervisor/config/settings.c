@@ -28,6 +28,7 @@ static const char *const declares[] = {CONFIG_DECLARES(X) NULL};
 static const char *const bodies[] = {CONFIG_BODIES(X) NULL};
 static const char *const headers[] = {CONFIG_HEADERS(X) NULL};
 static const char *const unroutables[] = {CONFIG_UNROUTABLES(X) NULL};
+static const char *const soft_actions[] = {CONFIG_SOFT_ACTIONS(X) NULL};
 static const char *const retried[] = {CONFIG_RETRIES(X) NULL};
 #undef X
 
@@ -279,7 +280,8 @@ static const struct setting pool_settings[] = {
 		.flag = "--prefetch",
 		.reload = SETTING_LIVE,
 		.help = "How many messages the broker hands over before the first is acked; auto "
-			"follows workers, pipeline and what was done in the last tenth of a second."},
+			"follows workers, pipeline, concurrency and what was done in the last tenth "
+			"of a second."},
 	{.key = "pipeline",
 		.type = SETTING_INTEGER,
 		.offset = POOL(pipeline),
@@ -294,6 +296,18 @@ static const struct setting pool_settings[] = {
 			"take, so that a worker with short ones need not wait for the next. A "
 			"worker gets a tenth of a millisecond of work before another one is "
 			"woken."},
+	{.key = "concurrency",
+		.type = SETTING_INTEGER,
+		.offset = POOL(concurrency),
+		.min = 1,
+		.max = CONFIG_CONCURRENCY_MAX,
+		.fallback = "1",
+		.variable = "WPOOL_CONCURRENCY",
+		.flag = "--concurrency",
+		.help = "How many tasks one worker works on at once (docs/workers.md). Above 1 its "
+			"outputs must name their tasks, and no task is sent ahead, as with "
+			"pipeline: 1. The worker finds the number in its variable "
+			"WPOOL_CONCURRENCY."},
 	{.key = "pipe_wait",
 		.type = SETTING_DURATION,
 		.offset = POOL(pipe_wait),
@@ -414,8 +428,7 @@ static const struct setting pool_settings[] = {
 		.offset = POOL(interrupt),
 		.fallback = "false",
 		.variable = "WPOOL_INTERRUPT",
-		.help = "Whether a worker gets the control line __context_switch__ when its task "
-			"has run for the soft limit; implies pipeline: 1."},
+		.help = "The older spelling of limits.on_soft: context-switch."},
 	{.key = "limits.soft",
 		.type = SETTING_DURATION,
 		.offset = POOL(limits.soft),
@@ -428,6 +441,17 @@ static const struct setting pool_settings[] = {
 		.help = "How long one task should take before its worker saves its state and "
 			"hands the rest back: the header TimeoutMilliseconds of a task that has "
 			"none."},
+	{.key = "limits.on_soft",
+		.type = SETTING_CHOICE,
+		.offset = POOL(limits.on_soft),
+		.choices = soft_actions,
+		.fallback = "nothing",
+		.variable = "WPOOL_LIMITS_ON_SOFT",
+		.help = "What a worker is sent when a task has run for its soft limit (its "
+			"TimeoutMilliseconds, else limits.soft): nothing; the control line "
+			"`__context_switch__`, which asks it to save its state and hand the rest "
+			"back; or `__cancel__`, which asks it to give the task up. The last two "
+			"imply pipeline: 1."},
 	{.key = "limits.hard",
 		.type = SETTING_DURATION,
 		.offset = POOL(limits.hard),

@@ -3,6 +3,7 @@
 #include "config/settings.h"
 #include "config/value/environment.h"
 #include "config/value/nearest.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,9 @@ static void append_reason(const struct variable_uses *uses, struct text name, st
 	struct use use = find_use(name);
 	if (uses->file && tree_expands(uses->file, name))
 		return;
+	if (text_is(name, TEXT("WPOOL_CONCURRENCY")) &&
+		environment_value(uses->environment, "WPOOL_WORKER"))
+		return; /* that of a worker which is a supervisor itself */
 	if (text_is(name, TEXT("AMQP_URL"))) {
 		if (draft_given(uses->root, "broker.url"))
 			append_place(out, draft_given(uses->root, "broker.url"), "broker.url");
@@ -159,6 +163,28 @@ void warnings_add_broker(char *const *environment, struct problems *problems)
 		if (value && !is_of_service(text_from(*name), text_from(value)))
 			problems_add_warning(
 				problems, "%s has no effect, because AMQP_URL is set", *name);
+	}
+}
+
+void warnings_add_empty_places(const struct config *config, struct problems *problems)
+{
+	for (size_t i = 0; i < config->pool_count; i++) {
+		const struct config_pool *pool = &config->pools[i];
+		int64_t places = pool->workers_max * pool->concurrency;
+		if (pool->concurrency > 1 && places > CONFIG_PREFETCH_MAX)
+			problems_add_warning(problems,
+				"pools[%zu].concurrency: %" PRId64 " workers with %" PRId64
+				" tasks each are %" PRId64 " places, but one channel holds %d "
+				"messages: the others stay empty",
+				i, pool->workers_max, pool->concurrency, places,
+				CONFIG_PREFETCH_MAX);
+		if (pool->concurrency > 1 && pool->prefetch > 0 && pool->prefetch < places &&
+			pool->prefetch < CONFIG_PREFETCH_MAX)
+			problems_add_warning(problems,
+				"pools[%zu].prefetch: %" PRId64
+				" messages are fewer than the %" PRId64 " places of %" PRId64
+				" workers with a concurrency of %" PRId64 ": the others stay empty",
+				i, pool->prefetch, places, pool->workers_max, pool->concurrency);
 	}
 }
 

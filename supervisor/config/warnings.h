@@ -24,6 +24,9 @@ void warnings_add_broker(char *const *environment, struct problems *);
 /* Add a warning for each pool whose dead letters go to the queue of another pool, which takes
  * them as tasks. */
 void warnings_add_dead_letters(const struct config *, struct problems *);
+/* Add a warning for each pool whose workers have more places for tasks than its channel can hold
+ * messages (CONFIG_PREFETCH_MAX), or than its prefetch lets it have. */
+void warnings_add_empty_places(const struct config *, struct problems *);
 /* Add a warning for each pool whose workers this process lacks the rights to start as
  * configured, or whose stray processes it cannot find. */
 void warnings_add_rights(const struct config *, struct problems *);

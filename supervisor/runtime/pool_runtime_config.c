@@ -18,6 +18,7 @@
 /* The ranges of settings are those of the core. */
 _Static_assert(CONFIG_WORKERS_MAX == POOL_WORKERS_MAX, "workers");
 _Static_assert(CONFIG_PIPELINE_MAX == POOL_PIPELINE_MAX, "pipeline");
+_Static_assert(CONFIG_CONCURRENCY_MAX == POOL_CONCURRENCY_MAX, "concurrency");
 _Static_assert(CONFIG_PREFETCH_MAX == POOL_WINDOW_MAX, "prefetch");
 _Static_assert(CONFIG_DELAYS_MAX == RETRY_DELAYS_MAX, "retry.delay");
 
@@ -87,11 +88,12 @@ struct pool_config pool_runtime_pool_config(const struct config_pool *config)
 		.workers = (uint16_t)config->workers,
 		.workers_max = (uint16_t)config->workers_max,
 		.pipeline = (uint16_t)config->pipeline,
+		.concurrency = (uint16_t)config->concurrency,
 		.pipe_wait = config->pipe_wait,
 		.prefetch = (uint16_t)config->prefetch,
 		.boot_limit = config->limits.boot,
 		.soft_limit = config->limits.soft,
-		.interrupt = config->interrupt,
+		.interrupt = config->limits.on_soft == CONFIG_SOFT_CONTEXT_SWITCH,
 		.hard_limit = config->limits.hard,
 		.grace = config->limits.grace,
 		.memory = (size_t)config->memory,
@@ -144,13 +146,14 @@ struct workers_config pool_runtime_workers_config(const struct config_pool *conf
 			.memory_bytes = has_memory ? config->limits.group_memory : 0},
 		.folder = config->cwd,
 		.workers = (uint16_t)config->workers,
-		.concurrency = 1,
+		.concurrency = (uint16_t)config->concurrency,
 		.pipe = config->pipe,
 		.task =
 			{
 				.body = body[config->body],
 				.headers = headers[config->headers],
 				.properties = config->properties,
+				.has_id = config->pipe != PIPE_COREFX,
 				.frame_limit = (size_t)config->max_body + FRAME_MARGIN,
 				.soft_ms = milliseconds(config->limits.soft),
 				.queue = text_from(config->queue),

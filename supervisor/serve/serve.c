@@ -51,6 +51,7 @@ static const struct option options[] = {
 	FLAG("workers", workers),
 	FLAG("prefetch", prefetch),
 	FLAG("pipeline", pipeline),
+	FLAG("concurrency", concurrency),
 	FLAG("pipe", pipe),
 	FLAG("declare", declare),
 	FLAG("log-level", log_level),

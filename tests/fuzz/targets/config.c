@@ -46,9 +46,9 @@ static void take_flag(struct config_flags *flags, char *line)
 		const char **value;
 	} known[] = {{"--broker=", &flags->broker}, {"--queue=", &flags->queue},
 		{"--workers=", &flags->workers}, {"--prefetch=", &flags->prefetch},
-		{"--pipeline=", &flags->pipeline}, {"--pipe=", &flags->pipe},
-		{"--declare=", &flags->declare}, {"--log-level=", &flags->log_level},
-		{"--log-format=", &flags->log_format}};
+		{"--pipeline=", &flags->pipeline}, {"--concurrency=", &flags->concurrency},
+		{"--pipe=", &flags->pipe}, {"--declare=", &flags->declare},
+		{"--log-level=", &flags->log_level}, {"--log-format=", &flags->log_format}};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strncmp(line, known[i].name, strlen(known[i].name)) == 0)
 			*known[i].value = line + strlen(known[i].name);

@@ -84,7 +84,10 @@ START_TEST(test_pool_settings)
 		{"retry: {delay: []}", "retry: {delay: [2s]}", "retry.delay"},
 		{"retry: {on: [failed]}", "retry: {on: []}", "retry.on"},
 		{"retry: {dead_letter: a}", "retry: {dead_letter: b}", "retry.dead_letter"},
-		{"interrupt: true", "interrupt: false", "pipeline interrupt"},
+		{"interrupt: true", "interrupt: false", "pipeline interrupt limits.on_soft"},
+		{"limits: {on_soft: cancel}", "limits: {on_soft: nothing}",
+			"pipeline limits.on_soft"},
+		{"concurrency: 10", "concurrency: 11", "concurrency"},
 		{"pipe: corefx", "pipe: path", "pipeline pipe body"},
 		{"workers: 1, outbox: 1MiB", "workers: 2, outbox: 2MiB", "workers outbox"},
 	};
@@ -187,8 +190,8 @@ END_TEST
 START_TEST(test_what_is_taken_over_is_listed)
 {
 	static const char *const kept[] = {"name", "queue", "declare", "pipe", "body", "headers",
-		"properties", "max_body", "interrupt", "retry.delay", "retry.jitter",
-		"retry.dead_letter"};
+		"properties", "max_body", "concurrency", "interrupt", "limits.on_soft",
+		"retry.delay", "retry.jitter", "retry.dead_letter"};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		ck_assert_int_eq(settings_find(SETTING_POOL, kept[i])->reload, SETTING_REPLACES);
 	ck_assert_int_eq(settings_find(SETTING_ROOT, "broker.url")->reload, SETTING_REPLACES);

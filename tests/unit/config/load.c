@@ -63,6 +63,8 @@ START_TEST(test_defaults)
 	ck_assert_int_eq(p->limits.group_memory, MTIME_NEVER);
 	ck_assert(!p->new_privs);
 	ck_assert(!p->interrupt);
+	ck_assert_int_eq(p->limits.on_soft, CONFIG_SOFT_NOTHING);
+	ck_assert_int_eq(p->concurrency, 1);
 }
 END_TEST
 
@@ -156,8 +158,10 @@ START_TEST(test_choices)
 	for (; count > 0; count--, setting++) {
 		for (unsigned i = 0; setting->type == SETTING_CHOICE && setting->choices[i]; i++) {
 			char more[100];
-			snprintf(more, sizeof more, "    %s: %s\n", setting->key,
-				setting->choices[i]);
+			const char *key = setting->key, *dot = strchr(key, '.');
+			snprintf(more, sizeof more, "    %.*s: %s%s%s%s%s\n",
+				(int)strcspn(key, "."), key, dot ? "{" : "", dot ? dot + 1 : "",
+				dot ? ": " : "", setting->choices[i], dot ? "}" : "");
 			const char *pool = (const char *)pool_with(more);
 			ck_assert_uint_eq(*(const unsigned *)(pool + setting->offset), i);
 		}
@@ -254,6 +258,48 @@ START_TEST(test_interrupt)
 }
 END_TEST
 
+START_TEST(test_on_soft)
+{
+	static const struct {
+		const char *yaml;
+		enum config_soft_action on_soft;
+		int64_t pipeline;
+		bool interrupt;
+	} cases[] = {
+		{"", CONFIG_SOFT_NOTHING, 0, false},
+		{"    interrupt: true\n", CONFIG_SOFT_CONTEXT_SWITCH, 1, true},
+		{"    limits: {on_soft: nothing}\n    pipeline: 4\n", CONFIG_SOFT_NOTHING, 4,
+			false},
+		{"    limits: {on_soft: context-switch}\n", CONFIG_SOFT_CONTEXT_SWITCH, 1, true},
+		{"    limits: {on_soft: cancel}\n    pipeline: 1\n", CONFIG_SOFT_CANCEL, 1, false},
+		{"    interrupt: true\n    limits: {on_soft: context-switch}\n",
+			CONFIG_SOFT_CONTEXT_SWITCH, 1, true},
+		{"    interrupt: false\n    limits: {on_soft: cancel}\n", CONFIG_SOFT_CANCEL, 1,
+			false},
+		{"    pipe: corefx\n    limits: {on_soft: context-switch}\n",
+			CONFIG_SOFT_CONTEXT_SWITCH, 1, true},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct config_pool *p = pool_with(cases[i].yaml);
+		ck_assert_int_eq(p->limits.on_soft, cases[i].on_soft);
+		ck_assert_int_eq(p->pipeline, cases[i].pipeline);
+		ck_assert(p->interrupt == cases[i].interrupt);
+	}
+}
+END_TEST
+
+START_TEST(test_concurrency)
+{
+	ck_assert_int_eq(pool_with("    concurrency: 1\n")->pipeline, 0);
+	ck_assert_int_eq(pool_with("    concurrency: 1\n    pipeline: 8\n")->pipeline, 8);
+	ck_assert_int_eq(pool_with("    concurrency: 2\n")->pipeline, 1);
+	ck_assert_int_eq(
+		pool_with("    concurrency: 10000\n    pipeline: 1\n")->concurrency, 10000);
+	pool_with("    concurrency: 5\n    limits: {on_soft: cancel}\n    interrupt: false\n");
+	pool_with("    concurrency: 1\n    pipe: corefx\n");
+}
+END_TEST
+
 START_TEST(test_corefx)
 {
 	const struct config_pool *p = pool_with("    pipe: corefx\n");
@@ -327,12 +373,13 @@ START_TEST(test_flags_win)
 {
 	static const char *const environment[] = {"AMQP_URL=amqp://e", "QUEUENAME=q",
 		"WORKER_COUNT=5", "PREFETCH=9", "WORKER_COMMAND='", "WPOOL_PIPELINE=3",
-		"WPOOL_LOG_LEVEL=warn", NULL};
+		"WPOOL_LOG_LEVEL=warn", "WPOOL_CONCURRENCY=5", NULL};
 	const struct config_flags flags = {.broker = "amqp://f,amqp://g",
 		.queue = "r",
 		.workers = "6",
 		.prefetch = "auto",
 		.pipeline = "4",
+		.concurrency = "1",
 		.pipe = "fifo",
 		.declare = "on",
 		.log_level = "error",
@@ -350,6 +397,7 @@ START_TEST(test_flags_win)
 	ck_assert_int_eq(p->workers, 6);
 	ck_assert_int_eq(p->prefetch, 0);
 	ck_assert_int_eq(p->pipeline, 4);
+	ck_assert_int_eq(p->concurrency, 1);
 	ck_assert_int_eq(p->pipe, PIPE_FIFO);
 	ck_assert_int_eq(p->declare, CONFIG_DECLARE_ON);
 	ck_assert_int_eq(loaded.config->log_level, LOG_ERROR);
@@ -432,9 +480,10 @@ static Suite *suite(void)
 	Suite *s = suite_create("config/load");
 	TCase *files = tcase_create("files");
 	static const TTest *const *const tests[] = {&test_defaults, &test_everything_set,
-		&test_choices, &test_log_rates, &test_lists, &test_interrupt, &test_corefx,
-		&test_name_from_queue, &test_variables, &test_environment_for_one_pool,
-		&test_flags_win, &test_flags_beside_a_file, &test_wrong_flags, &test_whose_mistake};
+		&test_choices, &test_log_rates, &test_lists, &test_interrupt, &test_on_soft,
+		&test_concurrency, &test_corefx, &test_name_from_queue, &test_variables,
+		&test_environment_for_one_pool, &test_flags_win, &test_flags_beside_a_file,
+		&test_wrong_flags, &test_whose_mistake};
 	tcase_add_checked_fixture(files, loading_set_up, loading_tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(files, *tests[i]);

@@ -52,6 +52,7 @@ START_TEST(test_exact_page)
 		"    workers: 3\n"
 		"    prefetch: auto\n"
 		"    pipeline: 1\n"
+		"    concurrency: 1\n"
 		"    pipe_wait: 5ms\n"
 		"    pipe: corefx\n"
 		"    declare: passive\n"
@@ -66,6 +67,7 @@ START_TEST(test_exact_page)
 		"    interrupt: false\n"
 		"    limits:\n"
 		"      soft: none\n"
+		"      on_soft: nothing\n"
 		"      hard: 90s\n"
 		"      boot: 10s\n"
 		"      grace: 10s\n"
@@ -99,6 +101,9 @@ static const char *const pages[] = {
 	"pools: [{queue: q, command: w, cwd: /, umask: 0027, nice: -0, env_pass: [A, 'B*'],\n"
 	"env: {A: secret, B: '', C: 'amqp://u:secret@h'}, rlimits: {nofile: '1:2', core: 0}}]",
 	"pools: [{queue: q, command: w, env: {}, rlimits: {}, env_pass: none}]",
+	"pools: [{queue: q, command: w, interrupt: true}]",
+	"pools: [{queue: q, command: w, limits: {on_soft: context-switch}}]",
+	"pools: [{queue: q, command: w, concurrency: 500, limits: {on_soft: cancel}}]",
 	"drain: 0s\npools: [{queue: a, command: w, limits: {hard: 1ms, grace: 0s}, name: -}, "
 	"{queue: a, command: w, outbox: 100000000B, pipe: fifo, name: .}]",
 };

@@ -10,9 +10,9 @@ struct problem_case {
 	const char *yaml, *problems;
 };
 
-#define POOL_KEYS                                                                                           \
-	"name, queue, command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, " \
-	"prefetch, pipeline, pipe_wait, pipe, declare, body, headers, properties, unroutable, "             \
+#define POOL_KEYS                                                                                            \
+	"name, queue, command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "  \
+	"prefetch, pipeline, concurrency, pipe_wait, pipe, declare, body, headers, properties, unroutable, " \
 	"reply_queues, max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry"
 
 /* What is appended to POOL, and the problem, which must be the only one. */
@@ -52,7 +52,7 @@ static const struct problem_case pool_cases[] = {
 		"5: pools[0].limits.hard is \"60\", which has no unit (us, ms, s, m, min, h, d); a duration from 1ms to 365d, such as 25min, is "
 		"needed"},
 	{"    limits: 60s\n",
-		"4: pools[0].limits is a text; keys are needed: soft, hard, boot, grace, slices, group_processes, group_memory"},
+		"4: pools[0].limits is a text; keys are needed: soft, on_soft, hard, boot, grace, slices, group_processes, group_memory"},
 	{"    retry: []\n",
 		"4: pools[0].retry is a list; keys are needed: attempts, delay, jitter, on, dead_letter"},
 	{"    wrokers: 4\n", "4: pools[0].wrokers is unknown; the nearest is workers"},
@@ -82,6 +82,34 @@ static const struct problem_case pool_cases[] = {
 		"5: pools[0].pipeline contradicts interrupt: true, which needs 1"},
 	{"    interrupt: true\n    pipeline: auto\n",
 		"5: pools[0].pipeline contradicts interrupt: true, which needs 1"},
+	{"    interrupt: true\n    limits: {on_soft: cancel}\n",
+		"5: pools[0].limits.on_soft contradicts interrupt: true, which needs "
+		"context-switch"},
+	{"    limits: {on_soft: nothing}\n    interrupt: true\n",
+		"4: pools[0].limits.on_soft contradicts interrupt: true, which needs "
+		"context-switch"},
+	{"    limits: {on_soft: cancel}\n    pipeline: 2\n",
+		"5: pools[0].pipeline contradicts limits.on_soft: cancel, which needs 1"},
+	{"    limits: {on_soft: context-switch}\n    pipeline: auto\n",
+		"5: pools[0].pipeline contradicts limits.on_soft: context-switch, which needs 1"},
+	{"    limits: {on_soft: stop}\n",
+		"4: pools[0].limits.on_soft is \"stop\"; nothing, context-switch or cancel is "
+		"needed"},
+	{"    pipe: corefx\n    limits: {on_soft: cancel}\n",
+		"5: pools[0].limits.on_soft contradicts pipe: corefx, which needs nothing or "
+		"context-switch"},
+	{"    concurrency: 0\n",
+		"4: pools[0].concurrency is \"0\"; a number from 1 to 10000 is needed"},
+	{"    concurrency: 10001\n",
+		"4: pools[0].concurrency is \"10001\"; a number from 1 to 10000 is needed"},
+	{"    concurrency: auto\n",
+		"4: pools[0].concurrency is \"auto\"; a number from 1 to 10000 is needed"},
+	{"    concurrency: 2\n    pipeline: 2\n",
+		"5: pools[0].pipeline contradicts a concurrency above 1, which needs 1"},
+	{"    pipeline: auto\n    concurrency: 2\n",
+		"4: pools[0].pipeline contradicts a concurrency above 1, which needs 1"},
+	{"    pipe: corefx\n    concurrency: 2\n",
+		"5: pools[0].concurrency contradicts pipe: corefx, which needs 1"},
 	{"    workers: 1\n    workers: 2\n", "5: \"workers\" is there twice, first on line 4"},
 	{"    queue: r\n", "4: \"queue\" is there twice, first on line 2"},
 	{"    name: a b\n",

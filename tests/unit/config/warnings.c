@@ -69,6 +69,10 @@ static const struct variable_case variable_cases[] = {
 		"WPOOL_CWD has no effect, because the pools are in wpool.yaml\n"},
 	{{"WPOOL_LOG_LEVEL=warn", "WPOOL_PIPELINE=3", POOL}, NULL, NULL, "info",
 		"WPOOL_LOG_LEVEL has no effect, because --log-level is given\n"},
+	/* of a worker that is a supervisor itself, and of anyone else */
+	{{"WPOOL_CONCURRENCY=5", "WPOOL_WORKER=1.2"}, "", NULL, NULL, ""},
+	{{"WPOOL_CONCURRENCY=5"}, "", NULL, NULL,
+		"WPOOL_CONCURRENCY has no effect, because the pools are in wpool.yaml\n"},
 	/* the commands that ask a supervisor need it beside a file */
 	{{"WPOOL_CONTROL_SOCKET=/s"}, "control: {socket: /s}\n", NULL, NULL, ""},
 };
@@ -107,6 +111,40 @@ START_TEST(dead_letters_to_queue_of_other_pool_cause_warning)
 }
 END_TEST
 
+#define CHANNEL_WARNING " places, but one channel holds 65535 messages: the others stay empty\n"
+
+static const struct {
+	const char *pool, *warnings;
+} place_cases[] = {
+	{"workers: 6, concurrency: 10000", ""},
+	{"workers: 9362, concurrency: 7", ""},
+	{"workers: 1, concurrency: 10000, prefetch: 10000", ""},
+	{"workers: 7, concurrency: 9363",
+		"pools[0].concurrency: 7 workers with 9363 tasks each are 65541" CHANNEL_WARNING},
+	{"workers: {min: 1, max: 10000}, concurrency: 10000",
+		"pools[0].concurrency: 10000 workers with 10000 tasks each are "
+		"100000000" CHANNEL_WARNING},
+	{"workers: {min: 1, max: 4}, concurrency: 100, prefetch: 399",
+		"pools[0].prefetch: 399 messages are fewer than the 400 places of 4 workers with a "
+		"concurrency of 100: the others stay empty\n"},
+	{"workers: {min: 1, max: 4}, concurrency: 100, prefetch: 400", ""},
+	{"workers: 4, prefetch: 3", ""},
+	{"workers: 10000, pipeline: 64", ""},
+	{"workers: 7, concurrency: 10000, prefetch: 65535",
+		"pools[0].concurrency: 7 workers with 10000 tasks each are 70000" CHANNEL_WARNING},
+};
+
+START_TEST(places_that_stay_empty_cause_warnings)
+{
+	char yaml[200];
+	snprintf(yaml, sizeof yaml, "pools: [{queue: q, command: w, %s}]", place_cases[_i].pool);
+	loading_write(text_from(yaml));
+	loading_load(&(struct config_flags){.file = LOADING_FILE}, NULL);
+	ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
+	ck_assert_str_eq(loaded.problems, place_cases[_i].warnings);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/warnings");
@@ -115,6 +153,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(tcase, variables_without_effect_cause_warnings, 0,
 		sizeof variable_cases / sizeof *variable_cases);
 	tcase_add_test(tcase, dead_letters_to_queue_of_other_pool_cause_warning);
+	tcase_add_loop_test(tcase, places_that_stay_empty_cause_warnings, 0,
+		sizeof place_cases / sizeof *place_cases);
 	suite_add_tcase(s, tcase);
 	return s;
 }
