@@ -37,7 +37,8 @@ static json_t *json_of_task(const struct slot_facts *slot, bool is_local)
 		return json_null();
 	return json_pack("{s:o, s:o, s:i}", "name",
 		is_local ? json_text(delivery_name(slot->head, name)) : json_null(), "for_s",
-		control_json_span(clock_now() - slot->since), "attempt", slot->head->attempt + 1);
+		control_json_span(clock_now() - slot->head->begun_at), "attempt",
+		slot->head->attempt + 1);
 }
 
 static json_t *json_of_process(pid_t pid)

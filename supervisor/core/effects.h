@@ -28,11 +28,10 @@ enum source_request {
 };
 
 enum slot_request {
-	SLOT_SPAWN,     /* start a process with the life that is passed */
-	SLOT_QUIT,      /* "__quit__", then close both our sending sides */
-	SLOT_TERM,      /* SIGTERM to the process group */
-	SLOT_KILL,      /* SIGKILL to the process group */
-	SLOT_INTERRUPT, /* "__context_switch__": its task has exceeded the soft limit */
+	SLOT_SPAWN, /* start a process with the life that is passed */
+	SLOT_QUIT,  /* "__quit__", then close both our sending sides */
+	SLOT_TERM,  /* SIGTERM to the process group */
+	SLOT_KILL,  /* SIGKILL to the process group */
 };
 
 /* What a worker is asked to do with one of its open tasks. */
@@ -48,6 +47,8 @@ struct effects {
 	void (*publish)(void *io, const struct parcel *); /* parcel->seq has its number */
 	void (*source)(void *io, enum source_request, uint32_t window);
 	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_request);
+	/* Ask the worker of this life for something about a task that it has open. */
+	void (*ask)(void *io, uint16_t slot, uint32_t life, enum task_request, uint64_t task_id);
 	/* True: there may be this many slots. Called before a new one is used. */
 	bool (*allow_slots)(void *io, uint16_t slots);
 	/* How long the process of this life waited for a processor since its start. */

@@ -42,7 +42,8 @@ enum event_kind {
  * kill the workers, hand back. PAUSE: take nothing, send nothing, finish tasks in pipes. RESUME:
  * end a pause. SCALE: want `number` workers, 1 to POOL_WORKERS_MAX, or as many as needed from
  * number to max. RESTART: replace every worker, one after the other. CONFIGURE: use another
- * configuration from now on. */
+ * configuration from now on. CANCEL: ask the worker that has the task
+ * task_id to give it up. */
 #define COMMANDS(X)                                                                                \
 	X(DRAIN, drain)                                                                            \
 	X(FORCE, force)                                                                            \
@@ -50,7 +51,8 @@ enum event_kind {
 	X(RESUME, resume)                                                                          \
 	X(SCALE, scale)                                                                            \
 	X(RESTART, restart)                                                                        \
-	X(CONFIGURE, configure)
+	X(CONFIGURE, configure)                                                                    \
+	X(CANCEL, cancel)
 
 enum command {
 #define X(id, name) COMMAND_##id,
@@ -90,6 +92,7 @@ struct event {
 		struct {
 			enum command what;
 			uint32_t number, max; /* COMMAND_SCALE; max 0: the same as number */
+			uint64_t task_id;     /* COMMAND_CANCEL */
 			/* COMMAND_CONFIGURE; borrowed for the call, its texts until pool_free */
 			const struct pool_config *config;
 		} command;

@@ -8,6 +8,7 @@
 #include "core/tasks/reason.h"
 #include "core/workers/recycle.h"
 #include "core/workers/scaling.h"
+#include <stdbool.h>
 
 #define NOTICE_KINDS(X)                                                                            \
 	X(NOTICE_TASK_DONE)        /* 200, or 201 confirmed: duration is set */                    \
@@ -63,6 +64,8 @@ struct notice {
 	enum recycle_reason recycled;
 	uint32_t attempt, attempts;
 	uint32_t behind;
+	uint32_t open;     /* WORKER_DIED, WORKER_BROKEN, WORKER_OVERDUE: tasks that it had begun */
+	bool are_suspects; /* WORKER_DIED: these tasks run alone now, and none counts an attempt */
 	uint32_t number;
 	uint64_t bytes;
 	struct exit_info exit;

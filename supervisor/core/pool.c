@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 struct pool *pool_new(const struct pool_config *config, struct starts *starts,
-	const struct effects *effects, void *io, mtime now)
+	uint64_t *last_task_id, const struct effects *effects, void *io, mtime now)
 {
-	assert(!config->interrupt || config->pipeline == 1);
+	assert(config->concurrency >= 1 && config->concurrency <= POOL_CONCURRENCY_MAX);
+	assert(config->on_soft == SOFT_NOTHING || config->pipeline == 1);
+	assert(config->concurrency == 1 || config->pipeline == 1);
 	assert(config->pipeline || config->pipe_wait > 0);
 	assert(config->memory > 0);
 	assert(!config->workers_max || config->workers_max >= config->workers);
@@ -16,7 +18,7 @@ struct pool *pool_new(const struct pool_config *config, struct starts *starts,
 		return NULL;
 	pool->context =
 		(struct pool_context){.config = *config, .effects = effects, .io = io, .now = now};
-	if (tasks_init(&pool->tasks, &pool->context) != RC_OK) {
+	if (tasks_init(&pool->tasks, &pool->context, last_task_id) != RC_OK) {
 		free(pool);
 		return NULL;
 	}
@@ -73,26 +75,75 @@ static enum worker_supply supply_of(const struct slots *slots)
 
 /* ---------- what workers do ---------- */
 
+/* The open task of the pipe that has this id, or NULL. */
+static struct delivery *find_open(
+	const struct pool *pool, const struct pipe *pipe, uint64_t task_id)
+{
+	struct delivery *delivery = dispatch_find(&pool->tasks.dispatch, task_id);
+	return delivery && delivery->pipe == pipe ? delivery : NULL;
+}
+
+/* Return the task that the output belongs to, or NULL and what is wrong. Without concurrency it is
+ * the head, and the id may be missing. */
+static struct delivery *task_of(const struct pool *pool, const struct pipe *pipe,
+	const struct output *output, const char **ret_what)
+{
+	struct delivery *head = pipe_head(pipe);
+	bool is_single = pool->context.config.concurrency == 1;
+	if (!head)
+		*ret_what = "an answer with no task open";
+	else if (!output->task_id && !is_single)
+		*ret_what = "an answer without the id of its task";
+	else if (!output->task_id || output->task_id == head->id)
+		return head;
+	else if (is_single)
+		*ret_what = "an answer with the id of another task";
+	else
+		*ret_what = "an answer with the id of a task that is not open";
+	return head && !is_single ? find_open(pool, pipe, output->task_id) : NULL;
+}
+
+static void on_answer(struct pool *pool, struct slot *slot, struct delivery *delivery,
+	enum outcome outcome, struct output *output)
+{
+	bool is_single = pool->context.config.concurrency == 1;
+	mtime from = is_single ? pipe_works_since(&slot->pipe) : delivery->begun_at;
+	mtime until = mtime_max(pool->context.arrived_after, from);
+	tasks_answered(&pool->tasks, delivery, outcome, output, until);
+	slots_on_answered(&pool->slots, slot, from, until);
+}
+
 static void on_output(struct pool *pool, struct slot *slot, struct output *output)
 {
-	struct pipe *pipe = &slot->pipe;
+	const char *what = "an unknown status";
 	enum outcome outcome;
 	if (slot->is_muted) {
 		output_free(output);
-	} else if (pipe->load == 0) {
-		output_free(output);
-		slots_on_broken(&pool->slots, slot, "an answer with no task open");
-	} else if (output->status == STATUS_PROGRESS) {
-		tasks_progress(&pool->tasks, pipe, output);
-	} else if (settle_outcome(output->status, &outcome)) {
-		mtime from = pipe_works_since(pipe), until = pool->context.arrived_after;
-		until = until > from ? until : from;
-		tasks_answered(&pool->tasks, pipe, outcome, output, until);
-		slots_on_answered(&pool->slots, slot, from, until);
+		return;
+	}
+	struct delivery *delivery = task_of(pool, &slot->pipe, output, &what);
+	bool is_progress = output->status == STATUS_PROGRESS;
+	if (delivery && is_progress) {
+		tasks_progress(&pool->tasks, delivery, output);
+	} else if (delivery && settle_outcome(output->status, &outcome)) {
+		on_answer(pool, slot, delivery, outcome, output);
+		delivery = NULL;
 	} else {
 		output_free(output);
-		slots_on_broken(&pool->slots, slot, "an unknown status");
+		slots_on_broken(&pool->slots, slot, delivery, what);
+		return;
 	}
+	if (running_blame_hung(&slot->pipe, delivery))
+		slots_on_hung(&pool->slots, slot);
+}
+
+/* Which task a worker without concurrency means is known anyway. */
+static void on_broken(struct pool *pool, struct slot *slot, const struct event *event)
+{
+	bool is_single = pool->context.config.concurrency == 1;
+	slots_on_broken(&pool->slots, slot,
+		is_single ? NULL : find_open(pool, &slot->pipe, event->slot.task_id),
+		event->slot.what);
 }
 
 static void on_gone(struct pool *pool, struct slot *slot, const struct event *event)
@@ -119,7 +170,7 @@ static void on_slot(struct pool *pool, const struct event *event)
 	else if (event->kind == SLOT_OUTPUT)
 		on_output(pool, slot, event->slot.output);
 	else if (event->kind == SLOT_BROKEN)
-		slots_on_broken(slots, slot, event->slot.what);
+		on_broken(pool, slot, event);
 	else if (event->kind == SLOT_GONE)
 		on_gone(pool, slot, event);
 	else
@@ -194,10 +245,26 @@ static void do_restart(struct pool *pool, const struct event *event)
 static void do_configure(struct pool *pool, const struct event *event)
 {
 	const struct pool_config *config = event->command.config;
-	assert(config->interrupt == pool->context.config.interrupt);
+	assert(config->on_soft == pool->context.config.on_soft);
+	assert(config->concurrency == pool->context.config.concurrency);
 	pool->context.config = *config;
 	tasks_configure(&pool->tasks);
 	slots_configure(&pool->slots);
+}
+
+/* It is advice: whatever the worker does, the task is answered as usual. */
+static void do_cancel(struct pool *pool, const struct event *event)
+{
+	const struct delivery *delivery =
+		dispatch_find(&pool->tasks.dispatch, event->command.task_id);
+	if (!delivery || !running_has(delivery)) {
+		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED,
+			delivery ? "the task's worker has not begun it, or is ending"
+				 : "no worker has a task with this id");
+		return;
+	}
+	pool->context.effects->ask(pool->context.io, delivery->pipe->slot, delivery->pipe->life,
+		TASK_CANCEL, delivery->id);
 }
 
 static void on_command(struct pool *pool, const struct event *event)
@@ -206,7 +273,9 @@ static void on_command(struct pool *pool, const struct event *event)
 	static void (*const commands[])(struct pool *, const struct event *) = {COMMANDS(X)};
 #undef X
 	enum command what = event->command.what;
-	if (!pool_stays(&pool->context) && what != COMMAND_DRAIN && what != COMMAND_FORCE)
+	bool is_for_its_end =
+		what == COMMAND_DRAIN || what == COMMAND_FORCE || what == COMMAND_CANCEL;
+	if (!pool_stays(&pool->context) && !is_for_its_end)
 		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, "the pool is stopping");
 	else
 		commands[what](pool, event);
@@ -222,11 +291,11 @@ static void on_turn_end(struct pool *pool)
 	struct slots *slots = &pool->slots;
 	tasks_begin_turn(tasks);
 	slots_begin_turn(slots);
+	tasks_judge_soft_limits(tasks);
 	pace_turn(&tasks->pace, (uint32_t)tasks->outbox.count, pool->context.now);
 	if (pool_stays(&pool->context)) {
 		tasks_decide_consuming(tasks, supply_of(slots));
 		tasks_dispatch(tasks, supply_of(slots));
-		slots_time_sent(slots);
 		slots_autoscale(slots, tasks_flow(tasks), tasks_window_is_full(tasks));
 		tasks_set_workers(tasks, slots->wanted);
 	}

@@ -13,9 +13,10 @@ struct pool;
 struct starts;
 
 /* Make a pool whose source and outbox are down; the first TURN_END starts its workers. All pointers
- * are borrowed until pool_free; other pools may share the starts. NULL: out of memory. */
-struct pool *pool_new(
-	const struct pool_config *, struct starts *, const struct effects *, void *io, mtime now);
+ * are borrowed until pool_free; all pools share the starts, and the last id that a task got (0 at
+ * first). NULL: out of memory. */
+struct pool *pool_new(const struct pool_config *, struct starts *, uint64_t *last_task_id,
+	const struct effects *, void *io, mtime now);
 /* Handle an event. now is not earlier than in the call before. */
 void pool_step(struct pool *, mtime now, const struct event *);
 /* When the pool needs a TURN_END without any event; MTIME_NEVER: only after one. */

@@ -67,28 +67,40 @@ static struct ledger_counts audit_ledger(const struct pool *pool)
 	assert(counts.released == source->ripe);
 	assert(source->ripe || source->ripe_since == MTIME_NEVER);
 	assert(counts.queued == pool->tasks.dispatch.queued_count);
-	assert(counts.queued == length(&pool->tasks.dispatch.queued));
+	assert(counts.queued ==
+		length(&pool->tasks.dispatch.queued) + length(&pool->tasks.dispatch.suspects));
 	return counts;
 }
 
-static uint32_t audit_pipe(const struct pipe *pipe)
+static uint32_t audit_pipe(const struct dispatch *dispatch, const struct pipe *pipe)
 {
-	uint32_t live = 0;
-	bool is_listed = !list_is_empty(&pipe->by_load),
-	     is_running = !list_is_empty(&pipe->running);
+	uint32_t live = 0, begun = 0, overdue = 0;
+	bool is_listed = !list_is_empty(&pipe->by_load), is_running = pipe->begun > 0;
 	assert(is_listed ==
-		(!pipe->closed && pipe->load < POOL_PIPELINE_MAX && !pipe_is_spent(pipe)));
+		(!pipe->closed && pipe->load < dispatch->open.max && !pipe_is_spent(pipe)));
+	bool is_alone = false;
 	assert(list_is_empty(&pipe->in_time) || (is_running && !(pipe->closed & PIPE_HELD_UP)));
 	assert(!(pipe->closed & PIPE_HELD_UP) || is_running);
-	assert(length(&pipe->tasks) == pipe->load && pipe->load <= POOL_PIPELINE_MAX);
+	assert(length(&pipe->tasks) == pipe->load && pipe->load <= dispatch->open.max);
+	assert(dispatch->concurrency == 1 || pipe->load <= dispatch->concurrency);
+	assert(is_running == !list_is_empty(&pipe->busy));
+	assert((pipe->overdue > 0) == !list_is_empty(&pipe->silent));
+	assert((pipe->overdue > 0) == !!(pipe->closed & PIPE_OVERDUE));
+	assert(list_is_empty(&pipe->kept) || pipe->closed & PIPE_ALONE);
 	for
 		EACH(link, &pipe->tasks)
 		{
 			const struct delivery *delivery =
 				CONTAINER_OF(link, struct delivery, place);
-			assert(delivery->state == DELIVERY_SENT);
+			assert(delivery->state == DELIVERY_SENT && delivery->pipe == pipe);
+			assert(dispatch_find(dispatch, delivery->id) == delivery);
 			live += delivery->source != NULL;
+			begun += running_has(delivery);
+			overdue += delivery->is_overdue;
+			is_alone |= dispatch->concurrency > 1 && delivery->is_suspect;
 		}
+	assert(begun == pipe->begun && overdue == pipe->overdue);
+	assert(!is_alone || (pipe->load == 1 && pipe->closed & PIPE_ALONE));
 	return live;
 }
 
@@ -98,20 +110,31 @@ static bool has_timer(enum life_state state)
 	       state == LIFE_STOPPING;
 }
 
+static void audit_timer(const struct timers *timers, const struct timer *timer)
+{
+	assert((timer->place > 0) == (timer->at != MTIME_NEVER));
+	assert(!timer->place || timers->heap[timer->place] == timer);
+}
+
+static void audit_timers(const struct timers *timers)
+{
+	assert(timers->count <= timers->size);
+	for (uint32_t i = 2; i <= timers->count; i++)
+		assert(timers->heap[i / 2]->at <= timers->heap[i]->at);
+}
+
 static void audit_slot(const struct pool *pool, const struct slot *slot)
 {
 	const struct pool_config *config = &pool->context.config;
 	const struct pipe *pipe = &slot->pipe;
+	uint32_t begun = config->concurrency > 1 ? pipe->load : pipe->load > 0;
 	bool is_ready = slot->state == LIFE_READY, is_leaving = slot_is_leaving(slot);
 	assert(slots_at(&pool->slots, pipe->slot) == slot);
 	assert(pipe->closed & PIPE_NOT_READY || is_ready);
-	assert(!list_is_empty(&pipe->running) == (is_ready && pipe->load > 0));
-	assert(!slot->is_timed || config->interrupt);
-	assert(has_timer(slot->state) == (slot->timer != MTIME_NEVER) ||
-		(is_ready && slot->is_timed) || config->grace == MTIME_NEVER ||
-		config->boot_limit == MTIME_NEVER);
-	assert((slot->heap_place > 0) == (slot->timer != MTIME_NEVER));
-	assert(!slot->heap_place || pool->slots.timers.heap[slot->heap_place] == slot);
+	assert(pipe->begun == (is_ready ? begun : 0));
+	assert(has_timer(slot->state) == (slot->timer.at != MTIME_NEVER) ||
+		config->grace == MTIME_NEVER || config->boot_limit == MTIME_NEVER);
+	audit_timer(&pool->slots.timers, &slot->timer);
 	assert(!list_is_empty(&slot->in_line) == (slot->state == LIFE_IN_LINE));
 	assert(slot_has_process(slot) || pipe->load == 0);
 	if (!pool_stays(&pool->context))
@@ -141,53 +164,80 @@ static void audit_slots(const struct pool *pool, const struct ledger_counts *cou
 	const struct slots *slots = &pool->slots;
 	const struct timers *timers = &slots->timers;
 	uint32_t in_line = 0, starting = 0, ready = 0, failing = 0, retired = 0, with_timer = 0,
-		 sent = 0, loads = 0, kept = 0;
+		 sent = 0, loads = 0, kept = 0, alone = 0;
 	for (uint32_t i = 0; i < slots->all.count; i++) {
 		const struct slot *slot = slots_at(slots, i);
 		audit_slot(pool, slot);
-		sent += audit_pipe(&slot->pipe);
+		sent += audit_pipe(&pool->tasks.dispatch, &slot->pipe);
 		loads += slot->pipe.load;
 		in_line += slot->state == LIFE_IN_LINE;
 		starting += slot->state == LIFE_STARTING;
 		ready += slot->state == LIFE_READY;
 		retired += slot->state == LIFE_RETIRED;
 		failing += slot->failures > 0;
-		with_timer += slot->heap_place > 0;
+		with_timer += slot->timer.place > 0;
+		alone += (slot->pipe.closed & PIPE_ALONE) != 0;
 		kept += !slot_is_leaving(slot);
 	}
 	audit_wanted(pool, kept);
 	assert(sent == counts->sent);
 	assert(loads == pool->tasks.dispatch.in_pipes);
+	assert(loads == pool->tasks.dispatch.by_id.count);
+	assert(alone == pool->tasks.dispatch.alone);
 	assert(!pool->tasks.dispatch.is_exclusive || loads == 1);
 	assert(in_line == length(&slots->line));
 	assert(in_line || list_is_empty(&slots->place));
 	assert(starting == slots->starting && starting <= slots->starts->starting);
 	assert(ready == slots->ready && failing == slots->failing && retired == slots->retired);
 	assert(with_timer == timers->count);
-	for (uint16_t i = 2; i <= timers->count; i++)
-		assert(timers->heap[i / 2]->timer <= timers->heap[i]->timer);
+	audit_timers(timers);
+}
+
+static void audit_running(const struct running *running)
+{
+	mtime since = INT64_MIN;
+	for
+		EACH(link, &running->begun)
+		{
+			const struct delivery *delivery =
+				CONTAINER_OF(link, struct delivery, begun);
+			assert(delivery->begun_at >= since);
+			since = delivery->begun_at;
+		}
+	since = INT64_MIN;
+	for
+		EACH(link, &running->silent)
+		{
+			const struct pipe *pipe = CONTAINER_OF(link, struct pipe, silent);
+			assert(pipe->silent_since >= since);
+			since = pipe->silent_since;
+		}
+	audit_timers(&running->soft);
+}
+
+static void audit_by_load(const struct by_load *by_load)
+{
+	const struct pipe *least = NULL;
+	for (uint32_t load = 0; load < by_load->max; load++) {
+		const struct link *list = &by_load->lists[load];
+		bool bit = by_load->words[load / BY_LOAD_BITS] >> load % BY_LOAD_BITS & 1;
+		assert(bit == !list_is_empty(list));
+		for
+			EACH(link, list)
+		assert(CONTAINER_OF(link, struct pipe, by_load)->load == load);
+		if (!least && bit)
+			least = CONTAINER_OF(list_first(list), struct pipe, by_load);
+	}
+	assert(by_load_first(by_load) == least);
 }
 
 static void audit_dispatch(const struct dispatch *dispatch)
 {
-	mtime since = INT64_MIN;
-	uint64_t filled = 0;
-	for
-		EACH(link, &dispatch->running)
-		{
-			const struct pipe *pipe = CONTAINER_OF(link, struct pipe, running);
-			assert(pipe->since >= since);
-			since = pipe->since;
-		}
-	for (uint32_t load = 0; load < POOL_PIPELINE_MAX; load++)
-		filled |= (uint64_t)!list_is_empty(&dispatch->by_load[load]) << load;
-	assert(filled == dispatch->loads);
-	for (; filled; filled &= filled - 1) {
-		uint32_t load = (uint32_t)__builtin_ctzll(filled);
-		for
-			EACH(link, &dispatch->by_load[load])
-		assert(CONTAINER_OF(link, struct pipe, by_load)->load == load);
-	}
+	assert(dispatch->suspect_count == length(&dispatch->suspects));
+	assert(dispatch->kept_count == length(&dispatch->kept));
+	assert(dispatch->kept_count <= dispatch->alone);
+	audit_running(&dispatch->running);
+	audit_by_load(&dispatch->open);
 }
 
 struct parcels {

@@ -6,10 +6,13 @@
 #include "core/tasks/settle.h"
 #include "core/workers/recycle.h"
 
-#define POOL_WORKERS_MAX  10000
+#define POOL_WORKERS_MAX     10000
 #define POOL_CONCURRENCY_MAX 10000
-#define POOL_PIPELINE_MAX 64
-#define POOL_WINDOW_MAX   65535
+#define POOL_PIPELINE_MAX    64
+#define POOL_WINDOW_MAX      65535
+
+/* What its worker is sent when a task has exceeded its soft limit. */
+enum soft_action { SOFT_NOTHING, SOFT_CONTEXT_SWITCH, SOFT_CANCEL };
 
 struct pool_config {
 	const char *name;
@@ -22,11 +25,11 @@ struct pool_config {
 	uint16_t prefetch;    /* 0: auto */
 	size_t memory;        /* target for the bytes of unacked messages; above 0 */
 	mtime boot_limit;     /* from SPAWN to READY */
-	mtime hard_limit;     /* of a task as the head of a pipe; MTIME_NEVER: none */
-	mtime soft_limit;     /* then the worker is asked to end the task; MTIME_NEVER: none */
-	bool interrupt;       /* it is asked by SLOT_INTERRUPT; needs a pipeline of 1 */
-	mtime grace;          /* after QUIT, and again after TERM */
-	size_t outbox_limit;  /* unconfirmed bytes above which nothing is dispatched */
+	mtime hard_limit;     /* of a task since it began; MTIME_NEVER: none */
+	mtime soft_limit;     /* then on_soft is done, if it has no own limit; MTIME_NEVER: none */
+	enum soft_action on_soft; /* other than SOFT_NOTHING: needs a pipeline of 1 */
+	mtime grace;              /* after QUIT, and again after TERM */
+	size_t outbox_limit;      /* unconfirmed bytes above which nothing is dispatched */
 	struct recycle_limits recycle;
 	struct settle_policy policy;
 };

@@ -46,6 +46,7 @@ struct pool_facts pool_facts(const struct pool *pool)
 		.failing = failing_of(slots),
 		.waiting = tasks->dispatch.queued_count,
 		.in_pipes = tasks->dispatch.in_pipes,
+		.suspects = tasks->dispatch.suspect_count,
 		.unacked = tasks->source.open,
 		.window = tasks->source.window,
 		.unconfirmed = tasks->outbox.count,
@@ -73,7 +74,7 @@ static mtime next_start_of(const struct pool *pool, const struct slot *slot)
 {
 	if (slot->state == LIFE_IN_LINE)
 		return pool->context.now;
-	return slot->state == LIFE_WAITING ? slot->timer : MTIME_NEVER;
+	return slot->state == LIFE_WAITING ? slot->timer.at : MTIME_NEVER;
 }
 
 struct slot_counts pool_slot_counts(const struct pool *pool)
@@ -114,7 +115,6 @@ struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
 		.due = slot->due,
 		.tasks = slot->pipe.load,
 		.head = pipe_head(&slot->pipe),
-		.since = slot->pipe.since,
 	};
 }
 

@@ -39,6 +39,7 @@ struct pool_facts {
 	uint16_t failing;       /* slots whose last lives failed */
 	uint32_t waiting;       /* tasks that no worker has yet */
 	uint32_t in_pipes;      /* tasks that a worker has, begun or not */
+	uint32_t suspects;      /* of those that wait: they wait for a worker of their own */
 	uint32_t unacked;       /* deliveries that are not settled */
 	uint32_t window;        /* how many the broker may hand over; 0: not consumed yet */
 	size_t unconfirmed, unconfirmed_bytes; /* replies and copies */
@@ -73,10 +74,9 @@ struct slot_facts {
 	uint32_t answers;        /* in this life */
 	mtime ready_at;          /* MTIME_NEVER: not yet */
 	enum recycle_reason due; /* why it is to be replaced */
-	uint16_t tasks;          /* in its pipe */
+	uint16_t tasks;          /* in its pipe; with concurrency all are begun */
 	const struct delivery
-		*head; /* the task that it works on; borrowed until the next step; NULL: none */
-	mtime since;   /* when that was begun */
+		*head; /* the oldest of them, begun; borrowed until the next step; NULL: none */
 };
 
 struct pool_facts pool_facts(const struct pool *);

@@ -80,6 +80,16 @@ static void do_emit(void *io, const struct notice *notice)
 	report_notice(&runtime->report, notice);
 }
 
+/* Without concurrency a worker has one task, and the line is as it was before tasks had ids. */
+static void do_ask(
+	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
+{
+	struct pool_runtime *runtime = io;
+	bool is_named = request == TASK_CANCEL || runtime->pool_config.concurrency > 1;
+
+	workers_ask(runtime->workers, slot, life, request, is_named ? task_id : 0);
+}
+
 static const struct effects effects = {
 	.send = do_send,
 	.ack = do_ack,
@@ -87,6 +97,7 @@ static const struct effects effects = {
 	.publish = do_publish,
 	.source = do_source,
 	.slot = do_slot,
+	.ask = do_ask,
 	.allow_slots = do_allow_slots,
 	.waited = do_waited,
 	.emit = do_emit,
@@ -110,7 +121,8 @@ static bool create_parts(
 	runtime->report.workers = runtime->workers;
 	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);
 	runtime->publisher = publisher_new(&runtime->publisher_config, &runtime->log);
-	runtime->pool = pool_new(&runtime->pool_config, tools->starts, &effects, runtime, now);
+	runtime->pool = pool_new(
+		&runtime->pool_config, tools->starts, tools->last_task_id, &effects, runtime, now);
 	if (!runtime->workers || !runtime->consumer || !runtime->publisher || !runtime->pool)
 		return false;
 	workers_attach(runtime->workers, runtime->pool);

@@ -83,6 +83,11 @@ struct pool_config pool_runtime_pool_config(const struct config_pool *config)
 		[CONFIG_UNROUTABLE_DROP] = UNROUTABLE_DROP,
 		[CONFIG_UNROUTABLE_RETRY] = UNROUTABLE_RETRY,
 	};
+	static const enum soft_action on_soft[] = {
+		[CONFIG_SOFT_NOTHING] = SOFT_NOTHING,
+		[CONFIG_SOFT_CONTEXT_SWITCH] = SOFT_CONTEXT_SWITCH,
+		[CONFIG_SOFT_CANCEL] = SOFT_CANCEL,
+	};
 	struct pool_config pool = {
 		.name = config->name,
 		.workers = (uint16_t)config->workers,
@@ -93,7 +98,7 @@ struct pool_config pool_runtime_pool_config(const struct config_pool *config)
 		.prefetch = (uint16_t)config->prefetch,
 		.boot_limit = config->limits.boot,
 		.soft_limit = config->limits.soft,
-		.interrupt = config->limits.on_soft == CONFIG_SOFT_CONTEXT_SWITCH,
+		.on_soft = on_soft[config->limits.on_soft],
 		.hard_limit = config->limits.hard,
 		.grace = config->limits.grace,
 		.memory = (size_t)config->memory,

@@ -20,6 +20,7 @@ struct runtime_shared {
 	struct descendants *descendants;
 	struct strays *strays;
 	struct starts *starts;     /* borrowed; set it before the first pool */
+	uint64_t *last_task_id;    /* the same */
 	char mark[MARK_RUN_SIZE];  /* of this run */
 	struct rlimit descriptors; /* limit for a worker */
 	char **const *secrets;     /* variables that hold a password; the configuration's */

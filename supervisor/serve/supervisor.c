@@ -25,7 +25,8 @@ struct supervisor {
 	struct config *config;       /* borrowed; its pools are in the pool set */
 	struct runtime_shared tools; /* members are owned, except the loop and starts */
 	struct processors processors;
-	struct starts starts; /* of workers, in all pools */
+	struct starts starts;  /* of workers, in all pools */
+	uint64_t last_task_id; /* in all pools */
 	struct pool_set pool_set;
 	struct broker_links broker_links;
 	enum phase phase;
@@ -298,6 +299,7 @@ static bool start(struct supervisor *supervisor, const struct config_flags *flag
 	processors_find(&supervisor->processors, "");
 	starts_init(&supervisor->starts, supervisor->processors.share, PROCESSORS_GRAIN);
 	supervisor->tools.starts = &supervisor->starts;
+	supervisor->tools.last_task_id = &supervisor->last_task_id;
 	systemd_open(&supervisor->systemd, supervisor->tools.loop);
 	if (!open_pools(supervisor)) {
 		log_error("out of memory at the start");

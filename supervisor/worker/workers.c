@@ -121,8 +121,6 @@ void workers_request(
 		return;
 	if (request == SLOT_QUIT)
 		worker_quit(worker);
-	else if (request == SLOT_INTERRUPT)
-		worker_ask(worker, TASK_CONTEXT_SWITCH, 0);
 	else
 		worker_signal(worker, request == SLOT_TERM ? SIGTERM : SIGKILL);
 }

@@ -62,10 +62,10 @@ struct account {
 	uint32_t stops;
 	uint32_t refusals; /* those that closed a channel themselves, which requeues what it had */
 	bool drops_unroutable; /* the pools' policy */
-	bool channels_fail; /* faults of this run close publish channels, so publishes are probes
-			     */
-	uint64_t instances; /* the highest */
-	uint64_t aliases;   /* numbers for publishes without an instance, from the top of id_of */
+	bool channels_fail;    /* faults of this run close publish channels, so publishes are probes
+				*/
+	uint64_t instances;    /* the highest */
+	uint64_t aliases; /* numbers for publishes without an instance, from the top of id_of */
 	uint64_t redeliveries;
 };
 

@@ -121,7 +121,9 @@ static void mark_outbox(const struct outbox *outbox, const struct event *event)
 struct parcel *__wrap_outbox_down(
 	struct outbox *outbox, enum outbox_loss loss, struct link *ret_orphans)
 {
-	unsigned column = outbox_sent_count(outbox) == 0 ? 0 : outbox_sent_count(outbox) == 1 ? 1 : 2;
+	unsigned column = outbox_sent_count(outbox) == 0   ? 0
+			  : outbox_sent_count(outbox) == 1 ? 1
+							   : 2;
 	struct parcel *culprit;
 
 	cover_mark(COVER_LOSS, loss, column);

@@ -109,6 +109,16 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	workers_request(&runtime->workers, slot, life, request);
 }
 
+static void do_ask(
+	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
+{
+	struct pool_runtime *runtime = io;
+
+	mark(runtime, EFFECT_ASK + request);
+	runtime->world->moved = true;
+	workers_ask(&runtime->workers, slot, life, request, task_id);
+}
+
 static bool do_allow_slots(void *io, uint16_t slots)
 {
 	struct pool_runtime *runtime = io;
@@ -162,4 +172,4 @@ static void do_emit(void *io, const struct notice *notice)
 }
 
 const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_allow_slots, do_waited, do_emit};
+	do_ask, do_allow_slots, do_waited, do_emit};

@@ -89,7 +89,7 @@ void pool_runtime_resize(struct pool_runtime *runtime)
 		workers = runtime->world->settings->workers;
 	runtime->config.workers = (uint16_t)workers;
 	runtime->config.workers_max = choose_max(runtime, workers);
-	runtime->config.pipeline = runtime->config.interrupt ? 1 : (uint16_t)pipeline;
+	runtime->config.pipeline = runtime->config.on_soft ? 1 : (uint16_t)pipeline;
 	runtime->config.prefetch = random_chance(random, 300) ? (uint16_t)prefetch : 0;
 }
 
@@ -115,7 +115,8 @@ void pool_runtime_choose(struct pool_runtime *runtime, const struct settle_polic
 	runtime->log = (struct channel_log){on_log_line, runtime};
 	runtime->config = (struct pool_config){
 		.name = "sim",
-		.interrupt = random_chance(random, 300),
+		.concurrency = 1,
+		.on_soft = random_chance(random, 300) ? SOFT_CONTEXT_SWITCH : SOFT_NOTHING,
 		.boot_limit = 10 * MTIME_SECOND,
 		.grace = 5 * MTIME_SECOND,
 		.policy = *policy,
@@ -148,8 +149,8 @@ void pool_runtime_start(struct pool_runtime *runtime)
 {
 	struct world *world = runtime->world;
 
-	runtime->pool = pool_new(
-		&runtime->config, &runtime->supervisor->starts, &sim_effects, runtime, world->now);
+	runtime->pool = pool_new(&runtime->config, &runtime->supervisor->starts,
+		&runtime->supervisor->last_task_id, &sim_effects, runtime, world->now);
 	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);
 	runtime->publisher = publisher_new(&runtime->publisher_config, &runtime->log);
 	sim_require(runtime->pool && runtime->consumer && runtime->publisher, "out of memory");

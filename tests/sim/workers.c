@@ -59,7 +59,7 @@ static mtime soft_limit(
 	mtime own = instance ? runtime->world->account.facts[instance].soft
 			     : delivery->soft_ms * MTIME_MS;
 
-	if (!runtime->config.interrupt)
+	if (!runtime->config.on_soft)
 		return MTIME_NEVER;
 	return own > 0 ? own : runtime->config.soft_limit;
 }
@@ -70,8 +70,10 @@ enum send_result workers_send(
 	struct pool_runtime *runtime = workers->runtime;
 	struct worker *worker = &workers->worker[slot];
 	const struct client_link *link = pool_link(runtime);
-	struct worker_task task = {
-		.id = account_id(delivery->body), .slice = delivery->slice, .attempt = attempt};
+	struct worker_task task = {.task_id = delivery->id,
+		.id = account_id(delivery->body),
+		.slice = delivery->slice,
+		.attempt = attempt};
 
 	sim_require(worker->phase == WORKER_RUNNING && !worker->quit, "a task for a worker not up");
 	sim_require(worker->count < (runtime->config.pipeline ? runtime->config.pipeline
@@ -101,6 +103,14 @@ enum send_result workers_send(
 	return SEND_OK;
 }
 
+static struct worker_task *find_task(struct worker *worker, uint64_t task_id)
+{
+	for (uint32_t i = 0; i < worker->count; i++)
+		if (worker->tasks[i].task_id == task_id)
+			return &worker->tasks[i];
+	return NULL;
+}
+
 static void spawn(struct pool_runtime *runtime, struct worker *worker, uint32_t life)
 {
 	sim_require(worker->phase == WORKER_NONE, "a slot started twice");
@@ -112,19 +122,6 @@ static void spawn(struct pool_runtime *runtime, struct worker *worker, uint32_t 
 	worker->comes_to_nothing = runtime->is_broken;
 	start_costs_spawn(runtime, worker);
 	worker->phase = WORKER_BOOTING;
-}
-
-static void interrupt(struct pool_runtime *runtime, struct worker *worker)
-{
-	struct worker_task *task = &worker->tasks[0];
-
-	sim_require(worker->phase == WORKER_RUNNING && worker->count == 1 && !worker->term,
-		"an interrupt for a worker with %u tasks", worker->count);
-	sim_require(!task->interrupted, "message %u is interrupted twice", task->id);
-	sim_require(runtime->world->now - task->sent >= task->soft,
-		"message %u is interrupted too early", task->id);
-	task->interrupted = true;
-	sim_trace("message %u is interrupted", task->id);
 }
 
 static void term(const struct pool_runtime *runtime, struct worker *worker)
@@ -179,12 +176,29 @@ void workers_request(
 	case SLOT_KILL:
 		kill(workers->runtime, worker);
 		break;
-	case SLOT_INTERRUPT:
-		interrupt(workers->runtime, worker);
-		break;
 	case SLOT_SPAWN:
 		break;
 	}
+}
+
+void workers_ask(struct workers *workers, uint16_t slot, uint32_t life, enum task_request request,
+	uint64_t task_id)
+{
+	struct pool_runtime *runtime = workers->runtime;
+	struct worker *worker = &workers->worker[slot];
+	struct worker_task *task = find_task(worker, task_id);
+
+	workers->restless |= 1u << slot;
+	sim_require(worker->life == life && worker->phase == WORKER_RUNNING && !worker->term,
+		"worker %u is asked for something about a task and has none", slot);
+	sim_require(task, "worker %u is asked about a task that it does not have", slot);
+	sim_require((request == TASK_CANCEL) == (runtime->config.on_soft == SOFT_CANCEL),
+		"message %u: another request than the configured one", task->id);
+	sim_require(!task->interrupted, "message %u is interrupted twice", task->id);
+	sim_require(runtime->world->now - task->sent >= task->soft,
+		"message %u is interrupted too early", task->id);
+	task->interrupted = true;
+	sim_trace("message %u is interrupted", task->id);
 }
 
 void workers_start(struct workers *workers, struct pool_runtime *runtime)

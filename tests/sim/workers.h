@@ -12,6 +12,7 @@ enum worker_phase { WORKER_NONE, WORKER_BOOTING, WORKER_RUNNING };
 
 struct worker_task {
 	uint64_t instance;            /* 0: the broker had already closed its channel */
+	uint64_t task_id;             /* of this attempt */
 	uint32_t id, slice, requeues; /* requeues: how often the instance was requeued before */
 	uint16_t attempt;
 	bool alone;       /* it came back after three renewals, so it must run alone */
@@ -49,6 +50,8 @@ void workers_start(struct workers *, struct pool_runtime *);
 enum send_result workers_send(
 	struct workers *, uint16_t slot, const struct delivery *, uint16_t attempt);
 void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_request);
+void workers_ask(
+	struct workers *, uint16_t slot, uint32_t life, enum task_request, uint64_t task_id);
 /* Let a worker do the next thing that it can do, if there is one. */
 void workers_act(struct workers *, uint16_t slot);
 /* The world becomes calm: each worker may act again. */

@@ -39,6 +39,7 @@ struct supervisor {
 	uint8_t number; /* from 1 */
 	enum supervisor_state state;
 	struct starts starts;
+	uint64_t last_task_id;
 	uint32_t share;                          /* of the processors, in thousandths */
 	mtime idle;                              /* processor time that was not used */
 	mtime extra;                             /* starts beyond the number of processors */

@@ -155,7 +155,7 @@ void tasks_hand_back(struct tasks *tasks)
  * tasks behind it waited. No limit and no time applies to tasks of a pipe that was stopped. */
 static void emit_held_up(struct tasks *tasks, const struct pipe *pipe, mtime took)
 {
-	if (took < tasks->dispatch.pipe_wait || pipe->outcome_on_exit == OUTCOME_UNSTARTED)
+	if (pipe->load < 2 || took < tasks->dispatch.pipe_wait || pipe->blame == BLAME_NOBODY)
 		return;
 	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASKS_HELD_UP,
 					  .slot = pipe->slot,
@@ -167,64 +167,99 @@ static void emit_held_up(struct tasks *tasks, const struct pipe *pipe, mtime too
 
 /* An answer may have waited in the kernel while this process was busy: that is not its worker's
  * time. What is not counted now counts for the next task in the pipe, so that the sum is right. */
-void tasks_answered(struct tasks *tasks, struct pipe *pipe, enum outcome outcome,
-	struct output *output, mtime counted_until)
+static void count_head(struct tasks *tasks, struct pipe *pipe, mtime counted_until)
 {
-	mtime now = tasks->context->now, took = now - pipe->since;
 	mtime counted = counted_until - pipe_works_since(pipe);
 	pipe->counted_until = pipe->load > 1 ? counted_until : MTIME_NEVER;
-	if (pipe->load > 1)
-		emit_held_up(tasks, pipe, counted);
-	struct delivery *head = dispatch_end(&tasks->dispatch, pipe, now);
+	emit_held_up(tasks, pipe, counted);
 	pace_answered(&tasks->pace, pipe, counted);
-	head->parcel.output = output;
-	head->took = took;
-	tasks_finish(tasks, head, (struct ending){.outcome = outcome});
 }
 
-void tasks_progress(struct tasks *tasks, struct pipe *pipe, struct output *output)
+void tasks_answered(struct tasks *tasks, struct delivery *delivery, enum outcome outcome,
+	struct output *output, mtime counted_until)
+{
+	if (tasks->dispatch.concurrency > 1)
+		running_count(&tasks->dispatch.running, delivery, counted_until);
+	else
+		count_head(tasks, delivery->pipe, counted_until);
+	dispatch_end(&tasks->dispatch, delivery, tasks->context->now);
+	delivery->parcel.output = output;
+	delivery->took = tasks->context->now - delivery->begun_at;
+	tasks_finish(tasks, delivery, (struct ending){.outcome = outcome});
+}
+
+void tasks_progress(struct tasks *tasks, const struct delivery *delivery, struct output *output)
 {
 	pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_PROGRESS,
-					  .slot = pipe->slot,
-					  .life = pipe->life,
-					  .delivery = pipe_head(pipe),
+					  .slot = delivery->pipe->slot,
+					  .life = delivery->pipe->life,
+					  .delivery = delivery,
 					  .output = output});
 	output_free(output);
+}
+
+/* Take the last task out of a pipe that was stopped, if its worker had begun it. One that was not
+ * begun waits again, before all others; an orphan is freed. NULL: the pipe is empty. */
+static struct delivery *take_last_begun(struct tasks *tasks, struct pipe *pipe)
+{
+	struct delivery *delivery;
+	while ((delivery = dispatch_take_last(&tasks->dispatch, pipe))) {
+		if (pipe->load == 0 || tasks->dispatch.concurrency > 1)
+			return delivery;
+		if (delivery->source)
+			dispatch_requeue(&tasks->dispatch, delivery);
+		else
+			delivery_free(delivery);
+	}
+	return NULL;
+}
+
+/* One task has begun, or the pool knows who is to blame. */
+static bool has_failed(const struct pipe *pipe, const struct delivery *delivery)
+{
+	return pipe->blame == BLAME_BEGUN || (pipe->blame == BLAME_MARKED && delivery->is_blamed);
 }
 
 void tasks_worker_gone(
 	struct tasks *tasks, struct pipe *pipe, struct exit_info exit, struct output *last_output)
 {
-	mtime took = tasks->context->now - pipe->since;
-	if (pipe->load > 1)
-		emit_held_up(tasks, pipe, took);
-	struct delivery *head = dispatch_slot_gone(&tasks->dispatch, pipe);
-	if (!head || pipe->outcome_on_exit == OUTCOME_UNSTARTED)
-		output_free(last_output);
-	else /* kept for the notice of the failed attempt */
-		head->parcel.output = last_output;
-	if (!head)
-		return;
-	head->took = took;
-	tasks_finish(tasks, head,
-		(struct ending){.outcome = pipe->outcome_on_exit,
-			.exit = exit,
-			.what = pipe->outcome_on_exit == OUTCOME_BROKEN ? pipe->violation : NULL});
+	struct delivery *delivery;
+	if (pipe->load > 0)
+		emit_held_up(tasks, pipe, tasks->context->now - pipe_head(pipe)->begun_at);
+	dispatch_slot_stop(&tasks->dispatch, pipe);
+	while ((delivery = take_last_begun(tasks, pipe))) {
+		struct ending ending = {.outcome = OUTCOME_UNSTARTED, .exit = exit};
+		delivery->took = tasks->context->now - delivery->begun_at;
+		if (has_failed(pipe, delivery)) {
+			ending.outcome = pipe->on_exit;
+			ending.what = pipe->on_exit == OUTCOME_BROKEN ? pipe->violation : NULL;
+			/* kept for the notice of the failed attempt */
+			delivery->parcel.output = last_output;
+			last_output = NULL;
+		}
+		delivery->is_suspect |= pipe->blame == BLAME_SUSPECTS;
+		tasks_finish(tasks, delivery, ending);
+	}
+	output_free(last_output);
 }
 
-/* The worker had begun the head and may have done a part of it, so this is logged. An orphan is
+/* The worker had begun the task and may have done a part of it, so this is logged. An orphan is
  * not: it is delivered again anyway. */
 void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
 {
-	struct delivery *head = dispatch_slot_gone(&tasks->dispatch, pipe);
-	if (head && !head->source) {
-		delivery_free(head);
-	} else if (head) {
-		pool_emit(tasks->context, (struct notice){.kind = NOTICE_TASK_CUT_SHORT,
-						  .slot = pipe->slot,
-						  .life = pipe->life,
-						  .delivery = head,
-						  .duration = tasks->context->now - pipe->since});
-		source_reject(head, REJECT_REQUEUE);
+	struct delivery *delivery;
+	dispatch_slot_stop(&tasks->dispatch, pipe);
+	while ((delivery = take_last_begun(tasks, pipe))) {
+		if (!delivery->source) {
+			delivery_free(delivery);
+			continue;
+		}
+		pool_emit(tasks->context,
+			(struct notice){.kind = NOTICE_TASK_CUT_SHORT,
+				.slot = pipe->slot,
+				.life = pipe->life,
+				.delivery = delivery,
+				.duration = tasks->context->now - delivery->begun_at});
+		source_reject(delivery, REJECT_REQUEUE);
 	}
 }

@@ -13,6 +13,7 @@ struct delivery *delivery_new(size_t size)
 	list_init(&delivery->place);
 	list_init(&delivery->unacked);
 	list_init(&delivery->released);
+	list_init(&delivery->begun);
 	list_init(&delivery->parcel.order);
 	delivery->parcel.delivery = delivery;
 	return delivery;

@@ -9,10 +9,11 @@
 #include "base/mtime.h"
 #include "base/text.h"
 #include "core/tasks/outbox.h"
+#include "core/timers.h"
 
 #define DELIVERY_STATES(X)                                                                         \
 	X(DELIVERY_QUEUED)   /* waits in the pool's buffer for a worker */                         \
-	X(DELIVERY_SENT)     /* in a worker's pipe; only the head of a pipe counts as begun */     \
+	X(DELIVERY_SENT)     /* in a worker's pipe (pipe.h: which ones count as begun) */          \
 	X(DELIVERY_ANSWERED) /* its attempt is over; its parcel waits for the broker's confirm */  \
 	X(DELIVERY_RELEASED) /* settled and confirmed: acked at the end of this turn, or of a      \
 				later one */
@@ -23,6 +24,7 @@ enum delivery_state {
 #undef X
 };
 
+struct pipe;
 struct source;
 
 struct delivery {
@@ -34,6 +36,15 @@ struct delivery {
 	struct parcel parcel;  /* ANSWERED: what must be confirmed before the ack */
 	enum delivery_state state;
 	mtime queued_at;
+	/* SENT */
+	struct pipe *pipe;    /* that it is in */
+	struct numbered open; /* in dispatch's table, by id */
+	struct link begun;    /* if the hard limit applies to it: in the list by begun_at */
+	mtime begun_at;       /* at the answer before it, or when it was sent */
+	struct timer soft;    /* its soft limit; .at 0: not set yet */
+	bool is_overdue;      /* over the hard limit, and it is not known which task has hung */
+	bool is_blamed;       /* if its worker ends now, this attempt has failed */
+
 	mtime took;    /* ANSWERED: how long its worker took */
 	uint64_t id;   /* of its latest attempt, for its worker; 0: no worker had it */
 	int slot;      /* of that worker; -1: no worker had it */

@@ -1,24 +1,54 @@
 #include "core/tasks/dispatch.h"
 
+#include "core/effects.h"
+
 #include <assert.h>
 
-void dispatch_init(
-	struct dispatch *dispatch, mtime pipe_wait, const struct effects *effects, void *io)
+enum rc dispatch_init(struct dispatch *dispatch, const struct pool_config *config,
+	uint64_t *last_id, const struct effects *effects, void *io)
 {
-	*dispatch = (struct dispatch){.effects = effects, .io = io, .pipe_wait = pipe_wait};
+	*dispatch = (struct dispatch){.effects = effects,
+		.io = io,
+		.last_id = last_id,
+		.concurrency = config->concurrency,
+		.pipe_wait = MTIME_NEVER};
 	list_init(&dispatch->queued);
-	list_init(&dispatch->running);
+	list_init(&dispatch->suspects);
 	list_init(&dispatch->in_time);
-	for (int load = 0; load < POOL_PIPELINE_MAX; load++)
-		list_init(&dispatch->by_load[load]);
+	list_init(&dispatch->kept);
+	running_init(&dispatch->running);
+	bool is_single = config->concurrency == 1;
+	if (by_load_init(&dispatch->open, is_single ? POOL_PIPELINE_MAX : config->concurrency) !=
+			RC_OK ||
+		number_table_init(&dispatch->by_id) != RC_OK)
+		return RC_MEMORY;
+	return RC_OK;
 }
+
+void dispatch_release(struct dispatch *dispatch)
+{
+	running_release(&dispatch->running);
+	number_table_release(&dispatch->by_id);
+	by_load_release(&dispatch->open);
+}
+
+void dispatch_configure(struct dispatch *dispatch, mtime pipe_wait, uint32_t workers)
+{
+	dispatch->pipe_wait = pipe_wait;
+	dispatch->alone_max = workers < 2 ? 1 : workers / 2;
+	dispatch->takes_turns = workers < 2;
+}
+
+/* ---------- pipes ---------- */
 
 void dispatch_add_slot(struct pipe *pipe, uint16_t slot)
 {
 	*pipe = (struct pipe){.slot = slot, .closed = PIPE_NOT_READY};
 	list_init(&pipe->by_load);
-	list_init(&pipe->running);
+	list_init(&pipe->busy);
 	list_init(&pipe->in_time);
+	list_init(&pipe->kept);
+	list_init(&pipe->silent);
 	list_init(&pipe->tasks);
 	list_init(&pipe->answered);
 }
@@ -26,109 +56,176 @@ void dispatch_add_slot(struct pipe *pipe, uint16_t slot)
 /* A pipe that is closed, full or spent is in no list. */
 static void enlist(struct dispatch *dispatch, struct pipe *pipe)
 {
-	if (pipe->closed || pipe->load == POOL_PIPELINE_MAX || pipe_is_spent(pipe))
+	if (!pipe->closed && pipe->load < dispatch->open.max && !pipe_is_spent(pipe))
+		by_load_append(&dispatch->open, pipe);
+}
+
+static void close_for(struct dispatch *dispatch, struct pipe *pipe, enum pipe_closed why)
+{
+	by_load_remove(&dispatch->open, pipe);
+	pipe->closed |= why;
+}
+
+bool dispatch_has_place(const struct dispatch *dispatch)
+{
+	const struct pipe *pipe = by_load_first(&dispatch->open);
+	return pipe && (pipe->load == 0 || dispatch->concurrency > 1);
+}
+
+/* ---------- pipes for suspects ---------- */
+
+/* Keep the pipe for a suspect. */
+static void keep(struct dispatch *dispatch, struct pipe *pipe)
+{
+	close_for(dispatch, pipe, PIPE_ALONE);
+	dispatch->alone++;
+	dispatch->kept_count++;
+	if (pipe->load == 0)
+		list_prepend(&dispatch->kept, &pipe->kept);
+	else
+		list_append(&dispatch->kept, &pipe->kept);
+}
+
+static void unkeep(struct dispatch *dispatch, struct pipe *pipe)
+{
+	if (list_is_empty(&pipe->kept))
 		return;
-	list_append(&dispatch->by_load[pipe->load], &pipe->by_load);
-	dispatch->loads |= UINT64_C(1) << pipe->load;
+	list_remove(&pipe->kept);
+	dispatch->kept_count--;
+	dispatch->alone--;
+	pipe->closed &= ~(unsigned)PIPE_ALONE;
 }
 
-static void delist(struct dispatch *dispatch, struct pipe *pipe)
+static void unkeep_all(struct dispatch *dispatch)
 {
-	if (list_is_empty(&pipe->by_load))
-		return;
-	list_remove(&pipe->by_load);
-	if (list_is_empty(&dispatch->by_load[pipe->load]))
-		dispatch->loads &= ~(UINT64_C(1) << pipe->load);
+	struct link *first;
+	while ((first = list_first(&dispatch->kept))) {
+		struct pipe *pipe = CONTAINER_OF(first, struct pipe, kept);
+		unkeep(dispatch, pipe);
+		enlist(dispatch, pipe);
+	}
 }
 
-static void set_load(struct dispatch *dispatch, struct pipe *pipe, uint16_t load)
+/* A pipe that has become empty: it is kept for a suspect, or its suspect has ended. */
+static void alone_is_empty(struct dispatch *dispatch, struct pipe *pipe)
 {
-	delist(dispatch, pipe);
-	dispatch->in_pipes += (uint32_t)load - pipe->load;
-	pipe->load = load;
-	enlist(dispatch, pipe);
-	/* A task that runs alone is the only one in a pipe, so it is the one that leaves; for a
-	 * task that is added, into_pipe sets this. */
-	assert(!dispatch->is_exclusive || dispatch->in_pipes == 0);
-	dispatch->is_exclusive = false;
+	if (!list_is_empty(&pipe->kept)) {
+		list_remove(&pipe->kept);
+		list_prepend(&dispatch->kept, &pipe->kept);
+	} else {
+		dispatch->alone--;
+		pipe->closed &= ~(unsigned)PIPE_ALONE;
+	}
 }
 
-/* The pipe whose head began last has a worker that is awake, if that is not long ago. */
-static struct pipe *next_pipe(
-	const struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
+/* Return an empty pipe for a suspect. Without one, keep the least loaded ones until they are. */
+static struct pipe *pipe_for_suspect(struct dispatch *dispatch)
 {
-	struct pipe *awake = pack > 1 ? dispatch_latest_running(dispatch, NULL) : NULL;
-	bool may_be_given = awake && !list_is_empty(&awake->by_load) && awake->load < pack;
-	if (may_be_given && now - awake->since < DISPATCH_WAKING)
-		return awake;
-	if (!dispatch->loads)
-		return NULL;
-	uint32_t load = (uint32_t)__builtin_ctzll(dispatch->loads);
-	if (load >= depth)
-		return NULL;
-	return CONTAINER_OF(list_first(&dispatch->by_load[load]), struct pipe, by_load);
+	struct link *first = list_first(&dispatch->kept);
+	struct pipe *pipe = first ? CONTAINER_OF(first, struct pipe, kept) : NULL;
+	if (pipe && pipe->load == 0 && pipe->closed == PIPE_ALONE)
+		return pipe;
+	while (dispatch->alone < dispatch->alone_max &&
+		dispatch->kept_count < dispatch->suspect_count &&
+		(pipe = by_load_first(&dispatch->open))) {
+		keep(dispatch, pipe);
+		if (pipe->load == 0)
+			return pipe;
+	}
+	return NULL;
+}
+
+/* ---------- tasks that wait ---------- */
+
+static bool runs_alone(const struct dispatch *dispatch, const struct delivery *delivery)
+{
+	return delivery->is_suspect && dispatch->concurrency > 1;
+}
+
+static void count_queued(
+	struct dispatch *dispatch, const struct delivery *delivery, uint32_t difference)
+{
+	dispatch->queued_count += difference;
+	if (runs_alone(dispatch, delivery))
+		dispatch->suspect_count += difference;
+}
+
+static struct link *queue_of(struct dispatch *dispatch, const struct delivery *delivery)
+{
+	return runs_alone(dispatch, delivery) ? &dispatch->suspects : &dispatch->queued;
 }
 
 void dispatch_offer(struct dispatch *dispatch, struct delivery *delivery)
 {
 	delivery->state = DELIVERY_QUEUED;
-	list_append(&dispatch->queued, &delivery->place);
-	dispatch->queued_count++;
+	list_append(queue_of(dispatch, delivery), &delivery->place);
+	count_queued(dispatch, delivery, 1);
 }
 
 void dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery)
 {
 	delivery->state = DELIVERY_QUEUED;
-	list_prepend(&dispatch->queued, &delivery->place);
-	dispatch->queued_count++;
+	list_prepend(queue_of(dispatch, delivery), &delivery->place);
+	count_queued(dispatch, delivery, 1);
 }
 
-static struct delivery *first_waiting(const struct dispatch *dispatch)
+static void unqueue(struct dispatch *dispatch, struct delivery *delivery)
 {
-	struct link *first = list_first(&dispatch->queued);
+	list_remove(&delivery->place);
+	count_queued(dispatch, delivery, UINT32_MAX); /* one less */
+}
+
+static struct delivery *first_of(const struct link *tasks)
+{
+	struct link *first = list_first(tasks);
 	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
 }
 
 struct delivery *dispatch_take(struct dispatch *dispatch)
 {
-	struct delivery *delivery = first_waiting(dispatch);
-	if (delivery) {
-		list_remove(&delivery->place);
-		dispatch->queued_count--;
-	}
+	struct delivery *delivery = first_of(&dispatch->suspects);
+	if (!delivery)
+		delivery = first_of(&dispatch->queued);
+	if (delivery)
+		unqueue(dispatch, delivery);
 	return delivery;
 }
 
-static void stop_clock(struct pipe *pipe)
+/* ---------- into pipes, and out of them ---------- */
+
+static void set_load(struct dispatch *dispatch, struct pipe *pipe, uint16_t load)
 {
-	list_remove(&pipe->running);
+	by_load_remove(&dispatch->open, pipe);
+	dispatch->in_pipes += (uint32_t)load - pipe->load;
+	if (dispatch->in_pipes > dispatch->in_pipes_max)
+		dispatch->in_pipes_max = dispatch->in_pipes;
+	pipe->load = load;
+	if (load == 0 && pipe->closed & PIPE_ALONE)
+		alone_is_empty(dispatch, pipe);
+	enlist(dispatch, pipe);
+	/* An exclusive task is the only one in a pipe, so it is the one that leaves; for a task
+	 * that is added, into_pipe sets this. */
+	assert(!dispatch->is_exclusive || dispatch->in_pipes == 0);
+	dispatch->is_exclusive = false;
+}
+
+void dispatch_measured(struct dispatch *dispatch)
+{
+	dispatch->in_pipes_max = dispatch->in_pipes;
+}
+
+static void begin(struct dispatch *dispatch, struct delivery *delivery, mtime now)
+{
+	running_begin(&dispatch->running, delivery, now);
+	if (dispatch->pipe_wait != MTIME_NEVER)
+		list_append(&dispatch->in_time, &delivery->pipe->in_time);
+}
+
+/* The head of the pipe ends: what its time has closed is open again. */
+static void end_wait(struct pipe *pipe)
+{
 	list_remove(&pipe->in_time);
 	pipe->closed &= ~(unsigned)PIPE_HELD_UP;
-}
-
-static void start_clock(struct dispatch *dispatch, struct pipe *pipe, mtime now)
-{
-	stop_clock(pipe);
-	pipe->since = now;
-	list_append(&dispatch->running, &pipe->running);
-	if (dispatch->pipe_wait != MTIME_NEVER)
-		list_append(&dispatch->in_time, &pipe->in_time);
-}
-
-bool dispatch_hold_up(struct dispatch *dispatch, mtime arrived_after)
-{
-	struct link *first;
-	bool is_any = false;
-	while ((first = list_first(&dispatch->in_time))) {
-		struct pipe *pipe = CONTAINER_OF(first, struct pipe, in_time);
-		if (arrived_after - pipe->since < dispatch->pipe_wait)
-			break;
-		list_remove(first);
-		delist(dispatch, pipe);
-		pipe->closed |= PIPE_HELD_UP;
-		is_any = true;
-	}
-	return is_any;
 }
 
 /* Move the delivery, which was taken from those that wait, into the pipe. */
@@ -136,11 +233,112 @@ static void into_pipe(
 	struct dispatch *dispatch, struct delivery *delivery, struct pipe *pipe, mtime now)
 {
 	delivery->state = DELIVERY_SENT;
-	if (pipe->load == 0)
-		start_clock(dispatch, pipe, now);
+	delivery->pipe = pipe;
+	delivery->is_blamed = false;
+	number_table_add(&dispatch->by_id, &delivery->open, delivery->id);
+	if (pipe->load == 0 || dispatch->concurrency > 1)
+		begin(dispatch, delivery, now);
 	list_append(&pipe->tasks, &delivery->place);
+	if (!list_is_empty(&pipe->kept)) { /* it stays PIPE_ALONE until the suspect ends */
+		list_remove(&pipe->kept);
+		dispatch->kept_count--;
+	}
 	set_load(dispatch, pipe, (uint16_t)(pipe->load + 1));
 	dispatch->is_exclusive = settle_is_exclusive(delivery);
+}
+
+static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
+{
+	struct pipe *pipe = delivery->pipe;
+	delivery->slot = pipe->slot;
+	delivery->life = pipe->life;
+	running_end(&dispatch->running, delivery);
+	if (pipe->overdue == 0)
+		pipe->closed &= ~(unsigned)PIPE_OVERDUE;
+	number_table_remove(&dispatch->by_id, &delivery->open);
+	list_remove(&delivery->place);
+	delivery->pipe = NULL;
+	set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
+}
+
+struct delivery *dispatch_find(const struct dispatch *dispatch, uint64_t id)
+{
+	struct numbered *found = number_table_find(&dispatch->by_id, id);
+	return found ? CONTAINER_OF(found, struct delivery, open) : NULL;
+}
+
+void dispatch_end(struct dispatch *dispatch, struct delivery *delivery, mtime now)
+{
+	struct pipe *pipe = delivery->pipe;
+	bool is_limited = running_has(delivery);
+	end_wait(pipe);
+	pipe->answers++;
+	out_of_pipe(dispatch, delivery);
+	if (pipe->load == 0 && !list_is_empty(&pipe->by_load)) {
+		/* Its worker was busy until now, so its caches are warm: it is first. */
+		by_load_remove(&dispatch->open, pipe);
+		by_load_prepend(&dispatch->open, pipe);
+	}
+	if (dispatch->concurrency > 1)
+		return;
+	if (!is_limited)
+		pipe->blame = BLAME_NOBODY;
+	else if (pipe->load > 0)
+		begin(dispatch, pipe_head(pipe), now);
+}
+
+struct delivery *dispatch_take_last(struct dispatch *dispatch, struct pipe *pipe)
+{
+	if (pipe->load == 0)
+		return NULL;
+	struct delivery *last = CONTAINER_OF(pipe->tasks.prev, struct delivery, place);
+	out_of_pipe(dispatch, last);
+	return last;
+}
+
+/* ---------- which task, which pipe ---------- */
+
+/* The pipe whose head began last has a worker that is awake, if that is not long ago. */
+static struct pipe *next_pipe(
+	const struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now)
+{
+	struct delivery *latest = pack > 1 ? running_latest(&dispatch->running, NULL) : NULL;
+	if (latest && now - latest->begun_at < DISPATCH_WAKING) {
+		struct pipe *awake = latest->pipe;
+		if (!list_is_empty(&awake->by_load) && awake->load < pack)
+			return awake;
+	}
+	struct pipe *pipe = by_load_first(&dispatch->open);
+	return pipe && pipe->load < depth ? pipe : NULL;
+}
+
+/* Suspects go before all others, which have other workers. But an exclusive task must have its
+ * turn, and so must those that have no other worker. */
+static bool is_suspects_turn(const struct dispatch *dispatch, const struct delivery *suspect,
+	const struct delivery *next)
+{
+	if (!suspect || !next)
+		return suspect != NULL;
+	bool is_in_order = dispatch->takes_turns || settle_is_exclusive(next);
+	return !is_in_order || suspect->tag < next->tag;
+}
+
+/* Return the next task that can be sent, and its pipe; or NULL. */
+static struct delivery *choose(
+	struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now, struct pipe **ret_pipe)
+{
+	struct delivery *suspect = first_of(&dispatch->suspects);
+	struct delivery *next = first_of(&dispatch->queued);
+	if (dispatch->is_exclusive && dispatch->in_pipes > 0)
+		return NULL;
+	if (!is_suspects_turn(dispatch, suspect, next))
+		unkeep_all(dispatch);
+	else if ((*ret_pipe = pipe_for_suspect(dispatch)))
+		return suspect;
+	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0))
+		return NULL;
+	*ret_pipe = next_pipe(dispatch, depth, pack, now);
+	return *ret_pipe ? next : NULL;
 }
 
 enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now,
@@ -149,22 +347,18 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	struct delivery *delivery;
 	struct pipe *pipe;
 	int wakes = 0;
-	while ((delivery = first_waiting(dispatch))) {
-		if (dispatch->in_pipes > 0 && (dispatch->is_exclusive || settle_is_exclusive(delivery)))
-			break;
-		if (!(pipe = next_pipe(dispatch, depth, pack, now)))
-			break;
+	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
 		if (pipe->load == 0 && wakes++ == DISPATCH_WAKES)
 			return DISPATCH_ENOUGH;
 		/* A publisher can set any number of attempts, also the maximum. */
 		uint16_t before = delivery->attempt;
 		uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));
+		delivery->id = ++*dispatch->last_id;
 		enum send_result result =
 			dispatch->effects->send(dispatch->io, pipe->slot, delivery, attempt);
 		if (result == SEND_NO_MEMORY)
 			return DISPATCH_NO_MEMORY;
-		list_remove(&delivery->place);
-		dispatch->queued_count--;
+		unqueue(dispatch, delivery);
 		if (result == SEND_TOO_LARGE) {
 			*ret_invalid = delivery;
 			return DISPATCH_TOO_LARGE;
@@ -174,40 +368,35 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 	return DISPATCH_DONE;
 }
 
-static struct delivery *out_of_pipe(struct dispatch *dispatch, struct pipe *pipe)
+bool dispatch_hold_up(struct dispatch *dispatch, mtime arrived_after)
 {
-	struct delivery *head = pipe_head(pipe);
-	head->slot = pipe->slot;
-	head->life = pipe->life;
-	list_remove(&head->place);
-	set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
-	if (pipe->load == 0 && !list_is_empty(&pipe->by_load)) {
-		/* Its worker was busy until now, so its caches are warm: it is first. */
-		list_remove(&pipe->by_load);
-		list_prepend(&dispatch->by_load[0], &pipe->by_load);
+	struct link *first;
+	bool is_any = false;
+	while ((first = list_first(&dispatch->in_time))) {
+		struct pipe *pipe = CONTAINER_OF(first, struct pipe, in_time);
+		if (arrived_after - pipe_head(pipe)->begun_at < dispatch->pipe_wait)
+			break;
+		list_remove(first);
+		close_for(dispatch, pipe, PIPE_HELD_UP);
+		is_any = true;
 	}
-	return head;
+	return is_any;
 }
 
-struct delivery *dispatch_end(struct dispatch *dispatch, struct pipe *pipe, mtime now)
+void dispatch_overdue(struct dispatch *dispatch, struct delivery *delivery, mtime now)
 {
-	/* A pipe that was stopped has no clock and gets none: no limit applies to its tasks. */
-	bool is_limited = !list_is_empty(&pipe->running);
-	stop_clock(pipe);
-	pipe->answers++;
-	struct delivery *head = out_of_pipe(dispatch, pipe);
-	if (!is_limited)
-		pipe->outcome_on_exit = OUTCOME_UNSTARTED;
-	else if (pipe->load > 0)
-		start_clock(dispatch, pipe, now);
-	return head;
+	running_overdue(&dispatch->running, delivery, now);
+	close_for(dispatch, delivery->pipe, PIPE_OVERDUE);
 }
+
+/* ---------- the lives of workers ---------- */
 
 void dispatch_slot_begin(struct pipe *pipe, uint32_t life)
 {
 	pipe->life = life;
 	pipe->answers = 0;
-	pipe->outcome_on_exit = OUTCOME_CRASHED;
+	pipe->blame = BLAME_BEGUN;
+	pipe->on_exit = OUTCOME_CRASHED;
 	pipe->counted_until = MTIME_NEVER;
 }
 
@@ -220,14 +409,14 @@ void dispatch_slot_up(struct dispatch *dispatch, struct pipe *pipe)
 
 void dispatch_slot_limit(struct dispatch *dispatch, struct pipe *pipe, uint32_t tasks_max)
 {
-	delist(dispatch, pipe);
+	by_load_remove(&dispatch->open, pipe);
 	pipe->tasks_max = tasks_max;
 	enlist(dispatch, pipe);
 }
 
 void dispatch_slot_writable(struct dispatch *dispatch, struct pipe *pipe, bool is_writable)
 {
-	delist(dispatch, pipe);
+	by_load_remove(&dispatch->open, pipe);
 	pipe->closed &= ~(unsigned)PIPE_FULL;
 	if (!is_writable)
 		pipe->closed |= PIPE_FULL;
@@ -236,8 +425,8 @@ void dispatch_slot_writable(struct dispatch *dispatch, struct pipe *pipe, bool i
 
 void dispatch_slot_dismiss(struct dispatch *dispatch, struct pipe *pipe)
 {
-	delist(dispatch, pipe);
-	pipe->closed |= PIPE_DISMISSED;
+	close_for(dispatch, pipe, PIPE_DISMISSED);
+	unkeep(dispatch, pipe);
 }
 
 void dispatch_slot_keep(struct dispatch *dispatch, struct pipe *pipe)
@@ -248,25 +437,14 @@ void dispatch_slot_keep(struct dispatch *dispatch, struct pipe *pipe)
 
 void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 {
-	delist(dispatch, pipe);
-	pipe->closed |= PIPE_NOT_READY;
-	stop_clock(pipe);
-}
-
-struct delivery *dispatch_slot_gone(struct dispatch *dispatch, struct pipe *pipe)
-{
-	dispatch_slot_stop(dispatch, pipe);
-	/* From the last to the second, each before all that wait, so that they keep their order. */
-	while (pipe->load > 1) {
-		struct delivery *last = CONTAINER_OF(pipe->tasks.prev, struct delivery, place);
-		list_remove(&last->place);
-		set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
-		if (last->source)
-			dispatch_requeue(dispatch, last);
-		else
-			delivery_free(last);
-	}
-	return pipe->load ? out_of_pipe(dispatch, pipe) : NULL;
+	close_for(dispatch, pipe, PIPE_NOT_READY);
+	unkeep(dispatch, pipe);
+	if (pipe->begun > 1 && pipe->blame == BLAME_BEGUN)
+		pipe->blame = BLAME_SUSPECTS;
+	for (struct link *link = pipe->tasks.next; pipe->begun > 0; link = link->next)
+		running_end(&dispatch->running, CONTAINER_OF(link, struct delivery, place));
+	pipe->closed &= ~(unsigned)PIPE_OVERDUE;
+	end_wait(pipe);
 }
 
 void dispatch_source_down(struct dispatch *dispatch, struct source *source)
@@ -279,27 +457,8 @@ void dispatch_source_down(struct dispatch *dispatch, struct source *source)
 			source_forget(delivery);
 		} else if (delivery->state == DELIVERY_QUEUED) {
 			source_forget(delivery);
-			list_remove(&delivery->place);
-			dispatch->queued_count--;
+			unqueue(dispatch, delivery);
 			delivery_free(delivery);
 		}
 	}
-}
-
-struct pipe *dispatch_longest_running(const struct dispatch *dispatch)
-{
-	struct link *first = list_first(&dispatch->running);
-	return first ? CONTAINER_OF(first, struct pipe, running) : NULL;
-}
-
-mtime dispatch_deadline(const struct dispatch *dispatch, mtime hard_limit)
-{
-	const struct pipe *pipe = dispatch_longest_running(dispatch);
-	return pipe ? mtime_after(pipe->since, hard_limit) : MTIME_NEVER;
-}
-
-struct pipe *dispatch_latest_running(const struct dispatch *dispatch, const struct pipe *after)
-{
-	const struct link *link = after ? after->running.prev : dispatch->running.prev;
-	return link == &dispatch->running ? NULL : CONTAINER_OF(link, struct pipe, running);
 }

@@ -1,27 +1,41 @@
 /* Dispatch: which task next, for which worker. Layer: core. The only place that chooses a task. A
  * task leaves a pipe with dispatch_end, when its attempt is over; source_release comes later, when
- * it is settled and confirmed. Pipes are in one list for each load, and a bit mask shows which
- * lists are not empty, so the least loaded pipe is found in O(1). Owns the QUEUED and SENT
- * deliveries. */
+ * it is settled and confirmed. Owns the QUEUED and SENT deliveries.
+ * Suspects: tasks of which one may have ended its worker. A suspect is sent to a worker that has no
+ * other task, and that worker gets none until the suspect has ended; so one that ends its worker
+ * again is found. Only a pool with a concurrency above 1 has suspects. */
 #ifndef CORE_TASKS_DISPATCH_H
 #define CORE_TASKS_DISPATCH_H
 
 #include "core/pool_config.h"
-#include "core/tasks/pipe.h"
+#include "core/tasks/by_load.h"
+#include "core/tasks/running.h"
 #include "core/tasks/source.h"
 
 struct dispatch {
-	const struct effects *effects; /* borrowed until pool_free, like io */
+	const struct effects *effects; /* borrowed until pool_free, like io and last_id */
 	void *io;
-	struct link queued;                     /* QUEUED deliveries, oldest first */
-	uint32_t queued_count;                  /* how many */
-	struct link by_load[POOL_PIPELINE_MAX]; /* open pipes with that many tasks */
-	uint64_t loads;                         /* bit n: by_load[n] is not empty */
-	uint32_t in_pipes;   /* tasks in all pipes, whatever their slots' state */
-	bool is_exclusive;   /* the task in a pipe must be the only one of the pool in a pipe */
-	struct link running; /* pipes with a head, the longest running first */
-	struct link in_time; /* those whose head has not reached pipe_wait, in the same order */
+	uint64_t *last_id;         /* that was given to a task; all pools share it */
+	uint32_t concurrency;      /* open tasks in one worker */
+	struct link queued;        /* QUEUED deliveries, oldest first */
+	struct link suspects;      /* the same, of those that are suspects */
+	uint32_t queued_count;     /* in both */
+	uint32_t suspect_count;    /* QUEUED suspects */
+	struct by_load open;       /* open pipes */
+	struct number_table by_id; /* SENT deliveries */
+	uint32_t in_pipes;         /* tasks in all pipes, whatever their slots' state */
+	uint32_t in_pipes_max;     /* maximum since dispatch_measured */
+	bool is_exclusive;         /* the task in a pipe must be the only one of the pool */
+	struct running running;
+	struct link in_time; /* pipes whose head has not run for pipe_wait, the longest running
+				first */
 	mtime pipe_wait;     /* as configured; MTIME_NEVER: no limit */
+	/* suspects */
+	struct link kept;    /* pipes that get a suspect when they are empty; empty ones first */
+	uint32_t kept_count; /* how many */
+	uint32_t alone;      /* pipes with PIPE_ALONE */
+	uint32_t alone_max;  /* at most so many: half of the workers, at least one */
+	bool takes_turns;    /* there is one worker, for suspects and for all others */
 };
 
 /* Less work than this is not worth another process: to wake one and to fill its caches costs some
@@ -34,40 +48,51 @@ struct dispatch {
 #define DISPATCH_WAKES 64
 
 enum dispatch_stop {
-	DISPATCH_DONE,      /* no task waits, every pipe is full, or an exclusive task waits or runs */
+	DISPATCH_DONE,      /* no task waits, no pipe has a place, or an exclusive task waits or
+			       runs */
 	DISPATCH_TOO_LARGE, /* *ret_invalid moves out: it cannot be sent to any worker */
 	DISPATCH_NO_MEMORY, /* retry a little later */
 	DISPATCH_ENOUGH,    /* DISPATCH_WAKES workers were woken: continue in the next turn */
 };
 
-/* pipe_wait: no task is sent behind a head that has run for longer; MTIME_NEVER: no limit. */
-void dispatch_init(struct dispatch *, mtime pipe_wait, const struct effects *, void *io);
+/* last_id: borrowed. RC_MEMORY. */
+enum rc dispatch_init(struct dispatch *, const struct pool_config *, uint64_t *last_id,
+	const struct effects *, void *io) MUST_CHECK;
+void dispatch_release(struct dispatch *);
+/* pipe_wait: no task is sent behind a head that has run for longer; MTIME_NEVER: no limit. workers:
+ * that are wanted. */
+void dispatch_configure(struct dispatch *, mtime pipe_wait, uint32_t workers);
 
-/* An open pipe is empty. */
-static inline bool dispatch_has_idle(const struct dispatch *dispatch)
-{
-	return dispatch->loads & 1;
-}
+/* True: an open pipe can take a task: it is empty, or with concurrency not full. */
+bool dispatch_has_place(const struct dispatch *);
 
-/* Append a task to those that wait; or put one that came back from a pipe, not begun, before them.
- * It moves in. */
+/* Append a task to those that wait; or put one that came back from a pipe before them. It moves in.
+ */
 void dispatch_offer(struct dispatch *, struct delivery *);
 void dispatch_requeue(struct dispatch *, struct delivery *);
 /* Close each pipe whose head had run for pipe_wait or longer at arrived_after, until that head
  * ends. True: a pipe was closed. */
 bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
-/* Send while a task waits and an open pipe has less than depth tasks (1 to POOL_PIPELINE_MAX). The
- * least loaded pipe is next; of idle workers the one that was busy last, because its caches are
- * warm. Before an idle worker is woken, the pipe whose head began last is filled up to pack tasks
- * (1 to depth). An exclusive task (settle_is_exclusive) is sent when all pipes are empty. The
- * tasks behind it wait until it has ended; otherwise they would overtake it for ever. */
+/* Send while a task waits and an open pipe has less than depth tasks (1 to POOL_PIPELINE_MAX, or
+ * the concurrency). The least loaded pipe is next; of idle workers the one that was busy last,
+ * because its caches are warm. Before an idle worker is woken, the pipe whose head began last is
+ * filled up to pack tasks (1 to depth). Suspects go first; in a pool with a single worker the older
+ * task does. An exclusive task (settle_is_exclusive) is sent when all pipes are empty. The tasks
+ * behind it wait until it has ended; otherwise they would overtake it for ever. */
 enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_invalid) MUST_CHECK;
-/* The head was answered: it moves out, and the clock of the next task in the pipe starts now. After
- * dispatch_slot_stop no clock starts: the tasks behind the head count as not begun. */
-struct delivery *dispatch_end(struct dispatch *, struct pipe *, mtime now);
+/* The SENT delivery with this id, or NULL. */
+struct delivery *dispatch_find(const struct dispatch *, uint64_t id);
+/* The task was answered: it moves out. Without concurrency the clock of the next task in its pipe
+ * starts now; after dispatch_slot_stop no clock starts, and nobody is to blame. */
+void dispatch_end(struct dispatch *, struct delivery *, mtime now);
+/* The task is over the hard limit while others of its worker run: send nothing to this worker until
+ * it is known which one has hung. */
+void dispatch_overdue(struct dispatch *, struct delivery *, mtime now);
 /* Take out the oldest task that waits, or return NULL. */
 struct delivery *dispatch_take(struct dispatch *);
+/* Begin to measure in_pipes_max. */
+void dispatch_measured(struct dispatch *);
 
 /* Initialize the pipe of a new slot. */
 void dispatch_add_slot(struct pipe *, uint16_t slot);
@@ -83,21 +108,12 @@ void dispatch_slot_writable(struct dispatch *, struct pipe *, bool is_writable);
  * affected. */
 void dispatch_slot_dismiss(struct dispatch *, struct pipe *);
 void dispatch_slot_keep(struct dispatch *, struct pipe *);
-/* Send no more tasks to it, and stop the clock of its head: the hard limit does not apply any
- * more. */
+/* Send no more tasks to it, and stop the clocks of its tasks: no limit applies any more. What runs
+ * now decides who is to blame if the worker ends. */
 void dispatch_slot_stop(struct dispatch *, struct pipe *);
-/* The worker has ended: the head moves out (NULL: the pipe was empty). The tasks behind it wait
- * again, before all others and in their order; orphans among them are freed. */
-struct delivery *dispatch_slot_gone(struct dispatch *, struct pipe *);
+/* Take out the last task of a pipe that was stopped, or return NULL. */
+struct delivery *dispatch_take_last(struct dispatch *, struct pipe *);
 /* The source's channel is gone: free its tasks that wait; those in pipes become orphans. */
 void dispatch_source_down(struct dispatch *, struct source *);
-
-/* When the longest running head exceeds the limit; MTIME_NEVER: none runs. */
-mtime dispatch_deadline(const struct dispatch *, mtime hard_limit);
-/* The running pipe whose head began first, or NULL. */
-struct pipe *dispatch_longest_running(const struct dispatch *);
-/* The running pipe whose head began last; if `after` is not NULL, the last one before it. NULL:
- * none. */
-struct pipe *dispatch_latest_running(const struct dispatch *, const struct pipe *after);
 
 #endif

@@ -203,8 +203,8 @@ void outbox_resend_returned(struct outbox *outbox)
 
 void outbox_tick(struct outbox *outbox, mtime now)
 {
-	for (unsigned step = 0; outbox->count > outbox_sent_count(outbox) && step < FAILURE_WAIT_STEPS;
-		step++) {
+	for (unsigned step = 0;
+		outbox->count > outbox_sent_count(outbox) && step < FAILURE_WAIT_STEPS; step++) {
 		struct parcel *parcel;
 		while ((parcel = first_of(&outbox->later[step])) && parcel->due <= now)
 			end_wait(outbox, parcel);
@@ -215,8 +215,8 @@ void outbox_tick(struct outbox *outbox, mtime now)
 mtime outbox_deadline(const struct outbox *outbox)
 {
 	mtime deadline = MTIME_NEVER;
-	for (unsigned step = 0; outbox->count > outbox_sent_count(outbox) && step < FAILURE_WAIT_STEPS;
-		step++) {
+	for (unsigned step = 0;
+		outbox->count > outbox_sent_count(outbox) && step < FAILURE_WAIT_STEPS; step++) {
 		const struct parcel *first = first_of(&outbox->later[step]);
 		if (first)
 			deadline = mtime_min(deadline, first->due);

@@ -52,8 +52,8 @@ struct delivery;
 struct effects;
 
 struct parcel {
-	struct link order;    /* the outbox's, in order of seq; or its waiting list */
-	struct numbered seq;  /* in the present epoch; 0: not sent in it */
+	struct link order;   /* the outbox's, in order of seq; or its waiting list */
+	struct numbered seq; /* in the present epoch; 0: not sent in it */
 	enum parcel_kind kind;
 	enum reason reason; /* RETRY, DEAD_LETTER */
 	mtime delay; /* RETRY: goes to the queue of this delay; 0: to the pool's queue, at once */
@@ -66,9 +66,9 @@ struct parcel {
 	struct output *output;
 	mtime due; /* refused: when it is published again */
 	enum parcel_return returned;
-	uint16_t refusals;   /* times the broker refused it */
-	uint16_t losses;     /* times a connection ended in error while only this parcel was
-				unconfirmed */
+	uint16_t refusals; /* times the broker refused it */
+	uint16_t losses;   /* times a connection ended in error while only this parcel was
+			      unconfirmed */
 };
 
 /* Maximum of bytes that are sent and not confirmed; a single larger parcel is sent alone. If the
@@ -79,15 +79,15 @@ struct parcel {
 struct outbox {
 	const struct effects *effects; /* borrowed until the pool's end, like io */
 	void *io;
-	struct link sent;     /* unconfirmed in this epoch, in order of seq */
-	struct link probes;   /* one of them closed a channel: they are sent one at a time */
-	struct link waiting;  /* for the channel, or until all probes are confirmed */
+	struct link sent;    /* unconfirmed in this epoch, in order of seq */
+	struct link probes;  /* one of them closed a channel: they are sent one at a time */
+	struct link waiting; /* for the channel, or until all probes are confirmed */
 	struct link later[FAILURE_WAIT_STEPS]; /* refused; a list for each wait, so each list is in
 						  order of due */
-	struct number_table by_seq; /* the sent ones */
-	size_t sent_bytes;          /* of the sent ones */
-	size_t count;      /* in all lists */
-	size_t bytes;      /* deliveries and outputs of all */
+	struct number_table by_seq;            /* the sent ones */
+	size_t sent_bytes;                     /* of the sent ones */
+	size_t count;                          /* in all lists */
+	size_t bytes;                          /* deliveries and outputs of all */
 	uint64_t last_seq;
 	uint32_t epoch;
 	enum outbox_state state;

@@ -19,6 +19,7 @@
 
 void pace_configure(struct pace *pace, const struct pool_config *config)
 {
+	pace->concurrency = config->concurrency;
 	pace->pipeline = config->pipeline;
 	pace->prefetch = config->prefetch;
 	pace->memory = config->memory;
@@ -131,6 +132,8 @@ mtime pace_pipe_wait(const struct pace *pace)
 
 uint32_t pace_depth(const struct pace *pace)
 {
+	if (pace->concurrency > 1)
+		return pace->concurrency;
 	if (pace->pipeline)
 		return pace->pipeline;
 	if (pace->estimate_ns * POOL_PIPELINE_MAX <= pace->fill_ns)

@@ -8,6 +8,7 @@
 
 struct pace {
 	uint16_t workers;            /* wanted now */
+	uint16_t concurrency;        /* as configured */
 	uint16_t pipeline, prefetch; /* as configured; 0: auto */
 	/* depth */
 	int64_t fill_ns;      /* work that a pipe may hold */
@@ -43,7 +44,7 @@ void pace_arrived(struct pace *, size_t size);
 void pace_turn(struct pace *, uint32_t unconfirmed, mtime now);
 /* How long a task may wait behind others in a pipe; MTIME_NEVER: no limit. */
 mtime pace_pipe_wait(const struct pace *);
-/* Tasks a pipe may hold, 1 to POOL_PIPELINE_MAX. */
+/* Tasks a pipe may hold: the concurrency if it is above 1, else 1 to POOL_PIPELINE_MAX. */
 uint32_t pace_depth(const struct pace *);
 /* Tasks that one worker gets before another one is woken, 1 to pace_depth: a tenth of a millisecond
  * of work. 1 if the pipeline is configured. */

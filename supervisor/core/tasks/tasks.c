@@ -5,15 +5,20 @@
 #define MEMORY_WAIT   (10 * MTIME_MS)
 #define NEXT_TURN     1 /* microsecond later, since each turn reads the clock */
 
-enum rc tasks_init(struct tasks *tasks, const struct pool_context *context)
+enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint64_t *last_task_id)
 {
 	*tasks = (struct tasks){
 		.context = context, .send_again = MTIME_NEVER, .delivered_at = MTIME_NEVER};
 	source_init(&tasks->source, context->effects, context->io);
 	pace_init(&tasks->pace, &context->config, context->now);
-	dispatch_init(
-		&tasks->dispatch, pace_pipe_wait(&tasks->pace), context->effects, context->io);
-	return outbox_init(&tasks->outbox, context->effects, context->io);
+	if (dispatch_init(&tasks->dispatch, &context->config, last_task_id, context->effects,
+		    context->io) != RC_OK ||
+		outbox_init(&tasks->outbox, context->effects, context->io) != RC_OK) {
+		dispatch_release(&tasks->dispatch);
+		return RC_MEMORY;
+	}
+	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace), context->config.workers);
+	return RC_OK;
 }
 
 /* ---------- the end ---------- */
@@ -48,6 +53,7 @@ void tasks_release(struct tasks *tasks)
 		delivery_free(delivery);
 	}
 	outbox_release(&tasks->outbox);
+	dispatch_release(&tasks->dispatch);
 }
 
 /* ---------- the window ---------- */
@@ -59,7 +65,7 @@ void tasks_configure(struct tasks *tasks)
 		tasks->window_change = WINDOW_NEW;
 	pace_configure(&tasks->pace, config);
 	/* Pipes that the old limit closed stay closed until their heads end. */
-	tasks->dispatch.pipe_wait = pace_pipe_wait(&tasks->pace);
+	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace), tasks->pace.workers);
 }
 
 void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
@@ -67,6 +73,7 @@ void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
 	if (wanted > tasks->pace.workers && tasks->window_change == WINDOW_SAME)
 		tasks->window_change = WINDOW_WIDER;
 	pace_scaled(&tasks->pace, wanted);
+	dispatch_configure(&tasks->dispatch, tasks->dispatch.pipe_wait, wanted);
 }
 
 static bool consumes(const struct tasks *tasks)
@@ -239,25 +246,52 @@ static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 	return tasks->dispatch.queued_count > 0 ? tasks->rests_since + RESTING_LIMIT : MTIME_NEVER;
 }
 
+/* A task is asked to end in the turn in which that is due, because the machine may be suspended
+ * before the next turn, and then the hard limit is over as well. */
+void tasks_judge_soft_limits(struct tasks *tasks)
+{
+	const struct pool_context *context = tasks->context;
+	bool is_cancelled = context->config.on_soft == SOFT_CANCEL;
+	struct delivery *delivery;
+	while ((delivery = running_over_soft(&tasks->dispatch.running, context->now)))
+		context->effects->ask(context->io, delivery->pipe->slot, delivery->pipe->life,
+			is_cancelled ? TASK_CANCEL : TASK_CONTEXT_SWITCH, delivery->id);
+}
+
+/* Dispatch until a task waits for no other reason than that there is no place. */
+static enum dispatch_stop send_tasks(struct tasks *tasks)
+{
+	const struct pool_context *context = tasks->context;
+	struct dispatch *dispatch = &tasks->dispatch;
+	enum dispatch_stop stop = DISPATCH_TOO_LARGE;
+	bool has_soft_limits = context->config.on_soft != SOFT_NOTHING;
+	if (has_soft_limits && running_reserve(&dispatch->running,
+				       dispatch->in_pipes + dispatch->queued_count) != RC_OK)
+		return DISPATCH_NO_MEMORY;
+	while (stop == DISPATCH_TOO_LARGE && tasks->outbox.bytes <= context->config.outbox_limit) {
+		struct delivery *invalid = NULL;
+		stop = dispatch_run(dispatch, pace_depth(&tasks->pace), pace_pack(&tasks->pace),
+			context->now, &invalid);
+		if (invalid) {
+			invalid->invalid = REASON_TOO_LARGE;
+			tasks_finish(tasks, invalid, (struct ending){.outcome = OUTCOME_INVALID});
+		}
+	}
+	if (has_soft_limits)
+		running_set_soft(&dispatch->running, context->config.soft_limit, context->now);
+	return stop;
+}
+
 void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 {
 	const struct pool_context *context = tasks->context;
-	enum dispatch_stop stop = DISPATCH_TOO_LARGE;
 	if (hand_back_at(tasks, workers) <= context->now)
 		tasks_hand_back(tasks);
 	if (context->phase == POOL_PAUSED)
 		return;
 	if (dispatch_hold_up(&tasks->dispatch, context->arrived_after))
 		pace_held_up(&tasks->pace);
-	while (stop == DISPATCH_TOO_LARGE && tasks->outbox.bytes <= context->config.outbox_limit) {
-		struct delivery *invalid = NULL;
-		stop = dispatch_run(&tasks->dispatch, pace_depth(&tasks->pace),
-			pace_pack(&tasks->pace), context->now, &invalid);
-		if (invalid) {
-			invalid->invalid = REASON_TOO_LARGE;
-			tasks_finish(tasks, invalid, (struct ending){.outcome = OUTCOME_INVALID});
-		}
-	}
+	enum dispatch_stop stop = send_tasks(tasks);
 	if (stop == DISPATCH_NO_MEMORY)
 		tasks->send_again = mtime_after(context->now, MEMORY_WAIT);
 	if (stop == DISPATCH_ENOUGH)
@@ -302,5 +336,6 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 		return tasks->context->now;
 	mtime deadline = mtime_min(tasks->send_again, source_deadline(&tasks->source));
 	deadline = mtime_min(deadline, outbox_deadline(&tasks->outbox));
+	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
 	return mtime_min(deadline, hand_back_at(tasks, workers));
 }

@@ -50,7 +50,7 @@ struct tasks {
 };
 
 /* RC_MEMORY. */
-enum rc tasks_init(struct tasks *, const struct pool_context *) MUST_CHECK;
+enum rc tasks_init(struct tasks *, const struct pool_context *, uint64_t *last_task_id) MUST_CHECK;
 /* The pipes must have been emptied by tasks_free_orphans. */
 void tasks_release(struct tasks *);
 /* Empty the pipe, and free the orphans in it. */
@@ -73,13 +73,13 @@ void tasks_on_refused(struct tasks *, const struct event *);
 void tasks_on_returned(struct tasks *, const struct event *);
 void tasks_on_queue_found(struct tasks *, const struct event *);
 
-/* The head was answered; output moves in. counted_until: the end of the task's time. */
+/* The task was answered; it and output move in. counted_until: the end of the task's time. */
 void tasks_answered(
-	struct tasks *, struct pipe *, enum outcome, struct output *, mtime counted_until);
-/* The head reported progress; output moves in. */
-void tasks_progress(struct tasks *, struct pipe *, struct output *);
-/* The worker ended: the attempt at the head is over, the other tasks wait again. last_output (may
- * be NULL) moves in. */
+	struct tasks *, struct delivery *, enum outcome, struct output *, mtime counted_until);
+/* The worker reported the task's progress; output moves in. */
+void tasks_progress(struct tasks *, const struct delivery *, struct output *);
+/* The worker ended: the attempt of the task that is to blame (pipe.h) has failed, the other tasks
+ * wait again. last_output (may be NULL) moves in. */
 void tasks_worker_gone(struct tasks *, struct pipe *, struct exit_info, struct output *last_output);
 /* A forced stop kills the worker: its tasks go back to the broker. */
 void tasks_cut_short(struct tasks *, struct pipe *);
@@ -93,8 +93,9 @@ void tasks_hand_back(struct tasks *);
 /* The same, if the pool drains and no delivery can follow. */
 void tasks_hand_back_rest(struct tasks *);
 
-/* The parts of a turn, in this order; the second and the third only while pool_stays. */
+/* The parts of a turn, in this order; consuming and dispatch only while pool_stays. */
 void tasks_begin_turn(struct tasks *);
+void tasks_judge_soft_limits(struct tasks *);
 void tasks_decide_consuming(struct tasks *, enum worker_supply);
 void tasks_dispatch(struct tasks *, enum worker_supply);
 void tasks_flush(struct tasks *, enum worker_supply);

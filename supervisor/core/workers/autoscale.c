@@ -79,6 +79,12 @@ bool autoscale_is_due(struct autoscale *autoscale, const struct autoscale_look *
 	return now - autoscale->since >= MEASURE_TIME;
 }
 
+/* The workers that so many tasks need. */
+static uint32_t workers_for(const struct autoscale_look *look, uint32_t tasks)
+{
+	return (tasks + look->concurrency - 1) / look->concurrency;
+}
+
 /* Return how many more workers are needed. Those that are starting count as if they had a task. If
  * workers are faster than the supervisor, they work for a small part of the time only, and more of
  * them would not help. */
@@ -86,7 +92,8 @@ static uint32_t missing(
 	const struct autoscale *autoscale, const struct autoscale_look *look, mtime span)
 {
 	uint32_t coming = look->wanted > look->at_work ? look->wanted - look->at_work : 0;
-	uint32_t missing = look->waiting > coming ? look->waiting - coming : 0;
+	uint32_t needed = workers_for(look, look->waiting);
+	uint32_t missing = needed > coming ? needed - coming : 0;
 	if (autoscale->no_idle_since > autoscale->since || !look->may_grow || !look->at_work)
 		return 0;
 	if (4 * autoscale->worked < 3 * span * look->at_work)
@@ -133,8 +140,11 @@ uint32_t autoscale_judge(struct autoscale *autoscale, const struct autoscale_loo
 	uint32_t wanted = autoscale_within(autoscale, look->wanted + more);
 	/* A part of a worker counts as one if it is more than a quarter. */
 	uint32_t at_work = (uint32_t)((4 * autoscale->worked + 3 * span - 1) / (4 * span));
-	if (at_work > autoscale->peaks[0])
-		autoscale->peaks[0] = at_work;
+	uint32_t needed = workers_for(look, look->tasks_max);
+	if (at_work > needed)
+		needed = at_work;
+	if (needed > autoscale->peaks[0])
+		autoscale->peaks[0] = needed;
 	begin_measure(autoscale, now);
 	if (wanted > look->wanted) {
 		note_growth(autoscale, now);

@@ -1,8 +1,8 @@
 /* How many workers a pool needs, between its bounds, from what was measured. Layer: core, pure.
- * Decides a number only; slots_scale.c measures and applies it. It grows while tasks wait, every
- * worker is busy, and all workers together were busy for three quarters of a measure: by at most as
- * many workers as it has, and not more than tasks wait. It shrinks by the workers that were not
- * needed during its patience, a quarter of them at a time. If it has to grow again soon, the
+ * Decides a number only; slots_scale.c measures and applies it. It grows while tasks wait, no
+ * worker has a place, and all workers together were busy for three quarters of a measure: by at
+ * most as many workers as it has, and not more than tasks wait. It shrinks by the workers that were
+ * not needed during its patience, a quarter of them at a time. If it has to grow again soon, the
  * patience doubles, so that the number does not oscillate under a steady load. */
 #ifndef CORE_WORKERS_AUTOSCALE_H
 #define CORE_WORKERS_AUTOSCALE_H
@@ -35,13 +35,16 @@ struct autoscale {
 
 /* The state of the pool in a turn. */
 struct autoscale_look {
-	uint32_t wanted;  /* workers */
-	uint32_t at_work; /* those that are not leaving and have a task */
-	uint32_t waiting; /* tasks that no worker has */
-	bool is_any_idle; /* a worker that could take one */
-	bool is_full;     /* the prefetch window: the broker may have more */
-	bool may_grow;    /* workers start without failures */
-	bool may_shrink;  /* no restart or recycling is going on */
+	uint32_t wanted;      /* workers */
+	uint32_t at_work;     /* those that are not leaving and have a task */
+	uint32_t waiting;     /* tasks that no worker has */
+	uint32_t concurrency; /* tasks that one worker can have */
+	uint32_t tasks_max;   /* maximum that workers had in the measure; 0: not counted, since a
+				 worker has one at most */
+	bool is_any_idle;     /* a worker that could take one */
+	bool is_full;         /* the prefetch window: the broker may have more */
+	bool may_grow;        /* workers start without failures */
+	bool may_shrink;      /* no restart or recycling is going on */
 };
 
 /* Set the bounds, from 1 to POOL_WORKERS_MAX, and forget all measures. */

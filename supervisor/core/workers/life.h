@@ -17,7 +17,7 @@
 	X(FACT_READY)                                                                              \
 	X(FACT_BROKEN) /* a protocol error, or its pipe is closed */                               \
 	X(FACT_GONE)                                                                               \
-	X(FACT_TIMER)  /* the time of this state is over; READY: its task's soft limit */          \
+	X(FACT_TIMER)  /* the time of this state is over */                                        \
 	X(FACT_TURN)   /* it may start now */                                                      \
 	X(FACT_HARD)   /* its task exceeded the hard limit */                                      \
 	X(FACT_LEAVE)  /* it is not wanted, or the pool drains, and its pipe is empty */           \
@@ -29,8 +29,7 @@
 	X(ACTION_IGNORE)                                                                           \
 	X(ACTION_LINE_UP)                                                                          \
 	X(ACTION_SPAWN)                                                                            \
-	X(ACTION_WELCOME)   /* it may get tasks */                                                 \
-	X(ACTION_INTERRUPT) /* ask it to end its task */                                           \
+	X(ACTION_WELCOME) /* it may get tasks */                                                   \
 	X(ACTION_QUIT)                                                                             \
 	X(ACTION_TERM)                                                                             \
 	X(ACTION_KILL)                                                                             \
@@ -52,7 +51,7 @@ struct life_step {
 struct life_step life_next(enum life_state, enum life_fact);
 const char *life_state_name(enum life_state);
 /* The name, for the log, of the limit that the timer of this state ends; NULL: the timer is not a
- * limit but the time to line up or to interrupt. */
+ * limit but the time to line up. */
 const char *life_overdue_text(enum life_state);
 
 #endif

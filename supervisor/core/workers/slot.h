@@ -1,5 +1,5 @@
 /* A slot: the place of one worker in a pool; one process after the other fills it. Layer: core,
- * plain data. slots.c writes the life, timers.c the timer; the pipe belongs to the tasks' half. */
+ * plain data. slots.c writes the life; the pipe belongs to the tasks' half. */
 #ifndef CORE_WORKERS_SLOT_H
 #define CORE_WORKERS_SLOT_H
 
@@ -17,7 +17,6 @@ struct slot {
 	bool is_muted;       /* its output is ignored */
 	bool is_asked;       /* it was asked to leave: its end is not a failure */
 	bool is_proven;      /* a life in this slot has answered, and none has failed since */
-	bool is_timed;       /* the timer for its head's soft limit is set, or has fired */
 	uint32_t failures;   /* lives in a row that failed */
 	mtime started_at;
 	mtime computed;   /* processor time until it was ready */
@@ -36,9 +35,7 @@ struct slot {
 
 	struct link in_line; /* LIFE_IN_LINE: in slots.line */
 
-	/* timers */
-	mtime timer;         /* end of this state's time; MTIME_NEVER: none */
-	uint16_t heap_place; /* from 1; 0: not in the heap */
+	struct timer timer; /* end of this state's time */
 };
 
 static inline bool slot_has_process(const struct slot *slot)

@@ -32,7 +32,7 @@ static void send_request(
 
 static void set_timer(struct slots *slots, struct slot *slot, mtime span)
 {
-	timers_set(&slots->timers, slot, mtime_after(slots->context->now, span));
+	timers_set(&slots->timers, &slot->timer, mtime_after(slots->context->now, span));
 }
 
 /* ---------- was a life a success? ---------- */
@@ -98,7 +98,7 @@ static void do_line_up(struct slots *slots, struct slot *slot)
 static void do_spawn(struct slots *slots, struct slot *slot)
 {
 	dispatch_slot_begin(&slot->pipe, slot->life);
-	slot->is_muted = slot->is_asked = slot->is_timed = false;
+	slot->is_muted = slot->is_asked = false;
 	if (slot->generation != slots->generation) /* the program may be another one */
 		slot->is_proven = false;
 	slot->generation = slots->generation;
@@ -108,7 +108,7 @@ static void do_spawn(struct slots *slots, struct slot *slot)
 	slot->ready_at = MTIME_NEVER;
 	slot->started_at = slots->context->now;
 	slot->boot_until = mtime_after(slot->started_at, slots->context->config.boot_limit);
-	timers_set(&slots->timers, slot, slot->boot_until);
+	timers_set(&slots->timers, &slot->timer, slot->boot_until);
 	send_request(slots, slot, SLOT_SPAWN);
 }
 
@@ -123,13 +123,6 @@ static void do_welcome(struct slots *slots, struct slot *slot)
 	if (slot->generation == slots->generation)
 		slots->roll.never_ready = 0;
 	slots_emit(slots, NOTICE_WORKER_READY, slot, (struct notice){0});
-}
-
-/* Once for each task: if the worker goes on, the hard limit ends it. */
-static void do_interrupt(struct slots *slots, struct slot *slot)
-{
-	set_timer(slots, slot, MTIME_NEVER);
-	send_request(slots, slot, SLOT_INTERRUPT);
 }
 
 static void do_quit(struct slots *slots, struct slot *slot)
@@ -194,7 +187,6 @@ void slots_step(struct slots *slots, struct slot *slot, enum life_fact fact)
 		[ACTION_LINE_UP] = do_line_up,
 		[ACTION_SPAWN] = do_spawn,
 		[ACTION_WELCOME] = do_welcome,
-		[ACTION_INTERRUPT] = do_interrupt,
 		[ACTION_QUIT] = do_quit,
 		[ACTION_TERM] = do_term,
 		[ACTION_KILL] = do_kill,
@@ -299,19 +291,33 @@ void slots_on_memory(struct slots *slots, struct slot *slot, uint64_t bytes)
 	}
 }
 
-/* No notice for a worker that is leaving. */
-void slots_on_broken(struct slots *slots, struct slot *slot, const char *what)
+/* The tasks that the worker has begun. */
+static uint32_t open_of(const struct slots *slots, const struct pipe *pipe)
 {
+	return pipe->load > 0 && slots->dispatch->concurrency == 1 ? 1 : pipe->load;
+}
+
+/* No notice for a worker that is leaving. */
+void slots_on_broken(
+	struct slots *slots, struct slot *slot, struct delivery *named, const char *what)
+{
+	struct pipe *pipe = &slot->pipe;
 	if (slot->is_muted)
 		return;
 	slot->is_muted = true;
-	if (slot->pipe.outcome_on_exit == OUTCOME_CRASHED) {
-		slot->pipe.outcome_on_exit = OUTCOME_BROKEN;
-		slot->pipe.violation = what;
+	if (pipe->on_exit == OUTCOME_CRASHED) {
+		pipe->on_exit = OUTCOME_BROKEN;
+		pipe->violation = what;
+	}
+	if (named && pipe->blame == BLAME_BEGUN) {
+		named->is_blamed = true;
+		pipe->blame = BLAME_MARKED;
 	}
 	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
 		slots_emit(slots, NOTICE_WORKER_BROKEN, slot,
-			(struct notice){.delivery = pipe_head(&slot->pipe), .what = what});
+			(struct notice){.delivery = named ? named : pipe_head(pipe),
+				.what = what,
+				.open = open_of(slots, pipe)});
 	note_cause(slot, what);
 	slots_step(slots, slot, FACT_BROKEN);
 }
@@ -319,17 +325,14 @@ void slots_on_broken(struct slots *slots, struct slot *slot, const char *what)
 void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime until)
 {
 	if (!slot_is_leaving(slot)) {
-		autoscale_worked(&slots->autoscale, from, until);
+		if (slots->dispatch->concurrency == 1)
+			autoscale_worked(&slots->autoscale, from, until);
 		slots->autoscale.answered++;
 	}
 	slot->is_proven = true;
 	clear_failures(slots, slot);
 	if (slot->generation == slots->generation)
 		slots->roll.failed_when_ready = 0;
-	/* The timer of a READY slot is the soft limit of its head; that of another state stays. */
-	slot->is_timed = false;
-	if (slot->state == LIFE_READY)
-		timers_set(&slots->timers, slot, MTIME_NEVER);
 	slots_check_spent(slots, slot);
 	slots_on_emptied(slots, slot);
 }
@@ -344,6 +347,8 @@ void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit
 		slot->exit_for = slot->ended_for;
 		slot->ended_at = slots->context->now;
 	}
+	const struct pipe *pipe = &slot->pipe;
+	dispatch_slot_stop(slots->dispatch, &slot->pipe);
 	slots_step(slots, slot, FACT_GONE);
 	bool comes_again = pool_stays(slots->context) && !slot_is_leaving(slot);
 	pool_emit(slots->context,
@@ -351,11 +356,14 @@ void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit
 			.kind = slot->is_asked ? NOTICE_WORKER_LEFT : NOTICE_WORKER_DIED,
 			.slot = slot->pipe.slot,
 			.life = slot->pipe.life,
-			.delivery = pipe_head(&slot->pipe),
+			.delivery = pipe_head(pipe),
 			.output = last_output,
 			.exit = exit,
 			.what = slot->ended_for,
-			.duration = comes_again ? slot->timer - slots->context->now : MTIME_NEVER,
+			.duration =
+				comes_again ? slot->timer.at - slots->context->now : MTIME_NEVER,
+			.open = open_of(slots, pipe),
+			.are_suspects = pipe->blame == BLAME_SUSPECTS && pipe->load > 0,
 		});
 }
 
@@ -378,10 +386,12 @@ static void overdue(
 	struct slots *slots, struct slot *slot, enum life_fact fact, mtime limit, const char *what)
 {
 	slots_emit(slots, NOTICE_WORKER_OVERDUE, slot,
-		(struct notice){
-			.delivery = pipe_head(&slot->pipe), .duration = limit, .what = what});
+		(struct notice){.delivery = pipe_head(&slot->pipe),
+			.duration = limit,
+			.what = what,
+			.open = open_of(slots, &slot->pipe)});
 	if (fact == FACT_HARD)
-		slot->pipe.outcome_on_exit = OUTCOME_TIMED_OUT;
+		slot->pipe.on_exit = OUTCOME_TIMED_OUT;
 	note_cause(slot, what);
 	slots_step(slots, slot, fact);
 }
@@ -395,7 +405,7 @@ static bool is_within_boot_limit(struct slots *slots, struct slot *slot)
 	mtime until = mtime_after(slot->boot_until, waited);
 	if (until <= context->now)
 		return false;
-	timers_set(&slots->timers, slot, until);
+	timers_set(&slots->timers, &slot->timer, until);
 	return true;
 }
 
@@ -420,13 +430,11 @@ static void leave_those_in_line(struct slots *slots)
 		slots_leave(slots, CONTAINER_OF(first, struct slot, in_line));
 }
 
-/* A task is interrupted in the turn in which it is due, because the machine may be suspended before
- * the next turn, and then the hard limit is over as well. */
 void slots_judge_timers(struct slots *slots)
 {
 	const struct pool_config *config = &slots->context->config;
 	while (timers_deadline(&slots->timers) <= slots->context->now) {
-		struct slot *slot = timers_first(&slots->timers);
+		struct slot *slot = CONTAINER_OF(timers_first(&slots->timers), struct slot, timer);
 		const char *limit = life_overdue_text(slot->state);
 		bool is_starting = slot->state == LIFE_STARTING;
 		if (!limit)
@@ -441,38 +449,59 @@ void slots_judge_timers(struct slots *slots)
 		leave_those_in_line(slots);
 }
 
+static void end_overdue(struct slots *slots, struct pipe *pipe)
+{
+	overdue(slots, slot_of_pipe(pipe), FACT_HARD, slots->context->config.hard_limit,
+		"hard limit");
+}
+
+void slots_on_hung(struct slots *slots, struct slot *slot)
+{
+	slot->pipe.blame = BLAME_MARKED;
+	end_overdue(slots, &slot->pipe);
+}
+
+/* How long a worker of which a task is over the hard limit may be silent about its other tasks,
+ * until nobody can tell which of them has hung. */
+static mtime silence_of(const struct pool_config *config)
+{
+	return mtime_min(config->grace, config->hard_limit);
+}
+
+mtime slots_hard_deadline(const struct slots *slots)
+{
+	const struct pool_config *config = &slots->context->config;
+	const struct delivery *longest = running_longest(&slots->dispatch->running);
+	const struct pipe *silent = running_silent(&slots->dispatch->running);
+	return mtime_min(longest ? mtime_after(longest->begun_at, config->hard_limit) : MTIME_NEVER,
+		silent ? mtime_after(silent->silent_since, silence_of(config)) : MTIME_NEVER);
+}
+
+/* The only task of a worker has hung. If there are others, a sign of them shows that the worker
+ * works; without one, all of them are suspects. */
+static void judge_hard_limits(struct slots *slots)
+{
+	const struct pool_config *config = &slots->context->config;
+	const struct running *running = &slots->dispatch->running;
+	mtime now = slots->context->now;
+	while (slots_hard_deadline(slots) <= now) {
+		struct delivery *longest = running_longest(running);
+		if (!longest || mtime_after(longest->begun_at, config->hard_limit) > now)
+			end_overdue(slots, running_silent(running));
+		else if (longest->pipe->begun > 1)
+			dispatch_overdue(slots->dispatch, longest, now);
+		else
+			end_overdue(slots, longest->pipe);
+	}
+}
+
 void slots_begin_turn(struct slots *slots)
 {
 	const struct pool_context *context = slots->context;
-	mtime limit = context->config.hard_limit;
-	while (dispatch_deadline(slots->dispatch, limit) <= context->now)
-		overdue(slots, slot_of_pipe(dispatch_longest_running(slots->dispatch)), FACT_HARD,
-			limit, "hard limit");
+	judge_hard_limits(slots);
 	if (pool_stays(context)) {
 		slots_roll(slots);
 		slots_recycle(slots);
 	}
 	slots_judge_timers(slots);
-}
-
-/* A pool that interrupts has one task in a pipe, so each task is a head when it is sent; the latest
- * are at the end of the list of running pipes. */
-void slots_time_sent(struct slots *slots)
-{
-	const struct pool_config *config = &slots->context->config;
-	struct pipe *pipe = NULL;
-	if (!config->interrupt)
-		return;
-	while ((pipe = dispatch_latest_running(slots->dispatch, pipe))) {
-		struct slot *slot = slot_of_pipe(pipe);
-		int64_t own_ms = pipe_head(pipe)->soft_ms;
-		if (slot->is_timed)
-			break;
-		slot->is_timed = true;
-		if (own_ms < 0)
-			set_timer(slots, slot, config->soft_limit);
-		else
-			set_timer(slots, slot,
-				own_ms < MTIME_NEVER / MTIME_MS ? own_ms * MTIME_MS : MTIME_NEVER);
-	}
 }

@@ -13,7 +13,6 @@
 #include "core/workers/autoscale.h"
 #include "core/workers/slot.h"
 #include "core/workers/starts.h"
-#include "core/workers/timers.h"
 
 enum replace_state {
 	REPLACE_OFF,
@@ -41,8 +40,8 @@ struct slots {
 	const struct pool_context *context; /* the pool's, like dispatch */
 	struct dispatch *dispatch;
 	struct stable_array all; /* of struct slot; those that are not needed are retired */
-	struct timers timers;
-	uint16_t wanted; /* workers */
+	struct timers timers;    /* of slots */
+	uint16_t wanted;         /* workers */
 	uint16_t kept;   /* slots that are not leaving: wanted, spares, and one more in a restart */
 	uint32_t passed; /* below this number, idle slots that are to leave were asked to */
 	uint16_t leaves; /* workers that were asked to leave since the end of the last turn */
@@ -57,6 +56,7 @@ struct slots {
 	struct roll roll;
 	struct recycling recycling;
 	struct autoscale autoscale;
+	uint64_t worked; /* running_worked at the end of the last measure, with concurrency */
 	struct scaling scaling; /* the latest change of wanted */
 };
 
@@ -78,8 +78,12 @@ void slots_step(struct slots *, struct slot *, enum life_fact);
 void slots_on_ready(struct slots *, struct slot *, mtime computed);
 void slots_on_writable(struct slots *, struct slot *, bool is_writable);
 void slots_on_memory(struct slots *, struct slot *, uint64_t bytes);
-/* Its worker broke the protocol; what: static text. Only the first call in a life counts. */
-void slots_on_broken(struct slots *, struct slot *, const char *what);
+/* Its worker broke the protocol, with a frame that named this open task (NULL: none, or one that it
+ * does not have); what: static text. Only the first call in a life counts. */
+void slots_on_broken(struct slots *, struct slot *, struct delivery *named, const char *what);
+/* Its worker has answered or reported progress, while other tasks of it were over the hard limit:
+ * these have hung. */
+void slots_on_hung(struct slots *, struct slot *);
 /* Its process is gone; its tasks are still in the pipe. last_output: borrowed, or NULL. */
 void slots_on_gone(
 	struct slots *, struct slot *, struct exit_info, const struct output *last_output);
@@ -99,8 +103,6 @@ void slots_force(struct slots *, struct slot *);
 
 /* The parts of a turn, in this order. */
 void slots_begin_turn(struct slots *);
-/* Set the soft limits of the tasks that were sent in this turn. */
-void slots_time_sent(struct slots *);
 /* Decide how many workers are needed. can_judge: tasks can come and are sent. */
 void slots_autoscale(struct slots *, bool can_judge, bool is_window_full);
 void slots_end_turn(struct slots *);

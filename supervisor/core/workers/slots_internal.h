@@ -27,6 +27,9 @@ void slots_check_spent(struct slots *, struct slot *);
 void slots_emit_recycled(
 	const struct slots *, const struct slot *, enum recycle_reason, uint64_t bytes);
 
+/* When a task exceeds the hard limit, or a worker was silent for too long after that. */
+mtime slots_hard_deadline(const struct slots *);
+
 /* slots_scale.c: which slots are kept */
 /* Keep so many more slots, none of those that are to be replaced. leaving: how many slots are
  * leaving. False: there is no memory for them, and none is kept. */

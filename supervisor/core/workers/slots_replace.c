@@ -52,7 +52,7 @@ void slots_restart(struct slots *slots)
 	for (uint32_t i = 0; i < slots->all.count; i++) {
 		struct slot *slot = slots_at(slots, i);
 		if (slot->state == LIFE_WAITING)
-			timers_set(&slots->timers, slot, slots->context->now);
+			timers_set(&slots->timers, &slot->timer, slots->context->now);
 	}
 }
 

@@ -12,7 +12,7 @@
 static enum rc add_slots(struct slots *slots, uint32_t count)
 {
 	uint32_t before = slots->all.count;
-	if (timers_grow(&slots->timers, (uint16_t)count) != RC_OK ||
+	if (timers_reserve(&slots->timers, count) != RC_OK ||
 		stable_array_grow(&slots->all, count) != RC_OK)
 		return RC_MEMORY;
 	for (uint32_t number = before; number < count; number++) {
@@ -22,7 +22,7 @@ static enum rc add_slots(struct slots *slots, uint32_t count)
 			.ready_at = MTIME_NEVER,
 			.ended_at = MTIME_NEVER,
 			.old_at = MTIME_NEVER,
-			.timer = MTIME_NEVER};
+			.timer.at = MTIME_NEVER};
 		list_init(&slot->in_line);
 		dispatch_add_slot(&slot->pipe, (uint16_t)number);
 		dispatch_slot_dismiss(slots->dispatch, &slot->pipe);
@@ -172,11 +172,15 @@ void slots_dismiss(struct slots *slots, struct slot *slot)
 		slots_leave_throttled(slots, slot);
 }
 
+/* More tasks than these make no difference: it is not worth a walk over all slots for each. */
+#define WEIGHT_TASKS 64
+
 /* Slots without a ready worker leave first, then those with the fewest tasks; of equal ones those
  * from before the last restart and those that are due. */
 uint32_t slots_weight(const struct slots *slots, const struct slot *slot)
 {
-	uint32_t weight = slot->state == LIFE_READY ? 2u + slot->pipe.load : slot_has_process(slot);
+	uint32_t tasks = slot->pipe.load < WEIGHT_TASKS ? slot->pipe.load : WEIGHT_TASKS;
+	uint32_t weight = slot->state == LIFE_READY ? 2 + tasks : slot_has_process(slot);
 	return 2 * weight + (slot->generation == slots->generation && !slot->due);
 }
 
@@ -244,19 +248,36 @@ const char *slots_scale(struct slots *slots, uint32_t min, uint32_t max)
 
 /* ---------- the number that the pool chooses ---------- */
 
+/* With concurrency a worker is as busy as its places are taken, and the tasks are not walked. */
+static void count_places(struct slots *slots, struct autoscale_look *look)
+{
+	struct dispatch *dispatch = slots->dispatch;
+	uint64_t worked = running_worked(&dispatch->running, slots->context->arrived_after);
+	int64_t since = (int64_t)(worked - slots->worked);
+	slots->worked = worked;
+	if (since > 0)
+		slots->autoscale.worked += since / (int64_t)dispatch->concurrency;
+	look->tasks_max = dispatch->in_pipes_max;
+	dispatch_measured(dispatch);
+}
+
 /* Count the workers that have a task: it may be their first one, and run for an hour. */
 static void count_running(struct slots *slots, struct autoscale_look *look)
 {
-	struct pipe *pipe = NULL;
-	while ((pipe = dispatch_latest_running(slots->dispatch, pipe))) {
+	const struct link *busy = &slots->dispatch->running.busy;
+	for (struct link *link = busy->next; link != busy; link = link->next) {
+		struct pipe *pipe = CONTAINER_OF(link, struct pipe, busy);
 		struct slot *slot = slot_of_pipe(pipe);
 		if (slot_is_leaving(slot))
 			continue;
-		autoscale_worked(
-			&slots->autoscale, pipe_works_since(pipe), slots->context->arrived_after);
+		if (look->concurrency == 1)
+			autoscale_worked(&slots->autoscale, pipe_works_since(pipe),
+				slots->context->arrived_after);
 		look->at_work++;
 		slots_succeeds(slots, slot);
 	}
+	if (look->concurrency > 1)
+		count_places(slots, look);
 	look->may_grow = slots->failing == 0;
 }
 
@@ -292,7 +313,8 @@ void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 	struct autoscale_look look = {
 		.wanted = slots->wanted,
 		.waiting = slots->dispatch->queued_count,
-		.is_any_idle = dispatch_has_idle(slots->dispatch),
+		.concurrency = slots->dispatch->concurrency,
+		.is_any_idle = dispatch_has_place(slots->dispatch),
 		.is_full = is_window_full,
 		.may_shrink = slots->roll.state == REPLACE_OFF,
 	};
@@ -300,6 +322,7 @@ void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 		return;
 	if (!can_judge) {
 		autoscale_rest(autoscale, now);
+		slots->worked = running_worked(&slots->dispatch->running, now);
 		return;
 	}
 	if (!autoscale_is_due(autoscale, &look, now))
@@ -331,5 +354,5 @@ mtime slots_deadline(const struct slots *slots, bool can_judge)
 			mtime_min(deadline, autoscale_deadline(&slots->autoscale, slots->wanted));
 	if (pool_stays(context))
 		deadline = mtime_min(deadline, slots->recycling.next_at);
-	return mtime_min(deadline, dispatch_deadline(slots->dispatch, context->config.hard_limit));
+	return mtime_min(deadline, slots_hard_deadline(slots));
 }

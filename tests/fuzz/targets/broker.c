@@ -35,6 +35,7 @@ struct pool_runtime {
 	struct link_end ends[2]; /* consume, publish */
 	struct pool *pool;
 	struct starts starts;
+	uint64_t last_task_id;
 	struct consumer *consumer;
 	struct publisher *publisher;
 	uint32_t lives[SLOTS]; /* of the process that runs; 0: none */
@@ -99,6 +100,12 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	runtime->is_ready[slot] = runtime->is_broken[slot] = false;
 }
 
+static void do_ask(
+	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
+{
+	(void)io, (void)slot, (void)life, (void)request, (void)task_id;
+}
+
 static bool do_allow_slots(void *io, uint16_t slots)
 {
 	(void)io;
@@ -120,7 +127,7 @@ static void do_emit(void *io, const struct notice *notice)
 }
 
 static const struct effects effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_allow_slots, do_waited, do_emit};
+	do_ask, do_allow_slots, do_waited, do_emit};
 
 static void on_log_line(void *ctx, enum log_level level, const char *words)
 {
@@ -313,6 +320,7 @@ static void act(struct pool_runtime *runtime)
 
 static const struct pool_config pool_config = {
 	.name = "fuzz",
+	.concurrency = 1,
 	.workers = WORKERS,
 	.pipe_wait = 5 * MTIME_MS,
 	.memory = 1 << 20,
@@ -349,7 +357,8 @@ static void start(struct pool_runtime *runtime, uint8_t how)
 		.retry = plan,
 		.seed = 2};
 	starts_init(&runtime->starts, 1000 * SLOTS, 0);
-	runtime->pool = pool_new(&pool_config, &runtime->starts, &effects, runtime, runtime->now);
+	runtime->pool = pool_new(&pool_config, &runtime->starts, &runtime->last_task_id, &effects,
+		runtime, runtime->now);
 	runtime->consumer = consumer_new(&consumer_config, &channel_log);
 	runtime->publisher = publisher_new(&publisher_config, &channel_log);
 	FUZZ_REQUIRE(runtime->pool && runtime->consumer && runtime->publisher);

@@ -9,12 +9,17 @@ struct bench {
 	struct dispatch dispatch;
 	struct source source;
 	struct pipe pipes[SLOTS];
+	uint64_t last_task_id;
 };
 
 static void bench_with(struct bench *bench, mtime pipe_wait)
 {
 	*bench = (struct bench){0};
-	dispatch_init(&bench->dispatch, pipe_wait, &rig_effects, &bench->rig);
+	struct pool_config config = {.concurrency = 1};
+	ck_assert_int_eq(dispatch_init(&bench->dispatch, &config, &bench->last_task_id,
+				 &rig_effects, &bench->rig),
+		RC_OK);
+	dispatch_configure(&bench->dispatch, pipe_wait, SLOTS);
 	source_init(&bench->source, &rig_effects, &bench->rig);
 	source_up(&bench->source, 1);
 	for (uint16_t i = 0; i < SLOTS; i++) {
@@ -47,13 +52,15 @@ static void run(struct bench *bench, uint32_t depth, mtime now, const char *want
 
 static void finish(struct bench *bench, uint16_t slot, mtime now)
 {
-	struct delivery *head = dispatch_end(&bench->dispatch, &bench->pipes[slot], now);
+	struct delivery *head = pipe_head(&bench->pipes[slot]);
+	dispatch_end(&bench->dispatch, head, now);
 	source_release(head);
 }
 
 static void bench_end(struct bench *bench)
 {
 	struct link *link;
+	dispatch_release(&bench->dispatch);
 	while ((link = list_first(&bench->source.unacked))) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
 		source_forget(delivery);
@@ -145,7 +152,7 @@ START_TEST(a_pipe_holds_at_most_64_tasks)
 	ck_assert_int_eq(dispatch_run(&bench.dispatch, 64, 1, 0, &invalid), DISPATCH_DONE);
 	rig_forget(&bench.rig);
 	ck_assert_uint_eq(bench.pipes[0].load, 64);
-	ck_assert_uint_eq(bench.dispatch.loads, 0);
+	ck_assert_ptr_null(by_load_first(&bench.dispatch.open));
 	finish(&bench, 0, 0);
 	run(&bench, 64, 0, "send 0:65");
 	dispatch_slot_writable(&bench.dispatch, &bench.pipes[2], true);
@@ -162,10 +169,13 @@ START_TEST(tasks_of_a_lost_worker_are_requeued_in_order)
 	dispatch_slot_stop(&bench.dispatch, &bench.pipes[2]);
 	offer(&bench, 1, 6);
 	run(&bench, 4, 0, "send 0:1, send 0:2, send 0:3, send 0:4");
-	struct delivery *head = dispatch_slot_gone(&bench.dispatch, &bench.pipes[0]);
-	ck_assert_uint_eq(head->tag, 1);
-	ck_assert_ptr_null(dispatch_slot_gone(&bench.dispatch, &bench.pipes[0]));
-	dispatch_requeue(&bench.dispatch, head);
+	struct delivery *last;
+	dispatch_slot_stop(&bench.dispatch, &bench.pipes[0]);
+	for (uint64_t tag = 4; (last = dispatch_take_last(&bench.dispatch, &bench.pipes[0]));
+		tag--) {
+		ck_assert_uint_eq(last->tag, tag);
+		dispatch_requeue(&bench.dispatch, last);
+	}
 	for (uint64_t tag = 1; tag <= 6; tag++)
 		ck_assert_uint_eq(dispatch_take(&bench.dispatch)->tag, tag);
 	ck_assert_ptr_null(dispatch_take(&bench.dispatch));
@@ -173,25 +183,25 @@ START_TEST(tasks_of_a_lost_worker_are_requeued_in_order)
 }
 END_TEST
 
-START_TEST(the_longest_running_pipe_is_first)
+START_TEST(the_task_that_runs_longest_is_first)
 {
 	struct bench bench;
 	bench_init(&bench);
-	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, 100), MTIME_NEVER);
-	ck_assert_ptr_null(dispatch_longest_running(&bench.dispatch));
+	const struct running *running = &bench.dispatch.running;
+	ck_assert_ptr_null(running_longest(running));
 	offer(&bench, 1, 4);
 	run(&bench, 2, 10, "send 0:1, send 1:2, send 2:3, send 0:4");
-	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, 100), 110);
-	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, MTIME_NEVER), MTIME_NEVER);
+	ck_assert_uint_eq(running_longest(running)->tag, 1);
 	finish(&bench, 0, 50); /* the second one of slot 0 runs from now */
-	ck_assert_ptr_eq(dispatch_longest_running(&bench.dispatch), &bench.pipes[1]);
+	ck_assert_uint_eq(running_longest(running)->tag, 2);
 	finish(&bench, 1, 60);
 	finish(&bench, 2, 60);
-	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, 100), 150);
+	ck_assert_uint_eq(running_longest(running)->tag, 4);
+	ck_assert_int_eq(running_longest(running)->begun_at, 50);
 	dispatch_slot_stop(&bench.dispatch, &bench.pipes[0]);
-	ck_assert_int_eq(dispatch_deadline(&bench.dispatch, 100), MTIME_NEVER);
+	ck_assert_ptr_null(running_longest(running));
 	finish(&bench, 0, 70);
-	ck_assert_ptr_null(dispatch_longest_running(&bench.dispatch));
+	ck_assert_ptr_null(running_longest(running));
 	bench_end(&bench);
 }
 END_TEST
@@ -224,10 +234,11 @@ START_TEST(a_lost_source_leaves_orphans_in_pipes_only)
 	dispatch_source_down(&bench.dispatch, &bench.source);
 	ck_assert_uint_eq(bench.dispatch.queued_count, 0);
 	ck_assert_uint_eq(bench.source.open, 1); /* the released one is the source's */
-	struct delivery *orphan = dispatch_end(&bench.dispatch, &bench.pipes[1], 0);
+	struct delivery *orphan = pipe_head(&bench.pipes[1]);
+	dispatch_end(&bench.dispatch, orphan, 0);
 	ck_assert_ptr_null(orphan->source);
 	delivery_free(orphan);
-	delivery_free(dispatch_slot_gone(&bench.dispatch, &bench.pipes[2]));
+	delivery_free(dispatch_take_last(&bench.dispatch, &bench.pipes[2]));
 	bench_end(&bench);
 }
 END_TEST
@@ -280,7 +291,7 @@ static Suite *dispatch_suite(void)
 		the_idle_pipe_that_was_busy_last_is_next,
 		a_worker_that_just_began_is_filled_before_another_is_woken,
 		a_pipe_holds_at_most_64_tasks, tasks_of_a_lost_worker_are_requeued_in_order,
-		the_longest_running_pipe_is_first, a_failed_send_is_reported,
+		the_task_that_runs_longest_is_first, a_failed_send_is_reported,
 		a_lost_source_leaves_orphans_in_pipes_only, no_task_is_sent_behind_a_slow_head,
 		a_stopped_slot_is_not_held_up);
 	return suite;

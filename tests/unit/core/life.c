@@ -1,6 +1,7 @@
 /* The table of lives, and the timers that drive it. */
 #include "core/failure_wait.h"
-#include "core/workers/timers.h"
+#include "core/timers.h"
+#include "core/workers/slot.h"
 #include "unit/unit.h"
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +27,6 @@ static const struct {
 	{LIFE_STARTING, FACT_FORCE, LIFE_KILLED, ACTION_KILL},
 	{LIFE_READY, FACT_BROKEN, LIFE_KILLED, ACTION_KILL},
 	{LIFE_READY, FACT_GONE, LIFE_WAITING, ACTION_BURY},
-	{LIFE_READY, FACT_TIMER, LIFE_READY, ACTION_INTERRUPT},
 	{LIFE_READY, FACT_HARD, LIFE_STOPPING, ACTION_TERM},
 	{LIFE_READY, FACT_LEAVE, LIFE_QUITTING, ACTION_QUIT},
 	{LIFE_READY, FACT_FORCE, LIFE_KILLED, ACTION_KILL},
@@ -108,7 +108,7 @@ static mtime earliest(const struct slot *slots)
 {
 	mtime when = MTIME_NEVER;
 	for (int i = 0; i < SLOTS; i++)
-		when = mtime_min(when, slots[i].timer);
+		when = mtime_min(when, slots[i].timer.at);
 	return when;
 }
 
@@ -116,17 +116,17 @@ START_TEST(the_earliest_timer_is_first)
 {
 	static struct slot slots[SLOTS];
 	struct timers timers = {0};
-	ck_assert_int_eq(timers_grow(&timers, SLOTS), RC_OK);
+	ck_assert_int_eq(timers_reserve(&timers, SLOTS), RC_OK);
 	ck_assert_ptr_null(timers_first(&timers));
 	for (int i = 0; i < SLOTS; i++)
-		slots[i].timer = MTIME_NEVER;
+		slots[i].timer.at = MTIME_NEVER;
 	srandom(1);
 	for (int step = 0; step < 20000; step++) {
 		struct slot *slot = &slots[random() % SLOTS];
-		timers_set(&timers, slot, random() % 4 ? random() % 100 : MTIME_NEVER);
+		timers_set(&timers, &slot->timer, random() % 4 ? random() % 100 : MTIME_NEVER);
 		ck_assert_int_eq(timers_deadline(&timers), earliest(slots));
 		if (timers_first(&timers))
-			ck_assert_int_eq(timers_first(&timers)->timer, earliest(slots));
+			ck_assert_int_eq(timers_first(&timers)->at, earliest(slots));
 	}
 	timers_release(&timers);
 	timers_release(&timers);

@@ -107,11 +107,12 @@ START_TEST(init_reports_a_lack_of_memory)
 	struct pool_config config = rig_config(1, 1);
 	struct pool *pool = NULL;
 	struct starts starts;
+	uint64_t last_task_id = 0;
 	long allocations;
 	starts_init(&starts, 1000, 0);
 	for (allocations = 0; !pool; allocations++) {
 		callocs_left = allocations;
-		pool = pool_new(&config, &starts, &rig_effects, NULL, 0);
+		pool = pool_new(&config, &starts, &last_task_id, &rig_effects, NULL, 0);
 		callocs_left = LONG_MAX;
 	}
 	ck_assert_int_gt(allocations, 3);

@@ -95,12 +95,12 @@ START_TEST(a_slot_shows_its_worker)
 	slot = pool_slot_facts(rig.pool, 0);
 	ck_assert_uint_eq(slot.tasks, 2);
 	ck_assert_uint_eq(slot.head->tag, 1);
-	ck_assert_int_eq(slot.since, sent);
+	ck_assert_int_eq(slot.head->begun_at, sent);
 	rig_answer(&rig, 0, 200);
 	slot = pool_slot_facts(rig.pool, 0);
 	ck_assert_uint_eq(slot.answers, 1);
 	ck_assert_uint_eq(slot.head->tag, 2);
-	ck_assert_int_eq(slot.since, rig.now);
+	ck_assert_int_eq(slot.head->begun_at, rig.now);
 	rig_gone(&rig, 0, 1);
 	slot = pool_slot_facts(rig.pool, 0);
 	ck_assert_uint_eq(slot.life, 2);

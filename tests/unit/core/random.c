@@ -256,12 +256,14 @@ static void world_init(struct world *world, unsigned seed)
 	world->config.policy.delay_count = (uint8_t)(random() % 3);
 	world->config.policy.delays[0] = MTIME_SECOND;
 	world->config.policy.delays[1] = MTIME_MINUTE;
-	world->config.interrupt = dice(3);
-	world->config.pipeline = world->config.interrupt ? 1 : DEPTH;
+	world->config.concurrency = 1;
+	world->config.on_soft = dice(3) ? SOFT_CONTEXT_SWITCH : SOFT_NOTHING;
+	world->config.pipeline = world->config.on_soft ? 1 : DEPTH;
 	world->config.soft_limit = dice(2) ? 3 * MTIME_SECOND : MTIME_NEVER;
 	world->config.prefetch = dice(2) ? 0 : 100;
 	starts_init(&world->starts, 1 + (uint32_t)random() % (1000 * SLOTS), 0);
-	world->pool = pool_new(&world->config, &world->starts, &chance_effects, world, 0);
+	world->pool = pool_new(
+		&world->config, &world->starts, &world->last_task_id, &chance_effects, world, 0);
 }
 
 static void leave(struct world *world, enum command command, int patience)

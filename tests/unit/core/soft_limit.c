@@ -7,7 +7,7 @@
 static struct pool_config interrupting(uint16_t workers)
 {
 	struct pool_config config = rig_config(workers, 1);
-	config.interrupt = true;
+	config.on_soft = SOFT_CONTEXT_SWITCH;
 	config.soft_limit = 20 * MTIME_SECOND;
 	return config;
 }
@@ -27,7 +27,7 @@ START_TEST(a_task_over_its_soft_limit_is_interrupted_once)
 	rig_wait(&rig, 20 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
-	rig_expect(&rig, "interrupt 0.1");
+	rig_expect(&rig, "switch 0.1:1");
 	rig_expect_told(&rig, "");
 	rig_wait(&rig, 30 * MTIME_SECOND);
 	rig_expect(&rig, "");
@@ -37,7 +37,7 @@ START_TEST(a_task_over_its_soft_limit_is_interrupted_once)
 	rig_wait(&rig, 20 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
-	rig_expect(&rig, "interrupt 0.1");
+	rig_expect(&rig, "switch 0.1:2");
 	rig_end(&rig);
 }
 END_TEST
@@ -47,7 +47,7 @@ START_TEST(the_hard_limit_applies_after_the_soft_one)
 	struct rig rig;
 	start(&rig, interrupting(1), 1);
 	rig_wait(&rig, MTIME_MINUTE);
-	rig_expect(&rig, "interrupt 0.1, term 0.1");
+	rig_expect(&rig, "switch 0.1:1, term 0.1");
 	rig_wait(&rig, 5 * MTIME_SECOND);
 	rig_expect(&rig, "kill 0.1");
 	rig_end(&rig);
@@ -63,7 +63,7 @@ START_TEST(a_late_answer_does_not_change_the_grace)
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
 	rig_wait(&rig, 5 * MTIME_SECOND);
-	rig_expect(&rig, "interrupt 0.1, term 0.1, ack 1, kill 0.1");
+	rig_expect(&rig, "switch 0.1:1, term 0.1, ack 1, kill 0.1");
 	rig_end(&rig);
 }
 END_TEST
@@ -106,7 +106,7 @@ START_TEST(a_message_may_have_its_own_limit)
 		rig_wait(&rig, has_limit ? cases[i].limit - 1 : 100000 * MTIME_MINUTE);
 		rig_expect(&rig, "");
 		rig_wait(&rig, 1);
-		rig_expect(&rig, has_limit ? "interrupt 0.1" : "");
+		rig_expect(&rig, has_limit ? "switch 0.1:1" : "");
 		rig_end(&rig);
 	}
 }
@@ -124,11 +124,11 @@ START_TEST(each_worker_has_its_own_soft_limit)
 	rig_turn(&rig);
 	rig_expect(&rig, "send 2:3, send 0:4, ack 1");
 	rig_wait(&rig, 10 * MTIME_SECOND);
-	rig_expect(&rig, "interrupt 1.1");
+	rig_expect(&rig, "switch 1.1:2");
 	rig_wait(&rig, 10 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
-	ck_assert_msg(strstr(rig.done, "interrupt 0.1") && strstr(rig.done, "interrupt 2.1"),
+	ck_assert_msg(strstr(rig.done, "switch 0.1:4") && strstr(rig.done, "switch 2.1:3"),
 		"done: %s", rig.done);
 	rig_end(&rig);
 }
@@ -153,7 +153,7 @@ START_TEST(all_due_tasks_are_interrupted_together)
 	rig_forget(&rig);
 	rig.now += 20 * MTIME_SECOND;
 	rig_turn(&rig);
-	ck_assert_int_eq(count(&rig, "interrupt"), 6);
+	ck_assert_int_eq(count(&rig, "switch"), 6);
 	ck_assert_int_eq(count(&rig, "spawn"), 4);
 	rig_end(&rig);
 }
@@ -172,7 +172,7 @@ START_TEST(a_new_worker_starts_with_a_new_soft_limit)
 	rig_wait(&rig, 20 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
-	rig_expect(&rig, "interrupt 0.2");
+	rig_expect(&rig, "switch 0.2:2");
 	rig_end(&rig);
 }
 END_TEST
@@ -183,7 +183,7 @@ START_TEST(tasks_are_interrupted_during_a_drain)
 	start(&rig, interrupting(1), 1);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_wait(&rig, 20 * MTIME_SECOND);
-	rig_expect(&rig, "rest, interrupt 0.1");
+	rig_expect(&rig, "rest, switch 0.1:1");
 	rig_answer(&rig, 0, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "quit 0.1, ack 1");
@@ -195,7 +195,7 @@ START_TEST(without_interrupt_no_task_is_interrupted)
 {
 	struct rig rig;
 	struct pool_config config = interrupting(1);
-	config.interrupt = false;
+	config.on_soft = SOFT_NOTHING;
 	start(&rig, config, 1);
 	rig_wait(&rig, MTIME_MINUTE);
 	rig_expect(&rig, "term 0.1");

@@ -91,15 +91,22 @@ static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	CHECK(world, worker->lives == (request != SLOT_SPAWN));
 	CHECK(world, request == SLOT_SPAWN ? life == worker->life + 1 : life == worker->life);
 	CHECK(world, request != SLOT_QUIT || worker->count == 0);
-	CHECK(world, request != SLOT_INTERRUPT ||
-			     (world->config.interrupt && worker->count == 1 &&
-				     !worker->is_interrupted && !worker->is_leaving));
 	if (request == SLOT_SPAWN)
 		*worker = (struct worker){.lives = true, .life = life};
-	else if (request == SLOT_INTERRUPT)
-		worker->is_interrupted = true;
 	else
 		worker->is_leaving = true;
+}
+
+static void on_ask(
+	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
+{
+	struct world *world = io;
+	struct worker *worker = &world->workers[slot];
+	(void)task_id;
+	CHECK(world, life == worker->life && request == TASK_CONTEXT_SWITCH);
+	CHECK(world, world->config.on_soft == SOFT_CONTEXT_SWITCH && worker->count == 1 &&
+			     !worker->is_interrupted && !worker->is_leaving);
+	worker->is_interrupted = true;
 }
 
 static bool on_allow_slots(void *io, uint16_t slots)
@@ -122,4 +129,4 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 const struct effects chance_effects = {on_send, on_ack, on_reject, on_publish, on_source, on_slot,
-	on_allow_slots, on_waited, on_tell};
+	on_ask, on_allow_slots, on_waited, on_tell};

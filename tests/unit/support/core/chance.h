@@ -30,6 +30,7 @@ struct number {
 struct world {
 	struct pool *pool;
 	struct starts starts;
+	uint64_t last_task_id;
 	mtime idle; /* of its processors */
 	struct pool_config config;
 	mtime now;

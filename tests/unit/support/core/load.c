@@ -90,6 +90,13 @@ static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	worker->due = load->now + MTIME_MS;
 }
 
+static void on_ask(
+	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
+{
+	(void)io, (void)slot, (void)life, (void)request, (void)task_id;
+	ck_abort_msg("no task has a soft limit");
+}
+
 static bool on_allow_slots(void *io, uint16_t slots)
 {
 	struct load *load = io;
@@ -115,7 +122,7 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 static const struct effects effects = {on_send, on_ack, on_reject, on_publish, on_source, on_slot,
-	on_allow_slots, on_waited, on_tell};
+	on_ask, on_allow_slots, on_waited, on_tell};
 
 /* ---------- the world ---------- */
 
@@ -245,6 +252,7 @@ mtime load_run_until(struct load *load, uint32_t wanted)
 void load_start(struct load *load, uint16_t min, uint16_t max, uint64_t seed)
 {
 	struct pool_config config = {.name = "load",
+		.concurrency = 1,
 		.workers = min,
 		.workers_max = max,
 		.pipe_wait = 5 * MTIME_MS,
@@ -258,7 +266,8 @@ void load_start(struct load *load, uint16_t min, uint16_t max, uint64_t seed)
 	load->now = MTIME_SECOND;
 	load->next_message = MTIME_NEVER;
 	starts_init(&load->starts, 1000 * LOAD_PROCESSORS, 0);
-	load->pool = pool_new(&config, &load->starts, &effects, load, load->now);
+	load->pool =
+		pool_new(&config, &load->starts, &load->last_task_id, &effects, load, load->now);
 	ck_assert_ptr_nonnull(load->pool);
 	load_forget(load);
 	load_run(load, MTIME_SECOND + 2 * load->boot);

@@ -33,6 +33,7 @@ struct load {
 
 	struct pool *pool;
 	struct starts starts; /* of LOAD_PROCESSORS, which are idle */
+	uint64_t last_task_id;
 	struct random random;
 	mtime now, turned_at, next_message;
 	uint64_t handled; /* answers at the end of the previous turn */

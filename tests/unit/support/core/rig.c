@@ -73,10 +73,20 @@ static void rig_on_source(void *io, enum source_request request, uint32_t window
 
 static void rig_on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
 {
-	static const char *const wishes[] = {"spawn", "quit", "term", "kill", "interrupt"};
+	static const char *const wishes[] = {"spawn", "quit", "term", "kill"};
 	struct rig *rig = io;
 	rig_separate(rig->done);
 	rig_note(rig->done, "%s %u.%u", wishes[request], slot, life);
+}
+
+static void rig_on_ask(
+	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
+{
+	static const char *const requests[] = {"switch", "cancel"};
+	struct rig *rig = io;
+	rig_separate(rig->done);
+	rig_note(rig->done, "%s %u.%u:%llu", requests[request], slot, life,
+		(unsigned long long)task_id);
 }
 
 static bool rig_on_allow_slots(void *io, uint16_t slots)
@@ -119,6 +129,7 @@ const struct effects rig_effects = {
 	.publish = rig_on_publish,
 	.source = rig_on_source,
 	.slot = rig_on_slot,
+	.ask = rig_on_ask,
 	.allow_slots = rig_on_allow_slots,
 	.waited = rig_on_waited,
 	.emit = rig_on_tell,
@@ -128,6 +139,7 @@ struct pool_config rig_config(uint16_t workers, uint16_t pipeline)
 {
 	return (struct pool_config){
 		.name = "unit",
+		.concurrency = 1,
 		.workers = workers,
 		.pipeline = pipeline,
 		.prefetch = 8, /* so few that no ack waits for others */
@@ -190,7 +202,7 @@ void rig_new(struct rig *rig, const struct pool_config *config)
 {
 	*rig = (struct rig){.now = MTIME_SECOND};
 	starts_init(&rig->starts, 1000 * RIG_PROCESSORS, 0);
-	rig->pool = pool_new(config, &rig->starts, &rig_effects, rig, rig->now);
+	rig->pool = pool_new(config, &rig->starts, &rig->last_task_id, &rig_effects, rig, rig->now);
 	ck_assert_ptr_nonnull(rig->pool);
 	pool_audit(rig->pool);
 }

@@ -20,14 +20,15 @@ struct rig {
 	mtime arrived_after;   /* of answers and turns (core/event.h) */
 	uint16_t slots_max;    /* the maximum of slots; 0: none */
 	struct starts starts;  /* of RIG_PROCESSORS */
-	bool is_busy;          /* all processors, all the time; else none */
-	mtime waited;          /* for a processor, by the latest worker that starts */
-	char done[4096];       /* effects since the last rig_expect */
-	char told[4096];       /* notices since the last rig_expect_told */
-	mtime duration;        /* of the last notice */
-	uint32_t latest_life;  /* the highest in a notice */
-	const char *what;      /* of the last notice with a text */
-	enum reason reason;    /* of the last notice that had one */
+	uint64_t last_task_id;
+	bool is_busy;         /* all processors, all the time; else none */
+	mtime waited;         /* for a processor, by the latest worker that starts */
+	char done[4096];      /* effects since the last rig_expect */
+	char told[4096];      /* notices since the last rig_expect_told */
+	mtime duration;       /* of the last notice */
+	uint32_t latest_life; /* the highest in a notice */
+	const char *what;     /* of the last notice with a text */
+	enum reason reason;   /* of the last notice that had one */
 };
 
 extern const struct effects rig_effects; /* io: a struct rig */

@@ -55,6 +55,7 @@ static void start_tools(struct runtime_rig *rig)
 	signal(SIGPIPE, SIG_IGN);
 	starts_init(&rig->starts, 1000 * RUNTIME_RIG_PROCESSORS, 0);
 	tools->starts = &rig->starts;
+	tools->last_task_id = &rig->last_task_id;
 	ck_assert_int_eq(descriptors_prepare(&tools->descriptors), RC_OK);
 	ck_assert_int_eq(rundir_new(false, &tools->rundir), RC_OK);
 	ck_assert_int_eq(mark_draw_run(tools->mark), RC_OK);

@@ -15,7 +15,8 @@
 
 struct runtime_rig {
 	struct runtime_shared tools;
-	struct starts starts;      /* of RUNTIME_RIG_PROCESSORS, which are idle */
+	struct starts starts; /* of RUNTIME_RIG_PROCESSORS, which are idle */
+	uint64_t last_task_id;
 	struct config_pool config; /* moved into the pool runtime */
 	char **command;            /* of config */
 	struct pool_runtime *runtime;

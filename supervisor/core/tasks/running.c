@@ -1,0 +1,131 @@
+#include "core/tasks/running.h"
+
+void running_init(struct running *running)
+{
+	*running = (struct running){0};
+	list_init(&running->begun);
+	list_init(&running->busy);
+	list_init(&running->silent);
+}
+
+void running_release(struct running *running)
+{
+	timers_release(&running->soft);
+}
+
+void running_begin(struct running *running, struct delivery *delivery, mtime now)
+{
+	struct pipe *pipe = delivery->pipe;
+	delivery->begun_at = now;
+	delivery->soft = (struct timer){0};
+	list_append(&running->begun, &delivery->begun);
+	if (pipe->begun++ == 0)
+		list_append(&running->busy, &pipe->busy);
+	running->count++;
+	running->begun_sum += (uint64_t)now;
+}
+
+void running_end(struct running *running, struct delivery *delivery)
+{
+	struct pipe *pipe = delivery->pipe;
+	if (!running_has(delivery))
+		return;
+	list_remove(&delivery->begun);
+	timers_set(&running->soft, &delivery->soft, MTIME_NEVER);
+	if (delivery->is_overdue && --pipe->overdue == 0)
+		list_remove(&pipe->silent);
+	delivery->is_overdue = false;
+	if (--pipe->begun == 0)
+		list_remove(&pipe->busy);
+	running->count--;
+	running->begun_sum -= (uint64_t)delivery->begun_at;
+}
+
+static struct delivery *begun_at(const struct running *running, const struct link *link)
+{
+	return link == &running->begun ? NULL : CONTAINER_OF(link, struct delivery, begun);
+}
+
+struct delivery *running_longest(const struct running *running)
+{
+	return begun_at(running, running->begun.next);
+}
+
+struct delivery *running_latest(const struct running *running, const struct delivery *after)
+{
+	return begun_at(running, after ? after->begun.prev : running->begun.prev);
+}
+
+/* ---------- the hard limit ---------- */
+
+void running_overdue(struct running *running, struct delivery *delivery, mtime now)
+{
+	struct pipe *pipe = delivery->pipe;
+	list_remove(&delivery->begun);
+	delivery->is_overdue = true;
+	if (pipe->overdue++ > 0)
+		return;
+	pipe->silent_since = now;
+	list_append(&running->silent, &pipe->silent);
+}
+
+/* Those that are overdue began first, so they are the first ones in the pipe. */
+bool running_blame_hung(struct pipe *pipe, const struct delivery *sender)
+{
+	bool is_any = false;
+	for (struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
+		if (!delivery->is_overdue)
+			break;
+		if (delivery != sender)
+			delivery->is_blamed = is_any = true;
+	}
+	return is_any;
+}
+
+struct pipe *running_silent(const struct running *running)
+{
+	struct link *first = list_first(&running->silent);
+	return first ? CONTAINER_OF(first, struct pipe, silent) : NULL;
+}
+
+/* ---------- the soft limit ---------- */
+
+enum rc running_reserve(struct running *running, uint32_t tasks)
+{
+	return timers_reserve(&running->soft, tasks);
+}
+
+void running_set_soft(struct running *running, mtime limit, mtime now)
+{
+	struct delivery *delivery = NULL;
+	while ((delivery = running_latest(running, delivery)) && !delivery->soft.at) {
+		int64_t own_ms = delivery->soft_ms;
+		mtime span = limit;
+		if (own_ms >= 0)
+			span = own_ms < MTIME_NEVER / MTIME_MS ? own_ms * MTIME_MS : MTIME_NEVER;
+		timers_set(&running->soft, &delivery->soft, mtime_after(now, span));
+	}
+}
+
+struct delivery *running_over_soft(struct running *running, mtime now)
+{
+	if (timers_deadline(&running->soft) > now)
+		return NULL;
+	struct delivery *delivery =
+		CONTAINER_OF(timers_first(&running->soft), struct delivery, soft);
+	timers_set(&running->soft, &delivery->soft, MTIME_NEVER);
+	return delivery;
+}
+
+/* ---------- the time that was worked ---------- */
+
+void running_count(struct running *running, const struct delivery *delivery, mtime until)
+{
+	running->done += (uint64_t)(until - delivery->begun_at);
+}
+
+uint64_t running_worked(const struct running *running, mtime until)
+{
+	return running->done + running->count * (uint64_t)until - running->begun_sum;
+}
