@@ -149,6 +149,7 @@ struct config_pool runtime_rig_config(char **command, uint16_t workers)
 		.command = command,
 		.workers = workers,
 		.workers_max = workers,
+		.concurrency = 1,
 		.pipe_wait = 5 * MTIME_MS,
 		.max_body = 1024,
 		.memory = 1 << 20,
