@@ -1,5 +1,6 @@
 #include "harness/browser.h"
 
+#include "harness/child.h"
 #include "harness/deadline.h"
 #include "harness/scratch.h"
 
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,16 +67,13 @@ struct browser *browser_start(const char *folder)
 {
 	struct browser *b = calloc(1, sizeof *b);
 	int to[2], from[2];
-	pid_t tester = getpid();
 	json_t *made, *attached;
 
 	ck_assert_ptr_nonnull(b);
 	ck_assert(pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0);
-	b->pid = fork();
-	ck_assert_int_ge(b->pid, 0);
+	b->pid = child_fork();
 	if (b->pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != tester || setsid() < 0)
+		if (setsid() < 0)
 			_exit(126);
 		become(folder, to[0], from[1]);
 	}

@@ -1,5 +1,6 @@
 #include "harness/proc.h"
 
+#include "harness/child.h"
 #include "harness/deadline.h"
 #include "harness/scratch.h"
 
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,13 +59,9 @@ static int open_output(const char *path)
 }
 
 /* Between fork and exec; never returns. */
-static _Noreturn void become(
-	const struct proc *proc, pid_t tester, const char *const argv[], char **environment)
+static _Noreturn void become(const struct proc *proc, const char *const argv[], char **environment)
 {
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != tester)
-		_exit(126);
 	int nothing = open("/dev/null", O_RDONLY);
 	int out = open(proc->out_path, O_WRONLY | O_APPEND);
 	int err = open(proc->err_path, O_WRONLY | O_APPEND);
@@ -93,11 +89,9 @@ struct proc *proc_start(const char *folder, const char *const argv[], const char
 	ck_assert_int_ge(inotify_add_watch(proc->inotify, proc->err_path, IN_MODIFY), 0);
 
 	char **environment = make_environment(extra);
-	pid_t tester = getpid();
-	proc->pid = fork();
-	ck_assert_int_ge(proc->pid, 0);
+	proc->pid = child_fork();
 	if (proc->pid == 0)
-		become(proc, tester, argv, environment);
+		become(proc, argv, environment);
 	setpgid(proc->pid, proc->pid);
 	free_environment(environment);
 	proc->pid_fd = (int)syscall(SYS_pidfd_open, proc->pid, 0);

@@ -1,5 +1,6 @@
 #include "harness/rude_broker.h"
 
+#include "harness/child.h"
 #include "harness/scratch.h"
 
 #include <arpa/inet.h>
@@ -281,7 +282,6 @@ static int listen_somewhere(int *ret_port)
 struct rude_broker *rude_broker_start(enum rude how, const char *words, size_t len)
 {
 	struct rude_broker *broker = calloc(1, sizeof *broker);
-	pid_t tester = getpid();
 	int port, listener = listen_somewhere(&port);
 	ck_assert_ptr_nonnull(broker);
 	ck_assert_uint_le(len, WORDS_MAX);
@@ -289,14 +289,9 @@ struct rude_broker *rude_broker_start(enum rude how, const char *words, size_t l
 	broker->len = len;
 	memcpy(broker->words, words, len);
 	broker->url = scratch_text("amqp://guest:guest@127.0.0.1:%d", port);
-	broker->pid = fork();
-	ck_assert_int_ge(broker->pid, 0);
-	if (broker->pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != tester)
-			_exit(1);
+	broker->pid = child_fork();
+	if (broker->pid == 0)
 		listen_for(broker, listener);
-	}
 	close(listener);
 	return broker;
 }

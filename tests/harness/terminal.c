@@ -1,5 +1,6 @@
 #include "harness/terminal.h"
 
+#include "harness/child.h"
 #include "harness/deadline.h"
 
 #include <check.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -167,10 +167,9 @@ static void read_some(struct terminal *t)
 
 /* ---------- the program ---------- */
 
-static _Noreturn void become(const struct terminal *t, pid_t tester, const char *const argv[])
+static _Noreturn void become(const struct terminal *t, const char *const argv[])
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != tester || login_tty(t->slave) != 0)
+	if (login_tty(t->slave) != 0)
 		_exit(126);
 	setenv("TERM", "xterm", 1);
 	syscall(SYS_close_range, 3, ~0U, 0);
@@ -182,7 +181,6 @@ struct terminal *terminal_start(size_t width, size_t height, const char *const a
 {
 	struct terminal *t = calloc(1, sizeof *t);
 	struct winsize size = {.ws_col = (uint16_t)width, .ws_row = (uint16_t)height};
-	pid_t tester = getpid();
 
 	ck_assert_ptr_nonnull(t);
 	ck_assert(width <= WIDTH_MAX && height <= HEIGHT_MAX);
@@ -190,10 +188,9 @@ struct terminal *terminal_start(size_t width, size_t height, const char *const a
 	erase_all(t);
 	ck_assert_int_eq(openpty(&t->master, &t->slave, NULL, NULL, &size), 0);
 	ck_assert_int_eq(tcgetattr(t->slave, &t->before), 0);
-	t->pid = fork();
-	ck_assert_int_ge(t->pid, 0);
+	t->pid = child_fork();
 	if (t->pid == 0)
-		become(t, tester, argv);
+		become(t, argv);
 	t->pid_fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 	ck_assert_int_ge(t->pid_fd, 0);
 	return t;

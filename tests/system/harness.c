@@ -127,9 +127,23 @@ START_TEST(signal_ends_program)
 }
 END_TEST
 
+/* Until its exec the child has the handlers of check, which signal the group of the test. */
+START_TEST(signal_before_exec_ends_only_program)
+{
+	static const int signals[] = {SIGINT, SIGTERM};
+	const char *argv[] = {"sleep", "600", NULL};
+	for (int i = 0; i < 50; i++) {
+		struct proc *proc = proc_start(fixture.folder, argv, NULL);
+		proc_signal(proc, signals[_i]);
+		ck_assert_int_eq(proc_wait(proc), 128 + signals[_i]);
+		proc_free(proc);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("harness", {message_is_received_as_sent, 1}, {queues_are_counted, 1},
 		{nacked_message_is_published_again, 1}, {program_output_and_exit_code_are_read, 1},
-		{signal_ends_program, 1});
+		{signal_ends_program, 1}, {signal_before_exec_ends_only_program, 2});
 }
