@@ -4,11 +4,10 @@
 #include "fault/fault.h"
 #include "fault/watch.h"
 
+#include "harness/child.h"
 #include "harness/control.h"
 #include "harness/http.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,11 +36,9 @@ static void choose(struct operation *operation)
 /* In a process of its own. */
 static void begin(struct operation *operation)
 {
-	operation->pid = fork();
-	ck_assert_int_ge(operation->pid, 0);
+	operation->pid = child_fork();
 	if (operation->pid > 0)
 		return;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	_exit(http_request(control_socket(), "POST", operation->path).status == 200 ? 0 : 1);
 }
 

@@ -7,6 +7,7 @@
 #include "fault/fault.h"
 #include "fault/watch.h"
 
+#include "harness/child.h"
 #include "harness/http.h"
 
 #include <arpa/inet.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -73,7 +73,6 @@ _Noreturn static void ask_for_ever(int port)
 	const struct timespec tick = {.tv_nsec = 1000000};
 	int64_t begun = deadline_now_ms();
 	long sent = 0;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	memset(air, -1, sizeof air);
 	for (;; nanosleep(&tick, NULL)) {
@@ -87,8 +86,7 @@ _Noreturn static void ask_for_ever(int port)
 
 static pid_t begin_flood(int port)
 {
-	pid_t pid = fork();
-	ck_assert_int_ge(pid, 0);
+	pid_t pid = child_fork();
 	if (pid == 0)
 		ask_for_ever(port);
 	return pid;

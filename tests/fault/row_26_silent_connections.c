@@ -5,6 +5,7 @@
 #include "fault/fault.h"
 #include "fault/watch.h"
 
+#include "harness/child.h"
 #include "harness/http.h"
 
 #include <arpa/inet.h>
@@ -13,7 +14,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,7 +44,6 @@ _Noreturn static void occupy(int port, bool slow)
 	static struct pollfd all[CONNECTIONS];
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
 	int64_t next = deadline_in(BYTE_MS);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	for (size_t i = 0; i < CONNECTIONS; i++)
 		all[i] = (struct pollfd){.fd = open_one(&address), .events = POLLRDHUP};
@@ -66,8 +65,7 @@ _Noreturn static void occupy(int port, bool slow)
 
 static pid_t begin(int port, bool slow)
 {
-	pid_t pid = fork();
-	ck_assert_int_ge(pid, 0);
+	pid_t pid = child_fork();
 	if (pid == 0)
 		occupy(port, slow);
 	return pid;

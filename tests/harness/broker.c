@@ -25,6 +25,7 @@ static const char *node_script(void)
 	return script ? script : "tests/broker/node";
 }
 
+/* Not by child_fork: a script does not stop half-way when the test dies. */
 char *broker_run(const char *const argv[])
 {
 	int ends[2];

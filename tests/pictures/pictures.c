@@ -1,6 +1,7 @@
 /* Draws the pictures of the pages from running programs, into the folder WPOOL_PICTURES: `make
  * pictures`. PICTURES_SECONDS: how long the programs run before. */
 #include "harness/browser.h"
+#include "harness/child.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/http.h"
@@ -11,7 +12,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -101,13 +101,11 @@ static void feed(struct client *client, const struct trade *trade, double t)
 static pid_t start_work(void)
 {
 	struct client *client;
-	pid_t tester = getpid(), pid = fork();
+	pid_t tester = getpid(), pid = child_fork();
 	int64_t begin = deadline_now_ms(), now;
 
-	ck_assert_int_ge(pid, 0);
 	if (pid != 0)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	client = client_open(broker_url(fixture.broker));
 	while (getppid() == tester) {
 		now = deadline_now_ms();

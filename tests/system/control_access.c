@@ -1,5 +1,6 @@
 /* Access to the control socket: its owner and mode, and that no client, however many or slow its
  * requests, delays messages. */
+#include "harness/child.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/http.h"
@@ -7,7 +8,6 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -230,7 +230,6 @@ static int ask_and_not_read(void)
 _Noreturn static void ask_for_ever(void)
 {
 	static const char *const paths[] = {"/metrics", "/v1/workers", "/v1/pools", "/readyz"};
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (size_t i = 0;; i++) {
 		struct http_reply reply = http_request(control_socket(), "GET", paths[i % 4]);
 		if (reply.status != 200)
@@ -242,8 +241,7 @@ _Noreturn static void ask_for_ever(void)
 /* Send requests in a process of its own, until it is killed. */
 static pid_t flood(void)
 {
-	pid_t pid = fork();
-	ck_assert_int_ge(pid, 0);
+	pid_t pid = child_fork();
 	if (pid == 0)
 		ask_for_ever();
 	return pid;

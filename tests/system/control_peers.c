@@ -1,5 +1,6 @@
 /* Who may use the control socket: neither a worker, however far from it a process of its own is,
  * nor other users; operators by their group. Nobody else can keep the socket from being made. */
+#include "harness/child.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/http.h"
@@ -67,8 +68,7 @@ static int get_as(uid_t user, gid_t group)
 {
 	int status, out[2], result = -1;
 	ck_assert_int_eq(pipe(out), 0);
-	pid_t pid = fork();
-	ck_assert_int_ge(pid, 0);
+	pid_t pid = child_fork();
 	if (pid == 0) {
 		struct sockaddr_un name = {.sun_family = AF_UNIX};
 		strcpy(name.sun_path, control_socket());

@@ -1,6 +1,7 @@
 /* The harness itself, without wpool. */
 #include "system/system.h"
 
+#include "harness/child.h"
 #include "harness/deadline.h"
 
 #include <poll.h>
@@ -69,8 +70,7 @@ static void forget(void *context, const struct message *message)
 /* Purge the queue from another process as soon as a message was nacked. */
 static pid_t make_space_after(const volatile unsigned *nacks)
 {
-	pid_t pid = fork();
-	ck_assert_int_ge(pid, 0);
+	pid_t pid = child_fork();
 	if (pid > 0)
 		return pid;
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
