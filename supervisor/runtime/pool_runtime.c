@@ -80,14 +80,12 @@ static void do_emit(void *io, const struct notice *notice)
 	report_notice(&runtime->report, notice);
 }
 
-/* Without concurrency a worker has one task, and the line is as it was before tasks had ids. */
 static void do_ask(
 	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
 {
 	struct pool_runtime *runtime = io;
-	bool is_named = request == TASK_CANCEL || runtime->pool_config.concurrency > 1;
 
-	workers_ask(runtime->workers, slot, life, request, is_named ? task_id : 0);
+	workers_ask(runtime->workers, slot, life, request, task_id);
 }
 
 static const struct effects effects = {

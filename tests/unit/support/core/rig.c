@@ -287,6 +287,21 @@ void rig_answer(struct rig *rig, uint16_t slot, int32_t status)
 	rig_answer_this(rig, slot, 1, rig_output(status, NULL));
 }
 
+void rig_answer_task(struct rig *rig, uint16_t slot, uint64_t task_id, int32_t status)
+{
+	struct output *output = rig_output(status, NULL);
+	output->task_id = task_id;
+	rig_answer_this(rig, slot, 1, output);
+}
+
+void rig_broken_task(struct rig *rig, uint16_t slot, uint64_t task_id)
+{
+	rig_step(rig,
+		(struct event){.kind = SLOT_BROKEN,
+			.slot = {
+				.slot = slot, .life = 1, .task_id = task_id, .what = "bad frame"}});
+}
+
 void rig_broken(struct rig *rig, uint16_t slot, uint32_t life)
 {
 	rig_step(rig, (struct event){.kind = SLOT_BROKEN,

@@ -61,8 +61,12 @@ void rig_confirm(struct rig *rig, uint64_t seq);
 void rig_ready(struct rig *rig, uint16_t slot, uint32_t life);
 void rig_set_writable(struct rig *rig, uint16_t slot, bool is_writable);
 void rig_answer(struct rig *rig, uint16_t slot, int32_t status);
+/* With concurrency: an answer to the task with this id; the first that is sent has 1. */
+void rig_answer_task(struct rig *rig, uint16_t slot, uint64_t task_id, int32_t status);
 void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct output *output);
 void rig_broken(struct rig *rig, uint16_t slot, uint32_t life);
+/* The frame names a task. */
+void rig_broken_task(struct rig *rig, uint16_t slot, uint64_t task_id);
 void rig_gone(struct rig *rig, uint16_t slot, uint32_t life);
 /* Its process ends by a signal; words: the last line of its stderr. */
 void rig_gone_saying(struct rig *rig, uint16_t slot, uint32_t life, const char *words);

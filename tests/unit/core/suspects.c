@@ -1,0 +1,279 @@
+/* A worker ends with several tasks open: which one is to blame is found by running each alone. */
+#include "core/pool_facts.h"
+#include "unit/support/core/rig.h"
+
+static struct pool_config several(uint16_t workers, uint16_t concurrency)
+{
+	struct pool_config config = rig_config(workers, 1);
+	config.concurrency = concurrency;
+	config.prefetch = 16;
+	config.policy.attempts = 1;
+	return config;
+}
+
+static void begin(struct rig *rig, struct pool_config config, uint64_t last)
+{
+	rig_start(rig, config);
+	rig_deliver(rig, 1, last);
+	rig_turn(rig);
+	rig_forget(rig);
+}
+
+/* The next life of the slot, whose worker has answered nothing. */
+static void come_back(struct rig *rig, uint16_t slot, uint32_t life)
+{
+	rig_wait(rig, 3 * MTIME_SECOND);
+	rig_ready(rig, slot, life);
+	rig_forget(rig);
+}
+
+static void answer(struct rig *rig, uint16_t slot, uint32_t life, uint64_t task_id)
+{
+	struct output *output = rig_output(200, NULL);
+	output->task_id = task_id;
+	rig_answer_this(rig, slot, life, output);
+}
+
+/* These effects are among those since the last call. */
+static void expect_among(struct rig *rig, const char *wanted)
+{
+	rig_turn(rig);
+	ck_assert_msg(strstr(rig->done, wanted), "done: %s", rig->done);
+	rig_forget(rig);
+}
+
+/* Ids go on: the three of the first life had 1 to 3. */
+START_TEST(only_the_culprit_pays)
+{
+	struct rig rig;
+	begin(&rig, several(1, 3), 3);
+	rig_gone(&rig, 0, 1);
+	rig_expect_told(&rig, "WORKER_DIED");
+	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 3);
+	come_back(&rig, 0, 2);
+	expect_among(&rig, "send 0:1");
+	answer(&rig, 0, 2, 4);
+	expect_among(&rig, "send 0:2");
+	rig_gone(&rig, 0, 2); /* alone, so it was this one */
+	rig_expect(&rig, "publish 1 dead 2");
+	rig_turn(&rig);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 3);
+	rig_forget(&rig);
+	expect_among(&rig, "send 0:3");
+	answer(&rig, 0, 3, 6);
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 3*");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_only_open_task_pays)
+{
+	struct rig rig;
+	begin(&rig, several(1, 3), 2);
+	answer(&rig, 0, 1, 1);
+	rig_gone(&rig, 0, 1);
+	rig_expect(&rig, "publish 1 dead 2");
+	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 0);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Of four workers two run suspects; the others go on, and nothing is sent beside a suspect. */
+START_TEST(half_of_the_workers_run_suspects)
+{
+	struct rig rig;
+	begin(&rig, several(4, 2), 8);
+	rig_gone(&rig, 0, 1); /* had 1 and 5 */
+	rig_gone(&rig, 1, 1); /* had 2 and 6 */
+	rig_turn(&rig);
+	rig_deliver(&rig, 9, 9);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	/* The other two are kept until they are empty: 2 and 3 have two tasks each. */
+	answer(&rig, 2, 1, 3);
+	answer(&rig, 3, 1, 4);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 3, ack 4");
+	answer(&rig, 2, 1, 7);
+	expect_among(&rig, "send 2:2");
+	answer(&rig, 3, 1, 8);
+	expect_among(&rig, "send 3:6");
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_ready(&rig, 1, 2);
+	expect_among(&rig, "send 0:9"); /* the others do not wait for suspects */
+	answer(&rig, 2, 1, 9);
+	expect_among(&rig, "send 2:1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* There is one worker: the older task is next, suspect or not. */
+START_TEST(a_single_worker_takes_turns)
+{
+	struct rig rig;
+	begin(&rig, several(1, 2), 2);
+	rig_deliver(&rig, 3, 4);
+	rig_gone(&rig, 0, 1);
+	struct delivery *retried = rig_delivery(5);
+	retried->is_suspect = true;
+	rig_deliver_this(&rig, retried);
+	rig_deliver(&rig, 6, 6);
+	come_back(&rig, 0, 2);
+	expect_among(&rig, "send 0:1");
+	answer(&rig, 0, 2, 3);
+	expect_among(&rig, "send 0:2");
+	answer(&rig, 0, 2, 4);
+	expect_among(&rig, "send 0:3, send 0:4");
+	answer(&rig, 0, 2, 5);
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.done, "send")); /* 6 is younger than 5, for which the worker must be empty */
+	answer(&rig, 0, 2, 6);
+	expect_among(&rig, "send 0:5");
+	answer(&rig, 0, 2, 7);
+	expect_among(&rig, "send 0:6");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_crash_that_is_retried_runs_alone_from_the_start)
+{
+	struct rig rig;
+	rig_start(&rig, several(2, 2));
+	struct delivery *retried = rig_delivery(1);
+	retried->is_suspect = true;
+	rig_deliver_this(&rig, retried);
+	rig_deliver(&rig, 2, 5);
+	expect_among(&rig, "send 0:1, send 1:2, send 1:3");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Without concurrency a worker has begun one task at most. */
+START_TEST(there_are_no_suspects_without_concurrency)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 2));
+	struct delivery *retried = rig_delivery(1);
+	retried->is_suspect = true;
+	rig_deliver_this(&rig, retried);
+	rig_deliver(&rig, 2, 2);
+	expect_among(&rig, "send 0:1, send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* What a worker was kept for may go elsewhere, or away: it gets tasks again. */
+START_TEST(a_kept_worker_is_let_go)
+{
+	struct rig rig;
+	begin(&rig, several(2, 2), 4);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig); /* slot 1 is kept for the suspects 1 and 3 */
+	rig_forget(&rig);
+	answer(&rig, 1, 1, 2);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_source_up(&rig);
+	rig_deliver(&rig, 1, 2);
+	expect_among(&rig, "send 1:1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_kept_worker_may_leave_or_end)
+{
+	struct rig rig;
+	for (int ends = 0; ends < 2; ends++) {
+		begin(&rig, several(3, 2), 6);
+		rig_gone(&rig, 0, 1);
+		rig_turn(&rig); /* slot 1 is kept */
+		rig_forget(&rig);
+		answer(&rig, 1, 1, 2);
+		if (ends)
+			rig_gone(&rig, 1, 1);
+		else
+			rig_scale(&rig, 1);
+		rig_turn(&rig); /* slot 2 is kept instead */
+		rig_forget(&rig);
+		answer(&rig, 2, 1, 3);
+		answer(&rig, 2, 1, 6);
+		expect_among(&rig, "send 2:1");
+		rig_end(&rig);
+	}
+}
+END_TEST
+
+/* A worker that cannot take anything is kept, and used when it can. */
+START_TEST(a_full_worker_gets_its_suspect_later)
+{
+	struct rig rig;
+	begin(&rig, several(1, 2), 2);
+	rig_gone(&rig, 0, 1);
+	rig_deliver(&rig, 3, 3);
+	come_back(&rig, 0, 2);
+	rig_step(&rig, (struct event){.kind = SLOT_WRITABLE,
+			       .slot = {.slot = 0, .life = 2, .is_writable = false}});
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.done, "send"));
+	rig_step(&rig, (struct event){.kind = SLOT_WRITABLE,
+			       .slot = {.slot = 0, .life = 2, .is_writable = true}});
+	expect_among(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* An exclusive task, which came back too often, has its turn between suspects. */
+START_TEST(an_exclusive_task_has_its_turn)
+{
+	struct rig rig;
+	begin(&rig, several(4, 2), 2);
+	struct delivery *exclusive = rig_delivery(3);
+	exclusive->redelivered = true;
+	exclusive->renewed = 3;
+	rig_deliver_this(&rig, exclusive);
+	struct delivery *retried = rig_delivery(4);
+	retried->is_suspect = true;
+	rig_deliver_this(&rig, retried);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	answer(&rig, 0, 1, 1);
+	answer(&rig, 1, 1, 2);
+	rig_turn(&rig);
+	ck_assert_msg(strstr(rig.done, "send 1:3"), "done: %s", rig.done);
+	ck_assert_ptr_null(strstr(rig.done, ":4"));
+	rig_forget(&rig);
+	answer(&rig, 1, 1, 3);
+	expect_among(&rig, "send 1:4");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(suspects_are_handed_back)
+{
+	struct rig rig;
+	begin(&rig, several(1, 2), 3);
+	rig_gone(&rig, 0, 1);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	expect_among(&rig, "requeue 1, requeue 2, requeue 3");
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *suspects_suite(void)
+{
+	Suite *suite = suite_create("core/suspects");
+	UNIT_CASE(suite, "blame", only_the_culprit_pays, the_only_open_task_pays,
+		a_crash_that_is_retried_runs_alone_from_the_start,
+		there_are_no_suspects_without_concurrency);
+	UNIT_CASE(suite, "workers", half_of_the_workers_run_suspects, a_single_worker_takes_turns,
+		a_kept_worker_is_let_go, a_kept_worker_may_leave_or_end,
+		a_full_worker_gets_its_suspect_later, an_exclusive_task_has_its_turn,
+		suspects_are_handed_back);
+	return suite;
+}
+
+UNIT_MAIN(suspects_suite)
