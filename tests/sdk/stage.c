@@ -188,9 +188,10 @@ static void pack_headers(msgpack_packer *packer, const char *headers)
 }
 
 /* With a nested property and a key of a later version, which workers must pass over. */
-static void pack_task(msgpack_packer *packer, const char *body, size_t len, const char *headers)
+static void pack_task(msgpack_packer *packer, unsigned long long id, const char *body, size_t len,
+	const char *headers)
 {
-	msgpack_pack_map(packer, 6);
+	msgpack_pack_map(packer, id ? 7 : 6);
 	pack_text(packer, "0", 1);
 	if (memchr(body, '\xff', len))
 		msgpack_pack_bin_with_body(packer, body, len);
@@ -209,11 +210,16 @@ static void pack_task(msgpack_packer *packer, const char *body, size_t len, cons
 	pack_text(packer, "nested", 6);
 	msgpack_pack_array(packer, 1);
 	pack_text(packer, "x", 1);
+	if (id) {
+		pack_text(packer, "7", 1);
+		msgpack_pack_uint64(packer, id);
+	}
 	pack_text(packer, "2", 1);
 	pack_text(packer, "queue", 5); /* at the frame's very end */
 }
 
-void stage_send(struct stage *stage, const char *body, size_t len, const char *headers)
+static void send_task(struct stage *stage, unsigned long long id, const char *body, size_t len,
+	const char *headers)
 {
 	msgpack_sbuffer buffer;
 	msgpack_packer packer;
@@ -221,11 +227,28 @@ void stage_send(struct stage *stage, const char *body, size_t len, const char *h
 	msgpack_sbuffer_init(&buffer);
 	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
 	msgpack_sbuffer_write(&buffer, "\0\0\0", WIRE_LENGTH_BYTES);
-	pack_task(&packer, body, len, headers);
+	pack_task(&packer, id, body, len, headers);
 	wire_put_length(length, (uint32_t)(buffer.size - WIRE_LENGTH_BYTES));
 	memcpy(buffer.data, length, sizeof length);
 	stage_write(stage, buffer.data, buffer.size);
 	msgpack_sbuffer_destroy(&buffer);
+}
+
+void stage_send(struct stage *stage, const char *body, size_t len, const char *headers)
+{
+	send_task(stage, 0, body, len, headers);
+}
+
+void stage_send_id(struct stage *stage, unsigned long long id, const char *body)
+{
+	send_task(stage, id, body, strlen(body), "");
+}
+
+void stage_request(struct stage *stage, const char *word, unsigned long long id)
+{
+	char line[64];
+	snprintf(line, sizeof line, "%s %llu", word, id);
+	stage_write_control(stage, line);
 }
 
 void stage_send_text(struct stage *stage, const char *body, const char *headers)
@@ -278,13 +301,12 @@ static void print_headers(FILE *out, msgpack_object_map map)
 
 static void print_output(FILE *out, msgpack_object_map map)
 {
-	const msgpack_object *fields[4] = {NULL};
+	const msgpack_object *fields[8] = {NULL};
 	for (uint32_t i = 0; i < map.size; i++) {
 		const msgpack_object *key = &map.ptr[i].key;
 		ck_assert_int_eq(key->type, MSGPACK_OBJECT_STR);
 		ck_assert_uint_eq(key->via.str.size, 1);
-		ck_assert_int_ge(*key->via.str.ptr, '0');
-		ck_assert_int_le(*key->via.str.ptr, '3');
+		ck_assert_ptr_nonnull(memchr("01237", *key->via.str.ptr, 5));
 		fields[*key->via.str.ptr - '0'] = &map.ptr[i].val;
 	}
 	ck_assert_ptr_nonnull(fields[1]);
@@ -300,6 +322,10 @@ static void print_output(FILE *out, msgpack_object_map map)
 	}
 	if (fields[2])
 		print_headers(out, fields[2]->via.map);
+	if (fields[7]) {
+		fputs(" #", out);
+		print_text(out, fields[7]);
+	}
 }
 
 const char *stage_read(struct stage *stage)
@@ -330,6 +356,15 @@ void stage_exchange(struct stage *stage, const struct stage_exchange *cases, siz
 		stage_send_text(stage, cases[i].body, cases[i].headers);
 		ck_assert_str_eq(stage_read(stage), cases[i].output);
 	}
+}
+
+void stage_end_data(struct stage *stage)
+{
+	if (stage->to == stage->from)
+		ck_assert_int_eq(shutdown(stage->to, SHUT_WR), 0);
+	else
+		close(stage->to);
+	stage->to = stage->to == stage->from ? stage->to : -1;
 }
 
 void stage_close_data(struct stage *stage)

@@ -32,9 +32,13 @@ void stage_write_control(struct stage *, const char *line);
 /* One task; headers is "name=value;name=value" or "". A body that is not UTF-8 goes as bin. */
 void stage_send(struct stage *, const char *body, size_t len, const char *headers);
 void stage_send_text(struct stage *, const char *body, const char *headers);
+/* One task with an id, and without headers. */
+void stage_send_id(struct stage *, unsigned long long id, const char *body);
+/* Send a control line that names a task, such as "__cancel__". */
+void stage_request(struct stage *, const char *word, unsigned long long id);
 void stage_write(struct stage *, const void *bytes, size_t len);
-/* The next output as text: "201 'body' to queue a=1 b=2", headers sorted by name. Valid until the
- * next call. */
+/* The next output as text: "201 'body' to queue a=1 b=2 #7", headers sorted by name, the id of the
+ * task where the output has it. Valid until the next call. */
 const char *stage_read(struct stage *);
 struct stage_exchange {
 	const char *body;
@@ -44,6 +48,8 @@ struct stage_exchange {
 
 /* Send the tasks one by one; each must be answered with its output. */
 void stage_exchange(struct stage *, const struct stage_exchange *, size_t count);
+/* End the direction to the worker, and go on to read. */
+void stage_end_data(struct stage *);
 void stage_close_data(struct stage *);
 void stage_close_control(struct stage *);
 /* The exit status, or -1 when a signal ended it. */

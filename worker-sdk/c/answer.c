@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* A body from this size on is written from the caller's memory, as far as that goes, not copied. */
+#define BODY_LARGE (64u << 10)
+
 /* The contents of one output frame. */
 struct output {
 	int status;
@@ -70,57 +73,77 @@ static int pack_headers(
 	return inherits ? bad | pack_inherited(packer, task) : bad;
 }
 
-/* Everything except the body, which is written from the handler's memory and so is the last key. */
-static int pack(struct wpool_task *task, const struct output *output)
+/* Everything except the body, which is written from the handler's memory if possible and so is the
+ * last key. */
+static int pack(struct wpool_task *task, const struct output *output, struct buffer *buffer)
 {
 	msgpack_packer packer;
-	msgpack_sbuffer_clear(&task->answer);
-	msgpack_packer_init(&packer, &task->answer, msgpack_sbuffer_write);
+	msgpack_packer_init(&packer, buffer, buffer_write);
 	size_t headers =
 		output->status == STATUS_PROGRESS ? 0 : count_headers(task, output->inherits);
-	int bad = msgpack_sbuffer_write(&task->answer, "\0\0\0", WIRE_LENGTH_BYTES);
-	bad |= msgpack_pack_map(
-		&packer, 1u + (headers > 0) + (output->queue != NULL) + output->has_body);
+	int bad = buffer_write(buffer, "\0\0\0", WIRE_LENGTH_BYTES);
+	bad |= msgpack_pack_map(&packer,
+		1u + (headers > 0) + (output->queue != NULL) + (task->id > 0) + output->has_body);
 	bad |= pack_text(&packer, "1") | msgpack_pack_int(&packer, output->status);
 	if (headers > 0)
 		bad |= pack_headers(&packer, task, headers, output->inherits);
 	if (output->queue)
 		bad |= pack_text(&packer, "3") | pack_text(&packer, output->queue);
+	if (task->id > 0)
+		bad |= pack_text(&packer, "7") | msgpack_pack_uint64(&packer, task->id);
 	if (output->has_body)
 		bad |= pack_text(&packer, "0") | msgpack_pack_bin(&packer, output->len);
 	return bad;
 }
 
+/* Add the frame to what is unsent, and write it if the mode or its size demands that. Return 0 or
+ * errno; after an error nothing of it was added. */
+static int put_frame(struct wpool_task *task, const struct output *output)
+{
+	struct wpool_worker *worker = task->worker;
+	struct buffer *unsent = &worker->unsent;
+	size_t before = buffer_size(unsent);
+	if (pack(task, output, unsent))
+		return ENOMEM;
+	size_t whole = buffer_size(unsent) - before - WIRE_LENGTH_BYTES + output->len;
+	if (whole > UINT32_MAX)
+		return EMSGSIZE;
+	wire_put_length(unsent->bytes + unsent->start + before, (uint32_t)whole);
+	if (before == 0 && !worker->mode.writes_at_once)
+		worker->unsent_since_us = worker_now_us();
+	if (worker->mode.writes_at_once || output->len >= BODY_LARGE)
+		return worker_write(worker, output->body, output->len);
+	return buffer_write(unsent, output->body, output->len) < 0 ? ENOMEM : 0;
+}
+
 static int write_output(struct wpool_task *task, const struct output *output)
 {
-	if (task->write_error)
-		return refuse(task->write_error);
+	struct wpool_worker *worker = task->worker;
 	if (output->len > UINT32_MAX / 2)
 		return refuse(EMSGSIZE);
-	if (pack(task, output))
-		return refuse(ENOMEM);
-	size_t prefix = task->answer.size;
-	size_t whole = prefix - WIRE_LENGTH_BYTES + output->len;
-	if (whole > UINT32_MAX)
-		return refuse(EMSGSIZE);
-	wire_put_length((uint8_t *)task->answer.data, (uint32_t)whole);
-	struct iovec parts[] = {{task->answer.data, prefix}, {(void *)output->body, output->len}};
-	if (data_pipe_write(task->pipe, parts, output->len ? 2 : 1) < 0) {
-		task->write_error = errno;
-		return -1;
+	pthread_mutex_lock(&worker->write_lock);
+	size_t before = buffer_size(&worker->unsent);
+	int error = atomic_load(&worker->write_error);
+	if (!error) {
+		error = put_frame(task, output);
+		if (error && !atomic_load(&worker->write_error))
+			worker->unsent.end = worker->unsent.start + before;
 	}
-	return 0;
+	pthread_mutex_unlock(&worker->write_lock);
+	return error ? refuse(error) : 0;
 }
 
 static int answer(struct wpool_task *task, const struct output *output)
 {
-	if (task->answered)
+	if (atomic_load(&task->answered))
 		return refuse(EALREADY);
 	if (output->status == STATUS_REPLY && task->lost_header)
 		return refuse(ENOMEM);
-	int result = write_output(task, output);
-	task->answered = result == 0;
-	return result;
+	if (write_output(task, output) < 0)
+		return -1;
+	atomic_store(&task->answered, true);
+	worker_close_task(task->worker, task);
+	return 0;
 }
 
 int wpool_done(struct wpool_task *task)
@@ -179,7 +202,7 @@ int wpool_fail_after(struct wpool_task *task, int code, int64_t delay_ms)
 
 int wpool_progress(struct wpool_task *task, const void *note, size_t len)
 {
-	if (task->answered)
+	if (atomic_load(&task->answered))
 		return refuse(EALREADY);
 	return write_output(task,
 		&(struct output){
@@ -212,7 +235,7 @@ static struct reply_header *reply_header(struct wpool_task *task, const char *na
 static int set_reply_header(
 	struct wpool_task *task, const char *name, const char *text, int64_t integer)
 {
-	if (task->answered)
+	if (atomic_load(&task->answered))
 		return refuse(EALREADY);
 	char *copy = text ? keep(task, text) : NULL;
 	struct reply_header *header = text && !copy ? NULL : reply_header(task, name);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,8 +26,7 @@ void control_release(struct control *control)
 		close(control->fd);
 }
 
-/* Read once, behind what is kept. */
-static void fill(struct control *control)
+void control_read(struct control *control)
 {
 	ssize_t got;
 	do
@@ -45,29 +45,41 @@ static void drop(struct control *control, size_t len)
 	memmove(control->line, control->line + len, control->used);
 }
 
-static void obey(struct control *control, const char *line)
-{
-	if (strcmp(line, "__quit__") == 0)
-		control->quit = true;
-	else if (strcmp(line, "__context_switch__") == 0)
-		control->interrupt = true;
-}
+static const struct {
+	const char *word;
+	enum control_kind kind;
+} words[] = {
+	{"__quit__", CONTROL_QUIT},
+	{"__context_switch__", CONTROL_CONTEXT_SWITCH},
+	{"__cancel__", CONTROL_CANCEL},
+};
 
-/* Ignore unknown lines: a later version of the protocol may have them. */
-static void obey_lines(struct control *control)
+/* Digits to the end of the line, at least one; not 0, which is no id. */
+static bool read_id(const char *text, uint64_t *ret_id)
 {
 	char *end;
-	while ((end = memchr(control->line, '\n', control->used))) {
-		*end = '\0';
-		if (!control->skipping)
-			obey(control, control->line);
-		control->skipping = false;
-		drop(control, (size_t)(end - control->line) + 1);
+	errno = 0;
+	unsigned long long id = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || id == 0)
+		return false;
+	*ret_id = id;
+	return true;
+}
+
+/* False: not a line of this version; a later one may have it. */
+static bool read_line(const char *line, struct control_line *ret_line)
+{
+	size_t len = strcspn(line, " ");
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (strlen(words[i].word) != len || memcmp(words[i].word, line, len) != 0)
+			continue;
+		*ret_line = (struct control_line){.kind = words[i].kind};
+		if (!line[len])
+			return true;
+		return ret_line->kind != CONTROL_QUIT &&
+		       read_id(line + len + 1, &ret_line->task_id);
 	}
-	if (control->used == sizeof control->line) {
-		control->skipping = true;
-		control->used = 0;
-	}
+	return false;
 }
 
 bool control_read_address(struct control *control, char ret_address[CONTROL_LINE_MAX])
@@ -78,29 +90,33 @@ bool control_read_address(struct control *control, char ret_address[CONTROL_LINE
 			return false;
 		struct pollfd wait = {.fd = control->fd, .events = POLLIN};
 		if (poll(&wait, 1, -1) > 0)
-			fill(control);
+			control_read(control);
 	}
 	*end = '\0';
 	strcpy(ret_address, control->line);
 	drop(control, (size_t)(end - control->line) + 1);
-	obey_lines(control);
 	return *ret_address != '\0';
 }
 
-void control_read(struct control *control)
+bool control_next(struct control *control, struct control_line *ret_line)
 {
-	fill(control);
-	obey_lines(control);
+	char *end;
+	bool is_known = false;
+	while (!is_known && (end = memchr(control->line, '\n', control->used))) {
+		*end = '\0';
+		is_known = !control->skipping && read_line(control->line, ret_line);
+		control->skipping = false;
+		drop(control, (size_t)(end - control->line) + 1);
+	}
+	if (control->used == sizeof control->line) {
+		control->skipping = true;
+		control->used = 0;
+	}
+	return is_known;
 }
 
-void control_drain(struct control *control)
+bool control_is_readable(const struct control *control)
 {
 	struct pollfd wait = {.fd = control->fd, .events = POLLIN};
-	while (!control->closed && poll(&wait, 1, 0) > 0)
-		control_read(control);
-}
-
-void control_begin_task(struct control *control)
-{
-	control->interrupt = false;
+	return !control->closed && poll(&wait, 1, 0) > 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,10 +45,7 @@ static int open_fifo(const char *path, const char *suffix, int mode)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	int fd = open(name, mode | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0)
-		fcntl(fd, F_SETFL, 0);
-	return fd;
+	return open(name, mode | O_NONBLOCK | O_CLOEXEC);
 }
 
 /* The order is part of the protocol (PROTOCOL.md, section 3). No open blocks, because it would
@@ -102,7 +100,7 @@ static bool is_socket(const struct data_pipe *pipe)
 	return pipe->in == pipe->out;
 }
 
-ssize_t data_pipe_read(struct data_pipe *pipe, void *bytes, size_t len)
+ssize_t data_pipe_read(const struct data_pipe *pipe, void *bytes, size_t len)
 {
 	ssize_t got;
 	do
@@ -132,27 +130,50 @@ static ssize_t write_fifo(int fd, const struct iovec *parts, int count)
 	return put;
 }
 
-static ssize_t write_some(struct data_pipe *pipe, struct iovec *parts, int count)
+static ssize_t write_some(
+	const struct data_pipe *pipe, const struct iovec *parts, int count, bool waits)
 {
 	if (!is_socket(pipe))
 		return write_fifo(pipe->out, parts, count);
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
-	return sendmsg(pipe->out, &message, MSG_NOSIGNAL);
+	struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
+	return sendmsg(pipe->out, &message, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
 }
 
-int data_pipe_write(struct data_pipe *pipe, struct iovec *parts, int count)
+/* Remove len written bytes from the front of the parts. */
+static void advance(struct iovec **parts, int *count, size_t len)
 {
+	for (; *count > 0 && len >= (*parts)->iov_len; ++*parts, --*count)
+		len -= (*parts)->iov_len;
+	if (*count > 0) {
+		(*parts)->iov_base = (char *)(*parts)->iov_base + len;
+		(*parts)->iov_len -= len;
+	}
+}
+
+/* -1 with errno: waiting cannot help. */
+static int await_writable(const struct data_pipe *pipe)
+{
+	struct pollfd wait = {.fd = pipe->out, .events = POLLOUT};
+	return poll(&wait, 1, -1) < 0 && errno != EINTR ? -1 : 0;
+}
+
+ssize_t data_pipe_write(const struct data_pipe *pipe, struct iovec *parts, int count, bool waits)
+{
+	ssize_t written = 0;
+	advance(&parts, &count, 0);
 	while (count > 0) {
-		ssize_t put = write_some(pipe, parts, count);
-		if (put < 0 && errno != EINTR)
+		ssize_t put = write_some(pipe, parts, count, waits);
+		if (put >= 0) {
+			written += put;
+			advance(&parts, &count, (size_t)put);
+		} else if (errno == EAGAIN) {
+			if (!waits)
+				break;
+			if (await_writable(pipe) < 0)
+				return -1;
+		} else if (errno != EINTR) {
 			return -1;
-		size_t left = put < 0 ? 0 : (size_t)put;
-		for (; count > 0 && left >= parts->iov_len; parts++, count--)
-			left -= parts->iov_len;
-		if (count > 0) {
-			parts->iov_base = (char *)parts->iov_base + left;
-			parts->iov_len -= left;
 		}
 	}
-	return 0;
+	return written;
 }

@@ -8,7 +8,7 @@ sdk_static  := $(BUILD)/sdk/libwpool-worker.a
 sdk_soname  := libwpool-worker.so.1
 sdk_shared  := $(BUILD)/sdk/$(sdk_soname)
 SDK_CFLAGS  := -Iworker-sdk/c/include
-SDK_LIBS     = $(sdk_static) -lmsgpackc
+SDK_LIBS     = $(sdk_static) -lmsgpackc -pthread
 OBJCOPY    ?= objcopy
 
 sdk: $(sdk_static) $(sdk_shared) $(BUILD)/sdk/libwpool-worker.so $(BUILD)/sdk/wpool-worker.pc
@@ -28,7 +28,7 @@ $(sdk_static): $(BUILD)/sdk/objects/wpool-worker.o
 
 $(sdk_shared): $(sdk_objects)
 	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(sdk_soname) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lmsgpackc
+	@$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(sdk_soname) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lmsgpackc -pthread
 
 $(BUILD)/sdk/libwpool-worker.so: $(sdk_shared)
 	ln -sf $(sdk_soname) $@
@@ -44,7 +44,7 @@ refresh_loader = PATH="$$PATH:/usr/sbin:/sbin"; ldconfig 2>/dev/null || :
 
 install-sdk: sdk
 	install -d $(DESTDIR)$(PREFIX)/include/wpool $(DESTDIR)$(LIBDIR)/pkgconfig
-	install -m 644 worker-sdk/c/include/wpool/worker.h $(DESTDIR)$(PREFIX)/include/wpool/
+	install -m 644 worker-sdk/c/include/wpool/*.h $(DESTDIR)$(PREFIX)/include/wpool/
 	install -m 644 $(sdk_static) $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(sdk_shared) $(DESTDIR)$(LIBDIR)/
 	ln -sf $(sdk_soname) $(DESTDIR)$(LIBDIR)/libwpool-worker.so

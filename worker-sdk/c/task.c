@@ -1,40 +1,17 @@
 #include "task.h"
 
 #include "wire/frame.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define ZONE_CHUNK 8192
-
-bool task_init(struct wpool_task *task, struct control *control, struct data_pipe *pipe)
-{
-	*task = (struct wpool_task){.control = control, .pipe = pipe};
-	msgpack_sbuffer_init(&task->answer);
-	return msgpack_zone_init(&task->zone, ZONE_CHUNK);
-}
-
-void task_release(struct wpool_task *task)
-{
-	msgpack_sbuffer_destroy(&task->answer);
-	msgpack_zone_destroy(&task->zone);
-}
+/* Enough for a usual task, and small because many tasks may be open. */
+#define ZONE_CHUNK 1000
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void begin(struct wpool_task *task)
-{
-	msgpack_zone_clear(&task->zone);
-	task->body = task->correlation_id = task->queue = (struct wpool_text){"", 0};
-	task->body_is_text = true;
-	task->headers = task->properties = (msgpack_object_map){0};
-	task->deadline_ms = WPOOL_NO_LIMIT;
-	task->reply_headers = NULL;
-	task->lost_header = task->answered = false;
+	return worker_now_us() / 1000;
 }
 
 static msgpack_object_map map_in(const msgpack_object *object)
@@ -61,30 +38,32 @@ static void read_field(struct wpool_task *task, char key, const msgpack_object *
 	case '6':
 		task->properties = map_in(value);
 		break;
+	case '7':
+		if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
+			task->id = value->via.u64;
+		break;
 	default: /* a later version's */
 		break;
 	}
 }
 
-static void read_deadline(struct wpool_task *task)
+static void read_limit(struct wpool_task *task)
 {
 	int64_t limit_ms;
 	const msgpack_object *header = value_find(task->headers, "TimeoutMilliseconds");
-	if (!header || !value_number(header, &limit_ms) || limit_ms < 0)
-		return;
-	int64_t now = now_ms();
-	if (limit_ms < WPOOL_NO_LIMIT - now)
-		task->deadline_ms = now + limit_ms;
+	if (header && value_number(header, &limit_ms) && limit_ms >= 0)
+		task->limit_ms = limit_ms;
 }
 
-const char *task_read(struct wpool_task *task, uint8_t *frame, size_t len)
+/* Return NULL, or what is wrong with the frame. */
+static const char *read_frame(struct wpool_task *task, const struct frame *frame)
 {
-	begin(task);
-	enum wire_check_result check = wire_check(frame, len);
+	enum wire_check_result check = wire_check(frame->bytes, frame->len);
 	if (check != WIRE_OK)
 		return wire_check_words(check);
 	msgpack_object map;
-	if (msgpack_unpack((char *)frame, len, NULL, &task->zone, &map) != MSGPACK_UNPACK_SUCCESS)
+	if (msgpack_unpack((char *)frame->bytes, frame->len, NULL, &task->zone, &map) !=
+		MSGPACK_UNPACK_SUCCESS)
 		return "not to be decoded, or out of memory";
 	if (map.type != MSGPACK_OBJECT_MAP)
 		return "not a map";
@@ -94,8 +73,105 @@ const char *task_read(struct wpool_task *task, uint8_t *frame, size_t len)
 		if (key.len == 1)
 			read_field(task, key.data[0], &map.via.map.ptr[i].val);
 	}
-	read_deadline(task);
+	read_limit(task);
 	return NULL;
+}
+
+static void task_free(struct wpool_task *task)
+{
+	msgpack_zone_destroy(&task->zone);
+	free(task->block);
+	worker_unref(task->worker);
+	free(task);
+}
+
+static struct wpool_task *task_allocate(struct wpool_worker *worker)
+{
+	struct wpool_task *task = malloc(sizeof *task);
+	if (!task)
+		return NULL;
+	*task = (struct wpool_task){.worker = worker,
+		.body = {"", 0},
+		.body_is_text = true,
+		.correlation_id = {"", 0},
+		.queue = {"", 0},
+		.limit_ms = WPOOL_NO_LIMIT,
+		.deadline_ms = WPOOL_NO_LIMIT};
+	atomic_init(&task->references, 1);
+	atomic_init(&task->requests, 0);
+	atomic_init(&task->answered, false);
+	if (!msgpack_zone_init(&task->zone, ZONE_CHUNK)) {
+		free(task);
+		return NULL;
+	}
+	worker_ref(worker);
+	return task;
+}
+
+struct wpool_task *task_new(
+	struct wpool_worker *worker, struct frame *frame, const char **ret_wrong)
+{
+	struct wpool_task *task = task_allocate(worker);
+	if (!task) {
+		free(frame->block);
+		*ret_wrong = "out of memory";
+		return NULL;
+	}
+	task->block = frame->block;
+	const char *wrong = read_frame(task, frame);
+	if (wrong) {
+		task_free(task);
+		*ret_wrong = wrong;
+		return NULL;
+	}
+	return task;
+}
+
+void task_begin(struct wpool_task *task)
+{
+	if (task->limit_ms == WPOOL_NO_LIMIT)
+		return;
+	int64_t now = now_ms();
+	if (task->limit_ms < WPOOL_NO_LIMIT - now)
+		task->deadline_ms = now + task->limit_ms;
+}
+
+void task_finish(struct wpool_task *task)
+{
+	if (atomic_load(&task->answered) || atomic_load(&task->worker->write_error))
+		return;
+	fprintf(stderr, "wpool worker: %s, failing the task\n",
+		wpool_is_cancelled(task) ? "cancelled" : "the handler returned without an answer");
+	task->reply_headers = NULL;
+	if (wpool_fail(task, STATUS_FAILED) < 0)
+		atomic_store(&task->worker->write_error, errno);
+}
+
+struct wpool_task *wpool_task_ref(struct wpool_task *task)
+{
+	atomic_fetch_add(&task->references, 1);
+	return task;
+}
+
+void wpool_task_unref(struct wpool_task *task)
+{
+	if (atomic_fetch_sub(&task->references, 1) == 1)
+		task_free(task);
+}
+
+void wpool_task_set_data(struct wpool_task *task, void *data)
+{
+	task->data = data;
+}
+
+void *wpool_task_data(const struct wpool_task *task)
+{
+	return task->data;
+}
+
+uint64_t wpool_task_id(const struct wpool_task *task)
+{
+	return task->id;
 }
 
 struct wpool_text wpool_task_body(const struct wpool_task *task)
@@ -167,9 +243,21 @@ int64_t wpool_task_remaining_ms(const struct wpool_task *task)
 	return left > 0 ? left : 0;
 }
 
+static void look_at_control(const struct wpool_task *task)
+{
+	if (task->worker->mode.runs_in_turn)
+		worker_look(task->worker);
+}
+
 bool wpool_should_stop(struct wpool_task *task)
 {
-	control_drain(task->control);
-	return task->control->interrupt || task->control->closed ||
+	look_at_control(task);
+	return atomic_load(&task->requests) || atomic_load(&task->worker->is_gone) ||
 	       wpool_task_remaining_ms(task) == 0;
+}
+
+bool wpool_is_cancelled(struct wpool_task *task)
+{
+	look_at_control(task);
+	return atomic_load(&task->requests) & REQUEST_CANCEL;
 }

@@ -1,12 +1,11 @@
 /* One decoded task, and the parts of its answer. Part of the worker SDK, internal.
- * Everything points into the frame, which has a NUL behind each text, or into the zone. Both are
- * valid until the next task. */
+ * Everything points into the frame, which the task owns and which has a NUL behind each text, or
+ * into the zone. */
 #ifndef WPOOL_TASK_H
 #define WPOOL_TASK_H
 
-#include "control.h"
-#include "pipe.h"
-#include "wpool/worker.h"
+#include "frames.h"
+#include "worker_internal.h"
 #include <msgpack.h>
 
 #define STATUS_PROGRESS    (-1)
@@ -16,6 +15,10 @@
 #define STATUS_FAILED      500
 #define STATUS_FAILED_LAST 599
 
+/* What the supervisor asked for. */
+#define REQUEST_CONTEXT_SWITCH 1u
+#define REQUEST_CANCEL         2u
+
 struct reply_header {
 	struct reply_header *next;
 	const char *name;
@@ -24,10 +27,12 @@ struct reply_header {
 };
 
 struct wpool_task {
-	struct control *control; /* borrowed from the worker, like the pipe */
-	struct data_pipe *pipe;
+	atomic_uint references;      /* the worker's until the answer, and those of users */
+	struct wpool_worker *worker; /* has a reference */
+	struct wpool_task *next_open, *next_waiting; /* chains of open_tasks.c and threads.c */
+	uint64_t id;                                 /* 0: the supervisor gave none */
+	uint8_t *block;                              /* owned: the memory of the frame */
 	msgpack_zone zone;
-	msgpack_sbuffer answer; /* the frame being written; its memory is reused */
 
 	struct wpool_text body;
 	bool body_is_text;
@@ -35,20 +40,24 @@ struct wpool_task {
 	struct wpool_text queue;
 	msgpack_object_map headers;
 	msgpack_object_map properties;
+	int64_t limit_ms;    /* TimeoutMilliseconds, or WPOOL_NO_LIMIT */
 	int64_t deadline_ms; /* CLOCK_MONOTONIC, or WPOOL_NO_LIMIT */
 
+	atomic_uint requests; /* REQUEST_ flags */
 	struct reply_header *reply_headers;
 	bool lost_header; /* a header could not be kept: no reply may be sent without it */
-	bool answered;
-	int write_error; /* errno of the pipe; 0 while it works */
+	atomic_bool answered;
+	void *data;
 };
 
-/* False: out of memory. */
-bool task_init(struct wpool_task *, struct control *, struct data_pipe *);
-void task_release(struct wpool_task *);
-/* Begin the next task from a frame without its length; the byte behind the frame may be
- * overwritten. Return NULL, or what is wrong with it, a static text. */
-const char *task_read(struct wpool_task *, uint8_t *frame, size_t len);
+/* Return a task with one reference, or NULL and what is wrong with the frame, a static text. The
+ * frame moves in. */
+struct wpool_task *task_new(struct wpool_worker *, struct frame *, const char **ret_wrong);
+/* The handler begins: its time runs from now. */
+void task_begin(struct wpool_task *);
+/* The handler has returned: without an answer the task has failed. If that cannot be sent, the
+ * worker can write no more. */
+void task_finish(struct wpool_task *);
 
 /* value.c */
 void value_terminate(const msgpack_object *);

@@ -1,152 +1,397 @@
-#include "control.h"
-#include "frames.h"
-#include "pipe.h"
-#include "task.h"
+#include "worker_internal.h"
 
+#include "task.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-struct worker {
-	struct control control;
-	struct data_pipe pipe;
-	struct frames frames;
-	struct wpool_task task;
-};
-
-enum turn { TURN_TASK, TURN_LEAVE, TURN_BROKEN };
-
-/* The only output of the library: without it the operator would see only an exit. */
-static enum turn broken(const char *what, const char *why)
-{
-	fprintf(stderr, "wpool worker: %s: %s, exiting\n", what, why);
-	return TURN_BROKEN;
-}
-
-static bool is_over(const struct control *control)
-{
-	return control->quit || control->closed;
-}
+/* Unsent answers are written together with those that follow, unless they are so many or so old. */
+#define FLUSH_SIZE     (64u << 10)
+#define FLUSH_AFTER_US 1000
 
 /* The data pipe is first. poll checks them in this order, so when it reports a task it also reports
  * every control line that was written before it, and no line can reach the wrong task. */
-static enum turn wait_for_bytes(struct worker *worker)
+enum { FD_IN, FD_CONTROL, FD_OUT };
+
+int64_t worker_now_us(void)
 {
-	struct pollfd wait[] = {{.fd = worker->pipe.in, .events = POLLIN},
-		{.fd = worker->control.fd, .events = POLLIN}};
-	do {
-		wait[0].revents = wait[1].revents = 0;
-		if (poll(wait, 2, -1) < 0 && errno != EINTR)
-			return broken("cannot wait", strerror(errno));
-		if (wait[1].revents)
-			control_read(&worker->control);
-		if (is_over(&worker->control))
-			return TURN_LEAVE;
-	} while (!wait[0].revents);
-	return TURN_TASK;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static enum turn read_bytes(struct worker *worker)
+unsigned worker_concurrency(void)
+{
+	const char *text = getenv("WPOOL_CONCURRENCY");
+	unsigned long number = text ? strtoul(text, NULL, 10) : 1;
+	return number >= 1 && number <= CONCURRENCY_MAX ? (unsigned)number : 1;
+}
+
+/* Without it the operator would see only an exit. */
+void worker_report(const char *what, const char *why)
+{
+	fprintf(stderr, "wpool worker: %s: %s, exiting\n", what, why);
+}
+
+void worker_break(struct wpool_worker *worker, const char *what, const char *why)
+{
+	if (!worker->is_broken)
+		worker_report(what, why);
+	worker->is_broken = true;
+}
+
+/* ---------- start and end ---------- */
+
+static struct wpool_worker *allocate(
+	const struct worker_mode *mode, wpool_on_event *on_event, void *context)
+{
+	struct wpool_worker *worker = calloc(1, sizeof *worker);
+	if (!worker)
+		return NULL;
+	worker->mode = *mode;
+	worker->concurrency = worker_concurrency();
+	if (worker->mode.open_max == 0)
+		worker->mode.open_max = worker->concurrency;
+	if (!open_tasks_init(&worker->open, worker->concurrency)) {
+		free(worker);
+		return NULL;
+	}
+	worker->on_event = on_event;
+	worker->context = context;
+	worker->control.fd = -1;
+	worker->pipe = (struct data_pipe){-1, -1};
+	pthread_mutex_init(&worker->open_lock, NULL);
+	pthread_mutex_init(&worker->write_lock, NULL);
+	atomic_init(&worker->references, 1);
+	return worker;
+}
+
+void worker_ref(struct wpool_worker *worker)
+{
+	atomic_fetch_add(&worker->references, 1);
+}
+
+void worker_unref(struct wpool_worker *worker)
+{
+	if (atomic_fetch_sub(&worker->references, 1) != 1)
+		return;
+	open_tasks_release(&worker->open);
+	pthread_mutex_destroy(&worker->open_lock);
+	pthread_mutex_destroy(&worker->write_lock);
+	free(worker);
+}
+
+static bool connect_worker(struct wpool_worker *worker)
+{
+	char address[CONTROL_LINE_MAX];
+	if (control_init(&worker->control) < 0)
+		worker_report("cannot use standard input", strerror(errno));
+	else if (!control_read_address(&worker->control, address))
+		worker_report("no address of a data pipe on standard input",
+			"this program is to be started by wpool serve");
+	else if (data_pipe_open(&worker->pipe, address) < 0)
+		worker_report(address, strerror(errno));
+	else
+		return true;
+	return false;
+}
+
+struct wpool_worker *worker_open(
+	const struct worker_mode *mode, wpool_on_event *on_event, void *context)
+{
+	struct wpool_worker *worker = allocate(mode, on_event, context);
+	if (!worker) {
+		worker_report("cannot start", "out of memory");
+		return NULL;
+	}
+	if (!connect_worker(worker)) {
+		wpool_worker_close(worker);
+		return NULL;
+	}
+	return worker;
+}
+
+struct wpool_worker *wpool_worker_open(wpool_on_event *on_event, void *context)
+{
+	return worker_open(&(struct worker_mode){0}, on_event, context);
+}
+
+/* A task that the user keeps also keeps the worker's memory. */
+void wpool_worker_close(struct wpool_worker *worker)
+{
+	if (!worker)
+		return;
+	atomic_store(&worker->is_gone, true);
+	atomic_store(&worker->write_error, ENOTCONN);
+	for (size_t i = 0; i <= worker->open.mask; i++)
+		while (worker->open.buckets[i])
+			worker_close_task(worker, worker->open.buckets[i]);
+	data_pipe_close(&worker->pipe);
+	control_release(&worker->control);
+	frames_release(&worker->frames);
+	buffer_release(&worker->unsent);
+	worker_unref(worker);
+}
+
+/* ---------- events ---------- */
+
+static void emit(struct wpool_worker *worker, enum wpool_event event, struct wpool_task *task)
+{
+	worker->on_event(worker, event, task, worker->context);
+}
+
+static void shut_down(struct wpool_worker *worker)
+{
+	if (atomic_exchange(&worker->is_over, true))
+		return;
+	emit(worker, WPOOL_EVENT_SHUTDOWN, NULL);
+}
+
+/* The caller has a reference to the task, because the callback may answer it. */
+static void request(struct wpool_worker *worker, struct wpool_task *task, unsigned requests)
+{
+	atomic_fetch_or(&task->requests, requests);
+	if (requests & REQUEST_CONTEXT_SWITCH && !atomic_load(&task->answered))
+		emit(worker, WPOOL_EVENT_CONTEXT_SWITCH, task);
+	if (requests & REQUEST_CANCEL && !atomic_load(&task->answered))
+		emit(worker, WPOOL_EVENT_CANCEL, task);
+}
+
+static void request_by_id(struct wpool_worker *worker, uint64_t id, unsigned requests)
+{
+	pthread_mutex_lock(&worker->open_lock);
+	struct wpool_task *task = open_tasks_find(&worker->open, id);
+	if (task)
+		wpool_task_ref(task);
+	else
+		open_tasks_request_early(&worker->open, id, requests);
+	pthread_mutex_unlock(&worker->open_lock);
+	if (!task)
+		return;
+	request(worker, task, requests);
+	wpool_task_unref(task);
+}
+
+static void obey_lines(struct wpool_worker *worker)
+{
+	struct control_line line;
+	while (control_next(&worker->control, &line)) {
+		if (line.kind == CONTROL_QUIT)
+			shut_down(worker);
+		else
+			request_by_id(worker, line.task_id,
+				line.kind == CONTROL_CANCEL ? REQUEST_CANCEL
+							    : REQUEST_CONTEXT_SWITCH);
+	}
+	if (worker->control.closed) {
+		atomic_store(&worker->is_gone, true);
+		shut_down(worker);
+	}
+}
+
+void worker_look(struct wpool_worker *worker)
+{
+	while (control_is_readable(&worker->control)) {
+		control_read(&worker->control);
+		obey_lines(worker);
+	}
+}
+
+/* ---------- writing ---------- */
+
+int worker_write(struct wpool_worker *worker, const void *body, size_t len)
+{
+	struct buffer *unsent = &worker->unsent;
+	bool waits = worker->mode.writes_at_once;
+	size_t size = buffer_size(unsent);
+	if (!waits && len > 0 && !buffer_reserve(unsent, len))
+		return ENOMEM;
+	struct iovec parts[] = {
+		{unsent->bytes + unsent->start, size}, {(void *)(uintptr_t)body, len}};
+	ssize_t put = data_pipe_write(&worker->pipe, parts, 2, waits);
+	if (put < 0) {
+		atomic_store(&worker->write_error, errno);
+		return errno;
+	}
+	size_t written = (size_t)put;
+	if (!waits)
+		worker->is_full = written < size + len;
+	if (written < size)
+		buffer_write(unsent, body, len);
+	else if (written < size + len)
+		buffer_write(unsent, (const char *)body + (written - size), size + len - written);
+	buffer_drop(unsent, written < size ? written : size);
+	return 0;
+}
+
+static void flush(struct wpool_worker *worker)
+{
+	if (!worker->mode.writes_at_once && buffer_size(&worker->unsent) > 0 &&
+		!atomic_load(&worker->write_error))
+		worker_write(worker, NULL, 0);
+}
+
+size_t wpool_worker_unsent(struct wpool_worker *worker)
+{
+	return worker->mode.writes_at_once ? 0 : buffer_size(&worker->unsent);
+}
+
+/* With one task at a time the next one begins only after the answer has been written. */
+static void flush_if_due(struct wpool_worker *worker)
+{
+	size_t size = wpool_worker_unsent(worker);
+	if (size > 0 && !worker->is_full &&
+		(worker->mode.open_max == 1 || size >= FLUSH_SIZE ||
+			worker_now_us() - worker->unsent_since_us >= FLUSH_AFTER_US))
+		flush(worker);
+}
+
+void worker_close_task(struct wpool_worker *worker, struct wpool_task *task)
+{
+	pthread_mutex_lock(&worker->open_lock);
+	open_tasks_remove(&worker->open, task);
+	pthread_mutex_unlock(&worker->open_lock);
+	wpool_task_unref(task);
+}
+
+/* ---------- reading ---------- */
+
+static size_t count_open(struct wpool_worker *worker)
+{
+	pthread_mutex_lock(&worker->open_lock);
+	size_t count = worker->open.count;
+	pthread_mutex_unlock(&worker->open_lock);
+	return count;
+}
+
+static bool can_begin_task(struct wpool_worker *worker)
+{
+	return !worker->is_broken && !atomic_load(&worker->is_over) &&
+	       count_open(worker) < worker->mode.open_max &&
+	       (worker->mode.open_max > 1 || wpool_worker_unsent(worker) == 0);
+}
+
+static void read_frames(struct wpool_worker *worker)
 {
 	size_t capacity;
 	uint8_t *bytes = frames_reserve(&worker->frames, &capacity);
-	if (!bytes)
-		return broken("cannot read a task", "out of memory");
-	enum turn turn = wait_for_bytes(worker);
-	if (turn != TURN_TASK)
-		return turn;
+	if (!bytes) {
+		worker_break(worker, "cannot read a task", "out of memory");
+		return;
+	}
 	ssize_t got = data_pipe_read(&worker->pipe, bytes, capacity);
-	if (got < 0 && errno != EAGAIN)
-		return broken("cannot read a task", strerror(errno));
-	if (got == 0 && frames_is_cut(&worker->frames))
-		return broken("the data pipe ended", "in the middle of a frame");
 	if (got > 0)
 		frames_added(&worker->frames, (size_t)got);
-	return got == 0 ? TURN_LEAVE : TURN_TASK;
+	else if (got < 0 && errno != EAGAIN)
+		worker_break(worker, "cannot read a task", strerror(errno));
+	else if (got == 0 && frames_is_cut(&worker->frames))
+		worker_break(worker, "the data pipe ended", "in the middle of a frame");
+	else if (got == 0)
+		shut_down(worker);
 }
 
-/* Wait for the next whole task and read it into worker->task. */
-static enum turn next_task(struct worker *worker)
+static void begin_task(struct wpool_worker *worker, struct frame *frame)
 {
-	uint8_t *frame;
-	size_t len;
-	enum frames_result result;
-	while ((result = frames_next(&worker->frames, &frame, &len)) == FRAMES_MORE) {
-		enum turn turn = read_bytes(worker);
-		if (turn != TURN_TASK)
-			return turn;
+	const char *wrong;
+	struct wpool_task *task = task_new(worker, frame, &wrong);
+	if (!task) {
+		worker_break(worker, "a frame of the supervisor", wrong);
+		return;
+	}
+	wpool_task_ref(task);
+	pthread_mutex_lock(&worker->open_lock);
+	unsigned requests = open_tasks_add(&worker->open, task);
+	pthread_mutex_unlock(&worker->open_lock);
+	atomic_fetch_or(&task->requests, requests);
+	task_begin(task);
+	emit(worker, WPOOL_EVENT_TASK, task);
+	if (requests)
+		request(worker, task, requests);
+	wpool_task_unref(task);
+}
+
+static void begin_tasks(struct wpool_worker *worker)
+{
+	struct frame frame;
+	enum frames_result result = FRAMES_MORE;
+	while (can_begin_task(worker) &&
+		(result = frames_next(&worker->frames, &frame)) == FRAMES_ONE) {
+		begin_task(worker, &frame);
+		flush_if_due(worker);
 	}
 	if (result == FRAMES_BAD_LENGTH)
-		return broken("a frame of the supervisor", "impossible length");
-	const char *wrong = task_read(&worker->task, frame, len);
-	return wrong ? broken("a frame of the supervisor", wrong) : TURN_TASK;
+		worker_break(worker, "a frame of the supervisor", "impossible length");
+	if (result == FRAMES_NO_MEMORY)
+		worker_break(worker, "cannot read a task", "out of memory");
 }
 
-static void finish_task(struct wpool_task *task)
-{
-	if (task->answered || task->write_error)
-		return;
-	fprintf(stderr, "wpool worker: the handler returned without an answer, failing the task\n");
-	task->reply_headers = NULL;
-	wpool_fail(task, STATUS_FAILED);
-}
+/* ---------- turns ---------- */
 
-static enum turn work(struct worker *worker, wpool_handler *handler, void *context)
+void wpool_worker_fds(struct wpool_worker *worker, struct pollfd ret_fds[WPOOL_FDS])
 {
-	enum turn turn;
-	while ((turn = next_task(worker)) == TURN_TASK) {
-		control_begin_task(&worker->control);
-		handler(&worker->task, context);
-		finish_task(&worker->task);
-		if (worker->task.write_error)
-			return broken("cannot answer", strerror(worker->task.write_error));
-		if (!worker->task.answered)
-			return broken("cannot answer", "out of memory");
-		if (is_over(&worker->control))
-			return TURN_LEAVE;
+	bool has_frame = frames_has_next(&worker->frames);
+	bool is_socket = worker->pipe.in == worker->pipe.out;
+	short in = has_frame || atomic_load(&worker->is_over) ? 0 : POLLIN;
+	/* A task that waits in our memory begins when the pipe is writable: that is soon. */
+	bool writes = wpool_worker_unsent(worker) > 0 || (has_frame && can_begin_task(worker));
+	short out = writes ? POLLOUT : 0;
+	if (is_socket) {
+		in |= out;
+		out = 0;
 	}
-	return turn;
+	ret_fds[FD_IN] = (struct pollfd){.fd = in ? worker->pipe.in : -1, .events = in};
+	ret_fds[FD_OUT] = (struct pollfd){.fd = out ? worker->pipe.out : -1, .events = out};
+	ret_fds[FD_CONTROL] = (struct pollfd){-1, 0, 0};
+	if (!worker->control.closed)
+		ret_fds[FD_CONTROL] = (struct pollfd){.fd = worker->control.fd, .events = POLLIN};
 }
 
-static enum turn connect_and_work(struct worker *worker, wpool_handler *handler, void *context)
+static int state_of(struct wpool_worker *worker)
 {
-	char address[CONTROL_LINE_MAX];
-	if (!control_read_address(&worker->control, address))
-		return broken("no address of a data pipe on standard input",
-			"this program is to be started by wpool serve");
-	if (data_pipe_open(&worker->pipe, address) < 0)
-		return broken(address, strerror(errno));
-	return is_over(&worker->control) ? TURN_LEAVE : work(worker, handler, context);
+	int error = atomic_load(&worker->write_error);
+	if (error)
+		worker_break(worker, "cannot answer", strerror(error));
+	if (worker->is_broken)
+		return -1;
+	return !atomic_load(&worker->is_over) || count_open(worker) > 0 ||
+	       wpool_worker_unsent(worker) > 0;
 }
 
-static enum turn start(struct worker *worker, wpool_handler *handler, void *context)
+int worker_turn(struct wpool_worker *worker, int timeout_ms)
 {
-	worker->pipe = (struct data_pipe){-1, -1};
-	if (control_init(&worker->control) < 0)
-		return broken("cannot use standard input", strerror(errno));
-	enum turn turn = TURN_BROKEN;
-	if (task_init(&worker->task, &worker->control, &worker->pipe)) {
-		turn = connect_and_work(worker, handler, context);
-		task_release(&worker->task);
-	} else {
-		broken("cannot start", "out of memory");
+	struct pollfd fds[WPOOL_FDS];
+	obey_lines(worker); /* that came with the address */
+	if (state_of(worker) <= 0)
+		return state_of(worker);
+	wpool_worker_fds(worker, fds);
+	if (poll(fds, WPOOL_FDS, timeout_ms) < 0) {
+		if (errno == EINTR)
+			return 1;
+		worker_break(worker, "cannot wait", strerror(errno));
+		return -1;
 	}
-	data_pipe_close(&worker->pipe);
-	control_release(&worker->control);
-	return turn;
+	if (fds[FD_CONTROL].revents) {
+		control_read(&worker->control);
+		obey_lines(worker);
+	}
+	worker->is_full = false;
+	flush(worker);
+	if (fds[FD_IN].revents & ~POLLOUT && !atomic_load(&worker->is_over))
+		read_frames(worker);
+	begin_tasks(worker);
+	flush(worker);
+	return state_of(worker);
 }
 
-int wpool_worker_run(wpool_handler *handler, void *context)
+int wpool_worker_step(struct wpool_worker *worker)
 {
-	struct worker *worker = calloc(1, sizeof *worker);
-	if (!worker) {
-		broken("cannot start", "out of memory");
-		return EXIT_FAILURE;
-	}
-	enum turn turn = start(worker, handler, context);
-	frames_release(&worker->frames);
-	free(worker);
-	return turn == TURN_LEAVE ? EXIT_SUCCESS : EXIT_FAILURE;
+	return worker_turn(worker, 0);
+}
+
+unsigned wpool_worker_concurrency(const struct wpool_worker *worker)
+{
+	return worker->concurrency;
 }

@@ -12,6 +12,7 @@ const struct fuzz_memory fuzz_memory = {.base = 1024, .multiple = 0};
 void fuzz_one(struct text input)
 {
 	static struct control control;
+	struct control_line line;
 	char address[CONTROL_LINE_MAX];
 	int ends[2];
 	FUZZ_REQUIRE(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
@@ -22,10 +23,11 @@ void fuzz_one(struct text input)
 	FUZZ_REQUIRE(!has_address || (*address && strlen(address) < sizeof address));
 	FUZZ_REQUIRE(!has_address || text_starts(input, text_of(address, strlen(address))));
 	while (has_address && !control.closed) {
-		control_drain(&control);
+		FUZZ_REQUIRE(control_is_readable(&control));
+		control_read(&control);
+		while (control_next(&control, &line))
+			FUZZ_REQUIRE(line.kind != CONTROL_QUIT || line.task_id == 0);
 		FUZZ_REQUIRE(control.used < sizeof control.line);
-		control_begin_task(&control);
-		FUZZ_REQUIRE(!control.interrupt);
 	}
 	control_release(&control);
 }

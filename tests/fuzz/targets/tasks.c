@@ -1,7 +1,6 @@
 /* What a worker of the C SDK is sent: frames cut anywhere, then tasks, read with every function
  * that a handler has. Every text has its NUL; what the worker then answers is one that wpool takes.
  */
-#include "c/frames.h"
 #include "c/task.h"
 #include "fuzz/feed.h"
 #include "fuzz/fuzz.h"
@@ -96,74 +95,83 @@ static void check_answer(void)
 	FUZZ_REQUIRE(ftruncate(written, 0) == 0 && lseek(written, 0, SEEK_SET) == 0);
 }
 
-static void work(struct wpool_task *task, uint8_t *frame, size_t len, uint8_t how)
+static void work(struct wpool_worker *worker, struct frame *frame, uint8_t how)
 {
-	if (task_read(task, frame, len))
+	const char *wrong;
+	struct wpool_task *task = task_new(worker, frame, &wrong);
+	FUZZ_REQUIRE(task || *wrong);
+	if (!task)
 		return;
+	wpool_task_ref(task);
+	open_tasks_add(&worker->open, task);
 	look_at_task(task);
 	answer(task, how);
 	check_answer();
+	if (worker->open.count > 0)
+		worker_close_task(worker, task);
+	wpool_task_unref(task);
 }
 
 /* False: the stream is void. */
-static bool take(struct frames *frames, struct wpool_task *task, struct text piece, uint8_t how)
+static bool take(struct wpool_worker *worker, struct text piece, uint8_t how)
 {
+	struct frames *frames = &worker->frames;
 	while (piece.len > 0) {
 		enum frames_result result;
-		uint8_t *frame;
-		size_t len, available;
+		struct frame frame;
+		size_t available;
 		uint8_t *where = frames_reserve(frames, &available);
 		FUZZ_REQUIRE(where && available > 0);
 		available = available < piece.len ? available : piece.len;
 		memcpy(where, piece.ptr, available);
 		frames_added(frames, available);
 		piece = text_of(piece.ptr + available, piece.len - available);
-		while ((result = frames_next(frames, &frame, &len)) == FRAMES_ONE)
-			work(task, frame, len, how);
+		while ((result = frames_next(frames, &frame)) == FRAMES_ONE)
+			work(worker, &frame, how);
 		if (result == FRAMES_BAD_LENGTH)
 			return false;
 	}
 	return true;
 }
 
-static bool take_slices(
-	struct frames *frames, struct wpool_task *task, struct text bytes, uint8_t how)
+static bool take_slices(struct wpool_worker *worker, struct text bytes, uint8_t how)
 {
 	size_t slice = how < 128 ? SIZE_MAX : how - 127u;
 	while (bytes.len > 0) {
 		size_t len = bytes.len < slice ? bytes.len : slice;
-		if (!take(frames, task, text_of(bytes.ptr, len), how))
+		if (!take(worker, text_of(bytes.ptr, len), how))
 			return false;
 		bytes = text_of(bytes.ptr + len, bytes.len - len);
 	}
 	return true;
 }
 
-static void play(struct frames *frames, struct wpool_task *task, struct feed *feed, uint8_t how)
+static void play(struct wpool_worker *worker, struct feed *feed, uint8_t how)
 {
 	while (how & 8 && !feed_is_over(feed)) {
 		uint8_t length[WIRE_LENGTH_BYTES];
 		struct text frame = feed_long(feed);
 		wire_put_length(length, (uint32_t)frame.len);
-		if (!take_slices(frames, task, text_of(length, sizeof length), how) ||
-			!take_slices(frames, task, frame, how))
+		if (!take_slices(worker, text_of(length, sizeof length), how) ||
+			!take_slices(worker, frame, how))
 			return;
 	}
-	take_slices(frames, task, feed_text(feed, feed->rest.len), how);
+	take_slices(worker, feed_text(feed, feed->rest.len), how);
 }
 
 void fuzz_one(struct text input)
 {
 	struct feed feed = {input};
-	struct frames frames = {0};
-	struct data_pipe pipe = {.in = -1};
-	struct wpool_task task;
+	struct wpool_worker worker = {.references = 1,
+		.mode = {.writes_at_once = true, .open_max = 1},
+		.pipe = {.in = -1}};
 	uint8_t how = feed_byte(&feed);
 	if (written < 0)
 		written = memfd_create("answers", MFD_CLOEXEC);
-	pipe.out = written;
-	FUZZ_REQUIRE(written >= 0 && task_init(&task, NULL, &pipe));
-	play(&frames, &task, &feed, how);
-	task_release(&task);
-	frames_release(&frames);
+	worker.pipe.out = written;
+	FUZZ_REQUIRE(written >= 0 && open_tasks_init(&worker.open, 1));
+	play(&worker, &feed, how);
+	frames_release(&worker.frames);
+	buffer_release(&worker.unsent);
+	open_tasks_release(&worker.open);
 }

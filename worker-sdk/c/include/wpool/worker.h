@@ -1,8 +1,10 @@
 /* libwpool-worker: a worker process for wpool, in C.
- * One call connects to the supervisor and passes each task to your handler, one at a time and in
- * order, until the supervisor ends the worker. The protocol is worker-sdk/PROTOCOL.md.
- * A task and everything returned from it are borrowed until the handler returns. There is no global
- * state; call all functions in the thread that called wpool_worker_run.
+ * One call connects to the supervisor and passes each task to your handler, one at a time
+ * (wpool_worker_run) or many at once (wpool_worker_run_threads), until the supervisor ends the
+ * worker. For an event loop of your own see wpool/loop.h. The protocol is worker-sdk/PROTOCOL.md.
+ * A task and everything returned from it are borrowed until the handler returns.
+ * Threads: there is no global state. The functions on a task may be called in any thread, for one
+ * task in one thread at a time; but wpool_worker_run and wpool/loop.h need all calls in one thread.
  * Standard output and standard error are yours: the supervisor logs their lines. Standard input
  * belongs to the supervisor: wpool_worker_run takes it and leaves /dev/null in its place. */
 #ifndef WPOOL_WORKER_H
@@ -27,8 +29,14 @@ struct msgpack_object;
 typedef void wpool_handler(struct wpool_task *task, void *context);
 
 /* Handle tasks until the supervisor ends the worker or is gone. Return the exit status for main: 0
- * if the supervisor ended it; 1 after an error, which is printed on standard error. */
+ * if the supervisor ended it; 1 after an error, which is printed on standard error. In a pool with
+ * `concurrency` above 1 the other tasks wait in the pipe. */
 WPOOL_PUBLIC int wpool_worker_run(wpool_handler *handler, void *context);
+/* The same with a thread for each task, at most as many as the pool's `concurrency`, which are
+ * started as needed. So the handler runs in several threads at once, except at concurrency 1, where
+ * this is wpool_worker_run. The threads have stacks of 1 MiB. It returns when the last handler has
+ * returned. After an error, too, it waits for the handlers: wpool_should_stop asks them to end. */
+WPOOL_PUBLIC int wpool_worker_run_threads(wpool_handler *handler, void *context);
 
 /* Bytes followed by a NUL that len does not count. They may contain NULs. */
 struct wpool_text {
@@ -65,6 +73,9 @@ WPOOL_PUBLIC bool wpool_task_body_is_text(const struct wpool_task *);
 WPOOL_PUBLIC const char *wpool_task_correlation_id(const struct wpool_task *);
 WPOOL_PUBLIC const char *wpool_task_queue(const struct wpool_task *);
 
+/* The id that the supervisor gave to this attempt, for log lines; 0: it gave none. */
+WPOOL_PUBLIC uint64_t wpool_task_id(const struct wpool_task *);
+
 /* Return the text of the header of exactly this name. NULL: absent, or not text (pools with
  * `headers: typed`). */
 WPOOL_PUBLIC const char *wpool_task_header(const struct wpool_task *, const char *name);
@@ -83,13 +94,19 @@ WPOOL_PUBLIC bool wpool_task_header_at(const struct wpool_task *, size_t index,
  * of the handler; 0 if it is over, WPOOL_NO_LIMIT without such a header. */
 WPOOL_PUBLIC int64_t wpool_task_remaining_ms(const struct wpool_task *);
 /* Return whether a long task should save its state and answer now: its time is over, or the
- * supervisor asked (__context_switch__) or is gone. Costs one system call: call it a thousand times
- * a second, not a million times. */
+ * supervisor asked (__context_switch__, __cancel__) or is gone. In wpool_worker_run this costs one
+ * system call: call it a thousand times a second, not a million times. */
 WPOOL_PUBLIC bool wpool_should_stop(struct wpool_task *);
+/* Return whether the supervisor asked to give up the task (__cancel__). It still needs an answer;
+ * if the handler returns without one, the task has failed (500). Costs as much as
+ * wpool_should_stop.
+ */
+WPOOL_PUBLIC bool wpool_is_cancelled(struct wpool_task *);
 
-/* Answer the task: once, written at once. Return 0, or -1 with errno: EALREADY (it has an answer),
- * EINVAL (a code out of its range), ENOMEM, EMSGSIZE, or why the pipe could not be written, which
- * ends the loop.
+/* Answer the task: once. It is written when the call returns; with wpool/loop.h it is buffered. The
+ * body is copied or written, so it is yours again. Return 0, or -1 with errno: EALREADY (it has an
+ * answer), EINVAL (a code out of its range), ENOMEM, EMSGSIZE, ENOTCONN (after
+ * wpool_worker_close), or why the pipe could not be written, which ends the worker.
  * done: finished. reply: finished, body goes to the message's reply_to; reply_to: to this queue.
  * reject (400 to 499): can never succeed. fail (500 to 599): retry, by the pool's policy;
  * fail_after: not before delay_ms. hand_back: body is the rest of the task, for the tail of its own
