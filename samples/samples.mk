@@ -8,8 +8,11 @@ samples: $(sample_programs)
 
 $(BUILD)/samples/c/%.o: EXTRA_CFLAGS += $(SDK_CFLAGS)
 
+sample_libs := -ljansson
+$(BUILD)/samples/fetch: sample_libs := -lcurl
+
 $(sample_programs): $(BUILD)/samples/%: $(BUILD)/samples/c/%.o $(sdk_static)
 	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) -o $@ $< $(SDK_LIBS) -ljansson
+	@$(CC) $(ALL_LDFLAGS) -o $@ $< $(SDK_LIBS) $(sample_libs)
 
 .PHONY: samples

@@ -26,7 +26,8 @@ $(filter-out %/echo,$(worker_programs)): $(library_wire)
 	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(library_wire) -lmsgpackc
 
 # Both SDKs and the samples against the protocol: check programs that play the supervisor.
-sdk_tests := $(BUILD)/sdk/sdk_worker $(BUILD)/sdk/sdk_samples $(BUILD)/sdk/sdk_vectors $(BUILD)/sdk/sdk_many
+sdk_tests := $(BUILD)/sdk/sdk_worker $(BUILD)/sdk/sdk_samples $(BUILD)/sdk/sdk_vectors $(BUILD)/sdk/sdk_many \
+	$(BUILD)/sdk/sdk_fetch
 
 $(BUILD)/sdk/probe $(BUILD)/sdk/probe_many: $(BUILD)/sdk/%: $(BUILD)/tests/sdk/%.o $(sdk_static)
 	@$(say) "link  $@"
@@ -34,7 +35,8 @@ $(BUILD)/sdk/probe $(BUILD)/sdk/probe_many: $(BUILD)/sdk/%: $(BUILD)/tests/sdk/%
 
 $(BUILD)/sdk/sdk_worker $(BUILD)/sdk/sdk_vectors: $(BUILD)/sdk/probe
 $(BUILD)/sdk/sdk_many: $(BUILD)/sdk/probe_many
-$(BUILD)/sdk/sdk_samples: $(sample_programs)
+$(BUILD)/sdk/sdk_samples $(BUILD)/sdk/sdk_fetch: $(sample_programs)
+$(BUILD)/sdk/sdk_fetch: $(BUILD)/tests/sdk/http_stub.o
 
 $(sdk_tests): $(BUILD)/sdk/sdk_%: $(BUILD)/tests/sdk/sdk_%.o $(BUILD)/tests/sdk/stage.o $(library_wire)
 	@$(say) "link  $@"
