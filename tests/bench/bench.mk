@@ -2,7 +2,8 @@
 # worker-sdk/c/sdk.mk. ROUNDS=5, T=2 seconds a run, ONLY="plain wpool-auto-4".
 
 bench_clients  := $(addprefix $(BUILD)/bench/,plain_consumer plain_rpc fill sink caller)
-bench_programs := $(bench_clients) $(BUILD)/bench/noop_worker
+bench_workers  := $(addprefix $(BUILD)/bench/,noop_worker noop_worker_many wait_worker)
+bench_programs := $(bench_clients) $(bench_workers)
 
 $(bench_clients): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/bench/link.o
 	@mkdir -p $(@D)
@@ -11,8 +12,8 @@ $(bench_clients): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/benc
 
 $(BUILD)/bench/caller: $(BUILD)/tests/bench/latency.o
 
-$(BUILD)/tests/bench/noop_worker.o: EXTRA_CFLAGS = $(SDK_CFLAGS)
-$(BUILD)/bench/noop_worker: $(BUILD)/tests/bench/noop_worker.o $(sdk_static)
+$(bench_workers:$(BUILD)/bench/%=$(BUILD)/tests/bench/%.o): EXTRA_CFLAGS = $(SDK_CFLAGS)
+$(bench_workers): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(sdk_static)
 	@mkdir -p $(@D)
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $< $(SDK_LIBS)
