@@ -346,9 +346,10 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 {
 	struct delivery *delivery;
 	struct pipe *pipe;
-	int wakes = 0;
+	int wakes = 0, sends = 0;
 	while ((delivery = choose(dispatch, depth, pack, now, &pipe))) {
-		if (pipe->load == 0 && wakes++ == DISPATCH_WAKES)
+		bool is_woken = pipe->load == 0;
+		if ((is_woken && wakes++ == DISPATCH_WAKES) || sends++ == DISPATCH_SENDS)
 			return DISPATCH_ENOUGH;
 		/* A publisher can set any number of attempts, also the maximum. */
 		uint16_t before = delivery->attempt;

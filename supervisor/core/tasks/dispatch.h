@@ -47,12 +47,16 @@ struct dispatch {
  * supervisor. */
 #define DISPATCH_WAKES 64
 
+/* At most so many tasks are sent in one run: to encode one takes about a microsecond, and workers
+ * with thousands of places may become ready at once. */
+#define DISPATCH_SENDS 4096
+
 enum dispatch_stop {
 	DISPATCH_DONE,      /* no task waits, no pipe has a place, or an exclusive task waits or
 			       runs */
 	DISPATCH_TOO_LARGE, /* *ret_invalid moves out: it cannot be sent to any worker */
 	DISPATCH_NO_MEMORY, /* retry a little later */
-	DISPATCH_ENOUGH,    /* DISPATCH_WAKES workers were woken: continue in the next turn */
+	DISPATCH_ENOUGH,    /* DISPATCH_WAKES or DISPATCH_SENDS: continue in the next turn */
 };
 
 /* last_id: borrowed. RC_MEMORY. */

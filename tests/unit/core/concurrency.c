@@ -98,6 +98,28 @@ START_TEST(the_fewest_of_any_loads_are_found)
 }
 END_TEST
 
+START_TEST(a_turn_sends_a_limited_number)
+{
+	struct rig rig;
+	struct pool_config config = several(1, POOL_CONCURRENCY_MAX);
+	config.prefetch = POOL_WINDOW_MAX;
+	rig_start(&rig, config);
+	for (uint64_t tag = 1; tag <= DISPATCH_SENDS + 2; tag++)
+		pool_step(rig.pool, rig.now,
+			&(struct event){.kind = DELIVERY,
+				.source = {
+					.epoch = rig.source_epoch, .delivery = rig_delivery(tag)}});
+	/* The rig cannot record so many. */
+	rig.is_mute = true;
+	rig_turn(&rig);
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 0).tasks, DISPATCH_SENDS);
+	ck_assert_int_le(pool_deadline(rig.pool), rig.now + 1);
+	rig_turn(&rig);
+	ck_assert_uint_eq(pool_slot_facts(rig.pool, 0).tasks, DISPATCH_SENDS + 2);
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- ids ---------- */
 
 START_TEST(the_head_is_meant_without_concurrency)
@@ -454,7 +476,8 @@ static Suite *concurrency_suite(void)
 {
 	Suite *suite = suite_create("core/concurrency");
 	UNIT_CASE(suite, "sent", answers_come_in_any_order,
-		the_worker_with_the_fewest_tasks_is_next, the_fewest_of_any_loads_are_found);
+		the_worker_with_the_fewest_tasks_is_next, the_fewest_of_any_loads_are_found,
+		a_turn_sends_a_limited_number);
 	UNIT_CASE(suite, "ids", the_head_is_meant_without_concurrency,
 		an_id_is_checked_without_concurrency, an_id_that_is_not_open_is_a_protocol_error,
 		the_task_that_an_error_names_pays, an_answer_without_a_task_is_a_protocol_error);

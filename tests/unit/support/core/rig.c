@@ -24,7 +24,7 @@ static enum send_result rig_on_send(
 	void *io, uint16_t slot, struct delivery *delivery, uint16_t attempt)
 {
 	struct rig *rig = io;
-	if (rig->send != SEND_OK)
+	if (rig->send != SEND_OK || rig->is_mute)
 		return rig->send;
 	rig_separate(rig->done);
 	rig_note(rig->done, "send %u:%llu", slot, (unsigned long long)delivery->tag);
