@@ -4,38 +4,22 @@
 #include "core/tasks/dispatch.h"
 #include "unit/support/core/rig.h"
 
-static struct pool_config several(uint16_t workers, uint16_t concurrency)
-{
-	struct pool_config config = rig_config(workers, 1);
-	config.concurrency = concurrency;
-	return config;
-}
-
-/* Deliver 1 to `last` and let them be sent: task n has the id n. */
-static void begin(struct rig *rig, struct pool_config config, uint64_t last)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, last);
-	rig_turn(rig);
-	rig_forget(rig);
-}
-
 START_TEST(answers_come_in_any_order)
 {
 	struct rig rig;
-	rig_start(&rig, several(1, 3));
+	rig_start(&rig, rig_several(1, 3));
 	rig_deliver(&rig, 1, 4);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:1, send 0:2, send 0:3");
-	rig_answer_task(&rig, 0, 2, -1);
-	rig_answer_task(&rig, 0, 3, 200);
-	rig_answer_task(&rig, 0, 1, 400);
+	rig_answer_task(&rig, 0, 1, 2, -1);
+	rig_answer_task(&rig, 0, 1, 3, 200);
+	rig_answer_task(&rig, 0, 1, 1, 400);
 	rig_expect_told(&rig, "TASK_PROGRESS, TASK_DONE, TASK_GIVEN_UP");
 	rig_expect(&rig, "publish 1 dead 1");
 	rig_turn(&rig);
 	rig_forget(&rig);
-	rig_answer_task(&rig, 0, 2, 200);
-	rig_answer_task(&rig, 0, 4, 200);
+	rig_answer_task(&rig, 0, 1, 2, 200);
+	rig_answer_task(&rig, 0, 1, 4, 200);
 	rig_confirm(&rig, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 4*");
@@ -46,14 +30,14 @@ END_TEST
 START_TEST(the_worker_with_the_fewest_tasks_is_next)
 {
 	struct rig rig;
-	struct pool_config config = several(2, 4);
+	struct pool_config config = rig_several(2, 4);
 	config.prefetch = 16;
 	rig_start(&rig, config);
 	rig_deliver(&rig, 1, 5);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:1, send 1:2, send 0:3, send 1:4, send 0:5");
-	rig_answer_task(&rig, 0, 1, 200);
-	rig_answer_task(&rig, 0, 5, 200);
+	rig_answer_task(&rig, 0, 1, 1, 200);
+	rig_answer_task(&rig, 0, 1, 5, 200);
 	rig_deliver(&rig, 6, 12);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:6, send 1:7, send 0:8, send 1:9, send 0:10, ack 1, ack 5");
@@ -101,7 +85,7 @@ END_TEST
 START_TEST(a_turn_sends_a_limited_number)
 {
 	struct rig rig;
-	struct pool_config config = several(1, POOL_CONCURRENCY_MAX);
+	struct pool_config config = rig_several(1, POOL_CONCURRENCY_MAX);
 	config.prefetch = POOL_WINDOW_MAX;
 	rig_start(&rig, config);
 	for (uint64_t tag = 1; tag <= DISPATCH_SENDS + 2; tag++)
@@ -125,9 +109,9 @@ END_TEST
 START_TEST(the_head_is_meant_without_concurrency)
 {
 	struct rig rig;
-	begin(&rig, rig_config(1, 2), 3);
+	rig_begin(&rig, rig_config(1, 2), 3);
 	rig_answer(&rig, 0, 200);
-	rig_answer_task(&rig, 0, 2, 200);
+	rig_answer_task(&rig, 0, 1, 2, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:3, ack 2*");
 	rig_end(&rig);
@@ -139,8 +123,8 @@ START_TEST(an_id_is_checked_without_concurrency)
 	struct rig rig;
 	static const uint64_t wrong[] = {2, 3, UINT64_MAX};
 	for (size_t i = 0; i < 3; i++) {
-		begin(&rig, rig_config(1, 2), 2);
-		rig_answer_task(&rig, 0, wrong[i], 200);
+		rig_begin(&rig, rig_config(1, 2), 2);
+		rig_answer_task(&rig, 0, 1, wrong[i], 200);
 		ck_assert_str_eq(rig.what, "an answer with the id of another task");
 		rig_expect(&rig, "kill 0.1");
 		rig_gone(&rig, 0, 1);
@@ -164,11 +148,11 @@ START_TEST(an_id_that_is_not_open_is_a_protocol_error)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct rig rig;
-		begin(&rig, several(2, 3), 6);
-		rig_answer_task(&rig, 0, 1, 200);
-		rig_answer_task(&rig, 0, cases[i].id, 200);
+		rig_begin(&rig, rig_several(2, 3), 6);
+		rig_answer_task(&rig, 0, 1, 1, 200);
+		rig_answer_task(&rig, 0, 1, cases[i].id, 200);
 		ck_assert_str_eq(rig.what, cases[i].what);
-		rig_answer_task(&rig, 0, 3, 200); /* it is not listened to any more */
+		rig_answer_task(&rig, 0, 1, 3, 200); /* it is not listened to any more */
 		rig_gone(&rig, 0, 1);
 		rig_expect(&rig, "kill 0.1");
 		ck_assert_uint_eq(pool_facts(rig.pool).suspects, 2);
@@ -181,11 +165,11 @@ START_TEST(the_task_that_an_error_names_pays)
 {
 	for (int is_frame = 0; is_frame < 2; is_frame++) {
 		struct rig rig;
-		begin(&rig, several(1, 3), 3);
+		rig_begin(&rig, rig_several(1, 3), 3);
 		if (is_frame)
 			rig_broken_task(&rig, 0, 2);
 		else
-			rig_answer_task(&rig, 0, 2, 7); /* no such status */
+			rig_answer_task(&rig, 0, 1, 2, 7); /* no such status */
 		rig_expect(&rig, "kill 0.1");
 		rig_gone(&rig, 0, 1);
 		rig_expect(&rig, "publish 1 retry 2");
@@ -200,8 +184,8 @@ END_TEST
 START_TEST(an_answer_without_a_task_is_a_protocol_error)
 {
 	struct rig rig;
-	rig_start(&rig, several(1, 3));
-	rig_answer_task(&rig, 0, 1, 200);
+	rig_start(&rig, rig_several(1, 3));
+	rig_answer_task(&rig, 0, 1, 1, 200);
 	ck_assert_str_eq(rig.what, "an answer with no task open");
 	rig_end(&rig);
 }
@@ -211,7 +195,7 @@ END_TEST
 
 static struct pool_config limited(uint16_t workers, uint16_t concurrency)
 {
-	struct pool_config config = several(workers, concurrency);
+	struct pool_config config = rig_several(workers, concurrency);
 	config.on_soft = SOFT_CANCEL;
 	config.soft_limit = 20 * MTIME_SECOND;
 	return config;
@@ -220,14 +204,14 @@ static struct pool_config limited(uint16_t workers, uint16_t concurrency)
 START_TEST(each_task_has_its_own_soft_limit)
 {
 	struct rig rig;
-	begin(&rig, limited(1, 3), 1);
+	rig_begin(&rig, limited(1, 3), 1);
 	rig_wait(&rig, 10 * MTIME_SECOND);
 	rig_deliver(&rig, 2, 3);
 	rig_turn(&rig);
 	rig_forget(&rig);
 	rig_wait(&rig, 10 * MTIME_SECOND);
 	rig_expect(&rig, "cancel 0.1:1");
-	rig_answer_task(&rig, 0, 3, 200);
+	rig_answer_task(&rig, 0, 1, 3, 200);
 	rig_wait(&rig, 10 * MTIME_SECOND);
 	rig_expect(&rig, "cancel 0.1:2, ack 3");
 	rig_wait(&rig, 20 * MTIME_SECOND);
@@ -242,20 +226,20 @@ START_TEST(a_hung_task_alone_pays)
 	static const int32_t signs[] = {200, -1};
 	for (int i = 0; i < 2; i++) {
 		struct rig rig;
-		begin(&rig, several(1, 3), 1);
+		rig_begin(&rig, rig_several(1, 3), 1);
 		rig_wait(&rig, 30 * MTIME_SECOND);
 		rig_deliver(&rig, 2, 3);
 		rig_turn(&rig);
 		rig_wait(&rig, 30 * MTIME_SECOND);
 		rig_expect(&rig, "send 0:2, send 0:3");
-		rig_answer_task(&rig, 0, 1, -1); /* its own progress says nothing */
+		rig_answer_task(&rig, 0, 1, 1, -1); /* its own progress says nothing */
 		rig_expect(&rig, "");
 		rig_deliver(&rig, 4, 4);
 		rig_wait(&rig, MTIME_SECOND);
 		rig_expect(&rig, ""); /* and it gets no other task */
-		rig_answer_task(&rig, 0, 2, signs[i]);
+		rig_answer_task(&rig, 0, 1, 2, signs[i]);
 		rig_expect(&rig, "term 0.1");
-		rig_answer_task(&rig, 0, 3, 200); /* while it ends */
+		rig_answer_task(&rig, 0, 1, 3, 200); /* while it ends */
 		rig_gone(&rig, 0, 1);
 		rig_expect(&rig, "publish 1 retry 1");
 		ck_assert_int_eq(rig.reason, REASON_TIMED_OUT);
@@ -269,12 +253,12 @@ END_TEST
 START_TEST(of_a_silent_worker_all_are_suspects)
 {
 	struct rig rig;
-	begin(&rig, several(1, 3), 3);
+	rig_begin(&rig, rig_several(1, 3), 3);
 	rig_wait(&rig, MTIME_MINUTE + 5 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
 	rig_expect(&rig, "term 0.1");
-	rig_answer_task(&rig, 0, 1, 200); /* too late to be a sign, but an answer */
+	rig_answer_task(&rig, 0, 1, 1, 200); /* too late to be a sign, but an answer */
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "spawn 0.2, ack 1");
@@ -286,18 +270,18 @@ END_TEST
 START_TEST(a_late_answer_of_the_overdue_task_counts)
 {
 	struct rig rig;
-	begin(&rig, several(1, 2), 1);
+	rig_begin(&rig, rig_several(1, 2), 1);
 	rig_wait(&rig, MTIME_SECOND);
 	rig_deliver(&rig, 2, 3);
 	rig_turn(&rig);
 	rig_wait(&rig, 59 * MTIME_SECOND);
 	rig_expect(&rig, "send 0:2");
-	rig_answer_task(&rig, 0, 1, 200);
+	rig_answer_task(&rig, 0, 1, 1, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:3, ack 1");
 	rig_wait(&rig, MTIME_SECOND); /* now 2 is due, and nothing was heard since */
 	rig_expect(&rig, "");
-	rig_answer_task(&rig, 0, 3, 200);
+	rig_answer_task(&rig, 0, 1, 3, 200);
 	rig_expect(&rig, "term 0.1");
 	rig_end(&rig);
 }
@@ -307,9 +291,9 @@ END_TEST
 START_TEST(of_two_overdue_tasks_the_silent_one_pays)
 {
 	struct rig rig;
-	begin(&rig, several(1, 2), 2);
+	rig_begin(&rig, rig_several(1, 2), 2);
 	rig_wait(&rig, MTIME_MINUTE);
-	rig_answer_task(&rig, 0, 2, 200);
+	rig_answer_task(&rig, 0, 1, 2, 200);
 	rig_expect(&rig, "term 0.1");
 	rig_gone(&rig, 0, 1);
 	rig_expect(&rig, "publish 1 retry 1");
@@ -320,7 +304,7 @@ END_TEST
 START_TEST(the_only_task_of_a_worker_has_hung_at_once)
 {
 	struct rig rig;
-	begin(&rig, several(1, 3), 1);
+	rig_begin(&rig, rig_several(1, 3), 1);
 	rig_wait(&rig, MTIME_MINUTE);
 	rig_expect(&rig, "term 0.1");
 	rig_gone(&rig, 0, 1);
@@ -338,12 +322,12 @@ static void cancel(struct rig *rig, uint64_t task_id)
 START_TEST(an_operator_cancels_a_task)
 {
 	struct rig rig;
-	begin(&rig, several(2, 3), 4);
+	rig_begin(&rig, rig_several(2, 3), 4);
 	rig_forget(&rig);
 	cancel(&rig, 4);
 	rig_expect(&rig, "cancel 1.1:4");
 	rig_expect_told(&rig, "");
-	rig_answer_task(&rig, 1, 4, 500);
+	rig_answer_task(&rig, 1, 1, 4, 500);
 	rig_forget(&rig);
 	cancel(&rig, 4);
 	rig_expect(&rig, "");
@@ -356,7 +340,7 @@ END_TEST
 START_TEST(a_task_that_waits_in_a_pipe_cannot_be_cancelled)
 {
 	struct rig rig;
-	begin(&rig, rig_config(1, 2), 2);
+	rig_begin(&rig, rig_config(1, 2), 2);
 	cancel(&rig, 2);
 	rig_expect(&rig, "");
 	ck_assert_str_eq(rig.what, "the task's worker has not begun it, or is ending");
@@ -373,9 +357,9 @@ END_TEST
 START_TEST(a_lost_channel_leaves_orphans)
 {
 	struct rig rig;
-	begin(&rig, several(1, 3), 3);
+	rig_begin(&rig, rig_several(1, 3), 3);
 	rig_source_fact(&rig, SOURCE_DOWN);
-	rig_answer_task(&rig, 0, 2, 200);
+	rig_answer_task(&rig, 0, 1, 2, 200);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
 	ck_assert_uint_eq(pool_facts(rig.pool).waiting, 0);
@@ -387,14 +371,14 @@ END_TEST
 START_TEST(a_drain_ends_when_all_are_answered)
 {
 	struct rig rig;
-	begin(&rig, several(1, 2), 3);
+	rig_begin(&rig, rig_several(1, 2), 3);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_source_fact(&rig, SOURCE_RESTED);
 	rig_turn(&rig);
-	rig_answer_task(&rig, 0, 2, 200);
+	rig_answer_task(&rig, 0, 1, 2, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "rest, requeue 3, ack 2");
-	rig_answer_task(&rig, 0, 1, 200);
+	rig_answer_task(&rig, 0, 1, 1, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "quit 0.1, ack 1, close");
 	rig_end(&rig);
@@ -404,7 +388,7 @@ END_TEST
 START_TEST(a_forced_stop_gives_all_back)
 {
 	struct rig rig;
-	begin(&rig, several(1, 3), 3);
+	rig_begin(&rig, rig_several(1, 3), 3);
 	rig_command(&rig, COMMAND_FORCE);
 	rig_expect(&rig, "kill 0.1, requeue 3, requeue 2, requeue 1");
 	rig_expect_told(&rig, "TASK_CUT_SHORT, TASK_CUT_SHORT, TASK_CUT_SHORT");
@@ -415,18 +399,18 @@ END_TEST
 START_TEST(a_worker_gets_no_more_tasks_than_it_may)
 {
 	struct rig rig;
-	struct pool_config config = several(1, 4);
+	struct pool_config config = rig_several(1, 4);
 	config.recycle.tasks = 3;
 	rig_start(&rig, config);
 	rig_deliver(&rig, 1, 5);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:1, send 0:2, send 0:3");
-	rig_answer_task(&rig, 0, 3, 200);
-	rig_answer_task(&rig, 0, 1, 200);
+	rig_answer_task(&rig, 0, 1, 3, 200);
+	rig_answer_task(&rig, 0, 1, 1, 200);
 	rig_turn(&rig);
 	ck_assert_ptr_null(strstr(rig.done, "quit"));
 	rig_forget(&rig);
-	rig_answer_task(&rig, 0, 2, 200);
+	rig_answer_task(&rig, 0, 1, 2, 200);
 	rig_expect(&rig, "quit 0.1");
 	rig_end(&rig);
 }
@@ -435,10 +419,10 @@ END_TEST
 START_TEST(a_pool_grows_when_no_place_is_left)
 {
 	struct rig rig;
-	struct pool_config config = several(1, 4);
+	struct pool_config config = rig_several(1, 4);
 	config.workers_max = 3;
 	config.prefetch = 16;
-	begin(&rig, config, 4);
+	rig_begin(&rig, config, 4);
 	rig_wait(&rig, MTIME_SECOND);
 	rig_expect(&rig, ""); /* all places are taken, and nothing waits */
 	rig_deliver(&rig, 5, 9);
@@ -452,7 +436,7 @@ END_TEST
 START_TEST(a_pool_shrinks_to_the_peak_of_open_tasks)
 {
 	struct rig rig;
-	struct pool_config config = several(1, 4);
+	struct pool_config config = rig_several(1, 4);
 	config.workers_max = 4;
 	config.hard_limit = MTIME_NEVER;
 	rig_start(&rig, config);

@@ -2,21 +2,13 @@
 #include "core/pool_facts.h"
 #include "unit/support/core/rig.h"
 
+/* One attempt: an innocent task that lost one would be given up. */
 static struct pool_config several(uint16_t workers, uint16_t concurrency)
 {
-	struct pool_config config = rig_config(workers, 1);
-	config.concurrency = concurrency;
+	struct pool_config config = rig_several(workers, concurrency);
 	config.prefetch = 16;
 	config.policy.attempts = 1;
 	return config;
-}
-
-static void begin(struct rig *rig, struct pool_config config, uint64_t last)
-{
-	rig_start(rig, config);
-	rig_deliver(rig, 1, last);
-	rig_turn(rig);
-	rig_forget(rig);
 }
 
 /* The next life of the slot, whose worker has answered nothing. */
@@ -25,13 +17,6 @@ static void come_back(struct rig *rig, uint16_t slot, uint32_t life)
 	rig_wait(rig, 3 * MTIME_SECOND);
 	rig_ready(rig, slot, life);
 	rig_forget(rig);
-}
-
-static void answer(struct rig *rig, uint16_t slot, uint32_t life, uint64_t task_id)
-{
-	struct output *output = rig_output(200, NULL);
-	output->task_id = task_id;
-	rig_answer_this(rig, slot, life, output);
 }
 
 /* These effects are among those since the last call. */
@@ -46,13 +31,13 @@ static void expect_among(struct rig *rig, const char *wanted)
 START_TEST(only_the_culprit_pays)
 {
 	struct rig rig;
-	begin(&rig, several(1, 3), 3);
+	rig_begin(&rig, several(1, 3), 3);
 	rig_gone(&rig, 0, 1);
 	rig_expect_told(&rig, "WORKER_DIED");
 	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 3);
 	come_back(&rig, 0, 2);
 	expect_among(&rig, "send 0:1");
-	answer(&rig, 0, 2, 4);
+	rig_answer_task(&rig, 0, 2, 4, 200);
 	expect_among(&rig, "send 0:2");
 	rig_gone(&rig, 0, 2); /* alone, so it was this one */
 	rig_expect(&rig, "publish 1 dead 2");
@@ -61,7 +46,7 @@ START_TEST(only_the_culprit_pays)
 	rig_ready(&rig, 0, 3);
 	rig_forget(&rig);
 	expect_among(&rig, "send 0:3");
-	answer(&rig, 0, 3, 6);
+	rig_answer_task(&rig, 0, 3, 6, 200);
 	rig_confirm(&rig, 1);
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 3*");
@@ -72,8 +57,8 @@ END_TEST
 START_TEST(the_only_open_task_pays)
 {
 	struct rig rig;
-	begin(&rig, several(1, 3), 2);
-	answer(&rig, 0, 1, 1);
+	rig_begin(&rig, several(1, 3), 2);
+	rig_answer_task(&rig, 0, 1, 1, 200);
 	rig_gone(&rig, 0, 1);
 	rig_expect(&rig, "publish 1 dead 2");
 	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 0);
@@ -85,7 +70,7 @@ END_TEST
 START_TEST(half_of_the_workers_run_suspects)
 {
 	struct rig rig;
-	begin(&rig, several(4, 2), 8);
+	rig_begin(&rig, several(4, 2), 8);
 	rig_gone(&rig, 0, 1); /* had 1 and 5 */
 	rig_gone(&rig, 1, 1); /* had 2 and 6 */
 	rig_turn(&rig);
@@ -93,19 +78,19 @@ START_TEST(half_of_the_workers_run_suspects)
 	rig_turn(&rig);
 	rig_forget(&rig);
 	/* The other two are kept until they are empty: 2 and 3 have two tasks each. */
-	answer(&rig, 2, 1, 3);
-	answer(&rig, 3, 1, 4);
+	rig_answer_task(&rig, 2, 1, 3, 200);
+	rig_answer_task(&rig, 3, 1, 4, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "ack 3, ack 4");
-	answer(&rig, 2, 1, 7);
+	rig_answer_task(&rig, 2, 1, 7, 200);
 	expect_among(&rig, "send 2:2");
-	answer(&rig, 3, 1, 8);
+	rig_answer_task(&rig, 3, 1, 8, 200);
 	expect_among(&rig, "send 3:6");
 	rig_wait(&rig, 3 * MTIME_SECOND);
 	rig_ready(&rig, 0, 2);
 	rig_ready(&rig, 1, 2);
 	expect_among(&rig, "send 0:9"); /* the others do not wait for suspects */
-	answer(&rig, 2, 1, 9);
+	rig_answer_task(&rig, 2, 1, 9, 200);
 	expect_among(&rig, "send 2:1");
 	rig_end(&rig);
 }
@@ -115,7 +100,7 @@ END_TEST
 START_TEST(a_single_worker_takes_turns)
 {
 	struct rig rig;
-	begin(&rig, several(1, 2), 2);
+	rig_begin(&rig, several(1, 2), 2);
 	rig_deliver(&rig, 3, 4);
 	rig_gone(&rig, 0, 1);
 	struct delivery *retried = rig_delivery(5);
@@ -124,16 +109,17 @@ START_TEST(a_single_worker_takes_turns)
 	rig_deliver(&rig, 6, 6);
 	come_back(&rig, 0, 2);
 	expect_among(&rig, "send 0:1");
-	answer(&rig, 0, 2, 3);
+	rig_answer_task(&rig, 0, 2, 3, 200);
 	expect_among(&rig, "send 0:2");
-	answer(&rig, 0, 2, 4);
+	rig_answer_task(&rig, 0, 2, 4, 200);
 	expect_among(&rig, "send 0:3, send 0:4");
-	answer(&rig, 0, 2, 5);
+	rig_answer_task(&rig, 0, 2, 5, 200);
 	rig_turn(&rig);
-	ck_assert_ptr_null(strstr(rig.done, "send")); /* 6 is younger than 5, for which the worker must be empty */
-	answer(&rig, 0, 2, 6);
+	ck_assert_ptr_null(strstr(
+		rig.done, "send")); /* 6 is younger than 5, for which the worker must be empty */
+	rig_answer_task(&rig, 0, 2, 6, 200);
 	expect_among(&rig, "send 0:5");
-	answer(&rig, 0, 2, 7);
+	rig_answer_task(&rig, 0, 2, 7, 200);
 	expect_among(&rig, "send 0:6");
 	rig_end(&rig);
 }
@@ -170,11 +156,11 @@ END_TEST
 START_TEST(a_kept_worker_is_let_go)
 {
 	struct rig rig;
-	begin(&rig, several(2, 2), 4);
+	rig_begin(&rig, several(2, 2), 4);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig); /* slot 1 is kept for the suspects 1 and 3 */
 	rig_forget(&rig);
-	answer(&rig, 1, 1, 2);
+	rig_answer_task(&rig, 1, 1, 2, 200);
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_source_up(&rig);
 	rig_deliver(&rig, 1, 2);
@@ -187,19 +173,19 @@ START_TEST(a_kept_worker_may_leave_or_end)
 {
 	struct rig rig;
 	for (int ends = 0; ends < 2; ends++) {
-		begin(&rig, several(3, 2), 6);
+		rig_begin(&rig, several(3, 2), 6);
 		rig_gone(&rig, 0, 1);
 		rig_turn(&rig); /* slot 1 is kept */
 		rig_forget(&rig);
-		answer(&rig, 1, 1, 2);
+		rig_answer_task(&rig, 1, 1, 2, 200);
 		if (ends)
 			rig_gone(&rig, 1, 1);
 		else
 			rig_scale(&rig, 1);
 		rig_turn(&rig); /* slot 2 is kept instead */
 		rig_forget(&rig);
-		answer(&rig, 2, 1, 3);
-		answer(&rig, 2, 1, 6);
+		rig_answer_task(&rig, 2, 1, 3, 200);
+		rig_answer_task(&rig, 2, 1, 6, 200);
 		expect_among(&rig, "send 2:1");
 		rig_end(&rig);
 	}
@@ -210,7 +196,7 @@ END_TEST
 START_TEST(a_full_worker_gets_its_suspect_later)
 {
 	struct rig rig;
-	begin(&rig, several(1, 2), 2);
+	rig_begin(&rig, several(1, 2), 2);
 	rig_gone(&rig, 0, 1);
 	rig_deliver(&rig, 3, 3);
 	come_back(&rig, 0, 2);
@@ -229,7 +215,7 @@ END_TEST
 START_TEST(an_exclusive_task_has_its_turn)
 {
 	struct rig rig;
-	begin(&rig, several(4, 2), 2);
+	rig_begin(&rig, several(4, 2), 2);
 	struct delivery *exclusive = rig_delivery(3);
 	exclusive->redelivered = true;
 	exclusive->renewed = 3;
@@ -239,13 +225,13 @@ START_TEST(an_exclusive_task_has_its_turn)
 	rig_deliver_this(&rig, retried);
 	rig_turn(&rig);
 	rig_expect(&rig, "");
-	answer(&rig, 0, 1, 1);
-	answer(&rig, 1, 1, 2);
+	rig_answer_task(&rig, 0, 1, 1, 200);
+	rig_answer_task(&rig, 1, 1, 2, 200);
 	rig_turn(&rig);
 	ck_assert_msg(strstr(rig.done, "send 1:3"), "done: %s", rig.done);
 	ck_assert_ptr_null(strstr(rig.done, ":4"));
 	rig_forget(&rig);
-	answer(&rig, 1, 1, 3);
+	rig_answer_task(&rig, 1, 1, 3, 200);
 	expect_among(&rig, "send 1:4");
 	rig_end(&rig);
 }
@@ -254,7 +240,7 @@ END_TEST
 START_TEST(suspects_are_handed_back)
 {
 	struct rig rig;
-	begin(&rig, several(1, 2), 3);
+	rig_begin(&rig, several(1, 2), 3);
 	rig_gone(&rig, 0, 1);
 	rig_command(&rig, COMMAND_DRAIN);
 	rig_source_fact(&rig, SOURCE_RESTED);

@@ -155,6 +155,13 @@ struct pool_config rig_config(uint16_t workers, uint16_t pipeline)
 	};
 }
 
+struct pool_config rig_several(uint16_t workers, uint16_t concurrency)
+{
+	struct pool_config config = rig_config(workers, 1);
+	config.concurrency = concurrency;
+	return config;
+}
+
 void rig_step(struct rig *rig, struct event event)
 {
 	pool_step(rig->pool, rig->now, &event);
@@ -287,11 +294,12 @@ void rig_answer(struct rig *rig, uint16_t slot, int32_t status)
 	rig_answer_this(rig, slot, 1, rig_output(status, NULL));
 }
 
-void rig_answer_task(struct rig *rig, uint16_t slot, uint64_t task_id, int32_t status)
+void rig_answer_task(
+	struct rig *rig, uint16_t slot, uint32_t life, uint64_t task_id, int32_t status)
 {
 	struct output *output = rig_output(status, NULL);
 	output->task_id = task_id;
-	rig_answer_this(rig, slot, 1, output);
+	rig_answer_this(rig, slot, life, output);
 }
 
 void rig_broken_task(struct rig *rig, uint16_t slot, uint64_t task_id)
@@ -361,6 +369,14 @@ void rig_start(struct rig *rig, struct pool_config config)
 	rig_turn(rig);
 	rig_source_up(rig);
 	rig_outbox_up(rig);
+	rig_turn(rig);
+	rig_forget(rig);
+}
+
+void rig_begin(struct rig *rig, struct pool_config config, uint64_t last)
+{
+	rig_start(rig, config);
+	rig_deliver(rig, 1, last);
 	rig_turn(rig);
 	rig_forget(rig);
 }

@@ -37,10 +37,15 @@ extern const struct effects rig_effects; /* io: a struct rig */
 /* Plain settings: 10 s to boot, 60 s a task, 5 s grace, 3 attempts, 2 slices,
  * queue "own". */
 struct pool_config rig_config(uint16_t workers, uint16_t pipeline);
+/* The same with a concurrency above 1. */
+struct pool_config rig_several(uint16_t workers, uint16_t concurrency);
 
 /* A new pool; rig_start: all channels are up, all workers ready, and the records are clear. */
 void rig_new(struct rig *rig, const struct pool_config *config);
 void rig_start(struct rig *rig, struct pool_config config);
+/* Start, and let the tasks 1 to last be sent, as far as there are places: task n has the id n. The
+ * records are clear. */
+void rig_begin(struct rig *rig, struct pool_config config, uint64_t last);
 void rig_end(struct rig *rig);
 
 /* Compare the effects or notices since the last call, and clear them. */
@@ -62,8 +67,9 @@ void rig_confirm(struct rig *rig, uint64_t seq);
 void rig_ready(struct rig *rig, uint16_t slot, uint32_t life);
 void rig_set_writable(struct rig *rig, uint16_t slot, bool is_writable);
 void rig_answer(struct rig *rig, uint16_t slot, int32_t status);
-/* With concurrency: an answer to the task with this id; the first that is sent has 1. */
-void rig_answer_task(struct rig *rig, uint16_t slot, uint64_t task_id, int32_t status);
+/* An answer to the task with this id; the first that is sent has 1. */
+void rig_answer_task(
+	struct rig *rig, uint16_t slot, uint32_t life, uint64_t task_id, int32_t status);
 void rig_answer_this(struct rig *rig, uint16_t slot, uint32_t life, struct output *output);
 void rig_broken(struct rig *rig, uint16_t slot, uint32_t life);
 /* The frame names a task. */
