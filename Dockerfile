@@ -69,6 +69,7 @@ RUN make samples \
         build/samples/word_count \
  && install -D -m 644 -t /image/usr/local/share/wpool/samples samples/python/*.py samples/feed.py \
  && install -D -m 644 -t /image/usr/local/share/wpool/wpool_worker worker-sdk/python/wpool_worker/*.py \
+        worker-sdk/python/wpool_worker/py.typed \
  && install -D -m 644 -t /image/etc/wpool samples/wpool.yaml
 
 FROM python-runtime AS python

@@ -170,7 +170,7 @@ $(foreach p,$(unit_programs),$(eval $(call unit_rule,$(p),$(call layer_of,$(p)))
 $(BUILD)/tests/%.o: EXTRA_CFLAGS = -Itests -Wno-format-nonliteral
 
 units: $(unit_programs) $(sdk_tests)
-	@tools/run-checks $(unit_programs) $(sdk_tests)
+	@tools/run-checks $(unit_programs) $(sdk_tests) $(sdk_scripts)
 
 # Everything, counted; `make test` first installs what is missing. All is built before lint, which
 # builds it again with the other compiler, and the units go side by side.

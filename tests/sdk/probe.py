@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""The Python SDK's half of the SDK checks: the same worker as probe.c; both answer alike."""
+"""The Python SDK's half of the SDK checks: the same worker as probe.c; both answer alike. The deeds below
+"Several at once" are for python_sdk only."""
 
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -33,20 +35,20 @@ def limit(task, rest):
 
 def until_stop(task, rest):
     task.progress("begun")
-    return "stopped" if task.cancelled.wait(30) else "not stopped"
+    return "stopped" if task.stop_event.wait(30) else "not stopped"
 
 
 def ask_twice(task, rest):
     task.progress("begun")
     while not task.should_stop():
         time.sleep(0.001)
-    return "stopped" if task.cancelled.wait(10) else "not stopped"
+    return "stopped" if task.stop_event.wait(10) else "not stopped"
 
 
 def fork(task, rest):
     """A child that holds all our descriptors, those of the watch included, and outlives the task."""
     parent = os.getpid()
-    task.cancelled
+    task.stop_event
     if os.fork() == 0:
         while os.getppid() == parent:
             time.sleep(0.01)
@@ -72,7 +74,60 @@ def stdin(task, rest):
     return "empty" if os.read(0, 1) == b"" else "not empty"
 
 
+# ---- Several at once ----
+
+gates = {}
+gates_lock = threading.Lock()
+
+
+def gate_of(name):
+    with gates_lock:
+        return gates.setdefault(name, threading.Event())
+
+
+def gate(task, rest):
+    """Wait until another task opens the gate."""
+    task.progress("begun")
+    return f"passed {rest}" if gate_of(rest).wait(30) else "shut"
+
+
+def open_gate(task, rest):
+    gate_of(rest).set()
+
+
+def until_cancelled(task, rest):
+    task.progress("begun")
+    task.stop_event.wait(30)
+    return "cancelled" if task.is_cancelled else "not cancelled"
+
+
+def poll_cancelled(task, rest):
+    task.progress("begun")
+    while not task.is_cancelled:
+        time.sleep(0.001)
+    return "cancelled"
+
+
+def thread_count(task, rest):
+    return str(sum(thread.name == "wpool-task" for thread in threading.enumerate()))
+
+
+class Unusual(BaseException):
+    """Not an Exception."""
+
+
+def throw(task, rest):
+    raise {"error": RuntimeError, "exit": SystemExit, "unusual": Unusual, "generator": GeneratorExit}[rest](3)
+
+
 DEEDS = {
+    "gate": gate,
+    "open": open_gate,
+    "until-cancelled": until_cancelled,
+    "poll-cancelled": poll_cancelled,
+    "thread-count": thread_count,
+    "throw": throw,
+    "os-exit": lambda task, rest: os._exit(int(rest)),
     "done": lambda task, rest: Done(),
     "reply": lambda task, rest: rest,
     "reply-to": lambda task, rest: Reply("elsewhere", queue=rest),
@@ -110,6 +165,21 @@ def handle(task):
     return DEEDS[word.decode()](task, rest.decode("utf-8", "replace"))
 
 
+class WithState:
+    """A handler that is an object and a context manager."""
+
+    def __enter__(self):
+        self.count = 0
+        print("entered", file=sys.stderr)
+
+    def __call__(self, task):
+        self.count += 1
+        return str(self.count)
+
+    def __exit__(self, *error):
+        print(f"left after {self.count}", file=sys.stderr)
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
-    sys.exit(run(handle))
+    sys.exit(run(WithState() if "object" in sys.argv else handle))

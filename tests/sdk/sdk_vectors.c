@@ -14,6 +14,7 @@
 static const char *const probes[][3] = {
 	{SDK_TEST_BUILD "/sdk/probe", NULL},
 	{"/usr/bin/python3", "tests/sdk/probe.py", NULL},
+	{"/usr/bin/python3", "tests/sdk/async_probe.py", NULL},
 };
 
 static const bool echoes_ids[] = {true, false};

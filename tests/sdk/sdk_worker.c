@@ -9,6 +9,7 @@
 static const char *const probes[][3] = {
 	{SDK_TEST_BUILD "/sdk/probe", NULL},
 	{"/usr/bin/python3", "tests/sdk/probe.py", NULL},
+	{"/usr/bin/python3", "tests/sdk/async_probe.py", NULL},
 };
 
 #define LANGUAGES   ((int)(sizeof probes / sizeof *probes))

@@ -11,12 +11,17 @@
     sys.exit(run(handle))
 
 What the handler returns is the task's answer: None or Done(), a str, bytes or Reply(), Reject(),
-Fail(), HandBack(). An exception fails the task (500); its traceback goes to standard error, which the
+Fail(), HandBack(). An exception fails the task (500); its stack goes to standard error, which the
 supervisor logs, as it does with standard output. The protocol is worker-sdk/PROTOCOL.md.
+
+An `async def` handler gets an AsyncTask, a plain one a Task. In a pool with `concurrency` above 1 several tasks
+are handled at once: async ones in one event loop, plain ones in threads, so these must be safe for threads.
+run() says more.
 """
 
-from .answers import Done, Fail, HandBack, Reject, Reply
-from .task import Task
+from .answers import Answer, Done, Fail, HandBack, Reject, Reply, Result
+from .async_task import AsyncTask
+from .plain_task import Task
 from .worker import run
 
-__all__ = ["Done", "Fail", "HandBack", "Reject", "Reply", "Task", "run"]
+__all__ = ["Answer", "AsyncTask", "Done", "Fail", "HandBack", "Reject", "Reply", "Result", "Task", "run"]

@@ -1,25 +1,37 @@
 """The control lines on standard input."""
 
+from __future__ import annotations
+
 import os
 import select
+from typing import Callable, Optional
+
+from .errors import Broken
 
 _LINE_MAX = 4096
+CONTEXT_SWITCH = b"__context_switch__"
+CANCEL = b"__cancel__"
+
+# Called with CONTEXT_SWITCH or CANCEL and the id of the task that the line names; None: the current one.
+OnRequest = Callable[[bytes, Optional[int]], None]
 
 
 class Control:
     """Reads only when poll reports input, in blocking mode: O_NONBLOCK would also change the other
     holders of this pipe, for example a shell around us."""
 
-    def __init__(self, fd):
+    def __init__(self, fd: int) -> None:
         self.fd = fd
         self.closed = False
         self.quit = False
-        self.interrupted = False  # __context_switch__ since begin_task
+        self.on_request: OnRequest = lambda request, task_id: None
         self._rest = b""
         self._skipping = False  # in the rest of a line that is longer than any control line
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLIN)
 
     @classmethod
-    def on_stdin(cls):
+    def on_stdin(cls) -> Control:
         """Move standard input away and leave /dev/null there: a program that the handler starts
         must not read the control lines."""
         control = cls(os.dup(0))
@@ -28,42 +40,32 @@ class Control:
         os.close(null)
         return control
 
-    def read_address(self):
-        """Wait for the first line; None if there is none."""
-        while b"\n" not in self._rest:
-            if self.closed or len(self._rest) > _LINE_MAX:
-                return None
+    def read_address(self) -> str:
+        """Wait for the first line."""
+        while b"\n" not in self._rest and not self.closed and len(self._rest) <= _LINE_MAX:
             self._fill()
-        line, self._rest = self._rest.split(b"\n", 1)
+        line, newline, self._rest = self._rest.partition(b"\n")
+        if not line or not newline:
+            raise Broken("no address of a data pipe on standard input: "
+                         "this program is to be started by wpool serve")
         self._obey_lines()
-        return os.fsdecode(line) or None
+        return os.fsdecode(line)
 
-    def read(self):
-        """Read once, after poll reported input, and handle the whole lines."""
+    def read(self) -> None:
+        """Read once, after poll reported input, and obey the whole lines."""
         self._fill()
         self._obey_lines()
 
-    def drain(self):
+    def drain(self) -> None:
         """Read everything that is there now."""
-        poll = select.poll()
-        poll.register(self.fd, select.POLLIN)
-        while not self.closed and poll.poll(0):
+        while not self.closed and self._poll.poll(0):
             self.read()
 
-    def begin_task(self):
-        """Forget an interruption: it was for the previous task."""
-        self.interrupted = False
-
     @property
-    def is_over(self):
+    def is_over(self) -> bool:
         return self.quit or self.closed
 
-    @property
-    def wants_stop(self):
-        """Whether the current task should save its state and answer."""
-        return self.interrupted or self.closed
-
-    def _fill(self):
+    def _fill(self) -> None:
         try:
             got = os.read(self.fd, _LINE_MAX)
         except OSError:
@@ -71,7 +73,7 @@ class Control:
         self._rest += got
         self.closed = not got
 
-    def _obey_lines(self):
+    def _obey_lines(self) -> None:
         *lines, self._rest = self._rest.split(b"\n")
         for line in lines:
             if not self._skipping:
@@ -81,8 +83,11 @@ class Control:
             self._skipping = True
             self._rest = b""
 
-    def _obey(self, line):
+    def _obey(self, line: bytes) -> None:
+        word, _, task_id = line.partition(b" ")
         if line == b"__quit__":
             self.quit = True
-        elif line == b"__context_switch__":
-            self.interrupted = True
+        elif line == CONTEXT_SWITCH:
+            self.on_request(CONTEXT_SWITCH, None)
+        elif word in (CONTEXT_SWITCH, CANCEL) and task_id.isdigit():
+            self.on_request(word, int(task_id))

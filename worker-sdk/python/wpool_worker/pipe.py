@@ -1,23 +1,15 @@
-"""The data pipe in its three forms, and the frames on it."""
+"""The data pipe in its three forms."""
+
+from __future__ import annotations
 
 import os
 import socket
 import stat
 
-import msgpack
-
-_LENGTH_BYTES = 4
-_READ_USUAL = 64 << 10
-_READ_LARGE = 1 << 20
-# Workers do not know the pool's max_frame; this only refuses impossible lengths.
-_LENGTH_MAX = 1 << 30
+from .errors import Broken
 
 
-class Broken(Exception):
-    """The pipe cannot be used any more; the text says why."""
-
-
-def _connect(path):
+def _connect(path: str) -> tuple[int, int]:
     unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         unix.connect(path)
@@ -28,13 +20,13 @@ def _connect(path):
     return fd, fd
 
 
-def _open_fifo(name, mode):
+def _open_fifo(name: str, mode: int) -> int:
     fd = os.open(name, mode | os.O_NONBLOCK)
     os.set_blocking(fd, True)
     return fd
 
 
-def _open_fifos(path):
+def _open_fifos(path: str) -> tuple[int, int]:
     """The order is part of the protocol (PROTOCOL.md, section 3). No open blocks, because it would
     never return if the supervisor is gone. Until it opens P.in for writing, poll reports nothing."""
     into = _open_fifo(path + ".in", os.O_RDONLY)
@@ -45,70 +37,53 @@ def _open_fifos(path):
         raise
 
 
-def _has_fifos(path):
+def _has_fifos(path: str) -> bool:
     try:
         return stat.S_ISFIFO(os.stat(path + ".in").st_mode)
     except OSError:
         return False
 
 
-def _open(address):
+def _open(address: str) -> tuple[int, int]:
     if not address.startswith("/"):
         return _connect("/tmp/CoreFxPipe_" + address)
     return _open_fifos(address) if _has_fifos(address) else _connect(address)
 
 
 class Pipe:
-    def __init__(self, address):
+    """The two ends of the data pipe: fd to read, out_fd to write; one socket may be both."""
+
+    def __init__(self, address: str) -> None:
         """address: an absolute path of a socket; an absolute path P where P.in and P.out are FIFOs;
         or a bare name N for the socket /tmp/CoreFxPipe_N."""
-        self.fd, self._out = _open(address)
-        self._bytes = bytearray()
+        try:
+            self.fd, self.out_fd = _open(address)
+        except OSError as error:
+            raise Broken(f"{address}: {error}") from error
 
-    def close(self):
+    def close(self) -> None:
         os.close(self.fd)
-        if self._out != self.fd:
-            os.close(self._out)
+        if self.out_fd != self.fd:
+            os.close(self.out_fd)
 
-    def _length(self):
-        length = int.from_bytes(self._bytes[:_LENGTH_BYTES], "big")
-        if not 0 < length <= _LENGTH_MAX:
-            raise Broken(f"a frame of the supervisor has an impossible length, {length}")
-        return length
+    def set_blocking(self, blocking: bool) -> None:
+        os.set_blocking(self.fd, blocking)
+        os.set_blocking(self.out_fd, blocking)
 
-    def _missing(self):
-        """How many bytes of the next frame are still missing."""
-        have = len(self._bytes)
-        if have < _LENGTH_BYTES:
-            return _LENGTH_BYTES - have
-        return max(0, _LENGTH_BYTES + self._length() - have)
-
-    def take(self):
-        """Return the object of the next frame, or None while it is incomplete."""
-        if self._missing():
-            return None
-        end = _LENGTH_BYTES + self._length()
-        frame = bytes(memoryview(self._bytes)[_LENGTH_BYTES:end])
-        del self._bytes[:end]
+    def read(self, size: int) -> bytes:
+        """Read what is there, at most size bytes; b"" at the end of the pipe."""
         try:
-            return msgpack.unpackb(frame, strict_map_key=False, unicode_errors="surrogateescape")
-        except (ValueError, msgpack.UnpackException) as error:
-            raise Broken(f"a frame of the supervisor cannot be decoded: {error!r}") from error
-
-    def read(self):
-        """Read what is there; False at the end of the pipe."""
-        size = min(max(self._missing(), _READ_USUAL), _READ_LARGE)
-        try:
-            got = os.read(self.fd, size)
+            return os.read(self.fd, size)
         except ConnectionResetError:
-            return False
-        if not got and self._bytes:
-            raise Broken("the data pipe ended in the middle of a frame")
-        self._bytes += got
-        return bool(got)
+            return b""
 
-    def write(self, packed):
-        """Write one whole frame."""
-        rest = memoryview(len(packed).to_bytes(_LENGTH_BYTES, "big") + packed)
-        while rest:
-            rest = rest[os.write(self._out, rest):]
+    def write(self, frame: bytes) -> None:
+        """Write one whole frame; in blocking mode."""
+        try:
+            done = os.write(self.out_fd, frame)
+            if done < len(frame):
+                rest = memoryview(frame)[done:]
+                while rest:
+                    rest = rest[os.write(self.out_fd, rest):]
+        except OSError as error:
+            raise Broken(f"cannot answer: {error}") from error

@@ -1,105 +1,93 @@
-"""The loop: read a task, write its answer, until the supervisor ends the worker."""
+"""run(): connects to the supervisor and chooses what runs the handler."""
 
-import select
+from __future__ import annotations
+
+import inspect
+import io
+import os
 import sys
-import traceback
+from contextlib import ExitStack, closing
+from typing import Awaitable, Callable, Optional, Union, cast
 
-import msgpack
-
-from .answers import Fail, from_result
+from .answers import Result
+from .async_task import AsyncTask
 from .control import Control
-from .pipe import Broken, Pipe
-from .task import Task
+from .errors import Broken, complain
+from .pipe import Pipe
+from .plain_task import Task
+from .single import SingleHost
+from .threads import ThreadHost
+
+PlainHandler = Callable[[Task], Result]
+AsyncHandler = Callable[[AsyncTask], Awaitable[Result]]
+Handler = Union[PlainHandler, AsyncHandler]
+
+BLOCKED_AFTER = 5.0
 
 
-def run(handler):
+def run(handler: Handler, *, blocked_after: Optional[float] = BLOCKED_AFTER) -> int:
     """Handle tasks until the supervisor ends the worker or is gone.
+
+    handler: a function, an `async def` function, or an object with a `__call__` of either kind. If the object is a
+    context manager (an async one for an async `__call__`), it is entered before the first task and left after the last.
+
+    The pool's `concurrency` says how many tasks are handled at once: async ones in one event loop (uvloop's if it is
+    installed), plain ones in as many threads. blocked_after: if an async handler keeps the loop for so many seconds,
+    its stack is printed; None: never.
 
     Return the exit status for the process: 0 if the supervisor ended it, 1 after a line on standard
     error that says what went wrong.
     """
     # The supervisor logs lines as they come, so do not buffer them.
-    sys.stdout.reconfigure(line_buffering=True)
+    cast(io.TextIOWrapper, sys.stdout).reconfigure(line_buffering=True)
     control = Control.on_stdin()
     try:
-        address = control.read_address()
-        if address is None:
-            raise Broken("no address of a data pipe on standard input: "
-                         "this program is to be started by wpool serve")
-        pipe = _open_pipe(address)
-        try:
-            _Loop(handler, control, pipe).run()
-        finally:
-            pipe.close()
+        limit, address = _concurrency(), control.read_address()
+        if _is_async(handler):
+            _run_async(cast(AsyncHandler, handler), control, address, limit, blocked_after)
+        else:
+            _run_plain(cast(PlainHandler, handler), control, address, limit)
     except Broken as error:
-        print(f"wpool worker: {error}, exiting", file=sys.stderr)
+        complain(f"wpool worker: {error}, exiting")
         return 1
     return 0
 
 
-def _open_pipe(address):
-    try:
-        return Pipe(address)
-    except OSError as error:
-        raise Broken(f"{address}: {error}") from error
+def _concurrency() -> int:
+    text = os.environ.get("WPOOL_CONCURRENCY", "1")
+    if not text.isdecimal() or int(text) < 1:
+        raise Broken(f"WPOOL_CONCURRENCY is {text!r}, not a number from 1")
+    return int(text)
 
 
-class _Loop:
-    def __init__(self, handler, control, pipe):
-        self._handler = handler
-        self._control = control
-        self._pipe = pipe
-        # The data pipe is first. poll checks them in this order, so when it reports a task it also
-        # reports every control line written before it, and no line can reach the wrong task.
-        self._poll = select.poll()
-        self._poll.register(pipe.fd, select.POLLIN)
-        self._poll.register(control.fd, select.POLLIN)
+def _is_async(handler: Handler) -> bool:
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))
 
-    def run(self):
-        if self._control.is_over:
-            return
-        while (fields := self._next_fields()) is not None:
-            self._control.begin_task()
-            task = Task(fields, self._write, self._control)
-            self._write(self._work(task))
-            if self._control.is_over:
-                return
 
-    def _next_fields(self):
-        """Return the map of the next task; None if the worker should exit."""
-        while (fields := self._pipe.take()) is None:
-            if not self._wait() or not self._pipe.read():
-                return None
-        if not isinstance(fields, dict):
-            raise Broken("a frame of the supervisor is not a map")
-        return fields
+def _run_plain(handler: PlainHandler, control: Control, address: str, limit: int) -> None:
+    with ExitStack() as stack:
+        if hasattr(type(handler), "__enter__"):
+            stack.enter_context(handler)  # type: ignore[arg-type]
+        pipe = stack.enter_context(closing(Pipe(address)))
+        if limit == 1:
+            SingleHost(handler, control, pipe).run()
+        else:
+            ThreadHost(handler, control, pipe, limit).run()
 
-    def _wait(self):
-        """Wait until the data pipe has input; False if the worker should exit."""
-        while True:
-            ready = dict(self._poll.poll())
-            if self._control.fd in ready:
-                self._control.read()
-            if self._control.is_over:
-                return False
-            if self._pipe.fd in ready:
-                return True
 
-    def _work(self, task):
-        """Return the frame of the answer. An error of the handler fails only this task."""
+def _run_async(handler: AsyncHandler, control: Control, address: str, limit: int,
+               blocked_after: Optional[float]) -> None:
+    # Here, because workers with plain handlers start faster without asyncio.
+    from .async_host import AsyncHost
+    from .event_loop import event_loop
+
+    is_manager = hasattr(type(handler), "__aenter__")
+    with event_loop() as loop:
+        if is_manager:
+            loop.run_until_complete(handler.__aenter__())  # type: ignore[attr-defined]
         try:
-            return msgpack.packb(from_result(self._handler(task)).output(task), datetime=True,
-                                 unicode_errors="surrogateescape")
-        except Broken:
-            raise
-        except Exception:
-            traceback.print_exc()
-            return msgpack.packb(Fail().output(task))
+            with closing(Pipe(address)) as pipe:
+                AsyncHost(handler, control, pipe, limit, loop).run(blocked_after)
         finally:
-            task._finish()
-
-    def _write(self, packed):
-        try:
-            self._pipe.write(packed)
-        except OSError as error:
-            raise Broken(f"cannot answer: {error}") from error
+            if is_manager:
+                loop.run_until_complete(handler.__aexit__(*sys.exc_info()))  # type: ignore[attr-defined]

@@ -1,0 +1,209 @@
+#!/usr/bin/python3
+"""The worker of probe.py with an `async def` handler: the same answers, and more deeds for python_sdk."""
+
+import asyncio
+import functools
+import os
+import signal
+import sys
+import threading
+
+import probe
+from wpool_worker import Done, run
+
+gates = {}
+
+
+def gate_of(name):
+    return gates.setdefault(name, asyncio.Event())
+
+
+async def gate(task, rest):
+    """Wait until another task opens the gate."""
+    await task.progress("begun")
+    await gate_of(rest).wait()
+    return f"passed {rest}"
+
+
+async def open_gate(task, rest):
+    gate_of(rest).set()
+
+
+async def progress(task, rest):
+    await task.progress(rest)
+
+
+async def progress_left(task, rest):
+    task.progress(rest)
+
+
+async def until_stop(task, rest):
+    task.progress("begun")
+    await asyncio.wait_for(task.stop_event.wait(), 30)
+    return "stopped"
+
+
+async def ask_twice(task, rest):
+    task.progress("begun")
+    while not task.should_stop():
+        await asyncio.sleep(0.001)
+    await asyncio.wait_for(task.stop_event.wait(), 10)
+    return "stopped"
+
+
+async def compute(task, rest):
+    """Never give the loop a turn."""
+    print("computing", file=sys.stderr, flush=True)
+    while not task.should_stop():
+        pass
+    return "stopped"
+
+
+async def fork(task, rest):
+    return probe.fork(task, rest)
+
+
+async def late_progress(task, rest):
+    async def report():
+        await gate_of("late").wait()
+        try:
+            task.progress("too late")
+        except RuntimeError as error:
+            print(f"refused: {error}", file=sys.stderr, flush=True)
+
+    task.reporter = asyncio.create_task(report())
+
+
+async def until_cancelled(task, rest):
+    """Answer the cancellation itself."""
+    task.progress("begun")
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        return "cancelled" if task.is_cancelled else "not cancelled"
+
+
+async def for_ever(task, rest):
+    task.progress("begun")
+    await asyncio.Event().wait()
+
+
+async def stubborn(task, rest):
+    """Is cancelled, and works on."""
+    task.progress("begun")
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        task.progress("going on")
+    return await gate(task, rest)
+
+
+async def cancel_self(task, rest):
+    asyncio.current_task().cancel()
+    await asyncio.sleep(0)
+
+
+async def cancel_all(task, rest):
+    for running in asyncio.all_tasks():
+        running.cancel()
+    await asyncio.sleep(0)
+
+
+def wait_for_line(path):
+    with open(path) as fifo:
+        return fifo.readline()
+
+
+async def block(task, rest):
+    """Keep the loop until a line comes from the FIFO."""
+    return wait_for_line(rest)
+
+
+async def block_in_subtask(task, rest):
+    async def part():
+        return wait_for_line(rest)
+
+    return await asyncio.create_task(part(), name="the-part")
+
+
+async def block_in_callback(task, rest):
+    done = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(lambda: done.set_result(wait_for_line(rest)))
+    return await done
+
+
+async def flood(task, rest):
+    """Report progress without end to a supervisor that does not read."""
+    sent = 0
+    print("flooding", file=sys.stderr, flush=True)
+    try:
+        while sent < 1000:
+            await task.progress(b"x" * 65536)
+            sent += 1
+    except asyncio.CancelledError:
+        pass
+    print(f"flooded {sent}", file=sys.stderr, flush=True)
+    return Done()
+
+
+async def loop(task, rest):
+    return type(asyncio.get_running_loop()).__module__.partition(".")[0]
+
+
+async def in_thread(task, rest):
+    thread = await asyncio.to_thread(threading.current_thread)
+    return "yes" if thread is not threading.main_thread() else "no"
+
+
+DEEDS = {
+    "gate": gate,
+    "open": open_gate,
+    "progress": progress,
+    "progress-left": progress_left,
+    "until-stop": until_stop,
+    "ask-twice": ask_twice,
+    "compute": compute,
+    "fork": fork,
+    "late-progress": late_progress,
+    "until-cancelled": until_cancelled,
+    "for-ever": for_ever,
+    "stubborn": stubborn,
+    "cancel-self": cancel_self,
+    "cancel-all": cancel_all,
+    "block": block,
+    "block-in-subtask": block_in_subtask,
+    "block-in-callback": block_in_callback,
+    "flood": flood,
+    "loop": loop,
+    "in-thread": in_thread,
+}
+
+
+async def handle(task):
+    name, _, rest = task.body.partition(b" ")
+    deed = DEEDS.get(name.decode("utf-8", "replace"))
+    if "PROBE_REPORTS" in os.environ or deed is None:
+        return probe.handle(task)
+    return await deed(task, rest.decode())
+
+
+class WithState(probe.WithState):
+    """As in probe.py, with what only works in a loop."""
+
+    async def __aenter__(self):
+        self.lock = asyncio.Lock()
+        super().__enter__()
+
+    async def __call__(self, task):
+        async with self.lock:
+            return super().__call__(task)
+
+    async def __aexit__(self, *error):
+        super().__exit__(*error)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGUSR1, lambda number, frame: None)
+    blocked_after = float(os.environ.get("PROBE_BLOCKED_AFTER", "5"))
+    handler = WithState() if "object" in sys.argv else functools.partial(handle)
+    sys.exit(run(handler, blocked_after=blocked_after))

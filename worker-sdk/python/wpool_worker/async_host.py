@@ -1,0 +1,245 @@
+"""`async def` handlers: one asyncio task for each open task, answered in any order."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from asyncio import CancelledError
+from functools import partial
+from typing import Awaitable, Callable, Dict, Iterator, Optional
+
+from .answers import Result
+from .async_output import AsyncOutput
+from .async_task import AsyncTask
+from .control import Control
+from .encode import answer_frame, failure_frame
+from .errors import Broken, complain, complain_of_exception
+from .frames import Fields, FrameReader
+from .pipe import Pipe
+from .watchdog import Watchdog
+
+AsyncHandler = Callable[[AsyncTask], Awaitable[Result]]
+
+
+class AsyncHost:
+    def __init__(self, handler: AsyncHandler, control: Control, pipe: Pipe, limit: int,
+                 loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._handler = handler
+        self._control = control
+        self._pipe = pipe
+        self._limit = limit
+        self._open: Dict[Optional[int], AsyncTask] = {}
+        self._frames = FrameReader()
+        self._incoming: Iterator[Fields] = iter(())  # what was read
+        self._next: Optional[Fields] = None  # waits until another task ends or the output has room
+        self._output = AsyncOutput(loop, pipe.out_fd, self._on_write_error, self._on_room)
+        self._is_ending = False  # no more is read
+        self._has_left = False
+        self._error: Optional[BaseException] = None
+        self._watchdog: Optional[Watchdog] = None
+        control.on_request = self._on_request
+        self.send = self._output.send
+
+    def run(self, blocked_after: Optional[float]) -> None:
+        self._pipe.set_blocking(False)
+        # In a set of its own, because event loops make what they watch non-blocking.
+        controls = select.epoll()
+        controls.register(self._control.fd, select.EPOLLIN)
+        self.loop.add_reader(controls.fileno(), self._read_control)
+        self.loop.add_reader(self._pipe.fd, self._read_data)
+        if blocked_after is not None:
+            self._watchdog = Watchdog(self.loop, blocked_after, lambda: bool(self._open), self._describe)
+        try:
+            self._check_control()
+            self.loop.run_forever()
+        finally:
+            self._has_left = True
+            self._stop_reading()
+            self.loop.remove_reader(controls.fileno())
+            self.loop.remove_writer(self._pipe.out_fd)
+            controls.close()
+            if self._watchdog is not None:
+                self._watchdog.stop()
+        if self._error is not None:
+            raise self._error
+
+    # What comes in.
+
+    def _read_data(self) -> None:
+        if self._limit == 1:  # lines without an id that are here now are for the last task
+            self._control.drain()
+            self._check_control()
+        self._read_once()
+
+    def _read_once(self) -> bool:
+        """Read what the data pipe has, begin its tasks, and return whether to read more."""
+        if self._is_ending or self._next is not None:
+            return False
+        try:
+            got = self._pipe.read(self._frames.read_size)
+            if not got:
+                self._on_end_of_data()
+                return False
+            self._incoming = self._frames.feed(got)
+            self._begin_tasks()
+        except BlockingIOError:
+            return False
+        except Broken as error:
+            self._leave(error)
+            return False
+        return True
+
+    def _on_end_of_data(self) -> None:
+        if self._frames.is_cut:
+            raise Broken("the data pipe ended in the middle of a frame")
+        self._end()
+
+    def _read_control(self) -> None:
+        # A line may name a task that is still in the data pipe.
+        while self._limit > 1 and self._read_once():
+            pass
+        self._control.drain()
+        self._check_control()
+
+    def _check_control(self) -> None:
+        if self._control.closed:
+            for task in list(self._open.values()):
+                task._refresh()
+        if self._control.is_over:
+            self._end()
+
+    def _on_request(self, request: bytes, task_id: Optional[int]) -> None:
+        if task_id is None and self._limit == 1:
+            tasks = list(self._open.values())
+        else:
+            tasks = [task for task in [self._open.get(task_id)] if task]
+        for task in tasks:
+            task._obey(request)
+
+    # A task from its beginning to its end.
+
+    def _begin_tasks(self) -> None:
+        """Begin what was read, as far as allowed; then read on."""
+        while True:
+            if self._next is None:
+                self._next = next(self._incoming, None)
+            if self._next is None:
+                if not self._is_ending:
+                    self.loop.add_reader(self._pipe.fd, self._read_data)
+                return
+            if not self._can_begin():
+                self._stop_reading()
+                return
+            self._begin(self._next)
+            self._next = None
+
+    def _can_begin(self) -> bool:
+        if self._limit > 1:
+            return len(self._open) < self._limit and not self._output.is_full
+        # The last answer must be written.
+        return not self._open and self._output.is_empty and not self._is_ending
+
+    def _begin(self, fields: Fields) -> None:
+        task = AsyncTask(fields, self)
+        if task.id is None and self._limit > 1:
+            raise Broken("a task has no id, which concurrency above 1 requires")
+        self._open[task.id] = task
+        if self._watchdog is not None:
+            self._watchdog.wake()
+        task._running = self.loop.create_task(self._work(task))
+        task._running.add_done_callback(partial(self._on_end_of_task, task))
+
+    async def _work(self, task: AsyncTask) -> None:
+        """Answer the task. An error of the handler fails only this task."""
+        try:
+            frame = answer_frame(await self._handler(task), task)
+        except KeyboardInterrupt:
+            raise
+        except CancelledError as error:
+            if self._has_left:
+                raise
+            if task._is_cancelled:
+                complain(f"wpool worker: {task} was cancelled")
+            else:
+                complain_of_exception(f"{task} failed, because its handler cancelled it", error)
+            frame = failure_frame(task)
+        except SystemExit as error:
+            complain_of_exception(f"{task} failed", error)
+            frame = failure_frame(task)
+            if self._limit == 1:
+                self._error, self._is_ending = error, True
+        except BaseException as error:
+            complain_of_exception(f"{task} failed", error)
+            frame = failure_frame(task)
+        self._answer(task, frame)
+
+    def _on_end_of_task(self, task: AsyncTask, running: asyncio.Task[None]) -> None:
+        if not task._is_answered and not self._has_left:
+            complain(f"wpool worker: {task} was cancelled before it began")
+            self._answer(task, failure_frame(task))
+
+    def _answer(self, task: AsyncTask, frame: bytes) -> None:
+        del self._open[task.id]
+        task._finish()
+        self._output.send(frame)
+        if self._limit == 1:
+            self._output.flush()
+        if self._next is not None:
+            self._on_room()
+        if self._is_ending:
+            self._leave_if_idle()
+
+    def _on_room(self) -> None:
+        """A task ended, or the output has room again."""
+        try:
+            if self._next is not None:
+                self._begin_tasks()
+        except Broken as error:
+            self._leave(error)
+        if self._is_ending:
+            self._leave_if_idle()
+
+    # The end.
+
+    def _stop_reading(self) -> None:
+        self.loop.remove_reader(self._pipe.fd)
+
+    def _end(self) -> None:
+        """Read no more; leave when the open tasks have ended."""
+        self._is_ending = True
+        self._stop_reading()
+        self._leave_if_idle()
+
+    def _leave_if_idle(self) -> None:
+        if self._open or (self._next is not None and self._limit > 1):
+            return
+        self._output.flush()
+        if self._output.is_empty:
+            self._leave(None)
+
+    def _leave(self, error: Optional[BaseException]) -> None:
+        self._error = self._error or error
+        self._is_ending = True
+        self.loop.stop()
+
+    def _on_write_error(self, error: OSError) -> None:
+        self._leave(Broken(f"cannot answer: {error}"))
+
+    # What a task and the watchdog ask of their host.
+
+    @property
+    def is_alone(self) -> bool:
+        return self._control.closed
+
+    def look(self) -> None:
+        self._read_control()
+
+    def _describe(self) -> str:
+        running = asyncio.current_task(self.loop)
+        if running is None:
+            return "a callback"
+        for task in list(self._open.values()):
+            if task._running is running:
+                return str(task)
+        return f"{running.get_name()}, which a handler started,"

@@ -1,0 +1,96 @@
+"""A task as an `async def` handler sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Awaitable, Mapping, Optional, Protocol
+
+from .answers import Body, check_body
+from .control import CANCEL
+from .encode import progress_frame
+from .task import TaskFacts
+
+if TYPE_CHECKING:
+    import asyncio  # it takes long to load, and workers with plain handlers do without it
+
+
+class AsyncHost(Protocol):
+    """What runs `async def` handlers."""
+
+    loop: asyncio.AbstractEventLoop
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the supervisor is gone."""
+
+    def look(self) -> None:
+        """Read the control lines that are there now."""
+
+    def send(self, frame: bytes) -> Awaitable[None]:
+        """Send one frame of the task. Waiting for the result waits while the supervisor does not read."""
+
+
+class AsyncTask(TaskFacts):
+    """A message for an `async def` handler. Its methods are for the thread of the event loop."""
+
+    _stop_event: Optional[asyncio.Event] = None
+    _timer: Optional[asyncio.TimerHandle] = None
+    _running: Optional[asyncio.Task[None]] = None
+
+    def __init__(self, fields: Mapping[str, Any], host: AsyncHost) -> None:
+        super().__init__(fields)
+        self._host = host
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the supervisor asked to give the task up (`__cancel__`). The handler also gets a CancelledError at
+        what it awaits. If it lets that through, the task fails (500); what it returns instead is the answer."""
+        return self._is_cancelled
+
+    def should_stop(self) -> bool:
+        """Whether the task should save its state and answer: its time is over, or the supervisor asked for that or to
+        give it up, or is gone. Costs a system call: for handlers that compute without awaiting anything."""
+        self._host.look()
+        return self._wants_stop()
+
+    @property
+    def stop_event(self) -> asyncio.Event:
+        """An event that is set when should_stop() becomes true: `await task.stop_event.wait()`."""
+        if self._stop_event is None:
+            import asyncio
+            self._stop_event = asyncio.Event()
+            if self.remaining:
+                self._timer = self._host.loop.call_later(self.remaining, self._stop_event.set)
+            self._refresh()
+        return self._stop_event
+
+    def progress(self, note: Body) -> Awaitable[None]:
+        """Report progress to the supervisor: str or bytes, any number of times before the answer. It is on its way
+        without `await`; `await task.progress(…)` also waits while the supervisor does not read."""
+        check_body(note)
+        if self._is_answered:
+            raise RuntimeError("this task has its answer")
+        return self._host.send(progress_frame(note, self))
+
+    def _wants_stop(self) -> bool:
+        return self._is_switched or self._is_cancelled or self.remaining == 0 or self._host.is_alone
+
+    def _refresh(self) -> None:
+        """Set the stop event if it is time."""
+        if self._stop_event is not None and self._wants_stop():
+            self._stop_event.set()
+
+    def _obey(self, request: bytes) -> None:
+        """Do what a control line asks of this task."""
+        if request == CANCEL:
+            self._is_cancelled = True
+            if self._running is not None:
+                self._running.cancel()
+        else:
+            self._is_switched = True
+        self._refresh()
+
+    def _finish(self) -> None:
+        self._is_answered = True
+        self._running = None
+        if self._timer is not None:
+            self._timer.cancel()

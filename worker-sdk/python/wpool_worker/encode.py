@@ -1,0 +1,56 @@
+"""The frames of outputs."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from typing import Callable, Optional
+
+import msgpack
+
+from .answers import Body, Output, Result, output_of
+from .frames import framed
+from .task import TaskFacts
+
+_OPTIONS = {"datetime": True, "unicode_errors": "surrogateescape"}
+_DONE = framed(msgpack.packb({"1": 200}))
+# The same with an id of eight bytes: the most frequent answer, so it is made without a packer.
+_DONE_MAP = msgpack.packb({"1": 200, "7": 1 << 63})[:-8]
+_done_with_id = struct.Struct(f">I{len(_DONE_MAP)}sQ").pack
+_DONE_SIZE = len(_DONE_MAP) + 8
+# A packer keeps a buffer as large as its largest output. Larger outputs get one of their own.
+_KEPT_MAX = 64 << 10
+
+
+class _Packers(threading.local):
+    """One packer for each thread, because a packer is not safe for several."""
+
+    def __init__(self) -> None:
+        self.pack: Callable[[Output], bytes] = msgpack.Packer(**_OPTIONS).pack
+
+
+_packers = _Packers()
+
+
+def _frame(output: Output, task_id: Optional[int]) -> bytes:
+    if task_id is not None:
+        output["7"] = task_id
+    if len(output.get("0", "")) > _KEPT_MAX:
+        return framed(msgpack.packb(output, **_OPTIONS))
+    return framed(_packers.pack(output))
+
+
+def answer_frame(result: Result, task: TaskFacts) -> bytes:
+    """Return the frame of what the handler returned. Raise if that is no answer."""
+    if result is None:
+        return _DONE if task.id is None else _done_with_id(_DONE_SIZE, _DONE_MAP, task.id)
+    return _frame(output_of(result, task), task.id)
+
+
+def failure_frame(task: TaskFacts) -> bytes:
+    """Return the frame that fails the task."""
+    return _frame({"1": 500}, task.id)
+
+
+def progress_frame(note: Body, task: TaskFacts) -> bytes:
+    return _frame({"0": note, "1": -1}, task.id)

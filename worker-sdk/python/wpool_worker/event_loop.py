@@ -1,0 +1,44 @@
+"""An event loop from its start to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import Iterator
+
+# For what still runs at the end. The supervisor waits for limits.grace, 10 s by default.
+_CLEANUP_SECONDS = 5.0
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
+    rest = asyncio.all_tasks(loop)
+    for running in rest:
+        running.cancel()
+    if rest:
+        loop.run_until_complete(asyncio.wait(rest, timeout=_CLEANUP_SECONDS))
+
+
+@contextmanager
+def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """Yield a loop that is the thread's own: uvloop's where it is installed. At the end cancel what still runs in it."""
+    loop = _new_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield loop
+    finally:
+        try:
+            _cancel_all(loop)
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor())
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()

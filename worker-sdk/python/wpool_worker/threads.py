@@ -1,0 +1,147 @@
+"""Plain handlers in threads: several tasks at once, answered in any order."""
+
+from __future__ import annotations
+
+import queue
+import select
+import threading
+from typing import Callable, Dict, List, Optional
+
+from .answers import Result
+from .control import Control
+from .encode import answer_frame, failure_frame
+from .errors import Broken, complain_of_exception
+from .frames import FrameReader, Fields
+from .pipe import Pipe
+from .plain_task import Task
+
+
+class ThreadHost:
+    """The thread that calls run() reads tasks and control lines. The others handle one task each and
+    write its outputs; there are as many as were ever needed at once, at most `limit`."""
+
+    def __init__(self, handler: Callable[[Task], Result], control: Control, pipe: Pipe, limit: int) -> None:
+        self._handler = handler
+        self._control = control
+        self._pipe = pipe
+        self._limit = limit
+        self._open: Dict[int, Task] = {}
+        self._timers: Dict[int, threading.Timer] = {}
+        self._waiting: queue.SimpleQueue[Optional[Task]] = queue.SimpleQueue()
+        self._threads: List[threading.Thread] = []
+        self._write_lock = threading.Lock()
+        self._broken: Optional[Broken] = None
+        self._frames = FrameReader()
+        control.on_request = self._on_request
+
+    def run(self) -> None:
+        poll = select.poll()
+        poll.register(self._pipe.fd, select.POLLIN)
+        poll.register(self._control.fd, select.POLLIN)
+        while not self._control.is_over:
+            ready = [fd for fd, _ in poll.poll()]
+            # A control line may name a task that is still in the data pipe: read all of that first.
+            if self._pipe.fd in ready and not self._read_tasks():
+                break
+            if ready == [self._control.fd]:
+                self._control.read()
+        self._finish()
+
+    def _read_tasks(self) -> bool:
+        """Read once; False at the end of the data pipe."""
+        got = self._pipe.read(self._frames.read_size)
+        if not got and self._frames.is_cut:
+            raise Broken("the data pipe ended in the middle of a frame")
+        for fields in self._frames.feed(got):
+            self._begin(fields)
+        return bool(got)
+
+    def _begin(self, fields: Fields) -> None:
+        task = Task(fields, self)
+        if task.id is None:
+            raise Broken("a task has no id, which concurrency above 1 requires")
+        self._open[task.id] = task
+        if len(self._threads) < min(len(self._open), self._limit):
+            self._start_thread()
+        self._waiting.put(task)
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._serve, name="wpool-task", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system allows no more; the task waits for one of the others
+            if not self._threads:
+                raise Broken(str(error)) from error
+            return
+        self._threads.append(thread)
+
+    def _finish(self) -> None:
+        """Wait until the open tasks have ended; obey control lines meanwhile."""
+        threading.Thread(target=self._read_control, name="wpool-control", daemon=True).start()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join()
+        if self._broken is not None:
+            raise self._broken
+
+    def _read_control(self) -> None:
+        while not self._control.closed:
+            self._control.read()
+        for task in list(self._open.values()):
+            task._refresh()
+
+    # In the other threads.
+
+    def _serve(self) -> None:
+        while (task := self._waiting.get()) is not None:
+            frame = self._work(task)
+            try:
+                self.write(frame)
+            except Broken as error:
+                self._broken = error
+                return
+
+    def _work(self, task: Task) -> bytes:
+        """Return the frame of the answer. An error of the handler fails only this task."""
+        try:
+            return answer_frame(self._handler(task), task)
+        except Broken:  # progress could not be written, and neither can the answer
+            return failure_frame(task)
+        except BaseException as error:
+            complain_of_exception(f"{task} failed", error)
+            return failure_frame(task)
+        finally:
+            task._is_answered = True
+            self._forget(task)
+
+    def _forget(self, task: Task) -> None:
+        assert task.id is not None
+        self._open.pop(task.id, None)
+        if timer := self._timers.pop(task.id, None):
+            timer.cancel()
+
+    def _on_request(self, request: bytes, task_id: Optional[int]) -> None:
+        if task_id is not None and (task := self._open.get(task_id)):
+            task._obey(request)
+
+    # What a task asks of its host.
+
+    @property
+    def is_alone(self) -> bool:
+        return self._control.closed
+
+    def look(self) -> None:
+        """The main thread reads the control lines."""
+
+    def watch(self, task: Task) -> None:
+        if task.remaining and task.id is not None:
+            timer = threading.Timer(min(task.remaining, threading.TIMEOUT_MAX), task.stop_event.set)
+            timer.daemon = True
+            self._timers[task.id] = timer
+            timer.start()
+        task._refresh()  # a control line may have come before the event existed
+
+    def write(self, frame: bytes) -> None:
+        with self._write_lock:
+            self._pipe.write(frame)
