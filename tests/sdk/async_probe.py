@@ -83,6 +83,12 @@ async def until_cancelled(task, rest):
         return "cancelled" if task.is_cancelled else "not cancelled"
 
 
+async def until_stop_or_cancel(task, rest):
+    task.progress("begun")
+    await asyncio.wait_for(task.stop_event.wait(), 30)
+    return "cancelled" if task.is_cancelled else "not cancelled"
+
+
 async def for_ever(task, rest):
     task.progress("begun")
     await asyncio.Event().wait()
@@ -111,7 +117,9 @@ async def cancel_all(task, rest):
 
 def wait_for_line(path):
     with open(path) as fifo:
-        return fifo.readline()
+        line = fifo.readline()
+    print("released", file=sys.stderr, flush=True)
+    return line
 
 
 async def block(task, rest):
@@ -166,6 +174,7 @@ DEEDS = {
     "fork": fork,
     "late-progress": late_progress,
     "until-cancelled": until_cancelled,
+    "until-stop-or-cancel": until_stop_or_cancel,
     "for-ever": for_ever,
     "stubborn": stubborn,
     "cancel-self": cancel_self,

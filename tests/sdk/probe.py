@@ -124,6 +124,7 @@ DEEDS = {
     "gate": gate,
     "open": open_gate,
     "until-cancelled": until_cancelled,
+    "until-stop-or-cancel": until_cancelled,
     "poll-cancelled": poll_cancelled,
     "thread-count": thread_count,
     "throw": throw,
