@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Waits for HTTP, many tasks at once: the body is a URL, the reply is the document there, with its content type. For a pool
-with `concurrency`, for example 200. It needs aiohttp (Debian: python3-aiohttp).
+"""Waits for HTTP, many tasks at once: the body is a URL (http or https), and the reply is what it refers to. As many
+transfers at once as the pool's `concurrency`. It needs aiohttp (Debian: python3-aiohttp).
 
-A text that is no http or https URL is rejected (400), a document over 16 MiB too (413). If the server cannot be reached or
-answers with an error, the task has failed (502) and is retried; the same after 30 s or the task's TimeoutMilliseconds
-(504). A task that is cancelled closes its connection."""
+An HTTP status of 400 to 499 rejects the task (but 408 and 429, which may pass), and so does a bad URL (400) or a body over
+16 MiB (413); 502: the transfer failed; 504: it took longer than 30 s, or than the task's TimeoutMilliseconds. A cancelled
+task has failed (500). It fetches whatever it is asked for: decide who may publish to its queue."""
 
 import asyncio
 import sys
@@ -15,14 +15,13 @@ from yarl import URL
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "worker-sdk" / "python"))
 
-from wpool_worker import Fail, Reject, Reply, run  # noqa: E402
+from wpool_worker import Fail, Reject, run  # noqa: E402
 
 TIMEOUT_SECONDS = 30
-DOCUMENT_MAX = 16 << 20
-NOT_A_URL = 400
-TOO_LARGE = 413
-NOT_FETCHED = 502
-TOO_LATE = 504
+BODY_MAX = 16 << 20
+REDIRECTS = 5
+BAD_URL, TOO_LARGE, BAD_GATEWAY, GATEWAY_TIMEOUT = 400, 413, 502, 504
+MAY_PASS = (408, 429)
 
 
 def read_url(text):
@@ -37,14 +36,17 @@ def read_url(text):
     return url if is_sound else None
 
 
-async def read_document(response):
-    """Return what the server sends; None if it is too large."""
-    document = bytearray()
+async def answer(response):
+    if 400 <= response.status < 500 and response.status not in MAY_PASS:
+        return Reject(response.status)
+    if response.status >= 400:
+        return Fail(BAD_GATEWAY)
+    body = bytearray()
     async for part in response.content.iter_any():
-        document += part
-        if len(document) > DOCUMENT_MAX:
-            return None
-    return bytes(document)
+        body += part
+        if len(body) > BODY_MAX:
+            return Reject(TOO_LARGE)
+    return body
 
 
 class Fetch:
@@ -60,24 +62,19 @@ class Fetch:
     async def __call__(self, task):
         url = read_url(task.text) if task.is_text else None
         if url is None:
-            return Reject(NOT_A_URL)
+            return Reject(BAD_URL)
         seconds = TIMEOUT_SECONDS if task.remaining is None else min(task.remaining, TIMEOUT_SECONDS)
         try:
             return await asyncio.wait_for(self.fetch(url), seconds)
         except asyncio.TimeoutError:
-            return Fail(TOO_LATE)
+            return Fail(GATEWAY_TIMEOUT)
         except (aiohttp.ClientError, OSError) as error:
             print(f"task {task.id}: {error!r}", file=sys.stderr)
-            return Fail(NOT_FETCHED)
+            return Fail(BAD_GATEWAY)
 
     async def fetch(self, url):
-        async with self.session.get(url) as response:
-            response.raise_for_status()
-            document = await read_document(response)
-            if document is None:
-                return Reject(TOO_LARGE)
-            kind = response.headers.get("Content-Type", "application/octet-stream")
-            return Reply(document, headers={"content-type": kind})
+        async with self.session.get(url, max_redirects=REDIRECTS) as response:
+            return await answer(response)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 
 static const char *const samples[][3] = {
 	{SDK_TEST_BUILD "/samples/fetch", NULL},
+	{"/usr/bin/python3", "samples/python/fetch.py", NULL},
 };
 
 struct rig {
@@ -21,9 +22,9 @@ struct rig {
 };
 
 /* A proxy of this machine has no place in the tests. */
-static void open_rig(struct rig *rig, int number)
+static void open_rig(struct rig *rig, int number, const char *concurrency)
 {
-	setenv("WPOOL_CONCURRENCY", "200", 1);
+	setenv("WPOOL_CONCURRENCY", concurrency, 1);
 	setenv("no_proxy", "*", 1);
 	http_stub_start(&rig->stub, MANY);
 	stage_open(&rig->stage, STAGE_PATH, samples[number]);
@@ -63,7 +64,7 @@ static const struct stage_exchange exchanges[] = {
 START_TEST(each_answer_follows_from_the_transfer)
 {
 	struct rig rig;
-	open_rig(&rig, _i);
+	open_rig(&rig, _i, "1");
 	for (size_t i = 0; i < COUNT(exchanges); i++) {
 		struct stage_exchange one = exchanges[i];
 		if (*one.body == '/')
@@ -79,7 +80,7 @@ START_TEST(many_transfers_are_open_at_once)
 {
 	struct rig rig;
 	bool has_come[MANY] = {false};
-	open_rig(&rig, _i);
+	open_rig(&rig, _i, "200");
 	for (unsigned i = 0; i < MANY; i++)
 		stage_send_id(&rig.stage, 1 + i, url_of(&rig, "/together"));
 	for (unsigned i = 0; i < MANY; i++) {
@@ -96,7 +97,7 @@ END_TEST
 START_TEST(a_cancelled_transfer_ends)
 {
 	struct rig rig;
-	open_rig(&rig, _i);
+	open_rig(&rig, _i, "200");
 	for (unsigned i = 1; i <= 10; i++)
 		stage_send_id(&rig.stage, i, url_of(&rig, "/hang"));
 	stage_send_id(&rig.stage, 11, url_of(&rig, "/hello"));

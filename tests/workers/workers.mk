@@ -43,7 +43,7 @@ $(sdk_tests): $(BUILD)/sdk/sdk_%: $(BUILD)/tests/sdk/sdk_%.o $(BUILD)/tests/sdk/
 	@$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) -lmsgpackc -ljansson $(shell pkg-config --libs check)
 
 # What needs no build: several tasks at once in Python.
-sdk_scripts := tests/sdk/python_sdk tests/sdk/sample_fetch
+sdk_scripts := tests/sdk/python_sdk
 
 sdk-tests: $(sdk_tests)
 	@for program in $(sdk_tests) $(sdk_scripts); do $$program || exit 1; done
