@@ -64,8 +64,10 @@ struct notice {
 	enum recycle_reason recycled;
 	uint32_t attempt, attempts;
 	uint32_t behind;
-	uint32_t open;     /* WORKER_DIED, WORKER_BROKEN, WORKER_OVERDUE: tasks that it had begun */
-	bool are_suspects; /* WORKER_DIED: these tasks run alone now, and none counts an attempt */
+	uint32_t open;     /* WORKER_LEFT, _DIED, _BROKEN, _OVERDUE: tasks that it had begun */
+	bool are_suspects; /* with open: nobody can tell which of them is to blame, so they run
+			      alone from now on and none counts an attempt. Else, if several are
+			      open, delivery is the one that has failed, and the others go back */
 	uint32_t number;
 	uint64_t bytes;
 	struct exit_info exit;

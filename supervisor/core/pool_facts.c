@@ -77,6 +77,13 @@ static mtime next_start_of(const struct pool *pool, const struct slot *slot)
 	return slot->state == LIFE_WAITING ? slot->timer.at : MTIME_NEVER;
 }
 
+/* Without concurrency the head has begun, and the others wait behind it. */
+static uint16_t open_of(const struct pool *pool, const struct slot *slot)
+{
+	uint16_t load = slot->pipe.load;
+	return load > 0 && pool->context.config.concurrency == 1 ? 1 : load;
+}
+
 struct slot_counts pool_slot_counts(const struct pool *pool)
 {
 	struct slot_counts counts = {.next_start = MTIME_NEVER};
@@ -84,6 +91,7 @@ struct slot_counts pool_slot_counts(const struct pool *pool)
 		const struct slot *slot = slots_at(&pool->slots, i);
 		counts.by_state[slot->state]++;
 		counts.busy += slot->state == LIFE_READY && slot->pipe.load > 0;
+		counts.open += open_of(pool, slot);
 		if (!slots_is_failing(&pool->slots, slot))
 			continue;
 		if (slot->failures > counts.failures_max)
@@ -114,8 +122,14 @@ struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
 		.ready_at = slot->ready_at,
 		.due = slot->due,
 		.tasks = slot->pipe.load,
+		.open = open_of(pool, slot),
 		.head = pipe_head(&slot->pipe),
 	};
+}
+
+bool pool_has_task(const struct pool *pool, uint64_t id)
+{
+	return dispatch_find(&pool->tasks.dispatch, id);
 }
 
 const char *pool_state_name(enum pool_state state)

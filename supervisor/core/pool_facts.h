@@ -58,6 +58,7 @@ struct pool_unacked {
 struct slot_counts {
 	uint16_t by_state[LIFE_STATE_COUNT];
 	uint16_t busy; /* of those in LIFE_READY: with a task */
+	uint32_t open; /* tasks that workers have begun and not answered */
 	/* of slots whose last lives failed; 0, MTIME_NEVER: there is none */
 	uint32_t failures_max; /* in a row */
 	mtime next_start;      /* of the first of them; MTIME_NEVER also if all have been started */
@@ -74,7 +75,8 @@ struct slot_facts {
 	uint32_t answers;        /* in this life */
 	mtime ready_at;          /* MTIME_NEVER: not yet */
 	enum recycle_reason due; /* why it is to be replaced */
-	uint16_t tasks;          /* in its pipe; with concurrency all are begun */
+	uint16_t tasks;          /* in its pipe */
+	uint16_t open;           /* of these, those that it has begun: with concurrency all */
 	const struct delivery
 		*head; /* the oldest of them, begun; borrowed until the next step; NULL: none */
 };
@@ -86,6 +88,8 @@ struct slot_counts pool_slot_counts(const struct pool *);
 /* The number of slots, retired ones included. */
 uint16_t pool_slot_count(const struct pool *);
 struct slot_facts pool_slot_facts(const struct pool *, uint16_t slot);
+/* True: a worker has the task with this id in its pipe. */
+bool pool_has_task(const struct pool *, uint64_t id);
 const char *pool_state_name(enum pool_state);
 
 #endif

@@ -43,10 +43,12 @@
 		"{parcel} of {task} to queue \"{target}\" {what}; the task stays unacked, "         \
 		"publishing again in {span}, then less and less often{advice}")                     \
 	X(NOTICE_WORKER_READY, LOG_DEBUG, "worker ready")                                           \
-	X(NOTICE_WORKER_LEFT, LOG_INFO, "worker left: {exit}")                                      \
-	X(NOTICE_WORKER_DIED, LOG_WARN, "{death}; {next_start}")                                    \
-	X(NOTICE_WORKER_BROKEN, LOG_WARN, "worker broke the pipe protocol: {what}; killing it")     \
-	X(NOTICE_WORKER_OVERDUE, LOG_WARN, "worker exceeded its {what} ({span}); ending it")        \
+	X(NOTICE_WORKER_LEFT, LOG_INFO, "worker left: {exit}{suspects}")                            \
+	X(NOTICE_WORKER_DIED, LOG_WARN, "{death}{suspects}; {next_start}")                          \
+	X(NOTICE_WORKER_BROKEN, LOG_WARN,                                                           \
+		"worker broke the pipe protocol: {what}{culprit}; killing it")                      \
+	X(NOTICE_WORKER_OVERDUE, LOG_WARN,                                                          \
+		"worker exceeded its {what} ({span}){culprit}; ending it")                          \
 	X(NOTICE_WORKER_RECYCLED, LOG_INFO, "{recycled}")                                           \
 	X(NOTICE_SOURCE_RESTS, LOG_WARN, "no worker lives: not consuming until one is ready")       \
 	X(NOTICE_SOURCE_RESUMES, LOG_INFO, "a worker is ready: consuming")                          \
@@ -340,6 +342,38 @@ static void add_death(struct line *line)
 	}
 }
 
+/* A worker has ended with several tasks open: "; 37 tasks were open, and which of them ended it is
+ * not known: each runs alone now, and no attempt is counted" */
+static void add_suspects(struct line *line)
+{
+	if (line->notice->are_suspects)
+		add(line,
+			"; %u tasks were open, and which of them ended it is not known: each runs "
+			"alone now, and no attempt is counted",
+			line->notice->open);
+}
+
+/* Which of several open tasks is the cause, or that it is not known. */
+static void add_culprit(struct line *line)
+{
+	const struct notice *notice = line->notice;
+
+	if (notice->are_suspects) {
+		add(line, "; which of its %u open tasks is the cause is not known", notice->open);
+	} else if (notice->open > 1 && notice->delivery && notice->delivery->is_blamed) {
+		add(line, " in ");
+		add_task(line);
+		if (notice->open == 2)
+			add(line, "; the other that was open goes back, and no attempt of it is "
+				  "counted");
+		else
+			add(line,
+				"; the %u others that were open go back, and no attempt of theirs "
+				"is counted",
+				notice->open - 1);
+	}
+}
+
 static void add_next_start(struct line *line)
 {
 	if (line->notice->duration == MTIME_NEVER) {
@@ -418,6 +452,8 @@ static const struct part {
 	PART(target),
 	PART(advice),
 	PART(death),
+	PART(suspects),
+	PART(culprit),
 	PART(next_start),
 	PART(recycled),
 	PART(bounds),
@@ -452,7 +488,7 @@ static void log_notice(
 
 	if (notice->slot >= 0)
 		origin.pid = workers_pid(report->workers, (uint16_t)notice->slot, notice->life);
-	if (delivery) {
+	if (delivery && !notice->are_suspects) {
 		task = (struct log_task){.name = delivery_name(delivery, buffer),
 			.trace = trace_id(delivery->headers),
 			.attempt = notice->slot >= 0 ? delivery->attempt + 1u : 0,
@@ -536,20 +572,22 @@ void report_log_state(const struct report *report, const struct pool_facts *fact
 {
 	const uint16_t *slots = counts->by_state;
 	const uint64_t *totals = report->statistics.counts;
-	char waiting[32] = "unknown", span[SPAN_TEXT_SIZE];
+	char waiting[32] = "unknown", suspects[64] = "", span[SPAN_TEXT_SIZE];
 	bool has_deliveries = facts->delivered_at != MTIME_NEVER;
 
 	if (backlog)
 		snprintf(waiting, sizeof waiting, "%u", backlog->messages);
+	if (facts->suspects)
+		snprintf(suspects, sizeof suspects, " (%u of them to run alone)", facts->suspects);
 	log_line(LOG_INFO, (struct log_origin){.pool = report->pool, .slot = -1},
 		"%s; workers: %u wanted, %u ready, %u of them busy, %u starting, %u waiting to start, "
-		"%u leaving%s; backlog: %s; tasks: %u with workers, %u waiting, %u unacked (window "
+		"%u leaving%s; backlog: %s; tasks: %u with workers, %u waiting%s, %u unacked (window "
 		"%u), %zu unconfirmed; %s%s%s; %llu done, %llu retried, %llu given up",
 		pool_state_name(facts->state), facts->wanted, facts->ready, counts->busy,
 		slots[LIFE_STARTING], slots[LIFE_WAITING] + slots[LIFE_IN_LINE],
 		slots[LIFE_QUITTING] + slots[LIFE_STOPPING] + slots[LIFE_KILLED],
 		facts->is_rolling ? ", being replaced one by one" : "", waiting, facts->in_pipes,
-		facts->waiting, facts->unacked, facts->window, facts->unconfirmed,
+		facts->waiting, suspects, facts->unacked, facts->window, facts->unconfirmed,
 		has_deliveries ? "last delivery " : "no delivery yet",
 		has_deliveries ? span_text(now - facts->delivered_at, span) : "",
 		has_deliveries ? " ago" : "", (unsigned long long)totals[NOTICE_TASK_DONE],

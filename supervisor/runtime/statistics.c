@@ -106,6 +106,10 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 		break;
 	case NOTICE_WORKER_DIED:
 		record_death(statistics, notice);
+		statistics->suspects += notice->are_suspects ? notice->open : 0;
+		break;
+	case NOTICE_WORKER_LEFT:
+		statistics->suspects += notice->are_suspects ? notice->open : 0;
 		break;
 	case NOTICE_TASK_PROGRESS:
 	case NOTICE_TASK_RENEWED:
@@ -115,7 +119,6 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_NO_REPLY_TO:
 	case NOTICE_PARCEL_REFUSED:
 	case NOTICE_WORKER_READY:
-	case NOTICE_WORKER_LEFT:
 	case NOTICE_WORKER_BROKEN:
 	case NOTICE_WORKER_OVERDUE:
 	case NOTICE_SOURCE_RESTS:

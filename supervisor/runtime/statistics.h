@@ -67,7 +67,8 @@ struct statistics {
 	uint64_t dropped[REASON_COUNT];
 	uint64_t recycled[RECYCLE_REASON_COUNT];
 	uint64_t deaths[STATISTICS_EXITS]; /* workers that were not asked to leave */
-	uint64_t held_up; /* tasks that waited in a pipe behind one that took too long */
+	uint64_t held_up;  /* tasks that waited in a pipe behind one that took too long */
+	uint64_t suspects; /* tasks that were open in a worker that ended for an unknown one */
 	struct last_death last_death;
 	struct histogram took;   /* attempts, in their workers */
 	struct histogram waited; /* tasks, from their arrival until a pipe had them */

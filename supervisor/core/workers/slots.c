@@ -297,6 +297,12 @@ static uint32_t open_of(const struct slots *slots, const struct pipe *pipe)
 	return pipe->load > 0 && slots->dispatch->concurrency == 1 ? 1 : pipe->load;
 }
 
+/* Several tasks are open, and nothing tells which of them is to blame. */
+static bool is_cause_unknown(const struct slots *slots, const struct slot *slot)
+{
+	return slot->pipe.blame == BLAME_BEGUN && open_of(slots, &slot->pipe) > 1;
+}
+
 /* No notice for a worker that is leaving. */
 void slots_on_broken(
 	struct slots *slots, struct slot *slot, struct delivery *named, const char *what)
@@ -317,7 +323,8 @@ void slots_on_broken(
 		slots_emit(slots, NOTICE_WORKER_BROKEN, slot,
 			(struct notice){.delivery = named ? named : pipe_head(pipe),
 				.what = what,
-				.open = open_of(slots, pipe)});
+				.open = open_of(slots, pipe),
+				.are_suspects = !named && is_cause_unknown(slots, slot)});
 	note_cause(slot, what);
 	slots_step(slots, slot, FACT_BROKEN);
 }
@@ -382,14 +389,28 @@ void slots_force(struct slots *slots, struct slot *slot)
 
 /* ---------- limits in time ---------- */
 
+static const struct delivery *first_hung(const struct pipe *pipe)
+{
+	const struct delivery *first = pipe_head(pipe);
+	if (pipe->blame != BLAME_MARKED)
+		return first;
+	for (const struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
+		const struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
+		if (delivery->is_blamed)
+			return delivery;
+	}
+	return first;
+}
+
 static void overdue(
 	struct slots *slots, struct slot *slot, enum life_fact fact, mtime limit, const char *what)
 {
 	slots_emit(slots, NOTICE_WORKER_OVERDUE, slot,
-		(struct notice){.delivery = pipe_head(&slot->pipe),
+		(struct notice){.delivery = first_hung(&slot->pipe),
 			.duration = limit,
 			.what = what,
-			.open = open_of(slots, &slot->pipe)});
+			.open = open_of(slots, &slot->pipe),
+			.are_suspects = fact == FACT_HARD && is_cause_unknown(slots, slot)});
 	if (fact == FACT_HARD)
 		slot->pipe.on_exit = OUTCOME_TIMED_OUT;
 	note_cause(slot, what);

@@ -70,6 +70,7 @@ START_TEST(tasks_are_counted_where_they_are)
 	ck_assert_uint_eq(facts.unacked, 5);
 	ck_assert_uint_eq(facts.window, 8);
 	ck_assert_uint_eq(pool_slot_counts(rig.pool).busy, 2);
+	ck_assert_uint_eq(pool_slot_counts(rig.pool).open, 2);
 	rig_answer(&rig, 0, 500);
 	facts = pool_facts(rig.pool);
 	ck_assert_uint_eq(facts.unconfirmed, 1);
@@ -94,11 +95,16 @@ START_TEST(a_slot_shows_its_worker)
 	rig_wait(&rig, MTIME_SECOND);
 	slot = pool_slot_facts(rig.pool, 0);
 	ck_assert_uint_eq(slot.tasks, 2);
+	ck_assert_uint_eq(slot.open, 1);
+	uint64_t id = slot.head->id;
+	ck_assert(pool_has_task(rig.pool, id));
+	ck_assert(!pool_has_task(rig.pool, id + 100));
 	ck_assert_uint_eq(slot.head->tag, 1);
 	ck_assert_int_eq(slot.head->begun_at, sent);
 	rig_answer(&rig, 0, 200);
 	slot = pool_slot_facts(rig.pool, 0);
 	ck_assert_uint_eq(slot.answers, 1);
+	ck_assert(!pool_has_task(rig.pool, id));
 	ck_assert_uint_eq(slot.head->tag, 2);
 	ck_assert_int_eq(slot.head->begun_at, rig.now);
 	rig_gone(&rig, 0, 1);

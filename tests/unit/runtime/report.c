@@ -277,6 +277,67 @@ START_TEST(a_replaced_worker_has_its_reason)
 }
 END_TEST
 
+/* Which of several open tasks ended its worker, or that it is not known: then the line is about no
+ * task. */
+START_TEST(a_worker_with_several_open_tasks_names_the_cause)
+{
+	static const struct {
+		struct notice notice;
+		const char *expected;
+		bool names_task;
+	} cases[] = {
+		{{.kind = NOTICE_WORKER_DIED, .open = 37, .are_suspects = true},
+			"worker died: exit status 3; 37 tasks were open, and which of them ended it "
+			"is not known: each runs alone now, and no attempt is counted; starting "
+			"another in 0 ms\n",
+			false},
+		{{.kind = NOTICE_WORKER_DIED, .open = 1},
+			"worker died: exit status 3; starting another in 0 ms\n", true},
+		{{.kind = NOTICE_WORKER_LEFT, .open = 2, .are_suspects = true},
+			"worker left: exit status 3; 2 tasks were open, and which of them ended it "
+			"is not known: each runs alone now, and no attempt is counted\n",
+			false},
+		{{.kind = NOTICE_WORKER_BROKEN, .open = 3, .what = "an unknown status"},
+			"worker broke the pipe protocol: an unknown status in task x; the 2 others "
+			"that were open go back, and no attempt of theirs is counted; killing it\n",
+			true},
+		{{.kind = NOTICE_WORKER_BROKEN, .open = 3, .what = "no map", .are_suspects = true},
+			"worker broke the pipe protocol: no map; which of its 3 open tasks is the "
+			"cause is not known; killing it\n",
+			false},
+		{{.kind = NOTICE_WORKER_BROKEN, .open = 1, .what = "no map"},
+			"worker broke the pipe protocol: no map; killing it\n", true},
+		{{.kind = NOTICE_WORKER_OVERDUE, .open = 2, .what = "hard limit"},
+			"worker exceeded its hard limit (0 ms) in task x; the other that was open "
+			"goes back, and no attempt of it is counted; ending it\n",
+			true},
+		{{.kind = NOTICE_WORKER_OVERDUE,
+			 .open = 2,
+			 .what = "hard limit",
+			 .are_suspects = true},
+			"worker exceeded its hard limit (0 ms); which of its 2 open tasks is the "
+			"cause is not known; ending it\n",
+			false},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct delivery *delivery = delivery_of("x", "");
+		struct notice notice = cases[i].notice;
+		notice.slot = 3;
+		notice.delivery = delivery;
+		notice.exit = (struct exit_info){.kind = EXIT_STATUS, .number = 3};
+		delivery->is_blamed = !notice.are_suspects;
+		const char *line = strstr(said(LOG_TEXT, &notice), "worker ");
+		ck_assert_msg(strncmp(line, cases[i].expected, strlen(cases[i].expected)) == 0,
+			"%s", line);
+		ck_assert_int_eq(strstr(said(LOG_JSON, &notice), "\"task\":\"x\"") != NULL,
+			cases[i].names_task);
+		delivery_free(delivery);
+	}
+	/* Each line was logged twice. */
+	ck_assert_uint_eq(report.statistics.suspects, 2 * (37 + 2));
+}
+END_TEST
+
 /* What operators asked a pool for. */
 START_TEST(commands_are_logged_for_the_pool)
 {
@@ -337,7 +398,8 @@ static Suite *suite(void)
 	UNIT_CASE(s, "tasks", a_task_is_called_by_its_best_id, texts_of_others_are_shown_whole,
 		a_line_has_the_trace_of_its_task, a_given_up_task_has_its_reason_and_attempt,
 		a_task_without_a_worker_has_no_attempt, a_refused_parcel_is_warned_of_once);
-	UNIT_CASE(s, "pool", commands_are_logged_for_the_pool, a_replaced_worker_has_its_reason);
+	UNIT_CASE(s, "pool", commands_are_logged_for_the_pool, a_replaced_worker_has_its_reason,
+		a_worker_with_several_open_tasks_names_the_cause);
 	return s;
 }
 
