@@ -22,8 +22,9 @@ struct api_verb {
 	const char *done;     /* printed after the pool's name when it has begun */
 	bool takes_all;       /* may be used without a pool: then it is for all */
 	bool takes_workers;   /* needs a number of workers: "8", "2..32" or "auto" */
+	bool takes_task;      /* needs the id of a task: a number from 1 */
 	bool covers_replaced; /* also applies to a pool that works until its successor is ready */
-	const char *keys;     /* in `wpool top`; takes_workers: one more, one fewer */
+	const char *keys;     /* in `wpool top`; takes_workers: one more, one fewer; NULL: none */
 	const char *key_help; /* NULL: another verb with the same key has it */
 	const char *only_in_state; /* its key applies to pools in this state; NULL: to the others */
 	const char *question;      /* `wpool top` asks this before; NULL: nothing */

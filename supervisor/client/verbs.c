@@ -1,4 +1,5 @@
-/* `wpool pause`, `resume`, `restart`, `scale`: what operators ask of pools (api/verbs.def). */
+/* `wpool pause`, `resume`, `restart`, `scale`, `cancel`: what operators ask of pools
+ * (api/verbs.def). */
 #include "client/verbs.h"
 
 #include "client/api_command.h"
@@ -14,10 +15,12 @@
 #include <sysexits.h>
 
 void verb_path(
-	const struct api_verb *verb, bool has_pool, const char *workers, char path[VERB_PATH_SIZE])
+	const struct api_verb *verb, bool has_pool, const char *value, char path[VERB_PATH_SIZE])
 {
+	const char *query = !value ? "" : verb->takes_task ? "?task=" : "?workers=";
+
 	snprintf(path, VERB_PATH_SIZE, "/v1/%s%s%s%s", has_pool ? "pools/*/" : "", verb->name,
-		workers ? "?workers=" : "", workers ? workers : "");
+		query, value ? value : "");
 }
 
 /* Append the bounds of a pool that chooses its number of workers. */
@@ -60,6 +63,19 @@ static int check_workers(const struct api_command *q, const char *workers)
 		workers, CONFIG_WORKERS_MAX);
 }
 
+/* The same. */
+static int check_task(const struct api_command *q, const char *task)
+{
+	uint64_t id;
+
+	if (!task)
+		return cli_problem(q->command, "POOL and ID are needed");
+	if (text_read_decimal(text_from(task), UINT64_MAX, &id) && id > 0)
+		return -1;
+	return cli_problem(q->command,
+		"'%s' is no id of a task, which is a number from 1; see wpool workers", task);
+}
+
 static int print(const struct api_command *q, const json_t *answer)
 {
 	const json_t *pool;
@@ -80,24 +96,29 @@ static int print(const struct api_command *q, const json_t *answer)
 int verb_main(int argc, char **argv)
 {
 	const struct api_verb *verb = api_verb_find(text_from(argv[0]));
-	const char *workers = NULL;
+	bool takes_value = verb->takes_workers || verb->takes_task;
+	const char *value = NULL;
 	struct api_command q = {.command = verb->name,
 		.usage = verb->takes_workers ? "POOL N|MIN..MAX|auto"
+			 : verb->takes_task  ? "POOL ID"
 			 : verb->takes_all   ? "[POOL]"
 					     : "POOL",
 		.help = verb->help,
-		.exits = "0 begun, 65 no such pool, 75 refused",
-		.arguments = {&q.pool, verb->takes_workers ? &workers : NULL},
+		.exits = verb->takes_task ? "0 asked, 65 no such pool or task, 75 refused"
+					  : "0 begun, 65 no such pool, 75 refused",
+		.arguments = {&q.pool, takes_value ? &value : NULL},
 		.is_post = true};
 	char path[VERB_PATH_SIZE];
 	int exit_code = api_command_read(&q, argc, argv);
 
 	if (exit_code < 0 && verb->takes_workers)
-		exit_code = check_workers(&q, workers);
+		exit_code = check_workers(&q, value);
+	else if (exit_code < 0 && verb->takes_task)
+		exit_code = check_task(&q, value);
 	else if (exit_code < 0 && !q.pool && !verb->takes_all)
 		exit_code = cli_problem(q.command, "POOL is needed");
 	if (exit_code >= 0)
 		return exit_code;
-	verb_path(verb, q.pool, workers, path);
+	verb_path(verb, q.pool, value, path);
 	return api_command_show(&q, path, print);
 }

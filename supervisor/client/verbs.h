@@ -9,10 +9,10 @@
 
 #define VERB_PATH_SIZE 96
 
-/* Make the path of the POST, with a * for the pool. workers: NULL if the verb needs none; at most
- * 32 characters. */
+/* Make the path of the POST, with a * for the pool. value: the number of workers or the id of a
+ * task; NULL if the verb needs none; at most 32 characters. */
 void verb_path(
-	const struct api_verb *, bool has_pool, const char *workers, char path[VERB_PATH_SIZE]);
+	const struct api_verb *, bool has_pool, const char *value, char path[VERB_PATH_SIZE]);
 /* "POOL: 4 workers wanted", with the bounds if it chooses the number. pool: a member of the answer.
  */
 void verb_append_done(const struct api_verb *, const json_t *pool, struct buf *out);

@@ -4,8 +4,9 @@
 #include "commands.h"
 
 static const char help[] =
-	"The workers of a running wpool serve: slot, process, what it uses, and its task, by its\n"
-	"correlation id, else its message id, else its delivery tag, with the time since it began.\n"
+	"The workers of a running wpool serve: slot, process, what it uses, and its oldest task, by\n"
+	"the id that wpool cancel takes, and by its correlation id, else its message id, else its\n"
+	"delivery tag, with the time since it began. OPEN is how many tasks it has begun.\n"
 	"CPU is the share of one processor over the life of the process. For a slot whose last\n"
 	"processes failed, TASK shows how the last one ended.\n";
 
@@ -15,10 +16,12 @@ static const struct json_column columns[] = {
 	{{"PID", true, true}, JSON_PLAIN, "process.pid", NULL},
 	{{.title = "STATE", .is_whole = true}, JSON_TEXT, "state", NULL},
 	{{"TASKS", true, true}, JSON_NUMBER, "tasks_answered", NULL},
+	{{"OPEN", true, true}, JSON_NUMBER, "tasks_open", NULL},
 	{{"IN PIPE", true, true}, JSON_NUMBER, "tasks_in_pipe", NULL},
 	{{"MEMORY", true, true}, JSON_SIZE, "process.memory_bytes", NULL},
 	{{"CPU", true, true}, JSON_SHARE, "process.cpu_s", "process.age_s"},
 	{{"AGE", true, true}, JSON_SPAN, "process.age_s", NULL},
+	{{"ID", true, true}, JSON_PLAIN, "task.id", NULL},
 	{{"FOR", true, true}, JSON_SPAN, "task.for_s", NULL},
 	{{.title = "TASK"}, JSON_ACTIVITY, NULL, NULL},
 };

@@ -9,6 +9,13 @@
 
 #include <string.h>
 
+static bool read_task_id(const struct http_request *request, uint64_t *ret)
+{
+	const char *id = http_query(request, "task");
+
+	return id && text_read_decimal(text_from(id), UINT64_MAX, ret) && *ret > 0;
+}
+
 static const char *pause_pool(struct pool_runtime *runtime, const struct http_request *request)
 {
 	(void)request;
@@ -41,6 +48,14 @@ static const char *scale_pool(struct pool_runtime *runtime, const struct http_re
 	return pool_runtime_scale(runtime, (uint32_t)min, (uint32_t)max, clock_now());
 }
 
+/* ?task=4711, which the pool has. */
+static const char *cancel_pool(struct pool_runtime *runtime, const struct http_request *request)
+{
+	uint64_t id = 0;
+
+	return read_task_id(request, &id) ? pool_runtime_cancel(runtime, id, clock_now()) : NULL;
+}
+
 static const char *(*const actions[API_VERB_COUNT])(
 	struct pool_runtime *, const struct http_request *) = {
 #define POOL_VERB(id, ...) [API_VERB_##id] = id##_pool,
@@ -69,6 +84,30 @@ static const char *apply_verb(const struct supervisor_view *view, const struct a
 	return refusal;
 }
 
+/* Replace *only by the pool of the same name that has the task: its successor may have the name
+ * now. False: there is none, and the request was refused. */
+static bool find_task(const struct supervisor_view *view, const struct http_request *request,
+	struct pool_runtime **only)
+{
+	struct pool_runtime *runtime;
+	uint64_t id = 0;
+
+	if (!read_task_id(request, &id)) {
+		control_refuse(request, 400, "task=ID is needed: a number from 1", NULL);
+		return false;
+	}
+	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));) {
+		if (strcmp(runtime->config.name, (*only)->config.name) != 0 ||
+			!pool_has_task(runtime->pool, id))
+			continue;
+		*only = runtime;
+		return true;
+	}
+	control_refuse(request, 404,
+		"no worker of this pool has a task with this id: it may have been answered", NULL);
+	return false;
+}
+
 /* The answer has the pools as GET /v1/pools has them. */
 void control_answer_verb(const struct supervisor_view *view, const struct http_request *request)
 {
@@ -76,7 +115,8 @@ void control_answer_verb(const struct supervisor_view *view, const struct http_r
 	struct pool_runtime *only;
 	const char *refusal;
 
-	if (!control_find_pool(view, request, &only))
+	if (!control_find_pool(view, request, &only) ||
+		(verb->takes_task && !find_task(view, request, &only)))
 		return;
 	refusal = apply_verb(view, verb, only, request);
 	if (refusal)

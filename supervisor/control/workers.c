@@ -1,4 +1,4 @@
-/* GET /v1/workers: each slot, its process, and the task that it works on. */
+/* GET /v1/workers: each slot, its process, and the oldest task that it works on. */
 #include "control/answer.h"
 #include "control/routes.h"
 #include "core/tasks/delivery.h"
@@ -35,7 +35,7 @@ static json_t *json_of_task(const struct slot_facts *slot, bool is_local)
 
 	if (!slot->head)
 		return json_null();
-	return json_pack("{s:o, s:o, s:i}", "name",
+	return json_pack("{s:I, s:o, s:o, s:i}", "id", (json_int_t)slot->head->id, "name",
 		is_local ? json_text(delivery_name(slot->head, name)) : json_null(), "for_s",
 		control_json_span(clock_now() - slot->head->begun_at), "attempt",
 		slot->head->attempt + 1);
@@ -63,12 +63,12 @@ static json_t *json_of_worker(const struct control_list *list, const struct pool
 					      exit_text(&slot.exit, slot.exit_for, exit), "age_s",
 					      control_json_since(slot.ended_at));
 
-	return json_pack("{s:o, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:I, s:s?, s:o, s:o}", "pool",
-		json_text(text_from(runtime->config.name)), "slot", list->slot, "state",
+	return json_pack("{s:o, s:i, s:s, s:I, s:I, s:o, s:o, s:i, s:i, s:I, s:s?, s:o, s:o}",
+		"pool", json_text(text_from(runtime->config.name)), "slot", list->slot, "state",
 		state_of(&slot), "life", (json_int_t)slot.life, "failures",
 		(json_int_t)slot.failures, "last_exit", last_exit, "next_start_s",
-		control_json_until(slot.next_start), "tasks_in_pipe", slot.tasks, "tasks_answered",
-		(json_int_t)slot.answers, "replaced_for",
+		control_json_until(slot.next_start), "tasks_in_pipe", slot.tasks, "tasks_open",
+		slot.open, "tasks_answered", (json_int_t)slot.answers, "replaced_for",
 		slot.due ? recycle_reason_name(slot.due) : NULL, "process",
 		json_of_process(pool_runtime_slot_pid(runtime, list->slot)), "task",
 		json_of_task(&slot, list->is_local));

@@ -210,6 +210,13 @@ const char *pool_runtime_command(
 	return step_command(runtime, event, now);
 }
 
+const char *pool_runtime_cancel(struct pool_runtime *runtime, uint64_t task_id, mtime now)
+{
+	struct event event = {.command = {.what = COMMAND_CANCEL, .task_id = task_id}};
+
+	return step_command(runtime, event, now);
+}
+
 const char *pool_runtime_scale(struct pool_runtime *runtime, uint32_t min, uint32_t max, mtime now)
 {
 	struct event event = {.command = {.what = COMMAND_SCALE, .number = min, .max = max}};

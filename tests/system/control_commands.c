@@ -234,6 +234,66 @@ START_TEST(commands_under_load_repeat_nothing)
 }
 END_TEST
 
+/* The id of the task that the first worker works on. */
+static json_int_t task_id(void)
+{
+	json_t *answer = control_get_json("/v1/workers");
+	json_int_t id = control_number(control_member(answer, "workers", 0), "task", "id");
+	json_decref(answer);
+	return id;
+}
+
+static void expect_refused(const char *path, int status, const char *text)
+{
+	struct http_reply reply = http_request(control_socket(), "POST", path);
+	ck_assert_int_eq(reply.status, status);
+	control_expect_text(reply.body, text);
+	http_release(&reply);
+}
+
+/* It is advice: the worker has it, and answers as it likes. */
+START_TEST(cancel_asks_the_worker_of_the_task)
+{
+	const char *pool = fixture.queue;
+	char id[32], next[32];
+	/* Both wait when the worker is ready, so both go into its pipe. */
+	for (int i = 0; i < 2; i++)
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = "cancel", .correlation_id = i ? "b" : "a"});
+	struct proc *serve =
+		fixture_serve((const char *const[]){"--workers", "1", "--pipeline", "2", NULL},
+			(const char *const[]){fixture_built("workers/many"), NULL});
+	proc_expect(serve, "control socket: ");
+	await_pool("tasks", "in_pipes", 2);
+	await_pool("tasks", "open", 1);
+	await_pool("tasks", "places", 1);
+	snprintf(id, sizeof id, "%lld", (long long)task_id());
+	snprintf(next, sizeof next, "%lld", (long long)task_id() + 1);
+	control_expect_text(RUN(64, "cancel", pool), "POOL and ID are needed");
+	control_expect_text(RUN(64, "cancel"), "POOL and ID are needed");
+	static const char *const wrong[] = {"0", "a", "1x", "18446744073709551616", ""};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		control_expect_text(RUN(64, "cancel", pool, wrong[i]),
+			scratch_text("'%s' is no id of a task", wrong[i]));
+	control_expect_text(RUN(65, "cancel", pool, "999999"), "no worker of this pool has a task");
+	control_expect_text(RUN(65, "cancel", "nobody", id), "there is no pool \"nobody\"");
+	control_expect_text(RUN(75, "cancel", pool, next), "has not begun it");
+	expect_refused(scratch_text("/v1/pools/%s/cancel", pool), 400, "task=ID is needed");
+	expect_refused(scratch_text("/v1/pools/%s/cancel?task=x", pool), 400, "task=ID is needed");
+	expect_refused(scratch_text("/v1/cancel?task=%s", id), 404, "no such path");
+	control_expect_text(RUN(0, "cancel", pool, id),
+		scratch_text("%s: the worker was asked to give up the task\n", pool));
+	proc_expect(serve, "asked to cancel a");
+	await_pool("totals", "done", 1);
+	control_expect_text(RUN(65, "cancel", pool, id), "it may have been answered");
+	json_t *answer = control_parse(RUN(0, "cancel", "--json", pool, next));
+	ck_assert_str_eq(control_text(control_member(answer, "pools", 0), "name"), pool);
+	proc_expect(serve, "asked to cancel b");
+	control_expect_done(2);
+	fixture_stop(serve);
+}
+END_TEST
+
 START_TEST(commands_are_refused_in_drain)
 {
 	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
@@ -252,5 +312,6 @@ int main(void)
 		{commands_without_supervisor_say_why, 1}, {crash_loop_is_explained, 1},
 		{failing_workers_are_a_warning, 1}, {worker_that_never_gets_ready_is_explained, 1},
 		{missing_command_is_explained, 2}, {commands_control_pools, 1},
-		{commands_under_load_repeat_nothing, 1}, {commands_are_refused_in_drain, 1});
+		{commands_under_load_repeat_nothing, 1}, {cancel_asks_the_worker_of_the_task, 1},
+		{commands_are_refused_in_drain, 1});
 }

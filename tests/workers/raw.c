@@ -104,3 +104,18 @@ void raw_write_frame(struct raw *raw, const void *frame, size_t len)
 	raw_write(raw, length, sizeof length);
 	raw_write(raw, frame, len);
 }
+
+/* One write, because several processes share the file. */
+void raw_append_witness(const char *text, size_t len)
+{
+	const char *path = getenv("WITNESS");
+	char line[256];
+	if (!path)
+		return;
+	int size = snprintf(line, sizeof line, "%.*s\n", (int)len, text);
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0 || size >= (int)sizeof line || write(fd, line, (size_t)size) != size ||
+		fsync(fd) < 0)
+		die(path);
+	close(fd);
+}

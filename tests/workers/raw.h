@@ -29,4 +29,8 @@ void raw_write(struct raw *, const void *bytes, size_t len);
 /* Write length and frame. */
 void raw_write_frame(struct raw *, const void *frame, size_t len);
 
+/* Append a line to the file that the environment variable WITNESS names, and fsync it; nothing
+ * without that variable. Several processes may share the file. */
+void raw_append_witness(const char *text, size_t len);
+
 #endif

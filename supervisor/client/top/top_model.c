@@ -19,6 +19,7 @@ static const struct json_column worker_columns[] = {
 	{{"MEMORY", true, true}, JSON_SIZE, "process.memory_bytes", NULL},
 	{{"CPU", true, true}, JSON_RATE_SHARE, "process.cpu_s", NULL},
 	{{"AGE", true, true}, JSON_SPAN, "process.age_s", NULL},
+	{{"OPEN", true, true}, JSON_NUMBER, "tasks_open", NULL},
 	{{"IN PIPE", true, true}, JSON_NUMBER, "tasks_in_pipe", NULL},
 	{{"FOR", true, true}, JSON_SPAN, "task.for_s", NULL},
 	{{.title = "TASK"}, JSON_ACTIVITY, NULL, NULL},
