@@ -118,6 +118,17 @@ static void alone_is_empty(struct dispatch *dispatch, struct pipe *pipe)
 	}
 }
 
+/* An idle worker takes the suspect in place of one that is kept and is not idle yet. */
+static void swap_for_idle(struct dispatch *dispatch)
+{
+	const struct pipe *idle = by_load_first(&dispatch->open);
+	if (!idle || idle->load > 0 || list_is_empty(&dispatch->kept))
+		return;
+	struct pipe *busy = CONTAINER_OF(dispatch->kept.prev, struct pipe, kept);
+	unkeep(dispatch, busy);
+	enlist(dispatch, busy);
+}
+
 /* Return an empty pipe for a suspect. Without one, keep the least loaded ones until they are. */
 static struct pipe *pipe_for_suspect(struct dispatch *dispatch)
 {
@@ -125,6 +136,7 @@ static struct pipe *pipe_for_suspect(struct dispatch *dispatch)
 	struct pipe *pipe = first ? CONTAINER_OF(first, struct pipe, kept) : NULL;
 	if (pipe && pipe->load == 0 && pipe->closed == PIPE_ALONE)
 		return pipe;
+	swap_for_idle(dispatch);
 	while (dispatch->alone < dispatch->alone_max &&
 		dispatch->kept_count < dispatch->suspect_count &&
 		(pipe = by_load_first(&dispatch->open))) {
@@ -333,6 +345,8 @@ static struct delivery *choose(
 		return NULL;
 	if (!is_suspects_turn(dispatch, suspect, next))
 		unkeep_all(dispatch);
+	else if (settle_is_exclusive(suspect) && dispatch->in_pipes > 0)
+		return NULL;
 	else if ((*ret_pipe = pipe_for_suspect(dispatch)))
 		return suspect;
 	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0))

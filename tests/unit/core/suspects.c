@@ -237,6 +237,45 @@ START_TEST(an_exclusive_task_has_its_turn)
 }
 END_TEST
 
+/* Worker 1 is kept, and worker 2 is idle first. */
+START_TEST(an_idle_worker_takes_a_suspect_at_once)
+{
+	struct rig rig;
+	rig_begin(&rig, several(3, 3), 6);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_answer_task(&rig, 2, 1, 3, 200);
+	rig_answer_task(&rig, 2, 1, 6, 200);
+	expect_among(&rig, "send 2:1");
+	rig_deliver(&rig, 7, 7);
+	rig_answer_task(&rig, 1, 1, 2, 200);
+	expect_among(&rig, "send 1:7"); /* it is not kept any more: one may work alone */
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(an_exclusive_suspect_waits_for_all_others)
+{
+	struct rig rig;
+	rig_begin(&rig, several(2, 2), 1);
+	struct delivery *exclusive = rig_delivery(2);
+	exclusive->redelivered = exclusive->is_suspect = true;
+	exclusive->renewed = 3;
+	rig_deliver_this(&rig, exclusive);
+	rig_deliver(&rig, 3, 3);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_answer_task(&rig, 0, 1, 1, 200);
+	expect_among(&rig, "send 0:2");
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.done, "send"));
+	rig_answer_task(&rig, 0, 1, 2, 200);
+	expect_among(&rig, "send 0:3");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(suspects_are_handed_back)
 {
 	struct rig rig;
@@ -257,7 +296,8 @@ static Suite *suspects_suite(void)
 		there_are_no_suspects_without_concurrency);
 	UNIT_CASE(suite, "workers", half_of_the_workers_run_suspects, a_single_worker_takes_turns,
 		a_kept_worker_is_let_go, a_kept_worker_may_leave_or_end,
-		a_full_worker_gets_its_suspect_later, an_exclusive_task_has_its_turn,
+		a_full_worker_gets_its_suspect_later, an_idle_worker_takes_a_suspect_at_once,
+		an_exclusive_task_has_its_turn, an_exclusive_suspect_waits_for_all_others,
 		suspects_are_handed_back);
 	return suite;
 }
