@@ -23,6 +23,7 @@ void account_clear(struct account *account)
 		aliases * sizeof *account->may_ack);
 	memset(account->facts, 0, used * sizeof *account->facts);
 	memset(account->requeues, 0, used * sizeof *account->requeues);
+	memset(account->suspected, 0, used * sizeof *account->suspected);
 	memset(account->ended, 0, used * sizeof *account->ended);
 	account->messages = 0;
 	account->instances = account->aliases = account->redeliveries = 0;
@@ -214,6 +215,7 @@ static void close_message(const struct account *account, uint32_t id, uint32_t a
 	case TEMPER_FAIL:
 	case TEMPER_POISON:
 	case TEMPER_HANG:
+	case TEMPER_BLOCK:
 	case TEMPER_BREAK:
 	case TEMPER_UNKNOWN:
 	case TEMPER_TOO_LARGE:

@@ -25,6 +25,7 @@
 	X(TEMPER_FAIL)                                                                             \
 	X(TEMPER_POISON) /* kills each worker */                                                   \
 	X(TEMPER_HANG)                                                                             \
+	X(TEMPER_BLOCK)   /* it hangs, and its worker does nothing else either */                  \
 	X(TEMPER_BREAK)   /* a protocol error */                                                   \
 	X(TEMPER_UNKNOWN) /* an unknown status */                                                  \
 	X(TEMPER_TWICE)   /* two answers */                                                        \
@@ -56,6 +57,8 @@ struct account {
 	struct copy_facts facts[ACCOUNT_INSTANCES_MAX];
 	bool may_ack[ACCOUNT_INSTANCES_MAX]; /* its ack would lose nothing */
 	uint32_t requeues[ACCOUNT_INSTANCES_MAX];
+	/* one more than its requeues when its worker ended with it and others; 0: none did */
+	uint32_t suspected[ACCOUNT_INSTANCES_MAX];
 	/* number of the supervisor at which an attempt ended since the last requeue; 0: none */
 	uint8_t ended[ACCOUNT_INSTANCES_MAX];
 	/* bit (1u << number): the supervisor stops in order: ended attempts must not be requeued */

@@ -32,6 +32,7 @@ struct copy_facts {
 	uint16_t renewed; /* how often it was renewed */
 	mtime not_before; /* no worker may get it earlier */
 	mtime soft;       /* the soft limit in its headers; 0: none */
+	bool suspect;     /* its last attempt ended its worker */
 };
 
 /* Callbacks for the account. instance is the number of a stored copy, from 1. */

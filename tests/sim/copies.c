@@ -81,6 +81,8 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 		check_retry(policy, parcel, known);
 		check_output(parcel);
 		facts.attempt++;
+		facts.suspect =
+			parcel->reason == REASON_CRASHED || parcel->reason == REASON_TIMED_OUT;
 		facts.not_before = now + parcel->delay;
 		break;
 	case PARCEL_RENEW:

@@ -72,6 +72,12 @@ static const char *const operators[OPERATOR_COUNT] = {
 	"start", "kill", "drain", "force", "freeze", "left"};
 static const char *const supervisor_states[] = {"dead", "serves", "stops", "leaves"};
 static const char *const ends[] = {"done", "replied", "dead", "dropped", "twice", "forgiven"};
+static const char *const endings[ENDED_COUNT] = {
+	"gone", "killed", "silent", "hung", "broken", "broken-named"};
+static const char *const open_tasks[] = {"none", "one", "several"};
+static const char *const ids[ID_COUNT] = {"right", "missing", "answered", "foreign", "unknown"};
+static const char *const concurrencies[] = {"one", "more"};
+static const char *const suspects[SUSPECT_COUNT] = {"sent", "answered", "failed"};
 static const char *const once[] = {"seen"};
 
 #define NAMES(names) names, sizeof names / sizeof *names
@@ -108,6 +114,9 @@ static const struct table tables[COVER_TABLE_COUNT] = {
 	[COVER_OPERATOR] = {"operator", NAMES(operators), NAMES(supervisor_states), 0},
 	[COVER_COMMAND] = {"command", NAMES(commands), NAMES(situations), 0},
 	[COVER_TEMPER] = {"temper", NAMES(tempers), NAMES(ends), 0},
+	[COVER_ENDED] = {"worker-ended", NAMES(endings), NAMES(open_tasks), 0},
+	[COVER_ID] = {"output-id", NAMES(ids), NAMES(concurrencies), 0},
+	[COVER_SUSPECT] = {"suspect", NAMES(suspects), NAMES(yes_no), 0},
 };
 
 void cover_code(unsigned code, bool of_channel)

@@ -33,7 +33,10 @@
 	X(COVER_TROUBLE, "trouble")                                                                \
 	X(COVER_OPERATOR, "operator, and the supervisor's state")                                  \
 	X(COVER_COMMAND, "command, to a pool that")                                                \
-	X(COVER_TEMPER, "task's temper, how it ended")
+	X(COVER_TEMPER, "task's temper, how it ended")                                             \
+	X(COVER_ENDED, "worker with concurrency: how it ended, open tasks")                        \
+	X(COVER_ID, "output: the id that it names, concurrency")                                   \
+	X(COVER_SUSPECT, "concurrency: a task, a suspect or not")
 
 enum cover_table {
 #define X(table, name) table,
@@ -92,6 +95,29 @@ enum cover_effect {
 	EFFECT_ASK = 15,
 	EFFECT_ALLOW_SLOTS = 17,
 	EFFECT_COUNT = 19,
+};
+enum cover_ended {
+	ENDED_GONE,   /* by itself */
+	ENDED_KILLED, /* over its memory limit, or at a forced stop */
+	ENDED_SILENT, /* a task is over the hard limit, and nothing is heard of the others */
+	ENDED_HUNG,   /* the same, and something is heard of another one */
+	ENDED_BROKEN, /* a protocol error that names no open task */
+	ENDED_NAMED,  /* one that does */
+	ENDED_COUNT
+};
+enum cover_id {
+	ID_RIGHT,
+	ID_MISSING,
+	ID_ANSWERED, /* of the task that it answered before */
+	ID_FOREIGN,  /* of another worker's task */
+	ID_UNKNOWN,
+	ID_COUNT
+};
+enum cover_suspect {
+	SUSPECT_SENT,
+	SUSPECT_ANSWERED,
+	SUSPECT_FAILED, /* its worker ended */
+	SUSPECT_COUNT
 };
 enum cover_temper { END_DONE, END_REPLIED, END_DEAD, END_DROPPED, END_TWICE, END_LOST };
 

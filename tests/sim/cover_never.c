@@ -53,7 +53,7 @@ static const struct line never[] = {
 	{"life", "LIFE_WAITING LIFE_IN_LINE", "FACT_READY FACT_BROKEN FACT_GONE", "no process"},
 	{"life", "LIFE_WAITING LIFE_STARTING LIFE_READY LIFE_QUITTING LIFE_STOPPING LIFE_KILLED "
 		"LIFE_RETIRED", "FACT_TURN", "only one in line has a turn"},
-	{"life", "LIFE_IN_LINE", "FACT_TIMER", "it has no timer"},
+	{"life", "LIFE_IN_LINE LIFE_READY", "FACT_TIMER", "it has no timer"},
 	{"life", "LIFE_WAITING LIFE_IN_LINE LIFE_STARTING LIFE_QUITTING LIFE_STOPPING LIFE_KILLED LIFE_RETIRED",
 		"FACT_HARD", "only the head of one that is ready is under the limit"},
 	{"life", "LIFE_READY LIFE_QUITTING LIFE_STOPPING", "FACT_READY", "said once"},
@@ -98,11 +98,12 @@ static const struct line never[] = {
 	{"operator", "left", "serves stops", "it leaves first"},
 	{"temper", "TEMPER_DONE TEMPER_REPLY_NOWHERE TEMPER_FAIL_ONCE TEMPER_LONG TEMPER_SLICES "
 		"TEMPER_TWICE TEMPER_IGNORED", "replied dropped", "no reply"},
+	{"worker-ended", "silent hung broken-named", "none", "a task is open"},
 	{"temper", "TEMPER_REPLY", "done", "it replies"},
 	{"temper", "TEMPER_REPLY_UNROUTABLE TEMPER_REPLY_INVALID TEMPER_COSTS_CHANNEL "
 		"TEMPER_COSTS_CONNECTION", "done replied", "its reply does not arrive"},
 	{"temper", "TEMPER_TOO_LARGE TEMPER_INVALID TEMPER_REJECT TEMPER_FAIL TEMPER_POISON TEMPER_HANG "
-		"TEMPER_BREAK TEMPER_UNKNOWN", "done replied dropped", "it can not be done"},
+		"TEMPER_BLOCK TEMPER_BREAK TEMPER_UNKNOWN", "done replied dropped", "it can not be done"},
 };
 /* clang-format on */
 

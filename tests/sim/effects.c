@@ -1,4 +1,5 @@
 /* The pool's effects in a run: the real channel machines, and fake workers. */
+#include "sim/blame.h"
 #include "sim/copies.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
@@ -61,7 +62,18 @@ static struct copy_facts facts_of(
 		.attempt = delivery->attempt,
 		.renewed = delivery->renewed,
 		.soft = delivery->soft_ms > 0 ? delivery->soft_ms * MTIME_MS : 0,
+		.suspect = delivery->is_suspect,
 	};
+}
+
+/* What is reported of a task, or settled for it, is what its worker sent for its id: an answer
+ * holds the id of its message. */
+static void check_answer(const struct delivery *delivery, const struct output *output)
+{
+	if (output && output->status != 0 && output->body.len > 0)
+		sim_require(account_id(output->body) == account_id(delivery->body),
+			"message %u has the answer of message %u", account_id(delivery->body),
+			account_id(output->body));
 }
 
 static void do_publish(void *io, const struct parcel *parcel)
@@ -77,6 +89,7 @@ static void do_publish(void *io, const struct parcel *parcel)
 	struct broker_connection *peer = runtime->supervisor->links[0].peer;
 
 	sim_require(peer, "a publish without a connection");
+	check_answer(parcel->delivery, parcel->output);
 	facts = copies_of(&runtime->config.policy, parcel, &facts, runtime->world->now);
 	instance = account_publish(
 		&runtime->world->account, instance, account_id(parcel->delivery->body));
@@ -148,6 +161,12 @@ static void on_given_up(struct pool_runtime *runtime, const struct notice *notic
 		notice->reason, &facts);
 }
 
+static void check_id(const struct notice *notice)
+{
+	if (notice->delivery)
+		check_answer(notice->delivery, notice->output);
+}
+
 static void do_emit(void *io, const struct notice *notice)
 {
 	static const char *const names[] = {
@@ -162,6 +181,8 @@ static void do_emit(void *io, const struct notice *notice)
 	sim_trace("notice: %s slot %d %s attempt %u", names[notice->kind], notice->slot,
 		reason_name(notice->reason), notice->attempt);
 	steer_told(runtime, notice);
+	blame_told(runtime, notice);
+	check_id(notice);
 	if (notice->kind == NOTICE_WORKER_OVERDUE)
 		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)

@@ -1,5 +1,7 @@
 /* A pool of a run: what runtime/pool_runtime.c is to serve, with fake workers. */
 #include "core/pool_internal.h"
+#include "sim/blame.h"
+#include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/world.h"
 
@@ -89,7 +91,9 @@ void pool_runtime_resize(struct pool_runtime *runtime)
 		workers = runtime->world->settings->workers;
 	runtime->config.workers = (uint16_t)workers;
 	runtime->config.workers_max = choose_max(runtime, workers);
-	runtime->config.pipeline = runtime->config.on_soft ? 1 : (uint16_t)pipeline;
+	if (runtime->config.on_soft || workers_have_many(runtime))
+		pipeline = 1;
+	runtime->config.pipeline = (uint16_t)pipeline;
 	runtime->config.prefetch = random_chance(random, 300) ? (uint16_t)prefetch : 0;
 }
 
@@ -108,6 +112,29 @@ void pool_runtime_reshape(struct pool_runtime *runtime)
 	pool_runtime_resize(runtime);
 }
 
+/* In some runs most pools have one task in a worker, in the others most have several. */
+static uint16_t choose_concurrency(struct pool_runtime *runtime)
+{
+	struct world *world = runtime->world;
+	struct random *random = &world->random;
+	bool is_as_most = random_chance(random, 800);
+
+	if (is_as_most != world->has_many_tasks ||
+		!settings_has(world->settings, TROUBLE_CONCURRENCY))
+		return 1;
+	cover_mark(COVER_TROUBLE, TROUBLE_CONCURRENCY, 0);
+	if (random_chance(random, 100))
+		return (uint16_t)(2 + random_below(random, WORKER_TASKS_MAX - 1));
+	return (uint16_t)(2 + random_below(random, 7));
+}
+
+static enum soft_action choose_soft_action(struct random *random)
+{
+	if (!random_chance(random, 300))
+		return SOFT_NOTHING;
+	return random_chance(random, 500) ? SOFT_CONTEXT_SWITCH : SOFT_CANCEL;
+}
+
 void pool_runtime_choose(struct pool_runtime *runtime, const struct settle_policy *policy)
 {
 	struct random *random = &runtime->world->random;
@@ -115,8 +142,8 @@ void pool_runtime_choose(struct pool_runtime *runtime, const struct settle_polic
 	runtime->log = (struct channel_log){on_log_line, runtime};
 	runtime->config = (struct pool_config){
 		.name = "sim",
-		.concurrency = 1,
-		.on_soft = random_chance(random, 300) ? SOFT_CONTEXT_SWITCH : SOFT_NOTHING,
+		.concurrency = choose_concurrency(runtime),
+		.on_soft = choose_soft_action(random),
 		.boot_limit = 10 * MTIME_SECOND,
 		.grace = 5 * MTIME_SECOND,
 		.policy = *policy,
@@ -187,7 +214,9 @@ void pool_runtime_turn(struct pool_runtime *runtime)
 	mtime now = runtime->world->now;
 
 	publisher_tick(runtime->publisher, now);
+	blame_turn(runtime);
 	pool_step(runtime->pool, now, &event);
+	blame_check_turn(runtime);
 	consumer_tick(runtime->consumer, now);
 	check_hand(runtime);
 	steer_check(runtime);

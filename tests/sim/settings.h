@@ -37,7 +37,8 @@
 	X(TROUBLE_STEER, "steer")               /* pools are paused, scaled, restarted */          \
 	X(TROUBLE_RELOAD, "reload")             /* pools are added, removed, changed */            \
 	X(TROUBLE_RECYCLE, "recycle")           /* workers are replaced; their memory grows */     \
-	X(TROUBLE_STARTS, "starts")             /* a start takes processor time */
+	X(TROUBLE_STARTS, "starts")             /* a start takes processor time */                 \
+	X(TROUBLE_CONCURRENCY, "concurrency")   /* workers have several tasks open */
 
 enum trouble {
 #define X(trouble, name) trouble,

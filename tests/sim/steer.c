@@ -207,12 +207,66 @@ static void command_scale(struct pool_runtime *runtime, uint32_t number)
 	send_command(runtime, COMMAND_SCALE, number, max);
 }
 
+/* A task that some worker has, or one that none has. */
+static uint64_t choose_task_id(struct pool_runtime *runtime)
+{
+	struct random *random = &runtime->world->random;
+	uint32_t start = random_below(random, SLOTS_MAX);
+
+	if (random_chance(random, 200))
+		return random_below(random, 2) * (runtime->supervisor->last_task_id + 1);
+	for (uint32_t i = 0; i < SLOTS_MAX; i++) {
+		const struct worker *worker = &runtime->workers.worker[(start + i) % SLOTS_MAX];
+
+		if (worker->count > 0)
+			return worker->tasks[random_below(random, worker->count)].task_id;
+	}
+	return 1;
+}
+
+static bool is_cancellable(struct pool_runtime *runtime, uint64_t task_id)
+{
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
+		struct worker *worker = &runtime->workers.worker[i];
+		const struct worker_task *task = workers_find(worker, task_id);
+		bool has_begun = task == worker->tasks || workers_have_many(runtime);
+
+		if (task && has_begun && workers_is_taking(&runtime->workers, i))
+			return true;
+	}
+	return false;
+}
+
+/* The worker that works on the task is asked, unless it is ending. */
+static void command_cancel(struct pool_runtime *runtime)
+{
+	struct workers *workers = &runtime->workers;
+	struct event event = {.kind = COMMAND,
+		.command = {.what = COMMAND_CANCEL, .task_id = choose_task_id(runtime)}};
+	bool is_expected = is_cancellable(runtime, event.command.task_id);
+
+	sim_trace("supervisor %u, pool %u: command cancel %llu", runtime->supervisor->number,
+		runtime->channel, (unsigned long long)event.command.task_id);
+	workers->cancels = event.command.task_id;
+	workers->was_asked = runtime->steering.was_refused = false;
+	pool_step(runtime->pool, runtime->world->now, &event);
+	workers->cancels = 0;
+	sim_require(
+		workers->was_asked == is_expected && runtime->steering.was_refused == !is_expected,
+		"task %llu: its cancellation is %s", (unsigned long long)event.command.task_id,
+		is_expected ? "refused" : "not refused");
+	runtime->supervisor->has_events = true;
+	runtime->world->moved = true;
+}
+
 static void command_any(struct world *world, struct pool_runtime *runtime)
 {
 	uint32_t what = random_below(&world->random, 100);
 
-	if (what < 40)
+	if (what < 30)
 		command_scale(runtime, any_number(world));
+	else if (what < 45)
+		command_cancel(runtime);
 	else if (what < 65)
 		send_command(runtime, COMMAND_RESTART, 0, 0);
 	else if (what < 80)

@@ -45,6 +45,7 @@ void supervisor_start(struct supervisor *supervisor)
 	sim_trace("supervisor %u starts", supervisor->number);
 	forget_those_that_left(supervisor);
 	start_costs_begin(supervisor);
+	supervisor->last_task_id = supervisor->latest_id = 0;
 	link_init(&supervisor->links[0], supervisor, NULL);
 	for (uint16_t i = 0; i < POOLS_MAX; i++) {
 		struct pool_runtime *runtime = &supervisor->pools[i];

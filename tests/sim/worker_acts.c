@@ -6,9 +6,16 @@
 
 /* ---------- what a worker does with a task ---------- */
 
+static const struct worker_task *current(const struct pool_runtime *runtime, uint16_t slot)
+{
+	const struct worker *worker = &runtime->workers.worker[slot];
+
+	return &worker->tasks[worker->current];
+}
+
 static void answer_done(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = &runtime->workers.worker[slot].tasks[0];
+	const struct worker_task *task = current(runtime, slot);
 
 	account_done(&runtime->world->account, task->instance, task->id);
 	worker_report_output(runtime, slot, STATUS_DONE, "", REASON_NONE);
@@ -16,13 +23,13 @@ static void answer_done(struct pool_runtime *runtime, uint16_t slot)
 
 static void fail(struct pool_runtime *runtime, uint16_t slot, int32_t status)
 {
-	runtime->world->account.message[runtime->workers.worker[slot].tasks[0].id].failures++;
+	runtime->world->account.message[current(runtime, slot)->id].failures++;
 	worker_report_output(runtime, slot, status, "", REASON_NONE);
 }
 
 static void answer_nowhere(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = &runtime->workers.worker[slot].tasks[0];
+	const struct worker_task *task = current(runtime, slot);
 
 	account_done(&runtime->world->account, task->instance, task->id);
 	worker_report_output(runtime, slot, STATUS_REPLY, "", REASON_NONE);
@@ -30,20 +37,39 @@ static void answer_nowhere(struct pool_runtime *runtime, uint16_t slot)
 
 static void answer_ignored(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = &runtime->workers.worker[slot].tasks[0];
+	const struct worker_task *task = current(runtime, slot);
 
 	account_done(&runtime->world->account, task->instance, task->id);
 	worker_report_output(
 		runtime, slot, STATUS_DONE, runtime->world->account.replies, REASON_NONE);
 }
 
-/* With another task in the pipe, the second answer would count as that task's. */
+/* Without an id the second answer would count as the next task's, if there is one. */
 static void answer_twice(struct pool_runtime *runtime, uint16_t slot)
 {
+	const struct worker *worker = &runtime->workers.worker[slot];
+	bool is_told_apart =
+		workers_have_many(runtime) || random_chance(&runtime->world->random, 500);
+
 	answer_done(runtime, slot);
-	if (runtime->workers.worker[slot].phase == WORKER_RUNNING &&
-		runtime->workers.worker[slot].count == 0)
-		worker_report_stray(runtime, slot, STATUS_DONE);
+	if (worker->phase == WORKER_RUNNING && (is_told_apart || worker->count == 0))
+		worker_report_stray(
+			runtime, slot, STATUS_DONE, is_told_apart ? ID_ANSWERED : ID_MISSING);
+}
+
+/* In a frame that cannot be read, or in one whose id belongs to no open task of this worker. */
+static void break_protocol(struct pool_runtime *runtime, uint16_t slot)
+{
+	struct random *random = &runtime->world->random;
+	bool is_progress = random_chance(random, 300);
+	enum cover_id which = random_below(random, ID_COUNT);
+	bool is_wrong = which != ID_RIGHT && (which != ID_MISSING || workers_have_many(runtime));
+
+	if (is_wrong && random_chance(random, 500))
+		worker_report_stray(
+			runtime, slot, is_progress ? STATUS_PROGRESS : STATUS_DONE, which);
+	else
+		worker_report_broken(runtime, slot, which);
 }
 
 /* Ends the attempt and the worker, like a crash. */
@@ -58,7 +84,7 @@ static void answer_unknown(struct pool_runtime *runtime, uint16_t slot)
 
 static void answer_slice(struct pool_runtime *runtime, uint16_t slot)
 {
-	if (runtime->workers.worker[slot].tasks[0].slice >= 3)
+	if (current(runtime, slot)->slice >= 3)
 		answer_done(runtime, slot);
 	else
 		worker_report_output(
@@ -67,7 +93,7 @@ static void answer_slice(struct pool_runtime *runtime, uint16_t slot)
 
 static void work(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = &runtime->workers.worker[slot].tasks[0];
+	const struct worker_task *task = current(runtime, slot);
 
 	switch (runtime->world->account.message[task->id].temper) {
 	case TEMPER_DONE:
@@ -112,8 +138,12 @@ static void work(struct pool_runtime *runtime, uint16_t slot)
 		break;
 	case TEMPER_HANG:
 		break;
+	case TEMPER_BLOCK:
+		runtime->workers.worker[slot].blocked = true;
+		break;
 	case TEMPER_LONG:
-		if (task->soft >= runtime->config.hard_limit || task->interrupted)
+		if (task->soft >= runtime->config.hard_limit || task->interrupted ||
+			task->cancelled)
 			answer_done(runtime, slot);
 		break;
 	case TEMPER_IGNORED:
@@ -126,7 +156,7 @@ static void work(struct pool_runtime *runtime, uint16_t slot)
 		answer_unknown(runtime, slot);
 		break;
 	case TEMPER_BREAK:
-		worker_report_broken(runtime, slot);
+		break_protocol(runtime, slot);
 		break;
 	case TEMPER_SLICES:
 		answer_slice(runtime, slot);
@@ -150,7 +180,7 @@ static void boot(struct pool_runtime *runtime, uint16_t slot)
 		return;
 	}
 	if (world_wants(runtime->world, TROUBLE_EXITS, 30)) {
-		worker_report_broken(runtime, slot);
+		worker_report_broken(runtime, slot, ID_MISSING);
 		return;
 	}
 	if (world_wants(runtime->world, TROUBLE_EXITS, 100)) {
@@ -171,7 +201,7 @@ static bool is_lagging(struct pool_runtime *runtime, uint16_t slot)
 		return false;
 	if (worker->quit && !worker->broken && worker->phase == WORKER_RUNNING &&
 		random_chance(&runtime->world->random, 300))
-		worker_report_broken(runtime, slot);
+		worker_report_broken(runtime, slot, ID_MISSING);
 	return true;
 }
 
@@ -194,6 +224,43 @@ static bool obey(struct pool_runtime *runtime, uint16_t slot)
 	return true;
 }
 
+/* True: it does nothing with this task until something else happens. */
+static bool is_stuck(const struct pool_runtime *runtime, const struct worker_task *task)
+{
+	enum temper temper = runtime->world->account.message[task->id].temper;
+
+	return temper == TEMPER_HANG ||
+	       (temper == TEMPER_LONG && task->soft < runtime->config.hard_limit &&
+		       !task->interrupted && !task->cancelled);
+}
+
+/* Any of its open tasks; in a calm world one that moves, because all else moves at once. */
+static uint32_t choose_task(const struct pool_runtime *runtime, const struct worker *worker)
+{
+	uint32_t start = random_below(&runtime->world->random, worker->count);
+
+	if (!workers_have_many(runtime))
+		return 0;
+	for (uint32_t i = 0; runtime->world->calm && i < worker->count; i++) {
+		uint32_t index = (start + i) % worker->count;
+
+		if (!is_stuck(runtime, &worker->tasks[index]))
+			return index;
+	}
+	return start;
+}
+
+static void act_on_task(struct pool_runtime *runtime, uint16_t slot)
+{
+	struct worker *worker = &runtime->workers.worker[slot];
+
+	worker->current = choose_task(runtime, worker);
+	if (random_chance(&runtime->world->random, 50))
+		worker_report_output(runtime, slot, STATUS_PROGRESS, "", REASON_NONE);
+	else
+		work(runtime, slot);
+}
+
 void workers_act(struct workers *workers, uint16_t slot)
 {
 	struct pool_runtime *runtime = workers->runtime;
@@ -213,8 +280,6 @@ void workers_act(struct workers *workers, uint16_t slot)
 		worker_report_room(runtime, slot, random_chance(&runtime->world->random, 500));
 	else if (runtime->world->calm && worker->full)
 		worker_report_room(runtime, slot, true);
-	else if (worker->count > 0 && random_chance(&runtime->world->random, 50))
-		worker_report_output(runtime, slot, STATUS_PROGRESS, "", REASON_NONE);
-	else if (worker->count > 0)
-		work(runtime, slot);
+	else if (worker->count > 0 && !worker->blocked)
+		act_on_task(runtime, slot);
 }

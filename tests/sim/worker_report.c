@@ -1,5 +1,6 @@
 #include "sim/worker_report.h"
 
+#include "sim/blame.h"
 #include "sim/copies.h"
 #include "sim/fail.h"
 
@@ -41,7 +42,8 @@ void worker_report_gone(
 	struct event event = slot_event(SLOT_GONE, slot, worker);
 
 	sim_trace("worker %u is gone (%d), %u tasks open", slot, number, worker->count);
-	if (worker->count > 0) {
+	blame_gone(runtime, worker);
+	if (worker->count > 0 && !workers_have_many(runtime)) {
 		runtime->world->account.message[worker->tasks[0].id].failures++;
 		/* A worker that was given up may leave a task that counts as not started. */
 		if (!worker->given_up)
@@ -52,25 +54,91 @@ void worker_report_gone(
 	event.slot.exit = (struct exit_info){.kind = kind, .number = number, .stage = "exec"};
 	event.slot.output = last_words(runtime->world);
 	report(runtime, &event);
+	blame_check_gone(runtime);
 }
 
-static void take_head(struct worker *worker)
+static void take_current(struct worker *worker)
 {
+	struct worker_task *task = &worker->tasks[worker->current];
+
+	worker->answered = task->task_id;
 	worker->count--;
 	worker->since = sim_now;
-	memmove(worker->tasks, worker->tasks + 1, worker->count * sizeof *worker->tasks);
+	memmove(task, task + 1, (worker->count - worker->current) * sizeof *task);
+}
+
+/* ---------- the id in an output ---------- */
+
+/* Where the id counts, one that is missing or belongs to another task is an error. */
+static void mark_id(const struct pool_runtime *runtime, enum cover_id which)
+{
+	cover_mark(COVER_ID, which, workers_have_many(runtime));
+}
+
+/* The id of a task of another worker; 0: none has one. */
+static uint64_t foreign_id(struct pool_runtime *runtime, uint16_t slot)
+{
+	uint16_t start = (uint16_t)random_below(&runtime->world->random, SLOTS_MAX);
+
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
+		uint16_t other = (uint16_t)((start + i) % SLOTS_MAX);
+		const struct worker *worker = &runtime->workers.worker[other];
+
+		if (other != slot && worker->count > 0)
+			return worker->tasks[random_below(&runtime->world->random, worker->count)]
+				.task_id;
+	}
+	return 0;
+}
+
+/* An id of that kind; if there is none, one that nobody has. */
+static uint64_t choose_id(struct pool_runtime *runtime, uint16_t slot, enum cover_id which)
+{
+	const struct worker *worker = &runtime->workers.worker[slot];
+	uint64_t id = 0;
+
+	if (which == ID_RIGHT && worker->count > 0)
+		id = worker->tasks[worker->current].task_id;
+	else if (which == ID_ANSWERED)
+		id = worker->answered;
+	else if (which == ID_FOREIGN)
+		id = foreign_id(runtime, slot);
+	if (!id && which != ID_MISSING) {
+		which = ID_UNKNOWN;
+		id = runtime->supervisor->last_task_id + 1;
+	}
+	mark_id(runtime, which);
+	return id;
+}
+
+/* Without concurrency an output may leave it out. */
+static uint64_t right_id(struct pool_runtime *runtime, uint16_t slot)
+{
+	bool has_one = workers_have_many(runtime) || random_chance(&runtime->world->random, 500);
+
+	return choose_id(runtime, slot, has_one ? ID_RIGHT : ID_MISSING);
+}
+
+/* ---------- outputs ---------- */
+
+static struct output *new_output(size_t size, int32_t status, uint64_t task_id)
+{
+	struct output *output = output_new(size);
+
+	sim_require(output, "out of memory");
+	output->status = status;
+	output->task_id = task_id;
+	return output;
 }
 
 void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t status,
 	const char *reply_queue, enum reason invalid)
 {
 	struct worker *worker = &runtime->workers.worker[slot];
-	struct worker_task task = worker->tasks[0];
+	struct worker_task task = worker->tasks[worker->current];
 	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
-	struct output *output = output_new(4);
+	struct output *output = new_output(4, status, right_id(runtime, slot));
 
-	sim_require(output, "out of memory");
-	output->status = status;
 	output->invalid = invalid;
 	output->retry_after_ms = status >= STATUS_FAILED ? copies_choose_output(task.id) : -1;
 	output->bytes[0] = (uint8_t)(task.id >> 24);
@@ -83,9 +151,13 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	sim_trace("worker %u answers %d for message %u", slot, status, task.id);
 	if (status != STATUS_PROGRESS) {
 		note_end(runtime, &task);
-		take_head(worker);
+		take_current(worker);
+		if (workers_have_many(runtime))
+			cover_mark(COVER_SUSPECT, SUSPECT_ANSWERED, !task.is_suspect);
 	}
+	blame_heard(worker, task.task_id);
 	report(runtime, &event);
+	blame_check_heard(runtime, worker);
 }
 
 void worker_report_memory(struct pool_runtime *runtime, uint16_t slot)
@@ -98,14 +170,28 @@ void worker_report_memory(struct pool_runtime *runtime, uint16_t slot)
 	report(runtime, &event);
 }
 
-void worker_report_broken(struct pool_runtime *runtime, uint16_t slot)
+/* The worker sends nothing after it. */
+static void break_protocol(struct pool_runtime *runtime, uint16_t slot, const struct event *event)
+{
+	struct worker *worker = &runtime->workers.worker[slot];
+	bool is_output = event->kind == SLOT_OUTPUT;
+
+	worker->broken = true;
+	blame_broken(
+		runtime, worker, is_output ? event->slot.output->task_id : event->slot.task_id);
+	report(runtime, event);
+}
+
+void worker_report_broken(struct pool_runtime *runtime, uint16_t slot, enum cover_id which)
 {
 	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_BROKEN, slot, worker);
 
-	worker->broken = true;
 	event.slot.what = "a frame that makes no sense";
-	report(runtime, &event);
+	event.slot.task_id = choose_id(runtime, slot, which);
+	sim_trace("worker %u breaks the protocol, naming task %llu", slot,
+		(unsigned long long)event.slot.task_id);
+	break_protocol(runtime, slot, &event);
 }
 
 void worker_report_room(struct pool_runtime *runtime, uint16_t slot, bool room)
@@ -132,24 +218,20 @@ void worker_report_unknown(struct pool_runtime *runtime, uint16_t slot, int32_t 
 	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
 
-	event.slot.output = output_new(0);
-	sim_require(event.slot.output, "out of memory");
-	event.slot.output->status = status;
-	sim_trace("worker %u answers %d for message %u", slot, status, worker->tasks[0].id);
-	worker->broken = true;
-	report(runtime, &event);
+	event.slot.output = new_output(0, status, right_id(runtime, slot));
+	sim_trace("worker %u answers %d for message %u", slot, status,
+		worker->tasks[worker->current].id);
+	break_protocol(runtime, slot, &event);
 }
 
-void worker_report_stray(struct pool_runtime *runtime, uint16_t slot, int32_t status)
+void worker_report_stray(
+	struct pool_runtime *runtime, uint16_t slot, int32_t status, enum cover_id which)
 {
 	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
 
-	sim_require(worker->count == 0, "a stray answer with a task open");
-	event.slot.output = output_new(0);
-	sim_require(event.slot.output, "out of memory");
-	event.slot.output->status = status;
-	sim_trace("worker %u says %d, and has no task", slot, status);
-	worker->broken = true;
-	report(runtime, &event);
+	event.slot.output = new_output(0, status, choose_id(runtime, slot, which));
+	sim_trace("worker %u answers %d for task %llu", slot, status,
+		(unsigned long long)event.slot.output->task_id);
+	break_protocol(runtime, slot, &event);
 }

@@ -1,6 +1,7 @@
 #include "sim/workers.h"
 
 #include "core/pool_internal.h"
+#include "sim/blame.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
@@ -64,6 +65,13 @@ static mtime soft_limit(
 	return own > 0 ? own : runtime->config.soft_limit;
 }
 
+static uint32_t depth_of(const struct pool_config *config)
+{
+	if (config->concurrency > 1)
+		return config->concurrency;
+	return config->pipeline ? config->pipeline : POOL_PIPELINE_MAX;
+}
+
 enum send_result workers_send(
 	struct workers *workers, uint16_t slot, const struct delivery *delivery, uint16_t attempt)
 {
@@ -76,9 +84,7 @@ enum send_result workers_send(
 		.attempt = attempt};
 
 	sim_require(worker->phase == WORKER_RUNNING && !worker->quit, "a task for a worker not up");
-	sim_require(worker->count < (runtime->config.pipeline ? runtime->config.pipeline
-							      : POOL_PIPELINE_MAX),
-		"a pipe over its depth");
+	sim_require(worker->count < depth_of(&runtime->config), "a pipe over its depth");
 	workers->restless |= 1u << slot;
 	if (world_wants(runtime->world, TROUBLE_MEMORY, 5))
 		return SEND_NO_MEMORY;
@@ -92,6 +98,7 @@ enum send_result workers_send(
 	task.soft = soft_limit(runtime, task.instance, delivery);
 	check_send(runtime, &task, delivery);
 	check_wait(runtime, worker);
+	blame_sent(runtime, slot, &task, delivery);
 	sim_require(!runtime->config.recycle.tasks || worker->given < runtime->config.recycle.tasks,
 		"worker %u is given more than %u tasks", slot, worker->given);
 	worker->given++;
@@ -99,11 +106,12 @@ enum send_result workers_send(
 	if (worker->count == 0)
 		worker->since = runtime->world->now;
 	worker->tasks[worker->count++] = task;
-	sim_trace("worker %u gets message %u, attempt %u", slot, task.id, attempt);
+	sim_trace("worker %u gets message %u, attempt %u, as task %llu%s", slot, task.id, attempt,
+		(unsigned long long)task.task_id, task.is_suspect ? ", a suspect" : "");
 	return SEND_OK;
 }
 
-static struct worker_task *find_task(struct worker *worker, uint64_t task_id)
+struct worker_task *workers_find(struct worker *worker, uint64_t task_id)
 {
 	for (uint32_t i = 0; i < worker->count; i++)
 		if (worker->tasks[i].task_id == task_id)
@@ -124,23 +132,29 @@ static void spawn(struct pool_runtime *runtime, struct worker *worker, uint32_t 
 	worker->phase = WORKER_BOOTING;
 }
 
-static void term(const struct pool_runtime *runtime, struct worker *worker)
+static void check_interrupted(const struct pool_runtime *runtime, const struct worker_task *task)
 {
-	const struct worker_task *task = &worker->tasks[0];
 	bool is_late = task->soft <= runtime->config.hard_limit &&
 		       runtime->turned_at - task->sent >= task->soft;
 
-	sim_require(worker->count == 0 || task->interrupted || !is_late,
+	sim_require(task->interrupted || !is_late,
 		"message %u is stopped, and was never interrupted", task->id);
-	sim_require(worker->count == 0 ||
+}
+
+static void term(struct pool_runtime *runtime, struct worker *worker)
+{
+	for (uint32_t i = 0; i < worker->count; i++)
+		check_interrupted(runtime, &worker->tasks[i]);
+	sim_require(worker->count == 0 || workers_have_many(runtime) ||
 			    runtime->world->now - worker->since >= runtime->config.hard_limit,
 		"worker %d is stopped in the middle of message %u",
-		(int)(worker - runtime->workers.worker), task->id);
+		(int)(worker - runtime->workers.worker), worker->tasks[0].id);
+	blame_term(runtime, worker);
 	worker->term = worker->given_up = true;
 }
 
 /* Only a forced stop may interrupt a task that has exceeded no limit. */
-static void kill(const struct pool_runtime *runtime, struct worker *worker)
+static void kill(struct pool_runtime *runtime, struct worker *worker)
 {
 	uint64_t limit = runtime->config.recycle.memory_kill;
 	bool is_too_large = limit && worker->bytes > limit;
@@ -149,6 +163,7 @@ static void kill(const struct pool_runtime *runtime, struct worker *worker)
 			    pool_is_forced(&runtime->pool->context),
 		"a worker is killed with %u tasks open", worker->count);
 	worker->given_up |= is_too_large;
+	blame_kill(runtime, worker);
 	worker->kill = true;
 }
 
@@ -186,12 +201,19 @@ void workers_ask(struct workers *workers, uint16_t slot, uint32_t life, enum tas
 {
 	struct pool_runtime *runtime = workers->runtime;
 	struct worker *worker = &workers->worker[slot];
-	struct worker_task *task = find_task(worker, task_id);
+	struct worker_task *task = workers_find(worker, task_id);
 
 	workers->restless |= 1u << slot;
 	sim_require(worker->life == life && worker->phase == WORKER_RUNNING && !worker->term,
 		"worker %u is asked for something about a task and has none", slot);
 	sim_require(task, "worker %u is asked about a task that it does not have", slot);
+	if (task_id == workers->cancels) {
+		sim_require(request == TASK_CANCEL && !workers->was_asked,
+			"message %u is not cancelled, or twice", task->id);
+		workers->was_asked = task->cancelled = true;
+		sim_trace("message %u is cancelled", task->id);
+		return;
+	}
 	sim_require((request == TASK_CANCEL) == (runtime->config.on_soft == SOFT_CANCEL),
 		"message %u: another request than the configured one", task->id);
 	sim_require(!task->interrupted, "message %u is interrupted twice", task->id);
@@ -205,8 +227,15 @@ void workers_start(struct workers *workers, struct pool_runtime *runtime)
 {
 	workers->runtime = runtime;
 	workers->restless = 0;
+	workers->cancels = 0;
+	workers->ended_count = 0;
 	for (uint16_t i = 0; i < SLOTS_MAX; i++)
 		memset(&workers->worker[i], 0, offsetof(struct worker, tasks));
+}
+
+bool workers_have_many(const struct pool_runtime *runtime)
+{
+	return runtime->config.concurrency > 1;
 }
 
 void workers_wake(struct workers *workers)

@@ -6,6 +6,8 @@
 #include "core/pool.h"
 #include "sim/steer.h"
 
+#define WORKER_TASKS_MAX 64
+
 struct pool_runtime;
 
 enum worker_phase { WORKER_NONE, WORKER_BOOTING, WORKER_RUNNING };
@@ -17,7 +19,13 @@ struct worker_task {
 	uint16_t attempt;
 	bool alone;       /* it came back after three renewals, so it must run alone */
 	bool interrupted; /* it was asked to end early */
+	bool cancelled;   /* the same, by an operator */
 	mtime sent, soft; /* soft: its limit where the pool interrupts, else MTIME_NEVER */
+	/* blame.h */
+	bool is_suspect;
+	bool is_due;        /* it was over the hard limit when a turn began */
+	enum reason blamed; /* for which its attempt counts; REASON_NONE: it does not */
+	bool is_told;       /* the pool has reported how the attempt ended */
 };
 
 struct worker {
@@ -29,19 +37,32 @@ struct worker {
 	bool full;             /* its pipe is full */
 	bool stubborn;         /* ignores quit and SIGTERM */
 	bool comes_to_nothing; /* it never becomes ready */
+	bool blocked;          /* a task blocks all others: nothing is sent any more */
 	mtime cost;            /* processor time that its start still needs */
 	mtime started, waited; /* waited: for a processor since then */
 	mtime since;           /* when its head was begun; valid if it has one */
 	uint32_t given;        /* tasks that it got in this life */
 	uint64_t bytes;        /* resident memory; grows with each task */
+	uint32_t current;      /* index of the task that it acts on */
+	uint64_t answered;     /* id of the task that it answered last; 0: none */
+	/* blame.h */
+	bool is_judged;     /* it is known whose attempts count */
+	bool are_suspects;  /* nobody's: all that are open are suspects */
+	uint64_t speaks_of; /* id of the task in the output that the pool is given; 0: none */
+	mtime silent_since; /* a task is due since then, and no other one was heard of */
 	uint32_t count;
-	struct worker_task tasks[POOL_PIPELINE_MAX]; /* the oldest first; valid up to count */
+	struct worker_task tasks[WORKER_TASKS_MAX]; /* the oldest first; valid up to count */
 };
 
 struct workers {
 	struct pool_runtime *runtime;
 	uint32_t restless; /* bit (1u << slot): workers_act may change something, also in a calm
 			      world */
+	uint64_t cancels;  /* id of the task that an operator is cancelling; 0: none */
+	bool was_asked;    /* its worker was asked to */
+	/* blame.h: those that were open in the worker that ended last */
+	uint32_t ended_count;
+	struct worker_task ended[WORKER_TASKS_MAX];
 	struct worker worker[SLOTS_MAX];
 };
 
@@ -70,9 +91,13 @@ static inline bool workers_is_at_rest(const struct workers *workers, uint16_t sl
 	const struct worker *worker = &workers->worker[slot];
 
 	return worker->phase == WORKER_NONE ||
-	       (worker->phase == WORKER_RUNNING && worker->count == 0 && !worker->full &&
-		       !worker->quit && !worker->term && !worker->kill);
+	       (worker->phase == WORKER_RUNNING && (worker->count == 0 || worker->blocked) &&
+		       !worker->full && !worker->quit && !worker->term && !worker->kill);
 }
 bool workers_is_anyone_alive(const struct workers *);
+/* The open task with this id, or NULL. */
+struct worker_task *workers_find(struct worker *, uint64_t task_id);
+/* True: its tasks carry ids that count, and each of them has begun. */
+bool workers_have_many(const struct pool_runtime *);
 
 #endif

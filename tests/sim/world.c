@@ -280,6 +280,7 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->now = MTIME_SECOND;
 	random_init(&world->random, seed);
 	start_costs_choose(world);
+	world->has_many_tasks = random_chance(&world->random, 500);
 	choose_pools(world);
 	world->queue_vanishes = random_chance(&world->random, 150);
 	world->params = (struct connection_params){.user = "guest",

@@ -40,6 +40,7 @@ struct supervisor {
 	enum supervisor_state state;
 	struct starts starts;
 	uint64_t last_task_id;
+	uint64_t latest_id;                      /* of the tasks that were sent */
 	uint32_t share;                          /* of the processors, in thousandths */
 	mtime idle;                              /* processor time that was not used */
 	mtime extra;                             /* starts beyond the number of processors */
@@ -71,6 +72,7 @@ struct world {
 	struct settle_policy policy;    /* of all pools */
 	mtime start_cost;               /* processor time that a worker needs to start */
 	mtime ack_timeout;              /* of the broker, where it is not calm */
+	bool has_many_tasks;            /* in this run most workers have several tasks open */
 	bool queue_vanishes;            /* in this run the queue that is consumed may be deleted */
 	bool moved;                     /* something happened in this round */
 	struct buf headers, properties; /* of the message that is made; used again by the next */

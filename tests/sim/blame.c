@@ -1,0 +1,411 @@
+#include "sim/blame.h"
+
+#include "core/pool_internal.h"
+#include "sim/cover.h"
+#include "sim/fail.h"
+#include "sim/world.h"
+
+/* ---------- where a task is sent ---------- */
+
+static uint32_t count_alone(const struct pool_runtime *runtime)
+{
+	uint32_t alone = 0;
+
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
+		const struct worker *worker = &runtime->workers.worker[i];
+
+		alone += worker->count > 0 && worker->tasks[0].is_suspect;
+	}
+	return alone;
+}
+
+static uint32_t alone_max(const struct pool_runtime *runtime)
+{
+	uint32_t wanted = runtime->steering.wanted;
+
+	return wanted < 2 ? 1 : wanted / 2;
+}
+
+static bool is_known_suspect(const struct account *account, const struct worker_task *task,
+	const struct delivery *delivery)
+{
+	bool was_open = account->suspected[task->instance] == task->requeues + 1;
+
+	if (task->instance == 0)
+		return delivery->is_suspect;
+	return was_open || account->facts[task->instance].suspect;
+}
+
+/* Nothing is sent beside it, and not too many workers work alone. */
+static void check_suspect(const struct pool_runtime *runtime, const struct worker *worker,
+	const struct worker_task *task)
+{
+	sim_require(worker->count == 0, "message %u is a suspect and not alone in its worker",
+		task->id);
+	sim_require(count_alone(runtime) < alone_max(runtime), "%u of %u workers work alone",
+		count_alone(runtime) + 1, runtime->steering.wanted);
+}
+
+static const struct delivery *first_of(const struct link *list)
+{
+	const struct link *first = list_first(list);
+
+	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+}
+
+/* The least loaded worker gets it. It may overtake a suspect if there is another worker for that
+ * one, which gets nothing else: so it is idle in the end. */
+static void check_ordinary(const struct pool_runtime *runtime, uint16_t slot,
+	const struct worker_task *task, const struct delivery *delivery)
+{
+	const struct pool *pool = runtime->pool;
+	const struct delivery *suspect = first_of(&pool->tasks.dispatch.suspects);
+	uint32_t count = runtime->workers.worker[slot].count;
+
+	sim_require(!(slots_at(&pool->slots, slot)->pipe.closed & PIPE_ALONE),
+		"message %u is sent to a worker that is kept for a suspect", task->id);
+	sim_require(!suspect || suspect->tag > delivery->tag || pool->tasks.dispatch.alone > 0,
+		"message %u overtakes a suspect", task->id);
+	for (uint16_t i = 0; i < pool->slots.all.count; i++) {
+		const struct pipe *pipe = &slots_at(&pool->slots, i)->pipe;
+
+		sim_require(runtime->workers.worker[i].count >= count || pipe->closed ||
+				    pipe_is_spent(pipe),
+			"message %u is sent to worker %u with %u tasks, and worker %u has %u",
+			task->id, slot, count, i, runtime->workers.worker[i].count);
+	}
+}
+
+void blame_sent(struct pool_runtime *runtime, uint16_t slot, struct worker_task *task,
+	const struct delivery *delivery)
+{
+	const struct worker *worker = &runtime->workers.worker[slot];
+	struct supervisor *supervisor = runtime->supervisor;
+
+	sim_require(task->task_id > supervisor->latest_id, "message %u has the id of another task",
+		task->id);
+	supervisor->latest_id = task->task_id;
+	if (!workers_have_many(runtime))
+		return;
+	task->is_suspect = is_known_suspect(&runtime->world->account, task, delivery);
+	sim_require(worker->count == 0 || !worker->tasks[0].is_suspect,
+		"message %u is sent beside a suspect", task->id);
+	for (uint32_t i = 0; i < worker->count; i++)
+		sim_require(!worker->tasks[i].is_due,
+			"message %u is sent to a worker with a task over the hard limit", task->id);
+	cover_mark(COVER_SUSPECT, SUSPECT_SENT, !task->is_suspect);
+	if (task->is_suspect)
+		check_suspect(runtime, worker, task);
+	else
+		check_ordinary(runtime, slot, task, delivery);
+}
+
+/* ---------- the hard limit ---------- */
+
+/* How long its worker may be silent about all other tasks. */
+static mtime silence_of(const struct pool_runtime *runtime)
+{
+	return mtime_min(runtime->config.grace, runtime->config.hard_limit);
+}
+
+static bool is_open_to_judgement(const struct worker *worker)
+{
+	return worker->phase == WORKER_RUNNING && worker->count > 0 && !worker->is_judged;
+}
+
+static const struct worker_task *first_due(const struct worker *worker, uint64_t other_than)
+{
+	for (uint32_t i = 0; i < worker->count; i++)
+		if (worker->tasks[i].is_due && worker->tasks[i].task_id != other_than)
+			return &worker->tasks[i];
+	return NULL;
+}
+
+static void find_due(const struct pool_runtime *runtime, struct worker *worker)
+{
+	mtime now = runtime->world->now;
+
+	if (!first_due(worker, 0))
+		worker->silent_since = now;
+	for (uint32_t i = 0; i < worker->count; i++) {
+		struct worker_task *task = &worker->tasks[i];
+
+		task->is_due |= now - task->sent >= runtime->config.hard_limit;
+	}
+}
+
+void blame_turn(struct pool_runtime *runtime)
+{
+	for (uint16_t i = 0; workers_have_many(runtime) && i < SLOTS_MAX; i++) {
+		struct worker *worker = &runtime->workers.worker[i];
+
+		if (is_open_to_judgement(worker))
+			find_due(runtime, worker);
+	}
+}
+
+static void check_limits(const struct pool_runtime *runtime, uint16_t slot)
+{
+	const struct worker *worker = &runtime->workers.worker[slot];
+	const struct worker_task *due = first_due(worker, 0);
+
+	if (!is_open_to_judgement(worker) || !due)
+		return;
+	sim_require(worker->count > 1, "message %u is over the hard limit, alone, and goes on",
+		due->id);
+	sim_require(runtime->world->now - worker->silent_since < silence_of(runtime),
+		"message %u is over the hard limit, and worker %u is silent for too long", due->id,
+		slot);
+}
+
+/* ---------- a worker that idles ---------- */
+
+static bool is_idle(const struct pool_runtime *runtime, uint16_t slot)
+{
+	const struct worker *worker = &runtime->workers.worker[slot];
+	uint32_t max = runtime->config.recycle.tasks;
+
+	return workers_is_taking(&runtime->workers, slot) && worker->count == 0 && !worker->full &&
+	       !slot_is_leaving(slots_at(&runtime->pool->slots, slot)) &&
+	       !pipe_is_spent(&slots_at(&runtime->pool->slots, slot)->pipe) &&
+	       (!max || worker->given < max);
+}
+
+static bool is_any_idle(const struct pool_runtime *runtime)
+{
+	for (uint16_t i = 0; i < runtime->pool->slots.all.count; i++)
+		if (is_idle(runtime, i))
+			return true;
+	return false;
+}
+
+/* True: tasks wait, and neither memory, nor the outbox, nor a task that needs the whole pool keeps
+ * them. */
+static bool may_send(const struct pool_runtime *runtime)
+{
+	const struct tasks *tasks = &runtime->pool->tasks;
+	const struct delivery *next = first_of(&tasks->dispatch.queued);
+	const struct delivery *suspect = first_of(&tasks->dispatch.suspects);
+	bool is_exclusive = tasks->dispatch.is_exclusive || (next && settle_is_exclusive(next)) ||
+			    (suspect && settle_is_exclusive(suspect));
+
+	return runtime->pool->context.phase == POOL_RUNS && tasks->dispatch.queued_count > 0 &&
+	       tasks->send_again == MTIME_NEVER &&
+	       tasks->outbox.bytes <= runtime->config.outbox_limit &&
+	       !(is_exclusive && tasks->dispatch.in_pipes > 0);
+}
+
+/* A task waits only if no worker idles; or if it is a suspect, and enough workers work alone. */
+static void check_idle(const struct pool_runtime *runtime)
+{
+	const struct dispatch *dispatch = &runtime->pool->tasks.dispatch;
+
+	if (!may_send(runtime) || !is_any_idle(runtime))
+		return;
+	sim_require(dispatch->queued_count == dispatch->suspect_count,
+		"%u tasks wait, and a worker idles",
+		dispatch->queued_count - dispatch->suspect_count);
+	sim_require(count_alone(runtime) >= alone_max(runtime),
+		"%u suspects wait, and a worker idles", dispatch->suspect_count);
+}
+
+void blame_check_turn(const struct pool_runtime *runtime)
+{
+	if (!workers_have_many(runtime))
+		return;
+	for (uint16_t i = 0; i < SLOTS_MAX; i++)
+		check_limits(runtime, i);
+	check_idle(runtime);
+}
+
+/* ---------- who is to blame ---------- */
+
+static void blame(struct worker_task *task, enum reason reason)
+{
+	task->blamed = reason;
+	sim_trace("message %u is to blame (%s)", task->id, reason_name(reason));
+}
+
+/* The only open task, or nobody and all are suspects. */
+static void blame_open(struct worker *worker, enum reason reason, enum cover_ended how)
+{
+	if (worker->is_judged)
+		return;
+	worker->is_judged = true;
+	worker->are_suspects = worker->count > 1;
+	cover_mark(COVER_ENDED, how, worker->count > 1 ? 2 : worker->count);
+	if (worker->count == 1)
+		blame(&worker->tasks[0], reason);
+}
+
+/* All that are due, but the one that it has just answered or whose progress it reports. */
+static void blame_due(struct worker *worker)
+{
+	bool is_any = false;
+
+	worker->is_judged = true;
+	cover_mark(COVER_ENDED, ENDED_HUNG, worker->count > 1 ? 2 : worker->count);
+	for (uint32_t i = 0; i < worker->count; i++) {
+		struct worker_task *task = &worker->tasks[i];
+
+		if (!task->is_due || task->task_id == worker->speaks_of)
+			continue;
+		blame(task, REASON_TIMED_OUT);
+		is_any = true;
+	}
+	sim_require(is_any, "a worker is stopped, and none of its tasks hangs");
+}
+
+void blame_term(struct pool_runtime *runtime, struct worker *worker)
+{
+	uint16_t slot = (uint16_t)(worker - runtime->workers.worker);
+
+	if (!workers_have_many(runtime) || worker->count == 0 || worker->is_judged)
+		return;
+	sim_require(
+		first_due(worker, 0), "worker %u is stopped, and none of its tasks is late", slot);
+	if (worker->speaks_of) {
+		blame_due(worker);
+		return;
+	}
+	sim_require(worker->count == 1 ||
+			    runtime->world->now - worker->silent_since >= silence_of(runtime),
+		"worker %u is stopped before it was silent for long", slot);
+	blame_open(worker, REASON_TIMED_OUT, ENDED_SILENT);
+}
+
+void blame_kill(struct pool_runtime *runtime, struct worker *worker)
+{
+	if (workers_have_many(runtime))
+		blame_open(worker, REASON_CRASHED, ENDED_KILLED);
+}
+
+void blame_heard(struct worker *worker, uint64_t task_id)
+{
+	worker->speaks_of = task_id;
+}
+
+void blame_check_heard(const struct pool_runtime *runtime, struct worker *worker)
+{
+	const struct worker_task *due = first_due(worker, worker->speaks_of);
+
+	sim_require(!workers_have_many(runtime) || !is_open_to_judgement(worker) || !due,
+		"message %u hangs, and its worker goes on", due ? due->id : 0);
+	worker->speaks_of = 0;
+}
+
+void blame_broken(struct pool_runtime *runtime, struct worker *worker, uint64_t task_id)
+{
+	struct worker_task *named = workers_find(worker, task_id);
+
+	if (!workers_have_many(runtime))
+		return;
+	if (!named || worker->is_judged) {
+		blame_open(worker, REASON_PROTOCOL, ENDED_BROKEN);
+		return;
+	}
+	worker->is_judged = true;
+	cover_mark(COVER_ENDED, ENDED_NAMED, worker->count > 1 ? 2 : 1);
+	blame(named, REASON_PROTOCOL);
+}
+
+/* ---------- the end of a worker ---------- */
+
+static void count_failure(const struct pool_runtime *runtime, const struct worker_task *task)
+{
+	struct account *account = &runtime->world->account;
+
+	cover_mark(COVER_SUSPECT, SUSPECT_FAILED, !task->is_suspect);
+	account->message[task->id].failures++;
+	account_ended(account, task->instance, task->requeues, runtime->supervisor->number);
+}
+
+/* A worker may still have it from a channel that was lost: that is past. */
+static void suspect(const struct pool_runtime *runtime, const struct worker_task *task)
+{
+	struct account *account = &runtime->world->account;
+
+	if (task->instance && task->requeues == account->requeues[task->instance])
+		account->suspected[task->instance] = task->requeues + 1;
+}
+
+/* A forced stop took its tasks from the pool, and counts none. */
+static void forget_all(struct worker *worker)
+{
+	for (uint32_t i = 0; i < worker->count; i++)
+		worker->tasks[i].blamed = REASON_NONE;
+	worker->are_suspects = false;
+}
+
+void blame_gone(struct pool_runtime *runtime, struct worker *worker)
+{
+	struct workers *workers = &runtime->workers;
+
+	workers->ended_count = 0;
+	if (!workers_have_many(runtime))
+		return;
+	blame_open(worker, REASON_CRASHED, ENDED_GONE);
+	if (pool_is_forced(&runtime->pool->context))
+		forget_all(worker);
+	for (uint32_t i = 0; i < worker->count; i++) {
+		const struct worker_task *task = &worker->tasks[i];
+
+		if (task->blamed)
+			count_failure(runtime, task);
+		else if (worker->are_suspects)
+			suspect(runtime, task);
+	}
+	workers->ended_count = worker->count;
+	memcpy(workers->ended, worker->tasks, worker->count * sizeof *workers->ended);
+}
+
+static struct worker_task *find_ended(struct workers *workers, uint64_t task_id)
+{
+	for (uint32_t i = 0; i < workers->ended_count; i++)
+		if (workers->ended[i].task_id == task_id)
+			return &workers->ended[i];
+	return NULL;
+}
+
+static bool ends_an_attempt(const struct notice *notice)
+{
+	return notice->kind == NOTICE_TASK_RETRIED || notice->kind == NOTICE_TASK_GIVEN_UP;
+}
+
+static bool is_of_a_worker(enum reason reason)
+{
+	return reason == REASON_CRASHED || reason == REASON_TIMED_OUT || reason == REASON_PROTOCOL;
+}
+
+/* An orphan has no attempt that could count. */
+void blame_told(struct pool_runtime *runtime, const struct notice *notice)
+{
+	bool is_orphan = notice->kind == NOTICE_TASK_ORPHANED;
+	struct worker_task *task;
+
+	if (!workers_have_many(runtime) ||
+		!(is_orphan || (ends_an_attempt(notice) && is_of_a_worker(notice->reason))))
+		return;
+	task = find_ended(&runtime->workers, notice->delivery->id);
+	if (task)
+		task->is_told = true;
+	if (is_orphan)
+		return;
+	sim_require(task, "an attempt of message %u counts (%s), and its worker has not ended",
+		account_id(notice->delivery->body), reason_name(notice->reason));
+	sim_require(task->blamed, "message %u is innocent, and its attempt counts (%s)", task->id,
+		reason_name(notice->reason));
+	sim_require(task->blamed == notice->reason, "message %u: %s, and not %s", task->id,
+		reason_name(notice->reason), reason_name(task->blamed));
+}
+
+void blame_check_gone(struct pool_runtime *runtime)
+{
+	struct workers *workers = &runtime->workers;
+
+	for (uint32_t i = 0; i < workers->ended_count; i++)
+		sim_require(!workers->ended[i].blamed || workers->ended[i].is_told,
+			"message %u is to blame, and its attempt does not count",
+			workers->ended[i].id);
+	workers->ended_count = 0;
+}
