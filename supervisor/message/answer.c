@@ -97,9 +97,9 @@ static void read_headers_head(
 /* Read the value at *at under this key, and pass it; a key that is not ours is ignored. */
 static void take_member(struct answer *answer, int64_t key, const uint8_t **at)
 {
-	const uint8_t *peek = *at;
+	const uint8_t *start = *at;
 	struct wire_value value;
-	if (wire_take(&peek, answer->end, &value) != WIRE_OK)
+	if (wire_take_whole(at, answer->end, &value) != WIRE_OK)
 		return;
 	if (key == KEY_BODY)
 		read_text(
@@ -107,12 +107,11 @@ static void take_member(struct answer *answer, int64_t key, const uint8_t **at)
 	else if (key == KEY_STATUS)
 		read_status(answer, &value);
 	else if (key == KEY_HEADERS)
-		read_headers_head(answer, *at, &value);
+		read_headers_head(answer, start, &value);
 	else if (key == KEY_REPLY_QUEUE)
 		read_text(answer, &value, &answer->reply_queue, "a reply queue that is no text");
 	else if (key == KEY_TASK_ID)
 		read_task_id(answer, &value);
-	wire_skip(at, answer->end);
 }
 
 /* A digit, as text or as an integer; -1: any other text. False: it cannot be a key. */
@@ -134,14 +133,12 @@ static bool read_key(const struct wire_value *value, int64_t *ret)
 static void read_map(struct answer *answer, const uint8_t *at, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		const uint8_t *peek = at;
 		struct wire_value value;
 		int64_t key = -1;
-		if (wire_take(&peek, answer->end, &value) != WIRE_OK)
+		if (wire_take_whole(&at, answer->end, &value) != WIRE_OK)
 			return;
 		if (!read_key(&value, &key))
 			refuse(answer, "a key that is neither text nor 0 to 9");
-		wire_skip(&at, answer->end); /* a wrong key may have members */
 		take_member(answer, key, &at);
 	}
 }

@@ -23,6 +23,13 @@ void pack_init(msgpack_packer *packer, struct buf *out)
 
 void pack_valid_text(msgpack_packer *packer, struct text t)
 {
+	if (t.len <= FIXSTR_MAX) { /* all keys are so short: one append instead of two */
+		char bytes[1 + FIXSTR_MAX] = {(char)(FIXSTR | t.len)};
+		if (t.len > 0)
+			memcpy(bytes + 1, t.ptr, t.len);
+		append(packer->data, bytes, 1 + t.len);
+		return;
+	}
 	msgpack_pack_str(packer, t.len);
 	msgpack_pack_str_body(packer, t.ptr, t.len);
 }

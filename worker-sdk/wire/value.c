@@ -211,33 +211,45 @@ static bool take_shaped(struct cursor *cursor, const struct shape *shape, struct
 enum wire_check_result wire_take(const uint8_t **at, const uint8_t *end, struct wire_value *ret)
 {
 	struct cursor cursor = {*at, end};
-	struct wire_value value;
-	uint64_t first;
-	if (!take_number(&cursor, 1, &first))
+	if (cursor.at == end)
 		return WIRE_CUT;
+	uint8_t first = *cursor.at++;
 	if (first == 0xc1)
 		return WIRE_BAD_BYTE;
+	/* Both write *ret only if they succeed. */
 	bool is_whole = first >= 0xc0 && first <= 0xdf
-				? take_shaped(&cursor, &shapes[first - 0xc0], &value)
-				: take_short(&cursor, (uint8_t)first, &value);
+				? take_shaped(&cursor, &shapes[first - 0xc0], ret)
+				: take_short(&cursor, first, ret);
 	if (!is_whole)
 		return WIRE_CUT;
 	*at = cursor.at;
-	*ret = value;
+	return WIRE_OK;
+}
+
+static uint64_t members_of(const struct wire_value *value)
+{
+	if (value->type == WIRE_ARRAY)
+		return value->count;
+	return value->type == WIRE_MAP ? 2 * (uint64_t)value->count : 0;
+}
+
+enum wire_check_result wire_take_whole(
+	const uint8_t **at, const uint8_t *end, struct wire_value *ret)
+{
+	enum wire_check_result result = wire_take(at, end, ret);
+	if (result != WIRE_OK)
+		return result;
+	struct wire_value value;
+	for (uint64_t owed = members_of(ret); owed > 0; owed += members_of(&value) - 1)
+		if ((result = wire_take(at, end, &value)) != WIRE_OK)
+			return result;
 	return WIRE_OK;
 }
 
 void wire_skip(const uint8_t **at, const uint8_t *end)
 {
 	struct wire_value value;
-	for (uint64_t owed = 1; owed > 0; owed--) {
-		if (wire_take(at, end, &value) != WIRE_OK)
-			return;
-		if (value.type == WIRE_ARRAY)
-			owed += value.count;
-		if (value.type == WIRE_MAP)
-			owed += 2 * (uint64_t)value.count;
-	}
+	(void)wire_take_whole(at, end, &value);
 }
 
 /* The three layouts of the MessagePack specification, "Timestamp extension type". */

@@ -41,7 +41,12 @@ struct wire_value {
  * WIRE_CUT, WIRE_BAD_BYTE: *at and *ret are unchanged. */
 enum wire_check_result wire_take(const uint8_t **at, const uint8_t *end, struct wire_value *ret);
 
-/* Skip one whole object of bytes that wire_check accepted. */
+/* The same, and skip the members of an array or map, of which *ret is the head. Only for bytes that
+ * wire_check accepted: at an error *at may have moved. */
+enum wire_check_result wire_take_whole(
+	const uint8_t **at, const uint8_t *end, struct wire_value *ret);
+
+/* Skip one whole object, as wire_take_whole does. */
 void wire_skip(const uint8_t **at, const uint8_t *end);
 
 /* Return the seconds since 1970 of a timestamp (ext -1), without fractions. False: not a timestamp.
