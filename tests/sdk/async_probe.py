@@ -154,6 +154,11 @@ async def flood(task, rest):
     return Done()
 
 
+async def stop_loop(task, rest):
+    asyncio.get_running_loop().stop()
+    await asyncio.Event().wait()
+
+
 async def loop(task, rest):
     return type(asyncio.get_running_loop()).__module__.partition(".")[0]
 
@@ -183,6 +188,7 @@ DEEDS = {
     "block-in-subtask": block_in_subtask,
     "block-in-callback": block_in_callback,
     "flood": flood,
+    "stop-loop": stop_loop,
     "loop": loop,
     "in-thread": in_thread,
 }
@@ -194,6 +200,17 @@ async def handle(task):
     if "PROBE_REPORTS" in os.environ or deed is None:
         return probe.handle(task)
     return await deed(task, rest.decode())
+
+
+async def handle_in_wrapper(task):
+    return "wrapped"
+
+
+HANDLERS = {
+    "object": lambda: WithState(),
+    "wrapper": lambda: lambda task: handle_in_wrapper(task),
+    "": lambda: functools.partial(handle),
+}
 
 
 class WithState(probe.WithState):
@@ -214,5 +231,4 @@ class WithState(probe.WithState):
 if __name__ == "__main__":
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
     blocked_after = float(os.environ.get("PROBE_BLOCKED_AFTER", "5"))
-    handler = WithState() if "object" in sys.argv else functools.partial(handle)
-    sys.exit(run(handler, blocked_after=blocked_after))
+    sys.exit(run(HANDLERS["".join(sys.argv[1:])](), blocked_after=blocked_after))

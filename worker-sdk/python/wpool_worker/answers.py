@@ -148,4 +148,5 @@ def output_of(result: Result, task: _Origin) -> Output:
         return Reply(result).output(task)
     if isinstance(result, (Done, Reply, HandBack, Reject, Fail)):
         return result.output(task)
-    raise TypeError(f"a handler answers with None, bytes, str or an answer, not {result!r}")
+    hint = "; write the handler as `async def`" if hasattr(result, "__await__") else ""
+    raise TypeError(f"a handler answers with None, bytes, str or an answer, not {result!r}{hint}")

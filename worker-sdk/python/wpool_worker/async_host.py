@@ -34,6 +34,7 @@ class AsyncHost:
         self._incoming: Iterator[Fields] = iter(())  # what was read
         self._next: Optional[Fields] = None  # waits until another task ends or the output has room
         self._output = AsyncOutput(loop, pipe.out_fd, self._on_write_error, self._on_room)
+        self._is_reading = True
         self._is_ending = False  # no more is read
         self._has_left = False
         self._error: Optional[BaseException] = None
@@ -53,6 +54,8 @@ class AsyncHost:
         try:
             self._check_control()
             self.loop.run_forever()
+            if not self._has_left:
+                raise Broken("a handler stopped the event loop")
         finally:
             self._has_left = True
             self._stop_reading()
@@ -125,8 +128,7 @@ class AsyncHost:
             if self._next is None:
                 self._next = next(self._incoming, None)
             if self._next is None:
-                if not self._is_ending:
-                    self.loop.add_reader(self._pipe.fd, self._read_data)
+                self._go_on_reading()
                 return
             if not self._can_begin():
                 self._stop_reading()
@@ -200,10 +202,16 @@ class AsyncHost:
         if self._is_ending:
             self._leave_if_idle()
 
-    # The end.
-
     def _stop_reading(self) -> None:
+        self._is_reading = False
         self.loop.remove_reader(self._pipe.fd)
+
+    def _go_on_reading(self) -> None:
+        if not self._is_reading and not self._is_ending:
+            self._is_reading = True
+            self.loop.add_reader(self._pipe.fd, self._read_data)
+
+    # The end.
 
     def _end(self) -> None:
         """Read no more; leave when the open tasks have ended."""
@@ -220,7 +228,7 @@ class AsyncHost:
 
     def _leave(self, error: Optional[BaseException]) -> None:
         self._error = self._error or error
-        self._is_ending = True
+        self._is_ending = self._has_left = True
         self.loop.stop()
 
     def _on_write_error(self, error: OSError) -> None:

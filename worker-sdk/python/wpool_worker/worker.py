@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import Awaitable, Callable, Optional, Union, cast
 
 from .answers import Result
@@ -61,6 +62,8 @@ def _concurrency() -> int:
 
 
 def _is_async(handler: Handler) -> bool:
+    while isinstance(handler, partial):
+        handler = handler.func
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))
 
 
