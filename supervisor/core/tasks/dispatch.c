@@ -134,7 +134,7 @@ static struct pipe *pipe_for_suspect(struct dispatch *dispatch)
 {
 	struct link *first = list_first(&dispatch->kept);
 	struct pipe *pipe = first ? CONTAINER_OF(first, struct pipe, kept) : NULL;
-	if (pipe && pipe->load == 0 && pipe->closed == PIPE_ALONE)
+	if (pipe && pipe->load == 0)
 		return pipe;
 	swap_for_idle(dispatch);
 	while (dispatch->alone < dispatch->alone_max &&
@@ -429,12 +429,15 @@ void dispatch_slot_limit(struct dispatch *dispatch, struct pipe *pipe, uint32_t 
 	enlist(dispatch, pipe);
 }
 
+/* A pipe that is full could not take the suspect that it is kept for. */
 void dispatch_slot_writable(struct dispatch *dispatch, struct pipe *pipe, bool is_writable)
 {
 	by_load_remove(&dispatch->open, pipe);
 	pipe->closed &= ~(unsigned)PIPE_FULL;
-	if (!is_writable)
+	if (!is_writable) {
+		unkeep(dispatch, pipe);
 		pipe->closed |= PIPE_FULL;
+	}
 	enlist(dispatch, pipe);
 }
 

@@ -156,7 +156,7 @@ END_TEST
 START_TEST(a_kept_worker_is_let_go)
 {
 	struct rig rig;
-	rig_begin(&rig, several(2, 2), 4);
+	rig_begin(&rig, several(2, 3), 4);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig); /* slot 1 is kept for the suspects 1 and 3 */
 	rig_forget(&rig);
@@ -173,7 +173,7 @@ START_TEST(a_kept_worker_may_leave_or_end)
 {
 	struct rig rig;
 	for (int ends = 0; ends < 2; ends++) {
-		rig_begin(&rig, several(3, 2), 6);
+		rig_begin(&rig, several(3, 3), 6);
 		rig_gone(&rig, 0, 1);
 		rig_turn(&rig); /* slot 1 is kept */
 		rig_forget(&rig);
@@ -192,7 +192,12 @@ START_TEST(a_kept_worker_may_leave_or_end)
 }
 END_TEST
 
-/* A worker that cannot take anything is kept, and used when it can. */
+static void set_writable(struct rig *rig, uint16_t slot, uint32_t life, bool is_writable)
+{
+	rig_step(rig, (struct event){.kind = SLOT_WRITABLE,
+			      .slot = {.slot = slot, .life = life, .is_writable = is_writable}});
+}
+
 START_TEST(a_full_worker_gets_its_suspect_later)
 {
 	struct rig rig;
@@ -200,13 +205,30 @@ START_TEST(a_full_worker_gets_its_suspect_later)
 	rig_gone(&rig, 0, 1);
 	rig_deliver(&rig, 3, 3);
 	come_back(&rig, 0, 2);
-	rig_step(&rig, (struct event){.kind = SLOT_WRITABLE,
-			       .slot = {.slot = 0, .life = 2, .is_writable = false}});
+	set_writable(&rig, 0, 2, false);
 	rig_turn(&rig);
 	ck_assert_ptr_null(strstr(rig.done, "send"));
-	rig_step(&rig, (struct event){.kind = SLOT_WRITABLE,
-			       .slot = {.slot = 0, .life = 2, .is_writable = true}});
+	set_writable(&rig, 0, 2, true);
 	expect_among(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Worker 1 is kept until it cannot take anything; then worker 2 is kept, and gets nothing. */
+START_TEST(another_worker_is_kept_for_a_full_one)
+{
+	struct rig rig;
+	rig_begin(&rig, several(3, 3), 6);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	set_writable(&rig, 1, 1, false);
+	rig_deliver(&rig, 7, 7);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	ck_assert_ptr_null(strstr(rig.done, "send"));
+	rig_answer_task(&rig, 2, 1, 3, 200);
+	rig_answer_task(&rig, 2, 1, 6, 200);
+	expect_among(&rig, "send 2:1");
 	rig_end(&rig);
 }
 END_TEST
@@ -296,9 +318,9 @@ static Suite *suspects_suite(void)
 		there_are_no_suspects_without_concurrency);
 	UNIT_CASE(suite, "workers", half_of_the_workers_run_suspects, a_single_worker_takes_turns,
 		a_kept_worker_is_let_go, a_kept_worker_may_leave_or_end,
-		a_full_worker_gets_its_suspect_later, an_idle_worker_takes_a_suspect_at_once,
-		an_exclusive_task_has_its_turn, an_exclusive_suspect_waits_for_all_others,
-		suspects_are_handed_back);
+		a_full_worker_gets_its_suspect_later, another_worker_is_kept_for_a_full_one,
+		an_idle_worker_takes_a_suspect_at_once, an_exclusive_task_has_its_turn,
+		an_exclusive_suspect_waits_for_all_others, suspects_are_handed_back);
 	return suite;
 }
 
