@@ -36,21 +36,26 @@ static bool is_known_suspect(const struct account *account, const struct worker_
 	return was_open || account->facts[task->instance].suspect;
 }
 
-/* Nothing is sent beside it, and not too many workers work alone. */
-static void check_suspect(const struct pool_runtime *runtime, const struct worker *worker,
-	const struct worker_task *task)
-{
-	sim_require(worker->count == 0, "message %u is a suspect and not alone in its worker",
-		task->id);
-	sim_require(count_alone(runtime) < alone_max(runtime), "%u of %u workers work alone",
-		count_alone(runtime) + 1, runtime->steering.wanted);
-}
-
 static const struct delivery *first_of(const struct link *list)
 {
 	const struct link *first = list_first(list);
 
 	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+}
+
+/* Nothing is sent beside it, and not too many workers work alone. A pool of one worker takes the
+ * older task first, suspect or not. */
+static void check_suspect(const struct pool_runtime *runtime, const struct worker *worker,
+	const struct worker_task *task, const struct delivery *delivery)
+{
+	const struct delivery *next = first_of(&runtime->pool->tasks.dispatch.queued);
+
+	sim_require(worker->count == 0, "message %u is a suspect and not alone in its worker",
+		task->id);
+	sim_require(runtime->steering.wanted > 1 || !next || next->tag > delivery->tag,
+		"message %u is a suspect, and older ones wait for the only worker", task->id);
+	sim_require(count_alone(runtime) < alone_max(runtime), "%u of %u workers work alone",
+		count_alone(runtime) + 1, runtime->steering.wanted);
 }
 
 /* The least loaded worker gets it. It may overtake a suspect if there is another worker for that
@@ -95,7 +100,7 @@ void blame_sent(struct pool_runtime *runtime, uint16_t slot, struct worker_task 
 			"message %u is sent to a worker with a task over the hard limit", task->id);
 	cover_mark(COVER_SUSPECT, SUSPECT_SENT, !task->is_suspect);
 	if (task->is_suspect)
-		check_suspect(runtime, worker, task);
+		check_suspect(runtime, worker, task, delivery);
 	else
 		check_ordinary(runtime, slot, task, delivery);
 }
@@ -200,7 +205,11 @@ static void check_idle(const struct pool_runtime *runtime)
 {
 	const struct dispatch *dispatch = &runtime->pool->tasks.dispatch;
 
-	if (!may_send(runtime) || !is_any_idle(runtime))
+	if (!may_send(runtime))
+		return;
+	sim_require(dispatch->suspect_count > 0 || dispatch->kept_count == 0,
+		"%u workers are kept for suspects, and there is none", dispatch->kept_count);
+	if (!is_any_idle(runtime))
 		return;
 	sim_require(dispatch->queued_count == dispatch->suspect_count,
 		"%u tasks wait, and a worker idles",
