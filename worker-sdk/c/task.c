@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Enough for a usual task, and small because many tasks may be open. */
-#define ZONE_CHUNK 1000
+#define ZONE_CHUNK 500
 
 static int64_t now_ms(void)
 {

@@ -170,8 +170,6 @@ static int connect_and_work(struct threads *threads)
 int wpool_worker_run_threads(wpool_handler *handler, void *context)
 {
 	unsigned concurrency = worker_concurrency();
-	if (concurrency == 1)
-		return wpool_worker_run(handler, context);
 	struct threads threads = {.handler = handler,
 		.context = context,
 		.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),

@@ -3,8 +3,8 @@
  * (wpool_worker_run) or many at once (wpool_worker_run_threads), until the supervisor ends the
  * worker. For an event loop of your own see wpool/loop.h. The protocol is worker-sdk/PROTOCOL.md.
  * A task and everything returned from it are borrowed until the handler returns.
- * Threads: there is no global state. The functions on a task may be called in any thread, for one
- * task in one thread at a time; but wpool_worker_run and wpool/loop.h need all calls in one thread.
+ * Threads: there is no global state. Under wpool_worker_run call all functions in its thread. Under
+ * wpool_worker_run_threads any thread may call them, with the limits that are named below.
  * Standard output and standard error are yours: the supervisor logs their lines. Standard input
  * belongs to the supervisor: wpool_worker_run takes it and leaves /dev/null in its place. */
 #ifndef WPOOL_WORKER_H
@@ -33,9 +33,9 @@ typedef void wpool_handler(struct wpool_task *task, void *context);
  * `concurrency` above 1 the other tasks wait in the pipe. */
 WPOOL_PUBLIC int wpool_worker_run(wpool_handler *handler, void *context);
 /* The same with a thread for each task, at most as many as the pool's `concurrency`, which are
- * started as needed. So the handler runs in several threads at once, except at concurrency 1, where
- * this is wpool_worker_run. The threads have stacks of 1 MiB. It returns when the last handler has
- * returned. After an error, too, it waits for the handlers: wpool_should_stop asks them to end. */
+ * started as needed: the handler runs in several threads at a time. They have stacks of 1 MiB. It
+ * returns when the last handler has returned. After an error, too, it waits for the handlers:
+ * wpool_should_stop asks them to end. */
 WPOOL_PUBLIC int wpool_worker_run_threads(wpool_handler *handler, void *context);
 
 /* Bytes followed by a NUL that len does not count. They may contain NULs. */
@@ -66,7 +66,8 @@ struct wpool_value {
 	const struct msgpack_object *object;
 };
 
-/* The message. body_is_text: it is valid UTF-8. queue: the queue of its pool.
+/* The functions that read a task (wpool_task_...) may be called in several threads at a time.
+ * The message. body_is_text: it is valid UTF-8. queue: the queue of its pool.
  * correlation_id: "" if there is none. */
 WPOOL_PUBLIC struct wpool_text wpool_task_body(const struct wpool_task *);
 WPOOL_PUBLIC bool wpool_task_body_is_text(const struct wpool_task *);
@@ -91,7 +92,8 @@ WPOOL_PUBLIC bool wpool_task_header_at(const struct wpool_task *, size_t index,
 	struct wpool_text *ret_name, struct wpool_value *ret_value);
 
 /* Return how many milliseconds are left of the header TimeoutMilliseconds, counted from the start
- * of the handler; 0 if it is over, WPOOL_NO_LIMIT without such a header. */
+ * of the handler, or with wpool/loop.h from its event; 0 if it is over, WPOOL_NO_LIMIT without such
+ * a header. */
 WPOOL_PUBLIC int64_t wpool_task_remaining_ms(const struct wpool_task *);
 /* Return whether a long task should save its state and answer now: its time is over, or the
  * supervisor asked (__context_switch__, __cancel__) or is gone. In wpool_worker_run this costs one
@@ -99,14 +101,16 @@ WPOOL_PUBLIC int64_t wpool_task_remaining_ms(const struct wpool_task *);
 WPOOL_PUBLIC bool wpool_should_stop(struct wpool_task *);
 /* Return whether the supervisor asked to give up the task (__cancel__). It still needs an answer;
  * if the handler returns without one, the task has failed (500). Costs as much as
- * wpool_should_stop.
- */
+ * wpool_should_stop. Under wpool_worker_run_threads, both may be called in several threads at a
+ * time. */
 WPOOL_PUBLIC bool wpool_is_cancelled(struct wpool_task *);
 
 /* Answer the task: once. It is written when the call returns; with wpool/loop.h it is buffered. The
  * body is copied or written, so it is yours again. Return 0, or -1 with errno: EALREADY (it has an
  * answer), EINVAL (a code out of its range), ENOMEM, EMSGSIZE, ENOTCONN (after
- * wpool_worker_close), or why the pipe could not be written, which ends the worker.
+ * wpool_worker_close), or why the pipe could not be written, which ends the worker. Under
+ * wpool_worker_run_threads, tasks may be answered in several threads at a time; but these and the
+ * next functions must not be called for one task in two threads at a time.
  * done: finished. reply: finished, body goes to the message's reply_to; reply_to: to this queue.
  * reject (400 to 499): can never succeed. fail (500 to 599): retry, by the pool's policy;
  * fail_after: not before delay_ms. hand_back: body is the rest of the task, for the tail of its own
