@@ -2,6 +2,7 @@
 #include "system/system.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,43 @@ START_TEST(killed_worker_costs_one_attempt_and_is_replaced)
 	ck_assert_int_ne(fixture_worker_pid(), first);
 	fixture_stop(serve);
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+}
+END_TEST
+
+/* All of them are open when the killer ends its worker, so the others of this worker begin
+ * again, alone. */
+START_TEST(killer_among_many_open_tasks_costs_no_other_an_attempt)
+{
+	static const char *const none[] = {NULL};
+	enum { OTHERS = 7 };
+	char ids[OTHERS][8];
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], workers: 2, concurrency: 4,\n"
+				  "   retry: {attempts: 1}}\n",
+		fixture.queue, fixture_built("workers/echo"));
+	struct proc *serve = fixture_serve_pools(pool);
+	free(pool);
+	for (int i = 0; i < OTHERS; i++) {
+		snprintf(ids[i], sizeof ids[i], "%d", i);
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = "x",
+				.correlation_id = ids[i],
+				.headers = {{"X-Until", fixture_release_path("others")}}});
+	}
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "killer",
+			.headers = {{"X-Begin", "all are open"},
+				{"X-Until", fixture_release_path("killer")}, {"X-Crash", "9"}}});
+	proc_expect(serve, "all are open");
+	fixture_release("killer");
+	proc_expect(serve, "worker died: signal 9");
+	fixture_release("others");
+	fixture_await_settled(none);
+	fixture_stop(serve);
+	client_expect(fixture.client, fixture.dead, "killer");
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.dead), 0);
+	for (int i = 0; i < OTHERS; i++)
+		ck_assert_int_ge(fixture_witnessed(ids[i]), 1);
+	ck_assert_int_eq(proc_count_logged(serve, "attempt 1 of 1"), 1);
 }
 END_TEST
 
@@ -211,6 +249,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("faults", {killed_worker_costs_one_attempt_and_is_replaced, 1},
+		{killer_among_many_open_tasks_costs_no_other_an_attempt, 1},
 		{workers_end_with_killed_supervisor, 1}, {closed_connections_are_reopened, 1},
 		{deleted_queue_is_consumed_when_declared_again, 1},
 		{supervisor_reconnects_to_restarted_broker, 1},

@@ -1,4 +1,5 @@
-/* The worker of most system tests. The headers of a task say what it does:
+/* The worker of most system tests, in a pool with a concurrency with a thread for each task. The
+ * headers of a task say what it does:
  *   X-Begin TEXT       at the beginning, write TEXT to stderr
  *   X-Leak-Mib N       then allocate N MiB and never free them
  *   X-Sleep-Ms N       then sleep N ms
@@ -264,5 +265,5 @@ int main(void)
 		perror(path);
 		return 70;
 	}
-	return wpool_worker_run(handle, &echo);
+	return wpool_worker_run_threads(handle, &echo);
 }
