@@ -379,7 +379,8 @@ int worker_turn(struct wpool_worker *worker, int timeout_ms)
 	}
 	worker->is_full = false;
 	flush(worker);
-	if (fds[FD_IN].revents & ~POLLOUT && !atomic_load(&worker->is_over))
+	if (fds[FD_IN].revents & ~POLLOUT && !frames_has_next(&worker->frames) &&
+		!atomic_load(&worker->is_over))
 		read_frames(worker);
 	begin_tasks(worker);
 	flush(worker);

@@ -58,7 +58,7 @@ WPOOL_PUBLIC void wpool_worker_close(struct wpool_worker *);
 WPOOL_PUBLIC void wpool_worker_fds(struct wpool_worker *, struct pollfd ret_fds[WPOOL_FDS]);
 
 /* Process what is ready: write what is unsent, read what has come, call back. Never waits. It is
- * correct, and costs two system calls, to call it when nothing is ready. Answers that you give just
+ * correct, and costs one system call, to call it when nothing is ready. Answers that you give just
  * before it are written by it without another wait. Return 1: wait and call again; 0: the worker
  * has ended in order, exit with 0; -1: after an error, which is printed on standard error, exit
  * with 1. */
