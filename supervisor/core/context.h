@@ -35,9 +35,10 @@ static inline bool pool_stays(const struct pool_context *context)
 	return context->phase <= POOL_PAUSED;
 }
 
+/* A pool that was quiet drains again if its channel, which was being opened, delivers. */
 static inline bool pool_drains(const struct pool_context *context)
 {
-	return context->phase == POOL_DRAINS;
+	return context->phase == POOL_DRAINS || context->phase == POOL_DRAINED;
 }
 
 static inline bool pool_is_forced(const struct pool_context *context)

@@ -224,6 +224,29 @@ START_TEST(a_drain_of_a_pool_without_workers_requeues)
 }
 END_TEST
 
+/* It is quiet at once, and then the channel delivers that was being opened. */
+START_TEST(a_drained_pool_requeues_what_a_late_channel_delivers)
+{
+	struct rig rig;
+	start_with(&rig, rig_config(1, 1), 0);
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_gone(&rig, 0, 1);
+	rig_command(&rig, COMMAND_DRAIN);
+	expect_quiet(&rig, true);
+	rig_source_up(&rig);
+	expect_quiet(&rig, false);
+	rig_deliver(&rig, 1, 2);
+	rig_forget(&rig);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	rig_expect(&rig, "requeue 1, requeue 2");
+	rig_turn(&rig);
+	rig_expect(&rig, "close");
+	rig_source_fact(&rig, SOURCE_DOWN);
+	expect_quiet(&rig, true);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(force_kills_requeues_and_closes)
 {
 	struct rig rig;
@@ -358,6 +381,7 @@ static Suite *drain_suite(void)
 		refused_parcels_are_retried_during_a_drain,
 		a_drain_without_channels_waits_for_nothing, a_drain_before_the_first_event_ends,
 		a_drain_does_not_wait_for_a_booting_worker,
+		a_drained_pool_requeues_what_a_late_channel_delivers,
 		a_drain_of_a_pool_without_workers_requeues,
 		a_rest_reported_after_the_turn_asks_for_another_turn);
 	UNIT_CASE(suite, "force", force_kills_requeues_and_closes,
