@@ -13,7 +13,7 @@ from .async_output import AsyncOutput
 from .async_task import AsyncTask
 from .control import Control
 from .encode import answer_frame, failure_frame
-from .errors import Broken, complain, complain_of_exception
+from .errors import Broken, log_error, log_exception
 from .frames import Fields, FrameReader
 from .pipe import Pipe
 from .watchdog import Watchdog
@@ -32,8 +32,8 @@ class AsyncHost:
         self._open: Dict[Optional[int], AsyncTask] = {}
         self._frames = FrameReader()
         self._incoming: Iterator[Fields] = iter(())  # what was read
-        self._next: Optional[Fields] = None  # waits until another task ends or the output has room
-        self._output = AsyncOutput(loop, pipe.out_fd, self._on_write_error, self._on_room)
+        self._next: Optional[Fields] = None  # waits until another task ends or the output is drained
+        self._output = AsyncOutput(loop, pipe.out_fd, self._on_write_error, self._on_drained)
         self._is_reading = True
         self._is_ending = False  # no more is read
         self._has_left = False
@@ -162,23 +162,23 @@ class AsyncHost:
             if self._has_left:
                 raise
             if task._is_cancelled:
-                complain(f"wpool worker: {task} was cancelled")
+                log_error(f"wpool worker: {task} was cancelled")
             else:
-                complain_of_exception(f"{task} failed, because its handler cancelled it", error)
+                log_exception(f"{task} failed, because its handler cancelled it", error)
             frame = failure_frame(task)
         except SystemExit as error:
-            complain_of_exception(f"{task} failed", error)
+            log_exception(f"{task} failed", error)
             frame = failure_frame(task)
             if self._limit == 1:
                 self._error, self._is_ending = error, True
         except BaseException as error:
-            complain_of_exception(f"{task} failed", error)
+            log_exception(f"{task} failed", error)
             frame = failure_frame(task)
         self._answer(task, frame)
 
     def _on_end_of_task(self, task: AsyncTask, running: asyncio.Task[None]) -> None:
         if not task._is_answered and not self._has_left:
-            complain(f"wpool worker: {task} was cancelled before it began")
+            log_error(f"wpool worker: {task} was cancelled before it began")
             self._answer(task, failure_frame(task))
 
     def _answer(self, task: AsyncTask, frame: bytes) -> None:
@@ -188,12 +188,12 @@ class AsyncHost:
         if self._limit == 1:
             self._output.flush()
         if self._next is not None:
-            self._on_room()
+            self._on_drained()
         if self._is_ending:
             self._leave_if_idle()
 
-    def _on_room(self) -> None:
-        """A task ended, or the output has room again."""
+    def _on_drained(self) -> None:
+        """A task ended, or all output is written."""
         try:
             if self._next is not None:
                 self._begin_tasks()
@@ -237,10 +237,10 @@ class AsyncHost:
     # What a task and the watchdog ask of their host.
 
     @property
-    def is_alone(self) -> bool:
+    def is_supervisor_gone(self) -> bool:
         return self._control.closed
 
-    def look(self) -> None:
+    def read_control(self) -> None:
         self._read_control()
 
     def _describe(self) -> str:

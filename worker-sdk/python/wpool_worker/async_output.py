@@ -25,17 +25,17 @@ class AsyncOutput:
     """Collects the frames of one turn of the loop and writes them together. Never blocks."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, on_error: Callable[[OSError], None],
-                 on_room: Callable[[], None]) -> None:
-        """on_room: called when all that waited is written."""
+                 on_drained: Callable[[], None]) -> None:
+        """on_drained: called when all that waited is written."""
         self._loop = loop
         self._fd = fd
         self._on_error = on_error
-        self._on_room = on_room
+        self._on_drained = on_drained
         self._frames: List[bytes] = []  # of this turn
         self._rest = memoryview(b"")  # what the pipe did not take
         self._size = 0
         self._is_flushing = False  # a flush is due, or waits for the pipe
-        self._room: Optional[asyncio.Future[None]] = None
+        self._drained: Optional[asyncio.Future[None]] = None
 
     @property
     def is_empty(self) -> bool:
@@ -51,17 +51,18 @@ class AsyncOutput:
         if not self._is_flushing:
             self._is_flushing = True
             self._loop.call_soon(self.flush)
-        return self._wait_for_room() if self.is_full else _NOTHING
+        return self._wait_until_drained() if self.is_full else _NOTHING
 
-    def _wait_for_room(self) -> Awaitable[None]:
-        if self._room is None:
-            self._room = self._loop.create_future()
-        return asyncio.shield(self._room)
+    def _wait_until_drained(self) -> Awaitable[None]:
+        if self._drained is None:
+            self._drained = self._loop.create_future()
+        return asyncio.shield(self._drained)
 
     def flush(self) -> None:
         """Write what the pipe takes now."""
         if self._rest:
             return  # _go_on() writes the frames, too
+        was_full = self.is_full
         self._rest = memoryview(self._frames[0] if len(self._frames) == 1 else b"".join(self._frames))
         self._frames.clear()
         self._is_flushing = False
@@ -69,6 +70,8 @@ class AsyncOutput:
         if self._rest:
             self._is_flushing = True
             self._loop.add_writer(self._fd, self._go_on)
+        elif was_full:
+            self._notify_drained()
 
     def _write(self) -> None:
         try:
@@ -89,10 +92,10 @@ class AsyncOutput:
         self._loop.remove_writer(self._fd)
         self.flush()
         if not self._rest:
-            self._tell_of_room()
+            self._notify_drained()
 
-    def _tell_of_room(self) -> None:
-        if self._room is not None:
-            self._room.set_result(None)
-            self._room = None
-        self._on_room()
+    def _notify_drained(self) -> None:
+        if self._drained is not None:
+            self._drained.set_result(None)
+            self._drained = None
+        self._on_drained()

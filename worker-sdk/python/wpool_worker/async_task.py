@@ -19,10 +19,10 @@ class AsyncHost(Protocol):
     loop: asyncio.AbstractEventLoop
 
     @property
-    def is_alone(self) -> bool:
+    def is_supervisor_gone(self) -> bool:
         """Whether the supervisor is gone."""
 
-    def look(self) -> None:
+    def read_control(self) -> None:
         """Read the control lines that are there now."""
 
     def send(self, frame: bytes) -> Awaitable[None]:
@@ -49,7 +49,7 @@ class AsyncTask(TaskFacts):
     def should_stop(self) -> bool:
         """Whether the task should save its state and answer: its time is over, or the supervisor asked for that or to
         give it up, or is gone. Costs a system call: for handlers that compute without awaiting anything."""
-        self._host.look()
+        self._host.read_control()
         return self._wants_stop()
 
     @property
@@ -72,7 +72,7 @@ class AsyncTask(TaskFacts):
         return self._host.send(progress_frame(note, self))
 
     def _wants_stop(self) -> bool:
-        return self._is_switched or self._is_cancelled or self.remaining == 0 or self._host.is_alone
+        return self._is_switched or self._is_cancelled or self.remaining == 0 or self._host.is_supervisor_gone
 
     def _refresh(self) -> None:
         """Set the stop event if it is time."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import threading
 
 from .errors import Broken
 
@@ -56,6 +57,7 @@ class Pipe:
     def __init__(self, address: str) -> None:
         """address: an absolute path of a socket; an absolute path P where P.in and P.out are FIFOs;
         or a bare name N for the socket /tmp/CoreFxPipe_N."""
+        self._write_lock = threading.Lock()
         try:
             self.fd, self.out_fd = _open(address)
         except OSError as error:
@@ -78,12 +80,13 @@ class Pipe:
             return b""
 
     def write(self, frame: bytes) -> None:
-        """Write one whole frame; in blocking mode."""
+        """Write one whole frame; in blocking mode, from any thread."""
         try:
-            done = os.write(self.out_fd, frame)
-            if done < len(frame):
-                rest = memoryview(frame)[done:]
-                while rest:
-                    rest = rest[os.write(self.out_fd, rest):]
+            with self._write_lock:
+                done = os.write(self.out_fd, frame)
+                if done < len(frame):
+                    rest = memoryview(frame)[done:]
+                    while rest:
+                        rest = rest[os.write(self.out_fd, rest):]
         except OSError as error:
             raise Broken(f"cannot answer: {error}") from error

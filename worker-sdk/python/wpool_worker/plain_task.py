@@ -15,10 +15,10 @@ class Host(Protocol):
     """What runs plain handlers."""
 
     @property
-    def is_alone(self) -> bool:
+    def is_supervisor_gone(self) -> bool:
         """Whether the supervisor is gone."""
 
-    def look(self) -> None:
+    def read_control(self) -> None:
         """Read the control lines that are there now, unless another thread reads them."""
 
     def watch(self, task: Task) -> None:
@@ -29,7 +29,8 @@ class Host(Protocol):
 
 
 class Task(TaskFacts):
-    """A message for a plain handler. Its methods may be called from any thread until the handler returns."""
+    """A message for a plain handler, and for its thread. Until the handler returns, other threads may call progress() and
+    wait for an event that stop_event returned."""
 
     _stop_event: Optional[threading.Event] = None
 
@@ -40,13 +41,13 @@ class Task(TaskFacts):
     @property
     def is_cancelled(self) -> bool:
         """Whether the supervisor asked to give the task up (`__cancel__`). The answer still counts."""
-        self._host.look()
+        self._host.read_control()
         return self._is_cancelled
 
     def should_stop(self) -> bool:
         """Whether the task should save its state and answer: its time is over, or the supervisor asked for that or to
         give it up, or is gone. May cost a system call; once a millisecond is often enough."""
-        self._host.look()
+        self._host.read_control()
         return self._wants_stop()
 
     @property
@@ -65,7 +66,7 @@ class Task(TaskFacts):
         self._host.write(progress_frame(note, self))
 
     def _wants_stop(self) -> bool:
-        return self._is_switched or self._is_cancelled or self.remaining == 0 or self._host.is_alone
+        return self._is_switched or self._is_cancelled or self.remaining == 0 or self._host.is_supervisor_gone
 
     def _refresh(self) -> None:
         """Set the stop event if it is time."""

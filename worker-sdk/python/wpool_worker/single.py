@@ -8,7 +8,7 @@ from typing import Callable, Iterator, Optional
 from .answers import Result
 from .control import Control
 from .encode import answer_frame, failure_frame
-from .errors import Broken, complain_of_exception
+from .errors import Broken, log_exception
 from .frames import FrameReader
 from .pipe import Pipe
 from .plain_task import Task
@@ -59,11 +59,11 @@ class SingleHost:
         except (Broken, KeyboardInterrupt):
             raise
         except SystemExit as error:
-            complain_of_exception(f"{task} failed, exiting", error)
+            log_exception(f"{task} failed, exiting", error)
             self._pipe.write(failure_frame(task))
             raise
         except BaseException as error:
-            complain_of_exception(f"{task} failed", error)
+            log_exception(f"{task} failed", error)
             return failure_frame(task)
         finally:
             task._is_answered = True
@@ -79,10 +79,10 @@ class SingleHost:
     # What a task asks of its host.
 
     @property
-    def is_alone(self) -> bool:
+    def is_supervisor_gone(self) -> bool:
         return self._control.closed
 
-    def look(self) -> None:
+    def read_control(self) -> None:
         if self._watch is None:
             self._control.drain()
 

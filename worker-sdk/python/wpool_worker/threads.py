@@ -10,7 +10,7 @@ from typing import Callable, Dict, List, Optional
 from .answers import Result
 from .control import Control
 from .encode import answer_frame, failure_frame
-from .errors import Broken, complain_of_exception
+from .errors import Broken, log_exception
 from .frames import FrameReader, Fields
 from .pipe import Pipe
 from .plain_task import Task
@@ -29,7 +29,7 @@ class ThreadHost:
         self._timers: Dict[int, threading.Timer] = {}
         self._waiting: queue.SimpleQueue[Optional[Task]] = queue.SimpleQueue()
         self._threads: List[threading.Thread] = []
-        self._write_lock = threading.Lock()
+        self.write = pipe.write
         self._broken: Optional[Broken] = None
         self._frames = FrameReader()
         control.on_request = self._on_request
@@ -109,7 +109,7 @@ class ThreadHost:
         except Broken:  # progress could not be written, and neither can the answer
             return failure_frame(task)
         except BaseException as error:
-            complain_of_exception(f"{task} failed", error)
+            log_exception(f"{task} failed", error)
             return failure_frame(task)
         finally:
             task._is_answered = True
@@ -128,10 +128,10 @@ class ThreadHost:
     # What a task asks of its host.
 
     @property
-    def is_alone(self) -> bool:
+    def is_supervisor_gone(self) -> bool:
         return self._control.closed
 
-    def look(self) -> None:
+    def read_control(self) -> None:
         """The main thread reads the control lines."""
 
     def watch(self, task: Task) -> None:
@@ -141,7 +141,3 @@ class ThreadHost:
             self._timers[task.id] = timer
             timer.start()
         task._refresh()  # a control line may have come before the event existed
-
-    def write(self, frame: bytes) -> None:
-        with self._write_lock:
-            self._pipe.write(frame)

@@ -9,10 +9,10 @@ import time
 import traceback
 from typing import Callable
 
-from .errors import complain
+from .errors import log_error
 
 # How often the loop is asked within the time for which it may be blocked.
-_QUESTIONS = 5
+_CHECKS = 5
 
 
 class Watchdog:
@@ -46,7 +46,7 @@ class Watchdog:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stopping.wait(self._blocked_after / _QUESTIONS):
+        while not self._stopping.wait(self._blocked_after / _CHECKS):
             if not self._is_busy():
                 self._has_tasks.clear()
                 if not self._is_busy():  # the loop may have opened one before the flag was down
@@ -62,7 +62,7 @@ class Watchdog:
     def _report(self, asked: float) -> None:
         frame = sys._current_frames().get(self._loop_thread)
         stack = "".join(traceback.format_stack(frame)).rstrip()
-        complain(f"wpool worker: {self._describe()} has blocked the event loop for {time.monotonic() - asked:.1f} s:\n"
+        log_error(f"wpool worker: {self._describe()} has blocked the event loop for {time.monotonic() - asked:.1f} s:\n"
                  f"{stack}")
         self._sign.wait()
-        complain(f"wpool worker: the event loop was blocked for {time.monotonic() - asked:.1f} s and goes on")
+        log_error(f"wpool worker: the event loop was blocked for {time.monotonic() - asked:.1f} s and goes on")

@@ -13,7 +13,7 @@ from typing import Awaitable, Callable, Optional, Union, cast
 from .answers import Result
 from .async_task import AsyncTask
 from .control import Control
-from .errors import Broken, complain
+from .errors import Broken, log_error
 from .pipe import Pipe
 from .plain_task import Task
 from .single import SingleHost
@@ -49,7 +49,7 @@ def run(handler: Handler, *, blocked_after: Optional[float] = BLOCKED_AFTER) -> 
         else:
             _run_plain(cast(PlainHandler, handler), control, address, limit)
     except Broken as error:
-        complain(f"wpool worker: {error}, exiting")
+        log_error(f"wpool worker: {error}, exiting")
         return 1
     return 0
 
