@@ -75,6 +75,26 @@ void control_expect_text(const char *text, const char *needle)
 	ck_assert_msg(strstr(text, needle) != NULL, "'%s' is not in: %.2000s", needle, text);
 }
 
+json_int_t control_figure(const char *first, const char *second)
+{
+	json_t *answer = control_get_json("/v1/pools");
+	json_int_t is = control_number(control_member(answer, "pools", 0), first, second);
+	json_decref(answer);
+	return is;
+}
+
+void control_await_figure(const char *first, const char *second, json_int_t value)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	json_int_t is;
+	while ((is = control_figure(first, second)) != value) {
+		if (deadline_left(deadline) <= 0)
+			fixture_fail(scratch_text("%s.%s stays %lld, not %lld", first, second,
+				(long long)is, (long long)value));
+		poll(NULL, 0, 20);
+	}
+}
+
 void control_post_many(int from, int to)
 {
 	for (int i = from; i < to; i++) {

@@ -21,6 +21,11 @@ json_int_t control_number(const json_t *, const char *first, const char *second)
 const char *control_text(const json_t *, const char *key);
 void control_expect_text(const char *text, const char *needle);
 
+/* A figure of the only pool. */
+json_int_t control_figure(const char *first, const char *second);
+/* Poll until it has this value, or fail at the deadline. */
+void control_await_figure(const char *first, const char *second, json_int_t value);
+
 /* Publish tasks with ids from `from` to below `to` to the fixture's queue. */
 void control_post_many(int from, int to);
 /* All tasks are settled, and so many were done, each once. */

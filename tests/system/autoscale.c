@@ -22,19 +22,10 @@ static void post_many(int count, const char *header, const char *value)
 	}
 }
 
-/* Of the only pool. */
-static json_int_t figure(const char *first, const char *second)
-{
-	json_t *answer = control_get_json("/v1/pools");
-	json_int_t is = control_number(control_member(answer, "pools", 0), first, second);
-	json_decref(answer);
-	return is;
-}
-
 static void await_wanted(json_int_t number)
 {
 	int64_t deadline = deadline_in(PATIENCE_MS);
-	while (figure("workers", "wanted") != number) {
+	while (control_figure("workers", "wanted") != number) {
 		ck_assert_msg(deadline_left(deadline) > 0, "%d workers are not wanted in the end",
 			(int)number);
 		poll(NULL, 0, 100);
@@ -67,8 +58,8 @@ START_TEST(pool_grows_in_burst_and_shrinks_when_calm)
 	proc_expect(serve, "growing from 2 to 3 workers: all workers were busy and ");
 	control_expect_done(20);
 	control_expect_text(RUN(0, "pools"), "1..3");
-	ck_assert_int_eq(figure("workers", "min"), 1);
-	ck_assert_int_eq(figure("workers", "max"), 3);
+	ck_assert_int_eq(control_figure("workers", "min"), 1);
+	ck_assert_int_eq(control_figure("workers", "max"), 3);
 	await_wanted(1);
 	ck_assert(proc_has_logged(
 		serve, "shrinking from 3 to 2 workers: at most 0 workers were needed for 60.0 s"));
@@ -76,8 +67,39 @@ START_TEST(pool_grows_in_burst_and_shrinks_when_calm)
 		serve, "shrinking from 2 to 1 workers: at most 0 workers were needed for 60.0 s"));
 	ck_assert_int_eq(metric("wpool_scalings_total", "cause=\"grew\""), 2);
 	ck_assert_int_eq(metric("wpool_scalings_total", "cause=\"shrank\""), 2);
-	ck_assert_int_eq(figure("totals", "worker_deaths"), 0);
-	ck_assert_int_eq(figure("totals", "retried"), 0);
+	ck_assert_int_eq(control_figure("totals", "worker_deaths"), 0);
+	ck_assert_int_eq(control_figure("totals", "retried"), 0);
+	fixture_stop(serve);
+}
+END_TEST
+
+/* With concurrency it grows when no place is free, not when no worker is idle, and shrinks to what
+ * the open tasks need. */
+START_TEST(pool_with_concurrency_scales_by_its_places)
+{
+	char *hold = scratch_text("hold %s", fixture_release_path("all"));
+	struct proc *serve = fixture_serve_pools(
+		scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 1..2, "
+			     "concurrency: 4, prefetch: 20}\n",
+			fixture.queue, fixture_built("workers/many")));
+	proc_expect(serve, "control socket: ");
+	control_await("/readyz", 200);
+	for (int i = 0; i < 8; i++) {
+		char *id = scratch_text("%d", i);
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = hold, .correlation_id = id});
+		if (i == 3)
+			control_await_figure("tasks", "open", 4);
+	}
+	proc_expect(serve, "growing from 1 to 2 workers");
+	control_await_figure("tasks", "open", 8);
+	ck_assert_int_eq(control_figure("tasks", "places"), 8);
+	ck_assert_int_eq(metric("wpool_scalings_total", "cause=\"grew\""), 1);
+	fixture_release("all");
+	control_expect_done(8);
+	await_wanted(1);
+	ck_assert_int_eq(control_figure("totals", "worker_deaths"), 0);
+	ck_assert_int_eq(control_figure("totals", "retried"), 0);
 	fixture_stop(serve);
 }
 END_TEST
@@ -92,10 +114,10 @@ START_TEST(scale_to_number_holds_until_scale_auto)
 	control_expect_text(RUN(0, "scale", fixture.queue, "2"), "2 workers wanted");
 	post_many(10, "X-Sleep-Ms", "300");
 	control_expect_done(10);
-	ck_assert_int_eq(figure("workers", "wanted"), 2);
+	ck_assert_int_eq(control_figure("workers", "wanted"), 2);
 	ck_assert_int_eq(proc_count_logged(serve, "growing"), 0);
 	control_expect_text(RUN(0, "scale", fixture.queue, "auto"), "2 workers wanted");
-	ck_assert_int_eq(figure("workers", "max"), 4);
+	ck_assert_int_eq(control_figure("workers", "max"), 4);
 	control_expect_text(RUN(0, "scale", fixture.queue, "1..3"),
 		"2 workers wanted, as many as are needed from 1 to 3");
 	post_many(10, "X-Sleep-Ms", "500");
@@ -104,7 +126,7 @@ START_TEST(scale_to_number_holds_until_scale_auto)
 	control_expect_text(RUN(64, "scale", fixture.queue, "3..2"), "'3..2' is no number from 1");
 	control_expect_text(
 		RUN(64, "scale", fixture.queue, "1..10001"), "no number from 1 to 10000");
-	ck_assert_int_eq(figure("workers", "max"), 3);
+	ck_assert_int_eq(control_figure("workers", "max"), 3);
 	fixture_stop(serve);
 }
 END_TEST
@@ -120,9 +142,9 @@ START_TEST(workers_are_replaced_after_max_tasks)
 	control_expect_done(TASKS);
 	ck_assert_int_ge(
 		metric("wpool_workers_recycled_total", "reason=\"tasks\""), TASKS / EACH - 2);
-	ck_assert_int_eq(figure("totals", "done"), TASKS);
-	ck_assert_int_eq(figure("totals", "retried"), 0);
-	ck_assert_int_eq(figure("totals", "worker_deaths"), 0);
+	ck_assert_int_eq(control_figure("totals", "done"), TASKS);
+	ck_assert_int_eq(control_figure("totals", "retried"), 0);
+	ck_assert_int_eq(control_figure("totals", "worker_deaths"), 0);
 	ck_assert(proc_has_logged(serve, "replacing worker: it has done "));
 	fixture_stop(serve);
 }
@@ -143,7 +165,7 @@ START_TEST(worker_over_memory_limit_is_replaced_after_its_task)
 	fixture_release("leaks");
 	proc_expect(serve, "worker left: exit status 0");
 	control_expect_done(1);
-	ck_assert_int_eq(figure("totals", "retried"), 0);
+	ck_assert_int_eq(control_figure("totals", "retried"), 0);
 	ck_assert_int_eq(metric("wpool_workers_recycled_total", "reason=\"memory\""), 1);
 	control_await("/readyz", 200);
 	fixture_stop(serve);
@@ -185,9 +207,9 @@ START_TEST(workers_are_replaced_by_age_without_repeats)
 		proc_expect(serve, "replacing worker: its age is ");
 	}
 	control_expect_done(200);
-	ck_assert_int_eq(figure("totals", "done"), 200);
-	ck_assert_int_eq(figure("totals", "retried"), 0);
-	ck_assert_int_eq(figure("totals", "worker_deaths"), 0);
+	ck_assert_int_eq(control_figure("totals", "done"), 200);
+	ck_assert_int_eq(control_figure("totals", "retried"), 0);
+	ck_assert_int_eq(control_figure("totals", "worker_deaths"), 0);
 	fixture_stop(serve);
 }
 END_TEST
@@ -196,6 +218,7 @@ int main(void)
 {
 	setenv("CK_DEFAULT_TIMEOUT", TIMEOUT, 1);
 	return SYSTEM_RUN("autoscale", {pool_grows_in_burst_and_shrinks_when_calm, 1},
+		{pool_with_concurrency_scales_by_its_places, 1},
 		{scale_to_number_holds_until_scale_auto, 1},
 		{workers_are_replaced_after_max_tasks, 1},
 		{worker_over_memory_limit_is_replaced_after_its_task, 1},

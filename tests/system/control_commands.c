@@ -144,21 +144,6 @@ START_TEST(missing_command_is_explained)
 }
 END_TEST
 
-static void await_pool(const char *first, const char *second, json_int_t number)
-{
-	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
-	for (;;) {
-		json_t *answer = control_get_json("/v1/pools");
-		json_int_t is = control_number(control_member(answer, "pools", 0), first, second);
-		json_decref(answer);
-		if (is == number)
-			return;
-		ck_assert_msg(deadline_left(deadline) > 0, "%s.%s stays %lld", first, second,
-			(long long)is);
-		poll(NULL, 0, 20);
-	}
-}
-
 START_TEST(commands_control_pools)
 {
 	struct proc *serve = fixture_serve_echo(
@@ -166,7 +151,7 @@ START_TEST(commands_control_pools)
 	const char *pool = fixture.queue;
 	control_await("/readyz", 200);
 	control_expect_text(RUN(0, "scale", pool, "5"), "5 workers wanted");
-	await_pool("workers", "ready", 5);
+	control_await_figure("workers", "ready", 5);
 	control_expect_text(RUN(0, "pause"), "paused");
 	client_expect_consumers(fixture.client, fixture.queue, 0);
 	control_expect_text(control_get("/readyz", 503), "paused by an operator");
@@ -179,8 +164,8 @@ START_TEST(commands_control_pools)
 	proc_expect(serve, "restarted: all workers are new");
 	proc_expect_gone(before);
 	control_expect_text(RUN(0, "scale", pool, "1"), "1 workers wanted");
-	await_pool("workers", "ready", 1);
-	await_pool("workers", "leaving", 0);
+	control_await_figure("workers", "ready", 1);
+	control_await_figure("workers", "leaving", 0);
 	control_await("/readyz", 200);
 	ck_assert_uint_eq(
 		json_array_size(json_object_get(control_get_json("/v1/workers"), "workers")), 1);
@@ -264,9 +249,9 @@ START_TEST(cancel_asks_the_worker_of_the_task)
 		fixture_serve((const char *const[]){"--workers", "1", "--pipeline", "2", NULL},
 			(const char *const[]){fixture_built("workers/many"), NULL});
 	proc_expect(serve, "control socket: ");
-	await_pool("tasks", "in_pipes", 2);
-	await_pool("tasks", "open", 1);
-	await_pool("tasks", "places", 1);
+	control_await_figure("tasks", "in_pipes", 2);
+	control_await_figure("tasks", "open", 1);
+	control_await_figure("tasks", "places", 1);
 	snprintf(id, sizeof id, "%lld", (long long)task_id());
 	snprintf(next, sizeof next, "%lld", (long long)task_id() + 1);
 	control_expect_text(RUN(64, "cancel", pool), "POOL and ID are needed");
@@ -284,7 +269,7 @@ START_TEST(cancel_asks_the_worker_of_the_task)
 	control_expect_text(RUN(0, "cancel", pool, id),
 		scratch_text("%s: the worker was asked to give up the task\n", pool));
 	proc_expect(serve, "asked to cancel a");
-	await_pool("totals", "done", 1);
+	control_await_figure("totals", "done", 1);
 	control_expect_text(RUN(65, "cancel", pool, id), "it may have been answered");
 	json_t *answer = control_parse(RUN(0, "cancel", "--json", pool, next));
 	ck_assert_str_eq(control_text(control_member(answer, "pools", 0), "name"), pool);

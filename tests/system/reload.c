@@ -293,25 +293,56 @@ START_TEST(replaced_pool_works_until_new_pool_is_ready)
 }
 END_TEST
 
-/* ---------- what operators asked for ---------- */
-
-static json_int_t wanted(void)
+/* A task for each letter, open until all are released. */
+static void post_held(const char *letters)
 {
-	return control_number(
-		control_member(control_get_json("/v1/pools"), "pools", 0), "workers", "wanted");
+	char *hold = scratch_text("hold %s", fixture_release_path("all"));
+	for (; *letters; letters++)
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){
+				.body = hold, .correlation_id = scratch_text("%c", *letters)});
 }
+
+static char *with_concurrency(const char *more)
+{
+	return scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 1, %s}\n",
+		fixture.queue, fixture_built("workers/many"), more);
+}
+
+/* The tasks that are open in the old pool are finished there, and the new one's workers have the
+ * new number. */
+START_TEST(concurrency_and_on_soft_replace_the_pool)
+{
+	struct proc *proc = serve(with_concurrency("concurrency: 2"));
+	post_held("ab");
+	proc_expect(proc, "all 2 places are taken");
+	expect_action(with_concurrency("concurrency: 3"), "tested", "replaced");
+	post_held("cde");
+	proc_expect(proc, "all 3 places are taken");
+	expect_action(with_concurrency("concurrency: 3, limits: {on_soft: cancel}"), "tested",
+		"replaced");
+	post_held("fgh");
+	proc_expect(proc, "all 3 places are taken");
+	fixture_release("all");
+	control_expect_done(8);
+	ck_assert(!proc_has_logged(proc, "worker died"));
+	fixture_stop(proc);
+}
+END_TEST
+
+/* ---------- what operators asked for ---------- */
 
 START_TEST(scale_holds_until_configured_number_changes)
 {
 	struct proc *proc = serve(tested("workers: 2"));
 	RUN(0, "scale", "tested", "3");
 	expect_action(tested("workers: 2, retry: {attempts: 7}"), "tested", "changed");
-	ck_assert_int_eq(wanted(), 3);
+	ck_assert_int_eq(control_figure("workers", "wanted"), 3);
 	expect_action(tested("workers: 2, properties: true"), "tested", "replaced");
 	expect_pools(1);
-	ck_assert_int_eq(wanted(), 3);
+	ck_assert_int_eq(control_figure("workers", "wanted"), 3);
 	expect_action(tested("workers: 4, properties: true"), "tested", "changed");
-	ck_assert_int_eq(wanted(), 4);
+	ck_assert_int_eq(control_figure("workers", "wanted"), 4);
 	fixture_stop(proc);
 }
 END_TEST
@@ -377,6 +408,7 @@ int main(void)
 		{dry_run_changes_nothing, 1}, {removed_pool_finishes_its_task, 1},
 		{stop_ends_removed_pool, 1}, {workers_are_replaced_when_their_command_changes, 1},
 		{replaced_pool_works_until_new_pool_is_ready, 1},
+		{concurrency_and_on_soft_replace_the_pool, 1},
 		{scale_holds_until_configured_number_changes, 1}, {pause_holds_across_reload, 1},
 		{supervisor_settings_are_applied_or_reported, 1},
 		{reload_survives_lost_connection, 1});

@@ -4,12 +4,14 @@
  *   hold PATH        answer 200 when this file exists; of several the newest first
  *   together N       answer 200 when N such tasks are open, the newest first
  *   reply N          answer 201 with N bytes
+ *   busy PATH        report progress until this file exists, then answer 200
  *   hang             never answer
  *   block            do nothing any more, with this task and with all others
  *   exit             exit with status 3
  *   cancel, switch   answer 200 when a control line says so about this task
  *   answer WHAT      answer 200, but with the id WHAT in place of its own: "none", "text", or a
- *                    number; "file PATH": the number in this file
+ *                    number; "other PATH": the first number in this file that is not the id of
+ *                    an open task
  *   twice            answer 200, and once more
  *   status N         answer N
  * Before each 200 or 201 to a task its correlation id is appended to the file WITNESS. Events are
@@ -32,6 +34,8 @@
 #define NAME_SIZE 128
 #define LINE_SIZE 4096
 
+#define PROGRESS_MS 20
+
 struct task {
 	uint64_t id;
 	char body[BODY_SIZE];
@@ -44,6 +48,7 @@ struct many {
 	size_t count, max;
 	int files; /* inotify */
 	bool is_full;
+	bool is_busy; /* a task may have to report progress */
 };
 
 /* ---------- answers ---------- */
@@ -98,18 +103,24 @@ static void answer_all(struct many *many, const char *body)
 			answer(many, &many->open[i], 200, 0);
 }
 
-static void answer_with_id(struct many *many, const char *what)
+static bool is_open(const struct many *many, uint64_t id)
 {
-	char number[NAME_SIZE] = "";
-	const bool is_text = strcmp(what, "none") == 0 || strcmp(what, "text") == 0;
-	if (strncmp(what, "file ", 5) == 0) {
-		FILE *file = fopen(what + 5, "r");
-		if (!file || !fgets(number, sizeof number, file))
-			_exit(70);
-		fclose(file);
-		what = number;
-	}
-	send_output(many, 200, 0, is_text ? 0 : strtoll(what, NULL, 10), is_text ? what : NULL);
+	for (size_t i = 0; i < many->count; i++)
+		if (many->open[i].id == id)
+			return true;
+	return false;
+}
+
+static int64_t other_id(const struct many *many, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	uint64_t id = 0;
+	while (file && fscanf(file, "%" SCNu64, &id) == 1 && is_open(many, id))
+		;
+	if (!file || is_open(many, id))
+		_exit(70);
+	fclose(file);
+	return (int64_t)id;
 }
 
 /* ---------- tasks ---------- */
@@ -131,13 +142,28 @@ static void watch(const struct many *many, const char *path)
 		_exit(70);
 }
 
+static void answer_with_id(struct many *many, const char *what)
+{
+	const char *path = argument(what, "other");
+	if (path)
+		send_output(many, 200, 0, other_id(many, path), NULL);
+	else if (strcmp(what, "none") == 0 || strcmp(what, "text") == 0)
+		send_output(many, 200, 0, 0, what);
+	else
+		send_output(many, 200, 0, strtoll(what, NULL, 10), NULL);
+}
+
 /* All that wait for a file that exists, the newest first. */
 static void answer_held(struct many *many)
 {
-	const char *path;
-	for (size_t i = many->count; i-- > 0;)
-		if ((path = argument(many->open[i].body, "hold")) && access(path, F_OK) == 0)
-			answer(many, &many->open[i], 200, 0);
+	for (size_t i = many->count; i-- > 0;) {
+		struct task *task = &many->open[i];
+		const char *path = argument(task->body, "hold");
+		if (!path)
+			path = argument(task->body, "busy");
+		if (path && access(path, F_OK) == 0)
+			answer(many, task, 200, 0);
+	}
 }
 
 static void answer_together(struct many *many, const char *body, size_t needed)
@@ -159,6 +185,10 @@ static void begin(struct many *many, struct task *task)
 		answer(many, task, 200, 0);
 	} else if ((what = argument(body, "hold"))) {
 		watch(many, what);
+		answer_held(many);
+	} else if ((what = argument(body, "busy"))) {
+		watch(many, what);
+		many->is_busy = true;
 		answer_held(many);
 	} else if ((what = argument(body, "together"))) {
 		answer_together(many, body, strtoul(what, NULL, 10));
@@ -274,6 +304,13 @@ static void on_files(struct many *many)
 	answer_held(many);
 }
 
+static void report_progress(struct many *many)
+{
+	for (size_t i = 0; i < many->count; i++)
+		if (argument(many->open[i].body, "busy"))
+			send_output(many, -1, 0, (int64_t)many->open[i].id, NULL);
+}
+
 static void work(struct many *many)
 {
 	struct pollfd fds[] = {{.fd = many->raw.in, .events = POLLIN},
@@ -282,8 +319,11 @@ static void work(struct many *many)
 	for (;;) {
 		/* Without concurrency the next task may be in the pipe already. */
 		fds[0].events = many->max == 1 && many->count == 1 ? 0 : POLLIN;
-		if (poll(fds, 3, -1) < 0)
+		int ready = poll(fds, 3, many->is_busy ? PROGRESS_MS : -1);
+		if (ready < 0)
 			_exit(70);
+		if (ready == 0)
+			report_progress(many);
 		for (size_t i = 0; i < 3; i++)
 			if (fds[i].revents)
 				handlers[i](many);
