@@ -416,15 +416,21 @@ END_TEST
 
 START_TEST(a_plain_handler_is_asked_with_or_without_id)
 {
-	static const char *const words[] = {"__context_switch__", "__context_switch__ 1"};
+	static const struct {
+		const char *line, *output;
+	} cases[] = {
+		{"__context_switch__", "201 'switched' #1"},
+		{"__context_switch__ 1", "201 'switched' #1"},
+		{"__cancel__ 1", "555 #1"},
+	};
 	struct stage stage;
 	set_concurrency("1");
-	for (size_t i = 0; i < COUNT(words); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		stage_open(&stage, forms[_i], one_by_one);
 		stage_send_id(&stage, 1, "hold");
 		expect(&stage, "-1 'begun' #1");
-		stage_write_control(&stage, words[i]);
-		expect(&stage, "201 'switched' #1");
+		stage_write_control(&stage, cases[i].line);
+		expect(&stage, cases[i].output);
 		stage_quit(&stage);
 	}
 }

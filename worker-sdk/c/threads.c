@@ -16,7 +16,8 @@ struct threads {
 	wpool_handler *handler;
 	void *context;
 	struct wpool_worker *worker;
-	int wake; /* an eventfd: a handler has ended, and the main thread may have to end */
+	int wake;      /* an eventfd: a handler has ended, and the main thread may have to end */
+	bool is_short; /* a thread could not be started, which has been printed */
 
 	pthread_mutex_t lock; /* of the members below */
 	pthread_cond_t has_task;
@@ -80,9 +81,10 @@ static void handle_shortage(struct threads *threads, int error)
 {
 	if (threads->count == 0)
 		worker_break(threads->worker, "cannot start a thread", strerror(error));
-	else
+	else if (!threads->is_short)
 		fprintf(stderr, "wpool worker: cannot start a thread beside %zu: %s, tasks wait\n",
 			threads->count, strerror(error));
+	threads->is_short = true;
 }
 
 static void add_task(struct threads *threads, struct wpool_task *task)
@@ -95,10 +97,10 @@ static void add_task(struct threads *threads, struct wpool_task *task)
 		threads->first = task;
 	threads->last = task;
 	threads->waiting++;
-	bool is_short = threads->waiting > threads->idle;
+	bool is_too_few = threads->waiting > threads->idle;
 	pthread_cond_signal(&threads->has_task);
 	pthread_mutex_unlock(&threads->lock);
-	if (!is_short || threads->count == wpool_worker_concurrency(threads->worker))
+	if (!is_too_few || threads->count == wpool_worker_concurrency(threads->worker))
 		return;
 	int error = start_thread(threads);
 	if (error)

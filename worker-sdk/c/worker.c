@@ -211,7 +211,7 @@ int worker_write(struct wpool_worker *worker, const void *body, size_t len)
 		return ENOMEM;
 	struct iovec parts[] = {
 		{unsent->bytes + unsent->start, size}, {(void *)(uintptr_t)body, len}};
-	ssize_t put = data_pipe_write(&worker->pipe, parts, 2, waits);
+	ssize_t put = data_pipe_write(&worker->pipe, parts, len > 0 ? 2 : 1, waits);
 	if (put < 0) {
 		atomic_store(&worker->write_error, errno);
 		return errno;
