@@ -86,7 +86,8 @@ static uint32_t audit_pipe(const struct dispatch *dispatch, const struct pipe *p
 	assert(is_running == !list_is_empty(&pipe->busy));
 	assert((pipe->overdue > 0) == !list_is_empty(&pipe->silent));
 	assert((pipe->overdue > 0) == !!(pipe->closed & PIPE_OVERDUE));
-	assert(list_is_empty(&pipe->kept) || pipe->closed & PIPE_ALONE);
+	assert(list_is_empty(&pipe->kept) ||
+		(pipe->closed & ~(unsigned)PIPE_OVERDUE) == PIPE_ALONE);
 	for
 		EACH(link, &pipe->tasks)
 		{

@@ -32,13 +32,6 @@ void dispatch_release(struct dispatch *dispatch)
 	by_load_release(&dispatch->open);
 }
 
-void dispatch_configure(struct dispatch *dispatch, mtime pipe_wait, uint32_t workers)
-{
-	dispatch->pipe_wait = pipe_wait;
-	dispatch->alone_max = workers < 2 ? 1 : workers / 2;
-	dispatch->takes_turns = workers < 2;
-}
-
 /* ---------- pipes ---------- */
 
 void dispatch_add_slot(struct pipe *pipe, uint16_t slot)
@@ -96,14 +89,27 @@ static void unkeep(struct dispatch *dispatch, struct pipe *pipe)
 	pipe->closed &= ~(unsigned)PIPE_ALONE;
 }
 
-static void unkeep_all(struct dispatch *dispatch)
+/* Of those that are kept, the last one has the most tasks, or is as good as any other. */
+static void release_last(struct dispatch *dispatch)
 {
-	struct link *first;
-	while ((first = list_first(&dispatch->kept))) {
-		struct pipe *pipe = CONTAINER_OF(first, struct pipe, kept);
-		unkeep(dispatch, pipe);
-		enlist(dispatch, pipe);
-	}
+	struct pipe *pipe = CONTAINER_OF(dispatch->kept.prev, struct pipe, kept);
+	unkeep(dispatch, pipe);
+	enlist(dispatch, pipe);
+}
+
+static void release_all(struct dispatch *dispatch)
+{
+	while (!list_is_empty(&dispatch->kept))
+		release_last(dispatch);
+}
+
+void dispatch_configure(struct dispatch *dispatch, mtime pipe_wait, uint32_t workers)
+{
+	dispatch->pipe_wait = pipe_wait;
+	dispatch->alone_max = workers < 2 ? 1 : workers / 2;
+	dispatch->takes_turns = workers < 2;
+	while (dispatch->alone > dispatch->alone_max && !list_is_empty(&dispatch->kept))
+		release_last(dispatch);
 }
 
 /* A pipe that has become empty: it is kept for a suspect, or its suspect has ended. */
@@ -122,11 +128,8 @@ static void alone_is_empty(struct dispatch *dispatch, struct pipe *pipe)
 static void swap_for_idle(struct dispatch *dispatch)
 {
 	const struct pipe *idle = by_load_first(&dispatch->open);
-	if (!idle || idle->load > 0 || list_is_empty(&dispatch->kept))
-		return;
-	struct pipe *busy = CONTAINER_OF(dispatch->kept.prev, struct pipe, kept);
-	unkeep(dispatch, busy);
-	enlist(dispatch, busy);
+	if (idle && idle->load == 0 && !list_is_empty(&dispatch->kept))
+		release_last(dispatch);
 }
 
 /* Return an empty pipe for a suspect. Without one, keep the least loaded ones until they are. */
@@ -344,7 +347,7 @@ static struct delivery *choose(
 	if (dispatch->is_exclusive && dispatch->in_pipes > 0)
 		return NULL;
 	if (!is_suspects_turn(dispatch, suspect, next))
-		unkeep_all(dispatch);
+		release_all(dispatch);
 	else if (settle_is_exclusive(suspect) && dispatch->in_pipes > 0)
 		return NULL;
 	else if ((*ret_pipe = pipe_for_suspect(dispatch)))

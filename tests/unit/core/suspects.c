@@ -192,6 +192,20 @@ START_TEST(a_kept_worker_may_leave_or_end)
 }
 END_TEST
 
+/* Workers 1 and 2 are kept; of three workers only one may work alone. */
+START_TEST(a_smaller_pool_keeps_fewer_workers)
+{
+	struct rig rig;
+	rig_begin(&rig, several(4, 3), 8);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_scale(&rig, 3);
+	rig_deliver(&rig, 9, 10);
+	expect_among(&rig, "send 2:10");
+	rig_end(&rig);
+}
+END_TEST
+
 static void set_writable(struct rig *rig, uint16_t slot, uint32_t life, bool is_writable)
 {
 	rig_step(rig, (struct event){.kind = SLOT_WRITABLE,
@@ -318,9 +332,10 @@ static Suite *suspects_suite(void)
 		there_are_no_suspects_without_concurrency);
 	UNIT_CASE(suite, "workers", half_of_the_workers_run_suspects, a_single_worker_takes_turns,
 		a_kept_worker_is_let_go, a_kept_worker_may_leave_or_end,
-		a_full_worker_gets_its_suspect_later, another_worker_is_kept_for_a_full_one,
-		an_idle_worker_takes_a_suspect_at_once, an_exclusive_task_has_its_turn,
-		an_exclusive_suspect_waits_for_all_others, suspects_are_handed_back);
+		a_smaller_pool_keeps_fewer_workers, a_full_worker_gets_its_suspect_later,
+		another_worker_is_kept_for_a_full_one, an_idle_worker_takes_a_suspect_at_once,
+		an_exclusive_task_has_its_turn, an_exclusive_suspect_waits_for_all_others,
+		suspects_are_handed_back);
 	return suite;
 }
 
