@@ -36,6 +36,7 @@ START_TEST(page_shows_figures_of_the_api)
 	expect_figure(browser, "first", "totals.retried", "0");
 	expect_figure(browser, "first", "workers.ready", "2/2");
 	expect_figure(browser, "first", "workers.busy", "0");
+	expect_figure(browser, "first", "tasks.open", "0/2");
 	expect_figure(browser, "first", "tasks.backlog", "0");
 	expect_figure(browser, "first", "state", "consuming");
 	browser_await(browser, "[...document.querySelectorAll('#figures div')].some((box) => "

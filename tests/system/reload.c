@@ -330,6 +330,27 @@ START_TEST(concurrency_and_on_soft_replace_the_pool)
 }
 END_TEST
 
+/* Ids are unique in the supervisor, so the task is found in the pool that drains. */
+START_TEST(task_of_a_replaced_pool_can_be_cancelled)
+{
+	struct proc *proc = serve(with_concurrency("concurrency: 2"));
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "cancel", .correlation_id = "a"});
+	control_await_figure("tasks", "open", 1);
+	json_t *answer = control_get_json("/v1/workers");
+	char *id = scratch_text("%lld",
+		(long long)control_number(control_member(answer, "workers", 0), "task", "id"));
+	expect_action(with_concurrency("concurrency: 3"), "tested", "replaced");
+	control_expect_text(RUN(0, "cancel", "tested", id), "tested: the worker was asked");
+	proc_expect(proc, "asked to cancel a");
+	expect_pools(1);
+	control_expect_done(1);
+	control_expect_text(RUN(65, "cancel", "tested", id), "it may have been answered");
+	json_decref(answer);
+	fixture_stop(proc);
+}
+END_TEST
+
 /* ---------- what operators asked for ---------- */
 
 START_TEST(scale_holds_until_configured_number_changes)
@@ -409,6 +430,7 @@ int main(void)
 		{stop_ends_removed_pool, 1}, {workers_are_replaced_when_their_command_changes, 1},
 		{replaced_pool_works_until_new_pool_is_ready, 1},
 		{concurrency_and_on_soft_replace_the_pool, 1},
+		{task_of_a_replaced_pool_can_be_cancelled, 1},
 		{scale_holds_until_configured_number_changes, 1}, {pause_holds_across_reload, 1},
 		{supervisor_settings_are_applied_or_reported, 1},
 		{reload_survives_lost_connection, 1});
