@@ -136,7 +136,7 @@ const char *scaling_text(const struct scaling *scaling, char buffer[SCALING_TEXT
 	const char *plural = scaling->figure == 1 ? "" : "s";
 
 	if (scaling->cause == SCALING_GREW)
-		snprintf(buffer, SCALING_TEXT_SIZE, "all workers were busy and %u task%s waited",
+		snprintf(buffer, SCALING_TEXT_SIZE, "no worker was free and %u task%s waited",
 			scaling->figure, plural);
 	else if (scaling->cause == SCALING_SHRANK)
 		snprintf(buffer, SCALING_TEXT_SIZE, "at most %u worker%s needed for %s",

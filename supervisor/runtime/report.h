@@ -43,7 +43,7 @@ void report_log_state(const struct report *, const struct pool_facts *, const st
 const char *exit_text(const struct exit_info *, const char *why, char buffer[EXIT_TEXT_SIZE]);
 /* "250 ms", "2.1 s", "25 min" */
 const char *span_text(mtime span, char buffer[SPAN_TEXT_SIZE]);
-/* Why the number of workers was changed: "all workers were busy and 6 tasks waited" */
+/* Why the number of workers was changed: "no worker was free and 6 tasks waited" */
 const char *scaling_text(const struct scaling *, char buffer[SCALING_TEXT_SIZE]);
 
 #endif

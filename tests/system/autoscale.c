@@ -54,8 +54,8 @@ START_TEST(pool_grows_in_burst_and_shrinks_when_calm)
 	proc_expect(serve, "control socket: ");
 	control_await("/readyz", 200);
 	post_many(20, "X-Sleep-Ms", "500");
-	proc_expect(serve, "growing from 1 to 2 workers: all workers were busy and ");
-	proc_expect(serve, "growing from 2 to 3 workers: all workers were busy and ");
+	proc_expect(serve, "growing from 1 to 2 workers: no worker was free and ");
+	proc_expect(serve, "growing from 2 to 3 workers: no worker was free and ");
 	control_expect_done(20);
 	control_expect_text(RUN(0, "pools"), "1..3");
 	ck_assert_int_eq(control_figure("workers", "min"), 1);

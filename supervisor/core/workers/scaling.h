@@ -8,7 +8,7 @@
 #define SCALING_CAUSES(X)                                                                          \
 	X(SCALING_NONE, "")         /* there was no change */                                      \
 	X(SCALING_ASKED, "command") /* by an operator */                                           \
-	X(SCALING_GREW, "grew")     /* all workers were busy, and `figure` tasks waited */         \
+	X(SCALING_GREW, "grew")     /* no worker had a free place, and `figure` tasks waited */    \
 	X(SCALING_SHRANK, "shrank") /* during `span`, at most `figure` workers were needed */
 
 enum scaling_cause {

@@ -366,7 +366,7 @@ START_TEST(commands_are_logged_for_the_pool)
 			"info  pool scaled: 8 workers wanted, as many as are needed from 2 to "
 			"32\n"},
 		{{.kind = NOTICE_GROWN, .number = 8, .scaling = &grew},
-			"info  pool growing from 4 to 8 workers: all workers were busy and 6 "
+			"info  pool growing from 4 to 8 workers: no worker was free and 6 "
 			"tasks waited\n"},
 		{{.kind = NOTICE_SHRUNK, .number = 3, .scaling = &shrank},
 			"info  pool shrinking from 4 to 3 workers: at most 1 worker was "
