@@ -187,3 +187,10 @@ enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure)
 	*ret_failure = failure(is_known ? stages[report.step] : "start", report.error);
 	return SPAWN_FAILED;
 }
+
+void spawn_signal(pid_t pid, int number)
+{
+	/* Directly after the fork the child does not lead a group yet. */
+	if (kill(-pid, number) < 0 && errno == ESRCH)
+		kill(pid, number);
+}

@@ -53,6 +53,8 @@ enum rc spawn_process(const struct spawn_request *, struct spawned *ret,
 	struct exit_info *ret_failure) MUST_CHECK;
 /* Read the start pipe; *ret_failure is set only on SPAWN_FAILED. */
 enum spawn_outcome spawn_outcome(int start, struct exit_info *ret_failure);
+/* Send a signal to the process group of a child that is not reaped yet. */
+void spawn_signal(pid_t, int number);
 /* Give the session of a child that runs its program the child's nice value. The child does it
  * itself before its exec, but only root may then: until the exec it is as hidden as we are
  * (memory_hide). */

@@ -655,11 +655,8 @@ void worker_ask(struct worker *worker, enum task_request request, uint64_t task_
 
 void worker_signal(struct worker *worker, int number)
 {
-	if (worker->process != PROCESS_LIVES)
-		return;
-	/* Directly after the fork the child does not lead a group yet. */
-	if (kill(-worker->pid, number) < 0 && errno == ESRCH)
-		kill(worker->pid, number);
+	if (worker->process == PROCESS_LIVES)
+		spawn_signal(worker->pid, number);
 }
 
 /* ---------- second looks ---------- */
