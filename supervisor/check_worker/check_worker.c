@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "config/url/secrets.h"
 #include "config/value/nearest.h"
+#include "config/value/quantity.h"
 #include "config/value/words.h"
 #include "message/names.h"
 #include "os/loop.h"
@@ -32,8 +33,9 @@ static const char help[] =
 	"\n"
 	"  --pipe FORM      path, fifo or corefx, as in the pool's configuration; default path\n"
 	"  --body TYPE      auto, bin or str, likewise; default auto\n"
+	"  --concurrency N  open tasks, likewise; 1 to 10000, default 1\n"
 	"  --task FILE      a body that the worker can work on; may be repeated\n"
-	"  --only NAME      this check alone\n"
+	"  --only NAME      this check alone, after start and task\n"
 	"  --wait DURATION  how long each step may take: a connection, an answer, an exit; default\n"
 	"                   10s\n"
 	"  --json           print the results as a JSON object\n"
@@ -43,11 +45,12 @@ static const char help[] =
 	"Exit status: 0 nothing is wrong, 64 usage, 66 no such file, 70 the command itself cannot\n"
 	"run, 74 cannot write, 76 something is wrong.\n";
 
-enum flag { PIPE = 256, BODY, TASK, ONLY, WAIT, JSON, HELP };
+enum flag { PIPE = 256, BODY, CONCURRENCY, TASK, ONLY, WAIT, JSON, HELP };
 
 static const struct option options[] = {
 	{"pipe", required_argument, NULL, PIPE},
 	{"body", required_argument, NULL, BODY},
+	{"concurrency", required_argument, NULL, CONCURRENCY},
 	{"task", required_argument, NULL, TASK},
 	{"only", required_argument, NULL, ONLY},
 	{"wait", required_argument, NULL, WAIT},
@@ -60,10 +63,14 @@ struct check_worker {
 	struct check_setup setup;
 	struct config config; /* without pools: for what all workers of a run share */
 	const struct check *only;
+	const char *body; /* as it was given; or NULL */
 	bool json;
 	struct buf bodies[FILES_MAX];
 	struct text files[FILES_MAX];
 	size_t file_count;
+	struct run run;
+	const struct check
+		*broken; /* a base that is wrong, so that no other check is run; or NULL */
 	struct result *results;
 	size_t result_count;
 };
@@ -101,7 +108,19 @@ static int read_body(struct check_worker *c)
 	int exit_code = read_word("--body", words, "is not auto, bin or str", &body);
 	if (exit_code < 0)
 		c->setup.config.task.body = (enum task_body)body;
+	c->body = optarg;
 	return exit_code;
+}
+
+static int read_concurrency(struct check_worker *c)
+{
+	int64_t number;
+	if (!quantity_read_integer(text_from(optarg), &number) || number < 1 ||
+		number > POOL_CONCURRENCY_MAX)
+		return cli_bad_value(
+			COMMAND, "--concurrency", optarg, "is no number from 1 to 10000");
+	c->setup.config.concurrency = (uint16_t)number;
+	return -1;
 }
 
 static int fail_to_read(const char *path, const char *why)
@@ -159,6 +178,8 @@ static int take_option(struct check_worker *c, int option)
 		return read_pipe_form(c);
 	case BODY:
 		return read_body(c);
+	case CONCURRENCY:
+		return read_concurrency(c);
 	case TASK:
 		return read_task(c);
 	case ONLY:
@@ -176,6 +197,30 @@ static int take_option(struct check_worker *c, int option)
 	}
 }
 
+static bool is_for_concurrency(const struct check_worker *c, const struct check *check)
+{
+	return check->concurrency == CHECK_FOR_ANY ||
+	       (check->concurrency == CHECK_FOR_MORE) == (c->setup.config.concurrency > 1);
+}
+
+/* What one option alone does not show. */
+static int check_options(const struct check_worker *c)
+{
+	bool is_corefx = c->setup.config.pipe == PIPE_COREFX;
+	if (is_corefx && c->body && c->setup.config.task.body != TASK_BODY_STR)
+		return cli_problem(COMMAND,
+			"--pipe corefx has bodies of type str, so --body %s cannot be", c->body);
+	if (is_corefx && c->setup.config.concurrency > 1)
+		return cli_problem(COMMAND, "--pipe corefx has no ids, so --concurrency is 1");
+	if (c->only && c->only->needs_files && c->file_count == 0)
+		return cli_problem(COMMAND, "the check %s needs --task", c->only->name);
+	if (c->only && !is_for_concurrency(c, c->only))
+		return cli_problem(COMMAND, "the check %s is for %s", c->only->name,
+			c->setup.config.concurrency == 1 ? "--concurrency above 1"
+							 : "--concurrency 1");
+	return -1;
+}
+
 static int read_options(struct check_worker *c, int argc, char **argv)
 {
 	int option, exit_code = -1;
@@ -186,10 +231,8 @@ static int read_options(struct check_worker *c, int argc, char **argv)
 		return exit_code;
 	if (!argv[optind])
 		return cli_problem(COMMAND, "no command of a worker; it follows --");
-	if (c->only && c->only->needs_files && c->file_count == 0)
-		return cli_problem(COMMAND, "the check %s needs --task", c->only->name);
 	c->setup.config.command = argv + optind;
-	return -1;
+	return check_options(c);
 }
 
 /* ---------- the run ---------- */
@@ -203,34 +246,40 @@ static const char *why_not_asked(const struct check_worker *c, const struct chec
 	return NULL;
 }
 
-/* Run the checks that are wanted; after a base that is wrong no others. */
+/* Run one check, unless a base of it is wrong. */
+static void run_check(struct check_worker *c, const struct check *check, struct result *ret)
+{
+	const char *why = why_not_asked(c, check);
+	char reason[80];
+	if (c->broken) {
+		snprintf(reason, sizeof reason, "because %s is wrong", c->broken->name);
+		trial_skip(check, VERDICT_NOT_RUN, reason, ret);
+	} else if (why) {
+		trial_skip(check, VERDICT_NOT_SHOWN, why, ret);
+	} else {
+		trial_run(check, &c->run, ret);
+		if (ret->verdict == VERDICT_WRONG && check->is_base)
+			c->broken = check;
+	}
+}
+
+/* With --only a base is run too, and reported if it is wrong. */
 static void run_checks(struct check_worker *c)
 {
-	const struct check *broken = NULL;
-	struct seen seen = {0};
 	bool is_drawing = isatty(STDERR_FILENO);
 	for (size_t i = 0; i < check_count; i++) {
 		const struct check *check = &checks[i];
 		struct result *result = &c->results[c->result_count];
-		const char *why = why_not_asked(c, check);
-		char reason[80];
-		if (c->only && c->only != check)
+		bool is_wanted = !c->only || c->only == check;
+		if (!is_for_concurrency(c, check) || (!is_wanted && !check->is_base))
 			continue;
-		c->result_count++;
-		if (broken) {
-			snprintf(reason, sizeof reason, "because %s is wrong", broken->name);
-			trial_skip(check, VERDICT_NOT_RUN, reason, result);
-			continue;
-		}
-		if (why) {
-			trial_skip(check, VERDICT_NOT_SHOWN, why, result);
-			continue;
-		}
 		if (is_drawing)
 			report_progress(check, i, check_count);
-		trial_run(check, &c->setup, c->files, c->file_count, &seen, result);
-		if (result->verdict == VERDICT_WRONG && check->is_base)
-			broken = check;
+		run_check(c, check, result);
+		if (is_wanted || result->verdict == VERDICT_WRONG)
+			c->result_count++;
+		if (c->only == check)
+			break;
 	}
 	if (is_drawing)
 		report_progress(NULL, 0, 0);
@@ -262,12 +311,12 @@ static void configure(struct check_worker *c)
 	struct workers_config *config = &c->setup.config;
 	bool is_corefx = config->pipe == PIPE_COREFX;
 	config->pool = COMMAND;
-	config->concurrency = 1;
 	config->passed = passed;
 	config->secrets = &c->config.secrets;
 	config->descriptors = &c->setup.tools.descriptors;
 	config->task.frame_limit = TASK_BODY_MAX + (1 << 20);
 	config->task.queue = TEXT("check");
+	config->task.has_id = !is_corefx;
 	config->answer = (struct answer_limits){.header_bytes = HEADER_BYTES,
 		.body_bytes = TASK_BODY_MAX,
 		.bare_str_is_failure = is_corefx};
@@ -281,6 +330,8 @@ static int check_worker_run(struct check_worker *c)
 	int exit_code = EX_SOFTWARE;
 	log_setup(STDERR_FILENO, LOG_ERROR, LOG_TEXT, console_has_colour(STDERR_FILENO));
 	configure(c);
+	c->run = (struct run){
+		.setup = &c->setup, .files = c->files, .file_count = c->file_count, .next_id = 1};
 	c->results = calloc(check_count, sizeof *c->results);
 	if (!c->results || secrets_add_named(&c->config.secrets, environ) != RC_OK) {
 		fputs("wpool " COMMAND ": out of memory\n", stderr);
@@ -297,7 +348,7 @@ static int check_worker_run(struct check_worker *c)
 
 int check_worker_main(int argc, char **argv)
 {
-	struct check_worker c = {.setup.wait = WAIT_DEFAULT};
+	struct check_worker c = {.setup.wait = WAIT_DEFAULT, .setup.config.concurrency = 1};
 	int exit_code = read_options(&c, argc, argv);
 	if (exit_code < 0)
 		exit_code = check_worker_run(&c);

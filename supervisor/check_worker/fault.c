@@ -115,7 +115,11 @@ static const char *cause_in_output(const struct fault *fault)
 		{"the frame ends", "the length is smaller than the map: count bytes, not "
 				   "characters"},
 	};
-	uint8_t first = fault->frame.head[WIRE_LENGTH_BYTES];
+	const uint8_t *behind = fault->frame.head + WIRE_LENGTH_BYTES;
+	uint8_t first = *behind;
+	if (behind[0] == 0 && behind[1] == 0)
+		return "two outputs are mixed: a lock or a queue must keep others out until a "
+		       "frame is written whole";
 	if (first == '{' || first == '[')
 		return "it writes JSON; a frame holds MessagePack (PROTOCOL.md, section 4)";
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -179,6 +183,31 @@ const char *fault_cause(enum fault_kind kind)
 	case FAULT_ORDER:
 		return "it works on several tasks at once or collects answers; one task at a time, "
 		       "in the order in which they came";
+	case FAULT_ID_MISSING:
+		return "above concurrency 1 every output has the key \"7\" with the id of its task, "
+		       "progress too";
+	case FAULT_ID_UNKNOWN:
+		return "it changes the id, makes one of its own, or sends one output too many; "
+		       "\"7\" of an output is \"7\" of its task";
+	case FAULT_ID_EARLIER:
+		return "it names the same id for ever, keeps ids beyond its own life, or keeps too "
+		       "few bytes of an id";
+	case FAULT_TWICE:
+		return "it answers a task twice: its handler and what catches its errors, or its "
+		       "cancellation, both answer";
+	case FAULT_LATE_PROGRESS:
+		return "it reports progress behind the answer: wait until what reports has ended";
+	case FAULT_LOST:
+		return "two tasks share a variable that each must have for itself, or an error in "
+		       "a handler leaves its task without an answer";
+	case FAULT_MIXED:
+		return "two tasks share a variable that each must have for itself, such as the id "
+		       "or the output";
+	case FAULT_OTHERS:
+		return "it cancels every open task; __cancel__ ID concerns that one";
+	case FAULT_ENDLESS:
+		return "it sends in a loop that does not wait for a task, or does not notice the "
+		       "end of the data pipe";
 	case FAULT_STAYS:
 		return "it does not leave its loop at end of file";
 	case FAULT_STATUS:

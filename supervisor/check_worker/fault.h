@@ -27,6 +27,15 @@
 	X(FAULT_NO_TASK, "answer-without-task")                                                    \
 	X(FAULT_FAILED_TASK, "failed-task")                                                        \
 	X(FAULT_ORDER, "wrong-order")                                                              \
+	X(FAULT_ID_MISSING, "missing-id")                                                          \
+	X(FAULT_ID_UNKNOWN, "unknown-id")                                                          \
+	X(FAULT_ID_EARLIER, "id-of-another-worker")                                                \
+	X(FAULT_TWICE, "answered-twice")                                                           \
+	X(FAULT_LATE_PROGRESS, "progress-after-answer")                                            \
+	X(FAULT_LOST, "lost-task") /* others that were sent with it are answered */                \
+	X(FAULT_MIXED, "mixed-answers")                                                            \
+	X(FAULT_OTHERS, "cancels-others")                                                          \
+	X(FAULT_ENDLESS, "sends-without-end")                                                      \
 	X(FAULT_STAYS, "does-not-exit")                                                            \
 	X(FAULT_STATUS, "exit-status")                                                             \
 	X(FAULT_STRAYS, "leaves-processes")                                                        \
@@ -39,7 +48,13 @@ enum fault_kind {
 #undef X
 };
 
-#define FAULT_BIT(kind)   (UINT32_C(1) << (kind))
+enum {
+#define X(kind, name) +1
+	FAULT_KINDS = 0 FAULTS(X)
+#undef X
+};
+
+#define FAULT_BIT(kind)   (UINT64_C(1) << (kind))
 #define FAULT_BYTES_SHOWN 64
 
 /* The beginning of some bytes. */

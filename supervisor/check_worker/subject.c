@@ -1,11 +1,10 @@
-#include "check_worker/subject.h"
+#include "check_worker/subject_internal.h"
 
 #include "base/utf8.h"
 #include "message/answer.h"
 #include "os/clock.h"
 #include "os/descriptors.h"
 #include "os/loop.h"
-#include "os/proc_stat.h"
 #include "process/descendants.h"
 #include "process/guard.h"
 #include "process/reaper.h"
@@ -15,100 +14,87 @@
 #include "worker/launch.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define READ_SIZE  65536
 #define FLOOD_SIZE (UINT64_C(16) << 20)
 
-/* How often to look at what the kernel does not report: a FIFO that was opened, bytes that were
- * read, a process that has gone. */
-#define LOOK_AGAIN (2 * MTIME_MS)
-
 /* A process that dies closes its pipe first and is reaped a moment later. */
 #define EXIT_MOMENT (200 * MTIME_MS)
 
-/* A worker may wait for several bytes before it reads one. */
-#define BYTE_MOMENT (20 * MTIME_MS)
-#define READ_MOMENT (200 * MTIME_MS)
-
-/* Bytes of a long frame that are sent one at a time; the rest goes together. */
-#define SLOW_BYTES 256
-
-/* What a worker started may end by itself when the worker has gone. */
-#define STRAYS_MOMENT MTIME_SECOND
-
-static struct ev_loop *loop_of(const struct subject *subject)
-{
-	return subject->setup->tools.loop;
-}
-
 /* ---------- what comes ---------- */
 
-/* FNV-1a. */
-static uint64_t digest_of(struct text bytes)
+static bool fail_by_memory(struct subject *subject)
 {
-	uint64_t digest = UINT64_C(0xcbf29ce484222325);
-	for (size_t i = 0; i < bytes.len; i++)
-		digest = (digest ^ (uint8_t)bytes.ptr[i]) * UINT64_C(0x100000001b3);
-	return digest;
+	return fault_set(&subject->fault, FAULT_MEMORY, TEXT_NONE, "out of memory");
 }
 
-static void keep_answer(struct subject *subject, int32_t status, struct text frame)
+static bool fail_by_output(
+	struct subject *subject, struct text whole, const struct answer_fault *fault)
 {
-	if (subject->answer_count < SUBJECT_OUTPUTS)
-		subject->answers[subject->answer_count] =
-			(struct subject_output){status, digest_of(frame), fault_bytes(frame)};
-	subject->answer_count++;
+	if (fault->task_id != 0)
+		return fault_set(&subject->fault, FAULT_BAD_OUTPUT, whole,
+			"a bad output for task %llu: %s", (unsigned long long)fault->task_id,
+			fault->what);
+	return fault_set(&subject->fault, FAULT_BAD_OUTPUT, whole, "a bad output: %s", fault->what);
 }
 
-/* whole: with its length. */
-static void take_frame(struct subject *subject, struct text whole)
+/* whole: a frame with its length. */
+static bool take_frame(struct subject *subject, struct text whole)
 {
 	struct text frame = text_of(whole.ptr + WIRE_LENGTH_BYTES, whole.len - WIRE_LENGTH_BYTES);
 	struct output *output;
 	struct answer_fault fault;
 	enum rc rc = answer_read(frame, &subject->setup->config.answer, &output, &fault);
-	if (rc == RC_MEMORY) {
-		fault_set(&subject->fault, FAULT_MEMORY, TEXT_NONE, "out of memory");
-		return;
-	}
-	if (rc != RC_OK) {
-		fault_set(&subject->fault, FAULT_BAD_OUTPUT, whole, "a bad output: %s", fault.what);
-		return;
-	}
+	if (rc == RC_MEMORY)
+		return fail_by_memory(subject);
+	if (rc != RC_OK)
+		return fail_by_output(subject, whole, &fault);
 	if (output->invalid != REASON_NONE)
 		fault_set(&subject->fault, FAULT_UNPUBLISHABLE, whole,
 			"status %d with a reply that cannot be published", (int)output->status);
-	else if (output->status == STATUS_PROGRESS)
-		subject->progress++;
 	else
-		keep_answer(subject, output->status, whole);
+		exchange_take(&subject->exchange, output, whole, &subject->fault);
 	output_free(output);
+	return subject->fault.kind == FAULT_NONE;
 }
 
-static void take_frames(struct subject *subject)
+/* The frame with its length at the head of what came; empty: it is not whole. */
+struct text subject_first_frame(const struct subject *subject)
 {
-	size_t limit = subject->setup->config.task.frame_limit;
-	for (;;) {
-		struct text bytes = buf_text(&subject->received);
-		if (bytes.len < WIRE_LENGTH_BYTES || subject->fault.kind != FAULT_NONE)
-			return;
-		uint32_t len = wire_get_length((const uint8_t *)bytes.ptr);
-		if (len == 0 || len > limit) {
-			fault_set(&subject->fault, FAULT_BAD_LENGTH, bytes,
-				"a frame whose length is %u", (unsigned)len);
-			return;
-		}
-		if (bytes.len - WIRE_LENGTH_BYTES < len)
-			return;
-		size_t whole = WIRE_LENGTH_BYTES + (size_t)len;
-		take_frame(subject, text_of(bytes.ptr, whole));
-		buf_consume(&subject->received, whole);
-	}
+	struct text bytes = buf_text(&subject->received);
+	size_t size = WIRE_LENGTH_BYTES;
+	if (bytes.len >= size)
+		size += wire_get_length((const uint8_t *)bytes.ptr);
+	return bytes.len < size ? TEXT_NONE : text_of(bytes.ptr, size);
+}
+
+/* A worker that sends faster than its outputs are wanted waits in its write. */
+static void read_on(struct subject *subject)
+{
+	if (subject->is_connected && !subject->has_ended)
+		ev_io_start(subject_loop(subject), &subject->readable);
+}
+
+/* False: none has come whole, or .fault is set. */
+bool subject_take_output(struct subject *subject)
+{
+	struct text bytes = buf_text(&subject->received);
+	if (bytes.len < WIRE_LENGTH_BYTES || subject->fault.kind != FAULT_NONE)
+		return false;
+	uint32_t len = wire_get_length((const uint8_t *)bytes.ptr);
+	if (len == 0 || len > subject->setup->config.task.frame_limit)
+		return fault_set(&subject->fault, FAULT_BAD_LENGTH, bytes,
+			"a frame whose length is %u", (unsigned)len);
+	struct text whole = subject_first_frame(subject);
+	if (whole.len == 0)
+		return false;
+	bool is_right = take_frame(subject, whole);
+	buf_consume(&subject->received, whole.len);
+	read_on(subject);
+	return is_right;
 }
 
 static void notice_loss(struct subject *subject)
@@ -117,24 +103,25 @@ static void notice_loss(struct subject *subject)
 		subject->noticed_at = clock_now();
 }
 
-/* False: nothing more is there now. */
+/* False: nothing more is there now, or a whole frame waits and no space is left. */
 static bool read_pipe(struct subject *subject)
 {
-	uint8_t *place = buf_reserve(&subject->received, READ_SIZE);
-	if (!place) {
-		fault_set(&subject->fault, FAULT_MEMORY, TEXT_NONE, "out of memory");
+	if (buf_len(&subject->received) + READ_SIZE > subject->received.limit) {
+		ev_io_stop(subject_loop(subject), &subject->readable);
 		return false;
 	}
+	uint8_t *place = buf_reserve(&subject->received, READ_SIZE);
+	if (!place)
+		return fail_by_memory(subject);
 	ssize_t n = read(subject->pipe.input, place, READ_SIZE);
 	if (n > 0) {
 		buf_commit(&subject->received, (size_t)n);
 		if (subject->pipe.form == PIPE_FIFO)
 			worker_pipe_unlink(&subject->pipe); /* the worker has opened both */
-		take_frames(subject);
 		return true;
 	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		ev_io_stop(loop_of(subject), &subject->readable);
+		ev_io_stop(subject_loop(subject), &subject->readable);
 		subject->has_ended = true;
 		notice_loss(subject);
 	}
@@ -150,7 +137,7 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int events)
 static void close_stream(struct subject *subject, struct subject_stream *stream)
 {
 	if (stream->fd >= 0)
-		ev_io_stop(loop_of(subject), &stream->io);
+		ev_io_stop(subject_loop(subject), &stream->io);
 	descriptor_close(&stream->fd);
 }
 
@@ -200,7 +187,7 @@ static void write_allowed(struct subject *subject)
 	if (bytes.len > subject->allowed)
 		bytes.len = subject->allowed;
 	if (bytes.len == 0 || subject->pipe.output < 0 || subject->is_unheard) {
-		ev_io_stop(loop_of(subject), &subject->writable);
+		ev_io_stop(subject_loop(subject), &subject->writable);
 		return;
 	}
 	struct iovec part = {(void *)(uintptr_t)bytes.ptr, bytes.len};
@@ -208,7 +195,7 @@ static void write_allowed(struct subject *subject)
 	if (n < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS && errno != ENOMEM) {
 		subject->is_unheard = true;
 		notice_loss(subject);
-		ev_io_stop(loop_of(subject), &subject->writable);
+		ev_io_stop(subject_loop(subject), &subject->writable);
 	} else if (n > 0) {
 		buf_consume(&subject->unsent, (size_t)n);
 		subject->allowed -= (size_t)n;
@@ -225,7 +212,7 @@ void subject_send(struct subject *subject, size_t bytes)
 {
 	subject->allowed += bytes;
 	if (subject->pipe.output >= 0 && !subject->is_unheard)
-		ev_io_start(loop_of(subject), &subject->writable);
+		ev_io_start(subject_loop(subject), &subject->writable);
 }
 
 /* ---------- waiting ---------- */
@@ -236,14 +223,14 @@ static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
 }
 
 /* One turn of the loop, of at most span. */
-static void run_once(struct subject *subject, mtime span)
+void subject_run_once(struct subject *subject, mtime span)
 {
-	loop_start_timer(loop_of(subject), &subject->tick, span);
-	ev_run(loop_of(subject), EVRUN_ONCE);
-	ev_timer_stop(loop_of(subject), &subject->tick);
+	loop_start_timer(subject_loop(subject), &subject->tick, span);
+	ev_run(subject_loop(subject), EVRUN_ONCE);
+	ev_timer_stop(subject_loop(subject), &subject->tick);
 }
 
-static bool fail_by_half_frame(struct subject *subject, const char *until, const char *what)
+bool subject_fail_by_half_frame(struct subject *subject, const char *until, const char *what)
 {
 	struct text left = buf_text(&subject->received);
 	if (left.len < WIRE_LENGTH_BYTES)
@@ -261,8 +248,8 @@ static bool fail_by_exit(struct subject *subject)
 	exit_text(&subject->exit, NULL, how);
 	if (subject->exit.kind == EXIT_NOT_STARTED)
 		return fault_set(&subject->fault, FAULT_NOT_STARTED, TEXT_NONE, "%s", how);
-	if (buf_len(&subject->received) > 0)
-		return fail_by_half_frame(subject, "then", how);
+	if (buf_len(&subject->received) > 0 && subject_first_frame(subject).len == 0)
+		return subject_fail_by_half_frame(subject, "then", how);
 	return fault_set(&subject->fault, FAULT_EXITED, TEXT_NONE, "%s", how);
 }
 
@@ -278,24 +265,20 @@ static bool fails_by_loss(struct subject *subject)
 }
 
 /* Run the loop until is_there says so. False: .fault is set, or the time is over. */
-static bool wait_until(
+bool subject_wait_until(
 	struct subject *subject, bool (*is_there)(struct subject *), mtime span, mtime turn)
 {
 	mtime end = clock_now() + span;
-	while (subject->fault.kind == FAULT_NONE && !is_there(subject)) {
+	/* is_there takes outputs, which may be wrong. */
+	while (!is_there(subject) && subject->fault.kind == FAULT_NONE) {
 		mtime left = end - clock_now();
 		if (left <= 0 || fails_by_loss(subject))
 			return false;
 		if (subject->noticed_at != 0)
 			turn = LOOK_AGAIN;
-		run_once(subject, left < turn ? left : turn);
+		subject_run_once(subject, left < turn ? left : turn);
 	}
 	return subject->fault.kind == FAULT_NONE;
-}
-
-static double seconds(mtime span)
-{
-	return (double)span / MTIME_SECOND;
 }
 
 /* ---------- start ---------- */
@@ -343,7 +326,7 @@ static void watch(struct subject *subject, ev_io *io,
 	ev_io_init(io, on_event, fd, events);
 	io->data = subject;
 	if (events == EV_READ)
-		ev_io_start(loop_of(subject), io);
+		ev_io_start(subject_loop(subject), io);
 }
 
 static void connect_subject(struct subject *subject)
@@ -353,7 +336,7 @@ static void connect_subject(struct subject *subject)
 	if (subject->is_connected)
 		return;
 	if (ev_is_active(&subject->connecting))
-		ev_io_stop(loop_of(subject), &subject->connecting);
+		ev_io_stop(subject_loop(subject), &subject->connecting);
 	enum rc rc = worker_pipe_connect(&subject->pipe, subject->pid, frame, &peer);
 	if (rc == RC_OK) {
 		subject->is_connected = true;
@@ -365,7 +348,7 @@ static void connect_subject(struct subject *subject)
 		fault_set(&subject->fault, FAULT_REFUSED, TEXT_NONE,
 			"process %d connected, which is of another session or user", (int)peer);
 	if (subject->pipe.waiting >= 0)
-		ev_io_start(loop_of(subject), &subject->connecting);
+		ev_io_start(subject_loop(subject), &subject->connecting);
 }
 
 static void on_connecting(struct ev_loop *loop, ev_io *io, int events)
@@ -374,10 +357,15 @@ static void on_connecting(struct ev_loop *loop, ev_io *io, int events)
 	connect_subject(io->data);
 }
 
-void subject_init(struct subject *subject, const struct check_setup *setup)
+void subject_init(struct subject *subject, const struct check_setup *setup, uint64_t first_id)
 {
-	*subject = (struct subject){
-		.setup = setup, .control = -1, .start = -1, .output.fd = -1, .error.fd = -1};
+	*subject = (struct subject){.setup = setup,
+		.control = -1,
+		.start = -1,
+		.output.fd = -1,
+		.error.fd = -1,
+		.exit_wait = setup->wait};
+	exchange_init(&subject->exchange, setup->config.concurrency, first_id);
 	worker_pipe_init(&subject->pipe, setup->config.pipe, setup->tools.rundir, NULL);
 	ev_timer_init(&subject->tick, on_tick, 0, 0);
 	buf_init(&subject->unsent, SIZE_MAX);
@@ -434,212 +422,13 @@ bool subject_give_address(struct subject *subject, const char *lines_behind)
 	/* A worker that has gone is noticed by its exit. */
 	ssize_t n = write(subject->control, lines, strlen(lines));
 	(void)n;
-	if (wait_until(subject, is_connected, subject->setup->wait, LOOK_AGAIN))
+	if (subject_wait_until(subject, is_connected, subject->setup->wait, LOOK_AGAIN))
 		return true;
 	return fault_set(&subject->fault, FAULT_NOT_CONNECTED, TEXT_NONE,
-		"no connection within %.1f s", seconds(subject->setup->wait));
+		"no connection within %.1f s", subject_seconds(subject->setup->wait));
 }
 
-/* ---------- steps ---------- */
-
-static bool never(struct subject *subject)
-{
-	(void)subject;
-	return false;
-}
-
-bool subject_pause(struct subject *subject, mtime span)
-{
-	(void)wait_until(subject, never, span, span);
-	return subject->fault.kind == FAULT_NONE;
-}
-
-bool subject_write_line(struct subject *subject, const char *line)
-{
-	char bytes[64];
-	int len = snprintf(bytes, sizeof bytes, "%s\n", line);
-	ssize_t n = write(subject->control, bytes, (size_t)len);
-	(void)n; /* a worker that has gone is noticed by its exit */
-	return true;
-}
-
-/* Bytes that the worker has not read; an approximation above 0. */
-static int unread(const struct subject *subject)
-{
-	int bytes = 0;
-	if (subject->pipe.output < 0)
-		return 0;
-	if (ioctl(subject->pipe.output, subject->pipe.form == PIPE_FIFO ? FIONREAD : SIOCOUTQ,
-		    &bytes) < 0)
-		return 0;
-	return bytes;
-}
-
-static bool has_read_all(struct subject *subject)
-{
-	return (subject->allowed == 0 && unread(subject) == 0) ||
-	       subject->answer_count > subject->taken;
-}
-
-bool subject_wait_read(struct subject *subject)
-{
-	if (wait_until(subject, has_read_all, subject->setup->wait, LOOK_AGAIN))
-		return true;
-	return fault_set(&subject->fault, FAULT_NOT_READ, TEXT_NONE,
-		"what was sent is not read within %.1f s", seconds(subject->setup->wait));
-}
-
-static bool is_sent_and_read(struct subject *subject)
-{
-	return subject->is_unheard || (subject->allowed == 0 && unread(subject) == 0);
-}
-
-void subject_give_time(struct subject *subject)
-{
-	(void)wait_until(subject, is_sent_and_read, READ_MOMENT, LOOK_AGAIN / 10);
-}
-
-bool subject_send_slowly(struct subject *subject)
-{
-	for (int sent = 0; sent < SLOW_BYTES && buf_len(&subject->unsent) > 0; sent++) {
-		subject_send(subject, 1);
-		if (!wait_until(subject, is_sent_and_read, BYTE_MOMENT, LOOK_AGAIN / 10) &&
-			(subject->fault.kind != FAULT_NONE || subject->has_exited))
-			break;
-	}
-	subject_send(subject, buf_len(&subject->unsent) - subject->allowed);
-	return subject->fault.kind == FAULT_NONE;
-}
-
-static bool has_answer(struct subject *subject)
-{
-	return subject->answer_count > subject->taken;
-}
-
-bool subject_wait_answer(struct subject *subject)
-{
-	double span = seconds(subject->setup->wait);
-	uint64_t progress = subject->progress;
-	if (wait_until(subject, has_answer, subject->setup->wait, subject->setup->wait)) {
-		subject->taken++;
-		return true;
-	}
-	if (buf_len(&subject->received) > 0)
-		return fail_by_half_frame(subject, "no more within",
-			span_text(subject->setup->wait, (char[SPAN_TEXT_SIZE]){0}));
-	if (subject->allowed > 0)
-		return fault_set(&subject->fault, FAULT_NOT_READ, TEXT_NONE,
-			"no answer within %.1f s, and %zu bytes of the task are not read", span,
-			subject->allowed);
-	if (subject->progress > progress)
-		return fault_set(&subject->fault, FAULT_ONLY_PROGRESS, TEXT_NONE,
-			"%llu times progress and no answer within %.1f s",
-			(unsigned long long)(subject->progress - progress), span);
-	return fault_set(
-		&subject->fault, FAULT_NO_ANSWER, TEXT_NONE, "no answer within %.1f s", span);
-}
-
-static bool is_written(struct subject *subject)
-{
-	return subject->allowed == 0 || subject->is_unheard;
-}
-
-bool subject_shut(struct subject *subject)
-{
-	double span = seconds(subject->setup->wait);
-	if (!wait_until(subject, is_written, subject->setup->wait, subject->setup->wait))
-		return fault_set(&subject->fault, FAULT_NOT_READ, TEXT_NONE,
-			"%zu bytes of the task are not read within %.1f s", subject->allowed, span);
-	ev_io_stop(loop_of(subject), &subject->writable);
-	worker_pipe_shut(&subject->pipe);
-	return true;
-}
-
-void subject_close_pipe(struct subject *subject)
-{
-	if (subject->is_connected) {
-		ev_io_stop(loop_of(subject), &subject->readable);
-		ev_io_stop(loop_of(subject), &subject->writable);
-	}
-	worker_pipe_close(&subject->pipe);
-	subject->has_ended = true;
-}
-
-void subject_close_control(struct subject *subject)
-{
-	descriptor_close(&subject->control);
-}
-
-void subject_signal(struct subject *subject, int number)
-{
-	if (!subject->is_started || subject->has_exited)
-		return;
-	if (kill(-subject->pid, number) < 0 && errno == ESRCH)
-		kill(subject->pid, number);
-}
-
-static bool has_exited(struct subject *subject)
-{
-	subject->noticed_at = 0; /* to close the pipe is right now */
-	return subject->has_exited;
-}
-
-bool subject_wait_exit(struct subject *subject)
-{
-	if (wait_until(subject, has_exited, subject->setup->wait, subject->setup->wait))
-		return true;
-	return fault_set(&subject->fault, FAULT_STAYS, TEXT_NONE, "it still runs after %.1f s",
-		seconds(subject->setup->wait));
-}
-
-/* ---------- what is left ---------- */
-
-/* The first process that is left, and how many there are. */
-static size_t count_left(const struct subject *subject, pid_t *ret_first)
-{
-	struct descendants *below = subject->setup->tools.descendants;
-	size_t count, left = 0;
-	descendants_look(below);
-	count = descendants_count(below);
-	for (size_t i = 0; i < count; i++) {
-		struct proc_stat stat;
-		pid_t pid = descendants_pid(below, i);
-		if (!proc_stat_read(pid, &stat) || stat.state == 'Z')
-			continue;
-		if (left++ == 0)
-			*ret_first = pid;
-	}
-	return left;
-}
-
-static void read_program(pid_t pid, char ret[32])
-{
-	char path[32], name[32] = "";
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-	FILE *file = fopen(path, "re");
-	if (file && !fgets(name, sizeof name, file))
-		*name = '\0';
-	if (file)
-		fclose(file);
-	name[strcspn(name, "\n")] = '\0';
-	utf8_copy_escaped(ret, 32, text_from(name));
-}
-
-bool subject_leaves_none(struct subject *subject)
-{
-	mtime end = clock_now() + STRAYS_MOMENT;
-	pid_t first = 0;
-	size_t left;
-	while ((left = count_left(subject, &first)) > 0 && clock_now() < end)
-		run_once(subject, 10 * LOOK_AGAIN);
-	if (left == 0)
-		return true;
-	char program[32];
-	read_program(first, program);
-	return fault_set(&subject->fault, FAULT_STRAYS, TEXT_NONE,
-		"%zu process%s left behind, the first is %d (%s)", left, left == 1 ? "" : "es",
-		(int)first, program);
-}
+/* ---------- the end ---------- */
 
 void subject_last_lines(const struct subject *subject, struct last_lines *ret)
 {
@@ -658,12 +447,12 @@ void subject_last_lines(const struct subject *subject, struct last_lines *ret)
 
 void subject_end(struct subject *subject)
 {
-	struct ev_loop *loop = loop_of(subject);
+	struct ev_loop *loop = subject_loop(subject);
 	mtime end = clock_now() + subject->setup->wait;
 	if (subject->is_started && !subject->has_exited)
 		subject_signal(subject, SIGKILL);
 	while (subject->is_started && !subject->has_exited && clock_now() < end)
-		run_once(subject, end - clock_now());
+		subject_run_once(subject, end - clock_now());
 	if (subject->is_started && !subject->has_exited) {
 		reaper_forget(subject->setup->tools.reaper, subject->pid);
 		guard_remove(subject->setup->tools.guard, subject->pid);

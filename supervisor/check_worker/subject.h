@@ -6,7 +6,7 @@
 #ifndef CHECK_WORKER_SUBJECT_H
 #define CHECK_WORKER_SUBJECT_H
 
-#include "check_worker/fault.h"
+#include "check_worker/exchange.h"
 #include "process/strays.h"
 #include "runtime/runtime_shared.h"
 #include "worker/worker_pipe.h"
@@ -14,7 +14,6 @@
 
 #include <ev.h>
 
-#define SUBJECT_OUTPUTS   32 /* outputs of one worker that are kept; more are only counted */
 #define SUBJECT_KEPT      (64 * 1024) /* bytes of a log stream that are kept */
 #define SUBJECT_LINES     12  /* a message, a stack of 10 and a last line, as Node prints them */
 #define SUBJECT_LINE_SIZE 240 /* with the NUL */
@@ -24,13 +23,6 @@ struct check_setup {
 	struct runtime_shared tools;
 	struct workers_config config;
 	mtime wait; /* of each step */
-};
-
-/* An answer that the worker gave. */
-struct subject_output {
-	int32_t status;
-	uint64_t digest; /* of the whole frame */
-	struct fault_bytes frame;
 };
 
 /* The last lines on standard error as they may be shown. */
@@ -62,15 +54,15 @@ struct subject {
 	ev_timer tick;
 	struct subject_stream output, error; /* its stdout and stderr */
 	struct buf unsent;
-	size_t allowed; /* bytes of unsent that may be written now */
-	struct buf received;
-	struct subject_output answers[SUBJECT_OUTPUTS];
-	size_t answer_count, taken; /* answers that came, and that a step waited for */
-	uint64_t progress;
+	size_t allowed;      /* bytes of unsent that may be written now */
+	struct buf received; /* frames that no step has waited for are not decoded */
+	struct exchange exchange;
+	size_t wanted;   /* tasks that must be answered: what a step waits for */
+	mtime exit_wait; /* for its exit */
 };
 
-/* Zero and ready for subject_end. */
-void subject_init(struct subject *, const struct check_setup *);
+/* Zero and ready for subject_end. first_id: of its tasks. */
+void subject_init(struct subject *, const struct check_setup *, uint64_t first_id);
 /* Kill what is left, and free everything. */
 void subject_end(struct subject *);
 
@@ -84,22 +76,29 @@ bool subject_pause(struct subject *, mtime span);
 bool subject_write_line(struct subject *, const char *line);
 /* Let so many bytes of .unsent go, in as many writes as it takes. */
 void subject_send(struct subject *, size_t bytes);
-/* Wait until the worker has read all that was sent, or answered more than was taken. */
+/* Wait until the worker has read all that was sent, or at concurrency 1 has sent something. */
 bool subject_wait_read(struct subject *);
 /* The same for a moment at most: a worker may wait for more before it reads. */
 void subject_give_time(struct subject *);
 /* Send what is in .unsent one byte at a time, each when the one before has been read; of a long
  * frame the beginning. */
 bool subject_send_slowly(struct subject *);
+/* Wait until one more task is answered. */
 bool subject_wait_answer(struct subject *);
+/* Wait until no task is open, for each answer as long as for one. */
+bool subject_wait_answers(struct subject *);
+/* After FAULT_TWICE: true if soon an output names another task. */
+bool subject_names_another(struct subject *);
 /* End our side of the data pipe: the worker reads an end of file. */
 bool subject_shut(struct subject *);
 /* Close the data pipe, so that the worker's writes fail. */
 void subject_close_pipe(struct subject *);
 void subject_close_control(struct subject *);
 void subject_signal(struct subject *, int number);
-/* Wait until it has exited, and read what it left in its pipes. */
+/* Wait until it has exited, and read what it sent before. */
 bool subject_wait_exit(struct subject *);
+/* No answer has come but those to the tasks. */
+bool subject_expect_no_more(struct subject *);
 /* After its exit: no process that it started is left, after a moment. */
 bool subject_leaves_none(struct subject *);
 void subject_last_lines(const struct subject *, struct last_lines *ret);

@@ -187,14 +187,15 @@ static void add_unknown_keys(struct buf *out, size_t at)
 	wire_put_length(frame, (uint32_t)(buf_len(out) - at - WIRE_LENGTH_BYTES));
 }
 
-enum rc tasks_append(struct buf *out, enum task_kind kind, const struct task_options *options,
-	const struct text *files, size_t file_count)
+enum rc tasks_append(struct buf *out, enum task_kind kind, uint64_t id,
+	const struct task_options *options, const struct text *files, size_t file_count)
 {
 	struct task_options typed = *options;
 	size_t at = buf_len(out);
 	struct delivery *delivery = delivery_of(kind, body_of(kind, files, file_count));
 	if (!delivery)
 		return RC_MEMORY;
+	delivery->id = id;
 	if (kind == TASK_TYPED_HEADERS) {
 		typed.headers = TASK_HEADERS_TYPED;
 		typed.properties = true;

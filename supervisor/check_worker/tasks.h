@@ -8,6 +8,7 @@
 #define TASK_BODY_MAX ((size_t)16 << 20) /* the default of max_body */
 
 enum task_kind {
+	TASK_NONE,   /* ends a list */
 	TASK_PLAIN,  /* the first body of --task, else a short text */
 	TASK_SECOND, /* the second one, else another text */
 	TASK_EMPTY,
@@ -28,9 +29,9 @@ enum task_kind {
 	TASK_FILES, /* the first body of --task; its other ones follow */
 };
 
-/* Append a task's frame. files: the bodies of --task; may be none. RC_MEMORY; RC_LIMIT: a body is
- * larger than frame_limit. */
-enum rc tasks_append(struct buf *out, enum task_kind, const struct task_options *,
+/* Append a task's frame. id: from 1; not written if the options have no ids. files: the bodies of
+ * --task; may be none. RC_MEMORY; RC_LIMIT: a body is larger than frame_limit. */
+enum rc tasks_append(struct buf *out, enum task_kind, uint64_t id, const struct task_options *,
 	const struct text *files, size_t file_count) MUST_CHECK;
 
 #endif

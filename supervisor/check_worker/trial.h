@@ -1,9 +1,8 @@
-/* One check with one worker: its steps, and what they gave. Layer: check_worker. */
+/* One check with one worker: what its steps gave, and what that means. Layer: check_worker. */
 #ifndef CHECK_WORKER_TRIAL_H
 #define CHECK_WORKER_TRIAL_H
 
 #include "check_worker/checks.h"
-#include "check_worker/subject.h"
 
 #define VERDICTS(X)                                                                                \
 	X(VERDICT_OK, "ok")                                                                        \
@@ -17,12 +16,6 @@ enum trial_verdict {
 #undef X
 };
 
-/* What the checks of a run have seen so far. */
-struct seen {
-	bool progress, failed, rejected;
-	struct fault no_text; /* on standard output */
-};
-
 struct result {
 	const struct check *check;
 	enum trial_verdict verdict;
@@ -33,9 +26,7 @@ struct result {
 };
 
 const char *verdict_name(enum trial_verdict);
-/* files: the bodies of --task; borrowed. */
-void trial_run(const struct check *, const struct check_setup *, const struct text *files,
-	size_t file_count, struct seen *, struct result *ret);
+void trial_run(const struct check *, struct run *, struct result *ret);
 /* A result without a trial. */
 void trial_skip(const struct check *, enum trial_verdict, const char *why, struct result *ret);
 

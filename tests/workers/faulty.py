@@ -1,17 +1,21 @@
 #!/usr/bin/python3
 """A worker with one fault, for `wpool check-worker`: faulty.py FAULT; --list names the faults, `none` has none.
 
-It replies with the body in capitals, without an SDK. Each fault replaces one part of the class Worker.
+It replies with the body in capitals, without an SDK. Each fault replaces one part of the class Worker, which has one
+task at a time, or of Loop, which has several. `threads` has no fault either: a thread for each of several tasks.
 """
 import fcntl
 import json
 import os
+import queue
+import random
 import select
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 
 import msgpack
 
@@ -256,7 +260,7 @@ class AnswersTheLastFirst(Batches):
 class RefusesUnknownKeys(Worker):
     def decode(self, frame):
         task = super().decode(frame)
-        if not task.keys() <= {"0", "1", "2", "3", "6"}:
+        if not task.keys() <= {"0", "1", "2", "3", "6", "7"}:
             sys.exit("unknown key")
         return task
 
@@ -365,8 +369,369 @@ class PrintsFrames(Worker):
         sys.stdout.flush()
 
 
+class NeverExits(Worker):
+    def end(self, is_between):
+        signal.pause()
+
+
+class AnswersWithoutEnd(Worker):
+    def answer(self, output):
+        while True:
+            super().answer(output)
+
+
+# ---------- several tasks at once ----------
+
+class Loop(Worker):
+    """One thread that waits for control lines and tasks. When several tasks are open, each waits for a moment or for
+    the next control line, and the last is answered first."""
+
+    HOLD = 0.5
+
+    def __init__(self):
+        super().__init__()
+        self.places = int(os.environ["WPOOL_CONCURRENCY"])
+        self.open = {}  # by id, in the order in which they came
+        self.bytes = bytearray()
+
+    def read_tasks(self):
+        piece = self.pipe.recv(1 << 18)
+        if not piece:
+            self.end_of_data()
+        self.bytes += piece
+        tasks = []
+        while len(self.bytes) >= 4 and len(self.bytes) >= 4 + struct.unpack(">I", self.bytes[:4])[0]:
+            size = 4 + struct.unpack(">I", self.bytes[:4])[0]
+            tasks.append(self.decode(bytes(self.bytes[4:size])))
+            del self.bytes[:size]
+        return tasks
+
+    def end_of_data(self):
+        self.answer_open()
+        self.end(is_between=not self.bytes)
+
+    def add(self, tasks):
+        for task in tasks:
+            self.open[task["7"]] = task
+
+    def output_of(self, task):
+        try:
+            output = self.handle(task)
+        except Exception as error:
+            print(error, file=sys.stderr)
+            output = {"1": 500}
+        return {**output, "7": task["7"]}
+
+    def answer_open(self):
+        outputs = [self.output_of(task) for task in self.open.values()]
+        self.open.clear()
+        self.write_outputs(outputs if self.places == 1 else outputs[::-1])
+
+    def write_outputs(self, outputs):
+        for output in outputs:
+            self.answer(output)
+
+    def on_line(self, line):
+        word, _, number = line.partition(" ")
+        if word == "__quit__":
+            self.on_quit()
+        elif word == "__cancel__":
+            self.on_cancel(int(number))
+
+    def on_quit(self):
+        pass  # the end of the data pipe follows
+
+    def on_cancel(self, number):
+        if number in self.open:
+            del self.open[number]
+            self.answer({"1": 500, "7": number})
+
+    def work(self):
+        while True:
+            ready = select.select([0, self.pipe], [], [], self.HOLD if len(self.open) > 1 else None)[0]
+            if 0 in ready:
+                self.on_line(self.read_address())
+            if self.pipe in ready:
+                self.add(self.read_tasks())
+            if len(self.open) == 1 or self.pipe not in ready:
+                self.answer_open()
+
+
+class MissingId(Loop):
+    def output_of(self, task):
+        output = super().output_of(task)
+        del output["7"]
+        return output
+
+
+class WithId(Loop):
+    def output_of(self, task):
+        output = super().output_of(task)
+        return {**output, "7": self.id_of(output["7"])}
+
+    def id_of(self, number):
+        raise NotImplementedError
+
+
+class IdAsText(WithId):
+    def id_of(self, number):
+        return str(number)
+
+
+class IdAsFloat(WithId):
+    def id_of(self, number):
+        return float(number)
+
+
+class IdNegative(WithId):
+    def id_of(self, number):
+        return -number
+
+
+class IdZero(WithId):
+    def id_of(self, number):
+        return 0
+
+
+class NextId(WithId):
+    def id_of(self, number):
+        return number + 1
+
+
+class AlwaysOne(WithId):
+    def id_of(self, number):
+        return 1
+
+
+class IdOf32Bits(WithId):
+    def id_of(self, number):
+        return number & 0xffffffff
+
+
+class FirstId(WithId):
+    first = None
+
+    def id_of(self, number):
+        self.first = self.first or number
+        return self.first
+
+
+class AnswersIdsTwice(Loop):
+    def answer(self, output):
+        super().answer(output)
+        super().answer(output)
+
+
+class OneTooMany(Loop):
+    """N tasks, N + 1 answers."""
+    last = 0
+
+    def add(self, tasks):
+        super().add(tasks)
+        self.last = max(self.open) if len(self.open) > 50 else 0
+
+    def end_of_data(self):
+        self.answer_open()
+        if self.last:
+            self.answer({"1": 200, "7": self.last + 1})
+        super().end_of_data()
+
+
+class LosesOne(Loop):
+    def add(self, tasks):
+        super().add(tasks[1:] if len(tasks) > 50 else tasks)
+
+
+class Blocks(Loop):
+    def add(self, tasks):
+        if len(tasks) > 50:
+            signal.pause()
+        super().add(tasks)
+
+
+class WaitsForAll(Loop):
+    def work(self):
+        while True:
+            self.add(self.read_tasks())
+            if len(self.open) == self.places:
+                self.answer_open()
+
+
+class MixesAnswers(Loop):
+    def write_outputs(self, outputs):
+        if len(outputs) > 50:
+            outputs[0]["7"], outputs[1]["7"] = outputs[1]["7"], outputs[0]["7"]
+        super().write_outputs(outputs)
+
+
+class MixesFrames(Loop):
+    """Two threads that write at once; always in this order."""
+
+    def write_outputs(self, outputs):
+        if len(outputs) > 50:
+            frames = [self.encode(output) for output in outputs]
+            for frame in frames:
+                self.write(struct.pack(">I", len(frame)))
+            for frame in frames:
+                self.write(frame)
+        else:
+            super().write_outputs(outputs)
+
+
+class ProgressWithoutId(Loop):
+    def write_outputs(self, outputs):
+        if len(outputs) > 5:
+            self.answer({"1": -1, "0": "half"})
+        super().write_outputs(outputs)
+
+
+class ProgressOfNone(Loop):
+    def write_outputs(self, outputs):
+        if len(outputs) > 5:
+            self.answer({"1": -1, "0": "half", "7": 1 << 60})
+        super().write_outputs(outputs)
+
+
+class ProgressBehindTheAnswer(Loop):
+    def write_outputs(self, outputs):
+        super().write_outputs(outputs[:1])
+        if len(outputs) > 5:
+            self.answer({"1": -1, "0": "done", "7": outputs[0]["7"]})
+        super().write_outputs(outputs[1:])
+
+
+class QuitsAtCancel(Loop):
+    def on_cancel(self, number):
+        sys.exit(0)
+
+
+class KnowsOnlyOpenIds(Loop):
+    def on_cancel(self, number):
+        self.open[number]["cancelled"] = True
+
+
+class CancelsAll(Loop):
+    def on_cancel(self, number):
+        for number in list(self.open):
+            super().on_cancel(number)
+
+
+class DropsTheCancelled(Loop):
+    def on_cancel(self, number):
+        self.open.pop(number, None)
+
+
+class AnswersTheCancelledTwice(Loop):
+    def on_cancel(self, number):
+        if number in self.open:
+            self.answer({"1": 500, "7": number})
+
+
+class KnowsNoSwitchWithId(Loop):
+    def on_line(self, line):
+        if line.startswith("__context_switch__") and line != "__context_switch__":
+            raise ValueError(line)
+        super().on_line(line)
+
+
+class DropsOpenTasksAtQuit(Loop):
+    def on_quit(self):
+        sys.exit(0)
+
+
+class DropsOpenTasksAtTheEnd(Loop):
+    def end_of_data(self):
+        self.end(is_between=not self.bytes)
+
+
+class Threads(Worker):
+    """Right: a thread for each place, so that answers come in any order; one more for the control lines."""
+
+    def __init__(self):
+        super().__init__()
+        self.places = int(os.environ["WPOOL_CONCURRENCY"])
+        self.tasks = queue.SimpleQueue()
+        self.cancelled = {}  # an event for each open task
+        self.writing = threading.Lock()
+
+    def write(self, data):
+        with self.writing:
+            try:
+                super().write(data)
+            except OSError:
+                os._exit(1)
+
+    def read_lines(self):
+        while True:
+            word, _, number = self.read_address().partition(" ")
+            event = self.cancelled.get(int(number)) if word == "__cancel__" else None
+            if event:
+                event.set()
+
+    def handle_tasks(self):
+        while task := self.tasks.get():
+            wait = random.random() / 50 if self.places > 1 else 0
+            try:
+                is_cancelled = self.cancelled[task["7"]].wait(wait)
+                output = {"1": 500} if is_cancelled else self.handle(task)
+            except Exception as error:
+                print(error, file=sys.stderr)
+                output = {"1": 500}
+            del self.cancelled[task["7"]]
+            self.answer({"1": -1, "0": "nearly", "7": task["7"]})
+            self.answer({**output, "7": task["7"]})
+
+    def end(self, is_between):
+        for _ in self.threads:
+            self.tasks.put(None)
+        for thread in self.threads:
+            thread.join()
+        super().end(is_between)
+
+    def work(self):
+        threading.Thread(target=self.read_lines, daemon=True).start()
+        self.threads = [threading.Thread(target=self.handle_tasks, daemon=True) for _ in range(min(self.places, 100))]
+        for thread in self.threads:
+            thread.start()
+        while True:
+            task = self.read_task()
+            self.cancelled[task["7"]] = threading.Event()
+            self.tasks.put(task)
+
+
 FAULTS = {
     "none": Worker,
+    "loop": Loop,
+    "threads": Threads,
+    "always-id-one": AlwaysOne,
+    "answers-cancelled-twice": AnswersTheCancelledTwice,
+    "answers-ids-twice": AnswersIdsTwice,
+    "answers-without-end": AnswersWithoutEnd,
+    "blocks": Blocks,
+    "cancels-all": CancelsAll,
+    "drops-cancelled": DropsTheCancelled,
+    "drops-open-tasks-at-end": DropsOpenTasksAtTheEnd,
+    "drops-open-tasks-at-quit": DropsOpenTasksAtQuit,
+    "first-id-for-all": FirstId,
+    "id-as-float": IdAsFloat,
+    "id-as-text": IdAsText,
+    "id-negative": IdNegative,
+    "id-of-32-bits": IdOf32Bits,
+    "id-zero": IdZero,
+    "knows-no-switch-with-id": KnowsNoSwitchWithId,
+    "knows-only-open-ids": KnowsOnlyOpenIds,
+    "loses-one": LosesOne,
+    "missing-id": MissingId,
+    "mixes-answers": MixesAnswers,
+    "mixes-frames": MixesFrames,
+    "never-exits": NeverExits,
+    "next-id": NextId,
+    "one-too-many": OneTooMany,
+    "progress-behind-answer": ProgressBehindTheAnswer,
+    "progress-of-none": ProgressOfNone,
+    "progress-without-id": ProgressWithoutId,
+    "quits-at-cancel": QuitsAtCancel,
+    "waits-for-all": WaitsForAll,
     "batches": Batches,
     "counts-characters": CountsCharacters,
     "counts-length-itself": CountsTheLengthItself,
