@@ -150,8 +150,10 @@ END_TEST
 START_TEST(only_the_killers_pay)
 {
 	enum { HELD = 12, KILLERS = 3, GOOD = 200 };
-	struct proc *proc = serve(
-		scratch_text("workers: %d, concurrency: 16, retry: {attempts: 1}", _i ? 4 : 1));
+	int workers = _i ? 4 : 1;
+	struct proc *proc =
+		serve(scratch_text("workers: %d, concurrency: 16, retry: {attempts: 1}", workers));
+	control_await_figure("workers", "ready", workers); /* no killer has one for itself */
 	post_held("held", HELD, "all");
 	for (int i = 0; i < KILLERS; i++)
 		post(scratch_text("killer%d", i), "exit");
@@ -246,10 +248,10 @@ END_TEST
 START_TEST(hung_task_pays_while_others_go_on)
 {
 	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}, "
-				  "limits: {hard: 2s, grace: 1s}");
+				  "limits: {hard: 3s, grace: 10s}");
 	post("hung", "hang");
 	post("busy", scratch_text("busy %s", fixture_release_path("all")));
-	proc_expect(proc, "worker exceeded its hard limit (2.0 s) in task hung; the other that "
+	proc_expect(proc, "worker exceeded its hard limit (3.0 s) in task hung; the other that "
 			  "was open goes back, and no attempt of it is counted");
 	fixture_release("all");
 	expect_done(1, 1);
@@ -262,15 +264,29 @@ END_TEST
 START_TEST(blocked_worker_makes_suspects)
 {
 	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}, "
-				  "limits: {hard: 2s, grace: 200ms}");
+				  "limits: {hard: 3s, grace: 200ms}");
 	post_held("held", 3, "all");
 	post("blocks", "block");
-	proc_expect(proc, "worker exceeded its hard limit (2.0 s); which of its 4 open tasks is "
+	proc_expect(proc, "worker exceeded its hard limit (3.0 s); which of its 4 open tasks is "
 			  "the cause is not known");
 	fixture_release("all");
 	expect_done(3, 1);
 	expect_dead("blocks", "timed-out");
 	ck_assert_int_eq(control_figure("totals", "suspects"), 4);
+	fixture_stop(proc);
+}
+END_TEST
+
+/* Progress of a task shows nothing about itself: it does not prolong its limit. */
+START_TEST(progress_for_ever_ends_at_the_hard_limit)
+{
+	struct proc *proc = serve("workers: 1, concurrency: 4, retry: {attempts: 1}, "
+				  "limits: {hard: 2s, grace: 10s}");
+	post("for ever", scratch_text("busy %s", fixture_release_path("never")));
+	post_many("good", 50, "done");
+	expect_dead("for ever", "timed-out");
+	ck_assert(proc_has_logged(proc, "worker exceeded its hard limit (2.0 s); ending it"));
+	expect_done(50, 1);
 	fixture_stop(proc);
 }
 END_TEST
@@ -366,7 +382,8 @@ int main(void)
 		{answers_come_in_any_order, 1}, {giant_answer_among_small_ones, 1},
 		{only_the_killers_pay, 2}, {the_task_of_a_protocol_error_pays, VIOLATIONS},
 		{second_answer_costs_nobody_an_attempt, 1}, {answer_to_a_task_of_another_worker, 1},
-		{hung_task_pays_while_others_go_on, 1}, {blocked_worker_makes_suspects, 1},
+		{hung_task_pays_while_others_go_on, 1},
+		{progress_for_ever_ends_at_the_hard_limit, 1}, {blocked_worker_makes_suspects, 1},
 		{soft_limit_asks_for_each_task, 4}, {operator_cancels_one_of_several, 1},
 		{commands_with_several_open_repeat_nothing, 1},
 		{recycled_worker_finishes_its_open_tasks, 1});
