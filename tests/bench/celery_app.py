@@ -1,6 +1,7 @@
 """Celery as it does best here: no results, acks after the task, prefetch for a queue of short tasks."""
 
 import os
+import time
 
 from celery import Celery
 from kombu import Exchange, Queue
@@ -15,7 +16,7 @@ app.conf.update(
     task_ignore_result=True,
     task_create_missing_queues=False,
     task_queues=[Queue("bench", exchange=Exchange(""), routing_key="bench", no_declare=True)],
-    worker_prefetch_multiplier=64,
+    worker_prefetch_multiplier=int(os.environ["CELERY_PREFETCH"]),
     worker_send_task_events=False,
 )
 
@@ -23,3 +24,8 @@ app.conf.update(
 @app.task(name="noop")
 def noop():
     return None
+
+
+@app.task(name="wait")
+def wait():
+    time.sleep(0.01)

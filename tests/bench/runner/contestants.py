@@ -1,13 +1,15 @@
 """The contestants of the throughput runs, in the order of a round, and their commands."""
 
 import dataclasses
+import functools
 import pathlib
 import shutil
+import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 QUEUE = "bench"
 REPLIES = "bench.replies"
-TASK = "noop"
+TASK, WAIT_TASK = "noop", "wait"
 PREFETCH = 500  # of the plain programs: more than RabbitMQ's documentation advises for throughput
 DEEP_PREFETCH = 5000
 ACK_EVERY = 50
@@ -16,6 +18,17 @@ SMALL = 100  # bytes
 SIZES = {"4 KiB": 4 << 10, "256 KiB": 256 << 10, "8 MiB": 8 << 20}
 NOOP = ("BUILD/bench/noop_worker",)
 RPC_WORKER = (*NOOP, "reply")
+WAIT = "BUILD/bench/wait_worker"
+WAIT_MS, WAIT_OPEN = 10, 200  # of a task, and how many wait at once
+OPEN_WORKERS = 10
+PYTHON = "/usr/bin/python3"
+
+
+@functools.cache
+def has_module(name):
+    """Debian's Python, which the contestants use, need not be the one that runs the bench."""
+    argv = [PYTHON, "-c", "import sys, importlib.util; sys.exit(not importlib.util.find_spec(sys.argv[1]))", name]
+    return subprocess.run(argv, check=False).returncode == 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +38,7 @@ class Contestant:
     command: tuple
     guess: int  # messages a second, for the first run, which does not count
     against: str = "plain"  # whose throughput in the same round its own is divided by
+    fewest: int = 1  # messages in a run
     size: int = SMALL
     workers: int = 0
     pipeline: str = ""
@@ -33,7 +47,8 @@ class Contestant:
     fill: tuple = ()
     environment: tuple = ()
     needs: str = ""  # a program of a Debian package
-    package: str = ""
+    module: str = ""  # of Python, the same
+    package: str = ""  # or several
 
     @property
     def is_wpool(self):
@@ -46,7 +61,8 @@ class Contestant:
 
     def missing(self):
         """Why it cannot run here; "" if it can."""
-        if not self.needs or shutil.which(self.needs):
+        has_program = not self.needs or shutil.which(self.needs)
+        if has_program and (not self.module or has_module(self.module)):
             return ""
         return f"not installed (package {self.package}); tools/deps bench installs it"
 
@@ -60,9 +76,13 @@ def all_ready(workers):
     return rf"\b{workers} workers? ready"
 
 
-def wpool(name, label, workers, pipeline, worker=NOOP, guess=40_000, **more):
-    return Contestant(name, label, serve(QUEUE, workers, pipeline, worker), guess, workers=workers,
+def wpool(name, label, workers, pipeline, worker=NOOP, guess=40_000, options=(), **more):
+    return Contestant(name, label, serve(QUEUE, workers, pipeline, worker, options), guess, workers=workers,
                       pipeline=str(pipeline), ready=all_ready(workers), **more)
+
+
+def wpool_many(name, label, workers, concurrency, worker, **more):
+    return wpool(name, label, workers, 1, worker, options=("--concurrency", concurrency), **more)
 
 
 def plain(name, label, every=1, prefetch=PREFETCH, guess=60_000, **more):
@@ -92,19 +112,44 @@ def rpc_pair():
                 against="rpc-plain", is_rpc=True)
 
 
-def others():
-    # fill publishes the same messages as its own client, but faster.
-    yield Contestant(
-        "celery", "Celery prefork, 2 processes, late acks",
-        ("/usr/bin/python3", "-m", "celery", "-A", "celery_app", "worker", "--pool", "prefork", "--concurrency", "2",
+def celery(name, label, pool, concurrency, task, multiplier, guess=4_000, **more):
+    """fill publishes the same messages as its own client, but faster. multiplier: prefetch for each task, 0: no limit."""
+    return Contestant(
+        name, label,
+        (PYTHON, "-m", "celery", "-A", "celery_app", "worker", "--pool", pool, "--concurrency", concurrency,
          "--without-gossip", "--without-mingle", "--without-heartbeat", "--queues", QUEUE, "--loglevel", "WARNING"),
-        4_000, workers=2, fill=("--celery", TASK),
+        guess, fill=("--celery", task),
         environment=(("PYTHONPATH", str(HERE)), ("CELERY_URL", "URL"), ("C_FORCE_ROOT", "1"),
-                     ("PYTHONDONTWRITEBYTECODE", "1")),
-        needs="/usr/bin/celery", package="celery")
+                     ("CELERY_PREFETCH", str(multiplier)), ("PYTHONDONTWRITEBYTECODE", "1")),
+        needs="/usr/bin/celery", **more)
+
+
+def others():
+    yield celery("celery", "Celery prefork, 2 processes, late acks", "prefork", 2, TASK, 64, workers=2, package="celery")
     yield Contestant("amqp-consume", "amqp-consume, a process for each message",
                      ("amqp-consume", "--url", "URL", "-q", QUEUE, "-p", PREFETCH, "cat"), 400,
                      needs="amqp-consume", package="amqp-tools")
+
+
+def many_at_once():
+    """Many open tasks in one worker; those of "wait" are done after 10 ms."""
+    yield wpool_many("many-noop", "1 C worker, 100 at once, no-op", 1, 100, ("BUILD/bench/noop_worker_many",),
+                     against="wpool-one-4")
+    more = {"against": "many-wait", "guess": 10_000}
+    text = f"{WAIT_OPEN} at once, {WAIT_MS} ms each"
+    yield wpool_many("many-wait", f"1 C worker, {text}", 1, WAIT_OPEN, (WAIT, WAIT_MS), **more)
+    yield wpool_many("many-wait-python", f"1 Python worker (asyncio, uvloop), {text}", 1, WAIT_OPEN,
+                     (PYTHON, HERE / "wait_worker.py"), module="uvloop", package="python3-uvloop", **more)
+    yield wpool_many("many-wait-processes", f"{WAIT_OPEN} C workers, one in flight, {WAIT_MS} ms each", WAIT_OPEN, 1,
+                     (WAIT, WAIT_MS), **more)
+    # Outside of prefork Celery acks only when a delivery comes, or every 2 s: no limit, or it would wait for that.
+    yield celery("many-wait-celery", f"Celery gevent, 1 process, {text}", "gevent", WAIT_OPEN, WAIT_TASK, 0, guess=400,
+                 fewest=3_000, against="many-wait", module="gevent", package="celery python3-gevent")
+    # Both do 10,000 tasks a second.
+    for count in (1, 1000):
+        total = OPEN_WORKERS * count
+        yield wpool_many(f"many-open-{total}", f"{OPEN_WORKERS} C workers, {total:,} open tasks, {count:,} ms each",
+                         OPEN_WORKERS, count, (WAIT, count), guess=30_000, against=f"many-open-{OPEN_WORKERS}")
 
 
 def sizes():
@@ -127,8 +172,9 @@ def all_contestants(counts):
     for count in counts:
         yield wpool(f"wpool-one-{count}", f"wpool, one in flight, {count:,} C workers", count, 1)
     yield wpool("wpool-python-4", "wpool, auto, 4 Python workers", 4, "auto",
-                ("/usr/bin/python3", HERE / "noop_worker.py"), guess=10_000)
+                (PYTHON, HERE / "noop_worker.py"), guess=10_000)
     yield from classic()
     yield from rpc_pair()
     yield from others()
+    yield from many_at_once()
     yield from sizes()

@@ -1,6 +1,6 @@
 """The goals, each with the measured value."""
 
-from .spread import pick, ratios, spread
+from .spread import differences, pick, ratios, spread
 
 
 class Figures:
@@ -17,6 +17,9 @@ class Figures:
 
     def value(self, name, path):
         return spread(pick(self.of(name), path))
+
+    def difference(self, name, other, path):
+        return spread(differences(self.of(name), self.of(other), path))
 
     def worst(self, path):
         every = [value for name in self._rounds for value in pick(self.of(name), path)]
@@ -43,6 +46,17 @@ GOALS = (
      lambda f: f.value("wpool-auto-1000", "supervisor_kib")),
     ("1,000 C workers, throughput", "× that of 4", ">=", 0.8, lambda f: f.ratio("wpool-auto-1000", "wpool-auto-4")),
     ("4 idle workers, supervisor's memory", "KiB", "<=", 4 << 10, lambda f: f.value("start-4", "supervisor_kib")),
+    ("no-op, 1 C worker, 100 at once", "× 4 workers, one in flight", ">=", 1.5,
+     lambda f: f.ratio("many-noop", "wpool-one-4")),
+    ("200 at once, 10 ms each, 1 C worker", "messages/s", ">=", 18_000, lambda f: f.value("many-wait", "rate")),
+    ("200 at once, 10 ms each, 1 Python worker", "messages/s", ">=", 12_000,
+     lambda f: f.value("many-wait-python", "rate")),
+    ("10,000 open tasks, supervisor's memory", "KiB more than with 10", "<=", 16 << 10,
+     lambda f: f.difference("many-open-10000", "many-open-10", "supervisor_kib")),
+    ("10,000 open tasks, supervisor's CPU a message", "× with 10", "<=", 1.3,
+     lambda f: f.ratio("many-open-10000", "many-open-10", "cpu_us/supervisor")),
+    ("loop gap, 10,000 open tasks", "ms", "<=", 50, lambda f: f.value("many-open-10000", "longest_turn_ms")),
+    ("throughput, auto, 4 Python workers", "× C", ">=", 0.8, lambda f: f.ratio("wpool-python-4", "wpool-auto-4")),
     ("loop gap, the longest of all runs", "ms", "<=", 50, lambda f: f.worst("longest_turn_ms")),
 )
 

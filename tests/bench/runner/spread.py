@@ -21,7 +21,15 @@ def spread(values):
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
+def pairs(runs, others, path):
+    """The two values of each round, without rounds in which one failed."""
+    both = ((pick([run], path), pick([other], path)) for run, other in zip(runs, others))
+    return [(ours[0], theirs[0]) for ours, theirs in both if ours and theirs]
+
+
 def ratios(runs, others, path="rate"):
-    """The ratio of the two values in each round, without rounds in which one failed."""
-    pairs = ((pick([run], path), pick([other], path)) for run, other in zip(runs, others))
-    return [ours[0] / theirs[0] for ours, theirs in pairs if ours and theirs and theirs[0]]
+    return [ours / theirs for ours, theirs in pairs(runs, others, path) if theirs]
+
+
+def differences(runs, others, path):
+    return [ours - theirs for ours, theirs in pairs(runs, others, path)]

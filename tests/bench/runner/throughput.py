@@ -127,7 +127,7 @@ class Throughput:
             sink.kill()
 
     def _rounded(self, bench, wanted):
-        wanted = min(wanted, bench.extent.max_bytes // self.contestant.size)
+        wanted = min(max(wanted, self.contestant.fewest), bench.extent.max_bytes // self.contestant.size)
         step = STEP if wanted >= STEP else SMALL_STEP
         return max(step, math.ceil(wanted / step) * step)
 
