@@ -297,6 +297,20 @@ static uint32_t open_of(const struct slots *slots, const struct pipe *pipe)
 	return pipe->load > 0 && slots->dispatch->concurrency == 1 ? 1 : pipe->load;
 }
 
+/* The first task that is known to be the cause of the end, else the oldest one. */
+static const struct delivery *culprit_or_head(const struct pipe *pipe)
+{
+	const struct delivery *first = pipe_head(pipe);
+	if (pipe->blame != BLAME_MARKED)
+		return first;
+	for (const struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
+		const struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
+		if (delivery->is_blamed)
+			return delivery;
+	}
+	return first;
+}
+
 /* Several tasks are open, and nothing tells which of them is to blame. */
 static bool is_cause_unknown(const struct slots *slots, const struct slot *slot)
 {
@@ -363,7 +377,7 @@ void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit
 			.kind = slot->is_asked ? NOTICE_WORKER_LEFT : NOTICE_WORKER_DIED,
 			.slot = slot->pipe.slot,
 			.life = slot->pipe.life,
-			.delivery = pipe_head(pipe),
+			.delivery = culprit_or_head(pipe),
 			.output = last_output,
 			.exit = exit,
 			.what = slot->ended_for,
@@ -389,24 +403,11 @@ void slots_force(struct slots *slots, struct slot *slot)
 
 /* ---------- limits in time ---------- */
 
-static const struct delivery *first_hung(const struct pipe *pipe)
-{
-	const struct delivery *first = pipe_head(pipe);
-	if (pipe->blame != BLAME_MARKED)
-		return first;
-	for (const struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
-		const struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
-		if (delivery->is_blamed)
-			return delivery;
-	}
-	return first;
-}
-
 static void overdue(
 	struct slots *slots, struct slot *slot, enum life_fact fact, mtime limit, const char *what)
 {
 	slots_emit(slots, NOTICE_WORKER_OVERDUE, slot,
-		(struct notice){.delivery = first_hung(&slot->pipe),
+		(struct notice){.delivery = culprit_or_head(&slot->pipe),
 			.duration = limit,
 			.what = what,
 			.open = open_of(slots, &slot->pipe),

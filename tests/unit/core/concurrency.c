@@ -171,7 +171,10 @@ START_TEST(the_task_that_an_error_names_pays)
 		else
 			rig_answer_task(&rig, 0, 1, 2, 7); /* no such status */
 		rig_expect(&rig, "kill 0.1");
+		ck_assert_uint_eq(rig.culprit, 2);
+		rig.culprit = 0;
 		rig_gone(&rig, 0, 1);
+		ck_assert_uint_eq(rig.culprit, 2);
 		rig_expect(&rig, "publish 1 retry 2");
 		ck_assert_int_eq(rig.reason, REASON_PROTOCOL);
 		ck_assert_uint_eq(pool_facts(rig.pool).suspects, 0);
@@ -254,10 +257,12 @@ START_TEST(of_a_silent_worker_all_are_suspects)
 {
 	struct rig rig;
 	rig_begin(&rig, rig_several(1, 3), 3);
+	rig.culprit = UINT64_MAX;
 	rig_wait(&rig, MTIME_MINUTE + 5 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");
 	rig_wait(&rig, 1);
 	rig_expect(&rig, "term 0.1");
+	ck_assert_uint_eq(rig.culprit, 0);
 	rig_answer_task(&rig, 0, 1, 1, 200); /* too late to be a sign, but an answer */
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
@@ -297,6 +302,22 @@ START_TEST(of_two_overdue_tasks_the_silent_one_pays)
 	rig_expect(&rig, "term 0.1");
 	rig_gone(&rig, 0, 1);
 	rig_expect(&rig, "publish 1 retry 1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* The older one reports progress, so the notice names the other one. */
+START_TEST(the_hung_task_is_named_and_not_the_oldest)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_several(1, 2), 2);
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_answer_task(&rig, 0, 1, 1, -1);
+	rig_expect(&rig, "term 0.1");
+	ck_assert_uint_eq(rig.culprit, 2);
+	rig_gone(&rig, 0, 1);
+	ck_assert_uint_eq(rig.culprit, 2);
+	rig_expect(&rig, "publish 1 retry 2");
 	rig_end(&rig);
 }
 END_TEST
@@ -467,7 +488,7 @@ static Suite *concurrency_suite(void)
 		the_task_that_an_error_names_pays, an_answer_without_a_task_is_a_protocol_error);
 	UNIT_CASE(suite, "limits", each_task_has_its_own_soft_limit, a_hung_task_alone_pays,
 		of_a_silent_worker_all_are_suspects, a_late_answer_of_the_overdue_task_counts,
-		of_two_overdue_tasks_the_silent_one_pays,
+		of_two_overdue_tasks_the_silent_one_pays, the_hung_task_is_named_and_not_the_oldest,
 		the_only_task_of_a_worker_has_hung_at_once, an_operator_cancels_a_task,
 		a_task_that_waits_in_a_pipe_cannot_be_cancelled);
 	UNIT_CASE(suite, "pool", a_lost_channel_leaves_orphans, a_drain_ends_when_all_are_answered,

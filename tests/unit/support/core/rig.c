@@ -120,6 +120,8 @@ static void rig_on_tell(void *io, const struct notice *notice)
 		rig->what = notice->what;
 	if (notice->reason)
 		rig->reason = notice->reason;
+	if (notice->open)
+		rig->culprit = notice->are_suspects ? 0 : notice->delivery->tag;
 }
 
 const struct effects rig_effects = {

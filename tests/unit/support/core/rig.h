@@ -30,6 +30,8 @@ struct rig {
 	uint32_t latest_life; /* the highest in a notice */
 	const char *what;     /* of the last notice with a text */
 	enum reason reason;   /* of the last notice that had one */
+	uint64_t culprit;     /* of the last notice about a worker with open tasks: the tag of its
+				 task, 0: nobody knows which one is the cause */
 };
 
 extern const struct effects rig_effects; /* io: a struct rig */
