@@ -14,7 +14,8 @@
 static const char help[] =
 	"The state of each pool of a running wpool serve, and what it has done since the start;\n"
 	"below the table, what is wrong. BACKLOG waits in the broker (read every 5 s), WAITING\n"
-	"here; UNACKED is all that came and is not settled.\n";
+	"here; OPEN is what workers have begun, of the places that they have; UNACKED is all that\n"
+	"came and is not settled.\n";
 
 /* ---------- columns ---------- */
 
