@@ -378,7 +378,7 @@ void publisher_tick(struct publisher *publisher, mtime now)
 
 bool publisher_is_publishing(const struct publisher *publisher)
 {
-	return pool_is_publishing(publisher->pool);
+	return publisher->state != ENDED && pool_is_publishing(publisher->pool);
 }
 
 enum outbox_loss publisher_loss(bool by_error, size_t publishing)

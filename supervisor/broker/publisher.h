@@ -35,7 +35,7 @@ void publisher_free(struct publisher *);
 void publisher_up(struct publisher *, struct connection *, mtime now);
 /* loss: from publisher_loss. */
 void publisher_down(struct publisher *, enum outbox_loss loss, mtime now);
-/* True: a publish is unconfirmed. */
+/* True: a publish is unconfirmed, and its channel is not closed by publisher_close. */
 bool publisher_is_publishing(const struct publisher *);
 /* Return the kind of loss of a connection on which `publishing` publishers had unconfirmed
  * publishes. by_error: the broker closed it with an error code, so a publish may be the cause. */

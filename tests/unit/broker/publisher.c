@@ -63,7 +63,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 bool pool_is_publishing(const struct pool *pool)
 {
 	(void)pool;
-	return false;
+	return true;
 }
 
 bool pool_is_refused(const struct pool *pool)
@@ -158,6 +158,15 @@ START_TEST(ends_at_once_without_a_connection)
 }
 END_TEST
 
+/* What it has sent is confirmed nowhere, so it is not the cause of what happens to the others. */
+START_TEST(publishes_nothing_after_its_close)
+{
+	ck_assert(publisher_is_publishing(publisher));
+	publisher_close(publisher);
+	ck_assert(!publisher_is_publishing(publisher));
+}
+END_TEST
+
 /* Return a copy that was published with this delay. */
 static void return_copy(mtime delay)
 {
@@ -190,6 +199,7 @@ static Suite *suite(void)
 	tcase_add_test(ends, ends_at_once_while_it_waits_to_reopen_the_channel);
 	tcase_add_test(ends, closed_publisher_stays_closed_on_a_new_connection);
 	tcase_add_test(ends, ends_at_once_without_a_connection);
+	tcase_add_test(ends, publishes_nothing_after_its_close);
 	suite_add_tcase(s, ends);
 	TCase *plans = tcase_create("plan");
 	tcase_add_checked_fixture(plans, set_up, tear_down);
