@@ -50,8 +50,8 @@ START_TEST(every_message_is_counted_and_record_is_complete)
 		"plain plain-50 wpool-auto-4 wpool-one-4 wpool-python-4",
 		"rpc-plain rpc-wpool celery amqp-consume plain-8MiB wpool-8MiB",
 		"latency-plain latency-wpool start-4 large large-plain",
-		"many-noop many-wait many-wait-python many-wait-processes many-wait-celery "
-		"many-open-10 many-open-10000",
+		("many-noop many-wait many-wait-python many-wait-processes many-wait-celery "
+		 "many-open-10 many-open-10000"),
 	};
 	measure(groups[_i]);
 	check_record(groups[_i]);
