@@ -303,13 +303,25 @@ void blame_check_heard(const struct pool_runtime *runtime, struct worker *worker
 	worker->speaks_of = 0;
 }
 
+/* What it does before the kill reaches it is the reason of its attempt, but costs no other one. */
+static void break_when_judged(struct worker *worker)
+{
+	for (uint32_t i = 0; i < worker->count; i++)
+		if (worker->tasks[i].blamed == REASON_CRASHED)
+			worker->tasks[i].blamed = REASON_PROTOCOL;
+}
+
 void blame_broken(struct pool_runtime *runtime, struct worker *worker, uint64_t task_id)
 {
 	struct worker_task *named = workers_find(worker, task_id);
 
 	if (!workers_have_many(runtime))
 		return;
-	if (!named || worker->is_judged) {
+	if (worker->is_judged) {
+		break_when_judged(worker);
+		return;
+	}
+	if (!named) {
 		blame_open(worker, REASON_PROTOCOL, ENDED_BROKEN);
 		return;
 	}
