@@ -1,8 +1,9 @@
 /* Everything that a pool can do to the outside. Layer: core. Passed to pool_new, called only from
- * within pool_step. An effect never calls back into the pool and never blocks. Except for send and
- * allow_slots, none can fail: trouble comes as an event of a later step. These two return a result,
- * because a task that cannot be encoded must be settled before the next one is sent behind it, and
- * because a command is refused as a whole; waited returns a figure that is rarely needed. */
+ * within pool_step. An effect never calls back into the pool and never blocks. Except for send, ask
+ * and allow_slots, none can fail: trouble comes as an event of a later step. These return a result:
+ * a task that cannot be encoded must be settled before the next one is sent behind it, a request
+ * that the worker does not read is repeated, and a command is refused as a whole; waited returns a
+ * figure that is rarely needed. */
 #ifndef CORE_EFFECTS_H
 #define CORE_EFFECTS_H
 
@@ -47,8 +48,9 @@ struct effects {
 	void (*publish)(void *io, const struct parcel *); /* parcel->seq has its number */
 	void (*source)(void *io, enum source_request, uint32_t window);
 	void (*slot)(void *io, uint16_t slot, uint32_t life, enum slot_request);
-	/* Ask the worker of this life for something about a task that it has open. */
-	void (*ask)(void *io, uint16_t slot, uint32_t life, enum task_request, uint64_t task_id);
+	/* Ask the worker of this life for something about a task that it has open. False: it does
+	 * not read what it is asked. */
+	bool (*ask)(void *io, uint16_t slot, uint32_t life, enum task_request, uint64_t task_id);
 	/* True: there may be this many slots. Called before a new one is used. */
 	bool (*allow_slots)(void *io, uint16_t slots);
 	/* How long the process of this life waited for a processor since its start. */

@@ -90,17 +90,22 @@ static struct delivery *task_of(const struct pool *pool, const struct pipe *pipe
 {
 	struct delivery *head = pipe_head(pipe);
 	bool is_single = pool->context.config.concurrency == 1;
+	struct delivery *named = find_open(pool, pipe, output->task_id);
+	if (is_single && (!output->task_id || named == head)) /* NULL: none is open */
+		named = head;
+	else if (is_single)
+		named = NULL;
+	if (named)
+		return named;
 	if (!head)
 		*ret_what = "an answer with no task open";
-	else if (!output->task_id && !is_single)
+	else if (!output->task_id)
 		*ret_what = "an answer without the id of its task";
-	else if (!output->task_id || output->task_id == head->id)
-		return head;
 	else if (is_single)
 		*ret_what = "an answer with the id of another task";
 	else
 		*ret_what = "an answer with the id of a task that is not open";
-	return head && !is_single ? find_open(pool, pipe, output->task_id) : NULL;
+	return NULL;
 }
 
 static void on_answer(struct pool *pool, struct slot *slot, struct delivery *delivery,
@@ -123,18 +128,16 @@ static void on_output(struct pool *pool, struct slot *slot, struct output *outpu
 	}
 	struct delivery *delivery = task_of(pool, &slot->pipe, output, &what);
 	bool is_progress = output->status == STATUS_PROGRESS;
-	if (delivery && is_progress) {
-		tasks_progress(&pool->tasks, delivery, output);
-	} else if (delivery && settle_outcome(output->status, &outcome)) {
-		on_answer(pool, slot, delivery, outcome, output);
-		delivery = NULL;
-	} else {
+	if (!delivery || !(is_progress || settle_outcome(output->status, &outcome))) {
 		output_free(output);
 		slots_on_broken(&pool->slots, slot, delivery, what);
 		return;
 	}
-	if (running_blame_hung(&slot->pipe, delivery))
-		slots_on_hung(&pool->slots, slot);
+	running_heard(&slot->pipe, delivery->id);
+	if (is_progress)
+		tasks_progress(&pool->tasks, delivery, output);
+	else
+		on_answer(pool, slot, delivery, outcome, output);
 }
 
 /* Which task a worker without concurrency means is known anyway. */
@@ -263,8 +266,10 @@ static void do_cancel(struct pool *pool, const struct event *event)
 				 : "no worker has a task with this id");
 		return;
 	}
-	pool->context.effects->ask(pool->context.io, delivery->pipe->slot, delivery->pipe->life,
-		TASK_CANCEL, delivery->id);
+	if (!pool->context.effects->ask(pool->context.io, delivery->pipe->slot,
+		    delivery->pipe->life, TASK_CANCEL, delivery->id))
+		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED,
+			"the task's worker does not read its standard input");
 }
 
 static void on_command(struct pool *pool, const struct event *event)

@@ -77,13 +77,6 @@ static mtime next_start_of(const struct pool *pool, const struct slot *slot)
 	return slot->state == LIFE_WAITING ? slot->timer.at : MTIME_NEVER;
 }
 
-/* Without concurrency the head has begun, and the others wait behind it. */
-static uint16_t open_of(const struct pool *pool, const struct slot *slot)
-{
-	uint16_t load = slot->pipe.load;
-	return load > 0 && pool->context.config.concurrency == 1 ? 1 : load;
-}
-
 struct slot_counts pool_slot_counts(const struct pool *pool)
 {
 	struct slot_counts counts = {.next_start = MTIME_NEVER};
@@ -91,7 +84,7 @@ struct slot_counts pool_slot_counts(const struct pool *pool)
 		const struct slot *slot = slots_at(&pool->slots, i);
 		counts.by_state[slot->state]++;
 		counts.busy += slot->state == LIFE_READY && slot->pipe.load > 0;
-		counts.open += open_of(pool, slot);
+		counts.open += (uint16_t)dispatch_begun(&pool->tasks.dispatch, &slot->pipe);
 		if (!slots_is_failing(&pool->slots, slot))
 			continue;
 		if (slot->failures > counts.failures_max)
@@ -122,7 +115,7 @@ struct slot_facts pool_slot_facts(const struct pool *pool, uint16_t number)
 		.ready_at = slot->ready_at,
 		.due = slot->due,
 		.tasks = slot->pipe.load,
-		.open = open_of(pool, slot),
+		.open = (uint16_t)dispatch_begun(&pool->tasks.dispatch, &slot->pipe),
 		.head = pipe_head(&slot->pipe),
 	};
 }

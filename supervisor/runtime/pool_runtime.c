@@ -80,12 +80,12 @@ static void do_emit(void *io, const struct notice *notice)
 	report_notice(&runtime->report, notice);
 }
 
-static void do_ask(
+static bool do_ask(
 	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
 {
 	struct pool_runtime *runtime = io;
 
-	workers_ask(runtime->workers, slot, life, request, task_id);
+	return workers_ask(runtime->workers, slot, life, request, task_id);
 }
 
 static const struct effects effects = {

@@ -80,18 +80,22 @@ void worker_init(struct worker *worker, struct workers *workers, uint16_t slot)
 	reset(worker);
 }
 
-/* The kernel takes a line as a whole or not at all (PIPE_BUF). */
-static void write_control(struct worker *worker, const char *line)
+/* The kernel takes a line as a whole or not at all (PIPE_BUF). False: it was not written, and the
+ * first such line of a life was logged. */
+static bool write_control(struct worker *worker, const char *line)
 {
 	char bytes[RUNDIR_PATH_BYTES + 1];
 	int len = snprintf(bytes, sizeof bytes, "%s\n", line);
-	if (write(worker->control, bytes, (size_t)len) == len || worker->has_logged_stdin)
-		return;
+	if (write(worker->control, bytes, (size_t)len) == len)
+		return true;
+	if (worker->has_logged_stdin)
+		return false;
 	worker->has_logged_stdin = true;
 	log_line(LOG_WARN, worker_origin(worker),
-		"dropped the control line %s, and will drop more without a warning: %s", line,
+		"cannot write the control line %s, and will not log it again: %s", line,
 		errno == EAGAIN ? "its stdin is full, because it does not read it"
 				: strerror(errno));
+	return false;
 }
 
 /* ---------- tasks go out ---------- */
@@ -638,19 +642,19 @@ void worker_quit(struct worker *worker)
 		stop_reading(worker);
 }
 
-void worker_ask(struct worker *worker, enum task_request request, uint64_t task_id)
+bool worker_ask(struct worker *worker, enum task_request request, uint64_t task_id)
 {
 	static const char *const names[] = {
 		[TASK_CONTEXT_SWITCH] = "__context_switch__", [TASK_CANCEL] = "__cancel__"};
 	bool is_named = request == TASK_CANCEL || worker->workers->config->concurrency > 1;
 	char line[64];
 	if (worker->process != PROCESS_LIVES || worker->sending != SENDING_OPEN)
-		return;
+		return true; /* it is ending: its tasks are given to others */
 	if (is_named && task_id > 0)
 		snprintf(line, sizeof line, "%s %" PRIu64, names[request], task_id);
 	else
 		snprintf(line, sizeof line, "%s", names[request]);
-	write_control(worker, line);
+	return write_control(worker, line);
 }
 
 void worker_signal(struct worker *worker, int number)

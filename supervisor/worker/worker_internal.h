@@ -112,7 +112,7 @@ void worker_release(struct worker *);
 void worker_start(struct worker *, uint32_t life);
 void worker_quit(struct worker *);
 /* Arguments as those of workers_ask. */
-void worker_ask(struct worker *, enum task_request, uint64_t task_id);
+bool worker_ask(struct worker *, enum task_request, uint64_t task_id);
 void worker_signal(struct worker *, int number);
 /* Write with one system call; the rest follows when the pipe is writable. */
 void worker_write(struct worker *);

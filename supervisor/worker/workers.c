@@ -125,12 +125,11 @@ void workers_request(
 		worker_signal(worker, request == SLOT_TERM ? SIGTERM : SIGKILL);
 }
 
-void workers_ask(struct workers *workers, uint16_t slot, uint32_t life, enum task_request request,
+bool workers_ask(struct workers *workers, uint16_t slot, uint32_t life, enum task_request request,
 	uint64_t task_id)
 {
 	struct worker *worker = worker_at(workers, slot);
-	if (worker->life == life)
-		worker_ask(worker, request, task_id);
+	return worker->life != life || worker_ask(worker, request, task_id);
 }
 
 pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)

@@ -64,9 +64,9 @@ bool workers_reserve(struct workers *, uint16_t slots) MUST_CHECK;
 enum send_result workers_send(struct workers *, uint16_t slot, struct delivery *, uint16_t attempt);
 void workers_request(struct workers *, uint16_t slot, uint32_t life, enum slot_request);
 /* Write a control line about an open task, without blocking. task_id: above 0, except for a context
- * switch, which names no task if it is 0 or the concurrency is 1. A line for which the worker's
- * stdin has no space is dropped, with one warning in a life. */
-void workers_ask(
+ * switch, which names no task if it is 0 or the concurrency is 1. False: the worker's stdin has no
+ * space for the line, which is logged once in a life. */
+bool workers_ask(
 	struct workers *, uint16_t slot, uint32_t life, enum task_request, uint64_t task_id);
 /* The pid of the process of this life, also after its end; 0: none, or another life has begun. */
 pid_t workers_pid(const struct workers *, uint16_t slot, uint32_t life);

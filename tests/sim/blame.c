@@ -19,11 +19,22 @@ static uint32_t count_alone(const struct pool_runtime *runtime)
 	return alone;
 }
 
+/* Workers that are ready and stay. */
+static uint32_t count_up(const struct pool_runtime *runtime)
+{
+	uint32_t up = 0;
+
+	for (uint16_t i = 0; i < runtime->pool->slots.all.count; i++)
+		up += workers_is_taking(&runtime->workers, i) &&
+		      !slot_is_leaving(slots_at(&runtime->pool->slots, i));
+	return up;
+}
+
 static uint32_t alone_max(const struct pool_runtime *runtime)
 {
-	uint32_t wanted = runtime->steering.wanted;
+	uint32_t up = count_up(runtime);
 
-	return wanted < 2 ? 1 : wanted / 2;
+	return up < 2 ? 1 : up / 2;
 }
 
 static bool is_known_suspect(const struct account *account, const struct worker_task *task,
@@ -52,10 +63,10 @@ static void check_suspect(const struct pool_runtime *runtime, const struct worke
 
 	sim_require(worker->count == 0, "message %u is a suspect and not alone in its worker",
 		task->id);
-	sim_require(runtime->steering.wanted > 1 || !next || next->tag > delivery->tag,
+	sim_require(count_up(runtime) > 1 || !next || next->tag > delivery->tag,
 		"message %u is a suspect, and older ones wait for the only worker", task->id);
 	sim_require(count_alone(runtime) < alone_max(runtime), "%u of %u workers work alone",
-		count_alone(runtime) + 1, runtime->steering.wanted);
+		count_alone(runtime) + 1, count_up(runtime));
 }
 
 /* The least loaded worker gets it. It may overtake a suspect if there is another worker for that
@@ -107,8 +118,8 @@ void blame_sent(struct pool_runtime *runtime, uint16_t slot, struct worker_task 
 
 /* ---------- the hard limit ---------- */
 
-/* How long its worker may be silent about all other tasks. */
-static mtime silence_of(const struct pool_runtime *runtime)
+/* How long a worker with a task that is due is watched. */
+static mtime watch_span(const struct pool_runtime *runtime)
 {
 	return mtime_min(runtime->config.grace, runtime->config.hard_limit);
 }
@@ -118,10 +129,10 @@ static bool is_open_to_judgement(const struct worker *worker)
 	return worker->phase == WORKER_RUNNING && worker->count > 0 && !worker->is_judged;
 }
 
-static const struct worker_task *first_due(const struct worker *worker, uint64_t other_than)
+static const struct worker_task *first_due(const struct worker *worker)
 {
 	for (uint32_t i = 0; i < worker->count; i++)
-		if (worker->tasks[i].is_due && worker->tasks[i].task_id != other_than)
+		if (worker->tasks[i].is_due)
 			return &worker->tasks[i];
 	return NULL;
 }
@@ -130,8 +141,15 @@ static void find_due(const struct pool_runtime *runtime, struct worker *worker)
 {
 	mtime now = runtime->world->now;
 
-	if (!first_due(worker, 0))
-		worker->silent_since = now;
+	const struct worker_task *due = first_due(worker);
+	mtime span = watch_span(runtime);
+
+	if (!due || (now - worker->watched_since >= span &&
+			    now - due->sent < runtime->config.hard_limit + span)) {
+		worker->watched_since = now;
+		worker->heard_of = 0;
+		worker->heard_more = false;
+	}
 	for (uint32_t i = 0; i < worker->count; i++) {
 		struct worker_task *task = &worker->tasks[i];
 
@@ -152,14 +170,12 @@ void blame_turn(struct pool_runtime *runtime)
 static void check_limits(const struct pool_runtime *runtime, uint16_t slot)
 {
 	const struct worker *worker = &runtime->workers.worker[slot];
-	const struct worker_task *due = first_due(worker, 0);
+	const struct worker_task *due = first_due(worker);
 
 	if (!is_open_to_judgement(worker) || !due)
 		return;
-	sim_require(worker->count > 1, "message %u is over the hard limit, alone, and goes on",
-		due->id);
-	sim_require(runtime->world->now - worker->silent_since < silence_of(runtime),
-		"message %u is over the hard limit, and worker %u is silent for too long", due->id,
+	sim_require(runtime->world->now - worker->watched_since < watch_span(runtime),
+		"message %u is over the hard limit, and worker %u goes on for too long", due->id,
 		slot);
 }
 
@@ -247,39 +263,44 @@ static void blame_open(struct worker *worker, enum reason reason, enum cover_end
 		blame(&worker->tasks[0], reason);
 }
 
-/* All that are due, but the one that it has just answered or whose progress it reports. */
-static void blame_due(struct worker *worker)
+/* It was due for as long as its worker was watched, which sent something of another task. */
+static bool has_hung(const struct pool_runtime *runtime, const struct worker *worker,
+	const struct worker_task *task)
+{
+	mtime limit = runtime->config.hard_limit + watch_span(runtime);
+
+	return task->is_due && runtime->world->now - task->sent >= limit && worker->heard_of &&
+	       (worker->heard_of != task->task_id || worker->heard_more);
+}
+
+static bool blame_hung(const struct pool_runtime *runtime, struct worker *worker)
 {
 	bool is_any = false;
 
-	worker->is_judged = true;
-	cover_mark(COVER_ENDED, ENDED_HUNG, worker->count > 1 ? 2 : worker->count);
 	for (uint32_t i = 0; i < worker->count; i++) {
-		struct worker_task *task = &worker->tasks[i];
-
-		if (!task->is_due || task->task_id == worker->speaks_of)
+		if (!has_hung(runtime, worker, &worker->tasks[i]))
 			continue;
-		blame(task, REASON_TIMED_OUT);
+		blame(&worker->tasks[i], REASON_TIMED_OUT);
 		is_any = true;
 	}
-	sim_require(is_any, "a worker is stopped, and none of its tasks hangs");
+	return is_any;
 }
 
 void blame_term(struct pool_runtime *runtime, struct worker *worker)
 {
 	uint16_t slot = (uint16_t)(worker - runtime->workers.worker);
+	bool was_watched = runtime->world->now - worker->watched_since >= watch_span(runtime);
 
 	if (!workers_have_many(runtime) || worker->count == 0 || worker->is_judged)
 		return;
-	sim_require(
-		first_due(worker, 0), "worker %u is stopped, and none of its tasks is late", slot);
-	if (worker->speaks_of) {
-		blame_due(worker);
+	sim_require(first_due(worker), "worker %u is stopped, and none of its tasks is late", slot);
+	sim_require(worker->count == 1 || was_watched,
+		"worker %u is stopped before it was watched for long", slot);
+	if (worker->count > 1 && blame_hung(runtime, worker)) {
+		worker->is_judged = true;
+		cover_mark(COVER_ENDED, ENDED_HUNG, 2);
 		return;
 	}
-	sim_require(worker->count == 1 ||
-			    runtime->world->now - worker->silent_since >= silence_of(runtime),
-		"worker %u is stopped before it was silent for long", slot);
 	blame_open(worker, REASON_TIMED_OUT, ENDED_SILENT);
 }
 
@@ -291,16 +312,23 @@ void blame_kill(struct pool_runtime *runtime, struct worker *worker)
 
 void blame_heard(struct worker *worker, uint64_t task_id)
 {
-	worker->speaks_of = task_id;
+	if (!worker->heard_of)
+		worker->heard_of = task_id;
+	worker->heard_more |= worker->heard_of != task_id;
 }
 
-void blame_check_heard(const struct pool_runtime *runtime, struct worker *worker)
+/* It comes from any of them, or from none. Only a suspect that is alone does not get another
+ * chance. */
+static void suspect_open(struct worker *worker)
 {
-	const struct worker_task *due = first_due(worker, worker->speaks_of);
+	bool is_alone = worker->count == 1 && worker->tasks[0].is_suspect;
 
-	sim_require(!workers_have_many(runtime) || !is_open_to_judgement(worker) || !due,
-		"message %u hangs, and its worker goes on", due ? due->id : 0);
-	worker->speaks_of = 0;
+	if (is_alone) {
+		blame_open(worker, REASON_PROTOCOL, ENDED_BROKEN);
+		return;
+	}
+	worker->is_judged = worker->are_suspects = true;
+	cover_mark(COVER_ENDED, ENDED_BROKEN, worker->count > 1 ? 2 : worker->count);
 }
 
 /* What it does before the kill reaches it is the reason of its attempt, but costs no other one. */
@@ -322,7 +350,7 @@ void blame_broken(struct pool_runtime *runtime, struct worker *worker, uint64_t 
 		return;
 	}
 	if (!named) {
-		blame_open(worker, REASON_PROTOCOL, ENDED_BROKEN);
+		suspect_open(worker);
 		return;
 	}
 	worker->is_judged = true;

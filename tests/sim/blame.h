@@ -17,9 +17,8 @@ void blame_check_turn(const struct pool_runtime *);
 /* The pool stops the worker because of the hard limit, or kills it. */
 void blame_term(struct pool_runtime *, struct worker *);
 void blame_kill(struct pool_runtime *, struct worker *);
-/* It sends an output of this task; afterwards: the pool has it. */
+/* It sends an output of this task. */
 void blame_heard(struct worker *, uint64_t task_id);
-void blame_check_heard(const struct pool_runtime *, struct worker *);
 /* It breaks the protocol, in a frame that names this id (0: none). */
 void blame_broken(struct pool_runtime *, struct worker *, uint64_t task_id);
 /* It is gone; afterwards: the pool knows. */

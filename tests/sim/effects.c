@@ -122,7 +122,7 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	workers_request(&runtime->workers, slot, life, request);
 }
 
-static void do_ask(
+static bool do_ask(
 	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
 {
 	struct pool_runtime *runtime = io;
@@ -130,6 +130,7 @@ static void do_ask(
 	mark(runtime, EFFECT_ASK + request);
 	runtime->world->moved = true;
 	workers_ask(&runtime->workers, slot, life, request, task_id);
+	return true;
 }
 
 static bool do_allow_slots(void *io, uint16_t slots)

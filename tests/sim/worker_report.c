@@ -157,7 +157,6 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	}
 	blame_heard(worker, task.task_id);
 	report(runtime, &event);
-	blame_check_heard(runtime, worker);
 }
 
 void worker_report_memory(struct pool_runtime *runtime, uint16_t slot)

@@ -46,10 +46,11 @@ struct worker {
 	uint32_t current;      /* index of the task that it acts on */
 	uint64_t answered;     /* id of the task that it answered last; 0: none */
 	/* blame.h */
-	bool is_judged;     /* it is known whose attempts count */
-	bool are_suspects;  /* nobody's: all that are open are suspects */
-	uint64_t speaks_of; /* id of the task in the output that the pool is given; 0: none */
-	mtime silent_since; /* a task is due since then, and no other one was heard of */
+	bool is_judged;      /* it is known whose attempts count */
+	bool are_suspects;   /* nobody's: all that are open are suspects */
+	mtime watched_since; /* a task is due since then */
+	uint64_t heard_of;   /* the first task of which it has sent something since then */
+	bool heard_more;     /* and something of another one, too */
 	uint32_t count;
 	struct worker_task tasks[WORKER_TASKS_MAX]; /* the oldest first; valid up to count */
 };

@@ -140,13 +140,25 @@ void tasks_give_up(struct tasks *tasks, struct delivery *delivery, enum reason r
 	carry_out(tasks, delivery, settle_give_up(&tasks->context->config.policy, reason));
 }
 
+static void hand_back(struct tasks *tasks, struct delivery *delivery)
+{
+	emit(tasks, NOTICE_TASK_UNSTARTED, delivery, REASON_NONE);
+	source_reject(delivery, REJECT_REQUEUE);
+}
+
 void tasks_hand_back(struct tasks *tasks)
 {
 	struct delivery *delivery;
-	while ((delivery = dispatch_take(&tasks->dispatch))) {
-		emit(tasks, NOTICE_TASK_UNSTARTED, delivery, REASON_NONE);
-		source_reject(delivery, REJECT_REQUEUE);
-	}
+	while ((delivery = dispatch_take_suspect(&tasks->dispatch)))
+		hand_back(tasks, delivery);
+	tasks_hand_back_innocents(tasks);
+}
+
+void tasks_hand_back_innocents(struct tasks *tasks)
+{
+	struct delivery *delivery;
+	while ((delivery = dispatch_take(&tasks->dispatch)))
+		hand_back(tasks, delivery);
 }
 
 /* ---------- what workers do ---------- */
@@ -226,7 +238,6 @@ void tasks_worker_gone(
 	struct delivery *delivery;
 	if (pipe->load > 0)
 		emit_held_up(tasks, pipe, tasks->context->now - pipe_head(pipe)->begun_at);
-	dispatch_slot_stop(&tasks->dispatch, pipe);
 	while ((delivery = take_last_begun(tasks, pipe))) {
 		struct ending ending = {.outcome = OUTCOME_UNSTARTED, .exit = exit};
 		delivery->took = tasks->context->now - delivery->begun_at;

@@ -67,12 +67,18 @@ bool dispatch_has_place(const struct dispatch *dispatch)
 
 /* ---------- pipes for suspects ---------- */
 
-/* Keep the pipe for a suspect. */
-static void keep(struct dispatch *dispatch, struct pipe *pipe)
+/* Half of the workers, at least one. */
+static uint32_t alone_max(const struct dispatch *dispatch)
+{
+	return dispatch->up < 2 ? 1 : dispatch->up / 2;
+}
+
+static void keep_for_suspect(struct dispatch *dispatch, struct pipe *pipe, mtime now)
 {
 	close_for(dispatch, pipe, PIPE_ALONE);
 	dispatch->alone++;
 	dispatch->kept_count++;
+	pipe->kept_since = now;
 	if (pipe->load == 0)
 		list_prepend(&dispatch->kept, &pipe->kept);
 	else
@@ -89,7 +95,7 @@ static void unkeep(struct dispatch *dispatch, struct pipe *pipe)
 	pipe->closed &= ~(unsigned)PIPE_ALONE;
 }
 
-/* Of those that are kept, the last one has the most tasks, or is as good as any other. */
+/* The latest that is kept: one that is not empty, if there is one. */
 static void release_last(struct dispatch *dispatch)
 {
 	struct pipe *pipe = CONTAINER_OF(dispatch->kept.prev, struct pipe, kept);
@@ -97,18 +103,9 @@ static void release_last(struct dispatch *dispatch)
 	enlist(dispatch, pipe);
 }
 
-static void release_all(struct dispatch *dispatch)
+static void release_down_to(struct dispatch *dispatch, uint32_t alone)
 {
-	while (!list_is_empty(&dispatch->kept))
-		release_last(dispatch);
-}
-
-void dispatch_configure(struct dispatch *dispatch, mtime pipe_wait, uint32_t workers)
-{
-	dispatch->pipe_wait = pipe_wait;
-	dispatch->alone_max = workers < 2 ? 1 : workers / 2;
-	dispatch->takes_turns = workers < 2;
-	while (dispatch->alone > dispatch->alone_max && !list_is_empty(&dispatch->kept))
+	while (dispatch->alone > alone && !list_is_empty(&dispatch->kept))
 		release_last(dispatch);
 }
 
@@ -132,22 +129,50 @@ static void swap_for_idle(struct dispatch *dispatch)
 		release_last(dispatch);
 }
 
+/* None that is kept is empty: keep others in place of those that are kept for too long. */
+static void swap_for_others(struct dispatch *dispatch, mtime now)
+{
+	struct link *first;
+	struct pipe *other;
+	while ((first = list_first(&dispatch->kept)) && (other = by_load_first(&dispatch->open))) {
+		struct pipe *busy = CONTAINER_OF(first, struct pipe, kept);
+		if (now - busy->kept_since < DISPATCH_KEPT)
+			break;
+		unkeep(dispatch, busy);
+		keep_for_suspect(dispatch, other, now);
+		enlist(dispatch, busy);
+	}
+}
+
 /* Return an empty pipe for a suspect. Without one, keep the least loaded ones until they are. */
-static struct pipe *pipe_for_suspect(struct dispatch *dispatch)
+static struct pipe *pipe_for_suspect(struct dispatch *dispatch, mtime now)
 {
 	struct link *first = list_first(&dispatch->kept);
 	struct pipe *pipe = first ? CONTAINER_OF(first, struct pipe, kept) : NULL;
 	if (pipe && pipe->load == 0)
 		return pipe;
 	swap_for_idle(dispatch);
-	while (dispatch->alone < dispatch->alone_max &&
+	swap_for_others(dispatch, now);
+	while (dispatch->alone < alone_max(dispatch) &&
 		dispatch->kept_count < dispatch->suspect_count &&
 		(pipe = by_load_first(&dispatch->open))) {
-		keep(dispatch, pipe);
+		keep_for_suspect(dispatch, pipe, now);
 		if (pipe->load == 0)
 			return pipe;
 	}
 	return NULL;
+}
+
+void dispatch_configure(struct dispatch *dispatch, mtime pipe_wait)
+{
+	dispatch->pipe_wait = pipe_wait;
+}
+
+/* Whether the worker of the pipe is ready and stays may have changed. */
+static void count_up(struct dispatch *dispatch, bool was_up, const struct pipe *pipe)
+{
+	dispatch->up += (uint32_t)pipe_is_up(pipe) - was_up;
+	release_down_to(dispatch, alone_max(dispatch));
 }
 
 /* ---------- tasks that wait ---------- */
@@ -196,14 +221,22 @@ static struct delivery *first_of(const struct link *tasks)
 	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
 }
 
-struct delivery *dispatch_take(struct dispatch *dispatch)
+static struct delivery *take_first(struct dispatch *dispatch, const struct link *tasks)
 {
-	struct delivery *delivery = first_of(&dispatch->suspects);
-	if (!delivery)
-		delivery = first_of(&dispatch->queued);
+	struct delivery *delivery = first_of(tasks);
 	if (delivery)
 		unqueue(dispatch, delivery);
 	return delivery;
+}
+
+struct delivery *dispatch_take_suspect(struct dispatch *dispatch)
+{
+	return take_first(dispatch, &dispatch->suspects);
+}
+
+struct delivery *dispatch_take(struct dispatch *dispatch)
+{
+	return take_first(dispatch, &dispatch->queued);
 }
 
 /* ---------- into pipes, and out of them ---------- */
@@ -298,8 +331,10 @@ void dispatch_end(struct dispatch *dispatch, struct delivery *delivery, mtime no
 		return;
 	if (!is_limited)
 		pipe->blame = BLAME_NOBODY;
-	else if (pipe->load > 0)
+	if (pipe->load > 0 && is_limited)
 		begin(dispatch, pipe_head(pipe), now);
+	else if (pipe->load > 0)
+		pipe_head(pipe)->begun_at = now;
 }
 
 struct delivery *dispatch_take_last(struct dispatch *dispatch, struct pipe *pipe)
@@ -334,7 +369,7 @@ static bool is_suspects_turn(const struct dispatch *dispatch, const struct deliv
 {
 	if (!suspect || !next)
 		return suspect != NULL;
-	bool is_in_order = dispatch->takes_turns || settle_is_exclusive(next);
+	bool is_in_order = dispatch->up < 2 || settle_is_exclusive(next);
 	return !is_in_order || suspect->tag < next->tag;
 }
 
@@ -347,10 +382,10 @@ static struct delivery *choose(
 	if (dispatch->is_exclusive && dispatch->in_pipes > 0)
 		return NULL;
 	if (!is_suspects_turn(dispatch, suspect, next))
-		release_all(dispatch);
+		release_down_to(dispatch, 0);
 	else if (settle_is_exclusive(suspect) && dispatch->in_pipes > 0)
 		return NULL;
-	else if ((*ret_pipe = pipe_for_suspect(dispatch)))
+	else if ((*ret_pipe = pipe_for_suspect(dispatch, now)))
 		return suspect;
 	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0))
 		return NULL;
@@ -415,6 +450,7 @@ void dispatch_slot_begin(struct pipe *pipe, uint32_t life)
 	pipe->answers = 0;
 	pipe->blame = BLAME_BEGUN;
 	pipe->on_exit = OUTCOME_CRASHED;
+	pipe->violation = NULL;
 	pipe->counted_until = MTIME_NEVER;
 }
 
@@ -423,6 +459,7 @@ void dispatch_slot_up(struct dispatch *dispatch, struct pipe *pipe)
 	assert(pipe->closed & PIPE_NOT_READY && pipe->load == 0);
 	pipe->closed &= ~(unsigned)(PIPE_NOT_READY | PIPE_FULL);
 	enlist(dispatch, pipe);
+	count_up(dispatch, false, pipe);
 }
 
 void dispatch_slot_limit(struct dispatch *dispatch, struct pipe *pipe, uint32_t tasks_max)
@@ -446,20 +483,26 @@ void dispatch_slot_writable(struct dispatch *dispatch, struct pipe *pipe, bool i
 
 void dispatch_slot_dismiss(struct dispatch *dispatch, struct pipe *pipe)
 {
+	bool was_up = pipe_is_up(pipe);
 	close_for(dispatch, pipe, PIPE_DISMISSED);
 	unkeep(dispatch, pipe);
+	count_up(dispatch, was_up, pipe);
 }
 
 void dispatch_slot_keep(struct dispatch *dispatch, struct pipe *pipe)
 {
+	bool was_up = pipe_is_up(pipe);
 	pipe->closed &= ~(unsigned)PIPE_DISMISSED;
 	enlist(dispatch, pipe);
+	count_up(dispatch, was_up, pipe);
 }
 
 void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 {
+	bool was_up = pipe_is_up(pipe);
 	close_for(dispatch, pipe, PIPE_NOT_READY);
 	unkeep(dispatch, pipe);
+	count_up(dispatch, was_up, pipe);
 	if (pipe->begun > 1 && pipe->blame == BLAME_BEGUN)
 		pipe->blame = BLAME_SUSPECTS;
 	for (struct link *link = pipe->tasks.next; pipe->begun > 0; link = link->next)

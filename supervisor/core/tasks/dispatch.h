@@ -34,9 +34,12 @@ struct dispatch {
 	struct link kept;    /* pipes that get a suspect when they are empty; empty ones first */
 	uint32_t kept_count; /* how many */
 	uint32_t alone;      /* pipes with PIPE_ALONE */
-	uint32_t alone_max;  /* at most so many: half of the workers, at least one */
-	bool takes_turns;    /* there is one worker, for suspects and for all others */
+	uint32_t up;         /* pipes of workers that are ready and stay */
 };
+
+/* A worker that is kept for a suspect and is not empty after so long goes back to other tasks, and
+ * another one is kept: the tasks that it has may run for hours. */
+#define DISPATCH_KEPT (5 * MTIME_SECOND)
 
 /* Less work than this is not worth another process: to wake one and to fill its caches costs some
  * tens of microseconds of CPU time, and it runs only after as long again. */
@@ -63,9 +66,8 @@ enum dispatch_stop {
 enum rc dispatch_init(struct dispatch *, const struct pool_config *, uint64_t *last_id,
 	const struct effects *, void *io) MUST_CHECK;
 void dispatch_release(struct dispatch *);
-/* pipe_wait: no task is sent behind a head that has run for longer; MTIME_NEVER: no limit. workers:
- * that are wanted. */
-void dispatch_configure(struct dispatch *, mtime pipe_wait, uint32_t workers);
+/* pipe_wait: no task is sent behind a head that has run for longer; MTIME_NEVER: no limit. */
+void dispatch_configure(struct dispatch *, mtime pipe_wait);
 
 /* True: an open pipe can take a task: it is empty, or with concurrency not full. */
 bool dispatch_has_place(const struct dispatch *);
@@ -85,6 +87,11 @@ bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
  * behind it wait until it has ended; otherwise they would overtake it for ever. */
 enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_invalid) MUST_CHECK;
+/* The tasks that the worker has begun, also after dispatch_slot_stop. */
+static inline uint32_t dispatch_begun(const struct dispatch *dispatch, const struct pipe *pipe)
+{
+	return pipe->load > 0 && dispatch->concurrency == 1 ? 1 : pipe->load;
+}
 /* The SENT delivery with this id, or NULL. */
 struct delivery *dispatch_find(const struct dispatch *, uint64_t id);
 /* The task was answered: it moves out. Without concurrency the clock of the next task in its pipe
@@ -93,8 +100,14 @@ void dispatch_end(struct dispatch *, struct delivery *, mtime now);
 /* The task is over the hard limit while others of its worker run: send nothing to this worker until
  * it is known which one has hung. */
 void dispatch_overdue(struct dispatch *, struct delivery *, mtime now);
-/* Take out the oldest task that waits, or return NULL. */
+/* Take out the oldest suspect that waits, or the oldest other task; NULL: none waits. */
+struct delivery *dispatch_take_suspect(struct dispatch *);
 struct delivery *dispatch_take(struct dispatch *);
+/* How many suspects are in pipes. */
+static inline uint32_t dispatch_alone(const struct dispatch *dispatch)
+{
+	return dispatch->alone - dispatch->kept_count;
+}
 /* Begin to measure in_pipes_max. */
 void dispatch_measured(struct dispatch *);
 

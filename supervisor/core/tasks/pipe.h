@@ -27,22 +27,24 @@ enum pipe_blame {
 };
 
 struct pipe {
-	struct link tasks;     /* deliveries, oldest first */
-	uint16_t load;         /* how many */
-	uint16_t begun;        /* those that the hard limit applies to */
-	uint16_t overdue;      /* of these, those with is_overdue */
-	uint16_t slot;         /* number of its slot */
-	uint32_t life;         /* of the worker that it belongs to */
-	unsigned closed;       /* bits of enum pipe_closed */
-	uint32_t tasks_max;    /* that this worker gets; 0: any number */
-	uint32_t answers;      /* that this worker sent */
-	struct link by_load;   /* if open: in the list of pipes with the same load */
-	struct link busy;      /* if a task has begun: in that list */
-	struct link in_time;   /* if its head has not run for too long: in that list */
-	struct link kept;      /* if it is to get a suspect: in that list */
-	struct link silent;    /* if a task is overdue: in the list by silent_since */
-	mtime silent_since;    /* its first task became overdue then, and no other task of its
-				  worker has shown a sign since */
+	struct link tasks;   /* deliveries, oldest first */
+	uint16_t load;       /* how many */
+	uint16_t begun;      /* those that the hard limit applies to */
+	uint16_t overdue;    /* of these, those with is_overdue */
+	uint16_t slot;       /* number of its slot */
+	uint32_t life;       /* of the worker that it belongs to */
+	unsigned closed;     /* bits of enum pipe_closed */
+	uint32_t tasks_max;  /* that this worker gets; 0: any number */
+	uint32_t answers;    /* that this worker sent */
+	struct link by_load; /* if open: in the list of pipes with the same load */
+	struct link busy;    /* if a task has begun: in that list */
+	struct link in_time; /* if its head has not run for too long: in that list */
+	struct link kept;    /* if it is to get a suspect: in that list */
+	mtime kept_since;
+	struct link silent; /* if a task is overdue: in the list by silent_since */
+	mtime silent_since; /* since then its worker is watched: a task became overdue */
+	uint64_t heard_of;  /* the first task of which the worker has sent something since then */
+	bool heard_more;    /* and something of another one, too */
 	enum pipe_blame blame; /* if the process ends now */
 	enum outcome on_exit;  /* then the outcome of the attempts that have failed */
 	const char *violation; /* OUTCOME_BROKEN: how, static text */
@@ -66,6 +68,18 @@ static inline struct delivery *pipe_head(const struct pipe *pipe)
 static inline mtime pipe_works_since(const struct pipe *pipe)
 {
 	return mtime_min(pipe->counted_until, pipe_head(pipe)->begun_at);
+}
+
+/* True: its worker is ready and stays. */
+static inline bool pipe_is_up(const struct pipe *pipe)
+{
+	return !(pipe->closed & (PIPE_NOT_READY | PIPE_DISMISSED));
+}
+
+/* True: it has a suspect. */
+static inline bool pipe_is_alone(const struct pipe *pipe)
+{
+	return pipe->closed & PIPE_ALONE && list_is_empty(&pipe->kept);
 }
 
 /* True: the worker has got as many tasks as it may get. */

@@ -58,35 +58,64 @@ struct delivery *running_latest(const struct running *running, const struct deli
 
 /* ---------- the hard limit ---------- */
 
-void running_overdue(struct running *running, struct delivery *delivery, mtime now)
+static void watch(struct running *running, struct pipe *pipe, mtime now)
 {
-	struct pipe *pipe = delivery->pipe;
-	list_remove(&delivery->begun);
-	delivery->is_overdue = true;
-	if (pipe->overdue++ > 0)
-		return;
 	pipe->silent_since = now;
+	pipe->heard_of = 0;
+	pipe->heard_more = false;
 	list_append(&running->silent, &pipe->silent);
 }
 
-/* Those that are overdue began first, so they are the first ones in the pipe. */
-bool running_blame_hung(struct pipe *pipe, const struct delivery *sender)
+void running_overdue(struct running *running, struct delivery *delivery, mtime now)
 {
-	bool is_any = false;
-	for (struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
-		if (!delivery->is_overdue)
-			break;
-		if (delivery != sender)
-			delivery->is_blamed = is_any = true;
-	}
-	return is_any;
+	list_remove(&delivery->begun);
+	delivery->is_overdue = true;
+	if (delivery->pipe->overdue++ == 0)
+		watch(running, delivery->pipe, now);
 }
 
-struct pipe *running_silent(const struct running *running)
+void running_heard(struct pipe *pipe, uint64_t task_id)
+{
+	if (!pipe->heard_of)
+		pipe->heard_of = task_id;
+	pipe->heard_more |= pipe->heard_of != task_id;
+}
+
+mtime running_watch_deadline(const struct running *running, mtime span)
 {
 	struct link *first = list_first(&running->silent);
-	return first ? CONTAINER_OF(first, struct pipe, silent) : NULL;
+	return first ? mtime_after(CONTAINER_OF(first, struct pipe, silent)->silent_since, span)
+		     : MTIME_NEVER;
+}
+
+/* Those that are overdue began first, so they are the first ones in the pipe. */
+static void blame_hung(struct pipe *pipe, mtime wait, mtime now)
+{
+	for (struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
+		if (!delivery->is_overdue || mtime_after(delivery->begun_at, wait) > now)
+			break;
+		if (!pipe->heard_of || (pipe->heard_of == delivery->id && !pipe->heard_more))
+			continue;
+		delivery->is_blamed = true;
+		pipe->blame = BLAME_MARKED;
+	}
+}
+
+/* The worker of a pipe whose first overdue task was answered meanwhile is watched once more. */
+struct pipe *running_judge(struct running *running, mtime limit, mtime span, mtime now)
+{
+	mtime wait = mtime_after(limit, span);
+	while (running_watch_deadline(running, span) <= now) {
+		struct pipe *pipe = CONTAINER_OF(list_first(&running->silent), struct pipe, silent);
+		if (mtime_after(pipe_head(pipe)->begun_at, wait) <= now) {
+			blame_hung(pipe, wait, now);
+			return pipe;
+		}
+		list_remove(&pipe->silent);
+		watch(running, pipe, now);
+	}
+	return NULL;
 }
 
 /* ---------- the soft limit ---------- */
@@ -108,7 +137,7 @@ void running_set_soft(struct running *running, mtime limit, mtime now)
 	}
 }
 
-struct delivery *running_over_soft(struct running *running, mtime now)
+struct delivery *running_take_over_soft(struct running *running, mtime now)
 {
 	if (timers_deadline(&running->soft) > now)
 		return NULL;

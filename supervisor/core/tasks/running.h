@@ -9,7 +9,7 @@ struct running {
 	struct link begun;  /* tasks, the longest running first; those that are overdue are not in
 			       it */
 	struct link busy;   /* pipes with a begun task */
-	struct link silent; /* pipes with an overdue task, by silent_since */
+	struct link silent; /* pipes with an overdue task, by silent_since: they are watched */
 	struct timers soft; /* of tasks with a soft limit that is not over */
 	/* for running_worked */
 	uint32_t count;     /* of begun tasks */
@@ -35,11 +35,13 @@ struct delivery *running_latest(const struct running *, const struct delivery *a
 
 /* The task is over the hard limit, and others of its worker run: wait for a sign of these. */
 void running_overdue(struct running *, struct delivery *, mtime now);
-/* The worker has answered `sender`, or reported its progress: it works, so its other overdue tasks
- * have hung. They are blamed. True: there is one. */
-bool running_blame_hung(struct pipe *, const struct delivery *sender);
-/* The pipe that has been silent for the longest time, or NULL. */
-struct pipe *running_silent(const struct running *);
+/* The worker has answered this task, or reported its progress. */
+void running_heard(struct pipe *, uint64_t task_id);
+/* When the next worker was watched for so long, `span`; MTIME_NEVER: none is watched. */
+mtime running_watch_deadline(const struct running *, mtime span);
+/* The pipe of a worker that was watched for so long, or NULL. Of its tasks that were overdue by
+ * limit + span, those are blamed that have hung: the worker has sent something of another task. */
+struct pipe *running_judge(struct running *, mtime limit, mtime span, mtime now);
 
 /* Set the soft limits (own, else `limit`) of the tasks that have begun since the last call. There
  * must be space for their timers (running_reserve). */
@@ -47,7 +49,7 @@ void running_set_soft(struct running *, mtime limit, mtime now);
 /* Make space for the soft limits of so many tasks. RC_MEMORY. */
 enum rc running_reserve(struct running *, uint32_t tasks) MUST_CHECK;
 /* A task whose soft limit is over, once for each task; NULL: none. */
-struct delivery *running_over_soft(struct running *, mtime now);
+struct delivery *running_take_over_soft(struct running *, mtime now);
 
 /* The task ended at `until`: count its time. */
 void running_count(struct running *, const struct delivery *, mtime until);

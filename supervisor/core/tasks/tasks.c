@@ -3,6 +3,8 @@
 
 #define RESTING_LIMIT (60 * MTIME_SECOND)
 #define MEMORY_WAIT   (10 * MTIME_MS)
+#define ASKS_PER_TURN 256
+#define ASK_AGAIN     MTIME_SECOND
 #define NEXT_TURN     1 /* microsecond later, since each turn reads the clock */
 
 enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint64_t *last_task_id)
@@ -17,7 +19,7 @@ enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint
 		dispatch_release(&tasks->dispatch);
 		return RC_MEMORY;
 	}
-	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace), context->config.workers);
+	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace));
 	return RC_OK;
 }
 
@@ -65,7 +67,7 @@ void tasks_configure(struct tasks *tasks)
 		tasks->window_change = WINDOW_NEW;
 	pace_configure(&tasks->pace, config);
 	/* Pipes that the old limit closed stay closed until their heads end. */
-	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace), tasks->pace.workers);
+	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace));
 }
 
 void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
@@ -73,7 +75,6 @@ void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
 	if (wanted > tasks->pace.workers && tasks->window_change == WINDOW_SAME)
 		tasks->window_change = WINDOW_WIDER;
 	pace_scaled(&tasks->pace, wanted);
-	dispatch_configure(&tasks->dispatch, tasks->dispatch.pipe_wait, wanted);
 }
 
 static bool consumes(const struct tasks *tasks)
@@ -237,25 +238,33 @@ void tasks_hand_back_rest(struct tasks *tasks)
 }
 
 /* When the tasks that wait are handed back, because there is no worker or because of a pause. They
- * stay for a while, because a broker may count each return. */
+ * stay for a while, because a broker may count each return. Suspects stay: the broker would forget
+ * what they are. */
 static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 {
 	bool is_at_work = workers == WORKERS_READY && tasks->context->phase != POOL_PAUSED;
 	if (is_at_work || tasks->source.state != SOURCE_IS_RESTED)
 		return MTIME_NEVER;
-	return tasks->dispatch.queued_count > 0 ? tasks->rests_since + RESTING_LIMIT : MTIME_NEVER;
+	bool is_any = tasks->dispatch.queued_count > tasks->dispatch.suspect_count;
+	return is_any ? tasks->rests_since + RESTING_LIMIT : MTIME_NEVER;
 }
 
 /* A task is asked to end in the turn in which that is due, because the machine may be suspended
- * before the next turn, and then the hard limit is over as well. */
+ * before the next turn, and then the hard limit is over as well. Each request is a write, so a turn
+ * makes a limited number. A worker that does not read is asked later. */
 void tasks_judge_soft_limits(struct tasks *tasks)
 {
 	const struct pool_context *context = tasks->context;
+	struct running *running = &tasks->dispatch.running;
 	bool is_cancelled = context->config.on_soft == SOFT_CANCEL;
 	struct delivery *delivery;
-	while ((delivery = running_over_soft(&tasks->dispatch.running, context->now)))
-		context->effects->ask(context->io, delivery->pipe->slot, delivery->pipe->life,
-			is_cancelled ? TASK_CANCEL : TASK_CONTEXT_SWITCH, delivery->id);
+	for (int i = 0;
+		i < ASKS_PER_TURN && (delivery = running_take_over_soft(running, context->now));
+		i++)
+		if (!context->effects->ask(context->io, delivery->pipe->slot, delivery->pipe->life,
+			    is_cancelled ? TASK_CANCEL : TASK_CONTEXT_SWITCH, delivery->id))
+			timers_set(&running->soft, &delivery->soft,
+				mtime_after(context->now, ASK_AGAIN));
 }
 
 /* Dispatch until a task waits for no other reason than that there is no place. */
@@ -286,7 +295,7 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 {
 	const struct pool_context *context = tasks->context;
 	if (hand_back_at(tasks, workers) <= context->now)
-		tasks_hand_back(tasks);
+		tasks_hand_back_innocents(tasks);
 	if (context->phase == POOL_PAUSED)
 		return;
 	if (dispatch_hold_up(&tasks->dispatch, context->arrived_after))

@@ -78,8 +78,8 @@ void tasks_answered(
 	struct tasks *, struct delivery *, enum outcome, struct output *, mtime counted_until);
 /* The worker reported the task's progress; output moves in. */
 void tasks_progress(struct tasks *, const struct delivery *, struct output *);
-/* The worker ended: the attempt of the task that is to blame (pipe.h) has failed, the other tasks
- * wait again. last_output (may be NULL) moves in. */
+/* The worker ended, and its pipe was stopped: the attempt of the task that is to blame (pipe.h) has
+ * failed, the other tasks wait again. last_output (may be NULL) moves in. */
 void tasks_worker_gone(struct tasks *, struct pipe *, struct exit_info, struct output *last_output);
 /* A forced stop kills the worker: its tasks go back to the broker. */
 void tasks_cut_short(struct tasks *, struct pipe *);
@@ -88,8 +88,9 @@ void tasks_cut_short(struct tasks *, struct pipe *);
 void tasks_pause(struct tasks *);
 /* Take nothing more, and hand back what waits as soon as no delivery can follow. */
 void tasks_drain(struct tasks *);
-/* Hand back all tasks that wait for a worker. */
+/* Hand back all tasks that wait for a worker; or all but suspects. */
 void tasks_hand_back(struct tasks *);
+void tasks_hand_back_innocents(struct tasks *);
 /* The same, if the pool drains and no delivery can follow. */
 void tasks_hand_back_rest(struct tasks *);
 

@@ -92,7 +92,7 @@ static uint32_t missing(
 	const struct autoscale *autoscale, const struct autoscale_look *look, mtime span)
 {
 	uint32_t coming = look->wanted > look->at_work ? look->wanted - look->at_work : 0;
-	uint32_t needed = workers_for(look, look->waiting);
+	uint32_t needed = look->suspects + workers_for(look, look->waiting - look->suspects);
 	uint32_t missing = needed > coming ? needed - coming : 0;
 	if (autoscale->no_idle_since > autoscale->since || !look->may_grow || !look->at_work)
 		return 0;
@@ -140,7 +140,7 @@ uint32_t autoscale_judge(struct autoscale *autoscale, const struct autoscale_loo
 	uint32_t wanted = autoscale_within(autoscale, look->wanted + more);
 	/* A part of a worker counts as one if it is more than a quarter. */
 	uint32_t at_work = (uint32_t)((4 * autoscale->worked + 3 * span - 1) / (4 * span));
-	uint32_t needed = workers_for(look, look->tasks_max);
+	uint32_t needed = workers_for(look, look->places_max);
 	if (at_work > needed)
 		needed = at_work;
 	if (needed > autoscale->peaks[0])

@@ -39,7 +39,8 @@ struct autoscale_look {
 	uint32_t at_work;     /* those that are not leaving and have a task */
 	uint32_t waiting;     /* tasks that no worker has */
 	uint32_t concurrency; /* tasks that one worker can have */
-	uint32_t tasks_max;   /* maximum that workers had in the measure; 0: not counted, since a
+	uint32_t suspects;    /* of those that wait: each needs a worker of its own */
+	uint32_t places_max;  /* maximum that was taken in the measure; 0: not counted, since a
 				 worker has one at most */
 	bool is_any_idle;     /* a worker that could take one */
 	bool is_full;         /* the prefetch window: the broker may have more */

@@ -23,6 +23,37 @@ void slots_emit(const struct slots *slots, enum notice_kind kind, const struct s
 	pool_emit(slots->context, notice);
 }
 
+/* The task whose attempt fails if the worker ends now, or NULL: there is none, or it is not known.
+ */
+static const struct delivery *culprit_of(const struct slots *slots, const struct pipe *pipe)
+{
+	bool is_only = dispatch_begun(slots->dispatch, pipe) == 1;
+	if (pipe->blame != BLAME_MARKED)
+		return pipe->blame == BLAME_BEGUN && is_only ? pipe_head(pipe) : NULL;
+	for (struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
+		const struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
+		if (delivery->is_blamed)
+			return delivery;
+	}
+	return NULL;
+}
+
+/* The same for a notice about a worker that ends: fill in who pays. After its end slot->life is
+ * that of the next one. */
+static void slots_emit_ending(
+	const struct slots *slots, const struct slot *slot, struct notice notice)
+{
+	const struct pipe *pipe = &slot->pipe;
+	uint32_t begun = dispatch_begun(slots->dispatch, pipe);
+	bool is_unknown = pipe->blame == BLAME_BEGUN && begun > 1;
+	notice.slot = pipe->slot;
+	notice.life = pipe->life;
+	notice.delivery = culprit_of(slots, pipe);
+	notice.open = begun;
+	notice.are_suspects = begun > 0 && (is_unknown || pipe->blame == BLAME_SUSPECTS);
+	pool_emit(slots->context, notice);
+}
+
 static void send_request(
 	const struct slots *slots, const struct slot *slot, enum slot_request request)
 {
@@ -227,12 +258,14 @@ void slots_mark_due(struct slots *slots, struct slot *slot, enum recycle_reason 
 void slots_emit_recycled(const struct slots *slots, const struct slot *slot,
 	enum recycle_reason reason, uint64_t bytes)
 {
-	slots_emit(slots, NOTICE_WORKER_RECYCLED, slot,
-		(struct notice){.recycled = reason,
+	slots_emit_ending(slots, slot,
+		(struct notice){
+			.kind = NOTICE_WORKER_RECYCLED,
+			.recycled = reason,
 			.number = slot->pipe.answers,
 			.duration = slots->context->now - slot->ready_at,
 			.bytes = bytes,
-			.delivery = pipe_head(&slot->pipe)});
+		});
 }
 
 void slots_leave(struct slots *slots, struct slot *slot)
@@ -291,30 +324,23 @@ void slots_on_memory(struct slots *slots, struct slot *slot, uint64_t bytes)
 	}
 }
 
-/* The tasks that the worker has begun. */
-static uint32_t open_of(const struct slots *slots, const struct pipe *pipe)
+/* A protocol error names an open task, or none of those that are open. Then it may come from any of
+ * them, or from none; but a suspect that is alone has failed, so that it does not run for ever. For a
+ * worker that is ending this was decided before. */
+static void blame_for_error(struct slots *slots, struct pipe *pipe, struct delivery *named)
 {
-	return pipe->load > 0 && slots->dispatch->concurrency == 1 ? 1 : pipe->load;
-}
-
-/* The first task that is known to be the cause of the end, else the oldest one. */
-static const struct delivery *culprit_or_head(const struct pipe *pipe)
-{
-	const struct delivery *first = pipe_head(pipe);
-	if (pipe->blame != BLAME_MARKED)
-		return first;
-	for (const struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
-		const struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
-		if (delivery->is_blamed)
-			return delivery;
+	const struct delivery *head = pipe_head(pipe);
+	if (pipe->on_exit == OUTCOME_CRASHED)
+		pipe->on_exit = OUTCOME_BROKEN;
+	bool is_ending = pipe->closed & PIPE_NOT_READY;
+	if (is_ending || pipe->blame != BLAME_BEGUN || slots->dispatch->concurrency == 1)
+		return;
+	if (named) {
+		named->is_blamed = true;
+		pipe->blame = BLAME_MARKED;
+	} else if (head && !head->is_suspect) {
+		pipe->blame = BLAME_SUSPECTS;
 	}
-	return first;
-}
-
-/* Several tasks are open, and nothing tells which of them is to blame. */
-static bool is_cause_unknown(const struct slots *slots, const struct slot *slot)
-{
-	return slot->pipe.blame == BLAME_BEGUN && open_of(slots, &slot->pipe) > 1;
 }
 
 /* No notice for a worker that is leaving. */
@@ -325,20 +351,12 @@ void slots_on_broken(
 	if (slot->is_muted)
 		return;
 	slot->is_muted = true;
-	if (pipe->on_exit == OUTCOME_CRASHED) {
-		pipe->on_exit = OUTCOME_BROKEN;
+	if (!pipe->violation)
 		pipe->violation = what;
-	}
-	if (named && pipe->blame == BLAME_BEGUN) {
-		named->is_blamed = true;
-		pipe->blame = BLAME_MARKED;
-	}
+	blame_for_error(slots, pipe, named);
 	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
-		slots_emit(slots, NOTICE_WORKER_BROKEN, slot,
-			(struct notice){.delivery = named ? named : pipe_head(pipe),
-				.what = what,
-				.open = open_of(slots, pipe),
-				.are_suspects = !named && is_cause_unknown(slots, slot)});
+		slots_emit_ending(
+			slots, slot, (struct notice){.kind = NOTICE_WORKER_BROKEN, .what = what});
 	note_cause(slot, what);
 	slots_step(slots, slot, FACT_BROKEN);
 }
@@ -368,23 +386,17 @@ void slots_on_gone(struct slots *slots, struct slot *slot, struct exit_info exit
 		slot->exit_for = slot->ended_for;
 		slot->ended_at = slots->context->now;
 	}
-	const struct pipe *pipe = &slot->pipe;
 	dispatch_slot_stop(slots->dispatch, &slot->pipe);
 	slots_step(slots, slot, FACT_GONE);
 	bool comes_again = pool_stays(slots->context) && !slot_is_leaving(slot);
-	pool_emit(slots->context,
+	slots_emit_ending(slots, slot,
 		(struct notice){
 			.kind = slot->is_asked ? NOTICE_WORKER_LEFT : NOTICE_WORKER_DIED,
-			.slot = slot->pipe.slot,
-			.life = slot->pipe.life,
-			.delivery = culprit_or_head(pipe),
 			.output = last_output,
 			.exit = exit,
 			.what = slot->ended_for,
 			.duration =
 				comes_again ? slot->timer.at - slots->context->now : MTIME_NEVER,
-			.open = open_of(slots, pipe),
-			.are_suspects = pipe->blame == BLAME_SUSPECTS && pipe->load > 0,
 		});
 }
 
@@ -406,12 +418,8 @@ void slots_force(struct slots *slots, struct slot *slot)
 static void overdue(
 	struct slots *slots, struct slot *slot, enum life_fact fact, mtime limit, const char *what)
 {
-	slots_emit(slots, NOTICE_WORKER_OVERDUE, slot,
-		(struct notice){.delivery = culprit_or_head(&slot->pipe),
-			.duration = limit,
-			.what = what,
-			.open = open_of(slots, &slot->pipe),
-			.are_suspects = fact == FACT_HARD && is_cause_unknown(slots, slot)});
+	slots_emit_ending(slots, slot,
+		(struct notice){.kind = NOTICE_WORKER_OVERDUE, .duration = limit, .what = what});
 	if (fact == FACT_HARD)
 		slot->pipe.on_exit = OUTCOME_TIMED_OUT;
 	note_cause(slot, what);
@@ -477,15 +485,9 @@ static void end_overdue(struct slots *slots, struct pipe *pipe)
 		"hard limit");
 }
 
-void slots_on_hung(struct slots *slots, struct slot *slot)
-{
-	slot->pipe.blame = BLAME_MARKED;
-	end_overdue(slots, &slot->pipe);
-}
-
-/* How long a worker of which a task is over the hard limit may be silent about its other tasks,
- * until nobody can tell which of them has hung. */
-static mtime silence_of(const struct pool_config *config)
+/* How long a worker of which a task is over the hard limit is watched: for the grace, but a pool
+ * with a short limit and a long grace does not wait longer than a task may take. */
+static mtime watch_span(const struct pool_config *config)
 {
 	return mtime_min(config->grace, config->hard_limit);
 }
@@ -493,28 +495,30 @@ static mtime silence_of(const struct pool_config *config)
 mtime slots_hard_deadline(const struct slots *slots)
 {
 	const struct pool_config *config = &slots->context->config;
-	const struct delivery *longest = running_longest(&slots->dispatch->running);
-	const struct pipe *silent = running_silent(&slots->dispatch->running);
+	const struct running *running = &slots->dispatch->running;
+	const struct delivery *longest = running_longest(running);
 	return mtime_min(longest ? mtime_after(longest->begun_at, config->hard_limit) : MTIME_NEVER,
-		silent ? mtime_after(silent->silent_since, silence_of(config)) : MTIME_NEVER);
+		running_watch_deadline(running, watch_span(config)));
 }
 
-/* The only task of a worker has hung. If there are others, a sign of them shows that the worker
- * works; without one, all of them are suspects. */
+/* The only task of a worker has hung. If there are others, the worker is watched: what it sends of
+ * them shows that it works; without that, all of them are suspects. */
 static void judge_hard_limits(struct slots *slots)
 {
 	const struct pool_config *config = &slots->context->config;
-	const struct running *running = &slots->dispatch->running;
-	mtime now = slots->context->now;
-	while (slots_hard_deadline(slots) <= now) {
-		struct delivery *longest = running_longest(running);
-		if (!longest || mtime_after(longest->begun_at, config->hard_limit) > now)
-			end_overdue(slots, running_silent(running));
-		else if (longest->pipe->begun > 1)
-			dispatch_overdue(slots->dispatch, longest, now);
+	struct dispatch *dispatch = slots->dispatch;
+	mtime limit = config->hard_limit, now = slots->context->now;
+	struct delivery *longest;
+	struct pipe *pipe;
+	while ((longest = running_longest(&dispatch->running)) &&
+		mtime_after(longest->begun_at, limit) <= now) {
+		if (longest->pipe->begun > 1)
+			dispatch_overdue(dispatch, longest, now);
 		else
 			end_overdue(slots, longest->pipe);
 	}
+	while ((pipe = running_judge(&dispatch->running, limit, watch_span(config), now)))
+		end_overdue(slots, pipe);
 }
 
 void slots_begin_turn(struct slots *slots)

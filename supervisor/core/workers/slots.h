@@ -81,9 +81,6 @@ void slots_on_memory(struct slots *, struct slot *, uint64_t bytes);
 /* Its worker broke the protocol, with a frame that named this open task (NULL: none, or one that it
  * does not have); what: static text. Only the first call in a life counts. */
 void slots_on_broken(struct slots *, struct slot *, struct delivery *named, const char *what);
-/* Its worker has answered or reported progress, while other tasks of it were over the hard limit:
- * these have hung. */
-void slots_on_hung(struct slots *, struct slot *);
 /* Its process is gone; its tasks are still in the pipe. last_output: borrowed, or NULL. */
 void slots_on_gone(
 	struct slots *, struct slot *, struct exit_info, const struct output *last_output);

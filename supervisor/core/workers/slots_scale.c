@@ -232,6 +232,13 @@ static void emit_scaling(struct slots *slots, enum notice_kind kind, struct scal
 					  .scaling = &slots->scaling});
 }
 
+/* Begin to measure how busy places are. */
+static void begin_places(struct slots *slots)
+{
+	slots->worked = running_worked(&slots->dispatch->running, slots->context->now);
+	dispatch_measured(slots->dispatch);
+}
+
 /* A single number turns autoscaling off until the next command. */
 const char *slots_scale(struct slots *slots, uint32_t min, uint32_t max)
 {
@@ -239,6 +246,7 @@ const char *slots_scale(struct slots *slots, uint32_t min, uint32_t max)
 	if (min < 1 || min > max || max > POOL_WORKERS_MAX)
 		return "a pool has 1 to 10000 workers";
 	autoscale_init(&autoscale, (uint16_t)min, (uint16_t)max, slots->context->now);
+	begin_places(slots);
 	if (!want(slots, autoscale_within(&autoscale, slots->wanted)))
 		return "there is no memory for so many workers";
 	slots->autoscale = autoscale;
@@ -257,7 +265,11 @@ static void count_places(struct slots *slots, struct autoscale_look *look)
 	slots->worked = worked;
 	if (since > 0)
 		slots->autoscale.worked += since / (int64_t)dispatch->concurrency;
-	look->tasks_max = dispatch->in_pipes_max;
+	/* A suspect takes all places of its worker. */
+	uint32_t taken = dispatch_alone(dispatch) * (dispatch->concurrency - 1);
+	slots->autoscale.worked +=
+		taken * (slots->context->now - slots->autoscale.since) / dispatch->concurrency;
+	look->places_max = dispatch->in_pipes_max + taken;
 	dispatch_measured(dispatch);
 }
 
@@ -316,13 +328,15 @@ void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 		.concurrency = slots->dispatch->concurrency,
 		.is_any_idle = dispatch_has_place(slots->dispatch),
 		.is_full = is_window_full,
-		.may_shrink = slots->roll.state == REPLACE_OFF,
+		.suspects = slots->dispatch->suspect_count,
+		.may_shrink =
+			slots->roll.state == REPLACE_OFF && slots->dispatch->suspect_count == 0,
 	};
 	if (!autoscale_is_on(autoscale))
 		return;
 	if (!can_judge) {
 		autoscale_rest(autoscale, now);
-		slots->worked = running_worked(&slots->dispatch->running, now);
+		begin_places(slots);
 		return;
 	}
 	if (!autoscale_is_due(autoscale, &look, now))

@@ -100,10 +100,11 @@ static void do_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	runtime->is_ready[slot] = runtime->is_broken[slot] = false;
 }
 
-static void do_ask(
+static bool do_ask(
 	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
 {
 	(void)io, (void)slot, (void)life, (void)request, (void)task_id;
+	return true;
 }
 
 static bool do_allow_slots(void *io, uint16_t slots)

@@ -223,7 +223,8 @@ START_TEST(each_task_has_its_own_soft_limit)
 }
 END_TEST
 
-/* The worker answers another task after this one was due: so it is this one that hangs. */
+/* The worker sends something of another task after this one was due: so it is this one that
+ * hangs. */
 START_TEST(a_hung_task_alone_pays)
 {
 	static const int32_t signs[] = {200, -1};
@@ -235,12 +236,12 @@ START_TEST(a_hung_task_alone_pays)
 		rig_turn(&rig);
 		rig_wait(&rig, 30 * MTIME_SECOND);
 		rig_expect(&rig, "send 0:2, send 0:3");
-		rig_answer_task(&rig, 0, 1, 1, -1); /* its own progress says nothing */
-		rig_expect(&rig, "");
-		rig_deliver(&rig, 4, 4);
-		rig_wait(&rig, MTIME_SECOND);
-		rig_expect(&rig, ""); /* and it gets no other task */
 		rig_answer_task(&rig, 0, 1, 2, signs[i]);
+		rig_deliver(&rig, 4, 4);
+		rig_wait(&rig, 5 * MTIME_SECOND - 1);
+		ck_assert_ptr_null(strstr(rig.done, "send")); /* it gets no other task */
+		rig_forget(&rig);
+		rig_wait(&rig, 1);
 		rig_expect(&rig, "term 0.1");
 		rig_answer_task(&rig, 0, 1, 3, 200); /* while it ends */
 		rig_gone(&rig, 0, 1);
@@ -250,6 +251,39 @@ START_TEST(a_hung_task_alone_pays)
 		ck_assert_uint_eq(pool_facts(rig.pool).waiting, i ? 2 : 1);
 		rig_end(&rig);
 	}
+}
+END_TEST
+
+START_TEST(its_own_progress_is_no_sign)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_several(1, 2), 1);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_deliver(&rig, 2, 2);
+	rig_turn(&rig);
+	rig_wait(&rig, 59 * MTIME_SECOND);
+	rig_answer_task(&rig, 0, 1, 1, -1);
+	rig_wait(&rig, 5 * MTIME_SECOND);
+	rig_gone(&rig, 0, 1);
+	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 2);
+	rig_end(&rig);
+}
+END_TEST
+
+/* One of them blocked the worker's loop for too long. When it ends, all are answered. */
+START_TEST(a_block_that_ends_costs_nothing)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_several(1, 3), 3);
+	rig_wait(&rig, MTIME_MINUTE + MTIME_SECOND);
+	rig_answer_task(&rig, 0, 1, 3, 200);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_answer_task(&rig, 0, 1, 1, 200);
+	rig_answer_task(&rig, 0, 1, 2, 200);
+	rig_deliver(&rig, 4, 4);
+	rig_wait(&rig, 30 * MTIME_SECOND);
+	rig_expect(&rig, "ack 3, send 0:4, ack 2*");
+	rig_end(&rig);
 }
 END_TEST
 
@@ -284,24 +318,34 @@ START_TEST(a_late_answer_of_the_overdue_task_counts)
 	rig_answer_task(&rig, 0, 1, 1, 200);
 	rig_turn(&rig);
 	rig_expect(&rig, "send 0:3, ack 1");
-	rig_wait(&rig, MTIME_SECOND); /* now 2 is due, and nothing was heard since */
-	rig_expect(&rig, "");
-	rig_answer_task(&rig, 0, 1, 3, 200);
+	rig_wait(&rig, 6 * MTIME_SECOND); /* 2 is due after 1 s, and watched for 5 s */
 	rig_expect(&rig, "term 0.1");
+	rig_gone(&rig, 0, 1);
+	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 2);
 	rig_end(&rig);
 }
 END_TEST
 
-/* Both are due when one of them is answered: the worker works, so the other one has hung. */
-START_TEST(of_two_overdue_tasks_the_silent_one_pays)
+/* Each is watched for the whole time: the second one is due when the first is answered. */
+START_TEST(an_overdue_task_is_watched_for_the_whole_time)
 {
 	struct rig rig;
-	rig_begin(&rig, rig_several(1, 2), 2);
-	rig_wait(&rig, MTIME_MINUTE);
-	rig_answer_task(&rig, 0, 1, 2, 200);
-	rig_expect(&rig, "term 0.1");
+	rig_begin(&rig, rig_several(1, 3), 1);
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	rig_deliver(&rig, 2, 3);
+	rig_turn(&rig);
+	rig_wait(&rig, 60 * MTIME_SECOND); /* 2 and 3 are due, and 1 since 4 s */
+	rig_answer_task(&rig, 0, 1, 1, 200);
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_SECOND); /* the time of 1 is over */
+	rig_answer_task(&rig, 0, 1, 3, 200);
+	rig_wait(&rig, 5 * MTIME_SECOND - 1);
+	ck_assert_ptr_null(strstr(rig.done, "term"));
+	rig_wait(&rig, 1);
+	ck_assert_ptr_nonnull(strstr(rig.done, "term 0.1"));
+	rig_forget(&rig);
 	rig_gone(&rig, 0, 1);
-	rig_expect(&rig, "publish 1 retry 1");
+	rig_expect(&rig, "publish 1 retry 2");
 	rig_end(&rig);
 }
 END_TEST
@@ -313,6 +357,7 @@ START_TEST(the_hung_task_is_named_and_not_the_oldest)
 	rig_begin(&rig, rig_several(1, 2), 2);
 	rig_wait(&rig, MTIME_MINUTE);
 	rig_answer_task(&rig, 0, 1, 1, -1);
+	rig_wait(&rig, 5 * MTIME_SECOND);
 	rig_expect(&rig, "term 0.1");
 	ck_assert_uint_eq(rig.culprit, 2);
 	rig_gone(&rig, 0, 1);
@@ -330,6 +375,47 @@ START_TEST(the_only_task_of_a_worker_has_hung_at_once)
 	rig_expect(&rig, "term 0.1");
 	rig_gone(&rig, 0, 1);
 	rig_expect(&rig, "publish 1 retry 1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* A worker that does not read its standard input is asked again. */
+START_TEST(a_deaf_worker_is_asked_again)
+{
+	struct rig rig;
+	rig_begin(&rig, limited(1, 3), 1);
+	rig.is_deaf = true;
+	rig_wait(&rig, 21 * MTIME_SECOND);
+	rig.is_deaf = false;
+	rig_wait(&rig, 10 * MTIME_SECOND);
+	rig_expect(&rig, "cancel 0.1:1, cancel 0.1:1, cancel 0.1:1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Without concurrency a task behind a stopped head has no limit, but takes a time. */
+START_TEST(an_answer_in_the_grace_took_the_time_since_the_one_before)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 2));
+	rig_wait(&rig, 5000 * MTIME_SECOND);
+	rig_deliver(&rig, 1, 2);
+	rig_turn(&rig);
+	rig_wait(&rig, 61 * MTIME_SECOND);
+	rig_answer(&rig, 0, 200);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_answer(&rig, 0, 200);
+	ck_assert_int_eq(rig.duration, MTIME_SECOND);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(an_unknown_status_is_named)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_several(1, 3), 3);
+	rig_answer_task(&rig, 0, 1, 2, 999);
+	ck_assert_str_eq(rig.what, "an unknown status");
 	rig_end(&rig);
 }
 END_TEST
@@ -486,9 +572,14 @@ static Suite *concurrency_suite(void)
 	UNIT_CASE(suite, "ids", the_head_is_meant_without_concurrency,
 		an_id_is_checked_without_concurrency, an_id_that_is_not_open_is_a_protocol_error,
 		the_task_that_an_error_names_pays, an_answer_without_a_task_is_a_protocol_error);
+	UNIT_CASE(suite, "more", a_deaf_worker_is_asked_again,
+		an_answer_in_the_grace_took_the_time_since_the_one_before,
+		an_unknown_status_is_named);
 	UNIT_CASE(suite, "limits", each_task_has_its_own_soft_limit, a_hung_task_alone_pays,
 		of_a_silent_worker_all_are_suspects, a_late_answer_of_the_overdue_task_counts,
-		of_two_overdue_tasks_the_silent_one_pays, the_hung_task_is_named_and_not_the_oldest,
+		its_own_progress_is_no_sign, a_block_that_ends_costs_nothing,
+		an_overdue_task_is_watched_for_the_whole_time,
+		the_hung_task_is_named_and_not_the_oldest,
 		the_only_task_of_a_worker_has_hung_at_once, an_operator_cancels_a_task,
 		a_task_that_waits_in_a_pipe_cannot_be_cancelled);
 	UNIT_CASE(suite, "pool", a_lost_channel_leaves_orphans, a_drain_ends_when_all_are_answered,

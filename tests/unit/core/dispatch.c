@@ -19,7 +19,7 @@ static void bench_with(struct bench *bench, mtime pipe_wait)
 	ck_assert_int_eq(dispatch_init(&bench->dispatch, &config, &bench->last_task_id,
 				 &rig_effects, &bench->rig),
 		RC_OK);
-	dispatch_configure(&bench->dispatch, pipe_wait, SLOTS);
+	dispatch_configure(&bench->dispatch, pipe_wait);
 	source_init(&bench->source, &rig_effects, &bench->rig);
 	source_up(&bench->source, 1);
 	for (uint16_t i = 0; i < SLOTS; i++) {

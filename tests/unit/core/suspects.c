@@ -66,7 +66,7 @@ START_TEST(the_only_open_task_pays)
 }
 END_TEST
 
-/* Of four workers two run suspects; the others go on, and nothing is sent beside a suspect. */
+/* Of four ready workers two run suspects, of two one; nothing is sent beside a suspect. */
 START_TEST(half_of_the_workers_run_suspects)
 {
 	struct rig rig;
@@ -74,23 +74,21 @@ START_TEST(half_of_the_workers_run_suspects)
 	rig_gone(&rig, 0, 1); /* had 1 and 5 */
 	rig_gone(&rig, 1, 1); /* had 2 and 6 */
 	rig_turn(&rig);
-	rig_deliver(&rig, 9, 9);
-	rig_turn(&rig);
 	rig_forget(&rig);
-	/* The other two are kept until they are empty: 2 and 3 have two tasks each. */
+	/* Of the other two one is kept until it is empty: each has two tasks. */
 	rig_answer_task(&rig, 2, 1, 3, 200);
 	rig_answer_task(&rig, 3, 1, 4, 200);
-	rig_turn(&rig);
-	rig_expect(&rig, "ack 3, ack 4");
+	rig_deliver(&rig, 9, 9);
+	expect_among(&rig, "send 3:9");
 	rig_answer_task(&rig, 2, 1, 7, 200);
 	expect_among(&rig, "send 2:2");
-	rig_answer_task(&rig, 3, 1, 8, 200);
-	expect_among(&rig, "send 3:6");
 	rig_wait(&rig, 3 * MTIME_SECOND);
 	rig_ready(&rig, 0, 2);
 	rig_ready(&rig, 1, 2);
-	expect_among(&rig, "send 0:9"); /* the others do not wait for suspects */
-	rig_answer_task(&rig, 2, 1, 9, 200);
+	expect_among(&rig, "send 0:6");
+	rig_deliver(&rig, 10, 10);
+	expect_among(&rig, "send 1:10"); /* others do not wait for suspects */
+	rig_answer_task(&rig, 2, 1, 10, 200);
 	expect_among(&rig, "send 2:1");
 	rig_end(&rig);
 }
@@ -196,12 +194,89 @@ END_TEST
 START_TEST(a_smaller_pool_keeps_fewer_workers)
 {
 	struct rig rig;
-	rig_begin(&rig, several(4, 3), 8);
+	rig_begin(&rig, several(5, 3), 10);
 	rig_gone(&rig, 0, 1);
-	rig_turn(&rig);
+	rig_turn(&rig); /* 1 and 2 are kept for 1 and 6 */
 	rig_scale(&rig, 3);
-	rig_deliver(&rig, 9, 10);
-	expect_among(&rig, "send 2:10");
+	rig_deliver(&rig, 11, 12);
+	expect_among(&rig, "send 2:12"); /* 2 is kept no more */
+	rig_end(&rig);
+}
+END_TEST
+
+/* It has a task that never ends; the other one is never empty by chance alone. */
+START_TEST(another_worker_is_kept_if_one_stays_busy)
+{
+	struct rig rig;
+	struct pool_config config = several(2, 3);
+	config.hard_limit = MTIME_NEVER;
+	rig_begin(&rig, config, 3); /* 1 and 3 for worker 0, 2 for worker 1 */
+	struct delivery *retried = rig_delivery(4);
+	retried->is_suspect = true;
+	rig_deliver_this(&rig, retried);
+	rig_turn(&rig); /* worker 1 is kept, and 2 never ends */
+	rig_wait(&rig, 5 * MTIME_SECOND);
+	rig_deliver(&rig, 5, 5);
+	expect_among(&rig, "send 1:5"); /* now worker 0 is kept */
+	rig_answer_task(&rig, 0, 1, 1, 200);
+	rig_answer_task(&rig, 0, 1, 3, 200);
+	expect_among(&rig, "send 0:4");
+	rig_end(&rig);
+}
+END_TEST
+
+/* An answer that names no open task may come from the one that is open, or from none. */
+START_TEST(an_error_without_a_task_costs_no_attempt)
+{
+	struct rig rig;
+	rig_begin(&rig, several(1, 2), 2);
+	rig_answer_task(&rig, 0, 1, 1, 200);
+	rig_answer_task(&rig, 0, 1, 1, 200); /* twice, while 2 is open */
+	rig_gone(&rig, 0, 1);
+	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 1);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	expect_among(&rig, "send 0:2");
+	rig_answer_task(&rig, 0, 2, 9, 200); /* alone, and again */
+	rig_gone(&rig, 0, 2);
+	rig_expect(&rig, "kill 0.2, publish 1 dead 2");
+	rig_end(&rig);
+}
+END_TEST
+
+/* In a long pause all others go back to the broker, which would forget what a suspect is. */
+START_TEST(a_pause_forgets_no_suspicion)
+{
+	struct rig rig;
+	rig_begin(&rig, several(1, 2), 3);
+	rig_gone(&rig, 0, 1);
+	rig_command(&rig, COMMAND_PAUSE);
+	rig_source_fact(&rig, SOURCE_RESTED);
+	rig_forget(&rig);
+	rig_wait(&rig, 61 * MTIME_SECOND);
+	ck_assert_msg(strstr(rig.done, "requeue 3"), "done: %s", rig.done);
+	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 2);
+	ck_assert_uint_eq(pool_facts(rig.pool).waiting, 2);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Each suspect needs a worker of its own. */
+START_TEST(a_pool_grows_for_suspects)
+{
+	struct rig rig;
+	struct pool_config config = several(1, 10);
+	config.workers_max = 4;
+	config.hard_limit = MTIME_NEVER;
+	rig_start(&rig, config);
+	struct delivery *retried = rig_delivery(1);
+	retried->is_suspect = true;
+	rig_deliver_this(&rig, retried);
+	rig_turn(&rig);
+	rig_deliver(&rig, 2, 9);
+	rig_turn(&rig);
+	rig_wait(&rig, MTIME_SECOND);
+	ck_assert_uint_ge(pool_facts(rig.pool).wanted, 2);
 	rig_end(&rig);
 }
 END_TEST
@@ -330,6 +405,9 @@ static Suite *suspects_suite(void)
 	UNIT_CASE(suite, "blame", only_the_culprit_pays, the_only_open_task_pays,
 		a_crash_that_is_retried_runs_alone_from_the_start,
 		there_are_no_suspects_without_concurrency);
+	UNIT_CASE(suite, "more", another_worker_is_kept_if_one_stays_busy,
+		an_error_without_a_task_costs_no_attempt, a_pause_forgets_no_suspicion,
+		a_pool_grows_for_suspects);
 	UNIT_CASE(suite, "workers", half_of_the_workers_run_suspects, a_single_worker_takes_turns,
 		a_kept_worker_is_let_go, a_kept_worker_may_leave_or_end,
 		a_smaller_pool_keeps_fewer_workers, a_full_worker_gets_its_suspect_later,

@@ -97,7 +97,7 @@ static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 		worker->is_leaving = true;
 }
 
-static void on_ask(
+static bool on_ask(
 	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
 {
 	struct world *world = io;
@@ -107,6 +107,7 @@ static void on_ask(
 	CHECK(world, world->config.on_soft == SOFT_CONTEXT_SWITCH && worker->count == 1 &&
 			     !worker->is_interrupted && !worker->is_leaving);
 	worker->is_interrupted = true;
+	return true;
 }
 
 static bool on_allow_slots(void *io, uint16_t slots)

@@ -90,11 +90,12 @@ static void on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request re
 	worker->due = load->now + MTIME_MS;
 }
 
-static void on_ask(
+static bool on_ask(
 	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
 {
 	(void)io, (void)slot, (void)life, (void)request, (void)task_id;
 	ck_abort_msg("no task has a soft limit");
+	return false;
 }
 
 static bool on_allow_slots(void *io, uint16_t slots)

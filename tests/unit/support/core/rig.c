@@ -79,7 +79,7 @@ static void rig_on_slot(void *io, uint16_t slot, uint32_t life, enum slot_reques
 	rig_note(rig->done, "%s %u.%u", wishes[request], slot, life);
 }
 
-static void rig_on_ask(
+static bool rig_on_ask(
 	void *io, uint16_t slot, uint32_t life, enum task_request request, uint64_t task_id)
 {
 	static const char *const requests[] = {"switch", "cancel"};
@@ -87,6 +87,7 @@ static void rig_on_ask(
 	rig_separate(rig->done);
 	rig_note(rig->done, "%s %u.%u:%llu", requests[request], slot, life,
 		(unsigned long long)task_id);
+	return !rig->is_deaf;
 }
 
 static bool rig_on_allow_slots(void *io, uint16_t slots)

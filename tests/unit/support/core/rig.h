@@ -17,6 +17,7 @@ struct rig {
 	mtime now;
 	uint32_t source_epoch, outbox_epoch;
 	enum send_result send; /* the result of the next sends */
+	bool is_deaf;          /* workers do not read what they are asked */
 	bool is_mute;          /* sends are not recorded: there are too many */
 	mtime arrived_after;   /* of answers and turns (core/event.h) */
 	uint16_t slots_max;    /* the maximum of slots; 0: none */
