@@ -302,7 +302,7 @@ static const struct setting pool_settings[] = {
 		.min = 1,
 		.max = CONFIG_CONCURRENCY_MAX,
 		.fallback = "1",
-		.variable = "WPOOL_CONCURRENCY",
+		.variable = "WORKER_CONCURRENCY", /* workers get WPOOL_CONCURRENCY */
 		.flag = "--concurrency",
 		.help = "How many tasks one worker works on at once (docs/workers.md). Above 1 its "
 			"outputs must name their tasks, and no task is sent ahead, as with "

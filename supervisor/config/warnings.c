@@ -17,7 +17,7 @@ static const char *const address_parts[] = {"RABBITMQ_HOSTNAME", "RABBITMQ_PORT"
 	"RABBITMQ_USERNAME", "RABBITMQ_PASSWORD", "RABBITMQ_VHOST", NULL};
 
 /* Set by wpool itself: for the workers of another wpool, and in tests of crashes. */
-static const char *const others[] = {"WPOOL_WORKER", "WPOOL_CRASH_AT", NULL};
+static const char *const others[] = {"WPOOL_WORKER", "WPOOL_CONCURRENCY", "WPOOL_CRASH_AT", NULL};
 
 /* A setting by its variable. */
 struct use {
@@ -117,9 +117,6 @@ static void append_reason(const struct variable_uses *uses, struct text name, st
 	struct use use = find_use(name);
 	if (uses->file && tree_expands(uses->file, name))
 		return;
-	if (text_is(name, TEXT("WPOOL_CONCURRENCY")) &&
-		environment_value(uses->environment, "WPOOL_WORKER"))
-		return; /* that of a worker which is a supervisor itself */
 	if (text_is(name, TEXT("AMQP_URL"))) {
 		if (draft_given(uses->root, "broker.url"))
 			append_place(out, draft_given(uses->root, "broker.url"), "broker.url");

@@ -346,7 +346,12 @@ static void add_death(struct line *line)
  * not known: each runs alone now, and no attempt is counted" */
 static void add_suspects(struct line *line)
 {
-	if (line->notice->are_suspects)
+	if (!line->notice->are_suspects)
+		return;
+	if (line->notice->open == 1)
+		add(line, "; a task was open, and nothing shows that it is the cause: it runs "
+			  "again, alone, and no attempt is counted");
+	else
 		add(line,
 			"; %u tasks were open, and which of them ended it is not known: each runs "
 			"alone now, and no attempt is counted",
@@ -358,7 +363,9 @@ static void add_culprit(struct line *line)
 {
 	const struct notice *notice = line->notice;
 
-	if (notice->are_suspects) {
+	if (notice->are_suspects && notice->open == 1) {
+		add(line, "; whether its open task is the cause is not known");
+	} else if (notice->are_suspects) {
 		add(line, "; which of its %u open tasks is the cause is not known", notice->open);
 	} else if (notice->open > 1 && notice->delivery && notice->delivery->is_blamed) {
 		add(line, " in ");

@@ -373,7 +373,7 @@ START_TEST(test_flags_win)
 {
 	static const char *const environment[] = {"AMQP_URL=amqp://e", "QUEUENAME=q",
 		"WORKER_COUNT=5", "PREFETCH=9", "WORKER_COMMAND='", "WPOOL_PIPELINE=3",
-		"WPOOL_LOG_LEVEL=warn", "WPOOL_CONCURRENCY=5", NULL};
+		"WPOOL_LOG_LEVEL=warn", "WORKER_CONCURRENCY=5", NULL};
 	const struct config_flags flags = {.broker = "amqp://f,amqp://g",
 		.queue = "r",
 		.workers = "6",

@@ -69,10 +69,8 @@ static const struct variable_case variable_cases[] = {
 		"WPOOL_CWD has no effect, because the pools are in wpool.yaml\n"},
 	{{"WPOOL_LOG_LEVEL=warn", "WPOOL_PIPELINE=3", POOL}, NULL, NULL, "info",
 		"WPOOL_LOG_LEVEL has no effect, because --log-level is given\n"},
-	/* of a worker that is a supervisor itself, and of anyone else */
+	/* for workers; a supervisor that is a worker itself finds that of the outer one */
 	{{"WPOOL_CONCURRENCY=5", "WPOOL_WORKER=1.2"}, "", NULL, NULL, ""},
-	{{"WPOOL_CONCURRENCY=5"}, "", NULL, NULL,
-		"WPOOL_CONCURRENCY has no effect, because the pools are in wpool.yaml\n"},
 	/* the commands that ask a supervisor need it beside a file */
 	{{"WPOOL_CONTROL_SOCKET=/s"}, "control: {socket: /s}\n", NULL, NULL, ""},
 };

@@ -122,7 +122,7 @@ static void rig_on_tell(void *io, const struct notice *notice)
 	if (notice->reason)
 		rig->reason = notice->reason;
 	if (notice->open)
-		rig->culprit = notice->are_suspects ? 0 : notice->delivery->tag;
+		rig->culprit = notice->delivery ? notice->delivery->tag : 0;
 }
 
 const struct effects rig_effects = {
