@@ -99,6 +99,7 @@ static const struct line never[] = {
 	{"temper", "TEMPER_DONE TEMPER_REPLY_NOWHERE TEMPER_FAIL_ONCE TEMPER_LONG TEMPER_SLICES "
 		"TEMPER_TWICE TEMPER_IGNORED", "replied dropped", "no reply"},
 	{"worker-ended", "silent hung broken-named", "none", "a task is open"},
+	{"worker-ended", "hung", "one", "another task is heard of"},
 	{"temper", "TEMPER_REPLY", "done", "it replies"},
 	{"temper", "TEMPER_REPLY_UNROUTABLE TEMPER_REPLY_INVALID TEMPER_COSTS_CHANNEL "
 		"TEMPER_COSTS_CONNECTION", "done replied", "its reply does not arrive"},
