@@ -144,15 +144,23 @@ static void swap_for_others(struct dispatch *dispatch, mtime now)
 	}
 }
 
-/* Return an empty pipe for a suspect. Without one, keep the least loaded ones until they are. */
-static struct pipe *pipe_for_suspect(struct dispatch *dispatch, mtime now)
+static struct pipe *empty_kept(const struct dispatch *dispatch)
 {
 	struct link *first = list_first(&dispatch->kept);
 	struct pipe *pipe = first ? CONTAINER_OF(first, struct pipe, kept) : NULL;
-	if (pipe && pipe->load == 0)
+	return pipe && pipe->load == 0 ? pipe : NULL;
+}
+
+/* Return an empty pipe for a suspect. Without one, keep the least loaded ones until they are. */
+static struct pipe *pipe_for_suspect(struct dispatch *dispatch, mtime now)
+{
+	struct pipe *pipe = empty_kept(dispatch);
+	if (pipe)
 		return pipe;
 	swap_for_idle(dispatch);
 	swap_for_others(dispatch, now);
+	if ((pipe = empty_kept(dispatch)))
+		return pipe;
 	while (dispatch->alone < alone_max(dispatch) &&
 		dispatch->kept_count < dispatch->suspect_count &&
 		(pipe = by_load_first(&dispatch->open))) {
