@@ -387,7 +387,7 @@ static struct delivery *choose(
 {
 	struct delivery *suspect = first_of(&dispatch->suspects);
 	struct delivery *next = first_of(&dispatch->queued);
-	if (dispatch->is_exclusive && dispatch->in_pipes > 0)
+	if (dispatch->is_exclusive)
 		return NULL;
 	if (!is_suspects_turn(dispatch, suspect, next))
 		release_down_to(dispatch, 0);

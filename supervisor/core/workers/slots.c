@@ -226,7 +226,7 @@ void slots_step(struct slots *slots, struct slot *slot, enum life_fact fact)
 		[ACTION_REVIVE] = do_revive,
 	};
 	struct life_step step = life_next(slot->state, fact);
-	if (slot->state == LIFE_READY && step.next != LIFE_READY)
+	if (slot->state == LIFE_READY)
 		slots->ready--;
 	if (slot->state == LIFE_IN_LINE)
 		leave_line(slots, slot);
@@ -325,15 +325,15 @@ void slots_on_memory(struct slots *slots, struct slot *slot, uint64_t bytes)
 }
 
 /* A protocol error names an open task, or none of those that are open. Then it may come from any of
- * them, or from none; but a suspect that is alone has failed, so that it does not run for ever. For a
- * worker that is ending this was decided before. */
+ * them, or from none; but a suspect that is alone has failed, so that it does not run for ever. For
+ * a worker that is ending this was decided before. */
 static void blame_for_error(struct slots *slots, struct pipe *pipe, struct delivery *named)
 {
 	const struct delivery *head = pipe_head(pipe);
 	if (pipe->on_exit == OUTCOME_CRASHED)
 		pipe->on_exit = OUTCOME_BROKEN;
 	bool is_ending = pipe->closed & PIPE_NOT_READY;
-	if (is_ending || pipe->blame != BLAME_BEGUN || slots->dispatch->concurrency == 1)
+	if (is_ending || slots->dispatch->concurrency == 1)
 		return;
 	if (named) {
 		named->is_blamed = true;
@@ -351,8 +351,7 @@ void slots_on_broken(
 	if (slot->is_muted)
 		return;
 	slot->is_muted = true;
-	if (!pipe->violation)
-		pipe->violation = what;
+	pipe->violation = what;
 	blame_for_error(slots, pipe, named);
 	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
 		slots_emit_ending(

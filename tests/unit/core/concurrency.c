@@ -2,7 +2,9 @@
 #include "core/pool_facts.h"
 #include "core/tasks/by_load.h"
 #include "core/tasks/dispatch.h"
+#include "unit/support/core/memory.h"
 #include "unit/support/core/rig.h"
+#include <limits.h>
 
 START_TEST(answers_come_in_any_order)
 {
@@ -270,6 +272,46 @@ START_TEST(its_own_progress_is_no_sign)
 }
 END_TEST
 
+START_TEST(progress_of_another_task_is_a_sign)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_several(1, 2), 1);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_deliver(&rig, 2, 2);
+	rig_turn(&rig);
+	rig_wait(&rig, 59 * MTIME_SECOND);
+	rig_answer_task(&rig, 0, 1, 1, -1);
+	rig_answer_task(&rig, 0, 1, 2, -1);
+	rig_wait(&rig, 5 * MTIME_SECOND);
+	rig_forget(&rig);
+	rig_gone(&rig, 0, 1);
+	rig_expect(&rig, "publish 1 retry 1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* The task that has hung is answered while its worker ends: nobody pays, and nobody is named. */
+START_TEST(a_hung_task_may_be_answered_in_the_grace)
+{
+	struct rig rig;
+	rig_begin(&rig, rig_several(1, 3), 1);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_deliver(&rig, 2, 2);
+	rig_turn(&rig);
+	rig_wait(&rig, 59 * MTIME_SECOND);
+	rig_answer_task(&rig, 0, 1, 2, -1);
+	rig_wait(&rig, 5 * MTIME_SECOND);
+	rig_answer_task(&rig, 0, 1, 1, 200);
+	rig_forget(&rig);
+	rig_gone(&rig, 0, 1);
+	rig_expect(&rig, "");
+	ck_assert_uint_eq(rig.culprit, 0);
+	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 0);
+	ck_assert_uint_eq(pool_facts(rig.pool).waiting, 1);
+	rig_end(&rig);
+}
+END_TEST
+
 /* One of them blocked the worker's loop for too long. When it ends, all are answered. */
 START_TEST(a_block_that_ends_costs_nothing)
 {
@@ -379,6 +421,12 @@ START_TEST(the_only_task_of_a_worker_has_hung_at_once)
 }
 END_TEST
 
+static void cancel(struct rig *rig, uint64_t task_id)
+{
+	rig_step(rig, (struct event){.kind = COMMAND,
+			      .command = {.what = COMMAND_CANCEL, .task_id = task_id}});
+}
+
 /* A worker that does not read its standard input is asked again. */
 START_TEST(a_deaf_worker_is_asked_again)
 {
@@ -389,6 +437,45 @@ START_TEST(a_deaf_worker_is_asked_again)
 	rig.is_deaf = false;
 	rig_wait(&rig, 10 * MTIME_SECOND);
 	rig_expect(&rig, "cancel 0.1:1, cancel 0.1:1, cancel 0.1:1");
+	rig.is_deaf = true;
+	cancel(&rig, 1);
+	ck_assert_str_eq(rig.what, "the task's worker does not read its standard input");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_turn_asks_a_limited_number)
+{
+	struct rig rig;
+	struct pool_config config = limited(1, 1000);
+	config.prefetch = 1000;
+	rig_start(&rig, config);
+	rig.is_mute = true;
+	rig_deliver(&rig, 1, 1000);
+	rig_turn(&rig);
+	rig.now += 20 * MTIME_SECOND;
+	rig_turn(&rig);
+	ck_assert_uint_eq(rig.asks, 256);
+	ck_assert_int_le(pool_deadline(rig.pool), rig.now);
+	for (int i = 0; i < 3; i++)
+		rig_turn(&rig);
+	ck_assert_uint_eq(rig.asks, 1000);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Without memory for the timers of soft limits nothing is sent, for a moment. */
+START_TEST(a_lack_of_memory_for_timers_delays_tasks)
+{
+	struct rig rig;
+	rig_start(&rig, limited(1, 3));
+	rig_deliver(&rig, 1, 1);
+	callocs_left = 0;
+	rig_turn(&rig);
+	callocs_left = LONG_MAX;
+	rig_expect(&rig, "");
+	rig_wait(&rig, 10 * MTIME_MS);
+	rig_expect(&rig, "send 0:1");
 	rig_end(&rig);
 }
 END_TEST
@@ -419,12 +506,6 @@ START_TEST(an_unknown_status_is_named)
 	rig_end(&rig);
 }
 END_TEST
-
-static void cancel(struct rig *rig, uint64_t task_id)
-{
-	rig_step(rig, (struct event){.kind = COMMAND,
-			      .command = {.what = COMMAND_CANCEL, .task_id = task_id}});
-}
 
 START_TEST(an_operator_cancels_a_task)
 {
@@ -563,6 +644,23 @@ START_TEST(a_pool_shrinks_to_the_peak_of_open_tasks)
 }
 END_TEST
 
+/* What the tasks of a dead worker took does not count, also if it was counted before. */
+START_TEST(a_crash_is_no_negative_work)
+{
+	struct rig rig;
+	struct pool_config config = rig_several(1, 4);
+	config.workers_max = 3;
+	config.prefetch = 16;
+	config.policy.attempts = 1;
+	rig_begin(&rig, config, 9);
+	rig_wait(&rig, MTIME_SECOND / 20);
+	rig_gone(&rig, 0, 1);
+	rig_wait(&rig, MTIME_SECOND / 5);
+	ck_assert_uint_eq(pool_facts(rig.pool).wanted, 1);
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *concurrency_suite(void)
 {
 	Suite *suite = suite_create("core/concurrency");
@@ -572,7 +670,9 @@ static Suite *concurrency_suite(void)
 	UNIT_CASE(suite, "ids", the_head_is_meant_without_concurrency,
 		an_id_is_checked_without_concurrency, an_id_that_is_not_open_is_a_protocol_error,
 		the_task_that_an_error_names_pays, an_answer_without_a_task_is_a_protocol_error);
-	UNIT_CASE(suite, "more", a_deaf_worker_is_asked_again,
+	UNIT_CASE(suite, "more", a_deaf_worker_is_asked_again, progress_of_another_task_is_a_sign,
+		a_hung_task_may_be_answered_in_the_grace, a_turn_asks_a_limited_number,
+		a_lack_of_memory_for_timers_delays_tasks, a_crash_is_no_negative_work,
 		an_answer_in_the_grace_took_the_time_since_the_one_before,
 		an_unknown_status_is_named);
 	UNIT_CASE(suite, "limits", each_task_has_its_own_soft_limit, a_hung_task_alone_pays,

@@ -103,6 +103,7 @@ START_TEST(a_late_answer_is_reported_once)
 	rig_forget(&rig);
 	rig_answer(&rig, 0, 200);
 	rig_expect_told(&rig, "TASKS_HELD_UP, TASK_DONE");
+	rig.now += MTIME_SECOND;
 	rig_gone(&rig, 0, 1);
 	rig_expect_told(&rig, "WORKER_DIED");
 	rig_end(&rig);

@@ -244,6 +244,23 @@ START_TEST(an_error_without_a_task_costs_no_attempt)
 }
 END_TEST
 
+/* Two may be kept, and there is one suspect. */
+START_TEST(one_worker_is_kept_for_one_suspect)
+{
+	struct rig rig;
+	rig_begin(&rig, several(4, 3), 4);
+	struct delivery *retried = rig_delivery(5);
+	retried->is_suspect = true;
+	rig_deliver_this(&rig, retried);
+	rig_turn(&rig);
+	rig_turn(&rig);
+	rig_deliver(&rig, 6, 8);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 1:6, send 2:7, send 3:8");
+	rig_end(&rig);
+}
+END_TEST
+
 /* In a long pause all others go back to the broker, which would forget what a suspect is. */
 START_TEST(a_pause_forgets_no_suspicion)
 {
@@ -407,7 +424,7 @@ static Suite *suspects_suite(void)
 		there_are_no_suspects_without_concurrency);
 	UNIT_CASE(suite, "more", another_worker_is_kept_if_one_stays_busy,
 		an_error_without_a_task_costs_no_attempt, a_pause_forgets_no_suspicion,
-		a_pool_grows_for_suspects);
+		a_pool_grows_for_suspects, one_worker_is_kept_for_one_suspect);
 	UNIT_CASE(suite, "workers", half_of_the_workers_run_suspects, a_single_worker_takes_turns,
 		a_kept_worker_is_let_go, a_kept_worker_may_leave_or_end,
 		a_smaller_pool_keeps_fewer_workers, a_full_worker_gets_its_suspect_later,

@@ -84,6 +84,9 @@ static bool rig_on_ask(
 {
 	static const char *const requests[] = {"switch", "cancel"};
 	struct rig *rig = io;
+	rig->asks++;
+	if (rig->is_mute)
+		return true;
 	rig_separate(rig->done);
 	rig_note(rig->done, "%s %u.%u:%llu", requests[request], slot, life,
 		(unsigned long long)task_id);

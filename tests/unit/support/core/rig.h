@@ -18,7 +18,8 @@ struct rig {
 	uint32_t source_epoch, outbox_epoch;
 	enum send_result send; /* the result of the next sends */
 	bool is_deaf;          /* workers do not read what they are asked */
-	bool is_mute;          /* sends are not recorded: there are too many */
+	bool is_mute;          /* sends and requests are not recorded: there are too many */
+	uint32_t asks;         /* requests about tasks so far */
 	mtime arrived_after;   /* of answers and turns (core/event.h) */
 	uint16_t slots_max;    /* the maximum of slots; 0: none */
 	struct starts starts;  /* of RIG_PROCESSORS */
