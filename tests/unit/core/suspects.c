@@ -225,6 +225,26 @@ START_TEST(another_worker_is_kept_if_one_stays_busy)
 }
 END_TEST
 
+/* Two are kept for too long when a third one is idle. */
+START_TEST(an_idle_worker_in_place_of_a_busy_one_gets_its_suspect)
+{
+	struct rig rig;
+	struct pool_config config = several(4, 3);
+	config.hard_limit = MTIME_NEVER;
+	rig_begin(&rig, config, 4);
+	for (uint64_t tag = 5; tag <= 6; tag++) {
+		struct delivery *retried = rig_delivery(tag);
+		retried->is_suspect = true;
+		rig_deliver_this(&rig, retried);
+	}
+	rig_turn(&rig); /* 0 and 1 are kept */
+	rig_wait(&rig, 5 * MTIME_SECOND);
+	rig_answer_task(&rig, 2, 1, 3, 200);
+	expect_among(&rig, "send 2:5");
+	rig_end(&rig);
+}
+END_TEST
+
 /* An answer that names no open task may come from the one that is open, or from none. */
 START_TEST(an_error_without_a_task_costs_no_attempt)
 {
@@ -423,6 +443,7 @@ static Suite *suspects_suite(void)
 		a_crash_that_is_retried_runs_alone_from_the_start,
 		there_are_no_suspects_without_concurrency);
 	UNIT_CASE(suite, "more", another_worker_is_kept_if_one_stays_busy,
+		an_idle_worker_in_place_of_a_busy_one_gets_its_suspect,
 		an_error_without_a_task_costs_no_attempt, a_pause_forgets_no_suspicion,
 		a_pool_grows_for_suspects, one_worker_is_kept_for_one_suspect);
 	UNIT_CASE(suite, "workers", half_of_the_workers_run_suspects, a_single_worker_takes_turns,
