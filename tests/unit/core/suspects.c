@@ -11,6 +11,13 @@ static struct pool_config several(uint16_t workers, uint16_t concurrency)
 	return config;
 }
 
+static void deliver_suspect(struct rig *rig, uint64_t tag)
+{
+	struct delivery *retried = rig_delivery(tag);
+	retried->is_suspect = true;
+	rig_deliver_this(rig, retried);
+}
+
 /* The next life of the slot, whose worker has answered nothing. */
 static void come_back(struct rig *rig, uint16_t slot, uint32_t life)
 {
@@ -101,9 +108,7 @@ START_TEST(a_single_worker_takes_turns)
 	rig_begin(&rig, several(1, 2), 2);
 	rig_deliver(&rig, 3, 4);
 	rig_gone(&rig, 0, 1);
-	struct delivery *retried = rig_delivery(5);
-	retried->is_suspect = true;
-	rig_deliver_this(&rig, retried);
+	deliver_suspect(&rig, 5);
 	rig_deliver(&rig, 6, 6);
 	come_back(&rig, 0, 2);
 	expect_among(&rig, "send 0:1");
@@ -127,9 +132,7 @@ START_TEST(a_crash_that_is_retried_runs_alone_from_the_start)
 {
 	struct rig rig;
 	rig_start(&rig, several(2, 2));
-	struct delivery *retried = rig_delivery(1);
-	retried->is_suspect = true;
-	rig_deliver_this(&rig, retried);
+	deliver_suspect(&rig, 1);
 	rig_deliver(&rig, 2, 5);
 	expect_among(&rig, "send 0:1, send 1:2, send 1:3");
 	rig_end(&rig);
@@ -141,9 +144,7 @@ START_TEST(there_are_no_suspects_without_concurrency)
 {
 	struct rig rig;
 	rig_start(&rig, rig_config(1, 2));
-	struct delivery *retried = rig_delivery(1);
-	retried->is_suspect = true;
-	rig_deliver_this(&rig, retried);
+	deliver_suspect(&rig, 1);
 	rig_deliver(&rig, 2, 2);
 	expect_among(&rig, "send 0:1, send 0:2");
 	rig_end(&rig);
@@ -211,9 +212,7 @@ START_TEST(another_worker_is_kept_if_one_stays_busy)
 	struct pool_config config = several(2, 3);
 	config.hard_limit = MTIME_NEVER;
 	rig_begin(&rig, config, 3); /* 1 and 3 for worker 0, 2 for worker 1 */
-	struct delivery *retried = rig_delivery(4);
-	retried->is_suspect = true;
-	rig_deliver_this(&rig, retried);
+	deliver_suspect(&rig, 4);
 	rig_turn(&rig); /* worker 1 is kept, and 2 never ends */
 	rig_wait(&rig, 5 * MTIME_SECOND);
 	rig_deliver(&rig, 5, 5);
@@ -269,9 +268,7 @@ START_TEST(one_worker_is_kept_for_one_suspect)
 {
 	struct rig rig;
 	rig_begin(&rig, several(4, 3), 4);
-	struct delivery *retried = rig_delivery(5);
-	retried->is_suspect = true;
-	rig_deliver_this(&rig, retried);
+	deliver_suspect(&rig, 5);
 	rig_turn(&rig);
 	rig_turn(&rig);
 	rig_deliver(&rig, 6, 8);
@@ -306,14 +303,31 @@ START_TEST(a_pool_grows_for_suspects)
 	config.workers_max = 4;
 	config.hard_limit = MTIME_NEVER;
 	rig_start(&rig, config);
-	struct delivery *retried = rig_delivery(1);
-	retried->is_suspect = true;
-	rig_deliver_this(&rig, retried);
+	deliver_suspect(&rig, 1);
 	rig_turn(&rig);
 	rig_deliver(&rig, 2, 9);
 	rig_turn(&rig);
 	rig_wait(&rig, MTIME_SECOND);
 	ck_assert_uint_ge(pool_facts(rig.pool).wanted, 2);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pool_grows_for_each_suspect_that_waits)
+{
+	struct rig rig;
+	struct pool_config config = several(2, 2);
+	config.workers_max = 8;
+	config.hard_limit = MTIME_NEVER;
+	rig_start(&rig, config);
+	for (uint64_t tag = 1; tag <= 3; tag++)
+		deliver_suspect(&rig, tag);
+	rig_deliver(&rig, 4, 5);
+	rig_turn(&rig);
+	ck_assert_uint_eq(pool_facts(rig.pool).suspects, 2);
+	ck_assert_uint_eq(pool_facts(rig.pool).waiting, 2);
+	rig_wait(&rig, MTIME_SECOND);
+	ck_assert_uint_eq(pool_facts(rig.pool).wanted, 4);
 	rig_end(&rig);
 }
 END_TEST
@@ -368,9 +382,7 @@ START_TEST(an_exclusive_task_has_its_turn)
 	exclusive->redelivered = true;
 	exclusive->renewed = 3;
 	rig_deliver_this(&rig, exclusive);
-	struct delivery *retried = rig_delivery(4);
-	retried->is_suspect = true;
-	rig_deliver_this(&rig, retried);
+	deliver_suspect(&rig, 4);
 	rig_turn(&rig);
 	rig_expect(&rig, "");
 	rig_answer_task(&rig, 0, 1, 1, 200);
@@ -445,7 +457,8 @@ static Suite *suspects_suite(void)
 	UNIT_CASE(suite, "more", another_worker_is_kept_if_one_stays_busy,
 		an_idle_worker_in_place_of_a_busy_one_gets_its_suspect,
 		an_error_without_a_task_costs_no_attempt, a_pause_forgets_no_suspicion,
-		a_pool_grows_for_suspects, one_worker_is_kept_for_one_suspect);
+		a_pool_grows_for_suspects, a_pool_grows_for_each_suspect_that_waits,
+		one_worker_is_kept_for_one_suspect);
 	UNIT_CASE(suite, "workers", half_of_the_workers_run_suspects, a_single_worker_takes_turns,
 		a_kept_worker_is_let_go, a_kept_worker_may_leave_or_end,
 		a_smaller_pool_keeps_fewer_workers, a_full_worker_gets_its_suspect_later,
