@@ -231,11 +231,8 @@ START_TEST(an_idle_worker_in_place_of_a_busy_one_gets_its_suspect)
 	struct pool_config config = several(4, 3);
 	config.hard_limit = MTIME_NEVER;
 	rig_begin(&rig, config, 4);
-	for (uint64_t tag = 5; tag <= 6; tag++) {
-		struct delivery *retried = rig_delivery(tag);
-		retried->is_suspect = true;
-		rig_deliver_this(&rig, retried);
-	}
+	for (uint64_t tag = 5; tag <= 6; tag++)
+		deliver_suspect(&rig, tag);
 	rig_turn(&rig); /* 0 and 1 are kept */
 	rig.now += 5 * MTIME_SECOND;
 	rig_answer_task(&rig, 2, 1, 3, 200);
