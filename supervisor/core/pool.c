@@ -270,6 +270,11 @@ static void do_cancel(struct pool *pool, const struct event *event)
 		    delivery->pipe->life, TASK_CANCEL, delivery->id))
 		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED,
 			"the task's worker does not read its standard input");
+	else
+		pool_emit(&pool->context, (struct notice){.kind = NOTICE_TASK_CANCELLED,
+						  .slot = delivery->pipe->slot,
+						  .life = delivery->pipe->life,
+						  .delivery = delivery});
 }
 
 static void on_command(struct pool *pool, const struct event *event)

@@ -40,6 +40,7 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		.publish_failure = "",
 		.consume_failure_kind = consume.failure_kind,
 		.publish_failure_kind = "",
+		.suspects = facts.suspects,
 		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
 			&runtime->report.statistics.last_death, counts.next_start}};
 
@@ -55,6 +56,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.causes |= bit(HEALTH_NO_CONSUMER);
 	if (facts.ready > 0 && facts.failing > 0)
 		health.warnings |= bit(HEALTH_CRASH_LOOP);
+	if (facts.suspects > 0)
+		health.warnings |= bit(HEALTH_SUSPECTS);
 	return health;
 }
 
@@ -153,6 +156,11 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 	case HEALTH_NO_CONSUMER:
 		buf_printf(out, "not consuming its queue \"%s\", which may be missing; see the log",
 			health->queue);
+		break;
+	case HEALTH_SUSPECTS:
+		buf_printf(out,
+			"%u task%s to run alone in a worker, since one ended with several open",
+			health->suspects, health->suspects == 1 ? " waits" : "s wait");
 		break;
 	case HEALTH_CAUSE_COUNT:
 		break;

@@ -18,6 +18,7 @@ enum health_cause {
 	HEALTH_CRASH_LOOP,    /* a pool has no ready worker, or (as a warning) too few, because they
 				 fail */
 	HEALTH_NO_CONSUMER,   /* a pool is connected, but does not consume its queue */
+	HEALTH_SUSPECTS,      /* a warning: tasks of a pool wait until they can run alone */
 	HEALTH_CAUSE_COUNT
 };
 
@@ -30,6 +31,7 @@ struct health {
 	const char *consume_failure,
 		*publish_failure; /* why the connection was lost; empty: none */
 	const char *consume_failure_kind, *publish_failure_kind;
+	unsigned suspects; /* tasks that wait to run alone */
 	struct crash_loop {
 		unsigned failing, wanted; /* workers */
 		unsigned failures;        /* in a row, of the worst one */

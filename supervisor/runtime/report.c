@@ -22,6 +22,8 @@
 	X(NOTICE_TASK_RENEWED, LOG_WARN,                                                            \
 		"{task} was delivered again too often; publishing it as a new message")             \
 	X(NOTICE_TASK_HANDED_BACK, LOG_DEBUG, "{task} handed its rest back to the queue")           \
+	X(NOTICE_TASK_CANCELLED, LOG_INFO,                                                          \
+		"an operator cancels {task}: its worker is asked to give it up")                    \
 	X(NOTICE_TASK_UNSTARTED, LOG_DEBUG, "{task} goes back to the broker, never started")        \
 	X(NOTICE_TASK_CUT_SHORT, LOG_WARN,                                                          \
 		"{task} was cut short after {span} by the stop; it may have taken effect in part, " \

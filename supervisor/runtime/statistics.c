@@ -113,6 +113,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 		break;
 	case NOTICE_TASK_PROGRESS:
 	case NOTICE_TASK_RENEWED:
+	case NOTICE_TASK_CANCELLED:
 	case NOTICE_TASK_UNSTARTED:
 	case NOTICE_TASK_CUT_SHORT:
 	case NOTICE_REPLY_IGNORED:

@@ -269,6 +269,10 @@ START_TEST(blocked_worker_makes_suspects)
 	post("blocks", "block");
 	proc_expect(proc, "worker exceeded its hard limit (3.0 s); which of its 4 open tasks is "
 			  "the cause is not known");
+	control_await_figure("tasks", "suspects", 3);
+	char *status = control_get("/v1/status", 200);
+	control_expect_text(status, "3 tasks wait to run alone in a worker");
+	free(status);
 	fixture_release("all");
 	expect_done(3, 1);
 	expect_dead("blocks", "timed-out");

@@ -514,7 +514,7 @@ START_TEST(an_operator_cancels_a_task)
 	rig_forget(&rig);
 	cancel(&rig, 4);
 	rig_expect(&rig, "cancel 1.1:4");
-	rig_expect_told(&rig, "");
+	rig_expect_told(&rig, "TASK_CANCELLED");
 	rig_answer_task(&rig, 1, 1, 4, 500);
 	rig_forget(&rig);
 	cancel(&rig, 4);
