@@ -6,6 +6,7 @@ import functools
 import os
 import signal
 import sys
+import tempfile
 import threading
 
 import probe
@@ -206,7 +207,33 @@ async def handle_in_wrapper(task):
     return "wrapped"
 
 
+class Tidy:
+    """Its tasks tidy up when they are cancelled, and at the end it opens files."""
+
+    async def __aenter__(self):
+        self.begun = []
+
+    async def __call__(self, task):
+        self.begun.append(asyncio.current_task())
+        task.progress("begun")
+        try:
+            await task.stop_event.wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            task.progress("tidying up")
+            print(f"tidied up {task.id}", file=sys.stderr, flush=True)
+        return "stopped"
+
+    async def __aexit__(self, *error):
+        with tempfile.TemporaryFile() as file, os.fdopen(os.dup(file.fileno())), os.fdopen(os.dup(file.fileno())):
+            for running in self.begun:
+                running.cancel()
+            await asyncio.sleep(0.01)  # turns of the loop in which something could still be written
+            print(f"left, {os.fstat(file.fileno()).st_size} bytes", file=sys.stderr, flush=True)
+
+
 HANDLERS = {
+    "tidy": Tidy,
     "object": lambda: WithState(),
     "wrapper": lambda: lambda task: handle_in_wrapper(task),
     "": lambda: functools.partial(handle),

@@ -14,6 +14,7 @@ from .async_task import AsyncTask
 from .control import Control
 from .encode import answer_frame, failure_frame
 from .errors import Broken, log_error, log_exception
+from .event_loop import cancel_and_wait
 from .frames import Fields, FrameReader
 from .pipe import Pipe
 from .watchdog import Watchdog
@@ -57,13 +58,14 @@ class AsyncHost:
             if not self._has_left:
                 raise Broken("a handler stopped the event loop")
         finally:
-            self._has_left = True
+            self._is_ending = self._has_left = True
             self._stop_reading()
+            self._output.close()
             self.loop.remove_reader(controls.fileno())
-            self.loop.remove_writer(self._pipe.out_fd)
             controls.close()
             if self._watchdog is not None:
                 self._watchdog.stop()
+            cancel_and_wait(self.loop, [task._running for task in self._open.values() if task._running])
         if self._error is not None:
             raise self._error
 
@@ -106,6 +108,8 @@ class AsyncHost:
         self._check_control()
 
     def _check_control(self) -> None:
+        if self._has_left:
+            return
         if self._control.closed:
             for task in list(self._open.values()):
                 task._refresh()
@@ -184,6 +188,8 @@ class AsyncHost:
     def _answer(self, task: AsyncTask, frame: bytes) -> None:
         del self._open[task.id]
         task._finish()
+        if self._has_left:
+            return
         self._output.send(frame)
         if self._limit == 1:
             self._output.flush()
@@ -194,6 +200,8 @@ class AsyncHost:
 
     def _on_drained(self) -> None:
         """A task ended, or all output is written."""
+        if self._has_left:
+            return
         try:
             if self._next is not None:
                 self._begin_tasks()
@@ -227,8 +235,12 @@ class AsyncHost:
             self._leave(None)
 
     def _leave(self, error: Optional[BaseException]) -> None:
+        """From now on nothing touches the descriptors: they are closed while handlers may still run."""
+        if self._has_left:
+            return
         self._error = self._error or error
         self._is_ending = self._has_left = True
+        self._output.close()
         self.loop.stop()
 
     def _on_write_error(self, error: OSError) -> None:

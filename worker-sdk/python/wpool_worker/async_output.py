@@ -18,7 +18,15 @@ class _Nothing:
         yield
 
 
+class _Turn:
+    """What waits for the next turn of the loop, and may be left without `await`."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
 _NOTHING = _Nothing()
+_TURN = _Turn()
 
 
 class AsyncOutput:
@@ -35,6 +43,7 @@ class AsyncOutput:
         self._rest = memoryview(b"")  # what the pipe did not take
         self._size = 0
         self._is_flushing = False  # a flush is due, or waits for the pipe
+        self._is_closed = False
         self._drained: Optional[asyncio.Future[None]] = None
 
     @property
@@ -45,7 +54,19 @@ class AsyncOutput:
     def is_full(self) -> bool:
         return self._size > HIGH_WATER
 
+    def close(self) -> None:
+        """Drop what is not written and what is still sent. From now on the descriptor may be another file's."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._loop.remove_writer(self._fd)
+            self._frames.clear()
+            self._rest = memoryview(b"")
+            self._size = 0
+            self._end_wait()
+
     def send(self, frame: bytes) -> Awaitable[None]:
+        if self._is_closed:
+            return _TURN  # a handler that does nothing but this gets its CancelledError there
         self._frames.append(frame)
         self._size += len(frame)
         if not self._is_flushing:
@@ -60,7 +81,7 @@ class AsyncOutput:
 
     def flush(self) -> None:
         """Write what the pipe takes now."""
-        if self._rest:
+        if self._rest or self._is_closed:
             return  # _go_on() writes the frames, too
         was_full = self.is_full
         self._rest = memoryview(self._frames[0] if len(self._frames) == 1 else b"".join(self._frames))
@@ -70,7 +91,7 @@ class AsyncOutput:
         if self._rest:
             self._is_flushing = True
             self._loop.add_writer(self._fd, self._go_on)
-        elif was_full:
+        elif was_full and not self._is_closed:
             self._notify_drained()
 
     def _write(self) -> None:
@@ -82,20 +103,23 @@ class AsyncOutput:
         except BlockingIOError:
             pass
         except OSError as error:
-            self._rest = memoryview(b"")
+            self.close()
             self._on_error(error)
 
     def _go_on(self) -> None:
         self._write()
-        if self._rest:
+        if self._rest or self._is_closed:
             return
         self._loop.remove_writer(self._fd)
         self.flush()
-        if not self._rest:
+        if not self._rest and not self._is_closed:
             self._notify_drained()
 
     def _notify_drained(self) -> None:
+        self._end_wait()
+        self._on_drained()
+
+    def _end_wait(self) -> None:
         if self._drained is not None:
             self._drained.set_result(None)
             self._drained = None
-        self._on_drained()

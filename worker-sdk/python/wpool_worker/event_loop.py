@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from typing import Iterator
+from typing import Any, Iterable, Iterator
 
 # For what still runs at the end. The supervisor waits for limits.grace, 10 s by default.
 _CLEANUP_SECONDS = 5.0
@@ -19,8 +19,9 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
-    rest = asyncio.all_tasks(loop)
+def cancel_and_wait(loop: asyncio.AbstractEventLoop, tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel the tasks of a loop that does not run; return when they have ended, or after _CLEANUP_SECONDS."""
+    rest = set(tasks)
     for running in rest:
         running.cancel()
     if rest:
@@ -36,7 +37,7 @@ def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
         yield loop
     finally:
         try:
-            _cancel_all(loop)
+            cancel_and_wait(loop, asyncio.all_tasks(loop))
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.run_until_complete(loop.shutdown_default_executor())
         finally:
