@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 
 import probe
 from wpool_worker import Done, run
@@ -164,6 +165,15 @@ async def loop(task, rest):
     return type(asyncio.get_running_loop()).__module__.partition(".")[0]
 
 
+async def used_time(task, rest):
+    """Reply with the processor time that this process uses in a second in which it only waits."""
+    started = time.process_time()
+    task.progress("begun")
+    await asyncio.wait_for(task.stop_event.wait(), 30)
+    await asyncio.sleep(1)
+    return str(time.process_time() - started)
+
+
 async def in_thread(task, rest):
     thread = await asyncio.to_thread(threading.current_thread)
     return "yes" if thread is not threading.main_thread() else "no"
@@ -191,6 +201,7 @@ DEEDS = {
     "flood": flood,
     "stop-loop": stop_loop,
     "loop": loop,
+    "used-time": used_time,
     "in-thread": in_thread,
 }
 

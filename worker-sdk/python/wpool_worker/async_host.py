@@ -46,9 +46,9 @@ class AsyncHost:
     def run(self, blocked_after: Optional[float]) -> None:
         self._pipe.set_blocking(False)
         # In a set of its own, because event loops make what they watch non-blocking.
-        controls = select.epoll()
-        controls.register(self._control.fd, select.EPOLLIN)
-        self.loop.add_reader(controls.fileno(), self._read_control)
+        self._controls = select.epoll()
+        self._controls.register(self._control.fd, select.EPOLLIN)
+        self.loop.add_reader(self._controls.fileno(), self._read_control)
         self.loop.add_reader(self._pipe.fd, self._read_data)
         if blocked_after is not None:
             self._watchdog = Watchdog(self.loop, blocked_after, lambda: bool(self._open), self._describe)
@@ -61,8 +61,8 @@ class AsyncHost:
             self._is_ending = self._has_left = True
             self._stop_reading()
             self._output.close()
-            self.loop.remove_reader(controls.fileno())
-            controls.close()
+            self.loop.remove_reader(self._controls.fileno())
+            self._controls.close()
             if self._watchdog is not None:
                 self._watchdog.stop()
             cancel_and_wait(self.loop, [task._running for task in self._open.values() if task._running])
@@ -111,6 +111,7 @@ class AsyncHost:
         if self._has_left:
             return
         if self._control.closed:
+            self.loop.remove_reader(self._controls.fileno())  # its end would be reported without end
             for task in list(self._open.values()):
                 task._refresh()
         if self._control.is_over:
