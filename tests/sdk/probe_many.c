@@ -1,5 +1,6 @@
 /* The worker of sdk_many.c, which has many tasks at once: probe_many poll | epoll | threads | run.
- * The first word of a body is a command, the rest its argument. All four give the same answers. */
+ * The first word of a body is a command, the rest its argument. All give the same answers;
+ * run is for one task at a time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -390,27 +390,15 @@ START_TEST(a_bad_frame_ends_a_busy_worker)
 }
 END_TEST
 
-/* wpool_worker_run does one task after the other; the requests for those that wait are kept. */
-START_TEST(a_plain_handler_works_at_any_concurrency)
+/* It ends without the address, so before it connects. */
+START_TEST(a_plain_handler_refuses_many_tasks)
 {
-	struct stage stage;
-	set_concurrency("10");
-	stage_open(&stage, forms[_i], one_by_one);
-	stage_send_id(&stage, 1, "hold");
-	stage_send_id(&stage, 2, "reply x");
-	stage_send_id(&stage, 3, "hold");
-	stage_send_id(&stage, 4, "give-up");
-	expect(&stage, "-1 'begun' #1");
-	stage_request(&stage, "__context_switch__", 3);
-	stage_request(&stage, "__cancel__", 4);
-	stage_request(&stage, "__cancel__", 1);
-	expect(&stage, "555 #1");
-	expect(&stage, "201 'x' #2");
-	expect(&stage, "-1 'begun' #3");
-	expect(&stage, "201 'switched' #3");
-	expect(&stage, "-1 'begun' #4");
-	expect(&stage, "500 #4");
-	stage_quit(&stage);
+	char said[512];
+	set_concurrency("2");
+	ck_assert_int_eq(stage_refuse(one_by_one, said, sizeof said), 1);
+	ck_assert_msg(
+		strstr(said, "use wpool_worker_run_threads or wpool/loop.h") != NULL, "%s", said);
+	ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
 }
 END_TEST
 
@@ -454,7 +442,7 @@ static Suite *many_suite(void)
 	tcase_set_timeout(each, 60);
 	suite_add_tcase(suite, each);
 	TCase *plain = tcase_create("one by one");
-	tcase_add_loop_test(plain, a_plain_handler_works_at_any_concurrency, 0, (int)COUNT(forms));
+	tcase_add_test(plain, a_plain_handler_refuses_many_tasks);
 	tcase_add_loop_test(
 		plain, a_plain_handler_is_asked_with_or_without_id, 0, (int)COUNT(forms));
 	tcase_set_timeout(plain, 60);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -393,6 +394,22 @@ int stage_wait(struct stage *stage)
 		stage_close_control(stage);
 	remove_names(stage);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int stage_refuse(const char *const *argv, char *ret_text, size_t size)
+{
+	struct stage stage;
+	int errors = memfd_create("standard error", MFD_CLOEXEC), own = dup(STDERR_FILENO);
+	ck_assert_int_ge(dup2(errors, STDERR_FILENO), 0);
+	stage_start(&stage, argv);
+	dup2(own, STDERR_FILENO);
+	close(own);
+	int status = stage_wait(&stage);
+	ssize_t len = pread(errors, ret_text, size - 1, 0);
+	ck_assert_int_ge(len, 0);
+	ret_text[len] = '\0';
+	close(errors);
+	return status;
 }
 
 void stage_quit(struct stage *stage)

@@ -28,6 +28,9 @@ void stage_open(struct stage *, enum stage_form, const char *const *argv);
 void stage_abandon(struct stage *, const char *const *argv);
 /* Start it and send nothing. */
 void stage_start(struct stage *, const char *const *argv);
+/* Start it and send nothing: it must exit by itself, while its standard input is open. What it
+ * wrote to standard error becomes ret_text. Return its exit status. */
+int stage_refuse(const char *const *argv, char *ret_text, size_t size);
 void stage_write_control(struct stage *, const char *line);
 /* One task; headers is "name=value;name=value" or "". A body that is not UTF-8 goes as bin. */
 void stage_send(struct stage *, const char *body, size_t len, const char *headers);

@@ -233,8 +233,10 @@ static const struct {
 	{"path", "100", NULL, PYTHON, {FAULTY, "threads"}},
 	{"path", "1", NULL, NODE, {"samples/javascript/shout.js"}},
 	{"path", "100", NULL, NODE, {"samples/javascript/shout.js"}},
-	{"path", "100", "samples/fibonacci", NULL, {NULL}},              /* threads of the C SDK */
-	{"path", "100", "samples/fetch", NULL, {NULL}},                  /* an event loop with it */
+	{"path", "100", "sdk/probe_many", NULL, {"threads"}}, /* of the C SDK */
+	{"path", "100", "sdk/probe_many", NULL, {"poll"}},
+	{"path", "100", "sdk/probe_many", NULL, {"epoll"}},
+	{"path", "100", "samples/fetch", NULL, {NULL}},                  /* libcurl's event loop */
 	{"path", "100", NULL, PYTHON, {"samples/python/word_count.py"}}, /* threads in Python */
 	{"path", "100", NULL, PYTHON, {"samples/python/fetch.py"}},      /* asyncio */
 };

@@ -51,6 +51,6 @@ sdk-tests: $(sdk_tests)
 
 # What other targets run.
 units: $(sdk_tests)
-system: $(worker_programs) $(sample_programs)
+system: $(worker_programs) $(sample_programs) $(BUILD)/sdk/probe_many
 
 .PHONY: workers sdk-tests

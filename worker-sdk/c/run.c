@@ -1,4 +1,4 @@
-/* One task after the other, in the thread that calls wpool_worker_run. */
+/* One task at a time, in the thread that calls wpool_worker_run. */
 #include "task.h"
 
 #include <stdlib.h>
@@ -19,11 +19,23 @@ static void on_event(
 	task_finish(task);
 }
 
+/* Tasks that waited here for the one before would be taken for hung ones: their time runs. */
+static bool is_for_one_task(void)
+{
+	if (worker_concurrency() == 1)
+		return true;
+	worker_report(
+		"the pool's concurrency is above 1, but wpool_worker_run does one task at a time",
+		"use wpool_worker_run_threads or wpool/loop.h");
+	return false;
+}
+
 int wpool_worker_run(wpool_handler *handler, void *context)
 {
-	static const struct worker_mode mode = {
-		.writes_at_once = true, .runs_in_turn = true, .open_max = 1};
+	static const struct worker_mode mode = {.writes_at_once = true, .runs_in_turn = true};
 	struct runner runner = {handler, context};
+	if (!is_for_one_task())
+		return EXIT_FAILURE;
 	struct wpool_worker *worker = worker_open(&mode, on_event, &runner);
 	if (!worker)
 		return EXIT_FAILURE;

@@ -29,8 +29,8 @@ struct msgpack_object;
 typedef void wpool_handler(struct wpool_task *task, void *context);
 
 /* Handle tasks until the supervisor ends the worker or is gone. Return the exit status for main: 0
- * if the supervisor ended it; 1 after an error, which is printed on standard error. In a pool with
- * `concurrency` above 1 the other tasks wait in the pipe. */
+ * if the supervisor ended it; 1 after an error, which is printed on standard error. It is an error
+ * if the pool's `concurrency` is above 1: the time of each task that is sent runs at once. */
 WPOOL_PUBLIC int wpool_worker_run(wpool_handler *handler, void *context);
 /* The same with a thread for each task, at most as many as the pool's `concurrency`, which are
  * started as needed: the handler runs in several threads at a time. They have stacks of 1 MiB. It
