@@ -5,9 +5,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define PROBE       SDK_TEST_BUILD "/sdk/probe_many"
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -237,6 +239,74 @@ START_TEST(quit_waits_for_open_tasks)
 }
 END_TEST
 
+static const char three_frames[] = "\0\0\0\x18\x85\xa1"
+				   "0\xa8reply it\xa1"
+				   "1\xa0\xa1"
+				   "2\xa0\xa1"
+				   "3\x80\xa1"
+				   "7\x01"
+				   "\0\0\0\x18\x85\xa1"
+				   "0\xa8reply it\xa1"
+				   "1\xa0\xa1"
+				   "2\xa0\xa1"
+				   "3\x80\xa1"
+				   "7\x02"
+				   "\0\0\0\x18\x85\xa1"
+				   "0\xa8reply it\xa1"
+				   "1\xa0\xa1"
+				   "2\xa0\xa1"
+				   "3\x80\xa1"
+				   "7\x03";
+
+/* What is sent meanwhile is there at once when it goes on. */
+static void halt(struct stage *stage)
+{
+	kill(stage->pid, SIGSTOP);
+	ck_assert_int_eq(waitpid(stage->pid, NULL, WUNTRACED), stage->pid);
+}
+
+static void go_on(struct stage *stage)
+{
+	kill(stage->pid, SIGCONT);
+}
+
+static const char *const places[] = {"20", "2"};
+
+START_TEST(quit_comes_after_what_is_in_the_pipe)
+{
+	struct stage stage;
+	for (size_t i = 0; i < COUNT(places); i++) {
+		open_probe(&stage, _i, places[i]);
+		halt(&stage);
+		for (unsigned id = 1; id <= 20; id++)
+			stage_send_id(&stage, id, "later x");
+		stage_write_control(&stage, "__quit__");
+		go_on(&stage);
+		expect_each(&stage, 1, 20, "201 'x'");
+		ck_assert_int_eq(stage_wait(&stage), 0);
+	}
+}
+END_TEST
+
+/* The answer to the cancelled task shows that the line before its own was read. */
+START_TEST(quit_waits_for_the_rest_of_a_frame)
+{
+	struct stage stage;
+	open_probe(&stage, _i, "20");
+	hold_each(&stage, 100, 1);
+	halt(&stage);
+	stage_write(&stage, three_frames, 10);
+	stage_write_control(&stage, "__quit__");
+	stage_request(&stage, "__cancel__", 100);
+	go_on(&stage);
+	expect(&stage, "555 #100");
+	stage_write(&stage, three_frames + 10, sizeof three_frames - 1 - 10);
+	stage_end_data(&stage);
+	expect_each(&stage, 1, 3, "201 'it'");
+	ck_assert_int_eq(stage_wait(&stage), 0);
+}
+END_TEST
+
 START_TEST(the_end_of_tasks_waits_for_open_ones)
 {
 	struct stage stage;
@@ -276,25 +346,6 @@ START_TEST(answers_that_nobody_reads_end_the_worker)
 	ck_assert_int_eq(stage_wait(&stage), 1);
 }
 END_TEST
-
-static const char three_frames[] = "\0\0\0\x18\x85\xa1"
-				   "0\xa8reply it\xa1"
-				   "1\xa0\xa1"
-				   "2\xa0\xa1"
-				   "3\x80\xa1"
-				   "7\x01"
-				   "\0\0\0\x18\x85\xa1"
-				   "0\xa8reply it\xa1"
-				   "1\xa0\xa1"
-				   "2\xa0\xa1"
-				   "3\x80\xa1"
-				   "7\x02"
-				   "\0\0\0\x18\x85\xa1"
-				   "0\xa8reply it\xa1"
-				   "1\xa0\xa1"
-				   "2\xa0\xa1"
-				   "3\x80\xa1"
-				   "7\x03";
 
 START_TEST(tasks_may_come_byte_by_byte)
 {
@@ -431,6 +482,7 @@ static Suite *many_suite(void)
 		&one_at_a_time_are_answered_in_order, &tasks_know_their_facts,
 		&answers_from_outside_the_callback_are_written, &requests_for_others_are_ignored,
 		&a_request_may_come_before_its_task, &quit_waits_for_open_tasks,
+		&quit_comes_after_what_is_in_the_pipe, &quit_waits_for_the_rest_of_a_frame,
 		&the_end_of_tasks_waits_for_open_ones, &an_idle_worker_leaves,
 		&answers_that_nobody_reads_end_the_worker, &tasks_may_come_byte_by_byte,
 		&a_large_answer_comes_among_small_ones, &large_tasks_come_among_small_ones,

@@ -175,12 +175,20 @@ static void request_by_id(struct wpool_worker *worker, uint64_t id, unsigned req
 	wpool_task_unref(task);
 }
 
+/* Of many tasks some may still be in the pipe: read_rest reads them first. */
+static void obey_quit(struct wpool_worker *worker)
+{
+	worker->has_quit = true;
+	if (worker->concurrency == 1)
+		shut_down(worker);
+}
+
 static void obey_lines(struct wpool_worker *worker)
 {
 	struct control_line line;
 	while (control_next(&worker->control, &line)) {
 		if (line.kind == CONTROL_QUIT)
-			shut_down(worker);
+			obey_quit(worker);
 		else
 			request_by_id(worker, line.task_id,
 				line.kind == CONTROL_CANCEL ? REQUEST_CANCEL
@@ -274,13 +282,14 @@ static bool can_begin_task(struct wpool_worker *worker)
 	       (worker->mode.open_max > 1 || wpool_worker_unsent(worker) == 0);
 }
 
-static void read_frames(struct wpool_worker *worker)
+/* True: something has come. */
+static bool read_frames(struct wpool_worker *worker)
 {
 	size_t capacity;
 	uint8_t *bytes = frames_reserve(&worker->frames, &capacity);
 	if (!bytes) {
 		worker_break(worker, "cannot read a task", "out of memory");
-		return;
+		return false;
 	}
 	ssize_t got = data_pipe_read(&worker->pipe, bytes, capacity);
 	if (got > 0)
@@ -291,6 +300,7 @@ static void read_frames(struct wpool_worker *worker)
 		worker_break(worker, "the data pipe ended", "in the middle of a frame");
 	else if (got == 0)
 		shut_down(worker);
+	return got > 0;
 }
 
 static void begin_task(struct wpool_worker *worker, struct frame *frame)
@@ -326,6 +336,21 @@ static void begin_tasks(struct wpool_worker *worker)
 		worker_break(worker, "a frame of the supervisor", "impossible length");
 	if (result == FRAMES_NO_MEMORY)
 		worker_break(worker, "cannot read a task", "out of memory");
+}
+
+static bool can_read(struct wpool_worker *worker)
+{
+	return !worker->is_broken && !atomic_load(&worker->is_over) &&
+	       !frames_has_next(&worker->frames);
+}
+
+/* After __quit__: read what was sent before it, without a wait for more. */
+static void read_rest(struct wpool_worker *worker)
+{
+	while (can_read(worker) && read_frames(worker))
+		begin_tasks(worker);
+	if (can_read(worker) && !frames_is_cut(&worker->frames))
+		shut_down(worker);
 }
 
 /* ---------- turns ---------- */
@@ -379,10 +404,11 @@ int worker_turn(struct wpool_worker *worker, int timeout_ms)
 	}
 	worker->is_full = false;
 	flush(worker);
-	if (fds[FD_IN].revents & ~POLLOUT && !frames_has_next(&worker->frames) &&
-		!atomic_load(&worker->is_over))
+	if (fds[FD_IN].revents & ~POLLOUT && can_read(worker))
 		read_frames(worker);
 	begin_tasks(worker);
+	if (worker->has_quit)
+		read_rest(worker);
 	flush(worker);
 	return state_of(worker);
 }

@@ -43,6 +43,7 @@ struct wpool_worker {
 
 	atomic_bool is_gone; /* standard input has ended, or the worker was closed */
 	atomic_bool is_over; /* no task begins any more */
+	bool has_quit;       /* __quit__ has come: no task is sent any more */
 	bool is_broken;      /* it cannot go on; the reason has been printed */
 };
 
