@@ -165,6 +165,13 @@ async def loop(task, rest):
     return type(asyncio.get_running_loop()).__module__.partition(".")[0]
 
 
+async def announce(task, rest):
+    """Print that control lines up to the one for this task were read."""
+    task.progress("begun")
+    await asyncio.wait_for(task.stop_event.wait(), 30)
+    print(f"announced {rest}", file=sys.stderr, flush=True)
+
+
 async def used_time(task, rest):
     """Reply with the processor time that this process uses in a second in which it only waits."""
     started = time.process_time()
@@ -201,6 +208,7 @@ DEEDS = {
     "flood": flood,
     "stop-loop": stop_loop,
     "loop": loop,
+    "announce": announce,
     "used-time": used_time,
     "in-thread": in_thread,
 }

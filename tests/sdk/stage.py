@@ -124,6 +124,10 @@ class Stage:
                 raise AssertionError(f"the worker closed its pipe; its standard error: {self.errors}")
             self._received += got
 
+    def wait_for_answers(self):
+        """Wait until the worker's output can be read, without reading it."""
+        self._wait(self.answers, select.POLLIN, "for the worker's output")
+
     def read_map(self):
         """Return the next output as it came."""
         self._fill(4)

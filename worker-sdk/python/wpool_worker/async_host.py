@@ -12,6 +12,7 @@ from .answers import Result
 from .async_output import AsyncOutput
 from .async_task import AsyncTask
 from .control import Control
+from .early import EarlyRequests
 from .encode import answer_frame, failure_frame
 from .errors import Broken, log_error, log_exception
 from .event_loop import cancel_and_wait
@@ -31,6 +32,7 @@ class AsyncHost:
         self._pipe = pipe
         self._limit = limit
         self._open: Dict[Optional[int], AsyncTask] = {}
+        self._early = EarlyRequests(limit)
         self._frames = FrameReader()
         self._incoming: Iterator[Fields] = iter(())  # what was read
         self._next: Optional[Fields] = None  # waits until another task ends or the output is drained
@@ -53,7 +55,7 @@ class AsyncHost:
         if blocked_after is not None:
             self._watchdog = Watchdog(self.loop, blocked_after, lambda: bool(self._open), self._describe)
         try:
-            self._check_control()
+            self._read_control()
             self.loop.run_forever()
             if not self._has_left:
                 raise Broken("a handler stopped the event loop")
@@ -101,10 +103,9 @@ class AsyncHost:
         self._end()
 
     def _read_control(self) -> None:
-        # A line may name a task that is still in the data pipe.
-        while self._limit > 1 and self._read_once():
-            pass
         self._control.drain()
+        while self._limit > 1 and self._read_once():  # the lines are for these, too
+            pass
         self._check_control()
 
     def _check_control(self) -> None:
@@ -114,14 +115,20 @@ class AsyncHost:
             self.loop.remove_reader(self._controls.fileno())  # its end would be reported without end
             for task in list(self._open.values()):
                 task._refresh()
-        if self._control.is_over:
+        # If a task waits to begin, _go_on_reading() comes back when the data pipe can be read to its end.
+        if self._control.is_over and (self._limit == 1 or self._next is None):
             self._end()
 
     def _on_request(self, request: bytes, task_id: Optional[int]) -> None:
         if task_id is None and self._limit == 1:
             tasks = list(self._open.values())
+        elif task_id is None:
+            return
+        elif task_id in self._open:
+            tasks = [self._open[task_id]]
         else:
-            tasks = [task for task in [self._open.get(task_id)] if task]
+            self._early.add(request, task_id)
+            return
         for task in tasks:
             task._obey(request)
 
@@ -156,6 +163,8 @@ class AsyncHost:
             self._watchdog.wake()
         task._running = self.loop.create_task(self._work(task))
         task._running.add_done_callback(partial(self._on_end_of_task, task))
+        for request in self._early.take(task.id):
+            task._obey(request)
 
     async def _work(self, task: AsyncTask) -> None:
         """Answer the task. An error of the handler fails only this task."""
@@ -219,6 +228,8 @@ class AsyncHost:
         if not self._is_reading and not self._is_ending:
             self._is_reading = True
             self.loop.add_reader(self._pipe.fd, self._read_data)
+            if self._control.is_over:
+                self.loop.call_soon(self._read_control)
 
     # The end.
 

@@ -8,6 +8,7 @@ from typing import Callable, Iterator, Optional
 from .answers import Result
 from .control import Control
 from .encode import answer_frame, failure_frame
+from .early import EarlyRequests
 from .errors import Broken, log_exception
 from .frames import FrameReader
 from .pipe import Pipe
@@ -22,14 +23,17 @@ class SingleHost:
         self._pipe = pipe
         self._task: Optional[Task] = None
         self._watch: Optional[Watch] = None
+        self._early = EarlyRequests(1)
         self.write = pipe.write
         control.on_request = self._on_request
 
     def run(self) -> None:
-        frames, control, write, work = FrameReader(), self._control, self._pipe.write, self._work
+        frames, control, early, write, work = FrameReader(), self._control, self._early, self._pipe.write, self._work
         for got in self._reads(frames):
             for fields in frames.feed(got):
                 task = self._task = Task(fields, self)
+                for request in early.take(task.id):
+                    task._obey(request)
                 write(work(task))
                 if control.quit or control.closed:
                     return
@@ -75,6 +79,8 @@ class SingleHost:
         # A line that comes before the next task is for the last one, which has its answer.
         if self._task is not None and task_id in (None, self._task.id):
             self._task._obey(request)
+        elif task_id is not None:
+            self._early.add(request, task_id)
 
     # What a task asks of its host.
 

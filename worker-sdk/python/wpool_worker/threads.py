@@ -10,6 +10,7 @@ from typing import Callable, Dict, List, Optional
 from .answers import Result
 from .control import Control
 from .encode import answer_frame, failure_frame
+from .early import EarlyRequests
 from .errors import Broken, log_exception
 from .frames import FrameReader, Fields
 from .pipe import Pipe
@@ -31,6 +32,7 @@ class ThreadHost:
         self._threads: List[threading.Thread] = []
         self.write = pipe.write
         self._broken: Optional[Broken] = None
+        self._early = EarlyRequests(limit)
         self._frames = FrameReader()
         control.on_request = self._on_request
 
@@ -40,11 +42,13 @@ class ThreadHost:
         poll.register(self._control.fd, select.POLLIN)
         while not self._control.is_over:
             ready = [fd for fd, _ in poll.poll()]
-            # A control line may name a task that is still in the data pipe: read all of that first.
             if self._pipe.fd in ready and not self._read_tasks():
                 break
-            if ready == [self._control.fd]:
+            if self._control.fd in ready:
                 self._control.read()
+        poll.unregister(self._control.fd)
+        while poll.poll(0) and self._read_tasks():  # what came before the line that ends the worker
+            pass
         self._finish()
 
     def _read_tasks(self) -> bool:
@@ -61,6 +65,8 @@ class ThreadHost:
         if task.id is None:
             raise Broken("a task has no id, which concurrency above 1 requires")
         self._open[task.id] = task
+        for request in self._early.take(task.id):
+            task._obey(request)
         if len(self._threads) < min(len(self._open), self._limit):
             self._start_thread()
         self._waiting.put(task)
@@ -122,8 +128,12 @@ class ThreadHost:
             timer.cancel()
 
     def _on_request(self, request: bytes, task_id: Optional[int]) -> None:
-        if task_id is not None and (task := self._open.get(task_id)):
+        if task_id is None:
+            return
+        if task := self._open.get(task_id):
             task._obey(request)
+        else:
+            self._early.add(request, task_id)
 
     # What a task asks of its host.
 
