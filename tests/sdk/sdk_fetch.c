@@ -22,12 +22,17 @@ struct rig {
 };
 
 /* A proxy of this machine has no place in the tests. */
-static void open_rig(struct rig *rig, int number, const char *concurrency)
+static void open_worker(struct rig *rig, const char *const *argv, const char *concurrency)
 {
 	setenv("WPOOL_CONCURRENCY", concurrency, 1);
 	setenv("no_proxy", "*", 1);
 	http_stub_start(&rig->stub, MANY);
-	stage_open(&rig->stage, STAGE_PATH, samples[number]);
+	stage_open(&rig->stage, STAGE_PATH, argv);
+}
+
+static void open_rig(struct rig *rig, int number, const char *concurrency)
+{
+	open_worker(rig, samples[number], concurrency);
 }
 
 static void close_rig(struct rig *rig)
@@ -112,6 +117,36 @@ START_TEST(a_cancelled_transfer_ends)
 }
 END_TEST
 
+/* Nothing listens there: a shorter one would be answered 502. */
+START_TEST(a_url_without_end_is_bad)
+{
+	static char url[(1 << 20) + 2] = "http://127.0.0.1:1/";
+	struct rig rig;
+	memset(url + strlen(url), 'x', sizeof url - 1 - strlen(url));
+	open_worker(&rig, samples[0], "200");
+	stage_send_id(&rig.stage, 1, url);
+	ck_assert_str_eq(stage_read(&rig.stage), "400 #1");
+	close_rig(&rig);
+}
+END_TEST
+
+static const char *const calls[] = {"curl_easy_setopt", "curl_multi_add_handle", "wpool_reply"};
+
+/* The one task has failed, and the next one not. */
+START_TEST(a_call_that_fails_fails_its_task)
+{
+	static const char *const failing[] = {SDK_TEST_BUILD "/sdk/failing_fetch", NULL};
+	struct rig rig;
+	setenv("FAILING_CALL", calls[_i], 1);
+	open_worker(&rig, failing, "200");
+	stage_send_id(&rig.stage, 1, url_of(&rig, "/hello"));
+	ck_assert_str_eq(stage_read(&rig.stage), "500 #1");
+	stage_send_id(&rig.stage, 2, url_of(&rig, "/hello"));
+	ck_assert_str_eq(stage_read(&rig.stage), "201 'hello' #2");
+	close_rig(&rig);
+}
+END_TEST
+
 static Suite *fetch_suite(void)
 {
 	Suite *suite = suite_create("sdk fetch");
@@ -120,6 +155,11 @@ static Suite *fetch_suite(void)
 	tcase_add_loop_test(tcase, each_answer_follows_from_the_transfer, 0, languages);
 	tcase_add_loop_test(tcase, many_transfers_are_open_at_once, 0, languages);
 	tcase_add_loop_test(tcase, a_cancelled_transfer_ends, 0, languages);
+	tcase_set_timeout(tcase, 60);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("in C");
+	tcase_add_test(tcase, a_url_without_end_is_bad);
+	tcase_add_loop_test(tcase, a_call_that_fails_fails_its_task, 0, (int)COUNT(calls));
 	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -38,6 +38,12 @@ $(BUILD)/sdk/sdk_worker $(BUILD)/sdk/sdk_vectors: $(BUILD)/sdk/probe
 $(BUILD)/sdk/sdk_many: $(BUILD)/sdk/probe_many
 $(BUILD)/sdk/sdk_samples $(BUILD)/sdk/sdk_fetch: $(sample_programs)
 $(BUILD)/sdk/sdk_fetch: $(BUILD)/tests/sdk/http_stub.o
+$(BUILD)/sdk/sdk_fetch: | $(BUILD)/sdk/failing_fetch
+
+failing_calls := curl_easy_setopt curl_multi_add_handle wpool_reply
+$(BUILD)/sdk/failing_fetch: $(BUILD)/samples/c/fetch.o $(BUILD)/tests/sdk/failing_curl.o $(sdk_static)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) $(failing_calls:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) $(SDK_LIBS) -lcurl
 
 $(sdk_tests): $(BUILD)/sdk/sdk_%: $(BUILD)/tests/sdk/sdk_%.o $(BUILD)/tests/sdk/stage.o $(library_wire)
 	@$(say) "link  $@"
