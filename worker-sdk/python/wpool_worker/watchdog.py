@@ -49,7 +49,8 @@ class Watchdog:
         while not self._stopping.wait(self._blocked_after / _CHECKS):
             if not self._is_busy():
                 self._has_tasks.clear()
-                if not self._is_busy():  # the loop may have opened one before the flag was down
+                # Before the flag was down, the loop may have opened one, or stop() may have set it.
+                if not self._is_busy() and not self._stopping.is_set():
                     self._has_tasks.wait()
             asked = time.monotonic()
             self._sign.clear()

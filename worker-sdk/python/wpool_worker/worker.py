@@ -34,11 +34,13 @@ def run(handler: Handler, *, blocked_after: Optional[float] = BLOCKED_AFTER) -> 
 
     The pool's `concurrency` says how many tasks are handled at once: async ones in one event loop (uvloop's if it is
     installed), plain ones in as many threads. blocked_after: if an async handler keeps the loop for so many seconds,
-    its stack is printed; None: never.
+    its stack is printed; None: never; ValueError if it is not above 0.
 
     Return the exit status for the process: 0 if the supervisor ended it, 1 after a line on standard
     error that says what went wrong.
     """
+    if blocked_after is not None and not blocked_after > 0:
+        raise ValueError(f"blocked_after is a number of seconds above 0, or None, not {blocked_after!r}")
     # The supervisor logs lines as they come, so do not buffer them.
     cast(io.TextIOWrapper, sys.stdout).reconfigure(line_buffering=True)
     control = Control.on_stdin()
