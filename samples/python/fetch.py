@@ -53,8 +53,8 @@ class Fetch:
     """A handler that keeps its connections."""
 
     async def __aenter__(self):
-        # The pool's `concurrency` is the limit.
-        self.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+        # The pool's `concurrency` is the limit, and tasks share no cookies.
+        self.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar())
 
     async def __aexit__(self, *error):
         await self.session.close()
