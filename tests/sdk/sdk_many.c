@@ -453,6 +453,28 @@ START_TEST(a_plain_handler_refuses_many_tasks)
 }
 END_TEST
 
+static const char *const no_numbers[] = {
+	"", "0", "-1", "+1", " 1", "1 ", "12x", "many", "1.5", "10001", "18446744073709551617"};
+
+static void expect_refusal(const char *const *argv, const char *number)
+{
+	char said[512], expected[128];
+	snprintf(expected, sizeof expected,
+		"wpool worker: WPOOL_CONCURRENCY is '%s': not a number from 1 to 10000, exiting\n",
+		number);
+	set_concurrency(number);
+	ck_assert_int_eq(stage_refuse(argv, said, sizeof said), 1);
+	ck_assert_str_eq(said, expected);
+}
+
+START_TEST(a_concurrency_that_is_no_number_is_refused)
+{
+	expect_refusal(one_by_one, no_numbers[_i]);
+	for (size_t i = 0; i < COUNT(ways); i++)
+		expect_refusal(ways[i], no_numbers[_i]);
+}
+END_TEST
+
 START_TEST(a_plain_handler_is_asked_with_or_without_id)
 {
 	static const struct {
@@ -495,6 +517,8 @@ static Suite *many_suite(void)
 	suite_add_tcase(suite, each);
 	TCase *plain = tcase_create("one by one");
 	tcase_add_test(plain, a_plain_handler_refuses_many_tasks);
+	tcase_add_loop_test(
+		plain, a_concurrency_that_is_no_number_is_refused, 0, (int)COUNT(no_numbers));
 	tcase_add_loop_test(
 		plain, a_plain_handler_is_asked_with_or_without_id, 0, (int)COUNT(forms));
 	tcase_set_timeout(plain, 60);

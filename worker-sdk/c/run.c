@@ -22,8 +22,9 @@ static void on_event(
 /* Tasks that waited here for the one before would be taken for hung ones: their time runs. */
 static bool is_for_one_task(void)
 {
-	if (worker_concurrency() == 1)
-		return true;
+	unsigned concurrency = worker_concurrency();
+	if (concurrency <= 1)
+		return concurrency == 1;
 	worker_report(
 		"the pool's concurrency is above 1, but wpool_worker_run does one task at a time",
 		"use wpool_worker_run_threads or wpool/loop.h");

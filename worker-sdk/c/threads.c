@@ -172,6 +172,8 @@ static int connect_and_work(struct threads *threads)
 int wpool_worker_run_threads(wpool_handler *handler, void *context)
 {
 	unsigned concurrency = worker_concurrency();
+	if (concurrency == 0)
+		return EXIT_FAILURE;
 	struct threads threads = {.handler = handler,
 		.context = context,
 		.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),

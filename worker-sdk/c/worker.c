@@ -23,17 +23,24 @@ int64_t worker_now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-unsigned worker_concurrency(void)
-{
-	const char *text = getenv("WPOOL_CONCURRENCY");
-	unsigned long number = text ? strtoul(text, NULL, 10) : 1;
-	return number >= 1 && number <= CONCURRENCY_MAX ? (unsigned)number : 1;
-}
-
 /* Without it the operator would see only an exit. */
 void worker_report(const char *what, const char *why)
 {
 	fprintf(stderr, "wpool worker: %s: %s, exiting\n", what, why);
+}
+
+unsigned worker_concurrency(void)
+{
+	const char *text = getenv("WPOOL_CONCURRENCY");
+	char *end, what[80];
+	if (!text)
+		return 1;
+	unsigned long number = strtoul(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && number >= 1 && number <= CONCURRENCY_MAX)
+		return (unsigned)number;
+	snprintf(what, sizeof what, "WPOOL_CONCURRENCY is '%.32s'", text);
+	worker_report(what, "not a number from 1 to 10000");
+	return 0;
 }
 
 void worker_break(struct wpool_worker *worker, const char *what, const char *why)
@@ -45,14 +52,14 @@ void worker_break(struct wpool_worker *worker, const char *what, const char *why
 
 /* ---------- start and end ---------- */
 
-static struct wpool_worker *allocate(
-	const struct worker_mode *mode, wpool_on_event *on_event, void *context)
+static struct wpool_worker *allocate(const struct worker_mode *mode, unsigned concurrency,
+	wpool_on_event *on_event, void *context)
 {
 	struct wpool_worker *worker = calloc(1, sizeof *worker);
 	if (!worker)
 		return NULL;
 	worker->mode = *mode;
-	worker->concurrency = worker_concurrency();
+	worker->concurrency = concurrency;
 	if (worker->mode.open_max == 0)
 		worker->mode.open_max = worker->concurrency;
 	if (!open_tasks_init(&worker->open, worker->concurrency)) {
@@ -102,7 +109,10 @@ static bool connect_worker(struct wpool_worker *worker)
 struct wpool_worker *worker_open(
 	const struct worker_mode *mode, wpool_on_event *on_event, void *context)
 {
-	struct wpool_worker *worker = allocate(mode, on_event, context);
+	unsigned concurrency = worker_concurrency();
+	if (concurrency == 0)
+		return NULL;
+	struct wpool_worker *worker = allocate(mode, concurrency, on_event, context);
 	if (!worker) {
 		worker_report("cannot start", "out of memory");
 		return NULL;
