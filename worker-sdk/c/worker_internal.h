@@ -50,8 +50,8 @@ struct wpool_worker {
 /* The highest concurrency that a pool can have. */
 #define CONCURRENCY_MAX 10000
 
-/* Return how many tasks the pool gives to a worker at a time: WPOOL_CONCURRENCY, or 1 without it. 0:
- * it is no number from 1 to CONCURRENCY_MAX, which is printed. */
+/* Return how many tasks the pool gives to a worker at a time: WPOOL_CONCURRENCY, or 1 without it.
+ * 0: it is no number from 1 to CONCURRENCY_MAX, which is printed. */
 unsigned worker_concurrency(void);
 /* Read the address and connect. The callback may be called from worker_turn only. NULL after an
  * error, which is printed. */
