@@ -96,6 +96,17 @@ async def for_ever(task, rest):
     await asyncio.Event().wait()
 
 
+async def roll_back(task, rest):
+    """Is cancelled, and needs a while."""
+    task.progress("begun")
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        task.progress("rolling back")
+        await gate_of(rest).wait()
+        return "rolled back"
+
+
 async def stubborn(task, rest):
     """Is cancelled, and works on."""
     task.progress("begun")
@@ -199,6 +210,7 @@ DEEDS = {
     "until-cancelled": until_cancelled,
     "until-stop-or-cancel": until_stop_or_cancel,
     "for-ever": for_ever,
+    "roll-back": roll_back,
     "stubborn": stubborn,
     "cancel-self": cancel_self,
     "cancel-all": cancel_all,
@@ -251,7 +263,33 @@ class Tidy:
             print(f"left, {os.fstat(file.fileno()).st_size} bytes", file=sys.stderr, flush=True)
 
 
+def run_at_once(loop, coroutine, **options):
+    """What asyncio.eager_task_factory of Python 3.12 does with a coroutine that does not wait."""
+    if not loop.is_running():
+        return asyncio.Task(coroutine, loop=loop, **options)
+    done = loop.create_future()
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        done.set_result(stop.value)
+        return done
+    raise AssertionError("this coroutine waits")
+
+
+class Eager:
+    async def __aenter__(self):
+        asyncio.get_running_loop().set_task_factory(getattr(asyncio, "eager_task_factory", run_at_once))
+
+    async def __call__(self, task):
+        task.should_stop()
+        return task.text
+
+    async def __aexit__(self, *error):
+        pass
+
+
 HANDLERS = {
+    "eager": Eager,
     "tidy": Tidy,
     "object": lambda: WithState(),
     "wrapper": lambda: lambda task: handle_in_wrapper(task),

@@ -15,7 +15,7 @@ from .control import Control
 from .early import EarlyRequests
 from .encode import answer_frame, failure_frame
 from .errors import Broken, log_error, log_exception
-from .event_loop import cancel_and_wait
+from .event_loop import wait_for_end
 from .frames import Fields, FrameReader
 from .pipe import Pipe
 from .watchdog import Watchdog
@@ -37,6 +37,7 @@ class AsyncHost:
         self._incoming: Iterator[Fields] = iter(())  # what was read
         self._next: Optional[Fields] = None  # waits until another task ends or the output is drained
         self._output = AsyncOutput(loop, pipe.out_fd, self._on_write_error, self._on_drained)
+        self._is_beginning = False
         self._is_reading = True
         self._is_ending = False  # no more is read
         self._has_left = False
@@ -67,7 +68,7 @@ class AsyncHost:
             self._controls.close()
             if self._watchdog is not None:
                 self._watchdog.stop()
-            cancel_and_wait(self.loop, [task._running for task in self._open.values() if task._running])
+            self._cancel_open_tasks()
         if self._error is not None:
             raise self._error
 
@@ -81,7 +82,7 @@ class AsyncHost:
 
     def _read_once(self) -> bool:
         """Read what the data pipe has, begin its tasks, and return whether to read more."""
-        if self._is_ending or self._next is not None:
+        if self._is_ending or self._is_beginning or self._next is not None:
             return False
         try:
             got = self._pipe.read(self._frames.read_size)
@@ -116,7 +117,7 @@ class AsyncHost:
             for task in list(self._open.values()):
                 task._refresh()
         # If a task waits to begin, _go_on_reading() comes back when the data pipe can be read to its end.
-        if self._control.is_over and (self._limit == 1 or self._next is None):
+        if self._control.is_over and (self._limit == 1 or not (self._next or self._is_beginning)):
             self._end()
 
     def _on_request(self, request: bytes, task_id: Optional[int]) -> None:
@@ -136,17 +137,25 @@ class AsyncHost:
 
     def _begin_tasks(self) -> None:
         """Begin what was read, as far as allowed; then read on."""
-        while True:
-            if self._next is None:
-                self._next = next(self._incoming, None)
-            if self._next is None:
-                self._go_on_reading()
-                return
-            if not self._can_begin():
-                self._stop_reading()
-                return
-            self._begin(self._next)
-            self._next = None
+        if self._is_beginning:  # a factory of eager tasks has run a handler to its end
+            return
+        self._is_beginning = True
+        try:
+            while self._take_next():
+                if not self._can_begin():
+                    self._stop_reading()
+                    return
+                fields, self._next = self._next, None
+                assert fields is not None
+                self._begin(fields)
+        finally:
+            self._is_beginning = False
+        self._go_on_reading()
+
+    def _take_next(self) -> bool:
+        if self._next is None:
+            self._next = next(self._incoming, None)
+        return self._next is not None
 
     def _can_begin(self) -> bool:
         if self._limit > 1:
@@ -225,11 +234,13 @@ class AsyncHost:
         self.loop.remove_reader(self._pipe.fd)
 
     def _go_on_reading(self) -> None:
-        if not self._is_reading and not self._is_ending:
+        if self._is_ending:
+            return
+        if not self._is_reading:
             self._is_reading = True
             self.loop.add_reader(self._pipe.fd, self._read_data)
-            if self._control.is_over:
-                self.loop.call_soon(self._read_control)
+        if self._control.is_over:
+            self.loop.call_soon(self._read_control)
 
     # The end.
 
@@ -254,6 +265,13 @@ class AsyncHost:
         self._is_ending = self._has_left = True
         self._output.close()
         self.loop.stop()
+
+    def _cancel_open_tasks(self) -> None:
+        running = [task._running for task in self._open.values() if task._running is not None]
+        for task in self._open.values():
+            if task._running is not None and not task._is_cancelled:
+                task._running.cancel()
+        wait_for_end(self.loop, running)
 
     def _on_write_error(self, error: OSError) -> None:
         self._leave(Broken(f"cannot answer: {error}"))

@@ -82,9 +82,9 @@ class AsyncTask(TaskFacts):
     def _obey(self, request: bytes) -> None:
         """Do what a control line asks of this task."""
         if request == CANCEL:
-            self._is_cancelled = True
-            if self._running is not None:
+            if self._running is not None and not self._is_cancelled:  # a second one would interrupt the cleanup
                 self._running.cancel()
+            self._is_cancelled = True
         else:
             self._is_switched = True
         self._refresh()

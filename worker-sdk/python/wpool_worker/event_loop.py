@@ -20,10 +20,16 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 
 
 def cancel_and_wait(loop: asyncio.AbstractEventLoop, tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancel the tasks of a loop that does not run; return when they have ended, or after _CLEANUP_SECONDS."""
+    """Cancel the tasks of a loop that does not run, and wait for their ends."""
     rest = set(tasks)
     for running in rest:
         running.cancel()
+    wait_for_end(loop, rest)
+
+
+def wait_for_end(loop: asyncio.AbstractEventLoop, tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Run the loop until the tasks have ended, for at most _CLEANUP_SECONDS."""
+    rest = set(tasks)
     if rest:
         loop.run_until_complete(asyncio.wait(rest, timeout=_CLEANUP_SECONDS))
 
