@@ -219,8 +219,8 @@ static void wait_for_events(struct wpool_worker *worker, CURLM *multi)
 	struct pollfd fds[WPOOL_FDS];
 	struct curl_waitfd extra[WPOOL_FDS];
 	unsigned count = 0;
-	wpool_worker_fds(worker, fds);
-	for (int i = 0; i < WPOOL_FDS; i++) {
+	size_t places = wpool_worker_fds(worker, fds, WPOOL_FDS);
+	for (size_t i = 0; i < places; i++) {
 		short events = (fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0) |
 			       (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0);
 		if (fds[i].fd >= 0)

@@ -26,8 +26,8 @@ int main(int argc, char **argv)
 	struct pollfd fds[WPOOL_FDS];
 	int state = -1;
 	while (worker && (state = wpool_worker_step(worker)) > 0) {
-		wpool_worker_fds(worker, fds);
-		poll(fds, WPOOL_FDS, -1);
+		size_t count = wpool_worker_fds(worker, fds, WPOOL_FDS);
+		poll(fds, count, -1);
 	}
 	wpool_worker_close(worker);
 	return state == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

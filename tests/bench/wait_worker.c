@@ -68,10 +68,10 @@ static void wait_for_events(struct wpool_worker *worker, const struct waiting *w
 {
 	struct pollfd fds[WPOOL_FDS];
 	struct timespec left;
-	wpool_worker_fds(worker, fds);
+	size_t count = wpool_worker_fds(worker, fds, WPOOL_FDS);
 	if (waiting->count > 0)
 		left = until(now(), waiting->ring[waiting->first].due);
-	ppoll(fds, WPOOL_FDS, waiting->count > 0 ? &left : NULL, NULL);
+	ppoll(fds, count, waiting->count > 0 ? &left : NULL, NULL);
 }
 
 static int work(struct wpool_worker *worker, struct waiting *waiting)

@@ -170,11 +170,27 @@ static void answer_later(struct later *later)
 	later->count = 0;
 }
 
+/* A capacity that is too small leaves the places as they are; a larger one changes no others. */
+static size_t ask_fds(struct wpool_worker *worker, struct pollfd ret_fds[WPOOL_FDS])
+{
+	static const struct pollfd untouched = {.fd = 77, .events = 77};
+	struct pollfd fds[WPOOL_FDS + 1];
+	for (int i = 0; i <= WPOOL_FDS; i++)
+		fds[i] = untouched;
+	if (wpool_worker_fds(worker, fds, WPOOL_FDS - 1) != 0 || fds[0].fd != untouched.fd)
+		abort();
+	size_t count = wpool_worker_fds(worker, fds, WPOOL_FDS + 1);
+	if (count != WPOOL_FDS || fds[count].fd != untouched.fd)
+		abort();
+	memcpy(ret_fds, fds, count * sizeof *fds);
+	return count;
+}
+
 static void wait_with_poll(struct wpool_worker *worker)
 {
 	struct pollfd fds[WPOOL_FDS];
-	wpool_worker_fds(worker, fds);
-	poll(fds, WPOOL_FDS, -1);
+	size_t count = ask_fds(worker, fds);
+	poll(fds, count, -1);
 }
 
 static void change_watch(int epoll, struct pollfd before, struct pollfd now)
@@ -200,8 +216,8 @@ static void wait_with_epoll(struct wpool_worker *worker)
 	struct epoll_event event;
 	if (epoll < 0)
 		epoll = epoll_create1(EPOLL_CLOEXEC);
-	wpool_worker_fds(worker, now);
-	for (int i = 0; i < WPOOL_FDS; i++)
+	size_t count = ask_fds(worker, now);
+	for (size_t i = 0; i < count; i++)
 		change_watch(epoll, before[i], now[i]);
 	memcpy(before, now, sizeof now);
 	epoll_wait(epoll, &event, 1, -1);

@@ -119,10 +119,10 @@ static int wait_for_events(struct threads *threads)
 {
 	struct pollfd fds[WPOOL_FDS + 1];
 	eventfd_t ignored;
-	wpool_worker_fds(threads->worker, fds);
-	fds[WPOOL_FDS] = (struct pollfd){.fd = threads->wake, .events = POLLIN};
-	int ready = poll(fds, WPOOL_FDS + 1, -1);
-	if (ready > 0 && fds[WPOOL_FDS].revents)
+	size_t count = wpool_worker_fds(threads->worker, fds, WPOOL_FDS);
+	fds[count] = (struct pollfd){.fd = threads->wake, .events = POLLIN};
+	int ready = poll(fds, count + 1, -1);
+	if (ready > 0 && fds[count].revents)
 		eventfd_read(threads->wake, &ignored);
 	return ready < 0 && errno != EINTR ? -1 : 0;
 }

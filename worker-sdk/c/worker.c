@@ -365,8 +365,10 @@ static void read_rest(struct wpool_worker *worker)
 
 /* ---------- turns ---------- */
 
-void wpool_worker_fds(struct wpool_worker *worker, struct pollfd ret_fds[WPOOL_FDS])
+size_t wpool_worker_fds(struct wpool_worker *worker, struct pollfd *ret_fds, size_t capacity)
 {
+	if (capacity < WPOOL_FDS)
+		return 0;
 	bool has_frame = frames_has_next(&worker->frames);
 	bool is_socket = worker->pipe.in == worker->pipe.out;
 	short in = has_frame || atomic_load(&worker->is_over) ? 0 : POLLIN;
@@ -382,6 +384,7 @@ void wpool_worker_fds(struct wpool_worker *worker, struct pollfd ret_fds[WPOOL_F
 	ret_fds[FD_CONTROL] = (struct pollfd){-1, 0, 0};
 	if (!worker->control.closed)
 		ret_fds[FD_CONTROL] = (struct pollfd){.fd = worker->control.fd, .events = POLLIN};
+	return WPOOL_FDS;
 }
 
 static int state_of(struct wpool_worker *worker)
@@ -401,8 +404,8 @@ int worker_turn(struct wpool_worker *worker, int timeout_ms)
 	obey_lines(worker); /* that came with the address */
 	if (state_of(worker) <= 0)
 		return state_of(worker);
-	wpool_worker_fds(worker, fds);
-	if (poll(fds, WPOOL_FDS, timeout_ms) < 0) {
+	size_t count = wpool_worker_fds(worker, fds, WPOOL_FDS);
+	if (poll(fds, count, timeout_ms) < 0) {
 		if (errno == EINTR)
 			return 1;
 		worker_break(worker, "cannot wait", strerror(errno));

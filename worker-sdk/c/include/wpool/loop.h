@@ -48,14 +48,17 @@ WPOOL_PUBLIC struct wpool_worker *wpool_worker_open(wpool_on_event *, void *cont
  * allowed. */
 WPOOL_PUBLIC void wpool_worker_close(struct wpool_worker *);
 
-/* How many descriptors there are to wait for, at most. */
+/* How many places for descriptors this version needs. */
 #define WPOOL_FDS 3
 
 /* Write what to wait for, in the form of poll(2): events is POLLIN, POLLOUT, both, or 0 with the fd
  * -1, for which poll does not wait. Ask again before each wait, or, with epoll or libev, after each
- * wpool_worker_step and after answers from elsewhere: each of the three places keeps its fd, or has
- * -1. No fd is in two places. */
-WPOOL_PUBLIC void wpool_worker_fds(struct wpool_worker *, struct pollfd ret_fds[WPOOL_FDS]);
+ * wpool_worker_step and after answers from elsewhere: each place keeps its fd, or has -1. No fd is
+ * in two places. capacity: how many places ret_fds has, WPOOL_FDS or more. Return how many were
+ * written, the same number each time: wait for so many. 0: the capacity is below WPOOL_FDS, and
+ * nothing was written. */
+WPOOL_PUBLIC size_t wpool_worker_fds(
+	struct wpool_worker *, struct pollfd *ret_fds, size_t capacity);
 
 /* Process what is ready: write what is unsent, read what has come, call back. Never waits. It is
  * correct, and costs one system call, to call it when nothing is ready. Answers that you give just
