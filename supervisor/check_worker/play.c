@@ -1,5 +1,6 @@
 #include "check_worker/play.h"
 
+#include "os/clock.h"
 #include "runtime/report.h"
 
 #include <stdio.h>
@@ -92,6 +93,14 @@ bool play_send_part(struct play *play)
 bool play_ask(struct play *play, enum task_kind kind)
 {
 	return play_add(play, kind) && play_send(play) && subject_wait_answer(&play->subject);
+}
+
+bool play_time(struct play *play, enum task_kind kind, mtime *ret)
+{
+	mtime begin = clock_now();
+	bool is_right = play_ask(play, kind);
+	*ret = clock_now() - begin;
+	return is_right;
 }
 
 bool play_ask_files(struct play *play)

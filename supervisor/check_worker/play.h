@@ -30,6 +30,7 @@ struct play {
 	struct subject subject;
 	struct fault_bytes sent; /* the last frame */
 	const char *hidden; /* why this worker does not show what the check is about; or NULL */
+	char slow[120];     /* .hidden of a worker that seems to work on one task at a time */
 };
 
 void play_init(struct play *, struct run *, const struct check *);
@@ -51,6 +52,8 @@ bool play_send(struct play *);
 bool play_send_part(struct play *);
 /* One task, and its answer. */
 bool play_ask(struct play *, enum task_kind);
+/* The same; how long it took goes to *ret. */
+bool play_time(struct play *, enum task_kind, mtime *ret);
 /* Each body of --task, answered with 200 or 201. */
 bool play_ask_files(struct play *);
 /* A control line: one with an id, or "__context_switch__" at concurrency 1, which has none. */

@@ -199,7 +199,8 @@ START_TEST(no_fault_is_left_out)
 		while (i < COUNT(wrong) && strcmp(wrong[i].fault, name) != 0)
 			i++;
 		ck_assert_msg(i < COUNT(wrong) || strcmp(name, "none") == 0 ||
-				      strcmp(name, "loop") == 0 || strcmp(name, "threads") == 0,
+				      strcmp(name, "loop") == 0 || strcmp(name, "threads") == 0 ||
+				      strcmp(name, "one-by-one") == 0,
 			"%s", name);
 		rows += i < COUNT(wrong);
 	}
@@ -285,7 +286,7 @@ START_TEST(javascript_shows_what_it_can)
 	static const struct {
 		const char *check, *came;
 	} shown[] = {
-		{"at-once", "100 times 201, exit status 0"},
+		{"at-once", "103 times 201, exit status 0"},
 		{"answers-by-id", "103 times 201"},
 		{"large-among-small", "1 times -1, 120 times 201"},
 		{"progress", "10 times 201"},
@@ -301,6 +302,23 @@ START_TEST(javascript_shows_what_it_can)
 		ck_assert_str_eq(text_in(check, "result"), "ok");
 		ck_assert_str_eq(text_in(check, "came"), shown[i].came);
 	}
+	json_decref(document);
+}
+END_TEST
+
+/* That is no fault, but concurrency gains nothing. */
+START_TEST(one_task_at_a_time_is_shown)
+{
+	json_t *document = results_of(
+		fixture_wpool((const char *const[]){"check-worker", "--json", "--only", "at-once",
+			"--concurrency", "100", "--", PYTHON, FAULTY, "one-by-one", NULL}),
+		0);
+	const json_t *check = check_named(document, "at-once");
+	const char *came = text_in(check, "came");
+	ck_assert_str_eq(text_in(check, "result"), "not shown");
+	ck_assert_msg(strncmp(came, "100 tasks took ", 15) == 0 &&
+			      strstr(came, ": it seems to work on one at a time") != NULL,
+		"%s", came);
 	json_decref(document);
 }
 END_TEST
@@ -558,8 +576,8 @@ int main(void)
 		{no_fault_is_left_out, 1}, {right_workers_pass, RIGHT_GROUPS},
 		{bodies_are_given, 1}, {a_fault_is_explained, 1}, {the_last_lines_are_shown, 1},
 		{javascript_shows_what_it_can, 1}, {javascript_gives_up_a_task, 1},
-		{a_fault_that_repeats_is_named_once, 1}, {a_check_alone_has_its_base, 1},
-		{the_page_has_every_check, 2}, {no_workers_get_a_verdict, COUNT(commands)},
-		{nothing_is_left_running, 1}, {nothing_is_left_when_it_is_killed, 2},
-		{mistakes_are_named, 1});
+		{one_task_at_a_time_is_shown, 1}, {a_fault_that_repeats_is_named_once, 1},
+		{a_check_alone_has_its_base, 1}, {the_page_has_every_check, 2},
+		{no_workers_get_a_verdict, COUNT(commands)}, {nothing_is_left_running, 1},
+		{nothing_is_left_when_it_is_killed, 2}, {mistakes_are_named, 1});
 }

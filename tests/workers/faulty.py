@@ -2,7 +2,8 @@
 """A worker with one fault, for `wpool check-worker`: faulty.py FAULT; --list names the faults, `none` has none.
 
 It replies with the body in capitals, without an SDK. Each fault replaces one part of the class Worker, which has one
-task at a time, or of Loop, which has several. `threads` has no fault either: a thread for each of several tasks.
+task at a time, or of Loop, which has several. `threads` has no fault either: a thread for each of several tasks. `one-by-one`
+may have several tasks, but works on one at a time.
 """
 import fcntl
 import json
@@ -16,6 +17,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 import msgpack
 
@@ -457,6 +459,14 @@ class Loop(Worker):
                 self.answer_open()
 
 
+class OneByOne(Worker):
+    """Right: it has one task at a time, and leaves the others in the pipe."""
+
+    def handle(self, task):
+        time.sleep(0.02)
+        return {**super().handle(task), "7": task["7"]}
+
+
 class MissingId(Loop):
     def output_of(self, task):
         output = super().output_of(task)
@@ -703,6 +713,7 @@ FAULTS = {
     "none": Worker,
     "loop": Loop,
     "threads": Threads,
+    "one-by-one": OneByOne,
     "always-id-one": AlwaysOne,
     "answers-cancelled-twice": AnswersTheCancelledTwice,
     "answers-ids-twice": AnswersIdsTwice,
