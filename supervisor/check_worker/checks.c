@@ -217,19 +217,26 @@ static bool report_progress_of_several(struct play *play)
 	       play_send(play) && subject_wait_answers(&play->subject);
 }
 
-/* Those that were not cancelled have not failed, if such a task alone does not. */
+/* Those that were not cancelled are answered as one of their kind is alone: .tasks begins with one
+ * of each. Only a worker that answers the same task alike, at the begin and at the end, shows it.
+ */
 static bool expect_others_unaffected(struct play *play, size_t cancelled)
 {
 	const struct exchange *exchange = &play->subject.exchange;
 	const struct sent_task *tasks = exchange->tasks;
-	for (size_t i = 1; i < exchange->count; i++)
-		if (i != cancelled && tasks[i].kind == tasks[0].kind &&
-			tasks[i].status >= STATUS_FAILED && tasks[0].status < STATUS_FAILED)
+	if (tasks[exchange->count - 1].status != tasks[0].status) {
+		play->hidden = "answers to the same task that differ";
+		return true;
+	}
+	for (size_t i = 2; i < exchange->count; i++) {
+		int alone = tasks[tasks[i].kind == TASK_SECOND].status;
+		if (i != cancelled && tasks[i].status != alone)
 			return fault_set(&play->subject.fault, FAULT_OTHERS,
 				text_of(tasks[i].frame.head, tasks[i].frame.shown),
-				"%d for task %llu when task %llu was cancelled",
+				"the others were given up, too: %d for task %llu when task %llu was cancelled, alone %d",
 				(int)tasks[i].status, (unsigned long long)tasks[i].id,
-				(unsigned long long)tasks[cancelled].id);
+				(unsigned long long)tasks[cancelled].id, alone);
+	}
 	return true;
 }
 
@@ -237,8 +244,8 @@ static bool cancel(struct play *play)
 {
 	struct subject *subject = &play->subject;
 	const struct sent_task *tasks = subject->exchange.tasks;
-	size_t count = play_count(play, PLAY_SEVERAL), cancelled = 1 + count / 2;
-	return play_start(play) && play_ask(play, TASK_PLAIN) &&
+	size_t count = play_count(play, PLAY_SEVERAL), cancelled = 2 + count / 2;
+	return play_start(play) && play_ask(play, TASK_PLAIN) && play_ask(play, TASK_SECOND) &&
 	       play_cancel(play, play_unused_id(play)) && play_add_several(play, count) &&
 	       play_send(play) && subject_wait_read(subject) &&
 	       play_cancel(play, tasks[cancelled].id) && subject_wait_answers(subject) &&
@@ -616,9 +623,8 @@ const struct check checks[] = {
 			{IF(NO_ANSWER) | IF(LOST),
 				"it drops a task at __context_switch__; it is answered as any other"}}},
 	{.name = "cancel",
-		.sent = "__cancel__ with the id of an open task among others, of one that is answered, and of none",
-		.expected =
-			"one answer to each task, whatever its status; the others are not affected",
+		.sent = "two tasks alone, then __cancel__ with the id of an open one among others, of one that is answered, and of none",
+		.expected = "one answer to each task, whatever its status; to the others as alone",
 		.run = cancel,
 		.causes =
 			{{IF(EXITED),

@@ -59,6 +59,7 @@ static const struct {
 	{"first-id-for-all", 100, "body-sizes:answered-twice", "id of its first task"},
 	{"forgets-empty-bodies", 1, "body-empty:no-answer error:no-answer reject:no-answer",
 		"takes an empty body for no task"},
+	{"gives-up-all", 100, "cancel:cancels-others", "cancels every open task"},
 	{"greets", 1,
 		"quit-at-once:answer-without-task one-answer:answer-without-task end-in-frame:answer-without-task context-switch:answer-without-task cancel:answer-without-task",
 		"before it has a task"},
@@ -332,7 +333,7 @@ START_TEST(javascript_gives_up_a_task)
 			"--concurrency", "100", "--", NODE, "samples/javascript/shout.js", NULL}),
 		0);
 	ck_assert_str_eq(text_in(check_named(document, "cancel"), "came"),
-		"6 times 201, 500, 5 times 201, exit status 0");
+		"7 times 201, 500, 5 times 201, exit status 0");
 	json_decref(document);
 }
 END_TEST

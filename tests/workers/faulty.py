@@ -626,6 +626,15 @@ class CancelsAll(Loop):
             super().on_cancel(number)
 
 
+class GivesUpAll(Loop):
+    """With a status that is no failure of the task."""
+
+    def on_cancel(self, number):
+        for other in self.open:
+            self.answer({"1": 400, "7": other})
+        self.open.clear()
+
+
 class DropsTheCancelled(Loop):
     def on_cancel(self, number):
         self.open.pop(number, None)
@@ -724,6 +733,7 @@ FAULTS = {
     "drops-open-tasks-at-end": DropsOpenTasksAtTheEnd,
     "drops-open-tasks-at-quit": DropsOpenTasksAtQuit,
     "first-id-for-all": FirstId,
+    "gives-up-all": GivesUpAll,
     "id-as-float": IdAsFloat,
     "id-as-text": IdAsText,
     "id-negative": IdNegative,
