@@ -8,6 +8,9 @@
 /* Longer than any program needs to find out that its input has nothing yet. */
 #define LATE (500 * MTIME_MS)
 
+/* Bytes of an answer. The kernel holds 64 KiB for a FIFO, and about 200 KiB for a socket. */
+#define LARGER_THAN_THE_PIPE (512 * 1024)
+
 /* A task that is answered faster is too short to time, and so is a gain below the other. */
 #define TASK_MEASURABLE (5 * MTIME_MS)
 #define GAIN_MEASURABLE (200 * MTIME_MS)
@@ -309,6 +312,36 @@ static bool end_data_busy(struct play *play)
 	       subject_wait_answers(subject) && play_exit_zero(play);
 }
 
+/* An answer that is larger than the data pipe is still being written when the end comes. */
+static bool read_late(struct play *play)
+{
+	struct subject *subject = &play->subject;
+	const struct sent_task *first = subject->exchange.tasks;
+	/* The second task finds a second answer to the first one, which would fill the pipe. */
+	if (!play_start(play) || !play_ask(play, TASK_MIB) || !play_ask(play, TASK_PLAIN))
+		return false;
+	if (first->frame.len < LARGER_THAN_THE_PIPE) {
+		play->hidden = "an answer that is too small to fill the data pipe";
+		return true;
+	}
+	subject_stop_reading(subject);
+	if (!play_add(play, TASK_MIB) || !play_send(play))
+		return false;
+	if (!subject_wait_full(subject)) {
+		play->hidden = "answers to the same task that differ";
+		subject_read_late(subject);
+		return subject_wait_answers(subject);
+	}
+	if (!play_quit(play))
+		return false;
+	subject_read_late(subject);
+	if (subject_wait_answers(subject))
+		return subject_wait_exit(subject);
+	if (subject->fault.kind == FAULT_HALF_FRAME || subject->fault.kind == FAULT_EXITED)
+		subject->fault.kind = FAULT_UNSENT;
+	return false;
+}
+
 static bool end_in_frame(struct play *play)
 {
 	struct subject *subject = &play->subject;
@@ -579,6 +612,11 @@ const struct check checks[] = {
 		.causes = {{IF(EXITED) | IF(NO_ANSWER) | IF(LOST) | IF(CLOSED),
 			"it ends at the end of the data pipe with tasks open: count them, and exit behind the last answer"}},
 		.concurrency = CHECK_FOR_MORE},
+	{.name = "large-at-end",
+		.sent = "a task of 1 MiB and another one, then it again; when its answer fills the data pipe, __quit__ and the end of the pipe",
+		.expected = "the whole answer, though it is read late; exit",
+		.run = read_late,
+		.not_corefx = true},
 	{.name = "one-answer",
 		.sent = "two tasks one after the other, then the end",
 		.expected = "two answers and nothing more",
@@ -616,12 +654,13 @@ const struct check checks[] = {
 		.sent = "__context_switch__ without a task, and while a task is open; above concurrency 1 with its id",
 		.expected = "one answer to each task",
 		.run = switch_context,
-		.causes = {{IF(EXITED),
-				   "it takes __context_switch__ for __quit__, or fails at the id behind it"},
-			{IF(NO_TASK) | IF(TWICE),
-				"it answers at __context_switch__ although no task is open, or answers every task twice"},
-			{IF(NO_ANSWER) | IF(LOST),
-				"it drops a task at __context_switch__; it is answered as any other"}}},
+		.causes =
+			{{IF(EXITED),
+				 "it takes __context_switch__ for __quit__, or fails at the id behind it"},
+				{IF(NO_TASK) | IF(TWICE),
+					"it answers at __context_switch__ although no task is open, or answers every task twice"},
+				{IF(NO_ANSWER) | IF(LOST),
+					"it drops a task at __context_switch__; it is answered as any other"}}},
 	{.name = "cancel",
 		.sent = "two tasks alone, then __cancel__ with the id of an open one among others, of one that is answered, and of none",
 		.expected = "one answer to each task, whatever its status; to the others as alone",

@@ -210,6 +210,8 @@ const char *fault_cause(enum fault_kind kind)
 		       "end of the data pipe";
 	case FAULT_STAYS:
 		return "it does not leave its loop at end of file";
+	case FAULT_UNSENT:
+		return "it exits before what it has written is sent: end the socket, then exit";
 	case FAULT_STATUS:
 		return "the end is handled as an error";
 	case FAULT_STRAYS:

@@ -37,6 +37,7 @@
 	X(FAULT_OTHERS, "cancels-others")                                                          \
 	X(FAULT_ENDLESS, "sends-without-end")                                                      \
 	X(FAULT_STAYS, "does-not-exit")                                                            \
+	X(FAULT_UNSENT, "unsent-answer")                                                           \
 	X(FAULT_STATUS, "exit-status")                                                             \
 	X(FAULT_STRAYS, "leaves-processes")                                                        \
 	X(FAULT_STDOUT, "no-text-on-stdout")                                                       \

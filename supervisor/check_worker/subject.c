@@ -71,8 +71,7 @@ struct text subject_first_frame(const struct subject *subject)
 	return bytes.len < size ? TEXT_NONE : text_of(bytes.ptr, size);
 }
 
-/* A worker that sends faster than its outputs are wanted waits in its write. */
-static void read_on(struct subject *subject)
+void subject_read_on(struct subject *subject)
 {
 	if (subject->is_connected && !subject->has_ended)
 		ev_io_start(subject_loop(subject), &subject->readable);
@@ -93,7 +92,7 @@ bool subject_take_output(struct subject *subject)
 		return false;
 	bool is_right = take_frame(subject, whole);
 	buf_consume(&subject->received, whole.len);
-	read_on(subject);
+	subject_read_on(subject);
 	return is_right;
 }
 

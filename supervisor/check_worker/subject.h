@@ -83,6 +83,13 @@ void subject_give_time(struct subject *);
 /* Send what is in .unsent one byte at a time, each when the one before has been read; of a long
  * frame the beginning. */
 bool subject_send_slowly(struct subject *);
+/* Leave what comes in the pipe until subject_read_late. */
+void subject_stop_reading(struct subject *);
+/* Wait until the pipe has many bytes of an answer that does not fit into it. False without a fault:
+ * it has fewer, for as long as a step may take. */
+bool subject_wait_full(struct subject *);
+/* Give the worker time to exit, so that a wrong one does; then read. */
+void subject_read_late(struct subject *);
 /* Wait until one more task is answered. */
 bool subject_wait_answer(struct subject *);
 /* Wait until no task is open, for each answer as long as for one. */

@@ -25,6 +25,8 @@ void subject_run_once(struct subject *, mtime span);
  * span is over. */
 bool subject_wait_until(
 	struct subject *, bool (*is_there)(struct subject *), mtime span, mtime turn);
+/* A worker that sends faster than its outputs are wanted waits in its write. */
+void subject_read_on(struct subject *);
 /* Take the first output that came. False: none has come whole, or .fault is set. */
 bool subject_take_output(struct subject *);
 /* The frame with its length at the head of what came; empty: it is not whole. */

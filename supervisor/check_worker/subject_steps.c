@@ -17,6 +17,12 @@
 #define BYTE_MOMENT (20 * MTIME_MS)
 #define READ_MOMENT (200 * MTIME_MS)
 
+/* How long a worker that does not send all has for its exit. */
+#define LATE_MOMENT (500 * MTIME_MS)
+
+/* Half of what a FIFO holds; a socket holds more. */
+#define FULL_BYTES (32 * 1024)
+
 /* Bytes of a long frame that are sent one at a time; the rest goes together. */
 #define SLOW_BYTES 256
 
@@ -99,6 +105,32 @@ bool subject_send_slowly(struct subject *subject)
 	}
 	subject_send(subject, buf_len(&subject->unsent) - subject->allowed);
 	return subject->fault.kind == FAULT_NONE;
+}
+
+void subject_stop_reading(struct subject *subject)
+{
+	ev_io_stop(subject_loop(subject), &subject->readable);
+}
+
+static bool is_full(struct subject *subject)
+{
+	return descriptor_waiting(subject->pipe.input) >= FULL_BYTES;
+}
+
+bool subject_wait_full(struct subject *subject)
+{
+	return subject_wait_until(subject, is_full, subject->setup->wait, LOOK_AGAIN);
+}
+
+static bool is_gone(struct subject *subject)
+{
+	return subject->has_exited;
+}
+
+void subject_read_late(struct subject *subject)
+{
+	(void)subject_wait_until(subject, is_gone, LATE_MOMENT, LATE_MOMENT);
+	subject_read_on(subject);
 }
 
 static bool has_answers(struct subject *subject)

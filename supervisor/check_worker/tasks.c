@@ -135,6 +135,7 @@ static const struct {
 	[TASK_STR_8] = {200, 'x'},
 	[TASK_STR_16] = {1000, 'x'},
 	[TASK_BIN_16] = {1000, '\xff'},
+	[TASK_MIB] = {1 << 20, 'x'},
 	[TASK_LARGE] = {TASK_BODY_MAX, 'x'},
 	[TASK_NESTED] = {2000, '['},
 };

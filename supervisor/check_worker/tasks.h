@@ -17,6 +17,7 @@ enum task_kind {
 	TASK_STR_8,  /* text whose size takes one byte in MessagePack */
 	TASK_STR_16,
 	TASK_BIN_16,
+	TASK_MIB,   /* 1 MiB of text */
 	TASK_LARGE, /* TASK_BODY_MAX bytes of text */
 	TASK_UNKNOWN_KEYS,
 	TASK_HEADERS,       /* of every AMQP type */

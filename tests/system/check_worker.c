@@ -34,7 +34,8 @@ static const struct {
 	{"answers-twice", 1,
 		"one-answer:answer-without-task context-switch:answer-without-task cancel:answer-without-task",
 		"answers a task twice"},
-	{"answers-without-end", 1, "quit-idle:sends-without-end", "sends in a loop"},
+	{"answers-without-end", 1, "quit-idle:sends-without-end large-at-end:does-not-read",
+		"sends in a loop"},
 	{"bare-value", 1, "task:bad-output", "must be a map"},
 	{"batches", 1, "frame-in-parts:no-answer", "Answer and flush before the next read"},
 	{"blocks", 100, "at-once:no-answer answers-by-id:no-answer", "holds the loop or a lock"},
@@ -42,7 +43,7 @@ static const struct {
 	{"counts-characters", 1, "body-text:bad-output", "count bytes, not characters"},
 	{"counts-length-itself", 1, "task:half-frame", "counts its own 4 bytes"},
 	{"dies-of-errors", 1,
-		"body-empty:exited body-text:exited body-binary:exited body-sizes:exited body-large:exited error:exited reject:exited",
+		"body-empty:exited body-text:exited body-binary:exited body-sizes:exited body-large:exited error:exited reject:exited large-at-end:exited",
 		"does not catch"},
 	{"does-not-wait", 1, "start-late:exited", "does not wait for its first line"},
 	{"drops-cancelled", 100, "cancel:lost-task", "drops a task that is cancelled"},
@@ -56,6 +57,7 @@ static const struct {
 	{"ends-with-one", 1,
 		"quit-at-once:exit-status quit-idle:exit-status quit-busy:exit-status end-of-data:exit-status",
 		"handled as an error"},
+	{"exits-before-it-is-sent", 1, "large-at-end:unsent-answer", "end the socket, then exit"},
 	{"first-id-for-all", 100, "body-sizes:answered-twice", "id of its first task"},
 	{"forgets-empty-bodies", 1, "body-empty:no-answer error:no-answer reject:no-answer",
 		"takes an empty body for no task"},
@@ -98,7 +100,8 @@ static const struct {
 	{"quits-at-every-line", 1,
 		"first-line:exited unknown-lines:exited context-switch:exited cancel:exited",
 		"first newline"},
-	{"reads-once", 1, "body-large:exited bytes-one-by-one:exited frame-in-parts:exited",
+	{"reads-once", 1,
+		"body-large:exited bytes-one-by-one:exited frame-in-parts:exited large-at-end:exited",
 		"read until L bytes have come"},
 	{"refuses-unknown-keys", 1, "unknown-keys:exited", "must skip them"},
 	{"sizes-in-characters", 1, "body-text:bad-output", "longer than its size"},
@@ -109,7 +112,7 @@ static const struct {
 	{"without-length", 1, "task:bad-length", "without its 4 bytes of length"},
 	{"without-status", 1, "task:bad-output", "key \"1\""},
 	{"writes-json", 1, "task:bad-length", "such as JSON"},
-	{"writes-once", 1, "body-large:half-frame", "was not repeated"},
+	{"writes-once", 1, "body-large:half-frame large-at-end:half-frame", "was not repeated"},
 	{"writes-text", 1, "task:bad-length", "it writes text"},
 };
 
@@ -292,6 +295,7 @@ START_TEST(javascript_shows_what_it_can)
 		{"large-among-small", "1 times -1, 120 times 201"},
 		{"progress", "10 times 201"},
 		{"quit-busy", "10 times 201, exit status 0"},
+		{"large-at-end", "2 times -1, 201, 201, 201, exit status 0"},
 		{"id-echo", "5 times 201"},
 	};
 	json_t *document = results_of(

@@ -382,6 +382,25 @@ class AnswersWithoutEnd(Worker):
             super().answer(output)
 
 
+class ExitsBeforeItIsSent(Worker):
+    """What the pipe cannot take at once is sent in the background, and lost at the exit."""
+    sending = None
+
+    def write(self, data):
+        if self.sending:
+            self.sending.join()
+        try:
+            sent = self.pipe.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            sent = 0
+        if sent < len(data):
+            self.sending = threading.Thread(target=self.pipe.sendall, args=(data[sent:],), daemon=True)
+            self.sending.start()
+
+    def end(self, is_between):
+        os._exit(0 if is_between else 1)
+
+
 # ---------- several tasks at once ----------
 
 class Loop(Worker):
@@ -765,6 +784,7 @@ FAULTS = {
     "drops-task-at-quit": DropsTheTaskAtQuit,
     "drops-what-is-behind": DropsWhatIsBehind,
     "ends-with-one": EndsWithOne,
+    "exits-before-it-is-sent": ExitsBeforeItIsSent,
     "forgets-empty-bodies": ForgetsEmptyBodies,
     "greets": Greets,
     "ignores-term": IgnoresTerm,
