@@ -120,7 +120,7 @@ int report_print(const struct result *results, size_t count)
 	if (exit_code != EX_OK)
 		return exit_code;
 	for (size_t i = 0; i < count; i++)
-		if (results[i].fault.kind != FAULT_NONE)
+		if (results[i].fault.kind != FAULT_NONE || *results[i].cause)
 			print_details(&results[i]);
 	print_sum(results, count);
 	return EX_OK;

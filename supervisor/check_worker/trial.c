@@ -150,8 +150,8 @@ static void judge_fault(struct play *play, struct result *ret)
 	if (*first && is_found_once(ret->fault.kind)) {
 		ret->verdict = VERDICT_NOT_SHOWN;
 		ret->fault = (struct fault){.kind = FAULT_NONE};
-		snprintf(ret->fault.came, sizeof ret->fault.came, "%.160s: see %s",
-			play->subject.fault.came, (*first)->name);
+		snprintf(ret->fault.came, sizeof ret->fault.came, "see %s: %.160s", (*first)->name,
+			play->subject.fault.came);
 		return;
 	}
 	if (!*first && !play->check->only_for)
@@ -176,6 +176,9 @@ static void judge(struct play *play, struct result *ret)
 	if (play->hidden)
 		missing = play->hidden;
 	ret->verdict = missing ? VERDICT_NOT_SHOWN : VERDICT_OK;
+	if (play->hidden == play->slow)
+		ret->cause = "one thread, or a lock that each task holds; it may, but more workers "
+			     "with concurrency: 1 are faster";
 	if (missing)
 		snprintf(ret->fault.came, sizeof ret->fault.came, "%s", missing);
 	else
