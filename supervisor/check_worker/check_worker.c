@@ -42,8 +42,8 @@ static const char help[] =
 	"  --help           this text\n"
 	"\n"
 	"Not shown: what only some workers do, such as a report of progress, and this one did not.\n"
-	"Exit status: 0 nothing is wrong, 64 usage, 66 no such file, 70 the command itself cannot\n"
-	"run, 74 cannot write, 76 something is wrong.\n";
+	"Exit status: 0 nothing is wrong, 64 usage, 66 no such file, 70 check-worker itself\n"
+	"cannot run, 74 cannot write, 76 something is wrong.\n";
 
 enum flag { PIPE = 256, BODY, CONCURRENCY, TASK, ONLY, WAIT, JSON, HELP };
 
@@ -263,6 +263,14 @@ static void run_check(struct check_worker *c, const struct check *check, struct 
 	}
 }
 
+static size_t count_wanted(const struct check_worker *c)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < check_count; i++)
+		count += is_for_concurrency(c, &checks[i]);
+	return c->only ? 1 : count;
+}
+
 /* With --only a base is run too, and reported if it is wrong. */
 static void run_checks(struct check_worker *c)
 {
@@ -274,7 +282,7 @@ static void run_checks(struct check_worker *c)
 		if (!is_for_concurrency(c, check) || (!is_wanted && !check->is_base))
 			continue;
 		if (is_drawing)
-			report_progress(check, i, check_count);
+			report_progress(check, c->result_count, count_wanted(c));
 		run_check(c, check, result);
 		if (is_wanted || result->verdict == VERDICT_WRONG)
 			c->result_count++;

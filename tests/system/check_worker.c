@@ -2,6 +2,7 @@
  * bounded time whatever the command is. */
 #include "harness/command.h"
 #include "harness/deadline.h"
+#include "harness/terminal.h"
 #include "system/system.h"
 
 #include <jansson.h>
@@ -420,8 +421,26 @@ START_TEST(a_fault_that_repeats_is_named_once)
 		     *next = check_named(document, "quit-idle");
 	ck_assert_str_eq(text_in(first, "came"), "it still runs after 5.0 s");
 	ck_assert_str_eq(text_in(next, "result"), "not shown");
-	ck_assert_str_eq(text_in(next, "came"), "it still runs after 1.0 s: see quit-at-once");
+	ck_assert_str_eq(text_in(next, "came"), "see quit-at-once: it still runs after 1.0 s");
 	json_decref(document);
+}
+END_TEST
+
+/* While it runs and at the end it counts the checks that this concurrency has. */
+START_TEST(progress_counts_what_is_run)
+{
+	struct terminal *terminal = terminal_start(100, 50,
+		(const char *const[]){fixture_built("wpool"), "check-worker", "--wait", "1s", "--",
+			"/bin/sh", "-c", "exec sleep 1000", NULL});
+	const char *progress = strstr(terminal_expect(terminal, "checking start"), "(1 of ");
+	ck_assert_ptr_nonnull(progress);
+	int count = atoi(progress + strlen("(1 of "));
+	char *sum = scratch_text("0 of %d checks right, 1 wrong, %d not run", count, count - 1);
+	ck_assert_int_gt(count, 30);
+	terminal_expect(terminal, sum);
+	ck_assert_int_eq(terminal_wait(terminal), 76);
+	terminal_free(terminal);
+	free(sum);
 }
 END_TEST
 
@@ -581,8 +600,9 @@ int main(void)
 		{no_fault_is_left_out, 1}, {right_workers_pass, RIGHT_GROUPS},
 		{bodies_are_given, 1}, {a_fault_is_explained, 1}, {the_last_lines_are_shown, 1},
 		{javascript_shows_what_it_can, 1}, {javascript_gives_up_a_task, 1},
-		{one_task_at_a_time_is_shown, 1}, {a_fault_that_repeats_is_named_once, 1},
-		{a_check_alone_has_its_base, 1}, {the_page_has_every_check, 2},
-		{no_workers_get_a_verdict, COUNT(commands)}, {nothing_is_left_running, 1},
-		{nothing_is_left_when_it_is_killed, 2}, {mistakes_are_named, 1});
+		{one_task_at_a_time_is_shown, 1}, {progress_counts_what_is_run, 1},
+		{a_fault_that_repeats_is_named_once, 1}, {a_check_alone_has_its_base, 1},
+		{the_page_has_every_check, 2}, {no_workers_get_a_verdict, COUNT(commands)},
+		{nothing_is_left_running, 1}, {nothing_is_left_when_it_is_killed, 2},
+		{mistakes_are_named, 1});
 }
