@@ -98,7 +98,7 @@ static int pack(struct wpool_task *task, const struct output *output, struct buf
 
 /* Add the frame to what is unsent, and write it if the mode or its size demands that. Return 0 or
  * errno; after an error nothing of it was added. */
-static int put_frame(struct wpool_task *task, const struct output *output)
+static int add_output_frame(struct wpool_task *task, const struct output *output)
 {
 	struct wpool_worker *worker = task->worker;
 	struct buffer *unsent = &worker->unsent;
@@ -125,7 +125,7 @@ static int write_output(struct wpool_task *task, const struct output *output)
 	size_t before = buffer_size(&worker->unsent);
 	int error = atomic_load(&worker->write_error);
 	if (!error) {
-		error = put_frame(task, output);
+		error = add_output_frame(task, output);
 		if (error && !atomic_load(&worker->write_error))
 			worker->unsent.end = worker->unsent.start + before;
 	}
@@ -209,7 +209,7 @@ int wpool_progress(struct wpool_task *task, const void *note, size_t len)
 			.status = STATUS_PROGRESS, .body = note, .len = len, .has_body = true});
 }
 
-static char *keep(struct wpool_task *task, const char *text)
+static char *copy_into_task(struct wpool_task *task, const char *text)
 {
 	size_t size = strlen(text) + 1;
 	char *copy = msgpack_zone_malloc_no_align(&task->zone, size);
@@ -224,7 +224,7 @@ static struct reply_header *reply_header(struct wpool_task *task, const char *na
 	if (header)
 		return header;
 	header = msgpack_zone_malloc(&task->zone, sizeof *header);
-	char *copy = keep(task, name);
+	char *copy = copy_into_task(task, name);
 	if (!header || !copy)
 		return NULL;
 	*header = (struct reply_header){.next = task->reply_headers, .name = copy};
@@ -237,7 +237,7 @@ static int set_reply_header(
 {
 	if (atomic_load(&task->answered))
 		return refuse(EALREADY);
-	char *copy = text ? keep(task, text) : NULL;
+	char *copy = text ? copy_into_task(task, text) : NULL;
 	struct reply_header *header = text && !copy ? NULL : reply_header(task, name);
 	if (!header) {
 		task->lost_header = true;

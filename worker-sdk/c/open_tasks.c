@@ -27,7 +27,7 @@ static struct wpool_task **bucket(const struct open_tasks *open, uint64_t id)
 }
 
 /* Remove what was for this task, and what can be for none any more. */
-static unsigned take_early(struct open_tasks *open, uint64_t id)
+static unsigned take_early_requests(struct open_tasks *open, uint64_t id)
 {
 	unsigned requests = 0;
 	size_t kept = 0;
@@ -50,7 +50,7 @@ unsigned open_tasks_add(struct open_tasks *open, struct wpool_task *task)
 	if (task->id <= open->last_id)
 		return 0;
 	open->last_id = task->id;
-	return take_early(open, task->id);
+	return take_early_requests(open, task->id);
 }
 
 void open_tasks_remove(struct open_tasks *open, struct wpool_task *task)

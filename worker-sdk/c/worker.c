@@ -8,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Unsent answers are written together with those that follow, unless they are so many or so old. */
+/* While tasks begin, their answers are collected, so that one call writes many of them. They are
+ * written at the end of the turn, or earlier: at so many bytes, or when the first is so old. */
 #define FLUSH_SIZE     (64u << 10)
 #define FLUSH_AFTER_US 1000
 
@@ -148,7 +149,7 @@ void wpool_worker_close(struct wpool_worker *worker)
 
 /* ---------- events ---------- */
 
-static void emit(struct wpool_worker *worker, enum wpool_event event, struct wpool_task *task)
+static void emit_event(struct wpool_worker *worker, enum wpool_event event, struct wpool_task *task)
 {
 	worker->on_event(worker, event, task, worker->context);
 }
@@ -157,20 +158,20 @@ static void shut_down(struct wpool_worker *worker)
 {
 	if (atomic_exchange(&worker->is_over, true))
 		return;
-	emit(worker, WPOOL_EVENT_SHUTDOWN, NULL);
+	emit_event(worker, WPOOL_EVENT_SHUTDOWN, NULL);
 }
 
 /* The caller has a reference to the task, because the callback may answer it. */
-static void request(struct wpool_worker *worker, struct wpool_task *task, unsigned requests)
+static void pass_requests(struct wpool_worker *worker, struct wpool_task *task, unsigned requests)
 {
 	atomic_fetch_or(&task->requests, requests);
 	if (requests & REQUEST_CONTEXT_SWITCH && !atomic_load(&task->answered))
-		emit(worker, WPOOL_EVENT_CONTEXT_SWITCH, task);
+		emit_event(worker, WPOOL_EVENT_CONTEXT_SWITCH, task);
 	if (requests & REQUEST_CANCEL && !atomic_load(&task->answered))
-		emit(worker, WPOOL_EVENT_CANCEL, task);
+		emit_event(worker, WPOOL_EVENT_CANCEL, task);
 }
 
-static void request_by_id(struct wpool_worker *worker, uint64_t id, unsigned requests)
+static void pass_requests_by_id(struct wpool_worker *worker, uint64_t id, unsigned requests)
 {
 	pthread_mutex_lock(&worker->open_lock);
 	struct wpool_task *task = open_tasks_find(&worker->open, id);
@@ -181,7 +182,7 @@ static void request_by_id(struct wpool_worker *worker, uint64_t id, unsigned req
 	pthread_mutex_unlock(&worker->open_lock);
 	if (!task)
 		return;
-	request(worker, task, requests);
+	pass_requests(worker, task, requests);
 	wpool_task_unref(task);
 }
 
@@ -200,7 +201,7 @@ static void obey_lines(struct wpool_worker *worker)
 		if (line.kind == CONTROL_QUIT)
 			obey_quit(worker);
 		else
-			request_by_id(worker, line.task_id,
+			pass_requests_by_id(worker, line.task_id,
 				line.kind == CONTROL_CANCEL ? REQUEST_CANCEL
 							    : REQUEST_CONTEXT_SWITCH);
 	}
@@ -245,7 +246,7 @@ int worker_write(struct wpool_worker *worker, const void *body, size_t len)
 	return 0;
 }
 
-static void flush(struct wpool_worker *worker)
+static void flush_unsent(struct wpool_worker *worker)
 {
 	if (!worker->mode.writes_at_once && buffer_size(&worker->unsent) > 0 &&
 		!atomic_load(&worker->write_error))
@@ -258,13 +259,13 @@ size_t wpool_worker_unsent(struct wpool_worker *worker)
 }
 
 /* With one task at a time the next one begins only after the answer has been written. */
-static void flush_if_due(struct wpool_worker *worker)
+static void flush_unsent_if_due(struct wpool_worker *worker)
 {
 	size_t size = wpool_worker_unsent(worker);
 	if (size > 0 && !worker->is_full &&
 		(worker->mode.open_max == 1 || size >= FLUSH_SIZE ||
 			worker_now_us() - worker->unsent_since_us >= FLUSH_AFTER_US))
-		flush(worker);
+		flush_unsent(worker);
 }
 
 void worker_close_task(struct wpool_worker *worker, struct wpool_task *task)
@@ -327,9 +328,9 @@ static void begin_task(struct wpool_worker *worker, struct frame *frame)
 	pthread_mutex_unlock(&worker->open_lock);
 	atomic_fetch_or(&task->requests, requests);
 	task_begin(task);
-	emit(worker, WPOOL_EVENT_TASK, task);
+	emit_event(worker, WPOOL_EVENT_TASK, task);
 	if (requests)
-		request(worker, task, requests);
+		pass_requests(worker, task, requests);
 	wpool_task_unref(task);
 }
 
@@ -340,7 +341,7 @@ static void begin_tasks(struct wpool_worker *worker)
 	while (can_begin_task(worker) &&
 		(result = frames_next(&worker->frames, &frame)) == FRAMES_ONE) {
 		begin_task(worker, &frame);
-		flush_if_due(worker);
+		flush_unsent_if_due(worker);
 	}
 	if (result == FRAMES_BAD_LENGTH)
 		worker_break(worker, "a frame of the supervisor", "impossible length");
@@ -416,13 +417,13 @@ int worker_turn(struct wpool_worker *worker, int timeout_ms)
 		obey_lines(worker);
 	}
 	worker->is_full = false;
-	flush(worker);
+	flush_unsent(worker);
 	if (fds[FD_IN].revents & ~POLLOUT && can_read(worker))
 		read_frames(worker);
 	begin_tasks(worker);
 	if (worker->has_quit)
 		read_rest(worker);
-	flush(worker);
+	flush_unsent(worker);
 	return state_of(worker);
 }
 
