@@ -192,6 +192,12 @@ async def used_time(task, rest):
     return str(time.process_time() - started)
 
 
+async def hold_thread(task, rest):
+    """Keep a thread for longer than anybody waits."""
+    task.progress("begun")
+    await asyncio.to_thread(time.sleep, 60)
+
+
 async def in_thread(task, rest):
     thread = await asyncio.to_thread(threading.current_thread)
     return "yes" if thread is not threading.main_thread() else "no"
@@ -222,6 +228,7 @@ DEEDS = {
     "loop": loop,
     "announce": announce,
     "used-time": used_time,
+    "hold-thread": hold_thread,
     "in-thread": in_thread,
 }
 
