@@ -112,6 +112,10 @@ def thread_count(task, rest):
     return str(sum(thread.name == "wpool-task" for thread in threading.enumerate()))
 
 
+def all_threads(task, rest):
+    return str(threading.active_count())
+
+
 class Unusual(BaseException):
     """Not an Exception."""
 
@@ -127,6 +131,7 @@ DEEDS = {
     "until-stop-or-cancel": until_cancelled,
     "poll-cancelled": poll_cancelled,
     "thread-count": thread_count,
+    "all-threads": all_threads,
     "throw": throw,
     "os-exit": lambda task, rest: os._exit(int(rest)),
     "done": lambda task, rest: Done(),

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import heapq
 import queue
 import select
 import threading
-from typing import Callable, Dict, List, Optional
+import time
+from typing import Callable, Dict, List, Optional, Tuple
 
 from .answers import Result
 from .control import Control
 from .encode import answer_frame, failure_frame
 from .early import EarlyRequests
-from .errors import Broken, log_exception
+from .errors import Broken, log_error, log_exception
 from .frames import FrameReader, Fields
 from .pipe import Pipe
 from .plain_task import Task
+from .watch import WAIT_MAX_MS
+
+
+# So many deadlines of tasks that have ended cost nothing.
+_DEADLINES_KEPT = 64
 
 
 class ThreadHost:
@@ -27,10 +34,11 @@ class ThreadHost:
         self._pipe = pipe
         self._limit = limit
         self._open: Dict[int, Task] = {}
-        self._timers: Dict[int, threading.Timer] = {}
+        self._deadlines: List[Tuple[float, int]] = []  # a heap, with the ids; tasks that have ended may be in it
         self._waiting: queue.SimpleQueue[Optional[Task]] = queue.SimpleQueue()
         self._threads: List[threading.Thread] = []
         self.write = pipe.write
+        self._lacks_threads = False  # and this was printed
         self._broken: Optional[Broken] = None
         self._early = EarlyRequests(limit)
         self._frames = FrameReader()
@@ -41,7 +49,8 @@ class ThreadHost:
         poll.register(self._pipe.fd, select.POLLIN)
         poll.register(self._control.fd, select.POLLIN)
         while not self._control.is_over:
-            ready = [fd for fd, _ in poll.poll()]
+            ready = [fd for fd, _ in poll.poll(self._wait_ms())]
+            self._stop_overdue_tasks()
             if self._pipe.fd in ready and not self._read_tasks():
                 break
             if self._control.fd in ready:
@@ -65,6 +74,8 @@ class ThreadHost:
         if task.id is None:
             raise Broken("a task has no id, which concurrency above 1 requires")
         self._open[task.id] = task
+        if task.deadline is not None:
+            self._add_deadline(task.deadline, task.id)
         for request in self._early.take(task.id):
             task._obey(request)
         if len(self._threads) < min(len(self._open), self._limit):
@@ -78,6 +89,9 @@ class ThreadHost:
         except RuntimeError as error:  # the system allows no more; the task waits for one of the others
             if not self._threads:
                 raise Broken(str(error)) from error
+            if not self._lacks_threads:
+                self._lacks_threads = True
+                log_error(f"wpool worker: {error}: tasks wait for the {len(self._threads)} that there are")
             return
         self._threads.append(thread)
 
@@ -92,10 +106,34 @@ class ThreadHost:
             raise self._broken
 
     def _read_control(self) -> None:
+        poll = select.poll()
+        poll.register(self._control.fd, select.POLLIN)
         while not self._control.closed:
-            self._control.read()
+            if poll.poll(self._wait_ms()):
+                self._control.read()
+            self._stop_overdue_tasks()
         for task in list(self._open.values()):
             task._refresh()
+
+    # Deadlines, in the thread that reads control lines.
+
+    def _add_deadline(self, deadline: float, task_id: int) -> None:
+        if len(self._deadlines) > 2 * len(self._open) + _DEADLINES_KEPT:
+            self._deadlines = [entry for entry in self._deadlines if entry[1] in self._open]
+            heapq.heapify(self._deadlines)
+        heapq.heappush(self._deadlines, (deadline, task_id))
+
+    def _wait_ms(self) -> Optional[float]:
+        """Return how long poll() may wait."""
+        if not self._deadlines:
+            return None
+        return min(max(0, (self._deadlines[0][0] - time.monotonic()) * 1000 + 1), WAIT_MAX_MS)
+
+    def _stop_overdue_tasks(self) -> None:
+        while self._deadlines and self._deadlines[0][0] <= time.monotonic():
+            _, task_id = heapq.heappop(self._deadlines)
+            if task := self._open.get(task_id):
+                task._refresh()
 
     # In the other threads.
 
@@ -124,8 +162,6 @@ class ThreadHost:
     def _forget(self, task: Task) -> None:
         assert task.id is not None
         self._open.pop(task.id, None)
-        if timer := self._timers.pop(task.id, None):
-            timer.cancel()
 
     def _on_request(self, request: bytes, task_id: Optional[int]) -> None:
         if task_id is None:
@@ -145,9 +181,4 @@ class ThreadHost:
         """The main thread reads the control lines."""
 
     def watch(self, task: Task) -> None:
-        if task.remaining and task.id is not None:
-            timer = threading.Timer(min(task.remaining, threading.TIMEOUT_MAX), task.stop_event.set)
-            timer.daemon = True
-            self._timers[task.id] = timer
-            timer.start()
-        task._refresh()  # a control line may have come before the event existed
+        task._refresh()  # the deadline or a control line may have come before the event existed

@@ -11,7 +11,7 @@ from .control import Control
 from .plain_task import Task
 
 # The maximum of an int, which poll() takes.
-_WAIT_MAX_MS = (1 << 31) - 1
+WAIT_MAX_MS = (1 << 31) - 1
 
 
 class Watch:
@@ -36,7 +36,7 @@ class Watch:
         deadline = self._task.deadline
         if deadline is None or self._task.stop_event.is_set():
             return None
-        return min(max(0, (deadline - time.monotonic()) * 1000 + 1), _WAIT_MAX_MS)
+        return min(max(0, (deadline - time.monotonic()) * 1000 + 1), WAIT_MAX_MS)
 
     def _run(self) -> None:
         poll = select.poll()
