@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Any, Awaitable, Mapping, Optional, Protocol
 from .answers import Body, check_body
 from .control import CANCEL
 from .encode import progress_frame
-from .task import TaskFacts
+from .task import TaskFacts, TaskHost
 
 if TYPE_CHECKING:
     import asyncio  # it takes long to load, and workers with plain handlers do without it
 
 
-class AsyncHost(Protocol):
+class LoopHost(TaskHost, Protocol):
     """What runs `async def` handlers."""
 
     loop: asyncio.AbstractEventLoop
-
-    @property
-    def is_supervisor_gone(self) -> bool:
-        """Whether the supervisor is gone."""
 
     def read_control(self) -> None:
         """Read the control lines that are there now."""
@@ -32,13 +28,13 @@ class AsyncHost(Protocol):
 class AsyncTask(TaskFacts):
     """A message for an `async def` handler. Its methods are for the thread of the event loop."""
 
+    _host: LoopHost
     _stop_event: Optional[asyncio.Event] = None
     _timer: Optional[asyncio.TimerHandle] = None
     _running: Optional[asyncio.Task[None]] = None
 
-    def __init__(self, fields: Mapping[str, Any], host: AsyncHost) -> None:
-        super().__init__(fields)
-        self._host = host
+    def __init__(self, fields: Mapping[str, Any], host: LoopHost) -> None:
+        super().__init__(fields, host)
 
     @property
     def is_cancelled(self) -> bool:
@@ -71,23 +67,11 @@ class AsyncTask(TaskFacts):
             raise RuntimeError("this task has its answer")
         return self._host.send(progress_frame(note, self))
 
-    def _wants_stop(self) -> bool:
-        return self._is_switched or self._is_cancelled or self.remaining == 0 or self._host.is_supervisor_gone
-
-    def _refresh(self) -> None:
-        """Set the stop event if it is time."""
-        if self._stop_event is not None and self._wants_stop():
-            self._stop_event.set()
-
     def _obey(self, request: bytes) -> None:
-        """Do what a control line asks of this task."""
-        if request == CANCEL:
-            if self._running is not None and not self._is_cancelled:  # a second one would interrupt the cleanup
-                self._running.cancel()
-            self._is_cancelled = True
-        else:
-            self._is_switched = True
-        self._refresh()
+        # A second cancellation would interrupt the cleanup.
+        if request == CANCEL and self._running is not None and not self._is_cancelled:
+            self._running.cancel()
+        super()._obey(request)
 
     def _finish(self) -> None:
         self._is_answered = True

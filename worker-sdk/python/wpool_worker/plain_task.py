@@ -6,17 +6,12 @@ import threading
 from typing import Any, Mapping, Optional, Protocol
 
 from .answers import Body, check_body
-from .control import CANCEL
 from .encode import progress_frame
-from .task import TaskFacts
+from .task import TaskFacts, TaskHost
 
 
-class Host(Protocol):
+class Host(TaskHost, Protocol):
     """What runs plain handlers."""
-
-    @property
-    def is_supervisor_gone(self) -> bool:
-        """Whether the supervisor is gone."""
 
     def read_control(self) -> None:
         """Read the control lines that are there now, unless another thread reads them."""
@@ -32,11 +27,11 @@ class Task(TaskFacts):
     """A message for a plain handler, and for its thread. Until the handler returns, other threads may call progress() and
     wait for an event that stop_event returned."""
 
+    _host: Host
     _stop_event: Optional[threading.Event] = None
 
     def __init__(self, fields: Mapping[str, Any], host: Host) -> None:
-        super().__init__(fields)
-        self._host = host
+        super().__init__(fields, host)
 
     @property
     def is_cancelled(self) -> bool:
@@ -64,19 +59,3 @@ class Task(TaskFacts):
         if self._is_answered:
             raise RuntimeError("this task has its answer")
         self._host.write(progress_frame(note, self))
-
-    def _wants_stop(self) -> bool:
-        return self._is_switched or self._is_cancelled or self.remaining == 0 or self._host.is_supervisor_gone
-
-    def _refresh(self) -> None:
-        """Set the stop event if it is time."""
-        if self._stop_event is not None and self._wants_stop():
-            self._stop_event.set()
-
-    def _obey(self, request: bytes) -> None:
-        """Do what a control line asks of this task."""
-        if request == CANCEL:
-            self._is_cancelled = True
-        else:
-            self._is_switched = True
-        self._refresh()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Protocol
+
+from .control import CANCEL
 
 # The maximum of an int64, as in the C SDK; a larger value means no limit.
 _LIMIT_MAX_MS = (1 << 63) - 1
@@ -24,6 +26,20 @@ def _deadline(value: Any) -> Optional[float]:
     return time.monotonic() + limit_ms / 1000 if 0 <= limit_ms <= _LIMIT_MAX_MS else None
 
 
+class TaskHost(Protocol):
+    """What runs handlers."""
+
+    @property
+    def is_supervisor_gone(self) -> bool:
+        """Whether the supervisor is gone."""
+
+
+class StopEvent(Protocol):
+    """An event of asyncio or of threading."""
+
+    def set(self) -> None: ...
+
+
 class TaskFacts:
     """A message for the handler.
 
@@ -37,7 +53,10 @@ class TaskFacts:
     _is_switched = False
     _is_answered = False
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    _stop_event: Optional[StopEvent] = None
+
+    def __init__(self, fields: Mapping[str, Any], host: TaskHost) -> None:
+        self._host = host
         task_id = fields.get("7")
         self.id: Optional[int] = task_id if type(task_id) is int and task_id >= 1 else None
         headers = fields.get("3")
@@ -85,6 +104,22 @@ class TaskFacts:
     def remaining(self) -> Optional[float]:
         """Seconds until the deadline; 0 if it is over, None without one."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def _wants_stop(self) -> bool:
+        return self._is_switched or self._is_cancelled or self.remaining == 0 or self._host.is_supervisor_gone
+
+    def _refresh(self) -> None:
+        """Set the stop event if it is time."""
+        if self._stop_event is not None and self._wants_stop():
+            self._stop_event.set()
+
+    def _obey(self, request: bytes) -> None:
+        """Do what a control line asks of this task."""
+        if request == CANCEL:
+            self._is_cancelled = True
+        else:
+            self._is_switched = True
+        self._refresh()
 
     def __str__(self) -> str:
         return "the task" if self.id is None else f"task {self.id}"
