@@ -199,6 +199,7 @@ START_TEST(the_task_of_a_protocol_error_pays)
 	proc_expect(proc, "worker broke the pipe protocol: ");
 	ck_assert_msg(proc_has_logged(proc, violations[_i].log), "%s: no line has '%s'",
 		violations[_i].body, violations[_i].log);
+	proc_expect(proc, "worker died"); /* until the kill it could still answer the others */
 	fixture_release("all");
 	expect_done(3, 1);
 	expect_dead("bad", "protocol-error");
@@ -214,6 +215,7 @@ START_TEST(second_answer_costs_nobody_an_attempt)
 	post_held("held", 3, "all");
 	post("bad", "twice");
 	proc_expect(proc, "the id of a task that is not open; which of its 3 open tasks");
+	proc_expect(proc, "worker died");
 	fixture_release("all");
 	expect_done(4, 0);
 	fixture_stop(proc);
@@ -234,6 +236,7 @@ START_TEST(answer_to_a_task_of_another_worker)
 	scratch_write(ids, text);
 	post("bad", scratch_text("answer other %s", ids));
 	proc_expect(proc, "the id of a task that is not open; which of its 2 open tasks");
+	proc_expect(proc, "worker died");
 	ck_assert_int_eq(fixture_witnessed(NULL), 0);
 	fixture_release("all");
 	expect_done(2, 1);
@@ -253,6 +256,7 @@ START_TEST(hung_task_pays_while_others_go_on)
 	post("busy", scratch_text("busy %s", fixture_release_path("all")));
 	proc_expect(proc, "worker exceeded its hard limit (3.0 s) in task hung; the other that "
 			  "was open goes back, and no attempt of it is counted");
+	proc_expect(proc, "worker died");
 	fixture_release("all");
 	expect_done(1, 1);
 	expect_dead("hung", "timed-out");
