@@ -25,7 +25,7 @@ static const struct {
 	int width;
 	bool is_phone;
 	const char *scheme;
-} views[] = {{1280, false, "light"}, {1280, false, "dark"}, {1160, false, "light"},
+} views[] = {{1280, false, "light"}, {1280, false, "dark"}, {1190, false, "light"},
 	{768, false, "light"}, {390, true, "light"}, {320, true, "dark"}};
 
 enum { VIEWS = sizeof views / sizeof *views };
