@@ -90,11 +90,9 @@ static struct delivery *task_of(const struct pool *pool, const struct pipe *pipe
 {
 	struct delivery *head = pipe_head(pipe);
 	bool is_single = pool->context.config.concurrency == 1;
-	struct delivery *named = find_open(pool, pipe, output->task_id);
-	if (is_single && (!output->task_id || named == head)) /* NULL: none is open */
-		named = head;
-	else if (is_single)
-		named = NULL;
+	bool is_head = head && (!output->task_id || output->task_id == head->id);
+	struct delivery *named =
+		is_single ? (is_head ? head : NULL) : find_open(pool, pipe, output->task_id);
 	if (named)
 		return named;
 	if (!head)

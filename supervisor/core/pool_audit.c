@@ -84,7 +84,7 @@ static uint32_t audit_pipe(const struct dispatch *dispatch, const struct pipe *p
 	assert(length(&pipe->tasks) == pipe->load && pipe->load <= dispatch->open.max);
 	assert(dispatch->concurrency == 1 || pipe->load <= dispatch->concurrency);
 	assert(is_running == !list_is_empty(&pipe->busy));
-	assert((pipe->overdue > 0) == !list_is_empty(&pipe->silent));
+	assert((pipe->overdue > 0) == !list_is_empty(&pipe->watched));
 	assert((pipe->overdue > 0) == !!(pipe->closed & PIPE_OVERDUE));
 	assert(list_is_empty(&pipe->kept) ||
 		(pipe->closed & ~(unsigned)PIPE_OVERDUE) == PIPE_ALONE);
@@ -207,11 +207,11 @@ static void audit_running(const struct running *running)
 		}
 	since = INT64_MIN;
 	for
-		EACH(link, &running->silent)
+		EACH(link, &running->watched)
 		{
-			const struct pipe *pipe = CONTAINER_OF(link, struct pipe, silent);
-			assert(pipe->silent_since >= since);
-			since = pipe->silent_since;
+			const struct pipe *pipe = CONTAINER_OF(link, struct pipe, watched);
+			assert(pipe->watched_since >= since);
+			since = pipe->watched_since;
 		}
 	audit_timers(&running->soft);
 }

@@ -21,7 +21,7 @@ struct timers {
  * has changed. */
 enum rc timers_reserve(struct timers *, uint32_t size) MUST_CHECK;
 void timers_release(struct timers *);
-/* Start the timer, or set it anew; MTIME_NEVER stops it. There must be space for it. */
+/* Start the timer, or change its time; MTIME_NEVER stops it. There must be space for it. */
 void timers_set(struct timers *, struct timer *, mtime at);
 /* The earliest timer that runs, or NULL. */
 struct timer *timers_first(const struct timers *);

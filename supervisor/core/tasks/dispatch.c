@@ -41,7 +41,7 @@ void dispatch_add_slot(struct pipe *pipe, uint16_t slot)
 	list_init(&pipe->busy);
 	list_init(&pipe->in_time);
 	list_init(&pipe->kept);
-	list_init(&pipe->silent);
+	list_init(&pipe->watched);
 	list_init(&pipe->tasks);
 	list_init(&pipe->answered);
 }

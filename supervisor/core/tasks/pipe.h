@@ -41,10 +41,10 @@ struct pipe {
 	struct link in_time; /* if its head has not run for too long: in that list */
 	struct link kept;    /* if it is to get a suspect: in that list */
 	mtime kept_since;
-	struct link silent; /* if a task is overdue: in the list by silent_since */
-	mtime silent_since; /* since then its worker is watched: a task became overdue */
-	uint64_t heard_of;  /* the first task of which the worker has sent something since then */
-	bool heard_more;    /* and something of another one, too */
+	struct link watched; /* if a task is overdue: in the list by watched_since */
+	mtime watched_since; /* since then its worker is watched: a task became overdue */
+	uint64_t heard_of;   /* the first task of which the worker has sent something since then */
+	bool heard_more;     /* and something of another one, too */
 	enum pipe_blame blame; /* if the process ends now */
 	enum outcome on_exit;  /* then the outcome of the attempts that have failed */
 	const char *violation; /* OUTCOME_BROKEN: how, static text */
@@ -74,12 +74,6 @@ static inline mtime pipe_works_since(const struct pipe *pipe)
 static inline bool pipe_is_up(const struct pipe *pipe)
 {
 	return !(pipe->closed & (PIPE_NOT_READY | PIPE_DISMISSED));
-}
-
-/* True: it has a suspect. */
-static inline bool pipe_is_alone(const struct pipe *pipe)
-{
-	return pipe->closed & PIPE_ALONE && list_is_empty(&pipe->kept);
 }
 
 /* True: the worker has got as many tasks as it may get. */

@@ -5,7 +5,7 @@ void running_init(struct running *running)
 	*running = (struct running){0};
 	list_init(&running->begun);
 	list_init(&running->busy);
-	list_init(&running->silent);
+	list_init(&running->watched);
 }
 
 void running_release(struct running *running)
@@ -33,7 +33,7 @@ void running_end(struct running *running, struct delivery *delivery)
 	list_remove(&delivery->begun);
 	timers_set(&running->soft, &delivery->soft, MTIME_NEVER);
 	if (delivery->is_overdue && --pipe->overdue == 0)
-		list_remove(&pipe->silent);
+		list_remove(&pipe->watched);
 	delivery->is_overdue = false;
 	if (--pipe->begun == 0)
 		list_remove(&pipe->busy);
@@ -41,29 +41,29 @@ void running_end(struct running *running, struct delivery *delivery)
 	running->begun_sum -= (uint64_t)delivery->begun_at;
 }
 
-static struct delivery *begun_at(const struct running *running, const struct link *link)
+static struct delivery *task_at(const struct running *running, const struct link *link)
 {
 	return link == &running->begun ? NULL : CONTAINER_OF(link, struct delivery, begun);
 }
 
 struct delivery *running_longest(const struct running *running)
 {
-	return begun_at(running, running->begun.next);
+	return task_at(running, running->begun.next);
 }
 
 struct delivery *running_latest(const struct running *running, const struct delivery *after)
 {
-	return begun_at(running, after ? after->begun.prev : running->begun.prev);
+	return task_at(running, after ? after->begun.prev : running->begun.prev);
 }
 
 /* ---------- the hard limit ---------- */
 
-static void watch(struct running *running, struct pipe *pipe, mtime now)
+static void watch_pipe(struct running *running, struct pipe *pipe, mtime now)
 {
-	pipe->silent_since = now;
+	pipe->watched_since = now;
 	pipe->heard_of = 0;
 	pipe->heard_more = false;
-	list_append(&running->silent, &pipe->silent);
+	list_append(&running->watched, &pipe->watched);
 }
 
 void running_overdue(struct running *running, struct delivery *delivery, mtime now)
@@ -71,7 +71,7 @@ void running_overdue(struct running *running, struct delivery *delivery, mtime n
 	list_remove(&delivery->begun);
 	delivery->is_overdue = true;
 	if (delivery->pipe->overdue++ == 0)
-		watch(running, delivery->pipe, now);
+		watch_pipe(running, delivery->pipe, now);
 }
 
 void running_heard(struct pipe *pipe, uint64_t task_id)
@@ -83,8 +83,8 @@ void running_heard(struct pipe *pipe, uint64_t task_id)
 
 mtime running_watch_deadline(const struct running *running, mtime span)
 {
-	struct link *first = list_first(&running->silent);
-	return first ? mtime_after(CONTAINER_OF(first, struct pipe, silent)->silent_since, span)
+	struct link *first = list_first(&running->watched);
+	return first ? mtime_after(CONTAINER_OF(first, struct pipe, watched)->watched_since, span)
 		     : MTIME_NEVER;
 }
 
@@ -107,13 +107,14 @@ struct pipe *running_judge(struct running *running, mtime limit, mtime span, mti
 {
 	mtime wait = mtime_after(limit, span);
 	while (running_watch_deadline(running, span) <= now) {
-		struct pipe *pipe = CONTAINER_OF(list_first(&running->silent), struct pipe, silent);
+		struct pipe *pipe =
+			CONTAINER_OF(list_first(&running->watched), struct pipe, watched);
 		if (mtime_after(pipe_head(pipe)->begun_at, wait) <= now) {
 			blame_hung(pipe, wait, now);
 			return pipe;
 		}
-		list_remove(&pipe->silent);
-		watch(running, pipe, now);
+		list_remove(&pipe->watched);
+		watch_pipe(running, pipe, now);
 	}
 	return NULL;
 }

@@ -6,11 +6,11 @@
 #include "core/tasks/pipe.h"
 
 struct running {
-	struct link begun;  /* tasks, the longest running first; those that are overdue are not in
-			       it */
-	struct link busy;   /* pipes with a begun task */
-	struct link silent; /* pipes with an overdue task, by silent_since: they are watched */
-	struct timers soft; /* of tasks with a soft limit that is not over */
+	struct link begun;   /* tasks, the longest running first; those that are overdue are not in
+				it */
+	struct link busy;    /* pipes with a begun task */
+	struct link watched; /* pipes with an overdue task, by watched_since: they are watched */
+	struct timers soft;  /* of tasks with a soft limit that is not over */
 	/* for running_worked */
 	uint32_t count;     /* of begun tasks */
 	uint64_t begun_sum; /* of their begun_at */

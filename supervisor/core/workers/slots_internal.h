@@ -27,7 +27,7 @@ void slots_check_spent(struct slots *, struct slot *);
 void slots_emit_recycled(
 	const struct slots *, const struct slot *, enum recycle_reason, uint64_t bytes);
 
-/* When a task exceeds the hard limit, or a worker was silent for too long after that. */
+/* When a task exceeds the hard limit, or a worker was watched for long enough after that. */
 mtime slots_hard_deadline(const struct slots *);
 
 /* slots_scale.c: which slots are kept */
