@@ -1,16 +1,13 @@
 /* The worker of the SDK checks in C: the first word of the body is a command, the rest its
  * argument. probe.py is the same worker in Python; both give the same answers. */
+#include "sdk/probe_replies.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <wpool/worker.h>
-
-static void reply_text(struct wpool_task *task, const char *text)
-{
-	wpool_reply(task, text, strlen(text));
-}
 
 static void do_done(struct wpool_task *task, const char *rest)
 {
@@ -97,17 +94,6 @@ static void do_size(struct wpool_task *task, const char *rest)
 	(void)rest;
 	snprintf(text, sizeof text, "%zu", wpool_task_body(task).len);
 	reply_text(task, text);
-}
-
-static void do_large(struct wpool_task *task, const char *rest)
-{
-	size_t len = (size_t)atol(rest);
-	char *bytes = malloc(len);
-	if (!bytes)
-		return;
-	memset(bytes, 'x', len);
-	wpool_reply(task, bytes, len);
-	free(bytes);
 }
 
 static void do_should_stop(struct wpool_task *task, const char *rest)

@@ -1,6 +1,8 @@
 /* The worker of sdk_many.c, which has many tasks at once: probe_many poll | epoll | threads | run.
  * The first word of a body is a command, the rest its argument. All give the same answers;
  * run is for one task at a time. */
+#include "sdk/probe_replies.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,25 +14,9 @@
 
 #define LATER_MAX 1024
 
-static void reply_text(struct wpool_task *task, const char *text)
-{
-	wpool_reply(task, text, strlen(text));
-}
-
 static void do_reply(struct wpool_task *task, const char *rest)
 {
 	reply_text(task, rest);
-}
-
-static void do_large(struct wpool_task *task, const char *rest)
-{
-	size_t len = (size_t)atol(rest);
-	char *bytes = malloc(len);
-	if (!bytes)
-		return;
-	memset(bytes, 'x', len);
-	wpool_reply(task, bytes, len);
-	free(bytes);
 }
 
 /* A reference keeps the task readable. */

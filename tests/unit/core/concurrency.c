@@ -256,14 +256,20 @@ START_TEST(a_hung_task_alone_pays)
 }
 END_TEST
 
+/* Task 1 is due now, and those up to `last` began a second after it. */
+static void begin_overdue(struct rig *rig, uint16_t concurrency, uint64_t last)
+{
+	rig_begin(rig, rig_several(1, concurrency), 1);
+	rig_wait(rig, MTIME_SECOND);
+	rig_deliver(rig, 2, last);
+	rig_turn(rig);
+	rig_wait(rig, 59 * MTIME_SECOND);
+}
+
 START_TEST(its_own_progress_is_no_sign)
 {
 	struct rig rig;
-	rig_begin(&rig, rig_several(1, 2), 1);
-	rig_wait(&rig, MTIME_SECOND);
-	rig_deliver(&rig, 2, 2);
-	rig_turn(&rig);
-	rig_wait(&rig, 59 * MTIME_SECOND);
+	begin_overdue(&rig, 2, 2);
 	rig_answer_task(&rig, 0, 1, 1, -1);
 	rig_wait(&rig, 5 * MTIME_SECOND);
 	rig_gone(&rig, 0, 1);
@@ -275,11 +281,7 @@ END_TEST
 START_TEST(progress_of_another_task_is_a_sign)
 {
 	struct rig rig;
-	rig_begin(&rig, rig_several(1, 2), 1);
-	rig_wait(&rig, MTIME_SECOND);
-	rig_deliver(&rig, 2, 2);
-	rig_turn(&rig);
-	rig_wait(&rig, 59 * MTIME_SECOND);
+	begin_overdue(&rig, 2, 2);
 	rig_answer_task(&rig, 0, 1, 1, -1);
 	rig_answer_task(&rig, 0, 1, 2, -1);
 	rig_wait(&rig, 5 * MTIME_SECOND);
@@ -294,11 +296,7 @@ END_TEST
 START_TEST(a_hung_task_may_be_answered_in_the_grace)
 {
 	struct rig rig;
-	rig_begin(&rig, rig_several(1, 3), 1);
-	rig_wait(&rig, MTIME_SECOND);
-	rig_deliver(&rig, 2, 2);
-	rig_turn(&rig);
-	rig_wait(&rig, 59 * MTIME_SECOND);
+	begin_overdue(&rig, 3, 2);
 	rig_answer_task(&rig, 0, 1, 2, -1);
 	rig_wait(&rig, 5 * MTIME_SECOND);
 	rig_answer_task(&rig, 0, 1, 1, 200);
@@ -351,11 +349,7 @@ END_TEST
 START_TEST(a_late_answer_of_the_overdue_task_counts)
 {
 	struct rig rig;
-	rig_begin(&rig, rig_several(1, 2), 1);
-	rig_wait(&rig, MTIME_SECOND);
-	rig_deliver(&rig, 2, 3);
-	rig_turn(&rig);
-	rig_wait(&rig, 59 * MTIME_SECOND);
+	begin_overdue(&rig, 2, 3);
 	rig_expect(&rig, "send 0:2");
 	rig_answer_task(&rig, 0, 1, 1, 200);
 	rig_turn(&rig);
