@@ -24,6 +24,8 @@ enum reject {
 enum source_request {
 	SOURCE_CONSUME,   /* with this window (prefetch); also on every later channel */
 	SOURCE_REST,      /* cancel the consumer, keep the channel; answered by SOURCE_RESTED */
+	SOURCE_LEAVE,     /* with sessions, in place of REST: barrier without a cancel, then close
+			     the channel; answered by SOURCE_DOWN. The next CONSUME opens another */
 	SOURCE_CLOSE,     /* barrier, then close the channel for good; answered by SOURCE_DOWN */
 	SOURCE_UNDECIDED, /* never an effect: the value before the first request */
 };
@@ -51,6 +53,9 @@ struct effects {
 	/* Ask the worker of this life for something about a task that it has open. False: it does
 	 * not read what it is asked. */
 	bool (*ask)(void *io, uint16_t slot, uint32_t life, enum task_request, uint64_t task_id);
+	/* True: both are the same message: body, properties and headers are equal, apart from what
+	 * the broker counts (x-delivery-count). */
+	bool (*is_same)(void *io, const struct delivery *, const struct delivery *);
 	/* True: there may be this many slots. Called before a new one is used. */
 	bool (*allow_slots)(void *io, uint16_t slots);
 	/* How long the process of this life waited for a processor since its start. */

@@ -30,6 +30,7 @@ struct pool_config;
 	X(SLOT_GONE)     /* exit is known and the pipe is read to its end; or never started */     \
 	X(SLOT_MEMORY)   /* the resident memory of its process; from time to time */               \
 	X(COMMAND)                                                                                 \
+	X(SESSION_COMMAND) /* about one session */                                                 \
 	X(TURN_END) /* all that could be read was reported: dispatch, then ack */
 
 enum event_kind {
@@ -58,6 +59,32 @@ enum command {
 #define X(id, name) COMMAND_##id,
 	COMMANDS(X)
 #undef X
+};
+
+/* DRAIN: run what is queued in one go, then end the session. CLOSE: finish the running task, and
+ * end; what is queued goes where `queued` says. ABORT: the same, but cancel the running task, and
+ * end its worker if it does not answer. PAUSE, RESUME. RETRY: run the front task, which is parked
+ * or blocked, now. SKIP: give it up. */
+#define SESSION_VERBS(X)                                                                           \
+	X(DRAIN, drain)                                                                            \
+	X(CLOSE, close)                                                                            \
+	X(ABORT, abort)                                                                            \
+	X(PAUSE, pause)                                                                            \
+	X(RESUME, resume)                                                                          \
+	X(RETRY, retry)                                                                            \
+	X(SKIP, skip)
+
+enum session_verb {
+#define X(id, name) SESSION_VERB_##id,
+	SESSION_VERBS(X)
+#undef X
+};
+
+/* Where the queued tasks of a session go that is closed or aborted. */
+enum session_queued {
+	SESSION_DEAD_LETTER,
+	SESSION_DISCARD,
+	SESSION_KEEP, /* they open the session's next life */
 };
 
 struct event {
@@ -96,6 +123,11 @@ struct event {
 			/* COMMAND_CONFIGURE; borrowed for the call, its texts until pool_free */
 			const struct pool_config *config;
 		} command;
+		struct {
+			enum session_verb verb;
+			enum session_queued queued; /* CLOSE, ABORT */
+			struct text key;            /* borrowed for the call */
+		} session;
 	};
 };
 

@@ -14,6 +14,22 @@
 /* What its worker is sent when a task has exceeded its soft limit. */
 enum soft_action { SOFT_NOTHING, SOFT_CONTEXT_SWITCH, SOFT_CANCEL };
 
+/* What happens to a session when the message at its front is given up. */
+enum session_failure { SESSION_SKIP, SESSION_BLOCK };
+
+struct session_config {
+	bool is_on;         /* messages with a key run one at a time and in order for each key */
+	uint32_t quantum;   /* tasks of one turn; 0: quantum_time counts */
+	mtime quantum_time; /* of workers in one turn */
+	enum session_failure on_failure;
+	mtime idle;            /* a session ends so long after its last task; 0: at once */
+	uint32_t max_active;   /* sessions begun and not ended; 0: any number */
+	uint32_t max_sessions; /* that are remembered; above 0 */
+	mtime max_unacked_age; /* then the channel is renewed; MTIME_NEVER: never */
+	mtime takeover_delay;  /* MTIME_NEVER: no other supervisor runs this pool */
+	bool is_return_free;   /* the queue has no delivery limit, so a renewal costs nothing */
+};
+
 struct pool_config {
 	const char *name;
 	uint16_t workers;     /* 1 to POOL_WORKERS_MAX, until it is scaled */
@@ -31,6 +47,7 @@ struct pool_config {
 	mtime grace;              /* after QUIT, and again after TERM */
 	size_t outbox_limit;      /* unconfirmed bytes above which nothing is dispatched */
 	struct recycle_limits recycle;
+	struct session_config session; /* on: prefetch is above 0 */
 	struct settle_policy policy;
 };
 

@@ -25,6 +25,7 @@ enum delivery_state {
 };
 
 struct pipe;
+struct session;
 struct source;
 
 struct delivery {
@@ -64,6 +65,8 @@ struct delivery {
 	/* from its properties; texts point into bytes */
 	struct text properties; /* raw property flags and values */
 	struct text headers;    /* raw header table without its length; empty: none */
+	struct text key;        /* of its session; empty: it has none */
+	bool is_high;           /* priority 5 and above: the high lane of its session */
 	struct text reply_to;
 	struct text correlation_id;
 	struct text message_id;

@@ -17,7 +17,9 @@
 	X(REASON_TOO_LARGE, "too-large")         /* over max_body, or its frame over max_frame */  \
 	X(REASON_BAD_HEADERS, "bad-headers")     /* its header table cannot be read */             \
 	X(REASON_COMES_BACK, "comes-back") /* delivered again too often without being settled */   \
-	X(REASON_RENEWAL_REFUSED, "renewal-refused") /* its renewal closed a channel */
+	X(REASON_RENEWAL_REFUSED, "renewal-refused") /* its renewal closed a channel */            \
+	X(REASON_NO_SESSION, "no-session") /* it has no key, and session.without_key is reject */  \
+	X(REASON_BAD_SESSION, "bad-session") /* its key is not UTF-8 of 1 to 255 bytes */
 
 enum reason {
 #define X(reason, name) reason,
