@@ -31,7 +31,9 @@ struct pool_config;
 	X(SLOT_MEMORY)   /* the resident memory of its process; from time to time */               \
 	X(COMMAND)                                                                                 \
 	X(SESSION_COMMAND) /* about one session */                                                 \
-	X(TURN_END) /* all that could be read was reported: dispatch, then ack */
+	X(TOKEN_HELD)      /* the pool has the token: it is the active one */                      \
+	X(TOKEN_LOST)      /* it must not run keyed tasks any more */                              \
+	X(TURN_END)        /* all that could be read was reported: dispatch, then ack */
 
 enum event_kind {
 #define X(kind) kind,
@@ -128,6 +130,10 @@ struct event {
 			enum session_queued queued; /* CLOSE, ABORT */
 			struct text key;            /* borrowed for the call */
 		} session;
+		struct {
+			bool is_orderly; /* the former holder left in order */
+			uint32_t deaths; /* holders that died in a row */
+		} token;
 	};
 };
 

@@ -26,7 +26,7 @@ enum session_state {
 
 /* Why a session ended. */
 #define SESSION_ENDS(X)                                                                            \
-	X(SESSION_END_IDLE, "idle")     /* its idle time is over, or it is none */                 \
+	X(SESSION_END_IDLE, "idle") /* its idle time is over, or it is none */                     \
 	X(SESSION_END_DRAINED, "drained")                                                          \
 	X(SESSION_END_CLOSED, "closed")                                                            \
 	X(SESSION_END_ABORTED, "aborted")                                                          \
@@ -56,12 +56,12 @@ enum renewal {
 struct session_facts {
 	struct text key; /* borrowed until the next step */
 	enum session_state state;
-	mtime since;                       /* it is in this state */
-	mtime due;                         /* PARKED: the next attempt; else MTIME_NEVER */
-	enum reason reason;                /* PARKED, BLOCKED: why; else REASON_NONE */
-	uint32_t high, normal;             /* tasks that wait behind the front one */
-	const struct delivery *front;      /* begun, parked or blocked; NULL: none; borrowed until
-					      the next step */
+	mtime since;                  /* it is in this state */
+	mtime due;                    /* PARKED: the next attempt; else MTIME_NEVER */
+	enum reason reason;           /* PARKED, BLOCKED: why; else REASON_NONE */
+	uint32_t high, normal;        /* tasks that wait behind the front one */
+	const struct delivery *front; /* begun, parked or blocked; NULL: none; borrowed until
+					 the next step */
 };
 
 /* Of the pool as a whole; totals count from its start. */
