@@ -55,7 +55,8 @@ static const char *const arrivals[] = {"any", "redelivered", "counted", "tried-b
 static const char *const yes_no[] = {"yes", "no"};
 static const char *const effect_names[EFFECT_COUNT] = {"send", "send-too-large", "send-no-memory",
 	"ack", "ack-multiple", "reject-dead-letter", "reject-unstarted", "publish", "consume",
-	"rest", "close", "spawn", "quit", "term", "kill", "switch", "cancel", "room", "room-none"};
+	"rest", "leave", "close", "spawn", "quit", "term", "kill", "switch", "cancel", "room",
+	"room-none"};
 #define X(id, name) [ROW_##id] = #name,
 static const char *const commands[ROW_COUNT] = {COMMANDS(X)[ROW_SCALE_DOWN] = "scale-down",
 	[ROW_SCALE_NOWHERE] = "scale-nowhere", [ROW_SCALE_RANGE] = "scale-range"};

@@ -91,10 +91,10 @@ enum cover_effect {
 	EFFECT_REJECT = 5,
 	EFFECT_PUBLISH = 7,
 	EFFECT_SOURCE = 8,
-	EFFECT_SLOT = 11,
-	EFFECT_ASK = 15,
-	EFFECT_ALLOW_SLOTS = 17,
-	EFFECT_COUNT = 19,
+	EFFECT_SLOT = 12,
+	EFFECT_ASK = 16,
+	EFFECT_ALLOW_SLOTS = 18,
+	EFFECT_COUNT = 20,
 };
 enum cover_ended {
 	ENDED_GONE,   /* by itself */

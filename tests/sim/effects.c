@@ -133,6 +133,13 @@ static bool do_ask(
 	return true;
 }
 
+/* A body holds the number of its message. */
+static bool do_is_same(void *io, const struct delivery *a, const struct delivery *b)
+{
+	(void)io;
+	return text_is(a->body, b->body);
+}
+
 static bool do_allow_slots(void *io, uint16_t slots)
 {
 	struct pool_runtime *runtime = io;
@@ -194,4 +201,4 @@ static void do_emit(void *io, const struct notice *notice)
 }
 
 const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_ask, do_allow_slots, do_waited, do_emit};
+	do_ask, do_is_same, do_allow_slots, do_waited, do_emit};
