@@ -107,6 +107,15 @@ static bool do_ask(
 	return true;
 }
 
+/* No pool here has sessions. */
+static bool do_is_same(void *io, const struct delivery *before, const struct delivery *after)
+{
+	(void)io;
+	(void)before;
+	(void)after;
+	return false;
+}
+
 static bool do_allow_slots(void *io, uint16_t slots)
 {
 	(void)io;
@@ -128,7 +137,7 @@ static void do_emit(void *io, const struct notice *notice)
 }
 
 static const struct effects effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_ask, do_allow_slots, do_waited, do_emit};
+	do_ask, do_is_same, do_allow_slots, do_waited, do_emit};
 
 static void on_log_line(void *ctx, enum log_level level, const char *words)
 {

@@ -110,6 +110,15 @@ static bool on_ask(
 	return true;
 }
 
+/* No pool here has sessions. */
+static bool on_is_same(void *io, const struct delivery *before, const struct delivery *after)
+{
+	(void)io;
+	(void)before;
+	(void)after;
+	return false;
+}
+
 static bool on_allow_slots(void *io, uint16_t slots)
 {
 	(void)io;
@@ -130,4 +139,4 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 const struct effects chance_effects = {on_send, on_ack, on_reject, on_publish, on_source, on_slot,
-	on_ask, on_allow_slots, on_waited, on_tell};
+	on_ask, on_is_same, on_allow_slots, on_waited, on_tell};

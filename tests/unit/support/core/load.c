@@ -98,6 +98,15 @@ static bool on_ask(
 	return false;
 }
 
+/* No pool here has sessions. */
+static bool on_is_same(void *io, const struct delivery *before, const struct delivery *after)
+{
+	(void)io;
+	(void)before;
+	(void)after;
+	return false;
+}
+
 static bool on_allow_slots(void *io, uint16_t slots)
 {
 	struct load *load = io;
@@ -123,7 +132,7 @@ static void on_tell(void *io, const struct notice *notice)
 }
 
 static const struct effects effects = {on_send, on_ack, on_reject, on_publish, on_source, on_slot,
-	on_ask, on_allow_slots, on_waited, on_tell};
+	on_ask, on_is_same, on_allow_slots, on_waited, on_tell};
 
 /* ---------- the world ---------- */
 
