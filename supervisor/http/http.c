@@ -22,6 +22,8 @@
 #define LISTENERS_MAX  2
 /* Connections that one turn accepts, and that it closes for lack of places. */
 #define TURN_CLIENTS 32
+/* How long one piece of an answer may be made. */
+#define PIECE_TIME MTIME_MS
 /* While fewer than one place in this many is free, there is a crowd. */
 #define CROWD_SHARE 4
 
@@ -54,7 +56,6 @@ struct http_stream {
 	void *ctx;
 	struct buf made; /* and not sent yet */
 	bool is_over;
-	/* only where pieces->waits is set */
 	struct http *http;
 	struct client *client;
 	struct MHD_Connection *connection;
@@ -73,6 +74,7 @@ struct http {
 	struct ev_timer timer; /* the end of a rest, or of a client's time */
 	bool rests;
 	bool has_woken; /* a stream, since the library ran */
+	bool has_busy;  /* a sleeping stream has a piece to make */
 	bool is_ending;
 	unsigned in_answer; /* requests */
 	unsigned following;
@@ -253,7 +255,7 @@ static mtime time_until_next(const struct http *http)
 		span = mtime_min(span, time_left(first_to_go(http), HTTP_PATIENCE));
 	if (!list_is_empty(&http->asleep))
 		span = mtime_min(span, HTTP_LOOK);
-	if (http->has_woken)
+	if (http->has_woken || http->has_busy)
 		span = 0;
 	if (MHD_get_timeout(http->daemon, &ms) == MHD_YES && (mtime)ms * MTIME_MS < span)
 		span = (mtime)ms * MTIME_MS;
@@ -281,7 +283,7 @@ static void work(struct http *http)
 		accept_clients(http, http->listeners[i].fd);
 	close_clients(http);
 	http_wake(http);
-	http->has_woken = false;
+	http->has_woken = http->has_busy = false;
 	MHD_run(http->daemon);
 	mtime took = clock_now() - begun;
 	stop_watching(http);
@@ -446,17 +448,22 @@ void http_wake(struct http *http)
 		loop_start_timer(http->loop, &http->timer, 0);
 }
 
+static bool has_to_wait(const struct http_stream *stream)
+{
+	return stream->pieces->waits && stream->pieces->waits(stream->ctx);
+}
+
 /* Called by the library for up to size bytes more. */
 static ssize_t on_more(void *ctx, uint64_t position, char *bytes, size_t size)
 {
 	struct http_stream *stream = ctx;
-	const struct http_pieces *pieces = stream->pieces;
+	mtime end = clock_now() + PIECE_TIME;
 	size_t len;
 
 	(void)position;
-	while (!stream->is_over && buf_len(&stream->made) < size &&
-		!(pieces->waits && pieces->waits(stream->ctx)))
-		stream->is_over = !pieces->next(stream->ctx, &stream->made);
+	while (!stream->is_over && buf_len(&stream->made) < size && clock_now() < end &&
+		!has_to_wait(stream))
+		stream->is_over = !stream->pieces->next(stream->ctx, &stream->made);
 	if (stream->made.failed)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	len = buf_len(&stream->made) < size ? buf_len(&stream->made) : size;
@@ -469,6 +476,7 @@ static ssize_t on_more(void *ctx, uint64_t position, char *bytes, size_t size)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (!is_peer_there(stream))
 		return MHD_CONTENT_READER_END_WITH_ERROR;
+	stream->http->has_busy |= !has_to_wait(stream);
 	list_append(&stream->http->asleep, &stream->asleep);
 	MHD_suspend_connection(stream->connection);
 	return 0;
@@ -494,7 +502,11 @@ void http_answer_in_pieces(const struct http_request *request, const char *type,
 	struct MHD_Response *response = NULL;
 
 	if (stream) {
-		*stream = (struct http_stream){.pieces = pieces, .ctx = ctx, .http = http};
+		*stream = (struct http_stream){.pieces = pieces,
+			.ctx = ctx,
+			.http = http,
+			.connection = request->connection,
+			.client = client_of(request->connection)};
 		buf_init(&stream->made, SIZE_MAX);
 		list_init(&stream->asleep);
 		response = MHD_create_response_from_callback(
@@ -504,8 +516,6 @@ void http_answer_in_pieces(const struct http_request *request, const char *type,
 		pieces->end(ctx);
 		free(stream);
 	} else if (pieces->waits) { /* its time has no limit */
-		stream->connection = request->connection;
-		stream->client = client_of(request->connection);
 		if (stream->client->state == CLIENT_ANSWERED)
 			enter_state(http, stream->client, CLIENT_FOLLOWING);
 		http->following++;

@@ -44,7 +44,8 @@ typedef bool http_admits(void *ctx, int fd);
 
 /* An answer that is made while it is sent. */
 struct http_pieces {
-	/* Append the next piece, at most some kilobytes; false: it was the last one. */
+	/* Append the next piece, at most some kilobytes; false: it was the last one. It may append
+	 * nothing and return true after a millisecond of work: it is called again soon. */
 	bool (*next)(void *ctx, struct buf *out);
 	void (*end)(void *ctx); /* called after the last piece, or earlier if the peer has gone */
 	/* True: there is no piece now, but there may be one later. NULL: there always is one. */

@@ -47,6 +47,21 @@ static void end_lines(void *ctx)
 
 static const struct http_pieces pieces = {.next = next_line, .end = end_lines};
 
+/* An answer that takes 30 ms of work before its first byte. */
+static bool next_work(void *ctx, struct buf *out)
+{
+	struct lines *lines = ctx;
+	mtime end = clock_now() + MTIME_MS / 10;
+	while (clock_now() < end)
+		;
+	if (++lines->at < 300)
+		return true;
+	buf_append_text(out, TEXT("found"));
+	return false;
+}
+
+static const struct http_pieces worked = {.next = next_work, .end = end_lines};
+
 /* The lines so far of an answer to follow. */
 static unsigned lines_so_far;
 
@@ -66,6 +81,11 @@ static void on_request(void *ctx, const struct http_request *request)
 	if (strcmp(request->path, "/long") == 0) {
 		http_answer_in_pieces(
 			request, "text/plain", &pieces, calloc(1, sizeof(struct lines)));
+		return;
+	}
+	if (strcmp(request->path, "/work") == 0) {
+		http_answer_in_pieces(
+			request, "text/plain", &worked, calloc(1, sizeof(struct lines)));
 		return;
 	}
 	if (strcmp(request->path, "/follow") == 0 && http_following(request) >= FOLLOWERS) {
@@ -230,6 +250,18 @@ START_TEST(a_long_answer_arrives_whole)
 		at += len;
 	}
 	ck_assert_str_eq(at, "");
+	ck_assert_uint_eq(ended, 1);
+}
+END_TEST
+
+START_TEST(an_answer_that_takes_work_delays_no_other)
+{
+	int fd = client();
+	ck_assert(send_all(fd, "GET /work HTTP/1.0\r\n\r\n", 22));
+	ck_assert_int_eq(ask("GET /a HTTP/1.0\r\n\r\n"), 200);
+	ck_assert_uint_eq(ended, 0);
+	ck_assert_int_eq(read_answer(fd), 200);
+	ck_assert_ptr_nonnull(strstr(answer, "\r\n\r\nfound"));
 	ck_assert_uint_eq(ended, 1);
 }
 END_TEST
@@ -436,6 +468,7 @@ static Suite *suite(void)
 	TCase *tcase = tcase_create("http");
 	static const TTest *const *const tests[] = {&a_request_is_answered,
 		&a_request_body_is_not_awaited, &a_long_answer_arrives_whole,
+		&an_answer_that_takes_work_delays_no_other,
 		&a_client_that_does_not_read_delays_no_other, &oversized_requests_are_refused,
 		&half_requests_do_not_keep_their_connection, &a_crowd_pushes_out_its_own,
 		&a_peer_that_is_not_admitted_is_marked, &http_free_closes_all_connections,
