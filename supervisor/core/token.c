@@ -1,0 +1,556 @@
+#include "core/token.h"
+
+#include <stdlib.h>
+
+/* The token to be published next, or that is published. */
+enum next_state {
+	NEXT_NONE,
+	NEXT_WANTED, /* the publish channel is down */
+	NEXT_SENT,
+};
+
+struct next {
+	enum next_state state;
+	bool is_confirmed;
+	uint64_t tag; /* it was delivered to us; 0: not yet */
+	uint64_t epoch, counter;
+	uint32_t deaths;
+	mtime sent_at;
+};
+
+struct token {
+	struct token_config config;
+	const struct token_effects *effects;
+	void *io;
+	enum token_state state;
+	bool is_up;      /* the consuming channel */
+	bool publishes;  /* the publish channel is up */
+	bool wants_zero; /* a token of epoch 0 is to be published */
+
+	/* The highest token seen, while one counts. */
+	bool has_top;
+	uint64_t top_tag; /* 0: it is not unacked here */
+	struct token_content top;
+	char top_holder[TOKEN_HOLDER_MAX];
+	char top_handover[TOKEN_HANDOVER_MAX];
+
+	struct next next;
+	uint64_t epoch, counter; /* of our latest publish */
+	uint64_t held_epoch;     /* the latest in which we were the holder; 0: none */
+	uint32_t deaths;
+	mtime since, renewed_at, renew_at;
+	mtime requeued_at; /* MTIME_NEVER: the token that we hold is not requeued */
+	mtime leave_by;
+	uint32_t refused_window;
+
+	char handover[TOKEN_HANDOVER_MAX];
+	size_t handover_len;
+	bool is_handover_new, is_handover_sent; /* sent: with the latest publish */
+};
+
+struct token *token_new(
+	const struct token_config *config, const struct token_effects *effects, void *io)
+{
+	struct token *token = calloc(1, sizeof *token);
+
+	if (!token)
+		return NULL;
+	token->config = *config;
+	token->effects = effects;
+	token->io = io;
+	token->wants_zero = true;
+	token->requeued_at = MTIME_NEVER;
+	return token;
+}
+
+void token_free(struct token *token)
+{
+	free(token);
+}
+
+/* ---------- which token counts ---------- */
+
+/* Of two equal ones the one that costs a delay counts. */
+static bool is_higher(const struct token_content *a, const struct token_content *b)
+{
+	if (a->epoch != b->epoch)
+		return a->epoch > b->epoch;
+	if (a->counter != b->counter)
+		return a->counter > b->counter;
+	return !a->is_orderly && b->is_orderly;
+}
+
+static bool is_ours(const struct token *token, const struct token_content *content)
+{
+	return content->epoch > 0 && text_is(content->holder, token->config.holder);
+}
+
+/* A token that we published but never held proves nothing about the holder before. */
+static bool was_held_by_us(const struct token *token, const struct token_content *content)
+{
+	return is_ours(token, content) && content->epoch == token->held_epoch;
+}
+
+static struct text copy_text(char *to, size_t size, struct text from)
+{
+	size_t len = from.len < size ? from.len : size;
+
+	if (len > 0)
+		memcpy(to, from.ptr, len);
+	return text_of(to, len);
+}
+
+static void ack_tag(const struct token *token, uint64_t tag)
+{
+	if (tag > 0)
+		token->effects->ack(token->io, tag);
+}
+
+/* What counted before is acked. */
+static void set_top(struct token *token, const struct token_content *content, uint64_t tag)
+{
+	ack_tag(token, token->top_tag);
+	token->has_top = true;
+	token->top_tag = tag;
+	token->requeued_at = MTIME_NEVER;
+	token->top = *content;
+	token->top.holder = copy_text(token->top_holder, sizeof token->top_holder, content->holder);
+	token->top.handover =
+		copy_text(token->top_handover, sizeof token->top_handover, content->handover);
+}
+
+/* Our own token is in the queue, and the broker delivered it to us. */
+static void become_top(struct token *token)
+{
+	const struct next *next = &token->next;
+	const struct token_content content = {.holder = token->config.holder,
+		.epoch = next->epoch,
+		.counter = next->counter,
+		.window = token->config.window,
+		.delay = token->config.delay,
+		.deaths = next->deaths};
+
+	set_top(token, &content, next->tag);
+	token->next = (struct next){0};
+}
+
+/* It is acked, unless it is the only token that we have. */
+static void drop_next(struct token *token)
+{
+	if (token->next.tag && !token->top_tag)
+		become_top(token);
+	else
+		ack_tag(token, token->next.tag);
+	token->next = (struct next){0};
+}
+
+static mtime lease_span(const struct token *token)
+{
+	return token->config.delay / 2;
+}
+
+/* ---------- publishing ---------- */
+
+/* A crash of the holder is a death; a lost lease of our own is none. */
+static struct token_grant grant_of(const struct token *token)
+{
+	const struct token_content *top = &token->top;
+	struct token_grant grant = {.delay = mtime_max(top->delay, token->config.delay)};
+
+	if (top->epoch == 0)
+		return grant;
+	grant.is_orderly = top->is_orderly || was_held_by_us(token, top);
+	grant.deaths = top->deaths + (grant.is_orderly || top->deaths == UINT32_MAX ? 0 : 1);
+	if (top->is_orderly)
+		grant.handover = top->handover;
+	return grant;
+}
+
+static uint32_t deaths_at(const struct token *token, mtime now)
+{
+	return now - token->since >= TOKEN_DEATHS_KEPT ? 0 : token->deaths;
+}
+
+static void send_next(struct token *token, bool is_orderly, mtime now)
+{
+	const struct next *next = &token->next;
+	const struct token_content content = {
+		.holder = token->config.holder,
+		.epoch = next->epoch,
+		.counter = next->counter,
+		.window = token->config.window,
+		.delay = token->config.delay,
+		.is_orderly = is_orderly,
+		.deaths = next->deaths,
+		.handover = text_of(token->handover, token->handover_len),
+	};
+
+	token->next.sent_at = now;
+	token->is_handover_sent = token->is_handover_new;
+	token->effects->publish(token->io, &content);
+}
+
+/* No two publishes are equal, so that a delivery shows which one it is. A publish that is not
+ * answered is replaced. */
+static void publish_next(struct token *token, mtime now)
+{
+	bool is_taking = token->state == TOKEN_TAKING, is_orderly = token->state == TOKEN_LEAVING;
+	struct next *next = &token->next;
+	uint64_t epoch = token->held_epoch;
+
+	drop_next(token);
+	next->state = NEXT_WANTED;
+	if (!token->publishes)
+		return;
+	if (is_taking)
+		epoch = token->top.epoch >= token->epoch ? token->top.epoch + 1 : token->epoch;
+	token->counter = epoch == token->epoch ? token->counter + 1 : 0;
+	token->epoch = epoch;
+	*next = (struct next){.state = NEXT_SENT,
+		.epoch = epoch,
+		.counter = token->counter,
+		.deaths = is_taking ? grant_of(token).deaths : deaths_at(token, now)};
+	send_next(token, is_orderly, now);
+}
+
+static void publish_zero(struct token *token)
+{
+	const struct token_content zero = {
+		.window = token->config.window, .delay = token->config.delay};
+
+	if (token->publishes && token->is_up && token->wants_zero && token->state == TOKEN_STANDBY)
+		token->effects->publish(token->io, &zero);
+}
+
+/* ---------- changes of state ---------- */
+
+static void set_lease(const struct token *token, mtime until)
+{
+	token->effects->lease(token->io, until);
+}
+
+static void forget_tokens(struct token *token)
+{
+	token->has_top = false;
+	token->top_tag = 0;
+	token->next = (struct next){0};
+	token->requeued_at = MTIME_NEVER;
+}
+
+static void stand_by(struct token *token)
+{
+	token->state = TOKEN_STANDBY;
+	forget_tokens(token);
+}
+
+static void take_over(struct token *token, mtime now)
+{
+	token->state = TOKEN_TAKING;
+	token->wants_zero = false;
+	publish_next(token, now);
+}
+
+/* The pool kills what it runs, so the next takeover of a token that is still ours needs no delay.
+ */
+static void lose_lease(struct token *token)
+{
+	set_lease(token, 0);
+	token->effects->lost(token->io);
+	token->state = TOKEN_STANDBY;
+}
+
+static void leave_for_good(struct token *token)
+{
+	token->state = TOKEN_LEFT;
+	forget_tokens(token);
+}
+
+static void renewed(struct token *token, mtime sent_at)
+{
+	token->renewed_at = mtime_max(token->renewed_at, sent_at);
+	set_lease(token, mtime_after(token->renewed_at, lease_span(token)));
+}
+
+static void become_holder(struct token *token, mtime sent_at, mtime now)
+{
+	/* The content changes hands before the effect: it is borrowed by the grant. */
+	struct token_grant grant = grant_of(token);
+
+	token->state = TOKEN_HOLDING;
+	token->held_epoch = token->next.epoch;
+	token->deaths = grant.deaths;
+	token->since = now;
+	token->renewed_at = sent_at;
+	token->renew_at = mtime_after(sent_at, token->config.delay / TOKEN_RENEWALS);
+	renewed(token, sent_at);
+	token->effects->held(token->io, &grant);
+	become_top(token);
+}
+
+/* Confirmed and delivered: it counts from the moment at which it was sent. */
+static void finish_next(struct token *token, mtime now)
+{
+	mtime sent_at = token->next.sent_at;
+
+	if (token->next.state != NEXT_SENT || !token->next.is_confirmed || !token->next.tag)
+		return;
+	if (token->state == TOKEN_TAKING && now - sent_at >= lease_span(token)) {
+		publish_next(token, now); /* that was too long ago to prove anything */
+	} else if (token->state == TOKEN_TAKING) {
+		become_holder(token, sent_at, now);
+	} else if (token->state == TOKEN_HOLDING) {
+		become_top(token);
+		renewed(token, sent_at);
+	}
+}
+
+/* ---------- the consuming channel ---------- */
+
+void token_up(struct token *token, bool is_empty, mtime now)
+{
+	token->is_up = true;
+	token->wants_zero = token->wants_zero || is_empty;
+	publish_zero(token);
+	if (token->state == TOKEN_HOLDING)
+		publish_next(token, now);
+}
+
+void token_down(struct token *token)
+{
+	token->is_up = false;
+	token->top_tag = token->next.tag = 0;
+	token->requeued_at = MTIME_NEVER;
+	if (token->state == TOKEN_TAKING)
+		stand_by(token);
+	else if (token->state == TOKEN_STANDBY)
+		forget_tokens(token);
+}
+
+/* A window that differs from the holder's before could break the order of what comes back. */
+static bool is_refused(struct token *token, const struct token_content *content)
+{
+	bool is_other = content->epoch > 0 && content->window != token->config.window &&
+			!is_ours(token, content);
+
+	token->refused_window = is_other ? content->window : 0;
+	return is_other;
+}
+
+/* The one that counts so far was redelivered: after a loss of the channel, or because it was
+ * requeued, which proves as much as a renewal. */
+static bool offer_again(struct token *token, uint64_t tag, const struct token_content *content)
+{
+	mtime requeued_at = token->requeued_at;
+
+	if (!token->has_top || token->top_tag || !was_held_by_us(token, content) ||
+		content->counter != token->top.counter || token->state == TOKEN_STANDBY)
+		return false;
+	token->top_tag = tag;
+	token->requeued_at = MTIME_NEVER;
+	if (requeued_at != MTIME_NEVER && token->state == TOKEN_HOLDING)
+		renewed(token, requeued_at);
+	return true;
+}
+
+static bool offer_next(
+	struct token *token, uint64_t tag, const struct token_content *content, mtime now)
+{
+	struct next *next = &token->next;
+
+	if (next->state != NEXT_SENT || !is_ours(token, content) || content->epoch != next->epoch ||
+		content->counter != next->counter)
+		return false;
+	if (next->tag || token->state == TOKEN_LEAVING)
+		return true; /* forged; or ours to give back with the channel */
+	next->tag = tag;
+	finish_next(token, now);
+	return true;
+}
+
+/* It counts more than the one that did. */
+static void offer_higher(
+	struct token *token, uint64_t tag, const struct token_content *content, mtime now)
+{
+	if (token->state == TOKEN_HOLDING && was_held_by_us(token, content)) {
+		set_top(token, content, tag);
+		return;
+	}
+	if (token->state == TOKEN_HOLDING)
+		lose_lease(token);
+	if (is_refused(token, content)) {
+		token_down(token);
+		stand_by(token);
+		token->effects->give_back(token->io, content);
+		return;
+	}
+	set_top(token, content, tag);
+	if (token->state == TOKEN_TAKING && token->next.state == NEXT_SENT &&
+		token->next.epoch > content->epoch)
+		return;
+	take_over(token, now);
+}
+
+void token_offer(struct token *token, uint64_t tag, const struct token_content *content, mtime now)
+{
+	if (token->state == TOKEN_LEAVING || token->state == TOKEN_LEFT)
+		return; /* it goes back with the channel */
+	if (offer_next(token, tag, content, now) || offer_again(token, tag, content))
+		return;
+	/* An earlier publish of a takeover whose confirm was lost: it is followed by another one.
+	 */
+	bool is_stale = token->state == TOKEN_TAKING && is_ours(token, content) &&
+			!was_held_by_us(token, content);
+	if (is_stale || (token->has_top && !is_higher(content, &token->top)))
+		ack_tag(token, tag);
+	else
+		offer_higher(token, tag, content, now);
+}
+
+/* ---------- the publish channel ---------- */
+
+void token_publisher_up(struct token *token, mtime now)
+{
+	token->publishes = true;
+	if (token->next.state == NEXT_WANTED)
+		publish_next(token, now);
+	else
+		publish_zero(token);
+}
+
+void token_publisher_down(struct token *token)
+{
+	token->publishes = false;
+	if (token->next.state == NEXT_SENT && !token->next.is_confirmed) {
+		drop_next(token);
+		token->next.state = NEXT_WANTED;
+	}
+}
+
+void token_confirmed(struct token *token, mtime now)
+{
+	if (token->next.state != NEXT_SENT) {
+		token->wants_zero = false;
+		return;
+	}
+	token->next.is_confirmed = true;
+	token->is_handover_new = token->is_handover_new && !token->is_handover_sent;
+	if (token->state == TOKEN_LEAVING) {
+		ack_tag(token, token->top_tag);
+		leave_for_good(token);
+	} else {
+		finish_next(token, now);
+	}
+}
+
+/* ---------- commands ---------- */
+
+void token_leave(struct token *token, mtime now)
+{
+	if (token->state == TOKEN_LEAVING || token->state == TOKEN_LEFT)
+		return;
+	if (token->state != TOKEN_HOLDING) {
+		leave_for_good(token);
+		return;
+	}
+	set_lease(token, 0);
+	token->state = TOKEN_LEAVING;
+	token->leave_by = mtime_after(now, lease_span(token));
+	publish_next(token, now);
+}
+
+void token_configure(struct token *token, uint32_t window, mtime delay)
+{
+	token->config.window = window;
+	token->config.delay = delay;
+}
+
+bool token_hand_over(struct token *token, struct text handover, mtime now)
+{
+	if (handover.len > sizeof token->handover)
+		return false;
+	token->handover_len = copy_text(token->handover, sizeof token->handover, handover).len;
+	token->is_handover_new = true;
+	if (token->state == TOKEN_HOLDING)
+		publish_next(token, now);
+	return true;
+}
+
+/* ---------- time ---------- */
+
+mtime token_deadline(const struct token *token)
+{
+	if (token->state == TOKEN_LEAVING)
+		return token->leave_by;
+	if (token->state != TOKEN_HOLDING)
+		return MTIME_NEVER;
+	return mtime_min(token->renew_at, mtime_after(token->renewed_at, lease_span(token)));
+}
+
+/* If the latest publish had no answer for so long, or there can be none, requeue the token. One
+ * that was confirmed and not delivered was purged: publish another. */
+static void renew_token(struct token *token, mtime now)
+{
+	bool is_unanswered = token->next.state != NEXT_NONE && !token->next.is_confirmed;
+
+	token->renew_at = mtime_after(now, token->config.delay / TOKEN_RENEWALS);
+	if (!token->is_up)
+		return;
+	if (!is_unanswered)
+		publish_next(token, now);
+	if ((is_unanswered || !token->publishes) && token->top_tag) {
+		token->effects->requeue(token->io, token->top_tag);
+		token->top_tag = 0;
+		token->requeued_at = now;
+	}
+}
+
+void token_tick(struct token *token, mtime now)
+{
+	if (now < token_deadline(token))
+		return;
+	if (token->state == TOKEN_LEAVING) {
+		leave_for_good(token);
+	} else if (now - token->renewed_at >= lease_span(token)) {
+		lose_lease(token);
+		drop_next(token);
+		if (token->is_up && token->top_tag)
+			take_over(token, now);
+		else
+			stand_by(token);
+	} else {
+		renew_token(token, now);
+	}
+}
+
+/* ---------- facts ---------- */
+
+struct token_facts token_facts(const struct token *token)
+{
+	struct token_facts facts = {.state = token->state,
+		.is_held = token->state == TOKEN_HOLDING,
+		.refused_window = token->refused_window,
+		.is_handed_over = !token->is_handover_new};
+
+	if (token->has_top) {
+		facts.holder = token->top.holder;
+		facts.epoch = token->top.epoch;
+		facts.counter = token->top.counter;
+		facts.deaths = token->top.deaths;
+	}
+	if (facts.is_held) {
+		facts.since = token->since;
+		facts.renewed_at = token->renewed_at;
+	}
+	return facts;
+}
+
+const char *token_state_name(enum token_state state)
+{
+	static const char *const names[] = {
+#define X(state, text) [state] = text,
+		TOKEN_STATES(X)
+#undef X
+	};
+
+	return names[state];
+}
