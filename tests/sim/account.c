@@ -2,6 +2,7 @@
 
 #include "sim/cover.h"
 #include "sim/fail.h"
+#include "sim/order.h"
 #include "sim/settings.h"
 
 const char *const temper_names[TEMPER_COUNT] = {
@@ -85,6 +86,7 @@ static void on_settled(void *ctx, uint64_t instance, bool acked, bool requeued)
 		acked      ? "acked"
 		: requeued ? "requeued"
 			   : "rejected");
+	order_settled(account->order, id, requeued);
 	if (requeued)
 		on_requeued(account, instance);
 	else if (acked)
@@ -111,6 +113,7 @@ static void on_limit(void *ctx, uint64_t instance)
 
 	cover_mark(COVER_TROUBLE, TROUBLE_LIMIT, 0);
 	message_of(account, account->id_of[instance])->forgiven = true;
+	order_dropped(account->order, account->id_of[instance]);
 }
 
 struct broker_watch account_watch(struct account *account)
@@ -135,6 +138,7 @@ void account_forgive(struct account *account)
 {
 	for (uint32_t id = 1; id <= account->messages; id++)
 		account->message[id].forgiven = true;
+	order_vanished(account->order);
 }
 
 void account_dropped(struct account *account, uint64_t instance, enum reason reason)

@@ -49,7 +49,10 @@ struct message_account {
 	bool excused; /* given up before its last attempt, because of the policy or its returns */
 };
 
+struct order;
+
 struct account {
+	struct order *order;                /* borrowed */
 	const char *queue, *replies, *dead; /* names of the run's queues; borrowed */
 	uint32_t messages;                  /* ids 1 to this */
 	struct message_account message[ACCOUNT_MESSAGES_MAX + 1];

@@ -29,21 +29,29 @@ static uint32_t choose_brought(struct world *world)
 	return world_wants(world, TROUBLE_AGE, 50) ? random_below(&world->random, BROUGHT_MAX) : 0;
 }
 
-static uint64_t store(struct world *world, struct text body)
+static uint64_t store(struct world *world, uint32_t id, bool is_invalid)
 {
+	uint8_t body[WORLD_BODY_LIMIT + 1] = {id >> 24, id >> 16, id >> 8, id};
 	struct copy_facts facts = {0};
 	struct properties properties = {0};
 	struct buf *headers = &world->headers, *raw = &world->properties;
+	uint8_t priority = 0;
 
 	buf_clear(headers);
 	buf_clear(raw);
-	choose_headers(world, &facts, headers);
+	if (world->order.is_on)
+		priority = order_arrive(world, id, &is_invalid, headers);
+	if (!order_has_key(&world->order, id))
+		choose_headers(world, &facts, headers);
 	if (buf_len(headers))
 		properties_set(&properties, PROPERTY_HEADERS, buf_text(headers));
+	if (priority)
+		properties_set(&properties, PROPERTY_PRIORITY, text_of((char *)&priority, 1));
 	properties_write(&properties, raw);
 	sim_require(!headers->failed && !raw->failed, "out of memory");
-	return broker_store(
-		world->broker, WORLD_QUEUE, &facts, choose_brought(world), buf_text(raw), body);
+	return broker_store(world->broker, WORLD_QUEUE, &facts,
+		order_has_key(&world->order, id) ? 0 : choose_brought(world), buf_text(raw),
+		text_of((char *)body, is_invalid ? WORLD_BODY_LIMIT + 1 : 4));
 }
 
 /* One of these has connections and channels opened again ten times over: more than half of what is
@@ -69,9 +77,7 @@ void arrival_publish(struct world *world)
 {
 	struct account *account = &world->account;
 	uint32_t id = account->messages + 1;
-	uint8_t bytes[WORLD_BODY_LIMIT + 1] = {id >> 24, id >> 16, id >> 8, id};
 	struct message_account *message;
-	bool is_invalid;
 
 	if (id > ACCOUNT_MESSAGES_MAX || id > world->settings->messages)
 		return;
@@ -79,7 +85,9 @@ void arrival_publish(struct world *world)
 	message = &account->message[id];
 	message->temper = choose_temper(world);
 	sim_trace("message %u is %s", id, temper_names[message->temper]);
-	is_invalid = message->temper == TEMPER_INVALID;
-	if (!store(world, text_of(bytes, is_invalid ? WORLD_BODY_LIMIT + 1 : 4)))
-		account->messages--; /* the queue is gone */
+	world->order.message[id].instance = store(world, id, message->temper == TEMPER_INVALID);
+	if (!world->order.message[id].instance) { /* the queue is gone */
+		account->messages--;
+		memset(&world->order.message[id], 0, sizeof *world->order.message);
+	}
 }

@@ -48,12 +48,13 @@ static void board_free(struct board *board)
 
 static void work(struct board *board, struct job *job, const struct batch *batch)
 {
-	uint64_t end = batch->first + batch->count;
+	uint64_t end = batch->first + batch->count * batch->step;
 	uint64_t seed;
 
 	cover_here = &job->cover;
-	while (!board->stop && (seed = atomic_fetch_add(&board->next, PORTION)) < end)
-		for (uint64_t i = 0; i < PORTION && seed + i < end && !board->stop; i++) {
+	while (!board->stop && (seed = atomic_fetch_add(&board->next, PORTION * batch->step)) < end)
+		for (uint64_t i = 0; i < PORTION * batch->step && seed + i < end && !board->stop;
+			i += batch->step) {
 			job->seed = seed + i;
 			world_run(job->seed, &batch->settings);
 		}
@@ -143,7 +144,7 @@ bool batch_run(const struct batch *batch, struct cover *ret_cover, struct failur
 bool batch_try(uint64_t first, uint64_t count, const struct settings *settings, struct failure *ret)
 {
 	static struct cover forgotten;
-	struct batch batch = {first, count, *settings, 1};
+	struct batch batch = {first, count, 1, *settings, 1};
 
 	return batch_run(&batch, &forgotten, ret);
 }

@@ -6,7 +6,7 @@
 #include "sim/settings.h"
 
 struct batch {
-	uint64_t first, count;
+	uint64_t first, count, step; /* each step-th seed */
 	struct settings settings;
 	unsigned jobs;
 };

@@ -192,7 +192,7 @@ static bool is_idle(const struct pool_runtime *runtime, uint16_t slot)
 	       (!max || worker->given < max);
 }
 
-static bool is_any_idle(const struct pool_runtime *runtime)
+bool blame_is_any_idle(const struct pool_runtime *runtime)
 {
 	for (uint16_t i = 0; i < runtime->pool->slots.all.count; i++)
 		if (is_idle(runtime, i))
@@ -225,7 +225,7 @@ static void check_idle(const struct pool_runtime *runtime)
 		return;
 	sim_require(dispatch->suspect_count > 0 || dispatch->kept_count == 0,
 		"%u workers are kept for suspects, and there is none", dispatch->kept_count);
-	if (!is_any_idle(runtime))
+	if (!blame_is_any_idle(runtime))
 		return;
 	sim_require(dispatch->queued_count == dispatch->suspect_count,
 		"%u tasks wait, and a worker idles",

@@ -13,6 +13,8 @@ void blame_sent(
 	struct pool_runtime *, uint16_t slot, struct worker_task *, const struct delivery *);
 /* Before and after a turn. */
 void blame_turn(struct pool_runtime *);
+/* True: a worker that takes tasks has none. */
+bool blame_is_any_idle(const struct pool_runtime *);
 void blame_check_turn(const struct pool_runtime *);
 /* The pool stops the worker because of the hard limit, or kills it. */
 void blame_term(struct pool_runtime *, struct worker *);

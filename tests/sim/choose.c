@@ -22,7 +22,7 @@ static void choose_retries(struct random *random, struct settle_policy *policy)
 static uint16_t choose_supervisors(struct world *world)
 {
 	uint32_t chance = random_below(&world->random, 100);
-	uint32_t count = chance < 50 ? 1 : chance < 85 ? 2 : SUPERVISORS_MAX;
+	uint32_t count = chance < 50 || world->order.is_on ? 1 : chance < 85 ? 2 : SUPERVISORS_MAX;
 
 	return (uint16_t)(count < world->settings->supervisors ? count
 							       : world->settings->supervisors);
@@ -40,6 +40,8 @@ void choose_pools(struct world *world)
 	};
 
 	choose_retries(random, &policy);
+	if (world->order.is_on && policy.unroutable == UNROUTABLE_RETRY)
+		policy.unroutable = UNROUTABLE_REJECT;
 	world->supervisor_count = choose_supervisors(world);
 	EACH_SUPERVISOR(world, supervisor)
 	{

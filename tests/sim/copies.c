@@ -40,19 +40,17 @@ static bool is_retried(const struct settle_policy *policy, enum reason reason)
 	return policy->retried >> reason & 1;
 }
 
-static void check_retry(const struct settle_policy *policy, const struct parcel *parcel,
-	const struct copy_facts *known)
+void copies_check_retry(const struct settle_policy *policy, uint32_t id, enum reason reason,
+	mtime delay, uint32_t failed)
 {
-	uint32_t id = account_id(parcel->delivery->body);
-	uint32_t failed = known->attempt + 1u;
-
-	sim_require(is_retried(policy, parcel->reason), "message %u is tried again after %s", id,
-		reason_name(parcel->reason));
+	failed++;
+	sim_require(is_retried(policy, reason), "message %u is tried again after %s", id,
+		reason_name(reason));
 	sim_require(failed < policy->attempts, "message %u is tried again after attempt %u of %u",
 		id, failed, policy->attempts);
-	sim_require(parcel->delay == delay_after(policy, parcel->reason, id, failed),
-		"message %u waits %lld us after attempt %u (%s)", id, (long long)parcel->delay,
-		failed, reason_name(parcel->reason));
+	sim_require(delay == delay_after(policy, reason, id, failed),
+		"message %u waits %lld us after attempt %u (%s)", id, (long long)delay, failed,
+		reason_name(reason));
 }
 
 /* Last words or an answer: never one for the other. */
@@ -78,7 +76,8 @@ struct copy_facts copies_of(const struct settle_policy *policy, const struct par
 	case PARCEL_HAND_BACK:
 		return (struct copy_facts){0};
 	case PARCEL_RETRY:
-		check_retry(policy, parcel, known);
+		copies_check_retry(policy, account_id(parcel->delivery->body), parcel->reason,
+			parcel->delay, known->attempt);
 		check_output(parcel);
 		facts.attempt++;
 		facts.suspect =

@@ -295,7 +295,9 @@ void __wrap_pool_step(struct pool *pool, mtime now, const struct event *event)
 	cover_mark(COVER_EVENT, event->kind, phase_column(&pool->context));
 	if (event->kind != TURN_END) /* which is the most frequent */
 		mark_event(pool, event);
+	order_event(pool->context.io, event);
 	__real_pool_step(pool, now, event);
+	order_stepped(pool->context.io, event);
 	if (pool->tasks.source.state != source)
 		cover_mark(COVER_SOURCE_MOVE, source, pool->tasks.source.state);
 	if (outbox_state(&pool->tasks.outbox) != outbox)

@@ -15,6 +15,10 @@ static const struct line rare[] = {
 	{"outbox-loss", "CLOSED", "dead-letter-culprit", "three closes by chance in a row"},
 	{"parcel", "PARCEL_RENEW", "returned", "its queue goes in that moment"},
 	{"outbox-move", "sending", "probing", "the last confirm but a probe publishes a copy"},
+	{"event", "SESSION_COMMAND TOKEN_HELD TOKEN_LOST", NULL, "the core does not have them yet"},
+	{"reason", "REASON_NO_SESSION REASON_BAD_SESSION", NULL, "likewise"},
+	{"effect", "leave", NULL, "likewise"},
+	{"trouble", "sessions", NULL, "likewise"},
 	{"operator", "drain", "leaves", "the end of a run meets one that leaves"},
 };
 

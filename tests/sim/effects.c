@@ -31,6 +31,7 @@ static void do_ack(void *io, uint64_t tag, bool multiple)
 	struct pool_runtime *runtime = io;
 
 	mark(runtime, EFFECT_ACK + multiple);
+	order_acked(runtime, tag, multiple);
 	consumer_ack(runtime->consumer, tag, multiple);
 }
 
@@ -39,6 +40,7 @@ static void do_reject(void *io, uint64_t tag, enum reject how)
 	struct pool_runtime *runtime = io;
 
 	mark(runtime, EFFECT_REJECT + how);
+	order_rejected(runtime, tag, how);
 	consumer_reject(runtime->consumer, tag, how);
 }
 
@@ -46,7 +48,11 @@ static void do_reject(void *io, uint64_t tag, enum reject how)
 static uint64_t instance_of(const struct pool_runtime *runtime, const struct delivery *delivery)
 {
 	const struct client_link *link = pool_link(runtime);
+	const struct order *order = &runtime->world->order;
+	uint32_t id = account_id(delivery->body);
 
+	if (order_has_key(order, id))
+		return order->message[id].instance;
 	if (!delivery->source || !link->peer)
 		return 0;
 	return broker_instance_of(link->peer, runtime->channel, delivery->tag);
@@ -109,6 +115,7 @@ static void do_source(void *io, enum source_request request, uint32_t window)
 	sim_require(request != SOURCE_CONSUME || !runtime->steering.is_paused,
 		"it consumes in a pause");
 	mark(runtime, EFFECT_SOURCE + request);
+	order_requested(runtime, request, window);
 	runtime->world->moved = true;
 	consumer_request(runtime->consumer, request, window);
 }
@@ -161,11 +168,13 @@ static mtime do_waited(void *io, uint16_t slot, uint32_t life)
 
 static void on_given_up(struct pool_runtime *runtime, const struct notice *notice)
 {
+	uint32_t id = account_id(notice->delivery->body);
 	struct copy_facts facts =
 		facts_of(runtime, notice->delivery, instance_of(runtime, notice->delivery));
 
-	copies_give_up(&runtime->config.policy,
-		&runtime->world->account.message[account_id(notice->delivery->body)],
+	if (order_has_key(&runtime->world->order, id))
+		facts.attempt = order_failures(runtime, id);
+	copies_give_up(&runtime->config.policy, &runtime->world->account.message[id],
 		notice->reason, &facts);
 }
 
@@ -190,6 +199,7 @@ static void do_emit(void *io, const struct notice *notice)
 		reason_name(notice->reason), notice->attempt);
 	steer_told(runtime, notice);
 	blame_told(runtime, notice);
+	order_told(runtime, notice);
 	check_id(notice);
 	if (notice->kind == NOTICE_WORKER_OVERDUE)
 		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);

@@ -1,4 +1,5 @@
-/* The simulator: `sim [--seeds N] [--seed FIRST] [--jobs N] [--cover] [--trace] [--without a,b]
+/* The simulator: `sim [--seeds N] [--seed FIRST] [--step N] [--jobs N] [--cover] [--trace]
+ * [--without a,b]
  * [--messages N] [--rounds N] [--supervisors N] [--pools N] [--workers N]`. A run that fails is
  * printed with the smallest one that still fails in the same way and the command that replays it.
  */
@@ -22,11 +23,12 @@ struct options {
 };
 
 static const struct option long_options[] = {{"seeds", required_argument, NULL, 'n'},
-	{"seed", required_argument, NULL, 's'}, {"jobs", required_argument, NULL, 'j'},
-	{"without", required_argument, NULL, 'w'}, {"messages", required_argument, NULL, 'm'},
-	{"rounds", required_argument, NULL, 'r'}, {"supervisors", required_argument, NULL, 'S'},
-	{"pools", required_argument, NULL, 'P'}, {"workers", required_argument, NULL, 'W'},
-	{"cover", no_argument, NULL, 'c'}, {"trace", no_argument, NULL, 't'}, {NULL, 0, NULL, 0}};
+	{"seed", required_argument, NULL, 's'}, {"step", required_argument, NULL, 'e'},
+	{"jobs", required_argument, NULL, 'j'}, {"without", required_argument, NULL, 'w'},
+	{"messages", required_argument, NULL, 'm'}, {"rounds", required_argument, NULL, 'r'},
+	{"supervisors", required_argument, NULL, 'S'}, {"pools", required_argument, NULL, 'P'},
+	{"workers", required_argument, NULL, 'W'}, {"cover", no_argument, NULL, 'c'},
+	{"trace", no_argument, NULL, 't'}, {NULL, 0, NULL, 0}};
 
 static bool add_without(struct settings *settings, char *list)
 {
@@ -45,7 +47,7 @@ static bool add_without(struct settings *settings, char *list)
 			fprintf(stderr, "simulator: no trouble is called \"%s\"\n", name);
 			return false;
 		}
-		settings->without |= 1u << i;
+		settings->without ^= UINT64_C(1) << i;
 	}
 	return true;
 }
@@ -67,6 +69,9 @@ static bool take_option(struct options *options, int option)
 		return true;
 	case 's':
 		options->batch.first = strtoull(optarg, NULL, 10);
+		return true;
+	case 'e':
+		options->batch.step = at_least_one(optarg);
 		return true;
 	case 'j':
 		options->batch.jobs = at_least_one(optarg);
@@ -133,9 +138,11 @@ int main(int argc, char **argv)
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	struct options options = {.batch = {.first = 1,
 					  .count = 1,
+					  .step = 1,
 					  .jobs = cores > 0 ? (unsigned)cores : 1,
-					  .settings = {0, UINT32_MAX, UINT32_MAX, UINT32_MAX,
-						  UINT32_MAX, UINT32_MAX}}};
+					  /* until the core has them */
+					  .settings = {UINT64_C(1) << TROUBLE_SESSIONS, UINT32_MAX,
+						  UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}}};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)

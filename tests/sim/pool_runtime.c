@@ -95,6 +95,7 @@ void pool_runtime_resize(struct pool_runtime *runtime)
 		pipeline = 1;
 	runtime->config.pipeline = (uint16_t)pipeline;
 	runtime->config.prefetch = random_chance(random, 300) ? (uint16_t)prefetch : 0;
+	order_configure(runtime);
 }
 
 void pool_runtime_reshape(struct pool_runtime *runtime)
@@ -194,6 +195,7 @@ void pool_runtime_start(struct pool_runtime *runtime)
 		.max = runtime->config.workers_max ? runtime->config.workers_max
 						   : runtime->config.workers};
 	workers_start(&runtime->workers, runtime);
+	order_begin(runtime);
 }
 
 /* What was asked for by another prefetch may come for a while, and stays until it is done. */

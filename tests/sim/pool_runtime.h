@@ -5,6 +5,7 @@
 
 #include "broker/consumer.h"
 #include "broker/publisher.h"
+#include "sim/order.h"
 #include "sim/steer.h"
 #include "sim/workers.h"
 
@@ -41,6 +42,7 @@ struct pool_runtime {
 	bool was_narrow;   /* `memory` limited its window at some time */
 	uint32_t hand_max; /* maximum of tasks in hand, by the largest prefetch so far */
 	struct workers workers;
+	struct hand hand;
 };
 
 /* Choose everything else; world, supervisor and channel are set. */

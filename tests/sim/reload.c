@@ -86,6 +86,8 @@ static void do_any(struct pool_runtime *runtime, uint32_t what)
 {
 	struct supervisor *supervisor = runtime->supervisor;
 
+	if (supervisor->world->order.is_on) /* one pool at a time */
+		what = 50 + what / 2;
 	if (what < 15)
 		add(supervisor);
 	else if (what < 30)

@@ -38,7 +38,8 @@
 	X(TROUBLE_RELOAD, "reload")             /* pools are added, removed, changed */            \
 	X(TROUBLE_RECYCLE, "recycle")           /* workers are replaced; their memory grows */     \
 	X(TROUBLE_STARTS, "starts")             /* a start takes processor time */                 \
-	X(TROUBLE_CONCURRENCY, "concurrency")   /* workers have several tasks open */
+	X(TROUBLE_CONCURRENCY, "concurrency")   /* workers have several tasks open */              \
+	X(TROUBLE_SESSIONS, "sessions")         /* messages have keys */
 
 enum trouble {
 #define X(trouble, name) trouble,
@@ -48,7 +49,7 @@ enum trouble {
 };
 
 struct settings {
-	uint32_t without; /* bit (1u << trouble): it does not happen */
+	uint64_t without; /* bit (1 << trouble): it does not happen */
 	uint32_t messages, rounds, supervisors, pools, workers; /* at most */
 };
 

@@ -58,7 +58,7 @@ static bool take_out_troubles(struct failure *failure)
 
 		if (!settings_has(&settings, i))
 			continue;
-		settings.without |= 1u << i;
+		settings.without |= UINT64_C(1) << i;
 		found = try_settings(failure, &settings) || found;
 	}
 	return found;

@@ -14,6 +14,8 @@ void supervisor_choose(struct supervisor *supervisor, const struct settle_policy
 	supervisor->state = SUPERVISOR_DEAD;
 	if (count > world->settings->pools)
 		count = world->settings->pools;
+	if (world->order.is_on)
+		count = 1;
 	supervisor->pool_count = (uint16_t)count;
 	for (uint16_t i = 0; i < POOLS_MAX; i++) {
 		struct pool_runtime *runtime = &supervisor->pools[i];
@@ -68,6 +70,7 @@ static void end(struct supervisor *supervisor)
 	}
 	EACH_POOL(supervisor, runtime)
 	{
+		order_end(runtime);
 		pool_runtime_end(runtime);
 	}
 	supervisor->state = SUPERVISOR_DEAD;

@@ -1,5 +1,6 @@
 #include "sim/worker_report.h"
 
+#include "core/pool_internal.h"
 #include "sim/blame.h"
 #include "sim/copies.h"
 #include "sim/fail.h"
@@ -22,8 +23,9 @@ static void report(struct pool_runtime *runtime, const struct event *event)
 /* The attempt is over: its message must not be requeued as if it had not been started. */
 static void note_end(struct pool_runtime *runtime, const struct worker_task *task)
 {
-	account_ended(&runtime->world->account, task->instance, task->requeues,
-		runtime->supervisor->number);
+	if (!order_has_key(&runtime->world->order, task->id))
+		account_ended(&runtime->world->account, task->instance, task->requeues,
+			runtime->supervisor->number);
 }
 
 static struct output *last_words(struct world *world)
@@ -41,6 +43,9 @@ void worker_report_gone(
 	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_GONE, slot, worker);
 
+	uint32_t count = worker->count;
+	bool are_suspects;
+
 	sim_trace("worker %u is gone (%d), %u tasks open", slot, number, worker->count);
 	blame_gone(runtime, worker);
 	if (worker->count > 0 && !workers_have_many(runtime)) {
@@ -51,10 +56,13 @@ void worker_report_gone(
 	}
 	worker->phase = WORKER_NONE;
 	worker->count = 0;
+	are_suspects = worker->are_suspects;
 	event.slot.exit = (struct exit_info){.kind = kind, .number = number, .stage = "exec"};
 	event.slot.output = last_words(runtime->world);
 	report(runtime, &event);
 	blame_check_gone(runtime);
+	for (uint32_t i = 0; i < count; i++)
+		order_gone(runtime, &worker->tasks[i], are_suspects);
 }
 
 static void take_current(struct worker *worker)
@@ -65,6 +73,8 @@ static void take_current(struct worker *worker)
 	worker->count--;
 	worker->since = sim_now;
 	memmove(task, task + 1, (worker->count - worker->current) * sizeof *task);
+	if (worker->count > 0 && worker->tasks[0].began == MTIME_NEVER)
+		worker->tasks[0].began = sim_now;
 }
 
 /* ---------- the id in an output ---------- */
@@ -156,6 +166,8 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 			cover_mark(COVER_SUSPECT, SUSPECT_ANSWERED, !task.is_suspect);
 	}
 	blame_heard(worker, task.task_id);
+	if (status != STATUS_PROGRESS && !slots_at(&runtime->pool->slots, slot)->is_muted)
+		order_answered(runtime, &task, output);
 	report(runtime, &event);
 }
 

@@ -17,13 +17,15 @@ static void check_send(const struct pool_runtime *runtime, const struct worker_t
 	const struct world *world = runtime->world;
 	const struct copy_facts *facts = &world->account.facts[task->instance];
 
-	sim_require(delivery->returns < 10, "message %u came back %u times and is sent", task->id,
-		delivery->returns);
+	bool has_key = order_has_key(&world->order, task->id);
+
+	sim_require(delivery->returns < 10 || has_key, "message %u came back %u times and is sent",
+		task->id, delivery->returns);
 	for (uint16_t i = 0; i < SLOTS_MAX; i++)
 		sim_require(runtime->workers.worker[i].count == 0 ||
 				    !(task->alone || runtime->workers.worker[i].tasks[0].alone),
 			"message %u is not alone, or beside one that ought to be", task->id);
-	if (task->instance == 0)
+	if (task->instance == 0 || has_key)
 		return;
 	sim_require(task->attempt == facts->attempt + 1, "message %u is in attempt %u, after %u",
 		task->id, task->attempt, facts->attempt);
@@ -90,21 +92,26 @@ enum send_result workers_send(
 		return SEND_NO_MEMORY;
 	if (runtime->world->account.message[task.id].temper == TEMPER_TOO_LARGE)
 		return SEND_TOO_LARGE;
-	if (link->peer)
+	if (order_has_key(&runtime->world->order, task.id))
+		task.instance = runtime->world->order.message[task.id].instance;
+	else if (link->peer)
 		task.instance = broker_instance_of(link->peer, runtime->channel, delivery->tag);
 	task.requeues = runtime->world->account.requeues[task.instance];
 	task.alone = delivery->redelivered && delivery->renewed >= 3;
-	task.sent = runtime->world->now;
+	task.sent = task.began = runtime->world->now;
 	task.soft = soft_limit(runtime, task.instance, delivery);
 	check_send(runtime, &task, delivery);
 	check_wait(runtime, worker);
 	blame_sent(runtime, slot, &task, delivery);
+	order_sent(runtime, &task, delivery);
 	sim_require(!runtime->config.recycle.tasks || worker->given < runtime->config.recycle.tasks,
 		"worker %u is given more than %u tasks", slot, worker->given);
 	worker->given++;
 	worker->bytes += random_below(&runtime->world->random, 100);
 	if (worker->count == 0)
 		worker->since = runtime->world->now;
+	else if (!workers_have_many(runtime))
+		task.began = MTIME_NEVER;
 	worker->tasks[worker->count++] = task;
 	sim_trace("worker %u gets message %u, attempt %u, as task %llu%s", slot, task.id, attempt,
 		(unsigned long long)task.task_id, task.is_suspect ? ", a suspect" : "");

@@ -20,6 +20,8 @@ struct worker_task {
 	bool alone;       /* it came back after three renewals, so it must run alone */
 	bool interrupted; /* it was asked to end early */
 	bool cancelled;   /* the same, by an operator */
+	uint32_t life;    /* with a key: order.h */
+	mtime began;      /* MTIME_NEVER: another task is before it in its worker */
 	mtime sent, soft; /* soft: its limit where the pool interrupts, else MTIME_NEVER */
 	/* blame.h */
 	bool is_suspect;

@@ -14,7 +14,7 @@
 
 #define ROUNDS_MAX   200000 /* a calm world that has not ended by then hangs */
 #define MESSAGES_MIN 20
-#define HEADERS_MAX  256
+#define HEADERS_MAX  1024
 #define RELEASE_4_0  333 /* of a thousand worlds, so many have RabbitMQ 4.0 */
 
 bool world_may(const struct world *world, enum trouble trouble)
@@ -279,6 +279,7 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->settings = settings;
 	world->now = MTIME_SECOND;
 	random_init(&world->random, seed);
+	order_choose(world);
 	start_costs_choose(world);
 	world->has_many_tasks = random_chance(&world->random, 500);
 	choose_pools(world);
@@ -298,7 +299,8 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->broker = broker_new(&world->random, &world->watch);
 	if (world_wants(world, TROUBLE_RELEASE, RELEASE_4_0))
 		broker_set_release(world->broker, BROKER_4_0);
-	broker_declare(world->broker, WORLD_QUEUE, random_chance(&world->random, 500));
+	broker_declare(world->broker, WORLD_QUEUE,
+		random_chance(&world->random, 500) || world->order.is_on);
 	choose_limits(world);
 	broker_declare(world->broker, WORLD_REPLIES, true);
 	return world;

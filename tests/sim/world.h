@@ -5,6 +5,7 @@
 
 #include "core/workers/starts.h"
 #include "sim/account.h"
+#include "sim/order.h"
 #include "sim/pool_runtime.h"
 #include "sim/settings.h"
 
@@ -66,6 +67,7 @@ struct world {
 	struct broker *broker;
 	struct broker_watch watch;
 	struct account account;
+	struct order order;
 	struct connection_params params;
 	struct supervisor supervisors[SUPERVISORS_MAX];
 	uint16_t supervisor_count;

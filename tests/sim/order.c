@@ -1,0 +1,470 @@
+#include "sim/order.h"
+
+#include "core/pool_internal.h"
+#include "sim/copies.h"
+#include "sim/fail.h"
+#include "sim/link.h"
+#include "sim/order_turns.h"
+#include "sim/world.h"
+
+static struct order *order_of(const struct pool_runtime *runtime)
+{
+	return &runtime->world->order;
+}
+
+static struct ordered *ordered_at(const struct pool_runtime *runtime, uint32_t id)
+{
+	return &runtime->world->order.message[id];
+}
+
+static bool is_in_lane(const struct ordered *a, const struct ordered *b)
+{
+	return a->key == b->key && a->is_high == b->is_high;
+}
+
+/* ---------- what is in hand ---------- */
+
+static void take(struct hand *hand, uint32_t id)
+{
+	uint32_t i = 0;
+
+	while (i < hand->count && hand->ids[i] != id)
+		i++;
+	sim_require(i < hand->count, "message %u is not in hand", id);
+	hand->count--;
+	memmove(&hand->ids[i], &hand->ids[i + 1], (hand->count - i) * sizeof *hand->ids);
+	hand->held[id].state = HAND_NONE;
+}
+
+static void put(struct hand *hand, uint32_t id, uint64_t tag)
+{
+	struct held *held = &hand->held[id];
+
+	sim_require(held->state == HAND_NONE, "message %u comes twice on one channel", id);
+	sim_require(hand->count < HAND_MAX, "a hand over its size");
+	*held = (struct held){.state = HAND_WAITING, .life = held->life + 1, .tag = tag};
+	hand->ids[hand->count++] = id;
+}
+
+static void detach_all(struct hand *hand)
+{
+	for (uint32_t i = 0; i < hand->count; i++)
+		hand->held[hand->ids[i]].is_detached = true;
+}
+
+/* Forget what is detached in the lane of a message; lane NULL: in all lanes. */
+static void give_up(struct pool_runtime *runtime, const struct ordered *lane)
+{
+	struct hand *hand = &runtime->hand;
+
+	for (uint32_t i = hand->count; i-- > 0;) {
+		uint32_t id = hand->ids[i];
+
+		if (!hand->held[id].is_detached ||
+			(lane && !is_in_lane(lane, ordered_at(runtime, id))))
+			continue;
+		sim_trace("message %u is given up by its pool", id);
+		take(hand, id);
+	}
+}
+
+static uint32_t first_detached(const struct pool_runtime *runtime, const struct ordered *lane)
+{
+	const struct hand *hand = &runtime->hand;
+
+	for (uint32_t i = 0; i < hand->count; i++)
+		if (hand->held[hand->ids[i]].is_detached &&
+			is_in_lane(lane, ordered_at(runtime, hand->ids[i])))
+			return hand->ids[i];
+	return 0;
+}
+
+static void note_ended(struct pool_runtime *runtime, uint32_t id)
+{
+	struct account *account = &runtime->world->account;
+	uint64_t instance = ordered_at(runtime, id)->instance;
+
+	account_ended(account, instance, account->requeues[instance], runtime->supervisor->number);
+}
+
+static void attach(struct pool_runtime *runtime, uint32_t id, uint64_t tag)
+{
+	struct held *held = &runtime->hand.held[id];
+
+	sim_trace("message %u is attached again", id);
+	held->is_detached = false;
+	held->tag = tag;
+	if (held->state == HAND_ENDED)
+		note_ended(runtime, id);
+}
+
+static void check_facts(const struct ordered *ordered, const struct delivery *delivery, uint32_t id)
+{
+	sim_require(text_is(delivery->key, order_key(ordered->key)), "message %u has the key %.*s",
+		id, TEXT_ARGS(delivery->key));
+	sim_require(!ordered->key || delivery->is_high == ordered->is_high,
+		"message %u is in the other lane", id);
+}
+
+static void on_delivery(struct pool_runtime *runtime, const struct delivery *delivery)
+{
+	uint32_t id = account_id(delivery->body);
+	struct ordered *ordered = ordered_at(runtime, id);
+
+	check_facts(ordered, delivery, id);
+	sim_trace("message %u comes%s, session %u%s", id, delivery->redelivered ? " again" : "",
+		ordered->key, ordered->is_high ? ", high" : "");
+	if (!delivery->redelivered)
+		give_up(runtime, NULL);
+	if (!ordered->key)
+		return;
+	if (first_detached(runtime, ordered) == id) {
+		attach(runtime, id, delivery->tag);
+		return;
+	}
+	give_up(runtime, ordered);
+	put(&runtime->hand, id, delivery->tag);
+}
+
+void order_begin(struct pool_runtime *runtime)
+{
+	struct hand *hand = &runtime->hand;
+
+	if (!order_of(runtime)->is_on)
+		return;
+	hand->count = 0;
+	memset(hand->held, 0, sizeof hand->held);
+	order_turns_begin(hand);
+}
+
+/* What it had done and not acked is done again. */
+void order_end(struct pool_runtime *runtime)
+{
+	const struct hand *hand = &runtime->hand;
+
+	if (!order_of(runtime)->is_on)
+		return;
+	for (uint32_t i = 0; i < hand->count; i++)
+		ordered_at(runtime, hand->ids[i])->may_repeat = true;
+}
+
+void order_event(struct pool_runtime *runtime, const struct event *event)
+{
+	if (!order_of(runtime)->is_on)
+		return;
+	if (event->kind == DELIVERY)
+		on_delivery(runtime, event->source.delivery);
+	else if (event->kind == SOURCE_DOWN)
+		detach_all(&runtime->hand);
+}
+
+void order_stepped(struct pool_runtime *runtime, const struct event *event)
+{
+	if (!order_of(runtime)->is_on)
+		return;
+	order_turns_follow(runtime);
+	if (event->kind == TURN_END)
+		order_turns_check(runtime);
+}
+
+uint16_t order_failures(const struct pool_runtime *runtime, uint32_t id)
+{
+	return runtime->hand.held[id].failures;
+}
+
+/* ---------- a task is sent ---------- */
+
+/* In no worker of any supervisor, one that is ending included. */
+static void check_alone(const struct world *world, uint32_t id)
+{
+	const struct ordered *message = world->order.message;
+
+	for (uint16_t s = 0; s < world->supervisor_count; s++)
+		for (uint16_t p = 0; p < world->supervisors[s].pool_count; p++) {
+			const struct workers *workers = &world->supervisors[s].pools[p].workers;
+
+			for (uint16_t i = 0; i < SLOTS_MAX; i++)
+				for (uint32_t k = 0; k < workers->worker[i].count; k++)
+					sim_require(message[workers->worker[i].tasks[k].id].key !=
+							    message[id].key,
+						"message %u runs beside message %u of its session",
+						id, workers->worker[i].tasks[k].id);
+		}
+}
+
+/* The one at the front of its session goes first; then its lane counts, and the high one before
+ * the normal one. */
+static void check_before(
+	const struct pool_runtime *runtime, uint32_t id, uint32_t other, bool is_older)
+{
+	const struct ordered *a = ordered_at(runtime, id), *b = ordered_at(runtime, other);
+	const struct held *held = &runtime->hand.held[id];
+	const struct held *waits = &runtime->hand.held[other];
+	bool is_ready = waits->state == HAND_WAITING && !waits->is_detached;
+
+	if (a->key != b->key || waits->state == HAND_ENDED)
+		return;
+	sim_require(waits->state != HAND_PARKED && waits->state != HAND_BLOCKED,
+		"message %u overtakes message %u, which has failed", id, other);
+	sim_require(!waits->is_front || waits->is_detached,
+		"message %u overtakes message %u, which was sent", id, other);
+	sim_require(!is_older || !is_in_lane(a, b), "message %u overtakes message %u of its lane",
+		id, other);
+	sim_require(held->is_front || a->is_high || !b->is_high || !is_ready,
+		"message %u goes before message %u, which is high", id, other);
+}
+
+/* It is this message's turn in its session. */
+static void check_turn(const struct pool_runtime *runtime, uint32_t id)
+{
+	const struct hand *hand = &runtime->hand;
+	const struct held *held = &hand->held[id];
+	bool is_older = true;
+
+	sim_require(held->state == HAND_WAITING || held->state == HAND_PARKED,
+		"message %u is begun in state %d", id, held->state);
+	sim_require(!held->is_detached, "message %u is begun while it is detached", id);
+	sim_require(held->state != HAND_PARKED || runtime->world->now >= held->due,
+		"message %u is begun %lld us too early", id,
+		(long long)(held->due - runtime->world->now));
+	for (uint32_t i = 0; i < hand->count; i++) {
+		if (hand->ids[i] == id)
+			is_older = false;
+		else
+			check_before(runtime, id, hand->ids[i], is_older);
+	}
+}
+
+/* All before it in its lane were done since it was last their turn; those behind it follow again.
+ */
+static void check_passed(struct order *order, uint32_t id, uint32_t last)
+{
+	struct ordered *message = order->message;
+
+	for (uint32_t other = 1; other <= last; other++) {
+		if (!is_in_lane(&message[id], &message[other]) || message[other].is_gone)
+			continue;
+		sim_require(other >= id || message[other].has_passed,
+			"message %u is begun before message %u of its lane", id, other);
+		if (other >= id)
+			message[other].has_passed = false;
+	}
+}
+
+static void check_repeat(struct ordered *message, uint32_t id)
+{
+	sim_require(!message->is_done || message->may_repeat,
+		"message %u was done and runs again, for no reason", id);
+	message->is_done = message->may_repeat = false;
+}
+
+void order_sent(
+	struct pool_runtime *runtime, struct worker_task *task, const struct delivery *delivery)
+{
+	struct order *order = order_of(runtime);
+	struct held *held = &runtime->hand.held[task->id];
+
+	if (!order->is_on)
+		return;
+	order_turns_sent(runtime, task);
+	if (!order->message[task->id].key)
+		return;
+	check_alone(runtime->world, task->id);
+	check_turn(runtime, task->id);
+	check_passed(order, task->id, runtime->world->account.messages);
+	check_repeat(&order->message[task->id], task->id);
+	sim_require(task->attempt == held->failures + 1,
+		"message %u is in attempt %u, after %u failures", task->id, task->attempt,
+		held->failures);
+	(void)delivery;
+	held->state = HAND_RUNNING;
+	held->is_front = true;
+	task->life = held->life;
+}
+
+/* ---------- a run ends ---------- */
+
+/* NULL: the pool has given up what this worker had. */
+static struct held *held_by(struct pool_runtime *runtime, const struct worker_task *task)
+{
+	struct held *held = &runtime->hand.held[task->id];
+
+	return held->state != HAND_NONE && held->life == task->life ? held : NULL;
+}
+
+static void pass(struct pool_runtime *runtime, uint32_t id)
+{
+	struct ordered *message = ordered_at(runtime, id);
+	struct held *held = &runtime->hand.held[id];
+
+	if (held->state == HAND_ENDED)
+		return;
+	held->state = HAND_ENDED;
+	held->is_front = false;
+	message->has_passed = message->is_done = true;
+	if (!held->is_detached)
+		note_ended(runtime, id);
+}
+
+/* Other answers are failures, or the last slice: the pool tells what becomes of them. */
+void order_answered(
+	struct pool_runtime *runtime, const struct worker_task *task, const struct output *output)
+{
+	const struct settle_policy *policy = &runtime->config.policy;
+	struct held *held;
+
+	if (!order_has_key(order_of(runtime), task->id))
+		return;
+	order_turns_worked(runtime, task);
+	held = held_by(runtime, task);
+	if (!held || output->status > STATUS_REPLY)
+		return;
+	if (output->status == STATUS_DONE || !text_is(output->reply_queue, policy->queue)) {
+		pass(runtime, task->id);
+	} else if (task->slice < policy->slices) {
+		held->state = HAND_WAITING;
+		held->is_front = false;
+	}
+}
+
+/* One whose attempt does not count is next in its session. */
+void order_gone(struct pool_runtime *runtime, const struct worker_task *task, bool is_suspect)
+{
+	struct held *held;
+
+	if (!order_has_key(order_of(runtime), task->id))
+		return;
+	order_turns_worked(runtime, task);
+	held = held_by(runtime, task);
+	if (!held)
+		return;
+	held->is_suspect |= is_suspect;
+	if (held->state == HAND_RUNNING)
+		held->state = HAND_WAITING;
+}
+
+static void park(struct pool_runtime *runtime, uint32_t id, const struct notice *notice)
+{
+	struct held *held = &runtime->hand.held[id];
+
+	sim_require(
+		held->state == HAND_RUNNING, "message %u is parked in state %d", id, held->state);
+	copies_check_retry(
+		&runtime->config.policy, id, notice->reason, notice->duration, held->failures);
+	held->state = HAND_PARKED;
+	held->failures++;
+	held->due = runtime->world->now + notice->duration;
+}
+
+void order_told(struct pool_runtime *runtime, const struct notice *notice)
+{
+	uint32_t id = notice->delivery ? account_id(notice->delivery->body) : 0;
+
+	if (!id || !order_has_key(order_of(runtime), id))
+		return;
+	if (notice->kind == NOTICE_TASK_RETRIED)
+		park(runtime, id, notice);
+	if (notice->kind != NOTICE_TASK_GIVEN_UP)
+		return;
+	if (runtime->hand.held[id].state == HAND_WAITING)
+		check_turn(runtime, id);
+	pass(runtime, id);
+}
+
+/* ---------- acks ---------- */
+
+/* The broker does not have it from this channel any more, or not yet. */
+static bool is_lost_at_once(const struct pool_runtime *runtime, uint64_t tag)
+{
+	const struct client_link *link = pool_link(runtime);
+
+	return !link->peer || !broker_instance_of(link->peer, runtime->channel, tag);
+}
+
+/* This one and those behind it in its lane come again. */
+static void excuse(struct order *order, uint32_t id)
+{
+	for (uint32_t other = id; other <= ACCOUNT_MESSAGES_MAX; other++)
+		if (is_in_lane(&order->message[id], &order->message[other]))
+			order->message[other].may_repeat = true;
+	order->message[id].is_acked = false;
+}
+
+static void settle(struct pool_runtime *runtime, uint32_t id)
+{
+	struct hand *hand = &runtime->hand;
+	struct ordered *message = ordered_at(runtime, id);
+	uint64_t tag = hand->held[id].tag;
+
+	sim_require(hand->held[id].state == HAND_ENDED, "message %u is acked in state %d", id,
+		hand->held[id].state);
+	for (uint32_t i = 0; hand->ids[i] != id; i++)
+		sim_require(!is_in_lane(message, ordered_at(runtime, hand->ids[i])),
+			"message %u is acked before message %u of its lane", id, hand->ids[i]);
+	take(hand, id);
+	message->is_acked = true;
+	if (is_lost_at_once(runtime, tag))
+		excuse(order_of(runtime), id);
+}
+
+void order_acked(struct pool_runtime *runtime, uint64_t tag, bool multiple)
+{
+	struct hand *hand = &runtime->hand;
+
+	if (!order_of(runtime)->is_on)
+		return;
+	for (uint32_t i = 0; i < hand->count;) {
+		const struct held *held = &hand->held[hand->ids[i]];
+
+		if (!held->is_detached && (held->tag == tag || (multiple && held->tag < tag)))
+			settle(runtime, hand->ids[i]);
+		else
+			i++;
+	}
+}
+
+void order_rejected(struct pool_runtime *runtime, uint64_t tag, enum reject how)
+{
+	if (!order_of(runtime)->is_on)
+		return;
+	sim_require(how != REJECT_REQUEUE, "a pool with sessions requeues a message");
+	order_acked(runtime, tag, false);
+}
+
+void order_settled(struct order *order, uint32_t id, bool is_requeued)
+{
+	if (!order->is_on)
+		return;
+	if (!is_requeued)
+		order->message[id].is_gone = true;
+	else if (order->message[id].is_acked)
+		excuse(order, id);
+}
+
+void order_dropped(struct order *order, uint32_t id)
+{
+	if (!order->is_on)
+		return;
+	order->message[id].is_gone = true;
+	excuse(order, id);
+}
+
+void order_vanished(struct order *order)
+{
+	for (uint32_t id = 1; order->is_on && id <= ACCOUNT_MESSAGES_MAX; id++) {
+		order->message[id].is_gone |= order->message[id].instance > 0;
+		order->message[id].may_repeat = true;
+	}
+}
+
+void order_requested(
+	const struct pool_runtime *runtime, enum source_request request, uint32_t window)
+{
+	const struct order *order = order_of(runtime);
+
+	if (!order->is_on)
+		return;
+	sim_require(request != SOURCE_REST, "a pool with sessions cancels its consumer");
+	sim_require(request != SOURCE_CONSUME || window == order->prefetch,
+		"a window of %u, not %u", window, order->prefetch);
+}

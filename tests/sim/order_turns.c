@@ -1,0 +1,140 @@
+#include "sim/order_turns.h"
+
+#include "core/pool_internal.h"
+#include "sim/blame.h"
+#include "sim/fail.h"
+#include "sim/world.h"
+
+void order_turns_begin(struct hand *hand)
+{
+	memset(hand->sent, 0, sizeof hand->sent);
+	memset(hand->worked, 0, sizeof hand->worked);
+}
+
+static uint8_t key_of(const struct pool_runtime *runtime, uint32_t id)
+{
+	return runtime->world->order.message[id].key;
+}
+
+/* What is known of a session at this moment. */
+struct standing {
+	bool has_task, is_running, is_held_up;
+};
+
+static void look_at_workers(const struct pool_runtime *runtime, struct standing *ret)
+{
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
+		const struct worker *worker = &runtime->workers.worker[i];
+
+		for (uint32_t k = 0; k < worker->count; k++)
+			ret[key_of(runtime, worker->tasks[k].id)].is_running = true;
+	}
+}
+
+static void look_at_hand(const struct pool_runtime *runtime, struct standing *ret)
+{
+	const struct hand *hand = &runtime->hand;
+
+	for (uint32_t i = 0; i < hand->count; i++) {
+		const struct held *held = &hand->held[hand->ids[i]];
+		struct standing *standing = &ret[key_of(runtime, hand->ids[i])];
+		bool is_due = held->state == HAND_PARKED && held->due <= runtime->world->now;
+
+		standing->has_task |= held->state == HAND_WAITING || is_due;
+		standing->is_held_up |= held->is_detached || held->is_suspect ||
+					held->state == HAND_BLOCKED ||
+					(held->state == HAND_PARKED && !is_due);
+	}
+}
+
+/* Bit (1u << session): its next task waits for nothing but its turn. */
+static uint32_t find_ready(const struct pool_runtime *runtime)
+{
+	struct standing standing[ORDER_KEYS_MAX + 1] = {0};
+	uint32_t ready = 0;
+
+	look_at_workers(runtime, standing);
+	look_at_hand(runtime, standing);
+	for (uint32_t key = 1; key <= ORDER_KEYS_MAX; key++)
+		if (standing[key].has_task && !standing[key].is_running &&
+			!standing[key].is_held_up)
+			ready |= 1u << key;
+	return ready;
+}
+
+static void forget(struct hand *hand, uint32_t waiting)
+{
+	for (uint32_t key = 0; key <= ORDER_KEYS_MAX; key++)
+		hand->sent[key][waiting] = hand->worked[key][waiting] = 0;
+}
+
+void order_turns_follow(struct pool_runtime *runtime)
+{
+	uint32_t ready = find_ready(runtime);
+
+	for (uint32_t key = 1; key <= ORDER_KEYS_MAX; key++)
+		if (!(ready >> key & 1))
+			forget(&runtime->hand, key);
+}
+
+/* With a quantum in time, the last task began before it was used up. */
+static void check_quantum(const struct pool_runtime *runtime, uint8_t key, uint32_t waiting)
+{
+	const struct session_config *config = &runtime->config.session;
+	uint32_t sent = runtime->hand.sent[key][waiting];
+	mtime worked = runtime->hand.worked[key][waiting];
+
+	if (config->quantum)
+		sim_require(sent < config->quantum,
+			"session %u gets %u tasks while session %u waits", key, sent + 1, waiting);
+	else
+		sim_require(!key || sent == 0 || worked < config->quantum_time,
+			"session %u gets a task after %lld us while session %u waits", key,
+			(long long)worked, waiting);
+}
+
+void order_turns_sent(struct pool_runtime *runtime, const struct worker_task *task)
+{
+	uint8_t key = key_of(runtime, task->id);
+	uint32_t ready = find_ready(runtime);
+
+	forget(&runtime->hand, key);
+	if (task->is_suspect || task->alone)
+		return;
+	for (uint32_t waiting = 1; waiting <= ORDER_KEYS_MAX; waiting++) {
+		if (waiting == key || !(ready >> waiting & 1))
+			continue;
+		check_quantum(runtime, key, waiting);
+		runtime->hand.sent[key][waiting]++;
+	}
+}
+
+void order_turns_worked(struct pool_runtime *runtime, const struct worker_task *task)
+{
+	uint8_t key = key_of(runtime, task->id);
+
+	for (uint32_t waiting = 1; task->began != MTIME_NEVER && waiting <= ORDER_KEYS_MAX;
+		waiting++)
+		runtime->hand.worked[key][waiting] += runtime->world->now - task->began;
+}
+
+/* Nothing keeps it from sending. */
+static bool may_send(const struct pool_runtime *runtime)
+{
+	const struct tasks *tasks = &runtime->pool->tasks;
+
+	return runtime->pool->context.phase == POOL_RUNS &&
+	       tasks->source.request == SOURCE_CONSUME && tasks->send_again == MTIME_NEVER &&
+	       tasks->outbox.bytes <= runtime->config.outbox_limit &&
+	       !tasks->dispatch.is_exclusive && tasks->dispatch.suspect_count == 0;
+}
+
+void order_turns_check(const struct pool_runtime *runtime)
+{
+	uint32_t ready;
+
+	if (!may_send(runtime) || !blame_is_any_idle(runtime))
+		return;
+	ready = find_ready(runtime);
+	sim_require(!ready, "session %d waits while a worker idles", __builtin_ffs((int)ready) - 1);
+}
