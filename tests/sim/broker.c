@@ -38,6 +38,7 @@ struct broker *broker_new(struct random *random, const struct broker_watch *watc
 	init_amqp_pool(&broker->pool, 4096);
 	list_init(&broker->queues);
 	list_init(&broker->connections);
+	list_init(&broker->departed);
 	scratch_init(&broker->scratch, CONTENT_MAX);
 	return broker;
 }
@@ -48,6 +49,7 @@ void broker_free(struct broker *broker)
 
 	while ((link = list_first(&broker->connections)))
 		broker_cut(CONTAINER_OF(link, struct broker_connection, place));
+	depart_work(broker, true);
 	while ((link = list_first(&broker->queues)))
 		broker_delete(broker, CONTAINER_OF(link, struct queue, place)->name);
 	scratch_release(&broker->scratch);
@@ -219,8 +221,14 @@ void broker_set_alarm(struct broker *broker, bool on)
 	}
 }
 
+void broker_return_late(struct broker *broker)
+{
+	broker->returns_late = true;
+}
+
 void broker_work(struct broker *broker, bool generous)
 {
+	depart_work(broker, generous);
 	for (struct link *link = broker->connections.next; link != &broker->connections;
 		link = link->next) {
 		struct broker_connection *connection =

@@ -60,7 +60,14 @@ void broker_answer_mistakes(struct broker *);
  * limit commands. */
 void broker_log_late(struct broker *, uint32_t limit);
 
+/* Let quorum queues notice the end of a channel late, after close-ok. Until then it counts as a
+ * consumer, and what it held is unacked. What was on its way to it comes back, too, and counts as
+ * returned; at basic.cancel it comes back at once, before what the consumer holds. */
+void broker_return_late(struct broker *);
+
 void broker_declare(struct broker *, const char *queue, bool quorum);
+/* Declare a quorum queue with x-single-active-consumer and without a delivery limit. */
+void broker_declare_single(struct broker *, const char *queue);
 /* Delete the queue with its messages, and cancel its consumers. */
 void broker_delete(struct broker *, const char *queue);
 /* Store a message of another publisher. Return its instance. brought: how often it was returned in

@@ -20,20 +20,6 @@ static void free_list(struct link *list, size_t offset)
 	}
 }
 
-static void requeue_all(struct broker_connection *connection, struct broker_channel *channel)
-{
-	const struct broker_watch *watch = connection->broker->watch;
-	struct link *link;
-
-	while ((link = list_first(&channel->unacked))) {
-		struct stored *stored = CONTAINER_OF(link, struct stored, place);
-
-		if (!stored->queue->deleted)
-			watch->on_settled(watch->ctx, stored->instance, false, true);
-		(void)queue_requeue(connection->broker, stored, REQUEUE_CHANNEL_GONE);
-	}
-}
-
 void channel_init(struct broker_channel *channel)
 {
 	memset(channel, 0, offsetof(struct broker_channel, consumers));
@@ -50,11 +36,10 @@ void channel_reset(struct broker_connection *connection, uint16_t number)
 	struct broker_channel *channel = &connection->channels[number];
 
 	settle_end(connection, number);
-	requeue_all(connection, channel);
+	depart(connection->broker, channel);
 	free_list(&channel->owed, offsetof(struct owed_confirm, place));
 	free_list(&channel->noted, offsetof(struct noted, place));
 	buf_release(&channel->content);
-	memset(channel->consumers, 0, channel->consumer_count * sizeof *channel->consumers);
 	channel_init(channel);
 }
 

@@ -14,17 +14,74 @@ static void send(struct broker_connection *connection, uint16_t number, amqp_met
 
 /* ---------- consumers ---------- */
 
-static struct consumer_entry *find_consumer(struct broker_channel *channel, struct text tag)
+static const struct consumer_entry *find_among(
+	const struct consumer_entry *all, size_t count, struct text tag)
 {
-	for (size_t i = 0; i < channel->consumer_count; i++)
-		if (channel->consumers[i].live &&
-			text_is(text_from(channel->consumers[i].tag), tag))
-			return &channel->consumers[i];
+	for (size_t i = 0; i < count; i++)
+		if (all[i].live && text_is(text_from(all[i].tag), tag))
+			return &all[i];
 	return NULL;
 }
 
-static struct consumer_entry *new_consumer(
-	struct broker_channel *channel, struct queue *queue, const amqp_basic_consume_t *consume)
+static struct consumer_entry *find_consumer(struct broker_channel *channel, struct text tag)
+{
+	return (struct consumer_entry *)find_among(
+		channel->consumers, channel->consumer_count, tag);
+}
+
+static struct consumer_entry *oldest_on(
+	struct broker_channel *channel, const struct queue *queue, struct consumer_entry *oldest)
+{
+	for (size_t i = 0; i < channel->consumer_count; i++) {
+		struct consumer_entry *entry = &channel->consumers[i];
+
+		if (entry->live && entry->queue == queue &&
+			(!oldest || entry->number < oldest->number))
+			oldest = entry;
+	}
+	return oldest;
+}
+
+/* The consumer that has waited longest becomes the active one, if there is none. */
+static void activate(struct broker *broker, struct queue *queue)
+{
+	struct consumer_entry *oldest = NULL;
+
+	if (!queue || !queue->arguments.single_active || queue->active)
+		return;
+	for (struct link *link = broker->connections.next; link != &broker->connections;
+		link = link->next) {
+		struct broker_connection *connection =
+			CONTAINER_OF(link, struct broker_connection, place);
+
+		for (uint16_t i = 1; i < connection->channel_count; i++)
+			oldest = oldest_on(&connection->channels[i], queue, oldest);
+	}
+	queue->active = oldest ? oldest->number : 0;
+}
+
+void consume_activate_next(struct broker *broker, struct queue *queue)
+{
+	queue->active = 0;
+	activate(broker, queue);
+}
+
+void consume_end(struct broker *broker, struct consumer_entry *entry)
+{
+	entry->live = false;
+	if (entry->queue && entry->queue->active == entry->number)
+		consume_activate_next(broker, entry->queue);
+}
+
+/* True: it may get messages now. */
+static bool is_served(const struct consumer_entry *entry)
+{
+	return entry->live && entry->queue &&
+	       (!entry->queue->arguments.single_active || entry->queue->active == entry->number);
+}
+
+static struct consumer_entry *new_consumer(struct broker *broker, struct broker_channel *channel,
+	struct queue *queue, const amqp_basic_consume_t *consume)
 {
 	struct consumer_entry *entry = NULL;
 
@@ -37,33 +94,36 @@ static struct consumer_entry *new_consumer(
 	*entry = (struct consumer_entry){.live = true,
 		.no_ack = consume->no_ack,
 		.queue = queue,
+		.number = ++broker->next_consumer,
 		.prefetch = consume->no_ack ? UINT32_MAX : channel->prefetch};
 	memcpy(entry->tag, consume->consumer_tag.bytes, consume->consumer_tag.len);
+	activate(broker, queue);
 	return entry;
 }
 
 /* A cancelled consumer of a quorum queue is one as long as it holds messages; one that comes back
  * by the same name is the same. */
-static bool counts(const struct broker_channel *channel, const struct consumer_entry *entry)
+static bool counts(
+	const struct consumer_entry *all, size_t all_count, const struct consumer_entry *entry)
 {
 	if (entry->live || !entry->queue->arguments.quorum || entry->unacked == 0)
 		return entry->live;
-	return !find_consumer((struct broker_channel *)channel, text_from(entry->tag));
+	return !find_among(all, all_count, text_from(entry->tag));
 }
 
-static uint32_t count_on(const struct broker_channel *channel, const struct queue *queue)
+uint32_t consume_count_among(
+	const struct consumer_entry *all, size_t all_count, const struct queue *queue)
 {
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < channel->consumer_count; i++)
-		count += channel->consumers[i].queue == queue &&
-			 counts(channel, &channel->consumers[i]);
+	for (size_t i = 0; i < all_count; i++)
+		count += all[i].queue == queue && counts(all, all_count, &all[i]);
 	return count;
 }
 
 uint32_t consume_count(const struct broker *broker, const struct queue *queue)
 {
-	uint32_t count = 0;
+	uint32_t count = depart_count(broker, queue);
 
 	for (const struct link *link = broker->connections.next; link != &broker->connections;
 		link = link->next) {
@@ -71,7 +131,8 @@ uint32_t consume_count(const struct broker *broker, const struct queue *queue)
 			CONTAINER_OF(link, struct broker_connection, place);
 
 		for (uint16_t i = 1; i < connection->channel_count; i++)
-			count += count_on(&connection->channels[i], queue);
+			count += consume_count_among(connection->channels[i].consumers,
+				connection->channels[i].consumer_count, queue);
 	}
 	return count;
 }
@@ -116,7 +177,7 @@ static bool begin(
 			connection, number, 404, AMQP_BASIC_CONSUME_METHOD, "NOT_FOUND - no queue");
 		return false;
 	}
-	new_consumer(&connection->channels[number], queue, consume);
+	new_consumer(connection->broker, &connection->channels[number], queue, consume);
 	return true;
 }
 
@@ -131,6 +192,30 @@ void consume_on_consume(
 		send(connection, number, AMQP_BASIC_CONSUME_OK_METHOD, &ok);
 }
 
+/* Return what is on its way to a consumer that is cancelled: inside the broker, its channel gives
+ * that back. */
+static void return_unseen(struct broker *broker, struct consumer_entry *entry)
+{
+	uint32_t rest = entry->prefetch - entry->unacked;
+	struct link *link, unseen;
+
+	list_init(&unseen);
+	while (rest-- > 0 && (link = list_first(&entry->queue->ready))) {
+		list_remove(link);
+		list_append(&unseen, link);
+	}
+	while ((link = list_first(&unseen)))
+		queue_requeue(broker, CONTAINER_OF(link, struct stored, place), REQUEUE_ASKED);
+}
+
+static void cancel_consumer(struct broker *broker, struct consumer_entry *entry)
+{
+	if (broker->returns_late && entry->queue->arguments.quorum && !entry->no_ack &&
+		is_served(entry))
+		return_unseen(broker, entry);
+	consume_end(broker, entry);
+}
+
 void consume_on_cancel(
 	struct broker_connection *connection, uint16_t number, const amqp_basic_cancel_t *cancel)
 {
@@ -140,7 +225,9 @@ void consume_on_cancel(
 
 	if (entry && !entry->queue)
 		channel->reply_token[0] = 0;
-	if (entry)
+	if (entry && entry->queue)
+		cancel_consumer(connection->broker, entry);
+	else if (entry)
 		entry->live = false;
 	send(connection, number, AMQP_BASIC_CANCEL_OK_METHOD, &ok);
 }
@@ -162,7 +249,7 @@ void consume_cancel(
 
 		if (!entry->live || (queue && entry->queue != queue))
 			continue;
-		entry->live = false;
+		consume_end(connection->broker, entry);
 		send(connection, number, AMQP_BASIC_CANCEL_METHOD, &cancel);
 		sim_trace("broker: cancels consumer %s on channel %u", entry->tag, number);
 	}
@@ -173,6 +260,7 @@ void consume_cancel(
 static void keep_unacked(struct broker *broker, struct broker_channel *channel,
 	struct consumer_entry *entry, struct stored *stored)
 {
+	stored->is_unseen = false;
 	broker->is_changed = true;
 	if (entry->no_ack) {
 		queue_forget(stored);
@@ -238,9 +326,28 @@ void consume_deliver(struct broker_connection *connection, uint16_t number, bool
 	for (size_t i = 0; i < channel->consumer_count; i++) {
 		struct consumer_entry *entry = &channel->consumers[i];
 
-		if (entry->live && entry->queue && !list_is_empty(&entry->queue->ready))
+		if (is_served(entry) && !list_is_empty(&entry->queue->ready))
 			deliver_some(connection, number, entry,
 				generous ? UINT32_MAX : random_below(random, 8));
+	}
+}
+
+void consume_hand_out(struct broker *broker, struct broker_channel *channel)
+{
+	for (size_t i = 0; i < channel->consumer_count; i++) {
+		struct consumer_entry *entry = &channel->consumers[i];
+		struct link *link;
+
+		if (!is_served(entry) || !entry->queue->arguments.quorum || entry->no_ack)
+			continue;
+		while (entry->unacked < entry->prefetch &&
+			(link = list_first(&entry->queue->ready))) {
+			struct stored *stored = CONTAINER_OF(link, struct stored, place);
+
+			channel->next_tag++;
+			keep_unacked(broker, channel, entry, stored);
+			stored->is_unseen = true;
+		}
 	}
 }
 

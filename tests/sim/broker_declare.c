@@ -28,6 +28,18 @@ void broker_declare(struct broker *broker, const char *name, bool quorum)
 		declare_queue(broker, text_from(name), &arguments);
 }
 
+void broker_declare_single(struct broker *broker, const char *name)
+{
+	struct queue_arguments arguments = {.quorum = true,
+		.ttl = MTIME_NEVER,
+		.limit = INT32_MAX,
+		.has_limit = true,
+		.single_active = true};
+
+	if (!queue_find(broker, text_from(name)))
+		declare_queue(broker, text_from(name), &arguments);
+}
+
 /* ---------- arguments ---------- */
 
 static int64_t number_of(const amqp_field_value_t *value)
@@ -68,6 +80,8 @@ static void read_argument(struct queue_arguments *ret, const amqp_table_entry_t 
 		ret->at_least_once = text_is(words, TEXT("at-least-once"));
 	} else if (text_is(key, TEXT("x-overflow"))) {
 		ret->refuses = text_is(words, TEXT("reject-publish"));
+	} else if (text_is(key, TEXT("x-single-active-consumer"))) {
+		ret->single_active = value->value.boolean;
 	} else {
 		sim_fail("an argument that the fake broker does not know: %.*s", TEXT_ARGS(key));
 	}
@@ -93,7 +107,7 @@ static bool is_same(const struct queue_arguments *a, const struct queue_argument
 	       a->dead_exchange == b->dead_exchange && a->has_target == b->has_target &&
 	       strcmp(a->target, b->target) == 0 && a->at_least_once == b->at_least_once &&
 	       a->refuses == b->refuses && a->ttl == b->ttl && a->limit == b->limit &&
-	       a->has_limit == b->has_limit;
+	       a->has_limit == b->has_limit && a->single_active == b->single_active;
 }
 
 /* Only the kind of the queue differs, because another client declared it first. Any client must

@@ -85,9 +85,29 @@ void consume_cancel(
 /* The number of consumers. A cancelled one counts while it has unacked messages of a
  * quorum queue. */
 uint32_t consume_count(const struct broker *, const struct queue *);
+/* The number of them among the first count of a channel's consumers. */
+uint32_t consume_count_among(const struct consumer_entry *, size_t count, const struct queue *);
 void consume_deliver(struct broker_connection *, uint16_t channel, bool generous);
 void consume_deliver_reply(struct broker_connection *, uint16_t channel, struct text token,
 	struct text properties, struct text body);
+
+/* The active consumer of the queue has ended: choose the next one. */
+void consume_activate_next(struct broker *, struct queue *);
+/* The consumer is no longer live. On a queue with a single active consumer the next one becomes
+ * active. */
+void consume_end(struct broker *, struct consumer_entry *);
+/* Take what is on its way to the consumers of quorum queues; it is unacked and unseen. */
+void consume_hand_out(struct broker *, struct broker_channel *);
+
+/* broker_depart.c */
+/* Requeue all that the ended channel held; that of quorum queues now or later. */
+void depart(struct broker *, struct broker_channel *);
+/* Let queues notice the end of some channels; generous: of all. */
+void depart_work(struct broker *, bool generous);
+/* The consumers of channels whose end the queue has not noticed. */
+uint32_t depart_count(const struct broker *, const struct queue *);
+/* The queue is deleted: it has no consumers. */
+void depart_cancel(struct broker *, const struct queue *);
 
 /* broker_settle.c */
 struct settlement {

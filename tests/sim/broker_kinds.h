@@ -24,6 +24,7 @@ struct queue_arguments {
 	mtime ttl;          /* MTIME_NEVER: none */
 	int64_t limit;      /* of returns; LIMIT_NONE: none */
 	bool has_limit;     /* limit was declared and is no default */
+	bool single_active; /* one of its consumers gets messages, the others wait */
 	char target[NAME_MAX_BYTES];
 };
 
@@ -36,6 +37,7 @@ struct queue {
 	struct link held;  /* dead letters without a target */
 	struct queue_arguments arguments;
 	uint32_t unacked;
+	uint64_t active; /* single_active: the number of the active consumer; 0: none */
 };
 
 static inline struct text queue_name(const struct queue *queue)

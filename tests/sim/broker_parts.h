@@ -21,6 +21,7 @@ struct stored {
 	mtime delivered_at;       /* likewise */
 	struct consumer_entry *consumer; /* unacked only */
 	uint64_t command;                /* settling only: the number of the command */
+	bool is_unseen; /* unacked, but on its way to the client when its channel ended */
 	bool is_acked, is_given_back;
 	uint32_t returns;
 	mtime expires; /* MTIME_NEVER: never */
@@ -45,6 +46,7 @@ struct consumer_entry {
 	bool no_ack;
 	char tag[NAME_MAX_BYTES];
 	struct queue *queue; /* NULL: answers to direct reply-to */
+	uint64_t number;     /* in the order of basic.consume, from 1 */
 	uint32_t prefetch;   /* UINT32_MAX: no limit */
 	uint32_t unacked;
 };
@@ -59,6 +61,14 @@ struct noted {
 	struct link place;
 	uint64_t seq, instance;
 	struct copy_facts facts;
+};
+
+/* What a channel that has ended leaves to quorum queues, until they notice its end. */
+struct departed {
+	struct link place;
+	struct link unacked;
+	size_t consumer_count;
+	struct consumer_entry consumers[];
 };
 
 enum channel_state { CHANNEL_SHUT, CHANNEL_OPEN, CHANNEL_CLOSING };
@@ -100,7 +110,9 @@ struct broker {
 	struct random *random;
 	const struct broker_watch *watch;
 	struct link queues, connections;
-	uint64_t next_instance, next_order;
+	struct link departed; /* by age */
+	bool returns_late;
+	uint64_t next_instance, next_order, next_consumer;
 	uint64_t next_token; /* of direct reply-to, and of consumers without a tag */
 	uint32_t nacks;
 	mtime ack_timeout; /* MTIME_NEVER: none */

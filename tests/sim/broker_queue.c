@@ -87,6 +87,7 @@ static void cancel_consumers_of(struct broker *broker, const struct queue *queue
 		for (uint16_t i = 1; i < connection->channel_count; i++)
 			consume_cancel(connection, i, queue);
 	}
+	depart_cancel(broker, queue);
 }
 
 void broker_delete(struct broker *broker, const char *name)
@@ -100,6 +101,7 @@ void broker_delete(struct broker *broker, const char *name)
 	drop_all(&queue->ready);
 	drop_all(&queue->held);
 	queue->deleted = true;
+	queue->active = 0;
 	free_when_unused(queue);
 }
 
