@@ -11,9 +11,12 @@
 /* A queue argument. */
 struct amqp_argument {
 	const char *key;
-	const char *string; /* NULL: the value is number, a signed 64-bit integer */
+	/* NULL: the value is number, a signed 64-bit integer. amqp_true: it is the boolean true. */
+	const char *string;
 	int64_t number;
 };
+
+extern const char amqp_true[];
 
 struct amqp_queue {
 	struct text name; /* empty: the broker names it */

@@ -81,10 +81,10 @@ END_TEST
 
 START_TEST(declare_commands_are_encoded)
 {
-	struct amqp_argument arguments[] = {
-		{"x-queue-type", "quorum", 0}, {"x-delivery-limit", NULL, 2147483647}};
+	struct amqp_argument arguments[] = {{"x-queue-type", "quorum", 0},
+		{"x-delivery-limit", NULL, 2147483647}, {"x-single-active-consumer", amqp_true, 0}};
 	struct amqp_queue queue = {
-		.name = TEXT("q"), .durable = true, .arguments = arguments, .argument_count = 2};
+		.name = TEXT("q"), .durable = true, .arguments = arguments, .argument_count = 3};
 	amqp_queue_declare_t *declare;
 	amqp_exchange_declare_t *exchange;
 	amqp_queue_bind_t *bind;
@@ -94,11 +94,13 @@ START_TEST(declare_commands_are_encoded)
 	bytes_are(declare->queue, TEXT("q"));
 	ck_assert(declare->durable && !declare->passive && !declare->exclusive);
 	ck_assert(!declare->auto_delete && !declare->nowait);
-	ck_assert_int_eq(declare->arguments.num_entries, 2);
+	ck_assert_int_eq(declare->arguments.num_entries, 3);
 	bytes_are(declare->arguments.entries[0].key, TEXT("x-queue-type"));
 	bytes_are(declare->arguments.entries[0].value.value.bytes, TEXT("quorum"));
 	ck_assert_int_eq(declare->arguments.entries[1].value.kind, AMQP_FIELD_KIND_I64);
 	ck_assert_int_eq(declare->arguments.entries[1].value.value.i64, 2147483647);
+	ck_assert_int_eq(declare->arguments.entries[2].value.kind, AMQP_FIELD_KIND_BOOLEAN);
+	ck_assert(declare->arguments.entries[2].value.value.boolean);
 	channel_declare_queue(dialog.connection, 1,
 		&(struct amqp_queue){.passive = true, .exclusive = true, .auto_delete = true});
 	declare = sent(AMQP_QUEUE_DECLARE_METHOD);
