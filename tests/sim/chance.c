@@ -59,7 +59,7 @@ static void work_queue_comes_and_goes(struct world *world)
 		account_forgive(&world->account);
 		broker_delete(world->broker, WORLD_QUEUE);
 	} else {
-		broker_declare(world->broker, WORLD_QUEUE, true);
+		world_declare_work(world);
 	}
 }
 

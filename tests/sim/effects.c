@@ -95,6 +95,10 @@ static void do_publish(void *io, const struct parcel *parcel)
 	struct broker_connection *peer = runtime->supervisor->links[0].peer;
 
 	sim_require(peer, "a publish without a connection");
+	sim_require(
+		parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_DEAD_LETTER ||
+			!order_has_key(&runtime->world->order, account_id(parcel->delivery->body)),
+		"a copy of a message with a key");
 	check_answer(parcel->delivery, parcel->output);
 	facts = copies_of(&runtime->config.policy, parcel, &facts, runtime->world->now);
 	instance = account_publish(

@@ -134,6 +134,11 @@ void order_begin(struct pool_runtime *runtime)
 		return;
 	hand->count = 0;
 	memset(hand->held, 0, sizeof hand->held);
+	memset(hand->is_paused, 0, sizeof hand->is_paused);
+	memset(hand->had_work, 0, sizeof hand->had_work);
+	for (uint8_t key = 0; key <= ORDER_KEYS_MAX; key++)
+		hand->idle_since[key] = MTIME_NEVER;
+	hand->is_unsteady = runtime->config.session.max_sessions < order_of(runtime)->keys;
 	order_turns_begin(hand);
 }
 

@@ -65,6 +65,10 @@ struct hand {
 	uint32_t count;
 	uint32_t ids[HAND_MAX]; /* in order of their arrival */
 	struct held held[ACCOUNT_MESSAGES_MAX + 1];
+	bool is_paused[ORDER_KEYS_MAX + 1];
+	bool had_work[ORDER_KEYS_MAX + 1];
+	mtime idle_since[ORDER_KEYS_MAX + 1]; /* MTIME_NEVER: it has work */
+	bool is_unsteady; /* the configuration has changed, or lets idle sessions be forgotten */
 	/* Since a session (the second index) waits for its turn without a break: how many tasks of
 	 * another one were sent, and how long workers took for them. */
 	uint32_t sent[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];

@@ -71,6 +71,7 @@ static void change(struct pool_runtime *runtime)
 	pool_runtime_reshape(runtime);
 	runtime->config.workers = before.workers; /* that is a scale */
 	runtime->config.workers_max = before.workers_max;
+	runtime->hand.is_unsteady = true;
 	steer_command(runtime, COMMAND_CONFIGURE);
 }
 

@@ -33,6 +33,16 @@ void world_set_time(struct world *world, mtime now)
 	broker_set_time(world->broker, now);
 }
 
+/* With sessions, a single consumer is active. */
+void world_declare_work(struct world *world)
+{
+	if (world->order.is_on)
+		broker_declare_single(world->broker, WORLD_QUEUE);
+	else
+		broker_declare(world->broker, WORLD_QUEUE, world->is_quorum);
+	world->is_quorum = true;
+}
+
 mtime world_deadline(struct world *world)
 {
 	mtime next = broker_deadline(world->broker);
@@ -108,7 +118,7 @@ static void calm_down(struct world *world)
 {
 	sim_trace("calm");
 	world->calm = true;
-	broker_declare(world->broker, WORLD_QUEUE, true);
+	world_declare_work(world);
 	broker_declare(world->broker, WORLD_REPLIES, true);
 	broker_set_nacks(world->broker, 0);
 	broker_set_alarm(world->broker, false);
@@ -299,8 +309,10 @@ static struct world *world_new(uint64_t seed, const struct settings *settings)
 	world->broker = broker_new(&world->random, &world->watch);
 	if (world_wants(world, TROUBLE_RELEASE, RELEASE_4_0))
 		broker_set_release(world->broker, BROKER_4_0);
-	broker_declare(world->broker, WORLD_QUEUE,
-		random_chance(&world->random, 500) || world->order.is_on);
+	if (world->order.is_on)
+		broker_return_late(world->broker);
+	world->is_quorum = random_chance(&world->random, 500);
+	world_declare_work(world);
 	choose_limits(world);
 	broker_declare(world->broker, WORLD_REPLIES, true);
 	return world;

@@ -75,6 +75,7 @@ struct world {
 	mtime start_cost;               /* processor time that a worker needs to start */
 	mtime ack_timeout;              /* of the broker, where it is not calm */
 	bool has_many_tasks;            /* in this run most workers have several tasks open */
+	bool is_quorum;                 /* the queue that is consumed, when it is declared next */
 	bool queue_vanishes;            /* in this run the queue that is consumed may be deleted */
 	bool moved;                     /* something happened in this round */
 	struct buf headers, properties; /* of the message that is made; used again by the next */
@@ -96,6 +97,8 @@ static inline bool world_wants(struct world *world, enum trouble trouble, uint32
 	       world_may(world, trouble);
 }
 void world_set_time(struct world *, mtime now);
+/* The queue that is consumed is there, whatever happened to it. */
+void world_declare_work(struct world *);
 /* The earliest of all deadlines; MTIME_NEVER: there is none. */
 mtime world_deadline(struct world *);
 
