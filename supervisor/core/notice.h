@@ -17,6 +17,8 @@
 	X(NOTICE_TASK_GIVEN_UP)    /* reason; becomes a dead letter */                             \
 	X(NOTICE_TASK_RENEWED)     /* delivered too often: a renewal is published */               \
 	X(NOTICE_TASK_HANDED_BACK) /* 201 to its own queue */                                      \
+	X(NOTICE_SESSION_BLOCKED)  /* reason: why its front task would be given up */              \
+	X(NOTICE_CHANNEL_LEFT)     /* what: why; what is unacked is delivered again */             \
 	X(NOTICE_TASK_CANCELLED)   /* by command: its worker was asked to give it up */            \
 	X(NOTICE_TASK_UNSTARTED)   /* back to the broker (a stop) */                               \
 	X(NOTICE_TASK_CUT_SHORT)   /* by a forced stop, after duration: back to the broker */      \

@@ -12,6 +12,7 @@ struct pool *pool_new(const struct pool_config *config, struct starts *starts,
 	assert(config->concurrency == 1 || config->pipeline == 1);
 	assert(config->pipeline || config->pipe_wait > 0);
 	assert(config->memory > 0);
+	assert(!config->session.is_on || (config->prefetch > 0 && config->session.max_sessions));
 	assert(!config->workers_max || config->workers_max >= config->workers);
 	struct pool *pool = calloc(1, sizeof *pool);
 	if (!pool)
@@ -33,6 +34,7 @@ void pool_free(struct pool *pool)
 {
 	if (!pool)
 		return;
+	tasks_end_sessions(&pool->tasks);
 	for (uint32_t i = 0; i < pool->slots.all.count; i++)
 		tasks_free_orphans(&slots_at(&pool->slots, i)->pipe);
 	tasks_release(&pool->tasks);
@@ -289,6 +291,56 @@ static void on_command(struct pool *pool, const struct event *event)
 		commands[what](pool, event);
 }
 
+/* ---------- sessions ---------- */
+
+static void on_session_command(struct pool *pool, const struct event *event)
+{
+	const char *refusal = "the pool has no sessions";
+	if (pool->tasks.sessions)
+		refusal = tasks_command_session(&pool->tasks, event);
+	if (refusal)
+		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, refusal);
+}
+
+static bool runs_keyed(const struct pipe *pipe)
+{
+	for (const struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next)
+		if (CONTAINER_OF(link, struct delivery, place)->session)
+			return true;
+	return false;
+}
+
+/* The other tasks of their workers count no attempt. */
+static void end_aborted(struct pool *pool)
+{
+	struct delivery *delivery;
+	struct sessions *sessions = pool->tasks.sessions;
+	while (sessions && (delivery = sessions_take_overdue(sessions)))
+		if (delivery->pipe)
+			slots_end_worker(&pool->slots, slots_at(&pool->slots, delivery->pipe->slot),
+				"its session was aborted");
+}
+
+/* Another supervisor may run these tasks from now on. */
+static void on_token_lost(struct pool *pool)
+{
+	tasks_on_token_lost(&pool->tasks);
+	for (uint32_t i = 0; i < pool->slots.all.count; i++) {
+		struct slot *slot = slots_at(&pool->slots, i);
+		if (runs_keyed(&slot->pipe))
+			slots_end_worker(&pool->slots, slot, "another supervisor may run its task");
+	}
+}
+
+static void on_token(struct pool *pool, const struct event *event)
+{
+	assert(pool->tasks.sessions);
+	if (event->kind == TOKEN_HELD)
+		tasks_on_token_held(&pool->tasks, event);
+	else if (!pool->tasks.is_standby)
+		on_token_lost(pool);
+}
+
 /* ---------- the end of a turn ---------- */
 
 /* Everything that could be read was reported. Deadlines are checked here and only here, so that
@@ -300,6 +352,7 @@ static void on_turn_end(struct pool *pool)
 	tasks_begin_turn(tasks);
 	slots_begin_turn(slots);
 	tasks_judge_soft_limits(tasks);
+	end_aborted(pool);
 	pace_turn(&tasks->pace, (uint32_t)tasks->outbox.count, pool->context.now);
 	if (pool_stays(&pool->context)) {
 		tasks_decide_consuming(tasks, supply_of(slots));
@@ -352,6 +405,10 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 		on_turn_end(pool);
 	else if (event->kind == COMMAND)
 		on_command(pool, event);
+	else if (event->kind == SESSION_COMMAND)
+		on_session_command(pool, event);
+	else if (event->kind == TOKEN_HELD || event->kind == TOKEN_LOST)
+		on_token(pool, event);
 	else
 		on_slot(pool, event);
 	emit_if_drained(pool);

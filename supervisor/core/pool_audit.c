@@ -18,7 +18,7 @@ static size_t length(const struct link *list)
 }
 
 struct ledger_counts {
-	uint32_t open, aside, queued, sent, answered, released;
+	uint32_t open, aside, queued, sent, answered, settled, released;
 	size_t bytes;
 };
 
@@ -29,8 +29,12 @@ static void audit_delivery(const struct pool *pool, const struct delivery *deliv
 	assert(delivery->source == &pool->tasks.source);
 	assert(delivery->parcel.delivery == delivery);
 	assert(is_in_outbox == (delivery->state == DELIVERY_ANSWERED));
+	bool is_kept = delivery->session && delivery->session->front == delivery;
 	assert(is_placed ==
-		(delivery->state == DELIVERY_QUEUED || delivery->state == DELIVERY_SENT));
+			(delivery->state == DELIVERY_QUEUED || delivery->state == DELIVERY_SENT) ||
+		(is_kept && delivery->state == DELIVERY_QUEUED));
+	assert(list_is_empty(&delivery->in_lane) ==
+		(!delivery->session || delivery->state == DELIVERY_RELEASED));
 	assert(list_is_empty(&delivery->released) == (delivery->state != DELIVERY_RELEASED));
 }
 
@@ -40,6 +44,7 @@ static void count_state(struct ledger_counts *counts, enum delivery_state state)
 	counts->queued += state == DELIVERY_QUEUED;
 	counts->sent += state == DELIVERY_SENT;
 	counts->answered += state == DELIVERY_ANSWERED;
+	counts->settled += state == DELIVERY_SETTLED;
 	counts->released += state == DELIVERY_RELEASED;
 }
 
@@ -66,10 +71,111 @@ static struct ledger_counts audit_ledger(const struct pool *pool)
 	assert(counts.released == length(&source->released));
 	assert(counts.released == source->ripe);
 	assert(source->ripe || source->ripe_since == MTIME_NEVER);
-	assert(counts.queued == pool->tasks.dispatch.queued_count);
-	assert(counts.queued ==
-		length(&pool->tasks.dispatch.queued) + length(&pool->tasks.dispatch.suspects));
 	return counts;
+}
+
+static void audit_timers(const struct timers *timers)
+{
+	assert(timers->count <= timers->size);
+	for (uint32_t i = 2; i <= timers->count; i++)
+		assert(timers->heap[i / 2]->at <= timers->heap[i]->at);
+}
+
+/* ---------- sessions ---------- */
+
+static bool is_in_list(const struct link *list, const struct link *link)
+{
+	for
+		EACH(at, list)
+	if (at == link)
+		return true;
+	return false;
+}
+
+/* Where a session of this state stands; NULL: in no list. */
+static const struct link *list_of(const struct sessions *sessions, const struct session *session)
+{
+	if (session->state == SESSION_READY)
+		return &sessions->ring;
+	if (session->state == SESSION_WAITING)
+		return &sessions->waiting;
+	if (session->state == SESSION_HELD)
+		return &sessions->held;
+	return session->state == SESSION_IDLE && !session->is_over ? &sessions->idle : NULL;
+}
+
+/* Add what is detached and not in the ledger to counts. */
+static void audit_lane(
+	const struct session *session, const struct lane *lane, struct ledger_counts *counts)
+{
+	bool is_detached = false;
+	for
+		EACH(link, &lane->open)
+		{
+			const struct delivery *delivery =
+				CONTAINER_OF(link, struct delivery, in_lane);
+			assert(delivery->session == session && !delivery->is_dropped);
+			assert(delivery->state != DELIVERY_RELEASED);
+			is_detached |= lane->detached == delivery;
+			assert(is_detached == delivery_is_detached(delivery));
+			if (is_detached)
+				count_state(counts, delivery->state);
+		}
+	assert(is_detached == (lane->detached != NULL));
+	const struct link *first = list_first(&lane->open);
+	assert(!first || CONTAINER_OF(first, struct delivery, in_lane)->state != DELIVERY_SETTLED ||
+		CONTAINER_OF(first, struct delivery, in_lane) == lane->detached);
+}
+
+static void audit_session(const struct sessions *sessions, const struct session *session,
+	struct ledger_counts *counts)
+{
+	const struct delivery *front = session->front;
+	const struct link *list = list_of(sessions, session);
+	bool is_at_work = front && (front->state == DELIVERY_SENT || !list_is_empty(&front->place));
+	size_t waiting = (front && !is_at_work) + length(&session->lanes[LANE_HIGH].waiting) +
+			 length(&session->lanes[LANE_NORMAL].waiting);
+	assert(waiting == session->waiting);
+	assert(is_at_work == (session->state == SESSION_RUNNING));
+	assert(!front || front->session == session);
+	assert((session->state == SESSION_BLOCKED) == (session->is_blocked && !is_at_work));
+	assert(session->state != SESSION_IDLE || (waiting == 0 && !session->is_paused));
+	if (list)
+		assert(is_in_list(list, &session->turn.place));
+	else if (session->state != SESSION_RUNNING)
+		assert(list_is_empty(&session->turn.place));
+	assert(sessions_find(sessions, session_key(session)) == session);
+	for (int lane = 0; lane < LANE_COUNT; lane++)
+		audit_lane(session, &session->lanes[lane], counts);
+}
+
+/* Adds the detached deliveries to counts. */
+static void audit_sessions(const struct pool *pool, struct ledger_counts *counts)
+{
+	const struct sessions *sessions = pool->tasks.sessions;
+	struct ledger_counts detached = {0};
+	uint32_t by_state[SESSION_STATE_COUNT] = {0}, waiting_in[SESSION_STATE_COUNT] = {0};
+	uint32_t waiting = 0, active = 0;
+	for (uint32_t i = 0; i < sessions->count; i++) {
+		const struct session *session = sessions->all[i];
+		assert(session->number == i);
+		audit_session(sessions, session, &detached);
+		by_state[session->state]++;
+		waiting_in[session->state] += session->waiting;
+		waiting += session->waiting;
+		active += session->has_place;
+	}
+	assert(memcmp(by_state, sessions->by_state, sizeof by_state) == 0);
+	assert(memcmp(waiting_in, sessions->waiting_in, sizeof waiting_in) == 0);
+	assert(waiting == sessions->waiting_count && active == sessions->active);
+	assert(detached.open == sessions->detached);
+	counts->queued += detached.queued;
+	counts->sent += detached.sent;
+	counts->answered += detached.answered;
+	bool has_unkeyed = !list_is_empty(&pool->tasks.dispatch.queued);
+	assert(has_unkeyed == !list_is_empty(&sessions->unkeyed.place));
+	assert(length(&sessions->ring) == by_state[SESSION_READY] + has_unkeyed);
+	audit_timers(&sessions->timers);
 }
 
 static uint32_t audit_pipe(const struct dispatch *dispatch, const struct pipe *pipe)
@@ -95,7 +201,7 @@ static uint32_t audit_pipe(const struct dispatch *dispatch, const struct pipe *p
 				CONTAINER_OF(link, struct delivery, place);
 			assert(delivery->state == DELIVERY_SENT && delivery->pipe == pipe);
 			assert(dispatch_find(dispatch, delivery->id) == delivery);
-			live += delivery->source != NULL;
+			live += delivery_is_live(delivery);
 			begun += running_has(delivery);
 			overdue += delivery->is_overdue;
 			is_alone |= dispatch->concurrency > 1 && delivery->is_suspect;
@@ -115,13 +221,6 @@ static void audit_timer(const struct timers *timers, const struct timer *timer)
 {
 	assert((timer->place > 0) == (timer->at != MTIME_NEVER));
 	assert(!timer->place || timers->heap[timer->place] == timer);
-}
-
-static void audit_timers(const struct timers *timers)
-{
-	assert(timers->count <= timers->size);
-	for (uint32_t i = 2; i <= timers->count; i++)
-		assert(timers->heap[i / 2]->at <= timers->heap[i]->at);
 }
 
 static void audit_slot(const struct pool *pool, const struct slot *slot)
@@ -255,9 +354,9 @@ static void audit_parcels(const struct link *list, bool sent, struct parcels *pa
 			assert(&delivery->parcel == parcel && delivery->state == DELIVERY_ANSWERED);
 			assert((parcel->seq.number > 0) == sent);
 			/* Only what is out already may outlive its input. */
-			assert(sent || delivery->source);
+			assert(sent || delivery_is_live(delivery));
 			parcels->count++;
-			parcels->live += delivery->source != NULL;
+			parcels->live += delivery_is_live(delivery);
 			parcels->bytes += delivery_size(delivery);
 			parcels->bytes += parcel->output ? output_size(parcel->output) : 0;
 		}
@@ -312,6 +411,11 @@ static void audit_outbox(const struct pool *pool, const struct ledger_counts *co
 void pool_audit(const struct pool *pool)
 {
 	struct ledger_counts counts = audit_ledger(pool);
+	const struct dispatch *dispatch = &pool->tasks.dispatch;
+	if (pool->tasks.sessions)
+		audit_sessions(pool, &counts);
+	assert(counts.queued == dispatch_waiting(dispatch));
+	assert(dispatch->queued_count == length(&dispatch->queued) + length(&dispatch->suspects));
 	bool consumes = pool->tasks.source.request == SOURCE_CONSUME;
 	assert(consumes == (pool->tasks.intake >= INTAKE_WHOLE));
 	audit_slots(pool, &counts);

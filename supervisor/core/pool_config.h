@@ -27,6 +27,7 @@ struct session_config {
 	uint32_t max_sessions; /* that are remembered; above 0 */
 	mtime max_unacked_age; /* then the channel is renewed; MTIME_NEVER: never */
 	mtime takeover_delay;  /* MTIME_NEVER: no other supervisor runs this pool */
+	uint64_t hash_seed;    /* secret, so that nobody can choose keys that collide */
 	bool is_return_free;   /* the queue has no delivery limit, so a renewal costs nothing */
 };
 

@@ -15,6 +15,8 @@ static enum pool_state state_of(const struct pool *pool)
 		return POOL_IS_PAUSED;
 	if (!pool->slots.ready && pool->slots.failing)
 		return POOL_IS_FAILING;
+	if (pool->tasks.is_standby && pool->slots.ready)
+		return POOL_IS_STANDBY;
 	if (source->request == SOURCE_UNDECIDED)
 		return POOL_IS_STARTING;
 	if (source->request != SOURCE_CONSUME)
@@ -44,7 +46,7 @@ struct pool_facts pool_facts(const struct pool *pool)
 		.is_rolling = slots->roll.state != REPLACE_OFF,
 		.ready = slots->ready,
 		.failing = failing_of(slots),
-		.waiting = tasks->dispatch.queued_count,
+		.waiting = dispatch_waiting(&tasks->dispatch),
 		.in_pipes = tasks->dispatch.in_pipes,
 		.suspects = tasks->dispatch.suspect_count,
 		.unacked = tasks->source.open,

@@ -13,6 +13,7 @@
 	X(POOL_IS_FAILING, "failing")       /* none is ready, and the last ones failed */          \
 	X(POOL_IS_CONNECTING, "connecting") /* it wants to consume, but has no channel */          \
 	X(POOL_IS_CONSUMING, "consuming")   /* see also consumer_is_consuming */                   \
+	X(POOL_IS_STANDBY, "standby")       /* another supervisor has the token */                 \
 	X(POOL_IS_RESTING, "resting")       /* waits until unacked ones are settled */             \
 	X(POOL_IS_PAUSED, "paused")         /* by command */                                       \
 	X(POOL_IS_DRAINING, "draining")     /* it finishes its tasks */                            \

@@ -4,73 +4,30 @@
 #define CORE_SESSION_FACTS_H
 
 #include "core/pool.h"
-
-/* The texts are an interface (docs/control.md). */
-#define SESSION_STATES(X)                                                                          \
-	X(SESSION_READY, "ready")       /* its next task waits for its turn */                     \
-	X(SESSION_RUNNING, "running")   /* a worker has a task of it, or it waits to run alone */  \
-	X(SESSION_PARKED, "parked")     /* its front task waits for its next attempt */            \
-	X(SESSION_BLOCKED, "blocked")   /* its front task failed for good; an operator decides */  \
-	X(SESSION_PAUSED, "paused")     /* by command */                                           \
-	X(SESSION_WAITING, "waiting")   /* for a place: max_active */                              \
-	X(SESSION_DETACHED, "detached") /* its next task waits for its redelivery */               \
-	X(SESSION_HELD, "held")         /* its next task waits for the end of takeover_delay */    \
-	X(SESSION_IDLE, "idle")         /* it has no task */
-
-enum session_state {
-#define X(state, text) state,
-	SESSION_STATES(X)
-#undef X
-		SESSION_STATE_COUNT
-};
-
-/* Why a session ended. */
-#define SESSION_ENDS(X)                                                                            \
-	X(SESSION_END_IDLE, "idle") /* its idle time is over, or it is none */                     \
-	X(SESSION_END_DRAINED, "drained")                                                          \
-	X(SESSION_END_CLOSED, "closed")                                                            \
-	X(SESSION_END_ABORTED, "aborted")                                                          \
-	X(SESSION_END_FORGOTTEN, "forgotten") /* idle, and max_sessions were remembered */
-
-enum session_end {
-#define X(end, text) end,
-	SESSION_ENDS(X)
-#undef X
-		SESSION_END_COUNT
-};
-
-/* Why a channel was renewed or given back. */
-#define RENEWALS(X)                                                                                \
-	X(RENEWAL_AGE, "age")           /* a message was unacked for max_unacked_age */            \
-	X(RENEWAL_PAUSE, "pause")       /* the pool is paused */                                   \
-	X(RENEWAL_WORKERS, "workers")   /* no worker lives */                                      \
-	X(RENEWAL_PREFETCH, "prefetch") /* another prefetch is configured */
-
-enum renewal {
-#define X(renewal, text) renewal,
-	RENEWALS(X)
-#undef X
-		RENEWAL_COUNT
-};
+#include "core/tasks/session_kinds.h"
 
 struct session_facts {
+	uint32_t number; /* its present one: see pool_session_facts */
+	uint64_t life;   /* unique in the pool and above 0: a key that comes back has another one */
 	struct text key; /* borrowed until the next step */
 	enum session_state state;
 	mtime since;                  /* it is in this state */
 	mtime due;                    /* PARKED: the next attempt; else MTIME_NEVER */
-	enum reason reason;           /* PARKED, BLOCKED: why; else REASON_NONE */
+	enum reason reason;           /* why its front task failed last; REASON_NONE: it has not */
 	uint32_t high, normal;        /* tasks that wait behind the front one */
-	const struct delivery *front; /* begun, parked or blocked; NULL: none; borrowed until
-					 the next step */
+	const struct delivery *front; /* begun, parked or blocked; NULL: none; borrowed until the
+					 next step */
 };
 
 /* Of the pool as a whole; totals count from its start. */
 struct session_counts {
+	bool is_standby; /* another supervisor has the token */
 	uint32_t by_state[SESSION_STATE_COUNT];
 	uint32_t remembered; /* all of them */
 	uint32_t active;     /* begun and not ended */
-	uint32_t stuck;      /* unacked messages that cannot run now */
-	mtime oldest_wait;   /* since when the first READY one waits; MTIME_NEVER: none */
+	uint32_t stuck;      /* messages in hand that cannot run now */
+	mtime oldest_wait;   /* since when the first one in the ring waits; MTIME_NEVER: none does
+			      */
 	uint64_t used_up;    /* turns that used up their quantum while another session waited */
 	uint64_t ended[SESSION_END_COUNT];
 	uint64_t reattached, given_up; /* deliveries */
@@ -84,8 +41,9 @@ struct session_counts pool_session_counts(const struct pool *);
 struct session_facts pool_session_facts(const struct pool *, uint32_t number);
 /* False: no session has that key. */
 bool pool_session_find(const struct pool *, struct text key, struct session_facts *ret);
-const char *session_state_name(enum session_state);
-const char *session_end_name(enum session_end);
-const char *renewal_name(enum renewal);
+/* Call on_task for each task of the session that is in hand, in the order in which they would run,
+ * until it returns false. */
+void pool_session_tasks(const struct pool *, uint32_t number,
+	bool (*on_task)(void *ctx, const struct delivery *, bool is_front), void *ctx);
 
 #endif

@@ -22,6 +22,10 @@
 	X(NOTICE_TASK_RENEWED, LOG_WARN,                                                            \
 		"{task} was delivered again too often; publishing it as a new message")             \
 	X(NOTICE_TASK_HANDED_BACK, LOG_DEBUG, "{task} handed its rest back to the queue")           \
+	X(NOTICE_SESSION_BLOCKED, LOG_WARN,                                                         \
+		"{task} {outcome}; its session is blocked until an operator retries or skips it")   \
+	X(NOTICE_CHANNEL_LEFT, LOG_INFO,                                                            \
+		"the channel is closed, and what is unacked goes back to the queue: {what}")        \
 	X(NOTICE_TASK_CANCELLED, LOG_INFO,                                                          \
 		"an operator cancels {task}: its worker is asked to give it up")                    \
 	X(NOTICE_TASK_UNSTARTED, LOG_DEBUG, "{task} goes back to the broker, never started")        \

@@ -28,8 +28,8 @@ void __real_source_reject(struct delivery *, enum reject);
 void __wrap_source_reject(struct delivery *, enum reject);
 void __real_source_forget(struct delivery *);
 void __wrap_source_forget(struct delivery *);
-void __real_dispatch_requeue(struct dispatch *, struct delivery *);
-void __wrap_dispatch_requeue(struct dispatch *, struct delivery *);
+void __real_dispatch_requeue(struct dispatch *, struct delivery *, mtime);
+void __wrap_dispatch_requeue(struct dispatch *, struct delivery *, mtime);
 
 /* ---------- source ---------- */
 
@@ -177,6 +177,9 @@ static unsigned column_of(const struct decision *decision)
 	case VERDICT_REJECT:
 		return PARCEL_RENEW + 4;
 	case VERDICT_REQUEUE:
+	case VERDICT_PARK:
+	case VERDICT_BLOCK:
+	case VERDICT_CONTINUE:
 		break;
 	}
 	return PARCEL_RENEW + 5;
@@ -231,10 +234,10 @@ void __wrap_source_forget(struct delivery *delivery)
 	__real_source_forget(delivery);
 }
 
-void __wrap_dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery)
+void __wrap_dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery, mtime now)
 {
 	cover_mark(COVER_DELIVERY, delivery->state, LEFT_REQUEUED);
-	__real_dispatch_requeue(dispatch, delivery);
+	__real_dispatch_requeue(dispatch, delivery, now);
 }
 
 /* ---------- commands ---------- */

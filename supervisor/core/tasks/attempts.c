@@ -58,9 +58,23 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 	outbox_put(&tasks->outbox, parcel);
 }
 
+void tasks_release_delivery(struct tasks *tasks, struct delivery *delivery)
+{
+	tasks->pace.settled++;
+	if (delivery->session)
+		sessions_settle(delivery);
+	else
+		source_release(delivery);
+}
+
 static void reject(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
 {
 	emit(tasks, NOTICE_TASK_GIVEN_UP, delivery, decision->reason);
+	if (delivery->session) {
+		delivery->is_rejected = true;
+		tasks_release_delivery(tasks, delivery);
+		return;
+	}
 	tasks->pace.settled++;
 	if (delivery->source->state != SOURCE_IS_CLOSING) {
 		source_reject(delivery, REJECT_DEAD_LETTER);
@@ -71,30 +85,113 @@ static void reject(struct tasks *tasks, struct delivery *delivery, const struct 
 	delivery_free(delivery);
 }
 
+/* The task stays at the front of its session. */
+static void keep(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
+{
+	mtime now = tasks->context->now;
+	if (decision->verdict == VERDICT_BLOCK) {
+		emit(tasks, NOTICE_SESSION_BLOCKED, delivery, decision->reason);
+		sessions_block(tasks->sessions, delivery, decision->reason, now);
+		return;
+	}
+	if (decision->verdict == VERDICT_PARK) {
+		delivery->parcel.delay = decision->delay;
+		emit(tasks, NOTICE_TASK_RETRIED, delivery, decision->reason);
+		output_free(delivery->parcel.output);
+		delivery->parcel.output = NULL;
+		delivery->attempt++;
+		sessions_park(tasks->sessions, delivery, decision->reason, decision->delay, now);
+		return;
+	}
+	emit(tasks, NOTICE_TASK_HANDED_BACK, delivery, REASON_NONE);
+	delivery->attempt = 0;
+	delivery->slice++;
+	output_free(delivery->rest);
+	delivery->rest = delivery->parcel.output;
+	delivery->parcel.output = NULL;
+	sessions_continue(tasks->sessions, delivery, now);
+}
+
+/* It is settled here or by the broker: its session goes on without it. */
+static void leave_session(struct tasks *tasks, struct delivery *delivery)
+{
+	if (delivery->session)
+		sessions_leave(tasks->sessions, delivery, tasks->context->now);
+}
+
+static void acknowledge(
+	struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
+{
+	if (decision->no_reply_to)
+		emit_once(tasks, NOTICE_NO_REPLY_TO, delivery);
+	if (decision->reason)
+		emit(tasks, NOTICE_REPLY_DROPPED, delivery, decision->reason);
+	emit(tasks, NOTICE_TASK_DONE, delivery, REASON_NONE);
+	tasks_release_delivery(tasks, delivery);
+}
+
+/* True: its session was aborted while it ran, and it is not done; it has moved in. */
+static bool is_aborted(struct tasks *tasks, struct delivery *delivery, enum verdict verdict)
+{
+	const struct session *session = delivery->session;
+	bool is_undone = verdict == VERDICT_PARK || verdict == VERDICT_BLOCK ||
+			 verdict == VERDICT_CONTINUE || verdict == VERDICT_REQUEUE;
+	if (!session || session->front != delivery || !is_undone)
+		return false;
+	switch ((enum session_rest)session->rest_goes) {
+	case REST_IS_RETRIED:
+		return false;
+	case REST_IS_KEPT:
+		dispatch_requeue(&tasks->dispatch, delivery, tasks->context->now);
+		break;
+	case REST_IS_DEAD_LETTER:
+		tasks_give_up(tasks, delivery, REASON_SESSION_CLOSED);
+		break;
+	case REST_IS_DISCARDED:
+		leave_session(tasks, delivery);
+		tasks_release_delivery(tasks, delivery);
+		break;
+	}
+	return true;
+}
+
 static void carry_out(struct tasks *tasks, struct delivery *delivery, struct decision decision)
 {
+	if (is_aborted(tasks, delivery, decision.verdict))
+		return;
 	if (decision.what)
 		delivery->parcel.what = decision.what;
 	switch (decision.verdict) {
 	case VERDICT_ACK:
-		if (decision.no_reply_to)
-			emit_once(tasks, NOTICE_NO_REPLY_TO, delivery);
-		if (decision.reason)
-			emit(tasks, NOTICE_REPLY_DROPPED, delivery, decision.reason);
-		emit(tasks, NOTICE_TASK_DONE, delivery, REASON_NONE);
-		tasks->pace.settled++;
-		source_release(delivery);
+		leave_session(tasks, delivery);
+		acknowledge(tasks, delivery, &decision);
 		break;
 	case VERDICT_PUBLISH:
+		leave_session(tasks, delivery);
 		publish(tasks, delivery, &decision);
 		break;
 	case VERDICT_REJECT:
+		leave_session(tasks, delivery);
 		reject(tasks, delivery, &decision);
 		break;
 	case VERDICT_REQUEUE:
-		dispatch_requeue(&tasks->dispatch, delivery);
+		dispatch_requeue(&tasks->dispatch, delivery, tasks->context->now);
+		break;
+	case VERDICT_PARK:
+	case VERDICT_BLOCK:
+	case VERDICT_CONTINUE:
+		keep(tasks, delivery, &decision);
 		break;
 	}
+}
+
+/* An orphan whose worker or parcel has ended. */
+static void free_orphan(struct tasks *tasks, struct delivery *delivery)
+{
+	if (delivery->session)
+		sessions_remove(tasks->sessions, delivery, tasks->context->now);
+	else
+		delivery_free(delivery);
 }
 
 void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending ending)
@@ -102,9 +199,9 @@ void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending 
 	const struct output *output = delivery->parcel.output;
 	delivery->parcel.exit = ending.exit;
 	delivery->parcel.what = ending.what;
-	if (!delivery->source) {
+	if (!delivery_is_live(delivery)) {
 		emit(tasks, NOTICE_TASK_ORPHANED, delivery, REASON_NONE);
-		delivery_free(delivery);
+		free_orphan(tasks, delivery);
 		return;
 	}
 	if (ending.outcome == OUTCOME_DONE && output->reply_queue.len)
@@ -114,19 +211,59 @@ void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending 
 			ending.reason));
 }
 
+/* The redelivery of a detached one, which has its place, and perhaps a worker. */
+static void reattach(struct tasks *tasks, struct delivery *known, struct delivery *delivery)
+{
+	known->tag = delivery->tag;
+	known->redelivered = true;
+	known->returns = delivery->returns;
+	known->queued_at = tasks->context->now;
+	delivery_free(delivery);
+	source_open(&tasks->source, known);
+	sessions_reattached(tasks->sessions, known, tasks->context->now);
+}
+
+/* True: it is the redelivery of a detached one, or there is no memory for its session; it has moved
+ * in. Without memory the channel gives back what it holds, so that nothing overtakes it. */
+static bool is_taken(struct tasks *tasks, struct delivery *delivery, struct session **ret_session)
+{
+	const struct pool_context *context = tasks->context;
+	struct delivery *known = sessions_match(
+		tasks->sessions, delivery, context->now, context->effects->is_same, context->io);
+	if (known) {
+		reattach(tasks, known, delivery);
+		return true;
+	}
+	if (!delivery->key.len)
+		return false;
+	*ret_session = sessions_open(tasks->sessions, delivery->key, context->now);
+	if (*ret_session)
+		return false;
+	delivery_free(delivery);
+	tasks_leave(tasks, RENEWAL_MEMORY);
+	return true;
+}
+
 void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 {
 	struct source *source = &tasks->source;
 	struct delivery *delivery = event->source.delivery;
+	struct session *session = NULL;
 	struct decision decision;
-	if (event->source.epoch != source->epoch || !source_open(source, delivery)) {
+	if (event->source.epoch != source->epoch || !source_accepts(source, delivery->tag)) {
 		delivery_free(delivery);
 		return;
 	}
-	delivery->queued_at = tasks->delivered_at = tasks->context->now;
 	tasks->deliveries++;
+	tasks->delivered_at = tasks->context->now;
+	if (tasks->sessions && is_taken(tasks, delivery, &session))
+		return;
+	source_open(source, delivery);
+	delivery->queued_at = tasks->context->now;
 	pace_arrived(&tasks->pace, delivery_content_size(delivery));
-	if (delivery->invalid)
+	if (session)
+		sessions_append(tasks->sessions, session, delivery, tasks->context->now);
+	else if (delivery->invalid)
 		tasks_finish(tasks, delivery, (struct ending){.outcome = OUTCOME_INVALID});
 	else if (settle_arrival(&tasks->context->config.policy, delivery, &decision))
 		carry_out(tasks, delivery, decision);
@@ -146,9 +283,14 @@ static void hand_back(struct tasks *tasks, struct delivery *delivery)
 	source_reject(delivery, REJECT_REQUEUE);
 }
 
+/* A pool with sessions hands nothing back: what it holds goes back in order when its channel
+ * closes.
+ */
 void tasks_hand_back(struct tasks *tasks)
 {
 	struct delivery *delivery;
+	if (tasks->sessions)
+		return;
 	while ((delivery = dispatch_take_suspect(&tasks->dispatch)))
 		hand_back(tasks, delivery);
 	tasks_hand_back_innocents(tasks);
@@ -190,10 +332,14 @@ static void count_head(struct tasks *tasks, struct pipe *pipe, mtime counted_unt
 void tasks_answered(struct tasks *tasks, struct delivery *delivery, enum outcome outcome,
 	struct output *output, mtime counted_until)
 {
-	if (tasks->dispatch.concurrency > 1)
-		running_count(&tasks->dispatch.running, delivery, counted_until);
-	else
+	bool is_single = tasks->dispatch.concurrency == 1;
+	mtime since = is_single ? pipe_works_since(delivery->pipe) : delivery->begun_at;
+	if (tasks->sessions)
+		sessions_charge(tasks->sessions, delivery, counted_until - since);
+	if (is_single)
 		count_head(tasks, delivery->pipe, counted_until);
+	else
+		running_count(&tasks->dispatch.running, delivery, counted_until);
 	dispatch_end(&tasks->dispatch, delivery, tasks->context->now);
 	delivery->parcel.output = output;
 	delivery->took = tasks->context->now - delivery->begun_at;
@@ -218,10 +364,10 @@ static struct delivery *take_last_begun(struct tasks *tasks, struct pipe *pipe)
 	while ((delivery = dispatch_take_last(&tasks->dispatch, pipe))) {
 		if (pipe->load == 0 || tasks->dispatch.concurrency > 1)
 			return delivery;
-		if (delivery->source)
-			dispatch_requeue(&tasks->dispatch, delivery);
+		if (delivery_is_live(delivery))
+			dispatch_requeue(&tasks->dispatch, delivery, tasks->context->now);
 		else
-			delivery_free(delivery);
+			free_orphan(tasks, delivery);
 	}
 	return NULL;
 }
@@ -241,6 +387,8 @@ void tasks_worker_gone(
 	while ((delivery = take_last_begun(tasks, pipe))) {
 		struct ending ending = {.outcome = OUTCOME_UNSTARTED, .exit = exit};
 		delivery->took = tasks->context->now - delivery->begun_at;
+		if (tasks->sessions)
+			sessions_charge(tasks->sessions, delivery, delivery->took);
 		if (has_failed(pipe, delivery)) {
 			ending.outcome = pipe->on_exit;
 			ending.what = pipe->on_exit == OUTCOME_BROKEN ? pipe->violation : NULL;
@@ -261,8 +409,8 @@ void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
 	struct delivery *delivery;
 	dispatch_slot_stop(&tasks->dispatch, pipe);
 	while ((delivery = take_last_begun(tasks, pipe))) {
-		if (!delivery->source) {
-			delivery_free(delivery);
+		if (!delivery_is_live(delivery)) {
+			free_orphan(tasks, delivery);
 			continue;
 		}
 		pool_emit(tasks->context,
@@ -271,6 +419,9 @@ void tasks_cut_short(struct tasks *tasks, struct pipe *pipe)
 				.life = pipe->life,
 				.delivery = delivery,
 				.duration = tasks->context->now - delivery->begun_at});
-		source_reject(delivery, REJECT_REQUEUE);
+		if (tasks->sessions)
+			dispatch_requeue(&tasks->dispatch, delivery, tasks->context->now);
+		else
+			source_reject(delivery, REJECT_REQUEUE);
 	}
 }

@@ -58,7 +58,7 @@ static void confirm(struct tasks *tasks, struct parcel *parcel)
 {
 	struct delivery *delivery = parcel->delivery;
 	outbox_take(&tasks->outbox, parcel);
-	if (!delivery->source) {
+	if (!delivery_is_live(delivery)) {
 		delivery_free(delivery);
 	} else if (parcel->returned && parcel->kind == PARCEL_REPLY) {
 		finish_unroutable(tasks, parcel, REASON_UNROUTABLE);
@@ -68,15 +68,14 @@ static void confirm(struct tasks *tasks, struct parcel *parcel)
 		hold_refused(tasks, parcel, "found no queue");
 	} else {
 		emit_confirmed(tasks, parcel);
-		tasks->pace.settled++;
-		source_release(delivery);
+		tasks_release_delivery(tasks, delivery);
 	}
 }
 
 static void refuse(struct tasks *tasks, struct parcel *parcel)
 {
 	outbox_take(&tasks->outbox, parcel);
-	if (parcel->delivery->source)
+	if (delivery_is_live(parcel->delivery))
 		hold_refused(tasks, parcel, "was refused by the broker");
 	else
 		delivery_free(parcel->delivery);

@@ -13,6 +13,7 @@ struct delivery *delivery_new(size_t size)
 	list_init(&delivery->place);
 	list_init(&delivery->unacked);
 	list_init(&delivery->released);
+	list_init(&delivery->in_lane);
 	list_init(&delivery->begun);
 	list_init(&delivery->parcel.order);
 	delivery->parcel.delivery = delivery;
@@ -24,6 +25,7 @@ void delivery_free(struct delivery *delivery)
 	if (!delivery)
 		return;
 	output_free(delivery->parcel.output);
+	output_free(delivery->rest);
 	delivery->is_freed = true;
 	if (delivery->holds == 0)
 		free(delivery);

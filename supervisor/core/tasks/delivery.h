@@ -15,6 +15,8 @@
 	X(DELIVERY_QUEUED)   /* waits in the pool's buffer for a worker */                         \
 	X(DELIVERY_SENT)     /* in a worker's pipe (pipe.h: which ones count as begun) */          \
 	X(DELIVERY_ANSWERED) /* its attempt is over; its parcel waits for the broker's confirm */  \
+	X(DELIVERY_SETTLED)  /* with a key: it waits for those before it in its lane, or for its   \
+				redelivery */                                                      \
 	X(DELIVERY_RELEASED) /* settled and confirmed: acked at the end of this turn, or of a      \
 				later one */
 
@@ -33,10 +35,18 @@ struct delivery {
 	struct link place;     /* QUEUED: in the list of waiting tasks; SENT: in its slot's pipe */
 	struct link unacked;   /* its source's ledger, in order of tag */
 	struct link released;  /* RELEASED: its source's list of acks to flush */
-	struct source *source; /* NULL: an orphan, whose channel is gone */
+	struct source *source; /* NULL: its channel is gone (sessions.h: detached, or an orphan) */
 	struct parcel parcel;  /* ANSWERED: what must be confirmed before the ack */
 	enum delivery_state state;
 	mtime queued_at;
+	/* with a key */
+	struct session *session; /* NULL: no key, or given up */
+	struct link in_lane;     /* in its lane, until it is RELEASED */
+	bool is_later;           /* its next attempt goes before both lanes */
+	bool is_rejected;        /* SETTLED: it is rejected in place of acked */
+	struct output *rest; /* owned; the rest of its work, which the next attempt gets in place
+				of its body and headers; or NULL */
+	bool is_dropped;     /* given up while its worker has it: it is freed when it ends */
 	/* SENT */
 	struct pipe *pipe;    /* that it is in */
 	struct numbered open; /* in dispatch's table, by id */
@@ -80,6 +90,19 @@ struct delivery {
 	struct text body;
 	uint8_t bytes[];
 };
+
+/* True: its channel is gone, and it waits in its session for its redelivery. */
+static inline bool delivery_is_detached(const struct delivery *delivery)
+{
+	return delivery->session && !delivery->source && !delivery->is_dropped;
+}
+
+/* False: an orphan. Its message is delivered again as another one, so what comes of this one is
+ * dropped. */
+static inline bool delivery_is_live(const struct delivery *delivery)
+{
+	return delivery->source || delivery_is_detached(delivery);
+}
 
 /* Allocate a delivery with size bytes in .bytes, owned by the caller. soft_ms and slot are -1,
  * everything else is zero or empty. NULL: out of memory. */

@@ -5,10 +5,11 @@
 #include <assert.h>
 
 enum rc dispatch_init(struct dispatch *dispatch, const struct pool_config *config,
-	uint64_t *last_id, const struct effects *effects, void *io)
+	struct sessions *sessions, uint64_t *last_id, const struct effects *effects, void *io)
 {
 	*dispatch = (struct dispatch){.effects = effects,
 		.io = io,
+		.sessions = sessions,
 		.last_id = last_id,
 		.concurrency = config->concurrency,
 		.pipe_wait = MTIME_NEVER};
@@ -203,24 +204,66 @@ static struct link *queue_of(struct dispatch *dispatch, const struct delivery *d
 	return runs_alone(dispatch, delivery) ? &dispatch->suspects : &dispatch->queued;
 }
 
+uint32_t dispatch_waiting(const struct dispatch *dispatch)
+{
+	uint32_t in_sessions = dispatch->sessions ? dispatch->sessions->waiting_count : 0;
+	return dispatch->queued_count + in_sessions;
+}
+
+uint32_t dispatch_runnable(const struct dispatch *dispatch)
+{
+	uint32_t ready = dispatch->sessions ? dispatch->sessions->by_state[SESSION_READY] : 0;
+	return dispatch->queued_count + ready;
+}
+
+/* Tasks without a session take turns with the sessions; suspects do not. */
+static bool takes_turns(const struct dispatch *dispatch, const struct delivery *delivery)
+{
+	return dispatch->sessions && !runs_alone(dispatch, delivery);
+}
+
 void dispatch_offer(struct dispatch *dispatch, struct delivery *delivery)
 {
 	delivery->state = DELIVERY_QUEUED;
 	list_append(queue_of(dispatch, delivery), &delivery->place);
 	count_queued(dispatch, delivery, 1);
+	if (takes_turns(dispatch, delivery))
+		sessions_unkeyed_waits(dispatch->sessions);
 }
 
-void dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery)
+/* A suspect is the first one of its session again, and waits to run alone when it has its turn. */
+void dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery, mtime now)
 {
+	if (delivery->session) {
+		delivery->is_later |= runs_alone(dispatch, delivery);
+		sessions_put_back(dispatch->sessions, delivery, now);
+		return;
+	}
 	delivery->state = DELIVERY_QUEUED;
 	list_prepend(queue_of(dispatch, delivery), &delivery->place);
 	count_queued(dispatch, delivery, 1);
+	if (takes_turns(dispatch, delivery))
+		sessions_unkeyed_waits(dispatch->sessions);
 }
 
-static void unqueue(struct dispatch *dispatch, struct delivery *delivery)
+/* Take it out of the list that it waits in. */
+static void unlist(struct dispatch *dispatch, struct delivery *delivery)
 {
 	list_remove(&delivery->place);
 	count_queued(dispatch, delivery, UINT32_MAX); /* one less */
+}
+
+/* A suspect of a session has begun for its session when it was put into the list of suspects. */
+static void unqueue(struct dispatch *dispatch, struct delivery *delivery, mtime now)
+{
+	struct session *session = delivery->session;
+	if (session && session->state != SESSION_RUNNING) {
+		sessions_begin(dispatch->sessions, delivery, now);
+		return;
+	}
+	unlist(dispatch, delivery);
+	if (!session && takes_turns(dispatch, delivery))
+		sessions_unkeyed_begins(dispatch->sessions, list_is_empty(&dispatch->queued));
 }
 
 static struct delivery *first_of(const struct link *tasks)
@@ -233,7 +276,7 @@ static struct delivery *take_first(struct dispatch *dispatch, const struct link 
 {
 	struct delivery *delivery = first_of(tasks);
 	if (delivery)
-		unqueue(dispatch, delivery);
+		unlist(dispatch, delivery);
 	return delivery;
 }
 
@@ -381,14 +424,31 @@ static bool is_suspects_turn(const struct dispatch *dispatch, const struct deliv
 	return !is_in_order || suspect->tag < next->tag;
 }
 
+/* The next task that is no suspect, or NULL. A session whose turn it is, and whose next task is a
+ * suspect, gives it to the list of suspects. */
+static struct delivery *next_in_turn(struct dispatch *dispatch, mtime now)
+{
+	struct delivery *unkeyed = first_of(&dispatch->queued);
+	struct delivery *next;
+	if (!dispatch->sessions)
+		return unkeyed;
+	while ((next = sessions_next(dispatch->sessions, unkeyed)) && next->session &&
+		runs_alone(dispatch, next)) {
+		sessions_begin(dispatch->sessions, next, now);
+		list_append(&dispatch->suspects, &next->place);
+		count_queued(dispatch, next, 1);
+	}
+	return next;
+}
+
 /* Return the next task that can be sent, and its pipe; or NULL. */
 static struct delivery *choose(
 	struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now, struct pipe **ret_pipe)
 {
-	struct delivery *suspect = first_of(&dispatch->suspects);
-	struct delivery *next = first_of(&dispatch->queued);
 	if (dispatch->is_exclusive)
 		return NULL;
+	struct delivery *next = next_in_turn(dispatch, now);
+	struct delivery *suspect = first_of(&dispatch->suspects);
 	if (!is_suspects_turn(dispatch, suspect, next))
 		release_down_to(dispatch, 0);
 	else if (settle_is_exclusive(suspect) && dispatch->in_pipes > 0)
@@ -411,6 +471,11 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 		bool is_woken = pipe->load == 0;
 		if ((is_woken && wakes++ == DISPATCH_WAKES) || sends++ == DISPATCH_SENDS)
 			return DISPATCH_ENOUGH;
+		if (delivery->invalid) {
+			unqueue(dispatch, delivery, now);
+			*ret_invalid = delivery;
+			return DISPATCH_INVALID;
+		}
 		/* A publisher can set any number of attempts, also the maximum. */
 		uint16_t before = delivery->attempt;
 		uint16_t attempt = (uint16_t)(before + (before < UINT16_MAX));
@@ -419,10 +484,11 @@ enum dispatch_stop dispatch_run(struct dispatch *dispatch, uint32_t depth, uint3
 			dispatch->effects->send(dispatch->io, pipe->slot, delivery, attempt);
 		if (result == SEND_NO_MEMORY)
 			return DISPATCH_NO_MEMORY;
-		unqueue(dispatch, delivery);
+		unqueue(dispatch, delivery, now);
 		if (result == SEND_TOO_LARGE) {
+			delivery->invalid = REASON_TOO_LARGE;
 			*ret_invalid = delivery;
-			return DISPATCH_TOO_LARGE;
+			return DISPATCH_INVALID;
 		}
 		into_pipe(dispatch, delivery, pipe, now);
 	}
@@ -519,9 +585,29 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 	end_wait(pipe);
 }
 
-void dispatch_source_down(struct dispatch *dispatch, struct source *source)
+/* A suspect that waits to run alone waits in its session again, because it is not sent while it is
+ * detached. */
+static void detach(struct dispatch *dispatch, struct source *source, mtime now)
+{
+	for (struct link *link = source->unacked.next; link != &source->unacked;
+		link = link->next) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		bool is_listed = delivery->session && delivery->session->state == SESSION_RUNNING &&
+				 delivery->session->front == delivery &&
+				 delivery->state == DELIVERY_QUEUED;
+		if (!is_listed)
+			continue;
+		unlist(dispatch, delivery);
+		dispatch_requeue(dispatch, delivery, now);
+	}
+	sessions_detach(dispatch->sessions, source, now);
+}
+
+void dispatch_source_down(struct dispatch *dispatch, struct source *source, mtime now)
 {
 	struct link *next;
+	if (dispatch->sessions)
+		detach(dispatch, source, now);
 	for (struct link *link = source->unacked.next; link != &source->unacked; link = next) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
 		next = link->next;
@@ -529,7 +615,7 @@ void dispatch_source_down(struct dispatch *dispatch, struct source *source)
 			source_forget(delivery);
 		} else if (delivery->state == DELIVERY_QUEUED) {
 			source_forget(delivery);
-			unqueue(dispatch, delivery);
+			unqueue(dispatch, delivery, now);
 			delivery_free(delivery);
 		}
 	}

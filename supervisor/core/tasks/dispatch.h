@@ -10,15 +10,17 @@
 #include "core/pool_config.h"
 #include "core/tasks/by_load.h"
 #include "core/tasks/running.h"
+#include "core/tasks/sessions.h"
 #include "core/tasks/source.h"
 
 struct dispatch {
-	const struct effects *effects; /* borrowed until pool_free, like io and last_id */
+	const struct effects *effects; /* borrowed until pool_free, like io, last_id and sessions */
 	void *io;
+	struct sessions *sessions; /* NULL: the pool has none */
 	uint64_t *last_id;         /* that was given to a task; all pools share it */
 	uint32_t concurrency;      /* open tasks in one worker */
-	struct link queued;        /* QUEUED deliveries, oldest first */
-	struct link suspects;      /* the same, of those that are suspects */
+	struct link queued;        /* QUEUED deliveries that are in no session, oldest first */
+	struct link suspects;      /* the same, of those that are suspects, also of sessions */
 	uint32_t queued_count;     /* in both */
 	uint32_t suspect_count;    /* QUEUED suspects */
 	struct by_load open;       /* open pipes */
@@ -57,14 +59,14 @@ struct dispatch {
 enum dispatch_stop {
 	DISPATCH_DONE,      /* no task waits, no pipe has a place, or an exclusive task waits or
 			       runs */
-	DISPATCH_TOO_LARGE, /* *ret_invalid moves out: it cannot be sent to any worker */
+	DISPATCH_INVALID,   /* *ret_invalid moves out: it cannot be sent to any worker */
 	DISPATCH_NO_MEMORY, /* retry a little later */
 	DISPATCH_ENOUGH,    /* DISPATCH_WAKES or DISPATCH_SENDS: continue in the next turn */
 };
 
-/* last_id: borrowed. RC_MEMORY. */
-enum rc dispatch_init(struct dispatch *, const struct pool_config *, uint64_t *last_id,
-	const struct effects *, void *io) MUST_CHECK;
+/* sessions and last_id: borrowed. RC_MEMORY. */
+enum rc dispatch_init(struct dispatch *, const struct pool_config *, struct sessions *,
+	uint64_t *last_id, const struct effects *, void *io) MUST_CHECK;
 void dispatch_release(struct dispatch *);
 /* pipe_wait: no task is sent behind a head that has run for longer; MTIME_NEVER: no limit. */
 void dispatch_configure(struct dispatch *, mtime pipe_wait);
@@ -72,10 +74,16 @@ void dispatch_configure(struct dispatch *, mtime pipe_wait);
 /* True: an open pipe can take a task: it is empty, or with concurrency not full. */
 bool dispatch_has_place(const struct dispatch *);
 
-/* Append a task to those that wait; or put one that came back from a pipe before them. It moves in.
- */
+/* How many tasks wait for a worker; and how many of them could be sent now, because no other task
+ * of their session goes before them. */
+uint32_t dispatch_waiting(const struct dispatch *);
+uint32_t dispatch_runnable(const struct dispatch *);
+
+/* Append a task without a session to those that wait. It moves in. */
 void dispatch_offer(struct dispatch *, struct delivery *);
-void dispatch_requeue(struct dispatch *, struct delivery *);
+/* Put a task that came back from a pipe before those that wait, or before those of its session. It
+ * moves in. */
+void dispatch_requeue(struct dispatch *, struct delivery *, mtime now);
 /* Close each pipe whose head had run for pipe_wait or longer at arrived_after, until that head
  * ends. True: a pipe was closed. */
 bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
@@ -130,7 +138,8 @@ void dispatch_slot_keep(struct dispatch *, struct pipe *);
 void dispatch_slot_stop(struct dispatch *, struct pipe *);
 /* Take out the last task of a pipe that was stopped, or return NULL. */
 struct delivery *dispatch_take_last(struct dispatch *, struct pipe *);
-/* The source's channel is gone: free its tasks that wait; those in pipes become orphans. */
-void dispatch_source_down(struct dispatch *, struct source *);
+/* The source's channel is gone: free its tasks that wait; those in pipes become orphans. Tasks of
+ * sessions wait there, as detached. */
+void dispatch_source_down(struct dispatch *, struct source *, mtime now);
 
 #endif

@@ -104,7 +104,8 @@ static struct parcel *find_culprit(struct outbox *outbox, enum outbox_loss loss)
 {
 	struct parcel *alone = first_of(&outbox->sent);
 	bool is_channel_loss = loss == LOSS_CHANNEL || loss == LOSS_CLOSED;
-	if (outbox_sent_count(outbox) != 1 || !alone->delivery->source || !is_channel_loss)
+	if (outbox_sent_count(outbox) != 1 || !delivery_is_live(alone->delivery) ||
+		!is_channel_loss)
 		return NULL;
 	if (loss == LOSS_CHANNEL)
 		alone->losses = LOSSES_ENOUGH;
@@ -120,7 +121,7 @@ struct parcel *outbox_down(struct outbox *outbox, enum outbox_loss loss, struct 
 	struct link *home = is_blamed ? &outbox->probes : &outbox->waiting;
 	while (!list_is_empty(&outbox->sent)) {
 		struct parcel *last = CONTAINER_OF(outbox->sent.prev, struct parcel, order);
-		if (last->delivery->source) {
+		if (delivery_is_live(last->delivery)) {
 			unsend(outbox, last);
 			list_remove(&last->order);
 			list_prepend(home, &last->order);

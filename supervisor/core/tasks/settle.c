@@ -35,10 +35,18 @@ struct decision settle_give_up(const struct settle_policy *policy, enum reason r
 	};
 }
 
+struct decision settle_refuse(
+	const struct settle_policy *policy, const struct delivery *delivery, enum reason reason)
+{
+	if (policy->blocks_session && delivery->session)
+		return (struct decision){.verdict = VERDICT_BLOCK, .reason = reason};
+	return settle_give_up(policy, reason);
+}
+
 bool settle_arrival(const struct settle_policy *policy, const struct delivery *delivery,
 	struct decision *ret_decision)
 {
-	if (delivery->returns < RENEW_AT)
+	if (delivery->returns < RENEW_AT || delivery->key.len > 0)
 		return false;
 	if (delivery->renewed >= RENEWALS_MAX)
 		*ret_decision = settle_give_up(policy, REASON_COMES_BACK);
@@ -52,7 +60,7 @@ bool settle_arrival(const struct settle_policy *policy, const struct delivery *d
  * word, so a forged number alone stops no other task. */
 bool settle_is_exclusive(const struct delivery *delivery)
 {
-	return delivery->redelivered && delivery->renewed >= ALONE_AT;
+	return delivery->redelivered && delivery->renewed >= ALONE_AT && !delivery->session;
 }
 
 /* What the worker asked for goes before what is configured. */
@@ -73,9 +81,9 @@ static struct decision decide_failure(const struct settle_policy *policy,
 {
 	bool is_retried = policy->retried & 1u << reason;
 	if (!is_retried || delivery->attempt + 1 >= policy->attempts)
-		return settle_give_up(policy, reason);
+		return settle_refuse(policy, delivery, reason);
 	return (struct decision){
-		.verdict = VERDICT_PUBLISH,
+		.verdict = delivery->session ? VERDICT_PARK : VERDICT_PUBLISH,
 		.parcel = PARCEL_RETRY,
 		.reason = reason,
 		.delay = choose_delay(policy, delivery, output, reason),
@@ -144,8 +152,11 @@ static struct decision decide_reply(const struct settle_policy *policy,
 	if (!is_hand_back(policy, output))
 		return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_REPLY};
 	if (delivery->slice >= policy->slices)
-		return settle_give_up(policy, REASON_SLICES);
-	return (struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_HAND_BACK};
+		return settle_refuse(policy, delivery, REASON_SLICES);
+	return (struct decision){
+		.verdict = delivery->session ? VERDICT_CONTINUE : VERDICT_PUBLISH,
+		.parcel = PARCEL_HAND_BACK,
+	};
 }
 
 struct decision settle_decide(const struct settle_policy *policy, enum outcome outcome,
@@ -157,7 +168,7 @@ struct decision settle_decide(const struct settle_policy *policy, enum outcome o
 	case OUTCOME_REPLY:
 		return decide_reply(policy, delivery, output);
 	case OUTCOME_REJECTED:
-		return settle_give_up(policy, REASON_REJECTED);
+		return settle_refuse(policy, delivery, REASON_REJECTED);
 	case OUTCOME_FAILED:
 		return decide_failure(policy, delivery, output, REASON_FAILED);
 	case OUTCOME_CRASHED:
@@ -169,7 +180,7 @@ struct decision settle_decide(const struct settle_policy *policy, enum outcome o
 	case OUTCOME_UNROUTABLE:
 		return decide_unroutable(policy, delivery, output, reason);
 	case OUTCOME_INVALID:
-		return settle_give_up(policy, delivery->invalid);
+		return settle_refuse(policy, delivery, delivery->invalid);
 	case OUTCOME_UNSTARTED:
 		break;
 	}

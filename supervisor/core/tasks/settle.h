@@ -42,6 +42,7 @@ enum unroutable { UNROUTABLE_REJECT, UNROUTABLE_DROP, UNROUTABLE_RETRY };
 struct settle_policy {
 	uint16_t attempts;          /* 1 to 65,535, the first one included */
 	bool dead_letter_by_broker; /* basic.reject instead of our own copy */
+	bool blocks_session;        /* a task with a key is not given up: it blocks its session */
 	enum unroutable unroutable;
 	uint32_t slices;  /* maximum of hand-backs of one task */
 	uint32_t retried; /* bit (1u << reason): retried; other reasons: given up at once */
@@ -58,13 +59,18 @@ enum verdict {
 	VERDICT_PUBLISH, /* final when its parcel is confirmed */
 	VERDICT_REJECT,  /* final: basic.reject, the queue's own policy decides */
 	VERDICT_REQUEUE, /* waits for a worker again, before all others; at a stop: to the broker */
+	/* of a task with a key, which never leaves its place in its session */
+	VERDICT_PARK,     /* its next attempt is due after a delay */
+	VERDICT_BLOCK,    /* it would be given up: an operator decides */
+	VERDICT_CONTINUE, /* the rest of its work, which is its output, waits in its place */
 };
 
 struct decision {
 	enum verdict verdict;
 	enum parcel_kind parcel; /* VERDICT_PUBLISH */
-	mtime delay;             /* RETRY: until the next attempt; 0: at once */
-	enum reason reason;      /* RETRY, DEAD_LETTER, REJECT; ACK: why its reply was dropped */
+	mtime delay;             /* RETRY, PARK: until the next attempt; 0: at once */
+	enum reason reason;      /* RETRY, PARK, BLOCK, DEAD_LETTER, REJECT; ACK: why its reply was
+				    dropped */
 	bool no_reply_to;        /* a reply without a queue to go to: acked, with one warning */
 	const char *what;        /* why it is unroutable before it is published, or NULL; static */
 };
@@ -88,6 +94,8 @@ bool settle_arrival(
 bool settle_is_exclusive(const struct delivery *);
 /* Decide to give a task up: to our dead-letter queue, or to the broker's policy. */
 struct decision settle_give_up(const struct settle_policy *, enum reason);
+/* The same, unless the task has a key and such tasks block their sessions. */
+struct decision settle_refuse(const struct settle_policy *, const struct delivery *, enum reason);
 /* The queue of the reply: the output's, else the task's reply_to; may be empty. */
 struct text settle_reply_target(const struct delivery *, const struct output *);
 

@@ -23,6 +23,7 @@ void source_init(struct source *source, const struct effects *effects, void *io)
 		.ripe_since = MTIME_NEVER};
 	list_init(&source->unacked);
 	list_init(&source->released);
+	list_init(&source->acked);
 }
 
 static void set_request(struct source *source, enum source_request request)
@@ -51,11 +52,22 @@ void source_rest(struct source *source)
 	set_request(source, SOURCE_REST);
 }
 
-void source_close(struct source *source)
+static void end_channel(struct source *source, enum source_request request)
 {
-	set_request(source, SOURCE_CLOSE);
+	set_request(source, request);
 	if (source->state != SOURCE_IS_ABSENT)
 		source->state = SOURCE_IS_CLOSING;
+}
+
+void source_leave(struct source *source)
+{
+	source_flush(source);
+	end_channel(source, SOURCE_LEAVE);
+}
+
+void source_close(struct source *source)
+{
+	end_channel(source, SOURCE_CLOSE);
 }
 
 bool source_is_current(const struct source *source, uint32_t epoch)
@@ -75,9 +87,10 @@ void source_up(struct source *source, uint32_t epoch)
 	source->last_tag = 0;
 	source->aside_tag = 0;
 	source->has_gap = false;
-	source->state = source->request == SOURCE_CLOSE ? SOURCE_IS_CLOSING : SOURCE_IS_CONSUMING;
+	bool is_closing = source->request == SOURCE_CLOSE || source->request == SOURCE_LEAVE;
+	source->state = is_closing ? SOURCE_IS_CLOSING : SOURCE_IS_CONSUMING;
 	/* The request changed while the channel was being opened. */
-	if (source->request == SOURCE_REST || source->request == SOURCE_CLOSE)
+	if (is_closing || source->request == SOURCE_REST)
 		source->effects->source(source->io, source->request, source->window);
 }
 
@@ -97,11 +110,15 @@ void source_down(struct source *source)
 	source->state = SOURCE_IS_ABSENT;
 }
 
-bool source_open(struct source *source, struct delivery *delivery)
+bool source_accepts(const struct source *source, uint64_t tag)
 {
-	if (source->state == SOURCE_IS_ABSENT || source->state == SOURCE_IS_CLOSING ||
-		delivery->tag <= source->last_tag)
-		return false;
+	return source->state != SOURCE_IS_ABSENT && source->state != SOURCE_IS_CLOSING &&
+	       tag > source->last_tag;
+}
+
+void source_open(struct source *source, struct delivery *delivery)
+{
+	assert(source_accepts(source, delivery->tag));
 	if (delivery->tag != source->last_tag + 1)
 		source->has_gap = true;
 	source->last_tag = delivery->tag;
@@ -109,7 +126,6 @@ bool source_open(struct source *source, struct delivery *delivery)
 	list_append(&source->unacked, &delivery->unacked);
 	source->open++;
 	source->bytes += delivery_content_size(delivery);
-	return true;
 }
 
 void source_release(struct delivery *delivery)
@@ -142,6 +158,25 @@ void source_reject(struct delivery *delivery, enum reject how)
 	delivery_free(delivery);
 }
 
+/* It was acked or rejected. */
+static void drop(struct source *source, struct delivery *delivery)
+{
+	source_forget(delivery);
+	if (delivery->session)
+		list_append(&source->acked, &delivery->released);
+	else
+		delivery_free(delivery);
+}
+
+static void settle(struct source *source, struct delivery *delivery)
+{
+	if (delivery->is_rejected)
+		source->effects->reject(source->io, delivery->tag, REJECT_DEAD_LETTER);
+	else
+		source->effects->ack(source->io, delivery->tag, false);
+	drop(source, delivery);
+}
+
 /* Not with a gap in the tags: a `multiple` settles every lower tag that is still open at the
  * broker, and one of these may be a delivery that we never received. */
 static void flush_prefix(struct source *source)
@@ -151,12 +186,11 @@ static void flush_prefix(struct source *source)
 	uint32_t count = 0;
 	while ((link = list_first(&source->unacked))) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		if (delivery->state != DELIVERY_RELEASED)
+		if (delivery->state != DELIVERY_RELEASED || delivery->is_rejected)
 			break;
 		highest = delivery->tag;
 		count++;
-		source_forget(delivery);
-		delivery_free(delivery);
+		drop(source, delivery);
 	}
 	if (count)
 		source->effects->ack(source->io, highest, count > 1);
@@ -174,12 +208,8 @@ void source_flush(struct source *source)
 		return;
 	if (!source->has_gap)
 		flush_prefix(source);
-	while ((link = list_first(&source->released))) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
-		source->effects->ack(source->io, delivery->tag, false);
-		source_forget(delivery);
-		delivery_free(delivery);
-	}
+	while ((link = list_first(&source->released)))
+		settle(source, CONTAINER_OF(link, struct delivery, released));
 	source->ripe_since = MTIME_NEVER;
 }
 
@@ -199,13 +229,10 @@ static void flush_aged(struct source *source)
 	for (struct link *link = source->released.next; link != &source->released; link = next) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
 		next = link->next;
-		if (delivery->is_aged) {
-			source->effects->ack(source->io, delivery->tag, false);
-			source_forget(delivery);
-			delivery_free(delivery);
-		} else {
+		if (delivery->is_aged)
+			settle(source, delivery);
+		else
 			delivery->is_aged = true;
-		}
 	}
 }
 

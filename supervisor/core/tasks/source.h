@@ -13,7 +13,7 @@
 	X(SOURCE_IS_ABSENT)    /* no channel; the ledger is empty */                               \
 	X(SOURCE_IS_CONSUMING) /* deliveries may come */                                           \
 	X(SOURCE_IS_RESTED)    /* the consumer is cancelled; acks still go out on the channel */   \
-	X(SOURCE_IS_CLOSING)   /* CLOSE was requested: no ack and no reject goes out */
+	X(SOURCE_IS_CLOSING)   /* CLOSE or LEAVE was requested: no ack and no reject goes out */
 
 enum source_state {
 #define X(state) state,
@@ -32,9 +32,10 @@ struct source {
 	bool has_gap;         /* a tag was skipped; it may be unacked, and is not ours to ack */
 	struct link unacked;  /* deliveries in order of tag */
 	struct link released; /* the RELEASED ones, in order of release */
-	uint32_t open;        /* how many are in unacked */
-	size_t bytes;         /* of their bodies and properties */
-	uint32_t ripe;        /* how many are in released */
+	struct link acked; /* those with a session that a flush has acked; the caller takes them */
+	uint32_t open;     /* how many are in unacked */
+	size_t bytes;      /* of their bodies and properties */
+	uint32_t ripe;     /* how many are in released */
 	mtime ripe_since; /* the first one came, or the list was last examined; MTIME_NEVER: none */
 	uint64_t aside_tag; /* deliveries up to this tag do not count in the window */
 	uint32_t aside;     /* how many of those are unacked */
@@ -47,6 +48,8 @@ void source_consume(struct source *, uint32_t window);
 /* From now on do not count what is unacked in the window: it came to a consumer that is gone. */
 void source_set_aside(struct source *);
 void source_rest(struct source *);
+/* Flush the acks, then barrier and close; the next source_consume opens another channel. */
+void source_leave(struct source *);
 void source_close(struct source *);
 
 /* True: this epoch is the present one, and its channel is open. */
@@ -59,10 +62,13 @@ void source_rested(struct source *);
 /* The ledger must be empty. */
 void source_down(struct source *);
 
-/* Enter a delivery of the present epoch in the ledger. False: its tag is not above the last one, or
- * the source is ABSENT or CLOSING; then the caller keeps the delivery and must not settle it. */
-bool source_open(struct source *, struct delivery *) MUST_CHECK;
-/* The delivery may be acked: it moves in, and a flush acks and frees it. */
+/* False: a delivery with this tag cannot be entered: the tag is not above the last one, or the
+ * source is ABSENT or CLOSING. */
+bool source_accepts(const struct source *, uint64_t tag);
+/* Enter a delivery of the present epoch, whose tag is accepted, in the ledger. */
+void source_open(struct source *, struct delivery *);
+/* The delivery may be acked: it moves in, and a flush acks and frees it, or appends it to .acked;
+ * one that is_rejected is rejected instead. */
 void source_release(struct delivery *);
 /* Reject a delivery at once, and free it. Not while ABSENT or CLOSING. */
 void source_reject(struct delivery *, enum reject);

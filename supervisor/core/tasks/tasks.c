@@ -1,11 +1,12 @@
 /* The source and its window, and what a turn does for tasks. */
 #include "core/tasks/tasks_internal.h"
 
-#define RESTING_LIMIT (60 * MTIME_SECOND)
-#define MEMORY_WAIT   (10 * MTIME_MS)
-#define ASKS_PER_TURN 256
-#define ASK_AGAIN     MTIME_SECOND
-#define NEXT_TURN     1 /* microsecond later, since each turn reads the clock */
+#define RESTING_LIMIT       (60 * MTIME_SECOND)
+#define MEMORY_WAIT         (10 * MTIME_MS)
+#define ASKS_PER_TURN       256
+#define ASK_AGAIN           MTIME_SECOND
+#define RENEWED_RETURNS_MAX 10
+#define NEXT_TURN           1 /* microsecond later, since each turn reads the clock */
 
 enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint64_t *last_task_id)
 {
@@ -13,10 +14,18 @@ enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint
 		.context = context, .send_again = MTIME_NEVER, .delivered_at = MTIME_NEVER};
 	source_init(&tasks->source, context->effects, context->io);
 	pace_init(&tasks->pace, &context->config, context->now);
-	if (dispatch_init(&tasks->dispatch, &context->config, last_task_id, context->effects,
-		    context->io) != RC_OK ||
+	bool has_sessions = context->config.session.is_on;
+	if (has_sessions) {
+		tasks->rests_since = MTIME_NEVER;
+		tasks->is_standby = context->config.session.takeover_delay != MTIME_NEVER;
+		tasks->sessions = sessions_new(&context->config, &tasks->outbox);
+	}
+	if ((has_sessions && !tasks->sessions) ||
+		dispatch_init(&tasks->dispatch, &context->config, tasks->sessions, last_task_id,
+			context->effects, context->io) != RC_OK ||
 		outbox_init(&tasks->outbox, context->effects, context->io) != RC_OK) {
 		dispatch_release(&tasks->dispatch);
+		sessions_free(tasks->sessions);
 		return RC_MEMORY;
 	}
 	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace));
@@ -34,6 +43,12 @@ void tasks_free_orphans(struct pipe *pipe)
 		if (!delivery->source)
 			delivery_free(delivery);
 	}
+}
+
+void tasks_end_sessions(struct tasks *tasks)
+{
+	sessions_free(tasks->sessions);
+	tasks->sessions = tasks->dispatch.sessions = NULL;
 }
 
 /* Deliveries in the ledger are freed with it. Orphans are in no ledger: those that are sent by the
@@ -66,6 +81,8 @@ void tasks_configure(struct tasks *tasks)
 	if (config->prefetch != tasks->pace.prefetch)
 		tasks->window_change = WINDOW_NEW;
 	pace_configure(&tasks->pace, config);
+	if (tasks->sessions)
+		sessions_configured(tasks->sessions, tasks->context->now);
 	/* Pipes that the old limit closed stay closed until their heads end. */
 	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace));
 }
@@ -88,8 +105,11 @@ bool tasks_flow(const struct tasks *tasks)
 	       tasks->source.state == SOURCE_IS_CONSUMING;
 }
 
+/* With sessions it is always the same: a narrower one would break their order. */
 static uint32_t wanted_window(const struct tasks *tasks)
 {
+	if (tasks->sessions)
+		return tasks->context->config.prefetch;
 	uint32_t window = pace_window(&tasks->pace);
 	return window > tasks->source.aside ? window - tasks->source.aside : 1;
 }
@@ -121,7 +141,7 @@ static void stop_consuming(struct tasks *tasks, enum intake intake)
 
 void tasks_pause(struct tasks *tasks)
 {
-	if (consumes(tasks))
+	if (consumes(tasks) && !tasks->sessions)
 		stop_consuming(tasks, INTAKE_STOPPED);
 }
 
@@ -156,10 +176,100 @@ static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply wo
 	       tasks->source.open < pace_window(&tasks->pace);
 }
 
+/* ---------- the channel of a pool with sessions ---------- */
+
+void tasks_leave(struct tasks *tasks, enum renewal why)
+{
+	if (!consumes(tasks))
+		return;
+	source_leave(&tasks->source);
+	tasks_take_acked(tasks);
+	tasks->intake = why == RENEWAL_WORKERS ? INTAKE_NO_WORKERS : INTAKE_STOPPED;
+	tasks->sessions->renewals[why]++;
+	if (why == RENEWAL_WORKERS)
+		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
+	else
+		pool_emit_plain(tasks->context, NOTICE_CHANNEL_LEFT, renewal_name(why));
+}
+
+/* When the oldest unacked message is too old. Each renewal counts as a return of all that is
+ * unacked, so on a queue with a delivery limit the pool stops long before the limit. */
+static mtime renewal_at(const struct tasks *tasks)
+{
+	const struct session_config *config = &tasks->context->config.session;
+	struct link *oldest = list_first(&tasks->source.unacked);
+	if (!oldest || tasks->source.state != SOURCE_IS_CONSUMING || !consumes(tasks))
+		return MTIME_NEVER;
+	const struct delivery *delivery = CONTAINER_OF(oldest, struct delivery, unacked);
+	if (!config->is_return_free && delivery->returns >= RENEWED_RETURNS_MAX)
+		return MTIME_NEVER;
+	return mtime_after(delivery->queued_at, config->max_unacked_age);
+}
+
+/* When what waits is given back, because the pool is paused or no worker lives. */
+static mtime rest_at(const struct tasks *tasks)
+{
+	bool is_any = consumes(tasks) && tasks->source.state == SOURCE_IS_CONSUMING;
+	return is_any ? mtime_after(tasks->rests_since, RESTING_LIMIT) : MTIME_NEVER;
+}
+
+static void note_rest(struct tasks *tasks, enum worker_supply workers)
+{
+	bool rests = workers == WORKERS_FAILING || tasks->context->phase == POOL_PAUSED;
+	if (!rests)
+		tasks->rests_since = MTIME_NEVER;
+	else if (tasks->rests_since == MTIME_NEVER)
+		tasks->rests_since = tasks->context->now;
+}
+
+static void decide_with_sessions(struct tasks *tasks, enum worker_supply workers)
+{
+	const struct source *source = &tasks->source;
+	mtime now = tasks->context->now;
+	bool is_paused = tasks->context->phase == POOL_PAUSED;
+	bool is_other_window = consumes(tasks) && source->state == SOURCE_IS_CONSUMING &&
+			       source->window != wanted_window(tasks) && source->open == 0;
+	note_rest(tasks, workers);
+	if (is_other_window)
+		tasks_leave(tasks, RENEWAL_PREFETCH);
+	else if (rest_at(tasks) <= now)
+		tasks_leave(tasks, is_paused ? RENEWAL_PAUSE : RENEWAL_WORKERS);
+	else if (renewal_at(tasks) <= now)
+		tasks_leave(tasks, RENEWAL_AGE);
+	else if (!consumes(tasks) && source->state == SOURCE_IS_ABSENT && !is_paused &&
+		 !tasks->is_standby && workers == WORKERS_READY)
+		begin_consuming(tasks);
+}
+
+/* Held is what another supervisor may still run, unless it left in an orderly way. */
+void tasks_on_token_held(struct tasks *tasks, const struct event *event)
+{
+	const struct pool_context *context = tasks->context;
+	tasks->is_standby = false;
+	if (!event->token.is_orderly)
+		sessions_hold(tasks->sessions,
+			mtime_after(context->now, context->config.session.takeover_delay));
+}
+
+void tasks_on_token_lost(struct tasks *tasks)
+{
+	tasks->is_standby = true;
+	sessions_give_up_all(tasks->sessions, tasks->context->now);
+	if (consumes(tasks)) {
+		source_leave(&tasks->source);
+		tasks_take_acked(tasks);
+		tasks->intake = INTAKE_STOPPED;
+	}
+}
+
 /* A slot that is not ready will be soon, unless its last life failed. So a worker that dies in a
  * task and starts again does not stop the pool from consuming, unless all have failed. */
 void tasks_decide_consuming(struct tasks *tasks, enum worker_supply workers)
 {
+	if (tasks->sessions) {
+		decide_with_sessions(tasks, workers);
+		return;
+	}
 	if (consumes(tasks) && workers == WORKERS_FAILING) {
 		stop_consuming(tasks, INTAKE_NO_WORKERS);
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
@@ -180,7 +290,9 @@ static void lose_channel(struct tasks *tasks)
 {
 	struct source *source = &tasks->source;
 	struct link *link;
-	dispatch_source_down(&tasks->dispatch, source);
+	dispatch_source_down(&tasks->dispatch, source, tasks->context->now);
+	if (tasks->sessions && (tasks->is_standby || source->request == SOURCE_CLOSE))
+		sessions_give_up_all(tasks->sessions, tasks->context->now);
 	while ((link = list_first(&source->unacked))) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
 		source_forget(delivery);
@@ -227,6 +339,8 @@ void tasks_on_source_down(struct tasks *tasks, const struct event *event)
 
 void tasks_begin_turn(struct tasks *tasks)
 {
+	if (tasks->sessions)
+		sessions_tick(tasks->sessions, tasks->context->now);
 	tasks->send_again = MTIME_NEVER;
 	outbox_tick(&tasks->outbox, tasks->context->now);
 }
@@ -272,23 +386,27 @@ static enum dispatch_stop send_tasks(struct tasks *tasks)
 {
 	const struct pool_context *context = tasks->context;
 	struct dispatch *dispatch = &tasks->dispatch;
-	enum dispatch_stop stop = DISPATCH_TOO_LARGE;
+	enum dispatch_stop stop = DISPATCH_INVALID;
 	bool has_soft_limits = context->config.on_soft != SOFT_NOTHING;
 	if (has_soft_limits && running_reserve(&dispatch->running,
-				       dispatch->in_pipes + dispatch->queued_count) != RC_OK)
+				       dispatch->in_pipes + dispatch_waiting(dispatch)) != RC_OK)
 		return DISPATCH_NO_MEMORY;
-	while (stop == DISPATCH_TOO_LARGE && tasks->outbox.bytes <= context->config.outbox_limit) {
+	while (stop == DISPATCH_INVALID && tasks->outbox.bytes <= context->config.outbox_limit) {
 		struct delivery *invalid = NULL;
 		stop = dispatch_run(dispatch, pace_depth(&tasks->pace), pace_pack(&tasks->pace),
 			context->now, &invalid);
-		if (invalid) {
-			invalid->invalid = REASON_TOO_LARGE;
+		if (invalid)
 			tasks_finish(tasks, invalid, (struct ending){.outcome = OUTCOME_INVALID});
-		}
 	}
 	if (has_soft_limits)
 		running_set_soft(&dispatch->running, context->config.soft_limit, context->now);
 	return stop;
+}
+
+/* What waits goes back now. */
+static bool is_leaving(const struct tasks *tasks)
+{
+	return tasks->sessions && tasks->source.state == SOURCE_IS_CLOSING;
 }
 
 void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
@@ -296,7 +414,7 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 	const struct pool_context *context = tasks->context;
 	if (hand_back_at(tasks, workers) <= context->now)
 		tasks_hand_back_innocents(tasks);
-	if (context->phase == POOL_PAUSED)
+	if (context->phase == POOL_PAUSED || is_leaving(tasks))
 		return;
 	if (dispatch_hold_up(&tasks->dispatch, context->arrived_after))
 		pace_held_up(&tasks->pace);
@@ -307,16 +425,28 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 		tasks->send_again = mtime_after(context->now, NEXT_TURN);
 }
 
+void tasks_take_acked(struct tasks *tasks)
+{
+	struct link *link;
+	while ((link = list_first(&tasks->source.acked))) {
+		list_remove(link);
+		sessions_remove(tasks->sessions, CONTAINER_OF(link, struct delivery, released),
+			tasks->context->now);
+	}
+}
+
 /* The last acks may let the pool consume again, and no event may follow that would check it. */
 void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 {
 	if (!pool_stays(tasks->context)) {
 		source_flush(&tasks->source);
+		tasks_take_acked(tasks);
 		return;
 	}
-	bool is_hungry = tasks->dispatch.queued_count == 0;
+	bool is_hungry = dispatch_runnable(&tasks->dispatch) == 0;
 	source_flush_ripe(&tasks->source, is_hungry, tasks->context->now);
-	if (may_begin_consuming(tasks, workers))
+	tasks_take_acked(tasks);
+	if (!tasks->sessions && may_begin_consuming(tasks, workers))
 		begin_consuming(tasks);
 }
 
@@ -325,6 +455,9 @@ static bool may_close(const struct tasks *tasks)
 	const struct source *source = &tasks->source;
 	if (pool_stays(tasks->context) || source->request == SOURCE_CLOSE)
 		return false;
+	if (tasks->sessions && !pool_is_forced(tasks->context))
+		return tasks->dispatch.in_pipes == 0 && tasks->outbox.count == 0 &&
+		       source->ripe == 0;
 	return pool_is_forced(tasks->context) || source->state == SOURCE_IS_ABSENT ||
 	       (source->state == SOURCE_IS_RESTED && source->open == 0);
 }
@@ -346,5 +479,9 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	mtime deadline = mtime_min(tasks->send_again, source_deadline(&tasks->source));
 	deadline = mtime_min(deadline, outbox_deadline(&tasks->outbox));
 	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
+	if (tasks->sessions && pool_stays(tasks->context)) {
+		deadline = mtime_min(deadline, sessions_deadline(tasks->sessions));
+		deadline = mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
+	}
 	return mtime_min(deadline, hand_back_at(tasks, workers));
 }

@@ -37,10 +37,13 @@ struct tasks {
 	const struct pool_context *context; /* the pool's */
 	struct source source;
 	struct outbox outbox;
+	struct sessions *sessions; /* owned; NULL: the pool has none */
+	bool is_standby;           /* with sessions: another supervisor has the token */
 	struct dispatch dispatch;
 	struct pace pace;
 	enum intake intake;
-	mtime rests_since; /* when consuming last stopped */
+	mtime rests_since; /* when consuming last stopped; with sessions: since when the pool is
+			      paused or no worker lives; MTIME_NEVER: it is neither */
 	enum window_change window_change;
 	mtime send_again; /* when sending is retried; MTIME_NEVER: not due */
 	uint64_t warned;  /* bit (1 << notice kind): a notice that is emitted once in a pool's life
@@ -51,6 +54,8 @@ struct tasks {
 
 /* RC_MEMORY. */
 enum rc tasks_init(struct tasks *, const struct pool_context *, uint64_t *last_task_id) MUST_CHECK;
+/* Forget the sessions: the first step of the end. */
+void tasks_end_sessions(struct tasks *);
 /* The pipes must have been emptied by tasks_free_orphans. */
 void tasks_release(struct tasks *);
 /* Empty the pipe, and free the orphans in it. */
@@ -83,6 +88,13 @@ void tasks_progress(struct tasks *, const struct delivery *, struct output *);
 void tasks_worker_gone(struct tasks *, struct pipe *, struct exit_info, struct output *last_output);
 /* A forced stop kills the worker: its tasks go back to the broker. */
 void tasks_cut_short(struct tasks *, struct pipe *);
+
+/* The pool has the token, or must not run keyed tasks any more. */
+void tasks_on_token_held(struct tasks *, const struct event *);
+void tasks_on_token_lost(struct tasks *);
+
+/* SESSION_COMMAND, of a pool with sessions. Return NULL, or why it is refused. */
+const char *tasks_command_session(struct tasks *, const struct event *) MUST_CHECK;
 
 /* Stop consuming; tasks that have come stay. */
 void tasks_pause(struct tasks *);

@@ -360,6 +360,14 @@ void slots_on_broken(
 	slots_step(slots, slot, FACT_BROKEN);
 }
 
+void slots_end_worker(struct slots *slots, struct slot *slot, const char *what)
+{
+	slot->is_muted = true;
+	slot->pipe.blame = BLAME_NOBODY;
+	note_cause(slot, what);
+	slots_step(slots, slot, FACT_BROKEN);
+}
+
 void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime until)
 {
 	if (!slot_is_leaving(slot)) {

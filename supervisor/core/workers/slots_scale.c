@@ -324,7 +324,7 @@ void slots_autoscale(struct slots *slots, bool can_judge, bool is_window_full)
 	mtime now = slots->context->now;
 	struct autoscale_look look = {
 		.wanted = slots->wanted,
-		.waiting = slots->dispatch->queued_count,
+		.waiting = dispatch_runnable(slots->dispatch),
 		.concurrency = slots->dispatch->concurrency,
 		.is_any_idle = dispatch_has_place(slots->dispatch),
 		.is_full = is_window_full,

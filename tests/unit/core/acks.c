@@ -70,7 +70,7 @@ START_TEST(many_acks_are_sent_at_once)
 	source_consume(&ledger.source, 1000);
 	for (uint64_t tag = 1; tag <= 66; tag++) {
 		deliveries[tag - 1] = rig_delivery(tag);
-		ck_assert(source_open(&ledger.source, deliveries[tag - 1]));
+		source_open(&ledger.source, deliveries[tag - 1]);
 	}
 	rig_forget(&ledger.rig);
 	for (int i = 0; i < 63; i++)

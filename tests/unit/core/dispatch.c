@@ -16,7 +16,7 @@ static void bench_with(struct bench *bench, mtime pipe_wait)
 {
 	*bench = (struct bench){0};
 	struct pool_config config = {.concurrency = 1};
-	ck_assert_int_eq(dispatch_init(&bench->dispatch, &config, &bench->last_task_id,
+	ck_assert_int_eq(dispatch_init(&bench->dispatch, &config, NULL, &bench->last_task_id,
 				 &rig_effects, &bench->rig),
 		RC_OK);
 	dispatch_configure(&bench->dispatch, pipe_wait);
@@ -37,7 +37,7 @@ static void offer(struct bench *bench, uint64_t first, uint64_t last)
 {
 	for (uint64_t tag = first; tag <= last; tag++) {
 		struct delivery *delivery = rig_delivery(tag);
-		ck_assert(source_open(&bench->source, delivery));
+		source_open(&bench->source, delivery);
 		dispatch_offer(&bench->dispatch, delivery);
 	}
 }
@@ -174,7 +174,7 @@ START_TEST(tasks_of_a_lost_worker_are_requeued_in_order)
 	for (uint64_t tag = 4; (last = dispatch_take_last(&bench.dispatch, &bench.pipes[0]));
 		tag--) {
 		ck_assert_uint_eq(last->tag, tag);
-		dispatch_requeue(&bench.dispatch, last);
+		dispatch_requeue(&bench.dispatch, last, 0);
 	}
 	for (uint64_t tag = 1; tag <= 6; tag++)
 		ck_assert_uint_eq(dispatch_take(&bench.dispatch)->tag, tag);
@@ -216,7 +216,7 @@ START_TEST(a_failed_send_is_reported)
 	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 1, 0, &invalid), DISPATCH_NO_MEMORY);
 	ck_assert_uint_eq(bench.dispatch.queued_count, 2);
 	bench.rig.send = SEND_TOO_LARGE;
-	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 1, 0, &invalid), DISPATCH_TOO_LARGE);
+	ck_assert_int_eq(dispatch_run(&bench.dispatch, 1, 1, 0, &invalid), DISPATCH_INVALID);
 	ck_assert_uint_eq(invalid->tag, 1);
 	bench.rig.send = SEND_OK;
 	run(&bench, 1, 0, "send 0:2");
@@ -231,7 +231,7 @@ START_TEST(a_lost_source_leaves_orphans_in_pipes_only)
 	offer(&bench, 1, 5);
 	run(&bench, 1, 0, "send 0:1, send 1:2, send 2:3");
 	finish(&bench, 0, 0);
-	dispatch_source_down(&bench.dispatch, &bench.source);
+	dispatch_source_down(&bench.dispatch, &bench.source, 0);
 	ck_assert_uint_eq(bench.dispatch.queued_count, 0);
 	ck_assert_uint_eq(bench.source.open, 1); /* the released one is the source's */
 	struct delivery *orphan = pipe_head(&bench.pipes[1]);

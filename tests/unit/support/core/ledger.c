@@ -10,7 +10,7 @@ void ledger_init(struct ledger *ledger)
 void ledger_enter(struct ledger *ledger, uint64_t tag)
 {
 	ledger->deliveries[tag] = rig_delivery(tag);
-	ck_assert(source_open(&ledger->source, ledger->deliveries[tag]));
+	source_open(&ledger->source, ledger->deliveries[tag]);
 }
 
 void ledger_enter_all(struct ledger *ledger, uint64_t first, uint64_t last)

@@ -1,0 +1,93 @@
+#include "core/session_facts.h"
+
+#include "core/pool_internal.h"
+
+#include <assert.h>
+
+/* What waits in them cannot run before something else has happened. */
+static const enum session_state stuck[] = {SESSION_PARKED, SESSION_BLOCKED, SESSION_PAUSED,
+	SESSION_WAITING, SESSION_DETACHED, SESSION_HELD};
+
+static mtime oldest_wait(const struct sessions *sessions)
+{
+	for (const struct link *link = sessions->ring.next; link != &sessions->ring;
+		link = link->next)
+		if (link != &sessions->unkeyed.place)
+			return CONTAINER_OF(link, struct session, turn.place)->since;
+	return MTIME_NEVER;
+}
+
+struct session_counts pool_session_counts(const struct pool *pool)
+{
+	const struct sessions *sessions = pool->tasks.sessions;
+	struct session_counts counts = {.oldest_wait = MTIME_NEVER};
+	if (!sessions)
+		return counts;
+	counts = (struct session_counts){
+		.is_standby = pool->tasks.is_standby,
+		.remembered = sessions->count,
+		.active = sessions->active,
+		.oldest_wait = oldest_wait(sessions),
+		.used_up = sessions->used_up,
+		.reattached = sessions->reattached,
+		.given_up = sessions->given_up,
+	};
+	memcpy(counts.by_state, sessions->by_state, sizeof counts.by_state);
+	memcpy(counts.ended, sessions->ended, sizeof counts.ended);
+	memcpy(counts.renewals, sessions->renewals, sizeof counts.renewals);
+	for (size_t i = 0; i < sizeof stuck / sizeof *stuck; i++)
+		counts.stuck += sessions->waiting_in[stuck[i]];
+	return counts;
+}
+
+static uint32_t length(const struct link *list)
+{
+	uint32_t count = 0;
+	for (const struct link *link = list->next; link != list; link = link->next)
+		count++;
+	return count;
+}
+
+struct session_facts pool_session_facts(const struct pool *pool, uint32_t number)
+{
+	const struct sessions *sessions = pool->tasks.sessions;
+	assert(sessions && number < sessions->count);
+	const struct session *session = sessions->all[number];
+	return (struct session_facts){
+		.number = number,
+		.life = session->life,
+		.key = session_key(session),
+		.state = session->state,
+		.since = session->since,
+		.due = session->state == SESSION_PARKED ? session->timer.at : MTIME_NEVER,
+		.reason = session->reason,
+		.high = length(&session->lanes[LANE_HIGH].waiting),
+		.normal = length(&session->lanes[LANE_NORMAL].waiting),
+		.front = session->front,
+	};
+}
+
+bool pool_session_find(const struct pool *pool, struct text key, struct session_facts *ret)
+{
+	const struct sessions *sessions = pool->tasks.sessions;
+	const struct session *session = sessions ? sessions_find(sessions, key) : NULL;
+	if (session)
+		*ret = pool_session_facts(pool, session->number);
+	return session;
+}
+
+void pool_session_tasks(const struct pool *pool, uint32_t number,
+	bool (*on_task)(void *ctx, const struct delivery *, bool is_front), void *ctx)
+{
+	const struct sessions *sessions = pool->tasks.sessions;
+	assert(sessions && number < sessions->count);
+	const struct session *session = sessions->all[number];
+	if (session->front && !on_task(ctx, session->front, true))
+		return;
+	for (int lane = 0; lane < LANE_COUNT; lane++) {
+		const struct link *waiting = &session->lanes[lane].waiting;
+		for (const struct link *link = waiting->next; link != waiting; link = link->next)
+			if (!on_task(ctx, CONTAINER_OF(link, struct delivery, place), false))
+				return;
+	}
+}

@@ -1,0 +1,123 @@
+/* What operators order about one session. */
+#include "core/tasks/tasks_internal.h"
+
+/* Settle a task that no worker has, because its session is closed. */
+static void dispose(struct tasks *tasks, struct delivery *delivery, enum session_queued goes)
+{
+	if (goes == SESSION_DEAD_LETTER)
+		tasks_give_up(tasks, delivery, REASON_SESSION_CLOSED);
+	else
+		tasks_release_delivery(tasks, delivery);
+}
+
+static void dispose_waiting(struct tasks *tasks, struct session *session, enum session_queued goes)
+{
+	struct delivery *delivery;
+	if (goes == SESSION_KEEP)
+		return;
+	while ((delivery = sessions_take_waiting(tasks->sessions, session, tasks->context->now)))
+		dispose(tasks, delivery, goes);
+}
+
+static bool has_task_at_work(const struct session *session)
+{
+	return session->state == SESSION_RUNNING;
+}
+
+static const char *do_drain(struct tasks *tasks, struct session *session, const struct event *event)
+{
+	(void)event;
+	sessions_end_after(tasks->sessions, session, session->waiting + has_task_at_work(session),
+		SESSION_END_DRAINED, tasks->context->now);
+	return NULL;
+}
+
+static const char *do_close(struct tasks *tasks, struct session *session, const struct event *event)
+{
+	dispose_waiting(tasks, session, event->session.queued);
+	sessions_end_after(tasks->sessions, session, has_task_at_work(session), SESSION_END_CLOSED,
+		tasks->context->now);
+	return NULL;
+}
+
+/* Its worker is asked to give the running task up, and is ended if it has not answered it when
+ * limits.grace is over. */
+static const char *do_abort(struct tasks *tasks, struct session *session, const struct event *event)
+{
+	static const uint8_t goes[] = {
+		[SESSION_DEAD_LETTER] = REST_IS_DEAD_LETTER,
+		[SESSION_DISCARD] = REST_IS_DISCARDED,
+		[SESSION_KEEP] = REST_IS_KEPT,
+	};
+	const struct pool_context *context = tasks->context;
+	dispose_waiting(tasks, session, event->session.queued);
+	if (has_task_at_work(session)) {
+		const struct delivery *front = session->front;
+		sessions_abort(tasks->sessions, session, goes[event->session.queued],
+			mtime_after(context->now, context->config.grace));
+		if (front->state == DELIVERY_SENT)
+			context->effects->ask(context->io, front->pipe->slot, front->pipe->life,
+				TASK_CANCEL, front->id);
+	}
+	sessions_end_after(tasks->sessions, session, has_task_at_work(session), SESSION_END_ABORTED,
+		context->now);
+	return NULL;
+}
+
+static const char *do_pause(struct tasks *tasks, struct session *session, const struct event *event)
+{
+	(void)event;
+	sessions_pause(tasks->sessions, session, true, tasks->context->now);
+	return NULL;
+}
+
+static const char *do_resume(
+	struct tasks *tasks, struct session *session, const struct event *event)
+{
+	(void)event;
+	sessions_pause(tasks->sessions, session, false, tasks->context->now);
+	return NULL;
+}
+
+static const char *do_retry(struct tasks *tasks, struct session *session, const struct event *event)
+{
+	(void)event;
+	if (!session->front || has_task_at_work(session))
+		return "no failed task is at its front";
+	if (session->front->invalid)
+		return "the message at its front cannot be sent to a worker";
+	output_free(session->front->parcel.output);
+	session->front->parcel.output = NULL;
+	sessions_retry(tasks->sessions, session, tasks->context->now);
+	return NULL;
+}
+
+static const char *do_skip(struct tasks *tasks, struct session *session, const struct event *event)
+{
+	(void)event;
+	if (!session->front || has_task_at_work(session))
+		return "no failed task is at its front";
+	enum reason reason = session->reason;
+	struct delivery *front =
+		sessions_take_waiting(tasks->sessions, session, tasks->context->now);
+	tasks_give_up(tasks, front, reason);
+	return NULL;
+}
+
+const char *tasks_command_session(struct tasks *tasks, const struct event *event)
+{
+#define X(id, name) do_##name,
+	static const char *(*const verbs[])(
+		struct tasks *, struct session *, const struct event *) = {SESSION_VERBS(X)};
+#undef X
+	struct sessions *sessions = tasks->sessions;
+	struct text key = event->session.key;
+	struct session *session = sessions_find(sessions, key);
+	if (!session && event->session.verb == SESSION_VERB_PAUSE) {
+		session = sessions_open(sessions, key, tasks->context->now);
+		if (!session)
+			return "there is no memory for another session";
+	}
+	return session ? verbs[event->session.verb](tasks, session, event)
+		       : "no session has this key";
+}

@@ -1,0 +1,768 @@
+#include "core/tasks/sessions.h"
+
+#include "core/tasks/source.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define SIZE_AT_FIRST 64
+
+struct sessions *sessions_new(const struct pool_config *config, struct outbox *outbox)
+{
+	struct sessions *sessions = calloc(1, sizeof *sessions);
+	if (!sessions || number_table_init(&sessions->by_key) != RC_OK) {
+		free(sessions);
+		return NULL;
+	}
+	sessions->config = config;
+	sessions->outbox = outbox;
+	list_init(&sessions->ring);
+	list_init(&sessions->unkeyed.place);
+	list_init(&sessions->idle);
+	list_init(&sessions->waiting);
+	list_init(&sessions->held);
+	list_init(&sessions->overdue);
+	return sessions;
+}
+
+static struct delivery *in_lane(const struct link *link)
+{
+	return CONTAINER_OF(link, struct delivery, in_lane);
+}
+
+/* A delivery in a pipe or in the outbox becomes an orphan, and one on a channel is freed with the
+ * ledger. */
+static void abandon_lane(struct lane *lane)
+{
+	struct link *link;
+	while ((link = list_first(&lane->open))) {
+		struct delivery *delivery = in_lane(link);
+		bool is_elsewhere = delivery->state == DELIVERY_SENT ||
+				    delivery->state == DELIVERY_ANSWERED || delivery->source;
+		list_remove(link);
+		delivery->session = NULL;
+		if (is_elsewhere)
+			continue;
+		list_remove(&delivery->place);
+		delivery_free(delivery);
+	}
+}
+
+void sessions_free(struct sessions *sessions)
+{
+	if (!sessions)
+		return;
+	for (uint32_t i = 0; i < sessions->count; i++) {
+		for (int lane = 0; lane < LANE_COUNT; lane++)
+			abandon_lane(&sessions->all[i]->lanes[lane]);
+		free(sessions->all[i]);
+	}
+	free(sessions->all);
+	timers_release(&sessions->timers);
+	number_table_release(&sessions->by_key);
+	free(sessions);
+}
+
+/* ---------- the table ---------- */
+
+/* Publishers choose keys, and must not be able to choose keys of one bucket: the seed is secret,
+ * and each step is a bijection of what came before it. */
+static uint64_t hash_of(const struct sessions *sessions, struct text key)
+{
+	uint64_t hash = sessions->config->session.hash_seed ^ key.len;
+	for (size_t at = 0; at < key.len; at += sizeof(uint64_t)) {
+		uint64_t piece = 0;
+		size_t left = key.len - at;
+		memcpy(&piece, key.ptr + at, left < sizeof piece ? left : sizeof piece);
+		hash = (hash ^ piece) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 29;
+	}
+	hash *= UINT64_C(0xbf58476d1ce4e5b9);
+	hash ^= hash >> 32;
+	return hash ? hash : 1;
+}
+
+static struct session *find(const struct sessions *sessions, uint64_t hash, struct text key)
+{
+	for (struct numbered *entry = number_table_find(&sessions->by_key, hash); entry;
+		entry = entry->chain) {
+		struct session *session = CONTAINER_OF(entry, struct session, by_key);
+		if (entry->number == hash && text_is(key, session_key(session)))
+			return session;
+	}
+	return NULL;
+}
+
+struct session *sessions_find(const struct sessions *sessions, struct text key)
+{
+	return find(sessions, hash_of(sessions, key), key);
+}
+
+static bool make_space(struct sessions *sessions)
+{
+	if (timers_reserve(&sessions->timers, sessions->count + 1) != RC_OK)
+		return false;
+	if (sessions->count < sessions->size)
+		return true;
+	uint32_t size = sessions->size ? 2 * sessions->size : SIZE_AT_FIRST;
+	struct session **all = realloc(sessions->all, size * sizeof *all);
+	if (!all)
+		return false;
+	sessions->all = all;
+	sessions->size = size;
+	return true;
+}
+
+static struct session *session_new(struct text key, mtime now)
+{
+	struct session *session = malloc(sizeof *session + key.len);
+	if (!session)
+		return NULL;
+	*session =
+		(struct session){.since = now, .key_size = (uint8_t)key.len, .state = SESSION_IDLE};
+	list_init(&session->turn.place);
+	for (int lane = 0; lane < LANE_COUNT; lane++) {
+		list_init(&session->lanes[lane].waiting);
+		list_init(&session->lanes[lane].open);
+	}
+	session->timer.at = MTIME_NEVER;
+	memcpy(session->key, key.ptr, key.len);
+	return session;
+}
+
+/* ---------- the states ---------- */
+
+static struct delivery *next_of(const struct session *session)
+{
+	if (session->front)
+		return session->front;
+	for (int lane = 0; lane < LANE_COUNT; lane++) {
+		struct link *first = list_first(&session->lanes[lane].waiting);
+		if (first)
+			return CONTAINER_OF(first, struct delivery, place);
+	}
+	return NULL;
+}
+
+/* A worker has the front task; or it is in the list of those that wait to run alone. */
+static bool is_running(const struct session *session)
+{
+	const struct delivery *front = session->front;
+	return front && (front->state == DELIVERY_SENT || !list_is_empty(&front->place));
+}
+
+static bool has_place_for(const struct sessions *sessions, const struct session *session)
+{
+	uint32_t max = sessions->config->session.max_active;
+	return session->has_place || max == 0 || sessions->active < max;
+}
+
+static enum session_state state_of(
+	const struct sessions *sessions, const struct session *session, mtime now)
+{
+	if (is_running(session))
+		return SESSION_RUNNING;
+	if (session->is_blocked)
+		return SESSION_BLOCKED;
+	if (session->is_paused)
+		return SESSION_PAUSED;
+	if (session->timer.place)
+		return SESSION_PARKED;
+	const struct delivery *next = next_of(session);
+	if (!next)
+		return SESSION_IDLE;
+	if (delivery_is_detached(next))
+		return SESSION_DETACHED;
+	if (!has_place_for(sessions, session))
+		return SESSION_WAITING;
+	if (next->redelivered && now < sessions->held_until)
+		return SESSION_HELD;
+	return SESSION_READY;
+}
+
+static uint64_t quantum_of(const struct sessions *sessions)
+{
+	const struct session_config *config = &sessions->config->session;
+	return config->quantum ? config->quantum : (uint64_t)config->quantum_time;
+}
+
+/* True: it goes to the head of the ring, because its turn goes on. */
+static bool keeps_turn(struct sessions *sessions, struct session *session)
+{
+	if (session->state != SESSION_RUNNING) {
+		session->turn.used = 0;
+		return false;
+	}
+	if (session->is_ending || session->turn.used < quantum_of(sessions))
+		return true;
+	session->turn.used = 0;
+	sessions->used_up += !list_is_empty(&sessions->ring);
+	return false;
+}
+
+static void enter_ring(struct sessions *sessions, struct session *session)
+{
+	if (keeps_turn(sessions, session))
+		list_prepend(&sessions->ring, &session->turn.place);
+	else
+		list_append(&sessions->ring, &session->turn.place);
+	sessions->active += !session->has_place;
+	session->has_place = true;
+}
+
+static void count_state(
+	struct sessions *sessions, const struct session *session, uint32_t difference)
+{
+	sessions->by_state[session->state] += difference;
+	sessions->waiting_in[session->state] += difference * session->waiting;
+}
+
+static void set_state(
+	struct sessions *sessions, struct session *session, enum session_state state, mtime now)
+{
+	list_remove(&session->turn.place);
+	if (state == SESSION_READY)
+		enter_ring(sessions, session);
+	else if (state == SESSION_IDLE)
+		list_append(&sessions->idle, &session->turn.place);
+	else if (state == SESSION_WAITING)
+		list_append(&sessions->waiting, &session->turn.place);
+	else if (state == SESSION_HELD)
+		list_append(&sessions->held, &session->turn.place);
+	count_state(sessions, session, UINT32_MAX); /* one less */
+	session->state = (uint8_t)state;
+	session->since = now;
+	session->is_over = false;
+	count_state(sessions, session, 1);
+}
+
+/* Something of the session has changed: it may have another state. */
+static void update(struct sessions *sessions, struct session *session, mtime now)
+{
+	enum session_state state = state_of(sessions, session, now);
+	if (state != session->state)
+		set_state(sessions, session, state, now);
+}
+
+static void count_waiting(struct sessions *sessions, struct session *session, uint32_t difference)
+{
+	session->waiting += difference;
+	sessions->waiting_count += difference;
+	sessions->waiting_in[session->state] += difference;
+}
+
+/* ---------- begin and end ---------- */
+
+static void give_place(struct sessions *sessions, mtime now)
+{
+	struct link *first;
+	while ((first = list_first(&sessions->waiting))) {
+		struct session *session = CONTAINER_OF(first, struct session, turn.place);
+		if (!has_place_for(sessions, session))
+			break;
+		update(sessions, session, now);
+	}
+}
+
+/* Nothing of it is unacked. */
+static void end(struct sessions *sessions, struct session *session, enum session_end why, mtime now)
+{
+	assert(session->unacked == 0 && !session->front && session->waiting == 0);
+	struct session *last = sessions->all[--sessions->count];
+	last->number = session->number;
+	sessions->all[last->number] = last;
+	list_remove(&session->turn.place);
+	count_state(sessions, session, UINT32_MAX);
+	number_table_remove(&sessions->by_key, &session->by_key);
+	sessions->active -= session->has_place;
+	sessions->ended[why]++;
+	free(session);
+	give_place(sessions, now);
+}
+
+/* The idle session is over: it ends now, or with its last ack. */
+static void end_idle(
+	struct sessions *sessions, struct session *session, enum session_end why, mtime now)
+{
+	if (session->unacked == 0) {
+		end(sessions, session, why, now);
+		return;
+	}
+	list_remove(&session->turn.place);
+	session->is_over = true;
+	session->ending = (uint8_t)why;
+}
+
+/* Its last ack was sent. */
+static void end_if_over(struct sessions *sessions, struct session *session, mtime now)
+{
+	if (session->is_over && session->unacked == 0)
+		end(sessions, session, session->ending, now);
+}
+
+static void forget_oldest(struct sessions *sessions, mtime now)
+{
+	struct link *first = list_first(&sessions->idle);
+	if (first)
+		end_idle(sessions, CONTAINER_OF(first, struct session, turn.place),
+			SESSION_END_FORGOTTEN, now);
+}
+
+struct session *sessions_open(struct sessions *sessions, struct text key, mtime now)
+{
+	uint64_t hash = hash_of(sessions, key);
+	struct session *session = find(sessions, hash, key);
+	if (session)
+		return session;
+	if (sessions->count >= sessions->config->session.max_sessions)
+		forget_oldest(sessions, now);
+	if (!make_space(sessions) || !(session = session_new(key, now)))
+		return NULL;
+	session->life = ++sessions->last_life;
+	session->number = sessions->count;
+	sessions->all[sessions->count++] = session;
+	number_table_add(&sessions->by_key, &session->by_key, hash);
+	list_append(&sessions->idle, &session->turn.place);
+	count_state(sessions, session, 1);
+	return session;
+}
+
+/* What waits, if anything does, begins the next life of the session: with a turn of its own, and
+ * behind those that wait for a place. */
+static void end_life(struct sessions *sessions, struct session *session, mtime now)
+{
+	if (!session->is_ending || session->ends_after > 0 || is_running(session))
+		return;
+	session->is_ending = false;
+	if (session->state == SESSION_IDLE) {
+		end_idle(sessions, session, session->ending, now);
+		return;
+	}
+	sessions->ended[session->ending]++;
+	session->life = ++sessions->last_life;
+	session->turn.used = 0;
+	sessions->active -= session->has_place;
+	session->has_place = false;
+	if (session->state == SESSION_READY)
+		set_state(sessions, session, SESSION_PAUSED, now); /* out of the ring */
+	give_place(sessions, now);
+	update(sessions, session, now);
+}
+
+/* ---------- tasks that wait, and the ring ---------- */
+
+void sessions_append(
+	struct sessions *sessions, struct session *session, struct delivery *delivery, mtime now)
+{
+	delivery->session = session;
+	delivery->state = DELIVERY_QUEUED;
+	session->unacked++;
+	struct lane *lane = lane_of(delivery);
+	list_append(&lane->open, &delivery->in_lane);
+	list_append(&lane->waiting, &delivery->place);
+	count_waiting(sessions, session, 1);
+	update(sessions, session, now);
+}
+
+void sessions_put_back(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	struct session *session = delivery->session;
+	assert(session->front == delivery);
+	delivery->state = DELIVERY_QUEUED;
+	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
+	if (!delivery->is_later) {
+		session->front = NULL;
+		list_prepend(&lane_of(delivery)->waiting, &delivery->place);
+	}
+	count_waiting(sessions, session, 1);
+	update(sessions, session, now);
+	if (session->rest_goes == REST_IS_KEPT) {
+		session->rest_goes = REST_IS_RETRIED;
+		session->ends_after = 0;
+		end_life(sessions, session, now);
+	}
+}
+
+struct delivery *sessions_next(const struct sessions *sessions, struct delivery *unkeyed)
+{
+	struct link *first = list_first(&sessions->ring);
+	if (!first)
+		return NULL;
+	if (first == &sessions->unkeyed.place)
+		return unkeyed;
+	return next_of(CONTAINER_OF(first, struct session, turn.place));
+}
+
+void sessions_begin(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	struct session *session = delivery->session;
+	list_remove(&delivery->place);
+	session->front = delivery;
+	count_waiting(sessions, session, UINT32_MAX);
+	set_state(sessions, session, SESSION_RUNNING, now);
+}
+
+void sessions_unkeyed_waits(struct sessions *sessions)
+{
+	if (!list_is_empty(&sessions->unkeyed.place))
+		return;
+	sessions->unkeyed.used = 0;
+	list_append(&sessions->ring, &sessions->unkeyed.place);
+}
+
+/* The tasks without a key have used so much more of their quantum. */
+static void charge_unkeyed(struct sessions *sessions, uint64_t used)
+{
+	struct turn *turn = &sessions->unkeyed;
+	turn->used += used;
+	if (turn->used < quantum_of(sessions) || list_is_empty(&turn->place))
+		return;
+	turn->used = 0;
+	list_remove(&turn->place);
+	sessions->used_up += !list_is_empty(&sessions->ring);
+	list_append(&sessions->ring, &turn->place);
+}
+
+void sessions_unkeyed_begins(struct sessions *sessions, bool is_empty)
+{
+	if (is_empty)
+		list_remove(&sessions->unkeyed.place);
+	else if (sessions->config->session.quantum)
+		charge_unkeyed(sessions, 1);
+}
+
+void sessions_charge(struct sessions *sessions, const struct delivery *delivery, mtime took)
+{
+	bool is_in_tasks = sessions->config->session.quantum > 0;
+	if (delivery->session)
+		delivery->session->turn.used += is_in_tasks ? 1 : (uint64_t)took;
+	else if (!is_in_tasks)
+		charge_unkeyed(sessions, (uint64_t)took);
+}
+
+/* ---------- commands ---------- */
+
+void sessions_end_after(struct sessions *sessions, struct session *session, uint32_t tasks,
+	enum session_end why, mtime now)
+{
+	session->is_ending = true;
+	session->ends_after = tasks;
+	session->ending = (uint8_t)why;
+	if (session->state == SESSION_READY) {
+		list_remove(&session->turn.place);
+		list_prepend(&sessions->ring, &session->turn.place);
+	}
+	end_life(sessions, session, now);
+}
+
+void sessions_abort(
+	struct sessions *sessions, struct session *session, enum session_rest goes, mtime limit)
+{
+	session->rest_goes = goes;
+	timers_set(&sessions->timers, &session->timer, limit);
+}
+
+struct delivery *sessions_take_overdue(struct sessions *sessions)
+{
+	struct link *first = list_first(&sessions->overdue);
+	if (!first)
+		return NULL;
+	list_remove(first);
+	return CONTAINER_OF(first, struct session, turn.place)->front;
+}
+
+void sessions_pause(struct sessions *sessions, struct session *session, bool is_paused, mtime now)
+{
+	session->is_paused = is_paused;
+	update(sessions, session, now);
+}
+
+void sessions_retry(struct sessions *sessions, struct session *session, mtime now)
+{
+	session->is_blocked = false;
+	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
+	update(sessions, session, now);
+}
+
+struct delivery *sessions_take_waiting(
+	struct sessions *sessions, struct session *session, mtime now)
+{
+	struct delivery *delivery = is_running(session) ? NULL : session->front;
+	for (int lane = 0; !delivery && lane < LANE_COUNT; lane++) {
+		struct link *first = list_first(&session->lanes[lane].waiting);
+		delivery = first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+	}
+	if (!delivery)
+		return NULL;
+	list_remove(&delivery->place);
+	count_waiting(sessions, session, UINT32_MAX);
+	if (delivery == session->front)
+		sessions_leave(sessions, delivery, now);
+	else
+		update(sessions, session, now);
+	return delivery;
+}
+
+/* ---------- after an attempt ---------- */
+
+void sessions_leave(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	struct session *session = delivery->session;
+	if (session->front != delivery)
+		return;
+	session->front = NULL;
+	session->is_blocked = false;
+	session->reason = REASON_NONE;
+	session->rest_goes = REST_IS_RETRIED;
+	delivery->is_later = false;
+	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
+	if (session->is_ending && session->ends_after > 0)
+		session->ends_after--;
+	update(sessions, session, now);
+	end_life(sessions, session, now);
+}
+
+static void keep_in_front(struct sessions *sessions, struct delivery *delivery, enum reason reason)
+{
+	struct session *session = delivery->session;
+	assert(session->front == delivery);
+	delivery->state = DELIVERY_QUEUED;
+	delivery->is_later = true;
+	session->reason = (uint8_t)reason;
+	count_waiting(sessions, session, 1);
+}
+
+void sessions_park(struct sessions *sessions, struct delivery *delivery, enum reason reason,
+	mtime delay, mtime now)
+{
+	struct session *session = delivery->session;
+	keep_in_front(sessions, delivery, reason);
+	if (delay > 0)
+		timers_set(&sessions->timers, &session->timer, mtime_after(now, delay));
+	update(sessions, session, now);
+}
+
+void sessions_block(
+	struct sessions *sessions, struct delivery *delivery, enum reason reason, mtime now)
+{
+	keep_in_front(sessions, delivery, reason);
+	delivery->session->is_blocked = true;
+	update(sessions, delivery->session, now);
+}
+
+void sessions_continue(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	delivery->is_later = false;
+	sessions_put_back(sessions, delivery, now);
+}
+
+static void release_lane(struct lane *lane)
+{
+	struct link *first;
+	while ((first = list_first(&lane->open))) {
+		struct delivery *delivery = in_lane(first);
+		if (delivery->state != DELIVERY_SETTLED || !delivery->source)
+			break;
+		list_remove(first);
+		source_release(delivery);
+	}
+}
+
+void sessions_settle(struct delivery *delivery)
+{
+	delivery->state = DELIVERY_SETTLED;
+	release_lane(lane_of(delivery));
+}
+
+void sessions_remove(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	struct session *session = delivery->session;
+	sessions_leave(sessions, delivery, now);
+	session->unacked--;
+	list_remove(&delivery->in_lane);
+	delivery_free(delivery);
+	end_if_over(sessions, session, now);
+}
+
+/* ---------- a lost channel ---------- */
+
+/* From the latest to the oldest, so that lane->detached becomes the oldest one, and so that those
+ * that were released are before all others again. */
+void sessions_detach(struct sessions *sessions, struct source *source, mtime now)
+{
+	struct link *before;
+	for (struct link *link = source->unacked.prev; link != &source->unacked; link = before) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		before = link->prev;
+		if (!delivery->session)
+			continue;
+		struct lane *lane = lane_of(delivery);
+		source_forget(delivery);
+		if (delivery->state == DELIVERY_RELEASED) {
+			delivery->state = DELIVERY_SETTLED;
+			delivery->is_aged = false;
+			list_prepend(&lane->open, &delivery->in_lane);
+		}
+		lane->detached = delivery;
+		sessions->detached++;
+		update(sessions, delivery->session, now);
+	}
+}
+
+static void advance(struct sessions *sessions, struct lane *lane)
+{
+	struct link *next = lane->detached->in_lane.next;
+	lane->detached = next == &lane->open ? NULL : in_lane(next);
+	sessions->detached--;
+}
+
+/* Its message comes again as a new delivery, or never. What a worker or the broker has of it is
+ * dropped when that ends. */
+static void give_up(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	struct session *session = delivery->session;
+	sessions->given_up++;
+	list_remove(&delivery->in_lane);
+	if (delivery->state == DELIVERY_SENT) {
+		delivery->is_dropped = true;
+		return;
+	}
+	if (delivery->state == DELIVERY_ANSWERED && delivery->parcel.seq.number) {
+		session->unacked--;
+		delivery->session = NULL;
+		return;
+	}
+	if (delivery->state == DELIVERY_ANSWERED)
+		outbox_take(sessions->outbox, &delivery->parcel);
+	if (delivery->state == DELIVERY_QUEUED) {
+		list_remove(&delivery->place);
+		count_waiting(sessions, session, UINT32_MAX);
+	}
+	sessions_remove(sessions, delivery, now);
+}
+
+static void give_up_lane(
+	struct sessions *sessions, struct session *session, struct lane *lane, mtime now)
+{
+	session->unacked++; /* it must not end meanwhile */
+	while (lane->detached) {
+		struct delivery *delivery = lane->detached;
+		advance(sessions, lane);
+		give_up(sessions, delivery, now);
+	}
+	session->unacked--;
+	update(sessions, session, now);
+	end_if_over(sessions, session, now);
+}
+
+/* From the last one to the first: one that ends gives its number to the last. */
+void sessions_give_up_all(struct sessions *sessions, mtime now)
+{
+	for (uint32_t i = sessions->count; sessions->detached > 0 && i-- > 0;) {
+		struct session *session = sessions->all[i];
+		session->unacked++;
+		for (int lane = 0; lane < LANE_COUNT; lane++)
+			give_up_lane(sessions, session, &session->lanes[lane], now);
+		session->unacked--;
+		end_if_over(sessions, session, now);
+	}
+}
+
+/* A queue gives back what was unacked before it delivers anything else. So a message that was never
+ * delivered before shows that nothing else comes back; and another message of the same lane shows
+ * that the detached ones of the lane do not. */
+struct delivery *sessions_match(struct sessions *sessions, const struct delivery *delivery,
+	mtime now, bool (*is_same)(void *io, const struct delivery *, const struct delivery *),
+	void *io)
+{
+	if (!sessions->detached)
+		return NULL;
+	if (!delivery->redelivered) {
+		sessions_give_up_all(sessions, now);
+		return NULL;
+	}
+	struct session *session = delivery->key.len ? sessions_find(sessions, delivery->key) : NULL;
+	if (!session)
+		return NULL;
+	struct lane *lane = &session->lanes[delivery->is_high ? LANE_HIGH : LANE_NORMAL];
+	if (lane->detached && is_same(io, lane->detached, delivery))
+		return lane->detached;
+	give_up_lane(sessions, session, lane, now);
+	return NULL;
+}
+
+void sessions_reattached(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	struct lane *lane = lane_of(delivery);
+	assert(lane->detached == delivery && delivery->source);
+	advance(sessions, lane);
+	sessions->reattached++;
+	release_lane(lane);
+	update(sessions, delivery->session, now);
+}
+
+/* ---------- time ---------- */
+
+void sessions_hold(struct sessions *sessions, mtime until)
+{
+	sessions->held_until = until;
+}
+
+void sessions_configured(struct sessions *sessions, mtime now)
+{
+	give_place(sessions, now);
+}
+
+static void end_timers(struct sessions *sessions, mtime now)
+{
+	while (timers_deadline(&sessions->timers) <= now) {
+		struct session *session =
+			CONTAINER_OF(timers_first(&sessions->timers), struct session, timer);
+		timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
+		if (session->state == SESSION_RUNNING)
+			list_append(&sessions->overdue, &session->turn.place);
+		else
+			update(sessions, session, now);
+	}
+}
+
+static void wake_held(struct sessions *sessions, mtime now)
+{
+	struct link *first;
+	while (now >= sessions->held_until && (first = list_first(&sessions->held)))
+		update(sessions, CONTAINER_OF(first, struct session, turn.place), now);
+}
+
+/* When the first idle session is over. */
+static mtime idle_deadline(const struct sessions *sessions)
+{
+	struct link *first = list_first(&sessions->idle);
+	if (!first)
+		return MTIME_NEVER;
+	const struct session *session = CONTAINER_OF(first, struct session, turn.place);
+	return mtime_after(session->since, sessions->config->session.idle);
+}
+
+static void end_idle_ones(struct sessions *sessions, mtime now)
+{
+	while (idle_deadline(sessions) <= now) {
+		struct session *session =
+			CONTAINER_OF(list_first(&sessions->idle), struct session, turn.place);
+		end_idle(sessions, session, SESSION_END_IDLE, now);
+	}
+}
+
+void sessions_tick(struct sessions *sessions, mtime now)
+{
+	end_timers(sessions, now);
+	wake_held(sessions, now);
+	end_idle_ones(sessions, now);
+}
+
+mtime sessions_deadline(const struct sessions *sessions)
+{
+	mtime deadline = timers_deadline(&sessions->timers);
+	if (!list_is_empty(&sessions->held))
+		deadline = mtime_min(deadline, sessions->held_until);
+	return mtime_min(deadline, idle_deadline(sessions));
+}

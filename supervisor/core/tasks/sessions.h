@@ -1,0 +1,174 @@
+/* Sessions: messages with the same key run one at a time and in order. Layer: core. A session has
+ * two lanes, high and normal; each keeps the order in which the broker delivered its messages, in
+ * which they run and in which they are acked. Sessions that can run stand in one ring, and the
+ * first one gives the next task. A session whose task runs is not in the ring; later it returns to
+ * the head while some of its quantum is left, else to the tail. Messages without a key together
+ * have one place in the ring. A failed task stays at the front of its session until its next
+ * attempt. When the channel is lost, deliveries with a key stay in their lanes as detached: a
+ * redelivery of the same message attaches them again, and only then they are sent or acked. Chooses
+ * no worker and sends nothing (dispatch.h). Owns the deliveries that wait in lanes, and those that
+ * are detached unless they are in a pipe or in the outbox. */
+#ifndef CORE_TASKS_SESSIONS_H
+#define CORE_TASKS_SESSIONS_H
+
+#include "core/pool_config.h"
+#include "core/tasks/delivery.h"
+#include "core/tasks/number_table.h"
+#include "core/tasks/session_kinds.h"
+#include "core/timers.h"
+
+/* A place in the ring and what was used of its quantum. */
+struct turn {
+	struct link place;
+	uint64_t used; /* tasks, or the time of workers */
+};
+
+struct lane {
+	struct link waiting;       /* QUEUED deliveries, oldest first, without the front task */
+	struct link open;          /* all deliveries that are not RELEASED, in the broker's order */
+	struct delivery *detached; /* the first of them that is detached, and so are all behind it;
+				      NULL: none */
+};
+
+enum { LANE_HIGH, LANE_NORMAL, LANE_COUNT };
+
+/* By command, a running task that is not done is not tried again. */
+enum session_rest { REST_IS_RETRIED, REST_IS_DEAD_LETTER, REST_IS_DISCARDED, REST_IS_KEPT };
+
+struct session {
+	struct numbered by_key; /* number: the hash of the key */
+	uint64_t life;          /* unique: another session with this key has another one */
+	uint32_t number;        /* its index in sessions->all */
+	uint32_t waiting;       /* QUEUED deliveries of both lanes, the front task included */
+	uint32_t unacked;       /* deliveries that belong to it, until they are acked or freed */
+	struct turn turn;       /* READY: in the ring; IDLE, WAITING, HELD: in that list */
+	struct lane lanes[LANE_COUNT];
+	struct delivery *front; /* the task that has begun and is not settled, or NULL */
+	struct timer
+		timer;  /* PARKED: the next attempt; RUNNING and aborted: the end of its worker */
+	mtime since;    /* it is in this state */
+	uint8_t state;  /* enum session_state */
+	uint8_t reason; /* enum reason: why the front task failed last */
+	uint8_t ending; /* enum session_end: why it ends, if is_ending or is_over */
+	uint8_t rest_goes; /* enum session_rest: where its running task goes if it is not done */
+	bool has_place;    /* it has begun: it counts for max_active */
+	bool is_paused, is_blocked;
+	/* by command: after so many tasks this life of the session ends, and what waits then begins
+	 * the next one; meanwhile it keeps its turn */
+	bool is_ending;
+	uint32_t ends_after;
+	bool is_over; /* idle for long enough: it ends with its last ack */
+	uint8_t key_size;
+	char key[];
+};
+
+struct sessions {
+	const struct pool_config *config; /* borrowed until sessions_free, like outbox */
+	struct outbox *outbox;
+	struct number_table by_key;
+	struct session **all; /* owned */
+	uint32_t count, size; /* of all: used and allocated */
+	struct link ring;
+	struct turn unkeyed;    /* of the messages without a key */
+	struct link idle;       /* IDLE sessions, the longest idle first */
+	struct link waiting;    /* WAITING ones, in order */
+	struct link held;       /* HELD ones */
+	struct link overdue;    /* RUNNING ones that were aborted and whose time is over */
+	struct timers timers;   /* of PARKED and aborted ones */
+	mtime held_until;       /* what was redelivered does not run before */
+	uint32_t waiting_count; /* QUEUED deliveries of all sessions */
+	uint32_t detached;      /* deliveries */
+	uint32_t active;        /* sessions with a place */
+	uint32_t by_state[SESSION_STATE_COUNT];
+	uint32_t waiting_in[SESSION_STATE_COUNT]; /* their deliveries that wait */
+	uint64_t last_life;
+	/* totals */
+	uint64_t used_up, reattached, given_up, ended[SESSION_END_COUNT], renewals[RENEWAL_COUNT];
+};
+
+/* Both are borrowed. NULL: out of memory. */
+struct sessions *sessions_new(const struct pool_config *, struct outbox *);
+/* Forget all sessions, and free the deliveries that are owned. NULL is allowed. */
+void sessions_free(struct sessions *);
+
+static inline struct lane *lane_of(const struct delivery *delivery)
+{
+	return &delivery->session->lanes[delivery->is_high ? LANE_HIGH : LANE_NORMAL];
+}
+
+/* The session with this key, or NULL. */
+struct session *sessions_find(const struct sessions *, struct text key);
+/* The session with this key; it is made if there is none. Over max_sessions, the one that is idle
+ * for the longest time is forgotten. NULL: out of memory. */
+struct session *sessions_open(struct sessions *, struct text key, mtime now);
+static inline struct text session_key(const struct session *session)
+{
+	return text_of(session->key, session->key_size);
+}
+
+/* Append the delivery, which is in the ledger, to its lane: it waits. */
+void sessions_append(struct sessions *, struct session *, struct delivery *, mtime now);
+/* Put back a task of a pipe that was not begun, or whose attempt does not count: it is next. */
+void sessions_put_back(struct sessions *, struct delivery *, mtime now);
+/* The first task of the ring, or NULL. unkeyed: the first one without a key, or NULL. */
+struct delivery *sessions_next(const struct sessions *, struct delivery *unkeyed);
+/* The task, which was next in its session, is sent, or waits for a worker of its own. */
+void sessions_begin(struct sessions *, struct delivery *, mtime now);
+/* A task without a key waits. */
+void sessions_unkeyed_waits(struct sessions *);
+/* A task without a key was taken from those that wait; is_empty: it was the last one. */
+void sessions_unkeyed_begins(struct sessions *, bool is_empty);
+/* The task's attempt is over, and took so much of its worker's time: charge the turn. */
+void sessions_charge(struct sessions *, const struct delivery *, mtime took);
+
+/* What becomes of the front task after its attempt. It leaves its session: the next one may run. */
+void sessions_leave(struct sessions *, struct delivery *, mtime now);
+/* Its next attempt is due after delay. */
+void sessions_park(struct sessions *, struct delivery *, enum reason, mtime delay, mtime now);
+/* The session is blocked until an operator decides. */
+void sessions_block(struct sessions *, struct delivery *, enum reason, mtime now);
+/* The rest of its work waits at the head of its lane. */
+void sessions_continue(struct sessions *, struct delivery *, mtime now);
+
+/* By command: this life of the session ends after so many of its tasks. */
+void sessions_end_after(
+	struct sessions *, struct session *, uint32_t tasks, enum session_end, mtime now);
+/* By command: what its running task leaves undone goes there, and its worker is ended at `limit`.
+ */
+void sessions_abort(struct sessions *, struct session *, enum session_rest, mtime limit);
+/* The running task of an aborted session whose limit has passed, once; or NULL. */
+struct delivery *sessions_take_overdue(struct sessions *);
+/* Pause or resume it. */
+void sessions_pause(struct sessions *, struct session *, bool is_paused, mtime now);
+/* Its front task, which is parked or blocked, is next at once. */
+void sessions_retry(struct sessions *, struct session *, mtime now);
+/* Take a task that waits out of its session: the first one that is not begun, or a front task that
+ * no worker has. NULL: there is none. */
+struct delivery *sessions_take_waiting(struct sessions *, struct session *, mtime now);
+
+/* The delivery is settled: it and those behind it in its lane that are settled, too, are released
+ * (source.h) or rejected when all before them are. */
+void sessions_settle(struct delivery *);
+/* The delivery was acked, rejected or given up, and no worker has it any more: it moves in. */
+void sessions_remove(struct sessions *, struct delivery *, mtime now);
+
+/* The channel of these deliveries is lost: take them out of the ledger; they are detached. */
+void sessions_detach(struct sessions *, struct source *, mtime now);
+/* A message has come, before it is entered in the ledger. Return the detached delivery that it
+ * attaches again, or NULL; what can come no more because of it is given up. */
+struct delivery *sessions_match(struct sessions *, const struct delivery *, mtime now,
+	bool (*is_same)(void *io, const struct delivery *, const struct delivery *), void *io);
+/* The detached delivery that sessions_match returned is in the ledger again. */
+void sessions_reattached(struct sessions *, struct delivery *, mtime now);
+/* Give up all that is detached. */
+void sessions_give_up_all(struct sessions *, mtime now);
+
+/* What was redelivered does not run before this time. */
+void sessions_hold(struct sessions *, mtime until);
+/* Another configuration. */
+void sessions_configured(struct sessions *, mtime now);
+/* Do what is due: next attempts, the end of idle sessions. */
+void sessions_tick(struct sessions *, mtime now);
+mtime sessions_deadline(const struct sessions *);
+
+#endif
