@@ -83,11 +83,11 @@ static void audit_timers(const struct timers *timers)
 
 /* ---------- sessions ---------- */
 
-static bool is_in_list(const struct link *list, const struct link *link)
+static bool is_in_list(const struct link *list, const struct link *wanted)
 {
 	for
-		EACH(at, list)
-	if (at == link)
+		EACH(link, list)
+	if (link == wanted)
 		return true;
 	return false;
 }
