@@ -68,7 +68,9 @@ static void rig_on_source(void *io, enum source_request request, uint32_t window
 	if (request == SOURCE_CONSUME)
 		rig_note(rig->done, "consume %u", window);
 	else
-		rig_note(rig->done, request == SOURCE_REST ? "rest" : "close");
+		rig_note(rig->done, request == SOURCE_REST    ? "rest"
+				    : request == SOURCE_LEAVE ? "leave"
+							      : "close");
 }
 
 static void rig_on_slot(void *io, uint16_t slot, uint32_t life, enum slot_request request)
@@ -128,6 +130,13 @@ static void rig_on_tell(void *io, const struct notice *notice)
 		rig->culprit = notice->delivery ? notice->delivery->tag : 0;
 }
 
+/* Two deliveries of one message have the same body. */
+static bool rig_is_same(void *io, const struct delivery *one, const struct delivery *other)
+{
+	(void)io;
+	return text_is(one->body, other->body);
+}
+
 const struct effects rig_effects = {
 	.send = rig_on_send,
 	.ack = rig_on_ack,
@@ -136,6 +145,7 @@ const struct effects rig_effects = {
 	.source = rig_on_source,
 	.slot = rig_on_slot,
 	.ask = rig_on_ask,
+	.is_same = rig_is_same,
 	.allow_slots = rig_on_allow_slots,
 	.waited = rig_on_waited,
 	.emit = rig_on_tell,

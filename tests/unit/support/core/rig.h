@@ -24,6 +24,7 @@ struct rig {
 	uint16_t slots_max;    /* the maximum of slots; 0: none */
 	struct starts starts;  /* of RIG_PROCESSORS */
 	uint64_t last_task_id;
+	uint64_t last_tag;    /* keyed.h: of the present channel */
 	bool is_busy;         /* all processors, all the time; else none */
 	mtime waited;         /* for a processor, by the latest worker that starts */
 	char done[4096];      /* effects since the last rig_expect */

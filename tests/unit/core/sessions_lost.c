@@ -1,0 +1,309 @@
+/* A channel is lost: deliveries with a key wait for their redeliveries. */
+#include "unit/support/core/keyed.h"
+
+/* a: one runs, two wait; b: one waits. One worker. */
+static void begin(struct rig *rig)
+{
+	rig_start(rig, keyed_config(1));
+	keyed_deliver(rig, "a a a b");
+	rig_forget(rig);
+}
+
+START_TEST(what_runs_goes_on_and_what_waits_is_not_sent)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_lose_channel(&rig);
+	keyed_answer(&rig, 0, 200, "");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_DETACHED);
+	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_DETACHED);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(an_answered_task_is_acked_by_its_redelivery)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_lose_channel(&rig);
+	keyed_answer(&rig, 0, 200, "");
+	keyed_deliver(&rig, "a=1+");
+	rig_expect(&rig, "ack 1");
+	keyed_deliver(&rig, "a=2+");
+	rig_expect(&rig, "send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_running_task_is_acked_when_it_is_answered)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=1+ a=2+ a=3+ b=4+");
+	rig_expect(&rig, "");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).reattached, 4);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_settled_delivery_whose_ack_was_not_sent_is_not_run_again)
+{
+	struct rig rig;
+	begin(&rig);
+	rig_answer(&rig, 0, 200); /* no turn: the ack is not sent */
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=1+ a=2+");
+	rig_expect(&rig, "send 0:2, ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* The ack of 1 was lost with the channel, so its message is another one than the next detached. */
+START_TEST(another_message_of_the_lane_gives_up_what_is_detached)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=1+ a=2+ a=3+ b=4+");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 2);
+	keyed_answer(&rig, 0, 200, "send 0:4"); /* what ran was dropped, and 1 waits for its turn */
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_was_given_up_is_dropped_when_it_ends_and_its_session_waits)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(2));
+	keyed_deliver(&rig, "a a");
+	rig_forget(&rig);
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=7+"); /* another message */
+	rig_expect(&rig, "");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_RUNNING);
+	keyed_answer(&rig, 0, 200, "send 0:1");
+	rig_expect_told(&rig, "TASK_ORPHANED");
+	keyed_answer(&rig, 0, 200, "ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_fresh_message_gives_up_all_that_is_detached)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=1+ -");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 3);
+	ck_assert(!keyed_exists(&rig, "b"));
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_reply_stays_in_the_outbox)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_answer(&rig, 0, 201, "publish 1 reply 1, send 0:2");
+	keyed_lose_channel(&rig);
+	rig_confirm(&rig, 1);
+	keyed_deliver(&rig, "a=1+");
+	rig_expect(&rig, "ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_count_of_attempts_is_kept)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.policy.delays[0] = MTIME_SECOND;
+	config.policy.delay_count = 1;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a a");
+	rig_answer(&rig, 0, 500);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	keyed_lose_channel(&rig);
+	rig_wait(&rig, 2 * MTIME_SECOND);
+	rig_expect(&rig, "");
+	keyed_deliver(&rig, "a=1+ a=2+");
+	rig_expect(&rig, "send 0:1/2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(lanes_are_attached_apart)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "b a a! a");
+	rig_forget(&rig);
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "b=1+ a=2+");
+	keyed_answer(&rig, 0, 200, "ack 1"); /* a's high message goes first */
+	keyed_deliver(&rig, "a!=3+");
+	rig_expect(&rig, "send 0:3");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_second_loss_detaches_what_was_attached)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=1+ a=2+");
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=1+ a=2+ a=3+ b=4+");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 0);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_message_of_the_new_channel_is_behind_the_attached_ones)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=1+ a=2+ a=3+ b=4+ a=9+ a=10");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 2");
+	keyed_answer(&rig, 0, 200, "send 0:5, ack 3");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_suspect_waits_for_its_redelivery)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.concurrency = 4;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a b");
+	rig_gone(&rig, 0, 1);
+	keyed_lose_channel(&rig);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	keyed_deliver(&rig, "a=1+ b=2+");
+	rig_expect(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pool_ends_with_detached_deliveries_of_every_kind)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(2));
+	keyed_deliver(&rig, "a b a c c");
+	rig_answer(&rig, 0, 500);
+	rig_answer(&rig, 1, 201);
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 200);
+	keyed_lose_channel(&rig);
+	rig_end(&rig);
+}
+END_TEST
+
+/* ---------- the token ---------- */
+
+static void token(struct rig *rig, enum event_kind kind, bool is_orderly)
+{
+	rig_step(rig, (struct event){.kind = kind, .token = {.is_orderly = is_orderly}});
+}
+
+static void start_standby(struct rig *rig)
+{
+	struct pool_config config = keyed_config(1);
+	config.session.takeover_delay = 30 * MTIME_SECOND;
+	rig_new(rig, &config);
+	rig_turn(rig);
+	rig_ready(rig, 0, 1);
+	rig_turn(rig);
+	rig_expect(rig, "spawn 0.1");
+	ck_assert(pool_session_counts(rig->pool).is_standby);
+}
+
+START_TEST(a_standby_has_workers_and_does_not_consume)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_HELD, true);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 8");
+	rig_source_up(&rig);
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_an_orderly_leave_redelivered_ones_wait)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_HELD, false);
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	rig_forget(&rig);
+	keyed_deliver(&rig, "a+ a+ b");
+	rig_expect(&rig, "send 0:3");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_HELD);
+	keyed_answer(&rig, 0, 200, "ack 3");
+	rig_wait(&rig, 30 * MTIME_SECOND - 1);
+	rig_expect(&rig, "");
+	rig_wait(&rig, 1);
+	rig_expect(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(without_its_token_a_pool_ends_its_keyed_tasks)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_HELD, true);
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	keyed_deliver(&rig, "a a");
+	rig_forget(&rig);
+	token(&rig, TOKEN_LOST, false);
+	rig_expect(&rig, "leave, kill 0.1");
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_gone(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).remembered, 0);
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *sessions_lost_suite(void)
+{
+	Suite *suite = suite_create("core/sessions_lost");
+	UNIT_CASE(suite, "attach", what_runs_goes_on_and_what_waits_is_not_sent,
+		an_answered_task_is_acked_by_its_redelivery,
+		a_running_task_is_acked_when_it_is_answered,
+		a_settled_delivery_whose_ack_was_not_sent_is_not_run_again,
+		a_reply_stays_in_the_outbox, the_count_of_attempts_is_kept,
+		lanes_are_attached_apart, a_second_loss_detaches_what_was_attached,
+		a_message_of_the_new_channel_is_behind_the_attached_ones,
+		a_suspect_waits_for_its_redelivery);
+	UNIT_CASE(suite, "give up", another_message_of_the_lane_gives_up_what_is_detached,
+		what_was_given_up_is_dropped_when_it_ends_and_its_session_waits,
+		a_fresh_message_gives_up_all_that_is_detached,
+		a_pool_ends_with_detached_deliveries_of_every_kind);
+	UNIT_CASE(suite, "token", a_standby_has_workers_and_does_not_consume,
+		without_an_orderly_leave_redelivered_ones_wait,
+		without_its_token_a_pool_ends_its_keyed_tasks);
+	return suite;
+}
+
+UNIT_MAIN(sessions_lost_suite)
