@@ -58,6 +58,11 @@ mtime clock_left_out(void)
 	return left_out;
 }
 
+mtime clock_boot(void)
+{
+	return read_clock(CLOCK_BOOTTIME);
+}
+
 mtime clock_computed(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);

@@ -6,6 +6,9 @@
 
 /* CLOCK_MONOTONIC, without the time that clock_watch has left out. */
 mtime clock_now(void);
+/* CLOCK_BOOTTIME: counts also while the machine or this process is suspended. Every process of the
+ * machine reads the same. */
+mtime clock_boot(void);
 uint64_t clock_wall_s(void); /* CLOCK_REALTIME, seconds since 1970 */
 mtime clock_computed(void);  /* CLOCK_THREAD_CPUTIME_ID: CPU time of this thread */
 

@@ -1,6 +1,7 @@
 #include "process/guard.h"
 
 #include "base/log.h"
+#include "os/clock.h"
 #include "os/descriptors.h"
 #include "os/proc_stat.h"
 #include "os/rundir.h"
@@ -38,13 +39,19 @@
 
 /* The pause between two looks at the processes below the supervisor. On a machine with so many that
  * a look takes long, pauses are longer, so that looks take a hundredth of a processor. */
-#define GUARD_LOOK_MS   1000
+#define GUARD_LOOK      MTIME_SECOND
 #define GUARD_LOOK_REST 100
+
+/* How much later than the supervisor it ends the workers of a lease. */
+#define GUARD_LEASE_GRACE (500 * MTIME_MS)
 
 struct guard_list {
 	atomic_int used; /* entries from here on were never given out; 0 in one before: free */
 	atomic_int groups[GUARD_GROUPS];
-	atomic_ulong starts[GUARD_GROUPS]; /* proc_stat.start of the leaders; 0: unknown */
+	atomic_ulong starts[GUARD_GROUPS];    /* proc_stat.start of the leaders; 0: unknown */
+	atomic_uint leases[GUARD_GROUPS];     /* their leases; 0: none */
+	atomic_uint lease_max;                /* no lease with a higher number was ever set */
+	atomic_llong until[GUARD_LEASES + 1]; /* the end of each lease; 0: no limit */
 	atomic_int user_count;
 	uid_t users[GUARD_USERS];
 };
@@ -69,12 +76,15 @@ static bool is_taken_over(pid_t group, unsigned long start)
 	return start && proc_stat_read(group, &stat) && (unsigned long)stat.start != start;
 }
 
-static int kill_groups(struct guard_list *list)
+/* lease: only the groups of this one; 0: all. */
+static int kill_groups(struct guard_list *list, unsigned lease)
 {
 	int used = atomic_load(&list->used), killed = 0;
 	for (int i = 0; i < used && i < GUARD_GROUPS; i++) {
 		int group = atomic_load(&list->groups[i]);
 		unsigned long start = atomic_load(&list->starts[i]);
+		if (lease > 0 && atomic_load(&list->leases[i]) != lease)
+			continue;
 		if (group > 1 && !is_taken_over(group, start) && kill(-group, SIGKILL) == 0)
 			killed++;
 	}
@@ -87,7 +97,7 @@ static void kill_all(const struct guard *guard)
 	struct guard_list *list = guard->list;
 	size_t users = (size_t)atomic_load(&list->user_count);
 	for (int round = 0; round < GUARD_ROUNDS; round++) {
-		int killed = round < GUARD_GROUP_ROUNDS ? kill_groups(list) : 0;
+		int killed = round < GUARD_GROUP_ROUNDS ? kill_groups(list, 0) : 0;
 		killed += mark_kill_all(guard->mark, list->users, users);
 		if (killed == 0)
 			break;
@@ -95,29 +105,55 @@ static void kill_all(const struct guard *guard)
 	}
 }
 
-static int64_t now_ms(void)
+/* A lease that the supervisor prolongs at this moment goes on. */
+static void end_lease(struct guard_list *list, unsigned lease, long long until)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+	if (!atomic_compare_exchange_strong(&list->until[lease], &until, 0))
+		return;
+	for (int round = 0; round < GUARD_GROUP_ROUNDS; round++) {
+		kill_groups(list, lease);
+		nanosleep(&(struct timespec){0, GUARD_PAUSE_NS}, NULL);
+	}
+}
+
+/* End the leases that are over. Return when the next one is. */
+static mtime end_leases(struct guard_list *list)
+{
+	unsigned max = atomic_load(&list->lease_max);
+	mtime now = clock_boot(), next = MTIME_NEVER;
+	for (unsigned lease = 1; lease <= max; lease++) {
+		mtime until = atomic_load(&list->until[lease]);
+		if (until > 0 && now >= until + GUARD_LEASE_GRACE)
+			end_lease(list, lease, until);
+		else if (until > 0)
+			next = mtime_min(next, until + GUARD_LEASE_GRACE);
+	}
+	return next;
+}
+
+static mtime look(struct descendants *descendants)
+{
+	mtime began = clock_boot(), pause = GUARD_LOOK;
+	descendants_look(descendants);
+	return mtime_max(pause, (clock_boot() - began) * GUARD_LOOK_REST);
 }
 
 /* Wait for the end of the pipe, and look around meanwhile. */
-static void watch(struct descendants *descendants, int pipe)
+static void watch(struct guard_list *list, struct descendants *descendants, int pipe)
 {
 	struct pollfd poller = {.fd = pipe, .events = POLLIN};
-	int64_t pause = descendants ? GUARD_LOOK_MS : -1;
+	mtime look_at = clock_boot() + GUARD_LOOK;
 	for (;;) {
-		int ready = poll(&poller, 1, (int)pause);
+		mtime now = clock_boot(), next = mtime_min(end_leases(list), now + GUARD_LOOK);
+		mtime wait = mtime_max(mtime_min(next, look_at) - now, 0);
+		int ready = poll(&poller, 1, (int)(wait / MTIME_MS) + 1);
 		char byte;
 		if (ready > 0 && read(pipe, &byte, 1) == 0)
 			return;
-		if (ready != 0)
+		if (clock_boot() < look_at)
 			continue;
-		int64_t began = now_ms();
-		descendants_look(descendants);
-		int64_t taken = (now_ms() - began) * GUARD_LOOK_REST;
-		pause = taken > GUARD_LOOK_MS ? taken : GUARD_LOOK_MS;
+		mtime pause = descendants ? look(descendants) : GUARD_LOOK;
+		look_at = clock_boot() + pause;
 	}
 }
 
@@ -137,7 +173,7 @@ static _Noreturn void guard_process(const struct guard *guard, int pipe)
 	struct descendants *descendants = guard->descendants;
 	if (descendants && !descendants_leave(descendants, getpid()))
 		descendants = NULL; /* out of memory: it would kill itself */
-	watch(descendants, 0);
+	watch(guard->list, descendants, 0);
 	if (descendants)
 		descendants_kill(descendants);
 	kill_all(guard);
@@ -236,7 +272,7 @@ static int find(const struct guard *guard, int group)
 	return -1;
 }
 
-atomic_int *guard_place(struct guard *guard)
+atomic_int *guard_place(struct guard *guard, unsigned lease)
 {
 	int place = find(guard, 0);
 	if (place < 0) {
@@ -249,7 +285,16 @@ atomic_int *guard_place(struct guard *guard)
 		}
 		atomic_store(&guard->list->used, place + 1);
 	}
+	atomic_store(&guard->list->leases[place], lease);
 	return &guard->list->groups[place];
+}
+
+void guard_set_lease(struct guard *guard, unsigned lease, mtime until)
+{
+	struct guard_list *list = guard->list;
+	if (lease > atomic_load_explicit(&list->lease_max, memory_order_relaxed))
+		atomic_store(&list->lease_max, lease);
+	atomic_store(&list->until[lease], until);
 }
 
 void guard_know(struct guard *guard, pid_t group)

@@ -3,14 +3,19 @@
  * process groups. Meanwhile it looks about once a second which processes are below the supervisor.
  * When the pipe ends, it kills every group on the list, every other process with the supervisor's
  * mark (process/mark.h), those that it saw (process/descendants.h) and everything in its control
- * group, removes the run directory, and exits. */
+ * group, removes the run directory, and exits. A lease bounds how long workers may run while the
+ * supervisor does not: those of a lease that is over are killed. */
 #ifndef PROCESS_GUARD_H
 #define PROCESS_GUARD_H
 
+#include "base/mtime.h"
 #include "base/rc.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* Leases have numbers from 1 to this. */
+#define GUARD_LEASES 10000
 
 struct descendants;
 struct guard;
@@ -30,8 +35,12 @@ enum rc guard_restart(struct guard *) MUST_CHECK;
 pid_t guard_pid(const struct guard *);
 /* The entry of the list for the next child. The child writes its process group there itself, before
  * its exec: a parent that is killed between fork and writing would leave what the child starts. The
- * parent writes it too, before the next call. NULL: the list is full, which is logged. */
-atomic_int *guard_place(struct guard *);
+ * parent writes it too, before the next call. lease: the child's; 0: none. NULL: the list is full,
+ * which is logged. */
+atomic_int *guard_place(struct guard *, unsigned lease);
+/* The children of this lease may run until then, by clock_boot; 0: without a limit. The supervisor
+ * ends them itself at that time; the guard does it half a second later. */
+void guard_set_lease(struct guard *, unsigned lease, mtime until);
 /* The leader of this group, which is not reaped, is the one that the guard may kill: not a later
  * process that gets its number while the supervisor dies. */
 void guard_know(struct guard *, pid_t group);

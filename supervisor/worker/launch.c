@@ -29,7 +29,7 @@ static bool spawn(const struct launch *launch, struct spawned *ret, struct exit_
 		.descriptors = config->descriptors,
 		.cgroup = cgroup,
 		.is_limited = cgroup_limits_are_set(&config->group_limits),
-		.group = guard_place(launch->guard),
+		.group = guard_place(launch->guard, config->lease),
 		.rights = config->rights,
 		.folder = config->folder,
 		.reach = owner ? file : NULL};

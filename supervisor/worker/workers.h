@@ -40,6 +40,7 @@ struct workers_config {
 	const char *folder;               /* working directory; NULL: ours */
 	struct log_rate log_rate;         /* of all workers; may change */
 	const struct rlimit *descriptors; /* limit (descriptors_prepare); NULL: ours */
+	unsigned lease;                   /* with the guard (guard_set_lease); 0: none */
 };
 
 struct workers;

@@ -1,5 +1,6 @@
 /* The guard, with a supervisor that is killed; and the run directory that it removes. */
 #include "process/guard.h"
+#include "os/clock.h"
 #include "os/proc_stat.h"
 #include "os/rundir.h"
 #include "unit/support/os/sandbox.h"
@@ -75,12 +76,12 @@ static void supervise(int out, const char *directory)
 	if (start_guard(directory, NULL, &guard) != RC_OK)
 		_exit(1);
 	pid_t other = start_family();
-	atomic_store(guard_place(guard), other);
+	atomic_store(guard_place(guard, 0), other);
 	report.leader = start_family();
-	atomic_store(guard_place(guard), report.leader);
+	atomic_store(guard_place(guard, 0), report.leader);
 	guard_remove(guard, other);
 	kill(-other, SIGKILL);
-	atomic_store(guard_place(guard), report.leader); /* once more: two do no harm */
+	atomic_store(guard_place(guard, 0), report.leader); /* once more: two do no harm */
 	report.guard = guard_pid(guard);
 	if (write(out, &report, sizeof report) != sizeof report)
 		_exit(4);
@@ -129,6 +130,32 @@ START_TEST(the_guard_kills_the_workers_of_a_killed_supervisor)
 }
 END_TEST
 
+/* The first lease is over, the second is not; the third one has no limit any more. */
+START_TEST(the_guard_ends_the_workers_of_a_lease_that_is_over)
+{
+	struct guard *guard;
+	pid_t families[3];
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	ck_assert_int_eq(start_guard("/nowhere/wpool-unit-test", NULL, &guard), RC_OK);
+	mtime until = clock_boot() + 100 * MTIME_MS;
+	for (unsigned i = 0; i < 3; i++) {
+		families[i] = start_family();
+		atomic_store(guard_place(guard, i + 1), families[i]);
+	}
+	guard_set_lease(guard, 3, until);
+	guard_set_lease(guard, 3, 0);
+	guard_set_lease(guard, 2, until + MTIME_MINUTE);
+	guard_set_lease(guard, 1, until);
+	expect_reaped(families[0], SIGKILL);
+	ck_assert_int_ge(clock_boot(), until);
+	ck_assert_int_eq(waitpid(families[1], NULL, WNOHANG), 0);
+	ck_assert_int_eq(waitpid(families[2], NULL, WNOHANG), 0);
+	guard_stop(guard);
+	expect_reaped(families[1], SIGKILL);
+	expect_reaped(families[2], SIGKILL);
+}
+END_TEST
+
 /* A family whose leader has another start than this process. */
 static pid_t start_later_family(pid_t pid)
 {
@@ -151,11 +178,11 @@ START_TEST(a_group_that_got_the_number_of_a_worker_lives)
 	struct guard *guard;
 	ck_assert_int_eq(start_guard("/nowhere", NULL, &guard), RC_OK);
 	pid_t worker = start_family(), other = start_later_family(worker);
-	atomic_int *place = guard_place(guard);
+	atomic_int *place = guard_place(guard, 0);
 	atomic_store(place, worker);
 	guard_know(guard, worker);
 	atomic_store(place, other); /* as if it had that number now */
-	atomic_store(guard_place(guard), worker);
+	atomic_store(guard_place(guard, 0), worker);
 	guard_know(guard, worker);
 	guard_stop(guard);
 	expect_reaped(worker, SIGKILL);
@@ -218,7 +245,7 @@ START_TEST(thousands_of_groups_do_not_wait_for_the_guard)
 	ck_assert_int_eq(start_guard("/nowhere", NULL, &guard), RC_OK);
 	kill(guard_pid(guard), SIGSTOP); /* a guard that sleeps does not hold us up */
 	for (pid_t group = 1000000; group < 1005000; group++)
-		atomic_store(guard_place(guard), group);
+		atomic_store(guard_place(guard, 0), group);
 	for (pid_t group = 1000000; group < 1005000; group++)
 		guard_remove(guard, group);
 	guard_stop(guard);
@@ -367,6 +394,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("process/guard");
 	UNIT_CASE(s, "guard", the_guard_kills_the_workers_of_a_killed_supervisor,
 		a_group_that_got_the_number_of_a_worker_lives, a_suspended_guard_can_be_stopped,
+		the_guard_ends_the_workers_of_a_lease_that_is_over,
 		thousands_of_groups_do_not_wait_for_the_guard);
 	UNIT_CASE(s, "rundir", the_run_directory_is_in_the_first_usable_folder,
 		files_outside_are_removed_with_the_run_directory, leftovers_are_removed,

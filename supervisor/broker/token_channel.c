@@ -1,0 +1,505 @@
+#include "broker/token_channel.h"
+
+#include "base/backoff.h"
+#include "base/utf8.h"
+#include "broker/confirm_channel.h"
+#include "core/tasks/delivery.h"
+
+#include <stdlib.h>
+
+#define CODE_ACCESS_REFUSED      403
+#define CODE_NOT_FOUND           404
+#define CODE_PRECONDITION_FAILED 406
+
+/* Before a channel is opened again. Short: meanwhile nobody, or another one, is active. */
+#define WAIT_FIRST (100 * MTIME_MS)
+#define WAIT_LAST  (5 * MTIME_SECOND)
+/* A token with another window goes to the other supervisors first. */
+#define WAIT_REFUSED (5 * MTIME_SECOND)
+
+#define CONSUMER_TAG TEXT("wpool-token")
+#define SCRATCH_MAX  (TOKEN_BODY_MAX + 1024)
+
+/* Of the consuming side. */
+enum token_channel_state {
+	OFFLINE, /* no connection, or it has no channel for us */
+	WAITING, /* until retry_at */
+	OPENING,
+	DECLARING,
+	STARTING, /* basic.consume is sent */
+	CONSUMING,
+	GIVING_BACK, /* closing, to open again after a wait */
+	ENDED,       /* closed for good */
+};
+
+struct token_channel {
+	const struct token_channel_config *config; /* borrowed */
+	const struct channel_log *log;             /* borrowed */
+	const struct token_handler *handler;       /* borrowed */
+	void *io;
+	struct token *token; /* owned */
+
+	struct connection *connection; /* borrowed; NULL: offline */
+	enum token_channel_state state;
+	bool is_passive; /* the broker does not let us declare the queue */
+	bool is_empty;   /* as it was declared */
+	bool has_logged_forged;
+	uint16_t logged_code; /* the code that was last logged as a warning */
+	uint32_t logged_window;
+	struct backoff backoff;
+	mtime retry_at; /* MTIME_NEVER: no wait */
+
+	struct connection *publishes_by; /* borrowed; NULL: offline */
+	struct confirm_channel publish;
+	uint16_t publish_channel;
+	uint64_t number; /* of the latest publish on this channel */
+	bool has_failed; /* to publish: out of memory */
+	struct backoff publish_backoff;
+	mtime publish_retry_at; /* MTIME_NEVER: no wait */
+	struct buf scratch;     /* the message that is published */
+};
+
+/* ---------- the token's effects ---------- */
+
+static void do_publish(void *io, const struct token_content *content)
+{
+	struct token_channel *tokens = io;
+	struct amqp_publish publish;
+
+	if (token_message_write(content, tokens->number + 1, tokens->config->queue,
+		    &tokens->scratch, &publish) != RC_OK) {
+		tokens->has_failed = true;
+		tokens->publish_retry_at = 0;
+		return;
+	}
+	tokens->number++;
+	channel_publish(tokens->publishes_by, tokens->publish_channel, &publish);
+}
+
+static void do_ack(void *io, uint64_t tag)
+{
+	struct token_channel *tokens = io;
+
+	channel_ack(tokens->connection, tokens->config->channel, tag, false);
+}
+
+static void do_requeue(void *io, uint64_t tag)
+{
+	struct token_channel *tokens = io;
+
+	channel_nack(tokens->connection, tokens->config->channel, tag);
+}
+
+static void do_give_back(void *io, const struct token_content *why)
+{
+	struct token_channel *tokens = io;
+	bool is_new = tokens->logged_window != why->window;
+
+	tokens->logged_window = why->window;
+	channel_log_line(tokens->log, is_new ? LOG_ERROR : LOG_DEBUG,
+		"the token of queue \"%.*s\" names prefetch %u, of %.*s: this pool's differs, "
+		"which could break the order of what was delivered; standing by (set prefetch: %u "
+		"here, or purge that queue while no supervisor of this pool runs)",
+		TEXT_ARGS(tokens->config->queue), why->window, TEXT_ARGS(why->holder), why->window);
+	channel_close(tokens->connection, tokens->config->channel);
+	tokens->state = GIVING_BACK;
+}
+
+static void do_held(void *io, const struct token_grant *grant)
+{
+	struct token_channel *tokens = io;
+	struct token_facts before = token_facts(tokens->token);
+
+	if (grant->is_orderly)
+		channel_log_line(tokens->log, LOG_INFO, "active: has the token of queue \"%.*s\"",
+			TEXT_ARGS(tokens->config->queue));
+	else
+		channel_log_line(tokens->log, before.epoch > 0 ? LOG_WARN : LOG_INFO,
+			"active: has the token of queue \"%.*s\"; %s%.*s did not pass it on, so "
+			"redelivered messages wait for %.0f s",
+			TEXT_ARGS(tokens->config->queue), before.epoch > 0 ? "" : "a former holder",
+			TEXT_ARGS(before.holder), (double)grant->delay / MTIME_SECOND);
+	tokens->handler->held(tokens->io, grant);
+}
+
+static void do_lost(void *io)
+{
+	struct token_channel *tokens = io;
+
+	channel_log_line(tokens->log, LOG_WARN,
+		"the token of queue \"%.*s\" was not renewed in time, or another supervisor has "
+		"it: standing by, and killing the workers that run keyed tasks",
+		TEXT_ARGS(tokens->config->queue));
+	tokens->handler->lost(tokens->io);
+}
+
+static void do_lease(void *io, mtime until)
+{
+	struct token_channel *tokens = io;
+
+	tokens->handler->lease(tokens->io, until);
+}
+
+static const struct token_effects effects = {
+	.publish = do_publish,
+	.ack = do_ack,
+	.requeue = do_requeue,
+	.give_back = do_give_back,
+	.held = do_held,
+	.lost = do_lost,
+	.lease = do_lease,
+};
+
+/* ---------- life ---------- */
+
+struct token_channel *token_channel_new(const struct token_channel_config *config,
+	const struct channel_log *log, const struct token_handler *handler, void *io)
+{
+	struct token_channel *tokens = calloc(1, sizeof *tokens);
+
+	if (!tokens)
+		return NULL;
+	tokens->config = config;
+	tokens->log = log;
+	tokens->handler = handler;
+	tokens->io = io;
+	tokens->retry_at = tokens->publish_retry_at = MTIME_NEVER;
+	backoff_init(&tokens->backoff, WAIT_FIRST, WAIT_LAST, config->seed);
+	backoff_init(&tokens->publish_backoff, WAIT_FIRST, WAIT_LAST, ~config->seed);
+	buf_init(&tokens->scratch, SCRATCH_MAX);
+	tokens->token = token_new(&config->token, &effects, tokens);
+	if (tokens->token)
+		return tokens;
+	free(tokens);
+	return NULL;
+}
+
+void token_channel_free(struct token_channel *tokens)
+{
+	if (!tokens)
+		return;
+	token_free(tokens->token);
+	buf_release(&tokens->scratch);
+	free(tokens);
+}
+
+struct token *token_channel_token(const struct token_channel *tokens)
+{
+	return tokens->token;
+}
+
+/* ---------- the consuming side ---------- */
+
+static bool has_token_left(const struct token_channel *tokens)
+{
+	return token_facts(tokens->token).state == TOKEN_LEFT;
+}
+
+/* Until the ack of the former token arrives it is in the queue, too: the next holder compares. */
+static void end_if_left(struct token_channel *tokens)
+{
+	if (!has_token_left(tokens) || tokens->state == ENDED)
+		return;
+	tokens->state = ENDED;
+	tokens->retry_at = tokens->publish_retry_at = MTIME_NEVER;
+	if (tokens->connection)
+		channel_close(tokens->connection, tokens->config->channel);
+	if (tokens->publishes_by)
+		channel_close(tokens->publishes_by, tokens->publish_channel);
+}
+
+static void open_channel(struct token_channel *tokens)
+{
+	tokens->state = OPENING;
+	tokens->retry_at = MTIME_NEVER;
+	channel_open(tokens->connection, tokens->config->channel);
+}
+
+void token_channel_up(struct token_channel *tokens, struct connection *connection)
+{
+	tokens->connection = connection;
+	if (tokens->state == ENDED)
+		return;
+	if (tokens->config->channel > connection_channel_max(connection))
+		channel_log_line(tokens->log, LOG_ERROR,
+			"the broker allows %u channels a connection, which leaves none for the "
+			"token: this pool stays a standby (raise its channel_max)",
+			connection_channel_max(connection));
+	else
+		open_channel(tokens);
+}
+
+void token_channel_down(struct token_channel *tokens)
+{
+	tokens->connection = NULL;
+	tokens->retry_at = MTIME_NEVER;
+	if (tokens->state != ENDED)
+		tokens->state = OFFLINE;
+	token_down(tokens->token);
+}
+
+static void wait_and_retry(struct token_channel *tokens, mtime wait, mtime now)
+{
+	tokens->state = WAITING;
+	tokens->retry_at = mtime_after(now, wait);
+	token_down(tokens->token);
+}
+
+static void declare(struct token_channel *tokens)
+{
+	const struct amqp_argument arguments[] = {
+		{"x-queue-type", "quorum", 0},
+		{"x-single-active-consumer", amqp_true, 0},
+		/* The largest that 3.10 and 4 both take: -1 drops at the first return on 3.10. */
+		{"x-delivery-limit", NULL, INT32_MAX},
+	};
+	const struct amqp_queue queue = {.name = tokens->config->queue,
+		.passive = tokens->is_passive,
+		.durable = true,
+		.arguments = arguments,
+		.argument_count = sizeof arguments / sizeof *arguments};
+
+	tokens->state = DECLARING;
+	channel_declare_queue(tokens->connection, tokens->config->channel, &queue);
+}
+
+static void consume(struct token_channel *tokens, const struct amqp_event *event)
+{
+	tokens->is_empty = event->messages == 0;
+	tokens->state = STARTING;
+	channel_qos(tokens->connection, tokens->config->channel, TOKEN_WINDOW);
+	channel_consume(tokens->connection, tokens->config->channel, tokens->config->queue,
+		CONSUMER_TAG, false);
+}
+
+static void log_close(struct token_channel *tokens, const struct amqp_event *event)
+{
+	enum log_level level = event->code == tokens->logged_code ? LOG_DEBUG : LOG_WARN;
+
+	tokens->logged_code = event->code;
+	if (event->code == CODE_NOT_FOUND)
+		channel_log_line(tokens->log, level,
+			"queue \"%.*s\" does not exist, and the broker does not let us declare it: "
+			"standing by (declare it as in docs/sessions.md, or give the user the "
+			"right to configure it)",
+			TEXT_ARGS(tokens->config->queue));
+	else if (event->code == CODE_PRECONDITION_FAILED)
+		channel_log_line(tokens->log, level,
+			"queue \"%.*s\" is no quorum queue with a single active consumer (%s): "
+			"standing by (delete it, and it is declared as it must be)",
+			TEXT_ARGS(tokens->config->queue), utf8_shown(event->text).text);
+	else
+		channel_log_line(tokens->log, level,
+			"the broker closed the channel of queue \"%.*s\" (%u %s); reopening it",
+			TEXT_ARGS(tokens->config->queue), event->code,
+			utf8_shown(event->text).text);
+}
+
+static void on_closed(struct token_channel *tokens, const struct amqp_event *event, mtime now)
+{
+	bool may_be_there = event->code == CODE_ACCESS_REFUSED && !tokens->is_passive &&
+			    tokens->state == DECLARING;
+
+	if (tokens->state == ENDED)
+		return;
+	tokens->is_passive = may_be_there;
+	if (may_be_there) {
+		open_channel(tokens);
+		return;
+	}
+	log_close(tokens, event);
+	wait_and_retry(tokens, backoff_next(&tokens->backoff), now);
+}
+
+/* A supervisor takes the token over when its consumer was the next one. */
+static void on_consuming(struct token_channel *tokens, mtime now)
+{
+	tokens->state = CONSUMING;
+	tokens->logged_code = 0;
+	tokens->has_logged_forged = false;
+	backoff_reset(&tokens->backoff);
+	channel_log_line(tokens->log, LOG_INFO, "waiting for the token of queue \"%.*s\"",
+		TEXT_ARGS(tokens->config->queue));
+	token_up(tokens->token, tokens->is_empty, now);
+}
+
+/* By the broker: the queue was deleted, or its node is gone. */
+static void on_cancelled(struct token_channel *tokens, mtime now)
+{
+	channel_log_line(tokens->log, LOG_WARN,
+		"the broker cancelled the consumer of queue \"%.*s\" (deleted, or its node is "
+		"gone); consuming it again",
+		TEXT_ARGS(tokens->config->queue));
+	channel_close(tokens->connection, tokens->config->channel);
+	wait_and_retry(tokens, backoff_next(&tokens->backoff), now);
+}
+
+static void on_delivery(struct token_channel *tokens, const struct amqp_event *event, mtime now)
+{
+	struct token_content content;
+	const char *why;
+
+	if (tokens->state == CONSUMING) {
+		why = token_message_read(event->content.body, &content);
+		if (!why) {
+			token_offer(tokens->token, event->tag, &content, now);
+		} else {
+			channel_log_line(tokens->log,
+				tokens->has_logged_forged ? LOG_DEBUG : LOG_ERROR,
+				"a message of %zu bytes in queue \"%.*s\" is no token (%s); "
+				"dropping it (only supervisors of this pool may publish there; "
+				"logged once)",
+				event->content.body.len, TEXT_ARGS(tokens->config->queue), why);
+			tokens->has_logged_forged = true;
+			do_ack(tokens, event->tag);
+		}
+	}
+	delivery_free(event->content.owner);
+}
+
+void token_channel_on_event(struct token_channel *tokens, const struct amqp_event *event, mtime now)
+{
+	switch (event->kind) {
+	case AMQP_CHANNEL_OPENED:
+		declare(tokens);
+		break;
+	case AMQP_QUEUE_DECLARED:
+		consume(tokens, event);
+		break;
+	case AMQP_CONSUME_OK:
+		on_consuming(tokens, now);
+		break;
+	case AMQP_DELIVERY:
+		on_delivery(tokens, event, now);
+		break;
+	case AMQP_CANCELLED:
+		on_cancelled(tokens, now);
+		break;
+	case AMQP_CHANNEL_CLOSED:
+		on_closed(tokens, event, now);
+		break;
+	case AMQP_CHANNEL_CLOSE_OK:
+		if (tokens->state == GIVING_BACK)
+			wait_and_retry(tokens, WAIT_REFUSED, now);
+		else if (tokens->state == OPENING) /* the number was still in use */
+			open_channel(tokens);
+		break;
+	default: /* basic.qos-ok */
+		break;
+	}
+	end_if_left(tokens);
+}
+
+/* ---------- the publishing side ---------- */
+
+static void open_publish(struct token_channel *tokens)
+{
+	tokens->publish_retry_at = MTIME_NEVER;
+	tokens->number = 0;
+	confirm_channel_open(&tokens->publish, tokens->publishes_by, tokens->publish_channel);
+}
+
+void token_channel_publish_up(
+	struct token_channel *tokens, struct connection *connection, uint16_t channel)
+{
+	tokens->publishes_by = connection;
+	tokens->publish_channel = channel;
+	if (tokens->state != ENDED)
+		open_publish(tokens);
+}
+
+void token_channel_publish_down(struct token_channel *tokens)
+{
+	tokens->publishes_by = NULL;
+	tokens->publish_retry_at = MTIME_NEVER;
+	confirm_channel_down(&tokens->publish);
+	token_publisher_down(tokens->token);
+}
+
+static void reopen_publish(struct token_channel *tokens, mtime now)
+{
+	confirm_channel_down(&tokens->publish);
+	tokens->publish_retry_at = mtime_after(now, backoff_next(&tokens->publish_backoff));
+	token_publisher_down(tokens->token);
+}
+
+/* After an election the broker refuses what an old channel publishes, so open another one. */
+static void give_up_publish(struct token_channel *tokens, const char *why, mtime now)
+{
+	channel_log_line(tokens->log, LOG_WARN, "the token of queue \"%.*s\" was not published: %s",
+		TEXT_ARGS(tokens->config->queue), why);
+	tokens->has_failed = false;
+	channel_close(tokens->publishes_by, tokens->publish_channel);
+	reopen_publish(tokens, now);
+}
+
+/* Only the latest publish counts. */
+static bool is_of_latest(const struct token_channel *tokens, const struct publish_answer *answer)
+{
+	return answer->number == tokens->number ||
+	       (answer->multiple && answer->number > tokens->number);
+}
+
+void token_channel_on_publish_event(
+	struct token_channel *tokens, const struct amqp_event *event, mtime now)
+{
+	struct publish_answer answer = {.kind = PUBLISH_NOT_ANSWERED};
+
+	if (tokens->state != ENDED)
+		answer = confirm_channel_on_event(&tokens->publish, event);
+	if (answer.kind == PUBLISH_READY) {
+		token_publisher_up(tokens->token, now);
+	} else if (event->kind == AMQP_CHANNEL_CLOSED && tokens->state != ENDED) {
+		reopen_publish(tokens, now);
+	} else if (is_of_latest(tokens, &answer)) {
+		if (answer.kind == PUBLISH_RETURNED)
+			give_up_publish(tokens, "the queue does not exist", now);
+		else if (answer.kind == PUBLISH_REFUSED)
+			give_up_publish(tokens, "the broker refused it", now);
+		else if (answer.kind == PUBLISH_CONFIRMED) {
+			backoff_reset(&tokens->publish_backoff);
+			token_confirmed(tokens->token, now);
+		}
+	}
+	if (event->kind == AMQP_RETURN)
+		free(event->content.owner);
+	end_if_left(tokens);
+}
+
+/* ---------- the end, and time ---------- */
+
+void token_channel_leave(struct token_channel *tokens, mtime now)
+{
+	token_leave(tokens->token, now);
+	end_if_left(tokens);
+}
+
+bool token_channel_has_left(const struct token_channel *tokens)
+{
+	return tokens->state == ENDED &&
+	       (!tokens->connection ||
+		       channel_is_closed(tokens->connection, tokens->config->channel)) &&
+	       (!tokens->publishes_by ||
+		       channel_is_closed(tokens->publishes_by, tokens->publish_channel));
+}
+
+mtime token_channel_deadline(const struct token_channel *tokens)
+{
+	mtime deadline = mtime_min(tokens->retry_at, tokens->publish_retry_at);
+
+	return mtime_min(deadline, token_deadline(tokens->token));
+}
+
+void token_channel_tick(struct token_channel *tokens, mtime now)
+{
+	token_tick(tokens->token, now);
+	if (now >= tokens->retry_at)
+		open_channel(tokens);
+	if (now >= tokens->publish_retry_at) {
+		if (tokens->has_failed)
+			give_up_publish(tokens, "out of memory", now);
+		else
+			open_publish(tokens);
+	}
+	end_if_left(tokens);
+}
