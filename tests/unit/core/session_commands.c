@@ -1,0 +1,275 @@
+/* What operators order about one session. */
+#include "unit/support/core/keyed.h"
+
+#include <stdio.h>
+
+static void begin(struct rig *rig, uint16_t workers, const char *messages)
+{
+	struct pool_config config = keyed_config(workers);
+	config.session.quantum = 1;
+	config.session.idle = 60 * MTIME_MINUTE;
+	rig_start(rig, config);
+	keyed_deliver(rig, messages);
+	rig_forget(rig);
+}
+
+static uint64_t ended(const struct rig *rig, enum session_end end)
+{
+	return pool_session_counts(rig->pool).ended[end];
+}
+
+START_TEST(drain_runs_what_is_queued_in_one_go)
+{
+	struct rig rig;
+	begin(&rig, 1, "a a a b");
+	keyed_order(&rig, SESSION_VERB_DRAIN, SESSION_KEEP, "a");
+	keyed_deliver(&rig, "a"); /* for its next life */
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 2");
+	ck_assert_uint_eq(ended(&rig, SESSION_END_DRAINED), 0);
+	keyed_answer(&rig, 0, 200, "send 0:4, ack 3");
+	ck_assert_uint_eq(ended(&rig, SESSION_END_DRAINED), 1);
+	keyed_answer(&rig, 0, 200, "send 0:5, ack 4");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(an_idle_session_ends_at_once)
+{
+	struct rig rig;
+	begin(&rig, 1, "a");
+	keyed_answer(&rig, 0, 200, "ack 1");
+	keyed_order(&rig, SESSION_VERB_DRAIN, SESSION_KEEP, "a");
+	ck_assert(!keyed_exists(&rig, "a"));
+	ck_assert_uint_eq(ended(&rig, SESSION_END_DRAINED), 1);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(close_gives_up_what_is_queued)
+{
+	struct rig rig;
+	begin(&rig, 1, "a a a! b");
+	keyed_answer(&rig, 0, 200, "send 0:4, ack 3");
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_DEAD_LETTER, "a");
+	rig_expect(&rig, "publish 1 dead 1, publish 2 dead 2");
+	ck_assert_int_eq(rig.reason, REASON_SESSION_CLOSED);
+	rig_confirm(&rig, 2);
+	rig_turn(&rig);
+	rig_expect(&rig, ""); /* in the order of the lane */
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 2*");
+	ck_assert(!keyed_exists(&rig, "a"));
+	ck_assert_uint_eq(ended(&rig, SESSION_END_CLOSED), 1);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(close_lets_the_running_task_finish)
+{
+	struct rig rig;
+	begin(&rig, 1, "a a b");
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_DISCARD, "a");
+	rig_expect(&rig, "");
+	ck_assert_uint_eq(ended(&rig, SESSION_END_CLOSED), 0);
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 2*");
+	ck_assert_uint_eq(ended(&rig, SESSION_END_CLOSED), 1);
+	ck_assert(!keyed_exists(&rig, "a"));
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_is_kept_opens_the_next_life)
+{
+	struct rig rig;
+	begin(&rig, 1, "a a b");
+	struct session_facts before, after;
+	ck_assert(pool_session_find(rig.pool, TEXT("a"), &before));
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_KEEP, "a");
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 1");
+	ck_assert(pool_session_find(rig.pool, TEXT("a"), &after));
+	ck_assert_uint_gt(after.life, before.life);
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 3");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(abort_cancels_the_running_task)
+{
+	struct rig rig;
+	begin(&rig, 1, "a a");
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_DEAD_LETTER, "a");
+	rig_expect(&rig, "publish 1 dead 2, cancel 0.1:1");
+	keyed_answer(&rig, 0, 500, "publish 2 dead 1");
+	rig_confirm(&rig, 1);
+	rig_confirm(&rig, 2);
+	rig_turn(&rig);
+	ck_assert_uint_eq(ended(&rig, SESSION_END_ABORTED), 1);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(abort_ends_a_worker_that_does_not_answer)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.concurrency = 2;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a b");
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_KEEP, "a");
+	rig_forget(&rig);
+	rig_wait(&rig, 5 * MTIME_SECOND);
+	rig_expect(&rig, "kill 0.1");
+	rig_gone(&rig, 0, 1);
+	rig_wait(&rig, 3 * MTIME_SECOND);
+	rig_ready(&rig, 0, 2);
+	rig_forget(&rig);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:2, send 0:1"); /* first attempts of both */
+	ck_assert_uint_eq(ended(&rig, SESSION_END_ABORTED), 1);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_done_task_of_an_aborted_session_is_done)
+{
+	struct rig rig;
+	begin(&rig, 1, "a");
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_DISCARD, "a");
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, 200, "ack 1");
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_expect(&rig, ""); /* its worker lives */
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_paused_session_keeps_its_tasks)
+{
+	struct rig rig;
+	begin(&rig, 2, "a a b");
+	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "a");
+	keyed_answer(&rig, 0, 200, "ack 1");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_PAUSED);
+	keyed_order(&rig, SESSION_VERB_RESUME, SESSION_KEEP, "a");
+	rig_expect(&rig, "send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_session_is_paused_before_it_exists)
+{
+	struct rig rig;
+	begin(&rig, 2, "b");
+	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "a");
+	keyed_deliver(&rig, "a");
+	rig_expect(&rig, "");
+	keyed_order(&rig, SESSION_VERB_RESUME, SESSION_KEEP, "a");
+	rig_expect(&rig, "send 1:2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_parked_task_is_tried_now_or_given_up)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.policy.delays[0] = 60 * MTIME_MINUTE;
+	config.policy.delay_count = 1;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a a");
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, 500, "");
+	keyed_order(&rig, SESSION_VERB_RETRY, SESSION_KEEP, "a");
+	rig_expect(&rig, "send 0:1/2");
+	keyed_answer(&rig, 0, 500, "");
+	keyed_order(&rig, SESSION_VERB_SKIP, SESSION_KEEP, "a");
+	rig_expect(&rig, "publish 1 dead 1, send 0:2");
+	ck_assert_int_eq(rig.reason, REASON_FAILED);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_cannot_be_done_is_refused)
+{
+	struct rig rig;
+	begin(&rig, 1, "a b");
+	keyed_order_refused(&rig, SESSION_VERB_DRAIN, "c", "no session has this key");
+	keyed_order_refused(&rig, SESSION_VERB_RETRY, "a", "no failed task is at its front");
+	keyed_order_refused(&rig, SESSION_VERB_SKIP, "b", "no failed task is at its front");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(an_unfit_message_is_not_retried)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.policy.blocks_session = true;
+	rig_start(&rig, config);
+	struct delivery *unfit = rig_delivery(++rig.last_tag);
+	unfit->key = TEXT("a");
+	unfit->invalid = REASON_TOO_LARGE;
+	rig_deliver_this(&rig, unfit);
+	rig_turn(&rig);
+	keyed_order_refused(&rig, SESSION_VERB_RETRY, "a",
+		"the message at its front cannot be sent to a worker");
+	keyed_order(&rig, SESSION_VERB_SKIP, SESSION_KEEP, "a");
+	rig_expect(&rig, "publish 1 dead 1");
+	ck_assert_int_eq(rig.reason, REASON_TOO_LARGE);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_pool_without_sessions_refuses)
+{
+	struct rig rig;
+	rig_start(&rig, rig_config(1, 1));
+	keyed_order_refused(&rig, SESSION_VERB_PAUSE, "a", "the pool has no sessions");
+	rig_end(&rig);
+}
+END_TEST
+
+static bool add_tag(void *ctx, const struct delivery *delivery, bool is_front)
+{
+	char *text = ctx;
+	size_t len = strlen(text);
+	snprintf(text + len, 32 - len, "%s%lu ", is_front ? "*" : "", (unsigned long)delivery->tag);
+	return delivery->tag != 2;
+}
+
+START_TEST(the_tasks_of_a_session_are_listed)
+{
+	struct rig rig;
+	char text[32] = "";
+	struct session_facts facts;
+	begin(&rig, 1, "a a a a! b");
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	ck_assert(pool_session_find(rig.pool, TEXT("a"), &facts));
+	ck_assert_uint_eq(facts.high, 0);
+	ck_assert_uint_eq(facts.normal, 3);
+	keyed_deliver(&rig, "a!");
+	pool_session_tasks(rig.pool, facts.number, add_tag, text);
+	ck_assert_str_eq(text, "6 1 2 ");
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *session_commands_suite(void)
+{
+	Suite *suite = suite_create("core/session_commands");
+	UNIT_CASE(suite, "end", drain_runs_what_is_queued_in_one_go, an_idle_session_ends_at_once,
+		close_gives_up_what_is_queued, close_lets_the_running_task_finish,
+		what_is_kept_opens_the_next_life, abort_cancels_the_running_task,
+		abort_ends_a_worker_that_does_not_answer,
+		a_done_task_of_an_aborted_session_is_done);
+	UNIT_CASE(suite, "others", a_paused_session_keeps_its_tasks,
+		a_session_is_paused_before_it_exists, a_parked_task_is_tried_now_or_given_up,
+		what_cannot_be_done_is_refused, an_unfit_message_is_not_retried,
+		a_pool_without_sessions_refuses, the_tasks_of_a_session_are_listed);
+	return suite;
+}
+
+UNIT_MAIN(session_commands_suite)
