@@ -294,10 +294,16 @@ static void on_cancelled(struct consumer *consumer, const struct amqp_event *eve
 
 /* ---------- deliveries ---------- */
 
+static bool keeps_route(const struct consumer_config *config)
+{
+	return config->keep_route || config->key.kind == KEY_ROUTING_KEY;
+}
+
 uint8_t *consumer_content_memory(struct consumer *consumer, size_t len, void **ret_owner)
 {
-	size_t route = consumer->config->keep_route ? 2 * SHORT_STRING_MAX : 0;
-	struct delivery *delivery = delivery_new(len + route);
+	size_t route = keeps_route(consumer->config) ? 2 * SHORT_STRING_MAX : 0;
+	struct delivery *delivery =
+		delivery_new(len + route + session_key_space(&consumer->config->key));
 
 	if (!delivery)
 		return NULL;
@@ -368,13 +374,14 @@ static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp
 	delivery->redelivered = amqp->redelivered;
 	delivery->properties = amqp->content.properties;
 	delivery->body = amqp->content.body;
-	if (consumer->config->keep_route) {
+	if (keeps_route(consumer->config)) {
 		uint8_t *end = delivery->bytes + delivery->properties.len + delivery->body.len;
 
 		delivery->exchange = copy_text(end, amqp->exchange);
 		delivery->routing_key = copy_text(end + amqp->exchange.len, amqp->routing_key);
 	}
-	task_read_facts(delivery, consumer->config->body_limit);
+	task_read_facts(delivery,
+		&(struct task_facts_options){consumer->config->body_limit, &consumer->config->key});
 	pool_step(consumer->pool, now, &event);
 	CRASH_POINT("delivery-taken");
 	check_limit(consumer, now);

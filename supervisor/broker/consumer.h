@@ -10,6 +10,7 @@
 #include "broker/topology.h"
 #include "core/effects.h"
 #include "core/pool.h"
+#include "message/session_key.h"
 
 struct consumer_config {
 	uint16_t channel; /* its number on the consuming connection */
@@ -17,9 +18,10 @@ struct consumer_config {
 	enum declare declare;
 	struct text dead_letter; /* empty: left to the queue */
 	struct retry_plan retry;
-	uint64_t body_limit; /* bytes; a delivery with a larger body is invalid */
-	bool keep_route;     /* copy exchange and routing key into deliveries */
-	uint32_t seed;       /* of the jitter */
+	uint64_t body_limit;   /* bytes; a delivery with a larger body is invalid */
+	bool keep_route;       /* copy exchange and routing key into deliveries */
+	struct key_source key; /* of the messages' sessions */
+	uint32_t seed;         /* of the jitter */
 };
 
 struct consumer;

@@ -4,7 +4,7 @@ bool name_is_brokers(struct text key)
 {
 	return text_is(key, TEXT("x-death")) || text_starts(key, TEXT("x-first-death-")) ||
 	       text_starts(key, TEXT("x-last-death-")) || text_is(key, HEADER_DELIVERY_COUNT) ||
-	       text_is(key, TEXT("x-acquired-count"));
+	       text_is(key, HEADER_ACQUIRED_COUNT);
 }
 
 bool name_is_stripped(struct text key)

@@ -8,6 +8,7 @@
 #define HEADER_CC             TEXT("CC")
 #define HEADER_BCC            TEXT("BCC")
 #define HEADER_DELIVERY_COUNT TEXT("x-delivery-count")
+#define HEADER_ACQUIRED_COUNT TEXT("x-acquired-count")
 #define HEADER_ATTEMPT        TEXT("x-wpool-attempt")
 #define HEADER_SLICE          TEXT("x-wpool-slice")
 #define HEADER_QUEUE          TEXT("x-wpool-queue")

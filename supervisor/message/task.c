@@ -72,27 +72,33 @@ static void read_header(struct delivery *delivery, const struct table_field *fie
 	}
 }
 
-void task_read_facts(struct delivery *delivery, uint64_t body_limit)
+static void read_headers(struct delivery *delivery, struct text table)
+{
+	struct table_field field;
+	if (table_check(table) != RC_OK) {
+		delivery->invalid = REASON_BAD_HEADERS;
+		return;
+	}
+	delivery->headers = table;
+	while (table_next(&table, true, &field))
+		read_header(delivery, &field);
+}
+
+void task_read_facts(struct delivery *delivery, const struct task_facts_options *options)
 {
 	struct properties properties;
-	if (delivery->body.len > body_limit)
+	if (delivery->body.len > options->body_limit)
 		delivery->invalid = REASON_TOO_LARGE;
 	if (properties_parse(delivery->properties, &properties) != RC_OK) {
 		delivery->invalid = REASON_BAD_HEADERS;
-		return;
+		properties = (struct properties){0};
 	}
 	delivery->reply_to = properties.value[PROPERTY_REPLY_TO];
 	delivery->correlation_id = properties.value[PROPERTY_CORRELATION_ID];
 	delivery->message_id = properties.value[PROPERTY_MESSAGE_ID];
-	struct text rest = properties.value[PROPERTY_HEADERS];
-	if (table_check(rest) != RC_OK) {
-		delivery->invalid = REASON_BAD_HEADERS;
-		return;
-	}
-	delivery->headers = rest;
-	struct table_field field;
-	while (table_next(&rest, true, &field))
-		read_header(delivery, &field);
+	read_headers(delivery, properties.value[PROPERTY_HEADERS]);
+	if (options->key)
+		session_key_read(delivery, &properties, options->key);
 }
 
 /* ---------- the frame for a worker ---------- */

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "core/tasks/delivery.h"
+#include "message/session_key.h"
 
 enum task_body { TASK_BODY_AUTO, TASK_BODY_STR, TASK_BODY_BIN };
 enum task_headers { TASK_HEADERS_TEXT, TASK_HEADERS_TYPED };
@@ -19,11 +20,16 @@ struct task_options {
 	struct text queue;  /* the pool's: OriginalQueueName */
 };
 
-/* Set the members of a delivery that depend on its raw properties (delivery->properties is set):
- * headers, reply_to, correlation_id, attempt, is_suspect, slice, renewed, returns, soft_ms,
- * invalid. Never fails: a delivery that cannot be read, or has a body larger than body_limit,
- * becomes invalid. */
-void task_read_facts(struct delivery *, uint64_t body_limit);
+struct task_facts_options {
+	uint64_t body_limit;          /* bytes; a delivery with a larger body is invalid */
+	const struct key_source *key; /* borrowed for the call; NULL: no sessions */
+};
+
+/* Set the members of a delivery that depend on its raw properties (delivery->properties, body and
+ * routing_key are set): headers, key, is_high, reply_to, correlation_id, attempt, is_suspect,
+ * slice, renewed, returns, soft_ms, invalid. Never fails: a delivery that cannot be read, or has a
+ * body that is too large or a key that cannot be used, becomes invalid. */
+void task_read_facts(struct delivery *, const struct task_facts_options *);
 
 /* A large body that is not copied into the frame: the caller writes it from the delivery. */
 struct task_gap {

@@ -1,6 +1,7 @@
 #include "runtime/pool_runtime.h"
 
 #include "config/change.h"
+#include "message/same.h"
 #include "os/clock.h"
 #include "runtime/pool_runtime_config.h"
 #include "runtime/report.h"
@@ -88,6 +89,12 @@ static bool do_ask(
 	return workers_ask(runtime->workers, slot, life, request, task_id);
 }
 
+static bool do_is_same(void *io, const struct delivery *delivery, const struct delivery *other)
+{
+	(void)io;
+	return message_is_same(delivery, other);
+}
+
 static const struct effects effects = {
 	.send = do_send,
 	.ack = do_ack,
@@ -96,6 +103,7 @@ static const struct effects effects = {
 	.source = do_source,
 	.slot = do_slot,
 	.ask = do_ask,
+	.is_same = do_is_same,
 	.allow_slots = do_allow_slots,
 	.waited = do_waited,
 	.emit = do_emit,

@@ -31,7 +31,7 @@ static struct delivery *delivery_made(struct text properties, struct text body)
 		memcpy(delivery->bytes + properties.len, body.ptr, body.len);
 	delivery->properties = text_of(delivery->bytes, properties.len);
 	delivery->body = text_of(delivery->bytes + properties.len, body.len);
-	task_read_facts(delivery, BODY_LIMIT);
+	task_read_facts(delivery, &(struct task_facts_options){.body_limit = BODY_LIMIT});
 	return delivery;
 }
 

@@ -91,7 +91,7 @@ static struct delivery *delivery_of(json_t *entry)
 	memcpy(delivery->bytes + buf_len(&body), buf_text(&raw).ptr, buf_len(&raw));
 	delivery->body = text_of(delivery->bytes, buf_len(&body));
 	delivery->properties = text_of(delivery->bytes + buf_len(&body), buf_len(&raw));
-	task_read_facts(delivery, 65536);
+	task_read_facts(delivery, &(struct task_facts_options){.body_limit = 65536});
 	delivery->id = id_of(entry);
 	buf_release(&body);
 	buf_release(&table);

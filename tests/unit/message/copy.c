@@ -369,7 +369,7 @@ START_TEST(unreadable_headers_are_left_out_and_named)
 	trial_init(&t);
 	t.delivery = delivery_of(&(struct properties){0}, TEXT_NONE, TEXT("old"), 100);
 	t.delivery->properties = TEXT("\x80");
-	task_read_facts(t.delivery, 100);
+	task_read_facts(t.delivery, &(struct task_facts_options){.body_limit = 100});
 	t.parcel.reason = t.delivery->invalid;
 	trial_run(&t, PARCEL_DEAD_LETTER);
 	assert_table(t.properties.value[PROPERTY_HEADERS],

@@ -205,7 +205,7 @@ START_TEST(malformed_properties_are_invalid)
 		struct bytes raw = from_hex(raws[i]);
 		struct delivery *d = delivery_new(0);
 		d->properties = bytes_text(&raw);
-		task_read_facts(d, 10);
+		task_read_facts(d, &(struct task_facts_options){.body_limit = 10});
 		ck_assert_int_eq(d->invalid, REASON_BAD_HEADERS);
 		ck_assert_uint_eq(d->reply_to.len, 0);
 		delivery_free(d);

@@ -199,7 +199,7 @@ static struct delivery *mutated_delivery(unsigned *seed)
 	memcpy(delivery->bytes, bytes.at, bytes.len);
 	delivery->properties = text_of(delivery->bytes, bytes.len);
 	delivery->body = TEXT("b\xff");
-	task_read_facts(delivery, 100);
+	task_read_facts(delivery, &(struct task_facts_options){.body_limit = 100});
 	return delivery;
 }
 

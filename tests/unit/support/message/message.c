@@ -35,8 +35,8 @@ void put_hex(struct buf *table, const char *key, char type, const char *hex)
 	table_put_field(table, &(struct table_field){text_from(key), type, bytes_text(&value)});
 }
 
-struct delivery *delivery_of(
-	const struct properties *given, struct text table, struct text body, uint64_t body_limit)
+static struct delivery *delivery_with(const struct properties *given, struct text table,
+	struct text body, const struct task_facts_options *options)
 {
 	struct properties properties = *given;
 	struct buf raw;
@@ -44,16 +44,30 @@ struct delivery *delivery_of(
 	if (table.ptr)
 		properties_set(&properties, PROPERTY_HEADERS, table);
 	properties_write(&properties, &raw);
-	struct delivery *delivery = delivery_new(buf_len(&raw) + body.len);
+	size_t space = options->key ? session_key_space(options->key) : 0;
+	struct delivery *delivery = delivery_new(buf_len(&raw) + body.len + space);
 	ck_assert_ptr_nonnull(delivery);
 	memcpy(delivery->bytes, raw.bytes, buf_len(&raw));
 	delivery->properties = text_of(delivery->bytes, buf_len(&raw));
 	if (body.len > 0)
 		memcpy(delivery->bytes + buf_len(&raw), body.ptr, body.len);
 	delivery->body = text_of(delivery->bytes + buf_len(&raw), body.len);
-	task_read_facts(delivery, body_limit);
+	task_read_facts(delivery, options);
 	buf_release(&raw);
 	return delivery;
+}
+
+struct delivery *delivery_of(
+	const struct properties *given, struct text table, struct text body, uint64_t body_limit)
+{
+	return delivery_with(
+		given, table, body, &(struct task_facts_options){.body_limit = body_limit});
+}
+
+struct delivery *delivery_of_session(const struct properties *given, struct text table,
+	struct text body, const struct key_source *key)
+{
+	return delivery_with(given, table, body, &(struct task_facts_options){SIZE_MAX, key});
 }
 
 void append_words(struct buf *out, struct text table)

@@ -35,6 +35,9 @@ void put_hex(struct buf *table, const char *key, char type, const char *hex);
  * broker link makes it. */
 struct delivery *delivery_of(
 	const struct properties *given, struct text table, struct text body, uint64_t body_limit);
+/* The same for a pool with sessions. */
+struct delivery *delivery_of_session(const struct properties *given, struct text table,
+	struct text body, const struct key_source *key);
 /* "key:type=json " for each field. */
 void append_words(struct buf *out, struct text table);
 /* The words are append_words'. */

@@ -1,0 +1,138 @@
+#include "message/session_key.h"
+
+#include "amqp/table.h"
+#include "base/utf8.h"
+#include "message/field_text.h"
+#include "message/names.h"
+
+/* From this priority on a message is in the high lane of its session. */
+#define PRIORITY_HIGH 5
+
+/* The properties that may be the key. Not user_id, expiration and cluster_id: a dead letter does
+ * not keep them, so that a replayed message would have lost its session. */
+static const struct {
+	struct text name;
+	enum property property;
+} key_properties[] = {
+	{{"correlation_id", 14}, PROPERTY_CORRELATION_ID},
+	{{"message_id", 10}, PROPERTY_MESSAGE_ID},
+	{{"type", 4}, PROPERTY_TYPE},
+	{{"app_id", 6}, PROPERTY_APP_ID},
+	{{"reply_to", 8}, PROPERTY_REPLY_TO},
+	{{"content_type", 12}, PROPERTY_CONTENT_TYPE},
+	{{"content_encoding", 16}, PROPERTY_CONTENT_ENCODING},
+};
+
+static const char *parse_header(struct text name, struct key_source *ret_source)
+{
+	if (name.len == 0 || name.len > SESSION_KEY_MAX)
+		return "the name of a header has 1 to 255 bytes";
+	if (name_is_stripped(name))
+		return "that header belongs to wpool or the broker";
+	*ret_source = (struct key_source){.kind = KEY_HEADER, .header = name};
+	return NULL;
+}
+
+static const char *parse_property(struct text name, struct key_source *ret_source)
+{
+	for (size_t i = 0; i < sizeof key_properties / sizeof *key_properties; i++) {
+		if (!text_is(name, key_properties[i].name))
+			continue;
+		*ret_source = (struct key_source){
+			.kind = KEY_PROPERTY, .property = key_properties[i].property};
+		return NULL;
+	}
+	return "the properties that can be a key are correlation_id, message_id, type, app_id, "
+	       "reply_to, content_type and content_encoding";
+}
+
+static struct text after(struct text t, struct text prefix)
+{
+	return text_of(t.ptr + prefix.len, t.len - prefix.len);
+}
+
+const char *key_source_parse(struct text value, struct key_source *ret_source)
+{
+	if (text_starts(value, TEXT("header:")))
+		return parse_header(after(value, TEXT("header:")), ret_source);
+	if (text_starts(value, TEXT("property:")))
+		return parse_property(after(value, TEXT("property:")), ret_source);
+	if (!text_is(value, TEXT("routing_key")))
+		return "a key is header:NAME, property:NAME or routing_key";
+	*ret_source = (struct key_source){.kind = KEY_ROUTING_KEY};
+	return NULL;
+}
+
+size_t session_key_space(const struct key_source *source)
+{
+	return source->kind == KEY_HEADER ? TEXT_DECIMAL_MAX : 0;
+}
+
+/* The digits of an integer, in the last bytes of the delivery. */
+static struct text write_digits(struct delivery *delivery, const struct table_field *field)
+{
+	char *space = (char *)delivery->bytes + delivery->size - TEXT_DECIMAL_MAX;
+	bool is_unsigned = field->type == 'L' || field->type == 'T';
+	uint64_t bits = field_bits(field);
+	int64_t number;
+	if (is_unsigned || !table_field_integer(field, &number))
+		return text_decimal(bits, space);
+	if (number >= 0)
+		return text_decimal((uint64_t)number, space);
+	struct text digits = text_decimal(-(uint64_t)number, space);
+	space[TEXT_DECIMAL_MAX - 1 - digits.len] = '-';
+	return text_of(digits.ptr - 1, digits.len + 1);
+}
+
+/* Set *ret to the key in a header. False: there is none. A value of a type that cannot be a key is
+ * an empty one. */
+static bool find_in_headers(struct delivery *delivery, struct text name, struct text *ret)
+{
+	struct table_field field;
+	int64_t number;
+	if (!table_find(delivery->headers, name, &field) || field.type == 'V')
+		return false;
+	if (field.type == 'S' || field.type == 'x')
+		*ret = field.value;
+	else if (table_field_integer(&field, &number))
+		*ret = write_digits(delivery, &field);
+	else
+		*ret = TEXT_NONE;
+	return true;
+}
+
+static bool find_key(struct delivery *delivery, const struct properties *properties,
+	const struct key_source *source, struct text *ret)
+{
+	switch (source->kind) {
+	case KEY_NONE:
+		break;
+	case KEY_HEADER:
+		return find_in_headers(delivery, source->header, ret);
+	case KEY_PROPERTY:
+		*ret = properties->value[source->property];
+		return properties_has(properties, source->property);
+	case KEY_ROUTING_KEY:
+		*ret = delivery->routing_key;
+		return true;
+	}
+	return false;
+}
+
+void session_key_read(struct delivery *delivery, const struct properties *properties,
+	const struct key_source *source)
+{
+	struct text key;
+	enum reason wrong = REASON_NONE;
+	if (source->kind == KEY_NONE)
+		return;
+	delivery->is_high = properties_octet(properties, PROPERTY_PRIORITY) >= PRIORITY_HIGH;
+	if (!find_key(delivery, properties, source, &key))
+		wrong = source->is_required ? REASON_NO_SESSION : REASON_NONE;
+	else if (key.len == 0 || key.len > SESSION_KEY_MAX || !utf8_is_valid(key))
+		wrong = REASON_BAD_SESSION;
+	else
+		delivery->key = key;
+	if (delivery->invalid == REASON_NONE)
+		delivery->invalid = wrong;
+}
