@@ -12,6 +12,8 @@ int pools_main(int argc, char **argv);
 int workers_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 int verb_main(int argc, char **argv); /* those of api/verbs.def */
+int sessions_main(int argc, char **argv);
+int session_main(int argc, char **argv);
 int stop_main(int argc, char **argv);
 int reload_main(int argc, char **argv);
 int logs_main(int argc, char **argv);

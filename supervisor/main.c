@@ -24,6 +24,8 @@ static const struct command {
 	{"status", status_main, "whether it works, and if not, why not"},
 	{"pools", pools_main, "the state and the figures of each pool"},
 	{"workers", workers_main, "each worker: its process and its task"},
+	{"sessions", sessions_main, "the sessions of a pool, by their keys"},
+	{"session", session_main, "show, drain, close, pause or skip sessions"},
 	{"top", top_main, "pools and workers, live, with keys to control them"},
 	{"logs", logs_main, "the last lines of the log, and new ones"},
 	{"log-level", log_level_main, "how much is logged, now"},

@@ -104,17 +104,24 @@ void api_client_release(struct api_client *client)
 
 /* ---------- the request ---------- */
 
-static void append_url(struct buf *url, const struct api_request *request)
+void api_append_query_value(struct buf *path, struct text value)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789._-";
+
+	for (size_t i = 0; i < value.len; i++)
+		buf_printf(path, memchr(plain, value.ptr[i], sizeof plain - 1) ? "%c" : "%%%02X",
+			(uint8_t)value.ptr[i]);
+}
+
+static void append_url(struct buf *url, const struct api_request *request)
+{
 	const char *path = request->path, *star = strchr(path, '*');
 
 	buf_printf(url, "http://wpool%.*s", star ? (int)(star - path) : (int)strlen(path), path);
 	if (request->pool && !star)
 		buf_printf(url, "%cpool=", strchr(path, '?') ? '&' : '?');
-	for (const char *at = request->pool; at && *at; at++)
-		buf_printf(url, strchr(plain, *at) ? "%c" : "%%%02X", (unsigned char)*at);
+	api_append_query_value(url, text_from(request->pool));
 	buf_printf(url, "%s", star ? star + 1 : "");
 	buf_append_byte(url, '\0');
 }
@@ -159,7 +166,8 @@ static CURLcode set_options(struct api_client *client, const char *socket, const
 	if (code == CURLE_OK)
 		code = (set)(handle, CURLOPT_URL, url);
 	if (code == CURLE_OK)
-		code = (set)(handle, CURLOPT_TIMEOUT_MS, client->request.on_line ? 0 : TIMEOUT_MS);
+		code = (set)(handle, CURLOPT_TIMEOUT_MS,
+			client->request.on_line || client->request.is_long ? 0 : TIMEOUT_MS);
 	if (code == CURLE_OK)
 		code = (set)(handle, CURLOPT_NOSIGNAL, 1L);
 	if (code == CURLE_OK)
@@ -234,7 +242,8 @@ static void set_refusal(struct api_client *client)
 		buf_printf(
 			&client->problem, "the supervisor answers with status %ld", client->status);
 	json_decref(answer);
-	client->exit_code = client->status == 404   ? EX_DATAERR
+	client->exit_code = client->status == 400   ? EX_USAGE
+			    : client->status == 404 ? EX_DATAERR
 			    : client->status == 409 ? EX_TEMPFAIL
 			    : client->status == 422 ? EX_CONFIG
 						    : EX_UNAVAILABLE;

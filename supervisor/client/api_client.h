@@ -15,6 +15,7 @@ struct api_request {
 	bool is_post;     /* without a body */
 	const char *path; /* a * in it is replaced by the pool */
 	const char *pool; /* put into the query if the path has no *; NULL: all */
+	bool is_long;     /* the answer may last any time */
 	/* If not NULL, called for each line of an answer with status 200; the answer is not kept
 	 * and may last any time. Return false to end it. */
 	bool (*on_line)(void *ctx, struct text line);
@@ -24,7 +25,8 @@ struct api_request {
 struct api_client {
 	/* the result, once api_client_wait has returned true */
 	int exit_code;     /* EX_OK; 69: no supervisor listens, or no answer; 77: no permission; for
-			      HTTP status 404: 65, 409: 75, 422: 78, others: 69 */
+			      HTTP status 400: 64, 404: 65, 409: 75, 422: 78, others:
+			      69 */
 	bool is_absent;    /* no supervisor listens there */
 	long status;       /* of HTTP; 0: there was no answer */
 	struct buf answer; /* its body */
@@ -47,6 +49,8 @@ struct api_client {
  * RC_MEMORY; then *ret_why is the text, static, and there is nothing to release. */
 enum rc api_client_init(struct api_client *, const char *socket, const char **ret_why) MUST_CHECK;
 void api_client_release(struct api_client *);
+/* Append a text to a path as a part of its query. */
+void api_append_query_value(struct buf *path, struct text);
 /* Send a request; its texts are borrowed until the result. No other request may be open. */
 void api_client_send(struct api_client *, const struct api_request *);
 /* Wait until the result is there, one of fds is readable, or timeout_ms have passed. True: the

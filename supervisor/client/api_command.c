@@ -13,8 +13,9 @@ static const struct option common_options[] = {API_COMMAND_OPTION_TABLE};
 
 static void print_help(const struct api_command *q)
 {
-	printf("usage: wpool %s [OPTION]...%s%s\n\n%s\n%s", q->command, *q->usage ? " " : "",
-		q->usage, q->help, q->own ? q->own : "");
+	printf("usage: wpool %s%s%s [OPTION]...%s%s\n\n%s\n%s", q->command, q->verbs ? " " : "",
+		q->verbs ? q->verbs : "", *q->usage ? " " : "", q->usage, q->help,
+		q->own ? q->own : "");
 	fputs("  --socket PATH  the supervisor's control socket; without it WPOOL_CONTROL_SOCKET,\n"
 	      "                 else the default paths\n",
 		stdout);
@@ -63,7 +64,10 @@ int api_command_read(struct api_command *q, int argc, char **argv)
 		return exit_code;
 	for (size_t i = 0; i < 2 && q->arguments[i] && optind < argc; i++)
 		*q->arguments[i] = argv[optind++];
-	return optind < argc ? cli_problem(q->command, "unexpected '%s'", argv[optind]) : -1;
+	q->more = argv + optind;
+	return optind < argc && !q->takes_more
+		       ? cli_problem(q->command, "unexpected '%s'", argv[optind])
+		       : -1;
 }
 
 /* ---------- the request ---------- */
@@ -76,6 +80,7 @@ static int ask(const struct api_command *q, const char *path,
 	struct api_request request = {.is_post = q->is_post,
 		.path = path,
 		.pool = q->pool,
+		.is_long = q->is_long,
 		.on_line = on_line,
 		.ctx = ctx};
 	json_t *answer, *problem;

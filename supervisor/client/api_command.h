@@ -20,22 +20,26 @@ enum { API_COMMAND_SOCKET = 256, API_COMMAND_JSON, API_COMMAND_HELP };
 struct api_command {
 	const char *command;
 	/* --help */
+	const char *verbs;   /* before "[OPTION]...": "show|drop"; NULL: it has none */
 	const char *usage;   /* behind "[OPTION]..."; "" */
 	const char *help;    /* whole lines, like the next two */
 	const char *own;     /* about its own options; NULL: it has none */
 	const char *json;    /* about --json; NULL: what is usual */
 	const char *exits;   /* "0 done": exit statuses with a special meaning */
 	bool is_interactive; /* no --json */
+	bool is_long;        /* the answer may last any time */
 	/* its own options; NULL: none. on_option returns -1 to continue, else an exit code */
 	const struct option *options;
 	const char *letters; /* short ones, as getopt has them; NULL */
 	int (*on_option)(struct api_command *, int option);
 	/* where arguments are stored, in order; NULL: it takes none */
 	const char **arguments[2];
+	bool takes_more; /* any number of arguments after these: more */
 	bool is_post;
 	/* what the command line has */
 	const char *socket; /* NULL: the default */
 	const char *pool;   /* NULL: all */
+	char **more;        /* NULL-terminated */
 	bool wants_json;
 };
 

@@ -31,6 +31,9 @@ struct text json_column_text(
 {
 	struct text state;
 
+	if ((column->kind == JSON_NUMBER || column->kind == JSON_PAIR) &&
+		!json_cell_find(member, column->path))
+		return TEXT_NONE;
 	switch (column->kind) {
 	case JSON_TEXT:
 		return json_cell_text(member, column->path);

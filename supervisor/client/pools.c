@@ -15,7 +15,8 @@ static const char help[] =
 	"The state of each pool of a running wpool serve, and what it has done since the start;\n"
 	"below the table, what is wrong. BACKLOG waits in the broker (read every 5 s), WAITING\n"
 	"here; OPEN is what workers have begun, of the places that they have; UNACKED is all that\n"
-	"came and is not settled.\n";
+	"came and is not settled. Only with sessions: SESSIONS that have begun, PARKED and BLOCKED\n"
+	"ones, and STUCK, the messages that cannot run now, of the window.\n";
 
 /* ---------- columns ---------- */
 

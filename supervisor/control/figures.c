@@ -23,6 +23,14 @@ static const struct slot_counts *slots(struct pool_view *p)
 	return &p->slots;
 }
 
+static const struct session_counts *sessions(struct pool_view *p)
+{
+	if (!p->has_sessions)
+		p->sessions = pool_session_counts(p->runtime->pool);
+	p->has_sessions = true;
+	return &p->sessions;
+}
+
 static struct workers_lines lines(const struct pool_view *p)
 {
 	return workers_lines(p->runtime->workers);
@@ -52,7 +60,24 @@ static mtime backlog_age(const struct pool_view *p)
 	return time_since(backlog ? backlog->at : MTIME_NEVER);
 }
 
+static bool is_active(struct pool_view *p)
+{
+	return !sessions(p)->is_standby;
+}
+
+static mtime oldest_wait(struct pool_view *p)
+{
+	mtime since = sessions(p)->oldest_wait;
+
+	return since == MTIME_NEVER ? 0 : time_since(since);
+}
+
 /* ---------- the list ---------- */
+
+bool figure_is_of(const struct pool_view *p, enum api_figure_id id)
+{
+	return !api_figures[id].of_sessions || p->runtime->pool_config.session.is_on;
+}
 
 int64_t figure_value(struct pool_view *p, enum api_figure_id id)
 {
@@ -82,8 +107,8 @@ const struct histogram *figure_times(const struct pool_view *p, enum api_figure_
 	}
 }
 
-/* Value 0 of each label stands for "none". */
-void figure_each_label(const struct pool_view *p, enum api_figure_id id,
+/* A value without a name stands for "none". */
+void figure_each_label(struct pool_view *p, enum api_figure_id id,
 	void (*on_count)(void *ctx, const char *label, const char *value, uint64_t count),
 	void *ctx)
 {
@@ -91,8 +116,9 @@ void figure_each_label(const struct pool_view *p, enum api_figure_id id,
 #define FIGURE(id, ...)
 #define FIGURE_BY_LABEL(id, path, label, name, count, getter, ...)                                 \
 	case API_FIGURE_##id:                                                                      \
-		for (unsigned i = 1; i < count; i++)                                               \
-			on_count(ctx, label, name(i), (getter)[i]);                                \
+		for (unsigned i = 0; i < count; i++)                                               \
+			if (*name(i))                                                              \
+				on_count(ctx, label, name(i), (getter)[i]);                        \
 		break;
 #define FIGURE_TIMES(id, ...)
 #include "api/figures.def"
@@ -172,7 +198,8 @@ static bool set_member(json_t *pool, const char *path, json_t *value)
 bool figures_set_members(struct pool_view *p, json_t *pool)
 {
 	for (size_t i = 0; i < API_FIGURE_COUNT; i++)
-		if (api_figures[i].path && !set_member(pool, api_figures[i].path, json_of(p, i)))
+		if (api_figures[i].path && figure_is_of(p, i) &&
+			!set_member(pool, api_figures[i].path, json_of(p, i)))
 			return false;
 	return true;
 }

@@ -150,6 +150,8 @@ static void append_figure(struct buf *out, struct pool_view *p, enum api_figure_
 	char labels[LABELS_SIZE];
 	int64_t value;
 
+	if (!figure_is_of(p, id))
+		return;
 	if (figure->unit == API_TIMES) {
 		append_times(&sample, figure_times(p, id));
 		return;

@@ -91,6 +91,10 @@ static const struct route {
 		{"POST", "/v1/pools/*/" #id, false, control_answer_verb},
 #define POOL_VERB(id, ...) {"POST", "/v1/pools/*/" #id, false, control_answer_verb},
 #include "api/verbs.def"
+	{"GET", "/v1/pools/*/sessions", false, control_answer_sessions},
+#define SESSION_VERB(id, verb, ...)                                                                \
+	{"POST", "/v1/pools/*/sessions/" #verb, false, control_answer_session_verb},
+#include "api/session_verbs.def"
 };
 
 /* RFC 9112, 3.2: which Host counts if there are several is read differently by others. Only

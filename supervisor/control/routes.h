@@ -19,6 +19,8 @@ void control_answer_pools_only(
 void control_answer_workers(const struct supervisor_view *, const struct http_request *);
 void control_answer_reload(const struct supervisor_view *, const struct http_request *);
 void control_answer_verb(const struct supervisor_view *, const struct http_request *);
+void control_answer_sessions(const struct supervisor_view *, const struct http_request *);
+void control_answer_session_verb(const struct supervisor_view *, const struct http_request *);
 void control_answer_logs(const struct supervisor_view *, const struct http_request *);
 void control_answer_log_level(const struct supervisor_view *, const struct http_request *);
 void control_answer_stop(const struct supervisor_view *, const struct http_request *);

@@ -1,6 +1,7 @@
 #include "runtime/health.h"
 
 #include "base/utf8.h"
+#include "core/session_facts.h"
 #include "os/clock.h"
 #include "runtime/report.h"
 
@@ -29,6 +30,24 @@ struct health health_of_supervisor(const struct supervisor_view *view)
 	return health;
 }
 
+static void judge_sessions(
+	struct health *health, const struct pool_runtime *runtime, const struct pool_facts *facts)
+{
+	struct session_counts sessions = pool_session_counts(runtime->pool);
+
+	health->window = facts->window;
+	health->held = sessions.by_state[SESSION_HELD];
+	health->parked = sessions.by_state[SESSION_PARKED];
+	health->blocked = sessions.by_state[SESSION_BLOCKED];
+	health->paused = sessions.by_state[SESSION_PAUSED];
+	if (health->blocked > 0)
+		health->warnings |= bit(HEALTH_BLOCKED);
+	/* After the loss of a channel nothing is unacked, and what is detached comes again. */
+	if (facts->window > 0 && facts->unacked >= facts->window &&
+		sessions.stuck >= facts->window && !runtime->is_draining)
+		health->causes |= bit(HEALTH_WINDOW_STUCK);
+}
+
 struct health health_of_pool(const struct pool_runtime *runtime)
 {
 	struct pool_facts facts = pool_facts(runtime->pool);
@@ -52,12 +71,14 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.causes |= bit(HEALTH_PAUSED);
 	else if (facts.ready == 0)
 		health.causes |= bit(facts.failing > 0 ? HEALTH_CRASH_LOOP : HEALTH_NO_WORKER);
-	else if (consume.is_up && !consumer_is_consuming(runtime->consumer))
+	else if (consume.is_up && facts.state != POOL_IS_STANDBY &&
+		 !consumer_is_consuming(runtime->consumer))
 		health.causes |= bit(HEALTH_NO_CONSUMER);
 	if (facts.ready > 0 && facts.failing > 0)
 		health.warnings |= bit(HEALTH_CRASH_LOOP);
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
+	judge_sessions(&health, runtime, &facts);
 	return health;
 }
 
@@ -125,6 +146,14 @@ static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 			span_text(loop->next_start > now ? loop->next_start - now : 0, span));
 }
 
+static void append_blocked(struct buf *out, unsigned blocked)
+{
+	buf_printf(out,
+		"%u session%s blocked, because the task at the front failed for good; wpool "
+		"session retry or skip decides",
+		blocked, blocked == 1 ? " is" : "s are");
+}
+
 static void append_sentence(struct buf *out, const struct health *health, enum health_cause cause)
 {
 	switch (cause) {
@@ -156,6 +185,17 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 	case HEALTH_NO_CONSUMER:
 		buf_printf(out, "not consuming its queue \"%s\", which may be missing; see the log",
 			health->queue);
+		break;
+	case HEALTH_WINDOW_STUCK:
+		buf_printf(out,
+			"all %u messages of its window (prefetch) wait in sessions that cannot run "
+			"now: %u parked, %u blocked, %u paused, %u held by a takeover; see wpool "
+			"sessions",
+			health->window, health->parked, health->blocked, health->paused,
+			health->held);
+		break;
+	case HEALTH_BLOCKED:
+		append_blocked(out, health->blocked);
 		break;
 	case HEALTH_SUSPECTS:
 		buf_printf(out,

@@ -18,7 +18,10 @@ enum health_cause {
 	HEALTH_CRASH_LOOP,    /* a pool has no ready worker, or (as a warning) too few, because they
 				 fail */
 	HEALTH_NO_CONSUMER,   /* a pool is connected, but does not consume its queue */
+	HEALTH_WINDOW_STUCK,  /* all messages that a pool may have belong to sessions that cannot
+				 run, so it gets no other ones */
 	HEALTH_SUSPECTS,      /* a warning: tasks of a pool wait until they can run alone */
+	HEALTH_BLOCKED,       /* a warning: sessions of a pool are blocked */
 	HEALTH_CAUSE_COUNT
 };
 
@@ -31,7 +34,9 @@ struct health {
 	const char *consume_failure,
 		*publish_failure; /* why the connection was lost; empty: none */
 	const char *consume_failure_kind, *publish_failure_kind;
-	unsigned suspects; /* tasks that wait to run alone */
+	unsigned suspects;                      /* tasks that wait to run alone */
+	unsigned window;                        /* messages that the pool may have unacked */
+	unsigned parked, blocked, paused, held; /* sessions */
 	struct crash_loop {
 		unsigned failing, wanted; /* workers */
 		unsigned failures;        /* in a row, of the worst one */

@@ -225,6 +225,16 @@ const char *pool_runtime_cancel(struct pool_runtime *runtime, uint64_t task_id, 
 	return step_command(runtime, event, now);
 }
 
+const char *pool_runtime_session_command(struct pool_runtime *runtime, enum session_verb verb,
+	enum session_queued queued, struct text key, mtime now)
+{
+	struct event event = {.kind = SESSION_COMMAND, .session = {verb, queued, key}};
+
+	runtime->refusal = NULL;
+	pool_step(runtime->pool, now, &event);
+	return runtime->refusal;
+}
+
 const char *pool_runtime_scale(struct pool_runtime *runtime, uint32_t min, uint32_t max, mtime now)
 {
 	struct event event = {.command = {.what = COMMAND_SCALE, .number = min, .max = max}};

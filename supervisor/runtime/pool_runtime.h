@@ -67,6 +67,9 @@ const char *pool_runtime_command(struct pool_runtime *, enum command, uint32_t n
 const char *pool_runtime_scale(struct pool_runtime *, uint32_t min, uint32_t max, mtime now);
 /* Ask the worker that has the task with this id to give it up. */
 const char *pool_runtime_cancel(struct pool_runtime *, uint64_t task_id, mtime now);
+/* Give a session a command. queued: for CLOSE and ABORT. key: borrowed for the call. */
+const char *pool_runtime_session_command(struct pool_runtime *, enum session_verb,
+	enum session_queued queued, struct text key, mtime now);
 const char *pool_runtime_scale_as_configured(struct pool_runtime *, mtime now);
 /* End a turn of the loop: expired timers, dispatch, acks, and one write for each pipe. */
 void pool_runtime_turn(struct pool_runtime *, mtime now, uint64_t wall_s);

@@ -138,9 +138,22 @@ static void sort(struct top_table *table)
 		qsort(table->rows, table->count, sizeof *table->rows, compare_places);
 }
 
+/* A column that is empty in all rows is not shown. */
+static bool is_shown(const struct top_table *table, const struct json_column *column)
+{
+	char buffer[JSON_COLUMN_SIZE];
+
+	for (size_t i = 0; i < table->count; i++)
+		if (text_of_cell(table, &table->rows[i], column, buffer).len > 0)
+			return true;
+	return false;
+}
+
 void top_table_sort_next(struct top_table *table)
 {
-	table->sort = (table->sort + 1) % (table->column_count + 1);
+	do
+		table->sort = (table->sort + 1) % (table->column_count + 1);
+	while (table->sort && !is_shown(table, &table->columns[table->sort - 1]));
 	sort(table);
 }
 

@@ -31,7 +31,7 @@ void top_table_release(struct top_table *);
 enum rc top_table_take(struct top_table *, json_t *list, mtime at) MUST_CHECK;
 /* Remove all rows. */
 void top_table_clear(struct top_table *);
-/* Sort by the next column; after the last one, in the order of the list. */
+/* Sort by the next column that is shown; after the last one, in the order of the list. */
 void top_table_sort_next(struct top_table *);
 /* Return the title of the column by which it is sorted, or "". */
 const char *top_table_sorted_by(const struct top_table *);

@@ -112,8 +112,6 @@ static void expect_order(const char *first, const char *second)
 
 START_TEST(sorting_rows_keeps_the_chosen_pool)
 {
-	const size_t done = 10; /* DONE/S, from 1 */
-
 	take(TOP_ASK_POOLS, POOLS(POOL("bb", 0) "," POOL("aa", 0) "," POOL("cc", 0)), 0);
 	take(TOP_ASK_POOLS, POOLS(POOL("bb", 5) "," POOL("aa", 50) "," POOL("cc", 6)),
 		MTIME_SECOND);
@@ -122,9 +120,8 @@ START_TEST(sorting_rows_keeps_the_chosen_pool)
 	top_table_sort_next(&model.pools);
 	ck_assert_str_eq(top_table_sorted_by(&model.pools), "POOL");
 	expect_order("  aa", "> bb");
-	while (model.pools.sort != done)
+	while (strcmp(top_table_sorted_by(&model.pools), "DONE/S") != 0)
 		top_table_sort_next(&model.pools);
-	ck_assert_str_eq(top_table_sorted_by(&model.pools), "DONE/S");
 	expect_order("  aa", "  cc");
 	expect_order("  cc", "> bb");
 	ck_assert(!top_model_move(&model, 1));
@@ -134,6 +131,30 @@ START_TEST(sorting_rows_keeps_the_chosen_pool)
 		top_table_sort_next(&model.pools);
 	expect_order("  bb", "  aa");
 	expect_order("  aa", "> cc");
+}
+END_TEST
+
+/* Only pools with sessions have the columns of sessions, and pages without them do not sort by
+ * them.
+ */
+START_TEST(columns_of_sessions_come_with_sessions)
+{
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 3)), 0);
+	draw(WIDTH, 24, 0);
+	ck_assert_ptr_null(strstr(page, "BLOCKED"));
+	do {
+		top_table_sort_next(&model.pools);
+		ck_assert_str_ne(top_table_sorted_by(&model.pools), "BLOCKED");
+	} while (model.pools.sort != 0);
+	take(TOP_ASK_POOLS,
+		POOLS(POOL(
+			"one", 3) ", {\"name\": \"two\", \"sessions\": {\"active\": 7, "
+				  "\"blocked\": 2, \"stuck\": 40}, \"tasks\": {\"window\": 99}}"),
+		MTIME_SECOND);
+	draw(WIDTH, 24, 0);
+	EXPECT_IN("POOL", "SESSIONS");
+	EXPECT_IN("POOL", "BLOCKED");
+	EXPECT_IN("two", "40/99");
 }
 END_TEST
 
@@ -317,6 +338,7 @@ static Suite *suite(void)
 	tcase_add_test(model_case, two_answers_within_a_moment_give_no_rate);
 	tcase_add_test(model_case, a_counter_that_fell_gives_no_rate);
 	tcase_add_test(model_case, sorting_rows_keeps_the_chosen_pool);
+	tcase_add_test(model_case, columns_of_sessions_come_with_sessions);
 	tcase_add_test(model_case, when_the_chosen_pool_is_gone_another_is_chosen);
 	tcase_add_test(model_case, answers_that_make_no_sense_are_drawn_as_dashes);
 	tcase_add_test(model_case, a_page_has_as_many_lines_as_the_terminal);

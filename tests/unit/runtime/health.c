@@ -33,9 +33,21 @@ START_TEST(each_cause_has_a_sentence)
 		{HEALTH_NO_WORKER, "no worker is ready"},
 		{HEALTH_NO_CONSUMER, "not consuming its queue \"orders\", which may be missing; "
 				     "see the log"},
+		{HEALTH_WINDOW_STUCK,
+			"all 20 messages of its window (prefetch) wait in sessions that cannot run "
+			"now: 4 parked, 2 blocked, 3 paused, 0 held by a takeover; see wpool "
+			"sessions"},
+		{HEALTH_BLOCKED,
+			"2 sessions are blocked, because the task at the front failed for good; "
+			"wpool session retry or skip decides"},
 	};
-	struct health health = {
-		.consume_failure = "refused", .publish_failure = "", .queue = "orders"};
+	struct health health = {.consume_failure = "refused",
+		.publish_failure = "",
+		.queue = "orders",
+		.window = 20,
+		.parked = 4,
+		.blocked = 2,
+		.paused = 3};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		ck_assert_str_eq(text_of_cause(&health, cases[i].cause), cases[i].text);

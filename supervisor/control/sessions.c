@@ -1,0 +1,274 @@
+/* GET /v1/pools/NAME/sessions: the sessions of a pool, made while they are sent. Only on the
+ * control socket, because keys come from publishers. */
+#include "control/sessions.h"
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "config/value/quantity.h"
+#include "control/routes.h"
+#include "core/tasks/delivery.h"
+#include "os/clock.h"
+#include "runtime/pool_set.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define KEY_MAX   255
+#define TASKS_MAX 100
+
+/* ---------- what all requests about sessions have ---------- */
+
+/* While a pool replaces another one of its name, the one that is active has the sessions. */
+static struct pool_runtime *find_owner(
+	const struct supervisor_view *view, struct pool_runtime *latest)
+{
+	struct pool_runtime *runtime, *found = latest;
+
+	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));)
+		if (strcmp(runtime->config.name, latest->config.name) == 0 &&
+			pool_session_counts(runtime->pool).remembered >
+				pool_session_counts(found->pool).remembered)
+			found = runtime;
+	return found;
+}
+
+static void refuse_where(
+	const struct http_request *request, const struct session_filter_problem *problem)
+{
+	char text[sizeof problem->text + 64];
+
+	snprintf(text, sizeof text, "where is malformed at position %zu: %s", problem->position,
+		problem->text);
+	control_answer_json(request, 400,
+		json_pack("{s:o, s:I}", "error", json_text(text_from(text)), "position",
+			(json_int_t)problem->position));
+}
+
+bool session_query_read(const struct supervisor_view *view, const struct http_request *request,
+	struct session_query *ret)
+{
+	const char *key = http_query(request, "key"), *where = http_query(request, "where");
+	struct session_filter_problem problem;
+	struct session_filter filter;
+
+	*ret = (struct session_query){.key = text_from(key), .where = text_from(where)};
+	if (!control_find_pool(view, request, &ret->runtime))
+		return false;
+	if (!ret->runtime->pool_config.session.is_on)
+		control_refuse(request, 409,
+			"this pool has no sessions: its configuration has no `session`", NULL);
+	else if (key && where)
+		control_refuse(request, 400, "key and where contradict each other", NULL);
+	else if (key && (!ret->key.len || ret->key.len > KEY_MAX || !utf8_is_valid(ret->key)))
+		control_refuse(request, 400, "a key is UTF-8 of 1 to 255 bytes", NULL);
+	else if (where && !session_filter_parse(&filter, ret->where, &problem))
+		refuse_where(request, &problem);
+	else {
+		ret->runtime = find_owner(view, ret->runtime);
+		return true;
+	}
+	return false;
+}
+
+void session_refuse_unknown(const struct http_request *request, struct text key)
+{
+	char text[KEY_MAX + 64];
+
+	snprintf(text, sizeof text, "this pool has no session \"%.*s\" now", TEXT_ARGS(key));
+	control_refuse(request, 404, text, NULL);
+}
+
+/* ---------- a session as JSON ---------- */
+
+/* Written by hand: there may be a hundred thousand. */
+static void append_span(struct buf *out, const char *name, mtime span)
+{
+	if (span == MTIME_NEVER)
+		buf_printf(out, ",\"%s\":null", name);
+	else
+		buf_printf(out, ",\"%s\":%.6f", name, (double)span / MTIME_SECOND);
+}
+
+struct tasks {
+	struct buf *out;
+	unsigned count;
+};
+
+static bool append_task(void *ctx, const struct delivery *task, bool is_front)
+{
+	struct tasks *tasks = ctx;
+	char name[DELIVERY_NAME_SIZE];
+
+	if (tasks->count == TASKS_MAX)
+		return false;
+	buf_printf(tasks->out, "%s{\"id\":", tasks->count++ ? "," : "");
+	if (task->id)
+		buf_printf(tasks->out, "%" PRIu64, task->id);
+	else
+		buf_append_text(tasks->out, TEXT("null"));
+	buf_append_text(tasks->out, TEXT(",\"name\":"));
+	json_append_string(tasks->out, delivery_name(task, name));
+	buf_printf(tasks->out, ",\"lane\":\"%s\",\"attempts\":%u,\"front\":%s}",
+		task->is_high ? "high" : "normal", task->attempt, is_front ? "true" : "false");
+	return true;
+}
+
+static void append_session(
+	struct buf *out, const struct pool *pool, const struct session_facts *facts, bool has_tasks)
+{
+	struct tasks tasks = {.out = out};
+	mtime now = clock_now();
+
+	buf_append_text(out, TEXT("{\"key\":"));
+	json_append_string(out, facts->key);
+	buf_printf(out, ",\"state\":\"%s\"", session_state_name(facts->state));
+	append_span(out, "for_s", mtime_max(now - facts->since, 0));
+	append_span(out, "due_s",
+		facts->due == MTIME_NEVER ? MTIME_NEVER : mtime_max(facts->due - now, 0));
+	if (facts->reason == REASON_NONE)
+		buf_append_text(out, TEXT(",\"reason\":null"));
+	else
+		buf_printf(out, ",\"reason\":\"%s\"", reason_name(facts->reason));
+	buf_printf(out, ",\"attempts\":%u,\"backlog\":%u,\"high\":%u,\"normal\":%u",
+		facts->front ? facts->front->attempt : 0, facts->high + facts->normal, facts->high,
+		facts->normal);
+	if (has_tasks) {
+		buf_append_text(out, TEXT(",\"tasks\":["));
+		pool_session_tasks(pool, facts->number, append_task, &tasks);
+		buf_append_byte(out, ']');
+	}
+	buf_append_byte(out, '}');
+}
+
+/* ---------- the list ---------- */
+
+struct list {
+	struct session_walk walk;
+	uint64_t found, limit;
+	bool counts; /* only their number is wanted */
+	bool has_tasks;
+	bool has_begun, has_ended;
+};
+
+static void append_end(struct list *list, struct buf *out, bool has_more)
+{
+	if (list->counts)
+		buf_printf(out, "{\"count\":%" PRIu64 "}\n", list->found);
+	else
+		buf_printf(out, "\n],\"more\":%s}\n", has_more ? "true" : "false");
+	list->has_ended = true;
+}
+
+static void append_found(struct list *list, struct buf *out, const struct session_facts *facts)
+{
+	if (!list->counts) {
+		buf_append_text(out, list->found ? TEXT(",\n") : TEXT("\n"));
+		append_session(out, session_walk_pool(&list->walk)->pool, facts, list->has_tasks);
+	}
+	list->found++;
+}
+
+static bool append_next(void *ctx, struct buf *out)
+{
+	struct list *list = ctx;
+	struct session_facts facts;
+
+	if (list->has_ended)
+		return false;
+	if (!list->has_begun && !list->counts)
+		buf_append_text(out, TEXT("{\"sessions\":["));
+	list->has_begun = true;
+	switch (session_walk_next(&list->walk, &facts)) {
+	case SESSION_WALK_FOUND:
+		if (!list->counts && list->found == list->limit)
+			append_end(list, out, true);
+		else
+			append_found(list, out, &facts);
+		break;
+	case SESSION_WALK_MORE:
+		break;
+	case SESSION_WALK_END:
+		append_end(list, out, false);
+		break;
+	}
+	return true;
+}
+
+static void list_free(void *ctx)
+{
+	struct list *list = ctx;
+
+	session_walk_release(&list->walk);
+	free(list);
+}
+
+/* It never waits, but a hundred thousand sessions may take longer than an answer usually may. */
+static bool has_to_wait(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+static const struct http_pieces pieces = {
+	.next = append_next, .end = list_free, .waits = has_to_wait};
+
+/* ---------- the request ---------- */
+
+static void answer_one(const struct http_request *request, const struct session_query *query)
+{
+	const struct pool *pool = query->runtime->pool;
+	struct session_facts facts;
+	struct buf out;
+
+	if (!pool_session_find(pool, query->key, &facts)) {
+		session_refuse_unknown(request, query->key);
+		return;
+	}
+	buf_init(&out, SIZE_MAX);
+	if (control_is_true(request, "count")) {
+		buf_append_text(&out, TEXT("{\"count\":1}\n"));
+	} else {
+		buf_append_text(&out, TEXT("{\"sessions\":[\n"));
+		append_session(&out, pool, &facts, control_is_true(request, "tasks"));
+		buf_append_text(&out, TEXT("\n],\"more\":false}\n"));
+	}
+	if (out.failed)
+		control_refuse_memory(request);
+	else
+		http_answer(request, 200, CONTROL_JSON_TYPE, buf_text(&out), NULL);
+	buf_release(&out);
+}
+
+void control_answer_sessions(const struct supervisor_view *view, const struct http_request *request)
+{
+	const char *limit = http_query(request, "limit");
+	struct session_query query;
+	uint64_t number = UINT64_MAX;
+	struct list *list;
+
+	if (!session_query_read(view, request, &query))
+		return;
+	if (limit && !text_read_decimal(text_from(limit), UINT64_MAX, &number)) {
+		control_refuse(request, 400, "limit is a number from 0", NULL);
+		return;
+	}
+	if (query.key.len > 0) {
+		answer_one(request, &query);
+		return;
+	}
+	if (http_following(request) >= CONTROL_WAITERS) {
+		control_refuse(request, 503, CONTROL_CROWDED, NULL);
+		return;
+	}
+	list = calloc(1, sizeof *list);
+	if (!list || session_walk_init(&list->walk, view, query.runtime, query.where) != RC_OK) {
+		free(list);
+		control_refuse_memory(request);
+		return;
+	}
+	list->limit = number;
+	list->counts = control_is_true(request, "count");
+	list->has_tasks = control_is_true(request, "tasks");
+	http_answer_in_pieces(request, CONTROL_JSON_TYPE, &pieces, list);
+}

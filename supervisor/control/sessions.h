@@ -1,0 +1,22 @@
+/* What the requests about sessions share. Layer: control. */
+#ifndef CONTROL_SESSIONS_H
+#define CONTROL_SESSIONS_H
+
+#include "control/answer.h"
+#include "control/session_walk.h"
+
+/* What a query says about which sessions. */
+struct session_query {
+	struct pool_runtime *runtime;
+	struct text key;   /* TEXT_NONE: it names none */
+	struct text where; /* a valid expression; TEXT_NONE: it has none */
+};
+
+/* Read the pool, `key` and `where` of a request; its texts are borrowed from it. False: it was
+ * refused: 404 for a pool that does not exist, 409 for one without sessions, 400 for a mistake. */
+bool session_query_read(
+	const struct supervisor_view *, const struct http_request *, struct session_query *ret);
+/* 404 */
+void session_refuse_unknown(const struct http_request *, struct text key);
+
+#endif
