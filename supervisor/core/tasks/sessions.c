@@ -743,7 +743,7 @@ static mtime idle_deadline(const struct sessions *sessions)
 	return mtime_after(session->since, sessions->config->session.idle);
 }
 
-static void end_idle_ones(struct sessions *sessions, mtime now)
+void sessions_end_idle(struct sessions *sessions, mtime now)
 {
 	while (idle_deadline(sessions) <= now) {
 		struct session *session =
@@ -752,11 +752,10 @@ static void end_idle_ones(struct sessions *sessions, mtime now)
 	}
 }
 
-void sessions_tick(struct sessions *sessions, mtime now)
+void sessions_wake(struct sessions *sessions, mtime now)
 {
 	end_timers(sessions, now);
 	wake_held(sessions, now);
-	end_idle_ones(sessions, now);
 }
 
 mtime sessions_deadline(const struct sessions *sessions)

@@ -167,8 +167,10 @@ void sessions_give_up_all(struct sessions *, mtime now);
 void sessions_hold(struct sessions *, mtime until);
 /* Another configuration. */
 void sessions_configured(struct sessions *, mtime now);
-/* Do what is due: next attempts, the end of idle sessions. */
-void sessions_tick(struct sessions *, mtime now);
+/* Begin a turn: wake what is due. */
+void sessions_wake(struct sessions *, mtime now);
+/* End the turn: end the sessions that are idle for long enough. */
+void sessions_end_idle(struct sessions *, mtime now);
 mtime sessions_deadline(const struct sessions *);
 
 #endif

@@ -5,6 +5,7 @@
 #define MEMORY_WAIT         (10 * MTIME_MS)
 #define ASKS_PER_TURN       256
 #define ASK_AGAIN           MTIME_SECOND
+#define DETACHED_LIMIT      (60 * MTIME_SECOND)
 #define RENEWED_RETURNS_MAX 10
 #define NEXT_TURN           1 /* microsecond later, since each turn reads the clock */
 
@@ -213,6 +214,17 @@ static mtime rest_at(const struct tasks *tasks)
 	return is_any ? mtime_after(tasks->rests_since, RESTING_LIMIT) : MTIME_NEVER;
 }
 
+/* When what is detached is given up: the queue gives back at once what it has, so it was purged, or
+ * another consumer has it. A full window delays what comes back. */
+static mtime detached_until(const struct tasks *tasks)
+{
+	const struct source *source = &tasks->source;
+	if (!tasks->sessions->detached || source->state != SOURCE_IS_CONSUMING ||
+		tasks_window_is_full(tasks))
+		return MTIME_NEVER;
+	return mtime_after(mtime_max(tasks->up_since, tasks->delivered_at), DETACHED_LIMIT);
+}
+
 static void note_rest(struct tasks *tasks, enum worker_supply workers)
 {
 	bool rests = workers == WORKERS_FAILING || tasks->context->phase == POOL_PAUSED;
@@ -230,6 +242,8 @@ static void decide_with_sessions(struct tasks *tasks, enum worker_supply workers
 	bool is_other_window = consumes(tasks) && source->state == SOURCE_IS_CONSUMING &&
 			       source->window != wanted_window(tasks) && source->open == 0;
 	note_rest(tasks, workers);
+	if (detached_until(tasks) <= now)
+		sessions_give_up_all(tasks->sessions, now);
 	if (is_other_window)
 		tasks_leave(tasks, RENEWAL_PREFETCH);
 	else if (rest_at(tasks) <= now)
@@ -312,6 +326,7 @@ void tasks_on_source_up(struct tasks *tasks, const struct event *event)
 	if (tasks->source.state != SOURCE_IS_ABSENT)
 		lose_channel(tasks);
 	source_up(&tasks->source, event->source.epoch);
+	tasks->up_since = tasks->context->now;
 }
 
 void tasks_on_source_rested(struct tasks *tasks, const struct event *event)
@@ -340,7 +355,7 @@ void tasks_on_source_down(struct tasks *tasks, const struct event *event)
 void tasks_begin_turn(struct tasks *tasks)
 {
 	if (tasks->sessions)
-		sessions_tick(tasks->sessions, tasks->context->now);
+		sessions_wake(tasks->sessions, tasks->context->now);
 	tasks->send_again = MTIME_NEVER;
 	outbox_tick(&tasks->outbox, tasks->context->now);
 }
@@ -464,6 +479,8 @@ static bool may_close(const struct tasks *tasks)
 
 void tasks_end_turn(struct tasks *tasks)
 {
+	if (tasks->sessions)
+		sessions_end_idle(tasks->sessions, tasks->context->now);
 	if (!may_close(tasks))
 		return;
 	source_close(&tasks->source);
@@ -482,6 +499,7 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	if (tasks->sessions && pool_stays(tasks->context)) {
 		deadline = mtime_min(deadline, sessions_deadline(tasks->sessions));
 		deadline = mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
+		deadline = mtime_min(deadline, detached_until(tasks));
 	}
 	return mtime_min(deadline, hand_back_at(tasks, workers));
 }

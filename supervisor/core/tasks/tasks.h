@@ -48,6 +48,7 @@ struct tasks {
 	mtime send_again; /* when sending is retried; MTIME_NEVER: not due */
 	uint64_t warned;  /* bit (1 << notice kind): a notice that is emitted once in a pool's life
 			     was */
+	mtime up_since;   /* the present channel consumes */
 	uint64_t deliveries; /* since the start */
 	mtime delivered_at;  /* the latest of them; MTIME_NEVER: none yet */
 };

@@ -104,6 +104,22 @@ START_TEST(a_fresh_message_gives_up_all_that_is_detached)
 }
 END_TEST
 
+START_TEST(what_was_purged_is_given_up_after_a_minute)
+{
+	struct rig rig;
+	begin(&rig);
+	keyed_lose_channel(&rig);
+	keyed_answer(&rig, 0, 200, "");
+	rig_wait(&rig, MTIME_MINUTE - 1);
+	ck_assert_uint_eq(pool_session_counts(rig.pool).remembered, 2);
+	rig_wait(&rig, 1);
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 4);
+	rig_wait(&rig, 1);
+	ck_assert_uint_eq(pool_session_counts(rig.pool).remembered, 0);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_reply_stays_in_the_outbox)
 {
 	struct rig rig;
@@ -299,6 +315,7 @@ static Suite *sessions_lost_suite(void)
 	UNIT_CASE(suite, "give up", another_message_of_the_lane_gives_up_what_is_detached,
 		what_was_given_up_is_dropped_when_it_ends_and_its_session_waits,
 		a_fresh_message_gives_up_all_that_is_detached,
+		what_was_purged_is_given_up_after_a_minute,
 		a_pool_ends_with_detached_deliveries_of_every_kind);
 	UNIT_CASE(suite, "token", a_standby_has_workers_and_does_not_consume,
 		without_an_orderly_leave_redelivered_ones_wait,
