@@ -1,6 +1,7 @@
 #include "config/check.h"
 
 #include "base/processors.h"
+#include "config/check_session.h"
 #include "config/url/listen.h"
 #include "config/value/environment.h"
 #include "config/value/nearest.h"
@@ -10,13 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where a problem with a setting is reported: its own place, or the pool's. */
-static struct place place_of(const struct draft *draft, const char *key)
-{
-	const struct place *given = draft_given(draft, key);
-	return given ? *given : draft->place;
-}
-
 /* ---------- user, limits and environment ---------- */
 
 /* Report `pools[0].umask is "99"`, or for a member `pools[0].rlimits: "x"`, followed by words. */
@@ -24,8 +18,8 @@ static void report_value(
 	struct draft *draft, const char *key, const char *is, struct text value, const char *words)
 {
 	char shown[PROBLEMS_QUOTED_SIZE];
-	problems_add(draft->problems, place_of(draft, key), "%s%s%s %s%s", draft->prefix, key, is,
-		problems_quote(value, shown), words);
+	problems_add(draft->problems, draft_place(draft, key), "%s%s%s %s%s", draft->prefix, key,
+		is, problems_quote(value, shown), words);
 }
 
 static void check_ids(struct draft *draft, struct config_pool *pool)
@@ -111,7 +105,7 @@ static void check_environment(struct draft *draft, const struct config_pool *poo
 		if (!environment_is_name(name_of(*pair)) ||
 			text_is(name_of(*pair), TEXT("WPOOL_WORKER")) ||
 			text_is(name_of(*pair), TEXT("WPOOL_CONCURRENCY")))
-			problems_add(draft->problems, place_of(draft, "env"),
+			problems_add(draft->problems, draft_place(draft, "env"),
 				"%senv has an invalid name, or one that wpool sets itself; a name has "
 				"letters, digits and '_' and does not begin with a digit",
 				draft->prefix);
@@ -186,7 +180,7 @@ static void check_name(struct draft *draft, const struct config_pool *pool)
 {
 	for (const char *c = pool->name; *c; c++) {
 		if (!is_name_byte(*c)) {
-			problems_add(draft->problems, place_of(draft, "name"),
+			problems_add(draft->problems, draft_place(draft, "name"),
 				"%sname has a character other than letters, digits, '.', '_' and '-'",
 				draft->prefix);
 			return;
@@ -198,7 +192,7 @@ static void derive_dead_letter(struct draft *draft, struct config_pool *pool)
 {
 	size_t size = strlen(pool->queue) + sizeof dead_suffix;
 	if (size - 1 > QUEUE_NAME_MAX) {
-		problems_add(draft->problems, place_of(draft, "queue"),
+		problems_add(draft->problems, draft_place(draft, "queue"),
 			"%sretry.dead_letter is needed: the queue's name with \"%s\" is over 255 bytes",
 			draft->prefix, dead_suffix);
 		return;
@@ -226,13 +220,13 @@ static void check_queue(struct draft *draft, struct config_pool *pool)
 	if (!pool->retry.dead_letter && !draft_given(draft, "retry.dead_letter"))
 		derive_dead_letter(draft, pool);
 	if (pool->retry.dead_letter && strcmp(pool->retry.dead_letter, pool->queue) == 0)
-		problems_add(draft->problems, place_of(draft, "retry.dead_letter"),
+		problems_add(draft->problems, draft_place(draft, "retry.dead_letter"),
 			"%sretry.dead_letter is the pool's own queue; another one or broker is "
 			"needed",
 			draft->prefix);
 	if (pool->retry.delay.count > 0 &&
 		strlen(pool->queue) + sizeof retry_suffix - 1 > QUEUE_NAME_MAX)
-		problems_add(draft->problems, place_of(draft, "queue"),
+		problems_add(draft->problems, draft_place(draft, "queue"),
 			"%sretry.delay must be []: the queue's name with \"%s\" would be over 255 "
 			"bytes",
 			draft->prefix, retry_suffix);
@@ -246,24 +240,14 @@ static void check_command(struct draft *draft, const struct config_pool *pool)
 				? ""
 				: "; -- COMMAND [ARG...] or the variable WORKER_COMMAND is needed");
 	else if (pool->command && !*pool->command[0])
-		problems_add(draft->problems, place_of(draft, "command"),
+		problems_add(draft->problems, draft_place(draft, "command"),
 			"%scommand begins with an empty text; a program is needed", draft->prefix);
-}
-
-/* Report that key was given a value other than the one that the setting `by` implies. */
-static void report_contradiction(
-	struct draft *draft, const char *key, const char *by, const char *implied)
-{
-	const struct place *place = draft_given(draft, key);
-	if (place)
-		problems_add(draft->problems, *place, "%s%s contradicts %s, which needs %s",
-			draft->prefix, key, by, implied);
 }
 
 static void imply_one_in_pipe(struct draft *draft, struct config_pool *pool, const char *by)
 {
 	if (pool->pipeline != 1)
-		report_contradiction(draft, "pipeline", by, "1");
+		draft_contradiction(draft, "pipeline", by, "1");
 	pool->pipeline = 1;
 }
 
@@ -272,17 +256,17 @@ static void imply_corefx(struct draft *draft, struct config_pool *pool)
 {
 	static const char corefx[] = "pipe: corefx";
 	if (pool->body != CONFIG_BODY_STR)
-		report_contradiction(draft, "body", corefx, "str");
+		draft_contradiction(draft, "body", corefx, "str");
 	if (pool->headers != CONFIG_HEADERS_TEXT)
-		report_contradiction(draft, "headers", corefx, "text");
+		draft_contradiction(draft, "headers", corefx, "text");
 	imply_one_in_pipe(draft, pool, corefx);
 	pool->body = CONFIG_BODY_STR;
 	pool->headers = CONFIG_HEADERS_TEXT;
 	/* Their tasks have no id. */
 	if (pool->concurrency != 1)
-		report_contradiction(draft, "concurrency", corefx, "1");
+		draft_contradiction(draft, "concurrency", corefx, "1");
 	if (pool->limits.on_soft == CONFIG_SOFT_CANCEL)
-		report_contradiction(draft, "limits.on_soft", corefx, "nothing or context-switch");
+		draft_contradiction(draft, "limits.on_soft", corefx, "nothing or context-switch");
 }
 
 /* Without concurrency a context switch does not name a task, so a worker may have only one. */
@@ -293,7 +277,7 @@ static void check_soft_action(struct draft *draft, struct config_pool *pool)
 		[CONFIG_SOFT_CANCEL] = "limits.on_soft: cancel"};
 	static const char interrupt[] = "interrupt: true";
 	if (pool->interrupt && pool->limits.on_soft != CONFIG_SOFT_CONTEXT_SWITCH) {
-		report_contradiction(draft, "limits.on_soft", interrupt, "context-switch");
+		draft_contradiction(draft, "limits.on_soft", interrupt, "context-switch");
 		pool->limits.on_soft = CONFIG_SOFT_CONTEXT_SWITCH;
 	}
 	if (pool->limits.on_soft != CONFIG_SOFT_NOTHING)
@@ -315,7 +299,7 @@ static void check_hosts(struct draft *draft, const struct config *config)
 	char shown[PROBLEMS_QUOTED_SIZE];
 	for (char **name = config->http_hosts; name && *name; name++)
 		if (!**name || !is_host_name(*name))
-			problems_add(draft->problems, place_of(draft, "http.hosts"),
+			problems_add(draft->problems, draft_place(draft, "http.hosts"),
 				"http.hosts: %s is no host name; a whole name without a port is "
 				"needed, such as wpool.example.org",
 				problems_quote(text_from(*name), shown));
@@ -329,13 +313,13 @@ void check_root(struct draft *draft)
 	gid_t group;
 	char shown[PROBLEMS_QUOTED_SIZE];
 	if (config->http_listen && !text_is(listen, TEXT("off")) && !listen_parse(listen, &address))
-		problems_add(draft->problems, place_of(draft, "http.listen"),
+		problems_add(draft->problems, draft_place(draft, "http.listen"),
 			"http.listen is %s; a numeric address and a port, such as 127.0.0.1:9464 or "
 			"[::1]:9464, or off is needed",
 			problems_quote(listen, shown));
 	check_hosts(draft, config);
 	if (config->control_group && !rights_find_group(config->control_group, &group))
-		problems_add(draft->problems, place_of(draft, "control.group"),
+		problems_add(draft->problems, draft_place(draft, "control.group"),
 			"control.group is %s, which this machine has no group of; a group's name or "
 			"number is needed",
 			problems_quote(text_from(config->control_group), shown));
@@ -351,7 +335,7 @@ void check_pool(struct draft *draft, bool is_for_other_process)
 	if (pool->workers == 0)
 		pool->workers = pool->workers_max = count_processors();
 	if (pool->recycle.memory != MTIME_NEVER && pool->recycle.memory_kill < pool->recycle.memory)
-		problems_add(draft->problems, place_of(draft, "recycle.memory_kill"),
+		problems_add(draft->problems, draft_place(draft, "recycle.memory_kill"),
 			"%srecycle.memory_kill is less than recycle.memory; at least as much is "
 			"needed",
 			draft->prefix);
@@ -360,6 +344,7 @@ void check_pool(struct draft *draft, bool is_for_other_process)
 	if (pool->concurrency > 1)
 		imply_one_in_pipe(draft, pool, "a concurrency above 1");
 	check_soft_action(draft, pool);
+	check_session(draft);
 	check_rights(draft, is_for_other_process);
 }
 
@@ -368,7 +353,7 @@ void check_name_is_new(struct draft *draft, const struct config_pool *pools, siz
 	const struct config_pool *pool = draft->base;
 	for (size_t i = 0; pool->name && i + 1 < count; i++) {
 		if (pools[i].name && strcmp(pools[i].name, pool->name) == 0) {
-			problems_add(draft->problems, place_of(draft, "name"),
+			problems_add(draft->problems, draft_place(draft, "name"),
 				"%sname is also the name of pools[%zu]; each pool needs its own",
 				draft->prefix, i);
 			return;

@@ -38,6 +38,26 @@
 	X(CONFIG_RETRY_TIMED_OUT, "timed-out")                                                     \
 	X(CONFIG_RETRY_PROTOCOL_ERROR, "protocol-error")                                           \
 	X(CONFIG_RETRY_UNROUTABLE, "unroutable")
+/* What happens to a message without a session key in a pool with sessions. */
+#define CONFIG_WITHOUT_KEYS(X)                                                                     \
+	X(CONFIG_WITHOUT_KEY_UNORDERED, "unordered")                                               \
+	X(CONFIG_WITHOUT_KEY_REJECT, "reject")
+/* What happens to a session whose front message is given up. */
+#define CONFIG_SESSION_FAILURES(X)                                                                 \
+	X(CONFIG_SESSION_SKIP, "skip")                                                             \
+	X(CONFIG_SESSION_BLOCK, "block")
+/* What the operator knows of the queue's delivery limit. */
+#define CONFIG_DELIVERY_LIMITS(X)                                                                  \
+	X(CONFIG_DELIVERY_LIMIT_UNKNOWN, "unknown")                                                \
+	X(CONFIG_DELIVERY_LIMIT_NONE, "none")
+/* The properties that can be a session key. */
+#define CONFIG_KEY_PROPERTIES(X)                                                                   \
+	X(CONFIG_KEY_CORRELATION_ID, "correlation_id")                                             \
+	X(CONFIG_KEY_REPLY_TO, "reply_to")                                                         \
+	X(CONFIG_KEY_MESSAGE_ID, "message_id")                                                     \
+	X(CONFIG_KEY_TYPE, "type")                                                                 \
+	X(CONFIG_KEY_USER_ID, "user_id")                                                           \
+	X(CONFIG_KEY_APP_ID, "app_id")
 
 #define X(choice, word) choice,
 enum config_log_format { CONFIG_LOG_FORMATS(X) };
@@ -48,6 +68,10 @@ enum config_headers { CONFIG_HEADERS(X) };
 enum config_unroutable { CONFIG_UNROUTABLES(X) };
 enum config_soft_action { CONFIG_SOFT_ACTIONS(X) };
 enum config_retry { CONFIG_RETRIES(X) };
+enum config_without_key { CONFIG_WITHOUT_KEYS(X) };
+enum config_session_failure { CONFIG_SESSION_FAILURES(X) };
+enum config_delivery_limit { CONFIG_DELIVERY_LIMITS(X) };
+enum config_key_property { CONFIG_KEY_PROPERTIES(X) };
 #undef X
 
 #endif

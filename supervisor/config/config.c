@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include "config/check.h"
+#include "config/check_session.h"
 #include "config/url/addresses.h"
 #include "config/url/secrets.h"
 #include "config/value/values.h"
@@ -128,6 +129,7 @@ static void load_pool(struct load *load, const struct tree *node, size_t index)
 	file_read_pool(&draft, node);
 	check_pool(&draft, load->flags->is_for_other_process);
 	check_name_is_new(&draft, load->config->pools, load->config->pool_count);
+	check_session_is_alone(&draft, load->config->pools, load->config->pool_count);
 }
 
 static void load_pools(struct load *load, const struct tree *pools)
@@ -244,6 +246,7 @@ static void add_warnings(const struct load *load)
 		load->problems);
 	warnings_add_dead_letters(load->config, load->problems);
 	warnings_add_empty_places(load->config, load->problems);
+	warnings_add_sessions(load->config, load->problems);
 	warnings_add_rights(load->config, load->problems);
 }
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mtime.h"
 #include "config/choices.h"
+#include "config/config_session.h"
 #include "config/problems.h"
 #include "config/rights.h"
 #include "config/url/url.h"
@@ -18,6 +19,9 @@
 #define CONFIG_PIPELINE_MAX    64
 #define CONFIG_CONCURRENCY_MAX 10000
 #define CONFIG_DELAYS_MAX      16
+
+/* The broker's default (consumer_timeout): then it takes back what is not acked. */
+#define CONFIG_ACK_TIMEOUT (30 * MTIME_MINUTE)
 
 /* Bounds of the size in log_rate: every line fits. */
 #define CONFIG_LOG_BYTES_MIN     (128 * 1024)
@@ -44,7 +48,7 @@ struct config_pool {
 	struct rights rights; /* derived from user, group, new_privs, umask, rlimits and nice */
 	int64_t workers;      /* default: the number of processors */
 	int64_t workers_max;  /* autoscaled up to this; at least workers */
-	int64_t prefetch;     /* 0: auto */
+	int64_t prefetch;     /* 0: auto; never with sessions */
 	int64_t pipeline;     /* 0: auto */
 	int64_t concurrency;  /* above 1: implies pipeline 1 */
 	mtime pipe_wait;
@@ -82,6 +86,7 @@ struct config_pool {
 		uint32_t on;                /* bit n: enum config_retry n */
 		char *dead_letter; /* default "<queue>.dead"; "broker": the queue's own policy */
 	} retry;
+	struct config_session session;
 };
 
 #define CONFIG_SOCKET_MAX 107 /* bytes of a Unix socket's path */

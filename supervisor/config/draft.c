@@ -35,6 +35,20 @@ const struct place *draft_given(const struct draft *draft, const char *key)
 	return place->name ? place : NULL;
 }
 
+struct place draft_place(const struct draft *draft, const char *key)
+{
+	const struct place *given = draft_given(draft, key);
+	return given ? *given : draft->place;
+}
+
+void draft_contradiction(struct draft *draft, const char *key, const char *by, const char *needed)
+{
+	const struct place *place = draft_given(draft, key);
+	if (place)
+		problems_add(draft->problems, *place, "%s%s contradicts %s, which needs %s",
+			draft->prefix, key, by, needed);
+}
+
 void draft_note(struct draft *draft, const struct setting *setting, struct place place)
 {
 	draft->places[index_of(draft, setting)] = place;

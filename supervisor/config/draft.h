@@ -20,6 +20,11 @@ struct draft {
 void draft_init(struct draft *, enum setting_scope, void *base, struct problems *, struct place);
 /* Where the setting with this key was given; NULL: it was not given. */
 const struct place *draft_given(const struct draft *, const char *key);
+/* Where a problem with the setting is reported: its own place, or that of the whole scope. */
+struct place draft_place(const struct draft *, const char *key);
+/* If the setting with this key was given, report that it contradicts the setting `by`, which needs
+ * something else: "pools[0].pipeline contradicts pipe: corefx, which needs 1". */
+void draft_contradiction(struct draft *, const char *key, const char *by, const char *needed);
 void draft_note(struct draft *, const struct setting *, struct place);
 /* Set a value, or report the problem, which shows the value. written: the text in a file that was
  * expanded to it; TEXT_NONE: none. If it has a secret, it is shown instead of the value. */

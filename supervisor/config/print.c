@@ -176,6 +176,13 @@ static void append_indent(struct page *page)
 	page->first = false;
 }
 
+/* The settings of sessions have no meaning in a pool without them. */
+static bool is_of_no_session(enum setting_scope scope, const char *key, const void *base)
+{
+	return scope == SETTING_POOL && text_starts(text_from(key), TEXT("session.")) &&
+	       !((const struct config_pool *)base)->session.key;
+}
+
 /* True for a text or list that was not given and has no default: there is nothing to print. */
 static bool is_unset(const struct setting *setting, const void *base)
 {
@@ -207,7 +214,8 @@ static void append_scope(
 	const struct setting *settings = settings_of(scope, &count);
 	struct page page = {.out = out, .indent = indent, .first = true};
 	for (size_t i = 0; i < count; i++)
-		if (!is_unset(&settings[i], base))
+		if (!is_unset(&settings[i], base) &&
+			!is_of_no_session(scope, settings[i].key, base))
 			append_setting(&page, &settings[i], base);
 }
 

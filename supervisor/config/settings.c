@@ -3,6 +3,7 @@
 #include "base/rate.h"
 #include "config/config.h"
 #include "config/url/addresses.h"
+#include "config/value/session_key.h"
 #include "config/value/words.h"
 
 #include <string.h>
@@ -30,6 +31,9 @@ static const char *const headers[] = {CONFIG_HEADERS(X) NULL};
 static const char *const unroutables[] = {CONFIG_UNROUTABLES(X) NULL};
 static const char *const soft_actions[] = {CONFIG_SOFT_ACTIONS(X) NULL};
 static const char *const retried[] = {CONFIG_RETRIES(X) NULL};
+static const char *const without_keys[] = {CONFIG_WITHOUT_KEYS(X) NULL};
+static const char *const session_failures[] = {CONFIG_SESSION_FAILURES(X) NULL};
+static const char *const delivery_limits[] = {CONFIG_DELIVERY_LIMITS(X) NULL};
 #undef X
 
 static const struct setting root_settings[] = {
@@ -281,7 +285,9 @@ static const struct setting pool_settings[] = {
 		.reload = SETTING_LIVE,
 		.help = "How many messages the broker hands over before the first is acked; auto "
 			"follows workers, pipeline, concurrency and what was done in the last tenth "
-			"of a second."},
+			"of a second. With sessions it is a number, 2000 by default, and the same "
+			"at every supervisor of the queue; a change takes effect when no message "
+			"is unacked."},
 	{.key = "pipeline",
 		.type = SETTING_INTEGER,
 		.offset = POOL(pipeline),
@@ -400,7 +406,9 @@ static const struct setting pool_settings[] = {
 			"hand take no more than this, but always at least one. Messages that were "
 			"requested while others were small come in addition until they are done. "
 			"If more than twice this and one max_body is in hand, the channel is "
-			"closed, the broker takes its messages back, and fewer are requested."},
+			"closed, the broker takes its messages back, and fewer are requested. A pool "
+			"with sessions always requests prefetch, because fewer would break the "
+			"order; above that bound it is not ready."},
 	{.key = "outbox",
 		.type = SETTING_SIZE,
 		.offset = POOL(outbox),
@@ -612,6 +620,117 @@ static const struct setting pool_settings[] = {
 		.variable = "WPOOL_RETRY_DEAD_LETTER",
 		.help = "The queue for tasks that are given up; broker: they are left to the queue's "
 			"own dead-letter policy."},
+	{.key = "session.key",
+		.type = SETTING_TEXT,
+		.offset = POOL(session.key),
+		.min = 1,
+		.max = SESSION_KEY_SETTING_MAX,
+		.default_words = "none",
+		.variable = "WPOOL_SESSION_KEY",
+		.help = "Where a message has the key of its session: `header:NAME`, "
+			"`property:correlation_id` (or reply_to, message_id, type, user_id, app_id), or "
+			"`routing_key`. Messages with the same key run one at a time and in order "
+			"(docs/ordering.md). A key is UTF-8 of 1 to 255 bytes, or an integer. "
+			"Without this setting the pool has no sessions."},
+	{.key = "session.without_key",
+		.type = SETTING_CHOICE,
+		.offset = POOL(session.without_key),
+		.choices = without_keys,
+		.fallback = "unordered",
+		.variable = "WPOOL_SESSION_WITHOUT_KEY",
+		.help = "Messages without a key run in any order beside the sessions, and all of "
+			"them together take one turn, as one session does; or they are "
+			"dead-lettered (reject, reason no-session)."},
+	{.key = "session.quantum",
+		.type = SETTING_QUANTUM,
+		.offset = POOL(session.quantum),
+		.min = 1,
+		.max = 1000000000,
+		.fallback = "10",
+		.variable = "WPOOL_SESSION_QUANTUM",
+		.reload = SETTING_LIVE,
+		.help = "How many tasks of a session run, or how long its tasks run, before other "
+			"sessions get their turn. A session that is the only one that can run "
+			"simply continues."},
+	{.key = "session.on_failure",
+		.type = SETTING_CHOICE,
+		.offset = POOL(session.on_failure),
+		.choices = session_failures,
+		.fallback = "skip",
+		.variable = "WPOOL_SESSION_ON_FAILURE",
+		.reload = SETTING_LIVE,
+		.help = "What happens when the message at the front of a session is given up: "
+			"skip: it is dead-lettered, and the session continues with the next; "
+			"block: the session stops until an operator orders `retry` or `skip`, "
+			"which needs `session.delivery_limit: none`."},
+	{.key = "session.idle",
+		.type = SETTING_DURATION,
+		.offset = POOL(session.idle),
+		.min = MTIME_MS,
+		.max = 365 * DAY,
+		.may_be_none = true,
+		.fallback = "none",
+		.variable = "WPOOL_SESSION_IDLE",
+		.reload = SETTING_LIVE,
+		.help = "How long after its last task a session ends; none: as soon as it is "
+			"empty."},
+	{.key = "session.max_active",
+		.type = SETTING_INTEGER,
+		.offset = POOL(session.max_active),
+		.min = 1,
+		.max = CONFIG_SESSIONS_MAX,
+		.may_be_none = true,
+		.fallback = "none",
+		.variable = "WPOOL_SESSION_MAX_ACTIVE",
+		.reload = SETTING_LIVE,
+		.help = "How many sessions may have begun and not ended; others wait for a place."},
+	{.key = "session.max_sessions",
+		.type = SETTING_INTEGER,
+		.offset = POOL(session.max_sessions),
+		.min = 1,
+		.max = CONFIG_SESSIONS_MAX,
+		.fallback = "100000",
+		.variable = "WPOOL_SESSION_MAX_SESSIONS",
+		.reload = SETTING_LIVE,
+		.help = "How many sessions are remembered; of the idle ones, the least recently "
+			"used are forgotten first."},
+	{.key = "session.max_unacked_age",
+		.type = SETTING_DURATION,
+		.offset = POOL(session.max_unacked_age),
+		.min = MTIME_SECOND,
+		.max = 365 * DAY,
+		.may_be_none = true,
+		.fallback = "10min",
+		.variable = "WPOOL_SESSION_MAX_UNACKED_AGE",
+		.reload = SETTING_LIVE,
+		.help = "The channel is renewed before a message stays unacked for longer than "
+			"this. Keep it well below the broker's acknowledgement timeout (30min)."},
+	{.key = "session.takeover_delay",
+		.type = SETTING_DURATION,
+		.offset = POOL(session.takeover_delay),
+		.min = 10 * MTIME_SECOND,
+		.max = DAY,
+		.may_be_none = true,
+		.fallback = "30s",
+		.variable = "WPOOL_SESSION_TAKEOVER_DELAY",
+		.reload = SETTING_LIVE,
+		.help = "How long a standby waits, after the active supervisor is gone without an "
+			"orderly leave, before it runs what that one may still run. An active "
+			"supervisor that has not reached the broker for half of it kills its "
+			"workers, so this is also how long a broker may be away without costing "
+			"running tasks. none: no other supervisor ever runs this pool."},
+	{.key = "session.delivery_limit",
+		.type = SETTING_CHOICE,
+		.offset = POOL(session.delivery_limit),
+		.choices = delivery_limits,
+		.fallback = "unknown",
+		.variable = "WPOOL_SESSION_DELIVERY_LIMIT",
+		.reload = SETTING_LIVE,
+		.help = "Whether the queue limits how often a message is delivered. wpool cannot "
+			"see a policy; none: you have made sure that neither an argument of the "
+			"queue nor a policy limits it (docs/ordering.md). unknown: wpool renews the "
+			"channel by choice only while no message has come back more than 10 "
+			"times."},
 };
 
 _Static_assert(POOL(log_bytes) == POOL(log_rate) + sizeof(int64_t), "lines and bytes");

@@ -22,7 +22,8 @@ enum setting_type {
 	SETTING_BOOLEAN,   /* bool */
 	SETTING_DELAYS,    /* struct config_delays */
 	SETTING_SET,       /* uint32_t: bit n is choices[n] */
-	SETTING_PAIRS      /* char **, "name=value" each, NULL: none */
+	SETTING_PAIRS,     /* char **, "name=value" each, NULL: none */
+	SETTING_QUANTUM    /* struct config_quantum; min and max are of its tasks */
 };
 
 /* What a changed setting requires on reload, the most disruptive first. The first is safe for
@@ -51,7 +52,7 @@ struct setting {
 	const char *help;
 };
 
-enum { SETTINGS_MAX = 64 };
+enum { SETTINGS_MAX = 80 };
 
 /* The settings of a scope, at most SETTINGS_MAX; those of one section are adjacent. */
 const struct setting *settings_of(enum setting_scope, size_t *ret_count);

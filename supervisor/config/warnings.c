@@ -185,6 +185,43 @@ void warnings_add_empty_places(const struct config *config, struct problems *pro
 	}
 }
 
+void warnings_add_sessions(const struct config *config, struct problems *problems)
+{
+	for (size_t i = 0; i < config->pool_count; i++) {
+		const struct config_session *session = &config->pools[i].session;
+		if (!session->key)
+			continue;
+		if (session->max_active != MTIME_NEVER &&
+			session->max_active > session->max_sessions)
+			problems_add_warning(problems,
+				"pools[%zu].session.max_active: %" PRId64
+				" is more than session.max_sessions (%" PRId64
+				"), which forgets idle sessions before",
+				i, session->max_active, session->max_sessions);
+		if (session->max_unacked_age >= CONFIG_ACK_TIMEOUT)
+			problems_add_warning(problems,
+				"pools[%zu].session.max_unacked_age: a broker takes back what is "
+				"not acked for 30min (its consumer_timeout, by default); less is "
+				"needed",
+				i);
+	}
+}
+
+void warnings_add_delivery_limits(const struct config *config, struct problems *problems)
+{
+	for (size_t i = 0; i < config->pool_count; i++) {
+		const struct config_pool *pool = &config->pools[i];
+		if (pool->session.key &&
+			pool->session.delivery_limit == CONFIG_DELIVERY_LIMIT_UNKNOWN)
+			problems_add_warning(problems,
+				"pools[%zu].session.delivery_limit is unknown, so no channel is "
+				"renewed for a message that has come back 10 times; if neither the "
+				"queue's x-delivery-limit nor a policy limits deliveries, set none "
+				"(docs/ordering.md)",
+				i);
+	}
+}
+
 void warnings_add_rights(const struct config *config, struct problems *problems)
 {
 	struct buf lack;

@@ -27,6 +27,11 @@ void warnings_add_dead_letters(const struct config *, struct problems *);
 /* Add a warning for each pool whose workers have more places for tasks than its channel can hold
  * messages (CONFIG_PREFETCH_MAX), or than its prefetch lets it have. */
 void warnings_add_empty_places(const struct config *, struct problems *);
+/* Add warnings for settings of sessions that contradict each other or the broker's defaults. */
+void warnings_add_sessions(const struct config *, struct problems *);
+/* Add a warning for each pool with sessions whose session.delivery_limit is unknown: what that
+ * costs, and how to change it. */
+void warnings_add_delivery_limits(const struct config *, struct problems *);
 /* Add a warning for each pool whose workers this process lacks the rights to start as
  * configured, or whose stray processes it cannot find. */
 void warnings_add_rights(const struct config *, struct problems *);

@@ -12,8 +12,6 @@
 #define HEADER_FRAME_REST (8 * 1024)
 #define FRAME_MAX_MIN     (64 * 1024)   /* assumed until a connection has negotiated it */
 #define FRAME_MARGIN      (1024 * 1024) /* PROTOCOL.md, section 4: max_frame */
-/* The default of RabbitMQ's consumer_timeout. */
-#define ACK_TIMEOUT (30 * MTIME_MINUTE)
 
 /* The ranges of settings are those of the core. */
 _Static_assert(CONFIG_WORKERS_MAX == POOL_WORKERS_MAX, "workers");
@@ -76,6 +74,31 @@ bool pool_runtime_watches_memory(const struct config_pool *config)
 	return limits.memory || limits.memory_kill;
 }
 
+/* none: as session_config has it. */
+static struct session_config session_config_of(const struct config_session *session)
+{
+	static const enum session_failure on_failure[] = {
+		[CONFIG_SESSION_SKIP] = SESSION_SKIP,
+		[CONFIG_SESSION_BLOCK] = SESSION_BLOCK,
+	};
+	bool has_places = session->max_active != MTIME_NEVER;
+
+	if (!session->key)
+		return (struct session_config){0};
+	return (struct session_config){
+		.is_on = true,
+		.quantum = (uint32_t)session->quantum.tasks,
+		.quantum_time = session->quantum.time,
+		.on_failure = on_failure[session->on_failure],
+		.idle = session->idle == MTIME_NEVER ? 0 : session->idle,
+		.max_active = has_places ? (uint32_t)session->max_active : 0,
+		.max_sessions = (uint32_t)session->max_sessions,
+		.max_unacked_age = session->max_unacked_age,
+		.takeover_delay = session->takeover_delay,
+		.is_return_free = session->delivery_limit == CONFIG_DELIVERY_LIMIT_NONE,
+	};
+}
+
 struct pool_config pool_runtime_pool_config(const struct config_pool *config)
 {
 	static const enum unroutable unroutable[] = {
@@ -104,6 +127,7 @@ struct pool_config pool_runtime_pool_config(const struct config_pool *config)
 		.memory = (size_t)config->memory,
 		.outbox_limit = (size_t)config->outbox,
 		.recycle = recycle_limits_of(config),
+		.session = session_config_of(&config->session),
 		.policy =
 			{
 				.attempts = (uint16_t)config->retry.attempts,
@@ -222,7 +246,7 @@ static void warn_of_limit(const struct config_pool *config, const char *key, mti
 	struct log_origin origin = {.pool = config->name, .slot = -1};
 	char span[32];
 
-	if (limit == MTIME_NEVER || limit < ACK_TIMEOUT)
+	if (limit == MTIME_NEVER || limit < CONFIG_ACK_TIMEOUT)
 		return;
 	log_line(LOG_WARN, origin,
 		"%s is %s; a broker takes a message back that is not acked for 30 min (its "

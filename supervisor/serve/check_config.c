@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "config/config.h"
 #include "config/exposure.h"
+#include "config/warnings.h"
 #include "process/cgroups.h"
 #include "runtime/command_check.h"
 #include "tty/cli_options.h"
@@ -72,6 +73,7 @@ static int check(const char *file)
 	if (rc == RC_OK) {
 		command_check_add_warnings(config, &problems);
 		command_check_add_group_limits(config, cgroups_why_no_limits(), &problems);
+		warnings_add_delivery_limits(config, &problems);
 		exposure_add_warnings(config, file, &problems);
 		for (size_t i = 0; i < problems.count; i++) {
 			console_print(stderr, "%s", problems.list[i].message);

@@ -117,6 +117,24 @@ static enum rc set_range(const struct setting *setting, int64_t target[2], struc
 	return RC_OK;
 }
 
+/* "10" or "50ms" */
+static enum rc set_quantum(
+	const struct setting *setting, struct config_quantum *target, struct text value)
+{
+	struct config_quantum quantum = {0};
+	bool good = false;
+
+	if (quantity_read_integer(value, &quantum.tasks))
+		good = quantum.tasks >= setting->min && quantum.tasks <= setting->max;
+	else if (quantity_read_duration(value, &quantum.time))
+		good = quantum.time >= CONFIG_QUANTUM_TIME_MIN &&
+		       quantum.time <= CONFIG_QUANTUM_TIME_MAX;
+	if (!good)
+		return RC_MALFORMED;
+	*target = quantum;
+	return RC_OK;
+}
+
 static enum rc set_choice(const struct setting *setting, unsigned *target, struct text value)
 {
 	size_t i = text_index(value, setting->choices);
@@ -154,6 +172,8 @@ enum rc value_set(const struct setting *setting, void *base, struct text value)
 		return list_read_log_rate(value, setting->max, member(setting, base))
 			       ? RC_OK
 			       : RC_MALFORMED;
+	case SETTING_QUANTUM:
+		return set_quantum(setting, member(setting, base), value);
 	case SETTING_CHOICE:
 		return set_choice(setting, member(setting, base), value);
 	case SETTING_BOOLEAN:
@@ -201,6 +221,14 @@ static void append_quantity(const struct setting *setting, int64_t number, struc
 		quantity_append_size(out, number);
 }
 
+static void append_quantum(const struct config_quantum *quantum, struct buf *out)
+{
+	if (quantum->time)
+		quantity_append_duration(out, quantum->time);
+	else
+		buf_printf(out, "%" PRId64, quantum->tasks);
+}
+
 void value_append(const struct setting *setting, const void *base, struct buf *out)
 {
 	const void *value = member_of(setting, base);
@@ -220,6 +248,9 @@ void value_append(const struct setting *setting, const void *base, struct buf *o
 		break;
 	case SETTING_LOG_RATE:
 		list_append_log_rate(out, value);
+		break;
+	case SETTING_QUANTUM:
+		append_quantum(value, out);
 		break;
 	case SETTING_CHOICE:
 		buf_append_text(out, text_from(setting->choices[*(const unsigned *)value]));
@@ -288,6 +319,7 @@ static size_t size_of(const struct setting *setting)
 		[SETTING_DELAYS] = sizeof(struct config_delays),
 		[SETTING_SET] = sizeof(uint32_t),
 		[SETTING_PAIRS] = sizeof(char **),
+		[SETTING_QUANTUM] = sizeof(struct config_quantum),
 	};
 
 	return sizes[setting->type];
@@ -335,7 +367,7 @@ static void append_range(struct buf *out, const struct setting *setting, const c
 
 void value_append_unit_problem(const struct setting *setting, struct text value, struct buf *out)
 {
-	if (setting->type == SETTING_DURATION)
+	if (setting->type == SETTING_DURATION || setting->type == SETTING_QUANTUM)
 		quantity_append_unit_problem(out, value, QUANTITY_DURATION);
 	else if (setting->type == SETTING_SIZE)
 		quantity_append_unit_problem(out, value, QUANTITY_SIZE);
@@ -393,6 +425,15 @@ void value_append_needed(const struct setting *setting, struct buf *out)
 		buf_append_text(out, TEXT(" to "));
 		quantity_append_size(out, CONFIG_LOG_BYTES_MAX);
 		buf_printf(out, ", such as %s,", setting->fallback);
+		break;
+	case SETTING_QUANTUM:
+		buf_printf(out,
+			"a number of tasks from %" PRId64 " to %" PRId64 ", or a time from ",
+			setting->min, setting->max);
+		quantity_append_duration(out, CONFIG_QUANTUM_TIME_MIN);
+		buf_append_text(out, TEXT(" to "));
+		quantity_append_duration(out, CONFIG_QUANTUM_TIME_MAX);
+		buf_append_text(out, TEXT(", such as 50ms,"));
 		break;
 	case SETTING_CHOICE:
 		append_choices(out, setting->choices, TEXT(" or "));

@@ -15,8 +15,9 @@ static void try_number(const char *key, const struct setting *setting, int64_t n
 		[SETTING_INTEGER] = "", [SETTING_DURATION] = "us", [SETTING_SIZE] = "B"};
 	char yaml[300];
 	const char *dot = strchr(key, '.');
-	snprintf(yaml, sizeof yaml, "%s%s%.*s%s%s: %lld%s%s\n", POOL, dot ? "    " : "    ",
-		dot ? (int)(dot - key) : 0, key, dot ? ": {" : "", dot ? dot + 1 : key,
+	const char *beside = strncmp(key, "session.", 8) == 0 ? "key: routing_key, " : "";
+	snprintf(yaml, sizeof yaml, "%s    %.*s%s%s%s: %lld%s%s\n", POOL,
+		dot ? (int)(dot - key) : 0, key, dot ? ": {" : "", beside, dot ? dot + 1 : key,
 		(long long)number, units[setting->type], dot ? "}" : "");
 	loading_load_yaml(text_from(yaml), NULL);
 	ck_assert_msg((loaded.rc == RC_OK) == good, "%s%s", yaml, loaded.problems);

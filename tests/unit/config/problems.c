@@ -13,7 +13,7 @@ struct problem_case {
 #define POOL_KEYS                                                                                            \
 	"name, queue, command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "  \
 	"prefetch, pipeline, concurrency, pipe_wait, pipe, declare, body, headers, properties, unroutable, " \
-	"reply_queues, max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry"
+	"reply_queues, max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry, session"
 
 /* What is appended to POOL, and the problem, which must be the only one. */
 static const struct problem_case pool_cases[] = {
