@@ -170,6 +170,20 @@ function wantedOf({workers}) {
 	return parts.join(" ");
 }
 
+const SESSION_STATES = ["ready", "running", "parked", "blocked", "paused", "waiting", "detached", "held", "idle"];
+
+/* What `of` says of a pool that has sessions; the others have no such facts. */
+function ofSessions(of) {
+	return (pool) => pool.sessions ? of(pool) : null;
+}
+
+function statesOf({sessions}) {
+	const found = SESSION_STATES.filter((state) => sessions[state] > 0);
+
+	return found.length > 0 ? found.map((state) => `${asNumber(sessions[state])} ${state}`).join(", ") : "none";
+}
+
+/* null: the pool has no such fact. */
 const FACTS = [
 	["Queue", (pool) => pool.queue],
 	["Program", (pool) => pool.program],
@@ -185,6 +199,16 @@ const FACTS = [
 		`${pool.last_death.exit}, ${asSpan(pool.last_death.age_s)} ago` : "none"],
 	["Retried", (pool) => reasonsIn(pool.retried_by_reason)],
 	["Dead letters", (pool) => reasonsIn(pool.given_up_by_reason)],
+	["This supervisor", ofSessions((pool) => pool.active ? "is the active one" : "stands by")],
+	["Sessions", ofSessions(statesOf)],
+	["Oldest wait for a turn", ofSessions((pool) => asSpan(pool.sessions.oldest_wait_s))],
+	["Of the window cannot run", ofSessions((pool) =>
+		`${asNumber(pool.sessions.stuck)} of ${asNumber(member(pool, "tasks.window"))}`)],
+	["Turns that used up the quantum", ofSessions((pool) => asNumber(pool.sessions.used_up))],
+	["Sessions that ended", ofSessions((pool) => reasonsIn(pool.sessions_ended_by_cause))],
+	["Delivered again in place", ofSessions((pool) =>
+		`${asNumber(pool.sessions.reattached)}, given up ${asNumber(pool.sessions.given_up)}`)],
+	["Channels renewed", ofSessions((pool) => reasonsIn(pool.renewals_by_reason))],
 ];
 
 class PoolInside {
@@ -211,7 +235,11 @@ class PoolInside {
 	}
 
 	take(pool, now) {
-		FACTS.forEach(([, of], i) => setText(this.facts[i], of(pool)));
+		FACTS.forEach(([, of], i) => {
+			const text = of(pool);
+			setText(this.facts[i], text ?? "");
+			this.facts[i].parentNode.hidden = text === null;
+		});
 		for (const plot of this.plots)
 			plot.show(this.row.history, now);
 	}
