@@ -215,15 +215,13 @@ void channel_publish(struct connection *c, uint16_t channel, const struct amqp_p
 		ch->published++;
 }
 
-const char amqp_true[] = "true";
-
 static amqp_table_entry_t argument_entry(const struct amqp_argument *argument)
 {
 	amqp_table_entry_t entry = {.key = amqp_cstring_bytes(argument->key)};
 
-	if (argument->string == amqp_true) {
+	if (argument->string == amqp_true || argument->string == amqp_false) {
 		entry.value.kind = AMQP_FIELD_KIND_BOOLEAN;
-		entry.value.value.boolean = true;
+		entry.value.value.boolean = argument->string == amqp_true;
 	} else if (argument->string) {
 		entry.value.kind = AMQP_FIELD_KIND_UTF8;
 		entry.value.value.bytes = amqp_cstring_bytes(argument->string);

@@ -11,12 +11,13 @@
 /* A queue argument. */
 struct amqp_argument {
 	const char *key;
-	/* NULL: the value is number, a signed 64-bit integer. amqp_true: it is the boolean true. */
+	/* NULL: the value is number, a signed 64-bit integer. amqp_true, amqp_false: the
+	 * booleans. */
 	const char *string;
 	int64_t number;
 };
 
-extern const char amqp_true[];
+extern const char amqp_true[], amqp_false[];
 
 struct amqp_queue {
 	struct text name; /* empty: the broker names it */

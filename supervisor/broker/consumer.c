@@ -9,6 +9,7 @@
 #include "base/crash_point.h"
 #include "message/task.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,6 +23,12 @@
 /* After an honest broker's messages became large: the next window fits them. */
 #define NARROWER_WAIT (500 * MTIME_MS)
 
+/* Between two looks at the consumers of a queue whose former channel the broker has not noticed to
+ * end: 2 to 270 ms on a busy machine. */
+#define ALONE_FIRST (5 * MTIME_MS)
+#define ALONE_LAST  (250 * MTIME_MS)
+#define ALONE_LOG   (10 * MTIME_SECOND) /* then it is another client's */
+
 #define CODE_PRECONDITION_FAILED 406
 
 #define SHORT_STRING_MAX 255
@@ -32,17 +39,30 @@
 	X(OPENING)                                                                                 \
 	X(DECLARING)                                                                               \
 	X(AT_REST)    /* the queues are declared, no answer is awaited */                          \
+	X(COUNTING)   /* ordered: a passive declare is sent, for the number of consumers */        \
 	X(STARTING)   /* basic.consume is sent */                                                  \
 	X(CANCELLING) /* basic.cancel is sent */                                                   \
 	X(BARRIER)    /* synchronous commands: their answer shows that earlier acks arrived */     \
 	X(CLOSING)                                                                                 \
-	X(REFUSING) /* closed because the broker delivered too much: it will be opened again */    \
+	X(REFUSING) /* closed for what the broker did: it will be opened again */                  \
+	X(LEFT)     /* closed as requested, until the next SOURCE_CONSUME */                       \
 	X(ENDED)    /* closed as requested, for good */
 
 enum consumer_state {
 #define X(state) state,
 	CONSUMER_STATES(X)
 #undef X
+};
+
+/* What only an ordered consumer needs. */
+struct ordered {
+	bool is_alone;          /* in this epoch the queue had no consumer */
+	struct backoff looks;   /* at the number of consumers */
+	mtime looking_since;    /* MTIME_NEVER: not */
+	bool is_others_logged;  /* that it has other consumers */
+	bool is_limit_logged;   /* that the queue has a delivery limit */
+	size_t overfull_memory; /* the pool's `memory` when too many bytes were in hand; 0: never */
+	uint16_t overfull_window;
 };
 
 struct consumer {
@@ -59,6 +79,8 @@ struct consumer {
 	bool has_settled;  /* acked or rejected something for good in this epoch */
 	bool is_cancelled; /* the broker cancelled a subscription: check the queue first */
 	struct topology topology;
+	struct queue_probe *probe; /* owned; NULL: not ordered */
+	struct ordered ordered;
 	struct unacked_limit limit;
 	struct backoff backoff;
 	struct backoff refused; /* the wait after the broker delivered too much */
@@ -66,6 +88,18 @@ struct consumer {
 	mtime consuming_since; /* in this epoch; it matters while is_announced */
 	mtime retry_at;        /* MTIME_NEVER: no wait */
 };
+
+static bool begin_ordered(struct consumer *consumer)
+{
+	consumer->probe = malloc(sizeof *consumer->probe);
+	if (!consumer->probe)
+		return false;
+	queue_probe_init(consumer->probe);
+	topology_set_probe(&consumer->topology, consumer->probe);
+	backoff_init(&consumer->ordered.looks, ALONE_FIRST, ALONE_LAST, consumer->config->seed);
+	consumer->ordered.looking_since = MTIME_NEVER;
+	return true;
+}
 
 struct consumer *consumer_new(const struct consumer_config *config, const struct channel_log *log)
 {
@@ -81,6 +115,10 @@ struct consumer *consumer_new(const struct consumer_config *config, const struct
 		&config->retry);
 	backoff_init(&consumer->backoff, WAIT_FIRST, WAIT_LAST, config->seed);
 	backoff_init(&consumer->refused, REFUSED_FIRST, REFUSED_LAST, config->seed);
+	if (config->is_ordered && !begin_ordered(consumer)) {
+		free(consumer);
+		return NULL;
+	}
 	return consumer;
 }
 
@@ -91,6 +129,8 @@ void consumer_attach(struct consumer *consumer, struct pool *pool)
 
 void consumer_free(struct consumer *consumer)
 {
+	if (consumer)
+		free(consumer->probe);
 	free(consumer);
 }
 
@@ -113,13 +153,20 @@ static void announce_down(struct consumer *consumer, mtime now)
 
 /* ---------- at rest ---------- */
 
+/* Without a single active consumer the barrier's consumers would get messages, out of order. */
+static bool has_barrier(const struct consumer *consumer)
+{
+	return !consumer->config->is_ordered ||
+	       topology_order(&consumer->topology) == QUEUE_ORDER_SINGLE;
+}
+
 /* Acks and rejections that are sent just before a channel is closed may be lost, and their tasks
  * would run again. */
 static void pass_barrier(struct consumer *consumer)
 {
 	uint16_t channel = consumer->config->channel;
 
-	if (consumer->has_settled &&
+	if (consumer->has_settled && has_barrier(consumer) &&
 		subscriptions_synchronize(&consumer->subscriptions, consumer->connection, channel,
 			consumer->config->queue)) {
 		consumer->state = BARRIER;
@@ -160,11 +207,94 @@ static void pursue_consuming(struct consumer *consumer, mtime now)
 	}
 }
 
+/* ---------- at rest, ordered ---------- */
+
+/* An operator says that nothing is lost by returns, and the queue says that it is. */
+static bool loses_returns(struct consumer *consumer)
+{
+	int64_t limit = queue_probe_limit(consumer->probe);
+	bool is_lost = consumer->config->is_return_free && limit >= 0 && limit < INT32_MAX;
+
+	if (is_lost && !consumer->ordered.is_limit_logged)
+		channel_log_line(consumer->log, LOG_ERROR,
+			"queue \"%.*s\" has x-delivery-limit %lld, but session.delivery_limit is "
+			"none; not consuming, checking again (declare the queue without a limit, or "
+			"remove the setting)",
+			TEXT_ARGS(consumer->config->queue), (long long)limit);
+	consumer->ordered.is_limit_logged = is_lost;
+	return is_lost;
+}
+
+static void count_consumers(struct consumer *consumer, mtime now)
+{
+	struct amqp_queue look = {.name = consumer->config->queue, .passive = true};
+
+	if (consumer->ordered.looking_since == MTIME_NEVER)
+		consumer->ordered.looking_since = now;
+	consumer->state = COUNTING;
+	channel_declare_queue(consumer->connection, consumer->config->channel, &look);
+}
+
+static void start_ordered(struct consumer *consumer, mtime now)
+{
+	bool is_single = topology_order(&consumer->topology) == QUEUE_ORDER_SINGLE;
+
+	if (loses_returns(consumer)) {
+		wait_and_retry(consumer, now);
+	} else if (!is_single && !consumer->ordered.is_alone) {
+		count_consumers(consumer, now);
+	} else {
+		subscriptions_widen(&consumer->subscriptions, consumer->connection,
+			consumer->config->channel, consumer->config->queue,
+			consumer->requested_window);
+		consumer->state = STARTING;
+	}
+}
+
+static void pursue_ordered(struct consumer *consumer, mtime now)
+{
+	if (consumer->request == SOURCE_LEAVE || consumer->request == SOURCE_CLOSE)
+		pass_barrier(consumer);
+	else if (consumer->request == SOURCE_CONSUME && consumer->subscriptions.count == 0)
+		start_ordered(consumer, now);
+}
+
+static void log_others(const struct consumer *consumer, uint32_t count)
+{
+	channel_log_line(consumer->log, LOG_WARN,
+		"queue \"%.*s\" has %u consumers, and no single active consumer; waiting until it "
+		"has none, because two would break the order of sessions",
+		TEXT_ARGS(consumer->config->queue), count);
+}
+
+/* A consumer counts until the queue has taken back what it held. */
+static void on_counted(struct consumer *consumer, uint32_t count, mtime now)
+{
+	struct ordered *ordered = &consumer->ordered;
+
+	consumer->state = AT_REST;
+	if (count > 0) {
+		consumer->retry_at = mtime_after(now, backoff_next(&ordered->looks));
+		if (now - ordered->looking_since < ALONE_LOG || ordered->is_others_logged)
+			return;
+		ordered->is_others_logged = true;
+		log_others(consumer, count);
+		return;
+	}
+	ordered->is_alone = true;
+	ordered->is_others_logged = false;
+	ordered->looking_since = MTIME_NEVER;
+	backoff_reset(&ordered->looks);
+	pursue_ordered(consumer, now);
+}
+
 static void pursue(struct consumer *consumer, mtime now)
 {
 	if (consumer->state != AT_REST)
 		return;
-	if (consumer->request == SOURCE_CONSUME)
+	if (consumer->config->is_ordered)
+		pursue_ordered(consumer, now);
+	else if (consumer->request == SOURCE_CONSUME)
 		pursue_consuming(consumer, now);
 	else if (consumer->subscriptions.count > 0)
 		narrow(consumer);
@@ -182,14 +312,31 @@ static void rest(struct consumer *consumer, mtime now)
 
 /* ---------- connection and channel, up and down ---------- */
 
-static void reopen_channel(struct consumer *consumer)
+/* Ordered: the same window would again bring more bytes than the limit. */
+static bool is_overfull(const struct consumer *consumer)
 {
-	if (consumer->request == SOURCE_CLOSE) {
-		consumer->state = ENDED;
+	const struct ordered *ordered = &consumer->ordered;
+
+	return ordered->overfull_memory > 0 &&
+	       pool_unacked(consumer->pool).memory <= ordered->overfull_memory &&
+	       consumer->requested_window >= ordered->overfull_window;
+}
+
+static void reopen_channel(struct consumer *consumer, mtime now)
+{
+	if (consumer->request == SOURCE_CLOSE || consumer->request == SOURCE_LEAVE) {
+		consumer->state = consumer->request == SOURCE_CLOSE ? ENDED : LEFT;
+		return;
+	}
+	if (is_overfull(consumer)) {
+		consumer->state = WAITING;
+		consumer->retry_at = mtime_after(now, WAIT_LAST);
 		return;
 	}
 	consumer->epoch++;
 	consumer->has_settled = false;
+	consumer->ordered.is_alone = false;
+	consumer->ordered.overfull_memory = 0;
 	subscriptions_clear(&consumer->subscriptions);
 	unacked_limit_clear(&consumer->limit);
 	consumer->state = OPENING;
@@ -200,7 +347,7 @@ static void reopen_channel(struct consumer *consumer)
 void consumer_up(struct consumer *consumer, struct connection *connection)
 {
 	consumer->connection = connection;
-	reopen_channel(consumer);
+	reopen_channel(consumer, 0);
 }
 
 void consumer_down(struct consumer *consumer, mtime now)
@@ -222,11 +369,16 @@ static void declare(struct consumer *consumer, mtime now)
 
 static void on_close_ok(struct consumer *consumer, mtime now)
 {
-	bool is_refused = consumer->state == REFUSING && consumer->request != SOURCE_CLOSE;
-
-	consumer->state = is_refused ? WAITING : ENDED;
-	if (is_refused)
+	if (consumer->request == SOURCE_CLOSE) {
+		consumer->state = ENDED;
+	} else if (consumer->state == REFUSING) {
+		consumer->state = WAITING;
 		consumer->retry_at = mtime_after(now, consumer->refused_wait);
+	} else {
+		consumer->state = LEFT;
+		if (consumer->request == SOURCE_CONSUME)
+			consumer->retry_at = 0;
+	}
 	announce_down(consumer, now);
 }
 
@@ -236,7 +388,7 @@ static void on_channel_closed(struct consumer *consumer, const struct amqp_event
 	if (consumer->request == SOURCE_CLOSE) /* for example the queue is gone */
 		consumer->state = ENDED;
 	else if (topology_closed(&consumer->topology, event->code, event->text, consumer->log))
-		reopen_channel(consumer);
+		reopen_channel(consumer, now);
 	else
 		wait_and_retry(consumer, now);
 }
@@ -276,7 +428,19 @@ static bool drop_subscription(struct consumer *consumer, struct text tag)
 	return true;
 }
 
-/* The channel stays open, and with it the tags of running tasks: their acks still count. */
+/* What the consumer holds must go back before anything later is delivered. */
+static void close_cancelled(struct consumer *consumer, mtime now)
+{
+	if (consumer->state != AT_REST)
+		return;
+	channel_close(consumer->connection, consumer->config->channel);
+	consumer->state = REFUSING;
+	consumer->refused_wait = 0;
+	announce_down(consumer, now);
+}
+
+/* Not ordered: the channel stays open, and with it the tags of running tasks: their acks still
+ * count. */
 static void on_cancelled(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
 	if (!drop_subscription(consumer, event->consumer))
@@ -286,6 +450,10 @@ static void on_cancelled(struct consumer *consumer, const struct amqp_event *eve
 			"the broker cancelled the consumer of queue \"%.*s\" (deleted, or its node is "
 			"gone); looking for it again",
 			TEXT_ARGS(consumer->config->queue));
+	if (consumer->config->is_ordered) {
+		close_cancelled(consumer, now);
+		return;
+	}
 	consumer->is_cancelled = true;
 	if (consumer->is_announced)
 		emit(consumer, now, SOURCE_CANCELLED);
@@ -318,15 +486,23 @@ static struct text copy_text(uint8_t *where, struct text text)
 	return text_of(where, text.len);
 }
 
+static void close_for(struct consumer *consumer, const char *facts, mtime now)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "PRECONDITION_FAILED - %s", facts);
+	channel_close_for(
+		consumer->connection, consumer->config->channel, CODE_PRECONDITION_FAILED, text);
+	consumer->state = REFUSING;
+	announce_down(consumer, now);
+}
+
 /* The pool has learned how large these messages are, and asks for a window that fits them. All that
  * is unacked goes back with the channel. If there were too many, the wait grows each time that this
  * happens again within a minute. */
 static void refuse_channel(
 	struct consumer *consumer, bool is_too_many, const char *facts, mtime now)
 {
-	char text[160];
-
-	snprintf(text, sizeof text, "PRECONDITION_FAILED - %s", facts);
 	if (now - consumer->consuming_since >= REFUSED_LAST)
 		backoff_reset(&consumer->refused);
 	consumer->refused_wait = is_too_many ? backoff_next(&consumer->refused) : NARROWER_WAIT;
@@ -337,10 +513,22 @@ static void refuse_channel(
 			    : "too many bytes are in hand of",
 		TEXT_ARGS(consumer->config->queue), facts,
 		(double)consumer->refused_wait / MTIME_SECOND);
-	channel_close_for(
-		consumer->connection, consumer->config->channel, CODE_PRECONDITION_FAILED, text);
-	consumer->state = REFUSING;
-	announce_down(consumer, now);
+	close_for(consumer, facts, now);
+}
+
+/* Ordered: a narrower window would break the order when this channel's deliveries come back. So it
+ * stays closed until the memory is larger. */
+static void refuse_overfull(
+	struct consumer *consumer, const char *facts, const struct pool_unacked *unacked, mtime now)
+{
+	consumer->ordered.overfull_memory = unacked->memory;
+	consumer->ordered.overfull_window = consumer->requested_window;
+	channel_log_line(consumer->log, LOG_ERROR,
+		"too many bytes are in hand of queue \"%.*s\": %s; its channel is closed and stays "
+		"so, because a narrower window would break the order of sessions (set memory to "
+		"at least %zu)",
+		TEXT_ARGS(consumer->config->queue), facts, unacked->bytes);
+	close_for(consumer, facts, now);
 }
 
 static void check_limit(struct consumer *consumer, mtime now)
@@ -356,7 +544,10 @@ static void check_limit(struct consumer *consumer, mtime now)
 	snprintf(facts, sizeof facts,
 		"%u messages of %zu bytes are unacked, at a prefetch of %u and a memory of %zu",
 		unacked.count, unacked.bytes, window, unacked.memory);
-	refuse_channel(consumer, verdict == UNACKED_TOO_MANY, facts, now);
+	if (verdict == UNACKED_TOO_LARGE && consumer->config->is_ordered)
+		refuse_overfull(consumer, facts, &unacked, now);
+	else
+		refuse_channel(consumer, verdict == UNACKED_TOO_MANY, facts, now);
 }
 
 /* The content's memory is the delivery, which moves to the pool. */
@@ -397,9 +588,11 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 		declare(consumer, now);
 		break;
 	case AMQP_QUEUE_DECLARED:
-		if (consumer->state == DECLARING &&
-			topology_next(&consumer->topology, consumer->connection,
-				consumer->config->channel))
+		if (consumer->state == COUNTING)
+			on_counted(consumer, event->consumers, now);
+		else if (consumer->state == DECLARING &&
+			 topology_next(&consumer->topology, consumer->connection,
+				 consumer->config->channel))
 			rest(consumer, now);
 		break;
 	case AMQP_CONSUME_OK:
@@ -428,11 +621,13 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 
 void consumer_request(struct consumer *consumer, enum source_request request, uint32_t window)
 {
+	assert(!consumer->config->is_ordered || request != SOURCE_REST);
 	consumer->request = request;
 	if (request == SOURCE_CONSUME)
 		consumer->requested_window = (uint16_t)window;
 	/* An effect never calls back: the tick of this turn applies the request. */
-	if (consumer->state == AT_REST || (consumer->state == WAITING && request != SOURCE_CONSUME))
+	if (consumer->state == AT_REST || (consumer->state == LEFT && request != SOURCE_LEAVE) ||
+		(consumer->state == WAITING && request != SOURCE_CONSUME))
 		consumer->retry_at = 0;
 }
 
@@ -449,6 +644,7 @@ void consumer_reject(struct consumer *consumer, uint64_t tag, enum reject how)
 {
 	if (!consumer->is_announced)
 		return;
+	assert(!consumer->config->is_ordered || how != REJECT_REQUEUE);
 	if (how == REJECT_REQUEUE) { /* it also goes back with the channel */
 		channel_nack(consumer->connection, consumer->config->channel, tag);
 		return;
@@ -469,14 +665,19 @@ void consumer_tick(struct consumer *consumer, mtime now)
 	if (now < consumer->retry_at)
 		return;
 	consumer->retry_at = MTIME_NEVER;
-	if (consumer->state != WAITING)
+	if (consumer->state != WAITING && consumer->state != LEFT)
 		pursue(consumer, now);
 	else if (!channel_is_open(consumer->connection, consumer->config->channel))
-		reopen_channel(consumer);
+		reopen_channel(consumer, now);
 	else if (consumer->request == SOURCE_CONSUME)
 		declare(consumer, now);
 	else /* a passive declare that fails costs the channel and all its unacked deliveries */
 		rest(consumer, now);
+}
+
+enum queue_order consumer_order(const struct consumer *consumer)
+{
+	return topology_order(&consumer->topology);
 }
 
 /* A subscription counts as live when it is requested, the first one when it is granted. */

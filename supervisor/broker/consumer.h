@@ -2,7 +2,11 @@
  * events of the channel into the pool's SOURCE events, and the pool's requests into commands.
  * Declares queues, and opens the channel again after each close, with a growing wait. Assigns the
  * epochs of the source: one for each channel that consumes. An ack after the end of its epoch is
- * dropped. */
+ * dropped.
+ * With is_ordered, what comes back must keep its order: each channel has one consumer with one
+ * window, which is never cancelled, and nothing is requeued (docs/ordering.md). SOURCE_LEAVE and
+ * SOURCE_CLOSE wait until the acks have arrived, and close the channel. On a queue without a single
+ * active consumer they do not wait, and a channel consumes only when the queue has no consumer. */
 #ifndef BROKER_CONSUMER_H
 #define BROKER_CONSUMER_H
 
@@ -21,6 +25,8 @@ struct consumer_config {
 	uint64_t body_limit;   /* bytes; a delivery with a larger body is invalid */
 	bool keep_route;       /* copy exchange and routing key into deliveries */
 	struct key_source key; /* of the messages' sessions */
+	bool is_ordered;       /* the pool has sessions: see above */
+	bool is_return_free;   /* ordered: the queue is to have no delivery limit */
 	uint32_t seed;         /* of the jitter */
 };
 
@@ -45,7 +51,11 @@ uint8_t *consumer_content_memory(struct consumer *, size_t len, void **ret_owner
 /* True: the broker has confirmed a consumer on the queue, and has not cancelled it. */
 bool consumer_is_consuming(const struct consumer *);
 
-/* The pool's effects on its source (core/effects.h). */
+/* What the order of its queue rests on; UNKNOWN: not ordered, or not found out yet. */
+enum queue_order consumer_order(const struct consumer *);
+
+/* The pool's effects on its source (core/effects.h). Ordered: never SOURCE_REST, never
+ * REJECT_REQUEUE, always the same window while it consumes. */
 void consumer_request(struct consumer *, enum source_request, uint32_t window);
 void consumer_ack(struct consumer *, uint64_t tag, bool multiple);
 void consumer_reject(struct consumer *, uint64_t tag, enum reject);

@@ -5,8 +5,9 @@
 
 #include <stdio.h>
 
-#define CODE_ACCESS_REFUSED 403
-#define CODE_NOT_FOUND      404
+#define CODE_ACCESS_REFUSED      403
+#define CODE_NOT_FOUND           404
+#define CODE_PRECONDITION_FAILED 406
 
 void topology_init(struct topology *topology, struct text queue, struct text dead_letter,
 	enum declare declare, const struct retry_plan *retry)
@@ -16,6 +17,16 @@ void topology_init(struct topology *topology, struct text queue, struct text dea
 		.retry = retry,
 		.declare = declare,
 		.step = TOPOLOGY_MAX};
+}
+
+void topology_set_probe(struct topology *topology, struct queue_probe *probe)
+{
+	topology->probe = probe;
+}
+
+enum queue_order topology_order(const struct topology *topology)
+{
+	return topology->probe ? topology->probe->order : QUEUE_ORDER_UNKNOWN;
 }
 
 static bool is_done(const struct topology *topology)
@@ -42,7 +53,7 @@ static struct text current_queue(struct topology *topology)
 static bool has_check(struct topology *topology)
 {
 	if (topology->step == TOPOLOGY_QUEUE)
-		return topology->declare != DECLARE_OFF;
+		return topology->declare != DECLARE_OFF || topology->probe;
 	return current_queue(topology).len > 0 && !topology->in_use;
 }
 
@@ -91,6 +102,14 @@ void topology_make_retry(struct connection *connection, uint16_t channel, struct
 	make(connection, channel, name, more, sizeof more / sizeof *more);
 }
 
+/* The queue of a pool with sessions. */
+static void make_ordered(struct topology *topology, struct connection *connection, uint16_t channel)
+{
+	queue_probe_init(topology->probe);
+	queue_probe_declare(topology->probe, connection, channel, topology->queue);
+	topology->is_probing = true;
+}
+
 static bool declare_next(struct topology *topology, struct connection *connection, uint16_t channel)
 {
 	while (!is_done(topology) && !has_check(topology))
@@ -100,6 +119,8 @@ static bool declare_next(struct topology *topology, struct connection *connectio
 	struct amqp_queue check = {.name = current_queue(topology), .passive = true};
 	if (topology->sights[topology->step] != TOPOLOGY_MISSING)
 		channel_declare_queue(connection, channel, &check);
+	else if (topology->step == TOPOLOGY_QUEUE && topology->probe)
+		make_ordered(topology, connection, channel);
 	else if (topology->step < TOPOLOGY_RETRY)
 		topology_make(connection, channel, check.name);
 	else
@@ -112,6 +133,7 @@ bool topology_begin(
 	struct topology *topology, struct connection *connection, uint16_t channel, bool in_use)
 {
 	topology->in_use = in_use;
+	topology->is_probing = false;
 	topology->step = TOPOLOGY_QUEUE;
 	return declare_next(topology, connection, channel);
 }
@@ -125,15 +147,61 @@ static void see(struct topology *topology, enum topology_sight sight)
 	*seen = sight;
 }
 
+/* The queue exists, and it is open how it was declared. */
+static bool is_to_be_probed(const struct topology *topology)
+{
+	return topology->step == TOPOLOGY_QUEUE && topology->probe && !topology->is_probing &&
+	       !topology->in_use && topology->probe->order != QUEUE_ORDER_HIDDEN;
+}
+
 bool topology_next(struct topology *topology, struct connection *connection, uint16_t channel)
 {
 	if (is_done(topology))
 		return true;
+	if (is_to_be_probed(topology)) {
+		queue_probe_declare(topology->probe, connection, channel, topology->queue);
+		topology->is_probing = true;
+		return false;
+	}
+	if (topology->is_probing)
+		queue_probe_accepted(topology->probe);
+	topology->is_probing = false;
 	enum topology_sight before = topology->sights[topology->step];
 	bool is_ours = before == TOPOLOGY_MISSING || before == TOPOLOGY_MADE;
 	see(topology, is_ours ? TOPOLOGY_MADE : TOPOLOGY_THERE);
 	topology->step++;
 	return declare_next(topology, connection, channel);
+}
+
+/* One line for each finding. */
+static void log_order(struct topology *topology, enum log_level level, const char *text,
+	const struct channel_log *log)
+{
+	enum queue_order order = topology_order(topology);
+
+	channel_log_line(log, order == topology->logged_order ? LOG_DEBUG : level,
+		"queue \"%.*s\" %s", TEXT_ARGS(topology->queue), text);
+	topology->logged_order = order;
+}
+
+/* How the queue keeps the order; not news for a queue with a single active consumer. */
+static void log_way(struct topology *topology, const struct channel_log *log)
+{
+	if (topology_order(topology) == QUEUE_ORDER_SINGLE)
+		log_order(topology, LOG_DEBUG, "has a single active consumer", log);
+	else if (topology_order(topology) == QUEUE_ORDER_ALONE)
+		log_order(topology, LOG_INFO,
+			"has no single active consumer: sessions keep their order, but what was "
+			"acked just before a channel closes may run again, and each channel "
+			"waits until the queue has no consumer (to change that, declare a queue "
+			"with x-single-active-consumer and move the messages there: "
+			"docs/ordering.md)",
+			log);
+	else if (topology_order(topology) == QUEUE_ORDER_HIDDEN)
+		log_order(topology, LOG_WARN,
+			"does not show how it was declared; taken for a quorum queue without a "
+			"single active consumer (give the user the right to configure it)",
+			log);
 }
 
 void topology_on_consuming(struct topology *topology, const struct channel_log *log)
@@ -148,6 +216,7 @@ void topology_on_consuming(struct topology *topology, const struct channel_log *
 	enum log_level level;
 
 	topology->logged_code = 0;
+	log_way(topology, log);
 	if (topology->is_note_logged)
 		return;
 	topology->is_note_logged = true;
@@ -197,12 +266,35 @@ static void log_close(struct topology *topology, struct text queue, uint16_t cod
 			TEXT_ARGS(queue), code, utf8_shown(reason).text);
 }
 
+static bool on_probe_refused(
+	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
+{
+	bool is_next = queue_probe_refused(topology->probe, code, reason);
+
+	topology->is_probing = false;
+	topology->step = TOPOLOGY_MAX;
+	if (topology_order(topology) != QUEUE_ORDER_NONE)
+		return is_next || topology_order(topology) == QUEUE_ORDER_HIDDEN;
+	log_order(topology, LOG_ERROR,
+		"is not a quorum queue, and does not keep the order of a session when a channel "
+		"is lost; not consuming, checking again until it is one (declare a quorum queue "
+		"with x-single-active-consumer and move the messages there: docs/ordering.md)",
+		log);
+	return false;
+}
+
 bool topology_closed(
 	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
 {
 	struct text queue = is_done(topology) ? topology->queue : current_queue(topology);
 	bool to_be_made = is_to_be_made(topology, code);
 
+	if (topology->is_probing && topology->sights[TOPOLOGY_QUEUE] != TOPOLOGY_MISSING &&
+		(code == CODE_ACCESS_REFUSED || code == CODE_PRECONDITION_FAILED))
+		return on_probe_refused(topology, code, reason, log);
+
+	if (topology->probe && topology->step == TOPOLOGY_QUEUE && code == CODE_NOT_FOUND)
+		queue_probe_init(topology->probe);
 	if (to_be_made)
 		see(topology, TOPOLOGY_MISSING);
 	else if (!is_done(topology) && /* check it again, also if its declaration was refused */

@@ -4,12 +4,15 @@
  * channel, so a missing queue is made on the next one. Our queues are durable quorum queues without
  * a delivery limit: RabbitMQ 4's default of 20 would drop tasks that were only handed back.
  * Messages of a retry queue expire into the pool's queue, at least once, which requires x-overflow
- * reject-publish. It has no x-expires, because it would be deleted with its messages. */
+ * reject-publish. It has no x-expires, because it would be deleted with its messages. The queue of
+ * a pool with sessions is declared with a single active consumer; how an existing one was declared
+ * is found out after the passive declare (broker/queue_probe.h). */
 #ifndef BROKER_TOPOLOGY_H
 #define BROKER_TOPOLOGY_H
 
 #include "amqp/channel.h"
 #include "broker/channel_log.h"
+#include "broker/queue_probe.h"
 #include "core/tasks/retry.h"
 #include "message/retry_queue.h"
 
@@ -41,17 +44,25 @@ enum topology_step {
 struct topology {
 	struct text queue, dead_letter; /* dead_letter empty: left to the queue */
 	const struct retry_plan *retry; /* borrowed */
+	struct queue_probe *probe;      /* borrowed; NULL: order does not matter */
 	enum declare declare;           /* for queue; the others are always made when missing */
 	unsigned step;                  /* an enum topology_step; after the last one: done */
 	enum topology_sight sights[TOPOLOGY_MAX];
 	bool is_note_logged;                 /* the durability note, for these sights */
 	bool in_use;                         /* as given to topology_begin */
+	bool is_probing;                     /* the declare that was sent is the probe's */
+	enum queue_order logged_order;       /* the last one that was logged */
 	uint16_t logged_code;                /* the code that was last logged as a warning */
 	char name[RETRY_QUEUE_NAME_MAX + 1]; /* of the retry queue of this step */
 };
 
 void topology_init(struct topology *, struct text queue, struct text dead_letter, enum declare,
 	const struct retry_plan *);
+/* The pool has sessions: find out whether its queue keeps the order. Borrowed as long as the
+ * topology. */
+void topology_set_probe(struct topology *, struct queue_probe *);
+/* QUEUE_ORDER_UNKNOWN: order does not matter, or it is not found out yet. */
+enum queue_order topology_order(const struct topology *);
 /* basic.consume was answered: log the durability note once, and the next problem as a warning
  * again. */
 void topology_on_consuming(struct topology *, const struct channel_log *);
@@ -68,8 +79,8 @@ mtime topology_jitter(mtime delay, unsigned jitter);
 bool topology_begin(struct topology *, struct connection *, uint16_t channel, bool in_use);
 /* AMQP_QUEUE_DECLARED came: send the next declare; true: all queues exist. */
 bool topology_next(struct topology *, struct connection *, uint16_t channel);
-/* The broker closed the channel; log why. True: a queue of ours is missing; open the next channel
- * without a wait, and make it there. */
+/* The broker closed the channel; log why. True: a queue of ours is missing, or is to be declared in
+ * another way; open the next channel without a wait, and do it there. */
 bool topology_closed(
 	struct topology *, uint16_t code, struct text reason, const struct channel_log *);
 

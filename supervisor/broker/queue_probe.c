@@ -1,0 +1,223 @@
+#include "broker/queue_probe.h"
+
+#include <stdio.h>
+
+#define CODE_ACCESS_REFUSED      403
+#define CODE_PRECONDITION_FAILED 406
+
+#define REFUSALS_MAX AMQP_ARGUMENTS_MAX
+
+#define KEY_TYPE   "x-queue-type"
+#define KEY_SINGLE "x-single-active-consumer"
+#define KEY_LIMIT  "x-delivery-limit"
+
+void queue_probe_init(struct queue_probe *probe)
+{
+	*probe = (struct queue_probe){
+		.arguments =
+			{
+				{.kind = PROBE_STRING, KEY_TYPE, "quorum"},
+				/* As in topology.c. */
+				{.kind = PROBE_NUMBER, KEY_LIMIT, .number = INT32_MAX},
+				{.kind = PROBE_BOOL, KEY_SINGLE, .number = true},
+			},
+		.count = 3,
+	};
+}
+
+static struct amqp_argument argument_of(const struct probe_argument *from)
+{
+	struct amqp_argument argument = {.key = from->key, .number = from->number};
+
+	if (from->kind == PROBE_STRING)
+		argument.string = from->string;
+	else if (from->kind == PROBE_BOOL)
+		argument.string = from->number ? amqp_true : amqp_false;
+	return argument;
+}
+
+void queue_probe_declare(const struct queue_probe *probe, struct connection *connection,
+	uint16_t channel, struct text name)
+{
+	struct amqp_argument arguments[AMQP_ARGUMENTS_MAX];
+	struct amqp_queue queue = {.name = name,
+		.durable = true,
+		.arguments = arguments,
+		.argument_count = probe->count};
+
+	for (size_t i = 0; i < probe->count; i++)
+		arguments[i] = argument_of(&probe->arguments[i]);
+	channel_declare_queue(connection, channel, &queue);
+}
+
+static struct probe_argument *find(const struct queue_probe *probe, struct text key)
+{
+	for (size_t i = 0; i < probe->count; i++)
+		if (text_is(key, text_from(probe->arguments[i].key)))
+			return (struct probe_argument *)&probe->arguments[i];
+	return NULL;
+}
+
+void queue_probe_accepted(struct queue_probe *probe)
+{
+	const struct probe_argument *single = find(probe, TEXT(KEY_SINGLE));
+
+	probe->refusals = 0;
+	probe->order = single && single->number ? QUEUE_ORDER_SINGLE : QUEUE_ORDER_ALONE;
+}
+
+int64_t queue_probe_limit(const struct queue_probe *probe)
+{
+	const struct probe_argument *limit = find(probe, TEXT(KEY_LIMIT));
+
+	return limit && limit->number != INT32_MAX ? limit->number : INT64_MAX;
+}
+
+/* ---------- the broker's words ---------- */
+
+/* Take what stands before the first `end` off *rest, and `end` with it. False: there is none. */
+static bool take_before(struct text *rest, struct text end, struct text *ret)
+{
+	for (size_t i = 0; i + end.len <= rest->len; i++) {
+		if (!text_starts(text_of(rest->ptr + i, rest->len - i), end))
+			continue;
+		*ret = text_of(rest->ptr, i);
+		*rest = text_of(rest->ptr + i + end.len, rest->len - i - end.len);
+		return true;
+	}
+	return false;
+}
+
+/* What differs: "... inequivalent arg 'KEY' for queue 'NAME' in vhost 'VHOST': received ... but
+ * current is VALUE". VALUE: none, or 'TEXT' if both have one, or the value 'TEXT' of type 'TYPE'.
+ * The end of a long text is missing. */
+struct difference {
+	struct text key, value, type; /* value empty: none; type empty: that of our own value */
+};
+
+static bool read_difference(struct text reason, struct difference *ret)
+{
+	struct text skipped;
+
+	*ret = (struct difference){.value = TEXT_NONE};
+	if (!take_before(&reason, TEXT("inequivalent arg '"), &skipped) ||
+		!take_before(&reason, TEXT("'"), &ret->key))
+		return false;
+	while (take_before(&reason, TEXT(" but current is "), &skipped))
+		ret->value = reason;
+	return true;
+}
+
+/* False: it is not complete. */
+static bool read_value(struct difference *difference)
+{
+	struct text rest = difference->value, skipped;
+
+	if (text_is(rest, TEXT("none"))) {
+		difference->value = TEXT_NONE;
+		return true;
+	}
+	if (!text_ends(rest, TEXT("'")) || !take_before(&rest, TEXT("'"), &skipped))
+		return false;
+	rest.len--;
+	difference->value = rest;
+	if (skipped.len > 0 && !take_before(&rest, TEXT("' of type '"), &difference->value))
+		return false;
+	difference->type = skipped.len > 0 ? rest : TEXT_NONE;
+	return true;
+}
+
+static bool read_number(struct text value, int64_t *ret)
+{
+	bool is_negative = text_starts(value, TEXT("-"));
+	uint64_t number;
+
+	if (!text_read_decimal(
+		    text_of(value.ptr + is_negative, value.len - is_negative), INT64_MAX, &number))
+		return false;
+	*ret = is_negative ? -(int64_t)number : (int64_t)number;
+	return true;
+}
+
+static bool set_value(struct probe_argument *argument, const struct difference *difference)
+{
+	if (text_is(difference->type, TEXT("longstr")))
+		argument->kind = PROBE_STRING;
+	else if (text_is(difference->type, TEXT("bool")))
+		argument->kind = PROBE_BOOL;
+	else if (difference->type.len > 0)
+		argument->kind = PROBE_NUMBER;
+	if (argument->kind == PROBE_NUMBER)
+		return read_number(difference->value, &argument->number);
+	if (argument->kind == PROBE_BOOL) {
+		argument->number = text_is(difference->value, TEXT("true"));
+		return true;
+	}
+	return (size_t)snprintf(argument->string, sizeof argument->string, "%.*s",
+		       TEXT_ARGS(difference->value)) < sizeof argument->string;
+}
+
+/* Take over the value of the argument; false: that is not possible. */
+static bool adopt(struct queue_probe *probe, const struct difference *difference)
+{
+	struct probe_argument *argument = find(probe, difference->key);
+
+	if (difference->value.len == 0) {
+		if (argument)
+			*argument = probe->arguments[--probe->count];
+		return argument != NULL;
+	}
+	if (!argument) {
+		if (probe->count == AMQP_ARGUMENTS_MAX || difference->key.len >= PROBE_KEY_SIZE)
+			return false;
+		argument = &probe->arguments[probe->count++];
+		*argument = (struct probe_argument){.number = 0};
+		snprintf(argument->key, sizeof argument->key, "%.*s", TEXT_ARGS(difference->key));
+	}
+	return set_value(argument, difference);
+}
+
+/* ---------- a refusal ---------- */
+
+static bool end_probe(struct queue_probe *probe, enum queue_order order)
+{
+	queue_probe_init(probe);
+	probe->order = order;
+	return false;
+}
+
+/* Only classic queues differ in one of those that are no arguments: durable, auto_delete. */
+static bool is_of_another_type(const struct difference *difference)
+{
+	return text_is(difference->key, TEXT(KEY_TYPE)) ||
+	       !text_starts(difference->key, TEXT("x-"));
+}
+
+bool queue_probe_refused(struct queue_probe *probe, uint16_t code, struct text reason)
+{
+	struct difference difference;
+
+	if (code == CODE_ACCESS_REFUSED)
+		return end_probe(probe, QUEUE_ORDER_HIDDEN);
+	if (code != CODE_PRECONDITION_FAILED)
+		return end_probe(probe, QUEUE_ORDER_UNKNOWN);
+	if (!read_difference(reason, &difference))
+		return end_probe(probe, QUEUE_ORDER_HIDDEN);
+	if (is_of_another_type(&difference))
+		return end_probe(probe, QUEUE_ORDER_NONE);
+	if (++probe->refusals > REFUSALS_MAX || !read_value(&difference) ||
+		!adopt(probe, &difference))
+		return end_probe(probe, QUEUE_ORDER_HIDDEN);
+	return true;
+}
+
+const char *queue_order_name(enum queue_order order)
+{
+	static const char *const names[] = {
+#define X(order, text) [order] = text,
+		QUEUE_ORDERS(X)
+#undef X
+	};
+
+	return names[order];
+}
