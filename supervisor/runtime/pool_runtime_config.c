@@ -225,6 +225,8 @@ struct consumer_config pool_runtime_consumer_config(const struct config_pool *co
 		.retry = retry_plan_of(config),
 		.body_limit = (uint64_t)config->max_body,
 		.keep_route = config->properties,
+		.is_ordered = config->session.key != NULL,
+		.is_return_free = config->session.delivery_limit == CONFIG_DELIVERY_LIMIT_NONE,
 		.seed = seed,
 	};
 }
