@@ -468,6 +468,11 @@ void token_channel_on_publish_event(
 
 /* ---------- the end, and time ---------- */
 
+bool token_channel_waits(const struct token_channel *tokens)
+{
+	return tokens->state == CONSUMING;
+}
+
 void token_channel_leave(struct token_channel *tokens, mtime now)
 {
 	token_leave(tokens->token, now);

@@ -133,6 +133,9 @@ struct event {
 		struct {
 			bool is_orderly; /* the former holder left in order */
 			uint32_t deaths; /* holders that died in a row */
+			/* Not orderly: the longer takeover_delay, of the former holder and ours. */
+			mtime delay;
+			struct text handover; /* from an orderly holder; borrowed for the call */
 		} token;
 	};
 };

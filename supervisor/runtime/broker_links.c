@@ -25,10 +25,33 @@ static void check_channel_max(
 			connection_channel_max(connection), broker_links->pool_set->count);
 }
 
+/* Channels of pools count up from 1, those of their tokens down from the highest number. */
+static uint16_t token_channel_number(
+	const struct connection *connection, const struct pool_runtime *runtime)
+{
+	return (uint16_t)(connection_channel_max(connection) - runtime->place);
+}
+
+static void start_token(const struct broker_links *broker_links, const struct pool_runtime *runtime)
+{
+	struct connection *connection = broker_links->publishes_by;
+
+	if (!runtime->token.channel)
+		return;
+	if (broker_links->pool_set->count + runtime->place < connection_channel_max(connection))
+		token_channel_publish_up(runtime->token.channel, connection,
+			token_channel_number(connection, runtime));
+	else
+		log_error("pool %s: the broker allows %u channels a connection, which leaves none "
+			  "for its token: it stays a standby (raise its channel_max)",
+			runtime->config.name, connection_channel_max(connection));
+}
+
 static void start_publisher(const struct broker_links *broker_links, struct pool_runtime *runtime)
 {
 	pool_runtime_set_frame_max(runtime, connection_frame_max(broker_links->publishes_by));
 	publisher_up(runtime->publisher, broker_links->publishes_by, clock_now());
+	start_token(broker_links, runtime);
 }
 
 static void on_publish_up(void *ctx, struct connection *connection)
@@ -57,12 +80,31 @@ static void on_publish_down(void *ctx, bool by_error)
 	loss = publisher_loss(by_error, publishing);
 	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
 		publisher_down(runtime->publisher, loss, clock_now());
+	for (size_t i = 0; (runtime = pool_set_next(broker_links->pool_set, &i));)
+		if (runtime->token.channel)
+			token_channel_publish_down(runtime->token.channel);
+}
+
+/* Pools' numbers come first: there are none of tokens among them. */
+static void on_publish_channel_event(
+	struct broker_links *broker_links, const struct amqp_event *event)
+{
+	const struct pool_set *pool_set = broker_links->pool_set;
+	size_t place = connection_channel_max(broker_links->publishes_by) - event->channel;
+	struct pool_runtime *runtime = pool_set_at(pool_set, event->channel - 1u);
+
+	if (runtime) {
+		publisher_on_event(runtime->publisher, event, clock_now());
+		return;
+	}
+	runtime = pool_set_at(pool_set, place);
+	if (runtime && runtime->token.channel)
+		token_channel_on_publish_event(runtime->token.channel, event, clock_boot());
 }
 
 static void on_publish_event(void *ctx, const struct amqp_event *event)
 {
 	struct broker_links *broker_links = ctx;
-	struct pool_runtime *runtime;
 
 	if (event->kind == AMQP_BLOCKED) {
 		broker_links->is_blocked = true;
@@ -73,9 +115,7 @@ static void on_publish_event(void *ctx, const struct amqp_event *event)
 		broker_links->is_blocked = false;
 		log_info("the broker takes publishes again");
 	} else if (event->channel > 0) {
-		runtime = pool_set_at(broker_links->pool_set, event->channel - 1u);
-		if (runtime)
-			publisher_on_event(runtime->publisher, event, clock_now());
+		on_publish_channel_event(broker_links, event);
 	}
 }
 

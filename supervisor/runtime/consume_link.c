@@ -8,7 +8,8 @@
 
 struct consume_link {
 	struct broker_link *broker_link;
-	struct consumer *consumer; /* borrowed */
+	struct consumer *consumer;    /* borrowed */
+	struct token_channel *tokens; /* borrowed; NULL: none */
 	struct backlog_probe probe;
 	bool is_up, is_closed;
 	uint64_t ups; /* how often it was opened */
@@ -21,6 +22,8 @@ static void on_up(void *ctx, struct connection *connection)
 	consume_link->is_up = true;
 	consume_link->ups++;
 	consumer_up(consume_link->consumer, connection);
+	if (consume_link->tokens)
+		token_channel_up(consume_link->tokens, connection);
 	backlog_probe_up(&consume_link->probe, connection, PROBE_CHANNEL, clock_now());
 }
 
@@ -31,6 +34,8 @@ static void on_down(void *ctx, bool by_error)
 	(void)by_error;
 	consume_link->is_up = false;
 	consumer_down(consume_link->consumer, clock_now());
+	if (consume_link->tokens)
+		token_channel_down(consume_link->tokens);
 	backlog_probe_down(&consume_link->probe);
 }
 
@@ -40,6 +45,8 @@ static void on_event(void *ctx, const struct amqp_event *event)
 
 	if (event->channel == PROBE_CHANNEL)
 		backlog_probe_on_event(&consume_link->probe, event, clock_now());
+	else if (event->channel == TOKEN_CHANNEL)
+		token_channel_on_event(consume_link->tokens, event, clock_boot());
 	else if (event->channel != 0)
 		consumer_on_event(consume_link->consumer, event, clock_now());
 }
@@ -77,7 +84,8 @@ static const struct broker_link_handler handler = {
 };
 
 struct consume_link *consume_link_new(struct ev_loop *loop, const struct broker_link_config *shared,
-	const char *pool, struct text queue, struct consumer *consumer)
+	const char *pool, struct text queue, struct consumer *consumer,
+	struct token_channel *tokens)
 {
 	struct broker_link_config config = *shared;
 	struct consume_link *consume_link = calloc(1, sizeof *consume_link);
@@ -85,6 +93,7 @@ struct consume_link *consume_link_new(struct ev_loop *loop, const struct broker_
 	if (!consume_link)
 		return NULL;
 	consume_link->consumer = consumer;
+	consume_link->tokens = tokens;
 	backlog_probe_init(&consume_link->probe, queue);
 	config.name = "consume";
 	config.pool = pool;

@@ -6,10 +6,13 @@
 
 #include "broker/backlog_probe.h"
 #include "broker/consumer.h"
+#include "broker/token_channel.h"
 #include "net/broker_link.h"
 
 /* The channel number of the consumer. */
 #define CONSUME_CHANNEL 1
+/* That of the pool's token; 2 is the backlog probe's. */
+#define TOKEN_CHANNEL 3
 
 /* The state of a connection, for those who show it. */
 struct link_facts {
@@ -22,9 +25,10 @@ struct link_facts {
 struct consume_link;
 
 /* Start to connect; NULL: out of memory. shared: everything but the names. What it points to,
- * the pool's name, its queue and the consumer are borrowed until consume_link_free. */
+ * the pool's name, its queue, the consumer and the token's channel (NULL: none) are borrowed until
+ * consume_link_free. */
 struct consume_link *consume_link_new(struct ev_loop *, const struct broker_link_config *shared,
-	const char *pool, struct text queue, struct consumer *);
+	const char *pool, struct text queue, struct consumer *, struct token_channel *);
 void consume_link_free(struct consume_link *);
 /* When consume_link_tick must be called; MTIME_NEVER: only after events. */
 mtime consume_link_deadline(const struct consume_link *);

@@ -118,6 +118,18 @@ static void on_log_line(void *ctx, enum log_level level, const char *text)
 
 /* ---------- life ---------- */
 
+static bool create_token(
+	struct pool_runtime *runtime, const struct runtime_shared *tools, uint32_t seed)
+{
+	const struct pool_token_origin origin = {.run = tools->mark,
+		.serial = runtime->serial,
+		.place = runtime->place,
+		.seed = seed};
+
+	return pool_token_init(&runtime->token, &runtime->pool_config, runtime->config.queue,
+		&origin, &runtime->log, tools->guard);
+}
+
 /* Their configurations are set. */
 static bool create_parts(
 	struct pool_runtime *runtime, const struct runtime_shared *tools, mtime now)
@@ -134,6 +146,7 @@ static bool create_parts(
 	workers_attach(runtime->workers, runtime->pool);
 	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(&runtime->config));
 	consumer_attach(runtime->consumer, runtime->pool);
+	pool_token_attach(&runtime->token, runtime->pool);
 	publisher_attach(runtime->publisher, runtime->pool);
 	return true;
 }
@@ -164,7 +177,8 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 	runtime->workers_config.secrets = tools->secrets;
 	runtime->consumer_config = pool_runtime_consumer_config(own, seed);
 	runtime->publisher_config = pool_runtime_publisher_config(own, place, ~seed);
-	if (!create_parts(runtime, tools, now)) {
+	runtime->workers_config.lease = pool_token_lease(&runtime->pool_config, place);
+	if (!create_token(runtime, tools, seed) || !create_parts(runtime, tools, now)) {
 		runtime->config = (struct config_pool){0}; /* still the caller's */
 		pool_runtime_free(runtime);
 		return NULL;
@@ -179,6 +193,7 @@ void pool_runtime_free(struct pool_runtime *runtime)
 	if (!runtime)
 		return;
 	consume_link_free(runtime->consume_link);
+	pool_token_release(&runtime->token);
 	workers_free(runtime->workers);
 	pool_free(runtime->pool);
 	publisher_free(runtime->publisher);
@@ -193,7 +208,7 @@ bool pool_runtime_connect(
 	struct pool_runtime *runtime, struct ev_loop *loop, const struct broker_link_config *shared)
 {
 	runtime->consume_link = consume_link_new(loop, shared, runtime->config.name,
-		text_from(runtime->config.queue), runtime->consumer);
+		text_from(runtime->config.queue), runtime->consumer, runtime->token.channel);
 	return runtime->consume_link;
 }
 
@@ -290,6 +305,7 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	runtime->pool_config = pool_runtime_pool_config(config);
 	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(config));
 	pool_step(runtime->pool, now, &configure);
+	pool_token_configure(&runtime->token, &runtime->pool_config);
 	/* A number of workers set by an operator holds until the configured number changes. */
 	if (!have_same_workers(config, other) && pool_runtime_scale_as_configured(runtime, now)) {
 		/* Refused and logged; the next reload tries again. */
@@ -329,9 +345,15 @@ bool pool_runtime_is_retiring(const struct pool_runtime *runtime)
 	return runtime->is_replaced || runtime->is_draining;
 }
 
+/* The next holder may run what this pool had, so it must be quiet first. */
+bool pool_runtime_is_quiet(struct pool_runtime *runtime)
+{
+	return pool_is_quiet(runtime->pool) && pool_token_has_passed(&runtime->token);
+}
+
 bool pool_runtime_is_drained(struct pool_runtime *runtime)
 {
-	if (!pool_is_quiet(runtime->pool))
+	if (!pool_runtime_is_quiet(runtime))
 		return false;
 	publisher_close(runtime->publisher);
 	consume_link_close(runtime->consume_link);
@@ -346,6 +368,7 @@ void pool_runtime_turn(struct pool_runtime *runtime, mtime now, uint64_t wall_s)
 	struct event event = {.kind = TURN_END, .arrived_after = clock_arrived_after()};
 
 	runtime->turned_at = now;
+	pool_token_tick(&runtime->token); /* first: without a token nothing may be sent */
 	publisher_set_wall(runtime->publisher, wall_s);
 	publisher_tick(runtime->publisher, now);
 	pool_step(runtime->pool, now, &event);
@@ -361,6 +384,7 @@ mtime pool_runtime_deadline(const struct pool_runtime *runtime)
 	mtime deadline = pool_deadline(runtime->pool);
 
 	deadline = mtime_min(deadline, consumer_deadline(runtime->consumer));
+	deadline = mtime_min(deadline, pool_token_deadline(&runtime->token, clock_now()));
 	if (runtime->consume_link)
 		deadline = mtime_min(deadline, consume_link_deadline(runtime->consume_link));
 	return mtime_min(deadline, publisher_deadline(runtime->publisher));

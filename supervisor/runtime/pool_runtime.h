@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "core/pool_facts.h"
 #include "runtime/consume_link.h"
+#include "runtime/pool_token.h"
 #include "runtime/report.h"
 #include "runtime/runtime_shared.h"
 #include "worker/workers.h"
@@ -28,6 +29,7 @@ struct pool_runtime {
 	struct workers *workers;
 	struct consumer *consumer; /* knows what the broker has confirmed */
 	struct publisher *publisher;
+	struct pool_token token;
 	struct consume_link *consume_link; /* NULL before pool_runtime_connect */
 	const char *refusal;               /* why the latest command was refused, or NULL */
 	mtime turned_at;                   /* end of the latest turn */
@@ -51,6 +53,9 @@ void pool_runtime_mark_replaced(struct pool_runtime *);
 void pool_runtime_drain(struct pool_runtime *, mtime now);
 /* Replaced or draining. */
 bool pool_runtime_is_retiring(const struct pool_runtime *);
+/* Pass the token on when the pool is quiet. True: it is quiet, and the token is passed on; then its
+ * connections may be closed. Called in each turn of a stop. */
+bool pool_runtime_is_quiet(struct pool_runtime *);
 /* True if nothing is left of a draining pool, here and at the broker. Called in each turn. */
 bool pool_runtime_is_drained(struct pool_runtime *);
 

@@ -255,13 +255,14 @@ void reload_outcome_release(struct reload_outcome *outcome)
 
 /* ---------- afterwards ---------- */
 
-/* It takes messages, or is paused, with as many workers ready as the old one has, or as it wants.
- */
+/* It takes messages, will take them when the old one has passed its token on, or is paused, with as
+ * many workers ready as the old one has, or as it wants. */
 static bool has_taken_over(const struct pool_runtime *latest, const struct pool_runtime *before)
 {
 	struct pool_facts facts = pool_facts(latest->pool);
 
-	return (consumer_is_consuming(latest->consumer) || facts.state == POOL_IS_PAUSED) &&
+	return (consumer_is_consuming(latest->consumer) || pool_token_waits(&latest->token) ||
+		       facts.state == POOL_IS_PAUSED) &&
 	       (facts.ready >= pool_facts(before->pool).ready || facts.ready >= facts.wanted);
 }
 

@@ -201,13 +201,14 @@ static void step_pools(struct supervisor *supervisor)
 static void leave_when_quiet(struct supervisor *supervisor)
 {
 	struct pool_runtime *runtime;
+	bool is_quiet = true;
 
 	if (supervisor->phase != DRAINING && supervisor->phase != FORCED)
 		return;
 	for (size_t i = 0; (runtime = pool_set_next(&supervisor->pool_set, &i));)
-		if (!pool_is_quiet(runtime->pool))
-			return;
-	leave(supervisor);
+		is_quiet = pool_runtime_is_quiet(runtime) && is_quiet;
+	if (is_quiet)
+		leave(supervisor);
 }
 
 static void on_deadline(struct ev_loop *loop, struct ev_timer *timer, int events)
