@@ -56,7 +56,7 @@ struct session {
 static const char *make_help(char text[HELP_SIZE])
 {
 	int len = snprintf(text, HELP_SIZE,
-		"Shows or controls sessions of a pool, by their keys (docs/control.md).\n"
+		"Shows or controls sessions of a pool, by their keys (docs/ordering.md).\n"
 		"  %-7s its tasks in hand, in their order\n",
 		SHOW);
 

@@ -12,7 +12,7 @@
 #define COMMAND "sessions"
 
 static const char help[] =
-	"The sessions of a pool of a running wpool serve (docs/control.md). FOR is how long it has\n"
+	"The sessions of a pool of a running wpool serve (docs/ordering.md). FOR is how long it has\n"
 	"been in its state; BACKLOG is how many tasks in hand wait behind the one at the front, HIGH\n"
 	"of them in the high lane; ATTEMPTS, REASON and NEXT are about the task at the front: failed\n"
 	"attempts, why the last one failed, and when the next one begins.\n"

@@ -8,6 +8,7 @@
 #include "core/tasks/delivery.h"
 #include "os/clock.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,14 @@ static const char *give(struct order *order, struct pool_runtime *runtime, struc
 		buf_append(&order->waited, &waited, sizeof waited);
 	}
 	return NULL;
+}
+
+/* One line, for however many. */
+static void log_order(const struct order *order, const struct pool_runtime *runtime)
+{
+	log_line(LOG_INFO, (struct log_origin){.pool = runtime->config.name, .slot = -1},
+		"%s by command: %" PRIu64 " session%s; %" PRIu64 " refused", order->verb->name,
+		order->sessions, order->sessions == 1 ? "" : "s", order->refused);
 }
 
 /* ---------- waiting ---------- */
@@ -149,6 +158,8 @@ static bool append_next(void *ctx, struct buf *out)
 		break;
 	case SESSION_WALK_END:
 		order->is_given = true;
+		if (session_walk_pool(&order->walk))
+			log_order(order, session_walk_pool(&order->walk));
 		break;
 	}
 	return true;
@@ -224,6 +235,7 @@ static bool give_one(
 	refusal = give(order, query->runtime, query->key, is_there ? &facts : NULL);
 	if (refusal)
 		control_refuse(request, 409, refusal, NULL);
+	log_order(order, query->runtime);
 	order->is_given = true;
 	return !refusal;
 }

@@ -78,7 +78,8 @@ static void do_emit(void *io, const struct notice *notice)
 
 	if (notice->kind == NOTICE_COMMAND_REFUSED)
 		runtime->refusal = notice->what;
-	report_notice(&runtime->report, notice);
+	if (notice->kind != NOTICE_COMMAND_REFUSED || !runtime->is_for_session)
+		report_notice(&runtime->report, notice);
 }
 
 static bool do_ask(
@@ -246,7 +247,9 @@ const char *pool_runtime_session_command(struct pool_runtime *runtime, enum sess
 	struct event event = {.kind = SESSION_COMMAND, .session = {verb, queued, key}};
 
 	runtime->refusal = NULL;
+	runtime->is_for_session = true;
 	pool_step(runtime->pool, now, &event);
+	runtime->is_for_session = false;
 	return runtime->refusal;
 }
 
@@ -397,7 +400,11 @@ void pool_runtime_log_state(const struct pool_runtime *runtime, mtime now)
 	struct pool_facts facts = pool_facts(runtime->pool);
 	struct slot_counts counts = pool_slot_counts(runtime->pool);
 
+	struct session_counts sessions = pool_session_counts(runtime->pool);
+
 	report_log_state(&runtime->report, &facts, &counts, pool_runtime_backlog(runtime), now);
+	if (runtime->pool_config.session.is_on)
+		report_log_sessions(&runtime->report, &sessions, now);
 }
 
 void pool_runtime_log_summary(const struct pool_runtime *runtime)

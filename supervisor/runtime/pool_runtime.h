@@ -32,6 +32,7 @@ struct pool_runtime {
 	struct pool_token token;
 	struct consume_link *consume_link; /* NULL before pool_runtime_connect */
 	const char *refusal;               /* why the latest command was refused, or NULL */
+	bool is_for_session;               /* a command for a session is given */
 	mtime turned_at;                   /* end of the latest turn */
 };
 
@@ -72,7 +73,8 @@ const char *pool_runtime_command(struct pool_runtime *, enum command, uint32_t n
 const char *pool_runtime_scale(struct pool_runtime *, uint32_t min, uint32_t max, mtime now);
 /* Ask the worker that has the task with this id to give it up. */
 const char *pool_runtime_cancel(struct pool_runtime *, uint64_t task_id, mtime now);
-/* Give a session a command. queued: for CLOSE and ABORT. key: borrowed for the call. */
+/* Give a session a command; the result is not logged, because it may be for many. queued: for CLOSE
+ * and ABORT. key: borrowed for the call. */
 const char *pool_runtime_session_command(struct pool_runtime *, enum session_verb,
 	enum session_queued queued, struct text key, mtime now);
 const char *pool_runtime_scale_as_configured(struct pool_runtime *, mtime now);

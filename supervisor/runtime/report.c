@@ -608,6 +608,26 @@ void report_log_state(const struct report *report, const struct pool_facts *fact
 		(unsigned long long)totals[NOTICE_TASK_GIVEN_UP]);
 }
 
+void report_log_sessions(
+	const struct report *report, const struct session_counts *counts, mtime now)
+{
+	const uint32_t *sessions = counts->by_state;
+	char span[SPAN_TEXT_SIZE] = "0 ms";
+
+	if (counts->oldest_wait != MTIME_NEVER)
+		span_text(now - counts->oldest_wait, span);
+	log_line(LOG_INFO, (struct log_origin){.pool = report->pool, .slot = -1},
+		"sessions: %s; %u remembered, %u active: %u ready (for up to %s), %u running, %u "
+		"parked, %u blocked, %u paused, %u waiting for a place, %u detached, %u held, %u "
+		"idle; %u messages cannot run; %llu reattached, %llu given up",
+		counts->is_standby ? "standby" : "active here", counts->remembered, counts->active,
+		sessions[SESSION_READY], span, sessions[SESSION_RUNNING], sessions[SESSION_PARKED],
+		sessions[SESSION_BLOCKED], sessions[SESSION_PAUSED], sessions[SESSION_WAITING],
+		sessions[SESSION_DETACHED], sessions[SESSION_HELD], sessions[SESSION_IDLE],
+		counts->stuck, (unsigned long long)counts->reattached,
+		(unsigned long long)counts->given_up);
+}
+
 #define REASONS_SIZE 512 /* every reason, each with the longest number */
 
 /* " (8 failed, 4 crashed)"; empty for none */

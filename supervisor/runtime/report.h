@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "broker/backlog_probe.h"
 #include "core/pool_facts.h"
+#include "core/session_facts.h"
 #include "core/workers/scaling.h"
 #include "runtime/statistics.h"
 #include "worker/workers.h"
@@ -30,6 +31,8 @@ void report_log_summary(const struct report *, bool is_cut_short);
 /* Log the state of a pool. backlog: in the broker; NULL: unknown. */
 void report_log_state(const struct report *, const struct pool_facts *, const struct slot_counts *,
 	const struct backlog *backlog, mtime now);
+/* The same for the sessions of a pool that has some. */
+void report_log_sessions(const struct report *, const struct session_counts *, mtime now);
 
 /* ---------- texts ---------- */
 
