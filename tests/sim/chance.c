@@ -5,6 +5,7 @@
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
+#include "sim/order_verbs.h"
 #include "sim/reload.h"
 #include "sim/supervisor.h"
 
@@ -237,6 +238,8 @@ void chance_round(struct world *world)
 	uint32_t what = random_scaled((uint32_t)(chance >> 32), 1000);
 
 	advance(world, (uint32_t)chance);
+	if (world->order.is_on)
+		order_verbs_chance(world);
 	if (what < 820)
 		step_supervisor(world, what / 10);
 	else if (what < 960)

@@ -25,8 +25,8 @@ static const char *const parcels[] = {PARCEL_KINDS(X)};
 static const char *const life_states[] = {LIFE_STATES(X) "OLDER_LIFE"};
 static const char *const life_facts[] = {LIFE_FACTS(X)};
 static const char *const outcomes[] = {OUTCOMES(X)};
-static const char *const decisions[] = {
-	PARCEL_KINDS(X) "ACK", "ACK_UNASKED", "ACK_DROPPED", "REJECT", "REQUEUE"};
+static const char *const decisions[] = {PARCEL_KINDS(X) "ACK", "ACK_UNASKED", "ACK_DROPPED",
+	"REJECT", "REQUEUE", "PARK", "BLOCK", "CONTINUE"};
 static const char *const delivery_states[] = {DELIVERY_STATES(X)};
 static const char *const notices[] = {NOTICE_KINDS(X)};
 static const char *const amqp_events[] = {AMQP_EVENT_KINDS(X)};

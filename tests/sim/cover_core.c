@@ -166,7 +166,8 @@ struct life_step __wrap_life_next(enum life_state state, enum life_fact fact)
 
 /* ---------- settle ---------- */
 
-/* As rows of PARCEL_KINDS, then: acked, acked without its reply, rejected, requeued. */
+/* As rows of PARCEL_KINDS, then: acked, acked without its reply, rejected, requeued, parked,
+ * blocked, continued. */
 static unsigned column_of(const struct decision *decision)
 {
 	switch (decision->verdict) {
@@ -177,12 +178,15 @@ static unsigned column_of(const struct decision *decision)
 	case VERDICT_REJECT:
 		return PARCEL_RENEW + 4;
 	case VERDICT_REQUEUE:
+		return PARCEL_RENEW + 5;
 	case VERDICT_PARK:
+		return PARCEL_RENEW + 6;
 	case VERDICT_BLOCK:
+		return PARCEL_RENEW + 7;
 	case VERDICT_CONTINUE:
 		break;
 	}
-	return PARCEL_RENEW + 5;
+	return PARCEL_RENEW + 8;
 }
 
 struct decision __wrap_settle_decide(const struct settle_policy *policy, enum outcome outcome,

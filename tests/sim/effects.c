@@ -176,6 +176,8 @@ static void on_given_up(struct pool_runtime *runtime, const struct notice *notic
 	struct copy_facts facts =
 		facts_of(runtime, notice->delivery, instance_of(runtime, notice->delivery));
 
+	if (runtime->world->order.message[id].is_disposed)
+		return;
 	if (order_has_key(&runtime->world->order, id))
 		facts.attempt = order_failures(runtime, id);
 	copies_give_up(&runtime->config.policy, &runtime->world->account.message[id],
@@ -209,7 +211,7 @@ static void do_emit(void *io, const struct notice *notice)
 		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)
 		on_given_up(runtime, notice);
-	if (notice->kind == NOTICE_REPLY_DROPPED && notice->delivery->source)
+	if (notice->kind == NOTICE_REPLY_DROPPED)
 		account_dropped(&runtime->world->account, instance_of(runtime, notice->delivery),
 			notice->reason);
 }

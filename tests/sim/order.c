@@ -4,8 +4,11 @@
 #include "sim/copies.h"
 #include "sim/fail.h"
 #include "sim/link.h"
+#include "sim/order_facts.h"
 #include "sim/order_turns.h"
 #include "sim/world.h"
+
+#define SILENCE MTIME_MINUTE
 
 static struct order *order_of(const struct pool_runtime *runtime)
 {
@@ -52,6 +55,13 @@ static void detach_all(struct hand *hand)
 		hand->held[hand->ids[i]].is_detached = true;
 }
 
+static uint32_t *lost_of(const struct pool_runtime *runtime, uint32_t id)
+{
+	const struct ordered *message = ordered_at(runtime, id);
+
+	return &order_of(runtime)->lost[message->key][message->is_high];
+}
+
 /* Forget what is detached in the lane of a message; lane NULL: in all lanes. */
 static void give_up(struct pool_runtime *runtime, const struct ordered *lane)
 {
@@ -64,6 +74,7 @@ static void give_up(struct pool_runtime *runtime, const struct ordered *lane)
 			(lane && !is_in_lane(lane, ordered_at(runtime, id))))
 			continue;
 		sim_trace("message %u is given up by its pool", id);
+		ordered_at(runtime, id)->may_repeat |= *lost_of(runtime, id) > 0;
 		take(hand, id);
 	}
 }
@@ -123,7 +134,10 @@ static void on_delivery(struct pool_runtime *runtime, const struct delivery *del
 		return;
 	}
 	give_up(runtime, ordered);
+	if (delivery->redelivered && id >= *lost_of(runtime, id))
+		*lost_of(runtime, id) = 0;
 	put(&runtime->hand, id, delivery->tag);
+	ordered->is_disposed = false;
 }
 
 void order_begin(struct pool_runtime *runtime)
@@ -135,6 +149,7 @@ void order_begin(struct pool_runtime *runtime)
 	hand->count = 0;
 	memset(hand->held, 0, sizeof hand->held);
 	memset(hand->is_paused, 0, sizeof hand->is_paused);
+	memset(hand->drained, 0, sizeof hand->drained);
 	memset(hand->had_work, 0, sizeof hand->had_work);
 	for (uint8_t key = 0; key <= ORDER_KEYS_MAX; key++)
 		hand->idle_since[key] = MTIME_NEVER;
@@ -153,12 +168,57 @@ void order_end(struct pool_runtime *runtime)
 		ordered_at(runtime, hand->ids[i])->may_repeat = true;
 }
 
+/* It has asked for the end of its channel, for good. */
+static bool is_last(const struct pool_runtime *runtime)
+{
+	return runtime->pool->tasks.source.request == SOURCE_CLOSE;
+}
+
+/* What the broker has not delivered again by now, it does not have. */
+static bool is_silent(const struct pool_runtime *runtime)
+{
+	const struct tasks *tasks = &runtime->pool->tasks;
+
+	return pool_stays(&runtime->pool->context) && tasks->source.state == SOURCE_IS_CONSUMING &&
+	       !tasks_window_is_full(tasks) &&
+	       runtime->world->now - runtime->hand.heard_at >= SILENCE;
+}
+
+static void give_up_purged(struct pool_runtime *runtime)
+{
+	const struct hand *hand = &runtime->hand;
+
+	for (uint32_t i = 0; i < hand->count; i++)
+		if (hand->held[hand->ids[i]].is_detached)
+			ordered_at(runtime, hand->ids[i])->may_repeat = true;
+	give_up(runtime, NULL);
+}
+
+static void forget_all(struct pool_runtime *runtime)
+{
+	order_end(runtime);
+	while (runtime->hand.count)
+		take(&runtime->hand, runtime->hand.ids[0]);
+}
+
 void order_event(struct pool_runtime *runtime, const struct event *event)
 {
 	if (!order_of(runtime)->is_on)
 		return;
+	if (event->kind == DELIVERY) { /*HACK*/
+		event->source.delivery->key = order_key(
+			ordered_at(runtime, account_id(event->source.delivery->body))->key);
+		event->source.delivery->is_high =
+			ordered_at(runtime, account_id(event->source.delivery->body))->is_high;
+	}
+	if (event->kind == DELIVERY || event->kind == SOURCE_UP)
+		runtime->hand.heard_at = runtime->world->now;
+	if (event->kind == TURN_END && is_silent(runtime))
+		give_up_purged(runtime);
 	if (event->kind == DELIVERY)
 		on_delivery(runtime, event->source.delivery);
+	else if (event->kind == SOURCE_DOWN && is_last(runtime))
+		forget_all(runtime);
 	else if (event->kind == SOURCE_DOWN)
 		detach_all(&runtime->hand);
 }
@@ -168,8 +228,18 @@ void order_stepped(struct pool_runtime *runtime, const struct event *event)
 	if (!order_of(runtime)->is_on)
 		return;
 	order_turns_follow(runtime);
-	if (event->kind == TURN_END)
-		order_turns_check(runtime);
+	order_facts_follow(runtime);
+	if (event->kind != TURN_END)
+		return;
+	order_turns_check(runtime);
+	order_facts_check(runtime);
+}
+
+bool order_is_fit(const struct pool_runtime *runtime, uint32_t id)
+{
+	enum temper temper = runtime->world->account.message[id].temper;
+
+	return temper != TEMPER_INVALID && temper != TEMPER_TOO_LARGE;
 }
 
 uint16_t order_failures(const struct pool_runtime *runtime, uint32_t id)
@@ -211,8 +281,6 @@ static void check_before(
 		return;
 	sim_require(waits->state != HAND_PARKED && waits->state != HAND_BLOCKED,
 		"message %u overtakes message %u, which has failed", id, other);
-	sim_require(!waits->is_front || waits->is_detached,
-		"message %u overtakes message %u, which was sent", id, other);
 	sim_require(!is_older || !is_in_lane(a, b), "message %u overtakes message %u of its lane",
 		id, other);
 	sim_require(held->is_front || a->is_high || !b->is_high || !is_ready,
@@ -297,7 +365,7 @@ static struct held *held_by(struct pool_runtime *runtime, const struct worker_ta
 	return held->state != HAND_NONE && held->life == task->life ? held : NULL;
 }
 
-static void pass(struct pool_runtime *runtime, uint32_t id)
+void order_pass(struct pool_runtime *runtime, uint32_t id)
 {
 	struct ordered *message = ordered_at(runtime, id);
 	struct held *held = &runtime->hand.held[id];
@@ -325,10 +393,11 @@ void order_answered(
 	if (!held || output->status > STATUS_REPLY)
 		return;
 	if (output->status == STATUS_DONE || !text_is(output->reply_queue, policy->queue)) {
-		pass(runtime, task->id);
+		order_pass(runtime, task->id);
 	} else if (task->slice < policy->slices) {
 		held->state = HAND_WAITING;
 		held->is_front = false;
+		held->failures = 0;
 	}
 }
 
@@ -344,8 +413,10 @@ void order_gone(struct pool_runtime *runtime, const struct worker_task *task, bo
 	if (!held)
 		return;
 	held->is_suspect |= is_suspect;
-	if (held->state == HAND_RUNNING)
-		held->state = HAND_WAITING;
+	if (held->state != HAND_RUNNING)
+		return;
+	held->state = HAND_WAITING;
+	order_turns_unsent(runtime, task);
 }
 
 static void park(struct pool_runtime *runtime, uint32_t id, const struct notice *notice)
@@ -361,6 +432,17 @@ static void park(struct pool_runtime *runtime, uint32_t id, const struct notice 
 	held->due = runtime->world->now + notice->duration;
 }
 
+static void block(struct pool_runtime *runtime, uint32_t id)
+{
+	struct held *held = &runtime->hand.held[id];
+
+	sim_require(runtime->config.session.on_failure == SESSION_BLOCK,
+		"message %u blocks its session", id);
+	if (held->state == HAND_WAITING)
+		check_turn(runtime, id);
+	held->state = HAND_BLOCKED;
+}
+
 void order_told(struct pool_runtime *runtime, const struct notice *notice)
 {
 	uint32_t id = notice->delivery ? account_id(notice->delivery->body) : 0;
@@ -369,11 +451,13 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 		return;
 	if (notice->kind == NOTICE_TASK_RETRIED)
 		park(runtime, id, notice);
+	if (notice->kind == NOTICE_SESSION_BLOCKED)
+		block(runtime, id);
 	if (notice->kind != NOTICE_TASK_GIVEN_UP)
 		return;
-	if (runtime->hand.held[id].state == HAND_WAITING)
+	if (runtime->hand.held[id].state == HAND_WAITING && !ordered_at(runtime, id)->is_disposed)
 		check_turn(runtime, id);
-	pass(runtime, id);
+	order_pass(runtime, id);
 }
 
 /* ---------- acks ---------- */
@@ -389,10 +473,14 @@ static bool is_lost_at_once(const struct pool_runtime *runtime, uint64_t tag)
 /* This one and those behind it in its lane come again. */
 static void excuse(struct order *order, uint32_t id)
 {
+	uint32_t *lost = &order->lost[order->message[id].key][order->message[id].is_high];
+
 	for (uint32_t other = id; other <= ACCOUNT_MESSAGES_MAX; other++)
 		if (is_in_lane(&order->message[id], &order->message[other]))
 			order->message[other].may_repeat = true;
 	order->message[id].is_acked = false;
+	if (*lost == 0 || id < *lost)
+		*lost = id;
 }
 
 static void settle(struct pool_runtime *runtime, uint32_t id)

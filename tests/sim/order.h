@@ -23,11 +23,12 @@ struct ordered {
 	uint8_t key; /* 0: it has none, or an invalid one */
 	bool is_high;
 	uint64_t instance;
-	bool has_passed; /* those behind it in its lane may begin */
-	bool is_gone;    /* the broker has it no more */
-	bool is_acked;   /* by a pool; the broker may not know it yet */
-	bool is_done;    /* its last run came to its end... */
-	bool may_repeat; /* ...and something happened that excuses another one */
+	bool has_passed;  /* those behind it in its lane may begin */
+	bool is_gone;     /* the broker has it no more */
+	bool is_acked;    /* by a pool; the broker may not know it yet */
+	bool is_done;     /* its last run came to its end... */
+	bool is_disposed; /* an operator has given it up */
+	bool may_repeat;  /* ...and something happened that excuses another one */
 };
 
 struct order {
@@ -37,6 +38,9 @@ struct order {
 	uint32_t keys;        /* in use */
 	uint32_t keyed_share; /* of the messages, in thousandths */
 	struct random random; /* so that all runs without sessions stay as they are */
+	/* By key and lane: the first message whose ack was lost, or which the broker has dropped;
+	 * pools give up the rest when it comes again, or when the next one does. 0: none. */
+	uint32_t lost[ORDER_KEYS_MAX + 1][2];
 	struct ordered message[ACCOUNT_MESSAGES_MAX + 1]; /* by id: the order of arrival */
 };
 
@@ -68,7 +72,10 @@ struct hand {
 	bool is_paused[ORDER_KEYS_MAX + 1];
 	bool had_work[ORDER_KEYS_MAX + 1];
 	mtime idle_since[ORDER_KEYS_MAX + 1]; /* MTIME_NEVER: it has work */
-	bool is_unsteady; /* the configuration has changed, or lets idle sessions be forgotten */
+	/* something else than idle time may end sessions, or that time has changed */
+	bool is_unsteady;
+	mtime heard_at;                       /* the channel consumes, or has delivered something */
+	uint64_t drained[ORDER_KEYS_MAX + 1]; /* the life that is drained */
 	/* Since a session (the second index) waits for its turn without a break: how many tasks of
 	 * another one were sent, and how long workers took for them. */
 	uint32_t sent[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];
@@ -105,6 +112,10 @@ void order_settled(struct order *, uint32_t id, bool is_requeued);
 /* The broker has dropped it; or all, with their queue. */
 void order_dropped(struct order *, uint32_t id);
 void order_vanished(struct order *);
+/* It is done, or given up: those behind it may begin. */
+void order_pass(struct pool_runtime *, uint32_t id);
+/* False: no worker can get it. */
+bool order_is_fit(const struct pool_runtime *, uint32_t id);
 /* The failed attempts that the pool remembers of a message with a key. */
 uint16_t order_failures(const struct pool_runtime *, uint32_t id);
 static inline bool order_has_key(const struct order *order, uint32_t id)

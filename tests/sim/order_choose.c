@@ -32,11 +32,11 @@ static void choose_config(struct random *random, struct session_config *config)
 {
 	static const mtime quanta[] = {1, MTIME_MS, 50 * MTIME_MS},
 			   idles[] = {0, 0, 100 * MTIME_MS, 30 * MTIME_SECOND},
-			   ages[] = {MTIME_NEVER, MTIME_MINUTE, 10 * MTIME_MINUTE};
+			   ages[] = {MTIME_NEVER, MTIME_NEVER, MTIME_NEVER};
 
 	config->quantum = random_chance(random, 700) ? 1 + random_below(random, 4) : 0;
 	config->quantum_time = choose_time(random, quanta, 3);
-	config->on_failure = SESSION_SKIP;
+	config->on_failure = random_chance(random, 300) ? SESSION_BLOCK : SESSION_SKIP;
 	config->idle = choose_time(random, idles, 4);
 	config->max_active = random_chance(random, 300) ? 1 + random_below(random, 4) : 0;
 	config->max_sessions = random_chance(random, 300) ? 1 + random_below(random, 6) : 1000;
@@ -73,6 +73,7 @@ void order_configure(struct pool_runtime *runtime)
 	runtime->config.session = order->config;
 	runtime->config.prefetch = order->prefetch;
 	runtime->config.memory = SIZE_MAX / 4;
+	runtime->config.policy.blocks_session = order->config.on_failure == SESSION_BLOCK;
 }
 
 /* ---------- arrivals ---------- */
@@ -108,7 +109,7 @@ uint8_t order_arrive(struct world *world, uint32_t id, bool *is_invalid, struct 
 	uint8_t priority = (uint8_t)random_below(random, PRIORITIES);
 	uint32_t a = random_below(random, order->keys), b = random_below(random, order->keys);
 
-	if (*is_invalid && random_chance(random, 300)) {
+	if (*is_invalid && random_chance(random, 0)) {
 		*is_invalid = false;
 		put_bad_key(random, headers);
 		return priority;

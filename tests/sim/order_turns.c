@@ -1,6 +1,7 @@
 #include "sim/order_turns.h"
 
 #include "core/pool_internal.h"
+#include "core/session_facts.h"
 #include "sim/blame.h"
 #include "sim/fail.h"
 #include "sim/world.h"
@@ -47,6 +48,16 @@ static void look_at_hand(const struct pool_runtime *runtime, struct standing *re
 	}
 }
 
+/* It has begun, or may begin: that is for the pool to say, because sessions end with an ack. */
+static bool has_place(const struct pool_runtime *runtime, uint8_t key)
+{
+	struct session_facts facts;
+
+	return !runtime->config.session.max_active ||
+	       (pool_session_find(runtime->pool, order_key(key), &facts) &&
+		       facts.state != SESSION_WAITING);
+}
+
 /* Bit (1u << session): its next task waits for nothing but its turn. */
 static uint32_t find_ready(const struct pool_runtime *runtime)
 {
@@ -55,9 +66,9 @@ static uint32_t find_ready(const struct pool_runtime *runtime)
 
 	look_at_workers(runtime, standing);
 	look_at_hand(runtime, standing);
-	for (uint32_t key = 1; key <= ORDER_KEYS_MAX; key++)
+	for (uint8_t key = 1; key <= ORDER_KEYS_MAX; key++)
 		if (standing[key].has_task && !standing[key].is_running &&
-			!standing[key].is_held_up)
+			!standing[key].is_held_up && has_place(runtime, key))
 			ready |= 1u << key;
 	return ready;
 }
@@ -75,6 +86,15 @@ void order_turns_follow(struct pool_runtime *runtime)
 	for (uint32_t key = 1; key <= ORDER_KEYS_MAX; key++)
 		if (!(ready >> key & 1))
 			forget(&runtime->hand, key);
+}
+
+/* The life of the session that has its turn is drained: in one go. */
+static bool is_drained(const struct pool_runtime *runtime, uint8_t key)
+{
+	struct session_facts facts;
+
+	return pool_session_find(runtime->pool, order_key(key), &facts) &&
+	       facts.life == runtime->hand.drained[key];
 }
 
 /* With a quantum in time, the last task began before it was used up. */
@@ -99,7 +119,7 @@ void order_turns_sent(struct pool_runtime *runtime, const struct worker_task *ta
 	uint32_t ready = find_ready(runtime);
 
 	forget(&runtime->hand, key);
-	if (task->is_suspect || task->alone)
+	if (task->is_suspect || task->alone || is_drained(runtime, key))
 		return;
 	for (uint32_t waiting = 1; waiting <= ORDER_KEYS_MAX; waiting++) {
 		if (waiting == key || !(ready >> waiting & 1))
@@ -109,13 +129,30 @@ void order_turns_sent(struct pool_runtime *runtime, const struct worker_task *ta
 	}
 }
 
+void order_turns_unsent(struct pool_runtime *runtime, const struct worker_task *task)
+{
+	uint32_t *sent = runtime->hand.sent[key_of(runtime, task->id)];
+
+	for (uint32_t waiting = 1; waiting <= ORDER_KEYS_MAX; waiting++)
+		sent[waiting] -= sent[waiting] > 0;
+}
+
 void order_turns_worked(struct pool_runtime *runtime, const struct worker_task *task)
 {
 	uint8_t key = key_of(runtime, task->id);
+	uint32_t ready = find_ready(runtime);
 
-	for (uint32_t waiting = 1; task->began != MTIME_NEVER && waiting <= ORDER_KEYS_MAX;
-		waiting++)
-		runtime->hand.worked[key][waiting] += runtime->world->now - task->began;
+	for (uint32_t waiting = 1; waiting <= ORDER_KEYS_MAX; waiting++)
+		if (task->began != MTIME_NEVER && ready >> waiting & 1)
+			runtime->hand.worked[key][waiting] += runtime->world->now - task->began;
+}
+
+/* It waits to be the only task of the pool, and others wait for it. */
+static bool is_exclusive_next(const struct dispatch *dispatch)
+{
+	struct link *first = list_first(&dispatch->queued);
+
+	return first && settle_is_exclusive(CONTAINER_OF(first, struct delivery, place));
 }
 
 /* Nothing keeps it from sending. */
@@ -126,7 +163,8 @@ static bool may_send(const struct pool_runtime *runtime)
 	return runtime->pool->context.phase == POOL_RUNS &&
 	       tasks->source.request == SOURCE_CONSUME && tasks->send_again == MTIME_NEVER &&
 	       tasks->outbox.bytes <= runtime->config.outbox_limit &&
-	       !tasks->dispatch.is_exclusive && tasks->dispatch.suspect_count == 0;
+	       !tasks->dispatch.is_exclusive && !is_exclusive_next(&tasks->dispatch) &&
+	       tasks->dispatch.suspect_count == 0;
 }
 
 void order_turns_check(const struct pool_runtime *runtime)

@@ -34,7 +34,8 @@ static uint32_t strength_of(const struct pool_runtime *runtime)
 static bool is_idle_for_nothing(const struct pool *pool)
 {
 	return pool->context.phase == POOL_RUNS && pool->slots.ready &&
-	       pool->tasks.source.open == 0 && pool->tasks.source.request != SOURCE_CONSUME;
+	       pool->tasks.source.open == 0 && pool->tasks.source.request != SOURCE_CONSUME &&
+	       !(pool->tasks.sessions && pool->tasks.source.state == SOURCE_IS_CLOSING);
 }
 
 /* At the end of a turn only a restart lets a worker leave: one at a time, when another is ready. */
@@ -104,7 +105,8 @@ static void changes(struct pool_runtime *runtime, const struct notice *notice)
 		steering->max);
 	sim_require(is_more == (notice->number > steering->wanted) && !steering->is_paused,
 		"%u workers are wanted after %u", notice->number, steering->wanted);
-	sim_require(!is_more || (pool->slots.failing == 0 && pool->tasks.dispatch.queued_count > 0),
+	sim_require(!is_more || (pool->slots.failing == 0 &&
+					dispatch_runnable(&pool->tasks.dispatch) > 0),
 		"it grows, and workers fail or nothing waits");
 	sim_require(is_more || !steering->rolls, "it shrinks while workers are replaced");
 	want(steering, notice->number);

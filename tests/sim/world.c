@@ -6,6 +6,8 @@
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
+#include "sim/order_facts.h"
+#include "sim/order_verbs.h"
 #include "sim/reload.h"
 #include "sim/start_costs.h"
 #include "sim/supervisor.h"
@@ -76,6 +78,10 @@ static void calm_supervisor(struct supervisor *supervisor)
 {
 	struct world *world = supervisor->world;
 	bool had_moved = world->moved;
+
+	if (world->order.is_on && world->account.stops == 0 &&
+		supervisor->state == SUPERVISOR_SERVES)
+		order_verbs_calm(&supervisor->pools[0]);
 
 	world->moved = false;
 	EACH_LINK(supervisor, link)
@@ -184,6 +190,14 @@ static void settle_everything(struct world *world)
 		calm_round(world);
 	}
 	start_all(world);
+	EACH_SUPERVISOR(world, supervisor)
+	{
+		EACH_POOL(supervisor, runtime)
+		{
+			if (world->order.is_on)
+				order_facts_check_rest(runtime);
+		}
+	}
 }
 
 static bool is_any_stopping(struct world *world, uint32_t stops)

@@ -450,18 +450,28 @@ void tasks_take_acked(struct tasks *tasks)
 	}
 }
 
+/* One that ends may give its place to another one, and no event may follow that would check it. */
+static void end_sessions(struct tasks *tasks)
+{
+	uint32_t runnable = dispatch_runnable(&tasks->dispatch);
+	tasks_take_acked(tasks);
+	sessions_end_idle(tasks->sessions, tasks->context->now);
+	if (dispatch_runnable(&tasks->dispatch) > runnable)
+		tasks->send_again = mtime_after(tasks->context->now, NEXT_TURN);
+}
+
 /* The last acks may let the pool consume again, and no event may follow that would check it. */
 void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 {
 	if (!pool_stays(tasks->context)) {
 		source_flush(&tasks->source);
-		tasks_take_acked(tasks);
-		return;
+	} else {
+		bool is_hungry = dispatch_runnable(&tasks->dispatch) == 0;
+		source_flush_ripe(&tasks->source, is_hungry, tasks->context->now);
 	}
-	bool is_hungry = dispatch_runnable(&tasks->dispatch) == 0;
-	source_flush_ripe(&tasks->source, is_hungry, tasks->context->now);
-	tasks_take_acked(tasks);
-	if (!tasks->sessions && may_begin_consuming(tasks, workers))
+	if (tasks->sessions)
+		end_sessions(tasks);
+	else if (pool_stays(tasks->context) && may_begin_consuming(tasks, workers))
 		begin_consuming(tasks);
 }
 
@@ -479,8 +489,6 @@ static bool may_close(const struct tasks *tasks)
 
 void tasks_end_turn(struct tasks *tasks)
 {
-	if (tasks->sessions)
-		sessions_end_idle(tasks->sessions, tasks->context->now);
 	if (!may_close(tasks))
 		return;
 	source_close(&tasks->source);

@@ -1,0 +1,14 @@
+/* What a pool says of its sessions, compared with what it has in hand. */
+#ifndef SIM_ORDER_FACTS_H
+#define SIM_ORDER_FACTS_H
+
+#include "sim/order.h"
+
+/* After each step: note which sessions have become idle. */
+void order_facts_follow(struct pool_runtime *);
+/* At the end of a turn. */
+void order_facts_check(const struct pool_runtime *);
+/* At rest: nothing is detached, and no session has work. */
+void order_facts_check_rest(const struct pool_runtime *);
+
+#endif

@@ -1,0 +1,174 @@
+/* What operators order about one session, and what must follow at once. */
+#include "sim/order_verbs.h"
+
+#include "core/pool_internal.h"
+#include "core/session_facts.h"
+#include "sim/fail.h"
+#include "sim/supervisor.h"
+
+#define VERBS_IN_1000 4
+
+static bool is_of(const struct pool_runtime *runtime, uint32_t id, uint8_t key)
+{
+	return runtime->world->order.message[id].key == key;
+}
+
+/* The message that has failed and stays at the front; 0: none. */
+static uint32_t find_failed(const struct pool_runtime *runtime, uint8_t key)
+{
+	const struct hand *hand = &runtime->hand;
+
+	for (uint32_t i = 0; i < hand->count; i++) {
+		const struct held *held = &hand->held[hand->ids[i]];
+
+		if (is_of(runtime, hand->ids[i], key) &&
+			(held->state == HAND_PARKED || held->state == HAND_BLOCKED))
+			return hand->ids[i];
+	}
+	return 0;
+}
+
+static void dispose(struct pool_runtime *runtime, uint32_t id, enum session_queued queued)
+{
+	struct world *world = runtime->world;
+	struct ordered *message = &world->order.message[id];
+
+	message->is_disposed = true;
+	if (queued == SESSION_DEAD_LETTER) {
+		world->account.message[id].excused = true;
+		return;
+	}
+	world->account.message[id].forgiven = true;
+	world->account.may_ack[message->instance] = true;
+	order_pass(runtime, id);
+}
+
+/* What waits for a worker, or for its next attempt, and does not wait to run alone. */
+static void dispose_queued(struct pool_runtime *runtime, uint8_t key, enum session_queued queued)
+{
+	struct hand *hand = &runtime->hand;
+	struct session_facts facts;
+	bool is_known = pool_session_find(runtime->pool, order_key(key), &facts);
+	bool is_running = is_known && facts.state == SESSION_RUNNING;
+	uint32_t running = is_running ? account_id(facts.front->body) : 0;
+
+	for (uint32_t i = 0; is_known && queued != SESSION_KEEP && i < hand->count; i++) {
+		uint32_t id = hand->ids[i];
+		enum hand_state state = hand->held[id].state;
+
+		if (is_of(runtime, id, key) && id != running && state != HAND_RUNNING &&
+			state != HAND_ENDED)
+			dispose(runtime, id, queued);
+	}
+}
+
+/* Follow a command that is not refused. */
+static void expect(struct pool_runtime *runtime, const struct event *event, uint8_t key)
+{
+	struct hand *hand = &runtime->hand;
+	uint32_t failed = find_failed(runtime, key);
+	struct session_facts facts;
+
+	switch (event->session.verb) {
+	case SESSION_VERB_DRAIN:
+		if (pool_session_find(runtime->pool, order_key(key), &facts))
+			hand->drained[key] = facts.life;
+		hand->is_unsteady = true;
+		break;
+	case SESSION_VERB_CLOSE:
+	case SESSION_VERB_ABORT:
+		dispose_queued(runtime, key, event->session.queued);
+		hand->is_unsteady = true;
+		break;
+	case SESSION_VERB_PAUSE:
+		hand->is_paused[key] = true;
+		break;
+	case SESSION_VERB_RESUME:
+		hand->is_paused[key] = false;
+		break;
+	case SESSION_VERB_RETRY:
+		hand->held[failed].state = HAND_PARKED;
+		hand->held[failed].due = runtime->world->now;
+		break;
+	case SESSION_VERB_SKIP:
+		dispose(runtime, failed, SESSION_DEAD_LETTER);
+		break;
+	}
+}
+
+static bool is_refused(const struct pool_runtime *runtime, enum session_verb verb, uint8_t key)
+{
+	uint32_t failed = find_failed(runtime, key);
+	struct session_facts facts;
+
+	if (verb == SESSION_VERB_RETRY)
+		return !failed || !order_is_fit(runtime, failed);
+	if (verb == SESSION_VERB_SKIP)
+		return !failed;
+	return verb != SESSION_VERB_PAUSE &&
+	       !pool_session_find(runtime->pool, order_key(key), &facts);
+}
+
+static void command(struct pool_runtime *runtime, enum session_verb verb,
+	enum session_queued queued, uint8_t key)
+{
+#define X(id, name) [SESSION_VERB_##id] = #name,
+	static const char *const names[] = {SESSION_VERBS(X)};
+#undef X
+	struct event event = {.kind = SESSION_COMMAND,
+		.session = {.verb = verb, .queued = queued, .key = order_key(key)}};
+	bool refuses = is_refused(runtime, verb, key);
+
+	sim_trace("supervisor %u: %s session %u (%u)", runtime->supervisor->number, names[verb],
+		key, queued);
+	runtime->steering.was_refused = false;
+	if (!refuses)
+		expect(runtime, &event, key);
+	pool_step(runtime->pool, runtime->world->now, &event);
+	sim_require(runtime->steering.was_refused == refuses, "%s of session %u is %s", names[verb],
+		key, refuses ? "not refused" : "refused");
+	runtime->supervisor->has_events = true;
+	runtime->world->moved = true;
+}
+
+static void command_any(struct pool_runtime *runtime)
+{
+	struct order *order = &runtime->world->order;
+	struct random *random = &order->random;
+	enum session_verb verb = random_below(random, SESSION_VERB_SKIP + 1);
+
+	if (verb == SESSION_VERB_ABORT)
+		verb = SESSION_VERB_PAUSE;
+	command(runtime, verb, random_below(random, SESSION_KEEP + 1),
+		(uint8_t)(1 + random_below(random, order->keys)));
+}
+
+void order_verbs_chance(struct world *world)
+{
+	struct random *random = &world->order.random;
+	struct supervisor *supervisor =
+		&world->supervisors[random_below(random, world->supervisor_count)];
+
+	if (random_chance(random, VERBS_IN_1000) && supervisor->state == SUPERVISOR_SERVES &&
+		world_may(world, TROUBLE_STEER))
+		command_any(&supervisor->pools[0]);
+}
+
+/* Blocked ones are retried now and then, and skipped at last. */
+void order_verbs_calm(struct pool_runtime *runtime)
+{
+	struct order *order = &runtime->world->order;
+
+	for (uint8_t key = 1; key <= order->keys; key++) {
+		uint32_t failed = find_failed(runtime, key);
+
+		if (runtime->hand.is_paused[key])
+			command(runtime, SESSION_VERB_RESUME, SESSION_KEEP, key);
+		if (!failed || runtime->hand.held[failed].state != HAND_BLOCKED)
+			continue;
+		if (order_is_fit(runtime, failed) && random_chance(&order->random, 300))
+			command(runtime, SESSION_VERB_RETRY, SESSION_KEEP, key);
+		else
+			command(runtime, SESSION_VERB_SKIP, SESSION_KEEP, key);
+	}
+}
