@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "message/copy.h"
 #include "message/names.h"
+#include "message/task.h"
 #include "message/value_field.h"
 #include "wire/value.h"
 
@@ -261,6 +262,9 @@ static struct output *output_of(const struct answer *answer, struct text headers
 	output->content_type = keep(&at, answer->content_type);
 	output->invalid = answer->invalid ? REASON_REPLY_INVALID : REASON_NONE;
 	output->retry_after_ms = answer->retry_after_ms;
+	struct table_field timeout;
+	if (output->reply_queue.len > 0 && table_find(output->headers, HEADER_TIMEOUT, &timeout))
+		output->soft_ms = task_read_timeout(&timeout);
 	return output;
 }
 

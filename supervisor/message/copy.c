@@ -3,6 +3,7 @@
 #include "amqp/table.h"
 #include "core/tasks/settle.h"
 #include "message/copy_headers.h"
+#include "message/rest.h"
 
 #include <assert.h>
 
@@ -56,6 +57,7 @@ static struct text inherit(const struct parcel *parcel, struct properties *ret)
 	} else if (ret->value[PROPERTY_HEADERS].len > 0 && parcel->delivery->headers.len == 0) {
 		lost = TEXT("(all headers)");
 	}
+	rest_set_properties(parcel->delivery, ret);
 	property_set kept = kept_in(parcel->kind);
 	for (int property = 0; property < PROPERTY_COUNT; property++) {
 		if (!(kept & BIT(property)))
@@ -135,7 +137,8 @@ enum rc copy_build(const struct parcel *parcel, const struct copy_options *optio
 		/* The broker delivers a mandatory direct reply and returns it as well. */
 		.mandatory = !text_starts(target, SETTLE_DIRECT_REPLY_TO),
 		.properties = buf_text(scratch),
-		.body = parcel_is_answer(parcel) ? parcel->output->body : parcel->delivery->body,
+		.body = parcel_is_answer(parcel) ? parcel->output->body
+						 : rest_body(parcel->delivery),
 	};
 	return RC_OK;
 }

@@ -3,6 +3,7 @@
 #include "amqp/table.h"
 #include "base/utf8.h"
 #include "message/names.h"
+#include "message/rest.h"
 
 #include <stdio.h>
 
@@ -16,6 +17,7 @@
 struct work {
 	const struct parcel *parcel;
 	const struct copy_options *options;
+	struct text headers; /* the task's */
 	struct text earlier; /* x-wpool-cut of the delivery: what former copies left out */
 	bool has_cc, has_bcc;
 	bool sets_trace, sets_state; /* the worker's own headers do */
@@ -42,9 +44,7 @@ static bool keep_all(const struct work *work, struct table_field *field)
 /* Keep the caller's trace if the worker did not continue it. */
 static bool keep_trace(const struct work *work, struct table_field *field)
 {
-	if (text_is(field->key, HEADER_TRACEPARENT))
-		return !work->sets_trace;
-	return text_is(field->key, HEADER_TRACESTATE) && !work->sets_trace && !work->sets_state;
+	return rest_keeps_trace(field->key, work->sets_trace, work->sets_state);
 }
 
 /* True: each copy after an attempt has a new value of this header. */
@@ -83,10 +83,10 @@ static void walk_init(struct walk *walk, const struct work *work)
 {
 	const struct parcel *parcel = work->parcel;
 	*walk = (struct walk){.work = work, .count = 1, .fields_left = work->count};
-	walk->origins[0] = (struct origin){parcel->delivery->headers, keep_own};
+	walk->origins[0] = (struct origin){work->headers, keep_own};
 	if (parcel_is_answer(parcel)) {
 		walk->origins[0] = (struct origin){parcel->output->headers, keep_all};
-		walk->origins[1] = (struct origin){parcel->delivery->headers, keep_trace};
+		walk->origins[1] = (struct origin){work->headers, keep_trace};
 		walk->count = 2;
 	}
 }
@@ -186,12 +186,14 @@ static void put_first_failed(const struct work *work, struct buf *out)
 {
 	struct table_field before;
 	int64_t when;
-	if (table_find(work->parcel->delivery->headers, HEADER_FIRST_FAILED, &before) &&
+	if (table_find(work->headers, HEADER_FIRST_FAILED, &before) &&
 		table_field_integer(&before, &when))
 		return;
+	uint64_t since_s = (uint64_t)(work->parcel->failing_for / MTIME_SECOND);
+	uint64_t first_s = work->options->now_s - since_s;
 	uint8_t seconds[8];
 	for (int i = 0; i < 8; i++)
-		seconds[i] = work->options->now_s >> (56 - 8 * i) & 0xff;
+		seconds[i] = first_s >> (56 - 8 * i) & 0xff;
 	table_put_field(out,
 		&(struct table_field){HEADER_FIRST_FAILED, 'T', text_of(seconds, sizeof seconds)});
 }
@@ -230,7 +232,9 @@ static void put_account(const struct work *work, struct buf *out)
 	uint16_t attempts = parcel->delivery->attempt;
 	bool was_started =
 		parcel->reason != REASON_TOO_LARGE && parcel->reason != REASON_BAD_HEADERS &&
-		parcel->reason != REASON_COMES_BACK && parcel->reason != REASON_RENEWAL_REFUSED;
+		parcel->reason != REASON_COMES_BACK && parcel->reason != REASON_RENEWAL_REFUSED &&
+		parcel->reason != REASON_NO_SESSION && parcel->reason != REASON_BAD_SESSION &&
+		parcel->reason != REASON_SESSION_CLOSED;
 	if (was_started && attempts < UINT16_MAX)
 		attempts++;
 	table_put_integer(out, HEADER_ATTEMPT, attempts);
@@ -311,19 +315,20 @@ static void put_cut(const struct work *work, struct text lost, struct buf *out)
 	buf_release(&names);
 }
 
-static struct work work_of(const struct parcel *parcel, const struct copy_options *options)
+static struct work work_of(
+	const struct parcel *parcel, const struct copy_options *options, struct text headers)
 {
-	struct work work = {.parcel = parcel, .options = options, .largest = SIZE_MAX};
+	struct work work = {
+		.parcel = parcel, .options = options, .headers = headers, .largest = SIZE_MAX};
 	struct table_field found;
 	if (parcel_is_answer(parcel)) {
 		struct text own = parcel->output->headers;
 		work.sets_trace = table_find(own, HEADER_TRACEPARENT, &found);
 		work.sets_state = table_find(own, HEADER_TRACESTATE, &found);
 	} else {
-		struct text before = parcel->delivery->headers;
-		work.has_cc = table_find(before, HEADER_CC, &found);
-		work.has_bcc = table_find(before, HEADER_BCC, &found);
-		if (table_find(before, HEADER_CUT, &found) && found.type == 'S')
+		work.has_cc = table_find(headers, HEADER_CC, &found);
+		work.has_bcc = table_find(headers, HEADER_BCC, &found);
+		if (table_find(headers, HEADER_CUT, &found) && found.type == 'S')
 			work.earlier = found.value;
 	}
 	return work;
@@ -332,7 +337,9 @@ static struct work work_of(const struct parcel *parcel, const struct copy_option
 void copy_write_headers(const struct parcel *parcel, const struct copy_options *options,
 	struct text lost, size_t size_max, struct buf *out)
 {
-	struct work work = work_of(parcel, options);
+	struct buf scratch;
+	buf_init(&scratch, SIZE_MAX);
+	struct work work = work_of(parcel, options, rest_headers(parcel->delivery, &scratch));
 	put_ours(&work, out);
 	bool is_cut = lost.len > 0 || work.earlier.len > 0;
 	work.count = COPY_FIELDS_MAX - table_count(buf_text(out), true) - 1; /* x-wpool-cut */
@@ -352,4 +359,6 @@ void copy_write_headers(const struct parcel *parcel, const struct copy_options *
 	}
 	if (is_cut)
 		put_cut(&work, lost, out);
+	out->failed |= scratch.failed;
+	buf_release(&scratch);
 }

@@ -92,6 +92,7 @@ static bool find_in_headers(struct delivery *delivery, struct text name, struct 
 	int64_t number;
 	if (!table_find(delivery->headers, name, &field) || field.type == 'V')
 		return false;
+	delivery->key_at = (uint32_t)(field.key.ptr - delivery->headers.ptr);
 	if (field.type == 'S' || field.type == 'x')
 		*ret = field.value;
 	else if (table_field_integer(&field, &number))

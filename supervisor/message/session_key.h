@@ -26,9 +26,9 @@ struct key_source {
 const char *key_source_parse(struct text value, struct key_source *ret_source) MUST_CHECK;
 /* The bytes at the end of a delivery's memory that session_key_read needs. */
 size_t session_key_space(const struct key_source *);
-/* Set key and is_high of a delivery whose headers and routing_key are set. A key that cannot be
- * used makes the delivery invalid, unless it is so already. The last session_key_space bytes of
- * delivery->bytes are free for the key's digits. */
+/* Set key, key_at and is_high of a delivery whose headers and routing_key are set. A key that
+ * cannot be used makes the delivery invalid, unless it is so already. The last session_key_space
+ * bytes of delivery->bytes are free for the key's digits. */
 void session_key_read(struct delivery *, const struct properties *, const struct key_source *);
 
 #endif

@@ -6,6 +6,7 @@
 #include "message/field_text.h"
 #include "message/names.h"
 #include "message/pack.h"
+#include "message/rest.h"
 #include "message/shown.h"
 #include "wire/frame.h"
 
@@ -22,9 +23,7 @@ static uint32_t clamped(int64_t value, uint32_t max)
 	return value > max ? max : (uint32_t)value;
 }
 
-/* The soft limit in a header, a number of any type or its digits as text; -1: none that is valid.
- */
-static int64_t read_timeout(const struct table_field *field)
+int64_t task_read_timeout(const struct table_field *field)
 {
 	int64_t number;
 	uint64_t digits;
@@ -56,7 +55,7 @@ static void read_header(struct delivery *delivery, const struct table_field *fie
 {
 	int64_t number;
 	if (text_is(field->key, HEADER_TIMEOUT)) {
-		delivery->soft_ms = read_timeout(field);
+		delivery->soft_ms = task_read_timeout(field);
 	} else if (text_is(field->key, HEADER_REASON)) {
 		delivery->is_suspect = ends_workers(field);
 	} else if (!table_field_integer(field, &number)) {
@@ -174,6 +173,7 @@ static void pack_properties(msgpack_packer *packer, const struct delivery *deliv
 	struct properties properties;
 	if (properties_parse(delivery->properties, &properties) != RC_OK)
 		properties = (struct properties){0};
+	rest_set_properties(delivery, &properties);
 	msgpack_pack_map(packer, count_properties(&properties, deadline_ms > 0));
 	for (size_t i = 0; i < TEXT_PROPERTIES; i++) {
 		if (!properties_has(&properties, text_properties[i].property))
@@ -201,6 +201,7 @@ static void pack_properties(msgpack_packer *packer, const struct delivery *deliv
 
 /* How the body is packed. */
 struct body_plan {
+	struct text body;
 	bool is_str, is_valid;
 	bool is_left_out;
 	size_t len;
@@ -210,15 +211,16 @@ struct body_plan {
 static struct body_plan plan_body(
 	const struct delivery *delivery, enum task_body how, const struct task_gap *gap)
 {
-	struct body_plan plan = {.len = delivery->body.len};
+	struct text body = rest_body(delivery);
+	struct body_plan plan = {.body = body, .len = body.len};
 	if (how != TASK_BODY_BIN) {
-		plan.is_valid = utf8_is_valid(delivery->body);
+		plan.is_valid = utf8_is_valid(body);
 		plan.is_str = plan.is_valid || how == TASK_BODY_STR;
 	}
 	if (plan.is_str && !plan.is_valid)
-		plan.len = pack_repaired_len(delivery->body);
+		plan.len = pack_repaired_len(body);
 	else
-		plan.is_left_out = gap && plan.len >= gap->size_min;
+		plan.is_left_out = gap && plan.len >= gap->size_min && !delivery->rest;
 	return plan;
 }
 
@@ -227,11 +229,27 @@ static bool has_id(const struct delivery *delivery, const struct task_options *o
 	return options->has_id && delivery->id > 0;
 }
 
+static bool has_key(const struct delivery *delivery)
+{
+	return delivery->key.len > 0;
+}
+
+static void pack_task_headers(
+	msgpack_packer *packer, const struct delivery *delivery, const struct task_options *options)
+{
+	struct buf *out = packer->data, scratch;
+	buf_init(&scratch, SIZE_MAX);
+	pack_headers(packer, options, rest_headers(delivery, &scratch));
+	out->failed |= scratch.failed;
+	buf_release(&scratch);
+}
+
 static void pack_task(msgpack_packer *packer, const struct delivery *delivery,
 	const struct task_options *options, struct body_plan *plan)
 {
 	struct buf *out = packer->data;
-	msgpack_pack_map(packer, 4u + options->properties + has_id(delivery, options));
+	msgpack_pack_map(
+		packer, 4u + has_key(delivery) + options->properties + has_id(delivery, options));
 	pack_key(packer, "0");
 	if (plan->is_str)
 		msgpack_pack_str(packer, plan->len);
@@ -239,15 +257,19 @@ static void pack_task(msgpack_packer *packer, const struct delivery *delivery,
 		msgpack_pack_bin(packer, plan->len);
 	plan->at = buf_len(out);
 	if (plan->is_str && !plan->is_valid)
-		utf8_append_valid(out, delivery->body);
+		utf8_append_valid(out, plan->body);
 	else if (!plan->is_left_out)
-		buf_append_text(out, delivery->body);
+		buf_append_text(out, plan->body);
 	pack_key(packer, "1");
 	pack_text(packer, delivery->correlation_id);
 	pack_key(packer, "2");
 	pack_text(packer, options->queue);
 	pack_key(packer, "3");
-	pack_headers(packer, options, delivery->headers);
+	pack_task_headers(packer, delivery, options);
+	if (has_key(delivery)) {
+		pack_key(packer, "4");
+		pack_valid_text(packer, delivery->key);
+	}
 }
 
 enum rc task_write(const struct delivery *delivery, const struct task_options *options,
@@ -277,7 +299,7 @@ enum rc task_write(const struct delivery *delivery, const struct task_options *o
 	}
 	wire_put_length(out->bytes + out->head + before, (uint32_t)len);
 	if (gap) {
-		gap->body = body.is_left_out ? delivery->body : TEXT_NONE;
+		gap->body = body.is_left_out ? body.body : TEXT_NONE;
 		gap->at = body.at - before;
 	}
 	return RC_OK;

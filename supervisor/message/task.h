@@ -3,6 +3,7 @@
 #ifndef MESSAGE_TASK_H
 #define MESSAGE_TASK_H
 
+#include "amqp/table.h"
 #include "base/buf.h"
 #include "core/tasks/delivery.h"
 #include "message/session_key.h"
@@ -31,16 +32,23 @@ struct task_facts_options {
  * body that is too large or a key that cannot be used, becomes invalid. */
 void task_read_facts(struct delivery *, const struct task_facts_options *);
 
+/* The soft limit in a header, a number of any type or its digits as text; -1: none that is valid.
+ */
+int64_t task_read_timeout(const struct table_field *);
+
 /* A large body that is not copied into the frame: the caller writes it from the delivery. */
 struct task_gap {
-	size_t size_min;  /* of a body that is left out; one to repair is always copied */
+	size_t size_min;  /* of a body that is left out; one to repair, and that of a rest, which
+			     the next one may replace, is always copied */
 	size_t at;        /* its position in the frame, the frame's length included */
 	struct text body; /* in the delivery; empty: nothing was left out */
 };
 
-/* Append length and frame to out, with or without the body (*gap). attempt: from 1. deadline_ms:
- * the hard limit; 0: none. gap: .size_min is set by the caller; NULL: the body is copied. RC_LIMIT:
- * over frame_limit; RC_MEMORY. After an error out is as before, and not failed. */
+/* Append length and frame to out, with or without the body (*gap). Of a delivery with a rest, the
+ * rest's body, headers and content type take the place of the message's. attempt: from 1.
+ * deadline_ms: the hard limit; 0: none. gap: .size_min is set by the caller; NULL: the body is
+ * copied. RC_LIMIT: over frame_limit; RC_MEMORY. After an error out is as before, and not failed.
+ */
 enum rc task_write(const struct delivery *, const struct task_options *, uint16_t attempt,
 	int64_t deadline_ms, struct buf *out, struct task_gap *gap) MUST_CHECK;
 

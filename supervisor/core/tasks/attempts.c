@@ -38,6 +38,7 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 	parcel->kind = decision->parcel;
 	parcel->reason = decision->reason;
 	parcel->delay = decision->delay;
+	parcel->failing_for = delivery->failed_at ? tasks->context->now - delivery->failed_at : 0;
 	parcel->refusals = 0;
 	parcel->losses = 0;
 	delivery->state = DELIVERY_ANSWERED;
@@ -99,12 +100,16 @@ static void keep(struct tasks *tasks, struct delivery *delivery, const struct de
 		emit(tasks, NOTICE_TASK_RETRIED, delivery, decision->reason);
 		output_free(delivery->parcel.output);
 		delivery->parcel.output = NULL;
+		if (!delivery->failed_at)
+			delivery->failed_at = now;
 		delivery->attempt++;
 		sessions_park(tasks->sessions, delivery, decision->reason, decision->delay, now);
 		return;
 	}
 	emit(tasks, NOTICE_TASK_HANDED_BACK, delivery, REASON_NONE);
 	delivery->attempt = 0;
+	delivery->failed_at = 0;
+	delivery->soft_ms = delivery->parcel.output->soft_ms;
 	delivery->slice++;
 	output_free(delivery->rest);
 	delivery->rest = delivery->parcel.output;

@@ -46,6 +46,7 @@ struct delivery {
 	bool is_rejected;        /* SETTLED: it is rejected in place of acked */
 	struct output *rest; /* owned; the rest of its work, which the next attempt gets in place
 				of its body and headers; or NULL */
+	mtime failed_at;     /* its first attempt since it was delivered; attempt is above 0 */
 	bool is_dropped;     /* given up while its worker has it: it is freed when it ends */
 	/* SENT */
 	struct pipe *pipe;    /* that it is in */
@@ -77,6 +78,8 @@ struct delivery {
 	struct text headers;    /* raw header table without its length; empty: none */
 	struct text key;        /* of its session; empty: it has none */
 	bool is_high;           /* priority 5 and above: the high lane of its session */
+	uint32_t key_at;        /* where the name of the header with the key is in headers; 0: the
+				   key is not in a header */
 	struct text reply_to;
 	struct text correlation_id;
 	struct text message_id;

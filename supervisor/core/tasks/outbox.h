@@ -57,6 +57,7 @@ struct parcel {
 	enum parcel_kind kind;
 	enum reason reason; /* RETRY, DEAD_LETTER */
 	mtime delay; /* RETRY: goes to the queue of this delay; 0: to the pool's queue, at once */
+	mtime failing_for;         /* since its first failure, where that is not in its headers */
 	struct exit_info exit;     /* of the worker, where one ended */
 	const char *what;          /* REASON_PROTOCOL: its error; REASON_UNROUTABLE: why it was not
 				      published; static text; else NULL */

@@ -22,12 +22,14 @@ struct output {
 	struct text stderr_line;  /* the last line that the worker wrote to stderr; may be empty */
 	enum reason invalid;      /* REASON_NONE, or why it cannot be published */
 	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
+	int64_t soft_ms;          /* the header TimeoutMilliseconds, of the rest of a task; -1:
+				     none */
 	size_t size;              /* of bytes */
 	uint8_t bytes[];
 };
 
 /* Allocate an output with size bytes in .bytes, owned by the caller. Texts are empty, status is 0,
- * retry_after_ms -1. NULL: out of memory. */
+ * retry_after_ms and soft_ms -1. NULL: out of memory. */
 struct output *output_new(size_t size);
 /* Return the output with .stderr_line set; the old one moves in, and the result is another block.
  * Out of memory: return it unchanged. */

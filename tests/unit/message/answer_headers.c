@@ -192,11 +192,35 @@ START_TEST(too_many_fields_are_invalid)
 }
 END_TEST
 
+static const struct {
+	const char *hex; /* of a frame */
+	int64_t soft_ms;
+} limit_cases[] = {
+	{"83 a1'1' cc c9 a1'3' a1'q' a1'2' 81 b3'TimeoutMilliseconds' a3'250'", 250},
+	{"83 a1'1' cc c9 a1'3' a1'q' a1'2' 81 b3'TimeoutMilliseconds' cc fa", 250},
+	{"83 a1'1' cc c9 a1'3' a1'q' a1'2' 81 b3'TimeoutMilliseconds' ff", -1},
+	{"83 a1'1' cc c9 a1'3' a1'q' a1'2' 81 a1'x' a3'250'", -1},
+	{"82 a1'1' cc c9 a1'3' a1'q'", -1},
+	{"82 a1'1' cc c9 a1'2' 81 b3'TimeoutMilliseconds' a3'250'", -1},
+};
+
+START_TEST(the_rest_of_a_task_has_its_own_soft_limit)
+{
+	for (size_t i = 0; i < sizeof limit_cases / sizeof *limit_cases; i++) {
+		struct bytes frame = from_hex(limit_cases[i].hex);
+		struct output *output = read_good(bytes_text(&frame));
+		ck_assert_msg(output->soft_ms == limit_cases[i].soft_ms, "case %zu", i);
+		output_free(output);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("message/answer_headers");
 	UNIT_CASE(s, "headers", each_type_becomes_an_amqp_field,
-		reserved_headers_are_removed_and_ours_are_read);
+		reserved_headers_are_removed_and_ours_are_read,
+		the_rest_of_a_task_has_its_own_soft_limit);
 	UNIT_CASE(s, "limits", a_content_type_has_at_most_255_bytes, too_many_fields_are_invalid);
 	return s;
 }

@@ -94,11 +94,13 @@ static struct text content_of(const struct bytes *frame)
 static const struct page_task {
 	const char *body, *correlation_id, *queue, *header, *value;
 	uint64_t id;
+	bool has_session; /* the header is the key */
 } tasks[] = {
-	{"'hi'", "c-1", "work", "lang", "en", 7},
-	{"ff 00", "", "work", NULL, NULL, 1000},
-	{"'a'", "c-1", "q", NULL, NULL, 7},
-	{"'b'", "c-2", "q", NULL, NULL, 8},
+	{"'hi'", "c-1", "work", "lang", "en", 7, false},
+	{"'-50'", "", "bank", "session", "acme-7", 9, true},
+	{"ff 00", "", "work", NULL, NULL, 1000, false},
+	{"'a'", "c-1", "q", NULL, NULL, 7, false},
+	{"'b'", "c-2", "q", NULL, NULL, 8, false},
 };
 
 #define TASKS (sizeof tasks / sizeof *tasks)
@@ -115,8 +117,10 @@ static void write_task(const struct page_task *task, bool has_id, struct buf *ou
 	if (task->header)
 		table_put_string(&table, text_from(task->header), text_from(task->value));
 	properties_set(&properties, PROPERTY_CORRELATION_ID, text_from(task->correlation_id));
+	struct key_source key = {
+		.kind = task->has_session ? KEY_HEADER : KEY_NONE, .header = TEXT("session")};
 	struct delivery *delivery =
-		delivery_of(&properties, buf_text(&table), bytes_text(&body), HEX_MAX);
+		delivery_of_session(&properties, buf_text(&table), bytes_text(&body), &key);
 	delivery->id = task->id;
 	ck_assert_int_eq(task_write(delivery, &options, 1, 0, out, NULL), RC_OK);
 	delivery_free(delivery);

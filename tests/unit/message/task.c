@@ -106,6 +106,37 @@ START_TEST(properties_are_written_if_wanted)
 }
 END_TEST
 
+START_TEST(the_key_of_a_session_stands_behind_the_headers)
+{
+	static const struct key_source source = {.kind = KEY_HEADER, .header = {"s", 1}};
+	struct task_options options = task_plain_options;
+	struct buf table;
+	buf_init(&table, SIZE_MAX);
+	table_put_string(&table, TEXT("s"), TEXT("k-1"));
+	struct delivery *d =
+		delivery_of_session(&(struct properties){0}, buf_text(&table), TEXT_NONE, &source);
+	assert_frame(d, &options,
+		"85 a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 81 a1's' a3'k-1' a1'4' a3'k-1'", "a key");
+	options.properties = options.has_id = true;
+	d->id = 1;
+	assert_frame(d, &options,
+		"87 a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 81 a1's' a3'k-1' a1'4' a3'k-1' "
+		"a1'6' 84 a8'exchange' a0 ab'routing_key' a0 ab'redelivered' c2 a7'attempt' 01 "
+		"a1'7' 01",
+		"a key among all members");
+	delivery_free(d);
+	buf_clear(&table);
+	put_hex(&table, "s", 'b', "ff");
+	d = delivery_of_session(&(struct properties){0}, buf_text(&table), TEXT_NONE, &source);
+	options = task_plain_options;
+	options.headers = TASK_HEADERS_TYPED;
+	assert_frame(d, &options, "85 a1'0' a0 a1'1' a0 a1'2' a1'q' a1'3' 81 a1's' ff a1'4' a2'-1'",
+		"an integer");
+	delivery_free(d);
+	buf_release(&table);
+}
+END_TEST
+
 static const struct {
 	uint64_t id;
 	bool has_id, properties;
@@ -233,7 +264,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("message/task");
 	UNIT_CASE(s, "frame", each_form_of_body_is_written, ill_formed_names_are_repaired,
-		properties_are_written_if_wanted, the_id_is_the_last_member);
+		properties_are_written_if_wanted, the_id_is_the_last_member,
+		the_key_of_a_session_stands_behind_the_headers);
 	UNIT_CASE(s, "sizes", a_frame_over_the_limit_is_refused,
 		a_repaired_body_counts_with_its_new_size, a_full_buffer_takes_nothing);
 	return s;
