@@ -24,15 +24,24 @@ const struct setting *change_next(
 	return NULL;
 }
 
+enum setting_reload change_reload(const struct setting *setting, const void *old, const void *other)
+{
+	if (setting->none_replaces && value_is_none(setting, old) != value_is_none(setting, other))
+		return SETTING_REPLACES;
+	return setting->reload;
+}
+
 bool change_is_any(
 	enum setting_scope scope, const void *old, const void *other, enum setting_reload *ret)
 {
 	const struct setting *setting;
 	bool is_any = false;
 
-	for (size_t at = 0; (setting = change_next(scope, old, other, &at)); is_any = true)
-		if (!is_any || setting->reload < *ret)
-			*ret = setting->reload;
+	for (size_t at = 0; (setting = change_next(scope, old, other, &at)); is_any = true) {
+		enum setting_reload reload = change_reload(setting, old, other);
+		if (!is_any || reload < *ret)
+			*ret = reload;
+	}
 	return is_any;
 }
 
@@ -41,6 +50,6 @@ void change_take_over(enum setting_scope scope, void *base, void *other)
 	const struct setting *setting;
 
 	for (size_t at = 0; (setting = change_next(scope, base, other, &at));)
-		if (setting->reload != SETTING_REPLACES)
+		if (change_reload(setting, base, other) != SETTING_REPLACES)
 			value_swap(setting, base, other);
 }

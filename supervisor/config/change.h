@@ -9,6 +9,8 @@
  * call. */
 const struct setting *change_next(
 	enum setting_scope, const void *old, const void *other, size_t *at);
+/* What the change of a setting that differs requires. */
+enum setting_reload change_reload(const struct setting *, const void *old, const void *other);
 /* True if any setting differs; *ret is then the most that one of them requires. */
 bool change_is_any(
 	enum setting_scope, const void *old, const void *other, enum setting_reload *ret);

@@ -26,8 +26,7 @@ static const struct place *given_place(const struct draft *draft)
 
 static void check_key(struct draft *draft, const char *key)
 {
-	struct session_key parsed;
-	const char *why = session_key_parse(text_from(key), &parsed);
+	const char *why = session_key_problem(text_from(key));
 	char shown[PROBLEMS_QUOTED_SIZE];
 
 	if (why)

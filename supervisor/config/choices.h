@@ -50,14 +50,6 @@
 #define CONFIG_DELIVERY_LIMITS(X)                                                                  \
 	X(CONFIG_DELIVERY_LIMIT_UNKNOWN, "unknown")                                                \
 	X(CONFIG_DELIVERY_LIMIT_NONE, "none")
-/* The properties that can be a session key. */
-#define CONFIG_KEY_PROPERTIES(X)                                                                   \
-	X(CONFIG_KEY_CORRELATION_ID, "correlation_id")                                             \
-	X(CONFIG_KEY_REPLY_TO, "reply_to")                                                         \
-	X(CONFIG_KEY_MESSAGE_ID, "message_id")                                                     \
-	X(CONFIG_KEY_TYPE, "type")                                                                 \
-	X(CONFIG_KEY_USER_ID, "user_id")                                                           \
-	X(CONFIG_KEY_APP_ID, "app_id")
 
 #define X(choice, word) choice,
 enum config_log_format { CONFIG_LOG_FORMATS(X) };
@@ -71,7 +63,6 @@ enum config_retry { CONFIG_RETRIES(X) };
 enum config_without_key { CONFIG_WITHOUT_KEYS(X) };
 enum config_session_failure { CONFIG_SESSION_FAILURES(X) };
 enum config_delivery_limit { CONFIG_DELIVERY_LIMITS(X) };
-enum config_key_property { CONFIG_KEY_PROPERTIES(X) };
 #undef X
 
 #endif

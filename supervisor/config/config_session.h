@@ -23,8 +23,8 @@ struct config_quantum {
 };
 
 struct config_session {
-	char *key; /* for session_key_parse; NULL: the pool has no sessions, and the other
-		      settings have no meaning */
+	char *key; /* "header:NAME", "property:NAME" or "routing_key"; NULL: the pool has no
+		      sessions, and the other settings have no meaning */
 	enum config_without_key without_key;
 	struct config_quantum quantum;
 	enum config_session_failure on_failure;

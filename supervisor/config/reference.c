@@ -127,7 +127,8 @@ static void append_table(struct buf *out, enum setting_scope scope)
 		buf_printf(out, " | `%s`", settings[i].variable);
 		if (settings[i].flag)
 			buf_printf(out, ", `%s`", settings[i].flag);
-		buf_printf(out, " | %s | %s |\n", on_reload(scope, settings[i].reload),
+		buf_printf(out, " | %s%s | %s |\n", on_reload(scope, settings[i].reload),
+			settings[i].none_replaces ? ", from or to none: new pool" : "",
 			settings[i].help);
 	}
 }

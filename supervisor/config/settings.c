@@ -628,10 +628,11 @@ static const struct setting pool_settings[] = {
 		.default_words = "none",
 		.variable = "WPOOL_SESSION_KEY",
 		.help = "Where a message has the key of its session: `header:NAME`, "
-			"`property:correlation_id` (or reply_to, message_id, type, user_id, app_id), or "
-			"`routing_key`. Messages with the same key run one at a time and in order "
+			"`property:correlation_id` (or message_id, type, app_id, reply_to, "
+			"content_type, content_encoding), or `routing_key`. Messages with the same key run one at a time and in order "
 			"(docs/ordering.md). A key is UTF-8 of 1 to 255 bytes, or an integer. "
-			"Without this setting the pool has no sessions."},
+			"Without this setting the pool has no sessions. With routing_key, a dead letter "
+			"that is replayed has the queue's name as its key."},
 	{.key = "session.without_key",
 		.type = SETTING_CHOICE,
 		.offset = POOL(session.without_key),
@@ -714,6 +715,7 @@ static const struct setting pool_settings[] = {
 		.fallback = "30s",
 		.variable = "WPOOL_SESSION_TAKEOVER_DELAY",
 		.reload = SETTING_LIVE,
+		.none_replaces = true,
 		.help = "How long a standby waits, after the active supervisor is gone without an "
 			"orderly leave, before it runs what that one may still run. An active "
 			"supervisor that has not reached the broker for half of it kills its "

@@ -49,6 +49,7 @@ struct setting {
 	const char *variable;       /* environment variable; NULL: none */
 	const char *flag;           /* "--workers"; NULL: none */
 	enum setting_reload reload;
+	bool none_replaces; /* between none and a value it is SETTING_REPLACES */
 	const char *help;
 };
 

@@ -306,6 +306,7 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	workers->answer.header_bytes = workers_before.answer.header_bytes;
 	configure_publisher(runtime);
 	runtime->pool_config = pool_runtime_pool_config(config);
+	runtime->consumer_config.is_return_free = runtime->pool_config.session.is_return_free;
 	workers_watch_memory(runtime->workers, pool_runtime_watches_memory(config));
 	pool_step(runtime->pool, now, &configure);
 	pool_token_configure(&runtime->token, &runtime->pool_config);

@@ -4,6 +4,7 @@
 #include "runtime/consume_link.h"
 #include "runtime/report.h"
 
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -209,6 +210,18 @@ static struct retry_plan retry_plan_of(const struct config_pool *config)
 	return plan;
 }
 
+/* check-config refuses what key_source_parse refuses. */
+static struct key_source key_source_of(const struct config_session *session)
+{
+	struct key_source source = {.kind = KEY_NONE};
+	const char *problem =
+		session->key ? key_source_parse(text_from(session->key), &source) : NULL;
+
+	assert(!problem);
+	source.is_required = session->key && session->without_key == CONFIG_WITHOUT_KEY_REJECT;
+	return source;
+}
+
 struct consumer_config pool_runtime_consumer_config(const struct config_pool *config, uint32_t seed)
 {
 	static const enum declare declare[] = {
@@ -225,6 +238,7 @@ struct consumer_config pool_runtime_consumer_config(const struct config_pool *co
 		.retry = retry_plan_of(config),
 		.body_limit = (uint64_t)config->max_body,
 		.keep_route = config->properties,
+		.key = key_source_of(&config->session),
 		.is_ordered = config->session.key != NULL,
 		.is_return_free = config->session.delivery_limit == CONFIG_DELIVERY_LIMIT_NONE,
 		.seed = seed,

@@ -4,6 +4,7 @@
 #include "process/guard.h"
 #include "runtime/consume_link.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -87,10 +88,8 @@ void pool_token_release(struct pool_token *token)
 
 void pool_token_configure(struct pool_token *token, const struct pool_config *config)
 {
-	if (has_token(config) != (token->channel != NULL))
-		channel_log_line(token->log, LOG_WARN,
-			"session.takeover_delay from or to none: in force after a restart");
-	else if (token->channel)
+	assert(has_token(config) == (token->channel != NULL));
+	if (token->channel)
 		token_configure(token_channel_token(token->channel), config->prefetch,
 			config->session.takeover_delay);
 }

@@ -37,7 +37,7 @@ static bool append_changes(struct reload_changes *changes, enum setting_scope sc
 
 	for (size_t at = 0; (setting = change_next(scope, old, other, &at));) {
 		struct reload_change *list, *change;
-		if ((setting->reload == SETTING_REPLACES) != replacing)
+		if ((change_reload(setting, old, other) == SETTING_REPLACES) != replacing)
 			continue;
 		list = realloc(changes->list, (changes->count + 1) * sizeof *list);
 		if (!list)

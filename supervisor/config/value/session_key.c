@@ -1,53 +1,45 @@
 #include "config/value/session_key.h"
 
-static const char *const properties[] = {
-#define X(property, name) name,
-	CONFIG_KEY_PROPERTIES(X)
-#undef X
-		NULL};
+/* Headers of wpool, of the broker, and of which there are no texts. */
+static const char *const refused[] = {
+	"CC", "BCC", "x-death", "x-delivery-count", "x-acquired-count", NULL};
+static const char *const refused_prefixes[] = {"x-wpool-", "x-first-death-", "x-last-death-", NULL};
 
-/* Headers of the broker that differ each time the message is delivered. */
-static const char *const counts[] = {"x-delivery-count", "x-acquired-count", NULL};
+/* Not user_id, expiration and cluster_id, which a dead letter does not keep. */
+static const char *const properties[] = {"correlation_id", "message_id", "type", "app_id",
+	"reply_to", "content_type", "content_encoding", NULL};
 
-static const char *parse_header(struct text name, struct session_key *ret)
+static const char *header_problem(struct text name)
 {
+	static const char taken[] =
+		", a header of wpool or the broker; one that publishers set is needed";
+
 	if (name.len == 0)
 		return ", which names no header; header:NAME is needed";
-	if (text_starts(name, TEXT("x-wpool-")))
-		return ", which is a header of wpool; one that the publisher sets is needed";
-	if (counts[text_index(name, counts)])
-		return ", which the broker changes; one that the publisher sets is needed";
-	*ret = (struct session_key){.kind = SESSION_KEY_HEADER, .header = name};
-	return NULL;
+	for (const char *const *prefix = refused_prefixes; *prefix; prefix++)
+		if (text_starts(name, text_from(*prefix)))
+			return taken;
+	return refused[text_index(name, refused)] ? taken : NULL;
 }
 
-static const char *parse_property(struct text name, struct session_key *ret)
+static const char *property_problem(struct text name)
 {
-	size_t property = text_index(name, properties);
-
-	if (!properties[property])
-		return "; one of these properties is needed:"
-#define X(property, name) " " name
-			CONFIG_KEY_PROPERTIES(X)
-#undef X
-				;
-	*ret = (struct session_key){
-		.kind = SESSION_KEY_PROPERTY, .property = (enum config_key_property)property};
-	return NULL;
+	return properties[text_index(name, properties)]
+		       ? NULL
+		       : "; a property that can be a key is correlation_id, message_id, type, "
+			 "app_id, reply_to, content_type or content_encoding";
 }
 
-const char *session_key_parse(struct text setting, struct session_key *ret)
+const char *session_key_problem(struct text setting)
 {
 	static const struct text header = {"header:", 7}, property = {"property:", 9};
 
 	if (text_starts(setting, header))
-		return parse_header(
-			text_of(setting.ptr + header.len, setting.len - header.len), ret);
+		return header_problem(text_of(setting.ptr + header.len, setting.len - header.len));
 	if (text_starts(setting, property))
-		return parse_property(
-			text_of(setting.ptr + property.len, setting.len - property.len), ret);
-	if (!text_is(setting, TEXT("routing_key")))
-		return "; header:NAME, property:NAME or routing_key is needed";
-	*ret = (struct session_key){.kind = SESSION_KEY_ROUTING_KEY};
-	return NULL;
+		return property_problem(
+			text_of(setting.ptr + property.len, setting.len - property.len));
+	return text_is(setting, TEXT("routing_key"))
+		       ? NULL
+		       : "; header:NAME, property:NAME or routing_key is needed";
 }

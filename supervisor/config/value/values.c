@@ -339,6 +339,12 @@ bool value_is_same(const struct setting *setting, const void *base, const void *
 	return memcmp(value, others, size_of(setting)) == 0;
 }
 
+bool value_is_none(const struct setting *setting, const void *base)
+{
+	assert(setting->may_be_none);
+	return *(const int64_t *)member_of(setting, base) == MTIME_NEVER;
+}
+
 void value_swap(const struct setting *setting, void *base, void *other)
 {
 	char kept[sizeof(struct config_delays)];

@@ -17,6 +17,8 @@ void value_append_needed(const struct setting *, struct buf *out);
 void value_append(const struct setting *, const void *base, struct buf *out);
 /* Texts are compared by their bytes. */
 bool value_is_same(const struct setting *, const void *base, const void *other);
+/* Only for a number that may be none. */
+bool value_is_none(const struct setting *, const void *base);
 /* Swap both values; allocated memory moves with them. */
 void value_swap(const struct setting *, void *base, void *other);
 void value_release(const struct setting *, void *base);
