@@ -92,7 +92,8 @@ static bool take_before(struct text *rest, struct text end, struct text *ret)
  * current is VALUE". VALUE: none, or 'TEXT' if both have one, or the value 'TEXT' of type 'TYPE'.
  * The end of a long text is missing. */
 struct difference {
-	struct text key, value, type; /* value empty: none; type empty: that of our own value */
+	struct text key, value, type; /* type empty: that of our own value */
+	bool is_none;
 };
 
 static bool read_difference(struct text reason, struct difference *ret)
@@ -113,18 +114,19 @@ static bool read_value(struct difference *difference)
 {
 	struct text rest = difference->value, skipped;
 
-	if (text_is(rest, TEXT("none"))) {
-		difference->value = TEXT_NONE;
+	difference->is_none = text_is(rest, TEXT("none"));
+	if (difference->is_none)
 		return true;
-	}
 	if (!text_ends(rest, TEXT("'")) || !take_before(&rest, TEXT("'"), &skipped))
 		return false;
 	rest.len--;
 	difference->value = rest;
-	if (skipped.len > 0 && !take_before(&rest, TEXT("' of type '"), &difference->value))
-		return false;
-	difference->type = skipped.len > 0 ? rest : TEXT_NONE;
-	return true;
+	if (skipped.len == 0)
+		return true;
+	while (take_before(&rest, TEXT("' of type '"), &skipped)) /* the last one counts */
+		difference->type = rest;
+	difference->value.len -= difference->type.len + strlen("' of type '");
+	return difference->type.len > 0;
 }
 
 static bool read_number(struct text value, int64_t *ret)
@@ -162,7 +164,7 @@ static bool adopt(struct queue_probe *probe, const struct difference *difference
 {
 	struct probe_argument *argument = find(probe, difference->key);
 
-	if (difference->value.len == 0) {
+	if (difference->is_none) {
 		if (argument)
 			*argument = probe->arguments[--probe->count];
 		return argument != NULL;
