@@ -280,7 +280,7 @@ static void log_close(struct token_channel *tokens, const struct amqp_event *eve
 	if (event->code == CODE_NOT_FOUND)
 		channel_log_line(tokens->log, level,
 			"queue \"%.*s\" does not exist, and the broker does not let us declare it: "
-			"standing by (declare it as in docs/sessions.md, or give the user the "
+			"standing by (declare it as in docs/ordering.md, or give the user the "
 			"right to configure it)",
 			TEXT_ARGS(tokens->config->queue));
 	else if (event->code == CODE_PRECONDITION_FAILED)
