@@ -5,6 +5,7 @@
 // wait at the same time. A task has
 //   body             a string, or a Buffer if it is not UTF-8
 //   correlationId, queue, headers
+//   session          the key of its session, or undefined: tasks with the same key come one at a time and in order
 //   signal           an AbortSignal: the task is to be given up; pass it on, as in fetch(url, { signal })
 //   progress(text)   a line for the supervisor's log
 // A Rejected error answers 422: the task can never succeed. Any other error answers 500: it is retried.
@@ -78,8 +79,8 @@ function serve(address, lines, handler) {
     const progress = (text) => open.has(id) && send(pipe, id, { 1: PROGRESS, 0: text });
     let answer;
     try {
-      const [body, correlationId, queue, headers] = [task[0], task[1], task[2], task[3]];
-      answer = answerOf(await handler({ body, correlationId, queue, headers, signal, progress }));
+      const [body, correlationId, queue, headers, session] = [task[0], task[1], task[2], task[3], task[4]];
+      answer = answerOf(await handler({ body, correlationId, queue, headers, session, signal, progress }));
     } catch (error) {
       answer = answerOfError(error);
     }

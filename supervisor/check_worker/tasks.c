@@ -101,6 +101,9 @@ static const char unknown_keys[] = {"\xa1"
 				    "yes"};
 #define UNKNOWN_KEYS 3
 
+/* The header with the key of a session. */
+#define SESSION_HEADER TEXT("session")
+
 static struct text body_of(enum task_kind kind, const struct text *files, size_t file_count)
 {
 	switch (kind) {
@@ -143,13 +146,27 @@ static const struct {
 static void make_properties(enum task_kind kind, struct buf *out)
 {
 	struct properties properties = {0};
+	struct buf table;
+	buf_init(&table, SIZE_MAX);
 	properties_set(&properties, PROPERTY_CORRELATION_ID, TEXT("check-1"));
 	properties_set(&properties, PROPERTY_REPLY_TO, TEXT("check.replies"));
 	properties_set(&properties, PROPERTY_MESSAGE_ID, TEXT("check-message-1"));
 	if (kind == TASK_HEADERS || kind == TASK_TYPED_HEADERS)
 		properties_set(&properties, PROPERTY_HEADERS,
 			text_of(headers_of_every_type, sizeof headers_of_every_type - 1));
+	if (kind == TASK_SESSION) {
+		table_put_string(&table, SESSION_HEADER, TEXT("gr\xc3\xbc\xc3\x9f-\xe2\x82\xac-7"));
+		properties_set(&properties, PROPERTY_HEADERS, buf_text(&table));
+	}
 	properties_write(&properties, out);
+	out->failed |= table.failed;
+	buf_release(&table);
+}
+
+static const struct key_source *key_of(enum task_kind kind)
+{
+	static const struct key_source header = {.kind = KEY_HEADER, .header = SESSION_HEADER};
+	return kind == TASK_SESSION ? &header : NULL;
 }
 
 static struct delivery *delivery_of(enum task_kind kind, struct text body)
@@ -171,7 +188,7 @@ static struct delivery *delivery_of(enum task_kind kind, struct text body)
 		delivery->properties = text_of(delivery->bytes + size, buf_len(&properties));
 		delivery->exchange = TEXT("");
 		delivery->routing_key = TEXT("check");
-		task_read_facts(delivery, &(struct task_facts_options){.body_limit = SIZE_MAX});
+		task_read_facts(delivery, &(struct task_facts_options){SIZE_MAX, key_of(kind)});
 	}
 	buf_release(&properties);
 	return delivery;

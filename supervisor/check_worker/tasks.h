@@ -20,6 +20,7 @@ enum task_kind {
 	TASK_MIB,   /* 1 MiB of text */
 	TASK_LARGE, /* TASK_BODY_MAX bytes of text */
 	TASK_UNKNOWN_KEYS,
+	TASK_SESSION,       /* with the key of a session */
 	TASK_HEADERS,       /* of every AMQP type */
 	TASK_TYPED_HEADERS, /* the same under headers: typed, with properties */
 	/* bodies that many workers cannot work on */

@@ -175,6 +175,8 @@ static void report(struct wpool_task *task)
 	char key[128];
 	wpool_reply_header(task, "correlation_id", wpool_task_correlation_id(task));
 	wpool_reply_header(task, "queue", wpool_task_queue(task));
+	if (wpool_task_session(task).len > 0)
+		wpool_reply_header(task, "session", wpool_task_session(task).data);
 	wpool_reply_header(task, "type", wpool_task_body_is_text(task) ? "str" : "bin");
 	for (size_t i = 0; i < wpool_task_header_count(task); i++) {
 		if (!wpool_task_header_at(task, i, &name, &value))

@@ -161,6 +161,7 @@ def report(task):
     """What a task holds, for sdk_vectors.c."""
     return Reply(task.body, headers={
         "correlation_id": task.correlation_id, "queue": task.queue, "type": "str" if task.is_text else "bin",
+        **({"session": task.session} if task.session else {}),
         **{f"h.{name}": value for name, value in task.headers.items()}})
 
 

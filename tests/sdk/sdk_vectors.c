@@ -55,7 +55,10 @@ static void print_expected(FILE *out, json_t *entry)
 	fprintf(out, "' correlation_id=%s", string_of(entry, "correlation_id"));
 	json_object_foreach(json_object_get(entry, "headers"), key, value)
 		fprintf(out, " h.%s=%s", key, json_string_value(value));
-	fprintf(out, " queue=%s type=%s", string_of(entry, "queue"), string_of(entry, "type"));
+	fprintf(out, " queue=%s", string_of(entry, "queue"));
+	if (json_object_get(entry, "session"))
+		fprintf(out, " session=%s", string_of(entry, "session"));
+	fprintf(out, " type=%s", string_of(entry, "type"));
 	if (json_object_get(entry, "id"))
 		fprintf(out, " #%lld", json_integer_value(json_object_get(entry, "id")));
 }

@@ -74,6 +74,7 @@ static const struct {
 	{"ignores-term", 1, "term:does-not-exit", "ignores SIGTERM"},
 	{"json-in-frames", 1, "task:bad-output", "it writes JSON"},
 	{"keys-in-words", 1, "task:bad-output", "key \"1\""},
+	{"knows-no-session", 1, "session:exited", "refuses the key \"4\""},
 	{"knows-no-switch-with-id", 100, "context-switch:exited", "fails at the id"},
 	{"knows-only-open-ids", 100, "cancel:exited", "an id that it does not have open"},
 	{"knows-only-short-texts", 1, "body-sizes:exited error:exited", "every form of str"},

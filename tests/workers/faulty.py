@@ -260,11 +260,17 @@ class AnswersTheLastFirst(Batches):
 
 
 class RefusesUnknownKeys(Worker):
+    KNOWN = {"0", "1", "2", "3", "4", "6", "7"}
+
     def decode(self, frame):
         task = super().decode(frame)
-        if not task.keys() <= {"0", "1", "2", "3", "6", "7"}:
+        if not task.keys() <= self.KNOWN:
             sys.exit("unknown key")
         return task
+
+
+class KnowsNoSession(RefusesUnknownKeys):
+    KNOWN = {"0", "1", "2", "3", "6", "7", "8", "9", "later"}
 
 
 class KnowsOnlyShortTexts(Worker):
@@ -790,6 +796,7 @@ FAULTS = {
     "ignores-term": IgnoresTerm,
     "json-in-frames": JsonInFrames,
     "keys-in-words": KeysInWords,
+    "knows-no-session": KnowsNoSession,
     "knows-only-short-texts": KnowsOnlyShortTexts,
     "leaves-a-child": LeavesAChild,
     "little-endian": LittleEndian,

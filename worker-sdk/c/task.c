@@ -35,6 +35,9 @@ static void read_field(struct wpool_task *task, char key, const msgpack_object *
 	case '3':
 		task->headers = map_in(value);
 		break;
+	case '4':
+		task->session = value_text(value);
+		break;
 	case '6':
 		task->properties = map_in(value);
 		break;
@@ -95,6 +98,7 @@ static struct wpool_task *task_allocate(struct wpool_worker *worker)
 		.body_is_text = true,
 		.correlation_id = {"", 0},
 		.queue = {"", 0},
+		.session = {"", 0},
 		.limit_ms = WPOOL_NO_LIMIT,
 		.deadline_ms = WPOOL_NO_LIMIT};
 	atomic_init(&task->references, 1);
@@ -192,6 +196,11 @@ const char *wpool_task_correlation_id(const struct wpool_task *task)
 const char *wpool_task_queue(const struct wpool_task *task)
 {
 	return task->queue.data;
+}
+
+struct wpool_text wpool_task_session(const struct wpool_task *task)
+{
+	return task->session;
 }
 
 const char *wpool_task_header(const struct wpool_task *task, const char *name)

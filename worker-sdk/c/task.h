@@ -38,6 +38,7 @@ struct wpool_task {
 	bool body_is_text;
 	struct wpool_text correlation_id;
 	struct wpool_text queue;
+	struct wpool_text session;
 	msgpack_object_map headers;
 	msgpack_object_map properties;
 	int64_t limit_ms;    /* TimeoutMilliseconds, or WPOOL_NO_LIMIT */

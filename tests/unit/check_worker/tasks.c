@@ -22,6 +22,7 @@ START_TEST(each_kind_is_one_frame)
 	ck_assert_int_eq(value.type, WIRE_MAP);
 	ck_assert_uint_eq(value.count, _i == TASK_UNKNOWN_KEYS    ? 8
 				       : _i == TASK_TYPED_HEADERS ? 6
+				       : _i == TASK_SESSION       ? 6
 								  : 5);
 	buf_release(&out);
 }

@@ -91,7 +91,9 @@ static struct delivery *delivery_of(json_t *entry)
 	memcpy(delivery->bytes + buf_len(&body), buf_text(&raw).ptr, buf_len(&raw));
 	delivery->body = text_of(delivery->bytes, buf_len(&body));
 	delivery->properties = text_of(delivery->bytes + buf_len(&body), buf_len(&raw));
-	task_read_facts(delivery, &(struct task_facts_options){.body_limit = 65536});
+	struct key_source key = {.kind = json_object_get(entry, "session") ? KEY_HEADER : KEY_NONE,
+		.header = TEXT("session")};
+	task_read_facts(delivery, &(struct task_facts_options){65536, &key});
 	delivery->id = id_of(entry);
 	buf_release(&body);
 	buf_release(&table);

@@ -76,6 +76,12 @@ class TaskFacts:
         return _text(self._fields.get("2"))
 
     @property
+    def session(self) -> str:
+        """The key of its session (pools with `session`); "" if it has none. Tasks with the same key run one at a time
+        and in order, in whichever worker."""
+        return _text(self._fields.get("4"))
+
+    @property
     def properties(self) -> Dict[str, Any]:
         """The message's properties (pools with `properties: true`, else empty)."""
         properties = self._fields.get("6")

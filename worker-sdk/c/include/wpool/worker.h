@@ -74,6 +74,10 @@ WPOOL_PUBLIC bool wpool_task_body_is_text(const struct wpool_task *);
 WPOOL_PUBLIC const char *wpool_task_correlation_id(const struct wpool_task *);
 WPOOL_PUBLIC const char *wpool_task_queue(const struct wpool_task *);
 
+/* The key of its session, for pools with `session`; empty: it has none. It may contain a NUL. Tasks
+ * with the same key run one at a time and in order, in whichever worker. */
+WPOOL_PUBLIC struct wpool_text wpool_task_session(const struct wpool_task *);
+
 /* The id that the supervisor gave to this attempt, for log lines; 0: it gave none. */
 WPOOL_PUBLIC uint64_t wpool_task_id(const struct wpool_task *);
 
