@@ -6,6 +6,7 @@
 #define CORE_EVENT_H
 
 #include "core/exit.h"
+#include "core/session_handover.h"
 #include "core/tasks/delivery.h"
 #include "core/tasks/output.h"
 
@@ -135,7 +136,9 @@ struct event {
 			uint32_t deaths; /* holders that died in a row */
 			/* Not orderly: the longer takeover_delay, of the former holder and ours. */
 			mtime delay;
-			struct text handover; /* from an orderly holder; borrowed for the call */
+			/* from an orderly holder; borrowed for the call */
+			const struct session_handover *handed;
+			size_t handed_count;
 		} token;
 	};
 };

@@ -39,6 +39,29 @@ struct output *output_add_stderr_line(struct output *output, struct text line)
 	return more;
 }
 
+static struct text append(struct output *output, struct text text)
+{
+	uint8_t *at = output->bytes + output->size;
+	if (text.len == 0)
+		return TEXT_NONE;
+	memcpy(at, text.ptr, text.len);
+	output->size += text.len;
+	return text_of(at, text.len);
+}
+
+struct output *output_copy(const struct output *output)
+{
+	struct output *copy =
+		output_new(output->body.len + output->headers.len + output->content_type.len);
+	if (!copy)
+		return NULL;
+	copy->size = 0;
+	copy->body = append(copy, output->body);
+	copy->headers = append(copy, output->headers);
+	copy->content_type = append(copy, output->content_type);
+	return copy;
+}
+
 void output_free(struct output *output)
 {
 	free(output);

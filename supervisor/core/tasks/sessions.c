@@ -1,4 +1,4 @@
-#include "core/tasks/sessions.h"
+#include "core/tasks/sessions_internal.h"
 
 #include "core/tasks/source.h"
 
@@ -25,18 +25,13 @@ struct sessions *sessions_new(const struct pool_config *config, struct outbox *o
 	return sessions;
 }
 
-static struct delivery *in_lane(const struct link *link)
-{
-	return CONTAINER_OF(link, struct delivery, in_lane);
-}
-
 /* A delivery in a pipe or in the outbox becomes an orphan, and one on a channel is freed with the
  * ledger. */
 static void abandon_lane(struct lane *lane)
 {
 	struct link *link;
 	while ((link = list_first(&lane->open))) {
-		struct delivery *delivery = in_lane(link);
+		struct delivery *delivery = lane_delivery(link);
 		bool is_elsewhere = delivery->state == DELIVERY_SENT ||
 				    delivery->state == DELIVERY_ANSWERED || delivery->source;
 		list_remove(link);
@@ -48,6 +43,12 @@ static void abandon_lane(struct lane *lane)
 	}
 }
 
+static void session_free(struct session *session)
+{
+	session_disinherit(session);
+	free(session);
+}
+
 void sessions_free(struct sessions *sessions)
 {
 	if (!sessions)
@@ -55,7 +56,7 @@ void sessions_free(struct sessions *sessions)
 	for (uint32_t i = 0; i < sessions->count; i++) {
 		for (int lane = 0; lane < LANE_COUNT; lane++)
 			abandon_lane(&sessions->all[i]->lanes[lane]);
-		free(sessions->all[i]);
+		session_free(sessions->all[i]);
 	}
 	free(sessions->all);
 	timers_release(&sessions->timers);
@@ -144,13 +145,6 @@ static struct delivery *next_of(const struct session *session)
 	return NULL;
 }
 
-/* A worker has the front task; or it is in the list of those that wait to run alone. */
-static bool is_running(const struct session *session)
-{
-	const struct delivery *front = session->front;
-	return front && (front->state == DELIVERY_SENT || !list_is_empty(&front->place));
-}
-
 static bool has_place_for(const struct sessions *sessions, const struct session *session)
 {
 	uint32_t max = sessions->config->session.max_active;
@@ -160,7 +154,7 @@ static bool has_place_for(const struct sessions *sessions, const struct session 
 static enum session_state state_of(
 	const struct sessions *sessions, const struct session *session, mtime now)
 {
-	if (is_running(session))
+	if (session_is_at_work(session))
 		return SESSION_RUNNING;
 	if (session->is_blocked)
 		return SESSION_BLOCKED;
@@ -237,14 +231,14 @@ static void set_state(
 }
 
 /* Something of the session has changed: it may have another state. */
-static void update(struct sessions *sessions, struct session *session, mtime now)
+void session_update(struct sessions *sessions, struct session *session, mtime now)
 {
 	enum session_state state = state_of(sessions, session, now);
 	if (state != session->state)
 		set_state(sessions, session, state, now);
 }
 
-static void count_waiting(struct sessions *sessions, struct session *session, uint32_t difference)
+void session_count_waiting(struct sessions *sessions, struct session *session, uint32_t difference)
 {
 	session->waiting += difference;
 	sessions->waiting_count += difference;
@@ -260,7 +254,7 @@ static void give_place(struct sessions *sessions, mtime now)
 		struct session *session = CONTAINER_OF(first, struct session, turn.place);
 		if (!has_place_for(sessions, session))
 			break;
-		update(sessions, session, now);
+		session_update(sessions, session, now);
 	}
 }
 
@@ -276,7 +270,7 @@ static void end(struct sessions *sessions, struct session *session, enum session
 	number_table_remove(&sessions->by_key, &session->by_key);
 	sessions->active -= session->has_place;
 	sessions->ended[why]++;
-	free(session);
+	session_free(session);
 	give_place(sessions, now);
 }
 
@@ -294,7 +288,7 @@ static void end_idle(
 }
 
 /* Its last ack was sent. */
-static void end_if_over(struct sessions *sessions, struct session *session, mtime now)
+void session_end_if_over(struct sessions *sessions, struct session *session, mtime now)
 {
 	if (session->is_over && session->unacked == 0)
 		end(sessions, session, session->ending, now);
@@ -331,7 +325,7 @@ struct session *sessions_open(struct sessions *sessions, struct text key, mtime 
  * behind those that wait for a place. */
 static void end_life(struct sessions *sessions, struct session *session, mtime now)
 {
-	if (!session->is_ending || session->ends_after > 0 || is_running(session))
+	if (!session->is_ending || session->ends_after > 0 || session_is_at_work(session))
 		return;
 	session->is_ending = false;
 	if (session->state == SESSION_IDLE) {
@@ -346,7 +340,7 @@ static void end_life(struct sessions *sessions, struct session *session, mtime n
 	if (session->state == SESSION_READY)
 		set_state(sessions, session, SESSION_PAUSED, now); /* out of the ring */
 	give_place(sessions, now);
-	update(sessions, session, now);
+	session_update(sessions, session, now);
 }
 
 /* ---------- tasks that wait, and the ring ---------- */
@@ -360,8 +354,10 @@ void sessions_append(
 	struct lane *lane = lane_of(delivery);
 	list_append(&lane->open, &delivery->in_lane);
 	list_append(&lane->waiting, &delivery->place);
-	count_waiting(sessions, session, 1);
-	update(sessions, session, now);
+	session_count_waiting(sessions, session, 1);
+	if (session->inherited)
+		session_inherit(sessions, delivery, now);
+	session_update(sessions, session, now);
 }
 
 void sessions_put_back(struct sessions *sessions, struct delivery *delivery, mtime now)
@@ -374,8 +370,8 @@ void sessions_put_back(struct sessions *sessions, struct delivery *delivery, mti
 		session->front = NULL;
 		list_prepend(&lane_of(delivery)->waiting, &delivery->place);
 	}
-	count_waiting(sessions, session, 1);
-	update(sessions, session, now);
+	session_count_waiting(sessions, session, 1);
+	session_update(sessions, session, now);
 	if (session->rest_goes == REST_IS_KEPT) {
 		session->rest_goes = REST_IS_RETRIED;
 		session->ends_after = 0;
@@ -398,7 +394,7 @@ void sessions_begin(struct sessions *sessions, struct delivery *delivery, mtime 
 	struct session *session = delivery->session;
 	list_remove(&delivery->place);
 	session->front = delivery;
-	count_waiting(sessions, session, UINT32_MAX);
+	session_count_waiting(sessions, session, UINT32_MAX);
 	set_state(sessions, session, SESSION_RUNNING, now);
 }
 
@@ -474,20 +470,20 @@ struct delivery *sessions_take_overdue(struct sessions *sessions)
 void sessions_pause(struct sessions *sessions, struct session *session, bool is_paused, mtime now)
 {
 	session->is_paused = is_paused;
-	update(sessions, session, now);
+	session_update(sessions, session, now);
 }
 
 void sessions_retry(struct sessions *sessions, struct session *session, mtime now)
 {
 	session->is_blocked = false;
 	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
-	update(sessions, session, now);
+	session_update(sessions, session, now);
 }
 
 struct delivery *sessions_take_waiting(
 	struct sessions *sessions, struct session *session, mtime now)
 {
-	struct delivery *delivery = is_running(session) ? NULL : session->front;
+	struct delivery *delivery = session_is_at_work(session) ? NULL : session->front;
 	for (int lane = 0; !delivery && lane < LANE_COUNT; lane++) {
 		struct link *first = list_first(&session->lanes[lane].waiting);
 		delivery = first ? CONTAINER_OF(first, struct delivery, place) : NULL;
@@ -495,11 +491,11 @@ struct delivery *sessions_take_waiting(
 	if (!delivery)
 		return NULL;
 	list_remove(&delivery->place);
-	count_waiting(sessions, session, UINT32_MAX);
+	session_count_waiting(sessions, session, UINT32_MAX);
 	if (delivery == session->front)
 		sessions_leave(sessions, delivery, now);
 	else
-		update(sessions, session, now);
+		session_update(sessions, session, now);
 	return delivery;
 }
 
@@ -518,7 +514,7 @@ void sessions_leave(struct sessions *sessions, struct delivery *delivery, mtime 
 	timers_set(&sessions->timers, &session->timer, MTIME_NEVER);
 	if (session->is_ending && session->ends_after > 0)
 		session->ends_after--;
-	update(sessions, session, now);
+	session_update(sessions, session, now);
 	end_life(sessions, session, now);
 }
 
@@ -529,7 +525,7 @@ static void keep_in_front(struct sessions *sessions, struct delivery *delivery, 
 	delivery->state = DELIVERY_QUEUED;
 	delivery->is_later = true;
 	session->reason = (uint8_t)reason;
-	count_waiting(sessions, session, 1);
+	session_count_waiting(sessions, session, 1);
 }
 
 void sessions_park(struct sessions *sessions, struct delivery *delivery, enum reason reason,
@@ -539,7 +535,7 @@ void sessions_park(struct sessions *sessions, struct delivery *delivery, enum re
 	keep_in_front(sessions, delivery, reason);
 	if (delay > 0)
 		timers_set(&sessions->timers, &session->timer, mtime_after(now, delay));
-	update(sessions, session, now);
+	session_update(sessions, session, now);
 }
 
 void sessions_block(
@@ -547,7 +543,7 @@ void sessions_block(
 {
 	keep_in_front(sessions, delivery, reason);
 	delivery->session->is_blocked = true;
-	update(sessions, delivery->session, now);
+	session_update(sessions, delivery->session, now);
 }
 
 void sessions_continue(struct sessions *sessions, struct delivery *delivery, mtime now)
@@ -556,11 +552,11 @@ void sessions_continue(struct sessions *sessions, struct delivery *delivery, mti
 	sessions_put_back(sessions, delivery, now);
 }
 
-static void release_lane(struct lane *lane)
+void lane_release(struct lane *lane)
 {
 	struct link *first;
 	while ((first = list_first(&lane->open))) {
-		struct delivery *delivery = in_lane(first);
+		struct delivery *delivery = lane_delivery(first);
 		if (delivery->state != DELIVERY_SETTLED || !delivery->source)
 			break;
 		list_remove(first);
@@ -571,7 +567,7 @@ static void release_lane(struct lane *lane)
 void sessions_settle(struct delivery *delivery)
 {
 	delivery->state = DELIVERY_SETTLED;
-	release_lane(lane_of(delivery));
+	lane_release(lane_of(delivery));
 }
 
 void sessions_remove(struct sessions *sessions, struct delivery *delivery, mtime now)
@@ -581,124 +577,7 @@ void sessions_remove(struct sessions *sessions, struct delivery *delivery, mtime
 	session->unacked--;
 	list_remove(&delivery->in_lane);
 	delivery_free(delivery);
-	end_if_over(sessions, session, now);
-}
-
-/* ---------- a lost channel ---------- */
-
-/* From the latest to the oldest, so that lane->detached becomes the oldest one, and so that those
- * that were released are before all others again. */
-void sessions_detach(struct sessions *sessions, struct source *source, mtime now)
-{
-	struct link *before;
-	for (struct link *link = source->unacked.prev; link != &source->unacked; link = before) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		before = link->prev;
-		if (!delivery->session)
-			continue;
-		struct lane *lane = lane_of(delivery);
-		source_forget(delivery);
-		if (delivery->state == DELIVERY_RELEASED) {
-			delivery->state = DELIVERY_SETTLED;
-			delivery->is_aged = false;
-			list_prepend(&lane->open, &delivery->in_lane);
-		}
-		lane->detached = delivery;
-		sessions->detached++;
-		update(sessions, delivery->session, now);
-	}
-}
-
-static void advance(struct sessions *sessions, struct lane *lane)
-{
-	struct link *next = lane->detached->in_lane.next;
-	lane->detached = next == &lane->open ? NULL : in_lane(next);
-	sessions->detached--;
-}
-
-/* Its message comes again as a new delivery, or never. What a worker or the broker has of it is
- * dropped when that ends. */
-static void give_up(struct sessions *sessions, struct delivery *delivery, mtime now)
-{
-	struct session *session = delivery->session;
-	sessions->given_up++;
-	list_remove(&delivery->in_lane);
-	if (delivery->state == DELIVERY_SENT) {
-		delivery->is_dropped = true;
-		return;
-	}
-	if (delivery->state == DELIVERY_ANSWERED && delivery->parcel.seq.number) {
-		session->unacked--;
-		delivery->session = NULL;
-		return;
-	}
-	if (delivery->state == DELIVERY_ANSWERED)
-		outbox_take(sessions->outbox, &delivery->parcel);
-	if (delivery->state == DELIVERY_QUEUED) {
-		list_remove(&delivery->place);
-		count_waiting(sessions, session, UINT32_MAX);
-	}
-	sessions_remove(sessions, delivery, now);
-}
-
-static void give_up_lane(
-	struct sessions *sessions, struct session *session, struct lane *lane, mtime now)
-{
-	session->unacked++; /* it must not end meanwhile */
-	while (lane->detached) {
-		struct delivery *delivery = lane->detached;
-		advance(sessions, lane);
-		give_up(sessions, delivery, now);
-	}
-	session->unacked--;
-	update(sessions, session, now);
-	end_if_over(sessions, session, now);
-}
-
-/* From the last one to the first: one that ends gives its number to the last. */
-void sessions_give_up_all(struct sessions *sessions, mtime now)
-{
-	for (uint32_t i = sessions->count; sessions->detached > 0 && i-- > 0;) {
-		struct session *session = sessions->all[i];
-		session->unacked++;
-		for (int lane = 0; lane < LANE_COUNT; lane++)
-			give_up_lane(sessions, session, &session->lanes[lane], now);
-		session->unacked--;
-		end_if_over(sessions, session, now);
-	}
-}
-
-/* A queue gives back what was unacked before it delivers anything else. So a message that was never
- * delivered before shows that nothing else comes back; and another message of the same lane shows
- * that the detached ones of the lane do not. */
-struct delivery *sessions_match(struct sessions *sessions, const struct delivery *delivery,
-	mtime now, bool (*is_same)(void *io, const struct delivery *, const struct delivery *),
-	void *io)
-{
-	if (!sessions->detached)
-		return NULL;
-	if (!delivery->redelivered) {
-		sessions_give_up_all(sessions, now);
-		return NULL;
-	}
-	struct session *session = delivery->key.len ? sessions_find(sessions, delivery->key) : NULL;
-	if (!session)
-		return NULL;
-	struct lane *lane = &session->lanes[delivery->is_high ? LANE_HIGH : LANE_NORMAL];
-	if (lane->detached && is_same(io, lane->detached, delivery))
-		return lane->detached;
-	give_up_lane(sessions, session, lane, now);
-	return NULL;
-}
-
-void sessions_reattached(struct sessions *sessions, struct delivery *delivery, mtime now)
-{
-	struct lane *lane = lane_of(delivery);
-	assert(lane->detached == delivery && delivery->source);
-	advance(sessions, lane);
-	sessions->reattached++;
-	release_lane(lane);
-	update(sessions, delivery->session, now);
+	session_end_if_over(sessions, session, now);
 }
 
 /* ---------- time ---------- */
@@ -722,7 +601,7 @@ static void end_timers(struct sessions *sessions, mtime now)
 		if (session->state == SESSION_RUNNING)
 			list_append(&sessions->overdue, &session->turn.place);
 		else
-			update(sessions, session, now);
+			session_update(sessions, session, now);
 	}
 }
 
@@ -730,7 +609,7 @@ static void wake_held(struct sessions *sessions, mtime now)
 {
 	struct link *first;
 	while (now >= sessions->held_until && (first = list_first(&sessions->held)))
-		update(sessions, CONTAINER_OF(first, struct session, turn.place), now);
+		session_update(sessions, CONTAINER_OF(first, struct session, turn.place), now);
 }
 
 /* When the first idle session is over. */

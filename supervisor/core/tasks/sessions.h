@@ -12,6 +12,7 @@
 #define CORE_TASKS_SESSIONS_H
 
 #include "core/pool_config.h"
+#include "core/session_handover.h"
 #include "core/tasks/delivery.h"
 #include "core/tasks/number_table.h"
 #include "core/tasks/session_kinds.h"
@@ -35,6 +36,17 @@ enum { LANE_HIGH, LANE_NORMAL, LANE_COUNT };
 /* By command, a running task that is not done is not tried again. */
 enum session_rest { REST_IS_RETRIED, REST_IS_DEAD_LETTER, REST_IS_DISCARDED, REST_IS_KEPT };
 
+/* The past of a message that has not come back yet. */
+struct inherited {
+	struct inherited *next;
+	struct output *rest; /* owned, or NULL */
+	bool is_high, is_later, is_blocked;
+	enum reason reason;
+	mtime wait;
+	uint16_t attempt;
+	uint32_t slice;
+};
+
 struct session {
 	struct numbered by_key; /* number: the hash of the key */
 	uint64_t life;          /* unique: another session with this key has another one */
@@ -43,7 +55,8 @@ struct session {
 	uint32_t unacked;       /* deliveries that belong to it, until they are acked or freed */
 	struct turn turn;       /* READY: in the ring; IDLE, WAITING, HELD: in that list */
 	struct lane lanes[LANE_COUNT];
-	struct delivery *front; /* the task that has begun and is not settled, or NULL */
+	struct inherited *inherited; /* owned; NULL: nothing */
+	struct delivery *front;      /* the task that has begun and is not settled, or NULL */
 	struct timer
 		timer;  /* PARKED: the next attempt; RUNNING and aborted: the end of its worker */
 	mtime since;    /* it is in this state */
@@ -162,6 +175,13 @@ struct delivery *sessions_match(struct sessions *, const struct delivery *, mtim
 void sessions_reattached(struct sessions *, struct delivery *, mtime now);
 /* Give up all that is detached. */
 void sessions_give_up_all(struct sessions *, mtime now);
+
+/* Call hand_over for what the next holder must know. */
+void sessions_hand_over(const struct sessions *,
+	void (*hand_over)(void *io, const struct session_handover *), void *io, mtime now);
+/* Take over what an orderly holder has left; it is applied when the message is delivered again.
+ * Without memory it is forgotten. */
+void sessions_take_over(struct sessions *, const struct session_handover *, mtime now);
 
 /* What was redelivered does not run before this time. */
 void sessions_hold(struct sessions *, mtime until);

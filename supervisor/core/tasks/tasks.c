@@ -258,11 +258,12 @@ static void decide_with_sessions(struct tasks *tasks, enum worker_supply workers
 /* Held is what another supervisor may still run, unless it left in an orderly way. */
 void tasks_on_token_held(struct tasks *tasks, const struct event *event)
 {
-	const struct pool_context *context = tasks->context;
+	mtime now = tasks->context->now;
 	tasks->is_standby = false;
 	if (!event->token.is_orderly)
-		sessions_hold(tasks->sessions,
-			mtime_after(context->now, context->config.session.takeover_delay));
+		sessions_hold(tasks->sessions, mtime_after(now, event->token.delay));
+	for (size_t i = 0; i < event->token.handed_count; i++)
+		sessions_take_over(tasks->sessions, &event->token.handed[i], now);
 }
 
 void tasks_on_token_lost(struct tasks *tasks)
@@ -491,6 +492,9 @@ void tasks_end_turn(struct tasks *tasks)
 {
 	if (!may_close(tasks))
 		return;
+	if (tasks->sessions && !tasks->is_standby)
+		sessions_hand_over(tasks->sessions, tasks->context->effects->hand_over,
+			tasks->context->io, tasks->context->now);
 	source_close(&tasks->source);
 	tasks->intake = INTAKE_STOPPED;
 }

@@ -360,14 +360,6 @@ void slots_on_broken(
 	slots_step(slots, slot, FACT_BROKEN);
 }
 
-void slots_end_worker(struct slots *slots, struct slot *slot, const char *what)
-{
-	slot->is_muted = true;
-	slot->pipe.blame = BLAME_NOBODY;
-	note_cause(slot, what);
-	slots_step(slots, slot, FACT_BROKEN);
-}
-
 void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime until)
 {
 	if (!slot_is_leaving(slot)) {
@@ -418,6 +410,13 @@ void slots_force(struct slots *slots, struct slot *slot)
 	slot->is_muted = true;
 	slot->is_asked = true;
 	slots_step(slots, slot, FACT_FORCE);
+}
+
+void slots_end_worker(struct slots *slots, struct slot *slot, const char *what)
+{
+	slot->pipe.blame = BLAME_NOBODY;
+	note_cause(slot, what);
+	slots_force(slots, slot);
 }
 
 /* ---------- limits in time ---------- */

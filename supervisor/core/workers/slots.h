@@ -81,7 +81,7 @@ void slots_on_memory(struct slots *, struct slot *, uint64_t bytes);
 /* Its worker broke the protocol, with a frame that named this open task (NULL: none, or one that it
  * does not have); what: static text. Only the first call in a life counts. */
 void slots_on_broken(struct slots *, struct slot *, struct delivery *named, const char *what);
-/* End its worker, which is not to blame; what: why, static text. Its tasks count no attempt. */
+/* Kill its worker, which is not to blame; what: why, static text. Its tasks count no attempt. */
 void slots_end_worker(struct slots *, struct slot *, const char *what);
 /* Its process is gone; its tasks are still in the pipe. last_output: borrowed, or NULL. */
 void slots_on_gone(

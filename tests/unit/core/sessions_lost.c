@@ -295,7 +295,7 @@ START_TEST(without_its_token_a_pool_ends_its_keyed_tasks)
 	rig_source_fact(&rig, SOURCE_DOWN);
 	rig_gone(&rig, 0, 1);
 	rig_turn(&rig);
-	rig_expect(&rig, "");
+	rig_expect(&rig, "spawn 0.2");
 	ck_assert_uint_eq(pool_session_counts(rig.pool).remembered, 0);
 	rig_end(&rig);
 }

@@ -1,0 +1,26 @@
+/* What a supervisor that leaves in an orderly way tells the next one about a session. Layer: core,
+ * plain data. One for each lane of a session whose first message has a past, and one for a session
+ * that is only paused. */
+#ifndef CORE_SESSION_HANDOVER_H
+#define CORE_SESSION_HANDOVER_H
+
+#include "base/mtime.h"
+#include "core/tasks/output.h"
+#include <stdbool.h>
+
+struct session_handover {
+	struct text key;
+	bool is_paused;   /* the session */
+	bool has_message; /* the members below are about the first message of a lane, which comes
+			     back as a redelivery */
+	bool is_high;     /* its lane */
+	bool is_later;    /* it is parked or blocked: its next attempt goes before both lanes */
+	bool is_blocked;
+	enum reason reason;        /* why it failed last */
+	mtime wait;                /* until its next attempt; 0: none */
+	uint16_t attempt;          /* failed attempts */
+	uint32_t slice;            /* times handed back */
+	const struct output *rest; /* the rest of its work, or NULL; borrowed for the call */
+};
+
+#endif

@@ -1,0 +1,139 @@
+/* What a supervisor that leaves tells the next one, and how that one applies it. */
+#include "core/tasks/sessions_internal.h"
+
+#include <stdlib.h>
+
+static void inherited_free(struct inherited *inherited)
+{
+	output_free(inherited->rest);
+	free(inherited);
+}
+
+void session_disinherit(struct session *session)
+{
+	struct inherited *inherited;
+	while ((inherited = session->inherited)) {
+		session->inherited = inherited->next;
+		inherited_free(inherited);
+	}
+}
+
+static bool has_past(const struct session *session, const struct delivery *delivery)
+{
+	return delivery && !session_is_at_work(session) &&
+	       (delivery == session->front || delivery->rest);
+}
+
+static struct session_handover handover_of(
+	const struct session *session, const struct delivery *delivery, mtime now)
+{
+	bool is_front = delivery == session->front;
+	bool is_parked = is_front && session->timer.place;
+	return (struct session_handover){.key = session_key(session),
+		.is_paused = session->is_paused,
+		.has_message = true,
+		.is_high = delivery->is_high,
+		.is_later = is_front,
+		.is_blocked = is_front && session->is_blocked,
+		.reason = is_front ? session->reason : REASON_NONE,
+		.wait = is_parked ? mtime_max(session->timer.at - now, 0) : 0,
+		.attempt = delivery->attempt,
+		.slice = delivery->slice,
+		.rest = delivery->rest};
+}
+
+static const struct delivery *first_waiting(const struct lane *lane)
+{
+	struct link *first = list_first(&lane->waiting);
+	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+}
+
+void sessions_hand_over(const struct sessions *sessions,
+	void (*hand_over)(void *io, const struct session_handover *), void *io, mtime now)
+{
+	for (uint32_t i = 0; i < sessions->count; i++) {
+		const struct session *session = sessions->all[i];
+		const struct delivery *with_past[] = {session->front,
+			first_waiting(&session->lanes[LANE_HIGH]),
+			first_waiting(&session->lanes[LANE_NORMAL])};
+		struct session_handover handover = {
+			.key = session_key(session), .is_paused = session->is_paused};
+		if (session->is_paused)
+			hand_over(io, &handover);
+		for (size_t at = 0; at < sizeof with_past / sizeof *with_past; at++) {
+			if (!has_past(session, with_past[at]))
+				continue;
+			handover = handover_of(session, with_past[at], now);
+			hand_over(io, &handover);
+		}
+	}
+}
+
+static struct inherited *inherited_new(const struct session_handover *handover)
+{
+	struct inherited *inherited = malloc(sizeof *inherited);
+	struct output *rest = handover->rest ? output_copy(handover->rest) : NULL;
+	if (!inherited || (handover->rest && !rest)) {
+		free(inherited);
+		output_free(rest);
+		return NULL;
+	}
+	*inherited = (struct inherited){.rest = rest,
+		.is_high = handover->is_high,
+		.is_later = handover->is_later,
+		.is_blocked = handover->is_blocked,
+		.reason = handover->reason,
+		.wait = handover->wait,
+		.attempt = handover->attempt,
+		.slice = handover->slice};
+	return inherited;
+}
+
+void sessions_take_over(
+	struct sessions *sessions, const struct session_handover *handover, mtime now)
+{
+	struct session *session = sessions_open(sessions, handover->key, now);
+	if (!session)
+		return;
+	session->is_paused |= handover->is_paused;
+	struct inherited *inherited = handover->has_message ? inherited_new(handover) : NULL;
+	if (inherited) {
+		inherited->next = session->inherited;
+		session->inherited = inherited;
+	}
+	session_update(sessions, session, now);
+}
+
+/* The message waits; it is the first of its lane that has come. */
+static void apply(struct sessions *sessions, struct delivery *delivery, struct inherited *inherited,
+	mtime now)
+{
+	struct session *session = delivery->session;
+	delivery->attempt = inherited->attempt;
+	delivery->slice = inherited->slice;
+	delivery->rest = inherited->rest;
+	inherited->rest = NULL;
+	if (!inherited->is_later || session->front)
+		return;
+	list_remove(&delivery->place);
+	session->front = delivery;
+	session->reason = (uint8_t)inherited->reason;
+	session->is_blocked = inherited->is_blocked;
+	delivery->is_later = true;
+	if (inherited->wait > 0)
+		timers_set(&sessions->timers, &session->timer, mtime_after(now, inherited->wait));
+}
+
+/* A message that was never delivered before has no past. */
+void session_inherit(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	struct inherited **at = &delivery->session->inherited, *found;
+	while ((found = *at) && found->is_high != delivery->is_high)
+		at = &found->next;
+	if (!found)
+		return;
+	*at = found->next;
+	if (delivery->redelivered)
+		apply(sessions, delivery, found, now);
+	inherited_free(found);
+}

@@ -1,0 +1,34 @@
+/* What the files of the sessions share. Layer: core. */
+#ifndef CORE_TASKS_SESSIONS_INTERNAL_H
+#define CORE_TASKS_SESSIONS_INTERNAL_H
+
+#include "core/tasks/sessions.h"
+
+/* True: a worker has the front task, or it is in the list of those that wait to run alone. */
+static inline bool session_is_at_work(const struct session *session)
+{
+	const struct delivery *front = session->front;
+	return front && (front->state == DELIVERY_SENT || !list_is_empty(&front->place));
+}
+
+static inline struct delivery *lane_delivery(const struct link *in_lane)
+{
+	return CONTAINER_OF(in_lane, struct delivery, in_lane);
+}
+
+/* sessions.c */
+/* Something of the session has changed: give it the state that it has now. */
+void session_update(struct sessions *, struct session *, mtime now);
+/* difference: 1, or UINT32_MAX for one less. */
+void session_count_waiting(struct sessions *, struct session *, uint32_t difference);
+/* End it if only an ack was missing. */
+void session_end_if_over(struct sessions *, struct session *, mtime now);
+/* Release the settled deliveries at the head of the lane. */
+void lane_release(struct lane *);
+
+/* sessions_handover.c */
+/* Give a message that has come the past that its lane inherited. */
+void session_inherit(struct sessions *, struct delivery *, mtime now);
+void session_disinherit(struct session *);
+
+#endif

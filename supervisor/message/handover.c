@@ -1,0 +1,176 @@
+#include "message/handover.h"
+
+#include "base/utf8.h"
+#include "message/pack.h"
+#include "wire/value.h"
+
+#include <stdlib.h>
+
+#define KEY_SIZE_MAX 255
+#define WAIT_MS_MAX  (INT64_MAX / MTIME_MS)
+/* An array's head and its longest length. */
+#define HEAD_SIZE_MAX 5
+
+enum { IS_PAUSED = 1, HAS_MESSAGE = 2, IS_HIGH = 4, IS_LATER = 8, IS_BLOCKED = 16, ALL_FLAGS = 31 };
+
+void handover_init(struct handover_writer *writer, size_t size_max)
+{
+	*writer = (struct handover_writer){0};
+	buf_init(&writer->items, size_max - HEAD_SIZE_MAX);
+}
+
+void handover_release(struct handover_writer *writer)
+{
+	buf_release(&writer->items);
+}
+
+static void pack_rest(msgpack_packer *packer, const struct output *rest)
+{
+	if (!rest) {
+		for (int i = 0; i < 3; i++)
+			msgpack_pack_nil(packer);
+		return;
+	}
+	pack_bytes(packer, rest->body);
+	pack_bytes(packer, rest->headers);
+	pack_bytes(packer, rest->content_type);
+}
+
+static uint8_t flags_of(const struct session_handover *handover)
+{
+	return (uint8_t)(handover->is_paused * IS_PAUSED | handover->has_message * HAS_MESSAGE |
+			 handover->is_high * IS_HIGH | handover->is_later * IS_LATER |
+			 handover->is_blocked * IS_BLOCKED);
+}
+
+void handover_add(struct handover_writer *writer, const struct session_handover *handover)
+{
+	size_t before = buf_len(&writer->items);
+	msgpack_packer packer;
+	pack_init(&packer, &writer->items);
+	msgpack_pack_array(&packer, HANDOVER_MEMBERS);
+	pack_valid_text(&packer, handover->key);
+	msgpack_pack_uint8(&packer, flags_of(handover));
+	pack_valid_text(&packer, text_from(reason_name(handover->reason)));
+	msgpack_pack_int64(&packer, handover->wait / MTIME_MS);
+	msgpack_pack_uint16(&packer, handover->attempt);
+	msgpack_pack_uint32(&packer, handover->slice);
+	pack_rest(&packer, handover->rest);
+	if (!writer->items.failed) {
+		writer->count++;
+		return;
+	}
+	buf_truncate(&writer->items, before);
+	writer->items.failed = false;
+	writer->left_out++;
+}
+
+void handover_write(const struct handover_writer *writer, struct buf *out)
+{
+	msgpack_packer packer;
+	pack_init(&packer, out);
+	msgpack_pack_array(&packer, writer->count);
+	buf_append_text(out, buf_text(&writer->items));
+}
+
+/* ---------- reading ---------- */
+
+struct reader {
+	const uint8_t *at, *end;
+	bool has_failed;
+};
+
+static struct wire_value take(struct reader *reader)
+{
+	struct wire_value value = {.type = WIRE_NIL};
+	reader->has_failed |= wire_take(&reader->at, reader->end, &value) != WIRE_OK;
+	return value;
+}
+
+static int64_t take_number(struct reader *reader, int64_t max)
+{
+	struct wire_value value = take(reader);
+	bool is_valid = value.type == WIRE_INT && value.integer >= 0 && value.integer <= max;
+	reader->has_failed |= !is_valid;
+	return is_valid ? value.integer : 0;
+}
+
+/* Text or bytes; *ret_is_nil may be NULL. */
+static struct text take_text(struct reader *reader, bool *ret_is_nil)
+{
+	struct wire_value value = take(reader);
+	bool is_text = value.type == WIRE_STR || value.type == WIRE_BIN;
+	if (ret_is_nil)
+		*ret_is_nil = value.type == WIRE_NIL;
+	reader->has_failed |= !is_text && !(ret_is_nil && value.type == WIRE_NIL);
+	return is_text ? text_of(value.bytes.ptr, value.bytes.len) : TEXT_NONE;
+}
+
+static enum reason take_reason(struct reader *reader)
+{
+	struct text name = take_text(reader, NULL);
+	for (int reason = 0; reason < REASON_COUNT; reason++)
+		if (text_is(name, text_from(reason_name((enum reason)reason))))
+			return (enum reason)reason;
+	reader->has_failed = true;
+	return REASON_NONE;
+}
+
+static void take_one(struct reader *reader, struct session_handover *ret, struct output *ret_rest)
+{
+	struct wire_value head = take(reader);
+	bool is_nil, is_key;
+	reader->has_failed |= head.type != WIRE_ARRAY || head.count != HANDOVER_MEMBERS;
+	if (reader->has_failed)
+		return;
+	*ret = (struct session_handover){.key = take_text(reader, NULL)};
+	is_key = ret->key.len > 0 && ret->key.len <= KEY_SIZE_MAX && utf8_is_valid(ret->key);
+	reader->has_failed |= !is_key;
+	int64_t flags = take_number(reader, ALL_FLAGS);
+	ret->is_paused = flags & IS_PAUSED;
+	ret->has_message = flags & HAS_MESSAGE;
+	ret->is_high = flags & IS_HIGH;
+	ret->is_later = flags & IS_LATER;
+	ret->is_blocked = flags & IS_BLOCKED;
+	ret->reason = take_reason(reader);
+	ret->wait = take_number(reader, WAIT_MS_MAX) * MTIME_MS;
+	ret->attempt = (uint16_t)take_number(reader, UINT16_MAX);
+	ret->slice = (uint32_t)take_number(reader, UINT32_MAX);
+	*ret_rest = (struct output){.retry_after_ms = -1};
+	ret_rest->body = take_text(reader, &is_nil);
+	ret_rest->headers = take_text(reader, &is_nil);
+	ret_rest->content_type = take_text(reader, &is_nil);
+	ret->rest = is_nil ? NULL : ret_rest;
+	reader->has_failed |= ret_rest->headers.len > 0 && table_check(ret_rest->headers) != RC_OK;
+	reader->has_failed |= ret->is_blocked && !ret->is_later;
+}
+
+enum rc handover_read(struct text bytes, struct session_handover **ret, struct output **ret_rests,
+	size_t *ret_count)
+{
+	struct reader reader = {(const uint8_t *)bytes.ptr, NULL, false};
+	reader.end = reader.at + bytes.len;
+	if (wire_check(reader.at, bytes.len) != WIRE_OK)
+		return RC_MALFORMED;
+	struct wire_value head = take(&reader);
+	if (head.type != WIRE_ARRAY)
+		return RC_MALFORMED;
+	struct session_handover *all = calloc(head.count + 1, sizeof *all);
+	struct output *rests = calloc(head.count + 1, sizeof *rests);
+	if (!all || !rests) {
+		free(all);
+		free(rests);
+		return RC_MEMORY;
+	}
+	for (uint32_t i = 0; i < head.count && !reader.has_failed; i++)
+		take_one(&reader, &all[i], &rests[i]);
+	if (reader.has_failed) {
+		free(all);
+		free(rests);
+		return RC_MALFORMED;
+	}
+	*ret = all;
+	*ret_rests = rests;
+	*ret_count = head.count;
+	return RC_OK;
+}

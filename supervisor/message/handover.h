@@ -1,0 +1,32 @@
+/* What the holder of a token hands over about its sessions, as bytes. Layer: message. MessagePack:
+ * an array of arrays of HANDOVER_MEMBERS. Any publisher that may write to the token's queue can
+ * forge it, so everything is checked when it is read. */
+#ifndef MESSAGE_HANDOVER_H
+#define MESSAGE_HANDOVER_H
+
+#include "base/buf.h"
+#include "core/session_handover.h"
+
+/* Key, flags, reason, wait in milliseconds, attempt, slice, and the rest's body, headers and
+ * content type; without a rest these are nil. */
+#define HANDOVER_MEMBERS 9
+
+struct handover_writer {
+	struct buf items;  /* owned */
+	uint32_t count;    /* of items */
+	uint32_t left_out; /* those that did not fit */
+};
+
+void handover_init(struct handover_writer *, size_t size_max);
+void handover_release(struct handover_writer *);
+void handover_add(struct handover_writer *, const struct session_handover *);
+/* Append all of it to out. */
+void handover_write(const struct handover_writer *, struct buf *out);
+
+/* Read the bytes. *ret is allocated, *ret_rests too: both owned by the caller; texts are borrowed
+ * from bytes, and rests from *ret_rests. RC_MALFORMED: they are not what handover_write wrote;
+ * RC_MEMORY. */
+enum rc handover_read(struct text bytes, struct session_handover **ret, struct output **ret_rests,
+	size_t *ret_count) MUST_CHECK;
+
+#endif
