@@ -5,7 +5,8 @@
 #define CORE_SESSION_HANDOVER_H
 
 #include "base/mtime.h"
-#include "core/tasks/output.h"
+#include "base/text.h"
+#include "core/tasks/reason.h"
 #include <stdbool.h>
 
 struct session_handover {
@@ -16,11 +17,12 @@ struct session_handover {
 	bool is_high;     /* its lane */
 	bool is_later;    /* it is parked or blocked: its next attempt goes before both lanes */
 	bool is_blocked;
-	enum reason reason;        /* why it failed last */
-	mtime wait;                /* until its next attempt; 0: none */
-	uint16_t attempt;          /* failed attempts */
-	uint32_t slice;            /* times handed back */
-	const struct output *rest; /* the rest of its work, or NULL; borrowed for the call */
+	enum reason reason; /* why it failed last */
+	mtime wait;         /* until its next attempt; 0: none */
+	uint16_t attempt;   /* failed attempts */
+	uint32_t slice;     /* times handed back */
+	bool has_rest;      /* the rest of its work: its next attempt gets that */
+	struct text body, headers, content_type; /* of the rest; borrowed for the call */
 };
 
 #endif

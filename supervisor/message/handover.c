@@ -24,16 +24,16 @@ void handover_release(struct handover_writer *writer)
 	buf_release(&writer->items);
 }
 
-static void pack_rest(msgpack_packer *packer, const struct output *rest)
+static void pack_rest(msgpack_packer *packer, const struct session_handover *handover)
 {
-	if (!rest) {
+	if (!handover->has_rest) {
 		for (int i = 0; i < 3; i++)
 			msgpack_pack_nil(packer);
 		return;
 	}
-	pack_bytes(packer, rest->body);
-	pack_bytes(packer, rest->headers);
-	pack_bytes(packer, rest->content_type);
+	pack_bytes(packer, handover->body);
+	pack_bytes(packer, handover->headers);
+	pack_bytes(packer, handover->content_type);
 }
 
 static uint8_t flags_of(const struct session_handover *handover)
@@ -55,7 +55,7 @@ void handover_add(struct handover_writer *writer, const struct session_handover 
 	msgpack_pack_int64(&packer, handover->wait / MTIME_MS);
 	msgpack_pack_uint16(&packer, handover->attempt);
 	msgpack_pack_uint32(&packer, handover->slice);
-	pack_rest(&packer, handover->rest);
+	pack_rest(&packer, handover);
 	if (!writer->items.failed) {
 		writer->count++;
 		return;
@@ -116,7 +116,7 @@ static enum reason take_reason(struct reader *reader)
 	return REASON_NONE;
 }
 
-static void take_one(struct reader *reader, struct session_handover *ret, struct output *ret_rest)
+static void take_one(struct reader *reader, struct session_handover *ret)
 {
 	struct wire_value head = take(reader);
 	bool is_nil, is_key;
@@ -136,17 +136,15 @@ static void take_one(struct reader *reader, struct session_handover *ret, struct
 	ret->wait = take_number(reader, WAIT_MS_MAX) * MTIME_MS;
 	ret->attempt = (uint16_t)take_number(reader, UINT16_MAX);
 	ret->slice = (uint32_t)take_number(reader, UINT32_MAX);
-	*ret_rest = (struct output){.retry_after_ms = -1};
-	ret_rest->body = take_text(reader, &is_nil);
-	ret_rest->headers = take_text(reader, &is_nil);
-	ret_rest->content_type = take_text(reader, &is_nil);
-	ret->rest = is_nil ? NULL : ret_rest;
-	reader->has_failed |= ret_rest->headers.len > 0 && table_check(ret_rest->headers) != RC_OK;
+	ret->body = take_text(reader, &is_nil);
+	ret->headers = take_text(reader, &is_nil);
+	ret->content_type = take_text(reader, &is_nil);
+	ret->has_rest = !is_nil;
+	reader->has_failed |= ret->headers.len > 0 && table_check(ret->headers) != RC_OK;
 	reader->has_failed |= ret->is_blocked && !ret->is_later;
 }
 
-enum rc handover_read(struct text bytes, struct session_handover **ret, struct output **ret_rests,
-	size_t *ret_count)
+enum rc handover_read(struct text bytes, struct session_handover **ret, size_t *ret_count)
 {
 	struct reader reader = {(const uint8_t *)bytes.ptr, NULL, false};
 	reader.end = reader.at + bytes.len;
@@ -156,21 +154,15 @@ enum rc handover_read(struct text bytes, struct session_handover **ret, struct o
 	if (head.type != WIRE_ARRAY)
 		return RC_MALFORMED;
 	struct session_handover *all = calloc(head.count + 1, sizeof *all);
-	struct output *rests = calloc(head.count + 1, sizeof *rests);
-	if (!all || !rests) {
-		free(all);
-		free(rests);
+	if (!all)
 		return RC_MEMORY;
-	}
 	for (uint32_t i = 0; i < head.count && !reader.has_failed; i++)
-		take_one(&reader, &all[i], &rests[i]);
+		take_one(&reader, &all[i]);
 	if (reader.has_failed) {
 		free(all);
-		free(rests);
 		return RC_MALFORMED;
 	}
 	*ret = all;
-	*ret_rests = rests;
 	*ret_count = head.count;
 	return RC_OK;
 }

@@ -23,10 +23,9 @@ void handover_add(struct handover_writer *, const struct session_handover *);
 /* Append all of it to out. */
 void handover_write(const struct handover_writer *, struct buf *out);
 
-/* Read the bytes. *ret is allocated, *ret_rests too: both owned by the caller; texts are borrowed
- * from bytes, and rests from *ret_rests. RC_MALFORMED: they are not what handover_write wrote;
- * RC_MEMORY. */
-enum rc handover_read(struct text bytes, struct session_handover **ret, struct output **ret_rests,
-	size_t *ret_count) MUST_CHECK;
+/* Read the bytes. *ret is allocated, owned by the caller; its texts are borrowed from bytes.
+ * RC_MALFORMED: handover_write has not written them; RC_MEMORY. */
+enum rc handover_read(
+	struct text bytes, struct session_handover **ret, size_t *ret_count) MUST_CHECK;
 
 #endif

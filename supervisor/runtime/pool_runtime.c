@@ -96,6 +96,13 @@ static bool do_is_same(void *io, const struct delivery *delivery, const struct d
 	return message_is_same(delivery, other);
 }
 
+static void do_hand_over(void *io, const struct session_handover *handover)
+{
+	struct pool_runtime *runtime = io;
+
+	pool_token_hand_over(&runtime->token, handover);
+}
+
 static const struct effects effects = {
 	.send = do_send,
 	.ack = do_ack,
@@ -108,6 +115,7 @@ static const struct effects effects = {
 	.allow_slots = do_allow_slots,
 	.waited = do_waited,
 	.emit = do_emit,
+	.hand_over = do_hand_over,
 };
 
 static void on_log_line(void *ctx, enum log_level level, const char *text)

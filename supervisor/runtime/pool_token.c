@@ -6,17 +6,39 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define HOST_MAX 64
+
+/* A handover that cannot be read costs what it says: attempts count from 0 again. */
+static struct session_handover *read_handover(
+	struct pool_token *token, struct text bytes, size_t *ret_count)
+{
+	struct session_handover *all = NULL;
+	enum rc rc = bytes.len > 0 ? handover_read(bytes, &all, ret_count) : RC_OK;
+
+	if (rc != RC_OK)
+		channel_log_line(token->log, LOG_WARN,
+			"what the former supervisor handed over about its sessions cannot be read "
+			"(%s): attempts count from 0 again, and nothing is paused or blocked",
+			rc == RC_MEMORY ? "out of memory" : "malformed");
+	return all;
+}
 
 static void on_held(void *io, const struct token_grant *grant)
 {
 	struct pool_token *token = io;
 	struct event event = {.kind = TOKEN_HELD,
-		.token = {grant->is_orderly, grant->deaths, grant->delay, grant->handover}};
+		.token = {.is_orderly = grant->is_orderly,
+			.deaths = grant->deaths,
+			.delay = grant->delay}};
+	struct session_handover *handed =
+		read_handover(token, grant->handover, &event.token.handed_count);
 
+	event.token.handed = handed;
 	pool_step(token->pool, clock_now(), &event);
+	free(handed);
 }
 
 static void on_lost(void *io)
@@ -58,6 +80,7 @@ bool pool_token_init(struct pool_token *token, const struct pool_config *config,
 	const struct pool_token_origin *origin, const struct channel_log *log, struct guard *guard)
 {
 	*token = (struct pool_token){.log = log, .guard = guard};
+	handover_init(&token->handover, TOKEN_HANDOVER_MAX);
 	if (!has_token(config))
 		return true;
 	token->lease = pool_token_lease(config, origin->place);
@@ -83,6 +106,7 @@ void pool_token_release(struct pool_token *token)
 	if (token->lease > 0)
 		guard_set_lease(token->guard, token->lease, 0);
 	token_channel_free(token->channel);
+	handover_release(&token->handover);
 	*token = (struct pool_token){0};
 }
 
@@ -94,10 +118,36 @@ void pool_token_configure(struct pool_token *token, const struct pool_config *co
 			config->session.takeover_delay);
 }
 
+void pool_token_hand_over(struct pool_token *token, const struct session_handover *handover)
+{
+	handover_add(&token->handover, handover);
+}
+
+/* It stays in the token until the next holder has it. */
+static void write_handover(struct pool_token *token)
+{
+	struct buf bytes;
+
+	if (token->handover.left_out > 0)
+		channel_log_line(token->log, LOG_WARN,
+			"what is handed over about sessions is larger than %zu bytes: %u of %u are "
+			"left out, whose attempts count from 0 again",
+			TOKEN_HANDOVER_MAX, token->handover.left_out,
+			token->handover.left_out + token->handover.count);
+	buf_init(&bytes, TOKEN_HANDOVER_MAX);
+	handover_write(&token->handover, &bytes);
+	token_hand_over(token_channel_token(token->channel), buf_text(&bytes), clock_boot());
+	buf_release(&bytes);
+	token->handover.count = token->handover.left_out = 0;
+	buf_clear(&token->handover.items);
+}
+
 bool pool_token_has_passed(struct pool_token *token)
 {
 	if (!token->channel)
 		return true;
+	if (token->handover.count + token->handover.left_out > 0)
+		write_handover(token);
 	token_channel_leave(token->channel, clock_boot());
 	return token_channel_has_left(token->channel);
 }

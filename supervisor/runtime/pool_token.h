@@ -6,6 +6,7 @@
 #include "broker/token_channel.h"
 #include "config/config.h"
 #include "core/pool.h"
+#include "message/handover.h"
 
 #define POOL_TOKEN_QUEUE_MAX 255
 
@@ -15,10 +16,11 @@ struct pool_token {
 	struct token_channel *channel; /* owned; NULL: the pool has no token */
 	struct token_channel_config config;
 	struct token_handler handler;
-	const struct channel_log *log; /* borrowed */
-	struct pool *pool;             /* borrowed */
-	struct guard *guard;           /* borrowed */
-	unsigned lease;                /* its number with the guard; 0: none */
+	const struct channel_log *log;   /* borrowed */
+	struct pool *pool;               /* borrowed */
+	struct guard *guard;             /* borrowed */
+	struct handover_writer handover; /* of the pool's sessions, when it is drained */
+	unsigned lease;                  /* its number with the guard; 0: none */
 	char queue[POOL_TOKEN_QUEUE_MAX + 1];
 	char holder[TOKEN_HOLDER_MAX + 1];
 };
@@ -42,6 +44,8 @@ void pool_token_release(struct pool_token *);
 /* Another configuration: its prefetch and takeover_delay are used from now on. Whether there is a
  * token does not change. */
 void pool_token_configure(struct pool_token *, const struct pool_config *);
+/* Add a session to what is handed over with the token. */
+void pool_token_hand_over(struct pool_token *, const struct session_handover *);
 /* Pass the token on, now that the pool is quiet. True: it is passed on, or there is none. Called in
  * each turn. */
 bool pool_token_has_passed(struct pool_token *);

@@ -49,17 +49,16 @@ static struct text append(struct output *output, struct text text)
 	return text_of(at, text.len);
 }
 
-struct output *output_copy(const struct output *output)
+struct output *output_copy_of(struct text body, struct text headers, struct text content_type)
 {
-	struct output *copy =
-		output_new(output->body.len + output->headers.len + output->content_type.len);
-	if (!copy)
+	struct output *output = output_new(body.len + headers.len + content_type.len);
+	if (!output)
 		return NULL;
-	copy->size = 0;
-	copy->body = append(copy, output->body);
-	copy->headers = append(copy, output->headers);
-	copy->content_type = append(copy, output->content_type);
-	return copy;
+	output->size = 0;
+	output->body = append(output, body);
+	output->headers = append(output, headers);
+	output->content_type = append(output, content_type);
+	return output;
 }
 
 void output_free(struct output *output)

@@ -31,9 +31,8 @@ struct output {
 /* Allocate an output with size bytes in .bytes, owned by the caller. Texts are empty, status is 0,
  * retry_after_ms and soft_ms -1. NULL: out of memory. */
 struct output *output_new(size_t size);
-/* A new output with the same body, headers and content type, which may point anywhere; NULL: out of
- * memory. */
-struct output *output_copy(const struct output *);
+/* A new output with copies of these; NULL: out of memory. */
+struct output *output_copy_of(struct text body, struct text headers, struct text content_type);
 /* Return the output with .stderr_line set; the old one moves in, and the result is another block.
  * Out of memory: return it unchanged. */
 struct output *output_add_stderr_line(struct output *, struct text line);

@@ -278,7 +278,7 @@ static void end(struct sessions *sessions, struct session *session, enum session
 static void end_idle(
 	struct sessions *sessions, struct session *session, enum session_end why, mtime now)
 {
-	if (session->unacked == 0) {
+	if (session->unacked == 0 && !session->inherited) {
 		end(sessions, session, why, now);
 		return;
 	}
@@ -290,7 +290,7 @@ static void end_idle(
 /* Its last ack was sent. */
 void session_end_if_over(struct sessions *sessions, struct session *session, mtime now)
 {
-	if (session->is_over && session->unacked == 0)
+	if (session->is_over && session->unacked == 0 && !session->inherited)
 		end(sessions, session, session->ending, now);
 }
 

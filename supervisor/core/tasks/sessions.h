@@ -91,6 +91,7 @@ struct sessions {
 	mtime held_until;       /* what was redelivered does not run before */
 	uint32_t waiting_count; /* QUEUED deliveries of all sessions */
 	uint32_t detached;      /* deliveries */
+	uint32_t heirs;         /* sessions with something inherited */
 	uint32_t active;        /* sessions with a place */
 	uint32_t by_state[SESSION_STATE_COUNT];
 	uint32_t waiting_in[SESSION_STATE_COUNT]; /* their deliveries that wait */
@@ -173,7 +174,7 @@ struct delivery *sessions_match(struct sessions *, const struct delivery *, mtim
 	bool (*is_same)(void *io, const struct delivery *, const struct delivery *), void *io);
 /* The detached delivery that sessions_match returned is in the ledger again. */
 void sessions_reattached(struct sessions *, struct delivery *, mtime now);
-/* Give up all that is detached. */
+/* Give up all that is detached, and what was inherited. */
 void sessions_give_up_all(struct sessions *, mtime now);
 
 /* Call hand_over for what the next holder must know. */

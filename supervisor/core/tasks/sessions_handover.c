@@ -29,7 +29,7 @@ static struct session_handover handover_of(
 {
 	bool is_front = delivery == session->front;
 	bool is_parked = is_front && session->timer.place;
-	return (struct session_handover){.key = session_key(session),
+	struct session_handover handover = {.key = session_key(session),
 		.is_paused = session->is_paused,
 		.has_message = true,
 		.is_high = delivery->is_high,
@@ -39,7 +39,13 @@ static struct session_handover handover_of(
 		.wait = is_parked ? mtime_max(session->timer.at - now, 0) : 0,
 		.attempt = delivery->attempt,
 		.slice = delivery->slice,
-		.rest = delivery->rest};
+		.has_rest = delivery->rest != NULL};
+	if (delivery->rest) {
+		handover.body = delivery->rest->body;
+		handover.headers = delivery->rest->headers;
+		handover.content_type = delivery->rest->content_type;
+	}
+	return handover;
 }
 
 static const struct delivery *first_waiting(const struct lane *lane)
@@ -72,8 +78,10 @@ void sessions_hand_over(const struct sessions *sessions,
 static struct inherited *inherited_new(const struct session_handover *handover)
 {
 	struct inherited *inherited = malloc(sizeof *inherited);
-	struct output *rest = handover->rest ? output_copy(handover->rest) : NULL;
-	if (!inherited || (handover->rest && !rest)) {
+	struct output *rest = NULL;
+	if (handover->has_rest)
+		rest = output_copy_of(handover->body, handover->headers, handover->content_type);
+	if (!inherited || (handover->has_rest && !rest)) {
 		free(inherited);
 		output_free(rest);
 		return NULL;
@@ -98,6 +106,7 @@ void sessions_take_over(
 	session->is_paused |= handover->is_paused;
 	struct inherited *inherited = handover->has_message ? inherited_new(handover) : NULL;
 	if (inherited) {
+		sessions->heirs += !session->inherited;
 		inherited->next = session->inherited;
 		session->inherited = inherited;
 	}
@@ -133,6 +142,7 @@ void session_inherit(struct sessions *sessions, struct delivery *delivery, mtime
 	if (!found)
 		return;
 	*at = found->next;
+	sessions->heirs -= !delivery->session->inherited;
 	if (delivery->redelivered)
 		apply(sessions, delivery, found, now);
 	inherited_free(found);

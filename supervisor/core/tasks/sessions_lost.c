@@ -76,8 +76,10 @@ static void give_up_lane(
 /* From the last one to the first: one that ends gives its number to the last. */
 void sessions_give_up_all(struct sessions *sessions, mtime now)
 {
-	for (uint32_t i = sessions->count; sessions->detached > 0 && i-- > 0;) {
+	for (uint32_t i = sessions->count; sessions->detached + sessions->heirs > 0 && i-- > 0;) {
 		struct session *session = sessions->all[i];
+		sessions->heirs -= session->inherited != NULL;
+		session_disinherit(session);
 		session->unacked++;
 		for (int lane = 0; lane < LANE_COUNT; lane++)
 			give_up_lane(sessions, session, &session->lanes[lane], now);
@@ -93,7 +95,7 @@ struct delivery *sessions_match(struct sessions *sessions, const struct delivery
 	mtime now, bool (*is_same)(void *io, const struct delivery *, const struct delivery *),
 	void *io)
 {
-	if (!sessions->detached)
+	if (sessions->detached + sessions->heirs == 0)
 		return NULL;
 	if (!delivery->redelivered) {
 		sessions_give_up_all(sessions, now);

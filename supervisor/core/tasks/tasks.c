@@ -219,8 +219,8 @@ static mtime rest_at(const struct tasks *tasks)
 static mtime detached_until(const struct tasks *tasks)
 {
 	const struct source *source = &tasks->source;
-	if (!tasks->sessions->detached || source->state != SOURCE_IS_CONSUMING ||
-		tasks_window_is_full(tasks))
+	bool is_any = tasks->sessions->detached + tasks->sessions->heirs > 0;
+	if (!is_any || source->state != SOURCE_IS_CONSUMING || tasks_window_is_full(tasks))
 		return MTIME_NEVER;
 	return mtime_after(mtime_max(tasks->up_since, tasks->delivered_at), DETACHED_LIMIT);
 }

@@ -137,6 +137,19 @@ static bool rig_is_same(void *io, const struct delivery *one, const struct deliv
 	return text_is(one->body, other->body);
 }
 
+static void rig_on_hand_over(void *io, const struct session_handover *handover)
+{
+	struct rig *rig = io;
+	rig_separate(rig->done);
+	rig_note(rig->done, "hand over %.*s%s", TEXT_ARGS(handover->key),
+		handover->is_paused ? " paused" : "");
+	if (handover->has_message)
+		rig_note(rig->done, " %s %u %s%s%s %lld", handover->is_high ? "high" : "normal",
+			handover->attempt, handover->is_later ? "later" : "first",
+			handover->is_blocked ? " blocked" : "", handover->has_rest ? " rest" : "",
+			(long long)(handover->wait / MTIME_MS));
+}
+
 const struct effects rig_effects = {
 	.send = rig_on_send,
 	.ack = rig_on_ack,
@@ -149,6 +162,7 @@ const struct effects rig_effects = {
 	.allow_slots = rig_on_allow_slots,
 	.waited = rig_on_waited,
 	.emit = rig_on_tell,
+	.hand_over = rig_on_hand_over,
 };
 
 struct pool_config rig_config(uint16_t workers, uint16_t pipeline)

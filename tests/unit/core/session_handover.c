@@ -1,0 +1,190 @@
+/* An orderly holder hands over what it knows of its sessions, and the next one applies it. */
+#include "unit/support/core/keyed.h"
+
+static struct pool_config with_delay(void)
+{
+	struct pool_config config = keyed_config(1);
+	config.policy.delays[0] = 10 * MTIME_SECOND;
+	config.policy.delay_count = 1;
+	return config;
+}
+
+static void expect_handed(struct rig *rig, const char *done)
+{
+	rig_command(rig, COMMAND_DRAIN);
+	rig_forget(rig);
+	rig_turn(rig);
+	rig_expect(rig, done);
+}
+
+START_TEST(a_parked_task_is_handed_over)
+{
+	struct rig rig;
+	rig_start(&rig, with_delay());
+	keyed_deliver(&rig, "a! a b");
+	rig_answer(&rig, 0, 500);
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 200);
+	rig_wait(&rig, 4 * MTIME_SECOND);
+	expect_handed(&rig, "hand over a high 1 later 6000, close");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(paused_and_blocked_sessions_are_handed_over)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.policy.blocks_session = true;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a a");
+	rig_answer(&rig, 0, 400);
+	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "b");
+	expect_handed(&rig, "hand over a normal 0 later blocked 0, hand over b paused, close");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_rest_is_handed_over)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a");
+	keyed_deliver(&rig, "a!");
+	rig_answer_this(&rig, 0, 1, rig_output(201, "own"));
+	rig_turn(&rig);
+	rig_answer(&rig, 0, 200);
+	expect_handed(&rig, "ack 2, hand over a normal 0 first rest 0, close");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_the_broker_knows_is_not_handed_over)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a a");
+	rig_answer(&rig, 0, 200);
+	expect_handed(&rig, "ack 1, close");
+	rig_end(&rig);
+}
+END_TEST
+
+/* ---------- the next holder ---------- */
+
+static void start_with(struct rig *rig, const struct session_handover *handed, size_t count)
+{
+	struct pool_config config = with_delay();
+	config.session.takeover_delay = 30 * MTIME_SECOND;
+	rig_new(rig, &config);
+	rig_turn(rig);
+	rig_ready(rig, 0, 1);
+	rig_outbox_up(rig);
+	rig_step(rig,
+		(struct event){.kind = TOKEN_HELD,
+			.token = {.is_orderly = true, .handed = handed, .handed_count = count}});
+	rig_turn(rig);
+	rig_source_up(rig);
+	rig_forget(rig);
+}
+
+static const struct session_handover parked = {.key = TEXT("a"),
+	.has_message = true,
+	.is_later = true,
+	.reason = REASON_FAILED,
+	.wait = 6 * MTIME_SECOND,
+	.attempt = 2};
+
+START_TEST(attempts_and_the_wait_go_on)
+{
+	struct rig rig;
+	start_with(&rig, &parked, 1);
+	keyed_deliver(&rig, "a+ a+ a!");
+	rig_expect(&rig, "");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_PARKED);
+	rig_wait(&rig, 6 * MTIME_SECOND);
+	rig_expect(&rig, "send 0:1/3"); /* before the high one */
+	keyed_answer(&rig, 0, 500, "publish 1 dead 1, send 0:3");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_fresh_message_inherits_nothing)
+{
+	struct rig rig;
+	start_with(&rig, &parked, 1);
+	keyed_deliver(&rig, "a");
+	rig_expect(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(lanes_inherit_apart)
+{
+	struct rig rig;
+	struct session_handover handed[] = {parked, parked};
+	handed[0].is_high = true;
+	handed[0].wait = 0;
+	handed[1].is_later = false;
+	handed[1].has_rest = true;
+	handed[1].body = TEXT("rest");
+	start_with(&rig, handed, 2);
+	keyed_deliver(&rig, "a+ a!+");
+	rig_expect(&rig, "send 0:2/3");
+	keyed_answer(&rig, 0, 200, "send 0:1/3, ack 2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_blocked_session_stays_blocked)
+{
+	struct rig rig;
+	struct session_handover blocked = parked;
+	blocked.is_blocked = true;
+	blocked.wait = 0;
+	start_with(&rig, &blocked, 1);
+	keyed_deliver(&rig, "a+ a+");
+	rig_expect(&rig, "");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_BLOCKED);
+	keyed_order(&rig, SESSION_VERB_SKIP, SESSION_KEEP, "a");
+	rig_expect(&rig, "publish 1 dead 1, send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_paused_session_stays_paused)
+{
+	struct rig rig;
+	struct session_handover paused = {.key = TEXT("a"), .is_paused = true};
+	start_with(&rig, &paused, 1);
+	keyed_deliver(&rig, "a b");
+	rig_expect(&rig, "send 0:2");
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_PAUSED);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_never_comes_back_is_freed)
+{
+	struct rig rig;
+	struct session_handover rest = parked;
+	rest.has_rest = true;
+	rest.headers = TEXT("headers");
+	start_with(&rig, &rest, 1);
+	rig_end(&rig);
+}
+END_TEST
+
+static Suite *session_handover_suite(void)
+{
+	Suite *suite = suite_create("core/session_handover");
+	UNIT_CASE(suite, "leave", a_parked_task_is_handed_over,
+		paused_and_blocked_sessions_are_handed_over, a_rest_is_handed_over,
+		what_the_broker_knows_is_not_handed_over);
+	UNIT_CASE(suite, "take over", attempts_and_the_wait_go_on, a_fresh_message_inherits_nothing,
+		lanes_inherit_apart, a_blocked_session_stays_blocked, a_paused_session_stays_paused,
+		what_never_comes_back_is_freed);
+	return suite;
+}
+
+UNIT_MAIN(session_handover_suite)
