@@ -57,7 +57,8 @@ struct text delivery_name(const struct delivery *delivery, char buffer[DELIVERY_
 
 size_t delivery_size(const struct delivery *delivery)
 {
-	return sizeof *delivery + delivery->size;
+	size_t rest = delivery->rest ? output_size(delivery->rest) : 0;
+	return sizeof *delivery + delivery->size + rest;
 }
 
 size_t delivery_content_size(const struct delivery *delivery)

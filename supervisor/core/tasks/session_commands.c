@@ -88,18 +88,23 @@ static const char *do_retry(struct tasks *tasks, struct session *session, const 
 		return "the message at its front cannot be sent to a worker";
 	output_free(session->front->parcel.output);
 	session->front->parcel.output = NULL;
+	/* A parked task has counted its failed attempt already. */
+	session->front->attempt += session->is_blocked && session->front->attempt < UINT16_MAX;
 	sessions_retry(tasks->sessions, session, tasks->context->now);
 	return NULL;
 }
 
+/* A dead letter counts the attempt that failed last, and so has a task that is parked. */
 static const char *do_skip(struct tasks *tasks, struct session *session, const struct event *event)
 {
 	(void)event;
-	if (!session->front || has_task_at_work(session))
-		return "no failed task is at its front";
 	enum reason reason = session->reason;
+	if (!session->front || has_task_at_work(session) || !reason)
+		return "no failed task is at its front";
+	bool is_counted = !session->is_blocked;
 	struct delivery *front =
 		sessions_take_waiting(tasks->sessions, session, tasks->context->now);
+	front->attempt -= is_counted && front->attempt > 0;
 	tasks_give_up(tasks, front, reason);
 	return NULL;
 }

@@ -179,7 +179,7 @@ START_TEST(block_stops_the_session_until_an_operator_decides)
 	rig_expect_told(&rig, "SESSION_BLOCKED");
 	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_BLOCKED);
 	keyed_order(&rig, SESSION_VERB_RETRY, SESSION_KEEP, "a");
-	rig_expect(&rig, "send 0:3");
+	rig_expect(&rig, "send 0:3/2");
 	keyed_answer(&rig, 0, 400, "");
 	keyed_order(&rig, SESSION_VERB_SKIP, SESSION_KEEP, "a");
 	rig_expect(&rig, "publish 1 dead 3, send 0:1");
