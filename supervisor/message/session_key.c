@@ -26,9 +26,9 @@ static const struct {
 static const char *parse_header(struct text name, struct key_source *ret_source)
 {
 	if (name.len == 0 || name.len > SESSION_KEY_MAX)
-		return "the name of a header has 1 to 255 bytes";
+		return "names no header of 1 to 255 bytes";
 	if (name_is_stripped(name))
-		return "that header belongs to wpool or the broker";
+		return "names a header of wpool or the broker";
 	*ret_source = (struct key_source){.kind = KEY_HEADER, .header = name};
 	return NULL;
 }
@@ -42,8 +42,8 @@ static const char *parse_property(struct text name, struct key_source *ret_sourc
 			.kind = KEY_PROPERTY, .property = key_properties[i].property};
 		return NULL;
 	}
-	return "the properties that can be a key are correlation_id, message_id, type, app_id, "
-	       "reply_to, content_type and content_encoding";
+	return "names no property that can be a key: correlation_id, message_id, type, app_id, "
+	       "reply_to, content_type or content_encoding";
 }
 
 static struct text after(struct text t, struct text prefix)
@@ -58,7 +58,7 @@ const char *key_source_parse(struct text value, struct key_source *ret_source)
 	if (text_starts(value, TEXT("property:")))
 		return parse_property(after(value, TEXT("property:")), ret_source);
 	if (!text_is(value, TEXT("routing_key")))
-		return "a key is header:NAME, property:NAME or routing_key";
+		return "is not header:NAME, property:NAME or routing_key";
 	*ret_source = (struct key_source){.kind = KEY_ROUTING_KEY};
 	return NULL;
 }

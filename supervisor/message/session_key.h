@@ -22,7 +22,8 @@ struct key_source {
 };
 
 /* Parse the value of session.key: "header:NAME", "property:NAME" or "routing_key". *ret_source
- * borrows the name, and is_required is false. NULL: it is valid; else why not, as a static text. */
+ * borrows the name, and is_required is false. NULL: it is valid; else why not, a static text to
+ * stand behind the value. */
 const char *key_source_parse(struct text value, struct key_source *ret_source) MUST_CHECK;
 /* The bytes at the end of a delivery's memory that session_key_read needs. */
 size_t session_key_space(const struct key_source *);

@@ -1,6 +1,7 @@
 #include "publish/envelope.h"
 
 #include "amqp/table.h"
+#include "base/utf8.h"
 #include "message/copy.h"
 #include "os/clock.h"
 #include <inttypes.h>
@@ -10,8 +11,10 @@
 #include <sys/random.h>
 
 #define SHORT_STRING_MAX 255
-#define HEADERS_LIMIT    (1024 * 1024)
-#define FRAME_OVERHEAD   (8 + 12 + 2) /* frame, content header, flags */
+/* The lowest one that is high, for quorum queues of RabbitMQ 4, too. */
+#define PRIORITY_HIGH  TEXT("\5")
+#define HEADERS_LIMIT  (1024 * 1024)
+#define FRAME_OVERHEAD (8 + 12 + 2) /* frame, content header, flags */
 
 void envelope_make_id(char ret_id[ENVELOPE_ID_SIZE])
 {
@@ -23,7 +26,7 @@ void envelope_make_id(char ret_id[ENVELOPE_ID_SIZE])
 
 void envelope_init(struct envelope *e)
 {
-	*e = (struct envelope){0};
+	*e = (struct envelope){.session_key = {.kind = KEY_HEADER, .header = TEXT("session")}};
 	buf_init(&e->headers, HEADERS_LIMIT);
 	buf_init(&e->raw, 2 * HEADERS_LIMIT);
 }
@@ -49,6 +52,32 @@ const char *envelope_add_header(struct envelope *e, const char *assignment)
 		return "is the broker's own: CC and BCC cannot be strings";
 	table_put_string(&e->headers, key, text_from(equals + 1));
 	return e->headers.failed ? "is too long together with the others" : NULL;
+}
+
+const char *envelope_set_session_key(struct envelope *e, const char *place)
+{
+	struct key_source source;
+	const char *problem = key_source_parse(text_from(place), &source);
+
+	if (problem)
+		return problem;
+	if (source.kind == KEY_ROUTING_KEY)
+		return "is not for publish, whose routing key is the name of the queue";
+	e->session_key = source;
+	return NULL;
+}
+
+const char *envelope_set_session(struct envelope *e, const char *key)
+{
+	struct text session = text_from(key);
+
+	if (session.len == 0 || session.len > SESSION_KEY_MAX || !utf8_is_valid(session))
+		return "is not UTF-8 of 1 to 255 bytes";
+	if (e->session_key.kind == KEY_HEADER)
+		table_put_string(&e->headers, e->session_key.header, session);
+	else
+		e->session = session;
+	return e->headers.failed ? "is too long together with the headers" : NULL;
 }
 
 const char *envelope_problem(const struct envelope *e)
@@ -77,6 +106,10 @@ static bool write_properties(struct envelope *e, struct text message_id, uint64_
 		properties_set(&properties, PROPERTY_REPLY_TO, text_from(e->reply_to));
 	if (e->correlation_id)
 		properties_set(&properties, PROPERTY_CORRELATION_ID, text_from(e->correlation_id));
+	if (e->session.len > 0)
+		properties_set(&properties, e->session_key.property, e->session);
+	if (e->is_high)
+		properties_set(&properties, PROPERTY_PRIORITY, PRIORITY_HIGH);
 	if (number > 0)
 		copy_set_number(&properties, number, digits);
 	buf_clear(&e->raw);

@@ -4,13 +4,17 @@
 
 #include "amqp/channel.h"
 #include "amqp/properties.h"
+#include "message/session_key.h"
 
 struct envelope {
 	struct text queue; /* borrowed, like the two below; at most 255 bytes each */
 	const char *reply_to;
 	const char *correlation_id;
-	struct buf headers; /* table entries */
-	struct buf raw;     /* the properties that envelope_publish made last */
+	struct key_source session_key;
+	struct text session; /* borrowed; the key, if it is a property; else empty */
+	bool is_high;        /* for the high lane of its session */
+	struct buf headers;  /* table entries */
+	struct buf raw;      /* the properties that envelope_publish made last */
 };
 
 #define ENVELOPE_ID_SIZE 17
@@ -23,6 +27,12 @@ void envelope_init(struct envelope *);
 void envelope_release(struct envelope *);
 /* Add a header from "KEY=VALUE", the value as a string. NULL, or what is wrong with it. */
 const char *envelope_add_header(struct envelope *, const char *assignment) MUST_CHECK;
+/* Set where the key of a session goes, as in a pool's session.key; the default is header:session.
+ * NULL, or what is wrong with it. place is borrowed until envelope_release. */
+const char *envelope_set_session_key(struct envelope *, const char *place) MUST_CHECK;
+/* Set the key, once and after its place. NULL, or what is wrong with it. key is borrowed until
+ * envelope_release. */
+const char *envelope_set_session(struct envelope *, const char *key) MUST_CHECK;
 /* What is wrong with queue, reply_to or correlation_id; NULL: nothing. */
 const char *envelope_problem(const struct envelope *);
 /* RC_OK: the properties of every message fit into one frame of this connection. RC_LIMIT,

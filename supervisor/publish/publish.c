@@ -26,6 +26,10 @@ static const char help[] =
 	"  --header KEY=VALUE   a header, as text; may be repeated\n"
 	"  --reply-to QUEUE     the queue for a reply\n"
 	"  --correlation-id ID  identifies the reply\n"
+	"  --session KEY        the session: messages with the same key run one at a time, in order\n"
+	"  --session-key PLACE  where the key goes, as in the pool's session.key: header:NAME or\n"
+	"                       property:NAME; default header:session\n"
+	"  --high               before the other messages of its session: priority 5\n"
 	"  --broker URL         amqp:// or amqps:// address; several, separated by commas\n"
 	"  --wait DURATION      give up after so long without the broker; default 10s\n"
 	"  --json               print the counts at the end as a JSON object\n"
@@ -38,7 +42,20 @@ static const char help[] =
 	"Exit status: 0 all confirmed, 64 usage, 66 no such file, 69 no broker or no queue,\n"
 	"74 input or output failed, 75 refused or interrupted, 77 login refused.\n";
 
-enum flag { BROKER = 256, QUEUE, HEADER, REPLY_TO, CORRELATION_ID, LINES, WAIT, JSON, HELP };
+enum flag {
+	BROKER = 256,
+	QUEUE,
+	HEADER,
+	REPLY_TO,
+	CORRELATION_ID,
+	SESSION,
+	SESSION_KEY,
+	HIGH,
+	LINES,
+	WAIT,
+	JSON,
+	HELP
+};
 
 static const struct option options[] = {
 	{"broker", required_argument, NULL, BROKER},
@@ -46,6 +63,9 @@ static const struct option options[] = {
 	{"header", required_argument, NULL, HEADER},
 	{"reply-to", required_argument, NULL, REPLY_TO},
 	{"correlation-id", required_argument, NULL, CORRELATION_ID},
+	{"session", required_argument, NULL, SESSION},
+	{"session-key", required_argument, NULL, SESSION_KEY},
+	{"high", no_argument, NULL, HIGH},
 	{"lines", no_argument, NULL, LINES},
 	{"wait", required_argument, NULL, WAIT},
 	{"json", no_argument, NULL, JSON},
@@ -56,6 +76,7 @@ static const struct option options[] = {
 struct publish {
 	struct sender sender;
 	const char *broker;
+	char *session; /* NULL: none */
 	mtime wait;
 	bool lines, json;
 	ev_timer draw;
@@ -89,6 +110,15 @@ static int take_option(struct publish *p, int option)
 	case CORRELATION_ID:
 		p->sender.envelope.correlation_id = optarg;
 		return -1;
+	case SESSION:
+		p->session = optarg;
+		return -1;
+	case SESSION_KEY:
+		problem = envelope_set_session_key(&p->sender.envelope, optarg);
+		return problem ? cli_bad_value(COMMAND, "--session-key", optarg, problem) : -1;
+	case HIGH:
+		p->sender.envelope.is_high = true;
+		return -1;
 	case LINES:
 		p->lines = true;
 		return -1;
@@ -105,11 +135,22 @@ static int take_option(struct publish *p, int option)
 	}
 }
 
+/* -1: continue; else the exit code. */
+static int set_session(struct publish *p)
+{
+	if (!p->session)
+		return -1;
+	const char *problem = envelope_set_session(&p->sender.envelope, p->session);
+	return problem ? cli_bad_value(COMMAND, "--session", p->session, problem) : -1;
+}
+
 static int read_options(struct publish *p, int argc, char **argv)
 {
 	int option, exit_code = -1;
 	while (exit_code < 0 && (option = cli_next_option(COMMAND, ":", argc, argv, options)) != -1)
 		exit_code = take_option(p, option);
+	if (exit_code < 0)
+		exit_code = set_session(p);
 	if (exit_code >= 0)
 		return exit_code;
 	const char *problem = envelope_problem(&p->sender.envelope);

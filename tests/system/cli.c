@@ -42,6 +42,30 @@ START_TEST(publish_sends_files)
 }
 END_TEST
 
+START_TEST(publish_sets_the_session)
+{
+	char *file = scratch_path(fixture.folder, "file");
+	scratch_write(file, "-50");
+	const char *const header[] = {"publish", "--broker", broker_url(fixture.broker), "--queue",
+		fixture.queue, "--session", "acme-7", "--high", file, NULL};
+	const char *const property[] = {"publish", "--broker", broker_url(fixture.broker),
+		"--queue", fixture.queue, "--session-key", "property:correlation_id", "--session",
+		"acme-8", file, NULL};
+	run(header, 0);
+	run(property, 0);
+	client_expect_ready(fixture.client, fixture.queue, 2);
+	struct message *message = client_take(fixture.client, fixture.queue);
+	ck_assert(message_header_is(message, "session", "acme-7"));
+	ck_assert_int_eq(message->properties.priority, 5);
+	message_free(message);
+	message = client_take(fixture.client, fixture.queue);
+	ck_assert_ptr_null(message_header(message, "session"));
+	ck_assert(message_text_is(message->properties.correlation_id, "acme-8"));
+	ck_assert(!(message->properties._flags & AMQP_BASIC_PRIORITY_FLAG));
+	message_free(message);
+}
+END_TEST
+
 START_TEST(publish_sends_lines)
 {
 	char *lines = scratch_path(fixture.folder, "lines");
@@ -176,6 +200,11 @@ static const struct {
 	{{"serve", "--no-such-option"}, 64, "--help"},
 	{{"publish"}, 64, "--queue"},
 	{{"publish", "--queue", "q", "--header", "no-equals-sign", "x"}, 64, "no-equals-sign"},
+	{{"publish", "--queue", "q", "--session", "", "x"}, 64, "is not UTF-8 of 1 to 255 bytes"},
+	{{"publish", "--queue", "q", "--session", "a\xff", "x"}, 64, "is not UTF-8"},
+	{{"publish", "--queue", "q", "--session-key", "order", "x"}, 64, "is not header:NAME"},
+	{{"publish", "--queue", "q", "--session-key", "routing_key", "x"}, 64,
+		"is not for publish"},
 	{{"request", "--queue", "q", "--timeout", "soon", "x"}, 64, "soon"},
 	{{"request", "--queue", "q"}, 64, "--help"},
 	{{"request", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--timeout", "300ms", "x"},
@@ -445,12 +474,13 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("cli", {publish_sends_files, 1}, {publish_sends_lines, 1},
-		{unroutable_publish_is_an_error, 1}, {request_prints_its_reply, 1},
-		{request_without_worker_times_out, 1}, {help_and_version_are_printed, 1},
-		{usage_errors_are_named, MISTAKES}, {error_in_variable_names_the_variable, 1},
-		{request_answers_lines, 1}, {publisher_of_the_samples_stops_at_sigterm, 1},
-		{unknown_variable_is_warned_of, 1}, {wrong_value_ends_the_start_with_its_value, 1},
+	return SYSTEM_RUN("cli", {publish_sends_files, 1}, {publish_sets_the_session, 1},
+		{publish_sends_lines, 1}, {unroutable_publish_is_an_error, 1},
+		{request_prints_its_reply, 1}, {request_without_worker_times_out, 1},
+		{help_and_version_are_printed, 1}, {usage_errors_are_named, MISTAKES},
+		{error_in_variable_names_the_variable, 1}, {request_answers_lines, 1},
+		{publisher_of_the_samples_stops_at_sigterm, 1}, {unknown_variable_is_warned_of, 1},
+		{wrong_value_ends_the_start_with_its_value, 1},
 		{samples_use_either_family_of_variables, 1},
 		{reply_on_terminal_ends_with_newline, 1},
 		{closed_standard_descriptors_do_no_harm, 1}, {broken_pipe_ends_command_quietly, 1},
