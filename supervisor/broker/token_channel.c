@@ -110,9 +110,14 @@ static void do_held(void *io, const struct token_grant *grant)
 	struct token_channel *tokens = io;
 	struct token_facts before = token_facts(tokens->token);
 
-	if (grant->is_orderly)
+	if (grant->delay == 0)
 		channel_log_line(tokens->log, LOG_INFO, "active: has the token of queue \"%.*s\"",
 			TEXT_ARGS(tokens->config->queue));
+	else if (grant->is_orderly)
+		channel_log_line(tokens->log, LOG_INFO,
+			"active: has the token of queue \"%.*s\"; redelivered messages wait for "
+			"%.0f s, as an earlier holder did not pass it on",
+			TEXT_ARGS(tokens->config->queue), (double)grant->delay / MTIME_SECOND);
 	else
 		channel_log_line(tokens->log, before.epoch > 0 ? LOG_WARN : LOG_INFO,
 			"active: has the token of queue \"%.*s\"; %s%.*s did not pass it on, so "

@@ -5,13 +5,13 @@
 
 /* Of the line of JSON: a token of a later version may have more members, but no other meaning. */
 #define VERSION 1
-/* takeover_delay in milliseconds: 30 days */
-#define DELAY_MS_MAX ((uint64_t)30 * 24 * 3600 * 1000)
+/* 30 days */
+#define WAIT_MS_MAX ((uint64_t)30 * 24 * 3600 * 1000)
 
-enum member { VERSION_MEMBER, HOLDER, EPOCH, COUNTER, WINDOW, DELAY, ORDERLY, DEATHS, MEMBERS };
+enum member { VERSION_MEMBER, HOLDER, EPOCH, COUNTER, WINDOW, WAIT, ORDERLY, DEATHS, MEMBERS };
 
 static const char *const names[MEMBERS + 1] = {"wpool_token", "holder", "epoch", "counter",
-	"window", "takeover_delay_ms", "orderly", "deaths", NULL};
+	"window", "wait_ms", "orderly", "deaths", NULL};
 
 bool token_holder_is_valid(struct text holder)
 {
@@ -40,10 +40,10 @@ enum rc token_message_write(const struct token_content *content, uint64_t number
 	len = buf_len(scratch);
 	buf_printf(scratch,
 		"{\"wpool_token\":%d,\"holder\":\"%.*s\",\"epoch\":%llu,\"counter\":%llu,"
-		"\"window\":%u,\"takeover_delay_ms\":%llu,\"orderly\":%s,\"deaths\":%u}\n",
+		"\"window\":%u,\"wait_ms\":%llu,\"orderly\":%s,\"deaths\":%u}\n",
 		VERSION, TEXT_ARGS(content->holder), (unsigned long long)content->epoch,
 		(unsigned long long)content->counter, content->window,
-		(unsigned long long)(content->delay / MTIME_MS),
+		(unsigned long long)((content->delay + MTIME_MS - 1) / MTIME_MS),
 		content->is_orderly ? "true" : "false", content->deaths);
 	buf_append_text(scratch, content->handover);
 	if (scratch->failed)
@@ -84,7 +84,7 @@ static bool read_bool(struct text value, bool *ret)
 static const char *read_values(const struct text values[MEMBERS], struct token_content *ret)
 {
 	struct token_content content = {0};
-	uint64_t version, window, delay_ms, deaths;
+	uint64_t version, window, wait_ms, deaths;
 
 	if (!text_read_decimal(values[VERSION_MEMBER], VERSION, &version) || version != VERSION)
 		return "it is of another version of wpool";
@@ -98,13 +98,13 @@ static const char *read_values(const struct text values[MEMBERS], struct token_c
 		return "it has an epoch, but no holder";
 	if (!text_read_decimal(values[WINDOW], UINT16_MAX, &window) || window == 0)
 		return "its window is no number from 1 to 65535";
-	if (!text_read_decimal(values[DELAY], DELAY_MS_MAX, &delay_ms))
-		return "its takeover_delay_ms is no number, or too large";
+	if (!text_read_decimal(values[WAIT], WAIT_MS_MAX, &wait_ms))
+		return "its wait_ms is no number, or too large";
 	if (!text_read_decimal(values[DEATHS], UINT32_MAX, &deaths) ||
 		!read_bool(values[ORDERLY], &content.is_orderly))
 		return "its orderly or deaths has another type";
 	content.window = (uint32_t)window;
-	content.delay = (mtime)delay_ms * MTIME_MS;
+	content.delay = (mtime)wait_ms * MTIME_MS;
 	content.deaths = (uint32_t)deaths;
 	*ret = content;
 	return NULL;

@@ -132,10 +132,9 @@ struct event {
 			struct text key;            /* borrowed for the call */
 		} session;
 		struct {
-			bool is_orderly; /* the former holder left in order */
+			bool is_orderly; /* no former holder can run anything */
 			uint32_t deaths; /* holders that died in a row */
-			/* Not orderly: the longer takeover_delay, of the former holder and ours. */
-			mtime delay;
+			mtime delay;     /* not orderly: when that is over */
 			/* from an orderly holder; borrowed for the call */
 			const struct session_handover *handed;
 			size_t handed_count;

@@ -39,6 +39,7 @@ struct token {
 	uint64_t held_epoch;     /* the latest in which we were the holder; 0: none */
 	uint32_t deaths;
 	mtime since, renewed_at, renew_at;
+	mtime wait_until;  /* of the holder: until then a former one may run tasks */
 	mtime requeued_at; /* MTIME_NEVER: the token that we hold is not requeued */
 	mtime leave_by;
 	uint32_t refused_window;
@@ -149,17 +150,31 @@ static mtime lease_span(const struct token *token)
 	return token->config.delay / 2;
 }
 
+static mtime renewal_span(const struct token *token)
+{
+	return token->config.delay / TOKEN_RENEWALS;
+}
+
 /* ---------- publishing ---------- */
 
-/* A crash of the holder is a death; a lost lease of our own is none. */
-static struct token_grant grant_of(const struct token *token)
+static mtime wait_at(const struct token *token, mtime now)
+{
+	return mtime_max(token->wait_until - now, 0);
+}
+
+/* A crash of the holder is a death; a lost lease of our own is none. What is left of a wait does
+ * not end with the one that waited: the holder before it may still run tasks. */
+static struct token_grant grant_of(const struct token *token, mtime now)
 {
 	const struct token_content *top = &token->top;
+	bool was_ours = was_held_by_us(token, top);
 	struct token_grant grant = {.delay = mtime_max(top->delay, token->config.delay)};
 
 	if (top->epoch == 0)
 		return grant;
-	grant.is_orderly = top->is_orderly || was_held_by_us(token, top);
+	if (was_ours || top->is_orderly)
+		grant.delay = was_ours ? wait_at(token, now) : top->delay;
+	grant.is_orderly = top->is_orderly || was_ours;
 	grant.deaths = top->deaths + (grant.is_orderly || top->deaths == UINT32_MAX ? 0 : 1);
 	if (top->is_orderly)
 		grant.handover = top->handover;
@@ -179,7 +194,7 @@ static void send_next(struct token *token, bool is_orderly, mtime now)
 		.epoch = next->epoch,
 		.counter = next->counter,
 		.window = token->config.window,
-		.delay = token->config.delay,
+		.delay = is_orderly ? wait_at(token, now) : token->config.delay,
 		.is_orderly = is_orderly,
 		.deaths = next->deaths,
 		.handover = text_of(token->handover, token->handover_len),
@@ -209,7 +224,7 @@ static void publish_next(struct token *token, mtime now)
 	*next = (struct next){.state = NEXT_SENT,
 		.epoch = epoch,
 		.counter = token->counter,
-		.deaths = is_taking ? grant_of(token).deaths : deaths_at(token, now)};
+		.deaths = is_taking ? grant_of(token, now).deaths : deaths_at(token, now)};
 	send_next(token, is_orderly, now);
 }
 
@@ -274,14 +289,15 @@ static void renewed(struct token *token, mtime sent_at)
 static void become_holder(struct token *token, mtime sent_at, mtime now)
 {
 	/* The content changes hands before the effect: it is borrowed by the grant. */
-	struct token_grant grant = grant_of(token);
+	struct token_grant grant = grant_of(token, now);
 
 	token->state = TOKEN_HOLDING;
 	token->held_epoch = token->next.epoch;
 	token->deaths = grant.deaths;
 	token->since = now;
+	token->wait_until = mtime_after(now, grant.delay);
 	token->renewed_at = sent_at;
-	token->renew_at = mtime_after(sent_at, token->config.delay / TOKEN_RENEWALS);
+	token->renew_at = mtime_after(sent_at, renewal_span(token));
 	renewed(token, sent_at);
 	token->effects->held(token->io, &grant);
 	become_top(token);
@@ -479,20 +495,24 @@ bool token_hand_over(struct token *token, struct text handover, mtime now)
 
 mtime token_deadline(const struct token *token)
 {
+	const struct next *next = &token->next;
+
 	if (token->state == TOKEN_LEAVING)
 		return token->leave_by;
+	if (token->state == TOKEN_TAKING && next->is_confirmed && !next->tag)
+		return mtime_after(next->sent_at, renewal_span(token));
 	if (token->state != TOKEN_HOLDING)
 		return MTIME_NEVER;
 	return mtime_min(token->renew_at, mtime_after(token->renewed_at, lease_span(token)));
 }
 
 /* If the latest publish had no answer for so long, or there can be none, requeue the token. One
- * that was confirmed and not delivered was purged: publish another. */
+ * that was confirmed and not delivered was purged: publish another, as in a takeover. */
 static void renew_token(struct token *token, mtime now)
 {
 	bool is_unanswered = token->next.state != NEXT_NONE && !token->next.is_confirmed;
 
-	token->renew_at = mtime_after(now, token->config.delay / TOKEN_RENEWALS);
+	token->renew_at = mtime_after(now, renewal_span(token));
 	if (!token->is_up)
 		return;
 	if (!is_unanswered)
@@ -510,6 +530,8 @@ void token_tick(struct token *token, mtime now)
 		return;
 	if (token->state == TOKEN_LEAVING) {
 		leave_for_good(token);
+	} else if (token->state == TOKEN_TAKING) {
+		publish_next(token, now);
 	} else if (now - token->renewed_at >= lease_span(token)) {
 		lose_lease(token);
 		drop_next(token);

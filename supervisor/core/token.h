@@ -26,11 +26,13 @@
 #define TOKEN_DEATHS_KEPT (10 * MTIME_MINUTE)
 
 struct token_content {
-	struct text holder;   /* unique: host, process and pool; empty at epoch 0: there was none */
-	uint64_t epoch;       /* grows with each takeover; 0: published by a supervisor's start */
-	uint64_t counter;     /* grows with each publish of an epoch */
-	uint32_t window;      /* prefetch of the holder's consumer */
-	mtime delay;          /* the holder's takeover_delay */
+	struct text holder; /* unique: host, process and pool; empty at epoch 0: there was none */
+	uint64_t epoch;     /* grows with each takeover; 0: published by a supervisor's start */
+	uint64_t counter;   /* grows with each publish of an epoch */
+	uint32_t window;    /* prefetch of the holder's consumer */
+	/* How long the next holder waits before it runs what is redelivered: takeover_delay; if
+	 * is_orderly, what was left of the holder's own wait. */
+	mtime delay;
 	bool is_orderly;      /* the holder has left; it runs nothing and holds no message */
 	uint32_t deaths;      /* holders that died in a row */
 	struct text handover; /* opaque here; at most TOKEN_HANDOVER_MAX bytes */
@@ -40,7 +42,7 @@ struct token_content {
 struct token_grant {
 	bool is_orderly; /* the former holder left in order, or was this pool itself */
 	uint32_t deaths;
-	mtime delay;          /* if not is_orderly: the longer takeover_delay of both holders */
+	mtime delay;          /* wait so long before anything redelivered runs */
 	struct text handover; /* of an orderly holder; borrowed for the call */
 };
 

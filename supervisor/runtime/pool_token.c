@@ -30,7 +30,7 @@ static void on_held(void *io, const struct token_grant *grant)
 {
 	struct pool_token *token = io;
 	struct event event = {.kind = TOKEN_HELD,
-		.token = {.is_orderly = grant->is_orderly,
+		.token = {.is_orderly = grant->delay == 0,
 			.deaths = grant->deaths,
 			.delay = grant->delay}};
 	struct session_handover *handed =

@@ -14,6 +14,8 @@
 static struct token *token;
 static char effects_log[512];
 static mtime lease_until;
+static mtime waits_for;   /* of the latest takeover */
+static mtime passed_wait; /* in the latest publish */
 
 static void record(const char *word)
 {
@@ -30,7 +32,8 @@ static void on_publish(void *io, const struct token_content *content)
 
 	(void)io;
 	ck_assert_uint_eq(content->window, WINDOW);
-	ck_assert(content->delay == DELAY);
+	ck_assert(content->is_orderly || content->delay == DELAY);
+	passed_wait = content->delay;
 	if (content->deaths > 0)
 		snprintf(deaths, sizeof deaths, " deaths %u", content->deaths);
 	snprintf(word, sizeof word, "publish(%u.%u%s%s%s%.*s)", (unsigned)content->epoch,
@@ -74,7 +77,8 @@ static void on_held(void *io, const struct token_grant *grant)
 		grant->is_orderly ? "orderly" : "delayed", grant->deaths,
 		grant->handover.len ? " " : "", TEXT_ARGS(grant->handover));
 	record(word);
-	ck_assert(grant->delay >= DELAY);
+	waits_for = grant->delay;
+	ck_assert(grant->is_orderly || waits_for == DELAY);
 }
 
 static void on_lost(void *io)
@@ -135,6 +139,7 @@ static void offer_orderly(uint64_t tag, uint64_t epoch, uint64_t counter)
 	struct token_content content = content_of("other", epoch, counter);
 
 	content.is_orderly = true;
+	content.delay = 7;
 	content.deaths = 2;
 	content.handover = TEXT("keys");
 	token_offer(token, tag, &content, 0);
@@ -251,6 +256,7 @@ START_TEST(an_orderly_holder_hands_over_at_once)
 	token_confirmed(token, 0);
 	offer(2, "us", 8, 0, 0);
 	expect("publish(0.0) publish(8.0 deaths 2) HELD(orderly deaths 2 keys) ack(1)");
+	ck_assert(waits_for == 7);
 }
 END_TEST
 
@@ -333,6 +339,21 @@ START_TEST(a_takeover_that_took_longer_than_the_lease_is_sent_again)
 	token_confirmed(token, LEASE);
 	offer(2, "us", 8, 0, LEASE);
 	expect("ack(2) publish(8.1 deaths 1)");
+}
+END_TEST
+
+START_TEST(a_purged_takeover_is_sent_again)
+{
+	token_publisher_up(token, 0);
+	token_up(token, false, 0);
+	offer(1, "other", 7, 3, 0);
+	ck_assert(token_deadline(token) == MTIME_NEVER);
+	effects_log[0] = '\0';
+	token_confirmed(token, 1);
+	ck_assert(token_deadline(token) == PERIOD);
+	token_tick(token, PERIOD);
+	expect("publish(8.1 deaths 1)");
+	ck_assert(token_deadline(token) == MTIME_NEVER);
 }
 END_TEST
 
@@ -590,6 +611,40 @@ END_TEST
 
 /* ---------- leaving ---------- */
 
+/* A holder before us may still run tasks: we do not know better than when we took over. */
+START_TEST(what_is_left_of_a_wait_is_passed_on)
+{
+	become_holder();
+	ck_assert(waits_for == DELAY);
+	token_leave(token, DELAY / 3);
+	expect("publish(1.1 orderly)");
+	ck_assert(passed_wait == DELAY - DELAY / 3);
+}
+END_TEST
+
+START_TEST(a_wait_that_is_over_is_not_passed_on)
+{
+	become_holder();
+	token_leave(token, DELAY + 1);
+	expect("publish(1.1 orderly)");
+	ck_assert(passed_wait == 0);
+}
+END_TEST
+
+START_TEST(a_wait_goes_on_after_a_lost_lease)
+{
+	become_holder();
+	token_down(token);
+	token_tick(token, LEASE);
+	token_up(token, false, LEASE);
+	offer(1, "us", 1, 0, LEASE);
+	token_confirmed(token, LEASE);
+	offer(2, "us", 2, 0, LEASE);
+	expect("LOST publish(2.0) HELD(orderly deaths 0) ack(1)");
+	ck_assert(waits_for == DELAY - LEASE);
+}
+END_TEST
+
 START_TEST(a_holder_leaves_by_an_orderly_token)
 {
 	become_holder();
@@ -691,6 +746,7 @@ static Suite *token_suite(void)
 		lower_tokens_are_acked,
 		a_takeover_waits_for_the_publish_channel,
 		a_takeover_that_took_longer_than_the_lease_is_sent_again,
+		a_purged_takeover_is_sent_again,
 		a_lost_channel_ends_a_takeover,
 		another_window_is_refused,
 		a_first_token_may_have_another_window,
@@ -707,6 +763,9 @@ static Suite *token_suite(void)
 		a_higher_token_of_another_ends_it,
 		a_higher_token_with_another_window_ends_it,
 		ten_minutes_of_life_forget_the_deaths,
+		what_is_left_of_a_wait_is_passed_on,
+		a_wait_that_is_over_is_not_passed_on,
+		a_wait_goes_on_after_a_lost_lease,
 		a_holder_leaves_by_an_orderly_token,
 		a_leave_is_published_again_on_another_channel,
 		a_leave_without_a_broker_ends,
