@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 /* Reserved in a reply's header frame for its other properties at their longest and for what the
@@ -75,6 +76,19 @@ bool pool_runtime_watches_memory(const struct config_pool *config)
 	return limits.memory || limits.memory_kill;
 }
 
+/* One for the process's life, so that publishers cannot choose keys that collide in the table; 0 if
+ * the kernel has no random bytes yet. */
+static uint64_t hash_seed(void)
+{
+	static bool is_chosen;
+	static uint64_t seed;
+
+	if (!is_chosen && getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
+		seed = 0;
+	is_chosen = true;
+	return seed;
+}
+
 /* none: as session_config has it. */
 static struct session_config session_config_of(const struct config_session *session)
 {
@@ -88,6 +102,7 @@ static struct session_config session_config_of(const struct config_session *sess
 		return (struct session_config){0};
 	return (struct session_config){
 		.is_on = true,
+		.hash_seed = hash_seed(),
 		.quantum = (uint32_t)session->quantum.tasks,
 		.quantum_time = session->quantum.time,
 		.on_failure = on_failure[session->on_failure],
@@ -139,6 +154,9 @@ struct pool_config pool_runtime_pool_config(const struct config_pool *config)
 				.delay_count = (uint8_t)config->retry.delay.count,
 				.queue = text_from(config->queue),
 				.reply_queues = config->reply_queues,
+				.blocks_session =
+					config->session.key &&
+					config->session.on_failure == CONFIG_SESSION_BLOCK,
 			},
 	};
 
