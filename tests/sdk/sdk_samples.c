@@ -3,14 +3,21 @@
 #include "sdk/stage.h"
 #include "unit/unit.h"
 
-enum { FIBONACCI, LONG_BATCH, WORD_COUNT };
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-static const char *const samples[][3][3] = {
+enum { FIBONACCI, LONG_BATCH, WORD_COUNT, BANK, SAMPLES };
+
+static const char *const samples[][SAMPLES][3] = {
 	{{SDK_TEST_BUILD "/samples/fibonacci", NULL}, {SDK_TEST_BUILD "/samples/long_batch", NULL},
-		{SDK_TEST_BUILD "/samples/word_count", NULL}},
+		{SDK_TEST_BUILD "/samples/word_count", NULL},
+		{SDK_TEST_BUILD "/samples/bank", NULL}},
 	{{"/usr/bin/python3", "samples/python/fibonacci.py", NULL},
 		{"/usr/bin/python3", "samples/python/long_batch.py", NULL},
-		{"/usr/bin/python3", "samples/python/word_count.py", NULL}},
+		{"/usr/bin/python3", "samples/python/word_count.py", NULL},
+		{"/usr/bin/python3", "samples/python/bank.py", NULL}},
 };
 
 #define LANGUAGES   ((int)(sizeof samples / sizeof *samples))
@@ -72,6 +79,33 @@ static const struct stage_exchange word_count[] = {
 		"201 '{\"words\": 3, \"lines\": 0, \"bytes\": 15}' content-type=application/json"},
 };
 
+/* -50 on an empty account is declined; repeats, also of several payments, change nothing. */
+static const struct stage_exchange bank[] = {
+	{"{\"Number\": 1, \"Amount\": -50}", "session=a-1",
+		"201 '{\"Balance\": 0, \"Declined\": true}'"},
+	{"{\"Number\": 2, \"Amount\": 100}", "session=a-1",
+		"201 '{\"Balance\": 100, \"Declined\": false}'"},
+	{"{\"Number\": 1, \"Amount\": 70}", "session=B_2",
+		"201 '{\"Balance\": 70, \"Declined\": false}'"},
+	{"{\"Number\": 3, \"Amount\": -100}", "session=a-1",
+		"201 '{\"Balance\": 0, \"Declined\": false}'"},
+	{"{\"Number\": 2, \"Amount\": 100}", "session=a-1",
+		"201 '{\"Balance\": 0, \"Declined\": false}'"},
+	{"{\"Number\": 3, \"Amount\": -100}", "session=a-1",
+		"201 '{\"Balance\": 0, \"Declined\": false}'"},
+	{"{\"Number\": 5, \"Amount\": 1}", "session=a-1", "409"},
+	{"{\"Number\": 4, \"Amount\": 1000000000000}", "session=a-1",
+		"201 '{\"Balance\": 1000000000000, \"Declined\": false}'"},
+	{"{\"Number\": 5, \"Amount\": 1000000000001}", "session=a-1", "422"},
+	{"{\"Number\": 0, \"Amount\": 1}", "session=a-1", "422"},
+	{"{\"Number\": 1, \"Amount\": 1}", "", "422"},
+	{"{\"Number\": 1, \"Amount\": 1}", "session=../a", "422"},
+	{"{\"Number\": 1, \"Amount\": 1.0}", "session=a-1", "400"},
+	{"{\"Number\": 1}", "session=a-1", "400"},
+	{"[]", "session=a-1", "400"},
+	{"", "session=a-1", "400"},
+};
+
 static void exchange_all(const char *const *argv, const struct stage_exchange *cases, size_t count)
 {
 	struct stage stage;
@@ -98,6 +132,30 @@ START_TEST(word_count_counts)
 }
 END_TEST
 
+static void expect_account(const char *folder, const char *name, const char *expected)
+{
+	char path[128], content[64] = "";
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *file = fopen(path, "re");
+	ck_assert_msg(file != NULL, "%s", path);
+	ck_assert_ptr_nonnull(fgets(content, sizeof content, file));
+	fclose(file);
+	ck_assert_str_eq(content, expected);
+	unlink(path);
+}
+
+START_TEST(bank_keeps_accounts)
+{
+	char folder[] = "/tmp/wpool-bank-XXXXXX";
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	setenv("BANK", folder, 1);
+	exchange_all(samples[_i][BANK], bank, COUNT(bank));
+	expect_account(folder, "a-1", "4 1000000000000\n");
+	expect_account(folder, "B_2", "1 70\n");
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
 static Suite *sdk_suite(void)
 {
 	Suite *suite = suite_create("sdk samples");
@@ -105,6 +163,7 @@ static Suite *sdk_suite(void)
 	tcase_add_loop_test(tcase, fibonacci_answers_calls, 0, LANGUAGES);
 	tcase_add_loop_test(tcase, long_batch_goes_in_slices, 0, LANGUAGES);
 	tcase_add_loop_test(tcase, word_count_counts, 0, LANGUAGES);
+	tcase_add_loop_test(tcase, bank_keeps_accounts, 0, LANGUAGES);
 	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
 	return suite;

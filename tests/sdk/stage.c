@@ -188,11 +188,15 @@ static void pack_headers(msgpack_packer *packer, const char *headers)
 	}
 }
 
+#define SESSION_HEADER "session="
+
 /* With a nested property and a key of a later version, which workers must pass over. */
 static void pack_task(msgpack_packer *packer, unsigned long long id, const char *body, size_t len,
 	const char *headers)
 {
-	msgpack_pack_map(packer, id ? 7 : 6);
+	size_t key = strlen(SESSION_HEADER);
+	bool has_session = strncmp(headers, SESSION_HEADER, key) == 0;
+	msgpack_pack_map(packer, 6 + (id > 0) + has_session);
 	pack_text(packer, "0", 1);
 	if (memchr(body, '\xff', len))
 		msgpack_pack_bin_with_body(packer, body, len);
@@ -204,6 +208,10 @@ static void pack_task(msgpack_packer *packer, unsigned long long id, const char 
 	msgpack_pack_nil(packer);
 	pack_text(packer, "3", 1);
 	pack_headers(packer, headers);
+	if (has_session) {
+		pack_text(packer, "4", 1);
+		pack_text(packer, headers + key, strcspn(headers + key, ";"));
+	}
 	pack_text(packer, "6", 1);
 	msgpack_pack_map(packer, 2);
 	pack_text(packer, "message_id", 10);

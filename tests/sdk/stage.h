@@ -32,7 +32,8 @@ void stage_start(struct stage *, const char *const *argv);
  * wrote to standard error becomes ret_text. Return its exit status. */
 int stage_refuse(const char *const *argv, char *ret_text, size_t size);
 void stage_write_control(struct stage *, const char *line);
-/* One task; headers is "name=value;name=value" or "". A body that is not UTF-8 goes as bin. */
+/* One task; headers is "name=value;name=value" or ""; the first one, if it is "session", is the key
+ * of the task's session. A body that is not UTF-8 goes as bin. */
 void stage_send(struct stage *, const char *body, size_t len, const char *headers);
 void stage_send_text(struct stage *, const char *body, const char *headers);
 /* One task with an id, and without headers. */
