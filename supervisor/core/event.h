@@ -33,6 +33,7 @@ struct pool_config;
 	X(COMMAND)                                                                                 \
 	X(SESSION_COMMAND) /* about one session */                                                 \
 	X(TOKEN_HELD)      /* the pool has the token: it is the active one */                      \
+	X(TOKEN_NAMED)     /* the token names the message that the pool asked for last */          \
 	X(TOKEN_LOST)      /* it must not run keyed tasks any more */                              \
 	X(TURN_END)        /* all that could be read was reported: dispatch, then ack */
 

@@ -335,7 +335,9 @@ static void on_token_lost(struct pool *pool)
 static void on_token(struct pool *pool, const struct event *event)
 {
 	assert(pool->tasks.sessions);
-	if (event->kind == TOKEN_HELD)
+	if (event->kind == TOKEN_NAMED)
+		dispatch_named(&pool->tasks.dispatch);
+	else if (event->kind == TOKEN_HELD)
 		tasks_on_token_held(&pool->tasks, event);
 	else if (!pool->tasks.is_standby)
 		on_token_lost(pool);
@@ -407,7 +409,7 @@ void pool_step(struct pool *pool, mtime now, const struct event *event)
 		on_command(pool, event);
 	else if (event->kind == SESSION_COMMAND)
 		on_session_command(pool, event);
-	else if (event->kind == TOKEN_HELD || event->kind == TOKEN_LOST)
+	else if (event->kind >= TOKEN_HELD && event->kind <= TOKEN_LOST)
 		on_token(pool, event);
 	else
 		on_slot(pool, event);

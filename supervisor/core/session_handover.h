@@ -17,6 +17,7 @@ struct session_handover {
 	bool is_high;     /* its lane */
 	bool is_later;    /* it is parked or blocked: its next attempt goes before both lanes */
 	bool is_blocked;
+	bool is_poison;     /* the holder died in a row of deaths while this message ran alone */
 	enum reason reason; /* why it failed last */
 	mtime wait;         /* until its next attempt; 0: none */
 	uint16_t attempt;   /* failed attempts */

@@ -11,7 +11,15 @@
 /* An array's head and its longest length. */
 #define HEAD_SIZE_MAX 5
 
-enum { IS_PAUSED = 1, HAS_MESSAGE = 2, IS_HIGH = 4, IS_LATER = 8, IS_BLOCKED = 16, ALL_FLAGS = 31 };
+enum {
+	IS_PAUSED = 1,
+	HAS_MESSAGE = 2,
+	IS_HIGH = 4,
+	IS_LATER = 8,
+	IS_BLOCKED = 16,
+	IS_POISON = 32,
+	ALL_FLAGS = 63
+};
 
 void handover_init(struct handover_writer *writer, size_t size_max)
 {
@@ -40,7 +48,7 @@ static uint8_t flags_of(const struct session_handover *handover)
 {
 	return (uint8_t)(handover->is_paused * IS_PAUSED | handover->has_message * HAS_MESSAGE |
 			 handover->is_high * IS_HIGH | handover->is_later * IS_LATER |
-			 handover->is_blocked * IS_BLOCKED);
+			 handover->is_blocked * IS_BLOCKED | handover->is_poison * IS_POISON);
 }
 
 void handover_add(struct handover_writer *writer, const struct session_handover *handover)
@@ -132,6 +140,7 @@ static void take_one(struct reader *reader, struct session_handover *ret)
 	ret->is_high = flags & IS_HIGH;
 	ret->is_later = flags & IS_LATER;
 	ret->is_blocked = flags & IS_BLOCKED;
+	ret->is_poison = flags & IS_POISON;
 	ret->reason = take_reason(reader);
 	ret->wait = take_number(reader, WAIT_MS_MAX) * MTIME_MS;
 	ret->attempt = (uint16_t)take_number(reader, UINT16_MAX);

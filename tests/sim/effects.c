@@ -224,4 +224,4 @@ static void do_hand_over(void *io, const struct session_handover *handover)
 }
 
 const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_hand_over};
+	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_hand_over, do_hand_over};

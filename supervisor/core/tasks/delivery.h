@@ -55,6 +55,7 @@ struct delivery {
 	mtime begun_at;       /* at the answer before it, or when it was sent */
 	struct timer soft;    /* its soft limit; .at 0: not set yet */
 	bool is_overdue;      /* over the hard limit, and it is not known which task has hung */
+	bool is_named;        /* the token names it (dispatch.h) */
 	bool is_blamed;       /* if its worker ends now, this attempt has failed */
 
 	mtime took;    /* ANSWERED: how long its worker took */

@@ -344,6 +344,10 @@ static void into_pipe(
 	}
 	set_load(dispatch, pipe, (uint16_t)(pipe->load + 1));
 	dispatch->is_exclusive = settle_is_exclusive(delivery);
+	struct naming *naming = &dispatch->naming;
+	delivery->is_named = naming->is_named && naming->tag == delivery->tag &&
+			     naming->epoch == delivery->source->epoch;
+	naming->is_sent |= delivery->is_named;
 }
 
 static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
@@ -356,6 +360,9 @@ static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
 		pipe->closed &= ~(unsigned)PIPE_OVERDUE;
 	number_table_remove(&dispatch->by_id, &delivery->open);
 	list_remove(&delivery->place);
+	if (delivery->is_named)
+		dispatch->naming = (struct naming){.until = dispatch->naming.until};
+	delivery->is_named = false;
 	delivery->pipe = NULL;
 	set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
 }
@@ -441,6 +448,36 @@ static struct delivery *next_in_turn(struct dispatch *dispatch, mtime now)
 	return next;
 }
 
+void dispatch_be_careful(struct dispatch *dispatch, mtime until)
+{
+	dispatch->naming = (struct naming){.until = until};
+}
+
+void dispatch_named(struct dispatch *dispatch)
+{
+	dispatch->naming.is_named = true;
+}
+
+/* True: the task may be sent now, as far as the token is concerned. */
+static bool is_named(struct dispatch *dispatch, const struct delivery *delivery, mtime now)
+{
+	struct naming *naming = &dispatch->naming;
+	if (now >= naming->until || !delivery->session || !delivery->redelivered)
+		return true;
+	if (naming->is_sent)
+		return false;
+	uint32_t epoch = delivery->source->epoch;
+	if (naming->tag == delivery->tag && naming->epoch == epoch)
+		return naming->is_named;
+	*naming = (struct naming){.until = naming->until, .tag = delivery->tag, .epoch = epoch};
+	dispatch->effects->name(
+		dispatch->io, &(struct session_handover){.key = session_key(delivery->session),
+				      .has_message = true,
+				      .is_high = delivery->is_high,
+				      .is_poison = true});
+	return false;
+}
+
 /* Return the next task that can be sent, and its pipe; or NULL. */
 static struct delivery *choose(
 	struct dispatch *dispatch, uint32_t depth, uint32_t pack, mtime now, struct pipe **ret_pipe)
@@ -454,8 +491,9 @@ static struct delivery *choose(
 	else if (settle_is_exclusive(suspect) && dispatch->in_pipes > 0)
 		return NULL;
 	else if ((*ret_pipe = pipe_for_suspect(dispatch, now)))
-		return suspect;
-	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0))
+		return is_named(dispatch, suspect, now) ? suspect : NULL;
+	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0) ||
+		!is_named(dispatch, next, now))
 		return NULL;
 	*ret_pipe = next_pipe(dispatch, depth, pack, now);
 	return *ret_pipe ? next : NULL;

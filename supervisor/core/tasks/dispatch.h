@@ -13,6 +13,17 @@
 #include "core/tasks/sessions.h"
 #include "core/tasks/source.h"
 
+/* After supervisors died in a row: messages of sessions that were delivered before are sent one at
+ * a time, and each is named in the token before. So the next supervisor knows which one killed this
+ * one. */
+struct naming {
+	mtime until;    /* 0: not now */
+	uint64_t tag;   /* of the message that is named, or is to be; 0: none */
+	uint32_t epoch; /* of the tag */
+	bool is_named;  /* TOKEN_NAMED has come */
+	bool is_sent;   /* it is in a pipe */
+};
+
 struct dispatch {
 	const struct effects *effects; /* borrowed until pool_free, like io, last_id and sessions */
 	void *io;
@@ -28,6 +39,7 @@ struct dispatch {
 	uint32_t in_pipes;         /* tasks in all pipes, whatever their slots' state */
 	uint32_t in_pipes_max;     /* maximum since dispatch_measured */
 	bool is_exclusive;         /* the task in a pipe must be the only one of the pool */
+	struct naming naming;
 	struct running running;
 	struct link in_time; /* pipes whose head has not run for pipe_wait, the longest running
 				first */
@@ -95,6 +107,10 @@ bool dispatch_hold_up(struct dispatch *, mtime arrived_after);
  * behind it wait until it has ended; otherwise they would overtake it for ever. */
 enum dispatch_stop dispatch_run(struct dispatch *, uint32_t depth, uint32_t pack, mtime now,
 	struct delivery **ret_invalid) MUST_CHECK;
+/* Until this time redelivered messages of sessions are named and run one at a time. */
+void dispatch_be_careful(struct dispatch *, mtime until);
+/* TOKEN_NAMED */
+void dispatch_named(struct dispatch *);
 /* The tasks that the worker has begun, also after dispatch_slot_stop. */
 static inline uint32_t dispatch_begun(const struct dispatch *dispatch, const struct pipe *pipe)
 {

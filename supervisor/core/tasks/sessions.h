@@ -40,7 +40,7 @@ enum session_rest { REST_IS_RETRIED, REST_IS_DEAD_LETTER, REST_IS_DISCARDED, RES
 struct inherited {
 	struct inherited *next;
 	struct output *rest; /* owned, or NULL */
-	bool is_high, is_later, is_blocked;
+	bool is_high, is_later, is_blocked, is_poison;
 	enum reason reason;
 	mtime wait;
 	uint16_t attempt;

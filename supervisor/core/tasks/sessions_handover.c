@@ -90,6 +90,7 @@ static struct inherited *inherited_new(const struct session_handover *handover)
 		.is_high = handover->is_high,
 		.is_later = handover->is_later,
 		.is_blocked = handover->is_blocked,
+		.is_poison = handover->is_poison,
 		.reason = handover->reason,
 		.wait = handover->wait,
 		.attempt = handover->attempt,
@@ -118,6 +119,10 @@ static void apply(struct sessions *sessions, struct delivery *delivery, struct i
 	mtime now)
 {
 	struct session *session = delivery->session;
+	if (inherited->is_poison) {
+		delivery->invalid = REASON_COMES_BACK;
+		return;
+	}
 	delivery->attempt = inherited->attempt;
 	delivery->slice = inherited->slice;
 	delivery->rest = inherited->rest;

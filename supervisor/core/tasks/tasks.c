@@ -5,6 +5,8 @@
 #define MEMORY_WAIT         (10 * MTIME_MS)
 #define ASKS_PER_TURN       256
 #define ASK_AGAIN           MTIME_SECOND
+#define CAREFUL_DEATHS      3
+#define CAREFUL_SPAN        (10 * MTIME_MINUTE) /* such a life sets the count of deaths to 0 */
 #define DETACHED_LIMIT      (60 * MTIME_SECOND)
 #define RENEWED_RETURNS_MAX 10
 #define NEXT_TURN           1 /* microsecond later, since each turn reads the clock */
@@ -262,6 +264,8 @@ void tasks_on_token_held(struct tasks *tasks, const struct event *event)
 	tasks->is_standby = false;
 	if (!event->token.is_orderly)
 		sessions_hold(tasks->sessions, mtime_after(now, event->token.delay));
+	if (event->token.deaths >= CAREFUL_DEATHS)
+		dispatch_be_careful(&tasks->dispatch, mtime_after(now, CAREFUL_SPAN));
 	for (size_t i = 0; i < event->token.handed_count; i++)
 		sessions_take_over(tasks->sessions, &event->token.handed[i], now);
 }

@@ -164,6 +164,78 @@ START_TEST(a_paused_session_stays_paused)
 }
 END_TEST
 
+/* ---------- supervisors that die ---------- */
+
+static void start_after_deaths(struct rig *rig)
+{
+	struct pool_config config = keyed_config(3);
+	config.session.takeover_delay = 30 * MTIME_SECOND;
+	rig_start(rig, config);
+	rig_step(rig, (struct event){.kind = TOKEN_HELD, .token = {.deaths = 3}});
+	rig_turn(rig);
+	rig_source_up(rig);
+	rig_forget(rig);
+}
+
+static void name(struct rig *rig, const char *done)
+{
+	rig_step(rig, (struct event){.kind = TOKEN_NAMED});
+	rig_turn(rig);
+	rig_expect(rig, done);
+}
+
+START_TEST(after_three_deaths_redelivered_messages_run_alone_and_named)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+ b!+ c");
+	rig_expect(&rig, "name a");
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	name(&rig, "send 0:1");
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	keyed_answer(&rig, 0, 200, "name b!, ack 1");
+	name(&rig, "send 0:2, send 1:3");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_name_is_not_for_another_message)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	keyed_deliver(&rig, "a+ b+");
+	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "a");
+	rig_expect(&rig, "name a, name b");
+	name(&rig, "send 0:2"); /* the runtime reports the latest name only */
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(after_ten_minutes_names_are_not_needed)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	rig.now += 10 * MTIME_MINUTE;
+	keyed_deliver(&rig, "a+ b+");
+	rig_expect(&rig, "send 0:1, send 1:2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_message_that_killed_its_supervisor_is_given_up)
+{
+	struct rig rig;
+	struct session_handover poison = {.key = TEXT("a"), .has_message = true, .is_poison = true};
+	start_with(&rig, &poison, 1);
+	keyed_deliver(&rig, "a+ a+");
+	rig_expect(&rig, "publish 1 dead 1, send 0:2");
+	ck_assert_int_eq(rig.reason, REASON_COMES_BACK);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(what_never_comes_back_is_freed)
 {
 	struct rig rig;
@@ -181,6 +253,9 @@ static Suite *session_handover_suite(void)
 	UNIT_CASE(suite, "leave", a_parked_task_is_handed_over,
 		paused_and_blocked_sessions_are_handed_over, a_rest_is_handed_over,
 		what_the_broker_knows_is_not_handed_over);
+	UNIT_CASE(suite, "deaths", after_three_deaths_redelivered_messages_run_alone_and_named,
+		a_name_is_not_for_another_message, after_ten_minutes_names_are_not_needed,
+		a_message_that_killed_its_supervisor_is_given_up);
 	UNIT_CASE(suite, "take over", attempts_and_the_wait_go_on, a_fresh_message_inherits_nothing,
 		lanes_inherit_apart, a_blocked_session_stays_blocked, a_paused_session_stays_paused,
 		what_never_comes_back_is_freed);

@@ -137,6 +137,13 @@ static bool rig_is_same(void *io, const struct delivery *one, const struct deliv
 	return text_is(one->body, other->body);
 }
 
+static void rig_on_name(void *io, const struct session_handover *handover)
+{
+	struct rig *rig = io;
+	rig_separate(rig->done);
+	rig_note(rig->done, "name %.*s%s", TEXT_ARGS(handover->key), handover->is_high ? "!" : "");
+}
+
 static void rig_on_hand_over(void *io, const struct session_handover *handover)
 {
 	struct rig *rig = io;
@@ -163,6 +170,7 @@ const struct effects rig_effects = {
 	.waited = rig_on_waited,
 	.emit = rig_on_tell,
 	.hand_over = rig_on_hand_over,
+	.name = rig_on_name,
 };
 
 struct pool_config rig_config(uint16_t workers, uint16_t pipeline)
