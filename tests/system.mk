@@ -12,7 +12,11 @@ every_system_program := $(system_topics:%=$(BUILD)/tests/system/%)
 
 $(every_system_program): $(BUILD)/tests/system/%: $(BUILD)/tests/system/%.o $(harness_objects)
 	@$(say) "link  $@"
-	@$(CC) $(ALL_LDFLAGS) -o $@ $^ -lrabbitmq -ljansson $(shell pkg-config --libs check)
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^ $(more_libs) -lrabbitmq -ljansson $(shell pkg-config --libs check)
+
+# It runs a channel machine itself, in place of the built binary.
+$(BUILD)/tests/system/return_order: $(foreach l,broker message wire net os config amqp core base,$(library_$(l)))
+$(BUILD)/tests/system/return_order: more_libs = $(libs_net) $(libs_message)
 
 # The supervisor that a test can kill at labelled points; its objects lie in a folder of their own.
 $(BUILD)/wpool-crash: crash-objects
