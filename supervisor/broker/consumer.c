@@ -312,8 +312,8 @@ static void rest(struct consumer *consumer, mtime now)
 
 /* ---------- connection and channel, up and down ---------- */
 
-/* Ordered: the same window would again bring more bytes than the limit. */
-static bool is_overfull(const struct consumer *consumer)
+/* The same window would again bring more bytes than the limit. */
+bool consumer_is_overfull(const struct consumer *consumer)
 {
 	const struct ordered *ordered = &consumer->ordered;
 
@@ -328,7 +328,7 @@ static void reopen_channel(struct consumer *consumer, mtime now)
 		consumer->state = consumer->request == SOURCE_CLOSE ? ENDED : LEFT;
 		return;
 	}
-	if (is_overfull(consumer)) {
+	if (consumer_is_overfull(consumer)) {
 		consumer->state = WAITING;
 		consumer->retry_at = mtime_after(now, WAIT_LAST);
 		return;

@@ -54,6 +54,10 @@ bool consumer_is_consuming(const struct consumer *);
 /* What the order of its queue rests on; UNKNOWN: not ordered, or not found out yet. */
 enum queue_order consumer_order(const struct consumer *);
 
+/* Ordered: its channel is closed, because the bodies that were unacked took more memory than the
+ * pool may have, and stays so until that is larger or the window smaller. */
+bool consumer_is_overfull(const struct consumer *);
+
 /* The pool's effects on its source (core/effects.h). Ordered: never SOURCE_REST, never
  * REJECT_REQUEUE, always the same window while it consumes. */
 void consumer_request(struct consumer *, enum source_request, uint32_t window);

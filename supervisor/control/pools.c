@@ -3,6 +3,7 @@
 #include "control/answer.h"
 #include "control/figures.h"
 #include "control/routes.h"
+#include "os/clock.h"
 #include "runtime/report.h"
 
 /* null: there was none. */
@@ -35,6 +36,33 @@ static json_t *json_of_death(const struct last_death *death, bool is_local)
 						: json_null());
 }
 
+/* A standby knows of the holder only what it has seen itself. The name comes from a message, so
+ * only local clients get it. */
+static json_t *json_of_token(const struct pool_runtime *runtime, bool is_local)
+{
+	struct token_facts token = pool_token_facts(&runtime->token);
+
+	if (!runtime->token.channel)
+		return json_null();
+	return json_pack("{s:s, s:o, s:I, s:I, s:o}", "state", token_state_name(token.state),
+		"holder", is_local && token.holder.len > 0 ? json_text(token.holder) : json_null(),
+		"epoch", (json_int_t)token.epoch, "deaths", (json_int_t)token.deaths, "renewed_s",
+		token.is_held ? control_json_span(mtime_max(clock_boot() - token.renewed_at, 0))
+			      : json_null());
+}
+
+/* What only a pool with sessions has. */
+static bool set_session_members(
+	const struct control_list *list, const struct pool_runtime *runtime, json_t *pool)
+{
+	enum queue_order order = consumer_order(runtime->consumer);
+
+	return !runtime->pool_config.session.is_on ||
+	       (json_object_set_new(pool, "token", json_of_token(runtime, list->is_local)) == 0 &&
+		       json_object_set_new(pool, "order", json_string(queue_order_name(order))) ==
+			       0);
+}
+
 static json_t *json_of_pool(const struct control_list *list, const struct pool_runtime *runtime)
 {
 	const struct config_pool *config = &runtime->config;
@@ -51,7 +79,7 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 		"warnings", control_json_add_causes(json_array(), &health, health.warnings, false),
 		"last_death", json_of_death(&p.statistics->last_death, list->is_local));
 
-	if (pool && figures_set_members(&p, pool) &&
+	if (pool && figures_set_members(&p, pool) && set_session_members(list, runtime, pool) &&
 		json_object_set_new(json_object_get(pool, "workers"), "last_change",
 			json_of_change(&p.facts.scaling)) == 0)
 		return pool;

@@ -30,11 +30,39 @@ struct health health_of_supervisor(const struct supervisor_view *view)
 	return health;
 }
 
+/* What keeps the messages of a pool with sessions in order. A cause says more than that the queue
+ * is not consumed. */
+static void judge_order(
+	struct health *health, const struct pool_runtime *runtime, const struct pool_facts *facts)
+{
+	enum queue_order order = consumer_order(runtime->consumer);
+	struct token_facts token = pool_token_facts(&runtime->token);
+	unsigned why = 0;
+
+	health->other_window = token.refused_window;
+	if (order == QUEUE_ORDER_NONE)
+		why = bit(HEALTH_NO_ORDER);
+	else if (consumer_is_overfull(runtime->consumer))
+		why = bit(HEALTH_OVERFULL);
+	else if (token.refused_window > 0)
+		why = bit(HEALTH_OTHER_WINDOW);
+	else if (facts->state == POOL_IS_STANDBY && !pool_token_waits(&runtime->token) &&
+		 !(health->causes & bit(HEALTH_NO_CONSUMING)))
+		why = bit(HEALTH_NO_TOKEN);
+	if (why && !runtime->is_draining)
+		health->causes = (health->causes & ~bit(HEALTH_NO_CONSUMER)) | why;
+	if (order == QUEUE_ORDER_ALONE || order == QUEUE_ORDER_HIDDEN)
+		health->warnings |= bit(HEALTH_NOT_SINGLE);
+}
+
 static void judge_sessions(
 	struct health *health, const struct pool_runtime *runtime, const struct pool_facts *facts)
 {
 	struct session_counts sessions = pool_session_counts(runtime->pool);
 
+	if (!runtime->pool_config.session.is_on)
+		return;
+	judge_order(health, runtime, facts);
 	health->window = facts->window;
 	health->held = sessions.by_state[SESSION_HELD];
 	health->parked = sessions.by_state[SESSION_PARKED];
@@ -186,6 +214,27 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 		buf_printf(out, "not consuming its queue \"%s\", which may be missing; see the log",
 			health->queue);
 		break;
+	case HEALTH_NO_TOKEN:
+		buf_append_text(out, TEXT("does not consume the queue of its token, by which it "
+					  "would become the active one; see the log"));
+		break;
+	case HEALTH_OTHER_WINDOW:
+		buf_printf(out,
+			"stands by, but with another prefetch than the active supervisor, whose is "
+			"%u: a takeover would break the order (docs/ordering.md)",
+			health->other_window);
+		break;
+	case HEALTH_NO_ORDER:
+		buf_printf(out,
+			"its queue \"%s\" does not keep the order of sessions: a quorum queue with "
+			"a single active consumer does (docs/ordering.md)",
+			health->queue);
+		break;
+	case HEALTH_OVERFULL:
+		buf_append_text(out, TEXT("the bodies of unacked messages exceeded twice memory, "
+					  "and a smaller window would break the order: set "
+					  "memory higher, or prefetch lower"));
+		break;
 	case HEALTH_WINDOW_STUCK:
 		buf_printf(out,
 			"all %u messages of its window (prefetch) wait in sessions that cannot run "
@@ -201,6 +250,12 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 		buf_printf(out,
 			"%u task%s to run alone in a worker, since one ended with several open",
 			health->suspects, health->suspects == 1 ? " waits" : "s wait");
+		break;
+	case HEALTH_NOT_SINGLE:
+		buf_printf(out,
+			"its queue \"%s\" has no single active consumer: the last messages may run "
+			"again when its channel is renewed; docs/ordering.md says how to move",
+			health->queue);
 		break;
 	case HEALTH_CAUSE_COUNT:
 		break;

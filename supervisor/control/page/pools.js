@@ -86,6 +86,8 @@ function setState(node, text, style) {
 function stateOf(pool) {
 	if (pool.state === "consuming")
 		return pool.consuming ? ["consuming", ""] : ["not consuming", "is-bad"];
+	if (pool.state === "standby")
+		return ["standby", "is-quiet"];
 	return [pool.state, pool.state === "failing" ? "is-bad" : "is-warn"];
 }
 
@@ -199,7 +201,8 @@ const FACTS = [
 		`${pool.last_death.exit}, ${asSpan(pool.last_death.age_s)} ago` : "none"],
 	["Retried", (pool) => reasonsIn(pool.retried_by_reason)],
 	["Dead letters", (pool) => reasonsIn(pool.given_up_by_reason)],
-	["This supervisor", ofSessions((pool) => pool.active ? "is the active one" : "stands by")],
+	["This supervisor", ofSessions((pool) => pool.active ? "is the active one" :
+		`stands by${pool.token?.holder ? ` for ${pool.token.holder}` : ""}`)],
 	["Sessions", ofSessions(statesOf)],
 	["Oldest wait for a turn", ofSessions((pool) => asSpan(pool.sessions.oldest_wait_s))],
 	["Of the window cannot run", ofSessions((pool) =>

@@ -33,6 +33,21 @@ START_TEST(each_cause_has_a_sentence)
 		{HEALTH_NO_WORKER, "no worker is ready"},
 		{HEALTH_NO_CONSUMER, "not consuming its queue \"orders\", which may be missing; "
 				     "see the log"},
+		{HEALTH_NO_TOKEN,
+			"does not consume the queue of its token, by which it would become the "
+			"active one; see the log"},
+		{HEALTH_OTHER_WINDOW,
+			"stands by, but with another prefetch than the active supervisor, whose is "
+			"2000: a takeover would break the order (docs/ordering.md)"},
+		{HEALTH_NO_ORDER,
+			"its queue \"orders\" does not keep the order of sessions: a quorum queue "
+			"with a single active consumer does (docs/ordering.md)"},
+		{HEALTH_OVERFULL,
+			"the bodies of unacked messages exceeded twice memory, and a smaller window "
+			"would break the order: set memory higher, or prefetch lower"},
+		{HEALTH_NOT_SINGLE,
+			"its queue \"orders\" has no single active consumer: the last messages may "
+			"run again when its channel is renewed; docs/ordering.md says how to move"},
 		{HEALTH_WINDOW_STUCK,
 			"all 20 messages of its window (prefetch) wait in sessions that cannot run "
 			"now: 4 parked, 2 blocked, 3 paused, 0 held by a takeover; see wpool "
@@ -44,6 +59,7 @@ START_TEST(each_cause_has_a_sentence)
 	struct health health = {.consume_failure = "refused",
 		.publish_failure = "",
 		.queue = "orders",
+		.other_window = 2000,
 		.window = 20,
 		.parked = 4,
 		.blocked = 2,
