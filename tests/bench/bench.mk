@@ -3,7 +3,7 @@
 
 bench_clients  := $(addprefix $(BUILD)/bench/,plain_consumer plain_rpc fill sink caller)
 bench_workers  := $(addprefix $(BUILD)/bench/,noop_worker noop_worker_many wait_worker)
-bench_programs := $(bench_clients) $(bench_workers)
+bench_programs := $(bench_clients) $(bench_workers) $(BUILD)/bench/core_cost
 
 $(bench_clients): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/bench/link.o
 	@mkdir -p $(@D)
@@ -17,6 +17,11 @@ $(bench_workers): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(sdk_static)
 	@mkdir -p $(@D)
 	@$(say) "link  $@"
 	@$(CC) $(ALL_LDFLAGS) -o $@ $< $(SDK_LIBS)
+
+$(BUILD)/bench/core_cost: $(BUILD)/tests/bench/core_cost.o $(library_core) $(library_base)
+	@mkdir -p $(@D)
+	@$(say) "link  $@"
+	@$(CC) $(ALL_LDFLAGS) -o $@ $^
 
 bench-programs: $(bench_programs)
 

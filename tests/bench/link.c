@@ -73,12 +73,18 @@ void link_close(amqp_connection_state_t link)
 	amqp_destroy_connection(link);
 }
 
-void link_declare_tasks(amqp_connection_state_t link, const char *queue, const char *type)
+void link_declare_tasks(
+	amqp_connection_state_t link, const char *queue, const char *type, bool is_single)
 {
-	amqp_table_entry_t entry = {.key = amqp_cstring_bytes("x-queue-type"),
-		.value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes(type)}};
+	amqp_table_entry_t entries[] = {
+		{.key = amqp_cstring_bytes("x-queue-type"),
+			.value = {.kind = AMQP_FIELD_KIND_UTF8,
+				.value.bytes = amqp_cstring_bytes(type)}},
+		{.key = amqp_cstring_bytes("x-single-active-consumer"),
+			.value = {.kind = AMQP_FIELD_KIND_BOOLEAN, .value.boolean = true}},
+	};
 	amqp_queue_declare(link, LINK_CHANNEL, amqp_cstring_bytes(queue), false, true, false, false,
-		(amqp_table_t){1, &entry});
+		(amqp_table_t){is_single ? 2 : 1, entries});
 	link_must(amqp_get_rpc_reply(link), queue);
 }
 

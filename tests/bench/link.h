@@ -23,8 +23,10 @@ void link_must_send(int status, const char *what);
 amqp_connection_state_t link_open(const char *url);
 void link_close(amqp_connection_state_t);
 
-/* Declare a durable queue of this type: "quorum" or "classic". */
-void link_declare_tasks(amqp_connection_state_t, const char *queue, const char *type);
+/* Declare a durable queue of this type: "quorum" or "classic"; is_single: with a single active
+ * consumer. */
+void link_declare_tasks(
+	amqp_connection_state_t, const char *queue, const char *type, bool is_single);
 /* Declare a transient, exclusive queue for replies, and consume it without acks. */
 void link_consume_replies(amqp_connection_state_t, const char *queue);
 /* With acks, and at most prefetch messages unacked. */

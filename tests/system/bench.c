@@ -52,6 +52,8 @@ START_TEST(every_message_is_counted_and_record_is_complete)
 		"latency-plain latency-wpool start-4 large large-plain",
 		("many-noop many-wait many-wait-python many-wait-processes many-wait-celery "
 		 "many-open-10 many-open-10000"),
+		("core keys-unordered keys-1000 keys-zipf keys-one keys-one-unordered keys-wait "
+		 "keys-wait-unordered takeover-drained takeover-killed"),
 	};
 	measure(groups[_i]);
 	check_record(groups[_i]);
@@ -60,5 +62,5 @@ END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("bench", {every_message_is_counted_and_record_is_complete, 4});
+	return SYSTEM_RUN("bench", {every_message_is_counted_and_record_is_complete, 5});
 }

@@ -62,6 +62,7 @@ class Bench:
         self.probe.stop()
         self.probe.delete(queue)
         self.probe.delete(f"{queue}.dead")
+        self.probe.delete(f"{queue}.token")
 
     def delete(self, queue):
         """Delete the queue and its dead letters. A probe that failed is replaced, so that only one measurement fails."""

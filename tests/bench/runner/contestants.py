@@ -22,6 +22,8 @@ WAIT = "BUILD/bench/wait_worker"
 WAIT_MS, WAIT_OPEN = 10, 200  # of a task, and how many wait at once
 OPEN_WORKERS = 10
 PYTHON = "/usr/bin/python3"
+KEYS, MANY_KEYS = 1000, 100_000
+KEYS_WAIT_MS, KEYS_WORKERS = 1, 64
 
 
 @functools.cache
@@ -152,6 +154,37 @@ def many_at_once():
                          OPEN_WORKERS, count, (WAIT, count), guess=30_000, against=f"many-open-{OPEN_WORKERS}")
 
 
+def session_environment(**settings):
+    """Of a pool whose messages have keys as fill --keys sets them."""
+    yield "WPOOL_SESSION_KEY", "header:session"
+    for name, value in settings.items():
+        yield f"WPOOL_SESSION_{name.upper()}", value
+
+
+def keyed():
+    """Messages with keys; those without sessions get the same messages."""
+    ordered = {"environment": tuple(session_environment()), "guess": 30_000}
+
+    def fill(keys, *more):
+        return ("--keys", keys, *more)
+
+    hold = (*NOOP, "hold", KEYS_WAIT_MS)
+    yield wpool("keys-unordered", f"{KEYS:,} keys, no sessions, 4 C workers", 4, "auto", fill=fill(KEYS))
+    yield wpool("keys-1000", f"{KEYS:,} keys, 4 C workers", 4, "auto", fill=fill(KEYS, "--single"),
+                against="keys-unordered", **ordered)
+    yield wpool("keys-zipf", f"{MANY_KEYS:,} keys (Zipf), 4 C workers", 4, "auto",
+                fill=fill(MANY_KEYS, "--zipf", "--single"), against="keys-unordered", **ordered)
+    yield wpool("keys-one-unordered", "1 key, no sessions, 1 C worker, one in flight", 1, 1, fill=fill(1),
+                against="keys-one-unordered")
+    yield wpool("keys-one", "1 key, 4 C workers", 4, "auto", fill=fill(1, "--single"), against="keys-one-unordered",
+                **ordered)
+    text = f"{KEYS_WAIT_MS} ms each"
+    yield wpool("keys-wait-unordered", f"{KEYS:,} keys, no sessions, 1 C worker, one in flight, {text}", 1, 1, hold,
+                guess=600, fill=fill(KEYS), against="keys-wait-unordered")
+    yield wpool("keys-wait", f"{KEYS:,} keys, {KEYS_WORKERS} C workers, {text}", KEYS_WORKERS, "auto", hold,
+                fill=fill(KEYS, "--single"), against="keys-wait-unordered", **ordered)
+
+
 def sizes():
     for text, size in SIZES.items():
         short = text.replace(" ", "")
@@ -177,4 +210,5 @@ def all_contestants(counts):
     yield from rpc_pair()
     yield from others()
     yield from many_at_once()
+    yield from keyed()
     yield from sizes()

@@ -82,6 +82,18 @@ def idle_rows(record):
                spread_text(spread(pick(rounds, "supervisor_kib"))), median_text(pick(rounds, "a_worker_kib"))]
 
 
+def core_rows(record):
+    for run in of_kind(record, "core").values():
+        rounds = run["rounds"]
+        yield [run["label"], *(spread_text(spread(pick(rounds, name)))
+                               for name in ("no_key_ns", "keys_1000_ns", "no_key_wide_ns", "keys_65000_ns"))]
+
+
+def takeover_rows(record):
+    for run in of_kind(record, "takeover").values():
+        yield [run["label"], spread_text(spread(pick(run["rounds"], "gap_seconds")))]
+
+
 def large_rows(record):
     for run in of_kind(record, "large").values():
         rounds = run["rounds"]
@@ -119,6 +131,10 @@ def print_all(record):
     print_table("Large bodies beside 200 small calls a second, whose times are in ms",
                 ["", "large, MiB/s", "MiB: main", "alone p50", "p99", "longest", "meanwhile p50", "p99", "longest",
                  "longest turn, ms"], large_rows(record))
+    print_table("The core alone: ns for a message, from its delivery to its ack",
+                ["", "window 2,000: no key", "1,000 keys", "window 65,535: no key", "65,000 keys"], core_rows(record))
+    print_table("Two supervisors of one queue: the longest time without a settled message, s", ["", "s"],
+                takeover_rows(record))
     print_table("Goals", ["", "goal", "measured", ""], goal_rows(record))
     unmeasured = sum(goal["reached"] is None for goal in record["goals"])
     if unmeasured:
