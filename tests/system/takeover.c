@@ -1,0 +1,245 @@
+/* Two supervisors of one queue with sessions: one is active, the other one stands by. The active
+ * one is killed, stopped, drained; the broker takes no publishes for longer than a lease; others
+ * publish to the token's queue. takeover_delay is 10 s, so a lease is 5 s. */
+#include "harness/control.h"
+#include "harness/deadline.h"
+#include "system/system.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DELAY_MS 10000
+#define LEASE_MS (DELAY_MS / 2)
+/* What a busy machine may add. */
+#define SLACK_MS 8000
+
+static char *pools(const char *settings)
+{
+	return scratch_text(
+		"- {name: tested, queue: %s, command: [\"%s\"], workers: 1, prefetch: "
+		"100, declare: on, session: {key: 'header:Key', takeover_delay: 10s}%s}\n",
+		fixture.queue, fixture_built("workers/echo"), settings);
+}
+
+static struct proc *start_standby(void)
+{
+	struct proc *serve = fixture_serve_pools(pools(""));
+
+	proc_expect(serve, "waiting for the token of queue");
+	return serve;
+}
+
+/* wpool declares the queue, with a single active consumer. */
+static struct proc *start_active(void)
+{
+	struct proc *serve;
+
+	client_delete(fixture.client, fixture.queue);
+	serve = start_standby();
+	proc_expect(serve, "active: has the token");
+	proc_expect(serve, "consuming queue");
+	return serve;
+}
+
+/* The worker logs "begins ID". It waits for fixture_release("end") if is_held. */
+static void post(const char *key, const char *id, bool is_held)
+{
+	char *begins = scratch_text("begins %s", id);
+
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = id,
+			.correlation_id = id,
+			.headers = {{"Key", key}, {"X-Begin", begins},
+				{is_held ? "X-Until" : "X-Unused", fixture_release_path("end")}}});
+}
+
+static void expect_once_in_order(const char *wanted)
+{
+	char *text = scratch_read(fixture.witness, NULL);
+
+	ck_assert_str_eq(text ? text : "", wanted);
+	free(text);
+}
+
+/* What the killed one ran waits for the delay, its session too; a message that was never delivered
+ * does not. */
+START_TEST(a_killed_supervisor_is_replaced_after_the_delay)
+{
+	struct proc *active = start_active(), *standby = start_standby();
+	int64_t killed, took;
+
+	post("a", "a1", true);
+	proc_expect(active, "begins a1");
+	post("a", "a2", false);
+	killed = deadline_now_ms();
+	proc_signal(active, SIGKILL);
+	proc_expect(standby, "did not pass it on, so redelivered messages wait for 10 s");
+	proc_expect(standby, "consuming queue");
+	post("b", "b1", false);
+	proc_expect(standby, "begins b1");
+	ck_assert_int_lt(deadline_now_ms() - killed, DELAY_MS);
+	fixture_release("end");
+	proc_expect(standby, "begins a1");
+	took = deadline_now_ms() - killed;
+	ck_assert_int_ge(took, DELAY_MS);
+	ck_assert_int_lt(took, DELAY_MS + SLACK_MS);
+	proc_expect(standby, "begins a2");
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	expect_once_in_order("b1\na1\na2\n");
+	fixture_stop(standby);
+}
+END_TEST
+
+START_TEST(a_drained_supervisor_is_replaced_at_once)
+{
+	struct proc *active = start_active(), *standby = start_standby();
+	int64_t stopped;
+
+	/* Its own wait as the first holder of that queue would be passed on. */
+	fixture_stop(active);
+	proc_expect(standby, "active: has the token");
+	active = standby;
+	standby = start_standby();
+	fixture_stop(active);
+	proc_expect(standby, "active: has the token");
+	post("a", "a1", true);
+	proc_expect(standby, "begins a1");
+	post("a", "a2", false);
+	active = standby;
+	standby = start_standby();
+	stopped = deadline_now_ms();
+	proc_signal(active, SIGTERM);
+	proc_expect(active, "draining");
+	ck_assert(!proc_has_logged(standby, "active:"));
+	fixture_release("end");
+	ck_assert_int_eq(proc_wait(active), 0);
+	proc_expect(standby, "begins a2");
+	ck_assert_int_lt(deadline_now_ms() - stopped, DELAY_MS + SLACK_MS);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	expect_once_in_order("a1\na2\n");
+	fixture_stop(standby);
+}
+END_TEST
+
+/* The guard ends its workers, before the standby may run what they had. */
+START_TEST(the_workers_of_a_stopped_supervisor_end_with_its_lease)
+{
+	struct proc *active = start_active(), *standby = start_standby();
+	pid_t worker = fixture_worker_pid();
+	int64_t stopped, took;
+
+	post("a", "a1", true);
+	proc_expect(active, "begins a1");
+	stopped = deadline_now_ms();
+	proc_signal(active, SIGSTOP);
+	proc_expect_gone(worker);
+	took = deadline_now_ms() - stopped;
+	ck_assert_int_ge(took, LEASE_MS - DELAY_MS / 6 - 100);
+	ck_assert_int_lt(took, DELAY_MS);
+	proc_signal(active, SIGCONT);
+	proc_expect(active, "was not renewed in time");
+	proc_signal(active, SIGKILL);
+	proc_expect(standby, "active: has the token");
+	fixture_release("end");
+	proc_expect(standby, "begins a1");
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	fixture_stop(standby);
+}
+END_TEST
+
+/* A task that takes longer than a lease ends under the alarm: the token was renewed all the time.
+ */
+START_TEST(an_alarm_of_the_broker_costs_no_token)
+{
+	struct proc *active;
+	int64_t began;
+
+	fixture_use_own_broker();
+	active = start_active();
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "slow",
+			.correlation_id = "slow",
+			.headers = {{"Key", "a"}, {"X-Begin", "begins slow"},
+				{"X-Sleep-Ms", "12000"}, {"X-Say", "ends slow"}}});
+	proc_expect(active, "begins slow");
+	began = deadline_now_ms();
+	free(broker_eval(fixture.broker, "vm_memory_monitor:set_vm_memory_high_watermark(0)"));
+	proc_expect(active, "takes no publishes for now");
+	proc_expect(active, "ends slow");
+	ck_assert_int_ge(deadline_now_ms() - began, DELAY_MS);
+	ck_assert(proc_has_logged(active, "takes no publishes for now"));
+	ck_assert(!proc_has_logged(active, "takes publishes again"));
+	ck_assert(!proc_has_logged(active, "was not renewed in time"));
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	free(broker_eval(fixture.broker, "vm_memory_monitor:set_vm_memory_high_watermark(0.4)"));
+	proc_expect(active, "takes publishes again");
+	fixture_stop(active);
+	ck_assert_int_eq(fixture_witnessed("slow"), 1);
+}
+END_TEST
+
+START_TEST(what_is_no_token_is_dropped)
+{
+	struct proc *active = start_active();
+
+	client_send(fixture.client, scratch_text("%s.token", fixture.queue), "hello");
+	proc_expect(active, "is no token (it does not begin with a line of JSON); dropping it");
+	post("a", "a1", false);
+	proc_expect(active, "begins a1");
+	fixture_stop(active);
+	/* The orderly token is all that is left. */
+	broker_expect_messages(fixture.broker, scratch_text("%s.token", fixture.queue), 1);
+}
+END_TEST
+
+/* The token of a holder with another prefetch. */
+START_TEST(another_prefetch_stands_by)
+{
+	struct proc *active = start_active(), *other;
+
+	fixture_stop(active);
+	char *text = pools("");
+	char *prefetch = strstr(text, "100");
+	memcpy(prefetch, "200", 3);
+	other = fixture_serve_pools(text);
+	proc_expect(other, "names prefetch 100");
+	ck_assert(!proc_has_logged(other, "active:"));
+	active = start_standby();
+	proc_expect(active, "active: has the token");
+	fixture_stop(other);
+	fixture_stop(active);
+}
+END_TEST
+
+/* Another key replaces the pool: the new one is the standby of the old one. */
+START_TEST(a_replaced_pool_passes_its_token_on)
+{
+	struct proc *active = start_active();
+
+	post("a", "a1", true);
+	proc_expect(active, "begins a1");
+	post("a", "a2", false);
+	char *text = pools("");
+	char *key = strstr(text, "Key");
+	memcpy(key, "key", 3);
+	fixture_write_pools(text);
+	proc_signal(active, SIGHUP);
+	proc_expect(active, "waiting for the token of queue");
+	fixture_release("end");
+	proc_expect(active, "active: has the token");
+	proc_expect(active, "begins a2");
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	expect_once_in_order("a1\na2\n");
+	fixture_stop(active);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("takeover", {a_killed_supervisor_is_replaced_after_the_delay, 1},
+		{a_drained_supervisor_is_replaced_at_once, 1},
+		{the_workers_of_a_stopped_supervisor_end_with_its_lease, 1},
+		{an_alarm_of_the_broker_costs_no_token, 1}, {what_is_no_token_is_dropped, 1},
+		{another_prefetch_stands_by, 1}, {a_replaced_pool_passes_its_token_on, 1});
+}
