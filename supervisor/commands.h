@@ -18,6 +18,7 @@ int stop_main(int argc, char **argv);
 int reload_main(int argc, char **argv);
 int logs_main(int argc, char **argv);
 int log_level_main(int argc, char **argv);
+int declare_main(int argc, char **argv);
 int check_config_main(int argc, char **argv);
 int check_worker_main(int argc, char **argv);
 

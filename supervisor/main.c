@@ -36,6 +36,7 @@ static const struct command {
 	{"publish", publish_main, "send messages to a queue and wait for their confirms"},
 	{"request", request_main, "send one message and print the reply"},
 	{"dead-letters", dead_letters_main, "list, show, replay or drop what was given up"},
+	{"declare", declare_main, "declare the queues of a configuration, and show how they are"},
 	{"check-config", check_config_main, "check a configuration file, or print its settings"},
 	{"check-worker", check_worker_main, "check a worker against the pipe protocol"},
 };

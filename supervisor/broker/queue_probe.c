@@ -73,6 +73,11 @@ int64_t queue_probe_limit(const struct queue_probe *probe)
 	return limit && limit->number != INT32_MAX ? limit->number : INT64_MAX;
 }
 
+bool queue_probe_has_limit(const struct queue_probe *probe)
+{
+	return find(probe, TEXT(KEY_LIMIT)) != NULL;
+}
+
 /* ---------- the broker's words ---------- */
 
 /* Take what stands before the first `end` off *rest, and `end` with it. False: there is none. */

@@ -53,6 +53,8 @@ void queue_probe_accepted(struct queue_probe *);
 bool queue_probe_refused(struct queue_probe *, uint16_t code, struct text reason);
 /* The queue's own x-delivery-limit, after it was accepted; INT64_MAX: it has none, or ours. */
 int64_t queue_probe_limit(const struct queue_probe *);
+/* Likewise: it was declared with an x-delivery-limit. */
+bool queue_probe_has_limit(const struct queue_probe *);
 const char *queue_order_name(enum queue_order);
 
 #endif

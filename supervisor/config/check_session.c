@@ -60,8 +60,8 @@ static void check_failure(struct draft *draft, const struct config_session *sess
 		problems_add(draft->problems, draft_place(draft, "session.on_failure"),
 			"%ssession.on_failure is block, which needs session.delivery_limit: none: "
 			"the messages of a blocked session are returned with every channel, and "
-			"the broker drops them at its limit; `rabbitmqctl list_queues name "
-			"arguments effective_policy_definition` shows the limits",
+			"the broker drops them at its limit; `wpool declare` makes a queue without "
+			"one, and `rabbitmqctl list_policies` shows policies that set one",
 			draft->prefix);
 }
 

@@ -215,9 +215,9 @@ void warnings_add_delivery_limits(const struct config *config, struct problems *
 			pool->session.delivery_limit == CONFIG_DELIVERY_LIMIT_UNKNOWN)
 			problems_add_warning(problems,
 				"pools[%zu].session.delivery_limit is unknown, so no channel is "
-				"renewed for a message that has come back 10 times; if neither the "
-				"queue's x-delivery-limit nor a policy limits deliveries, set none "
-				"(docs/ordering.md)",
+				"renewed for a message that has come back 10 times; `wpool "
+				"declare` shows the queue's own limit, `rabbitmqctl list_policies` "
+				"those of policies; without any, set none (docs/ordering.md)",
 				i);
 	}
 }

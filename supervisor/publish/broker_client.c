@@ -109,14 +109,9 @@ static int client_find_broker(struct client *c, const char *command, const char 
 	return exit_code;
 }
 
-int client_init(struct client *c, const char *command, const char *broker, mtime wait,
-	const struct client_handler *handler, void *ctx)
+/* With the addresses in c. */
+static int client_start(struct client *c, const char *command, mtime wait)
 {
-	*c = (struct client){.handler = handler, .ctx = ctx};
-	log_setup(STDERR_FILENO, LOG_WARN, LOG_TEXT, console_has_colour(STDERR_FILENO));
-	int exit_code = client_find_broker(c, command, broker);
-	if (exit_code != EX_OK)
-		return exit_code;
 	const struct broker_link_config config = {
 		.hosts = c->hosts,
 		.host_count = c->host_count,
@@ -144,6 +139,23 @@ int client_init(struct client *c, const char *command, const char *broker, mtime
 	ev_signal_start(c->loop, &c->interrupt);
 	ev_signal_start(c->loop, &c->terminate);
 	return EX_OK;
+}
+
+int client_init(struct client *c, const char *command, const char *broker, mtime wait,
+	const struct client_handler *handler, void *ctx)
+{
+	*c = (struct client){.handler = handler, .ctx = ctx};
+	log_setup(STDERR_FILENO, LOG_WARN, LOG_TEXT, console_has_colour(STDERR_FILENO));
+	int exit_code = client_find_broker(c, command, broker);
+	return exit_code == EX_OK ? client_start(c, command, wait) : exit_code;
+}
+
+int client_init_hosts(struct client *c, const char *command, struct broker_url *hosts, size_t count,
+	mtime wait, const struct client_handler *handler, void *ctx)
+{
+	*c = (struct client){.handler = handler, .ctx = ctx, .hosts = hosts, .host_count = count};
+	log_setup(STDERR_FILENO, LOG_WARN, LOG_TEXT, console_has_colour(STDERR_FILENO));
+	return client_start(c, command, wait);
 }
 
 void client_run(struct client *c)

@@ -43,6 +43,9 @@ struct client {
  * client_release in any case. */
 int client_init(struct client *, const char *command, const char *broker, mtime wait,
 	const struct client_handler *, void *ctx);
+/* The same with these addresses, which move in, in any case. */
+int client_init_hosts(struct client *, const char *command, struct broker_url *hosts, size_t count,
+	mtime wait, const struct client_handler *, void *ctx);
 /* Run until the connection is closed after client_close, until the broker link gives up, or until a
  * second signal. */
 void client_run(struct client *);

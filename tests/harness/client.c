@@ -86,6 +86,20 @@ void client_declare(struct client *client, const char *queue, enum client_queue 
 	client_must(amqp_get_rpc_reply(client->consumer), queue);
 }
 
+void client_declare_limited(struct client *client, const char *queue, int32_t limit)
+{
+	amqp_table_entry_t entries[] = {
+		{.key = amqp_cstring_bytes("x-queue-type"),
+			.value = {.kind = AMQP_FIELD_KIND_UTF8,
+				.value.bytes = amqp_cstring_bytes("quorum")}},
+		{.key = amqp_cstring_bytes("x-delivery-limit"),
+			.value = {.kind = AMQP_FIELD_KIND_I32, .value.i32 = limit}},
+	};
+	amqp_queue_declare(client->consumer, 1, amqp_cstring_bytes(queue), false, true, false,
+		false, (amqp_table_t){2, entries});
+	client_must(amqp_get_rpc_reply(client->consumer), queue);
+}
+
 void client_delete(struct client *client, const char *queue)
 {
 	amqp_queue_delete(client->consumer, 1, amqp_cstring_bytes(queue), false, false);

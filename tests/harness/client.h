@@ -16,6 +16,8 @@ void client_free(struct client *);
 
 enum client_queue { CLIENT_QUORUM, CLIENT_CLASSIC };
 void client_declare(struct client *, const char *queue, enum client_queue);
+/* A quorum queue with this x-delivery-limit. */
+void client_declare_limited(struct client *, const char *queue, int32_t limit);
 void client_delete(struct client *, const char *queue);
 void client_purge(struct client *, const char *queue);
 /* The number of ready messages (not delivered to a consumer); -1: no such queue. */

@@ -184,7 +184,8 @@ START_TEST(help_and_version_are_printed)
 		{"publish", "--help"}, {"request", "--help"}, {"dead-letters", "--help"},
 		{"check-config", "--help"}, {"status", "--help"}, {"pools", "--help"},
 		{"workers", "--help"}, {"pause", "--help"}, {"scale", "--help"},
-		{"restart", "--help"}, {"resume", "--help"}, {"top", "--help"}};
+		{"restart", "--help"}, {"resume", "--help"}, {"top", "--help"},
+		{"declare", "--help"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		command_expect_text(proc_stdout(run(cases[i], 0)), "wpool");
 }

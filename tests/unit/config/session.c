@@ -204,8 +204,8 @@ START_TEST(test_refused)
 		{"    session: {key: routing_key, on_failure: block}\n",
 			"session.on_failure is block, which needs session.delivery_limit: none: "
 			"the messages of a blocked session are returned with every channel, and "
-			"the broker drops them at its limit; `rabbitmqctl list_queues name "
-			"arguments effective_policy_definition` shows the limits\n"},
+			"the broker drops them at its limit; `wpool declare` makes a queue without "
+			"one, and `rabbitmqctl list_policies` shows policies that set one\n"},
 		{"    retry: {dead_letter: q.token}\n    session: {key: routing_key}\n",
 			"retry.dead_letter is the queue of the sessions' token; another one or "
 			"broker is needed\n"},
@@ -377,9 +377,10 @@ START_TEST(test_warnings)
 	pool_with("    session: {key: routing_key, max_unacked_age: 29min}\n");
 	ck_assert_str_eq(loaded.problems, "");
 	expect_notes(
-		"pools[0].session.delivery_limit is unknown, so no channel is renewed for "
-		"a message that has come back 10 times; if neither the queue's x-delivery-limit "
-		"nor a policy limits deliveries, set none (docs/ordering.md)\n");
+		"pools[0].session.delivery_limit is unknown, so no channel is renewed for a message "
+		"that has come back 10 times; `wpool declare` shows the queue's own limit, "
+		"`rabbitmqctl list_policies` those of policies; without any, set none "
+		"(docs/ordering.md)\n");
 	pool_with("    session: {key: routing_key, delivery_limit: none}\n");
 	expect_notes("");
 	pool_with("");

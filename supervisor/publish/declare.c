@@ -1,0 +1,342 @@
+/* `wpool declare`: make the queues of a configuration that are missing, and show what the order of
+ * sessions rests on. Like `wpool serve`, it never changes a queue. */
+#include "broker/queue_probe.h"
+#include "broker/topology.h"
+#include "commands.h"
+#include "config/config.h"
+#include "publish/broker_client.h"
+#include "tty/cli_options.h"
+#include "tty/console.h"
+
+#include "amqp/channel.h"
+#include "broker/token_message.h"
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define COMMAND      "declare"
+#define WAIT_DEFAULT (10 * MTIME_SECOND)
+#define CHANNEL      1
+#define QUEUE_MAX    255
+
+#define CODE_ACCESS_REFUSED 403
+
+static const char help[] =
+	"usage: wpool declare [OPTION]... FILE [POOL]...\n"
+	"\n"
+	"Declare the queues that the pools of the configuration FILE need and that are missing: of\n"
+	"each pool its own, that of its dead letters, those of its retries, and for sessions that\n"
+	"of the token. A queue that exists is never changed. Prints a line for each pool; with\n"
+	"sessions it shows whether the queue has a single active consumer and a delivery limit.\n"
+	"Policies are not visible to it; `rabbitmqctl list_policies` shows them.\n"
+	"\n"
+	"  --wait DURATION  give up after so long without the broker; default 10s\n"
+	"  --help           this text\n"
+	"\n"
+	"Exit status: 0 all queues are as they must be, 64 usage, 65 no such pool, 69 no broker,\n"
+	"75 connection lost, 77 login or a declaration refused, 78 the configuration is wrong, or\n"
+	"a queue does not suit it.\n";
+
+static const struct option options[] = {
+	{"wait", required_argument, NULL, 'w'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+struct declaration {
+	struct client client;
+	struct config *config;   /* owned */
+	char *const *names;      /* of the pools; none: all of them */
+	size_t at;               /* the pool whose queues are declared */
+	struct retry_plan retry; /* of this pool, as what follows */
+	struct topology topology;
+	struct queue_probe probe, token_probe;
+	char token[QUEUE_MAX + 1];
+	bool is_at_token;
+	int exit_code;
+};
+
+static const struct config_pool *current_pool(const struct declaration *d)
+{
+	return &d->config->pools[d->at];
+}
+
+/* ---------- what is printed ---------- */
+
+static void fail(struct declaration *d, int exit_code)
+{
+	if (d->exit_code == EX_OK)
+		d->exit_code = exit_code;
+}
+
+static void on_log_line(void *ctx, enum log_level level, const char *message)
+{
+	(void)ctx, (void)level, (void)message; /* of serve, which continues */
+}
+
+static const struct channel_log no_log = {.on_log_line = on_log_line};
+
+static unsigned made_queues(const struct declaration *d)
+{
+	unsigned count = 0;
+	for (size_t i = 0; i < TOPOLOGY_MAX; i++)
+		count += d->topology.sights[i] == TOPOLOGY_MADE;
+	return count;
+}
+
+/* A negative limit is none, except that 3.10 drops at the first return. */
+static void print_limit(struct declaration *d)
+{
+	int64_t limit = queue_probe_limit(&d->probe);
+	bool is_none = current_pool(d)->session.delivery_limit == CONFIG_DELIVERY_LIMIT_NONE;
+
+	if (topology_order(&d->topology) == QUEUE_ORDER_HIDDEN) {
+		printf(", delivery limit unknown");
+	} else if (!queue_probe_has_limit(&d->probe)) {
+		printf(", no x-delivery-limit: none before RabbitMQ 4, then 20 unless a policy "
+		       "sets -1");
+	} else if (limit >= INT32_MAX) {
+		printf(", no delivery limit of its own");
+	} else {
+		printf(", x-delivery-limit %lld", (long long)limit);
+		if (is_none) {
+			console_problem(COMMAND,
+				"pool %s: session.delivery_limit is none, but the queue has the "
+				"x-delivery-limit %lld",
+				current_pool(d)->name, (long long)limit);
+			fail(d, EX_CONFIG);
+		}
+	}
+}
+
+static void print_pool(struct declaration *d)
+{
+	static const char *const words[] = {
+		[QUEUE_ORDER_UNKNOWN] = "unknown",
+		[QUEUE_ORDER_SINGLE] = "a single active consumer",
+		[QUEUE_ORDER_ALONE] = "no single active consumer (docs/ordering.md)",
+		[QUEUE_ORDER_HIDDEN] = "does not show how it was declared",
+		[QUEUE_ORDER_NONE] = "not a quorum queue",
+	};
+
+	printf("%s: %u queues made", current_pool(d)->name, made_queues(d));
+	if (current_pool(d)->session.key) {
+		printf("; %s", words[topology_order(&d->topology)]);
+		print_limit(d);
+	}
+	putchar('\n');
+}
+
+/* ---------- one pool after the other ---------- */
+
+static bool is_chosen(const struct declaration *d, const char *name)
+{
+	char *const *chosen = d->names;
+	while (*chosen && strcmp(*chosen, name) != 0)
+		chosen++;
+	return !*d->names || *chosen;
+}
+
+static void begin_pool(struct declaration *d)
+{
+	const struct config_pool *pool = current_pool(d);
+	bool is_retried = pool->retry.attempts > 1 && pool->retry.on;
+	bool has_dead_letter = strcmp(pool->retry.dead_letter, "broker") != 0;
+
+	d->retry = (struct retry_plan){.jitter = (unsigned)pool->retry.jitter,
+		.count = is_retried ? pool->retry.delay.count : 0};
+	memcpy(d->retry.delays, pool->retry.delay.each, sizeof d->retry.delays);
+	topology_init(&d->topology, text_from(pool->queue),
+		has_dead_letter ? text_from(pool->retry.dead_letter) : TEXT_NONE, DECLARE_ON,
+		&d->retry);
+	queue_probe_init(&d->probe);
+	if (pool->session.key)
+		topology_set_probe(&d->topology, &d->probe);
+	d->is_at_token = false;
+}
+
+/* Continue with the pool at d->at, or the next one that is chosen; after the last one, leave. */
+static void next_pool(struct declaration *d)
+{
+	while (d->at < d->config->pool_count && !is_chosen(d, current_pool(d)->name))
+		d->at++;
+	if (d->at == d->config->pool_count) {
+		client_close(&d->client);
+		return;
+	}
+	begin_pool(d);
+	channel_open(d->client.connection, CHANNEL);
+}
+
+static void end_pool(struct declaration *d)
+{
+	print_pool(d);
+	d->at++;
+	channel_close(d->client.connection, CHANNEL);
+}
+
+/* All queues but that of the token exist. */
+static void declare_token(struct declaration *d)
+{
+	const struct config_session *session = &current_pool(d)->session;
+
+	if (!session->key || session->takeover_delay == MTIME_NEVER) {
+		end_pool(d);
+		return;
+	}
+	snprintf(d->token, sizeof d->token, "%s" TOKEN_QUEUE_SUFFIX, current_pool(d)->queue);
+	d->is_at_token = true;
+	queue_probe_init(&d->token_probe);
+	queue_probe_declare(&d->token_probe, d->client.connection, CHANNEL, text_from(d->token));
+}
+
+static void on_refused(struct declaration *d, const struct amqp_event *event)
+{
+	bool is_again =
+		!d->is_at_token && topology_closed(&d->topology, event->code, event->text, &no_log);
+
+	if (is_again) {
+		channel_open(d->client.connection, CHANNEL);
+		return;
+	}
+	if (!d->is_at_token && topology_order(&d->topology) == QUEUE_ORDER_NONE)
+		console_problem(COMMAND,
+			"pool %s: queue \"%s\" is not a quorum queue, which sessions need "
+			"(docs/ordering.md)",
+			current_pool(d)->name, current_pool(d)->queue);
+	else
+		console_problem(COMMAND, "pool %s: the broker refuses: %u %.*s",
+			current_pool(d)->name, event->code, TEXT_ARGS(event->text));
+	fail(d, event->code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
+	d->at++;
+	next_pool(d);
+}
+
+static void on_event(void *ctx, const struct amqp_event *event)
+{
+	struct declaration *d = ctx;
+	struct connection *connection = d->client.connection;
+
+	switch (event->kind) {
+	case AMQP_CHANNEL_OPENED:
+		if (topology_begin(&d->topology, connection, CHANNEL, false))
+			declare_token(d);
+		break;
+	case AMQP_QUEUE_DECLARED:
+		if (d->is_at_token)
+			end_pool(d);
+		else if (topology_next(&d->topology, connection, CHANNEL))
+			declare_token(d);
+		break;
+	case AMQP_CHANNEL_CLOSE_OK:
+		next_pool(d);
+		break;
+	case AMQP_CHANNEL_CLOSED:
+		on_refused(d, event);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---------- connection ---------- */
+
+/* After a lost connection this pool's queues are declared again. */
+static void on_up(void *ctx, struct connection *connection)
+{
+	(void)connection;
+	next_pool(ctx);
+}
+
+static void on_down(void *ctx, bool by_error)
+{
+	(void)ctx, (void)by_error;
+}
+
+static void on_interrupt(void *ctx)
+{
+	struct declaration *d = ctx;
+	fail(d, EX_TEMPFAIL);
+	client_close(&d->client);
+}
+
+static const struct client_handler handler = {
+	.on_up = on_up,
+	.on_down = on_down,
+	.on_event = on_event,
+	.on_interrupt = on_interrupt,
+};
+
+static int run_client(struct declaration *d, mtime wait)
+{
+	struct config *config = d->config;
+	int exit_code = client_init_hosts(
+		&d->client, COMMAND, config->hosts, config->host_count, wait, &handler, d);
+
+	config->hosts = NULL;
+	config->host_count = 0;
+	if (exit_code == EX_OK) {
+		client_run(&d->client);
+		exit_code = client_verdict(&d->client, COMMAND);
+	}
+	client_release(&d->client);
+	return exit_code == EX_OK ? d->exit_code : exit_code;
+}
+
+/* ---------- the command ---------- */
+
+static int unknown_pool(const struct declaration *d)
+{
+	for (char *const *name = d->names; *name; name++) {
+		size_t i = 0;
+		while (i < d->config->pool_count && strcmp(d->config->pools[i].name, *name) != 0)
+			i++;
+		if (i < d->config->pool_count)
+			continue;
+		console_problem(COMMAND, "there is no pool %s", *name);
+		return EX_DATAERR;
+	}
+	return EX_OK;
+}
+
+static int declare_all(char *const *names, const char *file, mtime wait)
+{
+	struct config_flags flags = {.is_for_other_process = true, .file = file};
+	struct declaration d = {.names = names};
+	struct problems problems = {0};
+	enum rc rc = config_load(&flags, environ, &d.config, &problems);
+	int exit_code;
+
+	if (rc != RC_OK) {
+		exit_code = console_problems(COMMAND, rc, &problems);
+	} else {
+		exit_code = unknown_pool(&d);
+		if (exit_code == EX_OK)
+			exit_code = run_client(&d, wait);
+	}
+	config_free(d.config);
+	problems_release(&problems);
+	return exit_code;
+}
+
+int declare_main(int argc, char **argv)
+{
+	mtime wait = WAIT_DEFAULT;
+	int option, exit_code = -1;
+
+	while (exit_code < 0 &&
+		(option = cli_next_option(COMMAND, ":", argc, argv, options)) != -1) {
+		if (option == 'w')
+			exit_code = cli_read_duration(COMMAND, "--wait", &wait);
+		else if (option == 'h')
+			exit_code = fputs(help, stdout) >= 0 ? EX_OK : EX_IOERR;
+		else
+			exit_code = EX_USAGE;
+	}
+	if (exit_code >= 0)
+		return exit_code;
+	if (optind == argc)
+		return cli_problem(COMMAND, "a FILE is needed");
+	return declare_all(argv + optind + 1, argv[optind], wait);
+}
