@@ -1,4 +1,5 @@
 /* The pool's effects in a run: the real channel machines, and fake workers. */
+#include "message/same.h"
 #include "sim/blame.h"
 #include "sim/copies.h"
 #include "sim/cover.h"
@@ -144,11 +145,10 @@ static bool do_ask(
 	return true;
 }
 
-/* A body holds the number of its message. */
 static bool do_is_same(void *io, const struct delivery *a, const struct delivery *b)
 {
 	(void)io;
-	return text_is(a->body, b->body);
+	return message_is_same(a, b);
 }
 
 static bool do_allow_slots(void *io, uint16_t slots)

@@ -205,12 +205,6 @@ void order_event(struct pool_runtime *runtime, const struct event *event)
 {
 	if (!order_of(runtime)->is_on)
 		return;
-	if (event->kind == DELIVERY) { /*HACK*/
-		event->source.delivery->key = order_key(
-			ordered_at(runtime, account_id(event->source.delivery->body))->key);
-		event->source.delivery->is_high =
-			ordered_at(runtime, account_id(event->source.delivery->body))->is_high;
-	}
 	if (event->kind == DELIVERY || event->kind == SOURCE_UP)
 		runtime->hand.heard_at = runtime->world->now;
 	if (event->kind == TURN_END && is_silent(runtime))

@@ -14,6 +14,7 @@
 #define ORDER_KEYS_MAX 6   /* sessions of a run, numbered from 1; 0: the messages without a key */
 #define HAND_MAX       256 /* messages with a key that a pool has in hand */
 
+struct consumer_config;
 struct pool_runtime;
 struct world;
 struct worker_task;
@@ -86,6 +87,7 @@ struct hand {
 void order_choose(struct world *);
 /* Choose the configuration of a pool; does nothing in a run without sessions. */
 void order_configure(struct pool_runtime *);
+void order_configure_consumer(const struct order *, struct consumer_config *);
 /* Choose key and lane of a message that is about to be published, and append its headers. Return
  * its priority. is_invalid: something must be wrong with it; set to false if its key is. */
 uint8_t order_arrive(struct world *, uint32_t id, bool *is_invalid, struct buf *headers);

@@ -32,7 +32,7 @@ static void choose_config(struct random *random, struct session_config *config)
 {
 	static const mtime quanta[] = {1, MTIME_MS, 50 * MTIME_MS},
 			   idles[] = {0, 0, 100 * MTIME_MS, 30 * MTIME_SECOND},
-			   ages[] = {MTIME_NEVER, MTIME_NEVER, MTIME_NEVER};
+			   ages[] = {MTIME_NEVER, MTIME_MINUTE, 10 * MTIME_MINUTE};
 
 	config->quantum = random_chance(random, 700) ? 1 + random_below(random, 4) : 0;
 	config->quantum_time = choose_time(random, quanta, 3);
@@ -76,6 +76,15 @@ void order_configure(struct pool_runtime *runtime)
 	runtime->config.policy.blocks_session = order->config.on_failure == SESSION_BLOCK;
 }
 
+void order_configure_consumer(const struct order *order, struct consumer_config *config)
+{
+	if (!order->is_on)
+		return;
+	config->key = (struct key_source){.kind = KEY_HEADER, .header = TEXT("session")};
+	config->is_ordered = true;
+	config->is_return_free = order->config.is_return_free;
+}
+
 /* ---------- arrivals ---------- */
 
 /* Some keys have more messages than others. An integer is the same key as its digits. */
@@ -109,7 +118,7 @@ uint8_t order_arrive(struct world *world, uint32_t id, bool *is_invalid, struct 
 	uint8_t priority = (uint8_t)random_below(random, PRIORITIES);
 	uint32_t a = random_below(random, order->keys), b = random_below(random, order->keys);
 
-	if (*is_invalid && random_chance(random, 0)) {
+	if (*is_invalid && random_chance(random, 300)) {
 		*is_invalid = false;
 		put_bad_key(random, headers);
 		return priority;
