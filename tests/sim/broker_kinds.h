@@ -36,6 +36,7 @@ struct queue {
 	struct link ready; /* in order */
 	struct link held;  /* dead letters without a target */
 	struct queue_arguments arguments;
+	int64_t policy_limit; /* of returns, by a policy; 0: none */
 	uint32_t unacked;
 	uint64_t active; /* single_active: the number of the active consumer; 0: none */
 };

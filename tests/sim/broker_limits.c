@@ -50,16 +50,20 @@ void broker_set_delivery_limit(struct broker *broker, const char *name, uint32_t
 {
 	struct queue *queue = queue_find(broker, text_from(name));
 
-	if (queue)
+	if (queue && queue->arguments.has_limit)
+		queue->policy_limit = returns;
+	else if (queue)
 		queue->arguments.limit = returns ? (int64_t)returns : LIMIT_NONE;
 }
 
 bool limit_is_passed(struct broker *broker, const struct stored *stored)
 {
-	const struct queue_arguments *arguments = &stored->queue->arguments;
+	const struct queue *queue = stored->queue;
+	bool is_passed =
+		queue->arguments.limit != LIMIT_NONE && stored->returns > queue->arguments.limit;
 
-	if (!arguments->quorum || arguments->limit == LIMIT_NONE ||
-		stored->returns <= arguments->limit)
+	is_passed |= queue->policy_limit && stored->returns > queue->policy_limit;
+	if (!queue->arguments.quorum || !is_passed)
 		return false;
 	sim_trace("broker: copy %llu came back %u times, over its limit",
 		(unsigned long long)stored->instance, stored->returns);

@@ -66,6 +66,7 @@ void choose_limits(struct world *world)
 	broker_set_ack_timeout(world->broker, world->ack_timeout);
 	broker_log_late(
 		world->broker, chance % 2 ? COMMANDS_LIMIT : 1 + lowered / MTIME_SECOND % 3);
-	if (random_chance(random, 300) && settings_has(world->settings, TROUBLE_LIMIT))
+	if (random_chance(random, 300) && settings_has(world->settings, TROUBLE_LIMIT) &&
+		!world->order.config.is_return_free)
 		broker_set_delivery_limit(world->broker, WORLD_QUEUE, DELIVERY_LIMIT);
 }

@@ -90,12 +90,23 @@ static uint32_t first_detached(const struct pool_runtime *runtime, const struct 
 	return 0;
 }
 
+/* The broker does not have it from this channel any more, or not yet. */
+static bool is_lost_at_once(const struct pool_runtime *runtime, uint64_t tag)
+{
+	const struct client_link *link = pool_link(runtime);
+
+	return !link->peer || !broker_instance_of(link->peer, runtime->channel, tag);
+}
+
+/* It must not come again in a stop in good order, unless it is on its way already. */
 static void note_ended(struct pool_runtime *runtime, uint32_t id)
 {
 	struct account *account = &runtime->world->account;
 	uint64_t instance = ordered_at(runtime, id)->instance;
 
-	account_ended(account, instance, account->requeues[instance], runtime->supervisor->number);
+	if (!is_lost_at_once(runtime, runtime->hand.held[id].tag))
+		account_ended(account, instance, account->requeues[instance],
+			runtime->supervisor->number);
 }
 
 static void attach(struct pool_runtime *runtime, uint32_t id, uint64_t tag)
@@ -144,9 +155,9 @@ void order_begin(struct pool_runtime *runtime)
 {
 	struct hand *hand = &runtime->hand;
 
+	hand->count = 0;
 	if (!order_of(runtime)->is_on)
 		return;
-	hand->count = 0;
 	memset(hand->held, 0, sizeof hand->held);
 	memset(hand->is_paused, 0, sizeof hand->is_paused);
 	memset(hand->drained, 0, sizeof hand->drained);
@@ -223,7 +234,7 @@ void order_stepped(struct pool_runtime *runtime, const struct event *event)
 		return;
 	order_turns_follow(runtime);
 	order_facts_follow(runtime);
-	if (event->kind != TURN_END)
+	if (event->kind != TURN_END || pool_is_forced(&runtime->pool->context))
 		return;
 	order_turns_check(runtime);
 	order_facts_check(runtime);
@@ -291,6 +302,8 @@ static void check_turn(const struct pool_runtime *runtime, uint32_t id)
 	sim_require(held->state == HAND_WAITING || held->state == HAND_PARKED,
 		"message %u is begun in state %d", id, held->state);
 	sim_require(!held->is_detached, "message %u is begun while it is detached", id);
+	sim_require(!hand->is_paused[ordered_at(runtime, id)->key],
+		"message %u is begun while its session is paused", id);
 	sim_require(held->state != HAND_PARKED || runtime->world->now >= held->due,
 		"message %u is begun %lld us too early", id,
 		(long long)(held->due - runtime->world->now));
@@ -302,18 +315,18 @@ static void check_turn(const struct pool_runtime *runtime, uint32_t id)
 	}
 }
 
-/* All before it in its lane were done since it was last their turn; those behind it follow again.
- */
+/* All before it in its lane have passed. If it has passed before, those behind it follow again. */
 static void check_passed(struct order *order, uint32_t id, uint32_t last)
 {
 	struct ordered *message = order->message;
+	bool is_repeat = message[id].has_passed;
 
 	for (uint32_t other = 1; other <= last; other++) {
 		if (!is_in_lane(&message[id], &message[other]) || message[other].is_gone)
 			continue;
 		sim_require(other >= id || message[other].has_passed,
 			"message %u is begun before message %u of its lane", id, other);
-		if (other >= id)
+		if (other >= id && is_repeat)
 			message[other].has_passed = false;
 	}
 }
@@ -409,7 +422,8 @@ void order_gone(struct pool_runtime *runtime, const struct worker_task *task, bo
 	held->is_suspect |= is_suspect;
 	if (held->state != HAND_RUNNING)
 		return;
-	held->state = HAND_WAITING;
+	held->state = held->failures || held->is_suspect ? HAND_PARKED : HAND_WAITING;
+	held->due = runtime->world->now;
 	order_turns_unsent(runtime, task);
 }
 
@@ -455,14 +469,6 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 }
 
 /* ---------- acks ---------- */
-
-/* The broker does not have it from this channel any more, or not yet. */
-static bool is_lost_at_once(const struct pool_runtime *runtime, uint64_t tag)
-{
-	const struct client_link *link = pool_link(runtime);
-
-	return !link->peer || !broker_instance_of(link->peer, runtime->channel, tag);
-}
 
 /* This one and those behind it in its lane come again. */
 static void excuse(struct order *order, uint32_t id)

@@ -33,7 +33,8 @@ struct ordered {
 };
 
 struct order {
-	bool is_on; /* this run has sessions */
+	bool is_on;     /* this run has sessions */
+	bool is_single; /* the queue has a single active consumer */
 	struct session_config config;
 	uint16_t prefetch;
 	uint32_t keys;        /* in use */

@@ -54,6 +54,7 @@ void order_choose(struct world *world)
 	if (world->seed % SESSIONS_EVERY || !world_may(world, TROUBLE_SESSIONS))
 		return;
 	order->is_on = true;
+	order->is_single = random_chance(random, 800);
 	order->prefetch = (uint16_t)(1 + random_below(random, PREFETCH_MAX));
 	order->keys = 1 + random_below(random, ORDER_KEYS_MAX);
 	order->keyed_share = random_chance(random, 500) ? 1000 : random_below(random, 1000);

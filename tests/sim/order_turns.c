@@ -68,7 +68,8 @@ static uint32_t find_ready(const struct pool_runtime *runtime)
 	look_at_hand(runtime, standing);
 	for (uint8_t key = 1; key <= ORDER_KEYS_MAX; key++)
 		if (standing[key].has_task && !standing[key].is_running &&
-			!standing[key].is_held_up && has_place(runtime, key))
+			!standing[key].is_held_up && !runtime->hand.is_paused[key] &&
+			has_place(runtime, key))
 			ready |= 1u << key;
 	return ready;
 }
