@@ -37,11 +37,14 @@ static uint32_t alone_max(const struct pool_runtime *runtime)
 	return up < 2 ? 1 : up / 2;
 }
 
-static bool is_known_suspect(const struct account *account, const struct worker_task *task,
+static bool is_known_suspect(const struct pool_runtime *runtime, const struct worker_task *task,
 	const struct delivery *delivery)
 {
+	const struct account *account = &runtime->world->account;
 	bool was_open = account->suspected[task->instance] == task->requeues + 1;
 
+	if (order_has_key(account->order, task->id))
+		return runtime->hand.held[task->id].is_suspect;
 	if (task->instance == 0)
 		return delivery->is_suspect;
 	return was_open || account->facts[task->instance].suspect;
@@ -55,7 +58,7 @@ static const struct delivery *first_of(const struct link *list)
 }
 
 /* Nothing is sent beside it, and not too many workers work alone. A pool of one worker takes the
- * older task first, suspect or not. */
+ * older task first, suspect or not, unless there are sessions, which take turns. */
 static void check_suspect(const struct pool_runtime *runtime, const struct worker *worker,
 	const struct worker_task *task, const struct delivery *delivery)
 {
@@ -63,7 +66,8 @@ static void check_suspect(const struct pool_runtime *runtime, const struct worke
 
 	sim_require(worker->count == 0, "message %u is a suspect and not alone in its worker",
 		task->id);
-	sim_require(count_up(runtime) > 1 || !next || next->tag > delivery->tag,
+	sim_require(count_up(runtime) > 1 || !next || next->tag > delivery->tag ||
+			    runtime->world->order.is_on,
 		"message %u is a suspect, and older ones wait for the only worker", task->id);
 	sim_require(count_alone(runtime) < alone_max(runtime), "%u of %u workers work alone",
 		count_alone(runtime) + 1, count_up(runtime));
@@ -80,7 +84,8 @@ static void check_ordinary(const struct pool_runtime *runtime, uint16_t slot,
 
 	sim_require(!(slots_at(&pool->slots, slot)->pipe.closed & PIPE_ALONE),
 		"message %u is sent to a worker that is kept for a suspect", task->id);
-	sim_require(!suspect || suspect->tag > delivery->tag || pool->tasks.dispatch.alone > 0,
+	sim_require(!suspect || suspect->tag > delivery->tag || pool->tasks.dispatch.alone > 0 ||
+			    runtime->world->order.is_on,
 		"message %u overtakes a suspect", task->id);
 	for (uint16_t i = 0; i < pool->slots.all.count; i++) {
 		const struct pipe *pipe = &slots_at(&pool->slots, i)->pipe;
@@ -103,7 +108,7 @@ void blame_sent(struct pool_runtime *runtime, uint16_t slot, struct worker_task 
 	supervisor->latest_id = task->task_id;
 	if (!workers_have_many(runtime))
 		return;
-	task->is_suspect = is_known_suspect(&runtime->world->account, task, delivery);
+	task->is_suspect = is_known_suspect(runtime, task, delivery);
 	sim_require(worker->count == 0 || !worker->tasks[0].is_suspect,
 		"message %u is sent beside a suspect", task->id);
 	for (uint32_t i = 0; i < worker->count; i++)
@@ -212,6 +217,7 @@ static bool may_send(const struct pool_runtime *runtime)
 
 	return runtime->pool->context.phase == POOL_RUNS && tasks->dispatch.queued_count > 0 &&
 	       tasks->send_again == MTIME_NEVER &&
+	       !(tasks->sessions && tasks->source.state == SOURCE_IS_CLOSING) &&
 	       tasks->outbox.bytes <= runtime->config.outbox_limit &&
 	       !(is_exclusive && tasks->dispatch.in_pipes > 0);
 }
@@ -416,9 +422,14 @@ static struct worker_task *find_ended(struct workers *workers, uint64_t task_id)
 	return NULL;
 }
 
-static bool ends_an_attempt(const struct notice *notice)
+/* An operator may give up one whose attempts ended before. */
+static bool ends_an_attempt(const struct pool_runtime *runtime, const struct notice *notice)
 {
-	return notice->kind == NOTICE_TASK_RETRIED || notice->kind == NOTICE_TASK_GIVEN_UP;
+	if (notice->delivery &&
+		runtime->world->order.message[account_id(notice->delivery->body)].is_disposed)
+		return false;
+	return notice->kind == NOTICE_TASK_RETRIED || notice->kind == NOTICE_TASK_GIVEN_UP ||
+	       notice->kind == NOTICE_SESSION_BLOCKED;
 }
 
 static bool is_of_a_worker(enum reason reason)
@@ -432,8 +443,8 @@ void blame_told(struct pool_runtime *runtime, const struct notice *notice)
 	bool is_orphan = notice->kind == NOTICE_TASK_ORPHANED;
 	struct worker_task *task;
 
-	if (!workers_have_many(runtime) ||
-		!(is_orphan || (ends_an_attempt(notice) && is_of_a_worker(notice->reason))))
+	if (!workers_have_many(runtime) || !(is_orphan || (ends_an_attempt(runtime, notice) &&
+								  is_of_a_worker(notice->reason))))
 		return;
 	task = find_ended(&runtime->workers, notice->delivery->id);
 	if (task)

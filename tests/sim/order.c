@@ -403,7 +403,7 @@ void order_answered(
 		order_pass(runtime, task->id);
 	} else if (task->slice < policy->slices) {
 		held->state = HAND_WAITING;
-		held->is_front = false;
+		held->is_front = held->is_suspect = false;
 		held->failures = 0;
 	}
 }
@@ -436,6 +436,9 @@ static void park(struct pool_runtime *runtime, uint32_t id, const struct notice 
 	copies_check_retry(
 		&runtime->config.policy, id, notice->reason, notice->duration, held->failures);
 	held->state = HAND_PARKED;
+	held->is_suspect |=
+		workers_have_many(runtime) &&
+		(notice->reason == REASON_CRASHED || notice->reason == REASON_TIMED_OUT);
 	held->failures++;
 	held->due = runtime->world->now + notice->duration;
 }

@@ -43,21 +43,16 @@ static void dispose(struct pool_runtime *runtime, uint32_t id, enum session_queu
 	order_pass(runtime, id);
 }
 
-/* What waits for a worker, or for its next attempt, and does not wait to run alone. */
+/* What waits for a worker, or for its next attempt. */
 static void dispose_queued(struct pool_runtime *runtime, uint8_t key, enum session_queued queued)
 {
 	struct hand *hand = &runtime->hand;
-	struct session_facts facts;
-	bool is_known = pool_session_find(runtime->pool, order_key(key), &facts);
-	bool is_running = is_known && facts.state == SESSION_RUNNING;
-	uint32_t running = is_running ? account_id(facts.front->body) : 0;
 
-	for (uint32_t i = 0; is_known && queued != SESSION_KEEP && i < hand->count; i++) {
+	for (uint32_t i = 0; queued != SESSION_KEEP && i < hand->count; i++) {
 		uint32_t id = hand->ids[i];
 		enum hand_state state = hand->held[id].state;
 
-		if (is_of(runtime, id, key) && id != running && state != HAND_RUNNING &&
-			state != HAND_ENDED)
+		if (is_of(runtime, id, key) && state != HAND_RUNNING && state != HAND_ENDED)
 			dispose(runtime, id, queued);
 	}
 }

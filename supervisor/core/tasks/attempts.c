@@ -103,12 +103,15 @@ static void keep(struct tasks *tasks, struct delivery *delivery, const struct de
 		if (!delivery->failed_at)
 			delivery->failed_at = now;
 		delivery->attempt++;
+		delivery->is_suspect |=
+			decision->reason == REASON_CRASHED || decision->reason == REASON_TIMED_OUT;
 		sessions_park(tasks->sessions, delivery, decision->reason, decision->delay, now);
 		return;
 	}
 	emit(tasks, NOTICE_TASK_HANDED_BACK, delivery, REASON_NONE);
 	delivery->attempt = 0;
 	delivery->failed_at = 0;
+	delivery->is_suspect = false;
 	delivery->soft_ms = delivery->parcel.output->soft_ms;
 	delivery->slice++;
 	output_free(delivery->rest);

@@ -623,20 +623,23 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 	end_wait(pipe);
 }
 
-/* A suspect that waits to run alone waits in its session again, because it is not sent while it is
- * detached. */
+void dispatch_withdraw(struct dispatch *dispatch, const struct session *session, mtime now)
+{
+	struct delivery *front = session->front;
+	if (session->state != SESSION_RUNNING || front->state != DELIVERY_QUEUED)
+		return;
+	unlist(dispatch, front);
+	dispatch_requeue(dispatch, front, now);
+}
+
+/* A suspect that waits to run alone is not sent while it is detached. */
 static void detach(struct dispatch *dispatch, struct source *source, mtime now)
 {
 	for (struct link *link = source->unacked.next; link != &source->unacked;
 		link = link->next) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		bool is_listed = delivery->session && delivery->session->state == SESSION_RUNNING &&
-				 delivery->session->front == delivery &&
-				 delivery->state == DELIVERY_QUEUED;
-		if (!is_listed)
-			continue;
-		unlist(dispatch, delivery);
-		dispatch_requeue(dispatch, delivery, now);
+		if (delivery->session && delivery->session->front == delivery)
+			dispatch_withdraw(dispatch, delivery->session, now);
 	}
 	sessions_detach(dispatch->sessions, source, now);
 }

@@ -96,6 +96,9 @@ void dispatch_offer(struct dispatch *, struct delivery *);
 /* Put a task that came back from a pipe before those that wait, or before those of its session. It
  * moves in. */
 void dispatch_requeue(struct dispatch *, struct delivery *, mtime now);
+/* If the session's front task is a suspect that waits to run alone, it waits in its session again.
+ */
+void dispatch_withdraw(struct dispatch *, const struct session *, mtime now);
 /* Close each pipe whose head had run for pipe_wait or longer at arrived_after, until that head
  * ends. True: a pipe was closed. */
 bool dispatch_hold_up(struct dispatch *, mtime arrived_after);

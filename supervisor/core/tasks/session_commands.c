@@ -123,6 +123,8 @@ const char *tasks_command_session(struct tasks *tasks, const struct event *event
 		if (!session)
 			return "there is no memory for another session";
 	}
+	if (session)
+		dispatch_withdraw(&tasks->dispatch, session, tasks->context->now);
 	return session ? verbs[event->session.verb](tasks, session, event)
 		       : "no session has this key";
 }
