@@ -372,7 +372,8 @@ static void count_failure(const struct pool_runtime *runtime, const struct worke
 
 	cover_mark(COVER_SUSPECT, SUSPECT_FAILED, !task->is_suspect);
 	account->message[task->id].failures++;
-	account_ended(account, task->instance, task->requeues, runtime->supervisor->number);
+	if (!order_has_key(account->order, task->id))
+		account_ended(account, task->instance, task->requeues, runtime->supervisor->number);
 }
 
 /* A worker may still have it from a channel that was lost: that is past. */

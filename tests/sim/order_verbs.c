@@ -82,6 +82,7 @@ static void expect(struct pool_runtime *runtime, const struct event *event, uint
 		hand->is_paused[key] = false;
 		break;
 	case SESSION_VERB_RETRY:
+		hand->held[failed].failures += hand->held[failed].state == HAND_BLOCKED;
 		hand->held[failed].state = HAND_PARKED;
 		hand->held[failed].due = runtime->world->now;
 		break;
@@ -89,6 +90,12 @@ static void expect(struct pool_runtime *runtime, const struct event *event, uint
 		dispose(runtime, failed, SESSION_DEAD_LETTER);
 		break;
 	}
+}
+
+/* Its worker has ended, and nobody knows why. */
+static bool is_only_suspect(const struct held *held)
+{
+	return held->state == HAND_PARKED && held->failures == 0;
 }
 
 static bool is_refused(const struct pool_runtime *runtime, enum session_verb verb, uint8_t key)
@@ -99,7 +106,7 @@ static bool is_refused(const struct pool_runtime *runtime, enum session_verb ver
 	if (verb == SESSION_VERB_RETRY)
 		return !failed || !order_is_fit(runtime, failed);
 	if (verb == SESSION_VERB_SKIP)
-		return !failed;
+		return !failed || is_only_suspect(&runtime->hand.held[failed]);
 	return verb != SESSION_VERB_PAUSE &&
 	       !pool_session_find(runtime->pool, order_key(key), &facts);
 }
