@@ -1,5 +1,6 @@
 /* docs/control.md is complete: it names each metric and each JSON member of a supervisor, and no
  * other metric. */
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/page.h"
 #include "system/system.h"
@@ -30,9 +31,19 @@ static void expect_on_page(const char *name)
 	ck_assert_msg(is_there, "docs/control.md does not name %s", name);
 }
 
-static void serve_a_pool(void)
+/* A pool without sessions, and one with a session that is paused, with a task. */
+static void serve_pools(void)
 {
-	page_serve(page_echo_pool("first", 2), 0);
+	const char *queue = scratch_text("%s.ordered", fixture.queue);
+
+	page_serve(scratch_text("%s- {name: ordered, queue: '%s', declare: on, command: ['%s'], "
+				"session: {key: 'header:session'}}\n",
+			   page_echo_pool("first", 2), queue, fixture_built("workers/echo")),
+		0);
+	control_await("/readyz", 200);
+	RUN(0, "session", "pause", "ordered", "a key");
+	client_post(fixture.client, queue,
+		&(struct letter){.body = "x", .headers = {{"session", "a key"}}});
 	control_post_many(0, 50);
 	control_expect_done(50);
 }
@@ -40,7 +51,7 @@ static void serve_a_pool(void)
 /* Keys that are reasons or names of pools are data. */
 static bool has_free_keys(const char *name)
 {
-	return strstr(name, "_by_reason") != NULL || strcmp(name, "pools") == 0;
+	return strstr(name, "_by_") != NULL || strcmp(name, "pools") == 0;
 }
 
 static void expect_members(const json_t *value)
@@ -59,21 +70,23 @@ static void expect_members(const json_t *value)
 
 START_TEST(each_json_member_is_documented)
 {
-	static const char *const paths[] = {
-		"/v1/status", "/v1/pools", "/v1/workers", "/v1/log-level"};
-	serve_a_pool();
+	static const char *const paths[] = {"/v1/status", "/v1/pools", "/v1/workers",
+		"/v1/log-level", "/v1/pools/ordered/sessions?tasks=true",
+		"/v1/pools/ordered/sessions?count=true"};
+	serve_pools();
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
 		json_t *answer = control_get_json(paths[i]);
 		expect_members(answer);
 		json_decref(answer);
 	}
+	expect_members(control_parse(RUN(0, "session", "drain", "ordered", "a key", "--json")));
 }
 END_TEST
 
 START_TEST(each_metric_is_documented)
 {
 	static const char type[] = "# TYPE ";
-	serve_a_pool();
+	serve_pools();
 	char *exposition = control_get("/metrics", 200);
 	for (const char *at = exposition; (at = strstr(at, type)) != NULL; at++) {
 		const char *name = at + strlen(type);
@@ -86,7 +99,7 @@ END_TEST
 
 START_TEST(each_documented_metric_exists)
 {
-	serve_a_pool();
+	serve_pools();
 	char *exposition = control_get("/metrics", 200);
 	int count = 0;
 	for (const char *at = the_page(); (at = strstr(at, "`wpool_")) != NULL; at++) {

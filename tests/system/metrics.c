@@ -1,5 +1,6 @@
 /* /metrics in use: Debian's Prometheus accepts it, the rules and the Grafana dashboard name
  * existing metrics, and each of their queries has a result. */
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/http.h"
@@ -42,10 +43,16 @@ static void post_status(const char *status)
 		&(struct letter){.body = "x", .headers = {{"X-Status", status}}});
 }
 
-/* Done, retried, given up. */
+/* Done, retried, given up; and a pool with a session, which is paused. */
 static void serve_some(void)
 {
-	page_serve(page_echo_pool("first", 2), 0);
+	page_serve(
+		scratch_text("%s- {name: ordered, queue: '%s.ordered', declare: on, "
+			     "command: ['%s'], session: {key: 'header:session'}}\n",
+			page_echo_pool("first", 2), fixture.queue, fixture_built("workers/echo")),
+		0);
+	control_await("/readyz", 200);
+	RUN(0, "session", "pause", "ordered", "a key");
 	control_post_many(0, 50);
 	post_status("400");
 	post_status("500");
