@@ -138,6 +138,13 @@ static void do_lost(void *io)
 	tokens->handler->lost(tokens->io);
 }
 
+static void do_handed_over(void *io)
+{
+	struct token_channel *tokens = io;
+
+	tokens->handler->handed_over(tokens->io);
+}
+
 static void do_lease(void *io, mtime until)
 {
 	struct token_channel *tokens = io;
@@ -152,6 +159,7 @@ static const struct token_effects effects = {
 	.give_back = do_give_back,
 	.held = do_held,
 	.lost = do_lost,
+	.handed_over = do_handed_over,
 	.lease = do_lease,
 };
 

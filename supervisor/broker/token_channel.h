@@ -22,6 +22,7 @@ struct token_channel_config {
 struct token_handler {
 	void (*held)(void *io, const struct token_grant *);
 	void (*lost)(void *io);
+	void (*handed_over)(void *io);
 	void (*lease)(void *io, mtime until);
 };
 

@@ -176,7 +176,7 @@ static struct token_grant grant_of(const struct token *token, mtime now)
 		grant.delay = was_ours ? wait_at(token, now) : top->delay;
 	grant.is_orderly = top->is_orderly || was_ours;
 	grant.deaths = top->deaths + (grant.is_orderly || top->deaths == UINT32_MAX ? 0 : 1);
-	if (top->is_orderly)
+	if (!was_ours)
 		grant.handover = top->handover;
 	return grant;
 }
@@ -272,6 +272,8 @@ static void lose_lease(struct token *token)
 	set_lease(token, 0);
 	token->effects->lost(token->io);
 	token->state = TOKEN_STANDBY;
+	token->handover_len = 0;
+	token->is_handover_new = false;
 }
 
 static void leave_for_good(struct token *token)
@@ -449,7 +451,10 @@ void token_confirmed(struct token *token, mtime now)
 		return;
 	}
 	token->next.is_confirmed = true;
-	token->is_handover_new = token->is_handover_new && !token->is_handover_sent;
+	if (token->is_handover_new && token->is_handover_sent) {
+		token->is_handover_new = false;
+		token->effects->handed_over(token->io);
+	}
 	if (token->state == TOKEN_LEAVING) {
 		ack_tag(token, token->top_tag);
 		leave_for_good(token);
@@ -550,8 +555,7 @@ struct token_facts token_facts(const struct token *token)
 {
 	struct token_facts facts = {.state = token->state,
 		.is_held = token->state == TOKEN_HOLDING,
-		.refused_window = token->refused_window,
-		.is_handed_over = !token->is_handover_new};
+		.refused_window = token->refused_window};
 
 	if (token->has_top) {
 		facts.holder = token->top.holder;

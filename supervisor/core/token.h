@@ -43,7 +43,7 @@ struct token_grant {
 	bool is_orderly; /* the former holder left in order, or was this pool itself */
 	uint32_t deaths;
 	mtime delay;          /* wait so long before anything redelivered runs */
-	struct text handover; /* of an orderly holder; borrowed for the call */
+	struct text handover; /* of the former holder, if it was another; borrowed for the call */
 };
 
 struct token_config {
@@ -65,6 +65,8 @@ struct token_effects {
 	void (*held)(void *io, const struct token_grant *);
 	/* The pool must not run keyed tasks any more. */
 	void (*lost)(void *io);
+	/* A token with the latest handover is confirmed: each later holder gets it. */
+	void (*handed_over)(void *io);
 	/* The pool may run keyed tasks until then; 0: it may not, or has none. */
 	void (*lease)(void *io, mtime until);
 };
@@ -91,7 +93,6 @@ struct token_facts {
 	mtime renewed_at; /* is_held: the latest proven renewal was sent */
 	uint32_t deaths;
 	uint32_t refused_window; /* another window that the latest token names; 0: none */
-	bool is_handed_over;     /* a token with the latest handover is confirmed */
 };
 
 struct token;
@@ -118,8 +119,8 @@ void token_confirmed(struct token *, mtime now);
 void token_leave(struct token *, mtime now);
 /* For the tokens that follow. */
 void token_configure(struct token *, uint32_t window, mtime delay);
-/* Put bytes into the tokens that follow, and publish one at once if this pool is active. They are
- * copied. False: longer than TOKEN_HANDOVER_MAX; nothing has changed. */
+/* Put bytes into the tokens that follow until the lease is lost, and publish one at once if this
+ * pool is active. They are copied. False: longer than TOKEN_HANDOVER_MAX; nothing has changed. */
 bool token_hand_over(struct token *, struct text, mtime now);
 
 /* When to call token_tick; MTIME_NEVER: it has nothing to do. */

@@ -103,6 +103,13 @@ static void do_hand_over(void *io, const struct session_handover *handover)
 	pool_token_hand_over(&runtime->token, handover);
 }
 
+static void do_name(void *io, const struct session_handover *handover)
+{
+	struct pool_runtime *runtime = io;
+
+	pool_token_name(&runtime->token, handover);
+}
+
 static const struct effects effects = {
 	.send = do_send,
 	.ack = do_ack,
@@ -115,6 +122,7 @@ static const struct effects effects = {
 	.allow_slots = do_allow_slots,
 	.waited = do_waited,
 	.emit = do_emit,
+	.name = do_name,
 	.hand_over = do_hand_over,
 };
 

@@ -48,6 +48,14 @@ static void on_lost(void *io)
 	pool_step(token->pool, clock_now(), &(struct event){.kind = TOKEN_LOST});
 }
 
+static void on_handed_over(void *io)
+{
+	struct pool_token *token = io;
+
+	if (token->has_named)
+		pool_step(token->pool, clock_now(), &(struct event){.kind = TOKEN_NAMED});
+}
+
 static void on_lease(void *io, mtime until)
 {
 	struct pool_token *token = io;
@@ -86,7 +94,7 @@ bool pool_token_init(struct pool_token *token, const struct pool_config *config,
 	token->lease = pool_token_lease(config, origin->place);
 	name_holder(token, origin);
 	snprintf(token->queue, sizeof token->queue, "%s" TOKEN_QUEUE_SUFFIX, queue);
-	token->handler = (struct token_handler){on_held, on_lost, on_lease};
+	token->handler = (struct token_handler){on_held, on_lost, on_handed_over, on_lease};
 	token->config = (struct token_channel_config){.channel = TOKEN_CHANNEL,
 		.queue = text_from(token->queue),
 		.token = {text_from(token->holder), config->prefetch,
@@ -123,31 +131,52 @@ void pool_token_hand_over(struct pool_token *token, const struct session_handove
 	handover_add(&token->handover, handover);
 }
 
-/* It stays in the token until the next holder has it. */
-static void write_handover(struct pool_token *token)
+/* They stay in the token until the next holder has it. */
+static void publish_handover(struct pool_token *token, struct handover_writer *items)
 {
 	struct buf bytes;
 
+	buf_init(&bytes, TOKEN_HANDOVER_MAX);
+	if (items->count > 0)
+		handover_write(items, &bytes);
+	token_hand_over(token_channel_token(token->channel), buf_text(&bytes), clock_boot());
+	buf_release(&bytes);
+	items->count = items->left_out = 0;
+	buf_clear(&items->items);
+}
+
+void pool_token_name(struct pool_token *token, const struct session_handover *handover)
+{
+	struct handover_writer items;
+
+	if (!token->channel)
+		return;
+	handover_init(&items, TOKEN_HANDOVER_MAX);
+	if (handover)
+		handover_add(&items, handover);
+	publish_handover(token, &items);
+	handover_release(&items);
+	token->has_named = handover != NULL;
+}
+
+static void hand_over_sessions(struct pool_token *token)
+{
 	if (token->handover.left_out > 0)
 		channel_log_line(token->log, LOG_WARN,
 			"what is handed over about sessions is larger than %zu bytes: %u of %u are "
 			"left out, whose attempts count from 0 again",
 			TOKEN_HANDOVER_MAX, token->handover.left_out,
 			token->handover.left_out + token->handover.count);
-	buf_init(&bytes, TOKEN_HANDOVER_MAX);
-	handover_write(&token->handover, &bytes);
-	token_hand_over(token_channel_token(token->channel), buf_text(&bytes), clock_boot());
-	buf_release(&bytes);
-	token->handover.count = token->handover.left_out = 0;
-	buf_clear(&token->handover.items);
+	publish_handover(token, &token->handover);
+	token->has_named = false;
 }
 
 bool pool_token_has_passed(struct pool_token *token)
 {
 	if (!token->channel)
 		return true;
-	if (token->handover.count + token->handover.left_out > 0)
-		write_handover(token);
+	if (token->has_named || token->handover.count + token->handover.left_out > 0)
+		hand_over_sessions(token);
 	token_channel_leave(token->channel, clock_boot());
 	return token_channel_has_left(token->channel);
 }

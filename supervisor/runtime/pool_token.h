@@ -20,6 +20,7 @@ struct pool_token {
 	struct pool *pool;               /* borrowed */
 	struct guard *guard;             /* borrowed */
 	struct handover_writer handover; /* of the pool's sessions, when it is drained */
+	bool has_named;                  /* the token may name a message */
 	unsigned lease;                  /* its number with the guard; 0: none */
 	char queue[POOL_TOKEN_QUEUE_MAX + 1];
 	char holder[TOKEN_HOLDER_MAX + 1];
@@ -44,6 +45,9 @@ void pool_token_release(struct pool_token *);
 /* Another configuration: its prefetch and takeover_delay are used from now on. Whether there is a
  * token does not change. */
 void pool_token_configure(struct pool_token *, const struct pool_config *);
+/* Name the message that is sent next: TOKEN_NAMED follows when the token has it. NULL: name none.
+ */
+void pool_token_name(struct pool_token *, const struct session_handover *);
 /* Add a session to what is handed over with the token. */
 void pool_token_hand_over(struct pool_token *, const struct session_handover *);
 /* Pass the token on, now that the pool is quiet. True: it is passed on, or there is none. Called in

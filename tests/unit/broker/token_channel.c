@@ -129,7 +129,7 @@ static void on_lease(void *io, mtime until)
 }
 
 static const struct channel_log channel_log = {on_log_line, NULL};
-static const struct token_handler handler = {on_held, on_lost, on_lease};
+static const struct token_handler handler = {on_held, on_lost, on_lost, on_lease};
 static const struct token_channel_config config = {.channel = 3,
 	.queue = TEXT("work.token"),
 	.token = {TEXT("us"), 2000, 30 * MTIME_SECOND},

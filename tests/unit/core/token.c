@@ -87,6 +87,12 @@ static void on_lost(void *io)
 	record("LOST");
 }
 
+static void on_handed_over(void *io)
+{
+	(void)io;
+	record("HANDED-OVER");
+}
+
 static void on_lease(void *io, mtime until)
 {
 	(void)io;
@@ -94,7 +100,7 @@ static void on_lease(void *io, mtime until)
 }
 
 static const struct token_effects effects = {
-	on_publish, on_ack, on_requeue, on_give_back, on_held, on_lost, on_lease};
+	on_publish, on_ack, on_requeue, on_give_back, on_held, on_lost, on_handed_over, on_lease};
 
 static const struct token_config config = {{"us", 2}, WINDOW, DELAY};
 
@@ -649,7 +655,6 @@ START_TEST(a_holder_leaves_by_an_orderly_token)
 {
 	become_holder();
 	ck_assert(token_hand_over(token, TEXT("keys"), 0));
-	ck_assert(!token_facts(token).is_handed_over);
 	expect("publish(1.1 keys)");
 	token_leave(token, 1);
 	expect("publish(1.2 orderly keys)");
@@ -657,9 +662,8 @@ START_TEST(a_holder_leaves_by_an_orderly_token)
 	offer(3, "us", 1, 1, 1);
 	offer(4, "us", 1, 2, 1);
 	token_confirmed(token, 1);
-	expect("ack(2)");
+	expect("HANDED-OVER ack(2)");
 	ck_assert_int_eq(token_facts(token).state, TOKEN_LEFT);
-	ck_assert(token_facts(token).is_handed_over);
 	token_leave(token, 2);
 	offer(5, "", 0, 0, 2);
 	expect("");
@@ -713,8 +717,48 @@ START_TEST(a_handover_is_bounded)
 
 	become_holder();
 	ck_assert(!token_hand_over(token, text_of(bytes, sizeof bytes), 0));
-	ck_assert(token_facts(token).is_handed_over);
 	expect("");
+}
+END_TEST
+
+/* It names what may have killed its holder. */
+START_TEST(a_handover_reaches_the_next_holder_of_a_dead_one)
+{
+	struct token_content content = content_of("other", 7, 3);
+
+	token_publisher_up(token, 0);
+	token_up(token, false, 0);
+	content.handover = TEXT("named");
+	token_offer(token, 1, &content, 0);
+	token_confirmed(token, 0);
+	offer(2, "us", 8, 0, 0);
+	expect("publish(0.0) publish(8.0 deaths 1) HELD(delayed deaths 1 named) ack(1)");
+}
+END_TEST
+
+START_TEST(a_handover_is_confirmed_by_the_latest_publish_only)
+{
+	become_holder();
+	token_tick(token, PERIOD);
+	ck_assert(token_hand_over(token, TEXT("a"), PERIOD));
+	token_publisher_down(token);
+	token_publisher_up(token, PERIOD);
+	expect("publish(1.1) publish(1.2 a) publish(1.3 a)");
+	token_confirmed(token, PERIOD);
+	expect("HANDED-OVER");
+	offer(3, "us", 1, 3, PERIOD);
+	token_tick(token, 2 * PERIOD);
+	token_confirmed(token, 2 * PERIOD);
+	expect("ack(2) publish(1.4 a)");
+}
+END_TEST
+
+START_TEST(a_lost_lease_ends_a_handover)
+{
+	become_holder();
+	ck_assert(token_hand_over(token, TEXT("a"), 0));
+	token_tick(token, LEASE);
+	expect("publish(1.1 a) LOST publish(2.0)");
 }
 END_TEST
 
@@ -771,6 +815,9 @@ static Suite *token_suite(void)
 		a_leave_without_a_broker_ends,
 		a_standby_just_leaves,
 		a_handover_is_bounded,
+		a_handover_reaches_the_next_holder_of_a_dead_one,
+		a_handover_is_confirmed_by_the_latest_publish_only,
+		a_lost_lease_ends_a_handover,
 		it_is_renewed_for_hours,
 	};
 

@@ -302,6 +302,11 @@ static void on_lost(void *io)
 	world.lost++;
 }
 
+static void on_handed_over(void *io)
+{
+	(void)io;
+}
+
 static void on_lease(void *io, mtime until)
 {
 	struct supervisor *one = io;
@@ -310,7 +315,7 @@ static void on_lease(void *io, mtime until)
 }
 
 static const struct token_effects effects = {
-	on_publish, on_ack, on_requeue, on_give_back, on_held, on_lost, on_lease};
+	on_publish, on_ack, on_requeue, on_give_back, on_held, on_lost, on_handed_over, on_lease};
 
 static void start(struct supervisor *one)
 {
