@@ -152,7 +152,7 @@ static mtime lease_span(const struct token *token)
 
 static mtime renewal_span(const struct token *token)
 {
-	return token->config.delay / TOKEN_RENEWALS;
+	return mtime_min(token->config.delay / TOKEN_RENEWALS, TOKEN_RENEWAL_MAX);
 }
 
 /* ---------- publishing ---------- */

@@ -22,6 +22,9 @@
 #define TOKEN_NUMBER_MAX ((uint64_t)1 << 40)
 /* The token is renewed so often within takeover_delay. */
 #define TOKEN_RENEWALS 6
+/* At most so long between two of them: a broker closes the channel over a message that is unacked
+ * for 30 minutes. */
+#define TOKEN_RENEWAL_MAX (10 * MTIME_MINUTE)
 /* A holder that lives so long sets the count of deaths to 0. */
 #define TOKEN_DEATHS_KEPT (10 * MTIME_MINUTE)
 
