@@ -78,10 +78,11 @@ static json_t *properties_json(const struct wpool_task *task)
 static json_t *task_json(struct wpool_task *task)
 {
 	int64_t remaining_ms = wpool_task_remaining_ms(task);
-	return json_pack("{s:o, s:b, s:s, s:s, s:o, s:o, s:I}", "body",
+	return json_pack("{s:o, s:b, s:s, s:s, s:o, s:o, s:o, s:I}", "body",
 		text_json(wpool_task_body(task)), "is_text", wpool_task_body_is_text(task),
 		"correlation_id", wpool_task_correlation_id(task), "queue", wpool_task_queue(task),
-		"headers", headers_json(task), "properties", properties_json(task), "remaining_ms",
+		"session", text_json(wpool_task_session(task)), "headers", headers_json(task),
+		"properties", properties_json(task), "remaining_ms",
 		(json_int_t)(remaining_ms == WPOOL_NO_LIMIT ? -1 : remaining_ms));
 }
 

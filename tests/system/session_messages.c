@@ -1,0 +1,171 @@
+/* Messages of sessions on their way through wpool: the key in the task, messages without a usable
+ * key, the rest of a task, attempts, dead letters and their replay. */
+#include "harness/command.h"
+#include "harness/control.h"
+#include "system/system.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Echo workers, on a queue that wpool itself declares. */
+static struct proc *serve(const char *key, const char *settings)
+{
+	client_delete(fixture.client, fixture.queue);
+	struct proc *proc = fixture_serve_pools(scratch_text(
+		"- {name: tested, queue: '%s', declare: on, command: ['%s'], workers: 2, "
+		"properties: true, session: {key: '%s', without_key: reject}, %s}\n",
+		fixture.queue, fixture_built("workers/echo"), key, settings));
+	proc_expect(proc, "consuming queue");
+	return proc;
+}
+
+static void post(const char *key, const char *id, const char *header, const char *value)
+{
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = id,
+			.correlation_id = id,
+			.reply_to = fixture.replies,
+			.headers = {{"X-Status", "201"}, {"session", key}, {header, value}}});
+}
+
+/* ---------- the key ---------- */
+
+static const struct {
+	const char *source, *name, *value; /* of a header; name NULL: a property is the key */
+} sources[] = {
+	{"header:session", "session", "gr\xc3\xbc\xc3\x9f 1"},
+	{"header:account", "account", "7"},
+	{"property:correlation_id", NULL, "c-1"},
+};
+
+START_TEST(a_task_carries_its_key)
+{
+	struct proc *proc = serve(sources[_i].source, "retry: {delay: [100ms]}");
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "x",
+			.correlation_id = sources[_i].name ? "other" : sources[_i].value,
+			.reply_to = fixture.replies,
+			.headers = {{"X-Status", "201"}, {"X-Report", "task"},
+				{sources[_i].name, sources[_i].value}}});
+	struct message *reply = client_take(fixture.client, fixture.replies);
+	json_t *report = json_loads(reply->body, 0, NULL);
+	ck_assert_str_eq(control_text(report, "session"), sources[_i].value);
+	json_decref(report);
+	message_free(reply);
+	fixture_stop(proc);
+}
+END_TEST
+
+static const struct {
+	const char *name, *value, *reason;
+} unfit[] = {
+	{NULL, NULL, "no-session"}, {"Session", "a", "no-session"}, {"session", "", "bad-session"},
+	{"session", "a\xff", "bad-session"}, {"session", NULL, "bad-session"}, /* 256 bytes */
+};
+
+/* They never run, and those behind them do. */
+START_TEST(a_message_without_a_usable_key_is_given_up)
+{
+	char longest[257];
+	struct proc *proc = serve("header:session", "retry: {delay: [100ms]}");
+	memset(longest, 'k', sizeof longest - 1);
+	longest[sizeof longest - 1] = '\0';
+	for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+		const char *value = unfit[i].value ? unfit[i].value : longest;
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = "unfit",
+				.headers = {{"X-Status", "200"}, {unfit[i].name, value}}});
+		struct message *dead = client_take(fixture.client, fixture.dead);
+		ck_assert(message_header_is(dead, "x-wpool-reason", unfit[i].reason));
+		ck_assert_int_eq(message_header_number(dead, "x-wpool-attempt"), 0);
+		message_free(dead);
+	}
+	post(longest + 1, "fits", NULL, NULL);
+	client_expect(fixture.client, fixture.replies, "fits");
+	ck_assert_int_eq(fixture_witnessed(NULL), 1);
+	fixture_stop(proc);
+}
+END_TEST
+
+/* ---------- failures and slices ---------- */
+
+static void expect_replies(const char *const bodies[])
+{
+	for (; *bodies; bodies++)
+		client_expect(fixture.client, fixture.replies, *bodies);
+}
+
+/* All wait behind the first one, whose slices and attempts come before them. */
+START_TEST(slices_and_attempts_keep_their_place)
+{
+	static const char *const headers[][2] = {{"X-Hand-Back", "3"}, {"X-Fail-Until", "2"}};
+	struct proc *proc = serve("header:session", "retry: {attempts: 3, delay: [100ms]}");
+	post("a", "first", headers[_i][0], headers[_i][1]);
+	post("a", "second", headers[_i][0], headers[_i][1]);
+	post("a", "third", NULL, NULL);
+	expect_replies((const char *const[]){"first", "second", "third", NULL});
+	client_expect_ready(fixture.client, fixture.queue, 0);
+	ck_assert_int_le(client_ready(fixture.client, fixture.dead), 0);
+	fixture_stop(proc);
+	ck_assert_int_eq(fixture_witnessed(NULL), 3);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+}
+END_TEST
+
+/* Post a task whose rest fails, and take its dead letter. */
+static struct message *fail_rest(void)
+{
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "rest",
+			.correlation_id = "c-1",
+			.message_id = "m-1",
+			.reply_to = fixture.replies,
+			.headers = {{"session", "a"}, {"X-Hand-Back", "1"}, {"X-Status", "500"}}});
+	return client_take(fixture.client, fixture.dead);
+}
+
+START_TEST(a_dead_letter_has_what_was_counted_in_memory)
+{
+	struct proc *proc = serve("header:session", "retry: {attempts: 2, delay: [100ms]}");
+	struct message *dead = fail_rest();
+	ck_assert_str_eq(dead->body, "rest");
+	ck_assert(message_text_is(dead->properties.correlation_id, "c-1"));
+	ck_assert(message_text_is(dead->properties.message_id, "m-1"));
+	ck_assert(message_header_is(dead, "session", "a"));
+	ck_assert(message_header_is(dead, "x-wpool-reason", "failed"));
+	ck_assert_int_eq(message_header_number(dead, "x-wpool-attempt"), 2);
+	ck_assert_int_eq(message_header_number(dead, "x-wpool-slice"), 1);
+	ck_assert_int_eq(message_header_number(dead, "X-Hand-Back"), 0);
+	message_free(dead);
+	fixture_stop(proc);
+}
+END_TEST
+
+/* It begins at its first attempt and slice, in its session. */
+START_TEST(a_replayed_dead_letter_finds_its_session)
+{
+	struct proc *proc = serve("header:session", "retry: {attempts: 2, delay: [100ms]}");
+	post("a", "fails", "X-Fail-Until", "2");
+	client_expect_ready(fixture.client, fixture.dead, 1);
+	fixture_stop(proc);
+	proc = fixture_serve_pools(scratch_text(
+		"- {name: tested, queue: '%s', command: ['%s'], properties: true, session: {key: "
+		"'header:session', without_key: reject}, retry: {attempts: 3, delay: [100ms]}}\n",
+		fixture.queue, fixture_built("workers/echo")));
+	command_expect_text(RUN(0, "dead-letters", "replay", "--queue", fixture.queue, "--broker",
+				    broker_url(fixture.broker)),
+		"1 replayed");
+	client_expect(fixture.client, fixture.replies, "fails");
+	fixture_stop(proc);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("session_messages",
+		{a_task_carries_its_key, sizeof sources / sizeof *sources},
+		{a_message_without_a_usable_key_is_given_up, 1},
+		{slices_and_attempts_keep_their_place, 2},
+		{a_dead_letter_has_what_was_counted_in_memory, 1},
+		{a_replayed_dead_letter_finds_its_session, 1});
+}
