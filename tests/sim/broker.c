@@ -226,6 +226,11 @@ void broker_return_late(struct broker *broker)
 	broker->returns_late = true;
 }
 
+bool broker_is_returning(const struct broker *broker)
+{
+	return !list_is_empty(&broker->departed);
+}
+
 void broker_work(struct broker *broker, bool generous)
 {
 	depart_work(broker, generous);

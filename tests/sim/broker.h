@@ -64,6 +64,8 @@ void broker_log_late(struct broker *, uint32_t limit);
  * consumer, and what it held is unacked. What was on its way to it comes back, too, and counts as
  * returned; at basic.cancel it comes back at once, before what the consumer holds. */
 void broker_return_late(struct broker *);
+/* True: a queue has not noticed the end of a channel yet. */
+bool broker_is_returning(const struct broker *);
 
 void broker_declare(struct broker *, const char *queue, bool quorum);
 /* Declare a quorum queue with x-single-active-consumer and without a delivery limit. */

@@ -88,6 +88,7 @@ static void pause(struct world *world)
 	world_set_time(world, world->now + span);
 }
 
+/* The only consumer of a queue with a single active one is cancelled when the queue is deleted. */
 static void trouble_link(struct world *world, enum trouble what)
 {
 	struct supervisor *supervisor = any_supervisor(world);
@@ -102,7 +103,7 @@ static void trouble_link(struct world *world, enum trouble what)
 		close_a_channel(link, (link->runtime ? link->runtime : runtime)->channel);
 	else if (what == TROUBLE_CONNECTIONS && link->up)
 		close_a_connection(link);
-	else if (what == TROUBLE_CANCEL && pool_link(runtime)->up)
+	else if (what == TROUBLE_CANCEL && pool_link(runtime)->up && !world->order.is_on)
 		broker_cancel_consumers(pool_link(runtime)->peer, runtime->channel);
 	else if (what == TROUBLE_FREEZE)
 		stand_still(world, supervisor);

@@ -240,6 +240,16 @@ void order_stepped(struct pool_runtime *runtime, const struct event *event)
 	order_facts_check(runtime);
 }
 
+bool order_is_at_rest(const struct pool_runtime *runtime)
+{
+	const struct order *order = order_of(runtime);
+
+	for (uint8_t key = 1; order->is_on && key <= order->keys; key++)
+		if (runtime->hand.is_paused[key])
+			return false;
+	return runtime->hand.count == 0;
+}
+
 bool order_is_fit(const struct pool_runtime *runtime, uint32_t id)
 {
 	enum temper temper = runtime->world->account.message[id].temper;

@@ -115,6 +115,8 @@ void order_settled(struct order *, uint32_t id, bool is_requeued);
 /* The broker has dropped it; or all, with their queue. */
 void order_dropped(struct order *, uint32_t id);
 void order_vanished(struct order *);
+/* Nothing is in hand, and no session is paused. */
+bool order_is_at_rest(const struct pool_runtime *);
 /* It is done, or given up: those behind it may begin. */
 void order_pass(struct pool_runtime *, uint32_t id);
 /* False: no worker can get it. */

@@ -234,7 +234,7 @@ bool pool_runtime_is_idle(const struct pool_runtime *runtime)
 	const struct pool *pool = runtime->pool;
 
 	return pool->tasks.source.open == 0 && pool->tasks.outbox.count == 0 &&
-	       pool->tasks.dispatch.in_pipes == 0 && runtime->hand.count == 0;
+	       pool->tasks.dispatch.in_pipes == 0 && order_is_at_rest(runtime);
 }
 
 mtime pool_runtime_deadline(const struct pool_runtime *runtime)

@@ -226,7 +226,8 @@ static bool is_any_without_channel(const struct world *world)
  * ends without a channel is acked only on the next one. */
 static bool loses_acks(const struct world *world)
 {
-	return world->order.is_on && (!world->order.is_single || is_any_without_channel(world));
+	return world->order.is_on && (!world->order.is_single || is_any_without_channel(world) ||
+					     broker_is_returning(world->broker));
 }
 
 /* Drain supervisors in a calm world: no attempt that has ended may be repeated. */
