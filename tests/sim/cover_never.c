@@ -15,19 +15,17 @@ static const struct line rare[] = {
 	{"outbox-loss", "CLOSED", "dead-letter-culprit", "three closes by chance in a row"},
 	{"parcel", "PARCEL_RENEW", "returned", "its queue goes in that moment"},
 	{"outbox-move", "sending", "probing", "the last confirm but a probe publishes a copy"},
-	{"event", "SESSION_COMMAND TOKEN_HELD TOKEN_LOST", NULL, "the core does not have them yet"},
-	{"reason", "REASON_NO_SESSION REASON_BAD_SESSION", NULL, "likewise"},
-	{"effect", "leave", NULL, "likewise"},
-	{"trouble", "sessions", NULL, "likewise"},
 	{"operator", "drain", "leaves", "the end of a run meets one that leaves"},
 };
 
-#define NOT_FINAL  "PARCEL_REPLY PARCEL_HAND_BACK PARCEL_RETRY PARCEL_DEAD_LETTER PARCEL_RENEW "
-#define NOT_FAILED "PARCEL_REPLY PARCEL_HAND_BACK PARCEL_RENEW ACK ACK_UNASKED REQUEUE"
+#define NOT_FINAL                                                                                  \
+	"PARCEL_REPLY PARCEL_HAND_BACK PARCEL_RETRY PARCEL_DEAD_LETTER PARCEL_RENEW PARK BLOCK CONTINUE "
+#define NOT_FAILED "PARCEL_REPLY PARCEL_HAND_BACK PARCEL_RENEW ACK ACK_UNASKED REQUEUE CONTINUE"
 #define NO_PROCESS "LIFE_WAITING LIFE_IN_LINE LIFE_RETIRED"
 
 /* clang-format off */
 static const struct line never[] = {
+	{"event", "TOKEN_HELD TOKEN_LOST TOKEN_NAMED", NULL, "no supervisor of a run has a token"},
 	{"source", "SOURCE_UP", "SOURCE_IS_CONSUMING SOURCE_IS_RESTED SOURCE_IS_CLOSING",
 		"the end of the channel before it is told first"},
 	{"source", NULL, "OLDER_EPOCH", "no channel machine tells that; see core_epochs"},
@@ -67,25 +65,34 @@ static const struct line never[] = {
 	{"life", "LIFE_RETIRED", "FACT_READY FACT_BROKEN FACT_GONE FACT_TIMER", "no process"},
 	{"settle", NULL, "PARCEL_RENEW", "decided on arrival"},
 	{"settle", "OUTCOME_DONE", NOT_FINAL "ACK_UNASKED ACK_DROPPED REJECT REQUEUE", "done"},
-	{"settle", "OUTCOME_REPLY", "ACK REQUEUE", "a reply is asked for, or not"},
+	{"settle", "OUTCOME_REPLY", "ACK REQUEUE PARK", "a reply is asked for, or not"},
 	{"settle", "OUTCOME_REJECTED OUTCOME_FAILED OUTCOME_CRASHED OUTCOME_TIMED_OUT OUTCOME_BROKEN "
 		"OUTCOME_INVALID OUTCOME_UNROUTABLE", NOT_FAILED, "a failure"},
 	{"settle", "OUTCOME_REJECTED OUTCOME_FAILED OUTCOME_CRASHED OUTCOME_TIMED_OUT OUTCOME_BROKEN "
 		"OUTCOME_INVALID", "ACK_DROPPED", "no reply"},
-	{"settle", "OUTCOME_REJECTED OUTCOME_INVALID", "PARCEL_RETRY", "would fail again"},
+	{"settle", "OUTCOME_REJECTED OUTCOME_INVALID", "PARCEL_RETRY PARK", "would fail again"},
+	{"settle", "OUTCOME_UNROUTABLE", "PARK BLOCK", "no session waits for a reply"},
 	{"settle", "OUTCOME_UNSTARTED", NOT_FINAL "ACK ACK_UNASKED ACK_DROPPED REJECT", "no attempt"},
-	{"reason", "REASON_NONE", "PARCEL_RETRY PARCEL_DEAD_LETTER ACK_DROPPED REJECT", "no reason"},
+	{"reason", "REASON_NONE", "PARCEL_RETRY PARCEL_DEAD_LETTER ACK_DROPPED REJECT PARK BLOCK", "no reason"},
+	{"reason", "REASON_UNROUTABLE REASON_REPLY_INVALID REASON_REPLY_REFUSED", "PARK BLOCK",
+		"no session waits for a reply"},
+	{"reason", "REASON_COMES_BACK REASON_RENEWAL_REFUSED", "PARK BLOCK", "without a key"},
+	{"reason", "REASON_NO_SESSION REASON_BAD_SESSION REASON_SESSION_CLOSED", NOT_FAILED " PARK BLOCK",
+		"its session is over, or none"},
 	{"reason", "REASON_BAD_HEADERS", NULL, "no message of a run has them; see message_facts"},
 	{"reason", "REASON_FAILED REASON_REJECTED REASON_CRASHED REASON_TIMED_OUT REASON_PROTOCOL "
 		"REASON_UNROUTABLE REASON_REPLY_INVALID REASON_REPLY_REFUSED REASON_SLICES "
 		"REASON_TOO_LARGE REASON_COMES_BACK REASON_RENEWAL_REFUSED", NOT_FAILED, "a failure"},
 	{"reason", "REASON_FAILED REASON_REJECTED REASON_CRASHED REASON_TIMED_OUT REASON_PROTOCOL "
-		"REASON_SLICES REASON_TOO_LARGE REASON_COMES_BACK REASON_RENEWAL_REFUSED", "ACK_DROPPED", "no reply"},
+		"REASON_SLICES REASON_TOO_LARGE REASON_COMES_BACK REASON_RENEWAL_REFUSED REASON_NO_SESSION "
+		"REASON_BAD_SESSION REASON_SESSION_CLOSED", "ACK_DROPPED", "no reply"},
 	{"reason", "REASON_REJECTED REASON_SLICES REASON_TOO_LARGE REASON_COMES_BACK "
-		"REASON_RENEWAL_REFUSED", "PARCEL_RETRY",
+		"REASON_RENEWAL_REFUSED REASON_NO_SESSION REASON_BAD_SESSION REASON_SESSION_CLOSED",
+		"PARCEL_RETRY PARK",
 		"would fail again"},
 	{"delivery", "DELIVERY_QUEUED", "released requeued", "it has no attempt yet"},
 	{"delivery", "DELIVERY_ANSWERED", "requeued taken", "its attempt is over"},
+	{"delivery", "DELIVERY_SETTLED", "rejected requeued taken", "its attempt is over"},
 	{"delivery", "DELIVERY_RELEASED", "released rejected requeued taken", "it is to be acked"},
 	{"arrival", "any", "no", "all arrive"},
 	{"amqp", "AMQP_EXCHANGE_DECLARED AMQP_QUEUE_BOUND", NULL, "wpool serve has no exchange"},

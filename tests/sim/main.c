@@ -47,7 +47,7 @@ static bool add_without(struct settings *settings, char *list)
 			fprintf(stderr, "simulator: no trouble is called \"%s\"\n", name);
 			return false;
 		}
-		settings->without ^= UINT64_C(1) << i;
+		settings->without |= UINT64_C(1) << i;
 	}
 	return true;
 }
@@ -140,9 +140,8 @@ int main(int argc, char **argv)
 					  .count = 1,
 					  .step = 1,
 					  .jobs = cores > 0 ? (unsigned)cores : 1,
-					  /* until the core has them */
-					  .settings = {UINT64_C(1) << TROUBLE_SESSIONS, UINT32_MAX,
-						  UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}}};
+					  .settings = {0, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+						  UINT32_MAX, UINT32_MAX}}};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)

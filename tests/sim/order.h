@@ -39,6 +39,7 @@ struct order {
 	uint16_t prefetch;
 	uint32_t keys;        /* in use */
 	uint32_t keyed_share; /* of the messages, in thousandths */
+	bool is_required;     /* a message without a key is rejected */
 	struct random random; /* so that all runs without sessions stay as they are */
 	/* By key and lane: the first message whose ack was lost, or which the broker has dropped;
 	 * pools give up the rest when it comes again, or when the next one does. 0: none. */

@@ -58,6 +58,7 @@ void order_choose(struct world *world)
 	order->prefetch = (uint16_t)(1 + random_below(random, PREFETCH_MAX));
 	order->keys = 1 + random_below(random, ORDER_KEYS_MAX);
 	order->keyed_share = random_chance(random, 500) ? 1000 : random_below(random, 1000);
+	order->is_required = random_chance(random, 200);
 	order->config = (struct session_config){.is_on = true,
 		.takeover_delay = MTIME_NEVER,
 		.is_return_free = random_chance(random, 500)};
@@ -81,7 +82,8 @@ void order_configure_consumer(const struct order *order, struct consumer_config 
 {
 	if (!order->is_on)
 		return;
-	config->key = (struct key_source){.kind = KEY_HEADER, .header = TEXT("session")};
+	config->key = (struct key_source){
+		.kind = KEY_HEADER, .header = TEXT("session"), .is_required = order->is_required};
 	config->is_ordered = true;
 	config->is_return_free = order->config.is_return_free;
 }
@@ -124,8 +126,11 @@ uint8_t order_arrive(struct world *world, uint32_t id, bool *is_invalid, struct 
 		put_bad_key(random, headers);
 		return priority;
 	}
-	if (!random_chance(random, order->keyed_share))
+	if (!random_chance(random, order->keyed_share)) {
+		if (order->is_required)
+			world->account.message[id].temper = TEMPER_INVALID;
 		return priority;
+	}
 	message->key = (uint8_t)(1 + (a < b ? a : b));
 	message->is_high = priority >= PRIORITY_HIGH;
 	put_key(random, message->key, headers);

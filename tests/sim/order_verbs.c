@@ -151,7 +151,8 @@ void order_verbs_chance(struct world *world)
 	struct supervisor *supervisor =
 		&world->supervisors[random_below(random, world->supervisor_count)];
 
-	if (random_chance(random, VERBS_IN_1000) && supervisor->state == SUPERVISOR_SERVES &&
+	if (random_chance(random, VERBS_IN_1000) &&
+		(supervisor->state == SUPERVISOR_SERVES || supervisor->state == SUPERVISOR_STOPS) &&
 		world_may(world, TROUBLE_STEER))
 		command_any(&supervisor->pools[0]);
 }
