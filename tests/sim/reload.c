@@ -3,6 +3,7 @@
 #include "core/pool_internal.h"
 #include "sim/fail.h"
 #include "sim/link.h"
+#include "sim/order_turns.h"
 #include "sim/supervisor.h"
 
 /* ---------- what is done ---------- */
@@ -72,6 +73,7 @@ static void change(struct pool_runtime *runtime)
 	runtime->config.workers = before.workers; /* that is a scale */
 	runtime->config.workers_max = before.workers_max;
 	runtime->hand.is_unsteady = true;
+	order_turns_begin(&runtime->hand); /* with another quantum */
 	steer_command(runtime, COMMAND_CONFIGURE);
 }
 
