@@ -28,6 +28,7 @@ void backlog_probe_down(struct backlog_probe *probe)
 	probe->connection = NULL;
 	probe->state = PROBE_OFFLINE;
 	probe->backlog = unknown;
+	probe->is_crowded = false;
 }
 
 static void ask(struct backlog_probe *probe)
@@ -43,7 +44,12 @@ void backlog_probe_on_event(struct backlog_probe *probe, const struct amqp_event
 	if (event->kind == AMQP_CHANNEL_OPENED && probe->state == PROBE_OPENS) {
 		ask(probe);
 	} else if (event->kind == AMQP_QUEUE_DECLARED && probe->state == PROBE_AWAITS) {
-		probe->backlog = (struct backlog){event->messages, now};
+		bool is_crowded = event->consumers > 1;
+
+		probe->backlog = (struct backlog){.messages = event->messages,
+			.at = now,
+			.is_shared = is_crowded && probe->is_crowded};
+		probe->is_crowded = is_crowded;
 		rest(probe, now, PROBE_EVERY);
 	} else if (event->kind == AMQP_CHANNEL_CLOSED) {
 		probe->backlog = unknown;

@@ -26,6 +26,9 @@ enum backlog_probe_state {
 struct backlog {
 	uint32_t messages; /* ready, not delivered */
 	mtime at;          /* MTIME_NEVER: unknown */
+	/* The queue has had several consumers in this answer and the one before: one of them is
+	 * about to leave for a moment only. */
+	bool is_shared;
 };
 
 struct backlog_probe {
@@ -35,6 +38,7 @@ struct backlog_probe {
 	enum backlog_probe_state state;
 	mtime next_at;
 	struct backlog backlog;
+	bool is_crowded; /* several consumers in the latest answer */
 };
 
 void backlog_probe_init(struct backlog_probe *, struct text queue);

@@ -241,7 +241,7 @@ static void start_ordered(struct consumer *consumer, mtime now)
 
 	if (loses_returns(consumer)) {
 		wait_and_retry(consumer, now);
-	} else if (!is_single && !consumer->ordered.is_alone) {
+	} else if ((!is_single || consumer->config->has_token) && !consumer->ordered.is_alone) {
 		count_consumers(consumer, now);
 	} else {
 		subscriptions_widen(&consumer->subscriptions, consumer->connection,
@@ -259,8 +259,16 @@ static void pursue_ordered(struct consumer *consumer, mtime now)
 		start_ordered(consumer, now);
 }
 
+/* With a single active consumer ours would get nothing, and nobody would know why. */
 static void log_others(const struct consumer *consumer, uint32_t count)
 {
+	if (topology_order(&consumer->topology) == QUEUE_ORDER_SINGLE) {
+		channel_log_line(consumer->log, LOG_WARN,
+			"queue \"%.*s\" has a consumer that knows no token: a version of wpool "
+			"before sessions, or another program; waiting until it is gone (stop it)",
+			TEXT_ARGS(consumer->config->queue));
+		return;
+	}
 	channel_log_line(consumer->log, LOG_WARN,
 		"queue \"%.*s\" has %u consumers, and no single active consumer; waiting until it "
 		"has none, because two would break the order of sessions",
@@ -320,6 +328,11 @@ bool consumer_is_overfull(const struct consumer *consumer)
 	return ordered->overfull_memory > 0 &&
 	       pool_unacked(consumer->pool).memory <= ordered->overfull_memory &&
 	       consumer->requested_window >= ordered->overfull_window;
+}
+
+bool consumer_waits_for_others(const struct consumer *consumer)
+{
+	return consumer->ordered.is_others_logged;
 }
 
 static void reopen_channel(struct consumer *consumer, mtime now)

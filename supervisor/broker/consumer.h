@@ -26,6 +26,7 @@ struct consumer_config {
 	bool keep_route;       /* copy exchange and routing key into deliveries */
 	struct key_source key; /* of the messages' sessions */
 	bool is_ordered;       /* the pool has sessions: see above */
+	bool has_token;        /* is_ordered: only the holder of a token consumes the queue */
 	bool is_return_free;   /* ordered: the queue is to have no delivery limit */
 	uint32_t seed;         /* of the jitter */
 };
@@ -57,6 +58,8 @@ enum queue_order consumer_order(const struct consumer *);
 /* Ordered: its channel is closed, because the bodies that were unacked took more memory than the
  * pool may have, and stays so until that is larger or the window smaller. */
 bool consumer_is_overfull(const struct consumer *);
+/* Others consume the queue, which keeps this consumer from it. */
+bool consumer_waits_for_others(const struct consumer *);
 
 /* The pool's effects on its source (core/effects.h). Ordered: never SOURCE_REST, never
  * REJECT_REQUEUE, always the same window while it consumes. */

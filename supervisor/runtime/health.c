@@ -44,6 +44,9 @@ static void judge_order(
 		why = bit(HEALTH_NO_ORDER);
 	else if (consumer_is_overfull(runtime->consumer))
 		why = bit(HEALTH_OVERFULL);
+	else if (consumer_waits_for_others(runtime->consumer) ||
+		 (pool_runtime_backlog(runtime) && pool_runtime_backlog(runtime)->is_shared))
+		why = bit(HEALTH_SHARED);
 	else if (token.refused_window > 0)
 		why = bit(HEALTH_OTHER_WINDOW);
 	else if (facts->state == POOL_IS_STANDBY && !pool_token_waits(&runtime->token) &&
@@ -217,6 +220,12 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 	case HEALTH_NO_TOKEN:
 		buf_append_text(out, TEXT("does not consume the queue of its token, by which it "
 					  "would become the active one; see the log"));
+		break;
+	case HEALTH_SHARED:
+		buf_printf(out,
+			"its queue \"%s\" has another consumer, which knows no token: a version of "
+			"wpool before sessions, or another program (stop it)",
+			health->queue);
 		break;
 	case HEALTH_OTHER_WINDOW:
 		buf_printf(out,

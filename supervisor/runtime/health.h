@@ -19,15 +19,16 @@ enum health_cause {
 				 fail */
 	HEALTH_NO_CONSUMER,   /* a pool is connected, but does not consume its queue */
 	HEALTH_NO_TOKEN,      /* a pool has no consumer on the queue of its token */
-	HEALTH_OTHER_WINDOW,  /* a pool stands by with another prefetch than the active one */
-	HEALTH_NO_ORDER,      /* the queue of a pool with sessions does not keep the order */
-	HEALTH_OVERFULL,      /* a pool with sessions had too many bytes unacked */
-	HEALTH_WINDOW_STUCK,  /* all messages that a pool may have belong to sessions that cannot
-				 run, so it gets no other ones */
-	HEALTH_SUSPECTS,      /* a warning: tasks of a pool wait until they can run alone */
-	HEALTH_BLOCKED,       /* a warning: sessions of a pool are blocked */
-	HEALTH_NOT_SINGLE,    /* a warning: the queue of a pool with sessions has no single active
-				 consumer */
+	HEALTH_SHARED, /* the queue of a pool with sessions has other consumers, without token */
+	HEALTH_OTHER_WINDOW, /* a pool stands by with another prefetch than the active one */
+	HEALTH_NO_ORDER,     /* the queue of a pool with sessions does not keep the order */
+	HEALTH_OVERFULL,     /* a pool with sessions had too many bytes unacked */
+	HEALTH_WINDOW_STUCK, /* all messages that a pool may have belong to sessions that cannot
+				run, so it gets no other ones */
+	HEALTH_SUSPECTS,     /* a warning: tasks of a pool wait until they can run alone */
+	HEALTH_BLOCKED,      /* a warning: sessions of a pool are blocked */
+	HEALTH_NOT_SINGLE,   /* a warning: the queue of a pool with sessions has no single active
+				consumer */
 	HEALTH_CAUSE_COUNT
 };
 

@@ -212,6 +212,26 @@ START_TEST(another_prefetch_stands_by)
 }
 END_TEST
 
+/* Another program consumes the queue, which has a single active consumer. */
+START_TEST(a_consumer_without_a_token_is_named)
+{
+	struct proc *active = start_active(), *foreign;
+
+	fixture_stop(active);
+	foreign = fixture_serve_pools(
+		scratch_text("- {name: foreign, queue: %s, command: [\"%s\"]}\n", fixture.queue,
+			fixture_built("workers/echo")));
+	proc_expect(foreign, "consuming queue");
+	active = start_standby();
+	proc_expect(active, "has a consumer that knows no token");
+	fixture_stop(foreign);
+	proc_expect(active, "consuming queue");
+	post("a", "a1", false);
+	proc_expect(active, "begins a1");
+	fixture_stop(active);
+}
+END_TEST
+
 /* Another key replaces the pool: the new one is the standby of the old one. */
 START_TEST(a_replaced_pool_passes_its_token_on)
 {
@@ -241,5 +261,6 @@ int main(void)
 		{a_drained_supervisor_is_replaced_at_once, 1},
 		{the_workers_of_a_stopped_supervisor_end_with_its_lease, 1},
 		{an_alarm_of_the_broker_costs_no_token, 1}, {what_is_no_token_is_dropped, 1},
-		{another_prefetch_stands_by, 1}, {a_replaced_pool_passes_its_token_on, 1});
+		{another_prefetch_stands_by, 1}, {a_consumer_without_a_token_is_named, 1},
+		{a_replaced_pool_passes_its_token_on, 1});
 }

@@ -118,6 +118,26 @@ START_TEST(count_is_requested_periodically)
 }
 END_TEST
 
+/* A consumer that is about to leave is in one answer only. */
+START_TEST(a_shared_queue_is_seen_in_two_answers)
+{
+	struct amqp_event event = {.kind = AMQP_QUEUE_DECLARED, .channel = CHANNEL, .consumers = 2};
+
+	set_up();
+	backlog_probe_on_event(&probe, &event, now);
+	ck_assert(!probe.backlog.is_shared);
+	wait_for(PROBE_EVERY);
+	expect_calls("?");
+	backlog_probe_on_event(&probe, &event, now);
+	ck_assert(probe.backlog.is_shared);
+	wait_for(PROBE_EVERY);
+	expect_calls("?");
+	event.consumers = 1;
+	backlog_probe_on_event(&probe, &event, now);
+	ck_assert(!probe.backlog.is_shared);
+}
+END_TEST
+
 START_TEST(no_request_while_an_answer_is_awaited)
 {
 	set_up();
@@ -184,7 +204,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/backlog_probe");
 	UNIT_CASE(s, "probe", count_is_requested_periodically,
-		no_request_while_an_answer_is_awaited, missing_queue_is_checked_rarely_until_a_hint,
+		a_shared_queue_is_seen_in_two_answers, no_request_while_an_answer_is_awaited,
+		missing_queue_is_checked_rarely_until_a_hint,
 		backlog_is_unknown_after_the_connection_is_lost, no_request_above_channel_max);
 	return s;
 }
