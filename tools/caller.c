@@ -1,6 +1,7 @@
 /* Calls a queue's workers many times concurrently and prints every reply. Used by the demo.
- *   caller [--header NAME=VALUE] [--title TEXT] [--account FILE] URL QUEUE [FILE...]
- * Makes one call for each file, or for each line of stdin. stdout: one line "<number of the call>
+ *   caller [--header NAME=VALUE] [--title TEXT] [--account FILE] [--keyed] URL QUEUE [FILE...]
+ * Makes one call for each file, or for each line of stdin, which with --keyed begins with the value
+ * of the header session and a space. stdout: one line "<number of the call>
  * <reply>" for each, in the order of the replies. stderr: progress. FILE of --account gets
  * "confirmed replied repeated". Exit 0: all were confirmed and answered exactly once. */
 #include <amqp.h>
@@ -19,7 +20,7 @@
 #define SILENCE_SECS 60  /* give up after this time without a frame */
 
 struct call {
-	char *body;
+	char *body, *key; /* key NULL: without the header session */
 	size_t size;
 	bool is_confirmed, is_answered;
 };
@@ -27,6 +28,7 @@ struct call {
 struct caller {
 	amqp_connection_state_t connection;
 	const char *queue, *title, *account, *header;
+	bool is_keyed;
 	amqp_bytes_t reply_queue;
 	struct call *calls;
 	size_t count;
@@ -84,7 +86,14 @@ static void read_lines(struct caller *caller)
 			free(line);
 			return;
 		}
-		add_call(caller, line, (size_t)size - (line[size - 1] == '\n'));
+		size -= line[size - 1] == '\n';
+		char *body = caller->is_keyed ? memchr(line, ' ', (size_t)size) : NULL;
+		if (caller->is_keyed && !body)
+			fail("no key in a line", line);
+		if (body)
+			*body++ = '\0';
+		add_call(caller, body ? body : line, (size_t)(line + size - (body ? body : line)));
+		caller->calls[caller->count - 1].key = body ? line : NULL;
 	}
 }
 
@@ -122,6 +131,15 @@ static void open_reply_queue(struct caller *caller)
 	must(amqp_get_rpc_reply(caller->connection), "reply queue");
 }
 
+/* name: of len bytes. Both are borrowed. */
+static amqp_table_entry_t header_of(const char *name, size_t len, const char *value)
+{
+	return (amqp_table_entry_t){
+		.key = {len, (void *)(uintptr_t)name},
+		.value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes(value)},
+	};
+}
+
 static void send_next(struct caller *caller)
 {
 	struct call *call = &caller->calls[caller->sent];
@@ -134,16 +152,16 @@ static void send_next(struct caller *caller)
 		.reply_to = caller->reply_queue,
 		.correlation_id = amqp_cstring_bytes(number),
 	};
-	amqp_table_entry_t header;
+	amqp_table_entry_t headers[2];
+	int count = 0;
 	const char *value = caller->header ? strchr(caller->header, '=') : NULL;
-	if (value) {
-		size_t length = (size_t)(value - caller->header);
-		header.key = (amqp_bytes_t){length, (void *)(uintptr_t)caller->header};
-		header.value.kind = AMQP_FIELD_KIND_UTF8;
-		header.value.value.bytes = amqp_cstring_bytes(value + 1);
-		properties.headers = (amqp_table_t){1, &header};
-		properties._flags |= AMQP_BASIC_HEADERS_FLAG;
-	}
+	if (value)
+		headers[count++] =
+			header_of(caller->header, (size_t)(value - caller->header), value + 1);
+	if (call->key)
+		headers[count++] = header_of("session", strlen("session"), call->key);
+	properties.headers = (amqp_table_t){count, headers};
+	properties._flags |= count > 0 ? AMQP_BASIC_HEADERS_FLAG : 0;
 	int rc = amqp_basic_publish(caller->connection, CHANNEL, amqp_empty_bytes,
 		amqp_cstring_bytes(caller->queue), true, false, &properties,
 		(amqp_bytes_t){call->size, call->body});
@@ -275,7 +293,7 @@ static void read_options(struct caller *caller, int argc, char **argv)
 {
 	static const struct option options[] = {{"header", required_argument, NULL, 'h'},
 		{"title", required_argument, NULL, 't'}, {"account", required_argument, NULL, 'a'},
-		{0}};
+		{"keyed", no_argument, NULL, 'k'}, {0}};
 	int option;
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 'h')
@@ -284,12 +302,14 @@ static void read_options(struct caller *caller, int argc, char **argv)
 			caller->title = optarg;
 		else if (option == 'a')
 			caller->account = optarg;
+		else if (option == 'k')
+			caller->is_keyed = true;
 		else
 			exit(64);
 	}
 	if (argc - optind < 2) {
 		fprintf(stderr, "usage: caller [--header NAME=VALUE] [--title TEXT] "
-				"[--account FILE] URL QUEUE [FILE...]\n");
+				"[--account FILE] [--keyed] URL QUEUE [FILE...]\n");
 		exit(64);
 	}
 }

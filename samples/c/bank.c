@@ -5,13 +5,15 @@
  * No lock is needed: wpool never runs two payments of an account at once, in whichever worker. And
  * one number is enough to find repeats, because they come in order: a payment up to the last number
  * has been made before. The accounts are files in the folder that BANK names, so that all workers
- * share them. A payment out of order is refused and shows that the order was broken. */
+ * share them. A payment out of order is refused and shows that the order was broken. BANK_MS: how
+ * many milliseconds a payment takes, for a demonstration. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <wpool/worker.h>
 
 #define NAME_MAX_LEN  64
@@ -98,6 +100,13 @@ static void answer(struct wpool_task *task, const struct account *account, bool 
 	wpool_reply(task, reply, (size_t)len);
 }
 
+/* A payment of the same account in this time would be lost. */
+static void take_time(void)
+{
+	const char *given = getenv("BANK_MS");
+	usleep(given ? (useconds_t)atoi(given) * 1000 : 0);
+}
+
 static void pay(struct wpool_task *task, struct account *account, const struct payment *payment)
 {
 	bool is_declined = payment->amount < 0 && account->balance + payment->amount < 0;
@@ -111,6 +120,7 @@ static void pay(struct wpool_task *task, struct account *account, const struct p
 		wpool_reject(task, OUT_OF_ORDER);
 		return;
 	}
+	take_time();
 	account->number = payment->number;
 	if (!is_declined)
 		account->balance += payment->amount;

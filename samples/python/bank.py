@@ -6,12 +6,14 @@ negative is declined, so the order matters. The reply is {"Balance": b, "Decline
 No lock is needed: wpool never runs two payments of an account at once, in whichever worker. And
 one number is enough to find repeats, because they come in order: a payment up to the last number
 has been made before. The accounts are files in the folder that BANK names, so that all workers
-share them. A payment out of order is refused and shows that the order was broken."""
+share them. A payment out of order is refused and shows that the order was broken. BANK_MS: how
+many milliseconds a payment takes, for a demonstration."""
 
 import json
 import os
 import re
 import sys
+import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "worker-sdk" / "python"))
@@ -19,6 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "worker-sdk" / "python
 from wpool_worker import Reject, run  # noqa: E402
 
 FOLDER = Path(os.environ.get("BANK") or "bank")
+SECONDS = int(os.environ.get("BANK_MS") or 0) / 1000
 NAME = re.compile("[A-Za-z0-9_-]{1,64}")  # it becomes that of a file
 AMOUNT_MAX = 10 ** 12
 NOT_A_PAYMENT = 400
@@ -63,6 +66,7 @@ def pay(path, number, amount):
     if number > last + 1:
         print(f"payment {number} comes before payment {last + 1}", file=sys.stderr, flush=True)
         return Reject(OUT_OF_ORDER)
+    time.sleep(SECONDS)  # a payment of the same account in this time would be lost
     is_declined = amount < 0 and balance + amount < 0
     if not is_declined:
         balance += amount
