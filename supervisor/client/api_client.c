@@ -320,5 +320,6 @@ json_t *api_client_json(const struct api_client *client)
 {
 	struct text body = buf_text(&client->answer);
 
-	return json_loadb(body.ptr ? body.ptr : "", body.len, 0, NULL);
+	/* Names and keys come from publishers. */
+	return json_loadb(body.ptr ? body.ptr : "", body.len, JSON_ALLOW_NUL, NULL);
 }

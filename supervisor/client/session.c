@@ -198,7 +198,7 @@ static void print_json(struct text line)
 static bool on_line(void *ctx, struct text line)
 {
 	struct session *session = ctx;
-	json_t *answer = json_loadb(line.len ? line.ptr : "", line.len, 0, NULL);
+	json_t *answer = json_loadb(line.len ? line.ptr : "", line.len, JSON_ALLOW_NUL, NULL);
 
 	session->is_answered = answer != NULL;
 	if (session->q.wants_json)

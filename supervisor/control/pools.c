@@ -58,7 +58,10 @@ static bool set_session_members(
 	enum queue_order order = consumer_order(runtime->consumer);
 
 	return !runtime->pool_config.session.is_on ||
-	       (json_object_set_new(pool, "token", json_of_token(runtime, list->is_local)) == 0 &&
+	       (json_object_set_new(pool, "session_key",
+			json_text(text_from(runtime->config.session.key))) == 0 &&
+		       json_object_set_new(pool, "token", json_of_token(runtime, list->is_local)) ==
+			       0 &&
 		       json_object_set_new(pool, "order", json_string(queue_order_name(order))) ==
 			       0);
 }

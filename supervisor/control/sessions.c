@@ -48,21 +48,22 @@ static void refuse_where(
 bool session_query_read(const struct supervisor_view *view, const struct http_request *request,
 	struct session_query *ret)
 {
-	const char *key = http_query(request, "key"), *where = http_query(request, "where");
 	struct session_filter_problem problem;
 	struct session_filter filter;
 
-	*ret = (struct session_query){.key = text_from(key), .where = text_from(where)};
+	*ret = (struct session_query){
+		.key = http_query_text(request, "key"), .where = http_query_text(request, "where")};
 	if (!control_find_pool(view, request, &ret->runtime))
 		return false;
 	if (!ret->runtime->pool_config.session.is_on)
 		control_refuse(request, 409,
 			"this pool has no sessions: its configuration has no `session`", NULL);
-	else if (key && where)
+	else if (ret->key.ptr && ret->where.ptr)
 		control_refuse(request, 400, "key and where contradict each other", NULL);
-	else if (key && (!ret->key.len || ret->key.len > KEY_MAX || !utf8_is_valid(ret->key)))
+	else if (ret->key.ptr &&
+		 (!ret->key.len || ret->key.len > KEY_MAX || !utf8_is_valid(ret->key)))
 		control_refuse(request, 400, "a key is UTF-8 of 1 to 255 bytes", NULL);
-	else if (where && !session_filter_parse(&filter, ret->where, &problem))
+	else if (ret->where.ptr && !session_filter_parse(&filter, ret->where, &problem))
 		refuse_where(request, &problem);
 	else {
 		ret->runtime = find_owner(view, ret->runtime);
@@ -73,10 +74,14 @@ bool session_query_read(const struct supervisor_view *view, const struct http_re
 
 void session_refuse_unknown(const struct http_request *request, struct text key)
 {
-	char text[KEY_MAX + 64];
+	struct buf text;
 
-	snprintf(text, sizeof text, "this pool has no session \"%.*s\" now", TEXT_ARGS(key));
-	control_refuse(request, 404, text, NULL);
+	buf_init(&text, SIZE_MAX);
+	buf_append_text(&text, TEXT("this pool has no session \""));
+	buf_append_text(&text, key);
+	buf_append_text(&text, TEXT("\" now"));
+	control_answer_json(request, 404, json_pack("{s:o}", "error", json_text(buf_text(&text))));
+	buf_release(&text);
 }
 
 /* ---------- a session as JSON ---------- */

@@ -344,6 +344,16 @@ const char *http_query(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+struct text http_query_text(const struct http_request *request, const char *name)
+{
+	struct text value = TEXT_NONE;
+
+	if (MHD_lookup_connection_value_n(request->connection, MHD_GET_ARGUMENT_KIND, name,
+		    strlen(name), &value.ptr, &value.len) != MHD_YES)
+		return TEXT_NONE;
+	return value;
+}
+
 const char *http_header(const struct http_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);

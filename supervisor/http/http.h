@@ -67,6 +67,8 @@ void http_listen(struct http *, int fd);
 
 /* The value of that name in the query, or NULL. */
 const char *http_query(const struct http_request *, const char *name);
+/* The same with its length, because it may have a NUL ("%00"); TEXT_NONE: there is none. */
+struct text http_query_text(const struct http_request *, const char *name);
 /* The value of that header, or NULL. */
 const char *http_header(const struct http_request *, const char *name);
 /* How many headers have that name, also with blanks before the colon (RFC 9112, 5.1), which

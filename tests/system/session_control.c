@@ -76,6 +76,11 @@ static void await_count(const char *where, json_int_t wanted)
 		fixture_poll(deadline, 20, where);
 }
 
+static int post_request(const char *path)
+{
+	return http_request(control_socket(), "POST", path).status;
+}
+
 /* ---------- what is shown ---------- */
 
 /* Of the session a one task runs and two wait, one of them in the high lane; b is parked. */
@@ -156,11 +161,6 @@ START_TEST(mistakes_have_their_exit_codes)
 }
 END_TEST
 
-static int post_request(const char *path)
-{
-	return http_request(control_socket(), "POST", path).status;
-}
-
 START_TEST(the_api_needs_to_be_told_where_queued_tasks_go)
 {
 	struct proc *proc = serve("workers: 1, prefetch: 50", "idle: 1h");
@@ -196,6 +196,12 @@ START_TEST(keys_are_escaped)
 	control_expect_text(RUN(0, "sessions", "tested", "--json"), "evil\\u001b[31m\\nkey");
 	control_expect_text(RUN(0, "session", "drain", "tested", key, "--wait"), "evil\\x1b[31m");
 	await_count("high>=0", 0);
+	/* A NUL ends no key. */
+	ck_assert_int_eq(post_request("/v1/pools/tested/sessions/pause?key=a%00b"), 200);
+	control_get("/v1/pools/tested/sessions?key=a", 404);
+	control_expect_text(RUN(0, "sessions", "tested"), "a\\x00b  paused");
+	control_expect_text(
+		control_get("/v1/pools/tested/sessions?key=a%00b", 200), "\"a\\u0000b\"");
 	fixture_stop(proc);
 }
 END_TEST
