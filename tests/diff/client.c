@@ -188,13 +188,37 @@ static void on_confirm(
 		channel->confirmed_to = tag;
 }
 
+struct difference {
+	char bytes[256];
+};
+
+/* What a refused declare says about the queue: ", arg 'KEY': received ... but current is ...";
+ * empty: another mistake. */
+static struct difference difference_of(struct text reason)
+{
+	static const char what[] = "inequivalent arg", received[] = "': received ";
+	struct difference ret = {""};
+	char text[256];
+	const char *key, *end;
+
+	snprintf(text, sizeof text, "%.*s", TEXT_ARGS(reason));
+	key = strstr(text, what);
+	end = key ? strstr(key, received) : NULL;
+	if (end)
+		snprintf(ret.bytes, sizeof ret.bytes, ", %.*s%s",
+			(int)strcspn(key + strlen(what) + 2, "'") + (int)strlen(what) + 3, key,
+			end + 1);
+	return ret;
+}
+
 static void close_channel(struct client *client, uint16_t number, const amqp_channel_close_t *close)
 {
 	struct event event = {.connection = client->number, .channel = (uint8_t)number};
+	struct difference difference = difference_of(peer_text(close->reply_text));
 	amqp_channel_close_ok_t ok = {0};
 
-	events_add(client->events, &event, "channel closed, %u by %u.%u", close->reply_code,
-		close->class_id, close->method_id);
+	events_add(client->events, &event, "channel closed, %u by %u.%u%s", close->reply_code,
+		close->class_id, close->method_id, difference.bytes);
 	reset_channel(&client->channels[number]);
 	client_send(client, number, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok);
 	client_flush(client);

@@ -20,7 +20,8 @@ static void choose_queue(struct generator *g, struct queue_shape *ret, bool expi
 		.dead_exchange = chance(g, 930),
 		.target = choose_target(g),
 		.ttl_ms = expires && chance(g, 700) ? 10 + (int32_t)below(g, 20) : NUMBER_NONE,
-		.limit = NUMBER_NONE};
+		.limit = NUMBER_NONE,
+		.single = chance(g, 350)};
 	if (!ret->quorum)
 		return;
 	ret->at_least_once = ret->dead_letters && chance(g, 400);
@@ -44,6 +45,12 @@ void generate_begin(struct generator *g, struct script *script, uint64_t seed)
 	random_init(&g->random, seed);
 	for (uint8_t i = 0; i < SCRIPT_QUEUES; i++)
 		choose_queue(g, &script->queues[i], i >= CONSUMABLE);
+	g->orders = chance(g, 350);
+	if (g->orders)
+		script->queues[0] = (struct queue_shape){.quorum = true,
+			.single = chance(g, 700),
+			.ttl_ms = NUMBER_NONE,
+			.limit = INT32_MAX};
 	for (uint8_t i = 0; i < SCRIPT_QUEUES; i++)
 		if (script->queues[i].target >= CONSUMABLE &&
 			script->queues[i].target < SCRIPT_QUEUES &&
@@ -64,13 +71,14 @@ struct command *generate_add(struct script *script, enum op op, uint8_t connecti
 	return command;
 }
 
-static bool is_consumed(struct client clients[], uint8_t queue)
+static unsigned count_consumers(struct client clients[], uint8_t queue)
 {
+	unsigned count = 0;
+
 	for (int i = 0; i < SCRIPT_CONNECTIONS; i++)
 		for (int j = 1; j <= SCRIPT_CHANNELS; j++)
-			if (clients[i].channels[j].consumes[queue])
-				return true;
-	return false;
+			count += clients[i].channels[j].consumes[queue];
+	return count;
 }
 
 static bool holds(const struct client_channel *channel, uint8_t queue)
@@ -87,11 +95,16 @@ bool generate_may_lose(const struct script *script, const struct client *client,
 
 	for (uint8_t queue = 0; queue < CONSUMABLE; queue++) {
 		const struct queue_shape *shape = &script->queues[queue];
-		int holders = 0;
+		int holders = 0, consumers = 0;
 
-		for (int j = 1; j <= SCRIPT_CHANNELS; j++)
+		for (int j = 1; j <= SCRIPT_CHANNELS; j++) {
 			holders += (only == 0 || only == j) && holds(&client->channels[j], queue);
+			consumers +=
+				(only == 0 || only == j) && client->channels[j].consumes[queue];
+		}
 		if (shape->quorum && holders > 1)
+			return false;
+		if (shape->single && consumers > 1) /* one could be active after the other */
 			return false;
 		limited += holders && shape->quorum && shape->dead_letters;
 	}
@@ -177,22 +190,40 @@ static bool choose_unknown_tag(
 
 /* ---------- consuming ---------- */
 
+static uint8_t choose_consumable(struct generator *g)
+{
+	return g->orders && chance(g, 700) ? 0 : (uint8_t)below(g, CONSUMABLE);
+}
+
+/* A queue has one consumer, and perhaps one that waits: of two, RabbitMQ 4.0 does not always choose
+ * the older one. A channel that has messages of a cancelled consumer would go on with that one. */
+static bool may_have_consumer(const struct script *script, struct client clients[],
+	const struct client_channel *channel, uint8_t queue)
+{
+	unsigned others = count_consumers(clients, queue);
+
+	if (script->queues[queue].single)
+		return others < 2 && !holds(channel, queue);
+	return others == 0;
+}
+
 static bool choose_consume(
 	struct generator *g, struct script *script, struct client clients[], struct command where)
 {
 	const struct client *client = &clients[where.connection];
-	uint8_t queue = (uint8_t)below(g, CONSUMABLE);
+	uint8_t queue = choose_consumable(g);
+	bool is_consumer = queue < CONSUMABLE && client->channels[where.channel].consumes[queue];
 	struct command *c;
 
 	if (chance(g, 150))
 		queue = KEY_REPLIES;
 	else if (chance(g, 30))
 		queue = KEY_MISSING;
-	if (queue < CONSUMABLE && is_consumed(clients, queue) &&
-		!client->channels[where.channel].consumes[queue])
+	is_consumer = is_consumer && queue < CONSUMABLE;
+	if (queue < CONSUMABLE && !is_consumer &&
+		!may_have_consumer(script, clients, &client->channels[where.channel], queue))
 		return false;
-	if (queue < CONSUMABLE && client->channels[where.channel].consumes[queue] &&
-		(!chance(g, 100) || !generate_may_lose(script, client, 0)))
+	if (is_consumer && (!chance(g, 100) || !generate_may_lose(script, client, 0)))
 		return false;
 	if (queue >= CONSUMABLE && !generate_may_lose(script, client, 0))
 		return false;
@@ -217,18 +248,75 @@ static bool choose_cancel(
 	return true;
 }
 
+/* Acks, barrier, and in the next step the close: as a consumer leaves that keeps the order. */
+static bool choose_barrier(
+	struct generator *g, struct script *script, const struct client *client, uint8_t channel)
+{
+	const struct client_channel *from = &client->channels[channel];
+	uint8_t queue = choose_consumable(g);
+	size_t held = from->unacked_count;
+	struct command *c;
+
+	if (!from->consumes[queue] || !script->queues[queue].single ||
+		!script->queues[queue].quorum || !generate_may_lose(script, client, channel))
+		return false;
+	if (held > 0) {
+		c = generate_add(script, OP_ACK, client->number, channel);
+		c->message = from->unacked[below(g, (uint32_t)held)].message;
+		c->queue = queue;
+		if (!perform_find_unacked((struct client_channel *)from, c->queue, c->message))
+			script->count--;
+		else
+			held = 0;
+	}
+	c = generate_add(script, OP_BARRIER, client->number, channel);
+	c->queue = queue;
+	c->joined = held == 0 && from->unacked_count > 0;
+	g->closing = *c;
+	return true;
+}
+
+static bool close_after_barrier(struct generator *g, struct script *script, struct client clients[])
+{
+	const struct client *client = &clients[g->closing.connection];
+	uint8_t channel = g->closing.channel;
+
+	g->closing.channel = 0;
+	if (channel == 0 || !client->open || !client->channels[channel].open)
+		return false;
+	generate_add(script, OP_CLOSE, client->number, channel);
+	return true;
+}
+
 /* ---------- the rest ---------- */
 
-static bool choose_queue_command(
-	struct generator *g, struct script *script, const struct client *client, uint8_t channel)
+/* A queue that is consumed exists: the declare is refused. */
+static uint8_t choose_otherwise(struct generator *g, const struct queue_shape *shape, bool exists)
+{
+	if (exists && chance(g, 400))
+		return OTHERWISE_SINGLE;
+	if (exists && !shape->quorum && chance(g, 500))
+		return OTHERWISE_TYPE;
+	if (exists && shape->quorum && chance(g, 500))
+		return OTHERWISE_LIMIT;
+	return OTHERWISE_TTL;
+}
+
+static bool choose_queue_command(struct generator *g, struct script *script,
+	struct client clients[], const struct client *client, uint8_t channel)
 {
 	static const enum op ops[] = {
 		OP_DECLARE, OP_DECLARE, OP_PASSIVE, OP_PURGE, OP_DELETE, OP_DECLARE_OTHERWISE};
 	enum op op = ops[below(g, sizeof ops / sizeof *ops)];
+	struct command *c;
 
 	if (!generate_may_lose(script, client, channel))
 		return false;
-	generate_add(script, op, client->number, channel)->queue = (uint8_t)below(g, SCRIPT_QUEUES);
+	c = generate_add(script, op, client->number, channel);
+	c->queue = (uint8_t)below(g, SCRIPT_QUEUES);
+	if (op == OP_DECLARE_OTHERWISE)
+		c->second = choose_otherwise(
+			g, &script->queues[c->queue], count_consumers(clients, c->queue) > 0);
 	return true;
 }
 
@@ -265,9 +353,10 @@ static bool choose_command(
 	if (what < 86)
 		return choose_unknown_tag(g, script, client, where.channel);
 	if (what < 93)
-		return choose_queue_command(g, script, client, where.channel);
-	if (what < 96)
-		return choose_end_of_channel(g, script, client, where.channel);
+		return choose_queue_command(g, script, clients, client, where.channel);
+	if (what < (g->orders ? 99u : 96u))
+		return chance(g, 300) ? choose_barrier(g, script, client, where.channel)
+				      : choose_end_of_channel(g, script, client, where.channel);
 	if (client->channels[where.channel].confirms)
 		return false;
 	generate_add(script, OP_CONFIRM, where.connection, where.channel);
@@ -320,7 +409,7 @@ bool generate_step(void *ctx, struct script *script, struct client clients[])
 		choose_beginning(g, script);
 	else if (g->steps == 0 || script->count + 16 > SCRIPT_COMMANDS)
 		return choose_end(script, clients);
-	else
+	else if (!close_after_barrier(g, script, clients))
 		choose_anything(g, script, clients);
 	g->steps -= g->steps > 0;
 	return true;

@@ -12,6 +12,8 @@ struct generator {
 	uint32_t messages;
 	size_t steps; /* still to come */
 	bool ends;
+	bool orders;            /* most commands are about queue 0 */
+	struct command closing; /* channel 0: none; after a barrier its channel is closed */
 };
 
 void generate_begin(struct generator *, struct script *, uint64_t seed);

@@ -75,6 +75,9 @@ bool generate_publish(
 	uint8_t queue = chance(g, 80) ? KEY_MISSING : (uint8_t)below(g, SCRIPT_QUEUES);
 	uint32_t count = 1 + below(g, 5);
 
+	if (g->orders && chance(g, 700))
+		queue = 0;
+
 	if (queue >= CONSUMABLE && queue < SCRIPT_QUEUES && !client->channels[channel].confirms)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {

@@ -36,34 +36,63 @@ static void add_number(amqp_table_t *table, const char *key, int64_t number)
 		.value = {.kind = AMQP_FIELD_KIND_I64, .value.i64 = number}};
 }
 
-void perform_declare(struct client *client, uint16_t channel, const struct script *script,
-	uint8_t queue, bool passive, bool otherwise)
+static void add_true(amqp_table_t *table, const char *key)
 {
-	const struct queue_shape *shape = &script->queues[queue];
-	char name[QUEUE_NAME_MAX], target[QUEUE_NAME_MAX];
-	amqp_table_entry_t entries[8];
-	amqp_table_t arguments = {0, entries};
-	amqp_queue_declare_t declare = {.passive = passive, .durable = 1};
+	table->entries[table->num_entries++] = (amqp_table_entry_t){.key = amqp_cstring_bytes(key),
+		.value = {.kind = AMQP_FIELD_KIND_BOOLEAN, .value.boolean = 1}};
+}
 
-	perform_queue_name(script, queue, name);
-	declare.queue = amqp_cstring_bytes(name);
-	add_string(&arguments, "x-queue-type", shape->quorum ? "quorum" : "classic");
-	add_number(&arguments, "x-delivery-limit", shape->limit);
-	add_number(&arguments, "x-message-ttl", otherwise ? 3600000 : shape->ttl_ms);
+/* target: of its dead letters; of QUEUE_NAME_MAX bytes. */
+static void add_arguments(amqp_table_t *arguments, const struct script *script,
+	const struct queue_shape *shape, char *target)
+{
+	add_string(arguments, "x-queue-type", shape->quorum ? "quorum" : "classic");
+	add_number(arguments, "x-delivery-limit", shape->limit);
+	add_number(arguments, "x-message-ttl", shape->ttl_ms);
+	if (shape->single)
+		add_true(arguments, "x-single-active-consumer");
 	if (shape->dead_letters)
-		add_string(&arguments, "x-dead-letter-exchange",
+		add_string(arguments, "x-dead-letter-exchange",
 			shape->dead_exchange ? "" : "wpool.nowhere");
 	if (shape->dead_letters && shape->target != KEY_NONE) {
 		perform_queue_name(script, shape->target, target);
-		add_string(&arguments, "x-dead-letter-routing-key", target);
+		add_string(arguments, "x-dead-letter-routing-key", target);
 	}
 	if (shape->at_least_once) {
-		add_string(&arguments, "x-dead-letter-strategy", "at-least-once");
-		add_string(&arguments, "x-overflow", "reject-publish");
+		add_string(arguments, "x-dead-letter-strategy", "at-least-once");
+		add_string(arguments, "x-overflow", "reject-publish");
 	}
-	if (!passive)
-		declare.arguments = arguments;
+}
+
+void perform_declare(struct client *client, uint16_t channel, const struct script *script,
+	uint8_t queue, const struct queue_shape *shape)
+{
+	char name[QUEUE_NAME_MAX], target[QUEUE_NAME_MAX];
+	amqp_table_entry_t entries[8];
+	amqp_queue_declare_t declare = {.passive = !shape, .durable = 1, .arguments = {0, entries}};
+
+	perform_queue_name(script, queue, name);
+	declare.queue = amqp_cstring_bytes(name);
+	if (shape)
+		add_arguments(&declare.arguments, script, shape, target);
 	client_send(client, channel, AMQP_QUEUE_DECLARE_METHOD, &declare);
+}
+
+static void declare(struct client *client, const struct script *script, const struct command *c)
+{
+	struct queue_shape shape = script->queues[c->queue];
+
+	if (c->op == OP_DECLARE_OTHERWISE) {
+		if (c->second == OTHERWISE_TTL)
+			shape.ttl_ms = 3600000;
+		else if (c->second == OTHERWISE_SINGLE)
+			shape.single = !shape.single;
+		else if (c->second == OTHERWISE_TYPE)
+			shape.quorum = true;
+		else
+			shape.limit = 7;
+	}
+	perform_declare(client, c->channel, script, c->queue, c->op == OP_PASSIVE ? NULL : &shape);
 }
 
 static void purge(struct client *client, const struct script *script, const struct command *c)
@@ -107,6 +136,22 @@ static void consume(struct client *client, const struct script *script, const st
 		return;
 	channel->consumes[c->queue] = true;
 	channel->no_ack[c->queue] = c->no_ack;
+}
+
+static void add_barrier(struct client *client, const struct script *script, const struct command *c)
+{
+	amqp_basic_qos_t qos = {.prefetch_count = 1};
+	char name[QUEUE_NAME_MAX], tag[8];
+	amqp_basic_consume_t consume_it = {0};
+
+	perform_queue_name(script, c->queue, name);
+	consume_it.queue = amqp_cstring_bytes(name);
+	client_send(client, c->channel, AMQP_BASIC_QOS_METHOD, &qos);
+	for (int i = 1; i <= 3; i++) {
+		snprintf(tag, sizeof tag, "k%u.%d", c->queue % 10, i);
+		consume_it.consumer_tag = amqp_cstring_bytes(tag);
+		client_send(client, c->channel, AMQP_BASIC_CONSUME_METHOD, &consume_it);
+	}
 }
 
 static void cancel(struct client *client, const struct command *c)
@@ -312,8 +357,7 @@ static void on_channel(struct client *client, const struct script *script, const
 	case OP_DECLARE:
 	case OP_DECLARE_OTHERWISE:
 	case OP_PASSIVE:
-		perform_declare(client, c->channel, script, c->queue, c->op == OP_PASSIVE,
-			c->op == OP_DECLARE_OTHERWISE);
+		declare(client, script, c);
 		break;
 	case OP_PURGE:
 	case OP_DELETE:
@@ -327,6 +371,9 @@ static void on_channel(struct client *client, const struct script *script, const
 		break;
 	case OP_CANCEL:
 		cancel(client, c);
+		break;
+	case OP_BARRIER:
+		add_barrier(client, script, c);
 		break;
 	case OP_CONFIRM:
 		client->channels[c->channel].confirms = true;

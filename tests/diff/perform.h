@@ -11,9 +11,9 @@ bool perform(const struct script *, struct client clients[], const struct comman
 /* The name of a queue in this script. */
 #define QUEUE_NAME_MAX 48
 void perform_queue_name(const struct script *, uint8_t queue, char ret[QUEUE_NAME_MAX]);
-/* Declare the queue. The observer does so passively to get its counts. */
+/* Declare the queue with this shape; NULL: passively, to get its counts. */
 void perform_declare(struct client *, uint16_t channel, const struct script *, uint8_t queue,
-	bool passive, bool otherwise);
+	const struct queue_shape *);
 /* The unacked delivery of this message from this queue; NULL: there is none. */
 struct unacked *perform_find_unacked(struct client_channel *, uint8_t queue, uint32_t message);
 

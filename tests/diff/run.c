@@ -93,8 +93,7 @@ static void ask_counts(struct run *run)
 	struct client *observer = &run->clients[OBSERVER];
 
 	for (uint8_t i = 0; i < SCRIPT_QUEUES; i++)
-		perform_declare(
-			observer, observing_channel(observer, i), run->script, i, true, false);
+		perform_declare(observer, observing_channel(observer, i), run->script, i, NULL);
 	client_flush(observer);
 }
 
@@ -153,6 +152,8 @@ static void do_step(struct run *run, struct step *step, const struct step *expec
 				perform(script, run->clients, &script->commands[i]);
 	for (size_t i = 0; i < SCRIPT_CONNECTIONS; i++)
 		client_flush(&run->clients[i]);
+	if (run->side.fake) /* a closed socket feeds nothing */
+		broker_work(run->side.fake, true);
 	receive_all(run);
 	if (run->side.fake)
 		let_expire(run);

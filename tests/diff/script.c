@@ -53,6 +53,8 @@ void script_describe_queue(const struct queue_shape *q, char *ret, size_t size)
 		append_word(ret, size, "at-least-once");
 	if (q->ttl_ms != NUMBER_NONE)
 		append_word(ret, size, "ttl");
+	if (q->single)
+		append_word(ret, size, "single");
 	if (q->limit != NUMBER_NONE) {
 		size_t len = strlen(ret);
 

@@ -28,6 +28,7 @@ struct queue_shape {
 	bool at_least_once;
 	int32_t ttl_ms; /* NUMBER_NONE: none */
 	int32_t limit;  /* of returns; NUMBER_NONE: none */
+	bool single;    /* a single active consumer */
 };
 
 #define OPS(X)                                                                                     \
@@ -37,13 +38,14 @@ struct queue_shape {
 	X(OP_OPEN)                                                                                 \
 	X(OP_CLOSE)                                                                                \
 	X(OP_DECLARE)                                                                              \
-	X(OP_DECLARE_OTHERWISE) /* with another TTL */                                             \
+	X(OP_DECLARE_OTHERWISE) /* see enum otherwise */                                           \
 	X(OP_PASSIVE)                                                                              \
 	X(OP_PURGE)                                                                                \
 	X(OP_DELETE)                                                                               \
 	X(OP_QOS)                                                                                  \
 	X(OP_CONSUME)                                                                              \
 	X(OP_CANCEL)                                                                               \
+	X(OP_BARRIER) /* three more consumers of a window of 1 */                                  \
 	X(OP_CONFIRM)                                                                              \
 	X(OP_PUBLISH)                                                                              \
 	X(OP_ACK)                                                                                  \
@@ -55,6 +57,9 @@ enum op {
 	OPS(X)
 #undef X
 };
+
+/* What differs in a declare; in the field `second`. */
+enum otherwise { OTHERWISE_TTL, OTHERWISE_SINGLE, OTHERWISE_TYPE, OTHERWISE_LIMIT };
 
 /* The special properties of a publish. */
 enum {

@@ -101,11 +101,16 @@ static struct consumer_entry *new_consumer(struct broker *broker, struct broker_
 	return entry;
 }
 
-/* A cancelled consumer of a quorum queue is one as long as it holds messages; one that comes back
- * by the same name is the same. */
+/* A waiting consumer of a quorum queue does not count. A cancelled one is one as long as it holds
+ * messages; one that comes back by the same name is the same. */
 static bool counts(
 	const struct consumer_entry *all, size_t all_count, const struct consumer_entry *entry)
 {
+	bool is_waiting = entry->live && entry->queue->arguments.single_active &&
+			  entry->queue->active != entry->number;
+
+	if (is_waiting && entry->queue->arguments.quorum)
+		return false;
 	if (entry->live || !entry->queue->arguments.quorum || entry->unacked == 0)
 		return entry->live;
 	return !find_among(all, all_count, text_from(entry->tag));

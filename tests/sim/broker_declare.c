@@ -1,6 +1,7 @@
 /* The fake broker's queues come and go: queue.declare, queue.delete, queue.purge. */
 #include "sim/broker_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct queue *declare_queue(
@@ -33,6 +34,7 @@ void broker_declare_single(struct broker *broker, const char *name)
 	struct queue_arguments arguments = {.quorum = true,
 		.ttl = MTIME_NEVER,
 		.limit = INT32_MAX,
+		.asked = INT32_MAX,
 		.has_limit = true,
 		.single_active = true};
 
@@ -75,7 +77,7 @@ static void read_argument(struct queue_arguments *ret, const amqp_table_entry_t 
 		set_target(ret, words);
 	} else if (text_is(key, TEXT("x-delivery-limit"))) {
 		ret->has_limit = true;
-		ret->limit = number_of(value);
+		ret->limit = ret->asked = number_of(value);
 	} else if (text_is(key, TEXT("x-dead-letter-strategy"))) {
 		ret->at_least_once = text_is(words, TEXT("at-least-once"));
 	} else if (text_is(key, TEXT("x-overflow"))) {
@@ -117,6 +119,114 @@ static bool is_same_way(const struct queue_arguments *a, const struct queue_argu
 	return a->ttl == b->ttl && strcmp(a->target, b->target) == 0;
 }
 
+/* ---------- refusals ---------- */
+
+#define VALUE_SIZE 24
+
+/* An argument of two declares. A text is NULL where it is missing. */
+struct pair {
+	const char *key, *type;
+	char current[VALUE_SIZE], received[VALUE_SIZE];
+	bool has_current, has_received;
+};
+
+static void set_number(char value[VALUE_SIZE], int64_t number)
+{
+	snprintf(value, VALUE_SIZE, "%lld", (long long)number);
+}
+
+static struct pair pair_of_ttl(const struct queue_arguments *a, const struct queue_arguments *b)
+{
+	struct pair pair = {.key = "x-message-ttl",
+		.type = "long",
+		.has_current = a->ttl != MTIME_NEVER,
+		.has_received = b->ttl != MTIME_NEVER};
+
+	set_number(pair.current, a->ttl / MTIME_MS);
+	set_number(pair.received, b->ttl / MTIME_MS);
+	return pair;
+}
+
+static struct pair pair_of_single(const struct queue_arguments *a, const struct queue_arguments *b)
+{
+	return (struct pair){"x-single-active-consumer", "bool", "true", "true", a->single_active,
+		b->single_active};
+}
+
+static struct pair pair_of_type(const struct queue_arguments *a, const struct queue_arguments *b)
+{
+	struct pair pair = {.key = "x-queue-type",
+		.type = "longstr",
+		.has_current = true,
+		.has_received = true};
+
+	snprintf(pair.current, VALUE_SIZE, a->quorum ? "quorum" : "classic");
+	snprintf(pair.received, VALUE_SIZE, b->quorum ? "quorum" : "classic");
+	return pair;
+}
+
+static struct pair pair_of_limit(const struct queue_arguments *a, const struct queue_arguments *b)
+{
+	struct pair pair = {.key = "x-delivery-limit",
+		.type = "long",
+		.has_current = a->has_limit,
+		.has_received = b->has_limit};
+
+	set_number(pair.current, a->asked);
+	set_number(pair.received, b->asked);
+	return pair;
+}
+
+static void write_value(
+	char *ret, size_t size, bool is_there, bool is_other, const char *value, const char *type)
+{
+	if (!is_there)
+		snprintf(ret, size, "none");
+	else if (is_other)
+		snprintf(ret, size, "'%s'", value);
+	else
+		snprintf(ret, size, "the value '%s' of type '%s'", value, type);
+}
+
+/* False: it is the same. */
+static bool write_difference(
+	const struct pair *pair, const struct queue *queue, char *ret, size_t size)
+{
+	char current[64], received[64];
+
+	if (pair->has_current == pair->has_received &&
+		(!pair->has_current || strcmp(pair->current, pair->received) == 0))
+		return false;
+	write_value(current, sizeof current, pair->has_current, pair->has_received, pair->current,
+		pair->type);
+	write_value(received, sizeof received, pair->has_received, pair->has_current,
+		pair->received, pair->type);
+	snprintf(ret, size,
+		"PRECONDITION_FAILED - inequivalent arg '%s' for queue '%.*s' in vhost '/': "
+		"received %s but current is %s",
+		pair->key, TEXT_ARGS(queue_name(queue)), received, current);
+	return true;
+}
+
+/* RabbitMQ names the first argument that differs, in this order. */
+static void refuse_declare(struct broker_connection *connection, uint16_t number,
+	const struct queue *queue, const struct queue_arguments *received)
+{
+	const struct queue_arguments *current = &queue->arguments;
+	const struct pair pairs[] = {pair_of_ttl(current, received),
+		pair_of_single(current, received), pair_of_type(current, received),
+		pair_of_limit(current, received)};
+	char words[512] = "PRECONDITION_FAILED - inequivalent arg";
+
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		if (write_difference(&pairs[i], queue, words, sizeof words))
+			break;
+	if (is_same_way(current, received))
+		channel_fail(connection, number, 406, AMQP_QUEUE_DECLARE_METHOD, words);
+	else
+		channel_blame(connection, number, 406, AMQP_QUEUE_DECLARE_METHOD, words);
+}
+
 /* ---------- methods ---------- */
 
 static void not_found(
@@ -153,12 +263,8 @@ void declare_on_declare(
 		queue = declare_queue(broker, name, &arguments);
 	if (declare->passive || is_same(&queue->arguments, &arguments))
 		declare_ok(connection, number, name);
-	else if (is_same_way(&queue->arguments, &arguments))
-		channel_fail(connection, number, 406, AMQP_QUEUE_DECLARE_METHOD,
-			"PRECONDITION_FAILED - inequivalent arg");
 	else
-		channel_blame(connection, number, 406, AMQP_QUEUE_DECLARE_METHOD,
-			"a queue declared again and otherwise");
+		refuse_declare(connection, number, queue, &arguments);
 }
 
 void declare_on_delete(

@@ -24,6 +24,7 @@ struct queue_arguments {
 	mtime ttl;          /* MTIME_NEVER: none */
 	int64_t limit;      /* of returns; LIMIT_NONE: none */
 	bool has_limit;     /* limit was declared and is no default */
+	int64_t asked;      /* has_limit: as it was declared */
 	bool single_active; /* one of its consumers gets messages, the others wait */
 	char target[NAME_MAX_BYTES];
 };
