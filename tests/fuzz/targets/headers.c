@@ -1,6 +1,8 @@
-/* A message from the broker on its whole way through wpool: its properties are read, it becomes a
- * task of every form, its headers come back in a worker's answer, and everything that is published
- * for it is built, read again and built again, as retries and replays do. */
+/* A message from the broker on its whole way through wpool: its properties and the key of its
+ * session are read, it becomes a task of every form, its headers come back in a worker's answer,
+ * and everything that is published for it is built, read again and built again, as retries and
+ * replays do. */
+#include "base/utf8.h"
 #include "c/task.h"
 #include "fuzz/feed.h"
 #include "fuzz/fuzz.h"
@@ -9,6 +11,7 @@
 #include "fuzz/tables.h"
 #include "message/answer.h"
 #include "message/replay.h"
+#include "message/same.h"
 #include "message/task.h"
 #include "wire/value.h"
 
@@ -21,9 +24,18 @@ const struct fuzz_memory fuzz_memory = {.base = 8 * 1024, .multiple = 32};
 #define FRAME_LIMIT (1u << 20)
 #define GENERATIONS 3
 
-static struct delivery *delivery_made(struct text properties, struct text body)
+static const struct key_source key_sources[] = {
+	{.kind = KEY_NONE},
+	{.kind = KEY_HEADER, .header = {"a", 1}},
+	{.kind = KEY_HEADER, .header = {"x-match", 7}, .is_required = true},
+	{.kind = KEY_PROPERTY, .property = PROPERTY_CORRELATION_ID},
+};
+
+static struct delivery *delivery_made(
+	struct text properties, struct text body, const struct key_source *source)
 {
-	struct delivery *delivery = delivery_new(properties.len + body.len);
+	struct delivery *delivery =
+		delivery_new(properties.len + body.len + session_key_space(source));
 	FUZZ_REQUIRE(delivery);
 	if (properties.len > 0)
 		memcpy(delivery->bytes, properties.ptr, properties.len);
@@ -31,7 +43,9 @@ static struct delivery *delivery_made(struct text properties, struct text body)
 		memcpy(delivery->bytes + properties.len, body.ptr, body.len);
 	delivery->properties = text_of(delivery->bytes, properties.len);
 	delivery->body = text_of(delivery->bytes + properties.len, body.len);
-	task_read_facts(delivery, &(struct task_facts_options){.body_limit = BODY_LIMIT});
+	task_read_facts(delivery, &(struct task_facts_options){BODY_LIMIT, source});
+	FUZZ_REQUIRE(delivery->key.len <= SESSION_KEY_MAX && utf8_is_valid(delivery->key));
+	FUZZ_REQUIRE(message_is_same(delivery, delivery));
 	return delivery;
 }
 
@@ -127,7 +141,8 @@ static void reply(struct delivery *delivery, struct output *output)
 }
 
 /* A copy comes back, and so does a copy of the copy: what a worker could be given stays so. */
-static struct delivery *copy(struct delivery *delivery, uint8_t how, struct output *output)
+static struct delivery *copy(struct delivery *delivery, uint8_t how, struct output *output,
+	const struct key_source *source)
 {
 	static const enum parcel_kind kinds[] = {PARCEL_RETRY, PARCEL_DEAD_LETTER, PARCEL_RENEW};
 	struct parcel parcel = {.kind = kinds[how % 3],
@@ -139,7 +154,7 @@ static struct delivery *copy(struct delivery *delivery, uint8_t how, struct outp
 	struct buf scratch;
 	buf_init(&scratch, SIZE_MAX);
 	struct amqp_publish publish = published_build(&parcel, &scratch);
-	struct delivery *again = delivery_made(publish.properties, publish.body);
+	struct delivery *again = delivery_made(publish.properties, publish.body, source);
 	buf_release(&scratch);
 	FUZZ_REQUIRE(delivery->invalid != REASON_NONE || again->invalid == REASON_NONE);
 	FUZZ_REQUIRE(again->attempt >= delivery->attempt);
@@ -179,13 +194,18 @@ void fuzz_one(struct text input)
 	buf_init(&properties, SIZE_MAX);
 	tables_put_properties(&properties, &feed);
 	memory_resume();
-	struct delivery *delivery = delivery_made(buf_text(&properties), body);
+	const struct key_source *source = &key_sources[then >> 6];
+	struct delivery *delivery = delivery_made(buf_text(&properties), body, source);
 	struct output *output = delivery->invalid == REASON_NONE ? work(delivery, how) : NULL;
 	if (output)
 		reply(delivery, output);
+	if (output && how & 128) { /* the rest of its work is the next task, and in all copies */
+		delivery->rest = output;
+		output = work(delivery, how);
+	}
 	for (int i = 0; i < GENERATIONS; i++) {
 		replay(delivery);
-		delivery = copy(delivery, then, output);
+		delivery = copy(delivery, then, output, source);
 		then = (uint8_t)(then / 3 + how);
 	}
 	output_free(output);
