@@ -314,9 +314,11 @@ static bool choose_queue_command(struct generator *g, struct script *script,
 		return false;
 	c = generate_add(script, op, client->number, channel);
 	c->queue = (uint8_t)below(g, SCRIPT_QUEUES);
-	if (op == OP_DECLARE_OTHERWISE)
-		c->second = choose_otherwise(
-			g, &script->queues[c->queue], count_consumers(clients, c->queue) > 0);
+	if (op != OP_DECLARE_OTHERWISE)
+		return true;
+	c->queue = choose_consumable(g);
+	c->second = choose_otherwise(
+		g, &script->queues[c->queue], count_consumers(clients, c->queue) > 0);
 	return true;
 }
 
@@ -340,6 +342,9 @@ static bool choose_command(
 	const struct client *client = &clients[where.connection];
 	uint32_t what = below(g, 100);
 
+	if (g->orders && chance(g, 200))
+		return chance(g, 500) ? choose_barrier(g, script, client, where.channel)
+				      : choose_end_of_channel(g, script, client, where.channel);
 	if (what < 2)
 		return generate_bad_publish(g, script, client, where.channel);
 	if (what < 34)
@@ -354,13 +359,21 @@ static bool choose_command(
 		return choose_unknown_tag(g, script, client, where.channel);
 	if (what < 93)
 		return choose_queue_command(g, script, clients, client, where.channel);
-	if (what < (g->orders ? 99u : 96u))
-		return chance(g, 300) ? choose_barrier(g, script, client, where.channel)
-				      : choose_end_of_channel(g, script, client, where.channel);
+	if (what < 96)
+		return choose_end_of_channel(g, script, client, where.channel);
 	if (client->channels[where.channel].confirms)
 		return false;
 	generate_add(script, OP_CONFIRM, where.connection, where.channel);
 	return true;
+}
+
+/* A channel that consumes the queue; otherwise *ret stays the same. */
+static void find_consumer(struct client clients[], uint8_t queue, struct command *ret)
+{
+	for (uint8_t i = 0; i < SCRIPT_CONNECTIONS; i++)
+		for (uint8_t j = 1; j <= SCRIPT_CHANNELS; j++)
+			if (clients[i].channels[j].consumes[queue])
+				*ret = (struct command){.connection = i, .channel = j};
 }
 
 static void choose_anything(struct generator *g, struct script *script, struct client clients[])
@@ -368,8 +381,11 @@ static void choose_anything(struct generator *g, struct script *script, struct c
 	for (;;) {
 		struct command where = {.connection = (uint8_t)below(g, SCRIPT_CONNECTIONS),
 			.channel = (uint8_t)(1 + below(g, SCRIPT_CHANNELS))};
-		const struct client *client = &clients[where.connection];
+		const struct client *client;
 
+		if (g->orders && chance(g, 400))
+			find_consumer(clients, 0, &where);
+		client = &clients[where.connection];
 		if (!client->open)
 			generate_add(script, OP_CONNECT, where.connection, 0);
 		else if (!client->channels[where.channel].open)
