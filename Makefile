@@ -30,7 +30,7 @@ say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
 # From the lowest layer to the highest; supervisor/main.c stands above all of them. wire is the codec
 # that the worker SDK shares.
-LAYERS := base core amqp wire message broker config os http net process worker api tty publish dead_letters client \
+LAYERS := base core amqp wire message broker config os http net process worker api tty client publish dead_letters \
 	runtime check_worker control serve
 
 dir_wire := worker-sdk/wire
@@ -54,7 +54,7 @@ below_net          := net os config amqp base
 below_process      := process os config core base
 below_worker       := worker process os config message wire amqp core base
 below_tty          := tty config base
-below_publish      := publish tty net broker os config message wire amqp core base
+below_publish      := publish client api http tty net broker os config message wire amqp core base
 below_dead_letters := dead_letters $(below_publish)
 below_api          := api base
 below_client       := client tty api http os config base
@@ -74,9 +74,9 @@ libs_net          := $(libs_config) $(libs_os) $(libs_amqp) -lssl -lcrypto
 libs_process      := $(libs_config) $(libs_os)
 libs_worker       := $(libs_process) $(libs_message)
 libs_tty          := $(libs_config) -ljansson
-libs_publish      := $(libs_net) $(libs_message) -ljansson
-libs_dead_letters := $(libs_publish)
 libs_client       := $(libs_http) -ljansson -ldl
+libs_publish      := $(libs_net) $(libs_message) $(libs_client)
+libs_dead_letters := $(libs_publish)
 libs_runtime      := $(libs_net) $(libs_message)
 libs_check_worker := $(libs_runtime) -ljansson
 libs_control      := $(libs_runtime) -lmicrohttpd -ljansson

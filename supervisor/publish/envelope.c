@@ -67,17 +67,12 @@ const char *envelope_set_session_key(struct envelope *e, const char *place)
 	return NULL;
 }
 
-const char *envelope_set_session(struct envelope *e, const char *key)
+const char *envelope_set_session(struct envelope *e, struct text key)
 {
-	struct text session = text_from(key);
-
-	if (session.len == 0 || session.len > SESSION_KEY_MAX || !utf8_is_valid(session))
+	if (key.len == 0 || key.len > SESSION_KEY_MAX || !utf8_is_valid(key))
 		return "is not UTF-8 of 1 to 255 bytes";
-	if (e->session_key.kind == KEY_HEADER)
-		table_put_string(&e->headers, e->session_key.header, session);
-	else
-		e->session = session;
-	return e->headers.failed ? "is too long together with the headers" : NULL;
+	e->session = key;
+	return NULL;
 }
 
 const char *envelope_problem(const struct envelope *e)
@@ -95,9 +90,14 @@ const char *envelope_problem(const struct envelope *e)
 
 static bool write_properties(struct envelope *e, struct text message_id, uint64_t number)
 {
+	size_t own_headers = buf_len(&e->headers);
 	char digits[TEXT_DECIMAL_MAX];
 	struct properties properties = {0};
 
+	if (e->session.len > 0 && e->session_key.kind == KEY_HEADER)
+		table_put_string(&e->headers, e->session_key.header, e->session);
+	else if (e->session.len > 0)
+		properties_set(&properties, e->session_key.property, e->session);
 	properties_set(&properties, PROPERTY_DELIVERY_MODE, TEXT("\2"));
 	properties_set(&properties, PROPERTY_MESSAGE_ID, message_id);
 	if (buf_len(&e->headers) > 0)
@@ -106,15 +106,14 @@ static bool write_properties(struct envelope *e, struct text message_id, uint64_
 		properties_set(&properties, PROPERTY_REPLY_TO, text_from(e->reply_to));
 	if (e->correlation_id)
 		properties_set(&properties, PROPERTY_CORRELATION_ID, text_from(e->correlation_id));
-	if (e->session.len > 0)
-		properties_set(&properties, e->session_key.property, e->session);
 	if (e->is_high)
 		properties_set(&properties, PROPERTY_PRIORITY, PRIORITY_HIGH);
 	if (number > 0)
 		copy_set_number(&properties, number, digits);
 	buf_clear(&e->raw);
 	properties_write(&properties, &e->raw);
-	return !e->raw.failed;
+	buf_truncate(&e->headers, own_headers);
+	return !e->raw.failed && !e->headers.failed;
 }
 
 enum rc envelope_check(struct envelope *e, const struct connection *connection)

@@ -11,7 +11,7 @@ struct envelope {
 	const char *reply_to;
 	const char *correlation_id;
 	struct key_source session_key;
-	struct text session; /* borrowed; the key, if it is a property; else empty */
+	struct text session; /* the key, borrowed; empty: none */
 	bool is_high;        /* for the high lane of its session */
 	struct buf headers;  /* table entries */
 	struct buf raw;      /* the properties that envelope_publish made last */
@@ -30,9 +30,9 @@ const char *envelope_add_header(struct envelope *, const char *assignment) MUST_
 /* Set where the key of a session goes, as in a pool's session.key; the default is header:session.
  * NULL, or what is wrong with it. place is borrowed until envelope_release. */
 const char *envelope_set_session_key(struct envelope *, const char *place) MUST_CHECK;
-/* Set the key, once and after its place. NULL, or what is wrong with it. key is borrowed until
- * envelope_release. */
-const char *envelope_set_session(struct envelope *, const char *key) MUST_CHECK;
+/* Set the key of the next messages; it is borrowed until they are published. NULL, or what is wrong
+ * with it. */
+const char *envelope_set_session(struct envelope *, struct text key) MUST_CHECK;
 /* What is wrong with queue, reply_to or correlation_id; NULL: nothing. */
 const char *envelope_problem(const struct envelope *);
 /* RC_OK: the properties of every message fit into one frame of this connection. RC_LIMIT,

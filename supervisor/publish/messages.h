@@ -15,6 +15,7 @@ struct message {
 	struct link link; /* while it waits */
 	uint64_t number;  /* from 1, never given twice */
 	bool was_published;
+	struct text session; /* its key, borrowed; TEXT_NONE: as the envelope has it */
 	size_t len;
 	char body[];
 };

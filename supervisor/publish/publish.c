@@ -1,6 +1,7 @@
 /* `wpool publish`: messages from files or lines to one queue, each confirmed. */
 #include "commands.h"
 #include "publish/sender.h"
+#include "publish/session_keys.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
 
@@ -17,6 +18,7 @@
 
 static const char help[] =
 	"usage: wpool publish --queue NAME [OPTION]... [FILE]...\n"
+	"       wpool publish --sessions POOL --where EXPR [OPTION]... [FILE]...\n"
 	"\n"
 	"Publish each FILE as one message, persistent and mandatory, and wait until the broker has\n"
 	"confirmed them all. Without FILE, or for -, read standard input.\n"
@@ -29,6 +31,11 @@ static const char help[] =
 	"  --session KEY        the session: messages with the same key run one at a time, in order\n"
 	"  --session-key PLACE  where the key goes, as in the pool's session.key: header:NAME or\n"
 	"                       property:NAME; default header:session\n"
+	"  --sessions POOL      each message to each session of this pool of a running wpool serve\n"
+	"                       that matches --where; queue and place of the key are the pool's\n"
+	"  --where EXPR         as in wpool sessions: state=idle key^=acme-\n"
+	"  --socket PATH        the supervisor's control socket, for --sessions; without it\n"
+	"                       WPOOL_CONTROL_SOCKET, else the default paths\n"
 	"  --high               before the other messages of its session: priority 5\n"
 	"  --broker URL         amqp:// or amqps:// address; several, separated by commas\n"
 	"  --wait DURATION      give up after so long without the broker; default 10s\n"
@@ -39,8 +46,9 @@ static const char help[] =
 	"With WPOOL_PASSWORD_FILE the password is in that file.\n"
 	"Messages that were unconfirmed when a connection broke are published again, with the\n"
 	"same message_id.\n"
-	"Exit status: 0 all confirmed, 64 usage, 66 no such file, 69 no broker or no queue,\n"
-	"74 input or output failed, 75 refused or interrupted, 77 login refused.\n";
+	"Exit status: 0 all confirmed, 64 usage, 65 no such pool or session, 66 no such file,\n"
+	"69 no broker, queue or supervisor, 74 input or output failed, 75 refused or interrupted,\n"
+	"77 login refused.\n";
 
 enum flag {
 	BROKER = 256,
@@ -50,6 +58,9 @@ enum flag {
 	CORRELATION_ID,
 	SESSION,
 	SESSION_KEY,
+	SESSIONS,
+	WHERE,
+	SOCKET,
 	HIGH,
 	LINES,
 	WAIT,
@@ -65,6 +76,9 @@ static const struct option options[] = {
 	{"correlation-id", required_argument, NULL, CORRELATION_ID},
 	{"session", required_argument, NULL, SESSION},
 	{"session-key", required_argument, NULL, SESSION_KEY},
+	{"sessions", required_argument, NULL, SESSIONS},
+	{"where", required_argument, NULL, WHERE},
+	{"socket", required_argument, NULL, SOCKET},
 	{"high", no_argument, NULL, HIGH},
 	{"lines", no_argument, NULL, LINES},
 	{"wait", required_argument, NULL, WAIT},
@@ -77,6 +91,8 @@ struct publish {
 	struct sender sender;
 	const char *broker;
 	char *session; /* NULL: none */
+	const char *pool, *where, *socket;
+	struct session_keys keys; /* of pool */
 	mtime wait;
 	bool lines, json;
 	ev_timer draw;
@@ -116,6 +132,15 @@ static int take_option(struct publish *p, int option)
 	case SESSION_KEY:
 		problem = envelope_set_session_key(&p->sender.envelope, optarg);
 		return problem ? cli_bad_value(COMMAND, "--session-key", optarg, problem) : -1;
+	case SESSIONS:
+		p->pool = optarg;
+		return -1;
+	case WHERE:
+		p->where = optarg;
+		return -1;
+	case SOCKET:
+		p->socket = optarg;
+		return *optarg ? -1 : cli_problem(COMMAND, "--socket is empty");
 	case HIGH:
 		p->sender.envelope.is_high = true;
 		return -1;
@@ -140,8 +165,33 @@ static int set_session(struct publish *p)
 {
 	if (!p->session)
 		return -1;
-	const char *problem = envelope_set_session(&p->sender.envelope, p->session);
+	const char *problem = envelope_set_session(&p->sender.envelope, text_from(p->session));
 	return problem ? cli_bad_value(COMMAND, "--session", p->session, problem) : -1;
+}
+
+/* Ask the supervisor where messages to these sessions go. -1: continue; else the exit code. */
+static int find_sessions(struct publish *p)
+{
+	struct envelope *envelope = &p->sender.envelope;
+	const char *problem;
+	int exit_code;
+	if (!p->pool != !p->where)
+		return cli_problem(COMMAND, "--sessions and --where need each other");
+	if (!p->pool)
+		return -1;
+	if (p->session || envelope->queue.len > 0)
+		return cli_problem(COMMAND, "--sessions takes the place of --session and --queue");
+	exit_code = session_keys_read(&p->keys, COMMAND, p->socket, p->pool, p->where);
+	if (exit_code != EX_OK)
+		return exit_code;
+	envelope->queue = text_from(p->keys.queue);
+	envelope->session = p->keys.longest; /* for the check of the properties' size */
+	p->sender.sessions = p->keys.list;
+	p->sender.session_count = p->keys.count;
+	problem = envelope_set_session_key(envelope, p->keys.place);
+	return problem ? cli_problem(COMMAND, "session.key of %s, %s, %s", p->pool, p->keys.place,
+				 problem)
+		       : -1;
 }
 
 static int read_options(struct publish *p, int argc, char **argv)
@@ -151,6 +201,8 @@ static int read_options(struct publish *p, int argc, char **argv)
 		exit_code = take_option(p, option);
 	if (exit_code < 0)
 		exit_code = set_session(p);
+	if (exit_code < 0)
+		exit_code = find_sessions(p);
 	if (exit_code >= 0)
 		return exit_code;
 	const char *problem = envelope_problem(&p->sender.envelope);
@@ -216,5 +268,6 @@ int publish_main(int argc, char **argv)
 	if (exit_code < 0)
 		exit_code = publish_run(&p, argv + optind);
 	sender_release(&p.sender);
+	session_keys_release(&p.keys);
 	return exit_code;
 }

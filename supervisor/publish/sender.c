@@ -37,6 +37,8 @@ static bool publish_message(struct sender *s, const struct message *m)
 {
 	char id[48];
 	int len = snprintf(id, sizeof id, "%s-%" PRIu64, s->nonce, m->number);
+	if (m->session.len > 0)
+		s->envelope.session = m->session;
 	if (!envelope_publish(&s->envelope, s->client.connection, text_of(id, (size_t)len),
 		    s->messages.unconfirmed.next, text_of(m->body, m->len)))
 		return false;
@@ -48,19 +50,29 @@ static bool publish_message(struct sender *s, const struct message *m)
 	return true;
 }
 
+/* Add a message of the latest body, to the next session if there are several. */
+static struct message *add_message(struct sender *s)
+{
+	struct message *m = messages_add(&s->messages, s->body);
+	if (!m)
+		sender_fail(s, EX_OSERR, "out of memory");
+	else if (s->session_count > 0)
+		m->session = s->sessions[s->next_session++];
+	return m;
+}
+
 /* The message to send next, one that waits or a new one; NULL: none now. */
 static struct message *next_message(struct sender *s)
 {
-	struct text body;
 	struct message *m = messages_waiting(&s->messages);
 	if (m || !messages_has_space(&s->messages))
 		return m;
-	switch (input_next(&s->input, &body)) {
+	if (s->next_session < s->session_count)
+		return add_message(s);
+	switch (input_next(&s->input, &s->body)) {
 	case INPUT_MESSAGE:
-		m = messages_add(&s->messages, body);
-		if (!m)
-			sender_fail(s, EX_OSERR, "out of memory");
-		return m;
+		s->next_session = 0;
+		return add_message(s);
 	case INPUT_FAILED:
 		if (!s->exit_code)
 			console_problem("publish", "cannot read %s", s->input.problem);
@@ -91,7 +103,8 @@ static bool on_turn(void *ctx)
 		if (!publish_message(s, m))
 			sender_fail(s, EX_OSERR, "out of memory");
 	}
-	if (s->input.stopped != INPUT_WAIT && s->messages.count == 0)
+	if (s->input.stopped != INPUT_WAIT && s->messages.count == 0 &&
+		s->next_session == s->session_count)
 		sender_close(s);
 	return false;
 }
@@ -202,6 +215,7 @@ static void on_interrupt(void *ctx)
 	struct sender *s = ctx;
 	s->exit_code = EX_TEMPFAIL;
 	input_stop(&s->input);
+	s->next_session = s->session_count;
 	fputs("wpool publish: interrupted; waiting for the confirms of what was sent\n", stderr);
 	if (!s->client.connection)
 		sender_close(s);
@@ -241,6 +255,7 @@ int sender_open(struct sender *s, const char *command, const char *broker, mtime
 	}
 	envelope_make_id(s->nonce);
 	input_init(&s->input, s->client.loop, files, lines);
+	s->next_session = s->session_count;
 	s->summary.queue = s->envelope.queue;
 	s->summary.started = clock_now();
 	return EX_OK;

@@ -17,6 +17,11 @@ struct sender {
 	struct envelope envelope; /* filled by the caller */
 	struct input input;
 	struct messages messages;
+	/* one message to each of these sessions; borrowed; count 0: to that of the envelope */
+	const struct text *sessions;
+	size_t session_count;
+	size_t next_session; /* of the latest message of the input; session_count: none is left */
+	struct text body;    /* that message */
 	struct publish_summary summary;
 	struct confirm_channel channel;
 	bool is_blocked; /* by an alarm of the broker */

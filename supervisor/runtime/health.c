@@ -185,38 +185,11 @@ static void append_blocked(struct buf *out, unsigned blocked)
 		blocked, blocked == 1 ? " is" : "s are");
 }
 
-static void append_sentence(struct buf *out, const struct health *health, enum health_cause cause)
+/* Of a pool with sessions. */
+static void append_session_sentence(
+	struct buf *out, const struct health *health, enum health_cause cause)
 {
 	switch (cause) {
-	case HEALTH_DRAINING:
-		buf_append_text(out, TEXT("draining"));
-		break;
-	case HEALTH_STOPPING:
-		buf_append_text(out, TEXT("stopping"));
-		break;
-	case HEALTH_NO_CONSUMING:
-		append_connection(out, "consuming", health->consume_failure);
-		break;
-	case HEALTH_NO_PUBLISHING:
-		append_connection(out, "publishing", health->publish_failure);
-		break;
-	case HEALTH_REMOVED:
-		buf_append_text(
-			out, TEXT("not configured any more: it finishes its tasks in hand"));
-		break;
-	case HEALTH_PAUSED:
-		buf_append_text(out, TEXT("paused by an operator"));
-		break;
-	case HEALTH_NO_WORKER:
-		buf_append_text(out, TEXT("no worker is ready"));
-		break;
-	case HEALTH_CRASH_LOOP:
-		append_crash_loop(out, &health->crash_loop);
-		break;
-	case HEALTH_NO_CONSUMER:
-		buf_printf(out, "not consuming its queue \"%s\", which may be missing; see the log",
-			health->queue);
-		break;
 	case HEALTH_NO_TOKEN:
 		buf_append_text(out, TEXT("does not consume the queue of its token, by which it "
 					  "would become the active one; see the log"));
@@ -255,16 +228,62 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 	case HEALTH_BLOCKED:
 		append_blocked(out, health->blocked);
 		break;
-	case HEALTH_SUSPECTS:
-		buf_printf(out,
-			"%u task%s to run alone in a worker, since one ended with several open",
-			health->suspects, health->suspects == 1 ? " waits" : "s wait");
-		break;
 	case HEALTH_NOT_SINGLE:
 		buf_printf(out,
 			"its queue \"%s\" has no single active consumer: the last messages may run "
 			"again when its channel is renewed; docs/ordering.md says how to move",
 			health->queue);
+		break;
+	default:
+		break;
+	}
+}
+
+static void append_sentence(struct buf *out, const struct health *health, enum health_cause cause)
+{
+	switch (cause) {
+	case HEALTH_DRAINING:
+		buf_append_text(out, TEXT("draining"));
+		break;
+	case HEALTH_STOPPING:
+		buf_append_text(out, TEXT("stopping"));
+		break;
+	case HEALTH_NO_CONSUMING:
+		append_connection(out, "consuming", health->consume_failure);
+		break;
+	case HEALTH_NO_PUBLISHING:
+		append_connection(out, "publishing", health->publish_failure);
+		break;
+	case HEALTH_REMOVED:
+		buf_append_text(
+			out, TEXT("not configured any more: it finishes its tasks in hand"));
+		break;
+	case HEALTH_PAUSED:
+		buf_append_text(out, TEXT("paused by an operator"));
+		break;
+	case HEALTH_NO_WORKER:
+		buf_append_text(out, TEXT("no worker is ready"));
+		break;
+	case HEALTH_CRASH_LOOP:
+		append_crash_loop(out, &health->crash_loop);
+		break;
+	case HEALTH_NO_CONSUMER:
+		buf_printf(out, "not consuming its queue \"%s\", which may be missing; see the log",
+			health->queue);
+		break;
+	case HEALTH_SUSPECTS:
+		buf_printf(out,
+			"%u task%s to run alone in a worker, since one ended with several open",
+			health->suspects, health->suspects == 1 ? " waits" : "s wait");
+		break;
+	case HEALTH_NO_TOKEN:
+	case HEALTH_OTHER_WINDOW:
+	case HEALTH_NO_ORDER:
+	case HEALTH_OVERFULL:
+	case HEALTH_WINDOW_STUCK:
+	case HEALTH_BLOCKED:
+	case HEALTH_NOT_SINGLE:
+		append_session_sentence(out, health, cause);
 		break;
 	case HEALTH_CAUSE_COUNT:
 		break;

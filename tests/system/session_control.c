@@ -401,6 +401,40 @@ START_TEST(retry_and_skip_decide_about_the_front)
 }
 END_TEST
 
+/* Each line to each session that matches, in the order of the lines. */
+START_TEST(messages_are_published_to_sessions)
+{
+	struct proc *proc = serve("workers: 2, prefetch: 50", "idle: 1h");
+	char *lines = scratch_path(fixture.folder, "lines"), *shown;
+	const char *broker = broker_url(fixture.broker);
+
+	RUN(0, "session", "pause", "tested", "a-1", "a-2", "b-1");
+	scratch_write(lines, "one\ntwo\n");
+	control_expect_text(RUN(0, "publish", "--broker", broker, "--sessions", "tested", "--where",
+				    "key^=a-", "--correlation-id", "x", "--lines", lines),
+		"published 4 messages");
+	control_expect_text(RUN(0, "publish", "--broker", broker, "--sessions", "tested", "--where",
+				    "key=a-2", "--correlation-id", "first", "--high", lines),
+		"published 1 message");
+	await_count("state=paused backlog=2 high=0 key=a-1", 1);
+	await_count("state=paused backlog=3 high=1 key=a-2", 1);
+	ck_assert_int_eq(count("key=b-1 backlog=0"), 1);
+	shown = RUN(0, "session", "show", "tested", "a-2");
+	ck_assert(strstr(shown, "first") < strstr(shown, "normal"));
+	control_expect_text(RUN(65, "publish", "--broker", broker, "--sessions", "tested",
+				    "--where", "key=c", lines),
+		"no session of tested matches key=c");
+	control_expect_text(
+		RUN(64, "publish", "--broker", broker, "--sessions", "tested", lines), "--where");
+	control_expect_text(RUN(64, "publish", "--broker", broker, "--sessions", "tested",
+				    "--where", "key<c", lines),
+		"position 4");
+	RUN(0, "session", "resume", "tested", "--where", "state=paused");
+	control_await_figure("totals", "done", 5);
+	fixture_stop(proc);
+}
+END_TEST
+
 /* Many sessions get a command a few at a time, each once. */
 START_TEST(an_expression_reaches_each_session_once)
 {
@@ -532,6 +566,7 @@ int main(void)
 		{drain_runs_what_is_queued_in_one_go, 1}, {abort_ends_a_worker_that_goes_on, 1},
 		{a_session_that_does_not_exist_yet_is_paused, 1},
 		{pause_waits_until_nothing_runs, 1}, {retry_and_skip_decide_about_the_front, 1},
+		{messages_are_published_to_sessions, 1},
 		{an_expression_reaches_each_session_once, 1}, {figures_show_sessions, 1},
 		{pools_without_sessions_have_no_such_figures, 1},
 		{a_window_full_of_parked_messages_is_not_ready, 1},
