@@ -98,13 +98,16 @@ static bool is_lost_at_once(const struct pool_runtime *runtime, uint64_t tag)
 	return !link->peer || !broker_instance_of(link->peer, runtime->channel, tag);
 }
 
-/* It must not come again in a stop in good order, unless it is on its way already. */
+/* It must not come again in a stop in good order, unless it is on its way already; or an operator
+ * gave it up, while one before it in its lane was not done.
+ */
 static void note_ended(struct pool_runtime *runtime, uint32_t id)
 {
 	struct account *account = &runtime->world->account;
 	uint64_t instance = ordered_at(runtime, id)->instance;
 
-	if (!is_lost_at_once(runtime, runtime->hand.held[id].tag))
+	if (!ordered_at(runtime, id)->is_disposed &&
+		!is_lost_at_once(runtime, runtime->hand.held[id].tag))
 		account_ended(account, instance, account->requeues[instance],
 			runtime->supervisor->number);
 }

@@ -145,14 +145,21 @@ static void command_any(struct pool_runtime *runtime)
 		(uint8_t)(1 + random_below(random, order->keys)));
 }
 
+static bool takes_orders(const struct supervisor *supervisor)
+{
+	bool is_there =
+		supervisor->state == SUPERVISOR_SERVES || supervisor->state == SUPERVISOR_STOPS;
+
+	return is_there && !pool_is_forced(&supervisor->pools[0].pool->context);
+}
+
 void order_verbs_chance(struct world *world)
 {
 	struct random *random = &world->order.random;
 	struct supervisor *supervisor =
 		&world->supervisors[random_below(random, world->supervisor_count)];
 
-	if (random_chance(random, VERBS_IN_1000) &&
-		(supervisor->state == SUPERVISOR_SERVES || supervisor->state == SUPERVISOR_STOPS) &&
+	if (random_chance(random, VERBS_IN_1000) && takes_orders(supervisor) &&
 		world_may(world, TROUBLE_STEER))
 		command_any(&supervisor->pools[0]);
 }
