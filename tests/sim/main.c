@@ -121,7 +121,7 @@ static int run_batch(const struct options *options)
 {
 	static struct cover cover;
 	struct failure failure = {0};
-	bool counts = options->batch.count >= SEEDS_FOR_COVER;
+	bool counts = options->batch.count >= SEEDS_FOR_COVER && options->batch.step == 1;
 	unsigned wrong;
 
 	if (!batch_run(&options->batch, &cover, &failure)) {

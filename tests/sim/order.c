@@ -55,11 +55,21 @@ static void detach_all(struct hand *hand)
 		hand->held[hand->ids[i]].is_detached = true;
 }
 
-static uint32_t *lost_of(const struct pool_runtime *runtime, uint32_t id)
+static bool is_any_lost(const struct pool_runtime *runtime, uint32_t id)
 {
 	const struct ordered *message = ordered_at(runtime, id);
 
-	return &order_of(runtime)->lost[message->key][message->is_high];
+	return order_of(runtime)->lost[message->key][message->is_high].id > 0;
+}
+
+/* This one has come again, on a later channel than what was lost. */
+static void forget_lost(struct order *order, uint32_t id)
+{
+	const struct ordered *message = &order->message[id];
+
+	if (id >= order->lost[message->key][message->is_high].id &&
+		order->channels > order->lost[message->key][message->is_high].channels)
+		order->lost[message->key][message->is_high].id = 0;
 }
 
 /* Forget what is detached in the lane of a message; lane NULL: in all lanes. */
@@ -74,7 +84,7 @@ static void give_up(struct pool_runtime *runtime, const struct ordered *lane)
 			(lane && !is_in_lane(lane, ordered_at(runtime, id))))
 			continue;
 		sim_trace("message %u is given up by its pool", id);
-		ordered_at(runtime, id)->may_repeat |= *lost_of(runtime, id) > 0;
+		ordered_at(runtime, id)->may_repeat |= is_any_lost(runtime, id);
 		take(hand, id);
 	}
 }
@@ -148,8 +158,8 @@ static void on_delivery(struct pool_runtime *runtime, const struct delivery *del
 		return;
 	}
 	give_up(runtime, ordered);
-	if (delivery->redelivered && id >= *lost_of(runtime, id))
-		*lost_of(runtime, id) = 0;
+	if (delivery->redelivered)
+		forget_lost(order_of(runtime), id);
 	put(&runtime->hand, id, delivery->tag);
 	ordered->is_disposed = false;
 }
@@ -219,6 +229,7 @@ void order_event(struct pool_runtime *runtime, const struct event *event)
 {
 	if (!order_of(runtime)->is_on)
 		return;
+	order_of(runtime)->channels += event->kind == SOURCE_UP;
 	if (event->kind == DELIVERY || event->kind == SOURCE_UP)
 		runtime->hand.heard_at = runtime->world->now;
 	if (event->kind == TURN_END && is_silent(runtime))
@@ -489,14 +500,17 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 /* This one and those behind it in its lane come again. */
 static void excuse(struct order *order, uint32_t id)
 {
-	uint32_t *lost = &order->lost[order->message[id].key][order->message[id].is_high];
+	struct ordered *message = &order->message[id];
+	uint32_t lost = order->lost[message->key][message->is_high].id;
 
 	for (uint32_t other = id; other <= ACCOUNT_MESSAGES_MAX; other++)
 		if (is_in_lane(&order->message[id], &order->message[other]))
 			order->message[other].may_repeat = true;
 	order->message[id].is_acked = false;
-	if (*lost == 0 || id < *lost)
-		*lost = id;
+	if (lost && lost < id)
+		return;
+	order->lost[message->key][message->is_high].id = id;
+	order->lost[message->key][message->is_high].channels = order->channels;
 }
 
 static void settle(struct pool_runtime *runtime, uint32_t id)

@@ -43,7 +43,10 @@ struct order {
 	struct random random; /* so that all runs without sessions stay as they are */
 	/* By key and lane: the first message whose ack was lost, or which the broker has dropped;
 	 * pools give up the rest when it comes again, or when the next one does. 0: none. */
-	uint32_t lost[ORDER_KEYS_MAX + 1][2];
+	struct {
+		uint32_t id, channels; /* channels: so many were opened when it was lost */
+	} lost[ORDER_KEYS_MAX + 1][2];
+	uint32_t channels;                                /* so many were opened */
 	struct ordered message[ACCOUNT_MESSAGES_MAX + 1]; /* by id: the order of arrival */
 };
 
@@ -79,6 +82,7 @@ struct hand {
 	bool is_unsteady;
 	mtime heard_at;                       /* the channel consumes, or has delivered something */
 	uint64_t drained[ORDER_KEYS_MAX + 1]; /* the life that is drained */
+	uint64_t life[ORDER_KEYS_MAX + 1];    /* of its sessions; 0: there is none */
 	/* Since a session (the second index) waits for its turn without a break: how many tasks of
 	 * another one were sent, and how long workers took for them. */
 	uint32_t sent[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];

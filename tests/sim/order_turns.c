@@ -80,12 +80,23 @@ static void forget(struct hand *hand, uint32_t waiting)
 		hand->sent[key][waiting] = hand->worked[key][waiting] = 0;
 }
 
+/* The next life of a session begins to wait behind all others. */
+static bool is_reborn(struct pool_runtime *runtime, uint8_t key)
+{
+	struct session_facts facts = {0};
+	uint64_t before = runtime->hand.life[key];
+
+	(void)pool_session_find(runtime->pool, order_key(key), &facts);
+	runtime->hand.life[key] = facts.life;
+	return facts.life != before;
+}
+
 void order_turns_follow(struct pool_runtime *runtime)
 {
 	uint32_t ready = find_ready(runtime);
 
-	for (uint32_t key = 1; key <= ORDER_KEYS_MAX; key++)
-		if (!(ready >> key & 1))
+	for (uint8_t key = 1; key <= ORDER_KEYS_MAX; key++)
+		if (is_reborn(runtime, key) || !(ready >> key & 1))
 			forget(&runtime->hand, key);
 }
 
