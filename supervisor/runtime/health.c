@@ -277,6 +277,7 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 			health->suspects, health->suspects == 1 ? " waits" : "s wait");
 		break;
 	case HEALTH_NO_TOKEN:
+	case HEALTH_SHARED:
 	case HEALTH_OTHER_WINDOW:
 	case HEALTH_NO_ORDER:
 	case HEALTH_OVERFULL:
