@@ -296,7 +296,9 @@ static void on_command(struct pool *pool, const struct event *event)
 static void on_session_command(struct pool *pool, const struct event *event)
 {
 	const char *refusal = "the pool has no sessions";
-	if (pool->tasks.sessions)
+	if (pool->tasks.source.request == SOURCE_CLOSE)
+		refusal = "the pool is stopping"; /* what it settles now could not be acked */
+	else if (pool->tasks.sessions)
 		refusal = tasks_command_session(&pool->tasks, event);
 	if (refusal)
 		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, refusal);

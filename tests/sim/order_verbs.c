@@ -103,6 +103,8 @@ static bool is_refused(const struct pool_runtime *runtime, enum session_verb ver
 	uint32_t failed = find_failed(runtime, key);
 	struct session_facts facts;
 
+	if (runtime->pool->tasks.source.request == SOURCE_CLOSE)
+		return true;
 	if (verb == SESSION_VERB_RETRY)
 		return !failed || !order_is_fit(runtime, failed);
 	if (verb == SESSION_VERB_SKIP)

@@ -144,12 +144,14 @@ static bool is_aborted(struct tasks *tasks, struct delivery *delivery, enum verd
 	const struct session *session = delivery->session;
 	bool is_undone = verdict == VERDICT_PARK || verdict == VERDICT_BLOCK ||
 			 verdict == VERDICT_CONTINUE || verdict == VERDICT_REQUEUE;
-	if (!session || session->front != delivery || !is_undone)
+	if (!session || session->front != delivery || !is_undone || pool_is_forced(tasks->context))
 		return false;
 	switch ((enum session_rest)session->rest_goes) {
 	case REST_IS_RETRIED:
 		return false;
 	case REST_IS_KEPT:
+		output_free(delivery->parcel.output);
+		delivery->parcel.output = NULL;
 		dispatch_requeue(&tasks->dispatch, delivery, tasks->context->now);
 		break;
 	case REST_IS_DEAD_LETTER:
@@ -223,7 +225,6 @@ void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending 
 static void reattach(struct tasks *tasks, struct delivery *known, struct delivery *delivery)
 {
 	known->tag = delivery->tag;
-	known->redelivered = true;
 	known->returns = delivery->returns;
 	known->queued_at = tasks->context->now;
 	delivery_free(delivery);
@@ -373,7 +374,7 @@ static struct delivery *take_last_begun(struct tasks *tasks, struct pipe *pipe)
 		if (pipe->load == 0 || tasks->dispatch.concurrency > 1)
 			return delivery;
 		if (delivery_is_live(delivery))
-			dispatch_requeue(&tasks->dispatch, delivery, tasks->context->now);
+			carry_out(tasks, delivery, (struct decision){.verdict = VERDICT_REQUEUE});
 		else
 			free_orphan(tasks, delivery);
 	}

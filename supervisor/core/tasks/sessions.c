@@ -25,19 +25,21 @@ struct sessions *sessions_new(const struct pool_config *config, struct outbox *o
 	return sessions;
 }
 
-/* A delivery in a pipe or in the outbox becomes an orphan, and one on a channel is freed with the
- * ledger. */
-static void abandon_lane(struct lane *lane)
+/* A delivery in a pipe or sent by the outbox becomes an orphan, and one on a channel is freed with
+ * the ledger. */
+static void abandon_lane(struct sessions *sessions, struct lane *lane)
 {
 	struct link *link;
 	while ((link = list_first(&lane->open))) {
 		struct delivery *delivery = lane_delivery(link);
 		bool is_elsewhere = delivery->state == DELIVERY_SENT ||
-				    delivery->state == DELIVERY_ANSWERED || delivery->source;
+				    delivery->parcel.seq.number || delivery->source;
 		list_remove(link);
 		delivery->session = NULL;
 		if (is_elsewhere)
 			continue;
+		if (delivery->state == DELIVERY_ANSWERED)
+			outbox_take(sessions->outbox, &delivery->parcel);
 		list_remove(&delivery->place);
 		delivery_free(delivery);
 	}
@@ -55,7 +57,7 @@ void sessions_free(struct sessions *sessions)
 		return;
 	for (uint32_t i = 0; i < sessions->count; i++) {
 		for (int lane = 0; lane < LANE_COUNT; lane++)
-			abandon_lane(&sessions->all[i]->lanes[lane]);
+			abandon_lane(sessions, &sessions->all[i]->lanes[lane]);
 		session_free(sessions->all[i]);
 	}
 	free(sessions->all);
@@ -321,8 +323,19 @@ struct session *sessions_open(struct sessions *sessions, struct text key, mtime 
 	return session;
 }
 
-/* What waits, if anything does, begins the next life of the session: with a turn of its own, and
- * behind those that wait for a place. */
+/* The next life of the session begins: with a turn of its own, and behind those that wait for a
+ * place. */
+static void begin_next_life(struct sessions *sessions, struct session *session, mtime now)
+{
+	sessions->ended[session->ending]++;
+	session->life = ++sessions->last_life;
+	session->turn.used = 0;
+	sessions->active -= session->has_place;
+	session->has_place = false;
+	give_place(sessions, now);
+}
+
+/* What waits, if anything does, is of the next life. */
 static void end_life(struct sessions *sessions, struct session *session, mtime now)
 {
 	if (!session->is_ending || session->ends_after > 0 || session_is_at_work(session))
@@ -332,14 +345,9 @@ static void end_life(struct sessions *sessions, struct session *session, mtime n
 		end_idle(sessions, session, session->ending, now);
 		return;
 	}
-	sessions->ended[session->ending]++;
-	session->life = ++sessions->last_life;
-	session->turn.used = 0;
-	sessions->active -= session->has_place;
-	session->has_place = false;
 	if (session->state == SESSION_READY)
 		set_state(sessions, session, SESSION_PAUSED, now); /* out of the ring */
-	give_place(sessions, now);
+	begin_next_life(sessions, session, now);
 	session_update(sessions, session, now);
 }
 
@@ -348,6 +356,8 @@ static void end_life(struct sessions *sessions, struct session *session, mtime n
 void sessions_append(
 	struct sessions *sessions, struct session *session, struct delivery *delivery, mtime now)
 {
+	if (session->is_over && session->unacked > 0)
+		begin_next_life(sessions, session, now);
 	delivery->session = session;
 	delivery->state = DELIVERY_QUEUED;
 	session->unacked++;
@@ -589,6 +599,9 @@ void sessions_hold(struct sessions *sessions, mtime until)
 
 void sessions_configured(struct sessions *sessions, mtime now)
 {
+	while (sessions->count > sessions->config->session.max_sessions &&
+		!list_is_empty(&sessions->idle))
+		forget_oldest(sessions, now);
 	give_place(sessions, now);
 }
 

@@ -145,6 +145,86 @@ START_TEST(a_done_task_of_an_aborted_session_is_done)
 }
 END_TEST
 
+START_TEST(an_aborted_task_that_is_kept_begins_again)
+{
+	struct rig rig;
+	begin(&rig, 1, "a");
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_KEEP, "a");
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, 500, "send 0:1");
+	keyed_answer(&rig, 0, 200, "ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Its worker has not begun it. */
+START_TEST(an_aborted_task_behind_another_one_is_not_sent_again)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.pipeline = 2;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "b a");
+	rig_expect(&rig, "send 0:1, send 0:2");
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_DEAD_LETTER, "a");
+	rig_gone(&rig, 0, 1);
+	rig_expect(&rig, "cancel 0.1:2, publish 1 dead 2");
+	ck_assert_uint_eq(ended(&rig, SESSION_END_ABORTED), 0);
+	rig_confirm(&rig, 1);
+	rig_turn(&rig);
+	ck_assert_uint_eq(ended(&rig, SESSION_END_ABORTED), 1);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(abort_ends_a_worker_of_a_pool_that_drains)
+{
+	struct rig rig;
+	begin(&rig, 1, "a");
+	rig_command(&rig, COMMAND_DRAIN);
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_KEEP, "a");
+	ck_assert_int_eq(pool_deadline(rig.pool), rig.now + 5 * MTIME_SECOND);
+	rig_forget(&rig);
+	rig_wait(&rig, 5 * MTIME_SECOND);
+	rig_expect(&rig, "kill 0.1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Its life is over though its last ack is not sent: who waits for that end is not kept waiting. */
+START_TEST(a_message_after_the_end_opens_the_next_life)
+{
+	struct rig rig;
+	struct session_facts before, after;
+	begin(&rig, 1, "a");
+	keyed_answer(&rig, 0, 201, "publish 1 reply 1");
+	ck_assert(pool_session_find(rig.pool, TEXT("a"), &before));
+	keyed_order(&rig, SESSION_VERB_DRAIN, SESSION_KEEP, "a");
+	keyed_deliver(&rig, "a");
+	rig_expect(&rig, "send 0:2");
+	ck_assert(pool_session_find(rig.pool, TEXT("a"), &after));
+	ck_assert_uint_gt(after.life, before.life);
+	ck_assert_uint_eq(ended(&rig, SESSION_END_DRAINED), 1);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Nothing can be acked any more, so a dead letter would come beside the message. */
+START_TEST(a_pool_whose_channel_closes_refuses)
+{
+	struct rig rig;
+	begin(&rig, 1, "a a");
+	rig_answer(&rig, 0, 200);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_turn(&rig);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	keyed_order_refused(&rig, SESSION_VERB_CLOSE, "a", "the pool is stopping");
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_paused_session_keeps_its_tasks)
 {
 	struct rig rig;
@@ -263,12 +343,16 @@ static Suite *session_commands_suite(void)
 	UNIT_CASE(suite, "end", drain_runs_what_is_queued_in_one_go, an_idle_session_ends_at_once,
 		close_gives_up_what_is_queued, close_lets_the_running_task_finish,
 		what_is_kept_opens_the_next_life, abort_cancels_the_running_task,
-		abort_ends_a_worker_that_does_not_answer,
-		a_done_task_of_an_aborted_session_is_done);
+		abort_ends_a_worker_that_does_not_answer, a_done_task_of_an_aborted_session_is_done,
+		an_aborted_task_that_is_kept_begins_again,
+		an_aborted_task_behind_another_one_is_not_sent_again,
+		abort_ends_a_worker_of_a_pool_that_drains,
+		a_message_after_the_end_opens_the_next_life);
 	UNIT_CASE(suite, "others", a_paused_session_keeps_its_tasks,
 		a_session_is_paused_before_it_exists, a_parked_task_is_tried_now_or_given_up,
 		what_cannot_be_done_is_refused, an_unfit_message_is_not_retried,
-		a_pool_without_sessions_refuses, the_tasks_of_a_session_are_listed);
+		a_pool_without_sessions_refuses, a_pool_whose_channel_closes_refuses,
+		the_tasks_of_a_session_are_listed);
 	return suite;
 }
 
