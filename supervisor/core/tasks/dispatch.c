@@ -458,6 +458,12 @@ void dispatch_named(struct dispatch *dispatch)
 	dispatch->naming.is_named = true;
 }
 
+mtime dispatch_deadline(const struct dispatch *dispatch, mtime now)
+{
+	const struct naming *naming = &dispatch->naming;
+	return naming->tag && naming->until > now ? naming->until : MTIME_NEVER;
+}
+
 /* True: the task may be sent now, as far as the token is concerned. */
 static bool is_named(struct dispatch *dispatch, const struct delivery *delivery, mtime now)
 {

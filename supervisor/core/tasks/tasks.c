@@ -108,11 +108,15 @@ bool tasks_flow(const struct tasks *tasks)
 	       tasks->source.state == SOURCE_IS_CONSUMING;
 }
 
-/* With sessions it is always the same: a narrower one would break their order. */
+/* With sessions it is always the same: a narrower one would break their order while messages that
+ * were unacked in the last one come back. */
 static uint32_t wanted_window(const struct tasks *tasks)
 {
+	uint32_t prefetch = tasks->context->config.prefetch;
+	if (tasks->sessions && tasks->sessions->detached > 0 && tasks->source.window > prefetch)
+		return tasks->source.window;
 	if (tasks->sessions)
-		return tasks->context->config.prefetch;
+		return prefetch;
 	uint32_t window = pace_window(&tasks->pace);
 	return window > tasks->source.aside ? window - tasks->source.aside : 1;
 }
@@ -224,7 +228,9 @@ static mtime detached_until(const struct tasks *tasks)
 	bool is_any = tasks->sessions->detached + tasks->sessions->heirs > 0;
 	if (!is_any || source->state != SOURCE_IS_CONSUMING || tasks_window_is_full(tasks))
 		return MTIME_NEVER;
-	return mtime_after(mtime_max(tasks->up_since, tasks->delivered_at), DETACHED_LIMIT);
+	bool has_any_come = tasks->delivered_at != MTIME_NEVER;
+	mtime latest = has_any_come ? tasks->delivered_at : tasks->up_since;
+	return mtime_after(mtime_max(tasks->up_since, latest), DETACHED_LIMIT);
 }
 
 static void note_rest(struct tasks *tasks, enum worker_supply workers)
@@ -512,8 +518,11 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	mtime deadline = mtime_min(tasks->send_again, source_deadline(&tasks->source));
 	deadline = mtime_min(deadline, outbox_deadline(&tasks->outbox));
 	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
-	if (tasks->sessions && pool_stays(tasks->context)) {
+	if (tasks->sessions)
 		deadline = mtime_min(deadline, sessions_deadline(tasks->sessions));
+	if (tasks->sessions && pool_stays(tasks->context)) {
+		deadline = mtime_min(
+			deadline, dispatch_deadline(&tasks->dispatch, tasks->context->now));
 		deadline = mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
 		deadline = mtime_min(deadline, detached_until(tasks));
 	}

@@ -224,6 +224,20 @@ START_TEST(after_ten_minutes_names_are_not_needed)
 }
 END_TEST
 
+START_TEST(the_end_of_ten_minutes_is_a_deadline)
+{
+	struct rig rig;
+	start_after_deaths(&rig);
+	rig_wait(&rig, 9 * MTIME_MINUTE); /* takeover_delay is over, too */
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "name a");
+	ck_assert_int_le(pool_deadline(rig.pool), rig.now + MTIME_MINUTE);
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_expect(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_message_that_killed_its_supervisor_is_given_up)
 {
 	struct rig rig;
@@ -232,6 +246,18 @@ START_TEST(a_message_that_killed_its_supervisor_is_given_up)
 	keyed_deliver(&rig, "a+ a+");
 	rig_expect(&rig, "publish 1 dead 1, send 0:2");
 	ck_assert_int_eq(rig.reason, REASON_COMES_BACK);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_an_empty_queue_does_not_give_back_is_forgotten_after_a_minute)
+{
+	struct rig rig;
+	start_with(&rig, &parked, 1);
+	rig_turn(&rig);
+	ck_assert(keyed_exists(&rig, "a"));
+	rig_wait(&rig, MTIME_MINUTE);
+	ck_assert(!keyed_exists(&rig, "a"));
 	rig_end(&rig);
 }
 END_TEST
@@ -255,9 +281,11 @@ static Suite *session_handover_suite(void)
 		what_the_broker_knows_is_not_handed_over);
 	UNIT_CASE(suite, "deaths", after_three_deaths_redelivered_messages_run_alone_and_named,
 		a_name_is_not_for_another_message, after_ten_minutes_names_are_not_needed,
+		the_end_of_ten_minutes_is_a_deadline,
 		a_message_that_killed_its_supervisor_is_given_up);
 	UNIT_CASE(suite, "take over", attempts_and_the_wait_go_on, a_fresh_message_inherits_nothing,
 		lanes_inherit_apart, a_blocked_session_stays_blocked, a_paused_session_stays_paused,
+		what_an_empty_queue_does_not_give_back_is_forgotten_after_a_minute,
 		what_never_comes_back_is_freed);
 	return suite;
 }

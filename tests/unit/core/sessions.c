@@ -392,6 +392,24 @@ START_TEST(the_longest_idle_session_is_forgotten)
 }
 END_TEST
 
+START_TEST(a_lower_max_sessions_forgets_at_once)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.session.idle = 60 * MTIME_MINUTE;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a");
+	keyed_answer(&rig, 0, 200, "send 0:1, ack 1");
+	keyed_deliver(&rig, "b");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 2");
+	keyed_deliver(&rig, "c");
+	config.session.max_sessions = 1;
+	rig_configure(&rig, config);
+	ck_assert(!keyed_exists(&rig, "a") && !keyed_exists(&rig, "b") && keyed_exists(&rig, "c"));
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- leaving the channel ---------- */
 
 START_TEST(a_pause_of_a_minute_gives_back_what_waits)
@@ -443,6 +461,37 @@ START_TEST(an_old_message_has_its_channel_renewed)
 }
 END_TEST
 
+/* A second loss of a narrower window breaks the order. */
+START_TEST(a_window_is_not_narrowed_before_nothing_is_unacked)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.session.max_unacked_age = 10 * MTIME_MINUTE;
+	config.hard_limit = MTIME_NEVER;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a a");
+	config.prefetch = 4;
+	rig_configure(&rig, config);
+	rig_forget(&rig);
+	rig_wait(&rig, 10 * MTIME_MINUTE);
+	rig_expect(&rig, "leave");
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 8");
+	rig_source_up(&rig);
+	rig.last_tag = 0;
+	keyed_deliver(&rig, "a=1+ a=2+");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	keyed_answer(&rig, 0, 200, "ack 2");
+	rig_turn(&rig);
+	rig_expect(&rig, "leave");
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	rig_expect(&rig, "consume 4");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_drain_leaves_what_waits_to_the_channel)
 {
 	struct rig rig;
@@ -484,9 +533,12 @@ static Suite *sessions_suite(void)
 		an_unfit_message_has_its_turn, a_suspect_runs_alone_and_keeps_its_place);
 	UNIT_CASE(suite, "life", a_session_ends_with_its_last_ack,
 		idle_time_begins_when_the_last_task_ends, a_message_at_the_same_instant_wins,
-		max_active_lets_the_others_wait, the_longest_idle_session_is_forgotten);
+		max_active_lets_the_others_wait, the_longest_idle_session_is_forgotten,
+		a_lower_max_sessions_forgets_at_once);
 	UNIT_CASE(suite, "channel", a_pause_of_a_minute_gives_back_what_waits,
-		an_old_message_has_its_channel_renewed, a_drain_leaves_what_waits_to_the_channel);
+		an_old_message_has_its_channel_renewed,
+		a_window_is_not_narrowed_before_nothing_is_unacked,
+		a_drain_leaves_what_waits_to_the_channel);
 	return suite;
 }
 

@@ -228,6 +228,17 @@ START_TEST(a_pool_ends_with_detached_deliveries_of_every_kind)
 }
 END_TEST
 
+START_TEST(a_pool_ends_with_a_detached_reply_that_was_not_sent)
+{
+	struct rig rig;
+	begin(&rig);
+	rig_outbox_down(&rig, LOSS_CONNECTION);
+	rig_answer(&rig, 0, 201);
+	keyed_lose_channel(&rig);
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- the token ---------- */
 
 static void token(struct rig *rig, enum event_kind kind, bool is_orderly)
@@ -282,6 +293,24 @@ START_TEST(without_an_orderly_leave_redelivered_ones_wait)
 }
 END_TEST
 
+/* Nobody else can have begun it. */
+START_TEST(what_is_attached_again_is_not_held)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_HELD, false);
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	keyed_deliver(&rig, "a a b+");
+	rig_forget(&rig);
+	keyed_lose_channel(&rig);
+	keyed_deliver(&rig, "a=1+ a=2+ b=3+");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_HELD);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(without_its_token_a_pool_ends_its_keyed_tasks)
 {
 	struct rig rig;
@@ -317,9 +346,10 @@ static Suite *sessions_lost_suite(void)
 		what_was_given_up_is_dropped_when_it_ends_and_its_session_waits,
 		a_fresh_message_gives_up_all_that_is_detached,
 		what_was_purged_is_given_up_after_a_minute,
-		a_pool_ends_with_detached_deliveries_of_every_kind);
+		a_pool_ends_with_detached_deliveries_of_every_kind,
+		a_pool_ends_with_a_detached_reply_that_was_not_sent);
 	UNIT_CASE(suite, "token", a_standby_has_workers_and_does_not_consume,
-		without_an_orderly_leave_redelivered_ones_wait,
+		without_an_orderly_leave_redelivered_ones_wait, what_is_attached_again_is_not_held,
 		without_its_token_a_pool_ends_its_keyed_tasks);
 	return suite;
 }
