@@ -72,7 +72,8 @@ static void expect_order(int count)
 	for (char *line = text ? strtok(text, "\n") : NULL; line; line = strtok(NULL, "\n")) {
 		int key, number;
 		ck_assert_msg(sscanf(line, "k%d %d", &key, &number) == 2, "%s", line);
-		ck_assert_msg(number == next[key], "%s after %d", line, next[key] - 1);
+		if (number != next[key])
+			fixture_fail(scratch_text("%s after %d", line, next[key] - 1));
 		next[key]++;
 	}
 	free(text);
@@ -124,9 +125,14 @@ END_TEST
 
 START_TEST(variables_switch_sessions_on)
 {
-	ck_assert_int_eq(setenv("WPOOL_SESSION_KEY", "header:Key", true), 0);
-	struct proc *proc = fixture_serve_echo(NULL);
-	proc_expect(proc, "consuming queue");
+	const char *const argv[] = {fixture_built("wpool"), "serve", NULL};
+	const char *const environment[] = {"WPOOL_SESSION_KEY=header:Key", "PREFETCH=70",
+		scratch_text("AMQP_URL=%s", broker_url(fixture.broker)),
+		scratch_text("QUEUENAME=%s", fixture.queue),
+		scratch_text("WORKER_COMMAND=%s", fixture_built("workers/echo")),
+		scratch_text("WITNESS=%s", fixture.witness), "WPOOL_CONTROL_SOCKET=off", NULL};
+	struct proc *proc = proc_start(fixture.folder, argv, environment);
+	proc_expect(proc, "70 at a time");
 	post_to_all(0, EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	expect_order(EACH);
@@ -155,8 +161,7 @@ START_TEST(reloads_keep_the_order)
 		{KEY ", takeover_delay: 10s", "unchanged"},
 		{KEY ", takeover_delay: none", "replaced"},
 		{"key: 'header:Other', takeover_delay: none", "replaced"},
-		{"key: 'header:Other', takeover_delay: 20s", "replaced"},
-		{KEY ", without_key: reject", "replaced"},
+		{KEY ", takeover_delay: none, without_key: reject", "replaced"},
 	};
 	int number = EACH;
 	struct proc *proc = serve(KEY, _i == 1);
@@ -171,9 +176,93 @@ START_TEST(reloads_keep_the_order)
 }
 END_TEST
 
+/* A token that was never passed on: what comes again would wait for takeover_delay, so the queue is
+ * empty when the new pool takes over. */
+START_TEST(token_is_switched_on)
+{
+	struct proc *proc = serve(KEY ", takeover_delay: none", _i == 1);
+	ck_assert(!proc_has_logged(proc, "the token of queue"));
+	post_to_all(0, EACH);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	expect_action(KEY ", takeover_delay: 20s", "replaced");
+	proc_expect(proc, "active: has the token of queue");
+	proc_expect(proc, "drained: ");
+	post_to_all(EACH, 2 * EACH);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	expect_order(2 * EACH);
+	fixture_stop(proc);
+}
+END_TEST
+
+static void post_rejected(int key, int number)
+{
+	char name[8];
+	snprintf(name, sizeof name, "k%d", key);
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = scratch_text("%s %d", name, number),
+			.headers = {{"Key", name}, {"X-Status", "400"}}});
+}
+
+static void await_witness(const char *line)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (fixture_witnessed(line) == 0)
+		fixture_poll(deadline, 10, line);
+}
+
+/* A session that is blocked stays so; the next failures are skipped. */
+START_TEST(on_failure_changes_at_once)
+{
+	struct proc *proc = serve(KEY ", delivery_limit: none, on_failure: block", true);
+	post_rejected(0, 0);
+	post_numbered(0, 1);
+	post_numbered(1, 0);
+	await_witness("k1 0");
+	control_await_figure("sessions", "blocked", 1);
+	expect_action(KEY ", delivery_limit: none", "changed");
+	ck_assert_int_eq(fixture_witnessed("k0 1"), 0);
+	RUN(0, "session", "skip", "tested", "k0");
+	await_witness("k0 1");
+	post_rejected(0, 2);
+	post_numbered(0, 3);
+	await_witness("k0 3");
+	client_expect_ready(fixture.client, fixture.dead, 2);
+	fixture_stop(proc);
+}
+END_TEST
+
+/* The old pool finishes what its workers have, then the new one consumes; and back. */
+START_TEST(sessions_are_switched_on_and_off)
+{
+	if (_i == 1)
+		client_delete(fixture.client, fixture.queue);
+	char *plain = scratch_text("- {name: tested, queue: %s, command: [\"%s\"], workers: 2, "
+				   "declare: on}\n",
+		fixture.queue, fixture_built("workers/echo"));
+	struct proc *proc = fixture_serve_pools(plain);
+	proc_expect(proc, "consuming queue");
+	fixture_post_held(proc, "long");
+	expect_action(KEY, "replaced");
+	fixture_release("long");
+	proc_expect(proc, "has the token of queue");
+	proc_expect(proc, "consuming queue");
+	post_to_all(0, EACH);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	ck_assert_int_eq(fixture_witnessed("long"), 1);
+	ck_assert_int_eq(fixture_witnessed(NULL), 1 + KEYS * EACH);
+	fixture_write_pools(plain);
+	control_expect_text(RUN(0, "reload"), "replaced");
+	post_to_all(EACH, 2 * EACH);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	ck_assert_int_eq(fixture_witnessed(NULL), 1 + 2 * KEYS * EACH);
+	fixture_stop(proc);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("session_config", {check_config_prints_and_explains, 1},
 		{mistakes_are_refused, 1}, {variables_switch_sessions_on, 1},
-		{reloads_keep_the_order, QUEUES});
+		{reloads_keep_the_order, QUEUES}, {token_is_switched_on, QUEUES},
+		{on_failure_changes_at_once, 1}, {sessions_are_switched_on_and_off, QUEUES});
 }
