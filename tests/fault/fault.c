@@ -50,7 +50,7 @@ struct proc *fault_serve(const char *format, ...)
 	return proc;
 }
 
-struct proc *fault_serve_by_proxy(int port, const char *query, const char *settings)
+struct proc *fault_serve_pool_by_proxy(int port, const char *query, const char *pool)
 {
 	char *urls = strdup(""), *path = scratch_path(fixture.folder, "proxied.yaml");
 	for (int i = 0; i < PROXY_HOSTS; i++) {
@@ -59,15 +59,22 @@ struct proc *fault_serve_by_proxy(int port, const char *query, const char *setti
 		free(urls);
 		urls = more;
 	}
-	char *config = scratch_text("broker: {url: [%s]}\npools:\n"
-				    "- {queue: %s, command: [\"%s\"], %s}\n",
-		urls, fixture.queue, fixture_built("workers/echo"), settings);
+	char *config = scratch_text("broker: {url: [%s]}\npools:\n%s", urls, pool);
 	scratch_write(path, config);
 	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
 	struct proc *proc = fixture_wpool(arguments);
 	free(urls);
 	free(config);
 	free(path);
+	return proc;
+}
+
+struct proc *fault_serve_by_proxy(int port, const char *query, const char *settings)
+{
+	char *pool = scratch_text("- {queue: %s, command: [\"%s\"], %s}\n", fixture.queue,
+		fixture_built("workers/echo"), settings);
+	struct proc *proc = fault_serve_pool_by_proxy(port, query, pool);
+	free(pool);
 	return proc;
 }
 

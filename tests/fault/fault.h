@@ -46,6 +46,8 @@ struct proc *fault_serve(const char *format, ...) __attribute__((format(printf, 
 /* The same through a proxy at this port of 127.0.0.1, which is the address of many hosts, so that a
  * lost connection is opened again without a wait. query: of the URLs. Does not wait. */
 struct proc *fault_serve_by_proxy(int port, const char *query, const char *settings);
+/* The same with this pool (a line of the configuration's list). */
+struct proc *fault_serve_pool_by_proxy(int port, const char *query, const char *pool);
 /* The number of trials in this run. */
 long fault_trials(void);
 /* Count another trial. False: there are enough, or the time is over. */

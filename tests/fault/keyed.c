@@ -72,6 +72,15 @@ struct proc *keyed_serve(const char *settings, const char *session)
 	return proc;
 }
 
+struct proc *keyed_serve_by_proxy(
+	int port, const char *query, const char *settings, const char *session)
+{
+	char *pool = keyed_pool(settings, session);
+	struct proc *proc = fault_serve_pool_by_proxy(port, query, pool);
+	free(pool);
+	return proc;
+}
+
 void keyed_await_consumer(void)
 {
 	client_expect_consumers(fixture.client, fixture.queue, 1);

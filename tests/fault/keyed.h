@@ -21,6 +21,9 @@ void keyed_free(struct keyed *);
 char *keyed_pool(const char *settings, const char *session);
 /* Start a supervisor with it. Does not wait. */
 struct proc *keyed_serve(const char *settings, const char *session);
+/* The same through a proxy at this port of 127.0.0.1, as fault_serve_by_proxy. */
+struct proc *keyed_serve_by_proxy(
+	int port, const char *query, const char *settings, const char *session);
 /* Wait until fixture.queue is consumed. */
 void keyed_await_consumer(void);
 

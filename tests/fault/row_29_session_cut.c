@@ -5,8 +5,6 @@
 #include "fault/proxy.h"
 #include "fault/watch.h"
 
-#include <stdio.h>
-
 #define KEYS      50
 #define LOAD      300
 #define PREFETCH  64
@@ -15,35 +13,9 @@
 #define IDLE_MAX  1500
 #define HANDSHAKE 700 /* bytes, about: half of the cuts hit them */
 #define WORK      12000
-#define HOSTS     64
+#define SETTINGS  "workers: 4, pipeline: 4, prefetch: 64, retry: {attempts: 100, delay: [100ms]}"
 
 static const char *const names[] = {"wpool consume", "wpool publish"};
-
-/* The proxy's address is that of many hosts, so that a lost connection is opened again at once. */
-static struct proc *serve(const struct proxy *proxy)
-{
-	char *urls = scratch_text("%s", ""), *path = scratch_path(fixture.folder, "proxied.yaml");
-	for (int i = 0; i < HOSTS; i++) {
-		char *more = scratch_text("%s%s\"amqp://guest:guest@127.0.0.1:%d/%%2f\"", urls,
-			i ? ", " : "", proxy_port(proxy));
-		free(urls);
-		urls = more;
-	}
-	char *settings = scratch_text(
-		"workers: 4, pipeline: 4, prefetch: %d, retry: {attempts: 100, delay: [100ms]}",
-		PREFETCH);
-	char *pool = keyed_pool(settings, "takeover_delay: none");
-	char *config = scratch_text("broker: {url: [%s]}\npools:\n%s", urls, pool);
-	scratch_write(path, config);
-	const char *const arguments[] = {"serve", "--config", path, "--log-format", "text", NULL};
-	struct proc *proc = fixture_wpool(arguments);
-	free(urls);
-	free(settings);
-	free(pool);
-	free(config);
-	free(path);
-	return proc;
-}
 
 /* The next link of that name is cut at the byte. */
 static void plan(struct proxy *proxy)
@@ -78,7 +50,8 @@ static void run(struct tally *tally)
 {
 	struct keyed *keyed = keyed_new(KEYS);
 	struct proxy *proxy = proxy_start(broker_port(fixture.broker));
-	struct proc *proc = serve(proxy);
+	struct proc *proc =
+		keyed_serve_by_proxy(proxy_port(proxy), "", SETTINGS, "takeover_delay: none");
 	tally->unit = "cuts";
 	keyed_await_consumer();
 	long memory = watch_memory_kib(proc_pid(proc));
