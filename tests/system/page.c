@@ -1,5 +1,6 @@
 /* The page at /, in a browser: it shows what the API has, and requests no other host. */
 #include "harness/page.h"
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/http.h"
@@ -134,6 +135,28 @@ START_TEST(hostile_names_are_shown_as_text)
 	page_expect_no_warnings(browser);
 	browser_free(browser);
 	client_delete(fixture.client, EVIL);
+}
+END_TEST
+
+/* Only a pool with sessions has such facts, and no key is among them. */
+START_TEST(page_shows_sessions_without_keys)
+{
+	static const char facts[] = "document.querySelector('dl.facts')?.innerText";
+	struct browser *browser;
+
+	client_delete(fixture.client, fixture.queue);
+	page_serve(scratch_text("- {name: first, queue: '%s', declare: on, command: ['%s'], "
+				"session: {key: 'header:session'}}\n",
+			   fixture.queue, fixture_built("workers/echo")),
+		0);
+	control_await("/readyz", 200);
+	RUN(0, "session", "pause", "first", "the-key");
+	browser = page_open_ready();
+	browser_await(browser, scratch_text("%s.includes('1 paused') === true", facts));
+	browser_await(browser, scratch_text("%s.includes('is the active one') === true", facts));
+	ck_assert_ptr_null(strstr(browser_text(browser, "document.body.innerText"), "the-key"));
+	page_expect_no_warnings(browser);
+	browser_free(browser);
 }
 END_TEST
 
@@ -287,8 +310,8 @@ int main(void)
 {
 	return SYSTEM_RUN("page", {page_shows_figures_of_the_api, 1},
 		{page_shows_rates_under_load, 1}, {page_requests_no_other_host, 1},
-		{hostile_names_are_shown_as_text, 1}, {page_shows_why_it_is_not_ready, 1},
-		{page_reconnects_to_restarted_supervisor, 1},
+		{hostile_names_are_shown_as_text, 1}, {page_shows_sessions_without_keys, 1},
+		{page_shows_why_it_is_not_ready, 1}, {page_reconnects_to_restarted_supervisor, 1},
 		{workers_are_requested_for_open_pools_only, 1},
 		{first_workers_of_large_pool_are_shown, 1}, {stderr_of_workers_is_hidden_on_tcp, 1},
 		{socket_serves_page_and_refuses_other_origins, 1});

@@ -81,6 +81,14 @@ static int post_request(const char *path)
 	return http_request(control_socket(), "POST", path).status;
 }
 
+static void await_text(const char *path, const char *needle)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+
+	while (!strstr(http_request(control_socket(), "GET", path).body, needle))
+		fixture_poll(deadline, 20, needle);
+}
+
 /* ---------- what is shown ---------- */
 
 /* Of the session a one task runs and two wait, one of them in the high lane; b is parked. */
@@ -344,6 +352,38 @@ START_TEST(abort_ends_a_worker_that_goes_on)
 }
 END_TEST
 
+/* Tasks of other sessions that its worker had open run again, and no attempt of theirs is counted.
+ */
+START_TEST(abort_gives_back_what_else_its_worker_had)
+{
+	struct proc *proc;
+
+	client_delete(fixture.client, fixture.queue);
+	proc = fixture_serve_pools(scratch_text(
+		"- {name: tested, queue: '%s', declare: on, command: ['%s'], workers: 1, "
+		"concurrency: 4, prefetch: 50, limits: {grace: 1s}, session: {key: "
+		"'header:session', idle: 1h}}\n",
+		fixture.queue, fixture_built("workers/many")));
+	proc_expect(proc, "consuming queue");
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = scratch_text("hold %s", fixture_release_path("b")),
+			.correlation_id = "b1",
+			.headers = {{"session", "b"}}});
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){
+			.body = "hang", .correlation_id = "a1", .headers = {{"session", "a"}}});
+	control_await_figure("tasks", "open", 2);
+	RUN(0, "session", "abort", "tested", "a", "--queued", "dead-letter", "--wait");
+	expect_dead("a1", "session-closed");
+	control_await_figure("tasks", "open", 1);
+	ck_assert_int_eq(count("state=running key=b attempts=0"), 1);
+	fixture_release("b");
+	control_expect_done(1);
+	ck_assert_int_eq(control_figure("totals", "retried"), 0);
+	fixture_stop(proc);
+}
+END_TEST
+
 START_TEST(a_session_that_does_not_exist_yet_is_paused)
 {
 	struct proc *proc = serve("workers: 1, prefetch: 50", "idle: none");
@@ -554,6 +594,64 @@ START_TEST(a_blocked_session_is_a_warning)
 }
 END_TEST
 
+static bool is_standby(const char *socket)
+{
+	json_t *answer = control_parse(http_get(socket, "/v1/pools", 200));
+	const json_t *pool = control_member(answer, "pools", 0);
+	bool is = strcmp(control_text(pool, "state"), "standby") == 0;
+
+	ck_assert_int_eq(json_is_false(json_object_get(pool, "active")), is);
+	json_decref(answer);
+	return is;
+}
+
+/* It is ready, does not consume, and takes over when the active one has left. */
+START_TEST(a_standby_is_ready)
+{
+	char *socket = scratch_path(fixture.folder, "second.sock");
+	struct proc *first = serve("workers: 1, prefetch: 50", "idle: 1h"), *second;
+	int64_t deadline;
+
+	second = fixture_serve_program("wpool",
+		(const char *const[]){scratch_text("WPOOL_CONTROL_SOCKET=%s", socket), NULL},
+		pool("workers: 1, prefetch: 50", "idle: 1h"));
+	proc_expect(second, "waiting for the token");
+	deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (http_request(socket, "GET", "/readyz").status != 200)
+		fixture_poll(deadline, 20, "the standby is ready");
+	ck_assert(is_standby(socket));
+	ck_assert(!is_standby(control_socket()));
+	control_expect_text(http_get(socket, "/metrics", 200), "wpool_active{pool=\"tested\"} 0\n");
+	control_expect_text(RUN(0, "pools", "--socket", socket), "standby");
+	client_expect_consumers(fixture.client, fixture.queue, 1);
+	fixture_stop(first);
+	deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (is_standby(socket))
+		fixture_poll(deadline, 20, "the standby takes over");
+	fixture_stop(second);
+}
+END_TEST
+
+START_TEST(a_queue_that_keeps_no_order_is_named)
+{
+	client_declare(fixture.client, fixture.replies, CLIENT_CLASSIC);
+	proc_expect(fixture_serve_pools(
+			    scratch_text("- {name: classic, queue: '%s', command: ['%s'], session: "
+					 "{key: 'header:session'}}\n"
+					 "- {name: plain, queue: '%s', command: ['%s'], session: "
+					 "{key: 'header:session'}}\n",
+				    fixture.replies, fixture_built("workers/echo"), fixture.queue,
+				    fixture_built("workers/echo"))),
+		"control socket: ");
+	await_text("/v1/status", "pool plain: its queue");
+	await_text("/readyz", "pool classic: its queue");
+	control_expect_text(control_get("/readyz", 503), "does not keep the order of sessions");
+	control_expect_text(control_get("/v1/status", 200), "has no single active consumer");
+	ck_assert_ptr_null(strstr(control_get("/readyz", 503), "plain"));
+	control_expect_text(control_get("/v1/pools", 200), "\"order\":\"no-other-consumer\"");
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("session_control", {sessions_are_listed_counted_and_shown, 1},
@@ -564,11 +662,13 @@ int main(void)
 		{close_discards_what_is_queued, 1},
 		{close_keeps_what_is_queued_for_the_next_life, 1},
 		{drain_runs_what_is_queued_in_one_go, 1}, {abort_ends_a_worker_that_goes_on, 1},
+		{abort_gives_back_what_else_its_worker_had, 1},
 		{a_session_that_does_not_exist_yet_is_paused, 1},
 		{pause_waits_until_nothing_runs, 1}, {retry_and_skip_decide_about_the_front, 1},
 		{messages_are_published_to_sessions, 1},
 		{an_expression_reaches_each_session_once, 1}, {figures_show_sessions, 1},
 		{pools_without_sessions_have_no_such_figures, 1},
 		{a_window_full_of_parked_messages_is_not_ready, 1},
-		{a_blocked_session_is_a_warning, 1});
+		{a_blocked_session_is_a_warning, 1}, {a_standby_is_ready, 1},
+		{a_queue_that_keeps_no_order_is_named, 1});
 }
