@@ -81,6 +81,14 @@ static void expect_order(int count)
 		ck_assert_int_eq(next[key], count);
 }
 
+/* In any order with other lines. */
+static void await_logged(struct proc *proc, const char *text)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	while (!proc_has_logged(proc, text))
+		fixture_poll(deadline, 10, text);
+}
+
 /* ---------- check-config and the start ---------- */
 
 static const char *write_config(const char *session)
@@ -185,8 +193,8 @@ START_TEST(token_is_switched_on)
 	post_to_all(0, EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	expect_action(KEY ", takeover_delay: 20s", "replaced");
-	proc_expect(proc, "active: has the token of queue");
-	proc_expect(proc, "drained: ");
+	await_logged(proc, "active: has the token of queue");
+	await_logged(proc, "drained: ");
 	post_to_all(EACH, 2 * EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	expect_order(2 * EACH);
@@ -244,8 +252,8 @@ START_TEST(sessions_are_switched_on_and_off)
 	fixture_post_held(proc, "long");
 	expect_action(KEY, "replaced");
 	fixture_release("long");
-	proc_expect(proc, "has the token of queue");
-	proc_expect(proc, "consuming queue");
+	await_logged(proc, "active: has the token of queue");
+	await_logged(proc, "drained: ");
 	post_to_all(0, EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	ck_assert_int_eq(fixture_witnessed("long"), 1);
