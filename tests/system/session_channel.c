@@ -1,0 +1,211 @@
+/* Sessions over the life of a channel, on a real broker: renewed, cut, drained, on a queue with a
+ * single active consumer, on one without, and on one that cannot keep the order. */
+#include "system/system.h"
+
+#include "harness/deadline.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define KEYS     8
+#define EACH     60 /* messages of a session */
+#define LIMIT_MS 60000
+
+/* more: further settings of the pool. */
+static struct proc *serve_sessions(const char *session, const char *more)
+{
+	return fixture_serve_pools(scratch_text(
+		"- {name: tested, queue: '%s', command: ['%s'], workers: 4, prefetch: 40, "
+		"session: {key: 'header:session', takeover_delay: none, %s}, %s}\n",
+		fixture.queue, fixture_built("workers/echo"), session, more));
+}
+
+/* On a queue that the pool declares itself. */
+static struct proc *serve_single(const char *session)
+{
+	client_delete(fixture.client, fixture.queue);
+	struct proc *serve = serve_sessions(session, "declare: on");
+	proc_expect(serve, "consuming queue");
+	return serve;
+}
+
+static int count_lines(struct proc *serve, const char *needle)
+{
+	char *log = proc_stderr(serve);
+	int count = 0;
+
+	for (char *at = log; (at = strstr(at, needle)); at++)
+		count++;
+	free(log);
+	return count;
+}
+
+/* Wait until it has consumed on so many channels. */
+static void await_channels(struct proc *serve, int count)
+{
+	int64_t deadline = deadline_in(LIMIT_MS);
+
+	while (count_lines(serve, "consuming queue") < count)
+		fixture_poll(deadline, 20, "the channel was renewed");
+}
+
+/* Number `number` of session `key`. */
+static void post(unsigned key, unsigned number, const char *header, const char *value)
+{
+	char *session = scratch_text("s%u", key), *id = scratch_text("s%u-%u", key, number);
+
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = id,
+			.correlation_id = id,
+			.headers = {{"session", session}, {header, value}}});
+	free(session);
+	free(id);
+}
+
+/* Those of all sessions, in turns. */
+static void post_numbers(unsigned first, unsigned end)
+{
+	for (unsigned number = first; number < end; number++)
+		for (unsigned key = 0; key < KEYS; key++)
+			post(key, number, "X-Sleep-Ms", "1");
+}
+
+static void await_witnessed(int count)
+{
+	int64_t deadline = deadline_in(LIMIT_MS);
+
+	while (fixture_witnessed(NULL) < count)
+		fixture_poll(deadline, 20, "all messages ran");
+}
+
+/* Each session ran in order; a repeat is one of numbers that ran already, and goes on in order. The
+ * value is the number of repeats. */
+static unsigned check_order(unsigned each)
+{
+	unsigned next[KEYS] = {0}, last[KEYS] = {0}, repeats = 0;
+	char *text = scratch_read(fixture.witness, NULL);
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		unsigned key, number;
+
+		if (sscanf(line, "s%u-%u", &key, &number) != 2 || key >= KEYS)
+			continue;
+		ck_assert_msg(number <= next[key], "%s ran before number %u", line, next[key]);
+		ck_assert_msg(number == next[key] || next[key] == 0 || number <= last[key] ||
+				      number == last[key] + 1,
+			"%s ran after number %u", line, last[key]);
+		repeats += number < next[key];
+		next[key] += number == next[key];
+		last[key] = number;
+	}
+	for (unsigned key = 0; key < KEYS; key++)
+		ck_assert_uint_eq(next[key], each);
+	free(text);
+	return repeats;
+}
+
+/* While one task holds its place, the channel is renewed again and again. */
+START_TEST(renewed_channel_repeats_nothing)
+{
+	struct proc *serve = serve_single("delivery_limit: none, max_unacked_age: 1s");
+
+	post(KEYS, 0, "X-Until", fixture_release_path("held"));
+	for (unsigned part = 0; part < 4; part++) {
+		post_numbers(part * EACH / 4, (part + 1) * EACH / 4);
+		await_channels(serve, (int)part + 2);
+	}
+	await_witnessed(KEYS * EACH);
+	fixture_release("held");
+	await_witnessed(KEYS * EACH + 1);
+	fixture_stop(serve);
+	ck_assert_uint_eq(check_order(EACH), 0);
+	ck_assert_int_eq(fixture_witnessed(scratch_text("s%u-0", KEYS)), 1);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+}
+END_TEST
+
+/* A finished task whose ack was on its way is not run again: it reattaches. */
+START_TEST(cut_connection_repeats_nothing)
+{
+	struct proc *serve = serve_single("delivery_limit: none");
+
+	for (unsigned part = 0; part < 4; part++) {
+		post_numbers(part * EACH / 4, (part + 1) * EACH / 4);
+		broker_close_connections(fixture.broker);
+		fixture_reconnect();
+		await_channels(serve, (int)part + 2);
+	}
+	await_witnessed(KEYS * EACH);
+	fixture_stop(serve);
+	ck_assert_uint_eq(check_order(EACH), 0);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+}
+END_TEST
+
+static const bool singles[] = {true, false};
+
+/* Supervisors follow each other while messages come. On a queue without a single active consumer,
+ * what was acked at the end may run again. */
+START_TEST(drained_supervisors_follow_in_order)
+{
+	if (singles[_i])
+		fixture_stop(serve_single("delivery_limit: none"));
+	for (unsigned part = 0; part < 4; part++) {
+		struct proc *serve = serve_sessions("delivery_limit: none", "declare: on");
+
+		proc_expect(serve, "consuming queue");
+		if (!singles[_i])
+			proc_expect(serve, "no single active consumer");
+		post_numbers(part * EACH / 4, (part + 1) * EACH / 4);
+		if (part == 3)
+			await_witnessed(KEYS * EACH);
+		ck_assert_int_eq(count_lines(serve, "no single active consumer"), !singles[_i]);
+		fixture_stop(serve);
+	}
+	unsigned repeats = check_order(EACH);
+	if (singles[_i]) {
+		ck_assert_uint_eq(repeats, 0);
+		ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+	}
+}
+END_TEST
+
+/* Until an operator has replaced it. */
+START_TEST(classic_queue_is_refused)
+{
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	struct proc *serve = serve_sessions("delivery_limit: none", "declare: on");
+	proc_expect(serve, "is not a quorum queue");
+	ck_assert_int_eq(client_consumers(fixture.client, fixture.queue), 0);
+	client_delete(fixture.client, fixture.queue);
+	proc_expect(serve, "consuming queue");
+	post_numbers(0, 1);
+	await_witnessed(KEYS);
+	fixture_stop(serve);
+	ck_assert_uint_eq(check_order(1), 0);
+}
+END_TEST
+
+/* A queue that is deleted while it is consumed. */
+START_TEST(deleted_queue_is_looked_for)
+{
+	struct proc *serve = serve_single("delivery_limit: none");
+
+	post_numbers(0, 1);
+	await_witnessed(KEYS);
+	client_delete(fixture.client, fixture.queue);
+	await_channels(serve, 2);
+	post_numbers(1, 2);
+	await_witnessed(2 * KEYS);
+	fixture_stop(serve);
+	ck_assert_uint_eq(check_order(2), 0);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("session_channel", {renewed_channel_repeats_nothing, 1},
+		{cut_connection_repeats_nothing, 1}, {drained_supervisors_follow_in_order, 2},
+		{classic_queue_is_refused, 1}, {deleted_queue_is_looked_for, 1});
+}
