@@ -4,6 +4,7 @@
 
 #include "harness/deadline.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -203,9 +204,44 @@ START_TEST(deleted_queue_is_looked_for)
 }
 END_TEST
 
+static char *pool_with_memory(const char *memory)
+{
+	return scratch_text("- {name: tested, queue: '%s', command: ['%s'], workers: 1, "
+			    "prefetch: 40, declare: on, memory: %s, max_body: 1MiB, "
+			    "session: {key: 'header:session', takeover_delay: none}}\n",
+		fixture.queue, fixture_built("workers/echo"), memory);
+}
+
+/* A narrower window would break the order: it consumes nothing until it may have more in hand. */
+START_TEST(too_large_messages_wait_for_more_memory)
+{
+	static char body[512 * 1024];
+	client_delete(fixture.client, fixture.queue);
+	struct proc *serve = fixture_serve_pools(pool_with_memory("1MiB"));
+	proc_expect(serve, "consuming queue");
+	memset(body, 'x', sizeof body - 1);
+	post(KEYS, 0, "X-Until", fixture_release_path("held"));
+	for (unsigned number = 0; number < 20; number++)
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = body,
+				.correlation_id = scratch_text("s0-%u", number),
+				.headers = {{"session", "s0"}}});
+	proc_expect(serve, "set memory to at least");
+	client_expect_consumers(fixture.client, fixture.queue, 0);
+	fixture_release("held");
+	fixture_write_pools(pool_with_memory("64MiB"));
+	proc_signal(serve, SIGHUP);
+	proc_expect(serve, "consuming queue");
+	await_witnessed(21);
+	fixture_stop(serve);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("session_channel", {renewed_channel_repeats_nothing, 1},
 		{cut_connection_repeats_nothing, 1}, {drained_supervisors_follow_in_order, 2},
-		{classic_queue_is_refused, 1}, {deleted_queue_is_looked_for, 1});
+		{classic_queue_is_refused, 1}, {deleted_queue_is_looked_for, 1},
+		{too_large_messages_wait_for_more_memory, 1});
 }
