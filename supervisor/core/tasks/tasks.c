@@ -9,7 +9,8 @@
 #define CAREFUL_SPAN        (10 * MTIME_MINUTE) /* such a life sets the count of deaths to 0 */
 #define DETACHED_LIMIT      (60 * MTIME_SECOND)
 #define RENEWED_RETURNS_MAX 10
-#define NEXT_TURN           1 /* microsecond later, since each turn reads the clock */
+#define NO_MEMORY_WAIT      MTIME_SECOND /* each leave counts as a return */
+#define NEXT_TURN           1            /* microsecond later, since each turn reads the clock */
 
 enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint64_t *last_task_id)
 {
@@ -193,31 +194,43 @@ void tasks_leave(struct tasks *tasks, enum renewal why)
 	tasks_take_acked(tasks);
 	tasks->intake = why == RENEWAL_WORKERS ? INTAKE_NO_WORKERS : INTAKE_STOPPED;
 	tasks->sessions->renewals[why]++;
+	if (why == RENEWAL_MEMORY)
+		tasks->consume_at = mtime_after(tasks->context->now, NO_MEMORY_WAIT);
 	if (why == RENEWAL_WORKERS)
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
 	else
 		pool_emit_plain(tasks->context, NOTICE_CHANNEL_LEFT, renewal_name(why));
 }
 
-/* When the oldest unacked message is too old. Each renewal counts as a return of all that is
- * unacked, so on a queue with a delivery limit the pool stops long before the limit. */
+static const struct delivery *oldest_unacked(const struct tasks *tasks)
+{
+	struct link *first = list_first(&tasks->source.unacked);
+	return first ? CONTAINER_OF(first, struct delivery, unacked) : NULL;
+}
+
+/* Each renewal counts as a return of all that is unacked, so on a queue with a delivery limit the
+ * pool stops long before the limit. */
+static bool may_renew(const struct tasks *tasks)
+{
+	const struct delivery *oldest = oldest_unacked(tasks);
+	bool is_free = tasks->context->config.session.is_return_free || !oldest ||
+		       oldest->returns < RENEWED_RETURNS_MAX;
+	return is_free && tasks->source.state == SOURCE_IS_CONSUMING && consumes(tasks);
+}
+
+/* When the oldest unacked message is too old. */
 static mtime renewal_at(const struct tasks *tasks)
 {
-	const struct session_config *config = &tasks->context->config.session;
-	struct link *oldest = list_first(&tasks->source.unacked);
-	if (!oldest || tasks->source.state != SOURCE_IS_CONSUMING || !consumes(tasks))
+	const struct delivery *oldest = oldest_unacked(tasks);
+	if (!oldest || !may_renew(tasks))
 		return MTIME_NEVER;
-	const struct delivery *delivery = CONTAINER_OF(oldest, struct delivery, unacked);
-	if (!config->is_return_free && delivery->returns >= RENEWED_RETURNS_MAX)
-		return MTIME_NEVER;
-	return mtime_after(delivery->queued_at, config->max_unacked_age);
+	return mtime_after(oldest->queued_at, tasks->context->config.session.max_unacked_age);
 }
 
 /* When what waits is given back, because the pool is paused or no worker lives. */
 static mtime rest_at(const struct tasks *tasks)
 {
-	bool is_any = consumes(tasks) && tasks->source.state == SOURCE_IS_CONSUMING;
-	return is_any ? mtime_after(tasks->rests_since, RESTING_LIMIT) : MTIME_NEVER;
+	return may_renew(tasks) ? mtime_after(tasks->rests_since, RESTING_LIMIT) : MTIME_NEVER;
 }
 
 /* When what is detached is given up: the queue gives back at once what it has, so it was purged, or
@@ -247,8 +260,8 @@ static void decide_with_sessions(struct tasks *tasks, enum worker_supply workers
 	const struct source *source = &tasks->source;
 	mtime now = tasks->context->now;
 	bool is_paused = tasks->context->phase == POOL_PAUSED;
-	bool is_other_window = consumes(tasks) && source->state == SOURCE_IS_CONSUMING &&
-			       source->window != wanted_window(tasks) && source->open == 0;
+	bool is_other_window =
+		may_renew(tasks) && source->window != wanted_window(tasks) && source->open == 0;
 	note_rest(tasks, workers);
 	if (detached_until(tasks) <= now)
 		sessions_give_up_all(tasks->sessions, now);
@@ -259,7 +272,7 @@ static void decide_with_sessions(struct tasks *tasks, enum worker_supply workers
 	else if (renewal_at(tasks) <= now)
 		tasks_leave(tasks, RENEWAL_AGE);
 	else if (!consumes(tasks) && source->state == SOURCE_IS_ABSENT && !is_paused &&
-		 !tasks->is_standby && workers == WORKERS_READY)
+		 !tasks->is_standby && workers == WORKERS_READY && tasks->consume_at <= now)
 		begin_consuming(tasks);
 }
 
@@ -509,6 +522,16 @@ void tasks_end_turn(struct tasks *tasks)
 	tasks->intake = INTAKE_STOPPED;
 }
 
+static mtime deadline_with_sessions(const struct tasks *tasks)
+{
+	mtime now = tasks->context->now;
+	mtime deadline = dispatch_deadline(&tasks->dispatch, now);
+	if (tasks->consume_at > now)
+		deadline = mtime_min(deadline, tasks->consume_at);
+	deadline = mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
+	return mtime_min(deadline, detached_until(tasks));
+}
+
 /* The channel machine may report that it rests after the turn in which it was asked to, and no
  * event may follow, so the next turn is due now. */
 mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
@@ -520,11 +543,7 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
 	if (tasks->sessions)
 		deadline = mtime_min(deadline, sessions_deadline(tasks->sessions));
-	if (tasks->sessions && pool_stays(tasks->context)) {
-		deadline = mtime_min(
-			deadline, dispatch_deadline(&tasks->dispatch, tasks->context->now));
-		deadline = mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
-		deadline = mtime_min(deadline, detached_until(tasks));
-	}
+	if (tasks->sessions && pool_stays(tasks->context))
+		deadline = mtime_min(deadline, deadline_with_sessions(tasks));
 	return mtime_min(deadline, hand_back_at(tasks, workers));
 }

@@ -1,5 +1,8 @@
 /* Messages with the same key run one at a time and in order: the ring, lanes, failures, acks. */
 #include "unit/support/core/keyed.h"
+#include "unit/support/core/memory.h"
+
+#include <limits.h>
 
 START_TEST(one_task_of_a_key_runs_at_a_time)
 {
@@ -435,6 +438,57 @@ START_TEST(a_pause_of_a_minute_gives_back_what_waits)
 }
 END_TEST
 
+static void deliver_returned(struct rig *rig, uint32_t returns)
+{
+	struct delivery *delivery = rig_delivery(++rig->last_tag);
+	delivery->key = TEXT("a");
+	delivery->redelivered = true;
+	delivery->returns = returns;
+	rig_deliver_this(rig, delivery);
+	rig_turn(rig);
+}
+
+START_TEST(pauses_do_not_use_up_a_delivery_limit)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.session.is_return_free = false;
+	config.hard_limit = MTIME_NEVER;
+	rig_start(&rig, config);
+	deliver_returned(&rig, _i ? 10 : 9);
+	deliver_returned(&rig, 0);
+	rig_command(&rig, COMMAND_PAUSE);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_wait(&rig, MTIME_MINUTE);
+	rig_expect(&rig, _i ? "" : "leave");
+	rig_end(&rig);
+}
+END_TEST
+
+/* Each leave counts as a return of all that is unacked. */
+START_TEST(without_memory_the_channel_is_left_once_a_second)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	callocs_left = 0; /* the timer of a session */
+	keyed_deliver(&rig, "a");
+	callocs_left = LONG_MAX;
+	rig_expect(&rig, "leave");
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	ck_assert_int_eq(pool_deadline(rig.pool), rig.now + MTIME_SECOND);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_expect(&rig, "consume 8");
+	rig_source_up(&rig);
+	rig.last_tag = 0;
+	keyed_deliver(&rig, "a+");
+	rig_expect(&rig, "send 0:1");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(an_old_message_has_its_channel_renewed)
 {
 	struct rig rig;
@@ -536,9 +590,13 @@ static Suite *sessions_suite(void)
 		max_active_lets_the_others_wait, the_longest_idle_session_is_forgotten,
 		a_lower_max_sessions_forgets_at_once);
 	UNIT_CASE(suite, "channel", a_pause_of_a_minute_gives_back_what_waits,
+		without_memory_the_channel_is_left_once_a_second,
 		an_old_message_has_its_channel_renewed,
 		a_window_is_not_narrowed_before_nothing_is_unacked,
 		a_drain_leaves_what_waits_to_the_channel);
+	TCase *limit = tcase_create("delivery limit");
+	tcase_add_loop_test(limit, pauses_do_not_use_up_a_delivery_limit, 0, 2);
+	suite_add_tcase(suite, limit);
 	return suite;
 }
 
