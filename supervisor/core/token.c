@@ -305,18 +305,19 @@ static void become_holder(struct token *token, mtime sent_at, mtime now)
 	become_top(token);
 }
 
-/* Confirmed and delivered: it counts from the moment at which it was sent. */
+/* Taking over, or holding. Confirmed and delivered: it counts from the moment at which it was sent.
+ */
 static void finish_next(struct token *token, mtime now)
 {
 	mtime sent_at = token->next.sent_at;
 
-	if (token->next.state != NEXT_SENT || !token->next.is_confirmed || !token->next.tag)
+	if (!token->next.is_confirmed || !token->next.tag)
 		return;
 	if (token->state == TOKEN_TAKING && now - sent_at >= lease_span(token)) {
 		publish_next(token, now); /* that was too long ago to prove anything */
 	} else if (token->state == TOKEN_TAKING) {
 		become_holder(token, sent_at, now);
-	} else if (token->state == TOKEN_HOLDING) {
+	} else {
 		become_top(token);
 		renewed(token, sent_at);
 	}
@@ -361,11 +362,11 @@ static bool offer_again(struct token *token, uint64_t tag, const struct token_co
 	mtime requeued_at = token->requeued_at;
 
 	if (!token->has_top || token->top_tag || !was_held_by_us(token, content) ||
-		content->counter != token->top.counter || token->state == TOKEN_STANDBY)
+		content->counter != token->top.counter)
 		return false;
 	token->top_tag = tag;
 	token->requeued_at = MTIME_NEVER;
-	if (requeued_at != MTIME_NEVER && token->state == TOKEN_HOLDING)
+	if (requeued_at != MTIME_NEVER)
 		renewed(token, requeued_at);
 	return true;
 }
@@ -378,8 +379,10 @@ static bool offer_next(
 	if (next->state != NEXT_SENT || !is_ours(token, content) || content->epoch != next->epoch ||
 		content->counter != next->counter)
 		return false;
-	if (next->tag || token->state == TOKEN_LEAVING)
-		return true; /* forged; or ours to give back with the channel */
+	if (next->tag) { /* somebody copied it */
+		ack_tag(token, tag);
+		return true;
+	}
 	next->tag = tag;
 	finish_next(token, now);
 	return true;
@@ -504,7 +507,7 @@ mtime token_deadline(const struct token *token)
 
 	if (token->state == TOKEN_LEAVING)
 		return token->leave_by;
-	if (token->state == TOKEN_TAKING && next->is_confirmed && !next->tag)
+	if (token->state == TOKEN_TAKING && next->is_confirmed)
 		return mtime_after(next->sent_at, renewal_span(token));
 	if (token->state != TOKEN_HOLDING)
 		return MTIME_NEVER;

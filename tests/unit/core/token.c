@@ -762,6 +762,63 @@ START_TEST(a_handover_is_confirmed_by_the_latest_publish_only)
 }
 END_TEST
 
+START_TEST(a_handover_before_the_takeover_waits_for_the_next_token)
+{
+	token_publisher_up(token, 0);
+	token_up(token, false, 0);
+	offer(1, "other", 7, 3, 0);
+	ck_assert(token_hand_over(token, TEXT("a"), 0));
+	token_confirmed(token, 0);
+	offer(2, "us", 8, 0, 0);
+	expect("publish(0.0) publish(8.0 deaths 1) HELD(delayed deaths 1) ack(1)");
+	token_tick(token, PERIOD);
+	token_confirmed(token, PERIOD);
+	expect("publish(8.1 deaths 1 a) HANDED-OVER");
+}
+END_TEST
+
+/* ---------- forged ones ---------- */
+
+START_TEST(a_copy_of_our_own_token_is_acked)
+{
+	become_holder();
+	token_tick(token, PERIOD);
+	offer(3, "us", 1, 1, PERIOD);
+	offer(4, "us", 1, 1, PERIOD);
+	expect("publish(1.1) ack(4)");
+	token_confirmed(token, PERIOD);
+	expect("ack(2)");
+	ck_assert(lease_until == PERIOD + LEASE);
+}
+END_TEST
+
+START_TEST(deaths_do_not_wrap)
+{
+	struct token_content content = content_of("other", 7, 3);
+
+	token_publisher_up(token, 0);
+	token_up(token, false, 0);
+	content.deaths = UINT32_MAX;
+	token_offer(token, 1, &content, 0);
+	expect("publish(0.0) publish(8.0 deaths 4294967295)");
+}
+END_TEST
+
+START_TEST(our_own_token_may_name_the_window_before)
+{
+	struct token_content content = content_of("us", 1, 0);
+
+	become_holder();
+	token_down(token);
+	token_tick(token, LEASE);
+	token_up(token, false, LEASE);
+	effects_log[0] = '\0';
+	content.window = 1;
+	token_offer(token, 1, &content, LEASE);
+	expect("publish(2.0)");
+}
+END_TEST
+
 START_TEST(a_lost_lease_ends_a_handover)
 {
 	become_holder();
@@ -827,6 +884,10 @@ static Suite *token_suite(void)
 		a_handover_is_bounded,
 		a_handover_reaches_the_next_holder_of_a_dead_one,
 		a_handover_is_confirmed_by_the_latest_publish_only,
+		a_handover_before_the_takeover_waits_for_the_next_token,
+		a_copy_of_our_own_token_is_acked,
+		deaths_do_not_wrap,
+		our_own_token_may_name_the_window_before,
 		a_lost_lease_ends_a_handover,
 		it_is_renewed_for_hours,
 	};
