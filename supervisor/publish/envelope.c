@@ -96,8 +96,6 @@ static bool write_properties(struct envelope *e, struct text message_id, uint64_
 
 	if (e->session.len > 0 && e->session_key.kind == KEY_HEADER)
 		table_put_string(&e->headers, e->session_key.header, e->session);
-	else if (e->session.len > 0)
-		properties_set(&properties, e->session_key.property, e->session);
 	properties_set(&properties, PROPERTY_DELIVERY_MODE, TEXT("\2"));
 	properties_set(&properties, PROPERTY_MESSAGE_ID, message_id);
 	if (buf_len(&e->headers) > 0)
@@ -106,6 +104,8 @@ static bool write_properties(struct envelope *e, struct text message_id, uint64_
 		properties_set(&properties, PROPERTY_REPLY_TO, text_from(e->reply_to));
 	if (e->correlation_id)
 		properties_set(&properties, PROPERTY_CORRELATION_ID, text_from(e->correlation_id));
+	if (e->session.len > 0 && e->session_key.kind == KEY_PROPERTY)
+		properties_set(&properties, e->session_key.property, e->session);
 	if (e->is_high)
 		properties_set(&properties, PROPERTY_PRIORITY, PRIORITY_HIGH);
 	if (number > 0)

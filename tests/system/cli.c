@@ -51,9 +51,13 @@ START_TEST(publish_sets_the_session)
 	const char *const property[] = {"publish", "--broker", broker_url(fixture.broker),
 		"--queue", fixture.queue, "--session-key", "property:correlation_id", "--session",
 		"acme-8", file, NULL};
+	const char *const id[] = {"publish", "--broker", broker_url(fixture.broker), "--queue",
+		fixture.queue, "--session-key", "property:message_id", "--session", "acme-9", file,
+		NULL};
 	run(header, 0);
 	run(property, 0);
-	client_expect_ready(fixture.client, fixture.queue, 2);
+	run(id, 0);
+	client_expect_ready(fixture.client, fixture.queue, 3);
 	struct message *message = client_take(fixture.client, fixture.queue);
 	ck_assert(message_header_is(message, "session", "acme-7"));
 	ck_assert_int_eq(message->properties.priority, 5);
@@ -62,6 +66,9 @@ START_TEST(publish_sets_the_session)
 	ck_assert_ptr_null(message_header(message, "session"));
 	ck_assert(message_text_is(message->properties.correlation_id, "acme-8"));
 	ck_assert(!(message->properties._flags & AMQP_BASIC_PRIORITY_FLAG));
+	message_free(message);
+	message = client_take(fixture.client, fixture.queue);
+	ck_assert(message_text_is(message->properties.message_id, "acme-9"));
 	message_free(message);
 }
 END_TEST

@@ -61,6 +61,10 @@ static void take_option(struct envelope *envelope, const char *line)
 		envelope->reply_to = line + 9;
 	else if (strncmp(line, "correlation_id=", 15) == 0)
 		envelope->correlation_id = line + 15;
+	else if (strncmp(line, "session=", 8) == 0)
+		problem = envelope_set_session(envelope, text_from(line + 8));
+	else if (strncmp(line, "session_key=", 12) == 0)
+		problem = envelope_set_session_key(envelope, line + 12);
 	else
 		problem = envelope_add_header(envelope, line);
 	FUZZ_REQUIRE(!problem || *problem);
