@@ -109,6 +109,9 @@ START_TEST(each_difference_is_taken_over)
 		queue_probe_accepted(&probe);
 		ck_assert_int_eq(probe.order, cases[i].order);
 		ck_assert_int_eq(queue_probe_limit(&probe), cases[i].limit);
+		if (cases[i].declare)
+			ck_assert(queue_probe_has_limit(&probe) ==
+				  (strstr(cases[i].declare, "x-delivery-limit") != NULL));
 	}
 }
 END_TEST
