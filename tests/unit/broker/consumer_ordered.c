@@ -309,6 +309,32 @@ START_TEST(leaving_ends_the_look)
 }
 END_TEST
 
+/* A consumer that knows no token would get the messages, and ours none. */
+START_TEST(holder_of_a_token_looks_at_a_single_active_consumer_too)
+{
+	static const struct consumer_config token = {
+		.channel = 1, .queue = TEXT("work"), .is_ordered = true, .has_token = true};
+	rig_begin(&token);
+	open_channel();
+	rig_declared(0, 0);
+	rig_request(SOURCE_CONSUME, 10);
+	rig_expect("odmd");
+	for (mtime now = 0; now <= MTIME_MINUTE; now = consumer_deadline(rig_consumer)) {
+		consumer_tick(rig_consumer, now);
+		rig_declared(1, now);
+	}
+	ck_assert_uint_eq(rig_warnings, 1);
+	ck_assert_ptr_nonnull(strstr(rig_warning, "knows no token"));
+	ck_assert(consumer_waits_for_others(rig_consumer));
+	consumer_tick(rig_consumer, 2 * MTIME_MINUTE);
+	rig_calls[0] = 0;
+	rig_declared(0, 2 * MTIME_MINUTE);
+	rig_expect("c");
+	ck_assert(!consumer_waits_for_others(rig_consumer));
+	rig_end();
+}
+END_TEST
+
 /* ---------- unusable ---------- */
 
 START_TEST(classic_queue_is_refused_once_and_checked_again)
@@ -455,7 +481,8 @@ static Suite *suite(void)
 	ADD_CASE(s, "unusable", set_up_channel, classic_queue_is_refused_once_and_checked_again,
 		without_the_right_to_look_it_counts_as_alone,
 		limit_is_no_matter_without_the_setting);
-	ADD_CASE(s, "limited", NULL, limit_that_contradicts_the_setting_is_refused);
+	ADD_CASE(s, "others", NULL, limit_that_contradicts_the_setting_is_refused,
+		holder_of_a_token_looks_at_a_single_active_consumer_too);
 	return s;
 }
 
