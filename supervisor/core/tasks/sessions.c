@@ -1,5 +1,6 @@
 #include "core/tasks/sessions_internal.h"
 
+#include "base/keyed_hash.h"
 #include "core/tasks/source.h"
 
 #include <assert.h>
@@ -68,21 +69,11 @@ void sessions_free(struct sessions *sessions)
 
 /* ---------- the table ---------- */
 
-/* Publishers choose keys, and must not be able to choose keys of one bucket: the seed is secret,
- * and each step is a bijection of what came before it. */
+/* Publishers choose keys, and must not be able to choose keys of one bucket. */
 static uint64_t hash_of(const struct sessions *sessions, struct text key)
 {
-	uint64_t hash = sessions->config->session.hash_seed ^ key.len;
-	for (size_t at = 0; at < key.len; at += sizeof(uint64_t)) {
-		uint64_t piece = 0;
-		size_t left = key.len - at;
-		memcpy(&piece, key.ptr + at, left < sizeof piece ? left : sizeof piece);
-		hash = (hash ^ piece) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 29;
-	}
-	hash *= UINT64_C(0xbf58476d1ce4e5b9);
-	hash ^= hash >> 32;
-	return hash ? hash : 1;
+	uint64_t hash = keyed_hash(sessions->config->session.hash_seed, key);
+	return hash ? hash : 1; /* 0: not in a table */
 }
 
 static struct session *find(const struct sessions *sessions, uint64_t hash, struct text key)
