@@ -21,7 +21,7 @@ static void load_for(struct keyed *keyed, int time_ms)
 	int64_t end = deadline_in(time_ms);
 	do {
 		if (client_ready(fixture.client, fixture.queue) < LEVEL)
-			keyed_post(keyed, LEVEL, "dddfdsdxdddddupdddddddddd", WORK_MS);
+			keyed_post(keyed, LEVEL, "dddfdsdxdddddudddddddddd", WORK_MS);
 		fixture_poll(deadline_in(DEADLINE_DEFAULT_MS), 10, "the load flows");
 	} while (deadline_left(end) > 0);
 }
