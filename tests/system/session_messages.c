@@ -160,6 +160,78 @@ START_TEST(a_replayed_dead_letter_finds_its_session)
 }
 END_TEST
 
+/* ---------- redeliveries ---------- */
+
+/* A header of each type but L, which 3.10 does not read, in an order that is not that of their
+ * names: a broker that adds a count decodes, sorts and encodes them again. */
+static amqp_table_t headers_of_every_type(const char *id)
+{
+	static amqp_field_value_t item = {.kind = AMQP_FIELD_KIND_I32, .value.i32 = -7};
+	static amqp_table_entry_t inner[2], entries[18];
+	const amqp_table_entry_t all[] = {
+		{amqp_cstring_bytes("zebra"), {AMQP_FIELD_KIND_I8, {.i8 = -1}}},
+		{amqp_cstring_bytes("session"),
+			{AMQP_FIELD_KIND_UTF8, {.bytes = amqp_cstring_bytes("a")}}},
+		{amqp_cstring_bytes("yak"), {AMQP_FIELD_KIND_U8, {.u8 = 255}}},
+		{amqp_cstring_bytes("X-Begin"),
+			{AMQP_FIELD_KIND_UTF8,
+				{.bytes = amqp_cstring_bytes(scratch_text("%s has begun", id))}}},
+		{amqp_cstring_bytes("X-Until"),
+			{AMQP_FIELD_KIND_UTF8,
+				{.bytes = amqp_cstring_bytes(fixture_release_path(id))}}},
+		{amqp_cstring_bytes("wolf"), {AMQP_FIELD_KIND_I16, {.i16 = INT16_MIN}}},
+		{amqp_cstring_bytes("vole"), {AMQP_FIELD_KIND_U16, {.u16 = UINT16_MAX}}},
+		{amqp_cstring_bytes("urchin"), {AMQP_FIELD_KIND_I32, {.i32 = INT32_MIN}}},
+		{amqp_cstring_bytes("toad"), {AMQP_FIELD_KIND_U32, {.u32 = UINT32_MAX}}},
+		{amqp_cstring_bytes("swan"), {AMQP_FIELD_KIND_I64, {.i64 = INT64_MIN}}},
+		{amqp_cstring_bytes("raven"), {AMQP_FIELD_KIND_F32, {.f32 = 0.1f}}},
+		{amqp_cstring_bytes("quail"), {AMQP_FIELD_KIND_F64, {.f64 = 0.1}}},
+		{amqp_cstring_bytes("pig"), {AMQP_FIELD_KIND_DECIMAL, {.decimal = {2, 1250}}}},
+		{amqp_cstring_bytes("owl"), {AMQP_FIELD_KIND_TIMESTAMP, {.u64 = 1700000000}}},
+		{amqp_cstring_bytes("newt"), {AMQP_FIELD_KIND_VOID, {.i64 = 0}}},
+		{amqp_cstring_bytes("mole"),
+			{AMQP_FIELD_KIND_BYTES, {.bytes = amqp_cstring_bytes("\xff\xfe")}}},
+		{amqp_cstring_bytes("lynx"), {AMQP_FIELD_KIND_ARRAY, {.array = {1, &item}}}},
+		{amqp_cstring_bytes("kite"), {AMQP_FIELD_KIND_TABLE, {.table = {2, inner}}}},
+	};
+	inner[0] = all[0];
+	inner[1] = all[2];
+	memcpy(entries, all, sizeof entries);
+	return (amqp_table_t){sizeof entries / sizeof *entries, entries};
+}
+
+/* The running one and the one behind it are known again when the broker delivers them anew: both
+ * run once, in order. */
+START_TEST(a_redelivered_message_is_known_again)
+{
+	struct proc *proc = serve("header:session", "retry: {delay: [100ms]}");
+	const char *const ids[] = {"first", "second"};
+	for (size_t i = 0; i < 2; i++) {
+		amqp_basic_properties_t properties = {
+			._flags = AMQP_BASIC_HEADERS_FLAG | AMQP_BASIC_CORRELATION_ID_FLAG |
+				  AMQP_BASIC_TIMESTAMP_FLAG | AMQP_BASIC_PRIORITY_FLAG,
+			.headers = headers_of_every_type(ids[i]),
+			.correlation_id = amqp_cstring_bytes(ids[i]),
+			.timestamp = 1700000000,
+			.priority = 3};
+		client_publish(fixture.client, fixture.queue, ids[i], strlen(ids[i]), &properties);
+	}
+	proc_expect(proc, "first has begun");
+	control_await_figure("tasks", "waiting", 1);
+	broker_close_connections(fixture.broker);
+	fixture_reconnect();
+	control_await_figure("sessions", "reattached", 2);
+	fixture_release("first");
+	proc_expect(proc, "second has begun");
+	fixture_release("second");
+	client_expect_ready(fixture.client, fixture.queue, 0);
+	fixture_stop(proc);
+	ck_assert_int_eq(fixture_witnessed("first"), 1);
+	ck_assert_int_eq(fixture_witnessed("second"), 1);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("session_messages",
@@ -167,5 +239,6 @@ int main(void)
 		{a_message_without_a_usable_key_is_given_up, 1},
 		{slices_and_attempts_keep_their_place, 2},
 		{a_dead_letter_has_what_was_counted_in_memory, 1},
-		{a_replayed_dead_letter_finds_its_session, 1});
+		{a_replayed_dead_letter_finds_its_session, 1},
+		{a_redelivered_message_is_known_again, 1});
 }
