@@ -62,8 +62,8 @@ struct effects {
 	/* How long the process of this life waited for a processor since its start. */
 	mtime (*waited)(void *io, uint16_t slot, uint32_t life);
 	void (*emit)(void *io, const struct notice *);
-	/* Name in the token the message that is sent next; answered by TOKEN_NAMED. Borrowed for
-	 * the call. */
+	/* Name in the token the message that is sent next; answered by TOKEN_NAMED. NULL: name none
+	 * from now on, without an answer. Borrowed for the call. */
 	void (*name)(void *io, const struct session_handover *);
 	/* A drained pool with sessions is about to close its channel; called for each session that
 	 * the next holder of the token must know of. Borrowed for the call. */

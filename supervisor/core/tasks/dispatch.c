@@ -350,6 +350,13 @@ static void into_pipe(
 	naming->is_sent |= delivery->is_named;
 }
 
+/* What was named has ended: if this supervisor dies now, that was not the cause. */
+static void forget_name(struct dispatch *dispatch)
+{
+	dispatch->naming = (struct naming){.until = dispatch->naming.until};
+	dispatch->effects->name(dispatch->io, NULL);
+}
+
 static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
 {
 	struct pipe *pipe = delivery->pipe;
@@ -361,7 +368,7 @@ static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
 	number_table_remove(&dispatch->by_id, &delivery->open);
 	list_remove(&delivery->place);
 	if (delivery->is_named)
-		dispatch->naming = (struct naming){.until = dispatch->naming.until};
+		forget_name(dispatch);
 	delivery->is_named = false;
 	delivery->pipe = NULL;
 	set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));

@@ -141,7 +141,11 @@ static void rig_on_name(void *io, const struct session_handover *handover)
 {
 	struct rig *rig = io;
 	rig_separate(rig->done);
-	rig_note(rig->done, "name %.*s%s", TEXT_ARGS(handover->key), handover->is_high ? "!" : "");
+	if (handover)
+		rig_note(rig->done, "name %.*s%s", TEXT_ARGS(handover->key),
+			handover->is_high ? "!" : "");
+	else
+		rig_note(rig->done, "name none");
 }
 
 static void rig_on_hand_over(void *io, const struct session_handover *handover)
