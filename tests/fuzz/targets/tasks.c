@@ -50,6 +50,8 @@ static void look_at_task(struct wpool_task *task)
 	struct wpool_text body = wpool_task_body(task);
 	FUZZ_REQUIRE(body.data[body.len] == '\0');
 	FUZZ_REQUIRE(wpool_task_correlation_id(task) && wpool_task_queue(task));
+	struct wpool_text session = wpool_task_session(task);
+	FUZZ_REQUIRE(session.data[session.len] == '\0');
 	FUZZ_REQUIRE(wpool_task_remaining_ms(task) >= 0);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (wpool_task_property(task, names[i], &value))
