@@ -162,7 +162,8 @@ static mtime wait_at(const struct token *token, mtime now)
 	return mtime_max(token->wait_until - now, 0);
 }
 
-/* A crash of the holder is a death; a lost lease of our own is none. What is left of a wait does
+/* A crash of the holder is a death; a lost lease of our own is none, and an orderly leave ends the
+ * row. What is left of a wait does
  * not end with the one that waited: the holder before it may still run tasks. */
 static struct token_grant grant_of(const struct token *token, mtime now)
 {
@@ -175,7 +176,8 @@ static struct token_grant grant_of(const struct token *token, mtime now)
 	if (was_ours || top->is_orderly)
 		grant.delay = was_ours ? wait_at(token, now) : top->delay;
 	grant.is_orderly = top->is_orderly || was_ours;
-	grant.deaths = top->deaths + (grant.is_orderly || top->deaths == UINT32_MAX ? 0 : 1);
+	if (!top->is_orderly)
+		grant.deaths = top->deaths + (was_ours || top->deaths == UINT32_MAX ? 0 : 1);
 	if (!was_ours)
 		grant.handover = top->handover;
 	return grant;

@@ -37,7 +37,7 @@ struct token_content {
 	 * is_orderly, what was left of the holder's own wait. */
 	mtime delay;
 	bool is_orderly;      /* the holder has left; it runs nothing and holds no message */
-	uint32_t deaths;      /* holders that died in a row */
+	uint32_t deaths;      /* holders that died in a row; an orderly leave ends it */
 	struct text handover; /* opaque here; at most TOKEN_HANDOVER_MAX bytes */
 };
 
