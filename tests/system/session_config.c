@@ -64,21 +64,30 @@ static void post_to_all(int from, int below)
 			post_numbered(key, number);
 }
 
-/* Each key has the numbers from 0 to below count in the witness, once and in order. */
-static void expect_order(int count)
+/* Each key has the numbers from 0 to below count in the witness, in order. Only where may_repeat is
+ * true, a tail may come again: then all numbers that follow it come again, too. */
+static void expect_order(int count, bool may_repeat)
 {
 	int next[KEYS] = {0};
 	char *text = scratch_read(fixture.witness, NULL);
 	for (char *line = text ? strtok(text, "\n") : NULL; line; line = strtok(NULL, "\n")) {
 		int key, number;
 		ck_assert_msg(sscanf(line, "k%d %d", &key, &number) == 2, "%s", line);
-		if (number != next[key])
+		if (number > next[key] || (number < next[key] && !may_repeat))
 			fixture_fail(scratch_text("%s after %d", line, next[key] - 1));
-		next[key]++;
+		next[key] = number + 1;
 	}
 	free(text);
 	for (int key = 0; key < KEYS; key++)
 		ck_assert_int_eq(next[key], count);
+}
+
+/* Every number below count of each key has been worked, in any order. */
+static void expect_all(int count)
+{
+	for (int id = 0; id < KEYS * count; id++)
+		ck_assert_int_ge(
+			fixture_witnessed(scratch_text("k%d %d", id % KEYS, id / KEYS)), 1);
 }
 
 /* In any order with other lines. */
@@ -143,7 +152,7 @@ START_TEST(variables_switch_sessions_on)
 	proc_expect(proc, "70 at a time");
 	post_to_all(0, EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
-	expect_order(EACH);
+	expect_order(EACH, false);
 	fixture_stop(proc);
 }
 END_TEST
@@ -179,7 +188,7 @@ START_TEST(reloads_keep_the_order)
 		post_to_all(number, number + EACH);
 	}
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
-	expect_order(number);
+	expect_order(number, _i == 0); /* a queue without single active consumer */
 	fixture_stop(proc);
 }
 END_TEST
@@ -197,7 +206,7 @@ START_TEST(token_is_switched_on)
 	await_logged(proc, "drained: ");
 	post_to_all(EACH, 2 * EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
-	expect_order(2 * EACH);
+	expect_order(2 * EACH, _i == 0);
 	fixture_stop(proc);
 }
 END_TEST
@@ -257,12 +266,12 @@ START_TEST(sessions_are_switched_on_and_off)
 	post_to_all(0, EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	ck_assert_int_eq(fixture_witnessed("long"), 1);
-	ck_assert_int_eq(fixture_witnessed(NULL), 1 + KEYS * EACH);
+	expect_all(EACH);
 	fixture_write_pools(plain);
 	control_expect_text(RUN(0, "reload"), "replaced");
 	post_to_all(EACH, 2 * EACH);
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
-	ck_assert_int_eq(fixture_witnessed(NULL), 1 + 2 * KEYS * EACH);
+	expect_all(2 * EACH);
 	fixture_stop(proc);
 }
 END_TEST
