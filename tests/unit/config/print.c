@@ -215,7 +215,7 @@ START_TEST(test_example_loads)
 	ck_assert_ptr_nonnull(end);
 	loading_load_yaml(text_of(start, (size_t)(end - start)), NULL);
 	ck_assert_str_eq(loaded.problems, "");
-	ck_assert_uint_eq(loaded.config->pool_count, 2);
+	ck_assert_uint_eq(loaded.config->pool_count, 3);
 }
 END_TEST
 
