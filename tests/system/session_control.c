@@ -7,6 +7,7 @@
 #include "harness/page.h"
 #include "system/system.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -525,6 +526,10 @@ START_TEST(figures_show_sessions)
 		metrics, "wpool_channel_renewals_total{pool=\"tested\",reason=\"age\"} 0\n");
 	control_expect_text(RUN(0, "pools"), "SESSIONS  PARKED  BLOCKED  STUCK");
 	control_expect_text(RUN(0, "pools"), "2/50");
+	proc_signal(proc, SIGUSR1);
+	proc_expect(proc,
+		"sessions: active here; 2 remembered, 2 active: 0 ready (for up to 0 ms), "
+		"1 running, 1 parked");
 	RUN(0, "session", "drain", "tested", "b"); /* its front task is parked */
 	RUN(0, "session", "skip", "tested", "b");
 	await_count("key=b", 0);
