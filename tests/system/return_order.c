@@ -405,11 +405,54 @@ START_TEST(classic_queue_is_refused)
 }
 END_TEST
 
+/* Arguments of queues that others declared, in Erlang. */
+static const struct {
+	const char *arguments;
+	enum queue_order order;
+} declared[] = {
+	{"{<<\"x-queue-type\">>,longstr,<<\"quorum\">>},"
+	 "{<<\"x-single-active-consumer\">>,bool,true}",
+		QUEUE_ORDER_SINGLE},
+	{"{<<\"x-queue-type\">>,longstr,<<\"quorum\">>},"
+	 "{<<\"x-dead-letter-exchange\">>,longstr,<<>>},"
+	 "{<<\"x-dead-letter-routing-key\">>,longstr,<<\"it's 'there'\">>},"
+	 "{<<\"x-max-length\">>,long,100000},{<<\"x-delivery-limit\">>,long,5},"
+	 "{<<\"x-single-active-consumer\">>,bool,true}",
+		QUEUE_ORDER_SINGLE},
+	{"{<<\"x-queue-type\">>,longstr,<<\"quorum\">>},"
+	 "{<<\"x-single-active-consumer\">>,bool,false},"
+	 "{<<\"x-overflow\">>,longstr,<<\"reject-publish\">>}",
+		QUEUE_ORDER_ALONE},
+	{"{<<\"x-queue-type\">>,longstr,<<\"quorum\">>},{<<\"x-delivery-limit\">>,long,-1}",
+		QUEUE_ORDER_ALONE},
+	{"{<<\"x-single-active-consumer\">>,bool,true}", QUEUE_ORDER_NONE},
+	{"{<<\"x-queue-type\">>,longstr,<<\"stream\">>}", QUEUE_ORDER_NONE},
+};
+
+START_TEST(order_of_a_foreign_queue_is_found_out)
+{
+	client_delete(fixture.client, fixture.queue);
+	free(broker_eval(fixture.broker,
+		scratch_text("element(1, rabbit_amqqueue:declare(rabbit_misc:r(<<\"/\">>, queue, "
+			     "<<\"%s\">>), true, false, [%s], none, <<\"guest\">>))",
+			fixture.queue, declared[_i].arguments)));
+	open_shop((struct way){.is_single = true});
+	while (!shop.warning[0] && shop.channels == 0)
+		ev_run(shop.loop, EVRUN_ONCE);
+	ck_assert_int_eq(consumer_order(shop.consumer), declared[_i].order);
+	ck_assert_int_eq(shop.channels == 0, declared[_i].order == QUEUE_ORDER_NONE);
+	if (shop.publisher)
+		kill(shop.publisher, SIGKILL);
+	close_shop();
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("return_order",
 		{renewed_channel_of_a_single_active_consumer_repeats_nothing, 1},
 		{cut_channel_of_a_single_active_consumer_repeats_in_order, 1},
 		{renewed_channel_of_another_queue_repeats_in_order, 1},
-		{cut_channel_of_another_queue_repeats_in_order, 1}, {classic_queue_is_refused, 1});
+		{cut_channel_of_another_queue_repeats_in_order, 1}, {classic_queue_is_refused, 1},
+		{order_of_a_foreign_queue_is_found_out, sizeof declared / sizeof *declared});
 }

@@ -8,6 +8,7 @@
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"
 #include "fuzz/peer.h"
+#include "message/same.h"
 
 #include <stdlib.h>
 
@@ -107,13 +108,10 @@ static bool do_ask(
 	return true;
 }
 
-/* No pool here has sessions. */
 static bool do_is_same(void *io, const struct delivery *before, const struct delivery *after)
 {
 	(void)io;
-	(void)before;
-	(void)after;
-	return false;
+	return message_is_same(before, after);
 }
 
 static bool do_allow_slots(void *io, uint16_t slots)
@@ -347,8 +345,26 @@ static const struct pool_config pool_config = {
 		.queue = {"work", 4}},
 };
 
+/* The routing key is the session; so a peer can use any. */
+static void add_sessions(struct pool_config *config, struct consumer_config *consumer_config)
+{
+	config->prefetch = 4;
+	config->session = (struct session_config){.is_on = true,
+		.quantum = 2,
+		.on_failure = SESSION_SKIP,
+		.max_active = 3,
+		.max_sessions = 5,
+		.max_unacked_age = 10 * MTIME_SECOND,
+		.takeover_delay = MTIME_NEVER,
+		.is_return_free = true};
+	consumer_config->key.kind = KEY_ROUTING_KEY;
+	consumer_config->keep_route = true;
+	consumer_config->is_ordered = consumer_config->is_return_free = true;
+}
+
 static void start(struct pool_runtime *runtime, uint8_t how)
 {
+	struct pool_config config = pool_config;
 	static const struct channel_log channel_log = {on_log_line, NULL};
 	static struct consumer_config consumer_config;
 	static struct publisher_config publisher_config;
@@ -366,9 +382,11 @@ static void start(struct pool_runtime *runtime, uint8_t how)
 		.dead_letter = TEXT("work.dead"),
 		.retry = plan,
 		.seed = 2};
+	if (how & 0x80)
+		add_sessions(&config, &consumer_config);
 	starts_init(&runtime->starts, 1000 * SLOTS, 0);
-	runtime->pool = pool_new(&pool_config, &runtime->starts, &runtime->last_task_id, &effects,
-		runtime, runtime->now);
+	runtime->pool = pool_new(
+		&config, &runtime->starts, &runtime->last_task_id, &effects, runtime, runtime->now);
 	runtime->consumer = consumer_new(&consumer_config, &channel_log);
 	runtime->publisher = publisher_new(&publisher_config, &channel_log);
 	FUZZ_REQUIRE(runtime->pool && runtime->consumer && runtime->publisher);
