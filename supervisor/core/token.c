@@ -276,6 +276,7 @@ static void lose_lease(struct token *token)
 	token->state = TOKEN_STANDBY;
 	token->handover_len = 0;
 	token->is_handover_new = false;
+	token->wants_zero = true; /* a policy of the broker may have dropped what was requeued */
 }
 
 static void leave_for_good(struct token *token)
@@ -549,6 +550,7 @@ void token_tick(struct token *token, mtime now)
 			take_over(token, now);
 		else
 			stand_by(token);
+		publish_zero(token);
 	} else {
 		renew_token(token, now);
 	}
