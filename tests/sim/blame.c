@@ -312,6 +312,7 @@ void blame_term(struct pool_runtime *runtime, struct worker *worker)
 
 void blame_kill(struct pool_runtime *runtime, struct worker *worker)
 {
+	worker->is_judged |= workers_has_aborted(worker); /* nobody's attempt counts */
 	if (workers_have_many(runtime))
 		blame_open(worker, REASON_CRASHED, ENDED_KILLED);
 }
@@ -465,7 +466,8 @@ void blame_check_gone(struct pool_runtime *runtime)
 	struct workers *workers = &runtime->workers;
 
 	for (uint32_t i = 0; i < workers->ended_count; i++)
-		sim_require(!workers->ended[i].blamed || workers->ended[i].is_told,
+		sim_require(!workers->ended[i].blamed || workers->ended[i].is_told ||
+				    workers->ended[i].is_aborted,
 			"message %u is to blame, and its attempt does not count",
 			workers->ended[i].id);
 	workers->ended_count = 0;

@@ -423,6 +423,9 @@ void order_answered(
 	held = held_by(runtime, task);
 	if (!held || output->status > STATUS_REPLY)
 		return;
+	if (held->is_aborted && text_is(output->reply_queue, policy->queue) &&
+		output->status == STATUS_REPLY)
+		return;
 	if (output->status == STATUS_DONE || !text_is(output->reply_queue, policy->queue)) {
 		order_pass(runtime, task->id);
 	} else if (task->slice < policy->slices) {
@@ -430,6 +433,48 @@ void order_answered(
 		held->is_front = held->is_suspect = false;
 		held->failures = 0;
 	}
+}
+
+/* It was not done when its session was aborted. */
+static void end_aborted(struct pool_runtime *runtime, uint32_t id)
+{
+	struct held *held = &runtime->hand.held[id];
+
+	sim_require(held->rest != SESSION_DEAD_LETTER,
+		"message %u is not given up with its session", id);
+	held->is_aborted = false;
+	if (held->rest == SESSION_DISCARD) {
+		order_pass(runtime, id);
+		return;
+	}
+	held->state = held->failures || held->is_suspect ? HAND_PARKED : HAND_WAITING;
+	held->due = runtime->world->now;
+}
+
+void order_after_answer(struct pool_runtime *runtime, const struct worker_task *task)
+{
+	struct held *held;
+
+	if (!order_has_key(order_of(runtime), task->id))
+		return;
+	held = held_by(runtime, task);
+	if (held && held->is_aborted && held->state == HAND_RUNNING)
+		end_aborted(runtime, task->id);
+}
+
+void order_dispose(struct pool_runtime *runtime, uint32_t id, enum session_queued queued)
+{
+	struct world *world = runtime->world;
+
+	if (queued == SESSION_KEEP)
+		return;
+	world->order.message[id].is_disposed = true;
+	if (queued == SESSION_DEAD_LETTER) {
+		world->account.message[id].excused = true;
+		return;
+	}
+	world->account.message[id].forgiven = true;
+	world->account.may_ack[world->order.message[id].instance] = true;
 }
 
 /* One whose attempt does not count is next in its session. */
@@ -446,6 +491,10 @@ void order_gone(struct pool_runtime *runtime, const struct worker_task *task, bo
 	held->is_suspect |= is_suspect;
 	if (held->state != HAND_RUNNING)
 		return;
+	if (held->is_aborted) {
+		end_aborted(runtime, task->id);
+		return;
+	}
 	held->state = held->failures || held->is_suspect ? HAND_PARKED : HAND_WAITING;
 	held->due = runtime->world->now;
 	order_turns_unsent(runtime, task);

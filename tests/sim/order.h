@@ -64,6 +64,8 @@ struct held {
 	bool is_detached; /* its channel is gone */
 	bool is_front;    /* it was sent, and goes before all others of its session */
 	bool is_suspect;
+	bool is_aborted; /* RUNNING: what is not done of it goes where `rest` says */
+	enum session_queued rest;
 	uint16_t failures;
 	uint32_t life; /* so often it came as a message that is not in hand */
 	uint64_t tag;
@@ -113,6 +115,8 @@ void order_requested(const struct pool_runtime *, enum source_request, uint32_t 
 void order_told(struct pool_runtime *, const struct notice *);
 /* The worker has answered the task, before the pool knows. */
 void order_answered(struct pool_runtime *, const struct worker_task *, const struct output *);
+/* The same, and now the pool knows. */
+void order_after_answer(struct pool_runtime *, const struct worker_task *);
 /* A worker had this task and is gone; the pool knows. */
 void order_gone(struct pool_runtime *, const struct worker_task *, bool is_suspect);
 /* The broker has settled a message or taken it back. */
@@ -122,6 +126,8 @@ void order_dropped(struct order *, uint32_t id);
 void order_vanished(struct order *);
 /* Nothing is in hand, and no session is paused. */
 bool order_is_at_rest(const struct pool_runtime *);
+/* Mark what an operator gives up: it becomes a dead letter, or is lost. */
+void order_dispose(struct pool_runtime *, uint32_t id, enum session_queued);
 /* It is done, or given up: those behind it may begin. */
 void order_pass(struct pool_runtime *, uint32_t id);
 /* False: no worker can get it. */

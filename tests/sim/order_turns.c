@@ -152,11 +152,11 @@ void order_turns_unsent(struct pool_runtime *runtime, const struct worker_task *
 void order_turns_worked(struct pool_runtime *runtime, const struct worker_task *task)
 {
 	uint8_t key = key_of(runtime, task->id);
-	uint32_t ready = find_ready(runtime);
+	struct hand *hand = &runtime->hand;
 
 	for (uint32_t waiting = 1; waiting <= ORDER_KEYS_MAX; waiting++)
-		if (task->began != MTIME_NEVER && ready >> waiting & 1)
-			runtime->hand.worked[key][waiting] += runtime->world->now - task->began;
+		if (task->began != MTIME_NEVER && hand->sent[key][waiting])
+			hand->worked[key][waiting] += runtime->world->now - task->began;
 }
 
 /* It waits to be the only task of the pool, and others wait for it. */

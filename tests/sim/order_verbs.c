@@ -30,17 +30,9 @@ static uint32_t find_failed(const struct pool_runtime *runtime, uint8_t key)
 
 static void dispose(struct pool_runtime *runtime, uint32_t id, enum session_queued queued)
 {
-	struct world *world = runtime->world;
-	struct ordered *message = &world->order.message[id];
-
-	message->is_disposed = true;
-	if (queued == SESSION_DEAD_LETTER) {
-		world->account.message[id].excused = true;
-		return;
-	}
-	world->account.message[id].forgiven = true;
-	world->account.may_ack[message->instance] = true;
-	order_pass(runtime, id);
+	order_dispose(runtime, id, queued);
+	if (queued == SESSION_DISCARD)
+		order_pass(runtime, id);
 }
 
 /* What waits for a worker, or for its next attempt. */
@@ -57,6 +49,32 @@ static void dispose_queued(struct pool_runtime *runtime, uint8_t key, enum sessi
 	}
 }
 
+/* The worker that has a task of the session is asked to give it up. */
+static void abort_task(
+	struct pool_runtime *runtime, struct worker_task *task, enum session_queued queued)
+{
+	struct held *held = &runtime->hand.held[task->id];
+
+	if (held->state != HAND_RUNNING || held->life != task->life)
+		return;
+	held->is_aborted = task->is_aborted = true;
+	held->rest = queued;
+	order_dispose(runtime, task->id, queued);
+	runtime->workers.cancels = task->task_id;
+	runtime->workers.was_asked = false;
+}
+
+static void abort_running(struct pool_runtime *runtime, uint8_t key, enum session_queued queued)
+{
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
+		struct worker *worker = &runtime->workers.worker[i];
+
+		for (uint32_t k = 0; k < worker->count; k++)
+			if (is_of(runtime, worker->tasks[k].id, key))
+				abort_task(runtime, &worker->tasks[k], queued);
+	}
+}
+
 /* Follow a command that is not refused. */
 static void expect(struct pool_runtime *runtime, const struct event *event, uint8_t key)
 {
@@ -70,8 +88,12 @@ static void expect(struct pool_runtime *runtime, const struct event *event, uint
 			hand->drained[key] = facts.life;
 		hand->is_unsteady = true;
 		break;
-	case SESSION_VERB_CLOSE:
 	case SESSION_VERB_ABORT:
+		abort_running(runtime, key, event->session.queued);
+		dispose_queued(runtime, key, event->session.queued);
+		hand->is_unsteady = true;
+		break;
+	case SESSION_VERB_CLOSE:
 		dispose_queued(runtime, key, event->session.queued);
 		hand->is_unsteady = true;
 		break;
@@ -129,6 +151,7 @@ static void command(struct pool_runtime *runtime, enum session_verb verb,
 	if (!refuses)
 		expect(runtime, &event, key);
 	pool_step(runtime->pool, runtime->world->now, &event);
+	runtime->workers.cancels = 0;
 	sim_require(runtime->steering.was_refused == refuses, "%s of session %u is %s", names[verb],
 		key, refuses ? "not refused" : "refused");
 	runtime->supervisor->has_events = true;
@@ -141,8 +164,6 @@ static void command_any(struct pool_runtime *runtime)
 	struct random *random = &order->random;
 	enum session_verb verb = random_below(random, SESSION_VERB_SKIP + 1);
 
-	if (verb == SESSION_VERB_ABORT)
-		verb = SESSION_VERB_PAUSE;
 	command(runtime, verb, random_below(random, SESSION_KEEP + 1),
 		(uint8_t)(1 + random_below(random, order->keys)));
 }

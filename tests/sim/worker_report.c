@@ -169,6 +169,8 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	if (status != STATUS_PROGRESS && !slots_at(&runtime->pool->slots, slot)->is_muted)
 		order_answered(runtime, &task, output);
 	report(runtime, &event);
+	if (status != STATUS_PROGRESS)
+		order_after_answer(runtime, &task);
 }
 
 void worker_report_memory(struct pool_runtime *runtime, uint16_t slot)

@@ -160,16 +160,25 @@ static void term(struct pool_runtime *runtime, struct worker *worker)
 	worker->term = worker->given_up = true;
 }
 
-/* Only a forced stop may interrupt a task that has exceeded no limit. */
+bool workers_has_aborted(const struct worker *worker)
+{
+	for (uint32_t i = 0; i < worker->count; i++)
+		if (worker->tasks[i].is_aborted)
+			return true;
+	return false;
+}
+
+/* Only a forced stop, or the end of a session, may interrupt a task that has exceeded no limit. */
 static void kill(struct pool_runtime *runtime, struct worker *worker)
 {
 	uint64_t limit = runtime->config.recycle.memory_kill;
 	bool is_too_large = limit && worker->bytes > limit;
+	bool is_aborted = workers_has_aborted(worker);
 
 	sim_require(worker->count == 0 || worker->broken || worker->term || is_too_large ||
-			    pool_is_forced(&runtime->pool->context),
+			    is_aborted || pool_is_forced(&runtime->pool->context),
 		"a worker is killed with %u tasks open", worker->count);
-	worker->given_up |= is_too_large;
+	worker->given_up |= is_too_large || is_aborted;
 	blame_kill(runtime, worker);
 	worker->kill = true;
 }

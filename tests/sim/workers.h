@@ -20,6 +20,7 @@ struct worker_task {
 	bool alone;       /* it came back after three renewals, so it must run alone */
 	bool interrupted; /* it was asked to end early */
 	bool cancelled;   /* the same, by an operator */
+	bool is_aborted;  /* its session is */
 	uint32_t life;    /* with a key: order.h */
 	mtime began;      /* MTIME_NEVER: another task is before it in its worker */
 	mtime sent, soft; /* soft: its limit where the pool interrupts, else MTIME_NEVER */
@@ -98,6 +99,8 @@ static inline bool workers_is_at_rest(const struct workers *workers, uint16_t sl
 		       !worker->full && !worker->quit && !worker->term && !worker->kill);
 }
 bool workers_is_anyone_alive(const struct workers *);
+/* It has a task whose session is aborted. */
+bool workers_has_aborted(const struct worker *);
 /* The open task with this id, or NULL. */
 struct worker_task *workers_find(struct worker *, uint64_t task_id);
 /* True: its tasks carry ids that count, and each of them has begun. */

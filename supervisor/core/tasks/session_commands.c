@@ -55,7 +55,7 @@ static const char *do_abort(struct tasks *tasks, struct session *session, const 
 		const struct delivery *front = session->front;
 		sessions_abort(tasks->sessions, session, goes[event->session.queued],
 			mtime_after(context->now, context->config.grace));
-		if (front->state == DELIVERY_SENT)
+		if (front->state == DELIVERY_SENT && pipe_is_up(front->pipe))
 			context->effects->ask(context->io, front->pipe->slot, front->pipe->life,
 				TASK_CANCEL, front->id);
 	}
