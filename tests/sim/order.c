@@ -173,7 +173,7 @@ void order_begin(struct pool_runtime *runtime)
 		return;
 	memset(hand->held, 0, sizeof hand->held);
 	memset(hand->is_paused, 0, sizeof hand->is_paused);
-	memset(hand->drained, 0, sizeof hand->drained);
+	memset(hand->ending, 0, sizeof hand->ending);
 	memset(hand->had_work, 0, sizeof hand->had_work);
 	for (uint8_t key = 0; key <= ORDER_KEYS_MAX; key++)
 		hand->idle_since[key] = MTIME_NEVER;

@@ -82,9 +82,9 @@ struct hand {
 	mtime idle_since[ORDER_KEYS_MAX + 1]; /* MTIME_NEVER: it has work */
 	/* something else than idle time may end sessions, or that time has changed */
 	bool is_unsteady;
-	mtime heard_at;                       /* the channel consumes, or has delivered something */
-	uint64_t drained[ORDER_KEYS_MAX + 1]; /* the life that is drained */
-	uint64_t life[ORDER_KEYS_MAX + 1];    /* of its sessions; 0: there is none */
+	mtime heard_at;                      /* the channel consumes, or has delivered something */
+	uint64_t ending[ORDER_KEYS_MAX + 1]; /* the life that an operator ends */
+	uint64_t life[ORDER_KEYS_MAX + 1];   /* of its sessions; 0: there is none */
 	/* Since a session (the second index) waits for its turn without a break: how many tasks of
 	 * another one were sent, and how long workers took for them. */
 	uint32_t sent[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];

@@ -100,13 +100,13 @@ void order_turns_follow(struct pool_runtime *runtime)
 			forget(&runtime->hand, key);
 }
 
-/* The life of the session that has its turn is drained: in one go. */
-static bool is_drained(const struct pool_runtime *runtime, uint8_t key)
+/* An operator ends the life of the session that has its turn: it has it in one go. */
+static bool is_ending(const struct pool_runtime *runtime, uint8_t key)
 {
 	struct session_facts facts;
 
 	return pool_session_find(runtime->pool, order_key(key), &facts) &&
-	       facts.life == runtime->hand.drained[key];
+	       facts.life == runtime->hand.ending[key];
 }
 
 /* With a quantum in time, the last task began before it was used up. */
@@ -131,7 +131,7 @@ void order_turns_sent(struct pool_runtime *runtime, const struct worker_task *ta
 	uint32_t ready = find_ready(runtime);
 
 	forget(&runtime->hand, key);
-	if (task->is_suspect || task->alone || is_drained(runtime, key))
+	if (task->is_suspect || task->alone || is_ending(runtime, key))
 		return;
 	for (uint32_t waiting = 1; waiting <= ORDER_KEYS_MAX; waiting++) {
 		if (waiting == key || !(ready >> waiting & 1))

@@ -75,27 +75,34 @@ static void abort_running(struct pool_runtime *runtime, uint8_t key, enum sessio
 	}
 }
 
+/* The session ends, and until then it has its turn in one go. */
+static void end_life(struct pool_runtime *runtime, uint8_t key)
+{
+	struct session_facts facts;
+
+	if (pool_session_find(runtime->pool, order_key(key), &facts))
+		runtime->hand.ending[key] = facts.life;
+	runtime->hand.is_unsteady = true;
+}
+
 /* Follow a command that is not refused. */
 static void expect(struct pool_runtime *runtime, const struct event *event, uint8_t key)
 {
 	struct hand *hand = &runtime->hand;
 	uint32_t failed = find_failed(runtime, key);
-	struct session_facts facts;
 
 	switch (event->session.verb) {
 	case SESSION_VERB_DRAIN:
-		if (pool_session_find(runtime->pool, order_key(key), &facts))
-			hand->drained[key] = facts.life;
-		hand->is_unsteady = true;
+		end_life(runtime, key);
 		break;
 	case SESSION_VERB_ABORT:
+		end_life(runtime, key);
 		abort_running(runtime, key, event->session.queued);
 		dispose_queued(runtime, key, event->session.queued);
-		hand->is_unsteady = true;
 		break;
 	case SESSION_VERB_CLOSE:
+		end_life(runtime, key);
 		dispose_queued(runtime, key, event->session.queued);
-		hand->is_unsteady = true;
 		break;
 	case SESSION_VERB_PAUSE:
 		hand->is_paused[key] = true;
