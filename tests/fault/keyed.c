@@ -16,6 +16,7 @@
 struct message_end {
 	char fate;
 	uint8_t done, dead; /* how often */
+	bool comes_back;    /* given up because its supervisors died in a row */
 };
 
 struct session_end {
@@ -31,6 +32,7 @@ struct keyed {
 	struct session_end *sessions;
 	long keys, posted;
 	long broken; /* what the witness shows against the order */
+	long given_up;
 };
 
 struct keyed *keyed_new(long keys)
@@ -201,12 +203,14 @@ static void find_broken(struct keyed *keyed, const char *what, long key, long nu
 	keyed->broken++;
 }
 
-/* The next message that a worker gets: those that are too large begin in none. */
+/* The next message that must begin: those that are too large begin in no worker, and one that is
+ * given up may have. */
 static long next_to_begin(const struct session_end *session, long number)
 {
 	do
 		number++;
-	while (number < session->posted && session->all[number].fate == 'u');
+	while (number < session->posted &&
+		(session->all[number].fate == 'u' || session->all[number].comes_back));
 	return number;
 }
 
@@ -214,8 +218,8 @@ static void on_begin(struct keyed *keyed, long key, long number, int pid)
 {
 	struct session_end *session = &keyed->sessions[key];
 	long next = next_to_begin(session, session->last);
-	bool may_be_next =
-		session->last < 0 || session->has_ended || session->all[session->last].fate == 'p';
+	const struct message_end *last = session->last < 0 ? NULL : &session->all[session->last];
+	bool may_be_next = !last || session->has_ended || last->fate == 'p' || last->comes_back;
 	if (number > next)
 		find_broken(keyed, "begins too early", key, number);
 	else if (number == next && !may_be_next)
@@ -284,10 +288,19 @@ static void on_dead(void *context, const struct message *message)
 	long key = number_of(message, "X-Key"), number = number_of(message, "X-Number");
 	ck_assert(key >= 0 && key < keyed->keys);
 	ck_assert(number >= 0 && number < keyed->sessions[key].posted);
-	keyed->sessions[key].all[number].dead++;
+	struct message_end *end = &keyed->sessions[key].all[number];
+	if (message_header_is(message, "x-wpool-reason", "comes-back"))
+		end->comes_back = true;
+	else
+		end->dead++;
 }
 
 /* ---------- closing ---------- */
+
+long keyed_given_up(const struct keyed *keyed)
+{
+	return keyed->given_up;
+}
 
 static long close_message(struct keyed *keyed, long key, long number, struct tally *tally)
 {
@@ -295,8 +308,9 @@ static long close_message(struct keyed *keyed, long key, long number, struct tal
 	bool is_dead = strchr("xpu", end->fate);
 	uint8_t times = is_dead ? end->dead : end->done, other = is_dead ? end->done : end->dead;
 	tally->asked++;
-	tally->done += times > 0;
-	if (!times) {
+	tally->done += times > 0 || end->comes_back;
+	keyed->given_up += end->comes_back;
+	if (!times && !end->comes_back) {
 		find_broken(keyed, other ? "ended as it should not" : "is lost", key, number);
 		tally->lost++;
 	} else if (other) {
@@ -308,9 +322,9 @@ static long close_message(struct keyed *keyed, long key, long number, struct tal
 long keyed_close(struct keyed *keyed, struct tally *tally)
 {
 	long repeats = 0;
-	read_witness(keyed);
 	long dead = client_ready(fixture.client, fixture.dead);
 	client_drain(fixture.client, fixture.dead, dead, on_dead, keyed);
+	read_witness(keyed);
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
 	account_expect_no_stale_ack(fixture.broker);
 	for (long key = 0; key < keyed->keys; key++) {

@@ -42,5 +42,8 @@ void keyed_await_settled(void);
  * is out of order, two of a session ran at once, or a message had an unexpected end. The account
  * and the witness are empty then. Return the repeats of this part. */
 long keyed_close(struct keyed *, struct tally *);
+/* How many were given up so far because their supervisors died in a row: at most one for each
+ * death. */
+long keyed_given_up(const struct keyed *);
 
 #endif

@@ -28,6 +28,7 @@ static void run(struct tally *tally)
 		ck_assert_int_le(repeats, how == DEPARTURE_DRAINED ? 0 : STANDBYS_PREFETCH);
 	}
 	standbys_end(standbys, tally);
+	ck_assert_int_le(keyed_given_up(keyed), tally->trials / 4 + 1);
 	snprintf(tally->note, sizeof tally->note,
 		"another one active after at most: killed %ld ms, stopped %ld ms, cut off %ld ms, "
 		"drained %ld ms",

@@ -68,6 +68,9 @@ static void run(struct tally *tally)
 		ck_assert_int_le(keyed_close(keyed, tally), allowed);
 	}
 	standbys_end(standbys, tally);
+	ck_assert_int_le(keyed_given_up(keyed), tally->trials / 4 + 1);
+	snprintf(tally->note, sizeof tally->note, "%ld given up because supervisors died in a row",
+		keyed_given_up(keyed));
 	keyed_free(keyed);
 }
 
