@@ -40,8 +40,8 @@ static const char *do_close(struct tasks *tasks, struct session *session, const 
 	return NULL;
 }
 
-/* Its worker is asked to give the running task up, and is ended if it has not answered it when
- * limits.grace is over. */
+/* Its worker is asked to give the running task up, if it has begun it, and is ended if it has not
+ * answered it when limits.grace is over. */
 static const char *do_abort(struct tasks *tasks, struct session *session, const struct event *event)
 {
 	static const uint8_t goes[] = {
@@ -55,7 +55,7 @@ static const char *do_abort(struct tasks *tasks, struct session *session, const 
 		const struct delivery *front = session->front;
 		sessions_abort(tasks->sessions, session, goes[event->session.queued],
 			mtime_after(context->now, context->config.grace));
-		if (front->state == DELIVERY_SENT && pipe_is_up(front->pipe))
+		if (running_has(front))
 			context->effects->ask(context->io, front->pipe->slot, front->pipe->life,
 				TASK_CANCEL, front->id);
 	}
