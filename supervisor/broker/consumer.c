@@ -349,6 +349,7 @@ static void reopen_channel(struct consumer *consumer, mtime now)
 	consumer->epoch++;
 	consumer->has_settled = false;
 	consumer->ordered.is_alone = false;
+	consumer->ordered.looking_since = MTIME_NEVER;
 	consumer->ordered.overfull_memory = 0;
 	subscriptions_clear(&consumer->subscriptions);
 	unacked_limit_clear(&consumer->limit);

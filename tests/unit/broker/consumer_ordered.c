@@ -269,6 +269,23 @@ START_TEST(foreign_consumer_is_warned_of_once)
 }
 END_TEST
 
+/* What the former channel held comes back within seconds: nobody else consumes. */
+START_TEST(new_channel_does_not_warn_of_its_former_one)
+{
+	rig_declared(1, 0);
+	consumer_down(rig_consumer, 0);
+	consumer_up(rig_consumer, (struct connection *)rig_calls);
+	rig_event(AMQP_CHANNEL_OPENED, TEXT_NONE, MTIME_MINUTE);
+	rig_declared(0, MTIME_MINUTE);
+	rig_declared(0, MTIME_MINUTE);
+	rig_calls[0] = 0;
+	rig_declared(1, MTIME_MINUTE);
+	ck_assert_uint_eq(rig_warnings, 0);
+	consumer_tick(rig_consumer, MTIME_MINUTE + MTIME_SECOND);
+	rig_expect("d");
+}
+END_TEST
+
 START_TEST(looks_again_on_each_channel)
 {
 	rig_declared(0, 0);
@@ -478,7 +495,8 @@ static Suite *suite(void)
 		broker_that_delivers_too_much_is_answered_as_ever);
 	ADD_CASE(s, "alone", set_up_alone, consumes_when_the_queue_has_no_consumer,
 		way_to_another_queue_is_logged_once, foreign_consumer_is_warned_of_once,
-		looks_again_on_each_channel, leaving_alone_is_a_bare_close, leaving_ends_the_look);
+		new_channel_does_not_warn_of_its_former_one, looks_again_on_each_channel,
+		leaving_alone_is_a_bare_close, leaving_ends_the_look);
 	ADD_CASE(s, "unusable", set_up_channel, classic_queue_is_refused_once_and_checked_again,
 		without_the_right_to_look_it_counts_as_alone,
 		limit_is_no_matter_without_the_setting);
