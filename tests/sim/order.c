@@ -491,7 +491,8 @@ void order_gone(struct pool_runtime *runtime, const struct worker_task *task, bo
 	held->is_suspect |= is_suspect;
 	if (held->state != HAND_RUNNING)
 		return;
-	if (held->is_aborted) {
+	/* A forced stop settles nothing more. */
+	if (held->is_aborted && !pool_is_forced(&runtime->pool->context)) {
 		end_aborted(runtime, task->id);
 		return;
 	}
