@@ -27,19 +27,27 @@ uint32_t subscriptions_window(const struct subscriptions *subscriptions)
 	return window;
 }
 
+static void add(struct subscriptions *subscriptions, struct connection *connection,
+	uint16_t channel, struct text queue, uint16_t window)
+{
+	struct subscription *latest = &subscriptions->live[subscriptions->count];
+	char buffer[32];
+
+	assert(subscriptions->count < SUBSCRIPTIONS_MAX);
+	subscriptions->count++;
+	*latest = (struct subscription){++subscriptions->generation, window};
+	channel_qos(connection, channel, latest->window);
+	channel_consume(connection, channel, queue,
+		tag_of(buffer, sizeof buffer, latest->generation), false);
+}
+
 void subscriptions_widen(struct subscriptions *subscriptions, struct connection *connection,
 	uint16_t channel, struct text queue, uint16_t window)
 {
 	uint32_t missing = window - subscriptions_window(subscriptions);
-	struct subscription *latest = &subscriptions->live[subscriptions->count];
-	char buffer[32];
 
-	assert(subscriptions->count < SUBSCRIPTIONS_MAX && missing > 0 && missing <= window);
-	subscriptions->count++;
-	*latest = (struct subscription){++subscriptions->generation, (uint16_t)missing};
-	channel_qos(connection, channel, latest->window);
-	channel_consume(connection, channel, queue,
-		tag_of(buffer, sizeof buffer, latest->generation), false);
+	assert(missing > 0 && missing <= window);
+	add(subscriptions, connection, channel, queue, (uint16_t)missing);
 }
 
 void subscriptions_narrow(
@@ -75,7 +83,6 @@ bool subscriptions_synchronize(struct subscriptions *subscriptions, struct conne
 	if (subscriptions->synced == SUBSCRIPTIONS_SYNC_STEPS)
 		return false;
 	subscriptions->synced++;
-	subscriptions_widen(subscriptions, connection, channel, queue,
-		(uint16_t)(subscriptions_window(subscriptions) + 1));
+	add(subscriptions, connection, channel, queue, 1);
 	return true;
 }

@@ -88,6 +88,23 @@ START_TEST(leaving_waits_for_the_acks_and_closes_without_a_cancel)
 }
 END_TEST
 
+START_TEST(leaving_the_largest_window_passes_the_barrier)
+{
+	set_up_channel();
+	rig_declared(0, 0);
+	rig_request(SOURCE_CONSUME, UINT16_MAX);
+	consume_ok();
+	rig_expect("c");
+	consumer_ack(rig_consumer, 1, false);
+	rig_request(SOURCE_LEAVE, 0);
+	rig_expect("ac");
+	consume_ok();
+	consume_ok();
+	consume_ok();
+	rig_expect("ccX");
+}
+END_TEST
+
 START_TEST(leaving_without_acks_closes_at_once)
 {
 	rig_request(SOURCE_LEAVE, 0);
@@ -500,7 +517,8 @@ static Suite *suite(void)
 	ADD_CASE(s, "unusable", set_up_channel, classic_queue_is_refused_once_and_checked_again,
 		without_the_right_to_look_it_counts_as_alone,
 		limit_is_no_matter_without_the_setting);
-	ADD_CASE(s, "others", NULL, limit_that_contradicts_the_setting_is_refused,
+	ADD_CASE(s, "others", NULL, leaving_the_largest_window_passes_the_barrier,
+		limit_that_contradicts_the_setting_is_refused,
 		holder_of_a_token_looks_at_a_single_active_consumer_too);
 	return s;
 }
