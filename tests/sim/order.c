@@ -440,10 +440,12 @@ static void end_aborted(struct pool_runtime *runtime, uint32_t id)
 {
 	struct held *held = &runtime->hand.held[id];
 
-	sim_require(held->rest != SESSION_DEAD_LETTER,
+	bool is_forced = pool_is_forced(&runtime->pool->context); /* then all goes back */
+
+	sim_require(held->rest != SESSION_DEAD_LETTER || is_forced,
 		"message %u is not given up with its session", id);
 	held->is_aborted = false;
-	if (held->rest == SESSION_DISCARD) {
+	if (held->rest == SESSION_DISCARD && !is_forced) {
 		order_pass(runtime, id);
 		return;
 	}
@@ -532,6 +534,8 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 {
 	uint32_t id = notice->delivery ? account_id(notice->delivery->body) : 0;
 
+	if (id && !ordered_at(runtime, id)->key && notice->kind == NOTICE_TASK_GIVEN_UP)
+		order_turns_given_up(&runtime->hand);
 	if (!id || !order_has_key(order_of(runtime), id))
 		return;
 	if (notice->kind == NOTICE_TASK_RETRIED)

@@ -58,11 +58,12 @@ static bool has_place(const struct pool_runtime *runtime, uint8_t key)
 		       facts.state != SESSION_WAITING);
 }
 
-/* Bit (1u << session): its next task waits for nothing but its turn. */
+/* Bit (1u << session): its next task waits for nothing but its turn. Bit 0: tasks without a key do.
+ */
 static uint32_t find_ready(const struct pool_runtime *runtime)
 {
 	struct standing standing[ORDER_KEYS_MAX + 1] = {0};
-	uint32_t ready = 0;
+	uint32_t ready = !list_is_empty(&runtime->pool->tasks.dispatch.queued);
 
 	look_at_workers(runtime, standing);
 	look_at_hand(runtime, standing);
@@ -95,8 +96,8 @@ void order_turns_follow(struct pool_runtime *runtime)
 {
 	uint32_t ready = find_ready(runtime);
 
-	for (uint8_t key = 1; key <= ORDER_KEYS_MAX; key++)
-		if (is_reborn(runtime, key) || !(ready >> key & 1))
+	for (uint8_t key = 0; key <= ORDER_KEYS_MAX; key++)
+		if ((key && is_reborn(runtime, key)) || !(ready >> key & 1))
 			forget(&runtime->hand, key);
 }
 
@@ -109,7 +110,9 @@ static bool is_ending(const struct pool_runtime *runtime, uint8_t key)
 	       facts.life == runtime->hand.ending[key];
 }
 
-/* With a quantum in time, the last task began before it was used up. */
+/* With a quantum in time, the last task began before it was used up; and those without a key wait
+ * longer, because what they have begun in one turn counts in the next one.
+ */
 static void check_quantum(const struct pool_runtime *runtime, uint8_t key, uint32_t waiting)
 {
 	const struct session_config *config = &runtime->config.session;
@@ -120,7 +123,7 @@ static void check_quantum(const struct pool_runtime *runtime, uint8_t key, uint3
 		sim_require(sent < config->quantum,
 			"session %u gets %u tasks while session %u waits", key, sent + 1, waiting);
 	else
-		sim_require(!key || sent == 0 || worked < config->quantum_time,
+		sim_require(!key || !waiting || sent == 0 || worked < config->quantum_time,
 			"session %u gets a task after %lld us while session %u waits", key,
 			(long long)worked, waiting);
 }
@@ -133,7 +136,7 @@ void order_turns_sent(struct pool_runtime *runtime, const struct worker_task *ta
 	forget(&runtime->hand, key);
 	if (task->is_suspect || task->alone || is_ending(runtime, key))
 		return;
-	for (uint32_t waiting = 1; waiting <= ORDER_KEYS_MAX; waiting++) {
+	for (uint32_t waiting = 0; waiting <= ORDER_KEYS_MAX; waiting++) {
 		if (waiting == key || !(ready >> waiting & 1))
 			continue;
 		check_quantum(runtime, key, waiting);
@@ -141,11 +144,16 @@ void order_turns_sent(struct pool_runtime *runtime, const struct worker_task *ta
 	}
 }
 
+void order_turns_given_up(struct hand *hand)
+{
+	forget(hand, 0);
+}
+
 void order_turns_unsent(struct pool_runtime *runtime, const struct worker_task *task)
 {
 	uint32_t *sent = runtime->hand.sent[key_of(runtime, task->id)];
 
-	for (uint32_t waiting = 1; waiting <= ORDER_KEYS_MAX; waiting++)
+	for (uint32_t waiting = 0; waiting <= ORDER_KEYS_MAX; waiting++)
 		sent[waiting] -= sent[waiting] > 0;
 }
 
@@ -154,7 +162,7 @@ void order_turns_worked(struct pool_runtime *runtime, const struct worker_task *
 	uint8_t key = key_of(runtime, task->id);
 	struct hand *hand = &runtime->hand;
 
-	for (uint32_t waiting = 1; waiting <= ORDER_KEYS_MAX; waiting++)
+	for (uint32_t waiting = 0; waiting <= ORDER_KEYS_MAX; waiting++)
 		if (task->began != MTIME_NEVER && hand->sent[key][waiting])
 			hand->worked[key][waiting] += runtime->world->now - task->began;
 }

@@ -10,6 +10,8 @@ void order_turns_begin(struct hand *);
 void order_turns_sent(struct pool_runtime *, const struct worker_task *);
 /* Its attempt does not count. */
 void order_turns_unsent(struct pool_runtime *, const struct worker_task *);
+/* A task without a key is given up, and had its turn. */
+void order_turns_given_up(struct hand *);
 /* A worker has worked on this task until now. */
 void order_turns_worked(struct pool_runtime *, const struct worker_task *);
 /* After each step: whoever does not wait for a turn begins to wait anew. */
