@@ -141,6 +141,12 @@ void account_forgive(struct account *account)
 	order_vanished(account->order);
 }
 
+void account_purged(struct account *account, struct text body)
+{
+	message_of(account, account_id(body))->forgiven = true;
+	order_dropped(account->order, account_id(body));
+}
+
 void account_dropped(struct account *account, uint64_t instance, enum reason reason)
 {
 	uint32_t id = account->id_of[instance];

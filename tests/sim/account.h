@@ -89,6 +89,8 @@ void account_done(struct account *, uint64_t instance, uint32_t id);
 void account_ended(struct account *, uint64_t instance, uint32_t requeues, uint8_t supervisor);
 /* The queue was deleted with all its messages. */
 void account_forgive(struct account *);
+/* The message with this body was purged. */
+void account_purged(struct account *, struct text body);
 /* The reply for this instance and its message are given up. */
 void account_dropped(struct account *, uint64_t instance, enum reason);
 /* A publish for a message begins. Return the number that announces it: its instance; or, if

@@ -72,6 +72,8 @@ void broker_declare(struct broker *, const char *queue, bool quorum);
 void broker_declare_single(struct broker *, const char *queue);
 /* Delete the queue with its messages, and cancel its consumers. */
 void broker_delete(struct broker *, const char *queue);
+/* Drop its ready messages. */
+void broker_purge(struct broker *, const char *queue);
 /* Store a message of another publisher. Return its instance. brought: how often it was returned in
  * another queue, from which it comes as a dead letter (4.0). */
 uint64_t broker_store(struct broker *, const char *queue, const struct copy_facts *,

@@ -90,6 +90,15 @@ static void cancel_consumers_of(struct broker *broker, const struct queue *queue
 	depart_cancel(broker, queue);
 }
 
+void broker_purge(struct broker *broker, const char *name)
+{
+	struct queue *queue = queue_find(broker, text_from(name));
+
+	if (queue)
+		queue_purge(queue);
+	broker->is_changed = true;
+}
+
 void broker_delete(struct broker *broker, const char *name)
 {
 	struct queue *queue = queue_find(broker, text_from(name));

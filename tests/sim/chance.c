@@ -9,7 +9,8 @@
 #include "sim/reload.h"
 #include "sim/supervisor.h"
 
-#define PAUSE_MAX_S (35 * 60) /* longer than the broker's ack timeout */
+#define PURGES_IN_1000 300
+#define PAUSE_MAX_S    (35 * 60) /* longer than the broker's ack timeout */
 
 static struct supervisor *any_supervisor(struct world *world)
 {
@@ -54,9 +55,25 @@ static void close_a_connection(struct client_link *link)
 		link->peer, codes[random_below(&world->random, sizeof codes / sizeof *codes)]);
 }
 
+static void purge_one(void *ctx, struct text properties, struct text body)
+{
+	(void)properties;
+	account_purged(ctx, body);
+}
+
+/* With sessions: perhaps while a pool expects that these come again. */
+static void purge_work(struct world *world)
+{
+	sim_trace("broker: the queue is purged");
+	broker_visit(world->broker, WORLD_QUEUE, purge_one, &world->account);
+	broker_purge(world->broker, WORLD_QUEUE);
+}
+
 static void work_queue_comes_and_goes(struct world *world)
 {
-	if (world->queue_vanishes && random_chance(&world->random, 400)) {
+	if (world->order.is_on && random_chance(&world->order.random, PURGES_IN_1000))
+		purge_work(world);
+	else if (world->queue_vanishes && random_chance(&world->random, 400)) {
 		account_forgive(&world->account);
 		broker_delete(world->broker, WORLD_QUEUE);
 	} else {

@@ -51,7 +51,7 @@ static enum session_state expected_state(const struct pool_runtime *runtime, uin
 	uint32_t next = find_next(runtime, key);
 	const struct held *held = &runtime->hand.held[next];
 
-	if (is_running(runtime, key))
+	if (is_running(runtime, key) || (next && held->state == HAND_RUNNING))
 		return SESSION_RUNNING;
 	if (next && held->state == HAND_BLOCKED)
 		return SESSION_BLOCKED;

@@ -42,6 +42,7 @@ static void look_at_hand(const struct pool_runtime *runtime, struct standing *re
 		bool is_due = held->state == HAND_PARKED && held->due <= runtime->world->now;
 
 		standing->has_task |= held->state == HAND_WAITING || is_due;
+		standing->is_running |= held->state == HAND_RUNNING;
 		standing->is_held_up |= held->is_detached || held->is_suspect ||
 					held->state == HAND_BLOCKED ||
 					(held->state == HAND_PARKED && !is_due);

@@ -49,19 +49,21 @@ static void dispose_queued(struct pool_runtime *runtime, uint8_t key, enum sessi
 	}
 }
 
-/* The worker that has a task of the session is asked to give it up. */
+/* The worker that has a task of the session is asked to give it up, also if the pool has done so.
+ */
 static void abort_task(
 	struct pool_runtime *runtime, struct worker_task *task, enum session_queued queued)
 {
 	struct held *held = &runtime->hand.held[task->id];
 
-	if (held->state != HAND_RUNNING || held->life != task->life)
-		return;
-	held->is_aborted = task->is_aborted = true;
-	held->rest = queued;
-	order_dispose(runtime, task->id, queued);
+	task->is_aborted = true;
 	runtime->workers.cancels = task->task_id;
 	runtime->workers.was_asked = false;
+	if (held->state != HAND_RUNNING || held->life != task->life)
+		return;
+	held->is_aborted = true;
+	held->rest = queued;
+	order_dispose(runtime, task->id, queued);
 }
 
 static void abort_running(struct pool_runtime *runtime, uint8_t key, enum session_queued queued)

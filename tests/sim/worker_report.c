@@ -43,7 +43,7 @@ void worker_report_gone(
 	struct worker *worker = &runtime->workers.worker[slot];
 	struct event event = slot_event(SLOT_GONE, slot, worker);
 
-	uint32_t count = worker->count;
+	uint32_t count = worker->count, unheard_count = worker->unheard_count;
 	bool are_suspects;
 
 	sim_trace("worker %u is gone (%d), %u tasks open", slot, number, worker->count);
@@ -63,6 +63,8 @@ void worker_report_gone(
 	blame_check_gone(runtime);
 	for (uint32_t i = 0; i < count; i++)
 		order_gone(runtime, &worker->tasks[i], are_suspects);
+	for (uint32_t i = 0; i < unheard_count; i++)
+		order_gone(runtime, &worker->unheard[i], are_suspects);
 }
 
 static void take_current(struct worker *worker)
@@ -148,6 +150,7 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	struct worker_task task = worker->tasks[worker->current];
 	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
 	struct output *output = new_output(4, status, right_id(runtime, slot));
+	bool counts;
 
 	output->invalid = invalid;
 	output->retry_after_ms = status >= STATUS_FAILED ? copies_choose_output(task.id) : -1;
@@ -166,10 +169,13 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 			cover_mark(COVER_SUSPECT, SUSPECT_ANSWERED, !task.is_suspect);
 	}
 	blame_heard(worker, task.task_id);
-	if (status != STATUS_PROGRESS && !slots_at(&runtime->pool->slots, slot)->is_muted)
+	counts = status != STATUS_PROGRESS && !slots_at(&runtime->pool->slots, slot)->is_muted;
+	if (counts)
 		order_answered(runtime, &task, output);
+	else if (status != STATUS_PROGRESS)
+		worker->unheard[worker->unheard_count++] = task;
 	report(runtime, &event);
-	if (status != STATUS_PROGRESS)
+	if (counts)
 		order_after_answer(runtime, &task);
 }
 

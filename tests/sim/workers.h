@@ -54,8 +54,9 @@ struct worker {
 	mtime watched_since; /* a task is due since then */
 	uint64_t heard_of;   /* the first task of which it has sent something since then */
 	bool heard_more;     /* and something of another one, too */
-	uint32_t count;
-	struct worker_task tasks[WORKER_TASKS_MAX]; /* the oldest first; valid up to count */
+	uint32_t count, unheard_count;
+	struct worker_task tasks[WORKER_TASKS_MAX];   /* the oldest first; valid up to count */
+	struct worker_task unheard[WORKER_TASKS_MAX]; /* answered when the pool did not listen */
 };
 
 struct workers {
