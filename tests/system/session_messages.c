@@ -160,6 +160,29 @@ START_TEST(a_replayed_dead_letter_finds_its_session)
 }
 END_TEST
 
+/* It has its turn in its session: it is given up when the one before it is done, not before. */
+START_TEST(an_unfit_message_waits_for_its_turn)
+{
+	char large[2001];
+	struct proc *proc = serve("header:session", "max_body: 1KiB, retry: {delay: [100ms]}");
+	memset(large, 'x', sizeof large - 1);
+	large[sizeof large - 1] = '\0';
+	post("a", "first", "X-Until", fixture_release_path("first"));
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = large, .headers = {{"session", "a"}}});
+	post("a", "third", NULL, NULL);
+	control_await_figure("tasks", "waiting", 2);
+	ck_assert_int_le(client_ready(fixture.client, fixture.dead), 0);
+	fixture_release("first");
+	expect_replies((const char *const[]){"first", "third", NULL});
+	struct message *dead = client_take(fixture.client, fixture.dead);
+	ck_assert(message_header_is(dead, "x-wpool-reason", "too-large"));
+	ck_assert_uint_eq(dead->size, sizeof large - 1);
+	message_free(dead);
+	fixture_stop(proc);
+}
+END_TEST
+
 /* ---------- redeliveries ---------- */
 
 /* A header of each type but L, which 3.10 does not read, in an order that is not that of their
@@ -232,6 +255,28 @@ START_TEST(a_redelivered_message_is_known_again)
 }
 END_TEST
 
+/* Nothing but their place tells them apart. */
+START_TEST(equal_messages_run_once_each)
+{
+	enum { EQUAL = 20 };
+	struct proc *proc = serve("header:session", "retry: {delay: [100ms]}");
+	post("a", "held", "X-Until", fixture_release_path("held"));
+	for (int i = 0; i < EQUAL; i++)
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = "equal",
+				.headers = {{"X-Witness", "equal"}, {"session", "a"}}});
+	control_await_figure("tasks", "waiting", EQUAL);
+	broker_close_connections(fixture.broker);
+	fixture_reconnect();
+	control_await_figure("sessions", "reattached", EQUAL + 1);
+	fixture_release("held");
+	control_await_figure("totals", "done", EQUAL + 1);
+	fixture_stop(proc);
+	ck_assert_int_eq(fixture_witnessed("equal"), EQUAL);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("session_messages",
@@ -240,5 +285,6 @@ int main(void)
 		{slices_and_attempts_keep_their_place, 2},
 		{a_dead_letter_has_what_was_counted_in_memory, 1},
 		{a_replayed_dead_letter_finds_its_session, 1},
-		{a_redelivered_message_is_known_again, 1});
+		{an_unfit_message_waits_for_its_turn, 1}, {a_redelivered_message_is_known_again, 1},
+		{equal_messages_run_once_each, 1});
 }
