@@ -1,9 +1,5 @@
-#include "amqp/channel.h"
 #include "amqp/method_internal.h"
 #include "amqp/table.h"
-
-/* Not in channel.c, for which some tests have fakes. */
-const char amqp_true[] = "true", amqp_false[] = "false";
 
 static enum rc layout_check(const char *layout, struct text arguments)
 {

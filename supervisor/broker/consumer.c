@@ -61,6 +61,7 @@ struct ordered {
 	mtime looking_since;    /* MTIME_NEVER: not */
 	bool is_others_logged;  /* that it has other consumers */
 	bool is_limit_logged;   /* that the queue has a delivery limit */
+	bool is_default_logged; /* that the broker's own limit may count */
 	size_t overfull_memory; /* the pool's `memory` when too many bytes were in hand; 0: never */
 	uint16_t overfull_window;
 };
@@ -209,6 +210,34 @@ static void pursue_consuming(struct consumer *consumer, mtime now)
 
 /* ---------- at rest, ordered ---------- */
 
+/* From RabbitMQ 4 on a quorum queue without a limit of its own has one of 20. */
+static bool has_default_limit(struct text version)
+{
+	unsigned major = 0;
+
+	for (size_t i = 0; i < version.len && version.ptr[i] >= '0' && version.ptr[i] <= '9'; i++)
+		major = major * 10 + (unsigned)(version.ptr[i] - '0');
+	return major >= 4;
+}
+
+/* Only a policy can make true what the operator says. A client cannot see one. */
+static void warn_of_default_limit(struct consumer *consumer)
+{
+	struct ordered *ordered = &consumer->ordered;
+
+	if (ordered->is_default_logged || !consumer->config->is_return_free ||
+		topology_order(&consumer->topology) == QUEUE_ORDER_HIDDEN ||
+		queue_probe_has_limit(consumer->probe) ||
+		!has_default_limit(connection_peer_version(consumer->connection)))
+		return;
+	ordered->is_default_logged = true;
+	channel_log_line(consumer->log, LOG_WARN,
+		"queue \"%.*s\" has no x-delivery-limit, and session.delivery_limit is none: "
+		"RabbitMQ drops or dead-letters a message at its 21st return, unless a policy sets "
+		"delivery-limit to -1 (wpool declare shows it)",
+		TEXT_ARGS(consumer->config->queue));
+}
+
 /* An operator says that nothing is lost by returns, and the queue says that it is. */
 static bool loses_returns(struct consumer *consumer)
 {
@@ -244,6 +273,7 @@ static void start_ordered(struct consumer *consumer, mtime now)
 	} else if ((!is_single || consumer->config->has_token) && !consumer->ordered.is_alone) {
 		count_consumers(consumer, now);
 	} else {
+		warn_of_default_limit(consumer);
 		subscriptions_widen(&consumer->subscriptions, consumer->connection,
 			consumer->config->channel, consumer->config->queue,
 			consumer->requested_window);

@@ -427,6 +427,34 @@ START_TEST(limit_that_contradicts_the_setting_is_refused)
 }
 END_TEST
 
+/* The broker's default of 20 counts then. */
+START_TEST(missing_limit_is_warned_of_from_rabbitmq_4_on)
+{
+	static const struct {
+		const char *version;
+		unsigned warnings;
+	} cases[] = {{"3.13.7", 0}, {"4.0.5", 1}, {"10.1.0", 1}, {"", 0}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		rig_begin(&config_free);
+		rig_version = text_from(cases[i].version);
+		rig_request(SOURCE_CONSUME, 10);
+		open_channel();
+		refuse("x-delivery-limit",
+			"received the value '2147483647' of type 'long' but current is none", 0);
+		for (int channel = 0; channel < 2; channel++) {
+			open_channel();
+			rig_declared(0, 0);
+			consume_ok();
+			ck_assert(consumer_is_consuming(rig_consumer));
+			ck_assert_uint_eq(rig_warnings, cases[i].warnings);
+			consumer_down(rig_consumer, 0);
+			consumer_up(rig_consumer, (struct connection *)rig_calls);
+		}
+		rig_end();
+	}
+}
+END_TEST
+
 START_TEST(limit_is_no_matter_without_the_setting)
 {
 	refuse("x-delivery-limit", "received '2147483647' but current is '20'", 0);
@@ -519,6 +547,7 @@ static Suite *suite(void)
 		limit_is_no_matter_without_the_setting);
 	ADD_CASE(s, "others", NULL, leaving_the_largest_window_passes_the_barrier,
 		limit_that_contradicts_the_setting_is_refused,
+		missing_limit_is_warned_of_from_rabbitmq_4_on,
 		holder_of_a_token_looks_at_a_single_active_consumer_too);
 	return s;
 }

@@ -7,6 +7,7 @@
 char rig_calls[256];
 struct consumer *rig_consumer;
 bool rig_is_open;
+struct text rig_version;
 struct pool_unacked rig_in_hand;
 char rig_warning[768];
 unsigned rig_warnings, rig_advices;
@@ -90,6 +91,12 @@ void channel_declare_queue(
 	record_call(queue->passive ? "d" : "m");
 }
 
+struct text connection_peer_version(const struct connection *connection)
+{
+	(void)connection;
+	return rig_version;
+}
+
 /* ---------- the pool ---------- */
 
 void pool_step(struct pool *pool, mtime now, const struct event *event)
@@ -131,6 +138,7 @@ void rig_begin(const struct consumer_config *config)
 	rig_calls[0] = rig_warning[0] = 0;
 	rig_warnings = rig_advices = 0;
 	rig_is_open = false;
+	rig_version = TEXT("3.10.8");
 	rig_in_hand = (struct pool_unacked){.memory = 1000, .oldest_tag = UINT64_MAX};
 	rig_consumer = consumer_new(config, &channel_log);
 	ck_assert_ptr_nonnull(rig_consumer);
