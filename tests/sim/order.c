@@ -449,6 +449,7 @@ static void end_aborted(struct pool_runtime *runtime, uint32_t id)
 		order_pass(runtime, id);
 		return;
 	}
+	ordered_at(runtime, id)->is_disposed = false; /* by an abort before this one */
 	held->state = held->failures || held->is_suspect ? HAND_PARKED : HAND_WAITING;
 	held->due = runtime->world->now;
 }

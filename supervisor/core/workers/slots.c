@@ -414,7 +414,9 @@ void slots_force(struct slots *slots, struct slot *slot)
 
 void slots_end_worker(struct slots *slots, struct slot *slot, const char *what)
 {
-	slot->pipe.blame = BLAME_NOBODY;
+	/* Of one that is ending it is known who is to blame. */
+	if (!(slot->pipe.closed & PIPE_NOT_READY))
+		slot->pipe.blame = BLAME_NOBODY;
 	note_cause(slot, what);
 	slots_force(slots, slot);
 }
