@@ -472,10 +472,9 @@ void order_dispose(struct pool_runtime *runtime, uint32_t id, enum session_queue
 	if (queued == SESSION_KEEP)
 		return;
 	world->order.message[id].is_disposed = true;
-	if (queued == SESSION_DEAD_LETTER) {
-		world->account.message[id].excused = true;
+	world->account.message[id].excused = true; /* it may have been given up anyway */
+	if (queued == SESSION_DEAD_LETTER)
 		return;
-	}
 	world->account.message[id].forgiven = true;
 	world->account.may_ack[world->order.message[id].instance] = true;
 }
