@@ -4,7 +4,7 @@
 #define CORE_SESSION_FACTS_H
 
 #include "core/pool.h"
-#include "core/tasks/session_kinds.h"
+#include "core/sessions/session_kinds.h"
 
 struct session_facts {
 	uint32_t number; /* its present one: see pool_session_facts */

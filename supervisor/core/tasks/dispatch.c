@@ -4,6 +4,15 @@
 
 #include <assert.h>
 
+/* A worker that is kept for a suspect and is not empty after so long goes back to other tasks, and
+ * another one is kept: the tasks that it has may run for hours. */
+#define DISPATCH_KEPT (5 * MTIME_SECOND)
+
+/* At most so many idle workers get a task in one run. If tasks are short, the first of them have
+ * answered by the next run; a thousand at once would keep the processors from the broker and the
+ * supervisor. */
+#define DISPATCH_WAKES 64
+
 enum rc dispatch_init(struct dispatch *dispatch, const struct pool_config *config,
 	struct sessions *sessions, uint64_t *last_id, const struct effects *effects, void *io)
 {

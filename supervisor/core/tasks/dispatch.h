@@ -8,21 +8,11 @@
 #define CORE_TASKS_DISPATCH_H
 
 #include "core/pool_config.h"
+#include "core/sessions/sessions.h"
 #include "core/tasks/by_load.h"
+#include "core/tasks/naming.h"
 #include "core/tasks/running.h"
-#include "core/tasks/sessions.h"
 #include "core/tasks/source.h"
-
-/* After supervisors died in a row: messages of sessions that were delivered before are sent one at
- * a time, and each is named in the token before. So the next supervisor knows which one killed this
- * one. */
-struct naming {
-	mtime until;    /* 0: not now */
-	uint64_t tag;   /* of the message that is named, or is to be; 0: none */
-	uint32_t epoch; /* of the tag */
-	bool is_named;  /* TOKEN_NAMED has come */
-	bool is_sent;   /* it is in a pipe */
-};
 
 struct dispatch {
 	const struct effects *effects; /* borrowed until pool_free, like io, last_id and sessions */
@@ -51,18 +41,9 @@ struct dispatch {
 	uint32_t up;         /* pipes of workers that are ready and stay */
 };
 
-/* A worker that is kept for a suspect and is not empty after so long goes back to other tasks, and
- * another one is kept: the tasks that it has may run for hours. */
-#define DISPATCH_KEPT (5 * MTIME_SECOND)
-
 /* Less work than this is not worth another process: to wake one and to fill its caches costs some
  * tens of microseconds of CPU time, and it runs only after as long again. */
 #define DISPATCH_WAKING (MTIME_MS / 10)
-
-/* At most so many idle workers get a task in one run. If tasks are short, the first of them have
- * answered by the next run; a thousand at once would keep the processors from the broker and the
- * supervisor. */
-#define DISPATCH_WAKES 64
 
 /* At most so many tasks are sent in one run: to encode one takes about a microsecond, and workers
  * with thousands of places may become ready at once. */
@@ -73,7 +54,7 @@ enum dispatch_stop {
 			       runs */
 	DISPATCH_INVALID,   /* *ret_invalid moves out: it cannot be sent to any worker */
 	DISPATCH_NO_MEMORY, /* retry a little later */
-	DISPATCH_ENOUGH,    /* DISPATCH_WAKES or DISPATCH_SENDS: continue in the next turn */
+	DISPATCH_ENOUGH,    /* enough were woken, or sent: continue in the next turn */
 };
 
 /* sessions and last_id: borrowed. RC_MEMORY. */

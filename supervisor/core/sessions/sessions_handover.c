@@ -1,5 +1,5 @@
 /* What a supervisor that leaves tells the next one, and how that one applies it. */
-#include "core/tasks/sessions_internal.h"
+#include "core/sessions/sessions_internal.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* A channel is lost, and its messages come back on the next one. */
-#include "core/tasks/sessions_internal.h"
+#include "core/sessions/sessions_internal.h"
 #include "core/tasks/source.h"
 
 #include <assert.h>

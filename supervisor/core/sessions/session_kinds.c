@@ -1,4 +1,4 @@
-#include "core/tasks/session_kinds.h"
+#include "core/sessions/session_kinds.h"
 
 const char *session_state_name(enum session_state state)
 {

@@ -1,7 +1,7 @@
 /* The states and the ends of a session, and why channels are renewed. Layer: core, plain data. The
  * texts are an interface (docs/control.md). */
-#ifndef CORE_TASKS_SESSION_KINDS_H
-#define CORE_TASKS_SESSION_KINDS_H
+#ifndef CORE_SESSIONS_SESSION_KINDS_H
+#define CORE_SESSIONS_SESSION_KINDS_H
 
 #define SESSION_STATES(X)                                                                          \
 	X(SESSION_READY, "ready")       /* its next task waits for its turn */                     \

@@ -1,8 +1,8 @@
 /* What the files of the sessions share. Layer: core. */
-#ifndef CORE_TASKS_SESSIONS_INTERNAL_H
-#define CORE_TASKS_SESSIONS_INTERNAL_H
+#ifndef CORE_SESSIONS_SESSIONS_INTERNAL_H
+#define CORE_SESSIONS_SESSIONS_INTERNAL_H
 
-#include "core/tasks/sessions.h"
+#include "core/sessions/sessions.h"
 
 /* True: a worker has the front task, or it is in the list of those that wait to run alone. */
 static inline bool session_is_at_work(const struct session *session)

@@ -1,4 +1,4 @@
-#include "core/tasks/sessions_internal.h"
+#include "core/sessions/sessions_internal.h"
 
 #include "base/keyed_hash.h"
 #include "core/tasks/source.h"

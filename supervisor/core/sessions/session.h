@@ -1,0 +1,78 @@
+/* One session: its lanes, its front task and its state. Layer: core, plain data; sessions.h says
+ * what it means. Written by the files of this folder only. */
+#ifndef CORE_SESSIONS_SESSION_H
+#define CORE_SESSIONS_SESSION_H
+
+#include "core/sessions/session_kinds.h"
+#include "core/tasks/delivery.h"
+#include "core/tasks/number_table.h"
+#include "core/timers.h"
+
+/* A place in the ring and what was used of its quantum. */
+struct turn {
+	struct link place;
+	uint64_t used; /* tasks, or the time of workers */
+};
+
+struct lane {
+	struct link waiting;       /* QUEUED deliveries, oldest first, without the front task */
+	struct link open;          /* all deliveries that are not RELEASED, in the broker's order */
+	struct delivery *detached; /* the first of them that is detached, and so are all behind it;
+				      NULL: none */
+};
+
+enum { LANE_HIGH, LANE_NORMAL, LANE_COUNT };
+
+/* By command, a running task that is not done is not tried again. */
+enum session_rest { REST_IS_RETRIED, REST_IS_DEAD_LETTER, REST_IS_DISCARDED, REST_IS_KEPT };
+
+/* The past of a message that has not come back yet. */
+struct inherited {
+	struct inherited *next;
+	struct output *rest; /* owned, or NULL */
+	bool is_high, is_later, is_blocked, is_poison;
+	enum reason reason;
+	mtime wait;
+	uint16_t attempt;
+	uint32_t slice;
+};
+
+struct session {
+	struct numbered by_key; /* number: the hash of the key */
+	uint64_t life;          /* unique: another session with this key has another one */
+	uint32_t number;        /* its index in sessions->all */
+	uint32_t waiting;       /* QUEUED deliveries of both lanes, the front task included */
+	uint32_t unacked;       /* deliveries that belong to it, until they are acked or freed */
+	struct turn turn;       /* READY: in the ring; IDLE, WAITING, HELD: in that list */
+	struct lane lanes[LANE_COUNT];
+	struct inherited *inherited; /* owned; NULL: nothing */
+	struct delivery *front;      /* the task that has begun and is not settled, or NULL */
+	struct timer
+		timer;  /* PARKED: the next attempt; RUNNING and aborted: the end of its worker */
+	mtime since;    /* it is in this state */
+	uint8_t state;  /* enum session_state */
+	uint8_t reason; /* enum reason: why the front task failed last */
+	uint8_t ending; /* enum session_end: why it ends, if is_ending or is_over */
+	uint8_t rest_goes; /* enum session_rest: where its running task goes if it is not done */
+	bool has_place;    /* it has begun: it counts for max_active */
+	bool is_paused, is_blocked;
+	/* by command: after so many tasks this life of the session ends, and what waits then begins
+	 * the next one; meanwhile it keeps its turn */
+	bool is_ending;
+	uint32_t ends_after;
+	bool is_over; /* idle for long enough: it ends with its last ack */
+	uint8_t key_size;
+	char key[];
+};
+
+static inline struct text session_key(const struct session *session)
+{
+	return text_of(session->key, session->key_size);
+}
+
+static inline struct lane *lane_of(const struct delivery *delivery)
+{
+	return &delivery->session->lanes[delivery->is_high ? LANE_HIGH : LANE_NORMAL];
+}
+
+#endif
