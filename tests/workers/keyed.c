@@ -34,7 +34,8 @@ static long long number_in(const struct wpool_task *task, const char *name, long
 	return value.kind == WPOOL_TEXT ? atoll(value.text.data) : fallback;
 }
 
-static void record(const struct keyed *keyed, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void record(
+	const struct keyed *keyed, const char *format, ...)
 {
 	char line[128];
 	va_list arguments;

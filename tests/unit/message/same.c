@@ -14,8 +14,8 @@ static const struct {
 	struct header headers[2][HEADERS_MAX];
 	bool is_same;
 } cases[] = {
-	{{{{NULL}}, {{NULL}}}, true},
-	{{{{NULL}}, {{"x-delivery-count", 'l', SEVEN_ZEROS " 01"}}}, true},
+	{{{{0}}, {{0}}}, true},
+	{{{{0}}, {{"x-delivery-count", 'l', SEVEN_ZEROS " 01"}}}, true},
 	{{{{"x-delivery-count", 'l', SEVEN_ZEROS " 01"}},
 		 {{"x-acquired-count", 'b', "02"}, {"x-delivery-count", 'b', "02"}}},
 		true},
@@ -26,7 +26,7 @@ static const struct {
 	{{{{"a", 'S', "'1'"}}, {{"a", 'S', "'2'"}}}, false},
 	{{{{"a", 'S', "'1'"}}, {{"a", 'x', "'1'"}}}, false},
 	{{{{"a", 'S', "'1'"}}, {{"A", 'S', "'1'"}}}, false},
-	{{{{"a", 'S', "'1'"}}, {{NULL}}}, false},
+	{{{{"a", 'S', "'1'"}}, {{0}}}, false},
 	{{{{"a", 'S', "'1'"}}, {{"a", 'S', "'1'"}, {"a", 'S', "'1'"}}}, false},
 	{{{{"x-wpool-attempt", 'b', "01"}}, {{"x-wpool-attempt", 'b', "02"}}}, false},
 	{{{{"x-death", 'S', "'1'"}}, {{"x-death", 'S', "'2'"}}}, false},
