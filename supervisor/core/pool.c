@@ -354,9 +354,9 @@ static void on_turn_end(struct pool *pool)
 	struct tasks *tasks = &pool->tasks;
 	struct slots *slots = &pool->slots;
 	tasks_begin_turn(tasks);
+	end_aborted(pool); /* a worker that ends now stands in for none that is replaced */
 	slots_begin_turn(slots);
 	tasks_judge_soft_limits(tasks);
-	end_aborted(pool);
 	pace_turn(&tasks->pace, (uint32_t)tasks->outbox.count, pool->context.now);
 	if (pool_stays(&pool->context)) {
 		tasks_decide_consuming(tasks, supply_of(slots));

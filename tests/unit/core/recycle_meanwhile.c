@@ -1,6 +1,6 @@
 /* Recycling together with other events: crashes, restarts, scaling, a drain. */
 #include "core/pool_facts.h"
-#include "unit/support/core/rig.h"
+#include "unit/support/core/keyed.h"
 
 static void start(
 	struct rig *rig, uint16_t workers, uint16_t pipeline, struct recycle_limits limits)
@@ -238,6 +238,27 @@ START_TEST(a_drain_replaces_no_worker)
 }
 END_TEST
 
+/* The other one that is ready would be one of two. */
+START_TEST(a_worker_whose_session_is_aborted_stands_in_for_none_that_is_due)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(2);
+	config.recycle.memory = 100;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a");
+	tell_memory(&rig, 1, 1, 101);
+	rig_turn(&rig);
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_KEEP, "a");
+	rig_wait(&rig, 5 * MTIME_SECOND - 1);
+	rig_forget(&rig);
+	rig_ready(&rig, 2, 1);
+	rig.now++;
+	rig_turn(&rig);
+	rig_expect(&rig, "kill 0.1");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *suite_of_meanwhile(void)
 {
 	Suite *suite = suite_create("core/recycle_meanwhile");
@@ -247,7 +268,8 @@ static Suite *suite_of_meanwhile(void)
 		scaling_down_dismisses_due_workers, a_leaving_worker_is_not_kept_again,
 		a_due_worker_stays_if_there_is_no_memory_for_another,
 		limits_may_change_while_a_worker_works, new_limits_do_not_apply_to_leaving_workers,
-		a_drain_replaces_no_worker);
+		a_drain_replaces_no_worker,
+		a_worker_whose_session_is_aborted_stands_in_for_none_that_is_due);
 	return suite;
 }
 
