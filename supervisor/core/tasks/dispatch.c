@@ -181,11 +181,6 @@ static struct pipe *pipe_for_suspect(struct dispatch *dispatch, mtime now)
 	return NULL;
 }
 
-void dispatch_configure(struct dispatch *dispatch, mtime pipe_wait)
-{
-	dispatch->pipe_wait = pipe_wait;
-}
-
 /* Whether the worker of the pipe is ready and stays may have changed. */
 static void count_up(struct dispatch *dispatch, bool was_up, const struct pipe *pipe)
 {
@@ -327,6 +322,27 @@ static void begin(struct dispatch *dispatch, struct delivery *delivery, mtime no
 	running_begin(&dispatch->running, delivery, now);
 	if (dispatch->pipe_wait != MTIME_NEVER)
 		list_append(&dispatch->in_time, &delivery->pipe->in_time);
+}
+
+/* List all pipes in which a task runs again, in the order in which these began. */
+static void watch_running(struct dispatch *dispatch)
+{
+	struct delivery *delivery = NULL;
+	while ((delivery = running_latest(&dispatch->running, delivery))) {
+		struct pipe *pipe = delivery->pipe;
+		list_remove(&pipe->in_time);
+		if (!(pipe->closed & PIPE_HELD_UP))
+			list_prepend(&dispatch->in_time, &pipe->in_time);
+	}
+}
+
+/* While there is no limit, pipes are not listed. */
+void dispatch_configure(struct dispatch *dispatch, mtime pipe_wait)
+{
+	bool begins = dispatch->pipe_wait == MTIME_NEVER && pipe_wait != MTIME_NEVER;
+	dispatch->pipe_wait = pipe_wait;
+	if (begins)
+		watch_running(dispatch);
 }
 
 /* The head of the pipe ends: what its time has closed is open again. */

@@ -110,13 +110,34 @@ START_TEST(a_late_answer_is_reported_once)
 }
 END_TEST
 
+/* With a fixed depth nobody watches how long a task runs; the task that runs when that ends is
+ * watched from then on. */
+START_TEST(a_task_sent_with_a_fixed_pipeline_is_watched_once_the_depth_is_automatic)
+{
+	struct rig rig;
+	struct pool_config automatic = rig_config(1, 0), fixed = rig_config(1, 1);
+	automatic.pipe_wait = fixed.pipe_wait = 110;
+	make_deep(&rig, 110, 40); /* the depth is found */
+	rig_configure(&rig, fixed);
+	rig_deliver(&rig, 41, 43);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:41");
+	rig.now += 110;
+	rig_configure(&rig, automatic);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *held_up_suite(void)
 {
 	Suite *suite = suite_create("core/held_up");
 	UNIT_CASE(suite, "held up", a_slow_task_is_reported_and_no_task_is_sent_behind_it,
 		time_in_which_the_supervisor_was_busy_does_not_count,
 		a_task_that_ends_in_time_is_not_reported, a_worker_that_dies_late_is_reported,
-		a_late_answer_is_reported_once);
+		a_late_answer_is_reported_once,
+		a_task_sent_with_a_fixed_pipeline_is_watched_once_the_depth_is_automatic);
 	return suite;
 }
 
