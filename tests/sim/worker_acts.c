@@ -13,33 +13,39 @@ static const struct worker_task *current(const struct pool_runtime *runtime, uin
 	return &worker->tasks[worker->current];
 }
 
-static void answer_done(struct pool_runtime *runtime, uint16_t slot)
+/* An answer that the pool does not hear changes nothing: the task runs again. */
+static void note_done(struct pool_runtime *runtime, uint16_t slot)
 {
 	const struct worker_task *task = current(runtime, slot);
 
-	account_done(&runtime->world->account, task->instance, task->id);
+	if (worker_report_is_heard(runtime, slot))
+		account_done(&runtime->world->account, task->instance, task->id);
+}
+
+static void answer_done(struct pool_runtime *runtime, uint16_t slot)
+{
+	note_done(runtime, slot);
 	worker_report_output(runtime, slot, STATUS_DONE, "", REASON_NONE);
 }
 
 static void fail(struct pool_runtime *runtime, uint16_t slot, int32_t status)
 {
-	runtime->world->account.message[current(runtime, slot)->id].failures++;
+	struct message_account *message =
+		&runtime->world->account.message[current(runtime, slot)->id];
+
+	message->failures += worker_report_is_heard(runtime, slot);
 	worker_report_output(runtime, slot, status, "", REASON_NONE);
 }
 
 static void answer_nowhere(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = current(runtime, slot);
-
-	account_done(&runtime->world->account, task->instance, task->id);
+	note_done(runtime, slot);
 	worker_report_output(runtime, slot, STATUS_REPLY, "", REASON_NONE);
 }
 
 static void answer_ignored(struct pool_runtime *runtime, uint16_t slot)
 {
-	const struct worker_task *task = current(runtime, slot);
-
-	account_done(&runtime->world->account, task->instance, task->id);
+	note_done(runtime, slot);
 	worker_report_output(
 		runtime, slot, STATUS_DONE, runtime->world->account.replies, REASON_NONE);
 }

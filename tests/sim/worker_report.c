@@ -143,6 +143,11 @@ static struct output *new_output(size_t size, int32_t status, uint64_t task_id)
 	return output;
 }
 
+bool worker_report_is_heard(const struct pool_runtime *runtime, uint16_t slot)
+{
+	return !slots_at(&runtime->pool->slots, slot)->is_muted;
+}
+
 void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t status,
 	const char *reply_queue, enum reason invalid)
 {
@@ -150,7 +155,7 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	struct worker_task task = worker->tasks[worker->current];
 	struct event event = slot_event(SLOT_OUTPUT, slot, worker);
 	struct output *output = new_output(4, status, right_id(runtime, slot));
-	bool counts;
+	bool is_heard = worker_report_is_heard(runtime, slot), counts;
 
 	output->invalid = invalid;
 	output->retry_after_ms = status >= STATUS_FAILED ? copies_choose_output(task.id) : -1;
@@ -163,13 +168,14 @@ void worker_report_output(struct pool_runtime *runtime, uint16_t slot, int32_t s
 	event.slot.output = output;
 	sim_trace("worker %u answers %d for message %u", slot, status, task.id);
 	if (status != STATUS_PROGRESS) {
-		note_end(runtime, &task);
+		if (is_heard)
+			note_end(runtime, &task);
 		take_current(worker);
 		if (workers_have_many(runtime))
 			cover_mark(COVER_SUSPECT, SUSPECT_ANSWERED, !task.is_suspect);
 	}
 	blame_heard(worker, task.task_id);
-	counts = status != STATUS_PROGRESS && !slots_at(&runtime->pool->slots, slot)->is_muted;
+	counts = status != STATUS_PROGRESS && is_heard;
 	if (counts)
 		order_answered(runtime, &task, output);
 	else if (status != STATUS_PROGRESS)

@@ -5,6 +5,8 @@
 #include "sim/cover.h"
 #include "sim/world.h"
 
+/* False: its pool ends the worker, and listens to it no more. */
+bool worker_report_is_heard(const struct pool_runtime *, uint16_t slot);
 void worker_report_ready(struct pool_runtime *, uint16_t slot);
 void worker_report_room(struct pool_runtime *, uint16_t slot, bool room);
 /* About the current task; any status but STATUS_PROGRESS ends its attempt. */
