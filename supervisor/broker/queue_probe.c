@@ -122,7 +122,7 @@ static bool read_value(struct difference *difference)
 	difference->is_none = text_is(rest, TEXT("none"));
 	if (difference->is_none)
 		return true;
-	if (!text_ends(rest, TEXT("'")) || !take_before(&rest, TEXT("'"), &skipped))
+	if (!take_before(&rest, TEXT("'"), &skipped) || !text_ends(rest, TEXT("'")))
 		return false;
 	rest.len--;
 	difference->value = rest;

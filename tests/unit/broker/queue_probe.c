@@ -178,6 +178,22 @@ START_TEST(what_cannot_be_read_is_hidden)
 }
 END_TEST
 
+/* Nothing behind the text is read. */
+START_TEST(text_that_ends_with_an_opening_quote_is_not_complete)
+{
+	static const char text[] =
+		"PRECONDITION_FAILED - inequivalent arg 'x-dead-letter-exchange' for "
+		"queue 'q' in vhost '/': received 'a' but current is '";
+	struct queue_probe probe;
+	queue_probe_init(&probe);
+	ck_assert(refuse(&probe,
+		"'x-dead-letter-exchange' for queue 'q' in vhost '/': received none but current is "
+		"the value 'a' of type 'longstr'"));
+	ck_assert(!queue_probe_refused(&probe, 406, text_from(text)));
+	ck_assert_int_eq(probe.order, QUEUE_ORDER_HIDDEN);
+}
+END_TEST
+
 START_TEST(broker_that_always_refuses_is_not_asked_for_ever)
 {
 	struct queue_probe probe;
@@ -214,6 +230,7 @@ static Suite *suite(void)
 	tcase_add_test(all, values_keep_their_types);
 	tcase_add_test(all, other_types_of_queue_are_recognized);
 	tcase_add_test(all, what_cannot_be_read_is_hidden);
+	tcase_add_test(all, text_that_ends_with_an_opening_quote_is_not_complete);
 	tcase_add_test(all, broker_that_always_refuses_is_not_asked_for_ever);
 	tcase_add_test(all, forbidden_declare_is_hidden);
 	suite_add_tcase(s, all);
