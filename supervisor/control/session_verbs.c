@@ -255,6 +255,13 @@ void control_answer_session_verb(
 		control_refuse(request, 400, "key or where is needed", NULL);
 		return;
 	}
+	if (pool_session_counts(query.runtime->pool).is_standby) {
+		control_refuse(request, 409,
+			"this supervisor stands by; ask the active one of the queue, which has the "
+			"sessions",
+			NULL);
+		return;
+	}
 	if (http_following(request) >= CONTROL_WAITERS) {
 		control_refuse(request, 503, CONTROL_CROWDED, NULL);
 		return;

@@ -19,6 +19,17 @@
 
 /* ---------- what all requests about sessions have ---------- */
 
+static bool has_sessions_before(
+	const struct pool_runtime *runtime, const struct pool_runtime *other)
+{
+	struct session_counts counts = pool_session_counts(runtime->pool),
+			      others = pool_session_counts(other->pool);
+
+	if (counts.is_standby != others.is_standby)
+		return others.is_standby;
+	return counts.remembered > others.remembered;
+}
+
 /* While a pool replaces another one of its name, the one that is active has the sessions. */
 static struct pool_runtime *find_owner(
 	const struct supervisor_view *view, struct pool_runtime *latest)
@@ -26,9 +37,9 @@ static struct pool_runtime *find_owner(
 	struct pool_runtime *runtime, *found = latest;
 
 	for (size_t i = 0; (runtime = pool_set_next(view->pool_set, &i));)
-		if (strcmp(runtime->config.name, latest->config.name) == 0 &&
-			pool_session_counts(runtime->pool).remembered >
-				pool_session_counts(found->pool).remembered)
+		if (runtime->pool_config.session.is_on &&
+			strcmp(runtime->config.name, latest->config.name) == 0 &&
+			has_sessions_before(runtime, found))
 			found = runtime;
 	return found;
 }

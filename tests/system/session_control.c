@@ -629,6 +629,13 @@ START_TEST(a_standby_is_ready)
 	control_expect_text(http_get(socket, "/metrics", 200), "wpool_active{pool=\"tested\"} 0\n");
 	control_expect_text(RUN(0, "pools", "--socket", socket), "standby");
 	client_expect_consumers(fixture.client, fixture.queue, 1);
+	/* It would take effect here only, and later, if at all. */
+	control_expect_text(RUN(75, "session", "pause", "tested", "a", "--socket", socket),
+		"this supervisor stands by");
+	control_expect_text(
+		RUN(75, "session", "drain", "tested", "--where", "high>=0", "--socket", socket),
+		"this supervisor stands by");
+	ck_assert_str_eq(RUN(0, "sessions", "tested", "--count", "--socket", socket), "0\n");
 	fixture_stop(first);
 	deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	while (is_standby(socket))

@@ -1,6 +1,7 @@
 /* Two supervisors of one queue with sessions: one is active, the other one stands by. The active
  * one is killed, stopped, drained; the broker takes no publishes for longer than a lease; others
  * publish to the token's queue. takeover_delay is 10 s, so a lease is 5 s. */
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "system/system.h"
@@ -272,10 +273,13 @@ START_TEST(a_replaced_pool_passes_its_token_on)
 	fixture_write_pools(text);
 	proc_signal(active, SIGHUP);
 	proc_expect(active, "waiting for the token of queue");
+	RUN(0, "session", "pause", "tested", "b"); /* goes to the active one, and is handed over */
 	fixture_release("end");
 	proc_expect(active, "active: has the token");
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	expect_once_in_order("a1\na2\n");
+	ck_assert_str_eq(
+		RUN(0, "sessions", "tested", "--where", "state=paused key=b", "--count"), "1\n");
 	fixture_stop(active);
 }
 END_TEST
