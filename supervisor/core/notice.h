@@ -18,6 +18,7 @@
 	X(NOTICE_TASK_RENEWED)     /* delivered too often: a renewal is published */               \
 	X(NOTICE_TASK_HANDED_BACK) /* 201 to its own queue */                                      \
 	X(NOTICE_SESSION_BLOCKED)  /* reason: why its front task would be given up */              \
+	X(NOTICE_TASK_DISCARDED)   /* by command, with its session */                              \
 	X(NOTICE_CHANNEL_LEFT)     /* what: why; what is unacked is delivered again */             \
 	X(NOTICE_TASK_CANCELLED)   /* by command: its worker was asked to give it up */            \
 	X(NOTICE_TASK_UNSTARTED)   /* back to the broker (a stop) */                               \

@@ -4,17 +4,31 @@
 
 #include <assert.h>
 
+/* Sessions that oldest_wait looks at although they came at the same time as the one before. */
+#define EQUAL_MAX 64
+
 /* What waits in them cannot run before something else has happened. */
 static const enum session_state stuck[] = {SESSION_PARKED, SESSION_BLOCKED, SESSION_PAUSED,
 	SESSION_WAITING, SESSION_DETACHED, SESSION_HELD};
 
+/* Sessions that go on with their turn stand at the head, the latest first; behind them stand the
+ * others in the order in which they came. So `since` falls to the oldest one, and rises from there
+ * on. Many may have come at the same time. */
 static mtime oldest_wait(const struct sessions *sessions)
 {
-	for (const struct link *link = sessions->ring.next; link != &sessions->ring;
-		link = link->next)
-		if (link != &sessions->unkeyed.place)
-			return CONTAINER_OF(link, struct session, turn.place)->since;
-	return MTIME_NEVER;
+	mtime oldest = MTIME_NEVER;
+	int equal = 0;
+	for (const struct link *link = sessions->ring.next;
+		link != &sessions->ring && equal < EQUAL_MAX; link = link->next) {
+		if (link == &sessions->unkeyed.place)
+			continue;
+		mtime since = CONTAINER_OF(link, struct session, turn.place)->since;
+		if (since > oldest)
+			break;
+		equal += since == oldest;
+		oldest = since;
+	}
+	return oldest;
 }
 
 struct session_counts pool_session_counts(const struct pool *pool)

@@ -26,15 +26,14 @@ struct session_counts {
 	uint32_t remembered; /* all of them */
 	uint32_t active;     /* begun and not ended */
 	uint32_t stuck;      /* messages in hand that cannot run now */
-	mtime oldest_wait;   /* since when the first one in the ring waits; MTIME_NEVER: none does
-			      */
+	mtime oldest_wait;   /* since when the oldest of the READY ones waits; MTIME_NEVER: none */
 	uint64_t used_up;    /* turns that used up their quantum while another session waited */
 	uint64_t ended[SESSION_END_COUNT];
 	uint64_t reattached, given_up; /* deliveries */
 	uint64_t renewals[RENEWAL_COUNT];
 };
 
-/* All zero, oldest_wait MTIME_NEVER: the pool has no sessions. O(states). */
+/* All zero, oldest_wait MTIME_NEVER: the pool has no sessions. O(states + workers). */
 struct session_counts pool_session_counts(const struct pool *);
 /* The sessions are numbered from 0 to remembered - 1. A session that ends gives its number to the
  * last one; so a caller that ends sessions walks from the last number to 0. */

@@ -14,64 +14,66 @@
 
 /* Every kind of notice: its level and its line. A name in braces is replaced by the function of
  * that name in `parts`. */
-#define NOTICE_LINES(X)                                                                                 \
-	X(NOTICE_TASK_DONE, LOG_DEBUG, "{task} done in {span}")                                         \
-	X(NOTICE_TASK_PROGRESS, LOG_DEBUG, "{task} reports progress ({bytes} bytes)")                   \
-	X(NOTICE_TASK_RETRIED, LOG_WARN, "{task} {outcome}; retrying{delay}")                           \
-	X(NOTICE_TASK_GIVEN_UP, LOG_WARN, "{task} {outcome}; given up, {dead_letter}")                  \
-	X(NOTICE_TASK_RENEWED, LOG_WARN,                                                                \
-		"{task} was delivered again too often; publishing it as a new message")                 \
-	X(NOTICE_TASK_HANDED_BACK, LOG_DEBUG, "{task} handed its rest back to the queue")               \
-	X(NOTICE_SESSION_BLOCKED, LOG_WARN,                                                             \
-		"{task} {outcome}; its session \"{key}\" is blocked until wpool session retry or skip") \
-	X(NOTICE_CHANNEL_LEFT, LOG_INFO,                                                                \
-		"the channel is closed, and what is unacked goes back to the queue: {what}")            \
-	X(NOTICE_TASK_CANCELLED, LOG_INFO,                                                              \
-		"an operator cancels {task}: its worker is asked to give it up")                        \
-	X(NOTICE_TASK_UNSTARTED, LOG_DEBUG, "{task} goes back to the broker, never started")            \
-	X(NOTICE_TASK_CUT_SHORT, LOG_WARN,                                                              \
-		"{task} was cut short after {span} by the stop; it may have taken effect in part, "     \
-		"and the broker delivers it again")                                                     \
-	X(NOTICE_TASK_ORPHANED, LOG_WARN,                                                               \
-		"{task} was answered after its channel was lost; the answer is dropped, and the "       \
-		"broker delivers the task again")                                                       \
-	X(NOTICE_TASKS_HELD_UP, LOG_DEBUG,                                                              \
-		"{task} ran for {span}, and {behind} others waited behind it in its worker's pipe")     \
-	X(NOTICE_REPLY_IGNORED, LOG_WARN,                                                               \
-		"a worker sent status 200 with a ReplyQueueName; the reply is not published (use "      \
-		"201 for that; logged once)")                                                           \
-	X(NOTICE_NO_REPLY_TO, LOG_WARN,                                                                 \
-		"a worker sent status 201 for a task that asks for no reply; it is acked, the "         \
-		"reply is not published (logged once)")                                                 \
-	X(NOTICE_REPLY_DROPPED, LOG_WARN,                                                               \
-		"a reply could not be delivered ({reason}) and is dropped; its task is acked")          \
-	X(NOTICE_PARCEL_REFUSED, LOG_WARN,                                                              \
-		"{parcel} of {task} to queue \"{target}\" {what}; the task stays unacked, "             \
-		"publishing again in {span}, then less and less often{advice}")                         \
-	X(NOTICE_WORKER_READY, LOG_DEBUG, "worker ready")                                               \
-	X(NOTICE_WORKER_LEFT, LOG_INFO, "worker left: {exit}{suspects}")                                \
-	X(NOTICE_WORKER_DIED, LOG_WARN, "{death}{suspects}; {next_start}")                              \
-	X(NOTICE_WORKER_BROKEN, LOG_WARN,                                                               \
-		"worker broke the pipe protocol: {what}{culprit}; killing it")                          \
-	X(NOTICE_WORKER_OVERDUE, LOG_WARN,                                                              \
-		"worker exceeded its {what} ({span}){culprit}; ending it")                              \
-	X(NOTICE_WORKER_RECYCLED, LOG_INFO, "{recycled}")                                               \
-	X(NOTICE_SOURCE_RESTS, LOG_WARN, "no worker lives: not consuming until one is ready")           \
-	X(NOTICE_SOURCE_RESUMES, LOG_INFO, "a worker is ready: consuming")                              \
-	X(NOTICE_PAUSED, LOG_INFO,                                                                      \
-		"paused: no new tasks; workers finish those they have; messages that wait go back "     \
-		"to the broker after a minute")                                                         \
-	X(NOTICE_RESUMED, LOG_INFO, "resumed")                                                          \
-	X(NOTICE_SCALED, LOG_INFO, "scaled: {workers} wanted{bounds}")                                  \
-	X(NOTICE_GROWN, LOG_INFO, "growing {scaling}")                                                  \
-	X(NOTICE_SHRUNK, LOG_INFO, "shrinking {scaling}")                                               \
-	X(NOTICE_GROWTH_REFUSED, LOG_WARN, "not enough memory for {workers}; retrying in 10 s")         \
-	X(NOTICE_ROLL_BEGINS, LOG_INFO,                                                                 \
-		"restarting {workers} one by one: a new one is ready before an old one leaves")         \
-	X(NOTICE_ROLL_ENDS, LOG_INFO, "restarted: all workers are new")                                 \
-	X(NOTICE_ROLL_STOPS, LOG_WARN,                                                                  \
-		"restart given up: {what} (is \"{command}\" right?); the other old workers stay")       \
-	X(NOTICE_COMMAND_REFUSED, LOG_WARN, "command refused: {what}")                                  \
+#define NOTICE_LINES(X)                                                                             \
+	X(NOTICE_TASK_DONE, LOG_DEBUG, "{task} done in {span}")                                     \
+	X(NOTICE_TASK_PROGRESS, LOG_DEBUG, "{task} reports progress ({bytes} bytes)")               \
+	X(NOTICE_TASK_RETRIED, LOG_WARN, "{task} {outcome}; retrying{delay}")                       \
+	X(NOTICE_TASK_GIVEN_UP, LOG_WARN, "{task} {outcome}; given up, {dead_letter}")              \
+	X(NOTICE_TASK_RENEWED, LOG_WARN,                                                            \
+		"{task} was delivered again too often; publishing it as a new message")             \
+	X(NOTICE_TASK_HANDED_BACK, LOG_DEBUG, "{task} handed its rest back to the queue")           \
+	X(NOTICE_SESSION_BLOCKED, LOG_WARN,                                                         \
+		"{task} {outcome}; its session is blocked until wpool session retry or skip "       \
+		"(wpool sessions --where state=blocked)")                                           \
+	X(NOTICE_TASK_DISCARDED, LOG_INFO, "an operator discards {task} with its session")          \
+	X(NOTICE_CHANNEL_LEFT, LOG_INFO,                                                            \
+		"the channel is closed, and what is unacked goes back to the queue: {what}")        \
+	X(NOTICE_TASK_CANCELLED, LOG_INFO,                                                          \
+		"an operator cancels {task}: its worker is asked to give it up")                    \
+	X(NOTICE_TASK_UNSTARTED, LOG_DEBUG, "{task} goes back to the broker, never started")        \
+	X(NOTICE_TASK_CUT_SHORT, LOG_WARN,                                                          \
+		"{task} was cut short after {span} by the stop; it may have taken effect in part, " \
+		"and the broker delivers it again")                                                 \
+	X(NOTICE_TASK_ORPHANED, LOG_WARN,                                                           \
+		"{task} was answered after its channel was lost; the answer is dropped, and the "   \
+		"broker delivers the task again")                                                   \
+	X(NOTICE_TASKS_HELD_UP, LOG_DEBUG,                                                          \
+		"{task} ran for {span}, and {behind} others waited behind it in its worker's pipe") \
+	X(NOTICE_REPLY_IGNORED, LOG_WARN,                                                           \
+		"a worker sent status 200 with a ReplyQueueName; the reply is not published (use "  \
+		"201 for that; logged once)")                                                       \
+	X(NOTICE_NO_REPLY_TO, LOG_WARN,                                                             \
+		"a worker sent status 201 for a task that asks for no reply; it is acked, the "     \
+		"reply is not published (logged once)")                                             \
+	X(NOTICE_REPLY_DROPPED, LOG_WARN,                                                           \
+		"a reply could not be delivered ({reason}) and is dropped; its task is acked")      \
+	X(NOTICE_PARCEL_REFUSED, LOG_WARN,                                                          \
+		"{parcel} of {task} to queue \"{target}\" {what}; the task stays unacked, "         \
+		"publishing again in {span}, then less and less often{advice}")                     \
+	X(NOTICE_WORKER_READY, LOG_DEBUG, "worker ready")                                           \
+	X(NOTICE_WORKER_LEFT, LOG_INFO, "worker left: {exit}{suspects}")                            \
+	X(NOTICE_WORKER_DIED, LOG_WARN, "{death}{suspects}; {next_start}")                          \
+	X(NOTICE_WORKER_BROKEN, LOG_WARN,                                                           \
+		"worker broke the pipe protocol: {what}{culprit}; killing it")                      \
+	X(NOTICE_WORKER_OVERDUE, LOG_WARN,                                                          \
+		"worker exceeded its {what} ({span}){culprit}; ending it")                          \
+	X(NOTICE_WORKER_RECYCLED, LOG_INFO, "{recycled}")                                           \
+	X(NOTICE_SOURCE_RESTS, LOG_WARN, "no worker lives: not consuming until one is ready")       \
+	X(NOTICE_SOURCE_RESUMES, LOG_INFO, "a worker is ready: consuming")                          \
+	X(NOTICE_PAUSED, LOG_INFO,                                                                  \
+		"paused: no new tasks; workers finish those they have; messages that wait go back " \
+		"to the broker after a minute")                                                     \
+	X(NOTICE_RESUMED, LOG_INFO, "resumed")                                                      \
+	X(NOTICE_SCALED, LOG_INFO, "scaled: {workers} wanted{bounds}")                              \
+	X(NOTICE_GROWN, LOG_INFO, "growing {scaling}")                                              \
+	X(NOTICE_SHRUNK, LOG_INFO, "shrinking {scaling}")                                           \
+	X(NOTICE_GROWTH_REFUSED, LOG_WARN, "not enough memory for {workers}; retrying in 10 s")     \
+	X(NOTICE_ROLL_BEGINS, LOG_INFO,                                                             \
+		"restarting {workers} one by one: a new one is ready before an old one leaves")     \
+	X(NOTICE_ROLL_ENDS, LOG_INFO, "restarted: all workers are new")                             \
+	X(NOTICE_ROLL_STOPS, LOG_WARN,                                                              \
+		"restart given up: {what} (is \"{command}\" right?); the other old workers stay")   \
+	X(NOTICE_COMMAND_REFUSED, LOG_WARN, "command refused: {what}")                              \
 	X(NOTICE_DRAINED, LOG_DEBUG, "drained")
 
 static const struct {
@@ -196,11 +198,6 @@ static void add_task(struct line *line)
 	add_shown(line, delivery_name(delivery, buffer));
 	if (trace.len)
 		add(line, " (trace %.*s)", TEXT_ARGS(trace));
-}
-
-static void add_key(struct line *line)
-{
-	add_shown(line, line->notice->delivery->key);
 }
 
 static void add_span(struct line *line)
@@ -455,7 +452,6 @@ static const struct part {
 		{#name, sizeof #name - 1}, add_##name                                              \
 	}
 	PART(task),
-	PART(key),
 	PART(span),
 	PART(exit),
 	PART(what),

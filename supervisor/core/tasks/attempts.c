@@ -120,6 +120,12 @@ static void keep(struct tasks *tasks, struct delivery *delivery, const struct de
 	sessions_continue(tasks->sessions, delivery, now);
 }
 
+void tasks_discard(struct tasks *tasks, struct delivery *delivery)
+{
+	emit(tasks, NOTICE_TASK_DISCARDED, delivery, REASON_NONE);
+	tasks_release_delivery(tasks, delivery);
+}
+
 /* It is settled here or by the broker: its session goes on without it. */
 static void leave_session(struct tasks *tasks, struct delivery *delivery)
 {
@@ -159,7 +165,7 @@ static bool is_aborted(struct tasks *tasks, struct delivery *delivery, enum verd
 		break;
 	case REST_IS_DISCARDED:
 		leave_session(tasks, delivery);
-		tasks_release_delivery(tasks, delivery);
+		tasks_discard(tasks, delivery);
 		break;
 	}
 	return true;

@@ -7,7 +7,7 @@ static void dispose(struct tasks *tasks, struct delivery *delivery, enum session
 	if (goes == SESSION_DEAD_LETTER)
 		tasks_give_up(tasks, delivery, REASON_SESSION_CLOSED);
 	else
-		tasks_release_delivery(tasks, delivery);
+		tasks_discard(tasks, delivery);
 }
 
 static void dispose_waiting(struct tasks *tasks, struct session *session, enum session_queued goes)

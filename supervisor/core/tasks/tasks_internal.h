@@ -25,5 +25,7 @@ void tasks_finish(struct tasks *, struct delivery *, struct ending);
 void tasks_release_delivery(struct tasks *, struct delivery *);
 /* Give the task up, however many attempts are left; the delivery moves in. */
 void tasks_give_up(struct tasks *, struct delivery *, enum reason);
+/* Drop the task by command; the delivery moves in. */
+void tasks_discard(struct tasks *, struct delivery *);
 
 #endif

@@ -72,6 +72,7 @@ START_TEST(close_lets_the_running_task_finish)
 	begin(&rig, 1, "a a b");
 	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_DISCARD, "a");
 	rig_expect(&rig, "");
+	rig_expect_told(&rig, "TASK_DISCARDED");
 	ck_assert_uint_eq(ended(&rig, SESSION_END_CLOSED), 0);
 	keyed_answer(&rig, 0, 200, "send 0:3, ack 2*");
 	ck_assert_uint_eq(ended(&rig, SESSION_END_CLOSED), 1);
@@ -153,6 +154,20 @@ START_TEST(an_aborted_task_that_is_kept_begins_again)
 	rig_forget(&rig);
 	keyed_answer(&rig, 0, 500, "send 0:1");
 	keyed_answer(&rig, 0, 200, "ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(an_aborted_task_is_discarded)
+{
+	struct rig rig;
+	begin(&rig, 1, "a a");
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_DISCARD, "a");
+	rig_expect_told(&rig, "TASK_DISCARDED");
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, 500, "ack 2*");
+	rig_expect_told(&rig, "TASK_DISCARDED");
+	ck_assert(!keyed_exists(&rig, "a"));
 	rig_end(&rig);
 }
 END_TEST
@@ -319,6 +334,28 @@ static bool add_tag(void *ctx, const struct delivery *delivery, bool is_front)
 	return delivery->tag != 2;
 }
 
+/* A session that goes on with its turn stands before those that have waited for longer. */
+START_TEST(the_oldest_wait_is_not_that_of_the_first)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(2);
+	mtime came;
+	rig_start(&rig, config);
+	ck_assert_int_eq(pool_session_counts(rig.pool).oldest_wait, MTIME_NEVER);
+	keyed_deliver(&rig, "a a b b");
+	came = rig.now;
+	keyed_deliver(&rig, "c");
+	rig_wait(&rig, MTIME_SECOND);
+	keyed_deliver(&rig, "d");
+	rig_answer(&rig, 0, 200);
+	rig_answer(&rig, 1, 200); /* a and b stand before c and d */
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_READY);
+	ck_assert_int_eq(keyed_state(&rig, "b"), SESSION_READY);
+	ck_assert_int_eq(pool_session_counts(rig.pool).oldest_wait, came);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(the_tasks_of_a_session_are_listed)
 {
 	struct rig rig;
@@ -344,7 +381,7 @@ static Suite *session_commands_suite(void)
 		close_gives_up_what_is_queued, close_lets_the_running_task_finish,
 		what_is_kept_opens_the_next_life, abort_cancels_the_running_task,
 		abort_ends_a_worker_that_does_not_answer, a_done_task_of_an_aborted_session_is_done,
-		an_aborted_task_that_is_kept_begins_again,
+		an_aborted_task_that_is_kept_begins_again, an_aborted_task_is_discarded,
 		an_aborted_task_behind_another_one_is_not_sent_again,
 		abort_ends_a_worker_of_a_pool_that_drains,
 		a_message_after_the_end_opens_the_next_life);
@@ -352,7 +389,7 @@ static Suite *session_commands_suite(void)
 		a_session_is_paused_before_it_exists, a_parked_task_is_tried_now_or_given_up,
 		what_cannot_be_done_is_refused, an_unfit_message_is_not_retried,
 		a_pool_without_sessions_refuses, a_pool_whose_channel_closes_refuses,
-		the_tasks_of_a_session_are_listed);
+		the_tasks_of_a_session_are_listed, the_oldest_wait_is_not_that_of_the_first);
 	return suite;
 }
 
