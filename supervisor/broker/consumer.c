@@ -266,11 +266,9 @@ static void count_consumers(struct consumer *consumer, mtime now)
 
 static void start_ordered(struct consumer *consumer, mtime now)
 {
-	bool is_single = topology_order(&consumer->topology) == QUEUE_ORDER_SINGLE;
-
 	if (loses_returns(consumer)) {
 		wait_and_retry(consumer, now);
-	} else if ((!is_single || consumer->config->has_token) && !consumer->ordered.is_alone) {
+	} else if (!consumer->ordered.is_alone) {
 		count_consumers(consumer, now);
 	} else {
 		warn_of_default_limit(consumer);
@@ -289,20 +287,21 @@ static void pursue_ordered(struct consumer *consumer, mtime now)
 		start_ordered(consumer, now);
 }
 
-/* With a single active consumer ours would get nothing, and nobody would know why. */
 static void log_others(const struct consumer *consumer, uint32_t count)
 {
 	if (topology_order(&consumer->topology) == QUEUE_ORDER_SINGLE) {
 		channel_log_line(consumer->log, LOG_WARN,
-			"queue \"%.*s\" has a consumer that knows no token: a version of wpool "
-			"before sessions, or another program; waiting until it is gone (stop it)",
+			"queue \"%.*s\" has a consumer that knows no token: another program, a "
+			"version of wpool before sessions, a pool with takeover_delay none, or one "
+			"whose connection the broker has not noticed to be lost; waiting until it "
+			"is gone",
 			TEXT_ARGS(consumer->config->queue));
 		return;
 	}
 	channel_log_line(consumer->log, LOG_WARN,
-		"queue \"%.*s\" has %u consumers, and no single active consumer; waiting until it "
-		"has none, because two would break the order of sessions",
-		TEXT_ARGS(consumer->config->queue), count);
+		"queue \"%.*s\" has %u other consumer%s, and no single active consumer; waiting "
+		"until it has none, because two would break the order of sessions",
+		TEXT_ARGS(consumer->config->queue), count, count == 1 ? "" : "s");
 }
 
 /* A consumer counts until the queue has taken back what it held. */
@@ -358,6 +357,11 @@ bool consumer_is_overfull(const struct consumer *consumer)
 	return ordered->overfull_memory > 0 &&
 	       pool_unacked(consumer->pool).memory <= ordered->overfull_memory &&
 	       consumer->requested_window >= ordered->overfull_window;
+}
+
+bool consumer_is_next(const struct consumer *consumer)
+{
+	return consumer->config->is_ordered && consumer->ordered.looking_since != MTIME_NEVER;
 }
 
 bool consumer_waits_for_others(const struct consumer *consumer)

@@ -4,9 +4,10 @@
  * epochs of the source: one for each channel that consumes. An ack after the end of its epoch is
  * dropped.
  * With is_ordered, what comes back must keep its order: each channel has one consumer with one
- * window, which is never cancelled, and nothing is requeued (docs/ordering.md). SOURCE_LEAVE and
- * SOURCE_CLOSE wait until the acks have arrived, and close the channel. On a queue without a single
- * active consumer they do not wait, and a channel consumes only when the queue has no consumer. */
+ * window, which is never cancelled, and nothing is requeued (docs/ordering.md). A channel consumes
+ * only when the queue has no consumer: with a single active consumer another one would get the
+ * messages unnoticed. SOURCE_LEAVE and SOURCE_CLOSE wait until the acks have arrived, and close the
+ * channel; on a queue without a single active consumer they do not wait. */
 #ifndef BROKER_CONSUMER_H
 #define BROKER_CONSUMER_H
 
@@ -26,7 +27,6 @@ struct consumer_config {
 	bool keep_route;       /* copy exchange and routing key into deliveries */
 	struct key_source key; /* of the messages' sessions */
 	bool is_ordered;       /* the pool has sessions: see above */
-	bool has_token;        /* is_ordered: only the holder of a token consumes the queue */
 	bool is_return_free;   /* ordered: the queue is to have no delivery limit */
 	uint32_t seed;         /* of the jitter */
 };
@@ -58,7 +58,9 @@ enum queue_order consumer_order(const struct consumer *);
 /* Ordered: its channel is closed, because the bodies that were unacked took more memory than the
  * pool may have, and stays so until that is larger or the window smaller. */
 bool consumer_is_overfull(const struct consumer *);
-/* Others consume the queue, which keeps this consumer from it. */
+/* Ordered: the queue has another consumer, and this one begins when that is gone. */
+bool consumer_is_next(const struct consumer *);
+/* The same for so long that the other one is hardly a predecessor. */
 bool consumer_waits_for_others(const struct consumer *);
 
 /* The pool's effects on its source (core/effects.h). Ordered: never SOURCE_REST, never

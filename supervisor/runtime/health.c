@@ -196,8 +196,9 @@ static void append_session_sentence(
 		break;
 	case HEALTH_SHARED:
 		buf_printf(out,
-			"its queue \"%s\" has another consumer, which knows no token: a version of "
-			"wpool before sessions, or another program (stop it)",
+			"its queue \"%s\" has another consumer, which knows no token: another "
+			"program, a version of wpool before sessions, or a pool with "
+			"takeover_delay none (stop it)",
 			health->queue);
 		break;
 	case HEALTH_OTHER_WINDOW:

@@ -19,7 +19,7 @@ enum health_cause {
 				 fail */
 	HEALTH_NO_CONSUMER,   /* a pool is connected, but does not consume its queue */
 	HEALTH_NO_TOKEN,      /* a pool has no consumer on the queue of its token */
-	HEALTH_SHARED, /* the queue of a pool with sessions has other consumers, without token */
+	HEALTH_SHARED, /* the queue of a pool with sessions has other consumers, without a token */
 	HEALTH_OTHER_WINDOW, /* a pool stands by with another prefetch than the active one */
 	HEALTH_NO_ORDER,     /* the queue of a pool with sessions does not keep the order */
 	HEALTH_OVERFULL,     /* a pool with sessions had too many bytes unacked */

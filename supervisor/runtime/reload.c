@@ -255,14 +255,6 @@ void reload_outcome_release(struct reload_outcome *outcome)
 
 /* ---------- afterwards ---------- */
 
-/* It waits until its queue has no other consumer. */
-static bool waits_for_others(const struct pool_runtime *runtime)
-{
-	enum queue_order order = consumer_order(runtime->consumer);
-
-	return order == QUEUE_ORDER_ALONE || order == QUEUE_ORDER_HIDDEN;
-}
-
 /* It takes messages, will take them when the old one has left or passed its token on, or is paused,
  * with as many workers ready as the old one has, or as it wants. */
 static bool has_taken_over(const struct pool_runtime *latest, const struct pool_runtime *before)
@@ -270,7 +262,7 @@ static bool has_taken_over(const struct pool_runtime *latest, const struct pool_
 	struct pool_facts facts = pool_facts(latest->pool);
 
 	return (consumer_is_consuming(latest->consumer) || pool_token_waits(&latest->token) ||
-		       waits_for_others(latest) || facts.state == POOL_IS_PAUSED) &&
+		       consumer_is_next(latest->consumer) || facts.state == POOL_IS_PAUSED) &&
 	       (facts.ready >= pool_facts(before->pool).ready || facts.ready >= facts.wanted);
 }
 

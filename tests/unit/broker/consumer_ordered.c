@@ -46,8 +46,9 @@ static void set_up_single(void)
 	set_up_channel();
 	rig_declared(0, 0);
 	rig_request(SOURCE_CONSUME, 10);
+	rig_declared(0, 0);
 	consume_ok();
-	rig_expect("c");
+	rig_expect("dc");
 	ck_assert(consumer_is_consuming(rig_consumer));
 	ck_assert_int_eq(consumer_order(rig_consumer), QUEUE_ORDER_SINGLE);
 }
@@ -93,8 +94,9 @@ START_TEST(leaving_the_largest_window_passes_the_barrier)
 	set_up_channel();
 	rig_declared(0, 0);
 	rig_request(SOURCE_CONSUME, UINT16_MAX);
+	rig_declared(0, 0);
 	consume_ok();
-	rig_expect("c");
+	rig_expect("dc");
 	consumer_ack(rig_consumer, 1, false);
 	rig_request(SOURCE_LEAVE, 0);
 	rig_expect("ac");
@@ -120,7 +122,8 @@ START_TEST(next_consume_opens_another_channel)
 	rig_request(SOURCE_CONSUME, 10);
 	open_channel();
 	rig_declared(0, 0);
-	rig_expect("odmc");
+	rig_declared(0, 0);
+	rig_expect("odmdc");
 	consume_ok();
 	ck_assert(consumer_is_consuming(rig_consumer));
 }
@@ -192,7 +195,8 @@ START_TEST(cancel_by_the_broker_closes_the_channel_and_looks_for_the_queue)
 	rig_event(AMQP_CHANNEL_OPENED, TEXT_NONE, 0);
 	rig_expect("om"); /* it is missing, and made again */
 	rig_declared(0, 0);
-	rig_expect("c");
+	rig_declared(0, 0);
+	rig_expect("dc");
 }
 END_TEST
 
@@ -202,8 +206,15 @@ START_TEST(cut_connection_begins_again)
 	rig_expect("D");
 	consumer_up(rig_consumer, (struct connection *)rig_calls);
 	open_channel();
-	rig_declared(3, 0); /* the broker has not noticed the cut yet: with this queue no matter */
-	rig_expect("odmc");
+	rig_declared(0, 0);
+	rig_expect("odmd");
+	rig_declared(1, 0); /* the broker has not noticed the cut yet */
+	rig_expect("");
+	ck_assert(consumer_is_next(rig_consumer));
+	consumer_tick(rig_consumer, MTIME_SECOND);
+	rig_declared(0, MTIME_SECOND);
+	rig_expect("dc");
+	ck_assert(!consumer_is_next(rig_consumer));
 }
 END_TEST
 
@@ -281,7 +292,7 @@ START_TEST(foreign_consumer_is_warned_of_once)
 	}
 	ck_assert_int_gt(now, 10 * MTIME_SECOND);
 	ck_assert_uint_eq(rig_warnings, 1);
-	ck_assert_ptr_nonnull(strstr(rig_warning, "has 1 consumers"));
+	ck_assert_ptr_nonnull(strstr(rig_warning, "has 1 other consumer, and"));
 	ck_assert(!consumer_is_consuming(rig_consumer));
 }
 END_TEST
@@ -344,15 +355,12 @@ START_TEST(leaving_ends_the_look)
 END_TEST
 
 /* A consumer that knows no token would get the messages, and ours none. */
-START_TEST(holder_of_a_token_looks_at_a_single_active_consumer_too)
+START_TEST(foreign_single_active_consumer_is_warned_of_once)
 {
-	static const struct consumer_config token = {
-		.channel = 1, .queue = TEXT("work"), .is_ordered = true, .has_token = true};
-	rig_begin(&token);
-	open_channel();
+	set_up_channel();
 	rig_declared(0, 0);
 	rig_request(SOURCE_CONSUME, 10);
-	rig_expect("odmd");
+	rig_expect("d");
 	for (mtime now = 0; now <= MTIME_MINUTE; now = consumer_deadline(rig_consumer)) {
 		consumer_tick(rig_consumer, now);
 		rig_declared(1, now);
@@ -387,7 +395,8 @@ START_TEST(classic_queue_is_refused_once_and_checked_again)
 	}
 	rig_declared(0, 0); /* an operator has replaced it */
 	rig_request(SOURCE_CONSUME, 10);
-	rig_expect("c");
+	rig_declared(0, 0);
+	rig_expect("dc");
 	ck_assert_int_eq(consumer_order(rig_consumer), QUEUE_ORDER_SINGLE);
 }
 END_TEST
@@ -444,6 +453,7 @@ START_TEST(missing_limit_is_warned_of_from_rabbitmq_4_on)
 		for (int channel = 0; channel < 2; channel++) {
 			open_channel();
 			rig_declared(0, 0);
+			rig_declared(0, 0);
 			consume_ok();
 			ck_assert(consumer_is_consuming(rig_consumer));
 			ck_assert_uint_eq(rig_warnings, cases[i].warnings);
@@ -461,7 +471,8 @@ START_TEST(limit_is_no_matter_without_the_setting)
 	open_channel();
 	rig_declared(0, 0);
 	rig_request(SOURCE_CONSUME, 10);
-	rig_expect("odmc");
+	rig_declared(0, 0);
+	rig_expect("odmdc");
 }
 END_TEST
 
@@ -548,7 +559,7 @@ static Suite *suite(void)
 	ADD_CASE(s, "others", NULL, leaving_the_largest_window_passes_the_barrier,
 		limit_that_contradicts_the_setting_is_refused,
 		missing_limit_is_warned_of_from_rabbitmq_4_on,
-		holder_of_a_token_looks_at_a_single_active_consumer_too);
+		foreign_single_active_consumer_is_warned_of_once);
 	return s;
 }
 

@@ -37,8 +37,9 @@ START_TEST(each_cause_has_a_sentence)
 			"does not consume the queue of its token, by which it would become the "
 			"active one; see the log"},
 		{HEALTH_SHARED,
-			"its queue \"orders\" has another consumer, which knows no token: a version "
-			"of wpool before sessions, or another program (stop it)"},
+			"its queue \"orders\" has another consumer, which knows no token: another "
+			"program, a version of wpool before sessions, or a pool with "
+			"takeover_delay none (stop it)"},
 		{HEALTH_OTHER_WINDOW,
 			"stands by, but with another prefetch than the active supervisor, whose is "
 			"2000: a takeover would break the order (docs/ordering.md)"},
