@@ -207,6 +207,15 @@ static void send_next(struct token *token, bool is_orderly, mtime now)
 	token->effects->publish(token->io, &content);
 }
 
+/* Higher than the one that counts and than ours before. Numbers that no honest token has begin
+ * again: others would refuse a higher one, and so would this token. */
+static uint64_t takeover_epoch(const struct token *token)
+{
+	if (token->top.epoch < token->epoch)
+		return token->epoch;
+	return token->top.epoch + 1 < TOKEN_NUMBER_MAX ? token->top.epoch + 1 : 1;
+}
+
 /* No two publishes are equal, so that a delivery shows which one it is. A publish that is not
  * answered is replaced. */
 static void publish_next(struct token *token, mtime now)
@@ -220,7 +229,7 @@ static void publish_next(struct token *token, mtime now)
 	if (!token->publishes)
 		return;
 	if (is_taking)
-		epoch = token->top.epoch >= token->epoch ? token->top.epoch + 1 : token->epoch;
+		epoch = takeover_epoch(token);
 	token->counter = epoch == token->epoch ? token->counter + 1 : 0;
 	token->epoch = epoch;
 	*next = (struct next){.state = NEXT_SENT,

@@ -588,6 +588,22 @@ START_TEST(a_higher_token_of_another_ends_it)
 }
 END_TEST
 
+/* Its numbers cannot grow: it must not keep all supervisors out for ever. */
+START_TEST(a_forged_token_with_the_highest_numbers_is_taken_over)
+{
+	const uint64_t highest = TOKEN_NUMBER_MAX - 1;
+
+	become_holder();
+	offer(3, "other", highest, highest, 1);
+	expect("LOST ack(2) publish(1.1 deaths 1)");
+	token_confirmed(token, 1);
+	offer(4, "us", 1, 1, 1);
+	expect("HELD(delayed deaths 1) ack(3)");
+	token_tick(token, token_deadline(token));
+	expect("publish(1.2 deaths 1)");
+}
+END_TEST
+
 START_TEST(a_higher_token_with_another_window_ends_it)
 {
 	struct token_content content = content_of("other", 2, 0);
@@ -874,6 +890,7 @@ static Suite *token_suite(void)
 		what_it_published_before_a_loss_counts_after_it,
 		a_channel_that_comes_back_late_finds_its_own_token,
 		a_higher_token_of_another_ends_it,
+		a_forged_token_with_the_highest_numbers_is_taken_over,
 		a_higher_token_with_another_window_ends_it,
 		ten_minutes_of_life_forget_the_deaths,
 		what_is_left_of_a_wait_is_passed_on,

@@ -19,7 +19,8 @@ struct pool_config keyed_config(uint16_t workers)
 static struct delivery *parse(const char *word, size_t len, uint64_t tag)
 {
 	struct delivery *delivery = delivery_new(64);
-	ck_assert_ptr_nonnull(delivery);
+	if (!delivery)
+		ck_abort_msg("out of memory");
 	size_t key = strcspn(word, "!=+ ");
 	const char *number = memchr(word, '=', len);
 	delivery->tag = tag;

@@ -11,7 +11,8 @@ static void rig_note(char *into, const char *format, ...)
 	va_start(args, format);
 	int more = vsnprintf(into + len, 4096 - len, format, args);
 	va_end(args);
-	ck_assert_int_lt(more, (int)(4096 - len));
+	if (more >= (int)(4096 - len)) /* an assertion of check costs more than a step */
+		ck_abort_msg("too many effects to compare");
 }
 
 static void rig_separate(char *into)
@@ -207,7 +208,8 @@ struct pool_config rig_several(uint16_t workers, uint16_t concurrency)
 void rig_step(struct rig *rig, struct event event)
 {
 	pool_step(rig->pool, rig->now, &event);
-	pool_audit(rig->pool);
+	if (!rig->is_unaudited)
+		pool_audit(rig->pool);
 }
 
 void rig_turn(struct rig *rig)
@@ -318,7 +320,8 @@ void rig_deliver(struct rig *rig, uint64_t first, uint64_t last)
 struct output *rig_output(int32_t status, const char *reply_queue)
 {
 	struct output *output = output_new(0);
-	ck_assert_ptr_nonnull(output);
+	if (!output)
+		ck_abort_msg("out of memory");
 	output->status = status;
 	output->reply_queue = text_from(reply_queue);
 	return output;

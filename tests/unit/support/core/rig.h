@@ -20,6 +20,7 @@ struct rig {
 	bool is_deaf;          /* workers do not read what they are asked */
 	bool is_mute;          /* sends and requests are not recorded: there are too many */
 	uint32_t asks;         /* requests about tasks so far */
+	bool is_unaudited;     /* no pool_audit after each step: it is quadratic in sessions */
 	mtime arrived_after;   /* of answers and turns (core/event.h) */
 	uint16_t slots_max;    /* the maximum of slots; 0: none */
 	struct starts starts;  /* of RIG_PROCESSORS */
