@@ -118,12 +118,17 @@ static void do_held(void *io, const struct token_grant *grant)
 			"active: has the token of queue \"%.*s\"; redelivered messages wait for "
 			"%.0f s, as an earlier holder did not pass it on",
 			TEXT_ARGS(tokens->config->queue), (double)grant->delay / MTIME_SECOND);
+	else if (before.epoch == 0)
+		channel_log_line(tokens->log, LOG_INFO,
+			"active: has the token of queue \"%.*s\", which is new; who served the "
+			"queue before is not known, so redelivered messages wait for %.0f s",
+			TEXT_ARGS(tokens->config->queue), (double)grant->delay / MTIME_SECOND);
 	else
-		channel_log_line(tokens->log, before.epoch > 0 ? LOG_WARN : LOG_INFO,
-			"active: has the token of queue \"%.*s\"; %s%.*s did not pass it on, so "
+		channel_log_line(tokens->log, LOG_WARN,
+			"active: has the token of queue \"%.*s\"; %.*s did not pass it on, so "
 			"redelivered messages wait for %.0f s",
-			TEXT_ARGS(tokens->config->queue), before.epoch > 0 ? "" : "a former holder",
-			TEXT_ARGS(before.holder), (double)grant->delay / MTIME_SECOND);
+			TEXT_ARGS(tokens->config->queue), TEXT_ARGS(before.holder),
+			(double)grant->delay / MTIME_SECOND);
 	tokens->handler->held(tokens->io, grant);
 }
 

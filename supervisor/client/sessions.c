@@ -15,7 +15,8 @@ static const char help[] =
 	"The sessions of a pool of a running wpool serve (docs/ordering.md). FOR is how long it has\n"
 	"been in its state; BACKLOG is how many tasks in hand wait behind the one at the front, HIGH\n"
 	"of them in the high lane; ATTEMPTS, REASON and NEXT are about the task at the front: failed\n"
-	"attempts, why the last one failed, and when the next one begins.\n"
+	"attempts, why the last one failed, and when the next one begins. ORDER is the command that\n"
+	"the session has to carry out: pause, drain, close or abort.\n"
 	"EXPR are conditions that must all hold, such as: state=parked backlog>100 key^=acme-\n"
 	"(key, state, reason, backlog, high, normal, attempts, for; = != > < >= <= ^=).\n";
 
@@ -47,6 +48,7 @@ static const struct json_column columns[] = {
 	{{"ATTEMPTS", true, true}, JSON_NUMBER, "attempts", NULL},
 	{{.title = "REASON", .is_whole = true}, JSON_TEXT, "reason", NULL},
 	{{"NEXT", true, true}, JSON_SPAN, "due_s", NULL},
+	{{.title = "ORDER", .is_whole = true}, JSON_TEXT, "order", NULL},
 };
 
 static int on_option(struct api_command *q, int option)
@@ -68,6 +70,7 @@ static int on_option(struct api_command *q, int option)
 
 static int print(const struct api_command *q, const json_t *answer)
 {
+	const char *note = json_string_value(json_object_get(answer, "note"));
 	char count[JSON_CELL_SIZE];
 	int exit_code;
 
@@ -80,6 +83,10 @@ static int print(const struct api_command *q, const json_t *answer)
 		sizeof columns / sizeof *columns);
 	if (exit_code == EX_OK && json_is_true(json_object_get(answer, "more")))
 		puts("there are more (--limit)");
+	if (note) {
+		console_print(stdout, "%s", note);
+		putchar('\n');
+	}
 	return exit_code;
 }
 

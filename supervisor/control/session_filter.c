@@ -229,7 +229,7 @@ static int64_t value_of(const struct session_facts *facts, enum session_field fi
 	case SESSION_FIELD_NORMAL:
 		return facts->normal;
 	case SESSION_FIELD_ATTEMPTS:
-		return facts->front ? facts->front->attempt : 0;
+		return facts->attempts;
 	case SESSION_FIELD_FOR:
 		return now - facts->since;
 	}

@@ -229,12 +229,12 @@ static bool give_one(
 	const char *refusal;
 
 	if (!is_there && !order->verb->begins) {
-		session_refuse_unknown(request, query->key);
+		session_refuse_unknown(request, query);
 		return false;
 	}
 	refusal = give(order, query->runtime, query->key, is_there ? &facts : NULL);
 	if (refusal)
-		control_refuse(request, 409, refusal, NULL);
+		session_refuse_command(request, query->key, refusal);
 	log_order(order, query->runtime);
 	order->is_given = true;
 	return !refusal;
@@ -246,6 +246,7 @@ void control_answer_session_verb(
 	struct text name = text_from(strrchr(request->path, '/') + 1);
 	struct order *order, wanted = {.verb = api_session_verb_find(name)};
 	struct session_query query;
+	const char *standby;
 
 	wanted.waits = control_is_true(request, "wait") && wanted.verb->wait;
 	if (!session_query_read(view, request, &query) ||
@@ -255,11 +256,9 @@ void control_answer_session_verb(
 		control_refuse(request, 400, "key or where is needed", NULL);
 		return;
 	}
-	if (pool_session_counts(query.runtime->pool).is_standby) {
-		control_refuse(request, 409,
-			"this supervisor stands by; ask the active one of the queue, which has the "
-			"sessions",
-			NULL);
+	standby = session_standby_note(query.runtime);
+	if (standby) {
+		control_refuse(request, 409, standby, NULL);
 		return;
 	}
 	if (http_following(request) >= CONTROL_WAITERS) {

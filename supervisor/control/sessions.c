@@ -2,6 +2,7 @@
  * control socket, because keys come from publishers. */
 #include "control/sessions.h"
 
+#include "api/session_verbs.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "config/value/quantity.h"
@@ -83,16 +84,44 @@ bool session_query_read(const struct supervisor_view *view, const struct http_re
 	return false;
 }
 
-void session_refuse_unknown(const struct http_request *request, struct text key)
+const char *session_standby_note(const struct pool_runtime *runtime)
+{
+	return pool_session_counts(runtime->pool).is_standby
+		       ? "this supervisor stands by; ask the active one of the queue, which has the "
+			 "sessions"
+		       : NULL;
+}
+
+/* The error is before, the key in quotation marks, and after. */
+static void refuse(const struct http_request *request, unsigned status, const char *before,
+	struct text key, const char *after)
 {
 	struct buf text;
 
 	buf_init(&text, SIZE_MAX);
-	buf_append_text(&text, TEXT("this pool has no session \""));
+	buf_printf(&text, "%s \"", before);
 	buf_append_text(&text, key);
-	buf_append_text(&text, TEXT("\" now"));
-	control_answer_json(request, 404, json_pack("{s:o}", "error", json_text(buf_text(&text))));
+	buf_printf(&text, "\"%s", after);
+	control_answer_json(
+		request, status, json_pack("{s:o}", "error", json_text(buf_text(&text))));
 	buf_release(&text);
+}
+
+void session_refuse_unknown(const struct http_request *request, const struct session_query *query)
+{
+	if (session_standby_note(query->runtime))
+		control_refuse(request, 404, session_standby_note(query->runtime), NULL);
+	else
+		refuse(request, 404, "this pool has no session", query->key, " now");
+}
+
+void session_refuse_command(
+	const struct http_request *request, struct text key, const char *refusal)
+{
+	char after[128];
+
+	snprintf(after, sizeof after, ": %s", refusal);
+	refuse(request, 409, "session", key, after);
 }
 
 /* ---------- a session as JSON ---------- */
@@ -108,6 +137,7 @@ static void append_span(struct buf *out, const char *name, mtime span)
 
 struct tasks {
 	struct buf *out;
+	uint32_t front_attempts;
 	unsigned count;
 };
 
@@ -126,14 +156,30 @@ static bool append_task(void *ctx, const struct delivery *task, bool is_front)
 	buf_append_text(tasks->out, TEXT(",\"name\":"));
 	json_append_string(tasks->out, delivery_name(task, name));
 	buf_printf(tasks->out, ",\"lane\":\"%s\",\"attempts\":%u,\"front\":%s}",
-		task->is_high ? "high" : "normal", task->attempt, is_front ? "true" : "false");
+		task->is_high ? "high" : "normal", is_front ? tasks->front_attempts : task->attempt,
+		is_front ? "true" : "false");
 	return true;
+}
+
+/* What an operator has ordered and is not over, as the name of its verb. */
+static const char *order_of(const struct session_facts *facts)
+{
+	static const enum api_session_verb_id orders[] = {
+		[SESSION_END_DRAINED] = API_SESSION_DRAIN,
+		[SESSION_END_CLOSED] = API_SESSION_CLOSE,
+		[SESSION_END_ABORTED] = API_SESSION_ABORT,
+	};
+
+	if (facts->is_ending)
+		return api_session_verbs[orders[facts->ending]].name;
+	return facts->is_paused ? api_session_verbs[API_SESSION_PAUSE].name : NULL;
 }
 
 static void append_session(
 	struct buf *out, const struct pool *pool, const struct session_facts *facts, bool has_tasks)
 {
-	struct tasks tasks = {.out = out};
+	const char *order = order_of(facts);
+	struct tasks tasks = {.out = out, .front_attempts = facts->attempts};
 	mtime now = clock_now();
 
 	buf_append_text(out, TEXT("{\"key\":"));
@@ -147,8 +193,11 @@ static void append_session(
 	else
 		buf_printf(out, ",\"reason\":\"%s\"", reason_name(facts->reason));
 	buf_printf(out, ",\"attempts\":%u,\"backlog\":%u,\"high\":%u,\"normal\":%u",
-		facts->front ? facts->front->attempt : 0, facts->high + facts->normal, facts->high,
-		facts->normal);
+		facts->attempts, facts->high + facts->normal, facts->high, facts->normal);
+	if (order)
+		buf_printf(out, ",\"order\":\"%s\"", order);
+	else
+		buf_append_text(out, TEXT(",\"order\":null"));
 	if (has_tasks) {
 		buf_append_text(out, TEXT(",\"tasks\":["));
 		pool_session_tasks(pool, facts->number, append_task, &tasks);
@@ -162,7 +211,8 @@ static void append_session(
 struct list {
 	struct session_walk walk;
 	uint64_t found, limit;
-	bool counts; /* only their number is wanted */
+	const char *note; /* static, or NULL */
+	bool counts;      /* only their number is wanted */
 	bool has_tasks;
 	bool has_begun, has_ended;
 };
@@ -170,9 +220,12 @@ struct list {
 static void append_end(struct list *list, struct buf *out, bool has_more)
 {
 	if (list->counts)
-		buf_printf(out, "{\"count\":%" PRIu64 "}\n", list->found);
+		buf_printf(out, "{\"count\":%" PRIu64, list->found);
 	else
-		buf_printf(out, "\n],\"more\":%s}\n", has_more ? "true" : "false");
+		buf_printf(out, "\n],\"more\":%s", has_more ? "true" : "false");
+	if (list->note)
+		buf_printf(out, ",\"note\":\"%s\"", list->note);
+	buf_append_text(out, TEXT("}\n"));
 	list->has_ended = true;
 }
 
@@ -238,7 +291,7 @@ static void answer_one(const struct http_request *request, const struct session_
 	struct buf out;
 
 	if (!pool_session_find(pool, query->key, &facts)) {
-		session_refuse_unknown(request, query->key);
+		session_refuse_unknown(request, query);
 		return;
 	}
 	buf_init(&out, SIZE_MAX);
@@ -284,6 +337,7 @@ void control_answer_sessions(const struct supervisor_view *view, const struct ht
 		return;
 	}
 	list->limit = number;
+	list->note = session_standby_note(query.runtime);
 	list->counts = control_is_true(request, "count");
 	list->has_tasks = control_is_true(request, "tasks");
 	http_answer_in_pieces(request, CONTROL_JSON_TYPE, &pieces, list);

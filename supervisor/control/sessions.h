@@ -16,7 +16,11 @@ struct session_query {
  * refused: 404 for a pool that does not exist, 409 for one without sessions, 400 for a mistake. */
 bool session_query_read(
 	const struct supervisor_view *, const struct http_request *, struct session_query *ret);
+/* Why this supervisor has none of the pool's sessions; NULL: it has them. */
+const char *session_standby_note(const struct pool_runtime *);
 /* 404 */
-void session_refuse_unknown(const struct http_request *, struct text key);
+void session_refuse_unknown(const struct http_request *, const struct session_query *);
+/* 409; refusal: of the core. */
+void session_refuse_command(const struct http_request *, struct text key, const char *refusal);
 
 #endif

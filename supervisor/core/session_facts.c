@@ -62,6 +62,20 @@ static uint32_t length(const struct link *list)
 	return count;
 }
 
+static mtime due(const struct sessions *sessions, const struct session *session)
+{
+	if (session->state == SESSION_HELD)
+		return sessions->held_until;
+	return session->state == SESSION_PARKED ? session->timer.at : MTIME_NEVER;
+}
+
+/* Where a session is blocked, its task has not counted the last one. */
+static uint32_t failed_attempts(const struct session *session)
+{
+	const struct delivery *front = session->front;
+	return front ? front->attempt + (session->is_blocked && !front->invalid) : 0;
+}
+
 struct session_facts pool_session_facts(const struct pool *pool, uint32_t number)
 {
 	const struct sessions *sessions = pool->tasks.sessions;
@@ -73,8 +87,12 @@ struct session_facts pool_session_facts(const struct pool *pool, uint32_t number
 		.key = session_key(session),
 		.state = session->state,
 		.since = session->since,
-		.due = session->state == SESSION_PARKED ? session->timer.at : MTIME_NEVER,
+		.due = due(sessions, session),
 		.reason = session->reason,
+		.attempts = failed_attempts(session),
+		.is_paused = session->is_paused,
+		.is_ending = session->is_ending,
+		.ending = session->ending,
 		.high = length(&session->lanes[LANE_HIGH].waiting),
 		.normal = length(&session->lanes[LANE_NORMAL].waiting),
 		.front = session->front,

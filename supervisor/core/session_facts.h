@@ -11,9 +11,14 @@ struct session_facts {
 	uint64_t life;   /* unique in the pool and above 0: a key that comes back has another one */
 	struct text key; /* borrowed until the next step */
 	enum session_state state;
-	mtime since;                  /* it is in this state */
-	mtime due;                    /* PARKED: the next attempt; else MTIME_NEVER */
-	enum reason reason;           /* why its front task failed last; REASON_NONE: it has not */
+	mtime since;        /* it is in this state */
+	mtime due;          /* PARKED: the next attempt; HELD: the end of
+			       takeover_delay; else MTIME_NEVER */
+	enum reason reason; /* why its front task failed last; REASON_NONE: it has not */
+	uint32_t attempts;  /* of its front task that failed */
+	bool is_paused;     /* it is, or will be when its task has ended */
+	bool is_ending;     /* by command, which the next member names */
+	enum session_end ending;
 	uint32_t high, normal;        /* tasks that wait behind the front one */
 	const struct delivery *front; /* begun, parked or blocked; NULL: none; borrowed until the
 					 next step */

@@ -120,7 +120,9 @@ static void print_pool(struct declaration *d)
 		[QUEUE_ORDER_NONE] = "not a quorum queue",
 	};
 
-	printf("%s: %u queues made", current_pool(d)->name, made_queues(d));
+	unsigned made = made_queues(d);
+
+	printf("%s: %u queue%s made", current_pool(d)->name, made, made == 1 ? "" : "s");
 	if (current_pool(d)->session.key) {
 		printf("; %s", words[topology_order(&d->topology)]);
 		print_limit(d);

@@ -265,7 +265,7 @@ static void add_details(struct line *line)
 }
 
 /* "failed with status 503, attempt 2 of 4", and why it was the last attempt if there could be more.
- * No attempt where no worker had the task. */
+ * An operator may order one more than there are. No attempt where no worker had the task. */
 static void add_outcome(struct line *line)
 {
 	const unsigned workers_outcomes = 1u << REASON_FAILED | 1u << REASON_CRASHED |
@@ -276,7 +276,10 @@ static void add_outcome(struct line *line)
 	add_details(line);
 	if (notice->slot < 0)
 		return;
-	add(line, ", attempt %u of %u", notice->attempt, notice->attempts);
+	if (notice->attempt > notice->attempts)
+		add(line, ", attempt %u (retry.attempts: %u)", notice->attempt, notice->attempts);
+	else
+		add(line, ", attempt %u of %u", notice->attempt, notice->attempts);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP && notice->attempt < notice->attempts &&
 		(workers_outcomes & 1u << notice->reason))
 		add(line, ", not in retry.on");

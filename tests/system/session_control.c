@@ -437,7 +437,8 @@ START_TEST(retry_and_skip_decide_about_the_front)
 	ck_assert_str_eq(RUN(0, "session", "skip", "tested", "b"), "b: skipping\n");
 	control_expect_done(3);
 	expect_dead("b1", "failed");
-	control_expect_text(RUN(75, "session", "skip", "tested", "b"), "no failed task");
+	control_expect_text(
+		RUN(75, "session", "skip", "tested", "b"), "session \"b\": no failed task");
 	fixture_stop(proc);
 }
 END_TEST
@@ -628,6 +629,10 @@ START_TEST(a_standby_is_ready)
 	ck_assert(!is_standby(control_socket()));
 	control_expect_text(http_get(socket, "/metrics", 200), "wpool_active{pool=\"tested\"} 0\n");
 	control_expect_text(RUN(0, "pools", "--socket", socket), "standby");
+	control_expect_text(
+		RUN(0, "sessions", "tested", "--socket", socket), "this supervisor stands by");
+	control_expect_text(RUN(65, "session", "show", "tested", "a", "--socket", socket),
+		"this supervisor stands by");
 	client_expect_consumers(fixture.client, fixture.queue, 1);
 	/* It would take effect here only, and later, if at all. */
 	control_expect_text(RUN(75, "session", "pause", "tested", "a", "--socket", socket),

@@ -374,6 +374,59 @@ START_TEST(the_tasks_of_a_session_are_listed)
 }
 END_TEST
 
+static struct session_facts facts_of(const struct rig *rig, const char *key)
+{
+	struct session_facts facts;
+	ck_assert(pool_session_find(rig->pool, text_from(key), &facts));
+	return facts;
+}
+
+/* Parked or blocked: what the dead letter would count. */
+START_TEST(failed_attempts_are_counted)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.policy.blocks_session = true;
+	config.policy.attempts = 2;
+	config.policy.delays[0] = MTIME_SECOND;
+	config.policy.delay_count = 1;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a");
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, 500, "");
+	ck_assert_uint_eq(facts_of(&rig, "a").attempts, 1);
+	ck_assert_int_eq(facts_of(&rig, "a").due, rig.now + MTIME_SECOND);
+	rig_wait(&rig, MTIME_SECOND);
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, 500, "");
+	ck_assert_int_eq(facts_of(&rig, "a").state, SESSION_BLOCKED);
+	ck_assert_uint_eq(facts_of(&rig, "a").attempts, 2);
+	keyed_order(&rig, SESSION_VERB_RETRY, SESSION_KEEP, "a");
+	rig_expect(&rig, "send 0:1/3");
+	ck_assert_uint_eq(facts_of(&rig, "a").attempts, 2);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(orders_are_shown_until_they_are_carried_out)
+{
+	struct rig rig;
+	begin(&rig, 1, "a a b");
+	ck_assert(!facts_of(&rig, "a").is_paused && !facts_of(&rig, "a").is_ending);
+	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "a");
+	ck_assert_int_eq(facts_of(&rig, "a").state, SESSION_RUNNING);
+	ck_assert(facts_of(&rig, "a").is_paused);
+	keyed_order(&rig, SESSION_VERB_RESUME, SESSION_KEEP, "a");
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_KEEP, "a");
+	ck_assert(!facts_of(&rig, "a").is_paused && facts_of(&rig, "a").is_ending);
+	ck_assert_int_eq(facts_of(&rig, "a").ending, SESSION_END_CLOSED);
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	ck_assert(!facts_of(&rig, "a").is_ending);
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *session_commands_suite(void)
 {
 	Suite *suite = suite_create("core/session_commands");
@@ -389,7 +442,8 @@ static Suite *session_commands_suite(void)
 		a_session_is_paused_before_it_exists, a_parked_task_is_tried_now_or_given_up,
 		what_cannot_be_done_is_refused, an_unfit_message_is_not_retried,
 		a_pool_without_sessions_refuses, a_pool_whose_channel_closes_refuses,
-		the_tasks_of_a_session_are_listed, the_oldest_wait_is_not_that_of_the_first);
+		the_tasks_of_a_session_are_listed, the_oldest_wait_is_not_that_of_the_first,
+		failed_attempts_are_counted, orders_are_shown_until_they_are_carried_out);
 	return suite;
 }
 

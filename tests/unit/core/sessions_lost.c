@@ -276,6 +276,7 @@ END_TEST
 START_TEST(without_an_orderly_leave_redelivered_ones_wait)
 {
 	struct rig rig;
+	struct session_facts facts;
 	start_standby(&rig);
 	token(&rig, TOKEN_HELD, false);
 	rig_turn(&rig);
@@ -284,6 +285,8 @@ START_TEST(without_an_orderly_leave_redelivered_ones_wait)
 	keyed_deliver(&rig, "a+ a+ b");
 	rig_expect(&rig, "send 0:3");
 	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_HELD);
+	ck_assert(pool_session_find(rig.pool, TEXT("a"), &facts));
+	ck_assert_int_eq(facts.due, rig.now + 30 * MTIME_SECOND);
 	keyed_answer(&rig, 0, 200, "ack 3");
 	rig_wait(&rig, 30 * MTIME_SECOND - 1);
 	rig_expect(&rig, "");

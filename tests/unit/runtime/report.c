@@ -93,6 +93,9 @@ START_TEST(a_task_is_called_by_its_best_id)
 			"\"attempt\":2,\"reason\":\"failed\",\"status\":503,\"msg\":\"task %s failed ",
 			names[i][2], names[i][2]);
 		ck_assert_int_eq(strncmp(said(LOG_JSON, &notice), expected, strlen(expected)), 0);
+		notice.attempt = 4; /* an operator ordered it */
+		ck_assert_ptr_nonnull(
+			strstr(said(LOG_TEXT, &notice), ", attempt 4 (retry.attempts: 3); "));
 		output_free(output);
 		delivery_free(delivery);
 	}

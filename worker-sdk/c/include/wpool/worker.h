@@ -118,7 +118,7 @@ WPOOL_PUBLIC bool wpool_is_cancelled(struct wpool_task *);
  * done: finished. reply: finished, body goes to the message's reply_to; reply_to: to this queue.
  * reject (400 to 499): can never succeed. fail (500 to 599): retry, by the pool's policy;
  * fail_after: not before delay_ms. hand_back: body is the rest of the task, for the tail of its own
- * queue, with the task's headers. */
+ * queue, with the task's headers; if it has a session, the next task of that. */
 WPOOL_PUBLIC int wpool_done(struct wpool_task *);
 WPOOL_PUBLIC int wpool_reply(struct wpool_task *, const void *body, size_t len);
 WPOOL_PUBLIC int wpool_reply_to(
