@@ -5,6 +5,7 @@
 #include "sim/cover.h"
 #include "sim/fail.h"
 #include "sim/link.h"
+#include "sim/order_twins.h"
 #include "sim/start_costs.h"
 #include "sim/world.h"
 
@@ -75,12 +76,16 @@ static struct copy_facts facts_of(
 
 /* What is reported of a task, or settled for it, is what its worker sent for its id: an answer
  * holds the id of its message. */
-static void check_answer(const struct delivery *delivery, const struct output *output)
+static void check_answer(const struct pool_runtime *runtime, const struct delivery *delivery,
+	const struct output *output)
 {
-	if (output && output->status != 0 && output->body.len > 0)
-		sim_require(account_id(output->body) == account_id(delivery->body),
-			"message %u has the answer of message %u", account_id(delivery->body),
-			account_id(output->body));
+	uint32_t id = account_id(delivery->body), answered;
+
+	if (!output || output->status == 0 || output->body.len == 0)
+		return;
+	answered = account_id(output->body);
+	sim_require(answered == id || order_twins_are(&runtime->world->order, answered, id),
+		"message %u has the answer of message %u", id, answered);
 }
 
 static void do_publish(void *io, const struct parcel *parcel)
@@ -100,7 +105,7 @@ static void do_publish(void *io, const struct parcel *parcel)
 		parcel->kind == PARCEL_REPLY || parcel->kind == PARCEL_DEAD_LETTER ||
 			!order_has_key(&runtime->world->order, account_id(parcel->delivery->body)),
 		"a copy of a message with a key");
-	check_answer(parcel->delivery, parcel->output);
+	check_answer(runtime, parcel->delivery, parcel->output);
 	facts = copies_of(&runtime->config.policy, parcel, &facts, runtime->world->now);
 	instance = account_publish(
 		&runtime->world->account, instance, account_id(parcel->delivery->body));
@@ -147,8 +152,10 @@ static bool do_ask(
 
 static bool do_is_same(void *io, const struct delivery *a, const struct delivery *b)
 {
-	(void)io;
-	return message_is_same(a, b);
+	const struct pool_runtime *runtime = io;
+
+	return message_is_same(a, b) ||
+	       order_twins_are(&runtime->world->order, account_id(a->body), account_id(b->body));
 }
 
 static bool do_allow_slots(void *io, uint16_t slots)
@@ -184,10 +191,10 @@ static void on_given_up(struct pool_runtime *runtime, const struct notice *notic
 		notice->reason, &facts);
 }
 
-static void check_id(const struct notice *notice)
+static void check_id(const struct pool_runtime *runtime, const struct notice *notice)
 {
 	if (notice->delivery)
-		check_answer(notice->delivery, notice->output);
+		check_answer(runtime, notice->delivery, notice->output);
 }
 
 static void do_emit(void *io, const struct notice *notice)
@@ -206,7 +213,7 @@ static void do_emit(void *io, const struct notice *notice)
 	steer_told(runtime, notice);
 	blame_told(runtime, notice);
 	order_told(runtime, notice);
-	check_id(notice);
+	check_id(runtime, notice);
 	if (notice->kind == NOTICE_WORKER_OVERDUE)
 		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)

@@ -6,6 +6,7 @@
 #include "sim/link.h"
 #include "sim/order_facts.h"
 #include "sim/order_turns.h"
+#include "sim/order_twins.h"
 #include "sim/world.h"
 
 #define SILENCE MTIME_MINUTE
@@ -45,7 +46,7 @@ static void put(struct hand *hand, uint32_t id, uint64_t tag)
 
 	sim_require(held->state == HAND_NONE, "message %u comes twice on one channel", id);
 	sim_require(hand->count < HAND_MAX, "a hand over its size");
-	*held = (struct held){.state = HAND_WAITING, .life = held->life + 1, .tag = tag};
+	*held = (struct held){.state = HAND_WAITING, .life = ++hand->lives, .tag = tag};
 	hand->ids[hand->count++] = id;
 }
 
@@ -145,6 +146,7 @@ static void on_delivery(struct pool_runtime *runtime, const struct delivery *del
 {
 	uint32_t id = account_id(delivery->body);
 	struct ordered *ordered = ordered_at(runtime, id);
+	uint32_t expected;
 
 	check_facts(ordered, delivery, id);
 	sim_trace("message %u comes%s, session %u%s", id, delivery->redelivered ? " again" : "",
@@ -153,6 +155,10 @@ static void on_delivery(struct pool_runtime *runtime, const struct delivery *del
 		give_up(runtime, NULL);
 	if (!ordered->key)
 		return;
+	expected = first_detached(runtime, ordered);
+	if (expected != id && delivery->redelivered &&
+		order_twins_are(order_of(runtime), expected, id))
+		order_twins_exchange(runtime, expected, id);
 	if (first_detached(runtime, ordered) == id) {
 		attach(runtime, id, delivery->tag);
 		return;

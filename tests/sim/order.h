@@ -24,6 +24,7 @@ struct ordered {
 	uint8_t key; /* 0: it has none, or an invalid one */
 	bool is_high;
 	uint64_t instance;
+	uint32_t twins;   /* the first one of those that are equal; 0: no other one is */
 	bool has_passed;  /* those behind it in its lane may begin */
 	bool is_gone;     /* the broker has it no more */
 	bool is_acked;    /* by a pool; the broker may not know it yet */
@@ -35,6 +36,7 @@ struct ordered {
 struct order {
 	bool is_on;     /* this run has sessions */
 	bool is_single; /* the queue has a single active consumer */
+	bool has_twins; /* some messages are equal (order_twins.h) */
 	struct session_config config;
 	uint16_t prefetch;
 	uint32_t keys;        /* in use */
@@ -67,14 +69,14 @@ struct held {
 	bool is_aborted; /* RUNNING: what is not done of it goes where `rest` says */
 	enum session_queued rest;
 	uint16_t failures;
-	uint32_t life; /* so often it came as a message that is not in hand */
+	uint32_t life; /* counts what came to the pool and was not in hand */
 	uint64_t tag;
 	mtime due; /* PARKED */
 };
 
 /* What a pool has in hand. */
 struct hand {
-	uint32_t count;
+	uint32_t count, lives;
 	uint32_t ids[HAND_MAX]; /* in order of their arrival */
 	struct held held[ACCOUNT_MESSAGES_MAX + 1];
 	bool is_paused[ORDER_KEYS_MAX + 1];

@@ -2,6 +2,7 @@
 #include "amqp/table.h"
 #include "sim/cover.h"
 #include "sim/fail.h"
+#include "sim/order_twins.h"
 #include "sim/world.h"
 
 #define SESSIONS_EVERY 4 /* seeds */
@@ -59,6 +60,7 @@ void order_choose(struct world *world)
 	order->keys = 1 + random_below(random, ORDER_KEYS_MAX);
 	order->keyed_share = random_chance(random, 500) ? 1000 : random_below(random, 1000);
 	order->is_required = random_chance(random, 200);
+	order->has_twins = random_chance(random, 500);
 	order->config = (struct session_config){.is_on = true,
 		.takeover_delay = MTIME_NEVER,
 		.is_return_free = random_chance(random, 500)};
@@ -134,5 +136,6 @@ uint8_t order_arrive(struct world *world, uint32_t id, bool *is_invalid, struct 
 	message->key = (uint8_t)(1 + (a < b ? a : b));
 	message->is_high = priority >= PRIORITY_HIGH;
 	put_key(random, message->key, headers);
+	order_twins_choose(world, id);
 	return priority;
 }
