@@ -22,7 +22,7 @@ $(preloaded_libraries): $(BUILD)/%.so: tests/fault/%.c
 	@$(CC) $(filter-out -Isupervisor -Iworker-sdk -MMD -MP,$(ALL_CFLAGS)) -fPIC -shared -o $@ $<
 
 # The tools' own tests are system tests: a row that hurts nothing would be clean.
-$(addprefix $(BUILD)/tests/system/,fault_tools_proxy consume_links): $(BUILD)/tests/fault/proxy.o $(BUILD)/tests/fault/proxy_link.o
+$(addprefix $(BUILD)/tests/system/,fault_tools_proxy consume_links session_hostile): $(BUILD)/tests/fault/proxy.o $(BUILD)/tests/fault/proxy_link.o
 
 faults: $(preloaded_libraries) $(every_fault_program) $(BUILD)/wpool $(BUILD)/wpool-crash workers
 	@[ -n "$(chosen_rows)" ] || { echo "faults: no row $(ROW)"; exit 2; }

@@ -87,6 +87,34 @@ START_TEST(a_message_without_a_usable_key_is_given_up)
 }
 END_TEST
 
+/* Headers of other types, each of which 3.10 can store. */
+static const amqp_field_value_t not_keys[] = {
+	{AMQP_FIELD_KIND_TABLE, {.table = {0, NULL}}},
+	{AMQP_FIELD_KIND_ARRAY, {.array = {0, NULL}}},
+	{AMQP_FIELD_KIND_BOOLEAN, {.boolean = 1}},
+	{AMQP_FIELD_KIND_F64, {.f64 = 7.0}},
+	{AMQP_FIELD_KIND_DECIMAL, {.decimal = {0, 7}}},
+};
+
+START_TEST(a_header_of_another_type_is_no_key)
+{
+	struct proc *proc = serve("header:session", "retry: {delay: [100ms]}");
+	for (size_t i = 0; i < sizeof not_keys / sizeof *not_keys; i++) {
+		amqp_table_entry_t entry = {amqp_cstring_bytes("session"), not_keys[i]};
+		amqp_basic_properties_t properties = {
+			._flags = AMQP_BASIC_HEADERS_FLAG, .headers = {1, &entry}};
+		client_publish(fixture.client, fixture.queue, "unfit", 5, &properties);
+		struct message *dead = client_take(fixture.client, fixture.dead);
+		ck_assert(message_header_is(dead, "x-wpool-reason", "bad-session"));
+		message_free(dead);
+	}
+	post("a", "fits", NULL, NULL);
+	client_expect(fixture.client, fixture.replies, "fits");
+	ck_assert_int_eq(fixture_witnessed(NULL), 1);
+	fixture_stop(proc);
+}
+END_TEST
+
 /* ---------- failures and slices ---------- */
 
 static void expect_replies(const char *const bodies[])
@@ -282,7 +310,7 @@ int main(void)
 	return SYSTEM_RUN("session_messages",
 		{a_task_carries_its_key, sizeof sources / sizeof *sources},
 		{a_message_without_a_usable_key_is_given_up, 1},
-		{slices_and_attempts_keep_their_place, 2},
+		{a_header_of_another_type_is_no_key, 1}, {slices_and_attempts_keep_their_place, 2},
 		{a_dead_letter_has_what_was_counted_in_memory, 1},
 		{a_replayed_dead_letter_finds_its_session, 1},
 		{an_unfit_message_waits_for_its_turn, 1}, {a_redelivered_message_is_known_again, 1},
