@@ -193,6 +193,65 @@ START_TEST(what_is_no_token_is_dropped)
 }
 END_TEST
 
+/* Anyone who may publish to the queue can do this; wait_ms and orderly are meant to skip the delay,
+ * and no epoch can follow the highest one. */
+static void forge_token(const char *epoch, const char *orderly)
+{
+	client_send(fixture.client, scratch_text("%s.token", fixture.queue),
+		scratch_text("{\"wpool_token\":1,\"holder\":\"forger\",\"epoch\":%s,\"counter\":0,"
+			     "\"window\":100,\"wait_ms\":0,\"orderly\":%s,\"deaths\":9}\n",
+			epoch, orderly));
+}
+
+static const struct {
+	const char *epoch, *orderly;
+} forged[] = {{"1000", "false"}, {"1099511627775", "true"}};
+
+/* The holder ends what it runs, as after a lost lease, takes the token over, and runs it again. */
+START_TEST(a_forged_token_is_taken_over)
+{
+	struct proc *active = start_active();
+
+	post("a", "a1", true);
+	proc_expect(active, "begins a1");
+	post("a", "a2", false);
+	forge_token(forged[_i].epoch, forged[_i].orderly);
+	proc_expect(active, "active: has the token");
+	fixture_release("end");
+	proc_expect(active, "begins a1");
+	proc_expect(active, "begins a2");
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	expect_once_in_order("a1\na2\n");
+	fixture_stop(active);
+	broker_expect_messages(fixture.broker, scratch_text("%s.token", fixture.queue), 1);
+}
+END_TEST
+
+/* With the queue goes the token that was unacked: the holder publishes another one, and a standby
+ * knows it. */
+START_TEST(a_deleted_token_is_published_again)
+{
+	struct proc *active = start_active(), *standby = start_standby();
+
+	post("a", "a1", true);
+	proc_expect(active, "begins a1");
+	client_purge(fixture.client, scratch_text("%s.token", fixture.queue));
+	client_delete(fixture.client, scratch_text("%s.token", fixture.queue));
+	post("a", "a2", false);
+	fixture_release("end");
+	broker_expect_messages(fixture.broker, scratch_text("%s.token", fixture.queue), 1);
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	ck_assert_int_eq(fixture_witnessed("a1"), 1);
+	ck_assert_int_eq(fixture_witnessed("a2"), 1);
+	fixture_stop(active);
+	proc_expect(standby, "active: has the token");
+	post("a", "a3", false);
+	proc_expect(standby, "begins a3");
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	fixture_stop(standby);
+}
+END_TEST
+
 /* From three deaths in a row on, what was redelivered runs alone and is named in the token. So the
  * message with which the next holder dies, too, is found. */
 START_TEST(a_message_that_ends_each_supervisor_is_given_up)
@@ -289,6 +348,8 @@ int main(void)
 		{a_drained_supervisor_is_replaced_at_once, 1},
 		{the_workers_of_a_stopped_supervisor_end_with_its_lease, 1},
 		{an_alarm_of_the_broker_costs_no_token, 1}, {what_is_no_token_is_dropped, 1},
+		{a_forged_token_is_taken_over, sizeof forged / sizeof *forged},
+		{a_deleted_token_is_published_again, 1},
 		{a_message_that_ends_each_supervisor_is_given_up, 1},
 		{another_prefetch_stands_by, 1}, {a_consumer_without_a_token_is_named, 1},
 		{a_replaced_pool_passes_its_token_on, 1});
