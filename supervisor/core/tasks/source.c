@@ -13,11 +13,22 @@
 #define WIDE_WINDOW     256
 #define ACK_WAIT        (10 * MTIME_MS)
 
-void source_init(struct source *source, const struct effects *effects, void *io)
+/* Tasks of sessions end in another order than they came: those of one key run in a row, and one key
+ * may have many. But when one of these ends, one ack covers all that others did meanwhile. So acks
+ * out of order wait longer; and while acks in order come at this rate, they wait for them for as
+ * long as it takes, in a full window, too: then tasks of one key, which run one at a time, limit
+ * the rate, and other messages could not raise it for long. */
+#define ACK_WAIT_IN_SESSIONS (5 * ACK_WAIT)
+#define ORDERED_IN_ACK_WAIT  16
+#define ORDERED_ACK_GAP      MTIME_MS
+#define SHARE_FOR_SPACE      4
+
+void source_init(struct source *source, bool has_sessions, const struct effects *effects, void *io)
 {
 	/* Older than 0: io may number epochs from 0 or from 1. */
 	*source = (struct source){.effects = effects,
 		.io = io,
+		.has_sessions = has_sessions,
 		.epoch = UINT32_MAX,
 		.request = SOURCE_UNDECIDED,
 		.ripe_since = MTIME_NEVER};
@@ -194,6 +205,7 @@ static void flush_prefix(struct source *source)
 	}
 	if (count)
 		source->effects->ack(source->io, highest, count > 1);
+	source->ordered += count;
 }
 
 static bool may_ack(const struct source *source)
@@ -213,19 +225,50 @@ void source_flush(struct source *source)
 	source->ripe_since = MTIME_NEVER;
 }
 
+static bool waits_for_order(const struct source *source)
+{
+	return source->has_sessions && source->window >= WIDE_WINDOW;
+}
+
 static bool may_wait(const struct source *source, bool is_hungry)
 {
 	bool has_space = source->open < source->window;
 	uint32_t share = source->window >= WIDE_WINDOW ? SINGLES_SHARE : SHARE_OF_WINDOW;
-	return source->request == SOURCE_CONSUME && !source->has_gap &&
-	       source->ripe < source->open && (has_space || !is_hungry) &&
-	       source->ripe * share < source->window;
+	if (source->request != SOURCE_CONSUME || source->has_gap || source->ripe >= source->open)
+		return false;
+	return waits_for_order(source) ||
+	       ((has_space || !is_hungry) && source->ripe * share < source->window);
 }
 
-/* Ack those that have waited for a whole ACK_WAIT; the others wait for one more. */
-static void flush_aged(struct source *source)
+static void measure_order(struct source *source, mtime now)
+{
+	mtime span = now - source->measured_at;
+	if (span < ACK_WAIT)
+		return;
+	bool is_fast = (mtime)source->ordered * ACK_WAIT >= ORDERED_IN_ACK_WAIT * span;
+	source->is_ordered = is_fast && waits_for_order(source);
+	source->ordered = 0;
+	source->measured_at = now;
+}
+
+static bool is_prefix_ripe(const struct source *source, mtime now)
+{
+	bool is_enough =
+		source->ripe >= ACKS_TOGETHER || source->ripe * SHARE_OF_WINDOW >= source->window;
+	return is_enough &&
+	       (!waits_for_order(source) || now - source->ordered_at >= ORDERED_ACK_GAP);
+}
+
+/* Ack those that have waited for a whole round; the others wait for one more. */
+static void flush_aged(struct source *source, mtime now)
 {
 	struct link *next;
+	mtime wait = waits_for_order(source) ? ACK_WAIT_IN_SESSIONS : ACK_WAIT;
+	if (source->is_ordered)
+		source->aged_at = now;
+	if (now - source->aged_at < wait)
+		return;
+	source->aged_at = now;
 	for (struct link *link = source->released.next; link != &source->released; link = next) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, released);
 		next = link->next;
@@ -236,8 +279,19 @@ static void flush_aged(struct source *source)
 	}
 }
 
+/* Acks in order do not come, and the broker can send nothing: ack singly so many that it can, the
+ * earliest ones: the broker searches for each from its oldest delivery on. */
+static void make_space(struct source *source)
+{
+	flush_prefix(source);
+	for (uint32_t left = source->window / SHARE_FOR_SPACE; left > 0 && source->ripe; left--)
+		settle(source, CONTAINER_OF(source->released.next, struct delivery, released));
+}
+
 void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
 {
+	if (source->has_sessions)
+		measure_order(source, now);
 	if (!may_wait(source, is_hungry)) {
 		source_flush(source);
 		return;
@@ -245,15 +299,18 @@ void source_flush_ripe(struct source *source, bool is_hungry, mtime now)
 	if (!source->ripe)
 		return;
 	if (source->ripe_since == MTIME_NEVER)
-		source->ripe_since = now;
+		source->ripe_since = source->aged_at = now;
 	bool is_due = now - source->ripe_since >= ACK_WAIT;
-	if (is_due || source->ripe >= ACKS_TOGETHER ||
-		source->ripe * SHARE_OF_WINDOW >= source->window)
+	if (is_due || is_prefix_ripe(source, now)) {
 		flush_prefix(source);
+		source->ordered_at = now;
+	}
 	if (is_due) {
-		flush_aged(source);
+		flush_aged(source, now);
 		source->ripe_since = now;
 	}
+	if (source->open >= source->window && is_hungry && !source->is_ordered)
+		make_space(source);
 	if (!source->ripe)
 		source->ripe_since = MTIME_NEVER;
 }

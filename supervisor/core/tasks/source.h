@@ -1,9 +1,9 @@
 /* A source: one queue on one channel, its epoch, and the ledger of unacked deliveries. Layer: core.
  * The only place that acks: a RELEASED delivery is acked at the end of the turn or, while other
- * acks are expected, at most 20 ms later. The ledger is a list in order of tag and not a ring,
- * because one delivery may be unacked for minutes while millions pass. Owns the RELEASED
- * deliveries. Never acks in an epoch that is over, never after SOURCE_CLOSE was requested, and
- * never tag 0. */
+ * acks are expected, at most 20 ms later, or longer with sessions. The ledger is a list in order of
+ * tag and not a ring, because one delivery may be unacked for minutes while millions pass. Owns the
+ * RELEASED deliveries. Never acks in an epoch that is over, never after SOURCE_CLOSE was requested,
+ * and never tag 0. */
 #ifndef CORE_TASKS_SOURCE_H
 #define CORE_TASKS_SOURCE_H
 
@@ -36,12 +36,19 @@ struct source {
 	uint32_t open;     /* how many are in unacked */
 	size_t bytes;      /* of their bodies and properties */
 	uint32_t ripe;     /* how many are in released */
-	mtime ripe_since; /* the first one came, or the list was last examined; MTIME_NEVER: none */
+	mtime ripe_since;  /* the first one came, or acks were last due; MTIME_NEVER: none */
+	mtime aged_at;     /* when the list was last examined for those that waited for too long */
+	/* with sessions */
+	bool has_sessions;
+	bool is_ordered;  /* acks in order came fast in the last measure */
+	uint32_t ordered; /* such acks since measured_at */
+	mtime measured_at;
+	mtime ordered_at;   /* the last of them */
 	uint64_t aside_tag; /* deliveries up to this tag do not count in the window */
 	uint32_t aside;     /* how many of those are unacked */
 };
 
-void source_init(struct source *, const struct effects *, void *io);
+void source_init(struct source *, bool has_sessions, const struct effects *, void *io);
 
 /* Set the present request: one effect, repeated when a channel opens that it does not fit. */
 void source_consume(struct source *, uint32_t window);
@@ -82,7 +89,9 @@ void source_flush(struct source *);
  * broker half as much as one for each. While answers are expected, acks wait for 20 ms at most.
  * Acks in order wait until they are an eighth of the window. In a wide window, acks out of order
  * wait for those before them, until all that wait are half of the window. is_hungry: no task waits
- * for a worker; then acks of a full window do not wait. */
+ * for a worker; then acks of a full window do not wait. With sessions and a wide window, acks out
+ * of order wait for 100 ms at most, however many they are; and for longer, also in a full window,
+ * while acks in order come fast. */
 void source_flush_ripe(struct source *, bool is_hungry, mtime now);
 /* When the next flush is due, without any event; MTIME_NEVER: no ack waits. */
 mtime source_deadline(const struct source *);

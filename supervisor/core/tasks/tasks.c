@@ -16,9 +16,9 @@ enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint
 {
 	*tasks = (struct tasks){
 		.context = context, .send_again = MTIME_NEVER, .delivered_at = MTIME_NEVER};
-	source_init(&tasks->source, context->effects, context->io);
-	pace_init(&tasks->pace, &context->config, context->now);
 	bool has_sessions = context->config.session.is_on;
+	source_init(&tasks->source, has_sessions, context->effects, context->io);
+	pace_init(&tasks->pace, &context->config, context->now);
 	if (has_sessions) {
 		tasks->rests_since = MTIME_NEVER;
 		tasks->is_standby = context->config.session.takeover_delay != MTIME_NEVER;

@@ -1,5 +1,8 @@
 /* When what is released is acked: at once, or together with others. */
+#include "unit/support/core/keyed.h"
 #include "unit/support/core/ledger.h"
+
+#include <stdio.h>
 
 static void flush_at(struct ledger *ledger, mtime now, const char *wanted)
 {
@@ -150,6 +153,185 @@ START_TEST(acks_do_not_wait_when_consuming_stops)
 }
 END_TEST
 
+/* ---------- with sessions ---------- */
+
+#define WIDE 256
+
+/* Deliveries of a source with sessions, by tag. */
+struct keyed_ledger {
+	struct ledger ledger;
+	struct delivery *deliveries[3 * WIDE + 1];
+	uint64_t last;
+};
+
+static void keyed_open(struct keyed_ledger *keyed, uint64_t last)
+{
+	while (keyed->last < last) {
+		struct delivery *delivery = rig_delivery(++keyed->last);
+		keyed->deliveries[keyed->last] = delivery;
+		source_open(&keyed->ledger.source, delivery);
+	}
+}
+
+static void keyed_begin(struct keyed_ledger *keyed, uint32_t window, uint64_t last)
+{
+	*keyed = (struct keyed_ledger){0};
+	struct source *source = &keyed->ledger.source;
+	source_init(source, true, &rig_effects, &keyed->ledger.rig);
+	source_up(source, 1);
+	source_consume(source, window);
+	keyed_open(keyed, last);
+	rig_forget(&keyed->ledger.rig);
+}
+
+static void keyed_release(struct keyed_ledger *keyed, uint64_t first, uint64_t last)
+{
+	for (uint64_t tag = first; tag <= last; tag++)
+		source_release(keyed->deliveries[tag]);
+}
+
+static void keyed_flush(struct keyed_ledger *keyed, bool is_hungry, mtime at_ms, const char *wanted)
+{
+	source_flush_ripe(&keyed->ledger.source, is_hungry, at_ms * MTIME_MS);
+	rig_expect(&keyed->ledger.rig, wanted);
+}
+
+START_TEST(with_sessions_acks_out_of_order_wait_longer)
+{
+	struct keyed_ledger keyed;
+	keyed_begin(&keyed, WIDE, WIDE - 1);
+	keyed_release(&keyed, 3, WIDE - 2); /* far more than half of the window */
+	keyed_flush(&keyed, true, 0, "");
+	source_release(keyed.deliveries[1]);
+	keyed_flush(&keyed, true, 1, "ack 1");
+	keyed_release(&keyed, 2, 2);
+	keyed_flush(&keyed, true, 2, "ack 254*");
+	keyed_open(&keyed, WIDE + 1);
+	keyed_release(&keyed, WIDE, WIDE);
+	for (mtime at_ms = 100; at_ms < 200; at_ms += 10)
+		keyed_flush(&keyed, true, at_ms, "");
+	keyed_flush(&keyed, true, 200, "ack 256");
+	ledger_end(&keyed.ledger);
+}
+END_TEST
+
+START_TEST(with_sessions_a_small_window_waits_for_no_ack)
+{
+	struct keyed_ledger keyed;
+	keyed_begin(&keyed, WIDE - 1, WIDE - 1);
+	keyed_release(&keyed, 3, 3);
+	keyed_flush(&keyed, false, 0, "");
+	keyed_flush(&keyed, true, 0, "ack 3");
+	ledger_end(&keyed.ledger);
+}
+END_TEST
+
+/* Each costs the broker as much as twenty messages that are covered by another ack. */
+START_TEST(with_sessions_acks_in_order_wait_for_a_millisecond)
+{
+	struct keyed_ledger keyed;
+	keyed_begin(&keyed, WIDE, WIDE - 1);
+	keyed_release(&keyed, 1, 64);
+	keyed_flush(&keyed, false, 1, "ack 64*");
+	keyed_release(&keyed, 65, 128);
+	keyed_flush(&keyed, false, 1, "");
+	keyed_flush(&keyed, false, 2, "ack 128*");
+	ledger_end(&keyed.ledger);
+}
+END_TEST
+
+/* The first message of the window is not done for long. A quarter of the window is enough. */
+START_TEST(a_full_window_without_acks_in_order_gets_space)
+{
+	struct keyed_ledger keyed;
+	keyed_begin(&keyed, WIDE, WIDE);
+	keyed_release(&keyed, 2, WIDE - 1);
+	keyed_flush(&keyed, false, 0, ""); /* other tasks run meanwhile */
+	ck_assert_uint_eq(keyed.ledger.source.open, WIDE);
+	source_flush_ripe(&keyed.ledger.source, true, 0);
+	ck_assert_uint_eq(keyed.ledger.source.open, WIDE - WIDE / 4);
+	ck_assert(strncmp(keyed.ledger.rig.done, "ack 2, ack 3, ack 4, ", 21) == 0);
+	ledger_end(&keyed.ledger);
+}
+END_TEST
+
+START_TEST(with_sessions_acks_wait_while_acks_in_order_come_fast)
+{
+	struct keyed_ledger keyed;
+	keyed_begin(&keyed, 3 * WIDE, 3 * WIDE - 1);
+	keyed_release(&keyed, 3 * WIDE - 1, 3 * WIDE - 1);
+	keyed_flush(&keyed, true, 1000, "");
+	mtime at_ms = 1000;
+	for (uint64_t last = 16; last <= 20 * 16; last += 16) {
+		char wanted[32];
+		snprintf(wanted, sizeof wanted, "ack %d*", (int)last);
+		keyed_release(&keyed, last - 15, last);
+		keyed_flush(&keyed, true, at_ms += 10, wanted);
+	}
+	while (at_ms < 1300)
+		keyed_flush(&keyed, true, at_ms += 10, "");
+	keyed_flush(&keyed, true, at_ms + 10, "ack 767");
+	ledger_end(&keyed.ledger);
+}
+END_TEST
+
+/* The window is full again 10 ms after so many acks in order, and all but one task have ended. */
+static void keyed_begin_full(struct keyed_ledger *keyed, uint64_t in_order)
+{
+	keyed_begin(keyed, WIDE, WIDE);
+	keyed_flush(keyed, false, 100, "");
+	keyed_release(keyed, 1, in_order);
+	source_flush_ripe(&keyed->ledger.source, false, 110 * MTIME_MS - 1);
+	keyed_open(keyed, WIDE + in_order);
+	keyed_release(keyed, in_order + 2, WIDE + in_order);
+	rig_forget(&keyed->ledger.rig);
+}
+
+START_TEST(a_full_window_waits_while_acks_in_order_come_fast)
+{
+	struct keyed_ledger keyed;
+	keyed_begin_full(&keyed, 32);
+	keyed_flush(&keyed, true, 110, "");
+	for (mtime at_ms = 111; at_ms < 120; at_ms++)
+		keyed_flush(&keyed, true, at_ms, "");
+	ck_assert_int_le(source_deadline(&keyed.ledger.source), 120 * MTIME_MS);
+	source_flush_ripe(&keyed.ledger.source, true, 120 * MTIME_MS);
+	ck_assert_uint_eq(keyed.ledger.source.open, WIDE - WIDE / 4);
+	ledger_end(&keyed.ledger);
+}
+END_TEST
+
+START_TEST(a_full_window_does_not_wait_for_slow_acks_in_order)
+{
+	struct keyed_ledger keyed;
+	keyed_begin_full(&keyed, 15);
+	source_flush_ripe(&keyed.ledger.source, true, 110 * MTIME_MS);
+	ck_assert_uint_eq(keyed.ledger.source.open, WIDE - WIDE / 4);
+	ledger_end(&keyed.ledger);
+}
+END_TEST
+
+START_TEST(a_pool_with_sessions_waits_longer)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(3);
+	config.prefetch = 1000;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a b c");
+	rig_expect(&rig, "send 0:1, send 1:2, send 2:3");
+	keyed_answer(&rig, 1, 200, "");
+	rig_wait(&rig, 10 * MTIME_MS);
+	rig_wait(&rig, 10 * MTIME_MS);
+	rig_expect(&rig, "");
+	keyed_answer(&rig, 0, 200, "");
+	rig_wait(&rig, 10 * MTIME_MS);
+	rig_expect(&rig, "ack 2*");
+	rig_end(&rig);
+}
+END_TEST
+
+/* ---------- in a pool ---------- */
+
 /* A pool with a wide window, one task done and two others at work. */
 static void begin_waiting(struct rig *rig)
 {
@@ -238,6 +420,14 @@ static Suite *acks_suite(void)
 		acks_out_of_order_wait_a_little_longer, many_acks_are_sent_at_once,
 		a_small_window_waits_for_no_ack, acks_out_of_order_wait_in_a_wide_window,
 		acks_do_not_wait_when_consuming_stops);
+	UNIT_CASE(suite, "sessions", with_sessions_acks_out_of_order_wait_longer,
+		with_sessions_a_small_window_waits_for_no_ack,
+		with_sessions_acks_in_order_wait_for_a_millisecond,
+		with_sessions_acks_wait_while_acks_in_order_come_fast,
+		a_full_window_without_acks_in_order_gets_space,
+		a_full_window_waits_while_acks_in_order_come_fast,
+		a_full_window_does_not_wait_for_slow_acks_in_order,
+		a_pool_with_sessions_waits_longer);
 	UNIT_CASE(suite, "pool", a_pool_acks_in_time, a_draining_pool_acks_at_once,
 		a_paused_pool_acks_at_once, acks_of_a_lost_channel_are_dropped,
 		a_full_window_waits_for_no_ack);

@@ -20,7 +20,7 @@ static void bench_with(struct bench *bench, mtime pipe_wait)
 				 &rig_effects, &bench->rig),
 		RC_OK);
 	dispatch_configure(&bench->dispatch, pipe_wait);
-	source_init(&bench->source, &rig_effects, &bench->rig);
+	source_init(&bench->source, false, &rig_effects, &bench->rig);
 	source_up(&bench->source, 1);
 	for (uint16_t i = 0; i < SLOTS; i++) {
 		dispatch_add_slot(&bench->pipes[i], i);

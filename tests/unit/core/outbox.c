@@ -26,7 +26,7 @@ static struct bench *bench_new(const struct effects *effects, uint64_t parcels)
 {
 	struct bench *bench = calloc(1, sizeof *bench);
 	ck_assert_int_eq(outbox_init(&bench->outbox, effects, &bench->rig), RC_OK);
-	source_init(&bench->source, &rig_effects, &bench->rig);
+	source_init(&bench->source, false, &rig_effects, &bench->rig);
 	for (uint64_t tag = 1; tag <= parcels; tag++) {
 		bench->deliveries[tag] = rig_delivery(tag);
 		bench->deliveries[tag]->source = &bench->source;

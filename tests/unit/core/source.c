@@ -154,7 +154,7 @@ END_TEST
 START_TEST(epochs_start_at_zero_or_one_and_wrap)
 {
 	struct source source;
-	source_init(&source, &rig_effects, NULL);
+	source_init(&source, false, &rig_effects, NULL);
 	ck_assert(source_is_newer(&source, 0) && source_is_newer(&source, 1));
 	ck_assert(!source_is_current(&source, UINT32_MAX));
 	source_up(&source, 7);

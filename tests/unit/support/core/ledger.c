@@ -3,7 +3,7 @@
 void ledger_init(struct ledger *ledger)
 {
 	*ledger = (struct ledger){0};
-	source_init(&ledger->source, &rig_effects, &ledger->rig);
+	source_init(&ledger->source, false, &rig_effects, &ledger->rig);
 	source_up(&ledger->source, 1);
 }
 
