@@ -114,7 +114,7 @@ static void audit_lane(
 		{
 			const struct delivery *delivery =
 				CONTAINER_OF(link, struct delivery, in_lane);
-			assert(delivery->session == session && !delivery->is_dropped);
+			assert(delivery->session == session);
 			assert(delivery->state != DELIVERY_RELEASED);
 			is_detached |= lane->detached == delivery;
 			assert(is_detached == delivery_is_detached(delivery));
@@ -125,6 +125,23 @@ static void audit_lane(
 	const struct link *first = list_first(&lane->open);
 	assert(!first || CONTAINER_OF(first, struct delivery, in_lane)->state != DELIVERY_SETTLED ||
 		CONTAINER_OF(first, struct delivery, in_lane) == lane->detached);
+}
+
+/* A suspect among them that waits for a worker is not counted: it waits for its redelivery. */
+static void audit_lost(const struct sessions *sessions, struct ledger_counts *counts)
+{
+	for
+		EACH(link, &sessions->lost)
+		{
+			const struct delivery *delivery =
+				CONTAINER_OF(link, struct delivery, in_lane);
+			assert(!delivery->session && !delivery->source);
+			assert(delivery->state != DELIVERY_RELEASED);
+			assert(!list_is_empty(&delivery->place) ==
+				(delivery->state == DELIVERY_SENT));
+			count_state(counts, delivery->state);
+			counts->queued -= delivery->state == DELIVERY_QUEUED;
+		}
 }
 
 static void audit_session(const struct sessions *sessions, const struct session *session,
@@ -168,7 +185,8 @@ static void audit_sessions(const struct pool *pool, struct ledger_counts *counts
 	assert(memcmp(by_state, sessions->by_state, sizeof by_state) == 0);
 	assert(memcmp(waiting_in, sessions->waiting_in, sizeof waiting_in) == 0);
 	assert(waiting == sessions->waiting_count && active == sessions->active);
-	assert(detached.open == sessions->detached);
+	audit_lost(sessions, &detached);
+	assert(detached.open == sessions->detached && detached.settled == sessions->settled);
 	counts->queued += detached.queued;
 	counts->sent += detached.sent;
 	counts->answered += detached.answered;

@@ -224,6 +224,11 @@ static void ignore_confirm(void *ctx, uint64_t instance, enum publish_fate fate)
 	(void)ctx, (void)instance, (void)fate;
 }
 
+static void ignore_delivered(void *ctx, uint64_t instance, uint64_t tag)
+{
+	(void)ctx, (void)instance, (void)tag;
+}
+
 static void ignore_limit(void *ctx, uint64_t instance)
 {
 	(void)ctx, (void)instance;
@@ -246,8 +251,8 @@ void run_on_fake(struct script *script, enum broker_release release, run_choose 
 	*ret = (struct trace){0};
 	run->script = script;
 	run->now = MTIME_SECOND;
-	run->watch = (struct broker_watch){
-		ignore_stored, ignore_settled, ignore_confirm, ignore_limit, NULL};
+	run->watch = (struct broker_watch){ignore_stored, ignore_settled, ignore_confirm,
+		ignore_delivered, ignore_limit, NULL};
 	random_init(&run->random, 1);
 	run->side.fake = broker_new(&run->random, &run->watch);
 	snprintf(run->side.name, sizeof run->side.name, "the fake broker");

@@ -86,7 +86,7 @@ static void on_settled(void *ctx, uint64_t instance, bool acked, bool requeued)
 		acked      ? "acked"
 		: requeued ? "requeued"
 			   : "rejected");
-	order_settled(account->order, id, requeued);
+	order_settled(account->order, id, instance, requeued);
 	if (requeued)
 		on_requeued(account, instance);
 	else if (acked)
@@ -106,6 +106,13 @@ static void on_confirm(void *ctx, uint64_t for_instance, enum publish_fate fate)
 		account->may_ack[for_instance] = true;
 }
 
+static void on_delivered(void *ctx, uint64_t instance, uint64_t tag)
+{
+	struct account *account = ctx;
+
+	order_delivered(account->order, instance, tag);
+}
+
 /* The broker's own policy, and no promise of ours. */
 static void on_limit(void *ctx, uint64_t instance)
 {
@@ -118,7 +125,8 @@ static void on_limit(void *ctx, uint64_t instance)
 
 struct broker_watch account_watch(struct account *account)
 {
-	return (struct broker_watch){on_stored, on_settled, on_confirm, on_limit, account};
+	return (struct broker_watch){
+		on_stored, on_settled, on_confirm, on_delivered, on_limit, account};
 }
 
 void account_done(struct account *account, uint64_t instance, uint32_t id)

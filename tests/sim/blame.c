@@ -45,6 +45,8 @@ static bool is_known_suspect(const struct pool_runtime *runtime, const struct wo
 
 	if (order_has_key(account->order, task->id))
 		return runtime->hand.held[task->id].is_suspect;
+	if (account->order->is_on)
+		was_open = order_loose_find(runtime, delivery)->is_suspect;
 	if (task->instance == 0)
 		return delivery->is_suspect;
 	return was_open || account->facts[task->instance].suspect;

@@ -43,6 +43,8 @@ struct broker_watch {
 	void (*on_settled)(void *ctx, uint64_t instance, bool acked, bool requeued);
 	/* The broker sends the confirm of a publish that broker_note_publish announced. */
 	void (*on_confirm)(void *ctx, uint64_t for_instance, enum publish_fate fate);
+	/* A consumer with acks gets an instance. */
+	void (*on_delivered)(void *ctx, uint64_t instance, uint64_t tag);
 	/* An instance was returned more often than its queue allows, and is gone. */
 	void (*on_limit)(void *ctx, uint64_t instance);
 	void *ctx;

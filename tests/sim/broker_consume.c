@@ -285,6 +285,7 @@ static void deliver(struct broker_connection *connection, uint16_t number,
 	struct consumer_entry *entry, struct stored *stored)
 {
 	struct broker_channel *channel = &connection->channels[number];
+	const struct broker_watch *watch = connection->broker->watch;
 	struct text properties = queue_properties(connection->broker, stored);
 	amqp_basic_deliver_t deliver = {
 		.consumer_tag = amqp_cstring_bytes(entry->tag),
@@ -296,6 +297,8 @@ static void deliver(struct broker_connection *connection, uint16_t number,
 	send(connection, number, AMQP_BASIC_DELIVER_METHOD, &deliver);
 	peer_send_content(&connection->out, number, properties, stored_body(stored));
 	keep_unacked(connection->broker, channel, entry, stored);
+	if (!entry->no_ack)
+		watch->on_delivered(watch->ctx, stored->instance, stored->tag);
 }
 
 /* It takes no number: the next delivery has the same. */

@@ -11,6 +11,8 @@ int64_t copies_choose_output(uint32_t id);
 /* Check that the policy allows another attempt after `delay`. failed: attempts before this one. */
 void copies_check_retry(
 	const struct settle_policy *, uint32_t id, enum reason, mtime delay, uint32_t failed);
+/* Check that the message may be renewed, at the moment at which that is decided. */
+void copies_check_renewal(const struct delivery *);
 /* The facts of the copy that the parcel must be. known: those of its delivery. A parcel that the
  * policy does not allow ends the run. */
 struct copy_facts copies_of(const struct settle_policy *, const struct parcel *,

@@ -50,11 +50,9 @@ static void do_reject(void *io, uint64_t tag, enum reject how)
 static uint64_t instance_of(const struct pool_runtime *runtime, const struct delivery *delivery)
 {
 	const struct client_link *link = pool_link(runtime);
-	const struct order *order = &runtime->world->order;
-	uint32_t id = account_id(delivery->body);
 
-	if (order_has_key(order, id))
-		return order->message[id].instance;
+	if (runtime->world->order.is_on)
+		return order_instance(runtime, delivery);
 	if (!delivery->source || !link->peer)
 		return 0;
 	return broker_instance_of(link->peer, runtime->channel, delivery->tag);
@@ -153,9 +151,12 @@ static bool do_ask(
 static bool do_is_same(void *io, const struct delivery *a, const struct delivery *b)
 {
 	const struct pool_runtime *runtime = io;
+	bool is_same = message_is_same(a, b) || order_twins_are(&runtime->world->order,
+							account_id(a->body), account_id(b->body));
 
-	return message_is_same(a, b) ||
-	       order_twins_are(&runtime->world->order, account_id(a->body), account_id(b->body));
+	if (is_same)
+		order_loose_same(io, a, b);
+	return is_same;
 }
 
 static bool do_allow_slots(void *io, uint16_t slots)
@@ -216,6 +217,8 @@ static void do_emit(void *io, const struct notice *notice)
 	check_id(runtime, notice);
 	if (notice->kind == NOTICE_WORKER_OVERDUE)
 		start_costs_check_overdue(runtime, &runtime->workers.worker[notice->slot]);
+	if (notice->kind == NOTICE_TASK_RENEWED)
+		copies_check_renewal(notice->delivery);
 	if (notice->kind == NOTICE_TASK_GIVEN_UP)
 		on_given_up(runtime, notice);
 	if (notice->kind == NOTICE_REPLY_DROPPED)

@@ -50,10 +50,13 @@ static void put(struct hand *hand, uint32_t id, uint64_t tag)
 	hand->ids[hand->count++] = id;
 }
 
-static void detach_all(struct hand *hand)
+static void detach_all(struct pool_runtime *runtime)
 {
+	struct hand *hand = &runtime->hand;
+
 	for (uint32_t i = 0; i < hand->count; i++)
 		hand->held[hand->ids[i]].is_detached = true;
+	order_loose_detach(runtime);
 }
 
 static bool is_any_lost(const struct pool_runtime *runtime, uint32_t id)
@@ -151,10 +154,14 @@ static void on_delivery(struct pool_runtime *runtime, const struct delivery *del
 	check_facts(ordered, delivery, id);
 	sim_trace("message %u comes%s, session %u%s", id, delivery->redelivered ? " again" : "",
 		ordered->key, ordered->is_high ? ", high" : "");
-	if (!delivery->redelivered)
+	if (!delivery->redelivered) {
 		give_up(runtime, NULL);
-	if (!ordered->key)
+		order_loose_give_up(runtime, false);
+	}
+	if (!ordered->key) {
+		order_loose_comes(runtime, delivery);
 		return;
+	}
 	expected = first_detached(runtime, ordered);
 	if (expected != id && delivery->redelivered &&
 		order_twins_are(order_of(runtime), expected, id))
@@ -174,7 +181,7 @@ void order_begin(struct pool_runtime *runtime)
 {
 	struct hand *hand = &runtime->hand;
 
-	hand->count = 0;
+	hand->count = hand->loose.count = 0;
 	if (!order_of(runtime)->is_on)
 		return;
 	memset(hand->held, 0, sizeof hand->held);
@@ -196,6 +203,7 @@ void order_end(struct pool_runtime *runtime)
 		return;
 	for (uint32_t i = 0; i < hand->count; i++)
 		ordered_at(runtime, hand->ids[i])->may_repeat = true;
+	order_loose_end(runtime);
 }
 
 /* It has asked for the end of its channel, for good. */
@@ -222,6 +230,7 @@ static void give_up_purged(struct pool_runtime *runtime)
 		if (hand->held[hand->ids[i]].is_detached)
 			ordered_at(runtime, hand->ids[i])->may_repeat = true;
 	give_up(runtime, NULL);
+	order_loose_give_up(runtime, true);
 }
 
 static void forget_all(struct pool_runtime *runtime)
@@ -245,7 +254,7 @@ void order_event(struct pool_runtime *runtime, const struct event *event)
 	else if (event->kind == SOURCE_DOWN && is_last(runtime))
 		forget_all(runtime);
 	else if (event->kind == SOURCE_DOWN)
-		detach_all(&runtime->hand);
+		detach_all(runtime);
 }
 
 void order_stepped(struct pool_runtime *runtime, const struct event *event)
@@ -267,7 +276,7 @@ bool order_is_at_rest(const struct pool_runtime *runtime)
 	for (uint8_t key = 1; order->is_on && key <= order->keys; key++)
 		if (runtime->hand.is_paused[key])
 			return false;
-	return runtime->hand.count == 0;
+	return runtime->hand.count + runtime->hand.loose.count == 0;
 }
 
 bool order_is_fit(const struct pool_runtime *runtime, uint32_t id)
@@ -377,8 +386,10 @@ void order_sent(
 	if (!order->is_on)
 		return;
 	order_turns_sent(runtime, task);
-	if (!order->message[task->id].key)
+	if (!order->message[task->id].key) {
+		order_loose_sent(runtime, task, delivery);
 		return;
+	}
 	check_alone(runtime->world, task->id);
 	check_turn(runtime, task->id);
 	check_passed(order, task->id, runtime->world->account.messages);
@@ -386,7 +397,6 @@ void order_sent(
 	sim_require(task->attempt == held->failures + 1,
 		"message %u is in attempt %u, after %u failures", task->id, task->attempt,
 		held->failures);
-	(void)delivery;
 	held->state = HAND_RUNNING;
 	held->is_front = true;
 	task->life = held->life;
@@ -423,8 +433,12 @@ void order_answered(
 	const struct settle_policy *policy = &runtime->config.policy;
 	struct held *held;
 
-	if (!order_has_key(order_of(runtime), task->id))
+	if (!order_of(runtime)->is_on)
 		return;
+	if (!order_has_key(order_of(runtime), task->id)) {
+		order_loose_answered(runtime, task);
+		return;
+	}
 	order_turns_worked(runtime, task);
 	held = held_by(runtime, task);
 	if (!held || output->status > STATUS_REPLY)
@@ -490,8 +504,12 @@ void order_gone(struct pool_runtime *runtime, const struct worker_task *task, bo
 {
 	struct held *held;
 
-	if (!order_has_key(order_of(runtime), task->id))
+	if (!order_of(runtime)->is_on)
 		return;
+	if (!order_has_key(order_of(runtime), task->id)) {
+		order_loose_gone(runtime, task, is_suspect);
+		return;
+	}
 	order_turns_worked(runtime, task);
 	held = held_by(runtime, task);
 	if (!held)
@@ -542,8 +560,12 @@ void order_told(struct pool_runtime *runtime, const struct notice *notice)
 
 	if (id && !ordered_at(runtime, id)->key && notice->kind == NOTICE_TASK_GIVEN_UP)
 		order_turns_given_up(&runtime->hand);
-	if (!id || !order_has_key(order_of(runtime), id))
+	if (!id || !order_of(runtime)->is_on)
 		return;
+	if (!ordered_at(runtime, id)->key) {
+		order_loose_told(runtime, notice);
+		return;
+	}
 	if (notice->kind == NOTICE_TASK_RETRIED)
 		park(runtime, id, notice);
 	if (notice->kind == NOTICE_SESSION_BLOCKED)
@@ -604,6 +626,7 @@ void order_acked(struct pool_runtime *runtime, uint64_t tag, bool multiple)
 		else
 			i++;
 	}
+	order_loose_acked(runtime, tag, multiple);
 }
 
 void order_rejected(struct pool_runtime *runtime, uint64_t tag, enum reject how)
@@ -614,10 +637,30 @@ void order_rejected(struct pool_runtime *runtime, uint64_t tag, enum reject how)
 	order_acked(runtime, tag, false);
 }
 
-void order_settled(struct order *order, uint32_t id, bool is_requeued)
+void order_delivered(struct order *order, uint64_t instance, uint64_t tag)
+{
+	if (order->is_on)
+		order->loose.delivered[tag % LOOSE_TAGS] = instance;
+}
+
+uint64_t order_instance(const struct pool_runtime *runtime, const struct delivery *delivery)
+{
+	const struct loose_task *loose = order_loose_find(runtime, delivery);
+	uint32_t id = account_id(delivery->body);
+
+	if (order_has_key(order_of(runtime), id))
+		return ordered_at(runtime, id)->instance;
+	return loose ? loose->instance : 0;
+}
+
+void order_settled(struct order *order, uint32_t id, uint64_t instance, bool is_requeued)
 {
 	if (!order->is_on)
 		return;
+	if (is_requeued && !order->message[id].key) {
+		order_loose_requeued(&order->loose, instance);
+		return;
+	}
 	if (!is_requeued)
 		order->message[id].is_gone = true;
 	else if (order->message[id].is_acked)
@@ -629,11 +672,13 @@ void order_dropped(struct order *order, uint32_t id)
 	if (!order->is_on)
 		return;
 	order->message[id].is_gone = true;
+	order->loose.is_any_gone = true;
 	excuse(order, id);
 }
 
 void order_vanished(struct order *order)
 {
+	order->loose.is_any_gone = true;
 	for (uint32_t id = 1; order->is_on && id <= ACCOUNT_MESSAGES_MAX; id++) {
 		order->message[id].is_gone |= order->message[id].instance > 0;
 		order->message[id].may_repeat = true;

@@ -8,7 +8,7 @@
 
 #include "core/effects.h"
 #include "core/pool_config.h"
-#include "sim/account.h"
+#include "sim/order_loose.h"
 #include "sim/random.h"
 
 #define ORDER_KEYS_MAX 6   /* sessions of a run, numbered from 1; 0: the messages without a key */
@@ -48,7 +48,8 @@ struct order {
 	struct {
 		uint32_t id, channels; /* channels: so many were opened when it was lost */
 	} lost[ORDER_KEYS_MAX + 1][2];
-	uint32_t channels;                                /* so many were opened */
+	uint32_t channels; /* so many were opened */
+	struct loose_facts loose;
 	struct ordered message[ACCOUNT_MESSAGES_MAX + 1]; /* by id: the order of arrival */
 };
 
@@ -91,6 +92,7 @@ struct hand {
 	 * another one were sent, and how long workers took for them. */
 	uint32_t sent[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];
 	mtime worked[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];
+	struct loose loose; /* without a key */
 };
 
 /* Choose whether the run has sessions, and which. */
@@ -121,11 +123,14 @@ void order_answered(struct pool_runtime *, const struct worker_task *, const str
 void order_after_answer(struct pool_runtime *, const struct worker_task *);
 /* A worker had this task and is gone; the pool knows. */
 void order_gone(struct pool_runtime *, const struct worker_task *, bool is_suspect);
-/* The broker has settled a message or taken it back. */
-void order_settled(struct order *, uint32_t id, bool is_requeued);
+/* The broker has delivered an instance, has settled it, or taken it back. */
+void order_delivered(struct order *, uint64_t instance, uint64_t tag);
+void order_settled(struct order *, uint32_t id, uint64_t instance, bool is_requeued);
 /* The broker has dropped it; or all, with their queue. */
 void order_dropped(struct order *, uint32_t id);
 void order_vanished(struct order *);
+/* The instance of a delivery that the pool has; 0: not known. */
+uint64_t order_instance(const struct pool_runtime *, const struct delivery *);
 /* Nothing is in hand, and no session is paused. */
 bool order_is_at_rest(const struct pool_runtime *);
 /* Mark what an operator gives up: it becomes a dead letter, or is lost. */

@@ -17,10 +17,12 @@ static void check_send(const struct pool_runtime *runtime, const struct worker_t
 	const struct world *world = runtime->world;
 	const struct copy_facts *facts = &world->account.facts[task->instance];
 
+	const struct loose_task *loose = order_loose_find(runtime, delivery);
 	bool has_key = order_has_key(&world->order, task->id);
+	bool had_worker = loose && loose->was_attached;
 
-	sim_require(delivery->returns < 10 || has_key, "message %u came back %u times and is sent",
-		task->id, delivery->returns);
+	sim_require(delivery->returns < 10 || has_key || had_worker,
+		"message %u came back %u times and is sent", task->id, delivery->returns);
 	for (uint16_t i = 0; i < SLOTS_MAX; i++)
 		sim_require(runtime->workers.worker[i].count == 0 ||
 				    !(task->alone || runtime->workers.worker[i].tasks[0].alone),
@@ -92,8 +94,8 @@ enum send_result workers_send(
 		return SEND_NO_MEMORY;
 	if (runtime->world->account.message[task.id].temper == TEMPER_TOO_LARGE)
 		return SEND_TOO_LARGE;
-	if (order_has_key(&runtime->world->order, task.id))
-		task.instance = runtime->world->order.message[task.id].instance;
+	if (runtime->world->order.is_on)
+		task.instance = order_instance(runtime, delivery);
 	else if (link->peer)
 		task.instance = broker_instance_of(link->peer, runtime->channel, delivery->tag);
 	task.requeues = runtime->world->account.requeues[task.instance];

@@ -70,9 +70,14 @@ static inline struct text session_key(const struct session *session)
 	return text_of(session->key, session->key_size);
 }
 
+static inline struct lane *session_lane(struct session *session, bool is_high)
+{
+	return &session->lanes[is_high ? LANE_HIGH : LANE_NORMAL];
+}
+
 static inline struct lane *lane_of(const struct delivery *delivery)
 {
-	return &delivery->session->lanes[delivery->is_high ? LANE_HIGH : LANE_NORMAL];
+	return session_lane(delivery->session, delivery->is_high);
 }
 
 #endif

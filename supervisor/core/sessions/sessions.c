@@ -23,15 +23,16 @@ struct sessions *sessions_new(const struct pool_config *config, struct outbox *o
 	list_init(&sessions->waiting);
 	list_init(&sessions->held);
 	list_init(&sessions->overdue);
+	list_init(&sessions->lost);
 	return sessions;
 }
 
 /* A delivery in a pipe or sent by the outbox becomes an orphan, and one on a channel is freed with
  * the ledger. */
-static void abandon_lane(struct sessions *sessions, struct lane *lane)
+static void abandon(struct sessions *sessions, struct link *open)
 {
 	struct link *link;
-	while ((link = list_first(&lane->open))) {
+	while ((link = list_first(open))) {
 		struct delivery *delivery = lane_delivery(link);
 		bool is_elsewhere = delivery->state == DELIVERY_SENT ||
 				    delivery->parcel.seq.number || delivery->source;
@@ -58,9 +59,10 @@ void sessions_free(struct sessions *sessions)
 		return;
 	for (uint32_t i = 0; i < sessions->count; i++) {
 		for (int lane = 0; lane < LANE_COUNT; lane++)
-			abandon_lane(sessions, &sessions->all[i]->lanes[lane]);
+			abandon(sessions, &sessions->all[i]->lanes[lane].open);
 		session_free(sessions->all[i]);
 	}
+	abandon(sessions, &sessions->lost);
 	free(sessions->all);
 	timers_release(&sessions->timers);
 	number_table_release(&sessions->by_key);
@@ -565,10 +567,12 @@ void lane_release(struct lane *lane)
 	}
 }
 
-void sessions_settle(struct delivery *delivery)
+void sessions_settle(struct sessions *sessions, struct delivery *delivery)
 {
 	delivery->state = DELIVERY_SETTLED;
-	lane_release(lane_of(delivery));
+	sessions->settled += !delivery->source;
+	if (delivery->session)
+		lane_release(lane_of(delivery));
 }
 
 void sessions_remove(struct sessions *sessions, struct delivery *delivery, mtime now)

@@ -5,9 +5,10 @@
  * the head while some of its quantum is left, else to the tail. Messages without a key together
  * have one place in the ring. A failed task stays at the front of its session until its next
  * attempt. When the channel is lost, deliveries with a key stay in their lanes as detached: a
- * redelivery of the same message attaches them again, and only then they are sent or acked. Chooses
- * no worker and sends nothing (dispatch.h). Owns the deliveries that wait in lanes, and those that
- * are detached unless they are in a pipe or in the outbox. */
+ * redelivery of the same message attaches them again, and only then they are sent or acked. Those
+ * without a key are detached, too, unless they wait for a worker. Chooses no worker and sends
+ * nothing (dispatch.h). Owns the deliveries that wait in lanes, and those that are detached unless
+ * they are in a pipe or in the outbox. */
 #ifndef CORE_SESSIONS_SESSIONS_H
 #define CORE_SESSIONS_SESSIONS_H
 
@@ -27,10 +28,12 @@ struct sessions {
 	struct link waiting;    /* WAITING ones, in order */
 	struct link held;       /* HELD ones */
 	struct link overdue;    /* RUNNING ones that were aborted and whose time is over */
+	struct link lost;       /* detached deliveries without a key, in the broker's order */
 	struct timers timers;   /* of PARKED and aborted ones */
 	mtime held_until;       /* what was redelivered does not run before */
 	uint32_t waiting_count; /* QUEUED deliveries of all sessions */
 	uint32_t detached;      /* deliveries */
+	uint32_t settled;       /* how many of those miss only their redelivery, to be acked */
 	uint32_t heirs;         /* sessions with something inherited */
 	uint32_t active;        /* sessions with a place */
 	uint32_t by_state[SESSION_STATE_COUNT];
@@ -91,18 +94,22 @@ void sessions_retry(struct sessions *, struct session *, mtime now);
  * no worker has. NULL: there is none. */
 struct delivery *sessions_take_waiting(struct sessions *, struct session *, mtime now);
 
-/* The delivery is settled: it and those behind it in its lane that are settled, too, are released
- * (source.h) or rejected when all before them are. */
-void sessions_settle(struct delivery *);
+/* The delivery, which has a key or is detached, is settled: it and those behind it in its lane that
+ * are settled, too, are released (source.h) or rejected when all before them are. */
+void sessions_settle(struct sessions *, struct delivery *);
 /* The delivery was acked, rejected or given up, and no worker has it any more: it moves in. */
 void sessions_remove(struct sessions *, struct delivery *, mtime now);
 
-/* The channel of these deliveries is lost: take them out of the ledger; they are detached. */
+/* The channel of these deliveries is lost: take them out of the ledger; they are detached. One that
+ * has no key and waits for a worker is in no list of dispatch any more. */
 void sessions_detach(struct sessions *, struct source *, mtime now);
 /* A message has come, before it is entered in the ledger. Return the detached delivery that it
  * attaches again, or NULL; what can come no more because of it is given up. */
-struct delivery *sessions_match(struct sessions *, const struct delivery *, mtime now,
+struct delivery *sessions_match(struct sessions *, struct delivery *, mtime now,
 	bool (*is_same)(void *io, const struct delivery *, const struct delivery *), void *io);
+/* A detached delivery without a key whose attempt does not count waits for a worker again: free it,
+ * because its redelivery is as good. */
+void sessions_forget_lost(struct sessions *, struct delivery *);
 /* The detached delivery that sessions_match returned is in the ledger again. */
 void sessions_reattached(struct sessions *, struct delivery *, mtime now);
 /* Give up all that is detached, and what was inherited. */

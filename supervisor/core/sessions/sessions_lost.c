@@ -4,59 +4,89 @@
 
 #include <assert.h>
 
-/* From the latest to the oldest, so that lane->detached becomes the oldest one, and so that those
- * that were released are before all others again. */
+/* difference: 1, or UINT32_MAX for one less. */
+static void count_detached(
+	struct sessions *sessions, const struct delivery *delivery, uint32_t difference)
+{
+	sessions->detached += difference;
+	if (delivery->state == DELIVERY_SETTLED)
+		sessions->settled += difference;
+}
+
+/* What was released comes before all others of its lane again. */
+static struct link *place_of(struct sessions *sessions, const struct delivery *delivery)
+{
+	return delivery->session ? &lane_of(delivery)->open : &sessions->lost;
+}
+
+static void detach(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	bool was_released = delivery->state == DELIVERY_RELEASED;
+	source_forget(delivery);
+	if (was_released) {
+		delivery->state = DELIVERY_SETTLED;
+		delivery->is_aged = false;
+	}
+	if (was_released || !delivery->session)
+		list_prepend(place_of(sessions, delivery), &delivery->in_lane);
+	count_detached(sessions, delivery, 1);
+	if (!delivery->session)
+		return;
+	lane_of(delivery)->detached = delivery;
+	session_update(sessions, delivery->session, now);
+}
+
+/* From the latest to the oldest: what is detached already comes behind them, because the broker had
+ * not delivered it again. */
 void sessions_detach(struct sessions *sessions, struct source *source, mtime now)
 {
-	struct link *before;
-	for (struct link *link = source->unacked.prev; link != &source->unacked; link = before) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		before = link->prev;
-		if (!delivery->session)
-			continue;
-		struct lane *lane = lane_of(delivery);
-		source_forget(delivery);
-		if (delivery->state == DELIVERY_RELEASED) {
-			delivery->state = DELIVERY_SETTLED;
-			delivery->is_aged = false;
-			list_prepend(&lane->open, &delivery->in_lane);
-		}
-		lane->detached = delivery;
-		sessions->detached++;
-		session_update(sessions, delivery->session, now);
-	}
+	while (!list_is_empty(&source->unacked))
+		detach(sessions, CONTAINER_OF(source->unacked.prev, struct delivery, unacked), now);
 }
 
 static void advance(struct sessions *sessions, struct lane *lane)
 {
 	struct link *next = lane->detached->in_lane.next;
+	count_detached(sessions, lane->detached, UINT32_MAX);
 	lane->detached = next == &lane->open ? NULL : lane_delivery(next);
-	sessions->detached--;
+}
+
+static void free_given_up(struct sessions *sessions, struct delivery *delivery, mtime now)
+{
+	struct session *session = delivery->session;
+	if (delivery->state == DELIVERY_ANSWERED)
+		outbox_take(sessions->outbox, &delivery->parcel);
+	if (delivery->state == DELIVERY_QUEUED && session) {
+		list_remove(&delivery->place);
+		session_count_waiting(sessions, session, UINT32_MAX);
+	}
+	if (session)
+		sessions_remove(sessions, delivery, now);
+	else
+		delivery_free(delivery);
 }
 
 /* Its message comes again as a new delivery, or never. What a worker or the broker has of it is
  * dropped when that ends. */
 static void give_up(struct sessions *sessions, struct delivery *delivery, mtime now)
 {
-	struct session *session = delivery->session;
 	sessions->given_up++;
 	list_remove(&delivery->in_lane);
-	if (delivery->state == DELIVERY_SENT) {
-		delivery->is_dropped = true;
+	if (delivery->state == DELIVERY_SENT)
 		return;
-	}
-	if (delivery->state == DELIVERY_ANSWERED && delivery->parcel.seq.number) {
-		session->unacked--;
+	if (delivery->state != DELIVERY_ANSWERED || !delivery->parcel.seq.number) {
+		free_given_up(sessions, delivery, now);
+	} else if (delivery->session) {
+		delivery->session->unacked--;
 		delivery->session = NULL;
-		return;
 	}
-	if (delivery->state == DELIVERY_ANSWERED)
-		outbox_take(sessions->outbox, &delivery->parcel);
-	if (delivery->state == DELIVERY_QUEUED) {
-		list_remove(&delivery->place);
-		session_count_waiting(sessions, session, UINT32_MAX);
-	}
-	sessions_remove(sessions, delivery, now);
+}
+
+void sessions_forget_lost(struct sessions *sessions, struct delivery *delivery)
+{
+	count_detached(sessions, delivery, UINT32_MAX);
+	list_remove(&delivery->in_lane);
+	delivery_free(delivery);
 }
 
 static void give_up_lane(
@@ -76,6 +106,7 @@ static void give_up_lane(
 /* From the last one to the first: one that ends gives its number to the last. */
 void sessions_give_up_all(struct sessions *sessions, mtime now)
 {
+	struct link *link;
 	for (uint32_t i = sessions->count; sessions->detached + sessions->heirs > 0 && i-- > 0;) {
 		struct session *session = sessions->all[i];
 		sessions->heirs -= session->inherited != NULL;
@@ -86,14 +117,34 @@ void sessions_give_up_all(struct sessions *sessions, mtime now)
 		session->unacked--;
 		session_end_if_over(sessions, session, now);
 	}
+	while ((link = list_first(&sessions->lost))) {
+		count_detached(sessions, lane_delivery(link), UINT32_MAX);
+		give_up(sessions, lane_delivery(link), now);
+	}
+}
+
+/* Of those without a key, the first that is lost comes back before the others. A message that is
+ * another one waited for a worker, or its ack was lost. A suspect that waits is replaced by its
+ * redelivery, which has the broker's present counts. */
+static struct delivery *match_lost(struct sessions *sessions, struct delivery *delivery,
+	bool (*is_same)(void *io, const struct delivery *, const struct delivery *), void *io)
+{
+	struct link *first = list_first(&sessions->lost);
+	struct delivery *known = first ? lane_delivery(first) : NULL;
+	if (!known || !is_same(io, known, delivery))
+		return NULL;
+	if (known->state != DELIVERY_QUEUED)
+		return known;
+	delivery->is_suspect = true;
+	sessions_forget_lost(sessions, known);
+	return NULL;
 }
 
 /* A queue gives back what was unacked before it delivers anything else. So a message that was never
  * delivered before shows that nothing else comes back; and another message of the same lane shows
  * that the detached ones of the lane do not. */
-struct delivery *sessions_match(struct sessions *sessions, const struct delivery *delivery,
-	mtime now, bool (*is_same)(void *io, const struct delivery *, const struct delivery *),
-	void *io)
+struct delivery *sessions_match(struct sessions *sessions, struct delivery *delivery, mtime now,
+	bool (*is_same)(void *io, const struct delivery *, const struct delivery *), void *io)
 {
 	if (sessions->detached + sessions->heirs == 0)
 		return NULL;
@@ -101,22 +152,37 @@ struct delivery *sessions_match(struct sessions *sessions, const struct delivery
 		sessions_give_up_all(sessions, now);
 		return NULL;
 	}
-	struct session *session = delivery->key.len ? sessions_find(sessions, delivery->key) : NULL;
+	if (!delivery->key.len)
+		return match_lost(sessions, delivery, is_same, io);
+	struct session *session = sessions_find(sessions, delivery->key);
 	if (!session)
 		return NULL;
-	struct lane *lane = &session->lanes[delivery->is_high ? LANE_HIGH : LANE_NORMAL];
+	struct lane *lane = session_lane(session, delivery->is_high);
 	if (lane->detached && is_same(io, lane->detached, delivery))
 		return lane->detached;
 	give_up_lane(sessions, session, lane, now);
 	return NULL;
 }
 
+static void reattach_lost(struct sessions *sessions, struct delivery *delivery)
+{
+	assert(list_first(&sessions->lost) == &delivery->in_lane && delivery->source);
+	list_remove(&delivery->in_lane);
+	count_detached(sessions, delivery, UINT32_MAX);
+	if (delivery->state == DELIVERY_SETTLED)
+		source_release(delivery);
+}
+
 void sessions_reattached(struct sessions *sessions, struct delivery *delivery, mtime now)
 {
+	sessions->reattached++;
+	if (!delivery->session) {
+		reattach_lost(sessions, delivery);
+		return;
+	}
 	struct lane *lane = lane_of(delivery);
 	assert(lane->detached == delivery && delivery->source);
 	advance(sessions, lane);
-	sessions->reattached++;
 	lane_release(lane);
 	session_update(sessions, delivery->session, now);
 }

@@ -62,8 +62,8 @@ static void publish(struct tasks *tasks, struct delivery *delivery, const struct
 void tasks_release_delivery(struct tasks *tasks, struct delivery *delivery)
 {
 	tasks->pace.settled++;
-	if (delivery->session)
-		sessions_settle(delivery);
+	if (delivery->session || delivery_is_detached(delivery))
+		sessions_settle(tasks->sessions, delivery);
 	else
 		source_release(delivery);
 }
@@ -71,7 +71,7 @@ void tasks_release_delivery(struct tasks *tasks, struct delivery *delivery)
 static void reject(struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
 {
 	emit(tasks, NOTICE_TASK_GIVEN_UP, delivery, decision->reason);
-	if (delivery->session) {
+	if (tasks->sessions) {
 		delivery->is_rejected = true;
 		tasks_release_delivery(tasks, delivery);
 		return;

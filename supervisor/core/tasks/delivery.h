@@ -15,8 +15,8 @@
 	X(DELIVERY_QUEUED)   /* waits in the pool's buffer for a worker */                         \
 	X(DELIVERY_SENT)     /* in a worker's pipe (pipe.h: which ones count as begun) */          \
 	X(DELIVERY_ANSWERED) /* its attempt is over; its parcel waits for the broker's confirm */  \
-	X(DELIVERY_SETTLED)  /* with a key: it waits for those before it in its lane, or for its   \
-				redelivery */                                                      \
+	X(DELIVERY_SETTLED)  /* of a pool with sessions: it waits for those before it in its lane, \
+				or for its redelivery */                                           \
 	X(DELIVERY_RELEASED) /* settled and confirmed: acked at the end of this turn, or of a      \
 				later one */
 
@@ -41,13 +41,13 @@ struct delivery {
 	mtime queued_at;
 	/* with a key */
 	struct session *session; /* NULL: no key, or given up */
-	struct link in_lane;     /* in its lane, until it is RELEASED */
+	struct link in_lane;     /* in its lane, until it is RELEASED; without a key: in the list of
+				    detached ones */
 	bool is_later;           /* its next attempt goes before both lanes */
 	bool is_rejected;        /* SETTLED: it is rejected in place of acked */
 	struct output *rest; /* owned; the rest of its work, which the next attempt gets in place
 				of its body and headers; or NULL */
 	mtime failed_at;     /* its first attempt since it was delivered; attempt is above 0 */
-	bool is_dropped;     /* given up while its worker has it: it is freed when it ends */
 	/* SENT */
 	struct pipe *pipe;    /* that it is in */
 	struct numbered open; /* in dispatch's table, by id */
@@ -95,10 +95,10 @@ struct delivery {
 	uint8_t bytes[];
 };
 
-/* True: its channel is gone, and it waits in its session for its redelivery. */
+/* True: its channel is gone, and it waits for its redelivery (sessions.h). */
 static inline bool delivery_is_detached(const struct delivery *delivery)
 {
-	return delivery->session && !delivery->source && !delivery->is_dropped;
+	return !delivery->source && !list_is_empty(&delivery->in_lane);
 }
 
 /* False: an orphan. Its message is delivered again as another one, so what comes of this one is

@@ -244,6 +244,11 @@ void dispatch_requeue(struct dispatch *dispatch, struct delivery *delivery, mtim
 		return;
 	}
 	delivery->state = DELIVERY_QUEUED;
+	if (delivery_is_detached(delivery)) {
+		if (!runs_alone(dispatch, delivery))
+			sessions_forget_lost(dispatch->sessions, delivery);
+		return;
+	}
 	list_prepend(queue_of(dispatch, delivery), &delivery->place);
 	count_queued(dispatch, delivery, 1);
 	if (takes_turns(dispatch, delivery))
@@ -670,32 +675,36 @@ void dispatch_withdraw(struct dispatch *dispatch, const struct session *session,
 	dispatch_requeue(dispatch, front, now);
 }
 
-/* A suspect that waits to run alone is not sent while it is detached. */
-static void detach(struct dispatch *dispatch, struct source *source, mtime now)
+/* It waits for a worker and has no session. */
+static void forget_waiting(struct dispatch *dispatch, struct delivery *delivery, mtime now)
 {
-	for (struct link *link = source->unacked.next; link != &source->unacked;
-		link = link->next) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		if (delivery->session && delivery->session->front == delivery)
-			dispatch_withdraw(dispatch, delivery->session, now);
-	}
-	sessions_detach(dispatch->sessions, source, now);
+	unqueue(dispatch, delivery, now);
+	if (dispatch->sessions && runs_alone(dispatch, delivery))
+		return;
+	source_forget(delivery);
+	delivery_free(delivery);
+}
+
+/* What waits to run alone is not sent while it is detached. */
+static void withdraw(struct dispatch *dispatch, struct delivery *delivery, mtime now)
+{
+	if (delivery->session->front == delivery)
+		dispatch_withdraw(dispatch, delivery->session, now);
 }
 
 void dispatch_source_down(struct dispatch *dispatch, struct source *source, mtime now)
 {
 	struct link *next;
-	if (dispatch->sessions)
-		detach(dispatch, source, now);
 	for (struct link *link = source->unacked.next; link != &source->unacked; link = next) {
 		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
 		next = link->next;
-		if (delivery->state == DELIVERY_SENT) {
+		if (delivery->session)
+			withdraw(dispatch, delivery, now);
+		else if (delivery->state == DELIVERY_QUEUED)
+			forget_waiting(dispatch, delivery, now);
+		else if (delivery->state == DELIVERY_SENT && !dispatch->sessions)
 			source_forget(delivery);
-		} else if (delivery->state == DELIVERY_QUEUED) {
-			source_forget(delivery);
-			unqueue(dispatch, delivery, now);
-			delivery_free(delivery);
-		}
 	}
+	if (dispatch->sessions)
+		sessions_detach(dispatch->sessions, source, now);
 }

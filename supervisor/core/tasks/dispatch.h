@@ -75,7 +75,7 @@ uint32_t dispatch_runnable(const struct dispatch *);
 /* Append a task without a session to those that wait. It moves in. */
 void dispatch_offer(struct dispatch *, struct delivery *);
 /* Put a task that came back from a pipe before those that wait, or before those of its session. It
- * moves in. */
+ * moves in, and is freed if its redelivery is as good. */
 void dispatch_requeue(struct dispatch *, struct delivery *, mtime now);
 /* If the session's front task is a suspect that waits to run alone, it waits in its session again.
  */
@@ -140,8 +140,8 @@ void dispatch_slot_keep(struct dispatch *, struct pipe *);
 void dispatch_slot_stop(struct dispatch *, struct pipe *);
 /* Take out the last task of a pipe that was stopped, or return NULL. */
 struct delivery *dispatch_take_last(struct dispatch *, struct pipe *);
-/* The source's channel is gone: free its tasks that wait; those in pipes become orphans. Tasks of
- * sessions wait there, as detached. */
+/* The source's channel is gone: free its tasks that wait; those in pipes become orphans. Of a pool
+ * with sessions all others are detached (sessions.h). */
 void dispatch_source_down(struct dispatch *, struct source *, mtime now);
 
 #endif
