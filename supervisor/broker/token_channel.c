@@ -5,6 +5,7 @@
 #include "broker/confirm_channel.h"
 #include "core/tasks/delivery.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define CODE_ACCESS_REFUSED      403
@@ -54,6 +55,7 @@ struct token_channel {
 	uint16_t publish_channel;
 	uint64_t number; /* of the latest publish on this channel */
 	bool has_failed; /* to publish: out of memory */
+	bool has_logged_unpublished;
 	struct backoff publish_backoff;
 	mtime publish_retry_at; /* MTIME_NEVER: no wait */
 	struct buf scratch;     /* the message that is published */
@@ -441,11 +443,30 @@ static void reopen_publish(struct token_channel *tokens, mtime now)
 	token_publisher_down(tokens->token);
 }
 
+/* Once, until a publish is confirmed. */
+static void log_unpublished(struct token_channel *tokens, const char *why)
+{
+	channel_log_line(tokens->log, tokens->has_logged_unpublished ? LOG_DEBUG : LOG_WARN,
+		"the token of queue \"%.*s\" was not published: %s; publishing it again",
+		TEXT_ARGS(tokens->config->queue), why);
+	tokens->has_logged_unpublished = true;
+}
+
+static void on_publish_closed(
+	struct token_channel *tokens, const struct amqp_event *event, mtime now)
+{
+	char why[sizeof(struct utf8_shown) + 64];
+
+	snprintf(why, sizeof why, "the broker closed its channel (%u %s)", event->code,
+		utf8_shown(event->text).text);
+	log_unpublished(tokens, why);
+	reopen_publish(tokens, now);
+}
+
 /* After an election the broker refuses what an old channel publishes, so open another one. */
 static void give_up_publish(struct token_channel *tokens, const char *why, mtime now)
 {
-	channel_log_line(tokens->log, LOG_WARN, "the token of queue \"%.*s\" was not published: %s",
-		TEXT_ARGS(tokens->config->queue), why);
+	log_unpublished(tokens, why);
 	tokens->has_failed = false;
 	channel_close(tokens->publishes_by, tokens->publish_channel);
 	reopen_publish(tokens, now);
@@ -468,7 +489,7 @@ void token_channel_on_publish_event(
 	if (answer.kind == PUBLISH_READY) {
 		token_publisher_up(tokens->token, now);
 	} else if (event->kind == AMQP_CHANNEL_CLOSED && tokens->state != ENDED) {
-		reopen_publish(tokens, now);
+		on_publish_closed(tokens, event, now);
 	} else if (is_of_latest(tokens, &answer)) {
 		if (answer.kind == PUBLISH_RETURNED)
 			give_up_publish(tokens, "the queue does not exist", now);
@@ -476,6 +497,7 @@ void token_channel_on_publish_event(
 			give_up_publish(tokens, "the broker refused it", now);
 		else if (answer.kind == PUBLISH_CONFIRMED) {
 			backoff_reset(&tokens->publish_backoff);
+			tokens->has_logged_unpublished = false;
 			token_confirmed(tokens->token, now);
 		}
 	}

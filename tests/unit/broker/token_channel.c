@@ -368,8 +368,19 @@ END_TEST
 
 START_TEST(a_closed_publish_channel_is_opened_again)
 {
+	const struct amqp_event closed = {.kind = AMQP_CHANNEL_CLOSED,
+		.channel = 9,
+		.code = 403,
+		.text = TEXT("write access refused")};
+
 	become_holder();
-	handle_publish(AMQP_CHANNEL_CLOSED, 0, false);
+	token_channel_on_publish_event(tokens, &closed, 0);
+	ck_assert_ptr_nonnull(strstr(logged, "403 write access refused"));
+	token_channel_tick(tokens, token_channel_deadline(tokens));
+	expect("open9");
+	logged[0] = '\0';
+	token_channel_on_publish_event(tokens, &closed, 0); /* the same again */
+	ck_assert_str_eq(logged, "");
 	token_channel_tick(tokens, token_channel_deadline(tokens));
 	expect("open9");
 	token_channel_publish_down(tokens);
