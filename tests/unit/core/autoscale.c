@@ -1,6 +1,6 @@
 /* Autoscaling, step by step: the pool chooses the number of its workers. */
 #include "core/pool_facts.h"
-#include "unit/support/core/rig.h"
+#include "unit/support/core/keyed.h"
 
 static void start_auto(struct rig *rig, uint16_t min, uint16_t max)
 {
@@ -45,6 +45,29 @@ START_TEST(a_change_is_reported_with_its_reason)
 	ck_assert_int_eq(facts.scaling.cause, SCALING_SHRANK);
 	ck_assert_uint_eq(facts.scaling.figure, 0);
 	ck_assert_int_eq(facts.scaling.span, MTIME_MINUTE);
+	rig_end(&rig);
+}
+END_TEST
+
+/* A session is work for one worker, however much of it waits. */
+START_TEST(messages_that_cannot_run_need_no_worker)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.workers_max = 4;
+	config.hard_limit = MTIME_NEVER;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "a a a a a a a a");
+	rig_forget(&rig);
+	for (int i = 0; i < 10; i++)
+		rig_wait(&rig, 100 * MTIME_MS);
+	rig_expect_told(&rig, "");
+	keyed_deliver(&rig, "b b b");
+	rig_wait(&rig, 100 * MTIME_MS);
+	rig_wait(&rig, 100 * MTIME_MS);
+	rig_expect_told(&rig, "GROWN");
+	ck_assert_uint_eq(pool_facts(rig.pool).wanted, 2);
+	ck_assert_uint_eq(pool_facts(rig.pool).scaling.figure, 1);
 	rig_end(&rig);
 }
 END_TEST
@@ -202,7 +225,8 @@ static Suite *autoscale_suite(void)
 	UNIT_CASE(suite, "steps", a_change_is_reported_with_its_reason, idle_workers_leave,
 		pool_does_not_grow_while_workers_fail, an_answer_ends_the_failures_of_a_worker,
 		pool_does_not_grow_if_no_task_waits, pool_does_not_grow_for_tasks_that_cannot_start,
-		bounds_out_of_range_are_refused, a_leaving_worker_does_not_count);
+		bounds_out_of_range_are_refused, a_leaving_worker_does_not_count,
+		messages_that_cannot_run_need_no_worker);
 	return suite;
 }
 
