@@ -75,6 +75,20 @@ const char *envelope_set_session(struct envelope *e, struct text key)
 	return NULL;
 }
 
+/* The same place twice: which value counts would depend on the reader. */
+static bool has_two_keys(const struct envelope *e)
+{
+	const struct key_source *place = &e->session_key;
+	struct table_field field;
+
+	if (e->session.len == 0)
+		return false;
+	if (place->kind == KEY_HEADER)
+		return table_find(buf_text(&e->headers), place->header, &field);
+	return (place->property == PROPERTY_CORRELATION_ID && e->correlation_id) ||
+	       (place->property == PROPERTY_REPLY_TO && e->reply_to);
+}
+
 const char *envelope_problem(const struct envelope *e)
 {
 	if (e->queue.len == 0)
@@ -85,6 +99,9 @@ const char *envelope_problem(const struct envelope *e)
 		return "--reply-to is over 255 bytes";
 	if (e->correlation_id && strlen(e->correlation_id) > SHORT_STRING_MAX)
 		return "--correlation-id is over 255 bytes";
+	if (has_two_keys(e))
+		return "the key of the session is also set by --header, --correlation-id or "
+		       "--reply-to";
 	return NULL;
 }
 
