@@ -17,7 +17,7 @@ struct api_session_verb {
 	const char *effect;   /* its cell in docs/control.md */
 	const char *done;     /* printed when it has begun */
 	const char *wait;     /* how long its request can wait; NULL: it takes effect at once */
-	bool takes_queued;    /* needs to be told where the queued tasks go: api_session_queued */
+	bool takes_queued;    /* needs the place where the queued tasks go: api_session_queued */
 	bool is_about_queued; /* its answer has their number */
 	bool begins;          /* takes a key that has no session yet */
 };

@@ -220,7 +220,7 @@ static bool has_default_limit(struct text version)
 	return major >= 4;
 }
 
-/* Only a policy can make true what the operator says. A client cannot see one. */
+/* Only a policy can make the operator's setting true. A client cannot see one. */
 static void warn_of_default_limit(struct consumer *consumer)
 {
 	struct ordered *ordered = &consumer->ordered;
@@ -238,7 +238,7 @@ static void warn_of_default_limit(struct consumer *consumer)
 		TEXT_ARGS(consumer->config->queue));
 }
 
-/* An operator says that nothing is lost by returns, and the queue says that it is. */
+/* The setting promises that nothing is lost by returns, and the queue has a limit. */
 static bool loses_returns(struct consumer *consumer)
 {
 	int64_t limit = queue_probe_limit(consumer->probe);

@@ -78,7 +78,7 @@ bool queue_probe_has_limit(const struct queue_probe *probe)
 	return find(probe, TEXT(KEY_LIMIT)) != NULL;
 }
 
-/* ---------- the broker's words ---------- */
+/* ---------- the broker's text ---------- */
 
 /* Take what stands before the first `end` off *rest, and `end` with it. False: there is none. */
 static bool take_before(struct text *rest, struct text end, struct text *ret)

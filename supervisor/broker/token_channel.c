@@ -12,7 +12,7 @@
 #define CODE_NOT_FOUND           404
 #define CODE_PRECONDITION_FAILED 406
 
-/* Before a channel is opened again. Short: meanwhile nobody, or another one, is active. */
+/* Before a channel is opened again. Short: meanwhile none, or another one, is active. */
 #define WAIT_FIRST (100 * MTIME_MS)
 #define WAIT_LAST  (5 * MTIME_SECOND)
 /* A token with another window goes to the other supervisors first. */

@@ -102,8 +102,8 @@ static int check(struct session *session)
 		return cli_problem(COMMAND, "POOL is needed, and either a KEY or --where");
 	if (verb && verb->takes_queued && !session->queued)
 		return cli_problem(COMMAND,
-			"%s needs --queued: dead-letter, discard or keep; it says where the queued "
-			"tasks go",
+			"%s needs --queued, the place for the queued tasks: dead-letter, discard "
+			"or keep",
 			verb->name);
 	if (session->queued && !(verb && verb->takes_queued))
 		return cli_problem(COMMAND, "--queued is for close and abort");

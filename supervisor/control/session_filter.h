@@ -44,7 +44,7 @@ struct session_filter_problem {
 	char text[200];  /* escaped */
 };
 
-/* Parse an expression. False: it is malformed, and *ret_problem says where and why. An empty one is
+/* Parse an expression. False: it is malformed, and *ret_problem is where and why. An empty one is
  * malformed, too: it shall not mean all sessions. */
 bool session_filter_parse(struct session_filter *ret, struct text expression,
 	struct session_filter_problem *ret_problem);

@@ -5,7 +5,7 @@
 #include "control/answer.h"
 #include "control/session_walk.h"
 
-/* What a query says about which sessions. */
+/* The sessions that a query names. */
 struct session_query {
 	struct pool_runtime *runtime;
 	struct text key;   /* TEXT_NONE: it names none */

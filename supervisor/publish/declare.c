@@ -112,7 +112,7 @@ static void print_limit(struct declaration *d)
 
 static void print_pool(struct declaration *d)
 {
-	static const char *const words[] = {
+	static const char *const orders[] = {
 		[QUEUE_ORDER_UNKNOWN] = "unknown",
 		[QUEUE_ORDER_SINGLE] = "a single active consumer",
 		[QUEUE_ORDER_ALONE] = "no single active consumer (docs/ordering.md)",
@@ -124,7 +124,7 @@ static void print_pool(struct declaration *d)
 
 	printf("%s: %u queue%s made", current_pool(d)->name, made, made == 1 ? "" : "s");
 	if (current_pool(d)->session.key) {
-		printf("; %s", words[topology_order(&d->topology)]);
+		printf("; %s", orders[topology_order(&d->topology)]);
 		print_limit(d);
 	}
 	putchar('\n');

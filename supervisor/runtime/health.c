@@ -30,7 +30,7 @@ struct health health_of_supervisor(const struct supervisor_view *view)
 	return health;
 }
 
-/* What keeps the messages of a pool with sessions in order. A cause says more than that the queue
+/* What keeps the messages of a pool with sessions in order. A cause is more exact than that the queue
  * is not consumed. */
 static void judge_order(
 	struct health *health, const struct pool_runtime *runtime, const struct pool_facts *facts)
@@ -232,7 +232,7 @@ static void append_session_sentence(
 	case HEALTH_NOT_SINGLE:
 		buf_printf(out,
 			"its queue \"%s\" has no single active consumer: the last messages may run "
-			"again when its channel is renewed; docs/ordering.md says how to move",
+			"again when its channel is renewed; docs/ordering.md has the way to one",
 			health->queue);
 		break;
 	default:

@@ -11,7 +11,7 @@
 
 #define HOST_MAX 64
 
-/* A handover that cannot be read costs what it says: attempts count from 0 again. */
+/* A handover that cannot be read is lost: attempts count from 0 again. */
 static struct session_handover *read_handover(
 	struct pool_token *token, struct text bytes, size_t *ret_count)
 {

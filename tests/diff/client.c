@@ -192,7 +192,7 @@ struct difference {
 	char bytes[256];
 };
 
-/* What a refused declare says about the queue: ", arg 'KEY': received ... but current is ...";
+/* What a refused declare shows of the queue: ", arg 'KEY': received ... but current is ...";
  * empty: another mistake. */
 static struct difference difference_of(struct text reason)
 {

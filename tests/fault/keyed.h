@@ -11,7 +11,7 @@
 
 struct keyed;
 
-/* An account of that many sessions in fixture.queue, which wpool declares anew. */
+/* An account of that many sessions in fixture.queue, which wpool declares again. */
 struct keyed *keyed_new(long keys);
 /* NULL is allowed. */
 void keyed_free(struct keyed *);

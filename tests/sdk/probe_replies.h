@@ -11,7 +11,7 @@ static inline void reply_text(struct wpool_task *task, const char *text)
 	wpool_reply(task, text, strlen(text));
 }
 
-/* As many bytes as rest says. */
+/* The number of bytes is in rest. */
 static inline void do_large(struct wpool_task *task, const char *rest)
 {
 	size_t len = (size_t)atol(rest);

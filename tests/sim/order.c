@@ -426,7 +426,7 @@ void order_pass(struct pool_runtime *runtime, uint32_t id)
 		note_ended(runtime, id);
 }
 
-/* Other answers are failures, or the last slice: the pool tells what becomes of them. */
+/* Other answers are failures, or the last slice: the pool decides what becomes of them. */
 void order_answered(
 	struct pool_runtime *runtime, const struct worker_task *task, const struct output *output)
 {

@@ -67,7 +67,7 @@ struct held {
 	bool is_detached; /* its channel is gone */
 	bool is_front;    /* it was sent, and goes before all others of its session */
 	bool is_suspect;
-	bool is_aborted; /* RUNNING: what is not done of it goes where `rest` says */
+	bool is_aborted; /* RUNNING: what is not done of it goes where `rest` sends it */
 	enum session_queued rest;
 	uint16_t failures;
 	uint32_t life; /* counts what came to the pool and was not in hand */

@@ -1,4 +1,4 @@
-/* What a pool says of its sessions, compared with what it has in hand. */
+/* What a pool shows of its sessions, compared with what it has in hand. */
 #ifndef SIM_ORDER_FACTS_H
 #define SIM_ORDER_FACTS_H
 

@@ -49,7 +49,7 @@ static void look_at_hand(const struct pool_runtime *runtime, struct standing *re
 	}
 }
 
-/* It has begun, or may begin: that is for the pool to say, because sessions end with an ack. */
+/* It has begun, or may begin: that is the pool's choice, because sessions end with an ack. */
 static bool has_place(const struct pool_runtime *runtime, uint8_t key)
 {
 	struct session_facts facts;

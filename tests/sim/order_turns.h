@@ -14,7 +14,7 @@ void order_turns_unsent(struct pool_runtime *, const struct worker_task *);
 void order_turns_given_up(struct hand *);
 /* A worker has worked on this task until now. */
 void order_turns_worked(struct pool_runtime *, const struct worker_task *);
-/* After each step: whoever does not wait for a turn begins to wait anew. */
+/* After each step: the wait of a session that waits for no turn begins again. */
 void order_turns_follow(struct pool_runtime *);
 /* At the end of a turn of the pool. */
 void order_turns_check(const struct pool_runtime *);

@@ -258,7 +258,7 @@ static void connect_link(void)
 	ck_assert_ptr_nonnull(shop.broker_link);
 }
 
-/* What was appended is sent, and the socket is closed without a word. */
+/* What was appended is sent, and the socket is closed without a channel.close. */
 static void cut(void)
 {
 	shop.is_cut_due = false;

@@ -120,7 +120,7 @@ START_TEST(check_config_prints_and_explains)
 }
 END_TEST
 
-/* With the line, and the same words at the start. */
+/* With the line, and the same text at the start. */
 START_TEST(mistakes_are_refused)
 {
 	static const struct {

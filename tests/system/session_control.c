@@ -1,5 +1,5 @@
 /* Sessions seen and controlled: `wpool sessions`, `wpool session`, their API on the control socket,
- * and what pools, metrics and health say of sessions. Never a key over TCP. */
+ * and what pools, metrics and health show of sessions. Never a key over TCP. */
 #include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
@@ -284,6 +284,8 @@ START_TEST(close_discards_what_is_queued)
 	RUN(0, "session", "close", "tested", "--where", "key^=a", "--queued", "discard");
 	fixture_release("a1");
 	await_count("key=a", 0);
+	proc_expect(proc, "an operator discards task a2 with its session");
+	proc_expect(proc, "an operator discards task a3 with its session");
 	ck_assert_int_eq(fixture_witnessed(NULL), 1);
 	fixture_await_settled((const char *const[]){NULL});
 	ck_assert_int_eq(client_ready(fixture.client, fixture.dead), 0);
@@ -291,7 +293,7 @@ START_TEST(close_discards_what_is_queued)
 }
 END_TEST
 
-/* The next life begins when the old one has ended, which --wait tells. */
+/* The next life begins when the old one has ended, for which --wait waits. */
 START_TEST(close_keeps_what_is_queued_for_the_next_life)
 {
 	struct proc *proc = serve_queued("idle: 1h"), *waits;
@@ -581,6 +583,27 @@ START_TEST(a_window_full_of_parked_messages_is_not_ready)
 }
 END_TEST
 
+START_TEST(an_unfit_message_is_skipped_and_not_retried)
+{
+	struct proc *proc = serve("workers: 1, prefetch: 50, max_body: 4B",
+		"idle: 1h, on_failure: block, delivery_limit: none");
+
+	post_done("a", "a1");
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){
+			.body = "12345", .correlation_id = "a2", .headers = {{"session", "a"}}});
+	post_done("a", "a3");
+	await_count("state=blocked reason=too-large backlog=1", 1);
+	control_expect_text(
+		RUN(75, "session", "retry", "tested", "a"), "cannot be sent to a worker");
+	ck_assert_int_eq(post_request("/v1/pools/tested/sessions/retry?key=a"), 409);
+	RUN(0, "session", "skip", "tested", "a");
+	control_expect_done(2);
+	expect_dead("a2", "too-large");
+	fixture_stop(proc);
+}
+END_TEST
+
 START_TEST(a_blocked_session_is_a_warning)
 {
 	struct proc *proc = serve("workers: 1, prefetch: 50, retry: {attempts: 1}",
@@ -689,6 +712,7 @@ int main(void)
 		{an_expression_reaches_each_session_once, 1}, {figures_show_sessions, 1},
 		{pools_without_sessions_have_no_such_figures, 1},
 		{a_window_full_of_parked_messages_is_not_ready, 1},
+		{an_unfit_message_is_skipped_and_not_retried, 1},
 		{a_blocked_session_is_a_warning, 1}, {a_standby_is_ready, 1},
 		{a_queue_that_keeps_no_order_is_named, 1});
 }

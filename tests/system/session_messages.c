@@ -251,7 +251,7 @@ static amqp_table_t headers_of_every_type(const char *id)
 	return (amqp_table_t){sizeof entries / sizeof *entries, entries};
 }
 
-/* The running one and the one behind it are known again when the broker delivers them anew: both
+/* The running one and the one behind it are known again when the broker delivers them again: both
  * run once, in order. */
 START_TEST(a_redelivered_message_is_known_again)
 {
@@ -283,7 +283,7 @@ START_TEST(a_redelivered_message_is_known_again)
 }
 END_TEST
 
-/* Nothing but their place tells them apart. */
+/* They differ in nothing but their place. */
 START_TEST(equal_messages_run_once_each)
 {
 	enum { EQUAL = 20 };

@@ -174,7 +174,7 @@ function wantedOf({workers}) {
 
 const SESSION_STATES = ["ready", "running", "parked", "blocked", "paused", "waiting", "detached", "held", "idle"];
 
-/* What `of` says of a pool that has sessions; the others have no such facts. */
+/* What `of` returns for a pool that has sessions; the others have no such facts. */
 function ofSessions(of) {
 	return (pool) => pool.sessions ? of(pool) : null;
 }

@@ -1,5 +1,5 @@
-/* One session: its lanes, its front task and its state. Layer: core, plain data; sessions.h says
- * what it means. Written by the files of this folder only. */
+/* One session: its lanes, its front task and its state. Layer: core, plain data; sessions.h has
+ * their meaning. Written by the files of this folder only. */
 #ifndef CORE_SESSIONS_SESSION_H
 #define CORE_SESSIONS_SESSION_H
 

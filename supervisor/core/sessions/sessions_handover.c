@@ -1,4 +1,4 @@
-/* What a supervisor that leaves tells the next one, and how that one applies it. */
+/* What a supervisor that leaves passes to the next one, and how that one applies it. */
 #include "core/sessions/sessions_internal.h"
 
 #include <stdlib.h>

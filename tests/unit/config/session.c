@@ -1,4 +1,4 @@
-/* The section session of a pool: values, what they imply, what is refused with which words, and
+/* The section session of a pool: values, what they imply, what is refused with which text, and
  * what is printed and warned of. */
 #include "config/change.h"
 #include "config/settings.h"
@@ -166,7 +166,7 @@ START_TEST(test_good_keys)
 }
 END_TEST
 
-/* From line 4 on, with the words of the refusal. */
+/* From line 4 on, with the text of the refusal. */
 START_TEST(test_refused)
 {
 #define OURS    ", a header of wpool or the broker; one that publishers set is needed\n"
