@@ -66,9 +66,9 @@ enum command {
 };
 
 /* DRAIN: run what is queued in one go, then end the session. CLOSE: finish the running task, and
- * end; what is queued goes where `queued` sends it. ABORT: the same, but cancel the running task, and
- * end its worker if it does not answer. PAUSE, RESUME. RETRY: run the front task, which is parked
- * or blocked, now. SKIP: give it up. */
+ * end; what is queued goes where `queued` sends it. ABORT: the same, but cancel the running task,
+ * and end its worker if it does not answer. PAUSE, RESUME. RETRY: run the front task, which is
+ * parked or blocked, now. SKIP: give it up. */
 #define SESSION_VERBS(X)                                                                           \
 	X(DRAIN, drain)                                                                            \
 	X(CLOSE, close)                                                                            \

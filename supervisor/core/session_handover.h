@@ -1,6 +1,6 @@
-/* What a supervisor that leaves in an orderly way passes to the next one about a session. Layer: core,
- * plain data. One for each lane of a session whose first message has a past, and one for a session
- * that is only paused. */
+/* What a supervisor that leaves in an orderly way passes to the next one about a session. Layer:
+ * core, plain data. One for each lane of a session whose first message has a past, and one for a
+ * session that is only paused. */
 #ifndef CORE_SESSION_HANDOVER_H
 #define CORE_SESSION_HANDOVER_H
 

@@ -30,8 +30,8 @@ struct health health_of_supervisor(const struct supervisor_view *view)
 	return health;
 }
 
-/* What keeps the messages of a pool with sessions in order. A cause is more exact than that the queue
- * is not consumed. */
+/* What keeps the messages of a pool with sessions in order. A cause is more exact than that the
+ * queue is not consumed. */
 static void judge_order(
 	struct health *health, const struct pool_runtime *runtime, const struct pool_facts *facts)
 {
