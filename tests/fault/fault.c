@@ -78,9 +78,12 @@ struct proc *fault_serve_by_proxy(int port, const char *query, const char *setti
 	return proc;
 }
 
+/* Of several programs that share the trials (tests/fault/run), the first ones have one more. */
 long fault_trials(void)
 {
-	return number_of("N", is_full() ? fault->full : fault->few);
+	long all = number_of("N", is_full() ? fault->full : fault->few);
+	long parts = number_of("PARTS", 1), part = number_of("PART", 1);
+	return all / parts + (part <= all % parts);
 }
 
 bool fault_next(struct tally *tally)

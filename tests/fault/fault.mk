@@ -1,6 +1,7 @@
 # The table of faults (docs/reliability.md): tests/fault/row_NN_<fault>.c is one row. Included by the
 # Makefile. ROW="1 5" chooses rows, N their number of trials, T ends each after that many seconds,
-# FULL=1 takes the table's numbers, SEED repeats what chance chose.
+# FULL=1 takes the table's numbers, SEED repeats what chance chose. PARTS=8 runs a row in so many
+# programs side by side, each with a broker of its own: for rows that mostly wait.
 
 fault_rows := $(patsubst tests/fault/%.c,%,$(sort $(wildcard tests/fault/row_*.c)))
 # Libraries to be preloaded; never into a program of instrumented code.
@@ -26,7 +27,7 @@ $(addprefix $(BUILD)/tests/system/,fault_tools_proxy consume_links session_hosti
 
 faults: $(preloaded_libraries) $(every_fault_program) $(BUILD)/wpool $(BUILD)/wpool-crash workers
 	@[ -n "$(chosen_rows)" ] || { echo "faults: no row $(ROW)"; exit 2; }
-	@WPOOL_BUILD=$(abspath $(BUILD)) N=$(N) T=$(T) FULL=$(FULL) SEED=$(SEED) \
+	@WPOOL_BUILD=$(abspath $(BUILD)) N=$(N) T=$(T) FULL=$(FULL) SEED=$(SEED) PARTS=$(PARTS) \
 		tests/fault/run $(chosen_rows:%=$(BUILD)/tests/fault/%)
 
 .PHONY: faults
