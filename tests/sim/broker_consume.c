@@ -281,6 +281,18 @@ static void keep_unacked(struct broker *broker, struct broker_channel *channel,
 	entry->unacked++;
 }
 
+/* Two consumers of a channel would break the order of its queue. */
+static void check_alone(const struct broker_channel *channel, const struct consumer_entry *entry)
+{
+	for (size_t i = 0; i < channel->consumer_count; i++) {
+		const struct consumer_entry *other = &channel->consumers[i];
+
+		sim_require(other == entry || other->queue != entry->queue || !other->unacked,
+			"consumers %s and %s of a channel get messages of an ordered queue",
+			other->tag, entry->tag);
+	}
+}
+
 static void deliver(struct broker_connection *connection, uint16_t number,
 	struct consumer_entry *entry, struct stored *stored)
 {
@@ -294,6 +306,8 @@ static void deliver(struct broker_connection *connection, uint16_t number,
 		.routing_key = peer_bytes(stored_key(stored)),
 	};
 
+	if (connection->broker->returns_late)
+		check_alone(channel, entry);
 	send(connection, number, AMQP_BASIC_DELIVER_METHOD, &deliver);
 	peer_send_content(&connection->out, number, properties, stored_body(stored));
 	keep_unacked(connection->broker, channel, entry, stored);

@@ -64,6 +64,26 @@ static enum session_state expected_state(const struct pool_runtime *runtime, uin
 	return held->is_detached ? SESSION_DETACHED : SESSION_READY;
 }
 
+/* Nothing that must not run has a turn. */
+static void check_ring(const struct pool_runtime *runtime, uint8_t key)
+{
+	uint32_t next = find_next(runtime, key);
+	const struct held *held = &runtime->hand.held[next];
+	bool is_early = held->state == HAND_PARKED && held->due > runtime->world->now;
+	struct session_facts facts;
+
+	if (pool_is_forced(&runtime->pool->context) ||
+		!pool_session_find(runtime->pool, order_key(key), &facts) ||
+		facts.state != SESSION_READY)
+		return;
+	sim_require(!is_running(runtime, key), "session %u has a turn and runs", key);
+	sim_require(!runtime->hand.is_paused[key], "session %u has a turn and is paused", key);
+	sim_require(held->state != HAND_BLOCKED, "session %u has a turn and is blocked", key);
+	sim_require(!is_early, "session %u has a turn before its retry is due", key);
+	sim_require(held->state == HAND_NONE || held->state == HAND_RUNNING || !held->is_detached,
+		"session %u has a turn, and message %u is detached", key, next);
+}
+
 void order_facts_follow(struct pool_runtime *runtime)
 {
 	struct hand *hand = &runtime->hand;
@@ -76,6 +96,7 @@ void order_facts_follow(struct pool_runtime *runtime)
 			hand->idle_since[key] = MTIME_NEVER;
 		else if (hand->idle_since[key] == MTIME_NEVER)
 			hand->idle_since[key] = runtime->world->now;
+		check_ring(runtime, key);
 	}
 }
 

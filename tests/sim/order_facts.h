@@ -4,7 +4,7 @@
 
 #include "sim/order.h"
 
-/* After each step: note which sessions have become idle. */
+/* After each step: note which sessions have become idle, and check those that have a turn. */
 void order_facts_follow(struct pool_runtime *);
 /* At the end of a turn. */
 void order_facts_check(const struct pool_runtime *);

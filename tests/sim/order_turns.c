@@ -188,12 +188,32 @@ static bool may_send(const struct pool_runtime *runtime)
 	       tasks->dispatch.suspect_count == 0;
 }
 
+/* With an automatic depth a task need not be sent behind another one. */
+static bool has_room(const struct pool_runtime *runtime, uint16_t slot)
+{
+	const struct pool_config *config = &runtime->config;
+	const struct pipe *pipe = &slots_at(&runtime->pool->slots, slot)->pipe;
+	uint32_t depth = config->concurrency > 1 ? config->concurrency : config->pipeline;
+
+	return workers_is_taking(&runtime->workers, slot) &&
+	       runtime->workers.worker[slot].count < depth && !pipe->closed && !pipe_is_spent(pipe);
+}
+
+static bool is_any_room(const struct pool_runtime *runtime)
+{
+	for (uint16_t i = 0; i < runtime->pool->slots.all.count; i++)
+		if (has_room(runtime, i))
+			return true;
+	return blame_is_any_idle(runtime);
+}
+
 void order_turns_check(const struct pool_runtime *runtime)
 {
 	uint32_t ready;
 
-	if (!may_send(runtime) || !blame_is_any_idle(runtime))
+	if (!may_send(runtime) || !is_any_room(runtime))
 		return;
 	ready = find_ready(runtime);
-	sim_require(!ready, "session %d waits while a worker idles", __builtin_ffs((int)ready) - 1);
+	sim_require(
+		!ready, "session %d waits while a worker has room", __builtin_ffs((int)ready) - 1);
 }
