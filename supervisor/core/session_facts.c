@@ -41,6 +41,8 @@ struct session_counts pool_session_counts(const struct pool *pool)
 		.is_standby = pool->tasks.is_standby,
 		.remembered = sessions->count,
 		.active = sessions->active,
+		.begun = sessions->last_life,
+		.held_until = sessions->held_until,
 		.oldest_wait = oldest_wait(sessions),
 		.used_up = sessions->used_up,
 		.reattached = sessions->reattached,

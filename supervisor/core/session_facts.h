@@ -30,6 +30,8 @@ struct session_counts {
 	uint32_t by_state[SESSION_STATE_COUNT];
 	uint32_t remembered; /* all of them */
 	uint32_t active;     /* begun and not ended */
+	uint64_t begun;      /* ever, also by a pause */
+	mtime held_until;    /* HELD ones run then */
 	uint32_t stuck;      /* messages in hand that cannot run now */
 	mtime oldest_wait;   /* since when the oldest of the READY ones waits; MTIME_NEVER: none */
 	uint64_t used_up;    /* turns that used up their quantum while another session waited */

@@ -5,6 +5,8 @@
 #include "os/clock.h"
 #include "runtime/report.h"
 
+#include <inttypes.h>
+
 /* ---------- causes ---------- */
 
 static unsigned bit(enum health_cause cause)
@@ -71,8 +73,15 @@ static void judge_sessions(
 	health->parked = sessions.by_state[SESSION_PARKED];
 	health->blocked = sessions.by_state[SESSION_BLOCKED];
 	health->paused = sessions.by_state[SESSION_PAUSED];
+	health->held_until = sessions.held_until;
+	health->deliveries = facts->deliveries;
+	health->key_place = runtime->config.session.key;
 	if (health->blocked > 0)
 		health->warnings |= bit(HEALTH_BLOCKED);
+	if (health->held > 0)
+		health->warnings |= bit(HEALTH_HELD);
+	if (facts->deliveries > 0 && sessions.begun == 0)
+		health->warnings |= bit(HEALTH_KEYLESS);
 	/* After the loss of a channel nothing is unacked, and what is detached comes again. */
 	if (facts->window > 0 && facts->unacked >= facts->window &&
 		sessions.stuck >= facts->window && !runtime->is_draining)
@@ -185,6 +194,29 @@ static void append_blocked(struct buf *out, unsigned blocked)
 		blocked, blocked == 1 ? " is" : "s are");
 }
 
+static void append_held(struct buf *out, unsigned held, mtime until)
+{
+	char span[SPAN_TEXT_SIZE];
+
+	buf_printf(out,
+		"%u session%s held for %s: a former active supervisor may still run what was "
+		"delivered before (takeover_delay)",
+		held, held == 1 ? " is" : "s are",
+		span_text(mtime_max(until - clock_now(), 0), span));
+}
+
+static void append_keyless(struct buf *out, const struct health *health)
+{
+	if (health->deliveries == 1)
+		buf_append_text(out, TEXT("its only message so far had no key"));
+	else
+		buf_printf(out, "none of its %" PRIu64 " messages had a key", health->deliveries);
+	buf_printf(out,
+		": session.key is %s, and publishers must put it there (wpool publish "
+		"--session-key); without a key there is no order",
+		health->key_place);
+}
+
 /* Of a pool with sessions. */
 static void append_session_sentence(
 	struct buf *out, const struct health *health, enum health_cause cause)
@@ -228,6 +260,12 @@ static void append_session_sentence(
 		break;
 	case HEALTH_BLOCKED:
 		append_blocked(out, health->blocked);
+		break;
+	case HEALTH_HELD:
+		append_held(out, health->held, health->held_until);
+		break;
+	case HEALTH_KEYLESS:
+		append_keyless(out, health);
 		break;
 	case HEALTH_NOT_SINGLE:
 		buf_printf(out,
@@ -284,6 +322,8 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 	case HEALTH_OVERFULL:
 	case HEALTH_WINDOW_STUCK:
 	case HEALTH_BLOCKED:
+	case HEALTH_HELD:
+	case HEALTH_KEYLESS:
 	case HEALTH_NOT_SINGLE:
 		append_session_sentence(out, health, cause);
 		break;

@@ -27,6 +27,8 @@ enum health_cause {
 				run, so it gets no other ones */
 	HEALTH_SUSPECTS,     /* a warning: tasks of a pool wait until they can run alone */
 	HEALTH_BLOCKED,      /* a warning: sessions of a pool are blocked */
+	HEALTH_HELD,         /* a warning: sessions of a pool wait for the end of takeover_delay */
+	HEALTH_KEYLESS,      /* a warning: no message of a pool with sessions had a key */
 	HEALTH_NOT_SINGLE,   /* a warning: the queue of a pool with sessions has no single active
 				consumer */
 	HEALTH_CAUSE_COUNT
@@ -45,6 +47,9 @@ struct health {
 	unsigned other_window;                  /* the active one's */
 	unsigned window;                        /* messages that the pool may have unacked */
 	unsigned parked, blocked, paused, held; /* sessions */
+	mtime held_until;
+	uint64_t deliveries;
+	const char *key_place; /* session.key */
 	struct crash_loop {
 		unsigned failing, wanted; /* workers */
 		unsigned failures;        /* in a row, of the worst one */

@@ -623,6 +623,26 @@ START_TEST(a_blocked_session_is_a_warning)
 }
 END_TEST
 
+/* The publisher and the configuration mean different places. */
+START_TEST(a_pool_that_finds_no_key_warns)
+{
+	struct proc *proc = serve("workers: 1, prefetch: 50", "idle: 1h");
+
+	ck_assert_ptr_null(strstr(RUN(0, "status"), "had no key"));
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){
+			.body = "x", .correlation_id = "n1", .headers = {{"X-Status", "200"}}});
+	control_expect_done(1);
+	control_expect_text(RUN(0, "status"),
+		"its only message so far had no key: session.key is header:session");
+	control_get("/readyz", 200);
+	post_done("a", "a1");
+	control_expect_done(2);
+	ck_assert_ptr_null(strstr(RUN(0, "status"), "had no key"));
+	fixture_stop(proc);
+}
+END_TEST
+
 static bool is_standby(const char *socket)
 {
 	json_t *answer = control_parse(http_get(socket, "/v1/pools", 200));
@@ -713,6 +733,6 @@ int main(void)
 		{pools_without_sessions_have_no_such_figures, 1},
 		{a_window_full_of_parked_messages_is_not_ready, 1},
 		{an_unfit_message_is_skipped_and_not_retried, 1},
-		{a_blocked_session_is_a_warning, 1}, {a_standby_is_ready, 1},
-		{a_queue_that_keeps_no_order_is_named, 1});
+		{a_blocked_session_is_a_warning, 1}, {a_pool_that_finds_no_key_warns, 1},
+		{a_standby_is_ready, 1}, {a_queue_that_keeps_no_order_is_named, 1});
 }

@@ -54,11 +54,18 @@ START_TEST(each_cause_has_a_sentence)
 			"run again when its channel is renewed; docs/ordering.md has the way to one"},
 		{HEALTH_WINDOW_STUCK,
 			"all 20 messages of its window (prefetch) wait in sessions that cannot run "
-			"now: 4 parked, 2 blocked, 3 paused, 0 held by a takeover; see wpool "
+			"now: 4 parked, 2 blocked, 3 paused, 1 held by a takeover; see wpool "
 			"sessions"},
 		{HEALTH_BLOCKED,
 			"2 sessions are blocked, because the task at the front failed for good; "
 			"wpool session retry or skip decides"},
+		{HEALTH_HELD,
+			"1 session is held for 0 ms: a former active supervisor may still run what "
+			"was delivered before (takeover_delay)"},
+		{HEALTH_KEYLESS,
+			"none of its 7 messages had a key: session.key is header:account, and "
+			"publishers must put it there (wpool publish --session-key); without a key "
+			"there is no order"},
 	};
 	struct health health = {.consume_failure = "refused",
 		.publish_failure = "",
@@ -67,7 +74,10 @@ START_TEST(each_cause_has_a_sentence)
 		.window = 20,
 		.parked = 4,
 		.blocked = 2,
-		.paused = 3};
+		.paused = 3,
+		.held = 1,
+		.deliveries = 7,
+		.key_place = "header:account"};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		ck_assert_str_eq(text_of_cause(&health, cases[i].cause), cases[i].text);
