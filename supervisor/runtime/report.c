@@ -24,10 +24,11 @@
 	X(NOTICE_TASK_HANDED_BACK, LOG_DEBUG, "{task} handed its rest back to the queue")           \
 	X(NOTICE_SESSION_BLOCKED, LOG_WARN,                                                         \
 		"{task} {outcome}; its session is blocked until wpool session retry or skip "       \
-		"(wpool sessions --where state=blocked)")                                           \
+		"(wpool sessions POOL --where state=blocked)")                                      \
 	X(NOTICE_TASK_DISCARDED, LOG_INFO, "an operator discards {task} with its session")          \
 	X(NOTICE_CHANNEL_LEFT, LOG_INFO,                                                            \
-		"the channel is closed, and what is unacked goes back to the queue: {what}")        \
+		"the channel is closed, and what is unacked goes back to the queue, "               \
+		"because {what}")                                                                   \
 	X(NOTICE_TASK_CANCELLED, LOG_INFO,                                                          \
 		"an operator cancels {task}: its worker is asked to give it up")                    \
 	X(NOTICE_TASK_UNSTARTED, LOG_DEBUG, "{task} goes back to the broker, never started")        \

@@ -18,8 +18,16 @@ const char *session_end_name(enum session_end end)
 
 const char *renewal_name(enum renewal renewal)
 {
-#define X(renewal, text) text,
+#define X(renewal, text, why) text,
 	static const char *const names[] = {RENEWALS(X)};
 #undef X
 	return names[renewal];
+}
+
+const char *renewal_why(enum renewal renewal)
+{
+#define X(renewal, text, why) why,
+	static const char *const clauses[] = {RENEWALS(X)};
+#undef X
+	return clauses[renewal];
 }

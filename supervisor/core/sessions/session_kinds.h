@@ -38,14 +38,14 @@ enum session_end {
 
 /* Why a channel was renewed, or what it held was given back. */
 #define RENEWALS(X)                                                                                \
-	X(RENEWAL_AGE, "age")           /* a message was unacked for max_unacked_age */            \
-	X(RENEWAL_PAUSE, "pause")       /* the pool is paused */                                   \
-	X(RENEWAL_WORKERS, "workers")   /* no worker lives */                                      \
-	X(RENEWAL_PREFETCH, "prefetch") /* another prefetch is configured */                       \
-	X(RENEWAL_MEMORY, "memory")     /* there was no memory for another session */
+	X(RENEWAL_AGE, "age", "a message was unacked for max_unacked_age")                         \
+	X(RENEWAL_PAUSE, "pause", "the pool is paused")                                            \
+	X(RENEWAL_WORKERS, "workers", "no worker lives")                                           \
+	X(RENEWAL_PREFETCH, "prefetch", "another prefetch is configured")                          \
+	X(RENEWAL_MEMORY, "memory", "there was no memory for another session")
 
 enum renewal {
-#define X(renewal, text) renewal,
+#define X(renewal, text, why) renewal,
 	RENEWALS(X)
 #undef X
 		RENEWAL_COUNT
@@ -54,5 +54,7 @@ enum renewal {
 const char *session_state_name(enum session_state);
 const char *session_end_name(enum session_end);
 const char *renewal_name(enum renewal);
+/* The same as a clause, for the log. */
+const char *renewal_why(enum renewal);
 
 #endif

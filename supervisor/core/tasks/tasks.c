@@ -199,7 +199,7 @@ void tasks_leave(struct tasks *tasks, enum renewal why)
 	if (why == RENEWAL_WORKERS)
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
 	else
-		pool_emit_plain(tasks->context, NOTICE_CHANNEL_LEFT, renewal_name(why));
+		pool_emit_plain(tasks->context, NOTICE_CHANNEL_LEFT, renewal_why(why));
 }
 
 static const struct delivery *oldest_unacked(const struct tasks *tasks)
