@@ -1,6 +1,7 @@
 /* Two supervisors of one queue with sessions: one is active, the other one stands by. The active
  * one is killed, stopped, drained; the broker takes no publishes for longer than a lease; others
  * publish to the token's queue. takeover_delay is 10 s, so a lease is 5 s. */
+#include "harness/command.h"
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "system/system.h"
