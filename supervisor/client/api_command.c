@@ -186,6 +186,16 @@ int api_command_follow(const struct api_command *q, const char *path,
 	return exit_code;
 }
 
+void api_command_print_json(struct text line)
+{
+	struct buf shown;
+
+	buf_init(&shown, SIZE_MAX);
+	json_append_written(&shown, line);
+	printf("%.*s\n", TEXT_ARGS(buf_text(&shown)));
+	buf_release(&shown);
+}
+
 int api_command_flush(const struct api_command *q)
 {
 	return console_flush(q->command) ? EX_OK : EX_IOERR;

@@ -59,6 +59,8 @@ int api_command_show(const struct api_command *, const char *path,
 /* Send it, and call on_line for each line of the answer; false: no more is wanted. */
 int api_command_follow(const struct api_command *, const char *path,
 	bool (*on_line)(void *ctx, struct text line), void *ctx);
+/* Print a line of JSON that a supervisor has sent. */
+void api_command_print_json(struct text line);
 /* Flush stdout. Returns EX_OK or EX_IOERR, and the problem was printed. */
 int api_command_flush(const struct api_command *);
 

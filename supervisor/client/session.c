@@ -1,7 +1,6 @@
 /* `wpool session VERB`: show sessions with their tasks, or control them (api/session_verbs.def). */
 #include "api/session_verbs.h"
 
-#include "base/json.h"
 #include "base/utf8.h"
 #include "client/api_command.h"
 #include "client/json_cells.h"
@@ -185,16 +184,6 @@ static void print_done(const struct session *session, const json_t *answer)
 	buf_release(&out);
 }
 
-static void print_json(struct text line)
-{
-	struct buf shown;
-
-	buf_init(&shown, SIZE_MAX);
-	json_append_written(&shown, line);
-	printf("%.*s\n", TEXT_ARGS(buf_text(&shown)));
-	buf_release(&shown);
-}
-
 static bool on_line(void *ctx, struct text line)
 {
 	struct session *session = ctx;
@@ -202,7 +191,7 @@ static bool on_line(void *ctx, struct text line)
 
 	session->is_answered = answer != NULL;
 	if (session->q.wants_json)
-		print_json(line);
+		api_command_print_json(line);
 	else
 		print_done(session, answer);
 	if (json_cell_value(answer, "refused") > 0) {

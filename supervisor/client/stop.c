@@ -1,5 +1,4 @@
 /* `wpool stop`: stop as by SIGTERM, and wait for the end. */
-#include "base/json.h"
 #include "client/api_command.h"
 #include "client/json_cells.h"
 #include "commands.h"
@@ -44,16 +43,6 @@ static int on_option(struct api_command *q, int option)
 	return -1;
 }
 
-static void print_json(struct text line)
-{
-	struct buf shown;
-
-	buf_init(&shown, SIZE_MAX);
-	json_append_written(&shown, line);
-	printf("%.*s\n", TEXT_ARGS(buf_text(&shown)));
-	buf_release(&shown);
-}
-
 static bool on_line(void *ctx, struct text text)
 {
 	struct stop *stop = ctx;
@@ -63,7 +52,7 @@ static bool on_line(void *ctx, struct text text)
 	stop->has_ended = text_is(json_cell_text(line, "phase"), TEXT("stopped"));
 	stop->is_settled = json_is_true(json_cell_find(line, "settled"));
 	if (stop->q.wants_json) {
-		print_json(text);
+		api_command_print_json(text);
 	} else if (stop->has_ended) {
 		printf("%s%s\n", stop->is_drawn ? "\r\033[K" : "",
 			stop->is_settled ? "stopped, everything is settled"
