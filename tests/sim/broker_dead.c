@@ -232,8 +232,9 @@ static void choose_keys(const struct death *death, struct route *ret)
 	route_add_array(ret, stored_bcc(death->stored));
 }
 
-/* From 4.0 on a dead letter carries how often it was returned. A rejection counts, too; with
- * at-least-once only if the message was never returned. */
+/* From 4.0 on a dead letter carries a count: how often it was returned with a channel, in this
+ * queue and in earlier ones, and how often it was rejected for good. What was returned by
+ * basic.reject or nack counts in the queue only. */
 static uint32_t returns_to_bring(const struct death *death)
 {
 	const struct stored *stored = death->stored;
@@ -242,10 +243,7 @@ static uint32_t returns_to_bring(const struct death *death)
 		return 0;
 	if (!stored->queue->arguments.quorum)
 		return stored->brought;
-	if (strcmp(death->reason, "rejected") == 0 &&
-		(stored->returns == 0 || !stored->queue->arguments.at_least_once))
-		return stored_count(stored) + 1;
-	return stored_count(stored);
+	return stored->brought + stored->taken_back + (strcmp(death->reason, "rejected") == 0);
 }
 
 static size_t send_on(struct broker *broker, const struct death *death)

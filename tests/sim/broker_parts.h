@@ -24,7 +24,8 @@ struct stored {
 	bool is_unseen; /* unacked, but on its way to the client when its channel ended */
 	bool is_acked, is_given_back;
 	uint32_t returns;
-	mtime expires; /* MTIME_NEVER: never */
+	uint32_t taken_back; /* of them those with a channel, not by basic.reject or nack */
+	mtime expires;       /* MTIME_NEVER: never */
 	struct copy_facts facts;
 	bool redelivered;
 	bool has_died;        /* the broker wrote its x-death */

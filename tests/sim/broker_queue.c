@@ -226,6 +226,7 @@ bool queue_requeue(struct broker *broker, struct stored *stored, enum requeue_ca
 	broker->is_changed = true;
 	stored->redelivered = true;
 	stored->returns++;
+	stored->taken_back += cause == REQUEUE_CHANNEL_GONE;
 	if (limit_is_passed(broker, stored)) {
 		dead_letter(broker, stored, "delivery_limit");
 		return false;
