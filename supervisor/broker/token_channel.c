@@ -53,9 +53,9 @@ struct token_channel {
 	struct connection *publishes_by; /* borrowed; NULL: offline */
 	struct confirm_channel publish;
 	uint16_t publish_channel;
-	uint64_t number; /* of the latest publish on this channel */
-	bool has_failed; /* to publish: out of memory */
-	bool has_logged_unpublished;
+	uint64_t number;     /* of the latest publish on this channel */
+	bool has_failed;     /* to publish: out of memory */
+	bool is_unpublished; /* the latest publish failed, which is logged */
 	struct backoff publish_backoff;
 	mtime publish_retry_at; /* MTIME_NEVER: no wait */
 	struct buf scratch;     /* the message that is published */
@@ -446,10 +446,10 @@ static void reopen_publish(struct token_channel *tokens, mtime now)
 /* Once, until a publish is confirmed. */
 static void log_unpublished(struct token_channel *tokens, const char *why)
 {
-	channel_log_line(tokens->log, tokens->has_logged_unpublished ? LOG_DEBUG : LOG_WARN,
+	channel_log_line(tokens->log, tokens->is_unpublished ? LOG_DEBUG : LOG_WARN,
 		"the token of queue \"%.*s\" was not published: %s; publishing it again",
 		TEXT_ARGS(tokens->config->queue), why);
-	tokens->has_logged_unpublished = true;
+	tokens->is_unpublished = true;
 }
 
 static void on_publish_closed(
@@ -497,7 +497,7 @@ void token_channel_on_publish_event(
 			give_up_publish(tokens, "the broker refused it", now);
 		else if (answer.kind == PUBLISH_CONFIRMED) {
 			backoff_reset(&tokens->publish_backoff);
-			tokens->has_logged_unpublished = false;
+			tokens->is_unpublished = false;
 			token_confirmed(tokens->token, now);
 		}
 	}
@@ -510,7 +510,7 @@ void token_channel_on_publish_event(
 
 bool token_channel_waits(const struct token_channel *tokens)
 {
-	return tokens->state == CONSUMING;
+	return tokens->state == CONSUMING && !tokens->is_unpublished;
 }
 
 void token_channel_leave(struct token_channel *tokens, mtime now)

@@ -223,8 +223,8 @@ static void append_session_sentence(
 {
 	switch (cause) {
 	case HEALTH_NO_TOKEN:
-		buf_append_text(out, TEXT("does not consume the queue of its token, by which it "
-					  "would become the active one; see the log"));
+		buf_append_text(out, TEXT("cannot become the active one: the queue of its token is "
+					  "not consumed, or refuses the token; see the log"));
 		break;
 	case HEALTH_SHARED:
 		buf_printf(out,

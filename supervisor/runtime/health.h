@@ -18,7 +18,7 @@ enum health_cause {
 	HEALTH_CRASH_LOOP,    /* a pool has no ready worker, or (as a warning) too few, because they
 				 fail */
 	HEALTH_NO_CONSUMER,   /* a pool is connected, but does not consume its queue */
-	HEALTH_NO_TOKEN,      /* a pool has no consumer on the queue of its token */
+	HEALTH_NO_TOKEN,      /* a pool cannot get its token: no consumer, or no publish succeeds */
 	HEALTH_SHARED, /* the queue of a pool with sessions has other consumers, without a token */
 	HEALTH_OTHER_WINDOW, /* a pool stands by with another prefetch than the active one */
 	HEALTH_NO_ORDER,     /* the queue of a pool with sessions does not keep the order */

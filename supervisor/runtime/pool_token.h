@@ -53,7 +53,8 @@ void pool_token_hand_over(struct pool_token *, const struct session_handover *);
 /* Pass the token on, now that the pool is quiet. True: it is passed on, or there is none. Called in
  * each turn. */
 bool pool_token_has_passed(struct pool_token *);
-/* The queue of the token is consumed: the pool will be the active one when no other is. */
+/* The queue of the token is consumed, and can be published to: the pool will be the active one when
+ * no other is. */
 bool pool_token_waits(const struct pool_token *);
 
 /* When the next turn is needed, by clock_now. */

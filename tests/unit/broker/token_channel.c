@@ -359,10 +359,13 @@ START_TEST(a_refused_publish_is_sent_again_on_another_channel)
 	handle_publish(AMQP_CONFIRM, 2, false);
 	expect("publish9:8 close9");
 	ck_assert_ptr_nonnull(strstr(logged, "refused"));
+	ck_assert(!token_channel_waits(tokens)); /* it may stay so, for lack of a right */
 	token_channel_tick(tokens, token_channel_deadline(tokens));
 	handle_publish(AMQP_CHANNEL_OPENED, 0, false);
 	handle_publish(AMQP_CONFIRM_SELECTED, 0, false);
 	expect("open9 select9 publish9:8");
+	handle_publish(AMQP_CONFIRM, 1, true);
+	ck_assert(token_channel_waits(tokens));
 }
 END_TEST
 

@@ -34,8 +34,8 @@ START_TEST(each_cause_has_a_sentence)
 		{HEALTH_NO_CONSUMER, "not consuming its queue \"orders\", which may be missing; "
 				     "see the log"},
 		{HEALTH_NO_TOKEN,
-			"does not consume the queue of its token, by which it would become the "
-			"active one; see the log"},
+			"cannot become the active one: the queue of its token is not consumed, or "
+			"refuses the token; see the log"},
 		{HEALTH_SHARED,
 			"its queue \"orders\" has another consumer, which knows no token: another "
 			"program, a version of wpool before sessions, or a pool with "
