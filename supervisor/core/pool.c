@@ -353,6 +353,7 @@ static void on_turn_end(struct pool *pool)
 {
 	struct tasks *tasks = &pool->tasks;
 	struct slots *slots = &pool->slots;
+	uint16_t wanted = slots->wanted;
 	tasks_begin_turn(tasks);
 	end_aborted(pool); /* a worker that ends now stands in for none that is replaced */
 	slots_begin_turn(slots);
@@ -362,6 +363,8 @@ static void on_turn_end(struct pool *pool)
 		tasks_decide_consuming(tasks, supply_of(slots));
 		tasks_dispatch(tasks, supply_of(slots));
 		slots_autoscale(slots, tasks_flow(tasks), tasks_window_is_full(tasks));
+		if (slots->wanted > wanted) /* one that was to leave may have a place */
+			tasks_dispatch(tasks, supply_of(slots));
 		tasks_set_workers(tasks, slots->wanted);
 	}
 	tasks_flush(tasks, supply_of(slots));

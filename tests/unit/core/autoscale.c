@@ -72,6 +72,25 @@ START_TEST(messages_that_cannot_run_need_no_worker)
 }
 END_TEST
 
+/* It has a task, and a place for another one. */
+START_TEST(a_busy_worker_that_stays_after_all_gets_a_task_at_once)
+{
+	struct rig rig;
+	struct pool_config config = rig_several(2, 2);
+	config.hard_limit = MTIME_NEVER;
+	rig_begin(&rig, config, 2);
+	rig_scale(&rig, 1);
+	rig_step(&rig, (struct event){.kind = COMMAND,
+			       .command = {.what = COMMAND_SCALE, .number = 1, .max = 2}});
+	rig_deliver(&rig, 3, 6);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:3");
+	rig_wait(&rig, 100 * MTIME_MS);
+	rig_expect(&rig, "send 1:4");
+	rig_end(&rig);
+}
+END_TEST
+
 /* Idle workers leave before busy ones, and none leaves during a task. */
 START_TEST(idle_workers_leave)
 {
@@ -226,7 +245,8 @@ static Suite *autoscale_suite(void)
 		pool_does_not_grow_while_workers_fail, an_answer_ends_the_failures_of_a_worker,
 		pool_does_not_grow_if_no_task_waits, pool_does_not_grow_for_tasks_that_cannot_start,
 		bounds_out_of_range_are_refused, a_leaving_worker_does_not_count,
-		messages_that_cannot_run_need_no_worker);
+		messages_that_cannot_run_need_no_worker,
+		a_busy_worker_that_stays_after_all_gets_a_task_at_once);
 	return suite;
 }
 
