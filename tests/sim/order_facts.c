@@ -10,7 +10,7 @@ static bool is_of(const struct pool_runtime *runtime, uint32_t id, uint8_t key)
 	return runtime->world->order.message[id].key == key;
 }
 
-/* A worker has a task of it. */
+/* A worker has a task of it, as far as the pool has heard. */
 static bool is_running(const struct pool_runtime *runtime, uint8_t key)
 {
 	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
@@ -18,6 +18,9 @@ static bool is_running(const struct pool_runtime *runtime, uint8_t key)
 
 		for (uint32_t k = 0; k < worker->count; k++)
 			if (is_of(runtime, worker->tasks[k].id, key))
+				return true;
+		for (uint32_t k = 0; k < worker->unheard_count; k++)
+			if (is_of(runtime, worker->unheard[k].id, key))
 				return true;
 	}
 	return false;

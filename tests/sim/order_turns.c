@@ -29,6 +29,8 @@ static void look_at_workers(const struct pool_runtime *runtime, struct standing 
 
 		for (uint32_t k = 0; k < worker->count; k++)
 			ret[key_of(runtime, worker->tasks[k].id)].is_running = true;
+		for (uint32_t k = 0; k < worker->unheard_count; k++)
+			ret[key_of(runtime, worker->unheard[k].id)].is_running = true;
 	}
 }
 
@@ -93,12 +95,20 @@ static bool is_reborn(struct pool_runtime *runtime, uint8_t key)
 	return facts.life != before;
 }
 
+static void follow_lives(struct pool_runtime *runtime)
+{
+	for (uint8_t key = 1; key <= ORDER_KEYS_MAX; key++)
+		if (is_reborn(runtime, key))
+			forget(&runtime->hand, key);
+}
+
 void order_turns_follow(struct pool_runtime *runtime)
 {
 	uint32_t ready = find_ready(runtime);
 
+	follow_lives(runtime);
 	for (uint8_t key = 0; key <= ORDER_KEYS_MAX; key++)
-		if ((key && is_reborn(runtime, key)) || !(ready >> key & 1))
+		if (!(ready >> key & 1))
 			forget(&runtime->hand, key);
 }
 
@@ -134,6 +144,7 @@ void order_turns_sent(struct pool_runtime *runtime, const struct worker_task *ta
 	uint8_t key = key_of(runtime, task->id);
 	uint32_t ready = find_ready(runtime);
 
+	follow_lives(runtime); /* one may have ended in this very turn */
 	forget(&runtime->hand, key);
 	if (task->is_suspect || task->alone || is_ending(runtime, key))
 		return;

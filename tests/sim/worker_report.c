@@ -55,7 +55,7 @@ void worker_report_gone(
 			note_end(runtime, &worker->tasks[0]);
 	}
 	worker->phase = WORKER_NONE;
-	worker->count = 0;
+	worker->count = worker->unheard_count = 0;
 	are_suspects = worker->are_suspects;
 	event.slot.exit = (struct exit_info){.kind = kind, .number = number, .stage = "exec"};
 	event.slot.output = last_words(runtime->world);
