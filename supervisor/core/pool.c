@@ -45,7 +45,7 @@ void pool_free(struct pool *pool)
 bool pool_is_quiet(const struct pool *pool)
 {
 	return !pool_stays(&pool->context) && pool->slots.retired == pool->slots.all.count &&
-	       pool->tasks.source.state == SOURCE_IS_ABSENT;
+	       tasks_are_closed(&pool->tasks);
 }
 
 bool pool_is_publishing(const struct pool *pool)
@@ -60,7 +60,8 @@ bool pool_is_refused(const struct pool *pool)
 
 bool pool_has_unfinished(const struct pool *pool)
 {
-	return pool->tasks.dispatch.in_pipes > 0 || pool->tasks.outbox.count > 0;
+	return pool->tasks.dispatch.in_pipes > 0 || pool->tasks.outbox.count > 0 ||
+	       tasks_await_acks(&pool->tasks);
 }
 
 bool pool_was_cut_short(const struct pool *pool)
@@ -366,6 +367,8 @@ static void on_turn_end(struct pool *pool)
 		if (slots->wanted > wanted) /* one that was to leave may have a place */
 			tasks_dispatch(tasks, supply_of(slots));
 		tasks_set_workers(tasks, slots->wanted);
+	} else {
+		tasks_decide_drain(tasks);
 	}
 	tasks_flush(tasks, supply_of(slots));
 	slots_end_turn(slots);

@@ -28,7 +28,8 @@ bool pool_is_quiet(const struct pool *);
 bool pool_is_publishing(const struct pool *);
 /* True: no publish is unconfirmed, but parcels wait to be published. */
 bool pool_is_refused(const struct pool *);
-/* True: a worker has a task, or a publish is not confirmed; COMMAND_FORCE cuts that short. */
+/* True: a worker has a task, a publish is not confirmed, or a task that has ended waits for its
+ * redelivery to be acked; COMMAND_FORCE cuts that short. */
 bool pool_has_unfinished(const struct pool *);
 /* True: COMMAND_FORCE cut something short, or the pool is not quiet yet after it, so the broker may
  * not have got the last acks. */

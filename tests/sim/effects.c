@@ -1,4 +1,5 @@
 /* The pool's effects in a run: the real channel machines, and fake workers. */
+#include "core/pool_internal.h"
 #include "message/same.h"
 #include "sim/blame.h"
 #include "sim/copies.h"
@@ -120,7 +121,8 @@ static void do_source(void *io, enum source_request request, uint32_t window)
 {
 	struct pool_runtime *runtime = io;
 
-	sim_require(request != SOURCE_CONSUME || !runtime->steering.is_paused,
+	sim_require(request != SOURCE_CONSUME || !runtime->steering.is_paused ||
+			    pool_drains(&runtime->pool->context),
 		"it consumes in a pause");
 	mark(runtime, EFFECT_SOURCE + request);
 	order_requested(runtime, request, window);

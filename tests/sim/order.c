@@ -217,8 +217,8 @@ static bool is_silent(const struct pool_runtime *runtime)
 {
 	const struct tasks *tasks = &runtime->pool->tasks;
 
-	return pool_stays(&runtime->pool->context) && tasks->source.state == SOURCE_IS_CONSUMING &&
-	       !tasks_window_is_full(tasks) &&
+	return !pool_is_forced(&runtime->pool->context) &&
+	       tasks->source.state == SOURCE_IS_CONSUMING && !tasks_window_is_full(tasks) &&
 	       runtime->world->now - runtime->hand.heard_at >= SILENCE;
 }
 
@@ -685,6 +685,18 @@ void order_vanished(struct order *order)
 	}
 }
 
+/* A stop in good order gives back nothing that has ended, except behind what waits. */
+static void check_closing(const struct pool_runtime *runtime)
+{
+	const struct hand *hand = &runtime->hand;
+
+	for (uint32_t i = 0; i < hand->count; i++)
+		sim_require(hand->held[hand->ids[i]].state != HAND_ENDED ||
+				    ordered_at(runtime, hand->ids[i])->is_disposed,
+			"message %u is done, and goes back in a stop", hand->ids[i]);
+	order_loose_check_closing(runtime);
+}
+
 void order_requested(
 	const struct pool_runtime *runtime, enum source_request request, uint32_t window)
 {
@@ -692,6 +704,8 @@ void order_requested(
 
 	if (!order->is_on)
 		return;
+	if (request == SOURCE_CLOSE && !pool_is_forced(&runtime->pool->context))
+		check_closing(runtime);
 	sim_require(request != SOURCE_REST, "a pool with sessions cancels its consumer");
 	sim_require(request != SOURCE_CONSUME || window == order->prefetch,
 		"a window of %u, not %u", window, order->prefetch);

@@ -168,6 +168,16 @@ void order_loose_give_up(struct pool_runtime *runtime, bool may_repeat)
 			loose->count--;
 }
 
+void order_loose_check_closing(const struct pool_runtime *runtime)
+{
+	const struct loose *loose = &runtime->hand.loose;
+
+	for (uint32_t i = 0; i < loose->count; i++)
+		sim_require(loose->tasks[i].state != LOOSE_ENDED,
+			"copy %llu has ended, and goes back in a stop",
+			(unsigned long long)loose->tasks[i].instance);
+}
+
 void order_loose_end(struct pool_runtime *runtime)
 {
 	struct loose *loose = &runtime->hand.loose;

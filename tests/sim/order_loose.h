@@ -57,6 +57,8 @@ void order_loose_acked(struct pool_runtime *, uint64_t tag, bool multiple);
 void order_loose_detach(struct pool_runtime *);
 /* Nothing of what is detached comes any more; or it may. */
 void order_loose_give_up(struct pool_runtime *, bool may_repeat);
+/* In a stop in good order all that has ended is acked before. */
+void order_loose_check_closing(const struct pool_runtime *);
 /* The pool has ended: all may run again. */
 void order_loose_end(struct pool_runtime *);
 /* The broker has taken an instance back. */

@@ -105,11 +105,13 @@ static unsigned check_order(unsigned each)
 	return repeats;
 }
 
-/* While one task holds its place, the channel is renewed again and again. */
+/* While one task holds its place, and another one without a key works, the channel is renewed again
+ * and again. */
 START_TEST(renewed_channel_repeats_nothing)
 {
 	struct proc *serve = serve_single("delivery_limit: none, max_unacked_age: 1s");
 
+	fixture_post_held(serve, "unkeyed");
 	post(KEYS, 0, "X-Until", fixture_release_path("held"));
 	for (unsigned part = 0; part < 4; part++) {
 		post_numbers(part * EACH / 4, (part + 1) * EACH / 4);
@@ -117,10 +119,12 @@ START_TEST(renewed_channel_repeats_nothing)
 	}
 	await_witnessed(KEYS * EACH);
 	fixture_release("held");
-	await_witnessed(KEYS * EACH + 1);
+	fixture_release("unkeyed");
+	await_witnessed(KEYS * EACH + 2);
 	fixture_stop(serve);
 	ck_assert_uint_eq(check_order(EACH), 0);
 	ck_assert_int_eq(fixture_witnessed(scratch_text("s%u-0", KEYS)), 1);
+	ck_assert_int_eq(fixture_witnessed("unkeyed"), 1);
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
 }
 END_TEST
@@ -140,6 +144,47 @@ START_TEST(cut_connection_repeats_nothing)
 	fixture_stop(serve);
 	ck_assert_uint_eq(check_order(EACH), 0);
 	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), 0);
+}
+END_TEST
+
+static void post_held(struct proc *serve, const char *session, const char *id)
+{
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = id,
+			.correlation_id = id,
+			.headers = {{"session", session},
+				{"X-Begin", scratch_text("begins %s", id)},
+				{"X-Until", fixture_release_path(id)}}});
+	proc_expect(serve, scratch_text("begins %s", id));
+}
+
+/* The broker takes no connections while the tasks end that run, one of them without a key: the pool
+ * waits until it can ack them, and leaves the rest of the session to the next one. */
+START_TEST(drain_without_a_channel_repeats_nothing)
+{
+	struct proc *serve = serve_single("delivery_limit: none");
+
+	fixture_post_held(serve, "unkeyed");
+	post_held(serve, "s0", "s0-0");
+	post(0, 1, "X-Sleep-Ms", "1");
+	free(broker_eval(fixture.broker, "rabbit_maintenance:suspend_all_client_listeners()"));
+	broker_close_connections(fixture.broker);
+	proc_expect(serve, "retrying in");
+	proc_signal(serve, SIGTERM);
+	proc_expect(serve, "draining");
+	fixture_release("unkeyed");
+	fixture_release("s0-0");
+	await_witnessed(2);
+	free(broker_eval(fixture.broker, "rabbit_maintenance:resume_all_client_listeners()"));
+	ck_assert_int_eq(proc_wait(serve), 0);
+	fixture_reconnect();
+	broker_expect_messages(fixture.broker, fixture.queue, 1);
+	serve = serve_sessions("delivery_limit: none", "declare: on");
+	await_witnessed(3);
+	fixture_stop(serve);
+	ck_assert_int_eq(fixture_witnessed("unkeyed"), 1);
+	ck_assert_int_eq(fixture_witnessed("s0-0"), 1);
+	ck_assert_int_eq(fixture_witnessed("s0-1"), 1);
 }
 END_TEST
 
@@ -241,7 +286,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("session_channel", {renewed_channel_repeats_nothing, 1},
-		{cut_connection_repeats_nothing, 1}, {drained_supervisors_follow_in_order, 2},
-		{classic_queue_is_refused, 1}, {deleted_queue_is_looked_for, 1},
-		{too_large_messages_wait_for_more_memory, 1});
+		{cut_connection_repeats_nothing, 1}, {drain_without_a_channel_repeats_nothing, 1},
+		{drained_supervisors_follow_in_order, 2}, {classic_queue_is_refused, 1},
+		{deleted_queue_is_looked_for, 1}, {too_large_messages_wait_for_more_memory, 1});
 }

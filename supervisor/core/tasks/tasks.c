@@ -276,6 +276,24 @@ static void decide_with_sessions(struct tasks *tasks, enum worker_supply workers
 		begin_consuming(tasks);
 }
 
+bool tasks_await_acks(const struct tasks *tasks)
+{
+	return tasks->sessions && tasks->sessions->settled > 0;
+}
+
+/* Nothing is sent meanwhile: what else comes goes back when the channel closes. */
+void tasks_decide_drain(struct tasks *tasks)
+{
+	mtime now = tasks->context->now;
+	if (!tasks->sessions || pool_is_forced(tasks->context))
+		return;
+	if (detached_until(tasks) <= now)
+		sessions_give_up_all(tasks->sessions, now);
+	if (tasks_await_acks(tasks) && !consumes(tasks) &&
+		tasks->source.state == SOURCE_IS_ABSENT && tasks->consume_at <= now)
+		consume(tasks);
+}
+
 /* Held is what another supervisor may still run, unless it left in an orderly way. */
 void tasks_on_token_held(struct tasks *tasks, const struct event *event)
 {
@@ -506,9 +524,15 @@ static bool may_close(const struct tasks *tasks)
 		return false;
 	if (tasks->sessions && !pool_is_forced(tasks->context))
 		return tasks->dispatch.in_pipes == 0 && tasks->outbox.count == 0 &&
-		       source->ripe == 0;
+		       source->ripe == 0 && !tasks_await_acks(tasks);
 	return pool_is_forced(tasks->context) || source->state == SOURCE_IS_ABSENT ||
 	       (source->state == SOURCE_IS_RESTED && source->open == 0);
+}
+
+bool tasks_are_closed(const struct tasks *tasks)
+{
+	return tasks->source.state == SOURCE_IS_ABSENT &&
+	       (!tasks->sessions || tasks->source.request == SOURCE_CLOSE);
 }
 
 void tasks_end_turn(struct tasks *tasks)
@@ -525,11 +549,13 @@ void tasks_end_turn(struct tasks *tasks)
 static mtime deadline_with_sessions(const struct tasks *tasks)
 {
 	mtime now = tasks->context->now;
-	mtime deadline = dispatch_deadline(&tasks->dispatch, now);
+	mtime deadline = mtime_min(sessions_deadline(tasks->sessions), detached_until(tasks));
 	if (tasks->consume_at > now)
 		deadline = mtime_min(deadline, tasks->consume_at);
-	deadline = mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
-	return mtime_min(deadline, detached_until(tasks));
+	if (!pool_stays(tasks->context))
+		return deadline;
+	deadline = mtime_min(deadline, dispatch_deadline(&tasks->dispatch, now));
+	return mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
 }
 
 /* The channel machine may report that it rests after the turn in which it was asked to, and no
@@ -542,8 +568,6 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	deadline = mtime_min(deadline, outbox_deadline(&tasks->outbox));
 	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
 	if (tasks->sessions)
-		deadline = mtime_min(deadline, sessions_deadline(tasks->sessions));
-	if (tasks->sessions && pool_stays(tasks->context))
 		deadline = mtime_min(deadline, deadline_with_sessions(tasks));
 	return mtime_min(deadline, hand_back_at(tasks, workers));
 }

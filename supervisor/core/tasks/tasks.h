@@ -108,16 +108,22 @@ void tasks_hand_back_innocents(struct tasks *);
 /* The same, if the pool drains and no delivery can follow. */
 void tasks_hand_back_rest(struct tasks *);
 
-/* The parts of a turn, in this order; consuming and dispatch only while pool_stays. */
+/* The parts of a turn, in this order; dispatch only while pool_stays. */
 void tasks_begin_turn(struct tasks *);
 void tasks_judge_soft_limits(struct tasks *);
 void tasks_decide_consuming(struct tasks *, enum worker_supply);
+/* The same for a pool that drains. */
+void tasks_decide_drain(struct tasks *);
 void tasks_dispatch(struct tasks *, enum worker_supply);
 void tasks_flush(struct tasks *, enum worker_supply);
 void tasks_end_turn(struct tasks *);
 /* When the next turn is needed. */
 mtime tasks_deadline(const struct tasks *, enum worker_supply);
 
+/* True: tasks that have ended wait for their redelivery: without it they would run again. */
+bool tasks_await_acks(const struct tasks *);
+/* True: the channel is closed for good. */
+bool tasks_are_closed(const struct tasks *);
 /* True: messages can come. The source consumes, and the pool is not paused. */
 bool tasks_flow(const struct tasks *);
 /* True: the source has as many deliveries as its window allows. */
