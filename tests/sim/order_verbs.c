@@ -74,6 +74,9 @@ static void abort_running(struct pool_runtime *runtime, uint8_t key, enum sessio
 		for (uint32_t k = 0; k < worker->count; k++)
 			if (is_of(runtime, worker->tasks[k].id, key))
 				abort_task(runtime, &worker->tasks[k], queued);
+		for (uint32_t k = 0; k < worker->unheard_count; k++)
+			if (is_of(runtime, worker->unheard[k].id, key))
+				abort_task(runtime, &worker->unheard[k], queued);
 	}
 }
 
