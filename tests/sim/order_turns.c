@@ -80,8 +80,11 @@ static uint32_t find_ready(const struct pool_runtime *runtime)
 
 static void forget(struct hand *hand, uint32_t waiting)
 {
-	for (uint32_t key = 0; key <= ORDER_KEYS_MAX; key++)
-		hand->sent[key][waiting] = hand->worked[key][waiting] = 0;
+	/* As one chained assignment, gcc 12.2 at -O1 drops the calls of this function. */
+	for (uint32_t key = 0; key <= ORDER_KEYS_MAX; key++) {
+		hand->sent[key][waiting] = 0;
+		hand->worked[key][waiting] = 0;
+	}
 }
 
 /* The next life of a session begins to wait behind all others. */
