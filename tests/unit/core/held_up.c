@@ -130,6 +130,27 @@ START_TEST(a_task_sent_with_a_fixed_pipeline_is_watched_once_the_depth_is_automa
 }
 END_TEST
 
+START_TEST(a_slow_task_stays_one_through_a_fixed_pipeline)
+{
+	struct rig rig;
+	struct pool_config automatic = rig_config(1, 0), fixed = rig_config(1, 3);
+	automatic.pipe_wait = fixed.pipe_wait = 110;
+	make_deep(&rig, 110, 41);
+	rig.now += 110;
+	rig_turn(&rig);
+	rig_configure(&rig, fixed);
+	rig_configure(&rig, automatic);
+	rig_forget(&rig);
+	rig_deliver(&rig, 42, 42);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	rig_answer(&rig, 0, 200);
+	rig_turn(&rig);
+	rig_expect(&rig, "send 0:42, ack 41");
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *held_up_suite(void)
 {
 	Suite *suite = suite_create("core/held_up");
@@ -137,7 +158,8 @@ static Suite *held_up_suite(void)
 		time_in_which_the_supervisor_was_busy_does_not_count,
 		a_task_that_ends_in_time_is_not_reported, a_worker_that_dies_late_is_reported,
 		a_late_answer_is_reported_once,
-		a_task_sent_with_a_fixed_pipeline_is_watched_once_the_depth_is_automatic);
+		a_task_sent_with_a_fixed_pipeline_is_watched_once_the_depth_is_automatic,
+		a_slow_task_stays_one_through_a_fixed_pipeline);
 	return suite;
 }
 

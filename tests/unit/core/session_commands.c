@@ -286,6 +286,57 @@ START_TEST(a_parked_task_is_tried_now_or_given_up)
 }
 END_TEST
 
+/* It waits for a worker, and has its turn before those that came first. */
+START_TEST(a_session_that_is_drained_goes_first)
+{
+	struct rig rig;
+	begin(&rig, 1, "b c a");
+	keyed_order(&rig, SESSION_VERB_DRAIN, SESSION_KEEP, "a");
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 1");
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 3");
+	ck_assert_uint_eq(ended(&rig, SESSION_END_DRAINED), 1);
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_next_life_of_a_paused_session_waits)
+{
+	struct rig rig;
+	begin(&rig, 1, "a");
+	keyed_order(&rig, SESSION_VERB_DRAIN, SESSION_KEEP, "a");
+	keyed_deliver(&rig, "a");
+	keyed_order(&rig, SESSION_VERB_PAUSE, SESSION_KEEP, "a");
+	keyed_answer(&rig, 0, 200, "ack 1");
+	ck_assert_uint_eq(ended(&rig, SESSION_END_DRAINED), 1);
+	ck_assert_int_eq(keyed_state(&rig, "a"), SESSION_PAUSED);
+	keyed_order(&rig, SESSION_VERB_RESUME, SESSION_KEEP, "a");
+	rig_expect(&rig, "send 0:2");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(abort_of_a_session_that_waits_asks_no_worker)
+{
+	struct rig rig;
+	begin(&rig, 1, "b a a");
+	keyed_order(&rig, SESSION_VERB_ABORT, SESSION_DISCARD, "a");
+	rig_expect(&rig, "ack 2, ack 3");
+	ck_assert_uint_eq(ended(&rig, SESSION_END_ABORTED), 1);
+	rig_end(&rig);
+}
+END_TEST
+
+/* Nothing of it has failed: it has never had a worker. */
+START_TEST(what_waits_for_a_worker_is_neither_retried_nor_skipped)
+{
+	struct rig rig;
+	begin(&rig, 1, "b a");
+	keyed_order_refused(&rig, SESSION_VERB_RETRY, "a", "no failed task is at its front");
+	keyed_order_refused(&rig, SESSION_VERB_SKIP, "a", "no failed task is at its front");
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(what_cannot_be_done_is_refused)
 {
 	struct rig rig;
@@ -437,9 +488,12 @@ static Suite *session_commands_suite(void)
 		an_aborted_task_that_is_kept_begins_again, an_aborted_task_is_discarded,
 		an_aborted_task_behind_another_one_is_not_sent_again,
 		abort_ends_a_worker_of_a_pool_that_drains,
-		a_message_after_the_end_opens_the_next_life);
+		a_message_after_the_end_opens_the_next_life, a_session_that_is_drained_goes_first,
+		the_next_life_of_a_paused_session_waits,
+		abort_of_a_session_that_waits_asks_no_worker);
 	UNIT_CASE(suite, "others", a_paused_session_keeps_its_tasks,
 		a_session_is_paused_before_it_exists, a_parked_task_is_tried_now_or_given_up,
+		what_waits_for_a_worker_is_neither_retried_nor_skipped,
 		what_cannot_be_done_is_refused, an_unfit_message_is_not_retried,
 		a_pool_without_sessions_refuses, a_pool_whose_channel_closes_refuses,
 		the_tasks_of_a_session_are_listed, the_oldest_wait_is_not_that_of_the_first,

@@ -117,6 +117,25 @@ START_TEST(messages_without_a_key_have_one_turn_together)
 }
 END_TEST
 
+/* They run side by side: what their workers take together uses up the turn. */
+START_TEST(a_time_is_the_quantum_of_messages_without_a_key_too)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(1);
+	config.session.quantum = 0;
+	config.session.quantum_time = 50 * MTIME_MS;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "- - - a -");
+	rig_wait(&rig, 30 * MTIME_MS);
+	rig_forget(&rig);
+	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
+	rig_wait(&rig, 30 * MTIME_MS);
+	keyed_answer(&rig, 0, 200, "send 0:4, ack 2");
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 4");
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- failures ---------- */
 
 START_TEST(a_failed_task_keeps_its_place_and_no_worker)
@@ -576,7 +595,9 @@ static Suite *sessions_suite(void)
 		a_worker_with_concurrency_has_tasks_of_many_sessions,
 		high_goes_before_normal_but_not_before_what_was_sent);
 	UNIT_CASE(suite, "turns", a_session_keeps_its_turn_for_a_quantum, a_quantum_may_be_a_time,
-		a_lone_session_is_not_interrupted, messages_without_a_key_have_one_turn_together);
+		a_lone_session_is_not_interrupted,
+		a_time_is_the_quantum_of_messages_without_a_key_too,
+		messages_without_a_key_have_one_turn_together);
 	UNIT_CASE(suite, "failures", a_failed_task_keeps_its_place_and_no_worker,
 		a_later_attempt_goes_before_high_messages,
 		a_task_is_given_up_after_its_attempts_and_the_next_one_does_not_wait,

@@ -334,6 +334,40 @@ START_TEST(without_its_token_a_pool_ends_its_keyed_tasks)
 }
 END_TEST
 
+/* Any supervisor may run it twice; and one that has lost its token loses it once. */
+START_TEST(without_its_token_a_pool_goes_on_with_what_has_no_key)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_LOST, false);
+	rig_expect(&rig, "");
+	token(&rig, TOKEN_HELD, true);
+	rig_turn(&rig);
+	rig_source_up(&rig);
+	keyed_deliver(&rig, "-");
+	rig_forget(&rig);
+	token(&rig, TOKEN_LOST, false);
+	rig_expect(&rig, "leave");
+	token(&rig, TOKEN_LOST, false);
+	rig_expect(&rig, "");
+	rig_end(&rig);
+}
+END_TEST
+
+/* It has not consumed yet. */
+START_TEST(a_token_may_be_lost_at_once)
+{
+	struct rig rig;
+	start_standby(&rig);
+	token(&rig, TOKEN_HELD, true);
+	token(&rig, TOKEN_LOST, false);
+	rig_turn(&rig);
+	rig_expect(&rig, "");
+	ck_assert(pool_session_counts(rig.pool).is_standby);
+	rig_end(&rig);
+}
+END_TEST
+
 static Suite *sessions_lost_suite(void)
 {
 	Suite *suite = suite_create("core/sessions_lost");
@@ -353,7 +387,8 @@ static Suite *sessions_lost_suite(void)
 		a_pool_ends_with_a_detached_reply_that_was_not_sent);
 	UNIT_CASE(suite, "token", a_standby_has_workers_and_does_not_consume,
 		without_an_orderly_leave_redelivered_ones_wait, what_is_attached_again_is_not_held,
-		without_its_token_a_pool_ends_its_keyed_tasks);
+		without_its_token_a_pool_ends_its_keyed_tasks,
+		without_its_token_a_pool_goes_on_with_what_has_no_key, a_token_may_be_lost_at_once);
 	return suite;
 }
 
