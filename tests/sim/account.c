@@ -110,7 +110,7 @@ static void on_delivered(void *ctx, uint64_t instance, uint64_t tag)
 {
 	struct account *account = ctx;
 
-	order_delivered(account->order, instance, tag);
+	order_delivered(account->order, instance, account->requeues[instance], tag);
 }
 
 /* The broker's own policy, and no promise of ours. */

@@ -637,10 +637,12 @@ void order_rejected(struct pool_runtime *runtime, uint64_t tag, enum reject how)
 	order_acked(runtime, tag, false);
 }
 
-void order_delivered(struct order *order, uint64_t instance, uint64_t tag)
+void order_delivered(struct order *order, uint64_t instance, uint32_t requeues, uint64_t tag)
 {
-	if (order->is_on)
-		order->loose.delivered[tag % LOOSE_TAGS] = instance;
+	if (!order->is_on)
+		return;
+	order->loose.delivered[tag % LOOSE_TAGS].instance = instance;
+	order->loose.delivered[tag % LOOSE_TAGS].requeues = requeues;
 }
 
 uint64_t order_instance(const struct pool_runtime *runtime, const struct delivery *delivery)

@@ -124,7 +124,7 @@ void order_after_answer(struct pool_runtime *, const struct worker_task *);
 /* A worker had this task and is gone; the pool knows. */
 void order_gone(struct pool_runtime *, const struct worker_task *, bool is_suspect);
 /* The broker has delivered an instance, has settled it, or taken it back. */
-void order_delivered(struct order *, uint64_t instance, uint64_t tag);
+void order_delivered(struct order *, uint64_t instance, uint32_t requeues, uint64_t tag);
 void order_settled(struct order *, uint32_t id, uint64_t instance, bool is_requeued);
 /* The broker has dropped it; or all, with their queue. */
 void order_dropped(struct order *, uint32_t id);

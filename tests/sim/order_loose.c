@@ -65,14 +65,16 @@ static void put(struct loose *loose, struct loose_task task)
 
 void order_loose_comes(struct pool_runtime *runtime, const struct delivery *delivery)
 {
-	uint64_t instance = facts_of(runtime)->delivered[delivery->tag % LOOSE_TAGS];
+	uint64_t instance = facts_of(runtime)->delivered[delivery->tag % LOOSE_TAGS].instance;
+	uint32_t requeues = facts_of(runtime)->delivered[delivery->tag % LOOSE_TAGS].requeues;
 
 	if (!source_accepts(&runtime->pool->tasks.source, delivery->tag))
 		return;
 	sim_require(!order_loose_find(runtime, delivery), "a delivery in hand is freed");
-	put(&runtime->hand.loose,
-		(struct loose_task){
-			.delivery = delivery, .instance = instance, .tag = delivery->tag});
+	put(&runtime->hand.loose, (struct loose_task){.delivery = delivery,
+					  .instance = instance,
+					  .requeues = requeues,
+					  .tag = delivery->tag});
 }
 
 /* Its worker has it by the instance that it has now. */
@@ -85,7 +87,7 @@ static void update_worker(struct pool_runtime *runtime, const struct loose_task 
 		if (!open || task->state != LOOSE_RUNNING)
 			continue;
 		open->instance = task->instance;
-		open->requeues = runtime->world->account.requeues[task->instance];
+		open->requeues = task->requeues;
 	}
 }
 
@@ -103,6 +105,7 @@ static void exchange(struct pool_runtime *runtime, uint64_t a, uint64_t b)
 		if (task->instance != a && task->instance != b)
 			continue;
 		task->instance = task->instance == a ? b : a;
+		task->requeues = runtime->world->account.requeues[task->instance];
 		update_worker(runtime, task);
 	}
 }
@@ -132,6 +135,7 @@ void order_loose_same(
 		exchange(runtime, old->instance, new->instance);
 	task = *old;
 	task.tag = new->tag;
+	task.requeues = new->requeues;
 	task.is_detached = false;
 	task.was_attached = true;
 	take(&runtime->hand.loose, old);
@@ -203,8 +207,8 @@ static void check_alone(const struct world *world, const struct worker_task *tas
 		}
 }
 
-void order_loose_sent(struct pool_runtime *runtime, const struct worker_task *task,
-	const struct delivery *delivery)
+void order_loose_sent(
+	struct pool_runtime *runtime, struct worker_task *task, const struct delivery *delivery)
 {
 	struct loose_task *loose = order_loose_find(runtime, delivery);
 	uint8_t *bits;
@@ -219,6 +223,7 @@ void order_loose_sent(struct pool_runtime *runtime, const struct worker_task *ta
 			(unsigned long long)loose->instance);
 	}
 	*bits = 0;
+	task->requeues = loose->requeues;
 	loose->state = LOOSE_RUNNING;
 	loose->task_id = task->task_id;
 }

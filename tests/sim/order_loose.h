@@ -24,7 +24,8 @@ enum loose_state {
 struct loose_task {
 	const struct delivery *delivery; /* the pool's; never read */
 	uint64_t instance, tag;
-	uint64_t task_id; /* RUNNING */
+	uint32_t requeues; /* of the instance, before it was delivered */
+	uint64_t task_id;  /* RUNNING */
 	enum loose_state state;
 	bool is_detached, is_suspect;
 	bool was_attached; /* it has come again while a worker had it, or after that */
@@ -38,8 +39,11 @@ struct loose {
 
 /* What becomes of the instances in the whole run. */
 struct loose_facts {
-	uint64_t delivered[LOOSE_TAGS]; /* by tag: the latest instance */
-	bool is_any_gone; /* the broker has dropped something: what follows is passed over */
+	struct {
+		uint64_t instance;
+		uint32_t requeues;
+	} delivered[LOOSE_TAGS]; /* by tag: the latest one */
+	bool is_any_gone;        /* the broker has dropped something: what follows is passed over */
 	uint8_t bits[ACCOUNT_INSTANCES_MAX];
 };
 
@@ -48,7 +52,7 @@ void order_loose_comes(struct pool_runtime *, const struct delivery *);
 /* The pool has found both to be the same message. */
 void order_loose_same(
 	struct pool_runtime *, const struct delivery *known, const struct delivery *delivery);
-void order_loose_sent(struct pool_runtime *, const struct worker_task *, const struct delivery *);
+void order_loose_sent(struct pool_runtime *, struct worker_task *, const struct delivery *);
 void order_loose_answered(struct pool_runtime *, const struct worker_task *);
 void order_loose_gone(struct pool_runtime *, const struct worker_task *, bool is_suspect);
 void order_loose_told(struct pool_runtime *, const struct notice *);
