@@ -3,6 +3,7 @@
 #include "os/clock.h"
 #include "process/guard.h"
 #include "runtime/consume_link.h"
+#include "runtime/pool_set.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #define HOST_MAX 64
+
+_Static_assert(POOL_SET_MAX <= GUARD_LEASES, "each pool has a lease");
 
 /* A handover that cannot be read is lost: attempts count from 0 again. */
 static struct session_handover *read_handover(
