@@ -20,7 +20,8 @@
 #define CHANNEL      1
 #define QUEUE_MAX    255
 
-#define CODE_ACCESS_REFUSED 403
+#define CODE_ACCESS_REFUSED      403
+#define CODE_PRECONDITION_FAILED 406
 
 static const char help[] =
 	"usage: wpool declare [OPTION]... FILE [POOL]...\n"
@@ -207,6 +208,12 @@ static void on_refused(struct declaration *d, const struct amqp_event *event)
 			"pool %s: queue \"%s\" is not a quorum queue, which sessions need "
 			"(docs/ordering.md)",
 			current_pool(d)->name, current_pool(d)->queue);
+	else if (d->is_at_token && event->code == CODE_PRECONDITION_FAILED)
+		console_problem(COMMAND,
+			"pool %s: queue \"%s\" is no quorum queue with a single active consumer and "
+			"without a delivery limit, which the token needs: delete it while no "
+			"supervisor of the pool runs, and declare again (%.*s)",
+			current_pool(d)->name, d->token, TEXT_ARGS(event->text));
 	else
 		console_problem(COMMAND, "pool %s: the broker refuses: %u %.*s",
 			current_pool(d)->name, event->code, TEXT_ARGS(event->text));

@@ -270,7 +270,7 @@ static void append_session_sentence(
 	case HEALTH_NOT_SINGLE:
 		buf_printf(out,
 			"its queue \"%s\" has no single active consumer: the last messages may run "
-			"again when its channel is renewed; docs/ordering.md has the way to one",
+			"again when its channel is renewed; docs/ordering.md describes the move",
 			health->queue);
 		break;
 	default:

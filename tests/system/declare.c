@@ -67,6 +67,18 @@ START_TEST(existing_queue_is_shown_as_it_is)
 }
 END_TEST
 
+START_TEST(token_queue_of_another_kind_is_named)
+{
+	const char *file = write_config("key: routing_key");
+	client_declare(fixture.client, queue_of(".token"), CLIENT_CLASSIC);
+	control_expect_text(RUN(78, "declare", file),
+		"is no quorum queue with a single active consumer and without a delivery limit, "
+		"which the token needs: delete it");
+	client_delete(fixture.client, queue_of(".token"));
+	control_expect_text(RUN(0, "declare", file), "tested: ");
+}
+END_TEST
+
 START_TEST(mistakes_are_named)
 {
 	const char *file = write_config("key: routing_key");
@@ -86,5 +98,5 @@ int main(void)
 {
 	return SYSTEM_RUN("declare", {missing_queues_are_made_once, 1},
 		{pool_without_sessions_has_no_token, 1}, {existing_queue_is_shown_as_it_is, 1},
-		{mistakes_are_named, 1});
+		{token_queue_of_another_kind_is_named, 1}, {mistakes_are_named, 1});
 }

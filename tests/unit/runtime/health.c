@@ -51,7 +51,7 @@ START_TEST(each_cause_has_a_sentence)
 			"would break the order: set memory higher, or prefetch lower"},
 		{HEALTH_NOT_SINGLE,
 			"its queue \"orders\" has no single active consumer: the last messages may "
-			"run again when its channel is renewed; docs/ordering.md has the way to one"},
+			"run again when its channel is renewed; docs/ordering.md describes the move"},
 		{HEALTH_WINDOW_STUCK,
 			"all 20 messages of its window (prefetch) wait in sessions that cannot run "
 			"now: 4 parked, 2 blocked, 3 paused, 1 held by a takeover; see wpool "
