@@ -346,12 +346,11 @@ static void end_life(struct sessions *sessions, struct session *session, mtime n
 
 /* ---------- tasks that wait, and the ring ---------- */
 
-void sessions_append(
-	struct sessions *sessions, struct session *session, struct delivery *delivery, mtime now)
+void sessions_append(struct sessions *sessions, struct delivery *delivery, mtime now)
 {
+	struct session *session = delivery->session;
 	if (session->is_over && session->unacked > 0)
 		begin_next_life(sessions, session, now);
-	delivery->session = session;
 	delivery->state = DELIVERY_QUEUED;
 	session->unacked++;
 	struct lane *lane = lane_of(delivery);

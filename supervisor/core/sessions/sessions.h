@@ -54,8 +54,8 @@ struct session *sessions_find(const struct sessions *, struct text key);
  * for the longest time is forgotten. NULL: out of memory. */
 struct session *sessions_open(struct sessions *, struct text key, mtime now);
 
-/* Append the delivery, which is in the ledger, to its lane: it waits. */
-void sessions_append(struct sessions *, struct session *, struct delivery *, mtime now);
+/* Append the delivery, which is in the ledger and has its session, to its lane: it waits. */
+void sessions_append(struct sessions *, struct delivery *, mtime now);
 /* Put back a task of a pipe that was not begun, or whose attempt does not count: it is next. */
 void sessions_put_back(struct sessions *, struct delivery *, mtime now);
 /* The first task of the ring, or NULL. unkeyed: the first one without a key, or NULL. */

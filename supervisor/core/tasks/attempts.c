@@ -144,13 +144,15 @@ static void acknowledge(
 	tasks_release_delivery(tasks, delivery);
 }
 
-/* True: its session was aborted while it ran, and it is not done; it has moved in. */
-static bool is_aborted(struct tasks *tasks, struct delivery *delivery, enum verdict verdict)
+/* True: its session was aborted while it ran, and it is not done; it has moved in. Not inlined:
+ * most tasks need none of it. */
+static __attribute__((noinline)) bool is_aborted(
+	struct tasks *tasks, struct delivery *delivery, enum verdict verdict)
 {
 	const struct session *session = delivery->session;
 	bool is_undone = verdict == VERDICT_PARK || verdict == VERDICT_BLOCK ||
 			 verdict == VERDICT_CONTINUE || verdict == VERDICT_REQUEUE;
-	if (!session || session->front != delivery || !is_undone || pool_is_forced(tasks->context))
+	if (session->front != delivery || !is_undone || pool_is_forced(tasks->context))
 		return false;
 	switch ((enum session_rest)session->rest_goes) {
 	case REST_IS_RETRIED:
@@ -171,24 +173,25 @@ static bool is_aborted(struct tasks *tasks, struct delivery *delivery, enum verd
 	return true;
 }
 
-static void carry_out(struct tasks *tasks, struct delivery *delivery, struct decision decision)
+static void carry_out(
+	struct tasks *tasks, struct delivery *delivery, const struct decision *decision)
 {
-	if (is_aborted(tasks, delivery, decision.verdict))
+	if (delivery->session && is_aborted(tasks, delivery, decision->verdict))
 		return;
-	if (decision.what)
-		delivery->parcel.what = decision.what;
-	switch (decision.verdict) {
+	if (decision->what)
+		delivery->parcel.what = decision->what;
+	switch (decision->verdict) {
 	case VERDICT_ACK:
 		leave_session(tasks, delivery);
-		acknowledge(tasks, delivery, &decision);
+		acknowledge(tasks, delivery, decision);
 		break;
 	case VERDICT_PUBLISH:
 		leave_session(tasks, delivery);
-		publish(tasks, delivery, &decision);
+		publish(tasks, delivery, decision);
 		break;
 	case VERDICT_REJECT:
 		leave_session(tasks, delivery);
-		reject(tasks, delivery, &decision);
+		reject(tasks, delivery, decision);
 		break;
 	case VERDICT_REQUEUE:
 		dispatch_requeue(&tasks->dispatch, delivery, tasks->context->now);
@@ -196,7 +199,7 @@ static void carry_out(struct tasks *tasks, struct delivery *delivery, struct dec
 	case VERDICT_PARK:
 	case VERDICT_BLOCK:
 	case VERDICT_CONTINUE:
-		keep(tasks, delivery, &decision);
+		keep(tasks, delivery, decision);
 		break;
 	}
 }
@@ -222,9 +225,9 @@ void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending 
 	}
 	if (ending.outcome == OUTCOME_DONE && output->reply_queue.len)
 		emit_once(tasks, NOTICE_REPLY_IGNORED, delivery);
-	carry_out(tasks, delivery,
-		settle_decide(&tasks->context->config.policy, ending.outcome, delivery, output,
-			ending.reason));
+	struct decision decision = settle_decide(
+		&tasks->context->config.policy, ending.outcome, delivery, output, ending.reason);
+	carry_out(tasks, delivery, &decision);
 }
 
 /* The redelivery of a detached one, which has its place, and perhaps a worker. */
@@ -240,7 +243,7 @@ static void reattach(struct tasks *tasks, struct delivery *known, struct deliver
 
 /* True: it is the redelivery of a detached one, or there is no memory for its session; it has moved
  * in. Without memory the channel gives back what it holds, so that nothing overtakes it. */
-static bool is_taken(struct tasks *tasks, struct delivery *delivery, struct session **ret_session)
+static bool is_taken(struct tasks *tasks, struct delivery *delivery)
 {
 	const struct pool_context *context = tasks->context;
 	struct delivery *known = sessions_match(
@@ -251,8 +254,8 @@ static bool is_taken(struct tasks *tasks, struct delivery *delivery, struct sess
 	}
 	if (!delivery->key.len)
 		return false;
-	*ret_session = sessions_open(tasks->sessions, delivery->key, context->now);
-	if (*ret_session)
+	delivery->session = sessions_open(tasks->sessions, delivery->key, context->now);
+	if (delivery->session)
 		return false;
 	delivery_free(delivery);
 	tasks_leave(tasks, RENEWAL_MEMORY);
@@ -263,7 +266,6 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 {
 	struct source *source = &tasks->source;
 	struct delivery *delivery = event->source.delivery;
-	struct session *session = NULL;
 	struct decision decision;
 	if (event->source.epoch != source->epoch || !source_accepts(source, delivery->tag)) {
 		delivery_free(delivery);
@@ -271,17 +273,17 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 	}
 	tasks->deliveries++;
 	tasks->delivered_at = tasks->context->now;
-	if (tasks->sessions && is_taken(tasks, delivery, &session))
+	if (tasks->sessions && is_taken(tasks, delivery))
 		return;
 	source_open(source, delivery);
 	delivery->queued_at = tasks->context->now;
 	pace_arrived(&tasks->pace, delivery_content_size(delivery));
-	if (session)
-		sessions_append(tasks->sessions, session, delivery, tasks->context->now);
+	if (delivery->session)
+		sessions_append(tasks->sessions, delivery, tasks->context->now);
 	else if (delivery->invalid)
 		tasks_finish(tasks, delivery, (struct ending){.outcome = OUTCOME_INVALID});
 	else if (settle_arrival(&tasks->context->config.policy, delivery, &decision))
-		carry_out(tasks, delivery, decision);
+		carry_out(tasks, delivery, &decision);
 	else
 		dispatch_offer(&tasks->dispatch, delivery);
 	tasks_hand_back_rest(tasks);
@@ -289,7 +291,8 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 
 void tasks_give_up(struct tasks *tasks, struct delivery *delivery, enum reason reason)
 {
-	carry_out(tasks, delivery, settle_give_up(&tasks->context->config.policy, reason));
+	struct decision decision = settle_give_up(&tasks->context->config.policy, reason);
+	carry_out(tasks, delivery, &decision);
 }
 
 static void hand_back(struct tasks *tasks, struct delivery *delivery)
@@ -380,7 +383,7 @@ static struct delivery *take_last_begun(struct tasks *tasks, struct pipe *pipe)
 		if (pipe->load == 0 || tasks->dispatch.concurrency > 1)
 			return delivery;
 		if (delivery_is_live(delivery))
-			carry_out(tasks, delivery, (struct decision){.verdict = VERDICT_REQUEUE});
+			carry_out(tasks, delivery, &(struct decision){.verdict = VERDICT_REQUEUE});
 		else
 			free_orphan(tasks, delivery);
 	}

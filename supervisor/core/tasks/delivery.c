@@ -25,7 +25,8 @@ void delivery_free(struct delivery *delivery)
 	if (!delivery)
 		return;
 	output_free(delivery->parcel.output);
-	output_free(delivery->rest);
+	if (delivery->rest)
+		output_free(delivery->rest);
 	delivery->is_freed = true;
 	if (delivery->holds == 0)
 		free(delivery);
@@ -59,9 +60,4 @@ size_t delivery_size(const struct delivery *delivery)
 {
 	size_t rest = delivery->rest ? output_size(delivery->rest) : 0;
 	return sizeof *delivery + delivery->size + rest;
-}
-
-size_t delivery_content_size(const struct delivery *delivery)
-{
-	return delivery->properties.len + delivery->body.len;
 }

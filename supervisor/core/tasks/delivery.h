@@ -30,47 +30,48 @@ struct pipe;
 struct session;
 struct source;
 
+/* What each message touches stands first, so that it is in few lines of the processor's cache. */
 struct delivery {
 	/* its state, written by the pool */
 	struct link place;     /* QUEUED: in the list of waiting tasks; SENT: in its slot's pipe */
 	struct link unacked;   /* its source's ledger, in order of tag */
 	struct link released;  /* RELEASED: its source's list of acks to flush */
 	struct source *source; /* NULL: its channel is gone (sessions.h: detached, or an orphan) */
-	struct parcel parcel;  /* ANSWERED: what must be confirmed before the ack */
 	enum delivery_state state;
-	mtime queued_at;
-	/* with a key */
-	struct session *session; /* NULL: no key, or given up */
-	struct link in_lane;     /* in its lane, until it is RELEASED; without a key: in the list of
-				    detached ones */
-	bool is_later;           /* its next attempt goes before both lanes */
-	bool is_rejected;        /* SETTLED: it is rejected in place of acked */
-	struct output *rest; /* owned; the rest of its work, which the next attempt gets in place
-				of its body and headers; or NULL */
-	mtime failed_at;     /* its first attempt since it was delivered; attempt is above 0 */
+	uint8_t holds;    /* number of delivery_hold calls without a delivery_release */
+	bool is_freed;    /* the owner has freed it; the memory stays while it is held */
+	bool is_aged;     /* RELEASED: it has waited for the acks before it for a while */
+	bool is_named;    /* SENT: the token names it (dispatch.h) */
+	bool is_blamed;   /* SENT: if its worker ends now, this attempt has failed */
+	bool is_overdue;  /* SENT: over the hard limit, and it is not known which task has hung */
+	bool is_later;    /* with a key: its next attempt goes before both lanes */
+	bool is_rejected; /* with a key, SETTLED: it is rejected in place of acked */
+	bool is_dropped;  /* with a key, SENT: given up: it is freed when its attempt ends */
 	/* SENT */
 	struct pipe *pipe;    /* that it is in */
 	struct numbered open; /* in dispatch's table, by id */
 	struct link begun;    /* if the hard limit applies to it: in the list by begun_at */
 	mtime begun_at;       /* at the answer before it, or when it was sent */
 	struct timer soft;    /* its soft limit; .at 0: not set yet */
-	bool is_overdue;      /* over the hard limit, and it is not known which task has hung */
-	bool is_named;        /* the token names it (dispatch.h) */
-	bool is_blamed;       /* if its worker ends now, this attempt has failed */
 
+	mtime queued_at;
 	mtime took;    /* ANSWERED: how long its worker took */
 	uint64_t id;   /* of its latest attempt, for its worker; 0: no worker had it */
 	int slot;      /* of that worker; -1: no worker had it */
 	uint32_t life; /* of that worker */
-	bool is_aged;  /* RELEASED: it has waited for the acks before it for a while */
 	size_t size;   /* of bytes */
-	uint8_t holds; /* number of delivery_hold calls without a delivery_release */
-	bool is_freed; /* the owner has freed it; the memory stays while it is held */
+	/* with a key */
+	struct session *session; /* NULL: no key, or given up */
+	struct link in_lane;     /* in its lane, until it is RELEASED */
+	struct output *rest; /* owned; the rest of its work, which the next attempt gets in place
+				of its body and headers; or NULL */
+	mtime failed_at;     /* its first attempt since it was delivered; attempt is above 0 */
 
 	/* from the broker */
-	uint64_t tag;
 	bool redelivered;
+	uint16_t renewed; /* times published as new (x-wpool-renewed) */
 	uint32_t returns; /* x-delivery-count; 0 where the queue does not count */
+	uint64_t tag;
 	struct text exchange;
 	struct text routing_key;
 
@@ -78,20 +79,20 @@ struct delivery {
 	struct text properties; /* raw property flags and values */
 	struct text headers;    /* raw header table without its length; empty: none */
 	struct text key;        /* of its session; empty: it has none */
-	bool is_high;           /* priority 5 and above: the high lane of its session */
-	uint32_t key_at;        /* where the name of the header with the key is in headers; 0: the
-				   key is not in a header */
 	struct text reply_to;
 	struct text correlation_id;
 	struct text message_id;
-	uint16_t attempt;    /* failed attempts so far (x-wpool-attempt) */
+	uint32_t key_at;     /* where the name of the header with the key is in headers; 0: the key
+				is not in a header */
+	bool is_high;        /* priority 5 and above: the high lane of its session */
 	bool is_suspect;     /* it may end the worker that runs it, so it runs alone: a worker ended
 				with several tasks open, or x-wpool-reason says so */
+	uint16_t attempt;    /* failed attempts so far (x-wpool-attempt) */
 	uint32_t slice;      /* times handed back (x-wpool-slice) */
-	uint16_t renewed;    /* times published as new (x-wpool-renewed) */
-	int64_t soft_ms;     /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
 	enum reason invalid; /* REASON_NONE, or why it cannot be sent to a worker */
+	int64_t soft_ms;     /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
 	struct text body;
+	struct parcel parcel; /* ANSWERED: what must be confirmed before the ack */
 	uint8_t bytes[];
 };
 
@@ -124,6 +125,9 @@ struct text delivery_name(const struct delivery *, char buffer[DELIVERY_NAME_SIZ
 /* The bytes that it takes in memory, for the limits. */
 size_t delivery_size(const struct delivery *);
 /* The bytes that the broker sent for it: body and properties. */
-size_t delivery_content_size(const struct delivery *);
+static inline size_t delivery_content_size(const struct delivery *delivery)
+{
+	return delivery->properties.len + delivery->body.len;
+}
 
 #endif

@@ -263,7 +263,7 @@ static void unlist(struct dispatch *dispatch, struct delivery *delivery)
 }
 
 /* A suspect of a session has begun for its session when it was put into the list of suspects. */
-static void unqueue(struct dispatch *dispatch, struct delivery *delivery, mtime now)
+static inline void unqueue(struct dispatch *dispatch, struct delivery *delivery, mtime now)
 {
 	struct session *session = delivery->session;
 	if (session && session->state != SESSION_RUNNING) {
@@ -375,14 +375,15 @@ static void into_pipe(
 	set_load(dispatch, pipe, (uint16_t)(pipe->load + 1));
 	dispatch->is_exclusive = settle_is_exclusive(delivery);
 	struct naming *naming = &dispatch->naming;
-	delivery->is_named = naming->is_named && naming->tag == delivery->tag &&
-			     naming->epoch == delivery->source->epoch;
-	naming->is_sent |= delivery->is_named;
+	if (naming->is_named && naming->tag == delivery->tag &&
+		naming->epoch == delivery->source->epoch)
+		delivery->is_named = naming->is_sent = true;
 }
 
 /* What was named has ended: if this supervisor dies now, that was not the cause. */
-static void forget_name(struct dispatch *dispatch)
+static void forget_name(struct dispatch *dispatch, struct delivery *delivery)
 {
+	delivery->is_named = false;
 	dispatch->naming = (struct naming){.until = dispatch->naming.until};
 	dispatch->effects->name(dispatch->io, NULL);
 }
@@ -398,8 +399,7 @@ static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
 	number_table_remove(&dispatch->by_id, &delivery->open);
 	list_remove(&delivery->place);
 	if (delivery->is_named)
-		forget_name(dispatch);
-	delivery->is_named = false;
+		forget_name(dispatch, delivery);
 	delivery->pipe = NULL;
 	set_load(dispatch, pipe, (uint16_t)(pipe->load - 1));
 }
@@ -502,11 +502,9 @@ mtime dispatch_deadline(const struct dispatch *dispatch, mtime now)
 }
 
 /* True: the task may be sent now, as far as the token is concerned. */
-static bool is_named(struct dispatch *dispatch, const struct delivery *delivery, mtime now)
+static bool is_named(struct dispatch *dispatch, const struct delivery *delivery)
 {
 	struct naming *naming = &dispatch->naming;
-	if (now >= naming->until || !delivery->session || !delivery->redelivered)
-		return true;
 	if (naming->is_sent)
 		return false;
 	uint32_t epoch = delivery->source->epoch;
@@ -519,6 +517,13 @@ static bool is_named(struct dispatch *dispatch, const struct delivery *delivery,
 				      .is_high = delivery->is_high,
 				      .is_poison = true});
 	return false;
+}
+
+static inline bool may_send(struct dispatch *dispatch, const struct delivery *delivery, mtime now)
+{
+	bool needs_name =
+		now < dispatch->naming.until && delivery->session && delivery->redelivered;
+	return !needs_name || is_named(dispatch, delivery);
 }
 
 /* Return the next task that can be sent, and its pipe; or NULL. */
@@ -534,9 +539,9 @@ static struct delivery *choose(
 	else if (settle_is_exclusive(suspect) && dispatch->in_pipes > 0)
 		return NULL;
 	else if ((*ret_pipe = pipe_for_suspect(dispatch, now)))
-		return is_named(dispatch, suspect, now) ? suspect : NULL;
+		return may_send(dispatch, suspect, now) ? suspect : NULL;
 	if (!next || (settle_is_exclusive(next) && dispatch->in_pipes > 0) ||
-		!is_named(dispatch, next, now))
+		!may_send(dispatch, next, now))
 		return NULL;
 	*ret_pipe = next_pipe(dispatch, depth, pack, now);
 	return *ret_pipe ? next : NULL;

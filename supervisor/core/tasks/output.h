@@ -15,12 +15,12 @@
 struct output {
 	uint64_t task_id;         /* that it names; 0: none */
 	int32_t status;           /* of PROTOCOL.md, section 6, checked; 0: no answer */
+	enum reason invalid;      /* REASON_NONE, or why it cannot be published */
 	struct text body;         /* of the reply or the progress note */
 	struct text headers;      /* AMQP table, without its length; stripped of what is ours */
 	struct text reply_queue;  /* empty: the task's own reply_to */
 	struct text content_type; /* empty: the task's own */
 	struct text stderr_line;  /* the last line that the worker wrote to stderr; may be empty */
-	enum reason invalid;      /* REASON_NONE, or why it cannot be published */
 	int64_t retry_after_ms;   /* what the worker asked for; -1: nothing */
 	int64_t soft_ms;          /* the header TimeoutMilliseconds, of the rest of a task; -1:
 				     none */

@@ -3,7 +3,6 @@
 #include "base/utf8.h"
 
 #define RENEW_AT     10 /* returns; far below any delivery limit in use, RabbitMQ's own is 20 */
-#define ALONE_AT     3  /* renewals */
 #define RENEWALS_MAX 10
 
 bool settle_outcome(int32_t status, enum outcome *ret_outcome)
@@ -54,13 +53,6 @@ bool settle_arrival(const struct settle_policy *policy, const struct delivery *d
 		*ret_decision =
 			(struct decision){.verdict = VERDICT_PUBLISH, .parcel = PARCEL_RENEW};
 	return true;
-}
-
-/* Any publisher can write the number of renewals. That the message came back is the broker's own
- * word, so a forged number alone stops no other task. */
-bool settle_is_exclusive(const struct delivery *delivery)
-{
-	return delivery->redelivered && delivery->renewed >= ALONE_AT && !delivery->session;
 }
 
 /* What the worker asked for goes before what is configured. */

@@ -39,6 +39,8 @@ enum outcome {
 
 enum unroutable { UNROUTABLE_REJECT, UNROUTABLE_DROP, UNROUTABLE_RETRY };
 
+#define SETTLE_ALONE_AT 3 /* renewals */
+
 struct settle_policy {
 	uint16_t attempts;          /* 1 to 65,535, the first one included */
 	bool dead_letter_by_broker; /* basic.reject instead of our own copy */
@@ -91,7 +93,12 @@ bool settle_arrival(
 	const struct settle_policy *, const struct delivery *, struct decision *ret_decision);
 /* True: it was renewed so often, and has come back since, that it must run alone, without another
  * task in a pipe. */
-bool settle_is_exclusive(const struct delivery *);
+static inline bool settle_is_exclusive(const struct delivery *delivery)
+{
+	/* Any publisher can write the number of renewals. That the message came back is the
+	 * broker's own word, so a forged number alone stops no other task. */
+	return delivery->redelivered && delivery->renewed >= SETTLE_ALONE_AT && !delivery->session;
+}
 /* Decide to give a task up: to our dead-letter queue, or to the broker's policy. */
 struct decision settle_give_up(const struct settle_policy *, enum reason);
 /* The same, unless the task has a key and such tasks block their sessions. */

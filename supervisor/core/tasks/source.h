@@ -71,7 +71,11 @@ void source_down(struct source *);
 
 /* False: a delivery with this tag cannot be entered: the tag is not above the last one, or the
  * source is ABSENT or CLOSING. */
-bool source_accepts(const struct source *, uint64_t tag);
+static inline bool source_accepts(const struct source *source, uint64_t tag)
+{
+	return source->state != SOURCE_IS_ABSENT && source->state != SOURCE_IS_CLOSING &&
+	       tag > source->last_tag;
+}
 /* Enter a delivery of the present epoch, whose tag is accepted, in the ledger. */
 void source_open(struct source *, struct delivery *);
 /* The delivery may be acked: it moves in, and a flush acks and frees it, or appends it to .acked;
