@@ -77,6 +77,7 @@ struct consumer {
 	struct subscriptions subscriptions;
 	uint32_t epoch;
 	bool is_announced; /* the pool got SOURCE_UP for this epoch */
+	bool has_more;     /* came after the request to close */
 	bool has_settled;  /* acked or rejected something for good in this epoch */
 	bool is_cancelled; /* the broker cancelled a subscription: check the queue first */
 	struct topology topology;
@@ -139,17 +140,20 @@ void consumer_free(struct consumer *consumer)
 
 static void emit(struct consumer *consumer, mtime now, enum event_kind kind)
 {
-	struct event event = {kind, .source = {consumer->epoch, NULL}};
+	struct event event = {kind, .source = {.epoch = consumer->epoch}};
 
 	pool_step(consumer->pool, now, &event);
 }
 
-static void announce_down(struct consumer *consumer, mtime now)
+static void announce_down(struct consumer *consumer, bool is_clean, mtime now)
 {
+	struct event event = {
+		SOURCE_DOWN, .source = {.epoch = consumer->epoch, .is_clean = is_clean}};
+
 	if (!consumer->is_announced)
 		return;
 	consumer->is_announced = false;
-	emit(consumer, now, SOURCE_DOWN);
+	pool_step(consumer->pool, now, &event);
 }
 
 /* ---------- at rest ---------- */
@@ -381,7 +385,7 @@ static void reopen_channel(struct consumer *consumer, mtime now)
 		return;
 	}
 	consumer->epoch++;
-	consumer->has_settled = false;
+	consumer->has_settled = consumer->has_more = false;
 	consumer->ordered.is_alone = false;
 	consumer->ordered.looking_since = MTIME_NEVER;
 	consumer->ordered.overfull_memory = 0;
@@ -403,7 +407,7 @@ void consumer_down(struct consumer *consumer, mtime now)
 	consumer->connection = NULL;
 	consumer->retry_at = MTIME_NEVER;
 	consumer->state = OFFLINE;
-	announce_down(consumer, now);
+	announce_down(consumer, false, now);
 }
 
 static void declare(struct consumer *consumer, mtime now)
@@ -417,6 +421,8 @@ static void declare(struct consumer *consumer, mtime now)
 
 static void on_close_ok(struct consumer *consumer, mtime now)
 {
+	bool is_clean = consumer->state == CLOSING && !consumer->has_more;
+
 	if (consumer->request == SOURCE_CLOSE) {
 		consumer->state = ENDED;
 	} else if (consumer->state == REFUSING) {
@@ -427,12 +433,12 @@ static void on_close_ok(struct consumer *consumer, mtime now)
 		if (consumer->request == SOURCE_CONSUME)
 			consumer->retry_at = 0;
 	}
-	announce_down(consumer, now);
+	announce_down(consumer, is_clean, now);
 }
 
 static void on_channel_closed(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
-	announce_down(consumer, now);
+	announce_down(consumer, false, now);
 	if (consumer->request == SOURCE_CLOSE) /* for example the queue is gone */
 		consumer->state = ENDED;
 	else if (topology_closed(&consumer->topology, event->code, event->text, consumer->log))
@@ -484,7 +490,7 @@ static void close_cancelled(struct consumer *consumer, mtime now)
 	channel_close(consumer->connection, consumer->config->channel);
 	consumer->state = REFUSING;
 	consumer->refused_wait = 0;
-	announce_down(consumer, now);
+	announce_down(consumer, false, now);
 }
 
 /* Not ordered: the channel stays open, and with it the tags of running tasks: their acks still
@@ -542,7 +548,7 @@ static void close_for(struct consumer *consumer, const char *facts, mtime now)
 	channel_close_for(
 		consumer->connection, consumer->config->channel, CODE_PRECONDITION_FAILED, text);
 	consumer->state = REFUSING;
-	announce_down(consumer, now);
+	announce_down(consumer, false, now);
 }
 
 /* The pool has learned how large these messages are, and asks for a window that fits them. All that
@@ -602,10 +608,11 @@ static void check_limit(struct consumer *consumer, mtime now)
 static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp, mtime now)
 {
 	struct delivery *delivery = amqp->content.owner;
-	struct event event = {DELIVERY, .source = {consumer->epoch, delivery}};
+	struct event event = {DELIVERY, .source = {.epoch = consumer->epoch, .delivery = delivery}};
 
 	if (consumer->state == BARRIER || consumer->state == CLOSING ||
 		consumer->state == REFUSING) {
+		consumer->has_more = true;
 		delivery_free(delivery); /* the broker requeues it when the channel closes */
 		return;
 	}

@@ -15,8 +15,6 @@
 /* Before a channel is opened again. Short: meanwhile none, or another one, is active. */
 #define WAIT_FIRST (100 * MTIME_MS)
 #define WAIT_LAST  (5 * MTIME_SECOND)
-/* A token with another window goes to the other supervisors first. */
-#define WAIT_REFUSED (5 * MTIME_SECOND)
 
 #define CONSUMER_TAG TEXT("wpool-token")
 #define SCRATCH_MAX  (TOKEN_BODY_MAX + 1024)
@@ -29,8 +27,7 @@ enum token_channel_state {
 	DECLARING,
 	STARTING, /* basic.consume is sent */
 	CONSUMING,
-	GIVING_BACK, /* closing, to open again after a wait */
-	ENDED,       /* closed for good */
+	ENDED, /* closed for good */
 };
 
 struct token_channel {
@@ -46,7 +43,6 @@ struct token_channel {
 	bool is_empty;   /* as it was declared */
 	bool has_logged_forged;
 	uint16_t logged_code; /* the code that was last logged as a warning */
-	uint32_t logged_window;
 	struct backoff backoff;
 	mtime retry_at; /* MTIME_NEVER: no wait */
 
@@ -90,21 +86,6 @@ static void do_requeue(void *io, uint64_t tag)
 	struct token_channel *tokens = io;
 
 	channel_nack(tokens->connection, tokens->config->channel, tag);
-}
-
-static void do_give_back(void *io, const struct token_content *why)
-{
-	struct token_channel *tokens = io;
-	bool is_new = tokens->logged_window != why->window;
-
-	tokens->logged_window = why->window;
-	channel_log_line(tokens->log, is_new ? LOG_ERROR : LOG_DEBUG,
-		"the token of queue \"%.*s\" names prefetch %u, of %.*s: this pool's differs, "
-		"which could break the order of what was delivered; standing by (set prefetch: %u "
-		"here, or purge that queue while no supervisor of this pool runs)",
-		TEXT_ARGS(tokens->config->queue), why->window, TEXT_ARGS(why->holder), why->window);
-	channel_close(tokens->connection, tokens->config->channel);
-	tokens->state = GIVING_BACK;
 }
 
 static void do_held(void *io, const struct token_grant *grant)
@@ -152,6 +133,13 @@ static void do_handed_over(void *io)
 	tokens->handler->handed_over(tokens->io);
 }
 
+static void do_window_named(void *io, uint32_t window)
+{
+	struct token_channel *tokens = io;
+
+	tokens->handler->window_named(tokens->io, window);
+}
+
 static void do_lease(void *io, mtime until)
 {
 	struct token_channel *tokens = io;
@@ -163,10 +151,10 @@ static const struct token_effects effects = {
 	.publish = do_publish,
 	.ack = do_ack,
 	.requeue = do_requeue,
-	.give_back = do_give_back,
 	.held = do_held,
 	.lost = do_lost,
 	.handed_over = do_handed_over,
+	.window_named = do_window_named,
 	.lease = do_lease,
 };
 
@@ -287,7 +275,7 @@ static void consume(struct token_channel *tokens, const struct amqp_event *event
 {
 	tokens->is_empty = event->messages == 0;
 	tokens->state = STARTING;
-	channel_qos(tokens->connection, tokens->config->channel, TOKEN_WINDOW);
+	channel_qos(tokens->connection, tokens->config->channel, TOKEN_PREFETCH);
 	channel_consume(tokens->connection, tokens->config->channel, tokens->config->queue,
 		CONSUMER_TAG, false);
 }
@@ -399,9 +387,7 @@ void token_channel_on_event(struct token_channel *tokens, const struct amqp_even
 		on_closed(tokens, event, now);
 		break;
 	case AMQP_CHANNEL_CLOSE_OK:
-		if (tokens->state == GIVING_BACK)
-			wait_and_retry(tokens, WAIT_REFUSED, now);
-		else if (tokens->state == OPENING) /* the number was still in use */
+		if (tokens->state == OPENING) /* the number was still in use */
 			open_channel(tokens);
 		break;
 	default: /* basic.qos-ok */

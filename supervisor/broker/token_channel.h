@@ -23,6 +23,7 @@ struct token_handler {
 	void (*held)(void *io, const struct token_grant *);
 	void (*lost)(void *io);
 	void (*handed_over)(void *io);
+	void (*window_named)(void *io, uint32_t window);
 	void (*lease)(void *io, mtime until);
 };
 

@@ -285,9 +285,9 @@ static const struct setting pool_settings[] = {
 		.reload = SETTING_LIVE,
 		.help = "How many messages the broker hands over before the first is acked; auto "
 			"follows workers, pipeline, concurrency and what was done in the last tenth "
-			"of a second. With sessions it is a number, 2000 by default, and the same "
-			"at every supervisor of the queue; a change takes effect when no message "
-			"is unacked."},
+			"of a second. With sessions it is a number, 2000 by default, and a change "
+			"takes effect when no message is unacked; until then, and after a takeover "
+			"from a supervisor with a larger one, the larger one is used."},
 	{.key = "pipeline",
 		.type = SETTING_INTEGER,
 		.offset = POOL(pipeline),

@@ -65,6 +65,9 @@ struct effects {
 	/* Name in the token the message that is sent next; answered by TOKEN_NAMED. NULL: name none
 	 * from now on, without an answer. Borrowed for the call. */
 	void (*name)(void *io, const struct session_handover *);
+	/* Name this window in the token, as the largest of which messages may come back; answered
+	 * by TOKEN_WINDOW. */
+	void (*window)(void *io, uint32_t window);
 	/* A drained pool with sessions is about to close its channel; called for each session that
 	 * the next holder of the token must know of. Borrowed for the call. */
 	void (*hand_over)(void *io, const struct session_handover *);

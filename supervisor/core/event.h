@@ -34,6 +34,7 @@ struct pool_config;
 	X(SESSION_COMMAND) /* about one session */                                                 \
 	X(TOKEN_HELD)      /* the pool has the token: it is the active one */                      \
 	X(TOKEN_NAMED)     /* the token names the message that the pool asked for last */          \
+	X(TOKEN_WINDOW)    /* the token names the window that the pool asked for last */           \
 	X(TOKEN_LOST)      /* it must not run keyed tasks any more */                              \
 	X(TURN_END)        /* all that could be read was reported: dispatch, then ack */
 
@@ -100,6 +101,9 @@ struct event {
 		struct {
 			uint32_t epoch;
 			struct delivery *delivery; /* DELIVERY only; moves in, tag filled */
+			/* SOURCE_DOWN: closed as requested, and nothing was delivered after the
+			 * request */
+			bool is_clean;
 		} source;
 		struct {
 			uint32_t epoch;
@@ -136,6 +140,7 @@ struct event {
 			bool is_orderly; /* no former holder can run anything */
 			uint32_t deaths; /* holders that died in a row */
 			mtime delay;     /* not orderly: when that is over */
+			uint32_t window; /* TOKEN_HELD, TOKEN_WINDOW: that the token names */
 			/* from an orderly holder; borrowed for the call */
 			const struct session_handover *handed;
 			size_t handed_count;

@@ -37,11 +37,12 @@
 	X(NOTICE_WORKER_RECYCLED) /* recycled: why; number answers; duration: age; bytes */        \
 	X(NOTICE_SOURCE_RESTS)    /* no worker lives: the pool stops consuming */                  \
 	X(NOTICE_SOURCE_RESUMES)                                                                   \
-	X(NOTICE_PAUSED)          /* by command */                                                 \
-	X(NOTICE_RESUMED)         /* by command */                                                 \
-	X(NOTICE_SCALED)          /* by command: number workers are wanted; scaling is set */      \
-	X(NOTICE_GROWN)           /* the same, decided by the pool */                              \
-	X(NOTICE_SHRUNK)          /* the same */                                                   \
+	X(NOTICE_WINDOW_KEPT) /* number: the window, as messages may come back; open: prefetch */  \
+	X(NOTICE_PAUSED)      /* by command */                                                     \
+	X(NOTICE_RESUMED)     /* by command */                                                     \
+	X(NOTICE_SCALED)      /* by command: number workers are wanted; scaling is set */          \
+	X(NOTICE_GROWN)       /* the same, decided by the pool */                                  \
+	X(NOTICE_SHRUNK)      /* the same */                                                       \
 	X(NOTICE_GROWTH_REFUSED)  /* there is no memory for number workers */                      \
 	X(NOTICE_ROLL_BEGINS)     /* number workers are replaced, one by one */                    \
 	X(NOTICE_ROLL_ENDS)       /* all were replaced */                                          \

@@ -342,6 +342,8 @@ static void on_token(struct pool *pool, const struct event *event)
 		dispatch_named(&pool->tasks.dispatch);
 	else if (event->kind == TOKEN_HELD)
 		tasks_on_token_held(&pool->tasks, event);
+	else if (event->kind == TOKEN_WINDOW)
+		tasks_on_window_named(&pool->tasks, event);
 	else if (!pool->tasks.is_standby)
 		on_token_lost(pool);
 }

@@ -14,7 +14,7 @@ struct next {
 	bool is_confirmed;
 	uint64_t tag; /* it was delivered to us; 0: not yet */
 	uint64_t epoch, counter;
-	uint32_t deaths;
+	uint32_t deaths, window;
 	mtime sent_at;
 };
 
@@ -30,6 +30,9 @@ struct token {
 	/* The highest token seen, while one counts. */
 	bool has_top;
 	uint64_t top_tag; /* 0: it is not unacked here */
+	bool is_widened;  /* top.window is that of another token; it may be larger than its own */
+	/* One that names it: acked when our next one, which names it too, is confirmed. 0: none. */
+	uint64_t wider_tag;
 	struct token_content top;
 	char top_holder[TOKEN_HOLDER_MAX];
 	char top_handover[TOKEN_HANDOVER_MAX];
@@ -42,7 +45,8 @@ struct token {
 	mtime wait_until;  /* of the holder: until then a former one may run tasks */
 	mtime requeued_at; /* MTIME_NEVER: the token that we hold is not requeued */
 	mtime leave_by;
-	uint32_t refused_window;
+	uint32_t window;    /* of the holder's tokens */
+	bool is_window_new; /* token_name_window is to be answered */
 
 	char handover[TOKEN_HANDOVER_MAX];
 	size_t handover_len;
@@ -107,14 +111,25 @@ static void ack_tag(const struct token *token, uint64_t tag)
 		token->effects->ack(token->io, tag);
 }
 
-/* What counted before is acked. */
+/* What counted before is acked. A takeover that was published long ago may not know the window of
+ * the holder that it would have replaced, so the larger one stays. */
 static void set_top(struct token *token, const struct token_content *content, uint64_t tag)
 {
-	ack_tag(token, token->top_tag);
+	bool is_holder = token->state == TOKEN_HOLDING;
+	uint32_t before = token->has_top && token->top.epoch > 0 ? token->top.window : 0;
+	bool is_wider = !is_holder && before > content->window;
+
+	if (is_wider && token->wider_tag == 0)
+		token->wider_tag = token->top_tag;
+	else
+		ack_tag(token, token->top_tag);
 	token->has_top = true;
 	token->top_tag = tag;
 	token->requeued_at = MTIME_NEVER;
 	token->top = *content;
+	token->is_widened = is_wider;
+	if (is_wider)
+		token->top.window = before;
 	token->top.holder = copy_text(token->top_holder, sizeof token->top_holder, content->holder);
 	token->top.handover =
 		copy_text(token->top_handover, sizeof token->top_handover, content->handover);
@@ -127,12 +142,21 @@ static void become_top(struct token *token)
 	const struct token_content content = {.holder = token->config.holder,
 		.epoch = next->epoch,
 		.counter = next->counter,
-		.window = token->config.window,
+		.window = next->window,
 		.delay = token->config.delay,
 		.deaths = next->deaths};
 
 	set_top(token, &content, next->tag);
 	token->next = (struct next){0};
+}
+
+/* Ack a token that does not count, unless only it names the window. */
+static void ack_lower(struct token *token, uint64_t tag, uint32_t window)
+{
+	if (token->is_widened && token->wider_tag == 0 && window >= token->top.window)
+		token->wider_tag = tag;
+	else
+		ack_tag(token, tag);
 }
 
 /* It is acked, unless it is the only token that we have. */
@@ -141,7 +165,7 @@ static void drop_next(struct token *token)
 	if (token->next.tag && !token->top_tag)
 		become_top(token);
 	else
-		ack_tag(token, token->next.tag);
+		ack_lower(token, token->next.tag, token->next.window);
 	token->next = (struct next){0};
 }
 
@@ -169,7 +193,8 @@ static struct token_grant grant_of(const struct token *token, mtime now)
 {
 	const struct token_content *top = &token->top;
 	bool was_ours = was_held_by_us(token, top);
-	struct token_grant grant = {.delay = mtime_max(top->delay, token->config.delay)};
+	struct token_grant grant = {
+		.delay = mtime_max(top->delay, token->config.delay), .window = token->next.window};
 
 	if (top->epoch == 0)
 		return grant;
@@ -195,7 +220,7 @@ static void send_next(struct token *token, bool is_orderly, mtime now)
 		.holder = token->config.holder,
 		.epoch = next->epoch,
 		.counter = next->counter,
-		.window = token->config.window,
+		.window = next->window,
 		.delay = is_orderly ? wait_at(token, now) : token->config.delay,
 		.is_orderly = is_orderly,
 		.deaths = next->deaths,
@@ -214,6 +239,22 @@ static uint64_t takeover_epoch(const struct token *token)
 	if (token->top.epoch < token->epoch)
 		return token->epoch;
 	return token->top.epoch + 1 < TOKEN_NUMBER_MAX ? token->top.epoch + 1 : 1;
+}
+
+/* A token of epoch 0 names what its publisher would use, which nobody has used. Behind it may come
+ * one of ours that was requeued. */
+static uint32_t window_to_name(const struct token *token)
+{
+	const struct token_content *top = &token->top;
+	uint32_t window = token->config.window;
+
+	if (token->state != TOKEN_TAKING)
+		return token->window;
+	if (top->epoch > 0 && top->window > window)
+		window = top->window;
+	if (top->epoch < token->held_epoch && token->window > window)
+		window = token->window;
+	return window;
 }
 
 /* No two publishes are equal, so that a delivery shows which one it is. A publish that is not
@@ -235,7 +276,8 @@ static void publish_next(struct token *token, mtime now)
 	*next = (struct next){.state = NEXT_SENT,
 		.epoch = epoch,
 		.counter = token->counter,
-		.deaths = is_taking ? grant_of(token, now).deaths : deaths_at(token, now)};
+		.deaths = is_taking ? grant_of(token, now).deaths : deaths_at(token, now),
+		.window = window_to_name(token)};
 	send_next(token, is_orderly, now);
 }
 
@@ -257,8 +299,8 @@ static void set_lease(const struct token *token, mtime until)
 
 static void forget_tokens(struct token *token)
 {
-	token->has_top = false;
-	token->top_tag = 0;
+	token->has_top = token->is_widened = false;
+	token->top_tag = token->wider_tag = 0;
 	token->next = (struct next){0};
 	token->requeued_at = MTIME_NEVER;
 }
@@ -284,7 +326,7 @@ static void lose_lease(struct token *token)
 	token->effects->lost(token->io);
 	token->state = TOKEN_STANDBY;
 	token->handover_len = 0;
-	token->is_handover_new = false;
+	token->is_handover_new = token->is_window_new = false;
 	token->wants_zero = true; /* a policy of the broker may have dropped what was requeued */
 }
 
@@ -308,6 +350,7 @@ static void become_holder(struct token *token, mtime sent_at, mtime now)
 	token->state = TOKEN_HOLDING;
 	token->held_epoch = token->next.epoch;
 	token->deaths = grant.deaths;
+	token->window = grant.window;
 	token->since = now;
 	token->wait_until = mtime_after(now, grant.delay);
 	token->renewed_at = sent_at;
@@ -315,6 +358,16 @@ static void become_holder(struct token *token, mtime sent_at, mtime now)
 	renewed(token, sent_at);
 	token->effects->held(token->io, &grant);
 	become_top(token);
+}
+
+/* A confirm alone is not enough: another holder may have come first, and does not see this token.
+ */
+static void finish_naming(struct token *token, mtime now)
+{
+	if (!token->is_window_new || now - token->renewed_at >= lease_span(token))
+		return;
+	token->is_window_new = false;
+	token->effects->window_named(token->io, token->window);
 }
 
 /* Taking over, or holding. Confirmed and delivered: it counts from the moment at which it was sent.
@@ -332,6 +385,7 @@ static void finish_next(struct token *token, mtime now)
 	} else {
 		become_top(token);
 		renewed(token, sent_at);
+		finish_naming(token, now);
 	}
 }
 
@@ -349,22 +403,12 @@ void token_up(struct token *token, bool is_empty, mtime now)
 void token_down(struct token *token)
 {
 	token->is_up = false;
-	token->top_tag = token->next.tag = 0;
+	token->top_tag = token->wider_tag = token->next.tag = 0;
 	token->requeued_at = MTIME_NEVER;
 	if (token->state == TOKEN_TAKING)
 		stand_by(token);
 	else if (token->state == TOKEN_STANDBY)
 		forget_tokens(token);
-}
-
-/* A window that differs from the holder's before could break the order of what comes back. */
-static bool is_refused(struct token *token, const struct token_content *content)
-{
-	bool is_other = content->epoch > 0 && content->window != token->config.window &&
-			!is_ours(token, content);
-
-	token->refused_window = is_other ? content->window : 0;
-	return is_other;
 }
 
 /* The one that counts so far was redelivered: after a loss of the channel, or because it was
@@ -410,17 +454,31 @@ static void offer_higher(
 	}
 	if (token->state == TOKEN_HOLDING)
 		lose_lease(token);
-	if (is_refused(token, content)) {
-		token_down(token);
-		stand_by(token);
-		token->effects->give_back(token->io, content);
-		return;
-	}
 	set_top(token, content, tag);
 	if (token->state == TOKEN_TAKING && token->next.state == NEXT_SENT &&
-		token->next.epoch > content->epoch)
+		token->next.epoch > content->epoch && token->next.window >= content->window)
 		return;
 	take_over(token, now);
+}
+
+/* The one that counts may have been published without knowing its window: see set_top. */
+static void offer_lower(
+	struct token *token, uint64_t tag, const struct token_content *content, mtime now)
+{
+	bool is_wider = token->state == TOKEN_TAKING && content->epoch > 0 &&
+			content->window > token->top.window;
+
+	if (is_wider) {
+		ack_tag(token, token->wider_tag);
+		token->wider_tag = tag;
+		token->top.window = content->window;
+		token->is_widened = true;
+		publish_next(token, now);
+	} else if (token->next.is_confirmed) {
+		ack_tag(token, tag);
+	} else {
+		ack_lower(token, tag, content->window);
+	}
 }
 
 void token_offer(struct token *token, uint64_t tag, const struct token_content *content, mtime now)
@@ -434,7 +492,7 @@ void token_offer(struct token *token, uint64_t tag, const struct token_content *
 	bool is_stale = token->state == TOKEN_TAKING && is_ours(token, content) &&
 			!was_held_by_us(token, content);
 	if (is_stale || (token->has_top && !is_higher(content, &token->top)))
-		ack_tag(token, tag);
+		offer_lower(token, tag, content, now);
 	else
 		offer_higher(token, tag, content, now);
 }
@@ -466,6 +524,8 @@ void token_confirmed(struct token *token, mtime now)
 		return;
 	}
 	token->next.is_confirmed = true;
+	ack_tag(token, token->wider_tag);
+	token->wider_tag = 0;
 	if (token->is_handover_new && token->is_handover_sent) {
 		token->is_handover_new = false;
 		token->effects->handed_over(token->io);
@@ -509,6 +569,15 @@ bool token_hand_over(struct token *token, struct text handover, mtime now)
 	if (token->state == TOKEN_HOLDING)
 		publish_next(token, now);
 	return true;
+}
+
+void token_name_window(struct token *token, uint32_t window, mtime now)
+{
+	if (token->state != TOKEN_HOLDING || window == token->window)
+		return;
+	token->window = window;
+	token->is_window_new = true;
+	publish_next(token, now);
 }
 
 /* ---------- time ---------- */
@@ -569,9 +638,8 @@ void token_tick(struct token *token, mtime now)
 
 struct token_facts token_facts(const struct token *token)
 {
-	struct token_facts facts = {.state = token->state,
-		.is_held = token->state == TOKEN_HOLDING,
-		.refused_window = token->refused_window};
+	struct token_facts facts = {
+		.state = token->state, .is_held = token->state == TOKEN_HOLDING};
 
 	if (token->has_top) {
 		facts.holder = token->top.holder;

@@ -14,7 +14,7 @@
 #include "base/text.h"
 
 /* The prefetch of the token's consumer: the token that counts, and one to compare with it. */
-#define TOKEN_WINDOW 2
+#define TOKEN_PREFETCH 2
 /* Bytes, 1 to this. */
 #define TOKEN_HOLDER_MAX   255
 #define TOKEN_HANDOVER_MAX ((size_t)64 * 1024)
@@ -32,7 +32,9 @@ struct token_content {
 	struct text holder; /* unique: host, process and pool; empty at epoch 0: there was none */
 	uint64_t epoch;     /* grows with each takeover; 0: published by a supervisor's start */
 	uint64_t counter;   /* grows with each publish of an epoch */
-	uint32_t window;    /* prefetch of the holder's consumer */
+	/* The largest prefetch of a consumer whose messages may still come back. A smaller one
+	 * would break their order. */
+	uint32_t window;
 	/* How long the next holder waits before it runs what is redelivered: takeover_delay; if
 	 * is_orderly, what was left of the holder's own wait. */
 	mtime delay;
@@ -45,14 +47,15 @@ struct token_content {
 struct token_grant {
 	bool is_orderly; /* the former holder left in order, or was this pool itself */
 	uint32_t deaths;
-	mtime delay;          /* wait so long before anything redelivered runs */
+	mtime delay;     /* wait so long before anything redelivered runs */
+	uint32_t window; /* that the token names: our own, or the larger one of a holder before */
 	struct text handover; /* of the former holder, if it was another; borrowed for the call */
 };
 
 struct token_config {
 	struct text holder; /* our name; borrowed until token_free */
-	uint32_t window;
-	mtime delay; /* takeover_delay; above 0 */
+	uint32_t window;    /* our own prefetch */
+	mtime delay;        /* takeover_delay; above 0 */
 };
 
 /* They never call back into the token. */
@@ -62,14 +65,13 @@ struct token_effects {
 	void (*publish)(void *io, const struct token_content *);
 	void (*ack)(void *io, uint64_t tag);
 	void (*requeue)(void *io, uint64_t tag);
-	/* Close the consuming channel with all that is unacked, and consume again after a while.
-	 * The token counts as down already. */
-	void (*give_back)(void *io, const struct token_content *why);
 	void (*held)(void *io, const struct token_grant *);
 	/* The pool must not run keyed tasks any more. */
 	void (*lost)(void *io);
 	/* A token with the latest handover is confirmed: each later holder gets it. */
 	void (*handed_over)(void *io);
+	/* Each later holder gets a token with this window, of token_name_window. */
+	void (*window_named)(void *io, uint32_t window);
 	/* The pool may run keyed tasks until then; 0: it may not, or has none. */
 	void (*lease)(void *io, mtime until);
 };
@@ -95,7 +97,6 @@ struct token_facts {
 	mtime since;      /* is_held: it became the active one */
 	mtime renewed_at; /* is_held: the latest proven renewal was sent */
 	uint32_t deaths;
-	uint32_t refused_window; /* another window that the latest token names; 0: none */
 };
 
 struct token;
@@ -120,11 +121,15 @@ void token_confirmed(struct token *, mtime now);
 /* Pass the token on. The pool runs nothing keyed and its consuming channel is closed. It ends with
  * TOKEN_LEFT, after half of takeover_delay at the latest. */
 void token_leave(struct token *, mtime now);
-/* For the tokens that follow. */
+/* For the tokens that follow, and the window for the next takeover. */
 void token_configure(struct token *, uint32_t window, mtime delay);
 /* Put bytes into the tokens that follow until the lease is lost, and publish one at once if this
  * pool is active. They are copied. False: longer than TOKEN_HANDOVER_MAX; nothing has changed. */
 bool token_hand_over(struct token *, struct text, mtime now);
+
+/* The tokens that follow name this window, and one is published at once. Only while this pool is
+ * active; window_named follows, unless the lease is lost before. */
+void token_name_window(struct token *, uint32_t window, mtime now);
 
 /* When to call token_tick; MTIME_NEVER: it has nothing to do. */
 mtime token_deadline(const struct token *);

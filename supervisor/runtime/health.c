@@ -38,10 +38,8 @@ static void judge_order(
 	struct health *health, const struct pool_runtime *runtime, const struct pool_facts *facts)
 {
 	enum queue_order order = consumer_order(runtime->consumer);
-	struct token_facts token = pool_token_facts(&runtime->token);
 	unsigned why = 0;
 
-	health->other_window = token.refused_window;
 	if (order == QUEUE_ORDER_NONE)
 		why = bit(HEALTH_NO_ORDER);
 	else if (consumer_is_overfull(runtime->consumer))
@@ -49,8 +47,6 @@ static void judge_order(
 	else if (consumer_waits_for_others(runtime->consumer) ||
 		 (pool_runtime_backlog(runtime) && pool_runtime_backlog(runtime)->is_shared))
 		why = bit(HEALTH_SHARED);
-	else if (token.refused_window > 0)
-		why = bit(HEALTH_OTHER_WINDOW);
 	else if (facts->state == POOL_IS_STANDBY && !pool_token_waits(&runtime->token) &&
 		 !(health->causes & bit(HEALTH_NO_CONSUMING)))
 		why = bit(HEALTH_NO_TOKEN);
@@ -69,6 +65,9 @@ static void judge_sessions(
 		return;
 	judge_order(health, runtime, facts);
 	health->window = facts->window;
+	health->prefetch = runtime->pool_config.prefetch;
+	if (health->window > health->prefetch && facts->state != POOL_IS_STANDBY)
+		health->warnings |= bit(HEALTH_WIDER_WINDOW);
 	health->held = sessions.by_state[SESSION_HELD];
 	health->parked = sessions.by_state[SESSION_PARKED];
 	health->blocked = sessions.by_state[SESSION_BLOCKED];
@@ -233,11 +232,11 @@ static void append_session_sentence(
 			"takeover_delay none (stop it)",
 			health->queue);
 		break;
-	case HEALTH_OTHER_WINDOW:
+	case HEALTH_WIDER_WINDOW:
 		buf_printf(out,
-			"stands by, but with another prefetch than the active supervisor, whose is "
-			"%u: a takeover would break the order (docs/ordering.md)",
-			health->other_window);
+			"up to %u messages may be unacked, because a smaller window would break the "
+			"order of what may come back; prefetch %u is used when nothing is unacked",
+			health->window, health->prefetch);
 		break;
 	case HEALTH_NO_ORDER:
 		buf_printf(out,
@@ -246,9 +245,10 @@ static void append_session_sentence(
 			health->queue);
 		break;
 	case HEALTH_OVERFULL:
-		buf_append_text(out, TEXT("the bodies of unacked messages exceeded twice memory, "
-					  "and a smaller window would break the order: set "
-					  "memory higher, or prefetch lower"));
+		buf_printf(out,
+			"the bodies of unacked messages exceeded twice memory, and a smaller window "
+			"than %u messages would break the order: set memory higher",
+			health->window);
 		break;
 	case HEALTH_WINDOW_STUCK:
 		buf_printf(out,
@@ -317,7 +317,7 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 		break;
 	case HEALTH_NO_TOKEN:
 	case HEALTH_SHARED:
-	case HEALTH_OTHER_WINDOW:
+	case HEALTH_WIDER_WINDOW:
 	case HEALTH_NO_ORDER:
 	case HEALTH_OVERFULL:
 	case HEALTH_WINDOW_STUCK:

@@ -20,7 +20,6 @@ enum health_cause {
 	HEALTH_NO_CONSUMER,   /* a pool is connected, but does not consume its queue */
 	HEALTH_NO_TOKEN,      /* a pool cannot get its token: no consumer, or no publish succeeds */
 	HEALTH_SHARED, /* the queue of a pool with sessions has other consumers, without a token */
-	HEALTH_OTHER_WINDOW, /* a pool stands by with another prefetch than the active one */
 	HEALTH_NO_ORDER,     /* the queue of a pool with sessions does not keep the order */
 	HEALTH_OVERFULL,     /* a pool with sessions had too many bytes unacked */
 	HEALTH_WINDOW_STUCK, /* all messages that a pool may have belong to sessions that cannot
@@ -29,6 +28,7 @@ enum health_cause {
 	HEALTH_BLOCKED,      /* a warning: sessions of a pool are blocked */
 	HEALTH_HELD,         /* a warning: sessions of a pool wait for the end of takeover_delay */
 	HEALTH_KEYLESS,      /* a warning: no message of a pool with sessions had a key */
+	HEALTH_WIDER_WINDOW, /* a warning: a pool with sessions still uses a larger prefetch */
 	HEALTH_NOT_SINGLE,   /* a warning: the queue of a pool with sessions has no single active
 				consumer */
 	HEALTH_CAUSE_COUNT
@@ -44,8 +44,7 @@ struct health {
 		*publish_failure; /* why the connection was lost; empty: none */
 	const char *consume_failure_kind, *publish_failure_kind;
 	unsigned suspects;                      /* tasks that wait to run alone */
-	unsigned other_window;                  /* the active one's */
-	unsigned window;                        /* messages that the pool may have unacked */
+	unsigned window, prefetch;              /* messages that the pool may have unacked */
 	unsigned parked, blocked, paused, held; /* sessions */
 	mtime held_until;
 	uint64_t deliveries;

@@ -103,6 +103,13 @@ static void do_hand_over(void *io, const struct session_handover *handover)
 	pool_token_hand_over(&runtime->token, handover);
 }
 
+static void do_window(void *io, uint32_t window)
+{
+	struct pool_runtime *runtime = io;
+
+	pool_token_name_window(&runtime->token, window);
+}
+
 static void do_name(void *io, const struct session_handover *handover)
 {
 	struct pool_runtime *runtime = io;
@@ -124,6 +131,7 @@ static const struct effects effects = {
 	.emit = do_emit,
 	.name = do_name,
 	.hand_over = do_hand_over,
+	.window = do_window,
 };
 
 static void on_log_line(void *ctx, enum log_level level, const char *text)

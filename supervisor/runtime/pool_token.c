@@ -35,6 +35,7 @@ static void on_held(void *io, const struct token_grant *grant)
 	struct event event = {.kind = TOKEN_HELD,
 		.token = {.is_orderly = grant->delay == 0,
 			.deaths = grant->deaths,
+			.window = grant->window,
 			.delay = grant->delay}};
 	struct session_handover *handed =
 		read_handover(token, grant->handover, &event.token.handed_count);
@@ -57,6 +58,14 @@ static void on_handed_over(void *io)
 
 	if (token->has_named)
 		pool_step(token->pool, clock_now(), &(struct event){.kind = TOKEN_NAMED});
+}
+
+static void on_window_named(void *io, uint32_t window)
+{
+	struct pool_token *token = io;
+
+	pool_step(token->pool, clock_now(),
+		&(struct event){.kind = TOKEN_WINDOW, .token = {.window = window}});
 }
 
 static void on_lease(void *io, mtime until)
@@ -97,7 +106,8 @@ bool pool_token_init(struct pool_token *token, const struct pool_config *config,
 	token->lease = pool_token_lease(config, origin->place);
 	name_holder(token, origin);
 	snprintf(token->queue, sizeof token->queue, "%s" TOKEN_QUEUE_SUFFIX, queue);
-	token->handler = (struct token_handler){on_held, on_lost, on_handed_over, on_lease};
+	token->handler =
+		(struct token_handler){on_held, on_lost, on_handed_over, on_window_named, on_lease};
 	token->config = (struct token_channel_config){.channel = TOKEN_CHANNEL,
 		.queue = text_from(token->queue),
 		.token = {text_from(token->holder), config->prefetch,
@@ -160,6 +170,12 @@ void pool_token_name(struct pool_token *token, const struct session_handover *ha
 	publish_handover(token, &items);
 	handover_release(&items);
 	token->has_named = handover != NULL;
+}
+
+void pool_token_name_window(struct pool_token *token, uint32_t window)
+{
+	if (token->channel)
+		token_name_window(token_channel_token(token->channel), window, clock_boot());
 }
 
 static void hand_over_sessions(struct pool_token *token)

@@ -48,6 +48,8 @@ void pool_token_configure(struct pool_token *, const struct pool_config *);
 /* Name the message that is sent next: TOKEN_NAMED follows when the token has it. NULL: name none.
  */
 void pool_token_name(struct pool_token *, const struct session_handover *);
+/* Name the window: TOKEN_WINDOW follows when the token does. */
+void pool_token_name_window(struct pool_token *, uint32_t window);
 /* Add a session to what is handed over with the token. */
 void pool_token_hand_over(struct pool_token *, const struct session_handover *);
 /* Pass the token on, now that the pool is quiet. True: it is passed on, or there is none. Called in

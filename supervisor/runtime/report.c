@@ -29,6 +29,10 @@
 	X(NOTICE_CHANNEL_LEFT, LOG_INFO,                                                            \
 		"the channel is closed, and what is unacked goes back to the queue, "               \
 		"because {what}")                                                                   \
+	X(NOTICE_WINDOW_KEPT, LOG_INFO,                                                             \
+		"up to {number} messages may be unacked, as before: a smaller prefetch would "      \
+		"break the order of what may come back. prefetch: {prefetch} is used when "         \
+		"nothing is unacked")                                                               \
 	X(NOTICE_TASK_CANCELLED, LOG_INFO,                                                          \
 		"an operator cancels {task}: its worker is asked to give it up")                    \
 	X(NOTICE_TASK_UNSTARTED, LOG_DEBUG, "{task} goes back to the broker, never started")        \
@@ -403,6 +407,16 @@ static void add_next_start(struct line *line)
 	}
 }
 
+static void add_number(struct line *line)
+{
+	add(line, "%u", line->notice->number);
+}
+
+static void add_prefetch(struct line *line)
+{
+	add(line, "%u", line->notice->open);
+}
+
 static void add_recycled(struct line *line)
 {
 	const struct notice *notice = line->notice;
@@ -463,6 +477,8 @@ static const struct part {
 	PART(bytes),
 	PART(behind),
 	PART(workers),
+	PART(number),
+	PART(prefetch),
 	PART(command),
 	PART(outcome),
 	PART(delay),

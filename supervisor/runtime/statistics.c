@@ -117,6 +117,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_SESSION_BLOCKED:
 	case NOTICE_TASK_DISCARDED:
 	case NOTICE_CHANNEL_LEFT:
+	case NOTICE_WINDOW_KEPT:
 	case NOTICE_TASK_UNSTARTED:
 	case NOTICE_TASK_CUT_SHORT:
 	case NOTICE_REPLY_IGNORED:

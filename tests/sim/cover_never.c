@@ -26,7 +26,7 @@ static const struct line rare[] = {
 /* clang-format off */
 static const struct line never[] = {
 	{"event", "SESSION_COMMAND", "forced", "no run orders anything of one that is forced"},
-	{"event", "TOKEN_HELD TOKEN_LOST TOKEN_NAMED", NULL, "no supervisor of a run has a token"},
+	{"event", "TOKEN_HELD TOKEN_LOST TOKEN_NAMED TOKEN_WINDOW", NULL, "no supervisor of a run has a token"},
 	{"source", "SOURCE_UP", "SOURCE_IS_CONSUMING SOURCE_IS_RESTED SOURCE_IS_CLOSING",
 		"the end of the channel before it is told first"},
 	{"source", NULL, "OLDER_EPOCH", "no channel machine tells that; see core_epochs"},

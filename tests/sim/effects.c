@@ -235,5 +235,12 @@ static void do_hand_over(void *io, const struct session_handover *handover)
 	(void)handover;
 }
 
+static void do_window(void *io, uint32_t window)
+{
+	(void)io;
+	(void)window;
+}
+
 const struct effects sim_effects = {do_send, do_ack, do_reject, do_publish, do_source, do_slot,
-	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_hand_over, do_hand_over};
+	do_ask, do_is_same, do_allow_slots, do_waited, do_emit, do_hand_over, do_window,
+	do_hand_over};

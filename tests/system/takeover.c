@@ -279,21 +279,110 @@ START_TEST(a_message_that_ends_each_supervisor_is_given_up)
 }
 END_TEST
 
-/* The token of a holder with another prefetch. */
-START_TEST(another_prefetch_stands_by)
+static char *with_prefetch(const char *number)
 {
-	struct proc *active = start_active(), *other;
-
-	fixture_stop(active);
 	char *text = pools("");
-	char *prefetch = strstr(text, "100");
-	memcpy(prefetch, "200", 3);
-	other = fixture_serve_pools(text);
-	proc_expect(other, "names prefetch 100");
-	ck_assert(!proc_has_logged(other, "active:"));
-	active = start_standby();
+
+	memcpy(strstr(text, "100"), number, 3);
+	return text;
+}
+
+static struct proc *start_with_prefetch(const char *number)
+{
+	struct proc *serve = fixture_serve_pools(with_prefetch(number));
+
+	proc_expect(serve, "waiting for the token of queue");
+	return serve;
+}
+
+static void reload_prefetch(struct proc *active, const char *number)
+{
+	fixture_write_pools(with_prefetch(number));
+	proc_signal(active, SIGHUP);
+	proc_expect(active, "configuration reloaded");
+}
+
+/* A window of 100, then one of 7: the next one may narrow it only when nothing can come back. */
+START_TEST(a_standby_with_a_smaller_prefetch_takes_the_larger_window_over)
+{
+	struct proc *active = start_active(), *standby = start_with_prefetch("  7");
+
+	post("a", "a1", true);
+	proc_expect(active, "begins a1");
+	post("a", "a2", false);
+	proc_signal(active, SIGKILL);
+	proc_expect(standby, "up to 100 messages may be unacked, as before");
+	proc_expect(standby, "consuming queue");
+	proc_expect(standby, "begins a1");
+	fixture_release("end");
+	proc_expect(standby, "begins a2");
+	proc_expect(standby, "because another prefetch is configured");
+	post("a", "a3", false);
+	proc_expect(standby, "begins a3");
+	fixture_stop(standby);
+	active = start_with_prefetch("100");
 	proc_expect(active, "active: has the token");
-	fixture_stop(other);
+	ck_assert(!proc_has_logged(active, "as before"));
+	fixture_stop(active);
+}
+END_TEST
+
+START_TEST(a_reload_to_a_smaller_prefetch_keeps_the_window_while_anything_is_unacked)
+{
+	struct proc *active = start_active(), *standby;
+
+	post("a", "a1", true);
+	proc_expect(active, "begins a1");
+	post("a", "a2", false);
+	reload_prefetch(active, "  7");
+	ck_assert(proc_has_logged(active, "up to 100 messages may be unacked, as before"));
+	standby = start_with_prefetch("  5");
+	proc_signal(active, SIGKILL);
+	proc_expect(standby, "up to 100 messages may be unacked, as before");
+	fixture_release("end");
+	proc_expect(standby, "begins a2");
+	proc_expect(standby, "because another prefetch is configured");
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	fixture_stop(standby);
+}
+END_TEST
+
+/* The larger one is named before it is used: a standby with a smaller one finds it in the token. */
+START_TEST(a_reload_to_a_larger_prefetch_is_named_before_it_is_used)
+{
+	struct proc *active = start_active(), *standby;
+
+	post("a", "a1", true);
+	proc_expect(active, "begins a1");
+	reload_prefetch(active, "300");
+	standby = start_with_prefetch("  5");
+	fixture_release("end");
+	proc_expect(active, "because another prefetch is configured");
+	post("a", "a2", false);
+	proc_expect(active, "begins a2");
+	proc_signal(active, SIGKILL);
+	proc_expect(standby, "up to 300 messages may be unacked, as before");
+	fixture_stop(standby);
+}
+END_TEST
+
+/* Another key makes another pool, which takes the token of the old one over. */
+START_TEST(a_reload_of_key_and_prefetch_passes_the_token_on)
+{
+	struct proc *active = start_active();
+	char *text = with_prefetch("  7");
+
+	post("a", "a1", true);
+	proc_expect(active, "begins a1");
+	post("a", "a2", false);
+	memcpy(strstr(text, "Key"), "key", 3);
+	fixture_write_pools(text);
+	proc_signal(active, SIGHUP);
+	proc_expect(active, "waiting for the token of queue");
+	fixture_release("end");
+	proc_expect(active, "up to 100 messages may be unacked, as before");
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	expect_once_in_order("a1\na2\n");
 	fixture_stop(active);
 }
 END_TEST
@@ -352,6 +441,9 @@ int main(void)
 		{a_forged_token_is_taken_over, sizeof forged / sizeof *forged},
 		{a_deleted_token_is_published_again, 1},
 		{a_message_that_ends_each_supervisor_is_given_up, 1},
-		{another_prefetch_stands_by, 1}, {a_consumer_without_a_token_is_named, 1},
-		{a_replaced_pool_passes_its_token_on, 1});
+		{a_standby_with_a_smaller_prefetch_takes_the_larger_window_over, 1},
+		{a_reload_to_a_smaller_prefetch_keeps_the_window_while_anything_is_unacked, 1},
+		{a_reload_to_a_larger_prefetch_is_named_before_it_is_used, 1},
+		{a_reload_of_key_and_prefetch_passes_the_token_on, 1},
+		{a_consumer_without_a_token_is_named, 1}, {a_replaced_pool_passes_its_token_on, 1});
 }

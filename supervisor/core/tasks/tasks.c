@@ -22,6 +22,7 @@ enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint
 	if (has_sessions) {
 		tasks->rests_since = MTIME_NEVER;
 		tasks->is_standby = context->config.session.takeover_delay != MTIME_NEVER;
+		session_window_init(tasks);
 		tasks->sessions = sessions_new(&context->config, &tasks->outbox);
 	}
 	if ((has_sessions && !tasks->sessions) ||
@@ -85,8 +86,10 @@ void tasks_configure(struct tasks *tasks)
 	if (config->prefetch != tasks->pace.prefetch)
 		tasks->window_change = WINDOW_NEW;
 	pace_configure(&tasks->pace, config);
-	if (tasks->sessions)
+	if (tasks->sessions) {
+		session_window_configured(tasks);
 		sessions_configured(tasks->sessions, tasks->context->now);
+	}
 	/* Pipes that the old limit closed stay closed until their heads end. */
 	dispatch_configure(&tasks->dispatch, pace_pipe_wait(&tasks->pace));
 }
@@ -109,15 +112,10 @@ bool tasks_flow(const struct tasks *tasks)
 	       tasks->source.state == SOURCE_IS_CONSUMING;
 }
 
-/* With sessions it is always the same: a narrower one would break their order while messages that
- * were unacked in the last one come back. */
 static uint32_t wanted_window(const struct tasks *tasks)
 {
-	uint32_t prefetch = tasks->context->config.prefetch;
-	if (tasks->sessions && tasks->sessions->detached > 0 && tasks->source.window > prefetch)
-		return tasks->source.window;
 	if (tasks->sessions)
-		return prefetch;
+		return tasks->window.used;
 	uint32_t window = pace_window(&tasks->pace);
 	return window > tasks->source.aside ? window - tasks->source.aside : 1;
 }
@@ -261,7 +259,8 @@ static void decide_with_sessions(struct tasks *tasks, enum worker_supply workers
 	mtime now = tasks->context->now;
 	bool is_paused = tasks->context->phase == POOL_PAUSED;
 	bool is_other_window =
-		may_renew(tasks) && source->window != wanted_window(tasks) && source->open == 0;
+		may_renew(tasks) && source->open == 0 &&
+		(source->window < tasks->window.used || session_window_begins_to_narrow(tasks));
 	note_rest(tasks, workers);
 	if (detached_until(tasks) <= now)
 		sessions_give_up_all(tasks->sessions, now);
@@ -299,6 +298,7 @@ void tasks_on_token_held(struct tasks *tasks, const struct event *event)
 {
 	mtime now = tasks->context->now;
 	tasks->is_standby = false;
+	session_window_held(tasks, event->token.window);
 	if (!event->token.is_orderly)
 		sessions_hold(tasks->sessions, mtime_after(now, event->token.delay));
 	if (event->token.deaths >= CAREFUL_DEATHS)
@@ -367,6 +367,7 @@ void tasks_on_source_up(struct tasks *tasks, const struct event *event)
 		return;
 	if (tasks->source.state != SOURCE_IS_ABSENT)
 		lose_channel(tasks);
+	tasks->window.is_narrowing = false;
 	source_up(&tasks->source, event->source.epoch);
 	tasks->up_since = tasks->context->now;
 }
@@ -388,8 +389,11 @@ void tasks_on_source_cancelled(struct tasks *tasks, const struct event *event)
 
 void tasks_on_source_down(struct tasks *tasks, const struct event *event)
 {
-	if (source_is_current(&tasks->source, event->source.epoch))
-		lose_channel(tasks);
+	if (!source_is_current(&tasks->source, event->source.epoch))
+		return;
+	lose_channel(tasks);
+	if (tasks->sessions)
+		session_window_source_down(tasks, event->source.is_clean);
 }
 
 /* ---------- the turn ---------- */
@@ -555,6 +559,7 @@ static mtime deadline_with_sessions(const struct tasks *tasks)
 	if (!pool_stays(tasks->context))
 		return deadline;
 	deadline = mtime_min(deadline, dispatch_deadline(&tasks->dispatch, now));
+	deadline = mtime_min(deadline, session_window_deadline(tasks));
 	return mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
 }
 

@@ -10,6 +10,7 @@
 #include "core/event.h"
 #include "core/tasks/dispatch.h"
 #include "core/tasks/pace.h"
+#include "core/tasks/session_window.h"
 
 /* Whether the source consumes, and if not, why not. */
 enum intake {
@@ -37,8 +38,9 @@ struct tasks {
 	const struct pool_context *context; /* the pool's */
 	struct source source;
 	struct outbox outbox;
-	struct sessions *sessions; /* owned; NULL: the pool has none */
-	bool is_standby;           /* with sessions: another supervisor has the token */
+	struct sessions *sessions;    /* owned; NULL: the pool has none */
+	struct session_window window; /* with sessions */
+	bool is_standby;              /* with sessions: another supervisor has the token */
 	struct dispatch dispatch;
 	struct pace pace;
 	enum intake intake;
@@ -93,6 +95,7 @@ void tasks_cut_short(struct tasks *, struct pipe *);
 
 /* The pool has the token, or must not run keyed tasks any more. */
 void tasks_on_token_held(struct tasks *, const struct event *);
+void tasks_on_window_named(struct tasks *, const struct event *);
 void tasks_on_token_lost(struct tasks *);
 
 /* SESSION_COMMAND, of a pool with sessions. Return NULL, or why it is refused. */

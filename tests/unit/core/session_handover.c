@@ -80,9 +80,11 @@ static void start_with(struct rig *rig, const struct session_handover *handed, s
 	rig_turn(rig);
 	rig_ready(rig, 0, 1);
 	rig_outbox_up(rig);
-	rig_step(rig,
-		(struct event){.kind = TOKEN_HELD,
-			.token = {.is_orderly = true, .handed = handed, .handed_count = count}});
+	rig_step(rig, (struct event){.kind = TOKEN_HELD,
+			      .token = {.is_orderly = true,
+				      .window = config.prefetch,
+				      .handed = handed,
+				      .handed_count = count}});
 	rig_turn(rig);
 	rig_source_up(rig);
 	rig_forget(rig);
@@ -171,7 +173,7 @@ static void start_after_deaths(struct rig *rig)
 	struct pool_config config = keyed_config(3);
 	config.session.takeover_delay = 30 * MTIME_SECOND;
 	rig_start(rig, config);
-	rig_step(rig, (struct event){.kind = TOKEN_HELD, .token = {.deaths = 3}});
+	rig_step(rig, (struct event){.kind = TOKEN_HELD, .token = {.deaths = 3, .window = 8}});
 	rig_turn(rig);
 	rig_source_up(rig);
 	rig_forget(rig);

@@ -534,37 +534,6 @@ START_TEST(an_old_message_has_its_channel_renewed)
 }
 END_TEST
 
-/* A second loss of a narrower window breaks the order. */
-START_TEST(a_window_is_not_narrowed_before_nothing_is_unacked)
-{
-	struct rig rig;
-	struct pool_config config = keyed_config(1);
-	config.session.max_unacked_age = 10 * MTIME_MINUTE;
-	config.hard_limit = MTIME_NEVER;
-	rig_start(&rig, config);
-	keyed_deliver(&rig, "a a");
-	config.prefetch = 4;
-	rig_configure(&rig, config);
-	rig_forget(&rig);
-	rig_wait(&rig, 10 * MTIME_MINUTE);
-	rig_expect(&rig, "leave");
-	rig_source_fact(&rig, SOURCE_DOWN);
-	rig_turn(&rig);
-	rig_expect(&rig, "consume 8");
-	rig_source_up(&rig);
-	rig.last_tag = 0;
-	keyed_deliver(&rig, "a=1+ a=2+");
-	keyed_answer(&rig, 0, 200, "send 0:2, ack 1");
-	keyed_answer(&rig, 0, 200, "ack 2");
-	rig_turn(&rig);
-	rig_expect(&rig, "leave");
-	rig_source_fact(&rig, SOURCE_DOWN);
-	rig_turn(&rig);
-	rig_expect(&rig, "consume 4");
-	rig_end(&rig);
-}
-END_TEST
-
 START_TEST(a_drain_leaves_what_waits_to_the_channel)
 {
 	struct rig rig;
@@ -612,9 +581,7 @@ static Suite *sessions_suite(void)
 		a_lower_max_sessions_forgets_at_once);
 	UNIT_CASE(suite, "channel", a_pause_of_a_minute_gives_back_what_waits,
 		without_memory_the_channel_is_left_once_a_second,
-		an_old_message_has_its_channel_renewed,
-		a_window_is_not_narrowed_before_nothing_is_unacked,
-		a_drain_leaves_what_waits_to_the_channel);
+		an_old_message_has_its_channel_renewed, a_drain_leaves_what_waits_to_the_channel);
 	TCase *limit = tcase_create("delivery limit");
 	tcase_add_loop_test(limit, pauses_do_not_use_up_a_delivery_limit, 0, 2);
 	suite_add_tcase(suite, limit);

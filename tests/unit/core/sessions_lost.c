@@ -244,7 +244,9 @@ END_TEST
 static void token(struct rig *rig, enum event_kind kind, bool is_orderly)
 {
 	rig_step(rig, (struct event){.kind = kind,
-			      .token = {.is_orderly = is_orderly, .delay = 30 * MTIME_SECOND}});
+			      .token = {.is_orderly = is_orderly,
+				      .window = 8,
+				      .delay = 30 * MTIME_SECOND}});
 }
 
 static void start_standby(struct rig *rig)

@@ -16,6 +16,7 @@ static char effects_log[512];
 static mtime lease_until;
 static mtime waits_for;   /* of the latest takeover */
 static mtime passed_wait; /* in the latest publish */
+static uint32_t passed_window, granted_window;
 
 static void record(const char *word)
 {
@@ -31,7 +32,7 @@ static void on_publish(void *io, const struct token_content *content)
 	char word[128], deaths[32] = "";
 
 	(void)io;
-	ck_assert_uint_eq(content->window, WINDOW);
+	passed_window = content->window;
 	ck_assert(content->is_orderly || content->delay >= DELAY);
 	passed_wait = content->delay;
 	if (content->deaths > 0)
@@ -62,12 +63,6 @@ static void on_requeue(void *io, uint64_t tag)
 	on_tag("requeue", tag);
 }
 
-static void on_give_back(void *io, const struct token_content *why)
-{
-	(void)io;
-	on_tag("give-back", why->window);
-}
-
 static void on_held(void *io, const struct token_grant *grant)
 {
 	char word[128];
@@ -78,6 +73,7 @@ static void on_held(void *io, const struct token_grant *grant)
 		grant->handover.len ? " " : "", TEXT_ARGS(grant->handover));
 	record(word);
 	waits_for = grant->delay;
+	granted_window = grant->window;
 	ck_assert(grant->is_orderly || waits_for == DELAY);
 }
 
@@ -93,14 +89,20 @@ static void on_handed_over(void *io)
 	record("HANDED-OVER");
 }
 
+static void on_window_named(void *io, uint32_t window)
+{
+	(void)io;
+	on_tag("NAMED", window);
+}
+
 static void on_lease(void *io, mtime until)
 {
 	(void)io;
 	lease_until = until;
 }
 
-static const struct token_effects effects = {
-	on_publish, on_ack, on_requeue, on_give_back, on_held, on_lost, on_handed_over, on_lease};
+static const struct token_effects effects = {on_publish, on_ack, on_requeue, on_held, on_lost,
+	on_handed_over, on_window_named, on_lease};
 
 static const struct token_config config = {{"us", 2}, WINDOW, DELAY};
 
@@ -381,24 +383,101 @@ START_TEST(a_lost_channel_ends_a_takeover)
 }
 END_TEST
 
-START_TEST(another_window_is_refused)
+static void take_over_from(uint32_t window)
 {
 	struct token_content content = content_of("other", 7, 3);
 
 	token_publisher_up(token, 0);
 	token_up(token, false, 0);
-	content.window = 100;
+	content.window = window;
 	token_offer(token, 1, &content, 0);
-	expect("publish(0.0) give-back(100)");
-	ck_assert_uint_eq(token_facts(token).refused_window, 100);
-	ck_assert_int_eq(token_facts(token).state, TOKEN_STANDBY);
+	token_confirmed(token, 0);
+	offer(2, "us", 8, 0, 0);
+	ck_assert_uint_eq(granted_window, passed_window);
+}
+
+/* What came to the larger one may come back. */
+START_TEST(a_larger_window_of_a_former_holder_stays)
+{
+	take_over_from(WINDOW + 100);
+	ck_assert_uint_eq(passed_window, WINDOW + 100);
+	token_tick(token, PERIOD);
+	ck_assert_uint_eq(passed_window, WINDOW + 100);
+	token_leave(token, PERIOD);
+	ck_assert_uint_eq(passed_window, WINDOW + 100);
+}
+END_TEST
+
+START_TEST(a_larger_one_of_our_own_is_named_with_the_takeover)
+{
+	take_over_from(100);
+	ck_assert_uint_eq(passed_window, WINDOW);
+}
+END_TEST
+
+/* The one that counts in the end names a larger window than the one that was taken over. */
+START_TEST(a_takeover_is_published_again_for_a_larger_window)
+{
+	struct token_content content = content_of("other", 7, 3);
+
+	token_publisher_up(token, 0);
 	token_up(token, false, 0);
-	token_configure(token, 100, DELAY);
-	token_configure(token, WINDOW, DELAY);
-	content.window = WINDOW;
 	token_offer(token, 1, &content, 0);
-	ck_assert_uint_eq(token_facts(token).refused_window, 0);
-	ck_assert_int_eq(token_facts(token).state, TOKEN_TAKING);
+	expect("publish(0.0) publish(8.0 deaths 1)");
+	content.counter++;
+	content.window = WINDOW + 1;
+	token_offer(token, 2, &content, 0);
+	expect("ack(1) publish(8.1 deaths 1)");
+	ck_assert_uint_eq(passed_window, WINDOW + 1);
+}
+END_TEST
+
+START_TEST(another_window_is_published_at_once)
+{
+	become_holder();
+	token_configure(token, 5, DELAY);
+	token_name_window(token, WINDOW, 0);
+	expect("");
+	token_name_window(token, 4000, 0);
+	expect("publish(1.1)");
+	ck_assert_uint_eq(passed_window, 4000);
+	token_confirmed(token, 0);
+	expect("");
+	offer(3, "us", 1, 1, 0);
+	expect("ack(2) NAMED(4000)");
+	token_tick(token, PERIOD);
+	expect("publish(1.2)");
+	ck_assert_uint_eq(passed_window, 4000);
+	token_confirmed(token, PERIOD);
+	offer(4, "us", 1, 2, PERIOD);
+	expect("ack(3)");
+}
+END_TEST
+
+START_TEST(a_window_is_named_when_publishes_are_taken)
+{
+	become_holder();
+	token_publisher_down(token);
+	token_name_window(token, 4000, 0);
+	expect("");
+	token_publisher_up(token, 0);
+	expect("publish(1.1)");
+	token_confirmed(token, 0);
+	offer(3, "us", 1, 1, 0);
+	expect("ack(2) NAMED(4000)");
+}
+END_TEST
+
+START_TEST(without_the_lease_no_window_is_named)
+{
+	become_holder();
+	token_name_window(token, 4000, 0);
+	offer(3, "other", 2, 0, 1);
+	expect("publish(1.1) LOST ack(2) publish(3.0 deaths 1)");
+	ck_assert_uint_eq(passed_window, WINDOW);
+	token_name_window(token, 5000, 0);
+	token_confirmed(token, 0);
+	expect("");
 }
 END_TEST
 
@@ -411,6 +490,7 @@ START_TEST(a_first_token_may_have_another_window)
 	content.window = 100;
 	token_offer(token, 1, &content, 0);
 	expect("publish(0.0) publish(1.0)");
+	ck_assert_uint_eq(passed_window, WINDOW);
 }
 END_TEST
 
@@ -601,17 +681,6 @@ START_TEST(a_forged_token_with_the_highest_numbers_is_taken_over)
 	expect("HELD(delayed deaths 1) ack(3)");
 	token_tick(token, token_deadline(token));
 	expect("publish(1.2 deaths 1)");
-}
-END_TEST
-
-START_TEST(a_higher_token_with_another_window_ends_it)
-{
-	struct token_content content = content_of("other", 2, 0);
-
-	become_holder();
-	content.window = 1;
-	token_offer(token, 3, &content, 1);
-	expect("LOST give-back(1)");
 }
 END_TEST
 
@@ -876,7 +945,12 @@ static Suite *token_suite(void)
 		a_takeover_that_took_longer_than_the_lease_is_sent_again,
 		a_purged_takeover_is_sent_again,
 		a_lost_channel_ends_a_takeover,
-		another_window_is_refused,
+		a_larger_window_of_a_former_holder_stays,
+		a_larger_one_of_our_own_is_named_with_the_takeover,
+		a_takeover_is_published_again_for_a_larger_window,
+		another_window_is_published_at_once,
+		a_window_is_named_when_publishes_are_taken,
+		without_the_lease_no_window_is_named,
 		a_first_token_may_have_another_window,
 		a_renewal_counts_from_its_sending,
 		a_long_delay_has_renewals_within_the_ack_timeout,
@@ -891,7 +965,6 @@ static Suite *token_suite(void)
 		a_channel_that_comes_back_late_finds_its_own_token,
 		a_higher_token_of_another_ends_it,
 		a_forged_token_with_the_highest_numbers_is_taken_over,
-		a_higher_token_with_another_window_ends_it,
 		ten_minutes_of_life_forget_the_deaths,
 		what_is_left_of_a_wait_is_passed_on,
 		a_wait_that_is_over_is_not_passed_on,

@@ -61,6 +61,7 @@ struct supervisor {
 	/* The former ends are made by the lease: a killed one has none. */
 	mtime lease, may_rerun_at;
 	unsigned held_as; /* the number of its takeover */
+	uint32_t asked;   /* the window that it named last */
 	bool holds;
 };
 
@@ -74,7 +75,8 @@ static struct world {
 	unsigned consumers;
 	bool is_alarm;
 	mtime now;
-	unsigned seed, names, links, helds, orderly, lost;
+	unsigned seed, names, links, helds, orderly, lost, named;
+	uint32_t coming; /* the largest window of which messages may come back */
 	uint64_t random;
 	bool is_traced;
 } world;
@@ -249,8 +251,8 @@ static void on_publish(void *io, const struct token_content *content)
 	struct supervisor *one = io;
 	struct item *item = append_item(&one->links[PUBLISHES].to_broker, PUBLISH);
 
-	TRACE("%s: publishes %u.%u%s", one->name, (unsigned)content->epoch,
-		(unsigned)content->counter, content->is_orderly ? " orderly" : "");
+	TRACE("%s: publishes %u.%u window %u%s", one->name, (unsigned)content->epoch,
+		(unsigned)content->counter, content->window, content->is_orderly ? " orderly" : "");
 	item->number = ++one->published;
 	item->message.content = *content;
 	snprintf(item->message.holder, sizeof item->message.holder, "%.*s",
@@ -272,21 +274,17 @@ static void on_requeue(void *io, uint64_t tag)
 	append_item(&one->links[CONSUMES].to_broker, REQUEUE)->tag = tag;
 }
 
-static void on_give_back(void *io, const struct token_content *why)
-{
-	(void)io;
-	(void)why;
-	CHECK(!"all have the same window");
-}
-
 static void on_held(void *io, const struct token_grant *grant)
 {
 	struct supervisor *one = io;
 
-	TRACE("%s: HELD%s", one->name, grant->is_orderly ? " orderly" : "");
+	TRACE("%s: HELD%s window %u of %u", one->name, grant->is_orderly ? " orderly" : "",
+		grant->window, world.coming);
 	CHECK(!one->holds && (grant->is_orderly || grant->delay >= DELAY));
 	one->holds = true;
 	one->held_as = ++world.helds;
+	CHECK(grant->window >= world.coming);
+	one->asked = world.coming = grant->window;
 	one->may_rerun_at = world.now + grant->delay;
 
 	world.orderly += grant->is_orderly;
@@ -307,6 +305,16 @@ static void on_handed_over(void *io)
 	(void)io;
 }
 
+static void on_window_named(void *io, uint32_t window)
+{
+	struct supervisor *one = io;
+
+	CHECK(one->holds && window == one->asked);
+	if (window > world.coming)
+		world.coming = window;
+	world.named++;
+}
+
 static void on_lease(void *io, mtime until)
 {
 	struct supervisor *one = io;
@@ -314,12 +322,12 @@ static void on_lease(void *io, mtime until)
 	one->lease = until;
 }
 
-static const struct token_effects effects = {
-	on_publish, on_ack, on_requeue, on_give_back, on_held, on_lost, on_handed_over, on_lease};
+static const struct token_effects effects = {on_publish, on_ack, on_requeue, on_held, on_lost,
+	on_handed_over, on_window_named, on_lease};
 
 static void start(struct supervisor *one)
 {
-	struct token_config config = {.window = 2000, .delay = DELAY};
+	struct token_config config = {.window = 1 + draw(4), .delay = DELAY};
 
 	snprintf(one->name, sizeof one->name, "s%u", ++world.names);
 	config.holder = text_from(one->name);
@@ -461,8 +469,25 @@ static void purge(void)
 	for (unsigned i = 0; i < world.count; i++)
 		is_held = is_held || (world.messages[i].id && world.messages[i].owner >= 0);
 	for (unsigned i = 0; is_held && holders() == 1 && i < world.count; i++)
-		if (world.messages[i].owner < 0)
+		if (world.messages[i].id && world.messages[i].owner < 0) {
 			world.messages[i].id = 0;
+			world.coming = 0; /* with the token its window is lost */
+		}
+}
+
+/* Another prefetch: a larger one is named before it is used, a smaller one after nothing of the
+ * former may come back, which only the consumer that is active can know. */
+static void change_window(struct supervisor *one)
+{
+	uint32_t window = 1 + draw(8);
+
+	if (!one->token || one->is_stopped || !one->holds || one->held_as != world.helds)
+		return;
+	if (window < world.coming)
+		world.coming = window;
+	one->asked = window;
+	TRACE("%s: names window %u", one->name, window);
+	token_name_window(one->token, window, world.now);
 }
 
 static void do_fault(struct supervisor *one)
@@ -529,6 +554,8 @@ static void do_event(void)
 		do_repair(one);
 	else if (what < 160)
 		world.now += draw(2) ? draw(3000000) : draw(20000);
+	else if (what < 170)
+		change_window(one);
 	else if (what < 400)
 		tick(one);
 	else
@@ -577,20 +604,22 @@ static void run_seed(unsigned seed)
 START_TEST(no_two_supervisors_run_the_same)
 {
 	const char *one = getenv("WPOOL_SEED"), *more = getenv("WPOOL_SEEDS");
-	unsigned helds = 0, orderly = 0, lost = 0;
+	unsigned helds = 0, orderly = 0, lost = 0, named = 0;
 	unsigned seeds = more ? (unsigned)atoi(more) : SEEDS;
 
 	world.is_traced = one;
 	for (unsigned seed = 1; seed <= seeds && !one; seed++) {
 		run_seed(seed);
-		helds += world.helds, orderly += world.orderly, lost += world.lost;
+		helds += world.helds, orderly += world.orderly, lost += world.lost,
+			named += world.named;
 	}
 	if (one) {
 		run_seed((unsigned)atoi(one));
 		return;
 	}
 	/* The runs reach what they are for. */
-	printf("%u takeovers, %u orderly, %u losses\n", helds, orderly, lost);
+	printf("%u takeovers, %u orderly, %u losses, %u windows\n", helds, orderly, lost, named);
+	ck_assert_uint_gt(named, seeds);
 	ck_assert_uint_gt(helds, 5 * seeds);
 	ck_assert_uint_gt(orderly, seeds);
 	ck_assert_uint_gt(lost, seeds);

@@ -40,15 +40,15 @@ START_TEST(each_cause_has_a_sentence)
 			"its queue \"orders\" has another consumer, which knows no token: another "
 			"program, a version of wpool before sessions, or a pool with "
 			"takeover_delay none (stop it)"},
-		{HEALTH_OTHER_WINDOW,
-			"stands by, but with another prefetch than the active supervisor, whose is "
-			"2000: a takeover would break the order (docs/ordering.md)"},
+		{HEALTH_WIDER_WINDOW,
+			"up to 20 messages may be unacked, because a smaller window would break the "
+			"order of what may come back; prefetch 10 is used when nothing is unacked"},
 		{HEALTH_NO_ORDER,
 			"its queue \"orders\" does not keep the order of sessions: a quorum queue "
 			"with a single active consumer does (docs/ordering.md)"},
 		{HEALTH_OVERFULL,
 			"the bodies of unacked messages exceeded twice memory, and a smaller window "
-			"would break the order: set memory higher, or prefetch lower"},
+			"than 20 messages would break the order: set memory higher"},
 		{HEALTH_NOT_SINGLE,
 			"its queue \"orders\" has no single active consumer: the last messages may "
 			"run again when its channel is renewed; docs/ordering.md describes the move"},
@@ -70,8 +70,8 @@ START_TEST(each_cause_has_a_sentence)
 	struct health health = {.consume_failure = "refused",
 		.publish_failure = "",
 		.queue = "orders",
-		.other_window = 2000,
 		.window = 20,
+		.prefetch = 10,
 		.parked = 4,
 		.blocked = 2,
 		.paused = 3,

@@ -392,6 +392,10 @@ START_TEST(commands_are_logged_for_the_pool)
 			"needed for 60.0 s\n"},
 		{{.kind = NOTICE_GROWTH_REFUSED, .number = 64},
 			"warn  pool not enough memory for 64 workers; retrying in 10 s\n"},
+		{{.kind = NOTICE_WINDOW_KEPT, .number = 2000, .open = 10},
+			"info  pool up to 2000 messages may be unacked, as before: a smaller "
+			"prefetch would break the order of what may come back. prefetch: 10 is "
+			"used when nothing is unacked\n"},
 		{{.kind = NOTICE_ROLL_BEGINS, .number = 8},
 			"info  pool restarting 8 workers one by one: "},
 		{{.kind = NOTICE_ROLL_ENDS}, "info  pool restarted: all workers are new\n"},

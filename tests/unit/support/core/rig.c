@@ -149,6 +149,13 @@ static void rig_on_name(void *io, const struct session_handover *handover)
 		rig_note(rig->done, "name none");
 }
 
+static void rig_on_window(void *io, uint32_t window)
+{
+	struct rig *rig = io;
+	rig_separate(rig->done);
+	rig_note(rig->done, "window %u", window);
+}
+
 static void rig_on_hand_over(void *io, const struct session_handover *handover)
 {
 	struct rig *rig = io;
@@ -175,6 +182,7 @@ const struct effects rig_effects = {
 	.waited = rig_on_waited,
 	.emit = rig_on_tell,
 	.hand_over = rig_on_hand_over,
+	.window = rig_on_window,
 	.name = rig_on_name,
 };
 
