@@ -67,10 +67,15 @@ void order_loose_comes(struct pool_runtime *runtime, const struct delivery *deli
 {
 	uint64_t instance = facts_of(runtime)->delivered[delivery->tag % LOOSE_TAGS].instance;
 	uint32_t requeues = facts_of(runtime)->delivered[delivery->tag % LOOSE_TAGS].requeues;
+	struct loose_task *stale = order_loose_find(runtime, delivery);
 
 	if (!source_accepts(&runtime->pool->tasks.source, delivery->tag))
 		return;
-	sim_require(!order_loose_find(runtime, delivery), "a delivery in hand is freed");
+	/* A forced stop frees what is detached before the workers that have it are gone. */
+	sim_require(
+		!stale || pool_is_forced(&runtime->pool->context), "a delivery in hand is freed");
+	if (stale)
+		take(&runtime->hand.loose, stale);
 	put(&runtime->hand.loose, (struct loose_task){.delivery = delivery,
 					  .instance = instance,
 					  .requeues = requeues,

@@ -554,15 +554,24 @@ void sessions_continue(struct sessions *sessions, struct delivery *delivery, mti
 	sessions_put_back(sessions, delivery, now);
 }
 
-void lane_release(struct lane *lane)
+static void release(struct delivery *delivery)
+{
+	list_remove(&delivery->in_lane);
+	source_release(delivery);
+}
+
+/* Acks in another order than that of the lane would be out of order when what is not acked runs
+ * again; but what was disposed of has not run. */
+void lane_release(struct lane *lane, struct delivery *settled)
 {
 	struct link *first;
+	if (settled->is_disposed && settled->state == DELIVERY_SETTLED && settled->source)
+		release(settled);
 	while ((first = list_first(&lane->open))) {
 		struct delivery *delivery = lane_delivery(first);
 		if (delivery->state != DELIVERY_SETTLED || !delivery->source)
 			break;
-		list_remove(first);
-		source_release(delivery);
+		release(delivery);
 	}
 }
 
@@ -571,7 +580,7 @@ void sessions_settle(struct sessions *sessions, struct delivery *delivery)
 	delivery->state = DELIVERY_SETTLED;
 	sessions->settled += !delivery->source;
 	if (delivery->session)
-		lane_release(lane_of(delivery));
+		lane_release(lane_of(delivery), delivery);
 }
 
 void sessions_remove(struct sessions *sessions, struct delivery *delivery, mtime now)

@@ -23,8 +23,8 @@ void session_update(struct sessions *, struct session *, mtime now);
 void session_count_waiting(struct sessions *, struct session *, uint32_t difference);
 /* End it if only an ack was missing. */
 void session_end_if_over(struct sessions *, struct session *, mtime now);
-/* Release the settled deliveries at the head of the lane. */
-void lane_release(struct lane *);
+/* Release the settled deliveries at the head of the lane, and this one if it waits for none. */
+void lane_release(struct lane *, struct delivery *settled);
 
 /* sessions_handover.c */
 /* Give a message that has come the past that its lane inherited. */

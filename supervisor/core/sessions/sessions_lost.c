@@ -13,10 +13,15 @@ static void count_detached(
 		sessions->settled += difference;
 }
 
-/* What was released comes before all others of its lane again. */
-static struct link *place_of(struct sessions *sessions, const struct delivery *delivery)
+/* Enter it before what is detached already; after a release also in its lane again. */
+static void enter(struct sessions *sessions, struct delivery *delivery)
 {
-	return delivery->session ? &lane_of(delivery)->open : &sessions->lost;
+	struct lane *lane = delivery->session ? lane_of(delivery) : NULL;
+	if (!lane)
+		list_prepend(&sessions->lost, &delivery->in_lane);
+	else
+		list_insert_before(lane->detached ? &lane->detached->in_lane : &lane->open,
+			&delivery->in_lane);
 }
 
 static void detach(struct sessions *sessions, struct delivery *delivery, mtime now)
@@ -28,7 +33,7 @@ static void detach(struct sessions *sessions, struct delivery *delivery, mtime n
 		delivery->is_aged = false;
 	}
 	if (was_released || !delivery->session)
-		list_prepend(place_of(sessions, delivery), &delivery->in_lane);
+		enter(sessions, delivery);
 	count_detached(sessions, delivery, 1);
 	if (!delivery->session)
 		return;
@@ -183,6 +188,6 @@ void sessions_reattached(struct sessions *sessions, struct delivery *delivery, m
 	struct lane *lane = lane_of(delivery);
 	assert(lane->detached == delivery && delivery->source);
 	advance(sessions, lane);
-	lane_release(lane);
+	lane_release(lane, delivery);
 	session_update(sessions, delivery->session, now);
 }

@@ -45,8 +45,9 @@ struct delivery {
 	bool is_blamed;   /* SENT: if its worker ends now, this attempt has failed */
 	bool is_overdue;  /* SENT: over the hard limit, and it is not known which task has hung */
 	bool is_later;    /* with a key: its next attempt goes before both lanes */
-	bool is_rejected; /* with a key, SETTLED: it is rejected in place of acked */
-	bool is_dropped;  /* with a key, SENT: given up: it is freed when its attempt ends */
+	bool is_rejected; /* SETTLED: it is rejected in place of acked */
+	bool is_disposed; /* with a key: by command, before it ran: its ack waits for none of its
+			     lane */
 	/* SENT */
 	struct pipe *pipe;    /* that it is in */
 	struct numbered open; /* in dispatch's table, by id */
@@ -62,7 +63,8 @@ struct delivery {
 	size_t size;   /* of bytes */
 	/* with a key */
 	struct session *session; /* NULL: no key, or given up */
-	struct link in_lane;     /* in its lane, until it is RELEASED */
+	struct link in_lane;     /* in its lane, until it is RELEASED; without a key: in the list of
+				    detached ones */
 	struct output *rest; /* owned; the rest of its work, which the next attempt gets in place
 				of its body and headers; or NULL */
 	mtime failed_at;     /* its first attempt since it was delivered; attempt is above 0 */

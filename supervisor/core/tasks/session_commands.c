@@ -1,9 +1,11 @@
 /* What operators order about one session. */
 #include "core/tasks/tasks_internal.h"
 
-/* Settle a task that no worker has, because its session is closed. */
+/* Settle a task that no worker has, because its session is closed. One that ran before, and failed,
+ * is acked in its place. */
 static void dispose(struct tasks *tasks, struct delivery *delivery, enum session_queued goes)
 {
+	delivery->is_disposed = delivery->id == 0;
 	if (goes == SESSION_DEAD_LETTER)
 		tasks_give_up(tasks, delivery, REASON_SESSION_CLOSED);
 	else

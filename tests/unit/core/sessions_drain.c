@@ -130,6 +130,48 @@ START_TEST(nothing_is_sent_meanwhile)
 }
 END_TEST
 
+/* A session is closed while 1 runs, and 1 fails: a stop gives back 1 alone. */
+START_TEST(what_was_given_up_by_command_waits_for_none_of_its_lane)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a a a");
+	rig_forget(&rig);
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_DEAD_LETTER, "a");
+	rig_forget(&rig);
+	rig_confirm(&rig, 2);
+	rig_confirm(&rig, 1);
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 3, ack 2");
+	rig_answer(&rig, 0, 500);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 0.1, hand over a normal 1 later 0, close");
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_was_given_up_by_command_is_acked_by_its_redelivery)
+{
+	struct rig rig;
+	rig_start(&rig, keyed_config(1));
+	keyed_deliver(&rig, "a a a");
+	keyed_order(&rig, SESSION_VERB_CLOSE, SESSION_DEAD_LETTER, "a");
+	rig_forget(&rig);
+	rig_confirm(&rig, 1); /* no turn: the ack is not sent */
+	rig_source_fact(&rig, SOURCE_DOWN);
+	rig_turn(&rig);
+	rig_confirm(&rig, 2);
+	come_up(&rig);
+	keyed_deliver(&rig, "a=1+ a=2+ a=3+");
+	rig_command(&rig, COMMAND_DRAIN);
+	rig_turn(&rig);
+	rig_expect(&rig, "ack 2, ack 3");
+	ck_assert_uint_eq(pool_session_counts(rig.pool).given_up, 0);
+	rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_forced_stop_waits_for_no_channel)
 {
 	struct rig rig;
@@ -210,8 +252,9 @@ static Suite *sessions_drain_suite(void)
 	Suite *suite = suite_create("core/sessions_drain");
 	UNIT_CASE(suite, "acks", what_ended_without_a_channel_is_acked_on_the_next,
 		a_channel_that_was_left_is_opened_once_more,
-		what_ends_while_the_channel_is_left_is_acked_on_the_next,
-		nothing_is_sent_meanwhile);
+		what_ends_while_the_channel_is_left_is_acked_on_the_next, nothing_is_sent_meanwhile,
+		what_was_given_up_by_command_waits_for_none_of_its_lane,
+		what_was_given_up_by_command_is_acked_by_its_redelivery);
 	UNIT_CASE(suite, "no acks", a_message_that_waits_alone_is_not_waited_for,
 		a_forced_stop_waits_for_no_channel, what_was_purged_is_waited_for_for_a_minute,
 		without_the_token_nothing_is_waited_for);
