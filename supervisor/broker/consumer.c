@@ -735,6 +735,11 @@ enum queue_order consumer_order(const struct consumer *consumer)
 	return topology_order(&consumer->topology);
 }
 
+const struct channel_refusal *consumer_refusal(const struct consumer *consumer)
+{
+	return &consumer->topology.refusal;
+}
+
 /* A subscription counts as live when it is requested, the first one when it is granted. */
 bool consumer_is_consuming(const struct consumer *consumer)
 {

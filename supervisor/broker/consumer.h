@@ -52,6 +52,9 @@ uint8_t *consumer_content_memory(struct consumer *, size_t len, void **ret_owner
 /* True: the broker has confirmed a consumer on the queue, and has not cancelled it. */
 bool consumer_is_consuming(const struct consumer *);
 
+/* Why it is not consuming. kind NULL: nothing was refused yet. Borrowed until the next event. */
+const struct channel_refusal *consumer_refusal(const struct consumer *);
+
 /* What the order of its queue rests on; UNKNOWN: not ordered, or not found out yet. */
 enum queue_order consumer_order(const struct consumer *);
 

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CODE_ACCESS_REFUSED 403
-
 /* Before a channel is opened again. */
 #define WAIT_FIRST (100 * MTIME_MS)
 #define WAIT_LAST  (10 * MTIME_SECOND)
@@ -46,6 +44,7 @@ struct publisher {
 	mtime remake_after; /* do not declare the queue `made` again before this */
 	struct retry_queues retry_queues;
 	bool has_logged_no_right;
+	struct channel_refusal refusal; /* the latest one */
 	uint64_t wall_s;
 	struct buf scratch; /* the properties of the parcel being published */
 	struct backoff backoff;
@@ -143,29 +142,47 @@ void publisher_down(struct publisher *publisher, enum outbox_loss loss, mtime no
 static void on_making_refused(
 	struct publisher *publisher, const struct amqp_event *event, mtime now)
 {
+	struct text name = text_from(publisher->made);
+	struct channel_refusal refusal = {.kind = NULL};
 	mtime delay;
+	bool is_retry = retry_queue_delay(publisher->config->queue, name, &delay);
 
-	if (event->code == CODE_ACCESS_REFUSED &&
-		retry_queue_delay(publisher->config->queue, text_from(publisher->made), &delay)) {
+	channel_refusal_set(&refusal, is_retry ? REFUSED_DECLARE_RETRY : REFUSED_DECLARE, name,
+		event->code, event->text);
+	if (event->code == REPLY_ACCESS_REFUSED && is_retry) {
 		channel_log_line(publisher->log,
 			publisher->has_logged_no_right ? LOG_DEBUG : LOG_WARN,
-			"retry queue \"%s\" does not exist, and the broker does not let us declare it "
-			"(%u %s): tasks wait in the pool's retry queue with the nearest delay (declare "
-			"it as in docs/retries.md, or give the user the right to configure it; logged "
+			"%s; tasks wait in the pool's retry queue with the nearest delay (logged "
 			"once)",
-			publisher->made, event->code, utf8_shown(event->text).text);
+			refusal.text);
 		publisher->has_logged_no_right = true;
 		retry_queues_refuse(&publisher->retry_queues, delay, now);
 	} else {
 		publisher->make_after = mtime_after(now, WAIT_MAKING);
+		publisher->refusal = refusal;
 		channel_log_line(publisher->log, LOG_WARN,
-			"the broker closed the channel over the declaration of queue \"%s\" (%u "
-			"%s); its copies wait, their tasks unacked, until the queue exists "
-			"(declare it as in docs/retries.md, or give the user the right to "
-			"configure it; retrying in a minute)",
-			publisher->made, event->code, utf8_shown(event->text).text);
+			"%s; its copies wait, their tasks unacked, until the queue exists "
+			"(retrying in a minute)",
+			refusal.text);
 	}
 	lose_channel(publisher, WAITING, LOSS_SHARED, now);
+}
+
+static void log_close(struct publisher *publisher, const struct amqp_event *event)
+{
+	static const char next[] = "reopening it and publishing the unconfirmed messages again, "
+				   "one by one";
+
+	if (event->code != REPLY_ACCESS_REFUSED) {
+		channel_log_line(publisher->log, LOG_WARN,
+			"the broker closed the publishing channel (%u %s); %s", event->code,
+			utf8_shown(event->text).text, next);
+		return;
+	}
+	channel_refusal_set(&publisher->refusal, REFUSED_PUBLISH, publisher->config->queue,
+		event->code, event->text);
+	channel_log_line(publisher->log, LOG_WARN, "%s; its channel is closed; %s",
+		publisher->refusal.text, next);
 }
 
 static void on_closed(struct publisher *publisher, const struct amqp_event *event, mtime now)
@@ -174,10 +191,7 @@ static void on_closed(struct publisher *publisher, const struct amqp_event *even
 		on_making_refused(publisher, event, now);
 		return;
 	}
-	channel_log_line(publisher->log, LOG_WARN,
-		"the broker closed the publishing channel (%u %s); reopening it and publishing "
-		"the unconfirmed messages again, one by one",
-		event->code, utf8_shown(event->text).text);
+	log_close(publisher, event);
 	/* In GIVEN_UP the pool counts a parcel as published that was not: do not blame it. */
 	lose_channel(publisher, WAITING,
 		publisher->state == RUNNING ? LOSS_CHANNEL : LOSS_CONNECTION, now);
@@ -192,6 +206,7 @@ static void on_confirm(struct publisher *publisher, const struct publish_answer 
 
 	CRASH_POINT("confirm-received");
 	backoff_reset(&publisher->backoff);
+	channel_refusal_clear(&publisher->refusal);
 	channel_renewal_on_answer(&publisher->channel_renewal, is_refused, now);
 	emit(publisher, now, event);
 	CRASH_POINT("confirm-counted");
@@ -287,6 +302,11 @@ void publisher_on_event(struct publisher *publisher, const struct amqp_event *ev
 		}
 		break;
 	}
+}
+
+const struct channel_refusal *publisher_refusal(const struct publisher *publisher)
+{
+	return &publisher->refusal;
 }
 
 uint8_t *publisher_content_memory(size_t len, void **ret_owner)

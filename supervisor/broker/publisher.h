@@ -9,6 +9,7 @@
 
 #include "amqp/channel.h"
 #include "broker/channel_log.h"
+#include "broker/channel_refusal.h"
 #include "broker/topology.h"
 #include "core/pool.h"
 
@@ -46,6 +47,9 @@ void publisher_on_event(struct publisher *, const struct amqp_event *, mtime now
 /* Allocate a returned content. If the content is dropped, free *ret_owner with free(). NULL: out of
  * memory. */
 uint8_t *publisher_content_memory(size_t len, void **ret_owner);
+/* A right that it lacks to publish, or to declare a queue that its copies need; kind NULL: none, or
+ * the broker has confirmed a publish since. Borrowed until the next event. */
+const struct channel_refusal *publisher_refusal(const struct publisher *);
 
 /* The pool's effect (core/effects.h). */
 void publisher_publish(struct publisher *, const struct parcel *);

@@ -1,13 +1,7 @@
 #include "broker/topology.h"
-#include "base/utf8.h"
-
 #include "broker/durability_note.h"
 
 #include <stdio.h>
-
-#define CODE_ACCESS_REFUSED      403
-#define CODE_NOT_FOUND           404
-#define CODE_PRECONDITION_FAILED 406
 
 void topology_init(struct topology *topology, struct text queue, struct text dead_letter,
 	enum declare declare, const struct retry_plan *retry)
@@ -215,7 +209,7 @@ void topology_on_consuming(struct topology *topology, const struct channel_log *
 	struct buf text;
 	enum log_level level;
 
-	topology->logged_code = 0;
+	channel_refusal_clear(&topology->refusal);
 	log_way(topology, log);
 	if (topology->is_note_logged)
 		return;
@@ -232,38 +226,32 @@ void topology_on_consuming(struct topology *topology, const struct channel_log *
 /* The queue is missing, and is made on the next channel. */
 static bool is_to_be_made(const struct topology *topology, uint16_t code)
 {
-	if (is_done(topology) || code != CODE_NOT_FOUND)
+	if (is_done(topology) || code != REPLY_NOT_FOUND)
 		return false;
 	if (topology->step == TOPOLOGY_QUEUE && topology->declare != DECLARE_ON)
 		return false;
 	return topology->sights[topology->step] != TOPOLOGY_MISSING;
 }
 
-/* Warn once: a queue may be missing for a whole night, and is checked every few seconds. */
-static void log_close(struct topology *topology, struct text queue, uint16_t code,
-	struct text reason, const struct channel_log *log)
+static enum refused_operation current_operation(const struct topology *topology)
 {
-	enum log_level level = code == topology->logged_code ? LOG_DEBUG : LOG_WARN;
+	if (is_done(topology))
+		return REFUSED_CONSUME;
+	if (topology->sights[topology->step] != TOPOLOGY_MISSING)
+		return REFUSED_CHECK;
+	return topology->step < TOPOLOGY_RETRY ? REFUSED_DECLARE : REFUSED_DECLARE_RETRY;
+}
 
-	topology->logged_code = code;
-	if (code == CODE_NOT_FOUND)
-		channel_log_line(log, level,
-			"queue \"%.*s\" does not exist; checking again until it does (declare it, "
-			"or set declare: on)",
-			TEXT_ARGS(queue));
-	else if (code == CODE_ACCESS_REFUSED)
-		channel_log_line(log, level,
-			"the broker does not let us %s queue \"%.*s\" (%s); not consuming, "
-			"retrying (give the user the right to %s%s)",
-			is_done(topology) ? "read" : "declare", TEXT_ARGS(queue),
-			utf8_shown(reason).text,
-			is_done(topology) ? "read it" : "configure it, or ",
-			is_done(topology) ? "" : "declare the queue as in docs/retries.md");
-	else
-		channel_log_line(log, level,
-			"the broker closed the channel of queue \"%.*s\" (%u %s); reopening "
-			"it",
-			TEXT_ARGS(queue), code, utf8_shown(reason).text);
+/* Warn once: a queue may be missing for a whole night, and is checked every few seconds. */
+static void log_refusal(
+	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
+{
+	struct text queue = is_done(topology) ? topology->queue : current_queue(topology);
+	bool is_new = channel_refusal_set(
+		&topology->refusal, current_operation(topology), queue, code, reason);
+
+	channel_log_line(log, is_new ? LOG_WARN : LOG_DEBUG, "%s; not consuming, retrying",
+		topology->refusal.text);
 }
 
 static bool on_probe_refused(
@@ -286,23 +274,21 @@ static bool on_probe_refused(
 bool topology_closed(
 	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
 {
-	struct text queue = is_done(topology) ? topology->queue : current_queue(topology);
 	bool to_be_made = is_to_be_made(topology, code);
 
 	if (topology->is_probing && topology->sights[TOPOLOGY_QUEUE] != TOPOLOGY_MISSING &&
-		(code == CODE_ACCESS_REFUSED || code == CODE_PRECONDITION_FAILED))
+		(code == REPLY_ACCESS_REFUSED || code == REPLY_PRECONDITION_FAILED))
 		return on_probe_refused(topology, code, reason, log);
 
-	if (topology->probe && topology->step == TOPOLOGY_QUEUE && code == CODE_NOT_FOUND)
+	if (topology->probe && topology->step == TOPOLOGY_QUEUE && code == REPLY_NOT_FOUND)
 		queue_probe_init(topology->probe);
+	if (!to_be_made)
+		log_refusal(topology, code, reason, log);
 	if (to_be_made)
 		see(topology, TOPOLOGY_MISSING);
 	else if (!is_done(topology) && /* check it again, also if its declaration was refused */
-		 (code == CODE_NOT_FOUND || topology->sights[topology->step] == TOPOLOGY_MISSING))
+		 (code == REPLY_NOT_FOUND || topology->sights[topology->step] == TOPOLOGY_MISSING))
 		see(topology, TOPOLOGY_UNSEEN);
 	topology->step = TOPOLOGY_MAX;
-	if (to_be_made)
-		return true;
-	log_close(topology, queue, code, reason, log);
-	return false;
+	return to_be_made;
 }

@@ -12,6 +12,7 @@
 
 #include "amqp/channel.h"
 #include "broker/channel_log.h"
+#include "broker/channel_refusal.h"
 #include "broker/queue_probe.h"
 #include "core/tasks/retry.h"
 #include "message/retry_queue.h"
@@ -52,7 +53,7 @@ struct topology {
 	bool in_use;                         /* as given to topology_begin */
 	bool is_probing;                     /* the declare that was sent is the probe's */
 	enum queue_order logged_order;       /* the last one that was logged */
-	uint16_t logged_code;                /* the code that was last logged as a warning */
+	struct channel_refusal refusal;      /* why it does not consume; it was logged */
 	char name[RETRY_QUEUE_NAME_MAX + 1]; /* of the retry queue of this step */
 };
 

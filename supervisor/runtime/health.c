@@ -14,6 +14,12 @@ static unsigned bit(enum health_cause cause)
 	return 1u << cause;
 }
 
+/* It lacks workers and a consumer on purpose. */
+static bool is_finishing(const struct health *health)
+{
+	return health->causes & (bit(HEALTH_REMOVED) | bit(HEALTH_DRAINING) | bit(HEALTH_STOPPING));
+}
+
 struct health health_of_supervisor(const struct supervisor_view *view)
 {
 	struct link_facts consume = broker_links_consume_facts(view->broker_links),
@@ -50,7 +56,7 @@ static void judge_order(
 	else if (facts->state == POOL_IS_STANDBY && !pool_token_waits(&runtime->token) &&
 		 !(health->causes & bit(HEALTH_NO_CONSUMING)))
 		why = bit(HEALTH_NO_TOKEN);
-	if (why && !runtime->is_draining)
+	if (why && !is_finishing(health))
 		health->causes = (health->causes & ~bit(HEALTH_NO_CONSUMER)) | why;
 	if (order == QUEUE_ORDER_ALONE || order == QUEUE_ORDER_HIDDEN)
 		health->warnings |= bit(HEALTH_NOT_SINGLE);
@@ -83,8 +89,35 @@ static void judge_sessions(
 		health->warnings |= bit(HEALTH_KEYLESS);
 	/* After the loss of a channel nothing is unacked, and what is detached comes again. */
 	if (facts->window > 0 && facts->unacked >= facts->window &&
-		sessions.stuck >= facts->window && !runtime->is_draining)
+		sessions.stuck >= facts->window && !is_finishing(health))
 		health->causes |= bit(HEALTH_WINDOW_STUCK);
+}
+
+static const char *refused_text(const struct channel_refusal *refusal)
+{
+	return refusal->kind ? refusal->text : NULL;
+}
+
+static void judge_state(struct health *health, const struct pool_runtime *runtime,
+	const struct pool_facts *facts, bool is_up)
+{
+	if (runtime->is_draining)
+		health->causes |= bit(HEALTH_REMOVED);
+	else if (facts->state == POOL_IS_DRAINING)
+		health->causes |= bit(HEALTH_DRAINING);
+	else if (facts->state == POOL_IS_STOPPING || facts->state == POOL_IS_STOPPED)
+		health->causes |= bit(HEALTH_STOPPING);
+	if (is_finishing(health))
+		return;
+	if (!is_up)
+		health->causes |= bit(HEALTH_NO_CONSUMING);
+	if (facts->state == POOL_IS_PAUSED)
+		health->causes |= bit(HEALTH_PAUSED);
+	else if (facts->ready == 0)
+		health->causes |= bit(facts->failing > 0 ? HEALTH_CRASH_LOOP : HEALTH_NO_WORKER);
+	else if (is_up && facts->state != POOL_IS_STANDBY &&
+		 !consumer_is_consuming(runtime->consumer))
+		health->causes |= bit(HEALTH_NO_CONSUMER);
 }
 
 struct health health_of_pool(const struct pool_runtime *runtime)
@@ -98,23 +131,19 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		.publish_failure = "",
 		.consume_failure_kind = consume.failure_kind,
 		.publish_failure_kind = "",
+		.refusal = refused_text(consumer_refusal(runtime->consumer)),
+		.refusal_kind = consumer_refusal(runtime->consumer)->kind,
+		.publish_refusal = refused_text(publisher_refusal(runtime->publisher)),
+		.publish_refusal_kind = publisher_refusal(runtime->publisher)->kind,
 		.suspects = facts.suspects,
 		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
 			&runtime->report.statistics.last_death, counts.next_start}};
 
-	if (!consume.is_up && !runtime->is_draining)
-		health.causes |= bit(HEALTH_NO_CONSUMING);
-	if (runtime->is_draining)
-		health.causes |= bit(HEALTH_REMOVED);
-	else if (facts.state == POOL_IS_PAUSED)
-		health.causes |= bit(HEALTH_PAUSED);
-	else if (facts.ready == 0)
-		health.causes |= bit(facts.failing > 0 ? HEALTH_CRASH_LOOP : HEALTH_NO_WORKER);
-	else if (consume.is_up && facts.state != POOL_IS_STANDBY &&
-		 !consumer_is_consuming(runtime->consumer))
-		health.causes |= bit(HEALTH_NO_CONSUMER);
+	judge_state(&health, runtime, &facts, consume.is_up);
 	if (facts.ready > 0 && facts.failing > 0)
 		health.warnings |= bit(HEALTH_CRASH_LOOP);
+	if (health.publish_refusal)
+		health.warnings |= bit(HEALTH_NO_PUBLISHES);
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
 	judge_sessions(&health, runtime, &facts);
@@ -138,6 +167,8 @@ bool health_next(const struct supervisor_view *view, struct health_walk *walk)
 	walk->health = health_of_pool(runtime);
 	if (!broker_links_is_any_consume_up(view->broker_links))
 		walk->health.causes &= ~bit(HEALTH_NO_CONSUMING);
+	if (*view->phase != SERVING)
+		walk->health.causes &= ~(bit(HEALTH_DRAINING) | bit(HEALTH_STOPPING));
 	return true;
 }
 
@@ -145,6 +176,8 @@ void health_hide_details(struct health *health)
 {
 	health->consume_failure = health->consume_failure_kind;
 	health->publish_failure = health->publish_failure_kind;
+	health->refusal = health->refusal_kind;
+	health->publish_refusal = health->publish_refusal_kind;
 }
 
 bool health_has(unsigned set, enum health_cause cause)
@@ -307,8 +340,12 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 		append_crash_loop(out, &health->crash_loop);
 		break;
 	case HEALTH_NO_CONSUMER:
-		buf_printf(out, "not consuming its queue \"%s\", which may be missing; see the log",
-			health->queue);
+		buf_printf(out, "not consuming its queue \"%s\": %s", health->queue,
+			health->refusal ? health->refusal
+					: "the broker has not answered its request yet");
+		break;
+	case HEALTH_NO_PUBLISHES:
+		buf_printf(out, "some of its publishes are refused: %s", health->publish_refusal);
 		break;
 	case HEALTH_SUSPECTS:
 		buf_printf(out,

@@ -8,8 +8,8 @@
 #include "runtime/supervisor_view.h"
 
 enum health_cause {
-	HEALTH_DRAINING,      /* the supervisor: its phase */
-	HEALTH_STOPPING,      /* the supervisor: the same, later */
+	HEALTH_DRAINING,      /* the supervisor, and each pool with it */
+	HEALTH_STOPPING,      /* the same, later */
 	HEALTH_NO_CONSUMING,  /* a pool has no connection to consume by; the supervisor: none has */
 	HEALTH_NO_PUBLISHING, /* the supervisor has no connection to publish by */
 	HEALTH_REMOVED,       /* a pool drains, because it is not configured any more */
@@ -31,6 +31,7 @@ enum health_cause {
 	HEALTH_WIDER_WINDOW, /* a warning: a pool with sessions still uses a larger prefetch */
 	HEALTH_NOT_SINGLE,   /* a warning: the queue of a pool with sessions has no single active
 				consumer */
+	HEALTH_NO_PUBLISHES, /* a warning: the broker refuses what a pool publishes */
 	HEALTH_CAUSE_COUNT
 };
 
@@ -43,6 +44,8 @@ struct health {
 	const char *consume_failure,
 		*publish_failure; /* why the connection was lost; empty: none */
 	const char *consume_failure_kind, *publish_failure_kind;
+	const char *refusal, *refusal_kind; /* why the queue is not consumed; NULL: not known yet */
+	const char *publish_refusal, *publish_refusal_kind;
 	unsigned suspects;                      /* tasks that wait to run alone */
 	unsigned window, prefetch;              /* messages that the pool may have unacked */
 	unsigned parked, blocked, paused, held; /* sessions */
@@ -62,8 +65,8 @@ struct health health_of_supervisor(const struct supervisor_view *);
 struct health health_of_pool(const struct pool_runtime *);
 
 /* Visit the health of the supervisor, then of each pool that is configured now. Zeroed at the
- * start. A cause that the supervisor has for all pools (none is connected) is not repeated for
- * each. */
+ * start. A cause that the supervisor has for all pools (it drains, none is connected) is not
+ * repeated for each. */
 struct health_walk {
 	struct health health;
 	size_t place;

@@ -167,15 +167,14 @@ START_TEST(page_shows_why_it_is_not_ready)
 	browser = page_open_ready();
 	client_delete(fixture.client, fixture.queue);
 	browser_await(browser, "document.querySelector('#verdict').textContent === 'Not ready'");
-	browser_await(browser,
-		scratch_text("document.querySelector('#reasons').textContent === "
-			     "'pool first: not consuming its queue \"%s\", which may be missing; "
-			     "see the log'",
-			fixture.queue));
+	browser_await(browser, scratch_text("document.querySelector('#reasons').textContent === "
+					    "'pool first: not consuming its queue \"%s\": "
+					    "the queue does not exist'",
+				       fixture.queue));
 	browser_await(browser,
 		scratch_text("document.querySelector('[data-why=first].is-bad')?.textContent === "
-			     "'not consuming its queue \"%s\", which may be missing; "
-			     "see the log'",
+			     "'not consuming its queue \"%s\": "
+			     "the queue does not exist'",
 			fixture.queue));
 	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
 	browser_await(browser, "document.querySelector('#verdict').textContent === 'Ready'");

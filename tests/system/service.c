@@ -170,8 +170,9 @@ START_TEST(status_line_says_why_not_ready)
 	char *queue = scratch_text("%s.later", fixture.queue), *pools = one_pool(queue);
 	struct proc *serve = serve_told(&manager, NULL, pools);
 	expect(&manager, scratch_text("STATUS=not ready: pool tested: not consuming its queue "
-				      "\"%s\", which may be missing; see the log\n",
-				 queue));
+				      "\"%s\": queue \"%s\" does not exist; declare it, or set "
+				      "declare: on\n",
+				 queue, queue));
 	client_declare(fixture.client, queue, CLIENT_CLASSIC);
 	expect(&manager, serving);
 	proc_signal(serve, SIGTSTP);

@@ -31,8 +31,10 @@ START_TEST(each_cause_has_a_sentence)
 		{HEALTH_REMOVED, "not configured any more: it finishes its tasks in hand"},
 		{HEALTH_PAUSED, "paused by an operator"},
 		{HEALTH_NO_WORKER, "no worker is ready"},
-		{HEALTH_NO_CONSUMER, "not consuming its queue \"orders\", which may be missing; "
-				     "see the log"},
+		{HEALTH_NO_CONSUMER,
+			"not consuming its queue \"orders\": the queue does not exist"},
+		{HEALTH_NO_PUBLISHES,
+			"some of its publishes are refused: no right to write an exchange"},
 		{HEALTH_NO_TOKEN,
 			"cannot become the active one: the queue of its token is not consumed, or "
 			"refuses the token; see the log"},
@@ -70,6 +72,12 @@ START_TEST(each_cause_has_a_sentence)
 	struct health health = {.consume_failure = "refused",
 		.publish_failure = "",
 		.queue = "orders",
+		.refusal = "queue \"orders\" does not exist (NOT_FOUND)",
+		.refusal_kind = "the queue does not exist",
+		.publish_refusal = "the user has no right",
+		.publish_refusal_kind = "no right to write an exchange",
+		.consume_failure_kind = "refused",
+		.publish_failure_kind = "",
 		.window = 20,
 		.prefetch = 10,
 		.parked = 4,
@@ -79,6 +87,9 @@ START_TEST(each_cause_has_a_sentence)
 		.deliveries = 7,
 		.key_place = "header:account"};
 
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_CONSUMER),
+		"not consuming its queue \"orders\": queue \"orders\" does not exist (NOT_FOUND)");
+	health_hide_details(&health);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		ck_assert_str_eq(text_of_cause(&health, cases[i].cause), cases[i].text);
 	health.pool = "first";
@@ -96,8 +107,8 @@ START_TEST(a_sentence_stays_one_line)
 		.publish_failure = ""};
 
 	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_CONSUMER),
-		"pool p: not consuming its queue \"a\\nready\\x1b[31m\\u202e\", which may be missing; "
-		"see the log");
+		"pool p: not consuming its queue \"a\\nready\\x1b[31m\\u202e\": the broker has not "
+		"answered its request yet");
 	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_CONSUMING),
 		"pool p: no consuming connection to the broker: said \\n\\x1b");
 }

@@ -1,0 +1,185 @@
+/* What the broker refuses is named where an operator looks: the operation, and the right that is
+ * missing or what the queue is. A pool that drains only says so. */
+#include "harness/client_internal.h"
+#include "harness/control.h"
+#include "system/system.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool has_text(const json_t *texts, const char *needle)
+{
+	const json_t *text;
+	size_t i;
+	json_array_foreach(texts, i, text) if (strstr(json_string_value(text), needle)) return true;
+	return false;
+}
+
+/* Poll until a reason or warning of status has the text, or fail at the deadline. */
+static void await_text(const char *list, const char *needle)
+{
+	int64_t deadline = deadline_in(CLIENT_LIMIT_MS);
+	for (;;) {
+		json_t *status = control_get_json("/v1/status");
+		bool found = has_text(json_object_get(status, list), needle);
+		json_decref(status);
+		if (found)
+			return;
+		fixture_poll(deadline, 20, needle);
+	}
+}
+
+static void set_rights(const char *configure, const char *write, const char *read)
+{
+	free(broker_eval(fixture.broker,
+		scratch_text("catch rabbit_auth_backend_internal:add_user(<<\"clerk\">>, "
+			     "<<\"clerk\">>, <<\"test\">>), "
+			     "rabbit_auth_backend_internal:set_permissions(<<\"clerk\">>, "
+			     "<<\"/\">>, <<\"%s\">>, <<\"%s\">>, <<\"%s\">>, <<\"test\">>)",
+			configure, write, read)));
+}
+
+static void forget_clerk(void)
+{
+	free(broker_eval(fixture.broker,
+		"rabbit_auth_backend_internal:delete_user(<<\"clerk\">>, <<\"test\">>)"));
+}
+
+static struct proc *serve_as_clerk(const char *settings)
+{
+	char *text = scratch_text("broker: {url: \"amqp://clerk:clerk@127.0.0.1:%d/%%2f\"}\n"
+				  "pools:\n- {name: tested, queue: %s, command: [\"%s\"], "
+				  "workers: 1, %s}\n",
+		broker_port(fixture.broker), fixture.queue, fixture_built("workers/echo"),
+		settings);
+	char *path = scratch_path(fixture.folder, "clerk.yaml");
+	scratch_write(path, text);
+	struct proc *serve = fixture_wpool(
+		(const char *const[]){"serve", "--config", path, "--log-format", "text", NULL});
+	proc_expect(serve, "control socket: ");
+	free(path);
+	free(text);
+	return serve;
+}
+
+static const char no_right[] = "pool tested: not consuming its queue \"%s\": ";
+
+START_TEST(missing_right_is_named)
+{
+	static const struct {
+		const char *configure, *read;
+		const char *settings, *text; /* text: behind the queue's name */
+	} cases[] = {
+		{"^$", ".*", "retry: {attempts: 1}",
+			".dead\" does not exist, and the broker refuses its declaration: the user "
+			"has no right to configure it ("},
+		{".*", "^$", "retry: {attempts: 1}",
+			"the broker refuses to let us consume queue \"%s\": the user has no right "
+			"to read it ("},
+		{"^$", ".*", "retry: {attempts: 2, delay: [300ms], dead_letter: broker}",
+			".retry.300ms\" does not exist, and the broker refuses its declaration: "
+			"the user has no right to configure"},
+	};
+	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
+	set_rights(cases[_i].configure, ".*", cases[_i].read);
+	struct proc *serve = serve_as_clerk(cases[_i].settings);
+	char *text = strchr(cases[_i].text, '%') ? scratch_text(cases[_i].text, fixture.queue)
+						 : scratch_text("%s", cases[_i].text);
+	await_text("reasons", text);
+	await_text("reasons", scratch_text(no_right, fixture.queue));
+	proc_expect(serve, text);
+	set_rights(".*", ".*", ".*");
+	control_await("/readyz", 200);
+	ck_assert_int_eq(proc_count_logged(serve, text), 1);
+	fixture_stop(serve);
+	forget_clerk();
+	free(text);
+}
+END_TEST
+
+/* A task is given up, and its copy for the dead-letter queue is refused. */
+START_TEST(missing_right_to_publish_is_a_warning)
+{
+	client_declare(fixture.client, fixture.queue, CLIENT_QUORUM);
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	set_rights(".*", "^$", ".*");
+	struct proc *serve = serve_as_clerk("retry: {attempts: 1}");
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "x", .headers = {{"X-Status", "500"}}});
+	await_text("warnings",
+		"the broker refuses publishes: the user has no right to write exchange "
+		"\"amq.default\" (");
+	set_rights(".*", ".*", ".*");
+	client_expect_ready(fixture.client, fixture.dead, 1);
+	fixture_stop(serve);
+	forget_clerk();
+}
+END_TEST
+
+static void consume_exclusively(amqp_channel_t channel)
+{
+	amqp_connection_state_t connection = fixture.client->consumer;
+	client_open_channel(connection, channel);
+	amqp_basic_consume(connection, channel, amqp_cstring_bytes(fixture.queue), amqp_empty_bytes,
+		0, 0, 1, amqp_empty_table);
+	client_must(amqp_get_rpc_reply(connection), "consume exclusively");
+}
+
+START_TEST(queue_in_exclusive_use_is_named)
+{
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	consume_exclusively(7);
+	struct proc *serve =
+		fixture_serve_pool("retry: {attempts: 1}", fixture_built("workers/echo"));
+	proc_expect(serve, "control socket: ");
+	await_text("reasons", "it is in exclusive use by another consumer (");
+	client_must(amqp_channel_close(fixture.client->consumer, 7, AMQP_REPLY_SUCCESS), "close");
+	control_await("/readyz", 200);
+	fixture_stop(serve);
+}
+END_TEST
+
+static void await_no_consumer(void)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	bool is_consuming = true;
+	while (is_consuming) {
+		fixture_poll(deadline, 20, "the consumer is cancelled");
+		json_t *pools = control_get_json("/v1/pools");
+		is_consuming = json_is_true(
+			json_object_get(control_member(pools, "pools", 0), "consuming"));
+		json_decref(pools);
+	}
+}
+
+/* Without consumer and with no idle worker, it is as it was asked to be. */
+START_TEST(draining_pool_is_draining)
+{
+	struct proc *serve =
+		fixture_serve_pool("retry: {attempts: 1}", fixture_built("workers/echo"));
+	fixture_post_held(serve, "held");
+	proc_signal(serve, SIGTERM);
+	await_no_consumer();
+	json_t *status = control_get_json("/v1/status");
+	json_t *pools = control_get_json("/v1/pools");
+	const json_t *reasons = json_object_get(status, "reasons");
+	const json_t *own = json_object_get(control_member(pools, "pools", 0), "reasons");
+	ck_assert_uint_eq(json_array_size(reasons), 1);
+	ck_assert_str_eq(json_string_value(json_array_get(reasons, 0)), "draining");
+	ck_assert_uint_eq(json_array_size(own), 1);
+	ck_assert_str_eq(json_string_value(json_array_get(own, 0)), "draining");
+	json_decref(status);
+	json_decref(pools);
+	fixture_release("held");
+	ck_assert_int_eq(proc_wait(serve), 0);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("refusals", {missing_right_is_named, 3},
+		{missing_right_to_publish_is_a_warning, 1}, {queue_in_exclusive_use_is_named, 1},
+		{draining_pool_is_draining, 1});
+}
