@@ -60,6 +60,11 @@ static mtime backlog_age(const struct pool_view *p)
 	return time_since(backlog ? backlog->at : MTIME_NEVER);
 }
 
+static mtime longest(const struct histogram *histogram)
+{
+	return histogram->count ? histogram->max : MTIME_NEVER;
+}
+
 static bool is_active(struct pool_view *p)
 {
 	return !sessions(p)->is_standby;
@@ -141,15 +146,17 @@ static void set_count(void *ctx, const char *label, const char *value, uint64_t 
 	}
 }
 
-/* Pairs of a bound and the count of its bucket, the shortest first. */
+/* The buckets that are not empty, the shortest first: start, bound, count. */
 static json_t *json_of_times(const struct histogram *histogram)
 {
 	json_t *buckets = json_array();
 
-	for (size_t i = 0; i <= HISTOGRAM_BOUND_COUNT; i++)
-		if (json_array_append_new(
-			    buckets, json_pack("[o, I]", control_json_span(histogram_bound(i)),
-					     (json_int_t)histogram->counts[i])) != 0) {
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		if (histogram->counts[i] &&
+			json_array_append_new(buckets,
+				json_pack("[o, o, I]", control_json_span(histogram_bucket_start(i)),
+					control_json_span(histogram_bucket_bound(i)),
+					(json_int_t)histogram->counts[i])) != 0) {
 			json_decref(buckets);
 			return NULL;
 		}

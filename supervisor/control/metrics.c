@@ -125,22 +125,26 @@ static void append_labelled(void *ctx, const char *label, const char *value, uin
 	append_count(sample->out, sample->metric, labels_of(sample, label, value, labels), count);
 }
 
+static void append_bucket(const struct sample *sample, const char *bound, uint64_t count)
+{
+	char labels[LABELS_SIZE];
+
+	begin_sample(
+		sample->out, sample->metric, "_bucket", labels_of(sample, "le", bound, labels));
+	buf_printf(sample->out, "%" PRIu64 "\n", count);
+}
+
 static void append_times(const struct sample *sample, const struct histogram *histogram)
 {
 	char labels[LABELS_SIZE];
-	uint64_t below = 0;
 
-	for (size_t i = 0; i <= HISTOGRAM_BOUND_COUNT; i++) {
-		bool is_last = i == HISTOGRAM_BOUND_COUNT;
-		below += histogram->counts[i];
-		labels_of(sample, "le", is_last ? "+Inf" : histogram_bound_label(i), labels);
-		begin_sample(sample->out, sample->metric, "_bucket", labels);
-		buf_printf(sample->out, "%" PRIu64 "\n", below);
-	}
+	for (size_t i = 0; i < HISTOGRAM_BOUND_COUNT; i++)
+		append_bucket(sample, histogram_bound_label(i), histogram_count_to(histogram, i));
+	append_bucket(sample, "+Inf", histogram->count);
 	labels_of(sample, NULL, NULL, labels);
 	append_seconds(sample->out, sample->metric, "_sum", labels, histogram->sum);
 	begin_sample(sample->out, sample->metric, "_count", labels);
-	buf_printf(sample->out, "%" PRIu64 "\n", below);
+	buf_printf(sample->out, "%" PRIu64 "\n", histogram->count);
 }
 
 static void append_figure(struct buf *out, struct pool_view *p, enum api_figure_id id)

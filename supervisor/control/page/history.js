@@ -7,22 +7,17 @@ const GAP_S = 6;     /* no rate is computed over a longer time without an answer
 const COUNTED = {in: "totals.deliveries", done: "totals.done", retried: "totals.retried"};
 const PARTS = {p50: 0.5, p95: 0.95, p99: 0.99};
 
-/* buckets: [bound, count] pairs; as the supervisor's histogram_quantile(). null: there are none. */
+/* buckets: [above, up to, count], from the shortest times, as the supervisor's
+ * histogram_quantile(). null: there are none. */
 function quantile(buckets, part) {
-	let left = part * buckets.reduce((sum, [, count]) => sum + count, 0);
-	let low = 0;
+	let left = part * buckets.reduce((sum, [, , count]) => sum + count, 0);
 
-	if (left <= 0)
-		return null;
-	for (const [bound, count] of buckets) {
-		if (bound === null)
-			return low;
-		if (count > 0 && left <= count)
-			return low + (bound - low) * left / count;
+	for (const [low, high, count] of buckets) {
+		if (left <= count)
+			return low + (high - low) * left / count;
 		left -= count;
-		low = bound;
 	}
-	return low;
+	return buckets.at(-1)?.[1] ?? null;
 }
 
 /* A counter that fell has started again with its pool. */
@@ -31,7 +26,10 @@ function grown(now, then) {
 }
 
 function bucketsBetween(now, then) {
-	return now.map(([bound, count], i) => [bound, grown(count, then[i]?.[1] ?? 0)]);
+	const before = new Map(then.map(([low, , count]) => [low, count]));
+
+	return now.map(([low, high, count]) => [low, high, grown(count, before.get(low) ?? 0)])
+		.filter(([, , count]) => count > 0);
 }
 
 function countsOf(pool) {
@@ -43,15 +41,16 @@ function countsOf(pool) {
 }
 
 function sumOf(all) {
-	const sum = {buckets: [], in: 0, done: 0, retried: 0};
+	const sum = {in: 0, done: 0, retried: 0};
+	const buckets = new Map();
 
 	for (const counts of all) {
 		for (const name of Object.keys(COUNTED))
 			sum[name] += counts[name];
-		counts.buckets.forEach(([bound, count], i) => {
-			sum.buckets[i] = [bound, (sum.buckets[i]?.[1] ?? 0) + count];
-		});
+		for (const [low, high, count] of counts.buckets)
+			buckets.set(low, [low, high, (buckets.get(low)?.[2] ?? 0) + count]);
 	}
+	sum.buckets = [...buckets.values()].sort(([a], [b]) => a - b);
 	return sum;
 }
 

@@ -11,6 +11,7 @@ const POOL_COLUMNS = [
 	["Done, lately", "wide", (pool, shown) => shown.spark.node, ""],
 	["Median", "", (pool) => asSpan(member(pool, "task_time.p50_s")), "task_time.p50_s"],
 	["99 %", "", (pool) => asSpan(member(pool, "task_time.p99_s")), "task_time.p99_s"],
+	["Longest", "wide", (pool) => asSpan(member(pool, "task_time.max_s")), "task_time.max_s"],
 	["In queue", "", (pool) => asNumber(member(pool, "tasks.backlog")), "tasks.backlog"],
 	["Waiting", "", (pool) => asNumber(member(pool, "tasks.waiting")), "tasks.waiting"],
 	["Open tasks", "", (pool) => `${asNumber(member(pool, "tasks.open"))}/${asNumber(member(pool, "tasks.places"))}`,
