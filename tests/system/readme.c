@@ -9,6 +9,7 @@
 #define BLOCKS_MAX 16
 #define LINES_MAX  16
 #define PATH_SIZE  4096
+#define LONG_BODY  100000
 
 struct block {
 	char language[16];
@@ -136,7 +137,7 @@ START_TEST(commands_of_readme_run)
 END_TEST
 
 /* Use the built SDK; a pkg-config file in the test's folder replaces the installed one. */
-START_TEST(commands_of_sdk_page_run)
+static void link_sdk(void)
 {
 	link_name("libs", fixture_built("sdk"));
 	link_name("include", "worker-sdk/c/include");
@@ -148,11 +149,55 @@ START_TEST(commands_of_sdk_page_run)
 	scratch_write(pc, text);
 	free(text);
 	free(pc);
+}
+
+START_TEST(commands_of_sdk_page_run)
+{
+	link_sdk();
 	ck_assert_int_ge(run_page("worker-sdk/README.md", "c", "shout.c"), 1);
+}
+END_TEST
+
+static void expect_long_answer(void)
+{
+	static char body[LONG_BODY + 1], expected[LONG_BODY];
+	memset(body, 'a', LONG_BODY);
+	memset(expected, 'A', LONG_BODY);
+	struct message *reply =
+		client_call(fixture.client, "shout", &(struct letter){.body = body});
+	ck_assert_uint_eq(reply->size, LONG_BODY);
+	ck_assert_int_eq(memcmp(reply->body, expected, LONG_BODY), 0);
+	message_free(reply);
+}
+
+START_TEST(c_examples_answer_all_of_a_long_body)
+{
+	link_sdk();
+	char *text = scratch_read("worker-sdk/README.md", NULL);
+	struct block blocks[BLOCKS_MAX];
+	size_t count = read_blocks(text, blocks);
+	struct proc *serve = NULL;
+	int ran = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(blocks[i].language, "c") != 0)
+			continue;
+		write_block(&blocks[i], "shout.c");
+		run_line("cc shout.c -o shout $(pkg-config --cflags --libs wpool-worker)");
+		char *line = scratch_text("wpool serve --queue shout --declare on %s -- ./shout",
+			ran ? "--concurrency 10" : "");
+		serve = serve_line(line, serve);
+		free(line);
+		expect_long_answer();
+		ran++;
+	}
+	fixture_stop(serve);
+	free(text);
+	ck_assert_int_eq(ran, 2);
 }
 END_TEST
 
 int main(void)
 {
-	return SYSTEM_RUN("readme", {commands_of_readme_run, 1}, {commands_of_sdk_page_run, 1});
+	return SYSTEM_RUN("readme", {commands_of_readme_run, 1}, {commands_of_sdk_page_run, 1},
+		{c_examples_answer_all_of_a_long_body, 1});
 }
