@@ -21,7 +21,7 @@ class Caller:
     """A running `wpool request --lines`."""
 
     def __init__(self):
-        self.process = subprocess.Popen(["wpool", "request", "--lines", "--timeout", "30s"], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(["wpool", "request", "--lines", "--wait", "30s"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, encoding="utf-8")
 
     def call(self, queue, title, body, headers=()):

@@ -53,8 +53,8 @@ static void print_help(void)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-14s %s\n", commands[i].name, commands[i].summary);
 	puts("\n"
-	     "  --help         this text; see also wpool COMMAND --help\n"
-	     "  --version      the version");
+	     "  -h, --help     this text; wpool help COMMAND has that of a command\n"
+	     "  -V, --version  the version");
 }
 
 static int print_unknown(char *word)
@@ -100,18 +100,32 @@ static void on_sigpipe(int number)
 	errno = saved;
 }
 
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
 static int run_command(int argc, char **argv)
 {
+	static char help_option[] = "--help";
+
 	if (argc < 2) {
 		fputs("wpool: no command given; see wpool --help\n", stderr);
 		return EX_USAGE;
 	}
+	if (strcmp(argv[1], "help") == 0)
+		argv[1] = help_option;
+	if (is_one_of(argv[1], "--help", "-h") && argc > 2) {
+		argv[1] = argv[2];
+		argv[2] = help_option;
+		argv[argc = 3] = NULL;
+	}
 	char *word = argv[1];
-	if (strcmp(word, "--version") == 0) {
+	if (is_one_of(word, "--version", "-V")) {
 		puts("wpool " WPOOL_VERSION);
 		return EX_OK;
 	}
-	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+	if (is_one_of(word, "--help", "-h")) {
 		print_help();
 		return EX_OK;
 	}

@@ -2,6 +2,7 @@
 
 #include "amqp/channel.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "config/config.h"
 #include "os/loop.h"
 #include "tty/console.h"
@@ -22,16 +23,44 @@ static void on_up(void *ctx, struct connection *connection)
 	c->handler->on_up(c->ctx, connection);
 }
 
+/* A broker under an alarm blocks a connection at its first publish. */
+static void client_blocked(struct client *c, struct text why)
+{
+	utf8_copy_escaped(c->blocked, sizeof c->blocked, why);
+	if (c->wait > 0)
+		loop_start_timer(c->loop, &c->blocked_limit, c->wait);
+}
+
+static void client_unblocked(struct client *c)
+{
+	*c->blocked = '\0';
+	ev_timer_stop(c->loop, &c->blocked_limit);
+}
+
+static void on_blocked_limit(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)events;
+	struct client *c = watcher->data;
+	snprintf(c->failure, sizeof c->failure, "it has blocked this connection for %.3g s (%s)",
+		(double)c->wait / MTIME_SECOND, c->blocked);
+	ev_break(loop, EVBREAK_ALL);
+}
+
 static void on_down(void *ctx, bool by_error)
 {
 	struct client *c = ctx;
 	c->connection = NULL;
+	client_unblocked(c);
 	c->handler->on_down(c->ctx, by_error);
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct client *c = ctx;
+	if (event->kind == AMQP_BLOCKED)
+		client_blocked(c, event->text);
+	else if (event->kind == AMQP_UNBLOCKED)
+		client_unblocked(c);
 	c->handler->on_event(c->ctx, event);
 	free(event->content.owner);
 }
@@ -90,10 +119,13 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
 	(void)events;
 	struct client *c = watcher->data;
-	if (++c->interrupts > 1)
+	if (++c->interrupts > 1) {
 		ev_break(loop, EVBREAK_ALL);
-	else
-		c->handler->on_interrupt(c->ctx);
+		return;
+	}
+	c->handler->on_interrupt(c->ctx);
+	if (*c->blocked) /* no confirm comes */
+		client_close(c);
 }
 
 static int client_find_broker(struct client *c, const char *command, const char *broker)
@@ -122,6 +154,7 @@ static int client_start(struct client *c, const char *command, mtime wait)
 		.reconnect_limit = wait,
 		.refusal_is_final = true,
 	};
+	c->wait = wait;
 	c->loop = loop_default();
 	loop_unblock_signals();
 	if (c->loop)
@@ -132,9 +165,11 @@ static int client_start(struct client *c, const char *command, mtime wait)
 	}
 	ev_prepare_init(&c->turn, on_turn);
 	ev_idle_init(&c->again, on_idle);
+	ev_init(&c->blocked_limit, on_blocked_limit);
 	ev_signal_init(&c->interrupt, on_signal, SIGINT);
 	ev_signal_init(&c->terminate, on_signal, SIGTERM);
 	c->turn.data = c->again.data = c->interrupt.data = c->terminate.data = c;
+	c->blocked_limit.data = c;
 	ev_prepare_start(c->loop, &c->turn);
 	ev_signal_start(c->loop, &c->interrupt);
 	ev_signal_start(c->loop, &c->terminate);
@@ -186,6 +221,9 @@ int client_verdict(const struct client *c, const char *command)
 {
 	if (!*c->failure)
 		return EX_OK;
-	console_problem(command, "no connection to the broker: %s", c->failure);
+	console_problem(command,
+		*c->blocked ? "cannot publish: the broker accepts no messages; %s"
+			    : "no connection to the broker: %s",
+		c->failure);
 	return c->was_refused ? EX_NOPERM : EX_UNAVAILABLE;
 }

@@ -30,8 +30,11 @@ struct client {
 	ev_prepare turn;
 	ev_idle again;
 	ev_signal interrupt, terminate;
+	ev_timer blocked_limit;
+	mtime wait;
 	int interrupts;
-	char failure[800]; /* why the broker link gave up; else empty */
+	char blocked[200]; /* why the broker accepts no messages now; else empty */
+	char failure[800]; /* why the broker link or the client gave up; else empty */
 	bool was_refused;
 };
 
@@ -39,21 +42,20 @@ struct client {
 #define CLIENT_OUTPUT_HIGH (1024 * 1024)
 
 /* command: for messages; static. broker: the --broker option or NULL. wait: how long to be without
- * a connection before giving up. Return EX_OK, or print what is wrong and return another exit code.
+ * a connection, or with one that the broker has blocked, before giving up; 0: for ever. Return EX_OK, or print what is wrong and return another exit code.
  * client_release in any case. */
 int client_init(struct client *, const char *command, const char *broker, mtime wait,
 	const struct client_handler *, void *ctx);
 /* The same with these addresses, which move in, in any case. */
 int client_init_hosts(struct client *, const char *command, struct broker_url *hosts, size_t count,
 	mtime wait, const struct client_handler *, void *ctx);
-/* Run until the connection is closed after client_close, until the broker link gives up, or until a
- * second signal. */
+/* Run until the connection is closed after client_close, until the broker link or the client gives
+ * up, or until a second signal. */
 void client_run(struct client *);
 void client_close(struct client *);
 /* Free everything. From then on SIGINT and SIGTERM end the process. */
 void client_release(struct client *);
-/* EX_OK if the broker link did not give up; else print why and return 69, or 77 after a refused
- * login. */
+/* EX_OK if neither gave up; else print why and return 69, or 77 after a refused login. */
 int client_verdict(const struct client *, const char *command);
 
 #endif

@@ -18,11 +18,11 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#define COMMAND         "request"
-#define TIMEOUT_DEFAULT (10 * MTIME_SECOND)
-#define REPLY_QUEUE     "amq.rabbitmq.reply-to"
-#define BODY_LIMIT      (512u * 1024 * 1024)
-#define PIECE           (64 * 1024)
+#define COMMAND      "request"
+#define WAIT_DEFAULT (10 * MTIME_SECOND)
+#define REPLY_QUEUE  "amq.rabbitmq.reply-to"
+#define BODY_LIMIT   (512u * 1024 * 1024)
+#define PIECE        (64 * 1024)
 
 static const char help[] =
 	"usage: wpool request --queue NAME [OPTION]... BODY\n"
@@ -32,7 +32,7 @@ static const char help[] =
 	"input. On a terminal, control characters of the reply are shown as escapes (\\x1b).\n"
 	"\n"
 	"  --queue NAME        the queue, through the default exchange\n"
-	"  --timeout DURATION  how long to wait, connecting included; default 10s\n"
+	"  --wait DURATION     how long to wait for the reply, connecting included; default 10s\n"
 	"  --header KEY=VALUE  a header, as text; may be repeated\n"
 	"  --raw               the reply's bytes as they came, even to a terminal\n"
 	"  --lines             a request for each line of standard input, one after the other\n"
@@ -50,13 +50,13 @@ static const char help[] =
 	"queue, 74 input or output failed, 75 no reply in time or connection lost, 77 login\n"
 	"refused. With --lines that of the first request without a reply.\n";
 
-enum flag { BROKER = 256, QUEUE, HEADER, TIMEOUT, RAW, LINES, HELP };
+enum flag { BROKER = 256, QUEUE, HEADER, WAIT, RAW, LINES, HELP };
 
 static const struct option options[] = {
 	{"broker", required_argument, NULL, BROKER},
 	{"queue", required_argument, NULL, QUEUE},
 	{"header", required_argument, NULL, HEADER},
-	{"timeout", required_argument, NULL, TIMEOUT},
+	{"wait", required_argument, NULL, WAIT},
 	{"raw", no_argument, NULL, RAW},
 	{"lines", no_argument, NULL, LINES},
 	{"help", no_argument, NULL, HELP},
@@ -70,7 +70,7 @@ struct request {
 	struct buf input;         /* the body, where standard input gives it */
 	struct text body;
 	const char *broker;
-	mtime timeout;
+	mtime wait;
 	char id[ENVELOPE_ID_SIZE];
 	ev_timer limit;
 	bool is_raw, is_lines;
@@ -269,7 +269,7 @@ static void request_begin(struct request *r)
 	r->envelope.reply_to = REPLY_QUEUE;
 	r->envelope.correlation_id = r->id;
 	r->is_pending = true;
-	loop_start_timer(r->client.loop, &r->limit, r->timeout);
+	loop_start_timer(r->client.loop, &r->limit, r->wait);
 	if (r->is_ready)
 		request_publish(r);
 }
@@ -321,11 +321,16 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop, (void)events;
 	struct request *r = watcher->data;
-	double seconds = (double)r->timeout / MTIME_SECOND;
+	double seconds = (double)r->wait / MTIME_SECOND;
 	const char *why = broker_link_failure(r->client.broker_link);
 	if (*r->client.failure || !r->is_pending)
 		return;
-	if (r->is_published)
+	if (*r->client.blocked)
+		request_fail(r, EX_UNAVAILABLE,
+			"the broker accepts no messages (%s), and has not read this one within "
+			"%.3g s",
+			r->client.blocked, seconds);
+	else if (r->is_published)
 		request_fail(r, EX_TEMPFAIL,
 			"no reply within %.3g s: no worker serves the queue, its pool is paused "
 			"(see wpool pools), the task is still running, or it was given up "
@@ -371,8 +376,8 @@ static int take_option(struct request *r, int option)
 	case HEADER:
 		problem = envelope_add_header(&r->options, optarg);
 		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;
-	case TIMEOUT:
-		return cli_read_duration(COMMAND, "--timeout", &r->timeout);
+	case WAIT:
+		return cli_read_duration(COMMAND, "--wait", &r->wait);
 	case RAW:
 		r->is_raw = true;
 		return -1;
@@ -412,7 +417,7 @@ static int request_run(struct request *r)
 	static char *const standard_input[] = {NULL};
 	/* The limit of the request comes first, and has its own message. Lines wait for the broker
 	 * for ever. */
-	mtime wait = r->is_lines ? 0 : mtime_after(r->timeout, MTIME_SECOND);
+	mtime wait = r->is_lines ? 0 : mtime_after(r->wait, MTIME_SECOND);
 	int exit_code = client_init(&r->client, COMMAND, r->broker, wait, &handler, r);
 	if (exit_code != EX_OK)
 		return exit_code;
@@ -434,7 +439,7 @@ static int request_run(struct request *r)
 
 int request_main(int argc, char **argv)
 {
-	struct request r = {.timeout = TIMEOUT_DEFAULT};
+	struct request r = {.wait = WAIT_DEFAULT};
 	envelope_init(&r.options);
 	envelope_init(&r.envelope);
 	buf_init(&r.input, BODY_LIMIT);

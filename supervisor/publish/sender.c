@@ -87,7 +87,7 @@ static struct message *next_message(struct sender *s)
 
 static bool may_send(const struct sender *s)
 {
-	return confirm_channel_is_up(&s->channel) && !s->is_blocked && !s->is_closing &&
+	return confirm_channel_is_up(&s->channel) && !*s->client.blocked && !s->is_closing &&
 	       (s->alone == 0 || s->messages.unconfirmed.count == 0);
 }
 
@@ -174,11 +174,8 @@ static void on_event(void *ctx, const struct amqp_event *event)
 	if (event->kind == AMQP_CHANNEL_CLOSED) {
 		on_channel_closed(s, event);
 	} else if (event->kind == AMQP_BLOCKED) {
-		s->is_blocked = true;
 		log_warn("the broker accepts no messages now (%s); waiting",
 			utf8_shown(event->text).text);
-	} else if (event->kind == AMQP_UNBLOCKED) {
-		s->is_blocked = false;
 	}
 }
 
@@ -201,7 +198,6 @@ static void on_down(void *ctx, bool by_error)
 {
 	struct sender *s = ctx;
 	confirm_channel_down(&s->channel);
-	s->is_blocked = false;
 	if (by_error) {
 		record_refusal(s, 0, TEXT("the broker closed the connection"));
 		find_culprit(s);
@@ -216,8 +212,10 @@ static void on_interrupt(void *ctx)
 	s->exit_code = EX_TEMPFAIL;
 	input_stop(&s->input);
 	s->next_session = s->session_count;
-	fputs("wpool publish: interrupted; waiting for the confirms of what was sent\n", stderr);
-	if (!s->client.connection)
+	bool can_confirm = s->client.connection && !*s->client.blocked;
+	fprintf(stderr, "wpool publish: interrupted%s\n",
+		can_confirm ? "; waiting for the confirms of what was sent" : "");
+	if (!can_confirm)
 		sender_close(s);
 }
 

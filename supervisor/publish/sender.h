@@ -24,7 +24,6 @@ struct sender {
 	struct text body;    /* that message */
 	struct publish_summary summary;
 	struct confirm_channel channel;
-	bool is_blocked; /* by an alarm of the broker */
 	bool is_closing;
 	size_t alone;      /* how many messages are still published one at a time */
 	int exit_code;     /* once something went wrong; else 0 */

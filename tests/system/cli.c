@@ -105,7 +105,7 @@ START_TEST(request_prints_its_reply)
 	const char *const worker[] = {fixture_built("samples/fibonacci"), NULL};
 	struct proc *serve = fixture_serve_ready(NULL, worker);
 	const char *const arguments[] = {"request", "--broker", broker_url(fixture.broker),
-		"--queue", fixture.queue, "--timeout", "10s", "{\"Value\": 10}", NULL};
+		"--queue", fixture.queue, "--wait", "10s", "{\"Value\": 10}", NULL};
 	command_expect_text(proc_stdout(run(arguments, 0)), "55");
 	fixture_stop(serve);
 }
@@ -132,7 +132,7 @@ START_TEST(request_answers_lines)
 			queue, names[1], names[2], queue, queue, queue));
 	const char *const argv[] = {"/bin/sh", "-c", "exec \"$@\" < $0", lines,
 		fixture_built("wpool"), "request", "--broker", broker_url(fixture.broker),
-		"--lines", "--timeout", "1s", "--header", "X-Status=201", NULL};
+		"--lines", "--wait", "1s", "--header", "X-Status=201", NULL};
 	struct proc *proc = proc_start(fixture.folder, argv, NULL);
 	ck_assert_int_eq(proc_wait(proc), 69); /* that of the first failure */
 	char *out = proc_stdout(proc), *end;
@@ -177,7 +177,7 @@ END_TEST
 START_TEST(request_without_worker_times_out)
 {
 	const char *const arguments[] = {"request", "--broker", broker_url(fixture.broker),
-		"--queue", fixture.queue, "--timeout", "300ms", "x", NULL};
+		"--queue", fixture.queue, "--wait", "300ms", "x", NULL};
 	struct proc *proc = fixture_wpool(arguments);
 	ck_assert_int_ne(proc_wait(proc), 0);
 	command_expect_text(proc_stderr(proc), "no reply within 0.3 s: no worker serves the queue");
@@ -192,9 +192,19 @@ START_TEST(help_and_version_are_printed)
 		{"check-config", "--help"}, {"status", "--help"}, {"pools", "--help"},
 		{"workers", "--help"}, {"pause", "--help"}, {"scale", "--help"},
 		{"restart", "--help"}, {"resume", "--help"}, {"top", "--help"},
-		{"declare", "--help"}};
+		{"declare", "--help"}, {"-V"}, {"-h"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		command_expect_text(proc_stdout(run(cases[i], 0)), "wpool");
+}
+END_TEST
+
+START_TEST(help_of_a_command_is_that_of_the_command)
+{
+	const char *const asked[] = {"help", "publish", NULL};
+	const char *const usual[] = {"publish", "--help", NULL};
+	const char *const unknown[] = {"help", "publsh", NULL};
+	ck_assert_str_eq(proc_stdout(run(asked, 0)), proc_stdout(run(usual, 0)));
+	command_expect_text(proc_stderr(run(unknown, 64)), "did you mean 'publish'?");
 }
 END_TEST
 
@@ -218,10 +228,10 @@ static const struct {
 	{{"publish", "--queue", "q", "--session-key", "order", "x"}, 64, "is not header:NAME"},
 	{{"publish", "--queue", "q", "--session-key", "routing_key", "x"}, 64,
 		"is not for publish"},
-	{{"request", "--queue", "q", "--timeout", "soon", "x"}, 64, "soon"},
+	{{"request", "--queue", "q", "--wait", "soon", "x"}, 64, "soon"},
 	{{"request", "--queue", "q"}, 64, "--help"},
-	{{"request", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--timeout", "300ms", "x"},
-		69, "no connection to the broker within 0.3 s: 127.0.0.1:1: Connection refused"},
+	{{"request", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--wait", "300ms", "x"}, 69,
+		"no connection to the broker within 0.3 s: 127.0.0.1:1: Connection refused"},
 	{{"publish", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--wait", "300ms"}, 69,
 		"no connection to the broker: 127.0.0.1:1: Connection refused"},
 	{{"serve"}, 64, "wpool serve: queue is missing"},
@@ -490,10 +500,10 @@ int main(void)
 	return SYSTEM_RUN("cli", {publish_sends_files, 1}, {publish_sets_the_session, 1},
 		{publish_sends_lines, 1}, {unroutable_publish_is_an_error, 1},
 		{request_prints_its_reply, 1}, {request_without_worker_times_out, 1},
-		{help_and_version_are_printed, 1}, {usage_errors_are_named, MISTAKES},
-		{error_in_variable_names_the_variable, 1}, {request_answers_lines, 1},
-		{publisher_of_the_samples_stops_at_sigterm, 1}, {unknown_variable_is_warned_of, 1},
-		{wrong_value_ends_the_start_with_its_value, 1},
+		{help_and_version_are_printed, 1}, {help_of_a_command_is_that_of_the_command, 1},
+		{usage_errors_are_named, MISTAKES}, {error_in_variable_names_the_variable, 1},
+		{request_answers_lines, 1}, {publisher_of_the_samples_stops_at_sigterm, 1},
+		{unknown_variable_is_warned_of, 1}, {wrong_value_ends_the_start_with_its_value, 1},
 		{samples_use_either_family_of_variables, 1},
 		{reply_on_terminal_ends_with_newline, 1},
 		{closed_standard_descriptors_do_no_harm, 1}, {broken_pipe_ends_command_quietly, 1},

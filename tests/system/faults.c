@@ -1,4 +1,5 @@
 /* Workers, the supervisor, connections and the broker fail. Nothing is lost. */
+#include "harness/command.h"
 #include "system/system.h"
 
 #include <signal.h>
@@ -166,6 +167,14 @@ START_TEST(supervisor_reconnects_to_killed_broker)
 }
 END_TEST
 
+static void set_memory_limit(struct broker *broker, const char *share)
+{
+	char *expression =
+		scratch_text("vm_memory_monitor:set_vm_memory_high_watermark(%s)", share);
+	free(broker_eval(broker, expression));
+	free(expression);
+}
+
 /* Under an alarm the broker reads no publishes until the alarm ends. */
 static void raise_alarm(struct broker *broker, struct client *client, struct proc *serve)
 {
@@ -179,10 +188,7 @@ static void raise_alarm(struct broker *broker, struct client *client, struct pro
 				{"X-Status", "201"}}});
 	proc_expect(serve, "begins");
 	for (int i = 0; i < 2; i++) {
-		char *expression = scratch_text(
-			"vm_memory_monitor:set_vm_memory_high_watermark(%s)", levels[i]);
-		free(broker_eval(broker, expression));
-		free(expression);
+		set_memory_limit(broker, levels[i]);
 		fixture_release("patience");
 		proc_expect(serve, words[i]);
 	}
@@ -213,6 +219,44 @@ START_TEST(stop_does_not_wait_for_blocked_or_silent_broker)
 	broker_command(broker, "resume");
 	broker_free(broker);
 	free(folder);
+}
+END_TEST
+
+/* A command under an alarm: a broker that blocks it counts as away. */
+static void expect_blocked(const char *const arguments[], int interrupt, int exit_code)
+{
+	struct proc *proc = fixture_wpool(arguments);
+	const char *message = interrupt ? "accepts no messages now" : "accepts no messages";
+	if (interrupt) {
+		proc_expect(proc, message);
+		proc_signal(proc, interrupt);
+	}
+	ck_assert_int_eq(proc_wait(proc), exit_code);
+	command_expect_text(proc_stderr(proc), message);
+}
+
+START_TEST(a_broker_that_blocks_a_command_counts_as_away)
+{
+	char *folder = scratch_path(fixture.folder, "node");
+	char *file = scratch_path(fixture.folder, "message");
+	struct broker *broker = broker_start(folder);
+	struct client *client = client_open(broker_url(broker));
+	const char *url = broker_url(broker), *queue = fixture.queue;
+	client_declare(client, queue, CLIENT_QUORUM);
+	scratch_write(file, "message");
+	set_memory_limit(broker, "0.00001");
+	expect_blocked((const char *const[]){"publish", "--broker", url, "--queue", queue, "--wait",
+			       "300ms", file, NULL},
+		0, 69);
+	expect_blocked((const char *const[]){"publish", "--broker", url, "--queue", queue, "--wait",
+			       "1h", file, NULL},
+		SIGTERM, 75);
+	expect_blocked((const char *const[]){"request", "--broker", url, "--queue", queue, "--wait",
+			       "300ms", "message", NULL},
+		0, 69);
+	broker_free(broker);
+	free(folder);
+	free(file);
 }
 END_TEST
 
@@ -255,6 +299,7 @@ int main(void)
 		{supervisor_reconnects_to_restarted_broker, 1},
 		{supervisor_reconnects_to_killed_broker, 1},
 		{stop_does_not_wait_for_blocked_or_silent_broker, 1},
+		{a_broker_that_blocks_a_command_counts_as_away, 1},
 		{deleted_dead_letter_queue_is_declared_again, 1},
 		{worker_in_crash_loop_gets_no_task, 1});
 }

@@ -132,7 +132,7 @@ class Recipe:
             return subprocess.run(["docker", "exec", container, "wpool", "status"], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL).returncode == 0
         await_for("the worker is ready", is_ready, SECONDS)
-        reply = docker("exec", container, "wpool", "request", "--queue", "shout", "--timeout", f"{SECONDS}s", "hello")
+        reply = docker("exec", container, "wpool", "request", "--queue", "shout", "--wait", f"{SECONDS}s", "hello")
         expect("the reply", reply, "HELLO")
         docker("stop", "--time", "40", container)
         expect("the exit status after a stop", inspect(container, "{{.State.ExitCode}}"), "0")
