@@ -22,7 +22,7 @@
 #define FLOOD_SIZE (UINT64_C(16) << 20)
 
 /* A process that dies closes its pipe first and is reaped a moment later. */
-#define EXIT_MOMENT (200 * MTIME_MS)
+#define EXIT_MOMENT (2 * MTIME_SECOND)
 
 /* ---------- what comes ---------- */
 

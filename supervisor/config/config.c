@@ -211,6 +211,17 @@ static void load_password_file(struct load *load)
 			*place, load->problems);
 }
 
+/* A stop cuts no task short that may still end. */
+static mtime drain_of(const struct config *config)
+{
+	mtime longest = 0;
+	for (size_t i = 0; i < config->pool_count; i++) {
+		const struct config_pool *pool = &config->pools[i];
+		longest = mtime_max(longest, pool->limits.hard + 2 * pool->limits.grace);
+	}
+	return mtime_min(longest, CONFIG_DRAIN_MAX);
+}
+
 static enum rc load_all(struct load *load)
 {
 	enum rc rc = RC_OK;
@@ -231,6 +242,8 @@ static enum rc load_all(struct load *load)
 		secrets_add_containing(&load->config->secrets, load->config->hosts,
 			load->config->host_count, load->environment) != RC_OK)
 		load->problems->memory = true;
+	if (!draft_given(&load->root, "drain"))
+		load->config->drain = drain_of(load->config);
 	/* AMQP heartbeats are whole seconds. */
 	load->config->heartbeat =
 		(load->config->heartbeat + MTIME_SECOND - 1) / MTIME_SECOND * MTIME_SECOND;
@@ -246,6 +259,7 @@ static void add_warnings(const struct load *load)
 		load->problems);
 	warnings_add_dead_letters(load->config, load->problems);
 	warnings_add_empty_places(load->config, load->problems);
+	warnings_add_limits(load->config, load->problems);
 	warnings_add_sessions(load->config, load->problems);
 	warnings_add_rights(load->config, load->problems);
 }

@@ -22,6 +22,8 @@
 
 /* The broker's default (consumer_timeout): then it takes back what is not acked. */
 #define CONFIG_ACK_TIMEOUT (30 * MTIME_MINUTE)
+/* The maximum of drain. */
+#define CONFIG_DRAIN_MAX (30 * 24 * 60 * MTIME_MINUTE)
 
 /* Bounds of the size in log_rate: every line fits. */
 #define CONFIG_LOG_BYTES_MIN     (128 * 1024)

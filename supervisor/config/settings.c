@@ -68,12 +68,13 @@ static const struct setting root_settings[] = {
 		.type = SETTING_DURATION,
 		.offset = ROOT(drain),
 		.min = 0,
-		.max = 30 * DAY,
-		.fallback = "30s",
+		.max = CONFIG_DRAIN_MAX,
+		.default_words = "the longest `limits.hard` of a pool and twice its `limits.grace`",
 		.variable = "WPOOL_DRAIN",
 		.reload = SETTING_LIVE,
 		.help = "The deadline of a graceful stop: tasks that are not done by then are cut "
-			"short and go back to the broker."},
+			"short and go back to the broker. What ends wpool after a time of its own, "
+			"such as a container's grace period, must wait for longer."},
 	{.key = "log.level",
 		.type = SETTING_CHOICE,
 		.offset = ROOT(log_level),

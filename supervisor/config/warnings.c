@@ -185,6 +185,32 @@ void warnings_add_empty_places(const struct config *config, struct problems *pro
 	}
 }
 
+static void add_over_ack_timeout(
+	struct problems *problems, size_t pool, const char *key, mtime limit)
+{
+	if (limit == MTIME_NEVER || limit < CONFIG_ACK_TIMEOUT)
+		return;
+	problems_add_warning(problems,
+		"pools[%zu].%s: a broker takes back what is not acked for 30min (its "
+		"consumer_timeout, by default), and the time before a task begins counts: such a "
+		"task would be begun again and again",
+		pool, key);
+}
+
+void warnings_add_limits(const struct config *config, struct problems *problems)
+{
+	for (size_t i = 0; i < config->pool_count; i++) {
+		const struct config_pool *pool = &config->pools[i];
+		add_over_ack_timeout(problems, i, "limits.soft", pool->limits.soft);
+		add_over_ack_timeout(problems, i, "limits.hard", pool->limits.hard);
+		if (pool->limits.soft != MTIME_NEVER && pool->limits.soft >= pool->limits.hard)
+			problems_add_warning(problems,
+				"pools[%zu].limits.soft is not below limits.hard, which ends the "
+				"worker before",
+				i);
+	}
+}
+
 void warnings_add_sessions(const struct config *config, struct problems *problems)
 {
 	for (size_t i = 0; i < config->pool_count; i++) {

@@ -27,6 +27,9 @@ void warnings_add_dead_letters(const struct config *, struct problems *);
 /* Add a warning for each pool whose workers have more places for tasks than its channel can hold
  * messages (CONFIG_PREFETCH_MAX), or than its prefetch lets it have. */
 void warnings_add_empty_places(const struct config *, struct problems *);
+/* Add a warning for each limit of a task that the broker's acknowledgement timeout undermines, or
+ * that another limit makes ineffective. */
+void warnings_add_limits(const struct config *, struct problems *);
 /* Add warnings for settings of sessions that contradict each other or the broker's defaults. */
 void warnings_add_sessions(const struct config *, struct problems *);
 /* Add a warning for each pool with sessions whose session.delivery_limit is unknown: what that

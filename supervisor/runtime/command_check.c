@@ -5,9 +5,27 @@
 #include "runtime/report.h"
 #include "worker/worker_environment.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+static bool has_no_folder(const struct config_pool *pool, struct exit_info *ret_failure)
+{
+	struct stat status;
+	int error = 0;
+
+	if (!pool->cwd)
+		return false;
+	if (stat(pool->cwd, &status) != 0)
+		error = errno;
+	else if (!S_ISDIR(status.st_mode))
+		error = ENOTDIR;
+	if (error)
+		*ret_failure = (struct exit_info){EXIT_NOT_STARTED, error, "cwd"};
+	return error != 0;
+}
 
 static bool has_problem(const struct config_pool *pool, struct exit_info *ret_failure)
 {
@@ -31,7 +49,7 @@ void command_check_add_warnings(const struct config *config, struct problems *pr
 		struct exit_info failure;
 		char exit[EXIT_TEXT_SIZE];
 
-		if (has_problem(pool, &failure))
+		if (has_no_folder(pool, &failure) || has_problem(pool, &failure))
 			problems_add_warning(problems,
 				"pool %s: no worker can be started (command \"%s\"): %s; it is tried "
 				"until one can",

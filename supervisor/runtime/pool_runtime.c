@@ -209,7 +209,6 @@ struct pool_runtime *pool_runtime_new(const struct runtime_shared *tools,
 		return NULL;
 	}
 	*config = (struct config_pool){0};
-	pool_runtime_warn_of_limits(own);
 	return runtime;
 }
 
@@ -342,7 +341,6 @@ void pool_runtime_change(struct pool_runtime *runtime, struct config_pool *other
 	}
 	if (is_any && asked == SETTING_ROLLS)
 		pool_runtime_command(runtime, COMMAND_RESTART, 0, now);
-	pool_runtime_warn_of_limits(config);
 }
 
 void pool_runtime_inherit(

@@ -274,23 +274,3 @@ struct publisher_config pool_runtime_publisher_config(
 		.seed = seed,
 	};
 }
-
-static void warn_of_limit(const struct config_pool *config, const char *key, mtime limit)
-{
-	struct log_origin origin = {.pool = config->name, .slot = -1};
-	char span[32];
-
-	if (limit == MTIME_NEVER || limit < CONFIG_ACK_TIMEOUT)
-		return;
-	log_line(LOG_WARN, origin,
-		"%s is %s; a broker takes a message back that is not acked for 30 min (its "
-		"consumer_timeout, by default), and the time before its task begins counts: such a "
-		"task would be begun again and again",
-		key, span_text(limit, span));
-}
-
-void pool_runtime_warn_of_limits(const struct config_pool *config)
-{
-	warn_of_limit(config, "limits.soft", config->limits.soft);
-	warn_of_limit(config, "limits.hard", config->limits.hard);
-}

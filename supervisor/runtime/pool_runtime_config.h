@@ -22,7 +22,5 @@ struct publisher_config pool_runtime_publisher_config(
 	const struct config_pool *, uint16_t number, uint32_t seed);
 /* How many bytes a reply's headers may have if frame_max (at least 4096) is negotiated. */
 uint32_t pool_runtime_header_bytes(uint32_t frame_max);
-/* Log a warning for limits longer than the broker's ack timeout. */
-void pool_runtime_warn_of_limits(const struct config_pool *);
 
 #endif

@@ -354,7 +354,7 @@ END_TEST
 START_TEST(long_limits_are_warned_of)
 {
 	struct proc *serve = serve_echo("limits: {soft: 29min, hard: 40min}");
-	ck_assert(proc_has_logged(serve, "limits.hard is 40 min"));
+	ck_assert(proc_has_logged(serve, "limits.hard: a broker takes back"));
 	ck_assert(!proc_has_logged(serve, "limits.soft is"));
 	fixture_stop(serve);
 }

@@ -368,7 +368,7 @@ static void append_range(struct buf *out, const struct setting *setting, const c
 	if (setting->may_be_none)
 		buf_append_text(out, TEXT(" or none"));
 	else
-		buf_printf(out, ", such as %s,", setting->fallback);
+		buf_printf(out, ", such as %s,", setting->fallback ? setting->fallback : "30s");
 }
 
 void value_append_unit_problem(const struct setting *setting, struct text value, struct buf *out)
@@ -413,7 +413,7 @@ void value_append_needed(const struct setting *setting, struct buf *out)
 					       : "");
 		break;
 	case SETTING_RANGE:
-		buf_printf(out, "a number from %" PRId64 " to %" PRId64 ", MIN..MAX%s",
+		buf_printf(out, "a number from %" PRId64 " to %" PRId64 ", MIN..MAX (MIN <= MAX)%s",
 			setting->min, setting->max, setting->may_be_auto ? " or auto" : "");
 		break;
 	case SETTING_DURATION:

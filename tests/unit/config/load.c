@@ -27,7 +27,7 @@ START_TEST(test_defaults)
 	ck_assert_str_eq(c->hosts[0].host, "localhost");
 	ck_assert_str_eq(c->hosts[0].password, "guest");
 	ck_assert_int_eq(c->heartbeat, 15 * MTIME_SECOND);
-	ck_assert_int_eq(c->drain, 30 * MTIME_SECOND);
+	ck_assert_int_eq(c->drain, 25 * MTIME_MINUTE + 20 * MTIME_SECOND);
 	ck_assert_int_eq(c->log_level, LOG_INFO);
 	ck_assert_int_eq(c->log_format, CONFIG_LOG_AUTO);
 	ck_assert_str_eq(p->name, "q");
@@ -159,6 +159,27 @@ static const char *needed_beside(const char *key)
 }
 
 /* Every name of every choice, from the table itself. */
+/* The longest limits.hard and twice the limits.grace of its pool. */
+START_TEST(test_drain_follows_the_slowest_pool)
+{
+	static const struct {
+		const char *root, *limits;
+		mtime drain;
+	} cases[] = {{"", "{hard: 1min, grace: 1s}", 25 * MTIME_MINUTE + 20 * MTIME_SECOND},
+		{"", "{hard: 1h, grace: 1s}", 60 * MTIME_MINUTE + 2 * MTIME_SECOND},
+		{"", "{hard: 365d}", CONFIG_DRAIN_MAX}, {"drain: 0s\n", "{hard: 1h}", 0}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char yaml[200];
+		int len = snprintf(yaml, sizeof yaml,
+			"%spools: [{queue: a, command: w}, {queue: b, command: w, limits: %s}]",
+			cases[i].root, cases[i].limits);
+		loading_load_yaml(text_of(yaml, (size_t)len), NULL);
+		ck_assert_int_eq(loaded.rc, RC_OK);
+		ck_assert_int_eq(loaded.config->drain, cases[i].drain);
+	}
+}
+END_TEST
+
 START_TEST(test_choices)
 {
 	size_t count;
@@ -452,7 +473,7 @@ START_TEST(test_wrong_flags)
 		NULL);
 	ck_assert_int_eq(loaded.rc, RC_REFUSED);
 	ck_assert_str_eq(loaded.problems,
-		"--workers: the value is \"many\"; a number from 1 to 10000, MIN..MAX or auto is needed\n"
+		"--workers: the value is \"many\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed\n"
 		"queue is missing; --queue NAME or the variable QUEUENAME is needed\n"
 		"command is missing; -- COMMAND [ARG...] or the variable WORKER_COMMAND is needed\n"
 		"--log-level: the value is \"loud\"; debug, info, warn or error is needed\n"
@@ -489,10 +510,10 @@ static Suite *suite(void)
 	Suite *s = suite_create("config/load");
 	TCase *files = tcase_create("files");
 	static const TTest *const *const tests[] = {&test_defaults, &test_everything_set,
-		&test_choices, &test_log_rates, &test_lists, &test_interrupt, &test_on_soft,
-		&test_concurrency, &test_corefx, &test_name_from_queue, &test_variables,
-		&test_environment_for_one_pool, &test_flags_win, &test_flags_beside_a_file,
-		&test_wrong_flags, &test_whose_mistake};
+		&test_drain_follows_the_slowest_pool, &test_choices, &test_log_rates, &test_lists,
+		&test_interrupt, &test_on_soft, &test_concurrency, &test_corefx,
+		&test_name_from_queue, &test_variables, &test_environment_for_one_pool,
+		&test_flags_win, &test_flags_beside_a_file, &test_wrong_flags, &test_whose_mistake};
 	tcase_add_checked_fixture(files, loading_set_up, loading_tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(files, *tests[i]);

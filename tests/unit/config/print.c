@@ -32,7 +32,7 @@ START_TEST(test_exact_page)
 		"  url:\n"
 		"    - \"amqps://u:***@h:5671/v?verify=verify_none\"\n"
 		"  heartbeat: 5s\n"
-		"drain: 30s\n"
+		"drain: 110s\n"
 		"log:\n"
 		"  level: warn\n"
 		"  format: auto\n"

@@ -18,23 +18,23 @@ struct problem_case {
 /* What is appended to POOL, and the problem, which must be the only one. */
 static const struct problem_case pool_cases[] = {
 	{"    workers: many\n",
-		"4: pools[0].workers is \"many\"; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is \"many\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: 4 # four\n    prefetch: -1\n",
 		"5: pools[0].prefetch is \"-1\"; a number from 1 to 65535 or auto is needed"},
 	{"    workers: {min: 5, max: 4}\n",
-		"4: pools[0].workers is \"5..4\"; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is \"5..4\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: {max: '${N}', min: 1}\n",
 		"4: the variable N is not set; ${N:-default} would give it a default"},
 	{"    workers: {min: 1, most: 4}\n",
-		"4: pools[0].workers is a map; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is a map; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: {min: 1, max: [4]}\n",
-		"4: pools[0].workers is a map; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is a map; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: {min: 1}\n",
-		"4: pools[0].workers is a map; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is a map; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers:\n",
-		"4: pools[0].workers is empty; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is empty; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: ''\n",
-		"4: pools[0].workers is \"\"; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is \"\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    pipeline: [1]\n",
 		"4: pools[0].pipeline is a list; a number from 1 to 64 or auto is needed"},
 	{"    log_rate: [10, 1]\n",
@@ -138,7 +138,7 @@ static const struct problem_case pool_cases[] = {
 	{"    pipe: corefx\n    pipeline: 2\n",
 		"5: pools[0].pipeline contradicts pipe: corefx, which needs 1"},
 	{"    workers: \"\\e[2J\\x7f\\x85\"\n",
-		"4: pools[0].workers is \"?[2J??\"; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is \"?[2J??\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: ${N}\n",
 		"4: the variable N is not set; ${N:-default} would give it a default"},
 	{"    workers: ${N\n",
@@ -148,13 +148,13 @@ static const struct problem_case pool_cases[] = {
 		"4: the default of ${N:-default} has a \"{\"; a default is plain text and ends at the "
 		"first \"}\""},
 	{"    workers: ${SECRET}\n",
-		"4: pools[0].workers is \"${SECRET}\"; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is \"${SECRET}\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: ${WORKER_COUNT:-2}\n",
-		"4: pools[0].workers is \"abc\" (from \"${WORKER_COUNT:-2}\"); a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is \"abc\" (from \"${WORKER_COUNT:-2}\"); a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: ${UNSET:-none}\n",
-		"4: pools[0].workers is \"none\" (from \"${UNSET:-none}\"); a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is \"none\" (from \"${UNSET:-none}\"); a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    workers: {min: 1, max: '2${WORKER_COUNT}'}\n",
-		"4: pools[0].workers is \"1..2abc\" (from \"1..2${WORKER_COUNT}\"); a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is \"1..2abc\" (from \"1..2${WORKER_COUNT}\"); a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    retry: {delay: [1s, \"${DELAY}\"]}\n",
 		"4: pools[0].retry.delay is \"[1s, 10]\" (from \"[1s, ${DELAY}]\"), where \"10\" stands, which has no unit (us, ms, s, m, min, h, d); a list of at most 16 durations, each from 100ms to 1d, such as [1s, 10s, 1min], is needed"},
 	{"    prefetch: $${WORKER_COUNT}\n",
@@ -168,7 +168,7 @@ static const struct problem_case pool_cases[] = {
 	{"    limits: {hard: '5${SECRET}'}\n",
 		"4: pools[0].limits.hard is \"5${SECRET}\"; a duration from 1ms to 365d, such as 25min, is needed"},
 	{"    workers: amqp://u:secret@h\n",
-		"4: pools[0].workers is \"***\"; a number from 1 to 10000, MIN..MAX or auto is needed"},
+		"4: pools[0].workers is \"***\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
 	{"    {amqp://u:secret@h}: 1\n", "4: a key must be a text"},
 	{"    amqp://u:secret@h: 1\n",
 		"4: a key here is unknown, and no name; there are " POOL_KEYS},
@@ -342,7 +342,7 @@ START_TEST(test_all_at_once)
 		"wpool.yaml:1: broker.heartbeat is \"x\"; a duration from 1s to 65535s, such as 15s, "
 		"is needed\n"
 		"wpool.yaml:5: drain is \"x\"; a duration from 0s to 30d, such as 30s, is needed\n"
-		"wpool.yaml:3: pools[0].workers is \"x\"; a number from 1 to 10000, MIN..MAX or auto is needed\n"
+		"wpool.yaml:3: pools[0].workers is \"x\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed\n"
 		"wpool.yaml:4: pools[1].nothing is unknown; there are " POOL_KEYS "\n"
 		"wpool.yaml:4: pools[1].command is missing\n");
 }

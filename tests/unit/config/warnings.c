@@ -109,11 +109,14 @@ START_TEST(dead_letters_to_queue_of_other_pool_cause_warning)
 }
 END_TEST
 
+#define ACK_TIMEOUT_WARNING                                                                        \
+	": a broker takes back what is not acked for 30min (its consumer_timeout, by default), "   \
+	"and the time before a task begins counts: such a task would be begun again and again\n"
 #define CHANNEL_WARNING " places, but one channel holds 65535 messages: the others stay empty\n"
 
 static const struct {
 	const char *pool, *warnings;
-} place_cases[] = {
+} setting_cases[] = {
 	{"workers: 6, concurrency: 10000", ""},
 	{"workers: 9362, concurrency: 7", ""},
 	{"workers: 1, concurrency: 10000, prefetch: 10000", ""},
@@ -130,16 +133,22 @@ static const struct {
 	{"workers: 10000, pipeline: 64", ""},
 	{"workers: 7, concurrency: 10000, prefetch: 65535",
 		"pools[0].concurrency: 7 workers with 10000 tasks each are 70000" CHANNEL_WARNING},
+	{"limits: {soft: 30min, hard: 40min}", "pools[0].limits.soft" ACK_TIMEOUT_WARNING
+					       "pools[0].limits.hard" ACK_TIMEOUT_WARNING},
+	{"limits: {hard: 1799s}", ""},
+	{"limits: {soft: 60s, hard: 1min}",
+		"pools[0].limits.soft is not below limits.hard, which ends the worker before\n"},
+	{"limits: {soft: 59s, hard: 1min}", ""},
 };
 
-START_TEST(places_that_stay_empty_cause_warnings)
+START_TEST(settings_that_do_not_hold_cause_warnings)
 {
 	char yaml[200];
-	snprintf(yaml, sizeof yaml, "pools: [{queue: q, command: w, %s}]", place_cases[_i].pool);
+	snprintf(yaml, sizeof yaml, "pools: [{queue: q, command: w, %s}]", setting_cases[_i].pool);
 	loading_write(text_from(yaml));
 	loading_load(&(struct config_flags){.file = LOADING_FILE}, NULL);
 	ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
-	ck_assert_str_eq(loaded.problems, place_cases[_i].warnings);
+	ck_assert_str_eq(loaded.problems, setting_cases[_i].warnings);
 }
 END_TEST
 
@@ -151,8 +160,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(tcase, variables_without_effect_cause_warnings, 0,
 		sizeof variable_cases / sizeof *variable_cases);
 	tcase_add_test(tcase, dead_letters_to_queue_of_other_pool_cause_warning);
-	tcase_add_loop_test(tcase, places_that_stay_empty_cause_warnings, 0,
-		sizeof place_cases / sizeof *place_cases);
+	tcase_add_loop_test(tcase, settings_that_do_not_hold_cause_warnings, 0,
+		sizeof setting_cases / sizeof *setting_cases);
 	suite_add_tcase(s, tcase);
 	return s;
 }
