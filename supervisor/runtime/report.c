@@ -290,6 +290,17 @@ static void add_outcome(struct line *line)
 		add(line, ", not in retry.on");
 }
 
+/* What the worker wrote is the usual explanation, and its own line may be below the level. */
+static void add_last_line(struct line *line)
+{
+	const struct output *output = line->notice->output;
+
+	if (!output || output->stderr_line.len == 0)
+		return;
+	add(line, "; last stderr line: ");
+	add_shown(line, output->stderr_line);
+}
+
 static void add_delay(struct line *line)
 {
 	if (line->notice->duration > 0) {
@@ -532,6 +543,7 @@ static void log_notice(
 		origin.task = &task;
 	}
 	add_text(&line, lines[notice->kind].text);
+	add_last_line(&line);
 	log_line(level, origin, "%s", line.text);
 }
 

@@ -102,6 +102,28 @@ START_TEST(a_task_is_called_by_its_best_id)
 }
 END_TEST
 
+/* A log of warnings alone explains them. */
+START_TEST(a_failure_has_the_last_line_of_the_worker)
+{
+	struct delivery *delivery = delivery_of("4711", "");
+	struct output *output =
+		output_add_stderr_line(output_new(0), TEXT("ValueError: \x1b[31mno\0amount"));
+	struct notice notice = {.kind = NOTICE_TASK_RETRIED,
+		.slot = 3,
+		.delivery = delivery,
+		.output = output,
+		.reason = REASON_FAILED,
+		.attempt = 1,
+		.attempts = 3};
+	output->status = 500;
+	ck_assert_str_eq(said(LOG_TEXT, &notice),
+		"warn  pool/3[77] task 4711 failed with status 500, attempt 1 of 3; retrying; last "
+		"stderr line: ValueError: \\x1b[31mno\\x00amount\n");
+	output_free(output);
+	delivery_free(delivery);
+}
+END_TEST
+
 /* Texts of others may have any byte: none of them cuts the line or is obeyed. */
 START_TEST(texts_of_others_are_shown_whole)
 {
@@ -419,6 +441,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/report");
 	UNIT_CASE(s, "tasks", a_task_is_called_by_its_best_id,
+		a_failure_has_the_last_line_of_the_worker,
 		a_blocked_session_is_logged_without_its_key, texts_of_others_are_shown_whole,
 		a_line_has_the_trace_of_its_task, a_given_up_task_has_its_reason_and_attempt,
 		a_task_without_a_worker_has_no_attempt, a_refused_parcel_is_warned_of_once);
