@@ -192,8 +192,9 @@ static void append_time(struct buf *out, struct text ts)
 	utc.tm_mon--;
 	time_t at = timegm(&utc);
 	if (localtime_r(&at, &local))
-		buf_printf(
-			out, "%02d:%02d:%02d.%03u ", local.tm_hour, local.tm_min, local.tm_sec, ms);
+		buf_printf(out, "%04d-%02d-%02d %02d:%02d:%02d.%03u ", local.tm_year + 1900,
+			local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec,
+			ms);
 }
 
 static void append_level(struct buf *out, struct text level, bool has_colour)

@@ -101,6 +101,8 @@ static int print(const struct api_command *q, const json_t *answer)
 			stderr, "%s", json_is_string(warning) ? json_string_value(warning) : "-");
 		fputc('\n', stderr);
 	}
+	if (((const struct reload *)q)->is_dry)
+		puts("nothing was done (--dry-run)");
 	return exit_code;
 }
 

@@ -165,6 +165,7 @@ START_TEST(dry_run_changes_nothing)
 	char *said = RUN(0, "reload", "--dry-run");
 	control_expect_text(said, "added");
 	control_expect_text(said, "removed");
+	control_expect_text(said, "nothing was done (--dry-run)");
 	ck_assert_int_eq(proc_count_logged(proc, "removed"), 0);
 	fixture_worker_pid();
 	fixture_stop(proc);
