@@ -125,7 +125,7 @@ static const struct {
 	{"pools:\n" POOL("a", ""),
 		"drain: 1min\nlog: {level: debug}\nbroker: {heartbeat: 5s}\n"
 		"http: {listen: '127.0.0.1:9464'}\npools:\n" POOL("a", ""),
-		"a unchanged\nsettings: drain 30s -> 1min, log.level info -> debug\n"
+		"a unchanged\nsettings: drain 1520s -> 1min, log.level info -> debug\n"
 		"needs_restart: broker.heartbeat 15s -> 5s, http.listen off -> 127.0.0.1:9464\n"},
 };
 
