@@ -128,6 +128,15 @@ void channel_consume(struct connection *c, uint16_t channel, struct text queue,
 	request(c, channel, AWAITED_CONSUME, AMQP_BASIC_CONSUME_METHOD, &consume);
 }
 
+void channel_consume_nothing(struct connection *c, uint16_t channel, struct text queue)
+{
+	amqp_table_entry_t offset = {.key = amqp_cstring_bytes("x-stream-offset"),
+		.value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes("next")}};
+	amqp_basic_consume_t consume = {.queue = method_bytes(queue), .arguments = {1, &offset}};
+
+	request(c, channel, AWAITED_CONSUME, AMQP_BASIC_CONSUME_METHOD, &consume);
+}
+
 void channel_cancel(struct connection *c, uint16_t channel, struct text consumer)
 {
 	amqp_basic_cancel_t cancel = {.consumer_tag = method_bytes(consumer)};

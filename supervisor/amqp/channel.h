@@ -48,6 +48,9 @@ bool channel_is_closed(const struct connection *, uint16_t channel);
 void channel_qos(struct connection *, uint16_t channel, uint16_t prefetch);
 void channel_consume(struct connection *, uint16_t channel, struct text queue, struct text consumer,
 	bool no_ack);
+/* With x-stream-offset "next" and without a prefetch, which no type of queue accepts: only a stream
+ * takes the argument, and it requires a prefetch. The channel must have had no channel_qos. */
+void channel_consume_nothing(struct connection *, uint16_t channel, struct text queue);
 void channel_cancel(struct connection *, uint16_t channel, struct text consumer);
 /* tag is never 0. nack gives one message back to its queue; reject drops it or dead-letters it. */
 void channel_ack(struct connection *, uint16_t channel, uint64_t tag, bool multiple);

@@ -1,5 +1,7 @@
 #include "broker/backlog_probe.h"
 
+#define REPLY_PRECONDITION_FAILED 406
+
 static const struct backlog unknown = {.at = MTIME_NEVER};
 
 void backlog_probe_init(struct backlog_probe *probe, struct text queue)
@@ -27,6 +29,7 @@ void backlog_probe_down(struct backlog_probe *probe)
 {
 	probe->connection = NULL;
 	probe->state = PROBE_OFFLINE;
+	probe->is_type_wanted = false;
 	probe->backlog = unknown;
 	probe->is_crowded = false;
 }
@@ -35,8 +38,90 @@ static void ask(struct backlog_probe *probe)
 {
 	struct amqp_queue declare = {.name = probe->queue, .passive = true};
 
+	if (probe->is_type_wanted) {
+		channel_consume_nothing(probe->connection, probe->channel, probe->queue);
+		probe->state = PROBE_AWAITS_TYPE;
+		return;
+	}
 	channel_declare_queue(probe->connection, probe->channel, &declare);
 	probe->state = PROBE_AWAITS;
+}
+
+/* ---------- the type ---------- */
+
+/* RabbitMQ 3.10 and 4.0: "invalid arg 'x-stream-offset' for queue 'NAME' in vhost 'VHOST' of queue
+ * type rabbit_quorum_queue", and for a stream "consumer prefetch count is not set for ...". */
+static enum queue_type type_of(uint16_t code, struct text reason)
+{
+	if (code != REPLY_PRECONDITION_FAILED)
+		return QUEUE_TYPE_UNKNOWN;
+	if (text_ends(reason, TEXT(" of queue type rabbit_classic_queue")))
+		return QUEUE_TYPE_CLASSIC;
+	if (text_ends(reason, TEXT(" of queue type rabbit_quorum_queue")))
+		return QUEUE_TYPE_QUORUM;
+	if (text_starts(
+		    reason, TEXT("PRECONDITION_FAILED - consumer prefetch count is not set for ")))
+		return QUEUE_TYPE_STREAM;
+	return QUEUE_TYPE_UNKNOWN;
+}
+
+static void on_type(struct backlog_probe *probe, enum queue_type type)
+{
+	probe->type = type;
+	probe->is_type_wanted = false;
+}
+
+void backlog_probe_ask_type(struct backlog_probe *probe, mtime now)
+{
+	if (!probe->connection) {
+		probe->type = QUEUE_TYPE_UNKNOWN;
+		return;
+	}
+	probe->is_type_wanted = true;
+	if (probe->state == PROBE_RESTS)
+		probe->next_at = now;
+}
+
+bool backlog_probe_is_asking_type(const struct backlog_probe *probe)
+{
+	return probe->is_type_wanted;
+}
+
+const char *queue_type_name(enum queue_type type)
+{
+	static const char *const names[] = {
+#define X(type, text) [type] = text,
+		QUEUE_TYPES(X)
+#undef X
+	};
+
+	return names[type];
+}
+
+/* ---------- answers ---------- */
+
+static void on_closed(struct backlog_probe *probe, const struct amqp_event *event, mtime now)
+{
+	if (probe->state == PROBE_AWAITS_TYPE) {
+		on_type(probe, type_of(event->code, event->text));
+		rest(probe, now, PROBE_FIRST);
+		return;
+	}
+	probe->backlog = unknown;
+	if (probe->is_type_wanted && probe->state == PROBE_OPENS)
+		on_type(probe, QUEUE_TYPE_UNKNOWN);
+	rest(probe, now, probe->is_type_wanted ? 0 : PROBE_MISSING);
+}
+
+static void on_backlog(struct backlog_probe *probe, const struct amqp_event *event, mtime now)
+{
+	bool is_crowded = event->consumers > 1;
+
+	probe->backlog = (struct backlog){.messages = event->messages,
+		.at = now,
+		.is_shared = is_crowded && probe->is_crowded};
+	probe->is_crowded = is_crowded;
+	rest(probe, now, probe->is_type_wanted ? 0 : PROBE_EVERY);
 }
 
 void backlog_probe_on_event(struct backlog_probe *probe, const struct amqp_event *event, mtime now)
@@ -44,16 +129,16 @@ void backlog_probe_on_event(struct backlog_probe *probe, const struct amqp_event
 	if (event->kind == AMQP_CHANNEL_OPENED && probe->state == PROBE_OPENS) {
 		ask(probe);
 	} else if (event->kind == AMQP_QUEUE_DECLARED && probe->state == PROBE_AWAITS) {
-		bool is_crowded = event->consumers > 1;
-
-		probe->backlog = (struct backlog){.messages = event->messages,
-			.at = now,
-			.is_shared = is_crowded && probe->is_crowded};
-		probe->is_crowded = is_crowded;
-		rest(probe, now, PROBE_EVERY);
+		on_backlog(probe, event, now);
+	} else if (event->kind == AMQP_CONSUME_OK && probe->state == PROBE_AWAITS_TYPE) {
+		/* No known broker accepts it. */
+		on_type(probe, QUEUE_TYPE_UNKNOWN);
+		channel_close(probe->connection, probe->channel);
+		probe->state = PROBE_CLOSES;
+	} else if (event->kind == AMQP_CHANNEL_CLOSE_OK) {
+		rest(probe, now, PROBE_FIRST);
 	} else if (event->kind == AMQP_CHANNEL_CLOSED) {
-		probe->backlog = unknown;
-		rest(probe, now, PROBE_MISSING);
+		on_closed(probe, event, now);
 	}
 }
 

@@ -1,7 +1,9 @@
-/* Ask the broker every few seconds how many messages wait in a queue. Layer: broker, without I/O.
- * The request is a passive declare, which changes nothing and needs no permission. It has a channel
- * of its own, because the broker closes the channel if the queue is missing. One request is open at
- * a time; a late answer only makes the figure old. */
+/* Ask the broker every few seconds how many messages wait in a queue, and on request of what type
+ * it is. Layer: broker, without I/O. The request is a passive declare, which changes nothing and
+ * needs no permission. It has a channel of its own, because the broker closes the channel if the
+ * queue is missing. One request is open at a time; a late answer only makes the figure old. The
+ * type is in the text by which the broker refuses a basic.consume that suits no type; the right to
+ * read is enough, and nothing changes but that the channel is closed. */
 #ifndef BROKER_BACKLOG_PROBE_H
 #define BROKER_BACKLOG_PROBE_H
 
@@ -17,10 +19,27 @@
 
 enum backlog_probe_state {
 	PROBE_OFFLINE,
-	PROBE_RESTS,  /* until next_at */
-	PROBE_OPENS,  /* the channel */
-	PROBE_AWAITS, /* an answer */
+	PROBE_RESTS,       /* until next_at */
+	PROBE_OPENS,       /* the channel */
+	PROBE_AWAITS,      /* an answer */
+	PROBE_AWAITS_TYPE, /* a refusal */
+	PROBE_CLOSES,      /* the channel */
 };
+
+/* The texts are an interface (docs/control.md). */
+#define QUEUE_TYPES(X)                                                                             \
+	X(QUEUE_TYPE_UNKNOWN, "unknown") /* not asked, or the broker did not tell */               \
+	X(QUEUE_TYPE_CLASSIC, "classic")                                                           \
+	X(QUEUE_TYPE_QUORUM, "quorum")                                                             \
+	X(QUEUE_TYPE_STREAM, "stream")
+
+enum queue_type {
+#define X(type, text) type,
+	QUEUE_TYPES(X)
+#undef X
+};
+
+const char *queue_type_name(enum queue_type);
 
 /* The broker's latest answer. */
 struct backlog {
@@ -39,6 +58,8 @@ struct backlog_probe {
 	mtime next_at;
 	struct backlog backlog;
 	bool is_crowded; /* several consumers in the latest answer */
+	enum queue_type type;
+	bool is_type_wanted;
 };
 
 void backlog_probe_init(struct backlog_probe *, struct text queue);
@@ -50,6 +71,11 @@ void backlog_probe_down(struct backlog_probe *);
 void backlog_probe_on_event(struct backlog_probe *, const struct amqp_event *, mtime now);
 /* The queue exists: return to the usual interval if it was missing. */
 void backlog_probe_hint(struct backlog_probe *, mtime now);
+
+/* Ask for the type, at the next tick that finds no open request. */
+void backlog_probe_ask_type(struct backlog_probe *, mtime now);
+/* True: that request is not answered. It is when there is no connection, and then unknown. */
+bool backlog_probe_is_asking_type(const struct backlog_probe *);
 
 /* When to call backlog_probe_tick; MTIME_NEVER: it has nothing to do. */
 mtime backlog_probe_deadline(const struct backlog_probe *);

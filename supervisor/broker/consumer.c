@@ -80,6 +80,8 @@ struct consumer {
 	bool has_more;     /* came after the request to close */
 	bool has_settled;  /* acked or rejected something for good in this epoch */
 	bool is_cancelled; /* the broker cancelled a subscription: check the queue first */
+	bool wants_type;   /* it consumes when it knows the type of the queue */
+	bool knows_type;   /* since the channel was opened, or its consumer cancelled */
 	struct topology topology;
 	struct queue_probe *probe; /* owned; NULL: not ordered */
 	struct ordered ordered;
@@ -194,6 +196,12 @@ static void narrow(struct consumer *consumer)
 	consumer->state = CANCELLING;
 }
 
+static bool must_know_type(const struct consumer *consumer)
+{
+	return consumer->config->is_type_checked && !consumer->knows_type &&
+	       !topology_has_quorum_queue(&consumer->topology);
+}
+
 static void pursue_consuming(struct consumer *consumer, mtime now)
 {
 	uint32_t window = subscriptions_window(&consumer->subscriptions);
@@ -201,6 +209,8 @@ static void pursue_consuming(struct consumer *consumer, mtime now)
 
 	if (consumer->is_cancelled)
 		wait_and_retry(consumer, now);
+	else if (must_know_type(consumer))
+		consumer->wants_type = true;
 	else if (window > consumer->requested_window ||
 		 (window < consumer->requested_window && is_full))
 		narrow(consumer);
@@ -351,6 +361,33 @@ static void rest(struct consumer *consumer, mtime now)
 	pursue(consumer, now);
 }
 
+/* ---------- the type of the queue ---------- */
+
+bool consumer_wants_type(const struct consumer *consumer)
+{
+	return consumer->wants_type;
+}
+
+/* The queue may be another one by then. */
+static void forget_type(struct consumer *consumer)
+{
+	consumer->wants_type = consumer->knows_type = false;
+}
+
+void consumer_set_type(struct consumer *consumer, enum queue_type type, mtime now)
+{
+	consumer->wants_type = false;
+	if (consumer->state != AT_REST)
+		return;
+	consumer->knows_type = type != QUEUE_TYPE_STREAM;
+	if (consumer->knows_type) {
+		pursue(consumer, now);
+		return;
+	}
+	topology_refuse_stream(&consumer->topology, consumer->log);
+	wait_and_retry(consumer, now);
+}
+
 /* ---------- connection and channel, up and down ---------- */
 
 /* The same window would again bring more bytes than the limit. */
@@ -386,6 +423,7 @@ static void reopen_channel(struct consumer *consumer, mtime now)
 	}
 	consumer->epoch++;
 	consumer->has_settled = consumer->has_more = false;
+	forget_type(consumer);
 	consumer->ordered.is_alone = false;
 	consumer->ordered.looking_since = MTIME_NEVER;
 	consumer->ordered.overfull_memory = 0;
@@ -509,6 +547,7 @@ static void on_cancelled(struct consumer *consumer, const struct amqp_event *eve
 		return;
 	}
 	consumer->is_cancelled = true;
+	forget_type(consumer);
 	if (consumer->is_announced)
 		emit(consumer, now, SOURCE_CANCELLED);
 	pursue(consumer, now);
@@ -738,6 +777,11 @@ enum queue_order consumer_order(const struct consumer *consumer)
 const struct channel_refusal *consumer_refusal(const struct consumer *consumer)
 {
 	return &consumer->topology.refusal;
+}
+
+bool consumer_has_quorum_queue(const struct consumer *consumer)
+{
+	return topology_has_quorum_queue(&consumer->topology);
 }
 
 /* A subscription counts as live when it is requested, the first one when it is granted. */

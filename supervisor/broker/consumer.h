@@ -11,6 +11,7 @@
 #ifndef BROKER_CONSUMER_H
 #define BROKER_CONSUMER_H
 
+#include "broker/backlog_probe.h"
 #include "broker/channel_log.h"
 #include "broker/topology.h"
 #include "core/effects.h"
@@ -27,6 +28,8 @@ struct consumer_config {
 	bool keep_route;       /* copy exchange and routing key into deliveries */
 	struct key_source key; /* of the messages' sessions */
 	bool is_ordered;       /* the pool has sessions: see above */
+	bool is_type_checked;  /* not ordered: consume only when the type of the queue was asked for
+				*/
 	bool is_return_free;   /* ordered: the queue is to have no delivery limit */
 	uint32_t seed;         /* of the jitter */
 };
@@ -55,6 +58,12 @@ bool consumer_is_consuming(const struct consumer *);
 /* Why it is not consuming. kind NULL: nothing was refused yet. Borrowed until the next event. */
 const struct channel_refusal *consumer_refusal(const struct consumer *);
 
+/* True: it waits for consumer_set_type, because a stream is refused. UNKNOWN: it consumes. */
+bool consumer_wants_type(const struct consumer *);
+void consumer_set_type(struct consumer *, enum queue_type, mtime now);
+
+/* It declared the queue, or keeps its order: then it is no other type. */
+bool consumer_has_quorum_queue(const struct consumer *);
 /* What the order of its queue rests on; UNKNOWN: not ordered, or not found out yet. */
 enum queue_order consumer_order(const struct consumer *);
 

@@ -23,6 +23,14 @@ enum queue_order topology_order(const struct topology *topology)
 	return topology->probe ? topology->probe->order : QUEUE_ORDER_UNKNOWN;
 }
 
+bool topology_has_quorum_queue(const struct topology *topology)
+{
+	enum queue_order order = topology_order(topology);
+
+	return order == QUEUE_ORDER_SINGLE || order == QUEUE_ORDER_ALONE ||
+	       topology->sights[TOPOLOGY_QUEUE] == TOPOLOGY_MADE;
+}
+
 static bool is_done(const struct topology *topology)
 {
 	return topology->step >= TOPOLOGY_RETRY + topology->retry->count;
@@ -252,6 +260,19 @@ static void log_refusal(
 
 	channel_log_line(log, is_new ? LOG_WARN : LOG_DEBUG, "%s; not consuming, retrying",
 		topology->refusal.text);
+}
+
+void topology_refuse_stream(struct topology *topology, const struct channel_log *log)
+{
+	char text[CHANNEL_REFUSAL_SIZE];
+	bool is_new;
+
+	snprintf(text, sizeof text,
+		"queue \"%.*s\" is a stream: it would not deliver what came while nothing consumed "
+		"it, and acks remove nothing from it; declare a quorum queue instead",
+		TEXT_ARGS(topology->queue));
+	is_new = channel_refusal_set_text(&topology->refusal, "the queue is a stream", text);
+	channel_log_line(log, is_new ? LOG_ERROR : LOG_DEBUG, "%s; not consuming, retrying", text);
 }
 
 static bool on_probe_refused(

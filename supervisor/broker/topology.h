@@ -67,6 +67,10 @@ enum queue_order topology_order(const struct topology *);
 /* basic.consume was answered: log the durability note once, and the next problem as a warning
  * again. */
 void topology_on_consuming(struct topology *, const struct channel_log *);
+/* We declared it, or it keeps its order: it is a quorum queue. False: of any type. */
+bool topology_has_quorum_queue(const struct topology *);
+/* The queue is a stream, and will not be consumed. */
+void topology_refuse_stream(struct topology *, const struct channel_log *);
 /* Declare a missing queue of ours. */
 void topology_make(struct connection *, uint16_t channel, struct text queue);
 /* Declare a missing retry queue: name has at most 255 bytes; queue is where its messages go after

@@ -12,8 +12,23 @@ struct consume_link {
 	struct token_channel *tokens; /* borrowed; NULL: none */
 	struct backlog_probe probe;
 	bool is_up, is_closed;
-	uint64_t ups; /* how often it was opened */
+	bool is_type_asked; /* for the consumer, and not answered */
+	uint64_t ups;       /* how often it was opened */
 };
+
+/* On the probe's channel, because the broker closes it. */
+static void pass_type(struct consume_link *consume_link, mtime now)
+{
+	if (!consumer_wants_type(consume_link->consumer)) {
+		consume_link->is_type_asked = false;
+		return;
+	}
+	if (!consume_link->is_type_asked)
+		backlog_probe_ask_type(&consume_link->probe, now);
+	consume_link->is_type_asked = backlog_probe_is_asking_type(&consume_link->probe);
+	if (!consume_link->is_type_asked)
+		consumer_set_type(consume_link->consumer, consume_link->probe.type, now);
+}
 
 static void on_up(void *ctx, struct connection *connection)
 {
@@ -121,12 +136,18 @@ void consume_link_tick(struct consume_link *consume_link, mtime now)
 {
 	if (consumer_is_consuming(consume_link->consumer))
 		backlog_probe_hint(&consume_link->probe, now);
+	pass_type(consume_link, now);
 	backlog_probe_tick(&consume_link->probe, now);
 }
 
 const struct backlog *consume_link_backlog(const struct consume_link *consume_link)
 {
 	return consume_link->probe.backlog.at == MTIME_NEVER ? NULL : &consume_link->probe.backlog;
+}
+
+enum queue_type consume_link_queue_type(const struct consume_link *consume_link)
+{
+	return consume_link->probe.type;
 }
 
 void consume_link_flush(struct consume_link *consume_link)

@@ -36,6 +36,8 @@ mtime consume_link_deadline(const struct consume_link *);
 void consume_link_tick(struct consume_link *, mtime now);
 /* The queue's backlog in the broker; NULL: unknown. */
 const struct backlog *consume_link_backlog(const struct consume_link *);
+/* What the broker last told of it. */
+enum queue_type consume_link_queue_type(const struct consume_link *);
 /* Write pending output; once at the end of each turn. */
 void consume_link_flush(struct consume_link *);
 void consume_link_close(struct consume_link *);

@@ -435,6 +435,14 @@ void pool_runtime_log_summary(const struct pool_runtime *runtime)
 	report_log_summary(&runtime->report, pool_was_cut_short(runtime->pool));
 }
 
+enum queue_type pool_runtime_queue_type(const struct pool_runtime *runtime)
+{
+	if (consumer_has_quorum_queue(runtime->consumer))
+		return QUEUE_TYPE_QUORUM;
+	return runtime->consume_link ? consume_link_queue_type(runtime->consume_link)
+				     : QUEUE_TYPE_UNKNOWN;
+}
+
 const struct backlog *pool_runtime_backlog(const struct pool_runtime *runtime)
 {
 	return runtime->consume_link ? consume_link_backlog(runtime->consume_link) : NULL;

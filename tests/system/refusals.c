@@ -141,6 +141,49 @@ START_TEST(queue_in_exclusive_use_is_named)
 }
 END_TEST
 
+static void declare_stream(void)
+{
+	amqp_connection_state_t connection = fixture.client->consumer;
+	amqp_table_entry_t entry = {.key = amqp_cstring_bytes("x-queue-type"),
+		.value = {
+			.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes("stream")}};
+	client_delete(fixture.client, fixture.queue);
+	amqp_queue_declare(connection, 1, amqp_cstring_bytes(fixture.queue), 0, 1, 0, 0,
+		(amqp_table_t){1, &entry});
+	client_must(amqp_get_rpc_reply(connection), "declare a stream");
+}
+
+/* No message of it is worked, also one that comes now. A user without the right to configure
+ * suffices, and the next queue of that name is consumed. */
+START_TEST(stream_is_refused)
+{
+	declare_stream();
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	set_rights("^$", ".*", ".*");
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "before", .correlation_id = "before"});
+	struct proc *serve = serve_as_clerk("retry: {attempts: 1}");
+	await_text("reasons", scratch_text("queue \"%s\" is a stream: ", fixture.queue));
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "now", .correlation_id = "now"});
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, _i ? CLIENT_CLASSIC : CLIENT_QUORUM);
+	control_await("/readyz", 200);
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "later", .correlation_id = "later"});
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	ck_assert_int_eq(fixture_witnessed("later"), 1);
+	ck_assert_int_eq(fixture_witnessed("before") + fixture_witnessed("now"), 0);
+	ck_assert_int_eq(proc_count_logged(serve, "is a stream"), 1);
+	json_t *pools = control_get_json("/v1/pools");
+	ck_assert_str_eq(control_text(control_member(pools, "pools", 0), "queue_type"),
+		_i ? "classic" : "quorum");
+	json_decref(pools);
+	fixture_stop(serve);
+	forget_clerk();
+}
+END_TEST
+
 static void await_no_consumer(void)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -181,5 +224,5 @@ int main(void)
 {
 	return SYSTEM_RUN("refusals", {missing_right_is_named, 3},
 		{missing_right_to_publish_is_a_warning, 1}, {queue_in_exclusive_use_is_named, 1},
-		{draining_pool_is_draining, 1});
+		{stream_is_refused, 2}, {draining_pool_is_draining, 1});
 }

@@ -50,6 +50,22 @@ void channel_declare_queue(
 	record_call("?");
 }
 
+void channel_consume_nothing(struct connection *connection, uint16_t channel, struct text queue)
+{
+	(void)connection;
+	ck_assert_uint_eq(channel, CHANNEL);
+	ck_assert(is_open);
+	ck_assert(text_is(queue, TEXT("orders")));
+	record_call("t");
+}
+
+void channel_close(struct connection *connection, uint16_t channel)
+{
+	(void)connection;
+	ck_assert_uint_eq(channel, CHANNEL);
+	record_call("x");
+}
+
 static struct backlog_probe probe;
 static mtime now;
 
@@ -200,6 +216,98 @@ START_TEST(no_request_above_channel_max)
 }
 END_TEST
 
+static void close_for(uint16_t code, const char *reason)
+{
+	struct amqp_event event = {.kind = AMQP_CHANNEL_CLOSED,
+		.channel = CHANNEL,
+		.code = code,
+		.text = text_from(reason)};
+	is_open = false;
+	backlog_probe_on_event(&probe, &event, now);
+}
+
+/* The texts are those of RabbitMQ 3.10.8 and 4.0.5. */
+static const struct {
+	uint16_t code;
+	const char *reason;
+	const char *name;
+} types[] = {
+	{406,
+		"PRECONDITION_FAILED - invalid arg 'x-stream-offset' for queue 'orders' in vhost '/' "
+		"of queue type rabbit_classic_queue",
+		"classic"},
+	{406,
+		"PRECONDITION_FAILED - invalid arg 'x-stream-offset' for queue 'orders' in vhost '/' "
+		"of queue type rabbit_quorum_queue",
+		"quorum"},
+	{406,
+		"PRECONDITION_FAILED - consumer prefetch count is not set for 'queue 'orders' in "
+		"vhost '/''",
+		"stream"},
+	{406,
+		"PRECONDITION_FAILED - consumer prefetch count is not set for stream queue 'orders' "
+		"in vhost '/'",
+		"stream"},
+	{406, "PRECONDITION_FAILED - invalid arg 'x-stream-offset' for queue 'ord...", "unknown"},
+	{403, "ACCESS_REFUSED - access to queue 'orders' in vhost '/' refused for user 'clerk'",
+		"unknown"},
+	{404, "NOT_FOUND - no queue 'orders' in vhost '/'", "unknown"},
+};
+
+/* It costs the channel, and the backlog is asked again soon. */
+START_TEST(type_is_read_from_the_refusal)
+{
+	set_up();
+	handle_event(AMQP_QUEUE_DECLARED, 5);
+	backlog_probe_ask_type(&probe, now);
+	wait_for(0);
+	expect_calls("t");
+	ck_assert(backlog_probe_is_asking_type(&probe));
+	close_for(types[_i].code, types[_i].reason);
+	ck_assert(!backlog_probe_is_asking_type(&probe));
+	ck_assert_str_eq(queue_type_name(probe.type), types[_i].name);
+	expect_backlog(now, 5);
+	wait_for(PROBE_FIRST);
+	expect_calls("o");
+	handle_event(AMQP_CHANNEL_OPENED, 0);
+	expect_calls("?");
+}
+END_TEST
+
+START_TEST(type_waits_for_an_open_request)
+{
+	set_up();
+	backlog_probe_ask_type(&probe, now);
+	backlog_probe_tick(&probe, now);
+	expect_calls("");
+	close_for(404, "NOT_FOUND - no queue");
+	wait_for(0);
+	expect_calls("o");
+	handle_event(AMQP_CHANNEL_OPENED, 0);
+	expect_calls("t");
+	handle_event(AMQP_CONSUME_OK, 0); /* no known broker */
+	expect_calls("x");
+	ck_assert(!backlog_probe_is_asking_type(&probe));
+	ck_assert_int_eq(probe.type, QUEUE_TYPE_UNKNOWN);
+	is_open = false;
+	handle_event(AMQP_CHANNEL_CLOSE_OK, 0);
+	wait_for(PROBE_FIRST);
+	expect_calls("o");
+}
+END_TEST
+
+START_TEST(type_is_unknown_without_a_connection)
+{
+	set_up();
+	backlog_probe_ask_type(&probe, now);
+	backlog_probe_down(&probe);
+	ck_assert(!backlog_probe_is_asking_type(&probe));
+	backlog_probe_ask_type(&probe, now);
+	ck_assert(!backlog_probe_is_asking_type(&probe));
+	ck_assert_int_eq(probe.type, QUEUE_TYPE_UNKNOWN);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("broker/backlog_probe");
@@ -207,6 +315,10 @@ static Suite *suite(void)
 		a_shared_queue_is_seen_in_two_answers, no_request_while_an_answer_is_awaited,
 		missing_queue_is_checked_rarely_until_a_hint,
 		backlog_is_unknown_after_the_connection_is_lost, no_request_above_channel_max);
+	UNIT_CASE(s, "type", type_waits_for_an_open_request, type_is_unknown_without_a_connection);
+	TCase *texts = tcase_create("texts");
+	tcase_add_loop_test(texts, type_is_read_from_the_refusal, 0, sizeof types / sizeof *types);
+	suite_add_tcase(s, texts);
 	return s;
 }
 
