@@ -32,6 +32,7 @@ struct api_figure {
 	const char *rate;        /* title in `wpool top` of its growth per second; NULL: none */
 	const char *of;          /* path of the whole: the column shows "3/4" */
 	const char *to;          /* path of the end of a range: "2..32" */
+	const char *age;         /* path of its age: the column shows "12 (4 s)" */
 	bool of_sessions;        /* only pools with sessions have it */
 	bool is_not_in_top; /* the column; if there is a rate, `wpool top` shows that instead */
 };

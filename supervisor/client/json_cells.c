@@ -46,6 +46,18 @@ struct text json_cell_number(const json_t *json, const char *path, char buffer[J
 	return number < 0 ? NOTHING : text_from(cli_number((uint64_t)number, buffer));
 }
 
+struct text json_cell_aged(
+	const json_t *json, const char *path, const char *age, char buffer[JSON_CELL_SIZE])
+{
+	double s = json_cell_value(json, age);
+	struct text number = json_cell_number(json, path, buffer);
+
+	if (number.ptr == buffer && s > 1)
+		snprintf(buffer + number.len, JSON_CELL_SIZE - number.len,
+			s < 2 * MINUTE ? " (%.0f s)" : " (old)", s);
+	return number.ptr == buffer ? text_from(buffer) : number;
+}
+
 struct text json_cell_plain(const json_t *json, const char *path, char buffer[JSON_CELL_SIZE])
 {
 	double number = json_cell_value(json, path);

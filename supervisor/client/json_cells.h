@@ -29,6 +29,10 @@ struct text json_cell_share(
 /* "2..32"; "-" where both are equal. */
 struct text json_cell_range(
 	const json_t *, const char *path, const char *to, char buffer[JSON_CELL_SIZE]);
+/* "1,234 (4 s)": a number and how many seconds old it is; "1,234" where that is a second at most.
+ */
+struct text json_cell_aged(
+	const json_t *, const char *path, const char *age, char buffer[JSON_CELL_SIZE]);
 /* "3/4" */
 struct text json_cell_pair(
 	const json_t *, const char *path, const char *whole, char buffer[JSON_CELL_SIZE]);

@@ -51,6 +51,8 @@ struct text json_column_text(
 		return json_cell_number(member, column->path, buffer);
 	case JSON_PAIR:
 		return json_cell_pair(member, column->path, column->whole, buffer);
+	case JSON_AGED:
+		return json_cell_aged(member, column->path, column->whole, buffer);
 	case JSON_RANGE:
 		return json_cell_range(member, column->path, column->whole, buffer);
 	case JSON_SPAN:

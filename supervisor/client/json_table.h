@@ -15,6 +15,7 @@ enum json_column_kind {
 	JSON_NUMBER, /* this and a pair are empty if there is no such member, so that a column that
 			no row has is left out */
 	JSON_PAIR,
+	JSON_AGED, /* a number, with the age that whole names */
 	JSON_RANGE,
 	JSON_SPAN,
 	JSON_SIZE,

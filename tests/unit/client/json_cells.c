@@ -7,8 +7,9 @@ static char buffer[JSON_CELL_SIZE];
 
 static void set_up(void)
 {
-	json = json_loads("{\"a\": {\"b\": 1234567, \"s\": \"words\", \"z\": 0, \"half\": 0.5},"
-			  " \"n\": null, \"t\": true, \"neg\": -1}",
+	json = json_loads(
+		"{\"a\": {\"b\": 1234567, \"s\": \"words\", \"z\": 0, \"half\": 0.5, \"old\": 4.2},"
+		" \"n\": null, \"t\": true, \"neg\": -1}",
 		0, NULL);
 	ck_assert_ptr_nonnull(json);
 }
@@ -32,6 +33,11 @@ START_TEST(members_are_shown)
 	EXPECT(json_cell_size(json, "a.b", buffer), "1.2 MB");
 	EXPECT(json_cell_size(json, "a.z", buffer), "0 B");
 	EXPECT(json_cell_pair(json, "a.z", "a.b", buffer), "0/1234567");
+	EXPECT(json_cell_aged(json, "a.b", "a.old", buffer), "1,234,567 (4 s)");
+	EXPECT(json_cell_aged(json, "a.b", "a.half", buffer), "1,234,567");
+	EXPECT(json_cell_aged(json, "a.b", "a.x", buffer), "1,234,567");
+	EXPECT(json_cell_aged(json, "a.x", "a.old", buffer), "-");
+	EXPECT(json_cell_aged(json, "a.b", "a.b", buffer), "1,234,567 (old)");
 	EXPECT(json_cell_range(json, "a.z", "a.b", buffer), "0..1234567");
 	EXPECT(json_cell_range(json, "a.b", "a.b", buffer), "-");
 	EXPECT(json_cell_share(json, "a.half", "a.half", buffer), "100 %");
