@@ -5,7 +5,7 @@
 
 #include "core/sessions/session_kinds.h"
 #include "core/tasks/delivery.h"
-#include "core/tasks/number_table.h"
+#include "core/number_table.h"
 #include "core/timers.h"
 
 /* A place in the ring and what was used of its quantum. */

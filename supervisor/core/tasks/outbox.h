@@ -11,7 +11,7 @@
 #include "base/rc.h"
 #include "core/exit.h"
 #include "core/failure_wait.h"
-#include "core/tasks/number_table.h"
+#include "core/number_table.h"
 #include "core/tasks/output.h"
 #include "core/tasks/reason.h"
 

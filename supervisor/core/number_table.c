@@ -1,4 +1,4 @@
-#include "core/tasks/number_table.h"
+#include "core/number_table.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* Find a thing by its number, for numbers that are given out one after the other and of which a
  * small part is in use at a time. Layer: core. An entry is embedded in what it finds, so that
  * nothing is allocated for each. */
-#ifndef CORE_TASKS_NUMBER_TABLE_H
-#define CORE_TASKS_NUMBER_TABLE_H
+#ifndef CORE_NUMBER_TABLE_H
+#define CORE_NUMBER_TABLE_H
 
 #include "base/rc.h"
 #include <stddef.h>
