@@ -95,11 +95,10 @@ static const char *right_name(enum missing_right right)
 static const char *right_kind(enum missing_right right)
 {
 	static const char *const kinds[] = {
-		[RIGHT_CONFIGURE] = "no right to configure a queue that does not exist",
+		[RIGHT_CONFIGURE] = "no right to configure a missing queue",
 		[RIGHT_READ] = "no right to read a queue",
 		[RIGHT_WRITE] = "no right to write an exchange",
-		[RIGHT_CONFIGURE_OR_READ] = "no right to configure or read a queue that does not "
-					    "exist",
+		[RIGHT_CONFIGURE_OR_READ] = "no right to configure or read a missing queue",
 	};
 
 	return kinds[right];

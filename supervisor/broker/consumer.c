@@ -421,9 +421,9 @@ static void reopen_channel(struct consumer *consumer, mtime now)
 		consumer->retry_at = mtime_after(now, WAIT_LAST);
 		return;
 	}
+	forget_type(consumer);
 	consumer->epoch++;
 	consumer->has_settled = consumer->has_more = false;
-	forget_type(consumer);
 	consumer->ordered.is_alone = false;
 	consumer->ordered.looking_since = MTIME_NEVER;
 	consumer->ordered.overfull_memory = 0;
@@ -537,6 +537,7 @@ static void on_cancelled(struct consumer *consumer, const struct amqp_event *eve
 {
 	if (!drop_subscription(consumer, event->consumer))
 		return;
+	forget_type(consumer);
 	if (!consumer->is_cancelled)
 		channel_log_line(consumer->log, LOG_WARN,
 			"the broker cancelled the consumer of queue \"%.*s\" (deleted, or its node is "
@@ -547,7 +548,6 @@ static void on_cancelled(struct consumer *consumer, const struct amqp_event *eve
 		return;
 	}
 	consumer->is_cancelled = true;
-	forget_type(consumer);
 	if (consumer->is_announced)
 		emit(consumer, now, SOURCE_CANCELLED);
 	pursue(consumer, now);

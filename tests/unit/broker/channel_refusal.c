@@ -13,17 +13,17 @@ static const struct {
 		"ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'clerk'",
 		"queue \"q\" does not exist, and the broker refuses its declaration: the user has "
 		"no right to configure it (",
-		"no right to configure a queue that does not exist"},
+		"no right to configure a missing queue"},
 	{REFUSED_DECLARE, 403,
 		"ACCESS_REFUSED - configure access to queue 'q' in vhost '/' refused for user 'u'",
 		"queue \"q\" does not exist, and the broker refuses its declaration: the user has "
 		"no right to configure it (",
-		"no right to configure a queue that does not exist"},
+		"no right to configure a missing queue"},
 	{REFUSED_DECLARE_RETRY, 403,
 		"ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'clerk'",
 		"queue \"q\" does not exist, and the broker refuses its declaration: the user has "
 		"no right to configure, or read, it (",
-		"no right to configure or read a queue that does not exist"},
+		"no right to configure or read a missing queue"},
 	{REFUSED_DECLARE_RETRY, 403,
 		"ACCESS_REFUSED - read access to queue 'q' in vhost '/' refused for user 'clerk'",
 		"queue \"q\" does not exist, and the broker refuses its declaration: the user has "
