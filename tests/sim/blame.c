@@ -314,7 +314,10 @@ void blame_term(struct pool_runtime *runtime, struct worker *worker)
 
 void blame_kill(struct pool_runtime *runtime, struct worker *worker)
 {
-	worker->is_judged |= workers_has_aborted(worker); /* nobody's attempt counts */
+	/* Where an abort is the cause, nobody's attempt counts. A worker that is too large is
+	 * killed at its report, whatever was aborted in it: then any of its tasks may have made it
+	 * so. */
+	worker->is_judged |= workers_has_aborted(worker) && !worker->reports_memory;
 	if (workers_have_many(runtime))
 		blame_open(worker, REASON_CRASHED, ENDED_KILLED);
 }

@@ -192,7 +192,9 @@ void worker_report_memory(struct pool_runtime *runtime, uint16_t slot)
 
 	event.slot.bytes = worker->bytes;
 	sim_trace("worker %u has %llu bytes", slot, (unsigned long long)worker->bytes);
+	worker->reports_memory = true;
 	report(runtime, &event);
+	worker->reports_memory = false;
 }
 
 /* The worker sends nothing after it. */

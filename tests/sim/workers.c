@@ -174,7 +174,7 @@ bool workers_has_aborted(const struct worker *worker)
 static void kill(struct pool_runtime *runtime, struct worker *worker)
 {
 	uint64_t limit = runtime->config.recycle.memory_kill;
-	bool is_too_large = limit && worker->bytes > limit;
+	bool is_too_large = worker->reports_memory && limit && worker->bytes > limit;
 	bool is_aborted = workers_has_aborted(worker);
 
 	sim_require(worker->count == 0 || worker->broken || worker->term || is_too_large ||

@@ -35,6 +35,7 @@ struct worker {
 	enum worker_phase phase;
 	uint32_t life;
 	bool quit, term, kill; /* requested by the pool so far */
+	bool reports_memory;   /* at this moment: only then it is killed because of it */
 	bool given_up;         /* together with its task, because of a limit of time or memory */
 	bool broken;           /* it broke the protocol and sends nothing more */
 	bool full;             /* its pipe is full */
