@@ -699,16 +699,29 @@ static void check_closing(const struct pool_runtime *runtime)
 	order_loose_check_closing(runtime);
 }
 
-void order_requested(
-	const struct pool_runtime *runtime, enum source_request request, uint32_t window)
+/* Nothing of this queue is unacked, as far as the pool knows. */
+static bool has_nothing(const struct pool_runtime *runtime)
 {
-	const struct order *order = order_of(runtime);
+	return runtime->hand.count == 0 && runtime->pool->tasks.source.open == 0;
+}
+
+/* Another window is one that was configured since: on the next channel if it is wider, else when
+ * nothing is unacked. */
+void order_requested(struct pool_runtime *runtime, enum source_request request, uint32_t window)
+{
+	struct order *order = order_of(runtime);
+	uint16_t configured = runtime->config.prefetch;
+	bool is_new = window == configured && (window > order->prefetch || has_nothing(runtime));
 
 	if (!order->is_on)
 		return;
 	if (request == SOURCE_CLOSE && !pool_is_forced(&runtime->pool->context))
 		check_closing(runtime);
 	sim_require(request != SOURCE_REST, "a pool with sessions cancels its consumer");
-	sim_require(request != SOURCE_CONSUME || window == order->prefetch,
-		"a window of %u, not %u", window, order->prefetch);
+	if (request != SOURCE_CONSUME)
+		return;
+	sim_require(window == order->prefetch || is_new,
+		"a window of %u after one of %u, and %u is configured", window, order->prefetch,
+		configured);
+	order->prefetch = (uint16_t)window;
 }

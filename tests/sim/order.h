@@ -38,7 +38,7 @@ struct order {
 	bool is_single; /* the queue has a single active consumer */
 	bool has_twins; /* some messages are equal (order_twins.h) */
 	struct session_config config;
-	uint16_t prefetch;
+	uint16_t prefetch;    /* the window of the last consumer */
 	uint32_t keys;        /* in use */
 	uint32_t keyed_share; /* of the messages, in thousandths */
 	bool is_required;     /* a message without a key is rejected */
@@ -99,6 +99,11 @@ struct hand {
 void order_choose(struct world *);
 /* Choose the configuration of a pool; does nothing in a run without sessions. */
 void order_configure(struct pool_runtime *);
+/* In a reload: perhaps another window than the present one. */
+void order_choose_window(struct pool_runtime *);
+/* Configure the window of the last consumer: when a supervisor starts, what that one held may come
+ * again. */
+void order_keep_window(struct pool_runtime *);
 void order_configure_consumer(const struct order *, struct consumer_config *);
 /* Choose key and lane of a message that is about to be published, and append its headers. Return
  * its priority. is_invalid: something must be wrong with it; set to false if its key is. */
@@ -115,7 +120,7 @@ void order_stepped(struct pool_runtime *, const struct event *);
 void order_sent(struct pool_runtime *, struct worker_task *, const struct delivery *);
 void order_acked(struct pool_runtime *, uint64_t tag, bool multiple);
 void order_rejected(struct pool_runtime *, uint64_t tag, enum reject);
-void order_requested(const struct pool_runtime *, enum source_request, uint32_t window);
+void order_requested(struct pool_runtime *, enum source_request, uint32_t window);
 void order_told(struct pool_runtime *, const struct notice *);
 /* The worker has answered the task, before the pool knows. */
 void order_answered(struct pool_runtime *, const struct worker_task *, const struct output *);

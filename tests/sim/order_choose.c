@@ -7,6 +7,7 @@
 
 #define SESSIONS_EVERY 4 /* seeds */
 #define PREFETCH_MAX   40
+#define OTHER_WINDOWS  300 /* of a thousand reloads */
 #define PRIORITY_HIGH  5
 #define PRIORITIES     10
 
@@ -78,6 +79,21 @@ void order_configure(struct pool_runtime *runtime)
 	runtime->config.prefetch = order->prefetch;
 	runtime->config.memory = SIZE_MAX / 4;
 	runtime->config.policy.blocks_session = order->config.on_failure == SESSION_BLOCK;
+}
+
+void order_choose_window(struct pool_runtime *runtime)
+{
+	struct order *order = &runtime->world->order;
+
+	if (order->is_on && random_chance(&order->random, OTHER_WINDOWS))
+		runtime->config.prefetch =
+			(uint16_t)(1 + random_below(&order->random, PREFETCH_MAX));
+}
+
+void order_keep_window(struct pool_runtime *runtime)
+{
+	if (runtime->world->order.is_on)
+		runtime->config.prefetch = runtime->world->order.prefetch;
 }
 
 void order_configure_consumer(const struct order *order, struct consumer_config *config)

@@ -178,6 +178,7 @@ void pool_runtime_start(struct pool_runtime *runtime)
 {
 	struct world *world = runtime->world;
 
+	order_keep_window(runtime);
 	runtime->pool = pool_new(&runtime->config, &runtime->supervisor->starts,
 		&runtime->supervisor->last_task_id, &sim_effects, runtime, world->now);
 	runtime->consumer = consumer_new(&runtime->consumer_config, &runtime->log);

@@ -70,6 +70,7 @@ static void change(struct pool_runtime *runtime)
 	struct pool_config before = runtime->config;
 
 	pool_runtime_reshape(runtime);
+	order_choose_window(runtime);
 	runtime->config.workers = before.workers; /* that is a scale */
 	runtime->config.workers_max = before.workers_max;
 	runtime->hand.is_unsteady = true;
