@@ -57,6 +57,7 @@ enum consumer_state {
 /* What only an ordered consumer needs. */
 struct ordered {
 	bool is_alone;          /* in this epoch the queue had no consumer */
+	uint16_t last_window;   /* with which it consumed last; 0: it has not */
 	struct backoff looks;   /* at the number of consumers */
 	mtime looking_since;    /* MTIME_NEVER: not */
 	bool is_others_logged;  /* that it has other consumers */
@@ -77,7 +78,6 @@ struct consumer {
 	struct subscriptions subscriptions;
 	uint32_t epoch;
 	bool is_announced; /* the pool got SOURCE_UP for this epoch */
-	bool has_more;     /* came after the request to close */
 	bool has_settled;  /* acked or rejected something for good in this epoch */
 	bool is_cancelled; /* the broker cancelled a subscription: check the queue first */
 	bool wants_type;   /* it consumes when it knows the type of the queue */
@@ -142,20 +142,19 @@ void consumer_free(struct consumer *consumer)
 
 static void emit(struct consumer *consumer, mtime now, enum event_kind kind)
 {
-	struct event event = {kind, .source = {.epoch = consumer->epoch}};
+	struct event event = {
+		kind, .source = {.epoch = consumer->epoch,
+			      .window = subscriptions_window(&consumer->subscriptions)}};
 
 	pool_step(consumer->pool, now, &event);
 }
 
-static void announce_down(struct consumer *consumer, bool is_clean, mtime now)
+static void announce_down(struct consumer *consumer, mtime now)
 {
-	struct event event = {
-		SOURCE_DOWN, .source = {.epoch = consumer->epoch, .is_clean = is_clean}};
-
 	if (!consumer->is_announced)
 		return;
 	consumer->is_announced = false;
-	pool_step(consumer->pool, now, &event);
+	emit(consumer, now, SOURCE_DOWN);
 }
 
 /* ---------- at rest ---------- */
@@ -318,10 +317,22 @@ static void log_others(const struct consumer *consumer, uint32_t count)
 		TEXT_ARGS(consumer->config->queue), count, count == 1 ? "" : "s");
 }
 
+/* The queue has no consumer, so all that comes back is among its ready messages. A smaller window
+ * than the last one would break their order at the next loss, unless it can hold all of them. */
+static void keep_window(struct consumer *consumer, uint32_t ready)
+{
+	uint16_t last = consumer->ordered.last_window;
+
+	if (last > consumer->requested_window && ready > consumer->requested_window)
+		consumer->requested_window = last;
+	consumer->ordered.last_window = consumer->requested_window;
+}
+
 /* A consumer counts until the queue has taken back what it held. */
-static void on_counted(struct consumer *consumer, uint32_t count, mtime now)
+static void on_counted(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
 	struct ordered *ordered = &consumer->ordered;
+	uint32_t count = event->consumers;
 
 	consumer->state = AT_REST;
 	if (count > 0) {
@@ -336,6 +347,7 @@ static void on_counted(struct consumer *consumer, uint32_t count, mtime now)
 	ordered->is_others_logged = false;
 	ordered->looking_since = MTIME_NEVER;
 	backoff_reset(&ordered->looks);
+	keep_window(consumer, event->messages);
 	pursue_ordered(consumer, now);
 }
 
@@ -423,7 +435,7 @@ static void reopen_channel(struct consumer *consumer, mtime now)
 	}
 	forget_type(consumer);
 	consumer->epoch++;
-	consumer->has_settled = consumer->has_more = false;
+	consumer->has_settled = false;
 	consumer->ordered.is_alone = false;
 	consumer->ordered.looking_since = MTIME_NEVER;
 	consumer->ordered.overfull_memory = 0;
@@ -445,7 +457,7 @@ void consumer_down(struct consumer *consumer, mtime now)
 	consumer->connection = NULL;
 	consumer->retry_at = MTIME_NEVER;
 	consumer->state = OFFLINE;
-	announce_down(consumer, false, now);
+	announce_down(consumer, now);
 }
 
 static void declare(struct consumer *consumer, mtime now)
@@ -459,8 +471,6 @@ static void declare(struct consumer *consumer, mtime now)
 
 static void on_close_ok(struct consumer *consumer, mtime now)
 {
-	bool is_clean = consumer->state == CLOSING && !consumer->has_more;
-
 	if (consumer->request == SOURCE_CLOSE) {
 		consumer->state = ENDED;
 	} else if (consumer->state == REFUSING) {
@@ -471,12 +481,12 @@ static void on_close_ok(struct consumer *consumer, mtime now)
 		if (consumer->request == SOURCE_CONSUME)
 			consumer->retry_at = 0;
 	}
-	announce_down(consumer, is_clean, now);
+	announce_down(consumer, now);
 }
 
 static void on_channel_closed(struct consumer *consumer, const struct amqp_event *event, mtime now)
 {
-	announce_down(consumer, false, now);
+	announce_down(consumer, now);
 	if (consumer->request == SOURCE_CLOSE) /* for example the queue is gone */
 		consumer->state = ENDED;
 	else if (topology_closed(&consumer->topology, event->code, event->text, consumer->log))
@@ -528,7 +538,7 @@ static void close_cancelled(struct consumer *consumer, mtime now)
 	channel_close(consumer->connection, consumer->config->channel);
 	consumer->state = REFUSING;
 	consumer->refused_wait = 0;
-	announce_down(consumer, false, now);
+	announce_down(consumer, now);
 }
 
 /* Not ordered: the channel stays open, and with it the tags of running tasks: their acks still
@@ -587,7 +597,7 @@ static void close_for(struct consumer *consumer, const char *facts, mtime now)
 	channel_close_for(
 		consumer->connection, consumer->config->channel, CODE_PRECONDITION_FAILED, text);
 	consumer->state = REFUSING;
-	announce_down(consumer, false, now);
+	announce_down(consumer, now);
 }
 
 /* The pool has learned how large these messages are, and asks for a window that fits them. All that
@@ -651,7 +661,6 @@ static void on_delivery(struct consumer *consumer, const struct amqp_event *amqp
 
 	if (consumer->state == BARRIER || consumer->state == CLOSING ||
 		consumer->state == REFUSING) {
-		consumer->has_more = true;
 		delivery_free(delivery); /* the broker requeues it when the channel closes */
 		return;
 	}
@@ -683,7 +692,7 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 		break;
 	case AMQP_QUEUE_DECLARED:
 		if (consumer->state == COUNTING)
-			on_counted(consumer, event->consumers, now);
+			on_counted(consumer, event, now);
 		else if (consumer->state == DECLARING &&
 			 topology_next(&consumer->topology, consumer->connection,
 				 consumer->config->channel))

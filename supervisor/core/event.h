@@ -101,9 +101,7 @@ struct event {
 		struct {
 			uint32_t epoch;
 			struct delivery *delivery; /* DELIVERY only; moves in, tag filled */
-			/* SOURCE_DOWN: closed as requested, and nothing was delivered after the
-			 * request */
-			bool is_clean;
+			uint32_t window;           /* SOURCE_UP: of its consumers */
 		} source;
 		struct {
 			uint32_t epoch;

@@ -261,6 +261,8 @@ void order_stepped(struct pool_runtime *runtime, const struct event *event)
 {
 	if (!order_of(runtime)->is_on)
 		return;
+	if (event->kind == SOURCE_UP)
+		order_of(runtime)->prefetch = (uint16_t)event->source.window;
 	order_turns_follow(runtime);
 	order_facts_follow(runtime);
 	if (event->kind != TURN_END || pool_is_forced(&runtime->pool->context))
@@ -705,13 +707,13 @@ static bool has_nothing(const struct pool_runtime *runtime)
 	return runtime->hand.count == 0 && runtime->pool->tasks.source.open == 0;
 }
 
-/* Another window is one that was configured since: on the next channel if it is wider, else when
- * nothing is unacked. */
-void order_requested(struct pool_runtime *runtime, enum source_request request, uint32_t window)
+/* A smaller window than the last one is requested when nothing is unacked. */
+void order_requested(
+	const struct pool_runtime *runtime, enum source_request request, uint32_t window)
 {
-	struct order *order = order_of(runtime);
+	const struct order *order = order_of(runtime);
 	uint16_t configured = runtime->config.prefetch;
-	bool is_new = window == configured && (window > order->prefetch || has_nothing(runtime));
+	bool may_narrow = window == configured && has_nothing(runtime);
 
 	if (!order->is_on)
 		return;
@@ -720,8 +722,7 @@ void order_requested(struct pool_runtime *runtime, enum source_request request, 
 	sim_require(request != SOURCE_REST, "a pool with sessions cancels its consumer");
 	if (request != SOURCE_CONSUME)
 		return;
-	sim_require(window == order->prefetch || is_new,
+	sim_require(window >= order->prefetch || may_narrow,
 		"a window of %u after one of %u, and %u is configured", window, order->prefetch,
 		configured);
-	order->prefetch = (uint16_t)window;
 }

@@ -120,7 +120,7 @@ void order_stepped(struct pool_runtime *, const struct event *);
 void order_sent(struct pool_runtime *, struct worker_task *, const struct delivery *);
 void order_acked(struct pool_runtime *, uint64_t tag, bool multiple);
 void order_rejected(struct pool_runtime *, uint64_t tag, enum reject);
-void order_requested(struct pool_runtime *, enum source_request, uint32_t window);
+void order_requested(const struct pool_runtime *, enum source_request, uint32_t window);
 void order_told(struct pool_runtime *, const struct notice *);
 /* The worker has answered the task, before the pool knows. */
 void order_answered(struct pool_runtime *, const struct worker_task *, const struct output *);

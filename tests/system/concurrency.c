@@ -313,8 +313,8 @@ START_TEST(soft_limit_asks_for_each_task)
 	expect_done(3, 0);
 	fixture_stop(proc); /* all lines of the worker are logged then */
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(
-			proc_count_logged(proc, scratch_text("asked to %s a%d", cases[_i].body, i)),
+		ck_assert_int_eq(proc_count_logged(proc,
+					 scratch_text("] asked to %s a%d", cases[_i].body, i)),
 			1);
 }
 END_TEST

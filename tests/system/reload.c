@@ -380,7 +380,7 @@ START_TEST(supervisor_settings_are_applied_or_reported)
 				    broker_url(fixture.broker), pool));
 	char *said = RUN(0, "reload");
 	control_expect_text(
-		said, "changed supervisor settings: drain 30s -> 7s, log.level info -> debug");
+		said, "changed supervisor settings: drain 1520s -> 7s, log.level info -> debug");
 	control_expect_text(said, "needs a restart of wpool serve: broker.heartbeat 15s -> 3s");
 	proc_expect(proc, "changes at the next start only: broker.heartbeat");
 	RUN(0, "log-level", "warn");

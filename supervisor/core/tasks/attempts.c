@@ -268,8 +268,6 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 	struct delivery *delivery = event->source.delivery;
 	struct decision decision;
 	if (event->source.epoch != source->epoch || !source_accepts(source, delivery->tag)) {
-		if (event->source.epoch == source->epoch && tasks->sessions)
-			session_window_delivered_late(tasks);
 		delivery_free(delivery);
 		return;
 	}

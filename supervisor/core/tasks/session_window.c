@@ -1,10 +1,12 @@
 /* The window of a pool with sessions. When a channel is lost twice, a window smaller than that of
  * the first channel breaks the order: what came back to the second one goes behind the rest. So the
- * window becomes smaller only after an orderly close with nothing to come back, and the token names
- * the largest one of which something may: a larger one before it is used, a smaller one after. */
+ * channel is renewed for a smaller window when nothing is unacked, and gets it only if it can hold
+ * all that the queue has then (broker/consumer.c); else it keeps the larger one. The token names
+ * the largest one of which something may come back: a larger one before it is used, a smaller one
+ * after. */
 #include "core/tasks/tasks_internal.h"
 
-/* After a close at which messages were on their way. */
+/* After the channel was renewed while more messages than the smaller window holds were ready. */
 #define NARROW_AGAIN MTIME_MINUTE
 
 static uint16_t prefetch(const struct tasks *tasks)
@@ -68,35 +70,43 @@ static bool is_narrower_wanted(const struct tasks *tasks)
 	return prefetch(tasks) < tasks->window.used;
 }
 
-bool session_window_begins_to_narrow(struct tasks *tasks)
+mtime session_window_at(const struct tasks *tasks)
 {
 	const struct sessions *sessions = tasks->sessions;
 	bool comes_back = sessions->detached + sessions->heirs > 0;
-	tasks->window.is_narrowing = is_narrower_wanted(tasks) && tasks->source.open == 0 &&
-				     !comes_back && tasks->window.narrow_at <= tasks->context->now;
-	return tasks->window.is_narrowing;
+	mtime now = tasks->context->now;
+	if (tasks->source.open > 0)
+		return MTIME_NEVER;
+	if (tasks->source.window < tasks->window.used)
+		return now;
+	if (!is_narrower_wanted(tasks) || comes_back)
+		return MTIME_NEVER;
+	return mtime_max(tasks->window.narrow_at, now);
 }
 
-void session_window_delivered_late(struct tasks *tasks)
+void session_window_left(struct tasks *tasks)
 {
-	if (tasks->window.is_narrowing)
+	tasks->window.is_narrowing = is_narrower_wanted(tasks);
+}
+
+uint32_t session_window_wanted(const struct tasks *tasks)
+{
+	bool is_narrower = tasks->window.is_narrowing && is_narrower_wanted(tasks);
+	return is_narrower ? prefetch(tasks) : tasks->window.used;
+}
+
+void session_window_up(struct tasks *tasks, uint32_t window)
+{
+	struct source *source = &tasks->source;
+	if (window > 0)
+		source->window = window;
+	if (!tasks->window.is_narrowing)
+		return;
+	tasks->window.is_narrowing = false;
+	if (source->window >= tasks->window.used) {
 		tasks->window.narrow_at = mtime_after(tasks->context->now, NARROW_AGAIN);
-	tasks->window.is_narrowing = false;
-}
-
-void session_window_source_down(struct tasks *tasks, bool is_clean)
-{
-	if (!is_clean)
-		session_window_delivered_late(tasks);
-	if (tasks->window.is_narrowing && is_narrower_wanted(tasks)) {
-		tasks->window.used = prefetch(tasks);
-		name_window(tasks);
+		return;
 	}
-	tasks->window.is_narrowing = false;
-}
-
-mtime session_window_deadline(const struct tasks *tasks)
-{
-	bool waits = is_narrower_wanted(tasks) && tasks->window.narrow_at > tasks->context->now;
-	return waits ? tasks->window.narrow_at : MTIME_NEVER;
+	tasks->window.used = source->window;
+	name_window(tasks);
 }

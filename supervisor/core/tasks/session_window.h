@@ -11,7 +11,7 @@ struct tasks;
 
 struct session_window {
 	uint32_t used;     /* to consume with; the token names it, or a larger one */
-	bool is_narrowing; /* the channel is left for a smaller one, and nothing came since */
+	bool is_narrowing; /* the channel is renewed for a smaller one */
 	mtime narrow_at;   /* not before */
 };
 
@@ -20,13 +20,13 @@ void session_window_init(struct tasks *);
 void session_window_configured(struct tasks *);
 /* The pool is the active one; window: that the token names. */
 void session_window_held(struct tasks *, uint32_t window);
-/* True: leave the channel now, to consume with a smaller window. */
-bool session_window_begins_to_narrow(struct tasks *);
-/* A message came on a channel that is being left. */
-void session_window_delivered_late(struct tasks *);
-/* The channel is gone; is_clean: see SOURCE_DOWN. */
-void session_window_source_down(struct tasks *, bool is_clean);
-/* When to ask session_window_begins_to_narrow again. */
-mtime session_window_deadline(const struct tasks *);
+/* When to renew the channel, which consumes, for another window; MTIME_NEVER: not now. */
+mtime session_window_at(const struct tasks *);
+/* The channel is left for another window. */
+void session_window_left(struct tasks *);
+/* The window to consume with. */
+uint32_t session_window_wanted(const struct tasks *);
+/* The pool consumes with this window; 0: with the one that it asked for. */
+void session_window_up(struct tasks *, uint32_t window);
 
 #endif

@@ -115,7 +115,7 @@ bool tasks_flow(const struct tasks *tasks)
 static uint32_t wanted_window(const struct tasks *tasks)
 {
 	if (tasks->sessions)
-		return tasks->window.used;
+		return session_window_wanted(tasks);
 	uint32_t window = pace_window(&tasks->pace);
 	return window > tasks->source.aside ? window - tasks->source.aside : 1;
 }
@@ -225,6 +225,12 @@ static mtime renewal_at(const struct tasks *tasks)
 	return mtime_after(oldest->queued_at, tasks->context->config.session.max_unacked_age);
 }
 
+/* When it is renewed for another window. */
+static mtime window_at(const struct tasks *tasks)
+{
+	return may_renew(tasks) ? session_window_at(tasks) : MTIME_NEVER;
+}
+
 /* When what waits is given back, because the pool is paused or no worker lives. */
 static mtime rest_at(const struct tasks *tasks)
 {
@@ -258,15 +264,13 @@ static void decide_with_sessions(struct tasks *tasks, enum worker_supply workers
 	const struct source *source = &tasks->source;
 	mtime now = tasks->context->now;
 	bool is_paused = tasks->context->phase == POOL_PAUSED;
-	bool is_other_window =
-		may_renew(tasks) && source->open == 0 &&
-		(source->window < tasks->window.used || session_window_begins_to_narrow(tasks));
 	note_rest(tasks, workers);
 	if (detached_until(tasks) <= now)
 		sessions_give_up_all(tasks->sessions, now);
-	if (is_other_window)
+	if (window_at(tasks) <= now) {
+		session_window_left(tasks);
 		tasks_leave(tasks, RENEWAL_PREFETCH);
-	else if (rest_at(tasks) <= now)
+	} else if (rest_at(tasks) <= now)
 		tasks_leave(tasks, is_paused ? RENEWAL_PAUSE : RENEWAL_WORKERS);
 	else if (renewal_at(tasks) <= now)
 		tasks_leave(tasks, RENEWAL_AGE);
@@ -367,8 +371,9 @@ void tasks_on_source_up(struct tasks *tasks, const struct event *event)
 		return;
 	if (tasks->source.state != SOURCE_IS_ABSENT)
 		lose_channel(tasks);
-	tasks->window.is_narrowing = false;
 	source_up(&tasks->source, event->source.epoch);
+	if (tasks->sessions)
+		session_window_up(tasks, event->source.window);
 	tasks->up_since = tasks->context->now;
 }
 
@@ -389,11 +394,8 @@ void tasks_on_source_cancelled(struct tasks *tasks, const struct event *event)
 
 void tasks_on_source_down(struct tasks *tasks, const struct event *event)
 {
-	if (!source_is_current(&tasks->source, event->source.epoch))
-		return;
-	lose_channel(tasks);
-	if (tasks->sessions)
-		session_window_source_down(tasks, event->source.is_clean);
+	if (source_is_current(&tasks->source, event->source.epoch))
+		lose_channel(tasks);
 }
 
 /* ---------- the turn ---------- */
@@ -559,7 +561,7 @@ static mtime deadline_with_sessions(const struct tasks *tasks)
 	if (!pool_stays(tasks->context))
 		return deadline;
 	deadline = mtime_min(deadline, dispatch_deadline(&tasks->dispatch, now));
-	deadline = mtime_min(deadline, session_window_deadline(tasks));
+	deadline = mtime_min(deadline, window_at(tasks));
 	return mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
 }
 

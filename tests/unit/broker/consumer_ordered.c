@@ -180,6 +180,31 @@ START_TEST(another_window_waits_for_the_next_channel)
 }
 END_TEST
 
+/* Leave, and consume with 5 instead of 10, while so many messages are ready. */
+static void narrow(uint32_t ready)
+{
+	const struct amqp_event counted = {
+		.kind = AMQP_QUEUE_DECLARED, .channel = 1, .messages = ready};
+
+	rig_request(SOURCE_LEAVE, 0);
+	rig_close_ok(0);
+	rig_request(SOURCE_CONSUME, 5);
+	open_channel();
+	rig_declared(0, 0);
+	consumer_on_event(rig_consumer, &counted, 0);
+	consume_ok();
+}
+
+/* The others would come behind those that it holds at the next loss. */
+START_TEST(smaller_window_is_used_if_it_holds_all_that_is_ready)
+{
+	narrow(6);
+	ck_assert_uint_eq(rig_window, 10);
+	narrow(5);
+	ck_assert_uint_eq(rig_window, 5);
+}
+END_TEST
+
 START_TEST(cancel_by_the_broker_closes_the_channel_and_looks_for_the_queue)
 {
 	rig_event(AMQP_CANCELLED, TEXT("wpool-0000000009"), 0); /* none of ours */
@@ -543,6 +568,7 @@ static Suite *suite(void)
 		renewal_may_be_requested_before_the_channel_is_closed, leaving_can_become_closing,
 		deliveries_during_the_barrier_go_back_with_the_channel,
 		another_window_waits_for_the_next_channel,
+		smaller_window_is_used_if_it_holds_all_that_is_ready,
 		cancel_by_the_broker_closes_the_channel_and_looks_for_the_queue,
 		cut_connection_begins_again, nothing_is_opened_while_it_stays_away,
 		leaving_ends_if_the_broker_closes_the_channel,
