@@ -42,8 +42,8 @@ struct client {
 #define CLIENT_OUTPUT_HIGH (1024 * 1024)
 
 /* command: for messages; static. broker: the --broker option or NULL. wait: how long to be without
- * a connection, or with one that the broker has blocked, before giving up; 0: for ever. Return EX_OK, or print what is wrong and return another exit code.
- * client_release in any case. */
+ * a connection, or with one that the broker has blocked, before giving up; 0: for ever. Return
+ * EX_OK, or print what is wrong and return another exit code. client_release in any case. */
 int client_init(struct client *, const char *command, const char *broker, mtime wait,
 	const struct client_handler *, void *ctx);
 /* The same with these addresses, which move in, in any case. */

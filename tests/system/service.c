@@ -139,7 +139,7 @@ START_TEST(ready_is_sent_when_pools_are_ready)
 	ck_assert_str_eq(control_get("/readyz", 200), "ready\n");
 	fixture_stop(serve);
 	expect(&manager, "STOPPING=1");
-	ck_assert(has_line(&manager, "EXTEND_TIMEOUT_USEC=48000000\n"));
+	ck_assert(has_line(&manager, "EXTEND_TIMEOUT_USEC=1538000000\n"));
 }
 END_TEST
 

@@ -3,9 +3,9 @@
 #ifndef CORE_SESSIONS_SESSION_H
 #define CORE_SESSIONS_SESSION_H
 
+#include "core/number_table.h"
 #include "core/sessions/session_kinds.h"
 #include "core/tasks/delivery.h"
-#include "core/number_table.h"
 #include "core/timers.h"
 
 /* A place in the ring and what was used of its quantum. */

@@ -35,7 +35,8 @@ static const char *said(enum log_format format, const struct notice *notice)
 	text[n] = '\0';
 	log_setup(2, LOG_INFO, LOG_TEXT, false);
 	close(fd);
-	return format == LOG_JSON ? strstr(text, "\"level\"") : text + strlen("0000-00-00 00:00:00.000 ");
+	return format == LOG_JSON ? strstr(text, "\"level\"")
+				  : text + strlen("0000-00-00 00:00:00.000 ");
 }
 
 static struct delivery *delivery_of(const char *correlation_id, const char *message_id)
