@@ -701,19 +701,12 @@ static void check_closing(const struct pool_runtime *runtime)
 	order_loose_check_closing(runtime);
 }
 
-/* Nothing of this queue is unacked, as far as the pool knows. */
-static bool has_nothing(const struct pool_runtime *runtime)
-{
-	return runtime->hand.count == 0 && runtime->pool->tasks.source.open == 0;
-}
-
-/* A smaller window than the last one is requested when nothing is unacked. */
+/* A smaller window than the last one was configured; the consumer uses it if it breaks no order. */
 void order_requested(
 	const struct pool_runtime *runtime, enum source_request request, uint32_t window)
 {
 	const struct order *order = order_of(runtime);
 	uint16_t configured = runtime->config.prefetch;
-	bool may_narrow = window == configured && has_nothing(runtime);
 
 	if (!order->is_on)
 		return;
@@ -722,7 +715,7 @@ void order_requested(
 	sim_require(request != SOURCE_REST, "a pool with sessions cancels its consumer");
 	if (request != SOURCE_CONSUME)
 		return;
-	sim_require(window >= order->prefetch || may_narrow,
+	sim_require(window >= order->prefetch || window == configured,
 		"a window of %u after one of %u, and %u is configured", window, order->prefetch,
 		configured);
 }
