@@ -30,8 +30,7 @@
 #define ALONE_LOG   (10 * MTIME_SECOND) /* then it is another client's */
 
 #define CODE_PRECONDITION_FAILED 406
-
-#define SHORT_STRING_MAX 255
+#define SHORT_STRING_MAX         255
 
 #define CONSUMER_STATES(X)                                                                         \
 	X(OFFLINE) /* no connection */                                                             \
@@ -142,9 +141,8 @@ void consumer_free(struct consumer *consumer)
 
 static void emit(struct consumer *consumer, mtime now, enum event_kind kind)
 {
-	struct event event = {
-		kind, .source = {.epoch = consumer->epoch,
-			      .window = subscriptions_window(&consumer->subscriptions)}};
+	uint32_t window = subscriptions_window(&consumer->subscriptions);
+	struct event event = {kind, .source = {.epoch = consumer->epoch, .window = window}};
 
 	pool_step(consumer->pool, now, &event);
 }
@@ -305,9 +303,8 @@ static void log_others(const struct consumer *consumer, uint32_t count)
 	if (topology_order(&consumer->topology) == QUEUE_ORDER_SINGLE) {
 		channel_log_line(consumer->log, LOG_WARN,
 			"queue \"%.*s\" has a consumer that knows no token: another program, a "
-			"version of wpool before sessions, a pool with takeover_delay none, or one "
-			"whose connection the broker has not noticed to be lost; waiting until it "
-			"is gone",
+			"wpool before sessions, a pool with takeover_delay none, or one whose loss "
+			"the broker has not noticed; waiting until it is gone",
 			TEXT_ARGS(consumer->config->queue));
 		return;
 	}

@@ -8,6 +8,7 @@
 
 #include "core/effects.h"
 #include "core/pool_config.h"
+#include "sim/order_choose.h"
 #include "sim/order_loose.h"
 #include "sim/random.h"
 
@@ -94,21 +95,6 @@ struct hand {
 	mtime worked[ORDER_KEYS_MAX + 1][ORDER_KEYS_MAX + 1];
 	struct loose loose; /* without a key */
 };
-
-/* Choose whether the run has sessions, and which. */
-void order_choose(struct world *);
-/* Choose the configuration of a pool; does nothing in a run without sessions. */
-void order_configure(struct pool_runtime *);
-/* In a reload: perhaps another window than the present one. */
-void order_choose_window(struct pool_runtime *);
-/* Configure the window of the last consumer: when a supervisor starts, what that one held may come
- * again. */
-void order_keep_window(struct pool_runtime *);
-void order_configure_consumer(const struct order *, struct consumer_config *);
-/* Choose key and lane of a message that is about to be published, and append its headers. Return
- * its priority. is_invalid: something must be wrong with it; set to false if its key is. */
-uint8_t order_arrive(struct world *, uint32_t id, bool *is_invalid, struct buf *headers);
-struct text order_key(uint8_t key);
 
 /* A pool starts with nothing in hand; or it is gone. */
 void order_begin(struct pool_runtime *);
