@@ -16,6 +16,7 @@ static const struct line rare[] = {
 	{"parcel", "PARCEL_RENEW", "returned", "its queue goes in that moment"},
 	{"outbox-move", "sending", "probing", "the last confirm but a probe publishes a copy"},
 	{"operator", "drain", "leaves", "the end of a run meets one that leaves"},
+	{"delivery", "DELIVERY_QUEUED", "released", "an operator discards it"},
 };
 
 #define NOT_FINAL                                                                                  \
@@ -91,7 +92,7 @@ static const struct line never[] = {
 		"REASON_RENEWAL_REFUSED REASON_NO_SESSION REASON_BAD_SESSION REASON_SESSION_CLOSED",
 		"PARCEL_RETRY PARK",
 		"would fail again"},
-	{"delivery", "DELIVERY_QUEUED", "released requeued", "it has no attempt yet"},
+	{"delivery", "DELIVERY_QUEUED", "requeued", "it has no attempt yet"},
 	{"delivery", "DELIVERY_ANSWERED", "requeued taken", "its attempt is over"},
 	{"delivery", "DELIVERY_SETTLED", "rejected requeued taken", "its attempt is over"},
 	{"delivery", "DELIVERY_RELEASED", "released rejected requeued taken", "it is to be acked"},
