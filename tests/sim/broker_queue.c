@@ -182,6 +182,7 @@ void queue_take(struct stored *stored)
 	if (stored->tag == 0)
 		return;
 	stored->queue->unacked--;
+	stored->consumer->unacked--;
 	stored->tag = 0;
 }
 

@@ -35,7 +35,6 @@ static void carry_out(struct broker *broker, struct stored *stored, bool ack, bo
 	uint64_t instance = stored->instance;
 	bool is_gone = requeues && stored->queue->deleted;
 
-	stored->consumer->unacked--;
 	if (requeues) {
 		requeue(broker, stored);
 	} else if (ack) {
