@@ -255,6 +255,21 @@ START_TEST(a_full_window_without_acks_in_order_gets_space)
 }
 END_TEST
 
+/* Not even those that are fewer than half of it: the broker could send nothing meanwhile. */
+START_TEST(without_sessions_a_full_window_waits_for_no_ack)
+{
+	struct keyed_ledger full;
+	keyed_begin(&full, WIDE, WIDE);
+	full.ledger.source.has_sessions = false;
+	keyed_release(&full, 3, 3 * WIDE / 8);
+	keyed_flush(&full, false, 0, ""); /* other tasks run meanwhile */
+	source_flush_ripe(&full.ledger.source, true, 0);
+	ck_assert_uint_eq(full.ledger.source.ripe, 0);
+	ck_assert_uint_eq(full.ledger.source.open, WIDE - (3 * WIDE / 8 - 2));
+	ledger_end(&full.ledger);
+}
+END_TEST
+
 START_TEST(with_sessions_acks_wait_while_acks_in_order_come_fast)
 {
 	struct keyed_ledger keyed;
@@ -424,6 +439,7 @@ static Suite *acks_suite(void)
 		with_sessions_a_small_window_waits_for_no_ack,
 		with_sessions_acks_in_order_wait_for_a_millisecond,
 		with_sessions_acks_wait_while_acks_in_order_come_fast,
+		without_sessions_a_full_window_waits_for_no_ack,
 		a_full_window_without_acks_in_order_gets_space,
 		a_full_window_waits_while_acks_in_order_come_fast,
 		a_full_window_does_not_wait_for_slow_acks_in_order,
