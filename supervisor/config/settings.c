@@ -537,7 +537,9 @@ static const struct setting pool_settings[] = {
 		.reload = SETTING_LIVE,
 		.help = "How many tasks a worker gets before it is replaced, up to an eighth "
 			"fewer at random, so that workers are not replaced all at once. From "
-			"seven eighths of them on it leaves as soon as its replacement is ready."},
+			"seven eighths of them on it leaves as soon as its replacement is ready. After "
+			"a reload that lowers this, workers that are over it leave like that, too, "
+			"a few at a time."},
 	{.key = "recycle.age",
 		.type = SETTING_DURATION,
 		.offset = POOL(recycle.age),

@@ -191,12 +191,11 @@ static void check_limits(const struct pool_runtime *runtime, uint16_t slot)
 static bool is_idle(const struct pool_runtime *runtime, uint16_t slot)
 {
 	const struct worker *worker = &runtime->workers.worker[slot];
-	uint32_t max = runtime->config.recycle.tasks;
 
 	return workers_is_taking(&runtime->workers, slot) && worker->count == 0 && !worker->full &&
 	       !slot_is_leaving(slots_at(&runtime->pool->slots, slot)) &&
 	       !pipe_is_spent(&slots_at(&runtime->pool->slots, slot)->pipe) &&
-	       (!max || worker->given < max);
+	       (!worker->given_max || worker->given < worker->given_max);
 }
 
 bool blame_is_any_idle(const struct pool_runtime *runtime)

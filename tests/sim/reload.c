@@ -75,6 +75,7 @@ static void change(struct pool_runtime *runtime)
 	runtime->config.workers_max = before.workers_max;
 	runtime->hand.is_unsteady = true;
 	order_turns_begin(&runtime->hand); /* with another quantum */
+	workers_reconfigure(runtime);
 	steer_command(runtime, COMMAND_CONFIGURE);
 }
 

@@ -236,6 +236,7 @@ void worker_report_ready(struct pool_runtime *runtime, uint16_t slot)
 	struct event event = slot_event(SLOT_READY, slot, worker);
 
 	worker->phase = WORKER_RUNNING;
+	worker->given_max = runtime->config.recycle.tasks;
 	event.slot.computed = runtime->world->start_cost;
 	report(runtime, &event);
 }

@@ -106,7 +106,7 @@ enum send_result workers_send(
 	check_wait(runtime, worker);
 	blame_sent(runtime, slot, &task, delivery);
 	order_sent(runtime, &task, delivery);
-	sim_require(!runtime->config.recycle.tasks || worker->given < runtime->config.recycle.tasks,
+	sim_require(!worker->given_max || worker->given < worker->given_max,
 		"worker %u is given more than %u tasks", slot, worker->given);
 	worker->given++;
 	worker->bytes += random_below(&runtime->world->random, 100);
@@ -254,6 +254,22 @@ void workers_start(struct workers *workers, struct pool_runtime *runtime)
 bool workers_have_many(const struct pool_runtime *runtime)
 {
 	return runtime->config.concurrency > 1;
+}
+
+/* One that has got almost as many tasks as the new limit allows keeps a higher one until it is
+ * replaced: the pool draws each limit up to an eighth lower. */
+void workers_reconfigure(struct pool_runtime *runtime)
+{
+	uint32_t max = runtime->config.recycle.tasks;
+
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
+		struct worker *worker = &runtime->workers.worker[i];
+		bool is_over = max && worker->given >= max - max / 8;
+		bool is_higher = !worker->given_max || worker->given_max > max;
+
+		if (!is_over || !is_higher)
+			worker->given_max = max;
+	}
 }
 
 void workers_wake(struct workers *workers)

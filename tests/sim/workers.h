@@ -46,6 +46,7 @@ struct worker {
 	mtime started, waited; /* waited: for a processor since then */
 	mtime since;           /* when its head was begun; valid if it has one */
 	uint32_t given;        /* tasks that it got in this life */
+	uint32_t given_max;    /* it may get; 0: any number */
 	uint64_t bytes;        /* resident memory; grows with each task */
 	uint32_t current;      /* index of the task that it acts on */
 	uint64_t answered;     /* id of the task that it answered last; 0: none */
@@ -107,5 +108,7 @@ bool workers_has_aborted(const struct worker *);
 struct worker_task *workers_find(struct worker *, uint64_t task_id);
 /* True: its tasks carry ids that count, and each of them has begun. */
 bool workers_have_many(const struct pool_runtime *);
+/* The pool has another configuration. */
+void workers_reconfigure(struct pool_runtime *);
 
 #endif

@@ -96,6 +96,8 @@ void slots_on_emptied(struct slots *, struct slot *);
  * is refused. */
 const char *slots_scale(struct slots *, uint32_t min, uint32_t max) MUST_CHECK;
 void slots_restart(struct slots *);
+/* Draw new limits for all workers. Those that are over theirs by then are replaced a few at a time,
+ * like all that are due. */
 void slots_configure(struct slots *);
 void slots_drain(struct slots *);
 void slots_force(struct slots *, struct slot *);

@@ -108,15 +108,26 @@ void slots_roll(struct slots *slots)
 
 /* ---------- single workers that are due ---------- */
 
-/* Draw new limits for all workers. */
+/* Draw new limits for a worker. If it has got more tasks than the new one allows, the former one
+ * stays and the worker is due: otherwise all idle workers would leave at the same time. */
+static void renew_limits(struct slots *slots, struct slot *slot)
+{
+	uint32_t former = slot->pipe.tasks_max;
+	slots_draw_limits(slots, slot);
+	if (pipe_is_spent(&slot->pipe)) {
+		dispatch_slot_limit(slots->dispatch, &slot->pipe, former);
+		if (!slot->due)
+			slots_mark_due(slots, slot, RECYCLE_TASKS);
+	}
+	slots_check_spent(slots, slot);
+}
+
 void slots_configure(struct slots *slots)
 {
 	for (uint32_t i = 0; i < slots->all.count; i++) {
 		struct slot *slot = slots_at(slots, i);
-		if (slot->state != LIFE_READY || slot_is_leaving(slot))
-			continue;
-		slots_draw_limits(slots, slot);
-		slots_check_spent(slots, slot);
+		if (slot->state == LIFE_READY && !slot_is_leaving(slot))
+			renew_limits(slots, slot);
 	}
 	slots->recycling.next_at = slots->context->now; /* the next turn finds the first of them */
 }

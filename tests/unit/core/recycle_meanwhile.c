@@ -178,19 +178,10 @@ START_TEST(limits_may_change_while_a_worker_works)
 	answer(&rig, 1, 1);
 	rig_turn(&rig);
 	rig_forget(&rig);
-	/* 1 is idle and has done as many tasks; 0 is doing its last one. */
-	configure(&rig, 2, (struct recycle_limits){.tasks = 1});
-	rig_expect(&rig, "quit 1.1");
-	answer(&rig, 0, 1);
-	rig_expect(&rig, "quit 0.1");
-	rig_gone(&rig, 0, 1);
-	rig_gone(&rig, 1, 1);
+	configure(&rig, 2, (struct recycle_limits){.tasks = 10});
 	rig_turn(&rig);
-	rig_forget(&rig);
+	rig_expect(&rig, ""); /* they have done fewer */
 	configure(&rig, 2, (struct recycle_limits){.age = MTIME_MINUTE});
-	rig_ready(&rig, 0, 2);
-	rig_ready(&rig, 1, 2);
-	rig_forget(&rig);
 	configure(&rig, 2, (struct recycle_limits){.age = 8 * MTIME_MINUTE});
 	rig_wait(&rig, 6 * MTIME_MINUTE);
 	rig_expect(&rig, "");
@@ -200,7 +191,60 @@ START_TEST(limits_may_change_while_a_worker_works)
 }
 END_TEST
 
-/* It leaves for good, and is not replaced. */
+/* Each worker of sixteen has done two tasks, and is idle, when one is the maximum. Until another
+ * one is ready, it works on. */
+START_TEST(a_lower_limit_of_tasks_does_not_end_all_idle_workers)
+{
+	struct rig rig;
+	start(&rig, 16, 1, (struct recycle_limits){.tasks = 100});
+	for (unsigned round = 0; round < 2; round++) {
+		rig_deliver(&rig, 1 + 16 * round, 16 + 16 * round);
+		rig_turn(&rig);
+		for (uint16_t slot = 0; slot < 16; slot++)
+			answer(&rig, slot, 1);
+		rig_turn(&rig);
+	}
+	rig_forget(&rig);
+	configure(&rig, 16, (struct recycle_limits){.tasks = 1});
+	rig_expect(&rig, "");
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 16.1, spawn 17.1");
+	ck_assert_int_eq(pool_slot_facts(rig.pool, 15).due, RECYCLE_TASKS);
+	rig_deliver(&rig, 33, 48);
+	rig_turn(&rig);
+	for (uint16_t slot = 0; slot < 16; slot++)
+		answer(&rig, slot, 1);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	rig_ready(&rig, 16, 1);
+	rig_turn(&rig);
+	rig_expect(&rig, "quit 0.1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* The former limit stays: a worker that was to get one task more gets no more than that. */
+START_TEST(a_worker_over_a_lower_limit_keeps_the_former_one)
+{
+	struct rig rig;
+	start(&rig, 1, 1, (struct recycle_limits){.tasks = 3});
+	rig_deliver(&rig, 1, 4);
+	rig_turn(&rig);
+	answer(&rig, 0, 1);
+	rig_turn(&rig);
+	answer(&rig, 0, 1);
+	rig_turn(&rig);
+	rig_forget(&rig);
+	configure(&rig, 1, (struct recycle_limits){.tasks = 1});
+	rig_turn(&rig);
+	rig_expect(&rig, "spawn 1.1");
+	answer(&rig, 0, 1);
+	rig_expect(&rig, "quit 0.1");
+	rig_end(&rig);
+}
+END_TEST
+
+/* 1 leaves for good, and is not replaced: the worker that starts in its slot is for 0. */
 START_TEST(new_limits_do_not_apply_to_leaving_workers)
 {
 	struct rig rig;
@@ -210,10 +254,12 @@ START_TEST(new_limits_do_not_apply_to_leaving_workers)
 	rig_scale(&rig, 1);
 	rig_forget(&rig);
 	configure(&rig, 1, (struct recycle_limits){.tasks = 1});
+	ck_assert_int_eq(pool_slot_facts(rig.pool, 1).due, RECYCLE_NOT);
+	ck_assert_int_eq(pool_slot_facts(rig.pool, 0).due, RECYCLE_TASKS);
 	answer(&rig, 1, 1);
 	rig_gone(&rig, 1, 1);
 	rig_turn(&rig);
-	rig_expect(&rig, "quit 1.1, ack 2");
+	rig_expect(&rig, "quit 1.1, spawn 1.2, ack 2");
 	rig_end(&rig);
 }
 END_TEST
@@ -267,8 +313,10 @@ static Suite *suite_of_meanwhile(void)
 		a_due_worker_that_dies_is_replaced_in_its_slot, a_restart_has_precedence,
 		scaling_down_dismisses_due_workers, a_leaving_worker_is_not_kept_again,
 		a_due_worker_stays_if_there_is_no_memory_for_another,
-		limits_may_change_while_a_worker_works, new_limits_do_not_apply_to_leaving_workers,
-		a_drain_replaces_no_worker,
+		limits_may_change_while_a_worker_works,
+		a_lower_limit_of_tasks_does_not_end_all_idle_workers,
+		a_worker_over_a_lower_limit_keeps_the_former_one,
+		new_limits_do_not_apply_to_leaving_workers, a_drain_replaces_no_worker,
 		a_worker_whose_session_is_aborted_stands_in_for_none_that_is_due);
 	return suite;
 }
