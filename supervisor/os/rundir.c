@@ -131,13 +131,13 @@ static void remove_leftover(int folder, const char *parent, const char *name)
 	close(fd);
 }
 
-/* Of our user, beside our own folder. */
-static void remove_leftovers(const struct rundir *own)
+/* Of our user, in a folder where a run directory may be made. */
+static void remove_leftovers(struct text where)
 {
-	char parent[sizeof own->path];
-	const char *slash = strrchr(own->path, '/');
-	snprintf(parent, sizeof parent, "%.*s", (int)(slash - own->path), own->path);
-	DIR *folder = opendir(parent);
+	char parent[RUNDIR_PATH_BYTES];
+	int len = snprintf(parent, sizeof parent, "%.*s", TEXT_ARGS(where));
+	bool is_usable = len > 0 && (size_t)len < sizeof parent && *parent == '/';
+	DIR *folder = is_usable ? opendir(parent) : NULL;
 	const struct dirent *entry;
 	while (folder && (entry = readdir(folder)))
 		if (text_starts(text_from(entry->d_name), TEXT(NAME_PREFIX)) &&
@@ -179,7 +179,8 @@ enum rc rundir_new(bool for_others, struct rundir **ret)
 		if (i < count && !others_may_enter(folders[i]))
 			continue;
 		if (try_folder(dir, folders[i % count])) {
-			remove_leftovers(dir);
+			for (size_t place = 0; place < count; place++)
+				remove_leftovers(folders[place]);
 			*ret = dir;
 			return RC_OK;
 		}

@@ -2,8 +2,9 @@
  * os. When it is shared (0711), other users reach their own files in it by name. Made in
  * $RUNTIME_DIRECTORY (from a service manager), else $XDG_RUNTIME_DIR, /run, $TMPDIR or /tmp: the
  * first that is writable and short enough for a socket's path. It is locked (flock) while it is in
- * use; those of our user beside it that are not are leftovers, and are removed. Each name is given
- * out once, so that pools do not collide. */
+ * use; those of our user in any of these folders that are not are leftovers, and are removed: the
+ * supervisor that left one may have had another environment. Each name is given out once, so that
+ * pools do not collide. */
 #ifndef OS_RUNDIR_H
 #define OS_RUNDIR_H
 

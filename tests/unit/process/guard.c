@@ -366,6 +366,26 @@ START_TEST(leftovers_are_removed)
 }
 END_TEST
 
+/* The killed supervisor had another environment than the next one. */
+START_TEST(leftovers_in_other_folders_are_removed)
+{
+	char first[] = "/tmp/wpool-unit-XXXXXX", second[] = "/tmp/wpool-unit-XXXXXX", path[100];
+	struct rundir *rundir;
+	ck_assert_ptr_nonnull(mkdtemp(first));
+	ck_assert_ptr_nonnull(mkdtemp(second));
+	snprintf(path, sizeof path, "%s/wpool-run-AbCdEf", second);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	setenv("RUNTIME_DIRECTORY", first, 1);
+	setenv("TMPDIR", second, 1);
+	ck_assert_int_eq(rundir_new(false, &rundir), RC_OK);
+	ck_assert_int_lt(access(path, F_OK), 0);
+	ck_assert_int_eq(strncmp(rundir_path(rundir), first, strlen(first)), 0);
+	rundir_free(rundir);
+	ck_assert_int_eq(rmdir(first), 0);
+	ck_assert_int_eq(rmdir(second), 0);
+}
+END_TEST
+
 /* The name was given up and taken by somebody else, who would like to see his symlink followed: to
  * open a folder of ours to all, or to empty it. */
 START_TEST(a_symlink_is_not_followed)
@@ -399,7 +419,7 @@ static Suite *suite(void)
 		thousands_of_groups_do_not_wait_for_the_guard);
 	UNIT_CASE(s, "rundir", the_run_directory_is_in_the_first_usable_folder,
 		files_outside_are_removed_with_the_run_directory, leftovers_are_removed,
-		a_symlink_is_not_followed);
+		leftovers_in_other_folders_are_removed, a_symlink_is_not_followed);
 	TCase *sandboxed = tcase_create("sandboxed");
 	tcase_add_loop_test(sandboxed, the_guard_holds_no_descriptor, 0, 2);
 	suite_add_tcase(s, sandboxed);
