@@ -8,6 +8,7 @@
 #include "message/retry_queue.h"
 #include "message/trace.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -663,6 +664,7 @@ void report_log_sessions(
 }
 
 #define REASONS_SIZE 512 /* every reason, each with the longest number */
+#define SUMMARY_MAX  (4 * REASONS_SIZE)
 
 /* " (8 failed, 4 crashed)"; empty for none */
 static const char *by_reason(const uint64_t counts[REASON_COUNT], char buffer[REASONS_SIZE])
@@ -680,26 +682,35 @@ static const char *by_reason(const uint64_t counts[REASON_COUNT], char buffer[RE
 	return buffer;
 }
 
+/* ", 3 retried (2 failed, 1 crashed)"; nothing for none. reasons: NULL if it has none. */
+static void append_sum(
+	struct buf *line, uint64_t sum, const char *what, const uint64_t reasons[REASON_COUNT])
+{
+	char buffer[REASONS_SIZE];
+
+	if (sum)
+		buf_printf(line, ", %" PRIu64 " %s%s", sum, what,
+			reasons ? by_reason(reasons, buffer) : "");
+}
+
 void report_log_summary(const struct report *report, bool is_cut_short)
 {
 	struct log_origin origin = {.pool = report->pool, .slot = -1};
 	const struct statistics *statistics = &report->statistics;
 	const uint64_t *counts = statistics->counts;
-	char retried[REASONS_SIZE], given_up[REASONS_SIZE], dropped[REASONS_SIZE];
+	struct buf line;
 
-	log_line(is_cut_short ? LOG_WARN : LOG_INFO, origin,
-		"%s: %llu done, %llu handed on in slices, %llu retried%s, %llu given up%s, "
-		"%llu replies dropped%s, %llu back to the broker unstarted, %llu cut short",
-		is_cut_short ? "stopped" : "drained", (unsigned long long)counts[NOTICE_TASK_DONE],
-		(unsigned long long)counts[NOTICE_TASK_HANDED_BACK],
-		(unsigned long long)counts[NOTICE_TASK_RETRIED],
-		by_reason(statistics->retried, retried),
-		(unsigned long long)counts[NOTICE_TASK_GIVEN_UP],
-		by_reason(statistics->given_up, given_up),
-		(unsigned long long)counts[NOTICE_REPLY_DROPPED],
-		by_reason(statistics->dropped, dropped),
-		(unsigned long long)counts[NOTICE_TASK_UNSTARTED],
-		(unsigned long long)counts[NOTICE_TASK_CUT_SHORT]);
+	buf_init(&line, SUMMARY_MAX);
+	buf_printf(&line, "%s: %" PRIu64 " done", is_cut_short ? "stopped" : "drained",
+		counts[NOTICE_TASK_DONE]);
+	append_sum(&line, counts[NOTICE_TASK_HANDED_BACK], "handed on in slices", NULL);
+	append_sum(&line, counts[NOTICE_TASK_RETRIED], "retried", statistics->retried);
+	append_sum(&line, counts[NOTICE_TASK_GIVEN_UP], "given up", statistics->given_up);
+	append_sum(&line, counts[NOTICE_REPLY_DROPPED], "replies dropped", statistics->dropped);
+	append_sum(&line, counts[NOTICE_TASK_UNSTARTED], "back to the broker unstarted", NULL);
+	append_sum(&line, counts[NOTICE_TASK_CUT_SHORT], "cut short", NULL);
+	log_line(is_cut_short ? LOG_WARN : LOG_INFO, origin, "%.*s", TEXT_ARGS(buf_text(&line)));
+	buf_release(&line);
 	if (statistics->held_up)
 		log_line(LOG_INFO, origin,
 			"%llu long tasks held up %llu that were sent ahead behind them (where that "

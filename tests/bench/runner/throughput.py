@@ -82,7 +82,7 @@ def check_account(contestant, process, count, replies):
     """Every message was handled once: by the report of the contestant, and by the replies."""
     done = count
     if contestant.is_wpool:
-        found = re.search(r"drained: (\d+) done, 0 handed on in slices, 0 retried, 0 given up", process.stderr())
+        found = re.search(r"drained: (\d+) done\b(?!.* (?:handed on|retried|given up))", process.stderr())
         done = int(found.group(1)) if found else -1
     elif contestant.counts_itself:
         done = int(process.stdout())

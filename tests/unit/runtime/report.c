@@ -23,13 +23,16 @@ pid_t workers_pid(const struct workers *workers, uint16_t slot, uint32_t life)
 	return 77;
 }
 
-/* What a line says behind its time; good until the next call. */
+/* What a line says behind its time; good until the next call. notice NULL: the summary. */
 static const char *said(enum log_format format, const struct notice *notice)
 {
 	static char text[4096];
 	int fd = memfd_create("log", MFD_CLOEXEC);
 	log_setup(fd, LOG_DEBUG, format, false);
-	report_notice(&report, notice);
+	if (notice)
+		report_notice(&report, notice);
+	else
+		report_log_summary(&report, false);
 	ssize_t n = pread(fd, text, sizeof text - 1, 0);
 	ck_assert_int_gt(n, 0);
 	text[n] = '\0';
@@ -438,6 +441,22 @@ START_TEST(commands_are_logged_for_the_pool)
 }
 END_TEST
 
+START_TEST(a_summary_leaves_out_what_is_zero)
+{
+	struct statistics *statistics = &report.statistics;
+
+	*statistics = (struct statistics){0};
+	ck_assert_str_eq(said(LOG_TEXT, NULL), "info  pool drained: 0 done\n");
+	statistics->counts[NOTICE_TASK_DONE] = 7;
+	statistics->counts[NOTICE_TASK_RETRIED] = 3;
+	statistics->retried[REASON_FAILED] = 2;
+	statistics->retried[REASON_CRASHED] = 1;
+	statistics->counts[NOTICE_TASK_CUT_SHORT] = 1;
+	ck_assert_str_eq(said(LOG_TEXT, NULL),
+		"info  pool drained: 7 done, 3 retried (2 failed, 1 crashed), 1 cut short\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/report");
@@ -447,6 +466,7 @@ static Suite *suite(void)
 		a_line_has_the_trace_of_its_task, a_given_up_task_has_its_reason_and_attempt,
 		a_task_without_a_worker_has_no_attempt, a_refused_parcel_is_warned_of_once);
 	UNIT_CASE(s, "pool", commands_are_logged_for_the_pool, a_replaced_worker_has_its_reason,
+		a_summary_leaves_out_what_is_zero,
 		a_worker_with_several_open_tasks_names_the_cause);
 	return s;
 }
