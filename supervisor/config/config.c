@@ -154,7 +154,8 @@ static void load_pools(struct load *load, const struct tree *pools)
 static enum rc load_file(struct load *load)
 {
 	const struct tree *pools;
-	enum rc rc = file_read(load->flags->file, load->environment, &load->file, load->problems);
+	enum rc rc = file_read(load->flags->file, load->flags->is_reload, load->environment,
+		&load->file, load->problems);
 	if (rc != RC_OK)
 		return rc;
 	load->root.place = place_line(load->flags->file, 0);

@@ -116,6 +116,7 @@ struct config {
 struct config_flags {
 	bool is_for_other_process; /* checked for another process: missing rights are only a warning
 				    */
+	bool is_reload; /* the file must be regular: a loop would wait for the writer of a FIFO */
 	const char *file, *broker, *queue, *workers, *prefetch, *pipeline, *concurrency, *pipe,
 		*declare, *log_level, *log_format;
 	char *const *command; /* NULL-terminated, or NULL */

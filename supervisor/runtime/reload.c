@@ -7,7 +7,6 @@
 #include "tty/console.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define LINE_LIMIT (1024 * 1024)
@@ -109,17 +108,14 @@ static enum reload_result refuse(struct attempt *attempt, const char *why)
 
 static enum reload_result load(struct attempt *attempt)
 {
-	const struct config_flags *flags = attempt->reload->flags;
+	struct config_flags flags = *attempt->reload->flags;
 	struct problems *problems = &attempt->outcome->problems;
-	struct stat status;
 	enum rc rc;
 
 	if (*attempt->reload->phase != SERVING)
 		return refuse(attempt, "the supervisor is stopping");
-	/* A second read of a pipe could block for ever. */
-	if (flags->file && stat(flags->file, &status) == 0 && !S_ISREG(status.st_mode))
-		return refuse(attempt, "its file is not a regular file and cannot be read twice");
-	rc = config_load(flags, environ, &attempt->config, problems);
+	flags.is_reload = true;
+	rc = config_load(&flags, environ, &attempt->config, problems);
 	if (rc != RC_OK)
 		return rc == RC_MEMORY ? RELOAD_NO_MEMORY : RELOAD_INVALID;
 	command_check_add_warnings(attempt->config, problems);

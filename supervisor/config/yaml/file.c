@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *kind_of(const struct tree *node)
@@ -292,27 +293,34 @@ static enum rc read_bytes(int fd, struct buf *bytes)
 	return count < 0 ? RC_SYSTEM : RC_OK;
 }
 
-static enum rc read_file(const char *file, struct buf *bytes)
+/* RC_REFUSED: is_reload, and it is no regular file. */
+static enum rc read_file(const char *file, bool is_reload, struct buf *bytes)
 {
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	int fd = open(file, O_RDONLY | O_CLOEXEC | (is_reload ? O_NONBLOCK : 0));
 	if (fd < 0)
 		return RC_SYSTEM;
-	enum rc rc = read_bytes(fd, bytes);
+	bool is_refused = is_reload && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode));
+	enum rc rc = is_refused ? RC_REFUSED : read_bytes(fd, bytes);
 	int saved = errno;
 	close(fd);
 	errno = saved;
 	return rc;
 }
 
-enum rc file_read(
-	const char *file, char *const *environment, struct tree **ret, struct problems *problems)
+enum rc file_read(const char *file, bool is_reload, char *const *environment, struct tree **ret,
+	struct problems *problems)
 {
 	struct buf bytes;
 	struct tree *root = NULL;
 	/* A larger limit, so that tree_read reports a file that is too large. */
 	buf_init(&bytes, TREE_SOURCE_MAX + 32 * 1024);
-	enum rc rc = read_file(file, &bytes);
-	if (rc == RC_SYSTEM) {
+	enum rc rc = read_file(file, is_reload, &bytes);
+	if (rc == RC_REFUSED) {
+		problems_add(problems, place_line(file, 0),
+			"it is not a regular file, and only a start can wait for a pipe");
+		rc = RC_NOT_FOUND;
+	} else if (rc == RC_SYSTEM) {
 		problems_add(problems, place_line(file, 0), "%s", strerror(errno));
 		rc = RC_NOT_FOUND;
 	}

@@ -6,9 +6,10 @@
 #include "config/draft.h"
 #include "config/yaml/tree.h"
 
-/* RC_OK: *ret is the file with its variables expanded, for tree_free. RC_NOT_FOUND: it cannot be
- * read. RC_MALFORMED, RC_MEMORY. problems has the reason. */
-enum rc file_read(const char *file, char *const *environment, struct tree **ret,
+/* is_reload: do not wait, and refuse what is no regular file. RC_OK: *ret is the file with its
+ * variables expanded, for tree_free. RC_NOT_FOUND: it cannot be read. RC_MALFORMED, RC_MEMORY.
+ * problems has the reason. */
+enum rc file_read(const char *file, bool is_reload, char *const *environment, struct tree **ret,
 	struct problems *) MUST_CHECK;
 /* Read the settings outside pools. *ret_pools is the list of pools, borrowed from the tree, or
  * NULL. */
