@@ -6,6 +6,7 @@
 #include "runtime/report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* ---------- causes ---------- */
 
@@ -150,6 +151,27 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 	return health;
 }
 
+/* The pool that this one replaces, and that works until this one is ready; NULL: none. */
+static const struct pool_runtime *find_replaced(
+	const struct pool_set *pool_set, const struct pool_runtime *by)
+{
+	const struct pool_runtime *runtime;
+
+	for (size_t i = 0; (runtime = pool_set_next(pool_set, &i));)
+		if (runtime->is_replaced && !runtime->is_draining &&
+			strcmp(runtime->config.name, by->config.name) == 0 &&
+			health_of_pool(runtime).causes == 0)
+			return runtime;
+	return NULL;
+}
+
+static void cover_causes(struct health *health)
+{
+	health->covered = health->causes;
+	health->warnings |= health->causes;
+	health->causes = 0;
+}
+
 bool health_next(const struct supervisor_view *view, struct health_walk *walk)
 {
 	struct pool_runtime *runtime;
@@ -169,6 +191,8 @@ bool health_next(const struct supervisor_view *view, struct health_walk *walk)
 		walk->health.causes &= ~bit(HEALTH_NO_CONSUMING);
 	if (*view->phase != SERVING)
 		walk->health.causes &= ~(bit(HEALTH_DRAINING) | bit(HEALTH_STOPPING));
+	if (walk->health.causes && find_replaced(view->pool_set, runtime))
+		cover_causes(&walk->health);
 	return true;
 }
 
@@ -378,6 +402,9 @@ static void append_escaped(
 	buf_init(&sentence, SIZE_MAX);
 	if (pool)
 		buf_printf(&sentence, "pool %s: ", pool);
+	if (health_has(health->covered, cause))
+		buf_append_text(&sentence,
+			TEXT("its new configuration is not ready, and the former one works on: "));
 	append_sentence(&sentence, health, cause);
 	utf8_append_escaped(out, buf_text(&sentence));
 	out->failed |= sentence.failed;

@@ -39,7 +39,10 @@ enum health_cause {
 struct health {
 	unsigned causes;   /* bit n: enum health_cause n; 0: ready */
 	unsigned warnings; /* the same for problems that do not prevent readiness */
-	const char *pool;  /* its name; NULL: the supervisor's own health */
+	/* The causes among the warnings of a pool that is not ready, while the one that it replaces
+	 * works. */
+	unsigned covered;
+	const char *pool; /* its name; NULL: the supervisor's own health */
 	const char *queue;
 	const char *consume_failure,
 		*publish_failure; /* why the connection was lost; empty: none */
@@ -66,7 +69,7 @@ struct health health_of_pool(const struct pool_runtime *);
 
 /* Visit the health of the supervisor, then of each pool that is configured now. Zeroed at the
  * start. A cause that the supervisor has for all pools (it drains, none is connected) is not
- * repeated for each. */
+ * repeated for each. The causes of a pool become warnings while the one that it replaces works. */
 struct health_walk {
 	struct health health;
 	size_t place;

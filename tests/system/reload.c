@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The response moves out. */
 static json_t *reload(const char *pools)
@@ -130,6 +131,9 @@ START_TEST(wrong_configuration_changes_nothing)
 	proc_expect(proc, "Hangup: configuration not reloaded: it is wrong");
 	ck_assert_int_eq(remove(file), 0);
 	control_expect_text(RUN(78, "reload"), "wpool.yaml");
+	ck_assert_int_eq(mkfifo(file, 0600), 0); /* without a writer: nothing waits for one */
+	control_expect_text(RUN(78, "reload"), "wpool.yaml: it is not a regular file");
+	ck_assert_int_eq(remove(file), 0);
 	ck_assert_int_eq(fixture_worker_pid(), pid);
 	ck_assert_int_eq(control_number(control_member(control_get_json("/v1/pools"), "pools", 0),
 				 "workers", "wanted"),
@@ -277,11 +281,15 @@ START_TEST(replaced_pool_works_until_new_pool_is_ready)
 		"- {name: tested, queue: %s, command: [/nowhere/worker]}\n", fixture.replies);
 	expect_action(moved, "tested", "replaced");
 	proc_expect(proc, "worker could not be started");
+	free(control_get("/readyz", 200)); /* the old pool works */
+	control_expect_text(RUN(0, "status"),
+		"pool tested: its new configuration is not ready, and the former one works on: ");
 	post(fixture.queue, "old");
 	broker_expect_messages(fixture.broker, fixture.queue, 0);
 	ck_assert_int_eq(fixture_witnessed("old"), 1);
 	RUN(0, "pause", "tested"); /* both of them */
 	client_expect_consumers(fixture.client, fixture.queue, 0);
+	control_expect_text(control_get("/readyz", 503), "pool tested: paused");
 	RUN(0, "resume", "tested");
 	client_expect_consumers(fixture.client, fixture.queue, 1);
 	char *mended = scratch_text("- {name: tested, queue: %s, command: [\"%s\"]}\n",

@@ -98,6 +98,18 @@ START_TEST(each_cause_has_a_sentence)
 }
 END_TEST
 
+START_TEST(a_pool_that_waits_to_replace_another_says_so)
+{
+	struct health health = {.pool = "first",
+		.covered = 1u << HEALTH_NO_WORKER,
+		.warnings = 1u << HEALTH_NO_WORKER};
+
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_WORKER),
+		"pool first: its new configuration is not ready, and the former one works on: no "
+		"worker is ready");
+}
+END_TEST
+
 /* A queue's name is kept as it is, to be consumed; a failure was escaped when it was stored. */
 START_TEST(a_sentence_stays_one_line)
 {
@@ -150,6 +162,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/health");
 	UNIT_CASE(s, "sentences", each_cause_has_a_sentence, a_sentence_stays_one_line,
+		a_pool_that_waits_to_replace_another_says_so,
 		a_crash_loop_is_reported_with_count_and_exit);
 	return s;
 }
