@@ -169,9 +169,13 @@ static void on_retry(struct ev_loop *loop, struct ev_timer *timer, int events)
 	(void)events;
 	if (*control->wanted_path && listener_open_path(control->wanted_path, socket_group(control),
 					     &control->local) == RC_OK) {
+		log_warn(
+			"took over the control socket %s, which is free now: wpool status, stop and "
+			"the others reach this supervisor from here on (control.socket gives each "
+			"its own)",
+			control->wanted_path);
 		*control->wanted_path = '\0';
 		http_listen(control->http, control->local.fd);
-		log_opened(control, true, false);
 	}
 	if (control->wants_remote && listener_open_address(address, &control->remote) == RC_OK) {
 		control->wants_remote = false;

@@ -95,7 +95,7 @@ START_TEST(second_supervisor_warns_and_leaves_the_socket)
 		proc_pid(first));
 	ck_assert(proc_is_alive(second));
 	fixture_stop(first);
-	proc_expect(second, "control socket: ");
+	proc_expect(second, "warn  took over the control socket");
 	ck_assert_int_eq(json_integer_value(json_object_get(control_get_json("/v1/status"), "pid")),
 		proc_pid(second));
 }
