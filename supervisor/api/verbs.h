@@ -28,6 +28,8 @@ struct api_verb {
 	const char *key_help; /* NULL: another verb with the same key has it */
 	const char *only_in_state; /* its key applies to pools in this state; NULL: to the others */
 	const char *question;      /* `wpool top` asks this before; NULL: nothing */
+	const char *question_all;  /* the command without a pool asks this first on a terminal,
+				      unless it has --yes; NULL: nothing */
 };
 
 /* Indexed by enum api_verb_id. */

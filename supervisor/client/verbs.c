@@ -76,6 +76,35 @@ static int check_task(const struct api_command *q, const char *task)
 		"'%s' is no id of a task, which is a number from 1; see wpool workers", task);
 }
 
+enum { YES = 1 };
+
+static const struct option options[] = {
+	{"yes", no_argument, NULL, YES},
+	API_COMMAND_OPTION_TABLE,
+};
+
+struct verb_command {
+	struct api_command q;
+	bool is_agreed;
+};
+
+static int on_option(struct api_command *q, int option)
+{
+	(void)option; /* there is one */
+	((struct verb_command *)q)->is_agreed = true;
+	return -1;
+}
+
+/* The same. */
+static int ask_for_all(const struct verb_command *command, const struct api_verb *verb)
+{
+	if (!verb->question_all || command->q.pool || command->is_agreed || !console_can_ask() ||
+		console_ask("%s", verb->question_all))
+		return -1;
+	console_problem(command->q.command, "nothing was %s", verb->done);
+	return EX_TEMPFAIL;
+}
+
 static int print(const struct api_command *q, const json_t *answer)
 {
 	const json_t *pool;
@@ -93,32 +122,47 @@ static int print(const struct api_command *q, const json_t *answer)
 	return EX_OK;
 }
 
+/* -1: continue; else an exit code. */
+static int check_arguments(
+	const struct verb_command *command, const struct api_verb *verb, const char *value)
+{
+	const struct api_command *q = &command->q;
+
+	if (verb->takes_workers)
+		return check_workers(q, value);
+	if (verb->takes_task)
+		return check_task(q, value);
+	if (!q->pool && !verb->takes_all)
+		return cli_problem(q->command, "POOL is needed");
+	return ask_for_all(command, verb);
+}
+
 int verb_main(int argc, char **argv)
 {
 	const struct api_verb *verb = api_verb_find(text_from(argv[0]));
 	bool takes_value = verb->takes_workers || verb->takes_task;
 	const char *value = NULL;
-	struct api_command q = {.command = verb->name,
-		.usage = verb->takes_workers ? "POOL N|MIN..MAX|auto"
-			 : verb->takes_task  ? "POOL ID"
-			 : verb->takes_all   ? "[POOL]"
-					     : "POOL",
-		.help = verb->help,
-		.exits = verb->takes_task ? "0 asked, 65 no such pool or task, 75 refused"
-					  : "0 begun, 65 no such pool, 75 refused",
-		.arguments = {&q.pool, takes_value ? &value : NULL},
-		.is_post = true};
+	struct verb_command command = {
+		.q = {.command = verb->name,
+			.usage = verb->takes_workers ? "POOL N|MIN..MAX|auto"
+				 : verb->takes_task  ? "POOL ID"
+				 : verb->takes_all   ? "[POOL]"
+						     : "POOL",
+			.help = verb->help,
+			.own = verb->question_all ? "  --yes          do not ask\n" : NULL,
+			.exits = verb->takes_task ? "0 asked, 65 no such pool or task, 75 refused"
+						  : "0 begun, 65 no such pool, 75 refused",
+			.options = verb->question_all ? options : NULL,
+			.on_option = on_option,
+			.arguments = {&command.q.pool, takes_value ? &value : NULL},
+			.is_post = true}};
 	char path[VERB_PATH_SIZE];
-	int exit_code = api_command_read(&q, argc, argv);
+	int exit_code = api_command_read(&command.q, argc, argv);
 
-	if (exit_code < 0 && verb->takes_workers)
-		exit_code = check_workers(&q, value);
-	else if (exit_code < 0 && verb->takes_task)
-		exit_code = check_task(&q, value);
-	else if (exit_code < 0 && !q.pool && !verb->takes_all)
-		exit_code = cli_problem(q.command, "POOL is needed");
+	if (exit_code < 0)
+		exit_code = check_arguments(&command, verb, value);
 	if (exit_code >= 0)
 		return exit_code;
-	verb_path(verb, q.pool, value, path);
-	return api_command_show(&q, path, print);
+	verb_path(verb, command.q.pool, value, path);
+	return api_command_show(&command.q, path, print);
 }

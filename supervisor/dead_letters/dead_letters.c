@@ -4,11 +4,11 @@
 #include "commands.h"
 #include "config/value/quantity.h"
 #include "tty/cli_options.h"
+#include "tty/console.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #define COMMAND          DEAD_LETTERS_COMMAND
 #define WAIT_DEFAULT     (10 * MTIME_SECOND)
@@ -23,7 +23,8 @@ static const char help[] =
 	"  show     each in full: properties, headers, body; all stay in the queue\n"
 	"  replay   publish each to the queue NAME, with no attempts counted, and remove it from\n"
 	"           the dead letters when the broker has confirmed it; one that names another\n"
-	"           queue (by x-wpool-queue, or else the latest x-death) stays\n"
+	"           queue (by x-wpool-queue, or else the latest x-death) stays; without\n"
+	"           --match and --limit it asks first on a terminal\n"
 	"  drop     remove them for good; asks first\n"
 	"\n"
 	"  --queue NAME           the pool's queue\n"
@@ -35,7 +36,7 @@ static const char help[] =
 	"  --to QUEUE             replay: publish all to this queue instead\n"
 	"  --by-header            replay: publish each to the queue that it names; any\n"
 	"                         publisher may have written that name\n"
-	"  --yes                  drop: do not ask; required without a terminal\n"
+	"  --yes                  replay, drop: do not ask; drop requires it without a terminal\n"
 	"  --json                 one JSON object\n"
 	"  --broker URL           amqp:// or amqps:// address; several, separated by commas\n"
 	"  --wait DURATION        give up after so long without the broker, or without a message\n"
@@ -183,10 +184,9 @@ static int check_options(const struct command *c)
 		return cli_problem(COMMAND, "the queue's name is over 255 bytes");
 	if (is_replay && !c->queue && !replay->to.ptr && !replay->by_header)
 		return cli_problem(COMMAND, "replay needs --queue NAME, --to QUEUE or --by-header");
-	if (c->what.yes && c->verb->run != dead_letters_drop)
-		return cli_problem(COMMAND, "--yes goes with drop");
-	if (c->verb->run == dead_letters_drop && !c->what.yes &&
-		!(isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
+	if (c->what.yes && !is_replay && c->verb->run != dead_letters_drop)
+		return cli_problem(COMMAND, "--yes goes with replay and drop");
+	if (c->verb->run == dead_letters_drop && !c->what.yes && !console_can_ask())
 		return cli_problem(COMMAND, "there is no terminal to ask on: --yes is needed");
 	return -1;
 }

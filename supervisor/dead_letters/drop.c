@@ -27,16 +27,14 @@ static int confirm_drop(const struct dead_letters *what, uint64_t *ret_limit)
 {
 	static const struct reader_handler counting = {.on_letter = on_counted};
 	struct reader reader;
-	char matched[32], count[32], answer[16];
+	char matched[32], count[32];
 	int exit_code = reader_run(&reader, what, &counting, NULL);
 	*ret_limit = reader.matched;
 	if (exit_code != EX_OK || reader.matched == 0)
 		return exit_code;
-	console_print(stderr, "Drop %s of the %s messages in %.*s? This cannot be undone. [y/N] ",
-		cli_number(reader.matched, matched), cli_number(reader.count, count),
-		TEXT_ARGS(what->queue));
-	fflush(stderr);
-	if (fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y'))
+	if (console_ask("Drop %s of the %s messages in %.*s? This cannot be undone.",
+		    cli_number(reader.matched, matched), cli_number(reader.count, count),
+		    TEXT_ARGS(what->queue)))
 		return EX_OK;
 	fputs("wpool " DEAD_LETTERS_COMMAND ": nothing was dropped\n", stderr);
 	return EX_TEMPFAIL;

@@ -201,16 +201,46 @@ static int replay_verdict(struct replay *p, int exit_code)
 	return p->replayed < p->reader.matched || p->reader.short_of ? EX_TEMPFAIL : EX_OK;
 }
 
+static enum reader_fate on_seen(void *ctx, const struct dead_letter *letter)
+{
+	(void)ctx, (void)letter;
+	return READER_STAYS;
+}
+
+/* Ask on a terminal before everything is replayed. One message is read, and the queue counts it as
+ * handed back. */
+static int confirm_replay(const struct dead_letters *what)
+{
+	static const struct reader_handler looking = {.on_letter = on_seen};
+	struct dead_letters first = *what;
+	struct reader reader;
+	char count[32];
+	int exit_code;
+	if (what->yes || what->matches.count > 0 || what->limit < UINT64_MAX || !console_can_ask())
+		return EX_OK;
+	first.limit = 1;
+	exit_code = reader_run(&reader, &first, &looking, NULL);
+	if (exit_code != EX_OK || reader.count == 0 ||
+		console_ask("Replay all %s messages in %.*s?", cli_number(reader.count, count),
+			TEXT_ARGS(what->queue)))
+		return exit_code;
+	fputs("wpool " DEAD_LETTERS_COMMAND ": nothing was replayed\n", stderr);
+	return EX_TEMPFAIL;
+}
+
 int dead_letters_replay(const struct dead_letters *what)
 {
 	struct replay p = {.what = what, .is_drawing = isatty(STDERR_FILENO)};
+	int exit_code = confirm_replay(what);
+	if (exit_code != EX_OK)
+		return exit_code;
 	if (unconfirmed_init(&p.unconfirmed) != RC_OK) {
 		fputs("wpool " DEAD_LETTERS_COMMAND ": out of memory\n", stderr);
 		return EX_OSERR;
 	}
 	p.summary.started = clock_now();
 	buf_init(&p.scratch, SIZE_MAX);
-	int exit_code = reader_run(&p.reader, what, &handler, &p);
+	exit_code = reader_run(&p.reader, what, &handler, &p);
 	if (p.is_drawing)
 		publish_summary_erase();
 	if (exit_code == EX_OK || p.reader.count > 0)

@@ -58,6 +58,24 @@ void console_print(FILE *stream, const char *format, ...)
 	va_end(args);
 }
 
+bool console_can_ask(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+bool console_ask(const char *question, ...)
+{
+	char answer[16];
+	va_list args;
+
+	va_start(args, question);
+	vprint(stderr, question, args);
+	va_end(args);
+	fputs(" [y/N] ", stderr);
+	fflush(stderr);
+	return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
 void console_problem(const char *command, const char *format, ...)
 {
 	va_list args;

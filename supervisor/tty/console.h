@@ -20,6 +20,10 @@ size_t console_width(void);
 void console_print(FILE *, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Print "wpool COMMAND: ", this text, and the end of the line on stderr, likewise. */
 void console_problem(const char *command, const char *format, ...) PRINTF_LIKE(2, 3);
+/* True: a person can be asked: stdin and stderr are terminals. */
+bool console_can_ask(void);
+/* Print a question on stderr, escaped likewise, and read a line. True: yes. */
+bool console_ask(const char *question, ...) PRINTF_LIKE(1, 2) MUST_CHECK;
 /* Print lines of text likewise, but with their ends; the last one gets an end if it has none. */
 void console_print_lines(FILE *, struct text lines);
 /* Flush stdout. False: it could not be written, and the problem was printed. */

@@ -3,6 +3,7 @@
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "harness/http.h"
+#include "harness/terminal.h"
 #include "system/system.h"
 
 #include <poll.h>
@@ -190,6 +191,45 @@ static void control_pools(const char *verb)
 	free(path);
 }
 
+/* On a terminal every pool is paused only after a question; one pool, or with --yes, without. */
+START_TEST(pause_of_all_pools_asks_on_a_terminal)
+{
+	struct terminal *terminal;
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
+	char *wpool = strdup(fixture_built("wpool"));
+	const struct {
+		const char *option, *answer, *end;
+		int code;
+	} cases[] = {
+		{NULL, "n\n", "nothing was paused", 75},
+		{NULL, "\n", "nothing was paused", 75},
+		{NULL, "y\n", ": paused", 0},
+		{"--yes", "", ": paused", 0},
+		{fixture.queue, "", ": paused", 0},
+	};
+
+	control_await("/readyz", 200);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		free(RUN(0, "resume"));
+		terminal = terminal_start(100, 10,
+			(const char *const[]){wpool, "pause", "--socket", control_socket(),
+				cases[i].option, NULL});
+		if (*cases[i].answer)
+			terminal_expect(terminal, "Pause every pool? [y/N]");
+		terminal_type(terminal, cases[i].answer);
+		terminal_expect(terminal, cases[i].end);
+		ck_assert_int_eq(terminal_wait(terminal), cases[i].code);
+		terminal_free(terminal);
+		ck_assert_str_eq(
+			control_text(
+				control_member(control_get_json("/v1/pools"), "pools", 0), "state"),
+			cases[i].code ? "consuming" : "paused");
+	}
+	fixture_stop(serve);
+	free(wpool);
+}
+END_TEST
+
 /* The pool is scaled, restarted and paused again and again under load: each task is done once. */
 START_TEST(commands_under_load_repeat_nothing)
 {
@@ -297,6 +337,6 @@ int main(void)
 		{commands_without_supervisor_say_why, 1}, {crash_loop_is_explained, 1},
 		{failing_workers_are_a_warning, 1}, {worker_that_never_gets_ready_is_explained, 1},
 		{missing_command_is_explained, 2}, {commands_control_pools, 1},
-		{commands_under_load_repeat_nothing, 1}, {cancel_asks_the_worker_of_the_task, 1},
-		{commands_are_refused_in_drain, 1});
+		{pause_of_all_pools_asks_on_a_terminal, 1}, {commands_under_load_repeat_nothing, 1},
+		{cancel_asks_the_worker_of_the_task, 1}, {commands_are_refused_in_drain, 1});
 }

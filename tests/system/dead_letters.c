@@ -2,6 +2,7 @@
  * happens to it, and publishes the message as it was. */
 #include "harness/command.h"
 #include "harness/deadline.h"
+#include "harness/terminal.h"
 #include "system/system.h"
 
 #include <signal.h>
@@ -119,6 +120,42 @@ START_TEST(match_and_limit_select_messages)
 	client_expect(fixture.client, fixture.queue, "1");
 	client_expect(fixture.client, fixture.queue, "2");
 	client_expect_ready(fixture.client, fixture.dead, 3);
+}
+END_TEST
+
+/* On a terminal; without one, nothing is asked. */
+START_TEST(replay_of_everything_asks_first)
+{
+	char *wpool = strdup(fixture_built("wpool"));
+	const struct {
+		const char *options[2], *answer, *end;
+		int code;
+	} cases[] = {
+		{{NULL}, "n\n", "nothing was replayed", 75},
+		{{"--limit", "1"}, "", "1 replayed", 0},
+		{{"--match", "x-wpool-reason=crashed"}, "", "1 replayed", 0},
+		{{NULL}, "y\n", "2 replayed", 0},
+		{{"--yes"}, "", "2 replayed", 0},
+		{{NULL}, "", "0 replayed", 0},
+	};
+
+	post_many(CLIENT_QUORUM, 4);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (cases[i].options[0] && strcmp(cases[i].options[0], "--yes") == 0)
+			post_dead("4", "failed"), post_dead("5", "failed");
+		struct terminal *terminal = terminal_start(120, 10,
+			(const char *const[]){wpool, "dead-letters", "replay", "--queue",
+				fixture.queue, "--broker", broker_url(fixture.broker),
+				cases[i].options[0], cases[i].options[1], NULL});
+		if (*cases[i].answer)
+			terminal_expect(terminal, "messages in");
+		terminal_type(terminal, cases[i].answer);
+		terminal_expect(terminal, cases[i].end);
+		ck_assert_int_eq(terminal_wait(terminal), cases[i].code);
+		terminal_free(terminal);
+	}
+	client_expect_ready(fixture.client, fixture.queue, 6);
+	free(wpool);
 }
 END_TEST
 
@@ -386,7 +423,7 @@ START_TEST(usage_errors_are_named)
 		{"list", {"--match", "x"}, 64, "--match 'x'"},
 		{"list", {"--limit", "0"}, 64, "--limit '0'"},
 		{"list", {"--to", "q"}, 64, "--to goes with replay"},
-		{"replay", {"--yes"}, 64, "--yes goes with drop"},
+		{"list", {"--yes"}, 64, "--yes goes with replay and drop"},
 		{"replay", {"--to", ""}, 64, "--to is empty"},
 		{"drop", {"--by-header"}, 64, "--by-header goes with replay"},
 		{"replay", {"--by-header", "--to", "q"}, 64, "exclude each other"},
@@ -580,8 +617,9 @@ int main(void)
 {
 	return SYSTEM_RUN("dead letters", {reading_keeps_count_and_order, 2},
 		{list_and_show_print_messages, 1}, {match_and_limit_select_messages, 1},
-		{drop_removes_matching_messages, 1}, {replayed_task_starts_at_first_attempt, 1},
-		{killed_replay_loses_nothing, 2}, {replay_stops_when_connection_is_lost, 1},
+		{drop_removes_matching_messages, 1}, {replay_of_everything_asks_first, 1},
+		{replayed_task_starts_at_first_attempt, 1}, {killed_replay_loses_nothing, 2},
+		{replay_stops_when_connection_is_lost, 1},
 		{message_without_target_goes_where_it_is_sent, 1},
 		{large_and_empty_bodies_survive, 1}, {all_header_types_survive, 1},
 		{usage_errors_are_named, 12}, {queue_of_single_active_consumer_is_left, 1},

@@ -215,7 +215,7 @@ START_TEST(dead_letters_with_escapes)
 	EXPECT_UNCHANGED("PWNED", LETTERS("show", "--json"));
 	EXPECT_UNCHANGED(
 		"none of the messages has a header", LETTERS("list", "--match", OBEYED "2=1"));
-	EXPECT_UNCHANGED("1 returned", LETTERS("replay", "--to", "no\x1b[31m such"));
+	EXPECT_UNCHANGED("1 returned", LETTERS("replay", "--yes", "--to", "no\x1b[31m such"));
 	/* What is matched is as it came. */
 	command_expect_text(RUN(0, "dead-letters", "list", "--broker", url, "--queue",
 				    fixture.queue, "--match", "message_id=" OBEYED),
