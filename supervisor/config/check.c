@@ -18,8 +18,8 @@ static void report_value(
 	struct draft *draft, const char *key, const char *is, struct text value, const char *words)
 {
 	char shown[PROBLEMS_QUOTED_SIZE];
-	problems_add(draft->problems, draft_place(draft, key), "%s%s%s %s%s", draft->prefix, key,
-		is, problems_quote(value, shown), words);
+	problems_add(draft->problems, draft_place(draft, key), "%s%s%s %s%s",
+		draft_prefix(draft, key), key, is, problems_quote(value, shown), words);
 }
 
 static void check_ids(struct draft *draft, struct config_pool *pool)
@@ -108,7 +108,7 @@ static void check_environment(struct draft *draft, const struct config_pool *poo
 			problems_add(draft->problems, draft_place(draft, "env"),
 				"%senv has an invalid name, or one that wpool sets itself; a name has "
 				"letters, digits and '_' and does not begin with a digit",
-				draft->prefix);
+				draft_prefix(draft, "env"));
 }
 
 static bool is_pattern(struct text word)
@@ -241,7 +241,8 @@ static void check_command(struct draft *draft, const struct config_pool *pool)
 				: "; -- COMMAND [ARG...] or the variable WORKER_COMMAND is needed");
 	else if (pool->command && !*pool->command[0])
 		problems_add(draft->problems, draft_place(draft, "command"),
-			"%scommand begins with an empty text; a program is needed", draft->prefix);
+			"%scommand begins with an empty text; a program is needed",
+			draft_prefix(draft, "command"));
 }
 
 static void imply_one_in_pipe(struct draft *draft, struct config_pool *pool, const char *by)

@@ -11,16 +11,19 @@ static const char section[] = "session.";
 /* The longest suffix of the queues that sessions need. */
 static const char token_suffix[] = ".token";
 
-/* The place of any setting in the section, NULL if none was given. */
+/* The place of any setting in the section that the pool was given itself, or NULL. Defaults for all
+ * pools may have them for those that have sessions. */
 static const struct place *given_place(const struct draft *draft)
 {
 	size_t count;
 	const struct setting *setting = settings_of(SETTING_POOL, &count);
 
-	for (; count > 0; count--, setting++)
-		if (text_starts(text_from(setting->key), text_from(section)) &&
-			draft_given(draft, setting->key))
-			return draft_given(draft, setting->key);
+	for (; count > 0; count--, setting++) {
+		const struct place *place = draft_given(draft, setting->key);
+		if (text_starts(text_from(setting->key), text_from(section)) && place &&
+			!place->is_of_defaults)
+			return place;
+	}
 	return NULL;
 }
 
@@ -31,7 +34,7 @@ static void check_key(struct draft *draft, const char *key)
 
 	if (why)
 		problems_add(draft->problems, draft_place(draft, "session.key"),
-			"%ssession.key is %s%s", draft->prefix,
+			"%ssession.key is %s%s", draft_prefix(draft, "session.key"),
 			problems_quote(text_from(key), shown), why);
 }
 
@@ -89,10 +92,8 @@ void check_session(struct draft *draft)
 	struct config_pool *pool = draft->base;
 	const struct place *given = given_place(draft);
 
-	if (!given)
-		return;
 	if (!pool->session.key) {
-		if (!draft_given(draft, "session.key"))
+		if (given && !draft_given(draft, "session.key"))
 			problems_add(draft->problems, *given,
 				"%ssession.key is missing; header:NAME, property:NAME or "
 				"routing_key is needed",

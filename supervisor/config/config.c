@@ -116,24 +116,28 @@ static struct config_pool *new_pool(struct load *load)
 	return &pools[config->pool_count++];
 }
 
-static void load_pool(struct load *load, const struct tree *node, size_t index)
+static void load_pool(
+	struct load *load, const struct tree *node, const struct tree *defaults, size_t index)
 {
 	struct draft draft;
+	char prefix[32];
 	struct config_pool *pool = new_pool(load);
 	if (!pool)
 		return;
 	draft_init(&draft, SETTING_POOL, pool, load->problems,
 		place_line(load->flags->file, node->line));
 	draft.secrets = load->config->secrets;
-	snprintf(draft.prefix, sizeof draft.prefix, "pools[%zu].", index);
-	file_read_pool(&draft, node);
+	snprintf(prefix, sizeof prefix, "pools[%zu].", index);
+	draft.prefix = prefix;
+	file_read_pool(&draft, node, defaults);
 	check_pool(&draft, load->flags->is_for_other_process);
 	check_name_is_new(&draft, load->config->pools, load->config->pool_count);
 	check_session_is_alone(&draft, load->config->pools, load->config->pool_count);
 }
 
-static void load_pools(struct load *load, const struct tree *pools)
+static void load_pools(struct load *load, const struct file_pools *file)
 {
+	const struct tree *pools = file->list;
 	size_t index = 0;
 	if (!pools || pools->kind != TREE_LIST || !pools->first) {
 		problems_add(load->problems, place_line(load->flags->file, pools ? pools->line : 0),
@@ -147,13 +151,13 @@ static void load_pools(struct load *load, const struct tree *pools)
 				"there are more than %d pools", POOLS_MAX);
 			return;
 		}
-		load_pool(load, node, index++);
+		load_pool(load, node, file->defaults, index++);
 	}
 }
 
 static enum rc load_file(struct load *load)
 {
-	const struct tree *pools;
+	struct file_pools pools;
 	enum rc rc = file_read(load->flags->file, load->flags->is_reload, load->environment,
 		&load->file, load->problems);
 	if (rc != RC_OK)
@@ -163,7 +167,7 @@ static enum rc load_file(struct load *load)
 		load->problems->memory = true;
 	load->root.secrets = load->config->secrets;
 	file_read_root(&load->root, load->file, &pools);
-	load_pools(load, pools);
+	load_pools(load, &pools);
 	refuse_pool_flags(load->flags, load->problems);
 	return RC_OK;
 }

@@ -11,7 +11,8 @@ void draft_init(struct draft *draft, enum setting_scope scope, void *base,
 {
 	size_t count;
 	const struct setting *settings = settings_of(scope, &count);
-	*draft = (struct draft){.scope = scope, .base = base, .problems = problems, .place = place};
+	*draft = (struct draft){
+		.scope = scope, .base = base, .problems = problems, .prefix = "", .place = place};
 	for (size_t i = 0; i < count; i++) {
 		enum rc rc = settings[i].fallback ? value_set(&settings[i], base,
 							    text_from(settings[i].fallback))
@@ -41,12 +42,19 @@ struct place draft_place(const struct draft *draft, const char *key)
 	return given ? *given : draft->place;
 }
 
+const char *draft_prefix(const struct draft *draft, const char *key)
+{
+	const struct place *given = draft_given(draft, key);
+	return given && given->is_of_defaults ? "defaults." : draft->prefix;
+}
+
 void draft_contradiction(struct draft *draft, const char *key, const char *by, const char *needed)
 {
 	const struct place *place = draft_given(draft, key);
 	if (place)
-		problems_add(draft->problems, *place, "%s%s contradicts %s, which needs %s",
-			draft->prefix, key, by, needed);
+		problems_add(draft->problems, *place, "%s%s%s contradicts %s, which needs %s",
+			draft->prefix, key, place->is_of_defaults ? ", a default," : "", by,
+			needed);
 }
 
 void draft_note(struct draft *draft, const struct setting *setting, struct place place)

@@ -11,7 +11,7 @@ struct draft {
 	void *base;                /* borrowed: struct config or config_pool */
 	struct problems *problems; /* borrowed */
 	char *const *secrets;      /* borrowed: variables whose values are not shown; or NULL */
-	char prefix[32];           /* "pools[0]." in a file */
+	const char *prefix;        /* borrowed; "pools[0]." or "defaults." in a file, else "" */
 	struct place place;        /* of the whole scope: where something missing is reported */
 	struct place places[SETTINGS_MAX]; /* of each setting; name is NULL if it was not given */
 };
@@ -22,6 +22,9 @@ void draft_init(struct draft *, enum setting_scope, void *base, struct problems 
 const struct place *draft_given(const struct draft *, const char *key);
 /* Where a problem with the setting is reported: its own place, or that of the whole scope. */
 struct place draft_place(const struct draft *, const char *key);
+/* What is before the key in a problem with its value: the prefix, or "defaults." if it was given
+ * there, where it is wrong for all pools alike. */
+const char *draft_prefix(const struct draft *, const char *key);
 /* If the setting with this key was given, report that it contradicts the setting `by`, which needs
  * something else: "pools[0].pipeline contradicts pipe: corefx, which needs 1". */
 void draft_contradiction(struct draft *, const char *key, const char *by, const char *needed);

@@ -49,10 +49,13 @@ static void collect(struct keys *keys, enum setting_scope scope, const char *sec
 	const struct setting *setting = settings_of(scope, &count);
 	*keys = (struct keys){0};
 	for (; count > 0; count--, setting++)
-		if (text_starts(text_from(setting->key), text_from(section)))
+		if (text_starts(text_from(setting->key), text_from(section)) &&
+			!(scope == SETTING_DEFAULTS && setting->is_own))
 			add(keys, text_of(setting->key + len, strcspn(setting->key + len, ".")));
-	if (scope == SETTING_ROOT && len == 0)
+	if (scope == SETTING_ROOT && len == 0) {
+		add(keys, TEXT("defaults"));
 		add(keys, TEXT("pools"));
+	}
 }
 
 void keys_append(enum setting_scope scope, const char *section, struct buf *out)
@@ -70,7 +73,8 @@ static const char *setting_named(enum setting_scope scope, const char *key)
 	const struct setting *setting = settings_of(scope, &count);
 	for (; count > 0; count--, setting++) {
 		const char *dot = strrchr(setting->key, '.');
-		if (strcmp(key, dot ? dot + 1 : setting->key) == 0)
+		if (strcmp(key, dot ? dot + 1 : setting->key) == 0 &&
+			settings_find(scope, setting->key))
 			return setting->key;
 	}
 	return NULL;

@@ -35,24 +35,36 @@ static void append_problem(struct problems *problems, struct buf *message, bool 
 	buf_release(message);
 }
 
+static bool has_message(const struct problems *problems, struct text message)
+{
+	for (size_t i = 0; i < problems->count; i++)
+		if (text_is(message, text_from(problems->list[i].message)))
+			return true;
+	return false;
+}
+
 void problems_add(struct problems *problems, struct place place, const char *format, ...)
 {
 	struct buf message;
-	problems->found_typed += place.is_typed;
-	if (problems->found++ > PROBLEMS_MAX)
+	va_list args;
+	if (problems->found > PROBLEMS_MAX)
 		return;
 	buf_init(&message, SIZE_MAX);
-	if (problems->found > PROBLEMS_MAX) {
+	append_place(&message, place);
+	va_start(args, format);
+	buf_vprintf(&message, format, args);
+	va_end(args);
+	if (has_message(problems, buf_text(&message))) {
+		buf_release(&message);
+		return;
+	}
+	if (problems->found++ == PROBLEMS_MAX) {
 		place.line = 0;
+		buf_truncate(&message, 0);
 		append_place(&message, place);
 		buf_append_text(&message, TEXT("there is more"));
-	} else {
-		va_list args;
-		append_place(&message, place);
-		va_start(args, format);
-		buf_vprintf(&message, format, args);
-		va_end(args);
 	}
+	problems->found_typed += place.is_typed;
 	append_problem(problems, &message, place.is_in_file);
 }
 

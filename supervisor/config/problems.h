@@ -10,7 +10,8 @@ struct place {
 	const char *name; /* NULL: no place, the value is missing */
 	size_t line;      /* in a file, from 1; 0: none */
 	bool is_in_file;
-	bool is_typed; /* on the command line */
+	bool is_typed;       /* on the command line */
+	bool is_of_defaults; /* in the file's defaults for all pools */
 };
 
 /* "wpool.yaml:12"; line 0: the whole file. */
@@ -45,6 +46,7 @@ struct problems {
 	bool memory;        /* out of memory: the list is incomplete */
 };
 
+/* Add a problem, unless the same message is there: pools may share the setting that is wrong. */
 void problems_add(struct problems *, struct place, const char *format, ...) PRINTF_LIKE(3, 4);
 void problems_add_warning(struct problems *, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Return RC_OK (there may be warnings), RC_MEMORY, RC_REFUSED (all problems are on the command

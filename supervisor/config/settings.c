@@ -147,6 +147,7 @@ static const struct setting pool_settings[] = {
 		.offset = POOL(name),
 		.min = 1,
 		.max = 64,
+		.is_own = true,
 		.default_words = "the queue's name",
 		.variable = "WPOOL_NAME",
 		.help = "The pool's name in logs: letters, digits, '.', '_' and '-'. In a name "
@@ -156,6 +157,7 @@ static const struct setting pool_settings[] = {
 		.offset = POOL(queue),
 		.min = 1,
 		.max = 255,
+		.is_own = true,
 		.default_words = "required",
 		.variable = "QUEUENAME",
 		.flag = "--queue",
@@ -756,6 +758,6 @@ const struct setting *settings_find(enum setting_scope scope, const char *key)
 	const struct setting *setting = settings_of(scope, &count);
 	for (; count > 0; count--, setting++)
 		if (strcmp(setting->key, key) == 0)
-			return setting;
+			return scope == SETTING_DEFAULTS && setting->is_own ? NULL : setting;
 	return NULL;
 }

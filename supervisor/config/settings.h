@@ -7,7 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum setting_scope { SETTING_ROOT, SETTING_POOL };
+enum setting_scope {
+	SETTING_ROOT,
+	SETTING_POOL,
+	SETTING_DEFAULTS /* those of a pool, given once for all pools */
+};
 
 enum setting_type {
 	SETTING_ADDRESSES, /* hosts and host_count of struct config */
@@ -43,6 +47,7 @@ struct setting {
 	bool may_be_auto;           /* integer or range: accepts auto, stored as 0 */
 	bool may_be_none;           /* number: accepts none, stored as MTIME_NEVER */
 	bool is_hidden;             /* pairs: values are not printed */
+	bool is_own;                /* each pool needs its own: it cannot be a default for all */
 	const char *const *choices; /* NULL-terminated */
 	const char *fallback;       /* the default as text; NULL: none, or see default_words */
 	const char *default_words;  /* describes a default that is not a constant */
@@ -55,9 +60,10 @@ struct setting {
 
 enum { SETTINGS_MAX = 80 };
 
-/* The settings of a scope, at most SETTINGS_MAX; those of one section are adjacent. */
+/* The settings of a scope, at most SETTINGS_MAX; those of one section are adjacent. Those of
+ * SETTING_DEFAULTS are all of SETTING_POOL. */
 const struct setting *settings_of(enum setting_scope, size_t *ret_count);
-/* The setting with this key, or NULL. */
+/* The setting with this key, or NULL. Of SETTING_DEFAULTS without those of each pool's own. */
 const struct setting *settings_find(enum setting_scope, const char *key);
 
 #endif

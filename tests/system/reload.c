@@ -162,6 +162,26 @@ START_TEST(unchanged_pool_is_kept)
 }
 END_TEST
 
+/* Defaults for all pools count as if each pool had them, unless it has its own. */
+START_TEST(default_is_reloaded_as_a_setting_of_each_pool)
+{
+	char *pools = scratch_text("%s%s", tested(""), other());
+	struct proc *proc =
+		serve(scratch_text("%sdefaults: {workers: 1, limits: {hard: 1min}}\n", pools));
+	json_t *answer =
+		reload(scratch_text("%sdefaults: {workers: 2, limits: {hard: 1min}}\n", pools));
+	ck_assert_str_eq(action_for(answer, "tested"), "changed");
+	ck_assert_str_eq(action_for(answer, "other"), "unchanged");
+	proc_expect(proc, "changed: workers 1 -> 2");
+	fixture_write_pools(scratch_text("%sdefaults: {queue: q}\n", pools));
+	control_expect_text(RUN(78, "reload"), "defaults.queue cannot be a default; ");
+	answer = reload(scratch_text("%sdefaults: {workers: 2, nice: 1}\n", pools));
+	ck_assert_str_eq(action_for(answer, "tested"), "restarting");
+	ck_assert_str_eq(action_for(answer, "other"), "restarting");
+	fixture_stop(proc);
+}
+END_TEST
+
 START_TEST(dry_run_changes_nothing)
 {
 	struct proc *proc = serve(tested("workers: 1"));
@@ -435,8 +455,9 @@ int main(void)
 {
 	return SYSTEM_RUN("reload", {reloads_under_load_repeat_nothing, 1},
 		{wrong_configuration_changes_nothing, 1}, {unchanged_pool_is_kept, 1},
-		{dry_run_changes_nothing, 1}, {removed_pool_finishes_its_task, 1},
-		{stop_ends_removed_pool, 1}, {workers_are_replaced_when_their_command_changes, 1},
+		{default_is_reloaded_as_a_setting_of_each_pool, 1}, {dry_run_changes_nothing, 1},
+		{removed_pool_finishes_its_task, 1}, {stop_ends_removed_pool, 1},
+		{workers_are_replaced_when_their_command_changes, 1},
 		{replaced_pool_works_until_new_pool_is_ready, 1},
 		{concurrency_and_on_soft_replace_the_pool, 1},
 		{task_of_a_replaced_pool_can_be_cancelled, 1},

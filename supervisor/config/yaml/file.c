@@ -21,7 +21,9 @@ static const char *kind_of(const struct tree *node)
 
 static struct place place_of(const struct draft *draft, const struct tree *node)
 {
-	return place_line(draft->place.name, node->line);
+	struct place place = place_line(draft->place.name, node->line);
+	place.is_of_defaults = draft->scope == SETTING_DEFAULTS;
+	return place;
 }
 
 /* The text before its variables were expanded. */
@@ -212,6 +214,13 @@ static void read_setting(
 static void report_unknown_key(struct draft *draft, const struct tree *member, const char *section)
 {
 	struct buf meant;
+	if (draft->scope == SETTING_DEFAULTS && !*section &&
+		settings_find(SETTING_POOL, member->key)) {
+		problems_add(draft->problems, place_of(draft, member),
+			"%s%s cannot be a default; each pool has its own, under pools",
+			draft->prefix, member->key);
+		return;
+	}
 	buf_init(&meant, 1024);
 	keys_append_meant(draft->scope, section, member->key, &meant);
 	if (keys_is_presentable(member->key))
@@ -273,7 +282,8 @@ static void read_members(struct draft *draft, const struct tree *map, const char
 {
 	bool is_root = draft->scope == SETTING_ROOT && !*section;
 	for (const struct tree *member = map->first; member; member = member->next)
-		if (!is_root || strcmp(member->key, "pools") != 0)
+		if (!is_root ||
+			(strcmp(member->key, "pools") != 0 && strcmp(member->key, "defaults") != 0))
 			read_member(draft, member, section);
 }
 
@@ -335,23 +345,22 @@ enum rc file_read(const char *file, bool is_reload, char *const *environment, st
 	return RC_OK;
 }
 
-void file_read_root(struct draft *draft, const struct tree *root, const struct tree **ret_pools)
-{
-	*ret_pools = NULL;
-	if (!has_members(draft, root, ""))
-		return;
-	read_members(draft, root, "");
-	for (const struct tree *member = root->first; member; member = member->next)
-		if (strcmp(member->key, "pools") == 0 && !member->bad)
-			*ret_pools = member;
-}
-
 static const struct tree *find_member(const struct tree *map, const char *key)
 {
 	const struct tree *member = map && map->kind == TREE_MAP ? map->first : NULL;
 	while (member && strcmp(member->key, key) != 0)
 		member = member->next;
 	return member;
+}
+
+void file_read_root(struct draft *draft, const struct tree *root, struct file_pools *ret_pools)
+{
+	const struct tree *list = find_member(root, "pools");
+	const struct tree *defaults = find_member(root, "defaults");
+	if (has_members(draft, root, ""))
+		read_members(draft, root, "");
+	*ret_pools = (struct file_pools){.list = list && !list->bad ? list : NULL,
+		.defaults = defaults && !defaults->bad ? defaults : NULL};
 }
 
 enum rc file_add_secrets(const struct tree *root, char *const *environment, char ***names)
@@ -367,8 +376,21 @@ enum rc file_add_secrets(const struct tree *root, char *const *environment, char
 	return rc;
 }
 
-void file_read_pool(struct draft *draft, const struct tree *pool)
+static void read_defaults(struct draft *draft, const struct tree *defaults)
 {
+	const char *prefix = draft->prefix;
+	draft->scope = SETTING_DEFAULTS;
+	draft->prefix = "defaults.";
+	if (has_members(draft, defaults, ""))
+		read_members(draft, defaults, "");
+	draft->scope = SETTING_POOL;
+	draft->prefix = prefix;
+}
+
+void file_read_pool(struct draft *draft, const struct tree *pool, const struct tree *defaults)
+{
+	if (defaults)
+		read_defaults(draft, defaults);
 	if (has_members(draft, pool, ""))
 		read_members(draft, pool, "");
 }

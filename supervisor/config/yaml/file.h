@@ -11,13 +11,18 @@
  * problems has the reason. */
 enum rc file_read(const char *file, bool is_reload, char *const *environment, struct tree **ret,
 	struct problems *) MUST_CHECK;
-/* Read the settings outside pools. *ret_pools is the list of pools, borrowed from the tree, or
- * NULL. */
-void file_read_root(struct draft *, const struct tree *root, const struct tree **ret_pools);
+/* The parts of a file that are read once for each pool; borrowed from the tree, NULL: not there. */
+struct file_pools {
+	const struct tree *list;
+	const struct tree *defaults;
+};
+
+/* Read the settings outside pools. */
+void file_read_root(struct draft *, const struct tree *root, struct file_pools *ret_pools);
 /* Append the variables that the file expands into the passwords of broker.url (secrets.h). */
 enum rc file_add_secrets(
 	const struct tree *root, char *const *environment, char ***names) MUST_CHECK;
-/* Read one member of the list of pools. */
-void file_read_pool(struct draft *, const struct tree *pool);
+/* Read one member of the list of pools, over the defaults for all of them. */
+void file_read_pool(struct draft *, const struct tree *pool, const struct tree *defaults);
 
 #endif

@@ -62,6 +62,8 @@ START_TEST(test_same)
 	expect(POOL ", retry: {delay: [1s, 10s, 1min]}}]", POOL "}]", SETTING_POOL, "");
 	expect(POOL ", retry: {on: [crashed, failed]}}]", POOL ", retry: {on: [failed, crashed]}}]",
 		SETTING_POOL, "");
+	expect("defaults: {nice: 1, limits: {hard: 9s}}\n" POOL ", nice: 2}]",
+		POOL ", nice: 2, limits: {hard: 9s}}]", SETTING_POOL, "");
 	expect("broker: {url: amqp://localhost}\n" POOL "}]",
 		"broker: {url: 'amqp://guest:guest@localhost:5672/%2f'}\n" POOL "}]", SETTING_ROOT,
 		"");

@@ -150,6 +150,64 @@ START_TEST(test_everything_set)
 }
 END_TEST
 
+/* A pool's own setting replaces the default as a whole; each key of a section counts alone. */
+START_TEST(test_defaults_for_pools)
+{
+	loading_load_yaml(
+		TEXT("pools:\n"
+		     "  - {queue: a}\n"
+		     "  - {queue: b, command: [own], workers: 2, cwd: /tmp, env: {OWN: 1},\n"
+		     "     limits: {grace: 1s}, retry: {on: []}, properties: false}\n"
+		     "  - {queue: c, env: {}, session: {key: routing_key}}\n"
+		     "defaults:\n"
+		     "  command: [shared, x]\n"
+		     "  workers: {min: 3, max: 5}\n"
+		     "  cwd: /\n"
+		     "  env: {SHARED: '${S:-s}'}\n"
+		     "  properties: true\n"
+		     "  limits: {hard: 1min, grace: 2s}\n"
+		     "  retry: {on: [crashed], dead_letter: dead}\n"
+		     "  session: {quantum: 7}\n"),
+		NULL);
+	ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
+	const struct config_pool *a = loaded.config->pools, *b = a + 1, *c = a + 2;
+	ck_assert_str_eq(a->command[1], "x");
+	ck_assert_int_eq(a->workers, 3);
+	ck_assert_int_eq(a->workers_max, 5);
+	ck_assert_str_eq(a->cwd, "/");
+	ck_assert_str_eq(a->env[0], "SHARED=s");
+	ck_assert(a->properties);
+	ck_assert_int_eq(a->limits.hard, MTIME_MINUTE);
+	ck_assert_uint_eq(a->retry.on, 1u << CONFIG_RETRY_CRASHED);
+	ck_assert_str_eq(a->retry.dead_letter, "dead");
+	ck_assert_ptr_null(a->session.key);
+	ck_assert_str_eq(b->command[0], "own");
+	ck_assert_ptr_null(b->command[1]);
+	ck_assert_int_eq(b->workers, 2);
+	ck_assert_int_eq(b->workers_max, 2);
+	ck_assert_str_eq(b->cwd, "/tmp");
+	ck_assert_str_eq(b->env[0], "OWN=1");
+	ck_assert_ptr_null(b->env[1]);
+	ck_assert(!b->properties);
+	ck_assert_int_eq(b->limits.hard, MTIME_MINUTE);
+	ck_assert_int_eq(b->limits.grace, MTIME_SECOND);
+	ck_assert_uint_eq(b->retry.on, 0);
+	ck_assert_ptr_null(c->env);
+	ck_assert_int_eq(c->session.quantum.tasks, 7);
+	ck_assert_int_eq(loaded.config->drain, MTIME_MINUTE + 4 * MTIME_SECOND);
+	ck_assert_ptr_nonnull(strstr(loaded.printed, "    cwd: /\n"));
+	ck_assert_ptr_null(strstr(loaded.printed, "defaults"));
+}
+END_TEST
+
+/* Nothing in it, as when all its keys are commented out. */
+START_TEST(test_empty_defaults)
+{
+	loading_load_yaml(TEXT("defaults:\npools: [{queue: q, command: w}]\n"), NULL);
+	ck_assert_msg(loaded.rc == RC_OK, "%s", loaded.problems);
+}
+END_TEST
+
 /* What else the section must have. */
 static const char *needed_beside(const char *key)
 {
@@ -510,10 +568,11 @@ static Suite *suite(void)
 	Suite *s = suite_create("config/load");
 	TCase *files = tcase_create("files");
 	static const TTest *const *const tests[] = {&test_defaults, &test_everything_set,
-		&test_drain_follows_the_slowest_pool, &test_choices, &test_log_rates, &test_lists,
-		&test_interrupt, &test_on_soft, &test_concurrency, &test_corefx,
-		&test_name_from_queue, &test_variables, &test_environment_for_one_pool,
-		&test_flags_win, &test_flags_beside_a_file, &test_wrong_flags, &test_whose_mistake};
+		&test_drain_follows_the_slowest_pool, &test_defaults_for_pools,
+		&test_empty_defaults, &test_choices, &test_log_rates, &test_lists, &test_interrupt,
+		&test_on_soft, &test_concurrency, &test_corefx, &test_name_from_queue,
+		&test_variables, &test_environment_for_one_pool, &test_flags_win,
+		&test_flags_beside_a_file, &test_wrong_flags, &test_whose_mistake};
 	tcase_add_checked_fixture(files, loading_set_up, loading_tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(files, *tests[i]);

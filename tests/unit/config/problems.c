@@ -10,8 +10,9 @@ struct problem_case {
 	const char *yaml, *problems;
 };
 
-#define POOL_KEYS                                                                                            \
-	"name, queue, command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "  \
+#define POOL_KEYS "name, queue, " SHARED_KEYS
+#define SHARED_KEYS                                                                                          \
+	"command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "               \
 	"prefetch, pipeline, concurrency, pipe_wait, pipe, declare, body, headers, properties, unroutable, " \
 	"reply_queues, max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry, session"
 
@@ -226,7 +227,8 @@ static const struct problem_case pool_cases[] = {
 	{"pool: []\n", "4: pool is unknown; the nearest is pools"},
 	{"pools: []\n", "4: \"pools\" is there twice, first on line 1"},
 	{"metrics: {}\n",
-		"4: metrics is unknown; there are broker, drain, log, control, http, pools"},
+		"4: metrics is unknown; there are broker, drain, log, control, http, defaults, "
+		"pools"},
 };
 
 START_TEST(test_pool_problem)
@@ -277,7 +279,8 @@ static const struct {
 		":1: pools is no list, or empty; a list of pools is needed, each with queue and "
 		"command"},
 	{TEXT("text"),
-		":1: the file is a text; keys are needed: broker, drain, log, control, http, pools\n"
+		":1: the file is a text; keys are needed: broker, drain, log, control, http, "
+		"defaults, pools\n"
 		"wpool.yaml: pools is missing; a list of pools is needed, each with queue and "
 		"command"},
 	{TEXT("a: 1\nb: [\n"),
@@ -359,6 +362,61 @@ START_TEST(test_files_that_are_not_there)
 }
 END_TEST
 
+/* What is wrong in defaults is reported once, however many pools have it. */
+static const struct problem_case default_cases[] = {
+	{"{workers: many}",
+		"1: defaults.workers is \"many\"; a number from 1 to 10000, MIN..MAX (MIN <= MAX) or auto is needed"},
+	{"{wrokers: 4}", "1: defaults.wrokers is unknown; the nearest is workers"},
+	{"\n  limits: {grase: 4s}", "2: defaults.limits.grase is unknown; the nearest is grace"},
+	{"{limits: 4s}",
+		"1: defaults.limits is a text; keys are needed: soft, on_soft, hard, boot, grace, slices, group_processes, group_memory"},
+	{"\n  queue: q",
+		"2: defaults.queue cannot be a default; each pool has its own, under pools"},
+	{"{name: n}", "1: defaults.name cannot be a default; each pool has its own, under pools"},
+	{"{limits: {queue: q}}",
+		"1: defaults.limits.queue is unknown; there are soft, on_soft, hard, boot, grace, slices, group_processes, group_memory"},
+	{"{qu: 4}", "1: defaults.qu is unknown; there are " SHARED_KEYS},
+	{"[workers]", "1: defaults is a list; keys are needed: " SHARED_KEYS},
+	{"{env: {A: [1]}}", "1: defaults.env: A is a list; a text is needed, such as \"\""},
+	{"\n  umask: 99",
+		"2: defaults.umask is \"99\"; three octal digits, or four that begin with 0, are needed, such as 027"},
+	{"{session: {key: none}}",
+		"1: defaults.session.key is \"none\"; header:NAME, property:NAME or routing_key is needed"},
+	{"{workers: '${N}'}",
+		"1: the variable N is not set; ${N:-default} would give it a default"},
+};
+
+START_TEST(test_problem_of_defaults)
+{
+	const struct problem_case *c = &default_cases[_i];
+	char yaml[1000], expected[2000];
+	snprintf(yaml, sizeof yaml,
+		"defaults: %s\npools: [{queue: q, command: w}, {queue: r, command: w}]\n", c->yaml);
+	snprintf(expected, sizeof expected, "wpool.yaml:%s\n", c->problems);
+	loading_load_yaml(text_from(yaml), NULL);
+	ck_assert_int_eq(loaded.rc, RC_MALFORMED);
+	ck_assert_str_eq(loaded.problems, expected);
+}
+END_TEST
+
+/* Of a default that does not go with a pool's own setting: the line of the default, and the pool.
+ */
+START_TEST(test_default_that_contradicts)
+{
+	loading_load_yaml(TEXT("defaults:\n"
+			       "  pipeline: 4\n"
+			       "  recycle: {memory_kill: 1MiB}\n"
+			       "pools:\n"
+			       "  - {queue: q, command: w}\n"
+			       "  - {queue: r, command: w, pipe: corefx, recycle: {memory: 2MiB}}\n"
+			       "  - {queue: s, command: w, pipe: corefx, pipeline: 1}\n"),
+		NULL);
+	ck_assert_str_eq(loaded.problems,
+		"wpool.yaml:3: pools[1].recycle.memory_kill is less than recycle.memory; at least as much is needed\n"
+		"wpool.yaml:2: pools[1].pipeline, a default, contradicts pipe: corefx, which needs 1\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("config/problems");
@@ -367,6 +425,9 @@ static Suite *suite(void)
 	tcase_add_test(files, test_value_of_a_password);
 	tcase_add_loop_test(files, test_pool_problem, 0, sizeof pool_cases / sizeof *pool_cases);
 	tcase_add_loop_test(files, test_file_problem, 0, sizeof file_cases / sizeof *file_cases);
+	tcase_add_loop_test(
+		files, test_problem_of_defaults, 0, sizeof default_cases / sizeof *default_cases);
+	tcase_add_test(files, test_default_that_contradicts);
 	tcase_add_test(files, test_all_at_once);
 	tcase_add_test(files, test_files_that_are_not_there);
 	suite_add_tcase(s, files);
