@@ -37,6 +37,12 @@ static inline bool rate_has_left(struct rate *rate, mtime now)
 	return rate->left >= MTIME_SECOND;
 }
 
+/* How long until a token is left, after rate_has_left said that none is. */
+static inline mtime rate_wait(const struct rate *rate)
+{
+	return (MTIME_SECOND - rate->left + rate->per_second - 1) / rate->per_second;
+}
+
 /* Take 0 to per_second tokens after rate_has_left, also more than are left: then none is left until
  * the difference has come. */
 static inline void rate_spend(struct rate *rate, int64_t tokens)

@@ -6,9 +6,9 @@
 #include "dead_letters/reader.h"
 
 #include "amqp/channel.h"
-#include "broker/unconfirmed.h"
 #include "os/clock.h"
 #include "publish/publish_summary.h"
+#include "publish/unconfirmed.h"
 #include "tty/cli_options.h"
 #include "tty/console.h"
 #include "tty/json_print.h"

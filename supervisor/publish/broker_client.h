@@ -38,6 +38,9 @@ struct client {
 	bool was_refused;
 };
 
+/* The channel of a command. */
+#define CLIENT_CHANNEL 1
+
 /* Bytes of output above which a client should send no more in this turn. */
 #define CLIENT_OUTPUT_HIGH (1024 * 1024)
 

@@ -6,7 +6,7 @@
 
 #include "base/list.h"
 #include "base/text.h"
-#include "broker/unconfirmed.h"
+#include "publish/unconfirmed.h"
 
 #define MESSAGES_MAX       1000
 #define MESSAGES_BYTES_MAX (32u * 1024 * 1024)

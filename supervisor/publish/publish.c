@@ -18,16 +18,27 @@
 
 static const char help[] =
 	"usage: wpool publish --queue NAME [OPTION]... [FILE]...\n"
+	"       wpool publish --exchange NAME [--routing-key KEY] [OPTION]... [FILE]...\n"
 	"       wpool publish --sessions POOL --where EXPR [OPTION]... [FILE]...\n"
 	"\n"
 	"Publish each FILE as one message, persistent and mandatory, and wait until the broker has\n"
 	"confirmed them all. Without FILE, or for -, read standard input.\n"
 	"\n"
 	"  --queue NAME         the queue, through the default exchange\n"
+	"  --exchange NAME      the exchange, in place of --queue\n"
+	"  --routing-key KEY    the routing key for the exchange; default empty\n"
 	"  --lines              one message for each line instead of each file\n"
 	"  --header KEY=VALUE   a header, as text; may be repeated\n"
 	"  --reply-to QUEUE     the queue for a reply\n"
 	"  --correlation-id ID  identifies the reply\n"
+	"  --message-id ID      the id of the message, of which there is only one; default: each has\n"
+	"                       an id of its own\n"
+	"  --type TYPE          the type of the message\n"
+	"  --content-type TYPE  the type of the body, such as application/json\n"
+	"  --priority N         0 to 255; quorum queues have two: 5 and above goes first\n"
+	"  --expiration DURATION\n"
+	"                       the broker drops the message if it has waited so long in a queue\n"
+	"  --rate N             at most N messages a second\n"
 	"  --session KEY        the session: messages with the same key run one at a time, in order\n"
 	"  --session-key PLACE  where the key goes, as in the pool's session.key: header:NAME or\n"
 	"                       property:NAME; default header:session\n"
@@ -56,6 +67,14 @@ enum flag {
 	HEADER,
 	REPLY_TO,
 	CORRELATION_ID,
+	EXCHANGE,
+	ROUTING_KEY,
+	MESSAGE_ID,
+	TYPE,
+	CONTENT_TYPE,
+	PRIORITY,
+	EXPIRATION,
+	RATE,
 	SESSION,
 	SESSION_KEY,
 	SESSIONS,
@@ -74,6 +93,14 @@ static const struct option options[] = {
 	{"header", required_argument, NULL, HEADER},
 	{"reply-to", required_argument, NULL, REPLY_TO},
 	{"correlation-id", required_argument, NULL, CORRELATION_ID},
+	{"exchange", required_argument, NULL, EXCHANGE},
+	{"routing-key", required_argument, NULL, ROUTING_KEY},
+	{"message-id", required_argument, NULL, MESSAGE_ID},
+	{"type", required_argument, NULL, TYPE},
+	{"content-type", required_argument, NULL, CONTENT_TYPE},
+	{"priority", required_argument, NULL, PRIORITY},
+	{"expiration", required_argument, NULL, EXPIRATION},
+	{"rate", required_argument, NULL, RATE},
 	{"session", required_argument, NULL, SESSION},
 	{"session-key", required_argument, NULL, SESSION_KEY},
 	{"sessions", required_argument, NULL, SESSIONS},
@@ -106,6 +133,66 @@ static void on_draw(struct ev_loop *loop, ev_timer *watcher, int events)
 	publish_summary_draw(&s->summary, s->input.taken, s->input.total, clock_now());
 }
 
+static int set_field(struct publish *p, enum envelope_field field, const char *option)
+{
+	const char *problem = envelope_set(&p->sender.envelope, field, text_from(optarg));
+	return problem ? cli_bad_value(COMMAND, option, optarg, problem) : -1;
+}
+
+static int set_expiration(struct publish *p)
+{
+	mtime span;
+	int exit_code = cli_read_duration(COMMAND, "--expiration", &span);
+	if (exit_code >= 0)
+		return exit_code;
+	const char *problem = envelope_set_expiration(&p->sender.envelope, span / MTIME_MS);
+	return problem ? cli_bad_value(COMMAND, "--expiration", optarg, problem) : -1;
+}
+
+static int set_rate(struct publish *p)
+{
+	uint64_t rate;
+	if (!text_read_decimal(text_from(optarg), RATE_MAX, &rate) || rate == 0)
+		return cli_bad_value(
+			COMMAND, "--rate", optarg, "is no number of messages a second, from 1 on");
+	sender_limit_rate(&p->sender, (int64_t)rate);
+	return -1;
+}
+
+/* Options whose values become a part of each message. -1: continue; else the exit code. */
+static int take_envelope_option(struct publish *p, int option)
+{
+	const char *problem;
+	switch (option) {
+	case QUEUE:
+		return set_field(p, ENVELOPE_QUEUE, "--queue");
+	case EXCHANGE:
+		return set_field(p, ENVELOPE_EXCHANGE, "--exchange");
+	case ROUTING_KEY:
+		return set_field(p, ENVELOPE_ROUTING_KEY, "--routing-key");
+	case REPLY_TO:
+		return set_field(p, ENVELOPE_REPLY_TO, "--reply-to");
+	case CORRELATION_ID:
+		return set_field(p, ENVELOPE_CORRELATION_ID, "--correlation-id");
+	case MESSAGE_ID:
+		return set_field(p, ENVELOPE_MESSAGE_ID, "--message-id");
+	case TYPE:
+		return set_field(p, ENVELOPE_TYPE, "--type");
+	case CONTENT_TYPE:
+		return set_field(p, ENVELOPE_CONTENT_TYPE, "--content-type");
+	case PRIORITY:
+		problem = envelope_set_priority(&p->sender.envelope, text_from(optarg));
+		return problem ? cli_bad_value(COMMAND, "--priority", optarg, problem) : -1;
+	case EXPIRATION:
+		return set_expiration(p);
+	case HEADER:
+		problem = envelope_add_header(&p->sender.envelope, text_from(optarg));
+		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;
+	default:
+		return EX_USAGE;
+	}
+}
+
 /* -1: continue; else the exit code. */
 static int take_option(struct publish *p, int option)
 {
@@ -114,18 +201,8 @@ static int take_option(struct publish *p, int option)
 	case BROKER:
 		p->broker = optarg;
 		return -1;
-	case QUEUE:
-		p->sender.envelope.queue = text_from(optarg);
-		return -1;
-	case HEADER:
-		problem = envelope_add_header(&p->sender.envelope, optarg);
-		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;
-	case REPLY_TO:
-		p->sender.envelope.reply_to = optarg;
-		return -1;
-	case CORRELATION_ID:
-		p->sender.envelope.correlation_id = optarg;
-		return -1;
+	case RATE:
+		return set_rate(p);
 	case SESSION:
 		p->session = optarg;
 		return -1;
@@ -156,7 +233,7 @@ static int take_option(struct publish *p, int option)
 		fputs(help, stdout);
 		return EX_OK;
 	default:
-		return EX_USAGE;
+		return take_envelope_option(p, option);
 	}
 }
 
@@ -179,12 +256,14 @@ static int find_sessions(struct publish *p)
 		return cli_problem(COMMAND, "--sessions and --where need each other");
 	if (!p->pool)
 		return -1;
-	if (p->session || envelope->queue.len > 0)
-		return cli_problem(COMMAND, "--sessions takes the place of --session and --queue");
+	if (p->session || envelope->field[ENVELOPE_QUEUE].ptr ||
+		envelope->field[ENVELOPE_EXCHANGE].ptr)
+		return cli_problem(
+			COMMAND, "--sessions takes the place of --session, --queue and --exchange");
 	exit_code = session_keys_read(&p->keys, COMMAND, p->socket, p->pool, p->where);
 	if (exit_code != EX_OK)
 		return exit_code;
-	envelope->queue = text_from(p->keys.queue);
+	envelope->field[ENVELOPE_QUEUE] = text_from(p->keys.queue);
 	envelope->session = p->keys.longest; /* for the check of the properties' size */
 	p->sender.sessions = p->keys.list;
 	p->sender.session_count = p->keys.count;
@@ -192,6 +271,20 @@ static int find_sessions(struct publish *p)
 	return problem ? cli_problem(COMMAND, "session.key of %s, %s, %s", p->pool, p->keys.place,
 				 problem)
 		       : -1;
+}
+
+/* files: their number. -1: continue; else the exit code. */
+static int check_envelope(const struct publish *p, int files)
+{
+	const struct envelope *e = &p->sender.envelope;
+	if (!e->field[ENVELOPE_QUEUE].ptr && !e->field[ENVELOPE_EXCHANGE].ptr)
+		return cli_problem(COMMAND, "--queue NAME or --exchange NAME is missing");
+	if (e->field[ENVELOPE_MESSAGE_ID].ptr && (p->lines || p->pool || files > 1))
+		return cli_problem(COMMAND,
+			"--message-id is for one message: of one file, without --lines and "
+			"--sessions");
+	const char *problem = envelope_problem(e);
+	return problem ? cli_problem(COMMAND, "%s", problem) : -1;
 }
 
 static int read_options(struct publish *p, int argc, char **argv)
@@ -205,9 +298,9 @@ static int read_options(struct publish *p, int argc, char **argv)
 		exit_code = find_sessions(p);
 	if (exit_code >= 0)
 		return exit_code;
-	const char *problem = envelope_problem(&p->sender.envelope);
-	if (problem)
-		return cli_problem(COMMAND, "%s", problem);
+	exit_code = check_envelope(p, argc - optind);
+	if (exit_code >= 0)
+		return exit_code;
 	char *file = input_unreadable(argv + optind);
 	if (!file)
 		return -1;
@@ -215,6 +308,17 @@ static int read_options(struct publish *p, int argc, char **argv)
 	broker_url_hide_password(file); /* --broker may have been forgotten before it */
 	console_problem(COMMAND, "cannot read %s: %s", file, why);
 	return EX_NOINPUT;
+}
+
+/* What to look at after a return. */
+static void print_route(const struct envelope *e)
+{
+	if (e->field[ENVELOPE_QUEUE].ptr)
+		console_print(stderr, " (does the queue %.*s exist?)",
+			TEXT_ARGS(e->field[ENVELOPE_QUEUE]));
+	else
+		console_print(stderr, " (no queue is bound to the exchange %.*s for this message)",
+			TEXT_ARGS(e->field[ENVELOPE_EXCHANGE]));
 }
 
 static int publish_verdict(const struct publish *p)
@@ -227,8 +331,7 @@ static int publish_verdict(const struct publish *p)
 		console_print(
 			stderr, "wpool " COMMAND ": the broker refused a message: %s", s->refusal);
 		if (t->returned > 0)
-			console_print(stderr, " (does the queue %.*s exist?)",
-				TEXT_ARGS(s->envelope.queue));
+			print_route(&s->envelope);
 		fputc('\n', stderr);
 	}
 	if (!publish_summary_print(t, p->json, clock_now()))

@@ -41,8 +41,10 @@ static void print_text(const struct publish_summary *t, uint64_t unanswered)
 {
 	char number[32];
 
-	console_print(stdout, "published %s message%s to %.*s: ", cli_number(t->published, number),
-		t->published == 1 ? "" : "s", TEXT_ARGS(t->queue));
+	console_print(stdout,
+		"published %s message%s to %s%.*s: ", cli_number(t->published, number),
+		t->published == 1 ? "" : "s", t->queue.ptr ? "" : "exchange ",
+		TEXT_ARGS(t->queue.ptr ? t->queue : t->exchange));
 	printf("%s confirmed, ", cli_number(t->confirmed, number));
 	printf("%s returned, ", cli_number(t->returned, number));
 	printf("%s refused", cli_number(t->refused, number));
@@ -54,17 +56,24 @@ static void print_text(const struct publish_summary *t, uint64_t unanswered)
 	putchar('\n');
 }
 
+static json_t *json_or_null(struct text text)
+{
+	return text.ptr ? json_text(text) : json_null();
+}
+
 bool publish_summary_print(const struct publish_summary *t, bool json, mtime now)
 {
 	uint64_t unanswered = t->published - t->confirmed - t->returned - t->refused;
 
 	if (!json)
 		print_text(t, unanswered);
-	else if (!json_print(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "queue",
-			 json_text(t->queue), "published", (json_int_t)t->published, "confirmed",
-			 (json_int_t)t->confirmed, "returned", (json_int_t)t->returned, "refused",
-			 (json_int_t)t->refused, "unanswered", (json_int_t)unanswered,
-			 "republished", (json_int_t)t->republished, "seconds",
+	else if (!json_print(json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f}",
+			 "queue", json_or_null(t->queue), "exchange", json_or_null(t->exchange),
+			 "routing_key", json_or_null(t->routing_key), "published",
+			 (json_int_t)t->published, "confirmed", (json_int_t)t->confirmed,
+			 "returned", (json_int_t)t->returned, "refused", (json_int_t)t->refused,
+			 "unanswered", (json_int_t)unanswered, "republished",
+			 (json_int_t)t->republished, "seconds",
 			 (double)((now - t->started) / MTIME_MS) / 1000)))
 		return false;
 	return fflush(stdout) == 0 && !ferror(stdout);

@@ -7,7 +7,8 @@
 #include "base/text.h"
 
 struct publish_summary {
-	struct text queue;    /* borrowed */
+	/* Borrowed: the queue; or, TEXT_NONE, the exchange and the routing key. */
+	struct text queue, exchange, routing_key;
 	uint64_t published;   /* messages, each once */
 	uint64_t confirmed;   /* confirmed, and not returned */
 	uint64_t returned;    /* no queue of that name */

@@ -1,9 +1,9 @@
 /* `wpool request`: a message and its reply, by direct reply-to; with --lines many of them, one
  * after the other on one connection. */
 #include "base/utf8.h"
+#include "broker/envelope.h"
 #include "commands.h"
 #include "publish/broker_client.h"
-#include "publish/envelope.h"
 #include "publish/input.h"
 #include "publish/request_line.h"
 #include "tty/cli_options.h"
@@ -11,6 +11,7 @@
 
 #include "amqp/channel.h"
 #include "os/loop.h"
+#include "os/random_id.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ struct request {
 	struct text body;
 	const char *broker;
 	mtime wait;
-	char id[ENVELOPE_ID_SIZE];
+	char id[RANDOM_ID_SIZE];
 	ev_timer limit;
 	bool is_raw, is_lines;
 	bool is_ready;   /* the channel can get replies */
@@ -108,9 +109,9 @@ static void end_line(struct request *r, struct text reply, struct text error)
 	ev_timer_stop(r->client.loop, &r->limit);
 	buf_init(&line, SIZE_MAX);
 	if (error.len > 0)
-		request_line_append_error(&line, r->envelope.queue, error);
+		request_line_append_error(&line, r->envelope.field[ENVELOPE_QUEUE], error);
 	else
-		request_line_append_reply(&line, r->envelope.queue, reply);
+		request_line_append_reply(&line, r->envelope.field[ENVELOPE_QUEUE], reply);
 	write_line(r, &line);
 	buf_release(&line);
 	request_line_release(&r->line);
@@ -144,8 +145,8 @@ static void request_publish(struct request *r)
 	enum rc rc = envelope_check(&r->envelope, connection);
 	if (rc == RC_LIMIT)
 		request_fail(r, EX_DATAERR, "the headers do not fit into one frame of this broker");
-	else if (rc == RC_OK &&
-		 envelope_publish(&r->envelope, connection, text_from(r->id), 0, r->body))
+	else if (rc == RC_OK && envelope_publish(&r->envelope, connection, CLIENT_CHANNEL,
+					text_from(r->id), 0, r->body))
 		r->is_published = true;
 	else
 		request_fail(r, EX_OSERR, "out of memory");
@@ -185,7 +186,7 @@ static void on_channel_closed(struct request *r, const struct amqp_event *event)
 		request_fail(r, EX_TEMPFAIL, "refused by the broker: %u %s", (unsigned)event->code,
 			utf8_shown(event->text).text);
 	if (r->is_lines && was_ready && r->exit_code < 0)
-		channel_open(r->client.connection, ENVELOPE_CHANNEL);
+		channel_open(r->client.connection, CLIENT_CHANNEL);
 	else if (r->is_lines && r->exit_code < 0)
 		request_finish(r, EX_TEMPFAIL);
 }
@@ -197,7 +198,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 		return;
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
-		channel_consume(r->client.connection, ENVELOPE_CHANNEL, TEXT(REPLY_QUEUE),
+		channel_consume(r->client.connection, CLIENT_CHANNEL, TEXT(REPLY_QUEUE),
 			TEXT("reply"), true);
 		break;
 	case AMQP_CONSUME_OK:
@@ -214,7 +215,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 			request_fail(r, EX_UNAVAILABLE,
 				"no queue takes it: %u %s (does the queue %.*s exist?)",
 				(unsigned)event->code, utf8_shown(event->text).text,
-				TEXT_ARGS(r->envelope.queue));
+				TEXT_ARGS(r->envelope.field[ENVELOPE_QUEUE]));
 		break;
 	case AMQP_CHANNEL_CLOSED:
 		on_channel_closed(r, event);
@@ -227,7 +228,7 @@ static void on_event(void *ctx, const struct amqp_event *event)
 static void on_up(void *ctx, struct connection *connection)
 {
 	(void)ctx;
-	channel_open(connection, ENVELOPE_CHANNEL);
+	channel_open(connection, CLIENT_CHANNEL);
 }
 
 /* The reply queue ends with its channel. Sending the request again might do the work twice. */
@@ -258,16 +259,16 @@ static void request_prepare(struct request *r)
 {
 	envelope_release(&r->envelope);
 	envelope_init(&r->envelope);
-	r->envelope.queue = r->options.queue;
+	r->envelope.field[ENVELOPE_QUEUE] = r->options.field[ENVELOPE_QUEUE];
 	buf_append_text(&r->envelope.headers, buf_text(&r->options.headers));
 }
 
 /* A request begins; it is published as soon as there is a channel. */
 static void request_begin(struct request *r)
 {
-	envelope_make_id(r->id);
-	r->envelope.reply_to = REPLY_QUEUE;
-	r->envelope.correlation_id = r->id;
+	random_id_make(r->id);
+	r->envelope.field[ENVELOPE_REPLY_TO] = TEXT(REPLY_QUEUE);
+	r->envelope.field[ENVELOPE_CORRELATION_ID] = text_from(r->id);
 	r->is_pending = true;
 	loop_start_timer(r->client.loop, &r->limit, r->wait);
 	if (r->is_ready)
@@ -335,7 +336,7 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 			"no reply within %.3g s: no worker serves the queue, its pool is paused "
 			"(see wpool pools), the task is still running, or it was given up "
 			"(see \"%.*s.dead\")",
-			seconds, TEXT_ARGS(r->envelope.queue));
+			seconds, TEXT_ARGS(r->envelope.field[ENVELOPE_QUEUE]));
 	else if (r->client.connection)
 		request_fail(r, EX_UNAVAILABLE, "no answer from the broker within %.3g s", seconds);
 	else
@@ -371,10 +372,10 @@ static int take_option(struct request *r, int option)
 		r->broker = optarg;
 		return -1;
 	case QUEUE:
-		r->options.queue = text_from(optarg);
-		return -1;
+		problem = envelope_set(&r->options, ENVELOPE_QUEUE, text_from(optarg));
+		return problem ? cli_bad_value(COMMAND, "--queue", optarg, problem) : -1;
 	case HEADER:
-		problem = envelope_add_header(&r->options, optarg);
+		problem = envelope_add_header(&r->options, text_from(optarg));
 		return problem ? cli_bad_value(COMMAND, "--header", optarg, problem) : -1;
 	case WAIT:
 		return cli_read_duration(COMMAND, "--wait", &r->wait);
@@ -403,9 +404,8 @@ static int read_options(struct request *r, int argc, char **argv)
 		return argc == optind
 			       ? -1
 			       : cli_problem(COMMAND, "--lines takes no BODY: it is in the lines");
-	const char *problem = envelope_problem(&r->options);
-	if (problem)
-		return cli_problem(COMMAND, "%s", problem);
+	if (!r->options.field[ENVELOPE_QUEUE].ptr)
+		return cli_problem(COMMAND, "--queue NAME is missing");
 	if (argc - optind != 1)
 		return cli_problem(COMMAND, "one BODY is needed, %d are given", argc - optind);
 	r->body = text_from(argv[optind]);

@@ -8,11 +8,13 @@
 static const char *add_header(struct envelope *envelope, const char *key, json_t *value)
 {
 	char *assignment;
+	int len;
 	if (!json_is_string(value) || strchr(key, '='))
 		return "headers must be texts, and their names without a \"=\"";
-	if (asprintf(&assignment, "%s=%s", key, json_string_value(value)) < 0)
+	len = asprintf(&assignment, "%s=%s", key, json_string_value(value));
+	if (len < 0)
 		return "out of memory";
-	const char *problem = envelope_add_header(envelope, assignment);
+	const char *problem = envelope_add_header(envelope, text_of(assignment, (size_t)len));
 	free(assignment);
 	return problem ? "a header is empty, too long, or the broker's own (CC, BCC)" : NULL;
 }
@@ -46,8 +48,8 @@ static const char *read_member(
 		return "queue and body must be texts";
 	if (*key == 'b')
 		line->body = text_in(value);
-	else
-		envelope->queue = text_in(value);
+	else if (envelope_set(envelope, ENVELOPE_QUEUE, text_in(value)))
+		return "queue is empty or over 255 bytes";
 	return NULL;
 }
 
@@ -66,7 +68,7 @@ const char *request_line_read(struct text line, struct envelope *envelope, struc
 		return problem;
 	if (!ret->body.ptr)
 		return "body is missing";
-	return envelope->queue.len > 0 ? envelope_problem(envelope) : "queue is missing";
+	return envelope->field[ENVELOPE_QUEUE].ptr ? NULL : "queue is missing";
 }
 
 void request_line_release(struct request_line *line)

@@ -3,7 +3,7 @@
 #ifndef PUBLISH_REQUEST_LINE_H
 #define PUBLISH_REQUEST_LINE_H
 
-#include "publish/envelope.h"
+#include "broker/envelope.h"
 
 #include <jansson.h>
 

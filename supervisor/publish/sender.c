@@ -3,11 +3,14 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "os/clock.h"
+#include "os/loop.h"
 #include "tty/console.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <sysexits.h>
+
+#define NOT_FOUND 404 /* AMQP's reply code */
 
 static void sender_close(struct sender *s)
 {
@@ -39,8 +42,9 @@ static bool publish_message(struct sender *s, const struct message *m)
 	int len = snprintf(id, sizeof id, "%s-%" PRIu64, s->nonce, m->number);
 	if (m->session.len > 0)
 		s->envelope.session = m->session;
-	if (!envelope_publish(&s->envelope, s->client.connection, text_of(id, (size_t)len),
-		    s->messages.unconfirmed.next, text_of(m->body, m->len)))
+	if (!envelope_publish(&s->envelope, s->client.connection, CLIENT_CHANNEL,
+		    text_of(id, (size_t)len), s->messages.unconfirmed.next,
+		    text_of(m->body, m->len)))
 		return false;
 	if (m->was_published)
 		s->summary.republished++;
@@ -91,6 +95,20 @@ static bool may_send(const struct sender *s)
 	       (s->alone == 0 || s->messages.unconfirmed.count == 0);
 }
 
+/* False: no token of the rate is left; the loop turns when there is one. */
+static bool may_send_now(struct sender *s)
+{
+	if (s->rate.per_second == 0 || rate_take(&s->rate, clock_now()))
+		return true;
+	loop_start_timer(s->client.loop, &s->token, rate_wait(&s->rate));
+	return false;
+}
+
+static void on_token(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop, (void)watcher, (void)events;
+}
+
 static bool on_turn(void *ctx)
 {
 	struct sender *s = ctx;
@@ -98,7 +116,7 @@ static bool on_turn(void *ctx)
 		if (buf_len(connection_output(s->client.connection)) >= CLIENT_OUTPUT_HIGH)
 			return true;
 		struct message *m = next_message(s);
-		if (!m)
+		if (!m || !may_send_now(s))
 			break;
 		if (!publish_message(s, m))
 			sender_fail(s, EX_OSERR, "out of memory");
@@ -146,12 +164,13 @@ static void on_channel_closed(struct sender *s, const struct amqp_event *event)
 	bool was_up = confirm_channel_is_up(&s->channel);
 	confirm_channel_down(&s->channel);
 	record_refusal(s, event->code, event->text);
-	if (!was_up) { /* the broker refuses even a new channel: a retry would never end */
+	/* The broker refuses even a new channel, or has no such exchange: no message can follow. */
+	if (!was_up || event->code == NOT_FOUND) {
 		sender_fail(s, EX_UNAVAILABLE, s->refusal);
 		return;
 	}
 	find_culprit(s);
-	confirm_channel_open(&s->channel, s->client.connection, ENVELOPE_CHANNEL);
+	confirm_channel_open(&s->channel, s->client.connection, CLIENT_CHANNEL);
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
@@ -184,7 +203,7 @@ static void on_up(void *ctx, struct connection *connection)
 	struct sender *s = ctx;
 	switch (envelope_check(&s->envelope, connection)) {
 	case RC_OK:
-		confirm_channel_open(&s->channel, connection, ENVELOPE_CHANNEL);
+		confirm_channel_open(&s->channel, connection, CLIENT_CHANNEL);
 		return;
 	case RC_MEMORY:
 		sender_fail(s, EX_OSERR, "out of memory");
@@ -231,6 +250,14 @@ void sender_init(struct sender *s)
 {
 	*s = (struct sender){0};
 	envelope_init(&s->envelope);
+	ev_init(&s->token, on_token);
+}
+
+/* One message at once, then evenly. */
+void sender_limit_rate(struct sender *s, int64_t per_second)
+{
+	s->rate = rate_of(per_second, clock_now());
+	s->rate.left = MTIME_SECOND;
 }
 
 void sender_release(struct sender *s)
@@ -251,10 +278,12 @@ int sender_open(struct sender *s, const char *command, const char *broker, mtime
 		fprintf(stderr, "wpool %s: out of memory\n", command);
 		return EX_OSERR;
 	}
-	envelope_make_id(s->nonce);
+	random_id_make(s->nonce);
 	input_init(&s->input, s->client.loop, files, lines);
 	s->next_session = s->session_count;
-	s->summary.queue = s->envelope.queue;
+	s->summary.queue = s->envelope.field[ENVELOPE_QUEUE];
+	s->summary.exchange = s->envelope.field[ENVELOPE_EXCHANGE];
+	s->summary.routing_key = s->envelope.field[ENVELOPE_ROUTING_KEY];
 	s->summary.started = clock_now();
 	return EX_OK;
 }

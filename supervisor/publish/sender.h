@@ -5,9 +5,11 @@
 #ifndef PUBLISH_SENDER_H
 #define PUBLISH_SENDER_H
 
+#include "base/rate.h"
 #include "broker/confirm_channel.h"
+#include "broker/envelope.h"
+#include "os/random_id.h"
 #include "publish/broker_client.h"
-#include "publish/envelope.h"
 #include "publish/input.h"
 #include "publish/messages.h"
 #include "publish/publish_summary.h"
@@ -24,16 +26,20 @@ struct sender {
 	struct text body;    /* that message */
 	struct publish_summary summary;
 	struct confirm_channel channel;
+	struct rate rate; /* per_second 0: no limit */
+	ev_timer token;   /* there is a token of the rate again */
 	bool is_closing;
 	size_t alone;      /* how many messages are still published one at a time */
 	int exit_code;     /* once something went wrong; else 0 */
 	char refusal[300]; /* the broker's text for the first message that it did not take */
-	char nonce[ENVELOPE_ID_SIZE]; /* makes message ids unique */
+	char nonce[RANDOM_ID_SIZE]; /* makes message ids unique */
 };
 
 /* Allocates nothing; the envelope may be filled afterwards. */
 void sender_init(struct sender *);
 void sender_release(struct sender *);
+/* Publish at most so many messages a second; call before sender_open. */
+void sender_limit_rate(struct sender *, int64_t per_second);
 /* files, lines: as for input_init; the rest as for client_init. client_run returns when every
  * message has its answer, or cannot get one. */
 int sender_open(struct sender *, const char *command, const char *broker, mtime wait,

@@ -106,6 +106,14 @@ void client_delete(struct client *client, const char *queue)
 	client_must(amqp_get_rpc_reply(client->consumer), queue);
 }
 
+void client_bind(
+	struct client *client, const char *queue, const char *exchange, const char *routing_key)
+{
+	amqp_queue_bind(client->consumer, 1, amqp_cstring_bytes(queue),
+		amqp_cstring_bytes(exchange), amqp_cstring_bytes(routing_key), amqp_empty_table);
+	client_must(amqp_get_rpc_reply(client->consumer), queue);
+}
+
 void client_purge(struct client *client, const char *queue)
 {
 	amqp_queue_purge(client->consumer, 1, amqp_cstring_bytes(queue));

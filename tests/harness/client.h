@@ -19,6 +19,7 @@ void client_declare(struct client *, const char *queue, enum client_queue);
 /* A quorum queue with this x-delivery-limit. */
 void client_declare_limited(struct client *, const char *queue, int32_t limit);
 void client_delete(struct client *, const char *queue);
+void client_bind(struct client *, const char *queue, const char *exchange, const char *routing_key);
 void client_purge(struct client *, const char *queue);
 /* The number of ready messages (not delivered to a consumer); -1: no such queue. */
 long client_ready(struct client *, const char *queue);

@@ -87,6 +87,65 @@ START_TEST(publish_sends_lines)
 }
 END_TEST
 
+/* All that a message can have, through an exchange. */
+START_TEST(publish_sets_every_property)
+{
+	char *file = scratch_path(fixture.folder, "file");
+	scratch_write(file, "-50");
+	const char *const arguments[] = {"publish", "--broker", broker_url(fixture.broker),
+		"--exchange", "amq.direct", "--routing-key", fixture.queue, "--type", "order",
+		"--content-type", "application/json", "--message-id", "m-1", "--priority", "7",
+		"--expiration", "1h", file, NULL};
+	client_bind(fixture.client, fixture.queue, "amq.direct", fixture.queue);
+	command_expect_text(proc_stdout(run(arguments, 0)),
+		"published 1 message to exchange amq.direct: 1 confirmed");
+	struct message *message = client_take(fixture.client, fixture.queue);
+	ck_assert(message_text_is(message->properties.type, "order"));
+	ck_assert(message_text_is(message->properties.content_type, "application/json"));
+	ck_assert(message_text_is(message->properties.message_id, "m-1"));
+	ck_assert(message_text_is(message->properties.expiration, "3600000"));
+	ck_assert_int_eq(message->properties.priority, 7);
+	message_free(message);
+}
+END_TEST
+
+START_TEST(exchange_that_takes_no_message_is_named)
+{
+	static const struct {
+		const char *exchange, *words;
+		const char *counts;
+	} cases[] = {
+		{"amq.direct", "NO_ROUTE (no queue is bound to the exchange amq.direct for this",
+			"published 2 messages to exchange amq.direct: 0 confirmed, 2 returned"},
+		{"no-such", "no exchange 'no-such'", ": 0 confirmed, 0 returned"},
+	};
+	char *file = scratch_path(fixture.folder, "file");
+	scratch_write(file, "x\ny\n");
+	const char *const arguments[] = {"publish", "--lines", "--broker",
+		broker_url(fixture.broker), "--exchange", cases[_i].exchange, "--routing-key",
+		"nobody", file, NULL};
+	struct proc *proc = run(arguments, 69);
+	command_expect_text(proc_stderr(proc), cases[_i].words);
+	command_expect_text(proc_stdout(proc), cases[_i].counts);
+}
+END_TEST
+
+/* A tenth of a second between two of them: three need at least two of these spans. */
+START_TEST(rate_is_kept)
+{
+	char *lines = scratch_path(fixture.folder, "lines");
+	scratch_write(lines, "one\ntwo\nthree\n");
+	const char *const arguments[] = {"publish", "--broker", broker_url(fixture.broker),
+		"--queue", fixture.queue, "--lines", "--json", "--rate", "10", lines, NULL};
+	char *counts = proc_stdout(run(arguments, 0));
+	const char *seconds = strstr(counts, "\"seconds\"");
+	ck_assert_ptr_nonnull(seconds);
+	ck_assert_double_ge(strtod(strpbrk(seconds, "0123456789"), NULL), 0.2);
+	free(counts);
+	client_expect_ready(fixture.client, fixture.queue, 3);
+}
+END_TEST
+
 START_TEST(unroutable_publish_is_an_error)
 {
 	char *file = scratch_path(fixture.folder, "file");
@@ -223,13 +282,22 @@ static const struct {
 	{{"publish", "--queue", "q", "--session", "", "x"}, 64, "is not UTF-8 of 1 to 255 bytes"},
 	{{"publish", "--queue", "q", "--session", "a\xff", "x"}, 64, "is not UTF-8"},
 	{{"publish", "--queue", "q", "--session", "a", "--header", "session=b", "x"}, 64,
-		"is also set by --header"},
+		"is also set by a header"},
 	{{"publish", "--queue", "q", "--session", "a", "--session-key", "property:reply_to",
 		 "--reply-to", "r", "x"},
-		64, "is also set by --header"},
+		64, "is also set by a header"},
 	{{"publish", "--queue", "q", "--session-key", "order", "x"}, 64, "is not header:NAME"},
 	{{"publish", "--queue", "q", "--session-key", "routing_key", "x"}, 64,
 		"is not for publish"},
+	{{"publish", "--queue", "q", "--exchange", "e", "x"}, 64, "without exchange"},
+	{{"publish", "--queue", "q", "--routing-key", "k", "x"}, 64, "without exchange"},
+	{{"publish", "--routing-key", "k", "x"}, 64, "--queue NAME or --exchange NAME is missing"},
+	{{"publish", "--queue", "q", "--priority", "256", "x"}, 64, "no number from 0 to 255"},
+	{{"publish", "--queue", "q", "--priority", "1", "--high", "x"}, 64, "cannot be high"},
+	{{"publish", "--queue", "q", "--expiration", "50d", "x"}, 64, "over the broker's limit"},
+	{{"publish", "--queue", "q", "--rate", "0", "x"}, 64, "no number of messages a second"},
+	{{"publish", "--queue", "q", "--message-id", "i", "--lines", "x"}, 64, "for one message"},
+	{{"publish", "--queue", "q", "--message-id", "i", "x", "y"}, 64, "for one message"},
 	{{"request", "--queue", "q", "--wait", "soon", "x"}, 64, "soon"},
 	{{"request", "--queue", "q"}, 64, "--help"},
 	{{"request", "--queue", "q", "--broker", "amqp://127.0.0.1:1", "--wait", "300ms", "x"}, 69,
@@ -500,12 +568,14 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("cli", {publish_sends_files, 1}, {publish_sets_the_session, 1},
-		{publish_sends_lines, 1}, {unroutable_publish_is_an_error, 1},
-		{request_prints_its_reply, 1}, {request_without_worker_times_out, 1},
-		{help_and_version_are_printed, 1}, {help_of_a_command_is_that_of_the_command, 1},
-		{usage_errors_are_named, MISTAKES}, {error_in_variable_names_the_variable, 1},
-		{request_answers_lines, 1}, {publisher_of_the_samples_stops_at_sigterm, 1},
-		{unknown_variable_is_warned_of, 1}, {wrong_value_ends_the_start_with_its_value, 1},
+		{publish_sends_lines, 1}, {publish_sets_every_property, 1},
+		{exchange_that_takes_no_message_is_named, 2}, {rate_is_kept, 1},
+		{unroutable_publish_is_an_error, 1}, {request_prints_its_reply, 1},
+		{request_without_worker_times_out, 1}, {help_and_version_are_printed, 1},
+		{help_of_a_command_is_that_of_the_command, 1}, {usage_errors_are_named, MISTAKES},
+		{error_in_variable_names_the_variable, 1}, {request_answers_lines, 1},
+		{publisher_of_the_samples_stops_at_sigterm, 1}, {unknown_variable_is_warned_of, 1},
+		{wrong_value_ends_the_start_with_its_value, 1},
 		{samples_use_either_family_of_variables, 1},
 		{reply_on_terminal_ends_with_newline, 1},
 		{closed_standard_descriptors_do_no_harm, 1}, {broken_pipe_ends_command_quietly, 1},

@@ -1,10 +1,10 @@
 /* What `wpool publish` makes of its options and of a file: messages of any bytes, cut into lines or
  * not, each with headers given as KEY=VALUE; and what it writes to the broker stays whole frames.
  * Input: lines of options, an empty line, the file. */
+#include "broker/envelope.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/memory.h"
 #include "fuzz/peer.h"
-#include "publish/envelope.h"
 #include "publish/input.h"
 
 #include <stdio.h>
@@ -17,6 +17,7 @@ const struct fuzz_memory fuzz_memory = {
 	.base = 408 * 1024, .multiple = 4, .kept = 1024 /* libev */};
 
 #define FRAME_MAX 4096
+#define CHANNEL   1
 
 static int file = -1;
 static char name[64];
@@ -56,17 +57,19 @@ static void take_option(struct envelope *envelope, const char *line)
 {
 	const char *problem = NULL;
 	if (strncmp(line, "queue=", 6) == 0)
-		envelope->queue = text_from(line + 6);
+		problem = envelope_set(envelope, ENVELOPE_QUEUE, text_from(line + 6));
 	else if (strncmp(line, "reply_to=", 9) == 0)
-		envelope->reply_to = line + 9;
+		problem = envelope_set(envelope, ENVELOPE_REPLY_TO, text_from(line + 9));
 	else if (strncmp(line, "correlation_id=", 15) == 0)
-		envelope->correlation_id = line + 15;
+		problem = envelope_set(envelope, ENVELOPE_CORRELATION_ID, text_from(line + 15));
+	else if (strncmp(line, "priority=", 9) == 0)
+		problem = envelope_set_priority(envelope, text_from(line + 9));
 	else if (strncmp(line, "session=", 8) == 0)
 		problem = envelope_set_session(envelope, text_from(line + 8));
 	else if (strncmp(line, "session_key=", 12) == 0)
 		problem = envelope_set_session_key(envelope, line + 12);
 	else
-		problem = envelope_add_header(envelope, line);
+		problem = envelope_add_header(envelope, text_from(line));
 	FUZZ_REQUIRE(!problem || *problem);
 }
 
@@ -85,7 +88,8 @@ static void publish_all(struct envelope *envelope, struct peer *peer, size_t siz
 			continue;
 		}
 		FUZZ_REQUIRE(!lines || !memchr(body.ptr, '\n', body.len));
-		FUZZ_REQUIRE(envelope_publish(envelope, peer->connection, TEXT("id"), 1, body));
+		FUZZ_REQUIRE(
+			envelope_publish(envelope, peer->connection, CHANNEL, TEXT("id"), 1, body));
 		peer_read(peer, false); /* the window of the command bounds what is unsent */
 		told += body.len;
 	}
@@ -103,9 +107,9 @@ static void play(struct envelope *envelope, size_t size)
 	FUZZ_REQUIRE(c);
 	peer_init(&peer, c, &nothing);
 	peer_handshake(&peer);
-	channel_open(c, ENVELOPE_CHANNEL);
+	channel_open(c, CHANNEL);
 	peer_read(&peer, true);
-	FUZZ_REQUIRE(channel_is_open(c, ENVELOPE_CHANNEL));
+	FUZZ_REQUIRE(channel_is_open(c, CHANNEL));
 	enum rc rc = envelope_check(envelope, c);
 	FUZZ_REQUIRE(rc == RC_OK || rc == RC_LIMIT);
 	if (rc == RC_OK) {

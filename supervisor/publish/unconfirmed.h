@@ -1,8 +1,8 @@
-/* Publishes on one channel that the broker has not answered, by number. Layer: broker, pure. For
+/* Publishes on one channel that the broker has not answered, by number. Layer: publish, pure. For
  * the commands that publish; serve has the core's outbox. Keeps an item of the owner for each
  * number, in a ring: a number without an answer keeps the places of all later ones in use. */
-#ifndef BROKER_UNCONFIRMED_H
-#define BROKER_UNCONFIRMED_H
+#ifndef PUBLISH_UNCONFIRMED_H
+#define PUBLISH_UNCONFIRMED_H
 
 #include "base/rc.h"
 #include "broker/confirm_channel.h"

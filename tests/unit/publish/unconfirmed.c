@@ -1,7 +1,7 @@
 /* Which unconfirmed publishes an answer covers, and what becomes of them. */
 #include "unit/unit.h"
 
-#include "broker/unconfirmed.h"
+#include "publish/unconfirmed.h"
 
 static struct unconfirmed u;
 
@@ -137,7 +137,7 @@ END_TEST
 
 static Suite *suite(void)
 {
-	Suite *s = suite_create("broker/unconfirmed");
+	Suite *s = suite_create("publish/unconfirmed");
 	TCase *answers = tcase_create("answers");
 	tcase_add_checked_fixture(answers, set_up, tear_down);
 	tcase_add_test(answers, answers_come_in_any_order);

@@ -1,4 +1,4 @@
-#include "broker/unconfirmed.h"
+#include "publish/unconfirmed.h"
 
 #include <assert.h>
 #include <stdlib.h>
