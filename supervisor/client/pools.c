@@ -15,8 +15,9 @@ static const char help[] =
 	"The state of each pool of a running wpool serve, and what it has done since the start;\n"
 	"below the table, what is wrong. BACKLOG waits in the broker: \"12 (4 s)\" was so 4 s ago;\n"
 	"WAITING waits here; OPEN is what workers have begun, of the places that they have; UNACKED\n"
-	"is all that came and is not settled. Only with sessions: SESSIONS that have begun, PARKED\n"
-	"and BLOCKED ones, and STUCK, the messages that cannot run now, of the window.\n";
+	"is all that came and is not settled; DEAD is in the dead-letter queue now. Only with sessions:\n"
+	"SESSIONS that have begun, PARKED and BLOCKED ones, and STUCK, the messages that cannot run\n"
+	"now, of the window.\n";
 
 /* ---------- columns ---------- */
 

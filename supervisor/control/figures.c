@@ -36,10 +36,8 @@ static struct workers_lines lines(const struct pool_view *p)
 	return workers_lines(p->runtime->workers);
 }
 
-static int64_t backlog_messages(const struct pool_view *p)
+static int64_t messages_of(const struct backlog *backlog)
 {
-	const struct backlog *backlog = pool_runtime_backlog(p->runtime);
-
 	return backlog ? (int64_t)backlog->messages : MTIME_NEVER;
 }
 
@@ -53,10 +51,8 @@ static mtime time_until(mtime then)
 	return then == MTIME_NEVER ? MTIME_NEVER : mtime_max(then - clock_now(), 0);
 }
 
-static mtime backlog_age(const struct pool_view *p)
+static mtime age_of(const struct backlog *backlog)
 {
-	const struct backlog *backlog = pool_runtime_backlog(p->runtime);
-
 	return time_since(backlog ? backlog->at : MTIME_NEVER);
 }
 

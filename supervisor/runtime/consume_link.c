@@ -5,12 +5,15 @@
 #include <stdlib.h>
 
 #define PROBE_CHANNEL (CONSUME_CHANNEL + 1)
+#define DEAD_CHANNEL  (TOKEN_CHANNEL + 1)
 
 struct consume_link {
 	struct broker_link *broker_link;
 	struct consumer *consumer;    /* borrowed */
 	struct token_channel *tokens; /* borrowed; NULL: none */
 	struct backlog_probe probe;
+	struct backlog_probe dead_probe; /* of the dead-letter queue */
+	bool has_dead_letters, was_consuming;
 	bool is_up, is_closed;
 	bool is_type_asked; /* for the consumer, and not answered */
 	uint64_t ups;       /* how often it was opened */
@@ -40,6 +43,8 @@ static void on_up(void *ctx, struct connection *connection)
 	if (consume_link->tokens)
 		token_channel_up(consume_link->tokens, connection);
 	backlog_probe_up(&consume_link->probe, connection, PROBE_CHANNEL, clock_now());
+	if (consume_link->has_dead_letters)
+		backlog_probe_up(&consume_link->dead_probe, connection, DEAD_CHANNEL, clock_now());
 }
 
 static void on_down(void *ctx, bool by_error)
@@ -52,6 +57,7 @@ static void on_down(void *ctx, bool by_error)
 	if (consume_link->tokens)
 		token_channel_down(consume_link->tokens);
 	backlog_probe_down(&consume_link->probe);
+	backlog_probe_down(&consume_link->dead_probe);
 }
 
 static void on_event(void *ctx, const struct amqp_event *event)
@@ -60,6 +66,8 @@ static void on_event(void *ctx, const struct amqp_event *event)
 
 	if (event->channel == PROBE_CHANNEL)
 		backlog_probe_on_event(&consume_link->probe, event, clock_now());
+	else if (event->channel == DEAD_CHANNEL)
+		backlog_probe_on_event(&consume_link->dead_probe, event, clock_now());
 	else if (event->channel == TOKEN_CHANNEL)
 		token_channel_on_event(consume_link->tokens, event, clock_boot());
 	else if (event->channel != 0)
@@ -99,7 +107,7 @@ static const struct broker_link_handler handler = {
 };
 
 struct consume_link *consume_link_new(struct ev_loop *loop, const struct broker_link_config *shared,
-	const char *pool, struct text queue, struct consumer *consumer,
+	const char *pool, struct text queue, struct text dead_letters, struct consumer *consumer,
 	struct token_channel *tokens)
 {
 	struct broker_link_config config = *shared;
@@ -110,6 +118,8 @@ struct consume_link *consume_link_new(struct ev_loop *loop, const struct broker_
 	consume_link->consumer = consumer;
 	consume_link->tokens = tokens;
 	backlog_probe_init(&consume_link->probe, queue);
+	backlog_probe_init(&consume_link->dead_probe, dead_letters);
+	consume_link->has_dead_letters = dead_letters.len > 0;
 	config.name = "consume";
 	config.pool = pool;
 	consume_link->broker_link = broker_link_new(loop, &config, &handler, consume_link);
@@ -129,20 +139,44 @@ void consume_link_free(struct consume_link *consume_link)
 
 mtime consume_link_deadline(const struct consume_link *consume_link)
 {
-	return backlog_probe_deadline(&consume_link->probe);
+	return mtime_min(backlog_probe_deadline(&consume_link->probe),
+		backlog_probe_deadline(&consume_link->dead_probe));
+}
+
+/* A consumer begins after the dead-letter queue was declared. It does not notice if that queue is
+ * deleted later: only a change is a hint, or each request would close a channel. */
+static void pass_hints(struct consume_link *consume_link, mtime now)
+{
+	bool is_consuming = consumer_is_consuming(consume_link->consumer);
+
+	if (is_consuming)
+		backlog_probe_hint(&consume_link->probe, now);
+	if (is_consuming && !consume_link->was_consuming)
+		backlog_probe_hint(&consume_link->dead_probe, now);
+	consume_link->was_consuming = is_consuming;
 }
 
 void consume_link_tick(struct consume_link *consume_link, mtime now)
 {
-	if (consumer_is_consuming(consume_link->consumer))
-		backlog_probe_hint(&consume_link->probe, now);
+	pass_hints(consume_link, now);
 	pass_type(consume_link, now);
 	backlog_probe_tick(&consume_link->probe, now);
+	backlog_probe_tick(&consume_link->dead_probe, now);
+}
+
+static const struct backlog *known(const struct backlog_probe *probe)
+{
+	return probe->backlog.at == MTIME_NEVER ? NULL : &probe->backlog;
 }
 
 const struct backlog *consume_link_backlog(const struct consume_link *consume_link)
 {
-	return consume_link->probe.backlog.at == MTIME_NEVER ? NULL : &consume_link->probe.backlog;
+	return known(&consume_link->probe);
+}
+
+const struct backlog *consume_link_dead_letters(const struct consume_link *consume_link)
+{
+	return known(&consume_link->dead_probe);
 }
 
 enum queue_type consume_link_queue_type(const struct consume_link *consume_link)

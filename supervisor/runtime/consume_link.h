@@ -11,7 +11,7 @@
 
 /* The channel number of the consumer. */
 #define CONSUME_CHANNEL 1
-/* That of the pool's token; 2 is the backlog probe's. */
+/* That of the pool's token; 2 and 4 are those of the backlog probes. */
 #define TOKEN_CHANNEL 3
 
 /* The state of a connection, for those who show it. */
@@ -25,17 +25,21 @@ struct link_facts {
 struct consume_link;
 
 /* Start to connect; NULL: out of memory. shared: everything but the names. What it points to,
- * the pool's name, its queue, the consumer and the token's channel (NULL: none) are borrowed until
- * consume_link_free. */
+ * the pool's name, its queues, the consumer and the token's channel (NULL: none) are borrowed until
+ * consume_link_free. dead_letters: the dead-letter queue; empty: none that is known. */
 struct consume_link *consume_link_new(struct ev_loop *, const struct broker_link_config *shared,
-	const char *pool, struct text queue, struct consumer *, struct token_channel *);
+	const char *pool, struct text queue, struct text dead_letters, struct consumer *,
+	struct token_channel *);
 void consume_link_free(struct consume_link *);
 /* When consume_link_tick must be called; MTIME_NEVER: only after events. */
 mtime consume_link_deadline(const struct consume_link *);
-/* Request the backlog when it is due; before consume_link_flush. */
+/* Request the backlog and the number of dead letters when they are due; before consume_link_flush.
+ */
 void consume_link_tick(struct consume_link *, mtime now);
 /* The queue's backlog in the broker; NULL: unknown. */
 const struct backlog *consume_link_backlog(const struct consume_link *);
+/* The messages in the dead-letter queue; NULL: unknown. */
+const struct backlog *consume_link_dead_letters(const struct consume_link *);
 /* What the broker last told of it. */
 enum queue_type consume_link_queue_type(const struct consume_link *);
 /* Write pending output; once at the end of each turn. */

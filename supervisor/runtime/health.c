@@ -121,6 +121,18 @@ static void judge_state(struct health *health, const struct pool_runtime *runtim
 		health->causes |= bit(HEALTH_NO_CONSUMER);
 }
 
+/* An operator has to decide about them. The pool works on. */
+static void judge_dead_letters(struct health *health, const struct pool_runtime *runtime)
+{
+	const struct backlog *dead_letters = pool_runtime_dead_letters(runtime);
+
+	if (!dead_letters || dead_letters->messages == 0)
+		return;
+	health->dead_letters = dead_letters->messages;
+	health->dead_letter_queue = runtime->config.retry.dead_letter;
+	health->warnings |= bit(HEALTH_DEAD_LETTERS);
+}
+
 struct health health_of_pool(const struct pool_runtime *runtime)
 {
 	struct pool_facts facts = pool_facts(runtime->pool);
@@ -147,6 +159,7 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.warnings |= bit(HEALTH_NO_PUBLISHES);
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
+	judge_dead_letters(&health, runtime);
 	judge_sessions(&health, runtime, &facts);
 	return health;
 }
@@ -375,6 +388,13 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 		buf_printf(out,
 			"%u task%s to run alone in a worker, since one ended with several open",
 			health->suspects, health->suspects == 1 ? " waits" : "s wait");
+		break;
+	case HEALTH_DEAD_LETTERS:
+		buf_printf(out,
+			"%u message%s in its dead-letter queue \"%s\"; wpool dead-letters lists, "
+			"replays or drops them",
+			health->dead_letters, health->dead_letters == 1 ? " is" : "s are",
+			health->dead_letter_queue);
 		break;
 	case HEALTH_NO_TOKEN:
 	case HEALTH_SHARED:

@@ -232,7 +232,8 @@ bool pool_runtime_connect(
 	struct pool_runtime *runtime, struct ev_loop *loop, const struct broker_link_config *shared)
 {
 	runtime->consume_link = consume_link_new(loop, shared, runtime->config.name,
-		text_from(runtime->config.queue), runtime->consumer, runtime->token.channel);
+		text_from(runtime->config.queue), pool_runtime_dead_letter(&runtime->config),
+		runtime->consumer, runtime->token.channel);
 	return runtime->consume_link;
 }
 
@@ -446,6 +447,11 @@ enum queue_type pool_runtime_queue_type(const struct pool_runtime *runtime)
 const struct backlog *pool_runtime_backlog(const struct pool_runtime *runtime)
 {
 	return runtime->consume_link ? consume_link_backlog(runtime->consume_link) : NULL;
+}
+
+const struct backlog *pool_runtime_dead_letters(const struct pool_runtime *runtime)
+{
+	return runtime->consume_link ? consume_link_dead_letters(runtime->consume_link) : NULL;
 }
 
 pid_t pool_runtime_slot_pid(const struct pool_runtime *runtime, uint16_t slot)

@@ -85,6 +85,8 @@ mtime pool_runtime_deadline(const struct pool_runtime *);
 
 /* The queue's backlog in the broker; NULL: unknown. */
 const struct backlog *pool_runtime_backlog(const struct pool_runtime *);
+/* The messages in its dead-letter queue; NULL: unknown. */
+const struct backlog *pool_runtime_dead_letters(const struct pool_runtime *);
 /* As far as it could be found out. */
 enum queue_type pool_runtime_queue_type(const struct pool_runtime *);
 /* The pid of the process in the slot; 0: none. */

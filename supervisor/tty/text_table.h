@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-#define TEXT_TABLE_COLUMNS_MAX 20
+#define TEXT_TABLE_COLUMNS_MAX 24
 /* Maximum characters of a cell, even in a wide line: a text from a message can have any length, and
  * should not make all rows wide. */
 #define TEXT_TABLE_CELL_MAX  256

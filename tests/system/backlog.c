@@ -1,4 +1,5 @@
-/* The backlog is shown everywhere; a missing queue has none, and nothing else changes. */
+/* The backlog and the number of dead letters are shown everywhere; a missing queue has none, and
+ * nothing else changes. */
 #include "harness/control.h"
 #include "harness/deadline.h"
 #include "system/system.h"
@@ -17,17 +18,22 @@ static const json_t *tasks_member(size_t i, const char *key)
 }
 
 /* count: -1 if it is not known. */
-static void await_backlog(size_t i, json_int_t count)
+static void await_messages(size_t i, const char *key, json_int_t count)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
 	for (;;) {
-		const json_t *backlog = tasks_member(i, "backlog");
-		json_int_t is = backlog ? json_integer_value(backlog) : -1;
+		const json_t *member = tasks_member(i, key);
+		json_int_t is = member ? json_integer_value(member) : -1;
 		if (is == count)
 			return;
-		ck_assert_msg(deadline_left(deadline) > 0, "the backlog stays %lld", (long long)is);
+		ck_assert_msg(deadline_left(deadline) > 0, "%s stays %lld", key, (long long)is);
 		poll(NULL, 0, 50);
 	}
+}
+
+static void await_backlog(size_t i, json_int_t count)
+{
+	await_messages(i, "backlog", count);
 }
 
 static void await_table(const char *text)
@@ -92,7 +98,53 @@ START_TEST(missing_queue_has_no_backlog)
 }
 END_TEST
 
+static void await_warnings(const char *text)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	for (;;) {
+		const json_t *status = control_get_json("/v1/status");
+		char *warnings = json_dumps(json_object_get(status, "warnings"), JSON_ENCODE_ANY);
+		bool is_found = strstr(warnings, text) != NULL;
+		free(warnings);
+		if (is_found)
+			return;
+		fixture_poll(deadline, 50, text);
+	}
+}
+
+/* Beside a pool whose dead letters its queue's own policy moves: where is not known here. */
+START_TEST(dead_letters_are_counted)
+{
+	const char *pools = scratch_text(
+		"- {name: here, queue: %s, command: [%s], workers: 1, retry: {attempts: 1}}\n"
+		"- {name: policy, queue: %s.other, command: [%s], workers: 1, "
+		"retry: {dead_letter: broker}}\n",
+		fixture.queue, fixture_built("workers/echo"), fixture.queue,
+		fixture_built("workers/echo"));
+	struct proc *serve = fixture_serve_pools(pools);
+	proc_expect(serve, "consuming queue");
+	await_messages(0, "dead_letters", 0);
+	client_post(fixture.client, fixture.queue,
+		&(struct letter){.body = "x", .headers = {{"X-Status", "400"}}});
+	await_messages(0, "dead_letters", 1);
+	ck_assert(json_real_value(tasks_member(0, "dead_letters_age_s")) >= 0);
+	ck_assert_ptr_null(tasks_member(1, "dead_letters"));
+	ck_assert_ptr_null(tasks_member(1, "dead_letters_age_s"));
+	await_warnings(scratch_text(
+		"pool here: 1 message is in its dead-letter queue \\\"%s\\\"", fixture.dead));
+	control_expect_text(control_get("/metrics", 200), "wpool_dead_letters{pool=\"here\"} 1\n");
+	await_table("  DEAD  ");
+	control_await("/readyz", 503); /* of the other pool, whose queue is missing */
+	client_purge(fixture.client, fixture.dead);
+	await_messages(0, "dead_letters", 0);
+	await_warnings("[]");
+	client_delete(fixture.client, fixture.dead);
+	await_messages(0, "dead_letters", -1);
+}
+END_TEST
+
 int main(void)
 {
-	return SYSTEM_RUN("backlog", {backlog_is_shown, 1}, {missing_queue_has_no_backlog, 1});
+	return SYSTEM_RUN("backlog", {backlog_is_shown, 1}, {missing_queue_has_no_backlog, 1},
+		{dead_letters_are_counted, 1});
 }

@@ -34,6 +34,7 @@ START_TEST(page_shows_figures_of_the_api)
 	ck_assert_int_eq(control_number(pool, "totals", "given_up"), 3);
 	expect_figure(browser, "first", "totals.done", "1,234");
 	expect_figure(browser, "first", "totals.given_up", "3");
+	expect_figure(browser, "first", "tasks.dead_letters", "3");
 	expect_figure(browser, "first", "totals.retried", "0");
 	expect_figure(browser, "first", "workers.ready", "2/2");
 	expect_figure(browser, "first", "workers.busy", "0");

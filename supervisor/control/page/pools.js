@@ -17,7 +17,8 @@ const POOL_COLUMNS = [
 		"tasks.open"],
 	["Done", "", (pool) => asNumber(member(pool, "totals.done")), "totals.done"],
 	["Retried", "", (pool) => asNumber(member(pool, "totals.retried")), "totals.retried"],
-	["Dead letters", "", (pool) => asNumber(member(pool, "totals.given_up")), "totals.given_up"],
+	["Given up", "", (pool) => asNumber(member(pool, "totals.given_up")), "totals.given_up"],
+	["Dead letters", "", (pool) => asNumber(member(pool, "tasks.dead_letters")), "tasks.dead_letters"],
 	["Last delivery", "", (pool) => member(pool, "last_delivery_age_s") === null ? "never" :
 		`${asSpan(member(pool, "last_delivery_age_s"))} ago`, "last_delivery_age_s"],
 ];
@@ -201,7 +202,7 @@ const FACTS = [
 	["Last worker death", (pool) => pool.last_death ?
 		`${pool.last_death.exit}, ${asSpan(pool.last_death.age_s)} ago` : "none"],
 	["Retried", (pool) => reasonsIn(pool.retried_by_reason)],
-	["Dead letters", (pool) => reasonsIn(pool.given_up_by_reason)],
+	["Given up", (pool) => reasonsIn(pool.given_up_by_reason)],
 	["This supervisor", ofSessions((pool) => pool.active ? "is the active one" :
 		`stands by${pool.token?.holder ? ` for ${pool.token.holder}` : ""}`)],
 	["Sessions", ofSessions(statesOf)],

@@ -61,7 +61,7 @@ function figuresOf(pools, history) {
 		["In the queues", asNumber(sumUp(pools, "tasks.backlog")), ""],
 		["Waiting for a worker", asNumber(sumUp(pools, "tasks.waiting")), ""],
 		["Retried", asNumber(sumUp(pools, "totals.retried")), "in all"],
-		["Dead letters", asNumber(sumUp(pools, "totals.given_up")), "in all", sumUp(pools, "totals.given_up") > 0],
+		["Dead letters", asNumber(sumUp(pools, "tasks.dead_letters")), "now", sumUp(pools, "tasks.dead_letters") > 0],
 	];
 }
 

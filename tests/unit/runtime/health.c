@@ -18,57 +18,56 @@ static const char *text_of_cause(const struct health *health, enum health_cause 
 	return text;
 }
 
-START_TEST(each_cause_has_a_sentence)
-{
-	static const struct {
-		enum health_cause cause;
-		const char *text;
-	} cases[] = {
-		{HEALTH_DRAINING, "draining"},
-		{HEALTH_STOPPING, "stopping"},
-		{HEALTH_NO_CONSUMING, "no consuming connection to the broker: refused"},
-		{HEALTH_NO_PUBLISHING, "no publishing connection to the broker"},
-		{HEALTH_REMOVED, "not configured any more: it finishes its tasks in hand"},
-		{HEALTH_PAUSED, "paused by an operator"},
-		{HEALTH_NO_WORKER, "no worker is ready"},
-		{HEALTH_NO_CONSUMER,
-			"not consuming its queue \"orders\": the queue does not exist"},
-		{HEALTH_NO_PUBLISHES,
-			"some of its publishes are refused: no right to write an exchange"},
-		{HEALTH_NO_TOKEN,
-			"cannot become the active one: the queue of its token is not consumed, or "
-			"refuses the token; see the log"},
-		{HEALTH_SHARED,
-			"its queue \"orders\" has another consumer, which knows no token: another "
+static const struct {
+	enum health_cause cause;
+	const char *text;
+} sentences[] = {
+	{HEALTH_DRAINING, "draining"},
+	{HEALTH_STOPPING, "stopping"},
+	{HEALTH_NO_CONSUMING, "no consuming connection to the broker: refused"},
+	{HEALTH_NO_PUBLISHING, "no publishing connection to the broker"},
+	{HEALTH_REMOVED, "not configured any more: it finishes its tasks in hand"},
+	{HEALTH_PAUSED, "paused by an operator"},
+	{HEALTH_NO_WORKER, "no worker is ready"},
+	{HEALTH_NO_CONSUMER, "not consuming its queue \"orders\": the queue does not exist"},
+	{HEALTH_NO_PUBLISHES, "some of its publishes are refused: no right to write an exchange"},
+	{HEALTH_DEAD_LETTERS,
+		"1 message is in its dead-letter queue \"orders.dead\"; wpool dead-letters "
+		"lists, replays or drops them"},
+	{HEALTH_NO_TOKEN,
+		"cannot become the active one: the queue of its token is not consumed, or "
+		"refuses the token; see the log"},
+	{HEALTH_SHARED, "its queue \"orders\" has another consumer, which knows no token: another "
 			"program, a version of wpool before sessions, or a pool with "
 			"takeover_delay none (stop it)"},
-		{HEALTH_WIDER_WINDOW,
-			"up to 20 messages may be unacked, because a smaller window would break the "
-			"order of what may come back; prefetch 10 is used when nothing is unacked"},
-		{HEALTH_NO_ORDER,
-			"its queue \"orders\" does not keep the order of sessions: a quorum queue "
-			"with a single active consumer does (docs/ordering.md)"},
-		{HEALTH_OVERFULL,
-			"the bodies of unacked messages exceeded twice memory, and a smaller window "
-			"than 20 messages would break the order: set memory higher"},
-		{HEALTH_NOT_SINGLE,
-			"its queue \"orders\" has no single active consumer: the last messages may "
-			"run again when its channel is renewed; docs/ordering.md describes the move"},
-		{HEALTH_WINDOW_STUCK,
-			"all 20 messages of its window (prefetch) wait in sessions that cannot run "
-			"now: 4 parked, 2 blocked, 3 paused, 1 held by a takeover; see wpool "
-			"sessions"},
-		{HEALTH_BLOCKED,
-			"2 sessions are blocked, because the task at the front failed for good; "
-			"wpool session retry or skip decides"},
-		{HEALTH_HELD,
-			"1 session is held for 0 ms: a former active supervisor may still run what "
-			"was delivered before (takeover_delay)"},
-		{HEALTH_KEYLESS,
-			"none of its 7 messages had a key: session.key is header:account, and "
-			"publishers must put it there (wpool publish --session-key); without a key "
-			"there is no order"},
-	};
+	{HEALTH_WIDER_WINDOW,
+		"up to 20 messages may be unacked, because a smaller window would break the "
+		"order of what may come back; prefetch 10 is used when nothing is unacked"},
+	{HEALTH_NO_ORDER,
+		"its queue \"orders\" does not keep the order of sessions: a quorum queue "
+		"with a single active consumer does (docs/ordering.md)"},
+	{HEALTH_OVERFULL,
+		"the bodies of unacked messages exceeded twice memory, and a smaller window "
+		"than 20 messages would break the order: set memory higher"},
+	{HEALTH_NOT_SINGLE,
+		"its queue \"orders\" has no single active consumer: the last messages may "
+		"run again when its channel is renewed; docs/ordering.md describes the move"},
+	{HEALTH_WINDOW_STUCK,
+		"all 20 messages of its window (prefetch) wait in sessions that cannot run "
+		"now: 4 parked, 2 blocked, 3 paused, 1 held by a takeover; see wpool "
+		"sessions"},
+	{HEALTH_BLOCKED, "2 sessions are blocked, because the task at the front failed for good; "
+			 "wpool session retry or skip decides"},
+	{HEALTH_HELD, "1 session is held for 0 ms: a former active supervisor may still run what "
+		      "was delivered before (takeover_delay)"},
+	{HEALTH_KEYLESS,
+		"none of its 7 messages had a key: session.key is header:account, and "
+		"publishers must put it there (wpool publish --session-key); without a key "
+		"there is no order"},
+};
+
+START_TEST(each_cause_has_a_sentence)
+{
 	struct health health = {.consume_failure = "refused",
 		.publish_failure = "",
 		.queue = "orders",
@@ -78,6 +77,8 @@ START_TEST(each_cause_has_a_sentence)
 		.publish_refusal_kind = "no right to write an exchange",
 		.consume_failure_kind = "refused",
 		.publish_failure_kind = "",
+		.dead_letters = 1,
+		.dead_letter_queue = "orders.dead",
 		.window = 20,
 		.prefetch = 10,
 		.parked = 4,
@@ -90,8 +91,8 @@ START_TEST(each_cause_has_a_sentence)
 	ck_assert_str_eq(text_of_cause(&health, HEALTH_NO_CONSUMER),
 		"not consuming its queue \"orders\": queue \"orders\" does not exist (NOT_FOUND)");
 	health_hide_details(&health);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		ck_assert_str_eq(text_of_cause(&health, cases[i].cause), cases[i].text);
+	for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
+		ck_assert_str_eq(text_of_cause(&health, sentences[i].cause), sentences[i].text);
 	health.pool = "first";
 	ck_assert_str_eq(
 		text_of_cause(&health, HEALTH_PAUSED), "pool first: paused by an operator");
