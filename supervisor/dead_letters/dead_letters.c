@@ -14,6 +14,7 @@
 #define WAIT_DEFAULT     (10 * MTIME_SECOND)
 #define SHORT_STRING_MAX 255
 #define SUFFIX           ".dead"
+#define BROKER_LINE_MAX  (64 * 1024)
 
 static const char help[] =
 	"usage: wpool dead-letters list|show|replay|drop --queue NAME [OPTION]...\n"
@@ -32,13 +33,16 @@ static const char help[] =
 	"  --match HEADER=VALUE   only those where a header (such as x-wpool-reason) has this text;\n"
 	"                         message_id and correlation_id count as headers; may be\n"
 	"                         repeated: all must match\n"
+	"  --fingerprint HEX      only the message that list --json shows with this fingerprint\n"
 	"  --limit N              at most N that match, oldest first\n"
+	"  --skip N               list, show: leave out the first N that match\n"
 	"  --to QUEUE             replay: publish all to this queue instead\n"
 	"  --by-header            replay: publish each to the queue that it names; any\n"
 	"                         publisher may have written that name\n"
 	"  --yes                  replay, drop: do not ask; drop requires it without a terminal\n"
 	"  --json                 one JSON object\n"
-	"  --broker URL           amqp:// or amqps:// address; several, separated by commas\n"
+	"  --broker URL           amqp:// or amqps:// address; several, separated by commas;\n"
+	"                         -: the first line of standard input\n"
 	"  --wait DURATION        give up after so long without the broker, or without a message\n"
 	"                         that the queue should have; default 10s\n"
 	"  --help                 this text\n"
@@ -52,14 +56,30 @@ static const char help[] =
 	"69 no broker or no queue, 74 output failed, 75 interrupted, connection lost, or not all done,\n"
 	"77 refused, 78 the environment's broker address is wrong.\n";
 
-enum flag { BROKER = 256, QUEUE, DEAD_LETTERS, MATCH, LIMIT, TO, BY_HEADER, YES, JSON, WAIT, HELP };
+enum flag {
+	BROKER = 256,
+	QUEUE,
+	DEAD_LETTERS,
+	MATCH,
+	FINGERPRINT,
+	LIMIT,
+	SKIP,
+	TO,
+	BY_HEADER,
+	YES,
+	JSON,
+	WAIT,
+	HELP
+};
 
 static const struct option options[] = {
 	{"broker", required_argument, NULL, BROKER},
 	{"queue", required_argument, NULL, QUEUE},
 	{"dead-letters", required_argument, NULL, DEAD_LETTERS},
 	{"match", required_argument, NULL, MATCH},
+	{"fingerprint", required_argument, NULL, FINGERPRINT},
 	{"limit", required_argument, NULL, LIMIT},
+	{"skip", required_argument, NULL, SKIP},
 	{"to", required_argument, NULL, TO},
 	{"by-header", no_argument, NULL, BY_HEADER},
 	{"yes", no_argument, NULL, YES},
@@ -86,15 +106,39 @@ struct command {
 	char name[SHORT_STRING_MAX + 1];
 };
 
+/* An address on the command line is in the process list until it is overwritten; standard input
+ * never is. */
+static int read_broker(struct command *c)
+{
+	static char line[BROKER_LINE_MAX];
+
+	if (!fgets(line, sizeof line, stdin) || !strchr(line, '\n'))
+		return cli_problem(
+			COMMAND, "--broker -: standard input has no line with an address");
+	*strchr(line, '\n') = '\0';
+	c->what.broker = line;
+	return -1;
+}
+
+static int read_count(const char *option, int64_t min, uint64_t *ret)
+{
+	int64_t number;
+
+	if (!quantity_read_integer(text_from(optarg), &number) || number < min)
+		return cli_bad_value(COMMAND, option, optarg,
+			min ? "is not a number from 1" : "is not a number from 0");
+	*ret = (uint64_t)number;
+	return -1;
+}
+
 /* -1: continue; else the exit code. */
 static int take_option(struct command *c, int option)
 {
 	const char *problem;
-	int64_t number;
 	switch (option) {
 	case BROKER:
 		c->what.broker = optarg;
-		return -1;
+		return strcmp(optarg, "-") == 0 ? read_broker(c) : -1;
 	case QUEUE:
 		c->queue = optarg;
 		return -1;
@@ -105,10 +149,15 @@ static int take_option(struct command *c, int option)
 		problem = matches_add(&c->what.matches, optarg);
 		return problem ? cli_bad_value(COMMAND, "--match", optarg, problem) : -1;
 	case LIMIT:
-		if (!quantity_read_integer(text_from(optarg), &number) || number < 1)
-			return cli_bad_value(COMMAND, "--limit", optarg, "is not a number from 1");
-		c->what.limit = (uint64_t)number;
-		return -1;
+		return read_count("--limit", 1, &c->what.limit);
+	case SKIP:
+		return read_count("--skip", 0, &c->what.skip);
+	case FINGERPRINT:
+		c->what.matches.has_fingerprint = true;
+		return fingerprint_read(optarg, &c->what.matches.fingerprint)
+			       ? -1
+			       : cli_bad_value(COMMAND, "--fingerprint", optarg,
+					 "is not 16 hexadecimal digits, in lower case");
 	case TO:
 		c->what.replay.to = text_from(optarg);
 		return -1;
@@ -184,6 +233,9 @@ static int check_options(const struct command *c)
 		return cli_problem(COMMAND, "the queue's name is over 255 bytes");
 	if (is_replay && !c->queue && !replay->to.ptr && !replay->by_header)
 		return cli_problem(COMMAND, "replay needs --queue NAME, --to QUEUE or --by-header");
+	if (c->what.skip > 0 && c->verb->run != dead_letters_list &&
+		c->verb->run != dead_letters_show)
+		return cli_problem(COMMAND, "--skip goes with list and show");
 	if (c->what.yes && !is_replay && c->verb->run != dead_letters_drop)
 		return cli_problem(COMMAND, "--yes goes with replay and drop");
 	if (c->verb->run == dead_letters_drop && !c->what.yes && !console_can_ask())
@@ -203,5 +255,7 @@ int dead_letters_main(int argc, char **argv)
 		exit_code = find_queue(&c);
 	if (exit_code < 0)
 		exit_code = check_options(&c);
+	if (c.what.limit <= UINT64_MAX - c.what.skip)
+		c.what.limit += c.what.skip;
 	return exit_code < 0 ? c.verb->run(&c.what) : exit_code;
 }

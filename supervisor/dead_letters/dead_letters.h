@@ -11,10 +11,11 @@
 #define DEAD_LETTERS_BYTES_MAX (256u * 1024 * 1024)
 
 struct dead_letters {
-	const char *broker; /* the --broker option or NULL */
+	const char *broker; /* the --broker option, "-" replaced by what was read; or NULL */
 	struct text queue;  /* where the dead letters are */
 	bool is_foreign;    /* the name was given, so wpool may not have declared the queue */
 	struct matches matches;
+	uint64_t skip;                /* list, show: messages that match and are left out first */
 	uint64_t limit;               /* maximum of messages that match; UINT64_MAX: all */
 	struct replay_request replay; /* its queue is the pool's, also for the other verbs */
 	bool json, yes;

@@ -115,7 +115,9 @@ static void put_ours(struct buf *out, struct text headers)
 
 void dead_letter_write_json(struct buf *out, const struct dead_letter *letter, bool with_body)
 {
-	buf_printf(out, "{\"position\":%" PRIu64 ",\"wpool\":", letter->position);
+	buf_printf(out,
+		"{\"position\":%" PRIu64 ",\"fingerprint\":\"" FINGERPRINT_FORMAT "\",\"wpool\":",
+		letter->position, dead_letter_fingerprint(letter));
 	put_ours(out, letter->headers);
 	buf_append_text(out, TEXT(",\"properties\":"));
 	put_properties(out, &letter->properties);

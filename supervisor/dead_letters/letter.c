@@ -1,14 +1,16 @@
 #include "dead_letters/letter.h"
 
 #include "amqp/table.h"
+#include "base/keyed_hash.h"
 #include "base/utf8.h"
 #include "dead_letters/dead_letters.h"
 #include "message/field_text.h"
 #include "message/names.h"
 #include "tty/console.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Properties that --match knows, and by which a message is named. */
 static const enum property known_by[] = {PROPERTY_MESSAGE_ID, PROPERTY_CORRELATION_ID};
@@ -90,6 +92,56 @@ void dead_letter_name(const struct dead_letter *letter, struct buf *out)
 	}
 }
 
+/* ---------- fingerprints ---------- */
+
+const struct text dead_letter_counters[DEAD_LETTER_COUNTERS] = {
+	{"x-delivery-count", 16}, {"x-acquired-count", 16}};
+
+static bool is_counter(struct text name)
+{
+	for (size_t i = 0; i < DEAD_LETTER_COUNTERS; i++)
+		if (text_is(name, dead_letter_counters[i]))
+			return true;
+	return false;
+}
+
+/* A sum: a quorum queue sorts the headers when it adds one of its own. */
+static uint64_t hash_headers(struct text headers)
+{
+	struct table_field field;
+	uint64_t sum = 0;
+
+	while (table_next(&headers, true, &field))
+		if (!is_counter(field.key))
+			sum += keyed_hash(keyed_hash((uint8_t)field.type, field.key), field.value);
+	return sum;
+}
+
+/* Each part is hashed with the hash of those before it. */
+uint64_t dead_letter_fingerprint(const struct dead_letter *letter)
+{
+	const struct properties *properties = &letter->properties;
+	uint64_t hash = keyed_hash(hash_headers(letter->headers), letter->body);
+
+	hash = keyed_hash(hash, letter->routing_key);
+	for (unsigned i = 0; i < PROPERTY_COUNT; i++)
+		if (i != PROPERTY_HEADERS && properties_has(properties, i))
+			hash = keyed_hash(hash + i, properties->value[i]);
+	return hash;
+}
+
+bool fingerprint_read(const char *text, uint64_t *ret)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	if (strlen(text) != 16 || strspn(text, digits) != 16)
+		return false;
+	*ret = strtoull(text, NULL, 16);
+	return true;
+}
+
+/* ---------- conditions ---------- */
+
 const char *matches_add(struct matches *matches, const char *condition)
 {
 	const char *equals = strchr(condition, '=');
@@ -134,6 +186,8 @@ static enum match letter_meets(
 enum match matches_meet(const struct matches *matches, const struct dead_letter *letter)
 {
 	enum match match = MATCH_YES;
+	if (matches->has_fingerprint && dead_letter_fingerprint(letter) != matches->fingerprint)
+		return MATCH_NO;
 	for (size_t i = 0; i < matches->count && match == MATCH_YES; i++)
 		match = letter_meets(letter, matches->of[i].name, matches->of[i].value);
 	return match;

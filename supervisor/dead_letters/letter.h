@@ -6,6 +6,8 @@
 #include "amqp/connection.h"
 #include "amqp/properties.h"
 
+#include <inttypes.h>
+
 struct dead_letter {
 	uint64_t position; /* in its queue when that was read, from 1 */
 	uint64_t tag;
@@ -24,6 +26,15 @@ bool dead_letter_header(const struct dead_letter *, struct text name, struct buf
 /* Append "message 3 (message_id m-3)", escaped for a terminal. */
 void dead_letter_name(const struct dead_letter *, struct buf *out);
 
+/* The headers in which a queue counts how often a message was handed back. */
+#define DEAD_LETTER_COUNTERS 2
+extern const struct text dead_letter_counters[DEAD_LETTER_COUNTERS];
+/* A number by which a message is found again: a hash of all of it but those headers. */
+uint64_t dead_letter_fingerprint(const struct dead_letter *);
+/* Read it from 16 hexadecimal digits. */
+#define FINGERPRINT_FORMAT "%016" PRIx64
+bool fingerprint_read(const char *, uint64_t *ret) MUST_CHECK;
+
 /* "message_id"; NULL for the headers. */
 const char *property_name(enum property);
 /* Append a property that is present: numbers as digits, strings as they are. */
@@ -38,11 +49,18 @@ static inline bool property_is_number(enum property property)
 
 /* Conditions; all of them must match. */
 struct matches {
-	size_t count;
+	bool has_fingerprint;
+	uint64_t fingerprint;
+	size_t count; /* of the others */
 	struct {
 		struct text name, value; /* borrowed */
 	} of[MATCHES_MAX];
 };
+
+static inline bool matches_are_any(const struct matches *matches)
+{
+	return matches->count > 0 || matches->has_fingerprint;
+}
 
 /* "NAME=VALUE": a header and its text, or message_id or correlation_id for the name. NULL, or what
  * is wrong with it. */

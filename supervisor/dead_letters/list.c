@@ -106,6 +106,8 @@ static void write_one(struct listing *l, const struct dead_letter *letter)
 static enum reader_fate on_letter(void *ctx, const struct dead_letter *letter)
 {
 	struct listing *l = ctx;
+	if (l->reader.matched <= l->what->skip)
+		return READER_STAYS;
 	if (l->what->json || l->with_body)
 		write_one(l, letter);
 	else

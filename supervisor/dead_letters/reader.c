@@ -55,7 +55,7 @@ static void widen(struct reader *r)
 {
 	uint32_t now = subscriptions_window(&r->subscriptions);
 	uint64_t unsettled = r->looked - r->acked, rest = r->count - r->looked;
-	if (!r->is_sated && r->what->matches.count == 0)
+	if (!r->is_sated && !matches_are_any(&r->what->matches))
 		rest = min(rest, r->what->limit - r->matched);
 	uint32_t window = reader_window(
 		now, held_of(r), unsettled + rest, r->looked > 0 ? r->bytes / r->looked : 0);
@@ -172,12 +172,11 @@ static void begin_reading(struct reader *r)
 /* A quorum queue counts how often a message was handed back; other queues keep their order. */
 static void count_returns(struct reader *r, const struct dead_letter *letter)
 {
-	static const struct text counters[] = {{"x-delivery-count", 16}, {"x-acquired-count", 16}};
 	struct table_field field;
 	int64_t returns;
 	r->is_past_returned = true;
-	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
-		if (!table_find(letter->headers, counters[i], &field) ||
+	for (size_t i = 0; i < DEAD_LETTER_COUNTERS; i++) {
+		if (!table_find(letter->headers, dead_letter_counters[i], &field) ||
 			!table_field_integer(&field, &returns) || returns < 1)
 			continue;
 		if ((uint64_t)returns > r->returns)

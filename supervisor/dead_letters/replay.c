@@ -216,7 +216,8 @@ static int confirm_replay(const struct dead_letters *what)
 	struct reader reader;
 	char count[32];
 	int exit_code;
-	if (what->yes || what->matches.count > 0 || what->limit < UINT64_MAX || !console_can_ask())
+	if (what->yes || matches_are_any(&what->matches) || what->limit < UINT64_MAX ||
+		!console_can_ask())
 		return EX_OK;
 	first.limit = 1;
 	exit_code = reader_run(&reader, &first, &looking, NULL);

@@ -2,9 +2,11 @@
  * happens to it, and publishes the message as it was. */
 #include "harness/command.h"
 #include "harness/deadline.h"
+#include "harness/scratch.h"
 #include "harness/terminal.h"
 #include "system/system.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -156,6 +158,73 @@ START_TEST(replay_of_everything_asks_first)
 	}
 	client_expect_ready(fixture.client, fixture.queue, 6);
 	free(wpool);
+}
+END_TEST
+
+/* The fingerprint of the message with this id. */
+static char *fingerprint_of(const char *id)
+{
+	char *match = scratch_text("message_id=%s", id);
+	char *output = RUN_VERB("list", 0, "--json", "--match", match);
+	json_t *list = json_loads(output, 0, NULL);
+	char *text = strdup(json_string_value(json_object_get(
+		json_array_get(json_object_get(list, "messages"), 0), "fingerprint")));
+	json_decref(list);
+	free(output);
+	return text;
+}
+
+/* Also after the queue has counted in its headers that the message was handed back. */
+START_TEST(fingerprint_selects_one_message)
+{
+	post_many(_i ? CLIENT_CLASSIC : CLIENT_QUORUM, 5);
+	char *fingerprint = fingerprint_of("3"), *other = fingerprint_of("2");
+	ck_assert_str_ne(fingerprint, other);
+	for (int i = 0; i < 2; i++) {
+		char *again = fingerprint_of("3");
+		ck_assert_str_eq(again, fingerprint);
+		free(again);
+	}
+	command_expect_text(RUN_VERB("list", 0, "--fingerprint", fingerprint), "1 of 5 messages");
+	command_expect_text(RUN_VERB("replay", 0, "--fingerprint", fingerprint),
+		"1 matched, 1 replayed, 0 returned, 0 refused; 4 left");
+	client_expect(fixture.client, fixture.queue, "3");
+	command_expect_text(
+		RUN_VERB("drop", 0, "--yes", "--fingerprint", fingerprint), "0 dropped; 4 left");
+	command_expect_text(
+		RUN_VERB("drop", 0, "--yes", "--fingerprint", other), "1 dropped; 3 left");
+	free(fingerprint);
+	free(other);
+}
+END_TEST
+
+START_TEST(skip_leaves_out_the_first_that_match)
+{
+	post_many(CLIENT_QUORUM, 6);
+	char *lines = RUN_VERB("list", 0, "--json", "--skip", "2", "--limit", "3");
+	command_expect_text(strdup(lines), "{\"position\":3,");
+	command_expect_text(strdup(lines), "{\"position\":5,");
+	ck_assert_ptr_null(strstr(lines, "{\"position\":2,"));
+	ck_assert_ptr_null(strstr(lines, "{\"position\":6,"));
+	free(lines);
+	command_expect_text(RUN_VERB("list", 0, "--skip", "1", "--match", "x-wpool-reason=crashed"),
+		"1 of 6 messages");
+	command_expect_text(RUN_VERB("list", 0, "--skip", "6"), "0 of 6 messages");
+}
+END_TEST
+
+/* The address is neither in the list of processes nor in the environment. */
+START_TEST(address_may_come_from_standard_input)
+{
+	char line[1000];
+	post_many(CLIENT_QUORUM, 1);
+	snprintf(line, sizeof line, "echo '%s' | %s dead-letters list --queue %s --broker -",
+		broker_url(fixture.broker), fixture_built("wpool"), fixture.queue);
+	struct proc *proc = proc_start(
+		fixture.folder, (const char *const[]){"/bin/sh", "-c", line, NULL}, NULL);
+	ck_assert_int_eq(proc_wait(proc), 0);
+	command_expect_text(proc_stdout(proc), "1 of 1 message");
+	proc_free(proc);
 }
 END_TEST
 
@@ -431,6 +500,10 @@ START_TEST(usage_errors_are_named)
 			"no connection"},
 		{"list", {"--broker", "http://u:secret@x/"}, 64, "amqp"},
 		{"list", {"show"}, 64, "unexpected \"show\""},
+		{"list", {"--skip", "-1"}, 64, "--skip '-1'"},
+		{"drop", {"--yes", "--skip", "1"}, 64, "--skip goes with list and show"},
+		{"list", {"--fingerprint", "12"}, 64, "--fingerprint '12'"},
+		{"list", {"--broker", "-"}, 64, "standard input has no line with an address"},
 	};
 	struct proc *proc = start_verb(cases[_i].verb, cases[_i].options);
 	ck_assert_int_eq(proc_wait(proc), cases[_i].code);
@@ -618,11 +691,13 @@ int main(void)
 	return SYSTEM_RUN("dead letters", {reading_keeps_count_and_order, 2},
 		{list_and_show_print_messages, 1}, {match_and_limit_select_messages, 1},
 		{drop_removes_matching_messages, 1}, {replay_of_everything_asks_first, 1},
+		{fingerprint_selects_one_message, 2}, {skip_leaves_out_the_first_that_match, 1},
+		{address_may_come_from_standard_input, 1},
 		{replayed_task_starts_at_first_attempt, 1}, {killed_replay_loses_nothing, 2},
 		{replay_stops_when_connection_is_lost, 1},
 		{message_without_target_goes_where_it_is_sent, 1},
 		{large_and_empty_bodies_survive, 1}, {all_header_types_survive, 1},
-		{usage_errors_are_named, 12}, {queue_of_single_active_consumer_is_left, 1},
+		{usage_errors_are_named, 16}, {queue_of_single_active_consumer_is_left, 1},
 		{interrupted_replay_waits_for_confirms, 1},
 		{uncertain_counts_are_reported_as_such, 1}, {terminal_escapes_are_neutralised, 1},
 		{message_dead_lettered_by_policy_is_replayed, 1},
