@@ -15,6 +15,7 @@ struct next {
 	uint64_t tag; /* it was delivered to us; 0: not yet */
 	uint64_t epoch, counter;
 	uint32_t deaths, window;
+	mtime delay; /* that it names */
 	mtime sent_at;
 };
 
@@ -42,6 +43,8 @@ struct token {
 	uint64_t held_epoch;     /* the latest in which we were the holder; 0: none */
 	uint32_t deaths;
 	mtime since, renewed_at, renew_at;
+	/* Of the holder: half of it is the lease, and none of our tokens names a shorter one. */
+	mtime proven_delay;
 	mtime wait_until;  /* of the holder: until then a former one may run tasks */
 	mtime requeued_at; /* MTIME_NEVER: the token that we hold is not requeued */
 	mtime leave_by;
@@ -143,7 +146,7 @@ static void become_top(struct token *token)
 		.epoch = next->epoch,
 		.counter = next->counter,
 		.window = next->window,
-		.delay = token->config.delay,
+		.delay = next->delay,
 		.deaths = next->deaths};
 
 	set_top(token, &content, next->tag);
@@ -171,12 +174,16 @@ static void drop_next(struct token *token)
 
 static mtime lease_span(const struct token *token)
 {
-	return token->config.delay / 2;
+	return token->proven_delay / 2;
 }
 
+/* The holder's own pace follows the lease. */
 static mtime renewal_span(const struct token *token)
 {
-	return mtime_min(token->config.delay / TOKEN_RENEWALS, TOKEN_RENEWAL_MAX);
+	bool is_holder = token->state == TOKEN_HOLDING;
+	mtime delay = is_holder ? token->proven_delay : token->config.delay;
+
+	return mtime_min(delay / TOKEN_RENEWALS, TOKEN_RENEWAL_MAX);
 }
 
 /* ---------- publishing ---------- */
@@ -221,7 +228,7 @@ static void send_next(struct token *token, bool is_orderly, mtime now)
 		.epoch = next->epoch,
 		.counter = next->counter,
 		.window = next->window,
-		.delay = is_orderly ? wait_at(token, now) : token->config.delay,
+		.delay = next->delay,
 		.is_orderly = is_orderly,
 		.deaths = next->deaths,
 		.handover = text_of(token->handover, token->handover_len),
@@ -257,6 +264,18 @@ static uint32_t window_to_name(const struct token *token)
 	return window;
 }
 
+/* Not shorter than the lease allows, nor than what is left of our own wait. */
+static mtime delay_to_name(const struct token *token, mtime now)
+{
+	mtime delay = token->config.delay;
+
+	if (token->state == TOKEN_LEAVING)
+		return wait_at(token, now);
+	if (token->state == TOKEN_TAKING)
+		return mtime_max(delay, grant_of(token, now).delay);
+	return mtime_max(mtime_max(delay, token->proven_delay), wait_at(token, now));
+}
+
 /* No two publishes are equal, so that a delivery shows which one it is. A publish that is not
  * answered is replaced. */
 static void publish_next(struct token *token, mtime now)
@@ -277,7 +296,8 @@ static void publish_next(struct token *token, mtime now)
 		.epoch = epoch,
 		.counter = token->counter,
 		.deaths = is_taking ? grant_of(token, now).deaths : deaths_at(token, now),
-		.window = window_to_name(token)};
+		.window = window_to_name(token),
+		.delay = delay_to_name(token, now)};
 	send_next(token, is_orderly, now);
 }
 
@@ -342,6 +362,18 @@ static void renewed(struct token *token, mtime sent_at)
 	set_lease(token, mtime_after(token->renewed_at, lease_span(token)));
 }
 
+/* A longer delay is used when a token names it, a shorter one before, and only if the broker has
+ * answered in the time that it gives for a renewal: else the lease might be over at once. */
+static mtime delay_proven(const struct token *token, mtime now)
+{
+	mtime delay = token->config.delay;
+	bool is_prompt = now - token->next.sent_at < delay / TOKEN_RENEWALS;
+
+	if (token->state == TOKEN_HOLDING && !is_prompt)
+		delay = mtime_max(delay, token->proven_delay);
+	return mtime_min(delay, token->next.delay);
+}
+
 static void become_holder(struct token *token, mtime sent_at, mtime now)
 {
 	/* The content changes hands before the effect: it is borrowed by the grant. */
@@ -378,6 +410,7 @@ static void finish_next(struct token *token, mtime now)
 
 	if (!token->next.is_confirmed || !token->next.tag)
 		return;
+	token->proven_delay = delay_proven(token, now);
 	if (token->state == TOKEN_TAKING && now - sent_at >= lease_span(token)) {
 		publish_next(token, now); /* that was too long ago to prove anything */
 	} else if (token->state == TOKEN_TAKING) {
@@ -385,6 +418,8 @@ static void finish_next(struct token *token, mtime now)
 	} else {
 		become_top(token);
 		renewed(token, sent_at);
+		token->renew_at =
+			mtime_min(token->renew_at, mtime_after(sent_at, renewal_span(token)));
 		finish_naming(token, now);
 	}
 }
@@ -554,10 +589,14 @@ void token_leave(struct token *token, mtime now)
 	publish_next(token, now);
 }
 
-void token_configure(struct token *token, uint32_t window, mtime delay)
+void token_configure(struct token *token, uint32_t window, mtime delay, mtime now)
 {
+	bool is_new = delay != token->config.delay;
+
 	token->config.window = window;
 	token->config.delay = delay;
+	if (is_new && token->state == TOKEN_HOLDING)
+		publish_next(token, now);
 }
 
 bool token_hand_over(struct token *token, struct text handover, mtime now)

@@ -35,8 +35,9 @@ struct token_content {
 	/* The largest prefetch of a consumer whose messages may still come back. A smaller one
 	 * would break their order. */
 	uint32_t window;
-	/* How long the next holder waits before it runs what is redelivered: takeover_delay; if
-	 * is_orderly, what was left of the holder's own wait. */
+	/* How long the next holder waits before it runs what is redelivered: takeover_delay, or
+	 * what was left of the holder's own wait if that is longer; if is_orderly, always the
+	 * latter. */
 	mtime delay;
 	bool is_orderly;      /* the holder has left; it runs nothing and holds no message */
 	uint32_t deaths;      /* holders that died in a row; an orderly leave ends it */
@@ -121,8 +122,10 @@ void token_confirmed(struct token *, mtime now);
 /* Pass the token on. The pool runs nothing keyed and its consuming channel is closed. It ends with
  * TOKEN_LEFT, after half of takeover_delay at the latest. */
 void token_leave(struct token *, mtime now);
-/* For the tokens that follow, and the window for the next takeover. */
-void token_configure(struct token *, uint32_t window, mtime delay);
+/* The delay for the tokens that follow, one of which is published at once if it is another, and the
+ * window for the next takeover. The lease follows: a longer delay when a token that names it is
+ * proven, a shorter one after one more proof, before a token names it. */
+void token_configure(struct token *, uint32_t window, mtime delay, mtime now);
 /* Put bytes into the tokens that follow until the lease is lost, and publish one at once if this
  * pool is active. They are copied. False: longer than TOKEN_HANDOVER_MAX; nothing has changed. */
 bool token_hand_over(struct token *, struct text, mtime now);

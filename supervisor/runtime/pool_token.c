@@ -136,7 +136,7 @@ void pool_token_configure(struct pool_token *token, const struct pool_config *co
 	assert(has_token(config) == (token->channel != NULL));
 	if (token->channel)
 		token_configure(token_channel_token(token->channel), config->prefetch,
-			config->session.takeover_delay);
+			config->session.takeover_delay, clock_boot());
 }
 
 void pool_token_hand_over(struct pool_token *token, const struct session_handover *handover)

@@ -256,7 +256,7 @@ END_TEST
 START_TEST(another_window_is_published_at_once)
 {
 	become_holder();
-	token_configure(token, 5, DELAY);
+	token_configure(token, 5, DELAY, 0);
 	token_name_window(token, WINDOW, 0);
 	expect_effects("");
 	token_name_window(token, 4000, 0);

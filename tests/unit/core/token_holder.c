@@ -25,7 +25,9 @@ END_TEST
 START_TEST(a_long_delay_has_renewals_within_the_ack_timeout)
 {
 	become_holder();
-	token_configure(token, WINDOW, 24 * 60 * MTIME_MINUTE);
+	token_configure(token, WINDOW, 24 * 60 * MTIME_MINUTE, 0);
+	token_confirmed(token, 0);
+	offer_token(3, "us", 1, 1, 0);
 	token_tick(token, PERIOD);
 	ck_assert(token_deadline(token) == PERIOD + TOKEN_RENEWAL_MAX);
 }

@@ -1,9 +1,10 @@
 /* Random runs of up to three supervisors and one queue with a token. Links carry commands and
  * events in order and with any delay; they are cut, and the two ends notice that at different
  * times. Supervisors are killed, stopped (then only the guard acts, by the lease), leave, and come
- * again; the broker stops taking publishes, and the queue is purged. What must hold: from the time
- * at which a holder may run what was redelivered, no former holder may run anything. At the end one
- * supervisor is active, and one message is in the queue. WPOOL_SEED=17 runs one seed, with a trace.
+ * again, with another takeover_delay or prefetch, which also change while they run; the broker
+ * stops taking publishes, and the queue is purged. What must hold: from the time at which a holder
+ * may run what was redelivered, no former holder may run anything. At the end one supervisor is
+ * active, and one message is in the queue. WPOOL_SEED=17 runs one seed, with a trace.
  */
 #include "core/token.h"
 
@@ -12,11 +13,13 @@
 #include <stdio.h>
 
 #define SEEDS       1000
-#define EVENTS      6000
+#define EVENTS      8000
+#define ROUNDS      2000 /* at the end, more than the longest delay */
 #define SUPERVISORS 3
 #define MESSAGES    512
 #define PIPE        256
-#define DELAY       (30 * MTIME_SECOND)
+#define DELAY       (30 * MTIME_SECOND) /* the shortest */
+#define GUARD_LATE  (DELAY / 2 - 1)     /* after the end of a lease, workers may run for so long */
 
 /* ---------- the queue ---------- */
 
@@ -62,6 +65,7 @@ struct supervisor {
 	mtime lease, may_rerun_at;
 	unsigned held_as; /* the number of its takeover */
 	uint32_t asked;   /* the window that it named last */
+	uint32_t window;  /* its prefetch */
 	bool holds;
 };
 
@@ -75,7 +79,7 @@ static struct world {
 	unsigned consumers;
 	bool is_alarm;
 	mtime now;
-	unsigned seed, names, links, helds, orderly, lost, named;
+	unsigned seed, names, links, helds, orderly, lost, named, delays;
 	uint32_t coming; /* the largest window of which messages may come back */
 	uint64_t random;
 	bool is_traced;
@@ -325,10 +329,16 @@ static void on_lease(void *io, mtime until)
 static const struct token_effects effects = {on_publish, on_ack, on_requeue, on_held, on_lost,
 	on_handed_over, on_window_named, on_lease};
 
+static mtime draw_delay(void)
+{
+	return DELAY << draw(3);
+}
+
 static void start(struct supervisor *one)
 {
-	struct token_config config = {.window = 1 + draw(4), .delay = DELAY};
+	struct token_config config = {.window = 1 + draw(4), .delay = draw_delay()};
 
+	one->window = config.window;
 	snprintf(one->name, sizeof one->name, "s%u", ++world.names);
 	config.holder = text_from(one->name);
 	one->token = token_new(&config, &effects, one);
@@ -418,6 +428,12 @@ static bool runs(const struct supervisor *one)
 	return one->lease > world.now;
 }
 
+/* The guard may be late. */
+static bool may_run(const struct supervisor *one)
+{
+	return one->lease > 0 && one->lease + GUARD_LATE > world.now;
+}
+
 static void check_holders(void)
 {
 	for (unsigned i = 0; i < SUPERVISORS; i++) {
@@ -426,7 +442,7 @@ static void check_holders(void)
 			continue;
 		for (unsigned k = 0; k < SUPERVISORS; k++) {
 			const struct supervisor *former = &world.supervisors[k];
-			CHECK(k == i || !runs(former) || former->held_as > later->held_as);
+			CHECK(k == i || !may_run(former) || former->held_as > later->held_as);
 		}
 	}
 }
@@ -488,6 +504,17 @@ static void change_window(struct supervisor *one)
 	one->asked = window;
 	TRACE("%s: names window %u", one->name, window);
 	token_name_window(one->token, window, world.now);
+}
+
+static void change_delay(struct supervisor *one)
+{
+	mtime delay = draw_delay();
+
+	if (!one->token || one->is_stopped)
+		return;
+	TRACE("%s: takeover_delay %u s", one->name, (unsigned)(delay / MTIME_SECOND));
+	token_configure(one->token, one->window, delay, world.now);
+	world.delays += one->holds;
 }
 
 static void do_fault(struct supervisor *one)
@@ -556,6 +583,8 @@ static void do_event(void)
 		world.now += draw(2) ? draw(3000000) : draw(20000);
 	else if (what < 170)
 		change_window(one);
+	else if (what < 175)
+		change_delay(one);
 	else if (what < 400)
 		tick(one);
 	else
@@ -566,7 +595,7 @@ static void do_event(void)
 static void settle_down(void)
 {
 	world.is_alarm = false;
-	for (unsigned round = 0; round < 600; round++) {
+	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < SUPERVISORS; i++) {
 			struct supervisor *one = &world.supervisors[i];
 			one->is_stopped = false;
@@ -604,22 +633,24 @@ static void run_seed(unsigned seed)
 START_TEST(no_two_supervisors_run_the_same)
 {
 	const char *one = getenv("WPOOL_SEED"), *more = getenv("WPOOL_SEEDS");
-	unsigned helds = 0, orderly = 0, lost = 0, named = 0;
+	unsigned helds = 0, orderly = 0, lost = 0, named = 0, delays = 0;
 	unsigned seeds = more ? (unsigned)atoi(more) : SEEDS;
 
 	world.is_traced = one;
 	for (unsigned seed = 1; seed <= seeds && !one; seed++) {
 		run_seed(seed);
 		helds += world.helds, orderly += world.orderly, lost += world.lost,
-			named += world.named;
+			named += world.named, delays += world.delays;
 	}
 	if (one) {
 		run_seed((unsigned)atoi(one));
 		return;
 	}
 	/* The runs reach what they are for. */
-	printf("%u takeovers, %u orderly, %u losses, %u windows\n", helds, orderly, lost, named);
+	printf("%u takeovers, %u orderly, %u losses, %u windows, %u delays\n", helds, orderly, lost,
+		named, delays);
 	ck_assert_uint_gt(named, seeds);
+	ck_assert_uint_gt(delays, seeds);
 	ck_assert_uint_gt(helds, 4 * seeds);
 	ck_assert_uint_gt(orderly, seeds);
 	ck_assert_uint_gt(lost, seeds);

@@ -17,6 +17,7 @@ extern mtime lease_until;
 extern mtime waits_for;   /* of the latest takeover */
 extern mtime passed_wait; /* in the latest publish */
 extern uint32_t passed_window, granted_window;
+extern mtime min_delay; /* that a token names, and a takeover waits for; DELAY at first */
 extern const struct token_config token_test_config;
 extern const struct token_effects token_test_effects;
 
