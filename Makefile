@@ -104,7 +104,8 @@ libs_wpool        := $(libs_serve) -ldl
 ## make valgrind   units, SDK checks and simulator under memcheck
 ## make mutants    put known bugs in, one at a time: each must make a test fail; PATCH="tests/mutants/...", JOBS=2, BOTH=1
 ## make lint       format, layers, lengths, scripts, reference page, warnings of gcc and clang
-## make install    wpool, its manual pages and completion, the C SDK and a unit for systemd; DESTDIR, PREFIX, LIBDIR
+## make install    wpool, its manual pages, docs and completion, the SDKs and a unit for systemd; DESTDIR, PREFIX, LIBDIR, PYTHONDIR
+## make uninstall  remove what `make install` with the same variables installed
 ## make deb        Debian packages of it, in $(BUILD)/deb, and lintian's opinion of them
 ## make deb-test   those packages in a Debian of their own: installed, at work, removed, purged; as root
 ## make deps       install what `make test` needs
@@ -189,7 +190,7 @@ asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g' WARNINGS= \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' units sim
 
-install: all install-sdk install-service install-pages
+install: all install-sdk install-service install-pages install-docs install-python
 	install -d $(DESTDIR)$(PREFIX)/bin
 	# The kernel hides a program that its user cannot read, from its start: docs/security.md.
 	install -m 711 $(BUILD)/wpool $(DESTDIR)$(PREFIX)/bin/
@@ -209,7 +210,7 @@ help:
 	@sed -n 's/^## //p' Makefile
 
 # The image is built from a part of the tree. A part that is not there has no goals.
-include worker-sdk/c/sdk.mk $(wildcard tools/pages.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/pictures/pictures.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tests/compose/compose.mk tests/kube/kube.mk tools/tools.mk tools/gates.mk tools/deb.mk)
+include worker-sdk/c/sdk.mk $(wildcard tools/pages.mk tools/install.mk tests/sim/sim.mk samples/samples.mk tests/system.mk tests/pictures/pictures.mk tests/fault/fault.mk tests/workers/workers.mk tests/bench/bench.mk tests/fuzz/fuzz.mk tests/compose/compose.mk tests/kube/kube.mk tools/tools.mk tools/gates.mk tools/deb.mk)
 
 # Everything that is C, built and not run: what `make lint` builds with each compiler.
 programs: all workers demo-programs bench-programs $(unit_programs) $(BUILD)/simulator $(BUILD)/broker-diff $(every_system_program) $(BUILD)/tests/pictures/pictures $(every_fault_program) $(sdk_tests)

@@ -8,10 +8,14 @@ $(pages): $(BUILD)/wpool tools/pages $(wildcard tools/pages-awk/*.awk)
 
 pages: $(pages)
 
+man_folder = $(DESTDIR)$(PREFIX)/share/man
 install-pages: pages
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	install -d $(man_folder)/man1 $(man_folder)/man5 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions
-	install -m 644 $(BUILD)/pages/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	for page in $$(cd $(BUILD)/pages && ls *.1 *.5); do \
+		sed 's|@PREFIX@|$(PREFIX)|' $(BUILD)/pages/$$page > $(man_folder)/man$${page##*.}/$$page && \
+		chmod 644 $(man_folder)/man$${page##*.}/$$page || exit 1; \
+	done
 	install -m 644 $(BUILD)/pages/wpool.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wpool
 	install -m 644 $(BUILD)/pages/_wpool $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
 

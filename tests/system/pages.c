@@ -86,8 +86,30 @@ START_TEST(each_command_has_a_manual_page)
 }
 END_TEST
 
+/* Of the same source as docs/configuration.md: each setting has its entry. */
+START_TEST(the_configuration_has_a_manual_page)
+{
+	char *page = scratch_read(fixture_built("pages/wpool.yaml.5"), NULL), *key, *end;
+	const char *reference = scratch_read("docs/configuration.md", NULL);
+	int settings = 0;
+
+	control_expect_text(page, "\n.SH NAME\nwpool.yaml \\- ");
+	control_expect_text(page, "\n.SH \"GLOBAL SETTINGS\"\n");
+	while ((key = strstr(reference, "\n| `"))) {
+		key += strlen("\n| `");
+		end = strchr(key, '`');
+		reference = end;
+		control_expect_text(
+			page, scratch_text("\n.TP\n\\fB%.*s\\fR", (int)(end - key), key));
+		settings++;
+	}
+	ck_assert_int_gt(settings, 60);
+}
+END_TEST
+
 int main(void)
 {
 	return SYSTEM_RUN("pages", {completion_offers_words, CASES},
-		{completion_offers_running_pools, 1}, {each_command_has_a_manual_page, 1});
+		{completion_offers_running_pools, 1}, {each_command_has_a_manual_page, 1},
+		{the_configuration_has_a_manual_page, 1});
 }

@@ -1,0 +1,32 @@
+# What `make install` installs beside programs, and `make uninstall`. Included by the Makefile.
+
+# The pages that messages name ("docs/control.md"), with those that they link to.
+doc_folder = $(DESTDIR)$(PREFIX)/share/doc/wpool
+install-docs:
+	install -d $(doc_folder)/docs/pictures $(doc_folder)/docs/bench $(doc_folder)/worker-sdk
+	install -m 644 README.md CHANGELOG.md $(doc_folder)/
+	install -m 644 docs/*.md $(doc_folder)/docs/
+	install -m 644 docs/pictures/*.png docs/pictures/*.svg $(doc_folder)/docs/pictures/
+	install -m 644 docs/bench/*.svg $(doc_folder)/docs/bench/
+	install -m 644 worker-sdk/*.md $(doc_folder)/worker-sdk/
+
+# The first folder below PREFIX where the system's Python looks.
+PYTHONDIR = $(shell python3 -c 'import site, sys; below = sys.argv[1] + "/lib"; \
+	print(next((f for f in site.getsitepackages() if f.startswith(below)), below + "/python%d.%d/site-packages" % sys.version_info[:2]))' $(PREFIX))
+python_folder = $(DESTDIR)$(PYTHONDIR)/wpool_worker
+install-python:
+	install -d $(python_folder)
+	install -m 644 worker-sdk/python/wpool_worker/*.py worker-sdk/python/wpool_worker/py.typed $(python_folder)/
+
+# Install into an empty folder, and remove the same files from where they were installed, then the folders of ours. So
+# nothing is listed twice; the variables must be those of the installation.
+uninstall:
+	@staged=$$(mktemp -d) && trap 'rm -rf "$$staged"' EXIT && \
+	$(MAKE) --no-print-directory install DESTDIR="$$staged" >"$$staged.log" 2>&1 || { cat "$$staged.log"; exit 1; }; \
+	rm -f "$$staged.log" && cd "$$staged" && \
+	find . ! -type d -exec sh -c 'for path; do rm -f "$(DESTDIR)/$${path#./}"; done' sh {} + && \
+	rm -rf "$(python_folder)/__pycache__" && \
+	find . -depth -type d \( -path '*/wpool' -o -path '*/wpool/*' -o -name wpool_worker \) -exec sh -c \
+		'for path; do [ ! -d "$(DESTDIR)/$$path" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$$path"; done' sh {} +
+
+.PHONY: install-docs install-python uninstall
