@@ -148,6 +148,7 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		.refusal_kind = consumer_refusal(runtime->consumer)->kind,
 		.publish_refusal = refused_text(publisher_refusal(runtime->publisher)),
 		.publish_refusal_kind = publisher_refusal(runtime->publisher)->kind,
+		.statistics = &runtime->report.statistics,
 		.suspects = facts.suspects,
 		.crash_loop = {facts.failing, facts.wanted, counts.failures_max,
 			&runtime->report.statistics.last_death, counts.next_start}};
@@ -157,6 +158,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.warnings |= bit(HEALTH_CRASH_LOOP);
 	if (health.publish_refusal)
 		health.warnings |= bit(HEALTH_NO_PUBLISHES);
+	if (runtime->report.statistics.failure_share.is_high)
+		health.warnings |= bit(HEALTH_FAILURES);
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
 	judge_dead_letters(&health, runtime);
@@ -253,6 +256,19 @@ static void append_crash_loop(struct buf *out, const struct crash_loop *loop)
 	if (loop->next_start != MTIME_NEVER)
 		buf_printf(out, "; next start in %s",
 			span_text(loop->next_start > now ? loop->next_start - now : 0, span));
+}
+
+static void append_failures(struct buf *out, const struct statistics *statistics)
+{
+	const struct failure_share *share = &statistics->failure_share;
+	char span[SPAN_TEXT_SIZE];
+
+	buf_printf(out,
+		"%u of its last %u attempts failed, the last one %s ago (%s): the log names each, "
+		"and wpool dead-letters what was given up",
+		failure_share_failed(share), share->attempts,
+		span_text(clock_now() - statistics->failed_at, span),
+		reason_name(statistics->last_failure));
 }
 
 static void append_blocked(struct buf *out, unsigned blocked)
@@ -395,6 +411,9 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 			"replays or drops them",
 			health->dead_letters, health->dead_letters == 1 ? " is" : "s are",
 			health->dead_letter_queue);
+		break;
+	case HEALTH_FAILURES:
+		append_failures(out, health->statistics);
 		break;
 	case HEALTH_NO_TOKEN:
 	case HEALTH_SHARED:

@@ -31,6 +31,7 @@ enum health_cause {
 	HEALTH_WIDER_WINDOW, /* a warning: a pool with sessions still uses a larger prefetch */
 	HEALTH_NOT_SINGLE,   /* a warning: the queue of a pool with sessions has no single active
 				consumer */
+	HEALTH_FAILURES,     /* a warning: most of the latest attempts of a pool failed */
 	HEALTH_NO_PUBLISHES, /* a warning: the broker refuses what a pool publishes */
 	HEALTH_DEAD_LETTERS, /* a warning: the dead-letter queue of a pool has messages */
 	HEALTH_CAUSE_COUNT
@@ -50,8 +51,9 @@ struct health {
 	const char *consume_failure_kind, *publish_failure_kind;
 	const char *refusal, *refusal_kind; /* why the queue is not consumed; NULL: not known yet */
 	const char *publish_refusal, *publish_refusal_kind;
-	unsigned suspects;     /* tasks that wait to run alone */
-	unsigned dead_letters; /* messages in dead_letter_queue */
+	const struct statistics *statistics; /* of the pool */
+	unsigned suspects;                   /* tasks that wait to run alone */
+	unsigned dead_letters;               /* messages in dead_letter_queue */
 	const char *dead_letter_queue;
 	unsigned window, prefetch;              /* messages that the pool may have unacked */
 	unsigned parked, blocked, paused, held; /* sessions */

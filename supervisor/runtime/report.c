@@ -594,9 +594,27 @@ static void log_none_ready(struct report *report, const struct notice *notice)
 			exit, report->command);
 }
 
+/* When most attempts fail, and when they do not any more. */
+static void log_failure_share(const struct report *report)
+{
+	const struct statistics *statistics = &report->statistics;
+	const struct failure_share *share = &statistics->failure_share;
+
+	log_line(share->is_high ? LOG_WARN : LOG_INFO,
+		(struct log_origin){.pool = report->pool, .slot = -1},
+		share->is_high
+			? "%u of the last %u attempts failed, the last one as %s; the pool "
+			  "takes tasks all the same (pause it, or see its dead letters)"
+			: "%u of the last %u attempts failed, the last one as %s; most succeed "
+			  "again",
+		failure_share_failed(share), share->attempts,
+		reason_name(statistics->last_failure));
+}
+
 void report_notice(struct report *report, const struct notice *notice)
 {
 	enum log_level level = lines[notice->kind].level;
+	bool had_failed = report->statistics.failure_share.is_high;
 
 	if (notice->kind == NOTICE_PARCEL_REFUSED)
 		level = refusal_level(&notice->delivery->parcel);
@@ -605,6 +623,8 @@ void report_notice(struct report *report, const struct notice *notice)
 	if (log_is_on(level, report->pool))
 		log_notice(report, level, notice);
 	statistics_count(&report->statistics, notice);
+	if (report->statistics.failure_share.is_high != had_failed)
+		log_failure_share(report);
 	if (notice->kind == NOTICE_SCALED)
 		report->wanted = (uint16_t)notice->number;
 	else if (notice->kind == NOTICE_WORKER_READY)

@@ -17,6 +17,20 @@ static void record_death(struct statistics *statistics, const struct notice *not
 	utf8_copy_escaped(death->stderr_line, sizeof death->stderr_line, line);
 }
 
+/* Whether a worker could do the task. A rejection counts as a failure, too: one that rejects
+ * everything does no work. */
+static void judge_attempt(struct statistics *statistics, const struct notice *notice)
+{
+	bool has_failed =
+		notice->kind != NOTICE_TASK_DONE && notice->kind != NOTICE_TASK_HANDED_BACK;
+
+	failure_share_add(&statistics->failure_share, has_failed);
+	if (!has_failed)
+		return;
+	statistics->last_failure = notice->reason;
+	statistics->failed_at = clock_now();
+}
+
 void statistics_count(struct statistics *statistics, const struct notice *notice)
 {
 	bool ends_attempt = false;
@@ -82,6 +96,9 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_DRAINED:
 		break;
 	}
-	if (ends_attempt && notice->delivery && notice->slot >= 0)
-		histogram_add(&statistics->took, notice->delivery->took);
+	if (!ends_attempt || !notice->delivery || notice->slot < 0)
+		return;
+	histogram_add(&statistics->took, notice->delivery->took);
+	if (notice->kind != NOTICE_TASK_ORPHANED)
+		judge_attempt(statistics, notice);
 }

@@ -4,6 +4,7 @@
 #define RUNTIME_STATISTICS_H
 
 #include "core/notice.h"
+#include "runtime/failure_share.h"
 #include "runtime/histogram.h"
 
 #define STATISTICS_KINDS (NOTICE_DRAINED + 1)
@@ -28,6 +29,9 @@ struct statistics {
 	uint64_t held_up;  /* tasks that waited in a pipe behind one that took too long */
 	uint64_t suspects; /* tasks that were open in a worker that ended for an unknown one */
 	struct last_death last_death;
+	struct failure_share failure_share;
+	enum reason last_failure; /* of an attempt; valid if there was one */
+	mtime failed_at;
 	struct histogram took;   /* attempts, in their workers */
 	struct histogram waited; /* tasks, from their arrival until a pipe had them */
 };

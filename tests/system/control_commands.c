@@ -191,6 +191,32 @@ static void control_pools(const char *verb)
 	free(path);
 }
 
+static void post_with_status(const char *status, int count)
+{
+	for (int i = 0; i < count; i++)
+		client_post(fixture.client, fixture.queue,
+			&(struct letter){.body = "x", .headers = {{"X-Status", status}}});
+}
+
+/* A pool is ready whatever its workers answer, so status and log warn of failures. */
+START_TEST(pool_that_fails_most_tasks_is_warned_of)
+{
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
+	control_await("/readyz", 200);
+	post_with_status("400", 9);
+	client_expect_ready(fixture.client, fixture.dead, 9);
+	ck_assert_ptr_null(strstr(RUN(0, "status"), "attempts failed"));
+	post_with_status("400", 1);
+	proc_expect(serve, "10 of the last 10 attempts failed, the last one as rejected");
+	control_expect_text(RUN(0, "status"), "10 of its last 10 attempts failed, the last one ");
+	free(control_get("/readyz", 200));
+	post_with_status("200", 30);
+	proc_expect(serve, "10 of the last 40 attempts failed");
+	ck_assert_ptr_null(strstr(RUN(0, "status"), "attempts failed"));
+	fixture_stop(serve);
+}
+END_TEST
+
 /* On a terminal every pool is paused only after a question; one pool, or with --yes, without. */
 START_TEST(pause_of_all_pools_asks_on_a_terminal)
 {
@@ -337,6 +363,7 @@ int main(void)
 		{commands_without_supervisor_say_why, 1}, {crash_loop_is_explained, 1},
 		{failing_workers_are_a_warning, 1}, {worker_that_never_gets_ready_is_explained, 1},
 		{missing_command_is_explained, 2}, {commands_control_pools, 1},
+		{pool_that_fails_most_tasks_is_warned_of, 1},
 		{pause_of_all_pools_asks_on_a_terminal, 1}, {commands_under_load_repeat_nothing, 1},
 		{cancel_asks_the_worker_of_the_task, 1}, {commands_are_refused_in_drain, 1});
 }

@@ -101,7 +101,9 @@ static void check_reasons(struct text t)
 {
 	char *name = strndup(t.len ? t.ptr : "", t.len);
 	struct last_death none = {0};
+	struct statistics statistics = {.last_failure = REASON_FAILED};
 	struct health health = {.pool = "pool",
+		.statistics = &statistics,
 		.queue = name,
 		.consume_failure = name,
 		.publish_failure = name,

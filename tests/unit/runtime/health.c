@@ -127,6 +127,19 @@ START_TEST(a_sentence_stays_one_line)
 }
 END_TEST
 
+START_TEST(a_pool_that_fails_most_tasks_is_warned_of)
+{
+	struct statistics statistics = {.failure_share = {.failures = 0x7ff, .attempts = 20},
+		.last_failure = REASON_CRASHED,
+		.failed_at = clock_now() - 5 * MTIME_MINUTE};
+	struct health health = {.statistics = &statistics};
+
+	ck_assert_str_eq(text_of_cause(&health, HEALTH_FAILURES),
+		"11 of its last 20 attempts failed, the last one 5 min ago (crashed): the log names "
+		"each, and wpool dead-letters what was given up");
+}
+END_TEST
+
 START_TEST(a_crash_loop_is_reported_with_count_and_exit)
 {
 	mtime now = clock_now();
@@ -163,6 +176,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("runtime/health");
 	UNIT_CASE(s, "sentences", each_cause_has_a_sentence, a_sentence_stays_one_line,
+		a_pool_that_fails_most_tasks_is_warned_of,
 		a_pool_that_waits_to_replace_another_says_so,
 		a_crash_loop_is_reported_with_count_and_exit);
 	return s;
