@@ -115,14 +115,16 @@ static void ack_tag(const struct token *token, uint64_t tag)
 }
 
 /* What counted before is acked. A takeover that was published long ago may not know the window of
- * the holder that it would have replaced, so the larger one stays. */
+ * the holder that it would have replaced, so the larger one stays, until our next token names it.
+ */
 static void set_top(struct token *token, const struct token_content *content, uint64_t tag)
 {
 	bool is_holder = token->state == TOKEN_HOLDING;
 	uint32_t before = token->has_top && token->top.epoch > 0 ? token->top.window : 0;
 	bool is_wider = !is_holder && before > content->window;
+	bool is_named = token->next.is_confirmed && token->next.window >= before;
 
-	if (is_wider && token->wider_tag == 0)
+	if (is_wider && !is_named && token->wider_tag == 0)
 		token->wider_tag = token->top_tag;
 	else
 		ack_tag(token, token->top_tag);

@@ -315,6 +315,32 @@ START_TEST(a_first_token_may_have_another_window)
 }
 END_TEST
 
+/* They come one after the other: each kept until our next token would keep us from ours. */
+START_TEST(narrower_ones_are_acked_once_our_own_names_the_larger_window)
+{
+	struct token_content content = token_content_of("other", 7, 3);
+
+	token_publisher_up(token, 0);
+	token_up(token, false, 0);
+	content.window = WINDOW + 1;
+	token_offer(token, 1, &content, 0);
+	content.window = WINDOW;
+	content.counter++;
+	token_offer(token, 2, &content, 0);
+	expect_effects("publish(0.0) publish(8.0 deaths 1)"); /* the first one is kept */
+	token_confirmed(token, 0);
+	expect_effects("ack(1)");
+	content.counter++;
+	token_offer(token, 3, &content, 0);
+	content.counter++;
+	token_offer(token, 4, &content, 0);
+	expect_effects("ack(2) ack(3)");
+	offer_token(5, "us", 8, 0, 0);
+	expect_effects("HELD(delayed deaths 1) ack(4)");
+	ck_assert_uint_eq(granted_window, WINDOW + 1);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("core/token");
@@ -333,6 +359,7 @@ static Suite *suite(void)
 		a_larger_window_of_a_former_holder_stays,
 		a_larger_one_of_our_own_is_named_with_the_takeover,
 		a_takeover_is_published_again_for_a_larger_window,
+		narrower_ones_are_acked_once_our_own_names_the_larger_window,
 		another_window_is_published_at_once, a_window_is_named_when_publishes_are_taken,
 		without_the_lease_no_window_is_named, a_first_token_may_have_another_window};
 
