@@ -404,8 +404,16 @@ void sessions_unkeyed_waits(struct sessions *sessions)
 {
 	if (!list_is_empty(&sessions->unkeyed.place))
 		return;
-	sessions->unkeyed.used = 0;
 	list_append(&sessions->ring, &sessions->unkeyed.place);
+}
+
+/* What those that were sent by now take is not charged to a later turn: they may run for long, and
+ * would end one turn after the other. */
+static void end_unkeyed_turn(struct sessions *sessions)
+{
+	list_remove(&sessions->unkeyed.place);
+	sessions->unkeyed.used = 0;
+	sessions->unkeyed_before = sessions->unkeyed_last;
 }
 
 /* The tasks without a key have used so much more of their quantum. */
@@ -413,20 +421,26 @@ static void charge_unkeyed(struct sessions *sessions, uint64_t used)
 {
 	struct turn *turn = &sessions->unkeyed;
 	turn->used += used;
-	if (turn->used < quantum_of(sessions) || list_is_empty(&turn->place))
+	if (turn->used < quantum_of(sessions))
 		return;
-	turn->used = 0;
-	list_remove(&turn->place);
+	end_unkeyed_turn(sessions);
 	sessions->used_up += !list_is_empty(&sessions->ring);
 	list_append(&sessions->ring, &turn->place);
 }
 
-void sessions_unkeyed_begins(struct sessions *sessions, bool is_empty)
+void sessions_unkeyed_begins(struct sessions *sessions, uint64_t last_id, bool is_empty)
 {
+	sessions->unkeyed_last = last_id;
 	if (is_empty)
-		list_remove(&sessions->unkeyed.place);
+		end_unkeyed_turn(sessions);
 	else if (sessions->config->session.quantum)
 		charge_unkeyed(sessions, 1);
+}
+
+/* Their turn goes on in which the task was sent. */
+static bool is_of_turn(const struct sessions *sessions, const struct delivery *unkeyed)
+{
+	return unkeyed->id > sessions->unkeyed_before && unkeyed->id <= sessions->unkeyed_last;
 }
 
 void sessions_charge(struct sessions *sessions, const struct delivery *delivery, mtime took)
@@ -434,7 +448,7 @@ void sessions_charge(struct sessions *sessions, const struct delivery *delivery,
 	bool is_in_tasks = sessions->config->session.quantum > 0;
 	if (delivery->session)
 		delivery->session->turn.used += is_in_tasks ? 1 : (uint64_t)took;
-	else if (!is_in_tasks)
+	else if (!is_in_tasks && is_of_turn(sessions, delivery))
 		charge_unkeyed(sessions, (uint64_t)took);
 }
 

@@ -23,19 +23,21 @@ struct sessions {
 	struct session **all; /* owned */
 	uint32_t count, size; /* of all: used and allocated */
 	struct link ring;
-	struct turn unkeyed;    /* of the messages without a key */
-	struct link idle;       /* IDLE sessions, the longest idle first */
-	struct link waiting;    /* WAITING ones, in order */
-	struct link held;       /* HELD ones */
-	struct link overdue;    /* RUNNING ones that were aborted and whose time is over */
-	struct link lost;       /* detached deliveries without a key, in the broker's order */
-	struct timers timers;   /* of PARKED and aborted ones */
-	mtime held_until;       /* what was redelivered does not run before */
-	uint32_t waiting_count; /* QUEUED deliveries of all sessions */
-	uint32_t detached;      /* deliveries */
-	uint32_t settled;       /* how many of those miss only their redelivery, to be acked */
-	uint32_t heirs;         /* sessions with something inherited */
-	uint32_t active;        /* sessions with a place */
+	struct turn unkeyed;     /* of the messages without a key */
+	uint64_t unkeyed_last;   /* the id of the latest task sent when one of them began */
+	uint64_t unkeyed_before; /* the same, at the end of their turn before */
+	struct link idle;        /* IDLE sessions, the longest idle first */
+	struct link waiting;     /* WAITING ones, in order */
+	struct link held;        /* HELD ones */
+	struct link overdue;     /* RUNNING ones that were aborted and whose time is over */
+	struct link lost;        /* detached deliveries without a key, in the broker's order */
+	struct timers timers;    /* of PARKED and aborted ones */
+	mtime held_until;        /* what was redelivered does not run before */
+	uint32_t waiting_count;  /* QUEUED deliveries of all sessions */
+	uint32_t detached;       /* deliveries */
+	uint32_t settled;        /* how many of those miss only their redelivery, to be acked */
+	uint32_t heirs;          /* sessions with something inherited */
+	uint32_t active;         /* sessions with a place */
 	uint32_t by_state[SESSION_STATE_COUNT];
 	uint32_t waiting_in[SESSION_STATE_COUNT]; /* their deliveries that wait */
 	uint64_t last_life;
@@ -64,9 +66,11 @@ struct delivery *sessions_next(const struct sessions *, struct delivery *unkeyed
 void sessions_begin(struct sessions *, struct delivery *, mtime now);
 /* A task without a key waits. */
 void sessions_unkeyed_waits(struct sessions *);
-/* A task without a key was taken from those that wait; is_empty: it was the last one. */
-void sessions_unkeyed_begins(struct sessions *, bool is_empty);
-/* The task's attempt is over, and took so much of its worker's time: charge the turn. */
+/* A task without a key was taken from those that wait; is_empty: it was the last one. last_id: of
+ * all tasks sent so far. */
+void sessions_unkeyed_begins(struct sessions *, uint64_t last_id, bool is_empty);
+/* The task's attempt is over, and took so much of its worker's time: charge the turn in which it
+ * was sent. */
 void sessions_charge(struct sessions *, const struct delivery *, mtime took);
 
 /* What becomes of the front task after its attempt. It leaves its session: the next one may run. */

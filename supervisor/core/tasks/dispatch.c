@@ -272,7 +272,8 @@ static inline void unqueue(struct dispatch *dispatch, struct delivery *delivery,
 	}
 	unlist(dispatch, delivery);
 	if (!session && takes_turns(dispatch, delivery))
-		sessions_unkeyed_begins(dispatch->sessions, list_is_empty(&dispatch->queued));
+		sessions_unkeyed_begins(
+			dispatch->sessions, *dispatch->last_id, list_is_empty(&dispatch->queued));
 }
 
 static struct delivery *first_of(const struct link *tasks)

@@ -136,6 +136,47 @@ START_TEST(a_time_is_the_quantum_of_messages_without_a_key_too)
 }
 END_TEST
 
+/* They run side by side, so some of them end when another turn has begun, or is to begin. */
+START_TEST(a_time_is_charged_to_the_turn_in_which_the_task_was_sent)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(2);
+	config.session.quantum = 0;
+	config.session.quantum_time = 50 * MTIME_MS;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "- - - b c - - d");
+	rig_expect(&rig, "send 0:1, send 1:2");
+	rig_wait(&rig, 30 * MTIME_MS);
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 1");
+	rig_wait(&rig, 20 * MTIME_MS);
+	keyed_answer(&rig, 1, 200, "send 1:4, ack 2");
+	rig_wait(&rig, 10 * MTIME_MS);
+	keyed_answer(&rig, 0, 200, "send 0:5, ack 3"); /* after its turn */
+	keyed_answer(&rig, 1, 200, "send 1:8, ack 4");
+	keyed_answer(&rig, 0, 200, "send 0:6, ack 5");
+	keyed_deliver(&rig, "e");
+	rig_wait(&rig, 30 * MTIME_MS);
+	keyed_answer(&rig, 0, 200, "send 0:7, ack 6"); /* it has some of its turn left */
+	rig_end(&rig);
+}
+END_TEST
+
+START_TEST(the_end_of_a_task_without_a_key_does_not_end_a_later_turn)
+{
+	struct rig rig;
+	struct pool_config config = keyed_config(2);
+	config.session.quantum = 0;
+	config.session.quantum_time = 50 * MTIME_MS;
+	rig_start(&rig, config);
+	keyed_deliver(&rig, "- a");
+	keyed_deliver(&rig, "- b");
+	rig_expect(&rig, "send 0:1, send 1:2");
+	rig_wait(&rig, 60 * MTIME_MS);
+	keyed_answer(&rig, 0, 200, "send 0:3, ack 1");
+	rig_end(&rig);
+}
+END_TEST
+
 /* ---------- failures ---------- */
 
 START_TEST(a_failed_task_keeps_its_place_and_no_worker)
@@ -566,6 +607,8 @@ static Suite *sessions_suite(void)
 	UNIT_CASE(suite, "turns", a_session_keeps_its_turn_for_a_quantum, a_quantum_may_be_a_time,
 		a_lone_session_is_not_interrupted,
 		a_time_is_the_quantum_of_messages_without_a_key_too,
+		a_time_is_charged_to_the_turn_in_which_the_task_was_sent,
+		the_end_of_a_task_without_a_key_does_not_end_a_later_turn,
 		messages_without_a_key_have_one_turn_together);
 	UNIT_CASE(suite, "failures", a_failed_task_keeps_its_place_and_no_worker,
 		a_later_attempt_goes_before_high_messages,
