@@ -84,6 +84,7 @@ static const struct route {
 	{"GET", "/v1/log-level", false, control_answer_log_level},
 	{"POST", "/v1/log-level", false, control_answer_log_level},
 	{"POST", "/v1/pools/*/log-level", false, control_answer_log_level},
+	{"POST", "/v1/publish", false, control_answer_publish},
 	{"POST", "/v1/stop", false, control_answer_stop},
 	{"POST", "/v1/reload", false, control_answer_reload},
 #define POOLS_VERB(id, ...)                                                                        \

@@ -62,6 +62,18 @@ struct http_stream {
 	struct link asleep; /* in http.asleep, or alone */
 };
 
+struct http_exchange {
+	struct http *http;
+	struct client *client;
+	struct MHD_Connection *connection;
+	struct buf body;
+	bool is_whole;    /* the handler has the body */
+	bool is_deferred; /* and will answer later */
+	bool is_suspended;
+	unsigned status;               /* of the later answer; 0: there is none yet */
+	struct MHD_Response *response; /* owned; NULL: no memory */
+};
+
 struct http {
 	struct ev_loop *loop;
 	http_handler *handler;
@@ -77,6 +89,8 @@ struct http {
 	bool has_busy;  /* a sleeping stream has a piece to make */
 	bool is_ending;
 	unsigned in_answer; /* requests */
+	unsigned exchanges;
+	struct http_exchange *begun; /* by the handler that runs */
 	unsigned following;
 	struct link asleep; /* of streams */
 	struct clients states[CLIENT_STATES];
@@ -132,6 +146,15 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
 	}
 }
 
+static void exchange_free(struct http_exchange *exchange)
+{
+	exchange->http->exchanges--;
+	if (exchange->response)
+		MHD_destroy_response(exchange->response);
+	buf_release(&exchange->body);
+	free(exchange);
+}
+
 /* Called by the library when an answer is sent, or will never be. */
 static void on_answered(void *ctx, struct MHD_Connection *connection, void **request,
 	enum MHD_RequestTerminationCode code)
@@ -142,6 +165,8 @@ static void on_answered(void *ctx, struct MHD_Connection *connection, void **req
 	(void)code;
 	if (*request)
 		http->in_answer--;
+	if (*request && *request != http)
+		exchange_free(*request);
 	*request = NULL;
 	if (client && client->state != CLIENT_CLOSING)
 		enter_state(http, client, CLIENT_SILENT);
@@ -311,6 +336,14 @@ static void on_timer(struct ev_loop *loop, struct ev_timer *timer, int events)
 
 /* ---------- requests ---------- */
 
+/* The library does not make its descriptor readable for connections that were resumed. */
+static void run_soon(struct http *http)
+{
+	http->has_woken = true;
+	if (!http->rests && !http->is_ending)
+		loop_start_timer(http->loop, &http->timer, 0);
+}
+
 static bool is_local(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
@@ -319,24 +352,129 @@ static bool is_local(struct MHD_Connection *connection)
 	return info && info->client_addr && info->client_addr->sa_family == AF_UNIX;
 }
 
-/* Called by the library when a request's headers are there. It is answered at once; a body is never
- * read. *request: not NULL while an answer is due. */
+/* The headers of a request are there. It is answered at once, without a look at its body, unless
+ * the handler asks for that. */
+static void begin_request(struct http *http, const struct http_request *asked, void **request)
+{
+	struct client *client = client_of(asked->connection);
+
+	*request = http;
+	http->in_answer++;
+	if (client && client->state == CLIENT_SILENT)
+		enter_state(http, client, CLIENT_ANSWERED);
+	http->begun = NULL;
+	http->handler(http->ctx, asked);
+	if (!http->begun)
+		return;
+	*request = http->begun;
+	if (client && client->state == CLIENT_ANSWERED) /* it has to send its body in time */
+		enter_state(http, client, CLIENT_SILENT);
+}
+
+/* MHD_NO closes the connection. */
+static enum MHD_Result answer_exchange(struct http_exchange *exchange)
+{
+	if (!exchange->response)
+		return MHD_NO;
+	return MHD_queue_response(exchange->connection, exchange->status, exchange->response);
+}
+
+/* The body is there. */
+static void end_body(struct http *http, struct http_request *asked)
+{
+	struct http_exchange *exchange = asked->exchange;
+	struct client *client = exchange->client;
+
+	exchange->is_whole = true;
+	if (client && client->state == CLIENT_SILENT)
+		enter_state(http, client, CLIENT_ANSWERED);
+	if (exchange->body.failed) {
+		http_answer(asked, 413, "application/json",
+			TEXT("{\"error\":\"the body is too large\"}"), NULL);
+		return;
+	}
+	asked->body = buf_text(&exchange->body);
+	http->handler(http->ctx, asked);
+	if (exchange->status != 0)
+		answer_exchange(exchange);
+	if (!exchange->is_deferred || exchange->status != 0)
+		return;
+	if (client && client->state == CLIENT_ANSWERED) /* its time is the handler's matter */
+		enter_state(http, client, CLIENT_FOLLOWING);
+	exchange->is_suspended = true;
+	MHD_suspend_connection(exchange->connection);
+}
+
+/* Called by the library when a request's headers are there; with an exchange again for each part of
+ * its body, at the end of the body, and after http_answer_later. *request: not NULL while an answer
+ * is due; http, or the exchange. */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
 	struct http *http = ctx;
 	struct client *client = client_of(connection);
+	struct http_exchange *exchange = *request == http ? NULL : *request;
 	struct http_request asked = {connection, http, method, url, version, is_local(connection),
-		client && client->is_refused};
+		client && client->is_refused, exchange, TEXT_NONE};
 
-	(void)body;
-	(void)body_len;
-	*request = http;
-	http->in_answer++;
-	if (client && client->state == CLIENT_SILENT)
-		enter_state(http, client, CLIENT_ANSWERED);
-	http->handler(http->ctx, &asked);
+	if (!exchange) {
+		begin_request(http, &asked, request);
+	} else if (*body_len > 0) {
+		buf_append_text(&exchange->body, text_of(body, *body_len));
+		*body_len = 0;
+	} else if (!exchange->is_whole) {
+		end_body(http, &asked);
+	} else if (exchange->status != 0) {
+		return answer_exchange(exchange);
+	}
 	return MHD_YES;
+}
+
+bool http_read_body(const struct http_request *request, size_t max)
+{
+	struct http *http = request->http;
+	struct http_exchange *exchange =
+		http->exchanges < HTTP_EXCHANGES_MAX ? malloc(sizeof *exchange) : NULL;
+
+	if (!exchange)
+		return false;
+	*exchange = (struct http_exchange){.http = http,
+		.client = client_of(request->connection),
+		.connection = request->connection};
+	buf_init(&exchange->body, max);
+	http->exchanges++;
+	http->begun = exchange;
+	return true;
+}
+
+void http_defer(const struct http_request *request)
+{
+	request->exchange->is_deferred = true;
+}
+
+struct each {
+	void (*call)(void *ctx, struct text name, struct text value);
+	void *ctx;
+};
+
+static enum MHD_Result on_each_query(void *ctx, enum MHD_ValueKind kind, const char *name,
+	size_t name_len, const char *value, size_t value_len)
+{
+	const struct each *each = ctx;
+
+	(void)kind;
+	each->call(
+		each->ctx, text_of(name, name_len), value ? text_of(value, value_len) : TEXT_NONE);
+	return MHD_YES;
+}
+
+void http_each_query(const struct http_request *request,
+	void (*call)(void *ctx, struct text name, struct text value), void *ctx)
+{
+	struct each each = {call, ctx};
+
+	MHD_get_connection_values_n(
+		request->connection, MHD_GET_ARGUMENT_KIND, on_each_query, &each);
 }
 
 const char *http_query(const struct http_request *request, const char *name)
@@ -387,16 +525,21 @@ unsigned http_header_count(const struct http_request *request, const char *name)
 
 /* ---------- whole answers ---------- */
 
+static void add_usual_headers(struct MHD_Response *response, const char *type, const char *allow)
+{
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	if (allow)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
+}
+
 /* response moves in; NULL: no memory, and the library closes the connection. */
 static void queue_response(const struct http_request *request, unsigned status, const char *type,
 	const char *allow, struct MHD_Response *response)
 {
 	if (!response)
 		return;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	if (allow)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
+	add_usual_headers(response, type, allow);
 	MHD_queue_response(request->connection, status, response);
 	MHD_destroy_response(response);
 }
@@ -416,6 +559,21 @@ void http_answer(const struct http_request *request, unsigned status, const char
 	struct text body, const char *allow)
 {
 	queue_response(request, status, type, allow, response_of(body, MHD_RESPMEM_MUST_COPY));
+}
+
+void http_answer_later(
+	struct http_exchange *exchange, unsigned status, const char *type, struct text body)
+{
+	struct MHD_Response *response = response_of(body, MHD_RESPMEM_MUST_COPY);
+
+	if (response)
+		add_usual_headers(response, type, NULL);
+	exchange->status = status;
+	exchange->response = response;
+	if (exchange->is_suspended) {
+		MHD_resume_connection(exchange->connection);
+		run_soon(exchange->http);
+	}
 }
 
 void http_answer_page(
@@ -453,9 +611,7 @@ void http_wake(struct http *http)
 		list_remove(link);
 		MHD_resume_connection(CONTAINER_OF(link, struct http_stream, asleep)->connection);
 	}
-	http->has_woken = true;
-	if (!http->rests)
-		loop_start_timer(http->loop, &http->timer, 0);
+	run_soon(http);
 }
 
 static bool has_to_wait(const struct http_stream *stream)

@@ -26,7 +26,13 @@
 /* The maximum time between two checks of a waiting answer and of its peer. */
 #define HTTP_LOOK MTIME_SECOND
 
+/* Requests that may have a body, or an answer that comes later, at once. */
+#define HTTP_EXCHANGES_MAX 64
+
 struct http;
+
+/* A request whose body is read, and whose answer may come later. */
+struct http_exchange;
 
 /* Valid during the handler's call. */
 struct http_request {
@@ -35,6 +41,8 @@ struct http_request {
 	const char *method, *path, *version; /* "HTTP/1.1" */
 	bool is_local;   /* it came by a Unix socket: the peer is our own user, or an operator */
 	bool is_refused; /* http_set_admission: its connection is not admitted */
+	struct http_exchange *exchange; /* NULL: its body was not asked for */
+	struct text body; /* with an exchange; lives until the answer, as do the queries' values */
 };
 
 /* Handle a request: must call one of the http_answer functions below. */
@@ -69,6 +77,18 @@ void http_listen(struct http *, int fd);
 const char *http_query(const struct http_request *, const char *name);
 /* The same with its length, because it may have a NUL ("%00"); TEXT_NONE: there is none. */
 struct text http_query_text(const struct http_request *, const char *name);
+/* Call for each parameter of the query, in order; a value without "=" is TEXT_NONE. */
+void http_each_query(const struct http_request *,
+	void (*each)(void *ctx, struct text name, struct text value), void *ctx);
+/* Ask for the body, of at most max bytes, in place of an answer: the handler is called again with
+ * the exchange when all of it is there. If it is longer, http answers with 413 itself. False: there
+ * are HTTP_EXCHANGES_MAX already, or no memory. */
+bool http_read_body(const struct http_request *, size_t max) MUST_CHECK;
+/* The answer follows by http_answer_later, which must be called before http_finish or http_free.
+ */
+void http_defer(const struct http_request *);
+/* As http_answer. type: static. Out of memory, the connection is closed. */
+void http_answer_later(struct http_exchange *, unsigned status, const char *type, struct text body);
 /* The value of that header, or NULL. */
 const char *http_header(const struct http_request *, const char *name);
 /* How many headers have that name, also with blanks before the colon (RFC 9112, 5.1), which

@@ -5,6 +5,7 @@
 #define RUNTIME_SUPERVISOR_VIEW_H
 
 #include "os/pulse.h"
+#include "runtime/api_publisher.h"
 #include "runtime/broker_links.h"
 #include "runtime/phase.h"
 
@@ -14,6 +15,7 @@ struct supervisor_view {
 	const struct config *config; /* without its pools, which are in the pool set */
 	const struct pool_set *pool_set;
 	const struct broker_links *broker_links;
+	struct api_publisher *api_publisher; /* for POST /v1/publish */
 	const struct pulse *pulse;
 	const enum phase *phase;
 	mtime started;

@@ -29,6 +29,7 @@ struct supervisor {
 	uint64_t last_task_id; /* in all pools */
 	struct pool_set pool_set;
 	struct broker_links broker_links;
+	struct api_publisher *api_publisher; /* owned */
 	enum phase phase;
 	struct pulse pulse;
 	struct supervisor_view view;
@@ -98,6 +99,7 @@ static void leave(struct supervisor *supervisor)
 {
 	supervisor->phase = LEAVING;
 	ev_timer_stop(supervisor->tools.loop, &supervisor->stop_limit);
+	api_publisher_close(supervisor->api_publisher); /* its clients get their answers */
 	broker_links_close(&supervisor->broker_links);
 }
 
@@ -242,9 +244,11 @@ static void run_loop(struct supervisor *supervisor)
 			reload_sweep(&supervisor->reload); /* pools that were replaced */
 		leave_when_quiet(supervisor);
 		broker_links_flush(&supervisor->broker_links);
+		api_publisher_flush(supervisor->api_publisher);
 		systemd_turn(&supervisor->systemd);
 		if (supervisor->phase == LEAVING &&
-			broker_links_are_closed(&supervisor->broker_links))
+			broker_links_are_closed(&supervisor->broker_links) &&
+			api_publisher_is_closed(supervisor->api_publisher))
 			return;
 		arm_deadline(supervisor);
 		/* Wait for an event or the deadline, and call the handlers of all that came. */
@@ -263,7 +267,11 @@ static bool open_pools(struct supervisor *supervisor)
 			    clock_now()))
 			return false;
 	supervisor->broker_links.pool_set = &supervisor->pool_set;
-	return broker_links_open(&supervisor->broker_links, supervisor->tools.loop, config);
+	if (!broker_links_open(&supervisor->broker_links, supervisor->tools.loop, config))
+		return false;
+	supervisor->api_publisher =
+		api_publisher_new(supervisor->tools.loop, &supervisor->broker_links.shared);
+	return supervisor->api_publisher;
 }
 
 /* The control API and systemd. A failure is logged and does not keep the supervisor from serving.
@@ -273,6 +281,7 @@ static void open_to_view(struct supervisor *supervisor)
 	supervisor->view = (struct supervisor_view){.config = supervisor->config,
 		.pool_set = &supervisor->pool_set,
 		.broker_links = &supervisor->broker_links,
+		.api_publisher = supervisor->api_publisher,
 		.pulse = &supervisor->pulse,
 		.phase = &supervisor->phase,
 		.started = clock_now(),
@@ -356,6 +365,7 @@ int supervisor_run(struct config *config, const struct config_flags *flags)
 		exit_code = finish(&supervisor) ? EX_OK : EX_TEMPFAIL;
 	}
 	systemd_close(&supervisor.systemd);
+	api_publisher_free(supervisor.api_publisher);
 	broker_links_release(&supervisor.broker_links);
 	pool_set_release(&supervisor.pool_set);
 	runtime_shared_close(&supervisor.tools);
