@@ -2,9 +2,9 @@
  * confirmed it. The query has the fields of `wpool publish`. */
 #include "config/value/quantity.h"
 #include "control/answer.h"
+#include "control/api_publisher.h"
 #include "control/routes.h"
 #include "os/random_id.h"
-#include "runtime/api_publisher.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,11 +5,11 @@
 #define RUNTIME_SUPERVISOR_VIEW_H
 
 #include "os/pulse.h"
-#include "runtime/api_publisher.h"
 #include "runtime/broker_links.h"
 #include "runtime/phase.h"
 
 struct reload_outcome; /* reload.h */
+struct api_publisher;  /* control/api_publisher.h */
 
 struct supervisor_view {
 	const struct config *config; /* without its pools, which are in the pool set */

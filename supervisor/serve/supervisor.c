@@ -3,6 +3,7 @@
 #include "serve/supervisor.h"
 
 #include "base/processors.h"
+#include "control/api_publisher.h"
 #include "control/control.h"
 #include "core/workers/starts.h"
 #include "os/clock.h"

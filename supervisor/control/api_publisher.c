@@ -1,4 +1,4 @@
-#include "runtime/api_publisher.h"
+#include "control/api_publisher.h"
 
 #include "base/utf8.h"
 #include "broker/confirm_channel.h"

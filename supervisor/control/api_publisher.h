@@ -1,10 +1,10 @@
-/* Publishes the messages of POST /v1/publish, each confirmed. Layer: runtime. It has a connection
+/* Publishes the messages of POST /v1/publish, each confirmed. Layer: control. It has a connection
  * of its own, which is opened for the first message: so a message that closes its channel or the
  * connection costs the pools nothing. Each message has a channel to itself until its confirm, so
  * that the broker's refusal is known to be about it. Nothing waits longer than
  * API_PUBLISHER_LIMIT. */
-#ifndef RUNTIME_API_PUBLISHER_H
-#define RUNTIME_API_PUBLISHER_H
+#ifndef CONTROL_API_PUBLISHER_H
+#define CONTROL_API_PUBLISHER_H
 
 #include "base/list.h"
 #include "broker/envelope.h"
