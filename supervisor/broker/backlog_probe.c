@@ -29,9 +29,23 @@ void backlog_probe_down(struct backlog_probe *probe)
 {
 	probe->connection = NULL;
 	probe->state = PROBE_OFFLINE;
-	probe->is_type_wanted = false;
+	probe->is_type_wanted = probe->is_durability_wanted = false;
 	probe->backlog = unknown;
 	probe->is_crowded = false;
+}
+
+/* No queue has a negative length limit. So the declare makes none where there is none, and is
+ * refused where there is one: first of all if that is not durable, else for what differs next. */
+static void ask_durability(struct backlog_probe *probe)
+{
+	static const struct amqp_argument impossible = {"x-max-length", NULL, -1};
+	struct amqp_queue declare = {.name = probe->queue,
+		.durable = true,
+		.arguments = &impossible,
+		.argument_count = 1};
+
+	channel_declare_queue(probe->connection, probe->channel, &declare);
+	probe->state = PROBE_AWAITS_DURABILITY;
 }
 
 static void ask(struct backlog_probe *probe)
@@ -41,10 +55,12 @@ static void ask(struct backlog_probe *probe)
 	if (probe->is_type_wanted) {
 		channel_consume_nothing(probe->connection, probe->channel, probe->queue);
 		probe->state = PROBE_AWAITS_TYPE;
-		return;
+	} else if (probe->is_durability_wanted) {
+		ask_durability(probe);
+	} else {
+		channel_declare_queue(probe->connection, probe->channel, &declare);
+		probe->state = PROBE_AWAITS;
 	}
-	channel_declare_queue(probe->connection, probe->channel, &declare);
-	probe->state = PROBE_AWAITS;
 }
 
 /* ---------- the type ---------- */
@@ -69,6 +85,10 @@ static void on_type(struct backlog_probe *probe, enum queue_type type)
 {
 	probe->type = type;
 	probe->is_type_wanted = false;
+	probe->durability = type == QUEUE_TYPE_QUORUM || type == QUEUE_TYPE_STREAM
+				    ? QUEUE_DURABLE
+				    : QUEUE_DURABILITY_UNKNOWN;
+	probe->is_durability_wanted = type == QUEUE_TYPE_CLASSIC;
 }
 
 void backlog_probe_ask_type(struct backlog_probe *probe, mtime now)
@@ -85,6 +105,38 @@ void backlog_probe_ask_type(struct backlog_probe *probe, mtime now)
 bool backlog_probe_is_asking_type(const struct backlog_probe *probe)
 {
 	return probe->is_type_wanted;
+}
+
+/* ---------- whether it is durable ---------- */
+
+/* RabbitMQ 3.10 and 4.0: "inequivalent arg 'durable' for queue 'NAME' in vhost 'VHOST': received
+ * 'true' but current is 'false'"; the other arguments are compared behind that one. If there is no
+ * queue any more, the argument is invalid. */
+static enum queue_durability durability_of(uint16_t code, struct text reason)
+{
+	if (code != REPLY_PRECONDITION_FAILED ||
+		!text_starts(reason, TEXT("PRECONDITION_FAILED - inequivalent arg '")))
+		return QUEUE_DURABILITY_UNKNOWN;
+	return text_starts(reason, TEXT("PRECONDITION_FAILED - inequivalent arg 'durable'"))
+		       ? QUEUE_TRANSIENT
+		       : QUEUE_DURABLE;
+}
+
+static void on_durability(struct backlog_probe *probe, enum queue_durability durability)
+{
+	probe->durability = durability;
+	probe->is_durability_wanted = false;
+}
+
+const char *queue_durability_name(enum queue_durability durability)
+{
+	static const char *const names[] = {
+#define X(durability, text) [durability] = text,
+		QUEUE_DURABILITIES(X)
+#undef X
+	};
+
+	return names[durability];
 }
 
 const char *queue_type_name(enum queue_type type)
@@ -104,6 +156,11 @@ static void on_closed(struct backlog_probe *probe, const struct amqp_event *even
 {
 	if (probe->state == PROBE_AWAITS_TYPE) {
 		on_type(probe, type_of(event->code, event->text));
+		rest(probe, now, PROBE_FIRST);
+		return;
+	}
+	if (probe->state == PROBE_AWAITS_DURABILITY) {
+		on_durability(probe, durability_of(event->code, event->text));
 		rest(probe, now, PROBE_FIRST);
 		return;
 	}
@@ -135,6 +192,10 @@ void backlog_probe_on_event(struct backlog_probe *probe, const struct amqp_event
 		on_type(probe, QUEUE_TYPE_UNKNOWN);
 		channel_close(probe->connection, probe->channel);
 		probe->state = PROBE_CLOSES;
+	} else if (event->kind == AMQP_QUEUE_DECLARED && probe->state == PROBE_AWAITS_DURABILITY) {
+		/* The same. */
+		on_durability(probe, QUEUE_DURABILITY_UNKNOWN);
+		rest(probe, now, PROBE_FIRST);
 	} else if (event->kind == AMQP_CHANNEL_CLOSE_OK) {
 		rest(probe, now, PROBE_FIRST);
 	} else if (event->kind == AMQP_CHANNEL_CLOSED) {

@@ -3,7 +3,9 @@
  * needs no permission. It has a channel of its own, because the broker closes the channel if the
  * queue is missing. One request is open at a time; a late answer only makes the figure old. The
  * type is in the text by which the broker refuses a basic.consume that suits no type; the right to
- * read is enough, and nothing changes but that the channel is closed. */
+ * read is enough, and nothing changes but that the channel is closed. A classic queue may not be
+ * durable: that is in the text by which the broker refuses a declare that no queue can have, which
+ * needs the right to configure. */
 #ifndef BROKER_BACKLOG_PROBE_H
 #define BROKER_BACKLOG_PROBE_H
 
@@ -23,7 +25,8 @@ enum backlog_probe_state {
 	PROBE_OPENS,       /* the channel */
 	PROBE_AWAITS,      /* an answer */
 	PROBE_AWAITS_TYPE, /* a refusal */
-	PROBE_CLOSES,      /* the channel */
+	PROBE_AWAITS_DURABILITY,
+	PROBE_CLOSES, /* the channel */
 };
 
 /* The texts are an interface (docs/control.md). */
@@ -40,6 +43,20 @@ enum queue_type {
 };
 
 const char *queue_type_name(enum queue_type);
+
+/* Whether the queue outlives its broker. The texts are an interface (docs/control.md). */
+#define QUEUE_DURABILITIES(X)                                                                      \
+	X(QUEUE_DURABILITY_UNKNOWN, "unknown") /* not asked, or no right to ask */                 \
+	X(QUEUE_DURABLE, "yes")                                                                    \
+	X(QUEUE_TRANSIENT, "no")
+
+enum queue_durability {
+#define X(durability, text) durability,
+	QUEUE_DURABILITIES(X)
+#undef X
+};
+
+const char *queue_durability_name(enum queue_durability);
 
 /* The broker's latest answer. */
 struct backlog {
@@ -60,6 +77,8 @@ struct backlog_probe {
 	bool is_crowded; /* several consumers in the latest answer */
 	enum queue_type type;
 	bool is_type_wanted;
+	enum queue_durability durability;
+	bool is_durability_wanted; /* asked after the type, if that does not tell it */
 };
 
 void backlog_probe_init(struct backlog_probe *, struct text queue);
@@ -72,7 +91,7 @@ void backlog_probe_on_event(struct backlog_probe *, const struct amqp_event *, m
 /* The queue exists: return to the usual interval if it was missing. */
 void backlog_probe_hint(struct backlog_probe *, mtime now);
 
-/* Ask for the type, at the next tick that finds no open request. */
+/* Ask for the type, at the next tick that finds no open request, and then for the durability. */
 void backlog_probe_ask_type(struct backlog_probe *, mtime now);
 /* True: that request is not answered. It is when there is no connection, and then unknown. */
 bool backlog_probe_is_asking_type(const struct backlog_probe *);

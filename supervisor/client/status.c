@@ -53,6 +53,25 @@ static void print_lines(const json_t *status, const char *member)
 	}
 }
 
+/* What only an operator can find out. */
+static void print_unknown(const json_t *pools)
+{
+	const json_t *pool;
+	size_t i;
+
+	json_array_foreach(pools, i, pool)
+	{
+		if (!json_is_true(json_object_get(pool, "consuming")) ||
+			!text_is(json_cell_text(pool, "queue_durable"), TEXT("unknown")))
+			continue;
+		console_print(stdout,
+			"  pool %.*s: unknown whether its queue is durable (no right to configure "
+			"it): rabbitmqctl list_queues name type durable policy",
+			TEXT_ARGS(json_cell_text(pool, "name")));
+		putchar('\n');
+	}
+}
+
 static int exit_code_of(const json_t *status)
 {
 	return json_is_true(json_cell_find(status, "ready")) ? EX_OK : EX_TEMPFAIL;
@@ -73,6 +92,7 @@ static int print(const struct api_command *q, const json_t *answer)
 	buf_release(&head);
 	print_lines(status, "reasons");
 	print_lines(status, "warnings");
+	print_unknown(json_object_get(answer, "pools"));
 	putchar('\n');
 	exit_code = pools_print(q->command, json_object_get(answer, "pools"), false);
 	return exit_code == EX_OK ? exit_code_of(status) : exit_code;

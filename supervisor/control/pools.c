@@ -73,9 +73,10 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 	struct pool_view p = pool_view_of(runtime);
 	if (!list->is_local)
 		health_hide_details(&health);
-	json_t *pool = json_pack("{s:o, s:o, s:s, s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
+	json_t *pool = json_pack("{s:o, s:o, s:s, s:s, s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
 		json_text(text_from(config->name)), "queue", json_text(text_from(config->queue)),
-		"queue_type", queue_type_name(pool_runtime_queue_type(runtime)), "program",
+		"queue_type", queue_type_name(pool_runtime_queue_type(runtime)), "queue_durable",
+		queue_durability_name(pool_runtime_queue_durability(runtime)), "program",
 		json_text(text_from(config->command[0])), "state", pool_state_name(p.facts.state),
 		"ready", health.causes == 0, "connection",
 		control_json_link(consume_link_facts(runtime->consume_link), list->is_local),

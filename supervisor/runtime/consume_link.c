@@ -16,7 +16,9 @@ struct consume_link {
 	bool has_dead_letters, was_consuming;
 	bool is_up, is_closed;
 	bool is_type_asked; /* for the consumer, and not answered */
-	uint64_t ups;       /* how often it was opened */
+	enum queue_durability logged_durability;
+	const char *pool; /* borrowed */
+	uint64_t ups;     /* how often it was opened */
 };
 
 /* On the probe's channel, because the broker closes it. */
@@ -60,12 +62,47 @@ static void on_down(void *ctx, bool by_error)
 	backlog_probe_down(&consume_link->dead_probe);
 }
 
+/* Once for each finding. The queue is consumed all the same: nothing is lost before the broker
+ * restarts, and for some that is enough. */
+static void log_durability(struct consume_link *consume_link)
+{
+	const struct backlog_probe *probe = &consume_link->probe;
+	bool is_transient = probe->durability == QUEUE_TRANSIENT;
+
+	if (consume_link->logged_durability == probe->durability)
+		return;
+	consume_link->logged_durability = probe->durability;
+	if (probe->durability != QUEUE_DURABLE)
+		log_line(is_transient ? LOG_WARN : LOG_INFO,
+			(struct log_origin){.pool = consume_link->pool, .slot = -1},
+			is_transient
+				? "queue \"%.*s\" is not durable: when the broker restarts, the "
+				  "queue and its messages are lost, also those of tasks in hand "
+				  "(declare a durable queue, and move the messages there: "
+				  "docs/reliability.md)"
+				: "whether queue \"%.*s\" is durable is unknown: only a user with the "
+				  "right to configure it can find out (rabbitmqctl list_queues name "
+				  "type durable policy)",
+			TEXT_ARGS(probe->queue));
+}
+
+static void on_probe_event(
+	struct consume_link *consume_link, const struct amqp_event *event, mtime now)
+{
+	struct backlog_probe *probe = &consume_link->probe;
+	bool was_asking = probe->state == PROBE_AWAITS_DURABILITY;
+
+	backlog_probe_on_event(probe, event, now);
+	if (was_asking && !probe->is_durability_wanted)
+		log_durability(consume_link);
+}
+
 static void on_event(void *ctx, const struct amqp_event *event)
 {
 	struct consume_link *consume_link = ctx;
 
 	if (event->channel == PROBE_CHANNEL)
-		backlog_probe_on_event(&consume_link->probe, event, clock_now());
+		on_probe_event(consume_link, event, clock_now());
 	else if (event->channel == DEAD_CHANNEL)
 		backlog_probe_on_event(&consume_link->dead_probe, event, clock_now());
 	else if (event->channel == TOKEN_CHANNEL)
@@ -116,6 +153,8 @@ struct consume_link *consume_link_new(struct ev_loop *loop, const struct broker_
 	if (!consume_link)
 		return NULL;
 	consume_link->consumer = consumer;
+	consume_link->pool = pool;
+	consume_link->logged_durability = QUEUE_DURABLE; /* which is no news */
 	consume_link->tokens = tokens;
 	backlog_probe_init(&consume_link->probe, queue);
 	backlog_probe_init(&consume_link->dead_probe, dead_letters);
@@ -182,6 +221,11 @@ const struct backlog *consume_link_dead_letters(const struct consume_link *consu
 enum queue_type consume_link_queue_type(const struct consume_link *consume_link)
 {
 	return consume_link->probe.type;
+}
+
+enum queue_durability consume_link_queue_durability(const struct consume_link *consume_link)
+{
+	return consume_link->probe.durability;
 }
 
 void consume_link_flush(struct consume_link *consume_link)

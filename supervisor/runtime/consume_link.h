@@ -42,6 +42,7 @@ const struct backlog *consume_link_backlog(const struct consume_link *);
 const struct backlog *consume_link_dead_letters(const struct consume_link *);
 /* What the broker last told of it. */
 enum queue_type consume_link_queue_type(const struct consume_link *);
+enum queue_durability consume_link_queue_durability(const struct consume_link *);
 /* Write pending output; once at the end of each turn. */
 void consume_link_flush(struct consume_link *);
 void consume_link_close(struct consume_link *);

@@ -160,6 +160,8 @@ struct health health_of_pool(const struct pool_runtime *runtime)
 		health.warnings |= bit(HEALTH_NO_PUBLISHES);
 	if (runtime->report.statistics.failure_share.is_high)
 		health.warnings |= bit(HEALTH_FAILURES);
+	if (pool_runtime_queue_durability(runtime) == QUEUE_TRANSIENT)
+		health.warnings |= bit(HEALTH_TRANSIENT);
 	if (facts.suspects > 0)
 		health.warnings |= bit(HEALTH_SUSPECTS);
 	judge_dead_letters(&health, runtime);
@@ -411,6 +413,12 @@ static void append_sentence(struct buf *out, const struct health *health, enum h
 			"replays or drops them",
 			health->dead_letters, health->dead_letters == 1 ? " is" : "s are",
 			health->dead_letter_queue);
+		break;
+	case HEALTH_TRANSIENT:
+		buf_printf(out,
+			"its queue \"%s\" is not durable: a restart of the broker loses it with its "
+			"messages (docs/reliability.md)",
+			health->queue);
 		break;
 	case HEALTH_FAILURES:
 		append_failures(out, health->statistics);

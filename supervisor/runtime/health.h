@@ -32,6 +32,7 @@ enum health_cause {
 	HEALTH_NOT_SINGLE,   /* a warning: the queue of a pool with sessions has no single active
 				consumer */
 	HEALTH_FAILURES,     /* a warning: most of the latest attempts of a pool failed */
+	HEALTH_TRANSIENT,    /* a warning: the queue of a pool is not durable */
 	HEALTH_NO_PUBLISHES, /* a warning: the broker refuses what a pool publishes */
 	HEALTH_DEAD_LETTERS, /* a warning: the dead-letter queue of a pool has messages */
 	HEALTH_CAUSE_COUNT

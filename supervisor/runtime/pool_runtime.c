@@ -444,6 +444,14 @@ enum queue_type pool_runtime_queue_type(const struct pool_runtime *runtime)
 				     : QUEUE_TYPE_UNKNOWN;
 }
 
+enum queue_durability pool_runtime_queue_durability(const struct pool_runtime *runtime)
+{
+	if (consumer_has_quorum_queue(runtime->consumer))
+		return QUEUE_DURABLE;
+	return runtime->consume_link ? consume_link_queue_durability(runtime->consume_link)
+				     : QUEUE_DURABILITY_UNKNOWN;
+}
+
 const struct backlog *pool_runtime_backlog(const struct pool_runtime *runtime)
 {
 	return runtime->consume_link ? consume_link_backlog(runtime->consume_link) : NULL;

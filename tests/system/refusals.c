@@ -1,6 +1,7 @@
 /* What the broker refuses is named where an operator looks: the operation, and the right that is
  * missing or what the queue is. A pool that drains only says so. */
 #include "harness/client_internal.h"
+#include "harness/command.h"
 #include "harness/control.h"
 #include "system/system.h"
 
@@ -184,6 +185,86 @@ START_TEST(stream_is_refused)
 }
 END_TEST
 
+/* Declare the fixture's queue as a classic one. */
+static void declare_classic(bool is_durable, bool is_limited)
+{
+	amqp_connection_state_t connection = fixture.client->consumer;
+	amqp_table_entry_t entry = {.key = amqp_cstring_bytes("x-max-length"),
+		.value = {.kind = AMQP_FIELD_KIND_I32, .value.i32 = 1000}};
+	client_delete(fixture.client, fixture.queue);
+	amqp_queue_declare(connection, 1, amqp_cstring_bytes(fixture.queue), 0, is_durable, 0, 0,
+		(amqp_table_t){is_limited, &entry});
+	client_must(amqp_get_rpc_reply(connection), "declare a classic queue");
+}
+
+/* What the supervisor relies on when it asks: if the queue is deleted just before, none is made. */
+START_TEST(impossible_declaration_makes_no_queue)
+{
+	amqp_connection_state_t connection = fixture.client->consumer;
+	amqp_table_entry_t entry = {.key = amqp_cstring_bytes("x-max-length"),
+		.value = {.kind = AMQP_FIELD_KIND_I32, .value.i32 = -1}};
+	client_delete(fixture.client, fixture.queue);
+	client_open_channel(connection, 7);
+	amqp_queue_declare(connection, 7, amqp_cstring_bytes(fixture.queue), 0, 1, 0, 0,
+		(amqp_table_t){1, &entry});
+	ck_assert_int_eq(amqp_get_rpc_reply(connection).reply_type, AMQP_RESPONSE_SERVER_EXCEPTION);
+	ck_assert_int_eq(broker_messages(fixture.broker, fixture.queue), -1);
+}
+END_TEST
+
+static void await_durability(const char *expected)
+{
+	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
+	bool is_known = false;
+	while (!is_known) {
+		fixture_poll(deadline, 20, scratch_text("queue_durable is %s", expected));
+		json_t *pools = control_get_json("/v1/pools");
+		const json_t *pool = control_member(pools, "pools", 0);
+		is_known = json_is_true(json_object_get(pool, "consuming")) &&
+			   strcmp(control_text(pool, "queue_type"), "classic") == 0 &&
+			   strcmp(control_text(pool, "queue_durable"), expected) == 0;
+		json_decref(pools);
+	}
+}
+
+/* It is consumed, and warned of. Whether it is durable only a user knows who may configure it. The
+ * queue stays as it was declared. */
+START_TEST(transient_queue_is_warned_of)
+{
+	static const struct {
+		bool is_durable, is_limited, may_configure;
+		const char *durable, *shown;
+	} cases[] = {
+		{false, false, true, "no", "is not durable: a restart of the broker loses it"},
+		{false, true, true, "no", "is not durable: a restart of the broker loses it"},
+		{true, false, true, "yes", NULL},
+		{true, true, true, "yes", NULL},
+		{false, false, false, "unknown", "unknown whether its queue is durable"},
+	};
+	declare_classic(cases[_i].is_durable, cases[_i].is_limited);
+	client_declare(fixture.client, fixture.dead, CLIENT_QUORUM);
+	set_rights(cases[_i].may_configure ? ".*" : "^$", ".*", ".*");
+	struct proc *serve = serve_as_clerk("retry: {attempts: 1}");
+	if (cases[_i].may_configure)
+		await_durability(cases[_i].durable);
+	else
+		proc_expect(
+			serve, "is durable is unknown: only a user with the right to configure");
+	control_await("/readyz", 200);
+	char *status = RUN(0, "status");
+	if (cases[_i].shown)
+		control_expect_text(status, cases[_i].shown);
+	else
+		ck_assert_ptr_null(strstr(status, "durable"));
+	ck_assert_int_eq(proc_count_logged(serve, "is not durable"),
+		cases[_i].may_configure && !cases[_i].is_durable);
+	client_post(fixture.client, fixture.queue, &(struct letter){.body = "a"});
+	broker_expect_messages(fixture.broker, fixture.queue, 0);
+	fixture_stop(serve);
+	forget_clerk();
+}
+END_TEST
+
 static void await_no_consumer(void)
 {
 	int64_t deadline = deadline_in(DEADLINE_DEFAULT_MS);
@@ -224,5 +305,6 @@ int main(void)
 {
 	return SYSTEM_RUN("refusals", {missing_right_is_named, 3},
 		{missing_right_to_publish_is_a_warning, 1}, {queue_in_exclusive_use_is_named, 1},
-		{stream_is_refused, 2}, {draining_pool_is_draining, 1});
+		{stream_is_refused, 2}, {impossible_declaration_makes_no_queue, 1},
+		{transient_queue_is_warned_of, 5}, {draining_pool_is_draining, 1});
 }

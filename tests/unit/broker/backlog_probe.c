@@ -45,9 +45,12 @@ void channel_declare_queue(
 	(void)connection;
 	ck_assert_uint_eq(channel, CHANNEL);
 	ck_assert(is_open);
-	ck_assert(queue->passive);
 	ck_assert(text_is(queue->name, TEXT("orders")));
-	record_call("?");
+	/* The other one must not be able to make a queue. */
+	ck_assert(queue->passive || (queue->durable && queue->argument_count == 1 &&
+					    strcmp(queue->arguments[0].key, "x-max-length") == 0 &&
+					    queue->arguments[0].number == -1));
+	record_call(queue->passive ? "?" : "d");
 }
 
 void channel_consume_nothing(struct connection *connection, uint16_t channel, struct text queue)
@@ -270,6 +273,73 @@ START_TEST(type_is_read_from_the_refusal)
 	wait_for(PROBE_FIRST);
 	expect_calls("o");
 	handle_event(AMQP_CHANNEL_OPENED, 0);
+	expect_calls(probe.type == QUEUE_TYPE_CLASSIC ? "d" : "?");
+}
+END_TEST
+
+/* The same. */
+static const struct {
+	uint16_t code;
+	const char *reason;
+	const char *name;
+} durabilities[] = {
+	{406,
+		"PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'orders' in vhost '/': "
+		"received 'true' but current is 'false'",
+		"no"},
+	{406,
+		"PRECONDITION_FAILED - inequivalent arg 'auto_delete' for queue 'orders' in vhost "
+		"'/': received 'false' but current is 'true'",
+		"yes"},
+	{406,
+		"PRECONDITION_FAILED - inequivalent arg 'x-max-length' for queue 'orders' in vhost "
+		"'/': received the value '-1' of type 'signedint' but current is none",
+		"yes"},
+	{406,
+		"PRECONDITION_FAILED - invalid arg 'x-max-length' for queue 'orders' in vhost '/': "
+		"{value_negative,-1}",
+		"unknown"},
+	{403, "ACCESS_REFUSED - access to queue 'orders' in vhost '/' refused for user 'clerk'",
+		"unknown"},
+	{405, "RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'orders'",
+		"unknown"},
+};
+
+START_TEST(durability_of_a_classic_queue_is_read_from_a_refusal)
+{
+	set_up();
+	handle_event(AMQP_QUEUE_DECLARED, 5);
+	backlog_probe_ask_type(&probe, now);
+	wait_for(0);
+	expect_calls("t");
+	close_for(types[0].code, types[0].reason);
+	ck_assert(!backlog_probe_is_asking_type(&probe)); /* the consumer need not wait */
+	wait_for(PROBE_FIRST);
+	expect_calls("o");
+	handle_event(AMQP_CHANNEL_OPENED, 0);
+	expect_calls("d");
+	close_for(durabilities[_i].code, durabilities[_i].reason);
+	ck_assert_str_eq(queue_durability_name(probe.durability), durabilities[_i].name);
+	expect_backlog(now - PROBE_FIRST, 5);
+	wait_for(PROBE_FIRST);
+	expect_calls("o");
+	handle_event(AMQP_CHANNEL_OPENED, 0);
+	expect_calls("?");
+}
+END_TEST
+
+START_TEST(other_types_are_durable)
+{
+	set_up();
+	backlog_probe_ask_type(&probe, now);
+	handle_event(AMQP_QUEUE_DECLARED, 5);
+	wait_for(0);
+	expect_calls("t");
+	close_for(types[1].code, types[1].reason);
+	ck_assert_int_eq(probe.durability, QUEUE_DURABLE);
+	wait_for(PROBE_FIRST);
+	expect_calls("o");
+	handle_event(AMQP_CHANNEL_OPENED, 0);
 	expect_calls("?");
 }
 END_TEST
@@ -315,9 +385,12 @@ static Suite *suite(void)
 		a_shared_queue_is_seen_in_two_answers, no_request_while_an_answer_is_awaited,
 		missing_queue_is_checked_rarely_until_a_hint,
 		backlog_is_unknown_after_the_connection_is_lost, no_request_above_channel_max);
-	UNIT_CASE(s, "type", type_waits_for_an_open_request, type_is_unknown_without_a_connection);
+	UNIT_CASE(s, "type", other_types_are_durable, type_waits_for_an_open_request,
+		type_is_unknown_without_a_connection);
 	TCase *texts = tcase_create("texts");
 	tcase_add_loop_test(texts, type_is_read_from_the_refusal, 0, sizeof types / sizeof *types);
+	tcase_add_loop_test(texts, durability_of_a_classic_queue_is_read_from_a_refusal, 0,
+		sizeof durabilities / sizeof *durabilities);
 	suite_add_tcase(s, texts);
 	return s;
 }

@@ -30,6 +30,9 @@ static const struct {
 	{HEALTH_PAUSED, "paused by an operator"},
 	{HEALTH_NO_WORKER, "no worker is ready"},
 	{HEALTH_NO_CONSUMER, "not consuming its queue \"orders\": the queue does not exist"},
+	{HEALTH_TRANSIENT,
+		"its queue \"orders\" is not durable: a restart of the broker loses it with its "
+		"messages (docs/reliability.md)"},
 	{HEALTH_NO_PUBLISHES, "some of its publishes are refused: no right to write an exchange"},
 	{HEALTH_DEAD_LETTERS,
 		"1 message is in its dead-letter queue \"orders.dead\"; wpool dead-letters "
