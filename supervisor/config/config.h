@@ -101,12 +101,13 @@ struct config {
 	mtime drain; /* the deadline of a graceful stop */
 	enum log_level log_level;
 	enum config_log_format log_format;
-	char *control_socket; /* a path; "auto", "off" */
-	char *control_group;  /* or NULL */
-	char *http_listen;    /* listen.h; "off" */
-	char **secrets;       /* derived: the variables of the environment that hold a password
-				 (secrets.h) */
-	char **http_hosts;    /* NULL-terminated, or NULL */
+	char *control_socket;  /* a path; "auto", "off" */
+	char *control_group;   /* or NULL */
+	char *http_listen;     /* listen.h; "off" */
+	char **secrets;        /* derived: the variables of the environment that hold a password
+				  (secrets.h) */
+	char **http_hosts;     /* NULL-terminated, or NULL */
+	char *http_token_file; /* as configured; or NULL */
 	struct config_pool *pools;
 	size_t pool_count;
 };

@@ -153,6 +153,16 @@ static bool is_every_address(const struct listen_address *address)
 						     : IN6_IS_ADDR_UNSPECIFIED(&ip6->sin6_addr);
 }
 
+static bool is_loopback(const struct listen_address *address)
+{
+	const struct sockaddr_in *ip4 = (const struct sockaddr_in *)&address->storage;
+	const struct sockaddr_in6 *ip6 = (const struct sockaddr_in6 *)&address->storage;
+
+	return address->storage.ss_family == AF_INET
+		       ? ntohl(ip4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+		       : IN6_IS_ADDR_LOOPBACK(&ip6->sin6_addr);
+}
+
 void exposure_add_warnings(const struct config *config, const char *file, struct problems *problems)
 {
 	struct listen_address address;
@@ -174,11 +184,21 @@ void exposure_add_warnings(const struct config *config, const char *file, struct
 					  .what = "the password",
 					  .is_secret = true},
 			problems);
+	exposure_add_file(&(struct exposure_file){.path = config->http_token_file,
+				  .what = "the token of http.token_file",
+				  .is_secret = true},
+		problems);
 	if (geteuid() == 0)
 		add_root(config, problems);
 	if (listen_parse(text_from(config->http_listen), &address) && is_every_address(&address))
 		problems_add_warning(problems,
 			"http.listen: %s shows pools, workers and figures to every machine that "
 			"reaches this one; 127.0.0.1 shows them to this machine",
+			config->http_listen);
+	if (config->http_token_file && listen_parse(text_from(config->http_listen), &address) &&
+		!is_loopback(&address))
+		problems_add_warning(problems,
+			"http.token_file: the token goes to %s without encryption; listen at "
+			"127.0.0.1 behind a proxy that has TLS",
 			config->http_listen);
 }

@@ -18,7 +18,8 @@ struct exposure_file {
  *  - a password that goes to another machine without encryption, and a broker whose certificate is
  *    not checked;
  *  - pools whose workers run as root, where this process is root;
- *  - an http.listen that takes connections at all addresses. */
+ *  - an http.listen that takes connections at all addresses, and a token that goes to one of them
+ *    without encryption, or whose file other users can read. */
 void exposure_add_warnings(const struct config *, const char *file, struct problems *);
 void exposure_add_file(const struct exposure_file *, struct problems *);
 /* Whether a configuration's text has an address with a secret password: neither a variable nor

@@ -139,6 +139,19 @@ static const struct setting root_settings[] = {
 			"`[wpool.example.org]`. A request whose Host is not one of them, nor an IP "
 			"address, localhost or wpool, is answered by 421: it may come from a web "
 			"page that has pointed a name of its own at this address."},
+	{.key = "http.token_file",
+		.type = SETTING_TEXT,
+		.offset = ROOT(http_token_file),
+		.min = 1,
+		.max = 4095,
+		.default_words = "none",
+		.variable = "WPOOL_HTTP_TOKEN_FILE",
+		.reload = SETTING_LIVE,
+		.help = "A file that has a secret of at least 16 characters in its only line. A "
+			"client that sends it (`Authorization: Bearer SECRET`) may control pools "
+			"and see dead letters over TCP, too, and so may the page after it was "
+			"entered there (docs/control.md). A path without a slash at its beginning "
+			"is below `$CREDENTIALS_DIRECTORY`. It is read for each such request."},
 };
 
 static const struct setting pool_settings[] = {

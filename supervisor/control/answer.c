@@ -28,9 +28,9 @@ json_t *control_json_since(mtime then)
 		then == MTIME_NEVER ? MTIME_NEVER : mtime_max(clock_now() - then, 0));
 }
 
-json_t *control_json_link(struct link_facts facts, bool is_local)
+json_t *control_json_link(struct link_facts facts, bool is_operator)
 {
-	const char *failure = is_local ? facts.failure : facts.failure_kind;
+	const char *failure = is_operator ? facts.failure : facts.failure_kind;
 
 	return json_pack("{s:b, s:I, s:o}", "up", facts.is_up, "reconnects",
 		(json_int_t)facts.reconnects, "last_failure",
@@ -200,7 +200,7 @@ void control_answer_list(const struct supervisor_view *view, const struct http_r
 	}
 	*copy = list;
 	copy->view = view;
-	copy->is_local = request->is_local;
+	copy->is_operator = request->is_operator;
 	http_answer_in_pieces(request, CONTROL_JSON_TYPE, &pieces, copy);
 }
 

@@ -21,9 +21,9 @@ json_t *control_json_span(mtime);
 /* Seconds from now until then, or from then until now; at least 0; null for MTIME_NEVER. */
 json_t *control_json_until(mtime then);
 json_t *control_json_since(mtime then);
-/* A connection to the broker: up, reconnects, last_failure; only its kind if the client is not
- * local. */
-json_t *control_json_link(struct link_facts, bool is_local);
+/* A connection to the broker: up, reconnects, last_failure; only its kind if the client is no
+ * operator. */
+json_t *control_json_link(struct link_facts, bool is_operator);
 /* Append to array, which moves in, a text for each cause in the set. */
 json_t *control_json_add_causes(
 	json_t *array, const struct health *, unsigned set, bool with_pool_name);
@@ -51,10 +51,10 @@ struct control_list {
 	const char *name; /* static */
 	/* Append the next member, or none, and advance; false: no more members. */
 	bool (*append_next)(struct control_list *, struct buf *out);
-	json_t *first; /* owned: a member "status" before the list; NULL: none */
-	uint32_t only; /* serial of a pool runtime; 0: all */
-	bool is_local; /* the client may see texts of messages */
-	size_t place;  /* position: of the pool, and in it */
+	json_t *first;    /* owned: a member "status" before the list; NULL: none */
+	uint32_t only;    /* serial of a pool runtime; 0: all */
+	bool is_operator; /* the client may see texts of messages */
+	size_t place;     /* position: of the pool, and in it */
 	uint16_t slot;
 	bool has_begun, has_members, has_ended;
 };

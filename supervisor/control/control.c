@@ -1,6 +1,7 @@
 #include "control/control.h"
 
 #include "config/rights.h"
+#include "control/access.h"
 #include "control/routes.h"
 #include "http/control_path.h"
 #include "os/ancestry.h"
@@ -207,6 +208,7 @@ struct control *control_new(struct ev_loop *loop, const struct supervisor_view *
 	ev_timer_init(&control->retry, on_retry, 0, 0);
 	control->retry.data = control;
 	http_set_admission(control->http, admits);
+	access_check_token_file(config);
 	open_local(control);
 	open_remote(control);
 	log_opened(control, control->local.fd >= 0, control->remote.fd >= 0);

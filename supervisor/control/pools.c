@@ -24,7 +24,7 @@ static json_t *json_of_change(const struct scaling *scaling)
 }
 
 /* null: none died. The stderr line may contain parts of a message, so only local clients get it. */
-static json_t *json_of_death(const struct last_death *death, bool is_local)
+static json_t *json_of_death(const struct last_death *death, bool is_operator)
 {
 	char exit[EXIT_TEXT_SIZE];
 
@@ -32,20 +32,21 @@ static json_t *json_of_death(const struct last_death *death, bool is_local)
 		return json_null();
 	return json_pack("{s:s, s:o, s:o}", "exit", exit_text(&death->exit, death->why, exit),
 		"age_s", control_json_since(death->at), "stderr",
-		is_local && *death->stderr_line ? json_text(text_from(death->stderr_line))
-						: json_null());
+		is_operator && *death->stderr_line ? json_text(text_from(death->stderr_line))
+						   : json_null());
 }
 
 /* A standby knows of the holder only what it has seen itself. The name comes from a message, so
  * only local clients get it. */
-static json_t *json_of_token(const struct pool_runtime *runtime, bool is_local)
+static json_t *json_of_token(const struct pool_runtime *runtime, bool is_operator)
 {
 	struct token_facts token = pool_token_facts(&runtime->token);
 
 	if (!runtime->token.channel)
 		return json_null();
 	return json_pack("{s:s, s:o, s:I, s:I, s:o}", "state", token_state_name(token.state),
-		"holder", is_local && token.holder.len > 0 ? json_text(token.holder) : json_null(),
+		"holder",
+		is_operator && token.holder.len > 0 ? json_text(token.holder) : json_null(),
 		"epoch", (json_int_t)token.epoch, "deaths", (json_int_t)token.deaths, "renewed_s",
 		token.is_held ? control_json_span(mtime_max(clock_boot() - token.renewed_at, 0))
 			      : json_null());
@@ -60,8 +61,8 @@ static bool set_session_members(
 	return !runtime->pool_config.session.is_on ||
 	       (json_object_set_new(pool, "session_key",
 			json_text(text_from(runtime->config.session.key))) == 0 &&
-		       json_object_set_new(pool, "token", json_of_token(runtime, list->is_local)) ==
-			       0 &&
+		       json_object_set_new(
+			       pool, "token", json_of_token(runtime, list->is_operator)) == 0 &&
 		       json_object_set_new(pool, "order", json_string(queue_order_name(order))) ==
 			       0);
 }
@@ -71,7 +72,7 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 	const struct config_pool *config = &runtime->config;
 	struct health health = health_of_pool(runtime);
 	struct pool_view p = pool_view_of(runtime);
-	if (!list->is_local)
+	if (!list->is_operator)
 		health_hide_details(&health);
 	json_t *pool = json_pack("{s:o, s:o, s:s, s:s, s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
 		json_text(text_from(config->name)), "queue", json_text(text_from(config->queue)),
@@ -79,10 +80,10 @@ static json_t *json_of_pool(const struct control_list *list, const struct pool_r
 		queue_durability_name(pool_runtime_queue_durability(runtime)), "program",
 		json_text(text_from(config->command[0])), "state", pool_state_name(p.facts.state),
 		"ready", health.causes == 0, "connection",
-		control_json_link(consume_link_facts(runtime->consume_link), list->is_local),
+		control_json_link(consume_link_facts(runtime->consume_link), list->is_operator),
 		"reasons", control_json_add_causes(json_array(), &health, health.causes, false),
 		"warnings", control_json_add_causes(json_array(), &health, health.warnings, false),
-		"last_death", json_of_death(&p.statistics->last_death, list->is_local));
+		"last_death", json_of_death(&p.statistics->last_death, list->is_operator));
 
 	if (pool && figures_set_members(&p, pool) && set_session_members(list, runtime, pool) &&
 		json_object_set_new(json_object_get(pool, "workers"), "last_change",
@@ -107,7 +108,7 @@ void control_answer_pools(const struct supervisor_view *view, const struct http_
 		(struct control_list){.name = "pools",
 			.append_next = append_next,
 			.first = control_is_true(request, "status")
-					 ? control_json_status(view, request->is_local)
+					 ? control_json_status(view, request->is_operator)
 					 : NULL});
 }
 

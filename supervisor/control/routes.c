@@ -1,5 +1,6 @@
 #include "control/routes.h"
 
+#include "control/access.h"
 #include "control/answer.h"
 #include "control/page.inc"
 #include "http/host.h"
@@ -46,7 +47,7 @@ static void answer_ready(const struct supervisor_view *view, const struct http_r
 
 	buf_init(&reasons, REASONS_LIMIT);
 	while (health_next(view, &walk)) {
-		if (!request->is_local)
+		if (!request->is_operator)
 			health_hide_details(&walk.health);
 		for (enum health_cause cause = 0; cause < HEALTH_CAUSE_COUNT; cause++) {
 			if (!health_has(walk.health.causes, cause))
@@ -65,36 +66,34 @@ static void answer_ready(const struct supervisor_view *view, const struct http_r
 
 /* ---------- the table ---------- */
 
-/* is_open: also over TCP, where every user of this machine, or of others if so configured, may send
- * requests. These change nothing, and show pools, workers and the broker, but no messages. */
 static const struct route {
 	const char *method, *path;
-	bool is_open;
+	enum access access;
 	void (*answer)(const struct supervisor_view *, const struct http_request *);
 } routes[] = {
-	{"GET", "/", true, answer_page},
-	{"GET", "/livez", true, answer_live},
-	{"GET", "/readyz", true, answer_ready},
-	{"GET", "/healthz", true, answer_ready},
-	{"GET", "/metrics", true, control_answer_metrics},
-	{"GET", "/v1/status", true, control_answer_status},
-	{"GET", "/v1/pools", true, control_answer_pools},
-	{"GET", "/v1/workers", true, control_answer_workers},
-	{"GET", "/v1/logs", false, control_answer_logs},
-	{"GET", "/v1/log-level", false, control_answer_log_level},
-	{"POST", "/v1/log-level", false, control_answer_log_level},
-	{"POST", "/v1/pools/*/log-level", false, control_answer_log_level},
-	{"POST", "/v1/publish", false, control_answer_publish},
-	{"POST", "/v1/stop", false, control_answer_stop},
-	{"POST", "/v1/reload", false, control_answer_reload},
+	{"GET", "/", ACCESS_OPEN, answer_page},
+	{"GET", "/livez", ACCESS_OPEN, answer_live},
+	{"GET", "/readyz", ACCESS_OPEN, answer_ready},
+	{"GET", "/healthz", ACCESS_OPEN, answer_ready},
+	{"GET", "/metrics", ACCESS_OPEN, control_answer_metrics},
+	{"GET", "/v1/status", ACCESS_OPEN, control_answer_status},
+	{"GET", "/v1/pools", ACCESS_OPEN, control_answer_pools},
+	{"GET", "/v1/workers", ACCESS_OPEN, control_answer_workers},
+	{"GET", "/v1/logs", ACCESS_SOCKET, control_answer_logs},
+	{"GET", "/v1/log-level", ACCESS_SOCKET, control_answer_log_level},
+	{"POST", "/v1/log-level", ACCESS_SOCKET, control_answer_log_level},
+	{"POST", "/v1/pools/*/log-level", ACCESS_SOCKET, control_answer_log_level},
+	{"POST", "/v1/publish", ACCESS_SOCKET, control_answer_publish},
+	{"POST", "/v1/stop", ACCESS_SOCKET, control_answer_stop},
+	{"POST", "/v1/reload", ACCESS_SOCKET, control_answer_reload},
 #define POOLS_VERB(id, ...)                                                                        \
-	{"POST", "/v1/" #id, false, control_answer_verb},                                          \
-		{"POST", "/v1/pools/*/" #id, false, control_answer_verb},
-#define POOL_VERB(id, ...) {"POST", "/v1/pools/*/" #id, false, control_answer_verb},
+	{"POST", "/v1/" #id, ACCESS_OPERATOR, control_answer_verb},                                \
+		{"POST", "/v1/pools/*/" #id, ACCESS_OPERATOR, control_answer_verb},
+#define POOL_VERB(id, ...) {"POST", "/v1/pools/*/" #id, ACCESS_OPERATOR, control_answer_verb},
 #include "api/verbs.def"
-	{"GET", "/v1/pools/*/sessions", false, control_answer_sessions},
+	{"GET", "/v1/pools/*/sessions", ACCESS_SOCKET, control_answer_sessions},
 #define SESSION_VERB(id, verb, ...)                                                                \
-	{"POST", "/v1/pools/*/sessions/" #verb, false, control_answer_session_verb},
+	{"POST", "/v1/pools/*/sessions/" #verb, ACCESS_SOCKET, control_answer_session_verb},
 #include "api/session_verbs.def"
 };
 
@@ -117,13 +116,52 @@ static bool is_for_us(const struct supervisor_view *view, const struct http_requ
 	return !host || host_is_ours(text_from(host), view->config->http_hosts);
 }
 
-/* A browser may reach the socket through a tunnel, and any page in it may send a POST, which then
- * has an Origin. Our own page sends none, and other clients have no Origin. */
-void control_answer(const struct supervisor_view *view, const struct http_request *request)
+/* By a method that the path has. */
+static void answer_route(const struct supervisor_view *view, const struct http_request *request,
+	const struct route *route, bool is_post)
+{
+	if (is_post && !access_is_own_origin(request))
+		control_refuse(request, 403, "not for pages of another origin in a browser", NULL);
+	else
+		route->answer(view, request);
+}
+
+static void answer_path(const struct supervisor_view *view, const struct http_request *request)
 {
 	/* A HEAD is a GET whose body the library leaves out. */
 	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
 	bool is_post = strcmp(method, "POST") == 0, has_get = false, has_post = false;
+	const char *refusal;
+	unsigned status;
+
+	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+		const struct route *route = &routes[i];
+		if (fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) != 0)
+			continue;
+		refusal = access_refusal(view, request, route->access, &status);
+		if (refusal) {
+			control_refuse(request, status, refusal, NULL);
+			return;
+		}
+		if (strcmp(route->method, method) == 0) {
+			answer_route(view, request, route, is_post);
+			return;
+		}
+		has_get |= strcmp(route->method, "GET") == 0;
+		has_post |= strcmp(route->method, "POST") == 0;
+	}
+	if (has_get || has_post)
+		control_refuse(request, 405, "not by this method",
+			!has_get   ? "POST"
+			: has_post ? "GET, HEAD, POST"
+				   : "GET, HEAD");
+	else
+		control_refuse(request, 404, "there is no such path (docs/control.md)", NULL);
+}
+
+void control_answer(const struct supervisor_view *view, const struct http_request *request)
+{
+	struct http_request known = *request;
 
 	if (request->is_refused) {
 		control_refuse(request, 403,
@@ -142,31 +180,6 @@ void control_answer(const struct supervisor_view *view, const struct http_reques
 			NULL);
 		return;
 	}
-	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-		const struct route *route = &routes[i];
-		if (fnmatch(route->path, request->path, FNM_PATHNAME | FNM_NOESCAPE) != 0)
-			continue;
-		if (!route->is_open && !request->is_local) {
-			control_refuse(request, 403,
-				"only the control socket answers this, not TCP (docs/control.md)",
-				NULL);
-			return;
-		}
-		if (strcmp(route->method, method) == 0) {
-			if (is_post && http_header(request, "Origin"))
-				control_refuse(request, 403, "not for pages in a browser", NULL);
-			else
-				route->answer(view, request);
-			return;
-		}
-		has_get |= strcmp(route->method, "GET") == 0;
-		has_post |= strcmp(route->method, "POST") == 0;
-	}
-	if (has_get || has_post)
-		control_refuse(request, 405, "not by this method",
-			!has_get   ? "POST"
-			: has_post ? "GET, HEAD, POST"
-				   : "GET, HEAD");
-	else
-		control_refuse(request, 404, "there is no such path (docs/control.md)", NULL);
+	known.is_operator = access_is_operator(view, request);
+	answer_path(view, &known);
 }

@@ -26,9 +26,8 @@ void control_answer_log_level(const struct supervisor_view *, const struct http_
 void control_answer_publish(const struct supervisor_view *, const struct http_request *);
 void control_answer_stop(const struct supervisor_view *, const struct http_request *);
 
-/* The document of GET /v1/status, for a client on the control socket or another one; NULL: out of
- * memory. */
-json_t *control_json_status(const struct supervisor_view *, bool is_local);
+/* The document of GET /v1/status, for an operator or another client; NULL: out of memory. */
+json_t *control_json_status(const struct supervisor_view *, bool is_operator);
 
 /* Connections that followers of the log may keep; and followers together with clients that wait for
  * a stop. */

@@ -29,14 +29,14 @@ static const char *state_of(const struct slot_facts *slot)
 }
 
 /* The publisher chose the name, and it may be secret, so only local clients get it. */
-static json_t *json_of_task(const struct slot_facts *slot, bool is_local)
+static json_t *json_of_task(const struct slot_facts *slot, bool is_operator)
 {
 	char name[DELIVERY_NAME_SIZE];
 
 	if (!slot->head)
 		return json_null();
 	return json_pack("{s:I, s:o, s:o, s:i}", "id", (json_int_t)slot->head->id, "name",
-		is_local ? json_text(delivery_name(slot->head, name)) : json_null(), "for_s",
+		is_operator ? json_text(delivery_name(slot->head, name)) : json_null(), "for_s",
 		control_json_span(clock_now() - slot->head->begun_at), "attempt",
 		slot->head->attempt + 1);
 }
@@ -71,7 +71,7 @@ static json_t *json_of_worker(const struct control_list *list, const struct pool
 		slot.open, "tasks_answered", (json_int_t)slot.answers, "replaced_for",
 		slot.due ? recycle_reason_name(slot.due) : NULL, "process",
 		json_of_process(pool_runtime_slot_pid(runtime, list->slot)), "task",
-		json_of_task(&slot, list->is_local));
+		json_of_task(&slot, list->is_operator));
 }
 
 /* Append one slot. A slot that was scaled away is left out. */

@@ -415,7 +415,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	struct client *client = client_of(connection);
 	struct http_exchange *exchange = *request == http ? NULL : *request;
 	struct http_request asked = {connection, http, method, url, version, is_local(connection),
-		client && client->is_refused, exchange, TEXT_NONE};
+		client && client->is_refused, exchange, TEXT_NONE, false};
 
 	if (!exchange) {
 		begin_request(http, &asked, request);

@@ -43,6 +43,9 @@ struct http_request {
 	bool is_refused; /* http_set_admission: its connection is not admitted */
 	struct http_exchange *exchange; /* NULL: its body was not asked for */
 	struct text body; /* with an exchange; lives until the answer, as do the queries' values */
+	/* It may control pools and see texts of messages. Set by the handler's own rules: false
+	 * here. */
+	bool is_operator;
 };
 
 /* Handle a request: must call one of the http_answer functions below. */

@@ -14,8 +14,13 @@ const char *page_address(void)
 
 struct proc *page_serve(const char *pools, int port)
 {
+	return page_serve_with(NULL, pools, port);
+}
+
+struct proc *page_serve_with(const char *variable, const char *pools, int port)
+{
 	const char *const environment[] = {
-		scratch_text("WPOOL_HTTP_LISTEN=127.0.0.1:%d", port), NULL};
+		scratch_text("WPOOL_HTTP_LISTEN=127.0.0.1:%d", port), variable, NULL};
 	struct proc *proc = fixture_serve_program("wpool", environment, pools);
 
 	proc_expect(proc, "page, metrics and health: ");

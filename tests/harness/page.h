@@ -8,6 +8,8 @@
 /* Start `wpool serve` with these pools (lines of the configuration's list), with its page on
  * this port of 127.0.0.1; 0: any free port. */
 struct proc *page_serve(const char *pools, int port);
+/* The same with one more variable of the environment ("NAME=value"). */
+struct proc *page_serve_with(const char *variable, const char *pools, int port);
 /* The address of the last one: "127.0.0.1:PORT". */
 const char *page_address(void);
 /* A line of the configuration: echo workers on the fixture's queue. Moves out. */

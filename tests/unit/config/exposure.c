@@ -72,6 +72,17 @@ START_TEST(listening_everywhere_is_reported)
 }
 END_TEST
 
+START_TEST(token_without_encryption_is_reported)
+{
+	expect("http: {listen: '127.0.0.1:1', token_file: /none}\n" POOL, "");
+	expect("http: {listen: '[::1]:1', token_file: /none}\n" POOL, "");
+	expect("http: {token_file: /none}\n" POOL, "");
+	expect("http: {listen: '192.0.2.1:1', token_file: /none}\n" POOL,
+		"http.token_file: the token goes to 192.0.2.1:1 without encryption; listen at "
+		"127.0.0.1 behind a proxy that has TLS\n");
+}
+END_TEST
+
 /* Only of a process that is root. */
 START_TEST(workers_of_root_are_reported)
 {
@@ -187,8 +198,9 @@ static Suite *suite(void)
 	TCase *tcase = tcase_create("exposure");
 	static const TTest *const *const tests[] = {&password_without_encryption_is_reported,
 		&unchecked_certificate_is_reported, &listening_everywhere_is_reported,
-		&workers_of_root_are_reported, &modes_of_files_are_reported,
-		&configuration_and_key_are_looked_at, &passwords_are_found_in_a_text};
+		&token_without_encryption_is_reported, &workers_of_root_are_reported,
+		&modes_of_files_are_reported, &configuration_and_key_are_looked_at,
+		&passwords_are_found_in_a_text};
 	tcase_add_checked_fixture(tcase, loading_set_up, loading_tear_down);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(tcase, *tests[i]);

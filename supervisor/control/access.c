@@ -1,0 +1,117 @@
+#include "control/access.h"
+
+#include "base/log.h"
+#include "net/password_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define TOKEN_MIN     16 /* characters */
+#define SCHEME        "Bearer "
+#define PATH_MAX_SIZE 8192
+
+/* ---------- the token ---------- */
+
+/* False: ret_problem is a text. token: its file's only line. */
+static bool read_token(
+	const struct config *config, char token[PASSWORD_SIZE], char *ret_problem, size_t size)
+{
+	const char *folder = getenv("CREDENTIALS_DIRECTORY"), *file = config->http_token_file;
+	bool is_below = *file != '/' && folder;
+	char path[PATH_MAX_SIZE];
+
+	snprintf(path, sizeof path, "%s%s%s", is_below ? folder : "", is_below ? "/" : "", file);
+	if (!password_file_read(path, token, ret_problem, size))
+		return false;
+	if (strlen(token) >= TOKEN_MIN)
+		return true;
+	explicit_bzero(token, PASSWORD_SIZE);
+	snprintf(ret_problem, size, "it is shorter than %d characters", TOKEN_MIN);
+	return false;
+}
+
+void access_check_token_file(const struct config *config)
+{
+	char token[PASSWORD_SIZE], problem[PATH_MAX_SIZE + 128];
+
+	if (!config->http_token_file)
+		return;
+	if (!read_token(config, token, problem, sizeof problem))
+		log_warn("http.token_file %s: %s; no request over TCP is an operator's until it is "
+			 "corrected",
+			config->http_token_file, problem);
+	explicit_bzero(token, sizeof token);
+}
+
+/* The time that it takes depends on the length of what was given only. */
+static bool is_same_secret(const char *secret, const char *given)
+{
+	size_t len = strlen(secret), given_len = strlen(given);
+	unsigned differences = len != given_len;
+
+	for (size_t i = 0; i < given_len; i++)
+		differences |= (unsigned)(secret[i < len ? i : len] ^ given[i]);
+	return differences == 0;
+}
+
+static bool has_token(const struct config *config, const struct http_request *request)
+{
+	const char *given = http_header(request, "Authorization");
+	char token[PASSWORD_SIZE], problem[PATH_MAX_SIZE + 128];
+	bool is_same;
+
+	if (!config->http_token_file || !given || strncasecmp(given, SCHEME, strlen(SCHEME)) != 0 ||
+		!read_token(config, token, problem, sizeof problem))
+		return false;
+	is_same = is_same_secret(token, given + strlen(SCHEME));
+	explicit_bzero(token, sizeof token);
+	return is_same;
+}
+
+/* ---------- who may ask ---------- */
+
+bool access_is_operator(const struct supervisor_view *view, const struct http_request *request)
+{
+	return request->is_local || has_token(view->config, request);
+}
+
+const char *access_refusal(const struct supervisor_view *view, const struct http_request *request,
+	enum access access, unsigned *ret_status)
+{
+	if (access == ACCESS_OPEN || request->is_local ||
+		(access == ACCESS_OPERATOR && request->is_operator))
+		return NULL;
+	*ret_status = 403;
+	if (access == ACCESS_SOCKET)
+		return "only the control socket answers this, not TCP (docs/control.md)";
+	if (!view->config->http_token_file)
+		return "only the control socket answers this, or TCP with http.token_file "
+		       "(docs/control.md)";
+	*ret_status = 401;
+	return "the token is missing or wrong: Authorization: Bearer, and what is in "
+	       "http.token_file (docs/control.md)";
+}
+
+const char *access_name(const struct supervisor_view *view, bool is_operator)
+{
+	return is_operator ? "operator" : view->config->http_token_file ? "token" : "read";
+}
+
+/* ---------- pages of others ---------- */
+
+/* A browser may reach the socket through a tunnel, and any page in it may send a POST. */
+bool access_is_own_origin(const struct http_request *request)
+{
+	const char *origin = http_header(request, "Origin"), *host = http_header(request, "Host");
+	unsigned count = http_header_count(request, "Origin");
+
+	if (count == 0)
+		return true;
+	if (count > 1 || !origin || !host)
+		return false;
+	if (strncasecmp(origin, "http://", 7) == 0)
+		return strcasecmp(origin + 7, host) == 0;
+	return strncasecmp(origin, "https://", 8) == 0 && strcasecmp(origin + 8, host) == 0;
+}

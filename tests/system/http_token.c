@@ -1,0 +1,157 @@
+/* The token of http.token_file: with it an operator controls pools over TCP; without it, and for
+ * pages of other origins, nothing changes and no message is shown. */
+#include "harness/control.h"
+#include "harness/http.h"
+#include "harness/page.h"
+#include "harness/scratch.h"
+#include "system/system.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TOKEN  "0123456789abcdef0123456789abcdef"
+#define BEARER "Authorization: Bearer "
+
+static char *token_file(const char *token)
+{
+	char *path = scratch_text("%s/token", fixture.folder);
+	FILE *file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, "%s\n", token);
+	fclose(file);
+	return path;
+}
+
+static struct proc *serve_with_token(const char *token)
+{
+	return page_serve_with(scratch_text("WPOOL_HTTP_TOKEN_FILE=%s", token_file(token)),
+		page_echo_pool("first", 1), 0);
+}
+
+static int status_of(const char *where, const char *method, const char *path, const char *headers)
+{
+	struct http_reply reply = http_request_with(where, method, path, headers);
+	int status = reply.status;
+	http_release(&reply);
+	return status;
+}
+
+/* What GET /v1/status says about who asks. */
+static const char *access_of(const char *where, const char *headers)
+{
+	struct http_reply reply = http_request_with(where, "GET", "/v1/status", headers);
+	ck_assert_int_eq(reply.status, 200);
+	const char *access = control_text(control_parse(strdup(reply.body)), "access");
+	http_release(&reply);
+	return access;
+}
+
+START_TEST(only_the_token_makes_an_operator)
+{
+	static const struct {
+		const char *method, *path, *headers;
+		int status;
+	} cases[] = {
+		{"POST", "/v1/pause", "", 401},
+		{"POST", "/v1/pause", BEARER "\r\n", 401},
+		{"POST", "/v1/pause", BEARER "0123456789abcdef0123456789abcdeF\r\n", 401},
+		{"POST", "/v1/pause", BEARER "0123456789abcdef0123456789abcde\r\n", 401},
+		{"POST", "/v1/pause", BEARER TOKEN "0\r\n", 401},
+		{"POST", "/v1/pause", "Authorization: Basic " TOKEN "\r\n", 401},
+		{"POST", "/v1/pause", BEARER TOKEN "\r\nOrigin: http://x\r\n", 403},
+		{"POST", "/v1/pause", BEARER TOKEN "\r\nOrigin: null\r\n", 403},
+		{"POST", "/v1/pause",
+			BEARER TOKEN "\r\nOrigin: http://localhost\r\nOrigin: http://x\r\n", 403},
+		{"POST", "/v1/pools/first/scale?workers=2", "", 401},
+		{"POST", "/v1/stop", BEARER TOKEN "\r\n", 403},
+		{"POST", "/v1/reload", BEARER TOKEN "\r\n", 403},
+		{"GET", "/v1/logs", BEARER TOKEN "\r\n", 403},
+		{"GET", "/v1/pools/first/sessions", BEARER TOKEN "\r\n", 403},
+		{"GET", "/readyz", BEARER "wrong\r\n", 200},
+	};
+	serve_with_token(TOKEN);
+	control_await("/readyz", 200);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_msg(status_of(page_address(), cases[i].method, cases[i].path,
+				      cases[i].headers) == cases[i].status,
+			"%s %s with %s", cases[i].method, cases[i].path, cases[i].headers);
+	control_get("/readyz", 200); /* nothing has changed */
+	ck_assert_int_eq(status_of(page_address(), "POST", "/v1/pause", BEARER TOKEN "\r\n"), 200);
+	control_get("/readyz", 503);
+}
+END_TEST
+
+/* Host and Origin as a browser has them, at the socket (through a tunnel) and over TCP. */
+START_TEST(page_of_own_origin_may_post)
+{
+	static const struct {
+		const char *host, *origin;
+		int status;
+	} cases[] = {
+		{"localhost:9464", "http://localhost:9464", 200},
+		{"wpool", "https://WPOOL", 200},
+		{"localhost:9464", "http://localhost:9465", 403},
+		{"localhost:9464", "http://localhost", 403},
+		{"localhost", "http://localhost.evil.example", 403},
+		{"localhost", "ftp://localhost", 403},
+		{"localhost", "null", 403},
+	};
+	serve_with_token(TOKEN);
+	control_await("/readyz", 200);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (int tcp = 0; tcp < 2; tcp++) {
+			char *request = scratch_text("POST /v1/resume HTTP/1.0\r\nHost: %s\r\n"
+						     "Origin: %s\r\n" BEARER TOKEN "\r\n\r\n",
+				cases[i].host, cases[i].origin);
+			int fd = http_connect(tcp ? page_address() : control_socket());
+			http_send(fd, request, strlen(request));
+			struct http_reply reply = http_read(fd);
+			ck_assert_msg(
+				reply.status == cases[i].status, "%s: %d", request, reply.status);
+			http_release(&reply);
+		}
+}
+END_TEST
+
+START_TEST(status_says_who_may_control)
+{
+	page_serve(page_echo_pool("first", 1), 0);
+	ck_assert_str_eq(access_of(page_address(), ""), "read");
+	ck_assert_str_eq(access_of(page_address(), BEARER TOKEN "\r\n"), "read");
+	ck_assert_str_eq(access_of(control_socket(), ""), "operator");
+	ck_assert_int_eq(status_of(page_address(), "POST", "/v1/pause", BEARER TOKEN "\r\n"), 403);
+}
+END_TEST
+
+/* The file is read for each request. */
+START_TEST(token_is_replaced_without_a_restart)
+{
+	serve_with_token(TOKEN);
+	ck_assert_str_eq(access_of(page_address(), ""), "token");
+	ck_assert_str_eq(access_of(page_address(), BEARER TOKEN "\r\n"), "operator");
+	token_file("another token of many characters");
+	ck_assert_str_eq(access_of(page_address(), BEARER TOKEN "\r\n"), "token");
+	ck_assert_str_eq(access_of(page_address(), BEARER "another token of many characters\r\n"),
+		"operator");
+	token_file("");
+	ck_assert_str_eq(access_of(page_address(), BEARER "\r\n"), "token");
+}
+END_TEST
+
+START_TEST(short_token_is_none)
+{
+	struct proc *serve = serve_with_token("123456789012345");
+	ck_assert(proc_has_logged(
+		serve, "it is shorter than 16 characters; no request over TCP is an operator's"));
+	ck_assert_str_eq(access_of(page_address(), BEARER "123456789012345\r\n"), "token");
+	ck_assert_int_eq(
+		status_of(page_address(), "POST", "/v1/pause", BEARER "123456789012345\r\n"), 401);
+}
+END_TEST
+
+int main(void)
+{
+	return SYSTEM_RUN("http token", {only_the_token_makes_an_operator, 1},
+		{page_of_own_origin_may_post, 1}, {status_says_who_may_control, 1},
+		{token_is_replaced_without_a_restart, 1}, {short_token_is_none, 1});
+}
