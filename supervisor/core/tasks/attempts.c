@@ -277,7 +277,7 @@ void tasks_on_delivery(struct tasks *tasks, const struct event *event)
 		return;
 	source_open(source, delivery);
 	delivery->queued_at = tasks->context->now;
-	pace_arrived(&tasks->pace, delivery_content_size(delivery));
+	pace_arrived(&tasks->pace, delivery->content);
 	if (delivery->session)
 		sessions_append(tasks->sessions, delivery, tasks->context->now);
 	else if (delivery->invalid)

@@ -48,6 +48,20 @@ struct delivery {
 	bool is_rejected; /* SETTLED: it is rejected in place of acked */
 	bool is_disposed; /* with a key: by command, before it ran: its ack waits for none of its
 			     lane */
+	/* from the broker and its headers, if each message touches it */
+	bool is_high;        /* priority 5 and above: the high lane of its session */
+	bool is_suspect;     /* it may end the worker that runs it, so it runs alone: a worker ended
+				with several tasks open, or x-wpool-reason says so */
+	bool redelivered;    /* the broker had delivered it before */
+	uint16_t attempt;    /* failed attempts so far (x-wpool-attempt) */
+	uint16_t renewed;    /* times published as new (x-wpool-renewed) */
+	enum reason invalid; /* REASON_NONE, or why it cannot be sent to a worker */
+	uint64_t tag;
+	size_t content; /* bytes of body and properties; set by source_open */
+
+	struct session *session; /* NULL: no key, or given up */
+	struct link in_lane;     /* in its lane, until it is RELEASED; without a key: in the list of
+				    detached ones */
 	/* SENT */
 	struct pipe *pipe;    /* that it is in */
 	struct numbered open; /* in dispatch's table, by id */
@@ -55,25 +69,20 @@ struct delivery {
 	mtime begun_at;       /* at the answer before it, or when it was sent */
 	struct timer soft;    /* its soft limit; .at 0: not set yet */
 
+	mtime took;          /* ANSWERED: how long its worker took */
+	uint64_t id;         /* of its latest attempt, for its worker; 0: no worker had it */
+	int slot;            /* of that worker; -1: no worker had it */
+	uint32_t life;       /* of that worker */
+	struct output *rest; /* owned; with a key: the rest of its work, which the next attempt gets
+				in place of its body and headers; or NULL */
+	struct parcel parcel; /* ANSWERED: what must be confirmed before the ack */
 	mtime queued_at;
-	mtime took;    /* ANSWERED: how long its worker took */
-	uint64_t id;   /* of its latest attempt, for its worker; 0: no worker had it */
-	int slot;      /* of that worker; -1: no worker had it */
-	uint32_t life; /* of that worker */
-	size_t size;   /* of bytes */
-	/* with a key */
-	struct session *session; /* NULL: no key, or given up */
-	struct link in_lane;     /* in its lane, until it is RELEASED; without a key: in the list of
-				    detached ones */
-	struct output *rest; /* owned; the rest of its work, which the next attempt gets in place
-				of its body and headers; or NULL */
-	mtime failed_at;     /* its first attempt since it was delivered; attempt is above 0 */
+	mtime failed_at; /* with a key: its first attempt since it was delivered; attempt is
+			    above 0 */
+	size_t size;     /* of bytes */
 
 	/* from the broker */
-	bool redelivered;
-	uint16_t renewed; /* times published as new (x-wpool-renewed) */
 	uint32_t returns; /* x-delivery-count; 0 where the queue does not count */
-	uint64_t tag;
 	struct text exchange;
 	struct text routing_key;
 
@@ -84,17 +93,11 @@ struct delivery {
 	struct text reply_to;
 	struct text correlation_id;
 	struct text message_id;
-	uint32_t key_at;     /* where the name of the header with the key is in headers; 0: the key
-				is not in a header */
-	bool is_high;        /* priority 5 and above: the high lane of its session */
-	bool is_suspect;     /* it may end the worker that runs it, so it runs alone: a worker ended
-				with several tasks open, or x-wpool-reason says so */
-	uint16_t attempt;    /* failed attempts so far (x-wpool-attempt) */
-	uint32_t slice;      /* times handed back (x-wpool-slice) */
-	enum reason invalid; /* REASON_NONE, or why it cannot be sent to a worker */
-	int64_t soft_ms;     /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
+	uint32_t key_at; /* where the name of the header with the key is in headers; 0: the key
+			    is not in a header */
+	uint32_t slice;  /* times handed back (x-wpool-slice) */
+	int64_t soft_ms; /* its own soft limit (TimeoutMilliseconds); -1: the pool's */
 	struct text body;
-	struct parcel parcel; /* ANSWERED: what must be confirmed before the ack */
 	uint8_t bytes[];
 };
 
@@ -126,10 +129,4 @@ void delivery_release(struct delivery *);
 struct text delivery_name(const struct delivery *, char buffer[DELIVERY_NAME_SIZE]);
 /* The bytes that it takes in memory, for the limits. */
 size_t delivery_size(const struct delivery *);
-/* The bytes that the broker sent for it: body and properties. */
-static inline size_t delivery_content_size(const struct delivery *delivery)
-{
-	return delivery->properties.len + delivery->body.len;
-}
-
 #endif

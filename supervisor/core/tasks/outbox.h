@@ -52,20 +52,20 @@ struct delivery;
 struct effects;
 
 struct parcel {
-	struct link order;   /* the outbox's, in order of seq; or its waiting list */
-	struct numbered seq; /* in the present epoch; 0: not sent in it */
+	/* owned. REPLY and HAND_BACK: what to publish. Others: the last answer; or, if the worker
+	 * gave none, only its last stderr line (status 0); or NULL */
+	struct output *output;
+	const char *what;      /* REASON_PROTOCOL: its error; REASON_UNROUTABLE: why it was not
+				  published; static text; else NULL */
+	struct exit_info exit; /* of the worker, where one ended */
+	struct link order;     /* the outbox's, in order of seq; or its waiting list */
+	struct numbered seq;   /* in the present epoch; 0: not sent in it */
 	enum parcel_kind kind;
 	enum reason reason; /* RETRY, DEAD_LETTER */
 	mtime delay; /* RETRY: goes to the queue of this delay; 0: to the pool's queue, at once */
 	mtime failing_for;         /* since its first failure, where that is not in its headers */
-	struct exit_info exit;     /* of the worker, where one ended */
-	const char *what;          /* REASON_PROTOCOL: its error; REASON_UNROUTABLE: why it was not
-				      published; static text; else NULL */
 	struct delivery *delivery; /* the one it is embedded in */
-	/* owned. REPLY and HAND_BACK: what to publish. Others: the last answer; or, if the worker
-	 * gave none, only its last stderr line (status 0); or NULL */
-	struct output *output;
-	mtime due; /* refused: when it is published again */
+	mtime due;                 /* refused: when it is published again */
 	enum parcel_return returned;
 	uint16_t refusals; /* times the broker refused it */
 	uint16_t losses;   /* times a connection ended in error while only this parcel was

@@ -130,7 +130,8 @@ void source_open(struct source *source, struct delivery *delivery)
 	delivery->source = source;
 	list_append(&source->unacked, &delivery->unacked);
 	source->open++;
-	source->bytes += delivery_content_size(delivery);
+	delivery->content = delivery->properties.len + delivery->body.len;
+	source->bytes += delivery->content;
 }
 
 void source_release(struct delivery *delivery)
@@ -146,7 +147,7 @@ void source_forget(struct delivery *delivery)
 	list_remove(&delivery->released);
 	list_remove(&delivery->unacked);
 	delivery->source->open--;
-	delivery->source->bytes -= delivery_content_size(delivery);
+	delivery->source->bytes -= delivery->content;
 	delivery->source->ripe -= delivery->state == DELIVERY_RELEASED;
 	if (delivery->tag <= delivery->source->aside_tag)
 		delivery->source->aside--;
