@@ -23,8 +23,7 @@ struct number_table {
 enum rc number_table_init(struct number_table *) MUST_CHECK;
 /* Does not touch the entries that are left. */
 void number_table_release(struct number_table *);
-/* number: above 0. Several entries may have it; they are in one chain, and find returns the first
- * of them. */
+/* number: above 0, and of no other entry. */
 void number_table_add(struct number_table *, struct numbered *, uint64_t number);
 /* Take it out; its number is 0 then. */
 void number_table_remove(struct number_table *, struct numbered *);

@@ -182,6 +182,7 @@ static void audit_sessions(const struct pool *pool, struct ledger_counts *counts
 		waiting += session->waiting;
 		active += session->has_place;
 	}
+	assert(sessions->by_key.count == sessions->count);
 	assert(memcmp(by_state, sessions->by_state, sizeof by_state) == 0);
 	assert(memcmp(waiting_in, sessions->waiting_in, sizeof waiting_in) == 0);
 	assert(waiting == sessions->waiting_count && active == sessions->active);

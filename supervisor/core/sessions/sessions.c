@@ -6,15 +6,15 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define SIZE_AT_FIRST 64
+#define SIZE_AT_FIRST  64
+#define SPARES_MAX     1024
+#define SPARE_KEY_SIZE 40 /* a UUID has 36 */
 
 struct sessions *sessions_new(const struct pool_config *config, struct outbox *outbox)
 {
 	struct sessions *sessions = calloc(1, sizeof *sessions);
-	if (!sessions || number_table_init(&sessions->by_key) != RC_OK) {
-		free(sessions);
+	if (!sessions)
 		return NULL;
-	}
 	sessions->config = config;
 	sessions->outbox = outbox;
 	list_init(&sessions->ring);
@@ -24,6 +24,7 @@ struct sessions *sessions_new(const struct pool_config *config, struct outbox *o
 	list_init(&sessions->held);
 	list_init(&sessions->overdue);
 	list_init(&sessions->lost);
+	list_init(&sessions->spares);
 	return sessions;
 }
 
@@ -47,10 +48,34 @@ static void abandon(struct sessions *sessions, struct link *open)
 	}
 }
 
-static void session_free(struct session *session)
+/* While the idle time is short, sessions end as fast as others begin. So some are kept: those with
+ * a key of a common size. */
+static void session_free(struct sessions *sessions, struct session *session)
 {
 	session_disinherit(session);
-	free(session);
+	if (session->key_size > SPARE_KEY_SIZE || sessions->spare_count == SPARES_MAX) {
+		free(session);
+		return;
+	}
+	list_prepend(&sessions->spares, &session->turn.place);
+	sessions->spare_count++;
+}
+
+static struct session *take_spare(struct sessions *sessions)
+{
+	struct link *spare = list_first(&sessions->spares);
+	if (!spare)
+		return NULL;
+	list_remove(spare);
+	sessions->spare_count--;
+	return CONTAINER_OF(spare, struct session, turn.place);
+}
+
+static void free_spares(struct sessions *sessions)
+{
+	struct session *session;
+	while ((session = take_spare(sessions)))
+		free(session);
 }
 
 void sessions_free(struct sessions *sessions)
@@ -60,43 +85,33 @@ void sessions_free(struct sessions *sessions)
 	for (uint32_t i = 0; i < sessions->count; i++) {
 		for (int lane = 0; lane < LANE_COUNT; lane++)
 			abandon(sessions, &sessions->all[i]->lanes[lane].open);
-		session_free(sessions->all[i]);
+		session_free(sessions, sessions->all[i]);
 	}
+	free_spares(sessions);
 	abandon(sessions, &sessions->lost);
 	free(sessions->all);
 	timers_release(&sessions->timers);
-	number_table_release(&sessions->by_key);
+	key_table_release(&sessions->by_key);
 	free(sessions);
 }
 
 /* ---------- the table ---------- */
 
-/* Publishers choose keys, and must not be able to choose keys of one bucket. */
+/* Publishers choose keys, and must not be able to choose keys of one place. */
 static uint64_t hash_of(const struct sessions *sessions, struct text key)
 {
-	uint64_t hash = keyed_hash(sessions->config->session.hash_seed, key);
-	return hash ? hash : 1; /* 0: not in a table */
-}
-
-static struct session *find(const struct sessions *sessions, uint64_t hash, struct text key)
-{
-	for (struct numbered *entry = number_table_find(&sessions->by_key, hash); entry;
-		entry = entry->chain) {
-		struct session *session = CONTAINER_OF(entry, struct session, by_key);
-		if (entry->number == hash && text_is(key, session_key(session)))
-			return session;
-	}
-	return NULL;
+	return keyed_hash(sessions->config->session.hash_seed, key);
 }
 
 struct session *sessions_find(const struct sessions *sessions, struct text key)
 {
-	return find(sessions, hash_of(sessions, key), key);
+	return key_table_find(&sessions->by_key, hash_of(sessions, key), key);
 }
 
 static bool make_space(struct sessions *sessions)
 {
-	if (timers_reserve(&sessions->timers, sessions->count + 1) != RC_OK)
+	if (timers_reserve(&sessions->timers, sessions->count + 1) != RC_OK ||
+		key_table_reserve(&sessions->by_key, sessions->count + 1) != RC_OK)
 		return false;
 	if (sessions->count < sessions->size)
 		return true;
@@ -109,9 +124,12 @@ static bool make_space(struct sessions *sessions)
 	return true;
 }
 
-static struct session *session_new(struct text key, mtime now)
+static struct session *session_new(struct sessions *sessions, struct text key, mtime now)
 {
-	struct session *session = malloc(sizeof *session + key.len);
+	bool is_spare_size = key.len <= SPARE_KEY_SIZE;
+	struct session *session = is_spare_size ? take_spare(sessions) : NULL;
+	if (!session)
+		session = malloc(sizeof *session + (is_spare_size ? SPARE_KEY_SIZE : key.len));
 	if (!session)
 		return NULL;
 	*session =
@@ -262,10 +280,10 @@ static void end(struct sessions *sessions, struct session *session, enum session
 	sessions->all[last->number] = last;
 	list_remove(&session->turn.place);
 	count_state(sessions, session, UINT32_MAX);
-	number_table_remove(&sessions->by_key, &session->by_key);
+	key_table_remove(&sessions->by_key, session);
 	sessions->active -= session->has_place;
 	sessions->ended[why]++;
-	session_free(session);
+	session_free(sessions, session);
 	give_place(sessions, now);
 }
 
@@ -300,17 +318,18 @@ static void forget_oldest(struct sessions *sessions, mtime now)
 struct session *sessions_open(struct sessions *sessions, struct text key, mtime now)
 {
 	uint64_t hash = hash_of(sessions, key);
-	struct session *session = find(sessions, hash, key);
+	struct session *session = key_table_find(&sessions->by_key, hash, key);
 	if (session)
 		return session;
 	if (sessions->count >= sessions->config->session.max_sessions)
 		forget_oldest(sessions, now);
-	if (!make_space(sessions) || !(session = session_new(key, now)))
+	if (!make_space(sessions) || !(session = session_new(sessions, key, now)))
 		return NULL;
 	session->life = ++sessions->last_life;
 	session->number = sessions->count;
 	sessions->all[sessions->count++] = session;
-	number_table_add(&sessions->by_key, &session->by_key, hash);
+	session->hash = hash;
+	key_table_add(&sessions->by_key, session);
 	list_append(&sessions->idle, &session->turn.place);
 	count_state(sessions, session, 1);
 	return session;
@@ -390,6 +409,9 @@ struct delivery *sessions_next(const struct sessions *sessions, struct delivery 
 		return unkeyed;
 	return next_of(CONTAINER_OF(first, struct session, turn.place));
 }
+
+/* Sessions and deliveries of a wide window are not in the processor's cache: load the next task of
+ * the ring, and the session behind it, while this one is sent. */
 
 void sessions_begin(struct sessions *sessions, struct delivery *delivery, mtime now)
 {

@@ -14,12 +14,12 @@
 
 #include "core/pool_config.h"
 #include "core/session_handover.h"
-#include "core/sessions/session.h"
+#include "core/sessions/key_table.h"
 
 struct sessions {
 	const struct pool_config *config; /* borrowed until sessions_free, like outbox */
 	struct outbox *outbox;
-	struct number_table by_key;
+	struct key_table by_key;
 	struct session **all; /* owned */
 	uint32_t count, size; /* of all: used and allocated */
 	struct link ring;
@@ -31,6 +31,8 @@ struct sessions {
 	struct link held;        /* HELD ones */
 	struct link overdue;     /* RUNNING ones that were aborted and whose time is over */
 	struct link lost;        /* detached deliveries without a key, in the broker's order */
+	struct link spares;      /* memory of sessions that have ended, for others */
+	uint32_t spare_count;    /* SPARES_MAX at most */
 	struct timers timers;    /* of PARKED and aborted ones */
 	mtime held_until;        /* what was redelivered does not run before */
 	uint32_t waiting_count;  /* QUEUED deliveries of all sessions */
