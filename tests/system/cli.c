@@ -392,7 +392,7 @@ START_TEST(wrong_value_ends_the_start_with_its_value)
 	char *last = strstr(said, "wpool serve: not started (exit status 78)");
 	ck_assert_ptr_nonnull(last);
 	ck_assert_str_eq(strchr(last, '\n'), "\n");
-	command_expect_text(said, "pools[0].workers is \"abc\" (from \"${WORKER_COUNT:-2}\")");
+	command_expect_text(said, "defaults.workers is \"abc\" (from \"${WORKER_COUNT:-2}\")");
 }
 END_TEST
 
