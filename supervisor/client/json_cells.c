@@ -32,6 +32,20 @@ struct text json_cell_text(const json_t *json, const char *path)
 				     : NOTHING;
 }
 
+struct text json_cell_list(const json_t *json, const char *path, char buffer[JSON_CELL_SIZE])
+{
+	const json_t *member;
+	size_t i, len = 0;
+
+	json_array_foreach(json_cell_find(json, path), i, member)
+	{
+		if (json_is_string(member) && len < JSON_CELL_SIZE)
+			len += (size_t)snprintf(buffer + len, JSON_CELL_SIZE - len, "%s%s",
+				len > 0 ? ", " : "", json_string_value(member));
+	}
+	return len > 0 ? text_from(buffer) : NOTHING;
+}
+
 double json_cell_value(const json_t *json, const char *path)
 {
 	const json_t *found = json_cell_find(json, path);

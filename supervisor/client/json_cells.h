@@ -15,6 +15,8 @@ const json_t *json_cell_find(const json_t *, const char *path);
 double json_cell_value(const json_t *, const char *path);
 /* Borrowed until the JSON is freed. */
 struct text json_cell_text(const json_t *, const char *path);
+/* "drain, pause": an array of texts. Return a text in buffer, or "-" if there is none. */
+struct text json_cell_list(const json_t *, const char *path, char buffer[JSON_CELL_SIZE]);
 /* "1,234,567". This and the next functions return a text in buffer, or "-". */
 struct text json_cell_number(const json_t *, const char *path, char buffer[JSON_CELL_SIZE]);
 /* "1234567": a number that is not a quantity, such as a pid. */

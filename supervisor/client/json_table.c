@@ -37,6 +37,8 @@ struct text json_column_text(
 	switch (column->kind) {
 	case JSON_TEXT:
 		return json_cell_text(member, column->path);
+	case JSON_LIST:
+		return json_cell_list(member, column->path, buffer);
 	case JSON_STATE:
 		state = json_cell_text(member, "state");
 		if (text_is(state, TEXT("consuming")) &&

@@ -9,6 +9,7 @@
 
 enum json_column_kind {
 	JSON_TEXT,
+	JSON_LIST,     /* of texts */
 	JSON_STATE,    /* of a pool; shows it if a pool should consume and does not */
 	JSON_ACTIVITY, /* of a worker: its task, or how its last processes failed */
 	JSON_PLAIN,

@@ -15,8 +15,8 @@ static const char help[] =
 	"The sessions of a pool of a running wpool serve (docs/ordering.md). FOR is how long it has\n"
 	"been in its state; BACKLOG is how many tasks in hand wait behind the one at the front, HIGH\n"
 	"of them in the high lane; ATTEMPTS, REASON and NEXT are about the task at the front: failed\n"
-	"attempts, why the last one failed, and when the next one begins. ORDER is the command that\n"
-	"the session has to carry out: pause, drain, close or abort.\n"
+	"attempts, why the last one failed, and when the next one begins. ORDERS are the commands\n"
+	"that it has to carry out: drain, close or abort, and pause.\n"
 	"EXPR are conditions that must all hold, such as: state=parked backlog>100 key^=acme-\n"
 	"(key, state, reason, backlog, high, normal, attempts, for; = != > < >= <= ^=).\n";
 
@@ -48,7 +48,7 @@ static const struct json_column columns[] = {
 	{{"ATTEMPTS", true, true}, JSON_NUMBER, "attempts", NULL},
 	{{.title = "REASON", .is_whole = true}, JSON_TEXT, "reason", NULL},
 	{{"NEXT", true, true}, JSON_SPAN, "due_s", NULL},
-	{{.title = "ORDER", .is_whole = true}, JSON_TEXT, "order", NULL},
+	{{.title = "ORDERS", .is_whole = true}, JSON_LIST, "orders", NULL},
 };
 
 static int on_option(struct api_command *q, int option)

@@ -161,8 +161,9 @@ static bool append_task(void *ctx, const struct delivery *task, bool is_front)
 	return true;
 }
 
-/* What an operator has ordered and is not over, as the name of its verb. */
-static const char *order_of(const struct session_facts *facts)
+/* What operators have ordered and is not over, as the names of the verbs. A session that is to end
+ * may be paused, too. */
+static void append_orders(struct buf *out, const struct session_facts *facts)
 {
 	static const enum api_session_verb_id orders[] = {
 		[SESSION_END_DRAINED] = API_SESSION_DRAIN,
@@ -170,15 +171,18 @@ static const char *order_of(const struct session_facts *facts)
 		[SESSION_END_ABORTED] = API_SESSION_ABORT,
 	};
 
+	buf_append_text(out, TEXT(",\"orders\":["));
 	if (facts->is_ending)
-		return api_session_verbs[orders[facts->ending]].name;
-	return facts->is_paused ? api_session_verbs[API_SESSION_PAUSE].name : NULL;
+		buf_printf(out, "\"%s\"", api_session_verbs[orders[facts->ending]].name);
+	if (facts->is_paused)
+		buf_printf(out, "%s\"%s\"", facts->is_ending ? "," : "",
+			api_session_verbs[API_SESSION_PAUSE].name);
+	buf_append_byte(out, ']');
 }
 
 static void append_session(
 	struct buf *out, const struct pool *pool, const struct session_facts *facts, bool has_tasks)
 {
-	const char *order = order_of(facts);
 	struct tasks tasks = {.out = out, .front_attempts = facts->attempts};
 	mtime now = clock_now();
 
@@ -194,10 +198,7 @@ static void append_session(
 		buf_printf(out, ",\"reason\":\"%s\"", reason_name(facts->reason));
 	buf_printf(out, ",\"attempts\":%u,\"backlog\":%u,\"high\":%u,\"normal\":%u",
 		facts->attempts, facts->high + facts->normal, facts->high, facts->normal);
-	if (order)
-		buf_printf(out, ",\"order\":\"%s\"", order);
-	else
-		buf_append_text(out, TEXT(",\"order\":null"));
+	append_orders(out, facts);
 	if (has_tasks) {
 		buf_append_text(out, TEXT(",\"tasks\":["));
 		pool_session_tasks(pool, facts->number, append_task, &tasks);

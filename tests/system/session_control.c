@@ -138,6 +138,27 @@ START_TEST(sessions_are_listed_counted_and_shown)
 }
 END_TEST
 
+START_TEST(a_session_shows_both_of_its_orders)
+{
+	struct proc *proc = serve_two_sessions();
+	json_t *answer;
+	const json_t *orders;
+
+	RUN(0, "session", "drain", "tested", "a");
+	RUN(0, "session", "pause", "tested", "a", "b");
+	control_expect_text(RUN(0, "sessions", "tested"), "drain, pause");
+	answer = control_parse(RUN(0, "sessions", "tested", "--json", "--where", "key=b"));
+	orders = json_object_get(control_member(answer, "sessions", 0), "orders");
+	ck_assert_uint_eq(json_array_size(orders), 1);
+	ck_assert_str_eq(json_string_value(json_array_get(orders, 0)), "pause");
+	RUN(0, "session", "resume", "tested", "a", "b");
+	control_expect_text(RUN(0, "sessions", "tested", "--where", "key=a"), "drain\n");
+	fixture_release("a1");
+	await_count("state=idle key=a", 0);
+	fixture_stop(proc);
+}
+END_TEST
+
 START_TEST(mistakes_have_their_exit_codes)
 {
 	static const char other[] = "- {name: plain, queue: other, command: [/bin/cat]}\n";
@@ -718,7 +739,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("session_control", {sessions_are_listed_counted_and_shown, 1},
-		{mistakes_have_their_exit_codes, 1},
+		{a_session_shows_both_of_its_orders, 1}, {mistakes_have_their_exit_codes, 1},
 		{the_api_needs_to_be_told_where_queued_tasks_go, 1}, {keys_are_escaped, 1},
 		{no_key_over_tcp_nor_in_a_label, 1},
 		{close_sends_what_is_queued_to_the_dead_letters, 1},

@@ -63,6 +63,20 @@ START_TEST(missing_and_odd_members_become_a_dash)
 }
 END_TEST
 
+START_TEST(a_list_is_joined)
+{
+	json_t *lists = json_pack(
+		"{s:[s,s],s:[s],s:[],s:[i,s]}", "two", "a", "b", "one", "a", "none", "odd", 1, "b");
+	EXPECT(json_cell_list(lists, "two", buffer), "a, b");
+	EXPECT(json_cell_list(lists, "one", buffer), "a");
+	EXPECT(json_cell_list(lists, "none", buffer), "-");
+	EXPECT(json_cell_list(lists, "odd", buffer), "b");
+	EXPECT(json_cell_list(lists, "missing", buffer), "-");
+	EXPECT(json_cell_list(NULL, "two", buffer), "-");
+	json_decref(lists);
+}
+END_TEST
+
 START_TEST(spans_are_short)
 {
 	static const struct {
@@ -85,6 +99,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, members_are_shown);
 	tcase_add_test(tcase, missing_and_odd_members_become_a_dash);
+	tcase_add_test(tcase, a_list_is_joined);
 	tcase_add_test(tcase, spans_are_short);
 	suite_add_tcase(s, tcase);
 	return s;
