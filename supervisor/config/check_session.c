@@ -11,8 +11,8 @@ static const char section[] = "session.";
 /* The longest suffix of the queues that sessions need. */
 static const char token_suffix[] = ".token";
 
-/* The place of any setting in the section that the pool was given itself, or NULL. Defaults for all
- * pools may have them for those that have sessions. */
+/* The place of the section or of any setting in it that the pool was given itself, or NULL.
+ * Defaults for all pools may have them for those that have sessions. */
 static const struct place *given_place(const struct draft *draft)
 {
 	size_t count;
@@ -24,7 +24,7 @@ static const struct place *given_place(const struct draft *draft)
 			!place->is_of_defaults)
 			return place;
 	}
-	return NULL;
+	return draft->session_place.name ? &draft->session_place : NULL;
 }
 
 static void check_key(struct draft *draft, const char *key)

@@ -14,6 +14,8 @@ struct draft {
 	const char *prefix;        /* borrowed; "pools[0]." or "defaults." in a file, else "" */
 	struct place place;        /* of the whole scope: where something missing is reported */
 	struct place places[SETTINGS_MAX]; /* of each setting; name is NULL if it was not given */
+	/* Of a pool's own section session, which may be empty; name is NULL: it has none. */
+	struct place session_place;
 };
 
 /* Set all defaults. base is zeroed or already filled in. */

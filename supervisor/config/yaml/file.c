@@ -256,6 +256,13 @@ static bool has_members(struct draft *draft, const struct tree *node, const char
 
 static void read_members(struct draft *, const struct tree *map, const char *section);
 
+static void read_section(struct draft *draft, const struct tree *map, const char *section)
+{
+	if (draft->scope == SETTING_POOL && strcmp(section, "session.") == 0)
+		draft->session_place = place_of(draft, map);
+	read_members(draft, map, section);
+}
+
 /* section: of the map that contains member, "" or "limits.". */
 static void read_member(struct draft *draft, const struct tree *member, const char *section)
 {
@@ -271,7 +278,7 @@ static void read_member(struct draft *draft, const struct tree *member, const ch
 	} else if (len < KEYS_LONGEST && keys_is_section(draft->scope, key)) {
 		strcat(key, ".");
 		if (has_members(draft, member, key))
-			read_members(draft, member, key);
+			read_section(draft, member, key);
 	} else {
 		report_unknown_key(draft, member, section);
 	}
