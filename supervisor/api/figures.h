@@ -5,6 +5,7 @@
 #define API_FIGURES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum api_unit {
 	API_COUNT,
@@ -33,7 +34,9 @@ struct api_figure {
 	const char *of;          /* path of the whole: the column shows "3/4" */
 	const char *to;          /* path of the end of a range: "2..32" */
 	const char *age;         /* path of its age: the column shows "12 (4 s)" */
-	bool of_sessions;        /* only pools with sessions have it */
+	uint8_t spare;      /* the column is left out of a narrow `wpool top`, the highest first;
+			       0: never */
+	bool of_sessions;   /* only pools with sessions have it */
 	bool is_not_in_top; /* the column; if there is a rate, `wpool top` shows that instead */
 };
 

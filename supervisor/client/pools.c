@@ -37,7 +37,8 @@ size_t pools_columns(bool is_top, struct json_column ret[TEXT_TABLE_COLUMNS_MAX]
 		ret[count++] = (struct json_column){
 			.column = {.title = is_rate ? figure->rate : figure->column,
 				.is_right = true,
-				.is_whole = true},
+				.is_whole = true,
+				.spare = is_top ? figure->spare : 0},
 			.kind = is_rate                       ? JSON_RATE
 				: figure->of                  ? JSON_PAIR
 				: figure->to                  ? JSON_RANGE

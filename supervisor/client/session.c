@@ -116,10 +116,10 @@ static int check(struct session *session)
 static const struct json_column columns[] = {
 	{{.title = "KEY"}, JSON_TEXT, "key", NULL},
 	{{.title = "STATE", .is_whole = true}, JSON_TEXT, "state", NULL},
-	{{"BACKLOG", true, true}, JSON_NUMBER, "backlog", NULL},
+	{TEXT_TABLE_FIGURES("BACKLOG"), JSON_NUMBER, "backlog", NULL},
 	{{.title = "LANE", .is_whole = true}, JSON_TEXT, "task.lane", NULL},
-	{{"ATTEMPTS", true, true}, JSON_NUMBER, "task.attempts", NULL},
-	{{"ID", true, true}, JSON_PLAIN, "task.id", NULL},
+	{TEXT_TABLE_FIGURES("ATTEMPTS"), JSON_NUMBER, "task.attempts", NULL},
+	{TEXT_TABLE_FIGURES("ID"), JSON_PLAIN, "task.id", NULL},
 	{{.title = "TASK"}, JSON_TEXT, "task.name", NULL},
 };
 

@@ -42,12 +42,12 @@ struct sessions {
 static const struct json_column columns[] = {
 	{{.title = "KEY"}, JSON_TEXT, "key", NULL},
 	{{.title = "STATE", .is_whole = true}, JSON_TEXT, "state", NULL},
-	{{"FOR", true, true}, JSON_SPAN, "for_s", NULL},
-	{{"BACKLOG", true, true}, JSON_NUMBER, "backlog", NULL},
-	{{"HIGH", true, true}, JSON_NUMBER, "high", NULL},
-	{{"ATTEMPTS", true, true}, JSON_NUMBER, "attempts", NULL},
+	{TEXT_TABLE_FIGURES("FOR"), JSON_SPAN, "for_s", NULL},
+	{TEXT_TABLE_FIGURES("BACKLOG"), JSON_NUMBER, "backlog", NULL},
+	{TEXT_TABLE_FIGURES("HIGH"), JSON_NUMBER, "high", NULL},
+	{TEXT_TABLE_FIGURES("ATTEMPTS"), JSON_NUMBER, "attempts", NULL},
 	{{.title = "REASON", .is_whole = true}, JSON_TEXT, "reason", NULL},
-	{{"NEXT", true, true}, JSON_SPAN, "due_s", NULL},
+	{TEXT_TABLE_FIGURES("NEXT"), JSON_SPAN, "due_s", NULL},
 	{{.title = "ORDERS", .is_whole = true}, JSON_LIST, "orders", NULL},
 };
 

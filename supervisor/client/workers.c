@@ -12,17 +12,17 @@ static const char help[] =
 
 static const struct json_column columns[] = {
 	{{.title = "POOL"}, JSON_TEXT, "pool", NULL},
-	{{"SLOT", true, true}, JSON_PLAIN, "slot", NULL},
-	{{"PID", true, true}, JSON_PLAIN, "process.pid", NULL},
+	{TEXT_TABLE_FIGURES("SLOT"), JSON_PLAIN, "slot", NULL},
+	{TEXT_TABLE_FIGURES("PID"), JSON_PLAIN, "process.pid", NULL},
 	{{.title = "STATE", .is_whole = true}, JSON_TEXT, "state", NULL},
-	{{"TASKS", true, true}, JSON_NUMBER, "tasks_answered", NULL},
-	{{"OPEN", true, true}, JSON_NUMBER, "tasks_open", NULL},
-	{{"IN PIPE", true, true}, JSON_NUMBER, "tasks_in_pipe", NULL},
-	{{"MEMORY", true, true}, JSON_SIZE, "process.memory_bytes", NULL},
-	{{"CPU", true, true}, JSON_SHARE, "process.cpu_s", "process.age_s"},
-	{{"AGE", true, true}, JSON_SPAN, "process.age_s", NULL},
-	{{"ID", true, true}, JSON_PLAIN, "task.id", NULL},
-	{{"FOR", true, true}, JSON_SPAN, "task.for_s", NULL},
+	{TEXT_TABLE_FIGURES("TASKS"), JSON_NUMBER, "tasks_answered", NULL},
+	{TEXT_TABLE_FIGURES("OPEN"), JSON_NUMBER, "tasks_open", NULL},
+	{TEXT_TABLE_FIGURES("IN PIPE"), JSON_NUMBER, "tasks_in_pipe", NULL},
+	{TEXT_TABLE_FIGURES("MEMORY"), JSON_SIZE, "process.memory_bytes", NULL},
+	{TEXT_TABLE_FIGURES("CPU"), JSON_SHARE, "process.cpu_s", "process.age_s"},
+	{TEXT_TABLE_FIGURES("AGE"), JSON_SPAN, "process.age_s", NULL},
+	{TEXT_TABLE_FIGURES("ID"), JSON_PLAIN, "task.id", NULL},
+	{TEXT_TABLE_FIGURES("FOR"), JSON_SPAN, "task.for_s", NULL},
 	{{.title = "TASK"}, JSON_ACTIVITY, NULL, NULL},
 };
 

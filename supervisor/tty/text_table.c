@@ -86,7 +86,22 @@ static size_t *widest(const struct text_table *table, size_t widths[])
 	return found;
 }
 
-/* Make room for the titles, then cut columns until a line has at most width characters. */
+/* Return the column to be left out next, or NULL. */
+static size_t *most_spare(const struct text_table *table, size_t widths[])
+{
+	size_t *found = NULL;
+	uint8_t spare = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		if (widths[i] > 0 && table->columns[i].spare > spare) {
+			spare = table->columns[i].spare;
+			found = &widths[i];
+		}
+	}
+	return found;
+}
+
+/* Make room for the titles, then leave out and cut columns until a line has at most width
+ * characters. */
 static void choose_widths(const struct text_table *table, size_t width, size_t widths[])
 {
 	size_t total = 0, *column;
@@ -96,6 +111,10 @@ static void choose_widths(const struct text_table *table, size_t width, size_t w
 		if (widths[i] > 0 && widths[i] < title)
 			widths[i] = title;
 		total += widths[i] > 0 ? widths[i] + GAP : 0;
+	}
+	while (width > 0 && total > width + GAP && (column = most_spare(table, widths))) {
+		total -= *column + GAP;
+		*column = 0;
 	}
 	for (; width > 0 && total > width + GAP && (column = widest(table, widths)); total--)
 		--*column;

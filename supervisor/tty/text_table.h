@@ -1,6 +1,6 @@
 /* Rows in aligned columns, for people. Layer: tty. Without I/O.
- * Columns that are empty in all rows are left out. If a line would be too wide, the widest columns
- * are cut. */
+ * Columns that are empty in all rows are left out. If a line would be too wide, so are spare ones,
+ * then the widest columns are cut. */
 #ifndef TTY_TEXT_TABLE_H
 #define TTY_TEXT_TABLE_H
 
@@ -16,7 +16,14 @@ struct text_table_column {
 	const char *title; /* ASCII */
 	bool is_right;     /* aligned to the right */
 	bool is_whole;     /* cut only beyond TEXT_TABLE_WHOLE_MAX characters */
+	uint8_t spare; /* left out where a line would be too wide, the highest first; 0: never */
 };
+
+/* A column of figures. */
+#define TEXT_TABLE_FIGURES(words)                                                                  \
+	{                                                                                          \
+		.title = (words), .is_right = true, .is_whole = true                               \
+	}
 
 struct text_table {
 	const struct text_table_column *columns;

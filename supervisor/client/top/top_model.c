@@ -11,17 +11,17 @@ static const char *const pool_keys[] = {"name", NULL};
 static const char *const worker_keys[] = {"pool", "slot", "life", NULL};
 
 static const struct json_column worker_columns[] = {
-	{{"SLOT", true, true}, JSON_PLAIN, "slot", NULL},
-	{{"PID", true, true}, JSON_PLAIN, "process.pid", NULL},
+	{TEXT_TABLE_FIGURES("SLOT"), JSON_PLAIN, "slot", NULL},
+	{TEXT_TABLE_FIGURES("PID"), JSON_PLAIN, "process.pid", NULL},
 	{{.title = "STATE", .is_whole = true}, JSON_TEXT, "state", NULL},
-	{{"TASKS", true, true}, JSON_NUMBER, "tasks_answered", NULL},
-	{{"TASKS/S", true, true}, JSON_RATE, "tasks_answered", NULL},
-	{{"MEMORY", true, true}, JSON_SIZE, "process.memory_bytes", NULL},
-	{{"CPU", true, true}, JSON_RATE_SHARE, "process.cpu_s", NULL},
-	{{"AGE", true, true}, JSON_SPAN, "process.age_s", NULL},
-	{{"OPEN", true, true}, JSON_NUMBER, "tasks_open", NULL},
-	{{"IN PIPE", true, true}, JSON_NUMBER, "tasks_in_pipe", NULL},
-	{{"FOR", true, true}, JSON_SPAN, "task.for_s", NULL},
+	{TEXT_TABLE_FIGURES("TASKS"), JSON_NUMBER, "tasks_answered", NULL},
+	{TEXT_TABLE_FIGURES("TASKS/S"), JSON_RATE, "tasks_answered", NULL},
+	{TEXT_TABLE_FIGURES("MEMORY"), JSON_SIZE, "process.memory_bytes", NULL},
+	{TEXT_TABLE_FIGURES("CPU"), JSON_RATE_SHARE, "process.cpu_s", NULL},
+	{TEXT_TABLE_FIGURES("AGE"), JSON_SPAN, "process.age_s", NULL},
+	{TEXT_TABLE_FIGURES("OPEN"), JSON_NUMBER, "tasks_open", NULL},
+	{TEXT_TABLE_FIGURES("IN PIPE"), JSON_NUMBER, "tasks_in_pipe", NULL},
+	{TEXT_TABLE_FIGURES("FOR"), JSON_SPAN, "task.for_s", NULL},
 	{{.title = "TASK"}, JSON_ACTIVITY, NULL, NULL},
 };
 

@@ -46,7 +46,7 @@ static void show(const struct dead_letter *dead)
 static void list(const struct dead_letter *dead, size_t width)
 {
 	static const struct text_table_column columns[] = {
-		{"key", false, true}, {"value", true, false}};
+		{.title = "key", .is_whole = true}, {.title = "value", .is_right = true}};
 	struct text headers = dead->headers;
 	struct table_field field;
 	struct text_table grid;

@@ -158,6 +158,47 @@ START_TEST(columns_of_sessions_come_with_sessions)
 }
 END_TEST
 
+static size_t characters_in(const char *line)
+{
+	size_t count = 0;
+
+	for (; *line; line++)
+		count += ((unsigned char)*line & 0xc0) != 0x80;
+	return count;
+}
+
+/* What an operator must not miss stays; the rest comes with the width. */
+START_TEST(a_narrow_page_has_fewer_columns)
+{
+	static const char *const always[] = {
+		"POOL", "STATE", "READY", "BACKLOG", "DEAD", "BLOCKED", "STUCK", "DONE/S"};
+	static const struct {
+		size_t width;
+		const char *has, *has_not;
+	} cases[] = {{80, "STUCK", "WAITING"}, {120, "SESSIONS", "MAX"}, {140, "UNACKED", "MAX"},
+		{200, "MAX", NULL}};
+	static const char list[] =
+		"{\"name\": \"two\", \"state\": \"consuming\", \"workers\": {\"ready\": 2, \"wanted\": 3, \"busy\": 1}, \"sessions\": {\"active\": 70,"
+		" \"parked\": 3, \"blocked\": 2, \"stuck\": 40}, \"tasks\": {\"window\": 2000,"
+		" \"backlog\": 12345, \"dead_letters\": 7, \"waiting\": 5, \"unacked\": 99, \"open\": 1, \"places\": 2},"
+		" \"totals\": {\"done\": 3, \"retried\": 1, \"given_up\": 2}}";
+	char *answer;
+
+	ck_assert_int_gt(asprintf(&answer, POOLS("%s"), list), 0);
+	take(TOP_ASK_POOLS, answer, 0);
+	free(answer);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		draw(cases[i].width, 24, 0);
+		for (size_t k = 0; k < sizeof always / sizeof *always; k++)
+			EXPECT_IN("POOL", always[k]);
+		EXPECT_IN("POOL", cases[i].has);
+		ck_assert_uint_le(
+			characters_in(line_with("two")), cases[i].width + 7); /* a style */
+		ck_assert(!cases[i].has_not || !strstr(line_with("POOL"), cases[i].has_not));
+	}
+}
+END_TEST
+
 START_TEST(when_the_chosen_pool_is_gone_another_is_chosen)
 {
 	take(TOP_ASK_POOLS, POOLS(POOL("one", 0) "," POOL("two", 0)), 0);
@@ -339,6 +380,7 @@ static Suite *suite(void)
 	tcase_add_test(model_case, a_counter_that_fell_gives_no_rate);
 	tcase_add_test(model_case, sorting_rows_keeps_the_chosen_pool);
 	tcase_add_test(model_case, columns_of_sessions_come_with_sessions);
+	tcase_add_test(model_case, a_narrow_page_has_fewer_columns);
 	tcase_add_test(model_case, when_the_chosen_pool_is_gone_another_is_chosen);
 	tcase_add_test(model_case, answers_that_make_no_sense_are_drawn_as_dashes);
 	tcase_add_test(model_case, a_page_has_as_many_lines_as_the_terminal);
