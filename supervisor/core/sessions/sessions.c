@@ -146,16 +146,15 @@ static struct session *session_new(struct sessions *sessions, struct text key, m
 
 /* ---------- the states ---------- */
 
+static struct delivery *first_waiting(const struct session *session)
+{
+	struct delivery *high = lane_first(&session->lanes[LANE_HIGH]);
+	return high ? high : lane_first(&session->lanes[LANE_NORMAL]);
+}
+
 static struct delivery *next_of(const struct session *session)
 {
-	if (session->front)
-		return session->front;
-	for (int lane = 0; lane < LANE_COUNT; lane++) {
-		struct link *first = list_first(&session->lanes[lane].waiting);
-		if (first)
-			return CONTAINER_OF(first, struct delivery, place);
-	}
-	return NULL;
+	return session->front ? session->front : first_waiting(session);
 }
 
 static bool has_place_for(const struct sessions *sessions, const struct session *session)
@@ -287,11 +286,17 @@ static void end(struct sessions *sessions, struct session *session, enum session
 	give_place(sessions, now);
 }
 
+/* False: it has messages that are not acked, or that have not come back. */
+static bool may_end(const struct session *session)
+{
+	return session->unacked == 0 && !session->inherited;
+}
+
 /* The idle session is over: it ends now, or with its last ack. */
 static void end_idle(
 	struct sessions *sessions, struct session *session, enum session_end why, mtime now)
 {
-	if (session->unacked == 0 && !session->inherited) {
+	if (may_end(session)) {
 		end(sessions, session, why, now);
 		return;
 	}
@@ -303,7 +308,7 @@ static void end_idle(
 /* Its last ack was sent. */
 void session_end_if_over(struct sessions *sessions, struct session *session, mtime now)
 {
-	if (session->is_over && session->unacked == 0 && !session->inherited)
+	if (session->is_over && may_end(session))
 		end(sessions, session, session->ending, now);
 }
 
@@ -521,11 +526,8 @@ void sessions_retry(struct sessions *sessions, struct session *session, mtime no
 struct delivery *sessions_take_waiting(
 	struct sessions *sessions, struct session *session, mtime now)
 {
-	struct delivery *delivery = session_is_at_work(session) ? NULL : session->front;
-	for (int lane = 0; !delivery && lane < LANE_COUNT; lane++) {
-		struct link *first = list_first(&session->lanes[lane].waiting);
-		delivery = first ? CONTAINER_OF(first, struct delivery, place) : NULL;
-	}
+	bool is_at_work = session_is_at_work(session);
+	struct delivery *delivery = is_at_work ? first_waiting(session) : next_of(session);
 	if (!delivery)
 		return NULL;
 	list_remove(&delivery->place);

@@ -48,20 +48,14 @@ static struct session_handover handover_of(
 	return handover;
 }
 
-static const struct delivery *first_waiting(const struct lane *lane)
-{
-	struct link *first = list_first(&lane->waiting);
-	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
-}
-
 void sessions_hand_over(const struct sessions *sessions,
 	void (*hand_over)(void *io, const struct session_handover *), void *io, mtime now)
 {
 	for (uint32_t i = 0; i < sessions->count; i++) {
 		const struct session *session = sessions->all[i];
 		const struct delivery *with_past[] = {session->front,
-			first_waiting(&session->lanes[LANE_HIGH]),
-			first_waiting(&session->lanes[LANE_NORMAL])};
+			lane_first(&session->lanes[LANE_HIGH]),
+			lane_first(&session->lanes[LANE_NORMAL])};
 		struct session_handover handover = {
 			.key = session_key(session), .is_paused = session->is_paused};
 		if (session->is_paused)

@@ -16,6 +16,13 @@ static inline struct delivery *lane_delivery(const struct link *in_lane)
 	return CONTAINER_OF(in_lane, struct delivery, in_lane);
 }
 
+/* The first task of the lane that waits, or NULL. */
+static inline struct delivery *lane_first(const struct lane *lane)
+{
+	struct link *first = list_first(&lane->waiting);
+	return first ? CONTAINER_OF(first, struct delivery, place) : NULL;
+}
+
 /* sessions.c */
 /* Something of the session has changed: give it the state that it has now. */
 void session_update(struct sessions *, struct session *, mtime now);

@@ -1,12 +1,13 @@
 /* The source and its window, and what a turn does for tasks. */
 #include "core/tasks/tasks_internal.h"
 
+#include "core/token.h"
+
 #define RESTING_LIMIT       (60 * MTIME_SECOND)
 #define MEMORY_WAIT         (10 * MTIME_MS)
 #define ASKS_PER_TURN       256
 #define ASK_AGAIN           MTIME_SECOND
 #define CAREFUL_DEATHS      3
-#define CAREFUL_SPAN        (10 * MTIME_MINUTE) /* such a life sets the count of deaths to 0 */
 #define DETACHED_LIMIT      (60 * MTIME_SECOND)
 #define RENEWED_RETURNS_MAX 10
 #define NO_MEMORY_WAIT      MTIME_SECOND /* each leave counts as a return */
@@ -306,7 +307,7 @@ void tasks_on_token_held(struct tasks *tasks, const struct event *event)
 	if (!event->token.is_orderly)
 		sessions_hold(tasks->sessions, mtime_after(now, event->token.delay));
 	if (event->token.deaths >= CAREFUL_DEATHS)
-		dispatch_be_careful(&tasks->dispatch, mtime_after(now, CAREFUL_SPAN));
+		dispatch_be_careful(&tasks->dispatch, mtime_after(now, TOKEN_DEATHS_KEPT));
 	for (size_t i = 0; i < event->token.handed_count; i++)
 		sessions_take_over(tasks->sessions, &event->token.handed[i], now);
 }
