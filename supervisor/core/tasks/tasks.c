@@ -1,17 +1,9 @@
 /* The source and its window, and what a turn does for tasks. */
 #include "core/tasks/tasks_internal.h"
 
-#include "core/token.h"
-
-#define RESTING_LIMIT       (60 * MTIME_SECOND)
-#define MEMORY_WAIT         (10 * MTIME_MS)
-#define ASKS_PER_TURN       256
-#define ASK_AGAIN           MTIME_SECOND
-#define CAREFUL_DEATHS      3
-#define DETACHED_LIMIT      (60 * MTIME_SECOND)
-#define RENEWED_RETURNS_MAX 10
-#define NO_MEMORY_WAIT      MTIME_SECOND /* each leave counts as a return */
-#define NEXT_TURN           1            /* microsecond later, since each turn reads the clock */
+#define MEMORY_WAIT   (10 * MTIME_MS)
+#define ASKS_PER_TURN 256
+#define ASK_AGAIN     MTIME_SECOND
 
 enum rc tasks_init(struct tasks *tasks, const struct pool_context *context, uint64_t *last_task_id)
 {
@@ -102,14 +94,9 @@ void tasks_set_workers(struct tasks *tasks, uint16_t wanted)
 	pace_scaled(&tasks->pace, wanted);
 }
 
-static bool consumes(const struct tasks *tasks)
-{
-	return tasks->source.request == SOURCE_CONSUME;
-}
-
 bool tasks_flow(const struct tasks *tasks)
 {
-	return tasks->context->phase != POOL_PAUSED && consumes(tasks) &&
+	return tasks->context->phase != POOL_PAUSED && tasks_is_consuming(tasks) &&
 	       tasks->source.state == SOURCE_IS_CONSUMING;
 }
 
@@ -121,7 +108,7 @@ static uint32_t wanted_window(const struct tasks *tasks)
 	return window > tasks->source.aside ? window - tasks->source.aside : 1;
 }
 
-static void consume(struct tasks *tasks)
+void tasks_consume(struct tasks *tasks)
 {
 	source_consume(&tasks->source, wanted_window(tasks));
 	tasks->pace.changed_at = tasks->context->now;
@@ -130,11 +117,11 @@ static void consume(struct tasks *tasks)
 
 /* What was delivered before a rest or a cancel stays unacked, and is subtracted from the window.
  * Otherwise a pool whose workers or whose queue come and go would add a window each time. */
-static void begin_consuming(struct tasks *tasks)
+void tasks_begin_consuming(struct tasks *tasks)
 {
 	bool was_resting = tasks->intake == INTAKE_NO_WORKERS;
 	source_set_aside(&tasks->source);
-	consume(tasks);
+	tasks_consume(tasks);
 	if (was_resting)
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESUMES, NULL);
 }
@@ -148,7 +135,7 @@ static void stop_consuming(struct tasks *tasks, enum intake intake)
 
 void tasks_pause(struct tasks *tasks)
 {
-	if (consumes(tasks) && !tasks->sessions)
+	if (tasks_is_consuming(tasks) && !tasks->sessions)
 		stop_consuming(tasks, INTAKE_STOPPED);
 }
 
@@ -178,168 +165,30 @@ static bool changes_window(const struct tasks *tasks)
  * again during long tasks would otherwise take one more each time. */
 static bool may_begin_consuming(const struct tasks *tasks, enum worker_supply workers)
 {
-	return !consumes(tasks) && workers == WORKERS_READY &&
+	return !tasks_is_consuming(tasks) && workers == WORKERS_READY &&
 	       tasks->context->phase != POOL_PAUSED &&
 	       tasks->source.open < pace_window(&tasks->pace);
 }
 
-/* ---------- the channel of a pool with sessions ---------- */
-
-void tasks_leave(struct tasks *tasks, enum renewal why)
-{
-	if (!consumes(tasks))
-		return;
-	source_leave(&tasks->source);
-	tasks_take_acked(tasks);
-	tasks->intake = why == RENEWAL_WORKERS ? INTAKE_NO_WORKERS : INTAKE_STOPPED;
-	tasks->sessions->renewals[why]++;
-	if (why == RENEWAL_MEMORY)
-		tasks->consume_at = mtime_after(tasks->context->now, NO_MEMORY_WAIT);
-	if (why == RENEWAL_WORKERS)
-		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
-	else
-		pool_emit_plain(tasks->context, NOTICE_CHANNEL_LEFT, renewal_why(why));
-}
-
-static const struct delivery *oldest_unacked(const struct tasks *tasks)
-{
-	struct link *first = list_first(&tasks->source.unacked);
-	return first ? CONTAINER_OF(first, struct delivery, unacked) : NULL;
-}
-
-/* Each renewal counts as a return of all that is unacked, so on a queue with a delivery limit the
- * pool stops long before the limit. */
-static bool may_renew(const struct tasks *tasks)
-{
-	const struct delivery *oldest = oldest_unacked(tasks);
-	bool is_free = tasks->context->config.session.is_return_free || !oldest ||
-		       oldest->returns < RENEWED_RETURNS_MAX;
-	return is_free && tasks->source.state == SOURCE_IS_CONSUMING && consumes(tasks);
-}
-
-/* When the oldest unacked message is too old. */
-static mtime renewal_at(const struct tasks *tasks)
-{
-	const struct delivery *oldest = oldest_unacked(tasks);
-	if (!oldest || !may_renew(tasks))
-		return MTIME_NEVER;
-	return mtime_after(oldest->queued_at, tasks->context->config.session.max_unacked_age);
-}
-
-/* When it is renewed for another window. */
-static mtime window_at(const struct tasks *tasks)
-{
-	return may_renew(tasks) ? session_window_at(tasks) : MTIME_NEVER;
-}
-
-/* When what waits is given back, because the pool is paused or no worker lives. */
-static mtime rest_at(const struct tasks *tasks)
-{
-	return may_renew(tasks) ? mtime_after(tasks->rests_since, RESTING_LIMIT) : MTIME_NEVER;
-}
-
-/* When what is detached is given up: the queue gives back at once what it has, so it was purged, or
- * another consumer has it. A full window delays what comes back. */
-static mtime detached_until(const struct tasks *tasks)
-{
-	const struct source *source = &tasks->source;
-	bool is_any = tasks->sessions->detached + tasks->sessions->heirs > 0;
-	if (!is_any || source->state != SOURCE_IS_CONSUMING || tasks_window_is_full(tasks))
-		return MTIME_NEVER;
-	bool has_any_come = tasks->delivered_at != MTIME_NEVER;
-	mtime latest = has_any_come ? tasks->delivered_at : tasks->up_since;
-	return mtime_after(mtime_max(tasks->up_since, latest), DETACHED_LIMIT);
-}
-
-static void note_rest(struct tasks *tasks, enum worker_supply workers)
-{
-	bool rests = workers == WORKERS_FAILING || tasks->context->phase == POOL_PAUSED;
-	if (!rests)
-		tasks->rests_since = MTIME_NEVER;
-	else if (tasks->rests_since == MTIME_NEVER)
-		tasks->rests_since = tasks->context->now;
-}
-
-static void decide_with_sessions(struct tasks *tasks, enum worker_supply workers)
-{
-	const struct source *source = &tasks->source;
-	mtime now = tasks->context->now;
-	bool is_paused = tasks->context->phase == POOL_PAUSED;
-	note_rest(tasks, workers);
-	if (detached_until(tasks) <= now)
-		sessions_give_up_all(tasks->sessions, now);
-	if (window_at(tasks) <= now) {
-		session_window_left(tasks);
-		tasks_leave(tasks, RENEWAL_PREFETCH);
-	} else if (rest_at(tasks) <= now)
-		tasks_leave(tasks, is_paused ? RENEWAL_PAUSE : RENEWAL_WORKERS);
-	else if (renewal_at(tasks) <= now)
-		tasks_leave(tasks, RENEWAL_AGE);
-	else if (!consumes(tasks) && source->state == SOURCE_IS_ABSENT && !is_paused &&
-		 !tasks->is_standby && workers == WORKERS_READY && tasks->consume_at <= now)
-		begin_consuming(tasks);
-}
-
-bool tasks_await_acks(const struct tasks *tasks)
-{
-	return tasks->sessions && tasks->sessions->settled > 0;
-}
-
-/* Nothing is sent meanwhile: what else comes goes back when the channel closes. */
-void tasks_decide_drain(struct tasks *tasks)
-{
-	mtime now = tasks->context->now;
-	if (!tasks->sessions || pool_is_forced(tasks->context))
-		return;
-	if (detached_until(tasks) <= now)
-		sessions_give_up_all(tasks->sessions, now);
-	if (tasks_await_acks(tasks) && !consumes(tasks) &&
-		tasks->source.state == SOURCE_IS_ABSENT && tasks->consume_at <= now)
-		consume(tasks);
-}
-
-/* Held is what another supervisor may still run, unless it left in an orderly way. */
-void tasks_on_token_held(struct tasks *tasks, const struct event *event)
-{
-	mtime now = tasks->context->now;
-	tasks->is_standby = false;
-	session_window_held(tasks, event->token.window);
-	if (!event->token.is_orderly)
-		sessions_hold(tasks->sessions, mtime_after(now, event->token.delay));
-	if (event->token.deaths >= CAREFUL_DEATHS)
-		dispatch_be_careful(&tasks->dispatch, mtime_after(now, TOKEN_DEATHS_KEPT));
-	for (size_t i = 0; i < event->token.handed_count; i++)
-		sessions_take_over(tasks->sessions, &event->token.handed[i], now);
-}
-
-void tasks_on_token_lost(struct tasks *tasks)
-{
-	tasks->is_standby = true;
-	sessions_give_up_all(tasks->sessions, tasks->context->now);
-	if (consumes(tasks)) {
-		source_leave(&tasks->source);
-		tasks_take_acked(tasks);
-		tasks->intake = INTAKE_STOPPED;
-	}
-}
+/* ---------- when it consumes ---------- */
 
 /* A slot that is not ready will be soon, unless its last life failed. So a worker that dies in a
  * task and starts again does not stop the pool from consuming, unless all have failed. */
 void tasks_decide_consuming(struct tasks *tasks, enum worker_supply workers)
 {
 	if (tasks->sessions) {
-		decide_with_sessions(tasks, workers);
+		session_channel_decide(tasks, workers);
 		return;
 	}
-	if (consumes(tasks) && workers == WORKERS_FAILING) {
+	if (tasks_is_consuming(tasks) && workers == WORKERS_FAILING) {
 		stop_consuming(tasks, INTAKE_NO_WORKERS);
 		pool_emit_plain(tasks->context, NOTICE_SOURCE_RESTS, NULL);
-	} else if (consumes(tasks) && tasks->window_change == WINDOW_NEW) {
-		begin_consuming(tasks);
-	} else if (consumes(tasks) && changes_window(tasks)) {
-		consume(tasks);
+	} else if (tasks_is_consuming(tasks) && tasks->window_change == WINDOW_NEW) {
+		tasks_begin_consuming(tasks);
+	} else if (tasks_is_consuming(tasks) && changes_window(tasks)) {
+		tasks_consume(tasks);
 	} else if (may_begin_consuming(tasks, workers)) {
-		begin_consuming(tasks);
+		tasks_begin_consuming(tasks);
 	}
 	tasks->window_change = WINDOW_SAME;
 }
@@ -389,8 +238,8 @@ void tasks_on_source_rested(struct tasks *tasks, const struct event *event)
 /* Reported for each consumer of the channel: the last report sets aside all open deliveries. */
 void tasks_on_source_cancelled(struct tasks *tasks, const struct event *event)
 {
-	if (source_is_current(&tasks->source, event->source.epoch) && consumes(tasks))
-		begin_consuming(tasks);
+	if (source_is_current(&tasks->source, event->source.epoch) && tasks_is_consuming(tasks))
+		tasks_begin_consuming(tasks);
 }
 
 void tasks_on_source_down(struct tasks *tasks, const struct event *event)
@@ -424,7 +273,7 @@ static mtime hand_back_at(const struct tasks *tasks, enum worker_supply workers)
 	if (is_at_work || tasks->source.state != SOURCE_IS_RESTED)
 		return MTIME_NEVER;
 	bool is_any = tasks->dispatch.queued_count > tasks->dispatch.suspect_count;
-	return is_any ? tasks->rests_since + RESTING_LIMIT : MTIME_NEVER;
+	return is_any ? tasks->rests_since + TASKS_RESTING_LIMIT : MTIME_NEVER;
 }
 
 /* A task is asked to end in the turn in which that is due, because the machine may be suspended
@@ -486,27 +335,7 @@ void tasks_dispatch(struct tasks *tasks, enum worker_supply workers)
 	if (stop == DISPATCH_NO_MEMORY)
 		tasks->send_again = mtime_after(context->now, MEMORY_WAIT);
 	if (stop == DISPATCH_ENOUGH)
-		tasks->send_again = mtime_after(context->now, NEXT_TURN);
-}
-
-void tasks_take_acked(struct tasks *tasks)
-{
-	struct link *link;
-	while ((link = list_first(&tasks->source.acked))) {
-		list_remove(link);
-		sessions_remove(tasks->sessions, CONTAINER_OF(link, struct delivery, released),
-			tasks->context->now);
-	}
-}
-
-/* One that ends may give its place to another one, and no event may follow that would check it. */
-static void end_sessions(struct tasks *tasks)
-{
-	uint32_t runnable = dispatch_runnable(&tasks->dispatch);
-	tasks_take_acked(tasks);
-	sessions_end_idle(tasks->sessions, tasks->context->now);
-	if (dispatch_runnable(&tasks->dispatch) > runnable)
-		tasks->send_again = mtime_after(tasks->context->now, NEXT_TURN);
+		tasks->send_again = mtime_after(context->now, TASKS_NEXT_TURN);
 }
 
 /* The last acks may let the pool consume again, and no event may follow that would check it. */
@@ -519,9 +348,9 @@ void tasks_flush(struct tasks *tasks, enum worker_supply workers)
 		source_flush_ripe(&tasks->source, is_hungry, tasks->context->now);
 	}
 	if (tasks->sessions)
-		end_sessions(tasks);
+		session_channel_flushed(tasks);
 	else if (pool_stays(tasks->context) && may_begin_consuming(tasks, workers))
-		begin_consuming(tasks);
+		tasks_begin_consuming(tasks);
 }
 
 static bool may_close(const struct tasks *tasks)
@@ -553,19 +382,6 @@ void tasks_end_turn(struct tasks *tasks)
 	tasks->intake = INTAKE_STOPPED;
 }
 
-static mtime deadline_with_sessions(const struct tasks *tasks)
-{
-	mtime now = tasks->context->now;
-	mtime deadline = mtime_min(sessions_deadline(tasks->sessions), detached_until(tasks));
-	if (tasks->consume_at > now)
-		deadline = mtime_min(deadline, tasks->consume_at);
-	if (!pool_stays(tasks->context))
-		return deadline;
-	deadline = mtime_min(deadline, dispatch_deadline(&tasks->dispatch, now));
-	deadline = mtime_min(deadline, window_at(tasks));
-	return mtime_min(deadline, mtime_min(renewal_at(tasks), rest_at(tasks)));
-}
-
 /* The channel machine may report that it rests after the turn in which it was asked to, and no
  * event may follow, so the next turn is due now. */
 mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
@@ -576,6 +392,6 @@ mtime tasks_deadline(const struct tasks *tasks, enum worker_supply workers)
 	deadline = mtime_min(deadline, outbox_deadline(&tasks->outbox));
 	deadline = mtime_min(deadline, timers_deadline(&tasks->dispatch.running.soft));
 	if (tasks->sessions)
-		deadline = mtime_min(deadline, deadline_with_sessions(tasks));
+		deadline = mtime_min(deadline, session_channel_deadline(tasks));
 	return mtime_min(deadline, hand_back_at(tasks, workers));
 }

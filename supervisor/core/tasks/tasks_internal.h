@@ -12,10 +12,29 @@ struct ending {
 	const char *what;      /* OUTCOME_BROKEN: static text; else NULL */
 };
 
+/* What waits is given back when the pool is paused, or has no worker, for so long. */
+#define TASKS_RESTING_LIMIT (60 * MTIME_SECOND)
+/* A microsecond later, since each turn reads the clock. */
+#define TASKS_NEXT_TURN 1
+
 /* tasks.c */
-/* Give back what the channel of a pool with sessions holds: close it; it is opened again when the
- * pool may consume. */
+/* True: messages are requested. */
+static inline bool tasks_is_consuming(const struct tasks *tasks)
+{
+	return tasks->source.request == SOURCE_CONSUME;
+}
+/* Request messages, with the present window; begin: what is unacked does not count in it. */
+void tasks_consume(struct tasks *);
+void tasks_begin_consuming(struct tasks *);
+
+/* session_channel.c: of a pool with sessions only */
+/* Open, leave or renew the channel, and give up what does not come back. */
+void session_channel_decide(struct tasks *, enum worker_supply);
+mtime session_channel_deadline(const struct tasks *);
+/* Acks were sent: sessions may end. */
+void session_channel_flushed(struct tasks *);
 void tasks_take_acked(struct tasks *);
+/* Give back what the channel holds: close it; it is opened again when the pool may consume. */
 void tasks_leave(struct tasks *, enum renewal why);
 
 /* attempts.c */
