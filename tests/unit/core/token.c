@@ -315,6 +315,42 @@ START_TEST(a_first_token_may_have_another_window)
 }
 END_TEST
 
+/* The queue was deleted, or purged while the channel was away. */
+START_TEST(a_holder_whose_token_is_gone_names_its_window_again)
+{
+	take_over_from(WINDOW + 100);
+	token_down(token);
+	token_up(token, true, 1);
+	token_confirmed(token, 1);
+	ck_assert_uint_eq(passed_window, WINDOW + 100);
+	token_tick(
+		token, LEASE); /* nothing was proven: it is a standby, and publishes a first one */
+	ck_assert(!token_facts(token).is_held);
+	token_confirmed(token, LEASE);
+	offer_token(1, "", 0, 0, LEASE);
+	ck_assert_uint_eq(passed_window, WINDOW + 100);
+}
+END_TEST
+
+/* No token names what the former holder used: docs/ordering.md warns of it. */
+START_TEST(after_a_purge_another_supervisor_uses_its_own_window)
+{
+	struct token_content zero = token_content_of("", 0, 0);
+
+	token_publisher_up(token, 0);
+	token_up(token, true, 0);
+	expect_effects("publish(0.0)");
+	ck_assert_uint_eq(passed_window, WINDOW);
+	token_confirmed(token, 0);
+	zero.window = WINDOW + 100; /* of one that started with it, and has not used it */
+	token_offer(token, 1, &zero, 0);
+	token_confirmed(token, 0);
+	offer_token(2, "us", 1, 0, 0);
+	ck_assert(token_facts(token).is_held);
+	ck_assert_uint_eq(granted_window, WINDOW);
+}
+END_TEST
+
 /* They come one after the other: each kept until our next token would keep us from ours. */
 START_TEST(narrower_ones_are_acked_once_our_own_names_the_larger_window)
 {
@@ -360,6 +396,8 @@ static Suite *suite(void)
 		a_larger_one_of_our_own_is_named_with_the_takeover,
 		a_takeover_is_published_again_for_a_larger_window,
 		narrower_ones_are_acked_once_our_own_names_the_larger_window,
+		a_holder_whose_token_is_gone_names_its_window_again,
+		after_a_purge_another_supervisor_uses_its_own_window,
 		another_window_is_published_at_once, a_window_is_named_when_publishes_are_taken,
 		without_the_lease_no_window_is_named, a_first_token_may_have_another_window};
 
