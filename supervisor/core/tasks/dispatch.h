@@ -8,9 +8,9 @@
 #define CORE_TASKS_DISPATCH_H
 
 #include "core/pool_config.h"
+#include "core/sessions/naming.h"
 #include "core/sessions/sessions.h"
 #include "core/tasks/by_load.h"
-#include "core/tasks/naming.h"
 #include "core/tasks/running.h"
 #include "core/tasks/source.h"
 

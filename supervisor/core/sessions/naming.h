@@ -1,6 +1,6 @@
-/* Which message the token names. Layer: core, plain data; dispatch.c writes it. */
-#ifndef CORE_TASKS_NAMING_H
-#define CORE_TASKS_NAMING_H
+/* Which message the token names. Layer: core, plain data; core/tasks/dispatch.c writes it. */
+#ifndef CORE_SESSIONS_NAMING_H
+#define CORE_SESSIONS_NAMING_H
 
 #include "base/mtime.h"
 #include <stdbool.h>
