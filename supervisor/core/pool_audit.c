@@ -187,6 +187,7 @@ static void audit_sessions(const struct pool *pool, struct ledger_counts *counts
 	assert(memcmp(waiting_in, sessions->waiting_in, sizeof waiting_in) == 0);
 	assert(waiting == sessions->waiting_count && active == sessions->active);
 	audit_lost(sessions, &detached);
+	assert(length(&sessions->keyed_lost) + length(&sessions->lost) == detached.open);
 	assert(detached.open == sessions->detached && detached.settled == sessions->settled);
 	counts->queued += detached.queued;
 	counts->sent += detached.sent;

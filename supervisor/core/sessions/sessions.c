@@ -24,6 +24,7 @@ struct sessions *sessions_new(const struct pool_config *config, struct outbox *o
 	list_init(&sessions->held);
 	list_init(&sessions->overdue);
 	list_init(&sessions->lost);
+	list_init(&sessions->keyed_lost);
 	list_init(&sessions->spares);
 	return sessions;
 }
@@ -38,6 +39,8 @@ static void abandon(struct sessions *sessions, struct link *open)
 		bool is_elsewhere = delivery->state == DELIVERY_SENT ||
 				    delivery->parcel.seq.number || delivery->source;
 		list_remove(link);
+		if (!delivery->source)
+			list_remove(&delivery->unacked);
 		delivery->session = NULL;
 		if (is_elsewhere)
 			continue;

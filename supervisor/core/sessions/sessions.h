@@ -31,6 +31,7 @@ struct sessions {
 	struct link held;        /* HELD ones */
 	struct link overdue;     /* RUNNING ones that were aborted and whose time is over */
 	struct link lost;        /* detached deliveries without a key, in the broker's order */
+	struct link keyed_lost;  /* those with a key, by their places in the ledger */
 	struct link spares;      /* memory of sessions that have ended, for others */
 	uint32_t spare_count;    /* SPARES_MAX at most */
 	struct timers timers;    /* of PARKED and aborted ones */
@@ -106,9 +107,10 @@ void sessions_settle(struct sessions *, struct delivery *);
 /* The delivery was acked, rejected or given up, and no worker has it any more: it moves in. */
 void sessions_remove(struct sessions *, struct delivery *, mtime now);
 
-/* The channel of these deliveries is lost: take them out of the ledger; they are detached. One that
- * has no key and waits for a worker is in no list of dispatch any more. */
-void sessions_detach(struct sessions *, struct source *, mtime now);
+/* The channel of the delivery is lost: take it out of the ledger; it is detached. From the latest
+ * to the oldest: what is detached already comes behind them, because the broker had not delivered
+ * it again. One that has no key and waits for a worker is in no list of dispatch any more. */
+void sessions_detach(struct sessions *, struct delivery *, mtime now);
 /* A message has come, before it is entered in the ledger. Return the detached delivery that it
  * attaches again, or NULL; what can come no more because of it is given up. */
 struct delivery *sessions_match(struct sessions *, struct delivery *, mtime now,

@@ -24,7 +24,7 @@ static void enter(struct sessions *sessions, struct delivery *delivery)
 			&delivery->in_lane);
 }
 
-static void detach(struct sessions *sessions, struct delivery *delivery, mtime now)
+void sessions_detach(struct sessions *sessions, struct delivery *delivery, mtime now)
 {
 	bool was_released = delivery->state == DELIVERY_RELEASED;
 	source_forget(delivery);
@@ -37,16 +37,9 @@ static void detach(struct sessions *sessions, struct delivery *delivery, mtime n
 	count_detached(sessions, delivery, 1);
 	if (!delivery->session)
 		return;
+	list_prepend(&sessions->keyed_lost, &delivery->unacked);
 	lane_of(delivery)->detached = delivery;
 	session_update(sessions, delivery->session, now);
-}
-
-/* From the latest to the oldest: what is detached already comes behind them, because the broker had
- * not delivered it again. */
-void sessions_detach(struct sessions *sessions, struct source *source, mtime now)
-{
-	while (!list_is_empty(&source->unacked))
-		detach(sessions, CONTAINER_OF(source->unacked.prev, struct delivery, unacked), now);
 }
 
 static void advance(struct sessions *sessions, struct lane *lane)
@@ -100,6 +93,7 @@ static void give_up_lane(
 	session->unacked++; /* it must not end meanwhile */
 	while (lane->detached) {
 		struct delivery *delivery = lane->detached;
+		list_remove(&delivery->unacked);
 		advance(sessions, lane);
 		give_up(sessions, delivery, now);
 	}
@@ -109,18 +103,24 @@ static void give_up_lane(
 }
 
 /* From the last one to the first: one that ends gives its number to the last. */
-void sessions_give_up_all(struct sessions *sessions, mtime now)
+static void disinherit_all(struct sessions *sessions, mtime now)
 {
-	struct link *link;
-	for (uint32_t i = sessions->count; sessions->detached + sessions->heirs > 0 && i-- > 0;) {
+	for (uint32_t i = sessions->count; sessions->heirs > 0 && i-- > 0;) {
 		struct session *session = sessions->all[i];
 		sessions->heirs -= session->inherited != NULL;
 		session_disinherit(session);
-		session->unacked++;
-		for (int lane = 0; lane < LANE_COUNT; lane++)
-			give_up_lane(sessions, session, &session->lanes[lane], now);
-		session->unacked--;
 		session_end_if_over(sessions, session, now);
+	}
+}
+
+/* In the broker's order, in which they are near each other in memory. */
+void sessions_give_up_all(struct sessions *sessions, mtime now)
+{
+	struct link *link;
+	disinherit_all(sessions, now);
+	while ((link = list_first(&sessions->keyed_lost))) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
+		give_up_lane(sessions, delivery->session, lane_of(delivery), now);
 	}
 	while ((link = list_first(&sessions->lost))) {
 		count_detached(sessions, lane_delivery(link), UINT32_MAX);
@@ -163,8 +163,11 @@ struct delivery *sessions_match(struct sessions *sessions, struct delivery *deli
 	if (!session)
 		return NULL;
 	struct lane *lane = session_lane(session, delivery->is_high);
-	if (lane->detached && is_same(io, lane->detached, delivery))
-		return lane->detached;
+	struct delivery *known = lane->detached;
+	if (known && is_same(io, known, delivery)) {
+		list_remove(&known->unacked);
+		return known;
+	}
 	give_up_lane(sessions, session, lane, now);
 	return NULL;
 }

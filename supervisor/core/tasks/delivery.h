@@ -34,7 +34,8 @@ struct source;
 struct delivery {
 	/* its state, written by the pool */
 	struct link place;     /* QUEUED: in the list of waiting tasks; SENT: in its slot's pipe */
-	struct link unacked;   /* its source's ledger, in order of tag */
+	struct link unacked;   /* its source's ledger, in order of tag; detached, with a key: in the
+				  list of those */
 	struct link released;  /* RELEASED: its source's list of acks to flush */
 	struct source *source; /* NULL: its channel is gone (sessions.h: detached, or an orphan) */
 	enum delivery_state state;

@@ -681,16 +681,6 @@ void dispatch_withdraw(struct dispatch *dispatch, const struct session *session,
 	dispatch_requeue(dispatch, front, now);
 }
 
-/* It waits for a worker and has no session. */
-static void forget_waiting(struct dispatch *dispatch, struct delivery *delivery, mtime now)
-{
-	unqueue(dispatch, delivery, now);
-	if (dispatch->sessions && runs_alone(dispatch, delivery))
-		return;
-	source_forget(delivery);
-	delivery_free(delivery);
-}
-
 /* What waits to run alone is not sent while it is detached. */
 static void withdraw(struct dispatch *dispatch, struct delivery *delivery, mtime now)
 {
@@ -698,19 +688,29 @@ static void withdraw(struct dispatch *dispatch, struct delivery *delivery, mtime
 		dispatch_withdraw(dispatch, delivery->session, now);
 }
 
+static void lose_delivery(struct dispatch *dispatch, struct delivery *delivery, mtime now)
+{
+	bool waits = !delivery->session && delivery->state == DELIVERY_QUEUED;
+	if (delivery->session)
+		withdraw(dispatch, delivery, now);
+	else if (waits)
+		unqueue(dispatch, delivery, now);
+	if (waits && !(dispatch->sessions && runs_alone(dispatch, delivery))) {
+		source_forget(delivery);
+		delivery_free(delivery);
+	} else if (dispatch->sessions) {
+		sessions_detach(dispatch->sessions, delivery, now);
+	} else if (delivery->state == DELIVERY_SENT) {
+		source_forget(delivery);
+	}
+}
+
+/* In one pass: of a wide window nothing is in the processor's cache. */
 void dispatch_source_down(struct dispatch *dispatch, struct source *source, mtime now)
 {
-	struct link *next;
-	for (struct link *link = source->unacked.next; link != &source->unacked; link = next) {
-		struct delivery *delivery = CONTAINER_OF(link, struct delivery, unacked);
-		next = link->next;
-		if (delivery->session)
-			withdraw(dispatch, delivery, now);
-		else if (delivery->state == DELIVERY_QUEUED)
-			forget_waiting(dispatch, delivery, now);
-		else if (delivery->state == DELIVERY_SENT && !dispatch->sessions)
-			source_forget(delivery);
+	struct link *before;
+	for (struct link *link = source->unacked.prev; link != &source->unacked; link = before) {
+		before = link->prev;
+		lose_delivery(dispatch, CONTAINER_OF(link, struct delivery, unacked), now);
 	}
-	if (dispatch->sessions)
-		sessions_detach(dispatch->sessions, source, now);
 }
