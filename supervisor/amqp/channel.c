@@ -278,11 +278,26 @@ void channel_declare_exchange(struct connection *c, uint16_t channel, struct tex
 void channel_bind_queue(struct connection *c, uint16_t channel, struct text queue,
 	struct text exchange, struct text routing_key)
 {
+	channel_bind_queue_by(c, channel, queue, exchange, routing_key, NULL, 0);
+}
+
+void channel_bind_queue_by(struct connection *c, uint16_t channel, struct text queue,
+	struct text exchange, struct text routing_key, const struct amqp_argument *arguments,
+	size_t count)
+{
+	amqp_table_entry_t entries[AMQP_ARGUMENTS_MAX];
 	amqp_queue_bind_t bind = {
 		.queue = method_bytes(queue),
 		.exchange = method_bytes(exchange),
 		.routing_key = method_bytes(routing_key),
+		.arguments = {(int)count, entries},
 	};
 
+	if (count > AMQP_ARGUMENTS_MAX) {
+		c->has_failed = true;
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		entries[i] = argument_entry(&arguments[i]);
 	request(c, channel, AWAITED_BIND, AMQP_QUEUE_BIND_METHOD, &bind);
 }

@@ -63,5 +63,8 @@ void channel_declare_exchange(struct connection *, uint16_t channel, struct text
 	struct text type, bool passive, bool durable);
 void channel_bind_queue(struct connection *, uint16_t channel, struct text queue,
 	struct text exchange, struct text routing_key);
+/* The same with arguments, which an exchange of the type headers compares. */
+void channel_bind_queue_by(struct connection *, uint16_t channel, struct text queue,
+	struct text exchange, struct text routing_key, const struct amqp_argument *, size_t count);
 
 #endif

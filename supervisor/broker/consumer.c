@@ -116,6 +116,7 @@ struct consumer *consumer_new(const struct consumer_config *config, const struct
 	consumer->retry_at = MTIME_NEVER;
 	topology_init(&consumer->topology, config->queue, config->dead_letter, config->declare,
 		&config->retry);
+	topology_set_settings(&consumer->topology, &config->settings);
 	backoff_init(&consumer->backoff, WAIT_FIRST, WAIT_LAST, config->seed);
 	backoff_init(&consumer->refused, REFUSED_FIRST, REFUSED_LAST, config->seed);
 	if (config->is_ordered && !begin_ordered(consumer)) {
@@ -693,6 +694,13 @@ void consumer_on_event(struct consumer *consumer, const struct amqp_event *event
 		else if (consumer->state == DECLARING &&
 			 topology_next(&consumer->topology, consumer->connection,
 				 consumer->config->channel))
+			rest(consumer, now);
+		break;
+	case AMQP_EXCHANGE_DECLARED:
+	case AMQP_QUEUE_BOUND:
+		if (consumer->state == DECLARING &&
+			topology_next(&consumer->topology, consumer->connection,
+				consumer->config->channel))
 			rest(consumer, now);
 		break;
 	case AMQP_CONSUME_OK:

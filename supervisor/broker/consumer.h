@@ -22,7 +22,8 @@ struct consumer_config {
 	uint16_t channel; /* its number on the consuming connection */
 	struct text queue;
 	enum declare declare;
-	struct text dead_letter; /* empty: left to the queue */
+	struct queue_settings settings; /* of the queue */
+	struct text dead_letter;        /* empty: left to the queue */
 	struct retry_plan retry;
 	uint64_t body_limit;   /* bytes; a delivery with a larger body is invalid */
 	bool keep_route;       /* copy exchange and routing key into deliveries */

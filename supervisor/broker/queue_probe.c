@@ -25,7 +25,7 @@ void queue_probe_init(struct queue_probe *probe)
 	};
 }
 
-static struct amqp_argument argument_of(const struct probe_argument *from)
+struct amqp_argument queue_probe_argument(const struct probe_argument *from)
 {
 	struct amqp_argument argument = {.key = from->key, .number = from->number};
 
@@ -46,7 +46,7 @@ void queue_probe_declare(const struct queue_probe *probe, struct connection *con
 		.argument_count = probe->count};
 
 	for (size_t i = 0; i < probe->count; i++)
-		arguments[i] = argument_of(&probe->arguments[i]);
+		arguments[i] = queue_probe_argument(&probe->arguments[i]);
 	channel_declare_queue(connection, channel, &queue);
 }
 
@@ -56,6 +56,17 @@ static struct probe_argument *find(const struct queue_probe *probe, struct text 
 		if (text_is(key, text_from(probe->arguments[i].key)))
 			return (struct probe_argument *)&probe->arguments[i];
 	return NULL;
+}
+
+void queue_probe_add(struct queue_probe *probe, const struct probe_argument *argument)
+{
+	if (probe->count < AMQP_ARGUMENTS_MAX && !find(probe, text_from(argument->key)))
+		probe->arguments[probe->count++] = *argument;
+}
+
+const struct probe_argument *queue_probe_find(const struct queue_probe *probe, struct text key)
+{
+	return find(probe, key);
 }
 
 void queue_probe_accepted(struct queue_probe *probe)

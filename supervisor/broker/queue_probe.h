@@ -43,6 +43,13 @@ struct queue_probe {
 /* Begin with our own arguments: a quorum queue with a single active consumer and without a delivery
  * limit. The queue may be missing. */
 void queue_probe_init(struct queue_probe *);
+/* Add an argument to those of the next declare, if there is space. */
+void queue_probe_add(struct queue_probe *, const struct probe_argument *);
+/* The argument of the next declare, or of the queue after it was accepted; NULL: it has none of
+ * that name. Borrowed until the next call. */
+const struct probe_argument *queue_probe_find(const struct queue_probe *, struct text key);
+/* As channel_declare_queue takes it; borrowed from the argument. */
+struct amqp_argument queue_probe_argument(const struct probe_argument *);
 /* Declare it. */
 void queue_probe_declare(
 	const struct queue_probe *, struct connection *, uint16_t channel, struct text queue);

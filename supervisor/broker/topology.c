@@ -18,6 +18,11 @@ void topology_set_probe(struct topology *topology, struct queue_probe *probe)
 	topology->probe = probe;
 }
 
+void topology_set_settings(struct topology *topology, const struct queue_settings *settings)
+{
+	topology->settings = settings;
+}
+
 enum queue_order topology_order(const struct topology *topology)
 {
 	return topology->probe ? topology->probe->order : QUEUE_ORDER_UNKNOWN;
@@ -104,10 +109,29 @@ void topology_make_retry(struct connection *connection, uint16_t channel, struct
 	make(connection, channel, name, more, sizeof more / sizeof *more);
 }
 
+/* The pool's own queue, without sessions. */
+static void make_own(struct topology *topology, struct connection *connection, uint16_t channel)
+{
+	struct probe_argument wanted[QUEUE_SETTINGS_ARGUMENTS_MAX];
+	struct amqp_argument more[QUEUE_SETTINGS_ARGUMENTS_MAX];
+	char *const *pair = topology->settings ? topology->settings->arguments : NULL;
+	size_t count = 0;
+
+	for (; pair && *pair && count < QUEUE_SETTINGS_ARGUMENTS_MAX; pair++) {
+		if (!queue_settings_read_argument(*pair, &wanted[count]))
+			continue;
+		more[count] = queue_probe_argument(&wanted[count]);
+		count++;
+	}
+	make(connection, channel, topology->queue, more, count);
+}
+
 /* The queue of a pool with sessions. */
 static void make_ordered(struct topology *topology, struct connection *connection, uint16_t channel)
 {
 	queue_probe_init(topology->probe);
+	if (topology->settings)
+		queue_settings_add(topology->settings, topology->probe);
 	queue_probe_declare(topology->probe, connection, channel, topology->queue);
 	topology->is_probing = true;
 }
@@ -123,6 +147,8 @@ static bool declare_next(struct topology *topology, struct connection *connectio
 		channel_declare_queue(connection, channel, &check);
 	else if (topology->step == TOPOLOGY_QUEUE && topology->probe)
 		make_ordered(topology, connection, channel);
+	else if (topology->step == TOPOLOGY_QUEUE)
+		make_own(topology, connection, channel);
 	else if (topology->step < TOPOLOGY_RETRY)
 		topology_make(connection, channel, check.name);
 	else
@@ -131,11 +157,68 @@ static bool declare_next(struct topology *topology, struct connection *connectio
 	return false;
 }
 
+/* Send the next request for a binding; false: there is none. The queue exists. A binding that is
+ * there is declared again: that changes nothing. */
+static bool bind_next(struct topology *topology, struct connection *connection, uint16_t channel)
+{
+	struct queue_binding binding;
+
+	topology->is_binding =
+		topology->declare == DECLARE_ON && topology->settings && !topology->in_use &&
+		!topology->skips_bindings &&
+		queue_settings_binding(topology->settings, topology->bound, &binding);
+	if (!topology->is_binding)
+		return false;
+	if (binding.type.len > 0 && !topology->has_exchange)
+		channel_declare_exchange(
+			connection, channel, binding.exchange, binding.type, false, true);
+	else
+		channel_bind_queue_by(connection, channel, topology->queue, binding.exchange,
+			binding.routing_key, binding.headers, binding.header_count);
+	return true;
+}
+
+/* The answer to bind_next came. */
+static void end_binding_step(struct topology *topology)
+{
+	struct queue_binding binding;
+
+	if (queue_settings_binding(topology->settings, topology->bound, &binding) &&
+		binding.type.len > 0 && !topology->has_exchange) {
+		topology->has_exchange = true;
+		return;
+	}
+	topology->has_exchange = false;
+	topology->bound++;
+}
+
+static void on_binding_refused(
+	struct topology *topology, uint16_t code, struct text reason, const struct channel_log *log)
+{
+	struct queue_binding binding = {.header_count = 0};
+	bool is_new = !*topology->binding_refusal;
+
+	queue_settings_binding(topology->settings, topology->bound, &binding);
+	snprintf(topology->binding_refusal, sizeof topology->binding_refusal,
+		"queue \"%.*s\" cannot be bound to exchange \"%.*s\": %u %.*s",
+		(int)(topology->queue.len < 80 ? topology->queue.len : 80), topology->queue.ptr,
+		TEXT_ARGS(binding.exchange), (unsigned)code, TEXT_ARGS(reason));
+	channel_log_line(log, is_new ? LOG_WARN : LOG_DEBUG,
+		"%s; consuming without that binding and those after it, until the next "
+		"connection",
+		topology->binding_refusal);
+	topology->is_binding = false;
+	topology->skips_bindings = true;
+	topology->step = TOPOLOGY_MAX;
+}
+
 bool topology_begin(
 	struct topology *topology, struct connection *connection, uint16_t channel, bool in_use)
 {
 	topology->in_use = in_use;
 	topology->is_probing = false;
+	topology->is_binding = topology->has_exchange = false;
+	topology->bound = 0;
 	topology->step = TOPOLOGY_QUEUE;
 	return declare_next(topology, connection, channel);
 }
@@ -160,6 +243,13 @@ bool topology_next(struct topology *topology, struct connection *connection, uin
 {
 	if (is_done(topology))
 		return true;
+	if (topology->is_binding) {
+		end_binding_step(topology);
+		if (bind_next(topology, connection, channel))
+			return false;
+		topology->step++;
+		return declare_next(topology, connection, channel);
+	}
 	if (is_to_be_probed(topology)) {
 		queue_probe_declare(topology->probe, connection, channel, topology->queue);
 		topology->is_probing = true;
@@ -171,6 +261,8 @@ bool topology_next(struct topology *topology, struct connection *connection, uin
 	enum topology_sight before = topology->sights[topology->step];
 	bool is_ours = before == TOPOLOGY_MISSING || before == TOPOLOGY_MADE;
 	see(topology, is_ours ? TOPOLOGY_MADE : TOPOLOGY_THERE);
+	if (topology->step == TOPOLOGY_QUEUE && bind_next(topology, connection, channel))
+		return false;
 	topology->step++;
 	return declare_next(topology, connection, channel);
 }
@@ -218,6 +310,7 @@ void topology_on_consuming(struct topology *topology, const struct channel_log *
 	enum log_level level;
 
 	channel_refusal_clear(&topology->refusal);
+	topology->skips_bindings = false;
 	log_way(topology, log);
 	if (topology->is_note_logged)
 		return;
@@ -297,6 +390,10 @@ bool topology_closed(
 {
 	bool to_be_made = is_to_be_made(topology, code);
 
+	if (topology->is_binding) {
+		on_binding_refused(topology, code, reason, log);
+		return true;
+	}
 	if (topology->is_probing && topology->sights[TOPOLOGY_QUEUE] != TOPOLOGY_MISSING &&
 		(code == REPLY_ACCESS_REFUSED || code == REPLY_PRECONDITION_FAILED))
 		return on_probe_refused(topology, code, reason, log);

@@ -13,6 +13,7 @@
 #include "amqp/channel.h"
 #include "broker/channel_log.h"
 #include "broker/channel_refusal.h"
+#include "broker/queue/queue_settings.h"
 #include "broker/queue_probe.h"
 #include "core/tasks/retry.h"
 #include "message/retry_queue.h"
@@ -43,11 +44,17 @@ enum topology_step {
 };
 
 struct topology {
-	struct text queue, dead_letter; /* dead_letter empty: left to the queue */
-	const struct retry_plan *retry; /* borrowed */
-	struct queue_probe *probe;      /* borrowed; NULL: order does not matter */
-	enum declare declare;           /* for queue; the others are always made when missing */
-	unsigned step;                  /* an enum topology_step; after the last one: done */
+	struct text queue, dead_letter;        /* dead_letter empty: left to the queue */
+	const struct retry_plan *retry;        /* borrowed */
+	struct queue_probe *probe;             /* borrowed; NULL: order does not matter */
+	const struct queue_settings *settings; /* borrowed; NULL: none */
+	size_t bound;                          /* bindings that are there, while is_binding */
+	bool is_binding;                       /* the request that was sent is of a binding */
+	bool has_exchange;                     /* of that binding: its declaration was answered */
+	bool skips_bindings;                   /* one was refused: consume without */
+	char binding_refusal[300];             /* the last one; empty: none */
+	enum declare declare; /* for queue; the others are always made when missing */
+	unsigned step;        /* an enum topology_step; after the last one: done */
 	enum topology_sight sights[TOPOLOGY_MAX];
 	bool is_note_logged;                 /* the durability note, for these sights */
 	bool in_use;                         /* as given to topology_begin */
@@ -62,6 +69,9 @@ void topology_init(struct topology *, struct text queue, struct text dead_letter
 /* The pool has sessions: find out whether its queue keeps the order. Borrowed as long as the
  * topology. */
 void topology_set_probe(struct topology *, struct queue_probe *);
+/* What the operator asks of the queue, where wpool declares it: its arguments if it is missing, and
+ * its bindings in any case. Borrowed as long as the topology. */
+void topology_set_settings(struct topology *, const struct queue_settings *);
 /* QUEUE_ORDER_UNKNOWN: order does not matter, or it is not found out yet. */
 enum queue_order topology_order(const struct topology *);
 /* basic.consume was answered: log the durability note once, and the next problem as a warning
@@ -82,7 +92,8 @@ mtime topology_jitter(mtime delay, unsigned jitter);
 /* Send the first declare; true: there is nothing to declare. in_use: deliveries of this channel are
  * unacked; then only the pool's queue is checked, because a check that fails closes the channel. */
 bool topology_begin(struct topology *, struct connection *, uint16_t channel, bool in_use);
-/* AMQP_QUEUE_DECLARED came: send the next declare; true: all queues exist. */
+/* AMQP_QUEUE_DECLARED, AMQP_EXCHANGE_DECLARED or AMQP_QUEUE_BOUND came: send the next request;
+ * true: all queues exist. */
 bool topology_next(struct topology *, struct connection *, uint16_t channel);
 /* The broker closed the channel; log why. True: a queue of ours is missing, or is to be declared in
  * another way; open the next channel without a wait, and do it there. */

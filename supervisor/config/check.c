@@ -5,11 +5,17 @@
 #include "config/url/listen.h"
 #include "config/value/environment.h"
 #include "config/value/nearest.h"
+#include "config/value/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* broker/queue/queue_settings.h, broker/queue_probe.h */
+#define QUEUE_ARGUMENTS_MAX      12
+#define QUEUE_ARGUMENT_NAME_MAX  39
+#define QUEUE_ARGUMENT_VALUE_MAX 159
 
 /* ---------- user, limits and environment ---------- */
 
@@ -111,6 +117,35 @@ static void check_environment(struct draft *draft, const struct config_pool *poo
 				draft_prefix(draft, "env"));
 }
 
+/* wpool's own win: a queue without them would lose tasks, or the order of sessions. */
+static void check_queue_arguments(struct draft *draft, const struct config_pool *pool)
+{
+	static const char *const own[] = {
+		"x-queue-type", "x-delivery-limit", "x-single-active-consumer", NULL};
+
+	for (char **pair = pool->queue_arguments; pair && *pair; pair++) {
+		struct text name = name_of(*pair);
+		const char *words = NULL;
+		for (size_t i = 0; own[i]; i++)
+			if (text_is(name, text_from(own[i])))
+				words = " is set by wpool itself, which declares a quorum queue";
+		if (text_is(name, TEXT("x-max-priority")))
+			words = " is of classic queues; a quorum queue has two priorities without it, "
+				"from RabbitMQ 4 on";
+		else if (!text_starts(name, TEXT("x-")))
+			words = " is no argument of a queue: their names begin with x-";
+		else if (name.len > QUEUE_ARGUMENT_NAME_MAX ||
+			 strlen(*pair) - name.len - 1 > QUEUE_ARGUMENT_VALUE_MAX)
+			words = " is too long";
+		if (words)
+			report_value(draft, "queue_arguments", ":", name, words);
+	}
+	if (pool->queue_arguments && words_count(pool->queue_arguments) > QUEUE_ARGUMENTS_MAX)
+		problems_add(draft->problems, draft_place(draft, "queue_arguments"),
+			"%squeue_arguments has more than %d arguments",
+			draft_prefix(draft, "queue_arguments"), QUEUE_ARGUMENTS_MAX);
+}
+
 static bool is_pattern(struct text word)
 {
 	if (word.len > 0 && word.ptr[word.len - 1] == '*')
@@ -135,6 +170,7 @@ static void check_rights(struct draft *draft, bool is_for_other_process)
 	check_limits(draft, pool);
 	check_environment(draft, pool);
 	check_passed(draft, pool);
+	check_queue_arguments(draft, pool);
 	pool->rights.nice = (int)pool->nice;
 	pool->rights.is_confined = !pool->new_privs;
 	buf_init(&lack, 1024);

@@ -56,6 +56,8 @@ struct config_pool {
 	mtime pipe_wait;
 	enum pipe_form pipe;
 	enum config_declare declare;
+	char **queue_arguments; /* "NAME=VALUE"; or NULL */
+	char **bindings;        /* value/binding.h; or NULL */
 	enum config_body body;
 	enum config_headers headers;
 	bool properties;

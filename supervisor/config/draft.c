@@ -104,7 +104,8 @@ void draft_set(struct draft *draft, const struct setting *setting, struct text v
 	buf_init(&is, 1024);
 	if (setting->type == SETTING_PAIRS) { /* a value may be a password */
 		buf_append_text(&is, TEXT("no such map"));
-	} else if (setting->type == SETTING_WORDS) { /* a word of a command may be, too */
+	} else if (setting->type == SETTING_WORDS ||
+		   setting->type == SETTING_BINDINGS) { /* a word of a command may be, too */
 		buf_append_text(&is, TEXT("invalid"));
 	} else {
 		append_value(draft, value, written, &is);

@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include "base/utf8.h"
+#include "config/value/binding.h"
 #include "config/value/values.h"
 
 #include <stdio.h>
@@ -131,6 +132,43 @@ static void append_pairs(struct buf *out, char *const *pairs, bool is_hidden)
 	buf_append_byte(out, '}');
 }
 
+/* The fields before the headers, then the headers, then the others; each where it was written. */
+static void append_binding(struct buf *out, struct text rest)
+{
+	struct text name, value;
+	bool is_in_headers = false;
+	const char *separator = "{";
+
+	while (binding_next(&rest, &name, &value)) {
+		bool is_header = text_is(name, TEXT("header"));
+		if (is_in_headers && !is_header)
+			buf_append_byte(out, '}');
+		buf_append_text(out, text_from(separator));
+		if (is_header && !is_in_headers)
+			buf_append_text(out, TEXT("headers: {"));
+		if (is_header) {
+			name = text_of(value.ptr, strcspn(value.ptr, "="));
+			value = text_of(value.ptr + name.len + 1, value.len - name.len - 1);
+		}
+		append_text(out, name);
+		buf_append_text(out, TEXT(": "));
+		append_text(out, value);
+		is_in_headers = is_header;
+		separator = ", ";
+	}
+	buf_append_text(out, is_in_headers ? TEXT("}}") : TEXT("}"));
+}
+
+static void append_bindings(struct buf *out, char *const *bindings)
+{
+	buf_append_byte(out, '[');
+	for (size_t i = 0; bindings[i]; i++) {
+		buf_append_text(out, i > 0 ? TEXT(", ") : TEXT_NONE);
+		append_binding(out, text_from(bindings[i]));
+	}
+	buf_append_byte(out, ']');
+}
+
 static void append_addresses(struct page *page, const struct config *config)
 {
 	for (size_t i = 0; i < config->host_count; i++) {
@@ -154,6 +192,10 @@ static void append_value(struct page *page, const struct setting *setting, const
 	case SETTING_PAIRS:
 		buf_append_byte(page->out, ' ');
 		append_pairs(page->out, *(char **const *)(const void *)member, setting->is_hidden);
+		break;
+	case SETTING_BINDINGS:
+		buf_append_byte(page->out, ' ');
+		append_bindings(page->out, *(char **const *)(const void *)member);
 		break;
 	case SETTING_TEXT:
 		buf_append_byte(page->out, ' ');
@@ -187,7 +229,7 @@ static bool is_of_no_session(enum setting_scope scope, const char *key, const vo
 static bool is_unset(const struct setting *setting, const void *base)
 {
 	bool may_be = setting->type == SETTING_TEXT || setting->type == SETTING_WORDS ||
-		      setting->type == SETTING_PAIRS;
+		      setting->type == SETTING_PAIRS || setting->type == SETTING_BINDINGS;
 	const char *member = (const char *)base + setting->offset;
 	return may_be && !*(void *const *)(const void *)member;
 }

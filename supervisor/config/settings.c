@@ -359,7 +359,27 @@ static const struct setting pool_settings[] = {
 		.variable = "WPOOL_DECLARE",
 		.flag = "--declare",
 		.help = "off: the queue is consumed without a check; passive: it must exist; on: "
-			"it is created (durable, quorum) if it does not exist."},
+			"it is created (durable, quorum) if it does not exist, and bound as in "
+			"bindings."},
+	{.key = "queue_arguments",
+		.type = SETTING_PAIRS,
+		.offset = POOL(queue_arguments),
+		.default_words = "none",
+		.variable = "WPOOL_QUEUE_ARGUMENTS",
+		.help = "Arguments of the queue where wpool creates it, beside its own "
+			"(x-queue-type: quorum, x-delivery-limit, and x-single-active-consumer for "
+			"sessions): `{x-max-length: 100000, x-overflow: reject-publish, "
+			"x-dead-letter-exchange: lost}`. A queue that exists is not changed; `wpool "
+			"declare` names what differs."},
+	{.key = "bindings",
+		.type = SETTING_BINDINGS,
+		.offset = POOL(bindings),
+		.default_words = "none",
+		.variable = "WPOOL_BINDINGS",
+		.help = "Bindings of the queue, made with `declare: on` and by `wpool declare`, "
+			"never removed: `[{exchange: events, routing_key: [order.new, order.paid]}, "
+			"{exchange: audit, headers: {kind: order}, match: any}]`. An exchange with "
+			"a type (`type: topic`) is created if it does not exist."},
 	{.key = "body",
 		.type = SETTING_CHOICE,
 		.offset = POOL(body),

@@ -27,6 +27,7 @@ enum setting_type {
 	SETTING_DELAYS,    /* struct config_delays */
 	SETTING_SET,       /* uint32_t: bit n is choices[n] */
 	SETTING_PAIRS,     /* char **, "name=value" each, NULL: none */
+	SETTING_BINDINGS,  /* char **, as in value/binding.h, NULL: none */
 	SETTING_QUANTUM    /* struct config_quantum; min and max are of its tasks */
 };
 

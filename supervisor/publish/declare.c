@@ -28,7 +28,8 @@ static const char help[] =
 	"\n"
 	"Declare the queues that the pools of the configuration FILE need and that are missing: of\n"
 	"each pool its own, that of its dead letters, those of its retries, and for sessions that\n"
-	"of the token. A queue that exists is never changed. Prints a line for each pool; with\n"
+	"of the token; and the bindings of its own. A queue that exists is never changed: where it\n"
+	"differs from queue_arguments, that is printed. Prints a line for each pool; with\n"
 	"sessions it shows whether the queue has a single active consumer and a delivery limit.\n"
 	"Policies are not visible to it; `rabbitmqctl list_policies` shows them.\n"
 	"\n"
@@ -37,7 +38,7 @@ static const char help[] =
 	"\n"
 	"Exit status: 0 all queues are as they must be, 64 usage, 65 no such pool, 69 no broker,\n"
 	"75 connection lost, 77 login or a declaration refused, 78 the configuration is wrong, or\n"
-	"a queue does not suit it.\n";
+	"a queue or an exchange does not suit it.\n";
 
 static const struct option options[] = {
 	{"wait", required_argument, NULL, 'w'},
@@ -52,9 +53,11 @@ struct declaration {
 	size_t at;               /* the pool whose queues are declared */
 	struct retry_plan retry; /* of this pool, as what follows */
 	struct topology topology;
+	struct queue_settings settings;
 	struct queue_probe probe, token_probe;
+	struct queue_probe comparison; /* of the queue's arguments with the settings */
 	char token[QUEUE_MAX + 1];
-	bool is_at_token;
+	bool is_comparing, is_at_token;
 	int exit_code;
 };
 
@@ -153,10 +156,14 @@ static void begin_pool(struct declaration *d)
 	topology_init(&d->topology, text_from(pool->queue),
 		has_dead_letter ? text_from(pool->retry.dead_letter) : TEXT_NONE, DECLARE_ON,
 		&d->retry);
+	d->settings = (struct queue_settings){pool->queue_arguments, pool->bindings};
+	topology_set_settings(&d->topology, &d->settings);
 	queue_probe_init(&d->probe);
 	if (pool->session.key)
 		topology_set_probe(&d->topology, &d->probe);
-	d->is_at_token = false;
+	queue_probe_init(&d->comparison);
+	queue_settings_add(&d->settings, &d->comparison);
+	d->is_comparing = d->is_at_token = false;
 }
 
 /* Continue with the pool at d->at, or the next one that is chosen; after the last one, leave. */
@@ -179,7 +186,7 @@ static void end_pool(struct declaration *d)
 	channel_close(d->client.connection, CHANNEL);
 }
 
-/* All queues but that of the token exist. */
+/* All queues but that of the token exist, and what differs was printed. */
 static void declare_token(struct declaration *d)
 {
 	const struct config_session *session = &current_pool(d)->session;
@@ -194,11 +201,78 @@ static void declare_token(struct declaration *d)
 	queue_probe_declare(&d->token_probe, d->client.connection, CHANNEL, text_from(d->token));
 }
 
+/* Declare the queue with the arguments that are asked for: the broker names what differs, one after
+ * the other. */
+static void compare(struct declaration *d)
+{
+	if (!d->settings.arguments) {
+		declare_token(d);
+		return;
+	}
+	d->is_comparing = true;
+	queue_probe_declare(
+		&d->comparison, d->client.connection, CHANNEL, text_from(current_pool(d)->queue));
+}
+
+static void end_comparison(struct declaration *d)
+{
+	struct buf text;
+
+	d->is_comparing = false;
+	queue_probe_accepted(&d->comparison);
+	buf_init(&text, SIZE_MAX);
+	queue_settings_append_differences(&d->settings, &d->comparison, &text);
+	if (buf_len(&text) > 0) {
+		console_problem(COMMAND,
+			"pool %s: queue \"%s\" exists with other arguments: %.*s (they cannot be "
+			"changed: adapt queue_arguments, or declare another queue and move the "
+			"messages there)",
+			current_pool(d)->name, current_pool(d)->queue, TEXT_ARGS(buf_text(&text)));
+		fail(d, EX_CONFIG);
+	}
+	buf_release(&text);
+	declare_token(d);
+}
+
+/* True: it continues on the next channel. */
+static bool on_comparison_refused(struct declaration *d, const struct amqp_event *event)
+{
+	if (!queue_probe_refused(&d->comparison, event->code, event->text)) {
+		console_problem(COMMAND,
+			"pool %s: queue \"%s\" cannot be compared with queue_arguments: %u %.*s",
+			current_pool(d)->name, current_pool(d)->queue, (unsigned)event->code,
+			TEXT_ARGS(event->text));
+		return false;
+	}
+	channel_open(d->client.connection, CHANNEL);
+	return true;
+}
+
+/* Once for each pool; the bindings after it were not tried. */
+static void report_binding(struct declaration *d, uint16_t code)
+{
+	if (!*d->topology.binding_refusal)
+		return;
+	console_problem(COMMAND, "pool %s: %s", current_pool(d)->name, d->topology.binding_refusal);
+	*d->topology.binding_refusal = '\0';
+	fail(d, code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
+}
+
 static void on_refused(struct declaration *d, const struct amqp_event *event)
 {
-	bool is_again =
-		!d->is_at_token && topology_closed(&d->topology, event->code, event->text, &no_log);
+	bool is_again;
 
+	if (d->is_comparing) {
+		if (on_comparison_refused(d, event))
+			return;
+		fail(d, event->code == CODE_ACCESS_REFUSED ? EX_NOPERM : EX_CONFIG);
+		d->at++;
+		next_pool(d);
+		return;
+	}
+	is_again =
+		!d->is_at_token && topology_closed(&d->topology, event->code, event->text, &no_log);
+	report_binding(d, event->code);
 	if (is_again) {
 		channel_open(d->client.connection, CHANNEL);
 		return;
@@ -229,14 +303,20 @@ static void on_event(void *ctx, const struct amqp_event *event)
 
 	switch (event->kind) {
 	case AMQP_CHANNEL_OPENED:
-		if (topology_begin(&d->topology, connection, CHANNEL, false))
-			declare_token(d);
+		if (d->is_comparing)
+			compare(d);
+		else if (topology_begin(&d->topology, connection, CHANNEL, false))
+			compare(d);
 		break;
 	case AMQP_QUEUE_DECLARED:
+	case AMQP_EXCHANGE_DECLARED:
+	case AMQP_QUEUE_BOUND:
 		if (d->is_at_token)
 			end_pool(d);
+		else if (d->is_comparing)
+			end_comparison(d);
 		else if (topology_next(&d->topology, connection, CHANNEL))
-			declare_token(d);
+			compare(d);
 		break;
 	case AMQP_CHANNEL_CLOSE_OK:
 		next_pool(d);

@@ -252,6 +252,7 @@ struct consumer_config pool_runtime_consumer_config(const struct config_pool *co
 		.channel = CONSUME_CHANNEL,
 		.queue = text_from(config->queue),
 		.declare = declare[config->declare],
+		.settings = {config->queue_arguments, config->bindings},
 		.dead_letter = pool_runtime_dead_letter(config),
 		.retry = retry_plan_of(config),
 		.body_limit = (uint64_t)config->max_body,

@@ -25,7 +25,7 @@ const char *reload_action_name(enum reload_action action)
 static bool may_hold_secret(const struct setting *setting)
 {
 	return setting->type == SETTING_ADDRESSES || setting->type == SETTING_WORDS ||
-	       setting->type == SETTING_PAIRS;
+	       setting->type == SETTING_PAIRS || setting->type == SETTING_BINDINGS;
 }
 
 /* Append the settings that differ: those that replace the pool (or need a restart), or the others.

@@ -15,6 +15,15 @@ static const char *write_config(const char *session)
 	return scratch_path(fixture.folder, "wpool.yaml");
 }
 
+/* settings: of a pool "tested" on the fixture's queue. */
+static const char *write_pool(const char *settings)
+{
+	char *pool = scratch_text("- {name: tested, queue: %s, command: [\"%s\"], %s}\n",
+		fixture.queue, fixture_built("workers/echo"), settings);
+	fixture_write_pools(pool);
+	return scratch_path(fixture.folder, "wpool.yaml");
+}
+
 static char *queue_of(const char *suffix)
 {
 	return scratch_text("%s%s", fixture.queue, suffix);
@@ -36,7 +45,7 @@ END_TEST
 
 START_TEST(pool_without_sessions_has_no_token)
 {
-	const char *file = write_config("");
+	const char *file = write_pool("workers: 1");
 	control_expect_text(RUN(0, "declare", file), "tested: 4 queues made\n");
 	ck_assert_int_eq(client_ready(fixture.client, queue_of(".token")), -1);
 	file = write_config("key: routing_key, takeover_delay: none");
@@ -79,6 +88,103 @@ START_TEST(token_queue_of_another_kind_is_named)
 }
 END_TEST
 
+/* The line of the pool is printed as well. */
+static void expect_different(const char *file, const char *words)
+{
+	struct proc *declare = fixture_wpool((const char *const[]){"declare", file, NULL});
+
+	ck_assert_int_eq(proc_wait(declare), 78);
+	control_expect_text(proc_stderr(declare), words);
+}
+
+START_TEST(arguments_are_declared_and_compared)
+{
+	static const char *const sessions[] = {"", ", session: {key: routing_key}"};
+	char *asked = scratch_text("queue_arguments: {x-max-length: 7, x-overflow: reject-publish, "
+				   "x-dead-letter-exchange: \"5\"}%s",
+		sessions[_i]);
+	client_delete(fixture.client, fixture.queue);
+	control_expect_text(RUN(0, "declare", write_pool(asked)), "tested: ");
+	control_expect_text(RUN(0, "declare", write_pool(asked)), "tested: 0 queues made");
+	asked = scratch_text("queue_arguments: {x-max-length: 8, x-overflow: reject-publish, "
+			     "x-dead-letter-exchange: lost, x-message-ttl: 1000}%s",
+		sessions[_i]);
+	expect_different(write_pool(asked),
+		"exists with other arguments: x-max-length is 7, not 8; x-dead-letter-exchange is "
+		"\"5\", not \"lost\"; x-message-ttl is not set, not 1000");
+}
+END_TEST
+
+/* It was declared without any argument of ours. */
+START_TEST(foreign_queue_is_compared)
+{
+	const char *file = write_pool("queue_arguments: {x-max-length: 8}");
+	client_delete(fixture.client, fixture.queue);
+	client_declare_limited(fixture.client, fixture.queue, 7);
+	expect_different(file, "x-max-length is not set, not 8 (they");
+	client_delete(fixture.client, fixture.queue);
+	client_declare(fixture.client, fixture.queue, CLIENT_CLASSIC);
+	control_expect_text(RUN(78, "declare", file), "cannot be compared with queue_arguments");
+}
+END_TEST
+
+static void publish(const char *exchange, const char *key, const char *header)
+{
+	char *body = scratch_path(fixture.folder, "body");
+	scratch_write(body, key);
+	RUN(0, "publish", "--broker", broker_url(fixture.broker), "--exchange", exchange,
+		"--routing-key", key, "--header", header, body);
+	free(body);
+}
+
+START_TEST(bindings_are_made)
+{
+	char *exchange = scratch_text("%s.events", fixture.queue);
+	char *settings = scratch_text(
+		"bindings: [{exchange: %s, type: topic, routing_key: [order.*, 'bill.#']}, "
+		"{exchange: amq.headers, headers: {queue: %s, other: x}, match: any}]",
+		exchange, fixture.queue);
+	char *header = scratch_text("queue=%s", fixture.queue);
+	const char *file = write_pool(settings);
+	client_delete(fixture.client, fixture.queue);
+	RUN(0, "declare", file);
+	RUN(0, "declare", file);
+	publish(exchange, "order.new", "a=b");
+	publish(exchange, "bill.new.large", "a=b");
+	publish("amq.headers", "by header", header);
+	client_expect(fixture.client, fixture.queue, "order.new");
+	client_expect(fixture.client, fixture.queue, "bill.new.large");
+	client_expect(fixture.client, fixture.queue, "by header");
+	settings = scratch_text("bindings: [{exchange: %s, type: fanout}]", exchange);
+	expect_different(write_pool(settings), "inequivalent arg 'type'");
+	settings = scratch_text("bindings: [{exchange: %s.none, routing_key: k}]", exchange);
+	expect_different(write_pool(settings), "404 NOT_FOUND - no exchange");
+}
+END_TEST
+
+/* And consumes all the same if one of them is refused. */
+START_TEST(serve_makes_bindings)
+{
+	static const char *const others[] = {"", ", {exchange: no-such-exchange}"};
+	char *settings = scratch_text("declare: on, queue_arguments: {x-max-length: 99}, "
+				      "bindings: [{exchange: amq.direct, routing_key: %s}%s]",
+		fixture.queue, others[_i]);
+	client_delete(fixture.client, fixture.queue);
+	struct proc *serve = fixture_serve_pool(settings, fixture_built("workers/echo"));
+	client_expect_consumers(fixture.client, fixture.queue, 1);
+	if (_i == 1)
+		proc_expect(serve, "cannot be bound to exchange \"no-such-exchange\": 404");
+	char *body = scratch_path(fixture.folder, "body");
+	scratch_write(body, "x");
+	RUN(0, "publish", "--broker", broker_url(fixture.broker), "--exchange", "amq.direct",
+		"--routing-key", fixture.queue, "--reply-to", fixture.replies, "--header",
+		"X-Status=201", body);
+	client_expect(fixture.client, fixture.replies, "x");
+	fixture_stop(serve);
+	free(body);
+}
+END_TEST
+
 START_TEST(mistakes_are_named)
 {
 	const char *file = write_config("key: routing_key");
@@ -97,6 +203,8 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("declare", {missing_queues_are_made_once, 1},
+		{arguments_are_declared_and_compared, 2}, {foreign_queue_is_compared, 1},
+		{bindings_are_made, 1}, {serve_makes_bindings, 2},
 		{pool_without_sessions_has_no_token, 1}, {existing_queue_is_shown_as_it_is, 1},
 		{token_queue_of_another_kind_is_named, 1}, {mistakes_are_named, 1});
 }

@@ -1,4 +1,5 @@
 #include "config/value/values.h"
+#include "config/value/binding.h"
 
 #include "base/utf8.h"
 #include "config/config.h"
@@ -153,6 +154,40 @@ static enum rc set_boolean(bool *target, struct text value)
 	return RC_OK;
 }
 
+/* EXCHANGE=ROUTING_KEY. */
+static enum rc append_short_binding(char ***bindings, struct text word)
+{
+	struct text exchange = text_of(word.ptr, strcspn(word.ptr, "="));
+	bool has_key = exchange.len < word.len;
+	struct buf text;
+	enum rc rc = RC_MALFORMED;
+
+	buf_init(&text, SIZE_MAX);
+	if (exchange.len > 0 && !binding_append(&text, "exchange", exchange) &&
+		(!has_key ||
+			!binding_append(&text, "routing_key",
+				text_of(word.ptr + exchange.len + 1, word.len - exchange.len - 1))))
+		rc = text.failed ? RC_MEMORY : words_append(bindings, buf_text(&text));
+	buf_release(&text);
+	return rc;
+}
+
+static enum rc set_bindings(char ***target, struct text value)
+{
+	char **words, **bindings = NULL;
+	enum rc rc = words_split(value, &words);
+
+	if (rc != RC_OK)
+		return rc == RC_LIMIT ? RC_MALFORMED : rc;
+	for (size_t i = 0; words[i] && rc == RC_OK; i++)
+		rc = append_short_binding(&bindings, text_from(words[i]));
+	words_free(words);
+	words_free(rc == RC_OK ? *target : bindings);
+	if (rc == RC_OK)
+		*target = bindings;
+	return rc == RC_LIMIT ? RC_MALFORMED : rc;
+}
+
 enum rc value_set(const struct setting *setting, void *base, struct text value)
 {
 	switch (setting->type) {
@@ -162,6 +197,8 @@ enum rc value_set(const struct setting *setting, void *base, struct text value)
 		return set_words(member(setting, base), value);
 	case SETTING_PAIRS:
 		return set_pairs(member(setting, base), value);
+	case SETTING_BINDINGS:
+		return set_bindings(member(setting, base), value);
 	case SETTING_INTEGER:
 	case SETTING_DURATION:
 	case SETTING_SIZE:
@@ -266,6 +303,7 @@ void value_append(const struct setting *setting, const void *base, struct buf *o
 		break;
 	case SETTING_WORDS:
 	case SETTING_PAIRS:
+	case SETTING_BINDINGS:
 	case SETTING_ADDRESSES:
 		assert(false); /* lists: printed elsewhere */
 		break;
@@ -278,7 +316,8 @@ void value_release(const struct setting *setting, void *base)
 		char **text = member(setting, base);
 		free(*text);
 		*text = NULL;
-	} else if (setting->type == SETTING_WORDS || setting->type == SETTING_PAIRS) {
+	} else if (setting->type == SETTING_WORDS || setting->type == SETTING_PAIRS ||
+		   setting->type == SETTING_BINDINGS) {
 		char ***words = member(setting, base);
 		words_free(*words);
 		*words = NULL;
@@ -319,6 +358,7 @@ static size_t size_of(const struct setting *setting)
 		[SETTING_DELAYS] = sizeof(struct config_delays),
 		[SETTING_SET] = sizeof(uint32_t),
 		[SETTING_PAIRS] = sizeof(char **),
+		[SETTING_BINDINGS] = sizeof(char **),
 		[SETTING_QUANTUM] = sizeof(struct config_quantum),
 	};
 
@@ -332,7 +372,8 @@ bool value_is_same(const struct setting *setting, const void *base, const void *
 	assert(setting->type != SETTING_ADDRESSES);
 	if (setting->type == SETTING_TEXT)
 		return text_is(text_from(*(char *const *)value), text_from(*(char *const *)others));
-	if (setting->type == SETTING_WORDS || setting->type == SETTING_PAIRS)
+	if (setting->type == SETTING_WORDS || setting->type == SETTING_PAIRS ||
+		setting->type == SETTING_BINDINGS)
 		return are_same_words(*(char **const *)value, *(char **const *)others);
 	if (setting->type == SETTING_DELAYS)
 		return are_same_delays(value, others);
@@ -454,6 +495,11 @@ void value_append_needed(const struct setting *setting, struct buf *out)
 	case SETTING_PAIRS:
 		buf_append_text(
 			out, TEXT("a map of names and values, in a variable NAME=VALUE words,"));
+		break;
+	case SETTING_BINDINGS:
+		buf_append_text(out,
+			TEXT("a list of maps with exchange, routing_key, headers, match, type, in a "
+			     "variable EXCHANGE=ROUTING_KEY words,"));
 		break;
 	case SETTING_SET:
 		buf_append_text(out, TEXT("a list out of "));

@@ -4,6 +4,7 @@
 #include "config/url/addresses.h"
 #include "config/url/secrets.h"
 #include "config/value/words.h"
+#include "config/yaml/bindings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -196,6 +197,8 @@ static void read_setting(
 		read_words(draft, setting, node);
 	else if (setting->type == SETTING_PAIRS)
 		read_pairs(draft, setting, node);
+	else if (setting->type == SETTING_BINDINGS)
+		bindings_read(draft, setting, node);
 	else if ((setting->type == SETTING_DELAYS || setting->type == SETTING_SET ||
 			 setting->type == SETTING_LOG_RATE) &&
 		 node->kind == TREE_LIST && (!node->first || is_list_of_texts(node)))

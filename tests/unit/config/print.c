@@ -102,6 +102,9 @@ static const char *const pages[] = {
 	"env: {A: secret, B: '', C: 'amqp://u:secret@h'}, rlimits: {nofile: '1:2', core: 0}}]",
 	"pools: [{queue: q, command: w, env: {}, rlimits: {}, env_pass: none}]",
 	"pools: [{queue: q, command: w, interrupt: true}]",
+	"pools: [{queue: q, command: w, queue_arguments: {x-max-length: 5, x-overflow: reject-publish},\n"
+	"bindings: [{exchange: e}, {exchange: f, type: topic, routing_key: [a, 'b.#', '']},\n"
+	"{exchange: h, headers: {k: 'v=w', l: 'x, y'}, match: any, routing_key: k}]}]",
 	"pools: [{queue: q, command: w, limits: {on_soft: context-switch}}]",
 	"pools: [{queue: q, command: w, concurrency: 500, limits: {on_soft: cancel}}]",
 	"drain: 0s\npools: [{queue: a, command: w, limits: {hard: 1ms, grace: 0s}, name: -}, "

@@ -11,9 +11,9 @@ struct problem_case {
 };
 
 #define POOL_KEYS "name, queue, " SHARED_KEYS
-#define SHARED_KEYS                                                                                          \
-	"command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "               \
-	"prefetch, pipeline, concurrency, pipe_wait, pipe, declare, body, headers, properties, unroutable, " \
+#define SHARED_KEYS                                                                                                                     \
+	"command, cwd, env, env_pass, user, group, new_privs, umask, nice, rlimits, workers, "                                          \
+	"prefetch, pipeline, concurrency, pipe_wait, pipe, declare, queue_arguments, bindings, body, headers, properties, unroutable, " \
 	"reply_queues, max_body, memory, outbox, log_rate, interrupt, limits, recycle, retry, session"
 
 /* What is appended to POOL, and the problem, which must be the only one. */
@@ -125,6 +125,34 @@ static const struct problem_case pool_cases[] = {
 	{"    recycle: {memory: 2MiB, memory_kill: 1MiB}\n",
 		"4: pools[0].recycle.memory_kill is less than recycle.memory; at least as much is "
 		"needed"},
+	{"    queue_arguments: {x-queue-type: classic}\n",
+		"4: pools[0].queue_arguments: \"x-queue-type\" is set by wpool itself, which declares "
+		"a quorum queue"},
+	{"    queue_arguments: {x-max-priority: 5}\n",
+		"4: pools[0].queue_arguments: \"x-max-priority\" is of classic queues; a quorum queue "
+		"has two priorities without it, from RabbitMQ 4 on"},
+	{"    queue_arguments: {max-length: 5}\n",
+		"4: pools[0].queue_arguments: \"max-length\" is no argument of a queue: their names "
+		"begin with x-"},
+	{"    queue_arguments: [x]\n",
+		"4: pools[0].queue_arguments is a list; a map of names and values, in a variable "
+		"NAME=VALUE words, is needed"},
+	{"    bindings: x\n",
+		"4: pools[0].bindings is no list; a list of maps with exchange, routing_key, headers, "
+		"match, type, in a variable EXCHANGE=ROUTING_KEY words, is needed"},
+	{"    bindings: [x]\n",
+		"4: pools[0].bindings[0] is no map; keys are needed: exchange, routing_key, headers, "
+		"match, type"},
+	{"    bindings: [{exchange: e}, {routing_key: k}]\n",
+		"4: pools[0].bindings[1].exchange is missing"},
+	{"    bindings:\n      - exchange: e\n        routing_keys: k\n",
+		"6: pools[0].bindings[0]: \"routing_keys\" is unknown; the nearest is routing_key"},
+	{"    bindings: [{exchange: e, match: some}]\n",
+		"4: pools[0].bindings[0].match is neither all nor any"},
+	{"    bindings: [{exchange: e, headers: {k: [v]}}]\n",
+		"4: pools[0].bindings[0].headers has a value that is no text, or a name with a \"=\""},
+	{"    bindings: [{exchange: e, headers: k}]\n",
+		"4: pools[0].bindings[0].headers is no map"},
 	{"    recycle: {tasks: 0}\n",
 		"4: pools[0].recycle.tasks is \"0\"; a number from 1 to 1000000000 or none is needed"},
 	{"    recycle: {memory: 5}\n",

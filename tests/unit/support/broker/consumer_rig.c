@@ -92,6 +92,22 @@ void channel_declare_queue(
 	record_call(queue->passive ? "d" : "m");
 }
 
+void channel_declare_exchange(struct connection *connection, uint16_t channel, struct text name,
+	struct text type, bool passive, bool durable)
+{
+	(void)connection, (void)channel, (void)name, (void)type, (void)passive, (void)durable;
+	record_call("x");
+}
+
+void channel_bind_queue_by(struct connection *connection, uint16_t channel, struct text queue,
+	struct text exchange, struct text routing_key, const struct amqp_argument *arguments,
+	size_t count)
+{
+	(void)connection, (void)channel, (void)queue, (void)exchange, (void)routing_key;
+	(void)arguments, (void)count;
+	record_call("b");
+}
+
 struct text connection_peer_version(const struct connection *connection)
 {
 	(void)connection;
