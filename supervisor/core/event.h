@@ -48,8 +48,8 @@ enum event_kind {
  * kill the workers, hand back. PAUSE: take nothing, send nothing, finish tasks in pipes. RESUME:
  * end a pause. SCALE: want `number` workers, 1 to POOL_WORKERS_MAX, or as many as needed from
  * number to max. RESTART: replace every worker, one after the other. CONFIGURE: use another
- * configuration from now on. CANCEL: ask the worker that has the task
- * task_id to give it up. */
+ * configuration from now on. CANCEL: ask the worker that has the task to give it up. KILL: the
+ * same, and end the worker if it does not; the task is retried, or given up. */
 #define COMMANDS(X)                                                                                \
 	X(DRAIN, drain)                                                                            \
 	X(FORCE, force)                                                                            \
@@ -58,7 +58,8 @@ enum event_kind {
 	X(SCALE, scale)                                                                            \
 	X(RESTART, restart)                                                                        \
 	X(CONFIGURE, configure)                                                                    \
-	X(CANCEL, cancel)
+	X(CANCEL, cancel)                                                                          \
+	X(KILL, kill)
 
 enum command {
 #define X(id, name) COMMAND_##id,
@@ -85,12 +86,9 @@ enum session_verb {
 #undef X
 };
 
-/* Where the queued tasks of a session go that is closed or aborted. */
-enum session_queued {
-	SESSION_DEAD_LETTER,
-	SESSION_DISCARD,
-	SESSION_KEEP, /* they open the session's next life */
-};
+/* Where the queued tasks of a session go that is closed or aborted. KEEP: they open its next
+ * life. */
+enum session_queued { SESSION_DEAD_LETTER, SESSION_DISCARD, SESSION_KEEP };
 
 struct event {
 	enum event_kind kind;
@@ -125,7 +123,9 @@ struct event {
 		struct {
 			enum command what;
 			uint32_t number, max; /* COMMAND_SCALE; max 0: the same as number */
-			uint64_t task_id;     /* COMMAND_CANCEL */
+			uint64_t task_id;     /* CANCEL; KILL: 0: the only one that has begun */
+			uint16_t slot;        /* KILL; any number */
+			bool gives_up;        /* KILL */
 			/* COMMAND_CONFIGURE; borrowed for the call, its texts until pool_free */
 			const struct pool_config *config;
 		} command;

@@ -21,6 +21,7 @@
 	X(NOTICE_TASK_DISCARDED)   /* by command, with its session */                              \
 	X(NOTICE_CHANNEL_LEFT)     /* what: why; what is unacked is delivered again */             \
 	X(NOTICE_TASK_CANCELLED)   /* by command: its worker was asked to give it up */            \
+	X(NOTICE_TASK_KILLED)      /* by command: what: what its worker does about it */           \
 	X(NOTICE_TASK_UNSTARTED)   /* back to the broker (a stop) */                               \
 	X(NOTICE_TASK_CUT_SHORT)   /* by a forced stop, after duration: back to the broker */      \
 	X(NOTICE_TASK_ORPHANED)  /* answered after its channel was lost: it is delivered again */  \

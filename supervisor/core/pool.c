@@ -278,14 +278,68 @@ static void do_cancel(struct pool *pool, const struct event *event)
 						  .delivery = delivery});
 }
 
+/* The task that an operator means, or NULL and why it cannot be killed. */
+static struct delivery *find_killable(
+	const struct pool *pool, const struct event *event, const char **ret_refusal)
+{
+	const struct slots *slots = &pool->slots;
+	uint64_t id = event->command.task_id;
+	bool is_there = event->command.slot < slots->all.count &&
+			slot_has_process(slots_at(slots, event->command.slot));
+	const struct pipe *pipe = is_there ? &slots_at(slots, event->command.slot)->pipe : NULL;
+	struct delivery *delivery = !pipe ? NULL : id ? find_open(pool, pipe, id) : pipe_head(pipe);
+	if (!pipe)
+		*ret_refusal = "there is no worker in this slot";
+	else if (!delivery)
+		*ret_refusal = id ? "the worker in this slot has no task with this id"
+				  : "the worker in this slot has no task";
+	else if (!id && dispatch_begun(&pool->tasks.dispatch, pipe) > 1)
+		*ret_refusal = "its worker has several tasks: the id of one is needed";
+	else if (!running_has(delivery))
+		*ret_refusal = "the task's worker has not begun it, or is ending";
+	else
+		return delivery;
+	return NULL;
+}
+
+/* The worker is asked first, because its other tasks would have to run again. The grace of a task
+ * that is killed twice does not begin again. */
+static void do_kill(struct pool *pool, const struct event *event)
+{
+	const struct pool_context *context = &pool->context;
+	const char *refusal = NULL;
+	struct delivery *delivery = find_killable(pool, event, &refusal);
+	if (!delivery) {
+		pool_emit_plain(context, NOTICE_COMMAND_REFUSED, refusal);
+		return;
+	}
+	struct slot *slot = slot_of_pipe(delivery->pipe);
+	bool is_first = !delivery->kill;
+	dispatch_kill(&pool->tasks.dispatch, delivery,
+		event->command.gives_up ? KILL_AND_GIVE_UP : KILL_AND_RETRY);
+	bool was_asked = !is_first || context->effects->ask(context->io, slot->pipe.slot,
+					      slot->life, TASK_CANCEL, delivery->id);
+	pool_emit(
+		context, (struct notice){.kind = NOTICE_TASK_KILLED,
+				 .slot = slot->pipe.slot,
+				 .life = slot->life,
+				 .delivery = delivery,
+				 .what = was_asked ? "is asked to give it up, and has limits.grace "
+						     "to do so before it is ended"
+						   : "does not read its standard input and is "
+						     "ended"});
+	if (is_first)
+		slots_kill_task(&pool->slots, slot, was_asked);
+}
+
 static void on_command(struct pool *pool, const struct event *event)
 {
 #define X(id, name) do_##name,
 	static void (*const commands[])(struct pool *, const struct event *) = {COMMANDS(X)};
 #undef X
 	enum command what = event->command.what;
-	bool is_for_its_end =
-		what == COMMAND_DRAIN || what == COMMAND_FORCE || what == COMMAND_CANCEL;
+	bool is_for_its_end = what == COMMAND_DRAIN || what == COMMAND_FORCE ||
+			      what == COMMAND_CANCEL || what == COMMAND_KILL;
 	if (!pool_stays(&pool->context) && !is_for_its_end)
 		pool_emit_plain(&pool->context, NOTICE_COMMAND_REFUSED, "the pool is stopping");
 	else

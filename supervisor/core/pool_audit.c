@@ -200,7 +200,7 @@ static void audit_sessions(const struct pool *pool, struct ledger_counts *counts
 
 static uint32_t audit_pipe(const struct dispatch *dispatch, const struct pipe *pipe)
 {
-	uint32_t live = 0, begun = 0, overdue = 0;
+	uint32_t live = 0, begun = 0, overdue = 0, killed = 0;
 	bool is_listed = !list_is_empty(&pipe->by_load), is_running = pipe->begun > 0;
 	assert(is_listed ==
 		(!pipe->closed && pipe->load < dispatch->open.max && !pipe_is_spent(pipe)));
@@ -212,8 +212,9 @@ static uint32_t audit_pipe(const struct dispatch *dispatch, const struct pipe *p
 	assert(is_running == !list_is_empty(&pipe->busy));
 	assert((pipe->overdue > 0) == !list_is_empty(&pipe->watched));
 	assert((pipe->overdue > 0) == !!(pipe->closed & PIPE_OVERDUE));
+	assert((pipe->killed > 0) == !!(pipe->closed & PIPE_KILLED));
 	assert(list_is_empty(&pipe->kept) ||
-		(pipe->closed & ~(unsigned)PIPE_OVERDUE) == PIPE_ALONE);
+		(pipe->closed & ~(unsigned)(PIPE_OVERDUE | PIPE_KILLED)) == PIPE_ALONE);
 	for
 		EACH(link, &pipe->tasks)
 		{
@@ -224,17 +225,19 @@ static uint32_t audit_pipe(const struct dispatch *dispatch, const struct pipe *p
 			live += delivery_is_live(delivery);
 			begun += running_has(delivery);
 			overdue += delivery->is_overdue;
+			killed += delivery->kill != KILL_NOT;
 			is_alone |= dispatch->concurrency > 1 && delivery->is_suspect;
 		}
-	assert(begun == pipe->begun && overdue == pipe->overdue);
+	assert(begun == pipe->begun && overdue == pipe->overdue && killed == pipe->killed);
 	assert(!is_alone || (pipe->load == 1 && pipe->closed & PIPE_ALONE));
 	return live;
 }
 
-static bool has_timer(enum life_state state)
+static bool has_timer(const struct slot *slot)
 {
+	enum life_state state = slot->state;
 	return state == LIFE_WAITING || state == LIFE_STARTING || state == LIFE_QUITTING ||
-	       state == LIFE_STOPPING;
+	       state == LIFE_STOPPING || (state == LIFE_READY && slot->pipe.killed > 0);
 }
 
 static void audit_timer(const struct timers *timers, const struct timer *timer)
@@ -252,8 +255,8 @@ static void audit_slot(const struct pool *pool, const struct slot *slot)
 	assert(slots_at(&pool->slots, pipe->slot) == slot);
 	assert(pipe->closed & PIPE_NOT_READY || is_ready);
 	assert(pipe->begun == (is_ready ? begun : 0));
-	assert(has_timer(slot->state) == (slot->timer.at != MTIME_NEVER) ||
-		config->grace == MTIME_NEVER || config->boot_limit == MTIME_NEVER);
+	assert(has_timer(slot) == (slot->timer.at != MTIME_NEVER) || config->grace == MTIME_NEVER ||
+		config->boot_limit == MTIME_NEVER);
 	audit_timer(&pool->slots.timers, &slot->timer);
 	assert(!list_is_empty(&slot->in_line) == (slot->state == LIFE_IN_LINE));
 	assert(slot_has_process(slot) || pipe->load == 0);

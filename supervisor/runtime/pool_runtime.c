@@ -265,6 +265,17 @@ const char *pool_runtime_cancel(struct pool_runtime *runtime, uint64_t task_id, 
 	return step_command(runtime, event, now);
 }
 
+const char *pool_runtime_kill(
+	struct pool_runtime *runtime, uint16_t slot, uint64_t task_id, bool gives_up, mtime now)
+{
+	struct event event = {.command = {.what = COMMAND_KILL,
+				      .slot = slot,
+				      .task_id = task_id,
+				      .gives_up = gives_up}};
+
+	return step_command(runtime, event, now);
+}
+
 const char *pool_runtime_session_command(struct pool_runtime *runtime, enum session_verb verb,
 	enum session_queued queued, struct text key, mtime now)
 {

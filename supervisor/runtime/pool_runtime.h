@@ -73,6 +73,9 @@ const char *pool_runtime_command(struct pool_runtime *, enum command, uint32_t n
 const char *pool_runtime_scale(struct pool_runtime *, uint32_t min, uint32_t max, mtime now);
 /* Ask the worker that has the task with this id to give it up. */
 const char *pool_runtime_cancel(struct pool_runtime *, uint64_t task_id, mtime now);
+/* task_id 0: the only task that the worker in this slot works on. */
+const char *pool_runtime_kill(
+	struct pool_runtime *, uint16_t slot, uint64_t task_id, bool gives_up, mtime now);
 /* Give a session a command; the result is not logged, because it may be for many. queued: for CLOSE
  * and ABORT. key: borrowed for the call. */
 const char *pool_runtime_session_command(struct pool_runtime *, enum session_verb,

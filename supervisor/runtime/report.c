@@ -36,6 +36,7 @@
 		"nothing is unacked")                                                               \
 	X(NOTICE_TASK_CANCELLED, LOG_INFO,                                                          \
 		"an operator cancels {task}: its worker is asked to give it up")                    \
+	X(NOTICE_TASK_KILLED, LOG_INFO, "an operator kills {task}: its worker {what}")              \
 	X(NOTICE_TASK_UNSTARTED, LOG_DEBUG, "{task} goes back to the broker, never started")        \
 	X(NOTICE_TASK_CUT_SHORT, LOG_WARN,                                                          \
 		"{task} was cut short after {span} by the stop; it may have taken effect in part, " \

@@ -69,6 +69,7 @@ void statistics_count(struct statistics *statistics, const struct notice *notice
 	case NOTICE_TASK_PROGRESS:
 	case NOTICE_TASK_RENEWED:
 	case NOTICE_TASK_CANCELLED:
+	case NOTICE_TASK_KILLED:
 	case NOTICE_SESSION_BLOCKED:
 	case NOTICE_TASK_DISCARDED:
 	case NOTICE_CHANNEL_LEFT:

@@ -258,10 +258,26 @@ static void blame(struct worker_task *task, enum reason reason)
 	sim_trace("message %u is to blame (%s)", task->id, reason_name(reason));
 }
 
+/* Those that an operator kills have failed, and no other becomes a suspect. False: there is none.
+ */
+static bool blame_killed(struct worker *worker)
+{
+	bool is_any = workers_has_killed(worker);
+
+	for (uint32_t i = 0; i < worker->count; i++)
+		if (worker->tasks[i].is_killed)
+			blame(&worker->tasks[i], REASON_KILLED);
+	if (is_any) {
+		cover_mark(COVER_ENDED, ENDED_ORDERED, worker->count > 1 ? 2 : 1);
+		worker->is_judged = true;
+	}
+	return is_any;
+}
+
 /* The only open task, or nobody and all are suspects. */
 static void blame_open(struct worker *worker, enum reason reason, enum cover_ended how)
 {
-	if (worker->is_judged)
+	if (worker->is_judged || blame_killed(worker))
 		return;
 	worker->is_judged = true;
 	worker->are_suspects = worker->count > 1;
@@ -296,16 +312,18 @@ static bool blame_hung(const struct pool_runtime *runtime, struct worker *worker
 void blame_term(struct pool_runtime *runtime, struct worker *worker)
 {
 	uint16_t slot = (uint16_t)(worker - runtime->workers.worker);
-	bool was_watched = runtime->world->now - worker->watched_since >= watch_span(runtime);
+	mtime now = runtime->world->now;
+	bool was_watched = now - worker->watched_since >= watch_span(runtime);
+	bool is_late = first_due(worker) && (worker->count == 1 || was_watched);
 
 	if (!workers_have_many(runtime) || worker->count == 0 || worker->is_judged)
 		return;
-	sim_require(first_due(worker), "worker %u is stopped, and none of its tasks is late", slot);
-	sim_require(worker->count == 1 || was_watched,
-		"worker %u is stopped before it was watched for long", slot);
-	if (worker->count > 1 && blame_hung(runtime, worker)) {
+	sim_require(is_late || (workers_has_killed(worker) && now >= worker->kill_at),
+		"worker %u is stopped, and none of its tasks is late for long", slot);
+	if (is_late && worker->count > 1 && blame_hung(runtime, worker)) {
 		worker->is_judged = true;
 		cover_mark(COVER_ENDED, ENDED_HUNG, 2);
+		blame_killed(worker);
 		return;
 	}
 	blame_open(worker, REASON_TIMED_OUT, ENDED_SILENT);
@@ -360,13 +378,16 @@ void blame_broken(struct pool_runtime *runtime, struct worker *worker, uint64_t 
 		break_when_judged(worker);
 		return;
 	}
-	if (!named) {
+	if (!named && !workers_has_killed(worker)) {
 		suspect_open(worker);
 		return;
 	}
 	worker->is_judged = true;
-	cover_mark(COVER_ENDED, ENDED_NAMED, worker->count > 1 ? 2 : 1);
-	blame(named, REASON_PROTOCOL);
+	if (named) {
+		cover_mark(COVER_ENDED, ENDED_NAMED, worker->count > 1 ? 2 : 1);
+		blame(named, REASON_PROTOCOL);
+	}
+	blame_killed(worker);
 }
 
 /* ---------- the end of a worker ---------- */
@@ -440,7 +461,8 @@ static bool ends_an_attempt(const struct pool_runtime *runtime, const struct not
 
 static bool is_of_a_worker(enum reason reason)
 {
-	return reason == REASON_CRASHED || reason == REASON_TIMED_OUT || reason == REASON_PROTOCOL;
+	return reason == REASON_CRASHED || reason == REASON_TIMED_OUT ||
+	       reason == REASON_PROTOCOL || reason == REASON_KILLED;
 }
 
 /* An orphan has no attempt that could count. */
@@ -455,7 +477,7 @@ void blame_told(struct pool_runtime *runtime, const struct notice *notice)
 	task = find_ended(&runtime->workers, notice->delivery->id);
 	if (task)
 		task->is_told = true;
-	if (is_orphan)
+	if (is_orphan || (!task && notice->reason == REASON_KILLED)) /* which was answered */
 		return;
 	sim_require(task, "an attempt of message %u counts (%s), and its worker has not ended",
 		account_id(notice->delivery->body), reason_name(notice->reason));

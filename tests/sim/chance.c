@@ -258,6 +258,7 @@ void chance_round(struct world *world)
 	advance(world, (uint32_t)chance);
 	if (world->order.is_on)
 		order_verbs_chance(world);
+	steer_kill_chance(world);
 	if (what < 820)
 		step_supervisor(world, what / 10);
 	else if (what < 960)

@@ -74,7 +74,7 @@ static const char *const operators[OPERATOR_COUNT] = {
 static const char *const supervisor_states[] = {"dead", "serves", "stops", "leaves"};
 static const char *const ends[] = {"done", "replied", "dead", "dropped", "twice", "forgiven"};
 static const char *const endings[ENDED_COUNT] = {
-	"gone", "killed", "silent", "hung", "broken", "broken-named"};
+	"gone", "killed", "silent", "hung", "broken", "broken-named", "ordered"};
 static const char *const open_tasks[] = {"none", "one", "several"};
 static const char *const ids[ID_COUNT] = {"right", "missing", "answered", "foreign", "unknown"};
 static const char *const concurrencies[] = {"one", "more"};

@@ -57,7 +57,7 @@ static const struct line never[] = {
 	{"life", "LIFE_WAITING LIFE_IN_LINE", "FACT_READY FACT_BROKEN FACT_GONE", "no process"},
 	{"life", "LIFE_WAITING LIFE_STARTING LIFE_READY LIFE_QUITTING LIFE_STOPPING LIFE_KILLED "
 		"LIFE_RETIRED", "FACT_TURN", "only one in line has a turn"},
-	{"life", "LIFE_IN_LINE LIFE_READY", "FACT_TIMER", "it has no timer"},
+	{"life", "LIFE_IN_LINE", "FACT_TIMER", "it has no timer"},
 	{"life", "LIFE_WAITING LIFE_IN_LINE LIFE_STARTING LIFE_QUITTING LIFE_STOPPING LIFE_KILLED LIFE_RETIRED",
 		"FACT_HARD", "only the head of one that is ready is under the limit"},
 	{"life", "LIFE_READY LIFE_QUITTING LIFE_STOPPING", "FACT_READY", "said once"},
@@ -74,6 +74,7 @@ static const struct line never[] = {
 		"OUTCOME_INVALID", "ACK_DROPPED", "no reply"},
 	{"settle", "OUTCOME_REJECTED OUTCOME_INVALID", "PARCEL_RETRY PARK", "would fail again"},
 	{"settle", "OUTCOME_UNROUTABLE", "PARK BLOCK", "no session waits for a reply"},
+	{"settle", "OUTCOME_KILLED", NOT_FAILED " ACK_DROPPED BLOCK", "an operator decides"},
 	{"settle", "OUTCOME_UNSTARTED", NOT_FINAL "ACK ACK_UNASKED ACK_DROPPED REJECT", "no attempt"},
 	{"reason", "REASON_NONE", "PARCEL_RETRY PARCEL_DEAD_LETTER ACK_DROPPED REJECT PARK BLOCK", "no reason"},
 	{"reason", "REASON_UNROUTABLE REASON_REPLY_INVALID REASON_REPLY_REFUSED", "PARK BLOCK",
@@ -81,6 +82,7 @@ static const struct line never[] = {
 	{"reason", "REASON_COMES_BACK REASON_RENEWAL_REFUSED", "PARK BLOCK", "without a key"},
 	{"reason", "REASON_NO_SESSION REASON_BAD_SESSION REASON_SESSION_CLOSED", NOT_FAILED " PARK BLOCK",
 		"its session is over, or none"},
+	{"reason", "REASON_KILLED", NOT_FAILED " ACK_DROPPED BLOCK", "an operator decides"},
 	{"reason", "REASON_BAD_HEADERS", NULL, "no message of a run has them; see message_facts"},
 	{"reason", "REASON_FAILED REASON_REJECTED REASON_CRASHED REASON_TIMED_OUT REASON_PROTOCOL "
 		"REASON_UNROUTABLE REASON_REPLY_INVALID REASON_REPLY_REFUSED REASON_SLICES "
@@ -111,7 +113,7 @@ static const struct line never[] = {
 	{"operator", "left", "serves stops", "it leaves first"},
 	{"temper", "TEMPER_DONE TEMPER_REPLY_NOWHERE TEMPER_FAIL_ONCE TEMPER_LONG TEMPER_SLICES "
 		"TEMPER_TWICE TEMPER_IGNORED", "replied dropped", "no reply"},
-	{"worker-ended", "silent hung broken-named", "none", "a task is open"},
+	{"worker-ended", "silent hung broken-named ordered", "none", "a task is open"},
 	{"worker-ended", "hung", "one", "another task is heard of"},
 	{"temper", "TEMPER_REPLY", "done", "it replies"},
 	{"temper", "TEMPER_REPLY_UNROUTABLE TEMPER_REPLY_INVALID TEMPER_COSTS_CHANNEL "

@@ -4,6 +4,8 @@
 #include "sim/fail.h"
 #include "sim/supervisor.h"
 
+#define KILLS_IN_1000 2
+
 /* ---------- what is expected ---------- */
 
 static bool is_on_its_way_out(const struct slot *slot)
@@ -47,6 +49,7 @@ void steer_check(struct pool_runtime *runtime)
 	uint32_t latest = leaving & ~before;
 
 	steering->leaving = leaving;
+	workers_check_killed(runtime);
 	sim_require(!is_idle_for_nothing(runtime->pool),
 		"a pool that may consume waits for something else to happen");
 	sim_require((latest & (latest - 1)) == 0, "two workers are sent away in one turn");
@@ -261,14 +264,79 @@ static void command_cancel(struct pool_runtime *runtime)
 	runtime->world->moved = true;
 }
 
+/* The task that is meant: by its id, or the only one that the worker works on. NULL: none. */
+static struct worker_task *find_killable(
+	struct pool_runtime *runtime, uint16_t slot, uint64_t task_id)
+{
+	struct worker *worker = &runtime->workers.worker[slot];
+	bool is_clear = worker->count == 1 || !workers_have_many(runtime);
+
+	if (worker->phase != WORKER_RUNNING || worker->count == 0)
+		return NULL;
+	if (!task_id && !is_clear)
+		return NULL;
+	if (!task_id)
+		task_id = worker->tasks[0].task_id;
+	return is_cancellable(runtime, task_id) ? workers_find(worker, task_id) : NULL;
+}
+
+static uint16_t slot_of(const struct pool_runtime *runtime, uint64_t task_id)
+{
+	struct random *random = &runtime->world->random;
+
+	for (uint16_t i = 0; random_chance(random, 900) && i < SLOTS_MAX; i++)
+		if (workers_find((struct worker *)&runtime->workers.worker[i], task_id))
+			return i;
+	return (uint16_t)random_below(random, SLOTS_MAX);
+}
+
+/* How many of the kills that are not refused gave a task up is seen in the table of reasons. */
+static void command_kill(struct pool_runtime *runtime)
+{
+	struct random *random = &runtime->world->random;
+	struct workers *workers = &runtime->workers;
+	struct event event = {.kind = COMMAND,
+		.command = {.what = COMMAND_KILL,
+			.task_id = choose_task_id(runtime),
+			.gives_up = random_chance(random, 500)}};
+	struct worker_task *task;
+	bool is_first;
+
+	event.command.slot = slot_of(runtime, event.command.task_id);
+	if (random_chance(random, 300))
+		event.command.task_id = 0;
+	task = find_killable(runtime, event.command.slot, event.command.task_id);
+	is_first = task && !task->is_killed;
+	sim_trace("supervisor %u, pool %u: command kill %llu in worker %u",
+		runtime->supervisor->number, runtime->channel,
+		(unsigned long long)event.command.task_id, event.command.slot);
+	workers->cancels = is_first ? task->task_id : 0;
+	workers->was_asked = runtime->steering.was_refused = false;
+	if (is_first) {
+		task->is_killed = true;
+		workers->worker[event.command.slot].kill_at =
+			runtime->world->now + runtime->config.grace;
+	}
+	pool_step(runtime->pool, runtime->world->now, &event);
+	workers->cancels = 0;
+	sim_require(workers->was_asked == is_first && runtime->steering.was_refused == !task,
+		"the kill of task %llu in worker %u is %s",
+		(unsigned long long)event.command.task_id, event.command.slot,
+		task ? "refused, or its worker is not asked once" : "not refused");
+	runtime->supervisor->has_events = true;
+	runtime->world->moved = true;
+}
+
 static void command_any(struct world *world, struct pool_runtime *runtime)
 {
 	uint32_t what = random_below(&world->random, 100);
 
 	if (what < 30)
 		command_scale(runtime, any_number(world));
-	else if (what < 45)
+	else if (what < 40)
 		command_cancel(runtime);
+	else if (what < 50)
+		command_kill(runtime);
 	else if (what < 65)
 		send_command(runtime, COMMAND_RESTART, 0, 0);
 	else if (what < 80)
@@ -277,17 +345,38 @@ static void command_any(struct world *world, struct pool_runtime *runtime)
 		send_command(runtime, COMMAND_RESUME, 0, 0);
 }
 
-void steer_any(struct world *world)
+/* NULL: it is not there. */
+static struct pool_runtime *any_pool(struct world *world)
 {
 	struct supervisor *supervisor =
 		&world->supervisors[random_below(&world->random, world->supervisor_count)];
 	struct pool_runtime *runtime =
 		&supervisor->pools[random_below(&world->random, supervisor->pool_count)];
+	bool is_there =
+		supervisor->state == SUPERVISOR_SERVES || supervisor->state == SUPERVISOR_STOPS;
 
-	if (runtime->presence != POOL_ABSENT &&
-		(supervisor->state == SUPERVISOR_SERVES || supervisor->state == SUPERVISOR_STOPS) &&
-		world_wants(world, TROUBLE_STEER, 1000))
+	return is_there && runtime->presence != POOL_ABSENT ? runtime : NULL;
+}
+
+void steer_any(struct world *world)
+{
+	struct pool_runtime *runtime = any_pool(world);
+
+	if (runtime && world_wants(world, TROUBLE_STEER, 1000))
 		command_any(world, runtime);
+}
+
+void steer_kill_chance(struct world *world)
+{
+	struct pool_runtime *runtime;
+
+	if (!world_wants(world, TROUBLE_STEER, KILLS_IN_1000) || !(runtime = any_pool(world)))
+		return;
+	for (uint16_t i = 0; i < SLOTS_MAX; i++)
+		if (runtime->workers.worker[i].count > 0) {
+			command_kill(runtime);
+			return;
+		}
 }
 
 void steer_resume(struct supervisor *supervisor)

@@ -32,6 +32,8 @@ struct steering {
 void steer_command(struct pool_runtime *, enum command);
 /* Send a command by chance to a pool that serves. */
 void steer_any(struct world *);
+/* Now and then a task of a worker is killed: seldom enough that most runs go on as without it. */
+void steer_kill_chance(struct world *);
 /* Resume each pool of the supervisor, so that the work is done. */
 void steer_resume(struct supervisor *);
 /* True: all pools have what the operators asked for. */

@@ -89,6 +89,7 @@ enum send_result workers_send(
 
 	sim_require(worker->phase == WORKER_RUNNING && !worker->quit, "a task for a worker not up");
 	sim_require(worker->count < depth_of(&runtime->config), "a pipe over its depth");
+	sim_require(!workers_has_killed(worker), "a task for a worker that may be ended");
 	workers->restless |= 1u << slot;
 	if (world_wants(runtime->world, TROUBLE_MEMORY, 5))
 		return SEND_NO_MEMORY;
@@ -150,11 +151,33 @@ static void check_interrupted(const struct pool_runtime *runtime, const struct w
 		"message %u is stopped, and was never interrupted", task->id);
 }
 
-static void term(struct pool_runtime *runtime, struct worker *worker)
+bool workers_has_killed(const struct worker *worker)
 {
 	for (uint32_t i = 0; i < worker->count; i++)
+		if (worker->tasks[i].is_killed)
+			return true;
+	return false;
+}
+
+void workers_check_killed(const struct pool_runtime *runtime)
+{
+	for (uint16_t i = 0; i < SLOTS_MAX; i++) {
+		const struct worker *worker = &runtime->workers.worker[i];
+
+		sim_require(!workers_is_taking(&runtime->workers, i) ||
+				    !workers_has_killed(worker) ||
+				    runtime->world->now < worker->kill_at,
+			"worker %u goes on with a task that was to be killed", i);
+	}
+}
+
+static void term(struct pool_runtime *runtime, struct worker *worker)
+{
+	bool is_killed = workers_has_killed(worker) && runtime->world->now >= worker->kill_at;
+
+	for (uint32_t i = 0; i < worker->count; i++)
 		check_interrupted(runtime, &worker->tasks[i]);
-	sim_require(worker->count == 0 || workers_have_many(runtime) ||
+	sim_require(worker->count == 0 || workers_have_many(runtime) || is_killed ||
 			    runtime->world->now - worker->since >= runtime->config.hard_limit,
 		"worker %d is stopped in the middle of message %u",
 		(int)(worker - runtime->workers.worker), worker->tasks[0].id);

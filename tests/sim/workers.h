@@ -21,6 +21,7 @@ struct worker_task {
 	bool interrupted; /* it was asked to end early */
 	bool cancelled;   /* the same, by an operator */
 	bool is_aborted;  /* its session is */
+	bool is_killed;   /* by an operator */
 	uint32_t life;    /* with a key: order.h */
 	mtime began;      /* MTIME_NEVER: another task is before it in its worker */
 	mtime sent, soft; /* soft: its limit where the pool interrupts, else MTIME_NEVER */
@@ -42,6 +43,7 @@ struct worker {
 	bool stubborn;         /* ignores quit and SIGTERM */
 	bool comes_to_nothing; /* it never becomes ready */
 	bool blocked;          /* a task blocks all others: nothing is sent any more */
+	mtime kill_at;         /* when it is ended unless it ends its tasks that are killed */
 	mtime cost;            /* processor time that its start still needs */
 	mtime started, waited; /* waited: for a processor since then */
 	mtime since;           /* when its head was begun; valid if it has one */
@@ -104,6 +106,10 @@ static inline bool workers_is_at_rest(const struct workers *workers, uint16_t sl
 bool workers_is_anyone_alive(const struct workers *);
 /* It has a task whose session is aborted. */
 bool workers_has_aborted(const struct worker *);
+/* It has a task that an operator kills. */
+bool workers_has_killed(const struct worker *);
+/* Check that no worker keeps such a task for longer than it may. */
+void workers_check_killed(const struct pool_runtime *);
 /* The open task with this id, or NULL. */
 struct worker_task *workers_find(struct worker *, uint64_t task_id);
 /* True: its tasks carry ids that count, and each of them has begun. */

@@ -213,6 +213,16 @@ static void free_orphan(struct tasks *tasks, struct delivery *delivery)
 		delivery_free(delivery);
 }
 
+/* Its worker has answered with a failure, or has ended. An answer that gives the task up is how a
+ * worker follows a request to cancel, so it is not what counts. */
+static bool is_killed(const struct delivery *delivery, enum outcome outcome)
+{
+	bool is_undone = outcome == OUTCOME_REJECTED || outcome == OUTCOME_FAILED ||
+			 outcome == OUTCOME_CRASHED || outcome == OUTCOME_TIMED_OUT ||
+			 outcome == OUTCOME_BROKEN;
+	return delivery->kill && is_undone;
+}
+
 void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending ending)
 {
 	const struct output *output = delivery->parcel.output;
@@ -223,6 +233,8 @@ void tasks_finish(struct tasks *tasks, struct delivery *delivery, struct ending 
 		free_orphan(tasks, delivery);
 		return;
 	}
+	if (is_killed(delivery, ending.outcome))
+		ending.outcome = OUTCOME_KILLED;
 	if (ending.outcome == OUTCOME_DONE && output->reply_queue.len)
 		emit_once(tasks, NOTICE_REPLY_IGNORED, delivery);
 	struct decision decision = settle_decide(

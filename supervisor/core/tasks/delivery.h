@@ -26,6 +26,9 @@ enum delivery_state {
 #undef X
 };
 
+/* Whether an operator has ordered to end the attempt, and what follows unless the task is done. */
+enum task_kill { KILL_NOT, KILL_AND_RETRY, KILL_AND_GIVE_UP };
+
 struct pipe;
 struct session;
 struct source;
@@ -44,6 +47,7 @@ struct delivery {
 	bool is_aged;     /* RELEASED: it has waited for the acks before it for a while */
 	bool is_named;    /* SENT: the token names it (dispatch.h) */
 	bool is_blamed;   /* SENT: if its worker ends now, this attempt has failed */
+	uint8_t kill;     /* enum task_kill, of the latest attempt */
 	bool is_overdue;  /* SENT: over the hard limit, and it is not known which task has hung */
 	bool is_later;    /* with a key: its next attempt goes before both lanes */
 	bool is_rejected; /* SETTLED: it is rejected in place of acked */

@@ -365,6 +365,7 @@ static void into_pipe(
 	delivery->state = DELIVERY_SENT;
 	delivery->pipe = pipe;
 	delivery->is_blamed = false;
+	delivery->kill = KILL_NOT;
 	number_table_add(&dispatch->by_id, &delivery->open, delivery->id);
 	if (pipe->load == 0 || dispatch->concurrency > 1)
 		begin(dispatch, delivery, now);
@@ -397,6 +398,8 @@ static void out_of_pipe(struct dispatch *dispatch, struct delivery *delivery)
 	running_end(&dispatch->running, delivery);
 	if (pipe->overdue == 0)
 		pipe->closed &= ~(unsigned)PIPE_OVERDUE;
+	if (delivery->kill && --pipe->killed == 0)
+		pipe->closed &= ~(unsigned)PIPE_KILLED;
 	number_table_remove(&dispatch->by_id, &delivery->open);
 	list_remove(&delivery->place);
 	if (delivery->is_named)
@@ -603,6 +606,14 @@ void dispatch_overdue(struct dispatch *dispatch, struct delivery *delivery, mtim
 	close_for(dispatch, delivery->pipe, PIPE_OVERDUE);
 }
 
+void dispatch_kill(struct dispatch *dispatch, struct delivery *delivery, enum task_kill kill)
+{
+	if (!delivery->kill)
+		delivery->pipe->killed++;
+	delivery->kill = (uint8_t)kill;
+	close_for(dispatch, delivery->pipe, PIPE_KILLED);
+}
+
 /* ---------- the lives of workers ---------- */
 
 void dispatch_slot_begin(struct pipe *pipe, uint32_t life)
@@ -664,6 +675,7 @@ void dispatch_slot_stop(struct dispatch *dispatch, struct pipe *pipe)
 	close_for(dispatch, pipe, PIPE_NOT_READY);
 	unkeep(dispatch, pipe);
 	count_up(dispatch, was_up, pipe);
+	running_blame_killed(pipe);
 	if (pipe->begun > 1 && pipe->blame == BLAME_BEGUN)
 		pipe->blame = BLAME_SUSPECTS;
 	for (struct link *link = pipe->tasks.next; pipe->begun > 0; link = link->next)

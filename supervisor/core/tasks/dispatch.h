@@ -110,6 +110,8 @@ void dispatch_end(struct dispatch *, struct delivery *, mtime now);
 /* The task is over the hard limit while others of its worker run: send nothing to this worker until
  * it is known which one has hung. */
 void dispatch_overdue(struct dispatch *, struct delivery *, mtime now);
+/* An operator kills the task: send nothing more to its worker until the attempt has ended. */
+void dispatch_kill(struct dispatch *, struct delivery *, enum task_kill);
 /* Take out the oldest suspect that waits, or the oldest other task; NULL: none waits. */
 struct delivery *dispatch_take_suspect(struct dispatch *);
 struct delivery *dispatch_take(struct dispatch *);

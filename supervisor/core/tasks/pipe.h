@@ -16,6 +16,7 @@ enum pipe_closed {
 	PIPE_DISMISSED = 8, /* its slot is leaving; tasks in the pipe are still done */
 	PIPE_ALONE = 16,    /* it has a suspect, or gets one when it is empty */
 	PIPE_OVERDUE = 32,  /* a task in it is over the hard limit */
+	PIPE_KILLED = 64,   /* an operator kills a task in it, perhaps with the worker */
 };
 
 /* Whose attempt has failed if the worker ends now. */
@@ -31,6 +32,7 @@ struct pipe {
 	uint16_t load;       /* how many */
 	uint16_t begun;      /* those that the hard limit applies to */
 	uint16_t overdue;    /* of these, those with is_overdue */
+	uint16_t killed;     /* tasks that an operator kills */
 	uint16_t slot;       /* number of its slot */
 	uint32_t life;       /* of the worker that it belongs to */
 	unsigned closed;     /* bits of enum pipe_closed */

@@ -20,7 +20,8 @@
 	X(REASON_RENEWAL_REFUSED, "renewal-refused") /* its renewal closed a channel */            \
 	X(REASON_NO_SESSION, "no-session") /* it has no key, and session.without_key is reject */  \
 	X(REASON_SESSION_CLOSED, "session-closed") /* an operator closed its session */            \
-	X(REASON_BAD_SESSION, "bad-session")       /* its key is not UTF-8 of 1 to 255 bytes */
+	X(REASON_BAD_SESSION, "bad-session")       /* its key is not UTF-8 of 1 to 255 bytes */    \
+	X(REASON_KILLED, "killed")                 /* an operator ended its attempt */
 
 enum reason {
 #define X(reason, name) reason,

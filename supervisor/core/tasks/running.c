@@ -119,6 +119,19 @@ struct pipe *running_judge(struct running *running, mtime limit, mtime span, mti
 	return NULL;
 }
 
+/* ---------- tasks that are killed ---------- */
+
+void running_blame_killed(struct pipe *pipe)
+{
+	if (pipe->killed == 0 || pipe->blame == BLAME_NOBODY)
+		return;
+	for (struct link *link = pipe->tasks.next; link != &pipe->tasks; link = link->next) {
+		struct delivery *delivery = CONTAINER_OF(link, struct delivery, place);
+		delivery->is_blamed |= delivery->kill != KILL_NOT;
+	}
+	pipe->blame = BLAME_MARKED;
+}
+
 /* ---------- the soft limit ---------- */
 
 enum rc running_reserve(struct running *running, uint32_t tasks)

@@ -43,6 +43,10 @@ mtime running_watch_deadline(const struct running *, mtime span);
  * limit + span, those are blamed that have hung: the worker has sent something of another task. */
 struct pipe *running_judge(struct running *, mtime limit, mtime span, mtime now);
 
+/* If the worker ends now, the tasks that an operator kills have failed, and others only if they are
+ * blamed already; unless nobody is to blame. */
+void running_blame_killed(struct pipe *);
+
 /* Set the soft limits (own, else `limit`) of the tasks that have begun since the last call. There
  * must be space for their timers (running_reserve). */
 void running_set_soft(struct running *, mtime limit, mtime now);

@@ -67,6 +67,17 @@ static mtime choose_delay(const struct settle_policy *policy, const struct deliv
 	return policy->delays[is_beyond ? policy->delay_count - 1 : delivery->attempt];
 }
 
+static struct decision decide_retry(const struct settle_policy *policy,
+	const struct delivery *delivery, const struct output *output, enum reason reason)
+{
+	return (struct decision){
+		.verdict = delivery->session ? VERDICT_PARK : VERDICT_PUBLISH,
+		.parcel = PARCEL_RETRY,
+		.reason = reason,
+		.delay = choose_delay(policy, delivery, output, reason),
+	};
+}
+
 /* The one place that counts attempts: another try while the policy has one left for this reason. */
 static struct decision decide_failure(const struct settle_policy *policy,
 	const struct delivery *delivery, const struct output *output, enum reason reason)
@@ -74,12 +85,16 @@ static struct decision decide_failure(const struct settle_policy *policy,
 	bool is_retried = policy->retried & 1u << reason;
 	if (!is_retried || delivery->attempt + 1 >= policy->attempts)
 		return settle_refuse(policy, delivery, reason);
-	return (struct decision){
-		.verdict = delivery->session ? VERDICT_PARK : VERDICT_PUBLISH,
-		.parcel = PARCEL_RETRY,
-		.reason = reason,
-		.delay = choose_delay(policy, delivery, output, reason),
-	};
+	return decide_retry(policy, delivery, output, reason);
+}
+
+/* The operator decides, whatever attempts are left and even if such tasks block their sessions. */
+static struct decision decide_killed(
+	const struct settle_policy *policy, const struct delivery *delivery)
+{
+	return delivery->kill == KILL_AND_GIVE_UP
+		       ? settle_give_up(policy, REASON_KILLED)
+		       : decide_retry(policy, delivery, NULL, REASON_KILLED);
 }
 
 static bool is_hand_back(const struct settle_policy *policy, const struct output *output)
@@ -173,6 +188,8 @@ struct decision settle_decide(const struct settle_policy *policy, enum outcome o
 		return decide_unroutable(policy, delivery, output, reason);
 	case OUTCOME_INVALID:
 		return settle_refuse(policy, delivery, delivery->invalid);
+	case OUTCOME_KILLED:
+		return decide_killed(policy, delivery);
 	case OUTCOME_UNSTARTED:
 		break;
 	}

@@ -18,6 +18,7 @@
 	X(OUTCOME_UNROUTABLE) /* its reply was returned, cannot be published, or closed a channel  \
 			       */                                                                  \
 	X(OUTCOME_INVALID)    /* it cannot be sent to a worker; delivery->invalid is the reason */ \
+	X(OUTCOME_KILLED)     /* not done, and an operator has ordered what follows */             \
 	X(OUTCOME_UNSTARTED)  /* it never was the head of a pipe, or a forced stop interrupted it  \
 			       */
 

@@ -27,6 +27,7 @@ static const struct life_step table[][FACT_FORCE + 1] = {
 	[LIFE_READY] = {
 		[FACT_BROKEN] = {LIFE_KILLED,   ACTION_KILL},
 		[FACT_GONE]   = {LIFE_WAITING,  ACTION_BURY},
+		[FACT_TIMER]  = {LIFE_STOPPING, ACTION_TERM},
 		[FACT_HARD]   = {LIFE_STOPPING, ACTION_TERM},
 		[FACT_LEAVE]  = {LIFE_QUITTING, ACTION_QUIT},
 		[FACT_FORCE]  = {LIFE_KILLED,   ACTION_KILL},
@@ -83,6 +84,7 @@ const char *life_overdue_text(enum life_state state)
 {
 	static const char *const texts[] = {
 		[LIFE_STARTING] = "boot limit",
+		[LIFE_READY] = "grace after an operator's kill",
 		[LIFE_QUITTING] = "grace after quit",
 		[LIFE_STOPPING] = "grace after SIGTERM",
 		[LIFE_RETIRED] = NULL,

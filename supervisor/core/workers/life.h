@@ -7,7 +7,7 @@
 	X(LIFE_WAITING)  /* no process; at its timer it goes in line for the next one */           \
 	X(LIFE_IN_LINE)  /* no process; the next one starts when it is its turn (starts.h) */      \
 	X(LIFE_STARTING) /* spawned; its boot limit runs */                                        \
-	X(LIFE_READY)    /* has opened the pipe */                                                 \
+	X(LIFE_READY)    /* has opened the pipe; limits.grace runs if an operator kills a task */  \
 	X(LIFE_QUITTING) /* was asked to leave; limits.grace runs */                               \
 	X(LIFE_STOPPING) /* got SIGTERM; limits.grace runs */                                      \
 	X(LIFE_KILLED)   /* got SIGKILL */                                                         \

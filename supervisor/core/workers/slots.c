@@ -94,10 +94,11 @@ bool slots_is_failing(const struct slots *slots, const struct slot *slot)
 	return slot->failures > 0 && !(slot->state == LIFE_READY && is_success(slots, slot));
 }
 
-/* Return how long to wait before the next life. One that was asked to leave is no failure. */
+/* Return how long to wait before the next life. One that was asked to leave is no failure, nor is
+ * one whose task an operator has killed. */
 static mtime judge_life(struct slots *slots, struct slot *slot)
 {
-	if (slots_succeeds(slots, slot) || slot->is_asked)
+	if (slots_succeeds(slots, slot) || slot->is_asked || slot->pipe.killed > 0)
 		return 0;
 	if (slot->is_proven && slot->pipe.load > 0)
 		return WAIT_AFTER_POISON;
@@ -316,6 +317,7 @@ void slots_on_memory(struct slots *slots, struct slot *slot, uint64_t bytes)
 		return;
 	slot->bytes = bytes;
 	if (limits->memory_kill && bytes > limits->memory_kill) {
+		running_blame_killed(&slot->pipe);
 		slots_emit_recycled(slots, slot, RECYCLE_KILL, bytes);
 		note_cause(slot, "memory limit");
 		slots_step(slots, slot, FACT_BROKEN);
@@ -353,6 +355,7 @@ void slots_on_broken(
 	slot->is_muted = true;
 	pipe->violation = what;
 	blame_for_error(slots, pipe, named);
+	running_blame_killed(pipe);
 	if (slot->state != LIFE_QUITTING && slot->state != LIFE_KILLED)
 		slots_emit_ending(
 			slots, slot, (struct notice){.kind = NOTICE_WORKER_BROKEN, .what = what});
@@ -369,6 +372,8 @@ void slots_on_answered(struct slots *slots, struct slot *slot, mtime from, mtime
 	}
 	slot->is_proven = true;
 	clear_failures(slots, slot);
+	if (slot->state == LIFE_READY && slot->pipe.killed == 0)
+		set_timer(slots, slot, MTIME_NEVER);
 	if (slot->generation == slots->generation)
 		slots->roll.failed_when_ready = 0;
 	slots_check_spent(slots, slot);
@@ -421,11 +426,22 @@ void slots_end_worker(struct slots *slots, struct slot *slot, const char *what)
 	slots_force(slots, slot);
 }
 
+void slots_kill_task(struct slots *slots, struct slot *slot, bool was_asked)
+{
+	if (was_asked) {
+		set_timer(slots, slot, slots->context->config.grace);
+		return;
+	}
+	note_cause(slot, "an operator killed its task");
+	slots_step(slots, slot, FACT_TIMER);
+}
+
 /* ---------- limits in time ---------- */
 
 static void overdue(
 	struct slots *slots, struct slot *slot, enum life_fact fact, mtime limit, const char *what)
 {
+	running_blame_killed(&slot->pipe);
 	slots_emit_ending(slots, slot,
 		(struct notice){.kind = NOTICE_WORKER_OVERDUE, .duration = limit, .what = what});
 	if (fact == FACT_HARD)

@@ -83,6 +83,9 @@ void slots_on_memory(struct slots *, struct slot *, uint64_t bytes);
 void slots_on_broken(struct slots *, struct slot *, struct delivery *named, const char *what);
 /* Kill its worker, which is not to blame; what: why, static text. Its tasks count no attempt. */
 void slots_end_worker(struct slots *, struct slot *, const char *what);
+/* An operator kills a task that its worker has begun (dispatch_kill): end the worker if it has not
+ * ended the task in limits.grace; at once if it could not be asked to. */
+void slots_kill_task(struct slots *, struct slot *, bool was_asked);
 /* Its process is gone; its tasks are still in the pipe. last_output: borrowed, or NULL. */
 void slots_on_gone(
 	struct slots *, struct slot *, struct exit_info, const struct output *last_output);

@@ -27,6 +27,7 @@ static const struct {
 	{LIFE_STARTING, FACT_FORCE, LIFE_KILLED, ACTION_KILL},
 	{LIFE_READY, FACT_BROKEN, LIFE_KILLED, ACTION_KILL},
 	{LIFE_READY, FACT_GONE, LIFE_WAITING, ACTION_BURY},
+	{LIFE_READY, FACT_TIMER, LIFE_STOPPING, ACTION_TERM},
 	{LIFE_READY, FACT_HARD, LIFE_STOPPING, ACTION_TERM},
 	{LIFE_READY, FACT_LEAVE, LIFE_QUITTING, ACTION_QUIT},
 	{LIFE_READY, FACT_FORCE, LIFE_KILLED, ACTION_KILL},
@@ -88,7 +89,7 @@ START_TEST(states_have_names_and_texts)
 	ck_assert_str_eq(life_overdue_text(LIFE_QUITTING), "grace after quit");
 	ck_assert_str_eq(life_overdue_text(LIFE_STOPPING), "grace after SIGTERM");
 	ck_assert_ptr_null(life_overdue_text(LIFE_WAITING));
-	ck_assert_ptr_null(life_overdue_text(LIFE_READY));
+	ck_assert_str_eq(life_overdue_text(LIFE_READY), "grace after an operator's kill");
 }
 END_TEST
 

@@ -224,10 +224,12 @@ static void turn(struct world *world)
 /* More workers than possible are refused, and so are commands during a stop. */
 static void steer(struct world *world)
 {
-	static const enum command commands[] = {
-		COMMAND_PAUSE, COMMAND_RESUME, COMMAND_RESUME, COMMAND_SCALE, COMMAND_RESTART};
-	struct event event = {.kind = COMMAND, .command.what = commands[random() % 5]};
+	static const enum command commands[] = {COMMAND_PAUSE, COMMAND_RESUME, COMMAND_RESUME,
+		COMMAND_SCALE, COMMAND_RESTART, COMMAND_KILL};
+	struct event event = {.kind = COMMAND, .command.what = commands[random() % 6]};
 	event.command.number = (uint32_t)(random() % (SLOTS + 2));
+	event.command.slot = (uint16_t)(random() % (SLOTS + 1));
+	event.command.gives_up = dice(2);
 	if (event.command.what == COMMAND_PAUSE || event.command.what == COMMAND_RESUME)
 		world->is_paused = event.command.what == COMMAND_PAUSE;
 	chance_tell(world, event);

@@ -14,6 +14,7 @@ struct row {
 	bool invalid_output, by_broker, is_limited; /* to `allowed` */
 	enum unroutable unroutable;
 	enum reason reason;
+	enum task_kill kill;
 	struct decision wanted;
 };
 
@@ -107,6 +108,12 @@ static const struct row rows[] = {
 	{OUTCOME_BROKEN, PUBLISH(PARCEL_RETRY, REASON_PROTOCOL)},
 	{OUTCOME_BROKEN, .attempt = 2, DEAD(REASON_PROTOCOL)},
 	{OUTCOME_INVALID, DEAD(REASON_BAD_HEADERS)},
+	/* an operator's order, whatever attempts are left */
+	{OUTCOME_KILLED, .kill = KILL_AND_RETRY, PUBLISH(PARCEL_RETRY, REASON_KILLED)},
+	{OUTCOME_KILLED, .kill = KILL_AND_RETRY, .attempt = 2,
+		PUBLISH(PARCEL_RETRY, REASON_KILLED)},
+	{OUTCOME_KILLED, .kill = KILL_AND_GIVE_UP, DEAD(REASON_KILLED)},
+	{OUTCOME_KILLED, .kill = KILL_AND_GIVE_UP, .by_broker = true, REJECT(REASON_KILLED)},
 	/* the reply came back */
 	{OUTCOME_UNROUTABLE, .reason = REASON_UNROUTABLE, DEAD(REASON_UNROUTABLE)},
 	{OUTCOME_UNROUTABLE, .reason = REASON_REPLY_REFUSED, .unroutable = UNROUTABLE_DROP,
@@ -141,6 +148,7 @@ START_TEST(settle_follows_the_contract)
 	struct delivery *delivery = delivery_new(0);
 	delivery->attempt = row->attempt;
 	delivery->slice = row->slice;
+	delivery->kill = (uint8_t)row->kill;
 	delivery->reply_to = text_from(row->reply_to);
 	delivery->invalid = row->outcome == OUTCOME_INVALID ? REASON_BAD_HEADERS : REASON_NONE;
 	struct output *output = output_new(0);

@@ -103,9 +103,11 @@ static bool on_ask(
 	struct world *world = io;
 	struct worker *worker = &world->workers[slot];
 	(void)task_id;
-	CHECK(world, life == worker->life && request == TASK_CONTEXT_SWITCH);
+	CHECK(world, life == worker->life && worker->count > 0 && !worker->is_leaving);
+	if (request == TASK_CANCEL) /* by an operator */
+		return true;
 	CHECK(world, world->config.on_soft == SOFT_CONTEXT_SWITCH && worker->count == 1 &&
-			     !worker->is_interrupted && !worker->is_leaving);
+			     !worker->is_interrupted);
 	worker->is_interrupted = true;
 	return true;
 }
