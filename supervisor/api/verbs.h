@@ -23,6 +23,7 @@ struct api_verb {
 	bool takes_all;       /* may be used without a pool: then it is for all */
 	bool takes_workers;   /* needs a number of workers: "8", "2..32" or "auto" */
 	bool takes_task;      /* needs the id of a task: a number from 1 */
+	bool takes_slot;      /* needs a slot; the id of a task, and whether that is given up */
 	bool covers_replaced; /* also applies to a pool that works until its successor is ready */
 	const char *keys;     /* in `wpool top`; takes_workers: one more, one fewer; NULL: none */
 	const char *key_help; /* NULL: another verb with the same key has it */

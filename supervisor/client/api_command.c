@@ -62,7 +62,7 @@ int api_command_read(struct api_command *q, int argc, char **argv)
 		exit_code = take_option(q, option);
 	if (exit_code >= 0)
 		return exit_code;
-	for (size_t i = 0; i < 2 && q->arguments[i] && optind < argc; i++)
+	for (size_t i = 0; i < 3 && q->arguments[i] && optind < argc; i++)
 		*q->arguments[i] = argv[optind++];
 	q->more = argv + optind;
 	return optind < argc && !q->takes_more

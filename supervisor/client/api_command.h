@@ -33,7 +33,7 @@ struct api_command {
 	const char *letters; /* short ones, as getopt has them; NULL */
 	int (*on_option)(struct api_command *, int option);
 	/* where arguments are stored, in order; NULL: it takes none */
-	const char **arguments[2];
+	const char **arguments[3];
 	bool takes_more; /* any number of arguments after these: more */
 	bool is_post;
 	/* what the command line has */

@@ -1,4 +1,4 @@
-/* `wpool pause`, `resume`, `restart`, `scale`, `cancel`: what operators ask of pools
+/* `wpool pause`, `resume`, `restart`, `scale`, `cancel`, `kill`: what operators ask of pools
  * (api/verbs.def). */
 #include "client/verbs.h"
 
@@ -21,6 +21,13 @@ void verb_path(
 
 	snprintf(path, VERB_PATH_SIZE, "/v1/%s%s%s%s", has_pool ? "pools/*/" : "", verb->name,
 		query, value ? value : "");
+}
+
+void verb_path_of_slot(const struct api_verb *verb, const char *slot, const char *task,
+	bool gives_up, char path[VERB_PATH_SIZE])
+{
+	snprintf(path, VERB_PATH_SIZE, "/v1/pools/*/%s?slot=%s%s%s%s", verb->name, slot,
+		task ? "&task=" : "", task ? task : "", gives_up ? "&give_up=true" : "");
 }
 
 /* Append the bounds of a pool that chooses its number of workers. */
@@ -63,8 +70,7 @@ static int check_workers(const struct api_command *q, const char *workers)
 		workers, CONFIG_WORKERS_MAX);
 }
 
-/* The same. */
-static int check_task(const struct api_command *q, const char *task)
+int verb_check_task(const struct api_command *q, const char *task)
 {
 	uint64_t id;
 
@@ -105,7 +111,7 @@ static int ask_for_all(const struct verb_command *command, const struct api_verb
 	return EX_TEMPFAIL;
 }
 
-static int print(const struct api_command *q, const json_t *answer)
+int verb_print(const struct api_command *q, const json_t *answer)
 {
 	const json_t *pool;
 	struct buf out;
@@ -131,7 +137,7 @@ static int check_arguments(
 	if (verb->takes_workers)
 		return check_workers(q, value);
 	if (verb->takes_task)
-		return check_task(q, value);
+		return verb_check_task(q, value);
 	if (!q->pool && !verb->takes_all)
 		return cli_problem(q->command, "POOL is needed");
 	return ask_for_all(command, verb);
@@ -157,12 +163,16 @@ int verb_main(int argc, char **argv)
 			.arguments = {&command.q.pool, takes_value ? &value : NULL},
 			.is_post = true}};
 	char path[VERB_PATH_SIZE];
-	int exit_code = api_command_read(&command.q, argc, argv);
+	int exit_code;
+
+	if (verb->takes_slot)
+		return verb_kill_main(verb, argc, argv);
+	exit_code = api_command_read(&command.q, argc, argv);
 
 	if (exit_code < 0)
 		exit_code = check_arguments(&command, verb, value);
 	if (exit_code >= 0)
 		return exit_code;
 	verb_path(verb, command.q.pool, value, path);
-	return api_command_show(&command.q, path, print);
+	return api_command_show(&command.q, path, verb_print);
 }

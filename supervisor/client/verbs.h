@@ -3,7 +3,7 @@
 #define CLIENT_VERBS_H
 
 #include "api/verbs.h"
-#include "base/buf.h"
+#include "client/api_command.h"
 
 #include <jansson.h>
 
@@ -13,8 +13,18 @@
  * task; NULL if the verb needs none; at most 32 characters. */
 void verb_path(
 	const struct api_verb *, bool has_pool, const char *value, char path[VERB_PATH_SIZE]);
+/* Of a verb that takes a slot. task: its id, or NULL. Numbers of at most 20 digits. */
+void verb_path_of_slot(const struct api_verb *, const char *slot, const char *task, bool gives_up,
+	char path[VERB_PATH_SIZE]);
 /* "POOL: 4 workers wanted", with the bounds if it chooses the number. pool: a member of the answer.
  */
 void verb_append_done(const struct api_verb *, const json_t *pool, struct buf *out);
+
+/* Check the id of a task. -1: continue; else an exit code, and the problem was printed. */
+int verb_check_task(const struct api_command *, const char *task);
+/* Print a line for each pool of the answer; return an exit code. */
+int verb_print(const struct api_command *, const json_t *answer);
+/* The verb that takes a slot. */
+int verb_kill_main(const struct api_verb *, int argc, char **argv);
 
 #endif

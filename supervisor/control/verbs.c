@@ -16,6 +16,13 @@ static bool read_task_id(const struct http_request *request, uint64_t *ret)
 	return id && text_read_decimal(text_from(id), UINT64_MAX, ret) && *ret > 0;
 }
 
+static bool read_slot(const struct http_request *request, uint64_t *ret)
+{
+	const char *slot = http_query(request, "slot");
+
+	return slot && text_read_decimal(text_from(slot), UINT16_MAX, ret);
+}
+
 static const char *pause_pool(struct pool_runtime *runtime, const struct http_request *request)
 {
 	(void)request;
@@ -54,6 +61,19 @@ static const char *cancel_pool(struct pool_runtime *runtime, const struct http_r
 	uint64_t id = 0;
 
 	return read_task_id(request, &id) ? pool_runtime_cancel(runtime, id, clock_now()) : NULL;
+}
+
+/* ?slot=3&task=4711&give_up=true; without a task 0 is passed on. */
+static const char *kill_pool(struct pool_runtime *runtime, const struct http_request *request)
+{
+	const char *gives_up = http_query(request, "give_up");
+	uint64_t slot = 0, id = 0;
+
+	if (!read_slot(request, &slot))
+		return NULL;
+	(void)read_task_id(request, &id);
+	return pool_runtime_kill(runtime, (uint16_t)slot, id,
+		gives_up && strcmp(gives_up, "true") == 0, clock_now());
 }
 
 static const char *(*const actions[API_VERB_COUNT])(
@@ -108,6 +128,24 @@ static bool find_task(const struct supervisor_view *view, const struct http_requ
 	return false;
 }
 
+/* The same for the slot of a worker; a task may be named, too. */
+static bool find_worker(const struct supervisor_view *view, const struct http_request *request,
+	struct pool_runtime **only)
+{
+	const char *gives_up = http_query(request, "give_up");
+	uint64_t slot;
+
+	if (!read_slot(request, &slot)) {
+		control_refuse(request, 400, "slot=N is needed: a number from 0", NULL);
+		return false;
+	}
+	if (gives_up && strcmp(gives_up, "true") != 0 && strcmp(gives_up, "false") != 0) {
+		control_refuse(request, 400, "give_up is true or false", NULL);
+		return false;
+	}
+	return !http_query(request, "task") || find_task(view, request, only);
+}
+
 /* The answer has the pools as GET /v1/pools has them. */
 void control_answer_verb(const struct supervisor_view *view, const struct http_request *request)
 {
@@ -117,6 +155,8 @@ void control_answer_verb(const struct supervisor_view *view, const struct http_r
 
 	if (!control_find_pool(view, request, &only) ||
 		(verb->takes_task && !find_task(view, request, &only)))
+		return;
+	if (verb->takes_slot && !find_worker(view, request, &only))
 		return;
 	refusal = apply_verb(view, verb, only, request);
 	if (refusal)

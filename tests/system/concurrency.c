@@ -343,6 +343,71 @@ START_TEST(operator_cancels_one_of_several)
 }
 END_TEST
 
+/* The id of the task that the worker has had for longest. */
+static char *oldest_id(void)
+{
+	json_t *answer = control_get_json("/v1/workers");
+	const json_t *worker = control_member(answer, "workers", 0);
+	char *id = scratch_text("%lld", (long long)control_number(worker, "task", "id"));
+	json_decref(answer);
+	return id;
+}
+
+/* The worker does not give it up, so it is ended; the others run again in their first attempt, and
+ * beside each other. */
+START_TEST(operator_kills_one_of_several)
+{
+	struct proc *proc = serve("workers: 1, concurrency: 4, limits: {grace: 100ms}");
+	post_held("bad", 1, "never");
+	char *id = oldest_id();
+	post_held("good", 3, "all");
+	control_expect_text(RUN(75, "kill", "tested", "0"), "the id of one is needed");
+	control_expect_text(RUN(0, "kill", "--give-up", "tested", "0", id),
+		"tested: the worker was asked to give up the task, and is ended if it does not\n");
+	proc_expect(proc, "an operator kills task bad0: its worker is asked to give it up");
+	proc_expect(proc, "worker exceeded its grace after an operator's kill (100 ms)");
+	proc_expect(proc, "task bad0 killed (signal 15 (Terminated)), attempt 1 of 3; given up");
+	expect_dead("bad0", "killed");
+	control_await_figure("tasks", "open", 3);
+	char *metrics = control_get("/metrics", 200);
+	control_expect_text(metrics, "wpool_tasks_suspected_total{pool=\"tested\"} 0\n");
+	fixture_release("all");
+	expect_done(3, 1);
+	fixture_stop(proc);
+}
+END_TEST
+
+/* Also after its last attempt, and without an id, as its worker has no other task. */
+START_TEST(killed_task_is_retried)
+{
+	struct proc *proc =
+		serve("workers: 1, limits: {grace: 100ms}, retry: {attempts: 1, delay: []}");
+	post_held("a", 1, "all");
+	RUN(0, "kill", "tested", "0");
+	proc_expect(proc, "task a0 killed (signal 15 (Terminated)), attempt 1 of 1; retrying");
+	fixture_release("all");
+	control_await_figure("totals", "done", 1);
+	control_expect_done(1);
+	ck_assert_int_eq(control_figure("totals", "retried"), 1);
+	ck_assert_int_eq(control_figure("totals", "given_up"), 0);
+	fixture_stop(proc);
+}
+END_TEST
+
+/* Its failure is how it follows the request; so the worker lives. */
+START_TEST(killed_task_that_fails_is_settled_as_ordered)
+{
+	struct proc *proc = serve("workers: 1, limits: {grace: 1min}");
+	post("a", "cancel 500");
+	control_await_figure("tasks", "open", 1);
+	RUN(0, "kill", "tested", "0", oldest_id(), "--give-up");
+	proc_expect(proc, "task a killed with status 500, attempt 1 of 3; given up");
+	expect_dead("a", "killed");
+	ck_assert_int_eq(proc_count_logged(proc, "worker died"), 0);
+	fixture_stop(proc);
+}
+END_TEST
+
 START_TEST(commands_with_several_open_repeat_nothing)
 {
 	struct proc *proc = serve("workers: 2, concurrency: 4, prefetch: 20");
@@ -394,6 +459,8 @@ int main(void)
 		{hung_task_pays_while_others_go_on, 1},
 		{progress_for_ever_ends_at_the_hard_limit, 1}, {blocked_worker_makes_suspects, 1},
 		{soft_limit_asks_for_each_task, 4}, {operator_cancels_one_of_several, 1},
+		{operator_kills_one_of_several, 1}, {killed_task_is_retried, 1},
+		{killed_task_that_fails_is_settled_as_ordered, 1},
 		{commands_with_several_open_repeat_nothing, 1},
 		{recycled_worker_finishes_its_open_tasks, 1});
 }

@@ -345,6 +345,40 @@ START_TEST(cancel_asks_the_worker_of_the_task)
 }
 END_TEST
 
+START_TEST(kill_names_a_worker_and_its_task)
+{
+	const char *pool = fixture.queue;
+	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
+	proc_expect(serve, "control socket: ");
+	control_await("/readyz", 200);
+	control_expect_text(RUN(64, "kill", pool), "POOL and SLOT are needed");
+	control_expect_text(RUN(64, "kill", pool, "first"), "'first' is no slot");
+	control_expect_text(RUN(64, "kill", pool, "65536"), "'65536' is no slot");
+	control_expect_text(RUN(64, "kill", pool, "0", "0"), "'0' is no id of a task");
+	control_expect_text(RUN(64, "kill", pool, "0", "1", "2"), "unexpected '2'");
+	control_expect_text(RUN(65, "kill", "nobody", "0"), "there is no pool \"nobody\"");
+	control_expect_text(RUN(65, "kill", pool, "0", "999"), "no worker of this pool has a task");
+	control_expect_text(RUN(75, "kill", pool, "0"), "the worker in this slot has no task");
+	control_expect_text(RUN(75, "kill", pool, "1"), "there is no worker in this slot");
+	expect_refused(scratch_text("/v1/pools/%s/kill", pool), 400, "slot=N is needed");
+	expect_refused(scratch_text("/v1/pools/%s/kill?slot=x", pool), 400, "slot=N is needed");
+	expect_refused(
+		scratch_text("/v1/pools/%s/kill?slot=0&task=x", pool), 400, "task=ID is needed");
+	expect_refused(scratch_text("/v1/pools/%s/kill?slot=0&give_up=1", pool), 400,
+		"give_up is true or false");
+	fixture_post_held(serve, "a");
+	char *id = scratch_text("%lld", (long long)task_id());
+	control_expect_text(RUN(75, "kill", pool, "1", id), "there is no worker in this slot");
+	RUN(0, "kill", pool, "0", id);
+	RUN(0, "kill", pool, "0", id, "--give-up");
+	ck_assert_int_eq(proc_count_logged(serve, "an operator kills task a"), 2);
+	fixture_release("a");
+	control_expect_done(1);
+	ck_assert_int_eq(proc_count_logged(serve, "worker died"), 0);
+	fixture_stop(serve);
+}
+END_TEST
+
 START_TEST(commands_are_refused_in_drain)
 {
 	struct proc *serve = fixture_serve_echo((const char *const[]){"--workers", "1", NULL});
@@ -365,5 +399,6 @@ int main(void)
 		{missing_command_is_explained, 2}, {commands_control_pools, 1},
 		{pool_that_fails_most_tasks_is_warned_of, 1},
 		{pause_of_all_pools_asks_on_a_terminal, 1}, {commands_under_load_repeat_nothing, 1},
-		{cancel_asks_the_worker_of_the_task, 1}, {commands_are_refused_in_drain, 1});
+		{cancel_asks_the_worker_of_the_task, 1}, {kill_names_a_worker_and_its_task, 1},
+		{commands_are_refused_in_drain, 1});
 }

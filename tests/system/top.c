@@ -98,6 +98,37 @@ START_TEST(keys_control_a_pool)
 }
 END_TEST
 
+START_TEST(keys_kill_a_task)
+{
+	struct proc *serve = fixture_serve_pools(
+		scratch_text("- {name: one, queue: %s, command: [%s], workers: 1, limits: {grace: "
+			     "100ms}, retry: {delay: []}}\n",
+			fixture.queue, fixture_built("workers/echo")));
+	struct terminal *top;
+
+	proc_expect(serve, "control socket: ");
+	control_await("/readyz", 200);
+	top = start(120, 30);
+	terminal_expect(top, "1 worker of one");
+	terminal_type(top, "x7r");
+	terminal_expect(top, "there is no worker in slot 7");
+	terminal_type(top, "x0r");
+	terminal_expect(top, "the worker in slot 0 has no task");
+	fixture_post_held(serve, "held");
+	terminal_expect(top, "held");
+	terminal_type(top, "x");
+	terminal_expect(top, "kill the task of the worker in slot: _");
+	terminal_type(top, "0n");
+	terminal_expect_gone(top, "kill the task of");
+	terminal_type(top, "x0g");
+	terminal_expect(top, "one: the worker was asked to give up the task");
+	proc_expect(serve, "task held killed");
+	quit(top);
+	fixture_release("held");
+	fixture_stop(serve);
+}
+END_TEST
+
 /* Two pools on one queue: chosen by both kinds of keys, and kept when they are sorted. */
 START_TEST(keys_choose_and_sort)
 {
@@ -226,7 +257,7 @@ END_TEST
 int main(void)
 {
 	return SYSTEM_RUN("top", {top_shows_pools_and_workers, 1}, {keys_control_a_pool, 1},
-		{keys_choose_and_sort, 1}, {top_waits_for_lost_supervisor, 1},
-		{signals_restore_the_terminal, ENDS}, {suspended_top_resumes, 1},
-		{missing_terminal_or_supervisor_is_reported, 1});
+		{keys_kill_a_task, 1}, {keys_choose_and_sort, 1},
+		{top_waits_for_lost_supervisor, 1}, {signals_restore_the_terminal, ENDS},
+		{suspended_top_resumes, 1}, {missing_terminal_or_supervisor_is_reported, 1});
 }

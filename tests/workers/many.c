@@ -8,7 +8,7 @@
  *   hang             never answer
  *   block            do nothing any more, with this task and with all others
  *   exit             exit with status 3
- *   cancel, switch   answer 200 when a control line says so about this task
+ *   cancel, switch   answer 200 when a control line says so about this task; with " N" answer N
  *   answer WHAT      answer 200, but with the id WHAT in place of its own: "none", "text", or a
  *                    number; "other PATH": the first number in this file that is not the id of
  *                    an open task
@@ -275,8 +275,9 @@ static void on_request(struct many *many, const char *body, const char *id)
 		if (*id && task->id != number)
 			continue;
 		fprintf(stderr, "asked to %s %s\n", body, task->name);
-		if (strcmp(task->body, body) == 0)
-			answer(many, task, 200, 0);
+		const char *status = argument(task->body, body);
+		if (status)
+			answer(many, task, *status ? atoi(status) : 200, 0);
 		return;
 	}
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 static const char help[] =
 	"The pools of a running wpool serve and the workers of one of them, once a second, until\n"
 	"q is typed. Other keys choose a pool, give it one worker more or fewer, pause and restart\n"
-	"it, and sort: ? lists them.\n";
+	"it, kill the task of a worker, and sort: ? lists them.\n";
 
 struct top {
 	struct screen screen;
@@ -68,11 +69,28 @@ static void handle_command_key(struct top *top, int key)
 	default:
 		pool = model->chosen ? top_model_pool(model, model->chosen) : NULL;
 		verb = key < 256 ? api_verb_of_key((char)key, json_cell_text(pool, "state")) : NULL;
-		if (verb && verb->question)
+		model->slot[0] = '\0';
+		if (verb && (verb->question || verb->takes_slot))
 			model->asks = model->chosen ? verb : NULL;
 		else if (verb)
 			top_requests_order(
 				&top->requests, model, verb, key == verb->keys[0] ? 1 : -1);
+	}
+}
+
+/* The digits of a slot, then what follows; any other key leaves it. */
+static void handle_slot_key(struct top *top, const struct api_verb *verb, int key)
+{
+	struct top_model *model = &top->model;
+	size_t len = strlen(model->slot);
+	bool is_end = key == 'r' || key == 'g';
+
+	if (key >= '0' && key <= '9' && len + 1 < sizeof model->slot) {
+		model->slot[len] = (char)key;
+		model->slot[len + 1] = '\0';
+		model->asks = verb;
+	} else if (is_end && len > 0) {
+		top_requests_kill(&top->requests, model, verb, model->slot, key == 'g');
 	}
 }
 
@@ -85,7 +103,9 @@ static void handle_key(struct top *top, int key)
 		return;
 	model->message[0] = '\0';
 	model->asks = NULL;
-	if (asked && key == 'y')
+	if (asked && asked->takes_slot)
+		handle_slot_key(top, asked, key);
+	else if (asked && key == 'y')
 		top_requests_order(&top->requests, model, asked, 0);
 	else if (!asked && model->is_help && key != 'q')
 		model->is_help = false;

@@ -77,6 +77,16 @@ const json_t *top_model_pool(const struct top_model *model, const char *name)
 	return NULL;
 }
 
+const json_t *top_model_worker(const struct top_model *model, const char *slot)
+{
+	double number = atoi(slot);
+
+	for (size_t row = 0; row < model->workers.count; row++)
+		if (json_cell_value(model->workers.rows[row].now, "slot") == number)
+			return model->workers.rows[row].now;
+	return NULL;
+}
+
 /* Out of memory: keep the choice. */
 static bool choose(struct top_model *model, size_t row)
 {

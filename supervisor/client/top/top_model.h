@@ -10,6 +10,7 @@
 enum top_question { TOP_ASK_POOLS, TOP_ASK_WORKERS };
 
 #define TOP_TEXT_MAX    256
+#define TOP_SLOT_SIZE   6    /* "65535" */
 #define TOP_MESSAGE_MAX 1024 /* with the name of a pool */
 
 struct top_model {
@@ -24,6 +25,7 @@ struct top_model {
 	bool knows_pools;              /* the list was answered once */
 	bool is_help;                  /* the keys are shown instead */
 	const struct api_verb *asks;   /* the verb whose question is shown; NULL: none */
+	char slot[TOP_SLOT_SIZE];      /* if that verb takes one: the digits typed so far */
 };
 
 void top_model_init(struct top_model *, mtime now);
@@ -39,6 +41,8 @@ size_t top_model_chosen_row(const struct top_model *);
 bool top_model_move(struct top_model *, int by);
 /* Update the workers of pools from the answer to an order. */
 void top_model_correct(struct top_model *, const json_t *answer);
+/* Return the worker of the chosen pool in this slot, or NULL. */
+const json_t *top_model_worker(const struct top_model *, const char *slot);
 /* Return the pool of this name in the current list, or NULL. */
 const json_t *top_model_pool(const struct top_model *, const char *name);
 

@@ -22,11 +22,29 @@ bool top_orders_add(
 	return true;
 }
 
+/* The number of the task makes sure that no later one is killed. */
+bool top_orders_add_kill(struct top_orders *orders, const struct api_verb *verb, const char *pool,
+	const json_t *worker, bool gives_up)
+{
+	char slot[JSON_CELL_SIZE], task[JSON_CELL_SIZE];
+
+	snprintf(slot, sizeof slot, "%.0f", json_cell_value(worker, "slot"));
+	snprintf(task, sizeof task, "%.0f", json_cell_value(worker, "task.id"));
+	if (!top_orders_add(orders, verb, 0, pool))
+		return false;
+	verb_path_of_slot(verb, slot, task, gives_up, orders->list[orders->count - 1].path);
+	return true;
+}
+
 void top_orders_path(const struct top_orders *orders, const json_t *pool, char path[VERB_PATH_SIZE])
 {
 	const struct top_order *order = &orders->list[0];
 	char workers[JSON_CELL_SIZE];
 
+	if (*order->path) {
+		snprintf(path, VERB_PATH_SIZE, "%s", order->path);
+		return;
+	}
 	snprintf(workers, sizeof workers, "%.0f",
 		json_cell_value(pool, "workers.wanted") + order->by);
 	verb_path(order->verb, true, order->verb->takes_workers ? workers : NULL, path);
@@ -52,6 +70,22 @@ void top_requests_order(
 		snprintf(model->message, sizeof model->message, "%s",
 			model->knows_pools ? "there is no pool" : "the pools are not known yet");
 	else if (!top_orders_add(&requests->orders, verb, by, model->chosen))
+		snprintf(model->message, sizeof model->message,
+			"too many keys at once: the supervisor has not answered yet");
+}
+
+void top_requests_kill(struct top_requests *requests, struct top_model *model,
+	const struct api_verb *verb, const char *slot, bool gives_up)
+{
+	const json_t *worker = top_model_worker(model, slot);
+
+	if (!worker)
+		snprintf(model->message, sizeof model->message, "there is no worker in slot %s",
+			slot);
+	else if (json_cell_value(worker, "task.id") < 0)
+		snprintf(model->message, sizeof model->message, "the worker in slot %s has no task",
+			slot);
+	else if (!top_orders_add_kill(&requests->orders, verb, model->chosen, worker, gives_up))
 		snprintf(model->message, sizeof model->message,
 			"too many keys at once: the supervisor has not answered yet");
 }

@@ -178,7 +178,12 @@ static void put_foot(const struct top_model *model, struct buf *out)
 {
 	char buffer[16];
 
-	if (model->asks) {
+	if (model->asks && model->asks->takes_slot) {
+		put_line(out, REVERSE,
+			"%s: kill the task of the worker in slot: %s_ then r: retry it, g: give it "
+			"up; or any other key",
+			model->chosen ? model->chosen : "", model->slot);
+	} else if (model->asks) {
 		put_line(out, REVERSE, "%s: %s y, or any other key",
 			model->chosen ? model->chosen : "", model->asks->question);
 	} else if (*model->message) {

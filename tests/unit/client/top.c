@@ -330,7 +330,7 @@ START_TEST(keys_of_verbs_depend_on_the_state)
 	ck_assert_ptr_eq(api_verb_of_key('p', TEXT("consuming")), &api_verbs[API_VERB_pause]);
 	ck_assert_ptr_eq(api_verb_of_key('p', TEXT("paused")), &api_verbs[API_VERB_resume]);
 	ck_assert_ptr_eq(api_verb_of_key('-', TEXT("paused")), &api_verbs[API_VERB_scale]);
-	ck_assert_ptr_null(api_verb_of_key('x', TEXT("paused")));
+	ck_assert_ptr_null(api_verb_of_key('z', TEXT("paused")));
 	ck_assert_ptr_null(api_verb_of_key('\0', TEXT("paused")));
 }
 END_TEST
@@ -370,6 +370,35 @@ START_TEST(an_order_is_computed_when_it_is_sent)
 }
 END_TEST
 
+/* The task that is shown, so that none is killed that the worker gets after it. */
+START_TEST(a_kill_names_the_task_that_is_shown)
+{
+	struct top_orders orders = {0};
+	char path[VERB_PATH_SIZE];
+
+	take(TOP_ASK_POOLS, POOLS(POOL("one", 0)), 0);
+	json_t *answer = json_loads(
+		"{\"workers\": [{\"slot\": 0}, {\"slot\": 12, \"task\": {\"id\": 4711}}]}", 0,
+		NULL);
+	ck_assert_int_eq(top_model_take(&model, TOP_ASK_WORKERS, answer, 0), RC_OK);
+	json_decref(answer);
+	ck_assert_ptr_null(top_model_worker(&model, "1"));
+	ck_assert_ptr_nonnull(top_model_worker(&model, "0"));
+	for (int gives_up = 0; gives_up < 2; gives_up++) {
+		ck_assert(top_orders_add_kill(&orders, &api_verbs[API_VERB_kill], "one",
+			top_model_worker(&model, "12"), gives_up));
+		top_orders_path(&orders, NULL, path);
+		ck_assert_str_eq(path, gives_up ? "/v1/pools/*/kill?slot=12&task=4711&give_up=true"
+						: "/v1/pools/*/kill?slot=12&task=4711");
+		top_orders_drop(&orders);
+	}
+	model.asks = &api_verbs[API_VERB_kill];
+	strcpy(model.slot, "12");
+	draw(WIDTH, 24, 0);
+	EXPECT_IN("one: kill the task of the worker in slot: 12_", "r: retry it");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("client/top");
@@ -387,6 +416,7 @@ static Suite *suite(void)
 	tcase_add_test(model_case, names_of_pools_are_whole_in_a_narrow_terminal);
 	tcase_add_test(model_case, trouble_and_questions_are_shown);
 	tcase_add_test(model_case, an_order_is_computed_when_it_is_sent);
+	tcase_add_test(model_case, a_kill_names_the_task_that_is_shown);
 	suite_add_tcase(s, model_case);
 	UNIT_CASE(s, "keys", keys_are_parsed_byte_by_byte);
 	UNIT_CASE(s, "verbs", keys_of_verbs_depend_on_the_state);
