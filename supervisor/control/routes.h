@@ -23,6 +23,7 @@ void control_answer_sessions(const struct supervisor_view *, const struct http_r
 void control_answer_session_verb(const struct supervisor_view *, const struct http_request *);
 void control_answer_logs(const struct supervisor_view *, const struct http_request *);
 void control_answer_log_level(const struct supervisor_view *, const struct http_request *);
+void control_answer_dead_letters(const struct supervisor_view *, const struct http_request *);
 void control_answer_publish(const struct supervisor_view *, const struct http_request *);
 void control_answer_stop(const struct supervisor_view *, const struct http_request *);
 

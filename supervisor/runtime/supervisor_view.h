@@ -6,6 +6,7 @@
 
 #include "os/pulse.h"
 #include "runtime/broker_links.h"
+#include "runtime/own_commands.h"
 #include "runtime/phase.h"
 
 struct reload_outcome; /* reload.h */
@@ -15,6 +16,7 @@ struct supervisor_view {
 	const struct config *config; /* without its pools, which are in the pool set */
 	const struct pool_set *pool_set;
 	const struct broker_links *broker_links;
+	struct own_commands *own_commands;   /* for the dead letters */
 	struct api_publisher *api_publisher; /* for POST /v1/publish */
 	const struct pulse *pulse;
 	const enum phase *phase;

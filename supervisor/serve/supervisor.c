@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 /* Far longer than a killed worker takes to exit or a healthy broker to answer. */
+/* Also after an upgrade has replaced the file. */
+#define OWN_PROGRAM "/proc/self/exe"
 #define FORCE_LIMIT (3 * MTIME_SECOND)
 
 struct supervisor {
@@ -31,6 +33,7 @@ struct supervisor {
 	struct pool_set pool_set;
 	struct broker_links broker_links;
 	struct api_publisher *api_publisher; /* owned */
+	struct own_commands *own_commands;   /* owned */
 	enum phase phase;
 	struct pulse pulse;
 	struct supervisor_view view;
@@ -100,7 +103,9 @@ static void leave(struct supervisor *supervisor)
 {
 	supervisor->phase = LEAVING;
 	ev_timer_stop(supervisor->tools.loop, &supervisor->stop_limit);
-	api_publisher_close(supervisor->api_publisher); /* its clients get their answers */
+	/* Their clients get their answers. */
+	api_publisher_close(supervisor->api_publisher);
+	own_commands_close(supervisor->own_commands);
 	broker_links_close(&supervisor->broker_links);
 }
 
@@ -272,7 +277,9 @@ static bool open_pools(struct supervisor *supervisor)
 		return false;
 	supervisor->api_publisher =
 		api_publisher_new(supervisor->tools.loop, &supervisor->broker_links.shared);
-	return supervisor->api_publisher;
+	supervisor->own_commands =
+		own_commands_new(supervisor->tools.loop, supervisor->tools.reaper, OWN_PROGRAM);
+	return supervisor->api_publisher && supervisor->own_commands;
 }
 
 /* The control API and systemd. A failure is logged and does not keep the supervisor from serving.
@@ -283,6 +290,7 @@ static void open_to_view(struct supervisor *supervisor)
 		.pool_set = &supervisor->pool_set,
 		.broker_links = &supervisor->broker_links,
 		.api_publisher = supervisor->api_publisher,
+		.own_commands = supervisor->own_commands,
 		.pulse = &supervisor->pulse,
 		.phase = &supervisor->phase,
 		.started = clock_now(),
@@ -367,6 +375,7 @@ int supervisor_run(struct config *config, const struct config_flags *flags)
 	}
 	systemd_close(&supervisor.systemd);
 	api_publisher_free(supervisor.api_publisher);
+	own_commands_free(supervisor.own_commands);
 	broker_links_release(&supervisor.broker_links);
 	pool_set_release(&supervisor.pool_set);
 	runtime_shared_close(&supervisor.tools);

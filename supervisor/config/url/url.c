@@ -520,13 +520,29 @@ static void append_options(struct buf *out, const struct broker_url *url)
 	append_option(out, &separator, "auth_mechanism", url->external ? "external" : NULL);
 }
 
-void broker_url_print(const struct broker_url *url, struct buf *out)
+/* password: NULL: hidden */
+static void append_url(struct buf *out, const struct broker_url *url, const char *password)
 {
 	buf_append_text(out, url->tls ? TEXT("amqps://") : TEXT("amqp://"));
 	append_encoded(out, url->user, "");
-	buf_append_text(out, TEXT(":***@"));
+	buf_append_byte(out, ':');
+	if (password)
+		append_encoded(out, password, "");
+	else
+		buf_append_text(out, TEXT("***"));
+	buf_append_byte(out, '@');
 	append_host_and_vhost(out, url);
 	append_options(out, url);
+}
+
+void broker_url_print(const struct broker_url *url, struct buf *out)
+{
+	append_url(out, url, NULL);
+}
+
+void broker_url_write(const struct broker_url *url, struct buf *out)
+{
+	append_url(out, url, url->password);
 }
 
 /* From the first colon that does not end a scheme to the last '@': a password may contain an

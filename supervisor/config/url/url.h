@@ -41,6 +41,9 @@ void broker_urls_free(struct broker_url *, size_t count);
 bool broker_url_is_same(const struct broker_url *, const struct broker_url *);
 /* Append the whole address, with the password as "***". */
 void broker_url_print(const struct broker_url *, struct buf *out);
+/* Append the whole address with its password, for broker_url_parse. password_file is no part of it.
+ */
+void broker_url_write(const struct broker_url *, struct buf *out);
 /* Write "amqps://host:port/vhost", without credentials, into buffer and return it. */
 const char *broker_url_shown(const struct broker_url *, char *buffer, size_t size);
 /* The part of an address, or of a list of addresses, that looks like a password; the address may be

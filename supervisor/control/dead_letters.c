@@ -1,0 +1,322 @@
+/* GET /v1/pools/NAME/dead-letters, and POST .../replay and .../drop: wpool's own command does the
+ * work in a child process, so that no dead letter is in our memory and none delays the loop. What
+ * docs/retries.md promises of the command holds here. */
+#include "config/url/secrets.h"
+#include "config/value/quantity.h"
+#include "control/answer.h"
+#include "control/routes.h"
+#include "runtime/own_commands.h"
+#include "runtime/pool_runtime_config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIST_DEFAULT  "100"
+#define LIST_MAX      1000
+#define LIST_LIMIT    (30 * MTIME_SECOND)
+#define CHANGE_LIMIT  (10 * MTIME_MINUTE)
+#define OPTIONS_MAX   40
+#define PASSWORD_FILE "WPOOL_PASSWORD_FILE"
+#define SUFFIX        ".dead"
+
+/* A request, until the command is started. */
+struct look {
+	const char *verb;           /* of the command: "list" */
+	char *options[OPTIONS_MAX]; /* owned: the command line; NULL-terminated */
+	size_t count;
+	bool has_limit, has_selection, is_all, has_fingerprint;
+	const char *mistake; /* static, the first one; or NULL */
+	bool has_no_memory;
+};
+
+static void add_option(struct look *look, const char *name, struct text value)
+{
+	char *option;
+
+	if (look->count + 1 == OPTIONS_MAX) {
+		look->mistake = "there are too many parameters";
+		return;
+	}
+	if (asprintf(&option, "%s%.*s", name, TEXT_ARGS(value)) < 0) {
+		look->has_no_memory = true;
+		return;
+	}
+	look->options[look->count++] = option;
+}
+
+static void look_release(struct look *look)
+{
+	for (size_t i = 0; i < look->count; i++)
+		free(look->options[i]);
+}
+
+/* ---------- the query ---------- */
+
+static bool is_list(const struct look *look)
+{
+	return strcmp(look->verb, "list") == 0;
+}
+
+static const char *take_limit(struct look *look, struct text value)
+{
+	uint64_t limit;
+
+	if (!text_read_decimal(value, is_list(look) ? LIST_MAX : UINT64_MAX, &limit) || limit == 0)
+		return is_list(look) ? "limit is not a number from 1 to 1000"
+				     : "limit is not a number from 1";
+	look->has_limit = true;
+	add_option(look, "--limit=", value);
+	return NULL;
+}
+
+static const char *take_fingerprint(struct look *look, struct text value)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t len = 0;
+
+	while (len < value.len && strchr(digits, value.ptr[len]))
+		len++;
+	look->has_selection = look->has_fingerprint = true;
+	add_option(look, "--fingerprint=", value);
+	return len == 16 && value.len == 16 ? NULL : "fingerprint is not 16 hexadecimal digits";
+}
+
+/* NULL, or what is wrong. */
+static const char *take_parameter(struct look *look, struct text name, struct text value)
+{
+	uint64_t skip;
+
+	if (!value.ptr || memchr(value.ptr, '\0', value.len))
+		return "a parameter has no value, or a NUL in it";
+	if (text_is(name, TEXT("limit")))
+		return take_limit(look, value);
+	if (text_is(name, TEXT("fingerprint")))
+		return take_fingerprint(look, value);
+	if (text_is(name, TEXT("match"))) {
+		look->has_selection = true;
+		add_option(look, "--match=", value);
+		return memchr(value.ptr, '=', value.len) ? NULL : "match is not HEADER=VALUE";
+	}
+	if (text_is(name, TEXT("skip")) && is_list(look)) {
+		add_option(look, "--skip=", value);
+		return text_read_decimal(value, UINT64_MAX / 2, &skip)
+			       ? NULL
+			       : "skip is not a number from 0";
+	}
+	if (text_is(name, TEXT("all")) && !is_list(look) && text_is(value, TEXT("true"))) {
+		look->is_all = true;
+		return NULL;
+	}
+	return "there is an unknown parameter (docs/control.md)";
+}
+
+static void on_parameter(void *ctx, struct text name, struct text value)
+{
+	struct look *look = ctx;
+	const char *mistake = take_parameter(look, name, value);
+
+	if (!look->mistake)
+		look->mistake = mistake;
+}
+
+/* Nothing is replayed or dropped by a request that does not name what. */
+static void read_query(struct look *look, const struct http_request *request)
+{
+	http_each_query(request, on_parameter, look);
+	if (is_list(look) && !look->has_limit)
+		add_option(look, "--limit=", TEXT(LIST_DEFAULT));
+	else if (look->has_fingerprint && !look->has_limit)
+		add_option(look, "--limit=", TEXT("1"));
+	if (!look->mistake && !is_list(look) && look->has_selection == look->is_all)
+		look->mistake = "one of fingerprint=HEX, match=HEADER=VALUE and all=true is needed";
+}
+
+/* ---------- the command ---------- */
+
+static void add_queues(struct look *look, const struct config_pool *config)
+{
+	struct text queue = text_from(config->queue), dead = pool_runtime_dead_letter(config);
+
+	add_option(look, "--queue=", queue);
+	if (dead.len != queue.len + strlen(SUFFIX) || !text_starts(dead, queue) ||
+		!text_ends(dead, TEXT(SUFFIX)))
+		add_option(look, "--dead-letters=", dead);
+}
+
+static void add_command(struct look *look, const struct config_pool *config)
+{
+	add_option(look, "dead-letters", TEXT_NONE);
+	add_option(look, look->verb, TEXT_NONE);
+	add_option(look, "--json", TEXT_NONE);
+	add_option(look, "--broker=-", TEXT_NONE);
+	if (!is_list(look))
+		add_option(look, "--yes", TEXT_NONE);
+	add_queues(look, config);
+}
+
+/* Ours without passwords; the file of the password is named. file: NULL: there is none, else for a
+ * text that lives as long. Owned by the caller, but not its entries. NULL: out of memory. */
+static char **environment_of(const struct config *config, char *file)
+{
+	size_t size = 0, count = 0;
+	char **entries;
+
+	while (environ[size])
+		size++;
+	entries = calloc(size + 2, sizeof *entries);
+	for (size_t i = 0; entries && i < size; i++)
+		if (!secrets_has(config->secrets, environ[i]) &&
+			strncmp(environ[i], PASSWORD_FILE "=", sizeof PASSWORD_FILE) != 0)
+			entries[count++] = environ[i];
+	if (entries && file)
+		entries[count] = file;
+	return entries;
+}
+
+/* A line with the broker's addresses. */
+static void write_addresses(const struct config *config, struct buf *out)
+{
+	for (size_t i = 0; i < config->host_count; i++) {
+		if (i > 0)
+			buf_append_byte(out, ',');
+		broker_url_write(&config->hosts[i], out);
+	}
+	buf_append_byte(out, '\n');
+}
+
+/* ---------- the answer ---------- */
+
+/* A line of stderr for each; without "wpool dead-letters: ". */
+static json_t *json_of_problems(struct text errors)
+{
+	static const struct text prefix = TEXT("wpool dead-letters: ");
+	json_t *list = json_array();
+
+	while (errors.len > 0) {
+		struct text line = errors;
+		const char *end = memchr(errors.ptr, '\n', errors.len);
+		line.len = end ? (size_t)(end - errors.ptr) : errors.len;
+		errors = text_of(errors.ptr + line.len, errors.len - line.len);
+		if (errors.len > 0)
+			errors = text_of(errors.ptr + 1, errors.len - 1);
+		if (text_starts(line, prefix))
+			line = text_of(line.ptr + prefix.len, line.len - prefix.len);
+		json_array_append_new(list, json_text(line));
+	}
+	return list;
+}
+
+/* Why there is no result. */
+static const char *missing_reason(const struct own_command_result *result)
+{
+	if (result->is_cut)
+		return "wpool stops";
+	if (result->is_too_long)
+		return "the answer is too long; a smaller limit makes it shorter";
+	if (result->is_late)
+		return "it took too long and was interrupted";
+	if (result->exit.kind == EXIT_NOT_STARTED)
+		return "wpool cannot start its own command";
+	return "it failed; see problems";
+}
+
+/* Of a command that was interrupted, the summary is complete. */
+static void on_end(void *ctx, const struct own_command_result *result)
+{
+	struct http_exchange *exchange = ctx;
+	bool has_result =
+		result->output.len > 0 && result->exit.kind == EXIT_STATUS && !result->is_too_long;
+	struct buf text;
+
+	buf_init(&text, SIZE_MAX);
+	buf_append_text(&text, TEXT("{\"result\":"));
+	buf_append_text(&text, has_result ? result->output : TEXT("null"));
+	buf_printf(&text, ",\"exit\":%d,\"problems\":",
+		result->exit.kind == EXIT_STATUS ? result->exit.number : -1);
+	json_append(&text, json_of_problems(result->errors));
+	if (!has_result)
+		buf_printf(&text, ",\"error\":\"%s\"", missing_reason(result));
+	buf_append_text(&text, TEXT("}\n"));
+	http_answer_later(exchange, has_result ? 200 : 503, CONTROL_JSON_TYPE,
+		text.failed ? TEXT_NONE : buf_text(&text));
+	buf_release(&text);
+}
+
+/* NULL, or why it was not started. */
+static const char *start(
+	const struct supervisor_view *view, struct look *look, struct http_exchange *exchange)
+{
+	const char *path = view->config->host_count ? view->config->hosts[0].password_file : NULL;
+	struct exit_info failure;
+	char *file = NULL, **environment;
+	struct buf input;
+	enum rc rc = RC_MEMORY;
+
+	if (path && asprintf(&file, PASSWORD_FILE "=%s", path) < 0)
+		return "out of memory";
+	environment = environment_of(view->config, file);
+	buf_init(&input, SIZE_MAX);
+	write_addresses(view->config, &input);
+	if (environment && !input.failed)
+		rc = own_commands_start(view->own_commands,
+			&(struct own_command){.arguments = look->options,
+				.environment = environment,
+				.input = buf_text(&input),
+				.limit = is_list(look) ? LIST_LIMIT : CHANGE_LIMIT,
+				.on_end = on_end,
+				.ctx = exchange},
+			&failure);
+	buf_release(&input);
+	free(environment);
+	free(file);
+	return rc == RC_OK        ? NULL
+	       : rc == RC_REFUSED ? "another request looks at dead letters; try again later"
+				  : "wpool cannot start its own command";
+}
+
+/* ---------- the request ---------- */
+
+/* The headers are there. */
+static void begin(const struct supervisor_view *view, const struct http_request *request,
+	const struct pool_runtime *runtime, const struct look *look)
+{
+	if (look->has_no_memory)
+		control_refuse_memory(request);
+	else if (look->mistake)
+		control_refuse(request, 400, look->mistake, NULL);
+	else if (pool_runtime_dead_letter(&runtime->config).len == 0)
+		control_refuse(request, 409,
+			"the queue's own policy moves its dead letters, so where they are is not "
+			"known (retry.dead_letter)",
+			NULL);
+	else if (own_commands_is_busy(view->own_commands))
+		control_refuse(request, 409,
+			"another request looks at dead letters; try again later", NULL);
+	else if (!http_read_body(request, 1))
+		control_refuse(request, 503, CONTROL_CROWDED, NULL);
+}
+
+void control_answer_dead_letters(
+	const struct supervisor_view *view, const struct http_request *request)
+{
+	const char *word = strrchr(request->path, '/') + 1, *why;
+	struct look look = {.verb = strcmp(word, "dead-letters") == 0 ? "list" : word};
+	struct pool_runtime *runtime;
+
+	if (!control_find_pool(view, request, &runtime))
+		return;
+	add_command(&look, &runtime->config);
+	read_query(&look, request);
+	if (!request->exchange) {
+		begin(view, request, runtime, &look);
+	} else {
+		why = start(view, &look, request->exchange);
+		if (why)
+			control_refuse(request, 409, why, NULL);
+		else
+			http_defer(request);
+	}
+	look_release(&look);
+}

@@ -1,0 +1,235 @@
+#include "runtime/own_commands.h"
+
+#include "os/descriptors.h"
+#include "os/loop.h"
+#include "process/spawn.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define READ_SIZE (32 * 1024)
+
+/* One of the child's outputs. */
+struct outlet {
+	struct ev_io io;
+	struct buf text;
+	int fd; /* -1: at its end */
+};
+
+struct own_commands {
+	struct ev_loop *loop;
+	struct reaper *reaper;
+	const char *program;
+	struct own_command command; /* of the one that runs: its on_end and ctx */
+	bool is_running;
+	pid_t pid; /* 0: reaped, or none */
+	int start; /* the result of its start */
+	struct outlet output, errors;
+	struct ev_timer limit;
+	struct own_command_result result;
+};
+
+/* ---------- its end ---------- */
+
+static void close_outlet(struct own_commands *own, struct outlet *outlet)
+{
+	ev_io_stop(own->loop, &outlet->io);
+	descriptor_close(&outlet->fd);
+}
+
+static void release(struct own_commands *own)
+{
+	ev_timer_stop(own->loop, &own->limit);
+	close_outlet(own, &own->output);
+	close_outlet(own, &own->errors);
+	descriptor_close(&own->start);
+	buf_release(&own->output.text);
+	buf_release(&own->errors.text);
+	own->is_running = false;
+}
+
+/* on_end may start the next one, so the result is taken out first. */
+static void end(struct own_commands *own)
+{
+	struct own_command command = own->command;
+	struct own_command_result result = own->result;
+	struct buf output = own->output.text, errors = own->errors.text;
+
+	result.output = buf_text(&output);
+	result.errors = buf_text(&errors);
+	buf_init(&own->output.text, 1);
+	buf_init(&own->errors.text, 1);
+	release(own);
+	command.on_end(command.ctx, &result);
+	buf_release(&output);
+	buf_release(&errors);
+}
+
+/* Its exit and the ends of its outputs come in any order. */
+static void end_if_over(struct own_commands *own)
+{
+	if (own->pid == 0 && own->output.fd < 0 && own->errors.fd < 0)
+		end(own);
+}
+
+static void on_exit_of(void *ctx, pid_t pid, struct exit_info exit)
+{
+	struct own_commands *own = ctx;
+	struct exit_info failure;
+
+	(void)pid;
+	own->pid = 0;
+	own->result.exit = exit;
+	if (spawn_outcome(own->start, &failure) == SPAWN_FAILED)
+		own->result.exit = failure;
+	end_if_over(own);
+}
+
+/* ---------- its outputs ---------- */
+
+static void on_output(struct ev_loop *loop, struct ev_io *io, int events)
+{
+	struct own_commands *own = io->data;
+	struct outlet *outlet = io == &own->output.io ? &own->output : &own->errors;
+	char bytes[READ_SIZE];
+	ssize_t len = read(outlet->fd, bytes, sizeof bytes);
+
+	(void)loop;
+	(void)events;
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (len <= 0) {
+		close_outlet(own, outlet);
+		end_if_over(own);
+		return;
+	}
+	if (!outlet->text.failed)
+		buf_append_text(&outlet->text, text_of(bytes, (size_t)len));
+	if (outlet == &own->output && outlet->text.failed && !own->result.is_too_long) {
+		own->result.is_too_long = true;
+		spawn_signal(own->pid, SIGKILL);
+	}
+}
+
+/* At its time limit, and again after the grace period. */
+static void on_limit(struct ev_loop *loop, struct ev_timer *timer, int events)
+{
+	struct own_commands *own = timer->data;
+
+	(void)events;
+	if (own->pid > 0)
+		spawn_signal(own->pid, own->result.is_late ? SIGKILL : SIGTERM);
+	own->result.is_late = true;
+	loop_start_timer(loop, &own->limit, OWN_COMMAND_GRACE);
+}
+
+/* ---------- its start ---------- */
+
+static void watch_outlet(struct own_commands *own, struct outlet *outlet, int fd, size_t max)
+{
+	outlet->fd = fd;
+	buf_init(&outlet->text, max);
+	ev_io_set(&outlet->io, fd, EV_READ);
+	ev_io_start(own->loop, &outlet->io);
+}
+
+/* The pipe is empty, and takes all of it at once. A child that could not be started has closed it.
+ */
+static void give_input(struct text input, int fd)
+{
+	ssize_t written = write(fd, input.ptr, input.len);
+
+	(void)written;
+	descriptor_close(&fd);
+}
+
+enum rc own_commands_start(
+	struct own_commands *own, const struct own_command *command, struct exit_info *ret_failure)
+{
+	char *arguments[64] = {(char *)own->program};
+	const struct spawn_request request = {
+		.command = arguments, .environment = command->environment};
+	struct spawned child;
+	enum rc rc;
+
+	if (own->is_running)
+		return RC_REFUSED;
+	for (size_t i = 1; command->arguments[i - 1]; i++) {
+		if (i + 1 == sizeof arguments / sizeof *arguments)
+			return RC_LIMIT;
+		arguments[i] = command->arguments[i - 1];
+	}
+	if (command->input.len > OWN_COMMAND_INPUT)
+		return RC_LIMIT;
+	rc = spawn_process(&request, &child, ret_failure);
+	if (rc != RC_OK)
+		return RC_SYSTEM;
+	give_input(command->input, child.control);
+	own->command = *command;
+	own->result = (struct own_command_result){0};
+	own->is_running = true;
+	own->pid = child.pid;
+	own->start = child.start;
+	watch_outlet(own, &own->output, child.output, OWN_COMMAND_OUTPUT);
+	watch_outlet(own, &own->errors, child.error, OWN_COMMAND_ERRORS);
+	loop_start_timer(own->loop, &own->limit, command->limit);
+	if (reaper_watch(own->reaper, child.pid, on_exit_of, own))
+		return RC_OK;
+	/* Its exit counts as that of a stranger. */
+	spawn_signal(child.pid, SIGKILL);
+	own->pid = 0;
+	release(own);
+	*ret_failure = (struct exit_info){EXIT_NOT_STARTED, ENOMEM, "memory"};
+	return RC_SYSTEM;
+}
+
+/* ---------- life ---------- */
+
+struct own_commands *own_commands_new(
+	struct ev_loop *loop, struct reaper *reaper, const char *program)
+{
+	struct own_commands *own = calloc(1, sizeof *own);
+
+	if (!own)
+		return NULL;
+	own->loop = loop;
+	own->reaper = reaper;
+	own->program = program;
+	own->output.fd = own->errors.fd = own->start = -1;
+	ev_init(&own->output.io, on_output);
+	ev_init(&own->errors.io, on_output);
+	ev_timer_init(&own->limit, on_limit, 0, 0);
+	own->output.io.data = own->errors.io.data = own->limit.data = own;
+	return own;
+}
+
+bool own_commands_is_busy(const struct own_commands *own)
+{
+	return own->is_running;
+}
+
+/* A killed child is gone at once, so this waits for it. */
+void own_commands_close(struct own_commands *own)
+{
+	if (!own || !own->is_running)
+		return;
+	if (own->pid > 0) {
+		reaper_forget(own->reaper, own->pid);
+		spawn_signal(own->pid, SIGKILL);
+		while (waitpid(own->pid, NULL, 0) < 0 && errno == EINTR)
+			continue;
+		own->pid = 0;
+	}
+	own->result.is_cut = true;
+	end(own);
+}
+
+void own_commands_free(struct own_commands *own)
+{
+	own_commands_close(own);
+	free(own);
+}
