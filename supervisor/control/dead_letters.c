@@ -5,7 +5,7 @@
 #include "config/value/quantity.h"
 #include "control/answer.h"
 #include "control/routes.h"
-#include "runtime/own_commands.h"
+#include "process/own_commands.h"
 #include "runtime/pool_runtime_config.h"
 
 #include <stdio.h>

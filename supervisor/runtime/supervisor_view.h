@@ -5,8 +5,8 @@
 #define RUNTIME_SUPERVISOR_VIEW_H
 
 #include "os/pulse.h"
+#include "process/own_commands.h"
 #include "runtime/broker_links.h"
-#include "runtime/own_commands.h"
 #include "runtime/phase.h"
 
 struct reload_outcome; /* reload.h */

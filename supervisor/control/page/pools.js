@@ -247,6 +247,20 @@ class PoolInside {
 		});
 		for (const plot of this.plots)
 			plot.show(this.row.history, now);
+		this.takeControls(pool);
+	}
+
+	/* They are made for operators, and removed when the access ends. */
+	takeControls(pool) {
+		if (!operator.isAllowed) {
+			this.controls?.node.remove();
+			this.controls = null;
+			return;
+		}
+		this.controls ??= new PoolControls(this.row.name);
+		if (!this.controls.node.parentNode)
+			this.node.prepend(this.controls.node);
+		this.controls.take(pool);
 	}
 
 	async ask() {

@@ -17,7 +17,8 @@ function escaped(key, value) {
 
 /* Relative, so that the page also works below a path of a proxy. */
 async function ask(path) {
-	const answer = await fetch(path, {cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS)});
+	const answer = await fetch(path, {headers: operator.headers(), cache: "no-store",
+		signal: AbortSignal.timeout(TIMEOUT_MS)});
 
 	if (!answer.ok)
 		throw new Error(`${path}: ${answer.status}`);
@@ -171,6 +172,7 @@ class Watch {
 			this.pools.forget();
 		}
 		this.status = status;
+		operator.take(status.access);
 		this.answeredAt = new Date();
 		this.history.take(now, sumOf(pools.map(countsOf)));
 		this.showVerdict(verdictOf(status), styleOf(status), [...status.reasons ?? [], ...status.warnings ?? []]);

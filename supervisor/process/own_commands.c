@@ -1,4 +1,4 @@
-#include "runtime/own_commands.h"
+#include "process/own_commands.h"
 
 #include "os/descriptors.h"
 #include "os/loop.h"

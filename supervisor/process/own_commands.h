@@ -1,9 +1,9 @@
 /* Runs a command of wpool itself as a child process, for requests that would take too long or too
- * much memory in the loop. Layer: runtime. One at a time. The child has its secrets by standard
+ * much memory in the loop. Layer: process. One at a time. The child has its secrets by standard
  * input, so that they are neither in the list of processes nor in its environment; what it writes
  * is kept until it has ended. It dies with us. */
-#ifndef RUNTIME_OWN_COMMANDS_H
-#define RUNTIME_OWN_COMMANDS_H
+#ifndef PROCESS_OWN_COMMANDS_H
+#define PROCESS_OWN_COMMANDS_H
 
 #include "base/buf.h"
 #include "base/mtime.h"
